@@ -1,0 +1,154 @@
+// Package budget gives the one number of memory that a process may use, as a tree of reservations: process, query or task, operator.
+//
+// The central type is Budget. Everything that buffers (operators, live indexes, appenders, exchanges, caches) reserves before it
+// grows and releases when it shrinks; a reservation counts at every level up to the root, and whichever level would go over its
+// limit refuses with a fault that says what was needed, by whom, and which limit applies. The refused caller spills (SpillDir), waits,
+// or passes the fault on. Disk for spilled data is a second tree of the same type.
+//
+// Budgets count what callers declare; they neither allocate nor measure. ApplyGoLimit ties the garbage collector to the same number.
+package budget
+
+import (
+	"sync/atomic"
+
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// Unlimited is the limit of a budget that only its parents bound.
+const Unlimited int64 = 0
+
+// resource is what a tree counts, in words for messages.
+type resource struct {
+	noun, setting string
+}
+
+var (
+	memory = &resource{noun: "memory", setting: "service.memory.limit"}
+	disk   = &resource{noun: "disk space for spilled data", setting: "service.spill.limit"}
+)
+
+// Budget is a node of the tree. All methods are safe for use by many goroutines, and a nil Budget is one without limits that counts
+// nothing.
+type Budget struct {
+	parent *Budget
+	res    *resource
+	name   string
+	limit  int64 // bytes; Unlimited: none
+	used   atomic.Int64
+	peak   atomic.Int64
+}
+
+// Root returns the root of a memory tree with a limit in bytes.
+func Root(limit int64) *Budget {
+	return &Budget{res: memory, name: "process", limit: limit}
+}
+
+// DiskRoot returns the root of a tree for spilled data with a limit in bytes.
+func DiskRoot(limit int64) *Budget {
+	return &Budget{res: disk, name: "process", limit: limit}
+}
+
+// Child returns a budget whose reservations also count in b. The name completes "... is needed by [name]". Close it when done.
+func (b *Budget) Child(name string, limit int64) *Budget {
+	if b == nil {
+		return &Budget{res: memory, name: name, limit: limit}
+	}
+	return &Budget{parent: b, res: b.res, name: name, limit: limit}
+}
+
+// Reserve takes n bytes, at every level or at none.
+func (b *Budget) Reserve(n int64) error {
+	if full := b.take(n); full != nil {
+		return fault.ResourceLimit("Not enough %s: [%s] needs [%d] more bytes, but [%s] already holds [%d] of its limit of [%d] bytes. "+
+			"Reduce what the query holds at once, or raise [%s].",
+			b.res.noun, b.name, n, full.name, full.used.Load(), full.limit, b.res.setting)
+	}
+	return nil
+}
+
+// TryReserve takes n bytes at every level, or reports false and takes none.
+func (b *Budget) TryReserve(n int64) bool { return b.take(n) == nil }
+
+// take returns the level that refuses, or nil.
+func (b *Budget) take(n int64) *Budget {
+	if n <= 0 {
+		return nil
+	}
+	for l := b; l != nil; l = l.parent {
+		if used := l.used.Add(n); l.limit != Unlimited && used > l.limit {
+			for u := b; ; u = u.parent {
+				u.used.Add(-n)
+				if u == l {
+					return l
+				}
+			}
+		}
+	}
+	for l := b; l != nil; l = l.parent {
+		l.raisePeak()
+	}
+	return nil
+}
+
+func (b *Budget) raisePeak() {
+	used := b.used.Load()
+	for {
+		p := b.peak.Load()
+		if used <= p || b.peak.CompareAndSwap(p, used) {
+			return
+		}
+	}
+}
+
+// Release gives n bytes back.
+func (b *Budget) Release(n int64) {
+	if n <= 0 {
+		return
+	}
+	for l := b; l != nil; l = l.parent {
+		l.used.Add(-n)
+	}
+}
+
+// Close gives back whatever b still holds. Closing twice does nothing more.
+func (b *Budget) Close() {
+	if b == nil {
+		return
+	}
+	b.Release(b.used.Load())
+}
+
+// Used returns the bytes reserved now, children included.
+func (b *Budget) Used() int64 {
+	if b == nil {
+		return 0
+	}
+	return b.used.Load()
+}
+
+// Peak returns the most bytes that were ever reserved at once.
+func (b *Budget) Peak() int64 {
+	if b == nil {
+		return 0
+	}
+	return b.peak.Load()
+}
+
+// Limit returns the limit in bytes, or Unlimited.
+func (b *Budget) Limit() int64 {
+	if b == nil {
+		return Unlimited
+	}
+	return b.limit
+}
+
+// Free returns how many bytes Reserve could take now, as far as the levels above have limits; without any it is 1<<62.
+func (b *Budget) Free() int64 {
+	free := int64(1) << 62
+	for l := b; l != nil; l = l.parent {
+		if l.limit != Unlimited {
+			free = min(free, l.limit-l.used.Load())
+		}
+	}
+	return max(free, 0)
+}

@@ -1,0 +1,92 @@
+package chrono
+
+import "github.com/hengedb/henge/internal/fault"
+
+// Extract is EXTRACT(unit FROM ts) in a zone. DOW and ISODOW count from 1 = Monday, ISOYEAR is the calendar year as in the reference
+// system, EPOCH is in seconds cut toward zero. The error is an InvalidInput fault for MICROSECOND and NANOSECOND, which an instant does not
+// have. Loops use Extractor.
+func Extract(u Unit, ms int64, zone *Zone) (int64, error) {
+	x, err := NewExtractor(u, zone)
+	if err != nil {
+		return 0, err
+	}
+	return x.At(ms), nil
+}
+
+// Extractor extracts one unit from many instants, remembering the offset and the day it saw last. It is for one goroutine.
+type Extractor struct {
+	unit       Unit
+	offsets    OffsetCursor
+	start, end int64 // local times of the day whose value is known, for units of a day and more
+	value      int64
+}
+
+// NewExtractor returns an extractor of a unit in a zone, or an InvalidInput fault.
+func NewExtractor(u Unit, zone *Zone) (*Extractor, error) {
+	switch u {
+	case UnitInvalid, UnitMicrosecond, UnitNanosecond:
+		return nil, fault.InvalidInput("Unit [%s] can't be extracted from a timestamp", u)
+	}
+	return &Extractor{unit: u, offsets: zone.Offsets()}, nil
+}
+
+// At returns the unit's value at an instant.
+func (x *Extractor) At(ms int64) int64 {
+	if x.unit == UnitEpoch {
+		return ms / Second
+	}
+	local := satAdd(ms, x.offsets.At(ms))
+	switch x.unit {
+	case UnitMillisecond:
+		return floorMod(local, Second)
+	case UnitSecond:
+		return floorMod(local, Minute) / Second
+	case UnitMinute:
+		return floorMod(local, Hour) / Minute
+	case UnitHour:
+		return floorMod(local, Day) / Hour
+	}
+	if local < x.start || local >= x.end {
+		days := floorDiv(local, Day)
+		x.start = satMul(days, Day)
+		x.end = satAdd(x.start, Day)
+		x.value = extractDay(x.unit, days)
+	}
+	return x.value
+}
+
+// All writes the values at src to dst, which must be as long. dst may be src.
+func (x *Extractor) All(dst, src []int64) {
+	dst = dst[:len(src)]
+	for i, ms := range src {
+		dst[i] = x.At(ms)
+	}
+}
+
+// extractDay returns the value of a unit that is the same all day.
+func extractDay(u Unit, days int64) int64 {
+	year, month, day := civilFromDays(days)
+	switch u {
+	case UnitDay:
+		return int64(day)
+	case UnitDOW, UnitISODOW:
+		return int64(weekday(days))
+	case UnitDOY:
+		return days - daysFromCivil(year, 1, 1) + 1
+	case UnitWeek:
+		_, week := isoWeek(days)
+		return int64(week)
+	case UnitMonth:
+		return int64(month)
+	case UnitQuarter:
+		return int64(month-1)/3 + 1
+	case UnitDecade:
+		return year / 10
+	case UnitCentury:
+		return -floorDiv(-year, 100)
+	case UnitMillennium:
+		return -floorDiv(-year, 1000)
+	default: // YEAR and ISOYEAR
+		return year
+	}
+}

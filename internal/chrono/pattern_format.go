@@ -1,0 +1,150 @@
+package chrono
+
+import "strings"
+
+// Format returns the text of an instant in a zone.
+func (p *Pattern) Format(ms int64, zone *Zone) string { return string(p.Append(nil, ms, zone)) }
+
+// Append appends the text of Format to dst.
+func (p *Pattern) Append(dst []byte, ms int64, zone *Zone) []byte {
+	return p.AppendOffset(dst, ms, zone.OffsetAt(ms), zone)
+}
+
+// AppendOffset is Append for callers that know the offset at ms already, from an OffsetCursor.
+func (p *Pattern) AppendOffset(dst []byte, ms, offset int64, zone *Zone) []byte {
+	days, rest := split(satAdd(ms, offset))
+	year, month, day := civilFromDays(days)
+	for i := range p.elements {
+		e := &p.elements[i]
+		switch e.letter {
+		case 0:
+			dst = append(dst, e.literal...)
+		case 'G':
+			if year > 0 {
+				dst = append(dst, "AD"...)
+			} else {
+				dst = append(dst, "BC"...)
+			}
+		case 'C':
+			dst = appendPadded(dst, abs(year)/100, e.width)
+		case 'y':
+			dst = e.appendYear(dst, year)
+		case 'Y':
+			dst = e.appendYear(dst, abs(year))
+		case 'x':
+			weekYear, _ := isoWeek(days)
+			dst = e.appendYear(dst, weekYear)
+		case 'w':
+			_, week := isoWeek(days)
+			dst = appendPadded(dst, int64(week), e.width)
+		case 'e':
+			dst = appendPadded(dst, int64(weekday(days)), e.width)
+		case 'E':
+			dst = appendName(dst, dayNames[weekday(days)-1], e.width >= 4)
+		case 'D':
+			dst = appendPadded(dst, days-daysFromCivil(year, 1, 1)+1, e.width)
+		case 'M':
+			if e.width >= 3 {
+				dst = appendName(dst, monthNames[month-1], e.width >= 4)
+			} else {
+				dst = appendPadded(dst, int64(month), e.width)
+			}
+		case 'd':
+			dst = appendPadded(dst, int64(day), e.width)
+		case 'z':
+			dst = appendZoneName(dst, ms, offset, zone, e.width >= 4)
+		case 'Z':
+			if e.width >= 3 {
+				dst = append(dst, zone.Name()...)
+			} else {
+				dst = appendOffsetFields(dst, offset, e.width == 2, 2, 2)
+			}
+		default:
+			dst = e.appendClock(dst, rest)
+		}
+	}
+	return dst
+}
+
+// appendClock prints the letters of the time of day.
+func (e *element) appendClock(dst []byte, millisOfDay int64) []byte {
+	hour := millisOfDay / Hour
+	switch e.letter {
+	case 'a':
+		if hour < 12 {
+			return append(dst, "AM"...)
+		}
+		return append(dst, "PM"...)
+	case 'h':
+		hour = (hour+11)%12 + 1
+	case 'K':
+		hour %= 12
+	case 'k':
+		hour = (hour+23)%24 + 1
+	case 'm':
+		hour = millisOfDay / Minute % 60
+	case 's':
+		hour = millisOfDay / Second % 60
+	case 'S':
+		return appendFraction(dst, millisOfDay%Second, e.width)
+	}
+	return appendPadded(dst, hour, e.width)
+}
+
+// appendFraction prints milliseconds as width digits after the point.
+func appendFraction(dst []byte, millis int64, width int) []byte {
+	digits := [...]byte{'0' + byte(millis/100), '0' + byte(millis/10%10), '0' + byte(millis%10)}
+	for i := range width {
+		if i < len(digits) {
+			dst = append(dst, digits[i])
+		} else {
+			dst = append(dst, '0')
+		}
+	}
+	return dst
+}
+
+func (e *element) appendYear(dst []byte, year int64) []byte {
+	if e.twoDigits {
+		return appendPadded(dst, abs(year)%100, 2)
+	}
+	return appendYear(dst, year, e.width)
+}
+
+func appendName(dst []byte, name string, whole bool) []byte {
+	if !whole {
+		name = name[:3]
+	}
+	return append(dst, name...)
+}
+
+func abs(v int64) int64 {
+	if v < 0 {
+		return -v
+	}
+	return v
+}
+
+// longZoneNames are the English names behind abbreviations that mean the same in every zone that has them.
+var longZoneNames = map[string]string{
+	"UTC": "Coordinated Universal Time", "GMT": "Greenwich Mean Time", "WET": "Western European Standard Time",
+	"WEST": "Western European Summer Time", "CET": "Central European Standard Time", "CEST": "Central European Summer Time",
+	"EET": "Eastern European Standard Time", "EEST": "Eastern European Summer Time", "MSK": "Moscow Standard Time",
+	"EST": "Eastern Standard Time", "EDT": "Eastern Daylight Time", "CDT": "Central Daylight Time", "MST": "Mountain Standard Time",
+	"MDT": "Mountain Daylight Time", "PST": "Pacific Standard Time", "PDT": "Pacific Daylight Time", "AKST": "Alaska Standard Time",
+	"AKDT": "Alaska Daylight Time", "HST": "Hawaii-Aleutian Standard Time", "JST": "Japan Standard Time", "KST": "Korean Standard Time",
+	"AEST": "Australian Eastern Standard Time", "AEDT": "Australian Eastern Daylight Time", "NZST": "New Zealand Standard Time",
+	"NZDT": "New Zealand Daylight Time", "SAST": "South Africa Standard Time",
+}
+
+// appendZoneName prints the abbreviation or the long name of the zone, or its offset where there is no such name.
+func appendZoneName(dst []byte, ms, offset int64, zone *Zone, long bool) []byte {
+	name := zone.abbreviation(ms)
+	if long {
+		name = longZoneNames[name]
+	}
+	if name == "" || strings.HasPrefix(name, "+") || strings.HasPrefix(name, "-") {
+		return appendOffset(dst, offset)
+	}
+	return append(dst, name...)
+}

@@ -1,0 +1,64 @@
+package fault
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// Span is a place in a SQL text: 1-based lines and columns (columns count characters), the end inclusive. The zero value is no place.
+type Span struct {
+	Line, Column, EndLine, EndColumn int
+}
+
+// IsZero reports whether s is no place.
+func (s Span) IsZero() bool { return s.Line == 0 }
+
+// To returns the span from the start of s to the end of t.
+func (s Span) To(t Span) Span {
+	if s.IsZero() {
+		return t
+	}
+	if t.IsZero() {
+		return s
+	}
+	return Span{Line: s.Line, Column: s.Column, EndLine: t.EndLine, EndColumn: t.EndColumn}
+}
+
+func (e *Error) at(s Span) *Error {
+	e = e.With("sourceType", "sql")
+	if s.IsZero() {
+		return e
+	}
+	e.Context["line"] = strconv.Itoa(s.Line)
+	e.Context["column"] = strconv.Itoa(s.Column)
+	e.Context["endLine"] = strconv.Itoa(s.EndLine)
+	e.Context["endColumn"] = strconv.Itoa(s.EndColumn)
+	return e
+}
+
+// SQLParse is for a statement that does not parse. The message is taken as it is: parser messages place their position themselves.
+func SQLParse(at Span, format string, args ...any) *Error {
+	e := InvalidInput(format, args...)
+	e.Legacy = LegacyParse
+	return e.at(at)
+}
+
+// InvalidSQL is for a statement that parses but means nothing: unknown names, wrong types, misplaced aggregates. The place, if there
+// is one, is appended to the message as " (line [L], column [C])".
+func InvalidSQL(at Span, format string, args ...any) *Error {
+	e := InvalidInput("%s", fmt.Sprintf(format, args...)+at.suffix())
+	e.Legacy = LegacyValidation
+	return e.at(at)
+}
+
+// UnsupportedSQL is for a construct that is understood and not yet run. It says so with its place: 501.
+func UnsupportedSQL(at Span, format string, args ...any) *Error {
+	return Unsupported("%s", fmt.Sprintf(format, args...)+at.suffix()).at(at)
+}
+
+func (s Span) suffix() string {
+	if s.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf(" (line [%d], column [%d])", s.Line, s.Column)
+}

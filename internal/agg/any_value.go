@@ -1,0 +1,75 @@
+package agg
+
+import "github.com/hengedb/henge/internal/vector"
+
+var anyValue = &Function{
+	Name: "ANY_VALUE", Doc: "Returns some value of the group, which may be NULL.",
+	Signature: "'ANY_VALUE(<expr>)'\n'ANY_VALUE(<expr>, <maxBytesPerStringInt>)'", MinArgs: 1, MaxArgs: 1, MaxParams: 2, TakesNulls: true,
+	Duplicates: true,
+	result:     argType,
+	// The count tells a group without rows from one whose value is null.
+	partial: func(s Spec) []vector.Type { return []vector.Type{vector.Long, s.Args[0]} },
+	create:  func(s Spec) State { return &anyState{cells: newCells(s.Args[0]), maxBytes: s.longParam(0, 0)} },
+}
+
+// anyState keeps the first value met.
+type anyState struct {
+	cells    *cells
+	maxBytes int64
+}
+
+func (s *anyState) Grow(n int) { s.cells.grow(n) }
+
+func (s *anyState) Update(args []*vector.Vector, groups []uint32, n int) error {
+	if groups == nil {
+		n = min(n, 1)
+	}
+	for i := range n {
+		if g := group(groups, i); !s.cells.set[g] {
+			s.cells.put(g, args[0], i)
+		}
+	}
+	return nil
+}
+
+func (s *anyState) Merge(parts []*vector.Vector, groups []uint32, n int) error {
+	for i := range n {
+		if g := group(groups, i); !s.cells.set[g] && parts[0].LongAt(i) != 0 {
+			s.cells.put(g, parts[1], i)
+		}
+	}
+	return nil
+}
+
+func (s *anyState) Partial(lo, hi int) []*vector.Vector {
+	set := make([]int64, hi-lo)
+	for i := range set {
+		if s.cells.set[lo+i] {
+			set[i] = 1
+		}
+	}
+	return []*vector.Vector{vector.FromLongs(set), s.cells.build(lo, hi)}
+}
+
+func (s *anyState) Final(lo, hi int) (*vector.Vector, error) {
+	return cutText(s.cells.build(lo, hi), s.maxBytes), nil
+}
+
+func (s *anyState) Bytes() int64 { return s.cells.bytes() }
+
+// cutText cuts strings to max bytes, 0 meaning no bound, without splitting a character.
+func cutText(v *vector.Vector, max int64) *vector.Vector {
+	if max <= 0 || v.Type.Kind != vector.KindString {
+		return v
+	}
+	for i, t := range v.Strings {
+		if int64(len(t)) > max {
+			end := int(max)
+			for end > 0 && t[end]&0xc0 == 0x80 {
+				end--
+			}
+			v.Strings[i] = t[:end]
+		}
+	}
+	return v
+}

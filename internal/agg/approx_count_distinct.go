@@ -1,0 +1,167 @@
+package agg
+
+import (
+	"math"
+
+	"github.com/hengedb/henge/internal/sketch"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// HyperUniqueType is the type of stored and intermediate hyperUnique sketches.
+var HyperUniqueType = vector.ComplexOf("hyperUnique")
+
+var approxCountDistinct = &Function{
+	Name: "APPROX_COUNT_DISTINCT", Aliases: []string{"APPROX_COUNT_DISTINCT_BUILTIN"},
+	Doc: "Estimates how many different values there are, with a standard error of 2.3 %. It also reads hyperUnique columns.",
+	Signature: "'APPROX_COUNT_DISTINCT_BUILTIN(<STRING>)'\n'APPROX_COUNT_DISTINCT_BUILTIN(<NUMERIC>)'\n" +
+		"'APPROX_COUNT_DISTINCT_BUILTIN'(COMPLEX<hyperUnique>)",
+	MinArgs: 1, MaxArgs: 1, EmptyIsZero: true, Duplicates: true,
+	check:  countable,
+	result: always(vector.Long), partial: one(HyperUniqueType),
+	create: func(s Spec) State { return &hyperState{text: sketch.ObserveChars} },
+}
+
+// hyperUnique is the metric of the same name: its result stays a sketch.
+var hyperUnique = &Function{
+	Name: "HYPER_UNIQUE", Doc: "Builds a hyperUnique sketch, which APPROX_COUNT_DISTINCT reads.",
+	Signature: "'HYPER_UNIQUE(<ANY>)'", MinArgs: 1, MaxArgs: 1, Duplicates: true,
+	check:  countable,
+	result: always(HyperUniqueType), partial: one(HyperUniqueType),
+	create: func(s Spec) State { return &hyperState{text: sketch.ObserveText, keep: true} },
+}
+
+func countable(s Spec) error {
+	if s.Args[0].Kind == vector.KindComplex && s.Args[0] != HyperUniqueType {
+		return badType(s, 0)
+	}
+	return nil
+}
+
+// hyperState keeps a sketch per group. Of a dictionary every entry is hashed once.
+type hyperState struct {
+	text     func(string) sketch.Observation
+	keep     bool // Final gives the sketch
+	sketches []sketch.HyperUnique
+	heap     int64
+
+	dict    *vector.Dict
+	entries []sketch.Observation // by code of dict; unhashed: not yet
+}
+
+// unhashed is no observation that hashing gives: its bucket is out of range.
+const unhashed = sketch.Observation(0xffff)
+
+// hashAhead is the size up to which the observations of a dictionary are kept.
+const hashAhead = 1 << 22
+
+func (s *hyperState) Grow(n int) { s.sketches = grown(s.sketches, n) }
+
+func (s *hyperState) add(g uint32, o sketch.Observation) {
+	h := &s.sketches[g]
+	before := h.Bytes()
+	h.Add(o)
+	s.heap += h.Bytes() - before
+}
+
+func (s *hyperState) Update(args []*vector.Vector, groups []uint32, n int) error {
+	v := args[0]
+	if v.Type == HyperUniqueType {
+		return s.Merge(args, groups, n)
+	}
+	switch {
+	case v.Type.Kind == vector.KindString && v.Dict != nil && !v.Const && v.Dict.Len() <= hashAhead:
+		if s.dict != v.Dict {
+			s.dict, s.entries = v.Dict, grown(s.entries[:0], v.Dict.Len())
+			for i := range s.entries {
+				s.entries[i] = unhashed
+			}
+		}
+		for i, c := range v.Codes[:n] {
+			if !v.Valid.Get(i) {
+				continue
+			}
+			o := s.entries[c]
+			if o == unhashed {
+				o = s.text(v.Dict.Value(c))
+				s.entries[c] = o
+			}
+			s.add(group(groups, i), o)
+		}
+	default:
+		if v.Const && groups == nil {
+			n = min(n, 1)
+		}
+		for i := range n {
+			s.observe(v, i, group(groups, i))
+		}
+	}
+	return nil
+}
+
+// observe adds row i of v; the elements of a list count one by one.
+func (s *hyperState) observe(v *vector.Vector, i int, g uint32) {
+	if v.IsNull(i) {
+		return
+	}
+	switch v.Type.Kind {
+	case vector.KindLong:
+		s.add(g, sketch.ObserveLong(v.LongAt(i)))
+	case vector.KindDouble:
+		s.add(g, sketch.ObserveDouble(v.DoubleAt(i)))
+	case vector.KindFloat:
+		s.add(g, sketch.ObserveFloat(float32(v.DoubleAt(i))))
+	case vector.KindString:
+		s.add(g, s.text(v.StringAt(i)))
+	case vector.KindList:
+		for lo, hi := v.ListAt(i); lo < hi; lo++ {
+			s.observe(v.Child, lo, g)
+		}
+	}
+}
+
+func (s *hyperState) Merge(parts []*vector.Vector, groups []uint32, n int) error {
+	v := parts[0]
+	for i := range n {
+		if v.IsNull(i) {
+			continue
+		}
+		o, err := sketch.ParseHyperUnique(v.StringAt(i))
+		if err != nil {
+			return err
+		}
+		h := &s.sketches[group(groups, i)]
+		before := h.Bytes()
+		h.Merge(o)
+		s.heap += h.Bytes() - before
+	}
+	return nil
+}
+
+func (s *hyperState) Partial(lo, hi int) []*vector.Vector {
+	b := vector.NewBuilder(HyperUniqueType, hi-lo)
+	var buf []byte
+	for g := lo; g < hi; g++ {
+		buf = s.sketches[g].AppendBinary(buf[:0])
+		b.AppendString(string(buf))
+	}
+	return []*vector.Vector{b.Build()}
+}
+
+func (s *hyperState) Final(lo, hi int) (*vector.Vector, error) {
+	if s.keep {
+		return s.Partial(lo, hi)[0], nil
+	}
+	out := make([]int64, hi-lo)
+	for i := range out {
+		if e := math.Round(s.sketches[lo+i].Estimate()); e < math.MaxInt64 {
+			out[i] = int64(e)
+		} else {
+			out[i] = math.MaxInt64
+		}
+	}
+	return vector.FromLongs(out), nil
+}
+
+func (s *hyperState) Bytes() int64 {
+	return 64*int64(cap(s.sketches)) + s.heap + 4*int64(cap(s.entries))
+}

@@ -1,0 +1,155 @@
+package agg
+
+import (
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// defaultMaxBytes bounds one array or text when the call does not. The reference has 1 KiB, which most real uses exceed.
+const defaultMaxBytes = 1 << 20
+
+var arrayAgg = &Function{
+	Name: "ARRAY_AGG", Doc: "Collects the values, NULLs included, in an array.",
+	Signature: "'ARRAY_AGG(<expr>)'\n'ARRAY_AGG(<expr>, <maxSizeBytes>)'", MinArgs: 1, MaxArgs: 1, MaxParams: 1, TakesNulls: true, InOrder: true,
+	result:  func(s Spec) vector.Type { return vector.ListOf(s.Args[0]) },
+	partial: func(s Spec) []vector.Type { return []vector.Type{vector.ListOf(s.Args[0])} },
+	create:  func(s Spec) State { return newCollect(s, s.Args[0], false) },
+}
+
+var arrayConcatAgg = &Function{
+	Name: "ARRAY_CONCAT_AGG", Doc: "Joins the arrays that are not NULL into one.",
+	Signature: "'ARRAY_CONCAT_AGG(<ARRAY>)'\n'ARRAY_CONCAT_AGG(<ARRAY>, <maxSizeBytes>)'", MinArgs: 1, MaxArgs: 1, MaxParams: 1, InOrder: true,
+	check: func(s Spec) error {
+		if s.Args[0].Kind != vector.KindList {
+			return badType(s, 0)
+		}
+		return nil
+	},
+	result: argType, partial: argTypes,
+	create: func(s Spec) State { return newCollect(s, s.Args[0].Elem(), true) },
+}
+
+// collectState keeps the values of all groups in the order they came, and which group each belongs to; a counting sort makes lists
+// of them in the end.
+type collectState struct {
+	name   string
+	lists  bool // arguments are lists, whose elements are taken
+	max    int64
+	elem   vector.Type
+	values *vector.Builder
+	of     []uint32 // by value: its group
+	seen   []bool
+	sizes  []int64 // by group, in bytes
+	heap   int64
+
+	sorted *vector.Vector // the values by group, when nothing was added since
+	starts []uint32       // by group: where its values start in sorted
+}
+
+func newCollect(s Spec, elem vector.Type, lists bool) State {
+	return &collectState{name: s.Name, lists: lists, max: s.longParam(0, defaultMaxBytes), elem: elem, values: vector.NewBuilder(elem, 0)}
+}
+
+func (s *collectState) Grow(n int) { s.seen, s.sizes = grown(s.seen, n), grown(s.sizes, n) }
+
+func (s *collectState) Update(args []*vector.Vector, groups []uint32, n int) error {
+	if s.lists {
+		return s.Merge(args, groups, n)
+	}
+	v := args[0].Flat().OwnStrings()
+	for i := range n {
+		g := group(groups, i)
+		s.seen[g] = true
+		if err := s.append(g, v, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *collectState) Merge(parts []*vector.Vector, groups []uint32, n int) error {
+	v := parts[0].OwnStrings()
+	for i := range n {
+		if v.IsNull(i) {
+			continue
+		}
+		g := group(groups, i)
+		s.seen[g] = true
+		for lo, hi := v.ListAt(i); lo < hi; lo++ {
+			if err := s.append(g, v.Child, lo); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *collectState) append(g uint32, v *vector.Vector, i int) error {
+	size := valueSize(v, i)
+	s.sizes[g] += size
+	if s.max > 0 && s.sizes[g] > s.max {
+		return tooLarge(s.name, s.max)
+	}
+	s.heap += size + 16
+	s.values.AppendFrom(v, i)
+	s.of = append(s.of, g)
+	return nil
+}
+
+func tooLarge(name string, max int64) error {
+	return fault.ResourceLimit("A result of [%s] would be larger than [%d] bytes; give the size it may have as the last argument.", name, max)
+}
+
+// valueSize is the size of a value that the limit of the call counts.
+func valueSize(v *vector.Vector, i int) int64 {
+	if v.IsNull(i) {
+		return 1
+	}
+	switch v.Type.Kind {
+	case vector.KindString, vector.KindComplex:
+		return int64(len(v.StringAt(i))) + 1
+	case vector.KindList:
+		n := int64(1)
+		for lo, hi := v.ListAt(i); lo < hi; lo++ {
+			n += valueSize(v.Child, lo)
+		}
+		return n
+	}
+	return 8
+}
+
+// sort brings the values into the order of their groups, unless they are: it makes of the builder a vector, rows by group, and starts.
+func (s *collectState) sort() {
+	if s.sorted != nil && s.sorted.Len == len(s.of) && len(s.starts) == len(s.seen)+1 {
+		return
+	}
+	all := s.values.Build()
+	s.starts = make([]uint32, len(s.seen)+1)
+	for _, g := range s.of {
+		s.starts[g+1]++
+	}
+	for i := range s.seen {
+		s.starts[i+1] += s.starts[i]
+	}
+	rows, of := make([]uint32, len(s.of)), make([]uint32, len(s.of))
+	next := append([]uint32(nil), s.starts...)
+	for i, g := range s.of {
+		rows[next[g]], of[next[g]] = uint32(i), g
+		next[g]++
+	}
+	s.sorted, s.of = all.Gather(rows), of
+	s.values.AppendRows(s.sorted, nil) // so that groups can still grow
+}
+
+func (s *collectState) Partial(lo, hi int) []*vector.Vector {
+	s.sort()
+	return []*vector.Vector{{
+		Type: vector.ListOf(s.elem), Len: hi - lo, Offsets: copied(s.starts, lo, hi+1), Child: s.sorted, Valid: validOf(s.seen[lo:hi]),
+	}}
+}
+
+func (s *collectState) Final(lo, hi int) (*vector.Vector, error) { return s.Partial(lo, hi)[0], nil }
+
+func (s *collectState) Bytes() int64 {
+	return s.heap + 4*int64(cap(s.of)) + int64(cap(s.seen)) + 8*int64(cap(s.sizes))
+}

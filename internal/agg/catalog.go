@@ -1,0 +1,103 @@
+package agg
+
+import (
+	"sort"
+	"strings"
+
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// Function is an entry of the catalog.
+type Function struct {
+	// Name is the SQL name, upper case. Aliases are further names of the same function.
+	Name    string
+	Aliases []string
+	// Doc says in a sentence what it computes; Signature is the form that INFORMATION_SCHEMA.ROUTINES shows.
+	Doc, Signature string
+	// MinArgs and MaxArgs count the arguments that are columns, MaxParams the constants after them.
+	MinArgs, MaxArgs, MaxParams int
+	// EmptyIsZero says that the result of no rows is 0 and not NULL, so that the SQL type is NOT NULL.
+	EmptyIsZero bool
+	// TakesNulls says that rows whose first argument is null count.
+	TakesNulls bool
+	// ByTime says that the last argument is the time that decides, which EARLIEST(x) leaves to be understood: __time.
+	ByTime bool
+	// Duplicates says that DISTINCT changes nothing (MIN, MAX, BIT_AND, ...).
+	Duplicates bool
+	// InOrder says that the order of the rows shows in the result; over DISTINCT rows that is the order of the values.
+	InOrder bool
+
+	check   func(Spec) error
+	result  func(Spec) vector.Type
+	partial func(Spec) []vector.Type
+	create  func(Spec) State
+}
+
+// catalog is the one table of aggregates; each entry is defined in the file of its function.
+var catalog = []*Function{
+	count, sum, minimum, maximum, avg, anyValue,
+	earliest, earliestBy, latest, latestBy,
+	approxCountDistinct, hyperUnique,
+	arrayAgg, arrayConcatAgg, stringAgg,
+	bitAnd, bitOr, bitXor,
+	varPop, varSamp, stddevPop, stddevSamp,
+}
+
+var byName = func() map[string]*Function {
+	m := map[string]*Function{}
+	for _, f := range catalog {
+		m[f.Name] = f
+		for _, a := range f.Aliases {
+			m[a] = f
+		}
+	}
+	return m
+}()
+
+// Lookup returns the function called name, in any case, or nil.
+func Lookup(name string) *Function {
+	if f := byName[name]; f != nil {
+		return f
+	}
+	return byName[strings.ToUpper(name)]
+}
+
+// Functions returns the catalog, by name.
+func Functions() []*Function {
+	out := append([]*Function(nil), catalog...)
+	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
+	return out
+}
+
+// Names returns all names, aliases too, for messages about unknown ones.
+func Names() []string {
+	out := make([]string, 0, len(byName))
+	for n := range byName {
+		out = append(out, n)
+	}
+	sort.Strings(out)
+	return out
+}
+
+// Shapes of types that several functions share.
+
+func always(t vector.Type) func(Spec) vector.Type { return func(Spec) vector.Type { return t } }
+func argType(s Spec) vector.Type                  { return s.Args[0] }
+func one(t vector.Type) func(Spec) []vector.Type {
+	return func(Spec) []vector.Type { return []vector.Type{t} }
+}
+func argTypes(s Spec) []vector.Type { return s.Args[:1] }
+
+func numeric(s Spec) error {
+	if !s.Args[0].IsNumeric() {
+		return badType(s, 0)
+	}
+	return nil
+}
+
+func ordered(s Spec) error {
+	if s.Args[0].Kind == vector.KindComplex {
+		return badType(s, 0)
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+package agg
+
+import "github.com/hengedb/henge/internal/vector"
+
+var count = &Function{
+	Name: "COUNT", Doc: "Counts the rows, or with arguments those in which none is NULL.",
+	Signature: "'COUNT()'\n'COUNT(<ANY>)'", MaxArgs: 64, EmptyIsZero: true,
+	result: always(vector.Long), partial: one(vector.Long),
+	create: func(Spec) State { return &countState{} },
+}
+
+type countState struct{ n []int64 }
+
+func (s *countState) Grow(n int) { s.n = grown(s.n, n) }
+
+func (s *countState) Update(args []*vector.Vector, groups []uint32, n int) error {
+	var valid vector.Bitmap
+	for _, a := range args {
+		if a.AllNull() {
+			return nil
+		}
+		if !a.Const {
+			valid = vector.And(valid, a.Valid, n)
+		}
+	}
+	switch {
+	case groups == nil:
+		s.n[0] += int64(valid.Count(n))
+	case valid == nil:
+		for _, g := range groups[:n] {
+			s.n[g]++
+		}
+	default:
+		for i, g := range groups[:n] {
+			s.n[g] += int64(valid[i>>6] >> (uint(i) & 63) & 1)
+		}
+	}
+	return nil
+}
+
+func (s *countState) Merge(parts []*vector.Vector, groups []uint32, n int) error {
+	v := parts[0]
+	for i := range n {
+		if !v.IsNull(i) {
+			s.n[group(groups, i)] += v.LongAt(i)
+		}
+	}
+	return nil
+}
+
+func (s *countState) Partial(lo, hi int) []*vector.Vector {
+	return []*vector.Vector{vector.FromLongs(copied(s.n, lo, hi))}
+}
+
+func (s *countState) Final(lo, hi int) (*vector.Vector, error) {
+	return vector.FromLongs(copied(s.n, lo, hi)), nil
+}
+
+func (s *countState) Bytes() int64 { return 8 * int64(cap(s.n)) }

@@ -1,0 +1,85 @@
+package agg
+
+import "github.com/hengedb/henge/internal/vector"
+
+var (
+	earliest = byTime("EARLIEST", "Returns the value of the row with the least __time.",
+		"'EARLIEST(<expr>)'\n'EARLIEST(<expr>, <maxBytesPerStringInt>)'", false)
+	earliestBy = byTime("EARLIEST_BY", "Returns the value of the row with the least of the given time.",
+		"'EARLIEST_BY(<expr>, <timeColumn>)'\n'EARLIEST_BY(<expr>, <timeColumn>, <maxBytesPerStringInt>)'", false)
+	latest = byTime("LATEST", "Returns the value of the row with the greatest __time.",
+		"'LATEST(<expr>)'\n'LATEST(<expr>, <maxBytesPerStringInt>)'", true)
+	latestBy = byTime("LATEST_BY", "Returns the value of the row with the greatest of the given time.",
+		"'LATEST_BY(<expr>, <timeColumn>)'\n'LATEST_BY(<expr>, <timeColumn>, <maxBytesPerStringInt>)'", true)
+)
+
+// byTime describes a function of (value, time); both forms run the same, as the binder adds __time to the one without.
+func byTime(name, doc, signature string, last bool) *Function {
+	return &Function{
+		Name: name, Doc: doc, Signature: signature, MinArgs: 2, MaxArgs: 2, MaxParams: 1, TakesNulls: true, ByTime: true, Duplicates: true,
+		check: func(s Spec) error {
+			if s.Args[1].Kind != vector.KindLong {
+				return badType(s, 1)
+			}
+			return nil
+		},
+		result:  argType,
+		partial: func(s Spec) []vector.Type { return []vector.Type{vector.Long, s.Args[0]} },
+		create: func(s Spec) State {
+			return &byTimeState{cells: newCells(s.Args[0]), last: last, maxBytes: s.longParam(0, 0)}
+		},
+	}
+}
+
+// byTimeState keeps the value of the row with the least or greatest time; rows without a time are ignored. Of equal times EARLIEST
+// takes the first row and LATEST the last. The intermediate form is the time, null for a group without rows, and the value.
+type byTimeState struct {
+	last     bool
+	maxBytes int64
+	times    []int64
+	cells    *cells
+	pending  pending
+}
+
+func (s *byTimeState) Grow(n int) {
+	s.times = grown(s.times, n)
+	s.cells.grow(n)
+	s.pending.grow(n)
+}
+
+func (s *byTimeState) Update(args []*vector.Vector, groups []uint32, n int) error {
+	return s.fold(args[1], args[0], groups, n)
+}
+
+func (s *byTimeState) Merge(parts []*vector.Vector, groups []uint32, n int) error {
+	return s.fold(parts[0], parts[1], groups, n)
+}
+
+func (s *byTimeState) fold(times, values *vector.Vector, groups []uint32, n int) error {
+	for i := range n {
+		if times.IsNull(i) {
+			continue
+		}
+		g, t := group(groups, i), times.LongAt(i)
+		if !s.cells.set[g] || s.last && t >= s.times[g] || !s.last && t < s.times[g] {
+			s.times[g], s.cells.set[g] = t, true
+			s.pending.put(g, i)
+		}
+	}
+	s.pending.flush(func(g uint32, row int) { s.cells.put(g, values, row) })
+	return nil
+}
+
+func (s *byTimeState) Partial(lo, hi int) []*vector.Vector {
+	t := vector.FromLongs(copied(s.times, lo, hi))
+	t.Valid = validOf(s.cells.set[lo:hi])
+	return []*vector.Vector{t, s.cells.build(lo, hi)}
+}
+
+func (s *byTimeState) Final(lo, hi int) (*vector.Vector, error) {
+	return cutText(s.cells.build(lo, hi), s.maxBytes), nil
+}
+
+func (s *byTimeState) Bytes() int64 {
+	return 8*int64(cap(s.times)) + s.cells.bytes() + s.pending.bytes()
+}

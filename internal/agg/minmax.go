@@ -1,0 +1,133 @@
+package agg
+
+import (
+	"math"
+
+	"github.com/hengedb/henge/internal/vector"
+)
+
+var minimum = &Function{
+	Name: "MIN", Doc: "Returns the least value: numbers, times, strings by their bytes, arrays element by element.",
+	Signature: "'MIN(<COMPARABLE_TYPE>)'", MinArgs: 1, MaxArgs: 1, Duplicates: true, check: ordered, result: argType, partial: argTypes,
+	create: func(s Spec) State { return newExtreme(s.Args[0], false) },
+}
+
+var maximum = &Function{
+	Name: "MAX", Doc: "Returns the greatest value; NaN is above all numbers.",
+	Signature: "'MAX(<COMPARABLE_TYPE>)'", MinArgs: 1, MaxArgs: 1, Duplicates: true, check: ordered, result: argType, partial: argTypes,
+	create: func(s Spec) State { return newExtreme(s.Args[0], true) },
+}
+
+func newExtreme(t vector.Type, greatest bool) State {
+	switch t.Kind {
+	case vector.KindLong:
+		return &extremeState[int64]{greatest: greatest}
+	case vector.KindDouble:
+		return &extremeState[float64]{greatest: greatest}
+	case vector.KindFloat:
+		return &extremeState[float32]{greatest: greatest}
+	}
+	return &extremeCells{cells: newCells(t), greatest: greatest}
+}
+
+// extremeState is MIN or MAX of numbers. The intermediate value is the result.
+type extremeState[T number] struct {
+	greatest bool
+	best     []T
+	seen     []bool
+}
+
+func (s *extremeState[T]) Grow(n int) { s.best, s.seen = grown(s.best, n), grown(s.seen, n) }
+
+func (s *extremeState[T]) Update(args []*vector.Vector, groups []uint32, n int) error {
+	v := args[0]
+	if v.Const && groups == nil && n > 1 {
+		n = 1 // all rows are the same
+		v = v.Slice(0, 1)
+	}
+	v = v.Flat()
+	xs := numbers[T](v)[:n]
+	if s.greatest {
+		for i, x := range xs {
+			if !v.Valid.Get(i) {
+				continue
+			}
+			g := group(groups, i)
+			if b := s.best[g]; !s.seen[g] || x > b || x != x || x == b && x == 0 && negative(b) {
+				s.best[g], s.seen[g] = x, true
+			}
+		}
+		return nil
+	}
+	for i, x := range xs {
+		if !v.Valid.Get(i) {
+			continue
+		}
+		g := group(groups, i)
+		if b := s.best[g]; !s.seen[g] || x < b || b != b || x == b && x == 0 && negative(x) {
+			s.best[g], s.seen[g] = x, true
+		}
+	}
+	return nil
+}
+
+// negative reports the sign of a zero: -0.0 orders below 0.0.
+func negative[T number](x T) bool { return math.Signbit(float64(x)) }
+
+func (s *extremeState[T]) Merge(parts []*vector.Vector, groups []uint32, n int) error {
+	return s.Update(parts, groups, n)
+}
+
+func (s *extremeState[T]) Partial(lo, hi int) []*vector.Vector {
+	v := fromNumbers(copied(s.best, lo, hi))
+	v.Valid = validOf(s.seen[lo:hi])
+	return []*vector.Vector{v}
+}
+
+func (s *extremeState[T]) Final(lo, hi int) (*vector.Vector, error) { return s.Partial(lo, hi)[0], nil }
+
+func (s *extremeState[T]) Bytes() int64 { return 8*int64(cap(s.best)) + int64(cap(s.seen)) }
+
+// extremeCells is MIN or MAX of strings and lists. Within a batch it remembers row numbers and copies a value only at the end.
+type extremeCells struct {
+	cells    *cells
+	greatest bool
+	pending  pending
+}
+
+func (s *extremeCells) Grow(n int) { s.cells.grow(n); s.pending.grow(n) }
+
+func (s *extremeCells) Update(args []*vector.Vector, groups []uint32, n int) error {
+	v := args[0]
+	for i := range n {
+		if v.IsNull(i) {
+			continue
+		}
+		g := group(groups, i)
+		var c int
+		if row, ok := s.pending.row(g); ok {
+			c = vector.Compare(v, i, v, int(row))
+		} else if s.cells.set[g] {
+			c = s.cells.compare(v, i, g)
+		} else {
+			c = 2
+		}
+		if c == 2 || (c > 0) == s.greatest && c != 0 {
+			s.pending.put(g, i)
+		}
+	}
+	s.pending.flush(func(g uint32, row int) { s.cells.put(g, v, row) })
+	return nil
+}
+
+func (s *extremeCells) Merge(parts []*vector.Vector, groups []uint32, n int) error {
+	return s.Update(parts, groups, n)
+}
+
+func (s *extremeCells) Partial(lo, hi int) []*vector.Vector {
+	return []*vector.Vector{s.cells.build(lo, hi)}
+}
+
+func (s *extremeCells) Final(lo, hi int) (*vector.Vector, error) { return s.cells.build(lo, hi), nil }
+
+func (s *extremeCells) Bytes() int64 { return s.cells.bytes() + s.pending.bytes() }

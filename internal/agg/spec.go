@@ -1,0 +1,105 @@
+// Package agg gives the aggregate functions: states over many groups at once, shared by queries, by rollup while ingesting and by the
+// merging of partial results.
+//
+// The central types: Function, an entry of the catalog (Lookup, Functions); Spec, a function with the types of its arguments and its
+// constants, plain data that travels in plans; State, what a Spec computes for groups 0, 1, 2, ...: one column of intermediate values
+// per group, not one object.
+//
+//	worker 1   Update, Update, ...   Partial ─┐ vectors of IntermediateTypes
+//	worker 2   Update, Update, ...   Partial ─┴► Merge, Merge   Final ─► vector of ResultType
+//
+// Intermediate values are ordinary vectors, so that a partial result is an ordinary batch: it spills, travels and is stored like any
+// other, and a rolled-up column of a segment holds nothing else.
+//
+// It knows physical types only. Elsewhere on purpose: FILTER, DISTINCT and expression arguments, which are work on the rows before an
+// aggregate sees them (package exec), GROUPING (the planner), and SQL types (the binder).
+package agg
+
+import (
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// Spec names an aggregate function with the physical types of its arguments and its constant parameters. It is plain data: it
+// travels inside plans and is stored with rolled-up columns.
+type Spec struct {
+	// Name is the catalog name: "COUNT", "SUM", "MIN", "APPROX_COUNT_DISTINCT", ...
+	Name string
+	Args []vector.Type
+	// Params are the constant arguments, each int64, float64 or string.
+	Params []any
+}
+
+// resolve finds the function and checks the arguments.
+func (s Spec) resolve() (*Function, error) {
+	f := Lookup(s.Name)
+	if f == nil {
+		return nil, fault.InvalidInput("Aggregate function [%s] is unknown", s.Name)
+	}
+	if len(s.Args) < f.MinArgs || len(s.Args) > f.MaxArgs {
+		return nil, fault.InvalidInput("Aggregate function [%s] does not take [%d] arguments", s.Name, len(s.Args))
+	}
+	if len(s.Params) > f.MaxParams {
+		return nil, fault.InvalidInput("Aggregate function [%s] does not take [%d] constants", s.Name, len(s.Params))
+	}
+	if f.check != nil {
+		if err := f.check(s); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+// ResultType returns the type of Final. An error says in words for users why the function does not take such arguments.
+func (s Spec) ResultType() (vector.Type, error) {
+	f, err := s.resolve()
+	if err != nil {
+		return vector.Type{}, err
+	}
+	return f.result(s), nil
+}
+
+// IntermediateTypes returns the types of Partial's vectors and Merge's arguments.
+func (s Spec) IntermediateTypes() ([]vector.Type, error) {
+	f, err := s.resolve()
+	if err != nil {
+		return nil, err
+	}
+	return f.partial(s), nil
+}
+
+// New returns the state of no groups.
+func (s Spec) New() (State, error) {
+	f, err := s.resolve()
+	if err != nil {
+		return nil, err
+	}
+	return f.create(s), nil
+}
+
+func badType(s Spec, i int) error {
+	return fault.InvalidInput("Aggregation [%s] does not support type [%s]", s.Name, s.Args[i])
+}
+
+// textParam returns constant i as text, or def.
+func (s Spec) textParam(i int, def string) string {
+	if i < len(s.Params) {
+		if x, ok := s.Params[i].(string); ok {
+			return x
+		}
+	}
+	return def
+}
+
+// longParam returns constant i as a long, or def.
+func (s Spec) longParam(i int, def int64) int64 {
+	if i < len(s.Params) {
+		switch x := s.Params[i].(type) {
+		case int64:
+			return x
+		case float64:
+			return int64(x)
+		}
+	}
+	return def
+}

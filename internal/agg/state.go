@@ -1,0 +1,117 @@
+package agg
+
+import "github.com/hengedb/henge/internal/vector"
+
+// State holds one aggregate for a growing number of groups.
+//
+// It is used by one goroutine at a time. Vectors passed in are only read, and nothing of them is kept that a later change of their
+// memory could reach; their text must stay valid for the life of the state. Groups are named by number and must be below the last
+// Grow. Methods with groups nil mean group 0 for every row, which is the fast path of a query without keys.
+type State interface {
+	// Grow makes room for groups up to, not including, n. New groups are empty; n never shrinks.
+	Grow(n int)
+	// Update folds n rows: row i of args into groups[i].
+	Update(args []*vector.Vector, groups []uint32, n int) error
+	// Merge folds n intermediate rows, as Partial made them, likewise.
+	Merge(parts []*vector.Vector, groups []uint32, n int) error
+	// Partial returns the intermediate values of groups lo up to, not including, hi.
+	Partial(lo, hi int) []*vector.Vector
+	// Final returns the results of groups lo up to, not including, hi.
+	Final(lo, hi int) (*vector.Vector, error)
+	// Bytes returns the memory held.
+	Bytes() int64
+}
+
+// grown returns s with length n, new elements zero.
+func grown[T any](s []T, n int) []T {
+	if n <= len(s) {
+		return s
+	}
+	if n <= cap(s) {
+		return s[:n]
+	}
+	out := make([]T, n, max(n, 2*cap(s)))
+	copy(out, s)
+	return out
+}
+
+// number is a physical number type.
+type number interface{ ~int64 | ~float64 | ~float32 }
+
+// numbers returns the slice of a flat vector whose physical type is T.
+func numbers[T number](v *vector.Vector) []T {
+	var x []T
+	switch p := any(&x).(type) {
+	case *[]int64:
+		*p = v.Longs
+	case *[]float64:
+		*p = v.Doubles
+	case *[]float32:
+		*p = v.Floats
+	}
+	return x[:v.Len]
+}
+
+// fromNumbers wraps a slice as a flat vector.
+func fromNumbers[T number](x []T) *vector.Vector {
+	switch x := any(x).(type) {
+	case []int64:
+		return vector.FromLongs(x)
+	case []float64:
+		return vector.FromDoubles(x)
+	case []float32:
+		return vector.FromFloats(x)
+	}
+	return nil
+}
+
+// group returns the group of row i.
+func group(groups []uint32, i int) uint32 {
+	if groups == nil {
+		return 0
+	}
+	return groups[i]
+}
+
+// validOf returns the validity map of groups whose seen flag is set, nil if all are.
+func validOf(seen []bool) vector.Bitmap {
+	for i, s := range seen {
+		if !s {
+			valid := vector.NewBitmap(len(seen))
+			valid.SetRange(0, i)
+			for j := i + 1; j < len(seen); j++ {
+				if seen[j] {
+					valid.Set(j)
+				}
+			}
+			return valid
+		}
+	}
+	return nil
+}
+
+// copied returns a copy of lo to hi, so that vectors handed out do not change when the state does.
+func copied[T any](s []T, lo, hi int) []T { return append([]T(nil), s[lo:hi]...) }
+
+// markSeen sets the flag of every group that has a row with a value in v.
+func markSeen(seen []bool, v *vector.Vector, groups []uint32, n int) {
+	if groups == nil {
+		if !seen[0] {
+			for i := 0; i < n && !seen[0]; i++ {
+				seen[0] = !v.IsNull(i)
+			}
+		}
+		return
+	}
+	if v.Valid == nil {
+		for _, g := range groups[:n] {
+			seen[g] = true
+		}
+		return
+	}
+	for i, g := range groups[:n] {
+		if v.Valid.Get(i) {
+			seen[g] = true
+		}
+	}
+}

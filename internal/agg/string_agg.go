@@ -1,0 +1,68 @@
+package agg
+
+import "github.com/hengedb/henge/internal/vector"
+
+var stringAgg = &Function{
+	Name: "STRING_AGG", Aliases: []string{"LISTAGG"}, Doc: "Joins the strings that are not NULL, with the separator between them.",
+	Signature: "'STRING_AGG(<expr>, <separator>)'\n'STRING_AGG(<expr>, <separator>, <maxSizeBytes>)'",
+	MinArgs:   1, MaxArgs: 1, MaxParams: 2, InOrder: true,
+	check: func(s Spec) error {
+		if s.Args[0].Kind != vector.KindString {
+			return badType(s, 0)
+		}
+		return nil
+	},
+	result: always(vector.String), partial: one(vector.String),
+	create: func(s Spec) State {
+		return &joinState{name: s.Name, separator: s.textParam(0, ""), max: s.longParam(1, defaultMaxBytes)}
+	},
+}
+
+// joinState grows one text per group. The intermediate form is the text so far.
+type joinState struct {
+	name, separator string
+	max             int64
+	texts           [][]byte
+	seen            []bool
+	heap            int64
+}
+
+func (s *joinState) Grow(n int) { s.texts, s.seen = grown(s.texts, n), grown(s.seen, n) }
+
+func (s *joinState) Update(args []*vector.Vector, groups []uint32, n int) error {
+	v := args[0]
+	for i := range n {
+		if v.IsNull(i) {
+			continue
+		}
+		g := group(groups, i)
+		before := cap(s.texts[g])
+		if s.seen[g] {
+			s.texts[g] = append(s.texts[g], s.separator...)
+		}
+		s.texts[g], s.seen[g] = append(s.texts[g], v.StringAt(i)...), true
+		if s.max > 0 && int64(len(s.texts[g])) > s.max {
+			return tooLarge(s.name, s.max)
+		}
+		s.heap += int64(cap(s.texts[g]) - before)
+	}
+	return nil
+}
+
+func (s *joinState) Merge(parts []*vector.Vector, groups []uint32, n int) error {
+	return s.Update(parts, groups, n)
+}
+
+func (s *joinState) Partial(lo, hi int) []*vector.Vector {
+	out := make([]string, hi-lo)
+	for i := range out {
+		out[i] = string(s.texts[lo+i])
+	}
+	v := vector.FromStrings(out)
+	v.Valid = validOf(s.seen[lo:hi])
+	return []*vector.Vector{v}
+}
+
+func (s *joinState) Final(lo, hi int) (*vector.Vector, error) { return s.Partial(lo, hi)[0], nil }
+
+func (s *joinState) Bytes() int64 { return 24*int64(cap(s.texts)) + int64(cap(s.seen)) + s.heap }

@@ -1,0 +1,96 @@
+package agg
+
+import "github.com/hengedb/henge/internal/vector"
+
+var sum = &Function{
+	Name: "SUM", Doc: "Adds up the values. Whole numbers wrap around at 64 bits.",
+	Signature: "'SUM(<NUMERIC>)'", MinArgs: 1, MaxArgs: 1, check: numeric,
+	result:  sumType,
+	partial: func(s Spec) []vector.Type { return []vector.Type{sumType(s)} },
+	create: func(s Spec) State {
+		switch s.Args[0].Kind {
+		case vector.KindLong:
+			return &sumState[int64, int64]{}
+		case vector.KindFloat:
+			return &sumState[float32, float64]{}
+		default:
+			return &sumState[float64, float64]{}
+		}
+	},
+}
+
+func sumType(s Spec) vector.Type {
+	if s.Args[0].Kind == vector.KindLong {
+		return vector.Long
+	}
+	return vector.Double
+}
+
+// sumState adds values of T into totals of A.
+type sumState[T number, A int64 | float64] struct {
+	total []A
+	seen  []bool
+}
+
+func (s *sumState[T, A]) Grow(n int) { s.total, s.seen = grown(s.total, n), grown(s.seen, n) }
+
+func (s *sumState[T, A]) Update(args []*vector.Vector, groups []uint32, n int) error {
+	v := args[0].Flat()
+	addInto[T, A](s.total, s.seen, numbers[T](v)[:n], v, groups)
+	return nil
+}
+
+func (s *sumState[T, A]) Merge(parts []*vector.Vector, groups []uint32, n int) error {
+	v := parts[0].Flat()
+	addInto[A, A](s.total, s.seen, numbers[A](v)[:n], v, groups)
+	return nil
+}
+
+func addInto[T number, A int64 | float64](total []A, seen []bool, xs []T, v *vector.Vector, groups []uint32) {
+	markSeen(seen, v, groups, len(xs))
+	switch {
+	case groups == nil && v.Valid == nil:
+		// Four sums hide the latency of addition.
+		var a, b, c, d A
+		for ; len(xs) >= 4; xs = xs[4:] {
+			a += A(xs[0])
+			b += A(xs[1])
+			c += A(xs[2])
+			d += A(xs[3])
+		}
+		for _, x := range xs {
+			a += A(x)
+		}
+		total[0] += a + b + c + d
+	case groups == nil:
+		var t A
+		for i, x := range xs {
+			if v.Valid.Get(i) {
+				t += A(x)
+			}
+		}
+		total[0] += t
+	case v.Valid == nil:
+		groups = groups[:len(xs)]
+		for i, x := range xs {
+			total[groups[i]] += A(x)
+		}
+	default:
+		groups = groups[:len(xs)]
+		for i, x := range xs {
+			if v.Valid.Get(i) {
+				total[groups[i]] += A(x)
+			}
+		}
+	}
+}
+
+func (s *sumState[T, A]) Partial(lo, hi int) []*vector.Vector {
+	v := fromNumbers(copied(s.total, lo, hi))
+	v.Valid = validOf(s.seen[lo:hi])
+	return []*vector.Vector{v}
+}
+
+func (s *sumState[T, A]) Final(lo, hi int) (*vector.Vector, error) { return s.Partial(lo, hi)[0], nil }
+
+func (s *sumState[T, A]) Bytes() int64 { return 8*int64(cap(s.total)) + int64(cap(s.seen)) }

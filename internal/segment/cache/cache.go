@@ -1,0 +1,557 @@
+// Package cache keeps the segment files of a node near its queries.
+//
+// The central type is Cache, which a historical owns: Load makes a segment's file local and keeps it until Drop, Acquire hands the
+// open segment to a query, Fetch does both for a segment that nobody told the node to keep, and such files make room when others
+// need it. If deep storage is a directory of this machine, files are mapped where they lie and nothing is copied.
+//
+// What is kept survives a restart: a manifest, one line per segment, is all that is read then. A file is opened when a query first
+// asks for it. Copies are verified whole when they arrive. One that turns out to be corrupt later, or is gone, is fetched again, once.
+//
+// Elsewhere on purpose: which segments a node should hold (package duty), and what a query does with one (package exec).
+package cache
+
+import (
+	"container/list"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"sync"
+	"syscall"
+
+	"github.com/hengedb/henge/internal/deepstore"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/segment"
+)
+
+const (
+	// maxMapped is how many files stay mapped when no query uses them. Linux gives a process 65,530 mappings by default.
+	maxMapped = 20_000
+
+	// copyBytes is what is read from deep storage at a time.
+	copyBytes = 4 << 20
+
+	// arriving is the directory of copies that are not whole yet. It is emptied at the start.
+	arriving = "arriving"
+)
+
+// Options say what a Cache is made of.
+type Options struct {
+	// Dir is where copies and the manifest are; it belongs to one Cache of one process.
+	Dir string
+	// Store is the deep storage that segments are fetched from.
+	Store deepstore.Store
+	// MaxBytes bounds the files of all segments held, copied or not; 0: they are not bounded.
+	MaxBytes int64
+}
+
+// Cache holds segment files. It is used by any number of goroutines.
+type Cache struct {
+	opts Options
+
+	mu struct {
+		sync.Mutex
+		byID   map[string]*file // loaded, by segment id
+		byKey  map[string]*file // all, by deep storage key
+		used   int64            // bytes of all
+		cold   *list.List       // fetched and not loaded, the one used last in front
+		mapped *list.List       // mapped, the one used last in front
+		log    *manifest
+	}
+}
+
+// file is one file of deep storage, which several segments may share. Its fields belong to the Cache's mutex, but for key and opening.
+type file struct {
+	key     string
+	size    int64
+	inPlace bool                // mapped in deep storage: there is no copy
+	ids     map[string]struct{} // segments loaded from it; empty: it is cold
+	segment *segment.Segment    // mapped, with a reference of the Cache; nil: not
+	loading chan struct{}       // closed when the first fetch has ended; nil: it has
+
+	inCold, inMapped *list.Element
+
+	opening sync.Mutex // held while the file is opened or fetched again
+}
+
+// Open returns the cache in opts.Dir, with what it held when it was last used.
+func Open(opts Options) (*Cache, error) {
+	temp := filepath.Join(opts.Dir, arriving)
+	if err := os.RemoveAll(temp); err != nil {
+		return nil, writeFault(temp, err)
+	}
+	if err := os.MkdirAll(temp, 0o700); err != nil {
+		return nil, writeFault(temp, err)
+	}
+	c := &Cache{opts: opts}
+	c.mu.byID, c.mu.byKey = map[string]*file{}, map[string]*file{}
+	c.mu.cold, c.mu.mapped = list.New(), list.New()
+	log, err := openManifest(filepath.Join(opts.Dir, "manifest"), func(l line) {
+		f := c.mu.byKey[l.Key]
+		if f == nil {
+			f = &file{key: l.Key, size: l.Size, inPlace: l.InPlace, ids: map[string]struct{}{}}
+			c.mu.byKey[l.Key] = f
+			c.mu.used += f.size
+		}
+		f.ids[l.ID] = struct{}{}
+		c.mu.byID[l.ID] = f
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.mu.log = log
+	return c, nil
+}
+
+// Load makes the file of a segment local and keeps it until Drop. It returns when the segment can be queried, also after a restart.
+// To load what is loaded does nothing.
+func (c *Cache) Load(ctx context.Context, id string, loadSpec json.RawMessage) error {
+	key, err := c.opts.Store.Key(loadSpec)
+	if err != nil {
+		return fmt.Errorf("loading segment [%s]: %w", id, err)
+	}
+	for {
+		f, err := c.ensure(ctx, id, key)
+		if err != nil {
+			return err
+		}
+		c.mu.Lock()
+		if c.mu.byKey[key] != f { // made room for another meanwhile
+			c.mu.Unlock()
+			continue
+		}
+		defer c.mu.Unlock()
+		if old := c.mu.byID[id]; old == f {
+			return nil
+		} else if old != nil {
+			return fault.Defensive("Segment [%s] is loaded from another file already", id)
+		}
+		if err := c.mu.log.add(line{ID: id, Key: key, Size: f.size, InPlace: f.inPlace}); err != nil {
+			return err
+		}
+		if f.inCold != nil {
+			c.mu.cold.Remove(f.inCold)
+			f.inCold = nil
+		}
+		f.ids[id] = struct{}{}
+		c.mu.byID[id] = f
+		return nil
+	}
+}
+
+// Drop ends what Load began. Queries that hold the segment keep it until they release it.
+func (c *Cache) Drop(id string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f := c.mu.byID[id]
+	if f == nil {
+		return nil
+	}
+	if err := c.mu.log.remove(id, len(c.mu.byID)-1, c.linesLocked(id)); err != nil {
+		return err
+	}
+	delete(c.mu.byID, id)
+	delete(f.ids, id)
+	if len(f.ids) == 0 {
+		c.forgetLocked(f)
+	}
+	return nil
+}
+
+// Acquire returns the open segment of a loaded id with a reference that the caller releases.
+func (c *Cache) Acquire(ctx context.Context, id string) (*segment.Segment, error) {
+	c.mu.Lock()
+	f := c.mu.byID[id]
+	c.mu.Unlock()
+	if f == nil {
+		return nil, fault.NotFound("Segment [%s] is not loaded on this node", id)
+	}
+	return c.open(ctx, f, id)
+}
+
+// Fetch returns the open segment of any id with a reference that the caller releases, and fetches its file if need be. The file stays
+// until its room is needed.
+func (c *Cache) Fetch(ctx context.Context, id string, loadSpec json.RawMessage) (*segment.Segment, error) {
+	key, err := c.opts.Store.Key(loadSpec)
+	if err != nil {
+		return nil, fmt.Errorf("fetching segment [%s]: %w", id, err)
+	}
+	f, err := c.ensure(ctx, id, key)
+	if err != nil {
+		return nil, err
+	}
+	return c.open(ctx, f, id)
+}
+
+// Loaded returns the ids that are loaded, sorted.
+func (c *Cache) Loaded() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := make([]string, 0, len(c.mu.byID))
+	for id := range c.mu.byID {
+		out = append(out, id)
+	}
+	sort.Strings(out)
+	return out
+}
+
+// Used returns the bytes of the files held, those of Fetch included.
+func (c *Cache) Used() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.mu.used
+}
+
+// Close ends the use of the cache. Queries that hold segments keep them.
+func (c *Cache) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, f := range c.mu.byKey {
+		c.unmapLocked(f)
+		if len(f.ids) == 0 && !f.inPlace {
+			os.Remove(c.path(f)) // it would not be known after a restart; Sweep finds what stays
+		}
+	}
+	c.mu.byKey, c.mu.byID = map[string]*file{}, map[string]*file{}
+	return c.mu.log.close()
+}
+
+// ensure returns the file with this key, fetched. Goroutines that want the same file wait for one of them.
+func (c *Cache) ensure(ctx context.Context, id, key string) (*file, error) {
+	for {
+		c.mu.Lock()
+		f := c.mu.byKey[key]
+		if f == nil {
+			f = &file{key: key, ids: map[string]struct{}{}, loading: make(chan struct{})}
+			c.mu.byKey[key] = f
+			c.mu.Unlock()
+			return f, c.first(ctx, f, id)
+		}
+		loading := f.loading
+		c.mu.Unlock()
+		if loading == nil {
+			return f, nil
+		}
+		select {
+		case <-loading:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// first fetches a file that was not there.
+func (c *Cache) first(ctx context.Context, f *file, id string) error {
+	s, err := c.fetch(ctx, f, id)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	close(f.loading)
+	f.loading = nil
+	if err != nil {
+		c.forgetLocked(f)
+		return err
+	}
+	f.inCold = c.mu.cold.PushFront(f)
+	c.mapLocked(f, s)
+	return nil
+}
+
+// fetch makes the file local, and opens it.
+func (c *Cache) fetch(ctx context.Context, f *file, id string) (*segment.Segment, error) {
+	if disk, ok := c.opts.Store.(deepstore.OnDisk); ok {
+		f.inPlace = true
+		path, err := disk.Path(f.key)
+		if err != nil {
+			return nil, err
+		}
+		s, err := segment.Open(path)
+		if err != nil {
+			return nil, c.openFault(id, f, err)
+		}
+		if err := c.reserve(f, id, s.Info().Size); err != nil {
+			s.Release()
+			return nil, err
+		}
+		return s, nil
+	}
+	o, err := c.opts.Store.Open(ctx, f.key)
+	if err != nil {
+		return nil, c.openFault(id, f, err)
+	}
+	defer o.Close() // it was only read
+	if err := c.reserve(f, id, o.Size()); err != nil {
+		return nil, err
+	}
+	path := c.path(f)
+	temp, err := c.copy(ctx, o)
+	if err != nil {
+		return nil, fmt.Errorf("fetching segment [%s] from deep storage: %w", id, err)
+	}
+	s, err := segment.Open(temp)
+	if err == nil {
+		if err = s.Verify(); err != nil {
+			s.Release()
+		}
+	}
+	if err == nil {
+		if err = place(temp, path); err != nil {
+			s.Release()
+		}
+	}
+	if err != nil {
+		os.Remove(temp) // the next start finds what stays
+		return nil, fmt.Errorf("segment [%s] as fetched from deep storage object [%s]: %w", id, f.key, err)
+	}
+	return s, nil
+}
+
+// copy copies an object to a file of its own.
+func (c *Cache) copy(ctx context.Context, o deepstore.Object) (path string, err error) {
+	out, err := os.CreateTemp(filepath.Join(c.opts.Dir, arriving), "*")
+	if err != nil {
+		return "", writeFault(filepath.Join(c.opts.Dir, arriving), err)
+	}
+	defer func() {
+		if closeErr := out.Close(); err == nil && closeErr != nil {
+			err = writeFault(out.Name(), closeErr)
+		}
+		if err != nil {
+			os.Remove(out.Name()) // the next start finds what stays
+		}
+	}()
+	buf := make([]byte, min(copyBytes, max(o.Size(), 1)))
+	for at := int64(0); at < o.Size(); {
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		n, err := o.ReadAt(buf[:min(int64(len(buf)), o.Size()-at)], at)
+		if n > 0 {
+			if _, err := out.Write(buf[:n]); err != nil {
+				return "", writeFault(out.Name(), err)
+			}
+			at += int64(n)
+		}
+		if err != nil && !(err == io.EOF && at == o.Size()) {
+			return "", err
+		}
+	}
+	return out.Name(), nil
+}
+
+// place gives an arrived file its name.
+func place(temp, path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return writeFault(path, err)
+	}
+	if err := os.Rename(temp, path); err != nil {
+		return writeFault(path, err)
+	}
+	return nil
+}
+
+func writeFault(path string, err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return fault.Runtime("Disk is full: segment cache file [%s] can't be written", path).WithCause(err)
+	}
+	return fmt.Errorf("segment cache file [%s]: %w", path, err)
+}
+
+// openFault names the segment of a file that is not there.
+func (c *Cache) openFault(id string, f *file, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fault.Runtime("Segment [%s] can't be loaded: deep storage has no object [%s]; it was removed or never arrived there",
+			id, f.key).WithCause(err)
+	}
+	return fmt.Errorf("loading segment [%s]: %w", id, err)
+}
+
+// reserve makes room for the file.
+func (c *Cache) reserve(f *file, id string, size int64) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.opts.MaxBytes > 0 && c.mu.used+size-f.size > c.opts.MaxBytes {
+		oldest := c.mu.cold.Back()
+		if oldest == nil {
+			return fault.Capacity("Segment [%s] of [%d] bytes does not fit into the segment cache: [%d] of [%d] bytes are used",
+				id, size, c.mu.used, c.opts.MaxBytes)
+		}
+		c.forgetLocked(oldest.Value.(*file))
+	}
+	c.mu.used += size - f.size
+	f.size = size
+	return nil
+}
+
+// open returns the segment of f, mapped, with a reference for the caller.
+func (c *Cache) open(ctx context.Context, f *file, id string) (*segment.Segment, error) {
+	if s := c.use(f); s != nil {
+		return s, nil
+	}
+	f.opening.Lock()
+	defer f.opening.Unlock()
+	if s := c.use(f); s != nil {
+		return s, nil
+	}
+	path := c.path(f)
+	if f.inPlace {
+		var err error
+		if path, err = c.opts.Store.(deepstore.OnDisk).Path(f.key); err != nil {
+			return nil, err
+		}
+	}
+	s, err := segment.Open(path)
+	if err != nil && !f.inPlace && (errors.Is(err, segment.ErrCorrupt) || errors.Is(err, fs.ErrNotExist)) {
+		s, err = c.fetch(ctx, f, id)
+	}
+	if err != nil {
+		return nil, c.openFault(id, f, err)
+	}
+	return c.keep(f, s), nil
+}
+
+// use returns the segment of f with a reference if it is mapped.
+func (c *Cache) use(f *file) *segment.Segment {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if f.inCold != nil {
+		c.mu.cold.MoveToFront(f.inCold)
+	}
+	if f.segment == nil || !f.segment.Acquire() {
+		return nil
+	}
+	c.mu.mapped.MoveToFront(f.inMapped)
+	return f.segment
+}
+
+// keep makes s, whose reference it takes over, the segment of f, and returns it with a reference for the caller.
+func (c *Cache) keep(f *file, s *segment.Segment) *segment.Segment {
+	s.Acquire() // it is open: the caller's reference has not been released
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mu.byKey[f.key] != f { // dropped meanwhile: the caller's reference is the only one
+		s.Release()
+		return s
+	}
+	c.mapLocked(f, s)
+	return s
+}
+
+// mapLocked gives f its mapped segment, and unmaps the one that was unused for longest if they are too many.
+func (c *Cache) mapLocked(f *file, s *segment.Segment) {
+	c.unmapLocked(f)
+	f.segment = s
+	f.inMapped = c.mu.mapped.PushFront(f)
+	if c.mu.mapped.Len() > maxMapped {
+		c.unmapLocked(c.mu.mapped.Back().Value.(*file))
+	}
+}
+
+func (c *Cache) unmapLocked(f *file) {
+	if f.segment == nil {
+		return
+	}
+	f.segment.Release()
+	f.segment = nil
+	c.mu.mapped.Remove(f.inMapped)
+	f.inMapped = nil
+}
+
+// forgetLocked removes a file that no segment is loaded from.
+func (c *Cache) forgetLocked(f *file) {
+	c.unmapLocked(f)
+	if f.inCold != nil {
+		c.mu.cold.Remove(f.inCold)
+		f.inCold = nil
+	}
+	if c.mu.byKey[f.key] == f {
+		delete(c.mu.byKey, f.key)
+		c.mu.used -= f.size
+		if !f.inPlace {
+			os.Remove(c.path(f)) // Sweep finds what stays
+		}
+	}
+}
+
+// Refetch replaces the copy of a segment that a query found to be corrupt. Queries that hold the old one keep it. Where deep storage
+// itself is mapped there is nothing better to fetch, and the error says so.
+func (c *Cache) Refetch(ctx context.Context, id string) error {
+	c.mu.Lock()
+	f := c.mu.byID[id]
+	c.mu.Unlock()
+	if f == nil {
+		return fault.NotFound("Segment [%s] is not loaded on this node", id)
+	}
+	if f.inPlace {
+		return fault.Runtime("Segment [%s] is corrupt in deep storage, object [%s]; there is no other copy", id, f.key).WithCause(segment.ErrCorrupt)
+	}
+	f.opening.Lock()
+	defer f.opening.Unlock()
+	s, err := c.fetch(ctx, f, id)
+	if err != nil {
+		return err
+	}
+	c.keep(f, s).Release()
+	return nil
+}
+
+// path returns the file of a copy.
+func (c *Cache) path(f *file) string {
+	sum := sha256.Sum256([]byte(f.key))
+	name := hex.EncodeToString(sum[:16])
+	return filepath.Join(c.opts.Dir, name[:2], name+".segment")
+}
+
+// Sweep removes the copies that no segment is loaded from: what a crash has left. It looks at every file, and is for a duty in the
+// background.
+func (c *Cache) Sweep(ctx context.Context) error {
+	found, err := filepath.Glob(filepath.Join(c.opts.Dir, "??", "*.segment"))
+	if err != nil {
+		return fmt.Errorf("segment cache [%s]: %w", c.opts.Dir, err)
+	}
+	known := c.copies()
+	for _, path := range found {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if known[path] {
+			continue
+		}
+		if err := c.sweep(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// copies returns the paths of all copies.
+func (c *Cache) copies() map[string]bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := make(map[string]bool, len(c.mu.byKey))
+	for _, f := range c.mu.byKey {
+		out[c.path(f)] = true
+	}
+	return out
+}
+
+// sweep removes a copy unless it has become that of a segment meanwhile.
+func (c *Cache) sweep(path string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, f := range c.mu.byKey {
+		if path == c.path(f) {
+			return nil
+		}
+	}
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return writeFault(path, err)
+	}
+	return nil
+}

@@ -1,0 +1,184 @@
+package segment
+
+import (
+	"encoding/binary"
+
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// frameBlock is a directory entry of a Long column: BlockRows values, each stored as (value-Min)/Unit in Width bytes. Values of eight
+// bytes are stored as they are. Values of null rows are any of those.
+type frameBlock struct {
+	Min, Max int64
+	Unit     uint64
+	Place    uint64 // offset in the data << 8 | width
+}
+
+func (b *frameBlock) width() int  { return int(b.Place & 0xff) }
+func (b *frameBlock) offset() int { return int(b.Place >> 8) }
+
+// rawBlock is a directory entry of a Double or Float column.
+type rawBlock struct {
+	Min, Max float64
+	Flags    uint64
+}
+
+func (c *fileColumn) openFrames(a *area) error {
+	raw, err := a.all()
+	if err != nil {
+		return err
+	}
+	c.frames = view[frameBlock](raw)
+	limit := len(c.data.b) - frameSlack
+	for i := range c.frames {
+		f := &c.frames[i]
+		rows := min(BlockRows, c.meta.rows-i*BlockRows)
+		if f.width() > 8 || f.Place>>8 > uint64(limit) || f.offset()%partAlign != 0 || f.offset()+rows*f.width() > limit {
+			return a.corrupt(i*frameBlockSize, "a block does not lie in its data")
+		}
+	}
+	return nil
+}
+
+func (c *fileColumn) openRaws(a *area) error {
+	raw, err := a.all()
+	c.raws = view[rawBlock](raw)
+	return err
+}
+
+func (c *fileColumn) readFrames(buf *Buffer, from, to int) (*vector.Vector, error) {
+	v := buf.vector(vector.Long, to-from)
+	v.Valid = c.validity(buf, from, to)
+	first, last := from/BlockRows, (to-1)/BlockRows
+	if first == last {
+		switch f := &c.frames[first]; {
+		case f.width() == 0 && v.Valid == nil:
+			buf.longs = grown(buf.longs, 1)
+			buf.longs[0] = f.Min
+			v.Longs, v.Const = buf.longs, true
+			return v, nil
+		case f.width() == 8:
+			lo := f.offset() + from%BlockRows*8
+			hi := lo + (to-from)*8
+			v.Longs = view[int64](c.data.b[lo:hi])
+			return v, c.data.touch(lo, hi)
+		}
+	}
+	buf.longs = grown(buf.longs, to-from)
+	v.Longs = buf.longs
+	out := buf.longs
+	for b := first; b <= last; b++ {
+		f := &c.frames[b]
+		lo := max(from-b*BlockRows, 0)
+		n := min(to-b*BlockRows, BlockRows) - lo
+		at := f.offset() + lo*f.width()
+		if err := c.data.touch(at, at+n*f.width()); err != nil {
+			return nil, err
+		}
+		f.decode(out[:n], c.data.b, at)
+		out = out[n:]
+	}
+	return v, nil
+}
+
+// decode writes the values stored from byte at of data on to dst.
+func (f *frameBlock) decode(dst []int64, data []byte, at int) {
+	n, w := len(dst), f.width()
+	b := data[at : at+n*w]
+	switch w {
+	case 0:
+		for i := range dst {
+			dst[i] = f.Min
+		}
+	case 1:
+		unframe(dst, b, f.Min, f.Unit)
+	case 2:
+		unframe(dst, view[uint16](b), f.Min, f.Unit)
+	case 4:
+		unframe(dst, view[uint32](b), f.Min, f.Unit)
+	case 8:
+		copy(dst, view[int64](b))
+	default: // an eight-byte load that reaches into the values behind, for the last one into the slack
+		mask := uint64(1)<<(8*w) - 1
+		b = data[at : at+n*w+frameSlack]
+		for i := range dst {
+			dst[i] = f.Min + int64((binary.LittleEndian.Uint64(b[i*w:])&mask)*f.Unit)
+		}
+	}
+}
+
+func unframe[T uint8 | uint16 | uint32](dst []int64, src []T, least int64, unit uint64) {
+	src = src[:len(dst)]
+	if unit == 1 {
+		for i, x := range src {
+			dst[i] = least + int64(x)
+		}
+		return
+	}
+	for i, x := range src {
+		dst[i] = least + int64(uint64(x)*unit)
+	}
+}
+
+func (c *fileColumn) readFrameRows(buf *Buffer, rows []uint32) (*vector.Vector, error) {
+	v := buf.vector(vector.Long, len(rows))
+	v.Valid = c.validityRows(buf, rows)
+	buf.longs = grown(buf.longs, len(rows))
+	v.Longs = buf.longs
+	var f *frameBlock
+	block := -1
+	for i, r := range rows {
+		if b := int(r / BlockRows); b != block {
+			block, f = b, &c.frames[b]
+		}
+		w := f.width()
+		at := f.offset() + int(r%BlockRows)*w
+		if err := c.data.touch(at, at+w); err != nil {
+			return nil, err
+		}
+		x := binary.LittleEndian.Uint64(c.data.b[at : at+8])
+		if w < 8 {
+			x = uint64(f.Min) + x&(1<<(8*uint(w))-1)*f.Unit
+		}
+		v.Longs[i] = int64(x)
+	}
+	return v, nil
+}
+
+func (c *fileColumn) readRaw(buf *Buffer, from, to int) (*vector.Vector, error) {
+	v := buf.vector(c.meta.Type, to-from)
+	v.Valid = c.validity(buf, from, to)
+	if c.meta.Type.Kind == vector.KindFloat {
+		v.Floats = view[float32](c.data.b[from*4 : to*4])
+		return v, c.data.touch(from*4, to*4)
+	}
+	v.Doubles = view[float64](c.data.b[from*8 : to*8])
+	return v, c.data.touch(from*8, to*8)
+}
+
+func (c *fileColumn) readRawRows(buf *Buffer, rows []uint32) (*vector.Vector, error) {
+	v := buf.vector(c.meta.Type, len(rows))
+	v.Valid = c.validityRows(buf, rows)
+	if c.meta.Type.Kind == vector.KindFloat {
+		buf.floats = grown(buf.floats, len(rows))
+		v.Floats = buf.floats
+		if err := c.data.touchRows(rows, 4); err != nil {
+			return nil, err
+		}
+		src := view[float32](c.data.b)
+		for i, r := range rows {
+			v.Floats[i] = src[r]
+		}
+		return v, nil
+	}
+	buf.doubles = grown(buf.doubles, len(rows))
+	v.Doubles = buf.doubles
+	if err := c.data.touchRows(rows, 8); err != nil {
+		return nil, err
+	}
+	src := view[float64](c.data.b)
+	for i, r := range rows {
+		v.Doubles[i] = src[r]
+	}
+	return v, nil
+}

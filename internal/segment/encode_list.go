@@ -1,0 +1,225 @@
+package segment
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// lists writes c as the offset of each row's first element, and its elements as a column of their own.
+func (e *columnEncoder) lists(c *columnMeta, feed columnFeed) error {
+	if c.Multi {
+		plain, err := isPlain(feed)
+		if err != nil {
+			return err
+		}
+		if plain {
+			c.Type, c.Multi = vector.String, false
+			return e.strings(c, plainFeed(feed))
+		}
+	}
+	c.enc = encList
+	part, err := e.part(c, partListOffsets)
+	if err != nil {
+		return err
+	}
+	var valid validity
+	elements := uint32(0)
+	if err := part.write(bytesOf([]uint32{0})); err != nil {
+		return err
+	}
+	var offsets []uint32
+	err = feed(func(v *vector.Vector) error {
+		valid.add(v)
+		offsets = offsets[:0]
+		base := v.Offsets[0]
+		for _, o := range v.Offsets[1 : v.Len+1] {
+			offsets = append(offsets, elements+o-base)
+		}
+		elements += v.Offsets[v.Len] - base
+		return part.write(bytesOf(offsets))
+	})
+	if err != nil {
+		return err
+	}
+	part.end()
+	if err := e.valid(c, &valid); err != nil {
+		return err
+	}
+	c.element = &columnMeta{ColumnInfo: ColumnInfo{Name: c.Name, Type: c.Type.Elem()}, rows: int(elements)}
+	err = e.values(c.element, func(f func(*vector.Vector) error) error {
+		return feed(func(v *vector.Vector) error { return f(elementsOf(v)) })
+	})
+	if err != nil || c != e.top {
+		return err
+	}
+	if el := c.element; el.enc == encDict && el.Type.Kind == vector.KindString {
+		c.Distinct, c.DistinctExact = el.Distinct, true
+		if el.dictSize <= e.bitmapValues { // also one entry: a list may be without it
+			ix := newIndexBuilder(el.dictSize)
+			row := 0
+			err = feed(func(v *vector.Vector) error {
+				ix.addLists(v, row)
+				row += v.Len
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+			return e.index(el, ix)
+		}
+	}
+	return nil
+}
+
+// elementsOf returns the elements of the rows of v, flat.
+func elementsOf(v *vector.Vector) *vector.Vector {
+	child := v.Child.Slice(int(v.Offsets[0]), int(v.Offsets[v.Len]))
+	if child.Const {
+		rows := make([]uint32, child.Len)
+		one := *child
+		one.Const, one.Len = false, 1
+		child = one.Gather(rows)
+	}
+	return child
+}
+
+// isPlain reports whether every row has one value that is not null, or is null.
+func isPlain(feed columnFeed) (bool, error) {
+	plain := true
+	err := feed(func(v *vector.Vector) error {
+		for i := 0; i < v.Len && plain; i++ {
+			if v.Valid.Get(i) {
+				lo, hi := v.ListAt(i)
+				plain = hi-lo == 1 && !v.Child.IsNull(lo)
+			}
+		}
+		return nil
+	})
+	return plain, err
+}
+
+// plainFeed feeds the only values of lists for which isPlain holds.
+func plainFeed(feed columnFeed) columnFeed {
+	return func(f func(*vector.Vector) error) error {
+		return feed(func(v *vector.Vector) error {
+			out := &vector.Vector{Type: vector.String, Len: v.Len, Valid: v.Valid, Codes: make([]uint32, v.Len), Dict: mergedCodes}
+			for i := range v.Len {
+				if v.Valid.Get(i) {
+					lo, _ := v.ListAt(i)
+					out.Codes[i] = v.Child.Codes[constRow(v.Child, lo)]
+				}
+			}
+			return f(out)
+		})
+	}
+}
+
+// indexBuilder collects the rows of each entry of a dictionary.
+//
+// Rows arrive in order and are kept for a stretch of them, then sorted by code, so that each bitmap gets its rows in runs.
+type indexBuilder struct {
+	bitmaps []*roaring.Bitmap
+	codes   []uint32 // of the stretch
+	rows    []uint32
+	starts  []uint32
+	sorted  []uint32
+}
+
+const indexStretch = 1 << 16
+
+func newIndexBuilder(n int) *indexBuilder {
+	return &indexBuilder{bitmaps: make([]*roaring.Bitmap, n), starts: make([]uint32, n+1)}
+}
+
+func (ix *indexBuilder) addRows(v *vector.Vector, row int) {
+	for i, c := range v.Codes[:v.Len] {
+		if v.Valid.Get(i) {
+			ix.codes = append(ix.codes, c)
+			ix.rows = append(ix.rows, uint32(row+i))
+		}
+	}
+	if len(ix.codes) >= indexStretch {
+		ix.flush()
+	}
+}
+
+func (ix *indexBuilder) addLists(v *vector.Vector, row int) {
+	for i := range v.Len {
+		if !v.Valid.Get(i) {
+			continue
+		}
+		lo, hi := v.ListAt(i)
+		for ; lo < hi; lo++ {
+			if !v.Child.IsNull(lo) {
+				ix.codes = append(ix.codes, v.Child.Codes[constRow(v.Child, lo)])
+				ix.rows = append(ix.rows, uint32(row+i))
+			}
+		}
+	}
+	if len(ix.codes) >= indexStretch {
+		ix.flush()
+	}
+}
+
+func (ix *indexBuilder) flush() {
+	clear(ix.starts)
+	for _, c := range ix.codes {
+		ix.starts[c+1]++
+	}
+	for c := 1; c < len(ix.starts); c++ {
+		ix.starts[c] += ix.starts[c-1]
+	}
+	ix.sorted = grown(ix.sorted, len(ix.rows))
+	at := slices.Clone(ix.starts)
+	for i, c := range ix.codes {
+		ix.sorted[at[c]] = ix.rows[i]
+		at[c]++
+	}
+	for c := range ix.bitmaps {
+		rows := ix.sorted[ix.starts[c]:ix.starts[c+1]]
+		if len(rows) == 0 {
+			continue
+		}
+		if ix.bitmaps[c] == nil {
+			ix.bitmaps[c] = roaring.New()
+		}
+		ix.bitmaps[c].AddMany(rows)
+	}
+	ix.codes, ix.rows = ix.codes[:0], ix.rows[:0]
+}
+
+// index writes the index of c, if there is one.
+func (e *columnEncoder) index(c *columnMeta, ix *indexBuilder) error {
+	if ix == nil {
+		return nil
+	}
+	ix.flush()
+	part, err := e.part(c, partIndexBitmaps)
+	if err != nil {
+		return err
+	}
+	offsets := make([]uint64, 1, len(ix.bitmaps)+1)
+	var buf bytes.Buffer
+	for i, b := range ix.bitmaps {
+		if b == nil {
+			b = roaring.New()
+		}
+		b.RunOptimize()
+		buf.Reset()
+		if _, err := b.WriteTo(&buf); err != nil {
+			return e.file.failed(err)
+		}
+		if err := part.write(buf.Bytes()); err != nil {
+			return err
+		}
+		offsets = append(offsets, uint64(part.part.length))
+		ix.bitmaps[i] = nil
+	}
+	part.end()
+	c.Indexed, e.top.Indexed = true, true
+	return e.whole(c, partIndexOffsets, bytesOf(offsets))
+}

@@ -1,0 +1,216 @@
+package segment
+
+import (
+	"encoding/binary"
+	"math"
+	"math/bits"
+
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// longs writes c as frames of reference: per block of rows the least value, the greatest common divisor of the distances from it, and
+// each distance divided by that in as few bytes as the greatest needs.
+func (e *columnEncoder) longs(c *columnMeta, feed columnFeed) error {
+	c.enc = encFrame
+	data, err := e.part(c, partData)
+	if err != nil {
+		return err
+	}
+	var valid validity
+	var directory []byte
+	var distinct distinctCounter
+	block := make([]int64, 0, BlockRows)
+	has := vector.NewBitmap(BlockRows)
+	nulls := 0 // of the block
+	least, greatest := int64(math.MaxInt64), int64(math.MinInt64)
+	var bytes []byte
+	flush := func() error {
+		var f frameBlock
+		f, bytes = encodeFrame(bytes[:0], block, has, nulls)
+		f.Place = uint64(data.part.length)<<8 | f.Place
+		directory = append(directory, bytesOf([]frameBlock{f})...)
+		if f.Min <= f.Max {
+			least, greatest = min(least, f.Min), max(greatest, f.Max)
+		}
+		block, nulls = block[:0], 0
+		return data.write(bytes)
+	}
+	err = feed(func(v *vector.Vector) error {
+		valid.add(v)
+		for i, x := range v.Longs[:v.Len] {
+			if v.Valid.Get(i) {
+				has.Set(len(block))
+				distinct.add(uint64(x))
+			} else {
+				has.Clear(len(block))
+				nulls++
+			}
+			if block = append(block, x); len(block) == BlockRows {
+				if err := flush(); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if len(block) > 0 {
+		if err := flush(); err != nil {
+			return err
+		}
+	}
+	if err := data.write(zeros[:frameSlack]); err != nil {
+		return err
+	}
+	data.end()
+	if err := e.whole(c, partBlocks, directory); err != nil {
+		return err
+	}
+	if least <= greatest {
+		c.Min, c.Max, c.MinExact, c.MaxExact = least, greatest, true, true
+	}
+	c.Distinct, c.DistinctExact = distinct.count()
+	return e.valid(c, &valid)
+}
+
+// encodeFrame appends the values of a block, nulls of which have no bit in has, to dst, padded to partAlign. Place holds the width.
+func encodeFrame(dst []byte, values []int64, has vector.Bitmap, nulls int) (frameBlock, []byte) {
+	f := frameBlock{Min: math.MaxInt64, Max: math.MinInt64, Unit: 1}
+	if nulls == 0 {
+		for _, x := range values {
+			f.Min, f.Max = min(f.Min, x), max(f.Max, x)
+		}
+	} else {
+		for i, x := range values {
+			if has.Get(i) {
+				f.Min, f.Max = min(f.Min, x), max(f.Max, x)
+			}
+		}
+	}
+	if f.Min >= f.Max { // one value, or none
+		return f, dst
+	}
+	span := uint64(f.Max) - uint64(f.Min)
+	unit := uint64(0)
+	for i, x := range values {
+		if unit == 1 {
+			break
+		}
+		if nulls == 0 || has.Get(i) {
+			unit = gcd(uint64(x)-uint64(f.Min), unit)
+		}
+	}
+	width := (bits.Len64(span/unit) + 7) / 8
+	if (bits.Len64(span)+7)/8 == width {
+		unit = 1 // a smaller unit saves nothing, and without one decoding is an addition
+	}
+	f.Unit, f.Place = unit, uint64(width)
+	var word [8]byte
+	for i, x := range values {
+		u := uint64(x)
+		switch {
+		case nulls > 0 && !has.Get(i):
+			u = uint64(f.Min)
+			if width < 8 {
+				u = 0
+			}
+		case width < 8 && unit == 1:
+			u -= uint64(f.Min)
+		case width < 8:
+			u = (u - uint64(f.Min)) / unit
+		}
+		binary.LittleEndian.PutUint64(word[:], u)
+		dst = append(dst, word[:width]...)
+	}
+	for len(dst)%partAlign != 0 {
+		dst = append(dst, 0)
+	}
+	return f, dst
+}
+
+func gcd(a, b uint64) uint64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// doubles writes c, of Double or Float, as it is, with bounds per block.
+func (e *columnEncoder) doubles(c *columnMeta, feed columnFeed) error {
+	c.enc = encRaw
+	data, err := e.part(c, partData)
+	if err != nil {
+		return err
+	}
+	var valid validity
+	var directory []byte
+	var distinct distinctCounter
+	empty := rawBlock{Min: math.Inf(1), Max: math.Inf(-1), Flags: rawBlockEmpty}
+	block, inBlock := empty, 0
+	all := empty
+	flush := func() {
+		if block.Flags&rawBlockEmpty != 0 {
+			block.Min, block.Max = 0, 0
+		} else {
+			all.Min, all.Max, all.Flags = min(all.Min, block.Min), max(all.Max, block.Max), 0
+		}
+		directory = append(directory, bytesOf([]rawBlock{block})...)
+		block, inBlock = empty, 0
+	}
+	note := func(x float64, has bool) {
+		if has {
+			distinct.add(math.Float64bits(x))
+			if x != x {
+				block.Flags |= rawBlockNaN
+			} else {
+				block.Flags &^= rawBlockEmpty
+				block.Min, block.Max = min(block.Min, x), max(block.Max, x)
+			}
+		}
+		if inBlock++; inBlock == BlockRows {
+			flush()
+		}
+	}
+	var doubles []float64
+	var floats []float32
+	err = feed(func(v *vector.Vector) error {
+		valid.add(v)
+		if c.Type.Kind == vector.KindFloat {
+			floats = append(floats[:0], v.Floats[:v.Len]...)
+			for i, x := range floats {
+				has := v.Valid.Get(i)
+				note(float64(x), has)
+				if !has {
+					floats[i] = 0
+				}
+			}
+			return data.write(bytesOf(floats))
+		}
+		doubles = append(doubles[:0], v.Doubles[:v.Len]...)
+		for i, x := range doubles {
+			has := v.Valid.Get(i)
+			note(x, has)
+			if !has {
+				doubles[i] = 0
+			}
+		}
+		return data.write(bytesOf(doubles))
+	})
+	if err != nil {
+		return err
+	}
+	data.end()
+	if inBlock > 0 {
+		flush()
+	}
+	if err := e.whole(c, partBlocks, directory); err != nil {
+		return err
+	}
+	if all.Flags&rawBlockEmpty == 0 {
+		c.Min, c.Max, c.MinExact, c.MaxExact = all.Min, all.Max, true, true
+	}
+	c.Distinct, c.DistinctExact = distinct.count()
+	return e.valid(c, &valid)
+}

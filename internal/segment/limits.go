@@ -1,0 +1,56 @@
+package segment
+
+const (
+	// BlockRows is the number of rows that share a frame of reference and bounds in a numeric column. It is the size of a full
+	// batch, so that a scan decodes whole blocks. It is part of the format: changing it needs a new version.
+	BlockRows = 4096
+
+	// MaxRows bounds the rows of one segment: row numbers are uint32 in selections and bitmaps, and int everywhere else.
+	MaxRows = 1<<31 - 1
+
+	// chunkLog2 is the size of the pieces that have a checksum of their own: 64 KiB. Smaller pieces make a selective first read
+	// cheaper and the footer larger (4 bytes each).
+	chunkLog2 = 16
+
+	// maxChunkLog2 bounds what a footer may claim.
+	maxChunkLog2 = 30
+
+	// maxDictBytes bounds the text of one dictionary: its offsets are uint32.
+	maxDictBytes = 1<<32 - 1
+
+	// maxFooterBytes bounds the footer: a hostile tail must not make a reader of ranges allocate without bound.
+	maxFooterBytes = 1 << 30
+
+	// maxColumnDepth bounds the nesting of lists. It matches the depth that vector.ParseType accepts.
+	maxColumnDepth = 16
+
+	// defaultBitmapValues is the number of distinct values up to which a string column gets a bitmap index. Above it the
+	// bitmaps of rare values cost more than they save; measured at about 5,000 in the experiment.
+	defaultBitmapValues = 5000
+
+	// defaultBufferBytes is what a writer holds in memory before it spills a sorted run.
+	defaultBufferBytes = 256 << 20
+
+	// blobBlockBytes is the size at which a block of opaque values is closed: large enough to compress, small enough that
+	// reading one row does not decode much.
+	blobBlockBytes = 64 << 10
+
+	// maxBlobBytes bounds one opaque value, and so what decoding one block may allocate beyond blobBlockBytes.
+	maxBlobBytes = 1 << 30
+
+	// boundBytes is how much of the least and the greatest string the footer keeps.
+	boundBytes = 64
+
+	// jsonDictValues is the number of distinct nested values up to which they are stored as a dictionary.
+	jsonDictValues = 1 << 16
+
+	// exactDistinct is the number of distinct numbers up to which the count is exact.
+	exactDistinct = 1024
+
+	// maxRuns bounds the inputs of one merge: the input of each row is noted in 16 bits.
+	maxRuns = 1<<16 - 1
+
+	// mergeWindowRows is the number of rows that a merge holds of each input, divided among many inputs down to the minimum.
+	mergeWindowRows    = 1 << 20
+	minMergeWindowRows = 64
+)

@@ -1,0 +1,90 @@
+package segment
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// store is where a segment's bytes come from.
+type store interface {
+	// span returns bytes off up to off+n of the file, beginning at an address that is a multiple of partAlign if off is. They stay
+	// valid until close. It is called from any goroutine.
+	span(off, n int64) ([]byte, error)
+	close() error
+}
+
+// mapping is a file mapped into memory, read-only.
+type mapping struct {
+	path string
+	data []byte
+	// columnAt names the column that holds an offset of the file; set once the footer is read.
+	columnAt func(off int64) string
+}
+
+func mapFile(path string) (*mapping, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("opening segment file [%s]: %w", path, err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("opening segment file [%s]: %w", path, err)
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fault.InvalidInput("Segment file [%s] is not a regular file", path)
+	}
+	size := info.Size()
+	if size < headerSize+tailSize {
+		return nil, (&CorruptError{File: path, Offset: size, Reason: "the file is too short to be a segment"}).fault()
+	}
+	data, err := syscall.Mmap(int(f.Fd()), 0, int(size), syscall.PROT_READ, syscall.MAP_SHARED)
+	if err != nil {
+		return nil, fmt.Errorf("mapping segment file [%s]: %w", path, err)
+	}
+	m := &mapping{path: path, data: data}
+	mappings.Lock()
+	defer mappings.Unlock()
+	if mappings.open == nil {
+		mappings.open = map[*mapping]struct{}{}
+	}
+	mappings.open[m] = struct{}{}
+	return m, nil
+}
+
+func (m *mapping) span(off, n int64) ([]byte, error) { return m.data[off : off+n : off+n], nil }
+
+func (m *mapping) close() error {
+	mappings.Lock()
+	delete(mappings.open, m)
+	mappings.Unlock()
+	data := m.data
+	m.data = nil
+	if err := syscall.Munmap(data); err != nil {
+		return fmt.Errorf("unmapping segment file [%s]: %w", m.path, err)
+	}
+	return nil
+}
+
+// ranged reads a file by ranges, each once: a column is one range.
+type ranged struct {
+	name string
+	r    io.ReaderAt
+}
+
+func (s *ranged) span(off, n int64) ([]byte, error) {
+	b := alignedBytes(int(n))
+	if got, err := s.r.ReadAt(b, off); got < len(b) {
+		if err == io.EOF || err == io.ErrUnexpectedEOF || err == nil {
+			return nil, (&CorruptError{File: s.name, Offset: off + int64(got), Reason: "the file ends too early"}).fault()
+		}
+		return nil, fmt.Errorf("reading [%d] bytes at [%d] of segment file [%s]: %w", n, off, s.name, err)
+	}
+	return b, nil
+}
+
+func (s *ranged) close() error { return nil }

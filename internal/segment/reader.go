@@ -1,0 +1,123 @@
+package segment
+
+import (
+	"sort"
+
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// Reader reads the rows of one segment, a column at a time: a Segment from its file, a live index from memory.
+//
+// It is used by any number of goroutines. Rows are numbered from 0, and their number does not change: a live index hands out a
+// Reader of the rows it has at that moment.
+type Reader interface {
+	// Info describes the segment; the caller does not change it.
+	Info() *Info
+	// Column returns the column called name, or nil if there is none. Errors are ErrCorrupt, or those of reading the file.
+	Column(name string) (Column, error)
+	// Acquire takes a reference, and Release gives it back. Vectors, dictionaries and bitmaps are valid while the caller holds one.
+	// Acquire returns false when the segment is closed already.
+	Acquire() bool
+	Release()
+}
+
+// Column reads one column of a segment. It is used by any number of goroutines; each brings its own Buffer.
+type Column interface {
+	Info() *ColumnInfo
+	// Read returns rows from up to, not including, to. Strings come as codes into Dict, or as a constant; other values flat, or as a
+	// constant. The vector may share memory with the segment and with buf: it is valid until buf is used again and the segment
+	// released. A nil buf allocates.
+	Read(buf *Buffer, from, to int) (*vector.Vector, error)
+	// ReadRows returns the rows named by rows, which ascend. It is worth calling when they are few among many.
+	ReadRows(buf *Buffer, rows []uint32) (*vector.Vector, error)
+	// Dict returns the dictionary of a string column, or of the strings in its lists; nil for columns that are read without one.
+	Dict() (*vector.Dict, error)
+	// Bitmap returns the rows that hold entry code of Dict, in a list: at least once. It returns nil if the column has no index.
+	// The caller does not change it.
+	Bitmap(code uint32) (*roaring.Bitmap, error)
+	// LongRange and DoubleRange bound the values of the rows of one block, the BlockRows rows from block*BlockRows on; a block
+	// without values has min > max. They return false if nothing is known. LongRange is for Long, DoubleRange for Double and Float.
+	LongRange(block int) (min, max int64, known bool)
+	DoubleRange(block int) (min, max float64, known bool)
+}
+
+// Buffer is memory that a goroutine lends to Column.Read again and again. The zero Buffer is empty.
+type Buffer struct {
+	vec     vector.Vector
+	valid   vector.Bitmap
+	longs   []int64
+	doubles []float64
+	floats  []float32
+	codes   []uint32
+	offsets []uint32
+	strings []string
+	rows    []uint32
+	child   *Buffer
+}
+
+// grown returns s with length n, keeping its memory if it is large enough. Contents are unspecified.
+func grown[T any](s []T, n int) []T {
+	if cap(s) >= n {
+		return s[:n]
+	}
+	return make([]T, n)
+}
+
+func (b *Buffer) elements() *Buffer {
+	if b.child == nil {
+		b.child = &Buffer{}
+	}
+	return b.child
+}
+
+// vector resets the buffer's vector to n rows of t.
+func (b *Buffer) vector(t vector.Type, n int) *vector.Vector {
+	b.vec = vector.Vector{Type: t, Len: n}
+	return &b.vec
+}
+
+// TimeRows returns the rows of r that may have a time from min up to, not including, max (milliseconds): exactly those when rows are
+// sorted by time first, all of them otherwise.
+func TimeRows(r Reader, min, max int64) (from, to int, err error) {
+	info := r.Info()
+	if info.HasTimes && (max <= info.MinTime || min > info.MaxTime) || min >= max || info.Rows == 0 {
+		return 0, 0, nil
+	}
+	if len(info.SortOrder) == 0 || info.SortOrder[0] != TimeColumn {
+		return 0, info.Rows, nil
+	}
+	c, err := r.Column(TimeColumn)
+	if err != nil || c == nil || c.Info().Type != vector.Long || c.Info().Nulls > 0 {
+		return 0, info.Rows, err
+	}
+	if from, err = firstAtLeast(c, info.Rows, min); err != nil {
+		return 0, 0, err
+	}
+	to, err = firstAtLeast(c, info.Rows, max)
+	return from, to, err
+}
+
+// firstAtLeast returns the first row of an ascending Long column whose value is at least x.
+func firstAtLeast(c Column, rows int, x int64) (int, error) {
+	blocks := (rows + BlockRows - 1) / BlockRows
+	known := true
+	b := sort.Search(blocks, func(i int) bool {
+		_, last, ok := c.LongRange(i)
+		known = known && ok
+		return last >= x
+	})
+	lo, hi := b*BlockRows, min((b+1)*BlockRows, rows)
+	if !known {
+		lo, hi = 0, rows
+	}
+	if lo >= hi {
+		return rows, nil
+	}
+	v, err := c.Read(nil, lo, hi)
+	if err != nil {
+		return 0, err
+	}
+	return lo + sort.Search(hi-lo, func(i int) bool { return v.LongAt(i) >= x }), nil
+}

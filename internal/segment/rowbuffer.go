@@ -1,0 +1,262 @@
+package segment
+
+import (
+	"github.com/RoaringBitmap/roaring/v2"
+
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// rowBuffer collects rows in memory. It owns all it holds: batches may be reused once they are appended.
+type rowBuffer struct {
+	specs   []ColumnSpec
+	columns []bufferColumn
+	rows    int
+}
+
+type bufferColumn struct {
+	values *growing
+	dict   interner // of the strings, in whatever depth of lists
+	texts  arena    // of opaque values
+
+	// lastDict and lastCodes map the dictionary of the batch before, because batches of one source share theirs.
+	lastDict  *vector.Dict
+	lastCodes []uint32
+	codes     []uint32
+}
+
+// arena holds copies of short-lived bytes in large pieces.
+type arena struct {
+	piece []byte
+	total int64
+}
+
+const arenaPiece = 256 << 10
+
+func (a *arena) copy(s string) string {
+	if len(s) == 0 {
+		return ""
+	}
+	if len(s) > cap(a.piece)-len(a.piece) {
+		size := max(arenaPiece, len(s))
+		a.piece = make([]byte, 0, size)
+		a.total += int64(size)
+	}
+	start := len(a.piece)
+	a.piece = append(a.piece, s...)
+	return textOf(a.piece[start:])
+}
+
+func newRowBuffer(specs []ColumnSpec) *rowBuffer {
+	b := &rowBuffer{specs: specs, columns: make([]bufferColumn, len(specs))}
+	for i, s := range specs {
+		b.columns[i].values = newGrowing(s.Type)
+	}
+	return b
+}
+
+// bytes is the memory that the buffer takes, with what sorting it will take.
+func (b *rowBuffer) bytes() int64 {
+	total := int64(b.rows) * 24
+	for i := range b.columns {
+		c := &b.columns[i]
+		total += c.values.bytes() + c.dict.bytes()*2 + c.texts.total
+	}
+	return total
+}
+
+func (b *rowBuffer) append(batch *vector.Batch) error {
+	if len(batch.Cols) != len(b.specs) {
+		return fault.Defensive("Batch of [%d] columns was given to a segment of [%d]", len(batch.Cols), len(b.specs))
+	}
+	batch = batch.Compact()
+	for i, v := range batch.Cols {
+		spec := &b.specs[i]
+		if spec.Multi && v.Type.Kind == vector.KindString {
+			v = AsMulti(v)
+		}
+		if v.Type != spec.Type || v.Len < batch.N {
+			return fault.Defensive("Batch has [%s] of [%d] rows for column [%s], which needs [%s] of [%d] rows",
+				v.Type, v.Len, spec.Name, spec.Type, batch.N)
+		}
+		c := &b.columns[i]
+		owned, err := c.own(v)
+		if err != nil {
+			return err
+		}
+		if err := c.values.appendRange(owned, 0, batch.N); err != nil {
+			return err
+		}
+	}
+	b.rows += batch.N
+	return nil
+}
+
+// own returns v with strings as codes of the column's dictionary, and opaque values copied.
+func (c *bufferColumn) own(v *vector.Vector) (*vector.Vector, error) {
+	out := *v
+	n := v.Len
+	if v.Const {
+		n = 1
+	}
+	switch v.Type.Kind {
+	case vector.KindString:
+		c.codes = grown(c.codes, n)
+		out.Codes, out.Dict, out.Strings = c.codes, nil, nil
+		if v.Dict != nil {
+			return &out, c.ownCodes(c.codes, v, n)
+		}
+		for i := range n {
+			c.codes[i] = 0
+			if v.Valid.Get(i) {
+				code, err := c.dict.add(v.Strings[i])
+				if err != nil {
+					return nil, err
+				}
+				c.codes[i] = code
+			}
+		}
+	case vector.KindComplex:
+		out.Strings, out.Codes, out.Dict = make([]string, n), nil, nil
+		for i := range n {
+			if v.Valid.Get(i) {
+				s := v.StringAt(i)
+				if len(s) > maxBlobBytes {
+					return nil, fault.ResourceLimit("Value of type [%s] has [%d] bytes; a segment takes up to [%d]", v.Type, len(s), maxBlobBytes)
+				}
+				out.Strings[i] = c.texts.copy(s)
+			}
+		}
+	case vector.KindList:
+		lo, hi := v.Offsets[0], v.Offsets[n]
+		child, err := c.own(v.Child.Slice(int(lo), int(hi)))
+		if err != nil {
+			return nil, err
+		}
+		out.Child = child
+		if lo > 0 {
+			out.Offsets = make([]uint32, n+1)
+			for i := range out.Offsets {
+				out.Offsets[i] = v.Offsets[i] - lo
+			}
+		}
+	}
+	return &out, nil
+}
+
+func (c *bufferColumn) ownCodes(dst []uint32, v *vector.Vector, n int) error {
+	if v.Dict != c.lastDict {
+		c.lastDict = v.Dict
+		c.lastCodes = grown(c.lastCodes, v.Dict.Len())
+		clear(c.lastCodes)
+	}
+	for i, code := range v.Codes[:n] {
+		if !v.Valid.Get(i) {
+			dst[i] = 0
+			continue
+		}
+		if c.lastCodes[code] == 0 { // numbers are kept plus one, so that 0 is one not asked for yet
+			number, err := c.dict.add(v.Dict.Value(code))
+			if err != nil {
+				return err
+			}
+			c.lastCodes[code] = number + 1
+		}
+		dst[i] = c.lastCodes[code] - 1
+	}
+	return nil
+}
+
+// table returns the rows, sorted by the named columns, as a Reader. The buffer must not be used any more.
+func (b *rowBuffer) table(order []string) *memoryTable {
+	t := &memoryTable{info: Info{Rows: b.rows, SortOrder: order}, columns: make([]memoryColumn, len(b.specs))}
+	for i := range b.specs {
+		c := &b.columns[i]
+		m := &t.columns[i]
+		m.table = t
+		m.values = c.values.vector()
+		m.info = ColumnInfo{Name: b.specs[i].Name, Type: b.specs[i].Type, Multi: b.specs[i].Multi, Metric: b.specs[i].Metric,
+			Nulls: c.values.nulls, Distinct: -1}
+		if leaf := leafOf(m.values); leaf.Type.Kind == vector.KindString {
+			dict, codes := c.dict.sorted()
+			m.dict = dict
+			m.info.Distinct = dict.Len()
+			m.info.DistinctExact = leaf == m.values // a null list may have had elements, which nothing refers to
+			if len(codes) > 0 {
+				for k, x := range leaf.Codes {
+					leaf.Codes[k] = codes[x]
+				}
+			}
+			leaf.Dict = dict
+			if dict.Len() == 0 {
+				leaf.Codes, leaf.Dict = nil, nil
+				leaf.Strings = make([]string, 1)
+				leaf.Const = true
+				leaf.Valid = vector.NewBitmap(1)
+			}
+		}
+		t.info.Columns = append(t.info.Columns, m.info)
+	}
+	t.order = sortRows(t, order)
+	return t
+}
+
+// leafOf returns the elements of the innermost lists of v, or v itself.
+func leafOf(v *vector.Vector) *vector.Vector {
+	for v.Type.Kind == vector.KindList {
+		v = v.Child
+	}
+	return v
+}
+
+// memoryTable is a rowBuffer that is complete. It implements Reader, for merges.
+type memoryTable struct {
+	info    Info
+	columns []memoryColumn
+	order   []uint32 // the stored row of each row; nil: the same
+}
+
+func (t *memoryTable) Info() *Info   { return &t.info }
+func (t *memoryTable) Acquire() bool { return true }
+func (t *memoryTable) Release()      {}
+
+func (t *memoryTable) Column(name string) (Column, error) {
+	for i := range t.columns {
+		if t.columns[i].info.Name == name {
+			return &t.columns[i], nil
+		}
+	}
+	return nil, nil
+}
+
+type memoryColumn struct {
+	table  *memoryTable
+	info   ColumnInfo
+	values *vector.Vector
+	dict   *vector.Dict
+}
+
+func (c *memoryColumn) Info() *ColumnInfo { return &c.info }
+
+func (c *memoryColumn) Read(_ *Buffer, from, to int) (*vector.Vector, error) {
+	if c.table.order == nil {
+		return c.values.Slice(from, to), nil
+	}
+	return c.values.Gather(c.table.order[from:to]), nil
+}
+
+func (c *memoryColumn) ReadRows(_ *Buffer, rows []uint32) (*vector.Vector, error) {
+	if c.table.order == nil {
+		return c.values.Gather(rows), nil
+	}
+	stored := make([]uint32, len(rows))
+	for i, r := range rows {
+		stored[i] = c.table.order[r]
+	}
+	return c.values.Gather(stored), nil
+}
+
+func (c *memoryColumn) Dict() (*vector.Dict, error)                    { return c.dict, nil }
+func (c *memoryColumn) Bitmap(uint32) (*roaring.Bitmap, error)         { return nil, nil }
+func (c *memoryColumn) LongRange(int) (least, most int64, ok bool)     { return 0, 0, false }
+func (c *memoryColumn) DoubleRange(int) (least, most float64, ok bool) { return 0, 0, false }

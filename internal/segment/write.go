@@ -1,0 +1,133 @@
+package segment
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// Merge writes the rows of inputs, each sorted by the columns of opts.SortOrder, as one new segment file at path, in that order and
+// with rollup if opts says so; without a sort order the rows of each input follow those of the one before. Columns that an input lacks
+// are null in its rows; columns of another type are refused.
+//
+// The file is complete and on disk when Merge returns; on an error there is none. The caller holds a reference of each input.
+func Merge(ctx context.Context, path string, inputs []Reader, opts Options) (*Info, error) {
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
+	opts = opts.withDefaults()
+	return writeFile(path, func(w io.Writer) (*Info, error) { return write(ctx, w, path, inputs, &opts) })
+}
+
+// writeFile lets f write a file that appears at path when it is complete, and on disk.
+func writeFile(path string, f func(io.Writer) (*Info, error)) (info *Info, err error) {
+	partial := path + ".partial"
+	file, err := os.OpenFile(partial, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("creating segment file [%s]: %w", path, err)
+	}
+	defer func() {
+		if err != nil {
+			file.Close()       // the first error is the one to tell
+			os.Remove(partial) // nothing more can be done about a file that can't be removed
+		}
+	}()
+	if info, err = f(file); err != nil {
+		return nil, err
+	}
+	failed := (&fileWriter{name: path}).failed
+	if err = failed(file.Sync()); err != nil {
+		return nil, err
+	}
+	if err = failed(file.Close()); err != nil {
+		return nil, err
+	}
+	if err = os.Rename(partial, path); err != nil {
+		return nil, fmt.Errorf("naming segment file [%s]: %w", path, err)
+	}
+	return info, nil
+}
+
+// write writes the rows of inputs to w as a segment file. Opts has its defaults and is valid.
+func write(ctx context.Context, w io.Writer, name string, inputs []Reader, opts *Options) (info *Info, err error) {
+	err = Guard(func() error { // inputs may be mapped files
+		info, err = writeGuarded(ctx, w, name, inputs, opts)
+		return err
+	})
+	return info, err
+}
+
+func writeGuarded(ctx context.Context, w io.Writer, name string, inputs []Reader, opts *Options) (*Info, error) {
+	m, err := newMerge(ctx, inputs, opts)
+	if err != nil {
+		return nil, err
+	}
+	defer m.close()
+	if err := m.sort(); err != nil {
+		return nil, err
+	}
+	file, err := newFileWriter(w, name)
+	if err != nil {
+		return nil, err
+	}
+	foot := &footer{rows: m.out, sortOrder: opts.SortOrder, rollup: opts.Rollup, granularity: opts.QueryGranularity, metadata: opts.Metadata}
+	for _, spec := range opts.Columns {
+		c, err := m.column(file, spec)
+		if err != nil {
+			return nil, fmt.Errorf("writing column [%s]: %w", spec.Name, err)
+		}
+		foot.columns = append(foot.columns, c)
+		if c.Name == TimeColumn {
+			least, ok := c.Min.(int64)
+			greatest, _ := c.Max.(int64)
+			foot.hasTimes, foot.minTime, foot.maxTime = ok, least, greatest
+		}
+	}
+	if err := file.finish(foot); err != nil {
+		return nil, err
+	}
+	info := foot.info(file.off)
+	return &info, nil
+}
+
+// column merges and writes one column.
+func (m *merge) column(file *fileWriter, spec ColumnSpec) (*columnMeta, error) {
+	sources, err := sourcesOf(m.inputs, spec)
+	if err != nil {
+		return nil, err
+	}
+	var fold Fold
+	if m.opts.Rollup && spec.Metric != "" {
+		if fold, err = m.opts.Fold(spec); err != nil {
+			return nil, err
+		}
+	}
+	held := m.memory.held
+	defer func() { m.memory.set(held) }() // releasing does not fail
+	if err := m.memory.add(dictBytes(sources)); err != nil {
+		return nil, err
+	}
+	e := &columnEncoder{
+		file: file, rows: m.out, nulls: -1, bitmapValues: m.opts.BitmapValues,
+		top:  &columnMeta{ColumnInfo: ColumnInfo{Name: spec.Name, Type: spec.Type, Multi: spec.Multi, Metric: spec.Metric}, rows: m.out},
+		feed: func(f func(*vector.Vector) error) error { return m.groups(sources, spec.Type, fold, f) },
+		dict: func(emit func(string) error) (int, error) { return mergeSourceDicts(sources, emit) },
+	}
+	if spec.NoIndex {
+		e.bitmapValues = 0
+	}
+	if m.starts == nil {
+		e.nulls = 0
+		for _, s := range sources {
+			if s.col == nil {
+				e.nulls += s.rows
+			} else {
+				e.nulls += s.col.Info().Nulls
+			}
+		}
+	}
+	return e.top, e.encode()
+}

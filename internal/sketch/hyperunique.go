@@ -1,0 +1,373 @@
+package sketch
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/bits"
+	"unicode/utf16"
+
+	"github.com/hengedb/henge/internal/fault"
+)
+
+const (
+	buckets    = 2048
+	bucketMask = buckets - 1
+	registers  = buckets / 2 // two registers of four bits share a byte: even buckets have the upper half
+	maxNibble  = 15
+
+	hyperVersion = 1
+	hyperHeader  = 7
+	// sparseBelow is the number of registers in use from which the stored form is dense.
+	sparseBelow = 128
+	// sparseMax bounds the observations kept one by one before the registers are allocated.
+	sparseMax = 48
+)
+
+// Observation is what a hash adds to a HyperUnique: the bucket, and above it the position of the lowest set bit of the hash's first
+// eight bytes. The zero Observation adds nothing.
+type Observation uint32
+
+func observe(h1, h2 uint64) Observation {
+	// The bucket is the last two bytes of the sixteen, the later one lower.
+	last := uint16(h2>>56) | uint16(h2>>48)<<8
+	pos := uint32(64)
+	if h1 != 0 {
+		pos = uint32(bits.TrailingZeros64(h1)) + 1
+	}
+	return Observation(pos<<16 | uint32(last&bucketMask))
+}
+
+// ObserveText hashes text as UTF-8 with seed 0, as hyperUnique columns do. The empty text adds nothing.
+func ObserveText(s string) Observation {
+	if s == "" {
+		return 0
+	}
+	return observe(murmur3([]byte(s)))
+}
+
+// ObserveChars hashes text as UTF-16, little endian: what counting a string column in a query does, whereas hyperUnique columns are
+// made with ObserveText. The two must not be mixed. The empty text adds nothing.
+func ObserveChars(s string) Observation {
+	if s == "" {
+		return 0
+	}
+	var stack [256]byte
+	chars := stack[:0]
+	for _, r := range s {
+		if r < 0x10000 {
+			chars = append(chars, byte(r), byte(r>>8))
+			continue
+		}
+		hi, lo := utf16.EncodeRune(r)
+		chars = append(chars, byte(hi), byte(hi>>8), byte(lo), byte(lo>>8))
+	}
+	return observe(murmur3(chars))
+}
+
+// ObserveLong hashes a long by its eight bytes.
+func ObserveLong(x int64) Observation { return observe(murmur3Long(uint64(x))) }
+
+// ObserveDouble hashes a double by the bits of its value; every NaN is the same.
+func ObserveDouble(x float64) Observation {
+	if x != x {
+		return observe(murmur3Long(0x7ff8000000000000))
+	}
+	return observe(murmur3Long(math.Float64bits(x)))
+}
+
+// ObserveFloat hashes a float by its four bytes.
+func ObserveFloat(x float32) Observation {
+	if x != x {
+		return observe(murmur3Int(0x7fc00000))
+	}
+	return observe(murmur3Int(math.Float32bits(x)))
+}
+
+// HyperUnique estimates how many different values were added: HyperLogLog with 2,048 registers of four bits above a common offset,
+// and one register more for the largest value that four bits can't hold. The standard error is 1.04/sqrt(2048), 2.3 %. The zero
+// HyperUnique is empty. It belongs to one goroutine.
+//
+// The stored form is that of the reference system:
+//
+//	0  1  version, 1
+//	1  1  offset added to every register
+//	2  2  registers that are not zero, big endian
+//	4  1  largest value beyond four bits, 0: none
+//	5  2  its bucket
+//	7     sparse: for each pair of registers in use its place + 7 (2) and its byte;  dense: 1,024 bytes
+type HyperUnique struct {
+	few       []Observation // before regs exists: different buckets, each with its largest position
+	regs      []byte
+	offset    uint8
+	nonZero   uint16
+	overflow  uint8
+	overflows uint16 // the bucket of overflow
+}
+
+// Add adds an observation and reports whether that changed anything, memory included.
+func (h *HyperUnique) Add(o Observation) {
+	if o == 0 {
+		return
+	}
+	if h.regs == nil {
+		for i, f := range h.few {
+			if uint16(f) == uint16(o) {
+				h.few[i] = max(f, o)
+				return
+			}
+		}
+		if len(h.few) < sparseMax {
+			h.few = append(h.few, o)
+			return
+		}
+		h.expand()
+	}
+	h.add(uint16(o), uint8(o>>16))
+}
+
+// expand allocates the registers and moves the observations there.
+func (h *HyperUnique) expand() {
+	h.regs = make([]byte, registers)
+	for _, f := range h.few {
+		h.add(uint16(f), uint8(f>>16))
+	}
+	h.few = nil
+}
+
+func (h *HyperUnique) add(bucket uint16, pos uint8) {
+	if pos <= h.offset {
+		return
+	}
+	if pos > h.offset+maxNibble {
+		if pos > h.overflow {
+			if h.overflow <= h.offset+maxNibble {
+				h.add(h.overflows, h.overflow)
+			}
+			h.overflow, h.overflows = pos, bucket
+		}
+		return
+	}
+	x := pos - h.offset
+	r := &h.regs[bucket>>1]
+	if bucket&1 == 0 {
+		if *r>>4 == 0 {
+			h.nonZero++
+		}
+		*r = max(*r>>4, x)<<4 | *r&0x0f
+	} else {
+		if *r&0x0f == 0 {
+			h.nonZero++
+		}
+		*r = *r&0xf0 | max(*r&0x0f, x)
+	}
+	if h.nonZero == buckets {
+		h.raise()
+	}
+}
+
+// raise subtracts one from all registers, none of which is zero.
+func (h *HyperUnique) raise() {
+	h.offset++
+	h.nonZero = 0
+	for i := range h.regs {
+		h.regs[i] -= 0x11
+		if h.regs[i]&0xf0 != 0 {
+			h.nonZero++
+		}
+		if h.regs[i]&0x0f != 0 {
+			h.nonZero++
+		}
+	}
+}
+
+// Merge adds everything that was added to o, which is left as it is.
+func (h *HyperUnique) Merge(o *HyperUnique) {
+	if o.regs == nil {
+		for _, f := range o.few {
+			h.Add(f)
+		}
+		return
+	}
+	if h.regs == nil {
+		h.expand()
+	}
+	if h.offset < o.offset {
+		// Fold the lower one into a copy of the higher, whose offset stands.
+		low := *h
+		*h = *o
+		h.regs = append([]byte(nil), o.regs...)
+		o = &low
+	}
+	diff := int(h.offset) - int(o.offset)
+	for i, b := range o.regs {
+		if b == 0 {
+			continue
+		}
+		up, low := h.regs[i]>>4, h.regs[i]&0x0f
+		newUp, newLow := max(int(up), int(b>>4)-diff), max(int(low), int(b&0x0f)-diff)
+		if up == 0 && newUp > 0 {
+			h.nonZero++
+		}
+		if low == 0 && newLow > 0 {
+			h.nonZero++
+		}
+		h.regs[i] = byte(newUp<<4 | newLow)
+	}
+	if h.nonZero == buckets {
+		h.raise()
+	}
+	h.add(o.overflows, o.overflow)
+}
+
+var (
+	hyperAlpha  = 0.7213 / (1 + 1.079/float64(buckets))
+	hyperFactor = hyperAlpha * buckets * buckets
+	twoTo64     = math.Pow(2, 64)
+)
+
+// Estimate returns the estimated number of different values.
+func (h *HyperUnique) Estimate() float64 {
+	if h.regs == nil {
+		d := HyperUnique{few: h.few}
+		if len(h.few) == 0 {
+			return 0
+		}
+		// Few enough that linear counting answers, unless a position does not fit four bits: let the registers decide.
+		d.expand()
+		return d.Estimate()
+	}
+	sum, zeros := 0.0, 0
+	var counts [maxNibble + 1]int
+	special := -1
+	if h.overflow != 0 {
+		special = int(h.overflows >> 1)
+	}
+	for i, b := range h.regs {
+		if i == special {
+			continue
+		}
+		counts[b>>4]++
+		counts[b&0x0f]++
+	}
+	for x, n := range counts {
+		sum += float64(n) * math.Pow(2, -float64(x+int(h.offset)))
+	}
+	zeros = counts[0]
+	if special >= 0 {
+		up, low := int(h.regs[special]>>4)+int(h.offset), int(h.regs[special]&0x0f)+int(h.offset)
+		if h.overflows&1 == 0 {
+			up = max(up, int(h.overflow))
+		} else {
+			low = max(low, int(h.overflow))
+		}
+		sum += math.Pow(2, -float64(up)) + math.Pow(2, -float64(low))
+		// The reference looks at the upper half of a value that it has already shifted down.
+		if up&0xf0 == 0 {
+			zeros++
+		}
+		if low&0x0f == 0 {
+			zeros++
+		}
+	}
+	e := hyperFactor / sum
+	switch {
+	case e <= 5*buckets/2.0:
+		if zeros == 0 {
+			return e
+		}
+		return buckets * math.Log(buckets/float64(zeros))
+	case e > twoTo64/30:
+		ratio := e / twoTo64
+		if ratio >= 1 {
+			return math.Inf(1)
+		}
+		return -twoTo64 * math.Log(1-ratio)
+	}
+	return e
+}
+
+// AppendBinary appends the stored form.
+func (h *HyperUnique) AppendBinary(dst []byte) []byte {
+	if h.regs == nil {
+		d := HyperUnique{few: h.few}
+		d.expand()
+		h = &d
+	}
+	dst = append(dst, hyperVersion, h.offset)
+	dst = binary.BigEndian.AppendUint16(dst, h.nonZero)
+	dst = append(dst, h.overflow)
+	dst = binary.BigEndian.AppendUint16(dst, h.overflows)
+	if h.nonZero >= sparseBelow {
+		return append(dst, h.regs...)
+	}
+	// The reference sizes the sparse form for one entry per register and leaves the unused ones zero.
+	end := len(dst) + 3*int(h.nonZero)
+	for i, b := range h.regs {
+		if b != 0 {
+			dst = binary.BigEndian.AppendUint16(dst, uint16(i+hyperHeader))
+			dst = append(dst, b)
+		}
+	}
+	for len(dst) < end {
+		dst = append(dst, 0)
+	}
+	return dst
+}
+
+// ParseHyperUnique reads the stored form; no bytes at all are an empty sketch.
+func ParseHyperUnique(p string) (*HyperUnique, error) {
+	h := &HyperUnique{}
+	if p == "" {
+		return h, nil
+	}
+	if len(p) < hyperHeader || p[0] != hyperVersion {
+		return nil, hyperCorrupt("its header is unknown")
+	}
+	h.offset, h.nonZero, h.overflow = p[1], uint16(p[2])<<8|uint16(p[3]), p[4]
+	h.overflows = uint16(p[5])<<8 | uint16(p[6])
+	if h.offset > 64 || h.overflow > 64 || h.overflows >= buckets {
+		return nil, hyperCorrupt("a number in its header is out of range")
+	}
+	h.regs = make([]byte, registers)
+	body := p[hyperHeader:]
+	if len(body) == registers {
+		copy(h.regs, body)
+	} else {
+		if len(body)%3 != 0 {
+			return nil, hyperCorrupt("its length is wrong")
+		}
+		for ; len(body) > 0; body = body[3:] {
+			at := int(body[0])<<8 | int(body[1])
+			if at == 0 && body[2] == 0 {
+				continue
+			}
+			at -= hyperHeader
+			if at < 0 || at >= registers {
+				return nil, hyperCorrupt("a register is out of range")
+			}
+			h.regs[at] = body[2]
+		}
+	}
+	// Count anew: the number decides when registers are raised and must not be believed.
+	h.nonZero = 0
+	for _, b := range h.regs {
+		if b&0xf0 != 0 {
+			h.nonZero++
+		}
+		if b&0x0f != 0 {
+			h.nonZero++
+		}
+	}
+	if h.nonZero == buckets {
+		h.raise()
+	}
+	return h, nil
+}
+
+func hyperCorrupt(why string) error {
+	return fmt.Errorf("reading a sketch: %w", fault.InvalidInput("A hyperUnique sketch can't be read: %s.", why))
+}
+
+// Bytes returns the memory held.
+func (h *HyperUnique) Bytes() int64 { return 64 + int64(cap(h.regs)) + 4*int64(cap(h.few)) }

@@ -1,0 +1,138 @@
+package sketch
+
+import (
+	"bufio"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"testing"
+)
+
+func text(h *HyperUnique) string { return base64.StdEncoding.EncodeToString(h.AppendBinary(nil)) }
+
+// The texts are answers of the reference system to the users named, recorded in golden/corpus/sketch_distinct.jsonl.
+func TestStoredFormEqualsTheReference(t *testing.T) {
+	for want, users := range map[string][]string{
+		"AQAAAgAAAABnAQGZEA==":     {"u483", "u34"},
+		"AQAAAwAAAABYMAHoQAL5Ag==": {"u104", "u321", "u316"},
+		"AQAAAQAAAANlBA==":         {"u701"},
+		"AQAAAgAAAAEfAwHlAQ==":     {"u168", "u72"},
+		"AQAAAwAAAADLAQDxEAE5AQ==": {"u326", "u451", "u284"},
+	} {
+		var h HyperUnique
+		for _, u := range users {
+			h.Add(ObserveText(u))
+		}
+		if got := text(&h); got != want {
+			t.Errorf("%v = %s, want %s", users, got, want)
+		}
+		p, err := ParseHyperUnique(string(h.AppendBinary(nil)))
+		if err != nil || text(p) != want || math.Round(p.Estimate()) != float64(len(users)) {
+			t.Errorf("parsed back: %s, estimate %v, %v", text(p), p.Estimate(), err)
+		}
+	}
+}
+
+func TestEstimateEqualsTheReference(t *testing.T) {
+	f, err := os.Open("../../../shared/data/wikiticker-2015-09-12-sampled.json.gz")
+	if err != nil {
+		t.Skip("the sample of wiki edits is not beside the checkout")
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pages, channels HyperUnique
+	lines := bufio.NewScanner(z)
+	for lines.Scan() {
+		var row struct{ Page, Channel string }
+		if err := json.Unmarshal(lines.Bytes(), &row); err != nil {
+			t.Fatal(err)
+		}
+		pages.Add(ObserveChars(row.Page))
+		channels.Add(ObserveChars(row.Channel))
+	}
+	// golden/sql/*approx-distinct*
+	if got := math.Round(pages.Estimate()); got != 35310 {
+		t.Errorf("different pages [%v], the reference says 35310", got)
+	}
+	if got := math.Round(channels.Estimate()); got != 51 {
+		t.Errorf("different channels [%v], want 51", got)
+	}
+}
+
+func TestErrorStaysNearTheStandardError(t *testing.T) {
+	for _, n := range []int{0, 1, 10, 100, 1000, 10_000, 1_000_000} {
+		var h HyperUnique
+		for i := range n {
+			h.Add(ObserveLong(int64(i)))
+			h.Add(ObserveLong(int64(i)))
+		}
+		if got := h.Estimate(); math.Abs(got-float64(n)) > 0.06*float64(n)+0.5 {
+			t.Errorf("[%d] values estimated as [%v]", n, got)
+		}
+	}
+}
+
+func TestMergeEqualsAdding(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, n := range []int{0, 3, 40, 60, 500, 20_000, 300_000} {
+		var all, sum HyperUnique
+		parts := make([]HyperUnique, 3)
+		for range n {
+			o := ObserveText(fmt.Sprint(r.IntN(2*n + 1)))
+			all.Add(o)
+			parts[r.IntN(3)].Add(o)
+		}
+		for i := range parts {
+			stored, err := ParseHyperUnique(string(parts[i].AppendBinary(nil)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i == 1 {
+				stored = &parts[i]
+			}
+			sum.Merge(stored)
+		}
+		if a, b := all.Estimate(), sum.Estimate(); math.Abs(a-b) > 0.01*a {
+			t.Errorf("n=[%d]: added at once [%v], merged [%v]", n, a, b)
+		}
+	}
+}
+
+func TestEmptyTextAddsNothing(t *testing.T) {
+	var h HyperUnique
+	h.Add(ObserveText(""))
+	h.Add(ObserveChars(""))
+	if h.Estimate() != 0 || text(&h) != "AQAAAAAAAA==" {
+		t.Errorf("estimate [%v], bytes %s", h.Estimate(), text(&h))
+	}
+}
+
+func FuzzParseHyperUnique(f *testing.F) {
+	var h HyperUnique
+	for i := range 3000 {
+		if i == 2 || i == 100 || i == 2999 {
+			f.Add(string(h.AppendBinary(nil)))
+		}
+		h.Add(ObserveLong(int64(i)))
+	}
+	f.Fuzz(func(t *testing.T, p string) {
+		a, err := ParseHyperUnique(p)
+		if err != nil {
+			return
+		}
+		b, err := ParseHyperUnique(string(a.AppendBinary(nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Merge(b)
+		_ = a.Estimate()
+		a.Add(ObserveText("x"))
+	})
+}

@@ -1,0 +1,65 @@
+package sketch
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+const (
+	murmurC1 = 0x87c37b91114253d5
+	murmurC2 = 0x4cf5ad432745937f
+)
+
+// murmur3 is MurmurHash3_x64_128 with seed 0 (Austin Appleby, public domain).
+func murmur3(s []byte) (h1, h2 uint64) {
+	n := len(s)
+	for len(s) >= 16 {
+		k1, k2 := binary.LittleEndian.Uint64(s), binary.LittleEndian.Uint64(s[8:])
+		h1 ^= bits.RotateLeft64(k1*murmurC1, 31) * murmurC2
+		h1 = (bits.RotateLeft64(h1, 27)+h2)*5 + 0x52dce729
+		h2 ^= bits.RotateLeft64(k2*murmurC2, 33) * murmurC1
+		h2 = (bits.RotateLeft64(h2, 31)+h1)*5 + 0x38495ab5
+		s = s[16:]
+	}
+	if len(s) > 0 {
+		var tail [16]byte
+		copy(tail[:], s)
+		h1, h2 = murmurTail(h1, h2, binary.LittleEndian.Uint64(tail[:8]), binary.LittleEndian.Uint64(tail[8:]), len(s))
+	}
+	return murmurEnd(h1, h2, n)
+}
+
+// murmur3Long is murmur3 of the eight little-endian bytes of x.
+func murmur3Long(x uint64) (h1, h2 uint64) {
+	h1, h2 = murmurTail(0, 0, x, 0, 8)
+	return murmurEnd(h1, h2, 8)
+}
+
+// murmur3Int is murmur3 of the four little-endian bytes of x.
+func murmur3Int(x uint32) (h1, h2 uint64) {
+	h1, h2 = murmurTail(0, 0, uint64(x), 0, 4)
+	return murmurEnd(h1, h2, 4)
+}
+
+func murmurTail(h1, h2, k1, k2 uint64, n int) (uint64, uint64) {
+	if n > 8 {
+		h2 ^= bits.RotateLeft64(k2*murmurC2, 33) * murmurC1
+	}
+	return h1 ^ bits.RotateLeft64(k1*murmurC1, 31)*murmurC2, h2
+}
+
+func murmurEnd(h1, h2 uint64, n int) (uint64, uint64) {
+	h1 ^= uint64(n)
+	h2 ^= uint64(n)
+	h1 += h2
+	h2 += h1
+	h1, h2 = murmurMix(h1), murmurMix(h2)
+	h1 += h2
+	return h1, h2 + h1
+}
+
+func murmurMix(k uint64) uint64 {
+	k = (k ^ k>>33) * 0xff51afd7ed558ccd
+	k = (k ^ k>>33) * 0xc4ceb9fe1a85ec53
+	return k ^ k>>33
+}

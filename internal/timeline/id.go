@@ -1,0 +1,48 @@
+package timeline
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"github.com/hengedb/henge/internal/chrono"
+)
+
+// SegmentID names a segment. Two segments with equal ids are the same segment; the bytes behind an id are named by Segment.File.
+type SegmentID struct {
+	DataSource string
+	Interval   chrono.Interval
+	// Version is an opaque text, compared byte by byte; normally the instant at which a lock was granted.
+	Version   string
+	Partition int
+}
+
+// String returns the id as everybody knows it: datasource, start, end and version, and the partition number if it is not 0, joined by
+// underscores. The datasource and the version may have underscores themselves: see ParseID.
+func (id SegmentID) String() string { return string(id.Append(nil)) }
+
+// Append appends the text of String to dst.
+func (id SegmentID) Append(dst []byte) []byte {
+	dst = append(dst, id.DataSource...)
+	dst = append(dst, '_')
+	dst = chrono.AppendMillis(dst, id.Interval.Start, chrono.UTC)
+	dst = append(dst, '_')
+	dst = chrono.AppendMillis(dst, id.Interval.End, chrono.UTC)
+	dst = append(dst, '_')
+	dst = append(dst, id.Version...)
+	if id.Partition != 0 {
+		dst = append(dst, '_')
+		dst = strconv.AppendInt(dst, int64(id.Partition), 10)
+	}
+	return dst
+}
+
+// Compare orders by datasource, interval (start, then end), version and partition.
+func (id SegmentID) Compare(o SegmentID) int {
+	return cmp.Or(
+		strings.Compare(id.DataSource, o.DataSource),
+		id.Interval.Compare(o.Interval),
+		strings.Compare(id.Version, o.Version),
+		cmp.Compare(id.Partition, o.Partition),
+	)
+}

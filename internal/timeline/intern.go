@@ -1,0 +1,63 @@
+package timeline
+
+import "strings"
+
+// Interner makes equal parts of descriptors share memory: datasources, versions, schemas, details. With it a segment costs a role a few hundred
+// bytes. It keeps what it has seen; whoever reads descriptors keeps one per source of them. Not safe for use by several goroutines.
+type Interner struct {
+	texts   map[string]string
+	schemas map[string]*Schema
+	details map[string]*Details
+}
+
+// Segment replaces the parts of s, which must not be shared yet, by those seen before.
+func (in *Interner) Segment(s *Segment) {
+	s.ID.DataSource = in.Text(s.ID.DataSource)
+	s.ID.Version = in.Text(s.ID.Version)
+	if s.Schema != nil {
+		s.Schema = in.Schema(s.Schema)
+	}
+	if s.Details != nil {
+		s.Details = in.detailsOf(s.Details)
+	}
+}
+
+// Text returns a text equal to t that is kept once.
+func (in *Interner) Text(t string) string {
+	if kept, ok := in.texts[t]; ok {
+		return kept
+	}
+	if in.texts == nil {
+		in.texts = make(map[string]string)
+	}
+	t = strings.Clone(t)
+	in.texts[t] = t
+	return t
+}
+
+// Schema returns the schema equal to s that is kept once.
+func (in *Interner) Schema(s *Schema) *Schema {
+	if kept, ok := in.schemas[s.fingerprint]; ok {
+		return kept
+	}
+	if in.schemas == nil {
+		in.schemas = make(map[string]*Schema)
+	}
+	in.schemas[s.fingerprint] = s
+	return s
+}
+
+// SchemaByFingerprint returns a schema seen before, or nil.
+func (in *Interner) SchemaByFingerprint(fingerprint string) *Schema { return in.schemas[fingerprint] }
+
+func (in *Interner) detailsOf(d *Details) *Details {
+	key := string(d.LastCompactionState) + "\x00" + strings.Join(d.Projections, ",") + "\x00" + d.IndexingState
+	if kept, ok := in.details[key]; ok {
+		return kept
+	}
+	if in.details == nil {
+		in.details = make(map[string]*Details)
+	}
+	in.details[key] = d
+	return d
+}

@@ -1,0 +1,96 @@
+package timeline
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// TimeColumn is the column every segment has; the lists of dimensions leave it out.
+const TimeColumn = "__time"
+
+// Schema lists the columns of a segment. Thousands of segments have the same one and share the value: it is immutable.
+type Schema struct {
+	Columns []Column
+
+	fingerprint string
+}
+
+// Column describes one column of a segment.
+type Column struct {
+	Name string `json:"name"`
+	// Type is the type in the words of the wire: LONG, DOUBLE, FLOAT, STRING, ARRAY<LONG>, COMPLEX<json>, ... Empty if not known, as for
+	// descriptors that came from elsewhere with names only.
+	Type string `json:"type,omitempty"`
+	// MultiValue is whether a STRING column may have several values in a row.
+	MultiValue bool `json:"multiValue,omitempty"`
+	// Metric is whether the column was aggregated at ingestion; others are dimensions.
+	Metric bool `json:"metric,omitempty"`
+}
+
+// NewSchema returns the schema with these columns, which it takes over.
+func NewSchema(columns []Column) *Schema {
+	s := &Schema{Columns: columns}
+	sum := sha256.Sum256(s.JSON())
+	s.fingerprint = hex.EncodeToString(sum[:])
+	return s
+}
+
+// SchemaOfNames returns the schema of a descriptor that has names only.
+func SchemaOfNames(dimensions, metrics []string) *Schema {
+	columns := make([]Column, 0, len(dimensions)+len(metrics))
+	for _, name := range dimensions {
+		columns = append(columns, Column{Name: name})
+	}
+	for _, name := range metrics {
+		columns = append(columns, Column{Name: name, Metric: true})
+	}
+	return NewSchema(columns)
+}
+
+// ParseSchema reads what JSON returned.
+func ParseSchema(text []byte) (*Schema, error) {
+	var w struct {
+		Columns []Column `json:"columns"`
+	}
+	if err := json.Unmarshal(text, &w); err != nil {
+		return nil, fault.Malformed("The schema of a segment is not readable").WithCause(err)
+	}
+	return NewSchema(w.Columns), nil
+}
+
+// JSON returns the stored form: an object, so that members can be added.
+func (s *Schema) JSON() []byte {
+	text, err := json.Marshal(struct {
+		Columns []Column `json:"columns"`
+	}{slices.Concat([]Column{}, s.Columns)})
+	if err != nil { // Strings and booleans always have a JSON form.
+		return []byte(`{"columns":[]}`)
+	}
+	return text
+}
+
+// Fingerprint names the schema: SHA-256 of its JSON, in hexadecimal. Equal fingerprints are equal schemas.
+func (s *Schema) Fingerprint() string { return s.fingerprint }
+
+// Dimensions returns the names of the columns that are neither time nor metrics, in their order.
+func (s *Schema) Dimensions() []string { return s.names(false) }
+
+// Metrics returns the names of the metrics, in their order.
+func (s *Schema) Metrics() []string { return s.names(true) }
+
+func (s *Schema) names(metric bool) []string {
+	if s == nil {
+		return nil
+	}
+	var names []string
+	for _, c := range s.Columns {
+		if c.Metric == metric && c.Name != TimeColumn {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,14 @@
+package syntax
+
+const (
+	// maxTextBytes bounds a statement; token offsets are 32 bits wide. Bodies of requests are bounded far below at the edge.
+	maxTextBytes = 1 << 30
+
+	// maxNesting bounds how deep the grammar recurses (parentheses, subqueries, CASE, NOT NOT ...). A level costs the parser below 2 KB of
+	// stack and every later pass a few frames; people's queries stay below 50.
+	maxNesting = 2_000
+
+	// maxHeight bounds the height of a tree built by iteration: a - b - c ... nests to the left without the parser recursing, yet every
+	// later pass recurses over it. AND, OR, || and set operations of one kind are flat lists and have no bound.
+	maxHeight = 10_000
+)

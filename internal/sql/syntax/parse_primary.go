@@ -1,0 +1,243 @@
+package syntax
+
+// primary reads an expression without operators around it.
+func (p *parser) primary() Expr {
+	if p.notes != nil {
+		p.notes.addAll(p.pos, operandImages)
+	}
+	start := p.pos
+	t := &p.toks[p.pos]
+	switch t.kind {
+	case tokWord:
+		return p.wordExpr(t)
+	case tokQuotedName, tokUnicodeQuotedName:
+		return p.nameOrCall()
+	case tokInteger, tokDecimal, tokApprox:
+		return p.number()
+	case tokString, tokPrefixedString, tokUnicodeString:
+		return p.stringLiteral()
+	case tokBinaryString:
+		return p.bytes()
+	case tokQuestion:
+		return p.param()
+	case tokLeftParen:
+		return p.parenthesized()
+	case tokLeftBrace:
+		return p.braced(start)
+	}
+	p.fail()
+	return &Null{}
+}
+
+func (p *parser) param() Expr {
+	e := &Param{Pos: Pos{At: p.toks[p.pos].span()}, Index: p.params}
+	p.params++
+	p.advance()
+	return e
+}
+
+// parenthesized reads (query), (expression) or (a, b).
+func (p *parser) parenthesized() Expr {
+	start := p.pos
+	p.advance()
+	if p.startsQuery(0) {
+		q := p.subquery()
+		return &Subquery{Pos: p.from(start), Query: q}
+	}
+	at := p.pos
+	x := p.expr()
+	// ((SELECT ..) UNION ..) shows only here that its inner parentheses were no operand.
+	if sub, ok := x.(*Subquery); ok && p.toks[at].kind == tokLeftParen && p.atQueryRest() {
+		q := p.queryBehind(&Query{}, sub.Query.unwrap(), at)
+		p.expect(tokRightParen)
+		return &Subquery{Pos: p.from(start), Query: q}
+	}
+	if !p.at(tokComma) {
+		p.expect(tokRightParen)
+		return x
+	}
+	base := len(p.stack)
+	p.stack = append(p.stack, x)
+	for p.accept(tokComma) {
+		p.stack = append(p.stack, p.expr())
+	}
+	row := &Row{Items: p.popList(base)}
+	p.expect(tokRightParen)
+	row.Pos = p.from(start)
+	return row
+}
+
+// braced reads the escapes {d '..'}, {t '..'}, {ts '..'} and {fn call}.
+func (p *parser) braced(start int) Expr {
+	p.advance()
+	var x Expr
+	at := p.pos
+	switch {
+	case p.acceptWord(kwD):
+		x = p.temporal(at, Date)
+	case p.acceptWord(kwT):
+		x = p.temporal(at, Time)
+	case p.acceptWord(kwTs):
+		x = p.temporal(at, Timestamp)
+	case p.acceptWord(kwFn):
+		if !p.atName() && !p.callableWord() {
+			p.fail()
+		}
+		x, _ = p.binary(precPrimary)
+	default:
+		p.fail()
+		x = &Null{}
+	}
+	p.expect(tokRightBrace)
+	if v, ok := x.(*Temporal); ok {
+		v.Pos = p.from(start)
+	}
+	return x
+}
+
+// callableWord reports whether the current token is a reserved word that is the name of a function, with a parenthesis behind it.
+func (p *parser) callableWord() bool {
+	switch p.toks[p.pos].keyword {
+	case kwLeft, kwRight:
+		return p.peek(1).kind == tokLeftParen
+	}
+	return false
+}
+
+// wordExpr reads an expression that begins with a word.
+func (p *parser) wordExpr(t *token) Expr {
+	start := p.pos
+	next := p.peek(1).kind
+	switch t.keyword {
+	case kwNull:
+		p.advance()
+		return &Null{Pos: p.from(start)}
+	case kwTrue, kwFalse:
+		p.advance()
+		return &Bool{Pos: p.from(start), Value: t.keyword == kwTrue}
+	case kwUnknown:
+		p.advance()
+		return &Unknown{Pos: p.from(start)}
+	case kwCase:
+		p.advance()
+		return p.caseExpr(start)
+	case kwCast:
+		p.advance()
+		return p.cast(start, false)
+	case kwExists:
+		p.advance()
+		p.expect(tokLeftParen)
+		if !p.atQuery() {
+			p.fail()
+		}
+		q := p.subquery()
+		return &Exists{Pos: p.from(start), Query: q}
+	case kwInterval:
+		p.advance()
+		return p.interval(start)
+	case kwLeft, kwRight:
+		if next == tokLeftParen {
+			return p.functionCall(start)
+		}
+	case kwDate, kwTime, kwTimestamp:
+		if next == tokString || next == tokUnicodeString {
+			p.advance()
+			return p.temporal(start, temporalKind(t.keyword))
+		}
+	case kwTryCast, kwSafeCast:
+		if next == tokLeftParen {
+			p.advance()
+			return p.cast(start, true)
+		}
+	case kwArray:
+		if next == tokLeftBracket {
+			p.pos += 2
+			a := &Array{}
+			if !p.at(tokRightBracket) {
+				a.Items = p.exprList()
+			}
+			p.expect(tokRightBracket)
+			a.Pos = p.from(start)
+			return a
+		}
+	case kwRow:
+		if next == tokLeftParen {
+			p.pos += 2
+			r := &Row{Items: p.exprList()}
+			p.expect(tokRightParen)
+			r.Pos = p.from(start)
+			return r
+		}
+	}
+	switch {
+	case isNiladic(t.keyword) && next == tokLeftParen:
+		return p.functionCall(start)
+	case isNiladic(t.keyword):
+		p.advance()
+		return &Call{Pos: p.from(start), Name: keywordText[t.keyword], Niladic: true}
+	case t.keyword.isReserved():
+		p.fail()
+		return &Null{}
+	}
+	return p.nameOrCall()
+}
+
+// nameOrCall reads a path, and the call if a parenthesis follows it.
+func (p *parser) nameOrCall() Expr {
+	start := p.pos
+	if t := &p.toks[start]; t.kind == tokWord && p.peek(1).kind == tokLeftParen {
+		return p.functionCall(start)
+	}
+	name := p.path()
+	if p.toks[p.pos].kind == tokLeftParen {
+		c := p.calls.one()
+		last := len(name.Parts) - 1
+		c.Name = upper(name.Parts[last].Name)
+		if last > 0 {
+			c.Qualifier = name.Parts[:last]
+		}
+		return p.callRest(c, start)
+	}
+	p.at(tokLeftParen)
+	return name
+}
+
+// caseExpr reads what follows CASE.
+func (p *parser) caseExpr(start int) Expr {
+	c := &Case{}
+	if !p.atWord(kwWhen) {
+		c.Operand = p.expr()
+	}
+	for p.atWord(kwWhen) || len(c.Whens) == 0 {
+		at := p.pos
+		p.expectWord(kwWhen)
+		base := len(p.stack)
+		p.stack = append(p.stack, p.expr())
+		for c.Operand != nil && p.accept(tokComma) {
+			p.stack = append(p.stack, p.expr())
+		}
+		w := When{Conds: p.popList(base)}
+		p.expectWord(kwThen)
+		w.Then = p.expr()
+		w.Pos = p.from(at)
+		c.Whens = append(c.Whens, w)
+	}
+	if p.acceptWord(kwElse) {
+		c.Else = p.expr()
+	}
+	p.expectWord(kwEnd)
+	c.Pos = p.from(start)
+	return c
+}
+
+// cast reads (x AS type).
+func (p *parser) cast(start int, safe bool) Expr {
+	c := &Cast{Safe: safe}
+	p.expect(tokLeftParen)
+	c.X = p.expr()
+	p.expectWord(kwAs)
+	c.Type = p.typeName()
+	p.expect(tokRightParen)
+	c.Pos = p.from(start)
+	return c
+}

@@ -1,0 +1,242 @@
+package syntax
+
+import "github.com/hengedb/henge/internal/fault"
+
+// script reads statements separated by semicolons: any number of SETs and one other.
+func (p *parser) script() Script {
+	var s Script
+	var statements []Statement
+	for {
+		p.statementAt = p.pos
+		statements = append(statements, p.statement())
+		more := p.accept(tokSemicolon)
+		if p.accept(tokEOF) {
+			break
+		}
+		if !more {
+			p.fail()
+			break
+		}
+	}
+	if p.failed {
+		return s
+	}
+	for i, statement := range statements {
+		set, isSet := statement.(*Set)
+		switch {
+		case isSet:
+			s.Sets = append(s.Sets, set)
+		case i < len(statements)-1:
+			p.stop(fault.SQLParse(fault.Span{}, "Only SET statements can appear before the final statement in a statement list, "+
+				"but found non-SET statement[%s]", Print(statement)))
+			return s
+		default:
+			s.Statement = statement
+		}
+	}
+	if s.Statement == nil {
+		p.stop(fault.SQLParse(fault.Span{}, "Statement list is missing a non-SET statement to execute"))
+	}
+	s.Params = p.params
+	return s
+}
+
+func (p *parser) statement() Statement {
+	start := p.pos
+	switch {
+	case p.acceptWord(kwInsert), p.acceptWord(kwUpsert):
+		return p.insert(start)
+	case p.acceptWord(kwReplace):
+		return p.replace(start)
+	case p.acceptWord(kwExplain):
+		return p.explain(start)
+	case p.acceptWord(kwSet):
+		return p.set(start)
+	case p.atQuery():
+		return p.query()
+	}
+	p.otherStatement()
+	return &Query{}
+}
+
+// otherStatement ends parsing at what is no statement, or one of a kind that is not run.
+func (p *parser) otherStatement() {
+	kind := ""
+	switch t := p.peek(0); {
+	case t.kind != tokWord:
+	case t.is(kwAlter):
+		kind = "ALTER"
+		if p.peek(2).is(kwSet) { // ALTER SESSION SET x = 1
+			kind = "SET_OPTION"
+		}
+	case t.is(kwCreate), t.is(kwDrop):
+		kind = keywordText[t.keyword]
+		if object := p.peek(1); object.kind == tokWord {
+			kind += "_" + upper(p.source(object))
+		}
+	case t.is(kwDescribe):
+		kind = "DESCRIBE_TABLE"
+	case t.is(kwCall):
+		kind = "PROCEDURE_CALL"
+	case t.is(kwDelete), t.is(kwUpdate), t.is(kwMerge), t.is(kwTruncate), t.is(kwShow), t.is(kwUse), t.is(kwCommit), t.is(kwRollback),
+		t.is(kwGrant), t.is(kwRevoke), t.is(kwExecute):
+		kind = keywordText[t.keyword]
+	}
+	if kind == "" {
+		p.fail()
+		return
+	}
+	p.stop(fault.InvalidSQL(fault.Span{}, "Unsupported SQL statement [%s]", kind))
+}
+
+func (p *parser) set(start int) Statement {
+	s := &Set{Name: p.ident()}
+	p.expect(tokEqual)
+	s.Value = p.expr()
+	s.Pos = p.from(start)
+	if !p.failed && !isLiteral(s.Value) {
+		p.stop(fault.SQLParse(fault.Span{}, "Assigned value must be a literal for SET statement[%s]", Print(s)))
+	}
+	return s
+}
+
+func isLiteral(e Expr) bool {
+	switch e := e.(type) {
+	case *String, *Number, *Bool, *Null, *Unknown, *Temporal, *Interval, *Bytes:
+		return true
+	case *Unary:
+		_, isNumber := e.X.(*Number)
+		return e.Op != Not && isNumber
+	}
+	return false
+}
+
+func (p *parser) explain(start int) Statement {
+	e := &Explain{}
+	p.expectWord(kwPlan)
+	switch {
+	case p.acceptWord(kwExcluding):
+		p.expectWord(kwAttributes)
+		e.Detail = ExplainExcludingAttributes
+	case p.acceptWord(kwIncluding):
+		e.Detail = ExplainIncludingAttributes
+		if p.acceptWord(kwAll) {
+			e.Detail = ExplainIncludingAllAttributes
+		}
+		p.expectWord(kwAttributes)
+	}
+	// How far planning goes makes no difference to the one plan there is.
+	switch {
+	case p.acceptWord(kwWith):
+		if !p.acceptWord(kwType) {
+			p.expectWord(kwImplementation)
+		}
+	case p.acceptWord(kwWithout):
+		p.expectWord(kwImplementation)
+	}
+	if p.acceptWord(kwAs) {
+		switch {
+		case p.acceptWord(kwXml):
+			e.Format = ExplainFormatXML
+		case p.acceptWord(kwJson):
+			e.Format = ExplainFormatJSON
+		case p.acceptWord(kwDot):
+			e.Format = ExplainFormatDot
+		default:
+			p.fail()
+		}
+	}
+	p.expectWord(kwFor)
+	inner := p.pos
+	switch {
+	case p.acceptWord(kwInsert), p.acceptWord(kwUpsert):
+		e.Statement = p.insert(inner)
+	case p.acceptWord(kwReplace):
+		e.Statement = p.replace(inner)
+	case p.atQuery():
+		e.Statement = p.query()
+	default:
+		p.otherStatement()
+	}
+	e.Pos = p.from(start)
+	return e
+}
+
+func (p *parser) insert(start int) Statement {
+	n := &Insert{}
+	p.insertTarget(n)
+	p.insertSource(n, start)
+	return n
+}
+
+func (p *parser) replace(start int) Statement {
+	n := &Insert{Replace: true}
+	p.insertTarget(n)
+	at := p.pos
+	if p.acceptWord(kwOverwrite) {
+		switch {
+		case p.acceptWord(kwAll):
+			n.Overwrite = &Overwrite{}
+		case p.acceptWord(kwWhere):
+			n.Overwrite = &Overwrite{Where: p.expr()}
+		}
+		if n.Overwrite != nil {
+			n.Overwrite.Pos = p.from(at)
+		}
+	}
+	p.insertSource(n, start)
+	return n
+}
+
+// insertTarget reads INTO table [(columns)] or INTO EXTERN(destination) AS format.
+func (p *parser) insertTarget(n *Insert) {
+	p.expectWord(kwInto)
+	start := p.pos
+	if p.toks[p.pos].is(kwExtern) && p.peek(1).kind == tokLeftParen {
+		p.pos += 2
+		x := &Export{}
+		call := p.pos
+		x.Destination = p.functionCall(call)
+		p.expect(tokRightParen)
+		p.expectWord(kwAs)
+		x.Format = p.ident()
+		x.Pos = p.from(start)
+		n.Export = x
+		return
+	}
+	n.Target = p.path()
+	if p.at(tokLeftParen) && !p.parensBeforeQuery() {
+		n.Columns = p.identList()
+	}
+}
+
+// insertSource reads the query of an Insert and what follows it.
+func (p *parser) insertSource(n *Insert, start int) {
+	if !p.atQuery() {
+		p.fail()
+	}
+	n.Query = p.query()
+	at := p.pos
+	if p.acceptWord(kwPartitioned) {
+		p.expectWord(kwBy)
+		by := &PartitionedBy{}
+		if p.acceptWord(kwAll) {
+			p.acceptWord(kwTime)
+		} else {
+			by.Granularity = p.expr()
+		}
+		by.Pos = p.from(at)
+		n.PartitionedBy = by
+	}
+	at = p.pos
+	if p.acceptWord(kwClustered) {
+		if n.PartitionedBy == nil {
+			t := p.toks[at].span()
+			p.stop(fault.SQLParse(t, "CLUSTERED BY found before PARTITIONED BY, CLUSTERED BY must come after the PARTITIONED BY clause "+
+				"(line [%d], column [%d])", t.Line, t.Column))
+		}
+		p.expectWord(kwBy)
+		n.ClusteredBy = p.orderItems()
+	}
+	n.Pos = p.from(start)
+}

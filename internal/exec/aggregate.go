@@ -1,0 +1,313 @@
+package exec
+
+import (
+	"context"
+	"slices"
+
+	"github.com/hengedb/henge/internal/agg"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// aggregation is an Aggregate node, resolved: what each worker does with a batch.
+type aggregation struct {
+	env   *Env
+	node  *plan.Aggregate
+	input []vector.Type
+	keys  []vector.Type // of the groups: the node's keys and, with grouping sets, the number of the set
+	specs []agg.Spec    // one per call
+	// sets are the grouping sets; nil: one of all keys.
+	sets     [][]int
+	distinct []distinctRows
+	plain    []int // calls without DISTINCT
+}
+
+// distinctRows are the calls with DISTINCT over the same arguments and filter: they see each row of key and arguments once.
+type distinctRows struct {
+	args   []int
+	filter int
+	calls  []int
+	// sorted wants the rows in the order of the arguments, as ARRAY_AGG(DISTINCT) promises.
+	sorted bool
+}
+
+func newAggregation(n *plan.Aggregate, env *Env) (*aggregation, error) {
+	a := &aggregation{env: env, node: n, input: types(n.Input.Columns()), sets: n.Sets}
+	for _, k := range n.Keys {
+		a.keys = append(a.keys, a.input[k])
+	}
+	if n.Sets != nil {
+		a.keys = append(a.keys, vector.Long)
+	}
+	for i, c := range n.Aggs {
+		a.specs = append(a.specs, c.Agg)
+		f := agg.Lookup(c.Agg.Name)
+		if !c.Distinct || f == nil || f.Duplicates || len(c.Args) == 0 {
+			a.plain = append(a.plain, i)
+			continue
+		}
+		at := slices.IndexFunc(a.distinct, func(d distinctRows) bool { return slices.Equal(d.args, c.Args) && d.filter == c.Filter })
+		if at < 0 {
+			at = len(a.distinct)
+			a.distinct = append(a.distinct, distinctRows{args: c.Args, filter: c.Filter})
+		}
+		d := &a.distinct[at]
+		d.calls = append(d.calls, i)
+		d.sorted = d.sorted || f.InOrder
+	}
+	// Check the calls now and not with the first row.
+	if _, err := newGrouper(a.keys, a.specs, 0, env); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// partialGroups is what one worker has: the groups with the calls that are plain, and the different rows of each DISTINCT.
+type partialGroups struct {
+	a        *aggregation
+	main     *grouper
+	distinct []*grouper
+	args     []*vector.Vector
+	keys     []*vector.Vector
+}
+
+func (a *aggregation) newPartial() (*partialGroups, error) {
+	p := &partialGroups{a: a}
+	var err error
+	if p.main, err = newGrouper(a.keys, a.specs, 0, a.env); err != nil {
+		return nil, err
+	}
+	for _, d := range a.distinct {
+		keys := slices.Clone(a.keys)
+		for _, arg := range d.args {
+			keys = append(keys, a.input[arg])
+		}
+		g, err := newGrouper(keys, nil, 0, a.env)
+		if err != nil {
+			return nil, err
+		}
+		p.distinct = append(p.distinct, g)
+	}
+	return p, nil
+}
+
+func (p *partialGroups) close() {
+	p.main.close()
+	for _, d := range p.distinct {
+		d.close()
+	}
+}
+
+// all lists the tables.
+func (p *partialGroups) all() []*grouper { return append([]*grouper{p.main}, p.distinct...) }
+
+// start makes the groups that exist without any row: that of an empty grouping set. One worker does so.
+func (p *partialGroups) start() {
+	for i, set := range p.a.sets {
+		if len(set) == 0 {
+			p.main.find(p.keyColumns(&vector.Batch{N: 1}, i), 1)
+		}
+	}
+}
+
+// add folds a batch.
+func (p *partialGroups) add(b *vector.Batch) error {
+	if b.Sel != nil {
+		b = p.a.compact(b)
+	}
+	if p.a.sets == nil {
+		if err := p.addSet(b, -1); err != nil {
+			return err
+		}
+	}
+	for i := range p.a.sets {
+		if err := p.addSet(b, i); err != nil {
+			return err
+		}
+	}
+	return p.fit()
+}
+
+// compact is Batch.Compact for the columns that are used.
+func (a *aggregation) compact(b *vector.Batch) *vector.Batch {
+	out := &vector.Batch{N: len(b.Sel), Cols: make([]*vector.Vector, len(b.Cols))}
+	use := func(c int) {
+		if c >= 0 && out.Cols[c] == nil {
+			out.Cols[c] = b.Cols[c].Gather(b.Sel)
+		}
+	}
+	for _, k := range a.node.Keys {
+		use(k)
+	}
+	for _, c := range a.node.Aggs {
+		use(c.Filter)
+		for _, arg := range c.Args {
+			use(arg)
+		}
+	}
+	return out
+}
+
+// keyColumns returns the key columns of b under grouping set number set, -1: there are no sets.
+func (p *partialGroups) keyColumns(b *vector.Batch, set int) []*vector.Vector {
+	p.keys = p.keys[:0]
+	if set < 0 {
+		for _, k := range p.a.node.Keys {
+			p.keys = append(p.keys, b.Cols[k])
+		}
+		return p.keys
+	}
+	for i, k := range p.a.node.Keys {
+		if slices.Contains(p.a.sets[set], i) {
+			p.keys = append(p.keys, b.Cols[k])
+		} else {
+			p.keys = append(p.keys, vector.Nulls(p.a.keys[i], b.N))
+		}
+	}
+	return append(p.keys, vector.Constant(vector.Long, int64(set), b.N))
+}
+
+func (p *partialGroups) addSet(b *vector.Batch, set int) error {
+	keys := p.keyColumns(b, set)
+	groups := p.main.find(keys, b.N)
+	for _, i := range p.a.plain {
+		call := &p.a.node.Aggs[i]
+		p.args = p.args[:0]
+		for _, arg := range call.Args {
+			p.args = append(p.args, b.Cols[arg])
+		}
+		if err := update(p.main.states[i], p.args, groups, b, call.Filter); err != nil {
+			return err
+		}
+	}
+	for i, d := range p.a.distinct {
+		cols := slices.Clone(keys)
+		for _, arg := range d.args {
+			cols = append(cols, b.Cols[arg])
+		}
+		n := b.N
+		if d.filter >= 0 {
+			rows := trueRows(b.Cols[d.filter], b.N)
+			if n = len(rows); n == 0 {
+				continue
+			}
+			for c := range cols {
+				cols[c] = cols[c].Gather(rows)
+			}
+		}
+		p.distinct[i].find(cols, n)
+	}
+	return nil
+}
+
+// update folds the rows of b that the filter column, -1: none, lets through.
+func update(s agg.State, args []*vector.Vector, groups []uint32, b *vector.Batch, filter int) error {
+	if filter < 0 {
+		return s.Update(args, groups, b.N)
+	}
+	rows := trueRows(b.Cols[filter], b.N)
+	switch len(rows) {
+	case 0:
+		return nil
+	case b.N:
+		return s.Update(args, groups, b.N)
+	}
+	few := make([]*vector.Vector, len(args))
+	for i, a := range args {
+		few[i] = a.Gather(rows)
+	}
+	var some []uint32
+	if groups != nil {
+		some = make([]uint32, len(rows))
+		for i, r := range rows {
+			some[i] = groups[r]
+		}
+	}
+	return s.Update(few, some, len(rows))
+}
+
+// trueRows returns the rows in which a BOOLEAN column is true.
+func trueRows(v *vector.Vector, n int) []uint32 {
+	rows := make([]uint32, 0, n)
+	for i := range n {
+		if !v.IsNull(i) && v.LongAt(i) > 0 {
+			rows = append(rows, uint32(i))
+		}
+	}
+	return rows
+}
+
+// fit reserves what all tables take, and spills the largest ones until they fit.
+func (p *partialGroups) fit() error {
+	for {
+		fits := true
+		for _, g := range p.all() {
+			fits = g.fits() && fits
+		}
+		if fits {
+			return nil
+		}
+		largest := p.main
+		for _, g := range p.distinct {
+			if g.bytes() > largest.bytes() {
+				largest = g
+			}
+		}
+		before := largest.bytes()
+		if err := largest.spill(); err != nil {
+			return err
+		}
+		if largest.bytes() >= before { // nothing left to give
+			return largest.account.Set(largest.bytes())
+		}
+	}
+}
+
+// absorb takes over another worker's tables.
+func (p *partialGroups) absorb(ctx context.Context, o *partialGroups) error {
+	others := o.all()
+	for i, g := range p.all() {
+		if err := g.absorb(ctx, others[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish folds the different rows of each DISTINCT into their calls and returns the results.
+func (p *partialGroups) finish(ctx context.Context) (Operator, error) {
+	k := len(p.a.keys)
+	for i, d := range p.a.distinct {
+		rows, err := p.distinct[i].results()
+		if err != nil {
+			return nil, err
+		}
+		if d.sorted {
+			rows = p.sortArgs(rows, p.distinct[i], d)
+		}
+		err = Drain(ctx, rows, func(b *vector.Batch) error {
+			b = b.Compact()
+			groups := p.main.find(b.Cols[:k], b.N)
+			for _, c := range d.calls {
+				if err := p.main.states[c].Update(b.Cols[k:], groups, b.N); err != nil {
+					return err
+				}
+			}
+			return p.main.fit()
+		})
+		rows.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+	return p.main.results()
+}
+
+// sortArgs orders the different rows of a DISTINCT by their arguments.
+func (p *partialGroups) sortArgs(rows Operator, g *grouper, d distinctRows) Operator {
+	var keys []plan.SortKey
+	for i := range d.args {
+		keys = append(keys, plan.SortKey{Column: len(p.a.keys) + i, NullsFirst: true})
+	}
+	return newSortOf(rows, g.keys, keys, 0, -1, p.a.env)
+}

@@ -1,0 +1,129 @@
+package exec
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+
+	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/segment"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+var benchSchema = []segment.ColumnSpec{
+	{Name: "__time", Type: long}, {Name: "d25", Type: str}, {Name: "d250", Type: str}, {Name: "d5k", Type: str}, {Name: "user", Type: str},
+	{Name: "m1", Type: long}, {Name: "m2", Type: double},
+}
+
+const benchRows = 1 << 20 // in each of two segments
+
+func benchStore(b *testing.B) *store {
+	s := &store{t: b}
+	types := make([]vector.Type, len(benchSchema))
+	for i, c := range benchSchema {
+		types[i] = c.Type
+	}
+	r := rand.New(rand.NewPCG(1, 1))
+	for k := range 2 {
+		path := filepath.Join(b.TempDir(), fmt.Sprintf("%d.seg", k))
+		w, err := segment.Create(path, segment.Options{Columns: benchSchema, SortOrder: []string{"__time"}, TempDir: b.TempDir()})
+		if err != nil {
+			b.Fatal(err)
+		}
+		start := int64(k) * benchRows * 1000
+		for lo := 0; lo < benchRows; lo += vector.BatchRows {
+			bb := vector.NewBatchBuilder(types, vector.BatchRows)
+			for i := range vector.BatchRows {
+				bb.Col(0).AppendLong(start + int64(lo+i)*1000)
+				bb.Col(1).AppendString(fmt.Sprintf("v%02d", r.IntN(25)))
+				bb.Col(2).AppendString(fmt.Sprintf("value-%03d", r.IntN(250)))
+				bb.Col(3).AppendString(fmt.Sprintf("page number %04d", r.IntN(5000)))
+				bb.Col(4).AppendString(fmt.Sprintf("user-%06d", int(r.ExpFloat64()*40000)%200_000))
+				bb.Col(5).AppendLong(int64(r.IntN(100_000)))
+				bb.Col(6).AppendDouble(r.Float64() * 1000)
+			}
+			bb.Grew(vector.BatchRows, 0)
+			if err := w.Append(context.Background(), bb.Build()); err != nil {
+				b.Fatal(err)
+			}
+		}
+		if _, err := w.Finish(context.Background()); err != nil {
+			b.Fatal(err)
+		}
+		seg, err := segment.Open(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		s.leaves = append(s.leaves, Leaf{Reader: seg, Visible: chrono.Eternity})
+		b.Cleanup(seg.Release)
+	}
+	return s
+}
+
+func benchScan(filter expr.Expr, names ...string) *plan.Scan {
+	n := &plan.Scan{DataSource: "bench", Filter: filter, Limit: -1}
+	for _, name := range names {
+		for _, c := range benchSchema {
+			if c.Name == name {
+				n.Out = append(n.Out, plan.Column{Name: name, Type: expr.FromRuntime(c.Type, false)})
+			}
+		}
+	}
+	return n
+}
+
+// BenchmarkQueries runs whole plans over two segments of a million rows.
+func BenchmarkQueries(b *testing.B) {
+	s := benchStore(b)
+	group := func(scan *plan.Scan, keys []int, calls ...plan.AggCall) plan.Node {
+		types := make([]vector.Type, len(scan.Out))
+		for i, c := range scan.Out {
+			types[i] = c.Type.Runtime()
+		}
+		return &plan.Aggregate{Input: scan, Keys: keys, Aggs: typed(types, calls...)}
+	}
+	top := func(n plan.Node, column int) plan.Node {
+		return &plan.Sort{Input: n, Keys: []plan.SortKey{{Column: column, Desc: true}}, Limit: 10}
+	}
+	textCol := func(name string) expr.Expr { return &expr.Column{Index: 0, Name: name, T: expr.Of(expr.Varchar)} }
+	distinct := call("COUNT", long, 0)
+	distinct.Distinct = true
+	for _, c := range []struct {
+		name string
+		node plan.Node
+	}{
+		{"sum_two", group(benchScan(nil, "m1", "m2"), nil, call("SUM", long, 0), call("SUM", double, 1))},
+		{"group_d25", group(benchScan(nil, "d25", "m1"), []int{0}, call("SUM", long, 1))},
+		{"top_d5k", top(group(benchScan(nil, "d5k", "m1"), []int{0}, call("SUM", long, 1)), 1)},
+		{"group_d25_d250", top(group(benchScan(nil, "d25", "d250", "m1"), []int{0, 1}, call("SUM", long, 2), call("COUNT", long)), 2)},
+		{"group_d250_d5k", top(group(benchScan(nil, "d250", "d5k", "m1"), []int{0, 1}, call("SUM", long, 2)), 2)},
+		{"top_user", top(group(benchScan(nil, "user"), []int{0}, call("COUNT", long)), 1)},
+		{"group_long", top(group(benchScan(nil, "m1"), []int{0}, call("COUNT", long)), 1)},
+		{"distinct_user", group(benchScan(nil, "user"), nil, distinct)},
+		{"approx_user", group(benchScan(nil, "user"), nil, call("APPROX_COUNT_DISTINCT", long, 0))},
+		{"filter_rare", group(benchScan(compare(b, "=", textCol("d5k"), text1("page number 0042")), "d5k", "m1"), nil, call("SUM", long, 1))},
+		{"filter_tenth", group(benchScan(compare(b, "<", textCol("d250"), text1("value-025")), "d250", "m1"), nil, call("SUM", long, 1))},
+		{"filter_number", group(benchScan(compare(b, "<", &expr.Column{Index: 0, Name: "m1", T: expr.Of(expr.BigInt)}, number1(1000)), "m1", "m2"), nil, call("SUM", double, 1))},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				env := &Env{Tables: s, Budget: budget.Root(1 << 30), Threads: 2}
+				op, err := Build(context.Background(), c.node, env)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if err := Drain(context.Background(), op, func(*vector.Batch) error { return nil }); err != nil {
+					b.Fatal(err)
+				}
+				op.Close()
+			}
+			b.ReportMetric(float64(2*benchRows)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mrows/s")
+		})
+	}
+}

@@ -1,0 +1,86 @@
+package exec
+
+import (
+	"context"
+	"runtime"
+
+	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/segment"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// Env is what the operators of one query share.
+type Env struct {
+	// Expr is what expressions take from the query.
+	Expr *expr.Context
+	// Budget is the query's memory. Nil: a budget without limit.
+	Budget *budget.Budget
+	// Spill makes files for what does not fit. Nil: nothing is spilled; what does not fit is refused.
+	Spill *budget.SpillDir
+	// Threads is how many goroutines a pipeline uses; 0: one per core.
+	Threads int
+	// BatchRows is the size of batches; 0: vector.BatchRows. It divides or is a multiple of nothing in particular.
+	BatchRows int
+
+	Tables    Tables
+	System    SystemTables
+	Externals Externals
+
+	// anyOrder says that whoever takes the rows does not care for their order.
+	anyOrder bool
+}
+
+// unordered returns e for operators whose rows may come in any order.
+func (e *Env) unordered() *Env {
+	if e.anyOrder {
+		return e
+	}
+	c := *e
+	c.anyOrder = true
+	return &c
+}
+
+// Tables hands out the segments of datasources, of the one state of the timeline that the query has pinned.
+type Tables interface {
+	// Leaves returns the visible segments of a scan, acquired; the operator releases each.
+	Leaves(ctx context.Context, scan *plan.Scan) ([]Leaf, error)
+}
+
+// Leaf is a segment with the part of time in which it is visible.
+type Leaf struct {
+	Reader segment.Reader
+	// Visible bounds the rows that count: newer segments may hide a part of an older one.
+	Visible chrono.Interval
+}
+
+// SystemTables gives the rows of tables that the process computes.
+type SystemTables interface {
+	// Rows returns all rows of the table, with exactly the columns of the node's Out.
+	Rows(ctx context.Context, table *plan.System) (*vector.Batch, error)
+}
+
+// Externals opens rows from outside.
+type Externals interface {
+	Open(ctx context.Context, ext *plan.External) (Operator, error)
+}
+
+// withDefaults returns a copy in which nothing is left open.
+func (e *Env) withDefaults() *Env {
+	c := *e
+	if c.Expr == nil {
+		c.Expr = &expr.Context{}
+	}
+	if c.Budget == nil {
+		c.Budget = budget.Root(1 << 62)
+	}
+	if c.Threads <= 0 {
+		c.Threads = runtime.GOMAXPROCS(0)
+	}
+	if c.BatchRows <= 0 {
+		c.BatchRows = vector.BatchRows
+	}
+	return &c
+}

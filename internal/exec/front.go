@@ -1,0 +1,248 @@
+package exec
+
+import (
+	"math/bits"
+
+	"github.com/hengedb/henge/internal/vector"
+)
+
+const (
+	// maxFrontCells bounds the array of a front: 16 MiB for each worker.
+	maxFrontCells = 1 << 22
+	// maxFrontLongs is how many different values a Long column may show before a front gives up on it.
+	maxFrontLongs = 1 << 14
+)
+
+// front is an array in front of a keyTable. Each combination of dictionary codes, and of the values of Long columns with few values,
+// has a cell that remembers the key's number. It serves as long as the dictionaries stay the same, which is one segment, and is only
+// made when it has fewer cells than a small multiple of the rows that came with these dictionaries.
+type front struct {
+	dims  []frontDim
+	cells []uint32 // number+1, 0: not known
+	rows  int      // met with these dictionaries, while cells are not made
+	off   bool     // this table's keys are not for fronts
+	at    []uint32 // scratch: by row its cell
+	miss  []uint32 // scratch
+}
+
+// frontDim is one key column of a front.
+type frontDim struct {
+	dict  *vector.Dict
+	longs *longSet
+	size  uint32 // different ordinals, the null one included
+	step  uint32 // cells from one ordinal to the next
+}
+
+func (f *front) bytes() int64 { return 4 * int64(cap(f.cells)+cap(f.at)+cap(f.miss)) }
+
+// find fills out with the numbers of the rows whose cell is known and returns the others. It reports false if the rows are not for the
+// front, and out was not touched.
+func (f *front) find(t *keyTable, keys []*vector.Vector, n int, out []uint32) (misses []uint32, ok bool) {
+	if f.off || len(keys) == 0 || n == 0 {
+		return nil, false
+	}
+	if f.dims == nil {
+		for i := range t.cols {
+			if k := t.cols[i].typ.Kind; k != vector.KindString && k != vector.KindLong || len(t.cols) > 8 {
+				f.off = true
+				return nil, false
+			}
+		}
+		f.dims = make([]frontDim, len(keys))
+	}
+	if !f.place(keys, n) {
+		return nil, false
+	}
+	f.at = sized(f.at, n)
+	for d := range f.dims {
+		if !f.address(&f.dims[d], keys[d], n, d == 0) {
+			return nil, false // a Long column has got more values: next time there is room for them
+		}
+	}
+	f.miss = f.miss[:0]
+	cells := f.cells
+	for i, c := range f.at[:n] {
+		g := cells[c]
+		out[i] = g - 1
+		if g == 0 {
+			f.miss = append(f.miss, uint32(i))
+		}
+	}
+	return f.miss, true
+}
+
+// learn sets the cells of rows that were found in the table.
+func (f *front) learn(rows, found, out []uint32) {
+	for i, r := range rows {
+		out[r] = found[i]
+		f.cells[f.at[r]] = found[i] + 1
+	}
+}
+
+// place makes cells for the dictionaries of keys, if they are worth it.
+func (f *front) place(keys []*vector.Vector, n int) bool {
+	changed := false
+	for i, k := range keys {
+		d := &f.dims[i]
+		if k.Type.Kind == vector.KindLong {
+			if d.longs == nil {
+				d.longs = &longSet{}
+			}
+			if want := d.longs.room(); want != d.size {
+				d.size, changed = want, true
+			}
+			if len(d.longs.values) > maxFrontLongs {
+				f.off, f.cells = true, nil
+				return false
+			}
+			continue
+		}
+		if k.Const && k.AllNull() {
+			if d.dict == nil { // the null ordinal only
+				d.dict, d.size, changed = &vector.Dict{}, 1, true
+			}
+			continue
+		}
+		if k.Dict == nil {
+			return false
+		}
+		if k.Dict != d.dict {
+			d.dict, d.size, changed = k.Dict, uint32(k.Dict.Len())+1, true
+		}
+	}
+	if !changed && f.cells != nil {
+		return true
+	}
+	if changed {
+		f.cells, f.rows = f.cells[:0], 0
+	}
+	f.rows += n
+	total := uint64(1)
+	for i := range f.dims {
+		f.dims[i].step = uint32(total)
+		if total *= uint64(f.dims[i].size); total > maxFrontCells {
+			f.cells = nil
+			return false
+		}
+	}
+	if total > 1<<12 && total > uint64(4*f.rows) {
+		f.cells = nil
+		return false
+	}
+	f.cells = sized(f.cells, int(total))
+	clear(f.cells)
+	return true
+}
+
+// address adds a column's share to the cell of each row.
+func (f *front) address(d *frontDim, v *vector.Vector, n int, first bool) bool {
+	at, step := f.at[:n], d.step
+	if first {
+		clear(at)
+	}
+	if d.longs != nil {
+		return d.longs.address(v, at, step, d.size)
+	}
+	null := (d.size - 1) * step
+	switch {
+	case v.Const && v.Valid != nil && !v.Valid.Get(0):
+		for i := range at {
+			at[i] += null
+		}
+	case v.Const:
+		for i := range at {
+			at[i] += v.Codes[0] * step
+		}
+	case v.Valid == nil:
+		codes := v.Codes[:n]
+		for i, c := range codes {
+			at[i] += c * step
+		}
+	default:
+		for i, c := range v.Codes[:n] {
+			if v.Valid.Get(i) {
+				at[i] += c * step
+			} else {
+				at[i] += null
+			}
+		}
+	}
+	return true
+}
+
+// longSet gives the values of a Long column ordinals, in the order they are met; ordinal 0 is null.
+type longSet struct {
+	values []int64
+	slots  []uint32 // ordinal, 0: free
+}
+
+// room returns a number of ordinals that leaves space for values to come, in powers of two so that it seldom changes.
+func (s *longSet) room() uint32 {
+	return uint32(1) << bits.Len(uint(max(len(s.values)+1, 16)))
+}
+
+// address adds ordinal*step of each row; it reports false when a value would have an ordinal of room or more.
+func (s *longSet) address(v *vector.Vector, at []uint32, step, room uint32) bool {
+	if v.Const {
+		o := s.ordinalAt(v, 0)
+		if o >= room {
+			return false
+		}
+		for i := range at {
+			at[i] += o * step
+		}
+		return true
+	}
+	var lastValue int64
+	var last uint32 // ordinal of lastValue, 0: none
+	for i, x := range v.Longs[:len(at)] {
+		if !v.Valid.Get(i) {
+			continue
+		}
+		if last == 0 || x != lastValue {
+			if last, lastValue = s.ordinal(x), x; last >= room {
+				return false
+			}
+		}
+		at[i] += last * step
+	}
+	return true
+}
+
+func (s *longSet) ordinalAt(v *vector.Vector, i int) uint32 {
+	if v.IsNull(i) {
+		return 0
+	}
+	return s.ordinal(v.LongAt(i))
+}
+
+func (s *longSet) ordinal(x int64) uint32 {
+	if s.slots == nil {
+		s.slots = make([]uint32, 64)
+	}
+	mask := uint64(len(s.slots) - 1)
+	at := vector.HashLong(uint64(x)) & mask
+	for ; s.slots[at] != 0; at = (at + 1) & mask {
+		if s.values[s.slots[at]-1] == x {
+			return s.slots[at]
+		}
+	}
+	if len(s.values) > maxFrontLongs {
+		return 1 << 31 // beyond any room: the front gives up
+	}
+	s.values = append(s.values, x)
+	s.slots[at] = uint32(len(s.values))
+	if 2*len(s.values) > len(s.slots) {
+		old := s.values
+		s.slots = make([]uint32, 4*len(s.slots))
+		mask = uint64(len(s.slots) - 1)
+		for i, y := range old {
+			at := vector.HashLong(uint64(y)) & mask
+			for s.slots[at] != 0 {
+				at = (at + 1) & mask
+			}
+			s.slots[at] = uint32(i + 1)
+		}
+	}
+	return uint32(len(s.values))
+}

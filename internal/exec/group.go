@@ -1,0 +1,64 @@
+package exec
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/segment"
+)
+
+// Group owns the goroutines of one operator. The first failure ends the group's context; Wait returns it when all have ended.
+type Group struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	wg     sync.WaitGroup
+	once   sync.Once
+	err    error
+}
+
+// NewGroup returns a group below ctx.
+func NewGroup(ctx context.Context) *Group {
+	ctx, cancel := context.WithCancelCause(ctx)
+	return &Group{ctx: ctx, cancel: cancel}
+}
+
+// Context is done when a member failed, the group was stopped, or the context above is done.
+func (g *Group) Context() context.Context { return g.ctx }
+
+// Go starts f. A panic in it, also one that comes from a mapped file that can't be read, becomes the group's failure.
+func (g *Group) Go(f func(ctx context.Context) error) {
+	g.wg.Go(func() {
+		if err := Protect(func() error { return f(g.ctx) }); err != nil {
+			g.once.Do(func() { g.err = err })
+			g.cancel(err)
+		}
+	})
+}
+
+// Stop ends the group's context and waits for its members.
+func (g *Group) Stop() {
+	g.cancel(context.Canceled)
+	g.wg.Wait()
+}
+
+// Wait waits for all members and returns the first failure.
+func (g *Group) Wait() error {
+	g.wg.Wait()
+	g.cancel(nil)
+	return g.err
+}
+
+// Protect runs f and turns a panic into an error: reads of mapped files that the disk can't serve into a corruption fault, everything
+// else into a defensive one that carries the stack for the log. Query goroutines run nothing outside of it.
+func Protect(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fault.Defensive("The query met an unexpected condition; the server's log says more").
+				WithCause(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+		}
+	}()
+	return segment.Guard(f)
+}

@@ -1,0 +1,316 @@
+package exec
+
+import (
+	"context"
+	"io"
+
+	"github.com/hengedb/henge/internal/agg"
+	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// grouper is a table of groups: their keys and, per aggregate, a state with a value for each. Without aggregates it is a set of rows.
+//
+// When it does not fit in memory its groups are written, as keys and intermediate values, to files by a hash of the key, and it
+// starts over empty. In the end each file is merged by a grouper of its own, which may do the same one level further down.
+//
+// A grouper belongs to one goroutine. Its files (partitions) may be shared with those of other workers.
+type grouper struct {
+	env     *Env
+	keys    []vector.Type
+	specs   []agg.Spec
+	partial []int // by aggregate: how many intermediate vectors it has
+	level   int
+
+	table   *keyTable // nil: no keys, one group
+	states  []agg.State
+	account budget.Account
+	spilled *partitions // nil: nothing was spilled
+	shared  *sharedPartitions
+}
+
+func newGrouper(keys []vector.Type, specs []agg.Spec, level int, env *Env) (*grouper, error) {
+	g := &grouper{env: env, keys: keys, specs: specs, level: level, account: budget.NewAccount(env.Budget)}
+	for _, s := range specs {
+		types, err := s.IntermediateTypes()
+		if err != nil {
+			return nil, err
+		}
+		g.partial = append(g.partial, len(types))
+	}
+	if len(keys) > 0 {
+		g.table = newKeyTable(keys)
+	}
+	return g, g.restart()
+}
+
+// restart makes the states of no groups (of one, without keys).
+func (g *grouper) restart() error {
+	g.states = g.states[:0]
+	for _, s := range g.specs {
+		st, err := s.New()
+		if err != nil {
+			return err
+		}
+		if g.table == nil {
+			st.Grow(1)
+		}
+		g.states = append(g.states, st)
+	}
+	if g.table != nil {
+		g.table.reset()
+	}
+	return nil
+}
+
+// find returns the groups of n rows, nil without keys, and makes room for new ones. The slice is valid until the next call.
+func (g *grouper) find(keys []*vector.Vector, n int) []uint32 {
+	if g.table == nil {
+		return nil
+	}
+	before := g.table.len()
+	groups := g.table.find(keys, n)
+	if after := g.table.len(); after != before {
+		for _, s := range g.states {
+			s.Grow(after)
+		}
+	}
+	return groups
+}
+
+// groups returns how many groups are in memory.
+func (g *grouper) groups() int {
+	if g.table == nil {
+		return 1
+	}
+	return g.table.len()
+}
+
+// bytes returns the memory held.
+func (g *grouper) bytes() int64 {
+	n := int64(0)
+	if g.table != nil {
+		n = g.table.bytes()
+	}
+	for _, s := range g.states {
+		n += s.Bytes()
+	}
+	return n
+}
+
+// fits reserves what the groups take; false says that they do not fit.
+func (g *grouper) fits() bool {
+	if g.table != nil && g.table.full() {
+		return false
+	}
+	return g.account.TrySet(g.bytes())
+}
+
+// fit reserves, spills if that fails, and refuses if even that is of no use.
+func (g *grouper) fit() error {
+	if g.fits() {
+		return nil
+	}
+	return g.spill()
+}
+
+// maxSpillLevel bounds how often a partition is split again: each level takes four bits of the hash.
+const maxSpillLevel = 8
+
+// spill writes all groups to the partitions and starts over.
+func (g *grouper) spill() error {
+	if g.table == nil || g.env.Spill == nil || g.level >= maxSpillLevel || g.table.len() == 0 {
+		return g.account.Set(g.bytes())
+	}
+	if g.spilled == nil {
+		if g.shared != nil {
+			g.spilled = g.shared.get()
+		} else {
+			g.spilled = newPartitions(g.env, g.level)
+		}
+	}
+	err := g.each(g.env.BatchRows, func(keys, parts []*vector.Vector, n int) error {
+		return g.spilled.write(keys, append(append([]*vector.Vector(nil), keys...), parts...), n)
+	})
+	if err != nil {
+		return err
+	}
+	if err := g.restart(); err != nil {
+		return err
+	}
+	return g.account.Set(g.bytes())
+}
+
+// each calls f with the groups in memory, rows at a time: their keys and intermediate values.
+func (g *grouper) each(rows int, f func(keys, parts []*vector.Vector, n int) error) error {
+	for lo := 0; lo < g.groups(); lo += rows {
+		hi := min(lo+rows, g.groups())
+		var keys, parts []*vector.Vector
+		if g.table != nil {
+			keys = g.table.keys(lo, hi)
+		}
+		for _, s := range g.states {
+			parts = append(parts, s.Partial(lo, hi)...)
+		}
+		if err := f(keys, parts, hi-lo); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// merge folds n rows of keys and intermediate values.
+func (g *grouper) merge(keys, parts []*vector.Vector, n int) error {
+	groups := g.find(keys, n)
+	for i, s := range g.states {
+		if err := s.Merge(parts[:g.partial[i]], groups, n); err != nil {
+			return err
+		}
+		parts = parts[g.partial[i]:]
+	}
+	return nil
+}
+
+// absorb takes over everything o has, memory and files, and empties it.
+func (g *grouper) absorb(ctx context.Context, o *grouper) error {
+	if o.spilled != nil {
+		g.spilled = o.spilled // workers share their files
+	}
+	err := o.each(absorbRows, func(keys, parts []*vector.Vector, n int) error {
+		if err := stop(ctx); err != nil {
+			return err
+		}
+		if err := g.merge(keys, parts, n); err != nil {
+			return err
+		}
+		return g.fit()
+	})
+	if err != nil {
+		return err
+	}
+	o.account.Close()
+	o.table, o.states = nil, nil
+	return nil
+}
+
+// absorbRows is how many groups are handed from one table to another at once.
+const absorbRows = 1 << 14
+
+// results returns the groups as batches of the keys and, per aggregate, the result. It ends the grouper's life apart from close.
+func (g *grouper) results() (Operator, error) {
+	if g.spilled == nil {
+		return &groupsOp{g: g}, nil
+	}
+	if err := g.spill(); err != nil {
+		return nil, err
+	}
+	if err := g.spilled.flush(); err != nil {
+		return nil, err
+	}
+	g.account.Close()
+	return &spilledGroupsOp{g: g}, nil
+}
+
+func (g *grouper) close() {
+	g.account.Close()
+	if g.spilled != nil {
+		g.spilled.close()
+	}
+	g.table, g.states = nil, nil
+}
+
+// groupsOp yields the groups in memory.
+type groupsOp struct {
+	g  *grouper
+	lo int
+}
+
+func (o *groupsOp) Next(ctx context.Context) (*vector.Batch, error) {
+	if err := stop(ctx); err != nil {
+		return nil, err
+	}
+	hi := min(o.lo+o.g.env.BatchRows, o.g.groups())
+	if o.lo >= hi {
+		return nil, io.EOF
+	}
+	b := &vector.Batch{N: hi - o.lo}
+	if o.g.table != nil {
+		b.Cols = o.g.table.keys(o.lo, hi)
+	}
+	for _, s := range o.g.states {
+		v, err := s.Final(o.lo, hi)
+		if err != nil {
+			return nil, err
+		}
+		b.Cols = append(b.Cols, v)
+	}
+	o.lo = hi
+	return b, nil
+}
+
+func (o *groupsOp) Close() { o.g.close() }
+
+// spilledGroupsOp merges one partition after the other.
+type spilledGroupsOp struct {
+	g       *grouper
+	next    int
+	child   *grouper
+	present Operator
+}
+
+func (o *spilledGroupsOp) Next(ctx context.Context) (*vector.Batch, error) {
+	for {
+		if o.present != nil {
+			b, err := o.present.Next(ctx)
+			if err != io.EOF {
+				return b, err
+			}
+			o.present.Close()
+			o.present, o.child = nil, nil
+		}
+		if o.next == spillFanOut {
+			return nil, io.EOF
+		}
+		if err := o.open(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// open merges the next partition.
+func (o *spilledGroupsOp) open(ctx context.Context) error {
+	p := o.next
+	o.next++
+	source := o.g.spilled.open(p)
+	if source == nil {
+		return nil
+	}
+	child, err := newGrouper(o.g.keys, o.g.specs, o.g.level+1, o.g.env)
+	if err != nil {
+		return err
+	}
+	o.child = child
+	k := len(o.g.keys)
+	err = Drain(ctx, source, func(b *vector.Batch) error {
+		if err := child.merge(b.Cols[:k], b.Cols[k:], b.N); err != nil {
+			return err
+		}
+		return child.fit()
+	})
+	if err != nil {
+		return err
+	}
+	o.g.spilled.drop(p)
+	o.present, err = child.results()
+	return err
+}
+
+func (o *spilledGroupsOp) Close() {
+	if o.present != nil {
+		o.present.Close()
+	}
+	if o.child != nil {
+		o.child.close()
+	}
+	o.g.close()
+}

@@ -1,0 +1,118 @@
+package exec
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// maxInterned is the text an interner takes before its owner has to start over: offsets have 32 bits, and a batch may still follow.
+const maxInterned = 3 << 30
+
+// interner numbers different texts 0, 1, 2, ... It keeps copies, in the form of a growing dictionary.
+type interner struct {
+	blob    []byte
+	offsets []uint32
+	slots   []uint64 // as in keyTable
+	shift   uint
+	made    *vector.Dict // what dict returned last
+}
+
+// len returns how many texts there are.
+func (x *interner) len() int { return max(len(x.offsets)-1, 0) }
+
+// text returns a text; the slice must not be changed.
+func (x *interner) text(number uint32) []byte { return x.blob[x.offsets[number]:x.offsets[number+1]] }
+
+// number returns the number of s, adding it if it is new.
+func (x *interner) number(s string) uint32 {
+	if x.slots == nil {
+		x.slots, x.shift, x.offsets = make([]uint64, 16), 32-4, make([]uint32, 1, 16)
+	}
+	tag := vector.HashString(s) >> 32
+	mask := uint64(len(x.slots) - 1)
+	for at := tag >> x.shift; ; at = (at + 1) & mask {
+		slot := x.slots[at]
+		if slot == 0 {
+			n := uint32(x.len())
+			x.blob = append(x.blob, s...)
+			x.offsets = append(x.offsets, uint32(len(x.blob)))
+			x.slots[at] = tag<<32 | uint64(n+1)
+			if int(n+1)*2 > len(x.slots) {
+				x.slots, x.shift = grownSlots(x.slots)
+			}
+			return n
+		}
+		if slot>>32 == tag && string(x.text(uint32(slot)-1)) == s {
+			return uint32(slot) - 1
+		}
+	}
+}
+
+// find returns the number of s, if it has one.
+func (x *interner) find(s string) (number uint32, ok bool) {
+	if x.slots == nil {
+		return 0, false
+	}
+	tag := vector.HashString(s) >> 32
+	mask := uint64(len(x.slots) - 1)
+	for at := tag >> x.shift; x.slots[at] != 0; at = (at + 1) & mask {
+		slot := x.slots[at]
+		if slot>>32 == tag && string(x.text(uint32(slot)-1)) == s {
+			return uint32(slot) - 1, true
+		}
+	}
+	return 0, false
+}
+
+// dict returns the texts so far as a dictionary. It stays as it is when texts are added, and is the same until then, so that those who
+// remember what they did with its entries can.
+func (x *interner) dict() *vector.Dict {
+	if x.made == nil || x.made.Len() != x.len() {
+		x.made = &vector.Dict{Offsets: x.offsets[:len(x.offsets):len(x.offsets)], Blob: x.blob[:len(x.blob):len(x.blob)]}
+	}
+	return x.made
+}
+
+func (x *interner) bytes() int64 {
+	return int64(cap(x.blob)) + 4*int64(cap(x.offsets)) + 8*int64(cap(x.slots))
+}
+
+func floatOf(w uint64) float64 { return math.Float64frombits(w) }
+
+// appendKeyText appends the value that vector.KeyText wrote, which is not null.
+func appendKeyText(b *vector.Builder, t vector.Type, p []byte) {
+	readKeyText(b, t, p)
+}
+
+// readKeyText appends the value at the start of p and returns the rest. The bytes are our own: they were written by vector.KeyText.
+func readKeyText(b *vector.Builder, t vector.Type, p []byte) []byte {
+	if p[0] == 0 {
+		b.AppendNull()
+		return p[1:]
+	}
+	p = p[1:]
+	switch t.Kind {
+	case vector.KindLong:
+		b.AppendLong(int64(binary.LittleEndian.Uint64(p)))
+		return p[8:]
+	case vector.KindDouble:
+		b.AppendDouble(floatOf(binary.LittleEndian.Uint64(p)))
+		return p[8:]
+	case vector.KindFloat:
+		b.AppendFloat(float32(floatOf(binary.LittleEndian.Uint64(p))))
+		return p[8:]
+	case vector.KindList:
+		n := binary.LittleEndian.Uint32(p)
+		p = p[4:]
+		for range n {
+			p = readKeyText(b.Child(), t.Elem(), p)
+		}
+		b.AppendList()
+		return p
+	}
+	n := binary.LittleEndian.Uint32(p)
+	b.AppendString(string(p[4 : 4+n]))
+	return p[4+n:]
+}

@@ -1,0 +1,209 @@
+package exec
+
+import (
+	"context"
+	"io"
+
+	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// joinOp joins the left input, which streams, with the right one, which was read before: by hash when the join has keys, else as a
+// block nested loop.
+//
+// A right side that did not fit in memory lies in files. With keys, the left rows are spread likewise, and file by file is joined by a
+// joinOp of its own (a grace hash join). Without keys, each left batch is joined with one block of the file after the other.
+type joinOp struct {
+	node  *plan.Join
+	left  Operator
+	build *joinBuild
+	env   *Env
+	probe *joinProbe
+
+	account budget.Account
+	active  bool // a left batch is being joined
+	ended   bool // the left input
+	tail    int  // next right row to give without a partner
+	out     Operator
+	blocks  *joinBlocks
+}
+
+// newJoin takes over left and build; facts are those of the whole right input.
+func newJoin(n *plan.Join, left Operator, build *joinBuild, facts joinFacts, env *Env) (*joinOp, error) {
+	o := &joinOp{node: n, left: left, build: build, env: env, account: budget.NewAccount(env.Budget)}
+	var err error
+	if o.probe, err = newJoinProbe(n, env); err != nil {
+		return nil, err
+	}
+	o.probe.facts = facts
+	return o, nil
+}
+
+// begin is called before the first batch.
+func (o *joinOp) begin(ctx context.Context) error {
+	if o.build.parts != nil {
+		left, err := o.spreadLeft(ctx)
+		if err != nil {
+			return err
+		}
+		o.out = &graceJoin{join: o, left: left}
+		return nil
+	}
+	if o.node.Kind == plan.Right || o.node.Kind == plan.Full {
+		if err := o.account.Set(o.build.count); err != nil {
+			return err
+		}
+		o.probe.matched = make([]bool, o.build.count)
+	}
+	if o.build.file != nil {
+		o.blocks = &joinBlocks{join: o}
+		return nil
+	}
+	o.probe.use(o.build.table)
+	return nil
+}
+
+func (o *joinOp) Next(ctx context.Context) (*vector.Batch, error) {
+	if o.out == nil && o.probe.table == nil && o.blocks == nil {
+		if err := o.begin(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if o.out != nil {
+		return o.out.Next(ctx)
+	}
+	for {
+		if err := stop(ctx); err != nil {
+			return nil, err
+		}
+		if o.ended {
+			return o.rest(ctx)
+		}
+		if !o.active {
+			b, err := o.left.Next(ctx)
+			if err == io.EOF {
+				o.ended = true
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			b = b.Compact()
+			if o.blocks != nil {
+				if err := o.blocks.first(ctx); err != nil {
+					return nil, err
+				}
+			}
+			o.probe.begin(b)
+			o.active = true
+		}
+		b, done, err := o.probe.step()
+		if err != nil {
+			return nil, err
+		}
+		if done {
+			o.active = false
+			if o.blocks != nil && !o.probe.last {
+				if err := o.blocks.advance(ctx); err != nil {
+					return nil, err
+				}
+				o.probe.again()
+				o.active = true
+			}
+		}
+		if b != nil {
+			return b, nil
+		}
+	}
+}
+
+// rest gives the right rows without a partner, padded with nulls on the left, after the left input has ended.
+func (o *joinOp) rest(ctx context.Context) (*vector.Batch, error) {
+	if o.probe.matched == nil {
+		return nil, io.EOF
+	}
+	for {
+		if o.blocks != nil && (o.tail == 0 || o.tail >= o.probe.base+o.probe.table.rows.N) && o.tail < len(o.probe.matched) {
+			// The next block of the file, or the first again.
+			step := o.blocks.advance
+			if o.tail == 0 {
+				step = o.blocks.first
+			}
+			if err := step(ctx); err != nil {
+				return nil, err
+			}
+		}
+		var rows []uint32
+		end := o.probe.base + o.probe.table.rows.N
+		for ; o.tail < end && len(rows) < o.env.BatchRows; o.tail++ {
+			if !o.probe.matched[o.tail] {
+				rows = append(rows, uint32(o.tail-o.probe.base))
+			}
+		}
+		if len(rows) > 0 {
+			out := &vector.Batch{N: len(rows)}
+			for _, c := range o.node.Left.Columns() {
+				out.Cols = append(out.Cols, vector.Nulls(c.Type.Runtime(), len(rows)))
+			}
+			for _, c := range o.probe.table.rows.Cols {
+				out.Cols = append(out.Cols, c.Gather(rows))
+			}
+			return out, nil
+		}
+		if o.tail >= len(o.probe.matched) {
+			return nil, io.EOF
+		}
+	}
+}
+
+func (o *joinOp) Close() {
+	if o.out != nil {
+		o.out.Close()
+	}
+	o.left.Close()
+	o.build.close()
+	o.account.Close()
+}
+
+// joinBlocks walks through a right side that lies in one file, block by block.
+type joinBlocks struct {
+	join *joinOp
+	r    *vector.FrameReader
+	next *vector.Batch // read ahead, to know which block is the last
+}
+
+// first goes to the first block.
+func (k *joinBlocks) first(ctx context.Context) error {
+	k.r = vector.NewFrameReader(k.join.build.file.Reader())
+	k.join.probe.table = nil
+	var err error
+	if k.next, err = k.r.Next(); err != nil {
+		return err // there is at least one block, or nothing would have been spilled
+	}
+	return k.advance(ctx)
+}
+
+// advance goes to the next block.
+func (k *joinBlocks) advance(ctx context.Context) error {
+	if err := stop(ctx); err != nil {
+		return err
+	}
+	p := k.join.probe
+	if p.table == nil {
+		p.base = 0
+	} else {
+		p.base += p.table.rows.N
+	}
+	p.use(&joinTable{rows: k.next})
+	next, err := k.r.Next()
+	switch {
+	case err == io.EOF:
+		k.next, p.last = nil, true
+	case err != nil:
+		return err
+	default:
+		k.next, p.last = next, false
+	}
+	return nil
+}

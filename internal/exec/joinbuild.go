@@ -1,0 +1,119 @@
+package exec
+
+import (
+	"context"
+
+	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// joinBuild is the right input of a join, read to its end: a table when it fits in memory; otherwise files, spread by the hash of the
+// keys, or without keys one file.
+type joinBuild struct {
+	env     *Env
+	node    *plan.Join
+	right   Operator
+	types   []vector.Type
+	level   int
+	account budget.Account
+	rows    *vector.BatchBuilder
+	facts   joinFacts
+	count   int64
+
+	table *joinTable // or
+	parts *partitions
+	file  *budget.SpillFile
+	w     *vector.FrameWriter
+}
+
+// buildJoin reads right and takes it over: the rows' text may lie in what right keeps open.
+func buildJoin(ctx context.Context, n *plan.Join, right Operator, level int, env *Env) (*joinBuild, error) {
+	b := &joinBuild{env: env, node: n, right: right, types: types(n.Right.Columns()), level: level, account: budget.NewAccount(env.Budget)}
+	b.rows = vector.NewBatchBuilder(b.types, 0)
+	if err := Drain(ctx, right, b.add); err != nil {
+		b.close()
+		return nil, err
+	}
+	if err := b.finish(); err != nil {
+		b.close()
+		return nil, err
+	}
+	return b, nil
+}
+
+func (b *joinBuild) inMemory() bool { return b.parts == nil && b.file == nil }
+
+func (b *joinBuild) add(in *vector.Batch) error {
+	b.count += int64(in.Rows())
+	if !b.inMemory() {
+		return b.write(in.Compact())
+	}
+	b.rows.Append(in)
+	size := b.rows.Bytes() + int64(b.rows.Rows())*joinRowBytes(len(b.node.Keys))
+	if b.account.TrySet(size) {
+		return nil
+	}
+	if b.env.Spill == nil || b.level >= maxSpillLevel {
+		return b.account.Set(size)
+	}
+	return b.spill()
+}
+
+// spill moves the rows so far to files.
+func (b *joinBuild) spill() error {
+	if len(b.node.Keys) > 0 {
+		b.parts = newPartitions(b.env, b.level)
+	} else {
+		f, err := b.env.Spill.Create()
+		if err != nil {
+			return err
+		}
+		b.file, b.w = f, vector.NewFrameWriter(f)
+	}
+	if err := b.write(b.rows.Build()); err != nil {
+		return err
+	}
+	return b.account.Set(0)
+}
+
+func (b *joinBuild) write(in *vector.Batch) error {
+	if b.file != nil {
+		for lo := 0; lo < in.N; lo += b.env.BatchRows {
+			if err := b.w.Write(in.Slice(lo, min(lo+b.env.BatchRows, in.N))); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	keys := make([]*vector.Vector, len(b.node.Keys))
+	for i, k := range b.node.Keys {
+		keys[i] = in.Cols[k.Right]
+	}
+	b.facts.nullKey = b.facts.nullKey || withoutKey(keys, b.node.Keys, in.N) != nil
+	return b.parts.write(keys, in.Cols, in.N)
+}
+
+func (b *joinBuild) finish() error {
+	b.facts.any = b.count > 0
+	switch {
+	case b.parts != nil:
+		return b.parts.flush()
+	case b.file != nil:
+		return b.file.Flush()
+	}
+	size := b.rows.Bytes()
+	b.table = newJoinTable(b.rows.Build(), b.node.Keys)
+	b.facts.nullKey = b.table.nullKey
+	return b.account.Set(size + b.table.bytes())
+}
+
+func (b *joinBuild) close() {
+	b.right.Close()
+	b.account.Close()
+	if b.parts != nil {
+		b.parts.close()
+	}
+	_ = b.file.Close() // a temporary file: nothing is lost
+	b.table = nil
+}

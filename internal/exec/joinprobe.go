@@ -1,0 +1,267 @@
+package exec
+
+import (
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// joinFacts is what a join has to know of its whole right input, where a table may have a part of it only.
+type joinFacts struct {
+	any     bool // has rows
+	nullKey bool
+}
+
+// joinProbe joins left batches with a table. Candidate pairs are collected by row number, an output batch at a time; then the residual
+// condition decides. It is for one goroutine.
+type joinProbe struct {
+	node       *plan.Join
+	rightTypes []vector.Type
+	on         *expr.Program
+	rows       int // of an output batch
+	facts      joinFacts
+	matched    []bool // right rows with a partner, for RIGHT and FULL
+
+	table *joinTable
+	keys  *keyTable
+	base  int // number of the table's first row in matched
+	// last says that no further table follows for the present batch, so that left rows without a partner are known.
+	last bool
+
+	batch *vector.Batch
+	ids   []uint32 // by left row: key number + 1, 0: none
+	found []bool   // by left row: has a partner
+	row   int
+	next  uint32 // candidate of row to look at next
+}
+
+func newJoinProbe(n *plan.Join, env *Env) (*joinProbe, error) {
+	p := &joinProbe{node: n, rightTypes: types(n.Right.Columns()), rows: env.BatchRows, last: true}
+	if n.On != nil {
+		var err error
+		if p.on, err = expr.Compile(n.On, env.Expr); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// use sets the table that batches are joined with from now on.
+func (p *joinProbe) use(t *joinTable) {
+	p.table = t
+	if t.keys != nil {
+		p.keys = t.keys.reader()
+	}
+}
+
+// begin starts a left batch, whose rows all count.
+func (p *joinProbe) begin(b *vector.Batch) {
+	p.batch = b
+	p.found = make([]bool, b.N)
+	p.again()
+}
+
+// again starts the same batch over, with the table now in use.
+func (p *joinProbe) again() {
+	p.row, p.next = 0, 0
+	if p.table.keys == nil {
+		return
+	}
+	cols := make([]*vector.Vector, len(p.node.Keys))
+	for i, k := range p.node.Keys {
+		cols[i] = p.batch.Cols[k.Left]
+	}
+	p.ids = p.keys.lookup(cols, p.batch.N)
+	if without := withoutKey(cols, p.node.Keys, p.batch.N); without != nil {
+		for i, w := range without {
+			if w {
+				p.ids[i] = 0
+			}
+		}
+	}
+}
+
+// candidates returns the range of right rows, places in order, that left row i may be joined with.
+func (p *joinProbe) candidates(i int) (lo, hi uint32) {
+	if p.table.keys == nil {
+		return 0, uint32(p.table.rows.N)
+	}
+	id := p.ids[i]
+	if id == 0 {
+		return 0, 0
+	}
+	return p.table.starts[id-1], p.table.starts[id]
+}
+
+// existence reports whether only the existence of a partner counts.
+func (p *joinProbe) existence() bool {
+	return p.node.Kind == plan.Semi || p.node.Kind == plan.Anti || p.node.Kind == plan.AntiNull
+}
+
+// step joins as many rows of the batch as give one output batch, which may be nil; done says that the batch is finished.
+func (p *joinProbe) step() (out *vector.Batch, done bool, err error) {
+	from := p.row
+	if p.existence() && p.on == nil {
+		for ; p.row < p.batch.N; p.row++ {
+			lo, hi := p.candidates(p.row)
+			p.found[p.row] = p.found[p.row] || lo < hi
+		}
+		return p.exist(from, p.row), true, nil
+	}
+	lefts, rights := make([]uint32, 0, p.rows), make([]uint32, 0, p.rows)
+	for p.row < p.batch.N && len(lefts) < p.rows {
+		lo, hi := p.candidates(p.row)
+		at := lo + p.next
+		take := min(hi-at, uint32(p.rows-len(lefts)))
+		for k := at; k < at+take; k++ {
+			r := k
+			if p.table.order != nil {
+				r = p.table.order[k]
+			}
+			lefts, rights = append(lefts, uint32(p.row)), append(rights, r)
+		}
+		if at+take == hi {
+			p.row, p.next = p.row+1, 0
+		} else {
+			p.next += take
+		}
+	}
+	done = p.row >= p.batch.N
+	if lefts, rights, err = p.residual(lefts, rights); err != nil {
+		return nil, false, err
+	}
+	for i, l := range lefts {
+		if p.found[l] && p.node.Kind == plan.Single {
+			return nil, false, fault.InvalidInput("Subquery expression returned more than one row")
+		}
+		p.found[l] = true
+		if p.matched != nil {
+			p.matched[p.base+int(rights[i])] = true
+		}
+	}
+	switch p.node.Kind {
+	case plan.Inner, plan.Right:
+		out = p.pairs(lefts, rights)
+	case plan.Left, plan.Full, plan.Single:
+		out = p.outer(lefts, rights, from, p.row)
+	default:
+		out = p.exist(from, p.row)
+	}
+	return out, done, nil
+}
+
+// residual keeps the pairs for which the condition is true.
+func (p *joinProbe) residual(lefts, rights []uint32) ([]uint32, []uint32, error) {
+	if p.on == nil || len(lefts) == 0 {
+		return lefts, rights, nil
+	}
+	sel, err := p.on.Filter(p.pairs(lefts, rights))
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, s := range sel {
+		lefts[i], rights[i] = lefts[s], rights[s]
+	}
+	return lefts[:len(sel)], rights[:len(sel)], nil
+}
+
+// pairs gives the columns of both sides, nil if there are no pairs.
+func (p *joinProbe) pairs(lefts, rights []uint32) *vector.Batch {
+	if len(lefts) == 0 {
+		return nil
+	}
+	out := &vector.Batch{N: len(lefts), Cols: make([]*vector.Vector, 0, len(p.batch.Cols)+len(p.rightTypes))}
+	if p.every(lefts) {
+		out.Cols = append(out.Cols, p.batch.Cols...)
+	} else {
+		for _, c := range p.batch.Cols {
+			out.Cols = append(out.Cols, c.Gather(lefts))
+		}
+	}
+	for _, c := range p.table.rows.Cols {
+		out.Cols = append(out.Cols, c.Gather(rights))
+	}
+	return out
+}
+
+// every reports whether lefts are all rows of the batch, each once.
+func (p *joinProbe) every(lefts []uint32) bool {
+	if len(lefts) != p.batch.N || lefts[0] != 0 || int(lefts[len(lefts)-1]) != p.batch.N-1 {
+		return false
+	}
+	for i, l := range lefts {
+		if int(l) != i {
+			return false
+		}
+	}
+	return true
+}
+
+// outer gives the pairs and, in between, the finished left rows without a partner, padded with nulls.
+func (p *joinProbe) outer(lefts, rights []uint32, from, to int) *vector.Batch {
+	if !p.last {
+		return p.pairs(lefts, rights)
+	}
+	var missing []int // rows of the output
+	ls, rs := make([]uint32, 0, len(lefts)), make([]uint32, 0, len(lefts))
+	at := 0
+	for i := from; i < to; i++ {
+		if !p.found[i] {
+			missing = append(missing, len(ls))
+			ls, rs = append(ls, uint32(i)), append(rs, 0)
+			continue
+		}
+		for ; at < len(lefts) && int(lefts[at]) == i; at++ {
+			ls, rs = append(ls, lefts[at]), append(rs, rights[at])
+		}
+	}
+	// A row that goes on in the next step has its pairs here too.
+	ls, rs = append(ls, lefts[at:]...), append(rs, rights[at:]...)
+	if len(missing) == 0 {
+		return p.pairs(ls, rs)
+	}
+	out := &vector.Batch{N: len(ls)}
+	for _, c := range p.batch.Cols {
+		out.Cols = append(out.Cols, c.Gather(ls))
+	}
+	for i, c := range p.table.rows.Cols {
+		if len(missing) == len(ls) {
+			out.Cols = append(out.Cols, vector.Nulls(p.rightTypes[i], len(ls)))
+		} else {
+			out.Cols = append(out.Cols, withNulls(c.Gather(rs), missing))
+		}
+	}
+	return out
+}
+
+// exist gives the finished left rows that SEMI, ANTI and NOT IN keep.
+func (p *joinProbe) exist(from, to int) *vector.Batch {
+	if !p.last {
+		return nil
+	}
+	var without []bool
+	if p.node.Kind == plan.AntiNull && p.facts.any {
+		if p.facts.nullKey {
+			return nil
+		}
+		cols := make([]*vector.Vector, len(p.node.Keys))
+		for i, k := range p.node.Keys {
+			cols[i] = p.batch.Cols[k.Left]
+		}
+		without = withoutKey(cols, p.node.Keys, p.batch.N)
+	}
+	rows := make([]uint32, 0, to-from)
+	for i := from; i < to; i++ {
+		if p.found[i] == (p.node.Kind == plan.Semi) && (without == nil || !without[i]) {
+			rows = append(rows, uint32(i))
+		}
+	}
+	switch len(rows) {
+	case 0:
+		return nil
+	case p.batch.N:
+		return p.batch
+	}
+	return &vector.Batch{N: p.batch.N, Cols: p.batch.Cols, Sel: rows}
+}

@@ -1,0 +1,501 @@
+package exec
+
+import (
+	"math/bits"
+
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// keyTable numbers the different rows of its key columns 0, 1, 2, ... in the order they are met. Nulls are one value, as in GROUP BY.
+//
+// Each key column is turned into one word per row: numbers into their bits, text and everything else into the number that an interner
+// gives it; for dictionary vectors the interner is asked once per entry. A row of words is then looked up in an open-addressing table,
+// a batch at a time.
+//
+// In front of the table lies an array (front.go) that is addressed by dictionary codes when there are few combinations of them; it
+// answers most rows of a group-by over columns of few values without any hashing.
+type keyTable struct {
+	cols   []keyColumn
+	masked bool // word 0 has a bit for each number column that is null
+	stride int  // words of a key
+	words  []uint64
+	n      int
+
+	slots []uint64 // tag<<32 | number+1, 0: free; the tag is the upper half of the hash and its top bits are the home place
+	shift uint     // 32 - log2(len(slots))
+
+	front front
+
+	// Scratch of one call, kept for the next.
+	rows   []uint64 // words of the batch, row by row
+	hashes []uint64
+	groups []uint32
+}
+
+// keyColumn turns the values of one column into words.
+type keyColumn struct {
+	typ   vector.Type
+	texts *interner // text, complex values and lists
+	bit   uint64    // numbers: the bit of the mask
+
+	dict *vector.Dict // of memo
+	memo []uint32     // by code: the word, 0: not asked yet
+	seen int          // rows met with dict
+	buf  []byte
+	// fixed is set in readers of a table: text that the table does not know gets the word unknownText instead of a new number.
+	fixed bool
+}
+
+// unknownText is a word that no text of a table has.
+const unknownText = 1<<32 - 1
+
+func newKeyTable(types []vector.Type) *keyTable {
+	t := &keyTable{cols: make([]keyColumn, len(types)), stride: len(types)}
+	numbers := 0
+	for i, typ := range types {
+		t.cols[i].typ = typ
+		if typ.IsNumeric() {
+			t.cols[i].bit = 1 << uint(numbers&63)
+			numbers++
+		} else {
+			t.cols[i].texts = &interner{}
+		}
+	}
+	if numbers > 0 {
+		t.masked = true
+		t.stride += (numbers + 63) / 64
+	}
+	t.reset()
+	return t
+}
+
+// reset forgets all keys and gives up the memory.
+func (t *keyTable) reset() {
+	t.words, t.n, t.rows, t.hashes, t.groups = nil, 0, nil, nil, nil
+	t.slots, t.shift = make([]uint64, 16), 32-4
+	for i := range t.cols {
+		c := &t.cols[i]
+		if c.texts != nil {
+			c.texts = &interner{}
+		}
+		c.dict, c.memo, c.seen = nil, nil, 0
+	}
+	t.front = front{}
+}
+
+// len returns how many keys there are.
+func (t *keyTable) len() int { return t.n }
+
+// bytes returns the memory held.
+func (t *keyTable) bytes() int64 {
+	n := 8*int64(cap(t.words)+cap(t.slots)+cap(t.rows)+cap(t.hashes)) + 4*int64(cap(t.groups)) + t.front.bytes()
+	for i := range t.cols {
+		n += 4 * int64(cap(t.cols[i].memo))
+		if x := t.cols[i].texts; x != nil {
+			n += x.bytes()
+		}
+	}
+	return n
+}
+
+// full reports that text can't be numbered any more: its offsets have 32 bits.
+func (t *keyTable) full() bool {
+	for i := range t.cols {
+		if x := t.cols[i].texts; x != nil && len(x.blob) > maxInterned {
+			return true
+		}
+	}
+	return t.n > 1<<31
+}
+
+// find returns the number of each of the n rows of keys, adding rows that are new. The slice is valid until the next call.
+func (t *keyTable) find(keys []*vector.Vector, n int) []uint32 {
+	t.groups = sized(t.groups, n)
+	out := t.groups
+	if misses, ok := t.front.find(t, keys, n, out); ok {
+		if len(misses) > 0 {
+			few := make([]*vector.Vector, len(keys))
+			for i, k := range keys {
+				few[i] = k.Gather(misses)
+			}
+			found := make([]uint32, len(misses))
+			t.findRows(few, len(misses), found)
+			t.front.learn(misses, found, out)
+		}
+		return out
+	}
+	t.findRows(keys, n, out)
+	return out
+}
+
+// findRows looks rows up in the hash table.
+func (t *keyTable) findRows(keys []*vector.Vector, n int, out []uint32) {
+	t.fillWords(keys, n)
+	t.hashRows(n)
+	if t.stride == 1 {
+		t.probeOne(n, out)
+		return
+	}
+	s := t.stride
+	for i := range n {
+		row := t.rows[i*s : i*s+s]
+		if i > 0 && equalWords(row, t.rows[(i-1)*s:i*s]) {
+			out[i] = out[i-1]
+			continue
+		}
+		tag := t.hashes[i] >> 32
+		mask := uint64(len(t.slots) - 1)
+		for at := tag >> t.shift; ; at = (at + 1) & mask {
+			slot := t.slots[at]
+			if slot == 0 {
+				out[i] = uint32(t.n)
+				t.add(at, tag, row)
+				break
+			}
+			if slot>>32 == tag {
+				g := int(uint32(slot)) - 1
+				if equalWords(row, t.words[g*s:g*s+s]) {
+					out[i] = uint32(g)
+					break
+				}
+			}
+		}
+	}
+}
+
+// probeOne is findRows for keys of one word.
+func (t *keyTable) probeOne(n int, out []uint32) {
+	rows, hashes := t.rows[:n], t.hashes[:n]
+	for i, w := range rows {
+		if i > 0 && w == rows[i-1] {
+			out[i] = out[i-1]
+			continue
+		}
+		tag := hashes[i] >> 32
+		mask := uint64(len(t.slots) - 1)
+		for at := tag >> t.shift; ; at = (at + 1) & mask {
+			slot := t.slots[at]
+			if slot == 0 {
+				out[i] = uint32(t.n)
+				t.add(at, tag, rows[i:i+1])
+				break
+			}
+			if slot>>32 == tag && t.words[uint32(slot)-1] == w {
+				out[i] = uint32(slot) - 1
+				break
+			}
+		}
+	}
+}
+
+// reader returns a view of the table for looking up only. Any number of readers may be used at once, each by one goroutine, as long as
+// nothing is added to the table.
+func (t *keyTable) reader() *keyTable {
+	r := *t
+	r.cols = append([]keyColumn(nil), t.cols...)
+	for i := range r.cols {
+		c := &r.cols[i]
+		c.dict, c.memo, c.seen, c.buf, c.fixed = nil, nil, 0, nil, true
+	}
+	r.front, r.rows, r.hashes, r.groups = front{off: true}, nil, nil, nil
+	return &r
+}
+
+// lookup returns number + 1 of each of the n rows of keys, 0 for rows that the table does not have. The slice is valid until the next
+// call. Only readers may be asked.
+func (t *keyTable) lookup(keys []*vector.Vector, n int) []uint32 {
+	t.groups = sized(t.groups, n)
+	out := t.groups
+	t.fillWords(keys, n)
+	t.hashRows(n)
+	s := t.stride
+	mask := uint64(len(t.slots) - 1)
+	for i := range n {
+		row := t.rows[i*s : i*s+s]
+		tag := t.hashes[i] >> 32
+		out[i] = 0
+		for at := tag >> t.shift; t.slots[at] != 0; at = (at + 1) & mask {
+			slot := t.slots[at]
+			if slot>>32 == tag {
+				g := int(uint32(slot)) - 1
+				if equalWords(row, t.words[g*s:g*s+s]) {
+					out[i] = uint32(slot)
+					break
+				}
+			}
+		}
+	}
+	return out
+}
+
+func equalWords(a, b []uint64) bool {
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// add puts a new key into the free slot at.
+func (t *keyTable) add(at, tag uint64, row []uint64) {
+	t.words = append(t.words, row...)
+	t.n++
+	t.slots[at] = tag<<32 | uint64(t.n)
+	if t.n*2 > len(t.slots) {
+		t.slots, t.shift = grownSlots(t.slots)
+	}
+}
+
+// grownSlots doubles a table of slots.
+func grownSlots(old []uint64) (slots []uint64, shift uint) {
+	slots = make([]uint64, 2*len(old))
+	shift = uint(32 - bits.TrailingZeros(uint(len(slots))))
+	mask := uint64(len(slots) - 1)
+	for _, slot := range old {
+		if slot == 0 {
+			continue
+		}
+		at := slot >> 32 >> shift
+		for slots[at] != 0 {
+			at = (at + 1) & mask
+		}
+		slots[at] = slot
+	}
+	return slots, shift
+}
+
+func (t *keyTable) hashRows(n int) {
+	t.hashes = sized(t.hashes, n)
+	s := t.stride
+	if s == 1 {
+		for i, w := range t.rows[:n] {
+			t.hashes[i] = vector.HashLong(w)
+		}
+		return
+	}
+	for i := range n {
+		h := uint64(0)
+		for _, w := range t.rows[i*s : i*s+s] {
+			h = vector.HashLong(h ^ w)
+		}
+		t.hashes[i] = h
+	}
+}
+
+// fillWords turns n rows of keys into words: the mask words first, then one per column.
+func (t *keyTable) fillWords(keys []*vector.Vector, n int) {
+	s := t.stride
+	t.rows = sized(t.rows, n*s)
+	masks := s - len(t.cols)
+	for m := range masks {
+		for i := range n {
+			t.rows[i*s+m] = 0
+		}
+	}
+	numbers := 0
+	for c := range t.cols {
+		col := &t.cols[c]
+		dst := t.rows[masks+c:]
+		if col.texts != nil {
+			col.textWords(keys[c], n, dst, s)
+			continue
+		}
+		numberWords(keys[c], n, dst, s)
+		if keys[c].Valid != nil {
+			mask := t.rows[numbers/64:]
+			for i := range n {
+				if keys[c].IsNull(i) {
+					mask[i*s] |= col.bit
+					dst[i*s] = 0
+				}
+			}
+		}
+		numbers++
+	}
+}
+
+func numberWords(v *vector.Vector, n int, dst []uint64, s int) {
+	if v.Const {
+		w := numberWord(v, 0)
+		for i := range n {
+			dst[i*s] = w
+		}
+		return
+	}
+	switch v.Type.Kind {
+	case vector.KindLong:
+		for i, x := range v.Longs[:n] {
+			dst[i*s] = uint64(x)
+		}
+	case vector.KindDouble:
+		for i, x := range v.Doubles[:n] {
+			dst[i*s] = vector.DoubleWord(x)
+		}
+	case vector.KindFloat:
+		for i, x := range v.Floats[:n] {
+			dst[i*s] = vector.DoubleWord(float64(x))
+		}
+	}
+}
+
+func numberWord(v *vector.Vector, i int) uint64 {
+	if v.Type.Kind == vector.KindLong {
+		return uint64(v.LongAt(i))
+	}
+	return vector.DoubleWord(v.DoubleAt(i))
+}
+
+// textWords writes interned numbers + 1, and 0 for null.
+func (c *keyColumn) textWords(v *vector.Vector, n int, dst []uint64, s int) {
+	switch {
+	case v.Const:
+		w := c.textWord(v, 0)
+		for i := range n {
+			dst[i*s] = w
+		}
+	case v.Dict != nil && c.useMemo(v.Dict, n):
+		for i, code := range v.Codes[:n] {
+			w := c.memo[code]
+			if w == 0 && v.Valid.Get(i) {
+				w = c.wordOf(v.Dict.Value(code))
+				c.memo[code] = w
+			}
+			dst[i*s] = uint64(w)
+		}
+		if v.Valid != nil {
+			for i := range n {
+				if !v.Valid.Get(i) {
+					dst[i*s] = 0
+				}
+			}
+		}
+	default:
+		for i := range n {
+			dst[i*s] = c.textWord(v, i)
+		}
+	}
+}
+
+func (c *keyColumn) textWord(v *vector.Vector, i int) uint64 {
+	if v.IsNull(i) {
+		return 0
+	}
+	if v.Type.Kind == vector.KindList {
+		c.buf = vector.KeyText(c.buf[:0], v, i)
+		return uint64(c.wordOf(string(c.buf)))
+	}
+	return uint64(c.wordOf(v.StringAt(i)))
+}
+
+func (c *keyColumn) wordOf(s string) uint32 {
+	if !c.fixed {
+		return c.texts.number(s) + 1
+	}
+	if n, ok := c.texts.find(s); ok {
+		return n + 1
+	}
+	return unknownText
+}
+
+// useMemo reports whether a memo of d's entries is worth its memory: d is small beside the rows met with it.
+func (c *keyColumn) useMemo(d *vector.Dict, n int) bool {
+	if c.dict != d {
+		c.dict, c.memo, c.seen = d, c.memo[:0], 0
+	}
+	c.seen += n
+	if len(c.memo) == 0 {
+		if d.Len() > 1<<12 && d.Len() > 8*c.seen {
+			return false
+		}
+		c.memo = sized(c.memo, d.Len())
+		clear(c.memo)
+	}
+	return true
+}
+
+// keys returns the key columns of numbers lo up to, not including, hi. Text comes as codes into the interner's dictionary.
+func (t *keyTable) keys(lo, hi int) []*vector.Vector {
+	out := make([]*vector.Vector, len(t.cols))
+	s, masks := t.stride, t.stride-len(t.cols)
+	numbers := 0
+	for c := range t.cols {
+		col := &t.cols[c]
+		words := t.words[masks+c:]
+		if col.texts == nil {
+			out[c] = t.numberKeys(col, numbers, words, lo, hi)
+			numbers++
+			continue
+		}
+		if col.typ.Kind == vector.KindString {
+			codes := make([]uint32, hi-lo)
+			var valid vector.Bitmap
+			for i := range codes {
+				w := words[(lo+i)*s]
+				if w == 0 {
+					if valid == nil {
+						valid = vector.FullBitmap(hi - lo)
+					}
+					valid.Clear(i)
+					continue
+				}
+				codes[i] = uint32(w - 1)
+			}
+			v := vector.FromCodes(codes, col.texts.dict())
+			v.Valid = valid
+			out[c] = v
+			if v.Dict.Len() == 0 { // all null
+				out[c] = vector.Nulls(vector.String, hi-lo)
+			}
+			continue
+		}
+		b := vector.NewBuilder(col.typ, hi-lo)
+		for i := lo; i < hi; i++ {
+			w := words[i*s]
+			switch {
+			case w == 0:
+				b.AppendNull()
+			case col.typ.Kind == vector.KindComplex:
+				b.AppendString(string(col.texts.text(uint32(w - 1))))
+			default:
+				appendKeyText(b, col.typ, col.texts.text(uint32(w-1)))
+			}
+		}
+		out[c] = b.Build()
+	}
+	return out
+}
+
+func (t *keyTable) numberKeys(col *keyColumn, number int, words []uint64, lo, hi int) *vector.Vector {
+	s := t.stride
+	v := vector.New(col.typ, hi-lo)
+	for i := range hi - lo {
+		w := words[(lo+i)*s]
+		switch col.typ.Kind {
+		case vector.KindLong:
+			v.Longs[i] = int64(w)
+		case vector.KindDouble:
+			v.Doubles[i] = floatOf(w)
+		case vector.KindFloat:
+			v.Floats[i] = float32(floatOf(w))
+		}
+	}
+	mask := t.words[number/64:]
+	for i := range hi - lo {
+		if mask[(lo+i)*s]&col.bit != 0 {
+			if v.Valid == nil {
+				v.Valid = vector.FullBitmap(hi - lo)
+			}
+			v.Valid.Clear(i)
+		}
+	}
+	return v
+}
+
+// sized returns s with length n; contents are unspecified.
+func sized[T any](s []T, n int) []T {
+	if cap(s) >= n {
+		return s[:n]
+	}
+	return make([]T, n, max(n, 2*cap(s)))
+}

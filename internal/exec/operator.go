@@ -1,0 +1,52 @@
+package exec
+
+import (
+	"context"
+	"io"
+
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// Operator yields the rows of one plan node.
+//
+// Next is called from one goroutine at a time. It returns io.EOF at the end, never an empty batch, and stops within one batch of ctx
+// being done. The batch is valid until the next call. Close frees all that is held, also by operators below; it is called once, after
+// the last Next has returned.
+type Operator interface {
+	Next(ctx context.Context) (*vector.Batch, error)
+	Close()
+}
+
+// Drain calls f with each batch of an operator until its end.
+func Drain(ctx context.Context, op Operator, f func(*vector.Batch) error) error {
+	for {
+		b, err := op.Next(ctx)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := f(b); err != nil {
+			return err
+		}
+	}
+}
+
+// types returns the physical types of a node's columns.
+func types(columns []plan.Column) []vector.Type {
+	out := make([]vector.Type, len(columns))
+	for i, c := range columns {
+		out[i] = c.Type.Runtime()
+	}
+	return out
+}
+
+// stop returns why ctx ended, or nil while it has not.
+func stop(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}

@@ -1,0 +1,210 @@
+package exec
+
+import (
+	"context"
+	"io"
+
+	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// windowOp sorts its input by partition and order, and then computes the calls over whole partitions, as many small ones together as
+// fill a batch. A partition has to fit in memory.
+type windowOp struct {
+	node   *plan.Window
+	calls  []windowFunction
+	sorted Operator
+	types  []vector.Type
+	env    *Env
+
+	account budget.Account
+	rows    *vector.BatchBuilder
+	starts  []int         // of the partitions in rows
+	last    *vector.Batch // the partition keys of the last row in rows, as one row
+	pending *vector.Batch // read and not yet in rows
+	ended   bool
+	out     Operator
+}
+
+func newWindow(n *plan.Window, input Operator, env *Env) (*windowOp, error) {
+	o := &windowOp{node: n, types: types(n.Input.Columns()), env: env}
+	o.account = budget.NewAccount(env.Budget)
+	for i := range n.Calls {
+		f, err := newWindowFunction(&n.Calls[i], o.types)
+		if err != nil {
+			return nil, err
+		}
+		o.calls = append(o.calls, f)
+	}
+	var keys []plan.SortKey
+	for _, p := range n.Partition {
+		keys = append(keys, plan.SortKey{Column: p, NullsFirst: true})
+	}
+	keys = append(keys, n.Order...)
+	o.sorted = input
+	if len(keys) > 0 {
+		o.sorted = newSortOf(input, o.types, keys, 0, -1, env)
+	}
+	o.rows = vector.NewBatchBuilder(o.types, 0)
+	return o, nil
+}
+
+func (o *windowOp) Next(ctx context.Context) (*vector.Batch, error) {
+	for {
+		if o.out != nil {
+			b, err := o.out.Next(ctx)
+			if err != io.EOF {
+				return b, err
+			}
+			o.out = nil
+			if err := o.account.Set(0); err != nil {
+				return nil, err
+			}
+		}
+		if o.ended && o.pending == nil {
+			return nil, io.EOF
+		}
+		if err := o.fill(ctx); err != nil {
+			return nil, err
+		}
+		if o.rows.Rows() == 0 {
+			continue
+		}
+		b, err := o.compute(ctx)
+		if err != nil {
+			return nil, err
+		}
+		o.out = newBatches(b, o.env.BatchRows)
+	}
+}
+
+// fill gathers whole partitions until they have at least a batch of rows.
+func (o *windowOp) fill(ctx context.Context) error {
+	o.starts, o.last = o.starts[:0], nil
+	for {
+		if o.pending == nil {
+			b, err := o.sorted.Next(ctx)
+			if err == io.EOF {
+				o.ended = true
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			o.pending = b.Compact()
+		}
+		for i := range o.pending.N {
+			if o.last != nil && samePartition(o.node.Partition, o.last, o.pending, i) {
+				continue
+			}
+			if o.rows.Rows()+i >= o.env.BatchRows && o.last != nil {
+				// A new partition, and enough rows for now: it comes with the next fill.
+				o.take(i)
+				return nil
+			}
+			o.starts = append(o.starts, o.rows.Rows()+i)
+			o.last = o.pending.Slice(i, i+1)
+		}
+		o.take(o.pending.N)
+		// The batch just taken dies with the next pull: keep the row to compare with.
+		o.last = (&vector.Batch{N: o.last.N, Cols: o.last.Cols, Sel: []uint32{0}}).Compact()
+		if err := o.account.Set(o.rows.Bytes() * windowShare); err != nil {
+			return err
+		}
+	}
+}
+
+// windowShare is what a row takes while windows are computed over it, in multiples of itself.
+const windowShare = 2
+
+// take moves the first n pending rows to rows.
+func (o *windowOp) take(n int) {
+	if n > 0 {
+		o.rows.Append(o.pending.Slice(0, n))
+	}
+	if n == o.pending.N {
+		o.pending = nil
+		return
+	}
+	o.pending = o.pending.Slice(n, o.pending.N)
+}
+
+func samePartition(cols []int, last *vector.Batch, b *vector.Batch, i int) bool {
+	for _, c := range cols {
+		if !vector.Same(last.Cols[c], 0, b.Cols[c], i) {
+			return false
+		}
+	}
+	return true
+}
+
+func (o *windowOp) compute(ctx context.Context) (*vector.Batch, error) {
+	n := o.rows.Rows()
+	b := o.rows.Build()
+	p := newPartitionSet(b, append(o.starts, n), o.node.Order)
+	out := &vector.Batch{N: n, Cols: append([]*vector.Vector(nil), b.Cols...)}
+	for _, f := range o.calls {
+		if err := stop(ctx); err != nil {
+			return nil, err
+		}
+		v, err := f.compute(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		out.Cols = append(out.Cols, v)
+	}
+	return out, nil
+}
+
+func (o *windowOp) Close() {
+	o.sorted.Close()
+	o.account.Close()
+}
+
+// partitionSet are the rows of some whole partitions, in order.
+type partitionSet struct {
+	rows   *vector.Batch
+	bounds []int // starts of the partitions, and the end of the last
+	order  []plan.SortKey
+	// By row: its partition, and the first and the row after the last of its peers, which are equal in the order.
+	partition      []int32
+	peerLo, peerHi []int32
+}
+
+func newPartitionSet(b *vector.Batch, bounds []int, order []plan.SortKey) *partitionSet {
+	p := &partitionSet{rows: b, bounds: bounds, order: order}
+	p.partition, p.peerLo, p.peerHi = make([]int32, b.N), make([]int32, b.N), make([]int32, b.N)
+	for k := range len(bounds) - 1 {
+		lo, hi := bounds[k], bounds[k+1]
+		start := lo
+		for i := lo; i < hi; i++ {
+			p.partition[i] = int32(k)
+			if i > lo && !p.peers(i-1, i) {
+				p.endPeers(start, i)
+				start = i
+			}
+		}
+		p.endPeers(start, hi)
+	}
+	return p
+}
+
+func (p *partitionSet) endPeers(lo, hi int) {
+	for i := lo; i < hi; i++ {
+		p.peerLo[i], p.peerHi[i] = int32(lo), int32(hi)
+	}
+}
+
+func (p *partitionSet) peers(i, j int) bool {
+	for _, k := range p.order {
+		if c := p.rows.Cols[k.Column]; !vector.Same(c, i, c, j) {
+			return false
+		}
+	}
+	return true
+}
+
+// start and end bound the partition of row i.
+func (p *partitionSet) start(i int) int { return p.bounds[p.partition[i]] }
+func (p *partitionSet) end(i int) int   { return p.bounds[p.partition[i]+1] }

@@ -1,0 +1,287 @@
+package exec
+
+import (
+	"context"
+
+	"github.com/hengedb/henge/internal/agg"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// windowAggregate is an aggregate over frames.
+//
+// Three shapes are told apart, per set of partitions: every frame is its whole partition (one group per partition); every frame
+// starts where the partition does (one state that only grows); anything else, for which each row is a group and the rows of its frame
+// are folded into it, whole blocks at once where frames are long.
+type windowAggregate struct {
+	call *plan.WindowCall
+	spec agg.Spec
+}
+
+func newWindowAggregate(c *plan.WindowCall, in []vector.Type) (*windowAggregate, error) {
+	w := &windowAggregate{call: c, spec: c.Agg}
+	_, err := c.Agg.New() // check it now and not with the first row
+	return w, err
+}
+
+func (w *windowAggregate) compute(ctx context.Context, p *partitionSet) (*vector.Vector, error) {
+	fr, err := newFrames(p, w.call.Frame)
+	if err != nil {
+		return nil, err
+	}
+	f := &framed{w: w, p: p, counts: w.rowsThatCount(p), lo: make([]int, p.rows.N), hi: make([]int, p.rows.N)}
+	for _, a := range w.call.Args {
+		f.args = append(f.args, p.rows.Cols[a])
+	}
+	whole, growing := true, true
+	for i := range p.rows.N {
+		f.lo[i], f.hi[i] = fr.bounds(i)
+		whole = whole && f.lo[i] == p.start(i) && f.hi[i] == p.end(i)
+		growing = growing && f.lo[i] == p.start(i) && (i == p.start(i) || f.hi[i] >= f.hi[i-1])
+	}
+	switch {
+	case w.call.Distinct:
+		return f.distinct(ctx)
+	case whole:
+		return f.whole()
+	case growing:
+		return f.growing(ctx)
+	}
+	return f.sliding(ctx)
+}
+
+// rowsThatCount returns by row whether FILTER lets it through; nil: all.
+func (w *windowAggregate) rowsThatCount(p *partitionSet) []bool {
+	if w.call.Filter < 0 {
+		return nil
+	}
+	counts := make([]bool, p.rows.N)
+	for _, r := range trueRows(p.rows.Cols[w.call.Filter], p.rows.N) {
+		counts[r] = true
+	}
+	return counts
+}
+
+// framed is one call over one set of partitions.
+type framed struct {
+	w      *windowAggregate
+	p      *partitionSet
+	args   []*vector.Vector
+	counts []bool
+	lo, hi []int // frames by row
+
+	// rows to fold and the groups they go to, until there are enough
+	rows, groups []uint32
+}
+
+// flushRows is how many rows are folded at once.
+const flushRows = 4 * vector.BatchRows
+
+// fold puts row r into a group, now or soon.
+func (f *framed) fold(s agg.State, r, group int) error {
+	if f.counts != nil && !f.counts[r] {
+		return nil
+	}
+	f.rows, f.groups = append(f.rows, uint32(r)), append(f.groups, uint32(group))
+	if len(f.rows) >= flushRows {
+		return f.flush(s)
+	}
+	return nil
+}
+
+func (f *framed) flush(s agg.State) error {
+	if len(f.rows) == 0 {
+		return nil
+	}
+	args := make([]*vector.Vector, len(f.args))
+	for i, a := range f.args {
+		args[i] = a.Gather(f.rows)
+	}
+	err := s.Update(args, f.groups, len(f.rows))
+	f.rows, f.groups = f.rows[:0], f.groups[:0]
+	return err
+}
+
+func (f *framed) state(groups int) (agg.State, error) {
+	s, err := f.w.spec.New()
+	if err == nil {
+		s.Grow(groups)
+	}
+	return s, err
+}
+
+// whole folds each partition once.
+func (f *framed) whole() (*vector.Vector, error) {
+	n := len(f.p.bounds) - 1
+	s, err := f.state(n)
+	if err != nil {
+		return nil, err
+	}
+	of := make([]uint32, f.p.rows.N)
+	for i, k := range f.p.partition {
+		of[i] = uint32(k)
+		if err := f.fold(s, i, int(k)); err != nil {
+			return nil, err
+		}
+	}
+	if err := f.flush(s); err != nil {
+		return nil, err
+	}
+	v, err := s.Final(0, n)
+	if err != nil {
+		return nil, err
+	}
+	return v.Gather(of), nil
+}
+
+// growing keeps one group per partition and reads it after each step of the frame's end.
+func (f *framed) growing(ctx context.Context) (*vector.Vector, error) {
+	s, err := f.state(len(f.p.bounds) - 1)
+	if err != nil {
+		return nil, err
+	}
+	out := vector.NewBuilder(f.w.call.Type.Runtime(), f.p.rows.N)
+	var value *vector.Vector
+	for i := range f.p.rows.N {
+		first := i == f.p.start(i)
+		from := f.p.start(i)
+		if !first {
+			from = f.hi[i-1]
+		}
+		k := int(f.p.partition[i])
+		if first || from < f.hi[i] {
+			for r := from; r < f.hi[i]; r++ {
+				if err := f.fold(s, r, k); err != nil {
+					return nil, err
+				}
+			}
+			if err := f.flush(s); err != nil {
+				return nil, err
+			}
+			if value, err = s.Final(k, k+1); err != nil {
+				return nil, err
+			}
+		}
+		out.AppendFrom(value, 0)
+		if i%vector.BatchRows == 0 {
+			if err := stop(ctx); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out.Build(), nil
+}
+
+// frameBlock is how many rows are folded together ahead, for frames that contain them all.
+const frameBlock = 64
+
+// sliding makes a group of each row.
+func (f *framed) sliding(ctx context.Context) (*vector.Vector, error) {
+	n, total := f.p.rows.N, 0
+	for i := range n {
+		total += f.hi[i] - f.lo[i]
+	}
+	s, err := f.state(n)
+	if err != nil {
+		return nil, err
+	}
+	var blocks []*vector.Vector
+	if total > n*2*frameBlock && !agg.Lookup(f.w.spec.Name).InOrder {
+		if blocks, err = f.blocks(); err != nil {
+			return nil, err
+		}
+	}
+	var whole, into []uint32
+	merge := func() error {
+		parts := make([]*vector.Vector, len(blocks))
+		for i, b := range blocks {
+			parts[i] = b.Gather(whole)
+		}
+		err := s.Merge(parts, into, len(into))
+		whole, into = whole[:0], into[:0]
+		return err
+	}
+	for i := range n {
+		if i%frameBlock == 0 {
+			if err := stop(ctx); err != nil {
+				return nil, err
+			}
+		}
+		for r := f.lo[i]; r < f.hi[i]; {
+			if blocks != nil && r%frameBlock == 0 && r+frameBlock <= f.hi[i] {
+				whole, into = append(whole, uint32(r/frameBlock)), append(into, uint32(i))
+				r += frameBlock
+				continue
+			}
+			if err := f.fold(s, r, i); err != nil {
+				return nil, err
+			}
+			r++
+		}
+		if len(whole) >= flushRows {
+			if err := merge(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := f.flush(s); err != nil {
+		return nil, err
+	}
+	if len(whole) > 0 {
+		if err := merge(); err != nil {
+			return nil, err
+		}
+	}
+	return s.Final(0, n)
+}
+
+// blocks folds each run of frameBlock rows, whatever partitions they belong to.
+func (f *framed) blocks() ([]*vector.Vector, error) {
+	n := (f.p.rows.N + frameBlock - 1) / frameBlock
+	s, err := f.state(n)
+	if err != nil {
+		return nil, err
+	}
+	for r := range f.p.rows.N {
+		if err := f.fold(s, r, r/frameBlock); err != nil {
+			return nil, err
+		}
+	}
+	if err := f.flush(s); err != nil {
+		return nil, err
+	}
+	return s.Partial(0, n), nil
+}
+
+// distinct looks at each frame on its own.
+func (f *framed) distinct(ctx context.Context) (*vector.Vector, error) {
+	s, err := f.state(f.p.rows.N)
+	if err != nil {
+		return nil, err
+	}
+	types := make([]vector.Type, len(f.args))
+	for i, a := range f.args {
+		types[i] = a.Type
+	}
+	all := newKeyTable(types)
+	ids := append([]uint32(nil), all.find(f.args, f.p.rows.N)...)
+	seen := make([]int, all.len()) // row+1 that saw the value last
+	for i := range f.p.rows.N {
+		if err := stop(ctx); err != nil {
+			return nil, err
+		}
+		for r := f.lo[i]; r < f.hi[i]; r++ {
+			if f.counts != nil && !f.counts[r] || seen[ids[r]] == i+1 {
+				continue
+			}
+			seen[ids[r]] = i + 1
+			if err := f.fold(s, r, i); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := f.flush(s); err != nil {
+		return nil, err
+	}
+	return s.Final(0, f.p.rows.N)
+}

@@ -1,0 +1,259 @@
+package exec
+
+import (
+	"context"
+
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// windowFunction computes one column over whole partitions.
+type windowFunction interface {
+	compute(ctx context.Context, p *partitionSet) (*vector.Vector, error)
+}
+
+// newWindowFunction returns the function of a call. Constants (the n of NTILE, offset and default of LAG and LEAD, the n of NTH_VALUE)
+// are further arguments, columns like all, or parameters of the call's Spec.
+func newWindowFunction(c *plan.WindowCall, in []vector.Type) (windowFunction, error) {
+	want := func(n int) error {
+		if len(c.Args) < n {
+			return fault.InvalidInput("Window function [%s] needs [%d] arguments", c.Fn, n)
+		}
+		return nil
+	}
+	switch c.Fn {
+	case "":
+		return newWindowAggregate(c, in)
+	case "ROW_NUMBER":
+		return rankFunction(func(p *partitionSet, i int, _ int64) int64 { return int64(i-p.start(i)) + 1 }), nil
+	case "RANK":
+		return rankFunction(func(p *partitionSet, i int, _ int64) int64 { return int64(int(p.peerLo[i])-p.start(i)) + 1 }), nil
+	case "DENSE_RANK":
+		return rankFunction(func(p *partitionSet, i int, before int64) int64 {
+			switch {
+			case i == p.start(i):
+				return 1
+			case int(p.peerLo[i]) == i:
+				return before + 1
+			}
+			return before
+		}), nil
+	case "PERCENT_RANK":
+		return shareFunction(func(p *partitionSet, i int) float64 {
+			if n := p.end(i) - p.start(i); n > 1 {
+				return float64(int(p.peerLo[i])-p.start(i)) / float64(n-1)
+			}
+			return 0
+		}), nil
+	case "CUME_DIST":
+		return shareFunction(func(p *partitionSet, i int) float64 {
+			return float64(int(p.peerHi[i])-p.start(i)) / float64(p.end(i)-p.start(i))
+		}), nil
+	case "NTILE":
+		return &ntile{constant: constantOf(c, 0)}, nil
+	case "LAG", "LEAD":
+		return &shifted{call: c, forward: c.Fn == "LEAD", offset: constantOf(c, 1)}, want(1)
+	case "FIRST_VALUE", "LAST_VALUE":
+		return &picked{call: c, last: c.Fn == "LAST_VALUE"}, want(1)
+	case "NTH_VALUE":
+		return &picked{call: c, nth: constantOf(c, 1)}, want(1)
+	}
+	return nil, fault.Unsupported("Window function [%s] is not known", c.Fn)
+}
+
+// rankFunction gives a whole number per row, knowing that of the row before.
+type rankFunction func(p *partitionSet, i int, before int64) int64
+
+func (f rankFunction) compute(_ context.Context, p *partitionSet) (*vector.Vector, error) {
+	out := make([]int64, p.rows.N)
+	before := int64(0)
+	for i := range out {
+		before = f(p, i, before)
+		out[i] = before
+	}
+	return vector.FromLongs(out), nil
+}
+
+// shareFunction gives a fraction per row.
+type shareFunction func(p *partitionSet, i int) float64
+
+func (f shareFunction) compute(_ context.Context, p *partitionSet) (*vector.Vector, error) {
+	out := make([]float64, p.rows.N)
+	for i := range out {
+		out[i] = f(p, i)
+	}
+	return vector.FromDoubles(out), nil
+}
+
+// argument is a whole number that is an argument column or a parameter of a call.
+type argument struct {
+	column int // -1: param
+	param  int64
+	given  bool
+}
+
+// constantOf returns argument number i.
+func constantOf(c *plan.WindowCall, i int) argument {
+	if i < len(c.Args) {
+		return argument{column: c.Args[i], given: true}
+	}
+	if at := i - len(c.Args); at < len(c.Agg.Params) {
+		if x, ok := c.Agg.Params[at].(int64); ok {
+			return argument{column: -1, param: x, given: true}
+		}
+	}
+	return argument{column: -1}
+}
+
+// at returns the number for row i; ok is false if it is NULL.
+func (a argument) at(p *partitionSet, i int) (n int64, ok bool) {
+	if a.column < 0 {
+		return a.param, true
+	}
+	v := p.rows.Cols[a.column]
+	if v.IsNull(i) {
+		return 0, false
+	}
+	return v.LongAt(i), true
+}
+
+// ntile cuts each partition into n tiles, the larger ones first.
+type ntile struct{ constant argument }
+
+func (f *ntile) compute(_ context.Context, p *partitionSet) (*vector.Vector, error) {
+	out := make([]int64, p.rows.N)
+	for i := range out {
+		n, ok := f.constant.at(p, i)
+		if !ok || !f.constant.given || n <= 0 {
+			return nil, fault.InvalidInput("NTILE needs a positive number of tiles")
+		}
+		rows := int64(p.end(i) - p.start(i))
+		at := int64(i - p.start(i))
+		size, larger := rows/n, rows%n
+		if at < larger*(size+1) {
+			out[i] = at/(size+1) + 1
+		} else {
+			out[i] = larger + (at-larger*(size+1))/max(size, 1) + 1
+		}
+	}
+	return vector.FromLongs(out), nil
+}
+
+// shifted is LAG and LEAD.
+type shifted struct {
+	call    *plan.WindowCall
+	forward bool
+	offset  argument
+}
+
+func (f *shifted) compute(_ context.Context, p *partitionSet) (*vector.Vector, error) {
+	arg := p.rows.Cols[f.call.Args[0]]
+	out := vector.NewBuilder(f.call.Type.Runtime(), p.rows.N)
+	for i := range p.rows.N {
+		n, ok := int64(1), true
+		if f.offset.given {
+			n, ok = f.offset.at(p, i)
+		}
+		if !ok {
+			out.AppendNull()
+			continue
+		}
+		if f.forward {
+			n = -n
+		}
+		switch at := f.back(p, arg, i, n); {
+		case at >= 0:
+			out.AppendFrom(arg, at)
+		case len(f.call.Args) > 2:
+			out.AppendFrom(p.rows.Cols[f.call.Args[2]], i)
+		default:
+			out.AppendNull()
+		}
+	}
+	return out.Build(), nil
+}
+
+// back returns the row n rows before i, or -n after it, -1 if that is outside the partition. With IGNORE NULLS only rows with a value
+// count.
+func (f *shifted) back(p *partitionSet, arg *vector.Vector, i int, n int64) int {
+	lo, hi := p.start(i), p.end(i)
+	if !f.call.IgnoreNulls || n == 0 {
+		if n > int64(i-lo) || n < int64(i-hi+1) {
+			return -1
+		}
+		return i - int(n)
+	}
+	step := -1
+	if n < 0 {
+		step, n = 1, -n
+	}
+	for at := i + step; at >= lo && at < hi; at += step {
+		if !arg.IsNull(at) {
+			if n--; n == 0 {
+				return at
+			}
+		}
+	}
+	return -1
+}
+
+// picked is FIRST_VALUE, LAST_VALUE and NTH_VALUE: a row of the frame.
+type picked struct {
+	call *plan.WindowCall
+	last bool
+	nth  argument // given for NTH_VALUE
+}
+
+func (f *picked) compute(_ context.Context, p *partitionSet) (*vector.Vector, error) {
+	arg := p.rows.Cols[f.call.Args[0]]
+	fr, err := newFrames(p, f.call.Frame)
+	if err != nil {
+		return nil, err
+	}
+	out := vector.NewBuilder(f.call.Type.Runtime(), p.rows.N)
+	for i := range p.rows.N {
+		lo, hi := fr.bounds(i)
+		n := int64(1)
+		if f.nth.given {
+			var ok bool
+			if n, ok = f.nth.at(p, i); !ok || n <= 0 {
+				return nil, fault.InvalidInput("NTH_VALUE needs a positive position")
+			}
+		}
+		if at := f.find(arg, lo, hi, n); at >= 0 {
+			out.AppendFrom(arg, at)
+		} else {
+			out.AppendNull()
+		}
+	}
+	return out.Build(), nil
+}
+
+// find returns the nth row of lo to hi that counts, from the end for LAST_VALUE, or -1.
+func (f *picked) find(arg *vector.Vector, lo, hi int, n int64) int {
+	if lo >= hi {
+		return -1
+	}
+	if !f.call.IgnoreNulls {
+		if n > int64(hi-lo) {
+			return -1
+		}
+		if f.last {
+			return hi - int(n)
+		}
+		return lo + int(n) - 1
+	}
+	at, step := lo, 1
+	if f.last {
+		at, step = hi-1, -1
+	}
+	for ; at >= lo && at < hi; at += step {
+		if !arg.IsNull(at) {
+			if n--; n == 0 {
+				return at
+			}
+		}
+	}
+	return -1
+}

@@ -1,0 +1,376 @@
+package expr
+
+import (
+	"strings"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// NewCast binds CAST(x AS to). The values of a multi-value string are cast one by one, except to an array. The error says that no value
+// of x's type can be converted; a single value that can't becomes NULL when running.
+func NewCast(x Expr, to Type, at fault.Span) (Expr, error) {
+	from := x.Type()
+	if from.Multi {
+		if to.Base == Array {
+			return &Cast{X: x, T: to}, nil
+		}
+		if to.IsCharacter() {
+			return x, nil
+		}
+		return overValues([]Expr{x}, 0, func(args []Expr) (Expr, error) { return NewCast(args[0], to, at) })
+	}
+	if !castable(from, to) {
+		return nil, fault.InvalidSQL(at, "Cast function cannot convert value of type %s to type %s", from, to)
+	}
+	t := to.NotNull().OrNull(from.Nullable || loses(from, to))
+	if l, ok := x.(*Literal); ok && l.Value == nil {
+		return &Literal{T: to.OrNull(true)}, nil
+	}
+	if from.OrNull(true) == to.OrNull(true) {
+		return x, nil
+	}
+	return &Cast{X: x, T: t}, nil
+}
+
+// castable reports whether a cast from one type to another has a meaning.
+func castable(from, to Type) bool {
+	switch {
+	case from.Base == Null:
+		return true
+	case to.Base == Array && from.Base == Array:
+		return castable(from.Elem(), to.Elem())
+	case to.Base == Array:
+		return from.Base != Other && from.Base != Row && castable(from, to.Elem())
+	case from.Base == Array:
+		return to.Base != Other && to.Base != Row && !to.IsCharacter() && castable(from.Elem(), to)
+	case from.Base == Other || to.Base == Other:
+		return from.Base == to.Base && (from.ComplexName() == to.ComplexName() || to.ComplexName() == "")
+	case from.Base == Row || to.Base == Row:
+		return from == to
+	case from.IsInterval():
+		return to.Base == from.Base || to.IsNumeric()
+	case to.IsInterval():
+		return to.Base == IntervalDay && from.IsNumeric() || to.Base == IntervalMonth && from.IsNumeric()
+	}
+	return true
+}
+
+// loses reports whether some value of one type has no counterpart in the other, so that a cast may give NULL.
+func loses(from, to Type) bool {
+	return from.IsCharacter() && !to.IsCharacter() || from.Base == Array
+}
+
+// coerce is the cast that binding inserts: between types of the same kind it leaves x alone, and it undoes the rounding of an inner
+// expression to FLOAT.
+func coerce(x Expr, to Type) Expr {
+	from := x.Type()
+	if l, ok := x.(*Literal); ok && l.Value == nil {
+		return &Literal{T: to.OrNull(true)}
+	}
+	if c, ok := x.(*Cast); ok && from.Base == Float && c.X.Type().Runtime() == vector.Double && to.Runtime() == vector.Double {
+		return c.X
+	}
+	same := from.Base == to.Base && from.Base != Array ||
+		from.IsInteger() && to.IsInteger() ||
+		from.IsCharacter() && to.IsCharacter() ||
+		from.IsFractional() && to.IsFractional() && from.Runtime() == to.Runtime()
+	if same || from.OrNull(true) == to.OrNull(true) {
+		return x
+	}
+	if from.Base == Array && to.Base == Array && from.Runtime() == to.Runtime() {
+		return x
+	}
+	return &Cast{X: x, T: to.NotNull().OrNull(from.Nullable || loses(from, to))}
+}
+
+// castNode converts vectors.
+type castNode struct {
+	in      node
+	t       vector.Type
+	convert Kernel // nil: the physical value stays
+}
+
+func newCastNode(in node, x *Cast, ctx *Context) (node, error) {
+	from, to := x.X.Type(), x.T
+	if from.Base == Null {
+		return &castNode{in: in, t: to.Runtime(), convert: nullKernel(to.Runtime())}, nil
+	}
+	convert := converter(from, to, ctx)
+	if convert == nil {
+		return in, nil
+	}
+	return &castNode{in: in, t: to.Runtime(), convert: convert}, nil
+}
+
+func nullKernel(t vector.Type) Kernel {
+	return func(_ []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) { return vector.Nulls(t, n), nil }
+}
+
+func (n *castNode) eval(f *frame) (*vector.Vector, error) {
+	c := callNode{args: []node{n.in}, kernel: n.convert, t: n.t}
+	return c.eval(f)
+}
+
+// converter returns the kernel that casts between two scalar or array types, nil if values stay as they are.
+func converter(from, to Type, ctx *Context) Kernel {
+	zone := ctx.Zone
+	switch {
+	case from.Multi && to.Base == Array, from.Base == Array && to.Base == Array:
+		return castElements(converter(from.Elem(), to.Elem(), ctx), to.Runtime())
+	case to.Base == Array:
+		return castToArray(converter(from, to.Elem(), ctx), to.Runtime())
+	case from.Base == Array:
+		return castFromArray(converter(from.Elem(), to, ctx), to.Runtime())
+	case from.Base == to.Base:
+		return nil
+	}
+	switch from.Runtime().Kind {
+	case vector.KindString:
+		return castText(to, zone)
+	case vector.KindDouble:
+		return castDouble(to, zone)
+	case vector.KindFloat:
+		if to.Runtime() == vector.Double {
+			return unary(func(x float32) float64 { return float64(x) })
+		}
+		return widened(castDouble(to, zone))
+	case vector.KindLong:
+		return castLong(from, to, zone)
+	}
+	return nil
+}
+
+func castText(to Type, zone *chrono.Zone) Kernel {
+	switch {
+	case to.IsCharacter():
+		return nil
+	case to.Base == Boolean:
+		return partial1(func(s string) (int64, bool) {
+			n, ok := ParseLong(s)
+			return b2i(n > 0), ok
+		})
+	case to.Base == Timestamp:
+		return partial1(func(s string) (int64, bool) { return chrono.ParseTimestamp(s, zone) })
+	case to.Base == Date:
+		day := dayFloor(zone)
+		return partial1(func(s string) (int64, bool) {
+			ms, ok := chrono.ParseTimestamp(s, zone)
+			return day(ms), ok
+		})
+	case to.Base == Float:
+		return partial1(func(s string) (float32, bool) {
+			x, ok := ParseDouble(s)
+			return float32(x), ok
+		})
+	case to.IsFractional():
+		return partial1(ParseDouble)
+	}
+	return partial1(ParseLong)
+}
+
+func castDouble(to Type, zone *chrono.Zone) Kernel {
+	switch {
+	case to.IsCharacter():
+		return textKernel(AppendDouble)
+	case to.Base == Boolean:
+		return unary(func(x float64) int64 { return b2i(x > 0) })
+	case to.Base == Float:
+		return unary(func(x float64) float32 { return float32(x) })
+	case to.IsFractional():
+		return nil
+	case to.Base == Date:
+		day := dayFloor(zone)
+		return unary(func(x float64) int64 { return day(truncate(x)) })
+	}
+	return unary(truncate)
+}
+
+// widened runs a kernel over doubles on floats.
+func widened(k Kernel) Kernel {
+	widen := unary(func(x float32) float64 { return float64(x) })
+	return func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
+		v, err := widen(args, n, valid)
+		if err != nil {
+			return nil, err
+		}
+		return k([]*vector.Vector{v}, n, valid)
+	}
+}
+
+func castLong(from, to Type, zone *chrono.Zone) Kernel {
+	switch {
+	case to.IsCharacter():
+		switch from.Base {
+		case Boolean:
+			return unary(boolText)
+		case Timestamp:
+			return textKernel(func(dst []byte, ms int64) []byte { return chrono.AppendSQLTimestamp(dst, ms, zone) })
+		case Date:
+			return textKernel(func(dst []byte, ms int64) []byte { return chrono.AppendSQLDate(dst, ms, zone) })
+		}
+		return unary(itoa)
+	case to.Base == Boolean:
+		return unary(func(x int64) int64 { return b2i(x > 0) })
+	case to.Base == Float:
+		return unary(func(x int64) float32 { return float32(x) })
+	case to.IsFractional():
+		return unary(func(x int64) float64 { return float64(x) })
+	case to.Base == Date:
+		return unary(dayFloor(zone))
+	}
+	return nil
+}
+
+// boolText is the text of a BOOLEAN.
+func boolText(x int64) string {
+	if x > 0 {
+		return "true"
+	}
+	return "false"
+}
+
+// dayFloor returns a function that floors to the start of the day in a zone, remembering the day it saw last.
+func dayFloor(zone *chrono.Zone) func(int64) int64 {
+	g, err := chrono.PeriodGranularity(chrono.Period{Days: 1}, zone, nil)
+	if err != nil {
+		return func(ms int64) int64 { return ms }
+	}
+	f := g.Floorer()
+	return f.Floor
+}
+
+// textKernel renders values into one buffer per batch, so that there is no allocation per row.
+func textKernel[A scalar](appendTo func([]byte, A) []byte) Kernel {
+	return func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
+		a := columnOf[A](args[0])
+		buf, ends := make([]byte, 0, 16*n), make([]int, n)
+		for i := range ends {
+			if valid.Get(i) {
+				buf = appendTo(buf, a.at(i))
+			}
+			ends[i] = len(buf)
+		}
+		return vector.FromStrings(cut(string(buf), ends)), nil
+	}
+}
+
+// cut slices a text at ascending positions.
+func cut(text string, ends []int) []string {
+	out, start := make([]string, len(ends)), 0
+	for i, end := range ends {
+		out[i] = text[start:end]
+		start = end
+	}
+	return out
+}
+
+// castElements converts each element of lists.
+func castElements(k Kernel, t vector.Type) Kernel {
+	return func(args []*vector.Vector, _ int, _ vector.Bitmap) (*vector.Vector, error) {
+		v := args[0]
+		if k == nil && v.Type == t {
+			return v, nil
+		}
+		out := *v
+		out.Type = t
+		if k != nil {
+			child, err := convertAll(k, v.Child)
+			if err != nil {
+				return nil, err
+			}
+			out.Child = child
+		}
+		return &out, nil
+	}
+}
+
+// convertAll runs a kernel of one argument over a whole vector.
+func convertAll(k Kernel, v *vector.Vector) (*vector.Vector, error) {
+	out, err := k([]*vector.Vector{v}, v.Len, v.Valid)
+	if err != nil || v.Valid == nil {
+		return out, err
+	}
+	if v.Const {
+		return vector.Nulls(out.Type, v.Len), nil
+	}
+	return withValid(out, v.Valid), nil
+}
+
+// castToArray makes lists of one element.
+func castToArray(k Kernel, t vector.Type) Kernel {
+	return func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
+		child := args[0]
+		if k != nil {
+			var err error
+			if child, err = k(args, n, valid); err != nil {
+				return nil, err
+			}
+		}
+		offsets := make([]uint32, n+1)
+		for i := range offsets {
+			offsets[i] = uint32(i)
+		}
+		return &vector.Vector{Type: t, Len: n, Offsets: offsets, Child: child.Flat()}, nil
+	}
+}
+
+// castFromArray takes the element of lists of one; other lists become NULL.
+func castFromArray(k Kernel, t vector.Type) Kernel {
+	return func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
+		v, rows, picks := args[0], vector.NewBitmap(n), make([]uint32, n)
+		any := false
+		for i := range picks {
+			lo, hi := v.ListAt(i)
+			if valid.Get(i) && hi-lo == 1 {
+				picks[i] = uint32(lo)
+				rows.Set(i)
+				any = true
+			}
+		}
+		if !any {
+			return vector.Nulls(t, n), nil
+		}
+		picked := withValid(v.Child.Gather(picks), rows)
+		if k == nil {
+			return picked, nil
+		}
+		return convertAll(k, picked)
+	}
+}
+
+// ParseTypeName returns the scalar type that a SQL type name stands for in CAST, RETURNING and table schemas; parameters such as the
+// length of a VARCHAR are not part of the name.
+func ParseTypeName(name string) (Type, bool) {
+	switch strings.ToUpper(name) {
+	case "BOOLEAN":
+		return Of(Boolean), true
+	case "TINYINT":
+		return Of(TinyInt), true
+	case "SMALLINT":
+		return Of(SmallInt), true
+	case "INT", "INTEGER":
+		return Of(Integer), true
+	case "BIGINT":
+		return Of(BigInt), true
+	case "FLOAT":
+		return Of(Float), true
+	case "REAL":
+		return Of(Real), true
+	case "DOUBLE", "DOUBLE PRECISION":
+		return Of(Double), true
+	case "DECIMAL", "DEC", "NUMERIC":
+		return Of(Decimal), true
+	case "CHAR", "CHARACTER":
+		return Of(Char), true
+	case "VARCHAR", "CHARACTER VARYING", "CHAR VARYING":
+		return Of(Varchar), true
+	case "DATE":
+		return Of(Date), true
+	case "TIMESTAMP":
+		return Of(Timestamp), true
+	}
+	return Type{}, false
+}
+

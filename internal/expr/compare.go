@@ -1,0 +1,411 @@
+package expr
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// comparison is a comparison operator.
+type comparison uint8
+
+const (
+	opEq comparison = iota
+	opNe
+	opLt
+	opLe
+	opGt
+	opGe
+	opDistinct
+	opNotDistinct
+)
+
+var comparisonNames = [...]string{"=", "<>", "<", "<=", ">", ">=", "IS DISTINCT FROM", "IS NOT DISTINCT FROM"}
+
+var comparisonFunctions = func() []*Function {
+	natives := [...]string{"==", "!=", "<", "<=", ">", ">=", "isdistinctfrom", "notdistinctfrom"}
+	out := make([]*Function, len(comparisonNames))
+	for i, name := range comparisonNames {
+		out[i] = &Function{
+			Name: name, NativeName: natives[i], Min: 2, Max: 2, SeesNulls: comparison(i) >= opDistinct,
+			Forms: []string{"<COMPARABLE_TYPE> $F <COMPARABLE_TYPE>"},
+			Bind:  bindComparison,
+		}
+	}
+	return out
+}()
+
+func comparisonOf(fn *Function) (comparison, bool) {
+	for i, f := range comparisonFunctions {
+		if f == fn.entry() {
+			return comparison(i), true
+		}
+	}
+	return 0, false
+}
+
+// NewCompare binds "a op b" for the operators =, <>, !=, <, <=, >, >=, IS DISTINCT FROM and IS NOT DISTINCT FROM. Operands of different
+// types are converted as section 6.3 of the SQL specification says. On a multi-value string a comparison is true if it is for some value,
+// and <> if no value is equal.
+func NewCompare(op string, a, b Expr, at fault.Span) (Expr, error) {
+	if op == "!=" {
+		op = "<>"
+	}
+	i := slices.Index(comparisonNames[:], op)
+	if i < 0 {
+		return nil, fault.InvalidSQL(at, "Operator [%s] is unknown", op)
+	}
+	if op == "<>" && (a.Type().Multi || b.Type().Multi) {
+		equal, err := NewCompare("=", a, b, at)
+		if err != nil {
+			return nil, err
+		}
+		return &Not{X: equal}, nil
+	}
+	return NewCall(comparisonFunctions[i], []Expr{a, b}, at)
+}
+
+func bindComparison(b *binding) (Expr, error) {
+	if t, ok := comparedAs(b.typ(0), b.typ(1)); ok {
+		b.cast(0, t)
+		b.cast(1, t)
+	} else {
+		b.mismatch()
+	}
+	if b.fn.SeesNulls {
+		return b.call(Of(Boolean).NotNull())
+	}
+	return b.strict(Of(Boolean))
+}
+
+// comparedAs returns the type two operands are compared as.
+func comparedAs(a, b Type) (Type, bool) {
+	switch {
+	case a.Base == Null && b.Base == Null:
+		return Of(Varchar), true
+	case a.Base == Null:
+		return comparedAs(b, b)
+	case b.Base == Null:
+		return comparedAs(a, a)
+	case a.IsCharacter() && b.IsCharacter():
+		return Of(Varchar), true
+	case a.IsCharacter():
+		return comparedWithText(b)
+	case b.IsCharacter():
+		return comparedWithText(a)
+	case a.IsInteger() && b.IsInteger():
+		return Of(BigInt), true
+	case a.IsNumeric() && b.IsNumeric():
+		return Of(Double), true
+	case a.Base == Boolean && b.IsNumeric():
+		return comparedAs(b, b)
+	case b.Base == Boolean && a.IsNumeric():
+		return comparedAs(a, a)
+	case a.IsTime() && b.IsTime():
+		return Of(Timestamp), true
+	case a.Base == b.Base && (a.Base == Boolean || a.IsInterval()):
+		return a, true
+	case a.Base == Array && b.Base == Array:
+		elem, ok := comparedAs(a.Elem(), b.Elem())
+		return ArrayOf(elem), ok
+	case a.Base == Other && b.Base == Other:
+		return a, a.ComplexName() == "json" && b.ComplexName() == "json"
+	}
+	return Type{}, false
+}
+
+// comparedWithText returns what text is read as when it is compared with a value of type t.
+func comparedWithText(t Type) (Type, bool) {
+	switch {
+	case t.IsInteger():
+		return Of(BigInt), true
+	case t.IsNumeric():
+		return Of(Double), true
+	case t.IsTime():
+		return Of(Timestamp), true
+	case t.Base == Boolean:
+		return Of(Boolean), true
+	}
+	return Type{}, false
+}
+
+// compareNode compares two operands of one physical type.
+type compareNode struct {
+	op   comparison
+	a, b node
+	kind vector.Kind
+}
+
+func newCompareNode(op comparison, a, b node, t Type) node {
+	return &compareNode{op: op, a: a, b: b, kind: t.Runtime().Kind}
+}
+
+func (n *compareNode) operands(f *frame) (a, b *vector.Vector, err error) {
+	if a, err = n.a.eval(f); err != nil {
+		return nil, nil, err
+	}
+	b, err = n.b.eval(f)
+	return a, b, err
+}
+
+func (n *compareNode) eval(f *frame) (*vector.Vector, error) {
+	a, b, err := n.operands(f)
+	if err != nil {
+		return nil, err
+	}
+	if n.op < opDistinct && (a.AllNull() || b.AllNull()) {
+		return vector.Nulls(vector.Long, f.n), nil
+	}
+	rows := f.n
+	if a.Const && b.Const && rows > 0 {
+		rows = 1
+	}
+	out := make([]int64, rows)
+	switch n.kind {
+	case vector.KindLong:
+		compareInts(n.op, columnOf[int64](a), columnOf[int64](b), out)
+	case vector.KindDouble:
+		compareFloats(n.op, columnOf[float64](a), columnOf[float64](b), out)
+	case vector.KindFloat:
+		compareFloats(n.op, columnOf[float32](a), columnOf[float32](b), out)
+	case vector.KindList:
+		for i := range out {
+			out[i] = holds(n.op, compareLists(a, b, i, i))
+		}
+	default:
+		compareStrings(n.op, columnOf[string](a), columnOf[string](b), out)
+	}
+	v := vector.FromLongs(out)
+	if n.op >= opDistinct {
+		if a.Valid != nil || b.Valid != nil {
+			for i := range out {
+				if x, y := a.IsNull(i), b.IsNull(i); x || y {
+					out[i] = b2i((x == y) == (n.op == opNotDistinct))
+				}
+			}
+		}
+	} else {
+		v.Valid = validRows([]*vector.Vector{a, b}, rows)
+	}
+	if rows < f.n {
+		v.Const, v.Len = true, f.n
+	}
+	return v, nil
+}
+
+// filter avoids the vector of truth values for the commonest filters: a flat numeric column without NULLs and a constant.
+func (n *compareNode) filter(f *frame) ([]uint32, error) {
+	if n.op < opDistinct && (n.kind == vector.KindLong || n.kind == vector.KindDouble) {
+		a, b, err := n.operands(f)
+		if err != nil {
+			return nil, err
+		}
+		if !a.Const && b.Const && b.Valid == nil && f.n > 0 {
+			if n.kind == vector.KindLong {
+				return dropNulls(selectConst(n.op, a.Longs[:f.n], b.Longs[0]), a.Valid), nil
+			}
+			if x := b.Doubles[0]; x == x {
+				return dropNulls(selectConst(n.op, a.Doubles[:f.n], x), a.Valid), nil
+			}
+		}
+		c := compareNode{op: n.op, a: vectorNode{a}, b: vectorNode{b}, kind: n.kind}
+		v, err := c.eval(f)
+		if err != nil {
+			return nil, err
+		}
+		return trueRows(v), nil
+	}
+	v, err := n.eval(f)
+	if err != nil {
+		return nil, err
+	}
+	return trueRows(v), nil
+}
+
+// vectorNode gives a vector that is already there.
+type vectorNode struct{ v *vector.Vector }
+
+func (n vectorNode) eval(*frame) (*vector.Vector, error) { return n.v, nil }
+
+// selectConst returns the rows for which "x op c" holds. It writes every row number and moves on only past those that count, so that the
+// loop has no branch to mispredict. c is not NaN; a NaN among x is above it, hence the negations.
+func selectConst[T int64 | float64](op comparison, x []T, c T) []uint32 {
+	out := make([]uint32, len(x)+1)
+	k := 0
+	switch op {
+	case opEq:
+		for i, v := range x {
+			out[k] = uint32(i)
+			k += one(v == c)
+		}
+	case opNe:
+		for i, v := range x {
+			out[k] = uint32(i)
+			k += one(v != c)
+		}
+	case opLt:
+		for i, v := range x {
+			out[k] = uint32(i)
+			k += one(v < c)
+		}
+	case opLe:
+		for i, v := range x {
+			out[k] = uint32(i)
+			k += one(v <= c)
+		}
+	case opGt:
+		for i, v := range x {
+			out[k] = uint32(i)
+			k += one(!(v <= c))
+		}
+	case opGe:
+		for i, v := range x {
+			out[k] = uint32(i)
+			k += one(!(v < c))
+		}
+	}
+	return out[:k]
+}
+
+func one(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func dropNulls(sel []uint32, valid vector.Bitmap) []uint32 {
+	if valid == nil {
+		return sel
+	}
+	out := sel[:0]
+	for _, r := range sel {
+		if valid.Get(int(r)) {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func compareInts(op comparison, a, b column[int64], out []int64) {
+	switch op {
+	case opEq, opNotDistinct:
+		for i := range out {
+			out[i] = b2i(a.at(i) == b.at(i))
+		}
+	case opNe, opDistinct:
+		for i := range out {
+			out[i] = b2i(a.at(i) != b.at(i))
+		}
+	case opLt:
+		for i := range out {
+			out[i] = b2i(a.at(i) < b.at(i))
+		}
+	case opLe:
+		for i := range out {
+			out[i] = b2i(a.at(i) <= b.at(i))
+		}
+	case opGt:
+		for i := range out {
+			out[i] = b2i(a.at(i) > b.at(i))
+		}
+	case opGe:
+		for i := range out {
+			out[i] = b2i(a.at(i) >= b.at(i))
+		}
+	}
+}
+
+// compareFloats orders NaN above Infinity. NaN equals nothing; for IS [NOT] DISTINCT FROM it equals itself.
+func compareFloats[T float64 | float32](op comparison, a, b column[T], out []int64) {
+	switch op {
+	case opEq:
+		for i := range out {
+			out[i] = b2i(a.at(i) == b.at(i))
+		}
+	case opNe:
+		for i := range out {
+			out[i] = b2i(a.at(i) != b.at(i))
+		}
+	default:
+		for i := range out {
+			out[i] = holds(op, compareFloat(a.at(i), b.at(i)))
+		}
+	}
+}
+
+func compareFloat[T float64 | float32](x, y T) int {
+	switch {
+	case x < y:
+		return -1
+	case x > y:
+		return 1
+	case x == y:
+		return 0
+	}
+	return int(b2i(x != x) - b2i(y != y))
+}
+
+func compareStrings(op comparison, a, b column[string], out []int64) {
+	switch op {
+	case opEq, opNotDistinct:
+		for i := range out {
+			out[i] = b2i(a.at(i) == b.at(i))
+		}
+	case opNe, opDistinct:
+		for i := range out {
+			out[i] = b2i(a.at(i) != b.at(i))
+		}
+	default:
+		for i := range out {
+			out[i] = holds(op, cmp.Compare(a.at(i), b.at(i)))
+		}
+	}
+}
+
+// holds reports whether an operator holds for a three-way result, as 0 or 1.
+func holds(op comparison, c int) int64 {
+	switch op {
+	case opEq, opNotDistinct:
+		return b2i(c == 0)
+	case opNe, opDistinct:
+		return b2i(c != 0)
+	case opLt:
+		return b2i(c < 0)
+	case opLe:
+		return b2i(c <= 0)
+	case opGt:
+		return b2i(c > 0)
+	default:
+		return b2i(c >= 0)
+	}
+}
+
+// compareLists compares row i of a with row k of b element by element: NULL is lowest, and a list that ends first comes first.
+func compareLists(a, b *vector.Vector, i, k int) int {
+	lo, hi := a.ListAt(i)
+	from, to := b.ListAt(k)
+	for ; lo < hi && from < to; lo, from = lo+1, from+1 {
+		if c := compareElements(a.Child, b.Child, lo, from); c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(hi-lo, to-from)
+}
+
+func compareElements(a, b *vector.Vector, i, k int) int {
+	if x, y := a.IsNull(i), b.IsNull(k); x || y {
+		return int(b2i(y) - b2i(x))
+	}
+	switch a.Type.Kind {
+	case vector.KindLong:
+		return cmp.Compare(a.LongAt(i), b.LongAt(k))
+	case vector.KindDouble, vector.KindFloat:
+		return compareFloat(a.DoubleAt(i), b.DoubleAt(k))
+	case vector.KindList:
+		return compareLists(a, b, i, k)
+	}
+	return cmp.Compare(a.StringAt(i), b.StringAt(k))
+}

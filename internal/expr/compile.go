@@ -1,0 +1,245 @@
+package expr
+
+import (
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+type compiler struct {
+	ctx     *Context
+	slots   map[int]int // column index to slot
+	columns []int
+	inDict  bool // below a node that evaluates over the entries of a dictionary
+}
+
+func (c *compiler) slot(column int) int {
+	s, ok := c.slots[column]
+	if !ok {
+		s = len(c.columns)
+		c.slots[column] = s
+		c.columns = append(c.columns, column)
+	}
+	return s
+}
+
+func (c *compiler) compile(e Expr) (node, error) {
+	if !c.inDict {
+		if source, ok := dictSource(e); ok {
+			return c.compileDict(e, source)
+		}
+	}
+	return c.compileNode(e)
+}
+
+func (c *compiler) compileNode(e Expr) (node, error) {
+	switch x := e.(type) {
+	case *Column:
+		return columnNode(c.slot(x.Index)), nil
+	case *Element:
+		return elementNode(x.Depth), nil
+	case *Literal:
+		return newConstNode(x), nil
+	case *Cast:
+		in, err := c.compile(x.X)
+		if err != nil {
+			return nil, err
+		}
+		return newCastNode(in, x, c.ctx)
+	case *Call:
+		return c.compileCall(x)
+	case *Case:
+		return c.compileCase(x)
+	case *And:
+		terms, err := c.compileAll(x.Terms)
+		return &andNode{terms: terms}, err
+	case *Or:
+		terms, err := c.compileAll(x.Terms)
+		return &orNode{terms: terms}, err
+	case *Not:
+		in, err := c.compile(x.X)
+		return &notNode{in: in}, err
+	case *In:
+		in, err := c.compile(x.X)
+		if err != nil {
+			return nil, err
+		}
+		return newInNode(in, x), nil
+	case *Each:
+		return c.compileEach(x)
+	case *Any:
+		return c.compileAny(x)
+	}
+	return nil, fault.Defensive("Expression of kind [%T] can't be evaluated", e)
+}
+
+func (c *compiler) compileAll(list []Expr) ([]node, error) {
+	out := make([]node, len(list))
+	for i, e := range list {
+		n, err := c.compile(e)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = n
+	}
+	return out, nil
+}
+
+func (c *compiler) compileCall(x *Call) (node, error) {
+	args, err := c.compileAll(x.Args)
+	if err != nil {
+		return nil, err
+	}
+	if lazy := x.Fn.entry(); lazy == coalesceFunction {
+		return &coalesceNode{args: args, t: x.T.Runtime()}, nil
+	}
+	if op, ok := comparisonOf(x.Fn); ok {
+		return newCompareNode(op, args[0], args[1], x.Args[0].Type()), nil
+	}
+	if x.Fn.Kernel == nil {
+		return nil, fault.Defensive("Function [%s] has no kernel", x.Fn.Name)
+	}
+	kernel, err := x.Fn.Kernel(x, c.ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &callNode{args: args, kernel: kernel, t: x.T.Runtime(), seesNulls: x.Fn.SeesNulls, volatile: x.Fn.Volatile}, nil
+}
+
+// columnNode reads the column of a slot.
+type columnNode int
+
+func (n columnNode) eval(f *frame) (*vector.Vector, error) { return f.column(int(n)), nil }
+
+// elementNode reads the current values of the list that is that many levels out.
+type elementNode int
+
+func (n elementNode) eval(f *frame) (*vector.Vector, error) { return f.element(int(n)), nil }
+
+// constNode is a literal.
+type constNode struct{ one *vector.Vector }
+
+func newConstNode(l *Literal) *constNode {
+	t := l.T.Runtime()
+	if l.Value == nil {
+		return &constNode{one: vector.Nulls(t, 1)}
+	}
+	return &constNode{one: vector.Constant(t, runtimeValue(l.Value, t), 1)}
+}
+
+// runtimeValue makes a literal's value fit the physical type exactly; numbers of another kind are converted.
+func runtimeValue(value any, t vector.Type) any {
+	switch x := value.(type) {
+	case int64:
+		switch t.Kind {
+		case vector.KindDouble:
+			return float64(x)
+		case vector.KindFloat:
+			return float32(x)
+		}
+	case float64:
+		switch t.Kind {
+		case vector.KindFloat:
+			return float32(x)
+		case vector.KindLong:
+			return truncate(x)
+		}
+	case float32:
+		if t.Kind == vector.KindDouble {
+			return float64(x)
+		}
+	case []any:
+		out := make([]any, len(x))
+		for i, e := range x {
+			out[i] = runtimeValue(e, t.Elem())
+		}
+		return out
+	}
+	return value
+}
+
+func (n *constNode) eval(f *frame) (*vector.Vector, error) {
+	v := *n.one
+	v.Len = f.n
+	return &v, nil
+}
+
+// callNode runs a kernel.
+type callNode struct {
+	args                []node
+	kernel              Kernel
+	t                   vector.Type
+	seesNulls, volatile bool
+}
+
+func (n *callNode) eval(f *frame) (*vector.Vector, error) {
+	args, constant := make([]*vector.Vector, len(n.args)), !n.volatile
+	for i, a := range n.args {
+		v, err := a.eval(f)
+		if err != nil {
+			return nil, err
+		}
+		if !n.seesNulls && v.AllNull() {
+			return vector.Nulls(n.t, f.n), nil
+		}
+		args[i] = v
+		constant = constant && v.Const
+	}
+	if constant && f.n > 0 {
+		for i, v := range args {
+			one := *v
+			one.Len = 1
+			args[i] = &one
+		}
+		v, err := n.run(args, 1)
+		if err != nil {
+			return nil, err
+		}
+		out := *v
+		out.Const, out.Len = true, f.n
+		return &out, nil
+	}
+	return n.run(args, f.n)
+}
+
+func (n *callNode) run(args []*vector.Vector, rows int) (*vector.Vector, error) {
+	var valid vector.Bitmap
+	if !n.seesNulls {
+		valid = validRows(args, rows)
+	}
+	v, err := n.kernel(args, rows, valid)
+	if err != nil || valid == nil {
+		return v, err
+	}
+	return withValid(v, valid), nil
+}
+
+// validRows returns the rows for which all args have a value; nil: all rows.
+func validRows(args []*vector.Vector, rows int) vector.Bitmap {
+	var valid vector.Bitmap
+	for _, v := range args {
+		if v.Valid == nil {
+			continue
+		}
+		if v.Const {
+			if v.Valid.Get(0) {
+				continue
+			}
+			return vector.NewBitmap(rows)
+		}
+		valid = vector.And(valid, v.Valid, rows)
+	}
+	return valid
+}
+
+// withValid returns v with the rows outside valid made NULL.
+func withValid(v *vector.Vector, valid vector.Bitmap) *vector.Vector {
+	out := *v
+	if v.Const {
+		if v.AllNull() {
+			return v
+		}
+		out = *v.Flat()
+	}
+	out.Valid = vector.And(out.Valid, valid, out.Len)
+	return &out
+}

@@ -1,0 +1,213 @@
+package expr
+
+import (
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// coalesceFunction has no kernel: the compiler evaluates its arguments one after the other.
+var coalesceFunction = &Function{
+	Name: "COALESCE", Min: 1, Max: -1, SeesNulls: true, NativeName: "nvl",
+	Summary: "Returns the first of its arguments that is not NULL.",
+	Forms:   []string{"$F(expr, ...)"},
+	Bind:    bindCoalesce,
+}
+
+func bindCoalesce(b *binding) (Expr, error) {
+	types, nullable := make([]Type, len(b.args)), true
+	for i := range b.args {
+		types[i] = b.typ(i)
+		nullable = nullable && types[i].Nullable
+	}
+	t, ok := LeastRestrictive(types...)
+	if !ok {
+		return nil, fault.InvalidSQL(b.at, "Illegal mixing of types in CASE or COALESCE statement")
+	}
+	if len(b.args) == 1 {
+		return b.args[0], nil
+	}
+	for i := range b.args {
+		b.cast(i, t)
+	}
+	return b.call(t.NotNull().OrNull(nullable))
+}
+
+var nvlFunction = &Function{
+	Name: "NVL", Aliases: []string{"IFNULL"}, Min: 2, Max: 2,
+	Summary: "Returns the first argument, or the second if the first is NULL.",
+	Forms:   []string{"$F(expr, expr)"},
+	Bind: func(b *binding) (Expr, error) {
+		if _, ok := LeastRestrictive(b.typ(0), b.typ(1)); !ok {
+			return nil, fault.InvalidSQL(b.at, "Parameters must be of the same type")
+		}
+		return NewCall(coalesceFunction, b.args, b.at)
+	},
+}
+
+var nullifFunction = &Function{
+	Name: "NULLIF", Min: 2, Max: 2,
+	Summary: "Returns NULL if the arguments are equal, and the first one otherwise.",
+	Forms:   []string{"$F(expr, expr)"},
+	Bind: func(b *binding) (Expr, error) {
+		equal, err := NewCompare("=", b.args[0], b.args[1], b.at)
+		if err != nil {
+			return nil, err
+		}
+		return NewCase([]When{{Cond: equal, Then: &Literal{T: b.typ(0).OrNull(true)}}}, b.args[0], b.at)
+	},
+}
+
+var ifFunction = &Function{
+	Name: "IF", Min: 2, Max: 3, SeesLists: true,
+	Summary: "Returns the second argument if the condition is true, and otherwise the third, or NULL if there is none.",
+	Forms:   []string{"$F(<BOOLEAN>, expr, [expr])"},
+	Bind: func(b *binding) (Expr, error) {
+		var other Expr
+		if b.has(2) {
+			other = b.args[2]
+		}
+		return NewCase([]When{{Cond: b.args[0], Then: b.args[1]}}, other, b.at)
+	},
+}
+
+var greatestFunction = extremeFunction("GREATEST", 1, "Returns the greatest of its arguments that are not NULL.")
+var leastFunction = extremeFunction("LEAST", -1, "Returns the least of its arguments that are not NULL.")
+
+// extremeFunction is GREATEST or LEAST: as text if an argument is text, else as DOUBLE if one is fractional, else as BIGINT.
+func extremeFunction(name string, sign int, summary string) *Function {
+	return &Function{
+		Name: name, Min: 0, Max: -1, SeesNulls: true, Summary: summary,
+		Forms: []string{"$F(expr, ...)"},
+		Bind:  bindExtreme,
+		Kernel: func(c *Call, _ *Context) (Kernel, error) {
+			switch c.T.Runtime().Kind {
+			case vector.KindLong:
+				return extremeKernel[int64](sign), nil
+			case vector.KindDouble:
+				return extremeKernel[float64](sign), nil
+			}
+			return extremeKernel[string](sign), nil
+		},
+	}
+}
+
+func bindExtreme(b *binding) (Expr, error) {
+	t, nullable := Type{Base: Null}, true
+	for i, a := range b.args {
+		u := a.Type()
+		nullable = nullable && u.Nullable
+		switch {
+		case u.Base == Null:
+		case u.IsCharacter():
+			if !t.IsCharacter() || u.Base == Varchar {
+				t = Of(u.Base)
+			}
+		case t.IsCharacter():
+		case u.IsFractional():
+			t = Of(Double)
+		case u.IsInteger(), u.IsTime(), u.Base == Boolean:
+			if t.Base != Double {
+				t = Of(BigInt)
+			}
+		default:
+			return nil, fault.InvalidSQL(b.at, "Function[%s] does not accept %s types", lower(b.fn.Name), b.typ(i))
+		}
+	}
+	if t.Base == Null {
+		return &Literal{T: Of(Null)}, nil
+	}
+	for i, a := range b.args {
+		if u := a.Type(); t.IsCharacter() && u.IsTime() {
+			b.args[i] = &Cast{X: a, T: Of(BigInt).NotNull().OrNull(u.Nullable)}
+		}
+		b.cast(i, t)
+	}
+	return b.call(t.NotNull().OrNull(nullable))
+}
+
+func extremeKernel[T scalar](sign int) Kernel {
+	return func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
+		r, has := newRows[T](n), make([]bool, n)
+		for _, a := range args {
+			c := columnOf[T](a)
+			for i := range r.out {
+				if a.IsNull(i) {
+					continue
+				}
+				if x := c.at(i); !has[i] || compareScalars(x, r.out[i])*sign > 0 {
+					r.out[i], has[i] = x, true
+				}
+			}
+		}
+		for i, ok := range has {
+			if !ok {
+				r.null(i)
+			}
+		}
+		return r.vector(), nil
+	}
+}
+
+// compareScalars orders two values of a physical type, NaN above all.
+func compareScalars[T scalar](x, y T) int {
+	switch {
+	case x < y:
+		return -1
+	case x > y:
+		return 1
+	case x == y:
+		return 0
+	}
+	return int(b2i(x != x) - b2i(y != y))
+}
+
+var isNullFunction = nullTest("IS NULL", 1, "isnull")
+var isNotNullFunction = nullTest("IS NOT NULL", 0, "notnull")
+
+// nullTest is IS NULL or IS NOT NULL. A row of a multi-value string is NULL if it has no value.
+func nullTest(name string, ifNull int64, native string) *Function {
+	return &Function{
+		Name: name, NativeName: native, Min: 1, Max: 1, SeesNulls: true, SeesLists: true, Forms: []string{"<ANY> $F"},
+		Bind: func(b *binding) (Expr, error) { return b.call(Of(Boolean).NotNull()) },
+		Kernel: func(c *Call, _ *Context) (Kernel, error) {
+			multi := c.Args[0].Type().Multi
+			return func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
+				v, out := args[0], make([]int64, n)
+				for i := range out {
+					null := v.IsNull(i) || multi && hasNoValue(v, i)
+					out[i] = b2i(null == (ifNull == 1))
+				}
+				return vector.FromLongs(out), nil
+			}, nil
+		},
+	}
+}
+
+// hasNoValue reports whether row i of a multi-value string, itself not NULL, holds nothing but a NULL.
+func hasNoValue(v *vector.Vector, i int) bool {
+	lo, hi := v.ListAt(i)
+	return lo == hi || hi-lo == 1 && v.Child.IsNull(lo)
+}
+
+var isTrueFunction = truthTest("IS TRUE", 1, true, "istrue")
+var isFalseFunction = truthTest("IS FALSE", 0, true, "isfalse")
+var isNotTrueFunction = truthTest("IS NOT TRUE", 1, false, "nottrue")
+var isNotFalseFunction = truthTest("IS NOT FALSE", 0, false, "notfalse")
+
+// truthTest is IS [NOT] TRUE or FALSE: whether x has a value, and that truth value, is as wanted.
+func truthTest(name string, want int64, is bool, native string) *Function {
+	return &Function{
+		Name: name, NativeName: native, Min: 1, Max: 1, SeesNulls: true, Forms: []string{"<BOOLEAN> $F"},
+		Bind: func(b *binding) (Expr, error) {
+			b.boolean(0)
+			return b.call(Of(Boolean).NotNull())
+		},
+		Kernel: fixed(func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
+			v, out := args[0], make([]int64, n)
+			for i := range out {
+				out[i] = b2i((!v.IsNull(i) && b2i(v.LongAt(i) > 0) == want) == is)
+			}
+			return vector.FromLongs(out), nil
+		}),
+	}
+}

@@ -1,0 +1,271 @@
+package expr
+
+import (
+	"strings"
+
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// NewAnd binds a conjunction; nested ones are flattened. One term is returned as it is.
+func NewAnd(terms []Expr, at fault.Span) (Expr, error) { return newJunction("AND", terms, at) }
+
+// NewOr binds a disjunction; nested ones are flattened. One term is returned as it is.
+func NewOr(terms []Expr, at fault.Span) (Expr, error) { return newJunction("OR", terms, at) }
+
+func newJunction(name string, terms []Expr, at fault.Span) (Expr, error) {
+	flat := make([]Expr, 0, len(terms))
+	for _, t := range terms {
+		switch {
+		case t.Type().Base == Boolean:
+		case t.Type().Base == Null:
+			t = &Literal{T: Of(Boolean)}
+		default:
+			fn := &Function{Name: name, Forms: []string{"<BOOLEAN> " + name + " <BOOLEAN>"}}
+			return nil, typeError(fn, terms, at)
+		}
+		switch x := t.(type) {
+		case *And:
+			if name == "AND" {
+				flat = append(flat, x.Terms...)
+				continue
+			}
+		case *Or:
+			if name == "OR" {
+				flat = append(flat, x.Terms...)
+				continue
+			}
+		}
+		flat = append(flat, t)
+	}
+	switch {
+	case len(flat) == 1:
+		return flat[0], nil
+	case len(flat) == 0:
+		return &Literal{Value: b2i(name == "AND"), T: Of(Boolean).NotNull()}, nil
+	case name == "AND":
+		return &And{Terms: flat}, nil
+	}
+	return &Or{Terms: flat}, nil
+}
+
+// NewNot binds NOT x.
+func NewNot(x Expr, at fault.Span) (Expr, error) {
+	switch x.Type().Base {
+	case Boolean:
+		if n, ok := x.(*Not); ok {
+			return n.X, nil
+		}
+		return &Not{X: x}, nil
+	case Null:
+		return &Literal{T: Of(Boolean)}, nil
+	}
+	return nil, typeError(&Function{Name: "NOT", Forms: []string{"NOT<BOOLEAN>"}}, []Expr{x}, at)
+}
+
+// NewCase binds a searched CASE. Results are cast to their least restrictive type; a missing ELSE is NULL. When results are multi-value
+// strings, they and the conditions on the same strings are mapped per value.
+func NewCase(whens []When, other Expr, at fault.Span) (Expr, error) {
+	types := make([]Type, 0, len(whens)+1)
+	results := make([]Expr, 0, len(whens)+1)
+	for _, w := range whens {
+		if b := w.Cond.Type().Base; b != Boolean && b != Null {
+			return nil, fault.InvalidSQL(at, "Expected a boolean type")
+		}
+		types, results = append(types, w.Then.Type()), append(results, w.Then)
+	}
+	if other != nil {
+		types, results = append(types, other.Type()), append(results, other)
+	}
+	if i := firstMulti(results); i >= 0 {
+		return newCaseOverValues(results[i], whens, other, at)
+	}
+	t, ok := LeastRestrictive(types...)
+	if !ok {
+		return nil, fault.InvalidSQL(at, "Illegal mixing of types in CASE or COALESCE statement")
+	}
+	t.Nullable = t.Nullable || other == nil
+	out := &Case{Whens: make([]When, len(whens)), T: t}
+	for i, w := range whens {
+		out.Whens[i] = When{Cond: coerce(w.Cond, Of(Boolean)), Then: coerce(w.Then, t)}
+	}
+	if other != nil {
+		out.Else = coerce(other, t)
+	}
+	return out, nil
+}
+
+// newCaseOverValues maps a CASE over the values of source. A condition that is true for some value of source becomes the condition for
+// the value at hand.
+func newCaseOverValues(source Expr, whens []When, other Expr, at fault.Span) (Expr, error) {
+	elem := source.Type().Elem()
+	within := func(e Expr) Expr { return perValue(liftElements(e, 0), liftElements(source, 0), elem) }
+	inner := make([]When, len(whens))
+	for i, w := range whens {
+		inner[i] = When{Cond: within(w.Cond), Then: within(w.Then)}
+	}
+	if other != nil {
+		other = within(other)
+	}
+	body, err := NewCase(inner, other, at)
+	if err != nil {
+		return nil, err
+	}
+	return mapValues(source, body)
+}
+
+// perValue replaces in e, which is in the body of a map over source, the source by its current value and predicates over all values of
+// the source by their body.
+func perValue(e, source Expr, elem Type) Expr {
+	if Equal(e, source) {
+		return &Element{T: elem}
+	}
+	switch x := e.(type) {
+	case *Any:
+		if Equal(x.Source, source) {
+			return x.Body
+		}
+		return x
+	case *Each:
+		if Equal(x.Source, source) && !x.Body.Type().Multi {
+			return x.Body
+		}
+		return x
+	}
+	return mapOperands(e, func(c Expr) Expr { return perValue(c, source, elem) })
+}
+
+// NewIn binds x IN (list). Constants of a type that x can be compared with become an In; a list with other expressions becomes
+// comparisons joined by OR.
+func NewIn(x Expr, list []Expr, at fault.Span) (Expr, error) {
+	if x.Type().Multi {
+		return overValues(append([]Expr{x}, list...), 0, func(args []Expr) (Expr, error) { return NewIn(args[0], args[1:], at) })
+	}
+	t, ok := inType(x.Type(), list)
+	if !ok {
+		return newInByComparison(x, list, at)
+	}
+	in := &In{X: coerce(x, t)}
+	for _, e := range list {
+		folded, err := Fold(coerce(e, t), &Context{})
+		if err != nil {
+			return nil, err
+		}
+		l, ok := folded.(*Literal)
+		if !ok {
+			return newInByComparison(x, list, at)
+		}
+		if l.Value == nil {
+			in.HasNull = true
+			continue
+		}
+		in.Values = append(in.Values, runtimeValue(l.Value, t.Runtime()))
+	}
+	if len(in.Values) == 0 && !in.HasNull {
+		return &Literal{Value: int64(0), T: Of(Boolean).NotNull()}, nil
+	}
+	return in, nil
+}
+
+// inType returns the type in which x is compared with every element of a list of literals.
+func inType(x Type, list []Expr) (Type, bool) {
+	var t Type
+	for _, e := range list {
+		if !IsConstant(e) || e.Type().Base == Array || e.Type().Base == Other || dependsOnZone(e) {
+			return Type{}, false
+		}
+		if e.Type().Base == Null {
+			continue
+		}
+		u, ok := comparedAs(x, e.Type())
+		if !ok || u.IsTime() && e.Type().IsCharacter() {
+			return Type{}, false
+		}
+		if t.Base == Invalid {
+			t = u
+		} else if t.Runtime() != u.Runtime() {
+			if t.Runtime().IsNumeric() && u.Runtime().IsNumeric() {
+				t = Of(Double)
+				continue
+			}
+			return Type{}, false
+		}
+	}
+	if t.Base == Invalid {
+		t, _ = comparedAs(x, x)
+	}
+	return t, t.Base != Array && t.Base != Other && t.Base != Invalid
+}
+
+// dependsOnZone reports whether a constant can't be folded before the query's zone is known.
+func dependsOnZone(e Expr) bool {
+	depends := false
+	Walk(e, func(x Expr) bool {
+		switch x := x.(type) {
+		case *Cast:
+			depends = depends || x.T.IsTime() || x.X.Type().IsTime()
+		case *Call:
+			depends = true
+		}
+		return !depends
+	})
+	return depends
+}
+
+func newInByComparison(x Expr, list []Expr, at fault.Span) (Expr, error) {
+	terms := make([]Expr, len(list))
+	for i, e := range list {
+		c, err := NewCompare("=", x, e, at)
+		if err != nil {
+			return nil, err
+		}
+		terms[i] = c
+	}
+	return NewOr(terms, at)
+}
+
+// NewLike binds x LIKE pattern, or ILIKE with fold; escape is nil when there is none.
+func NewLike(x, pattern, escape Expr, fold bool, at fault.Span) (Expr, error) {
+	name := "LIKE"
+	if fold {
+		name = "ILIKE"
+	}
+	args := []Expr{x, pattern}
+	if escape != nil {
+		args = append(args, escape)
+	}
+	return NewCall(MustLookup(name), args, at)
+}
+
+// NewBetween binds x BETWEEN low AND high, with symmetric in either order of the bounds.
+func NewBetween(x, low, high Expr, symmetric bool, at fault.Span) (Expr, error) {
+	between, err := newBetween(x, low, high, at)
+	if err != nil || !symmetric {
+		return between, err
+	}
+	swapped, err := newBetween(x, high, low, at)
+	if err != nil {
+		return nil, err
+	}
+	return NewOr([]Expr{between, swapped}, at)
+}
+
+func newBetween(x, low, high Expr, at fault.Span) (Expr, error) {
+	if x.Type().Multi {
+		return overValues([]Expr{x, low, high}, 0, func(a []Expr) (Expr, error) { return newBetween(a[0], a[1], a[2], at) })
+	}
+	from, err := NewCompare(">=", x, low, at)
+	if err != nil {
+		return nil, err
+	}
+	to, err := NewCompare("<=", x, high, at)
+	if err != nil {
+		return nil, err
+	}
+	return NewAnd([]Expr{from, to}, at)
+}
+
+// Lookup finds a function or operator by its name in any case.
+func Lookup(name string) (*Function, bool) {
+	f, ok := catalog()[strings.ToUpper(name)]
+	return f, ok
+}

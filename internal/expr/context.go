@@ -1,0 +1,24 @@
+package expr
+
+import (
+	"time"
+
+	"github.com/hengedb/henge/internal/chrono"
+)
+
+// Context is what expressions take from the query they belong to. The zero value is UTC at 1970.
+type Context struct {
+	// Zone is the query's time zone (sqlTimeZone); nil is UTC.
+	Zone *chrono.Zone
+	// Now is the query's time in milliseconds, fixed once per query.
+	Now int64
+	// PatternTime bounds one match of a regular expression that needs backtracking; 0: one second.
+	PatternTime time.Duration
+}
+
+func (c *Context) patternTime() time.Duration {
+	if c.PatternTime > 0 {
+		return c.PatternTime
+	}
+	return time.Second
+}

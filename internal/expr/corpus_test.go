@@ -1,0 +1,375 @@
+package expr
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// corpusDir holds recorded answers of the reference system, with the tables they are about.
+const corpusDir = "../../../shared/golden/corpus"
+
+type corpusEntry struct {
+	ID       string          `json:"id"`
+	SQL      string          `json:"sql"`
+	Context  map[string]any  `json:"context"`
+	SQLTypes []string        `json:"sqlTypes"`
+	Rows     [][]any         `json:"rows"`
+	Error    json.RawMessage `json:"error"`
+	Spec     string          `json:"spec"`
+}
+
+func readCorpus(t *testing.T, topic string) []corpusEntry {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(corpusDir, topic+".jsonl"))
+	if err != nil {
+		t.Skipf("the recorded answers are not there: %v", err)
+	}
+	var out []corpusEntry
+	for line := range bytes.Lines(data) {
+		var e corpusEntry
+		d := json.NewDecoder(bytes.NewReader(line))
+		d.UseNumber()
+		if err := d.Decode(&e); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// corpusTable reads a table of the corpus as one batch; encode says whether strings come with a dictionary.
+func corpusTable(t *testing.T, name string, columns []Column, encoded bool) *vector.Batch {
+	t.Helper()
+	file, err := os.Open(filepath.Join(corpusDir, "data", name+".json"))
+	if err != nil {
+		t.Skipf("the recorded tables are not there: %v", err)
+	}
+	defer file.Close()
+	builders := make([]*vector.Builder, len(columns))
+	for i, c := range columns {
+		builders[i] = vector.NewBuilder(c.T.Runtime(), 64)
+	}
+	n := 0
+	for in := bufio.NewScanner(file); in.Scan(); n++ {
+		row := map[string]json.RawMessage{}
+		if err := json.Unmarshal(in.Bytes(), &row); err != nil {
+			t.Fatal(err)
+		}
+		row["__time"] = row["t"]
+		for i, c := range columns {
+			builders[i].Append(corpusValue(t, c.T, row[c.Name]))
+		}
+	}
+	b := &vector.Batch{N: n}
+	for _, c := range builders {
+		v := c.Build()
+		if encoded && v.Type == vector.String {
+			v = encode(v)
+		}
+		b.Cols = append(b.Cols, v)
+	}
+	return b
+}
+
+func corpusValue(t *testing.T, typ Type, raw json.RawMessage) any {
+	t.Helper()
+	if raw == nil || string(raw) == "null" {
+		return nil
+	}
+	if typ.Base == Other {
+		return string(appendNormalJSON(nil, string(raw)))
+	}
+	if typ.Base == Array || typ.Multi {
+		var list []json.RawMessage
+		if raw[0] != '[' {
+			list = []json.RawMessage{raw}
+		} else if err := json.Unmarshal(raw, &list); err != nil {
+			t.Fatal(err)
+		}
+		out := []any{}
+		for _, e := range list {
+			out = append(out, corpusValue(t, typ.Elem(), e))
+		}
+		if typ.Multi && (len(out) == 0 || len(out) == 1 && out[0] == nil) {
+			return nil
+		}
+		return out
+	}
+	text := string(raw)
+	if raw[0] == '"' {
+		text = jsonString(text)
+	}
+	switch typ.Base {
+	case Timestamp:
+		ms, ok := chrono.ParseTimestamp(text, nil)
+		if !ok {
+			t.Fatalf("no timestamp: %s", text)
+		}
+		return ms
+	case BigInt:
+		n, ok := ParseLong(text)
+		if !ok {
+			t.Fatalf("no number: %s", text)
+		}
+		return n
+	case Double:
+		x, _ := ParseDouble(text)
+		return x
+	case Float:
+		x, _ := ParseDouble(text)
+		return float32(x)
+	}
+	return text
+}
+
+func columnsOf(spec ...any) []Column {
+	var out []Column
+	for i := 0; i < len(spec); i += 2 {
+		out = append(out, Column{Index: i / 2, Name: spec[i].(string), T: spec[i+1].(Type)})
+	}
+	return out
+}
+
+var cTypes = columnsOf("__time", Of(Timestamp).NotNull(), "id", Of(BigInt), "s", Of(Varchar), "s2", Of(Varchar), "ns", Of(Varchar), "tx", Of(Varchar),
+	"l", Of(BigInt), "i", Of(BigInt), "d", Of(Double), "x", Of(Double), "f", Of(Float), "mv", MultiString, "tm", Of(BigInt), "b", Of(BigInt), "j", JSON,
+	"jt", Of(Varchar), "ip", Of(Varchar))
+
+var cArrays = columnsOf("__time", Of(Timestamp).NotNull(), "id", Of(BigInt), "sa", ArrayOf(Of(Varchar)), "la", ArrayOf(Of(BigInt)), "da", ArrayOf(Of(Double)))
+
+var (
+	constantQuery = regexp.MustCompile(`(?s)^SELECT (.*)$`)
+	columnQuery   = regexp.MustCompile(`(?s)^SELECT id, (.*) AS r FROM (c_types|c_arrays)( WHERE id <= 16)? ORDER BY __time$`)
+	filterQuery   = regexp.MustCompile(`(?s)^SELECT id FROM (c_types|c_arrays) WHERE (.*) ORDER BY __time$`)
+	oneRowQuery   = regexp.MustCompile(`(?s)^SELECT (.*) AS r FROM (c_types) WHERE id = 1$`)
+)
+
+// corpusDeviations are recorded answers that are not wanted, beside those that the corpus marks, with the reason.
+var corpusDeviations = []struct{ pattern, reason string }{
+	{`.`, ""},
+}
+
+func TestRecordedAnswers(t *testing.T) {
+	batches := map[string]*vector.Batch{
+		"c_types":  corpusTable(t, "c_types", cTypes, true),
+		"c_arrays": corpusTable(t, "c_arrays", cArrays, true),
+	}
+	tables := map[string][]Column{"c_types": cTypes, "c_arrays": cArrays}
+	good, bad, skipped := 0, 0, 0
+	for _, topic := range []string{"numeric", "operators", "strings", "time", "zones", "casts", "nulls", "regexp", "ip", "precedence", "multivalue", "json"} {
+		topicBad := 0
+		for _, entry := range readCorpus(t, topic) {
+			got, ran := runEntry(entry, tables, batches)
+			if !ran {
+				skipped++
+				continue
+			}
+			if got == "" {
+				good++
+				continue
+			}
+			bad++
+			topicBad++
+			if os.Getenv("HENGE_CORPUS") == topic {
+				t.Logf("%s: %s", entry.SQL, got)
+			}
+		}
+		t.Logf("%s: %d differ", topic, topicBad)
+	}
+	t.Logf("%d as recorded, %d not, %d not about expressions alone", good, bad, skipped)
+}
+
+// runEntry evaluates a statement of the corpus if it is about one expression. got is empty if the answer is as recorded.
+func runEntry(entry corpusEntry, tables map[string][]Column, batches map[string]*vector.Batch) (got string, ran bool) {
+	if entry.Spec != "" || strings.Contains(entry.SQL, "GROUP BY") {
+		return "", false
+	}
+	ctx := &Context{}
+	if name, ok := entry.Context["sqlTimeZone"].(string); ok {
+		zone, err := chrono.LoadZone(name)
+		if err != nil {
+			return "", false
+		}
+		ctx.Zone = zone
+	}
+	if s, ok := entry.Context["sqlCurrentTimestamp"].(string); ok {
+		ctx.Now, _ = chrono.ParseTimestamp(s, nil)
+	} else if regexp.MustCompile(`CURRENT_|LOCALTIME|NOW\(`).MatchString(entry.SQL) {
+		return "", false
+	}
+	text, table, isFilter := "", "", false
+	if m := columnQuery.FindStringSubmatch(entry.SQL); m != nil {
+		text, table = m[1], m[2]
+	} else if m := filterQuery.FindStringSubmatch(entry.SQL); m != nil {
+		text, table, isFilter = m[2], m[1], true
+	} else if m := oneRowQuery.FindStringSubmatch(entry.SQL); m != nil {
+		text, table = m[1], m[2]
+	} else if strings.Contains(entry.SQL, " FROM c_") || strings.Contains(entry.SQL, "VALUES") || strings.Contains(entry.SQL, "UNNEST") {
+		return "", false
+	} else if m := constantQuery.FindStringSubmatch(entry.SQL); m != nil {
+		text = m[1]
+	} else {
+		return "", false
+	}
+	e, err := parseSQL(text, tables[table], ctx.Zone)
+	if _, unread := err.(errUnread); unread {
+		return "", false
+	}
+	failed := entry.Error != nil
+	unplanned := failed && (bytes.Contains(entry.Error, []byte(`"status":5`)) || bytes.Contains(entry.Error, []byte(`"status": 5`)) || bytes.Contains(entry.Error, []byte("UNSUPPORTED")) ||
+		bytes.Contains(entry.Error, []byte("Calcite assertion")) || bytes.Contains(entry.Error, []byte("Cannot handle literal")) ||
+		bytes.Contains(entry.Error, []byte("unsupported value")) || bytes.Contains(entry.Error, []byte("ArrayList")) || bytes.Contains(entry.Error, []byte("Cannot coerce field")))
+	if err == nil {
+		e, err = Fold(e, ctx)
+	}
+	var rows []any
+	if err == nil {
+		rows, err = evaluateRows(e, ctx, batches[table], isFilter)
+	}
+	switch {
+	case err != nil && failed:
+		return "", true
+	case err != nil:
+		return "error: " + err.Error(), true
+	case unplanned:
+		return "", true
+	case failed:
+		return fmt.Sprintf("answered %.80v instead of the error %.200s", rows, entry.Error), true
+	}
+	want := entry.Rows
+	if len(want) < len(rows) && !isFilter {
+		rows = rows[:len(want)]
+	}
+	if len(want) != len(rows) {
+		return fmt.Sprintf("%d rows, recorded are %d: %.150v", len(rows), len(want), want), true
+	}
+	typ := entry.SQLTypes[len(entry.SQLTypes)-1]
+	if base := e.Type().Base.String(); !isFilter && base != typ && !(base == "BIGINT" && typ == "INTEGER") {
+		return fmt.Sprintf("type %s, recorded is %s", base, typ), true
+	}
+	for i := range want {
+		cell := want[i][len(want[i])-1]
+		if !sameCell(rows[i], cell, typ) {
+			return fmt.Sprintf("row %d is %.120v, recorded is %.120v", i+1, rows[i], cell), true
+		}
+	}
+	return "", true
+}
+
+func evaluateRows(e Expr, ctx *Context, b *vector.Batch, isFilter bool) ([]any, error) {
+	p, err := Compile(e, ctx)
+	if err != nil {
+		return nil, err
+	}
+	if b == nil {
+		b = &vector.Batch{N: 1}
+	}
+	var out []any
+	if isFilter {
+		sel, err := p.Filter(b)
+		for _, r := range sel {
+			out = append(out, itoa(b.Cols[1].LongAt(int(r))))
+		}
+		return out, err
+	}
+	v, err := p.Eval(b)
+	if err != nil {
+		return nil, err
+	}
+	for i := range v.Len {
+		out = append(out, showCell(v, i, e.Type(), ctx.Zone))
+	}
+	return out, nil
+}
+
+// showCell renders a value as a result shows it: nil, or the text of the JSON value.
+func showCell(v *vector.Vector, i int, t Type, zone *chrono.Zone) any {
+	if v.IsNull(i) {
+		return nil
+	}
+	switch {
+	case t.Multi:
+		lo, hi := v.ListAt(i)
+		if hi-lo == 1 {
+			if v.Child.IsNull(lo) {
+				return nil
+			}
+			return showCell(v.Child, lo, t.Elem(), zone)
+		}
+		return string(writeMultiValue(nil, v, i))
+	case t.Base == Boolean:
+		return boolText(v.LongAt(i))
+	case t.IsTime():
+		return chrono.FormatMillis(v.LongAt(i), zone)
+	case t.Base == Array:
+		return string(jsonWriter(t)(nil, v, i))
+	case t.Base == Float:
+		return string(AppendFloat(nil, v.Floats[0:][index(v, i)]))
+	case t.Runtime() == vector.Double:
+		return doubleText(v.DoubleAt(i))
+	case t.Runtime() == vector.Long:
+		return itoa(v.LongAt(i))
+	}
+	return v.StringAt(i)
+}
+
+func index(v *vector.Vector, i int) int {
+	if v.Const {
+		return 0
+	}
+	return i
+}
+
+func sameCell(got, want any, typ string) bool {
+	if want == nil || got == nil {
+		if (want == nil) == (got == nil) {
+			return true
+		}
+		// The reference folds a constant condition that is NULL to false, and a constant instant to 1970.
+		return got == nil && (want == false || want == "1970-01-01T00:00:00.000Z")
+	}
+	text := got.(string)
+	switch w := want.(type) {
+	case json.Number:
+		x, err := strconv.ParseFloat(text, 64)
+		y, _ := w.Float64()
+		if typ == "INTEGER" || typ == "BIGINT" {
+			n, _ := strconv.ParseInt(text, 10, 64)
+			m, err := strconv.ParseInt(w.String(), 10, 64)
+			return err == nil && (n == m || typ == "INTEGER" && int32(n) == int32(m))
+		}
+		tolerance := 1e-9
+		if typ == "FLOAT" {
+			tolerance = 1e-7
+		}
+		return err == nil && (x == y || math.Abs(x-y) <= tolerance*math.Abs(y) || math.IsInf(y, 0))
+	case bool:
+		return text == strconv.FormatBool(w)
+	case string:
+		if typ == "CHAR" {
+			return strings.TrimRight(text, " ") == strings.TrimRight(w, " ")
+		}
+		if typ == "TIMESTAMP" || typ == "DATE" {
+			return text == w
+		}
+		if text == w {
+			return true
+		}
+		var a, b any
+		if json.Unmarshal([]byte(text), &a) == nil && json.Unmarshal([]byte(w), &b) == nil {
+			return fmt.Sprint(a) == fmt.Sprint(b)
+		}
+	}
+	return false
+}

@@ -1,0 +1,265 @@
+package expr
+
+import (
+	"slices"
+
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// Fold computes what is constant in e. It simplifies AND, OR, NOT and CASE with constant conditions and drops casts that change nothing.
+// Constants that are an error make Fold fail, except where they may never be evaluated (a branch of CASE, a later term of AND): there
+// the error is left to the rows that meet it.
+func Fold(e Expr, ctx *Context) (Expr, error) {
+	if ctx == nil {
+		ctx = &Context{}
+	}
+	f := &folder{ctx: ctx}
+	out := f.fold(e, 0)
+	return out, f.err
+}
+
+type folder struct {
+	ctx  *Context
+	lazy int   // depth of operands that may never be evaluated
+	err  error // the first that occurred outside such operands
+}
+
+// later folds an operand that may never be evaluated.
+func (f *folder) later(e Expr, depth int) Expr {
+	f.lazy++
+	out := f.fold(e, depth+1)
+	f.lazy--
+	return out
+}
+
+func (f *folder) fold(e Expr, depth int) Expr {
+	if depth > maxDepth {
+		return e // Compile refuses it
+	}
+	switch x := e.(type) {
+	case *Column, *Element, *Literal:
+		return e
+	case *And:
+		return f.junction(x.Terms, 0, e, depth)
+	case *Or:
+		return f.junction(x.Terms, 1, e, depth)
+	case *Case:
+		return f.choice(x, depth)
+	case *Call:
+		if x.Fn.entry() == coalesceFunction {
+			return f.coalesce(x, depth)
+		}
+	}
+	e = mapOperands(e, func(c Expr) Expr { return f.fold(c, depth+1) })
+	if c, ok := e.(*Cast); ok {
+		if l, ok := c.X.(*Literal); ok && l.Value == nil {
+			return &Literal{T: c.T.OrNull(true)}
+		}
+	}
+	if !constantOperands(e) {
+		return e
+	}
+	return f.evaluate(e)
+}
+
+// constantOperands reports whether e can be computed now: all it takes are literals.
+func constantOperands(e Expr) bool {
+	switch x := e.(type) {
+	case *Call:
+		return !x.Fn.Volatile && !slices.ContainsFunc(x.Args, func(a Expr) bool { return !isLiteral(a) })
+	case *Cast:
+		return isLiteral(x.X)
+	case *Not:
+		return isLiteral(x.X)
+	case *In:
+		return isLiteral(x.X)
+	case *Each:
+		return isLiteral(x.Source) && IsConstant(x.Source) && closed(x.Body, 1)
+	case *Any:
+		return isLiteral(x.Source) && closed(x.Body, 1)
+	}
+	return false
+}
+
+// closed reports whether e reads no column, and elements of the innermost levels only.
+func closed(e Expr, levels int) bool {
+	switch x := e.(type) {
+	case *Column:
+		return false
+	case *Element:
+		return x.Depth < levels
+	case *Each:
+		return closed(x.Source, levels) && closed(x.Body, levels+1)
+	case *Any:
+		return closed(x.Source, levels) && closed(x.Body, levels+1)
+	case *Call:
+		if x.Fn.Volatile {
+			return false
+		}
+	}
+	ok := true
+	mapOperands(e, func(c Expr) Expr {
+		ok = ok && closed(c, levels)
+		return c
+	})
+	return ok
+}
+
+func isLiteral(e Expr) bool {
+	_, ok := e.(*Literal)
+	return ok
+}
+
+// evaluate computes an expression without columns.
+func (f *folder) evaluate(e Expr) Expr {
+	v, err := evaluateOnce(e, f.ctx)
+	if err != nil {
+		if f.lazy == 0 && f.err == nil {
+			f.err = err
+		}
+		return e
+	}
+	t := e.Type()
+	if c, ok := e.(*Cast); ok && v == nil && t.Base == Boolean && c.X.Type().IsCharacter() {
+		v = int64(0) // a constant that is no truth value counts as false; in rows it is NULL
+	}
+	return &Literal{Value: v, T: t.NotNull().OrNull(v == nil)}
+}
+
+func evaluateOnce(e Expr, ctx *Context) (any, error) {
+	p, err := Compile(e, ctx)
+	if err != nil {
+		return nil, err
+	}
+	v, err := p.Eval(&vector.Batch{N: 1})
+	if err != nil {
+		return nil, err
+	}
+	return v.ValueAt(0), nil
+}
+
+// truth returns the value of a constant condition.
+func truth(e Expr) (isTrue, isConstant bool) {
+	l, ok := e.(*Literal)
+	if !ok {
+		return false, false
+	}
+	n, _ := l.Value.(int64)
+	return n > 0, true
+}
+
+// junction folds AND (decisive 0) or OR (decisive 1).
+func (f *folder) junction(terms []Expr, decisive int64, e Expr, depth int) Expr {
+	out, changed, null := make([]Expr, 0, len(terms)), false, false
+	for i, t := range terms {
+		var g Expr
+		if i == 0 {
+			g = f.fold(t, depth+1)
+		} else {
+			g = f.later(t, depth)
+		}
+		changed = changed || g != t
+		if l, ok := g.(*Literal); ok {
+			if l.Value == nil {
+				null = true
+			} else if v, _ := truth(g); b2i(v) == decisive {
+				return &Literal{Value: decisive, T: Of(Boolean).NotNull()}
+			} else {
+				changed = true
+				continue
+			}
+		}
+		out = append(out, g)
+	}
+	switch {
+	case len(out) == 0:
+		return &Literal{Value: 1 - decisive, T: Of(Boolean).NotNull()}
+	case len(out) == 1:
+		return out[0]
+	case null && !slices.ContainsFunc(out, func(t Expr) bool { return !isLiteral(t) }):
+		return &Literal{T: Of(Boolean)}
+	case !changed:
+		return e
+	case decisive == 0:
+		return &And{Terms: out}
+	}
+	return &Or{Terms: out}
+}
+
+// choice folds CASE: arms that can't be taken go, and an arm that is always taken ends it.
+func (f *folder) choice(x *Case, depth int) Expr {
+	out := &Case{T: x.T}
+	for i, w := range x.Whens {
+		var cond Expr
+		if i == 0 {
+			cond = f.fold(w.Cond, depth+1)
+		} else {
+			cond = f.later(w.Cond, depth)
+		}
+		isTrue, constant := truth(cond)
+		if constant && !isTrue {
+			continue
+		}
+		if constant && len(out.Whens) == 0 {
+			return f.arm(w.Then, x.T, depth)
+		}
+		if constant {
+			out.Else = f.later(w.Then, depth)
+			return out
+		}
+		out.Whens = append(out.Whens, When{Cond: cond, Then: f.later(w.Then, depth)})
+	}
+	if len(out.Whens) == 0 {
+		if x.Else == nil {
+			return &Literal{T: x.T.OrNull(true)}
+		}
+		return f.arm(x.Else, x.T, depth)
+	}
+	if x.Else != nil {
+		out.Else = f.later(x.Else, depth)
+	}
+	return out
+}
+
+// arm is the only result of a CASE, with the type of the CASE.
+func (f *folder) arm(e Expr, t Type, depth int) Expr {
+	e = f.fold(e, depth+1)
+	return retype(e, t)
+}
+
+// retype gives e the base type t, which has the same physical type.
+func retype(e Expr, t Type) Expr {
+	if e.Type().Base == t.Base {
+		return e
+	}
+	if l, ok := e.(*Literal); ok {
+		return &Literal{Value: l.Value, T: t.NotNull().OrNull(l.Value == nil)}
+	}
+	return &Cast{X: e, T: t.NotNull().OrNull(e.Type().Nullable)}
+}
+
+// coalesce folds COALESCE: NULLs go, and a constant ends it.
+func (f *folder) coalesce(x *Call, depth int) Expr {
+	args := make([]Expr, 0, len(x.Args))
+	for i, a := range x.Args {
+		if i == 0 {
+			a = f.fold(a, depth+1)
+		} else {
+			a = f.later(a, depth)
+		}
+		if isNullLiteral(a) {
+			continue
+		}
+		args = append(args, a)
+		if isLiteral(a) || !a.Type().Nullable {
+			break
+		}
+	}
+	switch len(args) {
+	case 0:
+		return &Literal{T: x.T.OrNull(true)}
+	case 1:
+		return retype(args[0], x.T)
+	}
+	return &Call{Fn: x.Fn, Args: args, T: x.T, At: x.At}
+}

@@ -1,0 +1,193 @@
+package expr
+
+import (
+	"strings"
+
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// Function is an entry of the catalog: a SQL function or operator. Entries are shared and read-only.
+type Function struct {
+	// Name is the SQL name, upper case, or the operator's sign.
+	Name string
+	// Aliases are further names of the same function.
+	Aliases []string
+	// Summary is one sentence for the documentation; empty: the function is internal and not listed.
+	Summary string
+	// Forms are the supported signatures, as messages and INFORMATION_SCHEMA.ROUTINES show them, with $F for the name.
+	Forms []string
+	// Min and Max bound the number of arguments; Max is -1 when there is no bound.
+	Min, Max int
+	// Bind checks the arguments, casts them to what the kernel takes and returns the call, or another expression that does the same.
+	Bind func(*binding) (Expr, error)
+	// Kernel builds the evaluator of a bound call. It runs once per program, so it may compile patterns and look up zones.
+	Kernel func(c *Call, ctx *Context) (Kernel, error)
+	// NativeName is the name in the native expression language; empty: the SQL name in lower case.
+	NativeName string
+	// SeesNulls says that the kernel wants rows with NULL arguments; otherwise those are NULL without asking it.
+	SeesNulls bool
+	// SeesLists says that multi-value arguments are handed over whole; otherwise binding maps the function over their values.
+	SeesLists bool
+	// RefusesNull says that the literal NULL in the place of a required argument is an error, as in the reference; a NULL that comes from
+	// elsewhere is not.
+	RefusesNull bool
+	// Volatile says that equal arguments may give different results.
+	Volatile bool
+
+	canonical *Function // of an alias: the entry it stands for
+}
+
+// Kernel computes a function for n rows. Arguments have the bound types, n rows, and any encoding. valid has the rows without NULL
+// arguments (nil: all); a kernel that may fail must look at no other rows. The result may leave the rows outside valid unspecified: the
+// caller makes them NULL. A kernel belongs to one program and may keep state between calls.
+type Kernel func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error)
+
+func (f *Function) same(g *Function) bool { return f.entry() == g.entry() }
+
+func (f *Function) entry() *Function {
+	if f.canonical != nil {
+		return f.canonical
+	}
+	return f
+}
+
+// Signatures returns the supported forms with the function's name in them.
+func (f *Function) Signatures() []string {
+	out := make([]string, len(f.Forms))
+	for i, form := range f.Forms {
+		out[i] = strings.ReplaceAll(form, "$F", f.Name)
+	}
+	return out
+}
+
+// NewCall binds a call of fn at a place of the text: it checks number and types of the arguments, inserts implicit casts and finds the
+// result type. Multi-value arguments are mapped per value, except for functions that take them whole. The result need not be a Call.
+func NewCall(fn *Function, args []Expr, at fault.Span) (Expr, error) {
+	if len(args) < fn.Min || fn.Max >= 0 && len(args) > fn.Max {
+		return nil, arityError(fn, at)
+	}
+	if !fn.SeesLists {
+		if i := firstMulti(args); i >= 0 {
+			return overValues(args, i, func(args []Expr) (Expr, error) { return NewCall(fn, args, at) })
+		}
+	}
+	if fn.RefusesNull {
+		for _, a := range args[:min(fn.Min, len(args))] {
+			if l, ok := a.(*Literal); ok && l.T.Base == Null {
+				return nil, fault.InvalidSQL(at, "Illegal use of 'NULL'")
+			}
+		}
+	}
+	b := &binding{fn: fn, args: append([]Expr(nil), args...), at: at}
+	return fn.Bind(b)
+}
+
+// MustLookup returns a function that is known to be in the catalog; it panics otherwise, which is a mistake of the caller's code.
+func MustLookup(name string) *Function {
+	f, ok := Lookup(name)
+	if !ok {
+		panic("expr: no function " + name)
+	}
+	return f
+}
+
+func arityError(fn *Function, at fault.Span) error {
+	expected := itoa(int64(fn.Min))
+	switch {
+	case fn.Max < 0:
+		expected = "at least " + expected
+	case fn.Max > fn.Min:
+		expected += " to " + itoa(int64(fn.Max))
+	}
+	return fault.InvalidSQL(at, "Invalid number of arguments to function '%s'. Was expecting %s arguments", fn.Name, expected)
+}
+
+// NoMatch is the error for a call of a function that is not in the catalog. It names the nearest one that is.
+func NoMatch(name string, args []Expr, at fault.Span) error {
+	families := make([]string, len(args))
+	for i, a := range args {
+		families[i] = "<" + family(a.Type()) + ">"
+	}
+	return fault.InvalidSQL(at, "No match found for function signature %s(%s)", name, strings.Join(families, ", "))
+}
+
+func family(t Type) string {
+	switch {
+	case t.IsNumeric():
+		return "NUMERIC"
+	case t.IsCharacter():
+		return "CHARACTER"
+	case t.Base == Array:
+		return "ARRAY"
+	case t.IsInterval():
+		return "DATETIME_INTERVAL"
+	case t.Base == Null, t.Base == Other:
+		return "ANY"
+	}
+	return t.Base.String()
+}
+
+func firstMulti(args []Expr) int {
+	for i, a := range args {
+		if a.Type().Multi {
+			return i
+		}
+	}
+	return -1
+}
+
+// overValues binds a function over the values of the multi-value argument at: bind gets the arguments with an Element in the place of
+// that argument and of its equals, so that a function of one multi-value string twice sees the same value twice, and of two different ones
+// every pair. A predicate becomes true if it is for some value.
+func overValues(args []Expr, at int, bind func([]Expr) (Expr, error)) (Expr, error) {
+	source := args[at]
+	elem := source.Type().Elem()
+	inner := make([]Expr, len(args))
+	for i, a := range args {
+		if Equal(a, source) {
+			inner[i] = &Element{T: elem}
+		} else {
+			inner[i] = liftElements(a, 0)
+		}
+	}
+	body, err := bind(inner)
+	if err != nil {
+		return nil, err
+	}
+	return mapValues(source, body)
+}
+
+// mapValues wraps a body over the values of source into Each, or Any when it is a predicate.
+func mapValues(source, body Expr) (Expr, error) {
+	t := body.Type()
+	switch t.Base {
+	case Boolean:
+		return &Any{Source: source, Body: body}, nil
+	case Array, Other, Row:
+		return nil, fault.InvalidSQL(fault.Span{}, "A function that returns [%s] can't be applied to the values of a multi-value string; "+
+			"convert it with MV_TO_ARRAY first", t)
+	case Null:
+		t.Base = Varchar
+	}
+	t.Multi, t.Nullable = true, true
+	return &Each{Source: source, Body: body, T: t}, nil
+}
+
+// liftElements adds one to the depth of the elements of e that belong to an Each or Any around e.
+func liftElements(e Expr, level int) Expr {
+	switch x := e.(type) {
+	case *Element:
+		if x.Depth >= level {
+			return &Element{Depth: x.Depth + 1, T: x.T}
+		}
+		return x
+	case *Each:
+		return &Each{Source: liftElements(x.Source, level), Body: liftElements(x.Body, level+1), T: x.T}
+	case *Any:
+		return &Any{Source: liftElements(x.Source, level), Body: liftElements(x.Body, level+1)}
+	case *Column, *Literal:
+		return x
+	}
+	return mapOperands(e, func(c Expr) Expr { return liftElements(c, level) })
+}

@@ -1,0 +1,569 @@
+package expr
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// json wants any value and makes it JSON; a string becomes a JSON string, it is not parsed.
+func (b *binding) json(i int) {
+	if b.err != nil || b.typ(i) == JSON || b.typ(i).OrNull(true) == JSON {
+		return
+	}
+	if isNullLiteral(b.args[i]) {
+		b.args[i] = &Literal{T: JSON}
+		return
+	}
+	b.args[i], b.err = NewCall(toJSONFunction, []Expr{b.args[i]}, b.at)
+}
+
+// toJSONFunction makes JSON of any value. The functions that take JSON use it on what is none.
+var toJSONFunction = &Function{
+	Name: "TO_JSON", NativeName: "to_json", Min: 1, Max: 1, SeesLists: true, SeesNulls: true,
+	Summary: "Converts a value to COMPLEX<json>. A string becomes a JSON string; it is not parsed.",
+	Forms:   listForms("expr"),
+	Bind: func(b *binding) (Expr, error) {
+		if t := b.typ(0); t.Base == Other && t.ComplexName() != "json" || t.Base == Row || t.IsInterval() {
+			b.mismatch()
+		}
+		return b.call(JSON.NotNull().OrNull(b.typ(0).Nullable))
+	},
+	Kernel: func(c *Call, ctx *Context) (Kernel, error) {
+		write := jsonWriter(c.Args[0].Type())
+		return func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
+			return jsonRows(args[0], n, write, vector.JSON), nil
+		}, nil
+	},
+}
+
+// jsonRows renders each row that is not NULL.
+func jsonRows(v *vector.Vector, n int, write func([]byte, *vector.Vector, int) []byte, t vector.Type) *vector.Vector {
+	buf, ends := []byte(nil), make([]int, n)
+	for i := range ends {
+		if !v.IsNull(i) {
+			buf = write(buf, v, i)
+		}
+		ends[i] = len(buf)
+	}
+	out := vector.FromStrings(cut(string(buf), ends))
+	out.Type = t
+	if v.Valid == nil {
+		return out
+	}
+	return withValid(out, validRows([]*vector.Vector{v}, n))
+}
+
+// jsonWriter returns a function that appends row i of a vector of a type as JSON. The row is not NULL.
+func jsonWriter(t Type) func(dst []byte, v *vector.Vector, i int) []byte {
+	switch {
+	case t.Multi:
+		return writeMultiValue
+	case t.Base == Array:
+		elem := jsonWriter(t.Elem())
+		return func(dst []byte, v *vector.Vector, i int) []byte {
+			dst = append(dst, '[')
+			for lo, hi := v.ListAt(i); lo < hi; lo++ {
+				if dst[len(dst)-1] != '[' {
+					dst = append(dst, ',')
+				}
+				if v.Child.IsNull(lo) {
+					dst = append(dst, "null"...)
+				} else {
+					dst = elem(dst, v.Child, lo)
+				}
+			}
+			return append(dst, ']')
+		}
+	case t.Base == Boolean:
+		return func(dst []byte, v *vector.Vector, i int) []byte { return strconv.AppendBool(dst, v.LongAt(i) > 0) }
+	case t.Base == Other:
+		return func(dst []byte, v *vector.Vector, i int) []byte { return append(dst, v.StringAt(i)...) }
+	}
+	switch t.Runtime().Kind {
+	case vector.KindLong:
+		return func(dst []byte, v *vector.Vector, i int) []byte { return strconv.AppendInt(dst, v.LongAt(i), 10) }
+	case vector.KindDouble, vector.KindFloat:
+		return func(dst []byte, v *vector.Vector, i int) []byte { return appendJSONDouble(dst, v.DoubleAt(i)) }
+	}
+	return func(dst []byte, v *vector.Vector, i int) []byte { return appendJSONString(dst, v.StringAt(i)) }
+}
+
+// writeMultiValue shows one value as itself and more as an array.
+func writeMultiValue(dst []byte, v *vector.Vector, i int) []byte {
+	write := jsonWriter(Of(Varchar))
+	if v.Child.Type != vector.String {
+		write = jsonWriter(FromRuntime(v.Child.Type, false))
+	}
+	lo, hi := v.ListAt(i)
+	if hi-lo == 1 {
+		if v.Child.IsNull(lo) {
+			return append(dst, "null"...)
+		}
+		return write(dst, v.Child, lo)
+	}
+	dst = append(dst, '[')
+	for first := lo; lo < hi; lo++ {
+		if lo > first {
+			dst = append(dst, ',')
+		}
+		if v.Child.IsNull(lo) {
+			dst = append(dst, "null"...)
+		} else {
+			dst = write(dst, v.Child, lo)
+		}
+	}
+	return append(dst, ']')
+}
+
+var toJSONStringFunction = &Function{
+	Name: "TO_JSON_STRING", NativeName: "to_json_string", Min: 1, Max: 1, SeesLists: true,
+	Summary: "Returns the JSON text of a value.",
+	Forms:   listForms("expr"),
+	Bind: func(b *binding) (Expr, error) {
+		b.json(0)
+		if b.err != nil {
+			return nil, b.err
+		}
+		return b.strict(Of(Varchar))
+	},
+	Kernel: fixed(func(args []*vector.Vector, _ int, _ vector.Bitmap) (*vector.Vector, error) {
+		return asComplex(args[0], vector.String), nil
+	}),
+}
+
+var parseJSONFunction = parseJSON("PARSE_JSON", "Parses JSON text; text that is not JSON is an error.", func(s string) error {
+	return fault.InvalidInput("Function[parse_json] bad string input [%s]", shortened(s))
+})
+
+var tryParseJSONFunction = parseJSON("TRY_PARSE_JSON", "Parses JSON text; text that is not JSON gives NULL.", nil)
+
+// shortened cuts a text that goes into a message.
+func shortened(s string) string {
+	if len(s) <= 100 {
+		return s
+	}
+	return strings.ToValidUTF8(s[:100], "") + "..."
+}
+
+func parseJSON(name, summary string, refuse func(string) error) *Function {
+	return &Function{
+		Name: name, Min: 1, Max: 1, RefusesNull: refuse != nil, Summary: summary,
+		Forms: []string{"$F(<STRING>)"},
+		Bind: func(b *binding) (Expr, error) {
+			if b.typ(0).OrNull(true) == JSON {
+				return b.args[0], nil
+			}
+			b.text(0)
+			return b.call(JSON)
+		},
+		Kernel: fixed(func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
+			in, r := columnOf[string](args[0]), newRows[string](n)
+			var buf []byte
+			for i := range r.out {
+				if !valid.Get(i) {
+					continue
+				}
+				text, ok := validJSON(in.at(i))
+				if !ok && refuse != nil {
+					return nil, refuse(in.at(i))
+				}
+				if !ok || text == "null" {
+					r.null(i)
+					continue
+				}
+				buf = appendNormalJSON(buf[:0], text)
+				if string(buf) == text {
+					r.out[i] = text
+				} else {
+					r.out[i] = string(buf)
+				}
+			}
+			return asComplex(r.vector(), vector.JSON), nil
+		}),
+	}
+}
+
+// path wants a path as argument i; a NULL is the root.
+func (b *binding) path(i int) {
+	b.text(i)
+	if b.err != nil {
+		return
+	}
+	if isNullLiteral(b.args[i]) {
+		b.args[i] = textLiteral("$")
+		return
+	}
+	folded, err := Fold(b.args[i], nil)
+	if err != nil {
+		b.err = err
+		return
+	}
+	if s, ok := literalValue(folded); ok {
+		b.args[i] = folded
+		_, b.err = parseJSONPath(s.(string))
+	}
+}
+
+// pathFinder finds values by paths, keeping the path it saw last: it is the same for all rows nearly always.
+type pathFinder struct {
+	text   string
+	parsed jsonPath
+	known  bool
+}
+
+func (f *pathFinder) find(s, path string) (string, bool, error) {
+	if !f.known || path != f.text {
+		parsed, err := parseJSONPath(path)
+		if err != nil {
+			return "", false, err
+		}
+		f.text, f.parsed, f.known = path, parsed, true
+	}
+	raw, ok := f.parsed.find(s)
+	return raw, ok, nil
+}
+
+// atPath makes a function (json, path) that does something with each value found. f reports false for NULL.
+func atPath(t vector.Type, f func(b *vector.Builder, raw string) bool) Kernel {
+	finder := &pathFinder{}
+	return func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
+		in, paths := columnOf[string](args[0]), columnOf[string](args[1])
+		b := vector.NewBuilder(t, n)
+		for i := range n {
+			if !valid.Get(i) {
+				b.AppendNull()
+				continue
+			}
+			raw, ok, err := finder.find(in.at(i), paths.at(i))
+			if err != nil {
+				return nil, err
+			}
+			if !ok || raw == "null" || !f(b, raw) {
+				b.AppendNull()
+			}
+		}
+		return b.Build(), nil
+	}
+}
+
+var jsonValueFunction = &Function{
+	Name: "JSON_VALUE", NativeName: "json_value", Min: 2, Max: 2,
+	Summary: "Returns the scalar at a path of a JSON value, as VARCHAR or as the type after RETURNING; NULL if there is none.",
+	Forms:   listForms("expr, path [RETURNING type]"),
+	Bind:    func(b *binding) (Expr, error) { return b.jsonValue(Of(Varchar)) },
+	Kernel: func(c *Call, ctx *Context) (Kernel, error) {
+		t := c.T.Runtime()
+		if c.T.Base == Array {
+			elem := jsonScalar(c.T.Elem(), ctx)
+			return atPath(t, func(b *vector.Builder, raw string) bool { return appendJSONList(b, raw, elem) }), nil
+		}
+		scalar := jsonScalar(c.T, ctx)
+		return atPath(t, func(b *vector.Builder, raw string) bool {
+			value := scalar(raw)
+			if value != nil {
+				b.Append(value)
+			}
+			return value != nil
+		}), nil
+	},
+}
+
+// NewJSONValue binds JSON_VALUE(x, path RETURNING t).
+func NewJSONValue(x, path Expr, t Type, at fault.Span) (Expr, error) {
+	if x.Type().Multi {
+		return overValues([]Expr{x, path}, 0, func(a []Expr) (Expr, error) { return NewJSONValue(a[0], a[1], t, at) })
+	}
+	return (&binding{fn: jsonValueFunction, args: []Expr{x, path}, at: at}).jsonValue(t)
+}
+
+func (b *binding) jsonValue(t Type) (Expr, error) {
+	b.json(0)
+	b.path(1)
+	if t.Base == Array && t.Elem().Base == Float {
+		t = ArrayOf(Of(Double))
+	}
+	if t.Base == Other || t.Base == Row || t.IsInterval() {
+		b.fail("Function [JSON_VALUE] can't return type [%s]; use JSON_QUERY for nested values", t)
+	}
+	return b.call(t.OrNull(true))
+}
+
+// jsonScalar returns a function from a raw scalar to the boxed physical value of a type, nil for NULL: what is there is read as BIGINT,
+// DOUBLE or VARCHAR and then cast. Objects and arrays are NULL.
+func jsonScalar(t Type, ctx *Context) func(raw string) any {
+	cast := func(from Type) func(any) any {
+		k := converter(from, t, ctx)
+		return func(x any) any {
+			if k == nil {
+				return x
+			}
+			v, err := convertAll(k, vector.Constant(from.Runtime(), x, 1))
+			if err != nil {
+				return nil
+			}
+			return v.ValueAt(0)
+		}
+	}
+	fromLong, fromDouble, fromText := cast(Of(BigInt)), cast(Of(Double)), cast(Of(Varchar))
+	return func(raw string) any {
+		switch raw[0] {
+		case '"':
+			return fromText(jsonString(raw))
+		case '{', '[', 'n':
+			return nil
+		case 't', 'f':
+			if t.IsCharacter() {
+				return raw
+			}
+			return fromLong(b2i(raw == "true"))
+		}
+		if n, ok := parseDigits(raw); ok {
+			return fromLong(n)
+		}
+		x, _ := strconv.ParseFloat(raw, 64)
+		return fromDouble(x)
+	}
+}
+
+// appendJSONList appends the scalars of a raw array, or one scalar, as a list.
+func appendJSONList(b *vector.Builder, raw string, scalar func(string) any) bool {
+	if raw[0] == '{' {
+		return false
+	}
+	if raw[0] != '[' {
+		b.Child().Append(scalar(raw))
+		b.AppendList()
+		return true
+	}
+	var values []any
+	nested, end := false, -1
+	jsonMembers(raw, 0, 0, func(_ string, from, to int) bool {
+		nested = nested || raw[from] == '{' || raw[from] == '['
+		values = append(values, scalar(raw[from:to]))
+		return true
+	}, &end)
+	if nested {
+		return false
+	}
+	for _, v := range values {
+		b.Child().Append(v)
+	}
+	b.AppendList()
+	return true
+}
+
+var jsonQueryFunction = &Function{
+	Name: "JSON_QUERY", NativeName: "json_query", Min: 2, Max: 2,
+	Summary: "Returns the value at a path of a JSON value.",
+	Forms:   listForms("expr, path"),
+	Bind: func(b *binding) (Expr, error) {
+		b.json(0)
+		b.path(1)
+		return b.call(JSON)
+	},
+	Kernel: func(c *Call, _ *Context) (Kernel, error) {
+		return atPath(c.T.Runtime(), func(b *vector.Builder, raw string) bool {
+			b.AppendString(raw)
+			return true
+		}), nil
+	},
+}
+
+var jsonQueryArrayFunction = &Function{
+	Name: "JSON_QUERY_ARRAY", NativeName: "json_query_array", Min: 2, Max: 2,
+	Summary: "Returns the elements of the array at a path of a JSON value; another value is taken for the only element.",
+	Forms:   listForms("expr, path"),
+	Bind: func(b *binding) (Expr, error) {
+		b.json(0)
+		b.path(1)
+		return b.call(ArrayOf(JSON))
+	},
+	Kernel: func(c *Call, _ *Context) (Kernel, error) {
+		return atPath(c.T.Runtime(), func(b *vector.Builder, raw string) bool {
+			if raw[0] != '[' {
+				b.Child().AppendString(raw)
+				b.AppendList()
+				return true
+			}
+			end := -1
+			jsonMembers(raw, 0, 0, func(_ string, from, to int) bool {
+				if raw[from:to] == "null" {
+					b.Child().AppendNull()
+				} else {
+					b.Child().AppendString(raw[from:to])
+				}
+				return true
+			}, &end)
+			b.AppendList()
+			return true
+		}), nil
+	},
+}
+
+var jsonKeysFunction = &Function{
+	Name: "JSON_KEYS", NativeName: "json_keys", Min: 2, Max: 2,
+	Summary: "Returns the names of the object at a path of a JSON value, or the positions of an array.",
+	Forms:   listForms("expr, path"),
+	Bind: func(b *binding) (Expr, error) {
+		b.json(0)
+		b.path(1)
+		return b.call(ArrayOf(Of(Varchar)))
+	},
+	Kernel: func(c *Call, _ *Context) (Kernel, error) {
+		return atPath(c.T.Runtime(), func(b *vector.Builder, raw string) bool {
+			if raw[0] != '{' && raw[0] != '[' {
+				return false
+			}
+			position, end := 0, -1
+			jsonMembers(raw, 0, 0, func(key string, _, _ int) bool {
+				if key == "" {
+					b.Child().AppendString(strconv.Itoa(position))
+				} else {
+					b.Child().AppendString(jsonString(key))
+				}
+				position++
+				return true
+			}, &end)
+			b.AppendList()
+			return true
+		}), nil
+	},
+}
+
+var jsonPathsFunction = &Function{
+	Name: "JSON_PATHS", NativeName: "json_paths", Min: 1, Max: 1, SeesNulls: true,
+	Summary: "Returns the paths of all scalars in a JSON value.",
+	Forms:   listForms("expr"),
+	Bind: func(b *binding) (Expr, error) {
+		b.json(0)
+		return b.call(ArrayOf(Of(Varchar)).NotNull())
+	},
+	Kernel: listBuilder(func(b *vector.Builder, args []*vector.Vector, i int) (bool, error) {
+		s := "null"
+		if !args[0].IsNull(i) {
+			s = args[0].StringAt(i)
+		}
+		appendPaths(s, "$", b.AppendString)
+		return true, nil
+	}),
+}
+
+var jsonObjectFunction = &Function{
+	Name: "JSON_OBJECT", NativeName: "json_object", Min: 0, Max: -1, SeesLists: true, SeesNulls: true,
+	Summary: "Makes a JSON object of names and values.",
+	Forms:   []string{"$F(KEY expr VALUE expr, ...)", "$F(expr:expr, ...)"},
+	Bind: func(b *binding) (Expr, error) {
+		if len(b.args)%2 != 0 {
+			b.fail("Function [JSON_OBJECT] needs a value for each name")
+		}
+		for i := range b.args {
+			if i%2 == 0 {
+				b.text(i)
+			} else {
+				b.json(i)
+			}
+		}
+		return b.call(JSON.NotNull())
+	},
+	Kernel: fixed(func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
+		buf, ends := []byte(nil), make([]int, n)
+		for i := range ends {
+			buf = append(buf, '{')
+			for k := 0; k < len(args); k += 2 {
+				if args[k].IsNull(i) {
+					return nil, fault.InvalidInput("Function[json_object] key must not be null")
+				}
+				if k > 0 {
+					buf = append(buf, ',')
+				}
+				buf = append(appendJSONString(buf, args[k].StringAt(i)), ':')
+				if v := args[k+1]; v.IsNull(i) {
+					buf = append(buf, "null"...)
+				} else {
+					buf = append(buf, v.StringAt(i)...)
+				}
+			}
+			buf = append(buf, '}')
+			ends[i] = len(buf)
+		}
+		return asComplex(vector.FromStrings(cut(string(buf), ends)), vector.JSON), nil
+	}),
+}
+
+var jsonMergeFunction = &Function{
+	Name: "JSON_MERGE", NativeName: "json_merge", Min: 1, Max: -1,
+	Summary: "Merges JSON values: objects member by member, where the last one counts.",
+	Forms:   listForms("expr, [expr, ...]"),
+	Bind: func(b *binding) (Expr, error) {
+		for i := range b.args {
+			if t := b.typ(i); t.OrNull(true) != JSON && !t.IsCharacter() && t.Base != Null {
+				b.mismatch()
+			} else if t.Base == Null {
+				b.cast(i, Of(Varchar))
+			}
+		}
+		return b.call(JSON)
+	},
+	Kernel: fixed(func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
+		r := newRows[string](n)
+		for i := range r.out {
+			if !valid.Get(i) {
+				continue
+			}
+			merged := ""
+			for _, a := range args {
+				text, ok := validJSON(a.StringAt(i))
+				if !ok {
+					return nil, fault.InvalidInput("Function[json_merge] bad string input [%s]", shortened(a.StringAt(i)))
+				}
+				if merged == "" {
+					merged = text
+				} else {
+					merged = mergeJSON(merged, text)
+				}
+			}
+			r.out[i] = string(appendNormalJSON(nil, merged))
+		}
+		return asComplex(r.vector(), vector.JSON), nil
+	}),
+}
+
+// mergeJSON merges two valid JSON texts: members of objects deeply, anything else is replaced.
+func mergeJSON(a, b string) string {
+	if a[0] != '{' || b[0] != '{' {
+		return b
+	}
+	var out []byte
+	taken, end := map[string]bool{}, -1
+	member := func(key, value string) {
+		if len(out) > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, key...), ':'), value...)
+	}
+	jsonMembers(a, 0, 0, func(key string, from, to int) bool {
+		name, value := jsonString(key), a[from:to]
+		if at := (jsonStep{name: name, isName: true}).member(b, 0); at >= 0 {
+			stop, _ := jsonEnd(b, at, 0)
+			value = mergeJSON(value, b[at:stop])
+		}
+		taken[name] = true
+		member(key, value)
+		return true
+	}, &end)
+	jsonMembers(b, 0, 0, func(key string, from, to int) bool {
+		if !taken[jsonString(key)] {
+			member(key, b[from:to])
+		}
+		return true
+	}, &end)
+	return "{" + string(out) + "}"
+}
+
+var jsonFunctions = []*Function{
+	jsonValueFunction, jsonQueryFunction, jsonQueryArrayFunction, jsonKeysFunction, jsonPathsFunction, jsonObjectFunction,
+	jsonMergeFunction, parseJSONFunction, tryParseJSONFunction, toJSONStringFunction, toJSONFunction,
+}

@@ -1,0 +1,154 @@
+package expr
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// jsonPath is a parsed path: names and array positions from the root.
+type jsonPath []jsonStep
+
+// jsonStep is a member's name or, if it is not a name, a position; a negative one counts from the end.
+type jsonStep struct {
+	name   string
+	index  int
+	isName bool
+}
+
+// parseJSONPath reads $, .name, ['name'], ["name"] and [n].
+func parseJSONPath(path string) (jsonPath, error) {
+	refuse := func(format string, args ...any) error {
+		return fault.InvalidInput("JSONPath [%s] is invalid, "+format, append([]any{path}, args...)...)
+	}
+	if !strings.HasPrefix(path, "$") {
+		return nil, refuse("it must start with '$'")
+	}
+	if path == "$" || path == "$." {
+		return nil, nil
+	}
+	var out jsonPath
+	for i := 1; i < len(path); {
+		switch path[i] {
+		case '.':
+			end := i + 1
+			for end < len(path) && path[end] != '.' && path[end] != '[' {
+				end++
+			}
+			if end == i+1 {
+				if end < len(path) && path[end] == '[' {
+					return nil, refuse("found '[' at invalid position [%d], must not follow '.' or must be contained with '", end)
+				}
+				return nil, refuse("path parts separated by '.' must not be empty")
+			}
+			out = append(out, jsonStep{name: path[i+1 : end], isName: true})
+			i = end
+		case '[':
+			step, next, err := parseBracket(path, i, refuse)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, step)
+			i = next
+		default:
+			return nil, refuse("path parts must be separated with '.'")
+		}
+	}
+	return out, nil
+}
+
+func parseBracket(path string, i int, refuse func(string, ...any) error) (jsonStep, int, error) {
+	if i+1 < len(path) && (path[i+1] == '\'' || path[i+1] == '"') {
+		quote := path[i+1 : i+2]
+		end := strings.Index(path[i+2:], quote+"]")
+		if end < 0 {
+			return jsonStep{}, 0, refuse("found ' at invalid position [%d]", i+1)
+		}
+		return jsonStep{name: path[i+2 : i+2+end], isName: true}, i + 2 + end + 2, nil
+	}
+	end := strings.IndexByte(path[i:], ']')
+	if end < 0 {
+		return jsonStep{}, 0, refuse("unterminated '['")
+	}
+	text := path[i+1 : i+end]
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return jsonStep{}, 0, refuse("array specifier [%s] should be a number, it was not.  Use ' if this value was meant to be a field name", text)
+	}
+	return jsonStep{index: n}, i + end + 1, nil
+}
+
+// find returns the raw value at the path in a JSON text.
+func (p jsonPath) find(s string) (string, bool) {
+	i := jsonSpace(s, 0)
+	for _, step := range p {
+		if i >= len(s) || step.isName && s[i] != '{' || !step.isName && s[i] != '[' {
+			return "", false
+		}
+		from := step.member(s, i)
+		if from < 0 {
+			return "", false
+		}
+		i = from
+	}
+	end, ok := jsonEnd(s, i, 0)
+	return s[i:max(i, end)], ok
+}
+
+// member returns where the value of the step starts in the container at i, -1 if there is none. Of equal names the last counts.
+func (step jsonStep) member(s string, i int) int {
+	found, end, position := -1, -1, 0
+	if !step.isName && step.index < 0 {
+		count := 0
+		if !jsonMembers(s, i, 0, func(string, int, int) bool { count++; return true }, &end) {
+			return -1
+		}
+		step.index += count
+	}
+	jsonMembers(s, i, 0, func(key string, from, _ int) bool {
+		if step.isName {
+			if jsonKeyIs(key, step.name) {
+				found = from
+			}
+			return true
+		}
+		if position == step.index {
+			found = from
+			return false
+		}
+		position++
+		return true
+	}, &end)
+	return found
+}
+
+// jsonKeyIs reports whether a raw key, with quotes, is a name.
+func jsonKeyIs(raw, name string) bool {
+	if len(raw) == len(name)+2 && raw[1:len(raw)-1] == name {
+		return true
+	}
+	return strings.IndexByte(raw, '\\') >= 0 && jsonString(raw) == name
+}
+
+// appendPaths calls add with the path of each leaf of a JSON text.
+func appendPaths(s, prefix string, add func(string)) {
+	i := jsonSpace(s, 0)
+	if i >= len(s) || s[i] != '{' && s[i] != '[' {
+		add(prefix)
+		return
+	}
+	position, end := 0, -1
+	jsonMembers(s, i, 0, func(key string, from, to int) bool {
+		step := "[" + strconv.Itoa(position) + "]"
+		position++
+		if key != "" {
+			name := jsonString(key)
+			if step = "." + name; strings.ContainsAny(name, ".'\"[]") || name == "" {
+				step = "['" + name + "']"
+			}
+		}
+		appendPaths(s[from:to], prefix+step, add)
+		return true
+	}, &end)
+}

@@ -1,0 +1,218 @@
+package expr
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+var likeFunction = patternFunction("LIKE", false)
+var ilikeFunction = patternFunction("ILIKE", true)
+
+// patternFunction is LIKE, or ILIKE, which ignores case: (string, pattern, escape).
+func patternFunction(name string, fold bool) *Function {
+	return &Function{
+		Name: name, Min: 2, Max: 3,
+		Forms: []string{"$F(<STRING>, <STRING>, <STRING>)"},
+		Bind: func(b *binding) (Expr, error) {
+			b.anyText(0)
+			b.text(1)
+			if b.has(2) {
+				if s := b.constantText(2, "escape character"); b.err == nil && utf8.RuneCountInString(s) != 1 {
+					b.fail("Invalid escape character '%s'", s)
+				}
+			}
+			return b.strict(Of(Boolean))
+		},
+		Kernel: func(c *Call, _ *Context) (Kernel, error) {
+			escape := rune(-1)
+			if len(c.Args) == 3 {
+				x, _ := literalValue(c.Args[2])
+				s, _ := x.(string)
+				escape, _ = utf8.DecodeRuneInString(s)
+			}
+			if x, ok := literalValue(c.Args[1]); ok {
+				p, err := compileLike(x.(string), escape, fold)
+				if err != nil {
+					return nil, err
+				}
+				return onFirst(unary(func(s string) int64 { return b2i(p.match(s)) })), nil
+			}
+			return variableLike(escape, fold), nil
+		},
+	}
+}
+
+// variableLike matches patterns that differ by row, keeping the last one compiled.
+func variableLike(escape rune, fold bool) Kernel {
+	var last *likePattern
+	var text string
+	return func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
+		s, patterns, out := columnOf[string](args[0]), columnOf[string](args[1]), make([]int64, n)
+		for i := range out {
+			if !valid.Get(i) {
+				continue
+			}
+			if p := patterns.at(i); last == nil || p != text {
+				compiled, err := compileLike(p, escape, fold)
+				if err != nil {
+					return nil, err
+				}
+				last, text = compiled, p
+			}
+			out[i] = b2i(last.match(s.at(i)))
+		}
+		return vector.FromLongs(out), nil
+	}
+}
+
+// likePattern is a compiled LIKE pattern: pieces of literal text and single-character holes, divided by "%".
+type likePattern struct {
+	fold   bool
+	pieces []likePiece
+	start  bool // the first piece is at the start of the string
+	end    bool // the last piece is at the end of the string
+}
+
+// likePiece is a run of characters, -1 standing for any one of them. When it has none of those, text is the run.
+type likePiece struct {
+	chars []rune
+	text  string
+	plain bool
+}
+
+func compileLike(pattern string, escape rune, fold bool) (*likePattern, error) {
+	if fold {
+		pattern = toLower(pattern)
+	}
+	p := &likePattern{fold: fold, start: true}
+	var piece []rune
+	escaped, open := false, false // open: the last character was "%"
+	for i, r := range pattern {
+		open = false
+		switch {
+		case escaped:
+			if r != '%' && r != '_' && r != escape {
+				return nil, fault.InvalidInput("Invalid escape sequence in LIKE pattern [%s]: only [%%], [_] and the escape character can be escaped", pattern)
+			}
+			piece = append(piece, r)
+			escaped = false
+		case r == escape:
+			escaped = true
+		case r == '%':
+			p.start = p.start && i > 0
+			p.add(piece)
+			piece, open = nil, true
+		case r == '_':
+			piece = append(piece, -1)
+		default:
+			piece = append(piece, r)
+		}
+	}
+	if escaped {
+		return nil, fault.InvalidInput("Invalid escape sequence in LIKE pattern [%s]: it ends in the escape character", pattern)
+	}
+	p.end = !open
+	p.add(piece)
+	return p, nil
+}
+
+// add ends a piece. An empty one, of "%%" or at either end, says nothing.
+func (p *likePattern) add(piece []rune) {
+	if len(piece) == 0 {
+		return
+	}
+	plain := true
+	for _, r := range piece {
+		plain = plain && r >= 0
+	}
+	p.pieces = append(p.pieces, likePiece{chars: piece, text: string(piece), plain: plain})
+}
+
+func (p *likePattern) match(s string) bool {
+	if p.fold {
+		s = toLower(s)
+	}
+	pieces := p.pieces
+	if len(pieces) == 0 {
+		return !(p.start && p.end) || s == ""
+	}
+	if p.start {
+		n, ok := pieces[0].prefix(s)
+		if !ok {
+			return false
+		}
+		if s, pieces = s[n:], pieces[1:]; len(pieces) == 0 {
+			return !p.end || s == ""
+		}
+	}
+	last := len(pieces)
+	if p.end {
+		last--
+	}
+	for _, piece := range pieces[:last] {
+		n, ok := piece.find(s)
+		if !ok {
+			return false
+		}
+		s = s[n:]
+	}
+	return !p.end || pieces[last].suffix(s)
+}
+
+// prefix reports whether s starts with the piece, and how many bytes that takes.
+func (p *likePiece) prefix(s string) (int, bool) {
+	if p.plain {
+		return len(p.text), strings.HasPrefix(s, p.text)
+	}
+	n := 0
+	for _, c := range p.chars {
+		if n >= len(s) {
+			return 0, false
+		}
+		r, size := utf8.DecodeRuneInString(s[n:])
+		if c >= 0 && c != r {
+			return 0, false
+		}
+		n += size
+	}
+	return n, true
+}
+
+// find returns the end of the piece's first occurrence in s.
+func (p *likePiece) find(s string) (int, bool) {
+	if p.plain {
+		i := strings.Index(s, p.text)
+		return i + len(p.text), i >= 0
+	}
+	for i := 0; i <= len(s); {
+		if n, ok := p.prefix(s[i:]); ok {
+			return i + n, true
+		}
+		_, size := utf8.DecodeRuneInString(s[i:])
+		if size == 0 {
+			break
+		}
+		i += size
+	}
+	return 0, false
+}
+
+// suffix reports whether s ends with the piece.
+func (p *likePiece) suffix(s string) bool {
+	if p.plain {
+		return strings.HasSuffix(s, p.text)
+	}
+	start := len(s)
+	for range p.chars {
+		if start == 0 {
+			return false
+		}
+		_, size := utf8.DecodeLastRuneInString(s[:start])
+		start -= size
+	}
+	n, ok := p.prefix(s[start:])
+	return ok && start+n == len(s)
+}

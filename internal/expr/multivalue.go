@@ -1,0 +1,182 @@
+package expr
+
+import (
+	"strings"
+
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// The MV_ functions see a row of a multi-value string as an array of its values, and a row without values as one that holds a NULL.
+
+var mvFunctions = []*Function{
+	lengthOfList("MV_LENGTH", nil, "Returns the number of values of a multi-value string."),
+	elementAt("MV_OFFSET", "array_offset", 0, "Returns the value of a multi-value string at a position counted from 0."),
+	elementAt("MV_ORDINAL", "array_ordinal", 1, "Returns the value of a multi-value string at a position counted from 1."),
+	indexOf("MV_OFFSET_OF", "array_offset_of", 0, "Returns the position, counted from 0, of a value in a multi-value string."),
+	indexOf("MV_ORDINAL_OF", "array_ordinal_of", 1, "Returns the position, counted from 1, of a value in a multi-value string."),
+	appendOne("MV_APPEND", "array_append", 0, true, "Adds a value at the end of a multi-value string."),
+	appendOne("MV_PREPEND", "array_prepend", 1, true, "Adds a value at the start of a multi-value string."),
+	concatLists("MV_CONCAT", true, "Returns the values of one multi-value string followed by those of another."),
+	sliceOf("MV_SLICE", true, "Returns the values of a multi-value string from one position, counted from 0, up to another."),
+	joinList("MV_TO_STRING", "Joins the values of a multi-value string with a delimiter."),
+	splitText("STRING_TO_MV", true, "Splits a string into a multi-value string at the matches of a regular expression."),
+	mvContainsFunction, mvOverlapFunction,
+	mvFilter("MV_FILTER_ONLY", "Keeps the values of a multi-value string that are in an array.", true),
+	mvFilter("MV_FILTER_NONE", "Drops the values of a multi-value string that are in an array.", false),
+	mvFilterRegexFunction, mvFilterPrefixFunction,
+}
+
+// values wants a multi-value string, which a plain string is too.
+func (b *binding) values(i int) {
+	if t := b.typ(i); !t.IsCharacter() && t.Base != Null && (t.Base != Array || !t.Elem().IsCharacter()) {
+		b.mismatch()
+		return
+	}
+	b.array(i, Of(Varchar))
+}
+
+// wanted wants the values to look for: an array or one value, as text.
+func (b *binding) wanted(i int) {
+	b.array(i, Of(Varchar))
+	b.cast(i, ArrayOf(Of(Varchar)))
+}
+
+var mvContainsFunction = mvPredicate("MV_CONTAINS", "Returns whether a multi-value string has all the values of an array.",
+	func(values, wanted *vector.Vector, i int) bool { return hasAll(values, i, wanted, i) })
+
+var mvOverlapFunction = mvPredicate("MV_OVERLAP", "Returns whether a multi-value string has a value of an array.",
+	func(values, wanted *vector.Vector, i int) bool { return hasAny(values, i, wanted, i) })
+
+// mvPredicate makes MV_CONTAINS or MV_OVERLAP. A NULL in the place of the array stands for an array of a NULL.
+func mvPredicate(name, summary string, holds func(values, wanted *vector.Vector, i int) bool) *Function {
+	return &Function{
+		Name: name, Min: 2, Max: 2, SeesLists: true, SeesNulls: true, Summary: summary,
+		Forms: listForms("array, array"),
+		Bind: func(b *binding) (Expr, error) {
+			b.values(0)
+			b.wanted(1)
+			return b.call(Of(Boolean).NotNull())
+		},
+		Kernel: fixed(func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
+			out, values, wanted := make([]int64, n), args[0], args[1]
+			for i := range out {
+				empty := values.IsNull(i) || hasNoValue(values, i)
+				switch {
+				case empty || wanted.IsNull(i):
+					out[i] = b2i(nullMatches(values, wanted, i, empty, name == "MV_CONTAINS"))
+				default:
+					out[i] = b2i(holds(values, wanted, i))
+				}
+			}
+			return vector.FromLongs(out), nil
+		}),
+	}
+}
+
+// nullMatches decides where the row has no values or nothing is asked for, which counts as asking for NULL.
+func nullMatches(values, wanted *vector.Vector, i int, empty, all bool) bool {
+	if wanted.IsNull(i) {
+		return empty || hasNull(values, i)
+	}
+	lo, hi := wanted.ListAt(i)
+	nulls := 0
+	for k := lo; k < hi; k++ {
+		nulls += one(wanted.Child.IsNull(k))
+	}
+	if all {
+		return nulls == hi-lo
+	}
+	return nulls > 0
+}
+
+func hasNull(list *vector.Vector, i int) bool {
+	for lo, hi := list.ListAt(i); lo < hi; lo++ {
+		if list.Child.IsNull(lo) {
+			return true
+		}
+	}
+	return false
+}
+
+// mvFilter makes MV_FILTER_ONLY and MV_FILTER_NONE.
+func mvFilter(name, summary string, keep bool) *Function {
+	return &Function{
+		Name: name, Min: 2, Max: 2, SeesLists: true, SeesNulls: true, Summary: summary,
+		Forms: listForms("expr, array"),
+		Bind: func(b *binding) (Expr, error) {
+			b.values(0)
+			b.wanted(1)
+			return b.call(MultiString)
+		},
+		Kernel: listBuilder(func(b *vector.Builder, args []*vector.Vector, i int) (bool, error) {
+			return keepValues(b, args[0], i, func(k int) bool {
+				return (!args[1].IsNull(i) && findElement(args[1], i, args[0].Child, k) >= 0) == keep
+			}), nil
+		}),
+	}
+}
+
+// keepValues appends the values of row i at positions that keep holds for, and reports whether there are any.
+func keepValues(b *vector.Builder, values *vector.Vector, i int, keep func(k int) bool) bool {
+	if values.IsNull(i) {
+		return false
+	}
+	any := false
+	for lo, hi := values.ListAt(i); lo < hi; lo++ {
+		if keep(lo) {
+			b.AppendFrom(values.Child, lo)
+			any = true
+		}
+	}
+	return any
+}
+
+var mvFilterRegexFunction = &Function{
+	Name: "MV_FILTER_REGEX", Min: 2, Max: 2, SeesLists: true,
+	Summary: "Keeps the values of a multi-value string that a regular expression matches.",
+	Forms:   listForms("expr, pattern"),
+	Bind: func(b *binding) (Expr, error) {
+		b.values(0)
+		b.regex(1)
+		return b.call(MultiString)
+	},
+	Kernel: func(c *Call, ctx *Context) (Kernel, error) {
+		p, err := regexArg(c, 1, ctx)
+		if err != nil {
+			return nil, err
+		}
+		return keepingKernel(c, ctx, p.matches)
+	},
+}
+
+var mvFilterPrefixFunction = &Function{
+	Name: "MV_FILTER_PREFIX", Min: 2, Max: 2, SeesLists: true,
+	Summary: "Keeps the values of a multi-value string that start with a text.",
+	Forms:   listForms("expr, prefix"),
+	Bind: func(b *binding) (Expr, error) {
+		b.values(0)
+		b.constantText(1, "prefix")
+		return b.call(MultiString)
+	},
+	Kernel: func(c *Call, ctx *Context) (Kernel, error) {
+		x, _ := literalValue(c.Args[1])
+		prefix, _ := x.(string)
+		return keepingKernel(c, ctx, func(s string) (bool, error) { return strings.HasPrefix(s, prefix), nil })
+	},
+}
+
+// keepingKernel keeps the values a predicate holds for; a row of which none is left is empty, not NULL.
+func keepingKernel(c *Call, ctx *Context, keep func(string) (bool, error)) (Kernel, error) {
+	return listBuilder(func(b *vector.Builder, args []*vector.Vector, i int) (bool, error) {
+		var failure error
+		keepValues(b, args[0], i, func(k int) bool {
+			if args[0].Child.IsNull(k) || failure != nil {
+				return false
+			}
+			var ok bool
+			ok, failure = keep(args[0].Child.StringAt(k))
+			return ok
+		})
+		return true, failure
+	})(c, ctx)
+}

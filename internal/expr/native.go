@@ -1,0 +1,249 @@
+package expr
+
+import (
+	"strings"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// Native renders e in the native expression language, as EXPLAIN and task reports show it: timestamp_floor("__time",'PT1H',null,'UTC').
+// The zone of ctx, UTC when ctx is nil, is written where the expression depends on it.
+func Native(e Expr, ctx *Context) string {
+	w := nativeWriter{zone: chrono.UTC.Name()}
+	if ctx != nil && ctx.Zone != nil {
+		w.zone = ctx.Zone.Name()
+	}
+	w.write(e)
+	return w.String()
+}
+
+type nativeWriter struct {
+	strings.Builder
+	zone string
+	// elements are the sources of the Each and Any around, innermost last. The native language maps functions over multi-value strings
+	// without saying so.
+	elements []Expr
+}
+
+func (w *nativeWriter) write(e Expr) {
+	switch x := e.(type) {
+	case *Column:
+		w.identifier(x.Name)
+	case *Literal:
+		w.value(x.Value)
+	case *Call:
+		w.call(x)
+	case *Cast:
+		w.cast(x)
+	case *Case:
+		w.WriteString("case_searched(")
+		for i, c := range x.Whens {
+			if i > 0 {
+				w.WriteByte(',')
+			}
+			w.list(c.Cond, c.Then)
+		}
+		if x.Else != nil {
+			w.WriteByte(',')
+			w.write(x.Else)
+		}
+		w.WriteByte(')')
+	case *And:
+		w.infix(" && ", x.Terms)
+	case *Or:
+		w.infix(" || ", x.Terms)
+	case *Not:
+		w.WriteByte('!')
+		w.write(x.X)
+	case *In:
+		w.in(x)
+	case *Each:
+		w.within(x.Source, x.Body)
+	case *Any:
+		w.within(x.Source, x.Body)
+	case *Element:
+		if i := len(w.elements) - 1 - x.Depth; i >= 0 {
+			outer := w.elements
+			w.elements = outer[:i]
+			w.write(outer[i])
+			w.elements = outer
+		}
+	}
+}
+
+func (w *nativeWriter) within(source, body Expr) {
+	outer := w.elements
+	w.elements = append(outer[:len(outer):len(outer)], source)
+	w.write(body)
+	w.elements = outer
+}
+
+func (w *nativeWriter) list(exprs ...Expr) {
+	for i, e := range exprs {
+		if i > 0 {
+			w.WriteByte(',')
+		}
+		w.write(e)
+	}
+}
+
+func (w *nativeWriter) infix(op string, terms []Expr) {
+	w.WriteByte('(')
+	for i, t := range terms {
+		if i > 0 {
+			w.WriteString(op)
+		}
+		w.write(t)
+	}
+	w.WriteByte(')')
+}
+
+func (w *nativeWriter) call(c *Call) {
+	fn := c.Fn.entry()
+	name := fn.NativeName
+	if name == "" {
+		name = strings.ToLower(fn.Name)
+	}
+	switch {
+	case len(c.Args) == 2 && !isWord(name):
+		w.infix(" "+name+" ", c.Args)
+		return
+	case len(c.Args) == 1 && !isWord(name):
+		w.WriteString(name)
+		w.write(c.Args[0])
+		return
+	case fn == coalesceFunction && len(c.Args) > 2:
+		w.coalesce(c.Args)
+		return
+	}
+	w.WriteString(name)
+	w.WriteByte('(')
+	args := c.Args
+	switch name {
+	case "timestamp_floor", "timestamp_ceil", "timestamp_shift":
+		args = w.padded(args, 4)
+	case "timestamp_extract", "timestamp_format", "timestamp_parse":
+		args = w.padded(args, 3)
+	}
+	w.list(args...)
+	w.WriteByte(')')
+}
+
+// padded fills the arguments up to n, the last of which is the zone.
+func (w *nativeWriter) padded(args []Expr, n int) []Expr {
+	if len(args) >= n {
+		return args
+	}
+	out := append([]Expr(nil), args...)
+	for len(out) < n-1 {
+		out = append(out, &Literal{T: Of(Null)})
+	}
+	return append(out, textLiteral(w.zone))
+}
+
+func (w *nativeWriter) coalesce(args []Expr) {
+	if len(args) == 1 {
+		w.write(args[0])
+		return
+	}
+	w.WriteString("nvl(")
+	w.write(args[0])
+	w.WriteByte(',')
+	w.coalesce(args[1:])
+	w.WriteByte(')')
+}
+
+func (w *nativeWriter) cast(c *Cast) {
+	from, to := c.X.Type(), c.T
+	switch {
+	case from.IsCharacter() && to.IsTime() && !from.Multi:
+		w.zoned("timestamp_parse", c.X, "null")
+	case to.Base == Date:
+		w.zoned("timestamp_floor", c.X, "'P1D',null")
+	case from.Base == Date && to.IsCharacter():
+		w.zoned("timestamp_format", c.X, "'yyyy-MM-dd'")
+	case from.Base == Timestamp && to.IsCharacter():
+		w.zoned("timestamp_format", c.X, "'yyyy-MM-dd HH:mm:ss'")
+	case from.Runtime() == to.Runtime():
+		w.write(c.X)
+	default:
+		w.WriteString("CAST(")
+		w.write(c.X)
+		w.WriteString(", ")
+		w.value(to.Runtime().String())
+		w.WriteByte(')')
+	}
+}
+
+// zoned writes a function of x whose last argument is the zone.
+func (w *nativeWriter) zoned(name string, x Expr, middle string) {
+	w.WriteString(name + "(")
+	w.write(x)
+	w.WriteString("," + middle + ",")
+	w.value(w.zone)
+	w.WriteByte(')')
+}
+
+func (w *nativeWriter) in(x *In) {
+	equal := comparisonFunctions[opEq]
+	terms := make([]Expr, 0, len(x.Values)+1)
+	for _, v := range x.Values {
+		terms = append(terms, &Call{Fn: equal, Args: []Expr{x.X, &Literal{Value: v, T: x.X.Type()}}, T: Of(Boolean)})
+	}
+	if x.HasNull {
+		terms = append(terms, &Call{Fn: equal, Args: []Expr{x.X, &Literal{T: x.X.Type()}}, T: Of(Boolean)})
+	}
+	if len(terms) == 1 {
+		w.write(terms[0])
+		return
+	}
+	w.infix(" || ", terms)
+}
+
+func (w *nativeWriter) identifier(name string) {
+	w.WriteByte('"')
+	w.WriteString(strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(name))
+	w.WriteByte('"')
+}
+
+func (w *nativeWriter) value(v any) {
+	switch x := v.(type) {
+	case nil:
+		w.WriteString("null")
+	case int64:
+		w.WriteString(itoa(x))
+	case float64:
+		w.WriteString(doubleText(x))
+	case float32:
+		w.WriteString(doubleText(float64(x)))
+	case string:
+		w.WriteByte('\'')
+		w.WriteString(strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(x))
+		w.WriteByte('\'')
+	case []any:
+		w.array(x)
+	}
+}
+
+func (w *nativeWriter) array(list []any) {
+	kind := ""
+	for _, e := range list {
+		switch e.(type) {
+		case int64:
+			kind = "<" + vector.Long.String() + ">"
+		case float64:
+			kind = "<" + vector.Double.String() + ">"
+		}
+	}
+	w.WriteString("ARRAY" + kind + "[")
+	for i, e := range list {
+		if i > 0 {
+			w.WriteString(", ")
+		}
+		w.value(e)
+	}
+	w.WriteByte(']')
+}
+
+func isWord(s string) bool { return s != "" && (s[0] >= 'a' && s[0] <= 'z' || s[0] >= 'A' && s[0] <= 'Z') }

@@ -1,0 +1,135 @@
+package expr
+
+import "github.com/hengedb/henge/internal/fault"
+
+// Expr is a typed scalar expression over the columns of one input. The concrete nodes are Column, Literal, Call, Cast, Case, And,
+// Or, Not, In, Each, Any and Element; nothing else implements it. Nodes are immutable: rewrites build new ones.
+type Expr interface {
+	// Type returns the SQL type of the value.
+	Type() Type
+	expr()
+}
+
+// Column is input column Index.
+type Column struct {
+	Index int
+	Name  string
+	T     Type
+}
+
+// Literal is a constant: nil, int64 (also booleans as 0 and 1, times in milliseconds, months), float64, float32, string or []any.
+type Literal struct {
+	Value any
+	T     Type
+}
+
+// Call applies a function of the catalog. Args already have the types the kernel takes: binding inserted the casts.
+type Call struct {
+	Fn   *Function
+	Args []Expr
+	T    Type
+	At   fault.Span
+}
+
+// Cast converts X; what can't be converted becomes NULL, never an error.
+type Cast struct {
+	X Expr
+	T Type
+}
+
+// When is one arm of a Case.
+type When struct{ Cond, Then Expr }
+
+// Case is the searched CASE: the first arm whose condition is true, else Else (nil: NULL). Arms not taken are not evaluated.
+type Case struct {
+	Whens []When
+	Else  Expr
+	T     Type
+}
+
+// And is the three-valued conjunction of two or more terms.
+type And struct{ Terms []Expr }
+
+// Or is the three-valued disjunction of two or more terms.
+type Or struct{ Terms []Expr }
+
+// Not is the three-valued negation.
+type Not struct{ X Expr }
+
+// In tests X against constants of X's type with SQL's NULL rules: true on a match, else NULL if X is NULL or HasNull.
+type In struct {
+	X       Expr
+	Values  []any // int64, float64 or string; no nils
+	HasNull bool
+}
+
+// Each maps Body over the values of the multi-value string Source; the result is multi-value again. Inside Body, Element stands
+// for one value; a row without values yields Body of NULL, and a row whose only result is NULL has no values. When Body is multi-value
+// itself, all its values count.
+type Each struct {
+	Source Expr
+	Body   Expr
+	T      Type
+}
+
+// Any is the predicate on a multi-value string that is true if Body, a predicate of Element, is true for some value, and false
+// otherwise; for a row without values it is Body of NULL.
+type Any struct {
+	Source Expr
+	Body   Expr
+}
+
+// Element is the current value of the Each or Any that is Depth levels further out (0: the innermost).
+type Element struct {
+	Depth int
+	T     Type
+}
+
+// Type returns the type of the column.
+func (e *Column) Type() Type { return e.T }
+
+// Type returns the type of the constant.
+func (e *Literal) Type() Type { return e.T }
+
+// Type returns the result type that binding found.
+func (e *Call) Type() Type { return e.T }
+
+// Type returns the target type.
+func (e *Cast) Type() Type { return e.T }
+
+// Type returns the least restrictive type of the arms.
+func (e *Case) Type() Type { return e.T }
+
+// Type returns BOOLEAN.
+func (e *And) Type() Type { return Of(Boolean) }
+
+// Type returns BOOLEAN.
+func (e *Or) Type() Type { return Of(Boolean) }
+
+// Type returns BOOLEAN.
+func (e *Not) Type() Type { return Of(Boolean).NotNull().OrNull(e.X.Type().Nullable) }
+
+// Type returns BOOLEAN.
+func (e *In) Type() Type { return Of(Boolean) }
+
+// Type returns a multi-value string.
+func (e *Each) Type() Type { return e.T }
+
+// Type returns BOOLEAN.
+func (e *Any) Type() Type { return Of(Boolean) }
+
+// Type returns the type of one value.
+func (e *Element) Type() Type { return e.T }
+
+func (*Column) expr()  {}
+func (*Literal) expr() {}
+func (*Call) expr()    {}
+func (*Cast) expr()    {}
+func (*Case) expr()    {}
+func (*And) expr()     {}
+func (*Or) expr()      {}
+func (*Not) expr()     {}
+func (*In) expr()      {}
+func (*Each) expr()    {}
+func (*Any) expr()     {}
+func (*Element) expr() {}

@@ -1,0 +1,357 @@
+package expr
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// kept makes a function of one number whose result has the type of the argument: on whole numbers long, on the rest double.
+func kept(name, native, summary string, forms []string, long func(int64) int64, double func(float64) float64) *Function {
+	return &Function{
+		Name: name, NativeName: native, Min: 1, Max: 1, Summary: summary, Forms: forms,
+		Bind:   bindKept,
+		Kernel: byType(unary(long), unary(double)),
+	}
+}
+
+func bindKept(b *binding) (Expr, error) {
+	t := b.typ(0)
+	if t.Base == Null {
+		return b.args[0], nil
+	}
+	b.number(0)
+	return b.rounded(t)
+}
+
+// The absolute value of the least BIGINT, which has no positive counterpart, is itself.
+var absFunction = kept("ABS", "", "Returns the absolute value.", []string{"$F(<NUMERIC>)", "$F(<DATETIME_INTERVAL>)"},
+	func(x int64) int64 { return max(x, -x) }, math.Abs)
+
+var ceilForms = []string{"$F(<NUMERIC>)", "$F(<DATETIME_INTERVAL>)", "$F(<DATE> TO <TIME_UNIT>)", "$F(<TIMESTAMP> TO <TIME_UNIT>)"}
+
+var floorFunction = kept("FLOOR", "", "Returns the nearest whole number that is not greater.", ceilForms,
+	func(x int64) int64 { return x }, math.Floor)
+
+var ceilFunction = func() *Function {
+	f := kept("CEIL", "", "Returns the nearest whole number that is not less.", ceilForms, func(x int64) int64 { return x }, math.Ceil)
+	f.Aliases = []string{"CEILING"}
+	return f
+}()
+
+// inDouble makes a function of one number that is computed in DOUBLE.
+func inDouble(name, native, summary string, f func(float64) float64) *Function {
+	return &Function{
+		Name: name, NativeName: native, Min: 1, Max: 1, Summary: summary,
+		Forms: []string{"$F(<NUMERIC>)"},
+		Bind: func(b *binding) (Expr, error) {
+			b.double(0)
+			return b.strict(Of(Double))
+		},
+		Kernel: fixed(unary(f)),
+	}
+}
+
+var doubleFunctions = []*Function{
+	inDouble("SQRT", "", "Returns the square root.", math.Sqrt),
+	inDouble("CBRT", "", "Returns the cube root.", math.Cbrt),
+	inDouble("EXP", "", "Returns e raised to the power of the argument.", math.Exp),
+	inDouble("LN", "log", "Returns the natural logarithm.", math.Log),
+	inDouble("LOG10", "", "Returns the logarithm to base 10.", math.Log10),
+	inDouble("SIN", "", "Returns the sine of an angle in radians.", math.Sin),
+	inDouble("COS", "", "Returns the cosine of an angle in radians.", math.Cos),
+	inDouble("TAN", "", "Returns the tangent of an angle in radians.", math.Tan),
+	inDouble("COT", "", "Returns the cotangent of an angle in radians.", func(x float64) float64 { return math.Cos(x) / math.Sin(x) }),
+	inDouble("ASIN", "", "Returns the arc sine in radians.", math.Asin),
+	inDouble("ACOS", "", "Returns the arc cosine in radians.", math.Acos),
+	inDouble("ATAN", "", "Returns the arc tangent in radians.", math.Atan),
+	inDouble("DEGREES", "todegrees", "Converts radians to degrees.", func(x float64) float64 { return x * (180 / math.Pi) }),
+	inDouble("RADIANS", "toradians", "Converts degrees to radians.", func(x float64) float64 { return x * (math.Pi / 180) }),
+}
+
+// inDouble2 makes a function of two numbers that is computed in DOUBLE.
+func inDouble2(name, native, summary string, f func(x, y float64) float64) *Function {
+	return &Function{
+		Name: name, NativeName: native, Min: 2, Max: 2, Summary: summary,
+		Forms: []string{"$F(<NUMERIC>, <NUMERIC>)"},
+		Bind: func(b *binding) (Expr, error) {
+			b.double(0)
+			b.double(1)
+			return b.strict(Of(Double))
+		},
+		Kernel: fixed(binary(f)),
+	}
+}
+
+var powerFunction = inDouble2("POWER", "pow", "Returns x raised to the power of y.", javaPow)
+var atan2Function = inDouble2("ATAN2", "", "Returns the angle of the point (x, y), given y first.", math.Atan2)
+
+// javaPow is math.Pow except where Java differs: one to the power of NaN or an infinity is NaN there, and so is minus one's.
+func javaPow(x, y float64) float64 {
+	if y != y || math.IsInf(y, 0) && math.Abs(x) == 1 {
+		return math.NaN()
+	}
+	return math.Pow(x, y)
+}
+
+var logFunction = &Function{
+	Name: "LOG", Min: 1, Max: 2,
+	Summary: "Returns the logarithm to the base of the first of two arguments, or the natural logarithm of one.",
+	Forms:   []string{"$F(<NUMERIC>)", "$F(<NUMERIC>, <NUMERIC>)"},
+	Bind: func(b *binding) (Expr, error) {
+		for i := range b.args {
+			b.double(i)
+		}
+		return b.strict(Of(Double))
+	},
+	Kernel: func(c *Call, _ *Context) (Kernel, error) {
+		if len(c.Args) == 1 {
+			return unary(math.Log), nil
+		}
+		return binary(func(base, x float64) float64 { return math.Log(x) / math.Log(base) }), nil
+	},
+}
+
+var signFunction = &Function{
+	Name: "SIGN", Min: 1, Max: 1,
+	Summary: "Returns -1, 0 or 1 for a negative number, zero and a positive one.",
+	Forms:   []string{"$F(<NUMERIC>)"},
+	Bind: func(b *binding) (Expr, error) {
+		b.number(0)
+		return b.strict(Of(Integer))
+	},
+	Kernel: byType(
+		unary(func(x int64) int64 { return b2i(x > 0) - b2i(x < 0) }),
+		unary(func(x float64) int64 { return b2i(x > 0) - b2i(x < 0) })),
+}
+
+var piFunction = &Function{
+	Name: "PI", Min: 0, Max: 0,
+	Summary: "Returns the constant pi.",
+	Forms:   []string{"$F"},
+	Bind:    func(*binding) (Expr, error) { return &Literal{Value: math.Pi, T: Of(Double).NotNull()}, nil },
+}
+
+var divFunction = &Function{
+	Name: "DIV", Min: 2, Max: 2,
+	Summary: "Returns x divided by y, cut to a whole number.",
+	Forms:   []string{"$F(<NUMERIC>, <NUMERIC>)"},
+	Bind: func(b *binding) (Expr, error) {
+		whole := true
+		for i := range b.args {
+			b.exactNumber(i)
+			whole = whole && (b.typ(i).IsInteger() || b.typ(i).Base == Null)
+		}
+		for i := range b.args {
+			if whole {
+				b.cast(i, Of(BigInt))
+			} else {
+				b.cast(i, Of(Double))
+			}
+		}
+		return b.strict(Of(BigInt))
+	},
+	Kernel: func(c *Call, _ *Context) (Kernel, error) {
+		if c.Args[0].Type().Runtime() == vector.Long {
+			return divideInts, nil
+		}
+		return failing2(func(x, y float64) (int64, bool, error) {
+			if y == 0 {
+				return 0, false, errDivisionByZero()
+			}
+			return truncate(x / y), true, nil
+		}), nil
+	},
+}
+
+var safeDivideFunction = &Function{
+	Name: "SAFE_DIVIDE", Min: 2, Max: 2,
+	Summary: "Returns x divided by y, or NULL if y is zero.",
+	Forms:   []string{"$F(<NUMERIC>, <NUMERIC>)"},
+	Bind: func(b *binding) (Expr, error) {
+		t, ok := LeastRestrictive(b.typ(0), b.typ(1))
+		for i := range b.args {
+			b.exactNumber(i)
+		}
+		if b.err == nil && (!ok || !t.IsNumeric()) {
+			t = Of(Integer)
+		}
+		for i := range b.args {
+			if t.IsInteger() {
+				b.cast(i, Of(BigInt))
+			} else {
+				b.cast(i, Of(Double))
+			}
+		}
+		if t.Base != Float {
+			return b.call(t.OrNull(true))
+		}
+		e, err := b.call(Of(Double))
+		if err != nil {
+			return nil, err
+		}
+		return &Cast{X: e, T: Of(Float)}, nil
+	},
+	Kernel: byType(
+		partial2(func(x, y int64) (int64, bool) {
+			if y == 0 {
+				return 0, false
+			}
+			return x / y, true
+		}),
+		partial2(func(x, y float64) (float64, bool) {
+			if y != 0 {
+				return x / y, true
+			}
+			return 0, x == 0
+		})),
+}
+
+var roundFunction = &Function{
+	Name: "ROUND", Min: 1, Max: 2,
+	Summary: "Rounds to a number of decimal places, half away from zero. A negative number of places rounds to tens, hundreds and so on.",
+	Forms:   []string{"$F(<NUMERIC>, [<INTEGER>])"},
+	Bind:    bindPlaces,
+	Kernel: func(c *Call, _ *Context) (Kernel, error) {
+		if c.Args[0].Type().Runtime() == vector.Long {
+			if len(c.Args) == 1 {
+				return unary(func(x int64) int64 { return x }), nil
+			}
+			return binary(roundLong), nil
+		}
+		if len(c.Args) == 1 {
+			return unary(func(x float64) float64 { return roundDouble(x, 0) }), nil
+		}
+		return binary(roundDouble), nil
+	},
+}
+
+// bindPlaces binds ROUND and TRUNCATE: the result has the type of the first argument.
+func bindPlaces(b *binding) (Expr, error) {
+	t := b.typ(0)
+	if t.Base == Null {
+		t = Of(Integer)
+	}
+	b.exactNumber(0)
+	if b.has(1) {
+		b.whole(1)
+	}
+	return b.rounded(t)
+}
+
+// roundDouble rounds the shortest decimal text of x, not its exact value, so that 1.005 rounds up.
+func roundDouble(x float64, places int64) float64 {
+	switch {
+	case x != x:
+		return 0
+	case math.IsInf(x, 0):
+		return math.Copysign(math.MaxFloat64, x)
+	case places > 400:
+		return x
+	case places < -400:
+		return 0
+	}
+	if places == 0 && math.Abs(x) < 1<<52 {
+		// The text of such a number ends in .5 exactly where the number does.
+		return plusZero(math.Round(x))
+	}
+	return plusZero(math.Copysign(roundDecimal(strconv.FormatFloat(math.Abs(x), 'e', -1, 64), places), x))
+}
+
+// roundDecimal rounds a positive number, given as text in the form d.ddde±nn.
+func roundDecimal(digits string, places int64) float64 {
+	var mantissa []byte
+	i := 0
+	for ; i < len(digits) && digits[i] != 'e'; i++ {
+		if digits[i] != '.' {
+			mantissa = append(mantissa, digits[i])
+		}
+	}
+	exponent, _ := strconv.Atoi(digits[i+1:])
+	keep := exponent + 1 + int(places) // how many digits of the mantissa stay
+	if keep >= len(mantissa) {
+		x, _ := strconv.ParseFloat(digits, 64)
+		return x
+	}
+	if keep < 0 {
+		return 0
+	}
+	up := mantissa[keep] >= '5'
+	kept := append([]byte{'0'}, mantissa[:keep]...)
+	if up {
+		for k := len(kept) - 1; ; k-- {
+			if kept[k] < '9' {
+				kept[k]++
+				break
+			}
+			kept[k] = '0'
+		}
+	}
+	x, _ := strconv.ParseFloat(string(kept)+"e"+strconv.Itoa(-int(places)), 64)
+	return x
+}
+
+func plusZero(x float64) float64 {
+	if x == 0 {
+		return 0
+	}
+	return x
+}
+
+func roundLong(x, places int64) int64 {
+	if places >= 0 {
+		return x
+	}
+	if places < -19 {
+		return 0
+	}
+	if places == -19 {
+		return 0 // half of ten to the 19th is beyond 64 bits, and so would be the result
+	}
+	unit := int64(math.Pow10(int(-places)))
+	rest := x % unit
+	down := x - rest
+	if rest >= unit-rest && rest > 0 {
+		return down + unit
+	}
+	if -rest >= unit+rest && rest < 0 {
+		return down - unit
+	}
+	return down
+}
+
+var truncateFunction = &Function{
+	Name: "TRUNCATE", Aliases: []string{"TRUNC"}, Min: 1, Max: 2,
+	Summary: "Cuts a number to a number of decimal places, toward zero. A negative number of places cuts to tens, hundreds and so on.",
+	Forms:   []string{"$F(<NUMERIC>, [<INTEGER>])"},
+	Bind:    bindPlaces,
+	Kernel: func(c *Call, _ *Context) (Kernel, error) {
+		if c.Args[0].Type().Runtime() == vector.Long {
+			if len(c.Args) == 1 {
+				return unary(func(x int64) int64 { return x }), nil
+			}
+			return binary(truncateLong), nil
+		}
+		if len(c.Args) == 1 {
+			return unary(func(x float64) float64 { return float64(truncate(x)) }), nil
+		}
+		return binary(truncateDouble), nil
+	},
+}
+
+func truncateLong(x, places int64) int64 {
+	switch {
+	case places >= 0:
+		return x
+	case places < -18:
+		return 0
+	}
+	unit := int64(math.Pow10(int(-places)))
+	return x - x%unit
+}
+
+func truncateDouble(x float64, places int64) float64 {
+	unit := math.Pow(10, float64(places))
+	return float64(truncate(x*unit)) / unit
+}

@@ -1,0 +1,173 @@
+package expr
+
+import (
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// Program evaluates one expression over batches. It is for one goroutine at a time; Clone gives another for a second one.
+type Program struct {
+	root    node
+	e       Expr
+	ctx     *Context
+	columns []int // by slot: the index of the column
+}
+
+// Compile makes a program of e. The tree need not have been folded, but what Fold finds out is not found out again per batch.
+func Compile(e Expr, ctx *Context) (*Program, error) {
+	if ctx == nil {
+		ctx = &Context{}
+	}
+	if depthExceeds(e, maxDepth) {
+		return nil, fault.InvalidInput("The expression is nested deeper than [%d] levels", maxDepth)
+	}
+	c := &compiler{ctx: ctx, slots: map[int]int{}}
+	root, err := c.compile(e)
+	if err != nil {
+		return nil, err
+	}
+	return &Program{root: root, e: e, ctx: ctx, columns: c.columns}, nil
+}
+
+// Clone returns a program of the same expression for another goroutine.
+func (p *Program) Clone() (*Program, error) { return Compile(p.e, p.ctx) }
+
+// Type returns the type of the values.
+func (p *Program) Type() Type { return p.e.Type() }
+
+// Eval computes the expression for the rows of b that count. The result has b.Rows() rows, dense, whatever selection b has.
+func (p *Program) Eval(b *vector.Batch) (*vector.Vector, error) {
+	return p.root.eval(p.frame(b))
+}
+
+// Filter returns the row numbers of b, ascending, that count and for which the expression, a predicate, is true. The slice is the
+// caller's.
+func (p *Program) Filter(b *vector.Batch) ([]uint32, error) {
+	sel, err := filter(p.root, p.frame(b))
+	if err != nil || b.Sel == nil {
+		return sel, err
+	}
+	for i, r := range sel {
+		sel[i] = b.Sel[r]
+	}
+	return sel, nil
+}
+
+func (p *Program) frame(b *vector.Batch) *frame {
+	f := &frame{n: b.N, cols: make([]*vector.Vector, len(p.columns))}
+	for slot, i := range p.columns {
+		f.cols[slot] = b.Cols[i]
+	}
+	if b.Sel != nil {
+		return f.narrow(b.Sel)
+	}
+	return f
+}
+
+// frame is a set of rows to evaluate over. A narrower frame gathers from its parent only the columns that are asked for, so rows
+// outside it are never computed and columns not needed never copied.
+type frame struct {
+	n      int
+	parent *frame
+	sel    []uint32         // rows of the parent, when there is one
+	cols   []*vector.Vector // by slot; nil: not gathered yet
+	elem   *vector.Vector   // the elements, when the rows are those of a list
+	elems  []*vector.Vector // gathered elements of the lists around, by depth
+}
+
+// narrow returns the frame of the rows named by sel, which may repeat and need not ascend.
+func (f *frame) narrow(sel []uint32) *frame {
+	return &frame{n: len(sel), parent: f, sel: sel, cols: make([]*vector.Vector, len(f.cols))}
+}
+
+func (f *frame) column(slot int) *vector.Vector {
+	if f.cols[slot] == nil {
+		f.cols[slot] = f.parent.column(slot).Gather(f.sel)
+	}
+	return f.cols[slot]
+}
+
+func (f *frame) element(depth int) *vector.Vector {
+	outer := depth
+	if f.elem != nil {
+		if depth == 0 {
+			return f.elem
+		}
+		outer--
+	}
+	for len(f.elems) <= depth {
+		f.elems = append(f.elems, nil)
+	}
+	if f.elems[depth] == nil {
+		f.elems[depth] = f.parent.element(outer).Gather(f.sel)
+	}
+	return f.elems[depth]
+}
+
+// all returns the row numbers 0 up to n.
+func all(n int) []uint32 {
+	out := make([]uint32, n)
+	for i := range out {
+		out[i] = uint32(i)
+	}
+	return out
+}
+
+// node is a compiled expression.
+type node interface {
+	eval(f *frame) (*vector.Vector, error)
+}
+
+// filterer is a node that finds the rows for which it is true faster than by computing its value.
+type filterer interface {
+	filter(f *frame) ([]uint32, error)
+}
+
+// filter returns the rows of f for which n is true, in a slice that belongs to the caller.
+func filter(n node, f *frame) ([]uint32, error) {
+	if p, ok := n.(filterer); ok {
+		return p.filter(f)
+	}
+	v, err := n.eval(f)
+	if err != nil {
+		return nil, err
+	}
+	return trueRows(v), nil
+}
+
+// trueRows returns the rows of a boolean vector that are true.
+func trueRows(v *vector.Vector) []uint32 {
+	if v.Const {
+		if v.Len == 0 || v.IsNull(0) || v.Longs[0] <= 0 {
+			return []uint32{}
+		}
+		return all(v.Len)
+	}
+	out := make([]uint32, 0, v.Len)
+	if v.Valid == nil {
+		for i, x := range v.Longs[:v.Len] {
+			if x > 0 {
+				out = append(out, uint32(i))
+			}
+		}
+		return out
+	}
+	for i, x := range v.Longs[:v.Len] {
+		if x > 0 && v.Valid.Get(i) {
+			out = append(out, uint32(i))
+		}
+	}
+	return out
+}
+
+func depthExceeds(e Expr, limit int) bool {
+	if limit == 0 {
+		return true
+	}
+	exceeds := false
+	mapOperands(e, func(c Expr) Expr {
+		exceeds = exceeds || depthExceeds(c, limit-1)
+		return c
+	})
+	return exceeds
+}

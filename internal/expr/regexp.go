@@ -1,0 +1,416 @@
+package expr
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dlclark/regexp2"
+
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// javaPattern is a compiled pattern of java.util.regex. Package regexp runs it in linear time if it can; the rest is left to an engine
+// that backtracks, with a bound on the time of one match.
+type javaPattern struct {
+	std     *regexp.Regexp  // nil: only slow can run it
+	slow    *regexp2.Regexp // nil until needed
+	t       translation
+	timeout time.Duration
+	groups  int
+	names   map[string]int
+}
+
+// compilePattern compiles a pattern for the function called name, which errors mention.
+func compilePattern(pattern, name string, timeout time.Duration) (*javaPattern, error) {
+	refuse := func(err error) error {
+		return fault.InvalidInput("An invalid pattern [%s] was provided for the [%s] function, error: [%v]", pattern, lower(name), err)
+	}
+	t, err := translatePattern(pattern)
+	if err != nil {
+		return nil, refuse(err)
+	}
+	p := &javaPattern{t: t, timeout: timeout, names: map[string]int{}}
+	if !t.backtracking {
+		std, err := regexp.Compile(t.text)
+		if err == nil {
+			p.std, p.groups = std, std.NumSubexp()
+			for i, n := range std.SubexpNames() {
+				if n != "" {
+					p.names[n] = i
+				}
+			}
+			return p, nil
+		}
+		if !strings.Contains(err.Error(), "repeat count") {
+			return nil, refuse(err)
+		}
+	}
+	if err := p.compileSlow(); err != nil {
+		return nil, refuse(err)
+	}
+	for _, n := range p.slow.GetGroupNumbers() {
+		p.groups = max(p.groups, n)
+	}
+	for _, n := range p.slow.GetGroupNames() {
+		if _, err := strconv.Atoi(n); err != nil {
+			p.names[n] = p.slow.GroupNumberFromName(n)
+		}
+	}
+	return p, nil
+}
+
+func (p *javaPattern) compileSlow() error {
+	if p.slow != nil {
+		return nil
+	}
+	slow, err := regexp2.Compile(p.t.text, regexp2.None)
+	if err != nil {
+		return err
+	}
+	slow.MatchTimeout = p.timeout
+	p.slow = slow
+	return nil
+}
+
+// needsSlow reports whether s needs the backtracking engine: where the pattern does, and for a "$" when s ends in a line terminator.
+func (p *javaPattern) needsSlow(s string) bool {
+	return p.std == nil || p.t.lineEnd && strings.HasSuffix(s, "\n")
+}
+
+func (p *javaPattern) matches(s string) (bool, error) {
+	if !p.needsSlow(s) {
+		return p.std.MatchString(s), nil
+	}
+	if err := p.compileSlow(); err != nil {
+		return false, err
+	}
+	ok, err := p.slow.MatchString(s)
+	return ok, p.late(err)
+}
+
+func (p *javaPattern) late(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fault.InvalidInput("A regular expression took longer than [%v] for one string; rewrite it so that it needs less backtracking", p.timeout).WithCause(err)
+}
+
+// find returns the text of a group of the first match.
+func (p *javaPattern) find(s string, group int) (string, bool, error) {
+	if !p.needsSlow(s) {
+		if group == 0 {
+			at := p.std.FindStringIndex(s)
+			if at == nil {
+				return "", false, nil
+			}
+			return s[at[0]:at[1]], true, nil
+		}
+		at := p.std.FindStringSubmatchIndex(s)
+		if at == nil || at[2*group] < 0 {
+			return "", false, nil
+		}
+		return s[at[2*group]:at[2*group+1]], true, nil
+	}
+	if err := p.compileSlow(); err != nil {
+		return "", false, err
+	}
+	m, err := p.slow.FindStringMatch(s)
+	if err != nil || m == nil {
+		return "", false, p.late(err)
+	}
+	g := m.GroupByNumber(group)
+	if g == nil || len(g.Captures) == 0 {
+		return "", false, nil
+	}
+	return g.String(), true, nil
+}
+
+// replacement is the text of REGEXP_REPLACE: pieces of literal text, and groups where number is not negative.
+type replacement []struct {
+	text   string
+	number int
+}
+
+// parseReplacement reads Java's replacement syntax: $1, ${name}, and a backslash before a literal character.
+func (p *javaPattern) parseReplacement(s string) (replacement, error) {
+	var out replacement
+	var literal strings.Builder
+	add := func(text string, number int) {
+		out = append(out, struct {
+			text   string
+			number int
+		}{text, number})
+	}
+	flush := func() {
+		if literal.Len() > 0 {
+			add(literal.String(), -1)
+			literal.Reset()
+		}
+	}
+	refuse := func(why string) error {
+		return fault.InvalidInput("An invalid replacement [%s] was provided for the [regexp_replace] function, error: [%s]", s, why)
+	}
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			if i++; i >= len(s) {
+				return nil, refuse("character to be escaped is missing")
+			}
+			literal.WriteByte(s[i])
+		case '$':
+			flush()
+			number, next, why := p.groupReference(s, i+1)
+			if why != "" {
+				return nil, refuse(why)
+			}
+			add("", number)
+			i = next - 1
+		default:
+			literal.WriteByte(s[i])
+		}
+	}
+	flush()
+	return out, nil
+}
+
+// groupReference reads what follows a "$": a number, with as many digits as there are groups for, or a name in braces.
+func (p *javaPattern) groupReference(s string, at int) (number, next int, why string) {
+	if strings.HasPrefix(s[at:], "{") {
+		end := strings.IndexByte(s[at:], '}')
+		if end < 0 {
+			return 0, 0, "named capturing group is missing trailing '}'"
+		}
+		name := s[at+1 : at+end]
+		n, ok := p.names[name]
+		if !ok {
+			return 0, 0, "No group with name {" + name + "}"
+		}
+		return n, at + end + 1, ""
+	}
+	if at >= len(s) || s[at] < '0' || s[at] > '9' {
+		return 0, 0, "Illegal group reference"
+	}
+	number = int(s[at] - '0')
+	if number > p.groups {
+		return 0, 0, "No group " + strconv.Itoa(number)
+	}
+	for at++; at < len(s) && s[at] >= '0' && s[at] <= '9'; at++ {
+		longer := number*10 + int(s[at]-'0')
+		if longer > p.groups {
+			break
+		}
+		number = longer
+	}
+	return number, at, ""
+}
+
+// replace replaces all matches.
+func (p *javaPattern) replace(s string, r replacement) (string, error) {
+	var out strings.Builder
+	end := 0
+	if !p.needsSlow(s) {
+		for _, m := range p.std.FindAllStringSubmatchIndex(s, -1) {
+			out.WriteString(s[end:m[0]])
+			for _, piece := range r {
+				if n := piece.number; n < 0 {
+					out.WriteString(piece.text)
+				} else if m[2*n] >= 0 {
+					out.WriteString(s[m[2*n]:m[2*n+1]])
+				}
+			}
+			end = m[1]
+		}
+		out.WriteString(s[end:])
+		return out.String(), nil
+	}
+	if err := p.compileSlow(); err != nil {
+		return "", err
+	}
+	runes := []rune(s)
+	m, err := p.slow.FindRunesMatch(runes)
+	for ; m != nil && err == nil; m, err = p.slow.FindNextMatch(m) {
+		out.WriteString(string(runes[end:m.Index]))
+		for _, piece := range r {
+			if piece.number < 0 {
+				out.WriteString(piece.text)
+			} else if g := m.GroupByNumber(piece.number); g != nil && len(g.Captures) > 0 {
+				out.WriteString(g.String())
+			}
+		}
+		end = m.Index + m.Length
+	}
+	if err != nil {
+		return "", p.late(err)
+	}
+	out.WriteString(string(runes[end:]))
+	return out.String(), nil
+}
+
+// regex wants a constant pattern as argument i.
+func (b *binding) regex(i int) {
+	text := b.constantText(i, "pattern")
+	if b.err == nil {
+		_, b.err = compilePattern(text, b.fn.Name, time.Second)
+	}
+}
+
+func regexArg(c *Call, i int, ctx *Context) (*javaPattern, error) {
+	x, _ := literalValue(c.Args[i])
+	s, _ := x.(string)
+	return compilePattern(s, c.Fn.Name, ctx.patternTime())
+}
+
+var regexpLikeFunction = &Function{
+	Name: "REGEXP_LIKE", Min: 2, Max: 2, RefusesNull: true,
+	Summary: "Returns whether a regular expression, in Java's syntax, matches somewhere in a string.",
+	Forms:   []string{"$F(<CHARACTER>, <CHARACTER>)"},
+	Bind: func(b *binding) (Expr, error) {
+		b.text(0)
+		b.regex(1)
+		return b.strict(Of(Boolean))
+	},
+	Kernel: func(c *Call, ctx *Context) (Kernel, error) {
+		p, err := regexArg(c, 1, ctx)
+		if err != nil {
+			return nil, err
+		}
+		return onFirst(failing1(func(s string) (int64, bool, error) {
+			ok, err := p.matches(s)
+			return b2i(ok), true, err
+		})), nil
+	},
+}
+
+var regexpExtractFunction = &Function{
+	Name: "REGEXP_EXTRACT", Min: 2, Max: 3, RefusesNull: true,
+	Summary: "Returns the text that a regular expression, or a group of it, matches first in a string; NULL if there is none.",
+	Forms:   []string{"$F(<CHARACTER>, <CHARACTER>, [<INTEGER>])"},
+	Bind: func(b *binding) (Expr, error) {
+		b.text(0)
+		b.regex(1)
+		if b.has(2) {
+			b.whole(2)
+			n, ok := b.constant(2, "group").(int64)
+			if b.err == nil && !ok {
+				b.fail("Function[regexp_extract] index must be a numeric literal")
+			}
+			if b.err == nil {
+				x, _ := literalValue(b.args[1])
+				p, err := compilePattern(x.(string), b.fn.Name, time.Second)
+				if err == nil && (n < 0 || n > int64(p.groups)) {
+					b.fail("No group %d", n)
+				}
+			}
+		}
+		return b.call(Of(Varchar))
+	},
+	Kernel: func(c *Call, ctx *Context) (Kernel, error) {
+		p, err := regexArg(c, 1, ctx)
+		if err != nil {
+			return nil, err
+		}
+		group := 0
+		if len(c.Args) == 3 {
+			x, _ := literalValue(c.Args[2])
+			n, _ := x.(int64)
+			group = int(n)
+		}
+		return onFirst(failing1(func(s string) (string, bool, error) { return p.find(s, group) })), nil
+	},
+}
+
+var regexpReplaceFunction = &Function{
+	Name: "REGEXP_REPLACE", Min: 3, Max: 3, RefusesNull: true,
+	Summary: "Replaces all matches of a regular expression in a string. In the replacement, $1 stands for the first group.",
+	Forms:   []string{"$F(<CHARACTER>, <CHARACTER>, <CHARACTER>)"},
+	Bind: func(b *binding) (Expr, error) {
+		for i := range b.args {
+			b.text(i)
+		}
+		if x, ok := literalValue(b.args[1]); ok && b.err == nil {
+			_, b.err = compilePattern(x.(string), b.fn.Name, time.Second)
+		}
+		return b.strict(Of(Varchar))
+	},
+	Kernel: func(c *Call, ctx *Context) (Kernel, error) {
+		r := &replacer{timeout: ctx.patternTime()}
+		return failing3(r.replace), nil
+	},
+}
+
+// replacer keeps the pattern and the replacement it saw last: they are the same for all rows nearly always.
+type replacer struct {
+	timeout              time.Duration
+	pattern, replacement string
+	compiled             *javaPattern
+	parsed               replacement
+}
+
+func (r *replacer) replace(s, pattern, with string) (string, bool, error) {
+	if r.compiled == nil || pattern != r.pattern || with != r.replacement {
+		compiled, err := compilePattern(pattern, "REGEXP_REPLACE", r.timeout)
+		if err != nil {
+			return "", false, err
+		}
+		parsed, err := compiled.parseReplacement(with)
+		if err != nil {
+			return "", false, err
+		}
+		r.pattern, r.replacement, r.compiled, r.parsed = pattern, with, compiled, parsed
+	}
+	out, err := r.compiled.replace(s, r.parsed)
+	return out, true, err
+}
+
+
+// split is Java's String.split: trailing empty parts are dropped, and a match of nothing at the start makes no part.
+func (p *javaPattern) split(s string) ([]string, error) {
+	var parts []string
+	start := 0
+	add := func(from, to int) {
+		if to > 0 {
+			parts = append(parts, s[start:from])
+			start = to
+		}
+	}
+	if !p.needsSlow(s) {
+		for _, m := range p.std.FindAllStringIndex(s, -1) {
+			if m[0] < len(s) || m[1] > m[0] {
+				add(m[0], m[1])
+			}
+		}
+	} else {
+		if err := p.compileSlow(); err != nil {
+			return nil, err
+		}
+		offsets := runeOffsets(s)
+		m, err := p.slow.FindStringMatch(s)
+		for ; m != nil && err == nil; m, err = p.slow.FindNextMatch(m) {
+			if from, to := offsets[m.Index], offsets[m.Index+m.Length]; from < len(s) || to > from {
+				add(from, to)
+			}
+		}
+		if err != nil {
+			return nil, p.late(err)
+		}
+	}
+	if start == 0 && len(parts) == 0 {
+		return []string{s}, nil
+	}
+	parts = append(parts, s[start:])
+	for len(parts) > 0 && parts[len(parts)-1] == "" {
+		parts = parts[:len(parts)-1]
+	}
+	return parts, nil
+}
+
+// runeOffsets returns the byte offset of each character of s, and its length.
+func runeOffsets(s string) []int {
+	out := make([]int, 0, len(s)+1)
+	for i := range s {
+		out = append(out, i)
+	}
+	return append(out, len(s))
+}

@@ -1,0 +1,187 @@
+package expr
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+func itoa(n int64) string { return strconv.FormatInt(n, 10) }
+
+// AppendDouble appends the text of a DOUBLE as results and casts show it, which is that of Java's Double.toString since release 19: the
+// shortest digits that read back as x, at least one after the point, plain from 1e-3 up to 1e7 and otherwise as d.dddE±n.
+func AppendDouble(dst []byte, x float64) []byte { return appendFloating(dst, x, 64) }
+
+// AppendFloat appends the text of a FLOAT: the shortest digits that read back as the same 32-bit number, in the form of AppendDouble.
+func AppendFloat(dst []byte, x float32) []byte { return appendFloating(dst, float64(x), 32) }
+
+func appendFloating(dst []byte, x float64, bits int) []byte {
+	switch {
+	case x != x:
+		return append(dst, "NaN"...)
+	case math.IsInf(x, 1):
+		return append(dst, "Infinity"...)
+	case math.IsInf(x, -1):
+		return append(dst, "-Infinity"...)
+	}
+	abs := math.Abs(x)
+	if abs == 0 || abs >= 1e-3 && abs < 1e7 {
+		start := len(dst)
+		dst = strconv.AppendFloat(dst, x, 'f', -1, bits)
+		for _, c := range dst[start:] {
+			if c == '.' {
+				return dst
+			}
+		}
+		return append(dst, ".0"...)
+	}
+	var buf [32]byte
+	digits := strconv.AppendFloat(buf[:0], x, 'e', -1, bits)
+	mark := strings.IndexByte(string(digits), 'e')
+	if i := strings.IndexByte(string(digits[:mark]), '.'); i < 0 {
+		// One digit would do, but two are shown, and they are chosen to be nearest: 4.9E-324, not 5.0E-324.
+		digits = strconv.AppendFloat(buf[:0], x, 'e', 1, bits)
+		mark = strings.IndexByte(string(digits), 'e')
+	}
+	dst = append(dst, digits[:mark]...)
+	dst = append(dst, 'E')
+	exponent := digits[mark+1:]
+	if exponent[0] == '-' {
+		dst = append(dst, '-')
+	}
+	exponent = exponent[1:]
+	for len(exponent) > 1 && exponent[0] == '0' {
+		exponent = exponent[1:]
+	}
+	return append(dst, exponent...)
+}
+
+func doubleText(x float64) string {
+	var buf [32]byte
+	return string(AppendDouble(buf[:0], x))
+}
+
+// ParseLong reads the text of a whole number as CAST does: digits with an optional sign, else the text of a DOUBLE cut toward zero, else
+// true or false in any case for 1 or 0. Blanks are not skipped.
+func ParseLong(s string) (int64, bool) {
+	if n, ok := parseDigits(s); ok {
+		return n, true
+	}
+	if x, ok := parseDecimal(s); ok {
+		return truncate(x), true
+	}
+	return parseTruth(s)
+}
+
+// ParseDouble reads the text of a number as CAST does: a decimal with optional exponent and sign, NaN, Infinity, or true or false.
+func ParseDouble(s string) (float64, bool) {
+	if x, ok := parseDecimal(s); ok {
+		return x, true
+	}
+	n, ok := parseTruth(s)
+	return float64(n), ok
+}
+
+// parseDigits reads decimal digits with an optional sign, and reports false when they don't fit 64 bits.
+func parseDigits(s string) (int64, bool) {
+	digits := s
+	if s != "" && (s[0] == '+' || s[0] == '-') {
+		digits = s[1:]
+	}
+	if digits == "" || len(digits) > 40 {
+		return 0, false
+	}
+	for i := 0; i < len(digits); i++ {
+		if digits[i] < '0' || digits[i] > '9' {
+			return 0, false
+		}
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	return n, err == nil
+}
+
+// parseDecimal reads what Java's Double.valueOf reads, without blanks and hexadecimals.
+func parseDecimal(s string) (float64, bool) {
+	body := s
+	if body != "" && (body[0] == '+' || body[0] == '-') {
+		body = body[1:]
+	}
+	switch body {
+	case "NaN":
+		return math.NaN(), true
+	case "Infinity":
+		return math.Inf(1 - 2*int(b2i(s[0] == '-'))), true
+	}
+	if !isDecimal(body) {
+		return 0, false
+	}
+	if c := s[len(s)-1] | 0x20; c == 'f' || c == 'd' {
+		s = s[:len(s)-1]
+	}
+	x, err := strconv.ParseFloat(s, 64)
+	if err != nil && !math.IsInf(x, 0) {
+		return 0, false
+	}
+	return x, true
+}
+
+func isDecimal(s string) bool {
+	i, digits := 0, 0
+	for ; i < len(s) && s[i] >= '0' && s[i] <= '9'; i++ {
+		digits++
+	}
+	if i < len(s) && s[i] == '.' {
+		for i++; i < len(s) && s[i] >= '0' && s[i] <= '9'; i++ {
+			digits++
+		}
+	}
+	if digits == 0 {
+		return false
+	}
+	if i < len(s) && s[i]|0x20 == 'e' {
+		i++
+		if i < len(s) && (s[i] == '+' || s[i] == '-') {
+			i++
+		}
+		start := i
+		for ; i < len(s) && s[i] >= '0' && s[i] <= '9'; i++ {
+		}
+		if i == start {
+			return false
+		}
+	}
+	if i < len(s) && (s[i]|0x20 == 'f' || s[i]|0x20 == 'd') {
+		i++
+	}
+	return i == len(s)
+}
+
+func parseTruth(s string) (int64, bool) {
+	switch {
+	case len(s) == 4 && strings.EqualFold(s, "true"):
+		return 1, true
+	case len(s) == 5 && strings.EqualFold(s, "false"):
+		return 0, true
+	}
+	return 0, false
+}
+
+// truncate cuts toward zero as Java casts a double to a long: beyond the range it gives the end of the range, and NaN gives 0.
+func truncate(x float64) int64 {
+	switch {
+	case x != x:
+		return 0
+	case x >= math.MaxInt64:
+		return math.MaxInt64
+	case x <= math.MinInt64:
+		return math.MinInt64
+	}
+	return int64(x)
+}
+
+func b2i(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,76 @@
+package expr
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// The reference counts positions and lengths of strings in UTF-16 code units, and so do these functions: a character beyond U+FFFF counts
+// twice. Strings are UTF-8; most are ASCII, where all counts agree.
+
+// unitCount returns the length of s in UTF-16 code units.
+func unitCount(s string) int {
+	n := 0
+	for i := 0; i < len(s); {
+		if s[i] < utf8.RuneSelf {
+			i++
+			n++
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		i += size
+		n++
+		if r > 0xFFFF {
+			n++
+		}
+	}
+	return n
+}
+
+// unitSlice returns the code units of s from lo up to, not including, hi; bounds beyond the string are cut. A character of two units of
+// which only one is asked for becomes a question mark, as an unpaired surrogate does when it is encoded.
+func unitSlice(s string, lo, hi int) string {
+	lo = max(lo, 0)
+	if hi <= lo {
+		return ""
+	}
+	start, startHalf := unitOffset(s, lo)
+	end, endHalf := unitOffset(s, hi)
+	if !startHalf && !endHalf {
+		return s[start:end]
+	}
+	var b strings.Builder
+	if startHalf {
+		b.WriteByte('?')
+		_, size := utf8.DecodeRuneInString(s[start:])
+		start += size
+	}
+	if start < end {
+		b.WriteString(s[start:end])
+	}
+	if endHalf && start <= end {
+		b.WriteByte('?')
+	}
+	return b.String()
+}
+
+// unitOffset returns the byte offset of code unit n, and whether it is the second of a character that starts there.
+func unitOffset(s string, n int) (offset int, half bool) {
+	for offset < len(s) && n > 0 {
+		if s[offset] < utf8.RuneSelf {
+			offset++
+			n--
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[offset:])
+		if r > 0xFFFF {
+			if n == 1 {
+				return offset, true
+			}
+			n--
+		}
+		n--
+		offset += size
+	}
+	return offset, false
+}

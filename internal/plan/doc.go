@@ -1,0 +1,25 @@
+// Package plan gives the relational algebra of Henge: the operators a query is made of (node.go), the rules that turn a plan into a
+// cheaper one with the same rows (Optimize), and texts of plans for people and goldens (Format).
+//
+// A front end (internal/sql, internal/native) builds a plan, Optimize rewrites it, internal/exec runs it. Nodes are immutable and name
+// columns by position, so that a rule that moves an expression only has to renumber it.
+//
+//	node.go            the operators
+//	exprs.go           what rules do with expressions: compare, renumber, substitute
+//	print.go           trees for goldens and EXPLAIN
+//	optimize.go        the order of the rules and their switches
+//	fold_constants.go  expressions without columns become literals, filters that are never true become empty relations
+//	push_filters.go    conditions move towards the rows they judge
+//	join_keys.go       equalities of a join condition become hash keys; outer joins that lose their NULL rows become inner
+//	join_side.go       the smaller side of an inner join is built, the larger one probes
+//	merge_projects.go  a projection of a projection is one
+//	limits.go          limits move down, a limited sort becomes a top-N, a limited scan stops early
+//	time_intervals.go  conditions on __time become intervals of a scan
+//	prune_columns.go   columns nobody reads are not computed
+//
+// Each rule has a name (RuleNames); Options switches rules off one by one, which must never change an answer, only its price. What a
+// rule may assume is what node.go says about the operators; nothing here looks at data, only at statistics a caller gives.
+//
+// Deliberately elsewhere: how an expression is evaluated (expr), where a fragment runs (dispatch), the JSON of native queries
+// (plan/nativejson).
+package plan

@@ -1,0 +1,386 @@
+package plan
+
+import (
+	"encoding/json"
+
+	"github.com/hengedb/henge/internal/agg"
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// Node is a relational operator: a function from the rows of its inputs to rows. The concrete nodes are in this file; nothing else
+// implements it. Nodes are immutable: rules build new ones. Columns are identified by position; names are for the outermost output
+// and for people.
+//
+// Scalar expressions occur in Project, Filter, Join and Scan only. Aggregates, sorts, windows and unnests name columns of their
+// input; the binder puts a Project below them that computes what they need.
+type Node interface {
+	// Columns returns the output columns. Callers must not change the slice.
+	Columns() []Column
+	// Inputs returns the input nodes, leftmost first.
+	Inputs() []Node
+	node()
+}
+
+// TimeColumn is the name of the primary time column of a datasource.
+const TimeColumn = "__time"
+
+// Column is an output column of a node.
+type Column struct {
+	Name string
+	Type expr.Type
+}
+
+// Scan reads a datasource: the visible segments of the pinned timeline that overlap Intervals.
+type Scan struct {
+	DataSource string
+	Out        []Column // the columns read, by name
+	// Intervals bound __time; nil: all of time. They are implied by Filter's terms on __time that were moved here.
+	Intervals []chrono.Interval
+	// Filter, over Out, keeps rows for which it is true; nil keeps all.
+	Filter expr.Expr
+	// Limit stops the scan after that many rows, -1: none. Time is the order wanted of rows: -1 descending, 1 ascending, 0 any.
+	Limit int64
+	Time  int
+}
+
+// Inline is a constant relation: VALUES, or one row without columns for SELECT without FROM.
+type Inline struct {
+	Out  []Column
+	Rows *vector.Batch
+}
+
+// External reads rows from outside through EXTERN or one of its shorthands.
+type External struct {
+	Source json.RawMessage
+	Format json.RawMessage
+	Out    []Column
+}
+
+// System reads a table that the process computes: INFORMATION_SCHEMA.* and sys.*. The catalog gives its rows.
+type System struct {
+	Schema, Table string
+	Out           []Column
+}
+
+// Filter keeps the rows for which Cond is true.
+type Filter struct {
+	Input Node
+	Cond  expr.Expr
+}
+
+// Project computes one output column per expression.
+type Project struct {
+	Input Node
+	Exprs []expr.Expr
+	Names []string
+}
+
+// Aggregate groups by the columns Keys of Input and computes Aggs per group. Output: the keys, then the aggregates, then, if Sets
+// is not nil and Grouping is set, the BIGINT grouping id (bit i, counted from the right, is set when Keys[len-1-i] is not in the set).
+// Without keys there is exactly one group, also over no rows.
+type Aggregate struct {
+	Input Node
+	Keys  []int
+	// Sets are the grouping sets, each a list of indexes into Keys; nil: one set of all keys. Keys not in a set are NULL.
+	Sets     [][]int
+	Grouping bool
+	Aggs     []AggCall
+}
+
+// AggCall is one aggregate of an Aggregate or Window.
+type AggCall struct {
+	Agg agg.Spec
+	// Args are columns of the input.
+	Args []int
+	// Filter is a BOOLEAN column of the input whose true rows count, -1: all rows.
+	Filter   int
+	Distinct bool
+	Name     string
+	Type     expr.Type
+}
+
+// SortKey orders by one column.
+type SortKey struct {
+	Column     int
+	Desc       bool
+	NullsFirst bool
+}
+
+// Sort orders rows, then skips Offset and keeps at most Limit (-1: all). Equal rows keep no particular order.
+type Sort struct {
+	Input  Node
+	Keys   []SortKey
+	Offset int64
+	Limit  int64
+}
+
+// Limit skips Offset rows and keeps at most Count (-1: all).
+type Limit struct {
+	Input  Node
+	Offset int64
+	Count  int64
+}
+
+// JoinKind says which rows without a partner survive.
+type JoinKind uint8
+
+// The kinds of join. Semi and Anti give left columns only. AntiNull is NOT IN: no left row survives once the right side holds a
+// NULL key, nor one whose own key is NULL unless the right side is empty. Single is a scalar subquery: left outer, and more than one
+// partner is an error.
+const (
+	Inner JoinKind = iota
+	Left
+	Right
+	Full
+	Semi
+	Anti
+	AntiNull
+	Single
+)
+
+// EquiKey is an equality between a column of the left and a column of the right input, of the same physical type.
+type EquiKey struct {
+	Left, Right int
+	// NullSafe makes it IS NOT DISTINCT FROM.
+	NullSafe bool
+}
+
+// Join pairs rows for which all keys are equal and On, over the columns of left then right, is true (nil: always).
+type Join struct {
+	Kind        JoinKind
+	Left, Right Node
+	Keys        []EquiKey
+	On          expr.Expr
+}
+
+// SetKind is the operation of a SetOp.
+type SetKind uint8
+
+// The set operations beside UNION ALL. UNION DISTINCT is an Aggregate over Union.
+const (
+	Intersect SetKind = iota
+	Except
+)
+
+// Union concatenates its inputs, whose columns have equal physical types, in order.
+type Union struct {
+	Ins []Node
+	Out []Column
+}
+
+// SetOp is INTERSECT or EXCEPT, of distinct rows or, with All, of counted ones.
+type SetOp struct {
+	Kind        SetKind
+	All         bool
+	Left, Right Node
+}
+
+// Unnest gives one row per element of the list column Column, followed by the element as a last column (and, with Ordinality, its
+// 1-based position). Rows without elements vanish, or with Outer stay with NULL.
+type Unnest struct {
+	Input      Node
+	Column     int
+	Name       string
+	Elem       expr.Type
+	Outer      bool
+	Ordinality bool
+}
+
+// Window appends one column per call, computed over the partition and frame of each row.
+type Window struct {
+	Input     Node
+	Partition []int
+	Order     []SortKey
+	Calls     []WindowCall
+}
+
+// WindowCall is a window function or an aggregate over a frame.
+type WindowCall struct {
+	// Fn is ROW_NUMBER, RANK, ... or "" when Agg is used.
+	Fn string
+	AggCall
+	IgnoreNulls bool
+	Frame       Frame
+}
+
+// Frame is the frame of a window call. Bounds are offsets in rows (or range units): negative is preceding.
+type Frame struct {
+	Range                bool
+	Groups               bool
+	FromUnbounded        bool
+	ToUnbounded          bool
+	FromOffset, ToOffset int64
+	// FromColumn and ToColumn, when not -1, give the offset per row.
+	FromColumn, ToColumn int
+}
+
+// Write is the root of an INSERT or REPLACE.
+type Write struct {
+	Input       Node
+	DataSource  string
+	Replace     bool
+	ReplaceAll  bool
+	Intervals   []chrono.Interval // OVERWRITE WHERE; nil with ReplaceAll or INSERT
+	PartitionBy chrono.Granularity
+	// Cluster are the columns of Input in CLUSTERED BY, ascending.
+	Cluster []int
+	// Rollup says that the statement groups and keeps aggregates in their intermediate form (finalizeAggregations=false).
+	Rollup bool
+}
+
+// Columns returns the columns read.
+func (n *Scan) Columns() []Column { return n.Out }
+
+// Columns returns the columns of the rows.
+func (n *Inline) Columns() []Column { return n.Out }
+
+// Columns returns the declared columns.
+func (n *External) Columns() []Column { return n.Out }
+
+// Columns returns the table's columns.
+func (n *System) Columns() []Column { return n.Out }
+
+// Columns returns the input's columns.
+func (n *Filter) Columns() []Column { return n.Input.Columns() }
+
+// Columns returns a column per expression.
+func (n *Project) Columns() []Column {
+	out := make([]Column, len(n.Exprs))
+	for i, e := range n.Exprs {
+		out[i] = Column{Name: n.Names[i], Type: e.Type()}
+	}
+	return out
+}
+
+// Columns returns keys, aggregates and the grouping id.
+func (n *Aggregate) Columns() []Column {
+	in := n.Input.Columns()
+	out := make([]Column, 0, len(n.Keys)+len(n.Aggs)+1)
+	for _, k := range n.Keys {
+		c := in[k]
+		c.Type = c.Type.OrNull(n.Sets != nil)
+		out = append(out, c)
+	}
+	for _, a := range n.Aggs {
+		out = append(out, Column{Name: a.Name, Type: a.Type})
+	}
+	if n.Grouping {
+		out = append(out, Column{Name: "$grouping", Type: expr.Of(expr.BigInt).NotNull()})
+	}
+	return out
+}
+
+// Columns returns the input's columns.
+func (n *Sort) Columns() []Column { return n.Input.Columns() }
+
+// Columns returns the input's columns.
+func (n *Limit) Columns() []Column { return n.Input.Columns() }
+
+// Columns returns left then right columns (left only for Semi, Anti and AntiNull), nullable where a partner may be missing.
+func (n *Join) Columns() []Column {
+	left := n.Left.Columns()
+	if n.Kind == Semi || n.Kind == Anti || n.Kind == AntiNull {
+		return left
+	}
+	out := make([]Column, 0, len(left)+len(n.Right.Columns()))
+	for _, c := range left {
+		c.Type = c.Type.OrNull(n.Kind == Right || n.Kind == Full)
+		out = append(out, c)
+	}
+	for _, c := range n.Right.Columns() {
+		c.Type = c.Type.OrNull(n.Kind == Left || n.Kind == Full || n.Kind == Single)
+		out = append(out, c)
+	}
+	return out
+}
+
+// Columns returns the common columns.
+func (n *Union) Columns() []Column { return n.Out }
+
+// Columns returns the left input's columns.
+func (n *SetOp) Columns() []Column { return n.Left.Columns() }
+
+// Columns returns the input's columns and the element.
+func (n *Unnest) Columns() []Column {
+	out := append([]Column(nil), n.Input.Columns()...)
+	out = append(out, Column{Name: n.Name, Type: n.Elem})
+	if n.Ordinality {
+		out = append(out, Column{Name: "ORDINALITY", Type: expr.Of(expr.BigInt)})
+	}
+	return out
+}
+
+// Columns returns the input's columns and one per call.
+func (n *Window) Columns() []Column {
+	out := append([]Column(nil), n.Input.Columns()...)
+	for _, c := range n.Calls {
+		out = append(out, Column{Name: c.Name, Type: c.Type})
+	}
+	return out
+}
+
+// Columns returns the columns that are written.
+func (n *Write) Columns() []Column { return n.Input.Columns() }
+
+// Inputs returns none.
+func (n *Scan) Inputs() []Node { return nil }
+
+// Inputs returns none.
+func (n *Inline) Inputs() []Node { return nil }
+
+// Inputs returns none.
+func (n *External) Inputs() []Node { return nil }
+
+// Inputs returns none.
+func (n *System) Inputs() []Node { return nil }
+
+// Inputs returns the input.
+func (n *Filter) Inputs() []Node { return []Node{n.Input} }
+
+// Inputs returns the input.
+func (n *Project) Inputs() []Node { return []Node{n.Input} }
+
+// Inputs returns the input.
+func (n *Aggregate) Inputs() []Node { return []Node{n.Input} }
+
+// Inputs returns the input.
+func (n *Sort) Inputs() []Node { return []Node{n.Input} }
+
+// Inputs returns the input.
+func (n *Limit) Inputs() []Node { return []Node{n.Input} }
+
+// Inputs returns left and right.
+func (n *Join) Inputs() []Node { return []Node{n.Left, n.Right} }
+
+// Inputs returns the branches.
+func (n *Union) Inputs() []Node { return n.Ins }
+
+// Inputs returns left and right.
+func (n *SetOp) Inputs() []Node { return []Node{n.Left, n.Right} }
+
+// Inputs returns the input.
+func (n *Unnest) Inputs() []Node { return []Node{n.Input} }
+
+// Inputs returns the input.
+func (n *Window) Inputs() []Node { return []Node{n.Input} }
+
+// Inputs returns the query whose rows are written.
+func (n *Write) Inputs() []Node { return []Node{n.Input} }
+
+func (*Scan) node()      {}
+func (*Inline) node()    {}
+func (*External) node()  {}
+func (*System) node()    {}
+func (*Filter) node()    {}
+func (*Project) node()   {}
+func (*Aggregate) node() {}
+func (*Sort) node()      {}
+func (*Limit) node()     {}
+func (*Join) node()      {}
+func (*Union) node()     {}
+func (*SetOp) node()     {}
+func (*Unnest) node()    {}
+func (*Window) node()    {}
+func (*Write) node()     {}

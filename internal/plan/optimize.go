@@ -1,0 +1,105 @@
+package plan
+
+import (
+	"slices"
+
+	"github.com/hengedb/henge/internal/expr"
+)
+
+// Options steer Optimize. The zero value applies every rule without statistics.
+type Options struct {
+	// Off names rules that are not applied.
+	Off []string
+	// Rows estimates how many rows a scan reads before its filter; nil, or a negative answer: unknown.
+	Rows func(*Scan) float64
+	// Context is the time zone and the current time of the query, for constants.
+	Context expr.Context
+	// Fired is told the name of a rule each time it changed the plan.
+	Fired func(rule string)
+}
+
+// rules are the passes in the order they run. A rule may come twice: pushing filters down makes projections that can be merged, and
+// pruning columns makes new ones.
+var rules = []struct {
+	name  string
+	apply func(*optimizer, Node) Node
+}{
+	{"fold_constants", (*optimizer).foldConstants},
+	{"merge_projects", (*optimizer).mergeProjects},
+	{"push_filters", (*optimizer).pushFilters},
+	{"join_keys", (*optimizer).joinKeys},
+	{"fold_constants", (*optimizer).foldConstants},
+	{"merge_projects", (*optimizer).mergeProjects},
+	{"limits", (*optimizer).limits},
+	{"time_intervals", (*optimizer).timeIntervals},
+	{"prune_columns", (*optimizer).pruneColumns},
+	{"merge_projects", (*optimizer).mergeProjects},
+	{"join_side", (*optimizer).joinSide},
+}
+
+// RuleNames returns the names of the rules, in the order they first run.
+func RuleNames() []string {
+	var names []string
+	for _, r := range rules {
+		if !slices.Contains(names, r.name) {
+			names = append(names, r.name)
+		}
+	}
+	return names
+}
+
+// Optimize returns a plan with the same rows as n that is cheaper to run. The names and types of n's columns stay.
+func Optimize(n Node, o Options) Node {
+	opt := &optimizer{options: o}
+	for _, r := range rules {
+		if slices.Contains(o.Off, r.name) {
+			continue
+		}
+		opt.rule = r.name
+		n = r.apply(opt, n)
+	}
+	return n
+}
+
+type optimizer struct {
+	options Options
+	rule    string // the one that runs
+}
+
+// fired reports that the running rule changed the plan.
+func (o *optimizer) fired() {
+	if o.options.Fired != nil {
+		o.options.Fired(o.rule)
+	}
+}
+
+// mapExprs returns n with f applied to its own expressions; Scan, Filter, Project and Join have some.
+func mapExprs(n Node, f func(expr.Expr) expr.Expr) Node {
+	switch x := n.(type) {
+	case *Scan:
+		if x.Filter != nil {
+			if e := f(x.Filter); e != x.Filter {
+				c := *x
+				c.Filter = e
+				return &c
+			}
+		}
+	case *Filter:
+		if e := f(x.Cond); e != x.Cond {
+			return &Filter{Input: x.Input, Cond: e}
+		}
+	case *Project:
+		if list, changed := mapList(x.Exprs, f); changed {
+			return &Project{Input: x.Input, Exprs: list, Names: x.Names}
+		}
+	case *Join:
+		if x.On != nil {
+			if e := f(x.On); e != x.On {
+				c := *x
+				c.On = e
+				return &c
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,360 @@
+package plan
+
+import (
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// pruneColumns removes columns that nothing above reads.
+func (o *optimizer) pruneColumns(n Node) Node {
+	all := make([]bool, len(n.Columns()))
+	for i := range all {
+		all[i] = true
+	}
+	out, _ := o.prune(n, all)
+	return out
+}
+
+// prune returns n without some of the columns that are not needed, and where each old column went: -1 if it is gone. All needed columns
+// are kept, in their order.
+func (o *optimizer) prune(n Node, need []bool) (Node, []int) {
+	switch x := n.(type) {
+	case *Scan:
+		return o.pruneScan(x, need)
+	case *Inline:
+		keep, to := kept(need)
+		if len(keep) == len(need) {
+			return n, to
+		}
+		o.fired()
+		rows := &vector.Batch{N: x.Rows.N, Sel: x.Rows.Sel}
+		for _, k := range keep {
+			rows.Cols = append(rows.Cols, x.Rows.Cols[k])
+		}
+		return &Inline{Out: pick(x.Out, keep), Rows: rows}, to
+	case *External:
+		keep, to := kept(need)
+		if len(keep) == len(need) {
+			return n, to
+		}
+		o.fired()
+		c := *x
+		c.Out = pick(x.Out, keep)
+		return &c, to
+	case *System:
+		keep, to := kept(need)
+		if len(keep) == len(need) {
+			return n, to
+		}
+		o.fired()
+		c := *x
+		c.Out = pick(x.Out, keep)
+		return &c, to
+	case *Filter:
+		below := union(need, x.Cond)
+		in, to := o.prune(x.Input, below)
+		return &Filter{Input: in, Cond: renumber(x.Cond, to)}, to
+	case *Project:
+		return o.pruneProject(x, need)
+	case *Aggregate:
+		return o.pruneAggregate(x, need)
+	case *Sort:
+		below := append([]bool(nil), need...)
+		for _, k := range x.Keys {
+			below[k.Column] = true
+		}
+		in, to := o.prune(x.Input, below)
+		c := *x
+		c.Input, c.Keys = in, moveKeys(x.Keys, to)
+		return &c, to
+	case *Limit:
+		in, to := o.prune(x.Input, need)
+		return WithInputs(x, []Node{in}), to
+	case *Join:
+		return o.pruneJoin(x, need)
+	case *Union:
+		return o.pruneUnion(x, need)
+	case *Unnest:
+		return o.pruneUnnest(x, need)
+	case *Window:
+		return o.pruneWindow(x, need)
+	}
+	// SetOp compares whole rows and Write stores them: their inputs keep all columns.
+	n = mapInputs(n, o.pruneColumns)
+	return n, identity(len(need))
+}
+
+func (o *optimizer) pruneScan(x *Scan, need []bool) (Node, []int) {
+	below := need
+	if x.Filter != nil {
+		below = union(need, x.Filter)
+	}
+	keep, to := kept(below)
+	if len(keep) == len(need) {
+		return x, to
+	}
+	o.fired()
+	c := *x
+	c.Out = pick(x.Out, keep)
+	if x.Filter != nil {
+		c.Filter = renumber(x.Filter, to)
+	}
+	return &c, to
+}
+
+func (o *optimizer) pruneProject(x *Project, need []bool) (Node, []int) {
+	keep, to := kept(need)
+	below := make([]bool, len(x.Input.Columns()))
+	c := &Project{}
+	for _, k := range keep {
+		below = union(below, x.Exprs[k])
+		c.Exprs = append(c.Exprs, x.Exprs[k])
+		c.Names = append(c.Names, x.Names[k])
+	}
+	in, moved := o.prune(x.Input, below)
+	if len(keep) < len(need) {
+		o.fired()
+	}
+	c.Input = in
+	for i, e := range c.Exprs {
+		c.Exprs[i] = renumber(e, moved)
+	}
+	return c, to
+}
+
+func (o *optimizer) pruneAggregate(x *Aggregate, need []bool) (Node, []int) {
+	// Keys make the groups and stay; aggregates that nobody reads go.
+	want := append([]bool(nil), need...)
+	for i := range x.Keys {
+		want[i] = true
+	}
+	if x.Grouping {
+		want[len(want)-1] = true
+	}
+	keep, to := kept(want)
+	below := make([]bool, len(x.Input.Columns()))
+	for _, k := range x.Keys {
+		below[k] = true
+	}
+	c := *x
+	c.Keys, c.Aggs = nil, nil
+	for i, a := range x.Aggs {
+		if !want[len(x.Keys)+i] {
+			continue
+		}
+		for _, arg := range a.Args {
+			below[arg] = true
+		}
+		if a.Filter >= 0 {
+			below[a.Filter] = true
+		}
+		c.Aggs = append(c.Aggs, a)
+	}
+	if len(keep) < len(need) {
+		o.fired()
+	}
+	in, moved := o.prune(x.Input, below)
+	c.Input = in
+	c.Keys = moveAll(x.Keys, moved)
+	for i := range c.Aggs {
+		c.Aggs[i] = moveCall(c.Aggs[i], moved)
+	}
+	return &c, to
+}
+
+func (o *optimizer) pruneJoin(x *Join, need []bool) (Node, []int) {
+	width := len(x.Left.Columns())
+	onlyLeft := x.Kind == Semi || x.Kind == Anti || x.Kind == AntiNull
+	all := make([]bool, width+len(x.Right.Columns()))
+	copy(all, need)
+	if x.On != nil {
+		all = union(all, x.On)
+	}
+	for _, k := range x.Keys {
+		all[k.Left], all[width+k.Right] = true, true
+	}
+	left, toLeft := o.prune(x.Left, all[:width])
+	right, toRight := o.prune(x.Right, all[width:])
+	newWidth := len(left.Columns())
+	to := append([]int(nil), toLeft...)
+	for _, t := range toRight {
+		if t >= 0 {
+			t += newWidth
+		}
+		to = append(to, t)
+	}
+	c := *x
+	c.Left, c.Right, c.Keys = left, right, nil
+	for _, k := range x.Keys {
+		c.Keys = append(c.Keys, EquiKey{Left: toLeft[k.Left], Right: toRight[k.Right], NullSafe: k.NullSafe})
+	}
+	if x.On != nil {
+		c.On = renumber(x.On, to)
+	}
+	if onlyLeft {
+		to = to[:width]
+	}
+	return &c, to
+}
+
+func (o *optimizer) pruneUnion(x *Union, need []bool) (Node, []int) {
+	keep, to := kept(need)
+	ins := make([]Node, len(x.Ins))
+	for i, in := range x.Ins {
+		pruned, moved := o.prune(in, need)
+		ins[i] = exactly(pruned, moveAll(keep, moved))
+	}
+	return &Union{Ins: ins, Out: pick(x.Out, keep)}, to
+}
+
+func (o *optimizer) pruneUnnest(x *Unnest, need []bool) (Node, []int) {
+	width := len(x.Input.Columns())
+	below := append([]bool(nil), need[:width]...)
+	below[x.Column] = true
+	in, to := o.prune(x.Input, below)
+	c := *x
+	c.Input, c.Column = in, to[x.Column]
+	newWidth := len(in.Columns())
+	for i := range len(need) - width {
+		to = append(to, newWidth+i)
+	}
+	return &c, to
+}
+
+func (o *optimizer) pruneWindow(x *Window, need []bool) (Node, []int) {
+	width := len(x.Input.Columns())
+	below := append([]bool(nil), need[:width]...)
+	for _, k := range x.Partition {
+		below[k] = true
+	}
+	for _, k := range x.Order {
+		below[k.Column] = true
+	}
+	c := *x
+	c.Calls = nil
+	calls := make([]int, 0, len(x.Calls))
+	for i, call := range x.Calls {
+		if !need[width+i] {
+			calls = append(calls, -1)
+			continue
+		}
+		for _, arg := range call.Args {
+			below[arg] = true
+		}
+		for _, extra := range []int{call.Filter, call.Frame.FromColumn, call.Frame.ToColumn} {
+			if extra >= 0 {
+				below[extra] = true
+			}
+		}
+		calls = append(calls, len(c.Calls))
+		c.Calls = append(c.Calls, call)
+	}
+	in, to := o.prune(x.Input, below)
+	if len(c.Calls) < len(x.Calls) {
+		o.fired()
+	}
+	newWidth := len(in.Columns())
+	for i := range c.Calls {
+		call := c.Calls[i]
+		call.AggCall = moveCall(call.AggCall, to)
+		if call.Frame.FromColumn >= 0 {
+			call.Frame.FromColumn = to[call.Frame.FromColumn]
+		}
+		if call.Frame.ToColumn >= 0 {
+			call.Frame.ToColumn = to[call.Frame.ToColumn]
+		}
+		c.Calls[i] = call
+	}
+	c.Partition, c.Order = moveAll(x.Partition, to), moveKeys(x.Order, to)
+	for _, i := range calls {
+		if i >= 0 {
+			i += newWidth
+		}
+		to = append(to, i)
+	}
+	if len(c.Calls) == 0 {
+		return in, to
+	}
+	c.Input = in
+	return &c, to
+}
+
+// exactly returns the columns keep of n, n itself if those are all it has, in that order.
+func exactly(n Node, keep []int) Node {
+	if len(keep) == len(n.Columns()) {
+		same := true
+		for i, k := range keep {
+			same = same && i == k
+		}
+		if same {
+			return n
+		}
+	}
+	return Select(n, keep)
+}
+
+// kept returns the positions that are needed and where each position goes.
+func kept(need []bool) (keep, to []int) {
+	to = make([]int, len(need))
+	for i, n := range need {
+		to[i] = -1
+		if n {
+			to[i] = len(keep)
+			keep = append(keep, i)
+		}
+	}
+	return keep, to
+}
+
+func identity(n int) []int {
+	to := make([]int, n)
+	for i := range to {
+		to[i] = i
+	}
+	return to
+}
+
+func pick(cols []Column, keep []int) []Column {
+	out := make([]Column, len(keep))
+	for i, k := range keep {
+		out[i] = cols[k]
+	}
+	return out
+}
+
+// union returns need with the columns that e reads.
+func union(need []bool, e expr.Expr) []bool {
+	out := append([]bool(nil), need...)
+	expr.Walk(e, func(x expr.Expr) bool {
+		if c, ok := x.(*expr.Column); ok {
+			out[c.Index] = true
+		}
+		return true
+	})
+	return out
+}
+
+func moveAll(list, to []int) []int {
+	out := make([]int, len(list))
+	for i, k := range list {
+		out[i] = to[k]
+	}
+	return out
+}
+
+func moveKeys(keys []SortKey, to []int) []SortKey {
+	out := make([]SortKey, len(keys))
+	for i, k := range keys {
+		k.Column = to[k.Column]
+		out[i] = k
+	}
+	return out
+}
+
+func moveCall(a AggCall, to []int) AggCall {
+	a.Args = moveAll(a.Args, to)
+	if a.Filter >= 0 {
+		a.Filter = to[a.Filter]
+	}
+	return a
+}

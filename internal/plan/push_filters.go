@@ -1,0 +1,268 @@
+package plan
+
+import "github.com/hengedb/henge/internal/expr"
+
+// pushFilters moves the terms of conditions towards the scans whose rows they judge.
+func (o *optimizer) pushFilters(n Node) Node { return o.push(n, nil) }
+
+// push returns n filtered by terms, each over n's columns and each as far down as it may go.
+func (o *optimizer) push(n Node, terms []expr.Expr) Node {
+	switch x := n.(type) {
+	case *Filter:
+		own := Split(x.Cond)
+		all := append(append(make([]expr.Expr, 0, len(own)+len(terms)), own...), terms...)
+		return o.push(x.Input, all)
+
+	case *Scan:
+		if len(terms) == 0 {
+			return x
+		}
+		if x.Limit >= 0 {
+			return filter(x, terms)
+		}
+		o.fired()
+		c := *x
+		c.Filter = Conjunction(append(Split(x.Filter), terms...))
+		return &c
+
+	case *Project:
+		down, stay := partition(terms, func(e expr.Expr) bool { return pushableThrough(e, x) })
+		for i, e := range down {
+			down[i] = substitute(e, x.Exprs)
+		}
+		o.moved(down)
+		return filter(WithInputs(x, []Node{o.push(x.Input, down)}), stay)
+
+	case *Aggregate:
+		// A condition on keys judges whole groups; with grouping sets a key may be NULL for another reason than its rows.
+		ok := func(c int) bool { return c < len(x.Keys) }
+		if x.Sets != nil {
+			ok = func(c int) bool { return c < len(x.Keys) && inAllSets(x.Sets, c) }
+		}
+		down, stay := partition(terms, func(e expr.Expr) bool { return readsSome(e) && readsOnly(e, ok) && !isVolatile(e) })
+		for i, e := range down {
+			down[i] = renumber(e, x.Keys)
+		}
+		o.moved(down)
+		return filter(WithInputs(x, []Node{o.push(x.Input, down)}), stay)
+
+	case *Sort:
+		if x.Limit >= 0 || x.Offset > 0 {
+			return filter(WithInputs(x, []Node{o.push(x.Input, nil)}), terms)
+		}
+		o.moved(terms)
+		return WithInputs(x, []Node{o.push(x.Input, terms)})
+
+	case *Union:
+		o.moved(terms)
+		in := make([]Node, len(x.Ins))
+		for i, c := range x.Ins {
+			in[i] = o.push(c, retype(terms, c))
+		}
+		return WithInputs(x, in)
+
+	case *SetOp:
+		o.moved(terms)
+		return WithInputs(x, []Node{o.push(x.Left, terms), o.push(x.Right, retype(terms, x.Right))})
+
+	case *Unnest:
+		width := len(x.Input.Columns())
+		down, stay := partition(terms, func(e expr.Expr) bool { return readsSome(e) && readsOnly(e, func(c int) bool { return c < width }) })
+		o.moved(down)
+		return filter(WithInputs(x, []Node{o.push(x.Input, down)}), stay)
+
+	case *Window:
+		partitioned := map[int]bool{}
+		for _, c := range x.Partition {
+			partitioned[c] = true
+		}
+		down, stay := partition(terms, func(e expr.Expr) bool {
+			return readsSome(e) && readsOnly(e, func(c int) bool { return partitioned[c] })
+		})
+		o.moved(down)
+		return filter(WithInputs(x, []Node{o.push(x.Input, down)}), stay)
+
+	case *Join:
+		return o.pushJoin(x, terms)
+	}
+	return filter(mapInputs(n, func(c Node) Node { return o.push(c, nil) }), terms)
+}
+
+func (o *optimizer) moved(terms []expr.Expr) {
+	if len(terms) > 0 {
+		o.fired()
+	}
+}
+
+// pushJoin distributes terms, over the columns of left then right, and the terms of the join condition.
+func (o *optimizer) pushJoin(x *Join, terms []expr.Expr) Node {
+	x = strengthen(x, terms)
+	width := len(x.Left.Columns())
+	onLeft := func(e expr.Expr) bool { return readsOnly(e, func(c int) bool { return c < width }) && !isVolatile(e) }
+	onRight := func(e expr.Expr) bool { return readsOnly(e, func(c int) bool { return c >= width }) && !isVolatile(e) }
+
+	var left, right, stay []expr.Expr
+	for _, e := range terms {
+		switch {
+		case onLeft(e) && x.Kind != Right && x.Kind != Full:
+			left = append(left, e)
+		case onRight(e) && (x.Kind == Inner || x.Kind == Right):
+			right = append(right, e)
+		default:
+			stay = append(stay, e)
+		}
+	}
+	var on []expr.Expr
+	for _, e := range Split(x.On) {
+		switch {
+		case onLeft(e) && readsSome(e) && (x.Kind == Inner || x.Kind == Semi || x.Kind == Right):
+			left = append(left, e)
+		case onRight(e) && readsSome(e) && x.Kind != Right && x.Kind != Full && x.Kind != AntiNull:
+			right = append(right, e)
+		default:
+			on = append(on, e)
+		}
+	}
+	if x.Kind == Inner {
+		on = append(on, stay...)
+		o.moved(stay)
+		stay = nil
+	}
+	o.moved(left)
+	o.moved(right)
+	for i, e := range right {
+		right[i] = shiftColumns(e, -width)
+	}
+	c := *x
+	c.Left, c.Right, c.On = o.push(x.Left, left), o.push(x.Right, right), Conjunction(on)
+	return filter(&c, stay)
+}
+
+// strengthen turns an outer join into a narrower one when terms above it drop the rows that have no partner.
+func strengthen(x *Join, terms []expr.Expr) *Join {
+	if x.Kind != Left && x.Kind != Right && x.Kind != Full {
+		return x
+	}
+	width := len(x.Left.Columns())
+	leftNeeded, rightNeeded := false, false
+	for _, e := range terms {
+		leftNeeded = leftNeeded || rejectsNull(e, func(c int) bool { return c < width })
+		rightNeeded = rightNeeded || rejectsNull(e, func(c int) bool { return c >= width })
+	}
+	kind := x.Kind
+	switch {
+	case kind == Full && leftNeeded && rightNeeded:
+		kind = Inner
+	case kind == Full && leftNeeded:
+		kind = Left
+	case kind == Full && rightNeeded:
+		kind = Right
+	case kind == Left && rightNeeded, kind == Right && leftNeeded:
+		kind = Inner
+	}
+	if kind == x.Kind {
+		return x
+	}
+	c := *x
+	c.Kind = kind
+	return &c
+}
+
+// rejectsNull reports whether e is certainly not TRUE when all columns for which ok holds are NULL. It knows comparisons, IN, LIKE and
+// IS NOT NULL over such columns; anything else may be TRUE.
+func rejectsNull(e expr.Expr, ok func(int) bool) bool {
+	switch x := e.(type) {
+	case *expr.And:
+		for _, t := range x.Terms {
+			if rejectsNull(t, ok) {
+				return true
+			}
+		}
+	case *expr.Or:
+		for _, t := range x.Terms {
+			if !rejectsNull(t, ok) {
+				return false
+			}
+		}
+		return true
+	case *expr.In:
+		return isNullWith(x.X, ok)
+	case *expr.Not:
+		if c, is := x.X.(*expr.Call); is && c.Fn.Name == fnIsNull {
+			return isNullWith(c.Args[0], ok)
+		}
+		return isNullWith(x.X, ok)
+	case *expr.Call:
+		if x.Fn.Name == fnIsNotNull {
+			return isNullWith(x.Args[0], ok)
+		}
+		return isNullWith(x, ok)
+	}
+	return false
+}
+
+// isNullWith reports whether e is certainly NULL when all columns for which ok holds are.
+func isNullWith(e expr.Expr, ok func(int) bool) bool {
+	switch x := e.(type) {
+	case *expr.Column:
+		return ok(x.Index)
+	case *expr.Cast:
+		return isNullWith(x.X, ok)
+	case *expr.In:
+		return isNullWith(x.X, ok)
+	case *expr.Call:
+		if !isStrict(x) {
+			return false
+		}
+		for _, a := range x.Args {
+			if isNullWith(a, ok) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// pushableThrough reports whether e may be computed below p: from the expressions that its columns stand for.
+func pushableThrough(e expr.Expr, p *Project) bool {
+	return readsOnly(e, func(c int) bool { return !isVolatile(p.Exprs[c]) })
+}
+
+// readsSome reports whether e reads a column: a constant condition says something of all rows and stays where it is.
+func readsSome(e expr.Expr) bool { return !readsOnly(e, func(int) bool { return false }) }
+
+func inAllSets(sets [][]int, key int) bool {
+	for _, s := range sets {
+		found := false
+		for _, k := range s {
+			found = found || k == key
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+// retype returns terms over n's columns: positions are the same, types may differ in what they allow.
+func retype(terms []expr.Expr, n Node) []expr.Expr {
+	cols := n.Columns()
+	out := make([]expr.Expr, len(terms))
+	for i, e := range terms {
+		out[i] = replaceColumns(e, func(c *expr.Column) expr.Expr {
+			return &expr.Column{Index: c.Index, Name: cols[c.Index].Name, T: cols[c.Index].Type}
+		})
+	}
+	return out
+}
+
+func partition(terms []expr.Expr, ok func(expr.Expr) bool) (yes, no []expr.Expr) {
+	for _, e := range terms {
+		if ok(e) {
+			yes = append(yes, e)
+		} else {
+			no = append(no, e)
+		}
+	}
+	return yes, no
+}

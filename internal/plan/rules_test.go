@@ -1,0 +1,109 @@
+package plan_test
+
+import (
+	"context"
+	"flag"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/sql"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write what statements give into testdata")
+
+// catalog has two datasources: t with 1,000 rows and u with 10.
+type catalog struct{}
+
+func (catalog) Table(_ context.Context, _ sql.Schema, name string) (*sql.Table, error) {
+	columns := map[string]string{"t": "a b n:l x:d mv:m", "u": "a c n:l"}[name]
+	if columns == "" {
+		return nil, nil
+	}
+	t := &sql.Table{Columns: []plan.Column{{Name: plan.TimeColumn, Type: expr.Of(expr.Timestamp).NotNull()}}}
+	for _, c := range strings.Fields(columns) {
+		name, kind, _ := strings.Cut(c, ":")
+		typ := map[string]expr.Type{"": expr.Of(expr.Varchar), "l": expr.Of(expr.BigInt), "d": expr.Of(expr.Double), "m": expr.MultiString}[kind]
+		t.Columns = append(t.Columns, plan.Column{Name: name, Type: typ})
+	}
+	return t, nil
+}
+
+func (catalog) Names(context.Context, sql.Schema) []string { return []string{"t", "u"} }
+
+func rows(s *plan.Scan) float64 { return map[string]float64{"t": 1000, "u": 10}[s.DataSource] }
+
+// testdata/rules.txt holds blocks: comments, "fires: ..." and "not: ..." with rules that must and must not change the plan, "off: ..." with
+// rules switched off, a statement, and the plan after optimizing.
+func TestRules(t *testing.T) {
+	const name = "testdata/rules.txt"
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, block := range strings.Split(strings.TrimSpace(string(data)), "\n\n") {
+		head, want, _ := strings.Cut(block, "\n----")
+		var statement, must, mustNot, off []string
+		for _, line := range strings.Split(head, "\n") {
+			switch word, rest, _ := strings.Cut(line, " "); {
+			case strings.HasPrefix(line, "#"):
+			case word == "fires:":
+				must = strings.Fields(rest)
+			case word == "not:":
+				mustNot = strings.Fields(rest)
+			case word == "off:":
+				off = strings.Fields(rest)
+			default:
+				statement = append(statement, line)
+			}
+		}
+		text := strings.Join(statement, "\n")
+		s, err := sql.Prepare(context.Background(), sql.Request{Text: text, Catalog: catalog{}})
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		fired := map[string]bool{}
+		n := plan.Optimize(s.Plan, plan.Options{Off: off, Rows: rows, Context: expr.Context{Zone: s.Zone, Now: s.Now}, Fired: func(r string) { fired[r] = true }})
+		got := "\n" + strings.TrimSuffix(plan.Format(n), "\n")
+		for _, r := range append(slices.Clone(must), mustNot...) {
+			if !slices.Contains(plan.RuleNames(), r) {
+				t.Errorf("%s: no rule [%s]", text, r)
+			}
+		}
+		for _, r := range must {
+			if !fired[r] {
+				t.Errorf("%s: rule [%s] did not fire", text, r)
+			}
+		}
+		for _, r := range mustNot {
+			if fired[r] {
+				t.Errorf("%s: rule [%s] fired", text, r)
+			}
+		}
+		if got != want && !*rewrite {
+			t.Errorf("%s\ngives%s\nwant%s", head, got, want)
+		}
+		if names, before := columnNames(n), columnNames(s.Plan); !slices.Equal(names, before) {
+			t.Errorf("%s: columns are %q after optimizing and were %q", text, names, before)
+		}
+		out = append(out, head+"\n----"+got)
+	}
+	if *rewrite {
+		if err := os.WriteFile(name, []byte(strings.Join(out, "\n\n")+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func columnNames(n plan.Node) []string {
+	var out []string
+	for _, c := range n.Columns() {
+		out = append(out, c.Name)
+	}
+	return out
+}

@@ -1,0 +1,373 @@
+package sql
+
+import (
+	"strconv"
+
+	"github.com/hengedb/henge/internal/agg"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/sql/syntax"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// aggregateCall is an aggregate in the expressions of a block, over the block's scope.
+type aggregateCall struct {
+	spec     agg.Spec
+	args     []expr.Expr
+	filter   expr.Expr // nil: all rows
+	distinct bool
+	typ      expr.Type
+	// grouping is set for GROUPING(args), which is no aggregate of the catalog.
+	grouping bool
+	at       fault.Span
+}
+
+func isAggregate(name string) bool { return agg.Lookup(name) != nil }
+
+// aggregateCall binds an aggregate and returns its placeholder. Equal calls share one.
+func (x exprs) aggregateCall(e *syntax.Call) (expr.Expr, error) {
+	if err := x.mayAggregate(e.At); err != nil {
+		return nil, err
+	}
+	call, err := x.bindAggregate(e)
+	if err != nil {
+		return nil, err
+	}
+	return x.addAggregate(call)
+}
+
+// mayAggregate refuses an aggregate where none may stand.
+func (x exprs) mayAggregate(at fault.Span) error {
+	switch {
+	case x.inAggregate:
+		return fault.InvalidSQL(x.around, "Aggregate expressions cannot be nested")
+	case !x.aggregates && x.clause == "ORDER BY":
+		return fault.InvalidSQL(at, "Aggregate expression is illegal in ORDER BY clause of non-aggregating SELECT")
+	case !x.aggregates:
+		return fault.InvalidSQL(at, "Aggregate expression is illegal in %s clause", x.clause)
+	}
+	return nil
+}
+
+func (blk *block) addAggregate(call aggregateCall) (expr.Expr, error) {
+	for i := range blk.aggregates {
+		if sameAggregate(&blk.aggregates[i], &call) {
+			return &expr.Column{Index: aggregateBase + i, Name: call.spec.Name, T: call.typ}, nil
+		}
+	}
+	if len(blk.aggregates) >= maxPlaceholders {
+		return nil, fault.InvalidSQL(call.at, "A query can't have more than [%d] aggregates", maxPlaceholders)
+	}
+	blk.aggregates = append(blk.aggregates, call)
+	return &expr.Column{Index: aggregateBase + len(blk.aggregates) - 1, Name: call.spec.Name, T: call.typ}, nil
+}
+
+func sameAggregate(a, b *aggregateCall) bool {
+	if a.spec.Name != b.spec.Name || a.distinct != b.distinct || a.grouping != b.grouping || len(a.args) != len(b.args) ||
+		len(a.spec.Params) != len(b.spec.Params) || (a.filter == nil) != (b.filter == nil) || a.typ != b.typ {
+		return false
+	}
+	for i := range a.spec.Params {
+		if a.spec.Params[i] != b.spec.Params[i] {
+			return false
+		}
+	}
+	for i := range a.args {
+		if !expr.Equal(a.args[i], b.args[i]) {
+			return false
+		}
+	}
+	return a.filter == nil || expr.Equal(a.filter, b.filter)
+}
+
+// bindAggregate binds arguments, constants and FILTER of a call. Over a window, the arguments may themselves be aggregates of groups.
+func (x exprs) bindAggregate(e *syntax.Call) (aggregateCall, error) {
+	fn := agg.Lookup(e.Name)
+	call := aggregateCall{spec: agg.Spec{Name: fn.Name}, at: e.At, distinct: e.Distinct}
+	inner := x
+	inner.inAggregate = !x.inWindow || x.inAggregate
+	inner.around = e.At
+	if len(e.OrderBy) > 0 || len(e.WithinGroup) > 0 {
+		return call, notYet(e.At, "ORDER BY inside an aggregate")
+	}
+	if e.Filter != nil {
+		f := inner
+		f.clause, f.windows = "FILTER", false
+		cond, err := f.condition(e.Filter)
+		if err != nil {
+			return call, err
+		}
+		call.filter = cond
+	}
+	args := e.Args
+	if fn.Name == "COUNT" {
+		if len(args) == 1 {
+			if star, ok := args[0].(*syntax.Star); ok && len(star.Parts) == 0 && !e.Distinct {
+				args = nil
+			}
+		} else if len(args) == 0 || !e.Distinct {
+			return call, aggregateArity(e, 1, 1)
+		}
+	}
+	wanted := fn.MaxArgs
+	if fn.ByTime && (fn.Name == "EARLIEST" || fn.Name == "LATEST") {
+		wanted--
+	}
+	if fn.Name == "COUNT" {
+		wanted = len(args)
+	}
+	least := min(fn.MinArgs, wanted)
+	if len(args) < least || len(args) > wanted+fn.MaxParams {
+		return call, aggregateArity(e, least, wanted+fn.MaxParams)
+	}
+	columns, params := args, []syntax.Expr(nil)
+	if len(args) > wanted {
+		columns, params = args[:wanted], args[wanted:]
+	}
+	bound, err := inner.list(columns)
+	if err != nil {
+		return call, err
+	}
+	for i, p := range params {
+		v, err := inner.constantParam(e, len(columns)+i, p)
+		if err != nil {
+			return call, err
+		}
+		call.spec.Params = append(call.spec.Params, v)
+	}
+	if fn.ByTime && wanted < fn.MaxArgs {
+		t, err := x.resolve(syntax.Ident{Pos: e.Pos, Name: plan.TimeColumn})
+		if err != nil {
+			return call, err
+		}
+		if t == nil {
+			return call, fault.InvalidSQL(e.At, "LATEST and EARLIEST aggregators implicitly depend on the __time column, but the table queried "+
+				"doesn't contain a __time column. Please use LATEST_BY or EARLIEST_BY and specify the column explicitly.")
+		}
+		bound = append(bound, t)
+	}
+	call.args = bound
+	return call, x.typeAggregate(fn, &call, e)
+}
+
+func aggregateArity(e *syntax.Call, least, most int) error {
+	expected := strconv.Itoa(least)
+	if most > least {
+		expected += " to " + strconv.Itoa(most)
+	}
+	return fault.InvalidSQL(e.At, "Invalid number of arguments to function '%s'. Was expecting %s arguments", e.Name, expected)
+}
+
+// constantParam returns the value of an argument that must be a literal.
+func (x exprs) constantParam(e *syntax.Call, i int, p syntax.Expr) (any, error) {
+	bound, err := x.bind(p)
+	if err != nil {
+		return nil, err
+	}
+	if bound, err = expr.Fold(bound, &x.b.env); err != nil {
+		return nil, err
+	}
+	l, ok := bound.(*expr.Literal)
+	if !ok || l.Value == nil {
+		return nil, fault.InvalidSQL(p.Span(), "Argument [%d] of function [%s] must be a literal", i+1, e.Name)
+	}
+	switch v := l.Value.(type) {
+	case float32:
+		return float64(v), nil
+	default:
+		return v, nil
+	}
+}
+
+// typeAggregate casts the arguments to what the function takes, and finds the result type.
+func (x exprs) typeAggregate(fn *agg.Function, call *aggregateCall, e *syntax.Call) error {
+	t := expr.Type{}
+	if len(call.args) > 0 {
+		t = call.args[0].Type()
+		if t.Base == expr.Row {
+			return notYet(e.At, "A row as the argument of an aggregate")
+		}
+	}
+	var err error
+	switch fn.Name {
+	case "COUNT":
+		err = x.typeCount(call, e)
+	case "SUM", "AVG", "VAR_POP", "VAR_SAMP", "STDDEV_POP", "STDDEV_SAMP":
+		switch {
+		case t.IsNumeric():
+		case t.IsCharacter() || t.Base == expr.Null:
+			call.args[0], err = expr.NewCast(call.args[0], expr.Of(expr.Double), e.At)
+		case t.Base == expr.Boolean:
+			call.args[0], err = expr.NewCast(call.args[0], expr.Of(expr.BigInt), e.At)
+		case t.Base == expr.Other && fn.Name != "SUM" && fn.Name != "AVG":
+		default:
+			return aggregateType(call, e, "NUMERIC")
+		}
+	case "BIT_AND", "BIT_OR", "BIT_XOR":
+		if !t.IsNumeric() && !t.IsCharacter() && t.Base != expr.Boolean && t.Base != expr.Null {
+			return aggregateType(call, e, "INTEGER")
+		}
+		call.args[0], err = expr.NewCast(call.args[0], expr.Of(expr.BigInt), e.At)
+	case "STRING_AGG":
+		if !t.IsCharacter() {
+			call.args[0], err = expr.NewCast(call.args[0], expr.Of(expr.Varchar), e.At)
+		}
+	case "MIN", "MAX":
+		if t.Base == expr.Other {
+			return aggregateType(call, e, "COMPARABLE_TYPE")
+		}
+	case "EARLIEST_BY", "LATEST_BY", "EARLIEST", "LATEST":
+		if u := call.args[1].Type(); !u.IsTime() {
+			return aggregateType(call, e, "ANY>, <TIMESTAMP")
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if fn.Duplicates {
+		call.distinct = false
+	}
+	for _, a := range call.args {
+		call.spec.Args = append(call.spec.Args, a.Type().Runtime())
+	}
+	result, err := call.spec.ResultType()
+	if err != nil {
+		if f := fault.Find(err); f != nil {
+			return fault.InvalidSQL(e.At, "%s", f.Message)
+		}
+		return err
+	}
+	call.typ = aggregateResult(fn, call, result)
+	return nil
+}
+
+// aggregateResult returns the SQL type of a result: the argument's where the physical type is the same, else that of the physical type.
+func aggregateResult(fn *agg.Function, call *aggregateCall, result vector.Type) expr.Type {
+	t := expr.FromRuntime(result, false)
+	if fn.EmptyIsZero {
+		return t.NotNull()
+	}
+	if len(call.args) == 0 {
+		return t
+	}
+	arg := call.args[0].Type().OrNull(true)
+	switch fn.Name {
+	case "SUM", "AVG", "BIT_AND", "BIT_OR", "BIT_XOR":
+		return t
+	case "ARRAY_AGG":
+		if arg.Multi {
+			arg = expr.ArrayOf(arg.Elem())
+		}
+		return expr.ArrayOf(arg)
+	}
+	if arg.Base != expr.Null && arg.Runtime() == result {
+		if arg.Base == expr.Char {
+			return expr.Of(expr.Varchar)
+		}
+		return arg
+	}
+	return t
+}
+
+// typeCount settles what COUNT counts: rows, values, or with DISTINCT different values, by a sketch if the context says so.
+func (x exprs) typeCount(call *aggregateCall, e *syntax.Call) error {
+	if len(call.args) == 0 {
+		return nil
+	}
+	t := call.args[0].Type()
+	switch {
+	case call.distinct && len(call.args) > 1:
+		return x.tupleArgument(call, e)
+	case call.distinct && x.b.settings.approximateDistinct && t.Base != expr.Array && t.Base != expr.Null ||
+		call.distinct && t.Base == expr.Other && t.ComplexName() == "hyperUnique":
+		call.spec.Name = "APPROX_COUNT_DISTINCT"
+		call.distinct = false
+	case call.distinct && t.Multi:
+		return notYet(e.At, "An exact COUNT(DISTINCT) of a multi-value string")
+	case t.Multi:
+		// A row counts once, if it has a value at all.
+		some, err := x.callOf("IS NOT NULL", call.args[:1], e.At)
+		if err != nil {
+			return err
+		}
+		call.args[0] = &expr.Case{Whens: []expr.When{{Cond: some, Then: longLiteral(1)}}, T: expr.Of(expr.BigInt)}
+	case !t.Nullable && !call.distinct:
+		call.args = nil // counts every row
+	}
+	return nil
+}
+
+// tupleArgument makes one argument of several, NULL when one of them is: COUNT(DISTINCT a, b) counts the different arrays [a, b].
+func (x exprs) tupleArgument(call *aggregateCall, e *syntax.Call) error {
+	items := make([]expr.Expr, len(call.args))
+	var whens []expr.When
+	arrayType := expr.ArrayOf(expr.Of(expr.Varchar))
+	for i, a := range call.args {
+		text, err := expr.NewCast(a, expr.Of(expr.Varchar), e.Args[i].Span())
+		if err != nil {
+			return err
+		}
+		items[i] = text
+		missing, err := x.callOf("IS NULL", []expr.Expr{a}, e.At)
+		if err != nil {
+			return err
+		}
+		whens = append(whens, expr.When{Cond: missing, Then: &expr.Literal{T: arrayType}})
+	}
+	array, err := x.callOf("ARRAY", items, e.At)
+	if err != nil {
+		return err
+	}
+	tuple, err := expr.NewCase(whens, array, e.At)
+	if err != nil {
+		return err
+	}
+	call.args = []expr.Expr{tuple}
+	return nil
+}
+
+func aggregateType(call *aggregateCall, e *syntax.Call, want string) error {
+	text := ""
+	for i, a := range call.args {
+		if i > 0 {
+			text += ", "
+		}
+		text += "<" + a.Type().String() + ">"
+	}
+	return fault.InvalidSQL(e.At, "Cannot apply '%s' to arguments of type '%s(%s)'. Supported form(s): '%s(<%s>)'", e.Name, e.Name, text, e.Name, want)
+}
+
+// grouping binds GROUPING(a, b): a bit for each key, 1 where the row's grouping set leaves it out.
+func (x exprs) grouping(e *syntax.Call) (expr.Expr, error) {
+	switch {
+	case !x.aggregates && x.clause != "ORDER BY":
+		return nil, fault.InvalidSQL(e.At, "GROUPING operator may only occur in SELECT, HAVING or ORDER BY clause")
+	case !x.grouped:
+		return nil, fault.InvalidSQL(e.At, "GROUPING operator may only occur in an aggregate query")
+	case len(e.Args) == 0 || len(e.Args) > 62:
+		return nil, fault.InvalidSQL(e.At, "Invalid number of arguments to function 'GROUPING'. Was expecting 1 to 62 arguments")
+	}
+	inner := x
+	inner.inAggregate, inner.around = true, e.At
+	args, err := inner.list(e.Args)
+	if err != nil {
+		return nil, err
+	}
+	for i, a := range args {
+		if x.keyIndex(a) < 0 {
+			return nil, fault.InvalidSQL(e.Args[i].Span(), "Argument to GROUPING operator must be a grouped expression")
+		}
+	}
+	return x.addAggregate(aggregateCall{spec: agg.Spec{Name: "GROUPING"}, args: args, grouping: true, typ: expr.Of(expr.BigInt).NotNull(), at: e.At})
+}
+
+// keyIndex returns the position of e among the block's keys, or -1.
+func (blk *block) keyIndex(e expr.Expr) int {
+	for i, k := range blk.keys {
+		if expr.Equal(k, e) {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,174 @@
+package sql
+
+import (
+	"github.com/hengedb/henge/internal/agg"
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/sql/syntax"
+)
+
+// call binds a function call: a window call, an aggregate, one of the special forms, or a function of the catalog.
+func (x exprs) call(e *syntax.Call) (expr.Expr, error) {
+	switch {
+	case e.Over != nil:
+		return x.windowCall(e)
+	case isAggregate(e.Name):
+		return x.aggregateCall(e)
+	case e.Name == "GROUPING":
+		return x.grouping(e)
+	case windowFunctions[e.Name] != nil:
+		return nil, fault.InvalidSQL(e.At, "OVER clause is necessary for window functions")
+	}
+	switch {
+	case e.Distinct:
+		return nil, fault.InvalidSQL(e.At, "DISTINCT/ALL not allowed with %s function", e.Name)
+	case e.Filter != nil:
+		return nil, fault.InvalidSQL(e.At, "FILTER must not be applied to a function [%s] that is no aggregate", e.Name)
+	case len(e.OrderBy) > 0 || len(e.WithinGroup) > 0:
+		return nil, fault.InvalidSQL(e.At, "ORDER BY is not allowed with a function [%s] that is no aggregate", e.Name)
+	case e.Nulls != syntax.NullTreatmentDefault:
+		return nil, fault.InvalidSQL(e.At, "Cannot specify IGNORE NULLS or RESPECT NULLS following '%s'", e.Name)
+	}
+	switch e.Name {
+	case "EXTRACT":
+		return x.extract(e)
+	case "FLOOR", "CEIL", "CEILING":
+		if len(e.Args) == 2 {
+			if unit, ok := e.Args[1].(*syntax.Symbol); ok {
+				return x.floorTo(e, unit)
+			}
+		}
+	case "TRIM":
+		return x.trim(e)
+	case "JSON_VALUE":
+		returning := expr.Of(expr.Varchar)
+		if e.JSON != nil && e.JSON.Returning != nil {
+			var err error
+			if returning, err = typeOf(e.JSON.Returning); err != nil {
+				return nil, err
+			}
+		}
+		return x.jsonValue(e, returning)
+	case "EARLIEST_BY", "LATEST_BY":
+		return nil, notYet(e.At, "Function ["+e.Name+"]")
+	}
+	args, err := x.arguments(e)
+	if err != nil {
+		return nil, err
+	}
+	return x.callOf(e.Name, args, e.At)
+}
+
+// arguments binds the arguments of an ordinary call. A time unit becomes its name.
+func (x exprs) arguments(e *syntax.Call) ([]expr.Expr, error) {
+	args := make([]expr.Expr, len(e.Args))
+	for i, a := range e.Args {
+		if s, ok := a.(*syntax.Symbol); ok {
+			args[i] = stringLiteral(s.Word)
+			continue
+		}
+		bound, err := x.bind(a)
+		if err != nil {
+			return nil, err
+		}
+		args[i] = bound
+	}
+	return args, nil
+}
+
+// callOf binds a call of the catalog's function name.
+func (x exprs) callOf(name string, args []expr.Expr, at fault.Span) (expr.Expr, error) {
+	fn, ok := expr.Lookup(name)
+	if !ok {
+		err := expr.NoMatch(name, args, at)
+		if f := fault.Find(err); f != nil {
+			return nil, suggest(f, name, append(expr.Nearest(name), fault.Nearest(name, agg.Names())))
+		}
+		return nil, err
+	}
+	return expr.NewCall(fn, args, at)
+}
+
+func (x exprs) extract(e *syntax.Call) (expr.Expr, error) {
+	if len(e.Args) != 2 {
+		return nil, fault.InvalidSQL(e.At, "Invalid number of arguments to function 'EXTRACT'. Was expecting 2 arguments")
+	}
+	unit, err := unitOf(e.Args[0])
+	if err != nil {
+		return nil, err
+	}
+	inner, err := x.bind(e.Args[1])
+	if err != nil {
+		return nil, err
+	}
+	return expr.NewExtract(unit, inner, e.At)
+}
+
+func (x exprs) floorTo(e *syntax.Call, symbol *syntax.Symbol) (expr.Expr, error) {
+	unit, err := unitOf(symbol)
+	if err != nil {
+		return nil, err
+	}
+	inner, err := x.bind(e.Args[0])
+	if err != nil {
+		return nil, err
+	}
+	return expr.NewFloorTo(unit, inner, e.Name != "FLOOR", e.At)
+}
+
+func unitOf(e syntax.Expr) (chrono.Unit, error) {
+	if s, ok := e.(*syntax.Symbol); ok {
+		if u, ok := chrono.ParseUnit(s.Word); ok {
+			return u, nil
+		}
+		return 0, fault.InvalidSQL(s.At, "'%s' is not a valid time frame", s.Word)
+	}
+	return 0, fault.InvalidSQL(e.Span(), "Expected a time unit such as DAY")
+}
+
+// trim binds TRIM([BOTH|LEADING|TRAILING] [chars] FROM s) and TRIM(s).
+func (x exprs) trim(e *syntax.Call) (expr.Expr, error) {
+	name := "BTRIM"
+	list := e.Args
+	if s, ok := firstArg(list).(*syntax.Symbol); ok {
+		name = map[string]string{"BOTH": "BTRIM", "LEADING": "LTRIM", "TRAILING": "RTRIM"}[s.Word]
+		list = list[1:]
+		if name == "" {
+			return nil, fault.InvalidSQL(s.At, "Expected BOTH, LEADING or TRAILING, got [%s]", s.Word)
+		}
+	}
+	args, err := x.list(list)
+	if err != nil {
+		return nil, err
+	}
+	if len(args) == 2 && len(e.Args) == 3 {
+		args[0], args[1] = args[1], args[0]
+	}
+	return x.callOf(name, args, e.At)
+}
+
+func firstArg(list []syntax.Expr) syntax.Expr {
+	if len(list) == 0 {
+		return nil
+	}
+	return list[0]
+}
+
+func (x exprs) jsonValue(e *syntax.Call, returning expr.Type) (expr.Expr, error) {
+	if len(e.Args) != 2 {
+		return nil, fault.InvalidSQL(e.At, "Invalid number of arguments to function 'JSON_VALUE'. Was expecting 2 arguments")
+	}
+	if c := e.JSON; c != nil {
+		for _, b := range []*syntax.JSONBehavior{c.OnEmpty, c.OnError} {
+			if b != nil && b.Kind != syntax.JSONNullValue {
+				return nil, notYet(b.At, "A behavior of JSON_VALUE other than NULL ON EMPTY or NULL ON ERROR")
+			}
+		}
+	}
+	args, err := x.list(e.Args)
+	if err != nil {
+		return nil, err
+	}
+	return x.callOf("JSON_VALUE", append(args, &expr.Literal{T: returning}), e.At) // JSONTEMP
+}

@@ -1,0 +1,238 @@
+package sql
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/sql/syntax"
+)
+
+// settings are the context parameters that planning obeys.
+type settings struct {
+	merged map[string]any
+	zone   *chrono.Zone
+	now    int64
+	// approximateDistinct makes COUNT(DISTINCT x) a sketch.
+	approximateDistinct bool
+	// outerLimit is sqlOuterLimit, -1 when there is none.
+	outerLimit int64
+	// finalizeAggregations is false when an INSERT keeps aggregates in their intermediate form.
+	finalizeAggregations bool
+	finalizeSketches     bool
+	requireTime          bool
+}
+
+// The context parameters that the server sets itself.
+var reservedKeys = []string{"sqlInsertSegmentGranularity", "sqlReplaceTimeChunks", "__resultFormat", "__user"}
+
+// readSettings applies the SETs to the request's context and reads what planning needs of it.
+func readSettings(r *Request, sets []*syntax.Set) (settings, error) {
+	merged := make(map[string]any, len(r.Context)+len(sets))
+	for k, v := range r.Context {
+		if v != nil {
+			merged[k] = v
+		}
+	}
+	for _, set := range sets {
+		v, err := setValue(set)
+		if err != nil {
+			return settings{}, err
+		}
+		if v == nil {
+			delete(merged, set.Name.Name)
+		} else {
+			merged[set.Name.Name] = v
+		}
+	}
+	for _, key := range reservedKeys {
+		if _, ok := merged[key]; ok {
+			return settings{}, fault.InvalidInput("Query context parameter [%s] is not allowed", key).WithLegacy(fault.LegacyValidation)
+		}
+	}
+	s := settings{merged: merged, zone: r.Zone, now: r.Now, outerLimit: -1}
+	c := contextReader{values: merged}
+	s.approximateDistinct = c.boolean("useApproximateCountDistinct", true)
+	s.finalizeAggregations = c.boolean("finalizeAggregations", true)
+	s.finalizeSketches = c.boolean("sqlFinalizeOuterSketches", false)
+	s.requireTime = c.boolean("requireTimeCondition", false)
+	s.outerLimit = c.long("sqlOuterLimit", -1)
+	if name := c.text("sqlTimeZone"); name != "" && c.err == nil {
+		zone, err := chrono.LoadZone(name)
+		if err != nil {
+			return settings{}, err
+		}
+		s.zone = zone
+	}
+	if s.zone == nil {
+		s.zone = chrono.UTC
+	}
+	if text := c.text("sqlCurrentTimestamp"); text != "" && c.err == nil {
+		ms, ok := chrono.ParseISO(text)
+		if !ok {
+			return settings{}, fault.BadContext("Expected key [sqlCurrentTimestamp] to be an ISO 8601 instant, but got [%s]", text)
+		}
+		s.now = ms
+	}
+	c.text("sqlJoinAlgorithm")
+	c.boolean("useApproximateTopN", true)
+	c.boolean("sqlStringifyArrays", true)
+	return s, c.err
+}
+
+// setValue returns what SET gives a key, nil to remove it.
+func setValue(set *syntax.Set) (any, error) {
+	x := set.Value
+	negative := false
+	if u, ok := x.(*syntax.Unary); ok && u.Op == syntax.Neg {
+		negative, x = true, u.X
+	}
+	switch v := x.(type) {
+	case *syntax.String:
+		return v.Value, nil
+	case *syntax.Bool:
+		return v.Value, nil
+	case *syntax.Null:
+		return nil, nil
+	case *syntax.Number:
+		text := v.Text
+		if negative {
+			text = "-" + text
+		}
+		if v.Kind == syntax.Integer {
+			if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+				return n, nil
+			}
+		}
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return nil, fault.InvalidSQL(v.At, "Numeric literal '%s' out of range", v.Text)
+		}
+		return f, nil
+	case *syntax.Temporal:
+		var ms int64
+		var err error
+		if v.Kind == syntax.Date {
+			ms, err = chrono.ParseDateLiteral(v.Text, chrono.UTC)
+		} else {
+			ms, err = chrono.ParseTimestampLiteral(v.Text, chrono.UTC)
+		}
+		if err != nil {
+			return nil, fault.InvalidSQL(v.At, "Illegal %s literal '%s'", temporalName(v.Kind), v.Text)
+		}
+		return chrono.FormatMillis(ms, chrono.UTC), nil
+	case *syntax.Array:
+		out := make([]any, len(v.Items))
+		for i, item := range v.Items {
+			e, err := setValue(&syntax.Set{Pos: set.Pos, Name: set.Name, Value: item})
+			if err != nil {
+				return nil, err
+			}
+			out[i] = e
+		}
+		return out, nil
+	}
+	return nil, fault.InvalidSQL(set.At, "Assigned value must be a literal for SET statement[SET %s]", set.Name.Name)
+}
+
+// contextReader reads typed values; it keeps the first error.
+type contextReader struct {
+	values map[string]any
+	err    error
+}
+
+func (c *contextReader) fail(format string, args ...any) {
+	if c.err == nil {
+		c.err = fault.BadContext(format, args...)
+	}
+}
+
+func (c *contextReader) boolean(key string, otherwise bool) bool {
+	switch v := c.values[key].(type) {
+	case nil:
+		return otherwise
+	case bool:
+		return v
+	case string:
+		return strings.EqualFold(v, "true")
+	default:
+		c.fail("Expected key [%s] to be a Boolean, but got [%s]", key, jsonKind(v))
+		return otherwise
+	}
+}
+
+func (c *contextReader) long(key string, otherwise int64) int64 {
+	switch v := c.values[key].(type) {
+	case nil:
+		return otherwise
+	case int64:
+		return v
+	case int:
+		return int64(v)
+	case float64:
+		if v == math.Trunc(v) && math.Abs(v) < 1<<63 {
+			return int64(v)
+		}
+		c.fail("Expected key [%s] to be in long format, but got [%v]", key, v)
+	case json.Number:
+		return c.parseLong(key, v.String(), otherwise)
+	case string:
+		return c.parseLong(key, v, otherwise)
+	default:
+		c.fail("Expected key [%s] to be a Long, but got [%s]", key, jsonKind(v))
+	}
+	return otherwise
+}
+
+func (c *contextReader) parseLong(key, text string, otherwise int64) int64 {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n
+	}
+	if f, err := strconv.ParseFloat(text, 64); err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<63 {
+		return int64(f)
+	}
+	c.fail("Expected key [%s] to be in long format, but got [%s]", key, text)
+	return otherwise
+}
+
+func (c *contextReader) text(key string) string {
+	switch v := c.values[key].(type) {
+	case nil:
+	case string:
+		return v
+	default:
+		c.fail("Expected key [%s] to be a String, but got [%s]", key, jsonKind(v))
+	}
+	return ""
+}
+
+// jsonKind names the class the reference's JSON reader gives a value, which is what its messages show.
+func jsonKind(v any) string {
+	switch x := v.(type) {
+	case string:
+		return "java.lang.String"
+	case bool:
+		return "java.lang.Boolean"
+	case int, int64:
+		return "java.lang.Integer"
+	case float64:
+		if x == math.Trunc(x) {
+			return "java.lang.Integer"
+		}
+		return "java.lang.Double"
+	case json.Number:
+		if strings.ContainsAny(x.String(), ".eE") {
+			return "java.lang.Double"
+		}
+		return "java.lang.Integer"
+	case []any:
+		return "java.util.ArrayList"
+	case map[string]any:
+		return "java.util.LinkedHashMap"
+	}
+	return fmt.Sprintf("%T", v)
+}

@@ -1,0 +1,419 @@
+package sql
+
+import (
+	"github.com/hengedb/henge/internal/agg"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/plan"
+)
+
+// decorrelator removes the placeholders for outer columns from a subquery's plan. It computes the distinct values the outer columns take
+// (the domain), joins them in at the lowest operators that use them, and carries them up as further columns, so that the plan gives for
+// each of those values the rows the subquery has for it. The caller then joins the outer rows on these columns.
+//
+// This is the unnesting of Neumann and Kemper, "Unnesting Arbitrary Queries" (BTW 2015). Where a filter says that an outer column
+// equals an expression over the subquery's own rows, that expression stands for the column and no domain is joined.
+type decorrelator struct {
+	outer  plan.Node
+	values []expr.Expr // over outer
+	// sparse is an Aggregate without keys whose row for no input may be missing, because it would be all NULL and the join above gives
+	// NULL for a missing row anyway.
+	sparse *plan.Aggregate
+}
+
+func newDecorrelator(outer plan.Node, values []expr.Expr) *decorrelator {
+	return &decorrelator{outer: outer, values: values}
+}
+
+// apply returns n with the outer values as its last columns. kind is the join that will use it.
+func (d *decorrelator) apply(n plan.Node, kind plan.JoinKind) (plan.Node, error) {
+	if len(d.values) == 0 {
+		return n, nil
+	}
+	if kind == plan.Single || kind == plan.Left {
+		d.sparse = nullForNone(n)
+	}
+	return d.push(n)
+}
+
+// nullForNone finds the Aggregate whose columns n passes on unchanged, if it has no keys and only aggregates that are NULL over no rows.
+func nullForNone(n plan.Node) *plan.Aggregate {
+	switch x := n.(type) {
+	case *plan.Project:
+		for _, e := range x.Exprs {
+			if _, ok := e.(*expr.Column); !ok {
+				return nil
+			}
+		}
+		return nullForNone(x.Input)
+	case *plan.Aggregate:
+		if len(x.Keys) > 0 || x.Sets != nil {
+			return nil
+		}
+		for _, a := range x.Aggs {
+			if agg.Lookup(a.Agg.Name).EmptyIsZero {
+				return nil
+			}
+		}
+		return x
+	}
+	return nil
+}
+
+// domain returns the distinct outer values.
+func (d *decorrelator) domain() plan.Node {
+	p := &plan.Project{Input: d.outer, Exprs: d.values, Names: make([]string, len(d.values))}
+	keys := firstN(len(d.values))
+	for i := range keys {
+		p.Names[i] = "$outer"
+	}
+	return &plan.Aggregate{Input: p, Keys: keys}
+}
+
+// correlated reports whether n or something below it uses an outer column.
+func correlated(n plan.Node) bool {
+	found := false
+	plan.Walk(n, func(n plan.Node) bool {
+		switch x := n.(type) {
+		case *plan.Filter:
+			found = found || usesOuter(x.Cond)
+		case *plan.Project:
+			for _, e := range x.Exprs {
+				found = found || usesOuter(e)
+			}
+		case *plan.Join:
+			found = found || usesOuter(x.On)
+		}
+		return !found
+	})
+	return found
+}
+
+func usesOuter(e expr.Expr) bool { return e != nil && hasPlaceholder(e, correlatedBase, 1<<62) }
+
+// bound returns e with outer column k read from column at+k.
+func bound(e expr.Expr, at int) expr.Expr {
+	return expr.Rewrite(e, func(e expr.Expr) expr.Expr {
+		if c, ok := e.(*expr.Column); ok && c.Index >= correlatedBase {
+			return &expr.Column{Index: at + c.Index - correlatedBase, Name: c.Name, T: c.T}
+		}
+		return e
+	})
+}
+
+func (d *decorrelator) push(n plan.Node) (plan.Node, error) {
+	if !correlated(n) {
+		return &plan.Join{Kind: plan.Inner, Left: n, Right: d.domain()}, nil
+	}
+	k := len(d.values)
+	width := len(n.Columns())
+	switch x := n.(type) {
+	case *plan.Filter:
+		return d.pushFilter(x)
+	case *plan.Project:
+		in, err := d.push(x.Input)
+		if err != nil {
+			return nil, err
+		}
+		at := len(x.Input.Columns())
+		p := &plan.Project{Input: in}
+		for i, e := range x.Exprs {
+			p.Exprs, p.Names = append(p.Exprs, bound(e, at)), append(p.Names, x.Names[i])
+		}
+		for i := range k {
+			p.Exprs, p.Names = append(p.Exprs, columnOf(in, at+i)), append(p.Names, "$outer")
+		}
+		return p, nil
+	case *plan.Aggregate:
+		return d.pushAggregate(x)
+	case *plan.Sort:
+		in, err := d.push(x.Input)
+		if err != nil || x.Limit < 0 && x.Offset == 0 {
+			return in, err
+		}
+		return d.limitEach(in, width, x.Keys, x.Offset, x.Limit)
+	case *plan.Limit:
+		in, err := d.push(x.Input)
+		if err != nil {
+			return nil, err
+		}
+		return d.limitEach(in, width, nil, x.Offset, x.Count)
+	case *plan.Join:
+		return d.pushJoin(x)
+	case *plan.Union:
+		u := &plan.Union{Out: append([]plan.Column(nil), x.Out...)}
+		for _, c := range x.Ins {
+			in, err := d.push(c)
+			if err != nil {
+				return nil, err
+			}
+			u.Ins = append(u.Ins, in)
+		}
+		u.Out = append(u.Out, u.Ins[0].Columns()[width:]...)
+		for i := range u.Out {
+			u.Out[i].Type.Nullable = true
+		}
+		return u, nil
+	case *plan.SetOp:
+		left, err := d.push(x.Left)
+		if err != nil {
+			return nil, err
+		}
+		right, err := d.push(x.Right)
+		if err != nil {
+			return nil, err
+		}
+		return &plan.SetOp{Kind: x.Kind, All: x.All, Left: left, Right: right}, nil
+	case *plan.Unnest:
+		in, err := d.push(x.Input)
+		if err != nil {
+			return nil, err
+		}
+		return outerLast(plan.WithInputs(x, []plan.Node{in}), len(x.Input.Columns()), k), nil
+	case *plan.Window:
+		in, err := d.push(x.Input)
+		if err != nil {
+			return nil, err
+		}
+		c := *x
+		c.Input = in
+		c.Partition = append([]int(nil), x.Partition...)
+		at := len(x.Input.Columns())
+		for i := range k {
+			c.Partition = append(c.Partition, at+i)
+		}
+		return outerLast(&c, at, k), nil
+	}
+	return nil, fault.UnsupportedSQL(fault.Span{}, "This use of a column of an outer query is not supported yet")
+}
+
+// outerLast moves the k columns from at to the end.
+func outerLast(n plan.Node, at, k int) plan.Node {
+	width := len(n.Columns())
+	keep := make([]int, 0, width)
+	for i := range width {
+		if i < at || i >= at+k {
+			keep = append(keep, i)
+		}
+	}
+	for i := range k {
+		keep = append(keep, at+i)
+	}
+	return plan.Select(n, keep)
+}
+
+func (d *decorrelator) pushFilter(x *plan.Filter) (plan.Node, error) {
+	width := len(x.Input.Columns())
+	if !correlated(x.Input) {
+		if n := d.byEquality(x); n != nil {
+			return n, nil
+		}
+	}
+	in, err := d.push(x.Input)
+	if err != nil {
+		return nil, err
+	}
+	return &plan.Filter{Input: in, Cond: bound(x.Cond, width)}, nil
+}
+
+// byEquality handles a filter that equates every outer column with an expression over its input; nil if it does not.
+func (d *decorrelator) byEquality(x *plan.Filter) plan.Node {
+	locals := make([]expr.Expr, len(d.values))
+	var rest []expr.Expr
+	for _, term := range plan.Split(x.Cond) {
+		k, local := outerEquality(term)
+		if local == nil || locals[k] != nil {
+			rest = append(rest, term)
+			continue
+		}
+		locals[k] = local
+	}
+	for _, l := range locals {
+		if l == nil {
+			return nil
+		}
+	}
+	for i, term := range rest {
+		rest[i] = expr.Rewrite(term, func(e expr.Expr) expr.Expr {
+			if c, ok := e.(*expr.Column); ok && c.Index >= correlatedBase {
+				return locals[c.Index-correlatedBase]
+			}
+			return e
+		})
+	}
+	for _, l := range locals {
+		if !l.Type().Nullable {
+			continue
+		}
+		known, err := expr.NewCall(expr.MustLookup("IS NOT NULL"), []expr.Expr{l}, fault.Span{})
+		if err != nil {
+			return nil
+		}
+		rest = append(rest, known)
+	}
+	var n plan.Node = x.Input
+	if len(rest) > 0 {
+		n = &plan.Filter{Input: n, Cond: plan.Conjunction(rest)}
+	}
+	return plan.Extend(n, locals, nil)
+}
+
+// outerEquality takes apart "outer column = expression without one", of one physical type.
+func outerEquality(e expr.Expr) (k int, local expr.Expr) {
+	call, ok := e.(*expr.Call)
+	if !ok || call.Fn.Name != "=" {
+		return 0, nil
+	}
+	for i, a := range call.Args {
+		c, ok := a.(*expr.Column)
+		other := call.Args[1-i]
+		if ok && c.Index >= correlatedBase && !usesOuter(other) && c.T.Runtime() == other.Type().Runtime() {
+			return c.Index - correlatedBase, other
+		}
+	}
+	return 0, nil
+}
+
+func (d *decorrelator) pushAggregate(x *plan.Aggregate) (plan.Node, error) {
+	in, err := d.push(x.Input)
+	if err != nil {
+		return nil, err
+	}
+	k := len(d.values)
+	at := len(x.Input.Columns())
+	c := *x
+	c.Input = in
+	c.Keys = append([]int(nil), x.Keys...)
+	for i := range k {
+		c.Keys = append(c.Keys, at+i)
+	}
+	if x.Sets != nil {
+		// The id of a row's set keeps its bits: the outer columns are in every set, and shifted out below.
+		c.Sets = make([][]int, len(x.Sets))
+		for i, s := range x.Sets {
+			c.Sets[i] = append([]int(nil), s...)
+			for j := range k {
+				c.Sets[i] = append(c.Sets[i], len(x.Keys)+j)
+			}
+		}
+	}
+	n := outerLast(&c, len(x.Keys), k)
+	if x.Grouping {
+		n = shiftGroupingID(n, len(x.Columns())-1, k)
+	}
+	if len(x.Keys) > 0 || x.Sets != nil || x == d.sparse {
+		return n, nil
+	}
+	// Without keys there is a row for each outer value, also for those without input.
+	j := &plan.Join{Kind: plan.Left, Left: d.domain(), Right: n}
+	for i := range k {
+		j.Keys = append(j.Keys, plan.EquiKey{Left: i, Right: len(x.Aggs) + i, NullSafe: true})
+	}
+	p := &plan.Project{Input: j}
+	for i, a := range x.Aggs {
+		var e expr.Expr = columnOf(j, k+i)
+		if agg.Lookup(a.Agg.Name).EmptyIsZero {
+			if e, err = expr.NewCall(expr.MustLookup("COALESCE"), []expr.Expr{e, longLiteral(0)}, fault.Span{}); err != nil {
+				return nil, err
+			}
+		}
+		p.Exprs, p.Names = append(p.Exprs, e), append(p.Names, a.Name)
+	}
+	for i := range k {
+		p.Exprs, p.Names = append(p.Exprs, columnOf(j, i)), append(p.Names, "$outer")
+	}
+	return p, nil
+}
+
+// shiftGroupingID divides the grouping id in column id by 2^k: the bits of k keys that are in every set.
+func shiftGroupingID(n plan.Node, id, k int) plan.Node {
+	p := plan.Select(n, firstN(len(n.Columns())))
+	shifted, err := expr.NewCall(expr.MustLookup("/"), []expr.Expr{p.Exprs[id], longLiteral(1 << k)}, fault.Span{})
+	if err == nil {
+		p.Exprs[id] = shifted
+	}
+	return p
+}
+
+// limitEach keeps the rows from offset on, at most limit (-1: all), of each outer value, in the order of keys. The outer values are the
+// columns of n from width on.
+func (d *decorrelator) limitEach(n plan.Node, width int, keys []plan.SortKey, offset, limit int64) (plan.Node, error) {
+	number := plan.WindowCall{Fn: "ROW_NUMBER", AggCall: plan.AggCall{Agg: agg.Spec{Name: "ROW_NUMBER"}, Filter: -1, Name: "$row", Type: notNullLong},
+		Frame: plan.Frame{Range: true, FromUnbounded: true, ToUnbounded: true, FromColumn: -1, ToColumn: -1}}
+	w := &plan.Window{Input: n, Order: keys, Calls: []plan.WindowCall{number}}
+	for i := range d.values {
+		w.Partition = append(w.Partition, width+i)
+	}
+	total := len(n.Columns())
+	row := columnOf(w, total)
+	cond, err := expr.NewCompare(">", row, longLiteral(offset), fault.Span{})
+	if err != nil {
+		return nil, err
+	}
+	if limit >= 0 {
+		last, err := expr.NewCompare("<=", row, longLiteral(offset+limit), fault.Span{})
+		if err != nil {
+			return nil, err
+		}
+		cond = &expr.And{Terms: []expr.Expr{cond, last}}
+	}
+	return plan.Select(&plan.Filter{Input: w, Cond: cond}, firstN(total)), nil
+}
+
+func (d *decorrelator) pushJoin(x *plan.Join) (plan.Node, error) {
+	k := len(d.values)
+	wl, wr := len(x.Left.Columns()), len(x.Right.Columns())
+	onlyLeft := x.Kind == plan.Semi || x.Kind == plan.Anti || x.Kind == plan.AntiNull
+	if x.Kind == plan.AntiNull && correlated(x.Right) {
+		return nil, fault.UnsupportedSQL(fault.Span{}, "NOT IN over a query that uses a column of an outer query is not supported yet")
+	}
+	left, err := d.push(x.Left)
+	if err != nil {
+		return nil, err
+	}
+	c := *x
+	c.Left = left
+	both := correlated(x.Right) || x.Kind == plan.Right || x.Kind == plan.Full
+	if both {
+		if c.Right, err = d.push(x.Right); err != nil {
+			return nil, err
+		}
+		c.Keys = append([]plan.EquiKey(nil), x.Keys...)
+		for i := range k {
+			c.Keys = append(c.Keys, plan.EquiKey{Left: wl + i, Right: wr + i, NullSafe: true})
+		}
+	}
+	if x.On != nil {
+		on := expr.Remap(x.On, func(i int) int {
+			switch {
+			case i >= correlatedBase:
+				return wl + i - correlatedBase
+			case i >= wl:
+				return i + k
+			}
+			return i
+		})
+		c.On = on
+	}
+	if onlyLeft {
+		return &c, nil // left columns, then the outer ones
+	}
+	keep := make([]int, 0, wl+wr+k)
+	for i := range wl {
+		keep = append(keep, i)
+	}
+	for i := range wr {
+		keep = append(keep, wl+k+i)
+	}
+	p := plan.Select(&c, keep)
+	for i := range k {
+		var e expr.Expr = columnOf(&c, wl+i)
+		if x.Kind == plan.Right || x.Kind == plan.Full {
+			if e, err = expr.NewCall(expr.MustLookup("COALESCE"), []expr.Expr{e, columnOf(&c, wl+k+wr+i)}, fault.Span{}); err != nil {
+				return nil, err
+			}
+		}
+		p.Exprs, p.Names = append(p.Exprs, e), append(p.Names, "$outer")
+	}
+	return p, nil
+}

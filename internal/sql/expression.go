@@ -1,0 +1,238 @@
+package sql
+
+import (
+	"strings"
+
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/sql/syntax"
+)
+
+// exprs binds the expressions of one clause of a block.
+type exprs struct {
+	*block
+	// clause is its name, for messages.
+	clause string
+	// aggregates and windows tell whether such calls may stand here.
+	aggregates, windows bool
+	// aliases makes a name of the select list come before a column, fallback after all columns.
+	aliases, fallback bool
+	// inAggregate and inWindow are set inside the arguments of such a call, around is its place.
+	inAggregate, inWindow bool
+	around                fault.Span
+	// expanding are the aliases being expanded, against an alias that names itself.
+	expanding *syntax.SelectItem
+}
+
+// exprs returns a binder for a clause that allows columns and scalar calls only.
+func (blk *block) exprs(clause string) exprs { return exprs{block: blk, clause: clause} }
+
+// condition binds what must be BOOLEAN.
+func (x exprs) condition(e syntax.Expr) (expr.Expr, error) {
+	cond, err := x.bind(e)
+	if err != nil {
+		return nil, err
+	}
+	switch cond.Type().Base {
+	case expr.Boolean:
+		return cond, nil
+	case expr.Null:
+		return &expr.Literal{T: expr.Of(expr.Boolean)}, nil
+	}
+	return nil, fault.InvalidSQL(e.Span(), "%s clause must be a condition", x.clause)
+}
+
+// list binds several expressions.
+func (x exprs) list(list []syntax.Expr) ([]expr.Expr, error) {
+	out := make([]expr.Expr, len(list))
+	for i, e := range list {
+		bound, err := x.bind(e)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = bound
+	}
+	return out, nil
+}
+
+// bind gives e its meaning over the block's scope. Aggregates, windows and subqueries come back as placeholders.
+func (x exprs) bind(e syntax.Expr) (expr.Expr, error) {
+	switch e := e.(type) {
+	case *syntax.Name:
+		return x.name(e)
+	case *syntax.Number:
+		return numberLiteral(e)
+	case *syntax.String:
+		return stringLiteral(e.Value), nil
+	case *syntax.Bool:
+		return boolLiteral(e.Value), nil
+	case *syntax.Unknown:
+		return &expr.Literal{T: expr.Of(expr.Boolean)}, nil
+	case *syntax.Null:
+		return &expr.Literal{T: expr.Of(expr.Null)}, nil
+	case *syntax.Temporal:
+		return x.b.temporalLiteral(e)
+	case *syntax.Interval:
+		return intervalLiteral(e)
+	case *syntax.Param:
+		return x.b.params[e.Index], nil
+	case *syntax.Unary:
+		return x.unary(e)
+	case *syntax.Binary:
+		return x.binary(e)
+	case *syntax.Chain:
+		return x.chain(e)
+	case *syntax.Is:
+		return x.is(e)
+	case *syntax.Between:
+		return x.between(e)
+	case *syntax.InList:
+		return x.inList(e)
+	case *syntax.Like:
+		return x.like(e)
+	case *syntax.Case:
+		return x.caseOf(e)
+	case *syntax.Cast:
+		return x.cast(e)
+	case *syntax.Call:
+		return x.call(e)
+	case *syntax.Array:
+		return x.array(e)
+	case *syntax.Item:
+		return x.item(e)
+	case *syntax.Subquery:
+		return x.scalarSubquery(e)
+	case *syntax.Exists:
+		return x.exists(e)
+	case *syntax.InQuery:
+		return x.inQuery(e)
+	case *syntax.Quantified:
+		return x.quantified(e)
+	case *syntax.Star:
+		return nil, fault.InvalidSQL(e.At, "Unknown identifier '%s'", starText(e))
+	case *syntax.Row:
+		return nil, notYet(e.At, "A row value outside of IN and comparisons")
+	case *syntax.Field:
+		return nil, notYet(e.At, "Access to a field of a row")
+	case *syntax.Bytes:
+		return nil, notYet(e.At, "A binary string")
+	case *syntax.NamedArg:
+		return nil, fault.InvalidSQL(e.At, "Argument [%s] is named, but the function takes its arguments by position", e.Name.Name)
+	case *syntax.Symbol:
+		return nil, suggest(fault.InvalidSQL(e.At, "Column '%s' not found in any table", e.Word), e.Word, x.scope.columnNames())
+	}
+	return nil, notYet(e.Span(), "This expression")
+}
+
+func starText(e *syntax.Star) string {
+	if len(e.Parts) == 0 {
+		return "*"
+	}
+	return joinIdents(e.Parts) + ".*"
+}
+
+// name resolves a column.
+func (x exprs) name(e *syntax.Name) (expr.Expr, error) {
+	last := e.Parts[len(e.Parts)-1]
+	if len(e.Parts) > 1 {
+		return x.qualified(e)
+	}
+	if x.aliases && !x.inAggregate {
+		if bound, err := x.alias(last); bound != nil || err != nil {
+			return bound, err
+		}
+	}
+	found, err := x.resolve(last)
+	if err != nil {
+		return nil, err
+	}
+	if found != nil {
+		return x.mentionAll(found, e.At), nil
+	}
+	if x.fallback && !x.inAggregate {
+		if bound, err := x.alias(last); bound != nil || err != nil {
+			return bound, err
+		}
+	}
+	if !last.Quoted && strings.EqualFold(last.Name, "PI") {
+		return x.callOf("PI", nil, e.At)
+	}
+	candidates := x.scope.columnNames()
+	if x.aliases || x.fallback {
+		for name := range x.block.aliases {
+			candidates = append(candidates, name)
+		}
+	}
+	return nil, suggest(fault.InvalidSQL(e.At, "Column '%s' not found in any table", last.Name), last.Name, candidates)
+}
+
+// alias binds the select item called id, nil if there is none.
+func (x exprs) alias(id syntax.Ident) (expr.Expr, error) {
+	it := x.block.aliases[id.Name]
+	if it == nil || it == x.expanding {
+		return nil, nil
+	}
+	inner := x
+	inner.aliases, inner.fallback, inner.expanding = false, false, it
+	return inner.bind(it.X)
+}
+
+// qualified resolves t.x.
+func (x exprs) qualified(e *syntax.Name) (expr.Expr, error) {
+	last, qualifier := e.Parts[len(e.Parts)-1], e.Parts[:len(e.Parts)-1]
+	if r := x.scope.relation(qualifier); r != nil {
+		if c := r.lookup(last.Name); c != nil {
+			return x.mention(c, e.At), nil
+		}
+		names := make([]string, len(r.cols))
+		for i := range r.cols {
+			names[i] = r.cols[i].name
+		}
+		return nil, suggest(fault.InvalidSQL(last.At, "Column '%s' not found in table '%s'", last.Name, joinIdents(qualifier)), last.Name, names)
+	}
+	if x.in.outer != nil {
+		outer := x.in.outer.exprs(x.clause)
+		bound, err := outer.qualified(e)
+		if err != nil {
+			return nil, err
+		}
+		return x.in.corr.column(bound, last.Name), nil
+	}
+	at := e.Parts[0].At.To(qualifier[len(qualifier)-1].At)
+	return nil, suggest(fault.InvalidSQL(at, "Table '%s' not found", joinIdents(qualifier)), joinIdents(qualifier), x.scope.relationNames())
+}
+
+// resolve finds a column by its bare name, here or in the queries around; nil if there is none.
+func (blk *block) resolve(id syntax.Ident) (expr.Expr, error) {
+	found, err := blk.scope.lookup(id)
+	if found != nil || err != nil || blk.in.outer == nil {
+		return found, err
+	}
+	found, err = blk.in.outer.resolve(id)
+	if found == nil || err != nil {
+		return nil, err
+	}
+	return blk.in.corr.column(found, id.Name), nil
+}
+
+// mention returns the column c as named at a place.
+func (blk *block) mention(c *expr.Column, at fault.Span) *expr.Column {
+	fresh := *c
+	if blk.places == nil {
+		blk.places = map[*expr.Column]place{}
+	}
+	blk.places[&fresh] = place{at: at, name: c.Name}
+	return &fresh
+}
+
+func (blk *block) mentionAll(e expr.Expr, at fault.Span) expr.Expr {
+	if c, ok := e.(*expr.Column); ok {
+		return blk.mention(c, at)
+	}
+	return expr.Rewrite(e, func(e expr.Expr) expr.Expr {
+		if c, ok := e.(*expr.Column); ok {
+			return blk.mention(c, at)
+		}
+		return e
+	})
+}

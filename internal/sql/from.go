@@ -1,0 +1,530 @@
+package sql
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/sql/infoschema"
+	"github.com/hengedb/henge/internal/sql/syntax"
+)
+
+// source is an item of a FROM clause: a plan and the names of its columns.
+type source struct {
+	node  plan.Node
+	scope *scope
+}
+
+// from binds FROM; without one a block reads one row without columns.
+func (blk *block) from(t syntax.TableExpr) error {
+	if t == nil {
+		blk.node, blk.scope = oneRow(), &scope{}
+		return nil
+	}
+	s, err := blk.table(t)
+	if err != nil {
+		return err
+	}
+	if err := uniqueRelations(s.scope); err != nil {
+		return err
+	}
+	blk.node, blk.scope = s.node, s.scope
+	return nil
+}
+
+func uniqueRelations(s *scope) error {
+	seen := make(map[string]bool, len(s.relations))
+	for i := range s.relations {
+		r := &s.relations[i]
+		if r.name == "" {
+			continue
+		}
+		if seen[r.name] {
+			return fault.InvalidSQL(r.at, "Duplicate relation name '%s' in FROM clause", r.name)
+		}
+		seen[r.name] = true
+	}
+	return nil
+}
+
+// table binds one item of FROM.
+func (blk *block) table(t syntax.TableExpr) (source, error) {
+	switch x := t.(type) {
+	case *syntax.Table:
+		return blk.namedTable(x)
+	case *syntax.Derived:
+		return blk.derived(x, blk.in)
+	case *syntax.Aliased:
+		s, err := blk.table(x.X)
+		if err != nil {
+			return source{}, err
+		}
+		return s.as(x)
+	case *syntax.Join:
+		return blk.join(x)
+	case *syntax.Unnest:
+		return blk.unnest(source{node: oneRow(), scope: &scope{}}, x, false)
+	case *syntax.TableFunction:
+		return blk.tableFunction(x)
+	case *syntax.Pivot:
+		return blk.pivot(x)
+	case *syntax.Unpivot:
+		return blk.unpivot(x)
+	case *syntax.TableSample:
+		return source{}, notYet(x.At, "TABLESAMPLE")
+	}
+	return source{}, notYet(t.Span(), "This item of FROM")
+}
+
+// sourceOf returns a bound query as a source without a name.
+func sourceOf(rel *relational, at fault.Span) source {
+	r := relationOf("", rel.planColumns(), 0)
+	r.at = at
+	return source{node: rel.node, scope: &scope{relations: []relation{r}}}
+}
+
+// derived binds a query in FROM. It sees what surrounds the block, not the block's other sources.
+func (blk *block) derived(x *syntax.Derived, in surroundings) (source, error) {
+	in.ordered = false
+	rel, err := blk.b.queryIn(x.Query, in)
+	if err != nil {
+		return source{}, err
+	}
+	return sourceOf(rel, x.At), nil
+}
+
+// as gives s an alias, and its columns new names if the text has some.
+func (s source) as(x *syntax.Aliased) (source, error) {
+	stars, err := s.scope.star(&syntax.Star{})
+	if err != nil {
+		return source{}, err
+	}
+	if len(x.Columns) > 0 && len(x.Columns) != len(stars) {
+		quoted := make([]string, len(stars))
+		for i, c := range stars {
+			quoted[i] = "'" + c.name + "'"
+		}
+		return source{}, fault.InvalidSQL(x.Columns[0].At.To(x.Columns[len(x.Columns)-1].At),
+			"List of column aliases must have same degree as table; table has %d columns (%s), whereas alias list has %d columns",
+			len(stars), strings.Join(quoted, ", "), len(x.Columns))
+	}
+	r := relation{name: x.Alias.Name, at: x.At}
+	simple := len(s.scope.merged) == 0 && len(x.Columns) == 0
+	if simple && len(s.scope.relations) == 1 {
+		r.cols = s.scope.relations[0].cols
+		return source{node: s.node, scope: &scope{relations: []relation{r}}}, nil
+	}
+	p := &plan.Project{Input: s.node}
+	for i, c := range stars {
+		name := c.name
+		if len(x.Columns) > 0 {
+			name = x.Columns[i].Name
+		}
+		p.Exprs, p.Names = append(p.Exprs, c.x), append(p.Names, name)
+	}
+	r.cols = relationOf("", p.Columns(), 0).cols
+	return source{node: p, scope: &scope{relations: []relation{r}}}, nil
+}
+
+// isDataSchema reports whether name is a fixed name of the schema of datasources; an API alias is a further one.
+func isDataSchema(name string) bool { return name == "service" || name == "druid" }
+
+func (b *binder) schema(name string) (Schema, bool) {
+	switch {
+	case isDataSchema(name), name == b.request.Dialect:
+		return SchemaData, true
+	case name == string(SchemaInformation), name == string(SchemaSystem), name == string(SchemaLookup):
+		return Schema(name), true
+	}
+	return "", false
+}
+
+// dialect is the name of the schema of datasources that this request's client knows.
+func (b *binder) dialect() string {
+	if b.request.Dialect == "" {
+		return "service"
+	}
+	return b.request.Dialect
+}
+
+// namedTable binds a table by name: a WITH query, a datasource, a lookup or a system table.
+func (blk *block) namedTable(x *syntax.Table) (source, error) {
+	parts := x.Name.Parts
+	if len(parts) == 1 {
+		if c := blk.in.findCTE(parts[0].Name); c != nil {
+			return blk.withQuery(c, x)
+		}
+	}
+	if len(parts) == 3 {
+		if _, ok := blk.b.schema(parts[0].Name); ok {
+			parts = parts[1:] // the catalog's name
+		}
+	}
+	b := blk.b
+	name := parts[len(parts)-1].Name
+	schema, shown := SchemaData, b.dialect()
+	switch len(parts) {
+	case 1:
+	case 2:
+		var ok bool
+		if schema, ok = b.schema(parts[0].Name); !ok {
+			known := []string{b.dialect(), string(SchemaInformation), string(SchemaSystem), string(SchemaLookup)}
+			return source{}, suggest(fault.InvalidSQL(x.Name.At, "Object '%s' not found", parts[0].Name), parts[0].Name, known)
+		}
+		shown = parts[0].Name
+	default:
+		return source{}, fault.InvalidSQL(x.Name.At, "Object '%s' not found", parts[0].Name)
+	}
+	n, known, err := b.tableNode(schema, name)
+	if err != nil {
+		return source{}, err
+	}
+	if n == nil {
+		message := fmt.Sprintf("Object '%s' not found", name)
+		if len(parts) > 1 {
+			message += fmt.Sprintf(" within '%s'", shown)
+		}
+		return source{}, suggest(fault.InvalidSQL(x.Name.At, "%s", message), name, known())
+	}
+	r := relationOf(name, n.Columns(), 0)
+	r.at, r.path, r.data = x.At, []string{shown, name}, schema == SchemaData
+	return source{node: n, scope: &scope{relations: []relation{r}}}, nil
+}
+
+// tableNode returns the plan that reads a table and notes the permission it takes; nil if there is no such table, and then the names there
+// are.
+func (b *binder) tableNode(schema Schema, name string) (n plan.Node, known func() []string, err error) {
+	switch schema {
+	case SchemaInformation, SchemaSystem:
+		cols := infoschema.Columns(string(schema), name)
+		if cols == nil {
+			return nil, func() []string { return infoschema.Tables(string(schema)) }, nil
+		}
+		if schema == SchemaSystem {
+			b.resources[Resource{Name: name, Type: "SYSTEM_TABLE"}] = true
+		}
+		return &plan.System{Schema: string(schema), Table: name, Out: cols}, nil, nil
+	}
+	t, err := b.catalog.Table(b.ctx, schema, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if t == nil {
+		return nil, func() []string { return b.catalog.Names(b.ctx, schema) }, nil
+	}
+	if schema == SchemaLookup {
+		return &plan.System{Schema: string(schema), Table: name, Out: t.Columns}, nil, nil
+	}
+	b.resources[Resource{Name: name, Type: "DATASOURCE"}] = true
+	return &plan.Scan{DataSource: name, Out: t.Columns, Limit: -1}, nil, nil
+}
+
+// withQuery binds a WITH query where it is used.
+func (blk *block) withQuery(c *cte, x *syntax.Table) (source, error) {
+	b := blk.b
+	if b.expansions++; b.expansions > maxExpansions {
+		return source{}, fault.InvalidSQL(x.At, "WITH queries are used more than [%d] times", maxExpansions)
+	}
+	in := c.in
+	in.ordered = false
+	rel, err := b.queryIn(c.def.Query, in)
+	if err != nil {
+		return source{}, err
+	}
+	if len(c.def.Columns) > 0 {
+		if len(c.def.Columns) != len(rel.cols) {
+			return source{}, fault.InvalidSQL(c.def.Columns[0].At, "Number of columns must match number of query columns")
+		}
+		for i := range rel.cols {
+			rel.cols[i].name = c.def.Columns[i].Name
+		}
+	}
+	r := relationOf(c.def.Name.Name, rel.planColumns(), 0)
+	r.at = x.At
+	return source{node: rel.node, scope: &scope{relations: []relation{r}}}, nil
+}
+
+// join binds a join. A right side that is an UNNEST or LATERAL sees the left one.
+func (blk *block) join(x *syntax.Join) (source, error) {
+	left, err := blk.table(x.Left)
+	if err != nil {
+		return source{}, err
+	}
+	right, alias := x.Right, (*syntax.Aliased)(nil)
+	if a, ok := right.(*syntax.Aliased); ok {
+		right, alias = a.X, a
+	}
+	switch r := right.(type) {
+	case *syntax.Unnest:
+		return blk.joinUnnest(left, x, r, alias)
+	case *syntax.Derived:
+		if r.Lateral {
+			return blk.joinLateral(left, x, r, alias)
+		}
+	}
+	other, err := blk.table(x.Right)
+	if err != nil {
+		return source{}, err
+	}
+	return blk.joinSources(x, left, other)
+}
+
+func (blk *block) joinSources(x *syntax.Join, left, right source) (source, error) {
+	kind := [...]plan.JoinKind{syntax.InnerJoin: plan.Inner, syntax.LeftJoin: plan.Left, syntax.RightJoin: plan.Right, syntax.FullJoin: plan.Full,
+		syntax.CrossJoin: plan.Inner, syntax.CommaJoin: plan.Inner}[x.Kind]
+	width := len(left.node.Columns())
+	if width+len(right.node.Columns()) >= maxColumns {
+		return source{}, fault.InvalidSQL(x.At, "A query can't have more than [%d] columns", maxColumns)
+	}
+	moved := right.scope.shift(width)
+	combined := &scope{relations: append(append([]relation(nil), left.scope.relations...), moved.relations...)}
+	combined.merged = append(append([]mergedColumn(nil), left.scope.merged...), moved.merged...)
+	if err := uniqueRelations(combined); err != nil {
+		return source{}, err
+	}
+	j := &plan.Join{Kind: kind, Left: left.node, Right: right.node}
+	on := newBlock(blk.b, blk.in)
+	on.scope = combined
+	var shared []string
+	switch {
+	case x.Natural:
+		shared = commonColumns(left.scope, moved)
+	case len(x.Using) > 0:
+		shared = names(x.Using)
+	case x.On != nil:
+		cond, err := on.exprs("ON").condition(x.On)
+		if err != nil {
+			return source{}, err
+		}
+		if hasPlaceholder(cond, subqueryBase, correlatedBase) {
+			if kind != plan.Inner {
+				return source{}, notYet(x.On.Span(), "A subquery in the ON clause of an outer join")
+			}
+			n, err := on.filter(j, cond)
+			return source{node: n, scope: combined}, err
+		}
+		j.On = cond
+	case x.Kind < syntax.CrossJoin:
+		return source{}, fault.InvalidSQL(x.At, "INNER, LEFT, RIGHT or FULL join requires a condition (NATURAL keyword or ON or USING clause)")
+	}
+	out := &scope{merged: combined.merged}
+	leftScope, rightScope := left.scope, moved
+	if kind == plan.Right || kind == plan.Full {
+		leftScope = leftScope.allowNulls()
+	}
+	if kind == plan.Left || kind == plan.Full {
+		rightScope = rightScope.allowNulls()
+	}
+	out.relations = append(append([]relation(nil), leftScope.relations...), rightScope.relations...)
+	if shared != nil {
+		if err := mergeColumns(x, j, shared, leftScope, rightScope, out); err != nil {
+			return source{}, err
+		}
+	}
+	return source{node: j, scope: out}, nil
+}
+
+// commonColumns returns the names that both sides of a NATURAL join have, in the order of the left side. It is never nil.
+func commonColumns(left, right *scope) []string {
+	out := []string{}
+	for _, name := range left.columnNames() {
+		for _, other := range right.columnNames() {
+			if name == other {
+				out = append(out, name)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// mergeColumns adds the equality of the columns of USING or NATURAL to the join and makes each pair one column of the scope.
+func mergeColumns(x *syntax.Join, j *plan.Join, shared []string, left, right, out *scope) error {
+	var terms []expr.Expr
+	var merged []mergedColumn
+	for i, name := range shared {
+		at := x.At
+		if i < len(x.Using) {
+			at = x.Using[i].At
+		}
+		id := syntax.Ident{Pos: syntax.Pos{At: at}, Name: name}
+		var sides [2]expr.Expr
+		for k, s := range []*scope{left, right} {
+			e, err := s.lookup(id)
+			if err != nil {
+				return err
+			}
+			if e == nil {
+				return suggest(fault.InvalidSQL(at, "Column '%s' not found in any table", name), name, s.columnNames())
+			}
+			sides[k] = e
+		}
+		equal, err := expr.NewCompare("=", sides[0], sides[1], at)
+		if err != nil {
+			return err
+		}
+		terms = append(terms, equal)
+		value := sides[0]
+		switch j.Kind {
+		case plan.Right:
+			value = sides[1]
+		case plan.Full:
+			if value, err = expr.NewCall(expr.MustLookup("COALESCE"), sides[:], at); err != nil {
+				return err
+			}
+		}
+		merged = append(merged, mergedColumn{name: name, value: value})
+	}
+	j.On = plan.Conjunction(terms)
+	for _, m := range out.merged {
+		taken := false
+		for _, n := range merged {
+			taken = taken || n.name == m.name
+		}
+		if !taken {
+			merged = append(merged, m)
+		}
+	}
+	out.merged = merged
+	return nil
+}
+
+// joinUnnest binds left, UNNEST(array): for each row of left the elements of an array made of its columns.
+func (blk *block) joinUnnest(left source, x *syntax.Join, u *syntax.Unnest, alias *syntax.Aliased) (source, error) {
+	outer := x.Kind == syntax.LeftJoin
+	if x.Kind == syntax.RightJoin || x.Kind == syntax.FullJoin {
+		return source{}, notYet(x.At, "A RIGHT or FULL join with UNNEST")
+	}
+	if x.Natural || len(x.Using) > 0 {
+		return source{}, notYet(x.At, "A NATURAL join or USING with UNNEST")
+	}
+	width := len(left.scope.relations)
+	s, err := blk.unnest(left, u, outer)
+	if err != nil {
+		return source{}, err
+	}
+	if alias != nil {
+		r := &s.scope.relations[width]
+		r.name, r.at = alias.Alias.Name, alias.At
+		if n := len(alias.Columns); n > 0 {
+			if n != len(r.cols) {
+				return source{}, fault.InvalidSQL(alias.Columns[0].At, "List of column aliases must have same degree as table; table has %d columns (%s), "+
+					"whereas alias list has %d columns", len(r.cols), "'"+strings.Join(s.scope.columnNames()[width:], "', '")+"'", n)
+			}
+			for i := range r.cols {
+				r.cols[i].name = alias.Columns[i].Name
+			}
+		}
+	}
+	if err := uniqueRelations(s.scope); err != nil {
+		return source{}, err
+	}
+	if x.On == nil {
+		return s, nil
+	}
+	on := newBlock(blk.b, blk.in)
+	on.scope = s.scope
+	cond, err := on.exprs("ON").condition(x.On)
+	if err != nil {
+		return source{}, err
+	}
+	if outer {
+		if l, ok := cond.(*expr.Literal); !ok || l.Value != int64(1) {
+			return source{}, notYet(x.On.Span(), "A condition other than TRUE in a LEFT JOIN with UNNEST")
+		}
+		return s, nil
+	}
+	s.node, err = on.filter(s.node, cond)
+	return s, err
+}
+
+// unnest appends the elements of arrays over left's columns to left.
+func (blk *block) unnest(left source, u *syntax.Unnest, outer bool) (source, error) {
+	if len(u.Args) != 1 {
+		return source{}, notYet(u.At, "UNNEST of several arrays")
+	}
+	inner := newBlock(blk.b, blk.in)
+	inner.scope = left.scope
+	array, err := inner.exprs("UNNEST").bind(u.Args[0])
+	if err != nil {
+		return source{}, err
+	}
+	t := array.Type()
+	if t.Base != expr.Array && !t.Multi {
+		return source{}, fault.InvalidSQL(u.At, "Cannot apply 'UNNEST' to arguments of type 'UNNEST(<%s>)'. Supported form(s): 'UNNEST(<ARRAY>)'", t)
+	}
+	n, exprs, err := inner.attach(left.node, []expr.Expr{array})
+	if err != nil {
+		return source{}, err
+	}
+	n, columns := extend(n, exprs)
+	node := &plan.Unnest{Input: n, Column: columns[0], Name: "EXPR$0", Elem: t.Elem(), Outer: outer, Ordinality: u.Ordinality}
+	width := len(n.Columns())
+	r := relationOf("", node.Columns()[width:], width)
+	r.at = u.At
+	s := &scope{relations: append(append([]relation(nil), left.scope.relations...), r), merged: left.scope.merged}
+	return source{node: node, scope: s}, nil
+}
+
+// joinLateral binds left, LATERAL (query): the query may name left's columns.
+func (blk *block) joinLateral(left source, x *syntax.Join, d *syntax.Derived, alias *syntax.Aliased) (source, error) {
+	if x.Kind == syntax.RightJoin || x.Kind == syntax.FullJoin || x.Natural || len(x.Using) > 0 {
+		return source{}, notYet(x.At, "This kind of join with LATERAL")
+	}
+	outer := newBlock(blk.b, blk.in)
+	outer.scope = left.scope
+	corr := &correlation{}
+	rel, err := blk.b.queryIn(d.Query, surroundings{ctes: blk.in.ctes, outer: outer, corr: corr})
+	if err != nil {
+		return source{}, err
+	}
+	right := sourceOf(rel, d.At)
+	if alias != nil {
+		if right, err = right.as(alias); err != nil {
+			return source{}, err
+		}
+	}
+	if len(corr.outer) == 0 {
+		return blk.joinSources(x, left, right)
+	}
+	kind := plan.Inner
+	if x.Kind == syntax.LeftJoin {
+		kind = plan.Left
+		if b, ok := x.On.(*syntax.Bool); !ok || !b.Value {
+			return source{}, notYet(x.At, "A condition other than TRUE in a LEFT JOIN with LATERAL")
+		}
+	}
+	width := len(right.node.Columns())
+	joined, err := newDecorrelator(left.node, corr.outer).apply(right.node, kind)
+	if err != nil {
+		return source{}, err
+	}
+	n, columns := extend(left.node, corr.outer)
+	j := &plan.Join{Kind: kind, Left: n, Right: joined}
+	for i, c := range columns {
+		j.Keys = append(j.Keys, plan.EquiKey{Left: c, Right: width + i, NullSafe: true})
+	}
+	moved := right.scope.shift(len(n.Columns()))
+	if kind == plan.Left {
+		moved = moved.allowNulls()
+	}
+	s := &scope{relations: append(append([]relation(nil), left.scope.relations...), moved.relations...), merged: left.scope.merged}
+	if err := uniqueRelations(s); err != nil {
+		return source{}, err
+	}
+	out := source{node: j, scope: s}
+	if x.On != nil && kind == plan.Inner {
+		on := newBlock(blk.b, blk.in)
+		on.scope = s
+		cond, err := on.exprs("ON").condition(x.On)
+		if err != nil {
+			return source{}, err
+		}
+		if out.node, err = on.filter(j, cond); err != nil {
+			return source{}, err
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,306 @@
+package sql
+
+import (
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/sql/syntax"
+)
+
+var operatorNames = [...]string{
+	syntax.Add: "+", syntax.Sub: "-", syntax.Mul: "*", syntax.Div: "/", syntax.Mod: "%",
+	syntax.Equal: "=", syntax.NotEqual: "<>", syntax.Less: "<", syntax.LessEqual: "<=", syntax.Greater: ">", syntax.GreaterEqual: ">=",
+	syntax.IsDistinct: "IS DISTINCT FROM", syntax.IsNotDistinct: "IS NOT DISTINCT FROM",
+	syntax.Overlaps: "OVERLAPS", syntax.Contains: "CONTAINS", syntax.Equals: "EQUALS", syntax.Precedes: "PRECEDES",
+	syntax.Succeeds: "SUCCEEDS", syntax.ImmediatelyPrecedes: "IMMEDIATELY PRECEDES", syntax.ImmediatelySucceeds: "IMMEDIATELY SUCCEEDS",
+}
+
+func (x exprs) unary(e *syntax.Unary) (expr.Expr, error) {
+	if n, ok := e.X.(*syntax.Number); ok && e.Op == syntax.Neg {
+		negative := *n
+		negative.Text = "-" + n.Text
+		return numberLiteral(&negative)
+	}
+	inner, err := x.bind(e.X)
+	if err != nil {
+		return nil, err
+	}
+	switch e.Op {
+	case syntax.Not:
+		return expr.NewNot(inner, e.At)
+	case syntax.Neg:
+		return expr.NewCall(expr.MustLookup("-"), []expr.Expr{inner}, e.At)
+	}
+	return expr.NewCall(expr.MustLookup("+"), []expr.Expr{inner}, e.At)
+}
+
+func (x exprs) binary(e *syntax.Binary) (expr.Expr, error) {
+	if l, ok := e.Left.(*syntax.Row); ok {
+		if r, ok := e.Right.(*syntax.Row); ok {
+			return x.compareRows(e, l, r)
+		}
+	}
+	left, err := x.bind(e.Left)
+	if err != nil {
+		return nil, err
+	}
+	right, err := x.bind(e.Right)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case e.Op >= syntax.Equal && e.Op <= syntax.IsNotDistinct:
+		return expr.NewCompare(operatorNames[e.Op], left, right, e.At)
+	case e.Op >= syntax.Overlaps:
+		return nil, notYet(e.At, "Operator ["+operatorNames[e.Op]+"]")
+	}
+	return x.callOf(operatorNames[e.Op], []expr.Expr{left, right}, e.At)
+}
+
+// compareRows binds (a, b) = (c, d) and <>.
+func (x exprs) compareRows(e *syntax.Binary, l, r *syntax.Row) (expr.Expr, error) {
+	if len(l.Items) != len(r.Items) {
+		return nil, fault.InvalidSQL(e.At, "Rows with [%d] and [%d] columns can't be compared", len(l.Items), len(r.Items))
+	}
+	if e.Op != syntax.Equal && e.Op != syntax.NotEqual && e.Op != syntax.IsDistinct && e.Op != syntax.IsNotDistinct {
+		return nil, notYet(e.At, "Operator ["+operatorNames[e.Op]+"] on rows")
+	}
+	left, err := x.list(l.Items)
+	if err != nil {
+		return nil, err
+	}
+	right, err := x.list(r.Items)
+	if err != nil {
+		return nil, err
+	}
+	op := operatorNames[e.Op]
+	terms := make([]expr.Expr, len(left))
+	for i := range left {
+		if terms[i], err = expr.NewCompare(op, left[i], right[i], e.At); err != nil {
+			return nil, err
+		}
+	}
+	if e.Op == syntax.NotEqual || e.Op == syntax.IsDistinct {
+		return expr.NewOr(terms, e.At)
+	}
+	return expr.NewAnd(terms, e.At)
+}
+
+func (x exprs) chain(e *syntax.Chain) (expr.Expr, error) {
+	args, err := x.list(e.Args)
+	if err != nil {
+		return nil, err
+	}
+	switch e.Op {
+	case syntax.And:
+		return expr.NewAnd(args, e.At)
+	case syntax.Or:
+		return expr.NewOr(args, e.At)
+	}
+	out := args[0]
+	for i, a := range args[1:] {
+		at := e.Args[0].Span().To(e.Args[i+1].Span())
+		if out, err = x.callOf("||", []expr.Expr{out, a}, at); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (x exprs) is(e *syntax.Is) (expr.Expr, error) {
+	inner, err := x.bind(e.X)
+	if err != nil {
+		return nil, err
+	}
+	var name string
+	switch e.Test {
+	case syntax.IsNull, syntax.IsUnknown:
+		name = "NULL"
+	case syntax.IsTrue:
+		name = "TRUE"
+	case syntax.IsFalse:
+		name = "FALSE"
+	default:
+		return nil, notYet(e.At, "IS JSON")
+	}
+	if e.Test == syntax.IsUnknown {
+		if b := inner.Type().Base; b != expr.Boolean && b != expr.Null {
+			return nil, fault.InvalidSQL(e.At, "Cannot apply 'IS UNKNOWN' to arguments of type '<%s> IS UNKNOWN'. Supported form(s): '<BOOLEAN> IS UNKNOWN'",
+				inner.Type())
+		}
+	}
+	if e.Not {
+		name = "NOT " + name
+	}
+	return x.callOf("IS "+name, []expr.Expr{inner}, e.At)
+}
+
+func (x exprs) between(e *syntax.Between) (expr.Expr, error) {
+	args, err := x.list([]syntax.Expr{e.X, e.Low, e.High})
+	if err != nil {
+		return nil, err
+	}
+	out, err := expr.NewBetween(args[0], args[1], args[2], e.Symmetric, e.At)
+	return negated(out, err, e.Not, e.At)
+}
+
+func negated(e expr.Expr, err error, not bool, at fault.Span) (expr.Expr, error) {
+	if err != nil || !not {
+		return e, err
+	}
+	return expr.NewNot(e, at)
+}
+
+func (x exprs) inList(e *syntax.InList) (expr.Expr, error) {
+	if row, ok := e.X.(*syntax.Row); ok && len(row.Items) > 1 {
+		return x.inRows(e, row)
+	}
+	inner, err := x.bind(e.X)
+	if err != nil {
+		return nil, err
+	}
+	list, err := x.list(e.List)
+	if err != nil {
+		return nil, err
+	}
+	out, err := expr.NewIn(inner, list, e.At)
+	if err != nil {
+		return nil, incompatibleIn(e.At)
+	}
+	return negated(out, nil, e.Not, e.At)
+}
+
+func incompatibleIn(at fault.Span) error {
+	return fault.InvalidSQL(at, "Values passed to IN operator must have compatible types")
+}
+
+// inRows binds (a, b) IN ((1, 2), (3, 4)).
+func (x exprs) inRows(e *syntax.InList, row *syntax.Row) (expr.Expr, error) {
+	left, err := x.list(row.Items)
+	if err != nil {
+		return nil, err
+	}
+	alternatives := make([]expr.Expr, len(e.List))
+	for i, item := range e.List {
+		r, ok := item.(*syntax.Row)
+		if !ok || len(r.Items) != len(left) {
+			return nil, incompatibleIn(e.At)
+		}
+		right, err := x.list(r.Items)
+		if err != nil {
+			return nil, err
+		}
+		terms := make([]expr.Expr, len(left))
+		for j := range left {
+			if terms[j], err = expr.NewCompare("=", left[j], right[j], item.Span()); err != nil {
+				return nil, incompatibleIn(e.At)
+			}
+		}
+		if alternatives[i], err = expr.NewAnd(terms, item.Span()); err != nil {
+			return nil, err
+		}
+	}
+	out, err := expr.NewOr(alternatives, e.At)
+	return negated(out, err, e.Not, e.At)
+}
+
+func (x exprs) like(e *syntax.Like) (expr.Expr, error) {
+	if e.Kind == syntax.LikeSimilar {
+		return nil, notYet(e.At, "SIMILAR TO")
+	}
+	args, err := x.list([]syntax.Expr{e.X, e.Pattern})
+	if err != nil {
+		return nil, err
+	}
+	if e.Escape != nil {
+		escape, err := x.bind(e.Escape)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, escape)
+	}
+	name := "LIKE"
+	if e.Kind == syntax.LikeIgnoreCase {
+		name = "ILIKE"
+	}
+	out, err := x.callOf(name, args, e.At)
+	return negated(out, err, e.Not, e.At)
+}
+
+func (x exprs) caseOf(e *syntax.Case) (expr.Expr, error) {
+	var operand expr.Expr
+	var err error
+	if e.Operand != nil {
+		if operand, err = x.bind(e.Operand); err != nil {
+			return nil, err
+		}
+	}
+	whens := make([]expr.When, len(e.Whens))
+	for i, w := range e.Whens {
+		conds, err := x.list(w.Conds)
+		if err != nil {
+			return nil, err
+		}
+		if operand != nil {
+			for j, c := range conds {
+				if conds[j], err = expr.NewCompare("=", operand, c, w.Conds[j].Span()); err != nil {
+					return nil, err
+				}
+			}
+		}
+		cond := conds[0]
+		if len(conds) > 1 {
+			if cond, err = expr.NewOr(conds, w.At); err != nil {
+				return nil, err
+			}
+		}
+		then, err := x.bind(w.Then)
+		if err != nil {
+			return nil, err
+		}
+		whens[i] = expr.When{Cond: cond, Then: then}
+	}
+	var other expr.Expr
+	if e.Else != nil {
+		if other, err = x.bind(e.Else); err != nil {
+			return nil, err
+		}
+	}
+	return expr.NewCase(whens, other, e.At)
+}
+
+func (x exprs) cast(e *syntax.Cast) (expr.Expr, error) {
+	t, err := typeOf(e.Type)
+	if err != nil {
+		return nil, err
+	}
+	if call, ok := e.X.(*syntax.Call); ok && call.Name == "JSON_VALUE" && (call.JSON == nil || call.JSON.Returning == nil) && t.Base != expr.Array {
+		// An enclosing CAST is what JSON_VALUE returns.
+		inner, err := x.jsonValue(call, t)
+		if err != nil {
+			return nil, err
+		}
+		return expr.NewCast(inner, t, e.At)
+	}
+	inner, err := x.bind(e.X)
+	if err != nil {
+		return nil, err
+	}
+	return expr.NewCast(inner, t, e.At)
+}
+
+func (x exprs) array(e *syntax.Array) (expr.Expr, error) {
+	items, err := x.list(e.Items)
+	if err != nil {
+		return nil, err
+	}
+	return x.callOf("ARRAY", items, e.At)
+}
+
+// item binds a[i], whose index counts from 1.
+func (x exprs) item(e *syntax.Item) (expr.Expr, error) {
+	args, err := x.list([]syntax.Expr{e.X, e.Index})
+	if err != nil {
+		return nil, err
+	}
+	return x.callOf("ARRAY_ORDINAL", args, e.At)
+}

@@ -1,0 +1,264 @@
+package sql
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// readParams makes literals of the values for n parameters. Values beyond n are ignored.
+func (b *binder) readParams(n int) ([]*expr.Literal, error) {
+	given := b.request.Params
+	out := make([]*expr.Literal, 0, n)
+	for i := range n {
+		if i >= len(given) || given[i].Type == "" && given[i].Value == nil {
+			return nil, fault.InvalidSQL(fault.Span{}, "No value bound for parameter (position [%d])", i+1)
+		}
+		l, err := b.paramLiteral(i, given[i])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, l)
+	}
+	return out, nil
+}
+
+// paramTypes are the type names a parameter may have.
+var paramTypes = map[string]expr.Base{
+	"BOOLEAN": expr.Boolean, "TINYINT": expr.TinyInt, "SMALLINT": expr.SmallInt, "INTEGER": expr.Integer, "INT": expr.Integer,
+	"BIGINT": expr.BigInt, "FLOAT": expr.Float, "REAL": expr.Real, "DOUBLE": expr.Double, "DECIMAL": expr.Decimal,
+	"NUMERIC": expr.Decimal, "CHAR": expr.Char, "VARCHAR": expr.Varchar, "DATE": expr.Date, "TIMESTAMP": expr.Timestamp,
+	"ARRAY": expr.Array, "NULL": expr.Null, "ANY": expr.Null, "OTHER": expr.Varchar, "LONGVARCHAR": expr.Varchar,
+	"NVARCHAR": expr.Varchar,
+}
+
+func (b *binder) paramLiteral(i int, p Param) (*expr.Literal, error) {
+	base, ok := paramTypes[strings.ToUpper(p.Type)]
+	if !ok {
+		return nil, fault.InvalidInput("Type [%s] of parameter [%d] is not a SQL type name", p.Type, i+1)
+	}
+	if base == expr.Array {
+		return arrayParam(i, p.Value)
+	}
+	if p.Value == nil {
+		return &expr.Literal{T: expr.Of(base)}, nil
+	}
+	t := expr.Of(base).NotNull()
+	wrong := func() error {
+		return fault.InvalidInput("Value of parameter [%d] can't be read as type [%s]", i+1, strings.ToUpper(p.Type))
+	}
+	switch {
+	case base == expr.Null:
+		return untypedParam(p.Value)
+	case base == expr.Boolean:
+		switch v := p.Value.(type) {
+		case bool:
+			return boolLiteral(v), nil
+		case string:
+			if strings.EqualFold(v, "true") || strings.EqualFold(v, "false") {
+				return boolLiteral(strings.EqualFold(v, "true")), nil
+			}
+		}
+		return nil, wrong()
+	case t.IsInteger():
+		n, ok := paramLong(p.Value)
+		if !ok {
+			return nil, wrong()
+		}
+		return &expr.Literal{Value: n, T: t}, nil
+	case base == expr.Float:
+		f, ok := paramDouble(p.Value)
+		if !ok {
+			return nil, wrong()
+		}
+		return &expr.Literal{Value: float32(f), T: t}, nil
+	case t.IsFractional():
+		f, ok := paramDouble(p.Value)
+		if !ok {
+			return nil, wrong()
+		}
+		return &expr.Literal{Value: f, T: t}, nil
+	case t.IsCharacter():
+		return &expr.Literal{Value: paramText(p.Value), T: t}, nil
+	}
+	ms, ok := b.paramTime(base, p.Value)
+	if !ok {
+		return nil, wrong()
+	}
+	return &expr.Literal{Value: ms, T: t}, nil
+}
+
+// paramTime reads a DATE or TIMESTAMP: a number of days or milliseconds, or text.
+func (b *binder) paramTime(base expr.Base, v any) (int64, bool) {
+	zone := b.settings.zone
+	const day = 86_400_000
+	if text, ok := v.(string); ok {
+		if base == expr.Date {
+			if ms, err := chrono.ParseDateLiteral(text, zone); err == nil {
+				return ms, true
+			}
+		}
+		if ms, ok := chrono.ParseTimestamp(text, zone); ok {
+			return ms, true
+		}
+	}
+	n, ok := paramLong(v)
+	if !ok {
+		return 0, false
+	}
+	if base == expr.Date {
+		local, _ := zone.ToUTC(n * day)
+		return local, n < math.MaxInt64/day && n > math.MinInt64/day
+	}
+	return n, true
+}
+
+func paramLong(v any) (int64, bool) {
+	switch x := v.(type) {
+	case int64:
+		return x, true
+	case int:
+		return int64(x), true
+	case bool:
+		if x {
+			return 1, true
+		}
+		return 0, true
+	case float64:
+		if x >= -1<<63 && x < 1<<63 {
+			return int64(x), true
+		}
+	case json.Number:
+		return paramLong(x.String())
+	case string:
+		if n, err := strconv.ParseInt(strings.TrimSpace(x), 10, 64); err == nil {
+			return n, true
+		}
+		if f, err := strconv.ParseFloat(x, 64); err == nil {
+			return paramLong(f)
+		}
+	}
+	return 0, false
+}
+
+func paramDouble(v any) (float64, bool) {
+	switch x := v.(type) {
+	case int64:
+		return float64(x), true
+	case int:
+		return float64(x), true
+	case float64:
+		return x, true
+	case json.Number:
+		f, err := x.Float64()
+		return f, err == nil
+	case string:
+		f, err := strconv.ParseFloat(strings.TrimSpace(x), 64)
+		return f, err == nil
+	}
+	return 0, false
+}
+
+func paramText(v any) string {
+	switch x := v.(type) {
+	case string:
+		return x
+	case json.Number:
+		return x.String()
+	case float64:
+		return strconv.FormatFloat(x, 'f', -1, 64)
+	case []any, map[string]any:
+		text, err := json.Marshal(x)
+		if err == nil {
+			return string(text)
+		}
+	}
+	return fmt.Sprint(v)
+}
+
+// untypedParam types a value by what it is in JSON.
+func untypedParam(v any) (*expr.Literal, error) {
+	switch x := v.(type) {
+	case bool:
+		return boolLiteral(x), nil
+	case string:
+		return stringLiteral(x), nil
+	case []any:
+		return arrayParam(0, x)
+	case json.Number, float64, int64, int:
+		if n, ok := exactLong(x); ok {
+			return &expr.Literal{Value: n, T: expr.Of(expr.BigInt).NotNull()}, nil
+		}
+		f, _ := paramDouble(x)
+		return &expr.Literal{Value: f, T: expr.Of(expr.Double).NotNull()}, nil
+	}
+	return nil, fault.InvalidInput("A parameter can't be an object")
+}
+
+// exactLong returns v if it is a whole number in its text.
+func exactLong(v any) (int64, bool) {
+	switch x := v.(type) {
+	case int64:
+		return x, true
+	case int:
+		return int64(x), true
+	case float64:
+		return int64(x), x == math.Trunc(x) && math.Abs(x) < 1<<53
+	case json.Number:
+		n, err := strconv.ParseInt(x.String(), 10, 64)
+		return n, err == nil
+	}
+	return 0, false
+}
+
+// arrayParam makes an array of strings, whole numbers, fractions and booleans; mixed numbers are DOUBLE, anything with a string VARCHAR.
+func arrayParam(i int, v any) (*expr.Literal, error) {
+	if v == nil {
+		return &expr.Literal{T: expr.ArrayOf(expr.Of(expr.Varchar))}, nil
+	}
+	list, ok := v.([]any)
+	if !ok {
+		return nil, fault.InvalidInput("parameter [%d] is of type ARRAY, but its value is no JSON array", i+1)
+	}
+	elem := expr.Null
+	for j, e := range list {
+		kind := expr.Null
+		switch e.(type) {
+		case nil:
+		case string:
+			kind = expr.Varchar
+		case bool:
+			kind = expr.BigInt
+		case json.Number, float64, int64, int:
+			kind = expr.Double
+			if _, whole := exactLong(e); whole {
+				kind = expr.BigInt
+			}
+		default:
+			return nil, fault.InvalidInput("parameter [%d] is an array, with an illegal value of type [%s] at index [%d]", i+1, jsonKind(e), j)
+		}
+		elem = max(elem, kind)
+	}
+	if elem == expr.Null {
+		elem = expr.Varchar
+	}
+	out := make([]any, len(list))
+	for j, e := range list {
+		switch {
+		case e == nil:
+		case elem == expr.Varchar:
+			out[j] = paramText(e)
+		case elem == expr.Double:
+			out[j], _ = paramDouble(e)
+		default:
+			out[j], _ = paramLong(e)
+		}
+	}
+	return &expr.Literal{Value: out, T: expr.ArrayOf(expr.Of(elem)).NotNull()}, nil
+}

@@ -1,0 +1,212 @@
+package sql
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/sql/syntax"
+)
+
+// Engine is what will run a statement; the engines accept different ones.
+type Engine uint8
+
+// The engines.
+const (
+	// Native answers queries while the client waits.
+	Native Engine = iota
+	// MSQ runs queries, INSERT and REPLACE as tasks.
+	MSQ
+)
+
+// String returns the name users know.
+func (e Engine) String() string {
+	if e == MSQ {
+		return "msq-task"
+	}
+	return "native"
+}
+
+// Request is a statement to be prepared.
+type Request struct {
+	Text   string
+	Params []Param
+	// Context are the caller's context parameters; SET in the text overrides them.
+	Context map[string]any
+	Catalog Catalog
+	// Now is the time of arrival in milliseconds, for CURRENT_TIMESTAMP unless the context fixes it.
+	Now int64
+	// Zone is the time zone unless the context has sqlTimeZone; nil: UTC.
+	Zone   *chrono.Zone
+	Engine Engine
+	// Dialect is the API name the request came under, "service" if empty: the default schema, as errors and system tables show it.
+	Dialect string
+}
+
+// Param is the value of a ?: a SQL type name and a JSON value (nil, bool, string, json.Number, float64, int64, []any).
+type Param struct {
+	Type  string
+	Value any
+}
+
+// Kind is what a statement does.
+type Kind uint8
+
+// The kinds of statements.
+const (
+	Select Kind = iota
+	Insert
+	Replace
+)
+
+// String returns the SQL verb.
+func (k Kind) String() string { return [...]string{"SELECT", "INSERT", "REPLACE"}[k] }
+
+// Statement is a prepared statement.
+type Statement struct {
+	Kind Kind
+	// Explain is set for EXPLAIN PLAN FOR: Kind, Plan, Columns and Resources are those of the statement explained, which is not to be run.
+	Explain bool
+	// Plan is not optimized yet. That of an INSERT or REPLACE has a plan.Write as its root.
+	Plan plan.Node
+	// Columns are the outer columns under their outer names.
+	Columns []Column
+	// Resources are what the statement reads and writes, sorted by name.
+	Resources []Resource
+	// Context is the request's context with SET applied.
+	Context map[string]any
+	// Now and Zone are the instant of CURRENT_TIMESTAMP and the query's time zone.
+	Now  int64
+	Zone *chrono.Zone
+	// Target is set for INSERT and REPLACE.
+	Target *Target
+}
+
+// Column is an outer column of a statement.
+type Column struct {
+	Name string
+	Type expr.Type
+}
+
+// Target is where an INSERT or REPLACE writes, in the form reports and EXPLAIN show.
+type Target struct {
+	DataSource string
+	// Granularity is that of PARTITIONED BY.
+	Granularity chrono.Granularity
+	// ClusteredBy are the names of the output columns of CLUSTERED BY.
+	ClusteredBy []string
+	// Overwrite are the time chunks a REPLACE replaces; chrono.Eternity for ALL; nil for INSERT.
+	Overwrite []chrono.Interval
+}
+
+// Resource is something a permission is needed for.
+type Resource struct {
+	Name string
+	// Type is DATASOURCE, VIEW, EXTERNAL or SYSTEM_TABLE.
+	Type string
+	// Write says that the statement writes it; else it reads.
+	Write bool
+}
+
+// Prepare parses and binds a statement. Errors are faults for the user, with the place in the text where there is one.
+func Prepare(ctx context.Context, r Request) (*Statement, error) {
+	script, err := syntax.Parse(r.Text)
+	if err != nil {
+		return nil, err
+	}
+	b := &binder{ctx: ctx, request: &r, catalog: r.Catalog, resources: map[Resource]bool{}}
+	if b.settings, err = readSettings(&r, script.Sets); err != nil {
+		return nil, err
+	}
+	if b.params, err = b.readParams(script.Params); err != nil {
+		return nil, err
+	}
+	s := &Statement{Context: b.settings.merged, Now: b.settings.now, Zone: b.settings.zone}
+	b.env = expr.Context{Zone: b.settings.zone, Now: b.settings.now}
+
+	inner := script.Statement
+	if x, ok := inner.(*syntax.Explain); ok {
+		s.Explain = true
+		inner = x.Statement
+	}
+	switch x := inner.(type) {
+	case *syntax.Query:
+		err = b.selectStatement(x, s)
+	case *syntax.Insert:
+		err = b.writeStatement(x, s)
+	default:
+		err = fault.InvalidSQL(x.Span(), "Unsupported SQL statement")
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.Resources = slices.SortedFunc(maps.Keys(b.resources), func(x, y Resource) int {
+		if c := strings.Compare(x.Name, y.Name); c != 0 {
+			return c
+		}
+		return strings.Compare(x.Type, y.Type)
+	})
+	return s, nil
+}
+
+// binder holds what is one per statement.
+type binder struct {
+	ctx       context.Context
+	request   *Request
+	catalog   Catalog
+	settings  settings
+	params    []*expr.Literal
+	resources map[Resource]bool
+	depth     int // of queries in queries
+	// expansions counts the uses of WITH queries.
+	expansions int
+	env        expr.Context
+}
+
+// selectStatement binds a query at the top of a statement.
+func (b *binder) selectStatement(q *syntax.Query, s *Statement) error {
+	s.Kind = Select
+	rel, err := b.query(q, nil, nil)
+	if err != nil {
+		return err
+	}
+	n := rel.node
+	if limit := b.settings.outerLimit; limit >= 0 {
+		n = outerLimit(n, limit)
+	}
+	s.Plan = n
+	s.Columns = outerColumns(rel.cols)
+	return nil
+}
+
+// outerLimit caps the rows of n, keeping an offset it has.
+func outerLimit(n plan.Node, limit int64) plan.Node {
+	switch x := n.(type) {
+	case *plan.Sort:
+		c := *x
+		if c.Limit < 0 || c.Limit > limit {
+			c.Limit = limit
+		}
+		return &c
+	case *plan.Limit:
+		c := *x
+		if c.Count < 0 || c.Count > limit {
+			c.Count = limit
+		}
+		return &c
+	}
+	return &plan.Limit{Input: n, Count: limit}
+}
+
+func outerColumns(cols []outColumn) []Column {
+	out := make([]Column, len(cols))
+	for i, c := range cols {
+		out[i] = Column{Name: c.name, Type: c.typ}
+	}
+	return out
+}

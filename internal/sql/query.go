@@ -1,0 +1,480 @@
+package sql
+
+import (
+	"strconv"
+
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/sql/syntax"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// relational is a bound query: its plan, whose columns are exactly cols.
+type relational struct {
+	node plan.Node
+	cols []outColumn
+}
+
+// outColumn is an output column of a query. named tells that the text gave the name.
+type outColumn struct {
+	name  string
+	typ   expr.Type
+	named bool
+}
+
+// planColumns returns the columns under the query's names.
+func (r *relational) planColumns() []plan.Column {
+	out := make([]plan.Column, len(r.cols))
+	for i, c := range r.cols {
+		out[i] = plan.Column{Name: c.name, Type: c.typ}
+	}
+	return out
+}
+
+// surroundings are what a query sees beside its own text.
+type surroundings struct {
+	// ctes are the WITH queries in scope, innermost first.
+	ctes *cte
+	// outer is the block around a subquery, corr collects the outer columns the subquery uses. Both are nil at the top.
+	outer *block
+	corr  *correlation
+	// ordered says that the order of the rows matters to the reader: at the top, and below nothing but a LIMIT.
+	ordered bool
+}
+
+// cte is a WITH query. It is bound anew where it is used.
+type cte struct {
+	def  *syntax.CTE
+	in   surroundings // of its definition
+	next *cte
+}
+
+func (s *surroundings) findCTE(name string) *cte {
+	for c := s.ctes; c != nil; c = c.next {
+		if c.def.Name.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// query binds a query. An outer block and a correlation belong together.
+func (b *binder) query(q *syntax.Query, outer *block, corr *correlation) (*relational, error) {
+	return b.queryIn(q, surroundings{outer: outer, corr: corr, ordered: true})
+}
+
+func (b *binder) queryIn(q *syntax.Query, in surroundings) (*relational, error) {
+	if b.depth++; b.depth > maxQueryDepth {
+		return nil, fault.InvalidSQL(q.At, "Queries are nested deeper than [%d] levels", maxQueryDepth)
+	}
+	defer func() { b.depth-- }()
+	for i := range q.With {
+		in.ctes = &cte{def: &q.With[i], in: in, next: in.ctes}
+	}
+	limit, offset, err := b.bounds(q)
+	if err != nil {
+		return nil, err
+	}
+	order := q.OrderBy
+	if !in.ordered && limit < 0 && offset == 0 {
+		order = nil
+	}
+	// A body in parentheses has its own clauses; its order matters only to them.
+	inner := in
+	inner.ordered = in.ordered && len(order) == 0
+	var rel *relational
+	if sel, ok := q.Body.(*syntax.Select); ok {
+		rel, err = b.selectBody(sel, order, limit, offset, in)
+		if err != nil {
+			return nil, err
+		}
+		return rel, nil
+	}
+	if rel, err = b.body(q.Body, inner); err != nil {
+		return nil, err
+	}
+	return b.orderAndLimit(rel, order, limit, offset, in)
+}
+
+// body binds what is no SELECT of its own query.
+func (b *binder) body(body syntax.Body, in surroundings) (*relational, error) {
+	switch x := body.(type) {
+	case *syntax.Select:
+		return b.selectBody(x, nil, -1, 0, in)
+	case *syntax.Query:
+		return b.queryIn(x, in)
+	case *syntax.Values:
+		return b.values(x, in)
+	case *syntax.TableQuery:
+		return b.selectBody(&syntax.Select{Pos: x.Pos, Items: []syntax.SelectItem{{X: &syntax.Star{}}}, From: &syntax.Table{Pos: x.Pos, Name: x.Name}},
+			nil, -1, 0, in)
+	case *syntax.SetOp:
+		return b.setOperation(x, in)
+	}
+	return nil, fault.InvalidSQL(body.Span(), "This kind of query is unknown")
+}
+
+// bounds reads LIMIT (-1: none) and OFFSET.
+func (b *binder) bounds(q *syntax.Query) (limit, offset int64, err error) {
+	if limit, err = b.bound(q.Limit, "LIMIT", -1); err != nil {
+		return 0, 0, err
+	}
+	offset, err = b.bound(q.Offset, "OFFSET", 0)
+	return limit, offset, err
+}
+
+func (b *binder) bound(e syntax.Expr, clause string, otherwise int64) (int64, error) {
+	switch x := e.(type) {
+	case nil:
+		return otherwise, nil
+	case *syntax.Number:
+		if n, err := strconv.ParseInt(x.Text, 10, 64); err == nil {
+			return n, nil
+		}
+		if f, err := strconv.ParseFloat(x.Text, 64); err == nil && f >= 0 && f < 1<<62 {
+			return int64(f), nil
+		}
+	case *syntax.Param:
+		l := b.params[x.Index]
+		if l.Value == nil {
+			return otherwise, nil
+		}
+		if n, ok := paramLong(l.Value); ok && n >= 0 {
+			return n, nil
+		}
+	}
+	return 0, fault.InvalidSQL(e.Span(), "%s must be a whole number that is not negative", clause)
+}
+
+// orderAndLimit sorts and cuts rel, whose output columns are all that ORDER BY can name.
+func (b *binder) orderAndLimit(rel *relational, order []syntax.OrderItem, limit, offset int64, in surroundings) (*relational, error) {
+	if len(order) == 0 {
+		if limit < 0 && offset == 0 {
+			return rel, nil
+		}
+		return &relational{node: &plan.Limit{Input: rel.node, Offset: offset, Count: limit}, cols: rel.cols}, nil
+	}
+	blk := newBlock(b, in)
+	blk.scope = &scope{relations: []relation{relationOf("", rel.planColumns(), 0)}}
+	blk.node = rel.node
+	x := blk.exprs("ORDER BY")
+	var keys []plan.SortKey
+	var extra []expr.Expr
+	for _, item := range order {
+		column, err := ordinal(item.X, len(rel.cols))
+		if err != nil {
+			return nil, err
+		}
+		if column < 0 {
+			e, err := x.bind(item.X)
+			if err != nil {
+				return nil, err
+			}
+			if err := sortable(e.Type(), item.X); err != nil {
+				return nil, err
+			}
+			if c, ok := e.(*expr.Column); ok && c.Index < len(rel.cols) {
+				column = c.Index
+			} else {
+				column = len(rel.cols) + len(extra)
+				extra = append(extra, e)
+			}
+		}
+		keys = append(keys, sortKey(column, &item))
+	}
+	n := rel.node
+	if len(extra) > 0 {
+		var err error
+		if n, extra, err = blk.attach(n, extra); err != nil {
+			return nil, err
+		}
+		width := len(n.Columns())
+		for i := range keys {
+			if keys[i].Column >= len(rel.cols) {
+				keys[i].Column += width - len(rel.cols)
+			}
+		}
+		n = plan.Extend(n, extra, nil)
+	}
+	n = &plan.Sort{Input: n, Keys: keys, Offset: offset, Limit: limit}
+	if len(extra) > 0 {
+		n = plan.Select(n, firstN(len(rel.cols)))
+	}
+	return &relational{node: n, cols: rel.cols}, nil
+}
+
+func firstN(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// sortKey gives NULLs their place: first when ascending, last when descending, unless the item says otherwise.
+func sortKey(column int, item *syntax.OrderItem) plan.SortKey {
+	k := plan.SortKey{Column: column, Desc: item.Desc, NullsFirst: !item.Desc}
+	switch item.Nulls {
+	case syntax.NullsFirst:
+		k.NullsFirst = true
+	case syntax.NullsLast:
+		k.NullsFirst = false
+	}
+	return k
+}
+
+// ordinal returns the 0-based column that an integer in ORDER BY stands for, -1 if e is no integer.
+func ordinal(e syntax.Expr, columns int) (int, error) {
+	n, ok := e.(*syntax.Number)
+	if !ok || n.Kind != syntax.Integer {
+		return -1, nil
+	}
+	i, err := strconv.Atoi(n.Text)
+	if err != nil || i < 1 || i > columns {
+		return 0, fault.InvalidSQL(n.At, "Ordinal out of range")
+	}
+	return i - 1, nil
+}
+
+// values binds VALUES. Rows of constants become one batch.
+func (b *binder) values(v *syntax.Values, in surroundings) (*relational, error) {
+	blk := newBlock(b, in)
+	blk.scope = &scope{}
+	x := blk.exprs("VALUES")
+	width := len(v.Rows[0].Items)
+	rows := make([][]expr.Expr, len(v.Rows))
+	for i, row := range v.Rows {
+		if len(row.Items) != width {
+			return nil, fault.InvalidSQL(row.At, "Rows of VALUES have different numbers of columns: [%d] and [%d]", width, len(row.Items))
+		}
+		for _, item := range row.Items {
+			e, err := x.bind(item)
+			if err != nil {
+				return nil, err
+			}
+			rows[i] = append(rows[i], e)
+		}
+	}
+	cols := make([]plan.Column, width)
+	types := make([]expr.Type, len(rows))
+	for c := range cols {
+		for i := range rows {
+			types[i] = rows[i][c].Type()
+		}
+		t, ok := expr.LeastRestrictive(types...)
+		if !ok {
+			return nil, fault.InvalidSQL(v.At, "Values passed to VALUES operator must have compatible types")
+		}
+		cols[c] = plan.Column{Name: "EXPR$" + strconv.Itoa(c), Type: t}
+	}
+	rel := &relational{cols: make([]outColumn, width)}
+	for c := range cols {
+		rel.cols[c] = outColumn{name: cols[c].Name, typ: cols[c].Type}
+	}
+	constant := true
+	for i := range rows {
+		for c := range rows[i] {
+			e, err := expr.NewCast(rows[i][c], cols[c].Type.OrNull(rows[i][c].Type().Nullable), v.Rows[i].Items[c].Span())
+			if err != nil {
+				return nil, err
+			}
+			if e, err = expr.Fold(e, &b.env); err != nil {
+				return nil, err
+			}
+			rows[i][c] = e
+			_, literal := e.(*expr.Literal)
+			constant = constant && literal
+		}
+	}
+	if constant {
+		rel.node = inline(cols, rows)
+		return rel, nil
+	}
+	names := make([]string, width)
+	for c := range cols {
+		names[c] = cols[c].Name
+	}
+	var ins []plan.Node
+	for _, row := range rows {
+		n, list, err := blk.attach(oneRow(), row)
+		if err != nil {
+			return nil, err
+		}
+		ins = append(ins, &plan.Project{Input: n, Exprs: list, Names: names})
+	}
+	rel.node = ins[0]
+	if len(ins) > 1 {
+		rel.node = &plan.Union{Ins: ins, Out: cols}
+	}
+	return rel, nil
+}
+
+// inline makes a relation of rows of literals.
+func inline(cols []plan.Column, rows [][]expr.Expr) *plan.Inline {
+	batch := &vector.Batch{N: len(rows)}
+	for c, col := range cols {
+		t := col.Type.Runtime()
+		builder := vector.NewBuilder(t, len(rows))
+		for _, row := range rows {
+			builder.Append(fitting(row[c].(*expr.Literal).Value, t))
+		}
+		batch.Cols = append(batch.Cols, builder.Build())
+	}
+	return &plan.Inline{Out: cols, Rows: batch}
+}
+
+// fitting converts a literal's value to the physical type t; what does not fit is NULL.
+func fitting(v any, t vector.Type) any {
+	switch x := v.(type) {
+	case int64:
+		switch t.Kind {
+		case vector.KindLong:
+			return x
+		case vector.KindDouble:
+			return float64(x)
+		case vector.KindFloat:
+			return float32(x)
+		}
+	case float64:
+		switch t.Kind {
+		case vector.KindDouble:
+			return x
+		case vector.KindFloat:
+			return float32(x)
+		}
+	case float32:
+		switch t.Kind {
+		case vector.KindFloat:
+			return x
+		case vector.KindDouble:
+			return float64(x)
+		}
+	case string:
+		if t.Kind == vector.KindString || t.Kind == vector.KindComplex {
+			return x
+		}
+	case []any:
+		if t.Kind == vector.KindList {
+			out := make([]any, len(x))
+			for i, e := range x {
+				out[i] = fitting(e, t.Elem())
+			}
+			return out
+		}
+	}
+	return nil
+}
+
+// oneRow is what a SELECT without FROM reads: one row without columns.
+func oneRow() plan.Node { return &plan.Inline{Rows: &vector.Batch{N: 1}} }
+
+// setOperation binds UNION, INTERSECT and EXCEPT.
+func (b *binder) setOperation(x *syntax.SetOp, in surroundings) (*relational, error) {
+	in.ordered = false
+	name := [...]string{syntax.Union: "UNION", syntax.Intersect: "INTERSECT", syntax.Except: "EXCEPT"}[x.Op]
+	if x.All {
+		name += " ALL"
+	}
+	arms := make([]*relational, len(x.Arms))
+	for i, arm := range x.Arms {
+		rel, err := b.body(arm, in)
+		if err != nil {
+			return nil, err
+		}
+		if len(rel.cols) != len(firstOf(arms, rel).cols) {
+			return nil, fault.InvalidSQL(listSpan(arm), "Column count mismatch in %s", name)
+		}
+		arms[i] = rel
+	}
+	cols := make([]plan.Column, len(arms[0].cols))
+	out := make([]outColumn, len(cols))
+	types := make([]expr.Type, len(arms))
+	for c := range cols {
+		for i, arm := range arms {
+			types[i] = arm.cols[c].typ
+		}
+		t, ok := expr.LeastRestrictive(types...)
+		if !ok {
+			return nil, fault.InvalidSQL(listSpan(x.Arms[0]), "Type mismatch in column %d of %s", c+1, name)
+		}
+		cols[c] = plan.Column{Name: arms[0].cols[c].name, Type: t}
+		out[c] = outColumn{name: cols[c].Name, typ: t, named: arms[0].cols[c].named}
+	}
+	nodes := make([]plan.Node, len(arms))
+	for i, arm := range arms {
+		n, err := castColumns(arm.node, cols, x.Arms[i].Span())
+		if err != nil {
+			return nil, err
+		}
+		nodes[i] = n
+	}
+	var n plan.Node
+	switch x.Op {
+	case syntax.Union:
+		n = &plan.Union{Ins: nodes, Out: cols}
+		if !x.All {
+			n = distinct(n)
+		}
+	default:
+		kind := plan.Intersect
+		if x.Op == syntax.Except {
+			kind = plan.Except
+		}
+		n = nodes[0]
+		for _, right := range nodes[1:] {
+			n = &plan.SetOp{Kind: kind, All: x.All, Left: n, Right: right}
+		}
+	}
+	return &relational{node: n, cols: out}, nil
+}
+
+func firstOf(list []*relational, otherwise *relational) *relational {
+	if list[0] == nil {
+		return otherwise
+	}
+	return list[0]
+}
+
+// listSpan is where an arm's columns are named: its select list, if it is a SELECT.
+func listSpan(body syntax.Body) fault.Span {
+	switch x := body.(type) {
+	case *syntax.Select:
+		return x.Items[0].At.To(x.Items[len(x.Items)-1].At)
+	case *syntax.Query:
+		return listSpan(x.Body)
+	case *syntax.SetOp:
+		return listSpan(x.Arms[0])
+	}
+	return body.Span()
+}
+
+// castColumns casts n's columns to the types of cols and gives them their names.
+func castColumns(n plan.Node, cols []plan.Column, at fault.Span) (plan.Node, error) {
+	p := &plan.Project{Input: n, Exprs: make([]expr.Expr, len(cols)), Names: make([]string, len(cols))}
+	for i, c := range n.Columns() {
+		var e expr.Expr = &expr.Column{Index: i, Name: c.Name, T: c.Type}
+		if c.Type.Runtime() != cols[i].Type.Runtime() || c.Type.Base == expr.Boolean != (cols[i].Type.Base == expr.Boolean) {
+			var err error
+			if e, err = expr.NewCast(e, cols[i].Type.OrNull(true), at); err != nil {
+				return nil, err
+			}
+		}
+		p.Exprs[i], p.Names[i] = e, cols[i].Name
+	}
+	return p, nil
+}
+
+// distinct returns the distinct rows of n. A multi-value column counts value by value, as in GROUP BY.
+func distinct(n plan.Node) plan.Node {
+	cols := n.Columns()
+	keys := make([]int, len(cols))
+	for i, c := range cols {
+		keys[i] = i
+		if c.Type.Multi {
+			n = &plan.Unnest{Input: n, Column: i, Name: c.Name, Elem: c.Type.Elem(), Outer: true}
+			keys[i] = len(n.Columns()) - 1
+		}
+	}
+	return &plan.Aggregate{Input: n, Keys: keys}
+}

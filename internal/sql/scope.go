@@ -1,0 +1,226 @@
+package sql
+
+import (
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/sql/syntax"
+)
+
+// scope says what names mean in a block: the relations of its FROM clause, over one plan node that has all their columns.
+type scope struct {
+	relations []relation
+	// merged are the columns that USING and NATURAL made one: unqualified they mean value, in * they come first.
+	merged []mergedColumn
+}
+
+// relation is an item of a FROM clause.
+type relation struct {
+	// name is the alias, or the name of a table without one; "" matches no qualifier.
+	name string
+	// path is the qualified name of a table without an alias: schema.table. The schema of datasources has several names.
+	path []string
+	data bool
+	cols []scopeColumn
+	at   fault.Span
+}
+
+type scopeColumn struct {
+	name string
+	col  *expr.Column
+	// hidden columns are found by name and left out of *.
+	hidden bool
+}
+
+type mergedColumn struct {
+	name  string
+	value expr.Expr
+	left  int // relations before this index were merged
+}
+
+// relationOf returns a relation of the columns cols, the first of which is at offset.
+func relationOf(name string, cols []plan.Column, offset int) relation {
+	r := relation{name: name, cols: make([]scopeColumn, len(cols))}
+	columns := make([]expr.Column, len(cols))
+	for i, c := range cols {
+		columns[i] = expr.Column{Index: offset + i, Name: c.Name, T: c.Type}
+		r.cols[i] = scopeColumn{name: c.Name, col: &columns[i]}
+	}
+	return r
+}
+
+// shift moves every column of s by offset positions.
+func (s *scope) shift(offset int) *scope {
+	if offset == 0 {
+		return s
+	}
+	out := &scope{merged: make([]mergedColumn, len(s.merged)), relations: make([]relation, len(s.relations))}
+	for i, r := range s.relations {
+		cols := make([]scopeColumn, len(r.cols))
+		for j, c := range r.cols {
+			moved := *c.col
+			moved.Index += offset
+			c.col = &moved
+			cols[j] = c
+		}
+		r.cols = cols
+		out.relations[i] = r
+	}
+	for i, m := range s.merged {
+		m.value = expr.Remap(m.value, func(i int) int { return i + offset })
+		out.merged[i] = m
+	}
+	return out
+}
+
+// allowNulls marks every column nullable: the scope is the side of an outer join that may have no partner.
+func (s *scope) allowNulls() *scope {
+	out := s.shift(0)
+	if out == s {
+		out = &scope{merged: s.merged, relations: make([]relation, len(s.relations))}
+		for i, r := range s.relations {
+			r.cols = append([]scopeColumn(nil), r.cols...)
+			out.relations[i] = r
+		}
+	}
+	for i := range out.relations {
+		for j := range out.relations[i].cols {
+			c := *out.relations[i].cols[j].col
+			c.T.Nullable = true
+			out.relations[i].cols[j].col = &c
+		}
+	}
+	return out
+}
+
+// lookup finds what an unqualified name means; nil if nothing. The error is that it means more than one thing.
+func (s *scope) lookup(id syntax.Ident) (expr.Expr, error) {
+	for _, m := range s.merged {
+		if m.name == id.Name {
+			return m.value, nil
+		}
+	}
+	var found *expr.Column
+	for i := range s.relations {
+		for j := range s.relations[i].cols {
+			c := &s.relations[i].cols[j]
+			if c.name != id.Name {
+				continue
+			}
+			if found != nil {
+				return nil, fault.InvalidSQL(id.At, "Column '%s' is ambiguous", id.Name)
+			}
+			found = c.col
+			break // a relation's own duplicates: the first counts
+		}
+	}
+	if found == nil {
+		return nil, nil
+	}
+	return found, nil
+}
+
+// relation returns the relation a qualifier names, nil if none.
+func (s *scope) relation(parts []syntax.Ident) *relation {
+	for i := range s.relations {
+		if r := &s.relations[i]; r.matches(parts) {
+			return r
+		}
+	}
+	return nil
+}
+
+func (r *relation) matches(parts []syntax.Ident) bool {
+	if len(parts) == 1 {
+		return r.name != "" && r.name == parts[0].Name
+	}
+	if len(parts) != len(r.path) {
+		return false
+	}
+	for i, p := range parts {
+		if p.Name != r.path[i] && !(i == 0 && r.data && isDataSchema(p.Name)) {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *relation) lookup(name string) *expr.Column {
+	for i := range r.cols {
+		if r.cols[i].name == name {
+			return r.cols[i].col
+		}
+	}
+	return nil
+}
+
+// star is an expanded column of *.
+type starColumn struct {
+	name string
+	x    expr.Expr
+}
+
+// star expands * or t.*.
+func (s *scope) star(x *syntax.Star) ([]starColumn, error) {
+	if len(x.Parts) > 0 {
+		r := s.relation(x.Parts)
+		if r == nil {
+			last := x.Parts[len(x.Parts)-1]
+			return nil, suggest(fault.InvalidSQL(x.At, "Unknown identifier '%s'", joinIdents(x.Parts)), last.Name, s.relationNames())
+		}
+		var out []starColumn
+		for _, c := range r.cols {
+			if !c.hidden {
+				out = append(out, starColumn{c.name, c.col})
+			}
+		}
+		return out, nil
+	}
+	var out []starColumn
+	for _, m := range s.merged {
+		out = append(out, starColumn{m.name, m.value})
+	}
+	for _, r := range s.relations {
+		for _, c := range r.cols {
+			if !c.hidden && !s.isMerged(c.name) {
+				out = append(out, starColumn{c.name, c.col})
+			}
+		}
+	}
+	return out, nil
+}
+
+func (s *scope) isMerged(name string) bool {
+	for _, m := range s.merged {
+		if m.name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *scope) columnNames() []string {
+	var out []string
+	for _, r := range s.relations {
+		for _, c := range r.cols {
+			out = append(out, c.name)
+		}
+	}
+	return out
+}
+
+func (s *scope) relationNames() []string {
+	var out []string
+	for _, r := range s.relations {
+		out = append(out, r.name)
+	}
+	return out
+}
+
+func joinIdents(parts []syntax.Ident) string {
+	text := parts[0].Name
+	for _, p := range parts[1:] {
+		text += "." + p.Name
+	}
+	return text
+}

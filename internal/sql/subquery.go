@@ -1,0 +1,508 @@
+package sql
+
+import (
+	"github.com/hengedb/henge/internal/agg"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/sql/syntax"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// subquery is a query in an expression of a block.
+type subquery struct {
+	kind subqueryKind
+	rel  *relational
+	corr *correlation
+	// operands are what the rows are compared with, by op for quantified ones; they are over the block's scope until it is built.
+	operands []expr.Expr
+	op       string
+	all      bool
+	at       fault.Span
+}
+
+type subqueryKind uint8
+
+const (
+	scalarQuery subqueryKind = iota
+	existsQuery
+	inQuery
+	quantifiedQuery // op ANY or op ALL
+)
+
+// correlation collects the columns of the query around that a subquery uses.
+type correlation struct {
+	outer []expr.Expr
+}
+
+// column returns the placeholder for e, an expression over the block around.
+func (c *correlation) column(e expr.Expr, name string) expr.Expr {
+	for i, x := range c.outer {
+		if expr.Equal(x, e) {
+			return &expr.Column{Index: correlatedBase + i, Name: name, T: e.Type()}
+		}
+	}
+	c.outer = append(c.outer, e)
+	return &expr.Column{Index: correlatedBase + len(c.outer) - 1, Name: name, T: e.Type()}
+}
+
+// bindSubquery binds a query inside the block and returns it with columns columns.
+func (x exprs) bindSubquery(q *syntax.Query, columns int) (*subquery, error) {
+	corr := &correlation{}
+	rel, err := x.b.queryIn(q, surroundings{ctes: x.in.ctes, outer: x.block, corr: corr})
+	if err != nil {
+		return nil, err
+	}
+	if columns > 0 && len(rel.cols) != columns {
+		return nil, fault.InvalidSQL(q.At, "A subquery here must have [%d] columns, but it has [%d]", columns, len(rel.cols))
+	}
+	return &subquery{rel: rel, corr: corr, at: q.At}, nil
+}
+
+func (blk *block) addSubquery(s *subquery, t expr.Type) (expr.Expr, error) {
+	if len(blk.subqueries) >= maxPlaceholders {
+		return nil, fault.InvalidSQL(s.at, "A query can't have more than [%d] subqueries", maxPlaceholders)
+	}
+	blk.subqueries = append(blk.subqueries, s)
+	return &expr.Column{Index: subqueryBase + len(blk.subqueries) - 1, Name: "$subquery", T: t}, nil
+}
+
+func (x exprs) scalarSubquery(e *syntax.Subquery) (expr.Expr, error) {
+	s, err := x.bindSubquery(e.Query, 1)
+	if err != nil {
+		return nil, err
+	}
+	return x.addSubquery(s, s.rel.cols[0].typ.OrNull(true))
+}
+
+func (x exprs) exists(e *syntax.Exists) (expr.Expr, error) {
+	s, err := x.bindSubquery(e.Query, 0)
+	if err != nil {
+		return nil, err
+	}
+	s.kind = existsQuery
+	return x.addSubquery(s, expr.Of(expr.Boolean).NotNull())
+}
+
+func (x exprs) inQuery(e *syntax.InQuery) (expr.Expr, error) {
+	out, err := x.compareWithQuery(e.X, e.Query, "=", false, inQuery, e.At)
+	return negated(out, err, e.Not, e.At)
+}
+
+// quantified binds x op ANY|ALL over a query or a list.
+func (x exprs) quantified(e *syntax.Quantified) (expr.Expr, error) {
+	op := operatorNames[e.Op]
+	if q, ok := e.Set.(*syntax.Subquery); ok {
+		switch {
+		case op == "=" && !e.All:
+			return x.compareWithQuery(e.X, q.Query, op, false, inQuery, e.At)
+		case op == "<>" && e.All:
+			out, err := x.compareWithQuery(e.X, q.Query, "=", false, inQuery, e.At)
+			return negated(out, err, true, e.At)
+		case op == "=" || op == "<>":
+			return nil, notYet(e.At, "Operator ["+op+"] with this quantifier")
+		}
+		return x.compareWithQuery(e.X, q.Query, op, e.All, quantifiedQuery, e.At)
+	}
+	row, ok := e.Set.(*syntax.Row)
+	if !ok {
+		return nil, notYet(e.At, "A quantified comparison with this set")
+	}
+	left, err := x.bind(e.X)
+	if err != nil {
+		return nil, err
+	}
+	terms := make([]expr.Expr, len(row.Items))
+	for i, item := range row.Items {
+		right, err := x.bind(item)
+		if err != nil {
+			return nil, err
+		}
+		if terms[i], err = expr.NewCompare(op, left, right, e.At); err != nil {
+			return nil, err
+		}
+	}
+	if e.All {
+		return expr.NewAnd(terms, e.At)
+	}
+	return expr.NewOr(terms, e.At)
+}
+
+// compareWithQuery binds the operand, gives both sides the types they are compared as, and returns the placeholder.
+func (x exprs) compareWithQuery(left syntax.Expr, q *syntax.Query, op string, all bool, kind subqueryKind, at fault.Span) (expr.Expr, error) {
+	items := []syntax.Expr{left}
+	if row, ok := left.(*syntax.Row); ok {
+		items = row.Items
+	}
+	operands, err := x.list(items)
+	if err != nil {
+		return nil, err
+	}
+	s, err := x.bindSubquery(q, 0)
+	if err != nil {
+		return nil, err
+	}
+	if len(s.rel.cols) != len(operands) {
+		return nil, incompatibleIn(at)
+	}
+	p := &plan.Project{Input: s.rel.node}
+	for i, o := range operands {
+		if o.Type().Multi {
+			return nil, notYet(items[i].Span(), "A multi-value string as the operand of a subquery")
+		}
+		c := s.rel.cols[i]
+		var column expr.Expr = &expr.Column{Index: i, Name: c.name, T: c.typ}
+		// The comparison knows the type in which the two meet.
+		compared, err := expr.NewCompare(op, o, column, at)
+		if err != nil {
+			return nil, incompatibleIn(at)
+		}
+		if call, ok := compared.(*expr.Call); ok && len(call.Args) == 2 {
+			operands[i], column = call.Args[0], call.Args[1]
+		}
+		p.Exprs, p.Names = append(p.Exprs, column), append(p.Names, c.name)
+	}
+	s.rel = &relational{node: p, cols: s.rel.cols}
+	s.kind, s.operands, s.op, s.all = kind, operands, op, all
+	return x.addSubquery(s, expr.Of(expr.Boolean))
+}
+
+// rewriteSubquery returns a placeholder for a copy of c's subquery whose operands and outer columns went through f.
+func (blk *block) rewriteSubquery(c *expr.Column, f func(expr.Expr) expr.Expr) expr.Expr {
+	copied := *blk.subqueries[c.Index-subqueryBase]
+	copied.operands = append([]expr.Expr(nil), copied.operands...)
+	for i := range copied.operands {
+		copied.operands[i] = f(copied.operands[i])
+	}
+	corr := &correlation{outer: append([]expr.Expr(nil), copied.corr.outer...)}
+	for i := range corr.outer {
+		corr.outer[i] = f(corr.outer[i])
+	}
+	copied.corr = corr
+	blk.subqueries = append(blk.subqueries, &copied)
+	return &expr.Column{Index: subqueryBase + len(blk.subqueries) - 1, Name: c.Name, T: c.T}
+}
+
+// filter keeps the rows of n for which cond is true. Subqueries that are terms of their own become semi and anti joins.
+func (blk *block) filter(n plan.Node, cond expr.Expr) (plan.Node, error) {
+	var plain []expr.Expr
+	for _, term := range plan.Split(cond) {
+		s, not := blk.termSubquery(term)
+		if s == nil {
+			plain = append(plain, term)
+			continue
+		}
+		joined, err := blk.semiJoin(n, s, not)
+		if err != nil {
+			return nil, err
+		}
+		if joined == nil {
+			plain = append(plain, term)
+			continue
+		}
+		n = joined
+	}
+	if len(plain) == 0 {
+		return n, nil
+	}
+	n, plain, err := blk.attach(n, plain)
+	if err != nil {
+		return nil, err
+	}
+	return &plan.Filter{Input: n, Cond: plan.Conjunction(plain)}, nil
+}
+
+// termSubquery returns the EXISTS or IN subquery that a term is, or that it negates.
+func (blk *block) termSubquery(term expr.Expr) (s *subquery, not bool) {
+	if n, ok := term.(*expr.Not); ok {
+		term, not = n.X, true
+	}
+	c, ok := term.(*expr.Column)
+	if !ok || c.Index < subqueryBase || c.Index >= correlatedBase {
+		return nil, false
+	}
+	s = blk.subqueries[c.Index-subqueryBase]
+	if s.kind != existsQuery && s.kind != inQuery {
+		return nil, false
+	}
+	return s, not
+}
+
+// semiJoin filters n by a subquery; nil if that needs the general form: NOT IN with outer columns, where NULLs count per outer row.
+func (blk *block) semiJoin(n plan.Node, s *subquery, not bool) (plan.Node, error) {
+	if s.kind == inQuery && not && (len(s.corr.outer) > 0 || len(s.operands) > 1) {
+		return nil, nil
+	}
+	width := len(n.Columns())
+	kind := plan.Semi
+	switch {
+	case not && s.kind == inQuery:
+		kind = plan.AntiNull
+	case not:
+		kind = plan.Anti
+	}
+	j, err := blk.joinSubquery(n, s, kind, s.rel.node)
+	if err != nil {
+		return nil, err
+	}
+	if len(j.Left.Columns()) == width {
+		return j, nil
+	}
+	return plan.Select(j, firstN(width)), nil
+}
+
+// joinSubquery joins n with a subquery's plan on its outer columns and, for IN, its operands. The columns of n come first, then the
+// operands and outer values that had to be computed, then those of right (none of them for a semi join).
+func (blk *block) joinSubquery(n plan.Node, s *subquery, kind plan.JoinKind, right plan.Node) (*plan.Join, error) {
+	left := append([]expr.Expr(nil), s.corr.outer...)
+	if s.kind == inQuery {
+		left = append(left, s.operands...)
+	}
+	n, left, err := blk.attach(n, left)
+	if err != nil {
+		return nil, err
+	}
+	values := len(right.Columns())
+	if right, err = newDecorrelator(n, left[:len(s.corr.outer)]).apply(right, kind); err != nil {
+		return nil, err
+	}
+	n, columns := extend(n, left)
+	j := &plan.Join{Kind: kind, Left: n, Right: right}
+	for i := range s.corr.outer {
+		j.Keys = append(j.Keys, plan.EquiKey{Left: columns[i], Right: values + i, NullSafe: true})
+	}
+	if s.kind == inQuery {
+		for i := range s.operands {
+			j.Keys = append(j.Keys, plan.EquiKey{Left: columns[len(s.corr.outer)+i], Right: i})
+		}
+	}
+	return j, nil
+}
+
+// extend returns n with the values of exprs, and the columns they are in.
+func extend(n plan.Node, exprs []expr.Expr) (plan.Node, []int) {
+	width := len(n.Columns())
+	columns := make([]int, len(exprs))
+	var added []expr.Expr
+	for i, e := range exprs {
+		if c, ok := e.(*expr.Column); ok && c.Index < width {
+			columns[i] = c.Index
+			continue
+		}
+		columns[i] = width + len(added)
+		added = append(added, e)
+	}
+	if len(added) == 0 {
+		return n, columns
+	}
+	return plan.Extend(n, added, nil), columns
+}
+
+// attach joins the subqueries that exprs have placeholders for to n, and returns the expressions over the result, whose first columns are
+// n's.
+func (blk *block) attach(n plan.Node, exprs []expr.Expr) (plan.Node, []expr.Expr, error) {
+	var err error
+	var out []expr.Expr
+	done := map[int]expr.Expr{}
+	for i, e := range exprs {
+		if !hasPlaceholder(e, subqueryBase, correlatedBase) {
+			continue
+		}
+		if out == nil {
+			out = append([]expr.Expr(nil), exprs...)
+		}
+		out[i] = expr.Rewrite(e, func(e expr.Expr) expr.Expr {
+			c, ok := e.(*expr.Column)
+			if !ok || c.Index < subqueryBase || c.Index >= correlatedBase || err != nil {
+				return e
+			}
+			if value := done[c.Index]; value != nil {
+				return value
+			}
+			var value expr.Expr
+			n, value, err = blk.attachOne(n, blk.subqueries[c.Index-subqueryBase])
+			if err != nil {
+				return e
+			}
+			done[c.Index] = value
+			return value
+		})
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if out == nil {
+		return n, exprs, nil
+	}
+	return n, out, nil
+}
+
+func hasPlaceholder(e expr.Expr, from, to int) bool {
+	found := false
+	expr.Walk(e, func(e expr.Expr) bool {
+		if c, ok := e.(*expr.Column); ok && c.Index >= from && c.Index < to {
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
+// attachOne joins one subquery to n and returns its value.
+func (blk *block) attachOne(n plan.Node, s *subquery) (plan.Node, expr.Expr, error) {
+	switch s.kind {
+	case scalarQuery:
+		j, err := blk.joinSubquery(n, s, plan.Single, s.rel.node)
+		if err != nil {
+			return nil, nil, err
+		}
+		i := len(j.Left.Columns())
+		return j, columnOf(j, i), nil
+	case existsQuery:
+		return blk.attachExists(n, s)
+	}
+	return blk.attachComparison(n, s)
+}
+
+func columnOf(n plan.Node, i int) *expr.Column {
+	c := n.Columns()[i]
+	return &expr.Column{Index: i, Name: c.Name, T: c.Type}
+}
+
+// attachExists counts the rows of a subquery per outer row.
+func (blk *block) attachExists(n plan.Node, s *subquery) (plan.Node, expr.Expr, error) {
+	count := &plan.Aggregate{Input: plan.Node(&plan.Project{Input: s.rel.node}), Aggs: []plan.AggCall{countRows("$rows")}}
+	if len(s.corr.outer) == 0 {
+		count.Input = &plan.Limit{Input: count.Input, Count: 1}
+	}
+	j, err := blk.joinSubquery(n, s, plan.Left, count)
+	if err != nil {
+		return nil, nil, err
+	}
+	rows := columnOf(j, len(j.Left.Columns()))
+	some, err := expr.NewCompare(">", rows, longLiteral(0), s.at)
+	if err != nil {
+		return nil, nil, err
+	}
+	value, err := expr.NewCall(expr.MustLookup("IS TRUE"), []expr.Expr{some}, s.at)
+	return j, value, err
+}
+
+func countRows(name string) plan.AggCall {
+	return plan.AggCall{Agg: agg.Spec{Name: "COUNT"}, Filter: -1, Name: name, Type: notNullLong}
+}
+
+// attachComparison computes IN, op ANY or op ALL with SQL's three truth values. The subquery is summed up per outer row: how many rows it
+// has, how many without a NULL, and for op ANY and ALL their extremes. IN needs a second join, with the distinct rows.
+func (blk *block) attachComparison(n plan.Node, s *subquery) (plan.Node, expr.Expr, error) {
+	at := s.at
+	b := boolBuilder{at: at}
+	width := len(s.rel.cols)
+	cols := s.rel.node.Columns()
+
+	// Which rows have no NULL.
+	p := plan.Extend(s.rel.node, nil, nil)
+	var known []expr.Expr
+	for i := range s.operands {
+		known = append(known, b.call("IS NOT NULL", columnOf(s.rel.node, i)))
+	}
+	p.Exprs, p.Names = append(p.Exprs, b.and(known)), append(p.Names, "$known")
+	sums := &plan.Aggregate{Input: p, Aggs: []plan.AggCall{countRows("$rows"), countRows("$known")}}
+	sums.Aggs[1].Filter = width
+	if s.kind == quantifiedQuery {
+		for _, fn := range []string{"MIN", "MAX"} {
+			t := cols[0].Type.OrNull(true)
+			sums.Aggs = append(sums.Aggs, plan.AggCall{Agg: agg.Spec{Name: fn, Args: []vector.Type{t.Runtime()}}, Args: []int{0}, Filter: -1,
+				Name: "$" + fn, Type: t})
+		}
+	}
+	plain := *s
+	plain.kind = existsQuery // joined on the outer columns alone
+	operands := s.operands
+	n, operands, err := blk.attach(n, operands)
+	if err != nil {
+		return nil, nil, err
+	}
+	j, err := blk.joinSubquery(n, &plain, plan.Left, sums)
+	if err != nil {
+		return nil, nil, err
+	}
+	first := len(j.Left.Columns())
+	rows, knownRows := columnOf(j, first), columnOf(j, first+1)
+	n = j
+	none := b.not(b.call("IS TRUE", b.compare(">", rows, longLiteral(0))))
+	unknown := b.compare("<", knownRows, rows)
+	null := &expr.Literal{T: expr.Of(expr.Boolean)}
+
+	if s.kind == quantifiedQuery {
+		extreme := 2 // MIN
+		if (s.op == ">" || s.op == ">=") == s.all {
+			extreme = 3 // greater than all is greater than the greatest; less than any is less than the greatest
+		}
+		holds := b.compare(s.op, operands[0], columnOf(j, first+extreme))
+		whens := []expr.When{{Cond: none, Then: boolLiteral(s.all)}}
+		if s.all {
+			whens = append(whens, expr.When{Cond: b.not(holds), Then: boolLiteral(false)})
+		} else {
+			whens = append(whens, expr.When{Cond: holds, Then: boolLiteral(true)})
+		}
+		whens = append(whens, expr.When{Cond: unknown, Then: null})
+		return n, b.choose(whens, holds), b.err
+	}
+
+	// The distinct rows, with a mark that a left join makes NULL where there is no match.
+	keys := make([]int, width)
+	for i := range keys {
+		keys[i] = i
+	}
+	matches := plan.Extend(&plan.Aggregate{Input: s.rel.node, Keys: keys}, []expr.Expr{boolLiteral(true)}, []string{"$match"})
+	s2 := *s
+	s2.operands = operands
+	j, err = blk.joinSubquery(n, &s2, plan.Left, matches)
+	if err != nil {
+		return nil, nil, err
+	}
+	match := b.call("IS NOT NULL", columnOf(j, len(j.Left.Columns())+width))
+	var missing []expr.Expr
+	for _, o := range operands {
+		missing = append(missing, b.call("IS NULL", o))
+	}
+	whens := []expr.When{
+		{Cond: match, Then: boolLiteral(true)},
+		{Cond: none, Then: boolLiteral(false)},
+		{Cond: b.or(append(missing, unknown)), Then: null},
+	}
+	return j, b.choose(whens, boolLiteral(false)), b.err
+}
+
+// boolBuilder builds conditions; it keeps the first error.
+type boolBuilder struct {
+	at  fault.Span
+	err error
+}
+
+func (b *boolBuilder) keep(e expr.Expr, err error) expr.Expr {
+	if err != nil && b.err == nil {
+		b.err = err
+	}
+	if e == nil {
+		return boolLiteral(false)
+	}
+	return e
+}
+
+func (b *boolBuilder) call(fn string, args ...expr.Expr) expr.Expr {
+	return b.keep(expr.NewCall(expr.MustLookup(fn), args, b.at))
+}
+
+func (b *boolBuilder) compare(op string, x, y expr.Expr) expr.Expr {
+	return b.keep(expr.NewCompare(op, x, y, b.at))
+}
+
+func (b *boolBuilder) and(terms []expr.Expr) expr.Expr { return b.keep(expr.NewAnd(terms, b.at)) }
+func (b *boolBuilder) or(terms []expr.Expr) expr.Expr  { return b.keep(expr.NewOr(terms, b.at)) }
+func (b *boolBuilder) not(x expr.Expr) expr.Expr       { return b.keep(expr.NewNot(x, b.at)) }
+
+func (b *boolBuilder) choose(whens []expr.When, other expr.Expr) expr.Expr {
+	return b.keep(expr.NewCase(whens, other, b.at))
+}

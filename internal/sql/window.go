@@ -1,0 +1,320 @@
+package sql
+
+import (
+	"strconv"
+
+	"github.com/hengedb/henge/internal/agg"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/sql/syntax"
+)
+
+// windowCall is a window call in the expressions of a block, over the block's scope until the block is built.
+type windowCall struct {
+	// fn is a function of windowFunctions, or empty for call, an aggregate over the frame.
+	fn          string
+	call        aggregateCall
+	ignoreNulls bool
+	partition   []expr.Expr
+	order       []windowOrder
+	frame       plan.Frame
+	from, to    expr.Expr // bounds that are not constant
+}
+
+type windowOrder struct {
+	x    expr.Expr
+	item *syntax.OrderItem
+}
+
+// windowFunction describes a function that only exists over a window.
+type windowFunction struct {
+	min, max int
+	// result is its type; an invalid Base means that of the first argument.
+	result expr.Type
+	// framed functions look at the frame, the others at the whole partition; ranks need an order.
+	framed, ranks bool
+}
+
+var (
+	notNullLong   = expr.Of(expr.BigInt).NotNull()
+	notNullDouble = expr.Of(expr.Double).NotNull()
+)
+
+var windowFunctions = map[string]*windowFunction{
+	"ROW_NUMBER":   {result: notNullLong},
+	"RANK":         {result: notNullLong, ranks: true},
+	"DENSE_RANK":   {result: notNullLong, ranks: true},
+	"PERCENT_RANK": {result: notNullDouble, ranks: true},
+	"CUME_DIST":    {result: notNullDouble, ranks: true},
+	"NTILE":        {min: 1, max: 1, result: expr.Of(expr.Integer).NotNull()},
+	"LAG":          {min: 1, max: 3},
+	"LEAD":         {min: 1, max: 3},
+	"FIRST_VALUE":  {min: 1, max: 1, framed: true},
+	"LAST_VALUE":   {min: 1, max: 1, framed: true},
+	"NTH_VALUE":    {min: 2, max: 2, framed: true},
+}
+
+// windowCall binds f(..) OVER (..) and returns its placeholder.
+func (x exprs) windowCall(e *syntax.Call) (expr.Expr, error) {
+	switch {
+	case x.inAggregate || x.inWindow:
+		return nil, fault.InvalidSQL(x.around, "Aggregate expressions cannot be nested")
+	case !x.windows:
+		return nil, fault.InvalidSQL(e.At, "Windowed aggregate expression is illegal in %s clause", x.clause)
+	}
+	inner := x
+	inner.inWindow, inner.around = true, e.At
+	w := windowCall{ignoreNulls: e.Nulls == syntax.IgnoreNulls}
+	fn := windowFunctions[e.Name]
+	var err error
+	switch {
+	case fn != nil:
+		w.fn = e.Name
+		err = inner.windowFunction(e, fn, &w)
+	case isAggregate(e.Name):
+		w.call, err = inner.bindAggregate(e)
+	default:
+		return nil, fault.InvalidSQL(e.At, "OVER must be applied to aggregate function")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := inner.window(e, fn, &w); err != nil {
+		return nil, err
+	}
+	if len(x.calls) >= maxPlaceholders {
+		return nil, fault.InvalidSQL(e.At, "A query can't have more than [%d] window calls", maxPlaceholders)
+	}
+	x.block.calls = append(x.block.calls, w)
+	return &expr.Column{Index: windowBase + len(x.block.calls) - 1, Name: e.Name, T: w.call.typ}, nil
+}
+
+func (x exprs) windowFunction(e *syntax.Call, fn *windowFunction, w *windowCall) error {
+	if len(e.Args) < fn.min || len(e.Args) > fn.max {
+		return aggregateArity(e, fn.min, fn.max)
+	}
+	if e.Filter != nil {
+		return fault.InvalidSQL(e.At, "FILTER must not be applied to window function [%s]", e.Name)
+	}
+	if e.Distinct {
+		return fault.InvalidSQL(e.At, "DISTINCT must not be applied to window function [%s]", e.Name)
+	}
+	w.call = aggregateCall{spec: agg.Spec{Name: e.Name}, typ: fn.result, at: e.At}
+	if len(e.Args) == 0 {
+		return nil
+	}
+	if e.Name == "NTILE" {
+		n, err := x.positiveParam(e, 0, 1)
+		w.call.spec.Params = []any{n}
+		return err
+	}
+	value, err := x.bind(e.Args[0])
+	if err != nil {
+		return err
+	}
+	w.call.args = []expr.Expr{value}
+	w.call.typ = value.Type().OrNull(true)
+	if w.call.typ.Base == expr.Char {
+		w.call.typ = expr.Of(expr.Varchar)
+	}
+	if len(e.Args) > 1 {
+		least := int64(0)
+		if e.Name == "NTH_VALUE" {
+			least = 1
+		}
+		n, err := x.positiveParam(e, 1, least)
+		if err != nil {
+			return err
+		}
+		w.call.spec.Params = []any{n}
+	}
+	if len(e.Args) > 2 {
+		other, err := x.bind(e.Args[2])
+		if err != nil {
+			return err
+		}
+		t, ok := expr.LeastRestrictive(w.call.typ, other.Type())
+		if !ok {
+			return fault.InvalidSQL(e.At, "Parameters must be of the same type")
+		}
+		for i, arg := range []expr.Expr{value, other} {
+			if arg, err = expr.NewCast(arg, t, e.Args[i].Span()); err != nil {
+				return err
+			}
+			w.call.args = append(w.call.args[:i], arg)
+		}
+		w.call.typ = t.OrNull(true)
+	}
+	return nil
+}
+
+// positiveParam returns an argument that must be a whole literal of at least least.
+func (x exprs) positiveParam(e *syntax.Call, i int, least int64) (int64, error) {
+	v, err := x.constantParam(e, i, e.Args[i])
+	if err != nil {
+		return 0, err
+	}
+	n, ok := v.(int64)
+	if !ok || n < least {
+		return 0, fault.InvalidSQL(e.Args[i].Span(), "Argument [%d] of function [%s] must be a whole number of at least [%d]", i+1, e.Name, least)
+	}
+	return n, nil
+}
+
+// window binds what stands behind OVER.
+func (x exprs) window(e *syntax.Call, fn *windowFunction, w *windowCall) error {
+	over, err := x.resolveWindow(e.Over, 0)
+	if err != nil {
+		return err
+	}
+	if w.partition, err = x.list(over.PartitionBy); err != nil {
+		return err
+	}
+	for i := range over.OrderBy {
+		item := &over.OrderBy[i]
+		o, err := x.bind(item.X)
+		if err != nil {
+			return err
+		}
+		if err := sortable(o.Type(), item.X); err != nil {
+			return err
+		}
+		w.order = append(w.order, windowOrder{o, item})
+	}
+	if fn != nil && fn.ranks && len(w.order) == 0 {
+		return fault.InvalidSQL(e.Over.At, "RANK or DENSE_RANK functions require ORDER BY clause in window specification")
+	}
+	if over.Frame != nil && fn != nil && !fn.framed {
+		if fn.ranks || e.Name == "ROW_NUMBER" {
+			return fault.InvalidSQL(over.Frame.At, "ROW/RANGE not allowed with RANK, DENSE_RANK or ROW_NUMBER functions")
+		}
+		if e.Name == "NTILE" {
+			return fault.InvalidSQL(over.Frame.At, "Framing of NTILE is not supported.")
+		}
+	}
+	return x.frame(over, fn, w)
+}
+
+// resolveWindow merges a window with the named one it is based on.
+func (x exprs) resolveWindow(w *syntax.Window, depth int) (*syntax.Window, error) {
+	if w.Base.Name == "" {
+		return w, nil
+	}
+	def := x.block.windows[w.Base.Name]
+	if def == nil || depth > len(x.block.windows) {
+		return nil, fault.InvalidSQL(w.Base.At, "Window '%s' not found", w.Base.Name)
+	}
+	base, err := x.resolveWindow(def.Window, depth+1)
+	if err != nil {
+		return nil, err
+	}
+	if w.Bare {
+		return base, nil
+	}
+	out := *w
+	if len(base.PartitionBy) > 0 {
+		if len(w.PartitionBy) > 0 {
+			return nil, fault.InvalidSQL(w.At, "PARTITION BY not allowed with existing window reference")
+		}
+		out.PartitionBy = base.PartitionBy
+	}
+	if len(base.OrderBy) > 0 {
+		if len(w.OrderBy) > 0 {
+			return nil, fault.InvalidSQL(w.At, "ORDER BY not allowed in both base and referenced windows")
+		}
+		out.OrderBy = base.OrderBy
+	}
+	if base.Frame != nil {
+		if w.Frame != nil {
+			return nil, fault.InvalidSQL(w.At, "Referenced window cannot have framing declarations")
+		}
+		out.Frame = base.Frame
+	}
+	return &out, nil
+}
+
+// frame gives w its frame. Without a clause it is the partition, or with an order all rows up to the current one and its peers.
+func (x exprs) frame(over *syntax.Window, fn *windowFunction, w *windowCall) error {
+	w.frame = plan.Frame{Range: true, FromUnbounded: true, ToUnbounded: len(w.order) == 0, FromColumn: -1, ToColumn: -1}
+	if fn != nil && !fn.framed {
+		w.frame.ToUnbounded = true
+		return nil
+	}
+	f := over.Frame
+	if f == nil {
+		return nil
+	}
+	if f.Exclude != syntax.ExcludeDefault && f.Exclude != syntax.ExcludeNoOthers {
+		return notYet(f.At, "EXCLUDE in a window frame")
+	}
+	start, end := f.Start, f.End
+	if !f.Between {
+		end = syntax.FrameBound{Kind: syntax.CurrentRow}
+		if start.Kind == syntax.OffsetFollowing || start.Kind == syntax.UnboundedFollowing {
+			start, end = end, start
+		}
+	}
+	if start.Kind == syntax.UnboundedFollowing {
+		return fault.InvalidSQL(f.At, "UNBOUNDED FOLLOWING cannot be specified for the lower frame boundary")
+	}
+	if end.Kind == syntax.UnboundedPreceding {
+		return fault.InvalidSQL(f.At, "UNBOUNDED PRECEDING cannot be specified for the upper frame boundary")
+	}
+	if start.Kind == syntax.CurrentRow && end.Kind == syntax.OffsetPreceding || start.Kind == syntax.OffsetFollowing && end.Kind < syntax.OffsetFollowing {
+		return fault.InvalidSQL(f.At, "The upper frame boundary can't come before the lower one")
+	}
+	w.frame.Range, w.frame.Groups = f.Unit == syntax.FrameRange, f.Unit == syntax.FrameGroups
+	offsets := start.Offset != nil || end.Offset != nil
+	if w.frame.Range && offsets && len(w.order) != 1 {
+		return fault.InvalidSQL(f.At, "A window with RANGE and an offset needs exactly one expression in ORDER BY")
+	}
+	if w.frame.Groups && len(w.order) == 0 {
+		return fault.InvalidSQL(f.At, "A window with GROUPS needs an ORDER BY")
+	}
+	var err error
+	w.frame.FromUnbounded = start.Kind == syntax.UnboundedPreceding
+	w.frame.ToUnbounded = end.Kind == syntax.UnboundedFollowing
+	if w.frame.FromOffset, w.from, err = x.frameOffset(&start); err != nil {
+		return err
+	}
+	w.frame.ToOffset, w.to, err = x.frameOffset(&end)
+	return err
+}
+
+// frameOffset returns the signed offset of a bound, as a constant or else as an expression.
+func (x exprs) frameOffset(b *syntax.FrameBound) (int64, expr.Expr, error) {
+	if b.Offset == nil {
+		return 0, nil, nil
+	}
+	e, err := x.bind(b.Offset)
+	if err != nil {
+		return 0, nil, err
+	}
+	if e, err = expr.Fold(e, &x.b.env); err != nil {
+		return 0, nil, err
+	}
+	sign := int64(1)
+	if b.Kind == syntax.OffsetPreceding {
+		sign = -1
+	}
+	if l, ok := e.(*expr.Literal); ok {
+		switch v := l.Value.(type) {
+		case int64:
+			if v >= 0 {
+				return sign * v, nil, nil
+			}
+		case float64:
+			return 0, nil, notYet(b.At, "A fractional offset ["+strconv.FormatFloat(v, 'g', -1, 64)+"] of a window frame")
+		}
+		return 0, nil, fault.InvalidSQL(b.Offset.Span(), "The offset of a window frame must be a number that is not negative")
+	}
+	if !e.Type().IsNumeric() {
+		return 0, nil, fault.InvalidSQL(b.Offset.Span(), "The offset of a window frame must be a number that is not negative")
+	}
+	if e, err = expr.NewCast(e, expr.Of(expr.BigInt), b.At); err != nil || sign > 0 {
+		return 0, e, err
+	}
+	e, err = x.callOf("-", []expr.Expr{e}, b.At)
+	return 0, e, err
+}

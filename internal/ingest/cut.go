@@ -1,0 +1,189 @@
+package ingest
+
+import "bytes"
+
+// cutter finds where records end, without parsing them. A cutter is stateless: it sees text that begins at the start of a record.
+type cutter interface {
+	// last returns the end of the last whole record in text, 0 if there is none. A record that the text's end cuts off is not whole.
+	last(text []byte) int
+	// first finds the first boundary between records in text, which may begin in the middle of a record: key is where what marks it begins,
+	// end where the next record begins. It returns -1 if text holds none that is certain. A split owns the records behind the keys in its
+	// range; neighbours agree on them because they see the same marks whole.
+	first(text []byte) (key, end int)
+}
+
+// lineCutter cuts after every newline: records are lines.
+type lineCutter struct{}
+
+func (lineCutter) last(text []byte) int { return bytes.LastIndexByte(text, '\n') + 1 }
+
+func (lineCutter) first(text []byte) (key, end int) {
+	if i := bytes.IndexByte(text, '\n'); i >= 0 {
+		return i, i + 1
+	}
+	return -1, -1
+}
+
+// jsonCutter cuts between top-level values. Newline-delimited and indented files are cut where a line that ends in } is followed by one
+// that begins with {: within a value a comma stands between them, and strings hold no raw newline, so the rule is exact.
+type jsonCutter struct{}
+
+func (jsonCutter) last(text []byte) int {
+	for end := len(text); ; {
+		i := bytes.LastIndexByte(text[:end], '\n')
+		if i < 0 {
+			break
+		}
+		if betweenObjects(text, i) >= 0 {
+			return i + 1
+		}
+		end = i
+		if len(text)-end > 64<<10 {
+			break // no newline-delimited file; or a line is huge
+		}
+	}
+	return lastValueEnd(text, 0, 0)
+}
+
+func (jsonCutter) first(text []byte) (key, end int) {
+	for i := 0; ; i++ {
+		n := bytes.IndexByte(text[i:], '\n')
+		if n < 0 {
+			return -1, -1
+		}
+		i += n
+		if key := betweenObjects(text, i); key >= 0 {
+			return key, i + 1
+		}
+	}
+}
+
+// betweenObjects returns where the object before the newline at i ends if the newline separates two top-level objects, else -1.
+func betweenObjects(text []byte, i int) int {
+	before, after := i-1, i+1
+	for before >= 0 && isJSONSpace(text[before]) {
+		before--
+	}
+	for after < len(text) && isJSONSpace(text[after]) {
+		after++
+	}
+	if before >= 0 && after < len(text) && text[before] == '}' && text[after] == '{' {
+		return before
+	}
+	return -1
+}
+
+func isJSONSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
+
+// arrayCutter cuts between the elements of one top-level array. Text begins between elements or at the array's own bracket.
+type arrayCutter struct{}
+
+func (arrayCutter) last(text []byte) int {
+	depth := 1
+	if t := bytes.TrimLeft(text, " \t\r\n"); len(t) > 0 && t[0] == '[' {
+		depth = 0
+	}
+	return lastValueEnd(text, depth, 1)
+}
+
+func (arrayCutter) first([]byte) (key, end int) { return -1, -1 }
+
+// lastValueEnd returns the end of the last object or array in text that closes at depth base or below; depth is that of the start of text.
+// A raw newline ends a string: JSON allows none in it, and so a record with a missing quote does not take the rest of the file with it.
+func lastValueEnd(text []byte, depth, base int) int {
+	end, inString := 0, false
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if inString {
+			switch c {
+			case '\\':
+				i++
+			case '"', '\n':
+				inString = false
+			}
+			continue
+		}
+		switch c {
+		case '"':
+			inString = true
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth <= base {
+				end, depth = i+1, max(depth, 0)
+			}
+		}
+	}
+	return end
+}
+
+// valueEnd returns the end of the JSON value at the head of text, or -1 if it does not end in text or can't be one. It gives up early on
+// text that cannot be a value spread over lines, so that a bad line costs a look at its neighbour and not at the whole chunk.
+func valueEnd(text []byte) int {
+	depth, inString, last := 0, false, byte(0)
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if inString {
+			switch c {
+			case '\\':
+				i++
+			case '"':
+				inString, last = false, c
+			case '\n':
+				return -1
+			}
+			continue
+		}
+		switch c {
+		case ' ', '\t', '\r', '\n':
+			continue
+		case '"':
+			inString = true
+		case '{', '[':
+			if last != 0 && last != ',' && last != ':' && last != '[' {
+				return -1
+			}
+			if depth++; depth > maxJSONDepth {
+				return -1
+			}
+		case '}', ']':
+			if depth--; depth <= 0 {
+				return i + 1
+			}
+		}
+		if depth == 0 {
+			return -1
+		}
+		last = c
+	}
+	return -1
+}
+
+// csvCutter cuts after newlines that are not within quotes. A quote counts at the start of a field only.
+type csvCutter struct{ delimiter byte }
+
+func (c csvCutter) last(text []byte) int {
+	end, fieldStart, quoted := 0, true, false
+	for i := 0; i < len(text); i++ {
+		switch b := text[i]; {
+		case quoted:
+			if b == '"' {
+				if i+1 < len(text) && text[i+1] == '"' {
+					i++
+				} else {
+					quoted = false
+				}
+			}
+		case b == '"' && fieldStart:
+			quoted, fieldStart = true, false
+		case b == '\n':
+			end, fieldStart = i+1, true
+		default:
+			fieldStart = b == c.delimiter
+		}
+	}
+	return end
+}
+
+// first is unknown: whether a newline is within quotes depends on all before it.
+func (csvCutter) first([]byte) (key, end int) { return -1, -1 }

@@ -1,0 +1,17 @@
+// Package ingest turns bytes from outside into typed batches: where they lie (Source), how they are compressed, how they are cut into
+// records and what a record means (Format).
+//
+// The central type is Reader. A Table, made of a source, a format and the columns wanted, lists its Splits; each split is opened as a
+// Reader, which yields a vector.Batch per few thousand records:
+//
+//	Source.List ─► Entity ─► decompress (by content) ─► cutter ─► chunk ─► decoder ─► vector.Batch
+//	                                                 whole records     on several goroutines, in order
+//
+// A cutter finds the ends of records without parsing them, so that one file keeps all cores busy and a large plain file can be cut into
+// splits by byte ranges: a split owns the records that begin in its range, and both neighbours find the same boundary. Decoders write
+// straight into column builders; there is no row object.
+//
+// Records that do not parse are handed, with their place, to Options.OnParseError, in the order of the file; what to do about them (count,
+// sample, give up) is the caller's. Deliberately elsewhere: SQL over the rows (package exec), streams (package stream), timestampSpec and
+// transforms of native specs (a plan built from them), writing segments (package segment), publishing (package msq).
+package ingest

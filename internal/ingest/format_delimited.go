@@ -1,0 +1,309 @@
+package ingest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Delimited is csv and tsv: lines of fields between delimiters.
+type Delimited struct {
+	kind string // csv or tsv
+	// Columns are the names of the fields, unless FromHeader finds them in the first row of each file.
+	Columns    []string
+	FromHeader bool
+	SkipRows   int
+	// Delimiter separates fields; ListDelimiter separates the values of one field.
+	Delimiter     string
+	ListDelimiter string
+
+	wire delimitedWire
+}
+
+type delimitedWire struct {
+	Type                  string   `json:"type"`
+	Columns               []string `json:"columns,omitempty"`
+	ListDelimiter         *string  `json:"listDelimiter,omitempty"`
+	Delimiter             *string  `json:"delimiter,omitempty"`
+	FindColumnsFromHeader *bool    `json:"findColumnsFromHeader,omitempty"`
+	HasHeaderRow          *bool    `json:"hasHeaderRow,omitempty"`
+	SkipHeaderRows        int      `json:"skipHeaderRows,omitempty"`
+	TryParseNumbers       bool     `json:"tryParseNumbers,omitempty"`
+}
+
+func parseDelimited(kind string, text json.RawMessage) (Format, error) {
+	var w delimitedWire
+	if err := decodeWire("inputFormat", text, &w); err != nil {
+		return nil, err
+	}
+	f := &Delimited{kind: kind, Columns: w.Columns, SkipRows: w.SkipHeaderRows, Delimiter: ",", ListDelimiter: "\x01", wire: w}
+	if kind == "tsv" {
+		f.Delimiter = "\t"
+		if w.Delimiter != nil {
+			f.Delimiter = *w.Delimiter
+		}
+	}
+	if w.ListDelimiter != nil {
+		f.ListDelimiter = *w.ListDelimiter
+	}
+	switch {
+	case w.FindColumnsFromHeader != nil && w.HasHeaderRow != nil && *w.FindColumnsFromHeader != *w.HasHeaderRow:
+		return nil, invalidField("inputFormat", "'findColumnsFromHeader' and 'hasHeaderRow' contradict each other")
+	case w.FindColumnsFromHeader != nil:
+		f.FromHeader = *w.FindColumnsFromHeader
+	case w.HasHeaderRow != nil:
+		f.FromHeader = *w.HasHeaderRow
+	}
+	switch {
+	case f.Delimiter == "" || strings.ContainsAny(f.Delimiter, "\r\n"):
+		return nil, invalidField("inputFormat", "'delimiter' must be text without line breaks")
+	case f.Delimiter == f.ListDelimiter:
+		return nil, invalidField("inputFormat", "'delimiter' and 'listDelimiter' must differ")
+	case f.SkipRows < 0:
+		return nil, invalidField("inputFormat", "'skipHeaderRows' must not be negative")
+	}
+	for i, c := range f.Columns {
+		if strings.Contains(c, f.Delimiter) {
+			return nil, invalidField("inputFormat", "column '%s' contains the delimiter", c)
+		}
+		for _, d := range f.Columns[:i] {
+			if c == d {
+				return nil, invalidField("inputFormat", "column '%s' occurs more than once in 'columns'", c)
+			}
+		}
+	}
+	return f, nil
+}
+
+// Type returns "csv" or "tsv".
+func (f *Delimited) Type() string { return f.kind }
+
+// MarshalJSON returns the wire form as it was given.
+func (f *Delimited) MarshalJSON() ([]byte, error) {
+	w := f.wire
+	w.Type = f.kind
+	return marshalPlain(w)
+}
+
+func (f *Delimited) quotes() bool { return f.kind == "csv" }
+
+func (f *Delimited) begin([]byte) cutter {
+	if f.quotes() {
+		return csvCutter{f.Delimiter[0]}
+	}
+	return lineCutter{}
+}
+
+func (f *Delimited) head() head {
+	return head{skip: f.SkipRows, names: f.FromHeader, split: func(text []byte) *splitter {
+		return &splitter{text: text, delimiter: []byte(f.Delimiter), quotes: f.quotes()}
+	}}
+}
+
+func (f *Delimited) open(fields []Field, header []string, opts *Options) (decoder, error) {
+	names := f.Columns
+	if f.FromHeader && header != nil && len(f.Columns) == 0 {
+		names = header
+	}
+	d := &delimitedDecoder{sink: newSink(fields, opts), f: f, list: []byte(f.ListDelimiter), places: make([]int, len(fields))}
+	for i, field := range fields {
+		d.places[i] = -1
+		for p, name := range names {
+			if name == field.Name {
+				d.places[i] = p
+			}
+		}
+		if len(names) == 0 {
+			var p int
+			if n, _ := fmt.Sscanf(field.Name, "column_%d", &p); n == 1 && p > 0 {
+				d.places[i] = p - 1
+			}
+		}
+	}
+	return d, nil
+}
+
+// delimitedDecoder decodes chunks of lines with fields.
+type delimitedDecoder struct {
+	*sink
+	f      *Delimited
+	list   []byte
+	places []int // by column wanted, the place of its field; -1: the file has none
+}
+
+func (d *delimitedDecoder) decode(c chunk) decoded {
+	d.reset()
+	d.out.bytes = int64(len(c.data))
+	if c.broken {
+		d.out.records++
+		d.fail(bytes.TrimRight(c.data, "\r\n"), 1, "the record is larger than a record may be, or a quote is not closed")
+		return d.finish()
+	}
+	s := splitter{text: validUTF8(c.data), delimiter: []byte(d.f.Delimiter), quotes: d.f.quotes(), line: 1}
+	for s.next() && d.out.err == nil {
+		if s.blank() {
+			continue
+		}
+		d.out.records++
+		if s.problem != "" {
+			d.fail(s.record, s.recordLine, s.problem)
+			continue
+		}
+		for i, p := range d.places {
+			if p < 0 || p >= len(s.fields) {
+				d.builders[i].AppendNull()
+				continue
+			}
+			d.textCell(i, d.builders[i], s.fields[p], d.list)
+		}
+		d.endRow(true)
+	}
+	return d.finish()
+}
+
+// splitter splits text into records and fields.
+type splitter struct {
+	text      []byte
+	at        int // start of the next record
+	line      int64
+	delimiter []byte
+	quotes    bool
+	// lenient says that a quote was found that nothing closes: from there on quoted fields end with their line.
+	lenient bool
+
+	fields     [][]byte // of the current record; valid until next
+	record     []byte
+	recordLine int64
+	problem    string // why the record is none, or ""
+	unquoted   []byte
+}
+
+// blank reports whether the record is an empty line.
+func (s *splitter) blank() bool { return len(s.record) == 0 }
+
+func (s *splitter) skipLine() {
+	if i := bytes.IndexByte(s.text[s.at:], '\n'); i >= 0 {
+		s.at += i + 1
+		s.line++
+	} else {
+		s.at = len(s.text)
+	}
+}
+
+// next moves to the next record and reports whether there is one.
+func (s *splitter) next() bool {
+	s.fields, s.record, s.problem = s.fields[:0], nil, ""
+	if s.at >= len(s.text) {
+		return false
+	}
+	s.unquoted = s.unquoted[:0]
+	s.recordLine = s.line
+	start := s.at
+	end := s.lineEnd(start)
+	if !s.quotes || bytes.IndexByte(s.text[start:end], '"') < 0 {
+		s.plain(start, end)
+		return true
+	}
+	if s.quoted(start) {
+		return true
+	}
+	// The quote is never closed: this line is no record, the next one may be.
+	s.lenient = true
+	s.fields = s.fields[:0]
+	s.problem = "a quote is not closed"
+	s.finish(start, end)
+	return true
+}
+
+func (s *splitter) lineEnd(from int) int {
+	if i := bytes.IndexByte(s.text[from:], '\n'); i >= 0 {
+		return from + i
+	}
+	return len(s.text)
+}
+
+// finish ends the record that begins at start at its newline or the end of text.
+func (s *splitter) finish(start, end int) {
+	s.record = bytes.TrimSuffix(s.text[start:end], []byte{'\r'})
+	s.at = min(end+1, len(s.text))
+	s.line += int64(bytes.Count(s.text[start:s.at], newline))
+}
+
+// plain splits a line without quotes.
+func (s *splitter) plain(start, end int) {
+	s.finish(start, end)
+	rest := s.record
+	for len(s.fields) < maxFields {
+		field, after, found := bytes.Cut(rest, s.delimiter)
+		s.fields = append(s.fields, field)
+		if !found {
+			return
+		}
+		rest = after
+	}
+	s.problem = "it has too many fields"
+}
+
+// quoted splits a record with quotes, which may span lines, and reports whether all of them are closed.
+func (s *splitter) quoted(start int) bool {
+	i := start
+	for {
+		var field []byte
+		if i < len(s.text) && s.text[i] == '"' {
+			var closed bool
+			if field, i, closed = s.quotedField(i + 1); !closed {
+				return false
+			}
+		}
+		// What follows a closing quote up to the delimiter belongs to the field, as does a field without quotes.
+		from := i
+		for i < len(s.text) && s.text[i] != '\n' && !bytes.HasPrefix(s.text[i:], s.delimiter) {
+			i++
+		}
+		tail := s.text[from:i]
+		atEnd := i == len(s.text) || s.text[i] == '\n'
+		if atEnd {
+			tail = bytes.TrimSuffix(tail, []byte{'\r'})
+		}
+		switch {
+		case field == nil:
+			field = tail
+		case len(tail) > 0:
+			field = append(field[:len(field):len(field)], tail...)
+		}
+		if len(s.fields) == maxFields {
+			s.problem = "it has too many fields"
+		} else {
+			s.fields = append(s.fields, field)
+		}
+		if atEnd {
+			s.finish(start, i)
+			return true
+		}
+		i += len(s.delimiter)
+	}
+}
+
+// quotedField reads from behind an opening quote to behind the closing one; doubled quotes stand for one.
+func (s *splitter) quotedField(i int) (field []byte, end int, closed bool) {
+	start := len(s.unquoted)
+	for {
+		n := bytes.IndexByte(s.text[i:], '"')
+		if n < 0 || s.lenient && bytes.IndexByte(s.text[i:i+n], '\n') >= 0 {
+			return nil, i, false
+		}
+		s.unquoted = append(s.unquoted, s.text[i:i+n]...)
+		i += n + 1
+		if i == len(s.text) || s.text[i] != '"' {
+			break
+		}
+		s.unquoted = append(s.unquoted, '"')
+		i++
+	}
+	field = s.unquoted[start:len(s.unquoted):len(s.unquoted)]
+	if field == nil {
+		field = []byte{}
+	}
+	return field, i, true
+}

@@ -1,0 +1,35 @@
+package ingest
+
+const (
+	// defaultChunkBytes is how much text a decoder takes at once: some thousand records, and small enough that the chunks in flight
+	// (two per decoder) stay a few MB.
+	defaultChunkBytes = 1 << 20
+
+	// defaultMaxRecordBytes bounds one record, and with it the memory of a reader. The engine refuses rows over a frame (1 MB) anyway;
+	// a record may be larger than the columns kept of it.
+	defaultMaxRecordBytes = 16 << 20
+
+	// maxErrorRow cuts the text of a record in a parse error, so that a bad row can't blow up a report.
+	maxErrorRow = 1024
+
+	// maxFields bounds the fields of one record: more is no table but a mistake in the delimiter.
+	maxFields = 100_000
+
+	// maxJSONDepth bounds nesting of what the scanner looks at; fastjson has the same limit for what it parses.
+	maxJSONDepth = 300
+
+	// maxSplits bounds how many parts one file is cut into.
+	maxSplits = 1024
+
+	// maxSourceObjects bounds the list of a source before any worker limit applies: a listing is held in memory.
+	maxSourceObjects = 1_000_000
+
+	// zstdWindow bounds the window a zstd frame may ask for.
+	zstdWindow = 128 << 20
+
+	// sniffBytes is how much of a file is read to guess its shape.
+	sniffBytes = 1 << 20
+
+	// sniffRows is how many records the guess looks at.
+	sniffRows = 5000
+)

@@ -1,0 +1,150 @@
+package ingest
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// number is a parsed number: an integer when it fits one, else a double.
+type number struct {
+	integer bool
+	long    int64
+	double  float64
+}
+
+// asLong converts as Java's Number.longValue: fractions are cut, what is too large saturates, NaN is 0.
+func (n number) asLong() int64 {
+	if n.integer {
+		return n.long
+	}
+	switch {
+	case n.double >= math.MaxInt64:
+		return math.MaxInt64
+	case n.double <= math.MinInt64:
+		return math.MinInt64
+	case math.IsNaN(n.double):
+		return 0
+	}
+	return int64(n.double)
+}
+
+func (n number) asDouble() float64 {
+	if n.integer {
+		return float64(n.long)
+	}
+	return n.double
+}
+
+// parseInteger reads an optional minus sign and digits.
+func parseInteger(b []byte) (int64, bool) {
+	i, negative := 0, false
+	if len(b) > 0 && b[0] == '-' {
+		i, negative = 1, true
+	}
+	if i == len(b) || len(b)-i > 19 {
+		return 0, false
+	}
+	var u uint64
+	for ; i < len(b); i++ {
+		d := b[i] - '0'
+		if d > 9 {
+			return 0, false
+		}
+		u = u*10 + uint64(d)
+	}
+	if negative {
+		return -int64(u), u <= 1<<63
+	}
+	return int64(u), u < 1<<63
+}
+
+// parseJSONNumber reads the raw text of a JSON number strictly: fastjson lets "1-2", "+1" and "nan" pass, the grammar does not.
+func parseJSONNumber(raw []byte) (number, bool) {
+	if !isJSONNumber(raw) {
+		return number{}, false
+	}
+	if v, ok := parseInteger(raw); ok {
+		return number{integer: true, long: v}, true
+	}
+	// A range error comes with the infinity or zero that Java gives too.
+	f, _ := strconv.ParseFloat(string(raw), 64)
+	return number{double: f}, true
+}
+
+// isJSONNumber matches -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?
+func isJSONNumber(b []byte) bool {
+	digits := func(i int) int {
+		for i < len(b) && b[i] >= '0' && b[i] <= '9' {
+			i++
+		}
+		return i
+	}
+	i := 0
+	if i < len(b) && b[i] == '-' {
+		i++
+	}
+	start := i
+	if i = digits(i); i == start || b[start] == '0' && i > start+1 {
+		return false
+	}
+	if i < len(b) && b[i] == '.' {
+		start = i + 1
+		if i = digits(start); i == start {
+			return false
+		}
+	}
+	if i < len(b) && (b[i] == 'e' || b[i] == 'E') {
+		if i++; i < len(b) && (b[i] == '+' || b[i] == '-') {
+			i++
+		}
+		start = i
+		if i = digits(start); i == start {
+			return false
+		}
+	}
+	return i == len(b)
+}
+
+// parseText reads a number written as text, as the reference's Rows.objectToNumber does: blanks around it, commas anywhere and a leading plus
+// are dropped, integers stay exact, anything else is what Java's Double.valueOf takes.
+func parseText(b []byte) (number, bool) {
+	if v, ok := parseInteger(b); ok {
+		return number{integer: true, long: v}, true
+	}
+	s := strings.TrimSpace(string(b))
+	if strings.Contains(s, ",") {
+		s = strings.ReplaceAll(s, ",", "")
+	}
+	if v, err := strconv.ParseInt(strings.TrimPrefix(s, "+"), 10, 64); err == nil && !strings.HasPrefix(s, "+-") {
+		return number{integer: true, long: v}, true
+	}
+	f, ok := javaDouble(s)
+	return number{double: f}, ok
+}
+
+// javaDouble reads what Double.valueOf reads. Go takes more spellings (underscores, "inf") and no type suffix.
+func javaDouble(s string) (float64, bool) {
+	switch strings.TrimLeft(s, "+-") {
+	case "":
+		return 0, false
+	case "NaN":
+		return math.NaN(), true
+	case "Infinity":
+		if s[0] == '-' {
+			return math.Inf(-1), true
+		}
+		return math.Inf(1), true
+	}
+	if last := s[len(s)-1] | 0x20; (last == 'd' || last == 'f') && !strings.ContainsAny(s, "xX") {
+		s = s[:len(s)-1]
+	}
+	if strings.ContainsAny(s, "_iInN") {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil && !math.IsInf(f, 0) {
+		return 0, false
+	}
+	return f, true
+}

@@ -1,0 +1,60 @@
+package ingest
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// ParseError is a record that is no row.
+type ParseError struct {
+	// Row is the text of the record, cut when it is long.
+	Row string
+	// Path is the name of the entity; "" for inline text.
+	Path string
+	// Record and Line count from 1 within the entity.
+	Record, Line int64
+	// Reason says what is wrong, for those who look closer; the message is the reference's and leaves it out.
+	Reason string
+}
+
+// Error returns the message of the reference system.
+func (e *ParseError) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Unable to parse row [%s] (", e.Row)
+	if e.Path != "" {
+		fmt.Fprintf(&b, "Path: %s, ", e.Path)
+	}
+	fmt.Fprintf(&b, "Record: %d, Line: %d)", e.Record, e.Line)
+	return b.String()
+}
+
+// NullByteError is a string that holds U+0000, which no segment may.
+type NullByteError struct {
+	Source    string
+	RowNumber int64
+	Column    string
+	Value     string
+	Position  int
+}
+
+// Error returns the message of spec/ingestion.md, section 6.
+func (e *NullByteError) Error() string {
+	return fmt.Sprintf("Invalid null byte at source[%s], rowNumber[%d], column[%s], value[%s], position[%d]. Consider sanitizing the input "+
+		"string column using \"REPLACE(\"%s\", U&'\\0000', '') AS %s\" or setting 'removeNullBytes' to true in the query context.",
+		e.Source, e.RowNumber, e.Column, e.Value, e.Position, e.Column, e.Column)
+}
+
+// multiValueFault is for a list of several values in a column that the statement uses as a single value.
+func multiValueFault(column string) error {
+	return fault.InvalidInput("Column [%s] is a multi-value string. Please wrap the column using MV_TO_ARRAY() to proceed further.", column)
+}
+
+// shortRow cuts the text of a record for an error.
+func shortRow(b []byte) string {
+	if len(b) <= maxErrorRow {
+		return string(b)
+	}
+	return string(validUTF8(b[:maxErrorRow])) + "..."
+}

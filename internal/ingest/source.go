@@ -1,0 +1,123 @@
+package ingest
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/netip"
+	"strings"
+
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// Source says where input lies. The concrete sources are Inline, Local, HTTP and Combining; nothing else implements it. A Source is
+// immutable, validated when it is parsed and safe for use by many goroutines.
+type Source interface {
+	// Type returns the type id of the wire form.
+	Type() string
+	// List returns what there is to read, in an order that does not change from call to call. Empty files are left out.
+	List(ctx context.Context, access *Access) ([]Entity, error)
+	// MarshalJSON returns the wire form with secrets replaced.
+	json.Marshaler
+	source()
+}
+
+// Entity is one file, object or text. It is safe for use by many goroutines.
+type Entity interface {
+	// Name is what errors and reports call it: a URI, or "" for inline text.
+	Name() string
+	// Size returns its bytes as stored, or -1 when that is unknown.
+	Size() int64
+	// Seekable reports whether Open takes an offset.
+	Seekable() bool
+	// Open starts reading at offset, which is 0 unless the entity is seekable. The caller closes the reader. Errors of the environment
+	// come as faults that name the entity.
+	Open(ctx context.Context, offset int64) (io.ReadCloser, error)
+	// SystemField returns the value of a system field (__file_uri, __file_path, __file_bucket) and whether the entity has it.
+	SystemField(name string) (string, bool)
+}
+
+// Access says what sources may touch. The zero value allows everything and uses the machine's clock.
+type Access struct {
+	// LocalDirs are the folders that local sources may read, after links are resolved; nil: any.
+	LocalDirs []string
+	// CheckAddress, when set, is asked before a connection is made, for redirects too, and may refuse with a fault.
+	CheckAddress func(netip.AddrPort) error
+	// HTTPProtocols are the allowed schemes; nil: http and https.
+	HTTPProtocols []string
+	// HTTPHeaders are the allowed names of request headers; nil: any.
+	HTTPHeaders []string
+	// Getenv resolves passwords of type "environment"; nil: they are refused.
+	Getenv func(name string) (string, bool)
+	// Clock times retries.
+	Clock clock.Clock
+}
+
+func (a *Access) clock() clock.Clock {
+	if a == nil || a.Clock == nil {
+		return clock.System()
+	}
+	return a.Clock
+}
+
+// sourceTypes are the type ids that ParseSource knows, as error messages list them.
+var sourceTypes = []string{"combining", "http", "inline", "local"}
+
+// ParseSource reads the wire form of an input source.
+func ParseSource(text json.RawMessage) (Source, error) {
+	return parseSource(text, 0)
+}
+
+func parseSource(text json.RawMessage, depth int) (Source, error) {
+	kind, err := typeOf("inputSource", text)
+	if err != nil {
+		return nil, err
+	}
+	switch kind {
+	case "inline":
+		return parseInline(text)
+	case "local":
+		return parseLocal(text)
+	case "http":
+		return parseHTTP(text)
+	case "combining":
+		return parseCombining(text, depth)
+	}
+	return nil, unknownType("inputSource", kind, sourceTypes)
+}
+
+// typeOf returns the member "type" of a JSON object.
+func typeOf(field string, text json.RawMessage) (string, error) {
+	var head struct {
+		Type *string `json:"type"`
+	}
+	if err := json.Unmarshal(text, &head); err != nil {
+		return "", invalidField(field, "it is no JSON object: %s", jsonProblem(err))
+	}
+	if head.Type == nil {
+		return "", invalidField(field, "missing type id property 'type'")
+	}
+	return *head.Type, nil
+}
+
+func unknownType(field, kind string, known []string) error {
+	hint := ""
+	if near := fault.Nearest(kind, known); near != "" {
+		hint = "; did you mean '" + near + "'?"
+	}
+	return invalidField(field, "could not resolve type id '%s': known type ids = [%s]%s", kind, strings.Join(known, ", "), hint)
+}
+
+// invalidField is the fault of a wire object that can't be used.
+func invalidField(field, format string, args ...any) error {
+	return fault.InvalidInput("Invalid value for the field [%s]. Reason: [%s]", field, sprintf(format, args...))
+}
+
+// decodeWire reads a wire object. Members that mean nothing here are ignored, as the reference does.
+func decodeWire(field string, text json.RawMessage, into any) error {
+	if err := json.Unmarshal(text, into); err != nil {
+		return invalidField(field, "%s", jsonProblem(err))
+	}
+	return nil
+}

@@ -1,0 +1,252 @@
+package ingest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// Local is files of the machine that reads: those named, or those under a folder whose names match.
+type Local struct {
+	BaseDir string
+	Filter  string
+	Files   []string
+	// SystemFields are the columns that describe the file rather than its content.
+	SystemFields []string
+}
+
+type localWire struct {
+	Type         string   `json:"type"`
+	BaseDir      string   `json:"baseDir,omitempty"`
+	Filter       string   `json:"filter,omitempty"`
+	Files        []string `json:"files,omitempty"`
+	SystemFields []string `json:"systemFields,omitempty"`
+}
+
+func parseLocal(text json.RawMessage) (Source, error) {
+	var w localWire
+	if err := decodeWire("inputSource", text, &w); err != nil {
+		return nil, err
+	}
+	switch {
+	case w.BaseDir == "" && len(w.Files) == 0:
+		return nil, invalidField("inputSource", "a local source needs 'baseDir' with 'filter', or 'files'")
+	case w.BaseDir != "" && len(w.Files) > 0:
+		return nil, invalidField("inputSource", "a local source takes 'baseDir' or 'files', not both")
+	case w.BaseDir != "" && w.Filter == "":
+		return nil, invalidField("inputSource", "a local source with 'baseDir' needs a 'filter', for example '*.json'")
+	}
+	if w.Filter != "" {
+		if _, err := compileGlob(w.Filter); err != nil {
+			return nil, err
+		}
+	}
+	return &Local{BaseDir: w.BaseDir, Filter: w.Filter, Files: w.Files, SystemFields: w.SystemFields}, nil
+}
+
+// Type returns "local".
+func (s *Local) Type() string { return "local" }
+
+// MarshalJSON returns the wire form.
+func (s *Local) MarshalJSON() ([]byte, error) {
+	return marshalPlain(localWire{Type: "local", BaseDir: s.BaseDir, Filter: s.Filter, Files: s.Files, SystemFields: s.SystemFields})
+}
+
+func (*Local) source() {}
+
+// List walks the folder, or checks the named files, and returns the files in the order of their paths.
+func (s *Local) List(ctx context.Context, access *Access) ([]Entity, error) {
+	if s.BaseDir == "" {
+		return s.listFiles(access)
+	}
+	return s.listFolder(ctx, access)
+}
+
+func (s *Local) listFiles(access *Access) ([]Entity, error) {
+	var out []Entity
+	for _, name := range s.Files {
+		if err := allowedLocal(access, name); err != nil {
+			return nil, err
+		}
+		info, err := os.Stat(name)
+		if err != nil {
+			return nil, localFault("Input file", name, err)
+		}
+		if info.IsDir() {
+			return nil, fault.InvalidInput("Input file [%s] is a directory; name files, or use baseDir with filter", name)
+		}
+		if info.Size() > 0 || !info.Mode().IsRegular() {
+			out = append(out, newLocalEntity(name, info))
+		}
+	}
+	return out, nil
+}
+
+func (s *Local) listFolder(ctx context.Context, access *Access) ([]Entity, error) {
+	if err := allowedLocal(access, s.BaseDir); err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(s.BaseDir)
+	if err != nil {
+		return nil, localFault("Input directory", s.BaseDir, err)
+	}
+	if !info.IsDir() {
+		return nil, fault.InvalidInput("Input directory [%s] is a file; use files to name single files", s.BaseDir)
+	}
+	match, err := compileGlob(s.Filter)
+	if err != nil {
+		return nil, err
+	}
+	var out []Entity
+	err = filepath.WalkDir(s.BaseDir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return localFault("Input directory", path, err)
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return nil
+		}
+		name := d.Name()
+		if strings.Contains(s.Filter, "/") {
+			if name, err = filepath.Rel(s.BaseDir, path); err != nil {
+				return err
+			}
+		}
+		if !match(filepath.ToSlash(name)) {
+			return nil
+		}
+		info, err := os.Stat(path) // follows links, which WalkDir does not
+		if err != nil {
+			return localFault("Input file", path, err)
+		}
+		if info.IsDir() || info.Size() == 0 && info.Mode().IsRegular() {
+			return nil
+		}
+		if d.Type()&fs.ModeSymlink != 0 {
+			if err := allowedLocal(access, path); err != nil {
+				return err
+			}
+		}
+		if len(out) == maxSourceObjects {
+			return fault.InvalidInput("Input directory [%s] has more than [%d] files that match filter [%s]", s.BaseDir, maxSourceObjects, s.Filter)
+		}
+		out = append(out, newLocalEntity(path, info))
+		return nil
+	})
+	return out, err
+}
+
+// allowedLocal refuses paths outside the allowed folders. Links are resolved on both sides, so neither ".." nor a link leads out.
+func allowedLocal(access *Access, path string) error {
+	if access == nil || access.LocalDirs == nil {
+		return nil
+	}
+	real, err := realPath(path)
+	if err != nil {
+		return localFault("Input path", path, err)
+	}
+	inside := slices.ContainsFunc(access.LocalDirs, func(dir string) bool {
+		base, err := realPath(dir)
+		if err != nil {
+			return false
+		}
+		rel, err := filepath.Rel(base, real)
+		return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+	})
+	if !inside {
+		return fault.Forbidden("Input path [%s] is outside the directories that ingestion may read", path)
+	}
+	return nil
+}
+
+func realPath(path string) (string, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(abs)
+}
+
+// localFault names the path that the operating system refused.
+func localFault(what, path string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fault.InvalidInput("%s [%s] does not exist on the server that reads it", what, path).WithCause(err)
+	case errors.Is(err, fs.ErrPermission):
+		return fault.InvalidInput("%s [%s] may not be read by the server: permission denied", what, path).WithCause(err)
+	}
+	return fault.Runtime("%s [%s] could not be read", what, path).WithCause(err)
+}
+
+type localEntity struct {
+	path    string
+	size    int64
+	regular bool
+}
+
+func newLocalEntity(path string, info fs.FileInfo) Entity {
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	e := localEntity{path: path, size: info.Size(), regular: info.Mode().IsRegular()}
+	if !e.regular {
+		e.size = -1
+	}
+	return e
+}
+
+func (e localEntity) Name() string {
+	return "file:" + (&url.URL{Path: filepath.ToSlash(e.path)}).EscapedPath()
+}
+
+func (e localEntity) Size() int64    { return e.size }
+func (e localEntity) Seekable() bool { return e.regular }
+
+func (e localEntity) SystemField(name string) (string, bool) {
+	switch name {
+	case "__file_uri":
+		return e.Name(), true
+	case "__file_path":
+		return e.path, true
+	}
+	return "", false
+}
+
+func (e localEntity) Open(_ context.Context, offset int64) (io.ReadCloser, error) {
+	f, err := os.Open(e.path)
+	if err != nil {
+		return nil, localFault("Input file", e.path, err)
+	}
+	if offset > 0 {
+		if _, err := f.Seek(offset, io.SeekStart); err != nil {
+			_ = f.Close() // the seek is the failure to report
+			return nil, localFault("Input file", e.path, err)
+		}
+	}
+	return localFile{f, e.path}, nil
+}
+
+// localFile gives read errors the name of the file.
+type localFile struct {
+	*os.File
+	path string
+}
+
+func (f localFile) Read(p []byte) (int, error) {
+	n, err := f.File.Read(p)
+	if err != nil && err != io.EOF {
+		err = localFault("Input file", f.path, err)
+	}
+	return n, err
+}

@@ -1,0 +1,153 @@
+package ingest
+
+import (
+	"context"
+	"io"
+
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// Table is external data seen as a table: EXTERN of SQL, ioConfig of a native spec.
+type Table struct {
+	Source Source
+	Format Format
+	Fields []Field
+}
+
+// Options say how to read. The zero value reads with one decoder, the default limits and without tolerance for bad records.
+type Options struct {
+	// Access says what sources may touch; nil: everything.
+	Access *Access
+	// Decoders is the number of goroutines that decode one split; 0 or 1: the caller's own.
+	Decoders int
+	// ChunkBytes and MaxRecordBytes replace the default sizes when positive.
+	ChunkBytes     int
+	MaxRecordBytes int
+	// RemoveNullBytes strips U+0000 from strings, which otherwise ends the reading with a NullByteError.
+	RemoveNullBytes bool
+	// OnParseError is told of records that are no rows, in their order, from the goroutine that calls Next. An error that it returns
+	// ends the reading. nil: the first such record ends it.
+	OnParseError func(*ParseError) error
+}
+
+func (o *Options) chunkBytes() int {
+	if o.ChunkBytes > 0 {
+		return o.ChunkBytes
+	}
+	return defaultChunkBytes
+}
+
+func (o *Options) maxRecordBytes() int {
+	if o.MaxRecordBytes > 0 {
+		return max(o.MaxRecordBytes, o.chunkBytes())
+	}
+	return max(defaultMaxRecordBytes, o.chunkBytes())
+}
+
+// NewTable checks the columns.
+func NewTable(source Source, format Format, fields []Field) (*Table, error) {
+	if err := validateFields(fields); err != nil {
+		return nil, err
+	}
+	return &Table{Source: source, Format: format, Fields: fields}, nil
+}
+
+// Split is a part of an entity that is read on its own.
+type Split struct {
+	Entity Entity
+	// File numbers the entity within its source, from 0.
+	File int
+	// Offset and End bound the bytes whose records belong to the split; End is -1 for the rest of the entity.
+	Offset, End int64
+}
+
+// First reports whether the split is the first of its entity: counting first splits counts files.
+func (s Split) First() bool { return s.Offset == 0 }
+
+// Splits lists what there is to read. Plain files larger than about twice size bytes are cut where their format can be; with size 0 none is.
+func (t *Table) Splits(ctx context.Context, opts *Options, size int64) ([]Split, error) {
+	entities, err := t.Source.List(ctx, opts.Access)
+	if err != nil {
+		return nil, err
+	}
+	var out []Split
+	for i, e := range entities {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		whole := Split{Entity: e, File: i, End: -1}
+		if size <= 0 || !e.Seekable() || e.Size() < 2*size {
+			out = append(out, whole)
+			continue
+		}
+		ok, err := t.canCut(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			out = append(out, whole)
+			continue
+		}
+		parts := min((e.Size()+size-1)/size, maxSplits)
+		step := (e.Size() + parts - 1) / parts
+		for off := int64(0); off < e.Size(); off += step {
+			s := Split{Entity: e, File: i, Offset: off, End: off + step}
+			if s.End >= e.Size() {
+				s.End = -1
+			}
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+// canCut reports whether boundaries of records can be found from the middle of e.
+func (t *Table) canCut(ctx context.Context, e Entity) (bool, error) {
+	head, err := readHead(ctx, e, 64<<10)
+	if err != nil {
+		return false, err
+	}
+	if compressionOf(head) != nil {
+		return false, nil
+	}
+	switch t.Format.begin(trimBOM(head)).(type) {
+	case jsonCutter:
+		_, end := jsonCutter{}.first(head)
+		return end >= 0, nil
+	case lineCutter:
+		return true, nil
+	}
+	return false, nil
+}
+
+// readHead reads up to n bytes of an entity as they are stored.
+func readHead(ctx context.Context, e Entity, n int) ([]byte, error) {
+	r, err := e.Open(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	head := make([]byte, n)
+	m, err := io.ReadFull(r, head)
+	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+		return nil, err
+	}
+	return head[:m], nil
+}
+
+var byteOrderMark = []byte("\xEF\xBB\xBF")
+
+func trimBOM(b []byte) []byte {
+	if len(b) >= 3 && string(b[:3]) == string(byteOrderMark) {
+		return b[3:]
+	}
+	return b
+}
+
+// refuseUTF16 tells text in UTF-16 from text in UTF-8, which all formats are.
+func refuseUTF16(head []byte, name string) error {
+	if len(head) >= 2 && (head[0] == 0xFF && head[1] == 0xFE || head[0] == 0xFE && head[1] == 0xFF) {
+		return fault.InvalidInput("Input [%s] is encoded in UTF-16; convert it to UTF-8", name)
+	}
+	return nil
+}

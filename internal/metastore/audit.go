@@ -1,0 +1,96 @@
+package metastore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"slices"
+
+	"github.com/hengedb/henge/internal/chrono"
+)
+
+// AuditEntry is one entry of the audit history.
+type AuditEntry struct {
+	// Key is what was changed, Type the kind of thing: "rules", "coordinator.config", "segment.markUnused", ...
+	Key, Type string
+	// Author and Comment are what the caller said, Identity who the caller is, IP where the request came from.
+	Author, Identity, Comment, IP string
+	// Request describes the HTTP request in JSON; may be nil.
+	Request json.RawMessage
+	// Payload is the text of what was written.
+	Payload string
+	// At is set when the entry is written.
+	At int64
+}
+
+// audit writes an entry with the rest of the transaction. Nil is none.
+func (t *tx) audit(ctx context.Context, e *AuditEntry) error {
+	if e == nil {
+		return nil
+	}
+	id, err := t.counter(ctx, "audit", 1)
+	if err != nil {
+		return err
+	}
+	return t.insert(ctx, "audit", "id, type, key, author, identity, comment, ip, request, payload, at", "",
+		[][]any{{id, e.Type, e.Key, e.Author, e.Identity, e.Comment, e.IP, optional(string(e.Request)), e.Payload, t.now}})
+}
+
+// Audit writes an entry of its own, for changes that are not in the store.
+func (s *Store) Audit(ctx context.Context, e AuditEntry) error {
+	return s.write(ctx, func(ctx context.Context, t *tx) error { return t.audit(ctx, &e) })
+}
+
+// AuditFilter chooses entries of the audit history.
+type AuditFilter struct {
+	Type string
+	// Key, if not empty, chooses the entries of one thing.
+	Key string
+	// Interval, if not nil, chooses the entries of a time, both ends included, oldest first.
+	Interval *chrono.Interval
+	// Count, without Interval, chooses the newest entries, newest first.
+	Count int
+}
+
+// AuditHistory returns entries of the audit history.
+func (s *Store) AuditHistory(ctx context.Context, filter AuditFilter) ([]AuditEntry, error) {
+	query := "SELECT key, type, author, identity, comment, ip, request, payload, at FROM audit WHERE type = ?"
+	args := []any{filter.Type}
+	if filter.Key != "" {
+		query += " AND key = ?"
+		args = append(args, filter.Key)
+	}
+	switch {
+	case filter.Interval != nil:
+		query += " AND at >= ? AND at <= ? ORDER BY at, id"
+		args = append(args, filter.Interval.Start, filter.Interval.End)
+	case filter.Count > 0:
+		query += " ORDER BY at DESC, id DESC LIMIT ?"
+		args = append(args, filter.Count)
+	default:
+		query += " ORDER BY at, id"
+	}
+	entries, err := list(ctx, s.read(), func(rows *sql.Rows) (e AuditEntry, err error) {
+		var request sql.NullString
+		err = rows.Scan(&e.Key, &e.Type, &e.Author, &e.Identity, &e.Comment, &e.IP, &request, &e.Payload, &e.At)
+		if request.Valid {
+			e.Request = json.RawMessage(request.String)
+		}
+		return e, err
+	}, query, args...)
+	return slices.Clip(entries), err
+}
+
+// DeleteAudit forgets entries written before an instant and returns how many. The newest entry of each thing goes too: the thing itself is
+// stored elsewhere.
+func (s *Store) DeleteAudit(ctx context.Context, fence Fence, before int64) (deleted int64, err error) {
+	err = s.write(ctx, func(ctx context.Context, t *tx) error {
+		if err := fence.check(ctx, t); err != nil {
+			return err
+		}
+		var err error
+		deleted, err = t.exec(ctx, "DELETE FROM audit WHERE at < ?", before)
+		return err
+	})
+	return deleted, err
+}

@@ -1,0 +1,152 @@
+package metastore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// conn runs statements on a connection, a snapshot or a transaction.
+type conn struct {
+	dialect *dialect
+	db      interface {
+		ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+		QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	}
+}
+
+// errNoRow is returned by row when there is none.
+var errNoRow = errors.New("no row")
+
+// exec runs a statement and returns the number of rows it changed.
+func (c conn) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	result, err := c.db.ExecContext(ctx, c.dialect.rebind(query), args...)
+	if err != nil {
+		return 0, c.dialect.explain(err)
+	}
+	n, err := result.RowsAffected()
+	return n, c.dialect.explain(err)
+}
+
+// row scans the first row of a query into dst, or returns errNoRow.
+func (c conn) row(ctx context.Context, dst []any, query string, args ...any) error {
+	found := false
+	err := c.each(ctx, func(rows *sql.Rows) error {
+		if found {
+			return nil
+		}
+		found = true
+		return rows.Scan(dst...)
+	}, query, args...)
+	if err == nil && !found {
+		return errNoRow
+	}
+	return err
+}
+
+// each calls fn for every row of a query. fn must not use c: a transaction has one connection.
+func (c conn) each(ctx context.Context, fn func(*sql.Rows) error, query string, args ...any) error {
+	rows, err := c.db.QueryContext(ctx, c.dialect.rebind(query), args...)
+	if err != nil {
+		return c.dialect.explain(err)
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err tells
+	for rows.Next() {
+		if err := fn(rows); err != nil {
+			return err
+		}
+	}
+	return c.dialect.explain(rows.Err())
+}
+
+// list collects the rows of a query.
+func list[T any](ctx context.Context, c conn, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
+	var out []T
+	err := c.each(ctx, func(rows *sql.Rows) error {
+		v, err := scan(rows)
+		out = append(out, v)
+		return err
+	}, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func scanText(rows *sql.Rows) (s string, err error) { return s, rows.Scan(&s) }
+
+// insert writes rows of the given columns, many to a statement. suffix is an ON CONFLICT clause or empty.
+func (c conn) insert(ctx context.Context, table, columns, suffix string, rows [][]any) error {
+	width := strings.Count(columns, ",") + 1
+	for part := range slices.Chunk(rows, max(1, maxParameters/width)) {
+		values := strings.TrimSuffix(strings.Repeat("("+marks(width)+"), ", len(part)), ", ")
+		if _, err := c.exec(ctx, "INSERT INTO "+table+" ("+columns+") VALUES "+values+" "+suffix, slices.Concat(part...)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forIDs calls fn for parts of a list of ids that fit into one statement, with the list as parameters and their marks.
+func forIDs(ids []string, fn func(marks string, args []any) error) error {
+	for part := range slices.Chunk(ids, maxParameters/2) {
+		args := make([]any, len(part))
+		for i, id := range part {
+			args[i] = id
+		}
+		if err := fn(marks(len(part)), args); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// explain turns an error of a driver into a fault where the operator can do something about it.
+func (d *dialect) explain(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || fault.Find(err) != nil {
+		return err
+	}
+	var lite *sqlite.Error
+	if errors.As(err, &lite) {
+		switch lite.Code() & 0xff {
+		case sqlite3.SQLITE_FULL:
+			return fault.Runtime("The disk of the metadata store is full").WithCause(err)
+		case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
+			return fault.Runtime("The metadata store can't be written: check the permissions of its directory").WithCause(err)
+		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+			return fault.Runtime("The metadata store is damaged: restore it from a backup").WithCause(err)
+		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+			return fault.Unavailable("The metadata store is locked by another process").WithCause(err)
+		}
+		return err
+	}
+	var refused *pgconn.PgError
+	if d.numbered && !errors.As(err, &refused) {
+		// Not an answer of the server: it can't be reached, or the connection broke.
+		return fault.Unavailable("The metadata store can't be reached").WithCause(err)
+	}
+	return err
+}
+
+// optional maps an empty text to NULL.
+func optional(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+func flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,92 @@
+package metastore
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"slices"
+
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/timeline"
+)
+
+// File is the bytes of segments in deep storage.
+type File struct {
+	ID       string
+	LoadSpec json.RawMessage
+	Size     int64
+}
+
+// addReferences makes sure that the files are there and counts new references to them. A file whose last reference is gone may be under
+// deletion: it can't be published again.
+func (t *tx) addReferences(ctx context.Context, files [][]any, refs map[string]int64) error {
+	if len(files) == 0 {
+		return nil
+	}
+	ids := make([]string, 0, len(files))
+	for _, f := range files {
+		ids = append(ids, f[0].(string))
+	}
+	condemned := ""
+	err := forIDs(ids, func(marks string, args []any) error {
+		return t.each(ctx, func(rows *sql.Rows) error { return rows.Scan(&condemned) }, "SELECT id FROM files WHERE refs = 0 AND id IN ("+marks+")", args...)
+	})
+	if err != nil {
+		return err
+	}
+	if condemned != "" {
+		return fault.Conflict("The file [%s] is being deleted from deep storage and can't be published: write the segment to a new file", condemned)
+	}
+	if err := t.insert(ctx, "files", "id, load_spec, size, refs, created", "ON CONFLICT (id) DO NOTHING", files); err != nil {
+		return err
+	}
+	// Nearly all files are named once: one statement for each count.
+	byCount := make(map[int64][]string)
+	for _, id := range ids {
+		byCount[refs[id]] = append(byCount[refs[id]], id)
+	}
+	for n, ids := range byCount {
+		err := forIDs(ids, func(marks string, args []any) error {
+			_, err := t.exec(ctx, "UPDATE files SET refs = refs + ? WHERE id IN ("+marks+")", append([]any{n}, args...)...)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// UnreferencedFiles returns files that no segment row names any more, by id: their bytes may be deleted, and then forgotten.
+func (s *Store) UnreferencedFiles(ctx context.Context, limit int) ([]File, error) {
+	return list(ctx, s.read(), scanFile, "SELECT id, load_spec, size FROM files WHERE refs = 0 ORDER BY id LIMIT ?", limit)
+}
+
+func scanFile(rows *sql.Rows) (f File, err error) {
+	var loadSpec string
+	err = rows.Scan(&f.ID, &loadSpec, &f.Size)
+	f.LoadSpec = json.RawMessage(loadSpec)
+	return f, err
+}
+
+// ForgetFiles removes files whose bytes were deleted. Files that are referenced stay.
+func (s *Store) ForgetFiles(ctx context.Context, fence Fence, ids []string) error {
+	return s.write(ctx, func(ctx context.Context, t *tx) error {
+		if err := fence.check(ctx, t); err != nil {
+			return err
+		}
+		return forIDs(ids, func(marks string, args []any) error {
+			_, err := t.exec(ctx, "DELETE FROM files WHERE refs = 0 AND id IN ("+marks+")", args...)
+			return err
+		})
+	})
+}
+
+func sortByText(rows []SegmentRow) {
+	texts := make(map[timeline.SegmentID]string, len(rows))
+	for _, r := range rows {
+		texts[r.ID] = r.ID.String()
+	}
+	slices.SortFunc(rows, func(a, b SegmentRow) int { return cmp.Compare(texts[a.ID], texts[b.ID]) })
+}

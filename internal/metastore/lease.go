@@ -1,0 +1,114 @@
+package metastore
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// ErrDeposed marks the fault of a write by a leader that was followed by another.
+var ErrDeposed = errors.New("deposed")
+
+// Lease is the leadership of one name, for example "coordinator", until the database's clock reaches an instant.
+type Lease struct {
+	Name string
+	// Holder is the process, Address where it answers requests.
+	Holder, Address string
+	// Epoch grows with every acquisition. Zero: the lease was never held.
+	Epoch int64
+	// Held is whether the lease has not run out, by the database's clock at the time of reading.
+	Held bool
+}
+
+// Fence returns what a leader gives with its writes.
+func (l Lease) Fence() Fence { return Fence{Lease: l.Name, Epoch: l.Epoch} }
+
+// Fence makes a write happen only while an epoch of a lease is the newest. The zero value checks nothing, for writers that are no leaders.
+type Fence struct {
+	Lease string
+	Epoch int64
+}
+
+// check refuses the transaction if the epoch is not the newest. The row can't change before the transaction ends.
+func (f Fence) check(ctx context.Context, t *tx) error {
+	if f == (Fence{}) {
+		return nil
+	}
+	var epoch int64
+	err := t.row(ctx, []any{&epoch}, "SELECT epoch FROM leases WHERE name = ?"+t.dialect.lockRow, f.Lease)
+	if err != nil && err != errNoRow {
+		return err
+	}
+	if epoch != f.Epoch {
+		return fault.Unavailable("This process is no longer the leader for [%s]: its epoch [%d] was followed by epoch [%d]",
+			f.Lease, f.Epoch, epoch).WithCause(ErrDeposed)
+	}
+	return nil
+}
+
+// AcquireLease takes a lease if nobody holds it, or if the holder itself asks again (after a restart: its epoch grows too). If another
+// process holds it, the result is that process's lease and false.
+func (s *Store) AcquireLease(ctx context.Context, name, holder, address string, ttl time.Duration) (lease Lease, acquired bool, err error) {
+	err = s.onLease(ctx, func(ctx context.Context, c conn) error {
+		now := s.dialect.now
+		lease = Lease{Name: name, Holder: holder, Address: address, Held: true}
+		err := c.row(ctx, []any{&lease.Epoch},
+			"INSERT INTO leases (name, holder, address, epoch, expires) VALUES (?, ?, ?, 1, "+now+" + ?) "+
+				"ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, address = excluded.address, epoch = leases.epoch + 1, "+
+				"expires = excluded.expires WHERE leases.expires <= "+now+" OR leases.holder = excluded.holder RETURNING epoch",
+			name, holder, address, ttl.Milliseconds())
+		if acquired = err == nil; err != errNoRow {
+			return err
+		}
+		lease, err = s.lease(ctx, c, name)
+		return err
+	})
+	return lease, acquired, err
+}
+
+// RenewLease extends a lease. False: another process has taken it, and this one must stop leading.
+func (s *Store) RenewLease(ctx context.Context, lease Lease, ttl time.Duration) (renewed bool, err error) {
+	err = s.onLease(ctx, func(ctx context.Context, c conn) error {
+		n, err := c.exec(ctx, "UPDATE leases SET expires = "+s.dialect.now+" + ? WHERE name = ? AND holder = ? AND epoch = ?",
+			ttl.Milliseconds(), lease.Name, lease.Holder, lease.Epoch)
+		renewed = n > 0
+		return err
+	})
+	return renewed, err
+}
+
+// ReleaseLease gives a lease up, so that another process can have it at once. A lease that was lost already stays as it is.
+func (s *Store) ReleaseLease(ctx context.Context, lease Lease) error {
+	return s.onLease(ctx, func(ctx context.Context, c conn) error {
+		_, err := c.exec(ctx, "UPDATE leases SET expires = 0 WHERE name = ? AND holder = ? AND epoch = ?", lease.Name, lease.Holder, lease.Epoch)
+		return err
+	})
+}
+
+// Leader returns the newest lease of a name; without epoch if it was never held.
+func (s *Store) Leader(ctx context.Context, name string) (Lease, error) {
+	return s.lease(ctx, s.read(), name)
+}
+
+func (s *Store) lease(ctx context.Context, c conn, name string) (Lease, error) {
+	l := Lease{Name: name}
+	var held int64
+	err := c.row(ctx, []any{&l.Holder, &l.Address, &l.Epoch, &held},
+		"SELECT holder, address, epoch, CASE WHEN expires > "+s.dialect.now+" THEN 1 ELSE 0 END FROM leases WHERE name = ?", name)
+	if err == errNoRow {
+		return l, nil
+	}
+	l.Held = held == 1
+	return l, err
+}
+
+// onLease runs statements that change a lease. On PostgreSQL they don't wait for the turn of writers, or a long transaction of one process
+// would cost another its lease; the row's lock, which Fence.check takes too, is enough.
+func (s *Store) onLease(ctx context.Context, run func(context.Context, conn) error) error {
+	if s.dialect.lockWriter != "" {
+		return run(ctx, s.read())
+	}
+	return s.write(ctx, func(ctx context.Context, t *tx) error { return run(ctx, t.conn) })
+}

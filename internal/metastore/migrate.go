@@ -1,0 +1,102 @@
+package metastore
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+
+	"github.com/hengedb/henge/internal/fault"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// The keys of store_info.
+const (
+	// infoRelease is the release that wrote the store last.
+	infoRelease = "release"
+	// infoCompatible is "version:oldest": at this schema version, releases that know at least the oldest one may open the store. A
+	// migration that only expands the schema keeps oldest, one that contracts raises it.
+	infoCompatible = "compatible"
+)
+
+// oldestCompatible is the lowest schema version whose releases can work on the schema that this release's migrations end in.
+const oldestCompatible = 1
+
+// migrate brings the schema to the newest version this release knows.
+func (s *Store) migrate(ctx context.Context) error {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return err
+	}
+	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger())}
+	if s.dialect.numbered {
+		// Processes that start together migrate one after the other.
+		locker, err := lock.NewPostgresSessionLocker()
+		if err != nil {
+			return err
+		}
+		options = append(options, goose.WithSessionLocker(locker))
+	}
+	provider, err := goose.NewProvider(s.dialect.goose, s.writers, files, options...)
+	if err != nil {
+		return fmt.Errorf("reading the migrations of the metadata store: %w", err)
+	}
+	current, newest, err := provider.GetVersions(ctx)
+	if err != nil {
+		return fmt.Errorf("reading the schema version of the metadata store: %w", s.dialect.explain(err))
+	}
+	if current > newest {
+		return s.checkNewer(ctx, current, newest)
+	}
+	if current < newest {
+		if _, err := provider.Up(ctx); err != nil {
+			return fmt.Errorf("migrating the metadata store from schema version [%d] to [%d]: %w", current, newest, s.dialect.explain(err))
+		}
+	}
+	return s.sign(ctx, newest)
+}
+
+// sign notes this release in the store, if another one was noted.
+func (s *Store) sign(ctx context.Context, version int64) error {
+	c := conn{dialect: s.dialect, db: s.writers}
+	for name, value := range map[string]string{infoRelease: s.options.Release, infoCompatible: fmt.Sprintf("%d:%d", version, oldestCompatible)} {
+		_, err := c.exec(ctx, "INSERT INTO store_info (name, value) VALUES (?, ?) "+
+			"ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE store_info.value <> excluded.value", name, value)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkNewer refuses a store whose schema is newer than this release, unless its writer said that this release can work on it.
+func (s *Store) checkNewer(ctx context.Context, current, known int64) error {
+	c := conn{dialect: s.dialect, db: s.writers}
+	var release, compatible string
+	err := c.row(ctx, []any{&release}, "SELECT value FROM store_info WHERE name = ?", infoRelease)
+	if err != nil && err != errNoRow {
+		return err
+	}
+	err = c.row(ctx, []any{&compatible}, "SELECT value FROM store_info WHERE name = ?", infoCompatible)
+	if err != nil && err != errNoRow {
+		return err
+	}
+	if at, oldest, ok := strings.Cut(compatible, ":"); ok && at == strconv.FormatInt(current, 10) {
+		if n, err := strconv.ParseInt(oldest, 10, 64); err == nil && n <= known {
+			return nil
+		}
+	}
+	if release == "" {
+		release = "unknown"
+	}
+	return fault.Runtime("The metadata store %s was written by a newer release: release [%s], schema version [%d]. This is release [%s], "+
+		"which knows schema versions up to [%d]. Start release [%s] or a later one, or restore a backup made by this release",
+		s.options, release, current, s.options.Release, known, release)
+}

@@ -1,0 +1,49 @@
+package metastore
+
+import (
+	"fmt"
+
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// Options says where the store is. The zero value is not valid: one of Path and URL must be set.
+type Options struct {
+	// Path is the file of a SQLite database, created if it is not there. One process may have it open.
+	Path string
+	// URL is a PostgreSQL connection string, for many processes.
+	URL string
+	// Clock is read for the instants of rows and the versions of locks. Nil is the system's.
+	Clock clock.Clock
+	// Release is the version of this program, written into the store and named when an older program refuses it.
+	Release string
+	// FaultPoint, if not nil, is called with the name of each step of Publish (see publishSteps). If it returns an error, the process
+	// counts as crashed at this step: nothing more is written, the operation and all later writes fail. Tests only.
+	FaultPoint func(step string) error
+}
+
+func (o Options) withDefaults() Options {
+	if o.Clock == nil {
+		o.Clock = clock.System()
+	}
+	if o.Release == "" {
+		o.Release = "dev"
+	}
+	return o
+}
+
+// Validate reports what is wrong with the options.
+func (o Options) Validate() error {
+	if (o.Path == "") == (o.URL == "") {
+		return fault.InvalidInput("The metadata store needs either the path of a SQLite file or the URL of a PostgreSQL database")
+	}
+	return nil
+}
+
+// String tells which store it is, without the secrets of a URL.
+func (o Options) String() string {
+	if o.URL != "" {
+		return "postgresql"
+	}
+	return fmt.Sprintf("sqlite [%s]", o.Path)
+}

@@ -1,0 +1,316 @@
+package metastore
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/timeline"
+)
+
+// The steps of Publish, in their order. The first six are inside the transaction; only the chosen action's are passed. After
+// stepCommitted the caller is told.
+const (
+	stepChecked   = "publish-1-checked"   // the epoch and the locks were checked
+	stepOffsets   = "publish-2-offsets"   // the offsets were moved
+	stepUnused    = "publish-3-unused"    // replaced intervals without new rows were marked unused
+	stepSegments  = "publish-4-segments"  // the segments, their files and schemas were written
+	stepUpgrades  = "publish-5-upgrades"  // concurrent appends were upgraded, or noted for upgrade
+	stepChanges   = "publish-6-changes"   // the change stream is written next, then the commit
+	stepCommitted = "publish-7-committed" // the transaction is on disk
+)
+
+// PublishSteps are the names that Options.FaultPoint sees, in their order.
+func PublishSteps() []string {
+	return []string{stepChecked, stepOffsets, stepUnused, stepSegments, stepUpgrades, stepChanges, stepCommitted}
+}
+
+// PublishAction is how new segments relate to what is there.
+type PublishAction int
+
+const (
+	// PublishInsert is for holders of EXCLUSIVE and SHARED locks: replacements without concurrency, and appends.
+	PublishInsert PublishAction = iota
+	// PublishAppend is for holders of APPEND locks: a replacement that runs meanwhile keeps the rows.
+	PublishAppend
+	// PublishReplace is for holders of REPLACE locks: what was appended since the lock was granted stays visible.
+	PublishReplace
+)
+
+// ErrNotLocked marks the fault of publishing without a lock.
+var ErrNotLocked = errors.New("not locked")
+
+// Publication is what a task wants to become visible at once, and in which case not.
+type Publication struct {
+	Fence      Fence
+	TaskID     string
+	DataSource string
+	Action     PublishAction
+	// Segments become used. Their bytes are in deep storage already. A segment without File is given its id as the name of its file.
+	Segments []*timeline.Segment
+	// MarkUnused are replaced intervals for which there is nothing to publish, not even tombstones: the segments fully inside stop being used.
+	MarkUnused []chrono.Interval
+	// Offsets, if not nil, are moved in the same transaction.
+	Offsets *OffsetSwap
+}
+
+// OffsetSwap moves the offsets of a stream.
+type OffsetSwap struct {
+	// ID is the supervisor's.
+	ID string
+	// Next gets the stored payload, nil if there is none, and returns the one to store. If it returns an error, nothing is published and
+	// the caller gets the error. It runs inside the transaction: no waiting, no I/O.
+	Next func(stored json.RawMessage) (json.RawMessage, error)
+}
+
+// Published says what a publication did.
+type Published struct {
+	// Number is the number of the change stream from which on everything is visible. A query that pins it or a later one sees all of it.
+	Number int64
+	// Segments are those that the task published and those that were published with them: its appends under the versions of replacements,
+	// or the appends of others under its version.
+	Segments []*timeline.Segment
+	// Already is whether all segments had been published before, by an attempt whose answer got lost or by a replica.
+	Already bool
+	// UpgradedPending are promised ids that appends in flight have got under the new version: UpgradedFrom has the id they know.
+	UpgradedPending []PendingSegment
+}
+
+// Publish makes segments visible in one transaction, or does nothing.
+func (s *Store) Publish(ctx context.Context, p Publication) (Published, error) {
+	if err := p.prepare(); err != nil {
+		return Published{}, err
+	}
+	var out Published
+	var done *tx
+	err := s.write(ctx, func(ctx context.Context, t *tx) error {
+		done = t
+		var err error
+		out, err = t.publish(ctx, &p)
+		return err
+	})
+	if err != nil {
+		return Published{}, err
+	}
+	if done.number > 0 {
+		out.Number = done.number
+	}
+	return out, nil
+}
+
+// prepare validates the publication and completes its segments, without changing the caller's.
+func (p *Publication) prepare() error {
+	if p.TaskID == "" || p.DataSource == "" {
+		return fault.InvalidInput("A publication needs a task and a datasource")
+	}
+	seen := make(map[timeline.SegmentID]bool, len(p.Segments))
+	p.Segments = slices.Clone(p.Segments)
+	for i, s := range p.Segments {
+		if err := s.Validate(); err != nil {
+			return err
+		}
+		if s.ID.DataSource != p.DataSource {
+			return fault.InvalidInput("Segment [%s] does not belong to datasource [%s]", s.ID, p.DataSource)
+		}
+		if seen[s.ID] {
+			return fault.InvalidInput("Segment [%s] is published twice", s.ID)
+		}
+		seen[s.ID] = true
+		switch {
+		case s.IsTombstone() && s.File != "":
+			return fault.InvalidInput("Segment [%s] is a tombstone and has a file", s.ID)
+		case !s.IsTombstone() && len(s.LoadSpec) == 0:
+			return fault.InvalidInput("Segment [%s] has no load spec", s.ID)
+		case !s.IsTombstone() && s.File == "":
+			c := *s
+			c.File = s.ID.String()
+			p.Segments[i] = &c
+		}
+	}
+	slices.SortFunc(p.Segments, func(a, b *timeline.Segment) int { return a.ID.Compare(b.ID) })
+	return nil
+}
+
+func (t *tx) publish(ctx context.Context, p *Publication) (Published, error) {
+	out := Published{Segments: p.Segments}
+	if err := p.Fence.check(ctx, t); err != nil {
+		return out, err
+	}
+	already, err := t.alreadyPublished(ctx, p)
+	if err != nil {
+		return out, err
+	}
+	if already {
+		out.Already = true
+		return out, t.row(ctx, []any{&out.Number}, "SELECT value FROM counters WHERE name = 'change'")
+	}
+	held, err := t.taskLocks(ctx, p.TaskID, p.DataSource)
+	if err != nil {
+		return out, err
+	}
+	if err := p.checkLocks(held); err != nil {
+		return out, err
+	}
+	if err := t.store.step(stepChecked); err != nil {
+		return out, err
+	}
+	if p.Offsets != nil {
+		if err := t.swapOffsets(ctx, p.DataSource, p.Offsets); err != nil {
+			return out, err
+		}
+		if err := t.store.step(stepOffsets); err != nil {
+			return out, err
+		}
+	}
+	var copies copies
+	if p.Action == PublishReplace {
+		if copies, err = t.upgradeAppended(ctx, p, held); err != nil {
+			return out, err
+		}
+		out.Segments = copies.replacing
+	}
+	if len(p.MarkUnused) > 0 {
+		if err := t.markReplacedUnused(ctx, p, held); err != nil {
+			return out, err
+		}
+		if err := t.store.step(stepUnused); err != nil {
+			return out, err
+		}
+	}
+	if p.Action == PublishAppend {
+		if copies, err = t.copyToReplaced(ctx, p); err != nil {
+			return out, err
+		}
+	}
+	out.Segments = slices.Concat(out.Segments, copies.segments)
+	if err := t.insertSegments(ctx, p.TaskID, out.Segments, copies.from); err != nil {
+		return out, err
+	}
+	if err := t.store.step(stepSegments); err != nil {
+		return out, err
+	}
+	switch p.Action {
+	case PublishAppend:
+		err = t.noteForUpgrade(ctx, p)
+	case PublishReplace:
+		out.UpgradedPending, err = t.upgradePending(ctx, out.Segments)
+	}
+	if err != nil {
+		return out, err
+	}
+	if p.Action != PublishInsert {
+		err = t.store.step(stepUpgrades)
+	}
+	if len(t.entries) == 0 && err == nil {
+		// Nothing became visible: offsets that advanced over rejected rows.
+		err = t.row(ctx, []any{&out.Number}, "SELECT value FROM counters WHERE name = 'change'")
+	}
+	return out, err
+}
+
+// alreadyPublished reports whether all segments are stored with the same bytes. Some, or other bytes, are a conflict.
+func (t *tx) alreadyPublished(ctx context.Context, p *Publication) (bool, error) {
+	if len(p.Segments) == 0 {
+		return false, nil
+	}
+	stored, err := t.store.rowsByID(ctx, t.conn, textIDs(p.Segments))
+	if err != nil || len(stored) == 0 {
+		return false, err
+	}
+	files := make(map[timeline.SegmentID]string, len(stored))
+	for _, r := range stored {
+		files[r.ID] = r.File
+	}
+	for _, s := range p.Segments {
+		if file, ok := files[s.ID]; ok && file != s.File {
+			return false, fault.Conflict("Segment [%s] is published already with other contents", s.ID)
+		}
+	}
+	if len(stored) < len(p.Segments) {
+		return false, fault.Conflict("Segment [%s] is published already, but not with all segments of this publication", stored[0].ID)
+	}
+	return true, nil
+}
+
+// checkLocks refuses intervals that the task has no lock over.
+func (p *Publication) checkLocks(held []Lock) error {
+	for _, s := range p.Segments {
+		if err := p.checkLock(held, s.ID.Interval, s.ID.Version); err != nil {
+			return err
+		}
+	}
+	for _, iv := range p.MarkUnused {
+		if err := p.checkLock(held, iv, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *Publication) checkLock(held []Lock, iv chrono.Interval, version string) error {
+	var revoked *Lock
+	for i, l := range held {
+		if !p.Action.allows(l.Type) || !l.Interval.Contains(iv) {
+			continue
+		}
+		// Appended segments take the version that is there, which a lock of type APPEND does not know.
+		if l.Type != Append && version > l.Version {
+			continue
+		}
+		if !l.Revoked {
+			return nil
+		}
+		revoked = &held[i]
+	}
+	if revoked != nil {
+		return revokedFault(p.TaskID, *revoked)
+	}
+	return fault.Conflict("Task [%s] holds no lock that lets it publish into interval [%s] of datasource [%s]",
+		p.TaskID, iv, p.DataSource).WithCause(ErrNotLocked)
+}
+
+func (a PublishAction) allows(l LockType) bool {
+	switch a {
+	case PublishInsert:
+		return l == Exclusive || l == Shared
+	case PublishAppend:
+		return l == Append
+	case PublishReplace:
+		return l == Replace
+	}
+	return false
+}
+
+// markReplacedUnused marks the segments inside MarkUnused unused, except what was appended since the REPLACE lock was granted.
+func (t *tx) markReplacedUnused(ctx context.Context, p *Publication, held []Lock) error {
+	keep := make(map[string]bool)
+	if p.Action == PublishReplace {
+		for _, l := range held {
+			ids, err := list(ctx, t.conn, scanText, "SELECT segment_id FROM upgrades WHERE lock_id = ?", l.ID)
+			if err != nil {
+				return err
+			}
+			for _, id := range ids {
+				keep[id] = true
+			}
+		}
+	}
+	var ids []timeline.SegmentID
+	for _, iv := range chrono.Condense(p.MarkUnused) {
+		rows, err := t.store.overlappingRows(ctx, t.conn, p.DataSource, iv, "s.used = 1")
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			if iv.Contains(r.ID.Interval) && !keep[r.ID.String()] {
+				ids = append(ids, r.ID)
+			}
+		}
+	}
+	slices.SortFunc(ids, func(a, b timeline.SegmentID) int { return cmp.Compare(a.String(), b.String()) })
+	return t.setUsed(ctx, ids, false)
+}

@@ -1,0 +1,82 @@
+package metastore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+)
+
+// PutTaskStage stores a record that a task can be continued from, in place of the one of the same name.
+func (s *Store) PutTaskStage(ctx context.Context, fence Fence, taskID, name string, payload json.RawMessage) error {
+	return s.write(ctx, func(ctx context.Context, t *tx) error {
+		if err := fence.check(ctx, t); err != nil {
+			return err
+		}
+		_, err := t.exec(ctx, "INSERT INTO task_stages (task_id, name, payload, updated) VALUES (?, ?, ?, ?) "+
+			"ON CONFLICT (task_id, name) DO UPDATE SET payload = excluded.payload, updated = excluded.updated", taskID, name, jsonText(payload), t.now)
+		return err
+	})
+}
+
+// TaskStages returns the records of a task by name.
+func (s *Store) TaskStages(ctx context.Context, taskID string) (map[string]json.RawMessage, error) {
+	out := make(map[string]json.RawMessage)
+	err := s.read().each(ctx, func(rows *sql.Rows) error {
+		var name, payload string
+		err := rows.Scan(&name, &payload)
+		out[name] = json.RawMessage(payload)
+		return err
+	}, "SELECT name, payload FROM task_stages WHERE task_id = ?", taskID)
+	return out, err
+}
+
+// DeleteTaskStages forgets the records of a task.
+func (s *Store) DeleteTaskStages(ctx context.Context, fence Fence, taskID string) error {
+	return s.write(ctx, func(ctx context.Context, t *tx) error {
+		if err := fence.check(ctx, t); err != nil {
+			return err
+		}
+		_, err := t.exec(ctx, "DELETE FROM task_stages WHERE task_id = ?", taskID)
+		return err
+	})
+}
+
+// TaskFile says where a file of a task is.
+type TaskFile struct {
+	TaskID string
+	// Kind is "report" or "log".
+	Kind string
+	// Location is the load spec of the file in JSON.
+	Location json.RawMessage
+}
+
+// PutTaskFile notes where a file of a task is, in place of the one of the same kind.
+func (s *Store) PutTaskFile(ctx context.Context, fence Fence, file TaskFile) error {
+	return s.write(ctx, func(ctx context.Context, t *tx) error {
+		if err := fence.check(ctx, t); err != nil {
+			return err
+		}
+		_, err := t.exec(ctx, "INSERT INTO task_files (task_id, kind, location, updated) VALUES (?, ?, ?, ?) "+
+			"ON CONFLICT (task_id, kind) DO UPDATE SET location = excluded.location, updated = excluded.updated",
+			file.TaskID, file.Kind, jsonText(file.Location), t.now)
+		return err
+	})
+}
+
+// TaskFile returns where a file of a task is, and whether there is one.
+func (s *Store) TaskFile(ctx context.Context, taskID, kind string) (TaskFile, bool, error) {
+	files, err := s.read().taskFiles(ctx, "WHERE task_id = ? AND kind = ?", taskID, kind)
+	if err != nil || len(files) == 0 {
+		return TaskFile{}, false, err
+	}
+	return files[0], true, nil
+}
+
+func (c conn) taskFiles(ctx context.Context, condition string, args ...any) ([]TaskFile, error) {
+	return list(ctx, c, func(rows *sql.Rows) (f TaskFile, err error) {
+		var location string
+		err = rows.Scan(&f.TaskID, &f.Kind, &location)
+		f.Location = json.RawMessage(location)
+		return f, err
+	}, "SELECT task_id, kind, location FROM task_files "+condition+" ORDER BY task_id, kind", args...)
+}

@@ -1,0 +1,262 @@
+package metastore
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/timeline"
+)
+
+// Appending while a replacement runs. The replacement holds a REPLACE lock, whose version v is above all that is there, and reads what was
+// there when it began. Segments that are appended meanwhile have older versions and would be hidden by its publication. So:
+//
+//	append A publishes while the lock is held    A is noted in upgrades (A, lock)
+//	the replacement publishes version v          A is published again as A' of version v, after the partitions of the replacement, and
+//	                                             the core set of the chunk includes A', so that it is visible with it or not at all
+//	an append B was promised an id before,       the id gets a twin B' of version v in pending_segments; when B publishes,
+//	and publishes after the replacement          B' is published too and is what queries see
+//
+// A' and B' name the same files as A and B. Only A and B are ever noted for a later replacement: the twins would double their rows.
+
+// copies are further ids for bytes that are, or become, published under another id.
+type copies struct {
+	segments []*timeline.Segment
+	from     map[string]string // text of a copy's id to that of its source
+	// replacing are the segments of the replacement, with their core sets widened.
+	replacing []*timeline.Segment
+}
+
+func (c *copies) add(source timeline.SegmentID, s *timeline.Segment) {
+	if c.from == nil {
+		c.from = make(map[string]string)
+	}
+	c.from[s.ID.String()] = source.String()
+	c.segments = append(c.segments, s)
+}
+
+// upgradeAppended makes the copies of what was appended under the task's REPLACE locks.
+func (t *tx) upgradeAppended(ctx context.Context, p *Publication, held []Lock) (copies, error) {
+	out := copies{replacing: p.Segments}
+	next := newPartitions(t, p.Segments)
+	for _, l := range held {
+		if l.Type != Replace || l.Revoked {
+			continue
+		}
+		appended, err := t.store.segmentRows(ctx, t.conn, "JOIN upgrades u ON u.segment_id = s.id WHERE u.lock_id = ? AND s.used = 1", l.ID)
+		if err != nil {
+			return out, err
+		}
+		slices.SortFunc(appended, func(a, b SegmentRow) int { return a.ID.Compare(b.ID) })
+		for _, a := range appended {
+			iv, err := replacedInterval(p.Segments, a.ID, l.Version)
+			if err != nil {
+				return out, err
+			}
+			id := timeline.SegmentID{DataSource: p.DataSource, Interval: iv, Version: l.Version}
+			if id.Partition, err = next.take(ctx, id); err != nil {
+				return out, err
+			}
+			out.add(a.ID, a.WithID(id, timeline.Numbered{Partition: id.Partition}))
+		}
+	}
+	if len(out.segments) > 0 {
+		out.widen()
+	}
+	return out, nil
+}
+
+// replacedInterval returns the interval of the replacement that an appended segment goes into, or its own if the replacement has none there.
+func replacedInterval(replacing []*timeline.Segment, appended timeline.SegmentID, version string) (chrono.Interval, error) {
+	for _, s := range replacing {
+		switch {
+		case s.ID.Interval.Contains(appended.Interval):
+			return s.ID.Interval, nil
+		case s.ID.Interval.Overlaps(appended.Interval):
+			return chrono.Interval{}, fault.InvalidInput("Replacing with a finer segment granularity than a concurrent append is unsupported. "+
+				"Can't upgrade segment [%s] to version [%s], because the replacing segment [%s] does not contain its interval",
+				appended, version, s.ID)
+		}
+	}
+	return appended.Interval, nil
+}
+
+// widen makes the core sets of chunks with copies include them.
+func (c *copies) widen() {
+	type chunk struct {
+		iv      chrono.Interval
+		version string
+	}
+	size := make(map[chunk]int)
+	core := make(map[chunk]bool)
+	for _, s := range c.segments {
+		key := chunk{s.ID.Interval, s.ID.Version}
+		size[key] = max(size[key], s.ID.Partition+1)
+	}
+	c.replacing = slices.Clone(c.replacing)
+	for i, s := range c.replacing {
+		key := chunk{s.ID.Interval, s.ID.Version}
+		if size[key] == 0 || s.Shard.CorePartitions() <= 0 {
+			continue
+		}
+		core[key] = true
+		c.replacing[i] = s.WithID(s.ID, timeline.WithCore(s.Shard, size[key]))
+	}
+	for i, s := range c.segments {
+		if key := (chunk{s.ID.Interval, s.ID.Version}); core[key] {
+			c.segments[i] = s.WithID(s.ID, timeline.WithCore(s.Shard, size[key]))
+		}
+	}
+}
+
+// copyToReplaced makes the copies of appended segments whose promised ids got twins when a replacement published.
+func (t *tx) copyToReplaced(ctx context.Context, p *Publication) (copies, error) {
+	var out copies
+	sources := make(map[string]*timeline.Segment, len(p.Segments))
+	for _, s := range p.Segments {
+		sources[s.ID.String()] = s
+	}
+	err := forIDs(textIDs(p.Segments), func(marks string, args []any) error {
+		twins, err := t.pending(ctx, "WHERE upgraded_from IN ("+marks+")", args...)
+		for _, twin := range twins {
+			source := sources[twin.UpgradedFrom]
+			out.add(source.ID, source.WithID(twin.ID, twin.Shard))
+		}
+		return err
+	})
+	return out, err
+}
+
+// noteForUpgrade notes the appended segments for every replacement that runs over them.
+func (t *tx) noteForUpgrade(ctx context.Context, p *Publication) error {
+	locks, err := t.locks(ctx, "WHERE l.datasource = ? AND l.lock_type = ? AND l.revoked = 0", p.DataSource, string(Replace))
+	if err != nil || len(locks) == 0 {
+		return err
+	}
+	var rows [][]any
+	for _, l := range locks {
+		for _, s := range p.Segments {
+			if l.Interval.Overlaps(s.ID.Interval) {
+				rows = append(rows, []any{s.ID.String(), l.ID, t.now})
+			}
+		}
+	}
+	return t.insert(ctx, "upgrades", "segment_id, lock_id, created", "ON CONFLICT (lock_id, segment_id) DO NOTHING", rows)
+}
+
+// upgradePending gives twins to promised ids that lie inside an interval that was just replaced and are not published yet.
+func (t *tx) upgradePending(ctx context.Context, published []*timeline.Segment) ([]PendingSegment, error) {
+	type chunk struct {
+		iv      chrono.Interval
+		version string
+	}
+	core := make(map[chunk]int)
+	var chunks []chunk
+	for _, s := range published {
+		key := chunk{s.ID.Interval, s.ID.Version}
+		if _, ok := core[key]; !ok {
+			chunks = append(chunks, key)
+		}
+		core[key] = max(core[key], s.Shard.CorePartitions())
+	}
+	if len(chunks) == 0 {
+		return nil, nil
+	}
+	dataSource := published[0].ID.DataSource
+	promised, err := t.pending(ctx, "WHERE datasource = ? AND upgraded_from IS NULL AND NOT EXISTS "+
+		"(SELECT 1 FROM segments s WHERE s.id = pending_segments.id)", dataSource)
+	if err != nil {
+		return nil, err
+	}
+	next := newPartitions(t, published)
+	var twins []PendingSegment
+	for _, old := range promised {
+		i := slices.IndexFunc(chunks, func(c chunk) bool { return c.iv.Contains(old.ID.Interval) && old.ID.Version < c.version })
+		if i < 0 {
+			continue
+		}
+		twin := old
+		twin.ID.Interval, twin.ID.Version = chunks[i].iv, chunks[i].version
+		if twin.ID.Partition, err = next.take(ctx, twin.ID); err != nil {
+			return nil, err
+		}
+		twin.Shard = timeline.Numbered{Partition: twin.ID.Partition, Core: core[chunks[i]]}
+		twin.UpgradedFrom, twin.Created = old.ID.String(), t.now
+		if err := t.insertPending(ctx, twin, "upgraded:"+twin.ID.String()); err != nil {
+			return nil, err
+		}
+		twins = append(twins, twin)
+	}
+	return twins, nil
+}
+
+// partitions hands out partition numbers of chunks, above those of segments to be published, stored and promised.
+type partitions struct {
+	t    *tx
+	next map[timeline.SegmentID]int // the ids have partition 0: one stands for a chunk
+}
+
+func newPartitions(t *tx, publishing []*timeline.Segment) *partitions {
+	p := &partitions{t: t, next: make(map[timeline.SegmentID]int)}
+	for _, s := range publishing {
+		chunk := s.ID
+		chunk.Partition = 0
+		p.next[chunk] = max(p.next[chunk], s.ID.Partition+1)
+	}
+	return p
+}
+
+// take returns the next number of the chunk that id names; its own partition does not matter.
+func (p *partitions) take(ctx context.Context, id timeline.SegmentID) (int, error) {
+	id.Partition = 0
+	stored, err := p.t.nextStored(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	promised, err := p.t.pending(ctx, "WHERE datasource = ? AND start_ms = ? AND end_ms = ? AND version = ?",
+		id.DataSource, id.Interval.Start, id.Interval.End, id.Version)
+	if err != nil {
+		return 0, err
+	}
+	n := max(p.next[id], stored)
+	for _, other := range promised {
+		n = max(n, other.ID.Partition+1)
+	}
+	p.next[id] = n + 1
+	return n, nil
+}
+
+// SegmentsToReplace returns the used segments that a task with REPLACE locks is to read: those that overlap the intervals, without what was
+// appended since its locks were granted, which its publication takes over as it is. For other tasks they are the used segments.
+func (s *Store) SegmentsToReplace(ctx context.Context, taskID, dataSource string, intervals ...chrono.Interval) ([]SegmentRow, error) {
+	var out []SegmentRow
+	err := s.view(ctx, func(c conn) error {
+		appended, err := list(ctx, c, scanText,
+			"SELECT u.segment_id FROM upgrades u JOIN task_lock_holders h ON h.lock_id = u.lock_id WHERE h.task_id = ?", taskID)
+		if err != nil {
+			return err
+		}
+		skip := make(map[string]bool, len(appended))
+		for _, id := range appended {
+			skip[id] = true
+		}
+		seen := make(map[timeline.SegmentID]bool)
+		for _, iv := range chrono.Condense(intervals) {
+			rows, err := s.overlappingRows(ctx, c, dataSource, iv, "s.used = 1")
+			if err != nil {
+				return err
+			}
+			for _, r := range rows {
+				if !seen[r.ID] && !skip[r.ID.String()] {
+					seen[r.ID] = true
+					out = append(out, r)
+				}
+			}
+		}
+		return nil
+	})
+	slices.SortFunc(out, func(a, b SegmentRow) int { return cmp.Compare(a.ID.String(), b.ID.String()) })
+	return out, err
+}

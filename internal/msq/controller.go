@@ -1,0 +1,663 @@
+package msq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/exec"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/timeline"
+)
+
+// Controller runs one job: it cuts the plan into stages, gives work orders to workers, and publishes. Report may be called at any time and
+// from any goroutine; Run once.
+type Controller struct {
+	job       Job
+	deps      Deps
+	opts      *Options
+	workers   int
+	threads   int
+	dir       string
+	memory    *budget.Budget
+	disk      *budget.Budget
+	spill     *budget.SpillDir
+	sortBytes int64
+	stages    []*stage
+	locks     []Lock
+	warnings  warnings
+	orders    []*workOrder // of the stage that ran last
+	published atomic.Bool
+
+	pushed struct {
+		sync.Mutex
+		keys []string
+	}
+	segments struct {
+		sync.Mutex
+		list []*timeline.Segment
+	}
+	mu struct {
+		sync.Mutex
+		status   Status
+		start    time.Time
+		end      time.Time
+		failure  *Fault
+		stages   []*stage
+		begun    int // workers that have begun
+		busy     bool
+		load     *LoadStatus
+		segments *SegmentReport
+		results  *Results
+	}
+}
+
+// New checks what can be known of a job before it runs. Errors are those of the request.
+func New(job Job, deps Deps) (*Controller, error) {
+	if job.Options == nil {
+		o, err := ParseOptions(job.Context)
+		if err != nil {
+			return nil, err
+		}
+		job.Options = o
+	}
+	if deps.Clock == nil {
+		deps.Clock = clock.System()
+	}
+	c := &Controller{job: job, deps: deps, opts: job.Options, workers: job.Options.MaxNumTasks - 1}
+	if w := job.write(); w != nil {
+		if err := c.checkLockType(w); err != nil {
+			return nil, err
+		}
+	}
+	c.threads = deps.Threads
+	if c.threads <= 0 {
+		c.threads = runtime.GOMAXPROCS(0)
+	}
+	if c.opts.MaxThreads > 0 {
+		c.threads = min(c.threads, c.opts.MaxThreads)
+	}
+	c.sortBytes = deps.SortBytes
+	if c.sortBytes <= 0 {
+		c.sortBytes = sortBufferBytes
+	}
+	c.mu.status = Running
+	return c, nil
+}
+
+// checkLockType refuses lock types that do not fit the statement.
+func (c *Controller) checkLockType(w *plan.Write) error {
+	kind, want := "INSERT", []LockType{Shared, Append}
+	if w.Replace {
+		kind, want = "REPLACE", []LockType{Exclusive, Replace}
+	}
+	if t := c.opts.LockType; t != "" && !slices.Contains(want, t) {
+		return fault.InvalidInput("TaskLock must be of type [%s] or [%s] for a %s query. Found invalid type [%s] set in the query context parameter "+
+			"[taskLockType]", want[0], want[1], kind, t)
+	}
+	return nil
+}
+
+// Run runs a job; see Controller.
+func Run(ctx context.Context, job Job, deps Deps) (*Outcome, error) {
+	c, err := New(job, deps)
+	if err != nil {
+		return nil, err
+	}
+	return c.Run(ctx)
+}
+
+func (c *Controller) now() time.Time { return c.deps.Clock.Now() }
+
+// Run runs the job to its end and leaves nothing behind but what it published. The error is a *Fault.
+func (c *Controller) Run(ctx context.Context) (*Outcome, error) {
+	if c.opts.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, c.opts.Timeout, ErrTimeout)
+		defer cancel()
+	}
+	c.mu.Lock()
+	c.mu.start = c.now()
+	c.mu.Unlock()
+	var out *Outcome
+	err := exec.Protect(func() (err error) {
+		out, err = c.run(ctx)
+		return err
+	})
+	last := context.WithoutCancel(ctx)
+	if err != nil {
+		c.discard(last)
+	}
+	err = errors.Join(err, c.clean(last))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.end = c.now()
+	c.mu.busy = false
+	if err == nil {
+		c.mu.status = Success
+		return out, nil
+	}
+	c.mu.status, c.mu.failure = Failed, toFault(ctx, err)
+	for _, s := range c.mu.stages {
+		s.enter(phaseFailed, c.mu.end)
+	}
+	return nil, c.mu.failure
+}
+
+// clean removes everything on the local disk and gives locks and memory back.
+func (c *Controller) clean(ctx context.Context) error {
+	var errs []error
+	for _, s := range c.stages {
+		for _, o := range s.outputs() {
+			if o != nil {
+				_ = o.close() // its folder goes next
+			}
+		}
+	}
+	if c.dir != "" {
+		errs = append(errs, c.spill.Close(), os.RemoveAll(c.dir))
+	}
+	if c.memory != nil {
+		c.memory.Close()
+		c.disk.Close()
+	}
+	if c.deps.Metastore != nil && c.job.write() != nil {
+		errs = append(errs, c.deps.Metastore.Release(ctx, c.job.ID))
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Controller) run(ctx context.Context) (*Outcome, error) {
+	if c.workers > maxWorkers {
+		return nil, tooManyWorkers(c.workers)
+	}
+	if err := c.prepareFolder(); err != nil {
+		return nil, err
+	}
+	if w := c.job.write(); w != nil {
+		return c.ingest(ctx, w)
+	}
+	return c.query(ctx)
+}
+
+func (c *Controller) prepareFolder() error {
+	c.memory = c.deps.Memory.Child(c.job.ID, budget.Unlimited)
+	c.disk = c.deps.Disk.Child(c.job.ID, budget.Unlimited)
+	if err := os.MkdirAll(c.deps.TempDir, 0o700); err != nil {
+		return diskFault(err)
+	}
+	dir, err := os.MkdirTemp(c.deps.TempDir, "msq-*")
+	if err != nil {
+		return diskFault(err)
+	}
+	c.dir = dir
+	c.spill, err = budget.OpenSpillDir(filepath.Join(dir, "spill"), c.disk)
+	return err
+}
+
+// query runs a SELECT.
+func (c *Controller) query(ctx context.Context) (*Outcome, error) {
+	cut := &cutter{opts: c.opts, workers: c.workers}
+	root, err := cut.fragment(c.job.Plan)
+	if err != nil {
+		return nil, err
+	}
+	if len(c.job.Plan.Columns()) > maxColumns {
+		return nil, tooManyColumns(len(c.job.Plan.Columns()))
+	}
+	last := root.inputs[0].from
+	if !(len(root.inputs) == 1 && root.node == root.inputs[0].leaf && last != nil && last.shuffle.kind == sortedShuffle) {
+		cut.seal(root, shuffle{kind: mixShuffle, partitions: 1}, false)
+		last = cut.stages[len(cut.stages)-1]
+	}
+	c.setStages(cut.stages)
+	if err := c.define(nil, nil); err != nil {
+		return nil, err
+	}
+	if err := c.runStages(ctx, nil); err != nil {
+		return nil, err
+	}
+	last.enter(phasePost, c.now())
+	results, err := c.collect(ctx, last, resultColumns(c.job.Plan))
+	if err != nil {
+		return nil, err
+	}
+	last.enter(phaseResults, c.now())
+	last.enter(phaseFinished, c.now())
+	c.mu.Lock()
+	c.mu.results = results
+	c.mu.Unlock()
+	return &Outcome{Rows: results.Rows(), Results: results}, nil
+}
+
+// ingest runs an INSERT or REPLACE.
+func (c *Controller) ingest(ctx context.Context, w *plan.Write) (*Outcome, error) {
+	if c.deps.Metastore == nil || c.deps.Store == nil {
+		return nil, fault.Defensive("A job that writes has no metastore or deep storage")
+	}
+	w = multiValueInputs(w)
+	c.job.Plan = w
+	l, err := layoutOf(w, c.opts)
+	if err != nil {
+		return nil, err
+	}
+	shards, kind, details := shardColumns(w)
+	cut := &cutter{opts: c.opts, workers: c.workers}
+	root, err := cut.fragment(w.Input)
+	if err != nil {
+		return nil, err
+	}
+	s := c.writeShuffle(w, len(shards))
+	if n := len(s.order.columns); n > c.opts.MaxClusteredBy {
+		return nil, tooManyClusteredBy(n, c.opts.MaxClusteredBy, fmt.Sprintf("%s_%d", c.job.ID, len(cut.stages)))
+	}
+	rows := cut.seal(root, s, false)
+	rows.from.columns = append([]plan.Column{longColumn(bucketColumn), longColumn(boostColumn)}, w.Columns()...)
+	generator := &stage{number: len(cut.stages), processor: "segmentGenerator", inputs: []*input{rows}}
+	c.setStages(append(cut.stages, generator))
+	if err := c.define(w, l); err != nil {
+		return nil, err
+	}
+	if err := c.lock(ctx, w); err != nil {
+		return nil, err
+	}
+	if err := c.runStages(ctx, generator); err != nil {
+		return nil, err
+	}
+	parts := divide(rows.from.outputs(), !w.PartitionBy.IsAll(), int64(c.opts.RowsPerSegment))
+	total := int64(0)
+	for _, o := range rows.from.outputs() {
+		total += o.rows
+	}
+	rows.from.setPartitions(max(len(parts), 1))
+	if len(parts) > c.opts.MaxPartitions {
+		return nil, tooManyPartitions(c.opts.MaxPartitions)
+	}
+	if err := checkBuckets(parts); err != nil {
+		return nil, err
+	}
+	if total == 0 && c.opts.FailOnEmptyInsert {
+		return nil, insertEmpty(w.DataSource)
+	}
+	for _, n := range rows.from.mu.counters {
+		n.sorting(func(s *sortCounter) { s.known, s.partitions = true, int64(len(parts)) })
+	}
+	rows.from.enter(phasePost, c.now())
+	several := make([]bool, len(w.Columns()))
+	for _, o := range c.orders {
+		for i, yes := range o.write.several {
+			several[i] = several[i] || yes
+		}
+	}
+	l.settle(several)
+	plans, err := c.identify(ctx, w, parts, shards)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	c.mu.segments = &SegmentReport{ShardSpec: kind, Details: details}
+	c.mu.Unlock()
+	segments, err := c.runGenerator(ctx, generator, plans, l)
+	if err != nil {
+		return nil, err
+	}
+	rows.from.enter(phaseResults, c.now())
+	rows.from.enter(phaseFinished, c.now())
+	all, err := c.publish(ctx, w, segments)
+	if err != nil {
+		return nil, err
+	}
+	generator.enter(phaseFinished, c.now())
+	return &Outcome{Rows: total, Segments: all}, nil
+}
+
+// checkBuckets bounds the time chunks of all workers together; each worker has bounded its own.
+func checkBuckets(parts []partition) error {
+	n := 0
+	for i := range parts {
+		if i == 0 || parts[i].bucket != parts[i-1].bucket {
+			n++
+		}
+	}
+	if n > maxBuckets {
+		return tooManyBuckets()
+	}
+	return nil
+}
+
+// writeShuffle sorts rows by time chunk, CLUSTERED BY and boost.
+func (c *Controller) writeShuffle(w *plan.Write, shards int) shuffle {
+	s := shuffle{kind: rangeShuffle, target: int64(c.opts.RowsPerSegment)}
+	s.order.bucketed = true
+	keys := []plan.SortKey{{Column: 0, NullsFirst: true}}
+	if !w.PartitionBy.IsAll() {
+		s.names = append(s.names, keyName{name: bucketColumn})
+	}
+	for _, i := range w.Cluster {
+		keys = append(keys, plan.SortKey{Column: i + preparedColumns, NullsFirst: true})
+		s.names = append(s.names, keyName{name: w.Columns()[i].Name})
+	}
+	keys = append(keys, plan.SortKey{Column: 1, NullsFirst: true})
+	s.names = append(s.names, keyName{name: boostColumn})
+	s.order = orderOf(keys)
+	s.order.bucketed = true
+	if shards > 0 {
+		s.order.boundary = 1 + shards
+	}
+	return s
+}
+
+// runStages runs the stages up to, not including, the generator, one after the other.
+func (c *Controller) runStages(ctx context.Context, generator *stage) error {
+	for _, s := range c.stages {
+		if s == generator {
+			break
+		}
+		if err := c.runStage(ctx, s); err != nil {
+			return err
+		}
+		for _, in := range s.inputs {
+			if in.from != nil {
+				c.finished(in.from)
+			}
+		}
+	}
+	return nil
+}
+
+// finished frees the output of a stage that was read to its end.
+func (c *Controller) finished(s *stage) {
+	s.enter(phasePost, c.now())
+	s.enter(phaseResults, c.now())
+	s.enter(phaseFinished, c.now())
+	for _, o := range s.outputs() {
+		_ = o.close() // the folder is removed anyway
+	}
+}
+
+// runStage gives the stage's work to its workers and waits for them.
+func (c *Controller) runStage(ctx context.Context, s *stage) error {
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	orders, err := c.workOrders(ctx, s)
+	if err != nil {
+		return err
+	}
+	c.orders = orders
+	count := c.begin(s, len(orders))
+	s.enter(phaseReading, c.now())
+	g := exec.NewGroup(ctx)
+	for i, order := range orders {
+		g.Go(func(ctx context.Context) error { return locate(ctx, order, c.runWorker(ctx, order, count[i])) })
+	}
+	if err := g.Wait(); err != nil {
+		s.enter(phaseFailed, c.now())
+		return err
+	}
+	if s.shuffle.kind != rangeShuffle {
+		s.setPartitions(s.shuffle.partitions)
+	}
+	return c.checkBroadcast(s)
+}
+
+// checkBroadcast bounds what every worker of a stage would hold of another one.
+func (c *Controller) checkBroadcast(s *stage) error {
+	broadcast := slices.ContainsFunc(c.stages, func(t *stage) bool {
+		return slices.ContainsFunc(t.inputs, func(in *input) bool { return in.from == s && in.broadcast })
+	})
+	if !broadcast || c.deps.BroadcastBytes <= 0 {
+		return nil
+	}
+	size := int64(0)
+	for _, o := range s.outputs() {
+		for i := range o.frames {
+			size += int64(o.frames[i].length)
+		}
+	}
+	if size > c.deps.BroadcastBytes {
+		return broadcastTooLarge(c.deps.BroadcastBytes)
+	}
+	return nil
+}
+
+// locate names the stage and worker of a failure. A cancellation has no place.
+func locate(ctx context.Context, order *workOrder, err error) error {
+	if err == nil || ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Cause(ctx))) {
+		return err
+	}
+	return toFault(ctx, err).at(order.stage.number, order.id)
+}
+
+func (c *Controller) begin(s *stage, workers int) []*counters {
+	count := s.begin(workers, c.now())
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.begun, c.mu.busy = max(c.mu.begun, workers), true
+	return count
+}
+
+// workOrders divides the inputs of a stage between workers.
+func (c *Controller) workOrders(ctx context.Context, s *stage) ([]*workOrder, error) {
+	tables := make([]*ingest.Table, len(s.inputs))
+	splits := make([][]ingest.Split, len(s.inputs))
+	units, files, bytes := 0, 0, int64(0)
+	for i, in := range s.inputs {
+		switch in.kind {
+		case externalInput:
+			var err error
+			if tables[i], err = tableOf(in.leaf.(*plan.External)); err != nil {
+				return nil, err
+			}
+			if splits[i], err = tables[i].Splits(ctx, &ingest.Options{Access: c.deps.Access}, splitBytes); err != nil {
+				return nil, err
+			}
+			units += len(splits[i])
+			for _, sp := range splits[i] {
+				if sp.First() {
+					files++
+					bytes += max(sp.Entity.Size(), 0)
+				}
+			}
+		case tableInput:
+			n, err := c.countLeaves(ctx, in.leaf.(*plan.Scan))
+			if err != nil {
+				return nil, err
+			}
+			units += n
+			files += n
+		case stageInput:
+			if !in.broadcast {
+				units = max(units, in.from.shuffle.partitions)
+			}
+		default:
+			units++
+		}
+	}
+	workers := max(1, min(c.workers, units))
+	if c.opts.AutoAssignment && bytes > 0 {
+		workers = max(1, min(workers, int((bytes+c.opts.MaxInputBytes-1)/c.opts.MaxInputBytes)))
+	}
+	if s.single {
+		workers = 1
+	}
+	if limit := c.opts.MaxInputFiles; files > limit*workers {
+		return nil, tooManyInputFiles(files, limit, (files+limit-1)/limit)
+	}
+	orders := make([]*workOrder, workers)
+	for n := range orders {
+		orders[n] = &workOrder{stage: s, worker: n, workers: workers, id: c.workerID(n), threads: max(1, c.threads/workers), dir: c.stageDir(s),
+			external: make([]externalPart, len(s.inputs))}
+		if s.shuffle.kind == rangeShuffle {
+			orders[n].write = newWriteTarget(c.job.write(), n, workers)
+		}
+	}
+	for i := range s.inputs {
+		for n, part := range assign(splits[i], workers) {
+			orders[n].external[i] = externalPart{table: tables[i], splits: part}
+		}
+	}
+	return orders, nil
+}
+
+// assign divides splits so that workers get about equally many bytes; each keeps their order.
+func assign(splits []ingest.Split, workers int) [][]ingest.Split {
+	out := make([][]ingest.Split, workers)
+	load := make([]int64, workers)
+	for _, s := range splits {
+		least := 0
+		for n := range load {
+			if load[n] < load[least] {
+				least = n
+			}
+		}
+		size := max(s.Entity.Size(), 1)
+		if s.End >= 0 || s.Offset > 0 {
+			end := s.End
+			if end < 0 {
+				end = s.Entity.Size()
+			}
+			size = max(end-s.Offset, 1)
+		}
+		load[least] += size
+		out[least] = append(out[least], s)
+	}
+	return out
+}
+
+// countLeaves counts the segments of a scan.
+func (c *Controller) countLeaves(ctx context.Context, scan *plan.Scan) (int, error) {
+	if c.deps.Tables == nil {
+		return 0, fault.Unsupported("Datasource [%s] can't be read here", scan.DataSource)
+	}
+	leaves, err := c.deps.Tables.Leaves(ctx, scan)
+	if err != nil {
+		return 0, err
+	}
+	for _, l := range leaves {
+		l.Reader.Release()
+	}
+	return len(leaves), nil
+}
+
+func (c *Controller) workerID(n int) string { return c.job.ID + "-worker" + strconv.Itoa(n) + "_0" }
+
+// runGenerator builds the segments.
+func (c *Controller) runGenerator(ctx context.Context, s *stage, plans []segmentPlan, l *layout) ([]*timeline.Segment, error) {
+	if len(plans) == 0 {
+		return nil, nil
+	}
+	c.segments.list = make([]*timeline.Segment, len(plans))
+	workers := min(c.workers, len(plans))
+	count := c.begin(s, workers)
+	s.setPartitions(len(plans))
+	s.enter(phaseReading, c.now())
+	g := exec.NewGroup(ctx)
+	for n := range workers {
+		order := &workOrder{stage: s, worker: n, workers: workers, id: c.workerID(n), threads: max(1, c.threads/workers), dir: c.stageDir(s)}
+		var numbers []int
+		for p := n; p < len(plans); p += workers {
+			numbers = append(numbers, p)
+		}
+		g.Go(func(ctx context.Context) error {
+			return locate(ctx, order, c.generate(ctx, order, count[n], plans, numbers, l))
+		})
+	}
+	if err := g.Wait(); err != nil {
+		s.enter(phaseFailed, c.now())
+		return nil, err
+	}
+	s.enter(phaseResults, c.now())
+	return c.segments.list, nil
+}
+
+func (c *Controller) setStages(stages []*stage) {
+	c.stages = stages
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.stages = stages
+}
+
+func (c *Controller) setLoad(l *LoadStatus) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.load = l
+}
+
+// Report returns what is known of the job now.
+func (c *Controller) Report() (*Report, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.now()
+	r := &Report{TaskID: c.job.ID, Status: c.mu.status, Error: c.mu.failure, Start: c.mu.start, Host: c.deps.Host, Segments: c.mu.segments,
+		Results: c.mu.results, Running: 1}
+	if c.opts.WaitUntilLoaded {
+		r.Load = c.mu.load
+	}
+	ended := !c.mu.end.IsZero()
+	if ended {
+		now = c.mu.end
+	}
+	if !r.Start.IsZero() {
+		r.Duration = now.Sub(r.Start)
+	}
+	for n := range c.mu.begun {
+		w := WorkerReport{ID: c.workerID(n), State: Running, Duration: -1}
+		if ended {
+			w.State, w.Duration = c.mu.status, r.Duration
+		}
+		r.Workers = append(r.Workers, w)
+		r.Running++
+	}
+	c.warnings.mu.Lock()
+	r.Warnings = slices.Clone(c.warnings.mu.kept)
+	c.warnings.mu.Unlock()
+	for _, s := range c.mu.stages {
+		stage, counted, err := s.report(now, c.opts.AllCounters)
+		if err != nil {
+			return nil, err
+		}
+		r.Stages = append(r.Stages, stage)
+		if counted.Workers != nil {
+			r.Counters = append(r.Counters, counted)
+		}
+	}
+	return r, nil
+}
+
+// report returns the state and the counters of a stage.
+func (s *stage) report(now time.Time, allCounters bool) (StageReport, StageCounters, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := StageReport{Number: s.number, Definition: s.definition, Phase: string(s.mu.phase), Workers: s.mu.workers, Partitions: s.mu.partitions,
+		Start: s.mu.started, Sort: s.shuffle.kind == sortedShuffle || s.shuffle.kind == rangeShuffle}
+	if s.mu.phase != phaseNone {
+		r.Shuffle, r.Output = s.shuffle.reported(), "localStorage"
+		end := now
+		if !s.mu.ended.IsZero() {
+			end = s.mu.ended
+		}
+		r.Duration = end.Sub(s.mu.started)
+	}
+	counted := StageCounters{Stage: s.number}
+	for _, c := range s.mu.counters {
+		text, err := c.snapshot(allCounters)
+		if err != nil {
+			return r, counted, err
+		}
+		counted.Workers = append(counted.Workers, text)
+	}
+	return r, counted, nil
+}

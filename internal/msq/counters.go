@@ -1,0 +1,311 @@
+package msq
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hengedb/henge/internal/expr"
+)
+
+// counters are the live counts of one worker in one stage. Safe for use by many goroutines.
+type counters struct {
+	mu struct {
+		sync.Mutex
+		channels map[string]*channelCounter
+		sort     *sortCounter
+		generate *generateCounter
+		warnings map[string]int64
+		cpu      map[string]time.Duration
+		local    struct{ files, bytes, max int64 }
+	}
+}
+
+func newCounters() *counters {
+	c := &counters{}
+	c.mu.channels = map[string]*channelCounter{}
+	c.mu.warnings = map[string]int64{}
+	c.mu.cpu = map[string]time.Duration{}
+	return c
+}
+
+// channelCounter counts what goes through an input or output, by partition.
+type channelCounter struct {
+	rows, bytes, frames, files, totalFiles []int64
+}
+
+func inputName(i int) string { return "input" + strconv.Itoa(i) }
+
+func (c *counters) channel(name string) *channelCounter {
+	ch := c.mu.channels[name]
+	if ch == nil {
+		ch = &channelCounter{}
+		c.mu.channels[name] = ch
+	}
+	return ch
+}
+
+// flow adds to a channel's partition.
+func (c *counters) flow(name string, partition int, rows, bytes, frames int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ch := c.channel(name)
+	addAt(&ch.rows, partition, rows)
+	addAt(&ch.bytes, partition, bytes)
+	addAt(&ch.frames, partition, frames)
+}
+
+// files adds read files, or files there are to read, to a channel.
+func (c *counters) files(name string, read, total int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ch := c.channel(name)
+	addAt(&ch.files, 0, read)
+	addAt(&ch.totalFiles, 0, total)
+}
+
+func addAt(list *[]int64, i int, n int64) {
+	for len(*list) <= i {
+		*list = append(*list, 0)
+	}
+	(*list)[i] += n
+}
+
+// rowsOut returns the rows of a channel over all partitions.
+func (c *counters) rowsOut(name string) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	total := int64(0)
+	if ch := c.mu.channels[name]; ch != nil {
+		for _, n := range ch.rows {
+			total += n
+		}
+	}
+	return total
+}
+
+func (c *counters) warn(code string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.warnings[code]++
+}
+
+// spent adds time to a label of the cpu counter. Goroutines share cores, so that only the time on the wall is known; it stands for both.
+func (c *counters) spent(label string, d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.cpu[label] += d
+}
+
+// stored counts a file on the local disk.
+func (c *counters) stored(files, bytes int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.local.files += files
+	c.mu.local.bytes += bytes
+}
+
+// sortCounter is the progress of a global sort: batches read and sorted (level 0), merged into runs (level 1), written as partitions
+// (level 2), as the three levels of the reference's sorter.
+type sortCounter struct {
+	batches, runs, mergedRuns, partitions, mergedPartitions int64
+	known                                                   bool // partitions is known
+	trivial                                                 bool // there was nothing to sort
+}
+
+func (c *counters) sorting(f func(*sortCounter)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mu.sort == nil {
+		c.mu.sort = &sortCounter{}
+	}
+	f(c.mu.sort)
+}
+
+// generateCounter is the progress of building segments.
+type generateCounter struct{ processed, persisted, merged, pushed int64 }
+
+func (c *counters) generating(f func(*generateCounter)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.mu.generate == nil {
+		c.mu.generate = &generateCounter{}
+	}
+	f(c.mu.generate)
+}
+
+// snapshot renders the counters; all leaves out those of releases before 31 when it is false. Empty ones are left out; an empty snapshot is nil.
+func (c *counters) snapshot(all bool) (json.RawMessage, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var b objectBuilder
+	for _, name := range c.channelNames() {
+		text, empty, err := c.mu.channels[name].json()
+		if err != nil {
+			return nil, err
+		}
+		b.optional(!empty, name, text)
+	}
+	if c.mu.sort != nil {
+		text, err := c.mu.sort.json()
+		if err != nil {
+			return nil, err
+		}
+		b.add("sortProgress", text)
+	}
+	if len(c.mu.warnings) > 0 {
+		var w objectBuilder
+		w.add("type", "warnings")
+		for _, code := range slices.Sorted(maps.Keys(c.mu.warnings)) {
+			w.add(code, c.mu.warnings[code])
+		}
+		text, err := w.done()
+		if err != nil {
+			return nil, err
+		}
+		b.add("warnings", json.RawMessage(text))
+	}
+	if all && len(c.mu.cpu) > 0 {
+		var w objectBuilder
+		w.add("type", "cpus")
+		for _, label := range slices.Sorted(maps.Keys(c.mu.cpu)) {
+			w.add(label, map[string]any{"type": "cpu", "cpu": c.mu.cpu[label].Nanoseconds(), "wall": c.mu.cpu[label].Nanoseconds()})
+		}
+		text, err := w.done()
+		if err != nil {
+			return nil, err
+		}
+		b.add("cpu", json.RawMessage(text))
+	}
+	if g := c.mu.generate; g != nil {
+		b.add("segmentGenerationProgress", struct {
+			Type      string `json:"type"`
+			Processed int64  `json:"rowsProcessed"`
+			Persisted int64  `json:"rowsPersisted"`
+			Merged    int64  `json:"rowsMerged"`
+			Pushed    int64  `json:"rowsPushed"`
+		}{"segmentGenerationProgress", g.processed, g.persisted, g.merged, g.pushed})
+	}
+	if l := c.mu.local; all && l.files > 0 {
+		b.add("storage", struct {
+			Type     string `json:"type"`
+			Reserved int64  `json:"localBytesReserved"`
+			Files    int64  `json:"localFilesWritten"`
+			Bytes    int64  `json:"localBytesWritten"`
+			Durable  int64  `json:"durableFileCount"`
+			Written  int64  `json:"durableBytesWritten"`
+		}{"storage", l.bytes, l.files, l.bytes, 0, 0})
+	}
+	if b.buf.Len() == 0 {
+		return nil, b.err
+	}
+	return b.done()
+}
+
+// channelNames returns inputs by number, then output, then shuffle.
+func (c *counters) channelNames() []string {
+	rank := func(name string) string {
+		if n, ok := strings.CutPrefix(name, "input"); ok {
+			return fmt.Sprintf("0%06s", n)
+		}
+		return map[string]string{"output": "1", "shuffle": "2"}[name] + name
+	}
+	names := slices.Collect(maps.Keys(c.mu.channels))
+	sort.Slice(names, func(i, j int) bool { return rank(names[i]) < rank(names[j]) })
+	return names
+}
+
+// json renders a channel: arrays that are all zero are left out.
+func (ch *channelCounter) json() (text json.RawMessage, empty bool, err error) {
+	var b objectBuilder
+	b.add("type", "channel")
+	empty = true
+	for _, a := range []struct {
+		name   string
+		values []int64
+	}{{"rows", ch.rows}, {"bytes", ch.bytes}, {"frames", ch.frames}, {"files", ch.files}, {"totalFiles", ch.totalFiles}} {
+		if slices.ContainsFunc(a.values, func(n int64) bool { return n != 0 }) {
+			b.add(a.name, a.values)
+			empty = false
+		}
+	}
+	text, err = b.done()
+	return text, empty, err
+}
+
+func (s *sortCounter) json() (json.RawMessage, error) {
+	var b objectBuilder
+	b.add("type", "sortProgress")
+	if s.trivial {
+		b.add("totalMergingLevels", -1)
+		b.add("levelToTotalBatches", struct{}{})
+		b.add("levelToMergedBatches", struct{}{})
+		b.add("totalMergersForUltimateLevel", -1)
+		b.add("triviallyComplete", true)
+		b.add("progressDigest", double(1))
+		return b.done()
+	}
+	if s.batches == 0 {
+		b.add("totalMergingLevels", -1)
+		b.add("levelToTotalBatches", struct{}{})
+		b.add("levelToMergedBatches", struct{}{})
+		b.add("totalMergersForUltimateLevel", -1)
+		return b.done()
+	}
+	last := int64(-1)
+	if s.known {
+		last = s.partitions
+	}
+	b.add("totalMergingLevels", 3)
+	b.add("levelToTotalBatches", levels{s.batches, max(s.runs, 1), last})
+	merged := levels{s.batches}
+	if s.mergedRuns > 0 {
+		merged = append(merged, s.mergedRuns)
+	}
+	if s.mergedPartitions > 0 {
+		merged = append(merged, s.mergedPartitions)
+	}
+	b.add("levelToMergedBatches", merged)
+	b.add("totalMergersForUltimateLevel", last)
+	digest := 1.0 / 3
+	if s.mergedRuns > 0 {
+		digest += float64(s.mergedRuns) / float64(max(s.runs, 1)) / 3
+	}
+	if s.known && s.partitions > 0 {
+		digest += float64(s.mergedPartitions) / float64(s.partitions) / 3
+	}
+	b.add("progressDigest", double(min(round(digest), 1)))
+	return b.done()
+}
+
+// round takes off the last bits of a sum of thirds.
+func round(x float64) float64 {
+	if x > 0.9999999 {
+		return 1
+	}
+	return x
+}
+
+// levels is a map from level to count.
+type levels []int64
+
+// MarshalJSON returns {"0":..,"1":..}.
+func (l levels) MarshalJSON() ([]byte, error) {
+	var b objectBuilder
+	for i, n := range l {
+		b.add(strconv.Itoa(i), n)
+	}
+	return b.done()
+}
+
+// double is a number that always shows a fraction, as Java prints it.
+type double float64
+
+// MarshalJSON returns 1.0, not 1.
+func (d double) MarshalJSON() ([]byte, error) { return expr.AppendDouble(nil, float64(d)), nil }

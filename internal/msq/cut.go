@@ -1,0 +1,277 @@
+package msq
+
+import (
+	"github.com/hengedb/henge/internal/agg"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// cutter cuts a plan into stages, from the leaves up.
+type cutter struct {
+	opts    *Options
+	workers int // of a stage that may have several
+	stages  []*stage
+}
+
+// fragment is a piece of the plan that is not yet a stage.
+type fragment struct {
+	node      plan.Node
+	inputs    []*input
+	single    bool
+	processor string
+}
+
+// over returns f with node on top of it.
+func (f *fragment) over(node plan.Node) *fragment {
+	c := *f
+	c.node = node
+	return &c
+}
+
+// seal makes a stage of f and returns what reads its output.
+func (c *cutter) seal(f *fragment, s shuffle, broadcast bool) *input {
+	st := &stage{number: len(c.stages), processor: f.processor, node: f.node, inputs: f.inputs, single: f.single, shuffle: s, columns: f.node.Columns()}
+	c.stages = append(c.stages, st)
+	return &input{kind: stageInput, leaf: &plan.External{Out: st.columns}, from: st, broadcast: broadcast}
+}
+
+// read returns the fragment that is the rows of an input.
+func read(in *input, single bool, processor string) *fragment {
+	return &fragment{node: in.leaf, inputs: []*input{in}, single: single, processor: processor}
+}
+
+// fragment returns the fragment of n, having made stages of what lies below its exchanges.
+func (c *cutter) fragment(n plan.Node) (*fragment, error) {
+	switch n := n.(type) {
+	case *plan.External:
+		leaf := *n // each leaf is a node of its own, even where a plan repeats one
+		return read(&input{kind: externalInput, leaf: &leaf}, false, "scan"), nil
+	case *plan.Scan:
+		leaf := *n
+		return read(&input{kind: tableInput, leaf: &leaf}, n.Time != 0, "scan"), nil
+	case *plan.Inline:
+		return read(&input{kind: inlineInput, leaf: n}, true, "scan"), nil
+	case *plan.System:
+		return read(&input{kind: systemInput, leaf: n}, true, "scan"), nil
+	case *plan.Filter, *plan.Project, *plan.Unnest:
+		in, err := c.fragment(n.Inputs()[0])
+		if err != nil {
+			return nil, err
+		}
+		return in.over(plan.WithInputs(n, []plan.Node{in.node})), nil
+	case *plan.Aggregate:
+		return c.aggregate(n)
+	case *plan.Sort:
+		return c.sort(n)
+	case *plan.Limit:
+		return c.limit(n)
+	case *plan.Join:
+		return c.join(n)
+	case *plan.Window:
+		return c.window(n)
+	case *plan.Union, *plan.SetOp:
+		return c.combine(n)
+	}
+	return nil, queryNotSupported()
+}
+
+// aggregate groups in two stages: each worker its own rows, then all rows of a group in one place.
+func (c *cutter) aggregate(n *plan.Aggregate) (*fragment, error) {
+	in, err := c.fragment(n.Input)
+	if err != nil {
+		return nil, err
+	}
+	whole := plan.WithInputs(n, []plan.Node{in.node}).(*plan.Aggregate)
+	in.processor = "groupByPreShuffle"
+	if c.workers == 1 || in.single {
+		// One worker sees all rows: groups are whole already.
+		s := c.groupShuffle(whole.Columns(), len(n.Keys), 1)
+		return read(c.seal(in.over(whole), s, false), true, "groupByPostShuffle"), nil
+	}
+	partitions := c.workers
+	if len(n.Keys) == 0 || n.Sets != nil {
+		partitions = 1
+	}
+	if combine, ok := combineAggregates(n); ok {
+		s := c.groupShuffle(whole.Columns(), len(n.Keys), partitions)
+		out := read(c.seal(in.over(whole), s, false), partitions == 1, "groupByPostShuffle")
+		post := &plan.Aggregate{Input: out.node, Aggs: combine}
+		for i := range n.Keys {
+			post.Keys = append(post.Keys, i)
+		}
+		return out.over(post), nil
+	}
+	// Partial states can't be told apart from results here: the rows themselves move.
+	s := shuffle{kind: hashShuffle, keys: n.Keys, partitions: partitions, names: names(in.node.Columns(), n.Keys)}
+	if partitions == 1 {
+		s = shuffle{kind: mixShuffle, partitions: 1}
+	}
+	out := read(c.seal(in, s, false), partitions == 1, "groupByPostShuffle")
+	return out.over(plan.WithInputs(n, []plan.Node{out.node})), nil
+}
+
+// groupShuffle distributes groups, whose keys are the first columns.
+func (c *cutter) groupShuffle(columns []plan.Column, keys, partitions int) shuffle {
+	s := shuffle{kind: hashShuffle, partitions: partitions, aggregate: true}
+	for i := range keys {
+		s.keys = append(s.keys, i)
+	}
+	s.names = names(columns, s.keys)
+	if partitions == 1 && keys == 0 {
+		s.kind = mixShuffle
+	}
+	return s
+}
+
+func names(columns []plan.Column, keys []int) []keyName {
+	out := make([]keyName, len(keys))
+	for i, k := range keys {
+		out[i].name = columns[k].Name
+	}
+	return out
+}
+
+// combineAggregates returns the aggregates over partial results that give the results of n, if there are any for all of n's.
+func combineAggregates(n *plan.Aggregate) ([]plan.AggCall, bool) {
+	if n.Sets != nil || n.Grouping {
+		return nil, false
+	}
+	out := make([]plan.AggCall, len(n.Aggs))
+	for i, a := range n.Aggs {
+		if a.Distinct && a.Agg.Name != "MIN" && a.Agg.Name != "MAX" {
+			return nil, false
+		}
+		name := a.Agg.Name
+		switch name {
+		case "COUNT":
+			name = "SUM"
+		case "SUM", "MIN", "MAX":
+		default:
+			return nil, false
+		}
+		out[i] = plan.AggCall{Agg: agg.Spec{Name: name, Args: []vector.Type{a.Type.Runtime()}}, Args: []int{len(n.Keys) + i}, Filter: -1,
+			Name: a.Name, Type: a.Type}
+	}
+	return out, true
+}
+
+// sort orders on the way to one worker: each worker its own rows, cut to the limit, then a merge.
+func (c *cutter) sort(n *plan.Sort) (*fragment, error) {
+	in, err := c.fragment(n.Input)
+	if err != nil {
+		return nil, err
+	}
+	if n.Limit >= 0 && n.Offset+n.Limit >= 0 {
+		in = in.over(&plan.Sort{Input: in.node, Keys: n.Keys, Limit: n.Offset + n.Limit})
+	}
+	s := shuffle{kind: sortedShuffle, partitions: 1, order: orderOf(n.Keys)}
+	for _, k := range n.Keys {
+		s.names = append(s.names, keyName{in.node.Columns()[k.Column].Name, k.Desc})
+	}
+	out := read(c.seal(in, s, false), true, "scan")
+	if n.Limit < 0 && n.Offset == 0 {
+		return out, nil
+	}
+	out.processor = "limit"
+	return out.over(&plan.Limit{Input: out.node, Offset: n.Offset, Count: n.Limit}), nil
+}
+
+func (c *cutter) limit(n *plan.Limit) (*fragment, error) {
+	in, err := c.fragment(n.Input)
+	if err != nil {
+		return nil, err
+	}
+	if in.single {
+		return in.over(&plan.Limit{Input: in.node, Offset: n.Offset, Count: n.Count}), nil
+	}
+	if n.Count >= 0 && n.Offset+n.Count >= 0 {
+		in = in.over(&plan.Limit{Input: in.node, Count: n.Offset + n.Count})
+	}
+	out := read(c.seal(in, shuffle{kind: mixShuffle, partitions: 1}, false), true, "limit")
+	return out.over(&plan.Limit{Input: out.node, Offset: n.Offset, Count: n.Count}), nil
+}
+
+// join sends the right side to all workers of the left one, or both sides to workers by the hash of their keys.
+func (c *cutter) join(n *plan.Join) (*fragment, error) {
+	left, err := c.fragment(n.Left)
+	if err != nil {
+		return nil, err
+	}
+	right, err := c.fragment(n.Right)
+	if err != nil {
+		return nil, err
+	}
+	mayBroadcast := n.Kind != plan.Right && n.Kind != plan.Full
+	mayHash := len(n.Keys) > 0 && n.Kind != plan.AntiNull && n.Kind != plan.Single
+	if mayBroadcast && (!c.opts.SortMergeJoin || !mayHash) {
+		in := c.seal(right, shuffle{kind: mixShuffle, partitions: 1}, true)
+		out := left.over(plan.WithInputs(n, []plan.Node{left.node, in.leaf}))
+		out.inputs = append(append([]*input(nil), left.inputs...), in)
+		return out, nil
+	}
+	ls, rs := shuffle{kind: mixShuffle, partitions: 1}, shuffle{kind: mixShuffle, partitions: 1}
+	if mayHash {
+		ls = shuffle{kind: hashShuffle, partitions: c.workers}
+		rs = ls
+		for _, k := range n.Keys {
+			ls.keys, rs.keys = append(ls.keys, k.Left), append(rs.keys, k.Right)
+		}
+		ls.names, rs.names = names(left.node.Columns(), ls.keys), names(right.node.Columns(), rs.keys)
+	}
+	l, r := c.seal(left, ls, false), c.seal(right, rs, false)
+	return &fragment{node: plan.WithInputs(n, []plan.Node{l.leaf, r.leaf}), inputs: []*input{l, r}, single: !mayHash || c.workers == 1,
+		processor: "sortMergeJoin"}, nil
+}
+
+// window brings all rows of a window partition to one worker.
+func (c *cutter) window(n *plan.Window) (*fragment, error) {
+	in, err := c.fragment(n.Input)
+	if err != nil {
+		return nil, err
+	}
+	s := shuffle{kind: mixShuffle, partitions: 1}
+	if len(n.Partition) > 0 {
+		s = shuffle{kind: hashShuffle, keys: n.Partition, partitions: c.workers, names: names(in.node.Columns(), n.Partition)}
+	}
+	out := read(c.seal(in, s, false), s.partitions == 1, "window")
+	return out.over(plan.WithInputs(n, []plan.Node{out.node})), nil
+}
+
+// combine keeps unions within a fragment; set operations need all rows of both sides in one place.
+func (c *cutter) combine(n plan.Node) (*fragment, error) {
+	_, union := n.(*plan.Union)
+	out := &fragment{processor: "scan", single: !union}
+	parts := make([]*fragment, len(n.Inputs()))
+	for i, child := range n.Inputs() {
+		var err error
+		if parts[i], err = c.fragment(child); err != nil {
+			return nil, err
+		}
+		out.single = out.single || parts[i].single
+	}
+	nodes := make([]plan.Node, len(parts))
+	for i, p := range parts {
+		if out.single && !p.single {
+			// The rows of all its workers, where the others are.
+			p = read(c.seal(p, shuffle{kind: mixShuffle, partitions: 1}, false), true, "scan")
+		}
+		nodes[i] = p.node
+		out.inputs = append(out.inputs, p.inputs...)
+	}
+	out.node = plan.WithInputs(n, nodes)
+	return out, nil
+}
+
+// Columns that a writing stage adds before those of the statement.
+const (
+	bucketColumn = "__bucket"
+	boostColumn  = "__boost"
+)
+
+// restricted are the output names that belong to the engine.
+var restricted = map[string]bool{boostColumn: true, bucketColumn: true}
+
+func longColumn(name string) plan.Column {
+	return plan.Column{Name: name, Type: expr.Of(expr.BigInt).NotNull()}
+}

@@ -1,0 +1,27 @@
+// Package msq runs statements in stages: ingestion by SQL (INSERT, REPLACE) and queries whose results are kept.
+//
+// The central function is Run. It takes a Job, whose plan is a plan.Write or a query, and cuts the plan into stages at the places where rows
+// must move between workers. A stage is a fragment of the plan that package exec runs, its inputs (files, segments, outputs of other
+// stages) and a shuffle that says how its rows are distributed:
+//
+//	INSERT .. SELECT .. FROM TABLE(EXTERN(..)) PARTITIONED BY DAY CLUSTERED BY page
+//
+//	stage 0  scan              files ─► filter, project ─► sort by (day, page, boost) on disk
+//	                           controller: boundaries of partitions from the sorted runs, segment ids
+//	stage 1  segmentGenerator  merge of one partition ─► segment file ─► deep storage
+//	                           controller: publish in one transaction, wait until it can be queried
+//
+// The controller is the goroutine of Run; workers are goroutine trees below it, named and numbered as tasks are. Between them go only work
+// orders (what to run, which inputs, where to write) and outputs on disk, so that a worker may as well be elsewhere.
+//
+//	job.go, controller.go   Run and the order of things
+//	stage.go, cut.go        stages and how a plan becomes them; definition.go: their JSON
+//	worker.go, input.go     running a fragment; where its rows come from
+//	output.go               writers of stage outputs: one partition, by hash; sorted.go: by ranges of sorted keys
+//	partition.go            boundaries; generate.go: segments; publish.go: ids, tombstones, the transaction
+//	results.go              rows of a SELECT, in pages on disk
+//	report.go, counters.go  what clients poll; faults.go: the codes; options.go: context parameters
+//
+// The metastore, deep storage and the cluster are interfaces here (deps.go), because layers above implement them. Deliberately elsewhere:
+// the task queue and its slots (package task), the JSON of rows (package api), parsing and planning (package sql).
+package msq

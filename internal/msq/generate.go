@@ -1,0 +1,274 @@
+package msq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/hengedb/henge/internal/exec"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/segment"
+	"github.com/hengedb/henge/internal/timeline"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// layout is how the columns of a statement become those of its segments.
+type layout struct {
+	columns []segment.ColumnSpec
+	// from is the place of each among the statement's columns, -1: the constant time of a statement without __time.
+	from []int
+	sort []string
+	// multi are the multi-value columns, whose values a row keeps in order (multiValueHandling SORTED_ARRAY).
+	multi []bool
+}
+
+// layoutOf orders the columns: time, those that rows are sorted by, the rest as the statement has them.
+func layoutOf(w *plan.Write, o *Options) (*layout, error) {
+	out := w.Columns()
+	if len(out) > maxColumns {
+		return nil, tooManyColumns(len(out))
+	}
+	for _, c := range out {
+		if restricted[c.Name] {
+			return nil, columnNameRestricted(c.Name)
+		}
+	}
+	order := slices.Clone(o.SegmentSortOrder)
+	if len(order) == 0 {
+		if o.SortByTime {
+			order = append(order, "__time")
+		}
+		for _, i := range w.Cluster {
+			if !slices.Contains(order, out[i].Name) {
+				order = append(order, out[i].Name)
+			}
+		}
+	}
+	l := &layout{}
+	metrics := metricsOf(w)
+	add := func(name string) error {
+		i := slices.IndexFunc(out, func(c plan.Column) bool { return c.Name == name })
+		if i < 0 {
+			if name == "__time" {
+				l.columns = append(l.columns, segment.ColumnSpec{Name: name, Type: vector.Long})
+				l.from, l.multi = append(l.from, -1), append(l.multi, false)
+				return nil
+			}
+			return errors.New("no column " + name)
+		}
+		spec := segment.ColumnSpec{Name: name, Type: out[i].Type.Runtime(), Multi: out[i].Type.Multi, Metric: metrics[i]}
+		if spec.Type.Kind == vector.KindList && !spec.Multi && o.ArraysAsMultiValue {
+			if spec.Type.Elem() != vector.String {
+				return columnTypeNotSupported(name, spec.Type.String())
+			}
+			spec.Multi = true
+		}
+		if spec.Type.Kind == vector.KindInvalid {
+			return columnTypeNotSupported(name, "")
+		}
+		l.columns = append(l.columns, spec)
+		l.from, l.multi = append(l.from, i), append(l.multi, out[i].Type.Multi)
+		return nil
+	}
+	names := append([]string{"__time"}, order...)
+	for _, c := range out {
+		names = append(names, c.Name)
+	}
+	seen := map[string]bool{}
+	for _, name := range names {
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		if err := add(name); err != nil {
+			var f *Fault
+			if errors.As(err, &f) {
+				return nil, err
+			}
+			return nil, columnTypeNotSupported(name, "")
+		}
+	}
+	l.sort = order
+	return l, nil
+}
+
+// metricsOf returns the aggregator names of columns that hold aggregates of a rollup, by place. Columns are followed through projections
+// that only pass them on.
+func metricsOf(w *plan.Write) map[int]string {
+	out := map[int]string{}
+	if !w.Rollup {
+		return out
+	}
+	for i := range w.Columns() {
+		node, at := w.Input, i
+	follow:
+		for {
+			switch n := node.(type) {
+			case *plan.Project:
+				c, ok := n.Exprs[at].(*expr.Column)
+				if !ok {
+					break follow
+				}
+				node, at = n.Input, c.Index
+			case *plan.Filter:
+				node = n.Input
+			case *plan.Limit:
+				node = n.Input
+			case *plan.Sort:
+				node = n.Input
+			case *plan.Aggregate:
+				if k := at - len(n.Keys); k >= 0 && k < len(n.Aggs) {
+					out[i] = n.Aggs[k].Agg.Name
+				}
+				break follow
+			default:
+				break follow
+			}
+		}
+	}
+	return out
+}
+
+// batch returns the columns of a batch of prepared rows (bucket, boost, columns of the statement) as the segment has them.
+func (l *layout) batch(b *vector.Batch) *vector.Batch {
+	out := &vector.Batch{N: b.N, Sel: b.Sel, Cols: make([]*vector.Vector, len(l.columns))}
+	for i, from := range l.from {
+		switch {
+		case from < 0:
+			out.Cols[i] = vector.Constant(vector.Long, int64(0), b.N)
+		case l.multi[i] && l.columns[i].Multi:
+			out.Cols[i] = sortedValues(b.Cols[from+preparedColumns])
+		case l.multi[i]:
+			out.Cols[i] = singleValues(b.Cols[from+preparedColumns])
+		default:
+			out.Cols[i] = b.Cols[from+preparedColumns]
+		}
+	}
+	return out
+}
+
+// settle makes multi-value columns plain where no row has several values: several tells by the statement's columns which have.
+func (l *layout) settle(several []bool) {
+	for i, from := range l.from {
+		if l.multi[i] && !several[from] {
+			l.columns[i].Type, l.columns[i].Multi = vector.String, false
+		}
+	}
+}
+
+// preparedColumns is how many columns prepare puts before those of the statement.
+const preparedColumns = 2
+
+// generate builds the segments of a worker's partitions, several at once when it has cores for it.
+func (c *Controller) generate(ctx context.Context, order *workOrder, count *counters, plans []segmentPlan, numbers []int, l *layout) error {
+	if err := os.MkdirAll(order.dir, 0o700); err != nil {
+		return diskFault(err)
+	}
+	g := exec.NewGroup(ctx)
+	next, mu := 0, sync.Mutex{}
+	for range max(1, min(order.threads, len(numbers))) {
+		g.Go(func(ctx context.Context) error {
+			for {
+				mu.Lock()
+				if next == len(numbers) {
+					mu.Unlock()
+					return nil
+				}
+				n := numbers[next]
+				next++
+				mu.Unlock()
+				if err := c.generateOne(ctx, order, count, &plans[n], n, l); err != nil {
+					return err
+				}
+			}
+		})
+	}
+	return g.Wait()
+}
+
+func (c *Controller) generateOne(ctx context.Context, order *workOrder, count *counters, p *segmentPlan, number int, l *layout) (err error) {
+	from := order.stage.inputs[0].from
+	reader := newMergeReader(&from.shuffle.order, types(from.columns), from.outputs(), number, p.partition.lo, p.partition.hi,
+		func(o *output, ref *frameRef, rows int) {
+			bytes := int64(ref.length) * int64(rows) / int64(max(ref.rows, 1))
+			count.flow(inputName(0), number, int64(rows), bytes, 1)
+			from.counterOf(o).flow("shuffle", number, int64(rows), bytes, 1)
+		}, nil)
+	path := filepath.Join(order.dir, fmt.Sprintf("partition%d.segment", number))
+	w := c.job.write()
+	writer, err := segment.Create(path, segment.Options{
+		Columns: l.columns, SortOrder: l.sort, QueryGranularity: "NONE", TempDir: order.dir,
+		BufferBytes: c.sortBytes * 2, Budget: c.memory,
+	})
+	if err != nil {
+		return err
+	}
+	defer writer.Abort()
+	for {
+		b, err := reader.Next(ctx)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if err := writer.Append(ctx, l.batch(b)); err != nil {
+			return err
+		}
+		count.generating(func(g *generateCounter) { g.processed += int64(b.Rows()) })
+	}
+	rows := writer.Rows()
+	count.generating(func(g *generateCounter) { g.persisted += rows })
+	info, err := writer.Finish(ctx)
+	if err != nil {
+		return err
+	}
+	count.generating(func(g *generateCounter) { g.merged += rows })
+	s, err := c.push(ctx, w, p, path, info)
+	if err != nil {
+		return err
+	}
+	count.generating(func(g *generateCounter) { g.pushed += rows })
+	for _, counters := range from.mu.counters { // written once, before workers began
+		counters.sorting(func(s *sortCounter) { s.mergedPartitions++ })
+	}
+	c.segments.Lock()
+	defer c.segments.Unlock()
+	c.segments.list[number] = s
+	return os.Remove(path)
+}
+
+// push stores a segment's file in deep storage and describes it.
+func (c *Controller) push(ctx context.Context, w *plan.Write, p *segmentPlan, path string, info *segment.Info) (*timeline.Segment, error) {
+	key, err := segmentKey(p.id)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	c.pushed.Lock()
+	c.pushed.keys = append(c.pushed.keys, key)
+	c.pushed.Unlock()
+	if err := c.deps.Store.Put(ctx, key, f); err != nil {
+		return nil, fmt.Errorf("pushing segment [%s]: %w", p.id, err)
+	}
+	columns := make([]timeline.Column, 0, len(info.Columns))
+	for _, col := range info.Columns {
+		kind := col.Type.String()
+		if col.Multi {
+			kind = vector.String.String()
+		}
+		columns = append(columns, timeline.Column{Name: col.Name, Type: kind, MultiValue: col.Multi, Metric: col.Metric != ""})
+	}
+	return &timeline.Segment{ID: p.id, Shard: p.shard, Schema: timeline.NewSchema(columns), LoadSpec: c.deps.Store.LoadSpec(key), Size: info.Size,
+		Rows: int64(info.Rows), BinaryVersion: timeline.BinaryVersion}, nil
+}

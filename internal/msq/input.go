@@ -1,0 +1,234 @@
+package msq
+
+import (
+	"context"
+	"io"
+	"sync"
+
+	"github.com/hengedb/henge/internal/exec"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// tableOf returns the external data that a node reads.
+func tableOf(ext *plan.External) (*ingest.Table, error) {
+	source, err := ingest.ParseSource(ext.Source)
+	if err != nil {
+		return nil, err
+	}
+	format, err := ingest.ParseFormat(ext.Format)
+	if err != nil {
+		return nil, err
+	}
+	fields := make([]ingest.Field, len(ext.Out))
+	for i, c := range ext.Out {
+		fields[i] = ingest.Field{Name: c.Name, Type: c.Type.Runtime(), Multi: c.Type.Multi}
+	}
+	return ingest.NewTable(source, format, fields)
+}
+
+// inputs opens the leaves of a fragment for one worker. It is the exec.Externals and exec.Tables of the worker's operators.
+type inputs struct {
+	order *workOrder
+	job   *Controller
+	count *counters
+}
+
+// position returns the place of a leaf among the stage's inputs.
+func (in *inputs) position(leaf plan.Node) (int, *input) {
+	for i, x := range in.order.stage.inputs {
+		if x.leaf == leaf {
+			return i, x
+		}
+	}
+	return -1, nil
+}
+
+// Open opens an external or stage input.
+func (in *inputs) Open(ctx context.Context, ext *plan.External) (exec.Operator, error) {
+	i, x := in.position(ext)
+	if x == nil {
+		return nil, fault.Defensive("A stage reads an input that it does not have")
+	}
+	if x.kind == externalInput {
+		return in.external(i)
+	}
+	return in.stage(ctx, i, x)
+}
+
+func (in *inputs) external(i int) (exec.Operator, error) {
+	part := in.order.external[i]
+	return &externalReader{in: in, name: inputName(i), part: part}, nil
+}
+
+// stage reads the partitions of another stage's output that belong to the worker.
+func (in *inputs) stage(_ context.Context, i int, x *input) (exec.Operator, error) {
+	outputs := x.from.outputs()
+	name := inputName(i)
+	if x.from.shuffle.kind == sortedShuffle {
+		count := func(o *output, ref *frameRef, rows int) {
+			in.count.flow(name, 0, int64(rows), int64(ref.length), 1)
+			x.from.counterOf(o).flow("shuffle", 0, int64(rows), int64(ref.length), 1)
+		}
+		return newMergeReader(&x.from.shuffle.order, types(x.from.columns), outputs, 0, nil, nil, count, nil), nil
+	}
+	var readers []exec.Operator
+	for p := range x.from.shuffle.partitions {
+		if x.broadcast || p%in.order.workers == in.order.worker {
+			readers = append(readers, &frameReader{outputs: outputs, partition: p, counters: in.count, input: name})
+		}
+	}
+	return &sequence{readers: readers}, nil
+}
+
+// Leaves returns the worker's share of the segments of a scan.
+func (in *inputs) Leaves(ctx context.Context, scan *plan.Scan) ([]exec.Leaf, error) {
+	if in.job.deps.Tables == nil {
+		return nil, fault.Unsupported("Datasource [%s] can't be read here", scan.DataSource)
+	}
+	leaves, err := in.job.deps.Tables.Leaves(ctx, scan)
+	if err != nil {
+		return nil, err
+	}
+	i := in.scanPosition(scan)
+	mine := make([]exec.Leaf, 0, len(leaves)/in.order.workers+1)
+	for n, leaf := range leaves {
+		if n%in.order.workers != in.order.worker {
+			leaf.Reader.Release()
+			continue
+		}
+		info := leaf.Reader.Info()
+		in.count.flow(inputName(i), 0, int64(info.Rows), info.Size, 0)
+		mine = append(mine, leaf)
+	}
+	in.count.files(inputName(i), int64(len(mine)), int64(len(mine)))
+	return mine, nil
+}
+
+// scanPosition finds a scan, which operators may have copied, by its datasource if not by identity.
+func (in *inputs) scanPosition(scan *plan.Scan) int {
+	if i, x := in.position(scan); x != nil {
+		return i
+	}
+	for i, x := range in.order.stage.inputs {
+		if s, ok := x.leaf.(*plan.Scan); ok && s.DataSource == scan.DataSource {
+			return i
+		}
+	}
+	return 0
+}
+
+// externalReader reads the splits of a worker one after the other, an exec.Operator.
+type externalReader struct {
+	in     *inputs
+	name   string
+	part   externalPart
+	reader *ingest.Reader
+	last   ingest.Stats
+}
+
+// Next returns the next rows.
+func (r *externalReader) Next(ctx context.Context) (*vector.Batch, error) {
+	for {
+		if r.reader == nil {
+			if len(r.part.splits) == 0 {
+				return nil, io.EOF
+			}
+			var err error
+			if r.reader, err = r.part.table.Open(ctx, r.part.splits[0], r.in.readOptions()); err != nil {
+				return nil, err
+			}
+			r.last = ingest.Stats{}
+		}
+		b, err := r.reader.Next(ctx)
+		now := r.reader.Stats()
+		r.in.count.flow(r.name, 0, now.Rows-r.last.Rows, now.Bytes-r.last.Bytes, 0)
+		r.last = now
+		if err == nil {
+			return b, nil
+		}
+		if err != io.EOF {
+			return nil, err
+		}
+		if err := r.reader.Close(); err != nil {
+			return nil, err
+		}
+		if r.part.splits[0].First() {
+			r.in.count.files(r.name, 1, 0)
+		}
+		r.reader, r.part.splits = nil, r.part.splits[1:]
+	}
+}
+
+// Close ends the reading.
+func (r *externalReader) Close() {
+	if r.reader != nil {
+		_ = r.reader.Close() // nothing of it is used any more
+		r.reader = nil
+	}
+}
+
+func (in *inputs) readOptions() *ingest.Options {
+	o := in.job.opts
+	return &ingest.Options{Access: in.job.deps.Access, Decoders: in.order.threads, RemoveNullBytes: o.RemoveNullBytes,
+		OnParseError: func(e *ingest.ParseError) error { return in.job.parseError(in.order, in.count, e) }}
+}
+
+// sequence yields the rows of several operators one after the other.
+type sequence struct{ readers []exec.Operator }
+
+// Next returns the next rows.
+func (s *sequence) Next(ctx context.Context) (*vector.Batch, error) {
+	for len(s.readers) > 0 {
+		b, err := s.readers[0].Next(ctx)
+		if err != io.EOF {
+			return b, err
+		}
+		s.readers[0].Close()
+		s.readers = s.readers[1:]
+	}
+	return nil, io.EOF
+}
+
+// Close closes what has not ended.
+func (s *sequence) Close() {
+	for _, r := range s.readers {
+		r.Close()
+	}
+}
+
+// warnings are the problems of a job that did not end it.
+type warnings struct {
+	mu struct {
+		sync.Mutex
+		total int64
+		kept  []*Fault
+		by    map[string]int // kept by worker
+	}
+}
+
+// parseError counts a record that did not parse and decides whether the job goes on.
+func (c *Controller) parseError(order *workOrder, count *counters, e *ingest.ParseError) error {
+	f := cannotParse(e).at(order.stage.number, order.id)
+	count.warn(f.Code)
+	if c.opts.MaxParseExceptions == 0 {
+		return f
+	}
+	w := &c.warnings
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.mu.total++
+	if c.opts.MaxParseExceptions > 0 && w.mu.total > c.opts.MaxParseExceptions {
+		return tooManyWarnings(c.opts.MaxParseExceptions, f.Code)
+	}
+	if w.mu.by == nil {
+		w.mu.by = map[string]int{}
+	}
+	if w.mu.by[order.id] < verboseParseWarnings {
+		w.mu.by[order.id]++
+		w.mu.kept = append(w.mu.kept, f)
+	}
+	return nil
+}

@@ -1,0 +1,45 @@
+package msq
+
+// The limits of spec/ingestion.md, section 4. Those with a context parameter are defaults.
+const (
+	// maxBuckets bounds the time chunks of a job: each is at least one segment.
+	maxBuckets = 5000
+	// maxColumns bounds the columns of a stage's output.
+	maxColumns = 2000
+	// defaultMaxClusteredBy bounds key columns (maxClusteredByColumns).
+	defaultMaxClusteredBy = 1500
+	// maxWorkers bounds the workers of a stage.
+	maxWorkers = 1000
+	// defaultMaxPartitions bounds the partitions of a stage's output (maxPartitions).
+	defaultMaxPartitions = 25_000
+	// defaultMaxInputFiles bounds the files or segments that one worker reads (maxInputFilesPerWorker).
+	defaultMaxInputFiles = 10_000
+	// defaultMaxFrameSize bounds the bytes of a row (maxFrameSize).
+	defaultMaxFrameSize = 1_000_000
+	// defaultInputBytes is the input per worker that taskAssignment "auto" aims at.
+	defaultInputBytes = 512 << 20
+	// defaultRowsPerSegment, defaultRowsInMemory and defaultRowsPerPage size what is written.
+	defaultRowsPerSegment = 3_000_000
+	defaultRowsInMemory   = 100_000
+	defaultRowsPerPage    = 100_000
+	// defaultMaterializedRows bounds a window's partition (maxRowsMaterializedInWindow).
+	defaultMaterializedRows = 100_000
+
+	// verboseParseWarnings and otherWarnings are how many warnings of a kind a worker keeps with their text; the rest is counted.
+	verboseParseWarnings = 5
+	otherWarnings        = 10
+
+	// reportRows is how many rows of a durable result a report repeats.
+	reportRows = 3000
+
+	// sortBufferBytes is the memory in which a worker sorts before it writes a run, when the job has no smaller budget. Runs must be large
+	// enough that a merge of all fits in memory a buffer each.
+	sortBufferBytes = 128 << 20
+	// hashBufferBytes is the memory of all partitions of a hash shuffle.
+	hashBufferBytes = 32 << 20
+	// splitBytes is the size that large plain files are cut into.
+	splitBytes = 64 << 20
+
+	// frameBytes is about how large a frame of a shuffle gets: a merge holds one frame of every run.
+	frameBytes = 256 << 10
+)

@@ -1,0 +1,179 @@
+package msq
+
+import (
+	"slices"
+
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// multiValueInputs makes VARCHAR columns of external data multi-value where they go into segments unchanged: a list in the input then stays
+// one. Where an expression uses the column as a single value it stays single, and a row with several values is refused.
+func multiValueInputs(w *plan.Write) *plan.Write {
+	keep := make([]bool, len(w.Columns()))
+	for i := range keep {
+		keep[i] = true
+	}
+	for _, i := range w.Cluster {
+		keep[i] = false // sorted by, and told apart by ranges of, single values
+	}
+	input, changed := multiValue(w.Input, keep)
+	if !changed {
+		return w
+	}
+	c := *w
+	c.Input = input
+	return &c
+}
+
+// multiValue returns n with its output columns that may be multi-value made so as far as they come straight from external data.
+func multiValue(n plan.Node, keep []bool) (plan.Node, bool) {
+	switch n := n.(type) {
+	case *plan.External:
+		c := *n
+		c.Out = append([]plan.Column(nil), n.Out...)
+		changed := false
+		for i, col := range c.Out {
+			if keep[i] && col.Type.Base == expr.Varchar && !col.Type.Multi {
+				c.Out[i].Type = expr.MultiString
+				changed = true
+			}
+		}
+		if !changed {
+			return n, false
+		}
+		return &c, true
+	case *plan.Filter:
+		keep = append([]bool(nil), keep...)
+		for _, i := range expr.Columns(n.Cond) {
+			keep[i] = false
+		}
+		in, changed := multiValue(n.Input, keep)
+		return plan.WithInputs(n, []plan.Node{in}), changed
+	case *plan.Limit:
+		in, changed := multiValue(n.Input, keep)
+		return plan.WithInputs(n, []plan.Node{in}), changed
+	case *plan.Project:
+		return multiValueProject(n, keep)
+	}
+	return n, false
+}
+
+func multiValueProject(n *plan.Project, keep []bool) (plan.Node, bool) {
+	below := make([]bool, len(n.Input.Columns()))
+	for i, e := range n.Exprs {
+		if c, ok := e.(*expr.Column); ok && keep[i] {
+			below[c.Index] = true
+		}
+	}
+	for i, e := range n.Exprs {
+		if _, bare := e.(*expr.Column); !bare || !keep[i] {
+			for _, at := range expr.Columns(e) {
+				below[at] = false
+			}
+		}
+	}
+	in, changed := multiValue(n.Input, below)
+	if !changed {
+		return n, false
+	}
+	out := *n
+	out.Input = in
+	out.Exprs = append([]expr.Expr(nil), n.Exprs...)
+	for i, e := range out.Exprs {
+		if c, ok := e.(*expr.Column); ok {
+			if t := in.Columns()[c.Index].Type; t.Multi {
+				out.Exprs[i] = &expr.Column{Index: c.Index, Name: c.Name, T: t}
+			}
+		}
+	}
+	return &out, true
+}
+
+// hasSeveral reports whether a row of a multi-value column has more than one value.
+func hasSeveral(v *vector.Vector) bool {
+	if v.Type.Kind != vector.KindList {
+		return false
+	}
+	if v.Const {
+		lo, hi := v.ListAt(0)
+		return hi-lo > 1
+	}
+	for i := range v.Len {
+		if v.Offsets[i+1]-v.Offsets[i] > 1 && !v.IsNull(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// singleValues returns the one value of each row of a list; rows without values are null.
+func singleValues(v *vector.Vector) *vector.Vector {
+	if v.Type.Kind != vector.KindList {
+		return v
+	}
+	b := vector.NewBuilder(v.Type.Elem(), v.Len)
+	for i := range v.Len {
+		if v.IsNull(i) {
+			b.AppendNull()
+			continue
+		}
+		if lo, hi := v.ListAt(i); lo < hi {
+			b.AppendFrom(v.Child, lo)
+		} else {
+			b.AppendNull()
+		}
+	}
+	return b.Build()
+}
+
+// sortedValues returns v with the values of each row in order, nulls first (multiValueHandling SORTED_ARRAY).
+func sortedValues(v *vector.Vector) *vector.Vector {
+	if v.Type.Kind != vector.KindList {
+		return v
+	}
+	ordered := true
+	for i := 0; i < v.Len && ordered; i++ {
+		if v.IsNull(i) {
+			continue
+		}
+		lo, hi := v.ListAt(i)
+		for k := lo + 1; k < hi && ordered; k++ {
+			ordered = compareValues(v.Child, k-1, k) <= 0
+		}
+	}
+	if ordered {
+		return v
+	}
+	b := vector.NewBuilder(v.Type, v.Len)
+	for i := range v.Len {
+		if v.IsNull(i) {
+			b.AppendNull()
+			continue
+		}
+		lo, hi := v.ListAt(i)
+		places := make([]int, 0, hi-lo)
+		for ; lo < hi; lo++ {
+			places = append(places, lo)
+		}
+		slices.SortStableFunc(places, func(x, y int) int { return compareValues(v.Child, x, y) })
+		for _, p := range places {
+			b.Child().AppendFrom(v.Child, p)
+		}
+		b.AppendList()
+	}
+	return b.Build()
+}
+
+func compareValues(v *vector.Vector, i, j int) int {
+	switch a, b := v.IsNull(i), v.IsNull(j); {
+	case a && b:
+		return 0
+	case a:
+		return -1
+	case b:
+		return 1
+	}
+	return vector.Compare(v, i, v, j)
+}

@@ -1,0 +1,269 @@
+package msq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+
+	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// output is what one worker wrote for a stage: frames in one file and an index of them, which is all that the controller learns.
+type output struct {
+	path   string
+	frames []frameRef
+	rows   int64
+	// runs counts the sorted runs of a sorted output.
+	runs int
+	file *os.File
+	disk budget.Account
+	once sync.Once
+}
+
+// frameRef is one frame of an output.
+type frameRef struct {
+	offset int64
+	length int
+	rows   int
+	// partition is the frame's partition, of outputs that are not sorted.
+	partition int
+	// run numbers the sorted run; first is the key of its first row, boundary the part of it at which partitions may begin, bucket the time
+	// chunk, start the values of the shard columns.
+	run             int
+	first, boundary []byte
+	bucket          int64
+	start           []*string
+}
+
+// close removes the file.
+func (o *output) close() error {
+	var err error
+	o.once.Do(func() {
+		err = errors.Join(o.file.Close(), os.Remove(o.path))
+		o.disk.Close()
+	})
+	return err
+}
+
+// frameFile appends frames to a file of the job.
+type frameFile struct {
+	out      *output
+	size     int64
+	buf      []byte
+	counters *counters
+}
+
+func newFrameFile(dir, name string, disk *budget.Budget, c *counters) (*frameFile, error) {
+	path := filepath.Join(dir, name)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, diskFault(err)
+	}
+	c.stored(1, 0)
+	return &frameFile{out: &output{path: path, file: f, disk: budget.NewAccount(disk)}, counters: c}, nil
+}
+
+// write appends a batch as one frame.
+func (f *frameFile) write(b *vector.Batch, ref frameRef) (bytes int, err error) {
+	if f.buf, err = vector.AppendFrame(f.buf[:0], b); err != nil {
+		return 0, err
+	}
+	ref.offset, ref.length, ref.rows = f.size, len(f.buf), b.Rows()
+	if err := f.out.disk.Set(f.size + int64(len(f.buf))); err != nil {
+		return 0, err
+	}
+	if _, err := f.out.file.Write(f.buf); err != nil {
+		return 0, diskFault(err)
+	}
+	f.size += int64(len(f.buf))
+	f.out.rows += int64(ref.rows)
+	f.out.frames = append(f.out.frames, ref)
+	f.counters.stored(0, int64(len(f.buf)))
+	return len(f.buf), nil
+}
+
+// diskFault says in words of the user what the operating system refused.
+func diskFault(err error) error {
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		f := newFault("NotEnoughTemporaryStorageFault", fault.CategoryCapacityExceeded, "Not enough temporary storage space for intermediate files. "+
+			"The disk is full.")
+		f.cause = err
+		return f
+	}
+	return fault.Runtime("Writing intermediate files failed.").WithCause(err)
+}
+
+// read returns the rows of a frame.
+func (o *output) read(ref *frameRef, buf []byte) (*vector.Batch, []byte, error) {
+	if cap(buf) < ref.length {
+		buf = make([]byte, ref.length)
+	}
+	buf = buf[:ref.length]
+	if _, err := o.file.ReadAt(buf, ref.offset); err != nil {
+		return nil, buf, fmt.Errorf("reading intermediate file [%s]: %w", o.path, err)
+	}
+	b, _, err := vector.DecodeFrame(buf)
+	return b, buf, err
+}
+
+// writer takes the rows of a stage on one worker.
+type writer interface {
+	// add takes the rows of b that count; b is not kept.
+	add(b *vector.Batch) error
+	// finish ends the output. A writer that is not finished is aborted.
+	finish() (*output, error)
+	abort()
+}
+
+// hashWriter distributes rows over partitions by the hash of key columns; without keys all go to one.
+type hashWriter struct {
+	file       *frameFile
+	types      []vector.Type
+	keys       []int
+	partitions []*vector.BatchBuilder
+	held       int64
+	hashes     []uint64
+	rows       [][]uint32
+	counters   *counters
+}
+
+func newHashWriter(types []vector.Type, keys []int, partitions int, dir, name string, disk *budget.Budget, c *counters) (*hashWriter, error) {
+	f, err := newFrameFile(dir, name, disk, c)
+	if err != nil {
+		return nil, err
+	}
+	w := &hashWriter{file: f, types: types, keys: keys, counters: c, rows: make([][]uint32, partitions)}
+	for range partitions {
+		w.partitions = append(w.partitions, vector.NewBatchBuilder(types, 0))
+	}
+	return w, nil
+}
+
+func (w *hashWriter) add(b *vector.Batch) error {
+	before := int64(0)
+	if len(w.partitions) == 1 || len(w.keys) == 0 {
+		before = w.partitions[0].Bytes()
+		w.partitions[0].Append(b)
+		return w.grew(0, before)
+	}
+	b = b.Compact()
+	keys := make([]*vector.Vector, len(w.keys))
+	for i, k := range w.keys {
+		keys[i] = b.Cols[k]
+	}
+	if cap(w.hashes) < b.N {
+		w.hashes = make([]uint64, b.N)
+	}
+	hashes := w.hashes[:b.N]
+	clear(hashes)
+	vector.HashRows(keys, hashes)
+	for p := range w.rows {
+		w.rows[p] = w.rows[p][:0]
+	}
+	for i, h := range hashes {
+		p := (h >> 32) % uint64(len(w.rows)) // the low bits choose slots in hash tables
+		w.rows[p] = append(w.rows[p], uint32(i))
+	}
+	for p, rows := range w.rows {
+		if len(rows) == 0 {
+			continue
+		}
+		before := w.partitions[p].Bytes()
+		w.partitions[p].AppendRows(b, rows)
+		if err := w.grew(p, before); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// grew writes a partition that is large enough, or all of them when together they hold too much.
+func (w *hashWriter) grew(p int, before int64) error {
+	b := w.partitions[p]
+	w.held += b.Bytes() - before
+	if b.Rows() >= vector.BatchRows || b.Bytes() >= frameBytes {
+		return w.flush(p)
+	}
+	if w.held > hashBufferBytes {
+		for p := range w.partitions {
+			if err := w.flush(p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (w *hashWriter) flush(p int) error {
+	if w.partitions[p].Rows() == 0 {
+		return nil
+	}
+	w.held -= w.partitions[p].Bytes()
+	b := w.partitions[p].Build()
+	n, err := w.file.write(b, frameRef{partition: p})
+	if err != nil {
+		return err
+	}
+	w.counters.flow("shuffle", p, int64(b.N), int64(n), 1)
+	return nil
+}
+
+func (w *hashWriter) finish() (*output, error) {
+	for p := range w.partitions {
+		if err := w.flush(p); err != nil {
+			return nil, err
+		}
+	}
+	return w.file.out, nil
+}
+
+func (w *hashWriter) abort() { _ = w.file.out.close() } // the folder is removed anyway
+
+// frameReader is the rows of one partition of unsorted outputs, an exec.Operator.
+type frameReader struct {
+	outputs   []*output
+	partition int
+	counters  *counters
+	input     string
+	output    int // being read
+	frame     int
+	buf       []byte
+}
+
+// Next returns the rows of the next frame.
+func (r *frameReader) Next(ctx context.Context) (*vector.Batch, error) {
+	for r.output < len(r.outputs) {
+		o := r.outputs[r.output]
+		for r.frame < len(o.frames) {
+			ref := &o.frames[r.frame]
+			r.frame++
+			if ref.partition != r.partition || ref.rows == 0 {
+				continue
+			}
+			if err := ctx.Err(); err != nil {
+				return nil, context.Cause(ctx)
+			}
+			b, buf, err := o.read(ref, r.buf)
+			r.buf = buf
+			if err != nil {
+				return nil, err
+			}
+			// Columns may point into the buffer: it belongs to the batch.
+			r.buf = nil
+			r.counters.flow(r.input, r.partition, int64(b.N), int64(ref.length), 1)
+			return b, nil
+		}
+		r.output, r.frame = r.output+1, 0
+	}
+	return nil, io.EOF
+}
+
+// Close does nothing: outputs belong to the job.
+func (r *frameReader) Close() {}

@@ -1,0 +1,338 @@
+package msq
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/timeline"
+)
+
+// segmentPlan is a segment to be: a partition of the sorted rows and the identity it will have.
+type segmentPlan struct {
+	partition partition
+	id        timeline.SegmentID
+	shard     timeline.ShardSpec
+}
+
+// lockType returns the lock that the statement takes.
+func (c *Controller) lockType(w *plan.Write) LockType {
+	switch {
+	case c.opts.LockType != "":
+		return c.opts.LockType
+	case w.Replace && c.opts.ConcurrentLocks:
+		return Replace
+	case w.Replace:
+		return Exclusive
+	case c.opts.ConcurrentLocks:
+		return Append
+	}
+	return Shared
+}
+
+// overwritten returns the intervals that a REPLACE replaces.
+func overwritten(w *plan.Write) []chrono.Interval {
+	if w.ReplaceAll {
+		return []chrono.Interval{chrono.Eternity}
+	}
+	return chrono.Condense(w.Intervals)
+}
+
+// lock takes the locks of a REPLACE, before anything is read: its version decides what it hides.
+func (c *Controller) lock(ctx context.Context, w *plan.Write) error {
+	if !w.Replace {
+		return nil
+	}
+	for _, iv := range overwritten(w) {
+		lock, err := c.deps.Metastore.Lock(ctx, LockRequest{Task: c.job.ID, Group: c.job.ID, DataSource: w.DataSource, Interval: iv,
+			Type: c.lockType(w), Priority: c.opts.Priority})
+		if err != nil {
+			return err
+		}
+		c.locks = append(c.locks, lock)
+	}
+	return nil
+}
+
+// bucketOf returns the time chunk of a partition.
+func bucketOf(w *plan.Write, p *partition) chrono.Interval {
+	if w.PartitionBy.IsAll() {
+		return chrono.Eternity
+	}
+	return w.PartitionBy.Bucket(p.bucket)
+}
+
+// identify gives every partition the id and shard spec of its segment.
+func (c *Controller) identify(ctx context.Context, w *plan.Write, parts []partition, shardColumns []string) ([]segmentPlan, error) {
+	if c.opts.MaxNumSegments > 0 {
+		if err := c.checkSegmentsPerChunk(w, parts); err != nil {
+			return nil, err
+		}
+	}
+	if w.Replace {
+		return c.identifyReplace(w, parts, shardColumns)
+	}
+	out := make([]segmentPlan, len(parts))
+	previous := ""
+	for i := range parts {
+		bucket := bucketOf(w, &parts[i])
+		id, shard, ok, err := c.deps.Metastore.Allocate(ctx, AllocateRequest{Task: c.job.ID, Group: c.job.ID, DataSource: w.DataSource, Interval: bucket,
+			Granularity: w.PartitionBy, Sequence: c.job.ID, Previous: previous, Type: c.lockType(w), Priority: c.opts.Priority})
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			return nil, cannotAllocate(w.DataSource, bucket, nil, "")
+		}
+		if id.Interval != bucket {
+			return nil, cannotAllocate(w.DataSource, bucket, &id.Interval, granularityOf(id.Interval))
+		}
+		out[i] = segmentPlan{partition: parts[i], id: id, shard: shard}
+		previous = id.String()
+	}
+	return out, nil
+}
+
+// granularityOf names the granularity that an interval is a bucket of, or prints the interval.
+func granularityOf(iv chrono.Interval) string {
+	if iv == chrono.Eternity {
+		return "ALL"
+	}
+	for _, name := range []string{"SECOND", "MINUTE", "FIVE_MINUTE", "TEN_MINUTE", "FIFTEEN_MINUTE", "THIRTY_MINUTE", "HOUR", "SIX_HOUR", "EIGHT_HOUR",
+		"DAY", "WEEK", "MONTH", "QUARTER", "YEAR"} {
+		if g, err := chrono.ParseGranularity(name); err == nil && g.Bucket(iv.Start) == iv {
+			return name
+		}
+	}
+	return iv.String()
+}
+
+func granularityName(g chrono.Granularity) string {
+	if name, ok := g.SegmentName(); ok {
+		return name
+	}
+	return g.String()
+}
+
+func (c *Controller) checkSegmentsPerChunk(w *plan.Write, parts []partition) error {
+	for lo := 0; lo < len(parts); {
+		hi := lo
+		for hi < len(parts) && parts[hi].bucket == parts[lo].bucket {
+			hi++
+		}
+		if hi-lo > c.opts.MaxNumSegments {
+			return tooManySegments(bucketOf(w, &parts[lo]), hi-lo, c.opts.MaxNumSegments, granularityName(w.PartitionBy))
+		}
+		lo = hi
+	}
+	return nil
+}
+
+// identifyReplace numbers the partitions of each time chunk under the version of the lock that covers it.
+func (c *Controller) identifyReplace(w *plan.Write, parts []partition, shardColumns []string) ([]segmentPlan, error) {
+	bounds := overwritten(w)
+	for i := range parts {
+		if bucket := bucketOf(w, &parts[i]); !chrono.ContainsAll(bounds, []chrono.Interval{bucket}) {
+			return nil, timeOutOfBounds(bucket, bounds)
+		}
+	}
+	out := make([]segmentPlan, 0, len(parts))
+	for lo := 0; lo < len(parts); {
+		hi := lo
+		for hi < len(parts) && parts[hi].bucket == parts[lo].bucket {
+			hi++
+		}
+		bucket := bucketOf(w, &parts[lo])
+		version, ok := c.versionFor(bucket)
+		if !ok {
+			return nil, lockPreempted()
+		}
+		for i := lo; i < hi; i++ {
+			number, core := i-lo, hi-lo
+			var shard timeline.ShardSpec = timeline.Numbered{Partition: number, Core: core}
+			if len(shardColumns) > 0 {
+				r := timeline.Range{Dimensions: shardColumns, Partition: number, Core: core}
+				if i > lo {
+					r.Start = parts[i].start
+				}
+				if i+1 < hi {
+					r.End = parts[i+1].start
+				}
+				shard = r
+			}
+			id := timeline.SegmentID{DataSource: w.DataSource, Interval: bucket, Version: version, Partition: number}
+			out = append(out, segmentPlan{partition: parts[i], id: id, shard: shard})
+		}
+		lo = hi
+	}
+	return out, nil
+}
+
+// versionFor returns the version of the lock that covers an interval.
+func (c *Controller) versionFor(iv chrono.Interval) (string, bool) {
+	for _, l := range c.locks {
+		if l.Interval.Contains(iv) {
+			return l.Version, true
+		}
+	}
+	return "", false
+}
+
+// shardColumns decides between range and numbered shard specs and says why (spec/ingestion.md, section 2). Ranges are over the leading
+// CLUSTERED BY columns that are strings with one value per row.
+func shardColumns(w *plan.Write) (columns []string, kind, details string) {
+	const numbered = "NumberedShardSpec"
+	if !w.Replace {
+		return nil, numbered, "Using NumberedShardSpec to generate segments since the query is inserting rows."
+	}
+	if len(w.Cluster) == 0 {
+		return nil, numbered, "Using NumberedShardSpec to generate segments since the query does not have a CLUSTERED BY clause."
+	}
+	out := w.Columns()
+	for _, i := range w.Cluster {
+		if out[i].Type.Multi {
+			return nil, numbered, "Cannot use RangeShardSpec, the fields in the CLUSTERED BY clause contains a multi-valued field. Using NumberedShardSpec instead."
+		}
+	}
+	for _, i := range w.Cluster {
+		if base := out[i].Type.Base; base != expr.Varchar && base != expr.Char {
+			if len(columns) == 0 {
+				return nil, numbered, fmt.Sprintf("Using NumberedShardSpec as the first CLUSTERED BY column [%s] is of type [%s]; RangeShardSpec needs VARCHAR.",
+					out[i].Name, out[i].Type)
+			}
+			return columns, "DimensionRangeShardSpec", fmt.Sprintf("Using only[%d] CLUSTERED BY columns for 'range' shard specs, since the next column was of "+
+				"type[%s].", len(columns), out[i].Type)
+		}
+		columns = append(columns, out[i].Name)
+	}
+	return columns, "DimensionRangeShardSpec", "Using RangeShardSpec to generate segments."
+}
+
+// tombstones returns the segments that hide old rows in parts of the overwritten intervals that got no new ones.
+func (c *Controller) tombstones(ctx context.Context, w *plan.Write, segments []*timeline.Segment) (hide []*timeline.Segment, drop []chrono.Interval, err error) {
+	if !w.Replace {
+		return nil, nil, nil
+	}
+	written := make([]chrono.Interval, len(segments))
+	for i, s := range segments {
+		written[i] = s.ID.Interval
+	}
+	drop = chrono.Subtract(overwritten(w), chrono.Condense(written))
+	if len(drop) == 0 {
+		return nil, nil, nil
+	}
+	used, err := c.deps.Metastore.Used(ctx, w.DataSource, drop)
+	if err != nil {
+		return nil, nil, err
+	}
+	intervals := make([]chrono.Interval, 0, len(used))
+	for _, s := range used {
+		if !s.IsTombstone() {
+			intervals = append(intervals, s.ID.Interval)
+		}
+	}
+	gone, err := timeline.TombstoneIntervals(drop, chrono.Condense(intervals), w.PartitionBy, maxBuckets)
+	if err != nil {
+		return nil, nil, tooManyBuckets()
+	}
+	for _, iv := range gone {
+		version, ok := c.versionFor(iv)
+		if !ok {
+			return nil, nil, lockPreempted()
+		}
+		hide = append(hide, timeline.NewTombstone(timeline.SegmentID{DataSource: w.DataSource, Interval: iv, Version: version}))
+	}
+	if len(segments) == 0 && len(hide) == 0 && len(used) > 0 {
+		return nil, drop, nil
+	}
+	return hide, nil, nil
+}
+
+// publish makes the segments visible, all in one transaction, and waits until they can be queried: a job that says SUCCESS is queryable in
+// full. What was pushed is removed only if nothing can have been published.
+func (c *Controller) publish(ctx context.Context, w *plan.Write, segments []*timeline.Segment) ([]*timeline.Segment, error) {
+	hide, drop, err := c.tombstones(ctx, w, segments)
+	if err != nil {
+		return nil, err
+	}
+	all := slices.Concat(segments, hide)
+	if len(all) == 0 && len(drop) == 0 {
+		return nil, nil
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	c.published.Store(true)
+	p, err := c.deps.Metastore.Publish(ctx, Publication{Task: c.job.ID, Group: c.job.ID, DataSource: w.DataSource, Type: c.lockType(w), Segments: all,
+		Drop: drop})
+	if err != nil {
+		if errors.Is(err, ErrPreempted) {
+			c.published.Store(false) // the transaction was refused: nothing refers to what was pushed
+		}
+		return nil, err
+	}
+	if p.Segments == nil {
+		p.Segments = all
+	}
+	return p.Segments, c.await(ctx, w, p)
+}
+
+// await waits for load, at most for the time the interface gives it when the statement asks to see that time.
+func (c *Controller) await(ctx context.Context, w *plan.Write, p Published) error {
+	begin := c.now()
+	load := &LoadStatus{State: "INIT", DataSource: w.DataSource, Start: begin, Total: len(p.Segments)}
+	c.setLoad(load)
+	if c.deps.Loads == nil {
+		c.setLoad(load.done("SUCCESS", LoadCounts{Used: len(p.Segments), Precached: len(p.Segments)}, 0))
+		return nil
+	}
+	last := LoadCounts{Used: len(p.Segments), Pending: len(p.Segments)}
+	err := c.deps.Loads.Await(ctx, p, func(n LoadCounts) {
+		last = n
+		c.setLoad(load.done("WAITING", n, c.now().Sub(begin)))
+	})
+	took := c.now().Sub(begin)
+	switch {
+	case err == nil:
+		last.Pending, last.Unknown = 0, 0
+		if last.Precached+last.OnDemand < len(p.Segments) {
+			last.Used, last.Precached = len(p.Segments), len(p.Segments)-last.OnDemand
+		}
+		c.setLoad(load.done("SUCCESS", last, took))
+		return nil
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+		// The data is in; that it takes longer than one waits is no failure.
+		c.setLoad(load.done("TIMED_OUT", last, took))
+		return nil
+	}
+	c.setLoad(load.done("FAILED", last, took))
+	return err
+}
+
+// discard removes what was pushed for segments that did not become visible.
+func (c *Controller) discard(ctx context.Context) {
+	if c.published.Load() || c.deps.Store == nil {
+		return
+	}
+	c.pushed.Lock()
+	defer c.pushed.Unlock()
+	if len(c.pushed.keys) > 0 {
+		_ = c.deps.Store.Delete(ctx, c.pushed.keys...) // garbage without a reference is collected later
+	}
+}
+
+// segmentKey is where a segment's file lies in deep storage. Its last part is random: a retry never meets what a failure left behind.
+func segmentKey(id timeline.SegmentID) (string, error) {
+	var random [8]byte
+	if _, err := rand.Read(random[:]); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("segments/%s/%s_%s/%s/%d/%s.segment", id.DataSource, chrono.FormatMillis(id.Interval.Start, nil), chrono.FormatMillis(id.Interval.End, nil),
+		id.Version, id.Partition, hex.EncodeToString(random[:])), nil
+}

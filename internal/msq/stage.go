@@ -1,0 +1,191 @@
+package msq
+
+import (
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// stage is a fragment of a plan, where its rows come from and how they are handed on. What mu guards changes while it runs.
+type stage struct {
+	number    int
+	processor string
+	// node is the fragment: a plan whose leaves are those in inputs. Nil for segmentGenerator.
+	node   plan.Node
+	inputs []*input
+	// single says that one worker must see all rows.
+	single  bool
+	shuffle shuffle
+	// columns is the output; generator's is empty.
+	columns []plan.Column
+	// definition is the JSON of reports, made when the stage is cut.
+	definition json.RawMessage
+
+	mu struct {
+		sync.Mutex
+		phase      phase
+		workers    int
+		partitions int
+		started    time.Time
+		ended      time.Time
+		counters   []*counters // by worker
+		outputs    []*output   // by worker
+		output     string
+	}
+}
+
+// shuffleKind says how a stage's rows are distributed.
+type shuffleKind uint8
+
+const (
+	noShuffle     shuffleKind = iota
+	mixShuffle                // one partition, in any order
+	hashShuffle               // partitions by the hash of keys
+	sortedShuffle             // one partition, sorted
+	rangeShuffle              // partitions of about equal size by ranges of sorted keys
+)
+
+// shuffle is how the rows of a stage are distributed.
+type shuffle struct {
+	kind       shuffleKind
+	keys       []int // columns of the output to hash
+	partitions int
+	order      sortOrder
+	target     int64 // rows of a partition of a rangeShuffle
+	aggregate  bool  // rows are partial aggregates; for the definition
+	// names are the key columns as the definition shows them.
+	names []keyName
+}
+
+type keyName struct {
+	name string
+	desc bool
+}
+
+// inputKind is the kind of a stage's input.
+type inputKind uint8
+
+const (
+	externalInput inputKind = iota
+	tableInput
+	inlineInput
+	systemInput
+	stageInput
+)
+
+// input is a leaf of a fragment.
+type input struct {
+	kind inputKind
+	leaf plan.Node // *plan.External for external and stage inputs
+	from *stage
+	// broadcast says that every worker reads all rows.
+	broadcast bool
+}
+
+// types returns the physical types of columns.
+func types(columns []plan.Column) []vector.Type {
+	out := make([]vector.Type, len(columns))
+	for i, c := range columns {
+		out[i] = c.Type.Runtime()
+	}
+	return out
+}
+
+// phase is where a stage is.
+type phase string
+
+// The phases as interface.md names them. No phase: the stage has not begun.
+const (
+	phaseNone     phase = ""
+	phaseNew      phase = "NEW"
+	phaseReading  phase = "READING_INPUT"
+	phasePost     phase = "POST_READING"
+	phaseResults  phase = "RESULTS_COMPLETE"
+	phaseFinished phase = "FINISHED"
+	phaseFailed   phase = "FAILED"
+)
+
+// next lists the phases that may follow each; FAILED may follow any that is not terminal.
+var nextPhases = map[phase][]phase{
+	phaseNone:    {phaseNew},
+	phaseNew:     {phaseReading},
+	phaseReading: {phasePost, phaseResults},
+	phasePost:    {phaseResults},
+	phaseResults: {phaseFinished},
+}
+
+// may reports whether p may be followed by to.
+func (p phase) may(to phase) bool {
+	if to == phaseFailed {
+		return p != phaseFinished && p != phaseFailed && p != phaseNone
+	}
+	for _, n := range nextPhases[p] {
+		if n == to {
+			return true
+		}
+	}
+	return false
+}
+
+// enter moves the stage on. Phases that are not reached from the present one are ignored: a failure may overtake a success.
+func (s *stage) enter(to phase, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.mu.phase.may(to) {
+		return
+	}
+	s.mu.phase = to
+	switch to {
+	case phaseNew:
+		s.mu.started = now
+	case phaseFinished, phaseFailed:
+		s.mu.ended = now
+	}
+}
+
+// begin notes how many workers the stage has.
+func (s *stage) begin(workers int, now time.Time) []*counters {
+	s.enter(phaseNew, now)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.workers = workers
+	s.mu.counters = make([]*counters, workers)
+	s.mu.outputs = make([]*output, workers)
+	for i := range s.mu.counters {
+		s.mu.counters[i] = newCounters()
+	}
+	return s.mu.counters
+}
+
+func (s *stage) setOutput(worker int, o *output) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.outputs[worker] = o
+}
+
+func (s *stage) outputs() []*output {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]*output(nil), s.mu.outputs...)
+}
+
+func (s *stage) setPartitions(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.partitions = n
+}
+
+// counterOf returns the counters of the worker that wrote o.
+func (s *stage) counterOf(o *output) *counters {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, p := range s.mu.outputs {
+		if p == o {
+			return s.mu.counters[i]
+		}
+	}
+	return newCounters()
+}

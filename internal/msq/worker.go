@@ -1,0 +1,280 @@
+package msq
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/exec"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// workOrder is what one worker does in one stage.
+type workOrder struct {
+	stage   *stage
+	worker  int
+	workers int
+	id      string // of the worker's task
+	threads int
+	dir     string
+	// external are the worker's shares of external inputs, by input.
+	external []externalPart
+	// write says that the rows are on their way to segments; see prepare.
+	write *writeTarget
+}
+
+// externalPart is a worker's share of an external input.
+type externalPart struct {
+	table  *ingest.Table
+	splits []ingest.Split
+}
+
+// runWorker runs the stage's fragment over the worker's share of the inputs.
+func (c *Controller) runWorker(ctx context.Context, order *workOrder, count *counters) (err error) {
+	s := order.stage
+	begin := c.now()
+	defer func() { count.spent("main", c.now().Sub(begin)) }()
+	if err := os.MkdirAll(order.dir, 0o700); err != nil {
+		return diskFault(err)
+	}
+	in := &inputs{order: order, job: c, count: count}
+	for i := range s.inputs {
+		for _, split := range order.external[i].splits {
+			if split.First() {
+				count.files(inputName(i), 0, 1)
+			}
+		}
+	}
+	memory := c.memory.Child(order.id, budget.Unlimited)
+	defer memory.Close()
+	spill := c.spill.For(c.disk)
+	defer spill.Close()
+	env := &exec.Env{Expr: c.deps.Expr, Budget: memory, Spill: spill, Threads: order.threads, Tables: in, System: c.deps.System, Externals: in}
+	op, err := exec.Build(ctx, s.node, env)
+	if err != nil {
+		return err
+	}
+	defer op.Close()
+	w, err := c.newWriter(order, memory, count)
+	if err != nil {
+		return err
+	}
+	finished := false
+	defer func() {
+		if !finished {
+			w.abort()
+		}
+	}()
+	err = exec.Drain(ctx, op, func(b *vector.Batch) error {
+		size := batchBytes(b)
+		if size > c.opts.MaxFrameSize {
+			if err := checkRows(b, c.opts.MaxFrameSize); err != nil {
+				return err
+			}
+		}
+		count.flow("output", 0, int64(b.Rows()), size, 1)
+		if order.write != nil {
+			var err error
+			if b, err = order.write.prepare(b); err != nil {
+				return err
+			}
+		}
+		return w.add(b)
+	})
+	if err != nil {
+		return err
+	}
+	sorting := c.now()
+	out, err := w.finish()
+	if err != nil {
+		return err
+	}
+	if s.shuffle.kind == sortedShuffle || s.shuffle.kind == rangeShuffle {
+		count.spent("sortOutput", c.now().Sub(sorting))
+	}
+	finished = true
+	s.setOutput(order.worker, out)
+	return nil
+}
+
+func (c *Controller) newWriter(order *workOrder, memory *budget.Budget, count *counters) (writer, error) {
+	s := &order.stage.shuffle
+	name := fmt.Sprintf("worker%d.frames", order.worker)
+	columns := order.stage.columns
+	switch s.kind {
+	case sortedShuffle:
+		return newSortedWriter(types(columns), s.order, vector.BatchRows, c.sortBytes, order.dir, name, memory, c.disk, count)
+	case rangeShuffle:
+		// A sixteenth of a partition is how evenly partitions come out.
+		return newSortedWriter(types(columns), s.order, int(s.target/16), c.sortBytes, order.dir, name, memory, c.disk, count)
+	}
+	return newHashWriter(types(columns), s.keys, s.partitions, order.dir, name, c.disk, count)
+}
+
+// stageDir is the folder of a stage's outputs.
+func (c *Controller) stageDir(s *stage) string {
+	return filepath.Join(c.dir, fmt.Sprintf("stage%d", s.number))
+}
+
+// batchBytes estimates the bytes of the rows of b that count.
+func batchBytes(b *vector.Batch) int64 {
+	total := int64(0)
+	for _, v := range b.Cols {
+		total += vectorBytes(v)
+	}
+	if b.Sel != nil && b.N > 0 {
+		return total * int64(len(b.Sel)) / int64(b.N)
+	}
+	return total
+}
+
+func vectorBytes(v *vector.Vector) int64 {
+	n := int64(v.Len)
+	switch {
+	case v.Const:
+		if v.Type.Kind == vector.KindString && len(v.Strings) > 0 {
+			return n * int64(len(v.Strings[0]))
+		}
+		return 8 * n
+	case v.Dict != nil:
+		return 4*n + min(int64(len(v.Dict.Blob)), 32*n)
+	case v.Type.Kind == vector.KindList:
+		return 4*n + vectorBytes(v.Child)
+	case v.Strings != nil:
+		total := 4 * n
+		for _, s := range v.Strings {
+			total += int64(len(s))
+		}
+		return total
+	}
+	return 8 * n
+}
+
+// checkRows refuses rows that no frame can hold.
+func checkRows(b *vector.Batch, limit int64) error {
+	for i := range b.Rows() {
+		row := i
+		if b.Sel != nil {
+			row = int(b.Sel[i])
+		}
+		size := int64(0)
+		for _, v := range b.Cols {
+			size += valueBytes(v, row)
+		}
+		if size > limit {
+			return rowTooLarge(limit)
+		}
+	}
+	return nil
+}
+
+func valueBytes(v *vector.Vector, row int) int64 {
+	switch {
+	case v.IsNull(row):
+		return 1
+	case v.Type.Kind == vector.KindList:
+		lo, hi := v.ListAt(row)
+		size := int64(4)
+		for ; lo < hi; lo++ {
+			size += valueBytes(v.Child, lo)
+		}
+		return size
+	case v.Type.Kind == vector.KindString || v.Type.Kind == vector.KindComplex:
+		return int64(len(v.StringAt(row))) + 4
+	}
+	return 8
+}
+
+// writeTarget is what a writing job does to rows on their way to segments.
+type writeTarget struct {
+	time    int // column of __time, -1: none
+	floorer chrono.Floorer
+	all     bool
+	next    int64 // boost of the next row
+	step    int64
+	seen    map[int64]struct{}
+	// several says which columns had a row with several values.
+	several []bool
+}
+
+func newWriteTarget(w *plan.Write, worker, workers int) *writeTarget {
+	t := &writeTarget{time: timeColumn(w), all: w.PartitionBy.IsAll(), next: int64(worker), step: int64(workers), seen: map[int64]struct{}{},
+		several: make([]bool, len(w.Columns()))}
+	if !t.all {
+		t.floorer = w.PartitionBy.Floorer()
+	}
+	return t
+}
+
+// timeColumn returns the place of __time among the columns written, or -1.
+func timeColumn(w *plan.Write) int {
+	for i, c := range w.Columns() {
+		if c.Name == "__time" {
+			return i
+		}
+	}
+	return -1
+}
+
+// prepare puts the time chunk and the boost before the columns of b. Boosts count up, so that rows with equal keys can be told apart and
+// partitions cut between them.
+func (t *writeTarget) prepare(b *vector.Batch) (*vector.Batch, error) {
+	b = b.Compact()
+	var bucket *vector.Vector
+	if t.time >= 0 {
+		v := b.Cols[t.time]
+		if v.HasNulls() {
+			for i := range b.N {
+				if v.IsNull(i) {
+					return nil, timeNull()
+				}
+			}
+		}
+		if !t.all {
+			var err error
+			if bucket, err = t.buckets(v, b.N); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if bucket == nil {
+		bucket = vector.Constant(vector.Long, int64(chrono.Eternity.Start), b.N)
+	}
+	for i, v := range b.Cols {
+		t.several[i] = t.several[i] || hasSeveral(v)
+	}
+	boost := make([]int64, b.N)
+	for i := range boost {
+		boost[i] = t.next
+		t.next += t.step
+	}
+	cols := append([]*vector.Vector{bucket, vector.FromLongs(boost)}, b.Cols...)
+	return &vector.Batch{N: b.N, Cols: cols}, nil
+}
+
+func (t *writeTarget) buckets(v *vector.Vector, n int) (*vector.Vector, error) {
+	if v.Type != vector.Long {
+		return nil, fault.Defensive("Column [__time] has type [%s] while rows are written", v.Type)
+	}
+	out := make([]int64, n)
+	last := int64(0)
+	for i := range n {
+		out[i] = t.floorer.Floor(v.LongAt(i))
+		if i == 0 || out[i] != last {
+			last = out[i]
+			if _, ok := t.seen[last]; !ok {
+				if len(t.seen) == maxBuckets {
+					return nil, tooManyBuckets()
+				}
+				t.seen[last] = struct{}{}
+			}
+		}
+	}
+	return vector.FromLongs(out), nil
+}

@@ -1,0 +1,116 @@
+package task
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"strings"
+	"unicode"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// Task is what was submitted. It does not change.
+type Task struct {
+	ID, GroupID, Type, DataSource string
+	// Created is in milliseconds since the epoch.
+	Created int64
+	// Priority decides who waits for whom: more goes first.
+	Priority int
+	// Owner is the identity that submitted it; "" when there is no authentication.
+	Owner string
+	// Payload is the task as the interface shows it, with id and type.
+	Payload json.RawMessage
+}
+
+// State is where a task is in its life.
+type State uint8
+
+// The states of a task, in their order.
+const (
+	Waiting State = iota
+	Pending
+	Running
+	Succeeded
+	Failed
+)
+
+// Done reports whether s is an end.
+func (s State) Done() bool { return s >= Succeeded }
+
+// StatusCode is RUNNING, SUCCESS or FAILED.
+func (s State) StatusCode() string {
+	switch s {
+	case Succeeded:
+		return "SUCCESS"
+	case Failed:
+		return "FAILED"
+	}
+	return "RUNNING"
+}
+
+// RunnerStatusCode is WAITING, PENDING, RUNNING or NONE.
+func (s State) RunnerStatusCode() string {
+	switch s {
+	case Waiting:
+		return "WAITING"
+	case Pending:
+		return "PENDING"
+	case Running:
+		return "RUNNING"
+	}
+	return "NONE"
+}
+
+// Location is where a task runs; the zero Location is unknown.
+type Location struct {
+	Host string
+	Port int
+}
+
+// Status is what is known of a task now.
+type Status struct {
+	Task     *Task
+	State    State
+	Queued   int64 // milliseconds since the epoch
+	Duration int64 // milliseconds from start to end, -1 while there is no end
+	Location Location
+	Error    string // of a failed task, at most maxErrorLength characters
+}
+
+const maxErrorLength = 1024
+
+// NewID makes an id for a task that came without: type, datasource, eight random letters and the time.
+func NewID(kind, dataSource string, now int64) string {
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // never fails
+	for i, b := range random {
+		random[i] = 'a' + b&15
+	}
+	return kind + "_" + dataSource + "_" + string(random[:]) + "_" + chrono.FormatMillis(now, chrono.UTC)
+}
+
+// CheckName tests a datasource name or task id against the rules of the interface. field names it in the error.
+func CheckName(field, name string) error {
+	switch {
+	case strings.TrimSpace(name) == "":
+		return fault.InvalidInput("Invalid value for field [%s]: must not be null", field)
+	case strings.HasPrefix(name, "."):
+		return fault.InvalidInput("Invalid value for field [%s]: Value [%s] cannot start with '.'.", field, name)
+	case strings.Contains(name, "/"):
+		return fault.InvalidInput("Invalid value for field [%s]: Value [%s] cannot contain '/'.", field, name)
+	}
+	for _, r := range name {
+		if r != ' ' && unicode.IsSpace(r) || unicode.IsControl(r) {
+			return fault.InvalidInput("Invalid value for field [%s]: Value [%s] contains illegal whitespace characters.  Only space is allowed.", field, name)
+		}
+	}
+	return nil
+}
+
+func cutError(message string) string {
+	if r := []rune(message); len(r) > maxErrorLength {
+		return string(r[:maxErrorLength])
+	}
+	return message
+}

@@ -1,0 +1,29 @@
+# The plain build is the truth: pure Go, static, stripped.
+GO      ?= go
+VERSION ?= 0.1.0-dev
+LDFLAGS  = -s -w -X main.version=$(VERSION)
+
+.PHONY: build run test lint race bench clean
+
+build: ## build bin/henge
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags='$(LDFLAGS)' -o bin/henge ./cmd/henge
+
+run: build ## build and run the server on ./henge-data
+	./bin/henge server
+
+test: ## all checks and tests, as CI runs them
+	./test/run
+
+lint: ## formatting, vet and the house rules
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these files"; exit 1; }
+	$(GO) vet ./...
+	$(GO) test ./test/arch
+
+race: ## the concurrent packages under the race detector (needs a C compiler)
+	CGO_ENABLED=1 $(GO) test -race ./internal/task ./internal/metastore ./internal/budget ./internal/exec ./internal/msq ./internal/segment/... ./internal/api/... ./internal/role/...
+
+bench: build ## the figures of the README
+	cd bench && $(GO) run . -henge ../bin/henge
+
+clean:
+	rm -rf bin dist

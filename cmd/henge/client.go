@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// client speaks the HTTP interface, as any other client would.
+type client struct {
+	base string
+	http *http.Client
+}
+
+const defaultServer = "http://localhost:8888"
+
+func newClient(base string) *client {
+	if !strings.Contains(base, "://") {
+		base = "http://" + base
+	}
+	return &client{base: strings.TrimRight(base, "/"), http: &http.Client{}}
+}
+
+// do sends a request with a JSON body (nil: none) and returns the body of a 2xx answer, which the caller closes.
+func (c *client) do(ctx context.Context, method, path string, body any) (io.ReadCloser, error) {
+	var content io.Reader
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return nil, fmt.Errorf("encoding the request: %w", err)
+		}
+		content = bytes.NewReader(text)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, content)
+	if err != nil {
+		return nil, err
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, fmt.Errorf("no server answers at %s (%w); start one with `henge server`, or name it with --server", c.base, err)
+	}
+	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
+		return resp.Body, nil
+	}
+	defer resp.Body.Close()
+	return nil, readFault(resp)
+}
+
+// readFault makes a fault of an error answer.
+func readFault(resp *http.Response) error {
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, 1<<20)) // what could be read of an error is all there is
+	type body struct {
+		ErrorMessage string            `json:"errorMessage"`
+		Category     fault.Category    `json:"category"`
+		Code         string            `json:"errorCode"`
+		Context      map[string]string `json:"context"`
+	}
+	var b body
+	if json.Unmarshal(text, &b) != nil || b.ErrorMessage == "" {
+		var wrapped struct {
+			Error json.RawMessage `json:"error"`
+		}
+		if json.Unmarshal(text, &wrapped) == nil {
+			_ = json.Unmarshal(wrapped.Error, &b) // if it is no object the message stays empty
+		}
+	}
+	if b.ErrorMessage == "" {
+		b.ErrorMessage = fmt.Sprintf("the server answered %s: %s", resp.Status, strings.TrimSpace(string(text)))
+	}
+	return &fault.Error{Persona: fault.User, Category: b.Category, Code: b.Code, Message: b.ErrorMessage, Context: b.Context}
+}
+
+// call sends a request and decodes the answer into out (nil: it is thrown away).
+func (c *client) call(ctx context.Context, method, path string, body, out any) error {
+	answer, err := c.do(ctx, method, path, body)
+	if err != nil {
+		return err
+	}
+	defer answer.Close()
+	if out == nil {
+		_, err := io.Copy(io.Discard, answer)
+		return err
+	}
+	dec := json.NewDecoder(answer)
+	dec.UseNumber()
+	if err := dec.Decode(out); err != nil {
+		return fmt.Errorf("the answer of %s %s can't be read: %w", method, path, err)
+	}
+	return nil
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hengedb/henge/internal/segment"
+)
+
+func inspectCommand() *cobra.Command {
+	var asJSON, verify bool
+	cmd := &cobra.Command{
+		Use:   "inspect SEGMENT...",
+		Short: "Print the anatomy of segment files: columns, encodings, sizes, cardinalities",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, path := range args {
+				anatomy, err := inspectFile(path, verify)
+				if err != nil {
+					return err
+				}
+				if !asJSON {
+					if err := anatomy.WriteText(cmd.OutOrStdout()); err != nil {
+						return err
+					}
+					continue
+				}
+				text, err := json.MarshalIndent(anatomy, "", "  ")
+				if err != nil {
+					return fmt.Errorf("writing the anatomy of [%s]: %w", path, err)
+				}
+				fmt.Fprintln(cmd.OutOrStdout(), string(text))
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&verify, "verify", false, "read everything and check all checksums")
+	return cmd
+}
+
+func inspectFile(path string, verify bool) (*segment.Anatomy, error) {
+	s, err := segment.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Release()
+	if verify {
+		if err := s.Verify(); err != nil {
+			return nil, err
+		}
+	}
+	return segment.Inspect(s)
+}

@@ -1,0 +1,67 @@
+// Command henge is the whole product in one binary: the server in any set of roles, and the tools to load data and to ask.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// version is set by the build.
+var version = "0.1.0-dev"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := command().ExecuteContext(ctx)
+	stop()
+	if err != nil {
+		message := err.Error()
+		if f := fault.Find(err); f != nil {
+			message = f.Message
+		}
+		if !errors.Is(err, errReported) {
+			fmt.Fprintln(os.Stderr, "henge: "+message)
+		}
+		os.Exit(1)
+	}
+}
+
+// errReported ends the program with status 1 when the user has been told why already.
+var errReported = errors.New("already reported")
+
+func command() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "henge",
+		Short: "A real-time analytics store: events in, SQL answers out, in milliseconds",
+		Long: `Henge is a real-time analytics store: events in, SQL answers out, in milliseconds.
+
+A first try, with no data of your own:
+
+  henge server &
+  henge sample --rows 100000 > events.json
+  henge ingest events.json --into events
+  henge sql -q "SELECT country, COUNT(*) AS n FROM events GROUP BY 1 ORDER BY 2 DESC LIMIT 5"`,
+		Version:       version + buildSuffix(),
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.SetVersionTemplate("henge {{.Version}}\n")
+	root.AddCommand(serverCommand(), sqlCommand(), ingestCommand(), sampleCommand(), inspectCommand())
+	return root
+}
+
+// buildSuffix names the Go release the binary was built with.
+func buildSuffix() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return " (" + info.GoVersion + ")"
+	}
+	return ""
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/config"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/obs"
+	"github.com/hengedb/henge/internal/role/node"
+)
+
+func serverCommand() *cobra.Command {
+	var files, set []string
+	var data string
+	var list bool
+	cmd := &cobra.Command{
+		Use:   "server",
+		Short: "Run the server: all roles in one process on a data directory",
+		Long: `Run the server: all roles in one process, on a data directory that holds the metastore (SQLite), deep storage and caches.
+
+Without settings it listens on the loopback interface only, on the ports of the interface: Router 8888, Coordinator 8081, Broker 8082,
+Historical 8083, Overlord 8090, worker 8091. It stops gracefully on SIGTERM and Ctrl-C; a second one stops it at once.
+
+Settings are properties. They come, later ones winning, from files, from the environment (service_broker_plaintextPort=0 for
+service.broker.plaintextPort) and from --set. --list-settings prints them all.`,
+		Example: `  henge server
+  henge server --data /var/lib/henge --config common.runtime.properties
+  henge server --set service.api.aliases='["druid"]' --set service.memory.limit=4GiB`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if list {
+				return listSettings(cmd)
+			}
+			if data != "" {
+				set = append(slices.Clip(set), "service.data.dir="+data)
+			}
+			settings, err := config.Load(config.Sources{Files: files, Environ: os.Environ(), Flags: set})
+			if err != nil {
+				return err
+			}
+			log, err := obs.NewLogger(cmd.ErrOrStderr(), obs.LogOptions{Level: settings.Text("service.log.level"), Format: settings.Text("service.log.format")})
+			if err != nil {
+				return err
+			}
+			n, err := node.Start(cmd.Context(), node.Options{Settings: settings, Version: version, Clock: clock.System(), Log: log})
+			if err != nil {
+				return err
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), readyLine(n))
+			return n.Wait(cmd.Context())
+		},
+	}
+	cmd.Flags().StringVar(&data, "data", "", "data directory (default ./henge-data)")
+	cmd.Flags().StringArrayVar(&files, "config", nil, "properties file; may be repeated, later ones win")
+	cmd.Flags().StringArrayVar(&set, "set", nil, "property as key=value; may be repeated")
+	cmd.Flags().BoolVar(&list, "list-settings", false, "print all properties with their defaults and stop")
+	return cmd
+}
+
+// readyLine tells where the process answers.
+func readyLine(n *node.Node) string {
+	var parts []string
+	for _, a := range n.Addresses() {
+		parts = append(parts, a.Role+" http://"+a.HostPort)
+	}
+	return fmt.Sprintf("henge %s ready in %s: %s", version, n.StartTook(), strings.Join(parts, ", "))
+}
+
+func listSettings(cmd *cobra.Command) error {
+	for _, p := range config.Properties {
+		fallback := p.Default
+		if p.Secret {
+			fallback = ""
+		}
+		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s=%s\n    %s (%s)\n", p.Key, fallback, p.Doc, p.Kind); err != nil {
+			return fault.Runtime("The list can't be written: %v", err)
+		}
+	}
+	return nil
+}

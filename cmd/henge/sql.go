@@ -1,0 +1,311 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ergochat/readline"
+	"github.com/spf13/cobra"
+
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/fault"
+)
+
+func sqlCommand() *cobra.Command {
+	s := &session{clock: clock.System()}
+	var query, server string
+	cmd := &cobra.Command{
+		Use:   "sql [FILE]",
+		Short: "Ask in SQL: one query, a file of statements, or a prompt",
+		Long: `Ask in SQL. With -q one query is run; with a file (- for standard input) its statements, separated by
+semicolons; with neither a prompt is shown.
+
+INSERT and REPLACE statements run as tasks; henge waits for their end.`,
+		Example: `  henge sql -q "SELECT COUNT(*) FROM events"
+  henge sql -q "SELECT * FROM events LIMIT 10" --format csv > rows.csv
+  henge sql report.sql
+  henge sql`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s.client = newClient(server)
+			s.out, s.err = cmd.OutOrStdout(), cmd.ErrOrStderr()
+			switch s.format {
+			case "table", "csv", "json":
+			default:
+				return fault.InvalidInput("Format [%s] is unknown; use table, csv or json", s.format)
+			}
+			switch {
+			case query != "":
+				return s.runAll(cmd.Context(), query)
+			case len(args) == 1:
+				text, err := readAll(cmd.InOrStdin(), args[0])
+				if err != nil {
+					return err
+				}
+				return s.runAll(cmd.Context(), text)
+			}
+			return s.prompt(cmd.Context())
+		},
+	}
+	cmd.Flags().StringVarP(&query, "query", "q", "", "the query to run")
+	cmd.Flags().StringVar(&s.format, "format", "table", "form of the answer: table, csv or json")
+	cmd.Flags().BoolVar(&s.timing, "timing", false, "print how long each statement took")
+	cmd.Flags().StringVar(&server, "server", defaultServer, "address of the server (its Router or Broker)")
+	return cmd
+}
+
+func readAll(stdin io.Reader, file string) (string, error) {
+	if file == "-" {
+		text, err := io.ReadAll(stdin)
+		return string(text), err
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", fault.InvalidInput("File [%s] can't be read: %v", file, err)
+	}
+	return string(text), nil
+}
+
+// session runs statements and prints their answers.
+type session struct {
+	client   *client
+	format   string
+	timing   bool
+	out, err io.Writer
+	clock    clock.Clock
+}
+
+// runAll runs the statements of a text one after the other and stops at the first that fails.
+func (s *session) runAll(ctx context.Context, text string) error {
+	for _, statement := range splitStatements(text) {
+		if err := s.run(ctx, statement); err != nil {
+			return s.report(statement, err)
+		}
+	}
+	return nil
+}
+
+// report shows where in the statement an error lies.
+func (s *session) report(statement string, err error) error {
+	f := fault.Find(err)
+	if f == nil {
+		return err
+	}
+	fmt.Fprintln(s.err, "Error: "+f.Message)
+	var line, column, endLine, endColumn int
+	for key, into := range map[string]*int{"line": &line, "column": &column, "endLine": &endLine, "endColumn": &endColumn} {
+		if _, err := fmt.Sscanf(f.Context[key], "%d", into); err != nil {
+			*into = 0
+		}
+	}
+	lines := strings.Split(statement, "\n")
+	if line < 1 || line > len(lines) || column < 1 {
+		return errReported
+	}
+	width := 1
+	if endLine == line && endColumn >= column {
+		width = endColumn - column + 1
+	}
+	fmt.Fprintf(s.err, "  %s\n  %s%s\n", lines[line-1], strings.Repeat(" ", column-1), strings.Repeat("^", width))
+	return errReported
+}
+
+func (s *session) run(ctx context.Context, statement string) error {
+	began := s.clock.Now()
+	rows := int64(0)
+	var err error
+	if isWrite(statement) {
+		err = s.write(ctx, statement)
+	} else {
+		rows, err = s.read(ctx, statement)
+	}
+	if err == nil && s.timing {
+		fmt.Fprintf(s.err, "%d rows in %s\n", rows, s.clock.Now().Sub(began).Round(100*time.Microsecond))
+	}
+	return err
+}
+
+// isWrite reports whether a statement is an INSERT or REPLACE, SET statements and comments before it aside.
+func isWrite(statement string) bool {
+	for _, word := range strings.Fields(stripComments(statement)) {
+		switch strings.ToUpper(word) {
+		case "INSERT", "REPLACE":
+			return true
+		case "SELECT", "WITH", "EXPLAIN", "VALUES":
+			return false
+		}
+	}
+	return false
+}
+
+type sqlRequest struct {
+	Query        string         `json:"query"`
+	ResultFormat string         `json:"resultFormat"`
+	Header       bool           `json:"header"`
+	Context      map[string]any `json:"context,omitempty"`
+}
+
+func (s *session) read(ctx context.Context, statement string) (int64, error) {
+	format := map[string]string{"table": "arrayLines", "csv": "csv", "json": "objectLines"}[s.format]
+	body, err := s.client.do(ctx, http.MethodPost, "/service/v2/sql", sqlRequest{
+		Query: statement, ResultFormat: format, Header: s.format != "json", Context: map[string]any{"sqlStringifyArrays": false},
+	})
+	if err != nil {
+		return 0, err
+	}
+	defer body.Close()
+	if s.format == "table" {
+		return printTable(s.out, body)
+	}
+	return copyLines(s.out, body, s.format == "csv")
+}
+
+// errCut says that an answer ended without its end mark.
+var errCut = errors.New("the answer broke off: the server met an error while it was writing; what was printed is not all")
+
+// copyLines copies an answer up to its end mark, an empty line.
+func copyLines(w io.Writer, body io.Reader, header bool) (rows int64, err error) {
+	r := bufio.NewReaderSize(body, 1<<16)
+	out := bufio.NewWriterSize(w, 1<<16)
+	for {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			_ = out.Flush() // the error that matters is the other one
+			return rows, errCut
+		}
+		if line == "\n" || line == "\r\n" {
+			break
+		}
+		rows++
+		if _, err := out.WriteString(line); err != nil {
+			return rows, err
+		}
+	}
+	if header && rows > 0 {
+		rows--
+	}
+	return rows, out.Flush()
+}
+
+// write runs an ingestion as a task and waits for its end.
+func (s *session) write(ctx context.Context, statement string) error {
+	var submitted struct {
+		TaskID string `json:"taskId"`
+	}
+	if err := s.client.call(ctx, http.MethodPost, "/service/v2/sql/task", map[string]any{"query": statement}, &submitted); err != nil {
+		return err
+	}
+	rows, err := watchTask(ctx, s.client, s.clock, submitted.TaskID, nil)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "Task %s succeeded: %d rows written.\n", submitted.TaskID, rows)
+	return nil
+}
+
+func (s *session) prompt(ctx context.Context) error {
+	var version struct {
+		Version string `json:"version"`
+	}
+	if err := s.client.call(ctx, http.MethodGet, "/status", nil, &version); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.out, "henge %s at %s. Statements end with a semicolon; \\q leaves, \\t switches timing, \\f table|csv|json sets the format.\n", version.Version, s.client.base)
+	config := &readline.Config{Prompt: "henge> ", HistoryLimit: 1000}
+	if dir, err := os.UserConfigDir(); err == nil && os.MkdirAll(filepath.Join(dir, "henge"), 0o700) == nil {
+		config.HistoryFile = filepath.Join(dir, "henge", "history")
+	}
+	line, err := readline.NewFromConfig(config)
+	if err != nil {
+		return fmt.Errorf("opening the terminal: %w", err)
+	}
+	defer line.Close()
+	var pending strings.Builder
+	for {
+		text, err := line.ReadLine()
+		switch {
+		case errors.Is(err, readline.ErrInterrupt):
+			pending.Reset()
+			line.SetPrompt("henge> ")
+			continue
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+		if pending.Len() == 0 && strings.HasPrefix(strings.TrimSpace(text), "\\") {
+			if !s.meta(strings.Fields(text)) {
+				return nil
+			}
+			continue
+		}
+		pending.WriteString(text + "\n")
+		if !endsStatement(pending.String()) {
+			if strings.TrimSpace(pending.String()) != "" {
+				line.SetPrompt("   ... ")
+			}
+			continue
+		}
+		for _, statement := range splitStatements(pending.String()) {
+			if err := s.run(ctx, statement); err != nil {
+				if err := s.report(statement, err); !errors.Is(err, errReported) {
+					fmt.Fprintln(s.err, "Error: "+err.Error())
+				}
+				break
+			}
+		}
+		pending.Reset()
+		line.SetPrompt("henge> ")
+		if ctx.Err() != nil {
+			return nil
+		}
+	}
+}
+
+// meta carries out a command of the prompt itself; false means leave.
+func (s *session) meta(words []string) bool {
+	switch words[0] {
+	case "\\q":
+		return false
+	case "\\t":
+		s.timing = !s.timing
+		fmt.Fprintf(s.out, "Timing is %s.\n", map[bool]string{true: "on", false: "off"}[s.timing])
+	case "\\f":
+		if len(words) == 2 && (words[1] == "table" || words[1] == "csv" || words[1] == "json") {
+			s.format = words[1]
+		} else {
+			fmt.Fprintln(s.err, "Write \\f table, \\f csv or \\f json.")
+		}
+	default:
+		fmt.Fprintf(s.err, "Command [%s] is unknown; there are \\q, \\t and \\f.\n", words[0])
+	}
+	return true
+}
+
+// printTable reads lines of JSON arrays, the names first, and prints a grid with aligned columns. Widths come from the first
+// tableSample rows, so that a long answer starts to show at once.
+func printTable(w io.Writer, body io.Reader) (int64, error) {
+	dec := json.NewDecoder(bufio.NewReaderSize(body, 1<<16))
+	dec.UseNumber()
+	t := &table{w: bufio.NewWriterSize(w, 1<<16)}
+	for {
+		var row []json.RawMessage
+		if err := dec.Decode(&row); err == io.EOF {
+			break
+		} else if err != nil {
+			_ = t.flush() // the error that matters is the other one
+			return t.rows, errCut
+		}
+		t.add(row)
+	}
+	return t.rows, t.flush()
+}

@@ -1,0 +1,58 @@
+package edge
+
+import (
+	"context"
+	"net/http"
+	"strings"
+)
+
+// Product is the product name of the interface itself: the first segment of its paths.
+const Product = "service"
+
+// Dialect is the product name under which a request came. `service` is answered in the shapes of the interface document, an alias in
+// those of the reference system where the two differ.
+type Dialect struct {
+	// Name is "service" or one of service.api.aliases.
+	Name string
+}
+
+type dialectKey struct{}
+
+// DialectOf returns the dialect of a request; requests that no mapper has seen are of `service`.
+func DialectOf(ctx context.Context) Dialect {
+	if d, ok := ctx.Value(dialectKey{}).(Dialect); ok {
+		return d
+	}
+	return Dialect{Name: Product}
+}
+
+// IsAlias reports whether the request came under another name than `service`.
+func (d Dialect) IsAlias() bool { return d.Name != Product }
+
+// Header returns the product's header with the given rest: Header("SQL-Query-Id") is X-Service-SQL-Query-Id.
+func (d Dialect) Header(rest string) string {
+	return "X-" + strings.ToUpper(d.Name[:1]) + d.Name[1:] + "-" + rest
+}
+
+// MapNames serves the paths of every alias as those of `service`: /druid/v2/sql as /service/v2/sql, /druid-ext/... likewise. The
+// handler behind it sees canonical paths only and finds the name in the request's Dialect.
+func MapNames(aliases []string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for _, alias := range aliases {
+			rest, ok := strings.CutPrefix(r.URL.Path, "/"+alias)
+			if !ok || rest != "" && rest[0] != '/' && rest[0] != '-' {
+				continue
+			}
+			r2 := r.WithContext(context.WithValue(r.Context(), dialectKey{}, Dialect{Name: alias}))
+			u := *r.URL
+			u.Path = "/" + Product + rest
+			if u.RawPath != "" {
+				u.RawPath = "/" + Product + strings.TrimPrefix(u.RawPath, "/"+alias)
+			}
+			r2.URL = &u
+			r = r2
+			break
+		}
+		next.ServeHTTP(w, r)
+	})
+}

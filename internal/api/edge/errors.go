@@ -1,0 +1,176 @@
+package edge
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// Body is the error object of spec/sql.md, section 2.1: the union of the members that old and new clients read.
+type Body struct {
+	Error        string            `json:"error"`
+	ErrorClass   string            `json:"errorClass,omitempty"`
+	Host         string            `json:"host,omitempty"`
+	ErrorCode    string            `json:"errorCode"`
+	Persona      fault.Persona     `json:"persona"`
+	Category     fault.Category    `json:"category"`
+	ErrorMessage string            `json:"errorMessage"`
+	Context      map[string]string `json:"context"`
+	// Access is "Unauthorized" in 403 answers, the one member that older tools look for.
+	Access string `json:"Access-Check-Result,omitempty"`
+}
+
+var statusOf = map[fault.Category]int{
+	fault.CategoryDefensive:          http.StatusInternalServerError,
+	fault.CategoryInvalidInput:       http.StatusBadRequest,
+	fault.CategoryUnauthorized:       http.StatusUnauthorized,
+	fault.CategoryForbidden:          http.StatusForbidden,
+	fault.CategoryNotFound:           http.StatusNotFound,
+	fault.CategoryConflict:           http.StatusConflict,
+	fault.CategoryCapacityExceeded:   http.StatusTooManyRequests,
+	fault.CategoryCanceled:           http.StatusInternalServerError,
+	fault.CategoryRuntimeFailure:     http.StatusInternalServerError,
+	fault.CategoryServiceUnavailable: http.StatusServiceUnavailable,
+	fault.CategoryTimeout:            http.StatusGatewayTimeout,
+	fault.CategoryUnsupported:        http.StatusNotImplemented,
+	fault.CategoryUncategorized:      http.StatusInternalServerError,
+}
+
+// legacyOf is the legacy class of categories whose errors name none.
+var legacyOf = map[fault.Category]fault.Legacy{
+	fault.CategoryInvalidInput:       fault.LegacyValidation,
+	fault.CategoryUnauthorized:       fault.LegacyUnauthorized,
+	fault.CategoryForbidden:          fault.LegacyUnauthorized,
+	fault.CategoryNotFound:           "druidException",
+	fault.CategoryConflict:           "druidException",
+	fault.CategoryCapacityExceeded:   fault.LegacyCapacity,
+	fault.CategoryCanceled:           fault.LegacyCancelled,
+	fault.CategoryTimeout:            fault.LegacyTimeout,
+	fault.CategoryUnsupported:        fault.LegacyUnsupported,
+	fault.CategoryServiceUnavailable: fault.LegacyUnknown,
+}
+
+// classOf is the errorClass that goes with a legacy class; clients print it, and one dies without it.
+var classOf = map[fault.Legacy]string{
+	fault.LegacyParse:         "org.apache.calcite.sql.parser.SqlParseException",
+	fault.LegacyValidation:    "org.apache.calcite.tools.ValidationException",
+	fault.LegacyUnsupported:   "org.apache.druid.query.QueryUnsupportedException",
+	fault.LegacyUnsupportedQ:  "org.apache.druid.query.QueryUnsupportedException",
+	fault.LegacyJSON:          "org.apache.druid.query.BadJsonQueryException",
+	fault.LegacyContext:       "org.apache.druid.query.BadQueryContextException",
+	fault.LegacyResourceLimit: "org.apache.druid.query.ResourceLimitExceededException",
+	fault.LegacyUnauthorized:  "org.apache.druid.server.security.ForbiddenException",
+	fault.LegacyCapacity:      "org.apache.druid.query.QueryCapacityExceededException",
+	fault.LegacyCancelled:     "org.apache.druid.query.QueryInterruptedException",
+	fault.LegacyInterrupted:   "org.apache.druid.query.QueryInterruptedException",
+	fault.LegacyTimeout:       "org.apache.druid.query.QueryTimeoutException",
+}
+
+const defaultClass = "org.apache.druid.error.DruidException"
+
+// Classify finds what a user may be told of err: the first fault in its chain, else what the context says, else that something
+// unexpected happened, the details of which go to the log.
+func Classify(err error) *fault.Error {
+	if f := fault.Find(err); f != nil {
+		return f
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return fault.Timeout("Query did not complete within configured timeout period. You can increase query timeout or tune the performance of query.")
+	case errors.Is(err, context.Canceled):
+		return fault.Canceled("Query is canceled")
+	}
+	return fault.Defensive("The server met an unexpected error; its log says more").WithCause(err)
+}
+
+// unsupportedMedia marks the one failure whose status its category does not tell: 415.
+type unsupportedMedia struct{ fault *fault.Error }
+
+// Error returns the message.
+func (e unsupportedMedia) Error() string { return e.fault.Error() }
+
+// Unwrap returns the fault.
+func (e unsupportedMedia) Unwrap() error { return e.fault }
+
+// UnsupportedMedia is for a request body of a media type that the endpoint does not read.
+func UnsupportedMedia(format string, args ...any) error {
+	return unsupportedMedia{fault.InvalidInput(format, args...).WithLegacy(fault.LegacyUnsupported)}
+}
+
+// Status returns the HTTP status of an error.
+func Status(err error) int {
+	if errors.As(err, new(unsupportedMedia)) {
+		return http.StatusUnsupportedMediaType
+	}
+	if s, ok := statusOf[Classify(err).Category]; ok {
+		return s
+	}
+	return http.StatusInternalServerError
+}
+
+// Errors writes error bodies in the configured form.
+type Errors struct {
+	// Host is host:port of the process, a member of every body.
+	Host string
+	// Modern leaves the members for old clients out.
+	Modern bool
+	Log    *slog.Logger
+}
+
+// Body returns the body for f.
+func (e *Errors) Body(f *fault.Error) Body {
+	legacy := f.Legacy
+	if legacy == fault.LegacyNone {
+		legacy = legacyOf[f.Category]
+	}
+	if legacy == fault.LegacyNone {
+		legacy = fault.LegacyUnknown
+	}
+	b := Body{
+		Error: string(legacy), ErrorClass: f.Class, Host: e.Host, ErrorCode: f.Code, Persona: f.Persona, Category: f.Category,
+		ErrorMessage: f.Message, Context: f.Context,
+	}
+	if b.Context == nil {
+		b.Context = map[string]string{}
+	}
+	if b.ErrorClass == "" {
+		b.ErrorClass = classOf[legacy]
+	}
+	if b.ErrorClass == "" {
+		b.ErrorClass = defaultClass
+	}
+	if f.Code == "legacyQueryException" {
+		context := map[string]string{"host": e.Host, "errorClass": b.ErrorClass, "legacyErrorCode": b.Error}
+		for k, v := range f.Context {
+			context[k] = v
+		}
+		b.Context = context
+	} else if e.Modern {
+		b.Error, b.ErrorClass, b.Host = "druidException", "", ""
+	}
+	if f.Category == fault.CategoryForbidden {
+		b.Access = "Unauthorized"
+	}
+	return b
+}
+
+// Write answers with err's status and body. Failures that are ours are logged with their cause.
+func (e *Errors) Write(w http.ResponseWriter, r *http.Request, err error) {
+	f := Classify(err)
+	status := Status(err)
+	e.log(r, status, err)
+	if status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Basic")
+	}
+	WriteJSON(w, status, e.Body(f))
+}
+
+func (e *Errors) log(r *http.Request, status int, err error) {
+	if e.Log == nil || status < http.StatusInternalServerError {
+		return
+	}
+	e.Log.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "status", status, "error", err)
+}

@@ -1,0 +1,61 @@
+package edge
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+)
+
+// Handler answers a request or returns an error before it wrote anything; it never writes an error itself.
+type Handler func(w http.ResponseWriter, r *http.Request) error
+
+// Handle makes an http.Handler of h.
+func (e *Errors) Handle(h Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := h(w, r); err != nil {
+			e.Write(w, r, err)
+		}
+	})
+}
+
+// Mux collects routes. Patterns are those of http.ServeMux with canonical paths ("POST /service/v2/sql").
+type Mux struct {
+	*http.ServeMux
+	Errors *Errors
+}
+
+// NewMux returns an empty Mux.
+func NewMux(errors *Errors) *Mux { return &Mux{ServeMux: http.NewServeMux(), Errors: errors} }
+
+// On adds a route.
+func (m *Mux) On(pattern string, h Handler) { m.ServeMux.Handle(pattern, m.Errors.Handle(h)) }
+
+// WriteJSON answers with v as compact JSON and without a trailing newline; text is not escaped for HTML.
+func WriteJSON(w http.ResponseWriter, status int, v any) {
+	body, err := MarshalJSON(v)
+	if err != nil { // our own types: a mistake in the code, and nothing was written yet
+		http.Error(w, "the answer can't be encoded", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // the client may be gone
+}
+
+// MarshalJSON encodes v compactly, without escaping <, > and &.
+func MarshalJSON(v any) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimRight(buf.Bytes(), "\n"), nil
+}
+
+// WriteText answers with a plain text.
+func WriteText(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(text)) // the client may be gone
+}

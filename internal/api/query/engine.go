@@ -1,0 +1,30 @@
+package query
+
+import (
+	"context"
+
+	"github.com/hengedb/henge/internal/api/result"
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// Engine is what the endpoints need of a Broker.
+type Engine interface {
+	// Start parses, plans and begins a statement. Faults of the statement come from here; faults of running from Rows.Next. The rows
+	// end when ctx is done.
+	Start(ctx context.Context, req *Request) (Rows, error)
+}
+
+// Rows are the rows of a statement on their way.
+//
+// Next is called from one goroutine; a batch is valid until the next call. It returns io.EOF at the end. Close ends the query and frees
+// all it holds; it may be called once at any time after the last Next returned.
+type Rows interface {
+	Columns() []result.Column
+	// Zone is the zone times are shown in.
+	Zone() *chrono.Zone
+	// StringifyArrays says whether arrays are written as text.
+	StringifyArrays() bool
+	Next(ctx context.Context) (*vector.Batch, error)
+	Close()
+}

@@ -1,0 +1,199 @@
+package query
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/api/result"
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// Parameter is a value for a `?` of the statement.
+type Parameter struct {
+	Type  string          `json:"type"`
+	Value json.RawMessage `json:"value"`
+}
+
+// Request is a SQL request.
+type Request struct {
+	SQL string
+	// Format is the result format; FormatGiven says whether the request named it.
+	Format                              result.Format
+	FormatGiven                         bool
+	Header, TypesHeader, SQLTypesHeader bool
+	// Context holds JSON values as encoding/json decodes them, numbers as json.Number. It is never nil and holds sqlQueryId.
+	Context    map[string]any
+	Parameters []Parameter
+	// ID is the query's id: the caller's or a new one.
+	ID string
+	// Dialect is the product name the request came under.
+	Dialect string
+}
+
+// lenientBool reads true, false, their text in quotes, and null.
+type lenientBool bool
+
+func (b *lenientBool) UnmarshalJSON(text []byte) error {
+	switch strings.ToLower(strings.Trim(string(text), `"`)) {
+	case "true":
+		*b = true
+	case "false", "null", "":
+		*b = false
+	default:
+		return fmt.Errorf("want true or false, got %s", text)
+	}
+	return nil
+}
+
+type wireRequest struct {
+	Query          *string        `json:"query"`
+	ResultFormat   *string        `json:"resultFormat"`
+	Header         lenientBool    `json:"header"`
+	TypesHeader    lenientBool    `json:"typesHeader"`
+	SQLTypesHeader lenientBool    `json:"sqlTypesHeader"`
+	Context        map[string]any `json:"context"`
+	Parameters     []*Parameter   `json:"parameters"`
+}
+
+// ReadRequest decodes a request of any of the SQL endpoints. maxBytes bounds the body.
+func ReadRequest(w http.ResponseWriter, r *http.Request, maxBytes int64, dialect string) (*Request, error) {
+	header := r.Header.Get("Content-Type")
+	if header == "" {
+		return nil, edge.UnsupportedMedia("Missing Content-Type header")
+	}
+	media, _, err := mime.ParseMediaType(header)
+	if err != nil {
+		return nil, fault.InvalidInput("Invalid Content-Type header: %s", header)
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBytes))
+	if err != nil {
+		var tooLarge *http.MaxBytesError
+		if errors.As(err, &tooLarge) {
+			return nil, fault.Malformed("Request body is larger than [%d] bytes, the limit set by service.server.http.maxRequestBytes", maxBytes)
+		}
+		return nil, fault.Malformed("Request body could not be read: %v", err)
+	}
+	req := &Request{Format: result.Object, Context: map[string]any{}, Dialect: dialect}
+	switch media {
+	case "application/json":
+		if err := req.decode(body); err != nil {
+			return nil, err
+		}
+	case "text/plain":
+		req.SQL = strings.TrimSpace(string(body))
+	case "application/x-www-form-urlencoded":
+		text, err := url.QueryUnescape(string(body))
+		if err != nil {
+			return nil, fault.Malformed("Unable to decode URL-Encoded SQL query: %v", err)
+		}
+		req.SQL = text
+	default:
+		return nil, edge.UnsupportedMedia("Unsupported Content-Type: %s. Only application/json, text/plain or application/x-www-form-urlencoded is supported.", header)
+	}
+	if media != "application/json" && req.SQL == "" {
+		return nil, fault.Malformed("Empty query")
+	}
+	if id, ok := req.Context["sqlQueryId"].(string); ok && id != "" {
+		req.ID = id
+	} else {
+		req.ID = NewID()
+		req.Context["sqlQueryId"] = req.ID
+	}
+	return req, nil
+}
+
+func (req *Request) decode(body []byte) error {
+	trimmed := bytes.TrimSpace(body)
+	if len(trimmed) == 0 || string(trimmed) == "null" {
+		return fault.Malformed("Empty query")
+	}
+	var wire wireRequest
+	dec := json.NewDecoder(bytes.NewReader(trimmed))
+	dec.UseNumber()
+	if err := dec.Decode(&wire); err != nil {
+		return malformed(trimmed, err)
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return fault.Malformed("Malformed SQL query wrapped in JSON: there is text behind the object at byte [%d]", dec.InputOffset())
+	}
+	if wire.Query == nil {
+		return fault.Malformed("Empty query")
+	}
+	req.SQL = *wire.Query
+	req.Header, req.TypesHeader, req.SQLTypesHeader = bool(wire.Header), bool(wire.TypesHeader), bool(wire.SQLTypesHeader)
+	if req.TypesHeader && !req.Header {
+		return fault.Malformed("Cannot include 'typesHeader' without 'header'")
+	}
+	if req.SQLTypesHeader && !req.Header {
+		return fault.Malformed("Cannot include 'sqlTypesHeader' without 'header'")
+	}
+	if wire.ResultFormat != nil {
+		f, err := result.ParseFormat(*wire.ResultFormat)
+		if err != nil {
+			return err
+		}
+		req.Format, req.FormatGiven = f, true
+	}
+	for i, p := range wire.Parameters {
+		if p == nil {
+			return fault.InvalidSQL(fault.Span{}, "No value bound for parameter (position [%d])", i+1)
+		}
+		req.Parameters = append(req.Parameters, *p)
+	}
+	for k, v := range wire.Context {
+		req.Context[k] = v
+	}
+	return nil
+}
+
+// malformed explains a body that does not decode, with the member or the place.
+func malformed(body []byte, err error) error {
+	var wrongType *json.UnmarshalTypeError
+	var syntax *json.SyntaxError
+	switch {
+	case errors.As(err, &wrongType):
+		where := wrongType.Field
+		if where == "" {
+			return fault.Malformed("Malformed SQL query wrapped in JSON: want an object, got %s", wrongType.Value)
+		}
+		return fault.Malformed("Malformed SQL query wrapped in JSON: member [%s] can't be %s", where, article(wrongType.Value))
+	case errors.As(err, &syntax):
+		line, column := 1, 1
+		for _, b := range body[:min(int(syntax.Offset), len(body))] {
+			if b == '\n' {
+				line, column = line+1, 1
+			} else {
+				column++
+			}
+		}
+		return fault.Malformed("Malformed SQL query wrapped in JSON: %v (line [%d], column [%d])", err, line, column)
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return fault.Malformed("Malformed SQL query wrapped in JSON: the body ends too early")
+	}
+	return fault.Malformed("Malformed SQL query wrapped in JSON: %v", err)
+}
+
+func article(jsonKind string) string {
+	if strings.IndexByte("aeiou", jsonKind[0]) >= 0 {
+		return "an " + jsonKind
+	}
+	return "a " + jsonKind
+}
+
+// NewID returns a random UUID (version 4) in lower case.
+func NewID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	b[6] = b[6]&0x0f | 0x40
+	b[8] = b[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[0:4], b[4:6], b[6:8], b[8:10], b[10:16])
+}

@@ -1,0 +1,83 @@
+package result
+
+import "unicode/utf8"
+
+const upperHex = "0123456789ABCDEF"
+
+// appendString appends s as a JSON string the way the reference's encoder does: only what JSON demands is escaped, control characters
+// with upper-case digits, and characters beyond U+FFFF as a pair of escapes. Bytes that are no UTF-8 become U+FFFD.
+func appendString(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < utf8.RuneSelf {
+			if c >= 0x20 && c != '"' && c != '\\' {
+				i++
+				continue
+			}
+			dst = append(dst, s[start:i]...)
+			switch c {
+			case '"', '\\':
+				dst = append(dst, '\\', c)
+			case '\b':
+				dst = append(dst, '\\', 'b')
+			case '\f':
+				dst = append(dst, '\\', 'f')
+			case '\n':
+				dst = append(dst, '\\', 'n')
+			case '\r':
+				dst = append(dst, '\\', 'r')
+			case '\t':
+				dst = append(dst, '\\', 't')
+			default:
+				dst = append(dst, '\\', 'u', '0', '0', upperHex[c>>4], upperHex[c&15])
+			}
+			i++
+			start = i
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && size == 1:
+			dst = append(dst, s[start:i]...)
+			dst = append(dst, "\uFFFD"...)
+			start = i + 1
+		case r > 0xFFFF:
+			dst = append(dst, s[start:i]...)
+			r -= 0x10000
+			dst = appendEscape(dst, 0xD800+uint16(r>>10))
+			dst = appendEscape(dst, 0xDC00+uint16(r&0x3FF))
+			start = i + size
+		}
+		i += size
+	}
+	dst = append(dst, s[start:]...)
+	return append(dst, '"')
+}
+
+func appendEscape(dst []byte, u uint16) []byte {
+	return append(dst, '\\', 'u', upperHex[u>>12], upperHex[u>>8&15], upperHex[u>>4&15], upperHex[u&15])
+}
+
+// appendCSV appends a field, quoted if it has to be.
+func appendCSV(dst []byte, field string) []byte {
+	quote := false
+	for i := 0; i < len(field); i++ {
+		if c := field[i]; c == '"' || c == ',' || c == '\n' || c == '\r' {
+			quote = true
+			break
+		}
+	}
+	if !quote {
+		return append(dst, field...)
+	}
+	dst = append(dst, '"')
+	for i := 0; i < len(field); i++ {
+		if field[i] == '"' {
+			dst = append(dst, '"')
+		}
+		dst = append(dst, field[i])
+	}
+	return append(dst, '"')
+}

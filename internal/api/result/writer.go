@@ -1,0 +1,320 @@
+package result
+
+import (
+	"io"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// flushBytes is how much is gathered before it is handed to the underlying writer.
+const flushBytes = 32 << 10
+
+// Column is an output column.
+type Column struct {
+	Name string
+	Type expr.Type
+}
+
+// Options say how rows are written.
+type Options struct {
+	Format Format
+	// Header writes the column names first; TypesHeader and SQLTypesHeader add types to them.
+	Header, TypesHeader, SQLTypesHeader bool
+	// Zone is the zone times are shown in; nil: UTC.
+	Zone *chrono.Zone
+	// StringifyArrays writes arrays as JSON text inside a string.
+	StringifyArrays bool
+	// Epoch writes TIMESTAMP as milliseconds and DATE as days, of the wall clock in Zone: the form of asynchronous statements.
+	Epoch bool
+}
+
+// Writer writes rows to one stream. It is used by one goroutine.
+type Writer struct {
+	w       io.Writer
+	o       Options
+	columns []Column
+	keys    [][]byte // `"name":`, for the object formats
+	encode  []encoder
+	buf     []byte
+	scratch []byte
+	rows    int64 // written, header rows included
+	bytes   int64 // handed to w
+	begun   bool
+}
+
+// NewWriter returns a writer of rows of the given columns. Nothing is written before the first call of a method.
+func NewWriter(w io.Writer, columns []Column, o Options) *Writer {
+	if o.Zone == nil {
+		o.Zone = chrono.UTC
+	}
+	wr := &Writer{w: w, o: o, columns: columns}
+	for _, c := range columns {
+		wr.keys = append(wr.keys, append(appendString(nil, c.Name), ':'))
+		wr.encode = append(wr.encode, encoderOf(c.Type, &wr.o, &wr.scratch))
+	}
+	return wr
+}
+
+// Bytes returns how many bytes have been written.
+func (w *Writer) Bytes() int64 { return w.bytes + int64(len(w.buf)) }
+
+// Begin writes what stands before the first row. It is called by the other methods if the caller does not.
+func (w *Writer) Begin() {
+	if w.begun {
+		return
+	}
+	w.begun = true
+	if w.o.Format == Object || w.o.Format == Array {
+		w.buf = append(w.buf, '[')
+	}
+	if w.o.Header {
+		w.header()
+	}
+}
+
+func (w *Writer) header() {
+	if w.o.Format.objects() {
+		w.beginRow()
+		w.buf = append(w.buf, '{')
+		for i, c := range w.columns {
+			if i > 0 {
+				w.buf = append(w.buf, ',')
+			}
+			w.buf = append(w.buf, w.keys[i]...)
+			w.buf = w.appendTypes(w.buf, c.Type)
+		}
+		w.buf = append(w.buf, '}')
+		w.endRow()
+		return
+	}
+	w.textRow(func(c Column) (string, bool) { return c.Name, true })
+	if w.o.TypesHeader {
+		w.textRow(func(c Column) (string, bool) { return runtimeName(c.Type) })
+	}
+	if w.o.SQLTypesHeader {
+		w.textRow(func(c Column) (string, bool) { return c.Type.Base.String(), true })
+	}
+}
+
+func (w *Writer) appendTypes(dst []byte, t expr.Type) []byte {
+	if !w.o.TypesHeader && !w.o.SQLTypesHeader {
+		return append(dst, "null"...)
+	}
+	dst = append(dst, '{')
+	if w.o.TypesHeader {
+		dst = append(dst, `"type":`...)
+		if name, ok := runtimeName(t); ok {
+			dst = appendString(dst, name)
+		} else {
+			dst = append(dst, "null"...)
+		}
+	}
+	if w.o.SQLTypesHeader {
+		if w.o.TypesHeader {
+			dst = append(dst, ',')
+		}
+		dst = append(dst, `"sqlType":`...)
+		dst = appendString(dst, t.Base.String())
+	}
+	return append(dst, '}')
+}
+
+// runtimeName returns the runtime type name of the headers; ok is false for types without one.
+func runtimeName(t expr.Type) (name string, ok bool) {
+	if t.Multi {
+		return vector.String.String(), true
+	}
+	r := t.Runtime()
+	return r.String(), r.Kind != vector.KindInvalid
+}
+
+// textRow writes a header row of the array formats and csv: text, or nothing.
+func (w *Writer) textRow(cell func(Column) (text string, ok bool)) {
+	w.beginRow()
+	if w.o.Format != CSV {
+		w.buf = append(w.buf, '[')
+	}
+	for i, c := range w.columns {
+		if i > 0 {
+			w.buf = append(w.buf, ',')
+		}
+		text, ok := cell(c)
+		switch {
+		case w.o.Format == CSV:
+			w.buf = appendCSV(w.buf, text)
+		case ok:
+			w.buf = appendString(w.buf, text)
+		default:
+			w.buf = append(w.buf, "null"...)
+		}
+	}
+	if w.o.Format != CSV {
+		w.buf = append(w.buf, ']')
+	}
+	w.endRow()
+}
+
+// Batch writes the rows of b, which has the writer's columns. Errors are those of the underlying writer.
+func (w *Writer) Batch(b *vector.Batch) error {
+	w.Begin()
+	n := b.Rows()
+	for i := 0; i < n; i++ {
+		row := i
+		if b.Sel != nil {
+			row = int(b.Sel[i])
+		}
+		w.beginRow()
+		switch {
+		case w.o.Format.objects():
+			w.object(b, row)
+		case w.o.Format == CSV:
+			w.csv(b, row)
+		default:
+			w.array(b, row)
+		}
+		w.endRow()
+		if len(w.buf) >= flushBytes {
+			if err := w.Flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Raw writes text, a JSON value of the caller's, as a row of its own.
+func (w *Writer) Raw(text []byte) {
+	w.Begin()
+	w.beginRow()
+	if w.o.Format == CSV {
+		w.buf = appendCSV(w.buf, string(text))
+	} else {
+		w.buf = append(w.buf, text...)
+	}
+	w.endRow()
+}
+
+func (w *Writer) object(b *vector.Batch, row int) {
+	w.buf = append(w.buf, '{')
+	for i, v := range b.Cols {
+		if i > 0 {
+			w.buf = append(w.buf, ',')
+		}
+		w.buf = append(w.buf, w.keys[i]...)
+		w.value(i, v, row)
+	}
+	w.buf = append(w.buf, '}')
+}
+
+func (w *Writer) array(b *vector.Batch, row int) {
+	w.buf = append(w.buf, '[')
+	for i, v := range b.Cols {
+		if i > 0 {
+			w.buf = append(w.buf, ',')
+		}
+		w.value(i, v, row)
+	}
+	w.buf = append(w.buf, ']')
+}
+
+func (w *Writer) value(column int, v *vector.Vector, row int) {
+	if v.IsNull(row) {
+		w.buf = append(w.buf, "null"...)
+		return
+	}
+	w.buf = w.encode[column](w.buf, v, row)
+}
+
+func (w *Writer) csv(b *vector.Batch, row int) {
+	start := len(w.buf)
+	for i, v := range b.Cols {
+		if i > 0 {
+			w.buf = append(w.buf, ',')
+		}
+		if v.IsNull(row) {
+			continue
+		}
+		at := len(w.buf)
+		w.buf = w.encode[i](w.buf, v, row)
+		if w.buf[at] == '"' { // a JSON string: its text, quoted the CSV way
+			text := csvText(w.columns[i].Type, v, row, w.buf[at:])
+			w.buf = appendCSV(w.buf[:at], text)
+		}
+	}
+	if len(b.Cols) == 1 && len(w.buf) == start {
+		w.buf = append(w.buf, '"', '"') // an empty line would be taken for the end
+	}
+}
+
+// csvText returns the text behind an encoded JSON string. Plain strings are taken from the vector; what other types encode has
+// nothing escaped but quotes and backslashes of JSON text.
+func csvText(t expr.Type, v *vector.Vector, row int, encoded []byte) string {
+	if k := v.Type.Kind; k == vector.KindString || t.Base == expr.Other && t.ComplexName() == "json" {
+		return v.StringAt(row)
+	}
+	if t.Multi {
+		if lo, hi := v.ListAt(row); hi-lo == 1 {
+			return v.Child.StringAt(lo)
+		}
+	}
+	return unquote(encoded)
+}
+
+// unquote undoes appendString.
+func unquote(s []byte) string {
+	s = s[1 : len(s)-1]
+	out := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' {
+			out = append(out, s[i])
+			continue
+		}
+		i++
+		out = append(out, s[i]) // list and base64 text holds no control characters that are not escaped already
+	}
+	return string(out)
+}
+
+func (w *Writer) beginRow() {
+	if w.rows > 0 && w.o.Format != CSV {
+		if w.o.Format == Object || w.o.Format == Array {
+			w.buf = append(w.buf, ',')
+		} else {
+			w.buf = append(w.buf, '\n')
+		}
+	}
+}
+
+func (w *Writer) endRow() {
+	w.rows++
+	if w.o.Format == CSV {
+		w.buf = append(w.buf, '\n')
+	}
+}
+
+// Flush hands on what has been gathered.
+func (w *Writer) Flush() error {
+	if len(w.buf) == 0 {
+		return nil
+	}
+	n, err := w.w.Write(w.buf)
+	w.bytes += int64(n)
+	w.buf = w.buf[:0]
+	return err
+}
+
+// Close writes the end mark and flushes. A stream without it is one that broke off.
+func (w *Writer) Close() error {
+	w.Begin()
+	switch w.o.Format {
+	case Object, Array:
+		w.buf = append(w.buf, ']', '\n')
+	case CSV:
+		w.buf = append(w.buf, '\n')
+	default:
+		w.buf = append(w.buf, '\n', '\n')
+	}
+	return w.Flush()
+}

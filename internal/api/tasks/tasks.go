@@ -1,0 +1,391 @@
+// Package tasks gives the Overlord's task endpoints (spec/ingestion.md, section 10): submit, status, payload, reports, log, shut down,
+// and the lists.
+//
+// Shapes are made here, facts come from package task. Reports and logs are read from where tasks leave them, through the Files
+// interface; live reports of running tasks come the same way.
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/task"
+)
+
+// Files gives what tasks left or are writing. A nil reader means that there is nothing.
+type Files interface {
+	// Report returns a task's report as JSON in the shapes of the given product name.
+	Report(ctx context.Context, id string, alias bool) (io.ReadCloser, error)
+	// Log returns a task's log from offset; a negative offset counts from the end.
+	Log(ctx context.Context, id string, offset int64) (io.ReadCloser, error)
+}
+
+// Options are the settings of the endpoints.
+type Options struct {
+	// Worker is host:port of the process that runs tasks.
+	Worker string
+	// Recent is how long, in milliseconds, ended tasks stay in lists.
+	Recent int64
+	// MaxRequestBytes bounds request bodies.
+	MaxRequestBytes int64
+	Clock           clock.Clock
+}
+
+// API serves the endpoints.
+type API struct {
+	queue *task.Queue
+	files Files
+	o     Options
+}
+
+// New returns the endpoints on queue.
+func New(queue *task.Queue, files Files, o Options) *API {
+	return &API{queue: queue, files: files, o: o}
+}
+
+// Routes adds the endpoints to mux.
+func (a *API) Routes(mux *edge.Mux) {
+	const base = "/service/indexer/v1"
+	mux.On("POST "+base+"/task", a.submit)
+	mux.On("GET "+base+"/task/{id}", a.payload)
+	mux.On("GET "+base+"/task/{id}/status", a.status)
+	mux.On("GET "+base+"/task/{id}/reports", a.reports)
+	mux.On("GET "+base+"/task/{id}/log", a.log)
+	mux.On("GET "+base+"/task/{id}/segments", a.segments)
+	mux.On("POST "+base+"/task/{id}/shutdown", a.shutdown)
+	mux.On("POST "+base+"/datasources/{dataSource}/shutdownAllTasks", a.shutdownAll)
+	mux.On("POST "+base+"/taskStatus", a.statuses)
+	mux.On("GET "+base+"/tasks", a.list)
+	for path, state := range map[string]string{"runningTasks": "running", "pendingTasks": "pending", "waitingTasks": "waiting", "completeTasks": "complete"} {
+		mux.On("GET "+base+"/"+path, func(w http.ResponseWriter, r *http.Request) error { return a.listState(w, r, state) })
+	}
+	mux.On("GET "+base+"/totalWorkerCapacity", func(w http.ResponseWriter, _ *http.Request) error {
+		edge.WriteJSON(w, http.StatusOK, map[string]int{
+			"currentClusterCapacity": a.queue.Capacity(), "maximumCapacityWithAutoScale": -1, "usedClusterCapacity": a.queue.Used(),
+		})
+		return nil
+	})
+	mux.On("GET "+base+"/workers", a.workers)
+}
+
+type location struct {
+	Host    *string `json:"host"`
+	Port    int     `json:"port"`
+	TLSPort int     `json:"tlsPort"`
+}
+
+type statusObject struct {
+	ID                 string   `json:"id"`
+	GroupID            string   `json:"groupId"`
+	Type               string   `json:"type"`
+	CreatedTime        string   `json:"createdTime"`
+	QueueInsertionTime string   `json:"queueInsertionTime"`
+	StatusCode         string   `json:"statusCode"`
+	Status             string   `json:"status"`
+	RunnerStatusCode   string   `json:"runnerStatusCode"`
+	Duration           int64    `json:"duration"`
+	Location           location `json:"location"`
+	DataSource         string   `json:"dataSource"`
+	ErrorMsg           *string  `json:"errorMsg"`
+}
+
+// object gives a status as the interface shows it. The time of queueing is shown for active tasks in lists only.
+func object(s *task.Status, inList bool) statusObject {
+	o := statusObject{
+		ID: s.Task.ID, GroupID: s.Task.GroupID, Type: s.Task.Type, CreatedTime: chrono.FormatMillis(s.Task.Created, chrono.UTC),
+		StatusCode: s.State.StatusCode(), Status: s.State.StatusCode(), RunnerStatusCode: s.State.RunnerStatusCode(),
+		Duration: s.Duration, Location: location{Port: -1, TLSPort: -1}, DataSource: s.Task.DataSource,
+	}
+	queued := int64(0)
+	if inList && !s.State.Done() {
+		queued = s.Queued
+	}
+	o.QueueInsertionTime = chrono.FormatMillis(queued, chrono.UTC)
+	if s.Location.Host != "" {
+		o.Location = location{Host: &s.Location.Host, Port: s.Location.Port, TLSPort: -1}
+	}
+	if s.Error != "" {
+		o.ErrorMsg = &s.Error
+	}
+	return o
+}
+
+// find returns the task named in the path; when it is unknown the answer has been written and s is nil.
+func (a *API) find(w http.ResponseWriter, r *http.Request) (s *task.Status, err error) {
+	id := r.PathValue("id")
+	s, err = a.queue.Find(r.Context(), id)
+	if err == nil && s == nil {
+		edge.WriteText(w, http.StatusNotFound, fmt.Sprintf("Cannot find any task with id: [%s]", id))
+	}
+	return s, err
+}
+
+func (a *API) status(w http.ResponseWriter, r *http.Request) error {
+	s, err := a.find(w, r)
+	if s == nil {
+		return err
+	}
+	edge.WriteJSON(w, http.StatusOK, struct {
+		Task   string       `json:"task"`
+		Status statusObject `json:"status"`
+	}{s.Task.ID, object(s, false)})
+	return nil
+}
+
+func (a *API) payload(w http.ResponseWriter, r *http.Request) error {
+	s, err := a.find(w, r)
+	if s == nil {
+		return err
+	}
+	edge.WriteJSON(w, http.StatusOK, struct {
+		Task    string          `json:"task"`
+		Payload json.RawMessage `json:"payload"`
+	}{s.Task.ID, s.Task.Payload})
+	return nil
+}
+
+func (a *API) reports(w http.ResponseWriter, r *http.Request) error {
+	report, err := a.files.Report(r.Context(), r.PathValue("id"), edge.DialectOf(r.Context()).IsAlias())
+	if err != nil {
+		return err
+	}
+	if report == nil {
+		edge.WriteText(w, http.StatusNotFound, "No task reports were found for this task. The task may not exist, or it may not have completed yet.")
+		return nil
+	}
+	defer report.Close()
+	return copyBody(w, "application/json", report)
+}
+
+func (a *API) log(w http.ResponseWriter, r *http.Request) error {
+	offset := int64(0)
+	if text := r.URL.Query().Get("offset"); text != "" {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			w.WriteHeader(http.StatusNotFound) // as the reference does for any number it can't read
+			return nil
+		}
+		offset = n
+	}
+	log, err := a.files.Log(r.Context(), r.PathValue("id"), offset)
+	if err != nil {
+		return err
+	}
+	if log == nil {
+		edge.WriteText(w, http.StatusNotFound, "No log was found for this task. The task may not exist, or it may not have begun running yet.")
+		return nil
+	}
+	defer log.Close()
+	return copyBody(w, "text/plain; charset=utf-8", log)
+}
+
+// copyBody streams an answer; when it fails midway the connection breaks off.
+func copyBody(w http.ResponseWriter, contentType string, from io.Reader) error {
+	w.Header().Set("Content-Type", contentType)
+	if _, err := io.Copy(w, from); err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	return nil
+}
+
+func (a *API) segments(w http.ResponseWriter, _ *http.Request) error {
+	edge.WriteJSON(w, http.StatusNotFound, map[string]string{
+		"error": "Segment IDs committed by a task action are not persisted anymore. Use the metric 'segment/added/bytes' to identify the segments created by a task.",
+	})
+	return nil
+}
+
+// shutdownReason is the text by which clients tell a cancelled task from a failed one.
+const shutdownReason = "Shutdown request from user"
+
+func (a *API) shutdown(w http.ResponseWriter, r *http.Request) error {
+	id := r.PathValue("id")
+	found, err := a.queue.Stop(r.Context(), id, shutdownReason)
+	if err != nil {
+		return err
+	}
+	if !found {
+		edge.WriteText(w, http.StatusNotFound, fmt.Sprintf("Cannot find any task with id: [%s]", id))
+		return nil
+	}
+	edge.WriteJSON(w, http.StatusOK, map[string]string{"task": id})
+	return nil
+}
+
+func (a *API) shutdownAll(w http.ResponseWriter, r *http.Request) error {
+	dataSource := r.PathValue("dataSource")
+	n, err := a.queue.StopAll(r.Context(), dataSource, shutdownReason)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		w.WriteHeader(http.StatusNotFound)
+		return nil
+	}
+	edge.WriteJSON(w, http.StatusOK, map[string]string{"dataSource": dataSource})
+	return nil
+}
+
+// submit takes a task as JSON: id, type, dataSource and context are read here, the rest is its kind's.
+func (a *API) submit(w http.ResponseWriter, r *http.Request) error {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, a.o.MaxRequestBytes))
+	if err != nil {
+		return fault.Malformed("Task could not be read: %v", err)
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(body, &fields); err != nil {
+		return fault.Malformed("Task is not a JSON object: %v", err)
+	}
+	t := &task.Task{Created: clock.Millis(a.o.Clock)}
+	for key, into := range map[string]*string{"id": &t.ID, "groupId": &t.GroupID, "type": &t.Type, "dataSource": &t.DataSource} {
+		if raw, ok := fields[key]; ok && string(raw) != "null" {
+			if err := json.Unmarshal(raw, into); err != nil {
+				return fault.Malformed("Member [%s] of the task is not text", key)
+			}
+		}
+	}
+	if t.Type == "" {
+		return fault.InvalidInput("Task has no [type]")
+	}
+	if t.ID == "" {
+		t.ID = task.NewID(t.Type, t.DataSource, t.Created)
+		fields["id"], _ = json.Marshal(t.ID) // text always encodes
+	}
+	if t.GroupID == "" {
+		t.GroupID = t.ID
+	}
+	if t.Payload, err = edge.MarshalJSON(fields); err != nil {
+		return fmt.Errorf("encoding task [%s]: %w", t.ID, err)
+	}
+	if err := a.queue.Submit(r.Context(), t); err != nil {
+		return err
+	}
+	edge.WriteJSON(w, http.StatusOK, map[string]string{"task": t.ID})
+	return nil
+}
+
+func (a *API) statuses(w http.ResponseWriter, r *http.Request) error {
+	var ids []string
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, a.o.MaxRequestBytes)).Decode(&ids); err != nil && err != io.EOF {
+		return fault.Malformed("Body is not a list of task ids: %v", err)
+	}
+	if len(ids) == 0 {
+		edge.WriteText(w, http.StatusBadRequest, "No Task IDs provided.")
+		return nil
+	}
+	type brief struct {
+		ID       string   `json:"id"`
+		Status   string   `json:"status"`
+		Duration int64    `json:"duration"`
+		ErrorMsg *string  `json:"errorMsg"`
+		Location location `json:"location"`
+	}
+	out := map[string]brief{}
+	for _, id := range ids {
+		s, err := a.queue.Find(r.Context(), id)
+		if err != nil {
+			return err
+		}
+		if s != nil {
+			o := object(s, false)
+			out[id] = brief{o.ID, o.StatusCode, o.Duration, o.ErrorMsg, o.Location}
+		}
+	}
+	edge.WriteJSON(w, http.StatusOK, out)
+	return nil
+}
+
+var listStates = []string{"pending", "waiting", "running", "complete"}
+
+func (a *API) list(w http.ResponseWriter, r *http.Request) error {
+	state := r.URL.Query().Get("state")
+	if state != "" {
+		known := false
+		for _, s := range listStates {
+			known = known || strings.EqualFold(s, state)
+		}
+		if !known {
+			edge.WriteText(w, http.StatusBadRequest, fmt.Sprintf("Invalid task state[%s]. Must be one of [pending, waiting, running, complete].", state))
+			return nil
+		}
+	}
+	return a.listState(w, r, strings.ToLower(state))
+}
+
+// listState writes the tasks of one state ("": all), complete ones first and newest first, under the filters of the query string.
+func (a *API) listState(w http.ResponseWriter, r *http.Request, state string) error {
+	q := r.URL.Query()
+	limit := math.MaxInt
+	for _, key := range []string{"max", "n"} {
+		if text := q.Get(key); text != "" {
+			n, err := strconv.ParseInt(text, 10, 32)
+			if err != nil {
+				w.WriteHeader(http.StatusNotFound)
+				return nil
+			}
+			limit = int(n)
+		}
+	}
+	keep := func(s *task.Status) bool {
+		return (q.Get("datasource") == "" || q.Get("datasource") == s.Task.DataSource) && (q.Get("type") == "" || q.Get("type") == s.Task.Type)
+	}
+	out := []statusObject{}
+	if state == "" || state == "complete" {
+		since, until := clock.Millis(a.o.Clock)-a.o.Recent, int64(math.MaxInt64)
+		if text := q.Get("createdTimeInterval"); text != "" {
+			iv, err := chrono.ParseInterval(strings.ReplaceAll(text, "_", "/"))
+			if err != nil {
+				return err
+			}
+			since, until = iv.Start, iv.End
+		}
+		done, err := a.queue.Finished(r.Context(), since)
+		if err != nil {
+			return err
+		}
+		sort.SliceStable(done, func(i, j int) bool { return done[i].Task.Created > done[j].Task.Created })
+		for i := range done {
+			if len(out) < limit && done[i].Task.Created < until && keep(&done[i]) {
+				out = append(out, object(&done[i], true))
+			}
+		}
+	}
+	for _, s := range a.queue.Active() {
+		if keep(&s) && (state == "" || strings.EqualFold(state, s.State.RunnerStatusCode())) {
+			out = append(out, object(&s, true))
+		}
+	}
+	edge.WriteJSON(w, http.StatusOK, out)
+	return nil
+}
+
+func (a *API) workers(w http.ResponseWriter, _ *http.Request) error {
+	running, byType := []string{}, map[string]int{}
+	for _, s := range a.queue.Active() {
+		if s.State == task.Running {
+			running = append(running, s.Task.ID)
+			byType[s.Task.Type]++
+		}
+	}
+	host, _, _ := strings.Cut(a.o.Worker, ":")
+	edge.WriteJSON(w, http.StatusOK, []any{map[string]any{
+		"worker": map[string]any{
+			"scheme": "http", "host": a.o.Worker, "ip": host, "capacity": a.queue.Capacity(), "version": "0", "category": "_default_worker_category",
+		},
+		"currCapacityUsed": len(running), "currParallelIndexCapacityUsed": 0, "currCapacityUsedByTaskType": byType,
+		"availabilityGroups": running, "runningTasks": running,
+		"lastCompletedTaskTime": chrono.FormatMillis(0, chrono.UTC), "blacklistedUntil": nil,
+	}})
+	return nil
+}

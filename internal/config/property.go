@@ -1,0 +1,74 @@
+// Package config gives the settings of a process: one list that names every property with its type, default, meaning and secrecy,
+// and the loading of values from files, the environment and flags.
+//
+// The central types are Property (one entry of the list, properties.go) and Settings (the values of one process). Nothing outside
+// this package knows a default. Property names begin with "service."; each alias of service.api.aliases ("druid.") is accepted
+// in its place. docs/configuration.md is generated from the list.
+package config
+
+import "strings"
+
+// Kind is the type of a property's value.
+type Kind uint8
+
+// The kinds of values.
+const (
+	Text     Kind = iota
+	Bool          // true or false
+	Int           // whole number
+	Bytes         // whole number with an optional unit: 512MiB, 2GB, 30% (of the machine's memory)
+	Duration      // ISO 8601 period of fixed length: PT5M, P1D
+	List          // JSON array of text, or text separated by commas
+	JSON          // any JSON value
+)
+
+var kindNames = [...]string{"text", "true/false", "whole number", "bytes", "duration", "list", "JSON"}
+
+// String returns the name that documentation and errors use.
+func (k Kind) String() string { return kindNames[k] }
+
+// Property declares one setting.
+type Property struct {
+	// Key is the full name; a part "<name>" stands for one or more freely chosen segments.
+	Key string
+	// Kind is the type of the value and Default its text when nothing sets it.
+	Kind    Kind
+	Default string
+	// Doc says what it does, in one or two sentences; units and allowed values included.
+	Doc string
+	// Secret values are never shown, not even in errors.
+	Secret bool
+}
+
+// find returns the property declared for key, or nil.
+func find(key string) *Property {
+	if p, ok := byKey[key]; ok {
+		return p
+	}
+	for i := range patterns {
+		if matchPattern(patterns[i].Key, key) {
+			return patterns[i]
+		}
+	}
+	return nil
+}
+
+func matchPattern(pattern, key string) bool {
+	before, after, _ := strings.Cut(pattern, "<name>")
+	return len(key) > len(before)+len(after) && strings.HasPrefix(key, before) && strings.HasSuffix(key, after)
+}
+
+var byKey, patterns = index(Properties)
+
+func index(list []Property) (exact map[string]*Property, patterns []*Property) {
+	exact = make(map[string]*Property, len(list))
+	for i := range list {
+		p := &list[i]
+		if strings.Contains(p.Key, "<name>") {
+			patterns = append(patterns, p)
+		} else {
+			exact[p.Key] = p
+		}
+	}
+	return exact, patterns
+}

@@ -1,0 +1,309 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/magiconair/properties"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// Settings are the values of one process. They don't change after Load.
+type Settings struct {
+	values  map[string]string // canonical keys
+	sources map[string]string // where each value came from, for messages
+	aliases []string
+}
+
+// Sources says where Load takes values from; later members win.
+type Sources struct {
+	// Files are properties files in the reference's syntax.
+	Files []string
+	// Environ holds KEY=value pairs; a variable service_broker_plaintextPort sets service.broker.plaintextPort.
+	Environ []string
+	// Flags are key=value pairs of the command line.
+	Flags []string
+}
+
+// Load reads and checks all sources. Its error names every unknown key, with the nearest known one, and every value of a wrong type.
+func Load(src Sources) (*Settings, error) {
+	s := &Settings{values: map[string]string{}, sources: map[string]string{}}
+	type entry struct{ key, value, from string }
+	var entries []entry
+	for _, file := range src.Files {
+		l := properties.Loader{Encoding: properties.UTF8, DisableExpansion: true}
+		p, err := l.LoadFile(file)
+		if err != nil {
+			if os.IsNotExist(err) {
+				return nil, fault.InvalidInput("Settings file [%s] does not exist", file)
+			}
+			return nil, fault.InvalidInput("Settings file [%s] can't be read: %v", file, err)
+		}
+		for _, k := range p.Keys() {
+			v, _ := p.Get(k)
+			entries = append(entries, entry{k, v, "file " + file})
+		}
+	}
+	for _, kv := range src.Environ {
+		k, v, _ := strings.Cut(kv, "=")
+		if product, _, ok := strings.Cut(k, "_"); ok && product == strings.ToLower(product) && product != "" {
+			entries = append(entries, entry{strings.ReplaceAll(k, "_", "."), v, "environment variable " + k})
+		}
+	}
+	for _, kv := range src.Flags {
+		k, v, ok := strings.Cut(kv, "=")
+		if !ok {
+			return nil, fault.InvalidInput("Setting [%s] has no value; write it as key=value", kv)
+		}
+		entries = append(entries, entry{k, v, "command line"})
+	}
+	for _, e := range entries { // aliases first: they decide which other names are ours
+		if e.key == "service.api.aliases" {
+			list, err := parseList(e.value)
+			if err != nil {
+				return nil, fault.InvalidInput("Value [%s] of [%s] (%s) is not a list: %v", e.value, e.key, e.from, err)
+			}
+			s.aliases = list
+		}
+	}
+	var problems []string
+	for _, e := range entries {
+		key, ours := s.canonical(e.key)
+		if !ours {
+			if strings.HasPrefix(e.from, "environment") {
+				continue // the environment is full of names that are not settings
+			}
+			problems = append(problems, fmt.Sprintf("Setting [%s] (%s) is unknown%s", e.key, e.from, hint(e.key)))
+			continue
+		}
+		p := find(key)
+		if p == nil {
+			problems = append(problems, fmt.Sprintf("Setting [%s] (%s) is unknown%s", e.key, e.from, hint(key)))
+			continue
+		}
+		if err := check(p, e.value); err != nil {
+			shown := "[" + e.value + "]"
+			if p.Secret {
+				shown = "(hidden)"
+			}
+			problems = append(problems, fmt.Sprintf("Value %s of setting [%s] (%s) is not a %s: %v", shown, e.key, e.from, p.Kind, err))
+			continue
+		}
+		s.values[key], s.sources[key] = e.value, e.from
+	}
+	if len(problems) > 0 {
+		return nil, fault.InvalidInput("%s", strings.Join(problems, "\n"))
+	}
+	return s, nil
+}
+
+// canonical returns key with an alias at its start replaced by "service", and whether the key belongs to this product at all.
+func (s *Settings) canonical(key string) (string, bool) {
+	product, rest, ok := strings.Cut(key, ".")
+	if !ok {
+		return key, false
+	}
+	if product == "service" {
+		return key, true
+	}
+	for _, a := range s.aliases {
+		if product == a {
+			return "service." + rest, true
+		}
+	}
+	return key, false
+}
+
+// Aliases returns the further product names.
+func (s *Settings) Aliases() []string { return s.aliases }
+
+// Text returns the value of key, or its default. A key that the list does not hold is a mistake of the calling code and panics.
+func (s *Settings) Text(key string) string {
+	p := find(key)
+	if p == nil {
+		panic("config: undeclared property " + key)
+	}
+	if v, ok := s.values[key]; ok {
+		return v
+	}
+	return p.Default
+}
+
+// IsSet reports whether some source set key.
+func (s *Settings) IsSet(key string) bool { _, ok := s.values[key]; return ok }
+
+// Bool returns a Bool property.
+func (s *Settings) Bool(key string) bool { return s.Text(key) == "true" }
+
+// Int returns an Int property.
+func (s *Settings) Int(key string) int64 { n, _ := strconv.ParseInt(s.Text(key), 10, 64); return n }
+
+// Bytes returns a Bytes property in bytes; shares are of machineMemory.
+func (s *Settings) Bytes(key string, machineMemory int64) int64 {
+	n, _ := parseBytes(s.Text(key), machineMemory)
+	return n
+}
+
+// Duration returns a Duration property.
+func (s *Settings) Duration(key string) time.Duration {
+	d, _ := parseDuration(s.Text(key))
+	return d
+}
+
+// List returns a List property.
+func (s *Settings) List(key string) []string { l, _ := parseList(s.Text(key)); return l }
+
+// WithPrefix returns the set properties whose key begins with prefix, by the rest of the key.
+func (s *Settings) WithPrefix(prefix string) map[string]string {
+	out := map[string]string{}
+	for k, v := range s.values {
+		if rest, ok := strings.CutPrefix(k, prefix); ok {
+			out[rest] = v
+		}
+	}
+	return out
+}
+
+// Visible returns all set properties but the hidden and secret ones, for /status/properties.
+func (s *Settings) Visible() map[string]string {
+	hidden := s.List("service.server.hiddenProperties")
+	out := map[string]string{}
+next:
+	for k, v := range s.values {
+		if p := find(k); p != nil && p.Secret {
+			continue
+		}
+		for _, h := range hidden {
+			if strings.Contains(strings.ToLower(k), strings.ToLower(h)) {
+				continue next
+			}
+		}
+		out[k] = maskUserinfo(v)
+	}
+	return out
+}
+
+// maskUserinfo hides credentials in a value that looks like an address: scheme://user:password@host.
+func maskUserinfo(v string) string {
+	scheme, rest, ok := strings.Cut(v, "://")
+	if !ok {
+		return v
+	}
+	end := strings.IndexAny(rest, "/?#")
+	if end < 0 {
+		end = len(rest)
+	}
+	at := strings.LastIndexByte(rest[:end], '@')
+	if at < 0 {
+		return v
+	}
+	return scheme + "://***@" + rest[at+1:]
+}
+
+func check(p *Property, v string) error {
+	var err error
+	switch p.Kind {
+	case Bool:
+		if v != "true" && v != "false" {
+			err = fmt.Errorf("write true or false")
+		}
+	case Int:
+		_, err = strconv.ParseInt(v, 10, 64)
+	case Bytes:
+		_, err = parseBytes(v, 1<<40)
+	case Duration:
+		_, err = parseDuration(v)
+	case List:
+		_, err = parseList(v)
+	case JSON:
+		if !json.Valid([]byte(v)) {
+			err = fmt.Errorf("malformed JSON")
+		}
+	}
+	return err
+}
+
+func parseDuration(v string) (time.Duration, error) {
+	p, err := chrono.ParsePeriod(v)
+	if err != nil {
+		return 0, err
+	}
+	ms, ok := p.StandardMillis()
+	if !ok {
+		return 0, fmt.Errorf("months and years have no fixed length")
+	}
+	return time.Duration(ms) * time.Millisecond, nil
+}
+
+func parseList(v string) ([]string, error) {
+	v = strings.TrimSpace(v)
+	if v == "" {
+		return nil, nil
+	}
+	if strings.HasPrefix(v, "[") {
+		var out []string
+		if err := json.Unmarshal([]byte(v), &out); err != nil {
+			return nil, err
+		}
+		return out, nil
+	}
+	out := strings.Split(v, ",")
+	for i := range out {
+		out[i] = strings.TrimSpace(out[i])
+	}
+	return out, nil
+}
+
+var byteUnits = []struct {
+	suffix string
+	factor float64
+}{
+	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"PiB", 1 << 50},
+	{"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"PB", 1e15},
+	{"K", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}, {"P", 1e15}, {"B", 1},
+}
+
+func parseBytes(v string, whole int64) (int64, error) {
+	v = strings.TrimSpace(v)
+	if share, ok := strings.CutSuffix(v, "%"); ok {
+		f, err := strconv.ParseFloat(share, 64)
+		if err != nil || f <= 0 || f > 100 {
+			return 0, fmt.Errorf("a share lies above 0%% and up to 100%%")
+		}
+		return int64(float64(whole) * f / 100), nil
+	}
+	if n, err := strconv.ParseInt(v, 10, 64); err == nil {
+		return n, nil
+	}
+	for _, u := range byteUnits {
+		num, ok := strings.CutSuffix(strings.ToLower(v), strings.ToLower(u.suffix))
+		if !ok {
+			continue
+		}
+		f, err := strconv.ParseFloat(strings.TrimSpace(num), 64)
+		if err != nil || f < 0 || f*u.factor > math.MaxInt64 {
+			break
+		}
+		return int64(f * u.factor), nil
+	}
+	return 0, fmt.Errorf("write a number with an optional unit such as KiB, MiB, GiB, KB, MB, GB or %%")
+}
+
+// hint names the known key nearest to an unknown one.
+func hint(key string) string {
+	known := make([]string, len(Properties))
+	for i := range Properties {
+		known[i] = Properties[i].Key
+	}
+	if best := fault.Nearest(key, known); best != "" {
+		return "; did you mean [" + best + "]?"
+	}
+	return ""
+}

@@ -1,0 +1,241 @@
+package broker
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+
+	"github.com/hengedb/henge/internal/api/query"
+	"github.com/hengedb/henge/internal/api/result"
+	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/exec"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/segment"
+	"github.com/hengedb/henge/internal/sql"
+	"github.com/hengedb/henge/internal/timeline"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// Segments makes segments readable.
+type Segments interface {
+	// Acquire returns a segment that the caller releases. It loads what is not loaded yet.
+	Acquire(ctx context.Context, s *timeline.Segment) (segment.Reader, error)
+}
+
+// Options are the settings of a Broker.
+type Options struct {
+	// Threads is how many goroutines a scan uses; 0: one per core.
+	Threads int
+	// BatchRows is the size of batches; 0: the default.
+	BatchRows int
+	Memory    *budget.Budget
+	Spill     *budget.SpillDir
+	// Defaults are the context parameters of queries that don't set them.
+	Defaults map[string]any
+	Zone     *chrono.Zone
+	Clock    clock.Clock
+	Log      *slog.Logger
+}
+
+// Broker runs statements over the published timeline.
+type Broker struct {
+	published *timeline.Published
+	segments  Segments
+	system    map[string]SystemTable
+	externals exec.Externals
+	schemas   schemaCache
+	o         Options
+}
+
+// New returns a Broker over published, which its owner keeps up to date. system are the tables of the schema sys, by name.
+func New(published *timeline.Published, segments Segments, system map[string]SystemTable, externals exec.Externals, o Options) *Broker {
+	return &Broker{published: published, segments: segments, system: system, externals: externals, o: o}
+}
+
+// Prepared is a statement bound against one state of the timeline.
+type Prepared struct {
+	*sql.Statement
+	State *timeline.State
+	// Dialect is the product name of the request.
+	Dialect string
+}
+
+// Prepare parses and binds a request against the newest state.
+func (b *Broker) Prepare(ctx context.Context, req *query.Request, engine sql.Engine) (*Prepared, error) {
+	state := b.published.Pin()
+	context := map[string]any{}
+	for k, v := range b.o.Defaults {
+		context[k] = v
+	}
+	for k, v := range req.Context {
+		if v == nil {
+			delete(context, k) // null takes a default back
+			continue
+		}
+		context[k] = v
+	}
+	params, err := decodeParams(req.Parameters)
+	if err != nil {
+		return nil, err
+	}
+	s, err := sql.Prepare(ctx, sql.Request{
+		Text: req.SQL, Params: params, Context: context, Catalog: b.catalog(state), Now: clock.Millis(b.o.Clock), Zone: b.o.Zone,
+		Engine: engine, Dialect: req.Dialect,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Prepared{s, state, req.Dialect}, nil
+}
+
+func (b *Broker) catalog(state *timeline.State) catalog { return catalog{state, &b.schemas} }
+
+func decodeParams(in []query.Parameter) ([]sql.Param, error) {
+	out := make([]sql.Param, len(in))
+	for i, p := range in {
+		var v any
+		if len(p.Value) > 0 {
+			dec := json.NewDecoder(bytes.NewReader(p.Value))
+			dec.UseNumber()
+			if err := dec.Decode(&v); err != nil {
+				return nil, fault.Malformed("Value of parameter [%d] is no JSON: %v", i+1, err)
+			}
+		}
+		out[i] = sql.Param{Type: p.Type, Value: v}
+	}
+	return out, nil
+}
+
+// Optimize returns the plan that is to be run.
+func (b *Broker) Optimize(p *Prepared) plan.Node {
+	return plan.Optimize(p.Plan, plan.Options{Context: expr.Context{Zone: p.Zone, Now: p.Now}})
+}
+
+// Env returns what the operators of a statement need: its memory is a child of the Broker's and must be closed.
+func (b *Broker) Env(p *Prepared, name string) *exec.Env {
+	return &exec.Env{
+		Expr: &expr.Context{Zone: p.Zone, Now: p.Now}, Budget: b.o.Memory.Child(name, 0), Spill: b.o.Spill, Threads: b.o.Threads,
+		BatchRows: b.o.BatchRows, Tables: &tables{b.segments, p.State}, System: &systemRows{b, p.State, p.Dialect}, Externals: b.externals,
+	}
+}
+
+// Start implements query.Engine.
+func (b *Broker) Start(ctx context.Context, req *query.Request) (query.Rows, error) {
+	p, err := b.Prepare(ctx, req, sql.Native)
+	if err != nil {
+		return nil, err
+	}
+	return b.Rows(ctx, p, req.ID)
+}
+
+// Rows begins a prepared SELECT or EXPLAIN.
+func (b *Broker) Rows(ctx context.Context, p *Prepared, id string) (query.Rows, error) {
+	r := &rows{zone: p.Zone, stringify: true}
+	if r.zone == nil {
+		r.zone = chrono.UTC
+	}
+	stringify, err := query.Bool(p.Context, "sqlStringifyArrays", true)
+	if err != nil {
+		return nil, err
+	}
+	r.stringify = stringify
+	if p.Explain {
+		return b.explain(p, r)
+	}
+	for _, c := range p.Columns {
+		r.columns = append(r.columns, result.Column{Name: c.Name, Type: c.Type})
+	}
+	node := b.Optimize(p)
+	r.env = b.Env(p, "query "+id)
+	err = exec.Protect(func() (err error) {
+		r.op, err = exec.Build(ctx, node, r.env)
+		return err
+	})
+	if err != nil {
+		r.env.Budget.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// rows are the rows of a running statement.
+type rows struct {
+	columns   []result.Column
+	zone      *chrono.Zone
+	stringify bool
+	op        exec.Operator
+	env       *exec.Env
+}
+
+func (r *rows) Columns() []result.Column { return r.columns }
+func (r *rows) Zone() *chrono.Zone       { return r.zone }
+func (r *rows) StringifyArrays() bool    { return r.stringify }
+
+func (r *rows) Next(ctx context.Context) (b *vector.Batch, err error) {
+	if panicked := exec.Protect(func() error {
+		b, err = r.op.Next(ctx)
+		return nil
+	}); panicked != nil {
+		return nil, panicked
+	}
+	return b, err
+}
+
+func (r *rows) Close() {
+	r.op.Close()
+	if r.env != nil {
+		r.env.Budget.Close()
+	}
+}
+
+// oneBatch yields one batch.
+type oneBatch struct{ b *vector.Batch }
+
+// Next returns the batch, then io.EOF.
+func (o *oneBatch) Next(context.Context) (*vector.Batch, error) {
+	b := o.b
+	if o.b = nil; b == nil {
+		return nil, io.EOF
+	}
+	return b, nil
+}
+
+// Close does nothing.
+func (o *oneBatch) Close() {}
+
+// tables hands out the segments of one state.
+type tables struct {
+	segments Segments
+	state    *timeline.State
+}
+
+// Leaves implements exec.Tables.
+func (t *tables) Leaves(ctx context.Context, scan *plan.Scan) ([]exec.Leaf, error) {
+	intervals := scan.Intervals
+	if intervals == nil {
+		intervals = []chrono.Interval{chrono.Eternity}
+	}
+	var leaves []exec.Leaf
+	for _, holder := range t.state.Timeline(scan.DataSource).Lookup(intervals...) {
+		for _, s := range holder.Segments() {
+			if s.IsTombstone() {
+				continue
+			}
+			reader, err := t.segments.Acquire(ctx, s)
+			if err != nil {
+				for _, l := range leaves {
+					l.Reader.Release()
+				}
+				return nil, err
+			}
+			leaves = append(leaves, exec.Leaf{Reader: reader, Visible: holder.Interval})
+		}
+	}
+	return leaves, nil
+}

@@ -1,0 +1,147 @@
+package broker
+
+import (
+	"context"
+	"sync"
+
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/sql"
+	"github.com/hengedb/henge/internal/timeline"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// catalog answers what tables one state of the timeline holds.
+type catalog struct {
+	state *timeline.State
+	cache *schemaCache
+}
+
+// Table returns the columns of a datasource.
+func (c catalog) Table(_ context.Context, schema sql.Schema, name string) (*sql.Table, error) {
+	if schema != sql.SchemaData {
+		return nil, nil
+	}
+	t := c.state.Timeline(name)
+	if t.Len() == 0 {
+		return nil, nil
+	}
+	columns := c.cache.columns(name, t)
+	if len(columns) == 0 {
+		return nil, nil
+	}
+	return &sql.Table{Columns: columns}, nil
+}
+
+// Names lists the datasources.
+func (c catalog) Names(_ context.Context, schema sql.Schema) []string {
+	if schema != sql.SchemaData {
+		return nil
+	}
+	return c.state.DataSources()
+}
+
+// schemaCache remembers the columns of each datasource's newest timeline, so that planning does not walk over all segments.
+type schemaCache struct {
+	mu      sync.Mutex
+	entries map[string]schemaEntry
+}
+
+type schemaEntry struct {
+	of      *timeline.Timeline
+	columns []plan.Column
+}
+
+func (c *schemaCache) columns(name string, t *timeline.Timeline) []plan.Column {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e, ok := c.entries[name]; ok && e.of == t {
+		return e.columns
+	}
+	if c.entries == nil {
+		c.entries = map[string]schemaEntry{}
+	}
+	columns := mergeSchemas(t)
+	c.entries[name] = schemaEntry{t, columns}
+	return columns
+}
+
+// mergeSchemas returns the columns of a datasource: time first, then those of the newest segments in their order, dimensions before
+// metrics, then what only older ones have. A column whose type differs between segments gets the least restrictive type.
+func mergeSchemas(t *timeline.Timeline) []plan.Column {
+	var schemas []*timeline.Schema // distinct ones, oldest first
+	newest := map[*timeline.Schema]string{}
+	for s := range t.All() {
+		if s.Schema == nil {
+			continue
+		}
+		if _, ok := newest[s.Schema]; !ok {
+			schemas = append(schemas, s.Schema)
+		}
+		newest[s.Schema] = max(newest[s.Schema], s.ID.Version)
+	}
+	if len(schemas) == 0 {
+		return nil
+	}
+	for i := 1; i < len(schemas); i++ { // few: insertion by version, newest first
+		for j := i; j > 0 && newest[schemas[j]] >= newest[schemas[j-1]]; j-- {
+			schemas[j], schemas[j-1] = schemas[j-1], schemas[j]
+		}
+	}
+	out := []plan.Column{{Name: plan.TimeColumn, Type: expr.Of(expr.Timestamp).NotNull()}}
+	at := map[string]int{plan.TimeColumn: 0}
+	for _, metrics := range []bool{false, true} {
+		for _, s := range schemas {
+			for _, c := range s.Columns {
+				if c.Metric != metrics || c.Name == plan.TimeColumn {
+					continue
+				}
+				typ, ok := columnType(c)
+				if !ok {
+					continue
+				}
+				if i, seen := at[c.Name]; seen {
+					out[i].Type = widen(out[i].Type, typ)
+					continue
+				}
+				at[c.Name] = len(out)
+				out = append(out, plan.Column{Name: c.Name, Type: typ})
+			}
+		}
+	}
+	return out
+}
+
+func columnType(c timeline.Column) (expr.Type, bool) {
+	physical, err := vector.ParseType(c.Type)
+	if err != nil { // a type of a newer release, or one that was never recorded: the column can't be read
+		return expr.Type{}, false
+	}
+	if c.MultiValue {
+		return expr.MultiString, true
+	}
+	return expr.FromRuntime(physical, false), true
+}
+
+// widen returns the type that holds the values of both (spec/sql.md, section 6.1).
+func widen(a, b expr.Type) expr.Type {
+	switch {
+	case a == b:
+		return a
+	case a.ComplexName() == "json" || b.ComplexName() == "json":
+		return expr.JSON
+	case a.Multi && b.IsCharacter(), b.Multi && a.IsCharacter():
+		return expr.MultiString
+	case a.Base == expr.Array && b.Base != expr.Array:
+		return expr.ArrayOf(widen(a.Elem(), b))
+	case b.Base == expr.Array && a.Base != expr.Array:
+		return expr.ArrayOf(widen(a, b.Elem()))
+	case a.Base == expr.Array:
+		return expr.ArrayOf(widen(a.Elem(), b.Elem()))
+	case a.IsCharacter() || b.IsCharacter() || a.Base == expr.Other || b.Base == expr.Other:
+		return expr.Of(expr.Varchar)
+	case a.Base == expr.Double || b.Base == expr.Double:
+		return expr.Of(expr.Double)
+	}
+	return expr.Of(expr.Float)
+}

@@ -1,0 +1,49 @@
+package broker
+
+import (
+	"context"
+
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/sql"
+	"github.com/hengedb/henge/internal/sql/infoschema"
+	"github.com/hengedb/henge/internal/timeline"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// SystemTable makes the rows of a table of the schema sys, in the order of its definition. Values are nil, string or int64.
+type SystemTable func(ctx context.Context, state *timeline.State) ([][]any, error)
+
+// systemRows gives the rows of system tables as of one state of the timeline.
+type systemRows struct {
+	broker  *Broker
+	state   *timeline.State
+	dialect string
+}
+
+// Rows implements exec.SystemTables.
+func (s *systemRows) Rows(ctx context.Context, n *plan.System) (*vector.Batch, error) {
+	if n.Schema == infoschema.Information {
+		return infoschema.Rows(s.information(ctx), n.Table, n.Out)
+	}
+	table := s.broker.system[n.Table]
+	if table == nil {
+		return nil, fault.Unsupported("System table [%s.%s] is not supported yet", n.Schema, n.Table)
+	}
+	rows, err := table(ctx, s.state)
+	if err != nil {
+		return nil, err
+	}
+	return infoschema.Batch(infoschema.Columns(n.Schema, n.Table), rows, n.Out)
+}
+
+func (s *systemRows) information(ctx context.Context) *infoschema.Catalog {
+	c := s.broker.catalog(s.state)
+	out := &infoschema.Catalog{Name: s.dialect}
+	for _, name := range c.Names(ctx, sql.SchemaData) {
+		if t, err := c.Table(ctx, sql.SchemaData, name); err == nil && t != nil { // no I/O: it can't fail
+			out.Tables = append(out.Tables, infoschema.Table{Name: name, Columns: t.Columns})
+		}
+	}
+	return out
+}

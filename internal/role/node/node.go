@@ -1,0 +1,288 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/api/status"
+	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/config"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/obs"
+	"github.com/hengedb/henge/internal/timeline"
+)
+
+// Options are what a process is started with.
+type Options struct {
+	Settings *config.Settings
+	Version  string
+	Clock    clock.Clock
+	Log      *slog.Logger
+	// FaultPoint, if not nil, is called at each step of publishing; tests end the process there.
+	FaultPoint func(step string) error
+}
+
+// Address is where a role answers.
+type Address struct {
+	Role     string
+	HostPort string
+}
+
+// Node is a running process.
+type Node struct {
+	o         Options
+	settings  *config.Settings
+	dir       *directory
+	store     *metastore.Store
+	published *timeline.Published
+	memory    *budget.Budget
+	spill     *budget.SpillDir
+	listeners []*listener
+	took      time.Duration
+	ready     atomic.Bool
+
+	cancel context.CancelFunc
+	roles  *errgroup.Group // what runs until the node stops
+	serves *errgroup.Group // the listeners
+	closed []func() error  // in order of opening; closed backwards
+}
+
+// rolePorts are the roles of a single process, in the order of the ready line, with the setting of their port.
+var rolePorts = []string{"router", "coordinator", "broker", "historical", "overlord", "indexer"}
+
+// Start opens the data directory, starts all roles and returns when they answer. The caller waits with Wait or ends the node with Stop.
+func Start(ctx context.Context, o Options) (*Node, error) {
+	n := &Node{o: o, settings: o.Settings, published: timeline.NewPublished()}
+	began := o.Clock.Now()
+	if err := n.start(ctx); err != nil {
+		n.abandon()
+		return nil, err
+	}
+	n.took = o.Clock.Now().Sub(began)
+	n.ready.Store(true)
+	return n, nil
+}
+
+func (n *Node) start(ctx context.Context) error {
+	var err error
+	if n.dir, err = openDirectory(n.settings.Text("service.data.dir")); err != nil {
+		return err
+	}
+	n.onClose(func() error { n.dir.close(); return nil })
+	if err := n.listen(); err != nil {
+		return err
+	}
+	if err := n.openMemory(); err != nil {
+		return err
+	}
+	if err := n.openStore(ctx); err != nil {
+		return err
+	}
+	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	n.cancel = cancel
+	n.roles, background = errgroup.WithContext(background)
+	n.serves = &errgroup.Group{}
+	if err := n.follow(ctx, background); err != nil {
+		return err
+	}
+	services, err := n.openServices(background)
+	if err != nil {
+		return err
+	}
+	aliases := n.settings.Aliases()
+	for _, l := range n.listeners {
+		mux := edge.NewMux(&edge.Errors{
+			Host: n.hostPort(l), Modern: n.settings.Text("service.server.http.errorFormat") == "modern", Log: n.o.Log,
+		})
+		n.process().Routes(mux)
+		services.routes(l.role, mux)
+		h := handler(mux, aliases)
+		n.serves.Go(func() error { return l.serve(h, n.o.Log) })
+	}
+	return nil
+}
+
+func (n *Node) onClose(f func() error) { n.closed = append(n.closed, f) }
+
+// listen opens all ports first, so that one in use is found before anything runs.
+func (n *Node) listen() error {
+	bind := "127.0.0.1"
+	if host := n.settings.Text("service.host"); host != "" {
+		bind = ""
+		if n.settings.Bool("service.bindOnHost") {
+			bind = host
+		}
+	}
+	for _, role := range rolePorts {
+		port := n.settings.Int("service." + role + ".plaintextPort")
+		if port < 0 {
+			continue
+		}
+		l, err := listen(role, bind, port)
+		if err != nil {
+			return err
+		}
+		n.listeners = append(n.listeners, l)
+	}
+	return nil
+}
+
+func (n *Node) openMemory() error {
+	limit := n.settings.Bytes("service.memory.limit", machineMemory())
+	n.memory = budget.Root(limit)
+	budget.ApplyGoLimit(limit)
+	path := n.settings.Text("service.processing.tmpDir")
+	if path == "" {
+		var err error
+		if path, err = n.dir.sub("spill"); err != nil {
+			return err
+		}
+	}
+	var err error
+	n.spill, err = budget.OpenSpillDir(path, budget.DiskRoot(n.settings.Bytes("service.processing.maxSpillBytes", 0)))
+	if err != nil {
+		return fmt.Errorf("opening the spill directory: %w", err)
+	}
+	n.onClose(n.spill.Close)
+	return nil
+}
+
+func (n *Node) openStore(ctx context.Context) error {
+	o := metastore.Options{Clock: n.o.Clock, Release: n.o.Version, FaultPoint: n.o.FaultPoint}
+	switch kind := n.settings.Text("service.metadata.storage.type"); kind {
+	case "sqlite":
+		if o.Path = n.settings.Text("service.metadata.storage.connector.connectURI"); o.Path == "" {
+			o.Path = filepath.Join(n.dir.path, "metastore.db")
+		}
+	case "postgresql":
+		o.URL = n.settings.Text("service.metadata.storage.connector.connectURI")
+	default:
+		return fault.InvalidInput("Metadata store [%s] is unknown; use sqlite or postgresql", kind)
+	}
+	var err error
+	if n.store, err = metastore.Open(ctx, o); err != nil {
+		return err
+	}
+	n.onClose(n.store.Close)
+	return nil
+}
+
+// follow keeps the published timeline at the newest state, and returns when it holds the present one.
+func (n *Node) follow(ctx, background context.Context) error {
+	number, err := n.store.Number(ctx)
+	if err != nil {
+		return err
+	}
+	n.roles.Go(func() error {
+		if err := n.store.Follow(background, n.published); background.Err() == nil {
+			return fmt.Errorf("following the published timeline: %w", err)
+		}
+		return nil
+	})
+	_, err = n.published.Wait(ctx, number)
+	return err
+}
+
+func (n *Node) process() *status.Process {
+	return &status.Process{
+		Version: n.o.Version, Settings: n.settings, MemoryLimit: n.memory.Limit(), Ready: n.ready.Load,
+		Metrics: metricsHandler(),
+	}
+}
+
+func metricsHandler() http.Handler { return obs.MetricsHandler(obs.NewRegistry()) }
+
+// host is the name other processes reach this one by.
+func (n *Node) host() string {
+	if h := n.settings.Text("service.host"); h != "" {
+		return h
+	}
+	return "localhost"
+}
+
+func (n *Node) hostPort(l *listener) string {
+	return net.JoinHostPort(n.host(), strconv.Itoa(l.port()))
+}
+
+// roleAddress returns host and port of a role; the Router's if it has no port of its own.
+func (n *Node) roleAddress(role string) (host string, port int) {
+	for _, l := range n.listeners {
+		if l.role == role {
+			return n.host(), l.port()
+		}
+	}
+	if len(n.listeners) > 0 {
+		return n.host(), n.listeners[0].port()
+	}
+	return n.host(), -1
+}
+
+// Addresses returns where the roles answer.
+func (n *Node) Addresses() []Address {
+	out := make([]Address, 0, len(n.listeners))
+	for _, l := range n.listeners {
+		out = append(out, Address{l.role, n.hostPort(l)})
+	}
+	return out
+}
+
+// StartTook returns how long the start took.
+func (n *Node) StartTook() time.Duration { return n.took.Round(100 * time.Microsecond) }
+
+// Wait returns when ctx is done and the node has stopped, or when a part of it failed.
+func (n *Node) Wait(ctx context.Context) error {
+	failed := make(chan error, 1)
+	go func() { failed <- n.roles.Wait() }()
+	select {
+	case <-ctx.Done():
+		return n.Stop(context.WithoutCancel(ctx))
+	case err := <-failed:
+		return errors.Join(err, n.Stop(context.WithoutCancel(ctx)))
+	}
+}
+
+// Stop ends the node: no new connections, a grace period for requests under way, then roles and stores.
+func (n *Node) Stop(ctx context.Context) error {
+	n.ready.Store(false)
+	var stops errgroup.Group
+	for _, l := range n.listeners {
+		stops.Go(func() error { l.stop(ctx); return nil })
+	}
+	err := errors.Join(stops.Wait(), n.serves.Wait())
+	n.cancel()
+	return errors.Join(err, n.roles.Wait(), n.close())
+}
+
+// abandon frees what a start that failed had taken.
+func (n *Node) abandon() {
+	for _, l := range n.listeners {
+		l.stop(context.Background())
+	}
+	if n.cancel != nil {
+		n.cancel()
+		_ = n.roles.Wait() // the failure that matters is the start's
+	}
+	_ = n.close() // likewise
+}
+
+func (n *Node) close() error {
+	var errs []error
+	for i := len(n.closed) - 1; i >= 0; i-- {
+		errs = append(errs, n.closed[i]())
+	}
+	n.closed = nil
+	return errors.Join(errs...)
+}

@@ -1,0 +1,112 @@
+package overlord
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/msq"
+	"github.com/hengedb/henge/internal/timeline"
+)
+
+// lockTimeout is how long a task waits for a lock before it asks again (the reference's taskLockTimeout). It asks until it is ended.
+const lockTimeout = 5 * time.Minute
+
+// metadata is the metastore in the words of package msq.
+type metadata struct {
+	store *metastore.Store
+	// visible returns when queries see what was published under a number.
+	visible func(ctx context.Context, number int64) error
+}
+
+// Lock waits until a lock is granted.
+func (m *metadata) Lock(ctx context.Context, r msq.LockRequest) (msq.Lock, error) {
+	for {
+		lock, granted, err := m.store.AcquireLock(ctx, metastore.LockRequest{
+			Owner:      metastore.LockOwner{TaskID: r.Task, GroupID: r.Group, Priority: r.Priority},
+			DataSource: r.DataSource, Interval: r.Interval, Type: metastore.LockType(r.Type),
+		}, lockTimeout)
+		if err != nil {
+			return msq.Lock{}, preempted(err)
+		}
+		if granted {
+			return msq.Lock{Interval: lock.Interval, Version: lock.Version}, nil
+		}
+		if ctx.Err() != nil {
+			return msq.Lock{}, context.Cause(ctx)
+		}
+	}
+}
+
+// preempted marks the loss of a lock in msq's words.
+func preempted(err error) error {
+	if errors.Is(err, metastore.ErrLockRevoked) {
+		return fmt.Errorf("%w: %w", msq.ErrPreempted, err)
+	}
+	return err
+}
+
+// Allocate promises the id of a segment.
+func (m *metadata) Allocate(ctx context.Context, r msq.AllocateRequest) (timeline.SegmentID, timeline.ShardSpec, bool, error) {
+	request := metastore.AllocateRequest{
+		Owner:      metastore.LockOwner{TaskID: r.Task, GroupID: r.Group, Priority: r.Priority},
+		DataSource: r.DataSource, Timestamp: r.Interval.Start, QueryGranularity: chrono.None, SegmentGranularity: r.Granularity,
+		SequenceName: r.Sequence, PreviousID: r.Previous, LockType: metastore.LockType(r.Type),
+	}
+	for {
+		pending, _, granted, err := m.store.AllocateSegment(ctx, request)
+		switch {
+		case errors.Is(err, metastore.ErrCannotAllocate):
+			return timeline.SegmentID{}, nil, false, nil
+		case err != nil:
+			return timeline.SegmentID{}, nil, false, preempted(err)
+		case granted:
+			return pending.ID, pending.Shard, true, nil
+		}
+		// Another task holds the interval: wait for it with a lock of our own, then ask again.
+		if _, err := m.Lock(ctx, msq.LockRequest{
+			Task: r.Task, Group: r.Group, DataSource: r.DataSource, Interval: r.Interval, Type: r.Type, Priority: r.Priority,
+		}); err != nil {
+			return timeline.SegmentID{}, nil, false, err
+		}
+	}
+}
+
+// Used returns the used segments that overlap the intervals.
+func (m *metadata) Used(ctx context.Context, dataSource string, intervals []chrono.Interval) ([]*timeline.Segment, error) {
+	rows, err := m.store.UsedSegments(ctx, dataSource, intervals...)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*timeline.Segment, len(rows))
+	for i := range rows {
+		out[i] = rows[i].Segment
+	}
+	return out, nil
+}
+
+// Publish makes a change of the published timeline, and waits until queries see it.
+func (m *metadata) Publish(ctx context.Context, p msq.Publication) error {
+	action := metastore.PublishInsert
+	switch p.Type {
+	case msq.Append:
+		action = metastore.PublishAppend
+	case msq.Replace:
+		action = metastore.PublishReplace
+	}
+	published, err := m.store.Publish(ctx, metastore.Publication{
+		TaskID: p.Task, DataSource: p.DataSource, Action: action, Segments: p.Segments, MarkUnused: p.Drop,
+	})
+	if err != nil {
+		return preempted(err)
+	}
+	return m.visible(ctx, published.Number)
+}
+
+// Release ends the locks of a task.
+func (m *metadata) Release(ctx context.Context, task string) error {
+	return m.store.ReleaseLocks(ctx, metastore.Fence{}, task, nil)
+}

@@ -1,0 +1,126 @@
+package overlord
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/task"
+)
+
+// Store keeps the records of the task queue in the metastore.
+type Store struct{ meta *metastore.Store }
+
+// NewStore returns the task records of meta.
+func NewStore(meta *metastore.Store) *Store { return &Store{meta} }
+
+// ended is what the metastore keeps of an ended task beside its columns.
+type ended struct {
+	Duration int64  `json:"duration"`
+	Host     string `json:"host,omitempty"`
+	Port     int    `json:"port,omitempty"`
+	Error    string `json:"error,omitempty"`
+}
+
+// stored is the payload with what the queue knows of a task beside the columns.
+type stored struct {
+	Owner   string          `json:"owner,omitempty"`
+	Payload json.RawMessage `json:"payload"`
+}
+
+// InsertTask implements task.Store.
+func (s *Store) InsertTask(ctx context.Context, t *task.Task) error {
+	payload, err := json.Marshal(stored{t.Owner, t.Payload})
+	if err != nil {
+		return fmt.Errorf("encoding task [%s]: %w", t.ID, err)
+	}
+	return s.meta.InsertTask(ctx, metastore.Fence{}, metastore.Task{
+		ID: t.ID, GroupID: t.GroupID, Type: t.Type, DataSource: t.DataSource, Priority: t.Priority, Created: t.Created,
+		Active: true, StatusCode: task.Waiting.StatusCode(), Payload: payload,
+	}, nil)
+}
+
+// FinishTask implements task.Store.
+func (s *Store) FinishTask(ctx context.Context, st task.Status) error {
+	status, err := json.Marshal(ended{st.Duration, st.Location.Host, st.Location.Port, st.Error})
+	if err != nil {
+		return fmt.Errorf("encoding the status of task [%s]: %w", st.Task.ID, err)
+	}
+	_, err = s.meta.FinishTask(ctx, metastore.Fence{}, st.Task.ID, st.State.StatusCode(), status)
+	return err
+}
+
+// ActiveTasks implements task.Store.
+func (s *Store) ActiveTasks(ctx context.Context) ([]*task.Task, error) {
+	active := true
+	rows, err := s.meta.Tasks(ctx, metastore.TaskFilter{Active: &active, Payload: true})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*task.Task, len(rows))
+	for i := range rows { // the metastore gives the newest first
+		st, err := statusOf(&rows[i])
+		if err != nil {
+			return nil, err
+		}
+		out[len(rows)-1-i] = st.Task
+	}
+	return out, nil
+}
+
+// FindTask implements task.Store.
+func (s *Store) FindTask(ctx context.Context, id string) (*task.Status, error) {
+	rows, err := s.meta.Tasks(ctx, metastore.TaskFilter{IDs: []string{id}, Payload: true})
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	return statusOf(&rows[0])
+}
+
+// FinishedTasks implements task.Store.
+func (s *Store) FinishedTasks(ctx context.Context, since int64) ([]task.Status, error) {
+	active := false
+	rows, err := s.meta.Tasks(ctx, metastore.TaskFilter{Active: &active, CompletedSince: since, Payload: true})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]task.Status, 0, len(rows))
+	for i := range rows {
+		st, err := statusOf(&rows[i])
+		if err != nil {
+			return nil, err
+		}
+		if st.Task.Created >= since {
+			out = append(out, *st)
+		}
+	}
+	return out, nil
+}
+
+func statusOf(row *metastore.Task) (*task.Status, error) {
+	var p stored
+	if err := json.Unmarshal(row.Payload, &p); err != nil {
+		return nil, fmt.Errorf("reading the record of task [%s]: %w", row.ID, err)
+	}
+	st := &task.Status{
+		Task: &task.Task{
+			ID: row.ID, GroupID: row.GroupID, Type: row.Type, DataSource: row.DataSource, Created: row.Created, Priority: row.Priority,
+			Owner: p.Owner, Payload: p.Payload,
+		},
+		State: task.Waiting, Queued: row.Created, Duration: -1,
+	}
+	if row.Active {
+		return st, nil
+	}
+	var e ended
+	if err := json.Unmarshal(row.Status, &e); err != nil {
+		return nil, fmt.Errorf("reading the end of task [%s]: %w", row.ID, err)
+	}
+	st.State, st.Duration, st.Error = task.Failed, e.Duration, e.Error
+	if row.StatusCode == task.Succeeded.StatusCode() {
+		st.State = task.Succeeded
+	}
+	st.Location = task.Location{Host: e.Host, Port: e.Port}
+	return st, nil
+}

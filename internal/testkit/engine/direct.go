@@ -1,0 +1,132 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"testing"
+
+	"github.com/hengedb/henge/internal/api/query"
+	"github.com/hengedb/henge/internal/api/result"
+	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/exec"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/role/broker"
+	"github.com/hengedb/henge/internal/sql"
+	"github.com/hengedb/henge/internal/sql/syntax"
+	"github.com/hengedb/henge/internal/testkit/slt"
+)
+
+// Options steer how Direct and Serve run statements. The zero value is how a server does.
+type Options struct {
+	// BatchRows is the size of batches and Threads the number of goroutines of a scan; 0: the defaults.
+	BatchRows, Threads int
+	// SegmentRows cuts loads into segments of at most that many rows, 0: as loaded.
+	SegmentRows int
+	// MemoryBytes is the memory that a query may take before it spills, 0: any.
+	MemoryBytes int64
+	// RulesOff names rewrite rules that are not applied.
+	RulesOff []string
+	// Reprint parses each statement, prints it, and runs what was printed.
+	Reprint bool
+}
+
+func newBroker(t testing.TB, s *Store, o Options) *broker.Broker {
+	spill, err := budget.OpenSpillDir(t.TempDir(), budget.DiskRoot(budget.Unlimited))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := spill.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return broker.New(s.published, s, nil, nil, broker.Options{
+		Threads: o.Threads, BatchRows: o.BatchRows, Memory: budget.Root(o.MemoryBytes), Spill: spill, Clock: s.clock, Log: s.log,
+	})
+}
+
+// Direct answers statements over a Store.
+type Direct struct {
+	*Store
+	broker  *broker.Broker
+	options Options
+}
+
+// New returns a Direct over an empty Store.
+func New(t testing.TB, o Options) *Direct {
+	s := NewStore(t)
+	s.SegmentRows = o.SegmentRows
+	return &Direct{Store: s, broker: newBroker(t, s, o), options: o}
+}
+
+// Query implements slt.Engine.
+func (d *Direct) Query(ctx context.Context, s *slt.Statement) (*slt.Answer, error) {
+	var out bytes.Buffer
+	err := exec.Protect(func() error { return d.run(ctx, s, &out) })
+	if err != nil {
+		return nil, err
+	}
+	return decodeAnswer(out.Bytes())
+}
+
+// Prepare parses and binds a statement.
+func (d *Direct) Prepare(ctx context.Context, s *slt.Statement) (*broker.Prepared, error) {
+	text := s.SQL
+	if d.options.Reprint {
+		if script, err := syntax.Parse(text); err == nil {
+			text = syntax.Print(script)
+		}
+	}
+	req := &query.Request{SQL: text, Context: map[string]any{}, Dialect: "service"}
+	for k, v := range s.Context {
+		req.Context[k] = v
+	}
+	for _, p := range s.Params {
+		req.Parameters = append(req.Parameters, query.Parameter{Type: p.Type, Value: p.Value})
+	}
+	return d.broker.Prepare(ctx, req, sql.Native)
+}
+
+// Open optimizes a statement and builds its operators. The caller closes the operator, then the memory of the environment.
+func (d *Direct) Open(ctx context.Context, p *broker.Prepared) (exec.Operator, *exec.Env, error) {
+	node := plan.Optimize(p.Plan, plan.Options{Off: d.options.RulesOff, Context: expr.Context{Zone: p.Zone, Now: p.Now}})
+	env := d.broker.Env(p, "query")
+	op, err := exec.Build(ctx, node, env)
+	if err != nil {
+		env.Budget.Close()
+		return nil, nil, err
+	}
+	return op, env, nil
+}
+
+func (d *Direct) run(ctx context.Context, s *slt.Statement, out *bytes.Buffer) error {
+	p, err := d.Prepare(ctx, s)
+	if err != nil {
+		return err
+	}
+	if p.Explain {
+		return slt.Unable{Reason: "EXPLAIN is answered by the Broker"}
+	}
+	stringify, err := query.Bool(p.Context, "sqlStringifyArrays", true)
+	if err != nil {
+		return err
+	}
+	columns := make([]result.Column, len(p.Columns))
+	for i, c := range p.Columns {
+		columns[i] = result.Column{Name: c.Name, Type: c.Type}
+	}
+	w := result.NewWriter(out, columns, result.Options{
+		Format: result.Array, Header: true, SQLTypesHeader: true, Zone: p.Zone, StringifyArrays: stringify,
+	})
+	op, env, err := d.Open(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer env.Budget.Close()
+	defer op.Close()
+	if err := exec.Drain(ctx, op, w.Batch); err != nil {
+		return err
+	}
+	return w.Close()
+}

@@ -1,0 +1,230 @@
+package golden
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/hengedb/henge/internal/clock"
+)
+
+// Player sends exchanges to a server and compares the answers.
+type Player struct {
+	// Addresses maps the roles of recordings ("router", "broker", ...) to base URLs.
+	Addresses map[string]string
+	// Replace is applied to every request's text, such as the recorded data folder by the real one.
+	Replace *strings.Replacer
+	// Wait is how long the end of asynchronous work is waited for.
+	Wait time.Duration
+
+	vars map[string]string
+}
+
+// Result says what became of an exchange.
+type Result struct {
+	// Skipped says why it could not be sent: a value it needs comes from an exchange that is not here.
+	Skipped string
+	// Difference is how the answer departs from the recording, "" if it fits.
+	Difference string
+}
+
+// Play sends one exchange.
+func (p *Player) Play(ctx context.Context, e *Exchange) Result {
+	if p.vars == nil {
+		p.vars = map[string]string{}
+	}
+	if e.Request.Shortened || e.Answer.Truncated {
+		return Result{Skipped: "the recording is shortened"}
+	}
+	path, missing := fill(e.Request.Path, p.vars)
+	if missing != "" {
+		return Result{Skipped: "no value for " + missing}
+	}
+	body := ""
+	switch {
+	case e.Request.BodyText != nil:
+		body = *e.Request.BodyText
+	case len(e.Request.Body) > 0:
+		body = string(e.Request.Body)
+	}
+	if body, missing = fill(body, p.vars); missing != "" {
+		return Result{Skipped: "no value for " + missing}
+	}
+	if p.Replace != nil {
+		body = p.Replace.Replace(body)
+	}
+	base, ok := p.Addresses[e.To]
+	if !ok {
+		return Result{Skipped: "no " + e.To + " here"}
+	}
+	if err := p.awaitState(ctx, base, path, e); err != nil {
+		return Result{Difference: err.Error()}
+	}
+	status, header, got, err := p.send(ctx, base, e.Request.Method, path, e.Request.Headers, body)
+	if err != nil {
+		return Result{Difference: err.Error()}
+	}
+	for name, at := range e.Capture {
+		if v, ok := lookup(got, at); ok {
+			p.vars[name] = v
+		}
+	}
+	if d := compareAnswer(e, status, header, got); d != "" {
+		return Result{Difference: d}
+	}
+	return Result{}
+}
+
+func (p *Player) send(ctx context.Context, base, method, path string, headers map[string]string, body string) (int, http.Header, []byte, error) {
+	u, err := url.Parse(base + path)
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), strings.NewReader(body))
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	if body == "" {
+		req.Body = http.NoBody
+	}
+	for k, v := range headers {
+		req.Header.Set(k, v)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	defer resp.Body.Close()
+	got, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, nil, nil, fmt.Errorf("the body broke off after %d bytes: %w", len(got), err)
+	}
+	return resp.StatusCode, resp.Header, got, nil
+}
+
+// awaitState waits until the task or statement that a GET asks about has ended, if the recording shows it ended.
+func (p *Player) awaitState(ctx context.Context, base, path string, e *Exchange) error {
+	if e.Request.Method != http.MethodGet || e.Answer.Status != http.StatusOK && !strings.Contains(e.Name, "results") {
+		return nil
+	}
+	recorded := string(e.Answer.Body)
+	if strings.Contains(recorded, `"RUNNING"`) || strings.Contains(recorded, `"ACCEPTED"`) || strings.Contains(recorded, "[RUNNING]") || strings.Contains(recorded, "[ACCEPTED]") {
+		return nil
+	}
+	var id string
+	for _, v := range p.vars {
+		if strings.Contains(path, v) && len(v) > len(id) {
+			id = v
+		}
+	}
+	if id == "" {
+		return nil
+	}
+	deadline, cancel := context.WithTimeout(ctx, p.Wait)
+	defer cancel()
+	for {
+		status, _, body, err := p.send(deadline, base, http.MethodGet, "/service/indexer/v1/task/"+id+"/status", nil, "")
+		if err != nil {
+			return err
+		}
+		code, _ := lookup(body, "status.statusCode")
+		if status != http.StatusOK || code != "RUNNING" {
+			return nil
+		}
+		if err := clock.System().Sleep(deadline, 20*time.Millisecond); err != nil {
+			return fmt.Errorf("task [%s] has not ended after %s", id, p.Wait)
+		}
+	}
+}
+
+func compareAnswer(e *Exchange, status int, header http.Header, got []byte) string {
+	if status != e.Answer.Status {
+		return fmt.Sprintf("status %d, want %d: %.300s", status, e.Answer.Status, got)
+	}
+	if d := compareMediaType(e, header); d != "" {
+		return d
+	}
+	if e.Mask["$text"] != "" {
+		return ""
+	}
+	if e.Answer.BodyText != nil {
+		return compareText(*e.Answer.BodyText, string(got), e.Answer.Cut > 0)
+	}
+	if len(e.Answer.Body) == 0 {
+		return ""
+	}
+	if status >= 400 {
+		return compareError(e, got)
+	}
+	return compareJSON(e.Answer.Body, got, e.Mask, e.Stable)
+}
+
+// contentTypes is the interface document's table, which wins over the recordings.
+var contentTypes = map[string]string{"objectlines": "text/plain", "arraylines": "text/plain", "csv": "text/csv"}
+
+func compareMediaType(e *Exchange, header http.Header) string {
+	want, _, _ := mime.ParseMediaType(e.Answer.Headers["Content-Type"])
+	if want == "" || len(e.Answer.Body) == 0 && (e.Answer.BodyText == nil || *e.Answer.BodyText == "") {
+		return ""
+	}
+	var body struct {
+		ResultFormat string `json:"resultFormat"`
+	}
+	if e.Answer.Status == http.StatusOK && strings.HasPrefix(strings.TrimSuffix(e.Request.Path, "/"), "/service/v2/sql") {
+		_ = json.Unmarshal(e.Request.Body, &body) // other bodies name no format
+		if t, ok := contentTypes[strings.ToLower(body.ResultFormat)]; ok && strings.TrimSuffix(e.Request.Path, "/") == "/service/v2/sql" {
+			want = t
+		}
+		if strings.Contains(e.Request.Path, "/results") {
+			return ""
+		}
+	}
+	got, _, _ := mime.ParseMediaType(header.Get("Content-Type"))
+	if got != want {
+		return fmt.Sprintf("content type %q, want %q", got, want)
+	}
+	return ""
+}
+
+// compareError compares what clients rely on of an error: code, category, persona and the sense of the message, which is its text up
+// to a list of alternatives. The member "error" is the union's (the specification), not the recording's.
+func compareError(e *Exchange, got []byte) string {
+	var want, have map[string]any
+	if json.Unmarshal(e.Answer.Body, &want) != nil {
+		return compareJSON(e.Answer.Body, got, e.Mask, e.Stable)
+	}
+	if err := json.Unmarshal(got, &have); err != nil {
+		return fmt.Sprintf("no JSON object: %.200s", got)
+	}
+	if inner, ok := want["error"].(map[string]any); ok { // the envelope of the task endpoint
+		haveInner, ok := have["error"].(map[string]any)
+		if !ok {
+			return "$.error: want an object"
+		}
+		if want["state"] != have["state"] {
+			return fmt.Sprintf("$.state: want %v, got %v", want["state"], have["state"])
+		}
+		want, have = inner, haveInner
+	}
+	for _, k := range []string{"errorCode", "category", "persona"} {
+		if w, ok := want[k]; ok && w != have[k] {
+			return fmt.Sprintf("$.%s: want %v, got %v (%.300s)", k, w, have[k], got)
+		}
+	}
+	w, _ := want["errorMessage"].(string)
+	h, _ := have["errorMessage"].(string)
+	if e.Mask["$.errorMessage"] != "" || !e.Stable {
+		return ""
+	}
+	w, _, _ = strings.Cut(w, ", acceptable options")
+	if !strings.Contains(h, w) {
+		return fmt.Sprintf("$.errorMessage: want %q, got %q", w, h)
+	}
+	return ""
+}

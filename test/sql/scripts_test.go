@@ -1,0 +1,59 @@
+// Package sql runs the scripts of this folder: statements with their expected answers, by feature, under every configuration of the
+// engine. The form of scripts is written down in package testkit/slt.
+package sql
+
+import (
+	"flag"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/testkit/engine"
+	"github.com/hengedb/henge/internal/testkit/slt"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write the answers of the default configuration into the scripts; the diff is the review")
+
+// configs are the ways every script runs: the answers must not depend on them.
+var configs = []slt.Config{
+	{Name: slt.DefaultConfig, New: direct(engine.Options{})},
+	{Name: "batch3", New: direct(engine.Options{BatchRows: 3})},
+	{Name: "segments", New: direct(engine.Options{SegmentRows: 2, Threads: 3})},
+	{Name: "spill", New: direct(engine.Options{SegmentRows: 2, BatchRows: 2, MemoryBytes: spillBytes})},
+	{Name: "norules", New: direct(engine.Options{RulesOff: plan.RuleNames()})},
+	{Name: "reprint", New: direct(engine.Options{Reprint: true}), Moved: true},
+	{Name: "http", New: func(t testing.TB) slt.Engine { return engine.Serve(t, engine.Options{}) }},
+}
+
+// spillBytes is so little that whatever can spill does.
+const spillBytes = 1 << 10
+
+func direct(o engine.Options) func(testing.TB) slt.Engine {
+	return func(t testing.TB) slt.Engine { return engine.New(t, o) }
+}
+
+func TestScripts(t *testing.T) {
+	files, err := filepath.Glob("*/*.slt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) == 0 {
+		t.Fatal("there are no scripts")
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.ToSlash(file), ".slt")
+		t.Run(name, func(t *testing.T) {
+			script, err := slt.Parse(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, c := range configs {
+				if *rewrite && i > 0 {
+					break
+				}
+				t.Run(c.Name, func(t *testing.T) { slt.Run(t, script, c, *rewrite) })
+			}
+		})
+	}
+}

@@ -263,51 +263,66 @@ func (p *partialGroups) fit() error {
 	}
 }
 
-// absorb takes over another worker's tables.
-func (p *partialGroups) absorb(ctx context.Context, o *partialGroups) error {
-	others := o.all()
-	for i, g := range p.all() {
-		if err := g.absorb(ctx, others[i]); err != nil {
-			return err
+// finish merges what the workers have, folds the different rows of each DISTINCT into their calls, and returns the results.
+func (a *aggregation) finish(ctx context.Context, workers []*partialGroups) (Operator, error) {
+	mains := make([]*grouper, len(workers))
+	for i, w := range workers {
+		mains[i] = w.main
+	}
+	if len(a.distinct) == 0 {
+		merged, err := mergeGroups(ctx, mains)
+		if err != nil {
+			return nil, err
+		}
+		return &allGroups{tables: merged}, nil
+	}
+	main := mains[0]
+	for _, g := range mains[1:] {
+		if err := main.absorb(ctx, g); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	for i, d := range a.distinct {
+		sets := make([]*grouper, len(workers))
+		for j, w := range workers {
+			sets[j] = w.distinct[i]
+		}
+		merged, err := mergeGroups(ctx, sets)
+		if err != nil {
+			return nil, err
+		}
+		if err := a.fold(ctx, main, &allGroups{tables: merged}, d); err != nil {
+			return nil, err
+		}
+	}
+	return main.results()
 }
 
-// finish folds the different rows of each DISTINCT into their calls and returns the results.
-func (p *partialGroups) finish(ctx context.Context) (Operator, error) {
-	k := len(p.a.keys)
-	for i, d := range p.a.distinct {
-		rows, err := p.distinct[i].results()
-		if err != nil {
-			return nil, err
-		}
-		if d.sorted {
-			rows = p.sortArgs(rows, p.distinct[i], d)
-		}
-		err = Drain(ctx, rows, func(b *vector.Batch) error {
-			b = b.Compact()
-			groups := p.main.find(b.Cols[:k], b.N)
-			for _, c := range d.calls {
-				if err := p.main.states[c].Update(b.Cols[k:], groups, b.N); err != nil {
-					return err
-				}
-			}
-			return p.main.fit()
-		})
-		rows.Close()
-		if err != nil {
-			return nil, err
-		}
+// fold gives the calls of d each of the different rows once, and closes rows.
+func (a *aggregation) fold(ctx context.Context, main *grouper, rows Operator, d distinctRows) error {
+	k := len(a.keys)
+	if d.sorted {
+		rows = a.sortArgs(rows, d)
 	}
-	return p.main.results()
+	defer rows.Close()
+	return Drain(ctx, rows, func(b *vector.Batch) error {
+		groups := main.find(b.Cols[:k], b.N)
+		for _, c := range d.calls {
+			if err := main.states[c].Update(b.Cols[k:], groups, b.N); err != nil {
+				return err
+			}
+		}
+		return main.fit()
+	})
 }
 
 // sortArgs orders the different rows of a DISTINCT by their arguments.
-func (p *partialGroups) sortArgs(rows Operator, g *grouper, d distinctRows) Operator {
+func (a *aggregation) sortArgs(rows Operator, d distinctRows) Operator {
+	types := slices.Clone(a.keys)
 	var keys []plan.SortKey
-	for i := range d.args {
-		keys = append(keys, plan.SortKey{Column: len(p.a.keys) + i, NullsFirst: true})
+	for i, arg := range d.args {
+		types = append(types, a.input[arg])
+		keys = append(keys, plan.SortKey{Column: len(a.keys) + i, NullsFirst: true})
 	}
-	return newSortOf(rows, g.keys, keys, 0, -1, p.a.env)
+	return newSortOf(rows, types, keys, 0, -1, a.env)
 }

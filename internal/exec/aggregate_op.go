@@ -26,16 +26,8 @@ func buildAggregate(ctx context.Context, n *plan.Aggregate, env *Env) (Operator,
 		return nil, err
 	}
 	o := &aggregateOp{a: a}
-	p, ok, err := OpenPipeline(ctx, n.Input, env)
-	switch {
-	case err != nil:
+	if o.pipeline, o.input, err = open(ctx, n.Input, env.unordered()); err != nil {
 		return nil, err
-	case ok:
-		o.pipeline = p
-	default:
-		if o.input, err = build(ctx, n.Input, env.unordered()); err != nil {
-			return nil, err
-		}
 	}
 	if env.anyOrder || len(n.Keys) == 0 {
 		return o, nil
@@ -88,15 +80,8 @@ func (o *aggregateOp) run(ctx context.Context) error {
 	if err := o.consume(ctx); err != nil {
 		return err
 	}
-	first := o.partials[0]
-	for _, p := range o.partials[1:] {
-		if err := first.absorb(ctx, p); err != nil {
-			return err
-		}
-	}
-	o.partials = o.partials[:1]
 	var err error
-	o.out, err = first.finish(ctx)
+	o.out, err = o.a.finish(ctx, o.partials)
 	return err
 }
 

@@ -2,27 +2,124 @@ package exec
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/invariant"
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// Build makes the operators of a plan. The caller closes what it returns.
-func Build(ctx context.Context, node plan.Node, env *Env) (Operator, error) {
-	return build(ctx, node, env.withDefaults())
+// Build makes the operators of a plan. The right sides of joins are read while it does. The caller closes what it returns.
+//
+// Neither Build nor the operator's Next panic: what goes wrong inside is a fault.
+func Build(ctx context.Context, node plan.Node, env *Env) (op Operator, err error) {
+	env = env.withDefaults()
+	err = Protect(func() error {
+		return env.Share.compute(ctx, func(ctx context.Context) error {
+			op, err = build(ctx, node, env)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &scheduled{share: env.Share, op: op}, nil
 }
 
 func build(ctx context.Context, node plan.Node, env *Env) (Operator, error) {
-	if p, ok, err := OpenPipeline(ctx, node, env); err != nil {
-		return nil, err
-	} else if ok {
-		return &gatherOp{p: p}, nil
+	p, op, err := open(ctx, node, env)
+	if p != nil {
+		return newGather(p), nil
 	}
+	return op, err
+}
+
+// open makes the pipeline that node is, or else its operator. The caller closes what it gets.
+func open(ctx context.Context, node plan.Node, env *Env) (*Pipeline, Operator, error) {
 	switch n := node.(type) {
 	case *plan.Scan:
-		return buildOrderedScan(ctx, n, env)
+		if n.Time != 0 {
+			op, err := buildOrderedScan(ctx, n, env)
+			return nil, op, err
+		}
+		p, err := openScan(ctx, n, env)
+		return p, nil, err
+	case *plan.Filter:
+		cond, err := expr.Compile(n.Cond, env.Expr)
+		if err != nil {
+			return nil, nil, err
+		}
+		return chain(ctx, n, n.Input, env, func(in Operator) Operator { return &filterOp{input: in, cond: cond} })
+	case *plan.Project:
+		exprs, err := compileProjection(n.Exprs, env.Expr)
+		if err != nil {
+			return nil, nil, err
+		}
+		return chain(ctx, n, n.Input, env, func(in Operator) Operator { return &projectOp{input: in, exprs: exprs} })
+	case *plan.Unnest:
+		return chain(ctx, n, n.Input, env, func(in Operator) Operator { return newUnnest(n, in, env) })
+	case *plan.Join:
+		return openJoin(ctx, n, env)
+	}
+	op, err := buildStream(ctx, node, env)
+	return nil, op, err
+}
+
+// chain appends node to the pipeline of its input, or if that is none puts an operator on it.
+func chain(ctx context.Context, node, input plan.Node, env *Env, make func(Operator) Operator) (*Pipeline, Operator, error) {
+	p, op, err := open(ctx, input, env)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case p != nil:
+		p.steps = append(p.steps, step{node: node})
+		return p, nil, nil
+	}
+	return nil, make(op), nil
+}
+
+// openJoin reads the right side of a join, so that the left one can stream. A right side that fits in memory and that nothing is
+// written to is shared by the workers of the left pipeline.
+func openJoin(ctx context.Context, n *plan.Join, env *Env) (*Pipeline, Operator, error) {
+	inner := env.unordered()
+	if n.Kind != plan.Right && n.Kind != plan.Full {
+		inner = env // the rows come in the order of the left ones
+	}
+	if _, err := newJoinProbe(n, env); err != nil {
+		return nil, nil, err
+	}
+	right, err := build(ctx, n.Right, env.unordered())
+	if err != nil {
+		return nil, nil, err
+	}
+	b, err := buildJoin(ctx, n, right, 0, env)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, left, err := open(ctx, n.Left, inner)
+	if err != nil {
+		b.close()
+		return nil, nil, err
+	}
+	if p != nil {
+		if b.inMemory() && n.Kind != plan.Right && n.Kind != plan.Full {
+			p.steps = append(p.steps, step{node: n, build: b})
+			return p, nil, nil
+		}
+		left = newGather(p)
+	}
+	op, err := newJoin(n, left, b, b.facts, env)
+	if err != nil {
+		left.Close()
+		b.close()
+		return nil, nil, err
+	}
+	return nil, op, nil
+}
+
+// buildStream makes the operators that are never part of a pipeline.
+func buildStream(ctx context.Context, node plan.Node, env *Env) (Operator, error) {
+	switch n := node.(type) {
 	case *plan.Inline:
 		return newBatches(n.Rows, env.BatchRows), nil
 	case *plan.External:
@@ -39,30 +136,14 @@ func build(ctx context.Context, node plan.Node, env *Env) (Operator, error) {
 			return nil, err
 		}
 		return newBatches(rows, env.BatchRows), nil
-	case *plan.Filter:
-		cond, err := expr.Compile(n.Cond, env.Expr)
-		if err != nil {
-			return nil, err
-		}
-		return over(ctx, n.Input, env, func(in Operator) (Operator, error) { return &filterOp{input: in, cond: cond}, nil })
-	case *plan.Project:
-		exprs, err := compileProjection(n.Exprs, env.Expr)
-		if err != nil {
-			return nil, err
-		}
-		return over(ctx, n.Input, env, func(in Operator) (Operator, error) { return &projectOp{input: in, exprs: exprs}, nil })
 	case *plan.Limit:
 		return over(ctx, n.Input, env, func(in Operator) (Operator, error) {
 			return &limitOp{input: in, offset: n.Offset, count: n.Count}, nil
 		})
 	case *plan.Sort:
-		return over(ctx, n.Input, env.unordered(), func(in Operator) (Operator, error) {
-			return newSort(in, n.Input.Columns(), n.Keys, n.Offset, n.Limit, env), nil
-		})
+		return buildSort(ctx, n, env)
 	case *plan.Aggregate:
 		return buildAggregate(ctx, n, env)
-	case *plan.Join:
-		return buildJoinOp(ctx, n, env)
 	case *plan.Union:
 		u := &unionOp{}
 		for _, in := range n.Ins {
@@ -74,8 +155,16 @@ func build(ctx context.Context, node plan.Node, env *Env) (Operator, error) {
 			u.inputs = append(u.inputs, op)
 		}
 		return u, nil
+	case *plan.SetOp:
+		left, right, err := both(ctx, n.Left, n.Right, env.unordered())
+		if err != nil {
+			return nil, err
+		}
+		return &setOp{node: n, left: left, right: right, env: env}, nil
+	case *plan.Window:
+		return over(ctx, n.Input, env.unordered(), func(in Operator) (Operator, error) { return newWindow(n, in, env) })
 	}
-	return buildMore(ctx, node, env)
+	return nil, invariant.Failed("plan node [%T] has no operator", node)
 }
 
 // over builds the input of an operator and the operator on it.
@@ -92,26 +181,6 @@ func over(ctx context.Context, input plan.Node, env *Env, make func(Operator) (O
 	return op, nil
 }
 
-// buildJoinOp reads the right side of a join, so that the left one can stream.
-func buildJoinOp(ctx context.Context, n *plan.Join, env *Env) (Operator, error) {
-	left, right, err := both(ctx, n.Left, n.Right, env.unordered())
-	if err != nil {
-		return nil, err
-	}
-	b, err := buildJoin(ctx, n, right, 0, env)
-	if err != nil {
-		left.Close()
-		return nil, err
-	}
-	op, err := newJoin(n, left, b, b.facts, env)
-	if err != nil {
-		left.Close()
-		b.close()
-		return nil, err
-	}
-	return op, nil
-}
-
 func both(ctx context.Context, l, r plan.Node, env *Env) (left, right Operator, err error) {
 	if left, err = build(ctx, l, env); err != nil {
 		return nil, nil, err
@@ -121,22 +190,4 @@ func both(ctx context.Context, l, r plan.Node, env *Env) (left, right Operator, 
 		return nil, nil, err
 	}
 	return left, right, nil
-}
-
-// buildOrderedScan gives a scan's rows in the order of time.
-func buildOrderedScan(ctx context.Context, n *plan.Scan, env *Env) (Operator, error) {
-	at := -1
-	for i, c := range n.Out {
-		if c.Name == plan.TimeColumn {
-			at = i
-		}
-	}
-	if at < 0 {
-		return nil, fmt.Errorf("scan of [%s] in the order of time without its time column", n.DataSource)
-	}
-	plain := *n
-	plain.Time, plain.Limit = 0, -1
-	return over(ctx, &plain, env, func(in Operator) (Operator, error) {
-		return newSort(in, n.Out, []plan.SortKey{{Column: at, Desc: n.Time < 0, NullsFirst: n.Time > 0}}, 0, n.Limit, env), nil
-	})
 }

@@ -22,6 +22,8 @@ type Env struct {
 	Spill *budget.SpillDir
 	// Threads is how many goroutines a pipeline uses; 0: one per core.
 	Threads int
+	// Share is the query's part of the process's cores, from Scheduler.Join; nil: every goroutine computes when it can.
+	Share *Share
 	// BatchRows is the size of batches; 0: vector.BatchRows. It divides or is a multiple of nothing in particular.
 	BatchRows int
 

@@ -3,90 +3,136 @@ package exec
 import (
 	"context"
 	"io"
+	"sync/atomic"
 
+	"github.com/hengedb/henge/internal/exchange"
+	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// gatherOp makes one stream of a pipeline's workers. Rows come in no particular order; with one worker in that of the segments.
+// gatherDepth is how many batches of each morsel may wait for the consumer.
+const gatherDepth = 4
+
+// gatherOp makes one stream of a pipeline's workers. Rows come in the order of the segments and their rows, whatever the number of
+// workers.
 type gatherOp struct {
-	p      *Pipeline
+	p     *Pipeline
+	limit int64 // rows still to give, -1: all
+
+	begun  bool
 	single *Worker
 	group  *Group
-	queue  chan *vector.Batch
-	done   chan struct{} // closed when all workers have ended
+	gather *exchange.Gather
+}
+
+func newGather(p *Pipeline) *gatherOp {
+	o := &gatherOp{p: p, limit: -1}
+	if p.rowsLeft != nil && keepsRows(p.steps) {
+		// The first rows are wanted, not those of the quickest worker: count here.
+		o.limit, p.rowsLeft = p.scan.Limit, nil
+	}
+	return o
+}
+
+// keepsRows reports whether the steps give one row for each.
+func keepsRows(steps []step) bool {
+	for _, s := range steps {
+		if _, ok := s.node.(*plan.Project); !ok {
+			return false
+		}
+	}
+	return true
 }
 
 func (o *gatherOp) Next(ctx context.Context) (*vector.Batch, error) {
-	if o.single == nil && o.group == nil {
-		if err := o.start(ctx); err != nil {
+	if o.limit == 0 {
+		return nil, io.EOF
+	}
+	if !o.begun {
+		if err := o.begin(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if o.single != nil {
-		var b *vector.Batch
-		err := segment.Guard(func() (err error) {
-			b, err = o.single.Next(ctx)
+	b, err := o.next(ctx)
+	if err != nil || o.limit < 0 {
+		return b, err
+	}
+	n := int64(b.Rows())
+	if n > o.limit {
+		b, n = b.Slice(0, int(o.limit)), o.limit
+	}
+	o.limit -= n
+	return b, nil
+}
+
+func (o *gatherOp) begin(ctx context.Context) error {
+	o.begun = true
+	n := o.p.Workers()
+	if o.p.rowsLeft != nil {
+		n = 1
+	}
+	if n == 1 {
+		var err error
+		o.single, err = o.p.NewWorker(false)
+		return err
+	}
+	o.gather = exchange.NewGather(gatherDepth)
+	o.group = NewGroup(withoutSlot(ctx))
+	var working atomic.Int64
+	working.Store(int64(n))
+	for range n {
+		o.group.Go(func(ctx context.Context) error {
+			err := Protect(func() error { return o.p.env.Share.compute(ctx, o.work) })
+			if err != nil || working.Add(-1) == 0 {
+				o.gather.Finish(err)
+			}
+			return err
+		})
+	}
+	return nil
+}
+
+func (o *gatherOp) next(ctx context.Context) (b *vector.Batch, err error) {
+	if o.gather != nil {
+		err = idle(ctx, func() error {
+			b, err = o.gather.Next(ctx)
 			return err
 		})
 		return b, err
 	}
-	select {
-	case b := <-o.queue:
-		return b, nil
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	case <-o.done:
-	}
-	select { // what was queued before the end
-	case b := <-o.queue:
-		return b, nil
-	default:
-	}
-	if err := o.group.Wait(); err != nil {
-		return nil, err
-	}
-	return nil, io.EOF
-}
-
-func (o *gatherOp) start(ctx context.Context) error {
-	n := o.p.Workers()
-	if n == 1 {
-		w, err := o.p.NewWorker(false)
-		o.single = w
+	err = segment.Guard(func() error {
+		b, err = o.single.Next(ctx)
 		return err
-	}
-	o.group = NewGroup(ctx)
-	o.queue, o.done = make(chan *vector.Batch, 2*n), make(chan struct{})
-	for range n {
-		o.group.Go(o.work)
-	}
-	go func() {
-		o.group.wg.Wait()
-		close(o.done)
-	}()
-	return nil
+	})
+	return b, err
 }
 
+// work sends the batches of each morsel it takes.
 func (o *gatherOp) work(ctx context.Context) error {
 	w, err := o.p.NewWorker(true)
 	if err != nil {
 		return err
 	}
-	return Drain(ctx, w, func(b *vector.Batch) error {
-		select {
-		case o.queue <- b:
-			return nil
-		case <-ctx.Done():
-			return context.Cause(ctx)
+	present := -1
+	w.source.onTake = func(number int) {
+		if present >= 0 {
+			o.gather.End(present)
 		}
+		present = number
+	}
+	err = Drain(ctx, w, func(b *vector.Batch) error {
+		return idle(ctx, func() error { return o.gather.Send(ctx, present, b) })
 	})
+	if err == nil && present >= 0 {
+		o.gather.End(present)
+	}
+	return err
 }
 
 func (o *gatherOp) Close() {
 	if o.group != nil {
 		o.group.Stop()
-		<-o.done
 	}
 	o.p.Close()
 }

@@ -247,9 +247,13 @@ func (t *keyTable) add(at, tag uint64, row []uint64) {
 	}
 }
 
-// grownSlots doubles a table of slots.
+// grownSlots enlarges a table of slots, fourfold as long as it is small: moving entries costs more than the memory.
 func grownSlots(old []uint64) (slots []uint64, shift uint) {
-	slots = make([]uint64, 2*len(old))
+	factor := 4
+	if len(old) >= 1<<18 {
+		factor = 2
+	}
+	slots = make([]uint64, factor*len(old))
 	shift = uint(32 - bits.TrailingZeros(uint(len(slots))))
 	mask := uint64(len(slots) - 1)
 	for _, slot := range old {

@@ -43,10 +43,10 @@ func types(columns []plan.Column) []vector.Type {
 	return out
 }
 
-// stop returns why ctx ended, or nil while it has not.
+// stop returns why ctx ended, or nil while it has not. It is called once per batch, and is where a goroutine lets others compute first.
 func stop(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return nil
+	return yield(ctx)
 }

@@ -2,12 +2,13 @@ package exec
 
 import (
 	"context"
-	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/vector"
@@ -17,152 +18,188 @@ import (
 // costs nothing.
 const morselRows = 16 * vector.BatchRows
 
-// Pipeline is a chain of filters and projections over a scan, which runs on many workers.
+// Pipeline is a chain of filters, projections, unnests and joins with small right sides over a scan, which runs on many workers.
 type Pipeline struct {
 	env    *Env
 	scan   *plan.Scan
-	steps  []plan.Node // Filter and Project nodes, lowest first
-	tables []*leafScan
-	// rowsLeft counts down a limit of the scan; nil: no limit.
-	rowsLeft *atomic.Int64
+	steps  []step
+	leaves []*leafScan
+	// rowsLeft counts down a limit of the scan; nil: no limit, or the consumer of an ordered stream counts.
+	rowsLeft  *atomic.Int64
+	backwards bool
 
-	mu      sync.Mutex
-	morsels []morsel
+	morsels []morsel // in the order of the rows
+
+	mu   sync.Mutex
+	next int // morsels before were taken, when they are taken in order
+	left int // not taken yet
+	at   int // segments before were begun, when they are taken in any order
 }
 
-// morsel is a run of rows of one segment.
+// step is one operator of the chain: what is shared, and how each worker makes its own.
+type step struct {
+	node  plan.Node
+	build *joinBuild // joins: the right side, in memory
+}
+
+// morsel is a run of rows of one segment. Its number is its place in the order of the rows.
 type morsel struct {
 	leaf     *leafScan
 	from, to int
+	number   int
 }
 
-// pipelineOf returns the pipeline that node is, if it is one.
-func pipelineOf(node plan.Node) (scan *plan.Scan, steps []plan.Node, ok bool) {
-	for {
-		switch n := node.(type) {
-		case *plan.Scan:
-			if n.Time != 0 {
-				return nil, nil, false
-			}
-			for i, j := 0, len(steps)-1; i < j; i, j = i+1, j-1 {
-				steps[i], steps[j] = steps[j], steps[i]
-			}
-			return n, steps, true
-		case *plan.Filter:
-			steps, node = append(steps, n), n.Input
-		case *plan.Project:
-			steps, node = append(steps, n), n.Input
-		default:
-			return nil, nil, false
-		}
-	}
-}
-
-// OpenPipeline opens the pipeline that node is; ok is false if it is none. The caller closes it.
-func OpenPipeline(ctx context.Context, node plan.Node, env *Env) (p *Pipeline, ok bool, err error) {
-	scan, steps, ok := pipelineOf(node)
-	if !ok {
-		return nil, false, nil
-	}
-	env = env.withDefaults()
+// openScan opens the pipeline of a scan alone. The caller closes it.
+func openScan(ctx context.Context, scan *plan.Scan, env *Env) (*Pipeline, error) {
 	if env.Tables == nil {
-		return nil, false, fmt.Errorf("scan of [%s]: no tables", scan.DataSource)
+		return nil, fault.Unsupported("Datasource [%s] can't be read here", scan.DataSource)
 	}
-	p = &Pipeline{env: env, scan: scan, steps: steps}
+	leaves, err := env.Tables.Leaves(ctx, scan)
+	if err != nil {
+		return nil, err
+	}
+	return newPipeline(scan, leaves, env)
+}
+
+// newPipeline takes over leaves.
+func newPipeline(scan *plan.Scan, leaves []Leaf, env *Env) (*Pipeline, error) {
+	p := &Pipeline{env: env, scan: scan}
 	if scan.Limit >= 0 {
 		p.rowsLeft = &atomic.Int64{}
 		p.rowsLeft.Store(scan.Limit)
 	}
-	leaves, err := env.Tables.Leaves(ctx, scan)
-	if err != nil {
-		return nil, false, err
-	}
 	for _, leaf := range leaves { // all are ours now, also when one fails
-		p.tables = append(p.tables, &leafScan{scan: scan, leaf: leaf})
+		p.leaves = append(p.leaves, &leafScan{scan: scan, leaf: leaf})
 	}
-	for _, t := range p.tables {
-		if err := p.plan(t); err != nil {
+	for _, l := range p.leaves {
+		if err := p.cut(l); err != nil {
 			p.Close()
-			return nil, false, err
+			return nil, err
 		}
 	}
-	return p, true, nil
+	p.left = len(p.morsels)
+	return p, nil
 }
 
-// plan cuts the rows of a segment that can count into morsels.
-func (p *Pipeline) plan(t *leafScan) error {
-	ranges, err := t.rowRanges()
+// reverse makes rows come backwards, the last row of the last segment first.
+func (p *Pipeline) reverse() {
+	p.backwards = true
+	slices.Reverse(p.morsels)
+	for i := range p.morsels {
+		p.morsels[i].number = i
+	}
+}
+
+// cut makes morsels of the rows of a segment that can count.
+func (p *Pipeline) cut(l *leafScan) error {
+	ranges, err := l.rowRanges()
 	if err != nil {
 		return err
 	}
+	l.next = len(p.morsels)
 	for _, r := range ranges {
 		for from := r[0]; from < r[1]; from += morselRows {
-			p.morsels = append(p.morsels, morsel{t, from, min(from+morselRows, r[1])})
+			p.morsels = append(p.morsels, morsel{l, from, min(from+morselRows, r[1]), len(p.morsels)})
 		}
 	}
+	l.end = len(p.morsels)
 	return nil
 }
 
 // take returns the next morsel; ok is false when there are no more.
-func (p *Pipeline) take() (m morsel, ok bool) {
+//
+// A worker that does not care for the order names the segment it has been at. It stays there as long as that has rows, then begins
+// another, and helps elsewhere when all were begun: what is learnt of a segment's dictionaries is then learnt by few workers. All workers
+// of a pipeline do it one way or the other.
+func (p *Pipeline) take(at *leafScan, anyOrder bool) (m morsel, ok bool) {
 	if p.rowsLeft != nil && p.rowsLeft.Load() <= 0 {
 		return morsel{}, false
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.morsels) == 0 {
+	if p.left == 0 {
 		return morsel{}, false
 	}
-	m, p.morsels = p.morsels[0], p.morsels[1:]
-	return m, true
+	p.left--
+	if !anyOrder {
+		p.next++
+		return p.morsels[p.next-1], true
+	}
+	if at == nil || at.next == at.end {
+		at = p.choose()
+	}
+	at.next++
+	return p.morsels[at.next-1], true
+}
+
+// choose returns a segment with morsels left, the next that was not begun if there is one.
+func (p *Pipeline) choose() *leafScan {
+	for ; p.at < len(p.leaves); p.at++ {
+		if l := p.leaves[p.at]; l.next < l.end {
+			p.at++
+			return l
+		}
+	}
+	var most *leafScan
+	for _, l := range p.leaves {
+		if most == nil || l.end-l.next > most.end-most.next {
+			most = l
+		}
+	}
+	return most
 }
 
 // Workers returns how many workers are worth starting.
 func (p *Pipeline) Workers() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return max(1, min(p.env.Threads, len(p.morsels)))
+	return max(1, min(p.env.Threads, p.left))
 }
 
-// Columns returns the output columns.
-func (p *Pipeline) Columns() []plan.Column {
-	if len(p.steps) > 0 {
-		return p.steps[len(p.steps)-1].Columns()
-	}
-	return p.scan.Columns()
-}
-
-// Close releases the segments. Vectors that came from the pipeline are invalid from then on.
+// Close releases the segments and the right sides of joins. Vectors that came from the pipeline are invalid from then on.
 func (p *Pipeline) Close() {
-	for _, t := range p.tables {
-		t.leaf.Reader.Release()
+	for _, l := range p.leaves {
+		l.leaf.Reader.Release()
 	}
-	p.tables = nil
+	p.leaves = nil
+	for _, s := range p.steps {
+		if s.build != nil {
+			s.build.close()
+		}
+	}
+	p.steps = nil
 }
 
 // Worker runs morsels through the chain with programs and buffers of its own. It is an Operator of one goroutine.
 type Worker struct {
-	p       *Pipeline
-	scanner *scanner // of the present morsel's segment
-	next    int      // row of the present morsel to read next
-	morsel  morsel
-	active  bool
-	conds   []*expr.Program
-	project []projection
-	// fresh makes every batch use memory of its own, for batches that go to another goroutine.
-	fresh bool
+	source morselSource
+	top    Operator
 }
 
 // NewWorker returns a worker. With fresh its batches stay valid until the pipeline is closed.
 func (p *Pipeline) NewWorker(fresh bool) (*Worker, error) {
-	w := &Worker{p: p, fresh: fresh, conds: make([]*expr.Program, len(p.steps)), project: make([]projection, len(p.steps))}
-	for i, s := range p.steps {
+	w := &Worker{source: morselSource{p: p, fresh: fresh}}
+	w.top = &w.source
+	for _, s := range p.steps {
 		var err error
-		switch s := s.(type) {
+		switch n := s.node.(type) {
 		case *plan.Filter:
-			w.conds[i], err = expr.Compile(s.Cond, p.env.Expr)
+			op := &filterOp{input: w.top}
+			op.cond, err = expr.Compile(n.Cond, p.env.Expr)
+			w.top = op
 		case *plan.Project:
-			w.project[i], err = compileProjection(s.Exprs, p.env.Expr)
+			op := &projectOp{input: w.top}
+			op.exprs, err = compileProjection(n.Exprs, p.env.Expr)
+			w.top = op
+		case *plan.Unnest:
+			w.top = newUnnest(n, w.top, p.env)
+		case *plan.Join:
+			op := &probeOp{input: w.top}
+			if op.probe, err = newJoinProbe(n, p.env); err == nil {
+				op.probe.facts = s.build.facts
+				op.probe.use(s.build.table)
+			}
+			w.top = op
 		}
 		if err != nil {
 			return nil, err
@@ -172,51 +209,99 @@ func (p *Pipeline) NewWorker(fresh bool) (*Worker, error) {
 }
 
 // Next returns the next batch of any morsel.
-func (w *Worker) Next(ctx context.Context) (*vector.Batch, error) {
+func (w *Worker) Next(ctx context.Context) (*vector.Batch, error) { return w.top.Next(ctx) }
+
+// Close is part of Operator; the pipeline owns the segments.
+func (w *Worker) Close() {}
+
+// morselSource is the bottom of a worker: it takes morsels and scans them.
+type morselSource struct {
+	p       *Pipeline
+	scanner *scanner  // of the present morsel's segment
+	morsel  morsel    // what is left of it
+	at      *leafScan // its segment
+	fresh   bool
+	// anyOrder lets the worker choose its morsels.
+	anyOrder bool
+	// onTake, if not nil, is told the number of each morsel that is begun.
+	onTake func(number int)
+}
+
+func (s *morselSource) Next(ctx context.Context) (*vector.Batch, error) {
 	for {
 		if err := stop(ctx); err != nil {
 			return nil, err
 		}
-		if !w.active {
-			m, ok := w.p.take()
+		if s.morsel.from == s.morsel.to {
+			m, ok := s.p.take(s.at, s.anyOrder)
 			if !ok {
 				return nil, io.EOF
 			}
-			if w.scanner == nil || w.scanner.leaf != m.leaf {
-				s, err := newScanner(m.leaf, w.p.env, w.fresh)
+			if s.onTake != nil {
+				s.onTake(m.number)
+			}
+			if s.scanner == nil || s.scanner.leaf != m.leaf {
+				scanner, err := newScanner(m.leaf, s.p.env, s.fresh)
 				if err != nil {
 					return nil, err
 				}
-				w.scanner = s
+				s.scanner = scanner
 			}
-			w.morsel, w.next, w.active = m, m.from, true
+			s.morsel, s.at = m, m.leaf
 		}
-		to := min(w.next+w.p.env.BatchRows, w.morsel.to)
-		b, err := w.scanner.read(w.next, to)
+		b, err := s.scanner.read(s.part())
 		if err != nil {
 			return nil, err
 		}
-		w.next = to
-		w.active = to < w.morsel.to
 		if b == nil {
 			continue
 		}
-		if b = w.limit(b); b == nil {
+		if s.p.backwards {
+			b = backwards(b)
+		}
+		if b = s.limit(b); b == nil {
 			return nil, io.EOF
 		}
-		if b, err = w.steps(b); err != nil || b != nil {
-			return b, err
-		}
+		return b, nil
 	}
 }
 
+// part takes the rows of a batch off the present morsel.
+func (s *morselSource) part() (from, to int) {
+	n := min(s.p.env.BatchRows, s.morsel.to-s.morsel.from)
+	if s.p.backwards {
+		s.morsel.to -= n
+		return s.morsel.to, s.morsel.to + n
+	}
+	s.morsel.from += n
+	return s.morsel.from - n, s.morsel.from
+}
+
+// backwards returns the rows of b that count, the last first.
+func backwards(b *vector.Batch) *vector.Batch {
+	rows := make([]uint32, b.Rows())
+	for i := range rows {
+		r := len(rows) - 1 - i
+		if b.Sel != nil {
+			rows[i] = b.Sel[r]
+		} else {
+			rows[i] = uint32(r)
+		}
+	}
+	out := &vector.Batch{N: len(rows), Cols: make([]*vector.Vector, len(b.Cols))}
+	for i, c := range b.Cols {
+		out.Cols[i] = c.Gather(rows)
+	}
+	return out
+}
+
 // limit takes rows off the scan's limit and cuts b to what is left.
-func (w *Worker) limit(b *vector.Batch) *vector.Batch {
-	if w.p.rowsLeft == nil {
+func (s *morselSource) limit(b *vector.Batch) *vector.Batch {
+	if s.p.rowsLeft == nil {
 		return b
 	}
 	n := int64(b.Rows())
-	left := w.p.rowsLeft.Add(-n) + n
+	left := s.p.rowsLeft.Add(-n) + n
 	switch {
 	case left <= 0:
 		return nil
@@ -226,23 +311,40 @@ func (w *Worker) limit(b *vector.Batch) *vector.Batch {
 	return b
 }
 
-func (w *Worker) steps(b *vector.Batch) (*vector.Batch, error) {
-	for i := range w.conds {
-		var err error
-		if w.conds[i] != nil {
-			b, err = applyFilter(b, w.conds[i])
-		} else {
-			b, err = w.project[i].apply(b)
-		}
-		if err != nil || b == nil {
-			return nil, err
-		}
-	}
-	return b, nil
+func (s *morselSource) Close() {}
+
+// probeOp joins a stream with a table.
+type probeOp struct {
+	input  Operator
+	probe  *joinProbe
+	active bool
 }
 
-// Close is part of Operator; the pipeline owns the segments.
-func (w *Worker) Close() {}
+func (o *probeOp) Next(ctx context.Context) (*vector.Batch, error) {
+	for {
+		if !o.active {
+			b, err := o.input.Next(ctx)
+			if err != nil {
+				return nil, err
+			}
+			o.probe.begin(b.Compact())
+			o.active = true
+		}
+		if err := stop(ctx); err != nil {
+			return nil, err
+		}
+		b, done, err := o.probe.step()
+		if err != nil {
+			return nil, err
+		}
+		o.active = !done
+		if b != nil {
+			return b, nil
+		}
+	}
+}
+
+func (o *probeOp) Close() { o.input.Close() }
 
 // Run starts the workers and calls consume with each batch, from the worker's goroutine; worker numbers begin at 0. A batch is valid
 // during the call.
@@ -251,11 +353,13 @@ func (p *Pipeline) Run(ctx context.Context, consume func(worker int, b *vector.B
 	if n == 1 {
 		return p.runWorker(ctx, 0, consume)
 	}
-	g := NewGroup(ctx)
+	g := NewGroup(withoutSlot(ctx))
 	for i := range n {
-		g.Go(func(ctx context.Context) error { return p.runWorker(ctx, i, consume) })
+		g.Go(func(ctx context.Context) error {
+			return p.env.Share.compute(ctx, func(ctx context.Context) error { return p.runWorker(ctx, i, consume) })
+		})
 	}
-	return g.Wait()
+	return idle(ctx, g.Wait)
 }
 
 func (p *Pipeline) runWorker(ctx context.Context, number int, consume func(int, *vector.Batch) error) error {
@@ -263,6 +367,7 @@ func (p *Pipeline) runWorker(ctx context.Context, number int, consume func(int, 
 	if err != nil {
 		return err
 	}
+	w.source.anyOrder = true
 	return segment.Guard(func() error {
 		return Drain(ctx, w, func(b *vector.Batch) error { return consume(number, b) })
 	})

@@ -20,6 +20,8 @@ type leafScan struct {
 	// times are the intervals rows must lie in; exact says that every row of the ranges does.
 	times []chrono.Interval
 	exact bool
+	// next and end bound its morsels that were not taken yet, by number; under the pipeline's lock.
+	next, end int
 }
 
 // rowRanges returns the runs of rows that can count, by time.

@@ -1,7 +1,8 @@
 package exec
 
 import (
-	"container/heap"
+	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"slices"
@@ -11,23 +12,34 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// sortOp orders its input and yields the rows from offset on, at most limit of them.
-//
-// Rows are gathered into a run. With a limit the run is cut back to the rows that can still count whenever it has grown to several
-// times that. A run that does not fit in memory is sorted and written to a file; in the end all runs are merged.
+// sortOp orders its input and yields the rows from offset on, at most limit of them. Over a pipeline each worker sorts what it reads.
+// In the end the sorted runs are merged.
 type sortOp struct {
-	input  Operator
+	*sorting
+	pipeline *Pipeline // or
+	input    Operator
+
+	sorters []*sorter
+	out     Operator
+}
+
+// sorting is what the workers of a sort share.
+type sorting struct {
 	types  []vector.Type
 	keys   []plan.SortKey
 	offset int64
 	limit  int64 // -1: all
-	rows   int   // of an output batch
 	env    *Env
+}
 
-	account budget.Account
-	run     *vector.BatchBuilder
-	spilled []*budget.SpillFile
-	out     Operator
+func buildSort(ctx context.Context, n *plan.Sort, env *Env) (Operator, error) {
+	p, in, err := open(ctx, n.Input, env.unordered())
+	if err != nil {
+		return nil, err
+	}
+	o := newSort(in, n.Input.Columns(), n.Keys, n.Offset, n.Limit, env)
+	o.pipeline = p
+	return o, nil
 }
 
 func newSort(input Operator, columns []plan.Column, keys []plan.SortKey, offset, limit int64, env *Env) *sortOp {
@@ -35,18 +47,7 @@ func newSort(input Operator, columns []plan.Column, keys []plan.SortKey, offset,
 }
 
 func newSortOf(input Operator, types []vector.Type, keys []plan.SortKey, offset, limit int64, env *Env) *sortOp {
-	o := &sortOp{input: input, types: types, keys: keys, offset: offset, limit: limit, rows: env.BatchRows, env: env}
-	o.account = budget.NewAccount(env.Budget)
-	o.run = vector.NewBatchBuilder(o.types, 0)
-	return o
-}
-
-// keep is how many rows a run needs to hold at most, -1: all.
-func (o *sortOp) keep() int64 {
-	if o.limit < 0 || o.offset+o.limit < 0 {
-		return -1
-	}
-	return o.offset + o.limit
+	return &sortOp{sorting: &sorting{types: types, keys: keys, offset: offset, limit: limit, env: env}, input: input}
 }
 
 func (o *sortOp) Next(ctx context.Context) (*vector.Batch, error) {
@@ -54,52 +55,171 @@ func (o *sortOp) Next(ctx context.Context) (*vector.Batch, error) {
 		if o.limit == 0 {
 			return nil, io.EOF
 		}
-		if err := Drain(ctx, o.input, o.add); err != nil {
+		if err := o.consume(ctx); err != nil {
 			return nil, err
 		}
-		if err := o.finish(); err != nil {
-			return nil, err
+		m := &mergeOp{s: o.sorting, builder: vector.NewBatchBuilder(o.types, o.env.BatchRows)}
+		for _, s := range o.sorters {
+			runs, err := s.finish(ctx)
+			if err != nil {
+				return nil, err
+			}
+			for _, r := range runs {
+				m.runs = append(m.runs, &mergeRun{source: r})
+			}
 		}
+		var merged Operator = m
+		if len(m.runs) == 1 {
+			merged = m.runs[0].source
+		}
+		o.out = &limitOp{input: merged, offset: o.offset, count: o.limit}
 	}
 	return o.out.Next(ctx)
 }
 
-// sortOverhead is what sorting a run takes beside its rows: keys, row numbers and the ordered copy.
+func (o *sortOp) consume(ctx context.Context) error {
+	workers := 1
+	if o.pipeline != nil {
+		workers = o.pipeline.Workers()
+	}
+	for range workers {
+		o.sorters = append(o.sorters, newSorter(o.sorting))
+	}
+	if o.pipeline == nil {
+		return Drain(ctx, o.input, o.sorters[0].add)
+	}
+	return o.pipeline.Run(ctx, func(worker int, b *vector.Batch) error { return o.sorters[worker].add(b) })
+}
+
+func (o *sortOp) Close() {
+	if o.input != nil {
+		o.input.Close()
+	}
+	for _, s := range o.sorters {
+		s.close()
+	}
+	if o.pipeline != nil {
+		o.pipeline.Close()
+	}
+}
+
+// keep is how many rows a run needs to hold at most, -1: all.
+func (s *sorting) keep() int64 {
+	if s.limit < 0 || s.offset+s.limit < 0 {
+		return -1
+	}
+	return s.offset + s.limit
+}
+
+func (s *sorting) sortKeys(b *vector.Batch) *vector.SortKeys { return s.firstKeys(b, len(s.keys)) }
+
+// firstKeys returns the keys of the first n columns to order by.
+func (s *sorting) firstKeys(b *vector.Batch, n int) *vector.SortKeys {
+	cols, orders := make([]*vector.Vector, n), make([]vector.Order, n)
+	for i, k := range s.keys[:n] {
+		cols[i], orders[i] = b.Cols[k.Column], vector.Order{Desc: k.Desc, NullsFirst: k.NullsFirst}
+	}
+	return vector.NewSortKeys(cols, orders, b.N)
+}
+
+// sorter is one worker of a sort.
+//
+// Rows are gathered into a run. With a limit the run is cut back to the rows that can still count whenever it has grown to several
+// times that, and from then on rows beyond the last of them are not even taken. A run that does not fit in memory is sorted and
+// written to a file.
+type sorter struct {
+	*sorting
+	account budget.Account
+	run     *vector.BatchBuilder
+	last    []byte // first key of the last row that can count; nil: not known
+	spilled []*budget.SpillFile
+}
+
+func newSorter(s *sorting) *sorter {
+	return &sorter{sorting: s, account: budget.NewAccount(s.env.Budget), run: vector.NewBatchBuilder(s.types, 0)}
+}
+
+// sortOverhead is what sorting a run takes beside its rows: keys, row numbers and the ordered copy, in multiples of the rows.
 const sortOverhead = 2
 
-func (o *sortOp) add(b *vector.Batch) error {
-	o.run.Append(b)
-	if keep := o.keep(); keep >= 0 && int64(o.run.Rows()) >= 4*max(keep, int64(o.rows)) {
-		sorted := o.sorted()
-		o.run.Append(sorted.Slice(0, int(min(keep, int64(sorted.N)))))
+// maxRunRows bounds a run, so that its keys can be addressed.
+const maxRunRows = 16 << 20
+
+func (s *sorter) add(b *vector.Batch) error {
+	if s.last != nil {
+		if b = s.within(b); b == nil {
+			return nil
+		}
 	}
-	if o.account.TrySet(o.run.Bytes() * (1 + sortOverhead)) {
+	s.run.Append(b)
+	if keep := s.keep(); keep >= 0 && int64(s.run.Rows()) >= 4*max(keep, int64(s.env.BatchRows)) {
+		sorted := s.sorted()
+		s.run.Append(sorted.Slice(0, int(min(keep, int64(sorted.N)))))
+		if keep > 0 && int64(sorted.N) >= keep {
+			at := int(keep) - 1
+			s.last = slices.Clone(s.firstKeys(sorted.Slice(at, at+1), 1).Key(0))
+		}
+	}
+	if s.run.Rows() < maxRunRows && s.account.TrySet(s.run.Bytes()*(1+sortOverhead)) {
 		return nil
 	}
-	if o.env.Spill == nil || o.run.Rows() == 0 {
-		return o.account.Set(o.run.Bytes() * (1 + sortOverhead))
+	if s.env.Spill == nil || s.run.Rows() == 0 {
+		return s.account.Set(s.run.Bytes() * (1 + sortOverhead))
 	}
-	return o.spill()
+	return s.spill()
+}
+
+// within returns the rows of b that do not lie beyond the last row that can count, nil if there are none.
+func (s *sorter) within(b *vector.Batch) *vector.Batch {
+	keys := s.firstKeys(b, 1)
+	rows := make([]uint32, 0, 64)
+	if b.Sel != nil {
+		for _, r := range b.Sel {
+			if bytes.Compare(keys.Key(int(r)), s.last) <= 0 {
+				rows = append(rows, r)
+			}
+		}
+	} else {
+		for r := range b.N {
+			if bytes.Compare(keys.Key(r), s.last) <= 0 {
+				rows = append(rows, uint32(r))
+			}
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	return &vector.Batch{N: b.N, Cols: b.Cols, Sel: rows}
 }
 
 // sorted takes the run's rows, in order.
-func (o *sortOp) sorted() *vector.Batch {
-	run := o.run.Build()
-	keys := vector.NewSortKeys(o.keyColumns(run), o.orders(), run.N)
-	rows := make([]uint32, run.N)
-	prefix := make([]uint64, run.N)
-	for i := range rows {
-		rows[i], prefix[i] = uint32(i), keys.Prefix(i)
+func (s *sorter) sorted() *vector.Batch {
+	run := s.run.Build()
+	if run.N < 2 || len(s.keys) == 0 {
+		return run
 	}
-	slices.SortStableFunc(rows, func(a, b uint32) int {
-		if prefix[a] != prefix[b] {
-			if prefix[a] < prefix[b] {
-				return -1
-			}
-			return 1
+	keys := s.sortKeys(run)
+	type place struct {
+		prefix uint64
+		row    uint32
+	}
+	places := make([]place, run.N)
+	for i := range places {
+		places[i] = place{keys.Prefix(i), uint32(i)}
+	}
+	slices.SortFunc(places, func(a, b place) int {
+		if a.prefix != b.prefix {
+			return cmp.Compare(a.prefix, b.prefix)
 		}
-		return keys.Compare(int(a), keys, int(b))
+		if c := keys.Compare(int(a.row), keys, int(b.row)); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.row, b.row) // equal rows stay in their order
 	})
+	rows := make([]uint32, run.N)
+	for i, p := range places {
+		rows[i] = p.row
+	}
 	out := &vector.Batch{N: run.N, Cols: make([]*vector.Vector, len(run.Cols))}
 	for i, c := range run.Cols {
 		out.Cols[i] = c.Gather(rows)
@@ -107,160 +227,73 @@ func (o *sortOp) sorted() *vector.Batch {
 	return out
 }
 
-func (o *sortOp) keyColumns(b *vector.Batch) []*vector.Vector {
-	cols := make([]*vector.Vector, len(o.keys))
-	for i, k := range o.keys {
-		cols[i] = b.Cols[k.Column]
-	}
-	return cols
-}
-
-func (o *sortOp) orders() []vector.Order {
-	orders := make([]vector.Order, len(o.keys))
-	for i, k := range o.keys {
-		orders[i] = vector.Order{Desc: k.Desc, NullsFirst: k.NullsFirst}
-	}
-	return orders
-}
-
-func (o *sortOp) spill() error {
-	f, err := o.env.Spill.Create()
+func (s *sorter) spill() error {
+	f, err := s.env.Spill.Create()
 	if err != nil {
 		return err
 	}
-	o.spilled = append(o.spilled, f)
+	s.spilled = append(s.spilled, f)
+	if err := writeRun(f, newBatches(s.sorted(), s.env.BatchRows)); err != nil {
+		return err
+	}
+	return s.account.Set(0)
+}
+
+// writeRun writes the batches of a sorted run to a file.
+func writeRun(f *budget.SpillFile, run Operator) error {
 	w := vector.NewFrameWriter(f)
-	sorted := o.sorted()
-	for lo := 0; lo < sorted.N; lo += o.rows {
-		if err := w.Write(sorted.Slice(lo, min(lo+o.rows, sorted.N))); err != nil {
-			return err
-		}
-	}
-	if err := f.Flush(); err != nil {
+	if err := Drain(context.Background(), run, w.Write); err != nil {
 		return err
 	}
-	return o.account.Set(0)
+	return f.Flush()
 }
 
-func (o *sortOp) finish() error {
-	last := newBatches(o.sorted(), o.rows)
-	if len(o.spilled) == 0 {
-		o.out = &limitOp{input: last, offset: o.offset, count: o.limit}
-		return nil
-	}
-	m := &mergeOp{sort: o, builder: vector.NewBatchBuilder(o.types, o.rows)}
-	for _, f := range o.spilled {
-		m.runs = append(m.runs, &mergeRun{source: frames{vector.NewFrameReader(f.Reader())}})
-	}
-	m.runs = append(m.runs, &mergeRun{source: last})
-	o.out = &limitOp{input: m, offset: o.offset, count: o.limit}
-	return nil
-}
+// maxMergeRuns bounds how many files are read at once: each takes a buffer and a batch.
+const maxMergeRuns = 64
 
-func (o *sortOp) Close() {
-	o.input.Close()
-	for _, f := range o.spilled {
-		_ = f.Close() // a temporary file: nothing is lost
-	}
-	o.account.Close()
-}
-
-// frames yields the batches of a stream of frames.
-type frames struct{ r *vector.FrameReader }
-
-func (f frames) Next(ctx context.Context) (*vector.Batch, error) {
-	if err := stop(ctx); err != nil {
-		return nil, err
-	}
-	return f.r.Next()
-}
-
-func (f frames) Close() {}
-
-// mergeOp merges sorted runs.
-type mergeOp struct {
-	sort    *sortOp
-	runs    []*mergeRun // a heap once begun
-	begun   bool
-	builder *vector.BatchBuilder
-}
-
-// mergeRun is a run with its present row.
-type mergeRun struct {
-	source Operator
-	batch  *vector.Batch
-	keys   *vector.SortKeys
-	row    int
-}
-
-// advance moves to the next row; false at the end.
-func (m *mergeOp) advance(ctx context.Context, r *mergeRun) (bool, error) {
-	r.row++
-	if r.batch != nil && r.row < r.batch.N {
-		return true, nil
-	}
-	b, err := r.source.Next(ctx)
-	if err == io.EOF {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	r.batch, r.row = b.Compact(), 0
-	r.keys = vector.NewSortKeys(m.sort.keyColumns(r.batch), m.sort.orders(), r.batch.N)
-	return true, nil
-}
-
-func (m *mergeOp) Len() int { return len(m.runs) }
-func (m *mergeOp) Less(i, j int) bool {
-	a, b := m.runs[i], m.runs[j]
-	return a.keys.Compare(a.row, b.keys, b.row) < 0
-}
-func (m *mergeOp) Swap(i, j int) { m.runs[i], m.runs[j] = m.runs[j], m.runs[i] }
-
-// Push is part of heap.Interface; runs are never added.
-func (m *mergeOp) Push(any) {}
-
-// Pop is part of heap.Interface.
-func (m *mergeOp) Pop() any {
-	last := m.runs[len(m.runs)-1]
-	m.runs = m.runs[:len(m.runs)-1]
-	return last
-}
-
-func (m *mergeOp) Next(ctx context.Context) (*vector.Batch, error) {
-	if !m.begun {
-		m.begun = true
-		var alive []*mergeRun
-		for _, r := range m.runs {
-			ok, err := m.advance(ctx, r)
-			if err != nil {
-				return nil, err
-			}
-			if ok {
-				alive = append(alive, r)
-			}
-		}
-		m.runs = alive
-		heap.Init(m)
-	}
-	for m.builder.Rows() < m.sort.rows && len(m.runs) > 0 {
-		r := m.runs[0]
-		m.builder.AppendRow(r.batch, r.row)
-		ok, err := m.advance(ctx, r)
-		if err != nil {
+// finish returns the sorted runs.
+func (s *sorter) finish(ctx context.Context) ([]Operator, error) {
+	for len(s.spilled) > maxMergeRuns {
+		if err := s.mergeFiles(ctx); err != nil {
 			return nil, err
 		}
-		if ok {
-			heap.Fix(m, 0)
-		} else {
-			heap.Pop(m)
-		}
 	}
-	if m.builder.Rows() == 0 {
-		return nil, io.EOF
+	var runs []Operator
+	for _, f := range s.spilled {
+		runs = append(runs, frames{vector.NewFrameReader(f.Reader())})
 	}
-	return m.builder.Build(), nil
+	if s.run.Rows() > 0 || len(runs) == 0 {
+		runs = append(runs, newBatches(s.sorted(), s.env.BatchRows))
+	}
+	return runs, nil
 }
 
-func (m *mergeOp) Close() {}
+// mergeFiles makes one file of the oldest ones.
+func (s *sorter) mergeFiles(ctx context.Context) error {
+	m := &mergeOp{s: s.sorting, builder: vector.NewBatchBuilder(s.types, s.env.BatchRows)}
+	old := slices.Clone(s.spilled[:maxMergeRuns])
+	for _, f := range old {
+		m.runs = append(m.runs, &mergeRun{source: frames{vector.NewFrameReader(f.Reader())}})
+	}
+	f, err := s.env.Spill.Create()
+	if err != nil {
+		return err
+	}
+	s.spilled = append(slices.Clone(s.spilled[maxMergeRuns:]), f)
+	w := vector.NewFrameWriter(f)
+	err = Drain(ctx, m, w.Write)
+	for _, o := range old {
+		_ = o.Close() // a temporary file: nothing is lost
+	}
+	if err != nil {
+		return err
+	}
+	return f.Flush()
+}
+
+func (s *sorter) close() {
+	for _, f := range s.spilled {
+		_ = f.Close() // a temporary file: nothing is lost
+	}
+	s.account.Close()
+}

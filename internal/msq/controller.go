@@ -73,6 +73,9 @@ func New(job Job, deps Deps) (*Controller, error) {
 		}
 		job.Options = o
 	}
+	if err := job.check(); err != nil {
+		return nil, err
+	}
 	if deps.Clock == nil {
 		deps.Clock = clock.System()
 	}
@@ -151,7 +154,7 @@ func (c *Controller) Run(ctx context.Context) (*Outcome, error) {
 	}
 	c.mu.status, c.mu.failure = Failed, toFault(ctx, err)
 	for _, s := range c.mu.stages {
-		s.enter(phaseFailed, c.mu.end)
+		s.fail(c.mu.end)
 	}
 	return nil, c.mu.failure
 }
@@ -209,8 +212,10 @@ func (c *Controller) prepareFolder() error {
 
 // query runs a SELECT.
 func (c *Controller) query(ctx context.Context) (*Outcome, error) {
+	outer := slices.Clone(c.job.columns())
 	cut := &cutter{opts: c.opts, workers: c.workers}
-	root, err := cut.fragment(c.job.Plan)
+	node, _ := multiValue(c.job.Plan, allOf(len(outer)))
+	root, err := cut.fragment(node)
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +235,7 @@ func (c *Controller) query(ctx context.Context) (*Outcome, error) {
 		return nil, err
 	}
 	last.enter(phasePost, c.now())
-	results, err := c.collect(ctx, last, resultColumns(c.job.Plan))
+	results, err := c.collect(ctx, last, outer)
 	if err != nil {
 		return nil, err
 	}
@@ -247,8 +252,8 @@ func (c *Controller) ingest(ctx context.Context, w *plan.Write) (*Outcome, error
 	if c.deps.Metastore == nil || c.deps.Store == nil {
 		return nil, fault.Defensive("A job that writes has no metastore or deep storage")
 	}
-	w = multiValueInputs(w)
-	c.job.Plan = w
+	w = multiValueInputs(c.job.rename(w))
+	c.job.Plan, c.job.Columns = w, nil
 	l, err := layoutOf(w, c.opts)
 	if err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
@@ -167,10 +168,10 @@ type externalJSON struct {
 
 // processorJSON describes what a stage does with its rows.
 func (c *Controller) processorJSON(s *stage, w *plan.Write) any {
-	context := maps.Clone(c.job.Context)
-	if context == nil {
-		context = map[string]any{}
-	}
+	context := map[string]any{}
+	maps.Copy(context, c.job.Context)
+	id := strings.TrimPrefix(c.job.ID, "query-")
+	context["queryId"], context["sqlQueryId"] = id, id
 	if w != nil {
 		context["sqlInsertSegmentGranularity"] = segmentGranularityText(w.PartitionBy)
 	}
@@ -200,12 +201,25 @@ func (c *Controller) processorJSON(s *stage, w *plan.Write) any {
 		}
 	}
 	if query == nil {
+		if s.processor == "scan" {
+			context["scanSignature"] = scanSignature(s)
+		}
 		query = shortQuery(s, context)
 	}
 	return struct {
 		Type  string          `json:"type"`
 		Query json.RawMessage `json:"query"`
 	}{s.processor, query}
+}
+
+// scanSignature is the JSON text of a stage's columns, as the context of a scan holds it.
+func scanSignature(s *stage) string {
+	fields := slices.DeleteFunc(signature(s.columns), func(f fieldJSON) bool { return f.Name == bucketColumn || f.Name == boostColumn })
+	text, err := marshal(fields)
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }
 
 // shortQuery is the native query of a stage without its expressions: what it reads and what it gives.

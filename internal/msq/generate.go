@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
@@ -165,6 +166,36 @@ func (l *layout) settle(several []bool) {
 // preparedColumns is how many columns prepare puts before those of the statement.
 const preparedColumns = 2
 
+// foldOf combines values of a metric that are in one group: counts are summed, other aggregates are merged with themselves.
+func foldOf(spec segment.ColumnSpec) (segment.Fold, error) {
+	name := spec.Metric
+	if name == "COUNT" {
+		name = "SUM"
+	}
+	call := agg.Spec{Name: name, Args: []vector.Type{spec.Type}}
+	if partial, err := call.IntermediateTypes(); err != nil || len(partial) != 1 || partial[0] != spec.Type {
+		return nil, columnTypeNotSupported(spec.Name, spec.Type.String())
+	}
+	return func(values *vector.Vector, starts []uint32) (*vector.Vector, error) {
+		state, err := call.New()
+		if err != nil {
+			return nil, err
+		}
+		n := len(starts) - 1
+		groups := make([]uint32, values.Len)
+		for g := range n {
+			for i := starts[g]; i < starts[g+1]; i++ {
+				groups[i] = uint32(g)
+			}
+		}
+		state.Grow(n)
+		if err := state.Merge([]*vector.Vector{values}, groups, values.Len); err != nil {
+			return nil, err
+		}
+		return state.Partial(0, n)[0], nil
+	}, nil
+}
+
 // generate builds the segments of a worker's partitions, several at once when it has cores for it.
 func (c *Controller) generate(ctx context.Context, order *workOrder, count *counters, plans []segmentPlan, numbers []int, l *layout) error {
 	if err := os.MkdirAll(order.dir, 0o700); err != nil {
@@ -203,8 +234,8 @@ func (c *Controller) generateOne(ctx context.Context, order *workOrder, count *c
 	path := filepath.Join(order.dir, fmt.Sprintf("partition%d.segment", number))
 	w := c.job.write()
 	writer, err := segment.Create(path, segment.Options{
-		Columns: l.columns, SortOrder: l.sort, QueryGranularity: "NONE", TempDir: order.dir,
-		BufferBytes: c.sortBytes * 2, Budget: c.memory,
+		Columns: l.columns, SortOrder: l.sort, Rollup: w.Rollup, Fold: foldOf, QueryGranularity: "NONE", TempDir: order.dir,
+		BufferBytes: c.sortBytes, Budget: c.memory,
 	})
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package msq
 
 import (
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/timeline"
 )
@@ -12,6 +13,8 @@ type Job struct {
 	ID string
 	// Plan is the optimized plan: a plan.Write, or a query whose rows become results.
 	Plan plan.Node
+	// Columns are the outer columns under the names that the user gave them; nil: those of the plan.
+	Columns []ResultColumn
 	// Context is the query context as it was given, for reports and stage definitions.
 	Context map[string]any
 	// Options are its parameters; nil: they are read from Context.
@@ -32,6 +35,47 @@ type Outcome struct {
 func (j *Job) write() *plan.Write {
 	w, _ := j.Plan.(*plan.Write)
 	return w
+}
+
+// columns returns the outer columns.
+func (j *Job) columns() []ResultColumn {
+	if j.Columns != nil {
+		return j.Columns
+	}
+	return resultColumns(j.Plan)
+}
+
+// rename gives the columns that are written their outer names, by which segments know them.
+func (j *Job) rename(w *plan.Write) *plan.Write {
+	in := w.Columns()
+	p := &plan.Project{Input: w.Input}
+	same := true
+	for i, c := range j.columns() {
+		p.Exprs = append(p.Exprs, &expr.Column{Index: i, Name: in[i].Name, T: in[i].Type})
+		p.Names = append(p.Names, c.Name)
+		same = same && in[i].Name == c.Name
+	}
+	if same {
+		return w
+	}
+	c := *w
+	c.Input = p
+	return &c
+}
+
+// check refuses external inputs that can't be read whatever they hold, before a task is made for them.
+func (j *Job) check() error {
+	if len(j.columns()) != len(j.Plan.Columns()) {
+		return fault.Defensive("The statement has [%d] columns, its plan [%d]", len(j.columns()), len(j.Plan.Columns()))
+	}
+	var err error
+	plan.Walk(j.Plan, func(n plan.Node) bool {
+		if x, ok := n.(*plan.External); ok && err == nil {
+			_, err = tableOf(x)
+		}
+		return err == nil
+	})
+	return err
 }
 
 // DataSource returns the datasource that the job writes to, or the name that stands for results.

@@ -1,5 +1,10 @@
 package msq
 
+import "time"
+
+// loadPatience is how long a job waits for its segments to be loaded; what takes longer is no failure (spec/ingestion.md, section 5).
+const loadPatience = 10 * time.Minute
+
 // The limits of spec/ingestion.md, section 4. Those with a context parameter are defaults.
 const (
 	// maxBuckets bounds the time chunks of a job: each is at least one segment.

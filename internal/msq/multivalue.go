@@ -11,10 +11,7 @@ import (
 // multiValueInputs makes VARCHAR columns of external data multi-value where they go into segments unchanged: a list in the input then stays
 // one. Where an expression uses the column as a single value it stays single, and a row with several values is refused.
 func multiValueInputs(w *plan.Write) *plan.Write {
-	keep := make([]bool, len(w.Columns()))
-	for i := range keep {
-		keep[i] = true
-	}
+	keep := allOf(len(w.Columns()))
 	for _, i := range w.Cluster {
 		keep[i] = false // sorted by, and told apart by ranges of, single values
 	}
@@ -25,6 +22,14 @@ func multiValueInputs(w *plan.Write) *plan.Write {
 	c := *w
 	c.Input = input
 	return &c
+}
+
+func allOf(n int) []bool {
+	out := make([]bool, n)
+	for i := range out {
+		out[i] = true
+	}
+	return out
 }
 
 // multiValue returns n with its output columns that may be multi-value made so as far as they come straight from external data.
@@ -48,6 +53,13 @@ func multiValue(n plan.Node, keep []bool) (plan.Node, bool) {
 		keep = append([]bool(nil), keep...)
 		for _, i := range expr.Columns(n.Cond) {
 			keep[i] = false
+		}
+		in, changed := multiValue(n.Input, keep)
+		return plan.WithInputs(n, []plan.Node{in}), changed
+	case *plan.Sort:
+		keep = append([]bool(nil), keep...)
+		for _, k := range n.Keys {
+			keep[k.Column] = false
 		}
 		in, changed := multiValue(n.Input, keep)
 		return plan.WithInputs(n, []plan.Node{in}), changed
@@ -176,4 +188,41 @@ func compareValues(v *vector.Vector, i, j int) int {
 		return 1
 	}
 	return vector.Compare(v, i, v, j)
+}
+
+// textValues returns the rows of a multi-value string as results show them: a single value as it is, several as the text of a JSON array.
+func textValues(v *vector.Vector) *vector.Vector {
+	if v.Type.Kind != vector.KindList || !hasSeveral(v) {
+		return singleValues(v)
+	}
+	b := vector.NewBuilder(vector.String, v.Len)
+	for i := range v.Len {
+		if v.IsNull(i) {
+			b.AppendNull()
+			continue
+		}
+		lo, hi := v.ListAt(i)
+		switch {
+		case lo == hi:
+			b.AppendNull()
+		case hi-lo == 1:
+			b.AppendFrom(v.Child, lo)
+		default:
+			values := make([]*string, 0, hi-lo)
+			for ; lo < hi; lo++ {
+				if v.Child.IsNull(lo) {
+					values = append(values, nil)
+					continue
+				}
+				s := v.Child.StringAt(lo)
+				values = append(values, &s)
+			}
+			text, err := marshal(values)
+			if err != nil { // strings always have a JSON form
+				text = nil
+			}
+			b.AppendString(string(text))
+		}
+	}
+	return b.Build()
 }

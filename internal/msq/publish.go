@@ -283,7 +283,7 @@ func (c *Controller) publish(ctx context.Context, w *plan.Write, segments []*tim
 	return p.Segments, c.await(ctx, w, p)
 }
 
-// await waits for load, at most for the time the interface gives it when the statement asks to see that time.
+// await waits until what was published can be queried, at most for the time that the interface gives it.
 func (c *Controller) await(ctx context.Context, w *plan.Write, p Published) error {
 	begin := c.now()
 	load := &LoadStatus{State: "INIT", DataSource: w.DataSource, Start: begin, Total: len(p.Segments)}
@@ -293,7 +293,9 @@ func (c *Controller) await(ctx context.Context, w *plan.Write, p Published) erro
 		return nil
 	}
 	last := LoadCounts{Used: len(p.Segments), Pending: len(p.Segments)}
-	err := c.deps.Loads.Await(ctx, p, func(n LoadCounts) {
+	patience, cancel := context.WithTimeout(ctx, loadPatience)
+	defer cancel()
+	err := c.deps.Loads.Await(patience, p, func(n LoadCounts) {
 		last = n
 		c.setLoad(load.done("WAITING", n, c.now().Sub(begin)))
 	})
@@ -306,7 +308,7 @@ func (c *Controller) await(ctx context.Context, w *plan.Write, p Published) erro
 		}
 		c.setLoad(load.done("SUCCESS", last, took))
 		return nil
-	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+	case patience.Err() != nil && ctx.Err() == nil:
 		// The data is in; that it takes longer than one waits is no failure.
 		c.setLoad(load.done("TIMED_OUT", last, took))
 		return nil

@@ -114,6 +114,11 @@ func manifestKey(statement string) string { return resultsPrefix(statement) + "m
 
 // collect writes the rows of the last stage as pages.
 func (c *Controller) collect(ctx context.Context, last *stage, columns []ResultColumn) (*Results, error) {
+	for i := range columns {
+		if columns[i].Type.Multi {
+			columns[i].Type = expr.Of(expr.Varchar)
+		}
+	}
 	r := &Results{Columns: columns, Durable: c.opts.DurableResults, store: c.deps.Store, statement: c.job.ID}
 	if r.store == nil {
 		return nil, fault.Defensive("A query has nowhere to keep its results")
@@ -129,7 +134,17 @@ func (c *Controller) collect(ctx context.Context, last *stage, columns []ResultC
 	defer p.drop()
 	op := c.resultReader(last)
 	defer op.Close()
-	if err := exec.Drain(ctx, op, func(b *vector.Batch) error { return p.add(ctx, b.Compact()) }); err != nil {
+	err := exec.Drain(ctx, op, func(b *vector.Batch) error {
+		b = b.Compact()
+		out := &vector.Batch{N: b.N, Cols: append([]*vector.Vector(nil), b.Cols...)}
+		for i, c := range last.columns {
+			if c.Type.Multi {
+				out.Cols[i] = textValues(b.Cols[i])
+			}
+		}
+		return p.add(ctx, out)
+	})
+	if err != nil {
 		return nil, err
 	}
 	if err := p.flush(ctx); err != nil {

@@ -146,6 +146,16 @@ func (s *stage) enter(to phase, now time.Time) {
 	}
 }
 
+// fail ends a stage that the end of its job interrupted. One that had done its work keeps the phase it was in.
+func (s *stage) fail(now time.Time) {
+	s.mu.Lock()
+	running := s.mu.phase == phaseNew || s.mu.phase == phaseReading
+	s.mu.Unlock()
+	if running {
+		s.enter(phaseFailed, now)
+	}
+}
+
 // begin notes how many workers the stage has.
 func (s *stage) begin(workers int, now time.Time) []*counters {
 	s.enter(phaseNew, now)

@@ -33,8 +33,8 @@ var rules = []struct {
 	{"limits", (*optimizer).limits},
 	{"time_intervals", (*optimizer).timeIntervals},
 	{"prune_columns", (*optimizer).pruneColumns},
-	{"merge_projects", (*optimizer).mergeProjects},
 	{"join_side", (*optimizer).joinSide},
+	{"merge_projects", (*optimizer).mergeProjects},
 }
 
 // RuleNames returns the names of the rules, in the order they first run.

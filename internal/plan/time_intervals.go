@@ -3,6 +3,7 @@ package plan
 import (
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
 )
 
 // timeIntervals turns the terms of a scan's filter that bound __time into intervals, by which segments and blocks are pruned. A term that
@@ -24,7 +25,7 @@ func (o *optimizer) timeIntervals(n Node) Node {
 	}
 	reader := timeReader{column: column, zone: o.options.Context.Zone}
 	var stay []expr.Expr
-	bound := scan.Intervals
+	bound, bounded := scan.Intervals, scan.Intervals != nil
 	for _, term := range Split(scan.Filter) {
 		set, exact := reader.set(term)
 		if set == nil {
@@ -34,13 +35,13 @@ func (o *optimizer) timeIntervals(n Node) Node {
 		if !exact {
 			stay = append(stay, term)
 		}
-		if bound == nil {
-			bound = set.intervals()
+		if bounded {
+			bound = chrono.IntersectAll(bound, set.list)
 		} else {
-			bound = chrono.IntersectAll(bound, set.intervals())
+			bound, bounded = chrono.IntersectAll(set.list, []chrono.Interval{allTime}), true
 		}
 	}
-	if bound == nil || scan.Intervals != nil && len(stay) == len(Split(scan.Filter)) {
+	if !bounded || scan.Intervals != nil && len(stay) == len(Split(scan.Filter)) {
 		return n
 	}
 	o.fired()
@@ -55,15 +56,20 @@ func (o *optimizer) timeIntervals(n Node) Node {
 // instants is a set of instants; not nil, though it may be empty.
 type instants struct{ list []chrono.Interval }
 
-func (s *instants) intervals() []chrono.Interval {
-	out := chrono.Condense(s.list)
-	if out == nil {
-		out = []chrono.Interval{}
-	}
-	return out
-}
-
 var allTime = chrono.Eternity
+
+// CheckTimeBounds returns the error of requireTimeCondition if some scan of an optimized plan is not bounded in time.
+func CheckTimeBounds(n Node) error {
+	var err error
+	Walk(n, func(n Node) bool {
+		if scan, ok := n.(*Scan); ok && scan.Intervals == nil && err == nil {
+			err = fault.InvalidInput("requireTimeCondition is enabled, all queries must include a filter condition on the __time column").
+				WithLegacy(fault.LegacyValidation)
+		}
+		return err == nil
+	})
+	return err
+}
 
 // timeReader reads conditions on the time column.
 type timeReader struct {
@@ -226,8 +232,15 @@ func flooredSet(g chrono.Granularity, op string, ms int64) (*instants, bool) {
 	return nil, false
 }
 
-// floor returns the granularity g if e is the start of the bucket of g that the time column falls in.
+// floor returns the granularity g if e is the start of the bucket of g that the time column falls in. A DATE is the start of a day.
 func (r timeReader) floor(e expr.Expr) (chrono.Granularity, bool) {
+	if c, ok := e.(*expr.Cast); ok && c.T.Base == expr.Timestamp {
+		e = c.X
+	}
+	if c, ok := e.(*expr.Cast); ok && c.T.Base == expr.Date && isTime(c.X, r.column) {
+		g, err := chrono.PeriodGranularity(chrono.Period{Days: 1}, r.zone, nil)
+		return g, err == nil
+	}
 	c, ok := e.(*expr.Call)
 	if !ok || c.Fn.Name != "TIME_FLOOR" || !isTime(c.Args[0], r.column) {
 		return chrono.Granularity{}, false

@@ -238,22 +238,25 @@ func (x exprs) typeAggregate(fn *agg.Function, call *aggregateCall, e *syntax.Ca
 		}
 		return err
 	}
-	call.typ = aggregateResult(fn, call, result)
+	call.typ = aggregateResult(fn, t, result)
 	return nil
 }
 
-// aggregateResult returns the SQL type of a result: the argument's where the physical type is the same, else that of the physical type.
-func aggregateResult(fn *agg.Function, call *aggregateCall, result vector.Type) expr.Type {
+// aggregateResult returns the SQL type of a result, of which arg is the type of the first argument: that type where values are passed on,
+// else the type of the physical result.
+func aggregateResult(fn *agg.Function, arg expr.Type, result vector.Type) expr.Type {
 	t := expr.FromRuntime(result, false)
 	if fn.EmptyIsZero {
 		return t.NotNull()
 	}
-	if len(call.args) == 0 {
-		return t
-	}
-	arg := call.args[0].Type().OrNull(true)
+	arg.Nullable = true
 	switch fn.Name {
-	case "SUM", "AVG", "BIT_AND", "BIT_OR", "BIT_XOR":
+	case "SUM", "AVG":
+		return t
+	case "BIT_AND", "BIT_OR", "BIT_XOR":
+		if arg.IsInteger() || arg.Base == expr.Null {
+			return arg
+		}
 		return t
 	case "ARRAY_AGG":
 		if arg.Multi {
@@ -261,10 +264,7 @@ func aggregateResult(fn *agg.Function, call *aggregateCall, result vector.Type) 
 		}
 		return expr.ArrayOf(arg)
 	}
-	if arg.Base != expr.Null && arg.Runtime() == result {
-		if arg.Base == expr.Char {
-			return expr.Of(expr.Varchar)
-		}
+	if arg.Base != expr.Invalid && arg.Runtime() == result {
 		return arg
 	}
 	return t

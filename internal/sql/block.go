@@ -220,6 +220,37 @@ type orderKey struct {
 	column int
 	x      expr.Expr
 	item   *syntax.OrderItem
+	// later tells that x is over the columns of the select list, to be computed once they are distinct.
+	later bool
+}
+
+// overItems returns e over the columns of the select list, nil if it needs others.
+func overItems(e expr.Expr, items []item) expr.Expr {
+	for i := range items {
+		if expr.Equal(items[i].x, e) {
+			t := e.Type()
+			if t.Multi {
+				t = t.Elem()
+			}
+			return &expr.Column{Index: i, Name: items[i].name, T: t}
+		}
+	}
+	if _, ok := e.(*expr.Column); ok {
+		return nil
+	}
+	missing := false
+	out := plan.MapOperands(e, func(c expr.Expr) expr.Expr {
+		by := overItems(c, items)
+		if by == nil {
+			missing = true
+			return c
+		}
+		return by
+	})
+	if missing {
+		return nil
+	}
+	return withoutLoops(out)
 }
 
 // orderBy binds ORDER BY. Names of the select list come before columns.
@@ -254,10 +285,14 @@ func (blk *block) orderBy(order []syntax.OrderItem, items []item, isDistinct boo
 				break
 			}
 		}
+		key := orderKey{column: column, x: e, item: o}
 		if column < 0 && isDistinct {
-			return nil, fault.InvalidSQL(o.X.Span(), "Expression '%s' is not in the select clause", syntax.Print(o.X))
+			if key.x = overItems(e, items); key.x == nil {
+				return nil, fault.InvalidSQL(o.X.Span(), "Expression '%s' is not in the select clause", syntax.Print(o.X))
+			}
+			key.later = true
 		}
-		out = append(out, orderKey{column: column, x: e, item: o})
+		out = append(out, key)
 	}
 	return out, nil
 }

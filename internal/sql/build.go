@@ -56,9 +56,14 @@ func (blk *block) output(n plan.Node, in buildInput) (*relational, error) {
 		p.Exprs, p.Names = append(p.Exprs, it.x), append(p.Names, it.name)
 	}
 	keys := make([]plan.SortKey, 0, len(in.order))
+	var later []expr.Expr
 	for _, o := range in.order {
 		column := o.column
-		if column < 0 {
+		switch {
+		case o.later:
+			column = width + len(later)
+			later = append(later, o.x)
+		case column < 0:
 			column = len(p.Exprs)
 			p.Exprs, p.Names = append(p.Exprs, o.x), append(p.Names, "$order")
 		}
@@ -72,13 +77,16 @@ func (blk *block) output(n plan.Node, in buildInput) (*relational, error) {
 	if in.distinct {
 		n = distinct(n)
 	}
+	if len(later) > 0 {
+		n = plan.Extend(n, later, nil)
+	}
 	switch {
 	case len(keys) > 0:
 		n = &plan.Sort{Input: n, Keys: keys, Offset: in.offset, Limit: in.limit}
 	case in.limit >= 0 || in.offset > 0:
 		n = &plan.Limit{Input: n, Offset: in.offset, Count: in.limit}
 	}
-	if len(p.Exprs) > width {
+	if len(n.Columns()) > width {
 		n = plan.Select(n, firstN(width))
 	}
 	rel := &relational{node: n, cols: make([]outColumn, width)}
@@ -206,7 +214,7 @@ func (blk *block) regroup(g *grouping, in *buildInput) error {
 		in.qualify = g.rewrite(in.qualify)
 	}
 	for i := range in.order {
-		if in.order[i].x != nil {
+		if in.order[i].x != nil && !in.order[i].later {
 			in.order[i].x = g.rewrite(in.order[i].x)
 		}
 	}
@@ -393,7 +401,7 @@ func (blk *block) window(n plan.Node, in *buildInput) (plan.Node, error) {
 		in.qualify = replace(in.qualify)
 	}
 	for i := range in.order {
-		if in.order[i].x != nil {
+		if in.order[i].x != nil && !in.order[i].later {
 			in.order[i].x = replace(in.order[i].x)
 		}
 	}

@@ -170,5 +170,5 @@ func (x exprs) jsonValue(e *syntax.Call, returning expr.Type) (expr.Expr, error)
 	if err != nil {
 		return nil, err
 	}
-	return x.callOf("JSON_VALUE", append(args, &expr.Literal{T: returning}), e.At) // JSONTEMP
+	return expr.NewJSONValue(args[0], args[1], returning, e.At)
 }

@@ -56,10 +56,11 @@ func readSettings(r *Request, sets []*syntax.Set) (settings, error) {
 	}
 	s := settings{merged: merged, zone: r.Zone, now: r.Now, outerLimit: -1}
 	c := contextReader{values: merged}
+	c.check()
 	s.approximateDistinct = c.boolean("useApproximateCountDistinct", true)
 	s.finalizeAggregations = c.boolean("finalizeAggregations", true)
 	s.finalizeSketches = c.boolean("sqlFinalizeOuterSketches", false)
-	s.requireTime = c.boolean("requireTimeCondition", false)
+	s.requireTime = c.values["requireTimeCondition"] == true || c.values["requireTimeCondition"] == "true"
 	s.outerLimit = c.long("sqlOuterLimit", -1)
 	if name := c.text("sqlTimeZone"); name != "" && c.err == nil {
 		zone, err := chrono.LoadZone(name)
@@ -78,10 +79,53 @@ func readSettings(r *Request, sets []*syntax.Set) (settings, error) {
 		}
 		s.now = ms
 	}
-	c.text("sqlJoinAlgorithm")
-	c.boolean("useApproximateTopN", true)
-	c.boolean("sqlStringifyArrays", true)
 	return s, c.err
+}
+
+// knownKeys are the kinds of the parameters that are read elsewhere. A value of the wrong kind is an error before anything runs.
+var knownKeys = []struct {
+	kind string // a Boolean, a String, an Integer, a Long, or the values of an enumeration
+	keys []string
+}{
+	{"a Boolean", []string{"useApproximateTopN", "sqlStringifyArrays", "useGroupingSetForExactDistinct", "useLexicographicTopN",
+		"enableTimeBoundaryPlanning"}},
+	{"a String", []string{"lane", "plannerStrategy", "sqlJoinAlgorithm", "brokerService"}},
+	{"an Integer", []string{"priority", "maxSubqueryRows", "inSubQueryThreshold", "inFunctionThreshold", "maxNumericInFilters", "vectorSize",
+		"uncoveredIntervalsLimit", "numRetriesOnMissingSegments"}},
+	{"a Long", []string{"timeout", "maxScatterGatherBytes", "maxQueuedBytes"}},
+}
+
+// check reads the known keys.
+func (c *contextReader) check() {
+	for _, group := range knownKeys {
+		for _, key := range group.keys {
+			switch group.kind {
+			case "a Boolean":
+				c.boolean(key, false)
+			case "a String":
+				c.text(key)
+			case "an Integer":
+				c.number(key, "an Integer", "integer", 0)
+			default:
+				c.long(key, 0)
+			}
+		}
+	}
+	if v, ok := c.values["maxSubqueryBytes"].(string); !ok || v != "auto" && v != "disabled" && v != "unlimited" {
+		c.long("maxSubqueryBytes", 0)
+	}
+	if v, ok := c.values["sqlJoinAlgorithm"].(string); ok && !strings.EqualFold(v, "broadcast") && !strings.EqualFold(v, "sortMerge") {
+		c.fail("Expected key [sqlJoinAlgorithm] to be one of [broadcast, sortMerge], but got [%s]", v)
+	}
+	switch v := c.values["vectorize"].(type) {
+	case nil, bool:
+	case string:
+		if !strings.EqualFold(v, "true") && !strings.EqualFold(v, "false") && !strings.EqualFold(v, "force") {
+			c.fail("Expected key [vectorize] to be referring to one of the values [FALSE,TRUE,FORCE] of enum [Vectorize], but got [%s]", v)
+		}
+	default:
+		c.boolean("vectorize", true)
+	}
 }
 
 // setValue returns what SET gives a key, nil to remove it.
@@ -166,6 +210,12 @@ func (c *contextReader) boolean(key string, otherwise bool) bool {
 }
 
 func (c *contextReader) long(key string, otherwise int64) int64 {
+	return c.number(key, "a Long", "long", otherwise)
+}
+
+// number reads a whole number; a fraction is cut off.
+func (c *contextReader) number(key, kind, format string, otherwise int64) int64 {
+	text := ""
 	switch v := c.values[key].(type) {
 	case nil:
 		return otherwise
@@ -174,28 +224,31 @@ func (c *contextReader) long(key string, otherwise int64) int64 {
 	case int:
 		return int64(v)
 	case float64:
-		if v == math.Trunc(v) && math.Abs(v) < 1<<63 {
+		if math.Abs(v) < 1<<63 {
 			return int64(v)
 		}
-		c.fail("Expected key [%s] to be in long format, but got [%v]", key, v)
+		text = strconv.FormatFloat(v, 'g', -1, 64)
 	case json.Number:
-		return c.parseLong(key, v.String(), otherwise)
+		if f, err := v.Float64(); err == nil && math.Abs(f) < 1<<63 {
+			if n, err := v.Int64(); err == nil {
+				return n
+			}
+			return int64(f)
+		}
+		text = v.String()
 	case string:
-		return c.parseLong(key, v, otherwise)
+		if n, err := strconv.ParseInt(v, 10, 64); err == nil {
+			return n
+		}
+		if f, err := strconv.ParseFloat(v, 64); err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<63 {
+			return int64(f)
+		}
+		text = v
 	default:
-		c.fail("Expected key [%s] to be a Long, but got [%s]", key, jsonKind(v))
+		c.fail("Expected key [%s] to be %s, but got [%s]", key, kind, jsonKind(v))
+		return otherwise
 	}
-	return otherwise
-}
-
-func (c *contextReader) parseLong(key, text string, otherwise int64) int64 {
-	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
-		return n
-	}
-	if f, err := strconv.ParseFloat(text, 64); err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<63 {
-		return int64(f)
-	}
-	c.fail("Expected key [%s] to be in long format, but got [%s]", key, text)
+	c.fail("Expected key [%s] to be in %s format, but got [%s]", key, format, text)
 	return otherwise
 }
 

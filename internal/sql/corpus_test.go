@@ -20,10 +20,10 @@ import (
 const corpusDir = "../../../shared/golden/corpus"
 
 type corpusRecord struct {
-	ID         string
-	SQL        string
-	Context    map[string]any
-	Parameters json.RawMessage
+	ID                string
+	SQL               string
+	Context           map[string]any
+	Parameters        json.RawMessage
 	Columns, SQLTypes []string
 	Error             *struct {
 		Status int
@@ -74,6 +74,10 @@ func (r *corpusRecord) prepare() (*Statement, error) {
 	})
 }
 
+// mostRefused is how many of the statements that the reference answers are errors here: mostly accidents of its release, such as a time
+// zone that is none being taken for UTC. It only shrinks.
+const mostRefused = 116
+
 var inBrackets = regexp.MustCompile(`'[^']*'|\[[^\]]*\]|\d+|<[^>]*>`)
 
 // What the reference answers must be bound, or be refused as not supported yet. The counts by reason are in the log.
@@ -110,7 +114,7 @@ func TestCorpusBinds(t *testing.T) {
 			names = append(names, c.Name)
 			sqlTypes = append(sqlTypes, c.Type.Base.String())
 		}
-		if !slices.Equal(names, r.Columns) {
+		if !slices.Equal(names, r.Columns) && !strings.Contains(r.SQL, "* FROM sys.") { // which has more columns by now
 			t.Errorf("%s: columns %q, want %q", r.SQL, names, r.Columns)
 		}
 		for i := range sqlTypes {
@@ -122,6 +126,9 @@ func TestCorpusBinds(t *testing.T) {
 	}
 	t.Logf("%d statements answered by the reference: %d bound, %d not supported yet, %d refused otherwise", answered, bound, unsupported,
 		answered-bound-unsupported)
+	if refusedOtherwise := answered - bound - unsupported; refusedOtherwise > mostRefused {
+		t.Errorf("%d statements that the reference answers are refused, %d were before", refusedOtherwise, mostRefused)
+	}
 	report(t, "refused", refused)
 	report(t, "types", types)
 }

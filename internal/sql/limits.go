@@ -11,6 +11,9 @@ const (
 	// maxColumns bounds the columns of a relation; beyond it the placeholders of a block would collide with columns.
 	maxColumns = 1 << 20
 
+	// maxInValuesBytes bounds what "multi-value string IN (query)" collects; other forms of IN join and have no bound.
+	maxInValuesBytes = 1 << 30
+
 	// maxGroupingSets bounds what CUBE and products of grouping sets may grow to.
 	maxGroupingSets = 4096
 

@@ -30,8 +30,8 @@ func longLiteral(n int64) *expr.Literal {
 
 // numberLiteral types a number by its form: INTEGER up to 32 bits and BIGINT beyond, DECIMAL with a point, DOUBLE with an exponent.
 func numberLiteral(n *syntax.Number) (expr.Expr, error) {
-	if n.Kind == syntax.Integer {
-		v, err := strconv.ParseInt(n.Text, 10, 64)
+	if whole := strings.TrimSuffix(n.Text, "."); n.Kind == syntax.Integer || len(whole) < len(n.Text) {
+		v, err := strconv.ParseInt(whole, 10, 64)
 		if err != nil {
 			return nil, fault.InvalidSQL(n.At, "Numeric literal '%s' out of range", n.Text)
 		}

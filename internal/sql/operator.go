@@ -49,7 +49,8 @@ func (x exprs) binary(e *syntax.Binary) (expr.Expr, error) {
 	}
 	switch {
 	case e.Op >= syntax.Equal && e.Op <= syntax.IsNotDistinct:
-		return expr.NewCompare(operatorNames[e.Op], left, right, e.At)
+		out, err := expr.NewCompare(operatorNames[e.Op], left, right, e.At)
+		return x.checkTimes(out, err)
 	case e.Op >= syntax.Overlaps:
 		return nil, notYet(e.At, "Operator ["+operatorNames[e.Op]+"]")
 	}
@@ -139,7 +140,7 @@ func (x exprs) between(e *syntax.Between) (expr.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := expr.NewBetween(args[0], args[1], args[2], e.Symmetric, e.At)
+	out, err := x.checkTimes(expr.NewBetween(args[0], args[1], args[2], e.Symmetric, e.At))
 	return negated(out, err, e.Not, e.At)
 }
 
@@ -285,7 +286,41 @@ func (x exprs) cast(e *syntax.Cast) (expr.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	return expr.NewCast(inner, t, e.At)
+	return x.checkTimes(expr.NewCast(inner, t, e.At))
+}
+
+// checkTimes refuses a constant text that is cast to a time and is none: at run time that would be NULL, but whoever wrote it meant a time.
+func (x exprs) checkTimes(e expr.Expr, err error) (expr.Expr, error) {
+	if err != nil {
+		return nil, err
+	}
+	expr.Walk(e, func(e expr.Expr) bool {
+		c, ok := e.(*expr.Cast)
+		if !ok || !c.T.IsTime() || err != nil {
+			return err == nil
+		}
+		l, ok := c.X.(*expr.Literal)
+		if !ok {
+			return true
+		}
+		text, ok := l.Value.(string)
+		if !ok {
+			return true
+		}
+		folded, foldErr := expr.Fold(c, &x.b.env)
+		if v, ok := folded.(*expr.Literal); foldErr == nil && ok && v.Value == nil {
+			suffix := ""
+			if c.T.Base == expr.Timestamp {
+				suffix = "(3)"
+			}
+			err = fault.InvalidSQL(fault.Span{}, "Illegal %s constant [CAST('%s'):%s%s NOT NULL]", c.T.Base, text, c.T.Base, suffix)
+		}
+		return err == nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
 }
 
 func (x exprs) array(e *syntax.Array) (expr.Expr, error) {

@@ -29,10 +29,10 @@ func (b *binder) readParams(n int) ([]*expr.Literal, error) {
 	return out, nil
 }
 
-// paramTypes are the type names a parameter may have.
+// paramTypes are the type names a parameter may have, and the types it then has: one of whole numbers and one of fractions is enough.
 var paramTypes = map[string]expr.Base{
-	"BOOLEAN": expr.Boolean, "TINYINT": expr.TinyInt, "SMALLINT": expr.SmallInt, "INTEGER": expr.Integer, "INT": expr.Integer,
-	"BIGINT": expr.BigInt, "FLOAT": expr.Float, "REAL": expr.Real, "DOUBLE": expr.Double, "DECIMAL": expr.Decimal,
+	"BOOLEAN": expr.Boolean, "TINYINT": expr.Integer, "SMALLINT": expr.Integer, "INTEGER": expr.Integer, "INT": expr.Integer,
+	"BIGINT": expr.BigInt, "FLOAT": expr.Double, "REAL": expr.Double, "DOUBLE": expr.Double, "DECIMAL": expr.Decimal,
 	"NUMERIC": expr.Decimal, "CHAR": expr.Char, "VARCHAR": expr.Varchar, "DATE": expr.Date, "TIMESTAMP": expr.Timestamp,
 	"ARRAY": expr.Array, "NULL": expr.Null, "ANY": expr.Null, "OTHER": expr.Varchar, "LONGVARCHAR": expr.Varchar,
 	"NVARCHAR": expr.Varchar,
@@ -72,12 +72,6 @@ func (b *binder) paramLiteral(i int, p Param) (*expr.Literal, error) {
 			return nil, wrong()
 		}
 		return &expr.Literal{Value: n, T: t}, nil
-	case base == expr.Float:
-		f, ok := paramDouble(p.Value)
-		if !ok {
-			return nil, wrong()
-		}
-		return &expr.Literal{Value: float32(f), T: t}, nil
 	case t.IsFractional():
 		f, ok := paramDouble(p.Value)
 		if !ok {

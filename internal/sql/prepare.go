@@ -85,6 +85,8 @@ type Statement struct {
 	Zone *chrono.Zone
 	// Target is set for INSERT and REPLACE.
 	Target *Target
+	// RequireTime says that the context wants every scan bounded in time; the optimized plan knows (plan.CheckTimeBounds).
+	RequireTime bool
 }
 
 // Column is an outer column of a statement.
@@ -126,7 +128,7 @@ func Prepare(ctx context.Context, r Request) (*Statement, error) {
 	if b.params, err = b.readParams(script.Params); err != nil {
 		return nil, err
 	}
-	s := &Statement{Context: b.settings.merged, Now: b.settings.now, Zone: b.settings.zone}
+	s := &Statement{Context: b.settings.merged, Now: b.settings.now, Zone: b.settings.zone, RequireTime: b.settings.requireTime}
 	b.env = expr.Context{Zone: b.settings.zone, Now: b.settings.now}
 
 	inner := script.Statement

@@ -145,6 +145,9 @@ func (x exprs) compareWithQuery(left syntax.Expr, q *syntax.Query, op string, al
 	if len(s.rel.cols) != len(operands) {
 		return nil, incompatibleIn(at)
 	}
+	if len(operands) == 1 && operands[0].Type().Multi && kind == inQuery && len(s.corr.outer) == 0 {
+		return x.multiInQuery(operands[0], s)
+	}
 	p := &plan.Project{Input: s.rel.node}
 	for i, o := range operands {
 		if o.Type().Multi {
@@ -165,6 +168,37 @@ func (x exprs) compareWithQuery(left syntax.Expr, q *syntax.Query, op string, al
 	s.rel = &relational{node: p, cols: s.rel.cols}
 	s.kind, s.operands, s.op, s.all = kind, operands, op, all
 	return x.addSubquery(s, expr.Of(expr.Boolean))
+}
+
+// multiInQuery binds "multi-value string IN (query)": whether one of the values is among the rows.
+func (x exprs) multiInQuery(operand expr.Expr, s *subquery) (expr.Expr, error) {
+	column := columnOf(s.rel.node, 0)
+	text, err := expr.NewCast(column, expr.Of(expr.Varchar), s.at)
+	if err != nil {
+		return nil, err
+	}
+	b := boolBuilder{at: s.at}
+	p := &plan.Project{Input: s.rel.node, Exprs: []expr.Expr{text}, Names: []string{column.Name}}
+	values := &plan.Aggregate{
+		Input: &plan.Aggregate{Input: &plan.Filter{Input: p, Cond: b.call("IS NOT NULL", columnOf(p, 0))}, Keys: []int{0}},
+		Aggs: []plan.AggCall{{Agg: agg.Spec{Name: "ARRAY_AGG", Args: []vector.Type{vector.String}, Params: []any{int64(maxInValuesBytes)}},
+			Args: []int{0}, Filter: -1, Name: "$values", Type: expr.ArrayOf(expr.Of(expr.Varchar))}},
+	}
+	s.rel = &relational{node: values}
+	list, err := x.addSubquery(s, expr.ArrayOf(expr.Of(expr.Varchar)))
+	if err != nil {
+		return nil, err
+	}
+	overlap, err := x.callOf("MV_OVERLAP", []expr.Expr{operand, list}, s.at)
+	if err != nil {
+		return nil, err
+	}
+	null := &expr.Literal{T: expr.Of(expr.Boolean)}
+	whens := []expr.When{
+		{Cond: b.call("IS NULL", list), Then: boolLiteral(false)},
+		{Cond: b.call("IS NULL", operand), Then: null},
+	}
+	return b.choose(whens, overlap), b.err
 }
 
 // rewriteSubquery returns a placeholder for a copy of c's subquery whose operands and outer columns went through f.

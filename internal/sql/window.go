@@ -47,7 +47,7 @@ var windowFunctions = map[string]*windowFunction{
 	"DENSE_RANK":   {result: notNullLong, ranks: true},
 	"PERCENT_RANK": {result: notNullDouble, ranks: true},
 	"CUME_DIST":    {result: notNullDouble, ranks: true},
-	"NTILE":        {min: 1, max: 1, result: expr.Of(expr.Integer).NotNull()},
+	"NTILE":        {min: 1, max: 1, result: notNullLong},
 	"LAG":          {min: 1, max: 3},
 	"LEAD":         {min: 1, max: 3},
 	"FIRST_VALUE":  {min: 1, max: 1, framed: true},
@@ -115,9 +115,6 @@ func (x exprs) windowFunction(e *syntax.Call, fn *windowFunction, w *windowCall)
 	}
 	w.call.args = []expr.Expr{value}
 	w.call.typ = value.Type().OrNull(true)
-	if w.call.typ.Base == expr.Char {
-		w.call.typ = expr.Of(expr.Varchar)
-	}
 	if len(e.Args) > 1 {
 		least := int64(0)
 		if e.Name == "NTH_VALUE" {
@@ -186,11 +183,8 @@ func (x exprs) window(e *syntax.Call, fn *windowFunction, w *windowCall) error {
 		return fault.InvalidSQL(e.Over.At, "RANK or DENSE_RANK functions require ORDER BY clause in window specification")
 	}
 	if over.Frame != nil && fn != nil && !fn.framed {
-		if fn.ranks || e.Name == "ROW_NUMBER" {
+		if fn.ranks || e.Name == "ROW_NUMBER" { // for the others a frame means nothing
 			return fault.InvalidSQL(over.Frame.At, "ROW/RANGE not allowed with RANK, DENSE_RANK or ROW_NUMBER functions")
-		}
-		if e.Name == "NTILE" {
-			return fault.InvalidSQL(over.Frame.At, "Framing of NTILE is not supported.")
 		}
 	}
 	return x.frame(over, fn, w)

@@ -294,6 +294,15 @@ func (w *Writer) endRow() {
 	}
 }
 
+// AppendRow appends one row as a JSON array, for those who place rows themselves (task reports).
+func (w *Writer) AppendRow(dst []byte, b *vector.Batch, row int) []byte {
+	held := w.buf
+	w.buf = dst
+	w.array(b, row)
+	dst, w.buf = w.buf, held
+	return dst
+}
+
 // Flush hands on what has been gathered.
 func (w *Writer) Flush() error {
 	if len(w.buf) == 0 {

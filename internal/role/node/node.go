@@ -49,6 +49,7 @@ type Node struct {
 	store     *metastore.Store
 	published *timeline.Published
 	memory    *budget.Budget
+	disk      *budget.Budget
 	spill     *budget.SpillDir
 	listeners []*listener
 	took      time.Duration
@@ -151,8 +152,9 @@ func (n *Node) openMemory() error {
 			return err
 		}
 	}
+	n.disk = budget.DiskRoot(n.settings.Bytes("service.processing.maxSpillBytes", 0))
 	var err error
-	n.spill, err = budget.OpenSpillDir(path, budget.DiskRoot(n.settings.Bytes("service.processing.maxSpillBytes", 0)))
+	n.spill, err = budget.OpenSpillDir(path, n.disk)
 	if err != nil {
 		return fmt.Errorf("opening the spill directory: %w", err)
 	}

@@ -2,17 +2,26 @@ package node
 
 import (
 	"context"
-	"net/http"
+	"net"
+	"net/netip"
+	"os"
 	"path/filepath"
+	"runtime"
+	"strconv"
 
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/api/query"
+	"github.com/hengedb/henge/internal/api/statements"
+	"github.com/hengedb/henge/internal/api/tasks"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/role/broker"
 	"github.com/hengedb/henge/internal/role/historical"
+	"github.com/hengedb/henge/internal/role/overlord"
 	"github.com/hengedb/henge/internal/segment/cache"
+	"github.com/hengedb/henge/internal/task"
 )
 
 // services are the parts of the roles that endpoints talk to.
@@ -23,6 +32,9 @@ type services struct {
 	broker     *broker.Broker
 	running    *query.Running
 	query      *query.API
+	queue      *task.Queue
+	tasks      *tasks.API
+	statements *statements.API
 }
 
 // openServices makes the roles' parts and starts what runs in them.
@@ -35,6 +47,10 @@ func (n *Node) openServices(ctx context.Context) (*services, error) {
 	if err := s.openBroker(); err != nil {
 		return nil, err
 	}
+	if err := s.openOverlord(); err != nil {
+		return nil, err
+	}
+	n.roles.Go(func() error { return s.queue.Run(ctx) })
 	return s, nil
 }
 
@@ -95,16 +111,80 @@ func (s *services) openBroker() error {
 	return nil
 }
 
+func (s *services) openOverlord() error {
+	set := s.n.settings
+	logs, err := s.n.dir.sub("tasks/logs")
+	if err != nil {
+		return err
+	}
+	work, err := s.n.dir.sub("tasks/work")
+	if err != nil {
+		return err
+	}
+	host, port := s.n.roleAddress("indexer")
+	worker := net.JoinHostPort(host, strconv.Itoa(port))
+	files := overlord.NewFiles(s.deep, logs)
+	controller := overlord.NewController(files, overlord.ControllerOptions{
+		Broker: s.broker, Metastore: s.n.store, Published: s.n.published, Deep: s.deep, Loader: s.historical, Access: s.access(),
+		TempDir: work, Memory: s.n.memory, Disk: s.n.disk, Threads: int(set.Int("service.processing.numThreads")), Host: worker,
+		Clock: s.n.o.Clock, Log: s.n.o.Log,
+	})
+	s.queue = task.NewQueue(overlord.NewStore(s.n.store), map[string]task.Kind{overlord.ControllerType: controller}, task.Options{
+		Capacity: s.capacity(), MaxActive: int(set.Int("service.indexer.queue.maxSize")), Location: task.Location{Host: host, Port: port},
+		Clock: s.n.o.Clock, Log: s.n.o.Log,
+	})
+	limit := set.Bytes("service.server.http.maxRequestBytes", 0)
+	s.tasks = tasks.New(s.queue, files, tasks.Options{
+		Worker: worker, Recent: set.Duration("service.indexer.storage.recentlyFinishedThreshold").Milliseconds(), MaxRequestBytes: limit, Clock: s.n.o.Clock,
+	})
+	s.statements = statements.New(overlord.NewService(s.queue, controller, s.broker, files, s.deep), statements.Options{
+		Type: overlord.ControllerType, MaxRequestBytes: limit, Durable: set.Bool("service.msq.intermediate.storage.enable"),
+	})
+	return nil
+}
+
+// capacity is how many tasks run at once.
+func (s *services) capacity() int {
+	if n := s.n.settings.Int("service.worker.capacity"); n > 0 {
+		return int(n)
+	}
+	return max(2, runtime.GOMAXPROCS(0)-1)
+}
+
+// access says what input sources may touch.
+func (s *services) access() *ingest.Access {
+	a := &ingest.Access{LocalDirs: s.n.settings.List("service.ingest.local.allowedPaths"), Getenv: os.LookupEnv, Clock: s.n.o.Clock}
+	if !s.n.settings.Bool("service.ingest.http.allowPrivate") {
+		a.CheckAddress = func(to netip.AddrPort) error {
+			if ip := to.Addr().Unmap(); ip.IsPrivate() || ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsUnspecified() {
+				return fault.Forbidden("Address [%s] is private; service.ingest.http.allowPrivate allows input from such", to)
+			}
+			return nil
+		}
+	}
+	return a
+}
+
 // routes adds the endpoints of a role to a port's mux. The Router serves those of all roles.
 func (s *services) routes(role string, mux *edge.Mux) {
-	if !s.n.settings.Bool("service.sql.enable") && (role == "router" || role == "broker") {
-		mux.On("POST /service/v2/sql", func(w http.ResponseWriter, _ *http.Request) error {
-			w.WriteHeader(http.StatusNotFound)
-			return nil
-		})
+	switch role {
+	case "router":
+		s.sqlRoutes(mux)
+		if s.n.settings.Bool("service.router.managementProxy.enabled") {
+			s.tasks.Routes(mux)
+		}
+	case "broker":
+		s.sqlRoutes(mux)
+	case "coordinator", "overlord": // merged: both serve the Overlord's paths
+		s.tasks.Routes(mux)
 	}
-	if role == "router" || role == "broker" {
+}
+
+// sqlRoutes adds the endpoints of SQL, unless it is turned off: then they are not there.
+func (s *services) sqlRoutes(mux *edge.Mux) {
+	if s.n.settings.Bool("service.sql.enable") {
 		s.query.Routes(mux)
+		s.statements.Routes(mux)
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 	"github.com/hengedb/henge/internal/deepstore"
 )
 
-// Files keeps what tasks leave behind in deep storage: reports and logs under tasks/ID/, pages of results under results/ID/. While a
-// task runs its log is a file of the worker.
+// Files keeps what tasks leave behind in deep storage, under tasks/ID/: reports and logs. While a task runs its log is a file of the
+// worker. The rows of queries are kept by package msq.
 type Files struct {
 	store deepstore.Store
 	// dir holds the logs of running tasks.
@@ -27,8 +27,7 @@ type Files struct {
 // NewFiles returns the files of tasks. dir exists.
 func NewFiles(store deepstore.Store, dir string) *Files { return &Files{store: store, dir: dir} }
 
-func taskKey(id, name string) string   { return "tasks/" + url.PathEscape(id) + "/" + name }
-func resultKey(id, name string) string { return "results/" + url.PathEscape(id) + "/" + name }
+func taskKey(id, name string) string { return "tasks/" + url.PathEscape(id) + "/" + name }
 
 // read opens an object as a stream; nil if it is not there.
 func (f *Files) read(ctx context.Context, key string) (io.ReadCloser, error) {
@@ -93,8 +92,8 @@ func from(offset, size int64) int64 {
 func (f *Files) logPath(id string) string { return filepath.Join(f.dir, url.PathEscape(id)+".log") }
 
 // putReport keeps the report of an ended task. A report that is there already stays: the task had ended before.
-func (f *Files) putReport(ctx context.Context, id string, report []byte) error {
-	return f.put(ctx, taskKey(id, "report.json"), bytes.NewReader(report))
+func (f *Files) putReport(ctx context.Context, id string, report io.Reader) error {
+	return f.put(ctx, taskKey(id, "report.json"), report)
 }
 
 func (f *Files) put(ctx context.Context, key string, r io.Reader) error {
@@ -113,69 +112,4 @@ func (f *Files) keepLog(ctx context.Context, id string) error {
 	}
 	err = f.put(ctx, taskKey(id, "log"), file)
 	return errors.Join(err, file.Close(), os.Remove(path))
-}
-
-// Create begins a page of results. The page is there when it is closed.
-func (f *Files) Create(ctx context.Context, statement, name string) (io.WriteCloser, error) {
-	file, err := os.CreateTemp(f.dir, "page-*")
-	if err != nil {
-		return nil, fmt.Errorf("writing a page of statement [%s]: %w", statement, err)
-	}
-	return &page{File: file, ctx: ctx, files: f, key: resultKey(statement, name)}, nil
-}
-
-// page is a page of results on its way to deep storage.
-type page struct {
-	*os.File
-	ctx   context.Context //nolint:containedctx // io.Closer has no room for the context of the write it ends
-	files *Files
-	key   string
-}
-
-// Close puts the page into deep storage.
-func (p *page) Close() error {
-	_, err := p.Seek(0, io.SeekStart)
-	if err == nil {
-		err = p.files.replace(p.ctx, p.key, p.File)
-	}
-	return errors.Join(err, p.File.Close(), os.Remove(p.Name()))
-}
-
-// replace puts an object in the place of one that an attempt before a restart may have left.
-func (f *Files) replace(ctx context.Context, key string, r io.Reader) error {
-	if err := f.store.Delete(ctx, key); err != nil {
-		return err
-	}
-	return f.store.Put(ctx, key, r)
-}
-
-// Open returns a page of results.
-func (f *Files) Open(ctx context.Context, statement, name string) (io.ReadCloser, error) {
-	r, err := f.read(ctx, resultKey(statement, name))
-	if r == nil && err == nil {
-		return nil, fmt.Errorf("page [%s] of statement [%s]: %w", name, statement, fs.ErrNotExist)
-	}
-	return r, err
-}
-
-// Delete removes the results of a statement.
-func (f *Files) Delete(ctx context.Context, statement string) error {
-	const most = 1000
-	prefix := resultKey(statement, "")
-	for {
-		infos, err := f.store.List(ctx, prefix, "", most)
-		if err != nil {
-			return err
-		}
-		keys := make([]string, len(infos))
-		for i := range infos {
-			keys[i] = infos[i].Key
-		}
-		if err := f.store.Delete(ctx, keys...); err != nil {
-			return err
-		}
-		if len(infos) < most {
-			return nil
-		}
-	}
 }

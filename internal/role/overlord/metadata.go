@@ -16,11 +16,7 @@ import (
 const lockTimeout = 5 * time.Minute
 
 // metadata is the metastore in the words of package msq.
-type metadata struct {
-	store *metastore.Store
-	// visible returns when queries see what was published under a number.
-	visible func(ctx context.Context, number int64) error
-}
+type metadata struct{ store *metastore.Store }
 
 // Lock waits until a lock is granted.
 func (m *metadata) Lock(ctx context.Context, r msq.LockRequest) (msq.Lock, error) {
@@ -88,8 +84,8 @@ func (m *metadata) Used(ctx context.Context, dataSource string, intervals []chro
 	return out, nil
 }
 
-// Publish makes a change of the published timeline, and waits until queries see it.
-func (m *metadata) Publish(ctx context.Context, p msq.Publication) error {
+// Publish makes a change of the published timeline.
+func (m *metadata) Publish(ctx context.Context, p msq.Publication) (msq.Published, error) {
 	action := metastore.PublishInsert
 	switch p.Type {
 	case msq.Append:
@@ -97,13 +93,13 @@ func (m *metadata) Publish(ctx context.Context, p msq.Publication) error {
 	case msq.Replace:
 		action = metastore.PublishReplace
 	}
-	published, err := m.store.Publish(ctx, metastore.Publication{
+	done, err := m.store.Publish(ctx, metastore.Publication{
 		TaskID: p.Task, DataSource: p.DataSource, Action: action, Segments: p.Segments, MarkUnused: p.Drop,
 	})
 	if err != nil {
-		return preempted(err)
+		return msq.Published{}, preempted(err)
 	}
-	return m.visible(ctx, published.Number)
+	return msq.Published{Number: done.Number, Segments: done.Segments}, nil
 }
 
 // Release ends the locks of a task.

@@ -1,0 +1,512 @@
+package statements
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/api/query"
+	"github.com/hengedb/henge/internal/api/result"
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/msq"
+	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// Tasks is what the endpoints need of the Overlord.
+type Tasks interface {
+	// Submit queues a statement as a task. Of EXPLAIN it returns the rows instead, and no task.
+	Submit(ctx context.Context, req *query.Request) (t *task.Task, explained query.Rows, err error)
+	// Find returns the status of a task, nil if it is unknown.
+	Find(ctx context.Context, id string) (*task.Status, error)
+	// Stop ends a task.
+	Stop(ctx context.Context, id, reason string) (found bool, err error)
+	// Results returns the rows that a query's task kept.
+	Results(ctx context.Context, id string) (*msq.Results, error)
+	// Report returns a task's report in the shape of `service`; nil if there is none.
+	Report(ctx context.Context, id string, alias bool) (io.ReadCloser, error)
+}
+
+// Options are the settings of the endpoints.
+type Options struct {
+	// Type is the type of the tasks that are statements.
+	Type            string
+	MaxRequestBytes int64
+	// Durable says whether selectDestination=durableStorage is offered.
+	Durable bool
+}
+
+// API serves the endpoints.
+type API struct {
+	tasks  Tasks
+	o      Options
+	errors *edge.Errors
+}
+
+// New returns the endpoints on tasks.
+func New(tasks Tasks, o Options) *API { return &API{tasks: tasks, o: o} }
+
+// Routes adds the endpoints to mux.
+func (a *API) Routes(mux *edge.Mux) {
+	a.errors = mux.Errors
+	const base = "/service/v2/sql/statements"
+	mux.On("POST "+base, a.submit)
+	mux.On("POST "+base+"/{$}", a.submit)
+	mux.On("GET "+base+"/{id}", a.status)
+	mux.On("GET "+base+"/{id}/results", a.results)
+	mux.On("DELETE "+base+"/{id}", a.cancel)
+	for _, path := range []string{"/service/v2/sql/task", "/service/v2/sql/task/{$}"} {
+		mux.On("POST "+path, a.submitTask)
+	}
+	for _, path := range []string{base + "/enabled", "/service/v2/sql/task/enabled"} {
+		mux.On("GET "+path, func(w http.ResponseWriter, _ *http.Request) error {
+			edge.WriteJSON(w, http.StatusOK, map[string]bool{"enabled": true})
+			return nil
+		})
+	}
+}
+
+type column struct {
+	Name       string `json:"name"`
+	Type       string `json:"type"`
+	NativeType string `json:"nativeType"`
+}
+
+type pageObject struct {
+	ID          int   `json:"id"`
+	NumRows     int64 `json:"numRows"`
+	SizeInBytes int64 `json:"sizeInBytes"`
+}
+
+type resultObject struct {
+	NumTotalRows     *int64          `json:"numTotalRows,omitempty"`
+	TotalSizeInBytes *int64          `json:"totalSizeInBytes,omitempty"`
+	ResultFormat     string          `json:"resultFormat,omitempty"`
+	DataSource       string          `json:"dataSource"`
+	SampleRecords    json.RawMessage `json:"sampleRecords,omitempty"`
+	Pages            []pageObject    `json:"pages,omitempty"`
+}
+
+type statusObject struct {
+	QueryID      string          `json:"queryId"`
+	State        string          `json:"state"`
+	CreatedAt    string          `json:"createdAt"`
+	Schema       []column        `json:"schema,omitempty"`
+	DurationMs   int64           `json:"durationMs"`
+	Result       *resultObject   `json:"result,omitempty"`
+	ErrorDetails *edge.Body      `json:"errorDetails,omitempty"`
+	Stages       json.RawMessage `json:"stages,omitempty"`
+	Counters     json.RawMessage `json:"counters,omitempty"`
+	Warnings     json.RawMessage `json:"warnings,omitempty"`
+}
+
+// payload is what a statement's task says of the statement.
+type payload struct {
+	Spec struct {
+		ColumnMappings []struct {
+			OutputColumn string `json:"outputColumn"`
+		} `json:"columnMappings"`
+		Destination struct {
+			Type string `json:"type"`
+		} `json:"destination"`
+	} `json:"spec"`
+	SQLTypeNames      []string `json:"sqlTypeNames"`
+	NativeTypeNames   []string `json:"nativeTypeNames"`
+	ResultFormat      string   `json:"sqlResultFormat"`
+	SQLResultsContext struct {
+		TimeZone        string `json:"timeZone"`
+		StringifyArrays bool   `json:"stringifyArrays"`
+	} `json:"sqlResultsContext"`
+}
+
+func (p *payload) isSelect() bool { return p.Spec.Destination.Type != "dataSource" }
+
+func (p *payload) schema() []column {
+	if !p.isSelect() {
+		return nil
+	}
+	out := make([]column, len(p.SQLTypeNames))
+	for i := range out {
+		out[i] = column{p.Spec.ColumnMappings[i].OutputColumn, p.SQLTypeNames[i], p.NativeTypeNames[i]}
+	}
+	return out
+}
+
+func (a *API) submit(w http.ResponseWriter, r *http.Request) error {
+	dialect := edge.DialectOf(r.Context())
+	req, err := query.ReadRequest(w, r, a.o.MaxRequestBytes, dialect.Name)
+	if err != nil {
+		return err
+	}
+	query.SetHeaders(w.Header(), dialect, req)
+	if err := a.checkContext(req.Context); err != nil {
+		return err
+	}
+	t, explained, err := a.tasks.Submit(r.Context(), req)
+	if err != nil {
+		return err
+	}
+	if explained != nil {
+		return writeExplained(r.Context(), w, req, explained)
+	}
+	s, err := a.tasks.Find(r.Context(), t.ID)
+	if err != nil {
+		return err
+	}
+	if s == nil {
+		s = &task.Status{Task: t, Duration: -1}
+	}
+	o, err := a.object(s)
+	if err != nil {
+		return err
+	}
+	o.State, o.DurationMs = "ACCEPTED", -1 // the answer to the submission, however quick the task was
+	edge.WriteJSON(w, http.StatusOK, o)
+	return nil
+}
+
+// checkContext refuses context parameters that statements can't have.
+func (a *API) checkContext(context map[string]any) error {
+	mode, _ := context["executionMode"].(string)
+	switch {
+	case context["executionMode"] == nil:
+		return fault.InvalidInput("Execution mode is not provided to the sql statement api. Please set [executionMode] to [ASYNC] in the query context")
+	case !strings.EqualFold(mode, "ASYNC"):
+		return fault.InvalidInput("The sql statement api currently does not support the provided execution mode [%v]. Please set [executionMode] to [ASYNC] in the query context", context["executionMode"])
+	}
+	for _, key := range []string{"__resultFormat", "queryId"} {
+		if _, ok := context[key]; ok && key != "queryId" {
+			return fault.InvalidInput("Query context parameter [%s] is not allowed", key)
+		}
+	}
+	if destination, _ := context["selectDestination"].(string); strings.EqualFold(destination, "durableStorage") && !a.o.Durable {
+		return fault.InvalidInput("The sql statement api cannot read from the select destination [durableStorage] provided in the query context [selectDestination] " +
+			"since it is not configured on the broker. It is recommended to configure durable storage as it allows the user to fetch large result sets. " +
+			"Please contact your cluster admin to configure durable storage.")
+	}
+	return nil
+}
+
+// writeExplained writes the rows of EXPLAIN in the format of the request.
+func writeExplained(ctx context.Context, w http.ResponseWriter, req *query.Request, rows query.Rows) error {
+	defer rows.Close()
+	w.Header().Set("Content-Type", req.Format.ContentType())
+	writer := result.NewWriter(w, rows.Columns(), result.Options{
+		Format: req.Format, Header: req.Header, TypesHeader: req.TypesHeader, SQLTypesHeader: req.SQLTypesHeader, Zone: rows.Zone(), StringifyArrays: true,
+	})
+	for {
+		b, err := rows.Next(ctx)
+		if err == io.EOF {
+			return writer.Close()
+		}
+		if err != nil {
+			return err
+		}
+		if err := writer.Batch(b); err != nil {
+			return err
+		}
+	}
+}
+
+// find returns the statement named in the path.
+func (a *API) find(r *http.Request) (*task.Status, *payload, error) {
+	id := r.PathValue("id")
+	s, err := a.tasks.Find(r.Context(), id)
+	if err != nil {
+		return nil, nil, err
+	}
+	if s == nil || s.Task.Type != a.o.Type {
+		return nil, nil, fault.NotFound("Query [%s] was not found. The query details are no longer present or might not be of the type [%s]. Verify that the id is correct.", id, a.o.Type)
+	}
+	var p payload
+	if err := json.Unmarshal(s.Task.Payload, &p); err != nil {
+		return nil, nil, fmt.Errorf("reading the payload of task [%s]: %w", id, err)
+	}
+	return s, &p, nil
+}
+
+// object gives what a task's record tells of a statement.
+func (a *API) object(s *task.Status) (*statusObject, error) {
+	var p payload
+	if err := json.Unmarshal(s.Task.Payload, &p); err != nil {
+		return nil, fmt.Errorf("reading the payload of task [%s]: %w", s.Task.ID, err)
+	}
+	o := &statusObject{QueryID: s.Task.ID, State: stateOf(s.State), CreatedAt: chrono.FormatMillis(s.Task.Created, chrono.UTC), DurationMs: s.Duration}
+	if s.State != task.Failed {
+		o.Schema = p.schema()
+	}
+	return o, nil
+}
+
+func stateOf(s task.State) string {
+	switch s {
+	case task.Running:
+		return "RUNNING"
+	case task.Succeeded:
+		return "SUCCESS"
+	case task.Failed:
+		return "FAILED"
+	}
+	return "ACCEPTED"
+}
+
+func (a *API) status(w http.ResponseWriter, r *http.Request) error {
+	s, p, err := a.find(r)
+	if err != nil {
+		return err
+	}
+	o, err := a.object(s)
+	if err != nil {
+		return err
+	}
+	var rep *report
+	if s.State.Done() || wantsDetail(r) {
+		if rep, err = a.report(r.Context(), s.Task.ID, edge.DialectOf(r.Context()).IsAlias()); err != nil {
+			return err
+		}
+	}
+	switch s.State {
+	case task.Succeeded:
+		if o.Result, err = a.result(r.Context(), s, p, rep); err != nil {
+			return err
+		}
+	case task.Failed:
+		o.ErrorDetails = a.errorDetails(s, rep)
+	}
+	if wantsDetail(r) && rep != nil {
+		o.Stages, o.Counters, o.Warnings = rep.stages, rep.counters, rep.warnings
+	}
+	edge.WriteJSON(w, http.StatusOK, o)
+	return nil
+}
+
+func wantsDetail(r *http.Request) bool { return strings.EqualFold(r.URL.Query().Get("detail"), "true") }
+
+// result tells what a statement that succeeded left: the rows of a query, or the number of rows written.
+func (a *API) result(ctx context.Context, s *task.Status, p *payload, rep *report) (*resultObject, error) {
+	o := &resultObject{DataSource: s.Task.DataSource}
+	if !p.isSelect() {
+		rows, zero := rep.rowsPushed(), int64(0)
+		o.NumTotalRows, o.TotalSizeInBytes = &rows, &zero
+		return o, nil
+	}
+	rows, err := a.tasks.Results(ctx, s.Task.ID)
+	if err != nil {
+		return nil, err
+	}
+	n, size := rows.Rows(), rows.Bytes()
+	o.ResultFormat = p.ResultFormat
+	for _, page := range rows.Pages {
+		o.Pages = append(o.Pages, pageObject{page.ID, page.Rows, page.Bytes})
+	}
+	if n > 0 {
+		o.NumTotalRows, o.TotalSizeInBytes = &n, &size
+	}
+	if o.SampleRecords, err = sample(ctx, rows, p); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// sampleRows bounds the sample of results that are kept as pages.
+const sampleRows = 3000
+
+var errEnough = errors.New("enough")
+
+func sample(ctx context.Context, rows *msq.Results, p *payload) (json.RawMessage, error) {
+	var text strings.Builder
+	w, err := p.writer(&text, rows, result.Array)
+	if err != nil {
+		return nil, err
+	}
+	left := sampleRows
+	if !rows.Durable {
+		left = int(min(rows.Rows(), 1<<31))
+	}
+	err = rows.ReadAll(ctx, func(b *vector.Batch) error {
+		n := min(b.Rows(), left)
+		if err := w.Batch(b.Slice(0, n)); err != nil {
+			return err
+		}
+		if left -= n; left == 0 {
+			return errEnough
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return json.RawMessage(strings.TrimSpace(text.String())), nil
+}
+
+// writer makes a writer of the statement's rows, in the values of asynchronous statements: milliseconds and days.
+func (p *payload) writer(w io.Writer, rows *msq.Results, format result.Format) (*result.Writer, error) {
+	zone, err := chrono.LoadZone(p.SQLResultsContext.TimeZone)
+	if err != nil {
+		return nil, err
+	}
+	columns := make([]result.Column, len(rows.Columns))
+	for i, c := range rows.Columns {
+		columns[i] = result.Column{Name: c.Name, Type: c.Type}
+		if i < len(p.Spec.ColumnMappings) {
+			columns[i].Name = p.Spec.ColumnMappings[i].OutputColumn
+		}
+	}
+	return result.NewWriter(w, columns, result.Options{
+		Format: format, Zone: zone, Epoch: true, StringifyArrays: p.SQLResultsContext.StringifyArrays,
+	}), nil
+}
+
+func (a *API) results(w http.ResponseWriter, r *http.Request) error {
+	pageText := r.URL.Query().Get("page")
+	page := -1
+	if pageText != "" {
+		n, err := strconv.ParseInt(pageText, 10, 32)
+		if err != nil {
+			w.WriteHeader(http.StatusNotFound) // as for any number in a query string that can't be read
+			return nil
+		}
+		if n < 0 {
+			return fault.InvalidInput("Page cannot be negative. Please pass a positive number.").WithCode("general")
+		}
+		page = int(n)
+	}
+	s, p, err := a.find(r)
+	if err != nil {
+		return err
+	}
+	switch s.State {
+	case task.Failed:
+		return fault.InvalidInput("Query[%s] failed. Check the status api for more details.", s.Task.ID).WithCode("general")
+	case task.Succeeded:
+	default:
+		return fault.InvalidInput("Query[%s] is currently in [%s] state. Please wait for it to complete.", s.Task.ID, stateOf(s.State)).WithCode("general")
+	}
+	if err := a.disposition(w, r); err != nil {
+		return err
+	}
+	if !p.isSelect() {
+		w.Header().Set("Content-Type", "application/json")
+		return nil
+	}
+	format, err := p.format(r.URL.Query().Get("resultFormat"))
+	if err != nil {
+		return err
+	}
+	rows, err := a.tasks.Results(r.Context(), s.Task.ID)
+	if err != nil {
+		return err
+	}
+	if page >= len(rows.Pages) && (page > 0 || len(rows.Pages) > 0) {
+		if !rows.Durable {
+			return fault.InvalidInput("Page number [%d] is out of the range of results", page)
+		}
+		return fault.InvalidInput("Invalid page id [%d] passed.", page)
+	}
+	return p.stream(r.Context(), w, rows, page, format)
+}
+
+// format picks the format of results: that of the URL, else that of the submission, else lines of objects.
+func (p *payload) format(asked string) (result.Format, error) {
+	for _, name := range []string{asked, p.ResultFormat} {
+		if name != "" {
+			return result.ParseFormat(name)
+		}
+	}
+	return result.ObjectLines, nil
+}
+
+// stream writes one page, or with page below 0 all of them in their order.
+func (p *payload) stream(ctx context.Context, w http.ResponseWriter, rows *msq.Results, page int, format result.Format) error {
+	out, err := p.writer(w, rows, format)
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", format.ContentType())
+	switch {
+	case page < 0:
+		err = rows.ReadAll(ctx, out.Batch)
+	case page < len(rows.Pages):
+		err = rows.Read(ctx, rows.Pages[page].ID, out.Batch)
+	}
+	if err == nil {
+		err = out.Close()
+	}
+	if err != nil && out.Bytes() > 0 {
+		panic(http.ErrAbortHandler) // a part is out: the client must see that it is not the whole
+	}
+	return err
+}
+
+const maxFilename = 255
+
+// disposition names the download, when the request asks for it.
+func (a *API) disposition(w http.ResponseWriter, r *http.Request) error {
+	if !r.URL.Query().Has("filename") {
+		return nil
+	}
+	name := r.URL.Query().Get("filename")
+	switch {
+	case name == "":
+		return fault.InvalidInput("Filename cannot be empty.")
+	case len(name) > maxFilename:
+		return fault.InvalidInput("Filename cannot be longer than 255 characters.")
+	case strings.ContainsAny(name, "/\\:*?\"<>|\x00\r\n"):
+		return fault.InvalidInput(`Filename contains invalid characters. (/, \, :, *, ?, ", <, >, |, \0, \n, or \r)`)
+	}
+	w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
+	return nil
+}
+
+func (a *API) cancel(w http.ResponseWriter, r *http.Request) error {
+	s, _, err := a.find(r)
+	if err != nil {
+		return err
+	}
+	if s.State.Done() {
+		w.WriteHeader(http.StatusOK)
+		return nil
+	}
+	if _, err := a.tasks.Stop(r.Context(), s.Task.ID, "Shutdown request from user"); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusAccepted)
+	return nil
+}
+
+// submitTask runs SQL as a task. Its errors stand in an envelope of their own.
+func (a *API) submitTask(w http.ResponseWriter, r *http.Request) error {
+	dialect := edge.DialectOf(r.Context())
+	req, err := query.ReadRequest(w, r, a.o.MaxRequestBytes, dialect.Name)
+	if err != nil {
+		return err
+	}
+	t, explained, err := a.tasks.Submit(r.Context(), req)
+	if err != nil {
+		f := edge.Classify(err)
+		edge.WriteJSON(w, edge.Status(err), struct {
+			TaskID string    `json:"taskId"`
+			State  string    `json:"state"`
+			Error  edge.Body `json:"error"`
+		}{req.ID, "FAILED", a.errors.Body(f)})
+		return nil
+	}
+	if explained != nil {
+		return writeExplained(r.Context(), w, req, explained)
+	}
+	edge.WriteJSON(w, http.StatusAccepted, struct {
+		TaskID string `json:"taskId"`
+		State  string `json:"state"`
+	}{t.ID, "RUNNING"})
+	return nil
+}

@@ -1,0 +1,165 @@
+package exec
+
+import (
+	"context"
+	"io"
+
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// parallelMergeGroups is how many groups make merging the workers' tables on several cores worth while.
+const parallelMergeGroups = 1 << 15
+
+// mergeGroups makes one set of tables of those of the workers, which it empties. Few groups are absorbed by the first table. Many are
+// divided by a hash of their key, and each share is merged by a goroutine of its own into a table of its own.
+func mergeGroups(ctx context.Context, workers []*grouper) ([]*grouper, error) {
+	total, spilled := 0, false
+	for _, g := range workers {
+		total += g.groups()
+		spilled = spilled || g.spilled != nil
+	}
+	first := workers[0]
+	if len(workers) == 1 || spilled || first.table == nil || total < parallelMergeGroups {
+		for _, g := range workers[1:] {
+			if err := first.absorb(ctx, g); err != nil {
+				return nil, err
+			}
+		}
+		return workers[:1], nil
+	}
+	shares := make([][]uint8, len(workers))
+	grp := NewGroup(withoutSlot(ctx))
+	for i, g := range workers {
+		grp.Go(func(ctx context.Context) error {
+			return g.env.Share.compute(ctx, func(ctx context.Context) (err error) {
+				shares[i], err = g.shares(ctx, len(workers))
+				return err
+			})
+		})
+	}
+	if err := idle(ctx, grp.Wait); err != nil {
+		return nil, err
+	}
+	merged := make([]*grouper, len(workers))
+	grp = NewGroup(withoutSlot(ctx))
+	for i := range merged {
+		g, err := newGrouper(first.keys, first.specs, 0, first.env)
+		if err != nil {
+			return nil, err
+		}
+		merged[i] = g
+		grp.Go(func(ctx context.Context) error {
+			return g.env.Share.compute(ctx, func(ctx context.Context) error {
+				for w, source := range workers {
+					if err := g.absorbShare(ctx, source, shares[w], uint8(i)); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		})
+	}
+	if err := idle(ctx, grp.Wait); err != nil {
+		for _, g := range merged {
+			g.close()
+		}
+		return nil, err
+	}
+	for _, g := range workers {
+		g.close()
+	}
+	return merged, nil
+}
+
+// shares returns by group which of n shares it belongs to. Afterwards keys and intermediate values may be read by several goroutines.
+func (g *grouper) shares(ctx context.Context, n int) ([]uint8, error) {
+	out := make([]uint8, g.groups())
+	hashes := make([]uint64, absorbRows)
+	for lo := 0; lo < len(out); lo += absorbRows {
+		if err := stop(ctx); err != nil {
+			return nil, err
+		}
+		hi := min(lo+absorbRows, len(out))
+		vector.HashRows(g.table.keys(lo, hi), hashes[:hi-lo])
+		for i, h := range hashes[:hi-lo] {
+			out[lo+i] = uint8(h & 0xffff % uint64(n)) // the upper bits tell spill files apart
+		}
+	}
+	for _, s := range g.states {
+		s.Partial(0, 0)
+	}
+	return out, nil
+}
+
+// absorbShare merges the groups of source that belong to a share.
+func (g *grouper) absorbShare(ctx context.Context, source *grouper, shares []uint8, share uint8) error {
+	rows := make([]uint32, 0, absorbRows)
+	for lo := 0; lo < len(shares); lo += absorbRows {
+		if err := stop(ctx); err != nil {
+			return err
+		}
+		hi := min(lo+absorbRows, len(shares))
+		rows = rows[:0]
+		for i, s := range shares[lo:hi] {
+			if s == share {
+				rows = append(rows, uint32(i))
+			}
+		}
+		if len(rows) == 0 {
+			continue
+		}
+		keys := source.table.keys(lo, hi)
+		for i, k := range keys {
+			keys[i] = k.Gather(rows)
+		}
+		var parts []*vector.Vector
+		for _, s := range source.states {
+			for _, p := range s.Partial(lo, hi) {
+				parts = append(parts, p.Gather(rows))
+			}
+		}
+		if err := g.merge(keys, parts, len(rows)); err != nil {
+			return err
+		}
+		if err := g.fit(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// allGroups yields the results of several tables, one after the other.
+type allGroups struct {
+	tables  []*grouper
+	present Operator
+}
+
+func (o *allGroups) Next(ctx context.Context) (*vector.Batch, error) {
+	for {
+		if o.present == nil {
+			if len(o.tables) == 0 {
+				return nil, io.EOF
+			}
+			op, err := o.tables[0].results()
+			if err != nil {
+				return nil, err
+			}
+			o.present, o.tables = op, o.tables[1:]
+		}
+		b, err := o.present.Next(ctx)
+		if err != io.EOF {
+			return b, err
+		}
+		o.present.Close()
+		o.present = nil
+	}
+}
+
+func (o *allGroups) Close() {
+	if o.present != nil {
+		o.present.Close()
+	}
+	for _, g := range o.tables {
+		g.close()
+	}
+}

@@ -1,0 +1,399 @@
+package overlord
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"sync"
+
+	"github.com/hengedb/henge/internal/api/query"
+	"github.com/hengedb/henge/internal/api/result"
+	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/deepstore"
+	"github.com/hengedb/henge/internal/exec"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/msq"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/role/broker"
+	"github.com/hengedb/henge/internal/sql"
+	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/timeline"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// ControllerType is the type of tasks that run SQL.
+const ControllerType = "query_controller"
+
+// Broker plans the statements of tasks, and runs what they read from datasources.
+type Broker interface {
+	Prepare(ctx context.Context, req *query.Request, engine sql.Engine) (*broker.Prepared, error)
+	Optimize(p *broker.Prepared) plan.Node
+	Env(p *broker.Prepared, name string) *exec.Env
+}
+
+// Loader makes published segments readable.
+type Loader interface {
+	Load(ctx context.Context, s *timeline.Segment) error
+}
+
+// ControllerOptions are what a Controller works with.
+type ControllerOptions struct {
+	Broker    Broker
+	Metastore *metastore.Store
+	Published *timeline.Published
+	Deep      deepstore.Store
+	Loader    Loader
+	Access    *ingest.Access
+	TempDir   string
+	Memory    *budget.Budget
+	Disk      *budget.Budget
+	Threads   int
+	// Host is host:port of the worker.
+	Host  string
+	Clock clock.Clock
+	Log   *slog.Logger
+}
+
+// Controller is the kind of task that runs an INSERT, a REPLACE or an asynchronous SELECT.
+type Controller struct {
+	o     ControllerOptions
+	files *Files
+	meta  *metadata
+
+	mu   sync.Mutex
+	jobs map[string]*msq.Controller // running, by task id
+}
+
+// NewController returns the kind. Reports of its running tasks are found through files.
+func NewController(files *Files, o ControllerOptions) *Controller {
+	c := &Controller{o: o, files: files, meta: &metadata{o.Metastore}, jobs: map[string]*msq.Controller{}}
+	files.live = c.liveReport
+	return c
+}
+
+// payload is a controller task as the interface shows it (spec/ingestion.md, section 7), with what is needed to run it.
+type payload struct {
+	Type              string            `json:"type"`
+	ID                string            `json:"id"`
+	GroupID           string            `json:"groupId"`
+	Resource          taskResource      `json:"resource"`
+	Spec              querySpec         `json:"spec"`
+	SQLQuery          string            `json:"sqlQuery"`
+	SQLQueryContext   map[string]any    `json:"sqlQueryContext"`
+	SQLResultsContext resultsContext    `json:"sqlResultsContext"`
+	SQLTypeNames      []string          `json:"sqlTypeNames"`
+	NativeTypeNames   []string          `json:"nativeTypeNames"`
+	Context           map[string]any    `json:"context"`
+	DataSource        string            `json:"dataSource"`
+	Parameters        []query.Parameter `json:"sqlParameters,omitempty"`
+	Dialect           string            `json:"sqlDialect,omitempty"`
+	ResultFormat      string            `json:"sqlResultFormat,omitempty"`
+	Now               int64             `json:"sqlCurrentTimestamp"`
+}
+
+type taskResource struct {
+	AvailabilityGroup string `json:"availabilityGroup"`
+	RequiredCapacity  int    `json:"requiredCapacity"`
+}
+
+type querySpec struct {
+	Query              json.RawMessage `json:"query,omitempty"`
+	ColumnMappings     []columnMapping `json:"columnMappings"`
+	Destination        destination     `json:"destination"`
+	AssignmentStrategy string          `json:"assignmentStrategy"`
+	TuningConfig       tuningConfig    `json:"tuningConfig"`
+}
+
+type columnMapping struct {
+	QueryColumn  string `json:"queryColumn"`
+	OutputColumn string `json:"outputColumn"`
+}
+
+type destination struct {
+	Type               string   `json:"type"`
+	DataSource         string   `json:"dataSource,omitempty"`
+	SegmentGranularity any      `json:"segmentGranularity,omitempty"`
+	ReplaceTimeChunks  []string `json:"replaceTimeChunks,omitempty"`
+}
+
+type tuningConfig struct {
+	MaxNumWorkers   int `json:"maxNumWorkers"`
+	MaxRowsInMemory int `json:"maxRowsInMemory"`
+	RowsPerSegment  int `json:"rowsPerSegment"`
+}
+
+type resultsContext struct {
+	TimeZone               string `json:"timeZone"`
+	SerializeComplexValues bool   `json:"serializeComplexValues"`
+	StringifyArrays        bool   `json:"stringifyArrays"`
+}
+
+// TaskID is the id of the task that runs a statement.
+func TaskID(req *query.Request) string { return "query-" + req.ID }
+
+// NewTask makes the task of a prepared statement. Faults of its context parameters come from here.
+func (c *Controller) NewTask(req *query.Request, p *broker.Prepared) (*task.Task, error) {
+	options, err := msq.ParseOptions(p.Context)
+	if err != nil {
+		return nil, err
+	}
+	node := c.o.Broker.Optimize(p)
+	job := msq.Job{ID: TaskID(req), Plan: node, Context: p.Context, Options: options}
+	if _, err := msq.New(job, msq.Deps{Clock: c.o.Clock}); err != nil {
+		return nil, err
+	}
+	stringify, err := query.Bool(p.Context, "sqlStringifyArrays", true)
+	if err != nil {
+		return nil, err
+	}
+	body := payload{
+		Type: ControllerType, ID: job.ID, GroupID: job.ID, Resource: taskResource{job.ID, 1}, SQLQuery: req.SQL, SQLQueryContext: p.Context,
+		SQLResultsContext: resultsContext{p.Zone.String(), true, stringify}, Context: map[string]any{"forceTimeChunkLock": true},
+		DataSource: job.DataSource(), Parameters: req.Parameters, Dialect: req.Dialect, Now: p.Now,
+		Spec: querySpec{
+			Destination: destinationOf(p, options), AssignmentStrategy: "max",
+			TuningConfig: tuningConfig{options.MaxNumTasks - 1, options.RowsInMemory, options.RowsPerSegment},
+		},
+	}
+	if options.AutoAssignment {
+		body.Spec.AssignmentStrategy = "auto"
+	}
+	if req.FormatGiven {
+		body.ResultFormat = req.Format.String()
+	}
+	inner := node.Columns()
+	for i, col := range p.Columns {
+		body.SQLTypeNames = append(body.SQLTypeNames, col.Type.Base.String())
+		body.NativeTypeNames = append(body.NativeTypeNames, nativeName(col.Type))
+		body.Spec.ColumnMappings = append(body.Spec.ColumnMappings, columnMapping{inner[i].Name, col.Name})
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return nil, fmt.Errorf("encoding task [%s]: %w", job.ID, err)
+	}
+	return &task.Task{
+		ID: job.ID, GroupID: job.ID, Type: ControllerType, DataSource: body.DataSource, Created: clock.Millis(c.o.Clock),
+		Priority: options.Priority, Payload: text,
+	}, nil
+}
+
+func nativeName(t expr.Type) string {
+	if t.Multi {
+		return vector.String.String()
+	}
+	return t.Runtime().String()
+}
+
+func destinationOf(p *broker.Prepared, o *msq.Options) destination {
+	switch {
+	case p.Target == nil && o.DurableResults:
+		return destination{Type: "durableStorage"}
+	case p.Target == nil:
+		return destination{Type: "taskReport"}
+	}
+	d := destination{Type: "dataSource", DataSource: p.Target.DataSource, SegmentGranularity: p.Target.Granularity}
+	for _, iv := range p.Target.Overwrite {
+		d.ReplaceTimeChunks = append(d.ReplaceTimeChunks, iv.String())
+	}
+	return d
+}
+
+// prepare plans the statement of a task again, against the state of the timeline that the task will read.
+func (c *Controller) prepare(ctx context.Context, t *task.Task) (*broker.Prepared, *payload, error) {
+	var body payload
+	if err := json.Unmarshal(t.Payload, &body); err != nil {
+		return nil, nil, fault.InvalidInput("Payload of task [%s] is not one of type [%s]: %v", t.ID, ControllerType, err)
+	}
+	if body.SQLQuery == "" {
+		return nil, nil, fault.InvalidInput("Task [%s] of type [%s] has no [sqlQuery]; submit statements to /service/v2/sql/task", t.ID, ControllerType)
+	}
+	context := map[string]any{}
+	for k, v := range body.SQLQueryContext {
+		context[k] = v
+	}
+	if body.Now != 0 && context["sqlCurrentTimestamp"] == nil { // the statement keeps the time at which it was submitted
+		context["sqlCurrentTimestamp"] = chrono.FormatMillis(body.Now, chrono.UTC)
+	}
+	p, err := c.o.Broker.Prepare(ctx, &query.Request{
+		SQL: body.SQLQuery, Context: context, Parameters: body.Parameters, Dialect: body.Dialect,
+	}, sql.MSQ)
+	if err != nil {
+		return nil, nil, err
+	}
+	delete(p.Context, "sqlCurrentTimestamp")
+	return p, &body, nil
+}
+
+// Prepare implements task.Kind. A task is ready at once: what it writes to is locked by its controller when it comes to that.
+func (c *Controller) Prepare(context.Context, *task.Task) (bool, error) { return true, nil }
+
+// Run implements task.Kind.
+func (c *Controller) Run(ctx context.Context, t *task.Task) (err error) {
+	log, closeLog, err := c.openLog(t.ID)
+	if err != nil {
+		return err
+	}
+	log.InfoContext(ctx, "task started", "task", t.ID, "datasource", t.DataSource)
+	defer func() {
+		if err != nil {
+			log.ErrorContext(ctx, "task failed", "task", t.ID, "error", err)
+		} else {
+			log.InfoContext(ctx, "task succeeded", "task", t.ID)
+		}
+		if logErr := closeLog(); logErr != nil {
+			c.o.Log.ErrorContext(ctx, "the log of a task could not be kept", "task", t.ID, "error", logErr)
+		}
+	}()
+	p, body, err := c.prepare(ctx, t)
+	if err != nil {
+		return err
+	}
+	env := c.o.Broker.Env(p, "task "+t.ID)
+	defer env.Budget.Close()
+	job, err := msq.New(msq.Job{ID: t.ID, Plan: c.o.Broker.Optimize(p), Context: body.SQLQueryContext}, msq.Deps{
+		Clock: c.o.Clock, Tables: env.Tables, System: env.System, Expr: env.Expr, Access: c.o.Access, Metastore: c.meta, Store: c.o.Deep,
+		Loads: &loads{c.o.Published, c.o.Loader}, TempDir: c.o.TempDir, Memory: env.Budget, Disk: c.o.Disk, Threads: c.o.Threads, Host: c.o.Host,
+	})
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.jobs[t.ID] = job
+	c.mu.Unlock()
+	_, err = job.Run(ctx)
+	var keepErr error
+	if !interrupted(ctx) {
+		keepErr = c.keepReport(context.WithoutCancel(ctx), t.ID, job, p)
+	}
+	c.mu.Lock()
+	delete(c.jobs, t.ID)
+	c.mu.Unlock()
+	return errors.Join(structured(err), keepErr)
+}
+
+// structured gives a fault of the engine as one that task statuses and error bodies show.
+func structured(err error) error {
+	var f *msq.Fault
+	if errors.As(err, &f) {
+		return f.Structured().WithCause(err)
+	}
+	return err
+}
+
+// interrupted reports whether a task stops because the process does. Such a task has no end yet: it goes on after the restart.
+func interrupted(ctx context.Context) bool {
+	var stop *task.Shutdown
+	return ctx.Err() != nil && !errors.As(context.Cause(ctx), &stop)
+}
+
+// keepReport writes the report of an ended job.
+func (c *Controller) keepReport(ctx context.Context, id string, job *msq.Controller, p *broker.Prepared) error {
+	report, err := job.Report()
+	if err != nil {
+		return fmt.Errorf("making the report of task [%s]: %w", id, err)
+	}
+	read, write := io.Pipe()
+	go func() { write.CloseWithError(c.writeReport(ctx, write, report, p, false)) }()
+	err = c.files.putReport(ctx, id, read)
+	return errors.Join(err, read.Close())
+}
+
+func (c *Controller) writeReport(ctx context.Context, w io.Writer, report *msq.Report, p *broker.Prepared, alias bool) error {
+	d := msq.Dialect{}
+	if alias {
+		d.ResultsPhase = "RESULTS_READY"
+	}
+	if report.Results == nil {
+		text, err := report.Render(d)
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(text)
+		return err
+	}
+	columns := make([]result.Column, len(report.Results.Columns))
+	for i, col := range report.Results.Columns {
+		columns[i] = result.Column{Name: col.Name, Type: col.Type}
+	}
+	stringify, err := query.Bool(p.Context, "sqlStringifyArrays", true)
+	if err != nil {
+		return err
+	}
+	rows := result.NewWriter(io.Discard, columns, result.Options{Format: result.Array, Zone: p.Zone, Epoch: true, StringifyArrays: stringify})
+	encode := func(dst []byte, _ []msq.ResultColumn, b *vector.Batch, i int) []byte {
+		return rows.AppendRow(dst, b, i)
+	}
+	return report.Write(w, d, encode, func(f func(*vector.Batch) error) error { return report.Results.ReadAll(ctx, f) })
+}
+
+// liveReport returns the report of a running task, without rows.
+func (c *Controller) liveReport(id string, alias bool) []byte {
+	c.mu.Lock()
+	job := c.jobs[id]
+	c.mu.Unlock()
+	if job == nil {
+		return nil
+	}
+	report, err := job.Report()
+	if err != nil {
+		return nil // not far enough to be told of
+	}
+	report.Results = nil
+	d := msq.Dialect{}
+	if alias {
+		d.ResultsPhase = "RESULTS_READY"
+	}
+	text, err := report.Render(d)
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// Release implements task.Kind. The end of a task in the metastore has released its locks already.
+func (c *Controller) Release(context.Context, *task.Task) error { return nil }
+
+// openLog begins the log of a task; an attempt before a restart may have begun it.
+func (c *Controller) openLog(id string) (*slog.Logger, func() error, error) {
+	f, err := os.OpenFile(c.files.logPath(id), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, nil, fmt.Errorf("opening the log of task [%s]: %w", id, err)
+	}
+	return slog.New(slog.NewTextHandler(f, nil)), func() error {
+		return errors.Join(f.Close(), c.files.keepLog(context.Background(), id))
+	}, nil
+}
+
+// loads waits until published segments can be queried: the Broker's timeline holds them and the Historical has them.
+type loads struct {
+	published *timeline.Published
+	loader    Loader
+}
+
+// Await implements msq.Loads.
+func (l *loads) Await(ctx context.Context, p msq.Published, f func(msq.LoadCounts)) error {
+	if _, err := l.published.Wait(ctx, p.Number); err != nil {
+		return err
+	}
+	counts := msq.LoadCounts{Used: len(p.Segments), Pending: len(p.Segments)}
+	for _, s := range p.Segments {
+		if err := l.loader.Load(ctx, s); err != nil {
+			return err
+		}
+		counts.Precached++
+		counts.Pending--
+		if f != nil {
+			f(counts)
+		}
+	}
+	return nil
+}

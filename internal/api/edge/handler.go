@@ -2,6 +2,7 @@ package edge
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"net/http"
 )
@@ -9,9 +10,21 @@ import (
 // Handler answers a request or returns an error before it wrote anything; it never writes an error itself.
 type Handler func(w http.ResponseWriter, r *http.Request) error
 
+type errorsKey struct{}
+
+// ErrorsOf returns what writes the error bodies of the port that a request came in on, for handlers that place an error object inside
+// another answer.
+func ErrorsOf(ctx context.Context) *Errors {
+	if e, ok := ctx.Value(errorsKey{}).(*Errors); ok {
+		return e
+	}
+	return &Errors{}
+}
+
 // Handle makes an http.Handler of h.
 func (e *Errors) Handle(h Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r = r.WithContext(context.WithValue(r.Context(), errorsKey{}, e))
 		if err := h(w, r); err != nil {
 			e.Write(w, r, err)
 		}

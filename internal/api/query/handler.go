@@ -30,7 +30,6 @@ type API struct {
 	running *Running
 	o       Options
 	log     *slog.Logger
-	errors  *edge.Errors
 }
 
 // New returns the endpoints on engine.
@@ -40,7 +39,6 @@ func New(engine Engine, running *Running, o Options, log *slog.Logger) *API {
 
 // Routes adds the endpoints to mux.
 func (a *API) Routes(mux *edge.Mux) {
-	a.errors = mux.Errors
 	for _, path := range []string{"/service/v2/sql", "/service/v2/sql/{$}"} {
 		mux.On("POST "+path, a.run)
 	}
@@ -176,7 +174,7 @@ func (a *API) stream(ctx context.Context, w http.ResponseWriter, req *Request, r
 		return err
 	}
 	if asRow {
-		a.errorRow(writer, err)
+		errorRow(ctx, writer, err)
 		if writer.Close() == nil && out.release() == nil {
 			return nil
 		}
@@ -185,8 +183,8 @@ func (a *API) stream(ctx context.Context, w http.ResponseWriter, req *Request, r
 }
 
 // errorRow appends the error object as a last row.
-func (a *API) errorRow(w *result.Writer, err error) {
-	body, encodeErr := edge.MarshalJSON(a.errors.Body(edge.Classify(err)))
+func errorRow(ctx context.Context, w *result.Writer, err error) {
+	body, encodeErr := edge.MarshalJSON(edge.ErrorsOf(ctx).Body(edge.Classify(err)))
 	if encodeErr == nil {
 		w.Raw(body)
 	}

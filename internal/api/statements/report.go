@@ -77,7 +77,7 @@ func (r *report) rowsPushed() int64 {
 }
 
 // errorDetails is the error object of a statement that failed: the engine's fault where the report has one, else the task's error.
-func (a *API) errorDetails(s *task.Status, rep *report) *edge.Body {
+func errorDetails(ctx context.Context, s *task.Status, rep *report) *edge.Body {
 	f := &fault.Error{
 		Persona: fault.Developer, Category: fault.CategoryUncategorized, Code: "general", Legacy: fault.LegacyUnknown, Message: s.Error,
 	}
@@ -99,6 +99,6 @@ func (a *API) errorDetails(s *task.Status, rep *report) *edge.Body {
 			}
 		}
 	}
-	b := a.errors.Body(f)
+	b := edge.ErrorsOf(ctx).Body(f)
 	return &b
 }

@@ -45,9 +45,8 @@ type Options struct {
 
 // API serves the endpoints.
 type API struct {
-	tasks  Tasks
-	o      Options
-	errors *edge.Errors
+	tasks Tasks
+	o     Options
 }
 
 // New returns the endpoints on tasks.
@@ -55,7 +54,6 @@ func New(tasks Tasks, o Options) *API { return &API{tasks: tasks, o: o} }
 
 // Routes adds the endpoints to mux.
 func (a *API) Routes(mux *edge.Mux) {
-	a.errors = mux.Errors
 	const base = "/service/v2/sql/statements"
 	mux.On("POST "+base, a.submit)
 	mux.On("POST "+base+"/{$}", a.submit)
@@ -278,7 +276,7 @@ func (a *API) status(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	case task.Failed:
-		o.ErrorDetails = a.errorDetails(s, rep)
+		o.ErrorDetails = errorDetails(r.Context(), s, rep)
 	}
 	if wantsDetail(r) && rep != nil {
 		o.Stages, o.Counters, o.Warnings = rep.stages, rep.counters, rep.warnings
@@ -498,7 +496,7 @@ func (a *API) submitTask(w http.ResponseWriter, r *http.Request) error {
 			TaskID string    `json:"taskId"`
 			State  string    `json:"state"`
 			Error  edge.Body `json:"error"`
-		}{req.ID, "FAILED", a.errors.Body(f)})
+		}{req.ID, "FAILED", edge.ErrorsOf(r.Context()).Body(f)})
 		return nil
 	}
 	if explained != nil {

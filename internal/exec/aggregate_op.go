@@ -26,7 +26,7 @@ func buildAggregate(ctx context.Context, n *plan.Aggregate, env *Env) (Operator,
 		return nil, err
 	}
 	o := &aggregateOp{a: a}
-	if o.pipeline, o.input, err = open(ctx, n.Input, env.unordered()); err != nil {
+	if o.pipeline, o.input, err = open(ctx, n.Input, env.unordered().needing(aggregateNeeds(n))); err != nil {
 		return nil, err
 	}
 	if env.anyOrder || len(n.Keys) == 0 {

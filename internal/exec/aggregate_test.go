@@ -178,34 +178,11 @@ func TestGroupKeysOfEveryType(t *testing.T) {
 // again, and compares each number with a plain map.
 func TestFrontAgreesWithTable(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
-	table := newKeyTable([]vector.Type{str, long})
+	table := newKeyTable([]vector.Type{str, long, str})
 	want := map[string]uint32{}
-	for round := range 400 {
+	for round := range 2000 {
 		n := 1 + r.IntN(50)
-		var s *vector.Vector
-		dict := vector.NewDict([]string{"a", "b", "c", "d", "e"}[:2+round/100])
-		switch r.IntN(6) {
-		case 0:
-			s = vector.Nulls(str, n)
-		case 1:
-			s = vector.Constant(str, "b", n)
-		case 2:
-			b := vector.NewBuilder(str, n)
-			for range n {
-				b.Append([]any{"a", "x", nil}[r.IntN(3)])
-			}
-			s = b.Build()
-		default:
-			codes := make([]uint32, n)
-			for i := range codes {
-				codes[i] = uint32(r.IntN(dict.Len()))
-			}
-			s = vector.FromCodes(codes, dict)
-			if r.IntN(2) == 0 {
-				s.Valid = vector.FullBitmap(n)
-				s.Valid.Clear(r.IntN(n))
-			}
-		}
+		s, s2 := randomText(r, n, round), randomText(r, n, round)
 		b := vector.NewBuilder(long, n)
 		for range n {
 			b.Append([]any{int64(r.IntN(4)), nil, int64(r.IntN(round + 1))}[r.IntN(3)])
@@ -214,8 +191,8 @@ func TestFrontAgreesWithTable(t *testing.T) {
 		if r.IntN(5) == 0 {
 			k = vector.Constant(long, int64(round%7), n)
 		}
-		for i, g := range table.find([]*vector.Vector{s, k}, n) {
-			key := fmt.Sprintf("%#v %#v", s.ValueAt(i), k.ValueAt(i))
+		for i, g := range table.find([]*vector.Vector{s, k, s2}, n) {
+			key := fmt.Sprintf("%#v %#v %#v", s.ValueAt(i), k.ValueAt(i), s2.ValueAt(i))
 			if w, ok := want[key]; ok && w != g {
 				t.Fatalf("round %d: key %s has numbers %d and %d", round, key, w, g)
 			} else if !ok {
@@ -228,10 +205,46 @@ func TestFrontAgreesWithTable(t *testing.T) {
 	}
 	keys := table.keys(0, table.len())
 	for key, g := range want {
-		if got := fmt.Sprintf("%#v %#v", keys[0].ValueAt(int(g)), keys[1].ValueAt(int(g))); got != key {
+		if got := fmt.Sprintf("%#v %#v %#v", keys[0].ValueAt(int(g)), keys[1].ValueAt(int(g)), keys[2].ValueAt(int(g))); got != key {
 			t.Errorf("number %d gives key %s, want %s", g, got, key)
 		}
 	}
+}
+
+// testDicts are what randomText codes into; they stay the same, as those of segments do.
+var testDicts = []*vector.Dict{
+	vector.NewDict([]string{"a", "b"}), vector.NewDict([]string{"a", "b", "c"}), vector.NewDict([]string{"b", "c", "d", "e"}),
+}
+
+// randomText makes n texts in some encoding; those of rounds near each other are alike.
+func randomText(r *rand.Rand, n, round int) *vector.Vector {
+	dict := testDicts[round/10%len(testDicts)]
+	switch r.IntN(9) {
+	case 0:
+		return vector.Nulls(str, n)
+	case 1:
+		return vector.Constant(str, []any{"b", "c"}[r.IntN(2)], n)
+	case 2:
+		b := vector.NewBuilder(str, n)
+		for range n {
+			b.Append([]any{"a", "x", nil}[r.IntN(3)])
+		}
+		return b.Build()
+	case 3:
+		v := vector.FromCodes([]uint32{uint32(r.IntN(dict.Len()))}, dict)
+		v.Const, v.Len = true, n
+		return v
+	}
+	codes := make([]uint32, n)
+	for i := range codes {
+		codes[i] = uint32(r.IntN(dict.Len()))
+	}
+	v := vector.FromCodes(codes, dict)
+	if r.IntN(2) == 0 {
+		v.Valid = vector.FullBitmap(n)
+		v.Valid.Clear(r.IntN(n))
+	}
+	return v
 }
 
 func TestAggregateRefusesWhatDoesNotFit(t *testing.T) {

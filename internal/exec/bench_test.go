@@ -10,6 +10,7 @@ import (
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/vector"
@@ -91,6 +92,17 @@ func BenchmarkQueries(b *testing.B) {
 		return &plan.Sort{Input: n, Keys: []plan.SortKey{{Column: column, Desc: true}}, Limit: 10}
 	}
 	textCol := func(name string) expr.Expr { return &expr.Column{Index: 0, Name: name, T: expr.Of(expr.Varchar)} }
+	dim := func(n int) plan.Node { // (page, class) of the first n pages
+		rows := make([][]any, n)
+		for i := range rows {
+			rows[i] = []any{fmt.Sprintf("page number %04d", i), fmt.Sprintf("class %d", i%10)}
+		}
+		return inline([]vector.Type{str, str}, rows...)
+	}
+	star := func(n int) plan.Node {
+		return &plan.Aggregate{Input: &plan.Join{Left: benchScan(nil, "d5k", "m1"), Right: dim(n), Keys: []plan.EquiKey{{}}}, Keys: []int{3},
+			Aggs: typed([]vector.Type{str, long, str, str}, call("SUM", long, 1))}
+	}
 	distinct := call("COUNT", long, 0)
 	distinct.Distinct = true
 	for _, c := range []struct {
@@ -106,6 +118,11 @@ func BenchmarkQueries(b *testing.B) {
 		{"group_long", top(group(benchScan(nil, "m1"), []int{0}, call("COUNT", long)), 1)},
 		{"distinct_user", group(benchScan(nil, "user"), nil, distinct)},
 		{"approx_user", group(benchScan(nil, "user"), nil, call("APPROX_COUNT_DISTINCT", long, 0))},
+		{"star_all", star(5000)},
+		{"star_tenth", star(500)},
+		{"sort_long", &plan.Sort{Input: benchScan(nil, "m1", "d25"), Keys: []plan.SortKey{{}}, Limit: -1}},
+		{"top_long", &plan.Sort{Input: benchScan(nil, "m1", "d25"), Keys: []plan.SortKey{{Desc: true}}, Limit: 100}},
+		{"filter_like", group(benchScan(like(b, textCol("d5k"), "%er 0__2"), "d5k", "m1"), nil, call("SUM", long, 1))},
 		{"filter_rare", group(benchScan(compare(b, "=", textCol("d5k"), text1("page number 0042")), "d5k", "m1"), nil, call("SUM", long, 1))},
 		{"filter_tenth", group(benchScan(compare(b, "<", textCol("d250"), text1("value-025")), "d250", "m1"), nil, call("SUM", long, 1))},
 		{"filter_number", group(benchScan(compare(b, "<", &expr.Column{Index: 0, Name: "m1", T: expr.Of(expr.BigInt)}, number1(1000)), "m1", "m2"), nil, call("SUM", double, 1))},
@@ -126,4 +143,12 @@ func BenchmarkQueries(b *testing.B) {
 			b.ReportMetric(float64(2*benchRows)*float64(b.N)/b.Elapsed().Seconds()/1e6, "Mrows/s")
 		})
 	}
+}
+
+func like(b *testing.B, x expr.Expr, pattern string) expr.Expr {
+	e, err := expr.NewLike(x, text1(pattern), nil, false, fault.Span{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return e
 }

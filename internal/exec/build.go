@@ -36,6 +36,8 @@ func build(ctx context.Context, node plan.Node, env *Env) (Operator, error) {
 
 // open makes the pipeline that node is, or else its operator. The caller closes what it gets.
 func open(ctx context.Context, node plan.Node, env *Env) (*Pipeline, Operator, error) {
+	need := env.need
+	env = env.needing(nil)
 	switch n := node.(type) {
 	case *plan.Scan:
 		if n.Time != 0 {
@@ -49,19 +51,24 @@ func open(ctx context.Context, node plan.Node, env *Env) (*Pipeline, Operator, e
 		if err != nil {
 			return nil, nil, err
 		}
-		return chain(ctx, n, n.Input, env, func(in Operator) Operator { return &filterOp{input: in, cond: cond} })
+		inner := env.needing(and(need, newColumnSet(n).addExpr(n.Cond)))
+		return chain(ctx, n, n.Input, inner, func(in Operator) Operator { return &filterOp{input: in, cond: cond} })
 	case *plan.Project:
 		exprs, err := compileProjection(n.Exprs, env.Expr)
 		if err != nil {
 			return nil, nil, err
 		}
-		return chain(ctx, n, n.Input, env, func(in Operator) Operator { return &projectOp{input: in, exprs: exprs} })
+		used := newColumnSet(n.Input)
+		for _, e := range n.Exprs {
+			used.addExpr(e)
+		}
+		return chain(ctx, n, n.Input, env.needing(used), func(in Operator) Operator { return &projectOp{input: in, exprs: exprs} })
 	case *plan.Unnest:
 		return chain(ctx, n, n.Input, env, func(in Operator) Operator { return newUnnest(n, in, env) })
 	case *plan.Join:
-		return openJoin(ctx, n, env)
+		return openJoin(ctx, n, need, env)
 	}
-	op, err := buildStream(ctx, node, env)
+	op, err := buildStream(ctx, node, need, env)
 	return nil, op, err
 }
 
@@ -80,15 +87,16 @@ func chain(ctx context.Context, node, input plan.Node, env *Env, make func(Opera
 
 // openJoin reads the right side of a join, so that the left one can stream. A right side that fits in memory and that nothing is
 // written to is shared by the workers of the left pipeline.
-func openJoin(ctx context.Context, n *plan.Join, env *Env) (*Pipeline, Operator, error) {
+func openJoin(ctx context.Context, n *plan.Join, need []bool, env *Env) (*Pipeline, Operator, error) {
 	inner := env.unordered()
 	if n.Kind != plan.Right && n.Kind != plan.Full {
 		inner = env // the rows come in the order of the left ones
 	}
-	if _, err := newJoinProbe(n, env); err != nil {
+	leftNeed, rightNeed, need := joinNeeds(n, need)
+	if _, err := newJoinProbe(n, need, env); err != nil {
 		return nil, nil, err
 	}
-	right, err := build(ctx, n.Right, env.unordered())
+	right, err := build(ctx, n.Right, env.unordered().needing(rightNeed))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -96,19 +104,19 @@ func openJoin(ctx context.Context, n *plan.Join, env *Env) (*Pipeline, Operator,
 	if err != nil {
 		return nil, nil, err
 	}
-	p, left, err := open(ctx, n.Left, inner)
+	p, left, err := open(ctx, n.Left, inner.needing(leftNeed))
 	if err != nil {
 		b.close()
 		return nil, nil, err
 	}
 	if p != nil {
 		if b.inMemory() && n.Kind != plan.Right && n.Kind != plan.Full {
-			p.steps = append(p.steps, step{node: n, build: b})
+			p.steps = append(p.steps, step{node: n, build: b, need: need})
 			return p, nil, nil
 		}
 		left = newGather(p)
 	}
-	op, err := newJoin(n, left, b, b.facts, env)
+	op, err := newJoin(n, need, left, b, b.facts, env)
 	if err != nil {
 		left.Close()
 		b.close()
@@ -118,7 +126,7 @@ func openJoin(ctx context.Context, n *plan.Join, env *Env) (*Pipeline, Operator,
 }
 
 // buildStream makes the operators that are never part of a pipeline.
-func buildStream(ctx context.Context, node plan.Node, env *Env) (Operator, error) {
+func buildStream(ctx context.Context, node plan.Node, need []bool, env *Env) (Operator, error) {
 	switch n := node.(type) {
 	case *plan.Inline:
 		return newBatches(n.Rows, env.BatchRows), nil
@@ -137,11 +145,11 @@ func buildStream(ctx context.Context, node plan.Node, env *Env) (Operator, error
 		}
 		return newBatches(rows, env.BatchRows), nil
 	case *plan.Limit:
-		return over(ctx, n.Input, env, func(in Operator) (Operator, error) {
+		return over(ctx, n.Input, env.needing(need), func(in Operator) (Operator, error) {
 			return &limitOp{input: in, offset: n.Offset, count: n.Count}, nil
 		})
 	case *plan.Sort:
-		return buildSort(ctx, n, env)
+		return buildSort(ctx, n, need, env)
 	case *plan.Aggregate:
 		return buildAggregate(ctx, n, env)
 	case *plan.Union:

@@ -33,6 +33,18 @@ type Env struct {
 
 	// anyOrder says that whoever takes the rows does not care for their order.
 	anyOrder bool
+	// need says which output columns of the node being built are looked at; nil: all. What is not may come as nulls.
+	need []bool
+}
+
+// needing returns e for a node of which only some columns are looked at, nil: all.
+func (e *Env) needing(need []bool) *Env {
+	if e.need == nil && need == nil {
+		return e
+	}
+	c := *e
+	c.need = need
+	return &c
 }
 
 // unordered returns e for operators whose rows may come in any order.

@@ -28,10 +28,14 @@ type front struct {
 // frontDim is one key column of a front.
 type frontDim struct {
 	dict  *vector.Dict
+	only  string // the one value of the column when it is constant; dict is oneText then
 	longs *longSet
 	size  uint32 // different ordinals, the null one included
 	step  uint32 // cells from one ordinal to the next
 }
+
+// oneText stands for the dictionary of a constant.
+var oneText = vector.NewDict([]string{""})
 
 func (f *front) bytes() int64 { return 4 * int64(cap(f.cells)+cap(f.at)+cap(f.miss)) }
 
@@ -84,31 +88,16 @@ func (f *front) place(keys []*vector.Vector, n int) bool {
 	changed := false
 	for i, k := range keys {
 		d := &f.dims[i]
-		if k.Type.Kind == vector.KindLong {
-			if d.longs == nil {
-				d.longs = &longSet{}
-			}
-			if want := d.longs.room(); want != d.size {
-				d.size, changed = want, true
-			}
-			if len(d.longs.values) > maxFrontLongs {
-				f.off, f.cells = true, nil
-				return false
-			}
-			continue
-		}
-		if k.Const && k.AllNull() {
-			if d.dict == nil { // the null ordinal only
-				d.dict, d.size, changed = &vector.Dict{}, 1, true
-			}
-			continue
-		}
-		if k.Dict == nil {
+		before := *d
+		if !d.fit(k) {
+			f.cells = nil // columns before may have changed
 			return false
 		}
-		if k.Dict != d.dict {
-			d.dict, d.size, changed = k.Dict, uint32(k.Dict.Len())+1, true
+		if d.longs != nil && len(d.longs.values) > maxFrontLongs {
+			f.off, f.cells = true, nil
+			return false
 		}
+		changed = changed || *d != before
 	}
 	if !changed && f.cells != nil {
 		return true
@@ -134,6 +123,28 @@ func (f *front) place(keys []*vector.Vector, n int) bool {
 	return true
 }
 
+// fit makes d the dimension of a column of such values; false if it can't be one.
+func (d *frontDim) fit(k *vector.Vector) bool {
+	switch {
+	case k.Type.Kind == vector.KindLong:
+		if d.longs == nil {
+			d.longs = &longSet{}
+		}
+		d.size = d.longs.room()
+	case k.AllNull():
+		if d.dict == nil { // any will do: null has an ordinal in each
+			d.dict, d.size = oneText, 2
+		}
+	case k.Dict != nil:
+		d.dict, d.only, d.size = k.Dict, "", uint32(k.Dict.Len())+1
+	case k.Const:
+		d.dict, d.only, d.size = oneText, k.Strings[0], 2
+	default:
+		return false
+	}
+	return true
+}
+
 // address adds a column's share to the cell of each row.
 func (f *front) address(d *frontDim, v *vector.Vector, n int, first bool) bool {
 	at, step := f.at[:n], d.step
@@ -149,6 +160,7 @@ func (f *front) address(d *frontDim, v *vector.Vector, n int, first bool) bool {
 		for i := range at {
 			at[i] += null
 		}
+	case v.Const && v.Dict == nil: // ordinal 0
 	case v.Const:
 		for i := range at {
 			at[i] += v.Codes[0] * step

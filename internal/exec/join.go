@@ -29,11 +29,11 @@ type joinOp struct {
 	blocks  *joinBlocks
 }
 
-// newJoin takes over left and build; facts are those of the whole right input.
-func newJoin(n *plan.Join, left Operator, build *joinBuild, facts joinFacts, env *Env) (*joinOp, error) {
+// newJoin takes over left and build. Of the columns of both sides need are looked at; facts are those of the whole right input.
+func newJoin(n *plan.Join, need []bool, left Operator, build *joinBuild, facts joinFacts, env *Env) (*joinOp, error) {
 	o := &joinOp{node: n, left: left, build: build, env: env, account: budget.NewAccount(env.Budget)}
 	var err error
-	if o.probe, err = newJoinProbe(n, env); err != nil {
+	if o.probe, err = newJoinProbe(n, need, env); err != nil {
 		return nil, err
 	}
 	o.probe.facts = facts

@@ -77,7 +77,7 @@ func (o *graceJoin) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	join, err := newJoin(o.join.node, left, build, o.join.probe.facts, o.join.env)
+	join, err := newJoin(o.join.node, o.join.probe.need, left, build, o.join.probe.facts, o.join.env)
 	if err != nil {
 		build.close()
 		return err

@@ -17,7 +17,9 @@ type joinFacts struct {
 // condition decides. It is for one goroutine.
 type joinProbe struct {
 	node       *plan.Join
+	leftTypes  []vector.Type
 	rightTypes []vector.Type
+	need       []bool // columns of both sides that are looked at; the others are nulls
 	on         *expr.Program
 	rows       int // of an output batch
 	facts      joinFacts
@@ -36,8 +38,8 @@ type joinProbe struct {
 	next  uint32 // candidate of row to look at next
 }
 
-func newJoinProbe(n *plan.Join, env *Env) (*joinProbe, error) {
-	p := &joinProbe{node: n, rightTypes: types(n.Right.Columns()), rows: env.BatchRows, last: true}
+func newJoinProbe(n *plan.Join, need []bool, env *Env) (*joinProbe, error) {
+	p := &joinProbe{node: n, leftTypes: types(n.Left.Columns()), rightTypes: types(n.Right.Columns()), need: need, rows: env.BatchRows, last: true}
 	if n.On != nil {
 		var err error
 		if p.on, err = expr.Compile(n.On, env.Expr); err != nil {
@@ -71,6 +73,11 @@ func (p *joinProbe) again() {
 	cols := make([]*vector.Vector, len(p.node.Keys))
 	for i, k := range p.node.Keys {
 		cols[i] = p.batch.Cols[k.Left]
+	}
+	if p.table.direct != nil {
+		p.ids = sized(p.ids, p.batch.N)
+		p.table.find(cols[0], p.ids)
+		return
 	}
 	p.ids = p.keys.lookup(cols, p.batch.N)
 	if without := withoutKey(cols, p.node.Keys, p.batch.N); without != nil {
@@ -175,14 +182,22 @@ func (p *joinProbe) pairs(lefts, rights []uint32) *vector.Batch {
 	if p.every(lefts) {
 		out.Cols = append(out.Cols, p.batch.Cols...)
 	} else {
-		for _, c := range p.batch.Cols {
-			out.Cols = append(out.Cols, c.Gather(lefts))
+		for i, c := range p.batch.Cols {
+			out.Cols = append(out.Cols, p.gather(i, c, p.leftTypes[i], lefts))
 		}
 	}
-	for _, c := range p.table.rows.Cols {
-		out.Cols = append(out.Cols, c.Gather(rights))
+	for i, c := range p.table.rows.Cols {
+		out.Cols = append(out.Cols, p.gather(len(p.leftTypes)+i, c, p.rightTypes[i], rights))
 	}
 	return out
+}
+
+// gather returns the given rows of output column i, nulls if nobody looks at it.
+func (p *joinProbe) gather(i int, c *vector.Vector, t vector.Type, rows []uint32) *vector.Vector {
+	if !p.need[i] {
+		return vector.Nulls(t, len(rows))
+	}
+	return c.Gather(rows)
 }
 
 // every reports whether lefts are all rows of the batch, each once.
@@ -222,11 +237,11 @@ func (p *joinProbe) outer(lefts, rights []uint32, from, to int) *vector.Batch {
 		return p.pairs(ls, rs)
 	}
 	out := &vector.Batch{N: len(ls)}
-	for _, c := range p.batch.Cols {
-		out.Cols = append(out.Cols, c.Gather(ls))
+	for i, c := range p.batch.Cols {
+		out.Cols = append(out.Cols, p.gather(i, c, p.leftTypes[i], ls))
 	}
 	for i, c := range p.table.rows.Cols {
-		if len(missing) == len(ls) {
+		if len(missing) == len(ls) || !p.need[len(p.leftTypes)+i] {
 			out.Cols = append(out.Cols, vector.Nulls(p.rightTypes[i], len(ls)))
 		} else {
 			out.Cols = append(out.Cols, withNulls(c.Gather(rs), missing))

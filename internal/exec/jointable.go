@@ -15,6 +15,9 @@ type joinTable struct {
 	starts []uint32  // by key: where its rows start in order
 	order  []uint32  // rows by key
 	equi   []plan.EquiKey
+	// direct is, for one Long key whose values lie close together, the key's number + 1 by value - least.
+	direct []uint32
+	least  int64
 	// nullKey says that some row has a null in a key (what NOT IN wants to know).
 	nullKey bool
 }
@@ -51,6 +54,8 @@ func (t *joinTable) index() {
 		}
 		copy(of[lo:], t.keys.find(batch, hi-lo))
 	}
+	t.keys.settle()
+	t.address(cols, of, without)
 	// A counting sort brings rows with the same key together, in their order.
 	t.starts = make([]uint32, t.keys.len()+1)
 	for i, k := range of {
@@ -71,9 +76,51 @@ func (t *joinTable) index() {
 	}
 }
 
+// address makes direct if the keys are of that kind.
+func (t *joinTable) address(cols []*vector.Vector, of []uint32, without []bool) {
+	if len(cols) != 1 || cols[0].Type.Kind != vector.KindLong || t.equi[0].NullSafe || cols[0].Len == 0 || cols[0].Const {
+		return
+	}
+	xs := cols[0].Longs
+	var least, greatest int64
+	first := true
+	for i, x := range xs {
+		if without != nil && without[i] {
+			continue
+		}
+		if first {
+			least, greatest, first = x, x, false
+		}
+		least, greatest = min(least, x), max(greatest, x)
+	}
+	span := uint64(greatest) - uint64(least)
+	if first || span >= uint64(8*len(xs)+1024) {
+		return
+	}
+	t.least, t.direct = least, make([]uint32, span+1)
+	for i, x := range xs {
+		if without == nil || !without[i] {
+			t.direct[x-least] = of[i] + 1
+		}
+	}
+}
+
+// find sets out to key number + 1 of each value of a Long column, 0 where there is none or the value is null.
+func (t *joinTable) find(v *vector.Vector, out []uint32) {
+	if v.Const {
+		v = v.Flat()
+	}
+	for i, x := range v.Longs[:len(out)] {
+		out[i] = 0
+		if at := uint64(x) - uint64(t.least); at < uint64(len(t.direct)) && v.Valid.Get(i) {
+			out[i] = t.direct[at]
+		}
+	}
+}
+
 // bytes returns the memory held beside the rows.
 func (t *joinTable) bytes() int64 {
-	n := 4 * int64(cap(t.starts)+cap(t.order))
+	n := 4 * int64(cap(t.starts)+cap(t.order)+cap(t.direct))
 	if t.keys != nil {
 		n += t.keys.bytes()
 	}

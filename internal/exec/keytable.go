@@ -25,6 +25,8 @@ type keyTable struct {
 	shift uint     // 32 - log2(len(slots))
 
 	front front
+	// byWord is, for one column of text that is only looked up any more, the number + 1 of each word.
+	byWord []uint32
 
 	// Scratch of one call, kept for the next.
 	rows   []uint64 // words of the batch, row by row
@@ -88,7 +90,7 @@ func (t *keyTable) len() int { return t.n }
 
 // bytes returns the memory held.
 func (t *keyTable) bytes() int64 {
-	n := 8*int64(cap(t.words)+cap(t.slots)+cap(t.rows)+cap(t.hashes)) + 4*int64(cap(t.groups)) + t.front.bytes()
+	n := 8*int64(cap(t.words)+cap(t.slots)+cap(t.rows)+cap(t.hashes)) + 4*int64(cap(t.groups)+cap(t.byWord)) + t.front.bytes()
 	for i := range t.cols {
 		n += 4 * int64(cap(t.cols[i].memo))
 		if x := t.cols[i].texts; x != nil {
@@ -201,12 +203,32 @@ func (t *keyTable) reader() *keyTable {
 	return &r
 }
 
+// settle prepares a table that nothing will be added to for its readers.
+func (t *keyTable) settle() {
+	if t.stride != 1 {
+		return
+	}
+	t.byWord = make([]uint32, t.cols[0].texts.len()+1)
+	for g, w := range t.words {
+		t.byWord[w] = uint32(g) + 1
+	}
+}
+
 // lookup returns number + 1 of each of the n rows of keys, 0 for rows that the table does not have. The slice is valid until the next
 // call. Only readers may be asked.
 func (t *keyTable) lookup(keys []*vector.Vector, n int) []uint32 {
 	t.groups = sized(t.groups, n)
 	out := t.groups
 	t.fillWords(keys, n)
+	if t.byWord != nil {
+		for i, w := range t.rows[:n] {
+			out[i] = 0
+			if w < uint64(len(t.byWord)) {
+				out[i] = t.byWord[w]
+			}
+		}
+		return out
+	}
 	t.hashRows(n)
 	s := t.stride
 	mask := uint64(len(t.slots) - 1)

@@ -1,7 +1,7 @@
 package exec
 
 import (
-	"container/heap"
+	"bytes"
 	"context"
 	"io"
 
@@ -20,12 +20,17 @@ func (f frames) Next(ctx context.Context) (*vector.Batch, error) {
 
 func (f frames) Close() {}
 
-// mergeOp merges sorted runs.
+// mergeOp merges sorted runs. Batches of the runs must stay valid when the next is read.
 type mergeOp struct {
 	s       *sorting
-	runs    []*mergeRun // a heap once begun
+	runs    []*mergeRun // a heap once begun, the run with the first row at 0
 	begun   bool
 	builder *vector.BatchBuilder
+
+	// The rows of the output batch: places in sources, and rows of those.
+	sources []*vector.Batch
+	from    []uint32
+	rows    []uint32
 }
 
 // mergeRun is a run with its present row.
@@ -34,6 +39,8 @@ type mergeRun struct {
 	batch  *vector.Batch
 	keys   *vector.SortKeys
 	row    int
+	place  uint32 // of batch in sources
+	listed bool
 }
 
 // advance moves to the next row; false at the end.
@@ -49,69 +56,100 @@ func (m *mergeOp) advance(ctx context.Context, r *mergeRun) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	r.batch, r.row = b.Compact(), 0
+	r.batch, r.row, r.listed = b.Compact(), 0, false
 	r.keys = m.s.sortKeys(r.batch)
 	return true, nil
 }
 
-// Len is part of heap.Interface.
-func (m *mergeOp) Len() int { return len(m.runs) }
-
-// Less is part of heap.Interface.
-func (m *mergeOp) Less(i, j int) bool {
-	a, b := m.runs[i], m.runs[j]
-	return a.keys.Compare(a.row, b.keys, b.row) < 0
+func (m *mergeOp) less(a, b *mergeRun) bool {
+	return bytes.Compare(a.keys.Key(a.row), b.keys.Key(b.row)) < 0
 }
 
-// Swap is part of heap.Interface.
-func (m *mergeOp) Swap(i, j int) { m.runs[i], m.runs[j] = m.runs[j], m.runs[i] }
+// sink restores the heap below place i.
+func (m *mergeOp) sink(i int) {
+	for {
+		child := 2*i + 1
+		if child >= len(m.runs) {
+			return
+		}
+		if child+1 < len(m.runs) && m.less(m.runs[child+1], m.runs[child]) {
+			child++
+		}
+		if !m.less(m.runs[child], m.runs[i]) {
+			return
+		}
+		m.runs[i], m.runs[child] = m.runs[child], m.runs[i]
+		i = child
+	}
+}
 
-// Push is part of heap.Interface; runs are never added.
-func (m *mergeOp) Push(any) {}
-
-// Pop is part of heap.Interface.
-func (m *mergeOp) Pop() any {
-	last := m.runs[len(m.runs)-1]
-	m.runs = m.runs[:len(m.runs)-1]
-	return last
+func (m *mergeOp) begin(ctx context.Context) error {
+	m.begun = true
+	var alive []*mergeRun
+	for _, r := range m.runs {
+		ok, err := m.advance(ctx, r)
+		if err != nil {
+			return err
+		}
+		if ok {
+			alive = append(alive, r)
+		}
+	}
+	m.runs = alive
+	for i := len(m.runs)/2 - 1; i >= 0; i-- {
+		m.sink(i)
+	}
+	return nil
 }
 
 func (m *mergeOp) Next(ctx context.Context) (*vector.Batch, error) {
 	if !m.begun {
-		m.begun = true
-		var alive []*mergeRun
-		for _, r := range m.runs {
-			ok, err := m.advance(ctx, r)
-			if err != nil {
-				return nil, err
-			}
-			if ok {
-				alive = append(alive, r)
-			}
+		if err := m.begin(ctx); err != nil {
+			return nil, err
 		}
-		m.runs = alive
-		heap.Init(m)
 	}
 	if err := stop(ctx); err != nil {
 		return nil, err
 	}
-	for m.builder.Rows() < m.s.env.BatchRows && len(m.runs) > 0 {
+	m.sources, m.from, m.rows = m.sources[:0], m.from[:0], m.rows[:0]
+	for _, r := range m.runs {
+		r.listed = false
+	}
+	for len(m.rows) < m.s.env.BatchRows && len(m.runs) > 0 {
 		r := m.runs[0]
-		m.builder.AppendRow(r.batch, r.row)
+		if !r.listed {
+			r.place, r.listed = uint32(len(m.sources)), true
+			m.sources = append(m.sources, r.batch)
+		}
+		m.from, m.rows = append(m.from, r.place), append(m.rows, uint32(r.row))
 		ok, err := m.advance(ctx, r)
 		if err != nil {
 			return nil, err
 		}
-		if ok {
-			heap.Fix(m, 0)
-		} else {
-			heap.Pop(m)
+		if !ok {
+			last := len(m.runs) - 1
+			m.runs[0] = m.runs[last]
+			m.runs = m.runs[:last]
 		}
+		m.sink(0)
 	}
-	if m.builder.Rows() == 0 {
+	if len(m.rows) == 0 {
 		return nil, io.EOF
 	}
-	return m.builder.Build(), nil
+	return m.output(), nil
+}
+
+// output makes a batch of the rows picked.
+func (m *mergeOp) output() *vector.Batch {
+	columns := make([]*vector.Vector, len(m.sources))
+	for c := range m.s.types {
+		for i, b := range m.sources {
+			columns[i] = b.Cols[c]
+		}
+		m.builder.Col(c).AppendPicked(columns, m.from, m.rows)
+	}
+	m.builder.Grew(len(m.rows), 0)
+	return m.builder.Build()
 }
 
 func (m *mergeOp) Close() {}

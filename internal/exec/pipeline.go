@@ -40,6 +40,7 @@ type Pipeline struct {
 type step struct {
 	node  plan.Node
 	build *joinBuild // joins: the right side, in memory
+	need  []bool     // joins: the columns of both sides that are looked at
 }
 
 // morsel is a run of rows of one segment. Its number is its place in the order of the rows.
@@ -195,7 +196,7 @@ func (p *Pipeline) NewWorker(fresh bool) (*Worker, error) {
 			w.top = newUnnest(n, w.top, p.env)
 		case *plan.Join:
 			op := &probeOp{input: w.top}
-			if op.probe, err = newJoinProbe(n, p.env); err == nil {
+			if op.probe, err = newJoinProbe(n, s.need, p.env); err == nil {
 				op.probe.facts = s.build.facts
 				op.probe.use(s.build.table)
 			}

@@ -68,6 +68,8 @@ func TestJoinAgreesWithNestedLoops(t *testing.T) {
 		on   bool
 	}{
 		{"one key", []plan.EquiKey{{Left: 1, Right: 1}}, false},
+		{"close numbers", []plan.EquiKey{{Left: 4, Right: 4}}, false},
+		{"fractions", []plan.EquiKey{{Left: 2, Right: 2}}, false},
 		{"two keys", []plan.EquiKey{{Left: 1, Right: 1}, {Left: 4, Right: 4}}, false},
 		{"null safe", []plan.EquiKey{{Left: 3, Right: 3, NullSafe: true}}, false},
 		{"key and condition", []plan.EquiKey{{Left: 1, Right: 1}}, true},

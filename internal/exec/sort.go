@@ -2,7 +2,6 @@ package exec
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"io"
 	"slices"
@@ -32,8 +31,8 @@ type sorting struct {
 	env    *Env
 }
 
-func buildSort(ctx context.Context, n *plan.Sort, env *Env) (Operator, error) {
-	p, in, err := open(ctx, n.Input, env.unordered())
+func buildSort(ctx context.Context, n *plan.Sort, need []bool, env *Env) (Operator, error) {
+	p, in, err := open(ctx, n.Input, env.unordered().needing(and(need, newColumnSet(n).addSort(n.Keys))))
 	if err != nil {
 		return nil, err
 	}
@@ -58,21 +57,15 @@ func (o *sortOp) Next(ctx context.Context) (*vector.Batch, error) {
 		if err := o.consume(ctx); err != nil {
 			return nil, err
 		}
-		m := &mergeOp{s: o.sorting, builder: vector.NewBatchBuilder(o.types, o.env.BatchRows)}
+		var runs []Operator
 		for _, s := range o.sorters {
-			runs, err := s.finish(ctx)
+			more, err := s.finish(ctx)
 			if err != nil {
 				return nil, err
 			}
-			for _, r := range runs {
-				m.runs = append(m.runs, &mergeRun{source: r})
-			}
+			runs = append(runs, more...)
 		}
-		var merged Operator = m
-		if len(m.runs) == 1 {
-			merged = m.runs[0].source
-		}
-		o.out = &limitOp{input: merged, offset: o.offset, count: o.limit}
+		o.out = &limitOp{input: o.merge(runs), offset: o.offset, count: o.limit}
 	}
 	return o.out.Next(ctx)
 }
@@ -103,6 +96,18 @@ func (o *sortOp) Close() {
 	}
 }
 
+// merge returns the rows of sorted runs in order.
+func (s *sorting) merge(runs []Operator) Operator {
+	if len(runs) == 1 {
+		return runs[0]
+	}
+	m := &mergeOp{s: s, builder: vector.NewBatchBuilder(s.types, s.env.BatchRows)}
+	for _, r := range runs {
+		m.runs = append(m.runs, &mergeRun{source: r})
+	}
+	return m
+}
+
 // keep is how many rows a run needs to hold at most, -1: all.
 func (s *sorting) keep() int64 {
 	if s.limit < 0 || s.offset+s.limit < 0 {
@@ -124,14 +129,16 @@ func (s *sorting) firstKeys(b *vector.Batch, n int) *vector.SortKeys {
 
 // sorter is one worker of a sort.
 //
-// Rows are gathered into a run. With a limit the run is cut back to the rows that can still count whenever it has grown to several
-// times that, and from then on rows beyond the last of them are not even taken. A run that does not fit in memory is sorted and
-// written to a file.
+// Rows are gathered into a run, which is sorted when it is long enough. With a limit the run is cut back to the rows that can still
+// count whenever it has grown to several times that, and from then on rows beyond the last of them are not even taken. When the runs do
+// not fit in memory they are merged into a file.
 type sorter struct {
 	*sorting
 	account budget.Account
 	run     *vector.BatchBuilder
-	last    []byte // first key of the last row that can count; nil: not known
+	runs    []*vector.Batch // sorted
+	held    int64           // bytes of runs
+	last    []byte          // first key of the last row that can count; nil: not known
 	spilled []*budget.SpillFile
 }
 
@@ -139,11 +146,13 @@ func newSorter(s *sorting) *sorter {
 	return &sorter{sorting: s, account: budget.NewAccount(s.env.Budget), run: vector.NewBatchBuilder(s.types, 0)}
 }
 
-// sortOverhead is what sorting a run takes beside its rows: keys, row numbers and the ordered copy, in multiples of the rows.
-const sortOverhead = 2
-
-// maxRunRows bounds a run, so that its keys can be addressed.
-const maxRunRows = 16 << 20
+const (
+	// sortOverhead is what sorting a run takes beside its rows: keys, row numbers and the ordered copy, in multiples of the rows.
+	sortOverhead = 2
+	// maxRunRows and maxRunBytes bound a run: sorting one can't be interrupted, and its keys have 32-bit offsets.
+	maxRunRows  = 1 << 18
+	maxRunBytes = 256 << 20
+)
 
 func (s *sorter) add(b *vector.Batch) error {
 	if s.last != nil {
@@ -160,11 +169,16 @@ func (s *sorter) add(b *vector.Batch) error {
 			s.last = slices.Clone(s.firstKeys(sorted.Slice(at, at+1), 1).Key(0))
 		}
 	}
-	if s.run.Rows() < maxRunRows && s.account.TrySet(s.run.Bytes()*(1+sortOverhead)) {
+	if s.run.Rows() >= maxRunRows || s.run.Bytes() >= maxRunBytes {
+		s.held += s.run.Bytes()
+		s.runs = append(s.runs, s.sorted())
+	}
+	size := s.held + s.run.Bytes()*(1+sortOverhead)
+	if s.account.TrySet(size) {
 		return nil
 	}
-	if s.env.Spill == nil || s.run.Rows() == 0 {
-		return s.account.Set(s.run.Bytes() * (1 + sortOverhead))
+	if s.env.Spill == nil {
+		return s.account.Set(size)
 	}
 	return s.spill()
 }
@@ -198,28 +212,7 @@ func (s *sorter) sorted() *vector.Batch {
 	if run.N < 2 || len(s.keys) == 0 {
 		return run
 	}
-	keys := s.sortKeys(run)
-	type place struct {
-		prefix uint64
-		row    uint32
-	}
-	places := make([]place, run.N)
-	for i := range places {
-		places[i] = place{keys.Prefix(i), uint32(i)}
-	}
-	slices.SortFunc(places, func(a, b place) int {
-		if a.prefix != b.prefix {
-			return cmp.Compare(a.prefix, b.prefix)
-		}
-		if c := keys.Compare(int(a.row), keys, int(b.row)); c != 0 {
-			return c
-		}
-		return cmp.Compare(a.row, b.row) // equal rows stay in their order
-	})
-	rows := make([]uint32, run.N)
-	for i, p := range places {
-		rows[i] = p.row
-	}
+	rows := s.sortKeys(run).Order()
 	out := &vector.Batch{N: run.N, Cols: make([]*vector.Vector, len(run.Cols))}
 	for i, c := range run.Cols {
 		out.Cols[i] = c.Gather(rows)
@@ -227,22 +220,35 @@ func (s *sorter) sorted() *vector.Batch {
 	return out
 }
 
+// spill merges all rows in memory into a file.
 func (s *sorter) spill() error {
 	f, err := s.env.Spill.Create()
 	if err != nil {
 		return err
 	}
 	s.spilled = append(s.spilled, f)
-	if err := writeRun(f, newBatches(s.sorted(), s.env.BatchRows)); err != nil {
+	if err := s.write(context.Background(), f, s.inMemory()); err != nil {
 		return err
 	}
+	s.runs, s.held = nil, 0
 	return s.account.Set(0)
 }
 
-// writeRun writes the batches of a sorted run to a file.
-func writeRun(f *budget.SpillFile, run Operator) error {
-	w := vector.NewFrameWriter(f)
-	if err := Drain(context.Background(), run, w.Write); err != nil {
+// inMemory returns the sorted runs that are in memory.
+func (s *sorter) inMemory() []Operator {
+	if s.run.Rows() > 0 {
+		s.runs = append(s.runs, s.sorted())
+	}
+	out := make([]Operator, len(s.runs))
+	for i, r := range s.runs {
+		out[i] = newBatches(r, s.env.BatchRows)
+	}
+	return out
+}
+
+// write merges runs into a file.
+func (s *sorter) write(ctx context.Context, f *budget.SpillFile, runs []Operator) error {
+	if err := Drain(ctx, s.merge(runs), vector.NewFrameWriter(f).Write); err != nil {
 		return err
 	}
 	return f.Flush()
@@ -258,37 +264,30 @@ func (s *sorter) finish(ctx context.Context) ([]Operator, error) {
 			return nil, err
 		}
 	}
-	var runs []Operator
+	runs := s.inMemory()
 	for _, f := range s.spilled {
 		runs = append(runs, frames{vector.NewFrameReader(f.Reader())})
-	}
-	if s.run.Rows() > 0 || len(runs) == 0 {
-		runs = append(runs, newBatches(s.sorted(), s.env.BatchRows))
 	}
 	return runs, nil
 }
 
 // mergeFiles makes one file of the oldest ones.
 func (s *sorter) mergeFiles(ctx context.Context) error {
-	m := &mergeOp{s: s.sorting, builder: vector.NewBatchBuilder(s.types, s.env.BatchRows)}
 	old := slices.Clone(s.spilled[:maxMergeRuns])
+	var runs []Operator
 	for _, f := range old {
-		m.runs = append(m.runs, &mergeRun{source: frames{vector.NewFrameReader(f.Reader())}})
+		runs = append(runs, frames{vector.NewFrameReader(f.Reader())})
 	}
 	f, err := s.env.Spill.Create()
 	if err != nil {
 		return err
 	}
 	s.spilled = append(slices.Clone(s.spilled[maxMergeRuns:]), f)
-	w := vector.NewFrameWriter(f)
-	err = Drain(ctx, m, w.Write)
+	err = s.write(ctx, f, runs)
 	for _, o := range old {
 		_ = o.Close() // a temporary file: nothing is lost
 	}
-	if err != nil {
-		return err
-	}
-	return f.Flush()
+	return err
 }
 
 func (s *sorter) close() {

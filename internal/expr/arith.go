@@ -108,14 +108,15 @@ var modFunction = &Function{
 	Forms:   []string{"$F(<EXACT_NUMERIC>, <EXACT_NUMERIC>)"},
 	Bind: func(b *binding) (Expr, error) {
 		t := b.typ(1)
-		if b.typ(1).IsCharacter() {
+		if t.IsCharacter() || t.IsFractional() {
 			t = Of(Decimal)
+			b.cast(1, t)
 		}
 		e, err := NewCall(remainderFunction, b.args, b.at)
-		if err != nil || t.Base == Null || t.IsFractional() || e.Type().IsInteger() {
+		if err != nil || !t.IsNumeric() {
 			return e, err
 		}
-		return coerce(e, t), nil
+		return retype(coerce(e, t), t), nil
 	},
 }
 
@@ -159,6 +160,9 @@ func (b *binding) arithmetic() (Expr, error) {
 // numeric binds an operator of two numbers.
 func (b *binding) numeric() (Expr, error) {
 	x, y := b.typ(0), b.typ(1)
+	if x.Base == Null && y.Base == Null {
+		return b.args[0], nil
+	}
 	t, ok := arithmeticType(x, y)
 	if !ok {
 		b.mismatch()
@@ -195,6 +199,8 @@ func (b *binding) rounded(t Type) (Expr, error) {
 func arithmeticType(x, y Type) (Type, bool) {
 	x, y = countable(x), countable(y)
 	switch {
+	case x.Base == Float && y.Base == Double:
+		return x, true // the reference takes both for equally wide, and the first of them
 	case x.IsNumeric() && y.IsNumeric():
 		return Of(widerNumber(x.Base, y.Base)), true
 	case x.Base == Null && y.Base == Null:

@@ -18,20 +18,13 @@ var arrayFunction = &Function{
 			b.fail("A multi-value string can't be an element of an array; convert it with MV_TO_ARRAY first")
 			return nil, b.err
 		}
-		types := make([]Type, len(b.args))
-		for i := range b.args {
-			types[i] = b.typ(i)
-		}
-		elem, ok := LeastRestrictive(types...)
+		elem, ok := commonResult(b.args)
 		if !ok {
 			b.fail("Parameters must be of the same type")
 			return nil, b.err
 		}
 		if elem.Base == Float {
 			elem = Of(Double)
-		}
-		if elem.Base == Null {
-			elem = Of(Varchar)
 		}
 		for i := range b.args {
 			b.cast(i, elem)
@@ -134,8 +127,8 @@ func lengthOfList(name string, aliases []string, summary string) *Function {
 	}
 }
 
-// elementAt makes ARRAY_OFFSET (origin 0) or ARRAY_ORDINAL (origin 1), or their counterparts for multi-value strings.
-func elementAt(name, native string, origin int64, summary string) *Function {
+// elementAt makes ARRAY_OFFSET (origin 0) or ARRAY_ORDINAL (origin 1), or with multi their counterparts for multi-value strings.
+func elementAt(name, native string, origin int64, multi bool, summary string) *Function {
 	return &Function{
 		Name: name, NativeName: native, Min: 2, Max: 2, SeesLists: true, Summary: summary,
 		Forms: listForms("array, expr"),
@@ -145,11 +138,14 @@ func elementAt(name, native string, origin int64, summary string) *Function {
 			if b.err != nil {
 				return nil, b.err
 			}
+			if multi {
+				return b.call(Of(Varchar))
+			}
 			return b.call(b.elem(0).OrNull(true))
 		},
 		Kernel: fixed(func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
 			list, index := args[0], columnOf[int64](args[1])
-			picks, has, any := make([]uint32, n), vector.NewBitmap(n), false
+			picks, has, some := make([]uint32, n), vector.NewBitmap(n), false
 			for i := range n {
 				if !valid.Get(i) {
 					continue
@@ -158,10 +154,10 @@ func elementAt(name, native string, origin int64, summary string) *Function {
 				if k := index.at(i) - origin; k >= 0 && k < int64(hi-lo) {
 					picks[i] = uint32(lo) + uint32(k)
 					has.Set(i)
-					any = true
+					some = true
 				}
 			}
-			if !any {
+			if !some {
 				return vector.Nulls(list.Type.Elem(), n), nil
 			}
 			return withValid(list.Child.Gather(picks), has), nil
@@ -563,13 +559,10 @@ var mvToArrayFunction = &Function{
 
 var arrayQuantileFunction = &Function{
 	Name: "ARRAY_QUANTILE", Min: 2, Max: 2, SeesLists: true, RefusesNull: true,
-	Summary: "Returns the exact quantile of the numbers of an array, interpolated linearly.",
+	Summary: "Returns the exact quantile of the numbers of an array, interpolated linearly; NaN if it has none.",
 	Forms:   listForms("array, rank"),
 	Bind: func(b *binding) (Expr, error) {
 		b.array(0, Of(Double))
-		if b.err == nil && !b.elem(0).IsNumeric() && b.elem(0).Base != Null {
-			b.mismatch()
-		}
 		b.cast(0, ArrayOf(Of(Double)))
 		b.double(1)
 		return b.call(Of(Double))
@@ -580,10 +573,7 @@ var arrayQuantileFunction = &Function{
 			if !valid.Get(i) {
 				continue
 			}
-			var ok bool
-			if r.out[i], ok = quantile(doublesOf(args[0], i), ranks.at(i)); !ok {
-				r.null(i)
-			}
+			r.out[i] = quantile(doublesOf(args[0], i), ranks.at(i))
 		}
 		return r.vector(), nil
 	}),
@@ -601,17 +591,17 @@ func doublesOf(list *vector.Vector, i int) []float64 {
 	return out
 }
 
-func quantile(x []float64, rank float64) (float64, bool) {
+func quantile(x []float64, rank float64) float64 {
 	if len(x) == 0 || !(rank >= 0 && rank <= 1) {
-		return 0, false
+		return math.NaN()
 	}
 	slices.Sort(x)
 	at := rank * float64(len(x)-1)
 	below := int(math.Floor(at))
 	if below == len(x)-1 {
-		return x[below], true
+		return x[below]
 	}
-	return x[below] + (x[below+1]-x[below])*(at-float64(below)), true
+	return x[below] + (x[below+1]-x[below])*(at-float64(below))
 }
 
 // rearranged makes ARRAY_SORT and ARRAY_DISTINCT: arrange gets the positions of a row's elements in the child vector.
@@ -686,8 +676,8 @@ func extremeElement(name string, sign int, summary string) *Function {
 
 var arrayFunctions = []*Function{
 	arrayFunction, arrayLengthFunction,
-	elementAt("ARRAY_OFFSET", "", 0, "Returns the element of an array at a position counted from 0; NULL if there is none."),
-	elementAt("ARRAY_ORDINAL", "", 1, "Returns the element of an array at a position counted from 1; NULL if there is none."),
+	elementAt("ARRAY_OFFSET", "", 0, false, "Returns the element of an array at a position counted from 0; NULL if there is none."),
+	elementAt("ARRAY_ORDINAL", "", 1, false, "Returns the element of an array at a position counted from 1; NULL if there is none."),
 	indexOf("ARRAY_OFFSET_OF", "", 0, "Returns the position, counted from 0, of a value in an array; NULL if it is not in it."),
 	indexOf("ARRAY_ORDINAL_OF", "", 1, "Returns the position, counted from 1, of a value in an array; NULL if it is not in it."),
 	arrayContainsFunction, arrayOverlapFunction, scalarInArrayFunction,

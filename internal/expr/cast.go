@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/hengedb/henge/internal/chrono"
@@ -17,7 +18,8 @@ func NewCast(x Expr, to Type, at fault.Span) (Expr, error) {
 			return &Cast{X: x, T: to}, nil
 		}
 		if to.IsCharacter() {
-			return x, nil
+			to.Multi = true
+			return retype(x, to), nil
 		}
 		return overValues([]Expr{x}, 0, func(args []Expr) (Expr, error) { return NewCast(args[0], to, at) })
 	}
@@ -31,7 +33,16 @@ func NewCast(x Expr, to Type, at fault.Span) (Expr, error) {
 	if from.OrNull(true) == to.OrNull(true) {
 		return x, nil
 	}
+	if c, ok := x.(*Cast); ok && isUnrounded(c, to) {
+		x = c.X
+	}
 	return &Cast{X: x, T: t}, nil
+}
+
+// isUnrounded reports whether a cast to FLOAT inside a cast to a 64-bit number may be left out: the reference computes FLOATs in 64 bits
+// and rounds at the end of an expression only.
+func isUnrounded(c *Cast, to Type) bool {
+	return c.T.Base == Float && c.X.Type().Runtime() == vector.Double && to.Runtime() == vector.Double
 }
 
 // castable reports whether a cast from one type to another has a meaning.
@@ -49,10 +60,8 @@ func castable(from, to Type) bool {
 		return from.Base == to.Base && (from.ComplexName() == to.ComplexName() || to.ComplexName() == "")
 	case from.Base == Row || to.Base == Row:
 		return from == to
-	case from.IsInterval():
-		return to.Base == from.Base || to.IsNumeric()
-	case to.IsInterval():
-		return to.Base == IntervalDay && from.IsNumeric() || to.Base == IntervalMonth && from.IsNumeric()
+	case from.IsInterval() || to.IsInterval():
+		return to.Base == from.Base
 	}
 	return true
 }
@@ -69,7 +78,7 @@ func coerce(x Expr, to Type) Expr {
 	if l, ok := x.(*Literal); ok && l.Value == nil {
 		return &Literal{T: to.OrNull(true)}
 	}
-	if c, ok := x.(*Cast); ok && from.Base == Float && c.X.Type().Runtime() == vector.Double && to.Runtime() == vector.Double {
+	if c, ok := x.(*Cast); ok && isUnrounded(c, to) {
 		return c.X
 	}
 	same := from.Base == to.Base && from.Base != Array ||
@@ -105,7 +114,9 @@ func newCastNode(in node, x *Cast, ctx *Context) (node, error) {
 }
 
 func nullKernel(t vector.Type) Kernel {
-	return func(_ []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) { return vector.Nulls(t, n), nil }
+	return func(_ []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
+		return vector.Nulls(t, n), nil
+	}
 }
 
 func (n *castNode) eval(f *frame) (*vector.Vector, error) {
@@ -117,7 +128,7 @@ func (n *castNode) eval(f *frame) (*vector.Vector, error) {
 func converter(from, to Type, ctx *Context) Kernel {
 	zone := ctx.Zone
 	switch {
-	case from.Multi && to.Base == Array, from.Base == Array && to.Base == Array:
+	case from.Multi && (to.Multi || to.Base == Array), from.Base == Array && to.Base == Array:
 		return castElements(converter(from.Elem(), to.Elem(), ctx), to.Runtime())
 	case to.Base == Array:
 		return castToArray(converter(from, to.Elem(), ctx), to.Runtime())
@@ -210,7 +221,7 @@ func castLong(from, to Type, zone *chrono.Zone) Kernel {
 		case Date:
 			return textKernel(func(dst []byte, ms int64) []byte { return chrono.AppendSQLDate(dst, ms, zone) })
 		}
-		return unary(itoa)
+		return textKernel(func(dst []byte, x int64) []byte { return strconv.AppendInt(dst, x, 10) })
 	case to.Base == Boolean:
 		return unary(func(x int64) int64 { return b2i(x > 0) })
 	case to.Base == Float:
@@ -320,16 +331,16 @@ func castToArray(k Kernel, t vector.Type) Kernel {
 func castFromArray(k Kernel, t vector.Type) Kernel {
 	return func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
 		v, rows, picks := args[0], vector.NewBitmap(n), make([]uint32, n)
-		any := false
+		some := false
 		for i := range picks {
 			lo, hi := v.ListAt(i)
 			if valid.Get(i) && hi-lo == 1 {
 				picks[i] = uint32(lo)
 				rows.Set(i)
-				any = true
+				some = true
 			}
 		}
-		if !any {
+		if !some {
 			return vector.Nulls(t, n), nil
 		}
 		picked := withValid(v.Child.Gather(picks), rows)
@@ -373,4 +384,3 @@ func ParseTypeName(name string) (Type, bool) {
 	}
 	return Type{}, false
 }
-

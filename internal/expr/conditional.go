@@ -14,12 +14,11 @@ var coalesceFunction = &Function{
 }
 
 func bindCoalesce(b *binding) (Expr, error) {
-	types, nullable := make([]Type, len(b.args)), true
+	nullable := true
 	for i := range b.args {
-		types[i] = b.typ(i)
-		nullable = nullable && types[i].Nullable
+		nullable = nullable && b.typ(i).Nullable
 	}
-	t, ok := LeastRestrictive(types...)
+	t, ok := commonResult(b.args)
 	if !ok {
 		return nil, fault.InvalidSQL(b.at, "Illegal mixing of types in CASE or COALESCE statement")
 	}
@@ -30,6 +29,25 @@ func bindCoalesce(b *binding) (Expr, error) {
 		b.cast(i, t)
 	}
 	return b.call(t.NotNull().OrNull(nullable))
+}
+
+// commonResult returns the least restrictive type of results. Literals of different lengths make VARCHAR of CHAR.
+func commonResult(results []Expr) (Type, bool) {
+	types, length := make([]Type, len(results)), -1
+	varying := false
+	for i, e := range results {
+		types[i] = e.Type()
+		if s, ok := literalValue(e); ok && types[i].Base == Char {
+			n := unitCount(s.(string))
+			varying = varying || length >= 0 && n != length
+			length = n
+		}
+	}
+	t, ok := LeastRestrictive(types...)
+	if ok && varying && t.Base == Char {
+		t.Base = Varchar
+	}
+	return t, ok
 }
 
 var nvlFunction = &Function{

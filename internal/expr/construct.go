@@ -65,21 +65,20 @@ func NewNot(x Expr, at fault.Span) (Expr, error) {
 // NewCase binds a searched CASE. Results are cast to their least restrictive type; a missing ELSE is NULL. When results are multi-value
 // strings, they and the conditions on the same strings are mapped per value.
 func NewCase(whens []When, other Expr, at fault.Span) (Expr, error) {
-	types := make([]Type, 0, len(whens)+1)
 	results := make([]Expr, 0, len(whens)+1)
 	for _, w := range whens {
 		if b := w.Cond.Type().Base; b != Boolean && b != Null {
 			return nil, fault.InvalidSQL(at, "Expected a boolean type")
 		}
-		types, results = append(types, w.Then.Type()), append(results, w.Then)
+		results = append(results, w.Then)
 	}
 	if other != nil {
-		types, results = append(types, other.Type()), append(results, other)
+		results = append(results, other)
 	}
 	if i := firstMulti(results); i >= 0 {
 		return newCaseOverValues(results[i], whens, other, at)
 	}
-	t, ok := LeastRestrictive(types...)
+	t, ok := commonResult(results)
 	if !ok {
 		return nil, fault.InvalidSQL(at, "Illegal mixing of types in CASE or COALESCE statement")
 	}

@@ -3,12 +3,14 @@ package expr
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -102,6 +104,13 @@ func corpusValue(t *testing.T, typ Type, raw json.RawMessage) any {
 		for _, e := range list {
 			out = append(out, corpusValue(t, typ.Elem(), e))
 		}
+		if typ.Multi { // the tables were stored with sorted values
+			slices.SortFunc(out, func(a, b any) int {
+				x, _ := a.(string)
+				y, _ := b.(string)
+				return cmp.Or(int(b2i(b == nil)-b2i(a == nil)), cmp.Compare(x, y))
+			})
+		}
 		if typ.Multi && (len(out) == 0 || len(out) == 1 && out[0] == nil) {
 			return nil
 		}
@@ -142,11 +151,12 @@ func columnsOf(spec ...any) []Column {
 	return out
 }
 
-var cTypes = columnsOf("__time", Of(Timestamp).NotNull(), "id", Of(BigInt), "s", Of(Varchar), "s2", Of(Varchar), "ns", Of(Varchar), "tx", Of(Varchar),
-	"l", Of(BigInt), "i", Of(BigInt), "d", Of(Double), "x", Of(Double), "f", Of(Float), "mv", MultiString, "tm", Of(BigInt), "b", Of(BigInt), "j", JSON,
-	"jt", Of(Varchar), "ip", Of(Varchar))
+var cTypes = columnsOf("__time", Of(Timestamp).NotNull(), "id", Of(BigInt), "s", Of(Varchar), "s2", Of(Varchar), "ns", Of(Varchar),
+	"tx", Of(Varchar), "l", Of(BigInt), "i", Of(BigInt), "d", Of(Double), "x", Of(Double), "f", Of(Float), "mv", MultiString,
+	"tm", Of(BigInt), "b", Of(BigInt), "j", JSON, "jt", Of(Varchar), "ip", Of(Varchar))
 
-var cArrays = columnsOf("__time", Of(Timestamp).NotNull(), "id", Of(BigInt), "sa", ArrayOf(Of(Varchar)), "la", ArrayOf(Of(BigInt)), "da", ArrayOf(Of(Double)))
+var cArrays = columnsOf("__time", Of(Timestamp).NotNull(), "id", Of(BigInt), "sa", ArrayOf(Of(Varchar)), "la", ArrayOf(Of(BigInt)),
+	"da", ArrayOf(Of(Double)))
 
 var (
 	constantQuery = regexp.MustCompile(`(?s)^SELECT (.*)$`)
@@ -155,39 +165,46 @@ var (
 	oneRowQuery   = regexp.MustCompile(`(?s)^SELECT (.*) AS r FROM (c_types) WHERE id = 1$`)
 )
 
-// corpusDeviations are recorded answers that are not wanted, beside those that the corpus marks, with the reason.
-var corpusDeviations = []struct{ pattern, reason string }{
-	{`.`, ""},
+// refusedForItself matches errors that say something about the reference only: an answer is as good.
+var refusedForItself = regexp.MustCompile(
+	`"status": ?5|UNSUPPORTED|Calcite assertion|Cannot handle literal|unsupported value|ArrayList|Cannot coerce field`)
+
+// unlikeRecorded is how many answers of a topic may differ from the recorded ones. They are those where the specification asks for
+// something else without the corpus saying so: TRUE and FALSE as text, three-valued logic, NULL for NULL arguments, DATE where the
+// recorded release wants a TIMESTAMP, booleans in arithmetic, whole numbers kept by FLOOR, FLOOR at a change of the clock, casts that
+// were refused, arrays in JSON_VALUE, and JSON_PATHS, whose order is open. HENGE_CORPUS=topic lists them.
+var unlikeRecorded = map[string]int{
+	"numeric": 15, "operators": 43, "strings": 22, "time": 126, "zones": 5, "casts": 158, "nulls": 53, "regexp": 5, "ip": 3,
+	"precedence": 1, "multivalue": 89, "json": 54,
 }
 
 func TestRecordedAnswers(t *testing.T) {
-	batches := map[string]*vector.Batch{
-		"c_types":  corpusTable(t, "c_types", cTypes, true),
-		"c_arrays": corpusTable(t, "c_arrays", cArrays, true),
-	}
 	tables := map[string][]Column{"c_types": cTypes, "c_arrays": cArrays}
-	good, bad, skipped := 0, 0, 0
-	for _, topic := range []string{"numeric", "operators", "strings", "time", "zones", "casts", "nulls", "regexp", "ip", "precedence", "multivalue", "json"} {
-		topicBad := 0
-		for _, entry := range readCorpus(t, topic) {
-			got, ran := runEntry(entry, tables, batches)
-			if !ran {
-				skipped++
-				continue
+	for _, encoded := range []bool{false, true} {
+		batches := map[string]*vector.Batch{
+			"c_types":  corpusTable(t, "c_types", cTypes, encoded),
+			"c_arrays": corpusTable(t, "c_arrays", cArrays, encoded),
+		}
+		for topic, allowed := range unlikeRecorded {
+			same, unlike := 0, 0
+			for _, entry := range readCorpus(t, topic) {
+				got, ran := runEntry(entry, tables, batches)
+				switch {
+				case !ran:
+				case got == "":
+					same++
+				default:
+					unlike++
+					if os.Getenv("HENGE_CORPUS") == topic {
+						t.Logf("%s: %s", entry.SQL, got)
+					}
+				}
 			}
-			if got == "" {
-				good++
-				continue
-			}
-			bad++
-			topicBad++
-			if os.Getenv("HENGE_CORPUS") == topic {
-				t.Logf("%s: %s", entry.SQL, got)
+			if unlike > allowed || same == 0 {
+				t.Errorf("%s: %d answers differ from the recorded ones, at most %d may; %d are the same", topic, unlike, allowed, same)
 			}
 		}
-		t.Logf("%s: %d differ", topic, topicBad)
 	}
-	t.Logf("%d as recorded, %d not, %d not about expressions alone", good, bad, skipped)
 }
 
 // runEntry evaluates a statement of the corpus if it is about one expression. got is empty if the answer is as recorded.
@@ -227,9 +244,10 @@ func runEntry(entry corpusEntry, tables map[string][]Column, batches map[string]
 		return "", false
 	}
 	failed := entry.Error != nil
-	unplanned := failed && (bytes.Contains(entry.Error, []byte(`"status":5`)) || bytes.Contains(entry.Error, []byte(`"status": 5`)) || bytes.Contains(entry.Error, []byte("UNSUPPORTED")) ||
-		bytes.Contains(entry.Error, []byte("Calcite assertion")) || bytes.Contains(entry.Error, []byte("Cannot handle literal")) ||
-		bytes.Contains(entry.Error, []byte("unsupported value")) || bytes.Contains(entry.Error, []byte("ArrayList")) || bytes.Contains(entry.Error, []byte("Cannot coerce field")))
+	if bytes.Contains(entry.Error, []byte("No match found for function signature")) && !isNoMatch(err) {
+		return "", false // a function that the release the answers are from does not have
+	}
+	unplanned := failed && refusedForItself.Match(entry.Error)
 	if err == nil {
 		e, err = Fold(e, ctx)
 	}
@@ -266,6 +284,8 @@ func runEntry(entry corpusEntry, tables map[string][]Column, batches map[string]
 	}
 	return "", true
 }
+
+func isNoMatch(err error) bool { return err != nil && strings.Contains(err.Error(), "No match found") }
 
 func evaluateRows(e Expr, ctx *Context, b *vector.Batch, isFilter bool) ([]any, error) {
 	p, err := Compile(e, ctx)

@@ -3,6 +3,7 @@ package expr
 import (
 	"slices"
 
+	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -110,18 +111,29 @@ func isLiteral(e Expr) bool {
 	return ok
 }
 
+// fail records an error that a row would meet for certain.
+func (f *folder) fail(err error) {
+	if f.lazy == 0 && f.err == nil {
+		f.err = err
+	}
+}
+
 // evaluate computes an expression without columns.
 func (f *folder) evaluate(e Expr) Expr {
 	v, err := evaluateOnce(e, f.ctx)
 	if err != nil {
-		if f.lazy == 0 && f.err == nil {
-			f.err = err
-		}
+		f.fail(err)
 		return e
 	}
 	t := e.Type()
-	if c, ok := e.(*Cast); ok && v == nil && t.Base == Boolean && c.X.Type().IsCharacter() {
-		v = int64(0) // a constant that is no truth value counts as false; in rows it is NULL
+	if c, ok := e.(*Cast); ok && v == nil && c.X.Type().IsCharacter() {
+		switch {
+		case t.Base == Boolean:
+			v = int64(0) // a constant that is no truth value counts as false; in rows it is NULL
+		case t.IsTime():
+			f.fail(fault.InvalidSQL(fault.Span{}, "Illegal %s constant [CAST('%s'):%s NOT NULL]", t, c.X.(*Literal).Value, t))
+			return e
+		}
 	}
 	return &Literal{Value: v, T: t.NotNull().OrNull(v == nil)}
 }

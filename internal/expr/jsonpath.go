@@ -74,7 +74,8 @@ func parseBracket(path string, i int, refuse func(string, ...any) error) (jsonSt
 	text := path[i+1 : i+end]
 	n, err := strconv.Atoi(text)
 	if err != nil {
-		return jsonStep{}, 0, refuse("array specifier [%s] should be a number, it was not.  Use ' if this value was meant to be a field name", text)
+		return jsonStep{}, 0, refuse("array specifier [%s] should be a number, it was not.  Use ' if this value was meant to be a field name",
+			text)
 	}
 	return jsonStep{index: n}, i + end + 1, nil
 }

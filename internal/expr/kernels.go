@@ -227,7 +227,7 @@ func failing3[A, B, C, R scalar](f func(A, B, C) (R, bool, error)) Kernel {
 	}
 }
 
-// fixed makes a Kernel constructor of a kernel that needs neither the call nor the context.
+// fixed makes a Kernel constructor of a kernel that needs neither the call nor the context. All programs share it, so it keeps no state.
 func fixed(k Kernel) func(*Call, *Context) (Kernel, error) {
 	return func(*Call, *Context) (Kernel, error) { return k, nil }
 }

@@ -4,7 +4,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -34,10 +33,7 @@ func patternFunction(name string, fold bool) *Function {
 				escape, _ = utf8.DecodeRuneInString(s)
 			}
 			if x, ok := literalValue(c.Args[1]); ok {
-				p, err := compileLike(x.(string), escape, fold)
-				if err != nil {
-					return nil, err
-				}
+				p := compileLike(x.(string), escape, fold)
 				return onFirst(unary(func(s string) int64 { return b2i(p.match(s)) })), nil
 			}
 			return variableLike(escape, fold), nil
@@ -56,11 +52,7 @@ func variableLike(escape rune, fold bool) Kernel {
 				continue
 			}
 			if p := patterns.at(i); last == nil || p != text {
-				compiled, err := compileLike(p, escape, fold)
-				if err != nil {
-					return nil, err
-				}
-				last, text = compiled, p
+				last, text = compileLike(p, escape, fold), p
 			}
 			out[i] = b2i(last.match(s.at(i)))
 		}
@@ -83,7 +75,8 @@ type likePiece struct {
 	plain bool
 }
 
-func compileLike(pattern string, escape rune, fold bool) (*likePattern, error) {
+// compileLike takes any character after the escape character for itself; an escape character at the end says nothing.
+func compileLike(pattern string, escape rune, fold bool) *likePattern {
 	if fold {
 		pattern = toLower(pattern)
 	}
@@ -94,9 +87,6 @@ func compileLike(pattern string, escape rune, fold bool) (*likePattern, error) {
 		open = false
 		switch {
 		case escaped:
-			if r != '%' && r != '_' && r != escape {
-				return nil, fault.InvalidInput("Invalid escape sequence in LIKE pattern [%s]: only [%%], [_] and the escape character can be escaped", pattern)
-			}
 			piece = append(piece, r)
 			escaped = false
 		case r == escape:
@@ -111,12 +101,9 @@ func compileLike(pattern string, escape rune, fold bool) (*likePattern, error) {
 			piece = append(piece, r)
 		}
 	}
-	if escaped {
-		return nil, fault.InvalidInput("Invalid escape sequence in LIKE pattern [%s]: it ends in the escape character", pattern)
-	}
 	p.end = !open
 	p.add(piece)
-	return p, nil
+	return p
 }
 
 // add ends a piece. An empty one, of "%%" or at either end, says nothing.

@@ -10,8 +10,8 @@ import (
 
 var mvFunctions = []*Function{
 	lengthOfList("MV_LENGTH", nil, "Returns the number of values of a multi-value string."),
-	elementAt("MV_OFFSET", "array_offset", 0, "Returns the value of a multi-value string at a position counted from 0."),
-	elementAt("MV_ORDINAL", "array_ordinal", 1, "Returns the value of a multi-value string at a position counted from 1."),
+	elementAt("MV_OFFSET", "array_offset", 0, true, "Returns the value of a multi-value string at a position counted from 0."),
+	elementAt("MV_ORDINAL", "array_ordinal", 1, true, "Returns the value of a multi-value string at a position counted from 1."),
 	indexOf("MV_OFFSET_OF", "array_offset_of", 0, "Returns the position, counted from 0, of a value in a multi-value string."),
 	indexOf("MV_ORDINAL_OF", "array_ordinal_of", 1, "Returns the position, counted from 1, of a value in a multi-value string."),
 	appendOne("MV_APPEND", "array_append", 0, true, "Adds a value at the end of a multi-value string."),
@@ -121,14 +121,14 @@ func keepValues(b *vector.Builder, values *vector.Vector, i int, keep func(k int
 	if values.IsNull(i) {
 		return false
 	}
-	any := false
+	some := false
 	for lo, hi := values.ListAt(i); lo < hi; lo++ {
 		if keep(lo) {
 			b.AppendFrom(values.Child, lo)
-			any = true
+			some = true
 		}
 	}
-	return any
+	return some
 }
 
 var mvFilterRegexFunction = &Function{

@@ -246,4 +246,6 @@ func (w *nativeWriter) array(list []any) {
 	w.WriteByte(']')
 }
 
-func isWord(s string) bool { return s != "" && (s[0] >= 'a' && s[0] <= 'z' || s[0] >= 'A' && s[0] <= 'Z') }
+func isWord(s string) bool {
+	return s != "" && (s[0] >= 'a' && s[0] <= 'z' || s[0] >= 'A' && s[0] <= 'Z')
+}

@@ -170,12 +170,9 @@ var safeDivideFunction = &Function{
 	Summary: "Returns x divided by y, or NULL if y is zero.",
 	Forms:   []string{"$F(<NUMERIC>, <NUMERIC>)"},
 	Bind: func(b *binding) (Expr, error) {
-		t, ok := LeastRestrictive(b.typ(0), b.typ(1))
+		t, _ := arithmeticType(b.typ(0), b.typ(1))
 		for i := range b.args {
 			b.exactNumber(i)
-		}
-		if b.err == nil && (!ok || !t.IsNumeric()) {
-			t = Of(Integer)
 		}
 		for i := range b.args {
 			if t.IsInteger() {
@@ -209,7 +206,7 @@ var safeDivideFunction = &Function{
 }
 
 var roundFunction = &Function{
-	Name: "ROUND", Min: 1, Max: 2,
+	Name: "ROUND", Min: 1, Max: 2, RefusesNull: true,
 	Summary: "Rounds to a number of decimal places, half away from zero. A negative number of places rounds to tens, hundreds and so on.",
 	Forms:   []string{"$F(<NUMERIC>, [<INTEGER>])"},
 	Bind:    bindPlaces,
@@ -322,7 +319,7 @@ func roundLong(x, places int64) int64 {
 }
 
 var truncateFunction = &Function{
-	Name: "TRUNCATE", Aliases: []string{"TRUNC"}, Min: 1, Max: 2,
+	Name: "TRUNCATE", Aliases: []string{"TRUNC"}, Min: 1, Max: 2, RefusesNull: true,
 	Summary: "Cuts a number to a number of decimal places, toward zero. A negative number of places cuts to tens, hundreds and so on.",
 	Forms:   []string{"$F(<NUMERIC>, [<INTEGER>])"},
 	Bind:    bindPlaces,

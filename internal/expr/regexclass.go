@@ -13,10 +13,11 @@ type runeSet []rune
 func setOf(ranges ...rune) runeSet { return runeSet(ranges).normal() }
 
 var (
-	digitSet    = setOf('0', '9')
-	wordSet     = setOf('0', '9', 'A', 'Z', '_', '_', 'a', 'z')
-	spaceSet    = setOf('\t', '\r', ' ', ' ')
-	blankSet    = setOf('\t', '\t', ' ', ' ', 0xa0, 0xa0, 0x1680, 0x1680, 0x180e, 0x180e, 0x2000, 0x200a, 0x202f, 0x202f, 0x205f, 0x205f, 0x3000, 0x3000)
+	digitSet = setOf('0', '9')
+	wordSet  = setOf('0', '9', 'A', 'Z', '_', '_', 'a', 'z')
+	spaceSet = setOf('\t', '\r', ' ', ' ')
+	blankSet = setOf('\t', '\t', ' ', ' ', 0xa0, 0xa0, 0x1680, 0x1680, 0x180e, 0x180e, 0x2000, 0x200a, 0x202f, 0x202f, 0x205f, 0x205f,
+		0x3000, 0x3000)
 	verticalSet = setOf('\n', '\r', 0x85, 0x85, 0x2028, 0x2029)
 )
 

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
@@ -20,6 +21,9 @@ type javaPattern struct {
 	timeout time.Duration
 	groups  int
 	names   map[string]int
+	// empty says that the pattern matches nothing at all, too. Java then finds such a match right after another match, and package
+	// regexp does not.
+	empty bool
 }
 
 // compilePattern compiles a pattern for the function called name, which errors mention.
@@ -35,7 +39,7 @@ func compilePattern(pattern, name string, timeout time.Duration) (*javaPattern, 
 	if !t.backtracking {
 		std, err := regexp.Compile(t.text)
 		if err == nil {
-			p.std, p.groups = std, std.NumSubexp()
+			p.std, p.groups, p.empty = std, std.NumSubexp(), std.MatchString("")
 			for i, n := range std.SubexpNames() {
 				if n != "" {
 					p.names[n] = i
@@ -94,7 +98,8 @@ func (p *javaPattern) late(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fault.InvalidInput("A regular expression took longer than [%v] for one string; rewrite it so that it needs less backtracking", p.timeout).WithCause(err)
+	return fault.InvalidInput("A regular expression took longer than [%v] for one string; rewrite it so that it needs less backtracking",
+		p.timeout).WithCause(err)
 }
 
 // find returns the text of a group of the first match.
@@ -210,7 +215,7 @@ func (p *javaPattern) groupReference(s string, at int) (number, next int, why st
 func (p *javaPattern) replace(s string, r replacement) (string, error) {
 	var out strings.Builder
 	end := 0
-	if !p.needsSlow(s) {
+	if !p.empty && !p.needsSlow(s) {
 		for _, m := range p.std.FindAllStringSubmatchIndex(s, -1) {
 			out.WriteString(s[end:m[0]])
 			for _, piece := range r {
@@ -346,6 +351,7 @@ type replacer struct {
 	pattern, replacement string
 	compiled             *javaPattern
 	parsed               replacement
+	invalid              error // why the replacement can't be used, which only matters where something is replaced
 }
 
 func (r *replacer) replace(s, pattern, with string) (string, bool, error) {
@@ -354,16 +360,18 @@ func (r *replacer) replace(s, pattern, with string) (string, bool, error) {
 		if err != nil {
 			return "", false, err
 		}
-		parsed, err := compiled.parseReplacement(with)
-		if err != nil {
-			return "", false, err
+		r.pattern, r.replacement, r.compiled = pattern, with, compiled
+		r.parsed, r.invalid = compiled.parseReplacement(with)
+	}
+	if r.invalid != nil {
+		if matches, err := r.compiled.matches(s); matches || err != nil {
+			return "", false, cmp.Or(err, r.invalid)
 		}
-		r.pattern, r.replacement, r.compiled, r.parsed = pattern, with, compiled, parsed
+		return s, true, nil
 	}
 	out, err := r.compiled.replace(s, r.parsed)
 	return out, true, err
 }
-
 
 // split is Java's String.split: trailing empty parts are dropped, and a match of nothing at the start makes no part.
 func (p *javaPattern) split(s string) ([]string, error) {
@@ -375,7 +383,7 @@ func (p *javaPattern) split(s string) ([]string, error) {
 			start = to
 		}
 	}
-	if !p.needsSlow(s) {
+	if !p.empty && !p.needsSlow(s) {
 		for _, m := range p.std.FindAllStringIndex(s, -1) {
 			if m[0] < len(s) || m[1] > m[0] {
 				add(m[0], m[1])

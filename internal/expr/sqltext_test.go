@@ -517,27 +517,25 @@ func (r *sqlReader) unit() chrono.Unit {
 }
 
 func (r *sqlReader) trim() Expr {
-	name := "BTRIM"
+	side := "BOTH"
 	switch {
 	case r.accept("LEADING"):
-		name = "LTRIM"
+		side = "LEADING"
 	case r.accept("TRAILING"):
-		name = "RTRIM"
+		side = "TRAILING"
 	case r.accept("BOTH"):
 	}
-	if r.accept("FROM") {
-		x := r.or()
-		r.expect(")")
-		return r.call(name, x)
+	var set Expr
+	if !r.accept("FROM") {
+		set = r.or()
+		if !r.accept("FROM") {
+			r.expect(")")
+			return must(NewTrim(side, nil, set, nowhere))
+		}
 	}
-	x := r.or()
-	if r.accept("FROM") {
-		s := r.or()
-		r.expect(")")
-		return r.call(name, s, x)
-	}
+	s := r.or()
 	r.expect(")")
-	return r.call(name, x)
+	return must(NewTrim(side, set, s, nowhere))
 }
 
 func (r *sqlReader) jsonPath(name string) Expr {

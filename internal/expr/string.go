@@ -5,9 +5,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/cases"
-	"golang.org/x/text/language"
-
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -157,30 +154,6 @@ var lowerFunction = textToText("LOWER", "Converts a string to lower case.", toLo
 var upperFunction = textToText("UPPER", "Converts a string to upper case.", toUpper)
 var initcapFunction = textToText("INITCAP", "Converts the first letter of each word to upper case and the rest to lower case.", initcap)
 
-func isASCII(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
-}
-
-// toLower and toUpper follow the full mappings of Unicode, as Java does: "ß" in upper case is "SS".
-func toLower(s string) string {
-	if isASCII(s) {
-		return strings.ToLower(s)
-	}
-	return cases.Lower(language.Und, cases.HandleFinalSigma(true)).String(s)
-}
-
-func toUpper(s string) string {
-	if isASCII(s) {
-		return strings.ToUpper(s)
-	}
-	return cases.Upper(language.Und).String(s)
-}
-
 func initcap(s string) string {
 	inWord := false
 	return strings.Map(func(r rune) rune {
@@ -257,17 +230,18 @@ func substring(s string, from, length int64) (string, bool) {
 	return unitSlice(s, start, int(from+min(length, maxText))), true
 }
 
-// trimFunction makes a function that strips characters of a set, blanks if none is given, from the ends of a string.
-func trimFunction(name, native string, aliases []string, any bool, summary string, trim func(s, set string) string) *Function {
+// trimFunction makes a function that strips characters of a set, blanks if none is given, from the ends of a string; if it coerces, of
+// any scalar as text.
+func trimFunction(name, native string, coerces bool, summary string, trim func(s, set string) string) *Function {
 	return &Function{
-		Name: name, Aliases: aliases, NativeName: native, Min: 1, Max: 2, SeesNulls: true, RefusesNull: !any, Summary: summary,
+		Name: name, NativeName: native, Min: 1, Max: 2, SeesNulls: true, RefusesNull: !coerces, Summary: summary,
 		Forms: []string{"$F(<CHARACTER>, [<CHARACTER>])"},
 		Bind: func(b *binding) (Expr, error) {
 			if b.typ(0).Base == Null {
 				return b.args[0], nil
 			}
 			for i := range b.args {
-				if any {
+				if coerces {
 					b.anyText(i)
 				} else {
 					b.text(i)
@@ -294,10 +268,17 @@ func trimFunction(name, native string, aliases []string, any bool, summary strin
 	}
 }
 
-var btrimFunction = trimFunction("BTRIM", "trim", nil, false, "Strips characters of a set, by default blanks, from both ends of a string.", strings.Trim)
-var ltrimFunction = trimFunction("LTRIM", "", nil, false, "Strips characters of a set, by default blanks, from the start of a string.", strings.TrimLeft)
-var rtrimFunction = trimFunction("RTRIM", "", nil, false, "Strips characters of a set, by default blanks, from the end of a string.", strings.TrimRight)
-var trimBothFunction = trimFunction("TRIM", "", nil, true, "Strips characters of a set, by default blanks, from the ends of a string.", strings.Trim)
+var btrimFunction = trimFunction("BTRIM", "trim", false,
+	"Strips characters of a set, by default blanks, from both ends of a string.", strings.Trim)
+
+var ltrimFunction = trimFunction("LTRIM", "", false,
+	"Strips characters of a set, by default blanks, from the start of a string.", strings.TrimLeft)
+
+var rtrimFunction = trimFunction("RTRIM", "", false,
+	"Strips characters of a set, by default blanks, from the end of a string.", strings.TrimRight)
+
+var trimBothFunction = trimFunction("TRIM", "", true,
+	"Strips characters of a set, by default blanks, from the ends of a string.", strings.Trim)
 
 // NewTrim binds TRIM(side set FROM s), side being BOTH, LEADING or TRAILING; set is nil when none is given. Other scalars than strings are
 // taken as text.
@@ -364,16 +345,12 @@ func padFunction(name, summary string, join func(s, fill string) string) *Functi
 }
 
 var repeatFunction = &Function{
-	Name: "REPEAT", Min: 1, Max: 2, RefusesNull: true,
+	Name: "REPEAT", Min: 2, Max: 2, RefusesNull: true,
 	Summary: "Returns a string repeated a number of times; NULL if that is less than one.",
 	Forms:   []string{"$F(<CHARACTER>, <INTEGER>)"},
 	Bind: func(b *binding) (Expr, error) {
 		b.text(0)
-		if b.has(1) {
-			b.whole(1)
-		} else {
-			b.args = append(b.args, &Literal{Value: int64(1), T: Of(Integer).NotNull()})
-		}
+		b.whole(1)
 		return b.call(Of(Varchar))
 	},
 	Kernel: fixed(failing2(func(s string, n int64) (string, bool, error) {

@@ -172,11 +172,9 @@ func (f *formatter) directive(s string, i int) (int, bool) {
 	return i, f.write(&d, f.args[index])
 }
 
+// number reads decimal digits.
 func number(s string, i int) (n, after int) {
 	for ; i < len(s) && s[i] >= '0' && s[i] <= '9' && n < 1<<20; i++ {
-		if n == 0 && s[i] == '0' {
-			break
-		}
 		n = n*10 + int(s[i]-'0')
 	}
 	return n, i

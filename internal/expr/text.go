@@ -75,6 +75,9 @@ func ParseLong(s string) (int64, bool) {
 
 // ParseDouble reads the text of a number as CAST does: a decimal with optional exponent and sign, NaN, Infinity, or true or false.
 func ParseDouble(s string) (float64, bool) {
+	if n, ok := parseDigits(s); ok {
+		return float64(n), true // so that "-0" is 0.0, as in the reference
+	}
 	if x, ok := parseDecimal(s); ok {
 		return x, true
 	}

@@ -99,7 +99,7 @@ var timeCeilFunction = bucketFunction("TIME_CEIL", "timestamp_ceil", "Rounds a t
 // bucketFunction is TIME_FLOOR or TIME_CEIL: (timestamp, period, origin, zone).
 func bucketFunction(name, native, summary string, kernel func(chrono.Granularity) Kernel) *Function {
 	return &Function{
-		Name: name, NativeName: native, Summary: summary, Min: 2, Max: 4, SeesNulls: true,
+		Name: name, NativeName: native, Summary: summary, Min: 2, Max: 4, SeesNulls: true, RefusesNull: true,
 		Forms: []string{"$F(<TIMESTAMP>, <CHARACTER>, [<TIMESTAMP>, [<CHARACTER>]])"},
 		Bind: func(b *binding) (Expr, error) {
 			b.instant(0)
@@ -207,9 +207,10 @@ func NewFloorTo(unit chrono.Unit, x Expr, ceil bool, at fault.Span) (Expr, error
 func textLiteral(s string) *Literal { return &Literal{Value: s, T: Of(Varchar).NotNull()} }
 
 var dateTruncFunction = &Function{
-	Name: "DATE_TRUNC", Min: 2, Max: 2,
-	Summary: "Rounds a timestamp down to a unit: microseconds, milliseconds, second, minute, hour, day, week, month, quarter, year, decade, century or millennium.",
-	Forms:   []string{"$F(<CHARACTER>, <TIMESTAMP>)"},
+	Name: "DATE_TRUNC", Min: 2, Max: 2, RefusesNull: true,
+	Summary: "Rounds a timestamp down to a unit: microseconds, milliseconds, second, minute, hour, day, week, month, quarter, year, " +
+		"decade, century or millennium.",
+	Forms: []string{"$F(<CHARACTER>, <TIMESTAMP>)"},
 	Bind: func(b *binding) (Expr, error) {
 		unit := b.constantText(0, "unit")
 		b.instant(1)
@@ -305,6 +306,9 @@ var timestampAddFunction = &Function{
 			return nil, err
 		}
 		zone := ctx.Zone
+		if u == chrono.UnitMicrosecond {
+			return onRest(binary(func(n, ms int64) int64 { return ms + n/1000 })), nil
+		}
 		if _, err := chrono.TimestampAdd(u, 0, 0, zone); err != nil {
 			return nil, err
 		}
@@ -333,6 +337,9 @@ var timestampDiffFunction = &Function{
 			return nil, err
 		}
 		zone := ctx.Zone
+		if u == chrono.UnitMicrosecond {
+			return onRest(binary(func(a, b int64) int64 { return (b - a) * 1000 })), nil
+		}
 		if _, err := chrono.TimestampDiff(u, 0, 0, zone); err != nil {
 			return nil, err
 		}
@@ -359,13 +366,16 @@ func unitOf(c *Call, ctx *Context) (chrono.Unit, error) {
 
 // onRest runs a kernel on the arguments after the first, which is a constant that the kernel has in it.
 func onRest(k Kernel) Kernel {
-	return func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) { return k(args[1:], n, valid) }
+	return func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
+		return k(args[1:], n, valid)
+	}
 }
 
 var timeExtractFunction = &Function{
-	Name: "TIME_EXTRACT", NativeName: "timestamp_extract", Min: 2, Max: 3, SeesNulls: true,
-	Summary: "Returns a part of a timestamp: EPOCH, MILLISECOND, SECOND, MINUTE, HOUR, DAY, DOW, ISODOW, DOY, WEEK, MONTH, QUARTER, YEAR, ISOYEAR, DECADE, CENTURY or MILLENNIUM.",
-	Forms:   []string{"$F(<TIMESTAMP>, <CHARACTER>, [<CHARACTER>])"},
+	Name: "TIME_EXTRACT", NativeName: "timestamp_extract", Min: 2, Max: 3, SeesNulls: true, RefusesNull: true,
+	Summary: "Returns a part of a timestamp: EPOCH, MILLISECOND, SECOND, MINUTE, HOUR, DAY, DOW, ISODOW, DOY, WEEK, MONTH, QUARTER, YEAR, " +
+		"ISOYEAR, DECADE, CENTURY or MILLENNIUM.",
+	Forms: []string{"$F(<TIMESTAMP>, <CHARACTER>, [<CHARACTER>])"},
 	Bind: func(b *binding) (Expr, error) {
 		b.instant(0)
 		u := b.unitArgument(1)
@@ -418,7 +428,7 @@ var extractFunctions = func() []*Function {
 }()
 
 var millisToTimestampFunction = &Function{
-	Name: "MILLIS_TO_TIMESTAMP", Min: 1, Max: 1,
+	Name: "MILLIS_TO_TIMESTAMP", Min: 1, Max: 1, RefusesNull: true,
 	Summary: "Converts a number of milliseconds since 1970-01-01 to a timestamp.",
 	Forms:   []string{"$F(<EXACT_NUMERIC>)"},
 	Bind: func(b *binding) (Expr, error) {

@@ -64,7 +64,8 @@ func intervalBounds(text string, at fault.Span) (from, to Expr, err error) {
 		from, to = instant(first), instant(second)
 	}
 	if !found {
-		return nil, nil, fault.InvalidSQL(at, "Function [TIME_IN_INTERVAL] needs an interval such as [2000-01-01/2000-02-01] or [2000-01-01/P1M], not [%s]", text)
+		return nil, nil, fault.InvalidSQL(at,
+			"Function [TIME_IN_INTERVAL] needs an interval such as [2000-01-01/2000-02-01] or [2000-01-01/P1M], not [%s]", text)
 	}
 	return from, to, nil
 }

@@ -66,7 +66,7 @@ var timeParseFunction = &Function{
 }
 
 var timeFormatFunction = &Function{
-	Name: "TIME_FORMAT", NativeName: "timestamp_format", Min: 1, Max: 3, SeesNulls: true,
+	Name: "TIME_FORMAT", NativeName: "timestamp_format", Min: 1, Max: 3, SeesNulls: true, RefusesNull: true,
 	Summary: "Writes a timestamp as text, in ISO 8601 or by a Joda-Time pattern.",
 	Forms:   []string{"$F(<TIMESTAMP>, [<CHARACTER>, [<CHARACTER>]])"},
 	Bind: func(b *binding) (Expr, error) {

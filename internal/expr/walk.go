@@ -237,7 +237,7 @@ func IsConstant(e Expr) bool {
 	return constant
 }
 
-// literalValue returns the value of a non-null literal, looking through casts that Fold has not seen yet only when they keep the value.
+// literalValue returns the value of a literal that is not NULL.
 func literalValue(e Expr) (any, bool) {
 	if l, ok := e.(*Literal); ok && l.Value != nil {
 		return l.Value, true

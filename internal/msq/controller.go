@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,7 +16,6 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/fault"
-	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/timeline"
 )
@@ -239,8 +237,7 @@ func (c *Controller) query(ctx context.Context) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	last.enter(phaseResults, c.now())
-	last.enter(phaseFinished, c.now())
+	c.finished(last)
 	c.mu.Lock()
 	c.mu.results = results
 	c.mu.Unlock()
@@ -296,9 +293,7 @@ func (c *Controller) ingest(ctx context.Context, w *plan.Write) (*Outcome, error
 	if total == 0 && c.opts.FailOnEmptyInsert {
 		return nil, insertEmpty(w.DataSource)
 	}
-	for _, n := range rows.from.mu.counters {
-		n.sorting(func(s *sortCounter) { s.known, s.partitions = true, int64(len(parts)) })
-	}
+	rows.from.merged(int64(len(parts)), 0)
 	rows.from.enter(phasePost, c.now())
 	several := make([]bool, len(w.Columns()))
 	for _, o := range c.orders {
@@ -384,6 +379,9 @@ func (c *Controller) runStages(ctx context.Context, generator *stage) error {
 
 // finished frees the output of a stage that was read to its end.
 func (c *Controller) finished(s *stage) {
+	if s.shuffle.kind == sortedShuffle {
+		s.merged(1, 1)
+	}
 	s.enter(phasePost, c.now())
 	s.enter(phaseResults, c.now())
 	s.enter(phaseFinished, c.now())
@@ -454,111 +452,6 @@ func (c *Controller) begin(s *stage, workers int) []*counters {
 	return count
 }
 
-// workOrders divides the inputs of a stage between workers.
-func (c *Controller) workOrders(ctx context.Context, s *stage) ([]*workOrder, error) {
-	tables := make([]*ingest.Table, len(s.inputs))
-	splits := make([][]ingest.Split, len(s.inputs))
-	units, files, bytes := 0, 0, int64(0)
-	for i, in := range s.inputs {
-		switch in.kind {
-		case externalInput:
-			var err error
-			if tables[i], err = tableOf(in.leaf.(*plan.External)); err != nil {
-				return nil, err
-			}
-			if splits[i], err = tables[i].Splits(ctx, &ingest.Options{Access: c.deps.Access}, splitBytes); err != nil {
-				return nil, err
-			}
-			units += len(splits[i])
-			for _, sp := range splits[i] {
-				if sp.First() {
-					files++
-					bytes += max(sp.Entity.Size(), 0)
-				}
-			}
-		case tableInput:
-			n, err := c.countLeaves(ctx, in.leaf.(*plan.Scan))
-			if err != nil {
-				return nil, err
-			}
-			units += n
-			files += n
-		case stageInput:
-			if !in.broadcast {
-				units = max(units, in.from.shuffle.partitions)
-			}
-		default:
-			units++
-		}
-	}
-	workers := max(1, min(c.workers, units))
-	if c.opts.AutoAssignment && bytes > 0 {
-		workers = max(1, min(workers, int((bytes+c.opts.MaxInputBytes-1)/c.opts.MaxInputBytes)))
-	}
-	if s.single {
-		workers = 1
-	}
-	if limit := c.opts.MaxInputFiles; files > limit*workers {
-		return nil, tooManyInputFiles(files, limit, (files+limit-1)/limit)
-	}
-	orders := make([]*workOrder, workers)
-	for n := range orders {
-		orders[n] = &workOrder{stage: s, worker: n, workers: workers, id: c.workerID(n), threads: max(1, c.threads/workers), dir: c.stageDir(s),
-			external: make([]externalPart, len(s.inputs))}
-		if s.shuffle.kind == rangeShuffle {
-			orders[n].write = newWriteTarget(c.job.write(), n, workers)
-		}
-	}
-	for i := range s.inputs {
-		for n, part := range assign(splits[i], workers) {
-			orders[n].external[i] = externalPart{table: tables[i], splits: part}
-		}
-	}
-	return orders, nil
-}
-
-// assign divides splits so that workers get about equally many bytes; each keeps their order.
-func assign(splits []ingest.Split, workers int) [][]ingest.Split {
-	out := make([][]ingest.Split, workers)
-	load := make([]int64, workers)
-	for _, s := range splits {
-		least := 0
-		for n := range load {
-			if load[n] < load[least] {
-				least = n
-			}
-		}
-		size := max(s.Entity.Size(), 1)
-		if s.End >= 0 || s.Offset > 0 {
-			end := s.End
-			if end < 0 {
-				end = s.Entity.Size()
-			}
-			size = max(end-s.Offset, 1)
-		}
-		load[least] += size
-		out[least] = append(out[least], s)
-	}
-	return out
-}
-
-// countLeaves counts the segments of a scan.
-func (c *Controller) countLeaves(ctx context.Context, scan *plan.Scan) (int, error) {
-	if c.deps.Tables == nil {
-		return 0, fault.Unsupported("Datasource [%s] can't be read here", scan.DataSource)
-	}
-	leaves, err := c.deps.Tables.Leaves(ctx, scan)
-	if err != nil {
-		return 0, err
-	}
-	for _, l := range leaves {
-		l.Reader.Release()
-	}
-	return len(leaves), nil
-}
-
-func (c *Controller) workerID(n int) string { return c.job.ID + "-worker" + strconv.Itoa(n) + "_0" }
-
 // runGenerator builds the segments.
 func (c *Controller) runGenerator(ctx context.Context, s *stage, plans []segmentPlan, l *layout) ([]*timeline.Segment, error) {
 	if len(plans) == 0 {
@@ -599,70 +492,4 @@ func (c *Controller) setLoad(l *LoadStatus) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.mu.load = l
-}
-
-// Report returns what is known of the job now.
-func (c *Controller) Report() (*Report, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := c.now()
-	r := &Report{TaskID: c.job.ID, Status: c.mu.status, Error: c.mu.failure, Start: c.mu.start, Host: c.deps.Host, Segments: c.mu.segments,
-		Results: c.mu.results, Running: 1}
-	if c.opts.WaitUntilLoaded {
-		r.Load = c.mu.load
-	}
-	ended := !c.mu.end.IsZero()
-	if ended {
-		now = c.mu.end
-	}
-	if !r.Start.IsZero() {
-		r.Duration = now.Sub(r.Start)
-	}
-	for n := range c.mu.begun {
-		w := WorkerReport{ID: c.workerID(n), State: Running, Duration: -1}
-		if ended {
-			w.State, w.Duration = c.mu.status, r.Duration
-		}
-		r.Workers = append(r.Workers, w)
-		r.Running++
-	}
-	c.warnings.mu.Lock()
-	r.Warnings = slices.Clone(c.warnings.mu.kept)
-	c.warnings.mu.Unlock()
-	for _, s := range c.mu.stages {
-		stage, counted, err := s.report(now, c.opts.AllCounters)
-		if err != nil {
-			return nil, err
-		}
-		r.Stages = append(r.Stages, stage)
-		if counted.Workers != nil {
-			r.Counters = append(r.Counters, counted)
-		}
-	}
-	return r, nil
-}
-
-// report returns the state and the counters of a stage.
-func (s *stage) report(now time.Time, allCounters bool) (StageReport, StageCounters, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	r := StageReport{Number: s.number, Definition: s.definition, Phase: string(s.mu.phase), Workers: s.mu.workers, Partitions: s.mu.partitions,
-		Start: s.mu.started, Sort: s.shuffle.kind == sortedShuffle || s.shuffle.kind == rangeShuffle}
-	if s.mu.phase != phaseNone {
-		r.Shuffle, r.Output = s.shuffle.reported(), "localStorage"
-		end := now
-		if !s.mu.ended.IsZero() {
-			end = s.mu.ended
-		}
-		r.Duration = end.Sub(s.mu.started)
-	}
-	counted := StageCounters{Stage: s.number}
-	for _, c := range s.mu.counters {
-		text, err := c.snapshot(allCounters)
-		if err != nil {
-			return r, counted, err
-		}
-		counted.Workers = append(counted.Workers, text)
-	}
-	return r, counted, nil
 }

@@ -14,13 +14,14 @@
 // The controller is the goroutine of Run; workers are goroutine trees below it, named and numbered as tasks are. Between them go only work
 // orders (what to run, which inputs, where to write) and outputs on disk, so that a worker may as well be elsewhere.
 //
-//	job.go, controller.go   Run and the order of things
+//	job.go, controller.go   Run and the order of things; orders.go: who reads what
 //	stage.go, cut.go        stages and how a plan becomes them; definition.go: their JSON
 //	worker.go, input.go     running a fragment; where its rows come from
 //	output.go               writers of stage outputs: one partition, by hash; sorted.go: by ranges of sorted keys
+//	multivalue.go           lists that stay lists on their way to segments
 //	partition.go            boundaries; generate.go: segments; publish.go: ids, tombstones, the transaction
 //	results.go              rows of a SELECT, in pages on disk
-//	report.go, counters.go  what clients poll; faults.go: the codes; options.go: context parameters
+//	report.go, counters.go  what clients poll, snapshot.go takes it; faults.go: the codes; options.go: context parameters
 //
 // The metastore, deep storage and the cluster are interfaces here (deps.go), because layers above implement them. Deliberately elsewhere:
 // the task queue and its slots (package task), the JSON of rows (package api), parsing and planning (package sql).

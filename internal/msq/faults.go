@@ -59,10 +59,14 @@ func (f *Fault) MarshalJSON() ([]byte, error) {
 	return b.done()
 }
 
-// Structured returns the fault as the error object of the statements API: the code, and the fields as text in the context.
+// Category is the kind of the failure, for statuses and metrics. (The statements API shows none: see Structured.)
+func (f *Fault) Category() fault.Category { return f.category }
+
+// Structured returns the fault as the errorDetails of the statements API (spec/sql.md, section 3.2): the code, and the fields as text in the
+// context.
 func (f *Fault) Structured() *fault.Error {
 	e := fault.Runtime("%s", f.Message).WithCode(f.Code).WithLegacy(fault.LegacyNone)
-	e.Persona, e.Category = f.persona, f.category
+	e.Persona, e.Category = f.persona, fault.CategoryUncategorized
 	for _, field := range f.Fields {
 		text, ok := field.Value.(string)
 		if !ok {

@@ -233,7 +233,13 @@ func (c *Controller) generateOne(ctx context.Context, order *workOrder, count *c
 		}, nil)
 	path := filepath.Join(order.dir, fmt.Sprintf("partition%d.segment", number))
 	w := c.job.write()
-	writer, err := segment.Create(path, segment.Options{
+	// The file is on its way to deep storage, which makes it durable: a crash only costs the space.
+	file, err := os.Create(path)
+	if err != nil {
+		return diskFault(err)
+	}
+	defer func() { err = errors.Join(err, file.Close(), os.Remove(path)) }()
+	writer, err := segment.NewWriter(file, segment.Options{
 		Columns: l.columns, SortOrder: l.sort, Rollup: w.Rollup, Fold: foldOf, QueryGranularity: "NONE", TempDir: order.dir,
 		BufferBytes: c.sortBytes, Budget: c.memory,
 	})
@@ -261,35 +267,31 @@ func (c *Controller) generateOne(ctx context.Context, order *workOrder, count *c
 		return err
 	}
 	count.generating(func(g *generateCounter) { g.merged += rows })
-	s, err := c.push(ctx, w, p, path, info)
+	s, err := c.push(ctx, p, file, info)
 	if err != nil {
 		return err
 	}
 	count.generating(func(g *generateCounter) { g.pushed += rows })
-	for _, counters := range from.mu.counters { // written once, before workers began
-		counters.sorting(func(s *sortCounter) { s.mergedPartitions++ })
-	}
+	from.merged(int64(len(c.segments.list)), 1)
 	c.segments.Lock()
 	defer c.segments.Unlock()
 	c.segments.list[number] = s
-	return os.Remove(path)
+	return nil
 }
 
 // push stores a segment's file in deep storage and describes it.
-func (c *Controller) push(ctx context.Context, w *plan.Write, p *segmentPlan, path string, info *segment.Info) (*timeline.Segment, error) {
+func (c *Controller) push(ctx context.Context, p *segmentPlan, file io.ReadSeeker, info *segment.Info) (*timeline.Segment, error) {
 	key, err := segmentKey(p.id)
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.Open(path)
-	if err != nil {
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return nil, err
 	}
-	defer f.Close()
 	c.pushed.Lock()
 	c.pushed.keys = append(c.pushed.keys, key)
 	c.pushed.Unlock()
-	if err := c.deps.Store.Put(ctx, key, f); err != nil {
+	if err := c.deps.Store.Put(ctx, key, file); err != nil {
 		return nil, fmt.Errorf("pushing segment [%s]: %w", p.id, err)
 	}
 	columns := make([]timeline.Column, 0, len(info.Columns))

@@ -2,6 +2,7 @@ package msq
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -158,14 +159,14 @@ func (r *Report) Write(w io.Writer, d Dialect, encode RowEncoder, read func(f fu
 		}
 		return nil
 	})
-	if err != nil && err != errEnough {
+	if err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
 	_, err = w.Write(append([]byte{']'}, after...))
 	return err
 }
 
-var errEnough = fmt.Errorf("enough rows")
+var errEnough = errors.New("enough rows")
 
 func cutLast(text []byte, mark string) (before, after []byte, ok bool) {
 	for i := len(text) - len(mark); i >= 0; i-- {

@@ -199,3 +199,15 @@ func (s *stage) counterOf(o *output) *counters {
 	}
 	return newCounters()
 }
+
+// merged notes how many partitions the stage's sorted rows have, and how many of them were read to their end.
+func (s *stage) merged(total, read int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.mu.counters {
+		c.sorting(func(n *sortCounter) {
+			n.known, n.partitions = true, total
+			n.mergedPartitions += read
+		})
+	}
+}

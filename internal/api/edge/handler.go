@@ -4,7 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"runtime/debug"
+
+	"github.com/hengedb/henge/internal/fault"
 )
 
 // Handler answers a request or returns an error before it wrote anything; it never writes an error itself.
@@ -25,10 +29,25 @@ func ErrorsOf(ctx context.Context) *Errors {
 func (e *Errors) Handle(h Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r = r.WithContext(context.WithValue(r.Context(), errorsKey{}, e))
-		if err := h(w, r); err != nil {
+		if err := protect(h, w, r); err != nil {
 			e.Write(w, r, err)
 		}
 	})
+}
+
+// protect turns a panic of a handler into a fault with the stack for the log. Breaking off an answer on purpose stays what it is; so does
+// a panic after the first byte, which then breaks the connection.
+func protect(h Handler, w http.ResponseWriter, r *http.Request) (err error) {
+	defer func() {
+		switch p := recover(); p {
+		case nil:
+		case http.ErrAbortHandler:
+			panic(p)
+		default:
+			err = fault.Defensive("The server met an unexpected condition; its log says more").WithCause(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+		}
+	}()
+	return h(w, r)
 }
 
 // Mux collects routes. Patterns are those of http.ServeMux with canonical paths ("POST /service/v2/sql").

@@ -40,13 +40,14 @@ func encoderOf(t expr.Type, o *Options, scratch *[]byte) encoder {
 			return append(dst, '"')
 		}
 	case t.Multi:
-		list := listEncoder(scalarEncoder(vector.String))
+		one := scalarEncoder(t.Elem().Runtime())
+		list := listEncoder(one)
 		return func(dst []byte, v *vector.Vector, row int) []byte {
 			if lo, hi := v.ListAt(row); hi-lo == 1 {
 				if v.Child.IsNull(lo) {
 					return append(dst, "null"...)
 				}
-				return appendString(dst, v.Child.StringAt(lo))
+				return one(dst, v.Child, lo)
 			}
 			return quoted(dst, v, row, list, scratch)
 		}

@@ -124,7 +124,7 @@ func (w *Writer) appendTypes(dst []byte, t expr.Type) []byte {
 // runtimeName returns the runtime type name of the headers; ok is false for types without one.
 func runtimeName(t expr.Type) (name string, ok bool) {
 	if t.Multi {
-		return vector.String.String(), true
+		t = t.Elem()
 	}
 	r := t.Runtime()
 	return r.String(), r.Kind != vector.KindInvalid
@@ -255,7 +255,7 @@ func csvText(t expr.Type, v *vector.Vector, row int, encoded []byte) string {
 		return v.StringAt(row)
 	}
 	if t.Multi {
-		if lo, hi := v.ListAt(row); hi-lo == 1 {
+		if lo, hi := v.ListAt(row); hi-lo == 1 && v.Child.Type.Kind == vector.KindString {
 			return v.Child.StringAt(lo)
 		}
 	}

@@ -259,7 +259,7 @@ func (c *Controller) Run(ctx context.Context, t *task.Task) (err error) {
 	}
 	env := c.o.Broker.Env(p, "task "+t.ID)
 	defer env.Budget.Close()
-	job, err := msq.New(msq.Job{ID: t.ID, Plan: c.o.Broker.Optimize(p), Context: body.SQLQueryContext}, msq.Deps{
+	job, err := msq.New(msq.Job{ID: t.ID, Plan: c.o.Broker.Optimize(p), Columns: resultColumns(p), Context: body.SQLQueryContext}, msq.Deps{
 		Clock: c.o.Clock, Tables: env.Tables, System: env.System, Expr: env.Expr, Access: c.o.Access, Metastore: c.meta, Store: c.o.Deep,
 		Loads: &loads{c.o.Published, c.o.Loader}, TempDir: c.o.TempDir, Memory: env.Budget, Disk: c.o.Disk, Threads: c.o.Threads, Host: c.o.Host,
 	})
@@ -269,7 +269,9 @@ func (c *Controller) Run(ctx context.Context, t *task.Task) (err error) {
 	c.mu.Lock()
 	c.jobs[t.ID] = job
 	c.mu.Unlock()
-	_, err = job.Run(ctx)
+	run, cancel := withEngineCause(ctx)
+	_, err = job.Run(run)
+	cancel()
 	var keepErr error
 	if !interrupted(ctx) {
 		keepErr = c.keepReport(context.WithoutCancel(ctx), t.ID, job, p)
@@ -278,6 +280,27 @@ func (c *Controller) Run(ctx context.Context, t *task.Task) (err error) {
 	delete(c.jobs, t.ID)
 	c.mu.Unlock()
 	return errors.Join(structured(err), keepErr)
+}
+
+// withEngineCause returns a context that ends with ctx, for the reason that the engine's reports know.
+func withEngineCause(ctx context.Context) (context.Context, func()) {
+	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	unhook := context.AfterFunc(ctx, func() {
+		if interrupted(ctx) {
+			cancel(msq.ErrShutdown)
+		} else {
+			cancel(msq.ErrUserRequest)
+		}
+	})
+	return run, func() { unhook(); cancel(nil) }
+}
+
+func resultColumns(p *broker.Prepared) []msq.ResultColumn {
+	out := make([]msq.ResultColumn, len(p.Columns))
+	for i, col := range p.Columns {
+		out[i] = msq.ResultColumn{Name: col.Name, Type: col.Type}
+	}
+	return out
 }
 
 // structured gives a fault of the engine as one that task statuses and error bodies show.

@@ -1,0 +1,115 @@
+package msq
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/plan"
+)
+
+// workOrders divides the inputs of a stage between workers.
+func (c *Controller) workOrders(ctx context.Context, s *stage) ([]*workOrder, error) {
+	tables := make([]*ingest.Table, len(s.inputs))
+	splits := make([][]ingest.Split, len(s.inputs))
+	units, files, bytes := 0, 0, int64(0)
+	for i, in := range s.inputs {
+		switch in.kind {
+		case externalInput:
+			var err error
+			if tables[i], err = tableOf(in.leaf.(*plan.External)); err != nil {
+				return nil, err
+			}
+			if splits[i], err = tables[i].Splits(ctx, &ingest.Options{Access: c.deps.Access}, splitBytes); err != nil {
+				return nil, err
+			}
+			units += len(splits[i])
+			for _, sp := range splits[i] {
+				if sp.First() {
+					files++
+					bytes += max(sp.Entity.Size(), 0)
+				}
+			}
+		case tableInput:
+			n, err := c.countLeaves(ctx, in.leaf.(*plan.Scan))
+			if err != nil {
+				return nil, err
+			}
+			units += n
+			files += n
+		case stageInput:
+			if !in.broadcast {
+				units = max(units, in.from.shuffle.partitions)
+			}
+		default:
+			units++
+		}
+	}
+	workers := max(1, min(c.workers, units))
+	if c.opts.AutoAssignment && bytes > 0 {
+		workers = max(1, min(workers, int((bytes+c.opts.MaxInputBytes-1)/c.opts.MaxInputBytes)))
+	}
+	if s.single {
+		workers = 1
+	}
+	if limit := c.opts.MaxInputFiles; files > limit*workers {
+		return nil, tooManyInputFiles(files, limit, (files+limit-1)/limit)
+	}
+	orders := make([]*workOrder, workers)
+	for n := range orders {
+		orders[n] = &workOrder{stage: s, worker: n, workers: workers, id: c.workerID(n), threads: max(1, c.threads/workers), dir: c.stageDir(s),
+			external: make([]externalPart, len(s.inputs))}
+		if s.shuffle.kind == rangeShuffle {
+			orders[n].write = newWriteTarget(c.job.write(), n, workers)
+		}
+	}
+	for i := range s.inputs {
+		for n, part := range assign(splits[i], workers) {
+			orders[n].external[i] = externalPart{table: tables[i], splits: part}
+		}
+	}
+	return orders, nil
+}
+
+// assign divides splits so that workers get about equally many bytes; each keeps their order.
+func assign(splits []ingest.Split, workers int) [][]ingest.Split {
+	out := make([][]ingest.Split, workers)
+	load := make([]int64, workers)
+	for _, s := range splits {
+		least := 0
+		for n := range load {
+			if load[n] < load[least] {
+				least = n
+			}
+		}
+		size := max(s.Entity.Size(), 1)
+		if s.End >= 0 || s.Offset > 0 {
+			end := s.End
+			if end < 0 {
+				end = s.Entity.Size()
+			}
+			size = max(end-s.Offset, 1)
+		}
+		load[least] += size
+		out[least] = append(out[least], s)
+	}
+	return out
+}
+
+// countLeaves counts the segments of a scan.
+func (c *Controller) countLeaves(ctx context.Context, scan *plan.Scan) (int, error) {
+	if c.deps.Tables == nil {
+		return 0, fault.Unsupported("Datasource [%s] can't be read here", scan.DataSource)
+	}
+	leaves, err := c.deps.Tables.Leaves(ctx, scan)
+	if err != nil {
+		return 0, err
+	}
+	for _, l := range leaves {
+		l.Reader.Release()
+	}
+	return len(leaves), nil
+}
+
+func (c *Controller) workerID(n int) string { return c.job.ID + "-worker" + strconv.Itoa(n) + "_0" }

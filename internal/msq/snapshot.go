@@ -1,0 +1,72 @@
+package msq
+
+import (
+	"slices"
+	"time"
+)
+
+// Report returns what is known of the job now.
+func (c *Controller) Report() (*Report, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.now()
+	r := &Report{TaskID: c.job.ID, Status: c.mu.status, Error: c.mu.failure, Start: c.mu.start, Host: c.deps.Host, Segments: c.mu.segments,
+		Results: c.mu.results, Running: 1}
+	if c.opts.WaitUntilLoaded {
+		r.Load = c.mu.load
+	}
+	ended := !c.mu.end.IsZero()
+	if ended {
+		now = c.mu.end
+	}
+	if !r.Start.IsZero() {
+		r.Duration = now.Sub(r.Start)
+	}
+	for n := range c.mu.begun {
+		w := WorkerReport{ID: c.workerID(n), State: Running, Duration: -1}
+		if ended {
+			w.State, w.Duration = c.mu.status, r.Duration
+		}
+		r.Workers = append(r.Workers, w)
+		r.Running++
+	}
+	c.warnings.mu.Lock()
+	r.Warnings = slices.Clone(c.warnings.mu.kept)
+	c.warnings.mu.Unlock()
+	for _, s := range c.mu.stages {
+		stage, counted, err := s.report(now, c.opts.AllCounters)
+		if err != nil {
+			return nil, err
+		}
+		r.Stages = append(r.Stages, stage)
+		if counted.Workers != nil {
+			r.Counters = append(r.Counters, counted)
+		}
+	}
+	return r, nil
+}
+
+// report returns the state and the counters of a stage.
+func (s *stage) report(now time.Time, allCounters bool) (StageReport, StageCounters, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := StageReport{Number: s.number, Definition: s.definition, Phase: string(s.mu.phase), Workers: s.mu.workers, Partitions: s.mu.partitions,
+		Start: s.mu.started, Sort: s.shuffle.kind == sortedShuffle || s.shuffle.kind == rangeShuffle}
+	if s.mu.phase != phaseNone {
+		r.Shuffle, r.Output = s.shuffle.reported(), "localStorage"
+		end := now
+		if !s.mu.ended.IsZero() {
+			end = s.mu.ended
+		}
+		r.Duration = end.Sub(s.mu.started)
+	}
+	counted := StageCounters{Stage: s.number}
+	for _, c := range s.mu.counters {
+		text, err := c.snapshot(allCounters)
+		if err != nil {
+			return r, counted, err
+		}
+		counted.Workers = append(counted.Workers, text)
+	}
+	return r, counted, nil
+}

@@ -100,6 +100,8 @@ func TestResults(t *testing.T) {
 		{"ARRAY_AGG", nil, []*vector.Vector{s()}, nil},
 		{"ARRAY_CONCAT_AGG", nil, []*vector.Vector{vec(vector.ListOf(vector.Long), []any{i(1)}, nil, []any{}, []any{i(2), nil})}, []any{i(1), i(2), nil}},
 		{"ARRAY_CONCAT_AGG", nil, []*vector.Vector{vec(vector.ListOf(vector.Long), []any{})}, []any{}},
+		{"ARRAY_CONCAT_AGG_DISTINCT", nil, []*vector.Vector{vec(vector.ListOf(vector.Long), []any{i(2), nil}, nil, []any{i(1), i(2), nil})}, []any{nil, i(1), i(2)}},
+		{"EARLIEST_BY", []any{i(0)}, []*vector.Vector{s("long"), l(i(-3))}, ""},
 		{"STRING_AGG", []any{","}, []*vector.Vector{s("a", nil, "", "b")}, "a,,b"},
 		{"LISTAGG", nil, []*vector.Vector{s("a", "b")}, "ab"},
 		{"STRING_AGG", []any{","}, []*vector.Vector{s(nil)}, nil},

@@ -9,7 +9,7 @@ var anyValue = &Function{
 	result:     argType,
 	// The count tells a group without rows from one whose value is null.
 	partial: func(s Spec) []vector.Type { return []vector.Type{vector.Long, s.Args[0]} },
-	create:  func(s Spec) State { return &anyState{cells: newCells(s.Args[0]), maxBytes: s.longParam(0, 0)} },
+	create:  func(s Spec) State { return &anyState{cells: newCells(s.Args[0]), maxBytes: s.longParam(0, -1)} },
 }
 
 // anyState keeps the first value met.
@@ -57,9 +57,9 @@ func (s *anyState) Final(lo, hi int) (*vector.Vector, error) {
 
 func (s *anyState) Bytes() int64 { return s.cells.bytes() }
 
-// cutText cuts strings to max bytes, 0 meaning no bound, without splitting a character.
+// cutText cuts strings to max bytes, -1 meaning no bound, without splitting a character.
 func cutText(v *vector.Vector, max int64) *vector.Vector {
-	if max <= 0 || v.Type.Kind != vector.KindString {
+	if max < 0 || v.Type.Kind != vector.KindString {
 		return v
 	}
 	for i, t := range v.Strings {

@@ -1,6 +1,8 @@
 package agg
 
 import (
+	"slices"
+
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -19,34 +21,49 @@ var arrayAgg = &Function{
 var arrayConcatAgg = &Function{
 	Name: "ARRAY_CONCAT_AGG", Doc: "Joins the arrays that are not NULL into one.",
 	Signature: "'ARRAY_CONCAT_AGG(<ARRAY>)'\n'ARRAY_CONCAT_AGG(<ARRAY>, <maxSizeBytes>)'", MinArgs: 1, MaxArgs: 1, MaxParams: 1, InOrder: true,
-	check: func(s Spec) error {
-		if s.Args[0].Kind != vector.KindList {
-			return badType(s, 0)
-		}
-		return nil
-	},
-	result: argType, partial: argTypes,
+	DistinctForm: "ARRAY_CONCAT_AGG_DISTINCT",
+	check:        lists, result: argType, partial: argTypes,
 	create: func(s Spec) State { return newCollect(s, s.Args[0].Elem(), true) },
+}
+
+// arrayConcatDistinct runs ARRAY_CONCAT_AGG(DISTINCT x), which is about the elements.
+var arrayConcatDistinct = &Function{
+	Name: "ARRAY_CONCAT_AGG_DISTINCT", Doc: "Collects the different elements of the arrays that are not NULL, in order.", Internal: true,
+	Signature: "'ARRAY_CONCAT_AGG_DISTINCT(<ARRAY>)'", MinArgs: 1, MaxArgs: 1, MaxParams: 1, Duplicates: true,
+	check: lists, result: argType, partial: argTypes,
+	create: func(s Spec) State {
+		c := newCollect(s, s.Args[0].Elem(), true)
+		c.distinct = true
+		return c
+	},
+}
+
+func lists(s Spec) error {
+	if s.Args[0].Kind != vector.KindList {
+		return badType(s, 0)
+	}
+	return nil
 }
 
 // collectState keeps the values of all groups in the order they came, and which group each belongs to; a counting sort makes lists
 // of them in the end.
 type collectState struct {
-	name   string
-	lists  bool // arguments are lists, whose elements are taken
-	max    int64
-	elem   vector.Type
-	values *vector.Builder
-	of     []uint32 // by value: its group
-	seen   []bool
-	sizes  []int64 // by group, in bytes
-	heap   int64
+	name     string
+	lists    bool // arguments are lists, whose elements are taken
+	distinct bool // results have each value once, in order
+	max      int64
+	elem     vector.Type
+	values   *vector.Builder
+	of       []uint32 // by value: its group
+	seen     []bool
+	sizes    []int64 // by group, in bytes
+	heap     int64
 
 	sorted *vector.Vector // the values by group, when nothing was added since
 	starts []uint32       // by group: where its values start in sorted
 }
 
-func newCollect(s Spec, elem vector.Type, lists bool) State {
+func newCollect(s Spec, elem vector.Type, lists bool) *collectState {
 	return &collectState{name: s.Name, lists: lists, max: s.longParam(0, defaultMaxBytes), elem: elem, values: vector.NewBuilder(elem, 0)}
 }
 
@@ -148,7 +165,36 @@ func (s *collectState) Partial(lo, hi int) []*vector.Vector {
 	}}
 }
 
-func (s *collectState) Final(lo, hi int) (*vector.Vector, error) { return s.Partial(lo, hi)[0], nil }
+func (s *collectState) Final(lo, hi int) (*vector.Vector, error) {
+	v := s.Partial(lo, hi)[0]
+	if s.distinct {
+		v = distinctElements(v)
+	}
+	return v, nil
+}
+
+// distinctElements sorts the elements of each list, nulls first, and keeps one of those that are the same.
+func distinctElements(v *vector.Vector) *vector.Vector {
+	out := vector.NewBuilder(v.Type, v.Len)
+	for i := range v.Len {
+		if v.IsNull(i) {
+			out.AppendNull()
+			continue
+		}
+		lo, hi := v.ListAt(i)
+		rows := make([]int, 0, hi-lo)
+		for r := lo; r < hi; r++ {
+			rows = append(rows, r)
+		}
+		slices.SortFunc(rows, func(a, b int) int { return vector.Compare(v.Child, a, v.Child, b) })
+		rows = slices.CompactFunc(rows, func(a, b int) bool { return vector.Same(v.Child, a, v.Child, b) })
+		for _, r := range rows {
+			out.Child().AppendFrom(v.Child, r)
+		}
+		out.AppendList()
+	}
+	return out.Build()
+}
 
 func (s *collectState) Bytes() int64 {
 	return s.heap + 4*int64(cap(s.of)) + int64(cap(s.seen)) + 8*int64(cap(s.sizes))

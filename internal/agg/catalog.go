@@ -1,6 +1,7 @@
 package agg
 
 import (
+	"slices"
 	"sort"
 	"strings"
 
@@ -24,6 +25,11 @@ type Function struct {
 	ByTime bool
 	// Duplicates says that DISTINCT changes nothing (MIN, MAX, BIT_AND, ...).
 	Duplicates bool
+	// DistinctForm names the function that runs in place of this one when the call says DISTINCT and that means more than leaving out
+	// rows that are equal; empty: rows are left out.
+	DistinctForm string
+	// Internal functions are not for users.
+	Internal bool
 	// InOrder says that the order of the rows shows in the result; over DISTINCT rows that is the order of the values.
 	InOrder bool
 
@@ -38,7 +44,7 @@ var catalog = []*Function{
 	count, sum, minimum, maximum, avg, anyValue,
 	earliest, earliestBy, latest, latestBy,
 	approxCountDistinct, hyperUnique,
-	arrayAgg, arrayConcatAgg, stringAgg,
+	arrayAgg, arrayConcatAgg, arrayConcatDistinct, stringAgg,
 	bitAnd, bitOr, bitXor,
 	varPop, varSamp, stddevPop, stddevSamp,
 }
@@ -62,9 +68,9 @@ func Lookup(name string) *Function {
 	return byName[strings.ToUpper(name)]
 }
 
-// Functions returns the catalog, by name.
+// Functions returns the catalog, by name, without internal functions.
 func Functions() []*Function {
-	out := append([]*Function(nil), catalog...)
+	out := slices.DeleteFunc(slices.Clone(catalog), func(f *Function) bool { return f.Internal })
 	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
 	return out
 }
@@ -72,8 +78,10 @@ func Functions() []*Function {
 // Names returns all names, aliases too, for messages about unknown ones.
 func Names() []string {
 	out := make([]string, 0, len(byName))
-	for n := range byName {
-		out = append(out, n)
+	for n, f := range byName {
+		if !f.Internal {
+			out = append(out, n)
+		}
 	}
 	sort.Strings(out)
 	return out

@@ -26,7 +26,7 @@ func byTime(name, doc, signature string, last bool) *Function {
 		result:  argType,
 		partial: func(s Spec) []vector.Type { return []vector.Type{vector.Long, s.Args[0]} },
 		create: func(s Spec) State {
-			return &byTimeState{cells: newCells(s.Args[0]), last: last, maxBytes: s.longParam(0, 0)}
+			return &byTimeState{cells: newCells(s.Args[0]), last: last, maxBytes: s.longParam(0, -1)}
 		},
 	}
 }

@@ -6,7 +6,8 @@ import "github.com/hengedb/henge/internal/vector"
 //
 // It is used by one goroutine at a time. Vectors passed in are only read, and nothing of them is kept that a later change of their
 // memory could reach; their text must stay valid for the life of the state. Groups are named by number and must be below the last
-// Grow. After a first call of Partial, and until the next change, several goroutines may call it. Methods with groups nil mean group 0 for every row, which is the fast path of a query without keys.
+// Grow. After a first call of Partial, and until the next change, several goroutines may call it. Methods with groups nil mean group 0
+// for every row, which is the fast path of a query without keys.
 type State interface {
 	// Grow makes room for groups up to, not including, n. New groups are empty; n never shrinks.
 	Grow(n int)

@@ -42,6 +42,10 @@ func newAggregation(n *plan.Aggregate, env *Env) (*aggregation, error) {
 	for i, c := range n.Aggs {
 		a.specs = append(a.specs, c.Agg)
 		f := agg.Lookup(c.Agg.Name)
+		if c.Distinct && f != nil && f.DistinctForm != "" {
+			f = agg.Lookup(f.DistinctForm)
+			a.specs[i].Name = f.Name
+		}
 		if !c.Distinct || f == nil || f.Duplicates || len(c.Args) == 0 {
 			a.plain = append(a.plain, i)
 			continue

@@ -162,14 +162,14 @@ func TestGroupKeysOfEveryType(t *testing.T) {
 	nan, negZero := math.NaN(), math.Copysign(0, -1)
 	rows := [][]any{
 		{nan, float32(1), []any{"a", nil}, `{"a":1}`}, {-nan, float32(1), []any{"a", nil}, `{"a":1}`},
-		{0.0, nil, []any{}, nil}, {negZero, nil, []any{}, nil},
+		{0.0, nil, []any{}, nil}, {0.0, nil, []any{}, nil}, {negZero, nil, []any{}, nil},
 		{nil, float32(2), nil, "x"}, {nil, float32(2), nil, "x"}, {nil, float32(2), []any{}, "x"},
 	}
 	node := &plan.Aggregate{Input: inline(types, rows...), Keys: []int{0, 1, 2, 3}, Aggs: []plan.AggCall{call("COUNT", long)}}
 	everywhere(t, node, func(t *testing.T, got [][]any) {
 		sameOrder(t, [][]any{
 			{nil, float32(2), nil, "x", int64(2)}, {nil, float32(2), []any{}, "x", int64(1)},
-			{0.0, nil, []any{}, nil, int64(2)}, {nan, float32(1), []any{"a", nil}, `{"a":1}`, int64(2)},
+			{negZero, nil, []any{}, nil, int64(1)}, {0.0, nil, []any{}, nil, int64(2)}, {nan, float32(1), []any{"a", nil}, `{"a":1}`, int64(2)},
 		}, got)
 	})
 }

@@ -3,15 +3,26 @@
 // The central types are Operator, which is pulled for batches, and Env, all that a query's operators share: memory, spill files,
 // threads, and the interfaces through which the owner of the tables hands out segments. Build makes operators of a plan node.
 //
-// The bottom of most plans is a chain of filters and projections over a scan. Such a chain is a Pipeline: its rows are cut into
-// morsels (runs of rows of one segment) that workers take one by one, each with programs and buffers of its own. Whoever consumes a
-// pipeline either gets each worker's batches where they arise (aggregates, which keep partial results per worker) or gathers them
-// into one stream (Build). All other operators run in the goroutine that pulls.
+// The bottom of most plans is a chain of filters, projections, unnests and joins with small right sides over a scan. Such a chain is a
+// Pipeline: its rows are cut into morsels (runs of rows of one segment) that workers take one by one, each with programs and buffers of
+// its own. Who consumes a pipeline either gets each worker's batches where they arise (aggregates and sorts, which keep partial results
+// per worker and merge them) or gathers them into one stream. All other operators run in the goroutine that pulls.
+//
+//	build.go                        plan nodes to pipelines and operators; need.go: which columns anybody looks at
+//	pipeline.go gather.go           workers, and their batches in one stream; scheduler.go: how queries share the cores
+//	scan.go orderedscan.go          segments to batches: time, indexes, filters, columns
+//	filter.go project.go limit.go union.go unnest.go inline.go
+//	aggregate*.go grouper.go        grouping; keytable.go, front.go, interner.go: numbers for keys; mergegroups.go: workers' tables to one
+//	join*.go                        hash joins and nested loops
+//	sort.go merge.go                sorting and top-N
+//	setop.go window*.go
+//	partitions.go                   rows that do not fit in memory, in files by the hash of their keys
 //
 // What holds:
 //  1. Goroutines are started by Group only; a panic in one becomes the query's failure, with its stack in the log.
 //  2. Whatever buffers rows reserves their memory first. What can't be reserved goes to a spill file, or is refused with a fault.
-//  3. Every operator looks at its context once per batch.
+//  3. Every operator calls stop with its context once per batch: it ends there when the query is cancelled, and lets others compute.
+//  4. Text in a batch may lie in a mapped segment. It stays valid until the operators are closed; what lives longer copies it.
 //
 // Elsewhere: expressions (package expr), aggregate states (agg), segments (segment), where fragments run (dispatch).
 package exec

@@ -51,11 +51,12 @@ func (b *joinBuild) add(in *vector.Batch) error {
 	}
 	b.rows.Append(in)
 	size := b.rows.Bytes() + int64(b.rows.Rows())*joinRowBytes(len(b.node.Keys))
-	if b.account.TrySet(size) {
-		return nil
-	}
 	if b.env.Spill == nil || b.level >= maxSpillLevel {
 		return b.account.Set(size)
+	}
+	// The table stays while others work: it takes no more than two thirds of what there is.
+	if b.account.TrySet(size) && b.env.Budget.Free() >= size/2 {
+		return nil
 	}
 	return b.spill()
 }
@@ -88,7 +89,7 @@ func (b *joinBuild) write(in *vector.Batch) error {
 	}
 	keys := make([]*vector.Vector, len(b.node.Keys))
 	for i, k := range b.node.Keys {
-		keys[i] = in.Cols[k.Right]
+		keys[i] = joinKey(in.Cols[k.Right])
 	}
 	b.facts.nullKey = b.facts.nullKey || withoutKey(keys, b.node.Keys, in.N) != nil
 	return b.parts.write(keys, in.Cols, in.N)

@@ -23,7 +23,7 @@ func (o *joinOp) spreadLeft(ctx context.Context) (*partitions, error) {
 		b = b.Compact()
 		keys := make([]*vector.Vector, len(o.node.Keys))
 		for i, k := range o.node.Keys {
-			keys[i] = b.Cols[k.Left]
+			keys[i] = joinKey(b.Cols[k.Left])
 		}
 		return parts.write(keys, b.Cols, b.N)
 	})

@@ -39,7 +39,8 @@ type joinProbe struct {
 }
 
 func newJoinProbe(n *plan.Join, need []bool, env *Env) (*joinProbe, error) {
-	p := &joinProbe{node: n, leftTypes: types(n.Left.Columns()), rightTypes: types(n.Right.Columns()), need: need, rows: env.BatchRows, last: true}
+	p := &joinProbe{node: n, need: need, rows: env.BatchRows, last: true}
+	p.leftTypes, p.rightTypes = types(n.Left.Columns()), types(n.Right.Columns())
 	if n.On != nil {
 		var err error
 		if p.on, err = expr.Compile(n.On, env.Expr); err != nil {
@@ -72,7 +73,7 @@ func (p *joinProbe) again() {
 	}
 	cols := make([]*vector.Vector, len(p.node.Keys))
 	for i, k := range p.node.Keys {
-		cols[i] = p.batch.Cols[k.Left]
+		cols[i] = joinKey(p.batch.Cols[k.Left])
 	}
 	if p.table.direct != nil {
 		p.ids = sized(p.ids, p.batch.N)

@@ -39,7 +39,7 @@ func (t *joinTable) index() {
 	cols := make([]*vector.Vector, len(t.equi))
 	types := make([]vector.Type, len(t.equi))
 	for i, k := range t.equi {
-		cols[i] = t.rows.Cols[k.Right]
+		cols[i] = joinKey(t.rows.Cols[k.Right])
 		types[i] = cols[i].Type
 	}
 	t.keys = newKeyTable(types)
@@ -129,6 +129,27 @@ func (t *joinTable) bytes() int64 {
 
 // joinRowBytes is about what indexing takes per row, before the table exists.
 func joinRowBytes(keys int) int64 { return int64(8*(keys+1) + 16 + 12) }
+
+// joinKey returns a key column in which values are one group exactly if they are equal: -0.0 becomes 0.0.
+func joinKey(v *vector.Vector) *vector.Vector {
+	switch v.Type.Kind {
+	case vector.KindDouble:
+		c := *v
+		c.Doubles = make([]float64, len(v.Doubles))
+		for i, x := range v.Doubles {
+			c.Doubles[i] = x + 0
+		}
+		return &c
+	case vector.KindFloat:
+		c := *v
+		c.Floats = make([]float32, len(v.Floats))
+		for i, x := range v.Floats {
+			c.Floats[i] = x + 0
+		}
+		return &c
+	}
+	return v
+}
 
 // withoutKey returns which of n rows have no key: a null where nulls are not equal, or NaN. It is nil if all have one.
 func withoutKey(cols []*vector.Vector, equi []plan.EquiKey, n int) []bool {

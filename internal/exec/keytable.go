@@ -15,11 +15,13 @@ import (
 // In front of the table lies an array (front.go) that is addressed by dictionary codes when there are few combinations of them; it
 // answers most rows of a group-by over columns of few values without any hashing.
 type keyTable struct {
-	cols   []keyColumn
-	masked bool // word 0 has a bit for each number column that is null
-	stride int  // words of a key
-	words  []uint64
-	n      int
+	cols []keyColumn
+	// masked says that the first words of a key have a bit for each number column that is null. It is so from the first null on.
+	masked  bool
+	numbers int // number columns
+	stride  int // words of a key
+	words   []uint64
+	n       int
 
 	slots []uint64 // tag<<32 | number+1, 0: free; the tag is the upper half of the hash and its top bits are the home place
 	shift uint     // 32 - log2(len(slots))
@@ -53,19 +55,14 @@ const unknownText = 1<<32 - 1
 
 func newKeyTable(types []vector.Type) *keyTable {
 	t := &keyTable{cols: make([]keyColumn, len(types)), stride: len(types)}
-	numbers := 0
 	for i, typ := range types {
 		t.cols[i].typ = typ
 		if typ.IsNumeric() {
-			t.cols[i].bit = 1 << uint(numbers&63)
-			numbers++
+			t.cols[i].bit = 1 << uint(t.numbers&63)
+			t.numbers++
 		} else {
 			t.cols[i].texts = &interner{}
 		}
-	}
-	if numbers > 0 {
-		t.masked = true
-		t.stride += (numbers + 63) / 64
 	}
 	t.reset()
 	return t
@@ -75,6 +72,7 @@ func newKeyTable(types []vector.Type) *keyTable {
 func (t *keyTable) reset() {
 	t.words, t.n, t.rows, t.hashes, t.groups = nil, 0, nil, nil, nil
 	t.slots, t.shift = make([]uint64, 16), 32-4
+	t.masked, t.stride = false, len(t.cols)
 	for i := range t.cols {
 		c := &t.cols[i]
 		if c.texts != nil {
@@ -83,6 +81,60 @@ func (t *keyTable) reset() {
 		c.dict, c.memo, c.seen = nil, nil, 0
 	}
 	t.front = front{}
+}
+
+// reserve makes room for n keys, so that a table which is known to become large does not grow there step by step.
+func (t *keyTable) reserve(n int) {
+	if n*2 <= len(t.slots) || t.n > 0 {
+		return
+	}
+	size := uint(bits.Len(uint(n*2 - 1)))
+	t.slots, t.shift = make([]uint64, 1<<size), 32-size
+	t.words = make([]uint64, 0, n*t.stride)
+}
+
+// mask gives the keys words for nulls.
+func (t *keyTable) mask() {
+	masks := (t.numbers + 63) / 64
+	old, s := t.words, t.stride
+	t.masked, t.stride = true, s+masks
+	t.words = make([]uint64, 0, max(len(old)/max(s, 1), 16)*t.stride)
+	zero := make([]uint64, masks)
+	clear(t.slots)
+	size := uint64(len(t.slots) - 1)
+	for g := range t.n {
+		t.words = append(append(t.words, zero...), old[g*s:g*s+s]...)
+		tag := hashWords(t.words[g*t.stride:]) >> 32
+		at := tag >> t.shift
+		for t.slots[at] != 0 {
+			at = (at + 1) & size
+		}
+		t.slots[at] = tag<<32 | uint64(g+1)
+	}
+}
+
+// hashWords hashes one key.
+func hashWords(row []uint64) uint64 {
+	if len(row) == 1 {
+		return vector.HashLong(row[0])
+	}
+	h := uint64(0)
+	for _, w := range row {
+		h = vector.HashLong(h ^ w)
+	}
+	return h
+}
+
+// nullNumbers reports whether a number column has a null in the n rows.
+func (t *keyTable) nullNumbers(keys []*vector.Vector, n int) bool {
+	for c := range t.cols {
+		if k := keys[c]; t.cols[c].texts == nil && k.Valid != nil {
+			if k.Const && k.AllNull() || !k.Const && k.Valid.Count(n) < n {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // len returns how many keys there are.
@@ -132,6 +184,9 @@ func (t *keyTable) find(keys []*vector.Vector, n int) []uint32 {
 
 // findRows looks rows up in the hash table.
 func (t *keyTable) findRows(keys []*vector.Vector, n int, out []uint32) {
+	if !t.masked && t.numbers > 0 && t.nullNumbers(keys, n) {
+		t.mask()
+	}
 	t.fillWords(keys, n)
 	t.hashRows(n)
 	if t.stride == 1 {
@@ -205,7 +260,7 @@ func (t *keyTable) reader() *keyTable {
 
 // settle prepares a table that nothing will be added to for its readers.
 func (t *keyTable) settle() {
-	if t.stride != 1 {
+	if t.stride != 1 || t.cols[0].texts == nil {
 		return
 	}
 	t.byWord = make([]uint32, t.cols[0].texts.len()+1)
@@ -243,6 +298,15 @@ func (t *keyTable) lookup(keys []*vector.Vector, n int) []uint32 {
 				if equalWords(row, t.words[g*s:g*s+s]) {
 					out[i] = uint32(slot)
 					break
+				}
+			}
+		}
+	}
+	if !t.masked && t.numbers > 0 && t.nullNumbers(keys, n) { // the table has no such nulls
+		for c, k := range keys {
+			for i := range n {
+				if t.cols[c].texts == nil && k.IsNull(i) {
+					out[i] = 0
 				}
 			}
 		}
@@ -301,11 +365,7 @@ func (t *keyTable) hashRows(n int) {
 		return
 	}
 	for i := range n {
-		h := uint64(0)
-		for _, w := range t.rows[i*s : i*s+s] {
-			h = vector.HashLong(h ^ w)
-		}
-		t.hashes[i] = h
+		t.hashes[i] = hashWords(t.rows[i*s : i*s+s])
 	}
 }
 
@@ -328,7 +388,7 @@ func (t *keyTable) fillWords(keys []*vector.Vector, n int) {
 			continue
 		}
 		numberWords(keys[c], n, dst, s)
-		if keys[c].Valid != nil {
+		if t.masked && keys[c].Valid != nil {
 			mask := t.rows[numbers/64:]
 			for i := range n {
 				if keys[c].IsNull(i) {
@@ -505,6 +565,9 @@ func (t *keyTable) numberKeys(col *keyColumn, number int, words []uint64, lo, hi
 		case vector.KindFloat:
 			v.Floats[i] = float32(floatOf(w))
 		}
+	}
+	if !t.masked {
+		return v
 	}
 	mask := t.words[number/64:]
 	for i := range hi - lo {

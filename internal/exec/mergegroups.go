@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"bytes"
 	"context"
 	"io"
 
@@ -48,6 +49,13 @@ func mergeGroups(ctx context.Context, workers []*grouper) ([]*grouper, error) {
 			return nil, err
 		}
 		merged[i] = g
+		most := 0
+		for _, s := range shares {
+			most = max(most, bytes.Count(s, []byte{uint8(i)}))
+		}
+		if g.env.Budget.Free() > int64(most)*int64(64+8*len(g.keys)) {
+			g.table.reserve(most)
+		}
 		grp.Go(func(ctx context.Context) error {
 			return g.env.Share.compute(ctx, func(ctx context.Context) error {
 				for w, source := range workers {

@@ -181,6 +181,12 @@ type Worker struct {
 func (p *Pipeline) NewWorker(fresh bool) (*Worker, error) {
 	w := &Worker{source: morselSource{p: p, fresh: fresh}}
 	w.top = &w.source
+	if p.scan.Filter != nil {
+		var err error
+		if w.source.filter, err = expr.Compile(p.scan.Filter, p.env.Expr); err != nil {
+			return nil, err
+		}
+	}
 	for _, s := range p.steps {
 		var err error
 		switch n := s.node.(type) {
@@ -218,9 +224,10 @@ func (w *Worker) Close() {}
 // morselSource is the bottom of a worker: it takes morsels and scans them.
 type morselSource struct {
 	p       *Pipeline
-	scanner *scanner  // of the present morsel's segment
-	morsel  morsel    // what is left of it
-	at      *leafScan // its segment
+	filter  *expr.Program // of the scan, nil: none
+	scanner *scanner      // of the present morsel's segment
+	morsel  morsel        // what is left of it
+	at      *leafScan     // its segment
 	fresh   bool
 	// anyOrder lets the worker choose its morsels.
 	anyOrder bool
@@ -242,7 +249,7 @@ func (s *morselSource) Next(ctx context.Context) (*vector.Batch, error) {
 				s.onTake(m.number)
 			}
 			if s.scanner == nil || s.scanner.leaf != m.leaf {
-				scanner, err := newScanner(m.leaf, s.p.env, s.fresh)
+				scanner, err := newScanner(m.leaf, s.filter, s.p.env, s.fresh)
 				if err != nil {
 					return nil, err
 				}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -164,6 +165,12 @@ func TestJoinEdges(t *testing.T) {
 			t.Errorf("scalar subquery of two rows: %v", err)
 		}
 	}
+	zero, other := inline([]vector.Type{double}, []any{0.0}, []any{math.NaN()}), inline([]vector.Type{double}, []any{math.Copysign(0, -1)}, []any{math.NaN()})
+	everywhere(t, &plan.Join{Left: zero, Right: other, Keys: key}, func(t *testing.T, got [][]any) {
+		if len(got) != 1 || got[0][0] != 0.0 || got[0][1] != 0.0 { // zeros are equal whatever their sign, NaN equals nothing
+			t.Errorf("joined %v", got)
+		}
+	})
 	everywhere(t, &plan.Join{Kind: plan.Left, Left: inline(one), Right: l, Keys: key}, func(t *testing.T, got [][]any) { sameOrder(t, nil, got) })
 }
 

@@ -2,7 +2,7 @@ package exec
 
 import (
 	"fmt"
-	"math"
+	"sync"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
@@ -22,6 +22,12 @@ type leafScan struct {
 	exact bool
 	// next and end bound its morsels that were not taken yet, by number; under the pipeline's lock.
 	next, end int
+
+	indexed struct {
+		sync.Mutex
+		done bool
+		rows *roaring.Bitmap
+	}
 }
 
 // rowRanges returns the runs of rows that can count, by time.
@@ -80,8 +86,9 @@ type scanColumn struct {
 	buf    *segment.Buffer
 }
 
-func newScanner(leaf *leafScan, env *Env, fresh bool) (*scanner, error) {
-	s := &scanner{leaf: leaf, env: env, fresh: fresh, early: make([]bool, len(leaf.scan.Out))}
+// newScanner returns a scanner of leaf. Filter is the scan's, compiled for this goroutine; nil: it has none.
+func newScanner(leaf *leafScan, filter *expr.Program, env *Env, fresh bool) (*scanner, error) {
+	s := &scanner{leaf: leaf, env: env, filter: filter, fresh: fresh, early: make([]bool, len(leaf.scan.Out))}
 	for _, c := range leaf.scan.Out {
 		column, err := s.open(c.Name, c.Type)
 		if err != nil {
@@ -90,17 +97,14 @@ func newScanner(leaf *leafScan, env *Env, fresh bool) (*scanner, error) {
 		s.columns = append(s.columns, column)
 	}
 	if leaf.scan.Filter != nil {
-		var err error
-		if s.filter, err = expr.Compile(leaf.scan.Filter, env.Expr); err != nil {
-			return nil, err
-		}
 		expr.Walk(leaf.scan.Filter, func(e expr.Expr) bool {
 			if c, ok := e.(*expr.Column); ok {
 				s.early[c.Index] = true
 			}
 			return true
 		})
-		if s.rows, err = s.index(leaf.scan.Filter); err != nil {
+		var err error
+		if s.rows, err = leaf.index(env); err != nil {
 			return nil, err
 		}
 	}
@@ -123,10 +127,14 @@ func (s *scanner) open(name string, want expr.Type) (scanColumn, error) {
 	out.column = column
 	info := column.Info()
 	stored := expr.FromRuntime(info.Type, info.Multi)
-	if info.Type == want.Runtime() || want.Multi {
+	to := want
+	if want.Multi {
+		to = expr.Of(expr.Varchar) // made a list afterwards
+	}
+	if info.Type == want.Runtime() || info.Type == to.Runtime() {
 		return out, nil
 	}
-	out.cast, err = expr.Compile(&expr.Cast{X: &expr.Column{Index: 0, Name: name, T: stored}, T: want}, s.env.Expr)
+	out.cast, err = expr.Compile(&expr.Cast{X: &expr.Column{Index: 0, Name: name, T: stored}, T: to}, s.env.Expr)
 	return out, err
 }
 
@@ -230,11 +238,13 @@ func (s *scanner) column(c *scanColumn, from, to int, rows []uint32) (*vector.Ve
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case c.want.Multi && v.Type.Kind == vector.KindString:
+	if c.cast != nil {
+		if v, err = c.cast.Eval(&vector.Batch{N: n, Cols: []*vector.Vector{v}}); err != nil {
+			return nil, err
+		}
+	}
+	if c.want.Multi && v.Type.Kind == vector.KindString {
 		return segment.AsMulti(v), nil
-	case c.cast != nil:
-		return c.cast.Eval(&vector.Batch{N: n, Cols: []*vector.Vector{v}})
 	}
 	return v, nil
 }
@@ -269,120 +279,4 @@ func rowsBetween(b *roaring.Bitmap, from, to int) []uint32 {
 		rows = append(rows, r)
 	}
 	return rows
-}
-
-// indexShare is the share of a segment's rows above which reading through an index loses to scanning (the crossover lies at a few
-// percent; measured in the experiment behind this engine).
-const indexShare = 0.05
-
-// index intersects the rows of those terms of the filter that an index answers and that leave few rows. The filter still runs over
-// what is left: an index narrows, it does not decide.
-func (s *scanner) index(filter expr.Expr) (*roaring.Bitmap, error) {
-	terms := []expr.Expr{filter}
-	if and, ok := filter.(*expr.And); ok {
-		terms = and.Terms
-	}
-	limit := uint64(math.Max(1, indexShare*float64(s.leaf.leaf.Reader.Info().Rows)))
-	var out *roaring.Bitmap
-	for _, term := range terms {
-		rows, err := s.indexTerm(term, limit)
-		if err != nil {
-			return nil, err
-		}
-		switch {
-		case rows == nil:
-		case out == nil:
-			out = rows
-		default:
-			out = roaring.And(out, rows)
-		}
-	}
-	return out, nil
-}
-
-// indexTerm returns the rows that can satisfy column = 'text' or column IN ('text', ...), or nil when no index says so or there are
-// more than limit.
-func (s *scanner) indexTerm(term expr.Expr, limit uint64) (*roaring.Bitmap, error) {
-	column, values := textEquality(term)
-	if column == nil {
-		return nil, nil
-	}
-	c := s.columns[column.Index]
-	if c.column == nil || !c.column.Info().Indexed || c.cast != nil {
-		return nil, nil
-	}
-	dict, err := c.column.Dict()
-	if err != nil || dict == nil || !dict.Sorted {
-		return nil, err
-	}
-	out := roaring.New()
-	for _, v := range values {
-		code, found := dict.Lookup(v)
-		if !found {
-			continue
-		}
-		rows, err := c.column.Bitmap(code)
-		if err != nil || rows == nil {
-			return nil, err
-		}
-		if out.Or(rows); out.GetCardinality() > limit {
-			return nil, nil
-		}
-	}
-	return out, nil
-}
-
-// textEquality recognises an equality of a text column with constants, also for some value of a multi-value one.
-func textEquality(e expr.Expr) (column *expr.Column, values []string) {
-	if any, ok := e.(*expr.Any); ok {
-		source, isColumn := any.Source.(*expr.Column)
-		if !isColumn {
-			return nil, nil
-		}
-		if values, ok := equalTo(any.Body, func(x expr.Expr) bool { _, ok := x.(*expr.Element); return ok }); ok {
-			return source, values
-		}
-		return nil, nil
-	}
-	var found *expr.Column
-	values, ok := equalTo(e, func(x expr.Expr) bool {
-		c, ok := x.(*expr.Column)
-		if ok && c.T.IsCharacter() && !c.T.Multi {
-			found = c
-			return true
-		}
-		return false
-	})
-	if !ok {
-		return nil, nil
-	}
-	return found, values
-}
-
-func equalTo(e expr.Expr, subject func(expr.Expr) bool) (values []string, ok bool) {
-	switch e := e.(type) {
-	case *expr.In:
-		if !subject(e.X) {
-			return nil, false
-		}
-		for _, v := range e.Values {
-			text, ok := v.(string)
-			if !ok {
-				return nil, false
-			}
-			values = append(values, text)
-		}
-		return values, true
-	case *expr.Call:
-		if e.Fn.Name != "=" || len(e.Args) != 2 {
-			return nil, false
-		}
-		for i := range e.Args {
-			if l, isLiteral := e.Args[i].(*expr.Literal); isLiteral && subject(e.Args[1-i]) {
-				text, ok := l.Value.(string)
-				return []string{text}, ok
-			}
-		}
-	}
-	return nil, false
 }

@@ -175,6 +175,12 @@ func TestScanAgreesWithFilteringRows(t *testing.T) {
 		{"rare and", and(compare(t, "=", text1(word.(string)), col(3)), compare(t, ">", col(4), number1(-2))), nil,
 			func(r []any) bool { return r[3] == word && r[4] != nil && r[4].(int64) > -2 }},
 		{"not equal", compare(t, "<>", col(1), text1("c")), nil, func(r []any) bool { return r[1] != nil && r[1] != "c" }},
+		{"like", likeExpr(t, col(3), "%word1_"), nil, func(r []any) bool {
+			w, _ := r[3].(string)
+			at := strings.LastIndex(w, "word1")
+			return at >= 0 && len(w) == at+len("word1")+1
+		}},
+		{"null", isNull(t, col(3)), nil, func(r []any) bool { return r[3] == nil }},
 		{"tag", compare(t, "=", col(5), text1("q")), nil, func(r []any) bool { return has(r, "q") }},
 		{"number", compare(t, ">", col(4), number1(2)), nil, func(r []any) bool { return r[4] != nil && r[4].(int64) > 2 }},
 		{"text range", compare(t, "<", col(1), text1("c")), nil, func(r []any) bool { return r[1] != nil && r[1].(string) < "c" }},
@@ -208,6 +214,28 @@ func TestScanAgreesWithFilteringRows(t *testing.T) {
 	}
 }
 
+func likeExpr(t testing.TB, x expr.Expr, pattern string) expr.Expr {
+	t.Helper()
+	e, err := expr.NewLike(x, text1(pattern), nil, false, fault.Span{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func isNull(t testing.TB, x expr.Expr) expr.Expr {
+	t.Helper()
+	f, ok := expr.Lookup("IS NULL")
+	if !ok {
+		t.Fatal("there is no IS NULL")
+	}
+	e, err := expr.NewCall(f, []expr.Expr{x}, fault.Span{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
 func TestScanResolvesColumnsThatSegmentsStoreOtherwise(t *testing.T) {
 	s := &store{t: t}
 	whole := chrono.Interval{Start: 0, End: 100}
@@ -216,12 +244,14 @@ func TestScanResolvesColumnsThatSegmentsStoreOtherwise(t *testing.T) {
 	s.addSegment(whole, []segment.ColumnSpec{{Name: "__time", Type: long}, {Name: "x", Type: str}}, true,
 		[][]any{{int64(3), "8.5"}, {int64(4), "no number"}})
 	s.addSegment(whole, []segment.ColumnSpec{{Name: "__time", Type: long}}, true, [][]any{{int64(5)}})
+	s.addSegment(whole, []segment.ColumnSpec{{Name: "__time", Type: long}, {Name: "tags", Type: long}}, true, [][]any{{int64(6), int64(9)}})
 	scan := &plan.Scan{Limit: -1, Out: []plan.Column{{Name: "__time", Type: expr.Of(expr.Timestamp)}, {Name: "x", Type: expr.Of(expr.Double)},
 		{Name: "tags", Type: expr.MultiString}}}
 	for _, cfg := range configs {
 		env := cfg.env(t)
 		env.Tables = s
-		sameRows(t, [][]any{{int64(1), 7.0, []any{"a"}}, {int64(2), nil, nil}, {int64(3), 8.5, nil}, {int64(4), nil, nil}, {int64(5), nil, nil}},
+		sameRows(t, [][]any{{int64(1), 7.0, []any{"a"}}, {int64(2), nil, nil}, {int64(3), 8.5, nil}, {int64(4), nil, nil}, {int64(5), nil, nil},
+			{int64(6), nil, []any{"9"}}},
 			mustRows(t, scan, env))
 	}
 }

@@ -31,7 +31,7 @@ func newWindow(n *plan.Window, input Operator, env *Env) (*windowOp, error) {
 	o := &windowOp{node: n, types: types(n.Input.Columns()), env: env}
 	o.account = budget.NewAccount(env.Budget)
 	for i := range n.Calls {
-		f, err := newWindowFunction(&n.Calls[i], o.types)
+		f, err := newWindowFunction(&n.Calls[i])
 		if err != nil {
 			return nil, err
 		}

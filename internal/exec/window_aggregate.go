@@ -14,13 +14,20 @@ import (
 // starts where the partition does (one state that only grows); anything else, for which each row is a group and the rows of its frame
 // are folded into it, whole blocks at once where frames are long.
 type windowAggregate struct {
-	call *plan.WindowCall
-	spec agg.Spec
+	call     *plan.WindowCall
+	spec     agg.Spec
+	distinct bool
 }
 
-func newWindowAggregate(c *plan.WindowCall, in []vector.Type) (*windowAggregate, error) {
-	w := &windowAggregate{call: c, spec: c.Agg}
-	_, err := c.Agg.New() // check it now and not with the first row
+func newWindowAggregate(c *plan.WindowCall) (*windowAggregate, error) {
+	w := &windowAggregate{call: c, spec: c.Agg, distinct: c.Distinct}
+	if f := agg.Lookup(c.Agg.Name); c.Distinct && f != nil && (f.Duplicates || f.DistinctForm != "") {
+		w.distinct = false
+		if f.DistinctForm != "" {
+			w.spec.Name = f.DistinctForm
+		}
+	}
+	_, err := w.spec.New() // check it now and not with the first row
 	return w, err
 }
 
@@ -40,7 +47,7 @@ func (w *windowAggregate) compute(ctx context.Context, p *partitionSet) (*vector
 		growing = growing && f.lo[i] == p.start(i) && (i == p.start(i) || f.hi[i] >= f.hi[i-1])
 	}
 	switch {
-	case w.call.Distinct:
+	case w.distinct:
 		return f.distinct(ctx)
 	case whole:
 		return f.whole()

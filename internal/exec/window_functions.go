@@ -15,7 +15,7 @@ type windowFunction interface {
 
 // newWindowFunction returns the function of a call. Constants (the n of NTILE, offset and default of LAG and LEAD, the n of NTH_VALUE)
 // are further arguments, columns like all, or parameters of the call's Spec.
-func newWindowFunction(c *plan.WindowCall, in []vector.Type) (windowFunction, error) {
+func newWindowFunction(c *plan.WindowCall) (windowFunction, error) {
 	want := func(n int) error {
 		if len(c.Args) < n {
 			return fault.InvalidInput("Window function [%s] needs [%d] arguments", c.Fn, n)
@@ -24,7 +24,7 @@ func newWindowFunction(c *plan.WindowCall, in []vector.Type) (windowFunction, er
 	}
 	switch c.Fn {
 	case "":
-		return newWindowAggregate(c, in)
+		return newWindowAggregate(c)
 	case "ROW_NUMBER":
 		return rankFunction(func(p *partitionSet, i int, _ int64) int64 { return int64(i-p.start(i)) + 1 }), nil
 	case "RANK":

@@ -33,7 +33,9 @@ func (t *tx) writeChanges(ctx context.Context) error {
 	t.number = number
 	rows := make([][]any, len(t.entries))
 	for i, e := range t.entries {
-		rows[i] = []any{number, i, flag(e.added), e.id.String(), e.id.DataSource, e.id.Interval.Start, e.id.Interval.End, e.id.Version, e.id.Partition}
+		rows[i] = []any{
+			number, i, flag(e.added), e.id.String(), e.id.DataSource, e.id.Interval.Start, e.id.Interval.End, e.id.Version, e.id.Partition,
+		}
 	}
 	if err := t.insert(ctx, "changes", "number, ordinal, added, segment_id, datasource, start_ms, end_ms, version, partition_num", "", rows); err != nil {
 		return err
@@ -113,7 +115,8 @@ func (s *Store) scanChanges(ctx context.Context, c conn, since, upTo int64) ([]t
 		}
 		changes = append(changes, change)
 		return nil
-	}, "SELECT added, datasource, start_ms, end_ms, version, partition_num FROM changes WHERE number > ? AND number <= ? ORDER BY number, ordinal", since, upTo)
+	}, "SELECT added, datasource, start_ms, end_ms, version, partition_num FROM changes WHERE number > ? AND number <= ? "+
+		"ORDER BY number, ordinal", since, upTo)
 	if err != nil || len(added) == 0 {
 		return changes, err
 	}

@@ -15,11 +15,16 @@ func (s *Store) Check(ctx context.Context) error {
 	report := func(format string, args ...any) { broken = append(broken, fmt.Errorf(format, args...)) }
 	err := s.view(ctx, func(c conn) error {
 		for _, q := range []struct{ what, query string }{
-			{"file [%s] has a wrong number of references", "SELECT f.id FROM files f WHERE f.refs <> (SELECT COUNT(*) FROM segments s WHERE s.file_id = f.id)"},
-			{"segment [%s] has no file", "SELECT s.id FROM segments s LEFT JOIN files f ON f.id = s.file_id WHERE s.file_id IS NOT NULL AND f.id IS NULL"},
-			{"segment [%s] has a span that its datasource does not list", "SELECT s.id FROM segments s LEFT JOIN spans p ON p.datasource = s.datasource AND p.span = s.span WHERE p.span IS NULL"},
-			{"lock [%s] has no holder", "SELECT CAST(l.id AS TEXT) FROM task_locks l WHERE NOT EXISTS (SELECT 1 FROM task_lock_holders h WHERE h.lock_id = l.id)"},
-			{"the change stream lacks entries of number [%s]", "SELECT CAST(h.number AS TEXT) FROM change_heads h WHERE h.entries <> (SELECT COUNT(*) FROM changes c WHERE c.number = h.number)"},
+			{"file [%s] has a wrong number of references",
+				"SELECT f.id FROM files f WHERE f.refs <> (SELECT COUNT(*) FROM segments s WHERE s.file_id = f.id)"},
+			{"segment [%s] has no file",
+				"SELECT s.id FROM segments s LEFT JOIN files f ON f.id = s.file_id WHERE s.file_id IS NOT NULL AND f.id IS NULL"},
+			{"segment [%s] has a span that its datasource does not list",
+				"SELECT s.id FROM segments s LEFT JOIN spans p ON p.datasource = s.datasource AND p.span = s.span WHERE p.span IS NULL"},
+			{"lock [%s] has no holder",
+				"SELECT CAST(l.id AS TEXT) FROM task_locks l WHERE NOT EXISTS (SELECT 1 FROM task_lock_holders h WHERE h.lock_id = l.id)"},
+			{"the change stream lacks entries of number [%s]", "SELECT CAST(h.number AS TEXT) FROM change_heads h " +
+				"WHERE h.entries <> (SELECT COUNT(*) FROM changes c WHERE c.number = h.number)"},
 		} {
 			found, err := list(ctx, c, scanText, q.query)
 			if err != nil {

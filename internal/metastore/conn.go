@@ -30,10 +30,10 @@ var errNoRow = errors.New("no row")
 func (c conn) exec(ctx context.Context, query string, args ...any) (int64, error) {
 	result, err := c.db.ExecContext(ctx, c.dialect.rebind(query), args...)
 	if err != nil {
-		return 0, c.dialect.explain(err)
+		return 0, c.dialect.failed(ctx, err)
 	}
 	n, err := result.RowsAffected()
-	return n, c.dialect.explain(err)
+	return n, c.dialect.failed(ctx, err)
 }
 
 // row scans the first row of a query into dst, or returns errNoRow.
@@ -56,15 +56,18 @@ func (c conn) row(ctx context.Context, dst []any, query string, args ...any) err
 func (c conn) each(ctx context.Context, fn func(*sql.Rows) error, query string, args ...any) error {
 	rows, err := c.db.QueryContext(ctx, c.dialect.rebind(query), args...)
 	if err != nil {
-		return c.dialect.explain(err)
+		return c.dialect.failed(ctx, err)
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err tells
 	for rows.Next() {
 		if err := fn(rows); err != nil {
+			if ctx.Err() != nil { // which closes rows under fn
+				return ctx.Err()
+			}
 			return err
 		}
 	}
-	return c.dialect.explain(rows.Err())
+	return c.dialect.failed(ctx, rows.Err())
 }
 
 // list collects the rows of a query.
@@ -107,6 +110,14 @@ func forIDs(ids []string, fn func(marks string, args []any) error) error {
 		}
 	}
 	return nil
+}
+
+// failed is explain for an error of a statement: if its context is done, that is the reason, whatever the driver made of it.
+func (d *dialect) failed(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return d.explain(err)
 }
 
 // explain turns an error of a driver into a fault where the operator can do something about it.

@@ -29,6 +29,8 @@
 //	I7.  An id is promised once: equal requests get it again, others never; and never one that a segment has or had.
 //	I8.  files.refs is the number of segment rows that name the file. Bytes are deleted only after it was 0, and 0 is final.
 //	I9.  A row that the change stream still tells of is not deleted: deleting raises the floor of the stream first.
+//	I10. A row appended under an APPEND lock is visible exactly once from its publication on, whatever REPLACE locks are held and published
+//	     meanwhile; or the publication is refused (upgrade.go).
 //
 // Times are milliseconds since the epoch. Payloads of others (tasks, rules, settings) are JSON that is not looked into.
 package metastore

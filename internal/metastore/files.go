@@ -30,7 +30,8 @@ func (t *tx) addReferences(ctx context.Context, files [][]any, refs map[string]i
 	}
 	condemned := ""
 	err := forIDs(ids, func(marks string, args []any) error {
-		return t.each(ctx, func(rows *sql.Rows) error { return rows.Scan(&condemned) }, "SELECT id FROM files WHERE refs = 0 AND id IN ("+marks+")", args...)
+		return t.each(ctx, func(rows *sql.Rows) error { return rows.Scan(&condemned) },
+			"SELECT id FROM files WHERE refs = 0 AND id IN ("+marks+")", args...)
 	})
 	if err != nil {
 		return err

@@ -185,6 +185,9 @@ func (t *tx) publish(ctx context.Context, p *Publication) (Published, error) {
 		if copies, err = t.copyToReplaced(ctx, p); err != nil {
 			return out, err
 		}
+		if err := t.checkNotHidden(ctx, p, copies); err != nil {
+			return out, err
+		}
 	}
 	out.Segments = slices.Concat(out.Segments, copies.segments)
 	if err := t.insertSegments(ctx, p.TaskID, out.Segments, copies.from); err != nil {
@@ -290,12 +293,12 @@ func (t *tx) markReplacedUnused(ctx context.Context, p *Publication, held []Lock
 	keep := make(map[string]bool)
 	if p.Action == PublishReplace {
 		for _, l := range held {
-			ids, err := list(ctx, t.conn, scanText, "SELECT segment_id FROM upgrades WHERE lock_id = ?", l.ID)
+			appended, err := t.noted(ctx, l.ID)
 			if err != nil {
 				return err
 			}
-			for _, id := range ids {
-				keep[id] = true
+			for _, n := range appended {
+				keep[n.id] = true
 			}
 		}
 	}
@@ -306,7 +309,7 @@ func (t *tx) markReplacedUnused(ctx context.Context, p *Publication, held []Lock
 			return err
 		}
 		for _, r := range rows {
-			if iv.Contains(r.ID.Interval) && !keep[r.ID.String()] {
+			if iv.Contains(r.ID.Interval) && !keep[r.ID.String()] && !keep[r.UpgradedFrom] {
 				ids = append(ids, r.ID)
 			}
 		}

@@ -98,8 +98,7 @@ func TestPublishRefusesBadSegments(t *testing.T) {
 			"partition":       {bad(func(s *timeline.Segment) { s.ID.Partition = 7 }), "has partition number [0] in its shard spec"},
 		} {
 			_, err := f.Publish(f.ctx(), Publication{TaskID: owner.TaskID, DataSource: "wiki", Segments: tt.segments})
-			t.Log(name)
-			f.refused(err, tt.message)
+			f.refused(fmt.Errorf("%s: %w", name, err), tt.message)
 		}
 	})
 }
@@ -289,8 +288,77 @@ func TestReplaceWithFinerGranularity(t *testing.T) {
 		f.refused(err, "Replacing with a finer segment granularity than a concurrent append is unsupported.")
 		f.sees(f.saw(day(1, 2), v, "0/1 1/1"))
 
-		// Elsewhere in its interval the replacement may do what it wants; the append keeps its own interval.
+		// Elsewhere in its interval the replacement may do what it wants; the append stays where it is.
 		f.publish(Publication{TaskID: replacer.TaskID, Action: PublishReplace, Segments: []*timeline.Segment{segment(day(2, 3), l.Version, 0, 1)}})
-		f.sees(f.saw(day(1, 2), l.Version, "0/0"), f.saw(day(2, 3), l.Version, "0/1"))
+		f.sees(f.saw(day(1, 2), v, "0/1 1/1"), f.saw(day(2, 3), l.Version, "0/1"))
+	})
+}
+
+// TestReplaceFinerThanPromised cuts an interval in which an id was promised. While the append holds its lock, the replacement is refused;
+// afterwards the append is, because its rows would be hidden.
+func TestReplaceFinerThanPromised(t *testing.T) {
+	onEach(t, func(t *testing.T, f *fixture) {
+		f.replace(day(1, 3), 1)
+		appender, replacer := f.owner(75), f.owner(50)
+		promised, _, _, err := f.AllocateSegment(f.ctx(), f.appendRequest(appender, "s", hour(3).Start))
+		f.ok(err)
+		l := f.lock(replacer, Replace, day(1, 3))
+		finer := Publication{TaskID: replacer.TaskID, DataSource: "wiki", Action: PublishReplace, Segments: []*timeline.Segment{
+			segment(day(1, 2), l.Version, 0, 1), segment(day(2, 3), l.Version, 0, 1),
+		}}
+		_, err = f.Publish(f.ctx(), finer)
+		f.refused(err, "Replacing with a finer segment granularity than a concurrent append is unsupported.")
+
+		f.ok(f.ReleaseLocks(f.ctx(), Fence{}, appender.TaskID, nil))
+		f.publish(finer)
+		f.lock(appender, Append, day(1, 3))
+		_, err = f.Publish(f.ctx(), Publication{
+			TaskID: appender.TaskID, DataSource: "wiki", Action: PublishAppend,
+			Segments: []*timeline.Segment{segment(promised.ID.Interval, promised.ID.Version, promised.ID.Partition, 1)},
+		})
+		if !errors.Is(err, ErrReplaced) {
+			t.Errorf("publishing a promised id over which was replaced: %v", err)
+		}
+		f.sees(f.saw(day(1, 2), l.Version, "0/1"), f.saw(day(2, 3), l.Version, "0/1"))
+	})
+}
+
+// TestReplaceAfterSourceIsGone replaces an interval while an append publishes there whose id has a twin already: the append itself is hidden
+// by the twin at once, marked unused and deleted, and the replacement must find the bytes under the twin's id, once.
+func TestReplaceAfterSourceIsGone(t *testing.T) {
+	onEach(t, func(t *testing.T, f *fixture) {
+		f.replace(day(1, 2), 1)
+		appender, first, second := f.owner(75), f.owner(50), f.owner(50)
+		promised, _, _, err := f.AllocateSegment(f.ctx(), f.appendRequest(appender, "s", hour(3).Start))
+		f.ok(err)
+		l1 := f.lock(first, Replace, day(1, 2))
+		f.publish(Publication{TaskID: first.TaskID, Action: PublishReplace, Segments: []*timeline.Segment{segment(day(1, 2), l1.Version, 0, 1)}})
+		f.ok(f.ReleaseLocks(f.ctx(), Fence{}, first.TaskID, nil))
+
+		l2 := f.lock(second, Replace, day(1, 2))
+		f.publish(Publication{TaskID: appender.TaskID, Action: PublishAppend, Segments: []*timeline.Segment{
+			segment(promised.ID.Interval, promised.ID.Version, promised.ID.Partition, 1),
+		}})
+		f.sees(f.saw(day(1, 2), l1.Version, "0/1 1/1"))
+		read, err := f.SegmentsToReplace(f.ctx(), second.TaskID, "wiki", day(1, 2))
+		f.ok(err)
+		for _, r := range read {
+			if r.File == promised.ID.String() {
+				t.Errorf("the replacement reads [%s], which it will take over as well", r.ID)
+			}
+		}
+		gone := []string{promised.ID.String()}
+		_, err = f.MarkUnused(f.ctx(), Fence{}, "wiki", Selection{IDs: gone}, nil)
+		f.ok(err)
+		deleted, err := f.DeleteUnused(f.ctx(), Fence{}, "wiki", gone)
+		f.ok(err)
+		if len(deleted) != 1 {
+			t.Fatalf("deleted %v", deleted)
+		}
+		out := f.publish(Publication{TaskID: second.TaskID, Action: PublishReplace, Segments: []*timeline.Segment{segment(day(1, 2), l2.Version, 0, 1)}})
+		f.sees(f.saw(day(1, 2), l2.Version, "0/2 1/2"))
+		if len(out.Segments) != 2 || out.Segments[1].File != promised.ID.String() {
+			t.Errorf("published %v", textIDs(out.Segments))
+		}
 	})
 }

@@ -23,8 +23,8 @@ type SegmentRow struct {
 }
 
 // selectSegments reads segment rows; scanSegment reads what it returns.
-const selectSegments = "SELECT s.id, s.datasource, s.start_ms, s.end_ms, s.version, s.partition_num, s.shard_spec, s.schema_fingerprint, s.file_id, " +
-	"f.load_spec, s.size, s.num_rows, s.binary_version, s.details, s.used, s.used_updated, s.created, s.upgraded_from, s.task_id " +
+const selectSegments = "SELECT s.id, s.datasource, s.start_ms, s.end_ms, s.version, s.partition_num, s.shard_spec, s.schema_fingerprint, " +
+	"s.file_id, f.load_spec, s.size, s.num_rows, s.binary_version, s.details, s.used, s.used_updated, s.created, s.upgraded_from, s.task_id " +
 	"FROM segments s LEFT JOIN files f ON f.id = s.file_id "
 
 // scannedRow is a row whose schema has not been looked up yet: that needs the connection, which is busy while rows are read.
@@ -40,18 +40,13 @@ type detailsJSON struct {
 }
 
 func scanSegment(rows *sql.Rows) (scannedRow, error) {
-	return scanSegmentAfter(rows)
-}
-
-// scanSegmentAfter reads a row that has other columns, into dst, before those of selectSegments.
-func scanSegmentAfter(rows *sql.Rows, dst ...any) (scannedRow, error) {
 	var (
 		r                                                          = scannedRow{SegmentRow: SegmentRow{Segment: &timeline.Segment{}}}
 		id, shard                                                  string
 		fingerprint, file, loadSpec, details, upgradedFrom, taskID sql.NullString
 	)
-	err := rows.Scan(append(dst, &id, &r.ID.DataSource, &r.ID.Interval.Start, &r.ID.Interval.End, &r.ID.Version, &r.ID.Partition, &shard, &fingerprint,
-		&file, &loadSpec, &r.Size, &r.Rows, &r.BinaryVersion, &details, &r.Used, &r.UsedUpdated, &r.Created, &upgradedFrom, &taskID)...)
+	err := rows.Scan(&id, &r.ID.DataSource, &r.ID.Interval.Start, &r.ID.Interval.End, &r.ID.Version, &r.ID.Partition, &shard, &fingerprint,
+		&file, &loadSpec, &r.Size, &r.Rows, &r.BinaryVersion, &details, &r.Used, &r.UsedUpdated, &r.Created, &upgradedFrom, &taskID)
 	if err != nil {
 		return r, err
 	}
@@ -100,7 +95,9 @@ func (s *Store) segmentRows(ctx context.Context, c conn, condition string, args 
 }
 
 // overlappingRows returns the segments of a datasource that overlap an interval and meet a condition, such as "s.used = 1".
-func (s *Store) overlappingRows(ctx context.Context, c conn, dataSource string, iv chrono.Interval, condition string, args ...any) ([]SegmentRow, error) {
+func (s *Store) overlappingRows(
+	ctx context.Context, c conn, dataSource string, iv chrono.Interval, condition string, args ...any,
+) ([]SegmentRow, error) {
 	var scanned []scannedRow
 	err := c.eachOverlapping(ctx, dataSource, iv, func(rows *sql.Rows) error {
 		r, err := scanSegment(rows)

@@ -23,7 +23,8 @@ func (s *Store) AllRules(ctx context.Context) (map[string]json.RawMessage, error
 func (s *Store) SetRules(ctx context.Context, fence Fence, dataSource string, rules json.RawMessage, entry *AuditEntry) (changed bool, err error) {
 	err = s.write(ctx, func(ctx context.Context, t *tx) error {
 		var err error
-		changed, err = t.setPayload(ctx, fence, "rules", "datasource", dataSource, entry, func(json.RawMessage) (json.RawMessage, error) { return rules, nil })
+		changed, err = t.setPayload(ctx, fence, "rules", "datasource", dataSource, entry,
+			func(json.RawMessage) (json.RawMessage, error) { return rules, nil })
 		return err
 	})
 	return changed, err

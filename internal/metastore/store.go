@@ -108,7 +108,7 @@ func (s *Store) view(ctx context.Context, fn func(conn) error) error {
 	}
 	t, err := s.readers.BeginTx(ctx, options)
 	if err != nil {
-		return s.dialect.explain(err)
+		return s.dialect.failed(ctx, err)
 	}
 	defer t.Rollback() //nolint:errcheck // nothing was written
 	return fn(conn{dialect: s.dialect, db: t})

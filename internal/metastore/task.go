@@ -68,7 +68,8 @@ func (s *Store) UpdateTask(ctx context.Context, fence Fence, id, statusCode stri
 		if err := fence.check(ctx, t); err != nil {
 			return err
 		}
-		n, err := t.exec(ctx, "UPDATE tasks SET status_code = ?, status = ?, updated = ? WHERE id = ? AND active = 1", statusCode, jsonText(status), t.now, id)
+		n, err := t.exec(ctx, "UPDATE tasks SET status_code = ?, status = ?, updated = ? WHERE id = ? AND active = 1",
+			statusCode, jsonText(status), t.now, id)
 		if updated = n > 0; err != nil || updated {
 			return err
 		}
@@ -193,10 +194,12 @@ func (s *Store) tasks(ctx context.Context, filter TaskFilter, condition string, 
 	}
 	return list(ctx, s.read(), func(rows *sql.Rows) (t Task, err error) {
 		var payload, status string
-		err = rows.Scan(&t.ID, &t.GroupID, &t.Allocator, &t.Type, &t.DataSource, &t.Priority, &t.Created, &t.Updated, &t.Active, &t.StatusCode, &payload, &status)
+		err = rows.Scan(&t.ID, &t.GroupID, &t.Allocator, &t.Type, &t.DataSource, &t.Priority, &t.Created, &t.Updated, &t.Active, &t.StatusCode,
+			&payload, &status)
 		t.Payload, t.Status = storedJSON(payload), storedJSON(status)
 		return t, err
-	}, "SELECT id, group_id, allocator, type, datasource, priority, created, updated, active, status_code, "+payload+", status FROM tasks WHERE 1 = 1"+condition, args...)
+	}, "SELECT id, group_id, allocator, type, datasource, priority, created, updated, active, status_code, "+payload+", status FROM tasks "+
+		"WHERE 1 = 1"+condition, args...)
 }
 
 func storedJSON(text string) json.RawMessage {

@@ -101,12 +101,8 @@ func (s *Store) DeleteUnused(ctx context.Context, fence Fence, dataSource string
 
 func (t *tx) deleteRows(ctx context.Context, ids []string) error {
 	return forIDs(ids, func(marks string, args []any) error {
-		for _, table := range []string{"upgrades WHERE segment_id", "segments WHERE id"} {
-			if _, err := t.exec(ctx, "DELETE FROM "+table+" IN ("+marks+")", args...); err != nil {
-				return err
-			}
-		}
-		return nil
+		_, err := t.exec(ctx, "DELETE FROM segments WHERE id IN ("+marks+")", args...)
+		return err
 	})
 }
 

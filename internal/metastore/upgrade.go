@@ -3,6 +3,8 @@ package metastore
 import (
 	"cmp"
 	"context"
+	"database/sql"
+	"errors"
 	"slices"
 
 	"github.com/hengedb/henge/internal/chrono"
@@ -19,7 +21,14 @@ import (
 //	an append B was promised an id before,       the id gets a twin B' of version v in pending_segments; when B publishes,
 //	and publishes after the replacement          B' is published too and is what queries see
 //
-// A' and B' name the same files as A and B. Only A and B are ever noted for a later replacement: the twins would double their rows.
+// A' and B' name the same files as A and B. Only A and B are ever noted for a later replacement, and it does not read their copies either:
+// that would double their rows. But A or B may be hidden by its copy, marked unused for that, and deleted: then the copy has the bytes.
+//
+// An append that was promised an id in an interval that a replacement then cuts into finer ones can't have a twin. While the append may
+// still publish, such a replacement is refused; when it publishes later nevertheless, it is refused itself (checkNotHidden).
+
+// ErrReplaced marks the fault of an append into an interval that was replaced meanwhile: the rows must be written under a new id.
+var ErrReplaced = errors.New("replaced meanwhile")
 
 // copies are further ids for bytes that are, or become, published under another id.
 type copies struct {
@@ -29,11 +38,11 @@ type copies struct {
 	replacing []*timeline.Segment
 }
 
-func (c *copies) add(source timeline.SegmentID, s *timeline.Segment) {
+func (c *copies) add(source string, s *timeline.Segment) {
 	if c.from == nil {
 		c.from = make(map[string]string)
 	}
-	c.from[s.ID.String()] = source.String()
+	c.from[s.ID.String()] = source
 	c.segments = append(c.segments, s)
 }
 
@@ -45,21 +54,30 @@ func (t *tx) upgradeAppended(ctx context.Context, p *Publication, held []Lock) (
 		if l.Type != Replace || l.Revoked {
 			continue
 		}
-		appended, err := t.store.segmentRows(ctx, t.conn, "JOIN upgrades u ON u.segment_id = s.id WHERE u.lock_id = ? AND s.used = 1", l.ID)
+		appended, err := t.noted(ctx, l.ID)
 		if err != nil {
 			return out, err
 		}
-		slices.SortFunc(appended, func(a, b SegmentRow) int { return a.ID.Compare(b.ID) })
 		for _, a := range appended {
-			iv, err := replacedInterval(p.Segments, a.ID, l.Version)
+			bytes, err := t.usedCopy(ctx, a)
 			if err != nil {
 				return out, err
+			}
+			if bytes == nil {
+				continue // it was marked unused with all its copies: not wanted any more
+			}
+			iv, replaced, err := replacedInterval(p.Segments, a, l.Version)
+			if err != nil {
+				return out, err
+			}
+			if !replaced {
+				continue // nothing hides it, and a copy would hide what the replacement left there
 			}
 			id := timeline.SegmentID{DataSource: p.DataSource, Interval: iv, Version: l.Version}
 			if id.Partition, err = next.take(ctx, id); err != nil {
 				return out, err
 			}
-			out.add(a.ID, a.WithID(id, timeline.Numbered{Partition: id.Partition}))
+			out.add(a.id, bytes.WithID(id, timeline.Numbered{Partition: id.Partition}))
 		}
 	}
 	if len(out.segments) > 0 {
@@ -68,19 +86,47 @@ func (t *tx) upgradeAppended(ctx context.Context, p *Publication, held []Lock) (
 	return out, nil
 }
 
-// replacedInterval returns the interval of the replacement that an appended segment goes into, or its own if the replacement has none there.
-func replacedInterval(replacing []*timeline.Segment, appended timeline.SegmentID, version string) (chrono.Interval, error) {
+// replacedInterval returns the interval of the replacement that an appended segment goes into, and false if the replacement has none there.
+func replacedInterval(replacing []*timeline.Segment, appended notedSegment, version string) (chrono.Interval, bool, error) {
 	for _, s := range replacing {
 		switch {
-		case s.ID.Interval.Contains(appended.Interval):
-			return s.ID.Interval, nil
-		case s.ID.Interval.Overlaps(appended.Interval):
-			return chrono.Interval{}, fault.InvalidInput("Replacing with a finer segment granularity than a concurrent append is unsupported. "+
-				"Can't upgrade segment [%s] to version [%s], because the replacing segment [%s] does not contain its interval",
-				appended, version, s.ID)
+		case s.ID.Interval.Contains(appended.interval):
+			return s.ID.Interval, true, nil
+		case s.ID.Interval.Overlaps(appended.interval):
+			return chrono.Interval{}, false, tooFine(appended.id, version, s.ID.Interval)
 		}
 	}
-	return appended.Interval, nil
+	return chrono.Interval{}, false, nil
+}
+
+func tooFine(appended, version string, replacing chrono.Interval) error {
+	return fault.InvalidInput("Replacing with a finer segment granularity than a concurrent append is unsupported. "+
+		"Can't upgrade segment [%s] to version [%s], because the replacing interval [%s] does not contain its own", appended, version, replacing)
+}
+
+// notedSegment is a row of upgrades.
+type notedSegment struct {
+	id       string
+	interval chrono.Interval
+}
+
+// noted returns what was appended under a REPLACE lock, by id.
+func (c conn) noted(ctx context.Context, lockID int64) ([]notedSegment, error) {
+	return list(ctx, c, func(rows *sql.Rows) (n notedSegment, err error) {
+		return n, rows.Scan(&n.id, &n.interval.Start, &n.interval.End)
+	}, "SELECT segment_id, start_ms, end_ms FROM upgrades WHERE lock_id = ? ORDER BY segment_id", lockID)
+}
+
+// usedCopy returns the noted segment if it is used, else a used copy, else nil.
+func (t *tx) usedCopy(ctx context.Context, n notedSegment) (*timeline.Segment, error) {
+	rows, err := t.store.segmentRows(ctx, t.conn, "WHERE s.used = 1 AND s.id = ?", n.id)
+	if err == nil && len(rows) == 0 {
+		rows, err = t.store.segmentRows(ctx, t.conn, "WHERE s.used = 1 AND s.upgraded_from = ? ORDER BY s.id LIMIT 1", n.id)
+	}
+	if err != nil || len(rows) == 0 {
+		return nil, err
+	}
+	return rows[0].Segment, nil
 }
 
 // widen makes the core sets of chunks with copies include them.
@@ -121,12 +167,40 @@ func (t *tx) copyToReplaced(ctx context.Context, p *Publication) (copies, error)
 	err := forIDs(textIDs(p.Segments), func(marks string, args []any) error {
 		twins, err := t.pending(ctx, "WHERE upgraded_from IN ("+marks+")", args...)
 		for _, twin := range twins {
-			source := sources[twin.UpgradedFrom]
-			out.add(source.ID, source.WithID(twin.ID, twin.Shard))
+			out.add(twin.UpgradedFrom, sources[twin.UpgradedFrom].WithID(twin.ID, twin.Shard))
 		}
 		return err
 	})
 	return out, err
+}
+
+// checkNotHidden refuses appended segments that newer versions would hide, wholly or in part, and that have no twin there: the interval was
+// replaced since their ids were promised, in a way that left no place for them.
+func (t *tx) checkNotHidden(ctx context.Context, p *Publication, twins copies) error {
+	visible := make(map[chrono.Interval][]timeline.Holder)
+	for _, s := range p.Segments {
+		iv := s.ID.Interval
+		if _, ok := visible[iv]; !ok {
+			rows, err := t.store.overlappingRows(ctx, t.conn, p.DataSource, iv, "s.used = 1")
+			if err != nil {
+				return err
+			}
+			visible[iv] = timelineOf(rows).Lookup(iv)
+		}
+		for _, h := range visible[iv] {
+			if h.Version() <= s.ID.Version {
+				continue
+			}
+			stands := slices.ContainsFunc(twins.segments, func(twin *timeline.Segment) bool {
+				return twins.from[twin.ID.String()] == s.ID.String() && twin.ID.Version >= h.Version() && twin.ID.Interval.Contains(h.Interval)
+			})
+			if !stands {
+				return fault.Conflict("Segment [%s] can't be appended any more: interval [%s] was replaced by version [%s] since its id was promised",
+					s.ID, h.Interval, h.Version()).WithCause(ErrReplaced)
+			}
+		}
+	}
+	return nil
 }
 
 // noteForUpgrade notes the appended segments for every replacement that runs over them.
@@ -139,11 +213,11 @@ func (t *tx) noteForUpgrade(ctx context.Context, p *Publication) error {
 	for _, l := range locks {
 		for _, s := range p.Segments {
 			if l.Interval.Overlaps(s.ID.Interval) {
-				rows = append(rows, []any{s.ID.String(), l.ID, t.now})
+				rows = append(rows, []any{s.ID.String(), l.ID, s.ID.Interval.Start, s.ID.Interval.End, t.now})
 			}
 		}
 	}
-	return t.insert(ctx, "upgrades", "segment_id, lock_id, created", "ON CONFLICT (lock_id, segment_id) DO NOTHING", rows)
+	return t.insert(ctx, "upgrades", "segment_id, lock_id, start_ms, end_ms, created", "ON CONFLICT (lock_id, segment_id) DO NOTHING", rows)
 }
 
 // upgradePending gives twins to promised ids that lie inside an interval that was just replaced and are not published yet.
@@ -170,11 +244,21 @@ func (t *tx) upgradePending(ctx context.Context, published []*timeline.Segment) 
 	if err != nil {
 		return nil, err
 	}
+	appends, err := t.locks(ctx, "WHERE l.datasource = ? AND l.lock_type = ? AND l.revoked = 0", dataSource, string(Append))
+	if err != nil {
+		return nil, err
+	}
 	next := newPartitions(t, published)
 	var twins []PendingSegment
 	for _, old := range promised {
-		i := slices.IndexFunc(chunks, func(c chunk) bool { return c.iv.Contains(old.ID.Interval) && old.ID.Version < c.version })
+		i := slices.IndexFunc(chunks, func(c chunk) bool { return c.iv.Overlaps(old.ID.Interval) && old.ID.Version < c.version })
 		if i < 0 {
+			continue
+		}
+		if !chunks[i].iv.Contains(old.ID.Interval) {
+			if slices.ContainsFunc(appends, func(l Lock) bool { return l.Interval.Contains(old.ID.Interval) }) {
+				return nil, tooFine(old.ID.String(), chunks[i].version, chunks[i].iv)
+			}
 			continue
 		}
 		twin := old
@@ -249,7 +333,7 @@ func (s *Store) SegmentsToReplace(ctx context.Context, taskID, dataSource string
 				return err
 			}
 			for _, r := range rows {
-				if !seen[r.ID] && !skip[r.ID.String()] {
+				if !seen[r.ID] && !skip[r.ID.String()] && !skip[r.UpgradedFrom] {
 					seen[r.ID] = true
 					out = append(out, r)
 				}

@@ -54,6 +54,7 @@ func (t *tx) highestVersion(ctx context.Context, dataSource string, iv chrono.In
 	if err := t.eachOverlapping(ctx, dataSource, iv, note, "SELECT MAX(s.version) FROM segments s WHERE 1 = 1"); err != nil {
 		return "", err
 	}
-	err := t.each(ctx, note, "SELECT MAX(version) FROM pending_segments WHERE datasource = ? AND start_ms < ? AND end_ms > ?", dataSource, iv.End, iv.Start)
+	err := t.each(ctx, note, "SELECT MAX(version) FROM pending_segments WHERE datasource = ? AND start_ms < ? AND end_ms > ?",
+		dataSource, iv.End, iv.Start)
 	return highest, err
 }

@@ -155,10 +155,6 @@ func TestConcurrentPublishers(t *testing.T) {
 				}
 			})
 		}
-		if f.dialect.lockWriter != "" {
-			// Nothing advances the fake clock: the followers' polls are not needed within one process.
-			t.Log("followers are woken by the writer of this process")
-		}
 		group.Wait()
 		stop()
 		if err := <-followed; !errors.Is(err, context.Canceled) {
@@ -225,5 +221,47 @@ func BenchmarkSettings(b *testing.B) {
 				}
 			})
 		})
+	}
+}
+
+// TestDiskFull lets SQLite run out of pages: the publication fails with a sentence, nothing of it is there, and the store goes on once there
+// is room.
+func TestDiskFull(t *testing.T) {
+	f := openFixture(t, Options{Path: filepath.Join(t.TempDir(), "metadata.db")})
+	v := f.replace(day(1, 2), 1)
+	limit := func(pages string) {
+		t.Helper()
+		_, err := conn{dialect: f.dialect, db: f.writers}.exec(f.ctx(), "PRAGMA max_page_count = "+pages)
+		f.ok(err)
+	}
+	owner := f.owner(50)
+	l := f.lock(owner, Exclusive, day(1, 3))
+	p := Publication{TaskID: owner.TaskID, DataSource: "wiki"}
+	for i := range 2000 {
+		p.Segments = append(p.Segments, segment(day(1, 3), l.Version, i, 2000))
+	}
+	limit("1") // SQLite makes this the present size
+	_, err := f.Publish(f.ctx(), p)
+	f.refused(err, "The disk of the metadata store is full")
+	f.sees(f.saw(day(1, 2), v, "0/1"))
+	limit("1000000")
+	if _, err := f.Publish(f.ctx(), p); err != nil {
+		t.Fatal(err)
+	}
+	if len(f.visible()) < 2000 {
+		t.Error("the second attempt is not visible")
+	}
+}
+
+func BenchmarkOpen(b *testing.B) {
+	directory := b.TempDir()
+	for i := range b.N {
+		store, err := Open(b.Context(), Options{Path: filepath.Join(directory, fmt.Sprint(i))})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := store.Close(); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

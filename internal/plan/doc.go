@@ -4,7 +4,7 @@
 // A front end (internal/sql, internal/native) builds a plan, Optimize rewrites it, internal/exec runs it. Nodes are immutable and name
 // columns by position, so that a rule that moves an expression only has to renumber it.
 //
-//	node.go            the operators
+//	node.go, inputs.go the operators, and how to rebuild and walk them
 //	exprs.go           what rules do with expressions: compare, renumber, substitute
 //	print.go           trees for goldens and EXPLAIN
 //	optimize.go        the order of the rules and their switches
@@ -13,7 +13,8 @@
 //	join_keys.go       equalities of a join condition become hash keys; outer joins that lose their NULL rows become inner
 //	join_side.go       the smaller side of an inner join is built, the larger one probes
 //	merge_projects.go  a projection of a projection is one
-//	limits.go          limits move down, a limited sort becomes a top-N, a limited scan stops early
+//	push_limits.go     limits move down, a limited sort becomes a top-N, a limited scan stops early
+//	drop_sorts.go      orders that nobody sees are not made
 //	time_intervals.go  conditions on __time become intervals of a scan
 //	prune_columns.go   columns nobody reads are not computed
 //

@@ -188,6 +188,16 @@ func simplify(e expr.Expr) expr.Expr {
 		switch y := x.X.(type) {
 		case *expr.Not:
 			return y.X
+		case *expr.And:
+			return simplify(&expr.Or{Terms: negate(y.Terms)})
+		case *expr.Or:
+			return simplify(&expr.And{Terms: negate(y.Terms)})
+		case *expr.Call:
+			if op, ok := opposite[y.Fn.Name]; ok {
+				c := *y
+				c.Fn = expr.MustLookup(op)
+				return &c
+			}
 		case *expr.Literal:
 			if y.Value == nil {
 				return y
@@ -198,6 +208,19 @@ func simplify(e expr.Expr) expr.Expr {
 		return foldCase(x)
 	}
 	return e
+}
+
+// opposite are the operators that are true where another is false, and NULL where it is NULL.
+var opposite = map[string]string{"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<", fnIsNull: fnIsNotNull, fnIsNotNull: fnIsNull,
+	fnNotDistinct: "IS DISTINCT FROM", "IS DISTINCT FROM": fnNotDistinct}
+
+// negate returns the negation of every term, already simplified.
+func negate(terms []expr.Expr) []expr.Expr {
+	out := make([]expr.Expr, len(terms))
+	for i, t := range terms {
+		out[i] = simplify(&expr.Not{X: t})
+	}
+	return out
 }
 
 // foldTerms simplifies a conjunction, or a disjunction if and is false.

@@ -30,9 +30,10 @@ var rules = []struct {
 	{"join_keys", (*optimizer).joinKeys},
 	{"fold_constants", (*optimizer).foldConstants},
 	{"merge_projects", (*optimizer).mergeProjects},
-	{"limits", (*optimizer).limits},
+	{"push_limits", (*optimizer).pushLimits},
 	{"time_intervals", (*optimizer).timeIntervals},
 	{"prune_columns", (*optimizer).pruneColumns},
+	{"drop_sorts", (*optimizer).dropSorts},
 	{"join_side", (*optimizer).joinSide},
 	{"merge_projects", (*optimizer).mergeProjects},
 }

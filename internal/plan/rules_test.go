@@ -68,7 +68,8 @@ func TestRules(t *testing.T) {
 			continue
 		}
 		fired := map[string]bool{}
-		n := plan.Optimize(s.Plan, plan.Options{Off: off, Rows: rows, Context: expr.Context{Zone: s.Zone, Now: s.Now}, Fired: func(r string) { fired[r] = true }})
+		n := plan.Optimize(s.Plan, plan.Options{Off: off, Rows: rows, Context: expr.Context{Zone: s.Zone, Now: s.Now},
+			Fired: func(r string) { fired[r] = true }})
 		got := "\n" + strings.TrimSuffix(plan.Format(n), "\n")
 		for _, r := range append(slices.Clone(must), mustNot...) {
 			if !slices.Contains(plan.RuleNames(), r) {

@@ -35,6 +35,14 @@ func (blk *block) build(in buildInput) (*relational, error) {
 			return nil, err
 		}
 	}
+	if blk.keyOrder() {
+		if len(blk.calls) > 0 {
+			n = blk.sortGroups(n)
+		}
+		if !in.distinct && len(in.order) == 0 && (blk.in.ordered || in.limit >= 0 || in.offset > 0) {
+			in.order = blk.byKeys(n, in.items)
+		}
+	}
 	if len(blk.calls) > 0 {
 		if n, err = blk.window(n, &in); err != nil {
 			return nil, err
@@ -80,6 +88,13 @@ func (blk *block) output(n plan.Node, in buildInput) (*relational, error) {
 	if len(later) > 0 {
 		n = plan.Extend(n, later, nil)
 	}
+	if in.distinct && len(keys) == 0 && blk.keyOrder() && (blk.in.ordered || in.limit >= 0 || in.offset > 0) {
+		for i := range in.items {
+			if k, ok := groupKey(n, i); ok {
+				keys = append(keys, k)
+			}
+		}
+	}
 	switch {
 	case len(keys) > 0:
 		n = &plan.Sort{Input: n, Keys: keys, Offset: in.offset, Limit: in.limit}
@@ -94,6 +109,51 @@ func (blk *block) output(n plan.Node, in buildInput) (*relational, error) {
 		rel.cols[i] = outColumn{name: in.items[i].name, typ: c.Type, named: in.items[i].named}
 	}
 	return rel, nil
+}
+
+// keyOrder reports whether groups without an ORDER BY are to come in the order of their keys, which clients of the interactive engine
+// rely on: at the top, where a LIMIT picks some of them, and below window calls, which may look at neighbours.
+func (blk *block) keyOrder() bool {
+	return blk.b.request.Engine == Native && !blk.b.explaining && blk.sets == nil
+}
+
+// byKeys returns the group keys as an ORDER BY.
+func (blk *block) byKeys(n plan.Node, items []item) []orderKey {
+	var out []orderKey
+	for i := range blk.keys {
+		if _, ok := groupKey(n, i); !ok {
+			continue
+		}
+		key := orderKey{column: -1, x: columnOf(n, i), item: &syntax.OrderItem{}}
+		for j := range items {
+			if expr.Equal(items[j].x, key.x) {
+				key.column = j
+				break
+			}
+		}
+		out = append(out, key)
+	}
+	return out
+}
+
+// groupKey returns column i of n as a sort key, if it has an order worth keeping.
+func groupKey(n plan.Node, i int) (plan.SortKey, bool) {
+	t := n.Columns()[i].Type
+	return plan.SortKey{Column: i, NullsFirst: true}, t.Base != expr.Other && t.Base != expr.Array
+}
+
+// sortGroups puts the groups of n, an Aggregate or what filters it, in the order of their keys.
+func (blk *block) sortGroups(n plan.Node) plan.Node {
+	var keys []plan.SortKey
+	for i := range blk.keys {
+		if k, ok := groupKey(n, i); ok {
+			keys = append(keys, k)
+		}
+	}
+	if len(keys) == 0 {
+		return n
+	}
+	return &plan.Sort{Input: n, Keys: keys, Limit: -1}
 }
 
 // grouping is a block's Aggregate: where its keys and aggregates are.
@@ -432,7 +492,7 @@ func sameKeys(a, b []plan.SortKey) bool {
 	return true
 }
 
-// names returns the text of a select item's name for messages.
+// names returns identifiers as they are called.
 func names(list []syntax.Ident) []string {
 	out := make([]string, len(list))
 	for i, id := range list {

@@ -25,11 +25,14 @@ type corpusRecord struct {
 	Context           map[string]any
 	Parameters        json.RawMessage
 	Columns, SQLTypes []string
+	Rows              [][]string      `json:"-"`
+	RawRows           json.RawMessage `json:"rows"`
 	Error             *struct {
 		Status int
 		Body   json.RawMessage
 	}
-	Spec string
+	Spec      string
+	Unordered bool
 }
 
 func readCorpus(t testing.TB) []corpusRecord {
@@ -52,6 +55,7 @@ func readCorpus(t testing.TB) []corpusRecord {
 			if err := d.Decode(&r); err != nil {
 				t.Fatal(err)
 			}
+			_ = json.Unmarshal(r.RawRows, &r.Rows) // rows of EXPLAIN are all text
 			out = append(out, r)
 		}
 	}

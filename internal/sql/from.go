@@ -460,12 +460,23 @@ func (blk *block) unnest(left source, u *syntax.Unnest, outer bool) (source, err
 		return source{}, err
 	}
 	n, columns := extend(n, exprs)
-	node := &plan.Unnest{Input: n, Column: columns[0], Name: "EXPR$0", Elem: t.Elem(), Outer: outer, Ordinality: u.Ordinality}
+	node := &plan.Unnest{Input: n, Column: columns[0], Name: "EXPR$0", Elem: t.Elem(), Outer: outer || fromMulti(array), Ordinality: u.Ordinality}
 	width := len(n.Columns())
 	r := relationOf("", node.Columns()[width:], width)
 	r.at = u.At
 	s := &scope{relations: append(append([]relation(nil), left.scope.relations...), r), merged: left.scope.merged}
 	return source{node: node, scope: s}, nil
+}
+
+// fromMulti reports whether an array is a multi-value string as it is stored: a row of it without values counts as one with a NULL.
+func fromMulti(e expr.Expr) bool {
+	switch x := e.(type) {
+	case *expr.Call:
+		return x.Fn.Name == "MV_TO_ARRAY" && fromMulti(x.Args[0])
+	case *expr.Cast:
+		return fromMulti(x.X)
+	}
+	return e.Type().Multi
 }
 
 // joinLateral binds left, LATERAL (query): the query may name left's columns.

@@ -30,9 +30,7 @@ func (blk *block) groupBy(sel *syntax.Select) error {
 			return err
 		}
 	}
-	if sel.GroupBy.Distinct {
-		sets = distinctSets(sets)
-	}
+	sets = distinctSets(sets)
 	if !plain && !(len(sets) == 1 && len(sets[0]) == len(blk.keys)) {
 		blk.sets = sets
 	}
@@ -200,7 +198,11 @@ func product(a, b [][]int, at fault.Span) ([][]int, error) {
 	return out, nil
 }
 
+// distinctSets drops sets that came before: a set that is listed twice counts once, as in the reference.
 func distinctSets(sets [][]int) [][]int {
+	if len(sets) < 2 {
+		return sets
+	}
 	var out [][]int
 	for _, s := range sets {
 		sorted := slices.Sorted(slices.Values(s))

@@ -114,7 +114,8 @@ func (blk *block) unpivot(x *syntax.Unpivot) (source, error) {
 	labels := make([][]expr.Expr, len(x.Axes))
 	for _, c := range x.Columns {
 		if len(c.Columns) != len(x.Measures) {
-			return source{}, fault.InvalidSQL(c.At, "In UNPIVOT, cardinality of column list ([%d]) must match that of measures ([%d])", len(c.Columns), len(x.Measures))
+			return source{}, fault.InvalidSQL(c.At, "In UNPIVOT, cardinality of column list ([%d]) must match that of measures ([%d])",
+				len(c.Columns), len(x.Measures))
 		}
 		if len(c.Values) > 0 && len(c.Values) != len(x.Axes) {
 			return source{}, fault.InvalidSQL(c.At, "Value count in UNPIVOT (%d) must match number of FOR columns (%d)", len(c.Values), len(x.Axes))

@@ -133,7 +133,7 @@ func Prepare(ctx context.Context, r Request) (*Statement, error) {
 
 	inner := script.Statement
 	if x, ok := inner.(*syntax.Explain); ok {
-		s.Explain = true
+		s.Explain, b.explaining = true, true
 		inner = x.Statement
 	}
 	switch x := inner.(type) {
@@ -168,6 +168,8 @@ type binder struct {
 	// expansions counts the uses of WITH queries.
 	expansions int
 	env        expr.Context
+	// explaining says that the plan is to be shown: it has only what the text asks for.
+	explaining bool
 }
 
 // selectStatement binds a query at the top of a statement.

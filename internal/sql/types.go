@@ -20,8 +20,8 @@ func typeOf(n *syntax.TypeName) (expr.Type, error) {
 	case !ok:
 		return expr.Type{}, fault.InvalidSQL(n.At, "Type [%s] is not supported", n.Name)
 	case n.Zone != syntax.NoZone:
-		return expr.Type{}, fault.InvalidSQL(n.At, "Type [%s WITH TIME ZONE] is not supported; TIMESTAMP is an instant, and sqlTimeZone says how it is shown",
-			n.Name)
+		return expr.Type{}, fault.InvalidSQL(n.At,
+			"Type [%s WITH TIME ZONE] is not supported; TIMESTAMP is an instant, and sqlTimeZone says how it is shown", n.Name)
 	}
 	for range n.Arrays {
 		t = expr.ArrayOf(t)

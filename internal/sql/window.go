@@ -255,7 +255,8 @@ func (x exprs) frame(over *syntax.Window, fn *windowFunction, w *windowCall) err
 	if end.Kind == syntax.UnboundedPreceding {
 		return fault.InvalidSQL(f.At, "UNBOUNDED PRECEDING cannot be specified for the upper frame boundary")
 	}
-	if start.Kind == syntax.CurrentRow && end.Kind == syntax.OffsetPreceding || start.Kind == syntax.OffsetFollowing && end.Kind < syntax.OffsetFollowing {
+	if start.Kind == syntax.CurrentRow && end.Kind == syntax.OffsetPreceding ||
+		start.Kind == syntax.OffsetFollowing && end.Kind < syntax.OffsetFollowing {
 		return fault.InvalidSQL(f.At, "The upper frame boundary can't come before the lower one")
 	}
 	w.frame.Range, w.frame.Groups = f.Unit == syntax.FrameRange, f.Unit == syntax.FrameGroups

@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hengedb/henge/internal/chrono"
@@ -40,6 +41,11 @@ func (b *binder) writeStatement(x *syntax.Insert, s *Statement) error {
 	rel, err := b.writeQuery(x, s.Kind, granularity)
 	if err != nil {
 		return err
+	}
+	if !w.ReplaceAll {
+		if err := b.checkStoredTypes(target, rel); err != nil {
+			return err
+		}
 	}
 	w.Input = rel.node
 	if w.Cluster, err = b.clusteredBy(x, rel); err != nil {
@@ -173,6 +179,40 @@ func (b *binder) writeQuery(x *syntax.Insert, kind Kind, g chrono.Granularity) (
 	}
 	rel.node = p
 	return rel, nil
+}
+
+// checkStoredTypes refuses to mix arrays and multi-value strings in one column of a datasource: a filter means different things on them.
+func (b *binder) checkStoredTypes(target string, rel *relational) error {
+	existing, err := b.catalog.Table(b.ctx, SchemaData, target)
+	if err != nil || existing == nil {
+		return err
+	}
+	mode, _ := b.settings.merged["arrayIngestMode"].(string)
+	if mode == "" {
+		mode = "array"
+	}
+	skip, _ := b.settings.merged["skipTypeVerification"].(string)
+	for _, c := range rel.cols {
+		for _, old := range existing.Columns {
+			if old.Name != c.name || slices.Contains(strings.Split(skip, ","), c.name) {
+				continue
+			}
+			stringArray := c.typ.Base == expr.Array && c.typ.Elem().IsCharacter() && !strings.EqualFold(mode, "mvd")
+			oldArray := old.Type.Base == expr.Array && old.Type.Elem().IsCharacter()
+			advice := ""
+			switch {
+			case stringArray && old.Type.IsCharacter():
+				advice = "Try wrapping this field using ARRAY_TO_MV(...) AS [" + c.name + "]."
+			case oldArray && (c.typ.IsCharacter() || c.typ.Base == expr.Array && c.typ.Elem().IsCharacter() && !stringArray):
+				advice = "Try adjusting your query to make this column an ARRAY instead of VARCHAR."
+			default:
+				continue
+			}
+			return refuse("Cannot write into field[%s] using type[%s] and arrayIngestMode[%s], since the existing type is[%s]. %s", c.name, c.typ, mode,
+				old.Type, advice)
+		}
+	}
+	return nil
 }
 
 // granularityText shows a granularity as the reference's messages do.

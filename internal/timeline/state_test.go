@@ -2,7 +2,9 @@ package timeline
 
 import (
 	"context"
+	"runtime"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/hengedb/henge/internal/chrono"
@@ -78,4 +80,44 @@ func TestPublishedWait(t *testing.T) {
 	if _, err := p.Wait(ctx, 100); err != context.Canceled {
 		t.Errorf("a cancelled wait gave %v", err)
 	}
+}
+
+// TestMemoryOfSegments bounds what a segment costs a broker, which may spend 500 bytes, in the worst layout: each segment a chunk of its own.
+// The texts of file and load spec come on top where they are kept.
+func TestMemoryOfSegments(t *testing.T) {
+	const n = 100_000
+	heap := func() uint64 {
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before, texts := heap(), 0
+	var interner Interner
+	state := NewState(1, func(yield func(*Segment) bool) {
+		for i := range int64(n) {
+			id := SegmentID{
+				DataSource: "wiki-" + strconv.Itoa(int(i%10)), Interval: chrono.Interval{Start: i * chrono.Hour, End: (i + 1) * chrono.Hour},
+				Version: "2026-03-05T10:00:00.0" + strconv.Itoa(10+int(i%90)) + "Z",
+			}
+			s := &Segment{
+				ID: id, Shard: Numbered{Core: 1}, Schema: SchemaOfNames([]string{"page", "user"}, nil), File: id.String(), Size: i, Rows: i,
+				BinaryVersion: BinaryVersion,
+			}
+			s.LoadSpec = []byte(`{"type":"local","path":"/` + s.File + `"}`)
+			interner.Segment(s)
+			texts += len(s.File) + len(s.LoadSpec)
+			if !yield(s) {
+				return
+			}
+		}
+	})
+	per := (int(heap()-before) - texts) / n
+	t.Logf("%d bytes a segment, and %d of texts", per, texts/n)
+	if per > 400 {
+		t.Errorf("%d bytes a segment", per)
+	}
+	runtime.KeepAlive(state)
+	runtime.KeepAlive(&interner)
 }

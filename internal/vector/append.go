@@ -53,6 +53,37 @@ func appendRows[T any](dst, src []T, rows []uint32) []T {
 	return dst
 }
 
+// AppendPicked appends rows[i] of srcs[src[i]], for all i.
+func (b *Builder) AppendPicked(srcs []*Vector, src, rows []uint32) {
+	for _, s := range srcs {
+		if s.Valid != nil || s.Const || s.Type.Kind == KindList {
+			for i, k := range src {
+				b.AppendFrom(srcs[k], int(rows[i]))
+			}
+			return
+		}
+	}
+	switch b.v.Type.Kind {
+	case KindLong:
+		for i, k := range src {
+			b.v.Longs = append(b.v.Longs, srcs[k].Longs[rows[i]])
+		}
+	case KindDouble:
+		for i, k := range src {
+			b.v.Doubles = append(b.v.Doubles, srcs[k].Doubles[rows[i]])
+		}
+	case KindFloat:
+		for i, k := range src {
+			b.v.Floats = append(b.v.Floats, srcs[k].Floats[rows[i]])
+		}
+	default:
+		for i, k := range src {
+			b.v.Strings = append(b.v.Strings, srcs[k].StringAt(int(rows[i])))
+		}
+	}
+	b.v.Len += len(src)
+}
+
 // Bytes returns the memory held by the values appended, text included.
 func (b *Builder) Bytes() int64 {
 	n := b.v.Bytes() + 4*int64(cap(b.invalid))

@@ -48,7 +48,7 @@ func CompareDoubles(x, y float64) int {
 	return cmp.Compare(doubleOrder(x), doubleOrder(y))
 }
 
-// Same reports whether two rows are one group: nulls are the same, NaNs are, and so are -0.0 and 0.0.
+// Same reports whether two rows are one group: nulls are the same, and so are NaNs; -0.0 and 0.0 are not.
 func Same(a *Vector, i int, b *Vector, j int) bool {
 	an, bn := a.IsNull(i), b.IsNull(j)
 	if an || bn {

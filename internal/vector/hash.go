@@ -51,12 +51,10 @@ func load32(s string) uint32 {
 	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
 }
 
-// DoubleWord returns the bits of x such that values which are one group have equal bits: -0.0 becomes 0.0 and every NaN the same.
+// DoubleWord returns the bits of x such that values which are one group have equal bits: every NaN becomes the same. Zeros of different
+// signs are different groups, as they are to the reference system, though equal to the operator =.
 func DoubleWord(x float64) uint64 {
-	switch {
-	case x == 0:
-		return 0
-	case x != x:
+	if x != x {
 		return math.Float64bits(math.NaN())
 	}
 	return math.Float64bits(x)

@@ -2,8 +2,10 @@ package vector
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"math"
+	"slices"
 )
 
 // Order says how one column takes part in a sort.
@@ -24,6 +26,7 @@ type Order struct {
 type SortKeys struct {
 	data []byte
 	offs []uint32
+	same uint32 // bytes that all keys begin with: 1 when the first column has no nulls
 }
 
 // Len returns the number of rows.
@@ -32,15 +35,87 @@ func (k *SortKeys) Len() int { return len(k.offs) - 1 }
 // Key returns the key of row i.
 func (k *SortKeys) Key(i int) []byte { return k.data[k.offs[i]:k.offs[i+1]] }
 
-// Prefix returns the first eight bytes of the key of row i as a number that orders like them.
+// Prefix returns eight bytes of the key of row i, after those that all keys here have in common, as a number that orders like them.
 func (k *SortKeys) Prefix(i int) uint64 {
-	b := k.Key(i)
+	b := k.data[k.offs[i]+k.same : k.offs[i+1]]
 	if len(b) >= 8 {
 		return binary.BigEndian.Uint64(b)
 	}
 	var p [8]byte
 	copy(p[:], b)
 	return binary.BigEndian.Uint64(p[:])
+}
+
+// Order returns the rows in the order of their keys; rows with equal keys keep theirs.
+func (k *SortKeys) Order() []uint32 {
+	n := k.Len()
+	places := make([]place, n)
+	var differ uint64
+	for i := range places {
+		places[i] = place{k.Prefix(i), uint32(i)}
+		differ |= places[i].prefix ^ places[0].prefix
+	}
+	places = sortByPrefix(places, differ)
+	rows := make([]uint32, n)
+	for lo := 0; lo < n; {
+		hi := lo + 1
+		for hi < n && places[hi].prefix == places[lo].prefix {
+			hi++
+		}
+		if hi-lo > 1 && !k.decided(places[lo:hi]) {
+			slices.SortStableFunc(places[lo:hi], func(a, b place) int { return k.Compare(int(a.row), k, int(b.row)) })
+		}
+		lo = hi
+	}
+	for i, p := range places {
+		rows[i] = p.row
+	}
+	return rows
+}
+
+// place is a row with the prefix of its key.
+type place struct {
+	prefix uint64
+	row    uint32
+}
+
+// decided reports whether the prefix is all there is of the keys of some rows with equal prefixes.
+func (k *SortKeys) decided(places []place) bool {
+	for _, p := range places {
+		if k.offs[p.row+1]-k.offs[p.row] != k.same+8 {
+			return false
+		}
+	}
+	return true
+}
+
+// sortByPrefix sorts by the bytes of the prefix in which there are differences, the lowest first (a radix sort, which is stable), or by
+// comparing when there are few rows.
+func sortByPrefix(places []place, differ uint64) []place {
+	if len(places) < 256 {
+		slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(a.prefix, b.prefix) })
+		return places
+	}
+	other := make([]place, len(places))
+	for shift := 0; shift < 64; shift += 8 {
+		if differ>>shift&0xff == 0 {
+			continue
+		}
+		var starts [257]int
+		for _, p := range places {
+			starts[p.prefix>>shift&0xff+1]++
+		}
+		for i := range 256 {
+			starts[i+1] += starts[i]
+		}
+		for _, p := range places {
+			b := p.prefix >> shift & 0xff
+			other[starts[b]] = p
+			starts[b]++
+		}
+		places, other = other, places
+	}
+	return places
 }
 
 // Compare orders row i against row j of l.
@@ -55,6 +130,9 @@ const MaxSortKeyBytes = math.MaxUint32
 // NewSortKeys builds the keys of n rows of cols. The caller keeps runs small enough for MaxSortKeyBytes.
 func NewSortKeys(cols []*Vector, orders []Order, n int) *SortKeys {
 	k := &SortKeys{offs: make([]uint32, n+1)}
+	if len(cols) > 0 && !cols[0].HasNulls() {
+		k.same = 1
+	}
 	for _, c := range cols {
 		addKeyLengths(c, k.offs[1:])
 	}

@@ -95,9 +95,18 @@ func TestCompareAgreesWithSortKeysAndSame(t *testing.T) {
 						if got := ka.Compare(i, kb, j); got != want {
 							t.Fatalf("%s %+v: %v against %v: keys say %d, want %d", typ, o, a.ValueAt(i), b.ValueAt(j), got, want)
 						}
-						if ka.Prefix(i) < kb.Prefix(j) && want >= 0 {
-							t.Fatalf("%s: prefix order is wrong for %v and %v", typ, a.ValueAt(i), b.ValueAt(j))
+						if i < j && ka.Prefix(i) < ka.Prefix(j) && ka.Compare(i, ka, j) >= 0 {
+							t.Fatalf("%s: prefix order is wrong for %v and %v", typ, a.ValueAt(i), a.ValueAt(j))
 						}
+					}
+				}
+			}
+			for _, n := range []int{20, 1000} {
+				v := randomVector(r, typ, n, r.IntN(2) == 0)
+				rows := NewSortKeys([]*Vector{v}, []Order{{NullsFirst: true}}, n).Order()
+				for i := 1; i < n; i++ {
+					if c := Compare(v, int(rows[i-1]), v, int(rows[i])); c > 0 || c == 0 && rows[i-1] > rows[i] {
+						t.Fatalf("%s: rows %d and %d are in the wrong order", typ, rows[i-1], rows[i])
 					}
 				}
 			}

@@ -60,6 +60,7 @@ CREATE INDEX segments_overlap ON segments (datasource, span, start_ms);
 CREATE INDEX segments_used ON segments (datasource, used, id);
 CREATE INDEX segments_file ON segments (file_id);
 CREATE INDEX segments_schema ON segments (schema_fingerprint);
+CREATE INDEX segments_upgraded ON segments (upgraded_from) WHERE upgraded_from IS NOT NULL;
 
 -- Which values of span a datasource has had.
 CREATE TABLE spans (
@@ -109,14 +110,16 @@ CREATE TABLE task_lock_holders (
 );
 CREATE INDEX task_lock_holders_lock ON task_lock_holders (lock_id);
 
--- Segments that were appended while a REPLACE lock was held over them: they are published again under its version when it commits.
+-- Segments that were appended while a REPLACE lock was held over them: they are published again under its version when it commits. The row
+-- of the segment may be gone by then, while one of its copies has the bytes.
 CREATE TABLE upgrades (
     segment_id bytetext NOT NULL,
     lock_id    BIGINT NOT NULL REFERENCES task_locks (id),
+    start_ms   BIGINT NOT NULL,
+    end_ms     BIGINT NOT NULL,
     created    BIGINT NOT NULL,
     PRIMARY KEY (lock_id, segment_id)
 );
-CREATE INDEX upgrades_segment ON upgrades (segment_id);
 
 CREATE TABLE tasks (
     id          bytetext NOT NULL PRIMARY KEY,

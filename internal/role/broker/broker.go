@@ -146,12 +146,17 @@ func (b *Broker) Rows(ctx context.Context, p *Prepared, id string) (query.Rows, 
 	}
 	r.stringify = stringify
 	if p.Explain {
-		return b.explain(p, r)
+		return b.explain(p, id, r)
 	}
 	for _, c := range p.Columns {
 		r.columns = append(r.columns, result.Column{Name: c.Name, Type: c.Type})
 	}
 	node := b.Optimize(p)
+	if p.RequireTime {
+		if err := plan.CheckTimeBounds(node); err != nil {
+			return nil, err
+		}
+	}
 	r.env = b.Env(p, "query "+id)
 	err = exec.Protect(func() (err error) {
 		r.op, err = exec.Build(ctx, node, r.env)

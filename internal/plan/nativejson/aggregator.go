@@ -1,0 +1,169 @@
+package nativejson
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/hengedb/henge/internal/agg"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// aggregator writes aggregate i of the group.
+func (g *grouped) aggregator(i int) {
+	call := &g.s.group.node.Aggs[i]
+	name := g.aggPrefix + strconv.Itoa(i)
+	g.aggNames = append(g.aggNames, name)
+	var cond expr.Expr
+	if call.Filter >= 0 {
+		cond = g.s.group.args[call.Filter]
+	}
+	args := make([]expr.Expr, len(call.Args))
+	for j, a := range call.Args {
+		args[j] = plain(g.s.group.args[a])
+	}
+	add := func(spec object, cond expr.Expr, name string) {
+		if cond != nil {
+			spec = obj("type", "filtered", "aggregator", spec, "filter", g.s.filterSpec(cond, g.virtuals), "name", name)
+		}
+		g.aggs = append(g.aggs, spec)
+	}
+	switch call.Agg.Name {
+	case "COUNT":
+		if len(args) > 0 {
+			cond = and(cond, notNull(args[0]))
+		}
+		add(obj("type", "count", "name", name), cond, name)
+	case "SUM":
+		value, only := filteredSum(args[0])
+		if only != nil {
+			cond = and(cond, only)
+		}
+		if isOne(value) && only != nil {
+			add(obj("type", "count", "name", name), cond, name)
+			return
+		}
+		add(obj("type", numberKind(value)+"Sum", "name", name, "fieldName", g.virtuals.column(value)), cond, name)
+	case "AVG":
+		sum, count := name+":sum", name+":count"
+		add(obj("type", numberKind(args[0])+"Sum", "name", sum, "fieldName", g.virtuals.column(args[0])), cond, sum)
+		add(obj("type", "count", "name", count), and(cond, notNull(args[0])), count)
+		fields := []object{obj("type", "fieldAccess", "fieldName", sum), obj("type", "fieldAccess", "fieldName", count)}
+		g.posts = append(g.posts, obj("type", "arithmetic", "name", name, "fn", "quotient", "fields", fields))
+	case "APPROX_COUNT_DISTINCT":
+		field := g.virtuals.column(args[0])
+		if args[0].Type().Base == expr.Other {
+			add(obj("type", "hyperUnique", "name", name, "fieldName", field, "isInputHyperUnique", false, "round", true), cond, name)
+			return
+		}
+		dim := obj("type", "default", "dimension", field, "outputName", field, "outputType", runtimeName(args[0].Type()))
+		add(obj("type", "cardinality", "name", name, "fields", []object{dim}, "byRow", false, "round", true), cond, name)
+	case "BIT_AND", "BIT_OR", "BIT_XOR":
+		fn := map[string]string{"BIT_AND": "bitwiseAnd", "BIT_OR": "bitwiseOr", "BIT_XOR": "bitwiseXor"}[call.Agg.Name]
+		field := g.virtuals.column(args[0])
+		add(obj("type", "expression", "name", name, "fields", []string{field}, "accumulatorIdentifier", "__acc", "initialValue", "0",
+			"initialCombineValue", "0", "isNullUnlessAggregated", true, "shouldAggregateNullInputs", false,
+			"shouldCombineAggregateNullInputs", false, "fold", fn+`("__acc", "`+field+`")`, "combine", fn+`("__acc", "`+name+`")`,
+			"maxSizeBytes", 1024), and(cond, notNull(args[0])), name)
+	default:
+		add(g.simple(call, args, name), cond, name)
+	}
+}
+
+// simple writes an aggregator that is a type name and the column it reads.
+func (g *grouped) simple(call *plan.AggCall, args []expr.Expr, name string) object {
+	suffix := map[string]string{"MIN": "Min", "MAX": "Max", "EARLIEST": "First", "EARLIEST_BY": "First", "LATEST": "Last", "LATEST_BY": "Last",
+		"ANY_VALUE": "Any"}[call.Agg.Name]
+	kind := strings.ToLower(call.Agg.Name)
+	if suffix != "" {
+		kind = numberKind(args[0]) + suffix
+	}
+	out := obj("type", kind, "name", name)
+	if len(args) > 0 {
+		out.set("fieldName", g.virtuals.column(args[0]))
+	}
+	if strings.HasSuffix(suffix, "st") {
+		out.set("timeColumn", g.virtuals.column(args[1]))
+	}
+	if strings.HasPrefix(kind, "string") {
+		size := any(1024)
+		if len(call.Agg.Params) > 0 {
+			size = call.Agg.Params[0]
+		}
+		out.set("maxStringBytes", size)
+	} else {
+		for i, p := range call.Agg.Params {
+			out.set("param"+strconv.Itoa(i), p)
+		}
+	}
+	return out
+}
+
+// numberKind is the first part of an aggregator's type name.
+func numberKind(e expr.Expr) string {
+	switch e.Type().Runtime().Kind {
+	case vector.KindLong:
+		return "long"
+	case vector.KindDouble:
+		return "double"
+	case vector.KindFloat:
+		return "float"
+	}
+	return "string"
+}
+
+// filteredSum reads SUM(CASE WHEN cond THEN x ELSE 0 END) as the sum of x where cond is true.
+func filteredSum(e expr.Expr) (value, cond expr.Expr) {
+	c, ok := e.(*expr.Case)
+	if !ok || len(c.Whens) != 1 {
+		return e, nil
+	}
+	if l, ok := c.Else.(*expr.Literal); c.Else != nil && (!ok || l.Value != nil && l.Value != int64(0) && l.Value != float64(0)) {
+		return e, nil
+	}
+	return c.Whens[0].Then, c.Whens[0].Cond
+}
+
+func isOne(e expr.Expr) bool {
+	l, ok := e.(*expr.Literal)
+	return ok && l.Value == int64(1)
+}
+
+func notNull(e expr.Expr) expr.Expr {
+	return &expr.Call{Fn: expr.MustLookup("IS NOT NULL"), Args: []expr.Expr{e}, T: expr.Of(expr.Boolean).NotNull()}
+}
+
+// exactDistinct rewrites a single exact COUNT(DISTINCT x) as a count over the groups of x, which is how native queries do it; nil if the
+// stage has anything else to compute.
+func (s *stage) exactDistinct() *stage {
+	g := s.group
+	if len(g.node.Aggs) != 1 || !g.node.Aggs[0].Distinct || g.node.Aggs[0].Agg.Name != "COUNT" || g.node.Sets != nil || len(g.node.Aggs[0].Args) != 1 {
+		return nil
+	}
+	call := g.node.Aggs[0]
+	inner := *s
+	inner.sorted, inner.keys, inner.limit, inner.offset, inner.pick = false, nil, -1, 0, nil
+	if call.Filter >= 0 {
+		inner.filter = and(inner.filter, g.args[call.Filter])
+	}
+	keys := append(append([]int(nil), g.node.Keys...), call.Args[0])
+	inner.cols = g.args
+	inner.group = nil
+	inner.aggregate(&plan.Aggregate{Input: g.node.Input, Keys: keys})
+	q, err := inner.query()
+	if err != nil {
+		return nil
+	}
+	outer := s.w.newStage(obj("type", "query", "query", q.query), q.columns())
+	args := outer.cols
+	distinct := len(keys) - 1
+	count := plan.AggCall{Agg: agg.Spec{Name: "COUNT"}, Args: []int{distinct}, Filter: -1, Name: call.Name, Type: call.Type}
+	node := &plan.Aggregate{Input: g.node.Input, Aggs: []plan.AggCall{count}}
+	for i := range g.node.Keys {
+		node.Keys = append(node.Keys, i)
+	}
+	outer.group = &group{node: node, dims: args[:distinct], args: args, having: g.having}
+	outer.cols, outer.sorted, outer.keys, outer.limit, outer.offset, outer.pick = s.cols, s.sorted, s.keys, s.limit, s.offset, s.pick
+	return outer
+}

@@ -1,0 +1,409 @@
+package nativejson
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/hengedb/henge/internal/expr"
+)
+
+// plain removes what native expressions do not say: maps over the values of multi-value strings.
+func plain(e expr.Expr) expr.Expr {
+	return expr.Rewrite(e, func(e expr.Expr) expr.Expr {
+		switch x := e.(type) {
+		case *expr.Each:
+			return withValue(x.Body, x.Source)
+		case *expr.Any:
+			return withValue(x.Body, x.Source)
+		}
+		return e
+	})
+}
+
+func withValue(e, by expr.Expr) expr.Expr {
+	return expr.Rewrite(e, func(e expr.Expr) expr.Expr {
+		if x, ok := e.(*expr.Element); ok {
+			if x.Depth == 0 {
+				return by
+			}
+			return &expr.Element{Depth: x.Depth - 1, T: x.T}
+		}
+		return e
+	})
+}
+
+// filterSpec writes a condition as a native filter, nil for none. Without virtual columns what is no column becomes an expression.
+func (s *stage) filterSpec(e expr.Expr, v *virtuals) any {
+	if e == nil {
+		return nil
+	}
+	f := &filters{w: s.w, v: v}
+	out := f.write(plain(e))
+	if s.w.option("sqlUseBoundAndSelectors") == true {
+		return selectors(out)
+	}
+	return out
+}
+
+// selectors writes a filter with the older types selector and bound.
+func selectors(o object) object {
+	switch o.get("type") {
+	case "and", "or":
+		fields, _ := o.get("fields").([]object)
+		out := make([]object, len(fields))
+		for i, f := range fields {
+			out[i] = selectors(f)
+		}
+		return obj("type", o.get("type"), "fields", out)
+	case "not":
+		field, _ := o.get("field").(object)
+		return obj("type", "not", "field", selectors(field))
+	case "null":
+		return obj("type", "selector", "dimension", o.get("column"), "value", nil)
+	case "equals":
+		return obj("type", "selector", "dimension", o.get("column"), "value", fmt.Sprint(o.get("matchValue")))
+	case "range":
+		out := obj("type", "bound", "dimension", o.get("column"))
+		for _, bound := range []string{"lower", "upper"} {
+			if v := o.get(bound); v != nil {
+				out.set(bound, fmt.Sprint(v))
+			}
+		}
+		for _, bound := range []string{"lower", "upper"} {
+			if o.get(bound+"Open") != nil {
+				out.set(bound+"Strict", true)
+			}
+		}
+		ordering := "numeric"
+		if o.get("matchValueType") == "STRING" {
+			ordering = "lexicographic"
+		}
+		out.set("ordering", obj("type", ordering))
+		return out
+	}
+	return o
+}
+
+type filters struct {
+	w *writer
+	v *virtuals
+}
+
+func (f *filters) expression(e expr.Expr) object {
+	return obj("type", "expression", "expression", f.w.native(e))
+}
+
+func (f *filters) write(e expr.Expr) object {
+	switch x := e.(type) {
+	case *expr.And:
+		return f.and(x.Terms)
+	case *expr.Or:
+		return f.or(x.Terms)
+	case *expr.Not:
+		return obj("type", "not", "field", f.write(x.X))
+	case *expr.In:
+		return f.in(x)
+	case *expr.Call:
+		return f.call(x)
+	case *expr.Literal:
+		kind := "false"
+		if x.Value != nil && x.Value != int64(0) {
+			kind = "true"
+		}
+		return obj("type", kind)
+	}
+	return f.expression(e)
+}
+
+// and joins terms; two ranges of one column become one.
+func (f *filters) and(terms []expr.Expr) object {
+	var fields []object
+	for _, t := range terms {
+		field := f.write(t)
+		merged := false
+		for i := range fields {
+			if r, ok := mergeRanges(fields[i], field); ok {
+				fields[i], merged = r, true
+				break
+			}
+		}
+		if !merged {
+			fields = append(fields, field)
+		}
+	}
+	if len(fields) == 1 {
+		return fields[0]
+	}
+	return obj("type", "and", "fields", fields)
+}
+
+func (o object) get(name string) any {
+	for _, m := range o {
+		if m.name == name {
+			return m.value
+		}
+	}
+	return nil
+}
+
+// mergeRanges joins a range with a lower bound and one with an upper bound.
+func mergeRanges(a, b object) (object, bool) {
+	if a.get("type") != "range" || b.get("type") != "range" || a.get("column") != b.get("column") ||
+		a.get("matchValueType") != b.get("matchValueType") {
+		return nil, false
+	}
+	if a.get("lower") == nil {
+		a, b = b, a
+	}
+	if a.get("lower") == nil || a.get("upper") != nil || b.get("upper") == nil || b.get("lower") != nil {
+		return nil, false
+	}
+	out := obj("type", "range", "column", a.get("column"), "matchValueType", a.get("matchValueType"), "lower", a.get("lower"), "upper", b.get("upper"))
+	if a.get("lowerOpen") != nil {
+		out.set("lowerOpen", true)
+	}
+	if b.get("upperOpen") != nil {
+		out.set("upperOpen", true)
+	}
+	return out, true
+}
+
+// or joins terms; several equalities of one string column become an in filter, behind the others.
+func (f *filters) or(terms []expr.Expr) object {
+	var fields, sets []object
+	values := map[any][]any{}
+	var order []any
+	for _, t := range terms {
+		field := f.write(t)
+		if field.get("type") == "equals" && field.get("matchValueType") == "STRING" {
+			c := field.get("column")
+			if values[c] == nil {
+				order = append(order, c)
+			}
+			values[c] = append(values[c], field.get("matchValue"))
+			continue
+		}
+		fields = append(fields, field)
+	}
+	for _, c := range order {
+		if len(values[c]) == 1 {
+			fields = append(fields, obj("type", "equals", "column", c, "matchValueType", "STRING", "matchValue", values[c][0]))
+		} else {
+			sets = append(sets, obj("type", "in", "dimension", c, "values", values[c]))
+		}
+	}
+	fields = append(fields, sets...)
+	if len(fields) == 1 {
+		return fields[0]
+	}
+	return obj("type", "or", "fields", fields)
+}
+
+func (f *filters) in(x *expr.In) object {
+	column, ok := f.column(x.X)
+	if !ok {
+		return f.expression(x)
+	}
+	if !x.X.Type().Runtime().IsNumeric() {
+		values := append([]any(nil), x.Values...)
+		if x.HasNull {
+			values = append([]any{nil}, values...)
+		}
+		return obj("type", "in", "dimension", column, "values", values)
+	}
+	var fields []object
+	for _, v := range x.Values {
+		kind, value := typedValue(v)
+		fields = append(fields, obj("type", "equals", "column", column, "matchValueType", kind, "matchValue", value))
+	}
+	if len(fields) == 1 {
+		return fields[0]
+	}
+	return obj("type", "or", "fields", fields)
+}
+
+// column returns the column, virtual if need be, that has the value of e; false if the filter is to be an expression as a whole.
+func (f *filters) column(e expr.Expr) (string, bool) {
+	e = stripCasts(e)
+	if c, ok := e.(*expr.Column); ok {
+		return c.Name, true
+	}
+	if f.v == nil {
+		return "", false
+	}
+	if c, ok := e.(*expr.Call); ok {
+		switch c.Fn.Name {
+		case "SUBSTRING", "SUBSTR", "LEFT", "RIGHT", "LOOKUP", "REGEXP_EXTRACT":
+			return "", false
+		}
+	}
+	return f.v.column(e), true
+}
+
+// stripCasts removes conversions between numbers, which filters on columns do by themselves.
+func stripCasts(e expr.Expr) expr.Expr {
+	for {
+		c, ok := e.(*expr.Cast)
+		if !ok || !(c.T.IsNumeric() && c.X.Type().IsNumeric() || c.T.IsTime() && c.X.Type().IsTime() || c.T.Base == expr.Array && c.X.Type().Multi) {
+			return e
+		}
+		e = c.X
+	}
+}
+
+var ranges = map[string]struct {
+	bound string
+	open  bool
+}{"<": {"upper", true}, "<=": {"upper", false}, ">": {"lower", true}, ">=": {"lower", false}}
+
+var flipped = map[string]string{"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+func (f *filters) call(x *expr.Call) object {
+	op := x.Fn.Name
+	switch op {
+	case "IS NULL", "IS NOT NULL":
+		column, ok := f.column(x.Args[0])
+		if !ok {
+			return f.expression(x)
+		}
+		null := obj("type", "null", "column", column)
+		if op == "IS NULL" {
+			return null
+		}
+		return obj("type", "not", "field", null)
+	case "IS TRUE", "IS NOT FALSE":
+		return f.write(x.Args[0])
+	case "IS FALSE", "IS NOT TRUE":
+		return obj("type", "not", "field", f.write(x.Args[0]))
+	case "LIKE":
+		return f.like(x)
+	case "CONTAINS_STRING", "ICONTAINS_STRING":
+		text, ok := textOf(x.Args[1])
+		column, isColumn := f.column(x.Args[0])
+		if !ok || !isColumn {
+			return f.expression(x)
+		}
+		query := obj("type", "contains", "value", text, "caseSensitive", op == "CONTAINS_STRING")
+		return obj("type", "search", "dimension", column, "query", query, "extractionFn", nil)
+	case "MV_CONTAINS", "MV_OVERLAP":
+		return f.multi(x)
+	}
+	if len(x.Args) != 2 || flipped[op] == "" {
+		return f.expression(x)
+	}
+	left, right := x.Args[0], x.Args[1]
+	if _, ok := left.(*expr.Literal); ok {
+		left, right, op = right, left, flipped[op]
+	}
+	l, ok := right.(*expr.Literal)
+	if !ok || l.Value == nil {
+		return f.expression(x)
+	}
+	if _, isLiteral := left.(*expr.Literal); isLiteral {
+		return f.expression(x)
+	}
+	column, ok := f.column(left)
+	if !ok {
+		return f.expression(x)
+	}
+	kind, value := typedValue(l.Value)
+	if r, ok := ranges[op]; ok {
+		out := obj("type", "range", "column", column, "matchValueType", kind, r.bound, value)
+		if r.open {
+			out.set(r.bound+"Open", true)
+		}
+		return out
+	}
+	equals := obj("type", "equals", "column", column, "matchValueType", kind, "matchValue", value)
+	if op == "<>" {
+		return obj("type", "not", "field", equals)
+	}
+	return equals
+}
+
+func (f *filters) like(x *expr.Call) object {
+	pattern, ok := textOf(x.Args[1])
+	column, isColumn := f.column(x.Args[0])
+	if !ok || !isColumn {
+		return f.expression(x)
+	}
+	var escape any
+	if len(x.Args) > 2 {
+		if text, ok := textOf(x.Args[2]); ok {
+			escape = text
+		}
+	}
+	return obj("type", "like", "dimension", column, "pattern", pattern, "escape", escape, "extractionFn", nil)
+}
+
+// multi writes MV_CONTAINS and MV_OVERLAP of constants.
+func (f *filters) multi(x *expr.Call) object {
+	column, ok := f.column(x.Args[0])
+	values, isList := listOf(x.Args[1])
+	if !ok || !isList || len(values) == 0 {
+		return f.expression(x)
+	}
+	if x.Fn.Name == "MV_OVERLAP" && len(values) > 1 {
+		return obj("type", "in", "dimension", column, "values", values)
+	}
+	var fields []object
+	for _, v := range values {
+		fields = append(fields, obj("type", "equals", "column", column, "matchValueType", "STRING", "matchValue", v))
+	}
+	if len(fields) == 1 {
+		return fields[0]
+	}
+	return obj("type", "and", "fields", fields)
+}
+
+// listOf returns the values of a constant array.
+func listOf(e expr.Expr) ([]any, bool) {
+	switch x := e.(type) {
+	case *expr.Literal:
+		switch v := x.Value.(type) {
+		case []any:
+			return v, true
+		case string:
+			return []any{v}, true
+		}
+	case *expr.Cast:
+		return listOf(x.X)
+	}
+	return nil, false
+}
+
+func textOf(e expr.Expr) (string, bool) {
+	l, ok := e.(*expr.Literal)
+	if !ok {
+		return "", false
+	}
+	s, ok := l.Value.(string)
+	return s, ok
+}
+
+// typedValue returns the native type of a constant and how it is written. Comparing has made numbers DOUBLE; whole ones are LONG again.
+func typedValue(v any) (string, any) {
+	switch x := v.(type) {
+	case int64:
+		return "LONG", x
+	case float64:
+		if x == math.Trunc(x) && math.Abs(x) < 1<<53 {
+			return "LONG", int64(x)
+		}
+		return "DOUBLE", number(x)
+	case float32:
+		return typedValue(float64(x))
+	case []any:
+		return "ARRAY<STRING>", x
+	}
+	return "STRING", v
+}
+
+// number writes a double as all results do.
+func number(x float64) any {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return string(expr.AppendDouble(nil, x))
+	}
+	return json.Number(expr.AppendDouble(nil, x))
+}

@@ -1,0 +1,306 @@
+package nativejson
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/plan"
+)
+
+// grouped collects the parts of a query with groups.
+type grouped struct {
+	s          *stage
+	virtuals   *virtuals
+	dims       []object
+	dimNames   []string
+	aggs       []object
+	aggNames   []string
+	posts      []object
+	postExprs  []expr.Expr
+	postNames  []string
+	aggPrefix  string
+	postPrefix string
+	out        []column // the output columns of the stage
+}
+
+// groupQuery makes a timeseries, topN or groupBy.
+func (s *stage) groupQuery() (*result, error) {
+	if n := s.exactDistinct(); n != nil {
+		return n.groupQuery()
+	}
+	g := &grouped{s: s, virtuals: s.newVirtuals(), aggPrefix: unusedPrefix("a", s.in), postPrefix: unusedPrefix("p", s.in)}
+	filter := s.filterSpec(s.filter, g.virtuals)
+	granularity, byTime := s.timeseries()
+	dimPrefix := unusedPrefix("d", s.in)
+	for i, d := range s.group.dims {
+		name := dimPrefix + strconv.Itoa(i)
+		g.dimNames = append(g.dimNames, name)
+		if !byTime {
+			g.dims = append(g.dims, obj("type", "default", "dimension", g.virtuals.column(d), "outputName", name, "outputType", runtimeName(d.Type())))
+		}
+	}
+	for i := range s.group.node.Aggs {
+		g.aggregator(i)
+	}
+	for _, e := range s.cols {
+		g.out = append(g.out, column{g.output(e), e.Type()})
+	}
+	r := &result{signature: g.out, pick: s.pick}
+	switch {
+	case byTime:
+		r.query = g.timeseriesQuery(filter, granularity)
+	case len(g.dims) == 0 && s.group.node.Sets == nil && s.group.having == nil && !s.isQuery():
+		r.query = g.timeseriesQuery(filter, obj("type", "all"))
+	default:
+		if metric := g.topN(); metric != nil {
+			r.query = g.topNQuery(filter, metric)
+		} else {
+			r.query = g.groupByQuery(filter)
+		}
+	}
+	return r, nil
+}
+
+func (s *stage) isQuery() bool { return s.source[0].value == "query" }
+
+// timeseries returns the granularity if the groups are buckets of __time and nothing else is asked that a timeseries can't do.
+func (s *stage) timeseries() (any, bool) {
+	g := s.group
+	if len(g.dims) != 1 || g.having != nil || g.node.Sets != nil || s.isQuery() || s.w.option("sqlUseGranularity") == false {
+		return nil, false
+	}
+	for _, k := range s.keys {
+		if c, ok := s.cols[k.Column].(*expr.Column); !ok || c.Index != 0 {
+			return nil, false
+		}
+	}
+	if s.offset > 0 {
+		return nil, false
+	}
+	return s.granularityOf(g.dims[0])
+}
+
+// granularityOf returns the granularity whose bucket start e is, over __time.
+func (s *stage) granularityOf(e expr.Expr) (any, bool) {
+	c, ok := e.(*expr.Call)
+	if !ok || c.Fn.Name != "TIME_FLOOR" {
+		return nil, false
+	}
+	if col, ok := c.Args[0].(*expr.Column); !ok || col.Name != plan.TimeColumn {
+		return nil, false
+	}
+	gran, ok := plan.FloorGranularity(c, s.w.options.Expr.Zone)
+	if !ok {
+		return nil, false
+	}
+	if name, ok := gran.Name(); ok {
+		return name, true
+	}
+	period, ok := gran.Period()
+	if !ok {
+		return nil, false
+	}
+	var origin any
+	if ms, ok := gran.Origin(); ok {
+		origin = chrono.FormatMillis(ms, chrono.UTC)
+	}
+	return obj("type", "period", "period", period.String(), "timeZone", gran.Zone().Name(), "origin", origin), true
+}
+
+func (w *writer) option(key string) any { return w.options.Context[key] }
+
+// output returns the column of the query that has the value of e, which is over keys and aggregates.
+func (g *grouped) output(e expr.Expr) string {
+	if c, ok := e.(*expr.Column); ok {
+		if c.Index < len(g.dimNames) {
+			return g.dimNames[c.Index]
+		}
+		if i := c.Index - len(g.dimNames); i < len(g.aggNames) {
+			return g.aggNames[i]
+		}
+		return c.Name
+	}
+	for i, x := range g.postExprs {
+		if expr.Equal(x, e) {
+			return g.postNames[i]
+		}
+	}
+	name := g.postPrefix + strconv.Itoa(len(g.postExprs))
+	g.posts = append(g.posts, obj("type", "expression", "name", name, "expression", g.s.w.native(g.named(e))))
+	g.postExprs, g.postNames = append(g.postExprs, e), append(g.postNames, name)
+	return name
+}
+
+// named returns e with the columns under the names they have in the query's result.
+func (g *grouped) named(e expr.Expr) expr.Expr {
+	return expr.Rewrite(e, func(e expr.Expr) expr.Expr {
+		if c, ok := e.(*expr.Column); ok {
+			return &expr.Column{Index: c.Index, Name: g.output(c), T: c.T}
+		}
+		return e
+	})
+}
+
+func (g *grouped) timeseriesQuery(filter, granularity any) object {
+	s := g.s
+	q := s.head("timeseries")
+	q.set("intervals", s.intervalSpec())
+	if len(s.keys) == 1 && s.keys[0].Desc {
+		q.set("descending", true)
+	}
+	g.common(&q, filter)
+	q.set("granularity", granularity)
+	g.aggregations(&q)
+	if s.limit >= 0 && len(s.group.dims) > 0 {
+		q.set("limit", s.limit)
+	}
+	var extra map[string]any
+	if len(s.group.dims) > 0 {
+		extra = map[string]any{"skipEmptyBuckets": true, "timestampResultField": g.dimNames[0]}
+	}
+	q.set("context", s.context(extra))
+	return q
+}
+
+// common sets virtual columns and filter.
+func (g *grouped) common(q *object, filter any) {
+	if len(g.virtuals.list) > 0 {
+		q.set("virtualColumns", g.virtuals.list)
+	}
+	if filter != nil {
+		q.set("filter", filter)
+	}
+}
+
+func (g *grouped) aggregations(q *object) {
+	if len(g.aggs) > 0 {
+		q.set("aggregations", g.aggs)
+	}
+	if len(g.posts) > 0 {
+		q.set("postAggregations", g.posts)
+	}
+}
+
+// topN returns the metric if the query is one of the first few groups of one key by one number.
+func (g *grouped) topN() object {
+	s := g.s
+	const most = 100_000
+	if len(g.dims) != 1 || s.group.having != nil || s.group.node.Sets != nil || s.limit < 1 || s.limit > most || s.offset > 0 ||
+		len(s.keys) > 1 || s.w.option("useApproximateTopN") == false || s.isQuery() {
+		return nil
+	}
+	if t := s.group.dims[0].Type(); t.Base == expr.Array || t.Base == expr.Other {
+		return nil
+	}
+	ordering := "lexicographic"
+	if s.group.dims[0].Type().Runtime().IsNumeric() {
+		ordering = "numeric"
+	}
+	byKey := obj("type", "dimension", "ordering", obj("type", ordering))
+	if len(s.keys) == 0 {
+		return byKey
+	}
+	k := s.keys[0]
+	name := g.out[k.Column].name
+	if name == g.dimNames[0] {
+		if k.Desc {
+			return obj("type", "inverted", "metric", byKey)
+		}
+		return byKey
+	}
+	metric := obj("type", "numeric", "metric", name)
+	if !k.Desc {
+		return obj("type", "inverted", "metric", metric)
+	}
+	return metric
+}
+
+func (g *grouped) topNQuery(filter any, metric object) object {
+	s := g.s
+	q := s.head("topN")
+	if len(g.virtuals.list) > 0 {
+		q.set("virtualColumns", g.virtuals.list)
+	}
+	q.set("dimension", g.dims[0])
+	q.set("metric", metric)
+	q.set("threshold", s.limit)
+	q.set("intervals", s.intervalSpec())
+	if filter != nil {
+		q.set("filter", filter)
+	}
+	q.set("granularity", obj("type", "all"))
+	g.aggregations(&q)
+	q.set("context", s.context(nil))
+	return q
+}
+
+func (g *grouped) groupByQuery(filter any) object {
+	s := g.s
+	q := s.head("groupBy")
+	q.set("intervals", s.intervalSpec())
+	g.common(&q, filter)
+	q.set("granularity", obj("type", "all"))
+	dims := g.dims
+	if dims == nil {
+		dims = []object{}
+	}
+	q.set("dimensions", dims)
+	g.aggregations(&q)
+	if h := s.group.having; h != nil {
+		q.set("having", obj("type", "filter", "filter", s.filterSpec(g.named(h), nil), "finalize", true))
+	}
+	limit := obj("type", "NoopLimitSpec")
+	if s.sorted {
+		columns := []object{}
+		for _, k := range s.keys {
+			c := g.out[k.Column]
+			order := "lexicographic"
+			if c.typ.Runtime().IsNumeric() {
+				order = "numeric"
+			}
+			columns = append(columns, obj("dimension", c.name, "direction", direction(k.Desc), "dimensionOrder", obj("type", order)))
+		}
+		limit = obj("type", "default", "columns", columns)
+		if s.offset > 0 {
+			limit.set("offset", s.offset)
+		}
+		if s.limit >= 0 {
+			limit.set("limit", s.limit)
+		}
+	}
+	q.set("limitSpec", limit)
+	if sets := s.group.node.Sets; sets != nil {
+		names := make([][]string, len(sets))
+		for i, set := range sets {
+			names[i] = []string{}
+			for _, k := range slices.Sorted(slices.Values(set)) {
+				names[i] = append(names[i], g.dimNames[k])
+			}
+		}
+		q.set("subtotalsSpec", names)
+	}
+	q.set("context", s.context(g.timeField()))
+	return q
+}
+
+// timeField is what the context says of a key that is a bucket of __time, in a query whose groups come in no order.
+func (g *grouped) timeField() map[string]any {
+	if g.s.sorted || g.s.group.node.Sets != nil || g.s.w.option("sqlUseGranularity") == false {
+		return nil
+	}
+	for i, d := range g.s.group.dims {
+		granularity, ok := g.s.granularityOf(d)
+		if !ok {
+			continue
+		}
+		text, err := marshal(granularity)
+		if err != nil {
+			continue
+		}
+		return map[string]any{"timestampResultField": g.dimNames[i], "timestampResultFieldGranularity": string(text),
+			"timestampResultFieldInOriginalDimensions": i}
+	}
+	return nil
+}

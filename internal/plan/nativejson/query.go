@@ -1,0 +1,297 @@
+package nativejson
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/plan"
+)
+
+// Options are what a plan does not say.
+type Options struct {
+	// Context is the query context the queries show, with queryId and sqlQueryId if they are wanted.
+	Context map[string]any
+	// Expr is the time zone and time of the query.
+	Expr expr.Context
+	// Names are the outer names of the plan's columns; nil: their own.
+	Names []string
+}
+
+// Query is a native query and how its columns become the statement's.
+type Query struct {
+	Query          object
+	Signature      []Field
+	ColumnMappings []ColumnMapping
+}
+
+// Field is a column of a native query's result.
+type Field struct {
+	Name string `json:"name"`
+	Type string `json:"type,omitempty"`
+}
+
+// ColumnMapping says which column of the query an output column is.
+type ColumnMapping struct {
+	QueryColumn  string `json:"queryColumn"`
+	OutputColumn string `json:"outputColumn"`
+}
+
+// MarshalJSON writes the members that EXPLAIN shows.
+func (q Query) MarshalJSON() ([]byte, error) {
+	return marshal(obj("query", q.Query, "signature", q.Signature, "columnMappings", q.ColumnMappings))
+}
+
+// offRules are those that make a plan cheaper to run and further from the statement.
+var offRules = []string{"join_keys", "join_side", "push_limits"}
+
+// Translate returns the native queries of a plan as it was bound: one, or one per branch of an outermost UNION ALL.
+func Translate(n plan.Node, o Options) ([]Query, error) {
+	n = plan.Optimize(n, plan.Options{Context: o.Expr, Off: offRules})
+	if x, ok := n.(*plan.Write); ok {
+		n = x.Input
+	}
+	names := o.Names
+	if names == nil {
+		for _, c := range n.Columns() {
+			names = append(names, c.Name)
+		}
+	}
+	branches := []plan.Node{n}
+	if u, ok := n.(*plan.Union); ok {
+		branches = u.Ins
+	}
+	var out []Query
+	for _, b := range branches {
+		w := &writer{options: o}
+		s, err := w.read(b)
+		if err != nil {
+			return nil, err
+		}
+		q, err := s.query()
+		if err != nil {
+			return nil, err
+		}
+		r := Query{Query: q.query, Signature: []Field{}, ColumnMappings: []ColumnMapping{}}
+		for _, c := range q.signature {
+			r.Signature = append(r.Signature, Field{Name: c.name, Type: runtimeName(c.typ)})
+		}
+		for i, c := range q.columns() {
+			if i < len(names) {
+				r.ColumnMappings = append(r.ColumnMappings, ColumnMapping{QueryColumn: c.name, OutputColumn: names[i]})
+			}
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// JSON writes queries as the PLAN column of EXPLAIN shows them.
+func JSON(queries []Query) (string, error) {
+	text, err := marshal(queries)
+	return string(text), err
+}
+
+type writer struct {
+	options Options
+}
+
+func (w *writer) native(e expr.Expr) string { return expr.Native(plain(e), &w.options.Expr) }
+
+// result is a finished native query. pick are the columns of the signature that are output, nil: all.
+type result struct {
+	query     object
+	signature []column
+	pick      []int
+}
+
+func (r *result) columns() []column {
+	if r.pick == nil {
+		return r.signature
+	}
+	out := make([]column, len(r.pick))
+	for i, p := range r.pick {
+		out[i] = r.signature[p]
+	}
+	return out
+}
+
+// query finishes a stage.
+func (s *stage) query() (*result, error) {
+	if s.group != nil {
+		return s.groupQuery()
+	}
+	return s.scanQuery()
+}
+
+// virtuals are the virtual columns of a query; equal expressions share one.
+type virtuals struct {
+	s      *stage
+	prefix string
+	exprs  []expr.Expr
+	list   []object
+}
+
+func (s *stage) newVirtuals() *virtuals { return &virtuals{s: s, prefix: unusedPrefix("v", s.in)} }
+
+// column returns the column that has the value of e.
+func (v *virtuals) column(e expr.Expr) string {
+	e = plain(e)
+	if c, ok := e.(*expr.Column); ok {
+		return c.Name
+	}
+	for i, x := range v.exprs {
+		if expr.Equal(x, e) {
+			return v.prefix + strconv.Itoa(i)
+		}
+	}
+	name := v.prefix + strconv.Itoa(len(v.exprs))
+	v.exprs = append(v.exprs, e)
+	if field := nestedField(e, name); field != nil {
+		v.list = append(v.list, field)
+	} else {
+		v.list = append(v.list, obj("type", "expression", "name", name, "expression", v.s.w.native(e), "outputType", runtimeName(e.Type())))
+	}
+	return name
+}
+
+// nestedField is the virtual column of JSON_VALUE over a column, nil if e is anything else.
+func nestedField(e expr.Expr, name string) object {
+	c, ok := e.(*expr.Call)
+	if !ok || c.Fn.Name != "JSON_VALUE" || len(c.Args) < 2 {
+		return nil
+	}
+	from, ok := c.Args[0].(*expr.Column)
+	path, isText := textOf(c.Args[1])
+	if !ok || !isText {
+		return nil
+	}
+	parts, ok := pathParts(path)
+	if !ok {
+		return nil
+	}
+	return obj("type", "nested-field", "columnName", from.Name, "outputName", name, "expectedType", runtimeName(c.T), "pathParts", parts,
+		"processFromRaw", false)
+}
+
+// pathParts reads $.a.b and $.a[0].
+func pathParts(path string) ([]object, bool) {
+	parts := []object{}
+	rest := path
+	if len(rest) == 0 || rest[0] != '$' {
+		return nil, false
+	}
+	rest = rest[1:]
+	for rest != "" {
+		end := 1
+		switch rest[0] {
+		case '.':
+			for end < len(rest) && rest[end] != '.' && rest[end] != '[' {
+				end++
+			}
+			if end > 1 {
+				parts = append(parts, obj("type", "field", "field", rest[1:end]))
+			}
+		case '[':
+			for end < len(rest) && rest[end] != ']' {
+				end++
+			}
+			i, err := strconv.Atoi(rest[1:end])
+			if err != nil || end == len(rest) {
+				return nil, false
+			}
+			parts = append(parts, obj("type", "arrayElement", "index", i))
+			end++
+		default:
+			return nil, false
+		}
+		rest = rest[end:]
+	}
+	return parts, true
+}
+
+// head starts a query: type, datasource.
+func (s *stage) head(kind string) object {
+	return obj("queryType", kind, "dataSource", s.source)
+}
+
+func (s *stage) intervalSpec() object {
+	list := s.intervals
+	if list == nil {
+		list = []chrono.Interval{chrono.Eternity}
+	}
+	return obj("type", "intervals", "intervals", list)
+}
+
+// context returns the query context with further members, sorted.
+func (s *stage) context(extra map[string]any) object {
+	all := maps.Clone(s.w.options.Context)
+	if all == nil {
+		all = map[string]any{}
+	}
+	maps.Copy(all, extra)
+	out := object{}
+	for _, k := range slices.Sorted(maps.Keys(all)) {
+		out.set(k, all[k])
+	}
+	return out
+}
+
+// scanQuery makes a query without groups.
+func (s *stage) scanQuery() (*result, error) {
+	kind := "scan"
+	if s.operator != "" {
+		kind = s.operator
+	}
+	v := s.newVirtuals()
+	filter := s.filterSpec(s.filter, v)
+	r := &result{pick: s.pick}
+	names := []string{}
+	for _, e := range s.cols {
+		name := v.column(e)
+		r.signature = append(r.signature, column{name, e.Type()})
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	q := s.head(kind)
+	q.set("intervals", s.intervalSpec())
+	if len(v.list) > 0 {
+		q.set("virtualColumns", v.list)
+	}
+	q.set("resultFormat", "compactedList")
+	if s.offset > 0 {
+		q.set("offset", s.offset)
+	}
+	if s.limit >= 0 {
+		q.set("limit", s.limit)
+	}
+	if len(s.keys) == 1 && r.signature[s.keys[0].Column].name == plan.TimeColumn {
+		q.set("order", direction(s.keys[0].Desc))
+	} else if len(s.keys) > 0 {
+		order := make([]object, len(s.keys))
+		for i, k := range s.keys {
+			order[i] = obj("columnName", r.signature[k.Column].name, "order", direction(k.Desc))
+		}
+		q.set("orderBy", order)
+	}
+	if filter != nil {
+		q.set("filter", filter)
+	}
+	q.set("columns", names)
+	q.set("legacy", false)
+	q.set("context", s.context(nil))
+	q.set("granularity", obj("type", "all"))
+	r.query = q
+	return r, nil
+}
+
+func direction(desc bool) string {
+	if desc {
+		return "descending"
+	}
+	return "ascending"
+}

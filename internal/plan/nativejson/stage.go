@@ -1,0 +1,425 @@
+package nativejson
+
+import (
+	"strconv"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// column is a column of a datasource or of a query's result.
+type column struct {
+	name string
+	typ  expr.Type
+}
+
+// stage is one native query in the making. Its expressions are over the columns of its datasource until it groups, and over keys and
+// aggregates from then on.
+type stage struct {
+	w         *writer
+	source    object
+	isTable   bool // source is a table and nothing has been done to it yet
+	in        []column
+	intervals []chrono.Interval
+	filter    expr.Expr
+	// cols are the columns of the node that was read last.
+	cols  []expr.Expr
+	group *group
+	// sorted is set once an order or a limit is; after that only columns can be chosen.
+	sorted        bool
+	keys          []plan.SortKey
+	offset, limit int64
+	// pick are the columns that are output, in terms of cols, once sorted; nil: all.
+	pick []int
+	// operator is the name of an operator that native queries do not have.
+	operator string
+}
+
+// group is the grouping of a stage.
+type group struct {
+	node *plan.Aggregate
+	// dims are the keys, args the columns of the Aggregate's input, over the stage's datasource.
+	dims, args []expr.Expr
+	having     expr.Expr
+}
+
+func (w *writer) newStage(source object, in []column) *stage {
+	s := &stage{w: w, source: source, in: in, limit: -1}
+	for i, c := range in {
+		s.cols = append(s.cols, &expr.Column{Index: i, Name: c.name, T: c.typ})
+	}
+	return s
+}
+
+func columnsOf(cols []plan.Column) []column {
+	out := make([]column, len(cols))
+	for i, c := range cols {
+		out[i] = column{c.Name, c.Type}
+	}
+	return out
+}
+
+// read returns the stage that gives n's rows.
+func (w *writer) read(n plan.Node) (*stage, error) {
+	switch x := n.(type) {
+	case *plan.Scan:
+		s := w.newStage(obj("type", "table", "name", x.DataSource), columnsOf(x.Out))
+		s.isTable = x.Filter == nil && x.Intervals == nil
+		s.intervals, s.filter = x.Intervals, x.Filter
+		return s, nil
+	case *plan.Inline:
+		return w.newStage(inlineSource(x), columnsOf(x.Out)), nil
+	case *plan.External:
+		signature := make([]object, len(x.Out))
+		for i, c := range x.Out {
+			signature[i] = obj("name", c.Name, "type", runtimeName(c.Type))
+		}
+		return w.newStage(obj("type", "external", "inputSource", x.Source, "inputFormat", x.Format, "signature", signature), columnsOf(x.Out)), nil
+	case *plan.System:
+		return w.newStage(obj("type", "table", "name", x.Schema+"."+x.Table), columnsOf(x.Out)), nil
+	case *plan.Join:
+		return w.readJoin(x)
+	case *plan.Union:
+		return w.readUnion(x)
+	case *plan.SetOp:
+		return w.readOperator(x, x.Kind.String())
+	case *plan.Write:
+		return w.read(x.Input)
+	}
+	s, err := w.read(n.Inputs()[0])
+	if err != nil {
+		return nil, err
+	}
+	switch x := n.(type) {
+	case *plan.Filter:
+		if s.sorted {
+			if s, err = s.nest(); err != nil {
+				return nil, err
+			}
+		}
+		cond := s.over(x.Cond)
+		if s.group != nil {
+			s.group.having = and(s.group.having, cond)
+		} else {
+			s.filter = and(s.filter, cond)
+			s.isTable = false
+		}
+	case *plan.Project:
+		return s.project(x)
+	case *plan.Aggregate:
+		if s.sorted || s.group != nil {
+			if s, err = s.nest(); err != nil {
+				return nil, err
+			}
+		}
+		s.aggregate(x)
+	case *plan.Sort:
+		if s, err = s.bounded(); err != nil {
+			return nil, err
+		}
+		s.sorted, s.keys, s.offset, s.limit = true, x.Keys, x.Offset, x.Limit
+	case *plan.Limit:
+		if s, err = s.bounded(); err != nil {
+			return nil, err
+		}
+		s.sorted, s.offset, s.limit = true, x.Offset, x.Count
+	case *plan.Unnest:
+		return s.unnest(x)
+	case *plan.Window:
+		return w.readOperator(x, "windowOperator")
+	}
+	return s, nil
+}
+
+// bounded returns a stage that has no order and no limit yet.
+func (s *stage) bounded() (*stage, error) {
+	if s.sorted {
+		return s.nest()
+	}
+	return s, nil
+}
+
+// over returns e, over the columns of the last node, over what the stage's expressions are over.
+func (s *stage) over(e expr.Expr) expr.Expr {
+	return expr.Rewrite(e, func(e expr.Expr) expr.Expr {
+		if c, ok := e.(*expr.Column); ok {
+			return s.cols[c.Index]
+		}
+		return e
+	})
+}
+
+func and(a, b expr.Expr) expr.Expr {
+	if a == nil {
+		return b
+	}
+	return plan.Conjunction(append(plan.Split(a), plan.Split(b)...))
+}
+
+func (s *stage) project(x *plan.Project) (*stage, error) {
+	if s.sorted {
+		pick := make([]int, len(x.Exprs))
+		for i, e := range x.Exprs {
+			c, ok := e.(*expr.Column)
+			if !ok {
+				n, err := s.nest()
+				if err != nil {
+					return nil, err
+				}
+				return n.project(x)
+			}
+			pick[i] = c.Index
+			if s.pick != nil {
+				pick[i] = s.pick[c.Index]
+			}
+		}
+		s.pick = pick
+		return s, nil
+	}
+	cols := make([]expr.Expr, len(x.Exprs))
+	for i, e := range x.Exprs {
+		cols[i] = s.over(e)
+	}
+	s.cols = cols
+	return s, nil
+}
+
+func (s *stage) aggregate(x *plan.Aggregate) {
+	g := &group{node: x, args: s.cols}
+	for _, k := range x.Keys {
+		g.dims = append(g.dims, s.cols[k])
+	}
+	s.group = g
+	s.cols = nil
+	for i, c := range x.Columns() {
+		s.cols = append(s.cols, &expr.Column{Index: i, Name: c.Name, T: c.Type})
+	}
+}
+
+// unnest reads the unnesting of a multi-value key as nothing, for native grouping does it by itself, and any other as a datasource.
+func (s *stage) unnest(x *plan.Unnest) (*stage, error) {
+	e := s.colsAt(x.Column)
+	if x.Outer && e.Type().Multi && s.group == nil && !s.sorted {
+		s.cols = append(append([]expr.Expr(nil), s.cols...), e)
+		return s, nil
+	}
+	if s.group != nil || s.sorted || s.filter != nil || s.intervals != nil {
+		var err error
+		if s, err = s.nest(); err != nil {
+			return nil, err
+		}
+		e = s.colsAt(x.Column)
+	}
+	// An array made of a multi-value string is the string itself here.
+	typ := e.Type()
+	if c, ok := e.(*expr.Call); ok && c.Fn.Name == "MV_TO_ARRAY" {
+		e, typ = stripCasts(c.Args[0]), expr.Of(expr.Varchar)
+	}
+	name := unusedPrefix("j", s.in) + "0.unnest"
+	virtual := obj("type", "expression", "name", name, "expression", s.w.native(e), "outputType", runtimeName(typ))
+	in := append(append([]column(nil), s.in...), column{name, x.Elem})
+	out := s.w.newStage(obj("type", "unnest", "base", s.source, "virtualColumn", virtual, "unnestFilter", nil), in)
+	out.cols = append(append([]expr.Expr(nil), s.cols...), &expr.Column{Index: len(in) - 1, Name: name, T: x.Elem})
+	return out, nil
+}
+
+func (s *stage) colsAt(i int) expr.Expr { return s.cols[i] }
+
+// nest makes s the datasource of a new stage.
+func (s *stage) nest() (*stage, error) {
+	q, err := s.query()
+	if err != nil {
+		return nil, err
+	}
+	return s.w.newStage(obj("type", "query", "query", q.query), q.columns()), nil
+}
+
+func (w *writer) readJoin(x *plan.Join) (*stage, error) {
+	left, err := w.read(x.Left)
+	if err != nil {
+		return nil, err
+	}
+	if !left.isTable && !left.isJoin() {
+		if left, err = left.nest(); err != nil {
+			return nil, err
+		}
+	}
+	right, err := w.read(x.Right)
+	if err != nil {
+		return nil, err
+	}
+	if right, err = right.nest(); err != nil {
+		return nil, err
+	}
+	prefix := unusedPrefix("j", left.in) + "0."
+	in := append([]column(nil), left.in...)
+	cols := append([]expr.Expr(nil), left.cols...)
+	for i, c := range right.in {
+		name := prefix + c.name
+		in = append(in, column{name, c.typ})
+		cols = append(cols, &expr.Column{Index: len(left.in) + i, Name: name, T: c.typ})
+	}
+	s := w.newStage(nil, in)
+	s.cols = cols
+	var terms []expr.Expr
+	for _, k := range x.Keys {
+		op := "="
+		if k.NullSafe {
+			op = "IS NOT DISTINCT FROM"
+		}
+		equal := &expr.Call{Fn: expr.MustLookup(op), Args: []expr.Expr{cols[k.Left], cols[len(left.cols)+k.Right]}, T: expr.Of(expr.Boolean)}
+		terms = append(terms, equal)
+	}
+	if x.On != nil {
+		terms = append(terms, plan.Split(s.over(x.On))...)
+	}
+	condition := "1"
+	if len(terms) > 0 {
+		condition = w.native(plan.Conjunction(terms))
+	}
+	kind := map[plan.JoinKind]string{plan.Inner: "INNER", plan.Left: "LEFT", plan.Right: "RIGHT", plan.Full: "FULL", plan.Semi: "INNER",
+		plan.Anti: "ANTI", plan.AntiNull: "ANTI", plan.Single: "LEFT"}[x.Kind]
+	s.source = obj("type", "join", "left", left.source, "right", right.source, "rightPrefix", prefix, "condition", condition, "joinType", kind)
+	if len(x.Columns()) < len(s.cols) {
+		s.cols = s.cols[:len(x.Columns())]
+	}
+	return s, nil
+}
+
+// isJoin reports whether s is a join and nothing has been done to its rows.
+func (s *stage) isJoin() bool {
+	return len(s.source) > 0 && s.source[0].value == "join" && s.group == nil && !s.sorted && s.filter == nil && s.intervals == nil
+}
+
+// readUnion reads a union of plain tables as one datasource, and any other as one of queries.
+func (w *writer) readUnion(x *plan.Union) (*stage, error) {
+	sources := make([]object, len(x.Ins))
+	var in []column
+	plain := true
+	for i, n := range x.Ins {
+		s, err := w.read(n)
+		if err != nil {
+			return nil, err
+		}
+		q, err := s.query()
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			in = q.columns()
+		}
+		if s.isTable && sameColumns(q.columns(), in) {
+			sources[i] = s.source
+			continue
+		}
+		plain = false
+		sources[i] = obj("type", "query", "query", q.query)
+	}
+	if !plain || len(in) != len(x.Out) {
+		in = columnsOf(x.Out)
+	}
+	return w.newStage(obj("type", "union", "dataSources", sources), in), nil
+}
+
+func sameColumns(a, b []column) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i].name != b[i].name {
+			return false
+		}
+	}
+	return true
+}
+
+// readOperator reads what no native query does as an operator over the queries of its inputs.
+func (w *writer) readOperator(n plan.Node, name string) (*stage, error) {
+	var sources []object
+	for _, c := range n.Inputs() {
+		s, err := w.read(c)
+		if err != nil {
+			return nil, err
+		}
+		q, err := s.query()
+		if err != nil {
+			return nil, err
+		}
+		sources = append(sources, obj("type", "query", "query", q.query))
+	}
+	source := sources[0]
+	if len(sources) > 1 {
+		source = obj("type", "union", "dataSources", sources)
+	}
+	var in []column
+	for i, c := range n.Columns() {
+		in = append(in, column{"w" + strconv.Itoa(i), c.Type})
+	}
+	s := w.newStage(source, in)
+	s.operator = name
+	return s.nest()
+}
+
+// inlineSource shows the rows of a constant relation.
+func inlineSource(x *plan.Inline) object {
+	names, types := make([]string, len(x.Out)), make([]string, len(x.Out))
+	for i, c := range x.Out {
+		names[i], types[i] = c.Name, runtimeName(c.Type)
+	}
+	rows := make([][]any, 0, x.Rows.Rows())
+	batch := x.Rows.Compact()
+	for r := range batch.N {
+		row := make([]any, len(batch.Cols))
+		for c, v := range batch.Cols {
+			row[c] = valueAt(v, r)
+		}
+		rows = append(rows, row)
+	}
+	return obj("type", "inline", "columnNames", names, "columnTypes", types, "rows", rows)
+}
+
+func valueAt(v *vector.Vector, i int) any {
+	if v.IsNull(i) {
+		return nil
+	}
+	switch v.Type.Kind {
+	case vector.KindLong:
+		return v.LongAt(i)
+	case vector.KindDouble, vector.KindFloat:
+		return number(v.DoubleAt(i))
+	case vector.KindList:
+		lo, hi := v.ListAt(i)
+		out := make([]any, 0, hi-lo)
+		for ; lo < hi; lo++ {
+			out = append(out, valueAt(v.Child, lo))
+		}
+		return out
+	}
+	return v.StringAt(i)
+}
+
+func runtimeName(t expr.Type) string {
+	if t.Multi {
+		t = t.Elem()
+	}
+	return t.Runtime().String()
+}
+
+// unusedPrefix puts underscores before base until no name is base and a digit.
+func unusedPrefix(base string, in []column) string {
+	for {
+		used := false
+		for _, c := range in {
+			n := len(base)
+			if len(c.name) > n && c.name[:n] == base && c.name[n] >= '0' && c.name[n] <= '9' {
+				used = true
+			}
+		}
+		if !used {
+			return base
+		}
+		base = "_" + base
+	}
+}

@@ -1,0 +1,153 @@
+package sql
+
+import (
+	"encoding/json"
+	"maps"
+	"strings"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/plan/nativejson"
+)
+
+// Explanation is the one row of EXPLAIN PLAN FOR.
+type Explanation struct {
+	Plan, Resources, Attributes string
+}
+
+// ExplainColumns are the columns of EXPLAIN PLAN FOR.
+var ExplainColumns = []Column{{"PLAN", expr.Of(expr.Varchar)}, {"RESOURCES", expr.Of(expr.Varchar)}, {"ATTRIBUTES", expr.Of(expr.Varchar)}}
+
+// Explanation describes the statement as EXPLAIN PLAN FOR does. context is what the queries in it show as theirs: the statement's, and
+// the query ids if they are known.
+func (s *Statement) Explanation(context map[string]any) (Explanation, error) {
+	var out Explanation
+	var err error
+	if out.Plan, err = s.planText(context); err != nil {
+		return out, err
+	}
+	type resource struct {
+		Name string `json:"name"`
+		Type string `json:"type"`
+	}
+	list := []resource{}
+	for _, r := range s.Resources {
+		if r.Type == "SYSTEM_TABLE" {
+			continue // only rows of them are guarded, not the tables
+		}
+		item := resource{r.Name, r.Type}
+		if n := len(list); n == 0 || list[n-1] != item {
+			list = append(list, item)
+		}
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		return out, err
+	}
+	out.Resources = string(text)
+	text, err = json.Marshal(s.attributes())
+	out.Attributes = string(text)
+	return out, err
+}
+
+// planText is the PLAN column: native queries, or a tree when the statement reads what native queries can't.
+func (s *Statement) planText(context map[string]any) (string, error) {
+	system := false
+	plan.Walk(s.Plan, func(n plan.Node) bool {
+		if x, ok := n.(*plan.System); ok && x.Schema != string(SchemaLookup) {
+			system = true
+		}
+		return !system
+	})
+	env := expr.Context{Zone: s.Zone, Now: s.Now}
+	if system {
+		return plan.Format(plan.Optimize(s.Plan, plan.Options{Context: env})), nil
+	}
+	shown := maps.Clone(context)
+	if shown == nil {
+		shown = map[string]any{}
+	}
+	if t := s.Target; t != nil {
+		granularity, err := json.Marshal(segmentGranularityJSON(t.Granularity))
+		if err != nil {
+			return "", err
+		}
+		shown["sqlInsertSegmentGranularity"] = string(granularity)
+		if chunks := overwriteText(t.Overwrite); chunks != "" {
+			shown["sqlReplaceTimeChunks"] = chunks
+		}
+	}
+	names := make([]string, len(s.Columns))
+	for i, c := range s.Columns {
+		names[i] = c.Name
+	}
+	queries, err := nativejson.Translate(s.Plan, nativejson.Options{Context: shown, Expr: env, Names: names})
+	if err != nil {
+		return "", err
+	}
+	if native, ok := s.Context["useNativeQueryExplain"]; ok && (native == false || native == "false") {
+		return legacyText(queries)
+	}
+	return nativejson.JSON(queries)
+}
+
+// legacyText is the form of PLAN that useNativeQueryExplain=false asks for.
+func legacyText(queries []nativejson.Query) (string, error) {
+	var b strings.Builder
+	indent := ""
+	if len(queries) > 1 {
+		b.WriteString("DruidUnionRel(limit=[-1])\n")
+		indent = "  "
+	}
+	for _, q := range queries {
+		text, err := q.Query.MarshalJSON()
+		if err != nil {
+			return "", err
+		}
+		fields := make([]string, len(q.Signature))
+		for i, f := range q.Signature {
+			fields[i] = f.Name + ":" + f.Type
+		}
+		b.WriteString(indent + "DruidQueryRel(query=[" + string(text) + "], signature=[{" + strings.Join(fields, ", ") + "}])\n")
+	}
+	return b.String(), nil
+}
+
+// attributes are the members of the ATTRIBUTES column.
+type attributes struct {
+	StatementType     string   `json:"statementType"`
+	TargetDataSource  string   `json:"targetDataSource,omitempty"`
+	PartitionedBy     any      `json:"partitionedBy,omitempty"`
+	ClusteredBy       []string `json:"clusteredBy,omitempty"`
+	ReplaceTimeChunks string   `json:"replaceTimeChunks,omitempty"`
+}
+
+func (s *Statement) attributes() attributes {
+	out := attributes{StatementType: s.Kind.String()}
+	if t := s.Target; t != nil {
+		out.TargetDataSource, out.PartitionedBy, out.ClusteredBy = t.DataSource, segmentGranularityJSON(t.Granularity), t.ClusteredBy
+		out.ReplaceTimeChunks = overwriteText(t.Overwrite)
+	}
+	return out
+}
+
+// segmentGranularityJSON is a granularity as it shows in JSON: {"type":"all"} or a name.
+func segmentGranularityJSON(g chrono.Granularity) any {
+	if g.IsAll() {
+		return map[string]string{"type": "all"}
+	}
+	return g.String()
+}
+
+// overwriteText is "all" or the intervals that a REPLACE replaces, "" for an INSERT.
+func overwriteText(list []chrono.Interval) string {
+	if len(list) == 1 && list[0] == chrono.Eternity {
+		return "all"
+	}
+	texts := make([]string, len(list))
+	for i, iv := range list {
+		texts[i] = iv.String()
+	}
+	return strings.Join(texts, ",")
+}

@@ -1,0 +1,25 @@
+package functiondoc
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestReferenceIsGenerated(t *testing.T) {
+	got, err := os.ReadFile("../../../docs/functions.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != Markdown() {
+		t.Error("docs/functions.md is out of date: run go generate ./internal/sql/functiondoc")
+	}
+}
+
+func TestEveryFunctionIsDescribed(t *testing.T) {
+	for _, line := range strings.Split(Markdown(), "\n") {
+		if strings.HasPrefix(line, "| `") && strings.HasSuffix(line, "|  |") {
+			t.Errorf("a function without a sentence: %s", line)
+		}
+	}
+}

@@ -10,7 +10,8 @@ import (
 // chunk is a run of whole records.
 type chunk struct {
 	data []byte
-	line int64 // lines of the file before it
+	buf  []byte // that data lies in, for recycle
+	line int64  // lines of the file before it
 	// broken says that data is the first line of something that is larger than a record may be, or ends nowhere.
 	broken bool
 }
@@ -28,15 +29,16 @@ type chunker struct {
 	line int64
 	eof  bool
 	done bool
+	free chan []byte // buffers to be used again; nil: none are
 }
 
-// next returns the next chunk, or io.EOF. Its data is the caller's.
+// next returns the next chunk, or io.EOF. Its data is the caller's, until it gives it back to recycle.
 func (c *chunker) next() (chunk, error) {
 	if c.done {
 		return chunk{}, io.EOF
 	}
-	buf := make([]byte, len(c.rest), max(c.size, len(c.rest)*2))
-	copy(buf, c.rest)
+	buf := c.buffer()
+	copy(buf, c.rest) // which may lie in the same buffer
 	for {
 		var err error
 		if buf, err = c.fill(buf); err != nil {
@@ -67,6 +69,30 @@ func (c *chunker) next() (chunk, error) {
 			return c.emitBroken(buf)
 		}
 		buf = grow(buf)
+	}
+}
+
+// buffer returns a buffer as long as rest, with room for a chunk.
+func (c *chunker) buffer() []byte {
+	size := max(c.size, 2*len(c.rest))
+	if size == c.size {
+		select {
+		case buf := <-c.free:
+			return buf[:len(c.rest)]
+		default:
+		}
+	}
+	return make([]byte, len(c.rest), size)
+}
+
+// recycle takes the buffer of a chunk back that nobody looks at any more. It may be called by any goroutine.
+func (c *chunker) recycle(done chunk) {
+	if cap(done.buf) != c.size {
+		return // of an uncommonly large record
+	}
+	select {
+	case c.free <- done.buf:
+	default:
 	}
 }
 
@@ -121,7 +147,7 @@ func (c *chunker) fill(buf []byte) ([]byte, error) {
 }
 
 func (c *chunker) emit(buf []byte, n int) (chunk, error) {
-	out := chunk{data: buf[:n:n], line: c.line}
+	out := chunk{data: buf[:n:n], buf: buf, line: c.line}
 	c.rest = buf[n:]
 	c.offset += int64(n)
 	c.line += int64(bytes.Count(out.data, newline))

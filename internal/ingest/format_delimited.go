@@ -133,7 +133,7 @@ type delimitedDecoder struct {
 }
 
 func (d *delimitedDecoder) decode(c chunk) decoded {
-	d.reset()
+	d.begin()
 	d.out.bytes = int64(len(c.data))
 	if c.broken {
 		d.out.records++
@@ -152,10 +152,10 @@ func (d *delimitedDecoder) decode(c chunk) decoded {
 		}
 		for i, p := range d.places {
 			if p < 0 || p >= len(s.fields) {
-				d.builders[i].AppendNull()
+				d.columns[i].null()
 				continue
 			}
-			d.textCell(i, d.builders[i], s.fields[p], d.list)
+			d.textCell(i, s.fields[p], d.list)
 		}
 		d.endRow(true)
 	}

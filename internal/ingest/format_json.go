@@ -3,6 +3,7 @@ package ingest
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
@@ -71,31 +72,19 @@ func startsArray(head []byte) bool {
 func (*JSON) head() head { return head{} }
 
 func (f *JSON) open(fields []Field, _ []string, opts *Options) (decoder, error) {
-	d := &jsonDecoder{sink: newSink(fields, opts), byName: make(map[string]int, len(fields)), cells: make([]*fastjson.Value, len(fields))}
-	for i, field := range fields {
-		d.byName[field.Name] = i
-	}
-	return d, nil
+	return &jsonDecoder{sink: newSink(fields, opts), scan: newJSONScanner(fields)}, nil
 }
 
-// jsonDecoder decodes chunks of JSON values.
+// jsonDecoder decodes chunks of JSON values: plain records through the scanner, all others through the parser.
 type jsonDecoder struct {
 	*sink
+	scan   *jsonScanner
 	parser fastjson.Parser
-	byName map[string]int
 	cells  []*fastjson.Value // of the current row, by field; nil: missing
-	// order remembers which field the i-th member of the record before was. Records mostly have the same members in the same order, so that a
-	// comparison replaces a lookup.
-	order []memberHint
-}
-
-type memberHint struct {
-	name  string
-	field int // -1: not wanted
 }
 
 func (d *jsonDecoder) decode(c chunk) decoded {
-	d.reset()
+	d.begin()
 	d.out.bytes = int64(len(c.data))
 	if c.broken {
 		d.out.records++
@@ -119,6 +108,13 @@ func (d *jsonDecoder) decode(c chunk) decoded {
 				text = text[1:]
 				continue
 			}
+		case '{':
+			if n := d.scan.record(text); n > 0 {
+				d.out.records++
+				d.plainRow(text)
+				text = text[n:]
+				continue
+			}
 		}
 		n := d.value(text, line)
 		line += int64(bytes.Count(text[:n], newline))
@@ -127,7 +123,61 @@ func (d *jsonDecoder) decode(c chunk) decoded {
 	return d.finish()
 }
 
-// value decodes the record at the head of text and returns where the next one may begin.
+// plainRow appends the row that the scanner found in text.
+func (d *jsonDecoder) plainRow(text []byte) {
+	for f, c := range d.columns {
+		t := &d.scan.cells[f]
+		switch {
+		case t.kind <= jsonNull:
+			c.null()
+		case t.kind == jsonList:
+			for i := t.from; i < t.to; i++ {
+				d.token(f, c.child, &d.scan.elems[i], text)
+			}
+			c.endList()
+		case c.typ.Kind == vector.KindList:
+			d.token(f, c.child, t, text)
+			c.endList()
+		case t.kind == jsonNested:
+			d.cell(f, c, d.parsed(text[t.from:t.to]))
+		default:
+			d.token(f, c, t, text)
+		}
+	}
+	d.endRow(true)
+}
+
+// token appends a token as one value.
+func (d *jsonDecoder) token(f int, c *column, t *jsonToken, text []byte) {
+	switch t.kind {
+	case jsonText:
+		if c.typ.Kind == vector.KindString {
+			c.str(text[t.from:t.to])
+			return
+		}
+		d.textScalar(f, c, text[t.from:t.to])
+	case jsonNumber:
+		d.number(f, c, text[t.from:t.to], t.number)
+	case jsonTrue, jsonFalse:
+		d.boolean(c, t.kind == jsonTrue)
+	case jsonEscaped, jsonNested:
+		d.scalar(f, c, d.parsed(text[t.from:t.to]))
+	default:
+		c.null()
+	}
+}
+
+// parsed returns a value that the scanner has found to be well-formed. It is valid until the parser is used again.
+func (d *jsonDecoder) parsed(text []byte) *fastjson.Value {
+	v, err := d.parser.ParseBytes(text)
+	if err != nil {
+		d.out.err = fault.Defensive("A value that was scanned can't be parsed").WithCause(err)
+		return nil
+	}
+	return v
+}
+
+// value parses the record at the head of text and returns where the next one may begin.
 func (d *jsonDecoder) value(text []byte, line int64) int {
 	d.out.records++
 	lineEnd := bytes.IndexByte(text, '\n')
@@ -156,34 +206,22 @@ func (d *jsonDecoder) value(text []byte, line int64) int {
 	return end
 }
 
-// row appends a row and returns why it does not count, or "".
+// row appends a parsed row and returns why it does not count, or "".
 func (d *jsonDecoder) row(o *fastjson.Object) (reason string) {
+	d.cells = slices.Grow(d.cells[:0], len(d.fields))[:len(d.fields)]
 	clear(d.cells)
-	i := 0
+	members := 0
 	o.Visit(func(key []byte, v *fastjson.Value) {
-		if i == len(d.order) && i < maxFields {
-			d.order = append(d.order, memberHint{field: -2})
+		members++
+		if m := d.scan.names[string(key)]; m != nil && m.field >= 0 {
+			d.cells[m.field] = v // of members with the same name the last counts
 		}
-		if i < len(d.order) {
-			h := &d.order[i]
-			if h.field == -2 || h.name != string(key) {
-				h.name, h.field = string(key), -1
-				if f, ok := d.byName[h.name]; ok {
-					h.field = f
-				}
-			}
-			if h.field >= 0 {
-				d.cells[h.field] = v // of members with the same name the last counts
-			}
-		}
-		i++
 	})
-	if i > maxFields {
+	if members > maxFields {
 		reason = "it has too many fields"
 	}
-	for c := range d.fields {
-		t := d.fields[c].Type
-		if !d.cell(c, d.builders[c], t, d.cells[c]) && reason == "" {
+	for f, c := range d.columns {
+		if !d.cell(f, c, d.cells[f]) && reason == "" {
 			reason = "a number is malformed"
 		}
 	}
@@ -191,101 +229,106 @@ func (d *jsonDecoder) row(o *fastjson.Object) (reason string) {
 	return reason
 }
 
-// cell appends v to builder b of type t and reports whether it is well-formed.
-func (d *jsonDecoder) cell(c int, b *vector.Builder, t vector.Type, v *fastjson.Value) bool {
+// cell appends v, the value of field f, to c and reports whether it is well-formed.
+func (d *jsonDecoder) cell(f int, c *column, v *fastjson.Value) bool {
 	if v == nil || v.Type() == fastjson.TypeNull {
-		b.AppendNull()
+		c.null()
 		return true
 	}
-	if t.Kind == vector.KindList {
+	if c.typ.Kind == vector.KindList {
 		ok := true
 		if v.Type() == fastjson.TypeArray {
 			for _, e := range v.GetArray() {
-				ok = d.scalar(c, b.Child(), t.Elem(), e) && ok
+				ok = d.scalar(f, c.child, e) && ok
 			}
 		} else {
-			ok = d.scalar(c, b.Child(), t.Elem(), v)
+			ok = d.scalar(f, c.child, v)
 		}
-		b.AppendList()
+		c.endList()
 		return ok
 	}
-	if v.Type() == fastjson.TypeArray && t.Kind == vector.KindString {
+	if v.Type() == fastjson.TypeArray && c.typ.Kind == vector.KindString {
 		// A list in a column that holds one value: one element is that value, none is null.
 		switch list := v.GetArray(); len(list) {
 		case 0:
-			b.AppendNull()
+			c.null()
 			return true
 		case 1:
 			v = list[0]
 		default:
 			if d.out.err == nil {
-				d.out.err = multiValueFault(d.fields[c].Name)
+				d.out.err = multiValueFault(d.fields[f].Name)
 			}
-			b.AppendNull()
+			c.null()
 			return true
 		}
 	}
-	return d.scalar(c, b, t, v)
+	return d.scalar(f, c, v)
 }
 
-// scalar appends v as one value.
-func (d *jsonDecoder) scalar(c int, b *vector.Builder, t vector.Type, v *fastjson.Value) bool {
-	kind := v.Type()
-	if kind == fastjson.TypeNull {
-		b.AppendNull()
+// scalar appends v as one value and reports whether it is well-formed.
+func (d *jsonDecoder) scalar(f int, c *column, v *fastjson.Value) bool {
+	if v == nil || v.Type() == fastjson.TypeNull {
+		c.null()
 		return true
 	}
-	if t.Kind == vector.KindComplex {
+	if c.typ.Kind == vector.KindComplex {
 		d.scratch = appendJSON(d.scratch[:0], v)
-		d.str(c, b, d.scratch)
+		d.str(f, c, d.scratch)
 		return true
 	}
-	switch kind {
+	switch v.Type() {
 	case fastjson.TypeString:
-		d.textScalar(c, b, t, v.GetStringBytes())
+		d.textScalar(f, c, v.GetStringBytes())
 	case fastjson.TypeNumber:
 		d.scratch = v.MarshalTo(d.scratch[:0])
-		return d.number(c, b, t)
-	case fastjson.TypeTrue, fastjson.TypeFalse:
-		yes := kind == fastjson.TypeTrue
-		switch {
-		case t.Kind == vector.KindString && yes:
-			b.AppendString("true")
-		case t.Kind == vector.KindString:
-			b.AppendString("false")
-		case yes:
-			num(b, t.Kind, number{integer: true, long: 1})
-		default:
-			num(b, t.Kind, number{integer: true})
+		n, ok := parseJSONNumber(d.scratch)
+		if !ok {
+			c.null()
+			return false
 		}
+		d.number(f, c, d.scratch, n)
+	case fastjson.TypeTrue, fastjson.TypeFalse:
+		d.boolean(c, v.Type() == fastjson.TypeTrue)
 	default:
-		if t.Kind == vector.KindString {
+		if c.typ.Kind == vector.KindString {
 			d.scratch = appendJSON(d.scratch[:0], v)
-			d.str(c, b, d.scratch)
+			d.str(f, c, d.scratch)
 		} else {
-			b.AppendNull()
+			c.null()
 		}
 	}
 	return true
 }
 
-// number appends the number whose raw text is in scratch.
-func (d *jsonDecoder) number(c int, b *vector.Builder, t vector.Type) bool {
-	n, ok := parseJSONNumber(d.scratch)
+var booleans = map[bool][]byte{true: []byte("true"), false: []byte("false")}
+
+func (d *jsonDecoder) boolean(c *column, yes bool) {
 	switch {
-	case !ok:
-		b.AppendNull()
-	case t.Kind != vector.KindString:
-		num(b, t.Kind, n)
-	case n.integer || !bytes.ContainsAny(d.scratch, ".eE"):
+	case !c.typ.IsNumeric():
+		c.str(booleans[yes])
+	case yes:
+		c.number(number{integer: true, long: 1})
+	default:
+		c.number(number{integer: true})
+	}
+}
+
+// number appends a number that is written as raw and is n.
+func (d *jsonDecoder) number(f int, c *column, raw []byte, n number) {
+	switch {
+	case c.typ.IsNumeric():
+		c.number(n)
+	case c.typ.Kind == vector.KindComplex:
+		c.str(raw)
+	case n.integer || !bytes.ContainsAny(raw, ".eE"):
 		// Whole numbers keep their digits, however many they are.
-		if string(d.scratch) == "-0" {
-			d.scratch = append(d.scratch[:0], '0')
+		if string(raw) == "-0" {
+			raw = raw[1:]
 		}
-		d.str(c, b, d.scratch)
+		c.str(raw)
 	default:
 		d.scratch = expr.AppendDouble(d.scratch[:0], n.double)
-		d.str(c, b, d.scratch)
+		c.str(d.scratch)
 	}
-	return ok
 }

@@ -22,7 +22,7 @@ func (Lines) open(fields []Field, _ []string, opts *Options) (decoder, error) {
 type linesDecoder struct{ *sink }
 
 func (d *linesDecoder) decode(c chunk) decoded {
-	d.reset()
+	d.begin()
 	d.out.bytes = int64(len(c.data))
 	text := validUTF8(c.data)
 	for len(text) > 0 && d.out.err == nil {
@@ -35,10 +35,10 @@ func (d *linesDecoder) decode(c chunk) decoded {
 			break
 		}
 		for i, f := range d.fields {
-			if b := d.builders[i]; f.Name == "line" {
-				d.textCell(i, b, line, nil)
+			if f.Name == "line" {
+				d.textCell(i, line, nil)
 			} else {
-				b.AppendNull()
+				d.columns[i].null()
 			}
 		}
 		d.endRow(true)

@@ -2,8 +2,11 @@ package ingest
 
 const (
 	// defaultChunkBytes is how much text a decoder takes at once: some thousand records, and small enough that the chunks in flight
-	// (two per decoder) stay a few MB.
+	// stay a few MB.
 	defaultChunkBytes = 1 << 20
+
+	// chunksInFlight is how many chunks per decoder are read ahead: enough that decoders go on while their rows are waited for.
+	chunksInFlight = 2
 
 	// defaultMaxRecordBytes bounds one record, and with it the memory of a reader. The engine refuses rows over a frame (1 MB) anyway;
 	// a record may be larger than the columns kept of it.

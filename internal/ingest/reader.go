@@ -86,7 +86,7 @@ func (r *Reader) open(ctx context.Context) error {
 		}
 	}
 	r.cut = &chunker{r: text, cut: r.table.Format.begin(head), size: r.opts.chunkBytes(), max: r.opts.maxRecordBytes(),
-		end: r.split.End, offset: r.split.Offset}
+		end: r.split.End, offset: r.split.Offset, free: make(chan []byte, chunksInFlight*max(r.opts.Decoders, 1))}
 	if r.split.Offset > 0 {
 		if err := r.cut.skipToBoundary(); err != nil {
 			return err
@@ -205,7 +205,7 @@ func (r *Reader) startDecoders(ctx context.Context) error {
 			return err
 		}
 	}
-	r.pipe = startPipeline(ctx, r.nextChunk, decoders)
+	r.pipe = startPipeline(ctx, r.nextChunk, r.cut.recycle, decoders)
 	return nil
 }
 
@@ -251,7 +251,9 @@ func (r *Reader) nextDecoded(ctx context.Context) (decoded, int64, error) {
 	if err != nil {
 		return decoded{}, 0, err
 	}
-	return r.inline.decode(c), c.line, nil
+	d := r.inline.decode(c)
+	r.cut.recycle(c)
+	return d, c.line, nil
 }
 
 // account turns places within the chunk into places within the file.
@@ -323,7 +325,7 @@ func (r *Reader) Close() error {
 }
 
 // pipeline decodes chunks on several goroutines and gives them back in their order: one goroutine reads and cuts, the others decode. At most
-// two chunks per decoder are in flight.
+// chunksInFlight per decoder are read and not yet taken.
 type pipeline struct {
 	order  chan *job
 	wait   sync.WaitGroup
@@ -336,8 +338,8 @@ type job struct {
 	done  chan struct{}
 }
 
-func startPipeline(ctx context.Context, next func() (chunk, error), decoders []decoder) *pipeline {
-	p := &pipeline{order: make(chan *job, 2*len(decoders))}
+func startPipeline(ctx context.Context, next func() (chunk, error), recycle func(chunk), decoders []decoder) *pipeline {
+	p := &pipeline{order: make(chan *job, chunksInFlight*len(decoders))}
 	work := make(chan *job, len(decoders))
 	p.wait.Add(1 + len(decoders))
 	go func() {
@@ -376,7 +378,8 @@ func startPipeline(ctx context.Context, next func() (chunk, error), decoders []d
 				if err != nil {
 					j.out = decoded{err: err}
 				}
-				j.chunk.data = nil
+				recycle(j.chunk)
+				j.chunk.data, j.chunk.buf = nil, nil
 				close(j.done)
 			}
 		}()

@@ -50,30 +50,31 @@ type decoded struct {
 	err     error        // ends the reading
 }
 
-// sink collects the cells of rows in column builders.
+// sink collects the cells of rows in columns.
 type sink struct {
 	fields     []Field
 	removeNull bool
-	builders   []*vector.Builder
+	columns    []*column
 	rows       int
 	bad        []uint32 // rows begun that did not parse
-	text       arena
 	scratch    []byte
 	out        decoded
 }
 
 func newSink(fields []Field, opts *Options) *sink {
-	return &sink{fields: fields, removeNull: opts.RemoveNullBytes}
+	s := &sink{fields: fields, removeNull: opts.RemoveNullBytes}
+	for _, f := range fields {
+		s.columns = append(s.columns, newColumn(f.Type))
+	}
+	return s
 }
 
-func (s *sink) reset() {
+// begin starts a chunk.
+func (s *sink) begin() {
 	s.out = decoded{}
-	s.rows, s.bad = 0, nil
-	s.builders = make([]*vector.Builder, len(s.fields))
-	for i, f := range s.fields {
-		s.builders[i] = vector.NewBuilder(f.Type, vector.BatchRows/4)
+	for _, c := range s.columns {
+		c.reserve()
 	}
-	s.text = arena{}
 }
 
 // endRow ends a row all of whose cells were appended; ok is false when it does not count.
@@ -91,9 +92,9 @@ func (s *sink) flush() {
 	if s.rows == 0 {
 		return
 	}
-	b := &vector.Batch{N: s.rows, Cols: make([]*vector.Vector, len(s.builders))}
-	for i, builder := range s.builders {
-		b.Cols[i] = builder.Build()
+	b := &vector.Batch{N: s.rows, Cols: make([]*vector.Vector, len(s.columns))}
+	for i, c := range s.columns {
+		b.Cols[i] = c.build()
 	}
 	if len(s.bad) > 0 {
 		b.Sel = make([]uint32, 0, s.rows-len(s.bad))
@@ -110,7 +111,6 @@ func (s *sink) flush() {
 		s.out.batches = append(s.out.batches, b)
 	}
 	s.rows, s.bad = 0, nil
-	s.text = arena{}
 }
 
 func (s *sink) finish() decoded {
@@ -123,70 +123,70 @@ func (s *sink) fail(row []byte, line int64, reason string) {
 	s.out.errs = append(s.out.errs, ParseError{Row: shortRow(row), Record: s.out.records, Line: line, Reason: reason})
 }
 
-// str appends text to builder b, a string builder of column c.
-func (s *sink) str(c int, b *vector.Builder, text []byte) {
+// str appends text to c, the strings of field f or elements of it.
+func (s *sink) str(f int, c *column, text []byte) {
 	if at := bytes.IndexByte(text, 0); at >= 0 {
 		if s.removeNull {
 			text = bytes.ReplaceAll(text, []byte{0}, nil)
 		} else if s.out.err == nil {
-			s.out.err = &NullByteError{RowNumber: s.out.records, Column: s.fields[c].Name, Value: shortRow(text), Position: at}
+			s.out.err = &NullByteError{RowNumber: s.out.records, Column: s.fields[f].Name, Value: shortRow(text), Position: at}
 		}
 	}
-	b.AppendString(s.text.copy(text))
+	c.str(text)
 }
 
-// num appends n to builder b, a numeric one.
-func num(b *vector.Builder, kind vector.Kind, n number) {
-	switch kind {
+// number appends n to c, which is numeric.
+func (c *column) number(n number) {
+	switch c.typ.Kind {
 	case vector.KindLong:
-		b.AppendLong(n.asLong())
+		c.long(n.asLong())
 	case vector.KindFloat:
-		b.AppendFloat(float32(n.asDouble()))
+		c.float(float32(n.asDouble()))
 	default:
-		b.AppendDouble(n.asDouble())
+		c.double(n.asDouble())
 	}
 }
 
-// textScalar appends a value that is text in the input, converted to the type of the builder: what is no number becomes null.
-func (s *sink) textScalar(c int, b *vector.Builder, t vector.Type, text []byte) {
-	switch t.Kind {
+// textScalar appends a value that is text in the input, converted to the type of c: what is no number becomes null.
+func (s *sink) textScalar(f int, c *column, text []byte) {
+	switch c.typ.Kind {
 	case vector.KindString:
-		s.str(c, b, text)
+		s.str(f, c, text)
 	case vector.KindComplex:
 		s.scratch = appendJSONString(s.scratch[:0], text)
-		s.str(c, b, s.scratch)
+		s.str(f, c, s.scratch)
 	default:
 		if n, ok := parseText(text); ok {
-			num(b, t.Kind, n)
+			c.number(n)
 		} else {
-			b.AppendNull()
+			c.null()
 		}
 	}
 }
 
-// textCell appends a field of a text format. A list delimiter within it makes several values.
-func (s *sink) textCell(c int, b *vector.Builder, text, listDelimiter []byte) {
-	t := s.fields[c].Type
+// textCell appends the text of field f, of a text format. A list delimiter within it makes several values.
+func (s *sink) textCell(f int, text, listDelimiter []byte) {
+	c := s.columns[f]
 	if len(text) == 0 {
-		b.AppendNull()
+		c.null()
 		return
 	}
 	several := len(listDelimiter) > 0 && bytes.Contains(text, listDelimiter)
 	switch {
-	case t.Kind == vector.KindList && several:
+	case c.typ.Kind == vector.KindList && several:
 		for _, part := range bytes.Split(text, listDelimiter) {
-			s.textScalar(c, b.Child(), t.Elem(), part)
+			s.textScalar(f, c.child, part)
 		}
-		b.AppendList()
-	case t.Kind == vector.KindList:
-		s.textScalar(c, b.Child(), t.Elem(), text)
-		b.AppendList()
-	case several && t.Kind == vector.KindString:
+		c.endList()
+	case c.typ.Kind == vector.KindList:
+		s.textScalar(f, c.child, text)
+		c.endList()
+	case several && c.typ.Kind == vector.KindString:
 		if s.out.err == nil {
-			s.out.err = multiValueFault(s.fields[c].Name)
+			s.out.err = multiValueFault(s.fields[f].Name)
 		}
-		b.AppendNull()
+		c.null()
 	default:
-		s.textScalar(c, b, t, text)
+		s.textScalar(f, c, text)
 	}
 }

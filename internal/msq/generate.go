@@ -225,12 +225,12 @@ func (c *Controller) generate(ctx context.Context, order *workOrder, count *coun
 
 func (c *Controller) generateOne(ctx context.Context, order *workOrder, count *counters, p *segmentPlan, number int, l *layout) (err error) {
 	from := order.stage.inputs[0].from
-	reader := newMergeReader(&from.shuffle.order, types(from.columns), from.outputs(), number, p.partition.lo, p.partition.hi,
+	reader := newMergeReader(&from.shuffle.order, from.outputs(), p.partition.lo, p.partition.hi,
 		func(o *output, ref *frameRef, rows int) {
 			bytes := int64(ref.length) * int64(rows) / int64(max(ref.rows, 1))
 			count.flow(inputName(0), number, int64(rows), bytes, 1)
 			from.counterOf(o).flow("shuffle", number, int64(rows), bytes, 1)
-		}, nil)
+		})
 	path := filepath.Join(order.dir, fmt.Sprintf("partition%d.segment", number))
 	w := c.job.write()
 	// The file is on its way to deep storage, which makes it durable: a crash only costs the space.
@@ -241,7 +241,7 @@ func (c *Controller) generateOne(ctx context.Context, order *workOrder, count *c
 	defer func() { err = errors.Join(err, file.Close(), os.Remove(path)) }()
 	writer, err := segment.NewWriter(file, segment.Options{
 		Columns: l.columns, SortOrder: l.sort, Rollup: w.Rollup, Fold: foldOf, QueryGranularity: "NONE", TempDir: order.dir,
-		BufferBytes: c.sortBytes, Budget: c.memory,
+		BufferBytes: c.sortBytes, Budget: c.memory, Rows: int(p.partition.rows),
 	})
 	if err != nil {
 		return err

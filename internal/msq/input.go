@@ -72,7 +72,7 @@ func (in *inputs) stage(_ context.Context, i int, x *input) (exec.Operator, erro
 			in.count.flow(name, 0, int64(rows), int64(ref.length), 1)
 			x.from.counterOf(o).flow("shuffle", 0, int64(rows), int64(ref.length), 1)
 		}
-		return newMergeReader(&x.from.shuffle.order, types(x.from.columns), outputs, 0, nil, nil, count, nil), nil
+		return newMergeReader(&x.from.shuffle.order, outputs, nil, nil, count), nil
 	}
 	var readers []exec.Operator
 	for p := range x.from.shuffle.partitions {

@@ -40,6 +40,8 @@ const (
 	// sortBufferBytes is the memory in which a worker sorts before it writes a run, when the job has no smaller budget. Runs must be large
 	// enough that a merge of all fits in memory a buffer each.
 	sortBufferBytes = 128 << 20
+	// maxRunBytes bounds a run however much memory there is: the sort keys of a run have offsets of 32 bits.
+	maxRunBytes = 1 << 30
 	// hashBufferBytes is the memory of all partitions of a hash shuffle.
 	hashBufferBytes = 32 << 20
 	// splitBytes is the size that large plain files are cut into.

@@ -120,6 +120,39 @@ func hasSeveral(v *vector.Vector) bool {
 	return false
 }
 
+// plainValues returns the rows of a list of strings as plain strings if that says the same: each row is null or one value that is not. Else
+// it returns nil.
+func plainValues(v *vector.Vector) *vector.Vector {
+	if v.Type.Kind != vector.KindList || v.Const || v.Child.Const || v.Child.Valid != nil {
+		return nil
+	}
+	single := true // every row has one value
+	for i, end := range v.Offsets[1 : v.Len+1] {
+		if end-v.Offsets[i] != 1 {
+			if v.Valid.Get(i) {
+				return nil
+			}
+			single = false
+		}
+	}
+	if single && v.Valid == nil {
+		return v.Child.Slice(int(v.Offsets[0]), int(v.Offsets[v.Len]))
+	}
+	if v.Offsets[0] == v.Offsets[v.Len] {
+		return vector.Nulls(vector.String, v.Len).Flat()
+	}
+	rows := make([]uint32, v.Len)
+	for i := range rows {
+		rows[i] = v.Offsets[0] // for null rows any that is there
+		if v.Valid.Get(i) {
+			rows[i] = v.Offsets[i]
+		}
+	}
+	out := v.Child.Gather(rows)
+	out.Valid = v.Valid
+	return out
+}
+
 // singleValues returns the one value of each row of a list; rows without values are null.
 func singleValues(v *vector.Vector) *vector.Vector {
 	if v.Type.Kind != vector.KindList {

@@ -100,7 +100,7 @@ func diskFault(err error) error {
 	return fault.Runtime("Writing intermediate files failed.").WithCause(err)
 }
 
-// read returns the rows of a frame.
+// read returns the rows of a frame. They are copied from buf, which is returned to be used again.
 func (o *output) read(ref *frameRef, buf []byte) (*vector.Batch, []byte, error) {
 	if cap(buf) < ref.length {
 		buf = make([]byte, ref.length)
@@ -255,8 +255,6 @@ func (r *frameReader) Next(ctx context.Context) (*vector.Batch, error) {
 			if err != nil {
 				return nil, err
 			}
-			// Columns may point into the buffer: it belongs to the batch.
-			r.buf = nil
 			r.counters.flow(r.input, r.partition, int64(b.N), int64(ref.length), 1)
 			return b, nil
 		}

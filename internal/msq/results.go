@@ -168,9 +168,9 @@ func (c *Controller) collect(ctx context.Context, last *stage, columns []ResultC
 func (c *Controller) resultReader(last *stage) exec.Operator {
 	count := newCounters()
 	if last.shuffle.kind == sortedShuffle {
-		return newMergeReader(&last.shuffle.order, types(last.columns), last.outputs(), 0, nil, nil, func(o *output, ref *frameRef, rows int) {
+		return newMergeReader(&last.shuffle.order, last.outputs(), nil, nil, func(o *output, ref *frameRef, rows int) {
 			last.counterOf(o).flow("shuffle", 0, int64(rows), int64(ref.length), 1)
-		}, nil)
+		})
 	}
 	var all []exec.Operator
 	for p := range last.shuffle.partitions {

@@ -109,12 +109,26 @@ func (c *Controller) newWriter(order *workOrder, memory *budget.Budget, count *c
 	columns := order.stage.columns
 	switch s.kind {
 	case sortedShuffle:
-		return newSortedWriter(types(columns), s.order, vector.BatchRows, c.sortBytes, order.dir, name, memory, c.disk, count)
+		return newSortedWriter(s.order, vector.BatchRows, c.sortBytes, lasting(order.stage.node), order.dir, name, memory, c.disk, count)
 	case rangeShuffle:
 		// A sixteenth of a partition is how evenly partitions come out.
-		return newSortedWriter(types(columns), s.order, int(s.target/16), c.sortBytes, order.dir, name, memory, c.disk, count)
+		return newSortedWriter(s.order, int(s.target/16), c.sortBytes, lasting(order.stage.node), order.dir, name, memory, c.disk, count)
 	}
 	return newHashWriter(types(columns), s.keys, s.partitions, order.dir, name, c.disk, count)
+}
+
+// lasting reports whether the batches of a fragment stay as they are while they are referenced: those of external data do, and what
+// computes a row from a row makes new columns.
+func lasting(n plan.Node) bool {
+	switch n := n.(type) {
+	case *plan.External:
+		return true
+	case *plan.Filter:
+		return lasting(n.Input)
+	case *plan.Project:
+		return lasting(n.Input)
+	}
+	return false
 }
 
 // stageDir is the folder of a stage's outputs.
@@ -143,7 +157,13 @@ func vectorBytes(v *vector.Vector) int64 {
 		}
 		return 8 * n
 	case v.Dict != nil:
-		return 4*n + min(int64(len(v.Dict.Blob)), 32*n)
+		total := 4 * n
+		for i, c := range v.Codes[:v.Len] {
+			if v.Valid.Get(i) {
+				total += int64(v.Dict.Offsets[c+1] - v.Dict.Offsets[c])
+			}
+		}
+		return total
 	case v.Type.Kind == vector.KindList:
 		return 4*n + vectorBytes(v.Child)
 	case v.Strings != nil:
@@ -199,13 +219,16 @@ type writeTarget struct {
 	next    int64 // boost of the next row
 	step    int64
 	seen    map[int64]struct{}
-	// several says which columns had a row with several values.
-	several []bool
+	// multi says which columns are multi-value, several which of them had a row with several values.
+	multi, several []bool
 }
 
 func newWriteTarget(w *plan.Write, worker, workers int) *writeTarget {
 	t := &writeTarget{time: timeColumn(w), all: w.PartitionBy.IsAll(), next: int64(worker), step: int64(workers), seen: map[int64]struct{}{},
-		several: make([]bool, len(w.Columns()))}
+		multi: make([]bool, len(w.Columns())), several: make([]bool, len(w.Columns()))}
+	for i, c := range w.Columns() {
+		t.multi[i] = c.Type.Multi
+	}
 	if !t.all {
 		t.floorer = w.PartitionBy.Floorer()
 	}
@@ -223,7 +246,7 @@ func timeColumn(w *plan.Write) int {
 }
 
 // prepare puts the time chunk and the boost before the columns of b. Boosts count up, so that rows with equal keys can be told apart and
-// partitions cut between them.
+// partitions cut between them. Multi-value columns become plain strings where that says the same: they move as columns of codes then.
 func (t *writeTarget) prepare(b *vector.Batch) (*vector.Batch, error) {
 	b = b.Compact()
 	var bucket *vector.Vector
@@ -246,16 +269,24 @@ func (t *writeTarget) prepare(b *vector.Batch) (*vector.Batch, error) {
 	if bucket == nil {
 		bucket = vector.Constant(vector.Long, int64(chrono.Eternity.Start), b.N)
 	}
+	columns := make([]*vector.Vector, len(b.Cols))
 	for i, v := range b.Cols {
-		t.several[i] = t.several[i] || hasSeveral(v)
+		columns[i] = v
+		if !t.multi[i] {
+			continue
+		}
+		if plain := plainValues(v); plain != nil {
+			columns[i] = plain
+		} else {
+			t.several[i] = t.several[i] || hasSeveral(v)
+		}
 	}
 	boost := make([]int64, b.N)
 	for i := range boost {
 		boost[i] = t.next
 		t.next += t.step
 	}
-	cols := append([]*vector.Vector{bucket, vector.FromLongs(boost)}, b.Cols...)
-	return &vector.Batch{N: b.N, Cols: cols}, nil
+	return &vector.Batch{N: b.N, Cols: append([]*vector.Vector{bucket, vector.FromLongs(boost)}, columns...)}, nil
 }
 
 func (t *writeTarget) buckets(v *vector.Vector, n int) (*vector.Vector, error) {

@@ -29,6 +29,9 @@ func (e *columnEncoder) strings(c *columnMeta, feed columnFeed) error {
 	return e.index(c, ix)
 }
 
+// dictBufferBytes is how many bytes of short entries are written at once.
+const dictBufferBytes = 32 << 10
+
 // dictionary writes the entries that dict emits, in order, and the statistics that they are.
 func (e *columnEncoder) dictionary(c *columnMeta, dict func(func(string) error) (int, error)) (int, error) {
 	c.enc = encDict
@@ -36,16 +39,26 @@ func (e *columnEncoder) dictionary(c *columnMeta, dict func(func(string) error) 
 	if err != nil {
 		return 0, err
 	}
-	offsets := []uint32{0}
+	offsets, total := []uint32{0}, uint32(0)
 	least, greatest := "", ""
+	var buf []byte
 	n, err := dict(func(s string) error {
 		if len(offsets) == 1 {
 			least = s
 		}
 		greatest = s
-		offsets = append(offsets, uint32(bytes.part.length)+uint32(len(s)))
-		return bytes.write([]byte(s))
+		total += uint32(len(s))
+		offsets = append(offsets, total)
+		if buf = append(buf, s...); len(buf) < dictBufferBytes {
+			return nil
+		}
+		err := bytes.write(buf)
+		buf = buf[:0]
+		return err
 	})
+	if err == nil {
+		err = bytes.write(buf)
+	}
 	if err != nil || n == 0 {
 		return n, err
 	}

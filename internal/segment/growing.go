@@ -1,6 +1,8 @@
 package segment
 
 import (
+	"slices"
+
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -36,6 +38,35 @@ func (g *growing) reset() {
 	if g.child != nil {
 		g.offsets = append(g.offsets[:0], 0)
 		g.child.reset()
+	}
+}
+
+// rowWidth is the bytes that a row of t takes, without what lists hold.
+func rowWidth(t vector.Type) int64 {
+	switch t.Kind {
+	case vector.KindLong, vector.KindDouble:
+		return 8
+	case vector.KindComplex:
+		return 16
+	}
+	return 4
+}
+
+// reserve makes room for n rows.
+func (g *growing) reserve(n int) {
+	switch g.typ.Kind {
+	case vector.KindLong:
+		g.longs = slices.Grow(g.longs, n)
+	case vector.KindDouble:
+		g.doubles = slices.Grow(g.doubles, n)
+	case vector.KindFloat:
+		g.floats = slices.Grow(g.floats, n)
+	case vector.KindString:
+		g.codes = slices.Grow(g.codes, n)
+	case vector.KindComplex:
+		g.texts = slices.Grow(g.texts, n)
+	case vector.KindList:
+		g.offsets = slices.Grow(g.offsets, n)
 	}
 }
 

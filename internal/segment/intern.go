@@ -2,7 +2,6 @@ package segment
 
 import (
 	"hash/maphash"
-	"slices"
 
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/vector"
@@ -16,9 +15,21 @@ type interner struct {
 	offsets []uint32 // one more than strings
 	hashes  []uint32 // of each string: what a grown table is filled from, and most unequal strings are told apart by
 	slots   []uint32 // number of the string, plus one; 0: free
+	added   int      // calls of add
+
+	// loose allows that a string gets a second number, and repeats says that it may have happened: when nearly all strings are new,
+	// looking for each costs more than the few that are kept twice. Sorting brings them together again.
+	loose, repeats bool
 }
 
-func (t *interner) len() int { return len(t.hashes) }
+const (
+	// looseAfter is the number of distinct strings from which on an interner that may be loose looks whether it should be, and looseShare
+	// how many in a hundred strings must have been new.
+	looseAfter = 1 << 14
+	looseShare = 90
+)
+
+func (t *interner) len() int { return max(len(t.offsets)-1, 0) }
 
 func (t *interner) text(i uint32) string { return textOf(t.blob[t.offsets[i]:t.offsets[i+1]]) }
 
@@ -49,22 +60,37 @@ func (t *interner) lookup(s string) (uint32, bool) {
 
 // add returns the number of s, which it copies if it is new.
 func (t *interner) add(s string) (uint32, error) {
+	t.added++
+	if t.repeats {
+		return t.append(s)
+	}
 	if t.len()*4 >= len(t.slots)*3 {
+		if t.loose && t.len() >= looseAfter && t.len() >= t.added/100*looseShare {
+			t.repeats, t.slots, t.hashes = true, nil, nil
+			return t.append(s)
+		}
 		t.grow()
 	}
 	n, slot, hash, ok := t.find(s)
 	if ok {
 		return n, nil
 	}
+	n, err := t.append(s)
+	if err == nil {
+		t.hashes = append(t.hashes, hash)
+		t.slots[slot] = n + 1
+	}
+	return n, err
+}
+
+// append gives s a number of its own.
+func (t *interner) append(s string) (uint32, error) {
 	if uint64(len(t.blob))+uint64(len(s)) > maxDictBytes {
 		return 0, fault.ResourceLimit("Segment column has more than [%d] bytes of distinct strings; make smaller segments", uint64(maxDictBytes))
 	}
-	n = uint32(t.len())
 	t.blob = append(t.blob, s...)
 	t.offsets = append(t.offsets, uint32(len(t.blob)))
-	t.hashes = append(t.hashes, hash)
-	t.slots[slot] = n + 1
-	return n, nil
+	return uint32(t.len() - 1), nil
 }
 
 func (t *interner) grow() {
@@ -91,28 +117,19 @@ func (t *interner) dict() *vector.Dict {
 	return &vector.Dict{Offsets: t.offsets, Blob: t.blob}
 }
 
-// sortedCodes returns the codes of d in the order of their entries.
-func sortedCodes(d *vector.Dict) []uint32 {
-	codes := make([]uint32, d.Len())
-	for i := range codes {
-		codes[i] = uint32(i)
-	}
-	if !d.Sorted {
-		slices.SortFunc(codes, func(a, b uint32) int { return compareText(d.Value(a), d.Value(b)) })
-	}
-	return codes
-}
-
 // sorted returns the strings as a sorted dictionary, and the code in it of each number.
 func (t *interner) sorted() (*vector.Dict, []uint32) {
 	d := t.dict()
 	order := sortedCodes(d)
 	codes := make([]uint32, len(order))
 	out := &vector.Dict{Offsets: make([]uint32, 1, len(order)+1), Blob: make([]byte, 0, len(t.blob)), Sorted: true}
-	for code, number := range order {
-		codes[number] = uint32(code)
-		out.Blob = append(out.Blob, d.Value(number)...)
-		out.Offsets = append(out.Offsets, uint32(len(out.Blob)))
+	for i, number := range order {
+		text := d.Value(number)
+		if i == 0 || !t.repeats || text != d.Value(order[i-1]) {
+			out.Blob = append(out.Blob, text...)
+			out.Offsets = append(out.Offsets, uint32(len(out.Blob)))
+		}
+		codes[number] = uint32(out.Len() - 1)
 	}
 	return out, codes
 }

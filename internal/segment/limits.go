@@ -31,6 +31,9 @@ const (
 	// defaultBufferBytes is what a writer holds in memory before it spills a sorted run.
 	defaultBufferBytes = 256 << 20
 
+	// maxBufferBytes bounds that memory: buffered strings, which may be kept more than once, have offsets of 32 bits.
+	maxBufferBytes = 2 << 30
+
 	// blobBlockBytes is the size at which a block of opaque values is closed: large enough to compress, small enough that
 	// reading one row does not decode much.
 	blobBlockBytes = 64 << 10

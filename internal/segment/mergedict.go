@@ -51,6 +51,10 @@ func mergeDicts(inputs []dictInput, emit func(entry string) error) (n int, remap
 			live, number = append(live, in), append(number, i)
 		}
 	}
+	if len(live) == 1 {
+		n, err = onlyDict(live[0], remaps[number[0]], emit)
+		return n, identical(inputs, remaps, n), err
+	}
 	less := func(a, b int) bool {
 		x, y := live[a].dict.Value(live[a].code()), live[b].dict.Value(live[b].code())
 		return x < y || x == y && number[a] < number[b]
@@ -85,12 +89,31 @@ func mergeDicts(inputs []dictInput, emit func(entry string) error) (n int, remap
 		}
 		siftDown(0, len(live), less, swap)
 	}
+	return n, identical(inputs, remaps, n), nil
+}
+
+// identical drops the remaps of inputs that have all n entries in order: their codes stay the same.
+func identical(inputs []dictInput, remaps [][]uint32, n int) [][]uint32 {
 	for i := range inputs {
 		if in := &inputs[i]; in.dict != nil && in.dict.Sorted && in.used == nil && in.dict.Len() == n {
-			remaps[i] = nil // all entries, in the same order: the same codes
+			remaps[i] = nil
 		}
 	}
-	return n, remaps, nil
+	return remaps
+}
+
+// onlyDict emits the used entries of a dictionary that there is no other to merge with.
+func onlyDict(in *dictInput, remap []uint32, emit func(entry string) error) (n int, err error) {
+	for more := true; more; more = in.skip() {
+		code := in.code()
+		if err := emit(in.dict.Value(code)); err != nil {
+			return 0, err
+		}
+		remap[code] = uint32(n)
+		n++
+		in.at++
+	}
+	return n, nil
 }
 
 // siftDown restores the heap order of n items below item i.

@@ -48,6 +48,8 @@ type Options struct {
 	BitmapValues int
 	// TempDir is where sorted runs are spilled to; empty: the directory for temporary files of the system.
 	TempDir string
+	// Rows is about how many rows a Writer will be given, for which it makes room at once; 0: not known.
+	Rows int
 	// BufferBytes is the memory that rows may take before they are spilled; 0: 256 MiB.
 	BufferBytes int64
 	// Budget is asked for the memory that rows and merges take; nil: it is not accounted for.
@@ -64,6 +66,7 @@ func (o Options) withDefaults() Options {
 	if o.BufferBytes <= 0 {
 		o.BufferBytes = defaultBufferBytes
 	}
+	o.BufferBytes = min(o.BufferBytes, maxBufferBytes)
 	if o.Rollup {
 		sorted := map[string]bool{}
 		order := append([]string(nil), o.SortOrder...)

@@ -51,8 +51,21 @@ func newRowBuffer(specs []ColumnSpec) *rowBuffer {
 	b := &rowBuffer{specs: specs, columns: make([]bufferColumn, len(specs))}
 	for i, s := range specs {
 		b.columns[i].values = newGrowing(s.Type)
+		b.columns[i].dict.loose = true
 	}
 	return b
+}
+
+// reserve makes room for so many rows, if they take no more than so many bytes, and else for as many as these hold.
+func (b *rowBuffer) reserve(rows int, bytes int64) {
+	width := int64(0)
+	for _, s := range b.specs {
+		width += rowWidth(s.Type)
+	}
+	rows = int(min(int64(rows), bytes/max(width, 1)))
+	for i := range b.columns {
+		b.columns[i].values.reserve(rows)
+	}
 }
 
 // bytes is the memory that the buffer takes, with what sorting it will take.

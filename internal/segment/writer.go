@@ -38,6 +38,7 @@ func newWriter(path string, out io.Writer, opts Options) (*Writer, error) {
 	w := &Writer{path: path, out: out, opts: opts.withDefaults()}
 	w.memory.budget = opts.Budget
 	w.buffer = newRowBuffer(w.opts.Columns)
+	w.buffer.reserve(w.opts.Rows, w.opts.BufferBytes/4)
 	return w, nil
 }
 

@@ -168,6 +168,9 @@ func (q *Queue) nudge() {
 // tasks go on after the next start.
 func (q *Queue) Run(ctx context.Context) error {
 	left, err := q.store.ActiveTasks(ctx)
+	if ctx.Err() != nil {
+		return nil // stopped before it began
+	}
 	if err != nil {
 		return fmt.Errorf("reading the active tasks: %w", err)
 	}

@@ -8,8 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/testkit/engine"
+	"github.com/hengedb/henge/internal/testkit/engine/whole"
 	"github.com/hengedb/henge/internal/testkit/slt"
 )
 
@@ -20,14 +22,18 @@ var configs = []slt.Config{
 	{Name: slt.DefaultConfig, New: direct(engine.Options{})},
 	{Name: "batch3", New: direct(engine.Options{BatchRows: 3})},
 	{Name: "segments", New: direct(engine.Options{SegmentRows: 2, Threads: 3})},
-	{Name: "spill", New: direct(engine.Options{SegmentRows: 2, BatchRows: 2, MemoryBytes: spillBytes})},
+	{Name: "spill", New: direct(engine.Options{SegmentRows: 2, BatchRows: 2, MemoryBytes: spillBytes, Disk: spilled})},
 	{Name: "norules", New: direct(engine.Options{RulesOff: plan.RuleNames()})},
 	{Name: "reprint", New: direct(engine.Options{Reprint: true}), Moved: true},
 	{Name: "http", New: func(t testing.TB) slt.Engine { return engine.Serve(t, engine.Options{}) }},
+	{Name: "server", New: func(t testing.TB) slt.Engine { return whole.New(t) }},
 }
 
-// spillBytes is so little that whatever can spill does.
-const spillBytes = 1 << 10
+// spillBytes is so little that a few rows are too much: a query gets half of it.
+const spillBytes = 24 << 10
+
+// spilled counts the bytes that the spill configuration wrote, so that it can't stop spilling unnoticed.
+var spilled = budget.DiskRoot(budget.Unlimited)
 
 func direct(o engine.Options) func(testing.TB) slt.Engine {
 	return func(t testing.TB) slt.Engine { return engine.New(t, o) }
@@ -55,5 +61,8 @@ func TestScripts(t *testing.T) {
 				t.Run(c.Name, func(t *testing.T) { slt.Run(t, script, c, *rewrite) })
 			}
 		})
+	}
+	if flag.Lookup("test.run").Value.String() == "" && !*rewrite && spilled.Peak() == 0 {
+		t.Error("the spill configuration has spilled nothing: lower spillBytes")
 	}
 }

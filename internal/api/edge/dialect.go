@@ -34,6 +34,17 @@ func (d Dialect) Header(rest string) string {
 	return "X-" + strings.ToUpper(d.Name[:1]) + d.Name[1:] + "-" + rest
 }
 
+// SetHeader sets the product's header with the given rest, in the letters of the interface, which the standard library would change. What
+// a header can't carry, control characters, becomes a blank.
+func (d Dialect) SetHeader(h http.Header, rest, value string) {
+	h[d.Header(rest)] = []string{strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, value)}
+}
+
 // MapNames serves the paths of every alias as those of `service`: /druid/v2/sql as /service/v2/sql, /druid-ext/... likewise. The
 // handler behind it sees canonical paths only and finds the name in the request's Dialect.
 func MapNames(aliases []string, next http.Handler) http.Handler {

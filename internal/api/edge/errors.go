@@ -168,9 +168,17 @@ func (e *Errors) Write(w http.ResponseWriter, r *http.Request, err error) {
 	WriteJSON(w, status, e.Body(f))
 }
 
+// log records what an operator should see: what is wrong with the server aloud, what is a caller's doing for those who debug.
 func (e *Errors) log(r *http.Request, status int, err error) {
-	if e.Log == nil || status < http.StatusInternalServerError {
+	if e.Log == nil {
 		return
 	}
-	e.Log.ErrorContext(r.Context(), "request failed", "method", r.Method, "path", r.URL.Path, "status", status, "error", err)
+	level := slog.LevelDebug
+	switch Classify(err).Category {
+	case fault.CategoryDefensive, fault.CategoryRuntimeFailure, fault.CategoryUncategorized:
+		level = slog.LevelError
+	case fault.CategoryServiceUnavailable, fault.CategoryCapacityExceeded:
+		level = slog.LevelWarn
+	}
+	e.Log.Log(r.Context(), level, "request failed", "method", r.Method, "path", r.URL.Path, "status", status, "error", err)
 }

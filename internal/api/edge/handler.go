@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"runtime/debug"
@@ -29,20 +30,50 @@ func ErrorsOf(ctx context.Context) *Errors {
 func (e *Errors) Handle(h Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r = r.WithContext(context.WithValue(r.Context(), errorsKey{}, e))
-		if err := protect(h, w, r); err != nil {
+		out := &begun{ResponseWriter: w}
+		err := protect(h, out, r)
+		switch {
+		case err == nil:
+		case out.yes: // an error object behind half an answer would look like the whole
+			e.log(r, Status(err), err)
+			_ = http.NewResponseController(out).Flush() // what there is may help; the client may be gone
+			panic(http.ErrAbortHandler)
+		case errors.Is(err, http.ErrAbortHandler):
+			panic(http.ErrAbortHandler)
+		default:
 			e.Write(w, r, err)
 		}
 	})
 }
 
-// protect turns a panic of a handler into a fault with the stack for the log. Breaking off an answer on purpose stays what it is; so does
-// a panic after the first byte, which then breaks the connection.
+// begun knows whether an answer has begun.
+type begun struct {
+	http.ResponseWriter
+	yes bool
+}
+
+// WriteHeader begins the answer.
+func (b *begun) WriteHeader(status int) {
+	b.yes = b.yes || status >= http.StatusOK
+	b.ResponseWriter.WriteHeader(status)
+}
+
+// Write begins the answer.
+func (b *begun) Write(p []byte) (int, error) {
+	b.yes = true
+	return b.ResponseWriter.Write(p)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (b *begun) Unwrap() http.ResponseWriter { return b.ResponseWriter }
+
+// protect turns a panic of a handler into a fault with the stack for the log. Breaking off an answer on purpose is an error too.
 func protect(h Handler, w http.ResponseWriter, r *http.Request) (err error) {
 	defer func() {
 		switch p := recover(); p {
 		case nil:
 		case http.ErrAbortHandler:
-			panic(p)
+			err = fault.Canceled("The answer was broken off").WithCause(http.ErrAbortHandler)
 		default:
 			err = fault.Defensive("The server met an unexpected condition; its log says more").WithCause(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 		}

@@ -7,12 +7,17 @@ import (
 	"log/slog"
 	"math"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/api/result"
+	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -22,6 +27,9 @@ type Options struct {
 	MaxRequestBytes int64
 	// DefaultTimeout and MaxTimeout, in milliseconds, apply to a query's `timeout`; 0: none.
 	DefaultTimeout, MaxTimeout int64
+	Clock                      clock.Clock
+	// Metrics, if not nil, gets the metrics of queries.
+	Metrics prometheus.Registerer
 }
 
 // API serves the endpoints.
@@ -30,11 +38,12 @@ type API struct {
 	running *Running
 	o       Options
 	log     *slog.Logger
+	metrics *metrics
 }
 
 // New returns the endpoints on engine.
 func New(engine Engine, running *Running, o Options, log *slog.Logger) *API {
-	return &API{engine: engine, running: running, o: o, log: log}
+	return &API{engine: engine, running: running, o: o, log: log, metrics: newMetrics(o.Metrics, running)}
 }
 
 // Routes adds the endpoints to mux.
@@ -48,6 +57,11 @@ func (a *API) Routes(mux *edge.Mux) {
 		return nil
 	})
 	mux.On("GET /service/v2/sql/queries", a.list)
+	for _, path := range []string{"avatica/", "avatica-protobuf/"} {
+		mux.On("POST /service/v2/sql/"+path, func(http.ResponseWriter, *http.Request) error {
+			return fault.NotFound("JDBC (Avatica) is not supported yet; send SQL to /service/v2/sql")
+		})
+	}
 }
 
 // admitsJSON says whether an Accept header lets us answer at all.
@@ -72,13 +86,28 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) error {
 		w.WriteHeader(http.StatusNotAcceptable)
 		return nil
 	}
+	began := a.o.Clock.Now()
 	dialect := edge.DialectOf(r.Context())
 	req, err := ReadRequest(w, r, a.o.MaxRequestBytes, dialect.Name)
 	if err != nil {
+		a.metrics.ended.WithLabelValues(outcome(err)).Inc()
 		return err
 	}
 	SetHeaders(w.Header(), dialect, req)
-	ctx, done, err := a.deadline(r.Context(), req)
+	err = a.answer(obs.WithQueryID(r.Context(), req.ID), w, req)
+	a.metrics.ended.WithLabelValues(outcome(err)).Inc()
+	if err == nil {
+		a.metrics.seconds.Observe(a.o.Clock.Now().Sub(began).Seconds())
+	}
+	return err
+}
+
+// answer runs a query and writes its rows. An error after the first byte is returned too; the edge then breaks the connection off.
+func (a *API) answer(ctx context.Context, w http.ResponseWriter, req *Request) error {
+	if err := checkEngine(req.Context); err != nil {
+		return err
+	}
+	ctx, done, err := a.deadline(ctx, req)
 	if err != nil {
 		return err
 	}
@@ -96,12 +125,21 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) error {
 	return a.stream(ctx, w, req, rows)
 }
 
+// checkEngine refuses queries for an engine that does not answer here.
+func checkEngine(context map[string]any) error {
+	name, err := Text(context, "engine", "native")
+	if err == nil && name != "native" {
+		err = fault.InvalidInput("Unsupported engine[%s]", name)
+	}
+	return err
+}
+
 // SetHeaders writes the response headers that identify a query.
 func SetHeaders(h http.Header, dialect edge.Dialect, req *Request) {
-	h.Set(dialect.Header("SQL-Query-Id"), req.ID)
-	h.Set(dialect.Header("Query-Id"), req.ID)
+	dialect.SetHeader(h, "SQL-Query-Id", req.ID)
+	dialect.SetHeader(h, "Query-Id", req.ID)
 	if req.Header {
-		h.Set(dialect.Header("SQL-Header-Included"), "yes")
+		dialect.SetHeader(h, "SQL-Header-Included", "yes")
 	}
 }
 
@@ -133,54 +171,59 @@ func explain(ctx context.Context, err error) error {
 	return err
 }
 
-// firstBytes are gathered before the status goes out, so that an early failure still gets a real one.
-const firstBytes = 64 << 10
+// An answer is held back until it has heldBytes or its first row is heldTime old, so that an early failure still gets a real status.
+const (
+	heldBytes = 64 << 10
+	heldTime  = 100 * time.Millisecond
+)
 
 func (a *API) stream(ctx context.Context, w http.ResponseWriter, req *Request, rows Rows) error {
 	asRow, err := Bool(req.Context, "writeExceptionBodyAsResponseRow", false)
 	if err != nil {
 		return err
 	}
-	out := &heldWriter{w: w, limit: firstBytes}
+	dialect := edge.DialectOf(ctx)
+	whole := dialect.Header("Response-Complete")
+	out := &heldWriter{w: w, clock: a.o.Clock, begin: func() {
+		h := w.Header()
+		h.Set("Content-Type", req.Format.ContentType())
+		dialect.SetHeader(h, "Response-Context", "{}")
+		h.Add("Trailer", whole)
+	}}
 	writer := result.NewWriter(out, rows.Columns(), result.Options{
 		Format: req.Format, Header: req.Header, TypesHeader: req.TypesHeader, SQLTypesHeader: req.SQLTypesHeader,
 		Zone: rows.Zone(), StringifyArrays: rows.StringifyArrays(),
 	})
-	h := w.Header()
-	h.Set("Content-Type", req.Format.ContentType())
-	h.Set(edge.DialectOf(ctx).Header("Response-Context"), "{}")
+	defer func() { a.metrics.bytes.Add(float64(writer.Bytes())) }()
 	for {
 		var b *vector.Batch
-		b, err = rows.Next(ctx)
-		if err != nil {
+		if b, err = rows.Next(ctx); err != nil {
 			break
 		}
 		if err := writer.Batch(b); err != nil {
-			return abort(a.log, ctx, err) // the client is gone
+			return gone(err)
+		}
+		if out.late() {
+			if err := errors.Join(writer.Flush(), out.flush()); err != nil {
+				return gone(err)
+			}
 		}
 	}
-	if err == io.EOF {
-		if err := writer.Close(); err != nil {
-			return abort(a.log, ctx, err)
+	if err != io.EOF {
+		if err = explain(ctx, err); !out.released || !asRow {
+			return err
 		}
-		if err := out.release(); err != nil {
-			return abort(a.log, ctx, err)
-		}
-		return nil
-	}
-	err = explain(ctx, err)
-	if !out.released && !asRow {
-		h.Del(edge.DialectOf(ctx).Header("Response-Context"))
-		return err
-	}
-	if asRow {
 		errorRow(ctx, writer, err)
-		if writer.Close() == nil && out.release() == nil {
-			return nil
-		}
 	}
-	return abort(a.log, ctx, err)
+	if closeErr := errors.Join(writer.Close(), out.release()); closeErr != nil {
+		return gone(closeErr)
+	}
+	w.Header().Set(whole, strconv.FormatBool(err == io.EOF))
+	return nil
 }
+
+// gone is for an answer that could not be written: the client is not there any more.
+func gone(err error) error { return fault.Canceled("The client closed the connection").WithCause(err) }
 
 // errorRow appends the error object as a last row.
 func errorRow(ctx context.Context, w *result.Writer, err error) {
@@ -190,26 +233,23 @@ func errorRow(ctx context.Context, w *result.Writer, err error) {
 	}
 }
 
-// abort breaks the connection off: the client must not take what it has for the whole.
-func abort(log *slog.Logger, ctx context.Context, err error) error {
-	log.WarnContext(ctx, "answer broken off", "error", err)
-	panic(http.ErrAbortHandler)
-}
-
-// heldWriter keeps the first bytes back until there are limit of them or release is called.
+// heldWriter keeps the beginning of an answer back.
 type heldWriter struct {
-	w        io.Writer
-	limit    int
+	w        http.ResponseWriter
+	clock    clock.Clock
+	begin    func() // called before the first byte goes out
 	held     []byte
+	sent     time.Time // when something was last sent, before that when the first byte came
 	released bool
 }
 
+// Write takes a part of the answer.
 func (h *heldWriter) Write(p []byte) (int, error) {
 	if h.released {
 		return h.w.Write(p)
 	}
 	h.held = append(h.held, p...)
-	if len(h.held) >= h.limit {
+	if len(h.held) >= heldBytes {
 		if err := h.release(); err != nil {
 			return 0, err
 		}
@@ -217,11 +257,33 @@ func (h *heldWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// late reports whether rows wait longer than they should, and is asked once per batch.
+func (h *heldWriter) late() bool {
+	now := h.clock.Now()
+	if h.sent.IsZero() {
+		h.sent = now
+	}
+	return now.Sub(h.sent) >= heldTime
+}
+
+// flush sends all that was written.
+func (h *heldWriter) flush() error {
+	h.sent = h.clock.Now()
+	if err := h.release(); err != nil {
+		return err
+	}
+	if err := http.NewResponseController(h.w).Flush(); !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	return nil
+}
+
 func (h *heldWriter) release() error {
 	if h.released {
 		return nil
 	}
 	h.released = true
+	h.begin()
 	_, err := h.w.Write(h.held)
 	h.held = nil
 	return err

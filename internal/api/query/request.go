@@ -102,9 +102,11 @@ func ReadRequest(w http.ResponseWriter, r *http.Request, maxBytes int64, dialect
 	if media != "application/json" && req.SQL == "" {
 		return nil, fault.Malformed("Empty query")
 	}
-	if id, ok := req.Context["sqlQueryId"].(string); ok && id != "" {
-		req.ID = id
-	} else {
+	req.applySets()
+	if req.ID, err = Text(req.Context, "sqlQueryId", ""); err != nil {
+		return nil, err
+	}
+	if req.ID == "" {
 		req.ID = NewID()
 		req.Context["sqlQueryId"] = req.ID
 	}

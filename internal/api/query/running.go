@@ -73,6 +73,22 @@ func (r *Running) Cancel(id string) int {
 	return n
 }
 
+// Interrupt ends all queries, because the process stops.
+func (r *Running) Interrupt() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, q := range r.mu.queries {
+		q.cancel(fault.Runtime("Query was interrupted because the server stops [%s]", q.ID).WithCode("legacyQueryException").WithLegacy(fault.LegacyInterrupted))
+	}
+}
+
+// Count returns how many queries run now.
+func (r *Running) Count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.mu.queries)
+}
+
 // List returns what runs now, oldest first.
 func (r *Running) List() []Info {
 	r.mu.Lock()

@@ -133,6 +133,7 @@ func runtimeName(t expr.Type) (name string, ok bool) {
 // textRow writes a header row of the array formats and csv: text, or nothing.
 func (w *Writer) textRow(cell func(Column) (text string, ok bool)) {
 	w.beginRow()
+	start := len(w.buf)
 	if w.o.Format != CSV {
 		w.buf = append(w.buf, '[')
 	}
@@ -143,7 +144,9 @@ func (w *Writer) textRow(cell func(Column) (text string, ok bool)) {
 		text, ok := cell(c)
 		switch {
 		case w.o.Format == CSV:
-			w.buf = appendCSV(w.buf, text)
+			if ok {
+				w.buf = appendCSV(w.buf, text)
+			}
 		case ok:
 			w.buf = appendString(w.buf, text)
 		default:
@@ -153,7 +156,15 @@ func (w *Writer) textRow(cell func(Column) (text string, ok bool)) {
 	if w.o.Format != CSV {
 		w.buf = append(w.buf, ']')
 	}
+	w.fillEmpty(start)
 	w.endRow()
+}
+
+// fillEmpty writes something for a csv row that began at start and has no text: an empty line would be taken for the end.
+func (w *Writer) fillEmpty(start int) {
+	if w.o.Format == CSV && len(w.buf) == start {
+		w.buf = append(w.buf, '"', '"')
+	}
 }
 
 // Batch writes the rows of b, which has the writer's columns. Errors are those of the underlying writer.
@@ -238,14 +249,15 @@ func (w *Writer) csv(b *vector.Batch, row int) {
 		}
 		at := len(w.buf)
 		w.buf = w.encode[i](w.buf, v, row)
-		if w.buf[at] == '"' { // a JSON string: its text, quoted the CSV way
+		switch w.buf[at] {
+		case '"': // a JSON string: its text, quoted the CSV way
 			text := csvText(w.columns[i].Type, v, row, w.buf[at:])
 			w.buf = appendCSV(w.buf[:at], text)
+		case 'n': // the null of a multi-value string with one value
+			w.buf = w.buf[:at]
 		}
 	}
-	if len(b.Cols) == 1 && len(w.buf) == start {
-		w.buf = append(w.buf, '"', '"') // an empty line would be taken for the end
-	}
+	w.fillEmpty(start)
 }
 
 // csvText returns the text behind an encoded JSON string. Plain strings are taken from the vector; what other types encode has

@@ -1,11 +1,13 @@
 package statements
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -179,11 +181,6 @@ func (a *API) checkContext(context map[string]any) error {
 	case !strings.EqualFold(mode, "ASYNC"):
 		return fault.InvalidInput("The sql statement api currently does not support the provided execution mode [%v]. Please set [executionMode] to [ASYNC] in the query context", context["executionMode"])
 	}
-	for _, key := range []string{"__resultFormat", "queryId"} {
-		if _, ok := context[key]; ok && key != "queryId" {
-			return fault.InvalidInput("Query context parameter [%s] is not allowed", key)
-		}
-	}
 	if destination, _ := context["selectDestination"].(string); strings.EqualFold(destination, "durableStorage") && !a.o.Durable {
 		return fault.InvalidInput("The sql statement api cannot read from the select destination [durableStorage] provided in the query context [selectDestination] " +
 			"since it is not configured on the broker. It is recommended to configure durable storage as it allows the user to fetch large result sets. " +
@@ -296,6 +293,9 @@ func (a *API) result(ctx context.Context, s *task.Status, p *payload, rep *repor
 		return o, nil
 	}
 	rows, err := a.tasks.Results(ctx, s.Task.ID)
+	if f := fault.Find(err); f != nil && f.Category == fault.CategoryNotFound {
+		return o, nil // the rows were deleted; that there were some is still true
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -313,27 +313,30 @@ func (a *API) result(ctx context.Context, s *task.Status, p *payload, rep *repor
 	return o, nil
 }
 
-// sampleRows bounds the sample of results that are kept as pages.
-const sampleRows = 3000
+// A sample has at most sampleRows of results that are kept as pages, and stops after sampleBytes of any: a status is held in memory.
+const (
+	sampleRows  = 3000
+	sampleBytes = 16 << 20
+)
 
 var errEnough = errors.New("enough")
 
 func sample(ctx context.Context, rows *msq.Results, p *payload) (json.RawMessage, error) {
-	var text strings.Builder
+	var text bytes.Buffer
 	w, err := p.writer(&text, rows, result.Array)
 	if err != nil {
 		return nil, err
 	}
 	left := sampleRows
 	if !rows.Durable {
-		left = int(min(rows.Rows(), 1<<31))
+		left = int(min(rows.Rows(), math.MaxInt32))
 	}
 	err = rows.ReadAll(ctx, func(b *vector.Batch) error {
 		n := min(b.Rows(), left)
 		if err := w.Batch(b.Slice(0, n)); err != nil {
 			return err
 		}
-		if left -= n; left == 0 {
+		if left -= n; left == 0 || w.Bytes() > sampleBytes {
 			return errEnough
 		}
 		return nil
@@ -344,7 +347,7 @@ func sample(ctx context.Context, rows *msq.Results, p *payload) (json.RawMessage
 	if err := w.Close(); err != nil {
 		return nil, err
 	}
-	return json.RawMessage(strings.TrimSpace(text.String())), nil
+	return bytes.TrimSpace(text.Bytes()), nil
 }
 
 // writer makes a writer of the statement's rows, in the values of asynchronous statements: milliseconds and days.
@@ -390,12 +393,9 @@ func (a *API) results(w http.ResponseWriter, r *http.Request) error {
 	default:
 		return fault.InvalidInput("Query[%s] is currently in [%s] state. Please wait for it to complete.", s.Task.ID, stateOf(s.State)).WithCode("general")
 	}
-	if err := a.disposition(w, r); err != nil {
-		return err
-	}
 	if !p.isSelect() {
 		w.Header().Set("Content-Type", "application/json")
-		return nil
+		return a.disposition(w, r)
 	}
 	format, err := p.format(r.URL.Query().Get("resultFormat"))
 	if err != nil {
@@ -410,6 +410,9 @@ func (a *API) results(w http.ResponseWriter, r *http.Request) error {
 			return fault.InvalidInput("Page number [%d] is out of the range of results", page)
 		}
 		return fault.InvalidInput("Invalid page id [%d] passed.", page)
+	}
+	if err := a.disposition(w, r); err != nil {
+		return err
 	}
 	return p.stream(r.Context(), w, rows, page, format)
 }
@@ -437,13 +440,11 @@ func (p *payload) stream(ctx context.Context, w http.ResponseWriter, rows *msq.R
 	case page < len(rows.Pages):
 		err = rows.Read(ctx, rows.Pages[page].ID, out.Batch)
 	}
-	if err == nil {
-		err = out.Close()
+	if err != nil {
+		w.Header().Del("Content-Disposition") // an error is no download
+		return err
 	}
-	if err != nil && out.Bytes() > 0 {
-		panic(http.ErrAbortHandler) // a part is out: the client must see that it is not the whole
-	}
-	return err
+	return out.Close()
 }
 
 const maxFilename = 255

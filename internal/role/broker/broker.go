@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"runtime"
 
 	"github.com/hengedb/henge/internal/api/query"
 	"github.com/hengedb/henge/internal/api/result"
@@ -50,12 +51,19 @@ type Broker struct {
 	system    map[string]SystemTable
 	externals exec.Externals
 	schemas   schemaCache
+	scheduler *exec.Scheduler
 	o         Options
 }
 
 // New returns a Broker over published, which its owner keeps up to date. system are the tables of the schema sys, by name.
 func New(published *timeline.Published, segments Segments, system map[string]SystemTable, externals exec.Externals, o Options) *Broker {
-	return &Broker{published: published, segments: segments, system: system, externals: externals, o: o}
+	threads := o.Threads
+	if threads <= 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	return &Broker{
+		published: published, segments: segments, system: system, externals: externals, scheduler: exec.NewScheduler(threads, o.Clock), o: o,
+	}
 }
 
 // Prepared is a statement bound against one state of the timeline.
@@ -117,13 +125,21 @@ func (b *Broker) Optimize(p *Prepared) plan.Node {
 	return plan.Optimize(p.Plan, plan.Options{Context: expr.Context{Zone: p.Zone, Now: p.Now}})
 }
 
-// Env returns what the operators of a statement need: its memory is a child of the Broker's and must be closed.
-func (b *Broker) Env(p *Prepared, name string) *exec.Env {
-	return &exec.Env{
-		Expr: &expr.Context{Zone: p.Zone, Now: p.Now}, Budget: b.o.Memory.Child(name, 0), Spill: b.o.Spill, Threads: b.o.Threads,
-		BatchRows: b.o.BatchRows, Tables: &tables{b.segments, p.State}, System: &systemRows{b, p.State, p.Dialect}, Externals: b.externals,
+// Env returns what the operators of a statement need: a part of the memory and a share of the cores. Done gives them back.
+func (b *Broker) Env(p *Prepared, name string) (env *exec.Env, done func()) {
+	env = &exec.Env{
+		Expr: &expr.Context{Zone: p.Zone, Now: p.Now}, Budget: b.o.Memory.Child(name, b.o.Memory.Limit()/memoryShare), Spill: b.o.Spill,
+		Threads: b.o.Threads, Share: b.scheduler.Join(), BatchRows: b.o.BatchRows, Tables: &tables{b.segments, p.State},
+		System: &systemRows{b, p.State, p.Dialect}, Externals: b.externals,
+	}
+	return env, func() {
+		env.Share.Leave()
+		env.Budget.Close()
 	}
 }
+
+// memoryShare is the part of the process's memory that one statement may take: a second one must find some, or spill early.
+const memoryShare = 2
 
 // Start implements query.Engine.
 func (b *Broker) Start(ctx context.Context, req *query.Request) (query.Rows, error) {
@@ -157,13 +173,14 @@ func (b *Broker) Rows(ctx context.Context, p *Prepared, id string) (query.Rows, 
 			return nil, err
 		}
 	}
-	r.env = b.Env(p, "query "+id)
+	env, done := b.Env(p, "query "+id)
+	r.done = done
 	err = exec.Protect(func() (err error) {
-		r.op, err = exec.Build(ctx, node, r.env)
+		r.op, err = exec.Build(ctx, node, env)
 		return err
 	})
 	if err != nil {
-		r.env.Budget.Close()
+		done()
 		return nil, err
 	}
 	return r, nil
@@ -175,7 +192,7 @@ type rows struct {
 	zone      *chrono.Zone
 	stringify bool
 	op        exec.Operator
-	env       *exec.Env
+	done      func() // gives memory and cores back; nil: nothing was taken
 }
 
 func (r *rows) Columns() []result.Column { return r.columns }
@@ -194,8 +211,8 @@ func (r *rows) Next(ctx context.Context) (b *vector.Batch, err error) {
 
 func (r *rows) Close() {
 	r.op.Close()
-	if r.env != nil {
-		r.env.Budget.Close()
+	if r.done != nil {
+		r.done()
 	}
 }
 

@@ -7,19 +7,19 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"strconv"
 	"syscall"
 	"time"
 
-	"github.com/klauspost/compress/gzhttp"
-
-	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// grace is how long requests under way may go on after a stop was asked for.
-const grace = 5 * time.Second
+const (
+	// grace is how long requests under way may go on after a stop was asked for.
+	grace = 5 * time.Second
+	// farewell is how long interrupted queries have to answer that they were.
+	farewell = time.Second
+)
 
 // listener is one role's port.
 type listener struct {
@@ -54,41 +54,19 @@ func (l *listener) serve(handler http.Handler, log *slog.Logger) error {
 	return nil
 }
 
-// stop lets requests under way end, but not for longer than the grace period.
-func (l *listener) stop(ctx context.Context) {
+// stop takes no more requests and lets those under way end while graceful lasts. Queries that are interrupted then get the time to say so;
+// what is left is cut off.
+func (l *listener) stop(ctx, graceful context.Context) {
 	if l.server == nil {
 		_ = l.net.Close() // nothing was served
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, grace)
+	if l.server.Shutdown(graceful) == nil {
+		return
+	}
+	last, cancel := context.WithTimeout(ctx, farewell)
 	defer cancel()
-	if l.server.Shutdown(ctx) != nil {
+	if l.server.Shutdown(last) != nil {
 		_ = l.server.Close() // what is left is cut off
 	}
-}
-
-// handler makes what a port serves of its routes: names mapped to the canonical ones, answers compressed, and plain answers where there
-// is no route.
-func handler(mux *edge.Mux, aliases []string) http.Handler {
-	return edge.MapNames(aliases, gzhttp.GzipHandler(withoutRoute(mux.ServeMux)))
-}
-
-// withoutRoute answers 404 and 405 the way the interface does: with an empty body.
-func withoutRoute(mux *http.ServeMux) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h, pattern := mux.Handler(r)
-		if pattern != "" {
-			mux.ServeHTTP(w, r)
-			return
-		}
-		probe := httptest.NewRecorder()
-		h.ServeHTTP(probe, r)
-		if allow := probe.Header().Get("Allow"); allow != "" {
-			w.Header().Set("Allow", allow)
-		}
-		if location := probe.Header().Get("Location"); location != "" {
-			w.Header().Set("Location", location)
-		}
-		w.WriteHeader(probe.Code)
-	})
 }

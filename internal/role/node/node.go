@@ -6,15 +6,16 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"path/filepath"
 	"strconv"
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/api/query"
 	"github.com/hengedb/henge/internal/api/status"
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/clock"
@@ -52,6 +53,8 @@ type Node struct {
 	disk      *budget.Budget
 	spill     *budget.SpillDir
 	listeners []*listener
+	running   *query.Running
+	metrics   *prometheus.Registry
 	took      time.Duration
 	ready     atomic.Bool
 
@@ -66,7 +69,7 @@ var rolePorts = []string{"router", "coordinator", "broker", "historical", "overl
 
 // Start opens the data directory, starts all roles and returns when they answer. The caller waits with Wait or ends the node with Stop.
 func Start(ctx context.Context, o Options) (*Node, error) {
-	n := &Node{o: o, settings: o.Settings, published: timeline.NewPublished()}
+	n := &Node{o: o, settings: o.Settings, published: timeline.NewPublished(), metrics: obs.NewRegistry()}
 	began := o.Clock.Now()
 	if err := n.start(ctx); err != nil {
 		n.abandon()
@@ -103,6 +106,8 @@ func (n *Node) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	n.registerGauges(services)
+	requests := newHTTPMetrics(n.metrics)
 	aliases := n.settings.Aliases()
 	for _, l := range n.listeners {
 		mux := edge.NewMux(&edge.Errors{
@@ -110,7 +115,7 @@ func (n *Node) start(ctx context.Context) error {
 		})
 		n.process().Routes(mux)
 		services.routes(l.role, mux)
-		h := handler(mux, aliases)
+		h := mux.Handler(aliases, n.o.Clock, requests.seen(l.role, n.o.Log))
 		n.serves.Go(func() error { return l.serve(h, n.o.Log) })
 	}
 	return nil
@@ -201,11 +206,9 @@ func (n *Node) follow(ctx, background context.Context) error {
 func (n *Node) process() *status.Process {
 	return &status.Process{
 		Version: n.o.Version, Settings: n.settings, MemoryLimit: n.memory.Limit(), Ready: n.ready.Load,
-		Metrics: metricsHandler(),
+		Metrics: obs.MetricsHandler(n.metrics),
 	}
 }
-
-func metricsHandler() http.Handler { return obs.MetricsHandler(obs.NewRegistry()) }
 
 // host is the name other processes reach this one by.
 func (n *Node) host() string {
@@ -259,9 +262,12 @@ func (n *Node) Wait(ctx context.Context) error {
 // Stop ends the node: no new connections, a grace period for requests under way, then roles and stores.
 func (n *Node) Stop(ctx context.Context) error {
 	n.ready.Store(false)
+	graceful, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	defer context.AfterFunc(graceful, n.running.Interrupt)()
 	var stops errgroup.Group
 	for _, l := range n.listeners {
-		stops.Go(func() error { l.stop(ctx); return nil })
+		stops.Go(func() error { l.stop(ctx, graceful); return nil })
 	}
 	err := errors.Join(stops.Wait(), n.serves.Wait())
 	n.cancel()
@@ -271,7 +277,7 @@ func (n *Node) Stop(ctx context.Context) error {
 // abandon frees what a start that failed had taken.
 func (n *Node) abandon() {
 	for _, l := range n.listeners {
-		l.stop(context.Background())
+		l.stop(context.Background(), context.Background())
 	}
 	if n.cancel != nil {
 		n.cancel()

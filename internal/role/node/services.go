@@ -9,7 +9,9 @@ import (
 	"runtime"
 	"strconv"
 
+	"github.com/hengedb/henge/internal/api/coordinator"
 	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/api/native"
 	"github.com/hengedb/henge/internal/api/query"
 	"github.com/hengedb/henge/internal/api/statements"
 	"github.com/hengedb/henge/internal/api/tasks"
@@ -30,16 +32,19 @@ type services struct {
 	deep       deepstore.Store
 	historical *historical.Historical
 	broker     *broker.Broker
-	running    *query.Running
 	query      *query.API
+	native     *native.API
 	queue      *task.Queue
 	tasks      *tasks.API
 	statements *statements.API
+
+	coordinator *coordinator.API
 }
 
 // openServices makes the roles' parts and starts what runs in them.
 func (n *Node) openServices(ctx context.Context) (*services, error) {
-	s := &services{n: n, running: query.NewRunning(n.o.Clock, int(n.settings.Int("service.query.scheduler.numThreads")))}
+	n.running = query.NewRunning(n.o.Clock, int(n.settings.Int("service.query.scheduler.numThreads")))
+	s := &services{n: n}
 	if err := s.openStorage(); err != nil {
 		return nil, err
 	}
@@ -48,6 +53,9 @@ func (n *Node) openServices(ctx context.Context) (*services, error) {
 		return nil, err
 	}
 	if err := s.openOverlord(); err != nil {
+		return nil, err
+	}
+	if err := s.openCoordinator(ctx); err != nil {
 		return nil, err
 	}
 	n.roles.Go(func() error { return s.queue.Run(ctx) })
@@ -104,10 +112,15 @@ func (s *services) openBroker() error {
 		Threads: int(set.Int("service.processing.numThreads")), Memory: s.n.memory, Spill: s.n.spill, Defaults: defaults,
 		Zone: zone, Clock: s.n.o.Clock, Log: s.n.o.Log,
 	})
-	s.query = query.New(s.broker, s.running, query.Options{
+	s.query = query.New(s.broker, s.n.running, query.Options{
 		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0),
 		DefaultTimeout:  set.Int("service.server.http.defaultQueryTimeout"), MaxTimeout: set.Int("service.server.http.maxQueryTimeout"),
+		Clock: s.n.o.Clock, Metrics: s.n.metrics,
 	}, s.n.o.Log)
+	s.native = native.New(s.broker, s.n.running, native.Options{
+		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0),
+		DefaultTimeout:  set.Int("service.server.http.defaultQueryTimeout"), MaxTimeout: set.Int("service.server.http.maxQueryTimeout"),
+	})
 	return nil
 }
 
@@ -170,13 +183,19 @@ func (s *services) routes(role string, mux *edge.Mux) {
 	switch role {
 	case "router":
 		s.sqlRoutes(mux)
+		s.native.Routes(mux)
+		s.coordinator.BrokerRoutes(mux)
 		if s.n.settings.Bool("service.router.managementProxy.enabled") {
 			s.tasks.Routes(mux)
+			s.coordinator.Routes(mux)
 		}
 	case "broker":
 		s.sqlRoutes(mux)
+		s.native.Routes(mux)
+		s.coordinator.BrokerRoutes(mux)
 	case "coordinator", "overlord": // merged: both serve the Overlord's paths
 		s.tasks.Routes(mux)
+		s.coordinator.Routes(mux)
 	}
 }
 

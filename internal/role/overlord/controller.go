@@ -37,7 +37,7 @@ const ControllerType = "query_controller"
 type Broker interface {
 	Prepare(ctx context.Context, req *query.Request, engine sql.Engine) (*broker.Prepared, error)
 	Optimize(p *broker.Prepared) plan.Node
-	Env(p *broker.Prepared, name string) *exec.Env
+	Env(p *broker.Prepared, name string) (env *exec.Env, done func())
 }
 
 // Loader makes published segments readable.
@@ -257,8 +257,8 @@ func (c *Controller) Run(ctx context.Context, t *task.Task) (err error) {
 	if err != nil {
 		return err
 	}
-	env := c.o.Broker.Env(p, "task "+t.ID)
-	defer env.Budget.Close()
+	env, done := c.o.Broker.Env(p, "task "+t.ID)
+	defer done()
 	job, err := msq.New(msq.Job{ID: t.ID, Plan: c.o.Broker.Optimize(p), Columns: resultColumns(p), Context: body.SQLQueryContext}, msq.Deps{
 		Clock: c.o.Clock, Tables: env.Tables, System: env.System, Expr: env.Expr, Access: c.o.Access, Metastore: c.meta, Store: c.o.Deep,
 		Loads: &loads{c.o.Published, c.o.Loader}, TempDir: c.o.TempDir, Memory: env.Budget, Disk: c.o.Disk, Threads: c.o.Threads, Host: c.o.Host,

@@ -10,12 +10,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"sort"
-	"strconv"
 	"strings"
+
+	"github.com/hengedb/henge/internal/testkit/golden"
 )
 
 // Record is a statement with its recorded answer: columns and rows, or an error.
@@ -98,7 +98,7 @@ func (r *Record) Body() ([]byte, error) {
 func (r *Record) Compare(status int, body []byte) string {
 	if r.Spec != "" {
 		if status >= 500 && status != 501 && status != 504 {
-			return fmt.Sprintf("status %d: %.200s", status, body)
+			return refusal(status, body)
 		}
 		return ""
 	}
@@ -106,7 +106,7 @@ func (r *Record) Compare(status int, body []byte) string {
 		return r.compareError(status, body)
 	}
 	if status != 200 {
-		return fmt.Sprintf("status %d: %.300s", status, body)
+		return refusal(status, body)
 	}
 	rows, err := decodeRows(body)
 	if err != nil {
@@ -115,8 +115,11 @@ func (r *Record) Compare(status int, body []byte) string {
 	if len(rows) < 3 {
 		return "header rows are missing"
 	}
+	if n := len(r.Columns); len(rows[0]) != n || len(rows[1]) != n || len(rows[2]) != n {
+		return fmt.Sprintf("columns %v, want %v", rows[0], r.Columns)
+	}
 	for i, c := range r.Columns {
-		if i >= len(rows[0]) || rows[0][i] != any(c) {
+		if rows[0][i] != any(c) {
 			return fmt.Sprintf("columns %v, want %v", rows[0], r.Columns)
 		}
 	}
@@ -175,10 +178,10 @@ func (r *Record) compareError(status int, body []byte) string {
 		if status == 200 || status == 400 || status == 501 {
 			return ""
 		}
-		return fmt.Sprintf("status %d where the reference fails: %.200s", status, body)
+		return refusal(status, body)
 	}
 	if status != r.Error.Status {
-		return fmt.Sprintf("status %d, want the error %d %.200s", status, r.Error.Status, r.Error.Body)
+		return fmt.Sprintf("status %d, want %s", status, refusal(r.Error.Status, r.Error.Body))
 	}
 	if err := json.Unmarshal(body, &got); err != nil {
 		return fmt.Sprintf("the error is no JSON: %.200s", body)
@@ -187,6 +190,18 @@ func (r *Record) compareError(status int, body []byte) string {
 		return fmt.Sprintf("error %s/%s, want %s/%s", got.Category, got.ErrorCode, want.Category, want.ErrorCode)
 	}
 	return ""
+}
+
+// refusal shows status, code and message of an error.
+func refusal(status int, body []byte) string {
+	var e struct {
+		ErrorCode    string `json:"errorCode"`
+		ErrorMessage string `json:"errorMessage"`
+	}
+	if json.Unmarshal(body, &e) != nil || e.ErrorCode == "" {
+		return fmt.Sprintf("status %d: %.300s", status, body)
+	}
+	return fmt.Sprintf("status %d %s: %.400s", status, e.ErrorCode, e.ErrorMessage)
 }
 
 func decodeRows(body []byte) ([][]any, error) {
@@ -217,7 +232,7 @@ func equal(want, got any) bool {
 	switch w := want.(type) {
 	case json.Number:
 		g, ok := got.(json.Number)
-		return ok && equalNumbers(w.String(), g.String())
+		return ok && golden.EqualNumbers(w.String(), g.String())
 	case string:
 		g, ok := got.(string)
 		if !ok || w == g {
@@ -261,21 +276,6 @@ func decodeAny(s string) (any, error) {
 	var v any
 	err := dec.Decode(&v)
 	return v, err
-}
-
-func equalNumbers(a, b string) bool {
-	if a == b {
-		return true
-	}
-	x, errX := strconv.ParseFloat(a, 64)
-	y, errY := strconv.ParseFloat(b, 64)
-	if errX != nil || errY != nil {
-		return false
-	}
-	if !strings.ContainsAny(a, ".eE") && !strings.ContainsAny(b, ".eE") {
-		return false // whole numbers must be equal to the digit
-	}
-	return x == y || math.Abs(x-y) <= 1e-9*math.Max(math.Abs(x), math.Abs(y))
 }
 
 // sortRows orders rows by a text in which doubles are rounded, so that equal sets end up in the same order.

@@ -25,6 +25,8 @@ type Options struct {
 	SegmentRows int
 	// MemoryBytes is the memory that a query may take before it spills, 0: any.
 	MemoryBytes int64
+	// Disk counts what is spilled; nil: nobody wants to know.
+	Disk *budget.Budget
 	// RulesOff names rewrite rules that are not applied.
 	RulesOff []string
 	// Reprint parses each statement, prints it, and runs what was printed.
@@ -32,7 +34,7 @@ type Options struct {
 }
 
 func newBroker(t testing.TB, s *Store, o Options) *broker.Broker {
-	spill, err := budget.OpenSpillDir(t.TempDir(), budget.DiskRoot(budget.Unlimited))
+	spill, err := budget.OpenSpillDir(t.TempDir(), o.Disk)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,16 +90,16 @@ func (d *Direct) Prepare(ctx context.Context, s *slt.Statement) (*broker.Prepare
 	return d.broker.Prepare(ctx, req, sql.Native)
 }
 
-// Open optimizes a statement and builds its operators. The caller closes the operator, then the memory of the environment.
-func (d *Direct) Open(ctx context.Context, p *broker.Prepared) (exec.Operator, *exec.Env, error) {
+// Open optimizes a statement and builds its operators. The caller closes the operator, then calls done.
+func (d *Direct) Open(ctx context.Context, p *broker.Prepared) (op exec.Operator, done func(), err error) {
 	node := plan.Optimize(p.Plan, plan.Options{Off: d.options.RulesOff, Context: expr.Context{Zone: p.Zone, Now: p.Now}})
-	env := d.broker.Env(p, "query")
-	op, err := exec.Build(ctx, node, env)
+	env, done := d.broker.Env(p, "query")
+	op, err = exec.Build(ctx, node, env)
 	if err != nil {
-		env.Budget.Close()
+		done()
 		return nil, nil, err
 	}
-	return op, env, nil
+	return op, done, nil
 }
 
 func (d *Direct) run(ctx context.Context, s *slt.Statement, out *bytes.Buffer) error {
@@ -119,11 +121,11 @@ func (d *Direct) run(ctx context.Context, s *slt.Statement, out *bytes.Buffer) e
 	w := result.NewWriter(out, columns, result.Options{
 		Format: result.Array, Header: true, SQLTypesHeader: true, Zone: p.Zone, StringifyArrays: stringify,
 	})
-	op, env, err := d.Open(ctx, p)
+	op, done, err := d.Open(ctx, p)
 	if err != nil {
 		return err
 	}
-	defer env.Budget.Close()
+	defer done()
 	defer op.Close()
 	if err := exec.Drain(ctx, op, w.Batch); err != nil {
 		return err

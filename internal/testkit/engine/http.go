@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -21,6 +22,8 @@ type HTTP struct {
 	// Base is the address in front of the paths: http://127.0.0.1:8888.
 	Base   string
 	Client *http.Client
+	// Now is the time of statements whose context has no sqlCurrentTimestamp; empty: the server's.
+	Now string
 }
 
 // Query sends a statement to the SQL endpoint. Error bodies come back as faults.
@@ -37,6 +40,10 @@ func (h *HTTP) Query(ctx context.Context, s *slt.Statement) (*slt.Answer, error)
 		Context        map[string]any `json:"context"`
 		Parameters     []param        `json:"parameters"`
 	}{Query: s.SQL, ResultFormat: "array", Header: true, SQLTypesHeader: true, Context: s.Context}
+	if _, given := s.Context["sqlCurrentTimestamp"]; !given && h.Now != "" {
+		request.Context = map[string]any{"sqlCurrentTimestamp": h.Now}
+		maps.Copy(request.Context, s.Context)
+	}
 	for _, p := range s.Params {
 		request.Parameters = append(request.Parameters, param(p))
 	}
@@ -103,7 +110,7 @@ func Serve(t testing.TB, o Options) Served {
 	s := NewStore(t)
 	s.SegmentRows = o.SegmentRows
 	mux := edge.NewMux(&edge.Errors{Host: "localhost", Log: s.log})
-	query.New(newBroker(t, s, o), query.NewRunning(s.clock, 0), query.Options{MaxRequestBytes: 1 << 26}, s.log).Routes(mux)
+	query.New(newBroker(t, s, o), query.NewRunning(s.clock, 0), query.Options{MaxRequestBytes: 1 << 26, Clock: s.clock}, s.log).Routes(mux)
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	return Served{s, &HTTP{Base: server.URL, Client: server.Client()}}

@@ -18,8 +18,8 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// now is where the clock of a Store stands, unless a statement's context has sqlCurrentTimestamp.
-var now = time.Date(2024, 2, 29, 12, 34, 56, 789e6, time.UTC)
+// Now is where the clock of a Store stands. A statement's context may say otherwise by sqlCurrentTimestamp.
+var Now = time.Date(2024, 2, 29, 12, 34, 56, 789e6, time.UTC)
 
 // Store holds the segments of one test.
 type Store struct {
@@ -43,7 +43,7 @@ type chunkID struct {
 func NewStore(t testing.TB) *Store {
 	s := &Store{
 		dir: t.TempDir(), published: timeline.NewPublished(), open: map[timeline.SegmentID]*segment.Segment{}, next: map[chunkID]int{},
-		clock: clock.NewFake(now), log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		clock: clock.NewFake(Now), log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
 	t.Cleanup(func() {
 		for _, o := range s.open {

@@ -55,6 +55,17 @@ type Response struct {
 	Truncated bool              `json:"truncated"`
 }
 
+// SetMask excludes a part of the answer from the comparison, beyond what the recording masks.
+func (e *Exchange) SetMask(path, class string) {
+	if e.Mask == nil {
+		e.Mask = map[string]string{}
+	}
+	e.Mask[path] = class
+}
+
+// Complete reports whether the recording has the whole request and answer; only then can it be replayed.
+func (e *Exchange) Complete() bool { return !e.Request.Shortened && !e.Answer.Truncated }
+
 // Load reads the exchanges of a family in their order.
 func Load(dir string) ([]*Exchange, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))

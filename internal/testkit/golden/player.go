@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"sort"
 	"strings"
 	"time"
 
@@ -28,8 +29,10 @@ type Player struct {
 
 // Result says what became of an exchange.
 type Result struct {
-	// Skipped says why it could not be sent: a value it needs comes from an exchange that is not here.
+	// Skipped says why it can't be replayed at all.
 	Skipped string
+	// Missing names a value it needs that no exchange played before has captured.
+	Missing string
 	// Difference is how the answer departs from the recording, "" if it fits.
 	Difference string
 }
@@ -39,29 +42,16 @@ func (p *Player) Play(ctx context.Context, e *Exchange) Result {
 	if p.vars == nil {
 		p.vars = map[string]string{}
 	}
-	if e.Request.Shortened || e.Answer.Truncated {
+	if !e.Complete() {
 		return Result{Skipped: "the recording is shortened"}
-	}
-	path, missing := fill(e.Request.Path, p.vars)
-	if missing != "" {
-		return Result{Skipped: "no value for " + missing}
-	}
-	body := ""
-	switch {
-	case e.Request.BodyText != nil:
-		body = *e.Request.BodyText
-	case len(e.Request.Body) > 0:
-		body = string(e.Request.Body)
-	}
-	if body, missing = fill(body, p.vars); missing != "" {
-		return Result{Skipped: "no value for " + missing}
-	}
-	if p.Replace != nil {
-		body = p.Replace.Replace(body)
 	}
 	base, ok := p.Addresses[e.To]
 	if !ok {
-		return Result{Skipped: "no " + e.To + " here"}
+		return Result{Skipped: "there is no " + e.To}
+	}
+	path, body, missing := p.request(e)
+	if missing != "" {
+		return Result{Missing: missing}
 	}
 	if err := p.awaitState(ctx, base, path, e); err != nil {
 		return Result{Difference: err.Error()}
@@ -79,6 +69,61 @@ func (p *Player) Play(ctx context.Context, e *Exchange) Result {
 		return Result{Difference: d}
 	}
 	return Result{}
+}
+
+// Do sends a request that is not recorded, but without which the recording makes no sense. Captured values are filled into path.
+func (p *Player) Do(ctx context.Context, to, method, path string) error {
+	path, missing := fill(path, p.vars)
+	if missing != "" {
+		return fmt.Errorf("no exchange has captured %s", missing)
+	}
+	_, _, _, err := p.send(ctx, p.Addresses[to], method, path, nil, "")
+	return err
+}
+
+// request fills in the values that a request takes from earlier answers.
+func (p *Player) request(e *Exchange) (path, body, missing string) {
+	if path, missing = fill(e.Request.Path, p.vars); missing != "" {
+		return "", "", missing
+	}
+	switch {
+	case e.Request.BodyText != nil:
+		body = *e.Request.BodyText
+	case len(e.Request.Body) > 0:
+		body = string(e.Request.Body)
+	}
+	if body, missing = fill(body, p.vars); missing != "" {
+		return "", "", missing
+	}
+	if p.Replace != nil {
+		body = p.Replace.Replace(body)
+	}
+	return path, body, ""
+}
+
+// Ingest sends the submission of a SQL task and waits until the task has succeeded.
+func (p *Player) Ingest(ctx context.Context, e *Exchange) error {
+	path, body, missing := p.request(e)
+	if missing != "" {
+		return fmt.Errorf("no exchange has captured %s", missing)
+	}
+	base := p.Addresses[e.To]
+	status, _, got, err := p.send(ctx, base, e.Request.Method, path, e.Request.Headers, body)
+	if err != nil {
+		return err
+	}
+	id, ok := lookup(got, "taskId")
+	if status != http.StatusAccepted || !ok {
+		return fmt.Errorf("status %d: %.300s", status, got)
+	}
+	state, err := p.awaitTask(ctx, base, id)
+	if err != nil {
+		return err
+	}
+	if code, _ := lookup(state, "status.statusCode"); code != "SUCCESS" {
+		return fmt.Errorf("the task failed: %.600s", state)
+	}
+	return nil
 }
 
 func (p *Player) send(ctx context.Context, base, method, path string, headers map[string]string, body string) (int, http.Header, []byte, error) {
@@ -126,20 +171,27 @@ func (p *Player) awaitState(ctx context.Context, base, path string, e *Exchange)
 	if id == "" {
 		return nil
 	}
-	deadline, cancel := context.WithTimeout(ctx, p.Wait)
+	_, err := p.awaitTask(ctx, base, id)
+	return err
+}
+
+// awaitTask returns the status of a task that has ended, or whatever else comes for an id that is none.
+func (p *Player) awaitTask(ctx context.Context, base, id string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.Wait)
 	defer cancel()
+	pause := 2 * time.Millisecond
 	for {
-		status, _, body, err := p.send(deadline, base, http.MethodGet, "/service/indexer/v1/task/"+id+"/status", nil, "")
+		status, _, body, err := p.send(ctx, base, http.MethodGet, "/service/indexer/v1/task/"+url.PathEscape(id)+"/status", nil, "")
 		if err != nil {
-			return err
+			return nil, err
 		}
-		code, _ := lookup(body, "status.statusCode")
-		if status != http.StatusOK || code != "RUNNING" {
-			return nil
+		if code, _ := lookup(body, "status.statusCode"); status != http.StatusOK || code != "RUNNING" {
+			return body, nil
 		}
-		if err := clock.System().Sleep(deadline, 20*time.Millisecond); err != nil {
-			return fmt.Errorf("task [%s] has not ended after %s", id, p.Wait)
+		if err := clock.System().Sleep(ctx, pause); err != nil {
+			return nil, fmt.Errorf("task [%s] has not ended after %s", id, p.Wait)
 		}
+		pause = min(2*pause, 50*time.Millisecond)
 	}
 }
 
@@ -148,6 +200,9 @@ func compareAnswer(e *Exchange, status int, header http.Header, got []byte) stri
 		return fmt.Sprintf("status %d, want %d: %.300s", status, e.Answer.Status, got)
 	}
 	if d := compareMediaType(e, header); d != "" {
+		return d
+	}
+	if d := compareHeaders(e, header); d != "" {
 		return d
 	}
 	if e.Mask["$text"] != "" {
@@ -188,6 +243,33 @@ func compareMediaType(e *Exchange, header http.Header) string {
 	got, _, _ := mime.ParseMediaType(header.Get("Content-Type"))
 	if got != want {
 		return fmt.Sprintf("content type %q, want %q", got, want)
+	}
+	return ""
+}
+
+// ownHeaders are those the interface itself defines; others belong to the server that was recorded.
+const ownHeaders = "X-Service-"
+
+func compareHeaders(e *Exchange, header http.Header) string {
+	names := make([]string, 0, len(e.Answer.Headers))
+	for name := range e.Answer.Headers {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	for _, name := range names {
+		want, got := e.Answer.Headers[name], header.Get(name)
+		switch {
+		case !strings.HasPrefix(name, ownHeaders):
+		case len(header.Values(name)) == 0:
+			return fmt.Sprintf("header %s is missing", name)
+		case e.Mask["$headers."+name] != "" || want == got:
+		case strings.HasPrefix(want, "{"):
+			if d := compareJSON([]byte(want), []byte(got), nil, true); d != "" {
+				return fmt.Sprintf("header %s: %s", name, d)
+			}
+		default:
+			return fmt.Sprintf("header %s is %q, want %q", name, got, want)
+		}
 	}
 	return ""
 }

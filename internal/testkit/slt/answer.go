@@ -147,7 +147,7 @@ func sameLine(want, got, letters string) bool {
 func near(a, b string) bool {
 	x, errX := strconv.ParseFloat(a, 64)
 	y, errY := strconv.ParseFloat(b, 64)
-	return errX == nil && errY == nil && math.Abs(x-y) <= 1e-12*math.Max(math.Abs(x), math.Abs(y))
+	return errX == nil && errY == nil && math.Signbit(x) == math.Signbit(y) && math.Abs(x-y) <= 1e-12*math.Max(math.Abs(x), math.Abs(y))
 }
 
 func nearList(a, b string) bool {

@@ -1,0 +1,97 @@
+package coordinator
+
+import (
+	"net/http"
+
+	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/chrono"
+)
+
+// Node is a process in one of its roles.
+type Node struct {
+	// Role is as in the interface: coordinator, overlord, broker, historical, indexer, router.
+	Role string
+	Host string
+	Port int
+	// Started is in milliseconds.
+	Started int64
+	// Data describes a data server, Worker one that runs tasks; nil for others.
+	Data   *DataService
+	Worker *WorkerService
+}
+
+// DataService is what a data server announces.
+type DataService struct {
+	Type     string `json:"type"`
+	Tier     string `json:"tier"`
+	MaxSize  int64  `json:"maxSize"`
+	Server   string `json:"serverType"`
+	Priority int    `json:"priority"`
+}
+
+// WorkerService is what a worker announces.
+type WorkerService struct {
+	Type     string `json:"type"`
+	IP       string `json:"ip"`
+	Capacity int    `json:"capacity"`
+	Version  string `json:"version"`
+	Category string `json:"category"`
+}
+
+// alwaysListed are the roles that the answer has even without processes.
+var alwaysListed = []string{"coordinator", "overlord", "broker", "historical"}
+
+func (a *API) clusterRoutes(mux routes) {
+	mux.On("GET "+coordinatorBase+"/cluster", func(w http.ResponseWriter, r *http.Request) error {
+		out := object{}
+		listed := map[string]bool{}
+		add := func(role string, always bool) {
+			if nodes := a.nodes(r, role); !listed[role] && (always || len(nodes) > 0) {
+				listed[role] = true
+				out = append(out, member{role, nodes})
+			}
+		}
+		for _, role := range alwaysListed {
+			add(role, true)
+		}
+		for _, n := range a.o.Nodes {
+			add(n.Role, false)
+		}
+		return write(w, out)
+	})
+	mux.On("GET "+coordinatorBase+"/cluster/{role}", func(w http.ResponseWriter, r *http.Request) error {
+		return write(w, a.nodes(r, r.PathValue("role")))
+	})
+}
+
+// nodes gives the processes of a role, in full if the request asks for it. Here full is a boolean, not a flag.
+func (a *API) nodes(r *http.Request, role string) []any {
+	full := r.URL.Query().Get("full") == "true"
+	out := []any{}
+	for _, n := range a.o.Nodes {
+		if n.Role != role {
+			continue
+		}
+		name := edge.DialectOf(r.Context()).Name
+		service := name + "/" + n.Role
+		if !full {
+			out = append(out, object{{"host", n.Host}, {"service", service}, {"plaintextPort", n.Port}})
+			continue
+		}
+		services := object{}
+		if n.Data != nil {
+			services = append(services, member{"dataNodeService", n.Data})
+		}
+		if n.Worker != nil {
+			services = append(services, member{"workerNodeService", n.Worker})
+		}
+		out = append(out, object{
+			{name + "Node", object{
+				{"service", service}, {"host", n.Host}, {"bindOnHost", false}, {"plaintextPort", n.Port}, {"port", -1}, {"tlsPort", -1},
+				{"enablePlaintextPort", true}, {"enableTlsPort", false},
+			}},
+			{"nodeType", n.Role}, {"services", services}, {"startTime", chrono.FormatMillis(n.Started, chrono.UTC)},
+		})
+	}
+	return out
+}

@@ -1,0 +1,366 @@
+package coordinator
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/metastore"
+)
+
+// settingCompaction is the one setting behind the Coordinator's and the Overlord's endpoints, and its kind in the audit history.
+const settingCompaction = "coordinator.compaction.config"
+
+func (a *API) compactionRoutes(mux routes) {
+	const config, overlord = coordinatorBase + "/config/compaction", overlordBase + "/compaction"
+	mux.On("GET "+config, func(w http.ResponseWriter, r *http.Request) error {
+		c, err := a.compaction(r.Context())
+		if err != nil {
+			return err
+		}
+		return write(w, c)
+	})
+	mux.On("POST "+config, a.setCompaction)
+	mux.On("POST "+config+"/cluster", a.setClusterCompaction)
+	mux.On("POST "+config+"/taskslots", a.setTaskSlots)
+	mux.On("GET "+coordinatorBase+"/compaction/status", a.compactionStatus)
+	mux.On("GET "+coordinatorBase+"/compaction/progress", a.compactionProgress)
+
+	mux.On("GET "+overlord+"/isSupervisorEnabled", func(w http.ResponseWriter, r *http.Request) error {
+		c, err := a.compaction(r.Context())
+		if err != nil {
+			return err
+		}
+		return write(w, c.UseSupervisors)
+	})
+	mux.On("GET "+overlord+"/config/cluster", func(w http.ResponseWriter, r *http.Request) error {
+		c, err := a.compaction(r.Context())
+		if err != nil {
+			return err
+		}
+		return write(w, c.clusterCompaction)
+	})
+	mux.On("POST "+overlord+"/config/cluster", a.setClusterCompaction)
+	mux.On("GET "+overlord+"/config/datasources", func(w http.ResponseWriter, r *http.Request) error {
+		c, err := a.compaction(r.Context())
+		if err != nil {
+			return err
+		}
+		return write(w, map[string]any{"compactionConfigs": c.Configs})
+	})
+	mux.On("POST "+overlord+"/config/datasources/{dataSource}", a.setCompaction)
+	for _, base := range []string{config, overlord + "/config/datasources"} {
+		mux.On("GET "+base+"/{dataSource}", a.compactionOf)
+		mux.On("DELETE "+base+"/{dataSource}", a.deleteCompaction)
+	}
+	mux.On("GET "+config+"/{dataSource}/history", func(w http.ResponseWriter, r *http.Request) error {
+		entries, answered, err := a.compactionHistory(w, r)
+		if answered || err != nil {
+			return err
+		}
+		return write(w, entries)
+	})
+	mux.On("GET "+overlord+"/config/datasources/{dataSource}/history", func(w http.ResponseWriter, r *http.Request) error {
+		entries, answered, err := a.compactionHistory(w, r)
+		if answered || err != nil {
+			return err
+		}
+		return write(w, map[string]any{"entries": entries})
+	})
+	mux.On("GET "+overlord+"/status/datasources", a.compactionStatus)
+	mux.On("GET "+overlord+"/status/datasources/{dataSource}", func(w http.ResponseWriter, r *http.Request) error {
+		s, err := a.snapshots(r.Context(), r.PathValue("dataSource"))
+		if err != nil {
+			return err
+		}
+		if len(s) == 0 {
+			return errNoCompaction
+		}
+		return write(w, s[0])
+	})
+}
+
+// errNoCompaction is for a datasource without settings.
+var errNoCompaction = fault.NotFound("Datasource compaction config does not exist")
+
+// parseStored reads the setting as it was written; nil is the defaults.
+func parseStored(text json.RawMessage) (compactionSettings, error) {
+	c := defaultCompaction()
+	if text == nil {
+		return c, nil
+	}
+	if err := json.Unmarshal(text, &c); err != nil {
+		return c, fmt.Errorf("reading setting [%s]: %w", settingCompaction, err)
+	}
+	return c, nil
+}
+
+func (a *API) compaction(ctx context.Context) (compactionSettings, error) {
+	text, _, err := a.store.Setting(ctx, settingCompaction)
+	if err != nil {
+		return compactionSettings{}, err
+	}
+	return parseStored(text)
+}
+
+// find returns the place of a datasource's settings, -1 if it has none.
+func (c *compactionSettings) find(dataSource string) int {
+	return slices.IndexFunc(c.Configs, func(o compactionConfig) bool { return o.DataSource == dataSource })
+}
+
+// change replaces the setting by what edit makes of it.
+func (a *API) change(r *http.Request, edit func(*compactionSettings) error) error {
+	_, err := a.store.UpdateSetting(r.Context(), metastore.Fence{}, settingCompaction, audit(r, settingCompaction, settingCompaction),
+		func(stored json.RawMessage) (json.RawMessage, error) {
+			c, err := parseStored(stored)
+			if err != nil {
+				return nil, err
+			}
+			if err := edit(&c); err != nil {
+				return nil, err
+			}
+			return json.Marshal(c)
+		})
+	return err
+}
+
+func (a *API) setCompaction(w http.ResponseWriter, r *http.Request) error {
+	text, err := a.body(w, r)
+	switch {
+	case err == errMedia:
+		return empty(w, http.StatusUnsupportedMediaType)
+	case err != nil:
+		return err
+	}
+	config, err := parseCompaction(text)
+	if err != nil {
+		return refuseInput(w, err)
+	}
+	if path := r.PathValue("dataSource"); path != "" && path != config.DataSource {
+		return fault.InvalidInput("DataSource in spec[%s] does not match DataSource in path[%s]", config.DataSource, path)
+	} else if path == "" && config.Engine != nil && *config.Engine == "msq" {
+		return fault.InvalidInput("MSQ engine is supported only with supervisor-based compaction on the Overlord.")
+	}
+	err = a.change(r, func(c *compactionSettings) error {
+		if i := c.find(config.DataSource); i >= 0 {
+			c.Configs[i] = config
+		} else {
+			c.Configs = append(c.Configs, config)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return empty(w, http.StatusOK)
+}
+
+func (a *API) compactionOf(w http.ResponseWriter, r *http.Request) error {
+	c, err := a.compaction(r.Context())
+	if err != nil {
+		return err
+	}
+	i := c.find(r.PathValue("dataSource"))
+	if i < 0 {
+		return errNoCompaction
+	}
+	return write(w, c.Configs[i])
+}
+
+func (a *API) deleteCompaction(w http.ResponseWriter, r *http.Request) error {
+	name := r.PathValue("dataSource")
+	err := a.change(r, func(c *compactionSettings) error {
+		i := c.find(name)
+		if i < 0 {
+			return errNoCompaction
+		}
+		c.Configs = slices.Delete(c.Configs, i, i+1)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	a.mu.uncompacted[name] = true
+	a.mu.Unlock()
+	return empty(w, http.StatusOK)
+}
+
+// setClusterCompaction merges a body onto the cluster's settings.
+func (a *API) setClusterCompaction(w http.ResponseWriter, r *http.Request) error {
+	text, err := a.body(w, r)
+	switch {
+	case err == errMedia:
+		return empty(w, http.StatusUnsupportedMediaType)
+	case err != nil:
+		return err
+	case isNothing(text):
+		return refuse(w, http.StatusBadRequest, "The body must be an object of settings")
+	}
+	err = a.change(r, func(c *compactionSettings) error {
+		if err := decode(text, &c.clusterCompaction); err != nil {
+			return err
+		}
+		return c.validate()
+	})
+	if err != nil {
+		return refuseInput(w, err)
+	}
+	return empty(w, http.StatusOK)
+}
+
+// setTaskSlots changes how many tasks compaction may run at once, from query parameters. Without any it does nothing.
+func (a *API) setTaskSlots(w http.ResponseWriter, r *http.Request) error {
+	query := r.URL.Query()
+	slots, hasSlots, ok := queryInt(r, "max")
+	ratio, err := strconv.ParseFloat(query.Get("ratio"), 64)
+	hasRatio := query.Get("ratio") != ""
+	if !ok || hasRatio && (err != nil || math.IsNaN(ratio)) {
+		return empty(w, http.StatusNotFound)
+	}
+	autoScale := query.Get("useAutoScaleSlots")
+	if !hasSlots && !hasRatio && autoScale == "" {
+		return empty(w, http.StatusOK)
+	}
+	if hasSlots && slots < 1 || hasRatio && ratio < 0 {
+		return fault.InvalidInput("Compaction needs at least 1 task slot and a ratio that is not negative, not max [%s] and ratio [%s]; "+
+			"to turn it off set maxCompactionTaskSlots to 0 in the cluster's settings", query.Get("max"), query.Get("ratio"))
+	}
+	err = a.change(r, func(c *compactionSettings) error {
+		if hasSlots {
+			c.MaxSlots = slots
+		}
+		if hasRatio {
+			c.SlotRatio = ratio
+		}
+		if autoScale != "" {
+			c.UseAutoScaleSlots = autoScale == "true"
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return empty(w, http.StatusOK)
+}
+
+// snapshot is the status of a datasource. The counts are those of the last round of automatic compaction; no round has run yet is all 0.
+type snapshot struct {
+	DataSource       string  `json:"dataSource"`
+	ScheduleStatus   string  `json:"scheduleStatus"`
+	Message          *string `json:"message"`
+	BytesAwaiting    int64   `json:"bytesAwaitingCompaction"`
+	BytesCompacted   int64   `json:"bytesCompacted"`
+	BytesSkipped     int64   `json:"bytesSkipped"`
+	SegmentsAwaiting int64   `json:"segmentCountAwaitingCompaction"`
+	SegmentsCompact  int64   `json:"segmentCountCompacted"`
+	SegmentsSkipped  int64   `json:"segmentCountSkipped"`
+	IntervalsAwait   int64   `json:"intervalCountAwaitingCompaction"`
+	IntervalsCompact int64   `json:"intervalCountCompacted"`
+	IntervalsSkipped int64   `json:"intervalCountSkipped"`
+}
+
+// snapshots returns the status of the datasources with settings, or of one, which may be one whose settings were removed.
+func (a *API) snapshots(ctx context.Context, dataSource string) ([]snapshot, error) {
+	c, err := a.compaction(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := []snapshot{}
+	for _, config := range c.Configs {
+		if dataSource == "" || dataSource == config.DataSource {
+			out = append(out, snapshot{DataSource: config.DataSource, ScheduleStatus: "RUNNING"})
+		}
+	}
+	if len(out) > 0 || dataSource == "" {
+		return out, nil
+	}
+	a.mu.Lock()
+	removed := a.mu.uncompacted[dataSource]
+	a.mu.Unlock()
+	if removed {
+		out = append(out, snapshot{DataSource: dataSource, ScheduleStatus: "NOT_ENABLED"})
+	}
+	return out, nil
+}
+
+func (a *API) compactionStatus(w http.ResponseWriter, r *http.Request) error {
+	name := r.URL.Query().Get("dataSource")
+	list, err := a.snapshots(r.Context(), name)
+	switch {
+	case err != nil:
+		return err
+	case len(list) == 0 && name != "":
+		return refuse(w, http.StatusNotFound, "unknown dataSource")
+	}
+	return write(w, map[string]any{"latestStatus": list})
+}
+
+func (a *API) compactionProgress(w http.ResponseWriter, r *http.Request) error {
+	name := r.URL.Query().Get("dataSource")
+	if name == "" {
+		return refuse(w, http.StatusBadRequest, "No DataSource specified")
+	}
+	list, err := a.snapshots(r.Context(), name)
+	switch {
+	case err != nil:
+		return err
+	case len(list) == 0 || list[0].ScheduleStatus == "NOT_ENABLED":
+		return refuse(w, http.StatusNotFound, "Unknown DataSource")
+	}
+	return write(w, map[string]int64{"remainingSegmentSize": list[0].BytesAwaiting})
+}
+
+// compactionEntry is one change of a datasource's settings, with those of the cluster at that time.
+type compactionEntry struct {
+	Global clusterCompaction `json:"globalConfig"`
+	Config *compactionConfig `json:"compactionConfig"`
+	Info   auditInfo         `json:"auditInfo"`
+	Time   string            `json:"auditTime"`
+}
+
+// compactionHistory finds the changes of a datasource in the history of the one setting: neighbours equal in both parts are one, and what
+// was before the first settings or after their end was noted is left out.
+func (a *API) compactionHistory(w http.ResponseWriter, r *http.Request) (out []compactionEntry, answered bool, err error) {
+	audited, answered, err := a.entries(w, r, settingCompaction, settingCompaction)
+	if answered || err != nil {
+		return nil, answered, err
+	}
+	query := r.URL.Query()
+	newestFirst := query.Get("count") != "" && query.Get("interval") == ""
+	if newestFirst {
+		slices.Reverse(audited)
+	}
+	out = []compactionEntry{}
+	var last []byte
+	for _, e := range audited {
+		c, err := parseStored(json.RawMessage(e.Payload))
+		if err != nil {
+			return nil, false, err
+		}
+		entry := compactionEntry{Global: c.clusterCompaction, Info: infoOf(e), Time: chrono.FormatMillis(e.At, chrono.UTC)}
+		if i := c.find(r.PathValue("dataSource")); i >= 0 {
+			entry.Config = &c.Configs[i]
+		} else if len(out) == 0 || out[len(out)-1].Config == nil {
+			continue
+		}
+		same, err := json.Marshal([]any{entry.Global, entry.Config})
+		if err != nil {
+			return nil, false, err
+		}
+		if !bytes.Equal(same, last) {
+			out, last = append(out, entry), same
+		}
+	}
+	if newestFirst {
+		slices.Reverse(out)
+	}
+	return out, false, nil
+}

@@ -1,0 +1,122 @@
+package coordinator
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+
+	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/duty/rule"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/timeline"
+)
+
+// Tasks takes the tasks that endpoints start.
+type Tasks interface {
+	// Submit records a task; when it returns nil, the task survives a crash.
+	Submit(ctx context.Context, t *task.Task) error
+}
+
+// Options are the settings of the endpoints.
+type Options struct {
+	// Coordinator and Overlord are the base URLs of the leaders.
+	Coordinator, Overlord string
+	// Nodes are the processes of the cluster.
+	Nodes []Node
+	// History is how far back the Broker's description of a datasource looks, in milliseconds.
+	History int64
+	// DefaultReplicas is the number of copies that the default rules want when a store has none yet.
+	DefaultReplicas int
+	// MaxRequestBytes bounds request bodies.
+	MaxRequestBytes int64
+	Clock           clock.Clock
+}
+
+// API serves the endpoints. Its methods are safe for use by many goroutines.
+type API struct {
+	store     *metastore.Store
+	published *timeline.Published
+	inventory Inventory
+	tasks     Tasks
+	o         Options
+
+	mu struct {
+		sync.Mutex
+		// uncompacted are the datasources whose compaction settings were removed since the start: their status stays readable.
+		uncompacted map[string]bool
+	}
+}
+
+// New returns the endpoints on a store and its published timeline. It writes the default rules into a store that has none.
+func New(ctx context.Context, store *metastore.Store, published *timeline.Published, inventory Inventory, tasks Tasks, o Options) (*API, error) {
+	a := &API{store: store, published: published, inventory: inventory, tasks: tasks, o: o}
+	a.mu.uncompacted = map[string]bool{}
+	_, found, err := store.Rules(ctx, rule.Default)
+	if err != nil || found {
+		return a, err
+	}
+	text, err := json.Marshal(rule.LoadForever(o.DefaultReplicas))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := store.SetRules(ctx, metastore.Fence{}, rule.Default, text, nil); err != nil {
+		return nil, fmt.Errorf("writing the default rules: %w", err)
+	}
+	return a, nil
+}
+
+const (
+	coordinatorBase = "/service/coordinator/v1"
+	overlordBase    = "/service/indexer/v1"
+)
+
+// routes adds handlers whose errors have the form of management endpoints.
+type routes struct{ *edge.Mux }
+
+// On adds a route. The class "druidException" is what these endpoints put into the member [error] of structured errors.
+func (m routes) On(pattern string, h edge.Handler) {
+	m.Mux.On(pattern, func(w http.ResponseWriter, r *http.Request) error {
+		err := h(w, r)
+		if f := fault.Find(err); f != nil && f.Legacy == fault.LegacyNone {
+			return f.WithLegacy("druidException")
+		}
+		return err
+	})
+}
+
+// Routes adds the endpoints of the Coordinator and those of the Overlord to mux.
+func (a *API) Routes(m *edge.Mux) {
+	mux := routes{m}
+	for base, leader := range map[string]string{coordinatorBase: a.o.Coordinator, overlordBase: a.o.Overlord} {
+		mux.On("GET "+base+"/leader", func(w http.ResponseWriter, _ *http.Request) error {
+			writeText(w, http.StatusOK, leader) // a bare URL: clients expect no quotes
+			return nil
+		})
+		mux.On("GET "+base+"/isLeader", func(w http.ResponseWriter, _ *http.Request) error {
+			return write(w, map[string]bool{"leader": true})
+		})
+		a.markRoutes(mux, base+"/datasources")
+	}
+	a.clusterRoutes(mux)
+	a.loadRoutes(mux)
+	a.metadataRoutes(mux)
+	a.servedRoutes(mux)
+	a.layoutRoutes(mux)
+	a.ruleRoutes(mux)
+	a.configRoutes(mux)
+	a.compactionRoutes(mux)
+}
+
+// caught waits until the published timeline holds a change that was just written.
+func (a *API) caught(ctx context.Context, number int64) error {
+	if number == 0 {
+		return nil
+	}
+	_, err := a.published.Wait(ctx, number)
+	return err
+}

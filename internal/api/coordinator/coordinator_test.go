@@ -1,0 +1,429 @@
+package coordinator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/timeline"
+)
+
+// fixture is the endpoints on a store of the test, with one historical on h:8083 that holds what the test puts there.
+type fixture struct {
+	t         *testing.T
+	clock     *clock.Fake
+	store     *metastore.Store
+	handler   http.Handler
+	loaded    []string
+	submitted []*task.Task
+}
+
+// Loaded returns the ids of the segments held.
+func (f *fixture) Loaded() []string { return f.loaded }
+
+// Used returns their bytes.
+func (f *fixture) Used() int64 { return int64(100 * len(f.loaded)) }
+
+// Submit keeps the task.
+func (f *fixture) Submit(_ context.Context, t *task.Task) error {
+	f.submitted = append(f.submitted, t)
+	return nil
+}
+
+func open(t *testing.T) *fixture {
+	t.Helper()
+	f := &fixture{t: t, clock: clock.NewFake(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))}
+	var err error
+	f.store, err = metastore.Open(t.Context(), metastore.Options{Path: filepath.Join(t.TempDir(), "metadata.db"), Clock: f.clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	published, ended := timeline.NewPublished(), make(chan error, 1)
+	go func() { ended <- f.store.Follow(ctx, published) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("following: %v", err)
+		}
+		if err := f.store.Close(); err != nil {
+			t.Errorf("closing: %v", err)
+		}
+	})
+	number := int64(0)
+	for day := 1; day <= 3; day++ {
+		iv := chrono.Interval{Start: millis(2026, 3, day), End: millis(2026, 3, day+1)}
+		number = f.publish("wiki", iv, 2)
+	}
+	if _, err := published.Wait(t.Context(), number); err != nil {
+		t.Fatal(err)
+	}
+	inventory := Local{Historical: Server{Host: "h:8083", Tier: "_default_tier", MaxSize: 1000}, Holder: f, Worker: "w:8091"}
+	a, err := New(t.Context(), f.store, published, inventory, f, Options{
+		Coordinator: "http://h:8081", Overlord: "http://h:8090", DefaultReplicas: 1, MaxRequestBytes: 1 << 20, Clock: f.clock,
+		History: 30 * 24 * 3600 * 1000,
+		Nodes: []Node{
+			{Role: "coordinator", Host: "h", Port: 8081},
+			{Role: "historical", Host: "h", Port: 8083, Data: &DataService{Type: "dataNodeService", Tier: "_default_tier"}},
+			{Role: "router", Host: "h", Port: 8888},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := edge.NewMux(&edge.Errors{Host: "h:8081"})
+	a.Routes(mux)
+	a.BrokerRoutes(mux)
+	f.handler = mux.Handler([]string{"druid"}, f.clock, nil)
+	return f
+}
+
+func millis(year, month, day int) int64 {
+	return time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC).UnixMilli()
+}
+
+// publish replaces an interval by partitions, which are loaded at once, and returns the number of the change.
+func (f *fixture) publish(dataSource string, iv chrono.Interval, partitions int) int64 {
+	f.t.Helper()
+	owner := metastore.LockOwner{TaskID: "t" + iv.String() + dataSource, GroupID: "g" + iv.String() + dataSource, Priority: 50}
+	l, granted, err := f.store.TryLock(f.t.Context(), metastore.LockRequest{Owner: owner, DataSource: dataSource, Interval: iv, Type: metastore.Exclusive})
+	if err != nil || !granted {
+		f.t.Fatalf("lock: %v, %v", granted, err)
+	}
+	schema := timeline.NewSchema([]timeline.Column{{Name: "__time", Type: "LONG"}, {Name: "page", Type: "STRING"}, {Name: "n", Type: "LONG", Metric: true}})
+	var list []*timeline.Segment
+	for p := range partitions {
+		id := timeline.SegmentID{DataSource: dataSource, Interval: iv, Version: l.Version, Partition: p}
+		f.loaded = append(f.loaded, id.String())
+		list = append(list, &timeline.Segment{
+			ID: id, Shard: timeline.Numbered{Partition: p, Core: partitions}, Schema: schema, Size: 100, Rows: 10,
+			LoadSpec: json.RawMessage(fmt.Sprintf(`{"type":"local","path":"/deep/%s"}`, id)), BinaryVersion: timeline.BinaryVersion,
+		})
+	}
+	slices.Sort(f.loaded)
+	out, err := f.store.Publish(f.t.Context(), metastore.Publication{TaskID: owner.TaskID, DataSource: dataSource, Segments: list})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return out.Number
+}
+
+// send returns status and body of an answer.
+func (f *fixture) send(method, path, body string) (int, string) {
+	f.t.Helper()
+	r := httptest.NewRequestWithContext(f.t.Context(), method, path, strings.NewReader(body))
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	r.Header.Set("X-Service-Author", "ann")
+	r.Header.Set("X-Service-Comment", "why not")
+	w := httptest.NewRecorder()
+	f.handler.ServeHTTP(w, r)
+	return w.Code, w.Body.String()
+}
+
+// expect sends a request and compares status and body; a body that begins with ~ is a part of what must come.
+func (f *fixture) expect(method, path, body string, status int, want string) {
+	f.t.Helper()
+	path = strings.NewReplacer("C/", "/service/coordinator/v1/", "I/", "/service/indexer/v1/").Replace(path)
+	code, got := f.send(method, path, body)
+	if code != status {
+		f.t.Errorf("%s %s: status %d, want %d: %s", method, path, code, status, got)
+		return
+	}
+	if part, ok := strings.CutPrefix(want, "~"); ok {
+		if !strings.Contains(got, part) {
+			f.t.Errorf("%s %s:\n got %s\nwant %s somewhere", method, path, got, part)
+		}
+		return
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		f.t.Errorf("%s %s: %s", method, path, d)
+	}
+}
+
+const (
+	day1 = "2026-03-01T00:00:00.000Z/2026-03-02T00:00:00.000Z"
+	day2 = "2026-03-02T00:00:00.000Z/2026-03-03T00:00:00.000Z"
+	day3 = "2026-03-03T00:00:00.000Z/2026-03-04T00:00:00.000Z"
+)
+
+func TestServedView(t *testing.T) {
+	f := open(t)
+	f.expect("GET", "C/datasources", "", 200, `["wiki"]`)
+	f.expect("GET", "C/datasources/wiki?simple", "", 200,
+		`{"tiers":{"_default_tier":{"segmentCount":6,"size":600,"replicatedSize":600}},"segments":{"count":6,"size":600,"replicatedSize":600,`+
+			`"minTime":"2026-03-01T00:00:00.000Z","maxTime":"2026-03-04T00:00:00.000Z"}}`)
+	f.expect("GET", "C/datasources/wiki/intervals", "", 200, `["`+day3+`","`+day2+`","`+day1+`"]`)
+	f.expect("GET", "C/datasources/wiki/intervals/2026-03-01_2026-03-03?simple=false", "", 200,
+		`{"`+day2+`":{"size":200,"count":2},"`+day1+`":{"size":200,"count":2}}`)
+	f.expect("GET", "C/datasources/wiki/intervals/2026-03-01T12_2026-03-03?simple", "", 200, `{"`+day2+`":{"size":200,"count":2}}`)
+	f.expect("GET", "C/datasources/wiki/intervals/banana", "", 400, `~"errorCode":"invalidInput"`)
+	f.expect("GET", "C/datasources/wiki/tiers", "", 200, `["_default_tier"]`)
+	f.expect("GET", "C/datasources/wiki/segments/"+f.loaded[1], "", 200, `~"servers":["h:8083"]}`)
+	f.expect("GET", "C/datasources/wiki/segments/nosuch", "", 204, "")
+	f.expect("GET", "C/datasources/wiki/intervals/2026-03-01_2026-03-02/serverview", "", 200, `~{"`+day1+`":[{"segment":{"dataSource":"wiki"`)
+	f.expect("GET", "/druid/coordinator/v1/datasources/wiki/intervals/2026-03-01_2026-03-02/serverview", "", 200, `~[{"segment":{"dataSource":"wiki"`)
+	for _, path := range []string{"", "?full", "/intervals", "/intervals?full", "/intervals/2026-03-01_2026-03-03", "/segments", "/segments/x"} {
+		f.expect("GET", "C/datasources/nosuch"+path, "", 204, "")
+	}
+	f.expect("GET", "C/datasources/nosuch/tiers", "", 200, "[]")
+	f.expect("GET", "C/datasources/nosuch/intervals/2026-03-01_2026-03-03/serverview", "", 200, "{}")
+}
+
+func TestLayout(t *testing.T) {
+	f := open(t)
+	f.expect("GET", "C/intervals/2026-03-01_2026-03-03", "", 200, `{"size":400,"count":4}`)
+	f.expect("GET", "C/intervals/1999-01-01_2000-01-01", "", 200, `{}`)
+	f.expect("GET", "C/intervals/2026-03-01_2026-03-02?full&simple", "", 200, `{"`+day1+`":{"wiki":{"size":200,"count":2}}}`)
+	f.expect("GET", "C/servers", "", 200, `["h:8083","w:8091"]`)
+	f.expect("GET", "C/servers/h:8083?simple", "", 200,
+		`{"host":"h:8083","tier":"_default_tier","type":"historical","priority":0,"currSize":600,"maxSize":1000}`)
+	f.expect("GET", "C/servers/nosuch:1", "", 404, "")
+	f.expect("GET", "C/servers/h:8083/segments", "", 200, `["`+strings.Join(f.loaded, `","`)+`"]`)
+	f.expect("GET", "C/servers/w:8091/segments", "", 200, `[]`)
+	f.expect("GET", "C/servers/h:8083/segments/nosuch", "", 404, "")
+	f.expect("GET", "C/tiers", "", 200, `["_default_tier"]`)
+	f.expect("GET", "C/tiers?simple", "", 200, `{"_default_tier":{"currSize":600,"maxSize":1000}}`)
+	f.expect("GET", "C/tiers/_DEFAULT_tier", "", 200, `["wiki"]`)
+	f.expect("GET", "C/tiers/nosuch", "", 200, `[]`)
+	f.expect("GET", "C/cluster", "", 200, `{"coordinator":[{"host":"h","service":"service/coordinator","plaintextPort":8081}],"overlord":[],"broker":[],`+
+		`"historical":[{"host":"h","service":"service/historical","plaintextPort":8083}],"router":[{"host":"h","service":"service/router","plaintextPort":8888}]}`)
+	f.expect("GET", "C/cluster/nosuch", "", 200, `[]`)
+	f.expect("GET", "C/cluster/router?full=true", "", 200, `~"nodeType":"router"`)
+	f.expect("GET", "C/leader", "", 200, "http://h:8081")
+	f.expect("GET", "I/leader", "", 200, "http://h:8090")
+	f.expect("GET", "I/isLeader", "", 200, `{"leader":true}`)
+}
+
+func TestMetadata(t *testing.T) {
+	f := open(t)
+	f.expect("GET", "C/metadata/datasources", "", 200, `["wiki"]`)
+	f.expect("GET", "C/metadata/datasources/nosuch", "", 404, "")
+	f.expect("GET", "C/metadata/datasources/nosuch/segments?full", "", 404, "")
+	f.expect("POST", "C/metadata/datasources/nosuch/segments", `["2026/2027"]`, 200, `[]`)
+	f.expect("POST", "C/metadata/datasources/wiki/segments", `["2026-03-01T23/2026-03-02"]`, 200, `["`+f.loaded[0]+`","`+f.loaded[1]+`"]`)
+	f.expect("GET", "C/metadata/datasources/wiki/segments", `["2026-03-01T23/2026-03-02"]`, 200, `["`+f.loaded[0]+`","`+f.loaded[1]+`"]`)
+	f.expect("POST", "C/metadata/datasources/wiki/segments", `["x"]`, 400, `~{"error":"Invalid interval [x]`)
+	f.expect("GET", "C/metadata/datasources/wiki/segments/"+f.loaded[1], "", 200, `~"identifier":"`+f.loaded[1]+`"`)
+	f.expect("GET", "C/metadata/datasources/wiki/segments/"+f.loaded[0]+"_7", "", 404, "")
+	f.expect("GET", "C/metadata/datasources/wiki/segments/nosuch", "", 400, `Could not parse Segment ID[nosuch] for DataSource[wiki]`)
+	f.expect("GET", "C/metadata/segments?includeRealtimeSegments", "", 400, "")
+	f.expect("GET", "C/metadata/segments?datasources=nosuch", "", 200, "[]")
+	f.expect("GET", "C/metadata/segments?includeOvershadowedStatus&includeRealtimeSegments", "", 200,
+		`~[{"overshadowed":false,"replicationFactor":1,"numRows":10,"realtime":false,"dataSource":"wiki"`)
+	f.expect("GET", "C/metadata/datasources/wiki/unusedSegments?limit=-1", "", 400, `~"invalidInput"`)
+	f.expect("GET", "C/metadata/datasources/wiki/unusedSegments?limit=x", "", 404, "")
+	f.expect("GET", "C/metadata/datasources/wiki/unusedSegments?lastSegmentId=x", "", 400, `~"invalidInput"`)
+	f.expect("GET", "C/metadata/datasources/wiki/unusedSegments?sortOrder=up", "", 400, `~"invalidInput"`)
+}
+
+func TestMarkedSegmentsShowAtOnce(t *testing.T) {
+	f := open(t)
+	none, all := `{"numChangedSegments":0,"segmentStateChanged":false}`, `{"numChangedSegments":6,"segmentStateChanged":true}`
+	for _, base := range []string{"C", "I"} {
+		f.expect("POST", base+"/datasources/wiki/markUnused", `{"interval":"2026-03-01T12/2026-03-03"}`, 200, `{"numChangedSegments":2,"segmentStateChanged":true}`)
+		f.expect("GET", "C/datasources/wiki/intervals", "", 200, `["`+day3+`","`+day1+`"]`)
+		f.expect("POST", base+"/datasources/wiki/markUsed", `{"interval":"2026-03-01/2026-03-03","versions":[]}`, 200, none)
+		f.expect("POST", base+"/datasources/wiki/markUsed", `{"interval":"2026-03-01/2026-03-03"}`, 200, `{"numChangedSegments":2,"segmentStateChanged":true}`)
+		f.expect("DELETE", base+"/datasources/wiki", "", 200, all)
+		f.expect("GET", "C/metadata/datasources", "", 200, `[]`)
+		f.expect("GET", "C/metadata/datasources?includeUnused", "", 200, `["wiki"]`)
+		f.expect("GET", "C/metadata/datasources/wiki/segments/"+f.loaded[0], "", 404, "")
+		f.expect("GET", "C/metadata/datasources/wiki/segments/"+f.loaded[0]+"?includeUnused=true", "", 200, `~"dataSource":"wiki"`)
+		f.expect("GET", "C/metadata/datasources/wiki/unusedSegments?limit=1&sortOrder=desc", "", 200, `~"identifier":"`+f.loaded[5]+`"`)
+		f.expect("DELETE", base+"/datasources/wiki", "", 200, none)
+		f.expect("POST", base+"/datasources/wiki", "", 200, all)
+		f.expect("DELETE", base+"/datasources/wiki/segments/"+f.loaded[0], "", 200, `{"numChangedSegments":1,"segmentStateChanged":true}`)
+		f.expect("POST", base+"/datasources/wiki/segments/"+f.loaded[0], "", 200, `{"numChangedSegments":1,"segmentStateChanged":true}`)
+		f.expect("POST", base+"/datasources/wiki/segments/nosuch", "", 400, `Could not parse Segment ID[nosuch] for DataSource[wiki]`)
+		f.expect("POST", base+"/datasources/nosuch", "", 200, none)
+		f.expect("POST", base+"/datasources/nosuch/markUnused", `{"segmentIds":["x"]}`, 200, none)
+		f.expect("POST", base+"/datasources/wiki/markUsed", `{"segmentIds":["`+f.loaded[0]+`","x"]}`, 400, `~Could not find segment IDs[[x]] for datasource[wiki]`)
+		for _, bad := range []string{"", "null", "{}", `{"segmentIds":[]}`, `{"segmentIds":["x"],"interval":"2026/2027"}`, `{"segmentIds":["x"],"versions":["1"]}`} {
+			f.expect("POST", base+"/datasources/wiki/markUnused", bad, 400, badSelection)
+		}
+		f.expect("POST", base+"/datasources/wiki/markUnused", `{"interval":"x"}`, 400, `~{"error":"`)
+		f.expect("POST", base+"/datasources/wiki/markUnused", `[]`, 400, `~{"error":"`)
+		f.expect("GET", base+"/datasources/wiki/markUnused", "", 405, "")
+	}
+	entries, err := f.store.AuditHistory(t.Context(), metastore.AuditFilter{Type: auditMarkUnused, Key: "wiki", Count: 1})
+	if err != nil || len(entries) != 1 || entries[0].Author != "ann" || entries[0].Comment != "why not" || entries[0].IP == "" {
+		t.Errorf("audit: %+v, %v", entries, err)
+	}
+}
+
+func TestKillIsATask(t *testing.T) {
+	f := open(t)
+	f.expect("DELETE", "C/datasources/wiki/intervals/2026-03-01_2026-03-02", "", 200, "")
+	f.expect("DELETE", "C/datasources/wiki?kill=true&interval=2026-03-01/2026-03-02", "", 200, "")
+	f.expect("DELETE", "C/datasources/wiki?kill=true&interval=x", "", 400, `~"invalidInput"`)
+	f.expect("DELETE", "C/datasources/wiki?kill=true", "", 400, `~"invalidInput"`)
+	if len(f.submitted) != 2 || !strings.HasPrefix(f.submitted[0].ID, "api-issued_kill_wiki_") {
+		t.Fatalf("submitted %+v", f.submitted)
+	}
+	var payload map[string]string
+	if err := json.Unmarshal(f.submitted[0].Payload, &payload); err != nil || payload["interval"] != day1 || payload["type"] != "kill" {
+		t.Errorf("payload %s, %v", f.submitted[0].Payload, err)
+	}
+	f.expect("GET", "C/metadata/datasources/wiki/segments", "", 200, `["`+strings.Join(f.loaded, `","`)+`"]`)
+}
+
+func TestLoadStatus(t *testing.T) {
+	f := open(t)
+	f.expect("GET", "C/loadstatus", "", 200, `{"wiki":100.0}`)
+	f.expect("GET", "C/loadstatus?simple&full", "", 200, `{"wiki":0}`)
+	f.expect("GET", "C/loadstatus?full", "", 200, `{"_default_tier":{"wiki":0}}`)
+	lost := f.loaded[0]
+	f.loaded = f.loaded[1:]
+	f.expect("GET", "C/loadstatus?simple", "", 200, `{"wiki":1}`)
+	f.expect("GET", "C/datasources/wiki/loadstatus?forceMetadataRefresh=true&interval=2026-03-01/2026-03-02", "", 200, `{"wiki":50.0}`)
+	f.expect("GET", "C/loadqueue", "", 200, `{"h:8083":{"segmentsToLoad":["`+lost+`"],"segmentsToDrop":[]},"w:8091":{"segmentsToLoad":[],"segmentsToDrop":[]}}`)
+	f.expect("POST", "C/rules/wiki", `[{"type":"loadForever","tieredReplicants":{"_default_tier":3,"hot":1}}]`, 200, "")
+	f.expect("GET", "C/loadstatus?full", "", 200, `{"_default_tier":{"wiki":13},"hot":{"wiki":6}}`)
+	f.expect("GET", "C/loadstatus?full&computeUsingClusterView", "", 200, `{"_default_tier":{"wiki":1},"hot":{"wiki":0}}`)
+	f.expect("POST", "C/rules/wiki", `[{"type":"loadForever","tieredReplicants":{},"useDefaultTierForNull":false}]`, 200, "")
+	f.expect("GET", "C/loadstatus", "", 200, `{"wiki":100.0}`)
+	f.expect("GET", "C/datasources/wiki/loadstatus", "", 400, "Invalid request. forceMetadataRefresh must be specified")
+	f.expect("GET", "C/datasources/wiki/loadstatus?forceMetadataRefresh=false&interval=1999/2000", "", 204, "")
+	f.expect("GET", "C/datasources/nosuch/loadstatus?forceMetadataRefresh=false", "", 204, "")
+	f.expect("GET", "C/datasources/wiki/handoffComplete?interval="+day1+"&partitionNumber=0&version=1", "", 200, "true")
+	f.expect("POST", "C/rules/wiki", `[{"type":"loadForever"}]`, 200, "")
+	f.expect("GET", "C/datasources/wiki/handoffComplete?interval="+day1+"&partitionNumber=0&version=9", "", 200, "false")
+	f.expect("GET", "C/datasources/wiki/handoffComplete", "", 200, "false")
+}
+
+func TestRules(t *testing.T) {
+	f := open(t)
+	def := `{"tieredReplicants":{"_default_tier":1},"useDefaultTierForNull":true,"type":"loadForever"}`
+	f.expect("GET", "C/rules", "", 200, `{"_default":[`+def+`]}`)
+	f.expect("GET", "C/rules/wiki", "", 200, `[]`)
+	f.expect("GET", "C/rules/wiki?full=false", "", 200, `[`+def+`]`)
+	f.expect("GET", "C/rules/_default?full", "", 200, `[`+def+`]`)
+	drop := `[{"period":"P1Y","type":"dropBeforeByPeriod"}]`
+	f.expect("POST", "C/rules/wiki", `[{"type":"dropBeforeByPeriod","period":"P1Y"}]`, 200, "")
+	f.expect("POST", "C/rules/wiki", drop, 200, "")
+	f.expect("GET", "C/rules/wiki", "", 200, drop)
+	code, got := f.send("GET", "/service/coordinator/v1/rules/wiki/history", "")
+	var history []struct {
+		Key, Type, Payload, AuditTime string
+		AuditInfo                     struct{ Author, Comment, IP string }
+	}
+	if err := json.Unmarshal([]byte(got), &history); err != nil || code != 200 || len(history) != 1 || history[0].Payload != drop ||
+		history[0].AuditInfo.Author != "ann" || history[0].AuditTime != "2026-03-10T12:00:00.000Z" || history[0].Type != "rules" {
+		t.Errorf("history %d: %s, %v: equal rules leave no trace", code, got, err)
+	}
+	f.expect("POST", "C/rules/_default", `[]`, 400, `{"error":"Cluster-level rules cannot be empty."}`)
+	f.expect("POST", "C/rules/wiki", `null`, 400, `{"error":"Rules cannot be null."}`)
+	f.expect("POST", "C/rules/wiki", `[{"type":"loadByPeriod"}]`, 400, `{"error":"period must be specified"}`)
+	f.expect("POST", "C/rules/wiki", `[]`, 200, "")
+	f.expect("GET", "C/rules", "", 200, `{"_default":[`+def+`],"wiki":[]}`)
+	for path, status := range map[string]int{"count=0": 400, "count=-1": 400, "count=x": 404, "count=99999999999": 404, "interval=x": 400, "interval=2000/2001": 200} {
+		f.expect("GET", "C/rules/history?"+path, "", status, "~")
+	}
+	f.expect("GET", "C/rules/history?count=1", "", 200, `~"payload":"[]"`)
+	f.expect("DELETE", "C/rules/wiki", "", 405, "")
+	f.expect("POST", "C/rules", "[]", 405, "")
+}
+
+func TestDynamicConfig(t *testing.T) {
+	f := open(t)
+	f.expect("GET", "C/config", "", 200, `~"maxSegmentsToMove":100,"replicantLifetime":15`)
+	f.expect("POST", "C/config", `{"maxSegmentsToMove":101,"frob":1,"decommissioningNodes":"a:1, b:2"}`, 200, "")
+	f.expect("POST", "C/config", `{"replicantLifetime":16}`, 200, "")
+	f.expect("GET", "C/config", "", 200, `~"maxSegmentsToMove":101,"replicantLifetime":16`)
+	f.expect("GET", "C/config", "", 200, `~"decommissioningNodes":["a:1","b:2"]`)
+	f.expect("GET", "C/config/history?count=1", "", 200, `~\"replicantLifetime\":16`)
+	for _, bad := range []string{"", "null", "[]", "{", `{"replicantLifetime":"x"}`, `{"killTaskSlotRatio":2}`, `{"maxKillTaskSlots":-1}`,
+		`{"decommissioningMaxPercentOfMaxSegmentsToMove":101}`} {
+		f.expect("POST", "C/config", bad, 400, `~{"error":"`)
+	}
+	f.expect("GET", "I/worker", "", 200, `{"type":"default","selectStrategy":{"type":"equalDistribution","affinityConfig":null,`+
+		`"taskLimits":{"maxSlotCountByType":{},"maxSlotRatioByType":{}}},"autoScaler":null}`)
+	f.expect("POST", "I/worker", `{"type":"default","selectStrategy":{"type":"fillCapacity","affinityConfig":{"affinity":{"a":["h:1"]}}}}`, 200, "")
+	f.expect("GET", "I/worker", "", 200, `~"affinityConfig":{"affinity":{"a":["h:1"]},"strong":false}`)
+	f.expect("POST", "I/worker", `{"type":"default","selectStrategy":{"type":"javascript","function":"x"}}`, 400, "")
+	f.expect("POST", "I/worker", `null`, 400, "")
+	f.expect("GET", "I/worker/history?count=5", "", 200, `~"key":"worker.config"`)
+}
+
+func TestCompactionConfig(t *testing.T) {
+	f := open(t)
+	f.expect("GET", "C/config/compaction/wiki", "", 404, `~"errorCode":"notFound"`)
+	f.expect("DELETE", "C/config/compaction/wiki", "", 404, `~Datasource compaction config does not exist`)
+	f.expect("GET", "C/compaction/status", "", 200, `{"latestStatus":[]}`)
+	f.expect("GET", "C/compaction/progress", "", 400, `{"error":"No DataSource specified"}`)
+	f.expect("GET", "C/compaction/progress?dataSource=wiki", "", 404, `{"error":"Unknown DataSource"}`)
+	f.expect("POST", "C/config/compaction", `{"dataSource":"wiki"}`, 200, "")
+	f.clock.Advance(time.Second)
+	empty := `{"dataSource":"wiki","taskPriority":25,"inputSegmentSizeBytes":100000000000000,"maxRowsPerSegment":null,"skipOffsetFromLatest":"P1D",` +
+		`"tuningConfig":null,"granularitySpec":null,"dimensionsSpec":null,"metricsSpec":null,"transformSpec":null,"ioConfig":null,"engine":null,"taskContext":null}`
+	f.expect("GET", "C/config/compaction/wiki", "", 200, empty)
+	f.expect("GET", "I/compaction/config/datasources/wiki", "", 200, empty)
+	f.expect("POST", "C/config/compaction", `{"dataSource":"wiki","skipOffsetFromLatest":"PT0S","granularitySpec":{"segmentGranularity":"day"},
+		"dimensionsSpec":{"dimensions":["page",{"type":"long","name":"n"}]},"tuningConfig":{"partitionsSpec":{"type":"dynamic"}}}`, 200, "")
+	f.clock.Advance(time.Second)
+	for _, part := range []string{
+		`"partitionsSpec":{"type":"dynamic","maxRowsPerSegment":5000000,"maxTotalRows":null}`, `"forceGuaranteedRollup":false`,
+		`"granularitySpec":{"segmentGranularity":"DAY","queryGranularity":null,"rollup":null}`, `{"type":"string","name":"page",`,
+		`{"type":"long","name":"n"}`, `"skipOffsetFromLatest":"PT0S"`,
+	} {
+		f.expect("GET", "C/config/compaction/wiki", "", 200, "~"+part)
+	}
+	f.expect("POST", "C/config/compaction/taskslots?ratio=0.2&max=5", "", 200, "")
+	f.clock.Advance(time.Second)
+	f.expect("POST", "C/config/compaction/taskslots", "", 200, "")
+	f.expect("POST", "C/config/compaction/taskslots?max=x", "", 404, "")
+	f.expect("POST", "C/config/compaction/taskslots?max=0", "", 400, `~"invalidInput"`)
+	f.expect("GET", "I/compaction/config/cluster", "", 200, `{"compactionTaskSlotRatio":0.2,"maxCompactionTaskSlots":5,"useAutoScaleSlots":false,`+
+		`"compactionPolicy":{"type":"newestSegmentFirst"},"useSupervisors":false,"engine":"native"}`)
+	f.expect("POST", "I/compaction/config/cluster", `{"engine":"msq"}`, 400, `~MSQ Compaction engine`)
+	f.expect("GET", "C/compaction/status?dataSource=wiki", "", 200, `~"scheduleStatus":"RUNNING"`)
+	f.expect("GET", "C/compaction/progress?dataSource=wiki", "", 200, `{"remainingSegmentSize":0}`)
+	for _, bad := range []string{"", "null", "{}", `{"dataSource":"wiki","skipOffsetFromLatest":"x"}`, `{"dataSource":"wiki","taskPriority":"x"}`,
+		`{"dataSource":"wiki","tuningConfig":{"partitionsSpec":{"type":"frob"}}}`, `{"dataSource":"wiki","tuningConfig":{"partitionsSpec":{"type":"range"}}}`} {
+		f.expect("POST", "C/config/compaction", bad, 400, `~"error":"`)
+	}
+	f.expect("DELETE", "C/config/compaction/wiki", "", 200, "")
+	f.expect("GET", "C/compaction/status?dataSource=wiki", "", 200, `~"scheduleStatus":"NOT_ENABLED"`)
+	_, got := f.send("GET", "/service/coordinator/v1/config/compaction/wiki/history", "")
+	var history []struct {
+		Global struct{ MaxCompactionTaskSlots int }   `json:"globalConfig"`
+		Config *struct{ SkipOffsetFromLatest string } `json:"compactionConfig"`
+	}
+	if err := json.Unmarshal([]byte(got), &history); err != nil || len(history) != 4 || history[1].Config.SkipOffsetFromLatest != "PT0S" ||
+		history[2].Global.MaxCompactionTaskSlots != 5 || history[3].Config != nil {
+		t.Errorf("history %s, %v", got, err)
+	}
+	f.expect("GET", "C/config/compaction/nosuch/history", "", 200, "[]")
+	f.expect("GET", "C/config/compaction/nosuch/history?count=0", "", 400, `~"error"`)
+}
+
+func TestBrokerDescribesDataSources(t *testing.T) {
+	f := open(t)
+	f.expect("GET", "/service/v2/datasources", "", 200, `["wiki"]`)
+	f.expect("GET", "/service/v2/datasources/wiki", "", 200, `{"dimensions":["page"],"metrics":["n"]}`)
+	f.expect("GET", "/service/v2/datasources/wiki?interval=1999/2000", "", 200, `{"dimensions":[],"metrics":[]}`)
+	f.expect("GET", "/service/v2/datasources/wiki?interval=2026_2027", "", 400, `~"invalidInput"`)
+	f.expect("GET", "/service/v2/datasources/wiki?full", "", 200,
+		`{"2026-03-01T00:00:00.000Z/2026-03-04T00:00:00.000Z":{"dimensions":["page"],"metrics":["n"]}}`)
+	f.expect("GET", "/service/v2/datasources/nosuch?full", "", 200, `{}`)
+	f.expect("GET", "/service/v2/datasources/nosuch/metrics", "", 200, `[]`)
+	f.expect("GET", "/service/v2/datasources/wiki/candidates?intervals=2026-03-01/2026-03-02&numCandidates=0", "", 200, `~"partitionNumber":1,"size":100,"locations":[]}]`)
+	f.expect("GET", "/service/v2/datasources/wiki/candidates", "", 400, `~"invalidInput"`)
+}

@@ -1,0 +1,127 @@
+package edge
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"time"
+
+	"github.com/klauspost/compress/gzhttp"
+	"github.com/klauspost/compress/gzip"
+
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/obs"
+)
+
+// Exchange is a request with its answer, for logs and metrics.
+type Exchange struct {
+	Method string
+	// Path is the canonical path, without the query string.
+	Path string
+	// Route is the pattern that matched; "" if there is none.
+	Route  string
+	Status int
+	// Bytes is the size of the body on the wire.
+	Bytes int64
+	Took  time.Duration
+	// Broken says that the answer broke off.
+	Broken bool
+}
+
+// Handler makes what a port serves of the routes of m: product names are mapped, bodies compressed for clients that ask for it, and
+// requests without a route get an empty answer. seen, if not nil, is told of every exchange after its end.
+func (m *Mux) Handler(aliases []string, c clock.Clock, seen func(context.Context, Exchange)) http.Handler {
+	compress, err := gzhttp.NewWrapper(gzhttp.EnableZstd(false), gzhttp.CompressionLevel(gzip.BestSpeed), gzhttp.AllowCompressedRequests(true))
+	if err != nil {
+		panic("edge: " + err.Error()) // the options are constants
+	}
+	inner := compress(withoutRoute(m.ServeMux))
+	return MapNames(aliases, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := c.Now()
+		out := &wire{ResponseWriter: w}
+		r = r.WithContext(context.WithValue(obs.Extract(r.Context(), r.Header), wireKey{}, out))
+		defer func() {
+			if seen == nil {
+				return
+			}
+			seen(r.Context(), Exchange{
+				Method: r.Method, Path: r.URL.Path, Route: r.Pattern, Status: out.status, Bytes: out.bytes, Took: c.Now().Sub(began), Broken: out.broken,
+			})
+		}()
+		inner.ServeHTTP(out, r)
+	}))
+}
+
+// withoutRoute answers 404 and 405 the way the interface does, with an empty body, and marks the answers of handlers that panic as broken.
+func withoutRoute(mux *http.ServeMux) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h, pattern := mux.Handler(r)
+		if pattern != "" {
+			defer breakOff(r)
+			mux.ServeHTTP(w, r)
+			return
+		}
+		probe := httptest.NewRecorder()
+		h.ServeHTTP(probe, r)
+		for _, name := range []string{"Allow", "Location"} {
+			if value := probe.Header().Get(name); value != "" {
+				w.Header().Set(name, value)
+			}
+		}
+		w.WriteHeader(probe.Code)
+	})
+}
+
+type wireKey struct{}
+
+// breakOff keeps the compressor from ending its stream properly behind an answer that is not whole.
+func breakOff(r *http.Request) {
+	if p := recover(); p != nil {
+		if out, ok := r.Context().Value(wireKey{}).(*wire); ok {
+			out.broken = true
+		}
+		panic(p)
+	}
+}
+
+// wire is the connection side of an answer: behind compression, in front of the network.
+type wire struct {
+	http.ResponseWriter
+	status int
+	bytes  int64
+	broken bool
+}
+
+// WriteHeader sends the status, unless the answer is broken.
+func (o *wire) WriteHeader(status int) {
+	if o.broken {
+		return
+	}
+	if o.status < http.StatusOK { // informational ones may come before
+		o.status = status
+	}
+	o.ResponseWriter.WriteHeader(status)
+}
+
+// Write sends a part of the body.
+func (o *wire) Write(p []byte) (int, error) {
+	if o.broken {
+		return 0, http.ErrAbortHandler
+	}
+	if o.status < http.StatusOK {
+		o.status = http.StatusOK
+	}
+	n, err := o.ResponseWriter.Write(p)
+	o.bytes += int64(n)
+	return n, err
+}
+
+// Flush sends what is buffered.
+func (o *wire) Flush() {
+	if f, ok := o.ResponseWriter.(http.Flusher); ok && !o.broken {
+		f.Flush()
+	}
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (o *wire) Unwrap() http.ResponseWriter { return o.ResponseWriter }

@@ -1,0 +1,228 @@
+package native
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"mime"
+	"net/http"
+	"time"
+
+	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/api/query"
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/fault"
+	lang "github.com/hengedb/henge/internal/native"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/segment"
+)
+
+// Engine is what the endpoints need of a Broker.
+type Engine interface {
+	// Pin returns a view of the newest state of the timeline, which a query uses for all it asks.
+	Pin() Session
+}
+
+// Session answers from one state of the timeline. It is used by one goroutine and needs no closing.
+type Session interface {
+	lang.Catalog
+	// DataSources lists the datasources by name.
+	DataSources() []string
+	// Run begins a plan. The rows end when ctx is done.
+	Run(ctx context.Context, node plan.Node, id string) (query.Rows, error)
+	// Segments calls f for the visible segments of a datasource in the intervals, which are sorted, and stops at its first error. The
+	// segment may be used during the call only.
+	Segments(ctx context.Context, dataSource string, intervals []chrono.Interval, f func(Segment) error) error
+}
+
+// Segment is a visible segment.
+type Segment struct {
+	ID string
+	// Interval is its time chunk, Visible the part of it that counts.
+	Interval, Visible chrono.Interval
+	// Size is its bytes on disk.
+	Size int64
+	Info *segment.Info
+}
+
+// Options are the settings of the endpoints.
+type Options struct {
+	// MaxRequestBytes bounds request bodies.
+	MaxRequestBytes int64
+	// DefaultTimeout and MaxTimeout, in milliseconds, apply to a query's `timeout`; 0: none.
+	DefaultTimeout, MaxTimeout int64
+}
+
+// API serves the endpoints.
+type API struct {
+	engine  Engine
+	running *query.Running
+	o       Options
+}
+
+// New returns the endpoints on engine. Queries enter running, which those of SQL share.
+func New(engine Engine, running *query.Running, o Options) *API {
+	return &API{engine: engine, running: running, o: o}
+}
+
+// Routes adds the endpoints to mux.
+func (a *API) Routes(mux *edge.Mux) {
+	for _, path := range []string{"/service/v2", "/service/v2/{$}"} {
+		mux.On("POST "+path, a.run)
+	}
+	mux.On("DELETE /service/v2/{id}", a.cancel)
+}
+
+// read returns the body of a request for a query.
+func (a *API) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	header := r.Header.Get("Content-Type")
+	if header == "" {
+		return nil, edge.UnsupportedMedia("Missing Content-Type header")
+	}
+	media, _, err := mime.ParseMediaType(header)
+	if err != nil || media != "application/json" {
+		return nil, edge.UnsupportedMedia("Unsupported Content-Type: %s. Only application/json is supported.", header)
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, a.o.MaxRequestBytes))
+	if err != nil {
+		var tooLarge *http.MaxBytesError
+		if errors.As(err, &tooLarge) {
+			return nil, fault.Malformed("Request body is larger than [%d] bytes, the limit set by service.server.http.maxRequestBytes", a.o.MaxRequestBytes)
+		}
+		return nil, fault.Malformed("Request body could not be read: %v", err)
+	}
+	return body, nil
+}
+
+func (a *API) run(w http.ResponseWriter, r *http.Request) error {
+	body, err := a.read(w, r)
+	if err != nil {
+		return err
+	}
+	q, err := lang.Decode(body)
+	if err != nil {
+		return err
+	}
+	settings := q.Parts().ContextValues()
+	id, err := query.Text(settings, "queryId", "")
+	if err != nil {
+		return err
+	}
+	if id == "" {
+		id = query.NewID()
+	}
+	dialect := edge.DialectOf(r.Context())
+	dialect.SetHeader(w.Header(), "Query-Id", id)
+	if err := unsupported(settings); err != nil {
+		return err
+	}
+	ctx, done, err := a.deadline(r.Context(), settings)
+	if err != nil {
+		return err
+	}
+	defer done()
+	ctx, leave, err := a.running.Enter(ctx, id, string(body), "")
+	if err != nil {
+		return err
+	}
+	defer leave()
+	out := &answer{w: w, before: func() {
+		w.Header().Set("Content-Type", "application/json")
+		dialect.SetHeader(w.Header(), "Response-Context", "{}")
+	}}
+	if r.URL.Query().Has("pretty") {
+		out.pretty = &bytes.Buffer{}
+	}
+	x := &execution{session: a.engine.Pin(), id: id, settings: settings, out: out}
+	if err = x.answer(ctx, q); err == nil {
+		err = out.close()
+	}
+	if err != nil && ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// unsupported refuses what would change the shape of the answer.
+func unsupported(settings map[string]any) error {
+	if by, err := query.Bool(settings, "bySegment", false); err != nil || by {
+		if err == nil {
+			err = fault.Unsupported("Query context [bySegment] is not supported")
+		}
+		return err
+	}
+	return nil
+}
+
+// deadline applies the query's timeout.
+func (a *API) deadline(ctx context.Context, settings map[string]any) (context.Context, context.CancelFunc, error) {
+	ms, err := query.Long(settings, "timeout", a.o.DefaultTimeout)
+	if err != nil {
+		return nil, nil, err
+	}
+	if ms < 0 {
+		return nil, nil, fault.BadContext("Timeout must be a non negative value, but was [%d]", ms)
+	}
+	if a.o.MaxTimeout > 0 && ms > a.o.MaxTimeout {
+		return nil, nil, fault.BadContext("Configured timeout = %d is more than enforced limit of %d.", ms, a.o.MaxTimeout)
+	}
+	if ms == 0 || ms > math.MaxInt64/int64(time.Millisecond) {
+		return ctx, func() {}, nil
+	}
+	late := fault.Timeout("Query did not complete within configured timeout period. You can increase query timeout or tune the performance of query.")
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(ms)*time.Millisecond, late)
+	return ctx, cancel, nil
+}
+
+// cancel ends a query. An id that nothing has is answered alike: the query may just have ended.
+func (a *API) cancel(w http.ResponseWriter, r *http.Request) error {
+	a.running.Cancel(r.PathValue("id"))
+	w.WriteHeader(http.StatusAccepted)
+	return nil
+}
+
+// heldBytes are kept back, so that an early failure still gets a status and a body of its own.
+const heldBytes = 64 << 10
+
+// answer gathers the body. A pretty one is gathered whole.
+type answer struct {
+	w      http.ResponseWriter
+	before func()
+	buf    []byte
+	begun  bool
+	pretty *bytes.Buffer
+}
+
+// flushed hands on what there is, if that is enough.
+func (a *answer) flushed() error {
+	if len(a.buf) < heldBytes || a.pretty != nil {
+		return nil
+	}
+	return a.flush()
+}
+
+func (a *answer) flush() error {
+	if !a.begun {
+		a.begun = true
+		a.before()
+	}
+	_, err := a.w.Write(a.buf)
+	a.buf = a.buf[:0]
+	if err != nil {
+		return fault.Canceled("The client closed the connection").WithCause(err)
+	}
+	return nil
+}
+
+func (a *answer) close() error {
+	if a.pretty != nil {
+		if err := json.Indent(a.pretty, a.buf, "", "  "); err != nil {
+			return fault.Defensive("The answer is no JSON").WithCause(err)
+		}
+		a.buf = a.pretty.Bytes()
+	}
+	return a.flush()
+}

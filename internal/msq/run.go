@@ -1,0 +1,248 @@
+package msq
+
+import (
+	"iter"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// run is rows in the order they came, held as the batches they came in: nothing is copied before it is known where it goes.
+type run struct {
+	batches []*vector.Batch
+	rows    int
+	bytes   int64
+	dicts   []*vector.Dict // by column, the one counted last: batches of one source share theirs
+}
+
+// place is a row of a list of batches.
+type place struct{ batch, row uint32 }
+
+// add appends the rows of b that count. Unless b is lasting, which says that nobody writes to its memory any more, its rows are copied.
+func (r *run) add(b *vector.Batch, lasting bool) {
+	if b.Sel != nil {
+		b = b.Compact()
+		for i, v := range b.Cols {
+			if v.Dict == nil {
+				b.Cols[i] = v.OwnStrings() // those left out shall not stay in memory
+			}
+		}
+	} else if !lasting {
+		b = copyOf(b)
+	}
+	if b.N == 0 {
+		return
+	}
+	if r.dicts == nil {
+		r.dicts = make([]*vector.Dict, len(b.Cols))
+	}
+	for i, v := range b.Cols {
+		r.bytes += heldBytes(v)
+		if v.Dict != nil && v.Dict != r.dicts[i] {
+			r.dicts[i] = v.Dict
+			r.bytes += int64(len(v.Dict.Blob)) + 4*int64(len(v.Dict.Offsets))
+		}
+	}
+	r.batches = append(r.batches, b)
+	r.rows += b.N
+}
+
+// size is the memory that the run takes, with what sorting it will take.
+func (r *run) size() int64 { return r.bytes + sortRowBytes*int64(r.rows) }
+
+// heldBytes is the memory of v without its dictionary.
+func heldBytes(v *vector.Vector) int64 {
+	n := 8*int64(len(v.Valid)+len(v.Longs)+len(v.Doubles)) + 4*int64(len(v.Floats)+len(v.Codes)+len(v.Offsets)) + 16*int64(len(v.Strings))
+	for _, s := range v.Strings {
+		n += int64(len(s))
+	}
+	if v.Child != nil {
+		n += heldBytes(v.Child)
+	}
+	return n
+}
+
+// copyOf returns b in memory of its own. Texts and dictionaries are shared: they are never written twice.
+func copyOf(b *vector.Batch) *vector.Batch {
+	out := &vector.Batch{N: b.N, Cols: make([]*vector.Vector, len(b.Cols))}
+	for i, v := range b.Cols {
+		out.Cols[i] = copyVector(v)
+	}
+	return out
+}
+
+func copyVector(v *vector.Vector) *vector.Vector {
+	c := *v
+	c.Valid = slices.Clone(v.Valid)
+	c.Longs, c.Doubles, c.Floats = slices.Clone(v.Longs), slices.Clone(v.Doubles), slices.Clone(v.Floats)
+	c.Strings, c.Codes, c.Offsets = slices.Clone(v.Strings), slices.Clone(v.Codes), slices.Clone(v.Offsets)
+	if v.Child != nil {
+		c.Child = copyVector(v.Child)
+	}
+	return &c
+}
+
+// sorted returns the places of the rows in order, equal rows as they came; nil: they came in order.
+func (r *run) sorted(o *sortOrder) []place {
+	columns, orders := o.columns, o.orders
+	if o.bucketed {
+		// Boosts count up as rows come, and the time chunks are few: rows are sorted by what lies between, then dealt to their chunks.
+		columns, orders = columns[1:len(columns)-1], orders[1:len(orders)-1]
+	}
+	var places []place
+	if len(columns) > 0 {
+		places = r.sortedByKeys(columns, orders)
+	}
+	if o.bucketed {
+		return r.bucketed(places, o.columns[0])
+	}
+	return places
+}
+
+// sortedByKeys returns the places of the rows in the order of columns; nil: they came so.
+func (r *run) sortedByKeys(columns []int, orders []vector.Order) []place {
+	cols := make([]*vector.Vector, len(columns))
+	for i, c := range columns {
+		b := vector.NewBuilder(r.batches[0].Cols[c].Type, r.rows)
+		for _, batch := range r.batches {
+			b.AppendRows(batch.Cols[c], nil)
+		}
+		cols[i] = b.Build()
+	}
+	keys := vector.NewSortKeys(cols, orders, r.rows)
+	ordered := true
+	for i := 1; i < r.rows && ordered; i++ {
+		ordered = keys.Compare(i-1, keys, i) <= 0
+	}
+	if ordered {
+		return nil
+	}
+	all := r.places()
+	out := make([]place, r.rows)
+	for i, row := range keys.Order() {
+		out[i] = all[row]
+	}
+	return out
+}
+
+// places returns the places of all rows as they came.
+func (r *run) places() []place {
+	out := make([]place, 0, r.rows)
+	for i, b := range r.batches {
+		for row := range b.N {
+			out = append(out, place{uint32(i), uint32(row)})
+		}
+	}
+	return out
+}
+
+// bucketed deals rows, which come in the order of places (nil: as they came), to the time chunks in column c.
+func (r *run) bucketed(places []place, c int) []place {
+	buckets := map[int64]int{} // by time chunk its rows, later the place of the next one
+	ordered, before := true, int64(math.MinInt64)
+	for _, b := range r.batches {
+		v := b.Cols[c]
+		for lo := 0; lo < b.N; {
+			hi, x := sameLong(v, lo, b.N), v.LongAt(lo)
+			ordered = ordered && x >= before
+			buckets[x] += hi - lo
+			lo, before = hi, x
+		}
+	}
+	if len(buckets) == 1 || ordered && places == nil {
+		return places
+	}
+	if places == nil {
+		places = r.places()
+	}
+	start := 0
+	for _, x := range slices.Sorted(maps.Keys(buckets)) {
+		rows := buckets[x]
+		buckets[x] = start
+		start += rows
+	}
+	bucketOf := func(p place) int64 { return r.batches[p.batch].Cols[c].LongAt(int(p.row)) }
+	out := make([]place, len(places))
+	present := bucketOf(places[0])
+	next := buckets[present]
+	for _, p := range places {
+		if x := bucketOf(p); x != present {
+			buckets[present] = next
+			present, next = x, buckets[x]
+		}
+		out[next] = p
+		next++
+	}
+	return out
+}
+
+// frames yields the rows in the order of places (nil: as they came) in batches of about the given size.
+func (r *run) frames(places []place, rows int) iter.Seq[*vector.Batch] {
+	if places == nil {
+		return r.inOrder(rows)
+	}
+	return func(yield func(*vector.Batch) bool) {
+		for part := range slices.Chunk(places, rows) {
+			if !yield(pick(r.used(part))) {
+				return
+			}
+		}
+	}
+}
+
+// used returns the batches that places refer to, and the places among those.
+func (r *run) used(places []place) ([]*vector.Batch, []place) {
+	var batches []*vector.Batch
+	number := make([]uint32, len(r.batches)) // plus one
+	out := make([]place, len(places))
+	for i, p := range places {
+		if number[p.batch] == 0 {
+			batches = append(batches, r.batches[p.batch])
+			number[p.batch] = uint32(len(batches))
+		}
+		out[i] = place{number[p.batch] - 1, p.row}
+	}
+	return batches, out
+}
+
+// inOrder yields the rows as they came. Parts of the batches that they came in cost no copy and are preferred to full frames; only small
+// ones are joined.
+func (r *run) inOrder(rows int) iter.Seq[*vector.Batch] {
+	return func(yield func(*vector.Batch) bool) {
+		var small run
+		for _, b := range r.batches {
+			for lo := 0; lo < b.N; lo += rows {
+				part := b.Slice(lo, min(lo+rows, b.N))
+				if small.rows == 0 && part.N >= rows/4 {
+					if !yield(part) {
+						return
+					}
+					continue
+				}
+				small.batches, small.rows = append(small.batches, part), small.rows+part.N
+				if small.rows >= rows/2 {
+					if !yield(pick(small.batches, small.places())) {
+						return
+					}
+					small = run{}
+				}
+			}
+		}
+		if small.rows > 0 {
+			yield(pick(small.batches, small.places()))
+		}
+	}
+}
+
+// sameLong returns the end of the rows from lo on, at most hi, that have the value of row lo.
+func sameLong(v *vector.Vector, lo, hi int) int {
+	if v.Const {
+		return hi
+	}
+	x := v.Longs[lo]
+	for lo++; lo < hi && v.Longs[lo] == x; lo++ {
+	}
+	return lo
+}

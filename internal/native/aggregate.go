@@ -1,0 +1,373 @@
+package native
+
+import (
+	"slices"
+
+	"github.com/hengedb/henge/internal/agg"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/plan"
+)
+
+// simpleAggregator says how a native aggregator of one column is run.
+type simpleAggregator struct {
+	// name is the aggregate of package agg; cast is what its argument is converted to, INVALID: nothing.
+	name string
+	cast expr.Base
+	// byTime adds the time column as second argument.
+	byTime bool
+}
+
+var simpleAggregators = map[string]simpleAggregator{
+	"count":       {name: "COUNT"},
+	"longSum":     {"SUM", expr.BigInt, false},
+	"doubleSum":   {"SUM", expr.Double, false},
+	"floatSum":    {"SUM", expr.Float, false},
+	"longMin":     {"MIN", expr.BigInt, false},
+	"doubleMin":   {"MIN", expr.Double, false},
+	"floatMin":    {"MIN", expr.Float, false},
+	"longMax":     {"MAX", expr.BigInt, false},
+	"doubleMax":   {"MAX", expr.Double, false},
+	"floatMax":    {"MAX", expr.Float, false},
+	"doubleMean":  {"AVG", expr.Double, false},
+	"longFirst":   {"EARLIEST", expr.BigInt, true},
+	"doubleFirst": {"EARLIEST", expr.Double, true},
+	"floatFirst":  {"EARLIEST", expr.Float, true},
+	"stringFirst": {"EARLIEST", expr.Varchar, true},
+	"longLast":    {"LATEST", expr.BigInt, true},
+	"doubleLast":  {"LATEST", expr.Double, true},
+	"floatLast":   {"LATEST", expr.Float, true},
+	"stringLast":  {"LATEST", expr.Varchar, true},
+	"longAny":     {"ANY_VALUE", expr.BigInt, false},
+	"doubleAny":   {"ANY_VALUE", expr.Double, false},
+	"floatAny":    {"ANY_VALUE", expr.Float, false},
+	"stringAny":   {"ANY_VALUE", expr.Varchar, false},
+	"hyperUnique": {"APPROX_COUNT_DISTINCT", expr.Invalid, false},
+	"variance":    {"VAR_SAMP", expr.Double, false},
+
+	"HLLSketchBuild":         {"APPROX_COUNT_DISTINCT_DS_HLL", expr.Invalid, false},
+	"HLLSketchMerge":         {"APPROX_COUNT_DISTINCT_DS_HLL", expr.Invalid, false},
+	"thetaSketch":            {"APPROX_COUNT_DISTINCT_DS_THETA", expr.Invalid, false},
+	"quantilesDoublesSketch": {"DS_QUANTILES_SKETCH", expr.Invalid, false},
+}
+
+// inputs collects the expressions of the projection below an Aggregate.
+type inputs struct {
+	exprs []expr.Expr
+	names []string
+}
+
+func (in *inputs) add(x expr.Expr, name string) int {
+	for i, e := range in.exprs {
+		if expr.Equal(e, x) && e.Type() == x.Type() {
+			return i
+		}
+	}
+	in.exprs, in.names = append(in.exprs, x), append(in.names, name)
+	return len(in.exprs) - 1
+}
+
+// newCall makes an AggCall of an aggregate of package agg over arguments of the given types; Args and Name are the caller's.
+func newCall(name string, args []expr.Type, params []any) (plan.AggCall, error) {
+	fn := agg.Lookup(name)
+	if fn == nil {
+		return plan.AggCall{}, fault.Unsupported("Aggregate function [%s] is not supported", lower(name))
+	}
+	c := plan.AggCall{Agg: agg.Spec{Name: fn.Name, Params: params}, Filter: -1}
+	for _, t := range args {
+		c.Agg.Args = append(c.Agg.Args, t.Runtime())
+	}
+	result, err := c.Agg.ResultType()
+	if err != nil {
+		return plan.AggCall{}, err
+	}
+	c.Type = expr.FromRuntime(result, false)
+	if fn.EmptyIsZero {
+		c.Type = c.Type.NotNull()
+	}
+	return c, nil
+}
+
+// aggregator translates an aggregator; cond, if not nil, chooses its rows.
+func (s *scope) aggregator(in *inputs, a Aggregator, cond expr.Expr) (plan.AggCall, error) {
+	var call plan.AggCall
+	var err error
+	switch a := a.(type) {
+	case *FilteredAggregator:
+		if a.Aggregator.Aggregator == nil || a.Filter.Filter == nil {
+			return call, invalid("Aggregator [%s] of type [filtered] needs a filter and an aggregator", a.Name)
+		}
+		c, err := s.filter(a.Filter.Filter)
+		if err != nil {
+			return call, err
+		}
+		if cond != nil {
+			if c, err = expr.NewAnd([]expr.Expr{cond, c}, fault.Span{}); err != nil {
+				return call, err
+			}
+		}
+		call, err := s.aggregator(in, a.Aggregator.Aggregator, c)
+		call.Name = a.output()
+		return call, err
+	case *SimpleAggregator:
+		call, err = s.simple(in, a)
+	case *CardinalityAggregator:
+		call, err = s.cardinality(in, a)
+	case *ExpressionAggregator:
+		call, err = s.folded(in, a)
+	default:
+		return call, fault.Unsupported("Aggregator [%s] is of a type that is not supported here", a.output())
+	}
+	if err != nil {
+		return call, err
+	}
+	call.Name = a.output()
+	if cond != nil {
+		call.Filter = in.add(cond, "$filter")
+	}
+	return call, nil
+}
+
+func (s *scope) simple(in *inputs, a *SimpleAggregator) (plan.AggCall, error) {
+	d := simpleAggregators[a.Type]
+	if d.name == "COUNT" {
+		return newCall(d.name, nil, nil)
+	}
+	var x expr.Expr
+	var err error
+	switch {
+	case a.Expression != "":
+		x, err = s.expression(a.Expression)
+	case a.FieldName != "":
+		x, err = s.column(a.FieldName)
+	default:
+		return plan.AggCall{}, invalid("Aggregator [%s] of type [%s] must have a fieldName or an expression", a.Name, a.Type)
+	}
+	if err != nil {
+		return plan.AggCall{}, err
+	}
+	x = plain(x)
+	if d.cast != expr.Invalid && x.Type().Base != expr.Other {
+		if x, err = cast(x, expr.Of(d.cast)); err != nil {
+			return plan.AggCall{}, err
+		}
+	}
+	args, types := []int{in.add(x, a.FieldName)}, []expr.Type{x.Type()}
+	if d.byTime {
+		name := a.TimeColumn
+		if name == "" {
+			name = plan.TimeColumn
+		}
+		t, err := s.column(name)
+		if err != nil {
+			return plan.AggCall{}, err
+		}
+		if t, err = cast(t, longType); err != nil {
+			return plan.AggCall{}, err
+		}
+		args, types = append(args, in.add(t, name)), append(types, t.Type())
+	}
+	name, params := d.name, []any(nil)
+	if a.Type == "variance" && lower(a.Estimator) == "population" {
+		name = "VAR_POP"
+	}
+	if a.MaxStringBytes > 0 && d.cast == expr.Varchar {
+		params = []any{int64(a.MaxStringBytes)}
+	}
+	call, err := newCall(name, types, params)
+	call.Args = args
+	return call, err
+}
+
+// cardinality estimates the number of different values: of all columns together, or of their combinations.
+func (s *scope) cardinality(in *inputs, a *CardinalityAggregator) (plan.AggCall, error) {
+	fields := a.Fields
+	if len(fields) == 0 {
+		fields = a.FieldNames
+	}
+	var texts []expr.Expr
+	for _, f := range fields {
+		x, err := s.dimension(f.Dimension)
+		if err != nil {
+			return plan.AggCall{}, err
+		}
+		texts = append(texts, x)
+	}
+	var x expr.Expr
+	var err error
+	switch {
+	case len(texts) == 0:
+		return plan.AggCall{}, invalid("Aggregator [%s] of type [cardinality] needs fields", a.Name)
+	case len(texts) == 1:
+		x = texts[0]
+	case !a.ByRow:
+		return plan.AggCall{}, fault.Unsupported("Aggregator [%s] of type [cardinality] over several fields needs byRow", a.Name)
+	default:
+		for i, t := range texts {
+			if texts[i], err = cast(t, textType); err != nil {
+				return plan.AggCall{}, err
+			}
+		}
+		if x, err = expr.NewCall(expr.MustLookup("ARRAY"), texts, fault.Span{}); err != nil {
+			return plan.AggCall{}, err
+		}
+		if x, err = expr.NewCall(expr.MustLookup("TO_JSON_STRING"), []expr.Expr{x}, fault.Span{}); err != nil {
+			return plan.AggCall{}, err
+		}
+	}
+	call, err := newCall("APPROX_COUNT_DISTINCT", []expr.Type{x.Type()}, nil)
+	call.Args = []int{in.add(x, a.Name)}
+	return call, err
+}
+
+// folds are the fold expressions that SQL planners write, by function, and the aggregates they stand for.
+var folds = map[string]string{
+	"array_append": "ARRAY_AGG", "bitwiseand": "BIT_AND", "bitwiseor": "BIT_OR", "bitwisexor": "BIT_XOR",
+	"array_concat": "ARRAY_CONCAT_AGG", "array_set_add": "ARRAY_AGG", "array_set_add_all": "ARRAY_CONCAT_AGG",
+}
+
+// folded recognizes folds of the form f(accumulator, field).
+func (s *scope) folded(in *inputs, a *ExpressionAggregator) (plan.AggCall, error) {
+	unsupported := fault.Unsupported("Aggregator [%s] of type [expression] folds by [%.200s], which is not supported", a.Name, a.Fold)
+	n, err := parseExpression(a.Fold)
+	if err != nil {
+		return plan.AggCall{}, err
+	}
+	c, ok := n.(*callNode)
+	if !ok || len(c.args) != 2 || len(a.Fields) != 1 {
+		return plan.AggCall{}, unsupported
+	}
+	name := folds[c.name]
+	acc := a.AccumulatorID
+	if acc == "" {
+		acc = "__acc"
+	}
+	if first, isName := c.args[0].(*nameNode); name == "" || !isName || first.name != acc {
+		return plan.AggCall{}, unsupported
+	}
+	if field, isName := c.args[1].(*nameNode); !isName || !slices.Contains(a.Fields, field.name) {
+		return plan.AggCall{}, unsupported
+	}
+	x, err := s.column(a.Fields[0])
+	if err != nil {
+		return plan.AggCall{}, err
+	}
+	x = plain(x)
+	if name[:3] == "BIT" {
+		if x, err = cast(x, longType); err != nil {
+			return plan.AggCall{}, err
+		}
+	}
+	call, err := newCall(name, []expr.Type{x.Type()}, nil)
+	call.Args, call.Distinct = []int{in.add(x, a.Fields[0])}, c.name == "array_set_add"
+	if c.name == "array_set_add_all" {
+		return plan.AggCall{}, unsupported
+	}
+	return call, err
+}
+
+// post translates a post-aggregator over the outputs before it.
+func (s *scope) post(p PostAggregator) (expr.Expr, error) {
+	switch p := p.(type) {
+	case nil:
+		return nil, invalid("A post-aggregator can't be null")
+	case *FieldPost:
+		if !slices.ContainsFunc(s.columns, func(c plan.Column) bool { return c.Name == p.FieldName }) {
+			return nil, invalid("Post-aggregator [%s] wants [%s], which is no aggregator of the query", p.output(), p.FieldName)
+		}
+		return s.column(p.FieldName)
+	case *ConstantPost:
+		if n, ok := expr.ParseLong(p.Value.String()); ok {
+			return longLiteral(n), nil
+		}
+		f, ok := expr.ParseDouble(p.Value.String())
+		if !ok {
+			return nil, invalid("Post-aggregator [%s] has no value", p.Name)
+		}
+		return doubleLiteral(f), nil
+	case *ExpressionPost:
+		x, err := s.expression(p.Expression)
+		if err != nil {
+			return nil, err
+		}
+		return castTo(x, p.OutputType)
+	case *ArithmeticPost:
+		return s.arithmeticPost(p)
+	case *ExtremePost:
+		return s.extremePost(p)
+	}
+	return nil, fault.Unsupported("Post-aggregator [%s] is of a type that is not supported", p.output())
+}
+
+func (s *scope) arithmeticPost(p *ArithmeticPost) (expr.Expr, error) {
+	if len(p.Fields) < 2 {
+		return nil, invalid("Post-aggregator [%s] of type [arithmetic] needs two fields", p.Name)
+	}
+	var out expr.Expr
+	for i, f := range p.Fields {
+		x, err := s.post(f.PostAggregator)
+		if err != nil {
+			return nil, err
+		}
+		if x, err = cast(x, doubleType); err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			out = x
+			continue
+		}
+		switch p.Fn {
+		case "+", "-", "*":
+			out, err = call(p.Fn, out, x)
+		case "quotient":
+			out, err = call("/", out, x)
+		case "pow":
+			out, err = call("POWER", out, x)
+		case "/":
+			out, err = divideOrZero(out, x)
+		default:
+			return nil, invalid("Post-aggregator [%s] has the unknown fn [%s]. Known are [+, -, *, /, quotient, pow]", p.Name, p.Fn)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func divideOrZero(a, b expr.Expr) (expr.Expr, error) {
+	zero, err := expr.NewCompare("=", b, doubleLiteral(0), fault.Span{})
+	if err != nil {
+		return nil, err
+	}
+	q, err := call("/", a, b)
+	if err != nil {
+		return nil, err
+	}
+	return expr.NewCase([]expr.When{{Cond: zero, Then: doubleLiteral(0)}}, q, fault.Span{})
+}
+
+func (s *scope) extremePost(p *ExtremePost) (expr.Expr, error) {
+	name, t := "GREATEST", longType
+	if p.Type == "doubleLeast" || p.Type == "longLeast" {
+		name = "LEAST"
+	}
+	if p.Type[0] == 'd' {
+		t = doubleType
+	}
+	var list []expr.Expr
+	for _, f := range p.Fields {
+		x, err := s.post(f.PostAggregator)
+		if err != nil {
+			return nil, err
+		}
+		if x, err = cast(x, t); err != nil {
+			return nil, err
+		}
+		list = append(list, x)
+	}
+	if len(list) == 0 {
+		return nil, invalid("Post-aggregator [%s] needs fields", p.Name)
+	}
+	return call(name, list...)
+}

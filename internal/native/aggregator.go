@@ -1,0 +1,171 @@
+package native
+
+import "encoding/json"
+
+// Aggregator is an aggregate of a query. The concrete aggregators are in this file.
+type Aggregator interface{ output() string }
+
+// AggregatorOf holds an aggregator.
+type AggregatorOf struct{ Aggregator }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (a *AggregatorOf) UnmarshalJSON(text []byte) (err error) {
+	if isNull(text) {
+		return nil
+	}
+	a.Aggregator, err = decodeTyped(text, "type", "Aggregator", aggregatorTypes)
+	return err
+}
+
+var aggregatorTypes = func() map[string]func() Aggregator {
+	m := map[string]func() Aggregator{
+		"filtered":    func() Aggregator { return new(FilteredAggregator) },
+		"cardinality": func() Aggregator { return new(CardinalityAggregator) },
+		"grouping":    func() Aggregator { return new(GroupingAggregator) },
+		"expression":  func() Aggregator { return new(ExpressionAggregator) },
+	}
+	for name := range simpleAggregators {
+		m[name] = func() Aggregator { return new(SimpleAggregator) }
+	}
+	return m
+}()
+
+// SimpleAggregator aggregates one column or expression by the function its Type names.
+type SimpleAggregator struct {
+	Type           string   `json:"type"`
+	Name           string   `json:"name"`
+	FieldName      string   `json:"fieldName"`
+	Expression     string   `json:"expression"`
+	TimeColumn     string   `json:"timeColumn"`
+	MaxStringBytes Whole    `json:"maxStringBytes"`
+	Estimator      string   `json:"estimator"`
+	Round          bool     `json:"round"`
+	Size           Whole    `json:"size"`
+	LgK            Whole    `json:"lgK"`
+	TgtHllType     string   `json:"tgtHllType"`
+	K              Whole    `json:"k"`
+	Fields         []string `json:"fieldNames"`
+}
+
+// FilteredAggregator is an aggregator over the rows that Filter keeps.
+type FilteredAggregator struct {
+	Name       string       `json:"name"`
+	Filter     FilterOf     `json:"filter"`
+	Aggregator AggregatorOf `json:"aggregator"`
+}
+
+// CardinalityAggregator estimates how many different values, or with ByRow combinations of values, columns have.
+type CardinalityAggregator struct {
+	Name       string        `json:"name"`
+	Fields     []DimensionOf `json:"fields"`
+	FieldNames []DimensionOf `json:"fieldNames"`
+	ByRow      bool          `json:"byRow"`
+	Round      bool          `json:"round"`
+}
+
+// GroupingAggregator gives a bit per dimension of Groupings that is 1 where the row's subtotal leaves it out.
+type GroupingAggregator struct {
+	Name      string   `json:"name"`
+	Groupings []string `json:"groupings"`
+}
+
+// ExpressionAggregator folds rows by an expression.
+type ExpressionAggregator struct {
+	Name           string   `json:"name"`
+	Fields         []string `json:"fields"`
+	AccumulatorID  string   `json:"accumulatorIdentifier"`
+	InitialValue   string   `json:"initialValue"`
+	InitialCombine string   `json:"initialValueCombine"`
+	Fold           string   `json:"fold"`
+	Combine        string   `json:"combine"`
+	Compare        string   `json:"compare"`
+	Finalize       string   `json:"finalize"`
+	MaxSizeBytes   Whole    `json:"maxSizeBytes"`
+}
+
+func (a *SimpleAggregator) output() string      { return a.Name }
+func (a *CardinalityAggregator) output() string { return a.Name }
+func (a *GroupingAggregator) output() string    { return a.Name }
+func (a *ExpressionAggregator) output() string  { return a.Name }
+
+func (a *FilteredAggregator) output() string {
+	if a.Name != "" || a.Aggregator.Aggregator == nil {
+		return a.Name
+	}
+	return a.Aggregator.output()
+}
+
+// PostAggregator computes from the aggregates of a row. The concrete post-aggregators are below.
+type PostAggregator interface{ output() string }
+
+// PostAggregatorOf holds a post-aggregator.
+type PostAggregatorOf struct{ PostAggregator }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (p *PostAggregatorOf) UnmarshalJSON(text []byte) (err error) {
+	if isNull(text) {
+		return nil
+	}
+	p.PostAggregator, err = decodeTyped(text, "type", "Post-aggregator", postAggregatorTypes)
+	return err
+}
+
+var postAggregatorTypes = map[string]func() PostAggregator{
+	"arithmetic":             func() PostAggregator { return new(ArithmeticPost) },
+	"fieldAccess":            func() PostAggregator { return new(FieldPost) },
+	"finalizingFieldAccess":  func() PostAggregator { return new(FieldPost) },
+	"hyperUniqueCardinality": func() PostAggregator { return new(FieldPost) },
+	"constant":               func() PostAggregator { return new(ConstantPost) },
+	"expression":             func() PostAggregator { return new(ExpressionPost) },
+	"doubleGreatest":         func() PostAggregator { return new(ExtremePost) },
+	"doubleLeast":            func() PostAggregator { return new(ExtremePost) },
+	"longGreatest":           func() PostAggregator { return new(ExtremePost) },
+	"longLeast":              func() PostAggregator { return new(ExtremePost) },
+}
+
+// ArithmeticPost folds its fields, left to right, by Fn: + - * / quotient pow. A division by zero by / is 0.
+type ArithmeticPost struct {
+	Name     string             `json:"name"`
+	Fn       string             `json:"fn"`
+	Fields   []PostAggregatorOf `json:"fields"`
+	Ordering *string            `json:"ordering"`
+}
+
+// FieldPost is the value of another output.
+type FieldPost struct {
+	Name      string `json:"name"`
+	FieldName string `json:"fieldName"`
+}
+
+// ConstantPost is a number.
+type ConstantPost struct {
+	Name  string      `json:"name"`
+	Value json.Number `json:"value"`
+}
+
+// ExpressionPost is an expression over the outputs.
+type ExpressionPost struct {
+	Name       string  `json:"name"`
+	Expression string  `json:"expression"`
+	Ordering   *string `json:"ordering"`
+	OutputType string  `json:"outputType"`
+}
+
+// ExtremePost is the greatest or the least of its fields.
+type ExtremePost struct {
+	Type   string             `json:"type"`
+	Name   string             `json:"name"`
+	Fields []PostAggregatorOf `json:"fields"`
+}
+
+func (p *ArithmeticPost) output() string { return p.Name }
+func (p *ConstantPost) output() string   { return p.Name }
+func (p *ExpressionPost) output() string { return p.Name }
+func (p *ExtremePost) output() string    { return p.Name }
+
+func (p *FieldPost) output() string {
+	if p.Name != "" {
+		return p.Name
+	}
+	return p.FieldName
+}

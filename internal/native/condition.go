@@ -1,0 +1,434 @@
+package native
+
+import (
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// filter translates a filter to a condition.
+func (s *scope) filter(f Filter) (expr.Expr, error) {
+	switch f := f.(type) {
+	case *AndFilter:
+		return s.fields(f.Fields, expr.NewAnd, true)
+	case *OrFilter:
+		return s.fields(f.Fields, expr.NewOr, false)
+	case *NotFilter:
+		c, err := s.field(f.Field)
+		if err != nil {
+			return nil, err
+		}
+		return expr.NewNot(c, fault.Span{})
+	case *IsTrueFilter:
+		return s.tested("IS TRUE", f.Field)
+	case *IsFalseFilter:
+		return s.tested("IS FALSE", f.Field)
+	case *TrueFilter:
+		return boolLiteral(true), nil
+	case *FalseFilter:
+		return boolLiteral(false), nil
+	case *SelectorFilter:
+		return s.selector(f.Dimension, f.Value, f.ExtractionFn)
+	case *EqualsFilter:
+		return s.typed("=", f.Column, f.MatchValueType, f.MatchValue.V)
+	case *NullFilter:
+		x, err := s.column(f.Column)
+		if err != nil {
+			return nil, err
+		}
+		return call("IS NULL", x)
+	case *InFilter:
+		return s.in(f)
+	case *TypedInFilter:
+		var ors []expr.Expr
+		for _, v := range append(f.SortedValues, f.Values...) {
+			c, err := s.typed("=", f.Column, f.MatchValueType, v.V)
+			if err != nil {
+				return nil, err
+			}
+			ors = append(ors, c)
+		}
+		return anyOf(ors)
+	case *BoundFilter:
+		return s.bound(f)
+	case *RangeFilter:
+		return s.ranged(f)
+	case *ExpressionFilter:
+		x, err := s.expression(f.Expression)
+		if err != nil {
+			return nil, err
+		}
+		return condition(x)
+	case *IntervalFilter:
+		c, err := s.within(f.Dimension, f.Intervals)
+		if err == nil && c == nil {
+			c = boolLiteral(true)
+		}
+		return c, err
+	case *ColumnsFilter:
+		return s.sameColumns(f)
+	}
+	return s.textFilter(f)
+}
+
+// textFilter translates the filters that look into the text of a column.
+func (s *scope) textFilter(f Filter) (expr.Expr, error) {
+	switch f := f.(type) {
+	case *LikeFilter:
+		x, err := s.text(f.Dimension, f.ExtractionFn)
+		if err != nil {
+			return nil, err
+		}
+		var escape expr.Expr
+		if f.Escape != "" {
+			escape = textLiteral(f.Escape)
+		}
+		return expr.NewLike(x, textLiteral(f.Pattern), escape, false, fault.Span{})
+	case *RegexFilter:
+		x, err := s.text(f.Dimension, f.ExtractionFn)
+		if err != nil {
+			return nil, err
+		}
+		return call("REGEXP_LIKE", x, textLiteral(f.Pattern))
+	case *SearchFilter:
+		x, err := s.text(f.Dimension, f.ExtractionFn)
+		if err != nil {
+			return nil, err
+		}
+		return searched(x, f.Query.SearchQuery)
+	}
+	return nil, fault.Unsupported("Filter is of a type that is not supported")
+}
+
+func (s *scope) field(f FilterOf) (expr.Expr, error) {
+	if f.Filter == nil {
+		return nil, invalid("A filter of type [not] needs a field")
+	}
+	return s.filter(f.Filter)
+}
+
+func (s *scope) tested(name string, f FilterOf) (expr.Expr, error) {
+	c, err := s.field(f)
+	if err != nil {
+		return nil, err
+	}
+	return call(name, c)
+}
+
+func (s *scope) fields(fields []FilterOf, join func([]expr.Expr, fault.Span) (expr.Expr, error), empty bool) (expr.Expr, error) {
+	var terms []expr.Expr
+	for _, f := range fields {
+		if f.Filter == nil {
+			continue
+		}
+		c, err := s.filter(f.Filter)
+		if err != nil {
+			return nil, err
+		}
+		terms = append(terms, c)
+	}
+	switch len(terms) {
+	case 0:
+		return boolLiteral(empty), nil
+	case 1:
+		return terms[0], nil
+	}
+	return join(terms, fault.Span{})
+}
+
+// anyOf joins terms by OR; none is false.
+func anyOf(terms []expr.Expr) (expr.Expr, error) {
+	switch len(terms) {
+	case 0:
+		return boolLiteral(false), nil
+	case 1:
+		return terms[0], nil
+	}
+	return expr.NewOr(terms, fault.Span{})
+}
+
+// text returns the text of a column, changed by an extraction function.
+func (s *scope) text(dimension string, f ExtractionOf) (expr.Expr, error) {
+	x, err := s.column(dimension)
+	if err != nil {
+		return nil, err
+	}
+	if f.Extraction != nil {
+		return extract(x, f.Extraction)
+	}
+	return cast(x, textType)
+}
+
+// selector compares the text of a column. A number compared with the text of a number is compared as one, which indexes understand.
+func (s *scope) selector(dimension string, v Text, f ExtractionOf) (expr.Expr, error) {
+	x, err := s.column(dimension)
+	if err != nil {
+		return nil, err
+	}
+	if f.Extraction != nil {
+		if x, err = extract(x, f.Extraction); err != nil {
+			return nil, err
+		}
+	}
+	if v.Null {
+		return call("IS NULL", x)
+	}
+	return compareText("=", x, v.S)
+}
+
+// compareText compares x with a constant given as text: numbers as numbers.
+func compareText(op string, x expr.Expr, text string) (expr.Expr, error) {
+	if t := x.Type(); t.IsNumeric() || t.IsTime() || t.Base == expr.Boolean {
+		if n, ok := expr.ParseLong(text); ok {
+			return compare(op, x, longLiteral(n))
+		}
+		if f, ok := expr.ParseDouble(text); ok {
+			return compare(op, x, doubleLiteral(f))
+		}
+		return boolLiteral(false), nil
+	}
+	x, err := cast(x, textType)
+	if err != nil {
+		return nil, err
+	}
+	return expr.NewCompare(op, x, textLiteral(text), fault.Span{})
+}
+
+func (s *scope) in(f *InFilter) (expr.Expr, error) {
+	var ors []expr.Expr
+	x, err := s.text(f.Dimension, f.ExtractionFn)
+	if err != nil {
+		return nil, err
+	}
+	if f.ExtractionFn.Extraction == nil {
+		if c, err := s.column(f.Dimension); err == nil && !c.Type().IsCharacter() {
+			for _, v := range f.Values {
+				one, err := s.selector(f.Dimension, v, f.ExtractionFn)
+				if err != nil {
+					return nil, err
+				}
+				ors = append(ors, one)
+			}
+			return anyOf(ors)
+		}
+	}
+	var list []expr.Expr
+	for _, v := range f.Values {
+		if v.Null {
+			c, err := call("IS NULL", x)
+			if err != nil {
+				return nil, err
+			}
+			ors = append(ors, c)
+			continue
+		}
+		list = append(list, textLiteral(v.S))
+	}
+	if len(list) > 0 {
+		c, err := expr.NewIn(x, list, fault.Span{})
+		if err != nil {
+			return nil, err
+		}
+		ors = append(ors, c)
+	}
+	return anyOf(ors)
+}
+
+// typed compares a column with a JSON value of a native type.
+func (s *scope) typed(op, column, typ string, v any) (expr.Expr, error) {
+	x, err := s.column(column)
+	if err != nil {
+		return nil, err
+	}
+	t := textType
+	if typ != "" {
+		if t, err = parseType(typ); err != nil {
+			return nil, err
+		}
+	}
+	value, err := jsonValueOf(v, t.Runtime())
+	if err != nil {
+		return nil, err
+	}
+	if value == nil {
+		return nil, invalid("Filter on column [%s] has no value of type [%s]", column, typ)
+	}
+	literal := &expr.Literal{Value: value, T: t.NotNull()}
+	switch from := x.Type(); {
+	case t.IsNumeric() && from.IsCharacter():
+		if x, err = cast(x, t); err != nil {
+			return nil, err
+		}
+	case t.IsCharacter() && !from.IsCharacter():
+		return compareText(op, x, value.(string))
+	}
+	return compare(op, x, literal)
+}
+
+func (s *scope) ranged(f *RangeFilter) (expr.Expr, error) {
+	var terms []expr.Expr
+	for _, side := range []struct {
+		v          any
+		op, strict string
+		open       bool
+	}{{f.Lower.V, ">=", ">", f.LowerOpen}, {f.Upper.V, "<=", "<", f.UpperOpen}} {
+		if side.v == nil {
+			continue
+		}
+		op := side.op
+		if side.open {
+			op = side.strict
+		}
+		c, err := s.typed(op, f.Column, f.MatchValueType, side.v)
+		if err != nil {
+			return nil, err
+		}
+		terms = append(terms, c)
+	}
+	if len(terms) == 0 {
+		return nil, invalid("Filter of type [range] on column [%s] needs lower or upper", f.Column)
+	}
+	return all(terms)
+}
+
+func (s *scope) bound(f *BoundFilter) (expr.Expr, error) {
+	ordering := f.Ordering
+	if ordering == "" {
+		ordering = "lexicographic"
+		if f.AlphaNumeric {
+			ordering = "alphanumeric"
+		}
+	}
+	x, err := s.column(f.Dimension)
+	if err != nil {
+		return nil, err
+	}
+	if f.ExtractionFn.Extraction != nil {
+		if x, err = extract(x, f.ExtractionFn.Extraction); err != nil {
+			return nil, err
+		}
+	}
+	var terms []expr.Expr
+	for _, side := range []struct {
+		v          *Text
+		op, strict string
+		open       bool
+	}{{f.Lower, ">=", ">", f.LowerStrict}, {f.Upper, "<=", "<", f.UpperStrict}} {
+		if side.v == nil || side.v.Null {
+			continue
+		}
+		op := side.op
+		if side.open {
+			op = side.strict
+		}
+		c, err := boundTerm(op, x, side.v.S, ordering)
+		if err != nil {
+			return nil, err
+		}
+		terms = append(terms, c)
+	}
+	if len(terms) == 0 {
+		return boolLiteral(true), nil
+	}
+	return all(terms)
+}
+
+func boundTerm(op string, x expr.Expr, text string, ordering OrderingOf) (expr.Expr, error) {
+	switch ordering {
+	case "lexicographic":
+		x, err := cast(x, textType)
+		if err != nil {
+			return nil, err
+		}
+		return expr.NewCompare(op, x, textLiteral(text), fault.Span{})
+	case "numeric":
+		if x.Type().Base != expr.Timestamp {
+			var err error
+			if x, err = number(x); err != nil {
+				return nil, err
+			}
+		}
+		return compareText(op, x, text)
+	case "strlen":
+		x, err := cast(x, textType)
+		if err != nil {
+			return nil, err
+		}
+		n, err := call("LENGTH", x)
+		if err != nil {
+			return nil, err
+		}
+		limit, err := call("LENGTH", textLiteral(text))
+		if err != nil {
+			return nil, err
+		}
+		return compare(op, n, limit)
+	}
+	return nil, fault.Unsupported("Filter of type [bound] with ordering [%s] is not supported", ordering)
+}
+
+func (s *scope) sameColumns(f *ColumnsFilter) (expr.Expr, error) {
+	var texts []expr.Expr
+	for _, d := range f.Dimensions {
+		x, err := s.dimension(d.Dimension)
+		if err != nil {
+			return nil, err
+		}
+		if x, err = cast(x, textType); err != nil {
+			return nil, err
+		}
+		texts = append(texts, x)
+	}
+	var terms []expr.Expr
+	for i := 1; i < len(texts); i++ {
+		c, err := expr.NewCompare("IS NOT DISTINCT FROM", texts[0], texts[i], fault.Span{})
+		if err != nil {
+			return nil, err
+		}
+		terms = append(terms, c)
+	}
+	if len(terms) == 0 {
+		return boolLiteral(true), nil
+	}
+	return all(terms)
+}
+
+// searched is the condition that a search query finds something in the text x.
+func searched(x expr.Expr, q SearchQuery) (expr.Expr, error) {
+	one := func(value string, sensitive *bool, fallback bool) (expr.Expr, error) {
+		if sensitive != nil {
+			fallback = *sensitive
+		}
+		if fallback {
+			return call("CONTAINS_STRING", x, textLiteral(value))
+		}
+		return call("ICONTAINS_STRING", x, textLiteral(value))
+	}
+	switch q := q.(type) {
+	case *ContainsSearch:
+		if q.Value == nil {
+			return boolLiteral(false), nil
+		}
+		if q.Type == "insensitive_contains" {
+			return one(*q.Value, nil, false)
+		}
+		return one(*q.Value, q.CaseSensitive, false)
+	case *FragmentSearch:
+		var terms []expr.Expr
+		for _, v := range q.Values {
+			c, err := one(v, q.CaseSensitive, false)
+			if err != nil {
+				return nil, err
+			}
+			terms = append(terms, c)
+		}
+		if len(terms) == 0 {
+			return boolLiteral(true), nil
+		}
+		return all(terms)
+	case *RegexSearch:
+		return call("REGEXP_LIKE", x, textLiteral(q.Pattern))
+	case *AllSearch:
+		return boolLiteral(true), nil
+	}
+	return nil, invalid("A search needs a query")
+}

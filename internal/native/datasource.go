@@ -1,0 +1,169 @@
+package native
+
+import (
+	"encoding/json"
+	"slices"
+)
+
+// DataSource is what a query reads. The concrete sources are in this file.
+type DataSource interface{ dataSource() }
+
+// DataSourceOf holds a datasource; on the wire, a bare name is a table, a list of names a union.
+type DataSourceOf struct{ DataSource }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (d *DataSourceOf) UnmarshalJSON(text []byte) (err error) {
+	switch {
+	case isNull(text):
+		return nil
+	case text[0] == '"':
+		t := &TableSource{}
+		d.DataSource = t
+		return json.Unmarshal(text, &t.Name)
+	case text[0] == '[':
+		u := &UnionSource{}
+		d.DataSource = u
+		return json.Unmarshal(text, &u.DataSources)
+	}
+	d.DataSource, err = decodeTyped(text, "type", "Datasource", dataSourceTypes)
+	return err
+}
+
+var dataSourceTypes = map[string]func() DataSource{
+	"table":       func() DataSource { return new(TableSource) },
+	"globalTable": func() DataSource { return new(TableSource) },
+	"query":       func() DataSource { return new(QuerySource) },
+	"union":       func() DataSource { return new(UnionSource) },
+	"join":        func() DataSource { return new(JoinSource) },
+	"inline":      func() DataSource { return new(InlineSource) },
+	"lookup":      func() DataSource { return new(LookupSource) },
+	"unnest":      func() DataSource { return new(UnnestSource) },
+	"filter":      func() DataSource { return new(FilteredSource) },
+	"restrict":    func() DataSource { return new(FilteredSource) },
+}
+
+// TableSource is a datasource by name.
+type TableSource struct {
+	Name string `json:"name"`
+}
+
+// QuerySource is the result of a query.
+type QuerySource struct {
+	Query queryOf `json:"query"`
+}
+
+// UnionSource is the rows of several tables.
+type UnionSource struct {
+	DataSources []DataSourceOf `json:"dataSources"`
+}
+
+// JoinSource pairs the rows of two sources; the columns of the right one get RightPrefix.
+type JoinSource struct {
+	Left        DataSourceOf `json:"left"`
+	Right       DataSourceOf `json:"right"`
+	RightPrefix string       `json:"rightPrefix"`
+	Condition   string       `json:"condition"`
+	JoinType    string       `json:"joinType"`
+	LeftFilter  FilterOf     `json:"leftFilter"`
+}
+
+// InlineSource is rows that are part of the query.
+type InlineSource struct {
+	ColumnNames []string  `json:"columnNames"`
+	ColumnTypes []*string `json:"columnTypes"`
+	Rows        [][]Value `json:"rows"`
+}
+
+// LookupSource is a lookup as a table of k and v.
+type LookupSource struct {
+	Lookup string `json:"lookup"`
+}
+
+// UnnestSource gives a row per value of VirtualColumn.
+type UnnestSource struct {
+	Base          DataSourceOf    `json:"base"`
+	VirtualColumn VirtualColumnOf `json:"virtualColumn"`
+	UnnestFilter  FilterOf        `json:"unnestFilter"`
+}
+
+// FilteredSource is the rows of Base that Filter keeps.
+type FilteredSource struct {
+	Base   DataSourceOf `json:"base"`
+	Filter FilterOf     `json:"filter"`
+}
+
+func (*TableSource) dataSource()    {}
+func (*QuerySource) dataSource()    {}
+func (*UnionSource) dataSource()    {}
+func (*JoinSource) dataSource()     {}
+func (*InlineSource) dataSource()   {}
+func (*LookupSource) dataSource()   {}
+func (*UnnestSource) dataSource()   {}
+func (*FilteredSource) dataSource() {}
+
+// TablesOf returns the names of all datasources that d reads, each once.
+func TablesOf(d DataSource) []string {
+	var out []string
+	walkSources(d, func(d DataSource) {
+		if t, ok := d.(*TableSource); ok && !slices.Contains(out, t.Name) {
+			out = append(out, t.Name)
+		}
+	})
+	return out
+}
+
+// ReadsTables reports whether the rows of d are those of tables, fewer or combined, and not the results of a query or constants.
+func ReadsTables(d DataSource) bool {
+	tables := true
+	walkSources(leftmost(d), func(d DataSource) {
+		switch d.(type) {
+		case *QuerySource, *InlineSource, *LookupSource:
+			tables = false
+		}
+	})
+	return tables
+}
+
+// leftmost descends to the source whose segments are scanned.
+func leftmost(d DataSource) DataSource {
+	for {
+		switch x := d.(type) {
+		case *JoinSource:
+			d = x.Left.DataSource
+		case *UnnestSource:
+			d = x.Base.DataSource
+		case *FilteredSource:
+			d = x.Base.DataSource
+		default:
+			return d
+		}
+	}
+}
+
+// walkSources calls f for d and all it is made of.
+func walkSources(d DataSource, f func(DataSource)) {
+	if d == nil {
+		return
+	}
+	f(d)
+	switch d := d.(type) {
+	case *QuerySource:
+		if d.Query.Query != nil {
+			walkSources(d.Query.Parts().DataSource.DataSource, f)
+		}
+	case *UnionSource:
+		for _, s := range d.DataSources {
+			walkSources(s.DataSource, f)
+		}
+	case *JoinSource:
+		walkSources(d.Left.DataSource, f)
+		walkSources(d.Right.DataSource, f)
+	case *UnnestSource:
+		walkSources(d.Base.DataSource, f)
+	case *FilteredSource:
+		walkSources(d.Base.DataSource, f)
+	}
+}
+
+// ScannedTables returns the tables whose rows a query's rows are made of: not those on the right side of a join.
+func ScannedTables(d DataSource) []string { return TablesOf(leftmost(d)) }

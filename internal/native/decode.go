@@ -1,0 +1,181 @@
+package native
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// Decode reads a query. Faults say which member is wrong.
+func Decode(body []byte) (Query, error) {
+	if err := checkDepth(body); err != nil {
+		return nil, err
+	}
+	var q queryOf
+	if err := json.Unmarshal(body, &q); err != nil {
+		return nil, explainJSON(err)
+	}
+	if q.Query == nil {
+		return nil, fault.Malformed("Query is null; want an object with a queryType").WithLegacy(fault.LegacyUnknown)
+	}
+	if err := q.check(); err != nil {
+		return nil, err
+	}
+	return q.Query, nil
+}
+
+// checkDepth reads the text once, without recursion, and refuses what is no JSON or nests too deep.
+func checkDepth(body []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.UseNumber()
+	depth, values := 0, 0
+	for {
+		t, err := dec.Token()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return explainJSON(err)
+		}
+		switch t {
+		case json.Delim('{'), json.Delim('['):
+			if depth++; depth > maxDepth {
+				return fault.Malformed("Query nests deeper than [%d] levels", maxDepth)
+			}
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+		if depth == 0 {
+			values++
+		}
+	}
+	if values == 0 || depth > 0 {
+		return fault.Malformed("Query is empty or ends too early").WithLegacy(fault.LegacyUnknown)
+	}
+	if values > 1 {
+		return fault.Malformed("There is text behind the query").WithLegacy(fault.LegacyUnknown)
+	}
+	return nil
+}
+
+// explainJSON makes a fault of what encoding/json reports; faults of our own pass.
+func explainJSON(err error) error {
+	if f := fault.Find(err); f != nil {
+		return f
+	}
+	var wrong *json.UnmarshalTypeError
+	var syntax *json.SyntaxError
+	switch {
+	case errors.As(err, &wrong) && wrong.Field != "":
+		return fault.Malformed("Member [%s] of the query can't be a JSON %s", wrong.Field, wrong.Value).WithLegacy(fault.LegacyUnknown)
+	case errors.As(err, &wrong):
+		return fault.Malformed("Query has a JSON %s where something else is wanted", wrong.Value).WithLegacy(fault.LegacyUnknown)
+	case errors.As(err, &syntax):
+		return fault.Malformed("Query is no JSON at byte [%d]: %v", syntax.Offset, syntax).WithLegacy(fault.LegacyUnknown)
+	}
+	return fault.Malformed("Query is no JSON: %v", err).WithLegacy(fault.LegacyUnknown)
+}
+
+// invalid is the fault for a query that decodes and makes no sense. Old clients know it as an unknown exception.
+func invalid(format string, args ...any) error {
+	return fault.InvalidInput(format, args...).WithLegacy(fault.LegacyUnknown)
+}
+
+// isNull reports whether text is absent or the JSON null.
+func isNull(text []byte) bool {
+	text = bytes.TrimSpace(text)
+	return len(text) == 0 || string(text) == "null"
+}
+
+// decodeTyped reads an object whose member key names its type. types makes an empty value of each; what says of what kind the types are.
+func decodeTyped[T any](text []byte, key, what string, types map[string]func() T) (out T, err error) {
+	var head map[string]json.RawMessage
+	if err := json.Unmarshal(text, &head); err != nil {
+		return out, invalid("%s must be an object with a member [%s]", what, key)
+	}
+	var name string
+	if raw, ok := head[key]; !ok || json.Unmarshal(raw, &name) != nil || name == "" {
+		return out, invalid("%s has no [%s]; want one of %s", what, key, known(types))
+	}
+	create, ok := types[name]
+	if !ok {
+		hint := ""
+		if n := fault.Nearest(name, names(types)); n != "" {
+			hint = fmt.Sprintf(" Did you mean [%s]?", n)
+		}
+		return out, invalid("%s of %s [%s] is unknown.%s Known are %s", what, key, name, hint, known(types))
+	}
+	out = create()
+	if err := json.Unmarshal(text, out); err != nil {
+		var zero T
+		return zero, explainJSON(err)
+	}
+	return out, nil
+}
+
+func names[T any](types map[string]func() T) []string {
+	out := make([]string, 0, len(types))
+	for n := range types {
+		out = append(out, n)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func known[T any](types map[string]func() T) string {
+	return "[" + strings.Join(names(types), ", ") + "]"
+}
+
+// Text is a string that may be null and may come as a number or boolean.
+type Text struct {
+	S    string
+	Null bool
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *Text) UnmarshalJSON(text []byte) error {
+	*t = Text{}
+	switch {
+	case isNull(text):
+		t.Null = true
+	case text[0] == '"':
+		return json.Unmarshal(text, &t.S)
+	case text[0] == '{' || text[0] == '[':
+		return invalid("Query has an object or list where a plain value is wanted")
+	default:
+		t.S = string(text)
+	}
+	return nil
+}
+
+// Whole is a whole number that may come as text.
+type Whole int64
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (w *Whole) UnmarshalJSON(text []byte) error {
+	if isNull(text) {
+		return nil
+	}
+	n, err := json.Number(strings.Trim(string(text), `"`)).Int64()
+	if err != nil {
+		return invalid("Query has [%.100s] where a whole number is wanted", text)
+	}
+	*w = Whole(n)
+	return nil
+}
+
+// Value is any JSON value: nil, bool, json.Number, string, []any or map[string]any.
+type Value struct{ V any }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *Value) UnmarshalJSON(text []byte) error {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	return dec.Decode(&v.V)
+}

@@ -1,0 +1,107 @@
+package native
+
+import "encoding/json"
+
+// Dimension says by what a query groups. The concrete dimensions are in this file.
+type Dimension interface {
+	// output returns the name of the result's column.
+	output() string
+}
+
+// DimensionOf holds a dimension; on the wire, a bare name is the column of that name.
+type DimensionOf struct{ Dimension }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (d *DimensionOf) UnmarshalJSON(text []byte) (err error) {
+	if isNull(text) {
+		return nil
+	}
+	if text[0] == '"' {
+		c := &ColumnDimension{}
+		d.Dimension = c
+		return json.Unmarshal(text, &c.Dimension)
+	}
+	// A dimension without a type is a column.
+	var head struct {
+		Type *string `json:"type"`
+	}
+	if err := json.Unmarshal(text, &head); err == nil && head.Type == nil {
+		c := &ColumnDimension{}
+		d.Dimension = c
+		return json.Unmarshal(text, c)
+	}
+	d.Dimension, err = decodeTyped(text, "type", "Dimension", dimensionTypes)
+	return err
+}
+
+var dimensionTypes = map[string]func() Dimension{
+	"default":        func() Dimension { return new(ColumnDimension) },
+	"extraction":     func() Dimension { return new(ColumnDimension) },
+	"lookup":         func() Dimension { return new(LookupDimension) },
+	"listFiltered":   func() Dimension { return new(ListFilteredDimension) },
+	"regexFiltered":  func() Dimension { return new(RegexFilteredDimension) },
+	"prefixFiltered": func() Dimension { return new(PrefixFilteredDimension) },
+}
+
+// ColumnDimension is a column, whole or changed by an extraction function, converted to OutputType (default STRING).
+type ColumnDimension struct {
+	Dimension    string       `json:"dimension"`
+	OutputName   *string      `json:"outputName"`
+	OutputType   string       `json:"outputType"`
+	ExtractionFn ExtractionOf `json:"extractionFn"`
+}
+
+// LookupDimension is a column mapped through a table of texts.
+type LookupDimension struct {
+	Dimension               string  `json:"dimension"`
+	OutputName              *string `json:"outputName"`
+	Name                    string  `json:"name"`
+	Lookup                  *MapOf  `json:"lookup"`
+	RetainMissingValue      bool    `json:"retainMissingValue"`
+	ReplaceMissingValueWith *string `json:"replaceMissingValueWith"`
+}
+
+// ListFilteredDimension keeps those values of a multi-value column that are listed, or with IsWhitelist false the others.
+type ListFilteredDimension struct {
+	Delegate    DimensionOf `json:"delegate"`
+	Values      []string    `json:"values"`
+	IsWhitelist *bool       `json:"isWhitelist"`
+}
+
+// RegexFilteredDimension keeps those values of a multi-value column that match Pattern.
+type RegexFilteredDimension struct {
+	Delegate DimensionOf `json:"delegate"`
+	Pattern  string      `json:"pattern"`
+}
+
+// PrefixFilteredDimension keeps those values of a multi-value column that begin with Prefix.
+type PrefixFilteredDimension struct {
+	Delegate DimensionOf `json:"delegate"`
+	Prefix   string      `json:"prefix"`
+}
+
+func (d *ColumnDimension) output() string {
+	if d.OutputName != nil {
+		return *d.OutputName
+	}
+	return d.Dimension
+}
+
+func (d *LookupDimension) output() string {
+	if d.OutputName != nil {
+		return *d.OutputName
+	}
+	return d.Dimension
+}
+
+func (d *ListFilteredDimension) output() string   { return d.Delegate.name() }
+func (d *RegexFilteredDimension) output() string  { return d.Delegate.name() }
+func (d *PrefixFilteredDimension) output() string { return d.Delegate.name() }
+
+// name returns the output name, also where there is no dimension: that is found later.
+func (d DimensionOf) name() string {
+	if d.Dimension == nil {
+		return ""
+	}
+	return d.Dimension.output()
+}

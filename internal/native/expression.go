@@ -1,0 +1,331 @@
+package native
+
+import (
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// scope resolves the names of a query's parts: virtual columns, then the columns of what is read. A name that nothing has is NULL.
+type scope struct {
+	t       *translator
+	columns []plan.Column
+	virtual map[string]VirtualColumn
+	// busy are the virtual columns being bound: inside one, its own name means the column it hides.
+	busy map[string]bool
+}
+
+var (
+	textType   = expr.Of(expr.Varchar)
+	longType   = expr.Of(expr.BigInt)
+	doubleType = expr.Of(expr.Double)
+	timeType   = expr.Of(expr.Timestamp)
+	boolType   = expr.Of(expr.Boolean)
+)
+
+func textLiteral(s string) expr.Expr { return &expr.Literal{Value: s, T: textType.NotNull()} }
+func longLiteral(n int64) expr.Expr  { return &expr.Literal{Value: n, T: longType.NotNull()} }
+func doubleLiteral(f float64) expr.Expr {
+	return &expr.Literal{Value: f, T: doubleType.NotNull()}
+}
+func boolLiteral(b bool) expr.Expr {
+	n := int64(0)
+	if b {
+		n = 1
+	}
+	return &expr.Literal{Value: n, T: boolType.NotNull()}
+}
+
+// newScope returns a scope over columns with a query's virtual columns.
+func (t *translator) newScope(columns []plan.Column, virtual []VirtualColumnOf) (*scope, error) {
+	s := &scope{t: t, columns: columns, virtual: map[string]VirtualColumn{}, busy: map[string]bool{}}
+	for _, v := range virtual {
+		if v.VirtualColumn == nil {
+			continue
+		}
+		if _, twice := s.virtual[v.output()]; twice {
+			return nil, invalid("Virtual column [%s] is defined twice", v.output())
+		}
+		s.virtual[v.output()] = v.VirtualColumn
+	}
+	return s, nil
+}
+
+// column returns what a name stands for. Columns keep their types, __time too; plain makes of them what native queries see.
+func (s *scope) column(name string) (expr.Expr, error) {
+	if v, ok := s.virtual[name]; ok && !s.busy[name] {
+		if s.t.references++; s.t.references > maxReferences {
+			return nil, invalid("Virtual columns are used more than [%d] times", maxReferences)
+		}
+		s.busy[name] = true
+		defer delete(s.busy, name)
+		return s.virtualColumn(v)
+	}
+	for i, c := range s.columns {
+		if c.Name == name {
+			return &expr.Column{Index: i, Name: name, T: c.Type}, nil
+		}
+	}
+	return &expr.Literal{T: textType}, nil
+}
+
+func (s *scope) virtualColumn(v VirtualColumn) (expr.Expr, error) {
+	switch v := v.(type) {
+	case *ExpressionColumn:
+		e, err := s.expression(v.Expression)
+		if err != nil {
+			return nil, err
+		}
+		return castTo(e, v.OutputType)
+	case *NestedColumn:
+		return s.nested(v)
+	case *FilteredColumn:
+		allow := v.IsAllowList == nil || *v.IsAllowList
+		return s.dimension(&ListFilteredDimension{Delegate: v.Delegate, Values: v.Values, IsWhitelist: &allow})
+	}
+	return nil, fault.Unsupported("Virtual column [%s] is of a kind that is not supported", v.output())
+}
+
+func (s *scope) nested(v *NestedColumn) (expr.Expr, error) {
+	if v.UseJQSyntax {
+		return nil, fault.Unsupported("Virtual column [%s] uses jq syntax, which is not supported; give pathParts", v.OutputName)
+	}
+	x, err := s.column(v.ColumnName)
+	if err != nil {
+		return nil, err
+	}
+	path := textLiteral(v.JSONPath())
+	if v.ProcessFromRaw {
+		return call("JSON_QUERY", x, path)
+	}
+	t := textType
+	if v.ExpectedType != "" {
+		if t, err = parseType(v.ExpectedType); err != nil {
+			return nil, err
+		}
+	}
+	return expr.NewJSONValue(x, path, t, fault.Span{})
+}
+
+// expression binds a text of the native expression language.
+func (s *scope) expression(text string) (expr.Expr, error) {
+	n, err := parseExpression(text)
+	if err != nil {
+		return nil, err
+	}
+	return s.bind(n)
+}
+
+func (s *scope) bind(n syntaxNode) (expr.Expr, error) {
+	switch n := n.(type) {
+	case *nameNode:
+		return s.column(n.name)
+	case *constantNode:
+		return constant(n)
+	case *callNode:
+		return s.call(n)
+	}
+	return nil, fault.Unsupported("A lambda may only stand in functions that take one, and those are not supported")
+}
+
+func constant(n *constantNode) (expr.Expr, error) {
+	switch v := n.value.(type) {
+	case nil:
+		return &expr.Literal{T: expr.Of(expr.Null)}, nil
+	case int64:
+		return longLiteral(v), nil
+	case float64:
+		return doubleLiteral(v), nil
+	case string:
+		return textLiteral(v), nil
+	case []any:
+		return arrayLiteral(v, n.elem)
+	}
+	return nil, fault.Defensive("A constant has an unknown type")
+}
+
+// arrayLiteral makes an array of constants: of what elem says, else of the widest type among them.
+func arrayLiteral(list []any, elem string) (expr.Expr, error) {
+	if elem == "" {
+		elem = "long"
+		for _, v := range list {
+			switch v.(type) {
+			case string:
+				elem = "string"
+			case float64:
+				if elem == "long" {
+					elem = "double"
+				}
+			}
+		}
+	}
+	t, err := parseType(elem)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]any, len(list))
+	for i, v := range list {
+		if v == nil {
+			continue
+		}
+		var item expr.Expr
+		switch v := v.(type) {
+		case int64:
+			item = longLiteral(v)
+		case float64:
+			item = doubleLiteral(v)
+		case string:
+			item = textLiteral(v)
+		}
+		if item, err = cast(item, t); err != nil {
+			return nil, err
+		}
+		if item, err = expr.Fold(item, &expr.Context{}); err != nil {
+			return nil, err
+		}
+		if l, ok := item.(*expr.Literal); ok {
+			out[i] = l.Value
+		}
+	}
+	return &expr.Literal{Value: out, T: expr.ArrayOf(t)}, nil
+}
+
+// call binds a call of a function of package expr.
+func call(name string, args ...expr.Expr) (expr.Expr, error) {
+	return expr.NewCall(expr.MustLookup(name), args, fault.Span{})
+}
+
+// plain makes LONG of the types that native queries do not know.
+func plain(e expr.Expr) expr.Expr {
+	switch t := e.Type(); {
+	case t.Multi:
+		return e
+	case t.IsTime(), t.Base == expr.Boolean, t.IsInterval():
+		if l, ok := e.(*expr.Literal); ok {
+			return &expr.Literal{Value: l.Value, T: longType}
+		}
+		return &expr.Cast{X: e, T: longType.NotNull().OrNull(t.Nullable)}
+	case t.Base == expr.Null:
+		return &expr.Literal{T: textType}
+	}
+	return e
+}
+
+// cast converts as native queries do: times and booleans are numbers.
+func cast(e expr.Expr, to expr.Type) (expr.Expr, error) {
+	e = plain(e)
+	if e.Type().Base == expr.Array && to.IsCharacter() {
+		return call("ARRAY_TO_MV", e)
+	}
+	return expr.NewCast(e, to, fault.Span{})
+}
+
+// castTo converts to a type by its native name; "" leaves e as it is.
+func castTo(e expr.Expr, name string) (expr.Expr, error) {
+	if name == "" {
+		return plain(e), nil
+	}
+	t, err := parseType(name)
+	if err != nil {
+		return nil, err
+	}
+	if e.Type().Multi && t.Base == expr.Varchar {
+		return e, nil
+	}
+	if from := e.Type(); t.Base == expr.Other && (from.Base == expr.Other || from.IsCharacter()) {
+		return e, nil
+	}
+	return cast(e, t)
+}
+
+// parseType reads LONG, DOUBLE, FLOAT, STRING, ARRAY<LONG>, COMPLEX<json>, .. in any case.
+func parseType(name string) (expr.Type, error) {
+	if t, err := vector.ParseType(name); err == nil {
+		return expr.FromRuntime(t, false), nil
+	}
+	switch lower(name) {
+	case "long":
+		return longType, nil
+	case "double":
+		return doubleType, nil
+	case "float":
+		return expr.Of(expr.Float), nil
+	case "string":
+		return textType, nil
+	case "array<long>", "long_array":
+		return expr.ArrayOf(longType), nil
+	case "array<double>", "double_array":
+		return expr.ArrayOf(doubleType), nil
+	case "array<float>":
+		return expr.ArrayOf(expr.Of(expr.Float)), nil
+	case "array<string>", "string_array":
+		return expr.ArrayOf(textType), nil
+	case "json", "complex<json>":
+		return expr.JSON, nil
+	}
+	return expr.Type{}, invalid("Type [%s] is unknown. Known are [LONG, DOUBLE, FLOAT, STRING, ARRAY<LONG>, ARRAY<DOUBLE>, ARRAY<STRING>, COMPLEX<..>]", name)
+}
+
+// condition makes a truth value of e: numbers are true unless 0, text is true if it says so.
+func condition(e expr.Expr) (expr.Expr, error) {
+	switch t := e.Type(); {
+	case t.Base == expr.Boolean:
+		return e, nil
+	case t.Base == expr.Null:
+		return &expr.Literal{T: boolType}, nil
+	case t.IsCharacter():
+		low, err := call("LOWER", e)
+		if err != nil {
+			return nil, err
+		}
+		return expr.NewCompare("=", low, textLiteral("true"), fault.Span{})
+	case t.IsFractional():
+		return expr.NewCompare("<>", e, doubleLiteral(0), fault.Span{})
+	}
+	return expr.NewCompare("<>", plain(e), longLiteral(0), fault.Span{})
+}
+
+// compare compares as the native language does: two texts as texts, else as numbers. A time beside a number is compared as a time, so that
+// rules see conditions on __time.
+func compare(op string, a, b expr.Expr) (expr.Expr, error) {
+	ta, tb := a.Type(), b.Type()
+	switch {
+	case ta.Base == expr.Timestamp && (tb.Base == expr.Timestamp || isTimeConstant(b)):
+		b = asTime(b)
+	case tb.Base == expr.Timestamp && isTimeConstant(a):
+		a = asTime(a)
+	default:
+		a, b = plain(a), plain(b)
+		ta, tb = a.Type(), b.Type()
+		var err error
+		switch {
+		case ta.IsCharacter() && tb.IsNumeric():
+			a, err = cast(a, doubleType)
+		case tb.IsCharacter() && ta.IsNumeric():
+			b, err = cast(b, doubleType)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return expr.NewCompare(op, a, b, fault.Span{})
+}
+
+func isTimeConstant(e expr.Expr) bool {
+	l, ok := e.(*expr.Literal)
+	return ok && l.T.IsInteger() && l.Value != nil
+}
+
+// asTime makes a TIMESTAMP of milliseconds.
+func asTime(e expr.Expr) expr.Expr {
+	switch t := e.Type(); {
+	case t.Base == expr.Timestamp:
+		return e
+	case isTimeConstant(e):
+		return &expr.Literal{Value: e.(*expr.Literal).Value, T: timeType.NotNull()}
+	case t.IsInteger():
+		return &expr.Cast{X: e, T: timeType.NotNull().OrNull(t.Nullable)}
+	}
+	return e
+}

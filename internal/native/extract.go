@@ -1,0 +1,332 @@
+package native
+
+import (
+	"slices"
+
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// extract applies an extraction function to a column.
+func extract(x expr.Expr, f Extraction) (expr.Expr, error) {
+	if f, ok := f.(*TimeFormatExtraction); ok {
+		return timeFormat(x, f)
+	}
+	x, err := cast(x, textType)
+	if err != nil {
+		return nil, err
+	}
+	switch f := f.(type) {
+	case *IdentityExtraction:
+		return x, nil
+	case *UpperExtraction:
+		return call("UPPER", x)
+	case *LowerExtraction:
+		return call("LOWER", x)
+	case *StrlenExtraction:
+		n, err := call("LENGTH", x)
+		if err != nil {
+			return nil, err
+		}
+		return cast(n, textType)
+	case *SubstringExtraction:
+		args := []expr.Expr{x, longLiteral(int64(f.Index) + 1)}
+		if f.Length != nil {
+			args = append(args, longLiteral(int64(*f.Length)))
+		}
+		return call("SUBSTRING", args...)
+	case *RegexExtraction:
+		return regexExtract(x, f)
+	case *PartialExtraction:
+		return kept(x, func(x expr.Expr) (expr.Expr, error) { return call("REGEXP_LIKE", x, textLiteral(f.Expr)) })
+	case *SearchExtraction:
+		return kept(x, func(x expr.Expr) (expr.Expr, error) { return searched(x, f.Query.SearchQuery) })
+	case *CascadeExtraction:
+		for _, inner := range f.ExtractionFns {
+			if inner.Extraction == nil {
+				return nil, invalid("extractionFns can't hold null")
+			}
+			if x, err = extract(x, inner.Extraction); err != nil {
+				return nil, err
+			}
+		}
+		return x, nil
+	case *FormatExtraction:
+		switch f.NullHandling {
+		case "emptyString":
+			if x, err = call("COALESCE", x, textLiteral("")); err != nil {
+				return nil, err
+			}
+		case "returnNull":
+			formatted, err := call("STRING_FORMAT", textLiteral(f.Format), x)
+			if err != nil {
+				return nil, err
+			}
+			return whenNotNull(x, formatted)
+		}
+		return call("STRING_FORMAT", textLiteral(f.Format), x)
+	case *TimeParseExtraction:
+		t, err := call("TIME_PARSE", x, textLiteral(f.TimeFormat))
+		if err != nil {
+			return nil, err
+		}
+		return call("TIME_FORMAT", t, textLiteral(f.ResultFormat))
+	case *BucketExtraction:
+		return bucketText(x, f)
+	case *LookupExtraction:
+		return lookup(x, f.Lookup, f.RetainMissingValue, f.ReplaceMissingValueWith)
+	}
+	return nil, fault.Unsupported("Extraction function is of a type that is not supported")
+}
+
+func timeFormat(x expr.Expr, f *TimeFormatExtraction) (expr.Expr, error) {
+	if f.AsMillis {
+		return nil, fault.Unsupported("Extraction function [timeFormat] with asMillis is not supported")
+	}
+	if x.Type().Base != expr.Timestamp {
+		n, err := number(x)
+		if err != nil {
+			return nil, err
+		}
+		if n, err = cast(n, longType); err != nil {
+			return nil, err
+		}
+		x = asTime(n)
+	}
+	if f.Granularity != nil && f.Granularity.Given {
+		var err error
+		if x, err = floor(f.Granularity.Granularity, x); err != nil {
+			return nil, err
+		}
+	}
+	pattern, zone := f.Format, f.TimeZone
+	if pattern == "" {
+		pattern = "yyyy-MM-dd'T'HH:mm:ss.SSSZZ"
+	}
+	if zone == "" {
+		zone = "UTC"
+	}
+	return call("TIME_FORMAT", x, textLiteral(pattern), textLiteral(zone))
+}
+
+func regexExtract(x expr.Expr, f *RegexExtraction) (expr.Expr, error) {
+	index := int64(1)
+	if f.Index != nil {
+		index = int64(*f.Index)
+	}
+	return onEach(x, func(x expr.Expr) (expr.Expr, error) {
+		found, err := call("REGEXP_EXTRACT", x, textLiteral(f.Expr), longLiteral(index))
+		if err != nil {
+			return nil, err
+		}
+		other := x
+		if f.ReplaceMissingValue {
+			if f.ReplaceMissingValueWith == nil {
+				return found, nil
+			}
+			other = textLiteral(*f.ReplaceMissingValueWith)
+		}
+		return call("COALESCE", found, other)
+	})
+}
+
+// onEach applies f to x. A multi-value string would be bound value by value in each function for itself, which is wrong where a function
+// combines several: those refuse it.
+func onEach(x expr.Expr, f func(expr.Expr) (expr.Expr, error)) (expr.Expr, error) {
+	if !x.Type().Multi {
+		return f(x)
+	}
+	elem := &expr.Element{T: x.Type().Elem()}
+	body, err := f(elem)
+	if err != nil {
+		return nil, err
+	}
+	return &expr.Each{Source: x, Body: body, T: expr.MultiString}, nil
+}
+
+// kept is x where the condition holds, else NULL.
+func kept(x expr.Expr, cond func(expr.Expr) (expr.Expr, error)) (expr.Expr, error) {
+	return onEach(x, func(x expr.Expr) (expr.Expr, error) {
+		c, err := cond(x)
+		if err != nil {
+			return nil, err
+		}
+		return expr.NewCase([]expr.When{{Cond: c, Then: x}}, nil, fault.Span{})
+	})
+}
+
+func whenNotNull(x, then expr.Expr) (expr.Expr, error) {
+	c, err := call("IS NOT NULL", x)
+	if err != nil {
+		return nil, err
+	}
+	return expr.NewCase([]expr.When{{Cond: c, Then: then}}, nil, fault.Span{})
+}
+
+// bucketText writes the lower bound of the bucket of a number.
+func bucketText(x expr.Expr, f *BucketExtraction) (expr.Expr, error) {
+	size := 1.0
+	if f.Size != nil {
+		size = *f.Size
+	}
+	if size == 0 {
+		return nil, invalid("Extraction function [bucket] needs a size other than 0")
+	}
+	n, err := cast(x, doubleType)
+	if err != nil {
+		return nil, err
+	}
+	for _, step := range []struct {
+		op string
+		by float64
+	}{{"-", f.Offset}, {"/", size}} {
+		if n, err = arithmetic(step.op, n, doubleLiteral(step.by)); err != nil {
+			return nil, err
+		}
+	}
+	if n, err = call("FLOOR", n); err != nil {
+		return nil, err
+	}
+	for _, step := range []struct {
+		op string
+		by float64
+	}{{"*", size}, {"+", f.Offset}} {
+		if n, err = arithmetic(step.op, n, doubleLiteral(step.by)); err != nil {
+			return nil, err
+		}
+	}
+	if size == float64(int64(size)) && f.Offset == float64(int64(f.Offset)) {
+		if n, err = cast(n, longType); err != nil {
+			return nil, err
+		}
+	}
+	return cast(n, textType)
+}
+
+// lookup maps text through a table that is part of the query.
+func lookup(x expr.Expr, m MapOf, retain bool, other *string) (expr.Expr, error) {
+	if m.Map == nil {
+		return nil, fault.Unsupported("Registered lookup [%s] can't be used in native queries", m.Name)
+	}
+	x, err := cast(x, textType)
+	if err != nil {
+		return nil, err
+	}
+	keys := make([]string, 0, len(m.Map))
+	for k := range m.Map {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys) // plans of equal queries are equal
+	return onEach(x, func(x expr.Expr) (expr.Expr, error) {
+		var whens []expr.When
+		for _, k := range keys {
+			c, err := expr.NewCompare("=", x, textLiteral(k), fault.Span{})
+			if err != nil {
+				return nil, err
+			}
+			whens = append(whens, expr.When{Cond: c, Then: textLiteral(m.Map[k])})
+		}
+		var rest expr.Expr = &expr.Literal{T: textType}
+		switch {
+		case retain:
+			rest = x
+		case other != nil:
+			rest = textLiteral(*other)
+		}
+		if len(whens) == 0 {
+			return rest, nil
+		}
+		return expr.NewCase(whens, rest, fault.Span{})
+	})
+}
+
+// dimension translates a dimension to its value; a multi-value string stays one.
+func (s *scope) dimension(d Dimension) (expr.Expr, error) {
+	switch d := d.(type) {
+	case nil:
+		return nil, invalid("A dimension can't be null")
+	case *ColumnDimension:
+		x, err := s.column(d.Dimension)
+		if err != nil {
+			return nil, err
+		}
+		if d.ExtractionFn.Extraction != nil {
+			if x, err = extract(x, d.ExtractionFn.Extraction); err != nil {
+				return nil, err
+			}
+		}
+		name := d.OutputType
+		if name == "" {
+			name = "STRING"
+		}
+		return castTo(x, name)
+	case *LookupDimension:
+		x, err := s.column(d.Dimension)
+		if err != nil {
+			return nil, err
+		}
+		m := MapOf{Name: d.Name}
+		if d.Lookup != nil {
+			m = *d.Lookup
+		}
+		return lookup(x, m, d.RetainMissingValue, d.ReplaceMissingValueWith)
+	case *ListFilteredDimension:
+		list := make([]expr.Expr, len(d.Values))
+		for i, v := range d.Values {
+			list[i] = textLiteral(v)
+		}
+		keep := d.IsWhitelist == nil || *d.IsWhitelist
+		return s.filteredValues(d.Delegate, func(x expr.Expr) (expr.Expr, error) {
+			if len(list) == 0 {
+				return boolLiteral(!keep), nil
+			}
+			c, err := expr.NewIn(x, list, fault.Span{})
+			if err != nil || keep {
+				return c, err
+			}
+			return call("IS NOT TRUE", c)
+		}, func(x expr.Expr) (expr.Expr, error) {
+			array := arrayOfTexts(d.Values)
+			if keep {
+				return call("MV_FILTER_ONLY", x, array)
+			}
+			return call("MV_FILTER_NONE", x, array)
+		})
+	case *RegexFilteredDimension:
+		return s.filteredValues(d.Delegate, func(x expr.Expr) (expr.Expr, error) {
+			return call("REGEXP_LIKE", x, textLiteral(d.Pattern))
+		}, func(x expr.Expr) (expr.Expr, error) { return call("MV_FILTER_REGEX", x, textLiteral(d.Pattern)) })
+	case *PrefixFilteredDimension:
+		return s.filteredValues(d.Delegate, func(x expr.Expr) (expr.Expr, error) {
+			head, err := call("LEFT", x, longLiteral(int64(len([]rune(d.Prefix)))))
+			if err != nil {
+				return nil, err
+			}
+			return expr.NewCompare("=", head, textLiteral(d.Prefix), fault.Span{})
+		}, func(x expr.Expr) (expr.Expr, error) { return call("MV_FILTER_PREFIX", x, textLiteral(d.Prefix)) })
+	}
+	return nil, fault.Unsupported("Dimension is of a type that is not supported")
+}
+
+func arrayOfTexts(list []string) expr.Expr {
+	values := make([]any, len(list))
+	for i, v := range list {
+		values[i] = v
+	}
+	return &expr.Literal{Value: values, T: expr.ArrayOf(textType)}
+}
+
+// filteredValues keeps some of the values of a dimension: with one function for a single value, which becomes NULL, with another for many.
+func (s *scope) filteredValues(delegate DimensionOf, one, many func(expr.Expr) (expr.Expr, error)) (expr.Expr, error) {
+	x, err := s.dimension(delegate.Dimension)
+	if err != nil {
+		return nil, err
+	}
+	if x.Type().Multi {
+		return many(x)
+	}
+	if x, err = cast(x, textType); err != nil {
+		return nil, err
+	}
+	return kept(x, one)
+}

@@ -1,0 +1,153 @@
+package native
+
+import "encoding/json"
+
+// Extraction turns the text of a column into another text. The concrete functions are in this file.
+type Extraction interface{ extraction() }
+
+// ExtractionOf holds an extraction function, or nil.
+type ExtractionOf struct{ Extraction }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (f *ExtractionOf) UnmarshalJSON(text []byte) (err error) {
+	if isNull(text) {
+		return nil
+	}
+	f.Extraction, err = decodeTyped(text, "type", "Extraction function", extractionTypes)
+	return err
+}
+
+var extractionTypes = map[string]func() Extraction{
+	"regex":            func() Extraction { return new(RegexExtraction) },
+	"partial":          func() Extraction { return new(PartialExtraction) },
+	"searchQuery":      func() Extraction { return new(SearchExtraction) },
+	"substring":        func() Extraction { return new(SubstringExtraction) },
+	"strlen":           func() Extraction { return new(StrlenExtraction) },
+	"upper":            func() Extraction { return new(UpperExtraction) },
+	"lower":            func() Extraction { return new(LowerExtraction) },
+	"timeFormat":       func() Extraction { return new(TimeFormatExtraction) },
+	"time":             func() Extraction { return new(TimeParseExtraction) },
+	"lookup":           func() Extraction { return new(LookupExtraction) },
+	"registeredLookup": func() Extraction { return new(LookupExtraction) },
+	"cascade":          func() Extraction { return new(CascadeExtraction) },
+	"stringFormat":     func() Extraction { return new(FormatExtraction) },
+	"bucket":           func() Extraction { return new(BucketExtraction) },
+	"identity":         func() Extraction { return new(IdentityExtraction) },
+}
+
+// RegexExtraction takes group Index (default 1) of the first match; what does not match stays, or with ReplaceMissingValue becomes
+// ReplaceMissingValueWith.
+type RegexExtraction struct {
+	Expr                    string  `json:"expr"`
+	Index                   *Whole  `json:"index"`
+	ReplaceMissingValue     bool    `json:"replaceMissingValue"`
+	ReplaceMissingValueWith *string `json:"replaceMissingValueWith"`
+}
+
+// PartialExtraction keeps text that matches and makes NULL of other text.
+type PartialExtraction struct {
+	Expr string `json:"expr"`
+}
+
+// SearchExtraction keeps text in which a search query is found and makes NULL of other text.
+type SearchExtraction struct {
+	Query SearchQueryOf `json:"query"`
+}
+
+// SubstringExtraction takes Length characters (nil: all) from Index on, counted from 0.
+type SubstringExtraction struct {
+	Index  Whole  `json:"index"`
+	Length *Whole `json:"length"`
+}
+
+// The functions without parameters.
+type (
+	StrlenExtraction   struct{}
+	IdentityExtraction struct{}
+	UpperExtraction    struct {
+		Locale string `json:"locale"`
+	}
+	LowerExtraction struct {
+		Locale string `json:"locale"`
+	}
+)
+
+// TimeFormatExtraction writes a time, floored to Granularity, in a Joda pattern; without one, in ISO form.
+type TimeFormatExtraction struct {
+	Format      string          `json:"format"`
+	TimeZone    string          `json:"timeZone"`
+	Locale      string          `json:"locale"`
+	Granularity *GranularitySet `json:"granularity"`
+	AsMillis    bool            `json:"asMillis"`
+}
+
+// TimeParseExtraction reads a time in one pattern and writes it in another.
+type TimeParseExtraction struct {
+	TimeFormat   string `json:"timeFormat"`
+	ResultFormat string `json:"resultFormat"`
+	Joda         bool   `json:"joda"`
+}
+
+// LookupExtraction maps text through a table, which is given in place or registered under a name.
+type LookupExtraction struct {
+	Lookup                  MapOf   `json:"lookup"`
+	RetainMissingValue      bool    `json:"retainMissingValue"`
+	ReplaceMissingValueWith *string `json:"replaceMissingValueWith"`
+}
+
+// MapOf is a lookup table given in place, or the Name of a registered one.
+type MapOf struct {
+	Name string
+	Map  map[string]string
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (m *MapOf) UnmarshalJSON(text []byte) error {
+	if text[0] == '"' {
+		return json.Unmarshal(text, &m.Name)
+	}
+	var wire struct {
+		Type string            `json:"type"`
+		Map  map[string]string `json:"map"`
+	}
+	if err := json.Unmarshal(text, &wire); err != nil {
+		return err
+	}
+	if wire.Type != "map" {
+		return invalid("Lookup of type [%s] is unknown. Known are [map]", wire.Type)
+	}
+	m.Map = wire.Map
+	return nil
+}
+
+// CascadeExtraction applies functions one after the other.
+type CascadeExtraction struct {
+	ExtractionFns []ExtractionOf `json:"extractionFns"`
+}
+
+// FormatExtraction writes the text in a format such as "[%s]".
+type FormatExtraction struct {
+	Format       string `json:"format"`
+	NullHandling string `json:"nullHandling"`
+}
+
+// BucketExtraction makes the lower bound of the bucket of Size (default 1) that a number is in, counted from Offset.
+type BucketExtraction struct {
+	Size   *float64 `json:"size"`
+	Offset float64  `json:"offset"`
+}
+
+func (*RegexExtraction) extraction()      {}
+func (*PartialExtraction) extraction()    {}
+func (*SearchExtraction) extraction()     {}
+func (*SubstringExtraction) extraction()  {}
+func (*StrlenExtraction) extraction()     {}
+func (*IdentityExtraction) extraction()   {}
+func (*UpperExtraction) extraction()      {}
+func (*LowerExtraction) extraction()      {}
+func (*TimeFormatExtraction) extraction() {}
+func (*TimeParseExtraction) extraction()  {}
+func (*LookupExtraction) extraction()     {}
+func (*CascadeExtraction) extraction()    {}
+func (*FormatExtraction) extraction()     {}
+func (*BucketExtraction) extraction()     {}

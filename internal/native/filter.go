@@ -1,0 +1,190 @@
+package native
+
+import "encoding/json"
+
+// Filter decides which rows count. The concrete filters are in this file.
+type Filter interface{ filter() }
+
+// FilterOf holds a filter of any type, or nil.
+type FilterOf struct{ Filter }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (f *FilterOf) UnmarshalJSON(text []byte) (err error) {
+	if isNull(text) {
+		return nil
+	}
+	f.Filter, err = decodeTyped(text, "type", "Filter", filterTypes)
+	return err
+}
+
+var filterTypes = map[string]func() Filter{
+	"and":              func() Filter { return new(AndFilter) },
+	"or":               func() Filter { return new(OrFilter) },
+	"not":              func() Filter { return new(NotFilter) },
+	"selector":         func() Filter { return new(SelectorFilter) },
+	"extraction":       func() Filter { return new(SelectorFilter) },
+	"equals":           func() Filter { return new(EqualsFilter) },
+	"null":             func() Filter { return new(NullFilter) },
+	"in":               func() Filter { return new(InFilter) },
+	"inType":           func() Filter { return new(TypedInFilter) },
+	"bound":            func() Filter { return new(BoundFilter) },
+	"range":            func() Filter { return new(RangeFilter) },
+	"like":             func() Filter { return new(LikeFilter) },
+	"regex":            func() Filter { return new(RegexFilter) },
+	"search":           func() Filter { return new(SearchFilter) },
+	"interval":         func() Filter { return new(IntervalFilter) },
+	"columnComparison": func() Filter { return new(ColumnsFilter) },
+	"expression":       func() Filter { return new(ExpressionFilter) },
+	"isfalse":          func() Filter { return new(IsFalseFilter) },
+	"istrue":           func() Filter { return new(IsTrueFilter) },
+	"true":             func() Filter { return new(TrueFilter) },
+	"false":            func() Filter { return new(FalseFilter) },
+}
+
+// AndFilter is true if all its fields are; OrFilter if one is.
+type (
+	AndFilter struct {
+		Fields []FilterOf `json:"fields"`
+	}
+	OrFilter struct {
+		Fields []FilterOf `json:"fields"`
+	}
+	// NotFilter, IsTrueFilter and IsFalseFilter are the negation and the tests that know no NULL.
+	NotFilter struct {
+		Field FilterOf `json:"field"`
+	}
+	IsTrueFilter struct {
+		Field FilterOf `json:"field"`
+	}
+	IsFalseFilter struct {
+		Field FilterOf `json:"field"`
+	}
+	TrueFilter  struct{}
+	FalseFilter struct{}
+)
+
+// SelectorFilter compares the text of a column; a null or empty Value means NULL.
+type SelectorFilter struct {
+	Dimension    string       `json:"dimension"`
+	Value        Text         `json:"value"`
+	ExtractionFn ExtractionOf `json:"extractionFn"`
+}
+
+// UnmarshalJSON notices whether there is a value: none means NULL.
+func (f *SelectorFilter) UnmarshalJSON(text []byte) error {
+	type wire SelectorFilter
+	w := wire{Value: Text{Null: true}}
+	if err := json.Unmarshal(text, &w); err != nil {
+		return err
+	}
+	*f = SelectorFilter(w)
+	return nil
+}
+
+// EqualsFilter compares a column with a value of MatchValueType.
+type EqualsFilter struct {
+	Column         string `json:"column"`
+	MatchValueType string `json:"matchValueType"`
+	MatchValue     Value  `json:"matchValue"`
+}
+
+// NullFilter is true where the column is NULL.
+type NullFilter struct {
+	Column string `json:"column"`
+}
+
+// InFilter is true if the text of a column is one of Values.
+type InFilter struct {
+	Dimension    string       `json:"dimension"`
+	Values       []Text       `json:"values"`
+	ExtractionFn ExtractionOf `json:"extractionFn"`
+}
+
+// TypedInFilter is InFilter for values of a type.
+type TypedInFilter struct {
+	Column         string  `json:"column"`
+	MatchValueType string  `json:"matchValueType"`
+	SortedValues   []Value `json:"sortedValues"`
+	Values         []Value `json:"values"`
+}
+
+// BoundFilter compares the text of a column in one of the text orders.
+type BoundFilter struct {
+	Dimension    string       `json:"dimension"`
+	Lower        *Text        `json:"lower"`
+	Upper        *Text        `json:"upper"`
+	LowerStrict  bool         `json:"lowerStrict"`
+	UpperStrict  bool         `json:"upperStrict"`
+	AlphaNumeric bool         `json:"alphaNumeric"`
+	Ordering     OrderingOf   `json:"ordering"`
+	ExtractionFn ExtractionOf `json:"extractionFn"`
+}
+
+// RangeFilter compares a column with values of MatchValueType.
+type RangeFilter struct {
+	Column         string `json:"column"`
+	MatchValueType string `json:"matchValueType"`
+	Lower          Value  `json:"lower"`
+	Upper          Value  `json:"upper"`
+	LowerOpen      bool   `json:"lowerOpen"`
+	UpperOpen      bool   `json:"upperOpen"`
+}
+
+// LikeFilter is SQL's LIKE.
+type LikeFilter struct {
+	Dimension    string       `json:"dimension"`
+	Pattern      string       `json:"pattern"`
+	Escape       string       `json:"escape"`
+	ExtractionFn ExtractionOf `json:"extractionFn"`
+}
+
+// RegexFilter is true if Pattern, in Java's syntax, is found in the text of the column.
+type RegexFilter struct {
+	Dimension    string       `json:"dimension"`
+	Pattern      string       `json:"pattern"`
+	ExtractionFn ExtractionOf `json:"extractionFn"`
+}
+
+// SearchFilter looks for text in the text of a column.
+type SearchFilter struct {
+	Dimension    string        `json:"dimension"`
+	Query        SearchQueryOf `json:"query"`
+	ExtractionFn ExtractionOf  `json:"extractionFn"`
+}
+
+// IntervalFilter is true if the column, milliseconds, lies in one of the intervals.
+type IntervalFilter struct {
+	Dimension string    `json:"dimension"`
+	Intervals Intervals `json:"intervals"`
+}
+
+// ColumnsFilter is true if all columns have the same text.
+type ColumnsFilter struct {
+	Dimensions []DimensionOf `json:"dimensions"`
+}
+
+// ExpressionFilter is true if its expression is.
+type ExpressionFilter struct {
+	Expression string `json:"expression"`
+}
+
+func (*AndFilter) filter()        {}
+func (*OrFilter) filter()         {}
+func (*NotFilter) filter()        {}
+func (*IsTrueFilter) filter()     {}
+func (*IsFalseFilter) filter()    {}
+func (*TrueFilter) filter()       {}
+func (*FalseFilter) filter()      {}
+func (*SelectorFilter) filter()   {}
+func (*EqualsFilter) filter()     {}
+func (*NullFilter) filter()       {}
+func (*InFilter) filter()         {}
+func (*TypedInFilter) filter()    {}
+func (*BoundFilter) filter()      {}
+func (*RangeFilter) filter()      {}
+func (*LikeFilter) filter()       {}
+func (*RegexFilter) filter()      {}
+func (*SearchFilter) filter()     {}
+func (*IntervalFilter) filter()   {}
+func (*ColumnsFilter) filter()    {}
+func (*ExpressionFilter) filter() {}

@@ -1,0 +1,152 @@
+package native
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+func lower(s string) string { return strings.ToLower(s) }
+
+// LimitSpec orders groups and keeps some of them.
+type LimitSpec struct {
+	Type    string      `json:"type"`
+	Limit   *Whole      `json:"limit"`
+	Offset  Whole       `json:"offset"`
+	Columns []OrderItem `json:"columns"`
+}
+
+// UnmarshalJSON checks the type and the numbers.
+func (l *LimitSpec) UnmarshalJSON(text []byte) error {
+	type wire LimitSpec
+	if err := json.Unmarshal(text, (*wire)(l)); err != nil {
+		return err
+	}
+	switch l.Type {
+	case "", "default", "NoopLimitSpec", "noop":
+	default:
+		return invalid("limitSpec of type [%s] is unknown. Known are [default, NoopLimitSpec]", l.Type)
+	}
+	if l.Limit != nil && *l.Limit <= 0 {
+		return invalid("limit[%d] must be >0", *l.Limit)
+	}
+	if l.Offset < 0 {
+		return invalid("offset[%d] must be >= 0", l.Offset)
+	}
+	return nil
+}
+
+// OrderItem orders by one output; on the wire, a bare name is ascending.
+type OrderItem struct {
+	Dimension      string     `json:"dimension"`
+	Direction      string     `json:"direction"`
+	DimensionOrder OrderingOf `json:"dimensionOrder"`
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (o *OrderItem) UnmarshalJSON(text []byte) error {
+	if len(text) > 0 && text[0] == '"' {
+		return json.Unmarshal(text, &o.Dimension)
+	}
+	type wire OrderItem
+	if err := json.Unmarshal(text, (*wire)(o)); err != nil {
+		return err
+	}
+	if d := lower(o.Direction); d != "" && !strings.HasPrefix("ascending", d) && !strings.HasPrefix("descending", d) {
+		return invalid("direction [%s] is unknown. Known are [ascending, descending]", o.Direction)
+	}
+	return nil
+}
+
+// Descending reports whether the direction is descending.
+func (o *OrderItem) Descending() bool {
+	d := lower(o.Direction)
+	return d != "" && strings.HasPrefix("descending", d)
+}
+
+// OrderingOf is an order of texts: lexicographic, numeric, alphanumeric, strlen, version or natural; "" if none was given. On the wire it is
+// a name or an object with a type.
+type OrderingOf string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (o *OrderingOf) UnmarshalJSON(text []byte) error {
+	var name string
+	switch {
+	case isNull(text):
+		return nil
+	case text[0] == '"':
+		if err := json.Unmarshal(text, &name); err != nil {
+			return err
+		}
+	default:
+		var wire struct {
+			Type string `json:"type"`
+		}
+		if err := json.Unmarshal(text, &wire); err != nil {
+			return invalid("ordering must be a name or an object with a type")
+		}
+		name = wire.Type
+	}
+	switch name = lower(name); name {
+	case "lexicographic", "numeric", "alphanumeric", "strlen", "version", "natural", "":
+		*o = OrderingOf(name)
+		return nil
+	}
+	return invalid("ordering [%s] is unknown. Known are [alphanumeric, lexicographic, natural, numeric, strlen, version]", name)
+}
+
+// TopNMetric is the order of a topN. The concrete orders are below.
+type TopNMetric interface {
+	// output returns the output the order is by, "" for the dimension itself.
+	output() string
+}
+
+// TopNMetricOf holds an order; on the wire, a bare name is that output, the greatest first.
+type TopNMetricOf struct{ TopNMetric }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (m *TopNMetricOf) UnmarshalJSON(text []byte) (err error) {
+	switch {
+	case isNull(text):
+		return nil
+	case text[0] == '"':
+		n := &NumericMetric{}
+		m.TopNMetric = n
+		return json.Unmarshal(text, &n.Metric)
+	}
+	m.TopNMetric, err = decodeTyped(text, "type", "Metric", metricTypes)
+	return err
+}
+
+var metricTypes = map[string]func() TopNMetric{
+	"numeric":       func() TopNMetric { return new(NumericMetric) },
+	"inverted":      func() TopNMetric { return new(InvertedMetric) },
+	"dimension":     func() TopNMetric { return new(DimensionMetric) },
+	"lexicographic": func() TopNMetric { return &DimensionMetric{Ordering: "lexicographic"} },
+	"alphaNumeric":  func() TopNMetric { return &DimensionMetric{Ordering: "alphanumeric"} },
+}
+
+// NumericMetric orders by an output, the greatest first.
+type NumericMetric struct {
+	Metric string `json:"metric"`
+}
+
+// InvertedMetric turns another order round.
+type InvertedMetric struct {
+	Metric TopNMetricOf `json:"metric"`
+}
+
+// DimensionMetric orders by the dimension and begins after PreviousStop.
+type DimensionMetric struct {
+	Ordering     OrderingOf `json:"ordering"`
+	PreviousStop *string    `json:"previousStop"`
+}
+
+func (m *NumericMetric) output() string { return m.Metric }
+func (*DimensionMetric) output() string { return "" }
+
+func (m *InvertedMetric) output() string {
+	if m.Metric.TopNMetric == nil {
+		return ""
+	}
+	return m.Metric.output()
+}

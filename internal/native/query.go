@@ -1,0 +1,446 @@
+package native
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/hengedb/henge/internal/chrono"
+)
+
+// Query is a decoded query. The concrete queries are in this file.
+type Query interface {
+	// Parts returns what all queries have.
+	Parts() *Common
+	// check refuses what decodes and makes no sense.
+	check() error
+}
+
+type queryOf struct{ Query }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (q *queryOf) UnmarshalJSON(text []byte) (err error) {
+	if isNull(text) {
+		return nil
+	}
+	q.Query, err = decodeTyped(text, "queryType", "Query", queryTypes)
+	return err
+}
+
+var queryTypes = map[string]func() Query{
+	"timeseries":         func() Query { return new(Timeseries) },
+	"topN":               func() Query { return new(TopN) },
+	"groupBy":            func() Query { return new(GroupBy) },
+	"scan":               func() Query { return new(Scan) },
+	"search":             func() Query { return new(Search) },
+	"timeBoundary":       func() Query { return new(TimeBoundary) },
+	"segmentMetadata":    func() Query { return new(SegmentMetadata) },
+	"dataSourceMetadata": func() Query { return new(DataSourceMetadata) },
+}
+
+// Common are the members of every query.
+type Common struct {
+	DataSource     DataSourceOf       `json:"dataSource"`
+	Intervals      *Intervals         `json:"intervals"`
+	Filter         FilterOf           `json:"filter"`
+	VirtualColumns []VirtualColumnOf  `json:"virtualColumns"`
+	Granularity    GranularitySet     `json:"granularity"`
+	Descending     bool               `json:"descending"`
+	Context        map[string]ctxItem `json:"context"`
+}
+
+type ctxItem = Value
+
+// Parts returns the members of every query.
+func (c *Common) Parts() *Common { return c }
+
+// ContextValues returns the query context as JSON values.
+func (c *Common) ContextValues() map[string]any {
+	out := make(map[string]any, len(c.Context))
+	for k, v := range c.Context {
+		out[k] = v.V
+	}
+	return out
+}
+
+// When returns the intervals asked for, sorted and merged; all of time if there are none.
+func (c *Common) When() []chrono.Interval {
+	if c.Intervals == nil {
+		return []chrono.Interval{chrono.Eternity}
+	}
+	return chrono.Condense(slices.Clone(*c.Intervals))
+}
+
+func (c *Common) checkSource() error {
+	if c.DataSource.DataSource == nil {
+		return invalid("dataSource can't be null")
+	}
+	return nil
+}
+
+func (c *Common) checkIntervals() error {
+	if c.Intervals == nil {
+		return invalid("intervals can't be null: give a list such as [\"2015-09-12/2015-09-13\"]")
+	}
+	return nil
+}
+
+// GranularitySet is a granularity that may be absent.
+type GranularitySet struct {
+	chrono.Granularity
+	Given bool
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (g *GranularitySet) UnmarshalJSON(text []byte) error {
+	if isNull(text) {
+		return nil
+	}
+	g.Given = true
+	return g.Granularity.UnmarshalJSON(text)
+}
+
+// orAll returns the granularity, all if none was given.
+func (g GranularitySet) orAll() chrono.Granularity {
+	if !g.Given {
+		return chrono.All
+	}
+	return g.Granularity
+}
+
+// Intervals are ranges of time: a list, one text, or an object with a list.
+type Intervals []chrono.Interval
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (iv *Intervals) UnmarshalJSON(text []byte) error {
+	if len(text) > 0 && text[0] == '{' {
+		var wire struct {
+			Intervals json.RawMessage `json:"intervals"`
+		}
+		if err := json.Unmarshal(text, &wire); err != nil {
+			return err
+		}
+		if len(wire.Intervals) > 0 && wire.Intervals[0] == '{' {
+			return invalid("intervals of intervals must be a list")
+		}
+		text = wire.Intervals
+	}
+	var list []string
+	switch {
+	case isNull(text):
+		return nil
+	case text[0] == '"':
+		var one string
+		if err := json.Unmarshal(text, &one); err != nil {
+			return err
+		}
+		parsed, err := chrono.ParseIntervals(one)
+		if err != nil {
+			return err
+		}
+		*iv = parsed
+		return nil
+	}
+	if err := json.Unmarshal(text, &list); err != nil {
+		return invalid("intervals must be a list of texts such as 2015-09-12/2015-09-13")
+	}
+	*iv = make(Intervals, 0, len(list))
+	for _, s := range list {
+		one, err := chrono.ParseInterval(s)
+		if err != nil {
+			return err
+		}
+		*iv = append(*iv, one)
+	}
+	return nil
+}
+
+// Grouping are the members of the queries that aggregate.
+type Grouping struct {
+	Aggregations     []AggregatorOf     `json:"aggregations"`
+	PostAggregations []PostAggregatorOf `json:"postAggregations"`
+}
+
+// check refuses outputs without a name and two of one name.
+func (g *Grouping) check(dimensions ...DimensionOf) error {
+	seen := map[string]bool{}
+	add := func(name string) error {
+		if seen[name] {
+			return invalid("[%s] already defined", name)
+		}
+		seen[name] = true
+		return nil
+	}
+	for _, d := range dimensions {
+		if d.Dimension == nil {
+			return invalid("dimensions can't hold null")
+		}
+		if err := add(d.output()); err != nil {
+			return err
+		}
+	}
+	for _, a := range g.Aggregations {
+		if a.Aggregator == nil {
+			return invalid("aggregations can't hold null")
+		}
+		if err := add(a.output()); err != nil {
+			return err
+		}
+	}
+	for _, p := range g.PostAggregations {
+		if p.PostAggregator == nil {
+			return invalid("postAggregations can't hold null")
+		}
+		if err := add(p.output()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Timeseries aggregates per bucket of time.
+type Timeseries struct {
+	Common
+	Grouping
+	Limit Whole `json:"limit"`
+}
+
+func (q *Timeseries) check() error {
+	if err := q.checkSource(); err != nil {
+		return err
+	}
+	if err := q.checkIntervals(); err != nil {
+		return err
+	}
+	return q.Grouping.check()
+}
+
+// TopN aggregates per value of one dimension and keeps the Threshold best in each bucket of time.
+type TopN struct {
+	Common
+	Grouping
+	Dimension DimensionOf  `json:"dimension"`
+	Metric    TopNMetricOf `json:"metric"`
+	Threshold Whole        `json:"threshold"`
+}
+
+func (q *TopN) check() error {
+	if err := q.checkSource(); err != nil {
+		return err
+	}
+	if err := q.checkIntervals(); err != nil {
+		return err
+	}
+	switch {
+	case q.Dimension.Dimension == nil:
+		return invalid("dimensionSpec can't be null")
+	case q.Metric.TopNMetric == nil:
+		return invalid("must specify a metric")
+	case q.Threshold == 0:
+		return invalid("Threshold cannot be equal to 0.")
+	case q.Threshold < 0:
+		return invalid("Threshold can't be negative, but is [%d]", q.Threshold)
+	}
+	if err := q.Grouping.check(q.Dimension); err != nil {
+		return err
+	}
+	if name := q.Metric.output(); name != "" && !q.has(name) {
+		return invalid("Must have an AggregatorFactory or PostAggregator for metric[%s]", name)
+	}
+	return nil
+}
+
+// has reports whether an aggregator or post-aggregator has the name.
+func (g *Grouping) has(name string) bool {
+	for _, a := range g.Aggregations {
+		if a.output() == name {
+			return true
+		}
+	}
+	for _, p := range g.PostAggregations {
+		if p.output() == name {
+			return true
+		}
+	}
+	return false
+}
+
+// GroupBy aggregates per combination of the values of dimensions.
+type GroupBy struct {
+	Common
+	Grouping
+	Dimensions    []DimensionOf `json:"dimensions"`
+	Having        HavingOf      `json:"having"`
+	LimitSpec     *LimitSpec    `json:"limitSpec"`
+	SubtotalsSpec [][]string    `json:"subtotalsSpec"`
+}
+
+func (q *GroupBy) check() error {
+	if err := q.checkSource(); err != nil {
+		return err
+	}
+	if err := q.checkIntervals(); err != nil {
+		return err
+	}
+	if !q.Granularity.Given {
+		return invalid("Must specify a granularity")
+	}
+	if err := q.Grouping.check(q.Dimensions...); err != nil {
+		return err
+	}
+	for _, set := range q.SubtotalsSpec {
+		for _, name := range set {
+			if !slices.ContainsFunc(q.Dimensions, func(d DimensionOf) bool { return d.output() == name }) {
+				return invalid("Subtotal spec names [%s], which is no dimension of the query", name)
+			}
+		}
+	}
+	return nil
+}
+
+// Scan gives rows.
+type Scan struct {
+	Common
+	Columns      []string    `json:"columns"`
+	Limit        *Whole      `json:"limit"`
+	Offset       Whole       `json:"offset"`
+	Order        string      `json:"order"`
+	OrderBy      []ScanOrder `json:"orderBy"`
+	BatchSize    Whole       `json:"batchSize"`
+	ResultFormat string      `json:"resultFormat"`
+}
+
+// ScanOrder orders by one column.
+type ScanOrder struct {
+	ColumnName string `json:"columnName"`
+	Order      string `json:"order"`
+}
+
+func (q *Scan) check() error {
+	if err := q.checkSource(); err != nil {
+		return err
+	}
+	if err := q.checkIntervals(); err != nil {
+		return err
+	}
+	switch q.ResultFormat {
+	case "", "list", "compactedList":
+	default:
+		return invalid("resultFormat [%s] is unknown. Known are [list, compactedList]", q.ResultFormat)
+	}
+	for _, o := range append([]ScanOrder{{Order: q.Order}}, q.OrderBy...) {
+		switch o.Order {
+		case "", "none", "ascending", "descending":
+		default:
+			return invalid("order [%s] is unknown. Known are [none, ascending, descending]", o.Order)
+		}
+	}
+	switch {
+	case q.Limit != nil && *q.Limit <= 0:
+		return invalid("limit must be greater than 0, but is [%d]", *q.Limit)
+	case q.Offset < 0:
+		return invalid("offset must be greater than or equal to 0, but is [%d]", q.Offset)
+	case q.BatchSize < 0:
+		return invalid("batchSize must be greater than 0, but is [%d]", q.BatchSize)
+	}
+	return nil
+}
+
+// Search finds the values of dimensions that a search query matches.
+type Search struct {
+	Common
+	Limit            Whole         `json:"limit"`
+	SearchDimensions []DimensionOf `json:"searchDimensions"`
+	Query            SearchQueryOf `json:"query"`
+	Sort             *SearchSort   `json:"sort"`
+}
+
+// SearchSort is the order of the values found.
+type SearchSort struct {
+	Type string `json:"type"`
+}
+
+func (q *Search) check() error {
+	if err := q.checkSource(); err != nil {
+		return err
+	}
+	if err := q.checkIntervals(); err != nil {
+		return err
+	}
+	if q.Query.SearchQuery == nil {
+		return invalid("query can't be null: a search needs one")
+	}
+	for _, d := range q.SearchDimensions {
+		if d.Dimension == nil {
+			return invalid("searchDimensions can't hold null")
+		}
+	}
+	return nil
+}
+
+// TimeBoundary gives the least and the greatest time, or with Bound minTime or maxTime only one of them.
+type TimeBoundary struct {
+	Common
+	Bound string `json:"bound"`
+}
+
+func (q *TimeBoundary) check() error { return q.checkSource() }
+
+// SegmentMetadata describes segments.
+type SegmentMetadata struct {
+	Common
+	ToInclude              *ColumnSet `json:"toInclude"`
+	Merge                  bool       `json:"merge"`
+	AnalysisTypes          *[]string  `json:"analysisTypes"`
+	LenientAggregatorMerge bool       `json:"lenientAggregatorMerge"`
+}
+
+// ColumnSet names columns: all, none or a list.
+type ColumnSet struct {
+	Type    string   `json:"type"`
+	Columns []string `json:"columns"`
+}
+
+// Has reports whether a column is in the set; a nil set has all.
+func (s *ColumnSet) Has(name string) bool {
+	switch {
+	case s == nil || s.Type == "all":
+		return true
+	case s.Type == "list":
+		return slices.Contains(s.Columns, name)
+	}
+	return false
+}
+
+var analysisTypes = []string{"cardinality", "size", "interval", "aggregators", "minmax", "timestampspec", "querygranularity", "rollup", "projections"}
+
+// Analyses returns what is asked for, by default cardinality, interval and minmax.
+func (q *SegmentMetadata) Analyses() []string {
+	if q.AnalysisTypes == nil {
+		return []string{"cardinality", "interval", "minmax"}
+	}
+	return *q.AnalysisTypes
+}
+
+func (q *SegmentMetadata) check() error {
+	if err := q.checkSource(); err != nil {
+		return err
+	}
+	if q.ToInclude != nil && !slices.Contains([]string{"all", "none", "list"}, q.ToInclude.Type) {
+		return invalid("toInclude of type [%s] is unknown. Known are [all, none, list]", q.ToInclude.Type)
+	}
+	if q.AnalysisTypes != nil {
+		for i, a := range *q.AnalysisTypes {
+			a = lower(a)
+			if !slices.Contains(analysisTypes, a) {
+				return invalid("analysisType [%s] is unknown. Known are %v", a, analysisTypes)
+			}
+			(*q.AnalysisTypes)[i] = a
+		}
+	}
+	return nil
+}
+
+// DataSourceMetadata gives the time of the latest row.
+type DataSourceMetadata struct{ Common }
+
+func (q *DataSourceMetadata) check() error { return q.checkSource() }

@@ -1,0 +1,308 @@
+package native
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// source translates a datasource to a node with named columns.
+func (t *translator) source(d DataSource) (plan.Node, error) {
+	switch d := d.(type) {
+	case nil:
+		return nil, invalid("dataSource can't be null")
+	case *TableSource:
+		if d.Name == "" {
+			return nil, invalid("Datasource of type [table] has no name")
+		}
+		columns := t.catalog.Columns(d.Name)
+		if columns == nil {
+			return emptyRelation(nil), nil
+		}
+		return &plan.Scan{DataSource: d.Name, Out: columns, Limit: -1}, nil
+	case *QuerySource:
+		if d.Query.Query == nil {
+			return nil, invalid("Datasource of type [query] has no query")
+		}
+		if err := d.Query.check(); err != nil {
+			return nil, err
+		}
+		return t.query(d.Query.Query)
+	case *UnionSource:
+		return t.union(d)
+	case *JoinSource:
+		return t.join(d)
+	case *InlineSource:
+		return inline(d)
+	case *UnnestSource:
+		return t.unnest(d)
+	case *FilteredSource:
+		base, err := t.source(d.Base.DataSource)
+		if err != nil || d.Filter.Filter == nil {
+			return base, err
+		}
+		return t.filtered(base, d.Filter.Filter)
+	case *LookupSource:
+		return nil, fault.Unsupported("Datasource of type [lookup] is not supported: lookup [%s]", d.Lookup)
+	}
+	return nil, fault.Unsupported("Datasource is of a type that is not supported")
+}
+
+func (t *translator) filtered(node plan.Node, f Filter) (plan.Node, error) {
+	s, err := t.newScope(node.Columns(), nil)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.filter(f)
+	if err != nil {
+		return nil, err
+	}
+	return &plan.Filter{Input: node, Cond: c}, nil
+}
+
+// union concatenates sources over the columns of all of them; a source without a column has NULL there.
+func (t *translator) union(d *UnionSource) (plan.Node, error) {
+	if len(d.DataSources) == 0 {
+		return nil, invalid("'dataSources' must be non-null and non-empty for 'union'")
+	}
+	var ins []plan.Node
+	var out []plan.Column
+	at := map[string]int{}
+	for _, s := range d.DataSources {
+		n, err := t.source(s.DataSource)
+		if err != nil {
+			return nil, err
+		}
+		ins = append(ins, n)
+		for _, c := range n.Columns() {
+			i, seen := at[c.Name]
+			if !seen {
+				at[c.Name] = len(out)
+				out = append(out, c)
+				continue
+			}
+			if widest, ok := expr.LeastRestrictive(out[i].Type, c.Type); ok {
+				out[i].Type = widest
+			} else {
+				out[i].Type = textType
+			}
+		}
+	}
+	if len(ins) == 1 {
+		return ins[0], nil
+	}
+	for i, n := range ins {
+		s, err := t.newScope(n.Columns(), nil)
+		if err != nil {
+			return nil, err
+		}
+		p := &plan.Project{Input: n}
+		for _, c := range out {
+			x, err := s.column(c.Name)
+			if err != nil {
+				return nil, err
+			}
+			if x.Type().Runtime() != c.Type.Runtime() || isNullConstant(x) {
+				if x, err = expr.NewCast(x, c.Type, fault.Span{}); err != nil {
+					return nil, err
+				}
+			}
+			p.Exprs, p.Names = append(p.Exprs, x), append(p.Names, c.Name)
+		}
+		ins[i] = p
+	}
+	for i := range out {
+		out[i].Type = out[i].Type.OrNull(true)
+	}
+	return &plan.Union{Ins: ins, Out: out}, nil
+}
+
+var joinKinds = map[string]plan.JoinKind{"": plan.Inner, "INNER": plan.Inner, "LEFT": plan.Left, "RIGHT": plan.Right, "FULL": plan.Full}
+
+func (t *translator) join(d *JoinSource) (plan.Node, error) {
+	kind, ok := joinKinds[strings.ToUpper(d.JoinType)]
+	if !ok {
+		return nil, invalid("joinType [%s] is unknown. Known are [INNER, LEFT, RIGHT, FULL]", d.JoinType)
+	}
+	left, err := t.source(d.Left.DataSource)
+	if err != nil {
+		return nil, err
+	}
+	if d.LeftFilter.Filter != nil {
+		if left, err = t.filtered(left, d.LeftFilter.Filter); err != nil {
+			return nil, err
+		}
+	}
+	right, err := t.source(d.Right.DataSource)
+	if err != nil {
+		return nil, err
+	}
+	if d.RightPrefix == "" {
+		return nil, invalid("rightPrefix of a join can't be empty")
+	}
+	named := &plan.Project{Input: right}
+	for i, c := range right.Columns() {
+		named.Exprs = append(named.Exprs, &expr.Column{Index: i, Name: c.Name, T: c.Type})
+		named.Names = append(named.Names, d.RightPrefix+c.Name)
+	}
+	join := &plan.Join{Kind: kind, Left: left, Right: named}
+	s, err := t.newScope(join.Columns(), nil)
+	if err != nil {
+		return nil, err
+	}
+	on, err := s.expression(d.Condition)
+	if err != nil {
+		return nil, err
+	}
+	if join.On, err = condition(on); err != nil {
+		return nil, err
+	}
+	return join, nil
+}
+
+func (t *translator) unnest(d *UnnestSource) (plan.Node, error) {
+	base, err := t.source(d.Base.DataSource)
+	if err != nil {
+		return nil, err
+	}
+	if d.VirtualColumn.VirtualColumn == nil {
+		return nil, invalid("Datasource of type [unnest] has no virtualColumn")
+	}
+	s, err := t.newScope(base.Columns(), []VirtualColumnOf{d.VirtualColumn})
+	if err != nil {
+		return nil, err
+	}
+	name := d.VirtualColumn.output()
+	x, err := s.virtualColumn(d.VirtualColumn.VirtualColumn)
+	if err != nil {
+		return nil, err
+	}
+	p := &plan.Project{Input: base}
+	for i, c := range base.Columns() {
+		p.Exprs, p.Names = append(p.Exprs, &expr.Column{Index: i, Name: c.Name, T: c.Type}), append(p.Names, c.Name)
+	}
+	width := len(p.Exprs)
+	if typ := x.Type(); typ.Base == expr.Array || typ.Multi {
+		p.Exprs, p.Names = append(p.Exprs, x), append(p.Names, name)
+		un := &plan.Unnest{Input: p, Column: width, Name: name, Elem: typ.Elem(), Outer: typ.Multi}
+		keep := make([]int, 0, width+1)
+		for i := range width {
+			keep = append(keep, i)
+		}
+		base = plan.Select(un, append(keep, width+1))
+	} else {
+		p.Exprs, p.Names = append(p.Exprs, x), append(p.Names, name)
+		base = p
+	}
+	if d.UnnestFilter.Filter != nil {
+		return t.filtered(base, d.UnnestFilter.Filter)
+	}
+	return base, nil
+}
+
+// inline makes a constant relation.
+func inline(d *InlineSource) (plan.Node, error) {
+	n := &plan.Inline{}
+	if len(d.Rows)*max(1, len(d.ColumnNames)) > maxInlineValues {
+		return nil, fault.ResourceLimit("An inline datasource can't have more than [%d] values", maxInlineValues)
+	}
+	builders := make([]*vector.Builder, len(d.ColumnNames))
+	for i, name := range d.ColumnNames {
+		t := textType
+		if i < len(d.ColumnTypes) && d.ColumnTypes[i] != nil {
+			var err error
+			if t, err = parseType(*d.ColumnTypes[i]); err != nil {
+				return nil, err
+			}
+		}
+		if name == plan.TimeColumn {
+			t = timeType
+		}
+		n.Out = append(n.Out, plan.Column{Name: name, Type: t})
+		builders[i] = vector.NewBuilder(t.Runtime(), len(d.Rows))
+	}
+	for _, row := range d.Rows {
+		if len(row) != len(builders) {
+			return nil, invalid("A row of an inline datasource has [%d] values, but there are [%d] columns", len(row), len(builders))
+		}
+		for i, v := range row {
+			x, err := jsonValueOf(v.V, n.Out[i].Type.Runtime())
+			if err != nil {
+				return nil, err
+			}
+			builders[i].Append(x)
+		}
+	}
+	n.Rows = &vector.Batch{N: len(d.Rows)}
+	for _, b := range builders {
+		n.Rows.Cols = append(n.Rows.Cols, b.Build())
+	}
+	return n, nil
+}
+
+// jsonValueOf converts a JSON value to one of a physical type; what can't be converted is NULL, as in a cast.
+func jsonValueOf(v any, t vector.Type) (any, error) {
+	if v == nil {
+		return nil, nil
+	}
+	if t.Kind == vector.KindList {
+		list, ok := v.([]any)
+		if !ok {
+			list = []any{v}
+		}
+		out := make([]any, len(list))
+		for i, x := range list {
+			var err error
+			if out[i], err = jsonValueOf(x, t.Elem()); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}
+	if t.Kind == vector.KindComplex {
+		text, err := json.Marshal(v)
+		return string(text), err
+	}
+	var text string
+	switch x := v.(type) {
+	case string:
+		text = x
+	case json.Number:
+		text = x.String()
+	case bool:
+		text = "0"
+		if x {
+			text = "1"
+		}
+		if t.Kind == vector.KindString {
+			text = map[bool]string{true: "true", false: "false"}[x]
+		}
+	default:
+		return nil, invalid("A value of type [%s] can't be a list or an object", t)
+	}
+	switch t.Kind {
+	case vector.KindLong:
+		if n, ok := expr.ParseLong(text); ok {
+			return n, nil
+		}
+		if f, ok := expr.ParseDouble(text); ok {
+			return int64(f), nil
+		}
+		return nil, nil
+	case vector.KindDouble:
+		if f, ok := expr.ParseDouble(text); ok {
+			return f, nil
+		}
+		return nil, nil
+	case vector.KindFloat:
+		if f, ok := expr.ParseDouble(text); ok {
+			return float32(f), nil
+		}
+		return nil, nil
+	}
+	return text, nil
+}

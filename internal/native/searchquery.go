@@ -1,0 +1,50 @@
+package native
+
+// SearchQuery finds text in text. The concrete queries are in this file.
+type SearchQuery interface{ searchQuery() }
+
+// SearchQueryOf holds a search query, or nil.
+type SearchQueryOf struct{ SearchQuery }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (q *SearchQueryOf) UnmarshalJSON(text []byte) (err error) {
+	if isNull(text) {
+		return nil
+	}
+	q.SearchQuery, err = decodeTyped(text, "type", "Search query", searchQueryTypes)
+	return err
+}
+
+var searchQueryTypes = map[string]func() SearchQuery{
+	"insensitive_contains": func() SearchQuery { return new(ContainsSearch) },
+	"contains":             func() SearchQuery { return new(ContainsSearch) },
+	"fragment":             func() SearchQuery { return new(FragmentSearch) },
+	"regex":                func() SearchQuery { return new(RegexSearch) },
+	"all":                  func() SearchQuery { return new(AllSearch) },
+}
+
+// ContainsSearch looks for Value. Only the type contains can be made to mind case.
+type ContainsSearch struct {
+	Type          string  `json:"type"`
+	Value         *string `json:"value"`
+	CaseSensitive *bool   `json:"caseSensitive"`
+}
+
+// FragmentSearch looks for all of Values.
+type FragmentSearch struct {
+	Values        []string `json:"values"`
+	CaseSensitive *bool    `json:"caseSensitive"`
+}
+
+// RegexSearch looks for a match of Pattern.
+type RegexSearch struct {
+	Pattern string `json:"pattern"`
+}
+
+// AllSearch is satisfied by everything.
+type AllSearch struct{}
+
+func (*ContainsSearch) searchQuery() {}
+func (*FragmentSearch) searchQuery() {}
+func (*RegexSearch) searchQuery()    {}
+func (*AllSearch) searchQuery()      {}

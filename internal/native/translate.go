@@ -1,0 +1,195 @@
+package native
+
+import (
+	"context"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// Catalog knows the datasources.
+type Catalog interface {
+	// Columns returns the columns of a datasource, time first; nil if there is no such datasource.
+	Columns(name string) []plan.Column
+}
+
+// Plan is a translated query. Column 0 of the plans of timeseries, topN, groupBy and search is the time of the row's bucket; behind it come
+// the dimensions, aggregators and post-aggregators under their names, of a search dimension, value and count. The plan of a timeBoundary
+// has the least and the greatest time, NULL without rows; that of a scan the columns asked for.
+type Plan struct {
+	Node plan.Node
+	// Unknown names the columns of a scan that nothing has.
+	Unknown map[string]bool
+}
+
+// Translate makes a plan of a query about rows. Faults say what in the query is wrong or not supported.
+func Translate(ctx context.Context, q Query, catalog Catalog) (*Plan, error) {
+	t := &translator{ctx: ctx, catalog: catalog}
+	if s, ok := q.(*Scan); ok {
+		return t.scan(s)
+	}
+	node, err := t.query(q)
+	if err != nil {
+		return nil, err
+	}
+	return &Plan{Node: node}, nil
+}
+
+type translator struct {
+	ctx     context.Context
+	catalog Catalog
+	// references counts the uses of virtual columns.
+	references int
+}
+
+// query translates a query to a node with named columns.
+func (t *translator) query(q Query) (plan.Node, error) {
+	if err := t.ctx.Err(); err != nil {
+		return nil, err
+	}
+	switch q := q.(type) {
+	case *Timeseries:
+		return t.timeseries(q)
+	case *TopN:
+		return t.topN(q)
+	case *GroupBy:
+		return t.groupBy(q)
+	case *Scan:
+		p, err := t.scan(q)
+		if err != nil {
+			return nil, err
+		}
+		return p.Node, nil
+	case *Search:
+		return t.search(q)
+	case *TimeBoundary:
+		return t.timeBoundary(q)
+	}
+	return nil, fault.Unsupported("A query about segments can't be the datasource of another")
+}
+
+// input translates what a query reads: the rows of its datasource that are in its intervals and pass its filter. The scope is over their
+// columns and knows the query's virtual columns.
+func (t *translator) input(q *Common) (plan.Node, *scope, error) {
+	node, err := t.source(q.DataSource.DataSource)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := t.newScope(node.Columns(), q.VirtualColumns)
+	if err != nil {
+		return nil, nil, err
+	}
+	var terms []expr.Expr
+	if within, err := s.within(plan.TimeColumn, q.When()); err != nil {
+		return nil, nil, err
+	} else if within != nil {
+		terms = append(terms, within)
+	}
+	if q.Filter.Filter != nil {
+		c, err := s.filter(q.Filter.Filter)
+		if err != nil {
+			return nil, nil, err
+		}
+		terms = append(terms, c)
+	}
+	cond, err := all(terms)
+	if err != nil {
+		return nil, nil, err
+	}
+	if cond != nil {
+		node = &plan.Filter{Input: node, Cond: cond}
+	}
+	return node, s, nil
+}
+
+// all joins terms by AND; nil for none.
+func all(terms []expr.Expr) (expr.Expr, error) {
+	switch len(terms) {
+	case 0:
+		return nil, nil
+	case 1:
+		return terms[0], nil
+	}
+	return expr.NewAnd(terms, fault.Span{})
+}
+
+// within makes the condition that a column of times lies in one of the intervals: nil if it always does or there is no such column.
+func (s *scope) within(column string, intervals []chrono.Interval) (expr.Expr, error) {
+	if len(intervals) == 1 && intervals[0] == chrono.Eternity {
+		return nil, nil
+	}
+	x, err := s.column(column)
+	if err != nil || isNullConstant(x) {
+		return nil, err
+	}
+	if x.Type().Base != expr.Timestamp {
+		if x, err = number(x); err != nil {
+			return nil, err
+		}
+	}
+	if len(intervals) == 0 {
+		return boolLiteral(false), nil
+	}
+	var ors []expr.Expr
+	for _, iv := range intervals {
+		from, err := compare(">=", x, longLiteral(iv.Start))
+		if err != nil {
+			return nil, err
+		}
+		to, err := compare("<", x, longLiteral(iv.End))
+		if err != nil {
+			return nil, err
+		}
+		both, err := expr.NewAnd([]expr.Expr{from, to}, fault.Span{})
+		if err != nil {
+			return nil, err
+		}
+		ors = append(ors, both)
+	}
+	if len(ors) == 1 {
+		return ors[0], nil
+	}
+	return expr.NewOr(ors, fault.Span{})
+}
+
+// emptyRelation has columns and no rows.
+func emptyRelation(columns []plan.Column) plan.Node {
+	b := &vector.Batch{}
+	for _, c := range columns {
+		b.Cols = append(b.Cols, vector.New(c.Type.Runtime(), 0))
+	}
+	return &plan.Inline{Out: columns, Rows: b}
+}
+
+// timeBoundary computes both ends.
+func (t *translator) timeBoundary(q *TimeBoundary) (plan.Node, error) {
+	node, s, err := t.input(&q.Common)
+	if err != nil {
+		return nil, err
+	}
+	return t.ends(node, s)
+}
+
+func (t *translator) ends(node plan.Node, s *scope) (plan.Node, error) {
+	x, err := s.column(plan.TimeColumn)
+	if err != nil {
+		return nil, err
+	}
+	if x, err = cast(x, longType); err != nil {
+		return nil, err
+	}
+	node = &plan.Project{Input: node, Exprs: []expr.Expr{x}, Names: []string{plan.TimeColumn}}
+	out := &plan.Aggregate{Input: node}
+	for _, name := range []string{"MIN", "MAX"} {
+		a, err := newCall(name, []expr.Type{longType}, nil)
+		if err != nil {
+			return nil, err
+		}
+		a.Args, a.Name = []int{0}, name
+		out.Aggs = append(out.Aggs, a)
+	}
+	return out, nil
+}

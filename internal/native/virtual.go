@@ -1,0 +1,82 @@
+package native
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// VirtualColumn is a column computed from others. The concrete kinds are in this file.
+type VirtualColumn interface{ output() string }
+
+// VirtualColumnOf holds a virtual column.
+type VirtualColumnOf struct{ VirtualColumn }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (v *VirtualColumnOf) UnmarshalJSON(text []byte) (err error) {
+	if isNull(text) {
+		return nil
+	}
+	v.VirtualColumn, err = decodeTyped(text, "type", "Virtual column", virtualTypes)
+	return err
+}
+
+var virtualTypes = map[string]func() VirtualColumn{
+	"expression":   func() VirtualColumn { return new(ExpressionColumn) },
+	"nested-field": func() VirtualColumn { return new(NestedColumn) },
+	"mv-filtered":  func() VirtualColumn { return new(FilteredColumn) },
+}
+
+// ExpressionColumn is an expression, converted to OutputType if that is given.
+type ExpressionColumn struct {
+	Name       string `json:"name"`
+	Expression string `json:"expression"`
+	OutputType string `json:"outputType"`
+}
+
+// NestedColumn is a value inside a JSON column.
+type NestedColumn struct {
+	ColumnName     string     `json:"columnName"`
+	OutputName     string     `json:"outputName"`
+	ExpectedType   string     `json:"expectedType"`
+	PathParts      []PathPart `json:"pathParts"`
+	Path           string     `json:"path"`
+	ProcessFromRaw bool       `json:"processFromRaw"`
+	UseJQSyntax    bool       `json:"useJqSyntax"`
+}
+
+// PathPart is a step of a path: a field or an array element.
+type PathPart struct {
+	Type  string `json:"type"`
+	Field string `json:"field"`
+	Index Whole  `json:"index"`
+}
+
+// JSONPath returns the path in the syntax of JSON_VALUE.
+func (c *NestedColumn) JSONPath() string {
+	if c.PathParts == nil {
+		return c.Path
+	}
+	var b strings.Builder
+	b.WriteByte('$')
+	for _, p := range c.PathParts {
+		if p.Type == "arrayElement" {
+			text, _ := json.Marshal(int64(p.Index)) // a number encodes
+			b.WriteString("[" + string(text) + "]")
+			continue
+		}
+		b.WriteString("['" + strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(p.Field) + "']")
+	}
+	return b.String()
+}
+
+// FilteredColumn keeps the listed values of a multi-value column, or with IsAllowList false the others.
+type FilteredColumn struct {
+	Name        string      `json:"name"`
+	Delegate    DimensionOf `json:"delegate"`
+	Values      []string    `json:"values"`
+	IsAllowList *bool       `json:"isAllowList"`
+}
+
+func (c *ExpressionColumn) output() string { return c.Name }
+func (c *NestedColumn) output() string     { return c.OutputName }
+func (c *FilteredColumn) output() string   { return c.Name }

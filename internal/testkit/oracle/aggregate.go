@@ -1,0 +1,151 @@
+package oracle
+
+import (
+	"math"
+	"slices"
+
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// aggregate collects the rows of each group and computes each call over them.
+func aggregate(x *plan.Aggregate, in [][]any) [][]any {
+	sets := x.Sets
+	if sets == nil {
+		sets = [][]int{nil}
+		for i := range x.Keys {
+			sets[0] = append(sets[0], i)
+		}
+	}
+	var out [][]any
+	for _, set := range sets {
+		groups := map[string][][]any{}
+		keys := map[string][]any{}
+		var order []string
+		for _, row := range in {
+			key := make([]any, len(x.Keys))
+			for _, i := range set {
+				key[i] = row[x.Keys[i]]
+			}
+			text := groupKey(key)
+			if _, ok := groups[text]; !ok {
+				keys[text] = key
+				order = append(order, text)
+			}
+			groups[text] = append(groups[text], row)
+		}
+		if len(order) == 0 && len(set) == 0 { // one group over no rows
+			keys[""] = make([]any, len(x.Keys))
+			order = append(order, "")
+		}
+		for _, text := range order {
+			row := slices.Clone(keys[text])
+			for i := range x.Aggs {
+				row = append(row, result(&x.Aggs[i], groups[text]))
+			}
+			if x.Grouping {
+				row = append(row, groupingID(set, len(x.Keys)))
+			}
+			out = append(out, row)
+		}
+	}
+	return out
+}
+
+// groupingID has a bit for each key that is not in the set, the last key's lowest.
+func groupingID(set []int, keys int) int64 {
+	id := int64(0)
+	for i := range keys {
+		id <<= 1
+		if !slices.Contains(set, i) {
+			id |= 1
+		}
+	}
+	return id
+}
+
+// result computes one aggregate over the rows of a group.
+func result(c *plan.AggCall, rows [][]any) any {
+	var args [][]any
+	seen := map[string]bool{}
+	for _, row := range rows {
+		if c.Filter >= 0 && !truth(row[c.Filter]) {
+			continue
+		}
+		arg := make([]any, len(c.Args))
+		null := false
+		for i, a := range c.Args {
+			arg[i] = row[a]
+			null = null || arg[i] == nil
+		}
+		if null {
+			continue
+		}
+		if c.Distinct {
+			key := groupKey(arg)
+			if seen[key] {
+				continue
+			}
+			seen[key] = true
+		}
+		args = append(args, arg)
+	}
+	if c.Agg.Name == "COUNT" {
+		return int64(len(args))
+	}
+	if len(args) == 0 {
+		return nil
+	}
+	switch c.Agg.Name {
+	case "SUM":
+		if c.Agg.Args[0] == vector.Long {
+			sum := int64(0)
+			for _, a := range args {
+				sum += a[0].(int64)
+			}
+			return sum
+		}
+		return sum(args)
+	case "AVG":
+		return sum(args) / float64(len(args))
+	case "MIN", "MAX":
+		best := args[0][0]
+		for _, a := range args[1:] {
+			if o := order(a[0], best); o < 0 && c.Agg.Name == "MIN" || o > 0 && c.Agg.Name == "MAX" {
+				best = a[0]
+			}
+		}
+		return best
+	case "BIT_OR":
+		out := int64(0)
+		for _, a := range args {
+			out |= a[0].(int64)
+		}
+		return out
+	case "BIT_XOR":
+		out := int64(0)
+		for _, a := range args {
+			out ^= a[0].(int64)
+		}
+		return out
+	case "VAR_POP":
+		mean := sum(args) / float64(len(args))
+		squares := 0.0
+		for _, a := range args {
+			squares += (number(a[0]) - mean) * (number(a[0]) - mean)
+		}
+		return squares / float64(len(args))
+	}
+	panic(unknown("aggregate " + c.Agg.Name))
+}
+
+func sum(args [][]any) float64 {
+	total := 0.0
+	for _, a := range args {
+		total += number(a[0])
+	}
+	if math.IsNaN(total) {
+		return math.NaN()
+	}
+	return total
+}

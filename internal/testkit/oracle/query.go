@@ -1,0 +1,121 @@
+package oracle
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Query returns a SELECT over the tables t and u. ordered says that its rows come in one order only.
+func (g *Generator) Query() (sql string, ordered bool) {
+	var columns int
+	switch g.r.IntN(8) {
+	case 0:
+		left, n := g.block(2)
+		columns = n
+		g.from = []string{"t"}
+		items := make([]string, n)
+		for i := range items {
+			items[i] = fmt.Sprintf("q.c%d", i)
+		}
+		sql = fmt.Sprintf("SELECT %s FROM (%s) AS q", strings.Join(items, ", "), left)
+	case 1:
+		types := g.r.IntN(3)
+		sql = g.branch(types) + g.pick(" UNION ALL ", " UNION ALL ", " UNION ", " INTERSECT ", " EXCEPT ") + g.branch(types)
+		columns = 2
+	default:
+		sql, columns = g.block(3)
+	}
+	if g.r.IntN(2) == 0 {
+		return sql, false
+	}
+	// All columns decide the order, so that equal rows are rows that can't be told apart.
+	keys := make([]string, columns)
+	for i, k := range g.r.Perm(columns) {
+		keys[i] = fmt.Sprint(k+1) + g.pick("", " DESC", " NULLS LAST", " DESC NULLS FIRST")
+	}
+	sql += " ORDER BY " + strings.Join(keys, ", ")
+	if g.r.IntN(2) == 0 {
+		sql += fmt.Sprintf(" LIMIT %d", g.r.IntN(12))
+		if g.r.IntN(3) == 0 {
+			sql += fmt.Sprintf(" OFFSET %d", g.r.IntN(6))
+		}
+	}
+	return sql, true
+}
+
+// branch is a SELECT of two columns of given types.
+func (g *Generator) branch(types int) string {
+	g.from = []string{g.pick("t", "u")}
+	first := g.integer
+	switch types {
+	case 1:
+		first = g.text
+	case 2:
+		first = g.real
+	}
+	return fmt.Sprintf("SELECT %s AS c0, %s AS c1 FROM %s%s", first(2), g.time(1), g.from[0], g.where(2))
+}
+
+// block is a SELECT with columns c0, c1, ... and without ORDER BY.
+func (g *Generator) block(depth int) (sql string, columns int) {
+	source := g.source()
+	var items, keys []string
+	tail := ""
+	switch g.r.IntN(4) {
+	case 0: // rows
+		for range g.r.IntN(4) + 1 {
+			items = append(items, g.expression(depth))
+		}
+		if g.r.IntN(5) == 0 {
+			items[0] = "DISTINCT " + items[0]
+		}
+	case 1: // one group
+		for range g.r.IntN(4) + 1 {
+			items = append(items, g.call(depth-1))
+		}
+	default: // groups
+		for range g.r.IntN(3) + 1 {
+			items = append(items, g.pick(g.column("s"), g.column("n"), g.column("t"), g.column("m"), g.column("d"), g.expression(depth-1)))
+			keys = append(keys, fmt.Sprint(len(items)))
+		}
+		for range g.r.IntN(3) {
+			items = append(items, g.call(depth-1))
+		}
+		tail = " GROUP BY " + strings.Join(keys, ", ")
+		if g.r.IntN(6) == 0 {
+			tail = fmt.Sprintf(" GROUP BY %s(%s)", g.pick("ROLLUP", "CUBE"), strings.Join(keys, ", "))
+		}
+		if g.r.IntN(4) == 0 {
+			tail += fmt.Sprintf(" HAVING COUNT(*) %s %d", g.pick(">", "<", "="), g.r.IntN(4))
+		}
+	}
+	where := g.where(depth - 1)
+	for i := range items {
+		items[i] += fmt.Sprintf(" AS c%d", i)
+	}
+	return "SELECT " + strings.Join(items, ", ") + " FROM " + source + where + tail, len(items)
+}
+
+func (g *Generator) where(depth int) string {
+	switch g.r.IntN(9) {
+	case 0, 1, 2:
+		return ""
+	case 3:
+		return fmt.Sprintf(" WHERE %s %sIN (SELECT %s FROM u AS i WHERE i.n > %d)", g.column("n"), g.not(), g.pick("i.n", "i.n + 1"), g.r.IntN(9)-3)
+	case 4:
+		return fmt.Sprintf(" WHERE %sEXISTS (SELECT 1 FROM u AS i WHERE i.s = %s AND i.n < %d) AND %s",
+			g.not(), g.column("s"), g.r.IntN(6), g.condition(depth-1))
+	}
+	return " WHERE " + g.condition(depth)
+}
+
+// source is a table or a join of two, and sets what columns come from.
+func (g *Generator) source() string {
+	if g.r.IntN(4) > 0 {
+		g.from = []string{"t"}
+		return "t"
+	}
+	g.from = []string{"t", "u"}
+	on := g.pick("t.s = u.s", "t.n = u.n", "t.n = u.n AND t.s = u.s", "t.t = u.s AND u.n > 0", "t.n = u.d", "t.s IS NOT DISTINCT FROM u.s", "t.n = u.n + 1")
+	return "t " + g.pick("JOIN", "LEFT JOIN", "JOIN", "RIGHT JOIN", "FULL JOIN") + " u ON " + on
+}

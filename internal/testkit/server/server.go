@@ -1,0 +1,96 @@
+// Package server runs a whole node inside a test and talks to it over HTTP as any client would.
+//
+// The central types are Server, a node on a data directory of its own and free ports that stops with the test, and Client, which knows
+// only addresses and so serves tests of the real binary as well. Shared finds the data that lies beside the repository; the loaders of
+// that data are here, what to ask of it is the tests' matter.
+package server
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"testing"
+
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/config"
+	"github.com/hengedb/henge/internal/role/node"
+)
+
+// Options are how a Server is started. The zero value is a new directory, free ports and no log.
+type Options struct {
+	// Dir is the data directory; empty: one of the test's.
+	Dir string
+	// Settings are further properties as key=value.
+	Settings []string
+	// FaultPoint, if not nil, is called at each step of a publish.
+	FaultPoint func(step string) error
+}
+
+// Server is a running node.
+type Server struct {
+	Client
+	// Dir is its data directory.
+	Dir  string
+	node *node.Node
+}
+
+// roles are those that listen; each gets a free port.
+var roles = []string{"router", "coordinator", "broker", "historical", "overlord", "indexer"}
+
+// FreePorts are the settings that give every role a free port.
+func FreePorts() []string {
+	var out []string
+	for _, r := range roles {
+		out = append(out, "service."+r+".plaintextPort=0")
+	}
+	return out
+}
+
+// Start starts a node, which is stopped when the test ends if not before.
+func Start(t testing.TB, o Options) *Server {
+	t.Helper()
+	if o.Dir == "" {
+		o.Dir = t.TempDir()
+	}
+	s, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatalf("starting the server: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Errorf("stopping the server: %v", err)
+		}
+	})
+	return s
+}
+
+// Open starts a node on o.Dir. The caller stops it.
+func Open(ctx context.Context, o Options) (*Server, error) {
+	flags := append(FreePorts(), "service.data.dir="+o.Dir)
+	settings, err := config.Load(config.Sources{Flags: append(flags, o.Settings...)})
+	if err != nil {
+		return nil, err
+	}
+	n, err := node.Start(ctx, node.Options{
+		Settings: settings, Version: "test", Clock: clock.System(), Log: slog.New(slog.NewTextHandler(io.Discard, nil)), FaultPoint: o.FaultPoint,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{Dir: o.Dir, node: n, Client: Client{Addresses: map[string]string{}}}
+	for _, a := range n.Addresses() {
+		s.Addresses[a.Role] = "http://" + a.HostPort
+	}
+	return s, nil
+}
+
+// Stop ends the node; a second call does nothing.
+func (s *Server) Stop() error {
+	if s.node == nil {
+		return nil
+	}
+	n := s.node
+	s.node = nil
+	s.Client.CloseIdle()
+	return n.Stop(context.Background())
+}

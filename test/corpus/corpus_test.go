@@ -1,0 +1,105 @@
+// Package corpus asks a server of this checkout the statements that the reference system was asked (../shared/golden/corpus, beside the
+// repository) and compares the answers. What is not answered like the recording yet is in testdata/corpus_pending.txt, which only
+// shrinks.
+//
+//	go test ./test/corpus -v                          counts per topic
+//	go test ./test/corpus -v -topics casts,time -summary 20     the most common differences of two topics, with an example each
+//	go test ./test/corpus -update                     take what passes now out of the list
+package corpus
+
+import (
+	"context"
+	"flag"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/hengedb/henge/internal/testkit/corpus"
+	"github.com/hengedb/henge/internal/testkit/pending"
+	"github.com/hengedb/henge/internal/testkit/server"
+)
+
+var (
+	update      = flag.Bool("update", false, "take what passes out of testdata/corpus_pending.txt; a list whose file was removed is made anew")
+	differences = flag.String("differences", "", "write each difference to this file: id, tab, text")
+	summary     = flag.Int("summary", 0, "print this many of the most common differences, with an example each")
+	topics      = flag.String("topics", "", "ask the statements of these topics only, separated by commas")
+)
+
+// askers is how many statements are under way at once.
+const askers = 2
+
+func TestCorpus(t *testing.T) {
+	shared := server.Shared(t)
+	wanted := strings.Split(*topics, ",")
+	records, err := corpus.Load(filepath.Join(shared, "golden", "corpus"), func(topic string) bool {
+		// Sketches of the extension are no part of the server yet.
+		return strings.HasPrefix(topic, "sketch_") || *topics != "" && !slices.Contains(wanted, topic)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(records) == 0 {
+		t.Fatalf("no statements of topics [%s]", *topics)
+	}
+	s := server.Start(t, server.Options{})
+	if err := s.LoadCorpus(t.Context(), shared); err != nil {
+		t.Fatal(err)
+	}
+	answers := ask(t.Context(), t, s, records)
+
+	list := pending.Read(t, "testdata/corpus_pending.txt")
+	outcome := pending.Outcome{}
+	tally := corpus.Tally{}
+	for i, r := range records {
+		outcome[r.ID] = answers[i]
+		tally.Add(r, answers[i])
+	}
+	if *differences != "" {
+		if err := os.WriteFile(*differences, []byte(tally.Lines()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("statements answered like the recording:\n%s", tally.Counts())
+	if *summary > 0 {
+		t.Logf("the most common differences:\n%s", tally.Summary(*summary))
+	}
+	list.Settle(t, outcome, *topics == "", *update)
+}
+
+// ask sends all statements and returns the difference of each.
+func ask(ctx context.Context, t *testing.T, s *server.Server, records []*corpus.Record) []string {
+	t.Helper()
+	out := make([]string, len(records))
+	next := make(chan int)
+	var work sync.WaitGroup
+	for range askers {
+		work.Go(func() {
+			for i := range next {
+				out[i] = askOne(ctx, s, records[i])
+			}
+		})
+	}
+	for i := range records {
+		next <- i
+	}
+	close(next)
+	work.Wait()
+	return out
+}
+
+func askOne(ctx context.Context, s *server.Server, r *corpus.Record) string {
+	body, err := r.Body()
+	if err != nil {
+		return "the request can't be written: " + err.Error()
+	}
+	status, answer, err := s.Send(ctx, "router", http.MethodPost, "/service/v2/sql", string(body))
+	if err != nil {
+		return err.Error()
+	}
+	return r.Compare(status, answer)
+}

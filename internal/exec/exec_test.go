@@ -38,6 +38,7 @@ func (c config) env(t testing.TB) *Env {
 		return env
 	}
 	env.Budget = budget.Root(c.spill)
+	env.Threads = 1 // a budget this small holds the smallest tables of one worker only
 	disk := budget.DiskRoot(1 << 30)
 	dir, err := budget.OpenSpillDir(t.TempDir(), disk)
 	if err != nil {

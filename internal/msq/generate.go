@@ -203,7 +203,8 @@ func (c *Controller) generate(ctx context.Context, order *workOrder, count *coun
 	}
 	g := exec.NewGroup(ctx)
 	next, mu := 0, sync.Mutex{}
-	for range max(1, min(order.threads, len(numbers))) {
+	segments := max(1, min(order.threads, len(numbers))) // at a time
+	for range segments {
 		g.Go(func(ctx context.Context) error {
 			for {
 				mu.Lock()
@@ -214,7 +215,7 @@ func (c *Controller) generate(ctx context.Context, order *workOrder, count *coun
 				n := numbers[next]
 				next++
 				mu.Unlock()
-				if err := c.generateOne(ctx, order, count, &plans[n], n, l); err != nil {
+				if err := c.generateOne(ctx, order, count, &plans[n], n, l, order.threads/segments); err != nil {
 					return err
 				}
 			}
@@ -223,7 +224,9 @@ func (c *Controller) generate(ctx context.Context, order *workOrder, count *coun
 	return g.Wait()
 }
 
-func (c *Controller) generateOne(ctx context.Context, order *workOrder, count *counters, p *segmentPlan, number int, l *layout) (err error) {
+// generateOne builds one segment on the given number of threads.
+func (c *Controller) generateOne(ctx context.Context, order *workOrder, count *counters, p *segmentPlan, number int, l *layout,
+	threads int) (err error) {
 	from := order.stage.inputs[0].from
 	reader := newMergeReader(&from.shuffle.order, from.outputs(), p.partition.lo, p.partition.hi,
 		func(o *output, ref *frameRef, rows int) {
@@ -241,7 +244,7 @@ func (c *Controller) generateOne(ctx context.Context, order *workOrder, count *c
 	defer func() { err = errors.Join(err, file.Close(), os.Remove(path)) }()
 	writer, err := segment.NewWriter(file, segment.Options{
 		Columns: l.columns, SortOrder: l.sort, Rollup: w.Rollup, Fold: foldOf, QueryGranularity: "NONE", TempDir: order.dir,
-		BufferBytes: c.sortBytes, Budget: c.memory, Rows: int(p.partition.rows),
+		BufferBytes: c.sortBytes, Budget: c.memory, Rows: int(p.partition.rows), Threads: threads,
 	})
 	if err != nil {
 		return err

@@ -193,35 +193,39 @@ func compareText(op string, x expr.Expr, text string) (expr.Expr, error) {
 	return expr.NewCompare(op, x, textLiteral(text), fault.Span{})
 }
 
+// in tests the text of a column against a list: whole numbers as such, other numbers one by one.
 func (s *scope) in(f *InFilter) (expr.Expr, error) {
-	var ors []expr.Expr
-	x, err := s.text(f.Dimension, f.ExtractionFn)
+	x, err := s.column(f.Dimension)
 	if err != nil {
 		return nil, err
 	}
-	if f.ExtractionFn.Extraction == nil {
-		if c, err := s.column(f.Dimension); err == nil && !c.Type().IsCharacter() {
-			for _, v := range f.Values {
-				one, err := s.selector(f.Dimension, v, f.ExtractionFn)
-				if err != nil {
-					return nil, err
-				}
-				ors = append(ors, one)
-			}
-			return anyOf(ors)
+	if f.ExtractionFn.Extraction != nil {
+		if x, err = extract(x, f.ExtractionFn.Extraction); err != nil {
+			return nil, err
 		}
 	}
-	var list []expr.Expr
+	var list, ors []expr.Expr
 	for _, v := range f.Values {
-		if v.Null {
-			c, err := call("IS NULL", x)
-			if err != nil {
-				return nil, err
+		var one expr.Expr
+		switch t := x.Type(); {
+		case v.Null:
+			one, err = call("IS NULL", x)
+		case t.IsInteger():
+			if n, ok := expr.ParseLong(v.S); ok {
+				list = append(list, longLiteral(n))
+				continue
 			}
-			ors = append(ors, c)
+			one, err = compareText("=", x, v.S)
+		case t.IsCharacter():
+			list = append(list, textLiteral(v.S))
 			continue
+		default:
+			one, err = compareText("=", x, v.S)
 		}
-		list = append(list, textLiteral(v.S))
+		if err != nil {
+			return nil, err
+		}
+		ors = append(ors, one)
 	}
 	if len(list) > 0 {
 		c, err := expr.NewIn(x, list, fault.Span{})

@@ -6,13 +6,14 @@
 //
 //	decode.go                        polymorphic JSON: tables of types, depth limit, faults with the path
 //	query.go datasource.go           queries and what they read
-//	filter.go dimension.go extraction.go aggregator.go postaggregator.go having.go limitspec.go virtual.go
+//	filter.go dimension.go extraction.go aggregator.go having.go limitspec.go virtual.go searchquery.go
 //	                                 the parts of queries, as they are on the wire
 //	lexer.go parser.go               the native expression language
 //	expression.go functions.go       its binding to package expr
-//	relation.go                      datasources to plan nodes
-//	condition.go aggregate.go group.go order.go scan.go search.go
-//	                                 queries and their parts to plan nodes
+//	translate.go relation.go         queries and datasources to plan nodes
+//	condition.go extract.go          filters, extraction functions and dimensions to expressions
+//	group.go aggregate.go topn.go order.go scan.go
+//	                                 grouping, ordering and limits; scans and searches
 //
 // Columns of a Plan have the types that native queries know: times and booleans are LONG.
 //

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -19,7 +20,11 @@ type grouped struct {
 	subtotals [][]string
 }
 
-// group translates to a node with the columns of Plan: time, dimensions, aggregators, post-aggregators.
+// subtotalColumn is the number of the subtotal a row is of, the last column of groups that have subtotals.
+const subtotalColumn = "$subtotal"
+
+// group translates to a node with the columns of Plan: time, dimensions, aggregators, post-aggregators; and subtotalColumn if there are
+// subtotals.
 func (t *translator) group(g grouped) (plan.Node, error) {
 	node, s, err := t.input(g.common)
 	if err != nil {
@@ -54,11 +59,10 @@ func (t *translator) group(g grouped) (plan.Node, error) {
 	for i := range in.exprs {
 		out.Keys = append(out.Keys, i)
 	}
-	var groupings []*GroupingAggregator
 	at := make([]int, len(g.Aggregations)) // column of out, or -1 for groupings
 	for i, a := range g.Aggregations {
-		if ga, ok := a.Aggregator.(*GroupingAggregator); ok {
-			groupings, at[i] = append(groupings, ga), -1
+		if _, ok := a.Aggregator.(*GroupingAggregator); ok {
+			at[i] = -1
 			continue
 		}
 		call, err := s.aggregator(in, a.Aggregator, nil)
@@ -77,7 +81,7 @@ func (t *translator) group(g grouped) (plan.Node, error) {
 	}
 	if g.subtotals != nil {
 		out.Sets = sets(g.subtotals, g.dimensions, bucketed)
-		out.Grouping = len(groupings) > 0
+		out.Grouping = true
 	}
 	return t.outputs(g, out, at)
 }
@@ -131,8 +135,12 @@ func (t *translator) outputs(g grouped, in *plan.Aggregate, at []int) (plan.Node
 		}
 		add(x, a.output())
 	}
-	if len(g.PostAggregations) == 0 {
-		return p, nil
+	if g.subtotals != nil {
+		x, err := subtotalNumber(g, in)
+		if err != nil {
+			return nil, err
+		}
+		add(x, subtotalColumn)
 	}
 	// A post-aggregator sees the ones before it by name: their expressions are put in place.
 	for _, post := range g.PostAggregations {
@@ -150,9 +158,35 @@ func (t *translator) outputs(g grouped, in *plan.Aggregate, at []int) (plan.Node
 			next.Exprs, next.Names = append(next.Exprs, &expr.Column{Index: i, Name: c.Name, T: c.Type}), append(next.Names, c.Name)
 		}
 		next.Exprs, next.Names = append(next.Exprs, plain(x)), append(next.Names, post.output())
+		if g.subtotals != nil { // the number of the subtotal stays last
+			last := len(next.Exprs) - 2
+			next.Exprs[last], next.Exprs[last+1] = next.Exprs[last+1], next.Exprs[last]
+			next.Names[last], next.Names[last+1] = next.Names[last+1], next.Names[last]
+		}
 		p = next
 	}
 	return p, nil
+}
+
+// subtotalNumber finds, from the grouping id, which of the subtotals a row is of.
+func subtotalNumber(g grouped, in *plan.Aggregate) (expr.Expr, error) {
+	columns := in.Columns()
+	id := &expr.Column{Index: len(columns) - 1, Name: columns[len(columns)-1].Name, T: columns[len(columns)-1].Type}
+	var whens []expr.When
+	for n, set := range in.Sets {
+		bits := int64(0)
+		for k := range in.Keys {
+			if !slices.Contains(set, k) {
+				bits |= 1 << (len(in.Keys) - 1 - k)
+			}
+		}
+		c, err := compare("=", id, longLiteral(bits))
+		if err != nil {
+			return nil, err
+		}
+		whens = append(whens, expr.When{Cond: c, Then: longLiteral(int64(n))})
+	}
+	return expr.NewCase(whens, longLiteral(int64(len(in.Sets))), fault.Span{})
 }
 
 // start is the time of groups under granularity all: the begin of the intervals.
@@ -206,15 +240,19 @@ func floor(g chrono.Granularity, x expr.Expr) (expr.Expr, error) {
 	case g.IsNone():
 		return x, nil
 	}
-	p, ok := g.Period()
-	if !ok {
-		return nil, fault.Unsupported("Granularity [%s] is not supported", g)
+	text := ""
+	if p, ok := g.Period(); ok {
+		text = p.String()
+	} else { // a duration: as long everywhere as at its origin
+		origin, _ := g.Origin()
+		ms := g.Bucket(origin).Millis()
+		text = fmt.Sprintf("PT%d.%03dS", ms/1000, ms%1000)
 	}
 	zone := "UTC"
 	if z := g.Zone(); z != nil {
 		zone = z.Name()
 	}
-	args := []expr.Expr{x, textLiteral(p.String()), &expr.Literal{T: timeType}, textLiteral(zone)}
+	args := []expr.Expr{x, textLiteral(text), &expr.Literal{T: timeType}, textLiteral(zone)}
 	if origin, ok := g.Origin(); ok {
 		args[2] = &expr.Literal{Value: origin, T: timeType.NotNull()}
 	}
@@ -247,116 +285,6 @@ func skipsEmpty(c *Common) bool {
 // SkipsEmpty reports whether buckets without rows are to be left out of a timeseries.
 func (q *Timeseries) SkipsEmpty() bool { return skipsEmpty(&q.Common) }
 
-// topN sorts each bucket's groups. Under granularity all the limit is part of the plan; otherwise the reader counts per bucket.
-func (t *translator) topN(q *TopN) (plan.Node, error) {
-	g := q.Granularity.orAll()
-	n, err := t.group(grouped{common: &q.Common, granularity: g, dimensions: []DimensionOf{q.Dimension}, Grouping: &q.Grouping})
-	if err != nil {
-		return nil, err
-	}
-	keys := []plan.SortKey{{Column: 0}}
-	inverted := false
-	metric := q.Metric.TopNMetric
-	for {
-		m, ok := metric.(*InvertedMetric)
-		if !ok {
-			break
-		}
-		inverted, metric = !inverted, m.Metric.TopNMetric
-	}
-	width := len(n.Columns())
-	switch m := metric.(type) {
-	case *NumericMetric:
-		i := slices.IndexFunc(n.Columns(), func(c plan.Column) bool { return c.Name == m.Metric })
-		if i < 0 {
-			return nil, invalid("Must have an AggregatorFactory or PostAggregator for metric[%s]", m.Metric)
-		}
-		keys = append(keys, plan.SortKey{Column: i, Desc: !inverted})
-	case *DimensionMetric:
-		ordering := m.Ordering
-		if ordering == "" {
-			ordering = "lexicographic"
-		}
-		if m.PreviousStop != nil {
-			op := ">"
-			if inverted {
-				op = "<"
-			}
-			x := expr.Expr(&expr.Column{Index: 1, Name: n.Columns()[1].Name, T: n.Columns()[1].Type})
-			c, err := boundTerm(op, x, *m.PreviousStop, ordering)
-			if err != nil {
-				return nil, err
-			}
-			n = &plan.Filter{Input: n, Cond: c}
-		}
-		var key plan.SortKey
-		if n, key, err = orderKey(n, 1, ordering, inverted); err != nil {
-			return nil, err
-		}
-		keys = append(keys, key)
-	default:
-		return nil, invalid("must specify a metric")
-	}
-	keys = append(keys, plan.SortKey{Column: 1, NullsFirst: true})
-	limit := int64(-1)
-	if g.IsAll() {
-		limit = int64(q.Threshold)
-	}
-	n = &plan.Sort{Input: n, Keys: keys, Limit: limit}
-	return narrow(n, width), nil
-}
-
-// narrow drops the columns behind the first width, which were added to sort by.
-func narrow(n plan.Node, width int) plan.Node {
-	if len(n.Columns()) == width {
-		return n
-	}
-	keep := make([]int, width)
-	for i := range keep {
-		keep[i] = i
-	}
-	return plan.Select(n, keep)
-}
-
-// orderKey is the sort key for column i in an order of texts. Where that is not the column's own order, a column is added to sort by.
-func orderKey(n plan.Node, i int, ordering OrderingOf, desc bool) (plan.Node, plan.SortKey, error) {
-	key := plan.SortKey{Column: i, Desc: desc, NullsFirst: !desc}
-	c := n.Columns()[i]
-	x := expr.Expr(&expr.Column{Index: i, Name: c.Name, T: c.Type})
-	var by expr.Expr
-	var err error
-	switch ordering {
-	case "", "natural":
-		return n, key, nil
-	case "lexicographic":
-		if c.Type.IsCharacter() {
-			return n, key, nil
-		}
-		by, err = cast(x, textType)
-	case "numeric":
-		if c.Type.IsNumeric() || c.Type.IsTime() {
-			return n, key, nil
-		}
-		by, err = cast(x, doubleType)
-	case "strlen":
-		if by, err = cast(x, textType); err == nil {
-			by, err = call("LENGTH", by)
-		}
-	default:
-		return nil, key, fault.Unsupported("Ordering [%s] is not supported", ordering)
-	}
-	if err != nil {
-		return nil, key, err
-	}
-	p := &plan.Project{Input: n}
-	for j, c := range n.Columns() {
-		p.Exprs, p.Names = append(p.Exprs, &expr.Column{Index: j, Name: c.Name, T: c.Type}), append(p.Names, c.Name)
-	}
-	p.Exprs, p.Names = append(p.Exprs, by), append(p.Names, "$order")
-	key.Column = len(p.Exprs) - 1
-	return p, key, nil
-}
-
 func (t *translator) groupBy(q *GroupBy) (plan.Node, error) {
 	g := q.Granularity.Granularity
 	n, err := t.group(grouped{common: &q.Common, granularity: g, dimensions: q.Dimensions, Grouping: &q.Grouping, subtotals: q.SubtotalsSpec})
@@ -376,6 +304,10 @@ func (t *translator) groupBy(q *GroupBy) (plan.Node, error) {
 	}
 	width := len(n.Columns())
 	keys := []plan.SortKey{{Column: 0}}
+	if q.SubtotalsSpec != nil {
+		width--
+		keys = []plan.SortKey{{Column: width}, {Column: 0}}
+	}
 	limit, offset := int64(-1), int64(0)
 	if l := q.LimitSpec; l != nil {
 		if l.Limit != nil && *l.Limit < math.MaxInt32 {
@@ -400,69 +332,19 @@ func (t *translator) groupBy(q *GroupBy) (plan.Node, error) {
 			keys = append(keys, key)
 		}
 	}
-	if q.SubtotalsSpec != nil && (q.LimitSpec == nil || len(q.LimitSpec.Columns) == 0) && limit < 0 {
-		return n, nil // the subtotals come in the order of the spec
-	}
 	for i := range q.Dimensions {
 		c := n.Columns()[i+1]
 		if c.Type.Base != expr.Other && !slices.ContainsFunc(keys, func(k plan.SortKey) bool { return k.Column == i+1 }) {
 			keys = append(keys, plan.SortKey{Column: i + 1, NullsFirst: true})
 		}
 	}
+	if q.SubtotalsSpec != nil && (limit >= 0 || offset > 0) {
+		if n, err = limitEach(n, keys, offset, limit); err != nil {
+			return nil, err
+		}
+		offset, limit = 0, -1
+	}
 	return narrow(&plan.Sort{Input: n, Keys: keys, Offset: offset, Limit: limit}, width), nil
-}
-
-// having translates a condition on groups.
-func (s *scope) having(h Having) (expr.Expr, error) {
-	list := func(specs []HavingOf, empty bool, join func([]expr.Expr, fault.Span) (expr.Expr, error)) (expr.Expr, error) {
-		var terms []expr.Expr
-		for _, h := range specs {
-			c, err := s.having(h.Having)
-			if err != nil {
-				return nil, err
-			}
-			terms = append(terms, c)
-		}
-		switch len(terms) {
-		case 0:
-			return boolLiteral(empty), nil
-		case 1:
-			return terms[0], nil
-		}
-		return join(terms, fault.Span{})
-	}
-	switch h := h.(type) {
-	case *AlwaysHaving:
-		return boolLiteral(true), nil
-	case *AndHaving:
-		return list(h.HavingSpecs, true, expr.NewAnd)
-	case *OrHaving:
-		return list(h.HavingSpecs, false, expr.NewOr)
-	case *NotHaving:
-		c, err := s.having(h.HavingSpec.Having)
-		if err != nil {
-			return nil, err
-		}
-		return expr.NewNot(c, fault.Span{})
-	case *DimensionHaving:
-		return s.selector(h.Dimension, h.Value, h.ExtractionFn)
-	case *NumberHaving:
-		x, err := s.column(h.Aggregation)
-		if err != nil {
-			return nil, err
-		}
-		if x, err = number(x); err != nil {
-			return nil, err
-		}
-		op := map[string]string{"equalTo": "=", "greaterThan": ">", "lessThan": "<"}[h.Type]
-		return compareText(op, x, h.Value.S)
-	case *FilterHaving:
-		if h.Filter.Filter == nil {
-			return nil, invalid("Having of type [filter] needs a filter")
-		}
-		return s.filter(h.Filter.Filter)
-	}
-	return nil, invalid("A having condition can't be null")
 }
 
 // Ungrouped is the timeseries over all buckets of q together.

@@ -1,5 +1,10 @@
 package native
 
+import (
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
+)
+
 // Having decides which groups stay. The concrete conditions are in this file.
 type Having interface{ having() }
 
@@ -67,3 +72,56 @@ func (*NotHaving) having()       {}
 func (*DimensionHaving) having() {}
 func (*NumberHaving) having()    {}
 func (*FilterHaving) having()    {}
+
+// having translates a condition on groups.
+func (s *scope) having(h Having) (expr.Expr, error) {
+	list := func(specs []HavingOf, empty bool, join func([]expr.Expr, fault.Span) (expr.Expr, error)) (expr.Expr, error) {
+		var terms []expr.Expr
+		for _, h := range specs {
+			c, err := s.having(h.Having)
+			if err != nil {
+				return nil, err
+			}
+			terms = append(terms, c)
+		}
+		switch len(terms) {
+		case 0:
+			return boolLiteral(empty), nil
+		case 1:
+			return terms[0], nil
+		}
+		return join(terms, fault.Span{})
+	}
+	switch h := h.(type) {
+	case *AlwaysHaving:
+		return boolLiteral(true), nil
+	case *AndHaving:
+		return list(h.HavingSpecs, true, expr.NewAnd)
+	case *OrHaving:
+		return list(h.HavingSpecs, false, expr.NewOr)
+	case *NotHaving:
+		c, err := s.having(h.HavingSpec.Having)
+		if err != nil {
+			return nil, err
+		}
+		return expr.NewNot(c, fault.Span{})
+	case *DimensionHaving:
+		return s.selector(h.Dimension, h.Value, h.ExtractionFn)
+	case *NumberHaving:
+		x, err := s.column(h.Aggregation)
+		if err != nil {
+			return nil, err
+		}
+		if x, err = number(x); err != nil {
+			return nil, err
+		}
+		op := map[string]string{"equalTo": "=", "greaterThan": ">", "lessThan": "<"}[h.Type]
+		return compareText(op, x, h.Value.S)
+	case *FilterHaving:
+		if h.Filter.Filter == nil {
+			return nil, invalid("Having of type [filter] needs a filter")
+		}
+		return s.filter(h.Filter.Filter)
+	}
+	return nil, invalid("A having condition can't be null")
+}

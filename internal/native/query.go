@@ -39,16 +39,14 @@ var queryTypes = map[string]func() Query{
 
 // Common are the members of every query.
 type Common struct {
-	DataSource     DataSourceOf       `json:"dataSource"`
-	Intervals      *Intervals         `json:"intervals"`
-	Filter         FilterOf           `json:"filter"`
-	VirtualColumns []VirtualColumnOf  `json:"virtualColumns"`
-	Granularity    GranularitySet     `json:"granularity"`
-	Descending     bool               `json:"descending"`
-	Context        map[string]ctxItem `json:"context"`
+	DataSource     DataSourceOf      `json:"dataSource"`
+	Intervals      *Intervals        `json:"intervals"`
+	Filter         FilterOf          `json:"filter"`
+	VirtualColumns []VirtualColumnOf `json:"virtualColumns"`
+	Granularity    GranularitySet    `json:"granularity"`
+	Descending     bool              `json:"descending"`
+	Context        map[string]Value  `json:"context"`
 }
-
-type ctxItem = Value
 
 // Parts returns the members of every query.
 func (c *Common) Parts() *Common { return c }
@@ -135,7 +133,7 @@ func (iv *Intervals) UnmarshalJSON(text []byte) error {
 		}
 		parsed, err := chrono.ParseIntervals(one)
 		if err != nil {
-			return err
+			return invalid("%s", err)
 		}
 		*iv = parsed
 		return nil
@@ -147,7 +145,7 @@ func (iv *Intervals) UnmarshalJSON(text []byte) error {
 	for _, s := range list {
 		one, err := chrono.ParseInterval(s)
 		if err != nil {
-			return err
+			return invalid("%s", err)
 		}
 		*iv = append(*iv, one)
 	}

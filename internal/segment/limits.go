@@ -34,6 +34,11 @@ const (
 	// maxBufferBytes bounds that memory: buffered strings, which may be kept more than once, have offsets of 32 bits.
 	maxBufferBytes = 2 << 30
 
+	// turnBufferBytes is the write buffer of a column that is written beside others, and maxHeldColumnBytes what may wait in memory until
+	// the columns before it are written.
+	turnBufferBytes    = 64 << 10
+	maxHeldColumnBytes = 32 << 20
+
 	// blobBlockBytes is the size at which a block of opaque values is closed: large enough to compress, small enough that
 	// reading one row does not decode much.
 	blobBlockBytes = 64 << 10

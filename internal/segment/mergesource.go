@@ -134,9 +134,6 @@ func (s *source) read(buf *Buffer, from, to int) (*vector.Vector, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.multi {
-		v = AsMulti(v)
-	}
 	if v, err = s.coded(v, s.remap); err != nil {
 		return nil, err
 	}
@@ -145,6 +142,9 @@ func (s *source) read(buf *Buffer, from, to int) (*vector.Vector, error) {
 		one := *v
 		one.Const, one.Len = false, 1
 		v = one.Gather(rows)
+	}
+	if s.multi {
+		v = AsMulti(v)
 	}
 	return v, nil
 }

@@ -25,7 +25,8 @@ type ColumnSpec struct {
 // then their results. Values are only valid during the call; the result is the caller's.
 type Fold func(values *vector.Vector, starts []uint32) (*vector.Vector, error)
 
-// Budget is where memory is reserved before it is used; budget.Budget is one. Reserve fails when the memory is not to be had.
+// Budget is where memory is reserved before it is used; budget.Budget is one. Reserve fails when the memory is not to be had. With Threads
+// it is used by several goroutines.
 type Budget interface {
 	Reserve(bytes int64) error
 	Release(bytes int64)
@@ -38,7 +39,7 @@ type Options struct {
 	// SortOrder names the columns that rows are sorted by, ascending. Empty: rows stay in the order they come in.
 	SortOrder []string
 	// Rollup combines rows whose dimensions (all columns without Metric) are equal. Dimensions that SortOrder lacks are appended to
-	// it. Fold is then asked for the way to combine each metric.
+	// it. Fold is then asked for the way to combine each metric, by several goroutines if there are Threads.
 	Rollup bool
 	Fold   func(ColumnSpec) (Fold, error)
 	// QueryGranularity and Metadata are kept in the file for its readers.
@@ -46,6 +47,8 @@ type Options struct {
 	Metadata         json.RawMessage
 	// BitmapValues is the number of distinct values up to which a string column is indexed; 0: 5,000, negative: none is.
 	BitmapValues int
+	// Threads is how many goroutines work on the columns; 0 or 1: the caller's alone. The file is the same for any number.
+	Threads int
 	// TempDir is where sorted runs are spilled to; empty: the directory for temporary files of the system.
 	TempDir string
 	// Rows is about how many rows a Writer will be given, for which it makes room at once; 0: not known.

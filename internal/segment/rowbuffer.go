@@ -78,31 +78,31 @@ func (b *rowBuffer) bytes() int64 {
 	return total
 }
 
-func (b *rowBuffer) append(batch *vector.Batch) error {
+func (b *rowBuffer) append(batch *vector.Batch, threads int) error {
 	if len(batch.Cols) != len(b.specs) {
 		return fault.Defensive("Batch of [%d] columns was given to a segment of [%d]", len(batch.Cols), len(b.specs))
 	}
 	batch = batch.Compact()
-	for i, v := range batch.Cols {
-		spec := &b.specs[i]
-		if spec.Multi && v.Type.Kind == vector.KindString {
-			v = AsMulti(v)
-		}
-		if v.Type != spec.Type || v.Len < batch.N {
-			return fault.Defensive("Batch has [%s] of [%d] rows for column [%s], which needs [%s] of [%d] rows",
-				v.Type, v.Len, spec.Name, spec.Type, batch.N)
-		}
-		c := &b.columns[i]
-		owned, err := c.own(v)
-		if err != nil {
-			return err
-		}
-		if err := c.values.appendRange(owned, 0, batch.N); err != nil {
-			return err
-		}
+	err := parallel(threads, len(batch.Cols), func(i int) error { return b.columns[i].append(batch.Cols[i], batch.N, &b.specs[i]) })
+	if err == nil {
+		b.rows += batch.N
 	}
-	b.rows += batch.N
-	return nil
+	return err
+}
+
+// append appends the first n rows of v.
+func (c *bufferColumn) append(v *vector.Vector, n int, spec *ColumnSpec) error {
+	if spec.Multi && v.Type.Kind == vector.KindString {
+		v = AsMulti(v)
+	}
+	if v.Type != spec.Type || v.Len < n {
+		return fault.Defensive("Batch has [%s] of [%d] rows for column [%s], which needs [%s] of [%d] rows", v.Type, v.Len, spec.Name, spec.Type, n)
+	}
+	owned, err := c.own(v)
+	if err != nil {
+		return err
+	}
+	return c.values.appendRange(owned, 0, n)
 }
 
 // own returns v with strings as codes of the column's dictionary, and opaque values copied.
@@ -181,37 +181,44 @@ func (c *bufferColumn) ownCodes(dst []uint32, v *vector.Vector, n int) error {
 }
 
 // table returns the rows, sorted by the named columns, as a Reader. The buffer must not be used any more.
-func (b *rowBuffer) table(order []string) *memoryTable {
+func (b *rowBuffer) table(order []string, threads int) *memoryTable {
 	t := &memoryTable{info: Info{Rows: b.rows, SortOrder: order}, columns: make([]memoryColumn, len(b.specs))}
-	for i := range b.specs {
-		c := &b.columns[i]
-		m := &t.columns[i]
-		m.table = t
-		m.values = c.values.vector()
-		m.info = ColumnInfo{Name: b.specs[i].Name, Type: b.specs[i].Type, Multi: b.specs[i].Multi, Metric: b.specs[i].Metric,
-			Nulls: c.values.nulls, Distinct: -1}
-		if leaf := leafOf(m.values); leaf.Type.Kind == vector.KindString {
-			dict, codes := c.dict.sorted()
-			m.dict = dict
-			m.info.Distinct = dict.Len()
-			m.info.DistinctExact = leaf == m.values // a null list may have had elements, which nothing refers to
-			if len(codes) > 0 {
-				for k, x := range leaf.Codes {
-					leaf.Codes[k] = codes[x]
-				}
-			}
-			leaf.Dict = dict
-			if dict.Len() == 0 {
-				leaf.Codes, leaf.Dict = nil, nil
-				leaf.Strings = make([]string, 1)
-				leaf.Const = true
-				leaf.Valid = vector.NewBitmap(1)
-			}
-		}
-		t.info.Columns = append(t.info.Columns, m.info)
+	_ = parallel(threads, len(b.specs), func(i int) error { // which does not fail
+		t.columns[i] = b.columns[i].column(t, &b.specs[i])
+		return nil
+	})
+	for i := range t.columns {
+		t.info.Columns = append(t.info.Columns, t.columns[i].info)
 	}
 	t.order = sortRows(t, order)
 	return t
+}
+
+// column returns the collected rows as a column of t.
+func (c *bufferColumn) column(t *memoryTable, spec *ColumnSpec) memoryColumn {
+	m := memoryColumn{table: t, values: c.values.vector(), info: ColumnInfo{Name: spec.Name, Type: spec.Type, Multi: spec.Multi,
+		Metric: spec.Metric, Nulls: c.values.nulls, Distinct: -1}}
+	leaf := leafOf(m.values)
+	if leaf.Type.Kind != vector.KindString {
+		return m
+	}
+	dict, codes := c.dict.sorted()
+	m.dict = dict
+	m.info.Distinct = dict.Len()
+	m.info.DistinctExact = leaf == m.values // a null list may have had elements, which nothing refers to
+	if len(codes) > 0 {
+		for k, x := range leaf.Codes {
+			leaf.Codes[k] = codes[x]
+		}
+	}
+	leaf.Dict = dict
+	if dict.Len() == 0 {
+		leaf.Codes, leaf.Dict = nil, nil
+		leaf.Strings = make([]string, 1)
+		leaf.Const = true
+		leaf.Valid = vector.NewBitmap(1)
+	}
+	return m
 }
 
 // leafOf returns the elements of the innermost lists of v, or v itself.

@@ -147,32 +147,44 @@ func sortRows(t *memoryTable, order []string) []uint32 {
 	if inOrder {
 		return nil
 	}
-	// The first word beside the row number, so that most comparisons touch nothing else.
-	type entry struct {
-		word uint64
-		row  uint32
+	items, other := make([]keyed, n), make([]keyed, n)
+	for i := range items {
+		items[i].id = uint32(i)
 	}
-	entries := make([]entry, n)
-	for i := range entries {
-		entries[i].row = uint32(i)
-		if len(words) > 0 {
-			entries[i].word = words[0][i]
+	for _, w := range slices.Backward(words) { // the least significant word first: each round keeps the order of equal rows
+		for i := range items {
+			items[i].key = w[items[i].id]
 		}
+		sortByKey(items, other)
 	}
-	slices.SortFunc(entries, func(a, b entry) int {
-		if a.word != b.word {
-			return cmp.Compare(a.word, b.word)
-		}
-		if c := compare(a.row, b.row); c != 0 {
-			return c
-		}
-		return cmp.Compare(a.row, b.row)
-	})
 	out := make([]uint32, n)
-	for i, e := range entries {
-		out[i] = e.row
+	for i, it := range items {
+		out[i] = it.id
+	}
+	if len(rest) > 0 {
+		sortEqual(out, words, compare)
 	}
 	return out
+}
+
+// sortEqual sorts the rows that are equal in all words, which follow each other, by comparing.
+func sortEqual(rows []uint32, words [][]uint64, compare func(a, b uint32) int) {
+	equal := func(a, b uint32) bool {
+		for _, w := range words {
+			if w[a] != w[b] {
+				return false
+			}
+		}
+		return true
+	}
+	for lo := 0; lo < len(rows); {
+		hi := lo + 1
+		for hi < len(rows) && equal(rows[lo], rows[hi]) {
+			hi++
+		}
+		slices.SortStableFunc(rows[lo:hi], compare)
+		lo = hi
+	}
 }
 
 // packWords makes words of the n rows of keys, as few as the ranges of the values allow: time and two or three strings of a few

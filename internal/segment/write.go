@@ -74,12 +74,10 @@ func writeGuarded(ctx context.Context, w io.Writer, name string, inputs []Reader
 		return nil, err
 	}
 	foot := &footer{rows: m.out, sortOrder: opts.SortOrder, rollup: opts.Rollup, granularity: opts.QueryGranularity, metadata: opts.Metadata}
-	for _, spec := range opts.Columns {
-		c, err := m.column(file, spec)
-		if err != nil {
-			return nil, fmt.Errorf("writing column [%s]: %w", spec.Name, err)
-		}
-		foot.columns = append(foot.columns, c)
+	if foot.columns, err = m.columns(file); err != nil {
+		return nil, err
+	}
+	for _, c := range foot.columns {
 		if c.Name == TimeColumn {
 			least, ok := c.Min.(int64)
 			greatest, _ := c.Max.(int64)
@@ -91,6 +89,34 @@ func writeGuarded(ctx context.Context, w io.Writer, name string, inputs []Reader
 	}
 	info := foot.info(file.off)
 	return &info, nil
+}
+
+// columns merges and writes the columns, several at once if the options say so.
+func (m *merge) columns(file *fileWriter) ([]*columnMeta, error) {
+	out := make([]*columnMeta, len(m.opts.Columns))
+	write := func(i int, to *fileWriter) (c *columnMeta, err error) {
+		spec := m.opts.Columns[i]
+		if c, err = m.column(to, spec); err != nil {
+			return nil, fmt.Errorf("writing column [%s]: %w", spec.Name, err)
+		}
+		return c, nil
+	}
+	threads := min(m.opts.Threads, len(out))
+	if threads <= 1 {
+		for i := range out {
+			var err error
+			if out[i], err = write(i, file); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}
+	queue := newColumnQueue(file, len(out))
+	err := parallel(threads, len(out), func(i int) (err error) {
+		out[i], err = queue.write(i, m.opts.Budget, func(to *fileWriter) (*columnMeta, error) { return write(i, to) })
+		return err
+	})
+	return out, err
 }
 
 // column merges and writes one column.
@@ -105,9 +131,9 @@ func (m *merge) column(file *fileWriter, spec ColumnSpec) (*columnMeta, error) {
 			return nil, err
 		}
 	}
-	held := m.memory.held
-	defer func() { m.memory.set(held) }() // releasing does not fail
-	if err := m.memory.add(dictBytes(sources)); err != nil {
+	memory := account{budget: m.opts.Budget}
+	defer memory.set(0) // releasing does not fail
+	if err := memory.add(dictBytes(sources)); err != nil {
 		return nil, err
 	}
 	e := &columnEncoder{

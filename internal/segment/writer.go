@@ -58,7 +58,7 @@ func (w *Writer) Append(ctx context.Context, batch *vector.Batch) error {
 	if w.rows+n > MaxRows {
 		return fault.ResourceLimit("Segment of more than [%d] rows is not possible; make smaller segments", MaxRows)
 	}
-	if err := w.buffer.append(batch); err != nil {
+	if err := w.buffer.append(batch, w.opts.Threads); err != nil {
 		return err
 	}
 	w.rows += n
@@ -87,7 +87,7 @@ func (w *Writer) spill(ctx context.Context) error {
 	defer os.Remove(file.Name())
 	defer file.Close()
 	// A run keeps every row and needs no index. Metrics are folded when runs are merged.
-	opts := Options{Columns: w.opts.Columns, SortOrder: w.opts.SortOrder, BitmapValues: -1}.withDefaults()
+	opts := Options{Columns: w.opts.Columns, SortOrder: w.opts.SortOrder, BitmapValues: -1, Threads: w.opts.Threads}.withDefaults()
 	if _, err := write(ctx, file, file.Name(), []Reader{table}, &opts); err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (w *Writer) spill(ctx context.Context) error {
 
 // table takes the buffered rows, sorted, and begins a new buffer.
 func (w *Writer) table() *memoryTable {
-	t := w.buffer.table(w.opts.SortOrder)
+	t := w.buffer.table(w.opts.SortOrder, w.opts.Threads)
 	w.buffer = newRowBuffer(w.opts.Columns)
 	return t
 }

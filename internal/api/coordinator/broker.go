@@ -7,6 +7,7 @@ import (
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/native"
 )
 
 // BrokerRoutes adds the Broker's endpoints about datasources to mux.
@@ -30,6 +31,7 @@ func (a *API) BrokerRoutes(m *edge.Mux) {
 		return write(w, columns.Metrics)
 	})
 	mux.On("GET "+base+"/{dataSource}/candidates", a.candidates)
+	mux.On("POST /service/v2/candidates", a.queryCandidates)
 }
 
 // columnNames are the columns of some segments, each once, in the order they came up.
@@ -140,10 +142,45 @@ func (a *API) candidates(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return empty(w, http.StatusNotFound)
 	}
+	if !present {
+		limit = -1
+	}
+	return write(w, a.view().candidates(r.PathValue("dataSource"), chrono.Condense(intervals), limit))
+}
+
+// queryCandidates answers which segments a native query would read, and where they are.
+func (a *API) queryCandidates(w http.ResponseWriter, r *http.Request) error {
+	text, err := a.body(w, r)
+	switch {
+	case err == errMedia:
+		return empty(w, http.StatusUnsupportedMediaType)
+	case err != nil:
+		return err
+	}
+	q, err := native.Decode(text)
+	if err != nil {
+		return err
+	}
+	limit, present, ok := queryInt(r, "numCandidates")
+	if !ok {
+		return empty(w, http.StatusNotFound)
+	}
+	if !present {
+		limit = -1
+	}
+	v, out := a.view(), []object{}
+	for _, dataSource := range native.ScannedTables(q.Parts().DataSource.DataSource) {
+		out = append(out, v.candidates(dataSource, q.Parts().When(), limit)...)
+	}
+	return write(w, out)
+}
+
+// candidates describes the segments of the visible chunks in the intervals with at most limit servers for each; -1 is all.
+func (v *view) candidates(dataSource string, intervals []chrono.Interval, limit int) []object {
 	out := []object{}
-	for _, s := range servedChunks(a.view().served(r.PathValue("dataSource")), chrono.Condense(intervals)...) {
+	for _, s := range servedChunks(v.served(dataSource), intervals...) {
 		on := s.on
-		if present && limit >= 0 {
+		if limit >= 0 {
 			on = on[:min(limit, len(on))]
 		}
 		out = append(out, object{
@@ -151,5 +188,5 @@ func (a *API) candidates(w http.ResponseWriter, r *http.Request) error {
 			{"locations", serverObjects(on)},
 		})
 	}
-	return write(w, out)
+	return out
 }

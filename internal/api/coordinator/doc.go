@@ -8,11 +8,12 @@
 // so that the next read sees them.
 //
 //	coordinator.go   Options, API, routes, leader; cluster.go: discovery
-//	view.go          the served view; load.go: load status and queue
+//	view.go          the served view; local.go: the servers of a single process; load.go: load status and queue
 //	metadata.go      /metadata; datasources.go, layout.go: /datasources, /intervals, /servers, /tiers; broker.go: /service/v2/datasources
 //	mark.go          used and unused, kill
 //	rules.go         retention rules; audit.go: histories
 //	config.go        the Coordinator's and the workers' settings; compaction.go, compaction_config.go: automatic compaction's
+//	answer.go        reading requests and writing answers
 //
 // Matching of rules is in package duty/rule. Moving segments between servers, and compacting them, is the duties' work.
 package coordinator

@@ -48,7 +48,7 @@ func sameTime(t int64) int64 { return t }
 
 func (x *execution) topN(ctx context.Context, q *lang.TopN, p *lang.Plan) error {
 	stamp := sameTime
-	if q.Granularity.Given && q.Granularity.IsAll() {
+	if !q.Granularity.Given || q.Granularity.IsAll() {
 		first, known, err := x.firstTime(ctx, q.Parts())
 		if err != nil {
 			return err

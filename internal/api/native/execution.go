@@ -2,6 +2,7 @@ package native
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"strconv"
@@ -82,10 +83,27 @@ func (c *cells) value(dst []byte, column, row int) []byte {
 	if t := c.columns[column].Type; t.Multi && v.Type.Kind == vector.KindList {
 		return appendMulti(dst, v, row)
 	}
+	if c.columns[column].Type.ComplexName() == "json" {
+		return appendJSON(dst, v, row)
+	}
 	c.one = vector.Batch{N: c.batch.N, Cols: append(c.one.Cols[:0], v)}
 	at := len(dst)
 	dst = c.writers[column].AppendRow(dst, &c.one, row)
 	return append(dst[:at], dst[at+1:len(dst)-1]...) // without the brackets of the row
+}
+
+// appendJSON appends nested data as what it is, where SQL's formats would show its text.
+func appendJSON(dst []byte, v *vector.Vector, row int) []byte {
+	if v.Const {
+		row = 0
+	}
+	switch {
+	case v.Valid != nil && !v.Valid.Get(row):
+		return append(dst, "null"...)
+	case !json.Valid([]byte(v.Strings[row])): // made by an expression that is no JSON
+		return appendQuoted(dst, v.Strings[row])
+	}
+	return append(dst, v.Strings[row]...)
 }
 
 // appendMulti appends a multi-value string: null, one text or a list.

@@ -74,6 +74,8 @@ func (a *API) Routes(mux *edge.Mux) {
 		mux.On("POST "+path, a.run)
 	}
 	mux.On("DELETE /service/v2/{id}", a.cancel)
+	// Without this, a POST to an endpoint that is turned off would be 405 because of the DELETE.
+	mux.ServeMux.HandleFunc("POST /service/v2/{id}", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) })
 }
 
 // read returns the body of a request for a query.
@@ -129,14 +131,19 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer leave()
+	session := a.engine.Pin()
+	facts, err := responseContext(ctx, session, q.Parts(), settings)
+	if err != nil {
+		return err
+	}
 	out := &answer{w: w, before: func() {
 		w.Header().Set("Content-Type", "application/json")
-		dialect.SetHeader(w.Header(), "Response-Context", "{}")
+		dialect.SetHeader(w.Header(), "Response-Context", facts)
 	}}
 	if r.URL.Query().Has("pretty") {
 		out.pretty = &bytes.Buffer{}
 	}
-	x := &execution{session: a.engine.Pin(), id: id, settings: settings, out: out}
+	x := &execution{session: session, id: id, settings: settings, out: out}
 	if err = x.answer(ctx, q); err == nil {
 		err = out.close()
 	}

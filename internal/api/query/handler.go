@@ -309,7 +309,7 @@ func (a *API) list(w http.ResponseWriter, _ *http.Request) error {
 	}
 	queries := []entry{}
 	for _, q := range a.running.List() {
-		queries = append(queries, entry{q.ID, q.SQL, "RUNNING", "native", q.Started.UTC().Format("2006-01-02T15:04:05.000Z")})
+		queries = append(queries, entry{q.ID, edge.RedactSQL(q.SQL), "RUNNING", "native", q.Started.UTC().Format("2006-01-02T15:04:05.000Z")})
 	}
 	edge.WriteJSON(w, http.StatusOK, map[string]any{"queries": queries})
 	return nil

@@ -148,10 +148,14 @@ func (a *API) payload(w http.ResponseWriter, r *http.Request) error {
 	if s == nil {
 		return err
 	}
+	shown, err := edge.Redact(s.Task.Payload)
+	if err != nil {
+		return fmt.Errorf("reading the payload of task [%s]: %w", s.Task.ID, err)
+	}
 	edge.WriteJSON(w, http.StatusOK, struct {
 		Task    string          `json:"task"`
 		Payload json.RawMessage `json:"payload"`
-	}{s.Task.ID, s.Task.Payload})
+	}{s.Task.ID, shown})
 	return nil
 }
 

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// grace is how long requests under way may go on after a stop was asked for.
-	grace = 5 * time.Second
 	// farewell is how long interrupted queries have to answer that they were.
 	farewell = time.Second
+	// readHeader is how long a client may take to send the head of a request.
+	readHeader = 30 * time.Second
 )
 
 // listener is one role's port.
@@ -39,15 +39,19 @@ func listen(role, bind string, port int64) (*listener, error) {
 	case err != nil:
 		return nil, fmt.Errorf("listening for the %s on port [%d]: %w", role, port, err)
 	}
-	return &listener{role: role, net: l}, nil
+	return &listener{role: role, net: l, server: &http.Server{ReadHeaderTimeout: readHeader}}, nil
 }
 
 // port returns the port that is really listened on.
 func (l *listener) port() int { return l.net.Addr().(*net.TCPAddr).Port }
 
+// prepare says how requests are answered. It comes before serve and stop, which may run at the same time.
+func (l *listener) prepare(handler http.Handler, log *slog.Logger) {
+	l.server.Handler, l.server.ErrorLog = handler, slog.NewLogLogger(log.Handler(), slog.LevelDebug)
+}
+
 // serve answers requests until stop is called.
-func (l *listener) serve(handler http.Handler, log *slog.Logger) error {
-	l.server = &http.Server{Handler: handler, ReadHeaderTimeout: 30 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
+func (l *listener) serve() error {
 	if err := l.server.Serve(l.net); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serving the %s: %w", l.role, err)
 	}
@@ -57,10 +61,7 @@ func (l *listener) serve(handler http.Handler, log *slog.Logger) error {
 // stop takes no more requests and lets those under way end while graceful lasts. Queries that are interrupted then get the time to say so;
 // what is left is cut off.
 func (l *listener) stop(ctx, graceful context.Context) {
-	if l.server == nil {
-		_ = l.net.Close() // nothing was served
-		return
-	}
+	defer l.net.Close() // the server closes it only if it serves
 	if l.server.Shutdown(graceful) == nil {
 		return
 	}

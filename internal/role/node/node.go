@@ -32,6 +32,8 @@ type Options struct {
 	Version  string
 	Clock    clock.Clock
 	Log      *slog.Logger
+	// Grace is how long requests under way may go on after a stop was asked for; 0: 5 s.
+	Grace time.Duration
 	// FaultPoint, if not nil, is called at each step of publishing; tests end the process there.
 	FaultPoint func(step string) error
 }
@@ -69,6 +71,9 @@ var rolePorts = []string{"router", "coordinator", "broker", "historical", "overl
 
 // Start opens the data directory, starts all roles and returns when they answer. The caller waits with Wait or ends the node with Stop.
 func Start(ctx context.Context, o Options) (*Node, error) {
+	if o.Grace <= 0 {
+		o.Grace = 5 * time.Second
+	}
 	n := &Node{o: o, settings: o.Settings, published: timeline.NewPublished(), metrics: obs.NewRegistry()}
 	began := o.Clock.Now()
 	if err := n.start(ctx); err != nil {
@@ -116,7 +121,8 @@ func (n *Node) start(ctx context.Context) error {
 		n.process().Routes(mux)
 		services.routes(l.role, mux)
 		h := mux.Handler(aliases, n.o.Clock, requests.seen(l.role, n.o.Log))
-		n.serves.Go(func() error { return l.serve(h, n.o.Log) })
+		l.prepare(h, n.o.Log)
+		n.serves.Go(l.serve)
 	}
 	return nil
 }
@@ -262,7 +268,7 @@ func (n *Node) Wait(ctx context.Context) error {
 // Stop ends the node: no new connections, a grace period for requests under way, then roles and stores.
 func (n *Node) Stop(ctx context.Context) error {
 	n.ready.Store(false)
-	graceful, cancel := context.WithTimeout(ctx, grace)
+	graceful, cancel := context.WithTimeout(ctx, n.o.Grace)
 	defer cancel()
 	defer context.AfterFunc(graceful, n.running.Interrupt)()
 	var stops errgroup.Group

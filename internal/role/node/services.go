@@ -17,6 +17,7 @@ import (
 	"github.com/hengedb/henge/internal/api/tasks"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/deepstore"
+	"github.com/hengedb/henge/internal/duty/kill"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/role/broker"
@@ -142,7 +143,9 @@ func (s *services) openOverlord() error {
 		TempDir: work, Memory: s.n.memory, Disk: s.n.disk, Threads: int(set.Int("service.processing.numThreads")), Host: worker,
 		Clock: s.n.o.Clock, Log: s.n.o.Log,
 	})
-	s.queue = task.NewQueue(overlord.NewStore(s.n.store), map[string]task.Kind{overlord.ControllerType: controller}, task.Options{
+	s.queue = task.NewQueue(overlord.NewStore(s.n.store, s.n.metrics), map[string]task.Kind{
+		overlord.ControllerType: controller, kill.Type: kill.New(s.n.store, s.deep, files, s.n.o.Log),
+	}, task.Options{
 		Capacity: s.capacity(), MaxActive: int(set.Int("service.indexer.queue.maxSize")), Location: task.Location{Host: host, Port: port},
 		Clock: s.n.o.Clock, Log: s.n.o.Log,
 	})
@@ -180,8 +183,10 @@ func (s *services) access() *ingest.Access {
 
 // routes adds the endpoints of a role to a port's mux. The Router serves those of all roles.
 func (s *services) routes(role string, mux *edge.Mux) {
+	s.readinessRoutes(role, mux)
 	switch role {
 	case "router":
+		s.proxyRoutes(mux)
 		s.sqlRoutes(mux)
 		s.native.Routes(mux)
 		s.coordinator.BrokerRoutes(mux)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"sync"
 
+	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/api/query"
 	"github.com/hengedb/henge/internal/api/result"
 	"github.com/hengedb/henge/internal/budget"
@@ -176,7 +177,7 @@ func (c *Controller) NewTask(req *query.Request, p *broker.Prepared) (*task.Task
 		body.NativeTypeNames = append(body.NativeTypeNames, nativeName(col.Type))
 		body.Spec.ColumnMappings = append(body.Spec.ColumnMappings, columnMapping{inner[i].Name, col.Name})
 	}
-	text, err := json.Marshal(body)
+	text, err := edge.MarshalJSON(body)
 	if err != nil {
 		return nil, fmt.Errorf("encoding task [%s]: %w", job.ID, err)
 	}

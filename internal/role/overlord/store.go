@@ -5,15 +5,30 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/task"
 )
 
 // Store keeps the records of the task queue in the metastore.
-type Store struct{ meta *metastore.Store }
+type Store struct {
+	meta  *metastore.Store
+	ended *prometheus.CounterVec
+}
 
-// NewStore returns the task records of meta.
-func NewStore(meta *metastore.Store) *Store { return &Store{meta} }
+// NewStore returns the task records of meta. It counts in metrics, if that is not nil, how tasks end.
+func NewStore(meta *metastore.Store, metrics prometheus.Registerer) *Store {
+	s := &Store{meta: meta, ended: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "henge_tasks_ended_total", Help: "Tasks by how they ended."}, []string{"status"})}
+	for _, state := range []task.State{task.Succeeded, task.Failed} {
+		s.ended.WithLabelValues(state.StatusCode()) // shown from the start, so that rates have a beginning
+	}
+	if metrics != nil {
+		metrics.MustRegister(s.ended)
+	}
+	return s
+}
 
 // ended is what the metastore keeps of an ended task beside its columns.
 type ended struct {
@@ -31,7 +46,7 @@ type stored struct {
 
 // InsertTask implements task.Store.
 func (s *Store) InsertTask(ctx context.Context, t *task.Task) error {
-	payload, err := json.Marshal(stored{t.Owner, t.Payload})
+	payload, err := edge.MarshalJSON(stored{t.Owner, t.Payload})
 	if err != nil {
 		return fmt.Errorf("encoding task [%s]: %w", t.ID, err)
 	}
@@ -47,7 +62,10 @@ func (s *Store) FinishTask(ctx context.Context, st task.Status) error {
 	if err != nil {
 		return fmt.Errorf("encoding the status of task [%s]: %w", st.Task.ID, err)
 	}
-	_, err = s.meta.FinishTask(ctx, metastore.Fence{}, st.Task.ID, st.State.StatusCode(), status)
+	finished, err := s.meta.FinishTask(ctx, metastore.Fence{}, st.Task.ID, st.State.StatusCode(), status)
+	if finished {
+		s.ended.WithLabelValues(st.State.StatusCode()).Inc()
+	}
 	return err
 }
 

@@ -1,0 +1,104 @@
+package edge
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+)
+
+// Masked stands for a secret in what is shown.
+const Masked = "********"
+
+// secretNames are the ends of member names whose values are never shown, in lower case.
+var secretNames = []string{"password", "secretaccesskey", "accesskeyid", "clientsecret", "sharedaccessstoragetoken", "sessiontoken", "externalid", "secret"}
+
+func isSecret(name string) bool {
+	name = strings.ToLower(name)
+	for _, end := range secretNames {
+		if strings.HasSuffix(name, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// member finds a member of a JSON object inside SQL text, however often its quotes are escaped, whose value is text or an object.
+var member = regexp.MustCompile(`(\\*"([A-Za-z0-9_]+)\\*"\s*:\s*)(\{[^{}]*\}|\\*"(?:[^"\\]|\\[^"])*\\*")`)
+
+// RedactSQL returns a statement with the secrets of its EXTERN functions masked, for lists, logs and task payloads.
+func RedactSQL(text string) string {
+	if !strings.Contains(text, `"`) {
+		return text
+	}
+	return member.ReplaceAllStringFunc(text, func(found string) string {
+		parts := member.FindStringSubmatch(found)
+		if !isSecret(parts[2]) {
+			return found
+		}
+		quote := parts[1][:strings.IndexByte(parts[1], '"')+1]
+		return parts[1] + quote + Masked + quote
+	})
+}
+
+// Redact returns a JSON value with the values of secret members masked, at any depth, and RedactSQL applied to text.
+func Redact(raw json.RawMessage) (json.RawMessage, error) {
+	switch first := strings.TrimLeft(string(raw[:min(len(raw), 64)]), " \t\r\n"); {
+	case strings.HasPrefix(first, "{"):
+		return redactObject(raw)
+	case strings.HasPrefix(first, "["):
+		var list []json.RawMessage
+		if err := json.Unmarshal(raw, &list); err != nil {
+			return nil, err
+		}
+		for i := range list {
+			var err error
+			if list[i], err = Redact(list[i]); err != nil {
+				return nil, err
+			}
+		}
+		return MarshalJSON(list)
+	case strings.HasPrefix(first, `"`):
+		var text string
+		if err := json.Unmarshal(raw, &text); err != nil {
+			return nil, err
+		}
+		if masked := RedactSQL(text); masked != text {
+			return MarshalJSON(masked)
+		}
+	}
+	return raw, nil
+}
+
+// redactObject keeps the members in their order.
+func redactObject(raw json.RawMessage) (json.RawMessage, error) {
+	dec := json.NewDecoder(strings.NewReader(string(raw)))
+	if _, err := dec.Token(); err != nil {
+		return nil, err
+	}
+	out := []byte{'{'}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return nil, err
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return nil, err
+		}
+		name, _ := key.(string) // keys are text
+		if text := string(value); isSecret(name) && text != "null" && text != "true" && text != "false" {
+			value = json.RawMessage(`"` + Masked + `"`)
+		} else if value, err = Redact(value); err != nil {
+			return nil, err
+		}
+		quoted, err := MarshalJSON(name)
+		if err != nil {
+			return nil, err
+		}
+		if len(out) > 1 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, quoted...), ':'), value...)
+	}
+	return append(out, '}'), nil
+}

@@ -1,0 +1,175 @@
+package native
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/api/query"
+	"github.com/hengedb/henge/internal/api/result"
+	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/exec"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// empty is an engine without datasources: queries bring their rows along.
+type empty struct{}
+
+func (empty) Pin() Session                 { return empty{} }
+func (empty) Columns(string) []plan.Column { return nil }
+func (empty) DataSources() []string        { return nil }
+func (empty) Segments(context.Context, string, []chrono.Interval, func(Segment) error) error {
+	return nil
+}
+
+func (empty) Run(ctx context.Context, node plan.Node, _ string) (query.Rows, error) {
+	env := &exec.Env{Expr: &expr.Context{}, Budget: budget.Root(1 << 30), Threads: 1}
+	op, err := exec.Build(ctx, plan.Optimize(node, plan.Options{}), env)
+	if err != nil {
+		return nil, err
+	}
+	return &rows{op}, nil
+}
+
+type rows struct{ exec.Operator }
+
+func (*rows) Columns() []result.Column { return nil }
+func (*rows) Zone() *chrono.Zone       { return chrono.UTC }
+func (*rows) StringifyArrays() bool    { return false }
+
+var _ query.Rows = (*rows)(nil)
+
+func ask(t *testing.T, method, path, body string) (int, string) {
+	t.Helper()
+	mux := edge.NewMux(&edge.Errors{})
+	New(empty{}, query.NewRunning(clock.System(), 0), Options{MaxRequestBytes: 1 << 20}).Routes(mux)
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, r)
+	out, err := io.ReadAll(w.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.Code, string(out)
+}
+
+// fruit is a datasource of three rows, as part of a query.
+const fruit = `"dataSource":{"type":"inline","columnNames":["__time","name","n","tags"],"columnTypes":["LONG","STRING","LONG","ARRAY<STRING>"],
+	"rows":[[0,"apple",1,["a"]],[3600000,"pear",5,["a","b"]],[7200000,"apple",2,null]]},"intervals":["1970/1971"]`
+
+const sums = `"aggregations":[{"type":"count","name":"rows"},{"type":"longSum","name":"n","fieldName":"n"}]`
+
+func TestAnswers(t *testing.T) {
+	for _, c := range []struct{ name, body, want string }{
+		{"timeseries", `{"queryType":"timeseries","granularity":"day",` + fruit + `,` + sums + `}`,
+			`[{"timestamp":"1970-01-01T00:00:00.000Z","result":{"rows":3,"n":8}}]`},
+		{"timeseries descending with a total", `{"queryType":"timeseries","granularity":"hour","descending":true,"limit":2,` + fruit + `,` + sums + `,"context":{"grandTotal":true}}`,
+			`[{"timestamp":"1970-01-01T02:00:00.000Z","result":{"rows":1,"n":2}},{"timestamp":"1970-01-01T01:00:00.000Z","result":{"rows":1,"n":5}},
+			{"timestamp":null,"result":{"rows":3,"n":8}}]`},
+		{"topN", `{"queryType":"topN","granularity":"all","dimension":"name","metric":"n","threshold":1,` + fruit + `,` + sums + `}`,
+			`[{"timestamp":"1970-01-01T00:00:00.000Z","result":[{"name":"pear","rows":1,"n":5}]}]`},
+		{"groupBy", `{"queryType":"groupBy","granularity":"all","dimensions":["name"],` + fruit + `,` + sums + `,"having":{"type":"greaterThan","aggregation":"rows","value":1}}`,
+			`[{"version":"v1","timestamp":"1970-01-01T00:00:00.000Z","event":{"name":"apple","rows":2,"n":3}}]`},
+		{"groupBy as arrays", `{"queryType":"groupBy","granularity":"all","dimensions":["name"],` + fruit + `,` + sums + `,"context":{"resultAsArray":true}}`,
+			`[["apple",2,3],["pear",1,5]]`},
+		{"subtotals with a limit each", `{"queryType":"groupBy","granularity":"all","dimensions":["name"],` + fruit + `,"subtotalsSpec":[["name"],[]],
+			"limitSpec":{"type":"default","limit":1,"columns":[{"dimension":"s","direction":"descending"}]},"aggregations":[{"type":"longSum","name":"s","fieldName":"n"}]}`,
+			`[{"version":"v1","timestamp":"1970-01-01T00:00:00.000Z","event":{"name":"pear","s":5}},{"version":"v1","timestamp":"1970-01-01T00:00:00.000Z","event":{"name":null,"s":8}}]`},
+		{"scan", `{"queryType":"scan","columns":["name","tags","nosuch"],"limit":1,"offset":1,` + fruit + `}`,
+			`[{"segmentId":null,"columns":["name","tags","nosuch"],"events":[{"name":"pear","tags":["a","b"],"nosuch":null}],
+			"rowSignature":[{"name":"name","type":"STRING"},{"name":"tags","type":"ARRAY<STRING>"},{"name":"nosuch"}]}]`},
+		{"compact scan in batches", `{"queryType":"scan","columns":["n"],"batchSize":2,"resultFormat":"compactedList","order":"descending",` + fruit + `}`,
+			`[{"segmentId":null,"columns":["n"],"events":[[2],[5]],"rowSignature":[{"name":"n","type":"LONG"}]},
+			{"segmentId":null,"columns":["n"],"events":[[1]],"rowSignature":[{"name":"n","type":"LONG"}]}]`},
+		{"search", `{"queryType":"search","query":{"type":"insensitive_contains","value":"PP"},"searchDimensions":["name"],` + fruit + `}`,
+			`[{"timestamp":"1970-01-01T00:00:00.000Z","result":[{"dimension":"name","value":"apple","count":2}]}]`},
+		{"search finds nothing", `{"queryType":"search","query":{"type":"contains","value":"zz"},"searchDimensions":["name"],` + fruit + `}`,
+			`[{"timestamp":"1970-01-01T00:00:00.000Z","result":[]}]`},
+		{"timeBoundary", `{"queryType":"timeBoundary","bound":"maxTime",` + fruit + `}`,
+			`[{"timestamp":"1970-01-01T02:00:00.000Z","result":{"maxTime":"1970-01-01T02:00:00.000Z"}}]`},
+		{"virtual column and extraction", `{"queryType":"groupBy","granularity":"all",` + fruit + `,"virtualColumns":[{"type":"expression","name":"v","expression":"n * 2"}],
+			"dimensions":[{"type":"extraction","dimension":"name","outputName":"first","extractionFn":{"type":"substring","index":0,"length":1}}],
+			"aggregations":[{"type":"longMax","name":"m","fieldName":"v"}],"postAggregations":[{"type":"expression","name":"p","expression":"m + 1"}]}`,
+			`[{"version":"v1","timestamp":"1970-01-01T00:00:00.000Z","event":{"first":"a","m":4,"p":5}},
+			{"version":"v1","timestamp":"1970-01-01T00:00:00.000Z","event":{"first":"p","m":10,"p":11}}]`},
+		{"no such datasource", `{"queryType":"timeseries","granularity":"all","dataSource":"x","intervals":["1970/1971"],` + sums + `}`,
+			`[{"timestamp":"1970-01-01T00:00:00.000Z","result":{"rows":0,"n":null}}]`},
+		{"segments of nothing", `{"queryType":"segmentMetadata","dataSource":"x"}`, `[]`},
+	} {
+		status, got := ask(t, http.MethodPost, "/service/v2", c.body)
+		if status != http.StatusOK {
+			t.Errorf("%s: status %d: %s", c.name, status, got)
+			continue
+		}
+		if diff := cmp.Diff(parse(t, c.want), parse(t, got)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, diff)
+		}
+	}
+}
+
+func parse(t *testing.T, text string) any {
+	t.Helper()
+	var v any
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	return v
+}
+
+func TestStatuses(t *testing.T) {
+	for _, c := range []struct {
+		method, path, body string
+		want               int
+	}{
+		{"POST", "/service/v2/", `{"queryType":"timeBoundary","dataSource":"x"}`, 200},
+		{"POST", "/service/v2?pretty", `{"queryType":"timeBoundary","dataSource":"x"}`, 200},
+		{"POST", "/service/v2", `{`, 400},
+		{"POST", "/service/v2", `{"queryType":"timeBoundary","dataSource":"x","context":{"timeout":"x"}}`, 400},
+		{"POST", "/service/v2", `{"queryType":"timeBoundary","dataSource":"x","context":{"bySegment":true}}`, 501},
+		{"POST", "/service/v2/nosuch", `{}`, 404},
+		{"DELETE", "/service/v2/nosuch", ``, 202},
+		{"GET", "/service/v2", ``, 405},
+	} {
+		if got, body := ask(t, c.method, c.path, c.body); got != c.want {
+			t.Errorf("%s %s: status %d, want %d: %s", c.method, c.path, got, c.want, body)
+		}
+	}
+}
+
+func TestBucketsOfGapsAndOverlaps(t *testing.T) {
+	hour := int64(3600_000)
+	ranges := []chrono.Interval{{Start: hour / 2, End: hour + 1}, {Start: hour, End: 2*hour + 1}, {Start: 5 * hour, End: 5*hour + 1}}
+	g, err := chrono.ParseGranularity("hour")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for descending, want := range map[bool][]int64{false: {0, hour, 2 * hour, 5 * hour}, true: {5 * hour, 2 * hour, hour, 0}} {
+		var got []int64
+		for b := range bucketStarts(g, ranges, descending) {
+			got = append(got, b)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("descending %v (-want +got):\n%s", descending, diff)
+		}
+	}
+}
+
+func TestNestedDataIsWrittenAsItIs(t *testing.T) {
+	c := newCells([]plan.Column{{Name: "j", Type: expr.JSON}})
+	c.batch = &vector.Batch{N: 1, Cols: []*vector.Vector{vector.Constant(vector.JSON, `{"a":[1]}`, 1)}}
+	if got := string(c.value(nil, 0, 0)); got != `{"a":[1]}` {
+		t.Errorf("got %s", got)
+	}
+}

@@ -1,0 +1,38 @@
+package native
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/api/query"
+	"github.com/hengedb/henge/internal/chrono"
+	lang "github.com/hengedb/henge/internal/native"
+)
+
+// responseContext makes the header that says beside an answer what it does not cover. With uncoveredIntervalsLimit in its context, a query
+// learns which of its time has no segments, up to so many intervals.
+func responseContext(ctx context.Context, s Session, q *lang.Common, settings map[string]any) (string, error) {
+	limit, err := query.Int(settings, "uncoveredIntervalsLimit", 0)
+	if err != nil || limit <= 0 || !lang.ReadsTables(q.DataSource.DataSource) {
+		return "{}", err
+	}
+	asked := q.When()
+	var covered []chrono.Interval
+	for _, name := range lang.ScannedTables(q.DataSource.DataSource) {
+		err := s.Segments(ctx, name, asked, func(seg Segment) error {
+			covered = append(covered, seg.Visible)
+			return nil
+		})
+		if err != nil {
+			return "", err
+		}
+	}
+	missing := chrono.Subtract(asked, chrono.Condense(covered))
+	overflowed := len(missing) > limit
+	text, err := edge.MarshalJSON(map[string]any{"uncoveredIntervals": missing[:min(limit, len(missing))], "uncoveredIntervalsOverflowed": overflowed})
+	if err != nil {
+		return "", fmt.Errorf("encoding the response context: %w", err)
+	}
+	return string(text), nil
+}

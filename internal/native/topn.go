@@ -1,0 +1,67 @@
+package native
+
+import (
+	"slices"
+
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/plan"
+)
+
+// topN sorts each bucket's groups. Under granularity all the limit is part of the plan; otherwise the reader counts per bucket.
+func (t *translator) topN(q *TopN) (plan.Node, error) {
+	g := q.Granularity.orAll()
+	n, err := t.group(grouped{common: &q.Common, granularity: g, dimensions: []DimensionOf{q.Dimension}, Grouping: &q.Grouping})
+	if err != nil {
+		return nil, err
+	}
+	keys := []plan.SortKey{{Column: 0}}
+	inverted := false
+	metric := q.Metric.TopNMetric
+	for {
+		m, ok := metric.(*InvertedMetric)
+		if !ok {
+			break
+		}
+		inverted, metric = !inverted, m.Metric.TopNMetric
+	}
+	width := len(n.Columns())
+	switch m := metric.(type) {
+	case *NumericMetric:
+		i := slices.IndexFunc(n.Columns(), func(c plan.Column) bool { return c.Name == m.Metric })
+		if i < 0 {
+			return nil, invalid("Must have an AggregatorFactory or PostAggregator for metric[%s]", m.Metric)
+		}
+		keys = append(keys, plan.SortKey{Column: i, Desc: !inverted})
+	case *DimensionMetric:
+		ordering := m.Ordering
+		if ordering == "" {
+			ordering = "lexicographic"
+		}
+		if m.PreviousStop != nil {
+			op := ">"
+			if inverted {
+				op = "<"
+			}
+			x := expr.Expr(&expr.Column{Index: 1, Name: n.Columns()[1].Name, T: n.Columns()[1].Type})
+			c, err := boundTerm(op, x, *m.PreviousStop, ordering)
+			if err != nil {
+				return nil, err
+			}
+			n = &plan.Filter{Input: n, Cond: c}
+		}
+		var key plan.SortKey
+		if n, key, err = orderKey(n, 1, ordering, inverted); err != nil {
+			return nil, err
+		}
+		keys = append(keys, key)
+	default:
+		return nil, invalid("must specify a metric")
+	}
+	keys = append(keys, plan.SortKey{Column: 1, NullsFirst: true})
+	limit := int64(-1)
+	if g.IsAll() {
+		limit = int64(q.Threshold)
+	}
+	n = &plan.Sort{Input: n, Keys: keys, Limit: limit}
+	return narrow(n, width), nil
+}

@@ -85,7 +85,7 @@ func TestTheFirstEndStays(t *testing.T) {
 
 func TestActiveTasksAreOldestFirstAndFinishedNewestFirst(t *testing.T) {
 	s := openStore(t)
-	now := clock.Millis(clock.System())
+	now := clock.Millis(clock.System()) - 1000 // tasks end after they were created
 	for i, id := range []string{"old", "middle", "new", "ended", "endedLater"} {
 		if err := s.InsertTask(t.Context(), someTask(id, now+int64(i))); err != nil {
 			t.Fatal(err)

@@ -112,6 +112,10 @@ func parseText(b []byte) (number, bool) {
 	if v, ok := parseInteger(b); ok {
 		return number{integer: true, long: v}, true
 	}
+	var plain jsonToken
+	if scanNumber(b, 0, &plain) == len(b) {
+		return plain.number, true
+	}
 	s := strings.TrimSpace(string(b))
 	if strings.Contains(s, ",") {
 		s = strings.ReplaceAll(s, ",", "")

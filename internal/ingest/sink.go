@@ -174,8 +174,10 @@ func (s *sink) textCell(f int, text, listDelimiter []byte) {
 	several := len(listDelimiter) > 0 && bytes.Contains(text, listDelimiter)
 	switch {
 	case c.typ.Kind == vector.KindList && several:
-		for _, part := range bytes.Split(text, listDelimiter) {
-			s.textScalar(f, c.child, part)
+		for found := true; found; {
+			var value []byte
+			value, text, found = bytes.Cut(text, listDelimiter)
+			s.textScalar(f, c.child, value)
 		}
 		c.endList()
 	case c.typ.Kind == vector.KindList:

@@ -244,7 +244,7 @@ func (c *Controller) generateOne(ctx context.Context, order *workOrder, count *c
 	defer func() { err = errors.Join(err, file.Close(), os.Remove(path)) }()
 	writer, err := segment.NewWriter(file, segment.Options{
 		Columns: l.columns, SortOrder: l.sort, Rollup: w.Rollup, Fold: foldOf, QueryGranularity: "NONE", TempDir: order.dir,
-		BufferBytes: c.sortBytes, Budget: c.memory, Rows: int(p.partition.rows), Threads: threads,
+		BufferBytes: c.sortBytes * int64(threads), Budget: c.memory, Rows: int(p.partition.rows), Threads: threads,
 	})
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package msq
 
 import (
 	"hash/maphash"
+	"math"
 
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/vector"
@@ -20,14 +21,10 @@ func pick(batches []*vector.Batch, places []place) *vector.Batch {
 	return out
 }
 
-// alike makes vectors of one column comparable: none is a constant, and if one is a list so are all; a multi-value column may come as
-// plain strings too.
+// alike gives vectors of one column the same type: a multi-value column may come as lists and as plain strings.
 func alike(vectors []*vector.Vector) []*vector.Vector {
 	list := false
-	for i, v := range vectors {
-		if v.Const {
-			vectors[i] = v.Flat()
-		}
+	for _, v := range vectors {
 		list = list || v.Type.Kind == vector.KindList
 	}
 	if list {
@@ -57,14 +54,23 @@ func pickVector(vectors []*vector.Vector, places []place) *vector.Vector {
 	return out
 }
 
+// lane is the values of one vector. A constant has one, that of every row: its mask makes each row the first.
+type lane[T any] struct {
+	values []T
+	mask   uint32
+}
+
 func pickValues[T any](vectors []*vector.Vector, places []place, values func(*vector.Vector) []T) []T {
-	lanes := make([][]T, len(vectors))
+	lanes := make([]lane[T], len(vectors))
 	for i, v := range vectors {
-		lanes[i] = values(v)
+		if lanes[i].values = values(v); !v.Const {
+			lanes[i].mask = math.MaxUint32
+		}
 	}
 	out := make([]T, len(places))
 	for i, p := range places {
-		out[i] = lanes[p.batch][p.row]
+		l := &lanes[p.batch]
+		out[i] = l.values[p.row&l.mask]
 	}
 	return out
 }
@@ -79,7 +85,7 @@ func pickValid(vectors []*vector.Vector, places []place) vector.Bitmap {
 	}
 	out, all := vector.FullBitmap(len(places)), true
 	for i, p := range places {
-		if !vectors[p.batch].Valid.Get(int(p.row)) {
+		if vectors[p.batch].IsNull(int(p.row)) {
 			out.Clear(i)
 			all = false
 		}
@@ -111,7 +117,7 @@ func pickLists(out *vector.Vector, vectors []*vector.Vector, places []place) {
 func pickTexts(out *vector.Vector, vectors []*vector.Vector, places []place) {
 	coded, one := true, vectors[0].Dict
 	for _, v := range vectors {
-		coded = coded && v.Dict != nil
+		coded = coded && v.Dict != nil && !v.Const
 		if v.Dict != one {
 			one = nil
 		}

@@ -296,6 +296,11 @@ func (m *merge) sort() error {
 		return err
 	}
 	defer release()
+	if !m.opts.Rollup {
+		if follow, err := m.follow(keys); err != nil || follow {
+			return err
+		}
+	}
 	heads := make([]*head, len(m.inputs))
 	for i := range m.inputs {
 		heads[i] = newHead(keys, i, m.window)
@@ -356,6 +361,29 @@ func (m *merge) sort() error {
 		m.order = nil
 	}
 	return nil
+}
+
+// follow reports whether the rows of each input come after those of the inputs before: then there is nothing to merge. Runs of rows that
+// arrived in order are such inputs.
+func (m *merge) follow(keys []*keyColumn) (bool, error) {
+	var last *head
+	for i, in := range m.inputs {
+		rows := in.Info().Rows
+		if rows == 0 {
+			continue
+		}
+		if last != nil {
+			first, err := headAt(keys, i, 0)
+			if err != nil || last.compare(first) > 0 {
+				return false, err
+			}
+		}
+		var err error
+		if last, err = headAt(keys, i, rows-1); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // sameOrder reports whether rows sorted by have are sorted by want.

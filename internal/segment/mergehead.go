@@ -28,6 +28,15 @@ func newHead(keys []*keyColumn, input, window int) *head {
 	return h
 }
 
+// headAt returns the key of one row of an input.
+func headAt(keys []*keyColumn, input, row int) (*head, error) {
+	h := newHead(keys, input, 1)
+	for _, c := range h.cursors {
+		c.next = row
+	}
+	return h, h.fill()
+}
+
 // fill reads the next window; n is 0 at the end.
 func (h *head) fill() error {
 	h.at, h.n = 0, 0

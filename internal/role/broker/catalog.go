@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/sql"
@@ -71,14 +72,16 @@ func (c *schemaCache) columns(name string, t *timeline.Timeline) []plan.Column {
 func mergeSchemas(t *timeline.Timeline) []plan.Column {
 	var schemas []*timeline.Schema // distinct ones, oldest first
 	newest := map[*timeline.Schema]string{}
-	for s := range t.All() {
-		if s.Schema == nil {
-			continue
+	for _, holder := range t.Lookup(chrono.Eternity) { // what is overshadowed is not seen, nor are its columns
+		for _, s := range holder.Segments() {
+			if s.Schema == nil {
+				continue
+			}
+			if _, ok := newest[s.Schema]; !ok {
+				schemas = append(schemas, s.Schema)
+			}
+			newest[s.Schema] = max(newest[s.Schema], s.ID.Version)
 		}
-		if _, ok := newest[s.Schema]; !ok {
-			schemas = append(schemas, s.Schema)
-		}
-		newest[s.Schema] = max(newest[s.Schema], s.ID.Version)
 	}
 	if len(schemas) == 0 {
 		return nil
@@ -130,18 +133,22 @@ func widen(a, b expr.Type) expr.Type {
 		return a
 	case a.ComplexName() == "json" || b.ComplexName() == "json":
 		return expr.JSON
-	case a.Multi && b.IsCharacter(), b.Multi && a.IsCharacter():
+	case a.Base == expr.Array || b.Base == expr.Array:
+		return expr.ArrayOf(widen(element(a), element(b)))
+	case a.Multi || b.Multi:
 		return expr.MultiString
-	case a.Base == expr.Array && b.Base != expr.Array:
-		return expr.ArrayOf(widen(a.Elem(), b))
-	case b.Base == expr.Array && a.Base != expr.Array:
-		return expr.ArrayOf(widen(a, b.Elem()))
-	case a.Base == expr.Array:
-		return expr.ArrayOf(widen(a.Elem(), b.Elem()))
 	case a.IsCharacter() || b.IsCharacter() || a.Base == expr.Other || b.Base == expr.Other:
 		return expr.Of(expr.Varchar)
 	case a.Base == expr.Double || b.Base == expr.Double:
 		return expr.Of(expr.Double)
 	}
 	return expr.Of(expr.Float)
+}
+
+// element returns the type of one value of what may have several.
+func element(t expr.Type) expr.Type {
+	if t.Multi || t.Base == expr.Array {
+		return t.Elem()
+	}
+	return t
 }

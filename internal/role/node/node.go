@@ -152,10 +152,15 @@ func (n *Node) listen() error {
 	return nil
 }
 
+// heapFloor is the heap below which the garbage collector is not started. It is reached under load only.
+const heapFloor = 128 << 20
+
 func (n *Node) openMemory() error {
 	limit := n.settings.Bytes("service.memory.limit", machineMemory())
 	n.memory = budget.Root(limit)
 	budget.ApplyGoLimit(limit)
+	floor := budget.NewHeapFloor(min(heapFloor, limit/8))
+	n.onClose(func() error { floor.Stop(); return nil })
 	path := n.settings.Text("service.processing.tmpDir")
 	if path == "" {
 		var err error

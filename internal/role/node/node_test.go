@@ -101,7 +101,9 @@ func started(t *testing.T, o node.Options, settings ...string) (*node.Node, *ser
 	if o.Settings, err = config.Load(config.Sources{Flags: append(append(server.FreePorts(), "service.data.dir="+t.TempDir()), settings...)}); err != nil {
 		t.Fatal(err)
 	}
-	o.Version, o.Clock = "test", clock.System()
+	if o.Version = "test"; o.Clock == nil {
+		o.Clock = clock.System()
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -307,6 +309,88 @@ func TestTasksGoOnAfterARestart(t *testing.T) {
 		}
 		if rows, err := second.Query(t.Context(), want); err != nil || fmt.Sprint(rows) != "[[5]]" {
 			t.Errorf("%s: %v, %v", want, rows, err)
+		}
+	}
+}
+
+// wrong is a clock that goes wrong by some time.
+type wrong struct {
+	clock.Clock
+	by time.Duration
+}
+
+func (w wrong) Now() time.Time { return w.Clock.Now().Add(w.by) }
+
+// What is written after the clock was set back replaces what was written before.
+func TestAClockThatIsSetBack(t *testing.T) {
+	dir := "service.data.dir=" + t.TempDir()
+	const one, two = `TABLE(EXTERN('{"type":"inline","data":"{\"n\":1}"}', '{"type":"json"}')) EXTEND (n BIGINT)`, inline
+	for i, step := range []struct {
+		by   time.Duration
+		from string
+		want string
+	}{{0, one, "[[1 1]]"}, {-48 * time.Hour, two, "[[2 3]]"}, {-96 * time.Hour, one, "[[1 1]]"}} {
+		n, c := started(t, node.Options{Clock: wrong{clock.System(), step.by}}, dir)
+		if err := c.Ingest(t.Context(), replaceAll("ds", step.from), nil); err != nil {
+			t.Fatal(err)
+		}
+		if rows, err := c.Query(t.Context(), "SELECT COUNT(*), SUM(n) FROM ds"); err != nil || fmt.Sprint(rows) != step.want {
+			t.Errorf("step %d: %v, %v", i, rows, err)
+		}
+		stop(t, n, c)
+	}
+}
+
+// A segment whose bytes are gone is an error that names it, never a part of an answer.
+func TestAFileThatIsGoneFromDeepStorage(t *testing.T) {
+	dir := t.TempDir()
+	setting := "service.data.dir=" + dir
+	n, c := started(t, node.Options{}, setting)
+	if err := c.Ingest(t.Context(), replaceAll("ds", inline), nil); err != nil {
+		t.Fatal(err)
+	}
+	stop(t, n, c)
+	removed := 0
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.Contains(path, "ds"+string(filepath.Separator)) {
+			removed++
+			return os.Remove(path)
+		}
+		return err
+	})
+	if err != nil || removed == 0 {
+		t.Fatalf("%d files removed, %v", removed, err)
+	}
+	n, c = started(t, node.Options{}, setting)
+	defer stop(t, n, c)
+	var told *server.Refusal
+	if rows, err := c.Query(t.Context(), "SELECT COUNT(*) FROM ds"); !errors.As(err, &told) || told.Status != http.StatusInternalServerError || !strings.Contains(string(told.Body), "ds_2020-01-01") {
+		t.Errorf("%v, %v", rows, err)
+	}
+	if err := c.Ingest(t.Context(), replaceAll("ds", inline), nil); err != nil {
+		t.Errorf("loading again: %v", err)
+	}
+	if rows, err := c.Query(t.Context(), "SELECT COUNT(*) FROM ds"); err != nil || fmt.Sprint(rows) != "[[2]]" {
+		t.Errorf("after that: %v, %v", rows, err)
+	}
+}
+
+func TestSystemTables(t *testing.T) {
+	s := server.Start(t, server.Options{Settings: []string{"service.metadata.storage.connector.password=sesame"}})
+	if err := s.Ingest(t.Context(), replaceAll("ds", inline), map[string]any{"sqlQueryId": "load"}); err != nil {
+		t.Fatal(err)
+	}
+	for sql, want := range map[string]string{
+		`SELECT datasource, "start", "end", partition_num, num_replicas, num_rows, is_active, is_published, is_available, is_realtime, is_overshadowed, dimensions, metrics FROM sys.segments`:                `[[ds 2020-01-01T00:00:00.000Z 2020-01-02T00:00:00.000Z 0 1 2 1 1 1 0 0 ["n"] []]]`,
+		`SELECT COUNT(*) FROM sys.segments s JOIN sys.server_segments l ON s.segment_id = l.segment_id JOIN sys.servers v ON v.server = l.server WHERE v.server_type = 'historical' AND v.curr_size = s.size`: `[[1]]`,
+		`SELECT server_type, is_leader FROM sys.servers ORDER BY 1`:                                                 `[[broker <nil>] [coordinator 1] [historical <nil>] [indexer <nil>] [overlord 1] [router <nil>]]`,
+		`SELECT task_id, type, datasource, status, runner_status, tls_port, error_msg FROM sys.tasks`:               `[[query-load query_controller ds SUCCESS NONE -1 <nil>]]`,
+		`SELECT engine, state, info LIKE '%sys.queries%' FROM sys.queries`:                                          `[[native RUNNING true]]`,
+		`SELECT COUNT(*) FROM sys.supervisors`:                                                                      `[[0]]`,
+		`SELECT COUNT(DISTINCT server), COUNT(*) FILTER (WHERE "value" LIKE '%sesame%') FROM sys.server_properties`: `[[6 0]]`,
+	} {
+		if rows, err := s.Query(t.Context(), sql); err != nil || fmt.Sprint(rows) != want {
+			t.Errorf("%s\n got %v, %v\nwant %s", sql, rows, err, want)
 		}
 	}
 }

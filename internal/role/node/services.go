@@ -211,5 +211,3 @@ func (s *services) sqlRoutes(mux *edge.Mux) {
 		s.statements.Routes(mux)
 	}
 }
-
-func (s *services) systemTables() map[string]broker.SystemTable { return nil }

@@ -1,0 +1,111 @@
+// Command bench measures what the README promises, on the real binary: how soon it is ready, what it takes when idle, how fast a sample is
+// there to be asked, and how large it is. It is no test: figures depend on the machine, and nothing fails.
+//
+//	go run . -henge ../bin/henge
+//	go run . -henge ../bin/henge -build -write ../README.md
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+// figure is one measured value with what it should stay below.
+type figure struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	// Worst is the largest of several measurements, Value their median.
+	Worst float64 `json:"worst"`
+	Limit float64 `json:"limit"`
+	Unit  string  `json:"unit"`
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	binary := flags.String("henge", "../bin/henge", "the binary to measure")
+	sample := flags.String("wiki", "../../shared/data/wikiticker-2015-09-12-sampled.json.gz", "the sample of a day's edits; without it that figure is left out")
+	times := flags.Int("times", 5, "how often each figure is measured; the median counts")
+	build := flags.Bool("build", false, "also build the binary with an empty cache, which takes minutes")
+	asJSON := flags.Bool("json", false, "print JSON instead of a table")
+	into := flags.String("write", "", "also put the table between <!-- figures --> and <!-- /figures --> of this file")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *times < 1 {
+		return errors.New("-times must be at least 1")
+	}
+	m := &measurement{binary: *binary, sample: *sample, times: *times, log: stderr}
+	figures, err := m.all(ctx, *build)
+	if err != nil {
+		return err
+	}
+	if *asJSON {
+		enc := json.NewEncoder(stdout)
+		enc.SetIndent("", "  ")
+		if err := enc.Encode(figures); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprint(stdout, table(figures))
+	}
+	if *into != "" {
+		return replaceFigures(*into, table(figures))
+	}
+	return nil
+}
+
+// table writes the figures as the README shows them.
+func table(figures []figure) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "| | median | worst | limit |\n|---|---:|---:|---:|\n")
+	for _, f := range figures {
+		over := ""
+		if f.Value > f.Limit {
+			over = " (over)"
+		}
+		fmt.Fprintf(&b, "| %s | %.4g %s%s | %.4g %s | %.4g %s |\n", f.Name, f.Value, f.Unit, over, f.Worst, f.Unit, f.Limit, f.Unit)
+	}
+	fmt.Fprintf(&b, "\n%s/%s, %d cores, %s.\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())
+	return b.String()
+}
+
+const figuresBegin, figuresEnd = "<!-- figures -->", "<!-- /figures -->"
+
+// replaceFigures puts text between the marks of a file.
+func replaceFigures(path, text string) error {
+	old, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	before, rest, ok := strings.Cut(string(old), figuresBegin)
+	_, after, closed := strings.Cut(rest, figuresEnd)
+	if !ok || !closed {
+		return fmt.Errorf("%s has no %s with a %s after it", path, figuresBegin, figuresEnd)
+	}
+	return os.WriteFile(path, []byte(before+figuresBegin+"\n"+text+figuresEnd+after), 0o644)
+}
+
+// newFigure takes the median and the worst of several values.
+func newFigure(name, unit string, limit float64, values []float64) figure {
+	slices.Sort(values)
+	return figure{Name: name, Value: values[len(values)/2], Worst: values[len(values)-1], Limit: limit, Unit: unit}
+}

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// henge is a server of its own on free ports with a data directory of its own, asked over HTTP as any client would.
+type henge struct {
+	cmd  *exec.Cmd
+	base string
+	told string
+	http *http.Client
+}
+
+var readyLine = regexp.MustCompile(`^henge (\S+) ready.*router (http://[^,\s]+)`)
+
+func startHenge(binary, dir string, threads int) (*henge, error) {
+	h := &henge{http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}}}
+	arguments := []string{"server", "--data", filepath.Join(dir, "henge"), "--set", fmt.Sprintf("service.processing.numThreads=%d", threads)}
+	for _, role := range []string{"router", "coordinator", "broker", "historical", "overlord", "indexer"} {
+		arguments = append(arguments, "--set", "service."+role+".plaintextPort=0")
+	}
+	h.cmd = exec.Command(binary, arguments...)
+	h.cmd.Env = append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", threads))
+	log, err := os.Create(filepath.Join(dir, "henge.log"))
+	if err != nil {
+		return nil, fmt.Errorf("making the log of Henge: %w", err)
+	}
+	defer log.Close()
+	h.cmd.Stderr = log
+	out, err := h.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := h.cmd.Start(); err != nil {
+		return nil, fmt.Errorf("starting [%s]: %w", binary, err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if m := readyLine.FindStringSubmatch(line); m != nil {
+		h.told, h.base = m[1], m[2]
+		return h, nil
+	}
+	return nil, errors.Join(fmt.Errorf("the server said [%s] instead of being ready; its log is [%s]", strings.TrimSpace(line), log.Name()), err, h.close())
+}
+
+func (h *henge) name() string     { return "Henge" }
+func (h *henge) dialect() dialect { return hengeSQL }
+func (h *henge) version() string  { return h.told }
+func (h *henge) pid() int         { return h.cmd.Process.Pid }
+
+// post sends a statement and reads the whole body.
+func (h *henge) post(ctx context.Context, path string, body any) ([]byte, error) {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, h.base+path, bytes.NewReader(text))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	return h.do(request)
+}
+
+func (h *henge) do(request *http.Request) ([]byte, error) {
+	response, err := h.http.Do(request)
+	if err != nil {
+		return nil, fmt.Errorf("asking Henge: %w", err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("reading the answer of Henge: %w", err)
+	case response.StatusCode >= 300:
+		return nil, fmt.Errorf("henge answered %s: %s", response.Status, bytes.TrimSpace(text[:min(len(text), 600)]))
+	}
+	return text, nil
+}
+
+// statement is a query without caches of results and with exact distinct counts.
+func statement(sql string) map[string]any {
+	return map[string]any{"query": sql, "resultFormat": "array", "context": map[string]any{
+		"useCache": false, "populateCache": false, "useResultLevelCache": false, "populateResultLevelCache": false,
+		"useApproximateCountDistinct": false, "useApproximateTopN": false,
+	}}
+}
+
+func (h *henge) ask(ctx context.Context, sql string) (answer, error) {
+	began := time.Now()
+	text, err := h.post(ctx, "/service/v2/sql", statement(sql))
+	took := time.Since(began)
+	if err != nil {
+		return answer{}, err
+	}
+	a := answer{took: took}
+	if err := decodeExact(text, &a.rows); err != nil {
+		return a, fmt.Errorf("decoding the answer of Henge: %w", err)
+	}
+	return a, nil
+}
+
+// load replaces the datasource by a task and waits until its segments can be queried.
+func (h *henge) load(ctx context.Context, t *table, file string, format fileFormat) (time.Duration, error) {
+	began := time.Now()
+	text, err := h.post(ctx, "/service/v2/sql/task", map[string]any{"query": h.loadSQL(t, file, format), "context": map[string]any{"waitUntilSegmentsLoad": true}})
+	if err != nil {
+		return 0, err
+	}
+	var task struct {
+		TaskID string `json:"taskId"`
+	}
+	if err := json.Unmarshal(text, &task); err != nil {
+		return 0, fmt.Errorf("decoding the task of Henge: %w", err)
+	}
+	for {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, h.base+"/service/indexer/v1/task/"+task.TaskID+"/status", nil)
+		if err != nil {
+			return 0, err
+		}
+		text, err := h.do(request)
+		if err != nil {
+			return 0, err
+		}
+		var reply struct {
+			Status struct {
+				StatusCode string `json:"statusCode"`
+				ErrorMsg   string `json:"errorMsg"`
+			} `json:"status"`
+		}
+		if err := json.Unmarshal(text, &reply); err != nil {
+			return 0, fmt.Errorf("decoding the status of task [%s]: %w", task.TaskID, err)
+		}
+		switch reply.Status.StatusCode {
+		case "SUCCESS":
+			return time.Since(began), nil
+		case "FAILED":
+			return 0, fmt.Errorf("henge's task [%s] failed: %s", task.TaskID, reply.Status.ErrorMsg)
+		}
+		select {
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+func (h *henge) loadSQL(t *table, file string, format fileFormat) string {
+	source, input := fmt.Sprintf(`{"type":"local","files":["%s"]}`, file), `{"type":"json"}`
+	if format == csv {
+		input = `{"type":"csv","findColumnsFromHeader":true}`
+	}
+	columns, types := "", `"t" BIGINT`
+	for _, c := range t.columns {
+		columns += `, "` + c.name + `"`
+		types += fmt.Sprintf(`, "%s" %s`, c.name, c.sqlType)
+	}
+	return fmt.Sprintf(`REPLACE INTO %s OVERWRITE ALL SELECT MILLIS_TO_TIMESTAMP("t") AS __time%s FROM TABLE(EXTERN('%s', '%s')) EXTEND (%s) PARTITIONED BY %s`,
+		t.name, columns, source, input, types, t.partitionedBy)
+}
+
+func (h *henge) clients(ctx context.Context, n int, d time.Duration, statements []string) (clientTimes, error) {
+	var out clientTimes
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	end := time.Now().Add(d)
+	for k := range n {
+		all.Go(func() {
+			var times []time.Duration
+			errs := 0
+			for i := k; time.Now().Before(end); i += n {
+				began := time.Now()
+				if _, err := h.post(ctx, "/service/v2/sql", statement(statements[i%len(statements)])); err != nil {
+					errs++
+				}
+				times = append(times, time.Since(began))
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			out.times, out.errors = append(out.times, times...), out.errors+errs
+		})
+	}
+	all.Wait()
+	return out, ctx.Err()
+}
+
+// size is that of the published segments; what a load replaced is not among them.
+func (h *henge) size(ctx context.Context, t *table) (int64, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, h.base+"/service/coordinator/v1/datasources/"+t.name+"?simple", nil)
+	if err != nil {
+		return 0, err
+	}
+	text, err := h.do(request)
+	if err != nil {
+		return 0, err
+	}
+	var reply struct {
+		Segments struct{ Size int64 }
+	}
+	if err := json.Unmarshal(text, &reply); err != nil {
+		return 0, fmt.Errorf("decoding the size of Henge's datasource: %w", err)
+	}
+	return reply.Segments.Size, nil
+}
+
+func (h *henge) close() error {
+	if err := h.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return fmt.Errorf("stopping Henge: %w", err)
+	}
+	return h.cmd.Wait()
+}

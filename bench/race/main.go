@@ -1,0 +1,227 @@
+// Command race compares Henge with DuckDB and ClickHouse on the same work in one run, on equal terms: the same generated data, tables
+// native to each engine and in order of time, the same number of threads, engines that take turns within each round, and answers held
+// against each other. Henge is a server of its own asked over HTTP; the peers run inside Python processes, so their times have no
+// network in them.
+//
+//	go run ./race -henge ../bin/henge -rows 20000000
+//
+// setup.sh installs the peers from their Python packages, in the versions of requirements.txt, into a virtual environment.
+package main
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+//go:embed setup.sh requirements.txt
+var setupFiles embed.FS
+
+type options struct {
+	henge, only, engines, query, jsonFile, dir, venv, partitionedBy, print string
+	rows, nulls, threads, rounds, loads                                    int
+	keep                                                                   bool
+	seconds                                                                time.Duration
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.henge, "henge", "../bin/henge", "the binary of Henge")
+	flag.IntVar(&o.rows, "rows", 20_000_000, "rows of the large tables, 1 M to 100 M (6 M are scale 1 of the Star Schema Benchmark)")
+	flag.IntVar(&o.nulls, "nulls", 0, "per cent of NULLs in each column but the time")
+	flag.IntVar(&o.threads, "threads", 2, "threads each engine may use")
+	flag.IntVar(&o.rounds, "rounds", 7, "times each query is measured")
+	flag.IntVar(&o.loads, "loads", 3, "times each load is measured (work ingest)")
+	flag.DurationVar(&o.seconds, "seconds", 5*time.Second, "how long each number of clients asks")
+	flag.StringVar(&o.only, "only", "queries,ingest,size,clients,ssb-flat,ssb-star", "work to do, of: queries ingest size clients ssb-flat ssb-star")
+	flag.StringVar(&o.engines, "engines", "henge,duckdb,chdb", "engines that take part, Henge first")
+	flag.StringVar(&o.query, "query", "", "regular expression of the names of queries to ask")
+	flag.StringVar(&o.partitionedBy, "partitioned-by", "DAY", "time chunk of Henge's segments")
+	flag.StringVar(&o.jsonFile, "json", "", "file for the result as JSON")
+	flag.StringVar(&o.dir, "dir", "", "folder for data, in which a new one is made (default: the system's for temporary files)")
+	flag.StringVar(&o.venv, "venv", filepath.Join(os.TempDir(), "henge-race-venv"), "folder of the peers' virtual environment")
+	flag.StringVar(&o.print, "print", "", "print the statements for this engine and stop")
+	flag.BoolVar(&o.keep, "keep", false, "leave the data behind")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, o); err != nil {
+		fmt.Fprintln(os.Stderr, "race:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, o options) (err error) {
+	filter, err := regexp.Compile(o.query)
+	if err != nil {
+		return fmt.Errorf("-query: %w", err)
+	}
+	if o.print != "" {
+		for _, q := range slices.Concat(newEvents(o.rows, o.nulls).queries(), ssbQueries(true), ssbQueries(false)) {
+			if filter.MatchString(q.name) {
+				fmt.Printf("-- %s\n%s\n", q.name, q.sql[dialect(o.print)])
+			}
+		}
+		return nil
+	}
+	dir, err := os.MkdirTemp(o.dir, "henge-race-")
+	if err != nil {
+		return fmt.Errorf("making the folder for data: %w", err)
+	}
+	if !o.keep {
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	}
+	engines, err := start(ctx, o, dir)
+	defer func() {
+		for _, e := range engines {
+			if closing := e.close(); closing != nil {
+				err = errors.Join(err, fmt.Errorf("stopping %s: %w", e.name(), closing))
+			}
+		}
+	}()
+	if err != nil {
+		return err
+	}
+	r := &race{engines: engines, events: newEvents(o.rows, o.nulls), dir: dir, rounds: o.rounds, filter: filter, seconds: o.seconds, report: &report{
+		BytesPerRow: map[string]map[string]float64{},
+		Conditions: conditions{Rows: o.rows, NullsPercent: o.nulls, Threads: o.threads, Rounds: o.rounds, Processors: runtime.NumCPU(),
+			PartitionedBy: o.partitionedBy, Versions: map[string]string{}, Began: time.Now().UTC()},
+	}}
+	for _, e := range engines {
+		r.report.Conditions.Versions[e.name()] = e.version()
+	}
+	if err := r.work(ctx, strings.Split(o.only, ","), o); err != nil {
+		return err
+	}
+	r.report.print(os.Stdout, engines)
+	if o.jsonFile != "" {
+		return r.report.writeJSON(o.jsonFile)
+	}
+	return nil
+}
+
+// works are the names of what can be chosen.
+var works = []string{"queries", "ingest", "size", "clients", "ssb-flat", "ssb-star"}
+
+// work does what was chosen.
+func (r *race) work(ctx context.Context, chosen []string, o options) error {
+	for _, w := range chosen {
+		if !slices.Contains(works, w) {
+			return fmt.Errorf("-only: there is no work called [%s]; there are %s", w, strings.Join(works, " "))
+		}
+	}
+	if slices.ContainsFunc(works[:4], func(w string) bool { return slices.Contains(chosen, w) }) {
+		if err := r.workOnEvents(ctx, chosen, o); err != nil {
+			return err
+		}
+	}
+	data := newSSB(o.rows)
+	if slices.Contains(chosen, "ssb-flat") {
+		if err := r.load(ctx, data.flat(), ndjson, 1); err != nil {
+			return err
+		}
+		if err := r.sizes(ctx, data.flat()); err != nil {
+			return err
+		}
+		if err := r.queries(ctx, "Star Schema Benchmark, flat", ssbQueries(true)); err != nil {
+			return err
+		}
+	}
+	if slices.Contains(chosen, "ssb-star") {
+		for _, t := range data.star() {
+			if err := r.load(ctx, t, ndjson, 1); err != nil {
+				return err
+			}
+		}
+		return r.queries(ctx, "Star Schema Benchmark, star", ssbQueries(false))
+	}
+	return nil
+}
+
+// workOnEvents does the work on event data. CSV comes first, so that the queries ask what was read from NDJSON.
+func (r *race) workOnEvents(ctx context.Context, chosen []string, o options) error {
+	t, loads := r.events.table(o.partitionedBy), 1
+	if slices.Contains(chosen, "ingest") {
+		loads = o.loads
+		if err := r.load(ctx, t, csv, loads); err != nil {
+			return err
+		}
+	}
+	if err := r.load(ctx, t, ndjson, loads); err != nil {
+		return err
+	}
+	steps := []struct {
+		name string
+		do   func() error
+	}{
+		{"size", func() error { return r.sizes(ctx, t) }},
+		{"queries", func() error { return r.queries(ctx, "Event queries", r.events.queries()) }},
+		{"clients", func() error { return r.smallQueries(ctx) }},
+	}
+	for _, s := range steps {
+		if slices.Contains(chosen, s.name) {
+			if err := s.do(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// start starts the engines that take part, and installs the peers if need be.
+func start(ctx context.Context, o options, dir string) (list []engine, err error) {
+	python := ""
+	for _, name := range strings.Split(o.engines, ",") {
+		var e engine
+		switch name {
+		case "henge":
+			e, err = startHenge(o.henge, dir, o.threads)
+		case "duckdb", "chdb":
+			if python == "" {
+				if python, err = setUp(ctx, dir, o.venv); err != nil {
+					return list, err
+				}
+			}
+			e, err = startPeer(python, dir, dialect(name), o.threads)
+		default:
+			err = fmt.Errorf("-engines: there is no engine called [%s]", name)
+		}
+		if err != nil {
+			return list, err
+		}
+		list = append(list, e)
+	}
+	return list, nil
+}
+
+// setUp runs setup.sh and returns the Python that has the peers.
+func setUp(ctx context.Context, dir, venv string) (string, error) {
+	for _, name := range []string{"setup.sh", "requirements.txt"} {
+		text, err := setupFiles.ReadFile(name)
+		if err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o755); err != nil {
+			return "", fmt.Errorf("writing [%s]: %w", name, err)
+		}
+	}
+	cmd := exec.CommandContext(ctx, filepath.Join(dir, "setup.sh"), venv)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("installing the peers: %w", err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// table is generated data: its rows, in order of time, are the same every time.
+type table struct {
+	name    string
+	rows    int
+	columns []column // without the time, which is the column "t" of the files, in milliseconds, and __time in the engines
+	nulls   bool     // columns may have NULLs
+	// partitionedBy is the time chunk of Henge's segments.
+	partitionedBy string
+	write         func(to io.Writer, format fileFormat) error
+}
+
+type column struct{ name, sqlType string }
+
+// file returns the table as a file of a format in dir, written on first use.
+func (t *table) file(dir string, format fileFormat) (string, error) {
+	path := filepath.Join(dir, t.name+"."+string(format))
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return "", fmt.Errorf("making the data file of [%s]: %w", t.name, err)
+	}
+	defer f.Close()
+	if err := t.write(f, format); err != nil {
+		return "", fmt.Errorf("writing the data file of [%s]: %w", t.name, err)
+	}
+	return path, f.Sync()
+}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// server is a running binary on a directory of its own.
+type server struct {
+	cmd        *exec.Cmd
+	router     string
+	readyAfter time.Duration
+}
+
+var routerURL = regexp.MustCompile(` ready in .*\brouter (http://[^ ,]+)`)
+
+// withServer starts the binary on an empty directory, calls f when it is ready, and stops it.
+func (m *measurement) withServer(ctx context.Context, f func(*server) error) error {
+	dir, err := os.MkdirTemp("", "henge-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	args := []string{"server", "--data", dir, "--set", "service.log.level=warn"}
+	for _, role := range []string{"router", "coordinator", "broker", "historical", "overlord", "indexer"} {
+		args = append(args, "--set", "service."+role+".plaintextPort=0")
+	}
+	s := &server{cmd: exec.CommandContext(ctx, m.binary, args...)}
+	s.cmd.Stderr = m.log
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := s.cmd.Start(); err != nil {
+		return err
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	s.readyAfter = time.Since(began)
+	if match := routerURL.FindStringSubmatch(line); match != nil {
+		s.router = match[1]
+		err = f(s)
+	} else if err == nil {
+		err = fmt.Errorf("the server says %q instead of where it answers", line)
+	}
+	return errors.Join(err, s.stop())
+}
+
+func (s *server) stop() error {
+	http.DefaultClient.CloseIdleConnections()
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	return s.cmd.Wait()
+}
+
+// resident returns the bytes of memory the process takes.
+func (s *server) resident() (float64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	for _, line := range strings.Split(string(text), "\n") {
+		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "VmRSS:" {
+			kb, err := strconv.ParseFloat(fields[1], 64)
+			return kb * 1024, err
+		}
+	}
+	return 0, errors.New("the system does not tell the memory of processes")
+}
+
+// call sends a request to the Router and decodes the answer.
+func (s *server) call(ctx context.Context, method, path string, body, out any) error {
+	var content io.Reader = http.NoBody
+	if body != nil {
+		text, err := json.Marshal(body)
+		if err != nil {
+			return err
+		}
+		content = bytes.NewReader(text)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, s.router+path, content)
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode/100 != 2 {
+		return fmt.Errorf("%s %s: %s: %.500s", method, path, resp.Status, answer)
+	}
+	return json.Unmarshal(answer, out)
+}
+
+// ingest runs a statement as a task and returns when the task has succeeded.
+func (s *server) ingest(ctx context.Context, sql string) error {
+	var submitted struct {
+		TaskID string `json:"taskId"`
+	}
+	if err := s.call(ctx, http.MethodPost, "/service/v2/sql/task", map[string]any{"query": sql}, &submitted); err != nil {
+		return err
+	}
+	for {
+		var answer struct {
+			Status struct {
+				StatusCode string `json:"statusCode"`
+				ErrorMsg   string `json:"errorMsg"`
+			} `json:"status"`
+		}
+		if err := s.call(ctx, http.MethodGet, "/service/indexer/v1/task/"+submitted.TaskID+"/status", nil, &answer); err != nil {
+			return err
+		}
+		switch answer.Status.StatusCode {
+		case "SUCCESS":
+			return nil
+		case "FAILED":
+			return fmt.Errorf("the task failed: %s", answer.Status.ErrorMsg)
+		}
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// count returns the number of rows of a datasource.
+func (s *server) count(ctx context.Context, dataSource string) (int64, error) {
+	var rows [][]int64
+	err := s.call(ctx, http.MethodPost, "/service/v2/sql", map[string]any{"query": "SELECT COUNT(*) FROM " + dataSource, "resultFormat": "array"}, &rows)
+	if err != nil || len(rows) != 1 || len(rows[0]) != 1 {
+		return 0, errors.Join(err, fmt.Errorf("the count is %v", rows))
+	}
+	return rows[0][0], nil
+}

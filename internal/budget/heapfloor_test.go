@@ -1,0 +1,40 @@
+package budget
+
+import (
+	"runtime"
+	"testing"
+)
+
+var garbage []byte
+
+// collections allocates and drops a total of bytes and returns how many collections that took.
+func collections(bytes int) uint32 {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for range bytes >> 16 {
+		garbage = make([]byte, 1<<16)
+	}
+	runtime.ReadMemStats(&after)
+	return after.NumGC - before.NumGC
+}
+
+func TestHeapFloorMakesCollectionsRare(t *testing.T) {
+	const total = 512 << 20
+	without := collections(total)
+	h := NewHeapFloor(128 << 20)
+	with := collections(total)
+	h.Stop()
+	if with*4 > without {
+		t.Errorf("[%d] collections with a floor, [%d] without", with, without)
+	}
+}
+
+func TestHeapFloorLeavesLargeHeapsAlone(t *testing.T) {
+	h := &HeapFloor{floor: 64 << 20}
+	for live, want := range map[int64]int{0: maxGrowth, 1 << 20: maxGrowth, 16 << 20: 300, 64 << 20: defaultGrowth, 1 << 30: defaultGrowth} {
+		if got := h.growth(live); got != want {
+			t.Errorf("growth(%d) = %d, want %d", live, got, want)
+		}
+	}
+}

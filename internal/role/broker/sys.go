@@ -1,0 +1,260 @@
+package broker
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/api/query"
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/timeline"
+)
+
+// Server is a row of sys.servers: a role of a process.
+type Server struct {
+	Host string
+	Port int
+	// Role is the name in lower case: coordinator, overlord, broker, ...
+	Role string
+	// Tier is that of data servers, else empty.
+	Tier string
+	// MaxBytes is what a data server may hold.
+	MaxBytes int64
+	// Leads says that the role has leaders and that this is one.
+	Leads bool
+	// Started is in milliseconds.
+	Started int64
+	Version string
+	// Labels is a JSON object of text, or empty.
+	Labels     string
+	Processors int
+	// Memory is the process's memory number in bytes.
+	Memory int64
+}
+
+// Address returns host:port, the name of a server.
+func (s *Server) Address() string { return net.JoinHostPort(s.Host, strconv.Itoa(s.Port)) }
+
+// System is what the tables of sys tell of beside the published timeline. Its functions are called from any goroutine, once per scan.
+type System struct {
+	Servers []Server
+	// Loaded returns the ids of the segments that the data server at DataServer holds, sorted, and Used their bytes.
+	DataServer string
+	Loaded     func() []string
+	Used       func() int64
+	// Copies returns how a segment's rules are asked for the number of copies they want: -1 if no rule is about it.
+	Copies func(ctx context.Context) (func(*timeline.Segment) int64, error)
+	// Tasks returns the active tasks and those that ended recently.
+	Tasks func(ctx context.Context) ([]task.Status, error)
+	// Queries returns the synchronous queries that run now.
+	Queries func() []query.Info
+	// Properties returns the settings that may be shown.
+	Properties func() map[string]string
+}
+
+// Tables returns the tables of the schema sys.
+func (s *System) Tables() map[string]SystemTable {
+	return map[string]SystemTable{
+		"segments": s.segments, "servers": s.servers, "server_segments": s.serverSegments, "tasks": s.tasks, "queries": s.queries,
+		"server_properties": s.properties,
+		"supervisors":       func(context.Context, *timeline.State) ([][]any, error) { return nil, nil },
+	}
+}
+
+func flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// orNull gives NULL for what is empty.
+func orNull(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+func (s *System) segments(ctx context.Context, state *timeline.State) ([][]any, error) {
+	copies, err := s.Copies(ctx)
+	if err != nil {
+		return nil, err
+	}
+	loaded := map[string]bool{}
+	for _, id := range s.Loaded() {
+		loaded[id] = true
+	}
+	schemas := map[*timeline.Schema][2]string{} // the texts are long and few
+	var rows [][]any
+	for _, dataSource := range state.DataSources() {
+		t := state.Timeline(dataSource)
+		for seg := range t.All() {
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			names, ok := schemas[seg.Schema]
+			if !ok {
+				if names, err = schemaNames(seg.Schema); err != nil {
+					return nil, err
+				}
+				schemas[seg.Schema] = names
+			}
+			row, err := segmentRow(seg, names, loaded[seg.ID.String()], t.SegmentIsOvershadowed(seg), copies(seg))
+			if err != nil {
+				return nil, fmt.Errorf("describing segment [%s]: %w", seg.ID, err)
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows, nil
+}
+
+// schemaNames returns the names of the dimensions and of the metrics as JSON.
+func schemaNames(s *timeline.Schema) (names [2]string, err error) {
+	if s == nil { // a tombstone
+		return [2]string{"[]", "[]"}, nil
+	}
+	for i, list := range [][]string{s.Dimensions(), s.Metrics()} {
+		if list == nil {
+			list = []string{}
+		}
+		text, err := edge.MarshalJSON(list)
+		if err != nil {
+			return names, err
+		}
+		names[i] = string(text)
+	}
+	return names, nil
+}
+
+func segmentRow(s *timeline.Segment, names [2]string, loaded, overshadowed bool, copies int64) ([]any, error) {
+	shard, err := timeline.MarshalShardSpec(s.Shard)
+	if err != nil {
+		return nil, err
+	}
+	available := loaded || s.IsTombstone() // of a tombstone there is nothing to hold
+	var projections, compaction any
+	if s.Details != nil {
+		if len(s.Details.Projections) > 0 {
+			text, err := edge.MarshalJSON(s.Details.Projections)
+			if err != nil {
+				return nil, err
+			}
+			projections = string(text)
+		}
+		if len(s.Details.LastCompactionState) > 0 {
+			compaction = string(s.Details.LastCompactionState)
+		}
+	}
+	return []any{
+		s.ID.String(), s.ID.DataSource, chrono.FormatMillis(s.ID.Interval.Start, chrono.UTC), chrono.FormatMillis(s.ID.Interval.End, chrono.UTC), s.Size,
+		s.ID.Version, int64(s.ID.Partition), flag(available), max(s.Rows, 0), flag(!overshadowed), int64(1), flag(available), int64(0),
+		flag(overshadowed), string(shard), names[0], names[1], projections, compaction, copies,
+	}, nil
+}
+
+func (s *System) servers(context.Context, *timeline.State) ([][]any, error) {
+	rows := make([][]any, 0, len(s.Servers))
+	for i := range s.Servers {
+		v := &s.Servers[i]
+		var leads any
+		if v.Role == "coordinator" || v.Role == "overlord" {
+			leads = flag(v.Leads)
+		}
+		used := int64(0)
+		if v.Address() == s.DataServer {
+			used = s.Used()
+		}
+		rows = append(rows, []any{
+			v.Address(), v.Host, int64(v.Port), int64(-1), v.Role, orNull(v.Tier), used, v.MaxBytes, v.MaxBytes, leads,
+			chrono.FormatMillis(v.Started, chrono.UTC), v.Version, nil, orNull(v.Labels), int64(v.Processors), v.Memory,
+		})
+	}
+	return rows, nil
+}
+
+func (s *System) serverSegments(context.Context, *timeline.State) ([][]any, error) {
+	ids := s.Loaded()
+	rows := make([][]any, len(ids))
+	for i, id := range ids {
+		rows[i] = []any{s.DataServer, id}
+	}
+	return rows, nil
+}
+
+func (s *System) tasks(ctx context.Context, _ *timeline.State) ([][]any, error) {
+	list, err := s.Tasks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows := make([][]any, 0, len(list))
+	for i := range list {
+		t := &list[i]
+		var location, host any
+		port, queued := int64(-1), int64(0)
+		if t.Location.Host != "" {
+			location, host, port = net.JoinHostPort(t.Location.Host, strconv.Itoa(t.Location.Port)), t.Location.Host, int64(t.Location.Port)
+		}
+		if !t.State.Done() {
+			queued = t.Queued
+		}
+		rows = append(rows, []any{
+			t.Task.ID, t.Task.GroupID, t.Task.Type, t.Task.DataSource, chrono.FormatMillis(t.Task.Created, chrono.UTC), chrono.FormatMillis(queued, chrono.UTC),
+			t.State.StatusCode(), t.State.RunnerStatusCode(), t.Duration, location, host, port, int64(-1), orNull(t.Error),
+		})
+	}
+	return rows, nil
+}
+
+func (s *System) queries(context.Context, *timeline.State) ([][]any, error) {
+	var rows [][]any
+	for _, q := range s.Queries() {
+		info, err := edge.MarshalJSON(struct {
+			ID        string `json:"sqlQueryId"`
+			SQL       string `json:"sql"`
+			Identity  string `json:"identity,omitempty"`
+			StartTime string `json:"startTime"`
+		}{q.ID, edge.RedactSQL(q.SQL), q.Identity, chrono.FormatMillis(q.Started.UnixMilli(), chrono.UTC)})
+		if err != nil {
+			return nil, fmt.Errorf("describing query [%s]: %w", q.ID, err)
+		}
+		rows = append(rows, []any{q.ID, "native", "RUNNING", string(info)})
+	}
+	return rows, nil
+}
+
+// properties shows the settings of every process; those of one process are the same for all its roles.
+func (s *System) properties(context.Context, *timeline.State) ([][]any, error) {
+	type process struct {
+		address string
+		roles   []string
+	}
+	var processes []process
+	for i := range s.Servers {
+		v := &s.Servers[i]
+		at := slices.IndexFunc(processes, func(p process) bool { return p.address == v.Address() })
+		if at < 0 {
+			at = len(processes)
+			processes = append(processes, process{address: v.Address()})
+		}
+		processes[at].roles = append(processes[at].roles, v.Role)
+	}
+	slices.SortFunc(processes, func(a, b process) int { return cmp.Compare(a.address, b.address) })
+	values := s.Properties()
+	keys := slices.Sorted(maps.Keys(values))
+	var rows [][]any
+	for _, p := range processes {
+		for _, key := range keys {
+			rows = append(rows, []any{p.address, edge.Product + "/" + p.roles[0], "[" + strings.Join(p.roles, ",") + "]", key, values[key], nil})
+		}
+	}
+	return rows, nil
+}

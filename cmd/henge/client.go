@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"os"
 	"strings"
 
 	"github.com/hengedb/henge/internal/fault"
@@ -49,13 +52,29 @@ func (c *client) do(ctx context.Context, method, path string, body any) (io.Read
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, fmt.Errorf("no server answers at %s (%w); start one with `henge server`, or name it with --server", c.base, err)
+		return nil, fmt.Errorf("no server answers at %s (%w); start one with `henge server`, or name it with --server", c.base, reasonOf(err))
 	}
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
 		return resp.Body, nil
 	}
 	defer resp.Body.Close()
 	return nil, readFault(resp)
+}
+
+// reasonOf gives the system's words of an error without names that the message has already.
+func reasonOf(err error) error {
+	var path *os.PathError
+	var call *os.SyscallError
+	var address *net.OpError
+	switch {
+	case errors.As(err, &path):
+		return path.Err
+	case errors.As(err, &call):
+		return call.Err
+	case errors.As(err, &address):
+		return address.Err
+	}
+	return err
 }
 
 // readFault makes a fault of an error answer.

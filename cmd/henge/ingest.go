@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,23 +31,28 @@ so the next load can start from that SQL.
 
 The server reads the files itself: they must lie where it runs.`,
 		Example: `  henge ingest events.json --into events
-  henge ingest 2026-*.csv.gz --into sales --time sold_at --partitioned-by MONTH
+  henge ingest 2026-*.csv.gz --into sales --time sold_at --time-format 'dd/MM/yyyy HH:mm' --partitioned-by MONTH
   henge ingest events.json --into events --replace --dry-run`,
-		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case len(args) == 0:
+				return fault.InvalidInput("Name the files to load, for example: henge ingest events.json --into events")
+			case o.into == "":
+				return fault.InvalidInput("Name the datasource to load into, for example: henge ingest %s --into events", args[0])
+			}
 			o.client = newClient(server)
 			o.out, o.err = cmd.OutOrStdout(), cmd.ErrOrStderr()
 			return o.run(cmd.Context(), args)
 		},
 	}
-	cmd.Flags().StringVar(&o.into, "into", "", "datasource to load into (required)")
+	cmd.Flags().StringVar(&o.into, "into", "", "datasource to load into")
 	cmd.Flags().StringVar(&o.time, "time", "", "column that holds the time; guessed if not given")
+	cmd.Flags().StringVar(&o.timeFormat, "time-format", "", "how it holds the time: iso, millis, posix or a pattern such as dd/MM/yyyy; guessed if not given")
 	cmd.Flags().StringVar(&o.partitionedBy, "partitioned-by", "DAY", "time chunk of a segment: HOUR, DAY, MONTH, YEAR or ALL")
 	cmd.Flags().BoolVar(&o.replace, "replace", false, "replace all data of the datasource instead of adding to it")
 	cmd.Flags().Int64Var(&o.maxBad, "max-parse-exceptions", 0, "records that may be unreadable before the load fails; -1: any number")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show the SQL and stop")
 	cmd.Flags().StringVar(&server, "server", defaultServer, "address of the server")
-	_ = cmd.MarkFlagRequired("into") // fails for unknown flags only
 	return cmd
 }
 
@@ -54,7 +60,9 @@ type ingestOptions struct {
 	client          *client
 	clock           clock.Clock
 	out, err        io.Writer
-	into, time      string
+	into            string
+	time            string
+	timeFormat      string
 	partitionedBy   string
 	replace, dryRun bool
 	maxBad          int64
@@ -86,19 +94,12 @@ func (o *ingestOptions) run(ctx context.Context, files []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(o.err, "%s: %d columns, time in %s (looked at %d records)\n\n", files[0], len(guess.Columns), timeText(guess), guess.Rows)
+	fmt.Fprintf(o.err, "%s: %s, time in %s (looked at %s)\n\n", files[0], counted(int64(len(guess.Columns)), "column"), timeText(guess), counted(int64(guess.Rows), "record"))
 	fmt.Fprintf(o.out, "%s\n", statement)
 	if o.dryRun {
 		return nil
 	}
 	return o.load(ctx, statement)
-}
-
-func reasonOf(err error) error {
-	if p, ok := err.(*os.PathError); ok {
-		return p.Err
-	}
-	return err
 }
 
 func timeText(g *ingest.Guess) string {
@@ -119,17 +120,8 @@ func sniffFile(ctx context.Context, path string) (*ingest.Guess, error) {
 
 // statement writes the SQL of the load.
 func (o *ingestOptions) statement(g *ingest.Guess, paths []string) (string, error) {
-	if o.time != "" {
-		found := false
-		for _, c := range g.Columns {
-			found = found || c.Name == o.time
-		}
-		if !found {
-			return "", fault.InvalidInput("Time column [%s] is not in the file; its columns are %s", o.time, columnNames(g))
-		}
-		if g.Time != o.time {
-			g.Time, g.TimeFormat = o.time, "iso"
-		}
+	if err := o.chooseTime(g); err != nil {
+		return "", err
 	}
 	partitionedBy := strings.ToUpper(o.partitionedBy)
 	timeSQL := g.TimeSQL()
@@ -166,6 +158,30 @@ func (o *ingestOptions) statement(g *ingest.Guess, paths []string) (string, erro
 	return b.String(), nil
 }
 
+// chooseTime makes what the user said of the time column go before what was guessed.
+func (o *ingestOptions) chooseTime(g *ingest.Guess) error {
+	if o.time == "" && g.Time == "" {
+		if o.timeFormat != "" {
+			return fault.InvalidInput("No column looks like a time, so --time-format needs --time. The columns are %s", columnNames(g))
+		}
+		return nil
+	}
+	if o.time != "" && o.time != g.Time {
+		at := slices.IndexFunc(g.Columns, func(c ingest.GuessedColumn) bool { return c.Name == o.time })
+		if at < 0 {
+			return fault.InvalidInput("Time column [%s] is not in the file; its columns are %s", o.time, columnNames(g))
+		}
+		g.Time, g.TimeFormat = o.time, "iso"
+		if g.Columns[at].SQLType == "BIGINT" {
+			g.TimeFormat = "millis"
+		}
+	}
+	if o.timeFormat != "" {
+		g.TimeFormat = o.timeFormat
+	}
+	return nil
+}
+
 func columnNames(g *ingest.Guess) string {
 	names := make([]string, len(g.Columns))
 	for i, c := range g.Columns {
@@ -197,9 +213,9 @@ func (o *ingestOptions) load(ctx context.Context, statement string) error {
 		return err
 	}
 	took := o.clock.Now().Sub(began)
-	fmt.Fprintf(o.err, "%d rows in %s (%s rows/s)", rows, took.Round(time.Millisecond), grouped(int64(float64(rows)/max(took.Seconds(), 1e-3))))
+	fmt.Fprintf(o.err, "%s in %s (%s rows/s)", counted(rows, "row"), took.Round(time.Millisecond), grouped(int64(float64(rows)/max(took.Seconds(), 1e-3))))
 	if last.unparseable > 0 {
-		fmt.Fprintf(o.err, ", %d records could not be read", last.unparseable)
+		fmt.Fprintf(o.err, ", %s could not be read", counted(last.unparseable, "record"))
 	}
 	fmt.Fprintf(o.err, "\nAsk: henge sql -q 'SELECT COUNT(*) FROM %s'\n", quoteName(o.into))
 	return nil

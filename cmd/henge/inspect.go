@@ -3,9 +3,11 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/segment"
 )
 
@@ -14,7 +16,12 @@ func inspectCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inspect SEGMENT...",
 		Short: "Print the anatomy of segment files: columns, encodings, sizes, cardinalities",
-		Args:  cobra.MinimumNArgs(1),
+		Long: `Print the anatomy of segment files: rows, columns with their encodings, sizes and cardinalities, indexes.
+
+Segment files lie in deep storage, by default in DATA/segments. They are only read: the server may run.`,
+		Example: `  henge inspect henge-data/segments/segments/events/*/*/*/*.segment
+  henge inspect --verify --json one.segment`,
+		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, path := range args {
 				anatomy, err := inspectFile(path, verify)
@@ -42,6 +49,9 @@ func inspectCommand() *cobra.Command {
 }
 
 func inspectFile(path string, verify bool) (*segment.Anatomy, error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, fault.InvalidInput("File [%s] can't be read: %v", path, reasonOf(err))
+	}
 	s, err := segment.Open(path)
 	if err != nil {
 		return nil, err

@@ -20,18 +20,30 @@ var version = "0.1.0-dev"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // the second signal does what signals do without us
 	err := command().ExecuteContext(ctx)
-	stop()
-	if err != nil {
-		message := err.Error()
-		if f := fault.Find(err); f != nil {
-			message = f.Message
-		}
-		if !errors.Is(err, errReported) {
-			fmt.Fprintln(os.Stderr, "henge: "+message)
-		}
+	switch {
+	case err == nil:
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		fmt.Fprintln(os.Stderr, "henge: interrupted")
+		os.Exit(exitInterrupted)
+	case errors.Is(err, errReported):
+		os.Exit(1)
+	default:
+		fmt.Fprintln(os.Stderr, "henge: "+messageOf(err))
 		os.Exit(1)
 	}
+}
+
+// exitInterrupted is the status by which shells know that a program was interrupted.
+const exitInterrupted = 130
+
+// messageOf returns what a user is told of an error.
+func messageOf(err error) string {
+	if f := fault.Find(err); f != nil {
+		return f.Message
+	}
+	return err.Error()
 }
 
 // errReported ends the program with status 1 when the user has been told why already.
@@ -54,6 +66,16 @@ A first try, with no data of your own:
 		SilenceErrors: true,
 	}
 	root.SetVersionTemplate("henge {{.Version}}\n")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fmt.Errorf("%w; %s --help lists the flags", err, cmd.CommandPath())
+	})
+	root.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return fmt.Errorf("unknown command %q; henge --help lists the commands", args[0])
+		}
+		return nil
+	}
+	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	root.AddCommand(serverCommand(), sqlCommand(), ingestCommand(), sampleCommand(), inspectCommand())
 	return root
 }

@@ -27,7 +27,7 @@ func sqlCommand() *cobra.Command {
 		Use:   "sql [FILE]",
 		Short: "Ask in SQL: one query, a file of statements, or a prompt",
 		Long: `Ask in SQL. With -q one query is run; with a file (- for standard input) its statements, separated by
-semicolons; with neither a prompt is shown.
+semicolons; with neither a prompt is shown, or what is piped in is run.
 
 INSERT and REPLACE statements run as tasks; henge waits for their end.`,
 		Example: `  henge sql -q "SELECT COUNT(*) FROM events"
@@ -52,6 +52,12 @@ INSERT and REPLACE statements run as tasks; henge waits for their end.`,
 					return err
 				}
 				return s.runAll(cmd.Context(), text)
+			case piped(cmd.InOrStdin()):
+				text, err := readAll(cmd.InOrStdin(), "-")
+				if err != nil {
+					return err
+				}
+				return s.runAll(cmd.Context(), text)
 			}
 			return s.prompt(cmd.Context())
 		},
@@ -63,6 +69,16 @@ INSERT and REPLACE statements run as tasks; henge waits for their end.`,
 	return cmd
 }
 
+// piped reports whether input is anything but a terminal.
+func piped(in io.Reader) bool {
+	f, ok := in.(*os.File)
+	if !ok {
+		return true
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice == 0
+}
+
 func readAll(stdin io.Reader, file string) (string, error) {
 	if file == "-" {
 		text, err := io.ReadAll(stdin)
@@ -70,7 +86,11 @@ func readAll(stdin io.Reader, file string) (string, error) {
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return "", fault.InvalidInput("File [%s] can't be read: %v", file, err)
+		hint := ""
+		if strings.ContainsAny(strings.TrimSpace(file), " \n") {
+			hint = "; to run a query, give it with -q"
+		}
+		return "", fault.InvalidInput("File [%s] can't be read: %v%s", file, reasonOf(err), hint)
 	}
 	return string(text), nil
 }
@@ -100,7 +120,7 @@ func (s *session) report(statement string, err error) error {
 	if f == nil {
 		return err
 	}
-	fmt.Fprintln(s.err, "Error: "+f.Message)
+	fmt.Fprintln(s.err, "Error: "+shortened(f.Message))
 	var line, column, endLine, endColumn int
 	for key, into := range map[string]*int{"line": &line, "column": &column, "endLine": &endLine, "endColumn": &endColumn} {
 		if _, err := fmt.Sscanf(f.Context[key], "%d", into); err != nil {
@@ -119,32 +139,63 @@ func (s *session) report(statement string, err error) error {
 	return errReported
 }
 
+// maxOptions is how much of the tokens a parser would have liked is shown.
+const maxOptions = 120
+
+// shortened cuts the list of acceptable tokens, which can fill a screen.
+func shortened(message string) string {
+	const before = "acceptable options: ["
+	at := strings.Index(message, before)
+	if at < 0 || len(message) <= at+len(before)+maxOptions {
+		return message
+	}
+	cut := strings.LastIndex(message[:at+len(before)+maxOptions], ", ")
+	if cut < at+len(before) {
+		return message
+	}
+	return message[:cut] + ", …]"
+}
+
 func (s *session) run(ctx context.Context, statement string) error {
 	began := s.clock.Now()
 	rows := int64(0)
 	var err error
-	if isWrite(statement) {
+	switch write, explained := isWrite(statement); {
+	case !write:
+		rows, err = s.read(ctx, "/service/v2/sql", statement)
+	case explained:
+		rows, err = s.read(ctx, "/service/v2/sql/task", statement)
+	default:
 		err = s.write(ctx, statement)
-	} else {
-		rows, err = s.read(ctx, statement)
 	}
 	if err == nil && s.timing {
-		fmt.Fprintf(s.err, "%d rows in %s\n", rows, s.clock.Now().Sub(began).Round(100*time.Microsecond))
+		fmt.Fprintf(s.err, "%s in %s\n", counted(rows, "row"), s.clock.Now().Sub(began).Round(100*time.Microsecond))
 	}
 	return err
 }
 
-// isWrite reports whether a statement is an INSERT or REPLACE, SET statements and comments before it aside.
-func isWrite(statement string) bool {
+// isWrite reports whether a statement is an INSERT or REPLACE, SET statements and comments before it aside. explained says that it is
+// not to be run, but to be explained.
+func isWrite(statement string) (write, explained bool) {
 	for _, word := range strings.Fields(stripComments(statement)) {
 		switch strings.ToUpper(word) {
+		case "EXPLAIN":
+			explained = true
 		case "INSERT", "REPLACE":
-			return true
-		case "SELECT", "WITH", "EXPLAIN", "VALUES":
-			return false
+			return true, explained
+		case "SELECT", "WITH", "VALUES":
+			return false, explained
 		}
 	}
-	return false
+	return false, explained
+}
+
+// counted writes a number with its noun.
+func counted(n int64, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return grouped(n) + " " + noun
 }
 
 type sqlRequest struct {
@@ -154,9 +205,9 @@ type sqlRequest struct {
 	Context      map[string]any `json:"context,omitempty"`
 }
 
-func (s *session) read(ctx context.Context, statement string) (int64, error) {
+func (s *session) read(ctx context.Context, path, statement string) (int64, error) {
 	format := map[string]string{"table": "arrayLines", "csv": "csv", "json": "objectLines"}[s.format]
-	body, err := s.client.do(ctx, http.MethodPost, "/service/v2/sql", sqlRequest{
+	body, err := s.client.do(ctx, http.MethodPost, path, sqlRequest{
 		Query: statement, ResultFormat: format, Header: s.format != "json", Context: map[string]any{"sqlStringifyArrays": false},
 	})
 	if err != nil {
@@ -172,26 +223,32 @@ func (s *session) read(ctx context.Context, statement string) (int64, error) {
 // errCut says that an answer ended without its end mark.
 var errCut = errors.New("the answer broke off: the server met an error while it was writing; what was printed is not all")
 
-// copyLines copies an answer up to its end mark, an empty line.
-func copyLines(w io.Writer, body io.Reader, header bool) (rows int64, err error) {
+// copyLines copies an answer up to its end mark, an empty line that is no part of a quoted csv field, and returns the number of rows.
+func copyLines(w io.Writer, body io.Reader, csv bool) (rows int64, err error) {
 	r := bufio.NewReaderSize(body, 1<<16)
 	out := bufio.NewWriterSize(w, 1<<16)
+	quoted := false
 	for {
 		line, err := r.ReadString('\n')
 		if err != nil {
 			_ = out.Flush() // the error that matters is the other one
 			return rows, errCut
 		}
-		if line == "\n" || line == "\r\n" {
+		if !quoted && line == "\n" {
 			break
 		}
-		rows++
+		if csv && strings.Count(line, `"`)%2 == 1 {
+			quoted = !quoted
+		}
+		if !quoted {
+			rows++
+		}
 		if _, err := out.WriteString(line); err != nil {
 			return rows, err
 		}
 	}
-	if header && rows > 0 {
-		rows--
+	if csv && rows > 0 {
+		rows-- // the names
 	}
 	return rows, out.Flush()
 }
@@ -208,7 +265,7 @@ func (s *session) write(ctx context.Context, statement string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "Task %s succeeded: %d rows written.\n", submitted.TaskID, rows)
+	fmt.Fprintf(s.out, "Task %s succeeded: %s written.\n", submitted.TaskID, counted(rows, "row"))
 	return nil
 }
 

@@ -6,18 +6,17 @@ import "strings"
 // statement they precede, as one request holds both.
 func splitStatements(text string) []string {
 	var out []string
-	start, setOpen := 0, false
+	start, part := 0, 0 // of the request, and of the statement within it
 	scan(text, func(i int) {
-		part := text[start : i+1]
-		bare := strings.TrimSpace(stripComments(part))
-		if strings.HasPrefix(strings.ToUpper(bare), "SET ") && strings.Count(bare, ";") == 1 || setOpen && isSetList(bare) {
-			setOpen = true
+		bare := strings.TrimSpace(stripComments(text[part:i]))
+		part = i + 1
+		if isSet(bare) {
 			return
 		}
-		if strings.TrimSpace(strings.TrimSuffix(bare, ";")) != "" {
-			out = append(out, strings.TrimRight(strings.TrimSpace(part), "; \n\t"))
+		if bare != "" {
+			out = append(out, strings.TrimSpace(text[start:i]))
 		}
-		start, setOpen = i+1, false
+		start = i + 1
 	})
 	if rest := strings.TrimSpace(text[start:]); strings.TrimSpace(stripComments(rest)) != "" {
 		out = append(out, rest)
@@ -25,25 +24,21 @@ func splitStatements(text string) []string {
 	return out
 }
 
-// isSetList reports whether text is nothing but SET statements.
-func isSetList(text string) bool {
-	for _, s := range strings.Split(strings.TrimSuffix(text, ";"), ";") {
-		if !strings.HasPrefix(strings.ToUpper(strings.TrimSpace(s)), "SET ") {
-			return false
-		}
-	}
-	return true
+// isSet reports whether a statement is a SET.
+func isSet(bare string) bool {
+	words := strings.Fields(bare)
+	return len(words) > 1 && strings.EqualFold(words[0], "SET")
 }
 
 // endsStatement reports whether text ends with a semicolon that is no part of a quote or comment.
 func endsStatement(text string) bool {
 	last := -1
-	scan(text, func(i int) { last = i })
-	return last >= 0 && strings.TrimSpace(stripComments(text[last+1:])) == ""
+	whole := scan(text, func(i int) { last = i })
+	return whole && last >= 0 && strings.TrimSpace(stripComments(text[last+1:])) == ""
 }
 
-// scan calls found with the place of each semicolon outside of quotes and comments.
-func scan(text string, found func(i int)) {
+// scan calls found with the place of each semicolon outside of quotes and comments. It returns false if the text ends inside of one.
+func scan(text string, found func(i int)) (whole bool) {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case c == ';':
@@ -51,23 +46,24 @@ func scan(text string, found func(i int)) {
 		case c == '\'' || c == '"':
 			end := strings.IndexByte(text[i+1:], c)
 			if end < 0 {
-				return
+				return false
 			}
 			i += end + 1 // a doubled quote is simply the next quoted run
 		case strings.HasPrefix(text[i:], "--"):
 			end := strings.IndexByte(text[i:], '\n')
 			if end < 0 {
-				return
+				return true
 			}
 			i += end
 		case strings.HasPrefix(text[i:], "/*"):
 			end := strings.Index(text[i+2:], "*/")
 			if end < 0 {
-				return
+				return false
 			}
 			i += end + 3
 		}
 	}
+	return true
 }
 
 // stripComments returns text with comments blanked.

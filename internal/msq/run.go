@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -13,28 +14,42 @@ import (
 type run struct {
 	batches []*vector.Batch
 	rows    int
-	bytes   int64
+	bytes   int64          // of the batches, and of the keys that sorting will make
 	dicts   []*vector.Dict // by column, the one counted last: batches of one source share theirs
 }
 
 // place is a row of a list of batches.
 type place struct{ batch, row uint32 }
 
-// add appends the rows of b that count. Unless b is lasting, which says that nobody writes to its memory any more, its rows are copied.
-func (r *run) add(b *vector.Batch, lasting bool) {
-	if b.Sel != nil {
-		b = b.Compact()
-		for i, v := range b.Cols {
-			if v.Dict == nil {
-				b.Cols[i] = v.OwnStrings() // those left out shall not stay in memory
-			}
-		}
-	} else if !lasting {
-		b = copyOf(b)
+// holding says what of a batch must be copied so that it can be held.
+type holding uint8
+
+const (
+	holdCopy  holding = iota // all but texts and dictionaries, which nobody writes to twice
+	holdTexts                // only the texts: others in the same memory may have been filtered out
+	holdAsIs                 // nothing
+)
+
+// holdingOf returns how the batches of a fragment are held. Those of external data stay as they are while they are referenced, and what
+// computes a row from a row makes new columns.
+func holdingOf(n plan.Node) holding {
+	switch n := n.(type) {
+	case *plan.External:
+		return holdAsIs
+	case *plan.Project:
+		return holdingOf(n.Input)
+	case *plan.Filter:
+		return min(holdingOf(n.Input), holdTexts)
 	}
-	if b.N == 0 {
+	return holdCopy
+}
+
+// add appends the rows of b that count, which will be sorted by the columns keys.
+func (r *run) add(b *vector.Batch, h holding, keys []int) {
+	if b.Rows() == 0 {
 		return
 	}
+	b = held(b, h)
 	if r.dicts == nil {
 		r.dicts = make([]*vector.Dict, len(b.Cols))
 	}
@@ -45,30 +60,31 @@ func (r *run) add(b *vector.Batch, lasting bool) {
 			r.bytes += int64(len(v.Dict.Blob)) + 4*int64(len(v.Dict.Offsets))
 		}
 	}
+	for _, k := range keys {
+		r.bytes += 16*int64(b.N) + vectorBytes(b.Cols[k]) // as plain values, and as bytes that compare
+	}
 	r.batches = append(r.batches, b)
 	r.rows += b.N
 }
 
-// size is the memory that the run takes, with what sorting it will take.
-func (r *run) size() int64 { return r.bytes + sortRowBytes*int64(r.rows) }
-
-// heldBytes is the memory of v without its dictionary.
-func heldBytes(v *vector.Vector) int64 {
-	n := 8*int64(len(v.Valid)+len(v.Longs)+len(v.Doubles)) + 4*int64(len(v.Floats)+len(v.Codes)+len(v.Offsets)) + 16*int64(len(v.Strings))
-	for _, s := range v.Strings {
-		n += int64(len(s))
+// held returns the rows of b that count in memory that stays as it is.
+func held(b *vector.Batch, h holding) *vector.Batch {
+	if b.Sel != nil {
+		b, h = b.Compact(), min(h, holdTexts)
 	}
-	if v.Child != nil {
-		n += heldBytes(v.Child)
+	if h == holdAsIs {
+		return b
 	}
-	return n
-}
-
-// copyOf returns b in memory of its own. Texts and dictionaries are shared: they are never written twice.
-func copyOf(b *vector.Batch) *vector.Batch {
 	out := &vector.Batch{N: b.N, Cols: make([]*vector.Vector, len(b.Cols))}
 	for i, v := range b.Cols {
-		out.Cols[i] = copyVector(v)
+		switch {
+		case h == holdCopy:
+			out.Cols[i] = copyVector(v)
+		case v.Dict == nil:
+			out.Cols[i] = v.OwnStrings()
+		default:
+			out.Cols[i] = v
+		}
 	}
 	return out
 }
@@ -84,15 +100,26 @@ func copyVector(v *vector.Vector) *vector.Vector {
 	return &c
 }
 
+// size is the memory that the run takes, with what sorting it will take.
+func (r *run) size() int64 { return r.bytes + sortRowBytes*int64(r.rows) }
+
+// heldBytes is the memory of v without its dictionary.
+func heldBytes(v *vector.Vector) int64 {
+	n := vectorHeadBytes + 8*int64(len(v.Valid)+len(v.Longs)+len(v.Doubles)) + 4*int64(len(v.Floats)+len(v.Codes)+len(v.Offsets)) +
+		16*int64(len(v.Strings))
+	for _, s := range v.Strings {
+		n += int64(len(s))
+	}
+	if v.Child != nil {
+		n += heldBytes(v.Child)
+	}
+	return n
+}
+
 // sorted returns the places of the rows in order, equal rows as they came; nil: they came in order.
 func (r *run) sorted(o *sortOrder) []place {
-	columns, orders := o.columns, o.orders
-	if o.bucketed {
-		// Boosts count up as rows come, and the time chunks are few: rows are sorted by what lies between, then dealt to their chunks.
-		columns, orders = columns[1:len(columns)-1], orders[1:len(orders)-1]
-	}
 	var places []place
-	if len(columns) > 0 {
+	if columns, orders := o.compared(); len(columns) > 0 {
 		places = r.sortedByKeys(columns, orders)
 	}
 	if o.bucketed {

@@ -26,6 +26,16 @@ func orderOf(keys []plan.SortKey) sortOrder {
 	return o
 }
 
+// compared returns the columns that rows of one writer are sorted by comparing. Where there are time chunks boosts count up as rows come,
+// and the chunks are few: rows are sorted by what lies between, then dealt to their chunks.
+func (o *sortOrder) compared() ([]int, []vector.Order) {
+	if o.bucketed {
+		last := len(o.columns) - 1
+		return o.columns[1:last], o.orders[1:last]
+	}
+	return o.columns, o.orders
+}
+
 // keys returns the sort keys of b's rows over the first n columns of the order.
 func (o *sortOrder) keys(b *vector.Batch, n int) *vector.SortKeys {
 	cols := make([]*vector.Vector, n)
@@ -52,7 +62,7 @@ type sortedWriter struct {
 	order     sortOrder
 	frameRows int
 	limit     int64 // bytes of a run
-	lasting   bool  // batches may be kept
+	holding   holding
 	memory    budget.Account
 	run       *run
 	writing   chan error // of the run that is being written; nil: none is
@@ -60,10 +70,14 @@ type sortedWriter struct {
 	counters  *counters
 }
 
-// sortRowBytes is what sorting takes per row beside the rows: its key, its number, its place in the order.
-const sortRowBytes = 48
+const (
+	// sortRowBytes is what sorting takes per row beside its key: its number and its place in the order.
+	sortRowBytes = 48
+	// vectorHeadBytes is what a vector takes beside its values, which counts where batches are small.
+	vectorHeadBytes = 256
+)
 
-func newSortedWriter(order sortOrder, frameRows int, limit int64, lasting bool, dir, name string, memory, disk *budget.Budget,
+func newSortedWriter(order sortOrder, frameRows int, limit int64, h holding, dir, name string, memory, disk *budget.Budget,
 	c *counters) (*sortedWriter, error) {
 	f, err := newFrameFile(dir, name, disk, c)
 	if err != nil {
@@ -72,11 +86,12 @@ func newSortedWriter(order sortOrder, frameRows int, limit int64, lasting bool, 
 	c.sorting(func(*sortCounter) {})
 	// Two runs are in memory at a time.
 	return &sortedWriter{file: f, order: order, frameRows: max(1, min(frameRows, vector.BatchRows)), limit: min(limit/2, maxRunBytes),
-		lasting: lasting, memory: budget.NewAccount(memory), run: &run{}, counters: c}, nil
+		holding: h, memory: budget.NewAccount(memory), run: &run{}, counters: c}, nil
 }
 
 func (w *sortedWriter) add(b *vector.Batch) error {
-	w.run.add(b, w.lasting)
+	keys, _ := w.order.compared()
+	w.run.add(b, w.holding, keys)
 	w.counters.sorting(func(s *sortCounter) { s.batches++ })
 	fits := w.memory.TrySet(w.written + w.run.size())
 	if fits && w.run.size() <= w.limit {

@@ -109,26 +109,12 @@ func (c *Controller) newWriter(order *workOrder, memory *budget.Budget, count *c
 	columns := order.stage.columns
 	switch s.kind {
 	case sortedShuffle:
-		return newSortedWriter(s.order, vector.BatchRows, c.sortBytes, lasting(order.stage.node), order.dir, name, memory, c.disk, count)
+		return newSortedWriter(s.order, vector.BatchRows, c.sortBytes, holdingOf(order.stage.node), order.dir, name, memory, c.disk, count)
 	case rangeShuffle:
 		// A sixteenth of a partition is how evenly partitions come out.
-		return newSortedWriter(s.order, int(s.target/16), c.sortBytes, lasting(order.stage.node), order.dir, name, memory, c.disk, count)
+		return newSortedWriter(s.order, int(s.target/16), c.sortBytes, holdingOf(order.stage.node), order.dir, name, memory, c.disk, count)
 	}
 	return newHashWriter(types(columns), s.keys, s.partitions, order.dir, name, c.disk, count)
-}
-
-// lasting reports whether the batches of a fragment stay as they are while they are referenced: those of external data do, and what
-// computes a row from a row makes new columns.
-func lasting(n plan.Node) bool {
-	switch n := n.(type) {
-	case *plan.External:
-		return true
-	case *plan.Filter:
-		return lasting(n.Input)
-	case *plan.Project:
-		return lasting(n.Input)
-	}
-	return false
 }
 
 // stageDir is the folder of a stage's outputs.

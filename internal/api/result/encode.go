@@ -18,6 +18,18 @@ const msPerDay = 24 * 60 * 60 * 1000
 // encoderOf picks the encoder for a column; scratch is memory that the encoders of one Writer share.
 func encoderOf(t expr.Type, o *Options, scratch *[]byte) encoder {
 	switch {
+	case t.Multi:
+		one := encoderOf(t.Elem(), o, scratch)
+		list := listEncoder(one)
+		return func(dst []byte, v *vector.Vector, row int) []byte {
+			if lo, hi := v.ListAt(row); hi-lo == 1 {
+				if v.Child.IsNull(lo) {
+					return append(dst, "null"...)
+				}
+				return one(dst, v.Child, lo)
+			}
+			return quoted(dst, v, row, list, scratch)
+		}
 	case t.Base == expr.Boolean:
 		return func(dst []byte, v *vector.Vector, row int) []byte { return strconv.AppendBool(dst, v.LongAt(row) > 0) }
 	case t.Base == expr.Timestamp && o.Epoch:
@@ -38,18 +50,6 @@ func encoderOf(t expr.Type, o *Options, scratch *[]byte) encoder {
 			dst = append(dst, '"')
 			dst = chrono.AppendMillis(dst, v.LongAt(row), zone)
 			return append(dst, '"')
-		}
-	case t.Multi:
-		one := scalarEncoder(t.Elem().Runtime())
-		list := listEncoder(one)
-		return func(dst []byte, v *vector.Vector, row int) []byte {
-			if lo, hi := v.ListAt(row); hi-lo == 1 {
-				if v.Child.IsNull(lo) {
-					return append(dst, "null"...)
-				}
-				return one(dst, v.Child, lo)
-			}
-			return quoted(dst, v, row, list, scratch)
 		}
 	case t.Base == expr.Array:
 		list := listEncoder(elementEncoder(t.Elem()))

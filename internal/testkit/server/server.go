@@ -22,6 +22,8 @@ type Options struct {
 	Dir string
 	// Settings are further properties as key=value.
 	Settings []string
+	// Clock is what the node takes the time from; nil: the system's.
+	Clock clock.Clock
 	// FaultPoint, if not nil, is called at each step of a publish.
 	FaultPoint func(step string) error
 }
@@ -71,8 +73,11 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.Clock == nil {
+		o.Clock = clock.System()
+	}
 	n, err := node.Start(ctx, node.Options{
-		Settings: settings, Version: "test", Clock: clock.System(), Log: slog.New(slog.NewTextHandler(io.Discard, nil)), FaultPoint: o.FaultPoint,
+		Settings: settings, Version: "test", Clock: o.Clock, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), FaultPoint: o.FaultPoint,
 	})
 	if err != nil {
 		return nil, err

@@ -1,0 +1,40 @@
+// Package e2e tests the real binary, built from this checkout: loading and asking, restarting, being killed at any moment, refusing to
+// start where it can't, the command-line tools, and the lines of the README.
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// henge is the path of the binary under test.
+var henge string
+
+func TestMain(m *testing.M) {
+	if os.Getenv(crashDir) != "" {
+		crashingServer()
+		return
+	}
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "henge-e2e-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	henge = filepath.Join(dir, "henge")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", henge, "./cmd/henge")
+	build.Dir = "../.."
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "building the binary: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}

@@ -1,0 +1,133 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestSampleIsDeterministic(t *testing.T) {
+	a, b := tool(t, "", "sample", "--rows", "500", "--seed", "7"), tool(t, "", "sample", "--rows", "500", "--seed", "7")
+	if a.code != 0 || a.stdout != b.stdout {
+		t.Fatalf("the same seed gives other events (status %d): %s", a.code, a.stderr)
+	}
+	if c := tool(t, "", "sample", "--rows", "500", "--seed", "8"); c.stdout == a.stdout {
+		t.Error("another seed gives the same events")
+	}
+	lines := strings.Split(strings.TrimSpace(a.stdout), "\n")
+	if len(lines) != 500 {
+		t.Errorf("%d lines, want 500", len(lines))
+	}
+	for _, l := range lines {
+		if !json.Valid([]byte(l)) {
+			t.Fatalf("no JSON: %s", l)
+		}
+	}
+	for _, args := range [][]string{{"sample", "--start", "tomorrow"}, {"sample", "--span", "long"}, {"sample", "--rows", "-1"}} {
+		if r := tool(t, "", args...); r.code == 0 || r.stderr == "" || r.stdout != "" {
+			t.Errorf("henge %q: status %d, %q", args, r.code, r.stderr)
+		}
+	}
+}
+
+func TestIngestCommand(t *testing.T) {
+	dir := t.TempDir()
+	events := filepath.Join(dir, "events.json")
+	write(t, events, tool(t, "", "sample", "--rows", "2000").stdout)
+	p := serve(t, filepath.Join(dir, "data"))
+	at := []string{"--server", p.Addresses["router"]}
+
+	dry := tool(t, "", append([]string{"ingest", events, "--into", "events", "--dry-run"}, at...)...)
+	if dry.code != 0 || !strings.Contains(dry.stdout, `INSERT INTO "events"`) || !strings.Contains(dry.stdout, "PARTITIONED BY DAY") {
+		t.Fatalf("the dry run: status %d\n%s%s", dry.code, dry.stdout, dry.stderr)
+	}
+	if _, err := p.Query(t.Context(), "SELECT COUNT(*) FROM events"); err == nil {
+		t.Error("a dry run loads")
+	}
+	r := tool(t, "", append([]string{"ingest", events, "--into", "events"}, at...)...)
+	if r.code != 0 || r.stdout != dry.stdout || !strings.Contains(r.stderr, "2,000 rows") && !strings.Contains(r.stderr, "2000 rows") {
+		t.Fatalf("the load: status %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+	// The SQL it prints can be run as it is.
+	if r := tool(t, r.stdout, append([]string{"sql", "-"}, at...)...); r.code != 0 {
+		t.Fatalf("running the printed SQL: status %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+	rows, err := p.Query(t.Context(), "SELECT COUNT(*), COUNT(DISTINCT action) FROM events")
+	if err != nil || rows[0][0] != json.Number("4000") {
+		t.Fatalf("after two loads: %v, %v", rows, err)
+	}
+	csv := filepath.Join(dir, "days.csv")
+	write(t, csv, "\ufeffday,city,n\r\n2024-01-01,\"Biel, BE\",1\r\n2024-01-02,Zürich,2\r\n")
+	if r := tool(t, "", append([]string{"ingest", csv, "--into", "days", "--replace"}, at...)...); r.code != 0 {
+		t.Fatalf("a CSV file: status %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+	if rows, err := p.Query(t.Context(), "SELECT city, n FROM days ORDER BY __time"); err != nil || len(rows) != 2 || rows[0][0] != "Biel, BE" || rows[1][1] != json.Number("2") {
+		t.Errorf("the CSV file holds %v, %v", rows, err)
+	}
+	for name, args := range map[string][]string{
+		"can't be read": {filepath.Join(dir, "missing.json"), "--into", "x"},
+		"is a folder":   {dir, "--into", "x"},
+		"[nothing]":     {events, "--into", "x", "--time", "nothing"},
+	} {
+		r := tool(t, "", append(append([]string{"ingest"}, args...), at...)...)
+		if r.code == 0 || !strings.Contains(r.stderr, name) {
+			t.Errorf("henge ingest %q: status %d, %q has no %q", args, r.code, r.stderr, name)
+		}
+	}
+}
+
+func TestSQLCommand(t *testing.T) {
+	dir := t.TempDir()
+	p := serve(t, dir)
+	ask := func(stdin string, args ...string) result {
+		return tool(t, stdin, append([]string{"sql", "--server", p.Addresses["router"]}, args...)...)
+	}
+	const query = `SELECT 1 AS n, 'a,"b"' AS s, CAST(NULL AS VARCHAR) AS e`
+	for format, want := range map[string]string{
+		"table": "1 | a,\"b\" |",
+		"csv":   "n,s,e\n1,\"a,\"\"b\"\"\",\n",
+		"json":  `{"n":1,"s":"a,\"b\"","e":null}`,
+	} {
+		if r := ask("", "-q", query, "--format", format); r.code != 0 || !strings.Contains(r.stdout, want) {
+			t.Errorf("format %s: status %d\n%s%s", format, r.code, r.stdout, r.stderr)
+		}
+	}
+	file := filepath.Join(dir, "load.sql")
+	write(t, file, "-- a comment; with a semicolon\n"+small("REPLACE INTO t OVERWRITE ALL", "a;b")+";\nSELECT COUNT(*) AS c FROM t;")
+	if r := ask("", file, "--format", "csv"); r.code != 0 || !strings.Contains(r.stdout, "c\n1\n") {
+		t.Errorf("a file of statements: status %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+	if r := ask("SELECT v FROM t", "-", "--format", "csv", "--timing"); r.code != 0 || !strings.HasPrefix(r.stdout, "v\na;b\n") {
+		t.Errorf("standard input: status %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+	r := ask("", "-q", "SELECT v,\n  wrong FROM t")
+	if r.code == 0 || !strings.Contains(r.stderr, "wrong") || !strings.Contains(r.stderr, "\n    ^^^^^\n") {
+		t.Errorf("an unknown column: status %d, and the place is not shown:\n%s", r.code, r.stderr)
+	}
+	if r := ask("", "-q", "SELECT 1", "--format", "xml"); r.code == 0 || !strings.Contains(r.stderr, "xml") {
+		t.Errorf("an unknown format: status %d, %s", r.code, r.stderr)
+	}
+	if r := tool(t, "", "sql", "-q", "SELECT 1", "--server", "localhost:1"); r.code == 0 || !strings.Contains(r.stderr, "henge server") {
+		t.Errorf("no server: status %d, %s", r.code, r.stderr)
+	}
+}
+
+func TestHelpAndVersion(t *testing.T) {
+	if r := tool(t, "", "--version"); r.code != 0 || !strings.HasPrefix(r.stdout, "henge ") {
+		t.Errorf("--version: status %d, %q", r.code, r.stdout)
+	}
+	for _, command := range []string{"", "server", "sql", "ingest", "sample", "inspect"} {
+		args := append(strings.Fields(command), "--help")
+		if r := tool(t, "", args...); r.code != 0 || !strings.Contains(r.stdout, "Usage") {
+			t.Errorf("henge %q: status %d\n%s%s", args, r.code, r.stdout, r.stderr)
+		}
+	}
+	if r := tool(t, "", "sevrer"); r.code == 0 || !strings.Contains(r.stderr, "sevrer") {
+		t.Errorf("an unknown command: status %d, %q", r.code, r.stderr)
+	}
+	if _, err := os.Stat("henge-data"); err == nil {
+		t.Error("a command that is no server made a data directory")
+	}
+}

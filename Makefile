@@ -3,7 +3,7 @@ GO      ?= go
 VERSION ?= 0.1.0-dev
 LDFLAGS  = -s -w -X main.version=$(VERSION)
 
-.PHONY: build run test lint race bench clean
+.PHONY: build run test lint race bench compare clean
 
 build: ## build bin/henge
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags='$(LDFLAGS)' -o bin/henge ./cmd/henge
@@ -24,6 +24,9 @@ race: ## the concurrent packages under the race detector (needs a C compiler)
 
 bench: build ## the figures of the README
 	cd bench && $(GO) run . -henge ../bin/henge
+
+compare: build ## Henge beside DuckDB and ClickHouse on the same work (needs Python; -rows and more: see bench/race)
+	cd bench && $(GO) run ./race -henge ../bin/henge $(RACE)
 
 clean:
 	rm -rf bin dist

@@ -20,8 +20,7 @@ type engine interface {
 	// load makes a table anew from a file. The time ends when the rows can be queried.
 	load(ctx context.Context, t *table, file string, format fileFormat) (time.Duration, error)
 	ask(ctx context.Context, sql string) (answer, error)
-	// clients lets n clients ask the statements in turn for the given time.
-	clients(ctx context.Context, n int, d time.Duration, statements []string) (clientTimes, error)
+	clients(ctx context.Context, c crowd) (clientTimes, error)
 	// size is the bytes on disk of a table.
 	size(ctx context.Context, t *table) (int64, error)
 	close() error
@@ -31,6 +30,15 @@ type engine interface {
 type answer struct {
 	rows [][]any
 	took time.Duration
+}
+
+// crowd is a number of clients that ask the statements in turn for some time. If there is a heavy statement one more client asks it
+// without a pause; its own times don't count.
+type crowd struct {
+	n          int
+	d          time.Duration
+	statements []string
+	heavy      string
 }
 
 // clientTimes is what clients measured together.

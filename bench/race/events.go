@@ -81,6 +81,8 @@ type fileFormat string
 const (
 	ndjson fileFormat = "ndjson"
 	csv    fileFormat = "csv"
+	// parquet files are made by DuckDB from those of NDJSON.
+	parquet fileFormat = "parquet"
 )
 
 // write writes all rows. Every chunk has a random source of its own, so a prefix of the rows does not depend on how many follow.
@@ -159,6 +161,11 @@ func (w *rowWriter) number(name string, value float64, decimals int, absent bool
 		return
 	}
 	w.line = strconv.AppendFloat(w.line, value, 'f', decimals, 64)
+}
+
+func (w *rowWriter) integer(name string, value int64) {
+	w.name(name)
+	w.line = strconv.AppendInt(w.line, value, 10)
 }
 
 func (w *rowWriter) null() {

@@ -29,9 +29,12 @@ type henge struct {
 
 var readyLine = regexp.MustCompile(`^henge (\S+) ready.*router (http://[^,\s]+)`)
 
-func startHenge(binary, dir string, threads int) (*henge, error) {
+func startHenge(binary, dir, memory string, threads int) (*henge, error) {
 	h := &henge{http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}}}
 	arguments := []string{"server", "--data", filepath.Join(dir, "henge"), "--set", fmt.Sprintf("service.processing.numThreads=%d", threads)}
+	if memory != "" {
+		arguments = append(arguments, "--set", "service.memory.limit="+memory)
+	}
 	for _, role := range []string{"router", "coordinator", "broker", "historical", "overlord", "indexer"} {
 		arguments = append(arguments, "--set", "service."+role+".plaintextPort=0")
 	}
@@ -162,8 +165,11 @@ func (h *henge) load(ctx context.Context, t *table, file string, format fileForm
 
 func (h *henge) loadSQL(t *table, file string, format fileFormat) string {
 	source, input := fmt.Sprintf(`{"type":"local","files":["%s"]}`, file), `{"type":"json"}`
-	if format == csv {
+	switch format {
+	case csv:
 		input = `{"type":"csv","findColumnsFromHeader":true}`
+	case parquet:
+		input = `{"type":"parquet"}`
 	}
 	columns, types := "", `"t" BIGINT`
 	for _, c := range t.columns {
@@ -174,18 +180,30 @@ func (h *henge) loadSQL(t *table, file string, format fileFormat) string {
 		t.name, columns, source, input, types, t.partitionedBy)
 }
 
-func (h *henge) clients(ctx context.Context, n int, d time.Duration, statements []string) (clientTimes, error) {
+func (h *henge) clients(ctx context.Context, c crowd) (clientTimes, error) {
 	var out clientTimes
 	var mu sync.Mutex
 	var all sync.WaitGroup
-	end := time.Now().Add(d)
-	for k := range n {
+	end := time.Now().Add(c.d)
+	if c.heavy != "" {
+		all.Go(func() {
+			for time.Now().Before(end) {
+				if _, err := h.post(ctx, "/service/v2/sql", statement(c.heavy)); err != nil {
+					mu.Lock()
+					out.errors++
+					mu.Unlock()
+					return
+				}
+			}
+		})
+	}
+	for k := range c.n {
 		all.Go(func() {
 			var times []time.Duration
 			errs := 0
-			for i := k; time.Now().Before(end); i += n {
+			for i := k; time.Now().Before(end); i += c.n {
 				began := time.Now()
-				if _, err := h.post(ctx, "/service/v2/sql", statement(statements[i%len(statements)])); err != nil {
+				if _, err := h.post(ctx, "/service/v2/sql", statement(c.statements[i%len(c.statements)])); err != nil {
 					errs++
 				}
 				times = append(times, time.Since(began))

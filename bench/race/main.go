@@ -30,10 +30,10 @@ import (
 var setupFiles embed.FS
 
 type options struct {
-	henge, only, engines, query, jsonFile, dir, venv, partitionedBy, print string
-	rows, nulls, threads, rounds, loads                                    int
-	keep                                                                   bool
-	seconds                                                                time.Duration
+	henge, only, engines, query, jsonFile, dir, venv, partitionedBy, print, memory string
+	rows, nulls, threads, rounds, loads                                            int
+	keep                                                                           bool
+	seconds                                                                        time.Duration
 }
 
 func main() {
@@ -42,11 +42,12 @@ func main() {
 	flag.IntVar(&o.rows, "rows", 20_000_000, "rows of the large tables, 1 M to 100 M (6 M are scale 1 of the Star Schema Benchmark)")
 	flag.IntVar(&o.nulls, "nulls", 0, "per cent of NULLs in each column but the time")
 	flag.IntVar(&o.threads, "threads", 2, "threads each engine may use")
+	flag.StringVar(&o.memory, "memory", "", "memory each engine may use, in whole GiB as in 1GiB (default: their own)")
 	flag.IntVar(&o.rounds, "rounds", 7, "times each query is measured")
 	flag.IntVar(&o.loads, "loads", 3, "times each load is measured (work ingest)")
 	flag.DurationVar(&o.seconds, "seconds", 5*time.Second, "how long each number of clients asks")
-	flag.StringVar(&o.only, "only", "queries,ingest,size,clients,ssb-flat,ssb-star", "work to do, of: queries ingest size clients ssb-flat ssb-star")
-	flag.StringVar(&o.engines, "engines", "henge,duckdb,chdb", "engines that take part, Henge first")
+	flag.StringVar(&o.only, "only", "queries,ingest,size,clients,ssb-flat,ssb-star,clickbench", "work to do, of: queries ingest size clients ssb-flat ssb-star clickbench")
+	flag.StringVar(&o.engines, "engines", "henge,duckdb,chdb", "engines that take part, Henge first; also duckdb-parquet, which reads files of Parquet for each query")
 	flag.StringVar(&o.query, "query", "", "regular expression of the names of queries to ask")
 	flag.StringVar(&o.partitionedBy, "partitioned-by", "DAY", "time chunk of Henge's segments")
 	flag.StringVar(&o.jsonFile, "json", "", "file for the result as JSON")
@@ -69,7 +70,7 @@ func run(ctx context.Context, o options) (err error) {
 		return fmt.Errorf("-query: %w", err)
 	}
 	if o.print != "" {
-		for _, q := range slices.Concat(newEvents(o.rows, o.nulls).queries(), ssbQueries(true), ssbQueries(false)) {
+		for _, q := range slices.Concat(newEvents(o.rows, o.nulls).queries(), ssbQueries(true), ssbQueries(false), hits{o.rows}.queries()) {
 			if filter.MatchString(q.name) {
 				fmt.Printf("-- %s\n%s\n", q.name, q.sql[dialect(o.print)])
 			}
@@ -97,7 +98,7 @@ func run(ctx context.Context, o options) (err error) {
 	r := &race{engines: engines, events: newEvents(o.rows, o.nulls), dir: dir, rounds: o.rounds, filter: filter, seconds: o.seconds, report: &report{
 		BytesPerRow: map[string]map[string]float64{},
 		Conditions: conditions{Rows: o.rows, NullsPercent: o.nulls, Threads: o.threads, Rounds: o.rounds, Processors: runtime.NumCPU(),
-			PartitionedBy: o.partitionedBy, Versions: map[string]string{}, Began: time.Now().UTC()},
+			PartitionedBy: o.partitionedBy, MemoryLimit: o.memory, Versions: map[string]string{}, Began: time.Now().UTC()},
 	}}
 	for _, e := range engines {
 		r.report.Conditions.Versions[e.name()] = e.version()
@@ -113,7 +114,7 @@ func run(ctx context.Context, o options) (err error) {
 }
 
 // works are the names of what can be chosen.
-var works = []string{"queries", "ingest", "size", "clients", "ssb-flat", "ssb-star"}
+var works = []string{"queries", "ingest", "size", "clients", "ssb-flat", "ssb-star", "clickbench"}
 
 // work does what was chosen.
 func (r *race) work(ctx context.Context, chosen []string, o options) error {
@@ -145,18 +146,33 @@ func (r *race) work(ctx context.Context, chosen []string, o options) error {
 				return err
 			}
 		}
-		return r.queries(ctx, "Star Schema Benchmark, star", ssbQueries(false))
+		if err := r.queries(ctx, "Star Schema Benchmark, star", ssbQueries(false)); err != nil {
+			return err
+		}
+	}
+	if slices.Contains(chosen, "clickbench") {
+		h := hits{o.rows}
+		if err := r.load(ctx, h.table(), ndjson, 1); err != nil {
+			return err
+		}
+		if err := r.sizes(ctx, h.table()); err != nil {
+			return err
+		}
+		return r.queries(ctx, "ClickBench shapes", h.queries())
 	}
 	return nil
 }
 
-// workOnEvents does the work on event data. CSV comes first, so that the queries ask what was read from NDJSON.
+// workOnEvents does the work on event data. CSV and Parquet come first, so that the queries ask what was
+// read from NDJSON.
 func (r *race) workOnEvents(ctx context.Context, chosen []string, o options) error {
 	t, loads := r.events.table(o.partitionedBy), 1
 	if slices.Contains(chosen, "ingest") {
 		loads = o.loads
-		if err := r.load(ctx, t, csv, loads); err != nil {
-			return err
+		for _, format := range []fileFormat{csv, parquet} {
+			if err := r.load(ctx, t, format, loads); err != nil {
+				return err
+			}
 		}
 	}
 	if err := r.load(ctx, t, ndjson, loads); err != nil {
@@ -187,14 +203,14 @@ func start(ctx context.Context, o options, dir string) (list []engine, err error
 		var e engine
 		switch name {
 		case "henge":
-			e, err = startHenge(o.henge, dir, o.threads)
-		case "duckdb", "chdb":
+			e, err = startHenge(o.henge, dir, o.memory, o.threads)
+		case "duckdb", "chdb", "duckdb-parquet":
 			if python == "" {
 				if python, err = setUp(ctx, dir, o.venv); err != nil {
 					return list, err
 				}
 			}
-			e, err = startPeer(python, dir, dialect(name), o.threads)
+			e, err = startPeer(python, dir, name, o.memory, o.threads)
 		default:
 			err = fmt.Errorf("-engines: there is no engine called [%s]", name)
 		}

@@ -20,15 +20,19 @@ var peerProgram string
 
 // peer is an engine inside a Python process that is asked over its standard input (see peer.py).
 type peer struct {
-	kind   dialect
-	told   string
-	cmd    *exec.Cmd
-	stdin  io.WriteCloser
-	stdout *bufio.Reader
+	kind dialect
+	// overParquet is DuckDB without tables of its own: it reads a file of Parquet for each query.
+	overParquet bool
+	files       map[string]string // by table
+	told        string
+	cmd         *exec.Cmd
+	stdin       io.WriteCloser
+	stdout      *bufio.Reader
 }
 
-func startPeer(python, dir string, kind dialect, threads int) (*peer, error) {
-	home := filepath.Join(dir, string(kind))
+func startPeer(python, dir, name, memory string, threads int) (*peer, error) {
+	kind, overParquet := strings.CutSuffix(name, "-parquet")
+	home := filepath.Join(dir, name)
 	if err := os.MkdirAll(home, 0o755); err != nil {
 		return nil, fmt.Errorf("making the folder of %s: %w", kind, err)
 	}
@@ -36,7 +40,7 @@ func startPeer(python, dir string, kind dialect, threads int) (*peer, error) {
 	if err := os.WriteFile(program, []byte(peerProgram), 0o644); err != nil {
 		return nil, fmt.Errorf("writing the program of %s: %w", kind, err)
 	}
-	p := &peer{kind: kind, cmd: exec.Command(python, program, string(kind), home, fmt.Sprint(threads))}
+	p := &peer{kind: dialect(kind), overParquet: overParquet, files: map[string]string{}, cmd: exec.Command(python, program, kind, home, fmt.Sprint(threads), memory)}
 	p.cmd.Stderr = os.Stderr
 	var err error
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
@@ -104,7 +108,10 @@ func (p *peer) run(statements ...string) (answer, error) {
 func millis(ms float64) time.Duration { return time.Duration(ms * float64(time.Millisecond)) }
 
 func (p *peer) name() string {
-	return map[dialect]string{duckSQL: "DuckDB", clickSQL: "ClickHouse"}[p.kind]
+	if p.overParquet {
+		return "DuckDB over Parquet"
+	}
+	return map[dialect]string{duckSQL: duckName, clickSQL: "ClickHouse"}[p.kind]
 }
 func (p *peer) dialect() dialect { return p.kind }
 func (p *peer) version() string  { return p.told }
@@ -114,9 +121,16 @@ func (p *peer) ask(_ context.Context, sql string) (answer, error) { return p.run
 
 // load reads the file into a table whose rows lie in order of time: DuckDB keeps the order of the file, ClickHouse sorts by its key.
 func (p *peer) load(_ context.Context, t *table, file string, format fileFormat) (time.Duration, error) {
+	if p.overParquet {
+		p.files[t.name] = file
+	}
 	a, err := p.run(p.loadSQL(t, file, format)...)
 	return a.took, err
 }
+
+// manyValues are the texts of more than 10,000 different values.
+var manyValues = map[string]bool{"d200k": true, "user": true, "url": true, "Title": true, "URL": true, "Referer": true, "OriginalURL": true,
+	"SearchPhrase": true}
 
 func (p *peer) loadSQL(t *table, file string, format fileFormat) []string {
 	names := make([]string, len(t.columns))
@@ -125,20 +139,16 @@ func (p *peer) loadSQL(t *table, file string, format fileFormat) []string {
 	}
 	columns := strings.Join(names, `","`)
 	if p.kind == duckSQL {
-		types := `{"t":'BIGINT'`
-		for _, c := range t.columns {
-			types += fmt.Sprintf(`,"%s":'%s'`, c.name, c.sqlType)
+		read := ` AS SELECT t AS __time,"` + columns + `" FROM `
+		if p.overParquet {
+			return []string{`CREATE OR REPLACE VIEW ` + t.name + read + t.duckSource(file, parquet)}
 		}
-		read := map[fileFormat]string{
-			ndjson: fmt.Sprintf(`read_json('%s', format='newline_delimited', columns=%s})`, file, types),
-			csv:    fmt.Sprintf(`read_csv('%s', header=true, columns=%s})`, file, types),
-		}[format]
-		return []string{`CREATE OR REPLACE TABLE ` + t.name + ` AS SELECT t AS __time,"` + columns + `" FROM ` + read, `CHECKPOINT race`}
+		return []string{`CREATE OR REPLACE TABLE ` + t.name + read + t.duckSource(file, format), `CHECKPOINT race`}
 	}
 	structure, stored := "t Int64", "__time Int64"
 	for _, c := range t.columns {
 		typ := map[string]string{"VARCHAR": "String", "BIGINT": "Int64", "DOUBLE": "Float64"}[c.sqlType]
-		if c.sqlType == "VARCHAR" && c.name != "d200k" && c.name != "user" && c.name != "url" {
+		if c.sqlType == "VARCHAR" && !manyValues[c.name] {
 			typ = "LowCardinality(" + typ + ")" // its documentation advises it below 10,000 different values
 		}
 		if t.nulls {
@@ -147,7 +157,7 @@ func (p *peer) loadSQL(t *table, file string, format fileFormat) []string {
 		structure += fmt.Sprintf(`, "%s" %s`, c.name, typ)
 		stored += fmt.Sprintf(`, "%s" %s`, c.name, typ)
 	}
-	read := map[fileFormat]string{ndjson: "JSONEachRow", csv: "CSVWithNames"}[format]
+	read := map[fileFormat]string{ndjson: "JSONEachRow", csv: "CSVWithNames", parquet: "Parquet"}[format]
 	return []string{
 		`DROP TABLE IF EXISTS ` + t.name,
 		`CREATE TABLE ` + t.name + ` (` + stored + `) ENGINE=MergeTree ORDER BY __time`,
@@ -155,8 +165,21 @@ func (p *peer) loadSQL(t *table, file string, format fileFormat) []string {
 	}
 }
 
-func (p *peer) clients(_ context.Context, n int, d time.Duration, statements []string) (clientTimes, error) {
-	reply, err := p.call(map[string]any{"op": "clients", "n": n, "seconds": d.Seconds(), "sql": statements})
+// duckSource is what DuckDB reads a file with.
+func (t *table) duckSource(file string, format fileFormat) string {
+	types := `{"t":'BIGINT'`
+	for _, c := range t.columns {
+		types += fmt.Sprintf(`,"%s":'%s'`, c.name, c.sqlType)
+	}
+	return map[fileFormat]string{
+		ndjson:  fmt.Sprintf(`read_json('%s', format='newline_delimited', columns=%s})`, file, types),
+		csv:     fmt.Sprintf(`read_csv('%s', header=true, columns=%s})`, file, types),
+		parquet: fmt.Sprintf(`read_parquet('%s')`, file),
+	}[format]
+}
+
+func (p *peer) clients(_ context.Context, c crowd) (clientTimes, error) {
+	reply, err := p.call(map[string]any{"op": "clients", "n": c.n, "seconds": c.d.Seconds(), "sql": c.statements, "heavy": c.heavy})
 	if err != nil {
 		return clientTimes{}, err
 	}
@@ -172,6 +195,13 @@ func (p *peer) clients(_ context.Context, n int, d time.Duration, statements []s
 }
 
 func (p *peer) size(_ context.Context, t *table) (int64, error) {
+	if p.overParquet {
+		file, err := os.Stat(p.files[t.name])
+		if err != nil {
+			return 0, fmt.Errorf("measuring the file of [%s]: %w", t.name, err)
+		}
+		return file.Size(), nil
+	}
 	reply, err := p.call(map[string]any{"op": "size", "table": t.name})
 	return reply.Bytes, err
 }

@@ -1,13 +1,13 @@
 """One peer of the comparison: an engine inside this process, asked by lines of JSON on standard input.
 
-usage: peer.py duckdb|chdb DIR THREADS
+usage: peer.py duckdb|chdb DIR THREADS MEMORY, memory as 1GiB or empty: no limit
 
 Each request is one line, each answer one line. "ms" is the time from handing the statement to the engine until all rows are in this
 process; writing them as JSON for the answer is not part of it.
 
     {"op": "hello"}                                      -> {"version": ..}
     {"op": "run", "sql": [..]}                           -> {"ms": .., "rows": [[..]]}     rows of the last statement
-    {"op": "clients", "n": 4, "seconds": 3, "sql": [..]} -> {"ms": [..], "errors": 0}      time of every query, statements in turn
+    {"op": "clients", "n": 4, "seconds": 3, "sql": [..], "heavy": ".."} -> {"ms": [..], "errors": 0}   time of every query, statements in turn
     {"op": "size", "table": name}                                      -> {"bytes": ..}                  of the table on disk
 An error is {"error": text}.
 """
@@ -21,11 +21,14 @@ import time
 
 
 class DuckDB:
-    def __init__(self, directory, threads):
+    def __init__(self, directory, threads, memory):
         import duckdb
         self.version = duckdb.__version__
         self.path = os.path.join(directory, "duck.db")
         self.conn = duckdb.connect(":memory:", config={"threads": threads})
+        if memory:
+            self.conn.execute(f"SET memory_limit='{memory}'")
+            self.conn.execute(f"SET temp_directory='{directory}/spill'")
         # The newest storage version has the best encodings; the default keeps old readers able to read.
         self.conn.execute(f"ATTACH '{self.path}' AS race (STORAGE_VERSION 'latest')")
         self.conn.execute("USE race")
@@ -44,13 +47,17 @@ class DuckDB:
 
 
 class ClickHouse:
-    def __init__(self, directory, threads):
+    def __init__(self, directory, threads, memory):
         import chdb
         from chdb import session
         self.session_ = session.Session(os.path.join(directory, "chdb"))
         self.lock = threading.Lock()  # one statement at a time: the library has one connection in a process
         self.version = chdb.__version__ + " (ClickHouse " + self.rows("SELECT version()")[0][0] + ")"
         self.rows(f"SET max_threads={threads}, max_insert_threads={threads}")
+        if memory:
+            limit = int(memory.removesuffix("GiB")) << 30
+            # Beyond half of its memory it sorts and groups on disk.
+            self.rows(f"SET max_memory_usage={limit}, max_bytes_before_external_group_by={limit // 2}, max_bytes_before_external_sort={limit // 2}")
         self.rows("SET output_format_json_quote_64bit_integers=0")
         self.rows("CREATE DATABASE IF NOT EXISTS race")
         self.rows("USE race")
@@ -67,8 +74,8 @@ class ClickHouse:
         return int(self.rows(f"SELECT sum(bytes_on_disk) FROM system.parts WHERE active AND database='race' AND table='{table}'")[0][0])
 
 
-def clients(engine, n, seconds, statements):
-    times, errors = [[] for _ in range(n)], [0] * n
+def clients(engine, n, seconds, statements, heavy):
+    times, errors = [[] for _ in range(n)], [0] * (n + 1)
     end = time.perf_counter() + seconds
 
     def work(k):
@@ -85,7 +92,18 @@ def clients(engine, n, seconds, statements):
             times[k].append((time.perf_counter() - began) * 1000)
             i += n
 
+    def burden():
+        ask = engine.session()
+        while time.perf_counter() < end:
+            try:
+                ask(heavy)
+            except Exception:
+                errors[n] += 1
+                return
+
     threads = [threading.Thread(target=work, args=(k,)) for k in range(n)]
+    if heavy:
+        threads.append(threading.Thread(target=burden))
     for t in threads:
         t.start()
     for t in threads:
@@ -108,7 +126,7 @@ def answer(engine, ask, request):
         case "size":
             return {"bytes": engine.size(request["table"])}
         case "clients":
-            return clients(engine, request["n"], request["seconds"], request["sql"])
+            return clients(engine, request["n"], request["seconds"], request["sql"], request["heavy"])
         case "run":
             began = time.perf_counter()
             rows = []
@@ -120,10 +138,10 @@ def answer(engine, ask, request):
 
 
 def main():
-    kind, directory, threads = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    kind, directory, threads, memory = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a library prints must not mix with answers
-    engine = {"duckdb": DuckDB, "chdb": ClickHouse}[kind](directory, threads)
+    engine = {"duckdb": DuckDB, "chdb": ClickHouse}[kind](directory, threads, memory)
     ask = engine.session()
     for line in sys.stdin:
         try:

@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"time"
@@ -27,7 +30,7 @@ func (r *race) turns(round int) []engine {
 
 // load fills a table of every engine, each round anew.
 func (r *race) load(ctx context.Context, t *table, format fileFormat, rounds int) error {
-	path, err := t.file(r.dir, format)
+	path, err := r.file(ctx, t, format)
 	if err != nil {
 		return err
 	}
@@ -38,7 +41,13 @@ func (r *race) load(ctx context.Context, t *table, format fileFormat, rounds int
 			if err := resetPeak(e.pid()); err != nil {
 				return err
 			}
-			took, err := e.load(ctx, t, path, format)
+			source := path
+			if p, ok := e.(*peer); ok && p.overParquet {
+				if source, err = r.file(ctx, t, parquet); err != nil {
+					return err
+				}
+			}
+			took, err := e.load(ctx, t, source, format)
 			if err != nil {
 				entry.fail(e, err)
 				continue
@@ -52,6 +61,28 @@ func (r *race) load(ctx context.Context, t *table, format fileFormat, rounds int
 	entry.finish()
 	r.report.Loads = append(r.report.Loads, entry)
 	return nil
+}
+
+// file returns the table as a file; one of Parquet is written by DuckDB, with its defaults.
+func (r *race) file(ctx context.Context, t *table, format fileFormat) (string, error) {
+	if format != parquet {
+		return t.file(r.dir, format)
+	}
+	text, err := t.file(r.dir, ndjson)
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(r.dir, t.name+".parquet")
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	for _, e := range r.engines {
+		if p, ok := e.(*peer); ok && p.kind == duckSQL && !p.overParquet {
+			_, err := p.run(fmt.Sprintf(`COPY (SELECT * FROM %s) TO '%s' (FORMAT parquet)`, t.duckSource(text, ndjson), path))
+			return path, err
+		}
+	}
+	return "", errors.New("files of Parquet are written by DuckDB, which does not take part")
 }
 
 // peak keeps the largest memory an engine took for a kind of work.
@@ -87,7 +118,7 @@ func (r *race) queries(ctx context.Context, set string, list []query) error {
 			}
 			answers[e.name()] = a
 		}
-		entry.compare(r.engines, answers, q.near)
+		entry.compare(r.engines, answers, q)
 		for round := range r.rounds {
 			for _, e := range r.turns(round) {
 				if entry.failed(e) {
@@ -130,17 +161,23 @@ func (r *race) sizes(ctx context.Context, t *table) error {
 var clientCounts = []int{1, 4, 16, 64}
 
 func (r *race) smallQueries(ctx context.Context) error {
-	for _, n := range clientCounts {
-		for _, e := range r.turns(n) {
-			var statements []string
-			for _, q := range r.events.smallQueries() {
-				statements = append(statements, q.sql[e.dialect()])
+	heavy := r.events.heavyQuery()
+	for _, beside := range []bool{false, true} {
+		for _, n := range clientCounts {
+			for _, e := range r.turns(n) {
+				c := crowd{n: n, d: r.seconds}
+				for _, q := range r.events.smallQueries() {
+					c.statements = append(c.statements, q.sql[e.dialect()])
+				}
+				if beside {
+					c.heavy = heavy.sql[e.dialect()]
+				}
+				measured, err := e.clients(ctx, c)
+				if err != nil {
+					return fmt.Errorf("letting %d clients ask %s: %w", n, e.name(), err)
+				}
+				r.report.clients(e, c, measured)
 			}
-			measured, err := e.clients(ctx, n, r.seconds, statements)
-			if err != nil {
-				return fmt.Errorf("letting %d clients ask %s: %w", n, e.name(), err)
-			}
-			r.report.clients(e, n, r.seconds, measured)
 		}
 	}
 	return nil

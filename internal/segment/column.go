@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"container/list"
 	"math/bits"
 	"sync"
 	"sync/atomic"
@@ -28,8 +29,11 @@ type fileColumn struct {
 	element *fileColumn
 
 	dictOffsets, dictBytes     *area
+	packed                     *packedDict   // the dictionary, unless it is stored as it is
+	kept                       *list.Element // among the decoded dictionaries; under their lock
 	indexOffsets, indexBitmaps *area
-	indexRows                  int // row numbers in the index are below
+	indexRows                  int         // row numbers in the index are below
+	asked                      atomic.Bool // for the dictionary, since it was last looked at among the decoded
 	dict                       atomic.Pointer[vector.Dict]
 	dictOnce                   sync.Mutex
 	indexChecked               atomic.Bool
@@ -69,6 +73,9 @@ func (s *Segment) openIn(c, top *columnMeta, b []byte, rows int) (*fileColumn, e
 		out.indexOffsets, out.indexBitmaps = area(partIndexOffsets), area(partIndexBitmaps)
 		if out.codes = area(partCodes); out.codes != nil {
 			out.codes.check = codeCheck(c.width, c.dictSize)
+		}
+		if blocks := area(partDictBlocks); blocks != nil {
+			out.packed, err = openPackedDict(blocks, area(partDictData), c.dictSize)
 		}
 	case encFrame:
 		out.data = area(partData)
@@ -259,6 +266,40 @@ func (c *fileColumn) Dict() (d *vector.Dict, err error) {
 	return d, err
 }
 
+// Lookup returns the code of s, as vector.Dict.Lookup does, without the whole dictionary.
+func (c *fileColumn) Lookup(s string) (code uint32, found bool, err error) {
+	if c.meta.enc == encList {
+		return c.element.Lookup(s)
+	}
+	err = c.seg.guard(func() error {
+		if c.packed != nil && c.dict.Load() == nil {
+			code, found, err = c.packed.lookup(s)
+			return err
+		}
+		d, err := c.dictionary()
+		if d != nil {
+			code, found = d.Lookup(s)
+		}
+		return err
+	})
+	return code, found, err
+}
+
+// Codes returns the codes of rows without a dictionary.
+func (c *fileColumn) Codes(buf *Buffer, from, to int, rows []uint32) (v *vector.Vector, err error) {
+	if buf == nil {
+		buf = &Buffer{}
+	}
+	err = c.seg.guard(func() error {
+		v, err = c.bareCodes(buf, from, to, rows)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
 // Bitmap returns the rows that hold entry code of the dictionary, or nil.
 func (c *fileColumn) Bitmap(code uint32) (b *roaring.Bitmap, err error) {
 	err = c.seg.guard(func() error {
@@ -279,7 +320,11 @@ func (c *fileColumn) verify() error {
 	}
 	switch c.meta.enc {
 	case encDict:
-		if _, err := c.dictionary(); err != nil {
+		if c.packed != nil { // not kept: a file is verified before anybody reads it
+			if _, err := c.packed.all(); err != nil {
+				return err
+			}
+		} else if _, err := c.dictionary(); err != nil {
 			return err
 		}
 		for code := 0; c.indexOffsets != nil && code < c.meta.dictSize; code++ {

@@ -41,12 +41,22 @@ func (c *fileColumn) dictionary() (*vector.Dict, error) {
 		return c.element.dictionary()
 	}
 	if d := c.dict.Load(); d != nil || c.meta.enc != encDict {
+		if c.packed != nil && !c.asked.Load() {
+			c.asked.Store(true)
+		}
 		return d, nil
 	}
 	c.dictOnce.Lock()
 	defer c.dictOnce.Unlock()
 	if d := c.dict.Load(); d != nil {
 		return d, nil
+	}
+	if c.packed != nil {
+		d, err := c.packed.all()
+		if err == nil {
+			decoded.keep(c, d)
+		}
+		return d, err
 	}
 	raw, err := c.dictOffsets.all()
 	if err != nil {
@@ -83,41 +93,88 @@ func (c *fileColumn) readCodes(buf *Buffer, from, to int) (*vector.Vector, error
 	if err != nil {
 		return nil, err
 	}
-	n, w := to-from, c.meta.width
-	v := buf.vector(c.meta.Type, n)
-	v.Valid = c.validity(buf, from, to)
-	if w == 0 {
+	if c.meta.width == 0 {
+		v := buf.vector(c.meta.Type, to-from)
+		v.Valid = c.validity(buf, from, to)
 		return c.oneEntry(buf, v, d), nil
 	}
-	if err := c.codes.touch(from*w, to*w); err != nil {
+	v, err := c.bareCodes(buf, from, to, nil)
+	if err != nil {
 		return nil, err
-	}
-	switch b := c.codes.b[from*w : to*w]; w {
-	case 1:
-		v.Codes = widen(buf, b)
-	case 2:
-		v.Codes = widen(buf, view[uint16](b))
-	case 4:
-		v.Codes = view[uint32](b)
 	}
 	return c.coded(buf, v, d), nil
 }
 
 func (c *fileColumn) readCodeRows(buf *Buffer, rows []uint32) (*vector.Vector, error) {
+	if c.packed != nil && c.dict.Load() == nil && len(rows)*sparseValues < len(c.packed.blocks) {
+		return c.readFewTexts(buf, rows)
+	}
 	d, err := c.dictionary()
 	if err != nil {
 		return nil, err
 	}
-	w := c.meta.width
-	v := buf.vector(c.meta.Type, len(rows))
-	v.Valid = c.validityRows(buf, rows)
-	if w == 0 {
+	if c.meta.width == 0 {
+		v := buf.vector(c.meta.Type, len(rows))
+		v.Valid = c.validityRows(buf, rows)
 		return c.oneEntry(buf, v, d), nil
+	}
+	v, err := c.bareCodes(buf, 0, 0, rows)
+	if err != nil {
+		return nil, err
+	}
+	return c.coded(buf, v, d), nil
+}
+
+// readFewTexts reads rows that are few beside a packed dictionary as texts of their own.
+func (c *fileColumn) readFewTexts(buf *Buffer, rows []uint32) (*vector.Vector, error) {
+	v, err := c.bareCodes(buf, 0, 0, rows)
+	if err != nil {
+		return nil, err
+	}
+	buf.strings = grown(buf.strings, len(rows))
+	v.Strings = buf.strings
+	err = c.packed.values(v.Codes, v.Valid, v.Strings)
+	v.Codes = nil
+	return v, err
+}
+
+// bareCodes returns the codes of rows, nil: those from up to to.
+func (c *fileColumn) bareCodes(buf *Buffer, from, to int, rows []uint32) (*vector.Vector, error) {
+	n, w := to-from, c.meta.width
+	if rows != nil {
+		n = len(rows)
+	}
+	v := buf.vector(c.meta.Type, n)
+	if rows != nil {
+		v.Valid = c.validityRows(buf, rows)
+	} else {
+		v.Valid = c.validity(buf, from, to)
+	}
+	if w == 0 {
+		buf.codes = grown(buf.codes, n)
+		clear(buf.codes)
+		v.Codes = buf.codes
+		return v, nil
+	}
+	if rows == nil {
+		if err := c.codes.touch(from*w, to*w); err != nil {
+			return nil, err
+		}
+		switch b := c.codes.b[from*w : to*w]; w {
+		case 1:
+			v.Codes = widen(buf, b)
+		case 2:
+			v.Codes = widen(buf, view[uint16](b))
+		case 4:
+			v.Codes = view[uint32](b)
+		}
+		return v, nil
 	}
 	if err := c.codes.touchRows(rows, w); err != nil {
 		return nil, err
 	}
-	buf.codes = grown(buf.codes, len(rows))
+	buf.codes = grown(buf.codes, n)
+	v.Codes = buf.codes
 	switch w {
 	case 1:
 		pick(buf.codes, c.codes.b, rows)
@@ -126,8 +183,7 @@ func (c *fileColumn) readCodeRows(buf *Buffer, rows []uint32) (*vector.Vector, e
 	case 4:
 		pick(buf.codes, view[uint32](c.codes.b), rows)
 	}
-	v.Codes = buf.codes
-	return c.coded(buf, v, d), nil
+	return v, nil
 }
 
 // touchRows accepts the bytes of the given ascending rows, each of w bytes.

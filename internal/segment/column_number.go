@@ -98,12 +98,8 @@ func (f *frameBlock) decode(dst []int64, data []byte, at int) {
 		unframe(dst, view[uint32](b), f.Min, f.Unit)
 	case 8:
 		copy(dst, view[int64](b))
-	default: // an eight-byte load that reaches into the values behind, for the last one into the slack
-		mask := uint64(1)<<(8*w) - 1
-		b = data[at : at+n*w+frameSlack]
-		for i := range dst {
-			dst[i] = f.Min + int64((binary.LittleEndian.Uint64(b[i*w:])&mask)*f.Unit)
-		}
+	default:
+		unpack(dst, data, at, w, f.Min, f.Unit)
 	}
 }
 
@@ -125,22 +121,30 @@ func (c *fileColumn) readFrameRows(buf *Buffer, rows []uint32) (*vector.Vector, 
 	v.Valid = c.validityRows(buf, rows)
 	buf.longs = grown(buf.longs, len(rows))
 	v.Longs = buf.longs
-	var f *frameBlock
-	block := -1
-	for i, r := range rows {
-		if b := int(r / BlockRows); b != block {
-			block, f = b, &c.frames[b]
+	for len(rows) > 0 {
+		block := rows[0] / BlockRows
+		n := 1
+		for n < len(rows) && rows[n]/BlockRows == block {
+			n++
 		}
-		w := f.width()
-		at := f.offset() + int(r%BlockRows)*w
-		if err := c.data.touch(at, at+w); err != nil {
+		f := &c.frames[block]
+		w, base := f.width(), f.offset()
+		if err := c.data.touch(base+int(rows[0]%BlockRows)*w, base+int(rows[n-1]%BlockRows)*w+w); err != nil {
 			return nil, err
 		}
-		x := binary.LittleEndian.Uint64(c.data.b[at : at+8])
-		if w < 8 {
-			x = uint64(f.Min) + x&(1<<(8*uint(w))-1)*f.Unit
+		out := v.Longs[len(v.Longs)-len(rows):][:n]
+		data := c.data.b[base:] // with frameSlack behind the last value
+		if w == 8 {
+			for i, r := range rows[:n] {
+				out[i] = int64(binary.LittleEndian.Uint64(data[int(r%BlockRows)*8:]))
+			}
+		} else {
+			mask, least, unit := uint64(1)<<(8*uint(w))-1, uint64(f.Min), f.Unit
+			for i, r := range rows[:n] {
+				out[i] = int64(least + binary.LittleEndian.Uint64(data[int(r%BlockRows)*w:])&mask*unit)
+			}
 		}
-		v.Longs[i] = int64(x)
+		rows = rows[n:]
 	}
 	return v, nil
 }

@@ -37,6 +37,11 @@ func tryRead(b []byte) (rowsOf, error) {
 		if err != nil {
 			return nil, err
 		}
+		if d != nil {
+			if _, _, err := c.Lookup("k"); err != nil {
+				return nil, err
+			}
+		}
 		for code := 0; d != nil && code < d.Len(); code++ {
 			if b, err := c.Bitmap(uint32(code)); err != nil {
 				return nil, err

@@ -123,6 +123,10 @@ func plainFeed(feed columnFeed) columnFeed {
 // Rows arrive in order and are kept for a stretch of them, then sorted by code, so that each bitmap gets its rows in runs.
 type indexBuilder struct {
 	bitmaps []*roaring.Bitmap
+	// scans says that reading all codes costs little more than an index does: unless its bitmaps are small it is given up.
+	scans   bool
+	givenUp bool
+	n       int      // rows so far
 	codes   []uint32 // of the stretch
 	rows    []uint32
 	starts  []uint32
@@ -136,14 +140,35 @@ func newIndexBuilder(n int) *indexBuilder {
 }
 
 func (ix *indexBuilder) addRows(v *vector.Vector, row int) {
+	if ix.givenUp {
+		return
+	}
 	for i, c := range v.Codes[:v.Len] {
 		if v.Valid.Get(i) {
 			ix.codes = append(ix.codes, c)
 			ix.rows = append(ix.rows, uint32(row+i))
 		}
 	}
+	ix.n = row + v.Len
 	if len(ix.codes) >= indexStretch {
 		ix.flush()
+		ix.judge()
+	}
+}
+
+// judge gives the index up if a bit for each row would not hold it.
+func (ix *indexBuilder) judge() {
+	if !ix.scans {
+		return
+	}
+	size := uint64(0)
+	for _, b := range ix.bitmaps {
+		if b != nil {
+			size += b.GetSizeInBytes()
+		}
+	}
+	if size > uint64(ix.n/8) {
+		ix.givenUp, ix.bitmaps = true, nil
 	}
 }
 
@@ -194,7 +219,7 @@ func (ix *indexBuilder) flush() {
 
 // index writes the index of c, if there is one.
 func (e *columnEncoder) index(c *columnMeta, ix *indexBuilder) error {
-	if ix == nil {
+	if ix == nil || ix.givenUp {
 		return nil
 	}
 	ix.flush()

@@ -22,52 +22,12 @@ func (e *columnEncoder) strings(c *columnMeta, feed columnFeed) error {
 	var ix *indexBuilder
 	if n > 1 && n <= e.bitmapValues && c == e.top { // of one value the validity says it all
 		ix = newIndexBuilder(n)
+		ix.scans = n <= 1<<8
 	}
 	if err := e.codes(c, n, feed, ix); err != nil {
 		return err
 	}
 	return e.index(c, ix)
-}
-
-// dictBufferBytes is how many bytes of short entries are written at once.
-const dictBufferBytes = 32 << 10
-
-// dictionary writes the entries that dict emits, in order, and the statistics that they are.
-func (e *columnEncoder) dictionary(c *columnMeta, dict func(func(string) error) (int, error)) (int, error) {
-	c.enc = encDict
-	bytes, err := e.part(c, partDictBytes)
-	if err != nil {
-		return 0, err
-	}
-	offsets, total := []uint32{0}, uint32(0)
-	least, greatest := "", ""
-	var buf []byte
-	n, err := dict(func(s string) error {
-		if len(offsets) == 1 {
-			least = s
-		}
-		greatest = s
-		total += uint32(len(s))
-		offsets = append(offsets, total)
-		if buf = append(buf, s...); len(buf) < dictBufferBytes {
-			return nil
-		}
-		err := bytes.write(buf)
-		buf = buf[:0]
-		return err
-	})
-	if err == nil {
-		err = bytes.write(buf)
-	}
-	if err != nil || n == 0 {
-		return n, err
-	}
-	bytes.end()
-	c.Distinct, c.DistinctExact, c.dictSize = n, true, n
-	if c.Type.Kind == vector.KindString {
-		c.Min, c.MinExact, c.Max, c.MaxExact = boundOf(least, greatest)
-	}
-	return n, e.whole(c, partDictOffsets, bytesOf(offsets))
 }
 
 // boundOf cuts the least and the greatest string to what the footer keeps; the results still bound all strings between. A greatest

@@ -58,6 +58,8 @@ const (
 	partListOffsets partKind = 14 // uint32 per row, and one more
 	partBlobBlocks  partKind = 16 // blob block directory
 	partBlobData    partKind = 18 // blob blocks
+	partDictBlocks  partKind = 30 // directory of a packed dictionary
+	partDictData    partKind = 32 // blocks of a packed dictionary
 
 	partIndexOffsets partKind = 21 // uint64 per entry, and one more
 	partIndexBitmaps partKind = 23 // a Roaring bitmap of rows per entry
@@ -86,6 +88,10 @@ func (k partKind) String() string {
 		return "blob blocks"
 	case partBlobData:
 		return "blob data"
+	case partDictBlocks:
+		return "dictionary blocks"
+	case partDictData:
+		return "dictionary data"
 	case partIndexOffsets:
 		return "index offsets"
 	case partIndexBitmaps:
@@ -98,6 +104,7 @@ func (k partKind) String() string {
 const (
 	frameBlockSize = 32 // min int64, max int64, unit uint64, place uint64 (offset << 8 | width)
 	rawBlockSize   = 24 // min float64, max float64, flags uint64
+	dictBlockSize  = 32 // first code, bytes of text, of the first value, packed, stored, codec: uint32 each; offset uint64
 	blobBlockSize  = 24 // first row, bytes when decoded, bytes as stored, codec: uint32 each; offset uint64
 )
 
@@ -107,7 +114,7 @@ const (
 	rawBlockEmpty = 2 // the block has no values: its bounds mean nothing
 )
 
-// Codecs of a blob block.
+// Codecs of a block of opaque values or of a dictionary.
 const (
 	codecNone = 0
 	codecZstd = 1

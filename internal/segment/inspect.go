@@ -116,7 +116,11 @@ func (c *fileColumn) detail() string {
 		if c.meta.width == 0 {
 			return "one value, no codes"
 		}
-		return fmt.Sprintf("codes of %d bytes", c.meta.width)
+		detail := fmt.Sprintf("codes of %d bytes", c.meta.width)
+		if c.packed != nil {
+			detail += fmt.Sprintf(", %d bytes of text in %d packed blocks", c.packed.text, len(c.packed.blocks))
+		}
+		return detail
 	case encFrame:
 		var widths [9]int
 		units := 0

@@ -95,6 +95,8 @@ func (f *footer) checkColumn(c *columnMeta, limit int64) *layoutError {
 		return bad("its encoding does not fit the number of its nulls")
 	case c.Multi && c.Type != vector.ListOf(vector.String):
 		return bad("it is multi-valued and no list of strings")
+	case c.enc == encNull && c.DistinctExact && c.Distinct != 0:
+		return bad("it has values and nulls only")
 	case c.enc == encNull:
 		return nil
 	}
@@ -110,10 +112,23 @@ func (f *footer) checkColumn(c *columnMeta, limit int64) *layoutError {
 		if c.Type.Kind != vector.KindString && c.Type.Kind != vector.KindComplex {
 			return bad("its type [%s] can't be a dictionary", c.Type)
 		}
-		n := length(partDictOffsets)
-		c.dictSize = int(n/4) - 1
-		if n%4 != 0 || n < 8 || n > 4*(1<<32) {
-			return bad("its dictionary offsets have an impossible length")
+		if blocks := length(partDictBlocks); blocks != 0 {
+			c.dictSize = c.Distinct
+			if blocks%dictBlockSize != 0 || c.part(partDictData) == nil || c.part(partDictOffsets) != nil || c.part(partDictBytes) != nil {
+				return bad("its dictionary blocks have an impossible length")
+			}
+			if !c.DistinctExact || c.dictSize < 1 || int64(c.dictSize) > maxDictBytes {
+				return bad("its dictionary has an impossible number of values")
+			}
+		} else {
+			n := length(partDictOffsets)
+			c.dictSize = int(n/4) - 1
+			if n%4 != 0 || n < 8 || n > 4*(1<<32) {
+				return bad("its dictionary offsets have an impossible length")
+			}
+		}
+		if c.DistinctExact && c.Distinct != c.dictSize {
+			return bad("its dictionary does not have its number of values")
 		}
 		if (c.width == 0) != (c.dictSize == 1) || c.width == 3 || length(partCodes) != int64(c.width)*rows {
 			return bad("its codes do not fit the number of its rows")

@@ -18,6 +18,25 @@ const (
 	// maxDictBytes bounds the text of one dictionary: its offsets are uint32.
 	maxDictBytes = 1<<32 - 1
 
+	// plainDictBytes is the text up to which a dictionary is stored as it is: it is decoded by doing nothing.
+	plainDictBytes = 128 << 10
+
+	// dictBlockBytes and dictBlockEntries are the size at which a block of a packed dictionary is closed: looking up one value decodes
+	// one block. They are part of the format: a reader refuses larger blocks, unless they are of one value.
+	dictBlockBytes   = 64 << 10
+	dictBlockEntries = 1024
+
+	// maxDictHeaderBytes bounds the lengths in a block: two varints of five bytes for each value.
+	maxDictHeaderBytes = 10 * dictBlockEntries
+
+	// decodedShare is the share of the memory limit, 1 of so many, that decoded dictionaries may take; defaultDecodedBytes is what they may
+	// when nobody gave a limit (command line tools and tests).
+	decodedShare        = 8
+	defaultDecodedBytes = 256 << 20
+
+	// sparseValues is how many blocks of a packed dictionary there must be for each row to make decoding only the rows' values worth it.
+	sparseValues = 2
+
 	// maxFooterBytes bounds the footer: a hostile tail must not make a reader of ranges allocate without bound.
 	maxFooterBytes = 1 << 30
 

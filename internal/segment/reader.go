@@ -30,10 +30,18 @@ type Column interface {
 	// constant. The vector may share memory with the segment and with buf: it is valid until buf is used again and the segment
 	// released. A nil buf allocates.
 	Read(buf *Buffer, from, to int) (*vector.Vector, error)
-	// ReadRows returns the rows named by rows, which ascend. It is worth calling when they are few among many.
+	// ReadRows returns the rows named by rows, which ascend. It is worth calling when they are few among many. Strings may also come flat.
 	ReadRows(buf *Buffer, rows []uint32) (*vector.Vector, error)
 	// Dict returns the dictionary of a string column, or of the strings in its lists; nil for columns that are read without one.
 	Dict() (*vector.Dict, error)
+	// Lookup returns what Dict's Lookup does, and Codes reads a string column without its dictionary: rows from up to to, or those named
+	// by rows, of which only Codes and Valid are set. They are for filters, which need not know the texts. Both are for columns of
+	// strings that have a dictionary; Lookup also for the strings in lists.
+	Lookup(value string) (code uint32, found bool, err error)
+	Codes(buf *Buffer, from, to int, rows []uint32) (*vector.Vector, error)
+	// SelectCodes writes the rows from up to, not including, to, counted from from, whose code passes f to out, which has room for one more
+	// than there are rows, and returns how many do. Nulls do not pass. It is for the columns that Codes is for.
+	SelectCodes(f CodeFilter, from, to int, out []uint32) (int, error)
 	// Bitmap returns the rows that hold entry code of Dict, in a list: at least once. It returns nil if the column has no index.
 	// The caller does not change it.
 	Bitmap(code uint32) (*roaring.Bitmap, error)

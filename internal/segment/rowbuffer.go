@@ -276,7 +276,37 @@ func (c *memoryColumn) ReadRows(_ *Buffer, rows []uint32) (*vector.Vector, error
 	return c.values.Gather(stored), nil
 }
 
-func (c *memoryColumn) Dict() (*vector.Dict, error)                    { return c.dict, nil }
+func (c *memoryColumn) Dict() (*vector.Dict, error) { return c.dict, nil }
+func (c *memoryColumn) Lookup(s string) (code uint32, found bool, err error) {
+	code, found = c.dict.Lookup(s)
+	return code, found, nil
+}
+
+func (c *memoryColumn) Codes(buf *Buffer, from, to int, rows []uint32) (*vector.Vector, error) {
+	if rows != nil {
+		return c.ReadRows(buf, rows)
+	}
+	return c.Read(buf, from, to)
+}
+
+func (c *memoryColumn) SelectCodes(f CodeFilter, from, to int, out []uint32) (int, error) {
+	v, err := c.Read(nil, from, to)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	for i := range to - from {
+		if v.IsNull(i) {
+			continue
+		}
+		if code := v.Codes[constRow(v, i)]; f.Bits == nil && code-f.First <= f.Span || f.Bits != nil && vector.Bitmap(f.Bits).Get(int(code)) {
+			out[n] = uint32(i)
+			n++
+		}
+	}
+	return n, nil
+}
+
 func (c *memoryColumn) Bitmap(uint32) (*roaring.Bitmap, error)         { return nil, nil }
 func (c *memoryColumn) LongRange(int) (least, most int64, ok bool)     { return 0, 0, false }
 func (c *memoryColumn) DoubleRange(int) (least, most float64, ok bool) { return 0, 0, false }

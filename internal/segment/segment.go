@@ -159,6 +159,11 @@ func (s *Segment) Release() {
 	n := s.refs.Add(-1)
 	invariant.Check(n >= 0, "segment [%s] was released more often than acquired", s.name)
 	if n == 0 {
+		for i := range s.columns {
+			for c := s.columns[i].open.Load(); c != nil; c = c.element {
+				decoded.forget(c)
+			}
+		}
 		s.bytes.close() // unmapping memory that was mapped does not fail, and there is nobody to tell
 	}
 }

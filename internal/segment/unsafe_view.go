@@ -12,7 +12,7 @@ import (
 
 // number is a fixed-size value, or a struct of such without gaps, that is read in place.
 type number interface {
-	~uint8 | ~uint16 | ~uint32 | ~uint64 | ~int64 | ~float64 | ~float32 | frameBlock | rawBlock | blobBlock
+	~uint8 | ~uint16 | ~uint32 | ~uint64 | ~int64 | ~float64 | ~float32 | frameBlock | rawBlock | blobBlock | dictBlock
 }
 
 // view returns the whole numbers in b, which begins at a multiple of partAlign in memory, without copying.

@@ -1,0 +1,278 @@
+package segment
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// manyTexts makes n rows of texts with common prefixes, some null, with enough different ones for a packed dictionary.
+func manyTexts(r *rand.Rand, n, distinct int) rowsOf {
+	rows := make(rowsOf, n)
+	for i := range rows {
+		k := r.IntN(distinct)
+		switch {
+		case r.IntN(20) == 0:
+			rows[i] = []any{nil}
+		case k == 0:
+			rows[i] = []any{""}
+		default:
+			rows[i] = []any{fmt.Sprintf("%s/%x", strings.Repeat("path", k%3), k*2654435761)}
+		}
+	}
+	return rows
+}
+
+var oneText = []ColumnSpec{{Name: "s", Type: vector.String}}
+
+// packedFile is a file with one column whose dictionary is packed, and its rows.
+func packedFile(t testing.TB, n, distinct int) ([]byte, rowsOf) {
+	t.Helper()
+	rows := manyTexts(rand.New(rand.NewPCG(5, uint64(n))), n, distinct)
+	return writeRows(t, oneText, rows, Options{}, 4096), rows
+}
+
+func packedColumn(t testing.TB, s *Segment) *fileColumn {
+	t.Helper()
+	c, err := s.column(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.packed == nil {
+		t.Fatal("the dictionary is not packed")
+	}
+	return c
+}
+
+func TestPackedDictionariesReadAsWritten(t *testing.T) {
+	file, rows := packedFile(t, 40_000, 20_000)
+	s := openBytes(t, file)
+	defer s.Release()
+	c := packedColumn(t, s)
+	if err := s.Verify(); err != nil {
+		t.Fatal(err)
+	}
+	// Before the dictionary is decoded: a few rows, look-ups.
+	few := []uint32{3, 4, 39_999}
+	v, err := c.ReadRows(nil, few)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.dict.Load() != nil {
+		t.Error("a few rows decoded the whole dictionary")
+	}
+	for i, r := range few {
+		if got := v.ValueAt(i); got != rows[r][0] {
+			t.Errorf("row %d is %v, want %v", r, got, rows[r][0])
+		}
+	}
+	values := map[string]bool{}
+	for _, r := range rows {
+		if x, ok := r[0].(string); ok {
+			values[x] = true
+		}
+	}
+	sorted := make([]string, 0, len(values))
+	for x := range values {
+		sorted = append(sorted, x)
+	}
+	slices.Sort(sorted)
+	lookups := func() {
+		t.Helper()
+		for i := 0; i < len(sorted); i += 37 {
+			if code, found, err := c.Lookup(sorted[i]); err != nil || !found || int(code) != i {
+				t.Fatalf("Lookup(%q) = %d, %v, %v, want %d", sorted[i], code, found, err, i)
+			}
+			if code, found, err := c.Lookup(sorted[i] + "\x00"); err != nil || found || int(code) != i+1 {
+				t.Fatalf("Lookup above %q = %d, %v, %v, want %d", sorted[i], code, found, err, i+1)
+			}
+		}
+	}
+	lookups()
+	if c.dict.Load() != nil {
+		t.Error("look-ups decoded the whole dictionary")
+	}
+	got, err := readRows(s, 4096)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := difference(rows, got); diff != "" {
+		t.Fatal(diff)
+	}
+	lookups()
+	if c.meta.Distinct != len(sorted) || c.meta.Min != sorted[0] {
+		t.Errorf("%d values from %q, want %d from %q", c.meta.Distinct, c.meta.Min, len(sorted), sorted[0])
+	}
+}
+
+func TestPackedDictionaryOfLongValues(t *testing.T) {
+	big := strings.Repeat("long", 1<<18)
+	rows := rowsOf{{big + "b"}, {big}, {nil}, {"a"}, {big + "a"}, {"\xff" + big}}
+	s := openBytes(t, writeRows(t, oneText, rows, Options{}, 3))
+	defer s.Release()
+	packedColumn(t, s)
+	if err := s.Verify(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := readRows(s, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := difference(rows, got); diff != "" {
+		t.Fatal(diff[:200])
+	}
+	one := rowsOf{{big}, {big}}
+	s2 := openBytes(t, writeRows(t, oneText, one, Options{}, 3))
+	defer s2.Release()
+	packedColumn(t, s2)
+	if got, err := readRows(s2, 4); err != nil || !cmp.Equal(got, one) {
+		t.Fatalf("one long value does not come back: %v", err)
+	}
+}
+
+func TestSelectCodesAgreesWithCodes(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	for _, distinct := range []int{1, 2, 200, 3000, 70_000} {
+		n := 10_000
+		if distinct > n {
+			n = 2 * distinct
+		}
+		rows := manyTexts(r, n, distinct)
+		s := openBytes(t, writeRows(t, oneText, rows, Options{}, 4096))
+		c, err := s.Column("s")
+		if err != nil {
+			t.Fatal(err)
+		}
+		size := uint32(c.Info().Distinct)
+		bits := make([]uint64, size/64+1)
+		for range size / 3 {
+			vector.Bitmap(bits).Set(r.IntN(int(size)))
+		}
+		for _, f := range []CodeFilter{{First: size / 2}, {First: 0, Span: size / 2}, {Bits: bits}} {
+			for _, run := range [][2]int{{0, n}, {1, 4097}, {4096, 4099}, {n - 1, n}} {
+				v, err := c.Codes(nil, run[0], run[1], nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var want []uint32
+				for i, code := range v.Codes {
+					if v.Valid.Get(i) && (f.Bits == nil && code-f.First <= f.Span || f.Bits != nil && vector.Bitmap(bits).Get(int(code))) {
+						want = append(want, uint32(i))
+					}
+				}
+				out := make([]uint32, run[1]-run[0]+1)
+				k, err := c.SelectCodes(f, run[0], run[1], out)
+				if err != nil || !slices.Equal(out[:k], want) {
+					t.Fatalf("%d values, rows %v: %d rows, %v, want %d", distinct, run, k, err, len(want))
+				}
+			}
+		}
+		s.Release()
+	}
+}
+
+func TestDamagedPackedDictionariesAreNoticed(t *testing.T) {
+	file, want := packedFile(t, 16_000, 16_000)
+	r := rand.New(rand.NewPCG(6, 6))
+	refused := 0
+	for range 150 {
+		at, flip := r.IntN(len(file)), byte(1+r.IntN(255))
+		bad := bytes.Clone(file)
+		bad[at] ^= flip
+		got, err := tryRead(bad)
+		switch {
+		case err == nil:
+			if diff := difference(want, got); diff != "" {
+				t.Fatalf("byte %d ^ %#x reads as something else: %s", at, flip, diff)
+			}
+		case !errors.Is(err, ErrCorrupt):
+			t.Fatalf("byte %d ^ %#x: not a corruption error: %v", at, flip, err)
+		case at < len(file)-1000: // in the column
+			if f := fault.Find(err); f == nil || !strings.Contains(f.Message, "[hostile]") || !strings.Contains(f.Message, "[s]") {
+				t.Fatalf("byte %d: the error does not name file and column: %v", at, err)
+			}
+		}
+		if _, err := tryRead(reseal(bad)); err != nil { // must not panic, and may be good
+			refused++
+			if !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrNewer) {
+				t.Fatalf("byte %d ^ %#x with good checksums: neither corrupt nor newer: %v", at, flip, err)
+			}
+		}
+	}
+	if refused == 0 {
+		t.Fatal("nothing was refused")
+	}
+}
+
+func TestDecodedDictionariesMakeRoom(t *testing.T) {
+	memory := budget.Root(16 << 20)
+	KeepDictionaries(memory)
+	defer func() {
+		decoded.Lock()
+		decoded.account, decoded.limit = budget.Account{}, 0
+		decoded.Unlock()
+	}()
+	file, rows := packedFile(t, 40_000, 30_000)
+	var open []*Segment
+	for range 8 {
+		s := openBytes(t, file)
+		open = append(open, s)
+		for range 2 {
+			got, err := readRows(s, 4096)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := difference(rows, got); diff != "" {
+				t.Fatal(diff)
+			}
+		}
+		if used := memory.Used(); used == 0 || used > 2<<20 {
+			t.Errorf("decoded dictionaries take [%d] bytes, the limit is [%d]", used, 2<<20)
+		}
+	}
+	for _, s := range open {
+		s.Release()
+	}
+	if used := memory.Used(); used != 0 {
+		t.Errorf("[%d] bytes are held for segments that are closed", used)
+	}
+}
+
+func FuzzPackedDict(f *testing.F) {
+	file, _ := packedFile(f, 16_000, 16_000)
+	s := openBytes(f, file)
+	c := packedColumn(f, s)
+	f.Add(c.packed.directory.b, c.packed.data.b, c.packed.n)
+	f.Add(bytes.Clone(c.packed.directory.b[:dictBlockSize]), []byte{}, 1)
+	f.Fuzz(func(t *testing.T, directory, data []byte, n int) {
+		if n < 1 || n > 1<<20 || len(directory)%dictBlockSize != 0 || len(directory) == 0 {
+			return
+		}
+		part := func(b []byte) *area {
+			in := alignedBytes(len(b))
+			copy(in, b)
+			sums := []uint32{checksum(in)}
+			return &area{file: "fuzz", column: "s", b: in, log2: 30, sums: sums, seen: make([]uint64, 1)}
+		}
+		d, err := openPackedDict(part(directory), part(data), n)
+		if err == nil {
+			_, err = d.all()
+		}
+		if err == nil {
+			_, _, err = d.lookup("path")
+		}
+		if err != nil && !errors.Is(err, ErrCorrupt) {
+			t.Fatalf("not a corruption error: %v", err)
+		}
+	})
+}

@@ -44,7 +44,10 @@ INSERT and REPLACE statements run as tasks; henge waits for their end.`,
 				return fault.InvalidInput("Format [%s] is unknown; use table, csv or json", s.format)
 			}
 			switch {
-			case query != "":
+			case cmd.Flags().Changed("query"):
+				if len(splitStatements(query)) == 0 {
+					return fault.InvalidInput(`The query given with -q is empty; for example: henge sql -q "SELECT 1"`)
+				}
 				return s.runAll(cmd.Context(), query)
 			case len(args) == 1:
 				text, err := readAll(cmd.InOrStdin(), args[0])

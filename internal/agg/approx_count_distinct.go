@@ -46,6 +46,18 @@ type hyperState struct {
 
 	dict    *vector.Dict
 	entries []sketch.Observation // by code of dict; unhashed: not yet
+	scratch []sketch.Observation // memory for entries of our own
+	seen    int                  // rows met with dict
+	// shared remembers entries beyond this state, nil: nobody does; complete says that entries are from there, and lack none.
+	shared   *Observations
+	complete bool
+}
+
+// Remember implements Remembering for the sketches that read text as SQL does.
+func (s *hyperState) Remember(o *Observations) {
+	if !s.keep {
+		s.shared = o
+	}
 }
 
 // unhashed is no observation that hashing gives: its bucket is out of range.
@@ -58,6 +70,9 @@ func (s *hyperState) Grow(n int) { s.sketches = grown(s.sketches, n) }
 
 func (s *hyperState) add(g uint32, o sketch.Observation) {
 	h := &s.sketches[g]
+	if h.Holds(o) {
+		return
+	}
 	before := h.Bytes()
 	h.Add(o)
 	s.heap += h.Bytes() - before
@@ -70,23 +85,8 @@ func (s *hyperState) Update(args []*vector.Vector, groups []uint32, n int) error
 	}
 	switch {
 	case v.Type.Kind == vector.KindString && v.Dict != nil && !v.Const && v.Dict.Len() <= hashAhead:
-		if s.dict != v.Dict {
-			s.dict, s.entries = v.Dict, grown(s.entries[:0], v.Dict.Len())
-			for i := range s.entries {
-				s.entries[i] = unhashed
-			}
-		}
-		for i, c := range v.Codes[:n] {
-			if !v.Valid.Get(i) {
-				continue
-			}
-			o := s.entries[c]
-			if o == unhashed {
-				o = s.text(v.Dict.Value(c))
-				s.entries[c] = o
-			}
-			s.add(group(groups, i), o)
-		}
+		s.use(v.Dict, n)
+		s.addCodes(v, groups, n)
 	default:
 		if v.Const && groups == nil {
 			n = min(n, 1)
@@ -96,6 +96,54 @@ func (s *hyperState) Update(args []*vector.Vector, groups []uint32, n int) error
 		}
 	}
 	return nil
+}
+
+// addCodes adds the entries that n rows of v name.
+func (s *hyperState) addCodes(v *vector.Vector, groups []uint32, n int) {
+	entries := s.entries
+	for i, c := range v.Codes[:n] {
+		if !v.Valid.Get(i) {
+			continue
+		}
+		o := entries[c]
+		if o == unhashed {
+			o = s.text(v.Dict.Value(c))
+			entries[c] = o
+		}
+		s.add(group(groups, i), o)
+	}
+}
+
+const (
+	// observeShare says how many entries a dictionary may have, for each row met with it, so that all are hashed for later queries.
+	observeShare = 8
+	// observeMost bounds the entries that are hashed at once: nothing can interrupt that.
+	observeMost = 1 << 20
+)
+
+// use makes entries those of d, of which n rows follow.
+func (s *hyperState) use(d *vector.Dict, n int) {
+	if s.dict != d {
+		s.dict, s.entries, s.seen = d, s.shared.known(d), 0
+		s.complete = s.entries != nil
+	}
+	s.seen += n
+	if s.complete {
+		return
+	}
+	if s.shared != nil && d.Sorted && d.Len() <= min(observeShare*s.seen, observeMost) {
+		if all := s.shared.of(d); all != nil {
+			s.entries, s.complete = all, true
+			return
+		}
+	}
+	if s.entries == nil {
+		s.scratch = grown(s.scratch[:0], d.Len())
+		s.entries = s.scratch
+		for i := range s.entries {
+			s.entries[i] = unhashed
+		}
+	}
 }
 
 // observe adds row i of v; the elements of a list count one by one.
@@ -163,5 +211,5 @@ func (s *hyperState) Final(lo, hi int) (*vector.Vector, error) {
 }
 
 func (s *hyperState) Bytes() int64 {
-	return 64*int64(cap(s.sketches)) + s.heap + 4*int64(cap(s.entries))
+	return 64*int64(cap(s.sketches)) + s.heap + 4*int64(cap(s.scratch))
 }

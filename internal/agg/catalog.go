@@ -17,6 +17,8 @@ type Function struct {
 	Doc, Signature string
 	// MinArgs and MaxArgs count the arguments that are columns, MaxParams the constants after them.
 	MinArgs, MaxArgs, MaxParams int
+	// MinParams counts the constants that must be given.
+	MinParams int
 	// EmptyIsZero says that the result of no rows is 0 and not NULL, so that the SQL type is NOT NULL.
 	EmptyIsZero bool
 	// TakesNulls says that rows whose first argument is null count.
@@ -30,6 +32,8 @@ type Function struct {
 	DistinctForm string
 	// Internal functions are not for users.
 	Internal bool
+	// Sketch says that it keeps a sketch: its constants are literals, DISTINCT is refused, and what is no value to it is left out.
+	Sketch bool
 	// InOrder says that the order of the rows shows in the result; over DISTINCT rows that is the order of the values.
 	InOrder bool
 
@@ -47,6 +51,8 @@ var catalog = []*Function{
 	arrayAgg, arrayConcatAgg, arrayConcatDistinct, stringAgg,
 	bitAnd, bitOr, bitXor,
 	varPop, varSamp, stddevPop, stddevSamp,
+	dsHLL, dsHLLUTF8, approxCountDistinctHLL, approxCountDistinctHLLUTF8, dsTheta, approxCountDistinctTheta,
+	dsQuantiles, approxQuantileDS, kllDoubles, kllFloats, dsTuple,
 }
 
 var byName = func() map[string]*Function {
@@ -86,6 +92,9 @@ func Names() []string {
 	sort.Strings(out)
 	return out
 }
+
+// signature writes name in the forms that functions share.
+func signature(forms, name string) string { return strings.ReplaceAll(forms, "$F", name) }
 
 // Shapes of types that several functions share.
 

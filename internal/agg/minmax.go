@@ -21,23 +21,38 @@ var maximum = &Function{
 func newExtreme(t vector.Type, greatest bool) State {
 	switch t.Kind {
 	case vector.KindLong:
-		return &extremeState[int64]{greatest: greatest}
+		return &extremeState[int64]{greatest: greatest, none: pick(greatest, int64(math.MinInt64), math.MaxInt64)}
 	case vector.KindDouble:
-		return &extremeState[float64]{greatest: greatest}
+		return &extremeState[float64]{greatest: greatest, none: pick(greatest, math.Inf(-1), math.NaN())}
 	case vector.KindFloat:
-		return &extremeState[float32]{greatest: greatest}
+		return &extremeState[float32]{greatest: greatest, none: float32(pick(greatest, math.Inf(-1), math.NaN()))}
 	}
 	return &extremeCells{cells: newCells(t), greatest: greatest}
+}
+
+func pick[T any](first bool, a, b T) T {
+	if first {
+		return a
+	}
+	return b
 }
 
 // extremeState is MIN or MAX of numbers. The intermediate value is the result.
 type extremeState[T number] struct {
 	greatest bool
+	none     T // what no value loses against: the extreme of a group without values
 	best     []T
-	seen     []bool
+	seen     seenGroups
 }
 
-func (s *extremeState[T]) Grow(n int) { s.best, s.seen = grown(s.best, n), grown(s.seen, n) }
+func (s *extremeState[T]) Grow(n int) {
+	before := len(s.best)
+	s.best = grown(s.best, n)
+	for g := before; g < n; g++ {
+		s.best[g] = s.none
+	}
+	s.seen.grow(n)
+}
 
 func (s *extremeState[T]) Update(args []*vector.Vector, groups []uint32, n int) error {
 	v := args[0]
@@ -46,29 +61,43 @@ func (s *extremeState[T]) Update(args []*vector.Vector, groups []uint32, n int) 
 		v = v.Slice(0, 1)
 	}
 	v = v.Flat()
+	s.seen.mark(v, groups, n)
 	xs := numbers[T](v)[:n]
-	if s.greatest {
+	switch {
+	case v.Valid != nil || groups == nil:
 		for i, x := range xs {
-			if !v.Valid.Get(i) {
-				continue
-			}
-			g := group(groups, i)
-			if b := s.best[g]; !s.seen[g] || x > b || x != x || x == b && x == 0 && negative(b) {
-				s.best[g], s.seen[g] = x, true
+			if g := group(groups, i); v.Valid.Get(i) && s.beats(x, s.best[g]) {
+				s.best[g] = x
 			}
 		}
-		return nil
-	}
-	for i, x := range xs {
-		if !v.Valid.Get(i) {
-			continue
+	case s.greatest:
+		best := s.best
+		for i, g := range groups[:n] {
+			if x, b := xs[i], best[g]; above(x, b) {
+				best[g] = x
+			}
 		}
-		g := group(groups, i)
-		if b := s.best[g]; !s.seen[g] || x < b || b != b || x == b && x == 0 && negative(x) {
-			s.best[g], s.seen[g] = x, true
+	default:
+		best := s.best
+		for i, g := range groups[:n] {
+			if x, b := xs[i], best[g]; above(b, x) {
+				best[g] = x
+			}
 		}
 	}
 	return nil
+}
+
+func (s *extremeState[T]) beats(x, b T) bool {
+	if s.greatest {
+		return above(x, b)
+	}
+	return above(b, x)
+}
+
+// above reports whether x orders after b: NaN is above all numbers, and 0.0 above -0.0.
+func above[T number](x, b T) bool {
+	return x > b || x != x && b == b || x == b && x == 0 && negative(b) && !negative(x)
 }
 
 // negative reports the sign of a zero: -0.0 orders below 0.0.
@@ -80,13 +109,13 @@ func (s *extremeState[T]) Merge(parts []*vector.Vector, groups []uint32, n int) 
 
 func (s *extremeState[T]) Partial(lo, hi int) []*vector.Vector {
 	v := fromNumbers(copied(s.best, lo, hi))
-	v.Valid = validOf(s.seen[lo:hi])
+	v.Valid = s.seen.validOf(lo, hi)
 	return []*vector.Vector{v}
 }
 
 func (s *extremeState[T]) Final(lo, hi int) (*vector.Vector, error) { return s.Partial(lo, hi)[0], nil }
 
-func (s *extremeState[T]) Bytes() int64 { return 8*int64(cap(s.best)) + int64(cap(s.seen)) }
+func (s *extremeState[T]) Bytes() int64 { return 8*int64(cap(s.best)) + s.seen.bytes() }
 
 // extremeCells is MIN or MAX of strings and lists. Within a batch it remembers row numbers and copies a value only at the end.
 type extremeCells struct {

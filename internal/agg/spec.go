@@ -28,6 +28,8 @@ type Spec struct {
 	Args []vector.Type
 	// Params are the constant arguments, each int64, float64 or string.
 	Params []any
+	// Keep says that results are the intermediate values, as a rolled-up column stores them; there must be one per group.
+	Keep bool
 }
 
 // resolve finds the function and checks the arguments.
@@ -39,7 +41,7 @@ func (s Spec) resolve() (*Function, error) {
 	if len(s.Args) < f.MinArgs || len(s.Args) > f.MaxArgs {
 		return nil, fault.InvalidInput("Aggregate function [%s] does not take [%d] arguments", s.Name, len(s.Args))
 	}
-	if len(s.Params) > f.MaxParams {
+	if len(s.Params) > f.MaxParams || len(s.Params) < f.MinParams {
 		return nil, fault.InvalidInput("Aggregate function [%s] does not take [%d] constants", s.Name, len(s.Params))
 	}
 	if f.check != nil {
@@ -55,6 +57,9 @@ func (s Spec) ResultType() (vector.Type, error) {
 	f, err := s.resolve()
 	if err != nil {
 		return vector.Type{}, err
+	}
+	if s.Keep {
+		return f.partial(s)[0], nil
 	}
 	return f.result(s), nil
 }
@@ -74,8 +79,17 @@ func (s Spec) New() (State, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.Keep {
+		return keptState{f.create(s)}, nil
+	}
 	return f.create(s), nil
 }
+
+// keptState gives intermediate values as results.
+type keptState struct{ State }
+
+// Final implements State.
+func (s keptState) Final(lo, hi int) (*vector.Vector, error) { return s.Partial(lo, hi)[0], nil }
 
 func badType(s Spec, i int) error {
 	return fault.InvalidInput("Aggregation [%s] does not support type [%s]", s.Name, s.Args[i])

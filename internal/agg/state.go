@@ -94,25 +94,56 @@ func validOf(seen []bool) vector.Bitmap {
 // copied returns a copy of lo to hi, so that vectors handed out do not change when the state does.
 func copied[T any](s []T, lo, hi int) []T { return append([]T(nil), s[lo:hi]...) }
 
-// markSeen sets the flag of every group that has a row with a value in v.
-func markSeen(seen []bool, v *vector.Vector, groups []uint32, n int) {
-	if groups == nil {
-		if !seen[0] {
-			for i := 0; i < n && !seen[0]; i++ {
-				seen[0] = !v.IsNull(i)
+// seenGroups tells which groups have met a value.
+type seenGroups struct {
+	flags   []bool
+	missing int // flags that are not set
+}
+
+func (s *seenGroups) grow(n int) {
+	if n > len(s.flags) {
+		s.missing += n - len(s.flags)
+		s.flags = grown(s.flags, n)
+	}
+}
+
+// mark sets the flag of every group that has a row with a value in v.
+func (s *seenGroups) mark(v *vector.Vector, groups []uint32, n int) {
+	switch {
+	case s.missing == 0 || n == 0:
+	case groups == nil:
+		for i := 0; i < n && !s.flags[0]; i++ {
+			if !v.IsNull(i) {
+				s.set(0)
 			}
 		}
-		return
-	}
-	if v.Valid == nil {
+	case v.Valid == nil:
 		for _, g := range groups[:n] {
-			seen[g] = true
+			if !s.flags[g] {
+				s.set(g)
+			}
 		}
-		return
-	}
-	for i, g := range groups[:n] {
-		if v.Valid.Get(i) {
-			seen[g] = true
+	default:
+		for i, g := range groups[:n] {
+			if !s.flags[g] && v.Valid.Get(i) {
+				s.set(g)
+			}
 		}
 	}
 }
+
+// set sets the flag of a group that has none.
+func (s *seenGroups) set(g uint32) {
+	s.flags[g] = true
+	s.missing--
+}
+
+// validOf returns the validity map of groups lo up to, not including, hi.
+func (s *seenGroups) validOf(lo, hi int) vector.Bitmap {
+	if s.missing == 0 {
+		return nil
+	}
+	return validOf(s.flags[lo:hi])
+}
+
+func (s *seenGroups) bytes() int64 { return int64(cap(s.flags)) }

@@ -29,25 +29,29 @@ func sumType(s Spec) vector.Type {
 // sumState adds values of T into totals of A.
 type sumState[T number, A int64 | float64] struct {
 	total []A
-	seen  []bool
+	seen  seenGroups
 }
 
-func (s *sumState[T, A]) Grow(n int) { s.total, s.seen = grown(s.total, n), grown(s.seen, n) }
+func (s *sumState[T, A]) Grow(n int) {
+	s.total = grown(s.total, n)
+	s.seen.grow(n)
+}
 
 func (s *sumState[T, A]) Update(args []*vector.Vector, groups []uint32, n int) error {
 	v := args[0].Flat()
-	addInto[T, A](s.total, s.seen, numbers[T](v)[:n], v, groups)
+	s.seen.mark(v, groups, n)
+	addInto[T, A](s.total, numbers[T](v)[:n], v, groups)
 	return nil
 }
 
 func (s *sumState[T, A]) Merge(parts []*vector.Vector, groups []uint32, n int) error {
 	v := parts[0].Flat()
-	addInto[A, A](s.total, s.seen, numbers[A](v)[:n], v, groups)
+	s.seen.mark(v, groups, n)
+	addInto[A, A](s.total, numbers[A](v)[:n], v, groups)
 	return nil
 }
 
-func addInto[T number, A int64 | float64](total []A, seen []bool, xs []T, v *vector.Vector, groups []uint32) {
-	markSeen(seen, v, groups, len(xs))
+func addInto[T number, A int64 | float64](total []A, xs []T, v *vector.Vector, groups []uint32) {
 	switch {
 	case groups == nil && v.Valid == nil:
 		// Four sums hide the latency of addition.
@@ -87,10 +91,10 @@ func addInto[T number, A int64 | float64](total []A, seen []bool, xs []T, v *vec
 
 func (s *sumState[T, A]) Partial(lo, hi int) []*vector.Vector {
 	v := fromNumbers(copied(s.total, lo, hi))
-	v.Valid = validOf(s.seen[lo:hi])
+	v.Valid = s.seen.validOf(lo, hi)
 	return []*vector.Vector{v}
 }
 
 func (s *sumState[T, A]) Final(lo, hi int) (*vector.Vector, error) { return s.Partial(lo, hi)[0], nil }
 
-func (s *sumState[T, A]) Bytes() int64 { return 8*int64(cap(s.total)) + int64(cap(s.seen)) }
+func (s *sumState[T, A]) Bytes() int64 { return 8*int64(cap(s.total)) + s.seen.bytes() }

@@ -2,6 +2,7 @@ package chrono
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/hengedb/henge/internal/fault"
 )
@@ -140,19 +141,19 @@ func ParseInstant(s string) (int64, error) {
 	return ms, nil
 }
 
-// ParseTimestampLiteral reads the text of TIMESTAMP '2000-01-01 00:00:00[.SSS]': exactly these digits, years 0000 to 9999, fractions
-// beyond milliseconds cut off. The error is an InvalidInput fault; the caller adds the place.
+// ParseTimestampLiteral reads the text of TIMESTAMP '2000-01-01 00:00:00[.SSS]' in the zone: years 0 to 9999, fractions beyond milliseconds
+// cut off, leading zeros optional. The error is an InvalidInput fault; the caller adds the place.
 func ParseTimestampLiteral(s string, zone *Zone) (int64, error) {
-	local, ok := literalDate(s)
-	ok = ok && len(s) >= 19 && s[10] == ' '
-	if ok {
-		h, m, sec := digits(s, 11, 2), digits(s, 14, 2), digits(s, 17, 2)
-		ok = s[13] == ':' && s[16] == ':' && h >= 0 && h < 24 && m >= 0 && m < 60 && sec >= 0 && sec < 60
-		local += int64(h)*Hour + int64(m)*Minute + int64(sec)*Second
+	local, rest, ok := scanLiteralDate(s)
+	var clock [3]int64
+	if ok = ok && strings.HasPrefix(rest, " "); ok {
+		rest, ok = scanNumbers(rest[1:], ":", 2, clock[:])
 	}
-	if ok && len(s) > 19 {
-		fraction, end := scanFraction(s, 20, Second)
-		ok = s[19] == '.' && end > 20 && end == len(s)
+	ok = ok && clock[0] < 24 && clock[1] < 60 && clock[2] < 60
+	local += clock[0]*Hour + clock[1]*Minute + clock[2]*Second
+	if ok && rest != "" {
+		fraction, end := scanFraction(rest, 1, Second)
+		ok = rest[0] == '.' && end > 1 && end == len(rest)
 		local += fraction
 	}
 	if !ok {
@@ -162,13 +163,49 @@ func ParseTimestampLiteral(s string, zone *Zone) (int64, error) {
 	return ms, nil
 }
 
-// ParseDateLiteral reads the text of DATE '2000-01-01' as the first instant of that day in the zone.
+// ParseDateLiteral reads the text of DATE '2000-01-01' as the first instant of that day in the zone. Leading zeros are optional.
 func ParseDateLiteral(s string, zone *Zone) (int64, error) {
-	local, ok := literalDate(s)
-	if !ok || len(s) != 10 {
+	local, rest, ok := scanLiteralDate(s)
+	if !ok || rest != "" {
 		return 0, fault.InvalidInput("Illegal DATE literal '%s': not in format 'yyyy-MM-dd'", shorten(s))
 	}
 	return zone.firstAt(local), nil
+}
+
+// scanLiteralDate reads year, month and day of a literal at the start of s and returns what follows.
+func scanLiteralDate(s string) (local int64, rest string, ok bool) {
+	var date [3]int64
+	if rest, ok = scanNumbers(s, "-", 4, date[:]); !ok {
+		return 0, "", false
+	}
+	year, month, day := date[0], int(date[1]), int(date[2])
+	if month < 1 || month > 12 || day < 1 || day > daysInMonth(year, month) {
+		return 0, "", false
+	}
+	return daysFromCivil(year, month, day) * Day, rest, true
+}
+
+// scanNumbers reads len(out) numbers with a separator between them at the start of s, the first of at most width digits, the others of at
+// most two, and returns what follows.
+func scanNumbers(s, separator string, width int, out []int64) (rest string, ok bool) {
+	for i := range out {
+		if i > 0 {
+			if s, ok = strings.CutPrefix(s, separator); !ok {
+				return "", false
+			}
+			width = 2
+		}
+		n := 0
+		for n < len(s) && n < width && isDigit(s[n]) {
+			out[i] = out[i]*10 + int64(s[n]-'0')
+			n++
+		}
+		if n == 0 {
+			return "", false
+		}
+		s = s[n:]
+	}
+	return s, true
 }
 
 // literalDate reads yyyy-MM-dd at the start of s.

@@ -22,7 +22,13 @@ var Properties = []Property{
 	{Key: "service.metadata.storage.connector.connectURI", Kind: Text, Default: "", Doc: "Address of the metadata store. Empty with `sqlite`: `metastore.db` in the data directory."},
 	{Key: "service.metadata.storage.connector.user", Kind: Text, Default: "", Doc: "User for the metadata store."},
 	{Key: "service.metadata.storage.connector.password", Kind: Text, Default: "", Secret: true, Doc: "Password for the metadata store; `{\"type\":\"environment\",\"variable\":\"NAME\"}` takes it from the environment."},
-	{Key: "service.storage.type", Kind: Text, Default: "local", Doc: "Deep storage: `local`."},
+	{Key: "service.storage.type", Kind: Text, Default: "local", Doc: "Deep storage: `local` or `s3`."},
+	{Key: "service.storage.bucket", Kind: Text, Default: "", Doc: "Bucket of deep storage `s3`."},
+	{Key: "service.storage.baseKey", Kind: Text, Default: "", Doc: "Prefix of all keys in deep storage `s3`."},
+	{Key: "service.s3.accessKey", Kind: Text, Default: "", Secret: true, Doc: "Access key of deep storage `s3`. Empty: the credentials of the machine."},
+	{Key: "service.s3.secretKey", Kind: Text, Default: "", Secret: true, Doc: "Secret key of deep storage `s3`."},
+	{Key: "service.s3.endpoint.url", Kind: Text, Default: "", Doc: "URL of a store that speaks the S3 protocol. Empty: the public service."},
+	{Key: "service.s3.endpoint.signingRegion", Kind: Text, Default: "", Doc: "Region of deep storage `s3`. Empty: that of the machine, or `us-east-1`."},
 	{Key: "service.storage.storageDirectory", Kind: Text, Default: "", Doc: "Directory of local deep storage. Empty: `segments` in the data directory."},
 	{Key: "service.segmentCache.directory", Kind: Text, Default: "", Doc: "Directory of the Historical's segment cache. Empty: `cache` in the data directory."},
 	{Key: "service.server.maxSize", Kind: Bytes, Default: "300000000000", Doc: "Bytes of segments a Historical may hold."},
@@ -55,7 +61,13 @@ var Properties = []Property{
 	{Key: "service.indexer.logs.kill.durationToRetain", Kind: Duration, Default: "P30D", Doc: "Age at which task logs, reports and results are deleted, when that is on."},
 	{Key: "service.msq.intermediate.storage.enable", Kind: Bool, Default: "true", Doc: "Allow `selectDestination=durableStorage`: results of statements are kept as pages in deep storage."},
 	{Key: "service.ingest.local.allowedPaths", Kind: List, Default: "[\"/\"]", Doc: "Directories that the `local` input source may read. Anything below them is allowed."},
+	{Key: "service.ingestion.http.allowedProtocols", Kind: List, Default: "[\"http\",\"https\"]", Doc: "Protocols of the `http` input source and of endpoints of object stores."},
+	{Key: "service.ingestion.http.allowedHeaders", Kind: List, Default: "[]", Doc: "Names of request headers that the `http` input source may send, in any case."},
 	{Key: "service.ingest.http.allowPrivate", Kind: Bool, Default: "true", Doc: "Let the `http` input source reach loopback and private addresses."},
+
+	// Lookups.
+	{Key: "service.lookup.lookupTier", Kind: Text, Default: "__default", Doc: "Tier of the lookups that this process holds."},
+	{Key: "service.manager.lookups.period", Kind: Duration, Default: "PT120S", Doc: "How often the Coordinator tells processes their lookups again, beside at once when they change."},
 
 	// Duties.
 	{Key: "service.coordinator.period", Kind: Duration, Default: "PT60S", Doc: "How often the Coordinator looks at all datasources beside what changes tell it."},

@@ -1,6 +1,7 @@
 // Package duty gives what a Coordinator does by itself, without being asked.
 //
-// The central type is Retention, which takes out of use what retention rules drop and what newer versions replaced. It works on the
-// published timeline and writes to the metastore through the narrow Store interface. The rules themselves are in package duty/rule; which
-// segments a server loads is decided where they are loaded.
+// The central types: Retention, which takes out of use what retention rules drop and what newer versions replaced; and Follower, which
+// tells it, and the servers that load segments, what to look at: what changed at once, everything once in a while. They work on the
+// published timeline and on the Rules, and write to the metastore through the narrow Store interface. What a rule means is in package
+// duty/rule; which of its segments a server loads is decided where they are loaded.
 package duty

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
-	"time"
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
@@ -16,41 +14,29 @@ import (
 
 // Store is what the duties need of the metastore.
 type Store interface {
-	AllRules(ctx context.Context) (map[string]json.RawMessage, error)
 	Setting(ctx context.Context, name string) (json.RawMessage, bool, error)
 	MarkUnused(ctx context.Context, fence metastore.Fence, dataSource string, selection metastore.Selection, entry *metastore.AuditEntry) (metastore.Marked, error)
 }
 
-// Options are the settings of the duties.
-type Options struct {
-	// Period is the time between two rounds.
-	Period time.Duration
-	Clock  clock.Clock
-	Log    *slog.Logger
-}
-
 // Retention marks segments unused that rules drop or that are overshadowed for good. Their bytes stay until a kill task deletes them.
 type Retention struct {
-	store     Store
-	published *timeline.Published
-	o         Options
+	store  Store
+	follow *Follower
 	// started is when the duty began, in milliseconds. Overshadowed segments are left alone for a while after it.
 	started int64
 }
 
-// NewRetention returns the duty.
-func NewRetention(store Store, published *timeline.Published, o Options) *Retention {
-	return &Retention{store: store, published: published, o: o, started: clock.Millis(o.Clock)}
+// NewRetention returns the duty, which acts when the follower says so.
+func NewRetention(store Store, follow *Follower) *Retention {
+	return &Retention{store: store, follow: follow, started: clock.Millis(follow.Clock)}
 }
 
-// Run makes a round each period until ctx is done. A round that fails is logged, and the next one tries again.
+// Run applies the rules until ctx is done: to what changes at once, and to everything once a period.
 func (d *Retention) Run(ctx context.Context) error {
-	for d.o.Clock.Sleep(ctx, d.o.Period) == nil {
-		if _, err := d.Round(ctx); err != nil && ctx.Err() == nil {
-			d.o.Log.ErrorContext(ctx, "retention rules could not be applied; the next round tries again", "error", err)
-		}
-	}
-	return nil
+	return d.follow.Run(ctx, func(ctx context.Context, v Visit) error {
+		_, err := d.Round(ctx, v)
+		return err
+	})
 }
 
 // Outcome counts the segments of a round.
@@ -69,8 +55,8 @@ type settings struct {
 	Wait int64 `json:"millisToWaitBeforeDeleting"`
 }
 
-// Round looks at all used segments once.
-func (d *Retention) Round(ctx context.Context) (Outcome, error) {
+// Round looks once at the used segments of what is to be visited.
+func (d *Retention) Round(ctx context.Context, v Visit) (Outcome, error) {
 	var out Outcome
 	set := settings{Wait: 900_000}
 	text, found, err := d.store.Setting(ctx, "coordinator.config")
@@ -85,32 +71,13 @@ func (d *Retention) Round(ctx context.Context) (Outcome, error) {
 	if set.Pause {
 		return out, nil
 	}
-	lists, err := d.rules(ctx)
-	if err != nil {
-		return out, err
-	}
-	state, now := d.published.Pin(), clock.Millis(d.o.Clock)
-	for _, dataSource := range state.DataSources() {
-		if err := d.sweep(ctx, state, dataSource, lists, now, now-d.started >= set.Wait, &out); err != nil {
+	now := clock.Millis(d.follow.Clock)
+	for _, dataSource := range v.DataSources {
+		if err := d.sweep(ctx, v.State, dataSource, v.Rules, now, now-d.started >= set.Wait, &out); err != nil {
 			return out, err
 		}
 	}
 	return out, nil
-}
-
-// rules reads the lists of all datasources. One that can't be read stops the round: to drop by part of the rules would lose data.
-func (d *Retention) rules(ctx context.Context) (map[string]rule.List, error) {
-	stored, err := d.store.AllRules(ctx)
-	if err != nil {
-		return nil, err
-	}
-	lists := make(map[string]rule.List, len(stored))
-	for name, text := range stored {
-		if lists[name], err = rule.Parse(text); err != nil {
-			return nil, fmt.Errorf("reading the rules of datasource [%s]: %w", name, err)
-		}
-	}
-	return lists, nil
 }
 
 // sweep marks segments of a datasource. Rules are not asked about overshadowed ones.
@@ -145,7 +112,7 @@ func (d *Retention) sweep(
 		}
 	}
 	if unmatched > 0 {
-		d.o.Log.WarnContext(ctx, "no retention rule matches some segments; they stay as they are", "datasource", dataSource, "segments", unmatched)
+		d.follow.Log.WarnContext(ctx, "no retention rule matches some segments; they stay as they are", "datasource", dataSource, "segments", unmatched)
 		out.Unmatched += unmatched
 	}
 	n, err := d.mark(ctx, dataSource, dropped)

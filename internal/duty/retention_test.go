@@ -39,6 +39,12 @@ func (s *store) MarkUnused(
 	return metastore.Marked{Changed: len(selection.IDs)}, nil
 }
 
+func follower(s *store, published *timeline.Published, c clock.Clock) *Follower {
+	return &Follower{
+		Published: published, Rules: NewRules(s), Period: time.Minute, Retry: time.Second, Clock: c, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+	}
+}
+
 func segment(t *testing.T, interval, version string) *timeline.Segment {
 	t.Helper()
 	iv, err := chrono.ParseInterval(interval)
@@ -78,14 +84,20 @@ func TestRound(t *testing.T) {
 		},
 		{name: "a pause stops everything", store: store{rules: dropOld, setting: json.RawMessage(`{"pauseCoordination":true}`)}, after: time.Hour},
 		{name: "without rules nothing is dropped", store: store{}, want: Outcome{Unmatched: 3}},
-		{name: "a list that can't be read stops the round", store: store{rules: map[string]json.RawMessage{"wiki": json.RawMessage(`{}`)}}, fails: true},
+		{name: "a list that can't be read stops everything", store: store{rules: map[string]json.RawMessage{"wiki": json.RawMessage(`{}`)}}, fails: true},
 		{name: "so does a store that fails", store: store{err: errors.New("down")}, fails: true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := clock.NewFake(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))
-			d := NewRetention(&test.store, published, Options{Period: time.Minute, Clock: c, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+			f := follower(&test.store, published, c)
+			d := NewRetention(&test.store, f)
 			c.Advance(test.after)
-			got, err := d.Round(t.Context())
+			err := f.Rules.Refresh(t.Context())
+			var got Outcome
+			if err == nil {
+				lists, _ := f.Rules.Lists()
+				got, err = d.Round(t.Context(), Visit{State: state, Rules: lists, DataSources: state.DataSources(), All: true})
+			}
 			if (err != nil) != test.fails {
 				t.Fatalf("error %v", err)
 			}
@@ -101,7 +113,8 @@ func TestRound(t *testing.T) {
 
 func TestRunEndsWithItsContext(t *testing.T) {
 	c := clock.NewFake(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))
-	d := NewRetention(&store{}, timeline.NewPublished(), Options{Period: time.Minute, Clock: c, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	s := &store{}
+	d := NewRetention(s, follower(s, timeline.NewPublished(), c))
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- d.Run(ctx) }()

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hengedb/henge/internal/agg"
+	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -15,7 +16,9 @@ type aggregation struct {
 	node  *plan.Aggregate
 	input []vector.Type
 	keys  []vector.Type // of the groups: the node's keys and, with grouping sets, the number of the set
-	specs []agg.Spec    // one per call
+	// lexicons are those of the keys.
+	lexicons []*lexicon
+	specs    []agg.Spec // one per call
 	// sets are the grouping sets; nil: one of all keys.
 	sets     [][]int
 	distinct []distinctRows
@@ -29,15 +32,19 @@ type distinctRows struct {
 	calls  []int
 	// sorted wants the rows in the order of the arguments, as ARRAY_AGG(DISTINCT) promises.
 	sorted bool
+	// each says that the argument is a multi-value string, of which the values are the arguments.
+	each bool
 }
 
 func newAggregation(n *plan.Aggregate, env *Env) (*aggregation, error) {
 	a := &aggregation{env: env, node: n, input: types(n.Input.Columns()), sets: n.Sets}
 	for _, k := range n.Keys {
 		a.keys = append(a.keys, a.input[k])
+		a.lexicons = append(a.lexicons, env.lexicon(n.Input, k))
 	}
 	if n.Sets != nil {
 		a.keys = append(a.keys, vector.Long)
+		a.lexicons = append(a.lexicons, nil)
 	}
 	for i, c := range n.Aggs {
 		a.specs = append(a.specs, c.Agg)
@@ -50,17 +57,20 @@ func newAggregation(n *plan.Aggregate, env *Env) (*aggregation, error) {
 			a.plain = append(a.plain, i)
 			continue
 		}
-		at := slices.IndexFunc(a.distinct, func(d distinctRows) bool { return slices.Equal(d.args, c.Args) && d.filter == c.Filter })
+		each := c.Agg.Name == "COUNT" && len(c.Args) == 1 && n.Input.Columns()[c.Args[0]].Type.Multi
+		at := slices.IndexFunc(a.distinct, func(d distinctRows) bool {
+			return slices.Equal(d.args, c.Args) && d.filter == c.Filter && d.each == each
+		})
 		if at < 0 {
 			at = len(a.distinct)
-			a.distinct = append(a.distinct, distinctRows{args: c.Args, filter: c.Filter})
+			a.distinct = append(a.distinct, distinctRows{args: c.Args, filter: c.Filter, each: each})
 		}
 		d := &a.distinct[at]
 		d.calls = append(d.calls, i)
 		d.sorted = d.sorted || f.InOrder
 	}
 	// Check the calls now and not with the first row.
-	if _, err := newGrouper(a.keys, a.specs, 0, env); err != nil {
+	if _, err := newGrouper(a.keys, a.lexicons, a.specs, 0, env); err != nil {
 		return nil, err
 	}
 	return a, nil
@@ -75,18 +85,25 @@ type partialGroups struct {
 	keys     []*vector.Vector
 }
 
-func (a *aggregation) newPartial() (*partialGroups, error) {
+// newPartial returns the groups of a worker that takes its memory from memory.
+func (a *aggregation) newPartial(memory *budget.Budget) (*partialGroups, error) {
 	p := &partialGroups{a: a}
+	env := *a.env
+	env.Budget = memory
 	var err error
-	if p.main, err = newGrouper(a.keys, a.specs, 0, a.env); err != nil {
+	if p.main, err = newGrouper(a.keys, a.lexicons, a.specs, 0, &env); err != nil {
 		return nil, err
 	}
 	for _, d := range a.distinct {
-		keys := slices.Clone(a.keys)
+		keys, lexicons := slices.Clone(a.keys), slices.Clone(a.lexicons)
 		for _, arg := range d.args {
-			keys = append(keys, a.input[arg])
+			t, l := a.input[arg], a.env.lexicon(a.node.Input, arg)
+			if d.each {
+				t, l = t.Elem(), nil
+			}
+			keys, lexicons = append(keys, t), append(lexicons, l)
 		}
-		g, err := newGrouper(keys, nil, 0, a.env)
+		g, err := newGrouper(keys, lexicons, nil, 0, &env)
 		if err != nil {
 			return nil, err
 		}
@@ -105,10 +122,20 @@ func (p *partialGroups) close() {
 // all lists the tables.
 func (p *partialGroups) all() []*grouper { return append([]*grouper{p.main}, p.distinct...) }
 
-// start makes the groups that exist without any row: that of an empty grouping set. One worker does so.
+// pool makes the memory held part of the query's: what a worker may take is no share any more.
+func (p *partialGroups) pool() {
+	for _, g := range p.all() {
+		held := g.account.Held()
+		g.account.Close()
+		g.env, g.account = p.a.env, budget.NewAccount(p.a.env.Budget)
+		g.account.TrySet(held) // if another query was quicker, the next fit finds out
+	}
+}
+
+// start makes the groups that exist without any row: that of an empty grouping set, unless there are keys. One worker does so.
 func (p *partialGroups) start() {
 	for i, set := range p.a.sets {
-		if len(set) == 0 {
+		if len(set) == 0 && len(p.a.node.Keys) == 0 {
 			p.main.find(p.keyColumns(&vector.Batch{N: 1}, i), 1)
 		}
 	}
@@ -199,9 +226,35 @@ func (p *partialGroups) addSet(b *vector.Batch, set int) error {
 				cols[c] = cols[c].Gather(rows)
 			}
 		}
+		if d.each {
+			if cols, n = eachValue(cols, n); n == 0 {
+				continue
+			}
+		}
 		p.distinct[i].find(cols, n)
 	}
 	return nil
+}
+
+// eachValue gives a row per value of the last of cols, a list, instead of one per list.
+func eachValue(cols []*vector.Vector, n int) (out []*vector.Vector, rows int) {
+	lists := cols[len(cols)-1].Flat()
+	var from, values []uint32
+	for i := range n {
+		if lists.IsNull(i) {
+			continue
+		}
+		for lo, hi := lists.ListAt(i); lo < hi; lo++ {
+			from, values = append(from, uint32(i)), append(values, uint32(lo))
+		}
+	}
+	for _, c := range cols[:len(cols)-1] {
+		out = append(out, c.Gather(from))
+	}
+	if lists.Child == nil { // all lists are NULL
+		return append(out, vector.Nulls(lists.Type.Elem(), 0)), 0
+	}
+	return append(out, lists.Child.Gather(values)), len(values)
 }
 
 // update folds the rows of b that the filter column, -1: none, lets through.

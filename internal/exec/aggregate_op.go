@@ -2,8 +2,10 @@ package exec
 
 import (
 	"context"
+	"slices"
 	"sync"
 
+	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -28,6 +30,13 @@ func buildAggregate(ctx context.Context, n *plan.Aggregate, env *Env) (Operator,
 	o := &aggregateOp{a: a}
 	if o.pipeline, o.input, err = open(ctx, n.Input, env.unordered().needing(aggregateNeeds(n))); err != nil {
 		return nil, err
+	}
+	if len(n.Order) > 0 {
+		in := o.input
+		if o.pipeline != nil {
+			in, o.pipeline = newGather(o.pipeline), nil
+		}
+		o.input = newSort(in, n.Input.Columns(), n.Order, 0, -1, env)
 	}
 	if env.anyOrder || len(n.Keys) == 0 {
 		return o, nil
@@ -87,27 +96,55 @@ func (o *aggregateOp) run(ctx context.Context) error {
 
 // consume groups all of the input.
 func (o *aggregateOp) consume(ctx context.Context) error {
-	workers := 1
-	if o.pipeline != nil {
-		workers = o.pipeline.Workers()
-	}
-	for range workers {
-		p, err := o.a.newPartial()
+	for _, memory := range o.memories() {
+		p, err := o.a.newPartial(memory)
 		if err != nil {
 			return err
 		}
 		o.partials = append(o.partials, p)
 	}
-	o.share()
+	o.shareFiles()
 	o.partials[0].start()
 	if o.pipeline == nil {
 		return Drain(ctx, o.input, o.partials[0].add)
 	}
-	return o.pipeline.Run(ctx, func(worker int, b *vector.Batch) error { return o.partials[worker].add(b) })
+	if err := o.pipeline.Run(ctx, func(worker int, b *vector.Batch) error { return o.partials[worker].add(b) }); err != nil {
+		return err
+	}
+	for _, p := range o.partials {
+		p.pool()
+	}
+	return nil
 }
 
-// share lets the workers spill into the same files.
-func (o *aggregateOp) share() {
+// leastShare is the memory below which a worker would spill every few batches: then fewer workers are better.
+const leastShare = 256 << 10
+
+// memories returns the memory of each worker. Each has a share that no other can take, so that a worker which is left without memory has
+// groups of its own to spill. Groups without keys can't be spilled, and are few.
+func (o *aggregateOp) memories() []*budget.Budget {
+	memory := o.a.env.Budget
+	if o.pipeline == nil {
+		return []*budget.Budget{memory}
+	}
+	free := memory.Free()
+	workers := o.pipeline.Workers()
+	for workers > 1 && free/int64(workers) < leastShare {
+		workers--
+	}
+	o.pipeline.atMost = workers
+	shares := slices.Repeat([]*budget.Budget{memory}, workers)
+	if workers == 1 || len(o.a.keys) == 0 && len(o.a.distinct) == 0 {
+		return shares
+	}
+	for i := range shares {
+		shares[i] = memory.Child("a thread of the query", free/int64(workers))
+	}
+	return shares
+}
+
+// shareFiles lets the workers spill into the same files.
+func (o *aggregateOp) shareFiles() {
 	if len(o.partials) < 2 {
 		return
 	}

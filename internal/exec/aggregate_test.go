@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/hengedb/henge/internal/agg"
+	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
@@ -137,7 +138,9 @@ func TestAggregateOverNoRows(t *testing.T) {
 		sameOrder(t, nil, got)
 	})
 	everywhere(t, &plan.Aggregate{Input: none, Keys: []int{1}, Sets: [][]int{{0}, {}}, Grouping: true, Aggs: calls},
-		func(t *testing.T, got [][]any) { sameOrder(t, [][]any{{nil, int64(0), nil, int64(1)}}, got) })
+		func(t *testing.T, got [][]any) { sameOrder(t, nil, got) })
+	everywhere(t, &plan.Aggregate{Input: none, Sets: [][]int{{}}, Aggs: calls},
+		func(t *testing.T, got [][]any) { sameOrder(t, [][]any{{int64(0), nil}}, got) })
 }
 
 func TestGroupingSets(t *testing.T) {
@@ -178,7 +181,7 @@ func TestGroupKeysOfEveryType(t *testing.T) {
 // again, and compares each number with a plain map.
 func TestFrontAgreesWithTable(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
-	table := newKeyTable([]vector.Type{str, long, str})
+	table := newKeyTable([]vector.Type{str, long, str}, nil)
 	want := map[string]uint32{}
 	for round := range 2000 {
 		n := 1 + r.IntN(50)
@@ -263,5 +266,44 @@ func TestAggregateChecksItsCalls(t *testing.T) {
 		Args: []int{1}, Filter: -1, Type: expr.Of(expr.BigInt)}}}
 	if _, err := rowsOf(t, node, configs[0].env(t)); err == nil {
 		t.Error("SUM of text was built")
+	}
+}
+
+// Workers with little memory between them spill; none is refused what another holds.
+func TestWorkersShareLittleMemory(t *testing.T) {
+	s := &store{t: t}
+	r := rand.New(rand.NewPCG(7, 7))
+	for k := range 4 {
+		rows := events(r, int64(k)*100_000_000, 2500)
+		for i := range rows {
+			rows[i][3] = fmt.Sprintf("word %d", r.IntN(4000))
+		}
+		s.addSegment(chrono.Eternity, eventSchema, true, rows)
+	}
+	distinct := call("COUNT", long, 2)
+	distinct.Distinct = true
+	for name, node := range map[string]plan.Node{
+		"groups": &plan.Aggregate{Input: scanOf(nil, "word", "k"), Keys: []int{0}, Aggs: typed([]vector.Type{str, long}, call("SUM", long, 1), call("COUNT", long))},
+		"distinct": &plan.Aggregate{Input: scanOf(nil, "word", "k", "__time"), Keys: []int{0},
+			Aggs: typed([]vector.Type{str, long, long}, call("MAX", long, 1), distinct)},
+	} {
+		want, err := rowsOf(t, node, &Env{Tables: s, Threads: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, memory := range []int64{300 << 10, 400 << 10, 600 << 10, 1 << 20} {
+			for _, shared := range []bool{false, true} {
+				env := config{batch: 4096, spill: memory, shared: shared}.env(t)
+				env.Tables, env.Threads = s, 2
+				got, err := rowsOf(t, node, env)
+				if err != nil {
+					t.Fatalf("%s in %d bytes: %v", name, memory, err)
+				}
+				sameOrder(t, want, got)
+				if env.Budget.Used() != 0 {
+					t.Errorf("%s in %d bytes: [%d] bytes are left", name, memory, env.Budget.Used())
+				}
+			}
+		}
 	}
 }

@@ -36,6 +36,14 @@ func build(ctx context.Context, node plan.Node, env *Env) (Operator, error) {
 
 // open makes the pipeline that node is, or else its operator. The caller closes what it gets.
 func open(ctx context.Context, node plan.Node, env *Env) (*Pipeline, Operator, error) {
+	p, op, err := openNode(ctx, node, env)
+	if p != nil {
+		p.need = env.need
+	}
+	return p, op, err
+}
+
+func openNode(ctx context.Context, node plan.Node, env *Env) (*Pipeline, Operator, error) {
 	need := env.need
 	env = env.needing(nil)
 	switch n := node.(type) {
@@ -111,7 +119,7 @@ func openJoin(ctx context.Context, n *plan.Join, need []bool, env *Env) (*Pipeli
 	}
 	if p != nil {
 		if b.inMemory() && n.Kind != plan.Right && n.Kind != plan.Full {
-			p.steps = append(p.steps, step{node: n, build: b, need: need})
+			p.steps = append(p.steps, step{node: n, build: b, need: need, implied: p.narrow(n, b, need)})
 			return p, nil, nil
 		}
 		left = newGather(p)

@@ -10,9 +10,12 @@
 //
 //	build.go                        plan nodes to pipelines and operators; need.go: which columns anybody looks at
 //	pipeline.go gather.go           workers, and their batches in one stream; scheduler.go: how queries share the cores
-//	scan.go orderedscan.go          segments to batches: time, indexes, filters, columns
+//	scan.go orderedscan.go          segments to batches; scan_condition.go: what the filter asks of rows; scan_plan.go, scan_index.go,
+//	                                scan_term.go: what that means in one segment; codeset.go, keyset.go; narrow.go: what joins ask
 //	filter.go project.go limit.go union.go unnest.go inline.go
-//	aggregate*.go grouper.go        grouping; keytable.go, front.go, interner.go: numbers for keys; mergegroups.go: workers' tables to one
+//	aggregate*.go grouper.go        grouping; mergegroups.go: workers' tables to one
+//	keytable.go keycolumn.go        numbers for keys: words, hash table; keyindex.go, front.go: arrays in place of hashing
+//	lexicon.go interner.go          numbers for text: of all queries, of one table
 //	join*.go                        hash joins and nested loops
 //	sort.go merge.go                sorting and top-N
 //	setop.go window*.go

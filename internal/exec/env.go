@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 
+	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
@@ -24,6 +25,10 @@ type Env struct {
 	Threads int
 	// Share is the query's part of the process's cores, from Scheduler.Join; nil: every goroutine computes when it can.
 	Share *Share
+	// Lexicons are shared by all queries of the process; nil: each query numbers the texts of its keys itself.
+	Lexicons *Lexicons
+	// Observations are shared by all queries of the process; nil: sketches remember nothing.
+	Observations *agg.Observations
 	// BatchRows is the size of batches; 0: vector.BatchRows. It divides or is a multiple of nothing in particular.
 	BatchRows int
 

@@ -26,18 +26,25 @@ type config struct {
 	name  string
 	batch int
 	spill int64 // memory in bytes, 0: plenty and no spilling
+	// shared lets the query number texts and remember observations as all queries of a process do.
+	shared bool
 }
 
-var configs = []config{{"1", 1, 0}, {"3", 3, 0}, {"4096", 4096, 0}, {"spill", 16, 40 << 10}}
+var configs = []config{
+	{name: "1", batch: 1}, {name: "3", batch: 3}, {name: "4096", batch: 4096}, {name: "spill", batch: 16, spill: 40 << 10},
+	{name: "shared", batch: 64, shared: true}, {name: "shared, spill", batch: 16, spill: 40 << 10, shared: true},
+}
 
 func (c config) env(t testing.TB) *Env {
 	t.Helper()
 	env := &Env{BatchRows: c.batch, Threads: 2, Expr: &expr.Context{}}
 	if c.spill == 0 {
 		env.Budget = budget.Root(1 << 30)
+		c.share(env)
 		return env
 	}
 	env.Budget = budget.Root(c.spill)
+	c.share(env)
 	env.Threads = 1 // a budget this small holds the smallest tables of one worker only
 	disk := budget.DiskRoot(1 << 30)
 	dir, err := budget.OpenSpillDir(t.TempDir(), disk)
@@ -54,6 +61,13 @@ func (c config) env(t testing.TB) *Env {
 	})
 	env.Spill = dir
 	return env
+}
+
+// share gives env what the queries of a process have in common, beside the query's own memory.
+func (c config) share(env *Env) {
+	if c.shared {
+		env.Lexicons, env.Observations = NewLexicons(budget.Root(1<<20)), agg.NewObservations(budget.Root(1<<20))
+	}
 }
 
 // rowsOf runs a plan and returns its rows, boxed. It checks what every operator promises.

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -11,6 +12,9 @@ const (
 	maxFrontCells = 1 << 22
 	// maxFrontLongs is how many different values a Long column may show before a front gives up on it.
 	maxFrontLongs = 1 << 14
+	// frontShare is how many cells there may be for each row met so far: as many will come, and clearing a cell costs far less than
+	// looking a row up in the table.
+	frontShare = 16
 )
 
 // front is an array in front of a keyTable. Each combination of dictionary codes, and of the values of Long columns with few values,
@@ -20,9 +24,11 @@ type front struct {
 	dims  []frontDim
 	cells []uint32 // number+1, 0: not known
 	rows  int      // met with these dictionaries, while cells are not made
-	off   bool     // this table's keys are not for fronts
-	at    []uint32 // scratch: by row its cell
-	miss  []uint32 // scratch
+	// runs says that cells are for one value of each Long column at a time: there would be too many for all values together.
+	runs bool
+	off  bool     // this table's keys are not for fronts
+	at   []uint32 // scratch: by row its cell
+	miss []uint32 // scratch
 }
 
 // frontDim is one key column of a front.
@@ -30,6 +36,7 @@ type frontDim struct {
 	dict  *vector.Dict
 	only  string // the one value of the column when it is constant; dict is oneText then
 	longs *longSet
+	value int64  // the present one of a Long column, of which there are runs; longs is nil then
 	size  uint32 // different ordinals, the null one included
 	step  uint32 // cells from one ordinal to the next
 }
@@ -57,13 +64,20 @@ func (f *front) find(t *keyTable, keys []*vector.Vector, n int, out []uint32) (m
 	if !f.place(keys, n) {
 		return nil, false
 	}
-	f.at = sized(f.at, n)
+	f.at, f.miss = sized(f.at, n), f.miss[:0]
+	switch codes := plainCodes(keys); len(codes) {
+	case 1:
+		f.lookOne(codes[0][:n], out)
+		return f.miss, true
+	case 2:
+		f.lookTwo(codes[0][:n], codes[1][:n], out)
+		return f.miss, true
+	}
 	for d := range f.dims {
 		if !f.address(&f.dims[d], keys[d], n, d == 0) {
 			return nil, false // a Long column has got more values: next time there is room for them
 		}
 	}
-	f.miss = f.miss[:0]
 	cells := f.cells
 	for i, c := range f.at[:n] {
 		g := cells[c]
@@ -73,6 +87,47 @@ func (f *front) find(t *keyTable, keys []*vector.Vector, n int, out []uint32) (m
 		}
 	}
 	return f.miss, true
+}
+
+// plainCodes returns the codes of one or two columns without nulls, which need no addresses; nil: the columns are others.
+func plainCodes(keys []*vector.Vector) (codes [][]uint32) {
+	if len(keys) > 2 {
+		return nil
+	}
+	for _, k := range keys {
+		if k.Dict == nil || k.Const || k.Valid != nil {
+			return nil
+		}
+		codes = append(codes, k.Codes)
+	}
+	return codes
+}
+
+// lookOne looks the codes of the only column up. Addresses are set for misses only.
+func (f *front) lookOne(codes, out []uint32) {
+	cells := f.cells
+	for i, c := range codes {
+		g := cells[c]
+		out[i] = g - 1
+		if g == 0 {
+			f.at[i] = c
+			f.miss = append(f.miss, uint32(i))
+		}
+	}
+}
+
+// lookTwo looks pairs of codes up. Addresses are set for misses only.
+func (f *front) lookTwo(first, second, out []uint32) {
+	cells, step := f.cells, f.dims[1].step
+	for i, c := range first {
+		at := c + second[i]*step
+		g := cells[at]
+		out[i] = g - 1
+		if g == 0 {
+			f.at[i] = at
+			f.miss = append(f.miss, uint32(i))
+		}
+	}
 }
 
 // learn sets the cells of rows that were found in the table.
@@ -89,7 +144,7 @@ func (f *front) place(keys []*vector.Vector, n int) bool {
 	for i, k := range keys {
 		d := &f.dims[i]
 		before := *d
-		if !d.fit(k) {
+		if !d.fit(k, n, f.runs) {
 			f.cells = nil // columns before may have changed
 			return false
 		}
@@ -111,10 +166,14 @@ func (f *front) place(keys []*vector.Vector, n int) bool {
 		f.dims[i].step = uint32(total)
 		if total *= uint64(f.dims[i].size); total > maxFrontCells {
 			f.cells = nil
+			if !f.runs && slices.ContainsFunc(f.dims, func(d frontDim) bool { return d.longs != nil }) {
+				f.runs = true
+				return f.place(keys, n)
+			}
 			return false
 		}
 	}
-	if total > 1<<12 && total > uint64(4*f.rows) {
+	if total > 1<<12 && total > uint64(frontShare*f.rows) {
 		f.cells = nil
 		return false
 	}
@@ -123,9 +182,15 @@ func (f *front) place(keys []*vector.Vector, n int) bool {
 	return true
 }
 
-// fit makes d the dimension of a column of such values; false if it can't be one.
-func (d *frontDim) fit(k *vector.Vector) bool {
+// fit makes d the dimension of a column of such values; false if it can't be one. With runs the n values of a Long column must be equal.
+func (d *frontDim) fit(k *vector.Vector, n int, runs bool) bool {
 	switch {
+	case k.Type.Kind == vector.KindLong && runs:
+		d.longs, d.size = nil, 1
+		if k.Valid != nil || slices.ContainsFunc(k.Longs[1:min(n, len(k.Longs))], func(x int64) bool { return x != k.Longs[0] }) {
+			return false
+		}
+		d.value = k.Longs[0]
 	case k.Type.Kind == vector.KindLong:
 		if d.longs == nil {
 			d.longs = &longSet{}
@@ -153,6 +218,9 @@ func (f *front) address(d *frontDim, v *vector.Vector, n int, first bool) bool {
 	}
 	if d.longs != nil {
 		return d.longs.address(v, at, step, d.size)
+	}
+	if d.size == 1 { // a run
+		return true
 	}
 	null := (d.size - 1) * step
 	switch {
@@ -207,8 +275,9 @@ func (s *longSet) address(v *vector.Vector, at []uint32, step, room uint32) bool
 	}
 	var lastValue int64
 	var last uint32 // ordinal of lastValue, 0: none
+	nulls := v.Valid != nil
 	for i, x := range v.Longs[:len(at)] {
-		if !v.Valid.Get(i) {
+		if nulls && !v.Valid.Get(i) {
 			continue
 		}
 		if last == 0 || x != lastValue {

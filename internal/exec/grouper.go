@@ -16,11 +16,13 @@ import (
 //
 // A grouper belongs to one goroutine. Its files (partitions) may be shared with those of other workers.
 type grouper struct {
-	env     *Env
-	keys    []vector.Type
-	specs   []agg.Spec
-	partial []int // by aggregate: how many intermediate vectors it has
-	level   int
+	env   *Env
+	keys  []vector.Type
+	specs []agg.Spec
+	// lexicons are those of the keys; nil: none has one.
+	lexicons []*lexicon
+	partial  []int // by aggregate: how many intermediate vectors it has
+	level    int
 
 	table   *keyTable // nil: no keys, one group
 	states  []agg.State
@@ -29,8 +31,9 @@ type grouper struct {
 	shared  *sharedPartitions
 }
 
-func newGrouper(keys []vector.Type, specs []agg.Spec, level int, env *Env) (*grouper, error) {
-	g := &grouper{env: env, keys: keys, specs: specs, level: level, account: budget.NewAccount(env.Budget)}
+// newGrouper returns a grouper of no groups. Key columns may have lexicons; nil: none has.
+func newGrouper(keys []vector.Type, lexicons []*lexicon, specs []agg.Spec, level int, env *Env) (*grouper, error) {
+	g := &grouper{env: env, keys: keys, lexicons: lexicons, specs: specs, level: level, account: budget.NewAccount(env.Budget)}
 	for _, s := range specs {
 		types, err := s.IntermediateTypes()
 		if err != nil {
@@ -39,7 +42,7 @@ func newGrouper(keys []vector.Type, specs []agg.Spec, level int, env *Env) (*gro
 		g.partial = append(g.partial, len(types))
 	}
 	if len(keys) > 0 {
-		g.table = newKeyTable(keys)
+		g.table = newKeyTable(keys, lexicons)
 	}
 	return g, g.restart()
 }
@@ -51,6 +54,9 @@ func (g *grouper) restart() error {
 		st, err := s.New()
 		if err != nil {
 			return err
+		}
+		if r, ok := st.(agg.Remembering); ok {
+			r.Remember(g.env.Observations)
 		}
 		if g.table == nil {
 			st.Grow(1)
@@ -70,12 +76,17 @@ func (g *grouper) find(keys []*vector.Vector, n int) []uint32 {
 	}
 	before := g.table.len()
 	groups := g.table.find(keys, n)
+	g.grow(before)
+	return groups
+}
+
+// grow makes room in the states when there are more groups than before.
+func (g *grouper) grow(before int) {
 	if after := g.table.len(); after != before {
 		for _, s := range g.states {
 			s.Grow(after)
 		}
 	}
-	return groups
 }
 
 // groups returns how many groups are in memory.
@@ -161,7 +172,11 @@ func (g *grouper) each(rows int, f func(keys, parts []*vector.Vector, n int) err
 
 // merge folds n rows of keys and intermediate values.
 func (g *grouper) merge(keys, parts []*vector.Vector, n int) error {
-	groups := g.find(keys, n)
+	return g.mergeStates(parts, g.find(keys, n), n)
+}
+
+// mergeStates folds n rows of intermediate values into groups.
+func (g *grouper) mergeStates(parts []*vector.Vector, groups []uint32, n int) error {
 	for i, s := range g.states {
 		if err := s.Merge(parts[:g.partial[i]], groups, n); err != nil {
 			return err
@@ -176,21 +191,55 @@ func (g *grouper) absorb(ctx context.Context, o *grouper) error {
 	if o.spilled != nil {
 		g.spilled = o.spilled // workers share their files
 	}
-	err := o.each(absorbRows, func(keys, parts []*vector.Vector, n int) error {
+	for lo := 0; lo < o.groups(); lo += absorbRows {
 		if err := stop(ctx); err != nil {
 			return err
 		}
-		if err := g.merge(keys, parts, n); err != nil {
+		if err := g.mergeFrom(o, lo, min(lo+absorbRows, o.groups()), nil); err != nil {
 			return err
 		}
-		return g.fit()
-	})
-	if err != nil {
-		return err
 	}
 	o.account.Close()
 	o.table, o.states = nil, nil
 	return nil
+}
+
+// mergeFrom folds groups lo+rows[i] of o, or with rows nil all from lo up to, not including, hi.
+func (g *grouper) mergeFrom(o *grouper, lo, hi int, rows []uint32) error {
+	n := hi - lo
+	if rows != nil {
+		n = len(rows)
+	}
+	var groups []uint32
+	switch {
+	case g.table == nil:
+	case g.table.sameWords(o.table) && g.table.masked == o.table.masked:
+		before := g.table.len()
+		groups = g.table.findWords(o.table, lo, hi, rows)
+		g.grow(before)
+	default:
+		groups = g.find(gathered(o.table.keys(lo, hi), rows), n)
+	}
+	var parts []*vector.Vector
+	for _, s := range o.states {
+		parts = append(parts, gathered(s.Partial(lo, hi), rows)...)
+	}
+	if err := g.mergeStates(parts, groups, n); err != nil {
+		return err
+	}
+	return g.fit()
+}
+
+// gathered returns the given rows of cols, or with rows nil all.
+func gathered(cols []*vector.Vector, rows []uint32) []*vector.Vector {
+	if rows == nil {
+		return cols
+	}
+	out := make([]*vector.Vector, len(cols))
+	for i, c := range cols {
+		out[i] = c.Gather(rows)
+	}
+	return out
 }
 
 // absorbRows is how many groups are handed from one table to another at once.
@@ -285,7 +334,7 @@ func (o *spilledGroupsOp) open(ctx context.Context) error {
 	if source == nil {
 		return nil
 	}
-	child, err := newGrouper(o.g.keys, o.g.specs, o.g.level+1, o.g.env)
+	child, err := newGrouper(o.g.keys, nil, o.g.specs, o.g.level+1, o.g.env)
 	if err != nil {
 		return err
 	}

@@ -104,9 +104,24 @@ func (b *joinBuild) finish() error {
 		return b.file.Flush()
 	}
 	size := b.rows.Bytes()
-	b.table = newJoinTable(b.rows.Build(), b.node.Keys)
+	b.table = newJoinTable(b.rows.Build(), b.node.Keys, b.env.Budget.Free())
 	b.facts.nullKey = b.table.nullKey
 	return b.account.Set(size + b.table.bytes())
+}
+
+// keys returns the set of the keys of a right column that are not null, when the right side is in memory and so may be the set; else nil.
+func (b *joinBuild) keys(column int) *keySet {
+	v := b.table.rows.Cols[column]
+	held := b.account.Held()
+	if !b.account.TrySet(held + keySetBytes(v)) {
+		return nil
+	}
+	keys := keysOf(v)
+	if keys == nil || !b.account.TrySet(held+keys.bytes()) {
+		_ = b.account.Set(held) // less than before, which does not fail
+		return nil
+	}
+	return keys
 }
 
 func (b *joinBuild) close() {

@@ -31,11 +31,13 @@ type joinProbe struct {
 	// last says that no further table follows for the present batch, so that left rows without a partner are known.
 	last bool
 
-	batch *vector.Batch
-	ids   []uint32 // by left row: key number + 1, 0: none
-	found []bool   // by left row: has a partner
-	row   int
-	next  uint32 // candidate of row to look at next
+	batch    *vector.Batch
+	ids      []uint32         // by left row: key number + 1, 0: none
+	found    []bool           // by left row: has a partner
+	nulls    []*vector.Vector // by output column: what stands for one that nobody looks at
+	pairsBuf [2][]uint32
+	row      int
+	next     uint32 // candidate of row to look at next
 }
 
 func newJoinProbe(n *plan.Join, need []bool, env *Env) (*joinProbe, error) {
@@ -52,7 +54,7 @@ func newJoinProbe(n *plan.Join, need []bool, env *Env) (*joinProbe, error) {
 
 // use sets the table that batches are joined with from now on.
 func (p *joinProbe) use(t *joinTable) {
-	p.table = t
+	p.table, p.keys = t, nil
 	if t.keys != nil {
 		p.keys = t.keys.reader()
 	}
@@ -61,21 +63,22 @@ func (p *joinProbe) use(t *joinTable) {
 // begin starts a left batch, whose rows all count.
 func (p *joinProbe) begin(b *vector.Batch) {
 	p.batch = b
-	p.found = make([]bool, b.N)
+	p.found = sized(p.found, b.N)
+	clear(p.found)
 	p.again()
 }
 
 // again starts the same batch over, with the table now in use.
 func (p *joinProbe) again() {
 	p.row, p.next = 0, 0
-	if p.table.keys == nil {
+	if !p.table.keyed() {
 		return
 	}
 	cols := make([]*vector.Vector, len(p.node.Keys))
 	for i, k := range p.node.Keys {
 		cols[i] = joinKey(p.batch.Cols[k.Left])
 	}
-	if p.table.direct != nil {
+	if p.keys == nil {
 		p.ids = sized(p.ids, p.batch.N)
 		p.table.find(cols[0], p.ids)
 		return
@@ -92,7 +95,7 @@ func (p *joinProbe) again() {
 
 // candidates returns the range of right rows, places in order, that left row i may be joined with.
 func (p *joinProbe) candidates(i int) (lo, hi uint32) {
-	if p.table.keys == nil {
+	if !p.table.keyed() {
 		return 0, uint32(p.table.rows.N)
 	}
 	id := p.ids[i]
@@ -116,6 +119,11 @@ func (p *joinProbe) step() (out *vector.Batch, done bool, err error) {
 			p.found[p.row] = p.found[p.row] || lo < hi
 		}
 		return p.exist(from, p.row), true, nil
+	}
+	if p.on == nil && p.table.unique && p.node.Kind == plan.Inner {
+		lefts, rights := p.partners()
+		p.row = p.batch.N
+		return p.pairs(lefts, rights), true, nil
 	}
 	lefts, rights := make([]uint32, 0, p.rows), make([]uint32, 0, p.rows)
 	for p.row < p.batch.N && len(lefts) < p.rows {
@@ -159,6 +167,21 @@ func (p *joinProbe) step() (out *vector.Batch, done bool, err error) {
 	return out, done, nil
 }
 
+// partners returns the pairs of the whole batch when no row has more than one partner.
+func (p *joinProbe) partners() (lefts, rights []uint32) {
+	n := p.batch.N
+	p.pairsBuf[0], p.pairsBuf[1] = sized(p.pairsBuf[0], n), sized(p.pairsBuf[1], n)
+	lefts, rights = p.pairsBuf[0], p.pairsBuf[1]
+	only := p.table.only
+	k := 0
+	for i, id := range p.ids[:n] {
+		r := only[id]
+		lefts[k], rights[k] = uint32(i), r-1
+		k += one(r != 0)
+	}
+	return lefts[:k], rights[:k]
+}
+
 // residual keeps the pairs for which the condition is true.
 func (p *joinProbe) residual(lefts, rights []uint32) ([]uint32, []uint32, error) {
 	if p.on == nil || len(lefts) == 0 {
@@ -196,9 +219,20 @@ func (p *joinProbe) pairs(lefts, rights []uint32) *vector.Batch {
 // gather returns the given rows of output column i, nulls if nobody looks at it.
 func (p *joinProbe) gather(i int, c *vector.Vector, t vector.Type, rows []uint32) *vector.Vector {
 	if !p.need[i] {
-		return vector.Nulls(t, len(rows))
+		return p.unused(i, t, len(rows))
 	}
 	return c.Gather(rows)
+}
+
+// unused returns n nulls for output column i, the same as for the batch before if that had as many rows.
+func (p *joinProbe) unused(i int, t vector.Type, n int) *vector.Vector {
+	if p.nulls == nil {
+		p.nulls = make([]*vector.Vector, len(p.leftTypes)+len(p.rightTypes))
+	}
+	if v := p.nulls[i]; v == nil || v.Len != n {
+		p.nulls[i] = vector.Nulls(t, n)
+	}
+	return p.nulls[i]
 }
 
 // every reports whether lefts are all rows of the batch, each once.

@@ -8,9 +8,9 @@ import (
 
 // keyTable numbers the different rows of its key columns 0, 1, 2, ... in the order they are met. Nulls are one value, as in GROUP BY.
 //
-// Each key column is turned into one word per row: numbers into their bits, text and everything else into the number that an interner
-// gives it; for dictionary vectors the interner is asked once per entry. A row of words is then looked up in an open-addressing table,
-// a batch at a time.
+// Each key column is turned into one word per row (keycolumn.go): numbers into their bits, text and everything else into the number that
+// an interner gives it; for dictionary vectors the interner is asked once per entry. A row of words is then looked up in an
+// open-addressing table, a batch at a time. A single column of text has an array by word instead, once it has met a good part of the words.
 //
 // In front of the table lies an array (front.go) that is addressed by dictionary codes when there are few combinations of them; it
 // answers most rows of a group-by over columns of few values without any hashing.
@@ -27,7 +27,7 @@ type keyTable struct {
 	shift uint     // 32 - log2(len(slots))
 
 	front front
-	// byWord is, for one column of text that is only looked up any more, the number + 1 of each word.
+	// byWord is, for one column of text, the number + 1 of each word. It takes the place of slots; nil: it would be mostly empty.
 	byWord []uint32
 
 	// Scratch of one call, kept for the next.
@@ -36,32 +36,16 @@ type keyTable struct {
 	groups []uint32
 }
 
-// keyColumn turns the values of one column into words.
-type keyColumn struct {
-	typ   vector.Type
-	texts *interner // text, complex values and lists
-	bit   uint64    // numbers: the bit of the mask
-
-	dict *vector.Dict // of memo
-	memo []uint32     // by code: the word, 0: not asked yet
-	seen int          // rows met with dict
-	buf  []byte
-	// fixed is set in readers of a table: text that the table does not know gets the word unknownText instead of a new number.
-	fixed bool
-}
-
-// unknownText is a word that no text of a table has.
-const unknownText = 1<<32 - 1
-
-func newKeyTable(types []vector.Type) *keyTable {
+// newKeyTable returns a table for keys of the given types. Columns of text may have lexicons; nil: none has.
+func newKeyTable(types []vector.Type, lexicons []*lexicon) *keyTable {
 	t := &keyTable{cols: make([]keyColumn, len(types)), stride: len(types)}
 	for i, typ := range types {
 		t.cols[i].typ = typ
 		if typ.IsNumeric() {
 			t.cols[i].bit = 1 << uint(t.numbers&63)
 			t.numbers++
-		} else {
-			t.cols[i].texts = &interner{}
+		} else if lexicons != nil {
+			t.cols[i].lexicon = lexicons[i]
 		}
 	}
 	t.reset()
@@ -71,14 +55,10 @@ func newKeyTable(types []vector.Type) *keyTable {
 // reset forgets all keys and gives up the memory.
 func (t *keyTable) reset() {
 	t.words, t.n, t.rows, t.hashes, t.groups = nil, 0, nil, nil, nil
-	t.slots, t.shift = make([]uint64, 16), 32-4
+	t.slots, t.shift, t.byWord = make([]uint64, 16), 32-4, nil
 	t.masked, t.stride = false, len(t.cols)
 	for i := range t.cols {
-		c := &t.cols[i]
-		if c.texts != nil {
-			c.texts = &interner{}
-		}
-		c.dict, c.memo, c.seen = nil, nil, 0
+		t.cols[i].reset()
 	}
 	t.front = front{}
 }
@@ -86,6 +66,11 @@ func (t *keyTable) reset() {
 // reserve makes room for n keys, so that a table which is known to become large does not grow there step by step.
 func (t *keyTable) reserve(n int) {
 	if n*2 <= len(t.slots) || t.n > 0 {
+		return
+	}
+	if len(t.cols) == 1 && t.cols[0].lexicon != nil && t.cols[0].lexicon.len() <= groupShare*n {
+		t.index(t.cols[0].lexicon.len() + 1)
+		t.words = make([]uint64, 0, n)
 		return
 	}
 	size := uint(bits.Len(uint(n*2 - 1)))
@@ -128,7 +113,7 @@ func hashWords(row []uint64) uint64 {
 // nullNumbers reports whether a number column has a null in the n rows.
 func (t *keyTable) nullNumbers(keys []*vector.Vector, n int) bool {
 	for c := range t.cols {
-		if k := keys[c]; t.cols[c].texts == nil && k.Valid != nil {
+		if k := keys[c]; t.cols[c].isNumber() && k.Valid != nil {
 			if k.Const && k.AllNull() || !k.Const && k.Valid.Count(n) < n {
 				return true
 			}
@@ -144,10 +129,7 @@ func (t *keyTable) len() int { return t.n }
 func (t *keyTable) bytes() int64 {
 	n := 8*int64(cap(t.words)+cap(t.slots)+cap(t.rows)+cap(t.hashes)) + 4*int64(cap(t.groups)+cap(t.byWord)) + t.front.bytes()
 	for i := range t.cols {
-		n += 4 * int64(cap(t.cols[i].memo))
-		if x := t.cols[i].texts; x != nil {
-			n += x.bytes()
-		}
+		n += t.cols[i].bytes()
 	}
 	return n
 }
@@ -155,7 +137,7 @@ func (t *keyTable) bytes() int64 {
 // full reports that text can't be numbered any more: its offsets have 32 bits.
 func (t *keyTable) full() bool {
 	for i := range t.cols {
-		if x := t.cols[i].texts; x != nil && len(x.blob) > maxInterned {
+		if t.cols[i].full() {
 			return true
 		}
 	}
@@ -166,6 +148,9 @@ func (t *keyTable) full() bool {
 func (t *keyTable) find(keys []*vector.Vector, n int) []uint32 {
 	t.groups = sized(t.groups, n)
 	out := t.groups
+	if t.findCodes(keys, n, out) {
+		return out
+	}
 	if misses, ok := t.front.find(t, keys, n, out); ok {
 		if len(misses) > 0 {
 			few := make([]*vector.Vector, len(keys))
@@ -188,6 +173,15 @@ func (t *keyTable) findRows(keys []*vector.Vector, n int, out []uint32) {
 		t.mask()
 	}
 	t.fillWords(keys, n)
+	t.probe(n, out)
+}
+
+// probe looks rows of words up in the hash table, or in the array by word.
+func (t *keyTable) probe(n int, out []uint32) {
+	if t.indexed() {
+		t.probeIndex(n, out)
+		return
+	}
 	t.hashRows(n)
 	if t.stride == 1 {
 		t.probeOne(n, out)
@@ -252,7 +246,7 @@ func (t *keyTable) reader() *keyTable {
 	r.cols = append([]keyColumn(nil), t.cols...)
 	for i := range r.cols {
 		c := &r.cols[i]
-		c.dict, c.memo, c.seen, c.buf, c.fixed = nil, nil, 0, nil, true
+		c.dict, c.memo, c.scratch, c.shared, c.seen, c.buf, c.fixed = nil, nil, nil, false, 0, nil, true
 	}
 	r.front, r.rows, r.hashes, r.groups = front{off: true}, nil, nil, nil
 	return &r
@@ -260,12 +254,8 @@ func (t *keyTable) reader() *keyTable {
 
 // settle prepares a table that nothing will be added to for its readers.
 func (t *keyTable) settle() {
-	if t.stride != 1 || t.cols[0].texts == nil {
-		return
-	}
-	t.byWord = make([]uint32, t.cols[0].texts.len()+1)
-	for g, w := range t.words {
-		t.byWord[w] = uint32(g) + 1
+	if t.stride == 1 && t.cols[0].texts != nil {
+		t.index(t.cols[0].texts.len() + 1)
 	}
 }
 
@@ -305,7 +295,7 @@ func (t *keyTable) lookup(keys []*vector.Vector, n int) []uint32 {
 	if !t.masked && t.numbers > 0 && t.nullNumbers(keys, n) { // the table has no such nulls
 		for c, k := range keys {
 			for i := range n {
-				if t.cols[c].texts == nil && k.IsNull(i) {
+				if t.cols[c].isNumber() && k.IsNull(i) {
 					out[i] = 0
 				}
 			}
@@ -383,7 +373,7 @@ func (t *keyTable) fillWords(keys []*vector.Vector, n int) {
 	for c := range t.cols {
 		col := &t.cols[c]
 		dst := t.rows[masks+c:]
-		if col.texts != nil {
+		if !col.isNumber() {
 			col.textWords(keys[c], n, dst, s)
 			continue
 		}
@@ -401,105 +391,6 @@ func (t *keyTable) fillWords(keys []*vector.Vector, n int) {
 	}
 }
 
-func numberWords(v *vector.Vector, n int, dst []uint64, s int) {
-	if v.Const {
-		w := numberWord(v, 0)
-		for i := range n {
-			dst[i*s] = w
-		}
-		return
-	}
-	switch v.Type.Kind {
-	case vector.KindLong:
-		for i, x := range v.Longs[:n] {
-			dst[i*s] = uint64(x)
-		}
-	case vector.KindDouble:
-		for i, x := range v.Doubles[:n] {
-			dst[i*s] = vector.DoubleWord(x)
-		}
-	case vector.KindFloat:
-		for i, x := range v.Floats[:n] {
-			dst[i*s] = vector.DoubleWord(float64(x))
-		}
-	}
-}
-
-func numberWord(v *vector.Vector, i int) uint64 {
-	if v.Type.Kind == vector.KindLong {
-		return uint64(v.LongAt(i))
-	}
-	return vector.DoubleWord(v.DoubleAt(i))
-}
-
-// textWords writes interned numbers + 1, and 0 for null.
-func (c *keyColumn) textWords(v *vector.Vector, n int, dst []uint64, s int) {
-	switch {
-	case v.Const:
-		w := c.textWord(v, 0)
-		for i := range n {
-			dst[i*s] = w
-		}
-	case v.Dict != nil && c.useMemo(v.Dict, n):
-		for i, code := range v.Codes[:n] {
-			w := c.memo[code]
-			if w == 0 && v.Valid.Get(i) {
-				w = c.wordOf(v.Dict.Value(code))
-				c.memo[code] = w
-			}
-			dst[i*s] = uint64(w)
-		}
-		if v.Valid != nil {
-			for i := range n {
-				if !v.Valid.Get(i) {
-					dst[i*s] = 0
-				}
-			}
-		}
-	default:
-		for i := range n {
-			dst[i*s] = c.textWord(v, i)
-		}
-	}
-}
-
-func (c *keyColumn) textWord(v *vector.Vector, i int) uint64 {
-	if v.IsNull(i) {
-		return 0
-	}
-	if v.Type.Kind == vector.KindList {
-		c.buf = vector.KeyText(c.buf[:0], v, i)
-		return uint64(c.wordOf(string(c.buf)))
-	}
-	return uint64(c.wordOf(v.StringAt(i)))
-}
-
-func (c *keyColumn) wordOf(s string) uint32 {
-	if !c.fixed {
-		return c.texts.number(s) + 1
-	}
-	if n, ok := c.texts.find(s); ok {
-		return n + 1
-	}
-	return unknownText
-}
-
-// useMemo reports whether a memo of d's entries is worth its memory: d is small beside the rows met with it.
-func (c *keyColumn) useMemo(d *vector.Dict, n int) bool {
-	if c.dict != d {
-		c.dict, c.memo, c.seen = d, c.memo[:0], 0
-	}
-	c.seen += n
-	if len(c.memo) == 0 {
-		if d.Len() > 1<<12 && d.Len() > 8*c.seen {
-			return false
-		}
-		c.memo = sized(c.memo, d.Len())
-		clear(c.memo)
-	}
-	return true
-}
-
 // keys returns the key columns of numbers lo up to, not including, hi. Text comes as codes into the interner's dictionary.
 func (t *keyTable) keys(lo, hi int) []*vector.Vector {
 	out := make([]*vector.Vector, len(t.cols))
@@ -508,7 +399,7 @@ func (t *keyTable) keys(lo, hi int) []*vector.Vector {
 	for c := range t.cols {
 		col := &t.cols[c]
 		words := t.words[masks+c:]
-		if col.texts == nil {
+		if col.isNumber() {
 			out[c] = t.numberKeys(col, numbers, words, lo, hi)
 			numbers++
 			continue
@@ -527,7 +418,7 @@ func (t *keyTable) keys(lo, hi int) []*vector.Vector {
 				}
 				codes[i] = uint32(w - 1)
 			}
-			v := vector.FromCodes(codes, col.texts.dict())
+			v := vector.FromCodes(codes, col.dictionary())
 			v.Valid = valid
 			out[c] = v
 			if v.Dict.Len() == 0 { // all null

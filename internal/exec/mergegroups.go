@@ -28,12 +28,20 @@ func mergeGroups(ctx context.Context, workers []*grouper) ([]*grouper, error) {
 		}
 		return workers[:1], nil
 	}
+	alike := true
+	for _, g := range workers[1:] {
+		first.table.maskAlike(g.table)
+		alike = alike && first.table.sameWords(g.table)
+	}
+	for _, g := range workers {
+		g.table.maskAlike(first.table)
+	}
 	shares := make([][]uint8, len(workers))
 	grp := NewGroup(withoutSlot(ctx))
 	for i, g := range workers {
 		grp.Go(func(ctx context.Context) error {
 			return g.env.Share.compute(ctx, func(ctx context.Context) (err error) {
-				shares[i], err = g.shares(ctx, len(workers))
+				shares[i], err = g.shares(ctx, len(workers), alike)
 				return err
 			})
 		})
@@ -44,7 +52,7 @@ func mergeGroups(ctx context.Context, workers []*grouper) ([]*grouper, error) {
 	merged := make([]*grouper, len(workers))
 	grp = NewGroup(withoutSlot(ctx))
 	for i := range merged {
-		g, err := newGrouper(first.keys, first.specs, 0, first.env)
+		g, err := newGrouper(first.keys, first.lexicons, first.specs, 0, first.env)
 		if err != nil {
 			return nil, err
 		}
@@ -79,8 +87,8 @@ func mergeGroups(ctx context.Context, workers []*grouper) ([]*grouper, error) {
 	return merged, nil
 }
 
-// shares returns by group which of n shares it belongs to. Afterwards keys and intermediate values may be read by several goroutines.
-func (g *grouper) shares(ctx context.Context, n int) ([]uint8, error) {
+// shares returns by group which of n shares it belongs to; alike says that all tables have the same words for a key. Afterwards keys and intermediate values may be read by several goroutines.
+func (g *grouper) shares(ctx context.Context, n int, alike bool) ([]uint8, error) {
 	out := make([]uint8, g.groups())
 	hashes := make([]uint64, absorbRows)
 	for lo := 0; lo < len(out); lo += absorbRows {
@@ -88,7 +96,7 @@ func (g *grouper) shares(ctx context.Context, n int) ([]uint8, error) {
 			return nil, err
 		}
 		hi := min(lo+absorbRows, len(out))
-		vector.HashRows(g.table.keys(lo, hi), hashes[:hi-lo])
+		g.table.hashKeys(lo, hi, alike, hashes[:hi-lo])
 		for i, h := range hashes[:hi-lo] {
 			out[lo+i] = uint8(h & 0xffff % uint64(n)) // the upper bits tell spill files apart
 		}
@@ -116,20 +124,7 @@ func (g *grouper) absorbShare(ctx context.Context, source *grouper, shares []uin
 		if len(rows) == 0 {
 			continue
 		}
-		keys := source.table.keys(lo, hi)
-		for i, k := range keys {
-			keys[i] = k.Gather(rows)
-		}
-		var parts []*vector.Vector
-		for _, s := range source.states {
-			for _, p := range s.Partial(lo, hi) {
-				parts = append(parts, p.Gather(rows))
-			}
-		}
-		if err := g.merge(keys, parts, len(rows)); err != nil {
-			return err
-		}
-		if err := g.fit(); err != nil {
+		if err := g.mergeFrom(source, lo, hi, rows); err != nil {
 			return err
 		}
 	}

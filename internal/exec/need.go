@@ -57,7 +57,7 @@ func and(need []bool, more columnSet) []bool {
 
 // aggregateNeeds returns the input columns that an aggregation looks at.
 func aggregateNeeds(n *plan.Aggregate) []bool {
-	s := newColumnSet(n.Input).add(n.Keys...)
+	s := newColumnSet(n.Input).add(n.Keys...).addSort(n.Order)
 	for _, c := range n.Aggs {
 		s.add(c.Filter).add(c.Args...)
 	}

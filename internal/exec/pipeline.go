@@ -24,9 +24,14 @@ type Pipeline struct {
 	scan   *plan.Scan
 	steps  []step
 	leaves []*leafScan
+	// conditions are what the rows of the scan must satisfy: its filter, and keys that joins above ask for.
+	conditions []condition
+	// need says which columns of the chain's rows are looked at, nil: all.
+	need []bool
 	// rowsLeft counts down a limit of the scan; nil: no limit, or the consumer of an ordered stream counts.
 	rowsLeft  *atomic.Int64
 	backwards bool
+	atMost    int // workers that there is memory for, 0: as many as there are threads
 
 	morsels []morsel // in the order of the rows
 
@@ -41,6 +46,8 @@ type step struct {
 	node  plan.Node
 	build *joinBuild // joins: the right side, in memory
 	need  []bool     // joins: the columns of both sides that are looked at
+	// implied says of a join that the scan's conditions do all of its work.
+	implied bool
 }
 
 // morsel is a run of rows of one segment. Its number is its place in the order of the rows.
@@ -64,7 +71,7 @@ func openScan(ctx context.Context, scan *plan.Scan, env *Env) (*Pipeline, error)
 
 // newPipeline takes over leaves.
 func newPipeline(scan *plan.Scan, leaves []Leaf, env *Env) (*Pipeline, error) {
-	p := &Pipeline{env: env, scan: scan}
+	p := &Pipeline{env: env, scan: scan, conditions: conditionsOf(scan)}
 	if scan.Limit >= 0 {
 		p.rowsLeft = &atomic.Int64{}
 		p.rowsLeft.Store(scan.Limit)
@@ -99,6 +106,7 @@ func (p *Pipeline) cut(l *leafScan) error {
 	}
 	l.next = len(p.morsels)
 	for _, r := range ranges {
+		l.rows += r[1] - r[0]
 		for from := r[0]; from < r[1]; from += morselRows {
 			p.morsels = append(p.morsels, morsel{l, from, min(from+morselRows, r[1]), len(p.morsels)})
 		}
@@ -154,7 +162,11 @@ func (p *Pipeline) choose() *leafScan {
 func (p *Pipeline) Workers() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return max(1, min(p.env.Threads, p.left))
+	n := min(p.env.Threads, p.left)
+	if p.atMost > 0 {
+		n = min(n, p.atMost)
+	}
+	return max(1, n)
 }
 
 // Close releases the segments and the right sides of joins. Vectors that came from the pipeline are invalid from then on.
@@ -179,28 +191,28 @@ type Worker struct {
 
 // NewWorker returns a worker. With fresh its batches stay valid until the pipeline is closed.
 func (p *Pipeline) NewWorker(fresh bool) (*Worker, error) {
-	w := &Worker{source: morselSource{p: p, fresh: fresh}}
+	w := &Worker{source: morselSource{p: p, fresh: fresh, need: p.scanNeed(), programs: map[expr.Expr]*expr.Program{}}}
 	w.top = &w.source
-	if p.scan.Filter != nil {
-		var err error
-		if w.source.filter, err = expr.Compile(p.scan.Filter, p.env.Expr); err != nil {
-			return nil, err
-		}
-	}
+	exprs := *p.env.Expr
+	exprs.Reuse = !fresh
 	for _, s := range p.steps {
 		var err error
 		switch n := s.node.(type) {
 		case *plan.Filter:
 			op := &filterOp{input: w.top}
-			op.cond, err = expr.Compile(n.Cond, p.env.Expr)
+			op.cond, err = expr.Compile(n.Cond, &exprs)
 			w.top = op
 		case *plan.Project:
 			op := &projectOp{input: w.top}
-			op.exprs, err = compileProjection(n.Exprs, p.env.Expr)
+			op.exprs, err = compileProjection(n.Exprs, &exprs)
 			w.top = op
 		case *plan.Unnest:
 			w.top = newUnnest(n, w.top, p.env)
 		case *plan.Join:
+			if s.implied {
+				w.top = &impliedJoin{input: w.top, width: len(n.Columns()), right: types(n.Right.Columns())}
+				break
+			}
 			op := &probeOp{input: w.top}
 			if op.probe, err = newJoinProbe(n, s.need, p.env); err == nil {
 				op.probe.facts = s.build.facts
@@ -224,11 +236,13 @@ func (w *Worker) Close() {}
 // morselSource is the bottom of a worker: it takes morsels and scans them.
 type morselSource struct {
 	p       *Pipeline
-	filter  *expr.Program // of the scan, nil: none
-	scanner *scanner      // of the present morsel's segment
-	morsel  morsel        // what is left of it
-	at      *leafScan     // its segment
+	scanner *scanner  // of the present morsel's segment
+	morsel  morsel    // what is left of it
+	at      *leafScan // its segment
 	fresh   bool
+	need    []bool // columns of the scan that are looked at after its conditions, nil: all
+	// programs are compiled when a segment needs them.
+	programs map[expr.Expr]*expr.Program
 	// anyOrder lets the worker choose its morsels.
 	anyOrder bool
 	// onTake, if not nil, is told the number of each morsel that is begun.
@@ -249,13 +263,20 @@ func (s *morselSource) Next(ctx context.Context) (*vector.Batch, error) {
 				s.onTake(m.number)
 			}
 			if s.scanner == nil || s.scanner.leaf != m.leaf {
-				scanner, err := newScanner(m.leaf, s.filter, s.p.env, s.fresh)
+				if err := m.leaf.plan(ctx, s.p.conditions, s.p.env); err != nil {
+					return nil, err
+				}
+				scanner, err := newScanner(m.leaf, s.need, s.programs, s.p.env, s.fresh)
 				if err != nil {
 					return nil, err
 				}
 				s.scanner = scanner
 			}
-			s.morsel, s.at = m, m.leaf
+			s.at = m.leaf
+			if m.leaf.planned.empty {
+				continue
+			}
+			s.morsel = m
 		}
 		b, err := s.scanner.read(s.part())
 		if err != nil {

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"fmt"
 	"sync"
 
@@ -22,11 +23,16 @@ type leafScan struct {
 	exact bool
 	// next and end bound its morsels that were not taken yet, by number; under the pipeline's lock.
 	next, end int
+	// rows is how many lie in the ranges.
+	rows int
 
-	indexed struct {
+	planned struct {
 		sync.Mutex
-		done bool
-		rows *roaring.Bitmap
+		done  bool
+		terms []term
+		// rows are those that indexes leave; nil: no index is worth it.
+		rows  *roaring.Bitmap
+		empty bool // no row can count
 	}
 }
 
@@ -64,63 +70,92 @@ func (t *leafScan) rowRanges() ([][2]int, error) {
 	return out, nil
 }
 
-// scanner reads batches of one segment in one goroutine: first the columns of the filter, then, for the rows that are left, the
-// others.
+// plan finds out once, for all workers, what the conditions of a scan mean in this segment.
+func (t *leafScan) plan(ctx context.Context, conditions []condition, env *Env) error {
+	if !t.planned.TryLock() {
+		// Planning may yield: who waits for it must not hold the slot that it needs to go on.
+		err := idle(ctx, func() error { t.planned.Lock(); return nil })
+		if err != nil {
+			t.planned.Unlock()
+			return err
+		}
+	}
+	defer t.planned.Unlock()
+	if t.planned.done {
+		return nil
+	}
+	p := planner{leaf: t, env: env}
+	if err := p.plan(ctx, conditions); err != nil {
+		return err
+	}
+	t.planned.terms, t.planned.rows, t.planned.empty, t.planned.done = p.terms, p.rows, p.empty, true
+	return nil
+}
+
+// scanner reads batches of one segment in one goroutine. What an index leaves is narrowed term by term, and each reads its columns only of
+// the batches, or of the rows, that the terms before it left. Columns that no term needs come last.
 type scanner struct {
 	leaf    *leafScan
 	env     *Env
 	columns []scanColumn
-	filter  *expr.Program
-	early   []bool // columns that the filter needs
-	times   *scanColumn
-	// rows are those that the indexes of the filter's selective terms leave; nil: no index is worth it.
-	rows  *roaring.Bitmap
-	fresh bool
+	fresh   bool // batches stay valid
+	// programs are those that the worker has compiled.
+	programs map[expr.Expr]*expr.Program
+	tallies  []tally // by term
+	skip     []bool  // by term: it is true of the whole present batch
+
+	// The present batch: rows from up to to of the segment, or those named by rows, and of these the ones in sel (nil: all).
+	from, to int
+	rows     []uint32
+	n        int
+	cols     []*vector.Vector
+	sel      []uint32
+
+	codesBuf segment.Buffer
+	selBuf   []uint32
+	rowsBuf  []uint32
+	nulls    []*vector.Vector // by column: what stands for those that nobody looks at
 }
 
-// scanColumn is an output column of a scan in one segment.
+// tally counts what a term that need not be asked has been asked.
+type tally struct{ asked, passed int }
+
+// scanColumn is a column of a scan in one segment.
 type scanColumn struct {
 	column segment.Column // nil: the segment has none
 	want   expr.Type
 	cast   *expr.Program // nil: the stored type is the wanted one
 	buf    *segment.Buffer
+	needed bool // after the filter
 }
 
-// newScanner returns a scanner of leaf. Filter is the scan's, compiled for this goroutine; nil: it has none.
-func newScanner(leaf *leafScan, filter *expr.Program, env *Env, fresh bool) (*scanner, error) {
-	s := &scanner{leaf: leaf, env: env, filter: filter, fresh: fresh, early: make([]bool, len(leaf.scan.Out))}
-	for _, c := range leaf.scan.Out {
-		column, err := s.open(c.Name, c.Type)
+// newScanner returns a scanner of leaf, whose terms are planned. Need says which columns are looked at after the filter, nil: all.
+func newScanner(leaf *leafScan, need []bool, programs map[expr.Expr]*expr.Program, env *Env, fresh bool) (*scanner, error) {
+	s := &scanner{leaf: leaf, env: env, programs: programs, fresh: fresh}
+	for i, c := range leaf.scan.Out {
+		column, err := openColumn(leaf, c.Name, c.Type, env)
+		if err != nil {
+			return nil, err
+		}
+		column.needed = need == nil || need[i]
+		s.columns = append(s.columns, column)
+	}
+	if !leaf.exact {
+		column, err := openColumn(leaf, segment.TimeColumn, expr.Of(expr.Timestamp), env)
 		if err != nil {
 			return nil, err
 		}
 		s.columns = append(s.columns, column)
 	}
-	if leaf.scan.Filter != nil {
-		expr.Walk(leaf.scan.Filter, func(e expr.Expr) bool {
-			if c, ok := e.(*expr.Column); ok {
-				s.early[c.Index] = true
-			}
-			return true
-		})
-		var err error
-		if s.rows, err = leaf.index(env); err != nil {
-			return nil, err
-		}
-	}
-	if !leaf.exact {
-		column, err := s.open(segment.TimeColumn, expr.Of(expr.Timestamp))
-		if err != nil {
-			return nil, err
-		}
-		s.times = &column
-	}
+	s.tallies, s.skip = make([]tally, len(leaf.planned.terms)), make([]bool, len(leaf.planned.terms))
+	s.cols = make([]*vector.Vector, len(s.columns))
+	s.nulls = make([]*vector.Vector, len(s.columns))
 	return s, nil
 }
 
-func (s *scanner) open(name string, want expr.Type) (scanColumn, error) {
+func openColumn(leaf *leafScan, name string, want expr.Type, env *Env) (scanColumn, error) {
 	out := scanColumn{want: want, buf: &segment.Buffer{}}
-	column, err := s.leaf.leaf.Reader.Column(name)
+	column, err := leaf.leaf.Reader.Column(name)
 	if err != nil || column == nil {
 		return out, err
 	}
@@ -134,79 +169,125 @@ func (s *scanner) open(name string, want expr.Type) (scanColumn, error) {
 	if info.Type == want.Runtime() || info.Type == to.Runtime() {
 		return out, nil
 	}
-	out.cast, err = expr.Compile(&expr.Cast{X: &expr.Column{Index: 0, Name: name, T: stored}, T: to}, s.env.Expr)
+	out.cast, err = expr.Compile(&expr.Cast{X: &expr.Column{Index: 0, Name: name, T: stored}, T: to}, env.Expr)
 	return out, err
 }
 
 // read returns the rows from up to, not including, to that count, or nil if there are none.
 func (s *scanner) read(from, to int) (*vector.Batch, error) {
-	b := &vector.Batch{N: to - from, Cols: make([]*vector.Vector, len(s.columns))}
-	var rows []uint32 // of the segment, when only some are read
-	if s.rows != nil {
-		rows = rowsBetween(s.rows, from, to)
-		if len(rows) == 0 {
+	p := &s.leaf.planned
+	if p.empty {
+		return nil, nil
+	}
+	for i, t := range p.terms {
+		switch t.within(from, to) {
+		case never:
 			return nil, nil
-		}
-		if len(rows) == b.N {
-			rows = nil
-		} else {
-			b.N = len(rows)
+		case always:
+			s.skip[i] = true
+		default:
+			s.skip[i] = s.idle(t, i)
 		}
 	}
-	if s.times != nil {
-		v, err := s.column(s.times, from, to, rows)
+	s.from, s.to, s.n, s.rows, s.sel = from, to, to-from, nil, nil
+	clear(s.cols)
+	if p.rows != nil {
+		s.rowsBuf = rowsBetween(p.rows, from, to, s.rowsBuf[:0])
+		switch len(s.rowsBuf) {
+		case 0:
+			return nil, nil
+		case s.n:
+		default:
+			s.rows, s.n = s.rowsBuf, len(s.rowsBuf)
+		}
+	}
+	for i, t := range p.terms {
+		if s.skip[i] {
+			continue
+		}
+		before := s.left()
+		if err := t.narrow(s); err != nil {
+			return nil, err
+		}
+		s.tallies[i].asked += before
+		s.tallies[i].passed += s.left()
+		if s.left() == 0 {
+			return nil, nil
+		}
+	}
+	return s.late()
+}
+
+// idle reports whether a term need not be asked because it hardly ever says no.
+func (s *scanner) idle(t term, i int) bool {
+	const enough = 4 * vector.BatchRows
+	if k, ok := t.(*keyTerm); !ok || k.decides {
+		return false
+	}
+	asked := s.tallies[i]
+	return asked.asked >= enough && asked.passed > asked.asked/8*7
+}
+
+// left returns how many rows of the present batch are left.
+func (s *scanner) left() int {
+	if s.sel != nil {
+		return len(s.sel)
+	}
+	return s.n
+}
+
+// sparse is the share of rows below which columns are read row by row.
+const sparse = 16
+
+// thin makes rows of the selection if few are left: what is read from then on is read of these only.
+func (s *scanner) thin() {
+	if s.sel == nil || len(s.sel)*sparse >= s.n {
+		return
+	}
+	for i, c := range s.cols {
+		if c != nil {
+			s.cols[i] = c.Gather(s.sel)
+		}
+	}
+	if s.rows != nil {
+		for i, r := range s.sel {
+			s.rows[i] = s.rows[r] // the selection ascends
+		}
+		s.rows = s.rows[:len(s.sel)]
+	} else {
+		s.rowsBuf = s.rowsBuf[:0]
+		for _, r := range s.sel {
+			s.rowsBuf = append(s.rowsBuf, uint32(s.from)+r)
+		}
+		s.rows = s.rowsBuf
+	}
+	s.n, s.sel = len(s.rows), nil
+}
+
+// load returns column c of the present batch.
+func (s *scanner) load(c int) (*vector.Vector, error) {
+	if s.cols[c] == nil {
+		s.thin()
+		v, err := s.column(&s.columns[c])
 		if err != nil {
 			return nil, err
 		}
-		if b.Sel = s.inTime(v, b.N); len(b.Sel) == 0 {
-			return nil, nil
-		}
+		s.cols[c] = v
 	}
-	for i := range s.columns {
-		if s.early[i] {
-			v, err := s.column(&s.columns[i], from, to, rows)
-			if err != nil {
-				return nil, err
-			}
-			b.Cols[i] = v
-		}
-	}
-	if s.filter != nil {
-		filtered, err := applyFilter(b, s.filter)
-		if err != nil || filtered == nil {
-			return nil, err
-		}
-		b = filtered
-	}
-	return s.late(b, from, to, rows)
+	return s.cols[c], nil
 }
 
-// sparse is the share of rows below which the late columns are read row by row.
-const sparse = 16
-
-// late reads the columns that the filter did not need.
-func (s *scanner) late(b *vector.Batch, from, to int, rows []uint32) (*vector.Batch, error) {
-	if b.Sel != nil && len(b.Sel)*sparse < b.N {
-		for i, c := range b.Cols {
-			if c != nil {
-				b.Cols[i] = c.Gather(b.Sel)
-			}
-		}
-		picked := make([]uint32, len(b.Sel))
-		for i, r := range b.Sel {
-			if rows != nil {
-				picked[i] = rows[r]
-			} else {
-				picked[i] = uint32(from) + r
-			}
-		}
-		b, rows = &vector.Batch{N: len(picked), Cols: b.Cols}, picked
-	}
-	for i := range s.columns {
-		if b.Cols[i] != nil {
+// late completes the batch with the columns that no term needed.
+func (s *scanner) late() (*vector.Batch, error) {
+	s.thin()
+	out := s.leaf.scan.Out
+	b := &vector.Batch{N: s.n, Sel: s.sel, Cols: make([]*vector.Vector, len(out))}
+	for i := range out {
+		if !s.columns[i].needed {
+			b.Cols[i] = s.unused(i)
 			continue
 		}
-		v, err := s.column(&s.columns[i], from, to, rows)
+		v, err := s.load(i)
 		if err != nil {
 			return nil, err
 		}
@@ -215,14 +296,19 @@ func (s *scanner) late(b *vector.Batch, from, to int, rows []uint32) (*vector.Ba
 	return b, nil
 }
 
-// column reads a run of rows, or those named by rows.
-func (s *scanner) column(c *scanColumn, from, to int, rows []uint32) (*vector.Vector, error) {
-	n := to - from
-	if rows != nil {
-		n = len(rows)
+// unused returns what stands for a column that nobody looks at.
+func (s *scanner) unused(i int) *vector.Vector {
+	if v := s.nulls[i]; v != nil && v.Len == s.n {
+		return v
 	}
+	s.nulls[i] = vector.Nulls(s.columns[i].want.Runtime(), s.n)
+	return s.nulls[i]
+}
+
+// column reads a column of the present batch.
+func (s *scanner) column(c *scanColumn) (*vector.Vector, error) {
 	if c.column == nil {
-		return vector.Nulls(c.want.Runtime(), n), nil
+		return vector.Nulls(c.want.Runtime(), s.n), nil
 	}
 	buf := c.buf
 	if s.fresh {
@@ -230,16 +316,16 @@ func (s *scanner) column(c *scanColumn, from, to int, rows []uint32) (*vector.Ve
 	}
 	var v *vector.Vector
 	var err error
-	if rows != nil {
-		v, err = c.column.ReadRows(buf, rows)
+	if s.rows != nil {
+		v, err = c.column.ReadRows(buf, s.rows)
 	} else {
-		v, err = c.column.Read(buf, from, to)
+		v, err = c.column.Read(buf, s.from, s.to)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if c.cast != nil {
-		if v, err = c.cast.Eval(&vector.Batch{N: n, Cols: []*vector.Vector{v}}); err != nil {
+		if v, err = c.cast.Eval(&vector.Batch{N: s.n, Cols: []*vector.Vector{v}}); err != nil {
 			return nil, err
 		}
 	}
@@ -249,34 +335,53 @@ func (s *scanner) column(c *scanColumn, from, to int, rows []uint32) (*vector.Ve
 	return v, nil
 }
 
-// inTime returns the rows whose time lies in the intervals that count.
-func (s *scanner) inTime(v *vector.Vector, n int) []uint32 {
-	sel := make([]uint32, 0, n)
-	for i := range n {
-		if v.IsNull(i) {
-			continue
-		}
-		ms := v.LongAt(i)
-		for _, iv := range s.leaf.times {
-			if iv.Start <= ms && ms < iv.End {
-				sel = append(sel, uint32(i))
-				break
-			}
-		}
+// room returns memory for a selection of the present batch, longer by one than it can get, so that loops can write before they know.
+func (s *scanner) room() []uint32 {
+	if s.fresh {
+		return make([]uint32, s.n+1)
 	}
-	return sel
+	s.selBuf = sized(s.selBuf, s.n+1)
+	return s.selBuf
 }
 
-func rowsBetween(b *roaring.Bitmap, from, to int) []uint32 {
+// keep narrows the present batch to its rows at which pass is 1; of rows without a value of v there are none.
+//
+// The loops have no branch to mispredict: every row number is written, and the place moves on only past those that count.
+func (s *scanner) keep(v *vector.Vector, pass func(out, sel []uint32) int) {
+	out, sel := s.sel, s.sel
+	if sel == nil {
+		out = s.room()
+	}
+	out = out[:pass(out, sel)]
+	if v.Valid != nil {
+		out = present(out, v.Valid)
+	}
+	s.sel = out
+	if len(out) == s.n {
+		s.sel = nil
+	}
+}
+
+// present returns the rows of sel that have a value, in its memory.
+func present(sel []uint32, valid vector.Bitmap) []uint32 {
+	k := 0
+	for _, r := range sel {
+		sel[k] = r
+		k += int(valid[r>>6] >> (r & 63) & 1)
+	}
+	return sel[:k]
+}
+
+// rowsBetween appends the rows of b from up to, not including, to.
+func rowsBetween(b *roaring.Bitmap, from, to int, out []uint32) []uint32 {
 	it := b.Iterator()
 	it.AdvanceIfNeeded(uint32(from))
-	var rows []uint32
 	for it.HasNext() {
 		r := it.Next()
 		if int(r) >= to {
 			break
 		}
-		rows = append(rows, r)
+		out = append(out, r)
 	}
-	return rows
+	return out
 }

@@ -50,7 +50,7 @@ func (o *setOp) Next(ctx context.Context) (*vector.Batch, error) {
 
 func (o *setOp) run(ctx context.Context) error {
 	var err error
-	if o.g, err = newGrouper(types(o.node.Columns()), []agg.Spec{countRows, countRows}, 0, o.env); err != nil {
+	if o.g, err = newGrouper(types(o.node.Columns()), nil, []agg.Spec{countRows, countRows}, 0, o.env); err != nil {
 		return err
 	}
 	for side, in := range []Operator{o.left, o.right} {

@@ -29,6 +29,7 @@ type sorting struct {
 	offset int64
 	limit  int64 // -1: all
 	env    *Env
+	top    *topKeys // told of the last row that can count, nil: nobody listens
 }
 
 func buildSort(ctx context.Context, n *plan.Sort, need []bool, env *Env) (Operator, error) {
@@ -74,6 +75,9 @@ func (o *sortOp) consume(ctx context.Context) error {
 	workers := 1
 	if o.pipeline != nil {
 		workers = o.pipeline.Workers()
+	}
+	if o.pipeline != nil {
+		o.top = o.pipeline.narrowTop(o.keys, o.limit)
 	}
 	for range workers {
 		o.sorters = append(o.sorters, newSorter(o.sorting))
@@ -167,6 +171,9 @@ func (s *sorter) add(b *vector.Batch) error {
 		if keep > 0 && int64(sorted.N) >= keep {
 			at := int(keep) - 1
 			s.last = slices.Clone(s.firstKeys(sorted.Slice(at, at+1), 1).Key(0))
+			if key := sorted.Cols[s.keys[0].Column]; s.top != nil && !key.IsNull(at) {
+				s.top.offer(key.LongAt(at))
+			}
 		}
 	}
 	if s.run.Rows() >= maxRunRows || s.run.Bytes() >= maxRunBytes {

@@ -36,15 +36,17 @@ func (w *windowAggregate) compute(ctx context.Context, p *partitionSet) (*vector
 	if err != nil {
 		return nil, err
 	}
-	f := &framed{w: w, p: p, counts: w.rowsThatCount(p), lo: make([]int, p.rows.N), hi: make([]int, p.rows.N)}
+	f := &framed{w: w, p: p, frames: fr, counts: w.rowsThatCount(p), hi: make([]int, p.rows.N)}
 	for _, a := range w.call.Args {
 		f.args = append(f.args, p.rows.Cols[a])
 	}
-	whole, growing := true, true
-	for i := range p.rows.N {
-		f.lo[i], f.hi[i] = fr.bounds(i)
-		whole = whole && f.lo[i] == p.start(i) && f.hi[i] == p.end(i)
-		growing = growing && f.lo[i] == p.start(i) && (i == p.start(i) || f.hi[i] >= f.hi[i-1])
+	whole := w.call.Frame.Exclude == plan.ExcludeNothing
+	growing := whole
+	for i := 0; i < p.rows.N && (whole || growing); i++ {
+		var lo int
+		lo, f.hi[i] = fr.bounds(i)
+		whole = whole && lo == p.start(i) && f.hi[i] == p.end(i)
+		growing = growing && lo == p.start(i) && (i == p.start(i) || f.hi[i] >= f.hi[i-1])
 	}
 	switch {
 	case w.distinct:
@@ -74,8 +76,9 @@ type framed struct {
 	w      *windowAggregate
 	p      *partitionSet
 	args   []*vector.Vector
+	frames *windowFrames
 	counts []bool
-	lo, hi []int // frames by row
+	hi     []int // ends of the frames by row, as long as they are whole or growing
 
 	// rows to fold and the groups they go to, until there are enough
 	rows, groups []uint32
@@ -186,7 +189,8 @@ const frameBlock = 64
 func (f *framed) sliding(ctx context.Context) (*vector.Vector, error) {
 	n, total := f.p.rows.N, 0
 	for i := range n {
-		total += f.hi[i] - f.lo[i]
+		lo, hi := f.frames.bounds(i)
+		total += hi - lo
 	}
 	s, err := f.state(n)
 	if err != nil {
@@ -214,16 +218,19 @@ func (f *framed) sliding(ctx context.Context) (*vector.Vector, error) {
 				return nil, err
 			}
 		}
-		for r := f.lo[i]; r < f.hi[i]; {
-			if blocks != nil && r%frameBlock == 0 && r+frameBlock <= f.hi[i] {
-				whole, into = append(whole, uint32(r/frameBlock)), append(into, uint32(i))
-				r += frameBlock
-				continue
+		rows := f.frames.rows(i)
+		for _, part := range rows.parts[:rows.n] {
+			for r := part.lo; r < part.hi; {
+				if blocks != nil && r%frameBlock == 0 && r+frameBlock <= part.hi {
+					whole, into = append(whole, uint32(r/frameBlock)), append(into, uint32(i))
+					r += frameBlock
+					continue
+				}
+				if err := f.fold(s, r, i); err != nil {
+					return nil, err
+				}
+				r++
 			}
-			if err := f.fold(s, r, i); err != nil {
-				return nil, err
-			}
-			r++
 		}
 		if len(whole) >= flushRows {
 			if err := merge(); err != nil {
@@ -270,20 +277,23 @@ func (f *framed) distinct(ctx context.Context) (*vector.Vector, error) {
 	for i, a := range f.args {
 		types[i] = a.Type
 	}
-	all := newKeyTable(types)
+	all := newKeyTable(types, nil)
 	ids := append([]uint32(nil), all.find(f.args, f.p.rows.N)...)
 	seen := make([]int, all.len()) // row+1 that saw the value last
 	for i := range f.p.rows.N {
 		if err := stop(ctx); err != nil {
 			return nil, err
 		}
-		for r := f.lo[i]; r < f.hi[i]; r++ {
-			if f.counts != nil && !f.counts[r] || seen[ids[r]] == i+1 {
-				continue
-			}
-			seen[ids[r]] = i + 1
-			if err := f.fold(s, r, i); err != nil {
-				return nil, err
+		rows := f.frames.rows(i)
+		for _, part := range rows.parts[:rows.n] {
+			for r := part.lo; r < part.hi; r++ {
+				if f.counts != nil && !f.counts[r] || seen[ids[r]] == i+1 {
+					continue
+				}
+				seen[ids[r]] = i + 1
+				if err := f.fold(s, r, i); err != nil {
+					return nil, err
+				}
 			}
 		}
 	}

@@ -65,6 +65,46 @@ func (w *windowFrames) bounds(i int) (lo, hi int) {
 	return lo, max(lo, hi)
 }
 
+// span is a run of rows: lo up to, not including, hi.
+type span struct{ lo, hi int }
+
+// frame are the rows of a frame in order: what EXCLUDE left of its bounds.
+type frame struct {
+	parts [3]span
+	n     int
+}
+
+func (f *frame) add(lo, hi int) {
+	if lo < hi {
+		f.parts[f.n] = span{lo, hi}
+		f.n++
+	}
+}
+
+// rows returns the frame of row i.
+func (w *windowFrames) rows(i int) frame {
+	lo, hi := w.bounds(i)
+	var f frame
+	from, to, keep := i, i, false
+	switch w.f.Exclude {
+	case plan.ExcludeNothing:
+		f.add(lo, hi)
+		return f
+	case plan.ExcludeCurrentRow:
+		to = i + 1
+	case plan.ExcludeGroup:
+		from, to = int(w.p.peerLo[i]), int(w.p.peerHi[i])
+	case plan.ExcludeTies:
+		from, to, keep = int(w.p.peerLo[i]), int(w.p.peerHi[i]), lo <= i && i < hi
+	}
+	f.add(lo, min(hi, from))
+	if keep {
+		f.add(i, i+1)
+	}
+	f.add(max(lo, to), hi)
+	return f
+}
+
 func (w *windowFrames) offset(column int, constant int64, i int) (n int64, ok bool) {
 	if column < 0 {
 		return constant, true

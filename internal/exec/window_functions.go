@@ -213,7 +213,7 @@ func (f *picked) compute(_ context.Context, p *partitionSet) (*vector.Vector, er
 	}
 	out := vector.NewBuilder(f.call.Type.Runtime(), p.rows.N)
 	for i := range p.rows.N {
-		lo, hi := fr.bounds(i)
+		rows := fr.rows(i)
 		n := int64(1)
 		if f.nth.given {
 			var ok bool
@@ -221,7 +221,7 @@ func (f *picked) compute(_ context.Context, p *partitionSet) (*vector.Vector, er
 				return nil, fault.InvalidInput("NTH_VALUE needs a positive position")
 			}
 		}
-		if at := f.find(arg, lo, hi, n); at >= 0 {
+		if at := f.find(arg, &rows, n); at >= 0 {
 			out.AppendFrom(arg, at)
 		} else {
 			out.AppendNull()
@@ -230,28 +230,33 @@ func (f *picked) compute(_ context.Context, p *partitionSet) (*vector.Vector, er
 	return out.Build(), nil
 }
 
-// find returns the nth row of lo to hi that counts, from the end for LAST_VALUE, or -1.
-func (f *picked) find(arg *vector.Vector, lo, hi int, n int64) int {
-	if lo >= hi {
-		return -1
-	}
-	if !f.call.IgnoreNulls {
-		if n > int64(hi-lo) {
-			return -1
-		}
+// find returns the nth row of a frame that counts, from the end for LAST_VALUE, or -1.
+func (f *picked) find(arg *vector.Vector, rows *frame, n int64) int {
+	for k := range rows.n {
+		part := rows.parts[k]
 		if f.last {
-			return hi - int(n)
+			part = rows.parts[rows.n-1-k]
 		}
-		return lo + int(n) - 1
-	}
-	at, step := lo, 1
-	if f.last {
-		at, step = hi-1, -1
-	}
-	for ; at >= lo && at < hi; at += step {
-		if !arg.IsNull(at) {
-			if n--; n == 0 {
-				return at
+		if !f.call.IgnoreNulls {
+			switch size := int64(part.hi - part.lo); {
+			case n > size:
+				n -= size
+				continue
+			case f.last:
+				return part.hi - int(n)
+			default:
+				return part.lo + int(n) - 1
+			}
+		}
+		at, step := part.lo, 1
+		if f.last {
+			at, step = part.hi-1, -1
+		}
+		for ; at >= part.lo && at < part.hi; at += step {
+			if !arg.IsNull(at) {
+				if n--; n == 0 {
+					return at
+				}
 			}
 		}
 	}

@@ -31,7 +31,7 @@ var addFunction = &Function{
 		if c.T.Base == Timestamp {
 			return shiftKernel(c, ctx, 1), nil
 		}
-		return operatorKernel(c, add[int64], add[float64]), nil
+		return operatorKernel(c, ctx, add[int64], add[float64]), nil
 	},
 }
 
@@ -53,7 +53,7 @@ var subtractFunction = &Function{
 		case c.T.Base == Timestamp:
 			return shiftKernel(c, ctx, -1), nil
 		case len(c.Args) == 2:
-			return operatorKernel(c, subtract[int64], subtract[float64]), nil
+			return operatorKernel(c, ctx, subtract[int64], subtract[float64]), nil
 		case c.T.Runtime() == vector.Long:
 			return unary(func(x int64) int64 { return -x }), nil
 		}
@@ -73,8 +73,8 @@ var multiplyFunction = &Function{
 		}
 		return b.numeric()
 	},
-	Kernel: func(c *Call, _ *Context) (Kernel, error) {
-		return operatorKernel(c, multiply[int64], multiply[float64]), nil
+	Kernel: func(c *Call, ctx *Context) (Kernel, error) {
+		return operatorKernel(c, ctx, multiply[int64], multiply[float64]), nil
 	},
 }
 
@@ -258,38 +258,65 @@ func shiftKernel(c *Call, ctx *Context, sign int64) Kernel {
 	return binary(func(ms, months int64) int64 { return chrono.AddMonths(ms, sign*months, zone) })
 }
 
-func operatorKernel(c *Call, ints func(a, b column[int64], out []int64), floats func(a, b column[float64], out []float64)) Kernel {
+func operatorKernel(c *Call, ctx *Context, ints func(a, b column[int64], out []int64), floats func(a, b column[float64], out []float64)) Kernel {
 	if c.Args[0].Type().Runtime() == vector.Long {
-		return loop(ints)
+		return loop(ctx, ints)
 	}
-	return loop(floats)
+	return loop(ctx, floats)
 }
 
 // loop makes a kernel of a loop over two operands.
-func loop[T int64 | float64](op func(a, b column[T], out []T)) Kernel {
+func loop[T int64 | float64](ctx *Context, op func(a, b column[T], out []T)) Kernel {
+	results := resultsOf[T](ctx)
 	return func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
-		out := make([]T, n)
+		out := results.rows(n)
 		op(columnOf[T](args[0]), columnOf[T](args[1]), out)
 		return wrap(out), nil
 	}
 }
 
 func add[T int64 | float64](a, b column[T], out []T) {
+	if x, y, ok := flatPair(a, b, len(out)); ok {
+		for i := range out {
+			out[i] = x[i] + y[i]
+		}
+		return
+	}
 	for i := range out {
 		out[i] = a.at(i) + b.at(i)
 	}
 }
 
 func subtract[T int64 | float64](a, b column[T], out []T) {
+	if x, y, ok := flatPair(a, b, len(out)); ok {
+		for i := range out {
+			out[i] = x[i] - y[i]
+		}
+		return
+	}
 	for i := range out {
 		out[i] = a.at(i) - b.at(i)
 	}
 }
 
 func multiply[T int64 | float64](a, b column[T], out []T) {
+	if x, y, ok := flatPair(a, b, len(out)); ok {
+		for i := range out {
+			out[i] = x[i] * y[i]
+		}
+		return
+	}
 	for i := range out {
 		out[i] = a.at(i) * b.at(i)
 	}
+}
+
+// flatPair returns the n values of two columns of which none is constant: loops over them need no masks.
+func flatPair[T int64 | float64](a, b column[T], n int) (x, y []T, ok bool) {
+	if a.mask == 0 || b.mask == 0 {
+		return nil, nil, false
+	}
+	return a.values[:n], b.values[:n], true
 }
 
 func errDivisionByZero() error { return fault.InvalidInput("/ by zero") }

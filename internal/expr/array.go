@@ -18,13 +18,20 @@ var arrayFunction = &Function{
 			b.fail("A multi-value string can't be an element of an array; convert it with MV_TO_ARRAY first")
 			return nil, b.err
 		}
-		elem, ok := commonResult(b.args)
+		elem, ok := CommonType(b.args)
 		if !ok {
 			b.fail("Parameters must be of the same type")
 			return nil, b.err
 		}
 		if elem.Base == Float {
 			elem = Of(Double)
+		}
+		depth := 1
+		for t := elem; t.Base == Array; t = t.Elem() {
+			if depth++; depth > maxArrayDepth {
+				b.fail("Arrays are nested more than [%d] deep", maxArrayDepth)
+				return nil, b.err
+			}
 		}
 		for i := range b.args {
 			b.cast(i, elem)
@@ -86,6 +93,8 @@ func (b *binding) matched(a, other int, scalar bool) {
 	t := x
 	switch {
 	case y.Base == Null:
+	case x.Base == Null:
+		t = y
 	case x.IsNumeric() && y.IsNumeric():
 		t = Of(widerNumber(x.Base, y.Base))
 		if t.Base == Float {
@@ -133,6 +142,14 @@ func elementAt(name, native string, origin int64, multi bool, summary string) *F
 		Name: name, NativeName: native, Min: 2, Max: 2, SeesLists: true, Summary: summary,
 		Forms: listForms("array, expr"),
 		Bind: func(b *binding) (Expr, error) {
+			list := b.typ(0)
+			switch {
+			case multi || list.Base == Array || list.IsCharacter():
+			case list.Base == Null && isNullLiteral(b.args[0]):
+				return b.args[0], nil
+			default:
+				b.mismatch()
+			}
 			b.array(0, Type{})
 			b.whole(1)
 			if b.err != nil {
@@ -249,16 +266,16 @@ var arrayContainsFunction = &Function{
 }
 
 var arrayOverlapFunction = &Function{
-	Name: "ARRAY_OVERLAP", Min: 2, Max: 2, SeesLists: true, SeesNulls: true,
+	Name: "ARRAY_OVERLAP", Min: 2, Max: 2, SeesLists: true,
 	Summary: "Returns whether two arrays have an element in common.",
 	Forms:   listForms("array1, array2"),
 	Bind: func(b *binding) (Expr, error) {
 		b.array(0, b.elem(1))
 		b.array(1, b.elem(0))
 		b.matched(0, 1, false)
-		return b.call(Of(Boolean).NotNull().OrNull(b.typ(0).Nullable))
+		return b.strict(Of(Boolean))
 	},
-	Kernel: fixed(listPredicate(func(a, x *vector.Vector, i int) bool { return !x.IsNull(i) && hasAny(a, i, x, i) })),
+	Kernel: fixed(listPredicate(func(a, x *vector.Vector, i int) bool { return hasAny(a, i, x, i) })),
 }
 
 // listPredicate makes the kernel of a predicate on an array and something else, NULL where the array is.
@@ -559,12 +576,15 @@ var mvToArrayFunction = &Function{
 
 var arrayQuantileFunction = &Function{
 	Name: "ARRAY_QUANTILE", Min: 2, Max: 2, SeesLists: true, RefusesNull: true,
-	Summary: "Returns the exact quantile of the numbers of an array, interpolated linearly; NaN if it has none.",
+	Summary: "Returns the exact quantile of the numbers of an array, interpolated linearly; NaN if it is empty, NULL of text.",
 	Forms:   listForms("array, rank"),
 	Bind: func(b *binding) (Expr, error) {
 		b.array(0, Of(Double))
-		b.cast(0, ArrayOf(Of(Double)))
 		b.double(1)
+		if b.err == nil && b.elem(0).IsCharacter() {
+			return &Literal{T: Of(Double)}, nil // text has no quantiles, even if it reads as numbers
+		}
+		b.cast(0, ArrayOf(Of(Double)))
 		return b.call(Of(Double))
 	},
 	Kernel: fixed(func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {

@@ -62,6 +62,10 @@ func castable(from, to Type) bool {
 		return from == to
 	case from.IsInterval() || to.IsInterval():
 		return to.Base == from.Base
+	case from.Base == Date:
+		return !to.IsFractional() && to.Base != Boolean
+	case to.Base == Date:
+		return !from.IsFractional() && from.Base != Boolean
 	}
 	return true
 }
@@ -141,12 +145,12 @@ func converter(from, to Type, ctx *Context) Kernel {
 	case vector.KindString:
 		return castText(to, zone)
 	case vector.KindDouble:
-		return castDouble(to, zone)
+		return castDouble(to)
 	case vector.KindFloat:
 		if to.Runtime() == vector.Double {
 			return unary(func(x float32) float64 { return float64(x) })
 		}
-		return widened(castDouble(to, zone))
+		return widened(castDouble(to))
 	case vector.KindLong:
 		return castLong(from, to, zone)
 	}
@@ -181,7 +185,7 @@ func castText(to Type, zone *chrono.Zone) Kernel {
 	return partial1(ParseLong)
 }
 
-func castDouble(to Type, zone *chrono.Zone) Kernel {
+func castDouble(to Type) Kernel {
 	switch {
 	case to.IsCharacter():
 		return textKernel(AppendDouble)
@@ -191,9 +195,6 @@ func castDouble(to Type, zone *chrono.Zone) Kernel {
 		return unary(func(x float64) float32 { return float32(x) })
 	case to.IsFractional():
 		return nil
-	case to.Base == Date:
-		day := dayFloor(zone)
-		return unary(func(x float64) int64 { return day(truncate(x)) })
 	}
 	return unary(truncate)
 }

@@ -30,6 +30,7 @@ var functions = slices.Concat(
 		lpadFunction, rpadFunction, repeatFunction, reverseFunction, replaceFunction, strposFunction, positionFunction,
 		containsFunction, icontainsFunction, splitPartFunction, asciiFunction, chrFunction, stringFormatFunction,
 		regexpLikeFunction, regexpExtractFunction, regexpReplaceFunction, decodeBase64Function, decodeComplexFunction,
+		lookupFunction,
 
 		// Time.
 		currentTimestampFunction, currentDateFunction, timeFloorFunction, timeCeilFunction, dateTruncFunction, timeShiftFunction,
@@ -40,7 +41,7 @@ var functions = slices.Concat(
 		ipv4MatchFunction, ipv4ParseFunction, ipv4StringifyFunction, ipv6MatchFunction,
 	},
 	doubleFunctions, bitwiseFunctions, humanReadableFunctions, hashFunctions, extractFunctions,
-	arrayFunctions, mvFunctions, jsonFunctions,
+	arrayFunctions, mvFunctions, jsonFunctions, sketchFunctions,
 )
 
 // catalog is functions by name. An alias has its own entry, so that messages show the name that was written.

@@ -41,7 +41,7 @@ func (c *compiler) compileCase(x *Case) (node, error) {
 		}
 		n.other = other
 	}
-	return n, nil
+	return n.chosen(c.ctx), nil
 }
 
 func (n *caseNode) eval(f *frame) (*vector.Vector, error) {
@@ -82,17 +82,23 @@ func (n *caseNode) eval(f *frame) (*vector.Vector, error) {
 
 // remaining returns the rows of a frame of n rows that are not in hits, as rows of the frame around if sel maps them.
 func remaining(n int, hits, sel []uint32) []uint32 {
-	rest := make([]uint32, 0, n-len(hits))
-	for i, k := 0, 0; i < n; i++ {
-		if k < len(hits) && hits[k] == uint32(i) {
-			k++
-			continue
+	if sel == nil && len(hits) == 0 {
+		return all(n)
+	}
+	rest := make([]uint32, n+1)
+	hits = append(hits[:len(hits):len(hits)], uint32(n)) // a row to stop at
+	taken, left := 0, 0
+	for i := range n {
+		rest[left] = uint32(i)
+		hit := one(hits[taken] == uint32(i))
+		taken += hit
+		left += 1 - hit
+	}
+	rest = rest[:left]
+	if sel != nil {
+		for i, r := range rest {
+			rest[i] = sel[r]
 		}
-		row := uint32(i)
-		if sel != nil {
-			row = sel[i]
-		}
-		rest = append(rest, row)
 	}
 	return rest
 }

@@ -108,6 +108,9 @@ func comparedAs(a, b Type) (Type, bool) {
 	case a.Base == b.Base && (a.Base == Boolean || a.IsInterval()):
 		return a, true
 	case a.Base == Array && b.Base == Array:
+		if x, y := a.Elem(), b.Elem(); x.IsCharacter() != y.IsCharacter() && x.Base != Array && y.Base != Array {
+			return ArrayOf(Of(Varchar)), castable(x, Of(Varchar)) && castable(y, Of(Varchar))
+		}
 		elem, ok := comparedAs(a.Elem(), b.Elem())
 		return ArrayOf(elem), ok
 	case a.Base == Other && b.Base == Other:

@@ -18,7 +18,7 @@ func bindCoalesce(b *binding) (Expr, error) {
 	for i := range b.args {
 		nullable = nullable && b.typ(i).Nullable
 	}
-	t, ok := commonResult(b.args)
+	t, ok := CommonType(b.args)
 	if !ok {
 		return nil, fault.InvalidSQL(b.at, "Illegal mixing of types in CASE or COALESCE statement")
 	}
@@ -31,8 +31,9 @@ func bindCoalesce(b *binding) (Expr, error) {
 	return b.call(t.NotNull().OrNull(nullable))
 }
 
-// commonResult returns the least restrictive type of results. Literals of different lengths make VARCHAR of CHAR.
-func commonResult(results []Expr) (Type, bool) {
+// CommonType returns the least restrictive type of expressions whose values become one column. Literals of different lengths make VARCHAR
+// of CHAR. It reports false when there is none.
+func CommonType(results []Expr) (Type, bool) {
 	types, length := make([]Type, len(results)), -1
 	varying := false
 	for i, e := range results {
@@ -55,7 +56,8 @@ var nvlFunction = &Function{
 	Summary: "Returns the first argument, or the second if the first is NULL.",
 	Forms:   []string{"$F(expr, expr)"},
 	Bind: func(b *binding) (Expr, error) {
-		if _, ok := LeastRestrictive(b.typ(0), b.typ(1)); !ok {
+		x, y := b.typ(0), b.typ(1)
+		if _, ok := LeastRestrictive(x, y); !ok || x.IsTime() && y.IsNumeric() || x.IsNumeric() && y.IsTime() {
 			return nil, fault.InvalidSQL(b.at, "Parameters must be of the same type")
 		}
 		return NewCall(coalesceFunction, b.args, b.at)
@@ -182,11 +184,22 @@ func compareScalars[T scalar](x, y T) int {
 var isNullFunction = nullTest("IS NULL", 1, "isnull")
 var isNotNullFunction = nullTest("IS NOT NULL", 0, "notnull")
 
-// nullTest is IS NULL or IS NOT NULL. A row of a multi-value string is NULL if it has no value.
+// nullTest is IS NULL or IS NOT NULL. A row of a multi-value string is NULL if it has no value. What a function made of its values is NULL
+// if that is so for one of them, as every condition on such values holds if it does for one.
 func nullTest(name string, ifNull int64, native string) *Function {
 	return &Function{
 		Name: name, NativeName: native, Min: 1, Max: 1, SeesNulls: true, SeesLists: true, Forms: []string{"<ANY> $F"},
-		Bind: func(b *binding) (Expr, error) { return b.call(Of(Boolean).NotNull()) },
+		Bind: func(b *binding) (Expr, error) {
+			each, ok := b.args[0].(*Each)
+			if !ok || each.Body.Type().Multi {
+				return b.call(Of(Boolean).NotNull())
+			}
+			test := &Call{Fn: b.fn.entry(), Args: []Expr{each.Body}, T: Of(Boolean).NotNull(), At: b.at}
+			if ifNull == 1 {
+				return &Any{Source: each.Source, Body: test}, nil
+			}
+			return &Not{X: &Any{Source: each.Source, Body: &Not{X: test}}}, nil
+		},
 		Kernel: func(c *Call, _ *Context) (Kernel, error) {
 			multi := c.Args[0].Type().Multi
 			return func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {

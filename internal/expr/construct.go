@@ -78,7 +78,7 @@ func NewCase(whens []When, other Expr, at fault.Span) (Expr, error) {
 	if i := firstMulti(results); i >= 0 {
 		return newCaseOverValues(results[i], whens, other, at)
 	}
-	t, ok := commonResult(results)
+	t, ok := CommonType(results)
 	if !ok {
 		return nil, fault.InvalidSQL(at, "Illegal mixing of types in CASE or COALESCE statement")
 	}

@@ -14,6 +14,10 @@ type Context struct {
 	Now int64
 	// PatternTime bounds one match of a regular expression that needs backtracking; 0: one second.
 	PatternTime time.Duration
+	// Lookups finds the tables of LOOKUP; nil: there are none.
+	Lookups Lookups
+	// Reuse lets the results of a program share memory with its next ones: whoever evaluates it is done with them by then.
+	Reuse bool
 }
 
 func (c *Context) patternTime() time.Duration {

@@ -34,9 +34,11 @@ func dictSource(e Expr) (Expr, bool) {
 }
 
 func (c *compiler) compileDict(e Expr, source Expr) (node, error) {
-	c.inDict = true
+	outer, kept := c.ctx, *c.ctx
+	kept.Reuse = false // results are remembered
+	c.inDict, c.ctx = true, &kept
 	inner, err := c.compileNode(e)
-	c.inDict = false
+	c.inDict, c.ctx = false, outer
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package expr
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,6 +22,8 @@ var mixedExpressions = []string{
 	"a BETWEEN 0 AND 3", "s LIKE 'a%'", "s LIKE '_b' ESCAPE '!'", "s ILIKE '%B%'", "s LIKE t", "NOT (a > 1)", "a > 1 AND s = 'a'",
 	"a > 1 OR s = 'a' OR x > 0", "a > 0 AND b / a > 1", "a = 0 OR b / a > 1", "s IS NULL", "s IS NOT NULL AND a IS NULL",
 	"(a > 1) IS TRUE", "(a > 1) IS NOT FALSE", "CASE WHEN a > 2 THEN 'big' WHEN a > 0 THEN s END",
+	"CASE WHEN a > 1 THEN a WHEN b > 0 THEN b ELSE 7 END", "CASE WHEN a > 1 THEN x WHEN a = 0 THEN NULL ELSE 0.5 END",
+	"CASE WHEN a > 1 THEN a WHEN b / a > 0 THEN 4 ELSE b END", "CASE WHEN a > 0 THEN a ELSE NULL END + a * b",
 	"CASE WHEN a <> 0 THEN b / a ELSE -1 END", "CASE s WHEN 'a' THEN 1 WHEN 'ab' THEN 2 ELSE 3 END", "COALESCE(s, t, 'none')",
 	"COALESCE(a, b)", "NULLIF(a, b)", "IF(s = 'a', a, b)", "GREATEST(a, b, x)", "LEAST(s, t)", "NVL(x, 0)", "ABS(a)", "FLOOR(x)",
 	"CEIL(f)", "ROUND(x, 1)", "TRUNCATE(a, -1)", "POWER(x, 2)", "SAFE_DIVIDE(a, b)", "MOD(a, 3)", "BITWISE_AND(a, b)",
@@ -147,11 +150,28 @@ func show(t *testing.T, e Expr, b *vector.Batch) ([]string, error) {
 	if v.Type != e.Type().Runtime() && !v.AllNull() {
 		t.Fatalf("%s: a vector of %s for type %s", Native(e, nil), v.Type, e.Type())
 	}
+	out := texts(v)
+	if p, err = Compile(e, &Context{Reuse: true}); err != nil {
+		t.Fatalf("%s: %v", Native(e, nil), err)
+	}
+	for range 2 {
+		if v, err = p.Eval(b); err != nil {
+			t.Fatalf("%s: %v when memory is used again", Native(e, nil), err)
+		}
+		if again := texts(v); !slices.Equal(out, again) {
+			t.Fatalf("%s: %v when memory is used again, else %v", Native(e, nil), again, out)
+		}
+	}
+	return out, nil
+}
+
+// texts shows the rows of a vector.
+func texts(v *vector.Vector) []string {
 	out := make([]string, v.Len)
 	for i := range out {
 		out[i] = fmt.Sprint(v.ValueAt(i))
 	}
-	return out, nil
+	return out
 }
 
 // literals replaces the columns of e by the values of row i.

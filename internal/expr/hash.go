@@ -67,6 +67,9 @@ var decodeComplexFunction = &Function{
 	Bind: func(b *binding) (Expr, error) {
 		name := b.constantText(0, "type")
 		b.text(1)
+		if known := sketchNames[name]; known != "" {
+			name = known
+		}
 		return b.call(ComplexOf(name))
 	},
 	Kernel: func(c *Call, _ *Context) (Kernel, error) {
@@ -77,7 +80,17 @@ var decodeComplexFunction = &Function{
 		})
 		return func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
 			v, err := decode(args[1:], n, valid)
-			return asComplex(v, t), err
+			if err != nil {
+				return nil, err
+			}
+			for i, s := range v.Strings {
+				if valid.Get(i) && !v.IsNull(i) {
+					if err := CheckSketch(t.ComplexName(), s); err != nil {
+						return nil, err
+					}
+				}
+			}
+			return asComplex(v, t), nil
 		}, nil
 	},
 }

@@ -22,6 +22,11 @@ func humanReadable(name, summary string, base int64, plain string, units []strin
 		Name: name, Min: 1, Max: 2, Summary: summary,
 		Forms: []string{"$F(<NUMERIC>, [<INTEGER>])"},
 		Bind: func(b *binding) (Expr, error) {
+			for _, a := range b.args {
+				if isNullLiteral(a) && a.Type().Base == Null {
+					b.mismatch()
+				}
+			}
 			b.long(0)
 			if b.has(1) {
 				b.whole(1)

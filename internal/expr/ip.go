@@ -51,13 +51,22 @@ func (b *binding) address(i int) {
 	}
 }
 
+// addressOrOther wants an address or any other scalar, which is none.
+func (b *binding) addressOrOther(i int) {
+	if t := b.typ(i); t.IsFractional() || t.IsTime() || t.Base == Boolean {
+		b.cast(i, Of(Varchar))
+		return
+	}
+	b.address(i)
+}
+
 var ipv4ParseFunction = &Function{
 	Name: "IPV4_PARSE", NativeName: "ipv4_parse", Min: 1, Max: 1,
 	Summary: "Returns the number of an IPv4 address given as text; a number in the range of addresses is returned as it is.",
 	Forms:   []string{"$F(expr)"},
 	Bind: func(b *binding) (Expr, error) {
-		b.address(0)
-		return b.call(Of(BigInt))
+		b.addressOrOther(0)
+		return b.call(Of(Integer))
 	},
 	Kernel: func(c *Call, _ *Context) (Kernel, error) {
 		if c.Args[0].Type().Runtime() == vector.Long {
@@ -75,7 +84,7 @@ var ipv4StringifyFunction = &Function{
 	Summary: "Returns the text of an IPv4 address given as a number; text that is an address is returned as it is.",
 	Forms:   []string{"$F(expr)"},
 	Bind: func(b *binding) (Expr, error) {
-		b.address(0)
+		b.addressOrOther(0)
 		return b.call(Of(Char))
 	},
 	Kernel: func(c *Call, _ *Context) (Kernel, error) {

@@ -292,7 +292,8 @@ func (b *binding) jsonValue(t Type) (Expr, error) {
 }
 
 // jsonScalar returns a function from a raw scalar to the boxed physical value of a type, nil for NULL: what is there is read as BIGINT,
-// DOUBLE or VARCHAR and then cast. Objects and arrays are NULL.
+// DOUBLE or VARCHAR and then cast. Objects and arrays are NULL. A boolean, as such or as text, is no number, and a time is text in JSON,
+// even if a number is there: "3" and 3 both are the year.
 func jsonScalar(t Type, ctx *Context) func(raw string) any {
 	cast := func(from Type) func(any) any {
 		k := converter(from, t, ctx)
@@ -311,14 +312,24 @@ func jsonScalar(t Type, ctx *Context) func(raw string) any {
 	return func(raw string) any {
 		switch raw[0] {
 		case '"':
-			return fromText(jsonString(raw))
+			text := jsonString(raw)
+			if t.IsNumeric() && (strings.EqualFold(text, "true") || strings.EqualFold(text, "false")) {
+				return nil
+			}
+			return fromText(text)
 		case '{', '[', 'n':
 			return nil
 		case 't', 'f':
-			if t.IsCharacter() {
+			switch {
+			case t.IsCharacter():
 				return raw
+			case t.Base == Boolean:
+				return b2i(raw == "true")
 			}
-			return fromLong(b2i(raw == "true"))
+			return nil
+		}
+		if t.IsTime() {
+			return fromText(raw)
 		}
 		if n, ok := parseDigits(raw); ok {
 			return fromLong(n)

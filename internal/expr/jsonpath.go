@@ -17,16 +17,16 @@ type jsonStep struct {
 	isName bool
 }
 
-// parseJSONPath reads $, .name, ['name'], ["name"] and [n].
+// parseJSONPath reads $, .name, ['name'], ["name"] and [n]. The root is also what nothing and "$." stand for, as in the reference.
 func parseJSONPath(path string) (jsonPath, error) {
 	refuse := func(format string, args ...any) error {
 		return fault.InvalidInput("JSONPath [%s] is invalid, "+format, append([]any{path}, args...)...)
 	}
+	if path == "" || path == "$" || path == "$." {
+		return nil, nil
+	}
 	if !strings.HasPrefix(path, "$") {
 		return nil, refuse("it must start with '$'")
-	}
-	if path == "$" || path == "$." {
-		return nil, nil
 	}
 	var out jsonPath
 	for i := 1; i < len(path); {

@@ -73,6 +73,25 @@ func wrap[T scalar](values []T) *vector.Vector {
 	}
 }
 
+// results hands out the memory for the results of one kernel or node in one program.
+type results[T scalar] struct {
+	reuse bool
+	last  []T
+}
+
+func resultsOf[T scalar](ctx *Context) *results[T] { return &results[T]{reuse: ctx.Reuse} }
+
+// rows returns room for n results, all of which the caller sets.
+func (r *results[T]) rows(n int) []T {
+	if !r.reuse {
+		return make([]T, n)
+	}
+	if cap(r.last) < n {
+		r.last = make([]T, n)
+	}
+	return r.last[:n]
+}
+
 // unary is the kernel of a function without failure. It also runs on rows without a value, so f must take any argument.
 func unary[A, R scalar](f func(A) R) Kernel {
 	return func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {

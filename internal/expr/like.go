@@ -17,7 +17,7 @@ func patternFunction(name string, fold bool) *Function {
 		Forms: []string{"$F(<STRING>, <STRING>, <STRING>)"},
 		Bind: func(b *binding) (Expr, error) {
 			b.anyText(0)
-			b.text(1)
+			b.anyText(1)
 			if b.has(2) {
 				if s := b.constantText(2, "escape character"); b.err == nil && utf8.RuneCountInString(s) != 1 {
 					b.fail("Invalid escape character '%s'", s)

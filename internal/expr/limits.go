@@ -19,6 +19,9 @@ const (
 	// maxListElements bounds the length of an array that ARRAY_SLICE may pad to.
 	maxListElements = 1 << 24
 
+	// maxArrayDepth bounds how deep arrays nest in arrays: types are compared and values copied level by level.
+	maxArrayDepth = 32
+
 	// maxJSONDepth bounds the nesting of parsed JSON.
 	maxJSONDepth = 1000
 )

@@ -10,13 +10,18 @@ import (
 )
 
 var concatOperator = &Function{
-	Name: "||", Min: 2, Max: 2, NativeName: "concat", Forms: []string{"<STRING> || <STRING>"},
+	Name: "||", Min: 2, Max: -1, NativeName: "concat", Forms: []string{"<STRING> || <STRING>"},
 	Bind: func(b *binding) (Expr, error) {
-		t := Of(Varchar)
-		if b.typ(0).Base == Char && (b.typ(1).Base == Char || b.typ(1).Base == Null) {
-			t = Of(Char)
+		t := b.typ(0)
+		for i := range b.args {
+			if base := b.typ(i).Base; base != Char && base != Null {
+				t = Of(Varchar)
+			}
 		}
-		return b.concat(t)
+		if t.Base != Char {
+			t = Of(Varchar)
+		}
+		return b.concat(t.OrNull(true))
 	},
 	Kernel: fixed(concatKernel),
 }

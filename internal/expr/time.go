@@ -105,6 +105,9 @@ func bucketFunction(name, native, summary string, kernel func(chrono.Granularity
 			b.instant(0)
 			b.period(1)
 			if b.has(2) {
+				if b.typ(2).IsCharacter() && !isNullLiteral(b.args[2]) {
+					b.mismatch()
+				}
 				b.instant(2)
 				b.wantConstant(2, "timestamp")
 			}
@@ -189,7 +192,10 @@ func NewFloorTo(unit chrono.Unit, x Expr, ceil bool, at fault.Span) (Expr, error
 		return overValues([]Expr{x}, 0, func(args []Expr) (Expr, error) { return NewFloorTo(unit, args[0], ceil, at) })
 	}
 	t := x.Type()
-	if !t.IsTime() && !t.IsCharacter() && t.Base != Null {
+	if t.Base == Null {
+		return x, nil
+	}
+	if !t.IsTime() && !t.IsCharacter() {
 		forms := []string{name + "(<DATE> TO <TIME_UNIT>)", name + "(<TIMESTAMP> TO <TIME_UNIT>)"}
 		return nil, typeError(&Function{Name: name, Forms: forms}, []Expr{x}, at)
 	}
@@ -329,7 +335,7 @@ var timestampDiffFunction = &Function{
 		for i := 1; i < 3; i++ {
 			b.instant(i)
 		}
-		return b.strict(Of(BigInt))
+		return b.strict(Of(Integer))
 	},
 	Kernel: func(c *Call, ctx *Context) (Kernel, error) {
 		u, err := unitOf(c, ctx)
@@ -403,7 +409,11 @@ var timeExtractFunction = &Function{
 
 // NewExtract binds EXTRACT(unit FROM x).
 func NewExtract(unit chrono.Unit, x Expr, at fault.Span) (Expr, error) {
-	if t := x.Type(); !t.Multi && !t.IsTime() && t.Base != Null {
+	t := x.Type()
+	if t.Base == Null {
+		return &Literal{T: Of(BigInt)}, nil
+	}
+	if !t.Multi && !t.IsTime() {
 		return nil, typeError(&Function{Name: "EXTRACT", Forms: []string{"EXTRACT(<DATETIME_INTERVAL> FROM <DATETIME>)"}}, []Expr{x}, at)
 	}
 	return NewCall(timeExtractFunction, []Expr{x, textLiteral(unit.String())}, at)

@@ -9,30 +9,56 @@ import (
 
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
+	"github.com/ulikunitz/xz"
 )
 
 // compression is how bytes are packed, told by their first bytes and never by a name.
 type compression struct {
 	name  string
 	magic string
-	open  func(io.Reader) (io.ReadCloser, error)
+	open  func(*bufio.Reader) (io.ReadCloser, error)
 }
 
 var compressions = []compression{
-	{"gzip", "\x1f\x8b", func(r io.Reader) (io.ReadCloser, error) { return gzip.NewReader(r) }},
-	{"zstd", "\x28\xb5\x2f\xfd", func(r io.Reader) (io.ReadCloser, error) {
+	{"gzip", "\x1f\x8b", func(r *bufio.Reader) (io.ReadCloser, error) { return gzip.NewReader(r) }},
+	{"zstd", "\x28\xb5\x2f\xfd", func(r *bufio.Reader) (io.ReadCloser, error) {
 		d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(zstdWindow))
 		if err != nil {
 			return nil, err
 		}
 		return d.IOReadCloser(), nil
 	}},
-	{"bzip2", "BZh", func(r io.Reader) (io.ReadCloser, error) { return io.NopCloser(bzip2.NewReader(r)), nil }},
+	{"bzip2", "BZh", func(r *bufio.Reader) (io.ReadCloser, error) { return io.NopCloser(bzip2.NewReader(r)), nil }},
+	{"xz", "\xfd7zXZ\x00", openXZ},
+	{"lz4", "\x04\x22\x4d\x18", func(r *bufio.Reader) (io.ReadCloser, error) { return io.NopCloser(lz4.NewReader(r)), nil }},
+	{"snappy", "\xff\x06\x00\x00sNaPpY", func(r *bufio.Reader) (io.ReadCloser, error) { return io.NopCloser(snappy.NewReader(r)), nil }},
+	{"zip", "PK\x03\x04", openZip},
 }
 
 // magicBytes is how many bytes tell the compression.
-const magicBytes = 4
+const magicBytes = 10
+
+// openXZ refuses a dictionary that would take more memory than a window of zstd may: the size is in the header of the first block, behind 12
+// bytes of the stream's (The .xz File Format 1.1.0, sections 2.1.1, 3.1 and 5.3.1). Blocks of one stream have the same.
+func openXZ(r *bufio.Reader) (io.ReadCloser, error) {
+	head, err := r.Peek(12 + 32)
+	if err != nil && err != io.EOF {
+		return nil, err
+	}
+	if i := bytes.Index(head[min(12, len(head)):], []byte{0x21, 0x01}); i >= 0 && 12+i+2 < len(head) {
+		if bits := uint(head[12+i+2]); bits > 40 || (2|bits&1)<<(bits/2+11) > zstdWindow {
+			return nil, errors.New("the dictionary is too large")
+		}
+	}
+	x, err := xz.NewReader(r)
+	if err != nil {
+		return nil, err
+	}
+	return io.NopCloser(x), nil
+}
 
 func compressionOf(head []byte) *compression {
 	for i := range compressions {
@@ -45,7 +71,8 @@ func compressionOf(head []byte) *compression {
 
 // decompress returns the unpacked bytes of src, which belongs to entity name. Closing the result closes src.
 func decompress(src io.ReadCloser, name string) (io.ReadCloser, error) {
-	buffered := bufio.NewReaderSize(src, 64<<10)
+	packed := &counted{ReadCloser: src}
+	buffered := bufio.NewReaderSize(packed, 64<<10)
 	head, err := buffered.Peek(magicBytes)
 	if err != nil && err != io.EOF {
 		return nil, errors.Join(err, src.Close())
@@ -61,19 +88,36 @@ func decompress(src io.ReadCloser, name string) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, errors.Join(packedFault(c, name, err), src.Close())
 	}
-	return &unpacker{ReadCloser: unpacked, src: src, c: c, name: name}, nil
+	return &unpacker{ReadCloser: unpacked, src: packed, c: c, name: name}, nil
 }
 
 // unpacker gives errors of a decompressor the name of the file.
 type unpacker struct {
 	io.ReadCloser
-	src  io.Closer
-	c    *compression
-	name string
+	src      *counted
+	c        *compression
+	name     string
+	unpacked int64
+}
+
+// counted counts the bytes read.
+type counted struct {
+	io.ReadCloser
+	n int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	c.n += int64(n)
+	return n, err
 }
 
 func (u *unpacker) Read(p []byte) (int, error) {
 	n, err := u.ReadCloser.Read(p)
+	u.unpacked += int64(n)
+	if u.unpacked > bombBytes && u.unpacked/bombRatio > u.src.n {
+		return n, fault.InvalidInput("Input [%s] unpacks to more than [%d] times its size; it is no data but a way to fill memory and disks", u.name, bombRatio)
+	}
 	if err != nil && err != io.EOF {
 		err = packedFault(u.c, u.name, err)
 	}

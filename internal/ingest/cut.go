@@ -163,26 +163,35 @@ func valueEnd(text []byte) int {
 type csvCutter struct{ delimiter byte }
 
 func (c csvCutter) last(text []byte) int {
-	end, fieldStart, quoted := 0, true, false
-	for i := 0; i < len(text); i++ {
-		switch b := text[i]; {
-		case quoted:
-			if b == '"' {
-				if i+1 < len(text) && text[i+1] == '"' {
-					i++
-				} else {
-					quoted = false
-				}
+	end := 0
+	for at := 0; ; {
+		q := bytes.IndexByte(text[at:], '"')
+		outside := text[at:]
+		if q >= 0 {
+			outside = text[at : at+q]
+		}
+		if n := bytes.LastIndexByte(outside, '\n'); n >= 0 {
+			end = at + n + 1
+		}
+		if q < 0 {
+			return end
+		}
+		quote := at + q
+		at = quote + 1
+		if quote > 0 && text[quote-1] != '\n' && text[quote-1] != c.delimiter {
+			continue // within a field it is a byte like any other
+		}
+		for { // to behind the closing quote; doubled ones stand for one
+			n := bytes.IndexByte(text[at:], '"')
+			if n < 0 {
+				return end
 			}
-		case b == '"' && fieldStart:
-			quoted, fieldStart = true, false
-		case b == '\n':
-			end, fieldStart = i+1, true
-		default:
-			fieldStart = b == c.delimiter
+			if at += n + 1; at == len(text) || text[at] != '"' {
+				break
+			}
+			at++
 		}
 	}
-	return end
 }
 
 // first is unknown: whether a newline is within quotes depends on all before it.

@@ -9,9 +9,15 @@
 //
 // A cutter finds the ends of records without parsing them, so that one file keeps all cores busy and a large plain file can be cut into
 // splits by byte ranges: a split owns the records that begin in its range, and both neighbours find the same boundary. Decoders write
-// straight into column builders; there is no row object.
+// straight into column builders; there is no row object. Parquet is read by columns in the same way, a split owns the row groups that begin in
+// its range.
+//
+// What can't be had that way goes by way of an Object, a record with its names and values: formats whose records are messages (Avro, protobuf),
+// sources that are rows and not bytes (SQL, Datasource), and records that a flattenSpec takes apart. Records yields objects to those who do not
+// know the columns yet: the sampler, discovery of schemas, streams.
 //
 // Records that do not parse are handed, with their place, to Options.OnParseError, in the order of the file; what to do about them (count,
-// sample, give up) is the caller's. Deliberately elsewhere: SQL over the rows (package exec), streams (package stream), timestampSpec and
-// transforms of native specs (a plan built from them), writing segments (package segment), publishing (package msq).
+// sample, give up) is the caller's. Access says what sources may touch. Deliberately elsewhere: SQL over the rows (package exec), native specs
+// (package ingest/spec, and package native for their transforms), writing segments (package segment), publishing (package msq), the requests to
+// object stores (package deepstore/s3).
 package ingest

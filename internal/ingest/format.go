@@ -2,25 +2,51 @@ package ingest
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"strconv"
 	"strings"
 )
 
-// Format says what the bytes of an entity mean. The concrete formats are JSON and Delimited; nothing else implements it. A Format is
-// immutable, validated when it is parsed and safe for use by many goroutines.
+// Format says what the bytes of an entity mean. A format is cut into records without a look at their meaning (JSON, Delimited, Lines, Regex) or
+// is read as files (Parquet, AvroFile) or messages (avro_stream, protobuf) of its own kind; nothing else implements it. A Format is immutable,
+// validated when it is parsed and safe for use by many goroutines.
 type Format interface {
 	// Type returns the type id of the wire form.
 	Type() string
 	// MarshalJSON returns the wire form with the defaults that the reference shows.
 	json.Marshaler
+	// flattening returns the flattenSpec; nil: records are flat.
+	flattening() *flattening
+}
 
+// textFormat is a format whose entities are runs of records of text.
+type textFormat interface {
+	Format
 	// begin looks at the first bytes of an entity and says how to cut it.
 	begin(head []byte) cutter
-	// open returns what decodes chunks, given the header that was found.
+	// open returns what decodes chunks into columns, given the header that was found.
 	open(fields []Field, header []string, opts *Options) (decoder, error)
+	// objects returns what decodes chunks into objects.
+	objects(header []string) objectDecoder
 	// head returns what to take off the start of an entity before its data.
 	head() head
+}
+
+// fileFormat is a format whose entities have a structure of their own.
+type fileFormat interface {
+	Format
+	// openObjects starts reading the records that belong to the split.
+	openObjects(ctx context.Context, in *input) (objectReader, error)
+}
+
+// columnFormat is a fileFormat that is stored by columns.
+type columnFormat interface {
+	fileFormat
+	// openColumns starts reading the columns of the records that belong to the split.
+	openColumns(ctx context.Context, in *input, fields []Field) (producer, error)
+	// cuts reports whether the entity has parts that can be read apart.
+	cuts(ctx context.Context, in *input) (bool, error)
 }
 
 // head is the rows before the data of an entity.
@@ -70,8 +96,13 @@ type decoder interface {
 	decode(c chunk) decoded
 }
 
+// objectDecoder turns chunks into objects. It belongs to one goroutine. Places of records are relative to the chunk.
+type objectDecoder interface {
+	objects(c chunk, emit func(Record))
+}
+
 // formatTypes are the type ids that ParseFormat knows, as error messages list them.
-var formatTypes = []string{"csv", "json", "lines", "tsv"}
+var formatTypes = []string{"avro_ocf", "avro_stream", "csv", "json", "lines", "parquet", "protobuf", "regex", "tsv"}
 
 // ParseFormat reads the wire form of an input format.
 func ParseFormat(text json.RawMessage) (Format, error) {
@@ -86,6 +117,16 @@ func ParseFormat(text json.RawMessage) (Format, error) {
 		return parseDelimited(kind, text)
 	case "lines":
 		return Lines{}, nil
+	case "avro_ocf":
+		return parseAvroFile(text)
+	case "avro_stream":
+		return parseAvroStream(text)
+	case "protobuf":
+		return parseProtobuf(text)
+	case "parquet":
+		return parseParquet(text)
+	case "regex":
+		return parseRegex(text)
 	}
 	return nil, unknownType("inputFormat", kind, formatTypes)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -86,6 +87,8 @@ func (f *Delimited) MarshalJSON() ([]byte, error) {
 	return marshalPlain(w)
 }
 
+func (*Delimited) flattening() *flattening { return nil }
+
 func (f *Delimited) quotes() bool { return f.kind == "csv" }
 
 func (f *Delimited) begin([]byte) cutter {
@@ -124,6 +127,67 @@ func (f *Delimited) open(fields []Field, header []string, opts *Options) (decode
 	return d, nil
 }
 
+func (f *Delimited) objects(header []string) objectDecoder {
+	d := &delimitedObjects{f: f, names: f.Columns}
+	if f.FromHeader && header != nil && len(f.Columns) == 0 {
+		d.names = header
+	}
+	return d
+}
+
+// delimitedObjects makes objects of lines with fields.
+type delimitedObjects struct {
+	f     *Delimited
+	names []string // empty: column_1, column_2, ..
+}
+
+func (d *delimitedObjects) objects(c chunk, emit func(Record)) {
+	if c.broken {
+		emit(Record{Text: bytes.TrimRight(c.data, "\r\n"), Line: 1, Reason: recordTooLarge + ", or a quote is not closed"})
+		return
+	}
+	s := splitter{text: validUTF8(c.data), delimiter: []byte(d.f.Delimiter), quotes: d.f.quotes(), line: 1}
+	for s.next() {
+		if s.blank() {
+			continue
+		}
+		r := Record{Text: s.record, Line: s.recordLine, Reason: s.problem}
+		if r.Reason == "" {
+			r.Object = &Object{}
+			for i, field := range s.fields {
+				switch {
+				case i < len(d.names):
+					r.Object.Add(d.names[i], d.value(string(field)))
+				case len(d.names) == 0:
+					r.Object.Add("column_"+strconv.Itoa(i+1), d.value(string(field)))
+				}
+			}
+		}
+		emit(r)
+	}
+}
+
+// value is the text of a field, nil when there is none, or the values of a list.
+func (d *delimitedObjects) value(text string) any {
+	switch {
+	case text == "":
+		return nil
+	case d.f.ListDelimiter != "" && strings.Contains(text, d.f.ListDelimiter):
+		var list []any
+		for _, part := range strings.Split(text, d.f.ListDelimiter) {
+			list = append(list, d.value(part))
+		}
+		return list
+	case d.f.wire.TryParseNumbers:
+		if n, ok := parseText([]byte(text)); ok && n.integer {
+			return n.long
+		} else if ok {
+			return n.double
+		}
+	}
+	return text
+}
+
 // delimitedDecoder decodes chunks of lines with fields.
 type delimitedDecoder struct {
 	*sink
@@ -137,7 +201,7 @@ func (d *delimitedDecoder) decode(c chunk) decoded {
 	d.out.bytes = int64(len(c.data))
 	if c.broken {
 		d.out.records++
-		d.fail(bytes.TrimRight(c.data, "\r\n"), 1, "the record is larger than a record may be, or a quote is not closed")
+		d.fail(bytes.TrimRight(c.data, "\r\n"), 1, recordTooLarge+", or a quote is not closed")
 		return d.finish()
 	}
 	s := splitter{text: validUTF8(c.data), delimiter: []byte(d.f.Delimiter), quotes: d.f.quotes(), line: 1}

@@ -13,10 +13,11 @@ import (
 
 // JSON is objects: one per line, spread over lines, following each other without a break, or as the elements of one array.
 type JSON struct {
-	KeepNullColumns         bool
-	AssumeNewlineDelimited  bool
-	UseJSONNodeReader       bool
-	featureSpec, flattening json.RawMessage
+	KeepNullColumns        bool
+	AssumeNewlineDelimited bool
+	UseJSONNodeReader      bool
+	featureSpec            json.RawMessage
+	flat                   *flattening
 }
 
 type jsonWire struct {
@@ -33,20 +34,12 @@ func parseJSONFormat(text json.RawMessage) (Format, error) {
 	if err := decodeWire("inputFormat", text, &w); err != nil {
 		return nil, err
 	}
-	var flatten struct {
-		Fields []json.RawMessage `json:"fields"`
-	}
-	if w.FlattenSpec != nil {
-		if err := decodeWire("flattenSpec", w.FlattenSpec, &flatten); err != nil {
-			return nil, err
-		}
-		if len(flatten.Fields) > 0 {
-			return nil, fault.Unsupported("Input format [json] with fields in [flattenSpec] is not supported yet; declare the nested column " +
-				"as TYPE('COMPLEX<json>') and use JSON_VALUE")
-		}
+	flat, err := parseFlattening("json", w.FlattenSpec)
+	if err != nil {
+		return nil, err
 	}
 	return &JSON{KeepNullColumns: w.KeepNullColumns, AssumeNewlineDelimited: w.AssumeNewlineDelimited, UseJSONNodeReader: w.UseJSONNodeReader,
-		featureSpec: w.FeatureSpec, flattening: w.FlattenSpec}, nil
+		featureSpec: w.FeatureSpec, flat: flat}, nil
 }
 
 // Type returns "json".
@@ -54,7 +47,14 @@ func (f *JSON) Type() string { return "json" }
 
 // MarshalJSON returns the wire form.
 func (f *JSON) MarshalJSON() ([]byte, error) {
-	return marshalPlain(jsonWire{"json", f.flattening, f.featureSpec, f.KeepNullColumns, f.AssumeNewlineDelimited, f.UseJSONNodeReader})
+	return marshalPlain(jsonWire{"json", f.flattening().wire, f.featureSpec, f.KeepNullColumns, f.AssumeNewlineDelimited, f.UseJSONNodeReader})
+}
+
+func (f *JSON) flattening() *flattening {
+	if f.flat == nil {
+		return &flattening{discover: true}
+	}
+	return f.flat
 }
 
 func (f *JSON) begin(head []byte) cutter {
@@ -72,6 +72,9 @@ func startsArray(head []byte) bool {
 func (*JSON) head() head { return head{} }
 
 func (f *JSON) open(fields []Field, _ []string, opts *Options) (decoder, error) {
+	if flat := f.flattening(); flat.needed() {
+		return newObjectColumns(f.objects(nil), flat, fields, opts), nil
+	}
 	return &jsonDecoder{sink: newSink(fields, opts), scan: newJSONScanner(fields)}, nil
 }
 
@@ -88,27 +91,20 @@ func (d *jsonDecoder) decode(c chunk) decoded {
 	d.out.bytes = int64(len(c.data))
 	if c.broken {
 		d.out.records++
-		d.fail(bytes.TrimRight(c.data, "\r\n"), 1, "the record is larger than a record may be")
+		d.fail(bytes.TrimRight(c.data, "\r\n"), 1, recordTooLarge)
 		return d.finish()
 	}
 	text := validUTF8(c.data)
 	line := int64(1)
 	for len(text) > 0 && d.out.err == nil {
-		// Between values: blanks, and in an array its brackets and commas.
-		switch text[0] {
-		case '\n':
-			line++
-			text = text[1:]
-			continue
-		case ' ', '\t', '\r', ',', ']':
-			text = text[1:]
-			continue
-		case '[':
-			if element := bytes.TrimLeft(text[1:], " \t\r\n"); len(element) == 0 || element[0] == '{' || element[0] == ']' {
-				text = text[1:]
-				continue
+		if n := betweenRecords(text); n > 0 {
+			if text[0] == '\n' {
+				line++
 			}
-		case '{':
+			text = text[n:]
+			continue
+		}
+		if text[0] == '{' {
 			if n := d.scan.record(text); n > 0 {
 				d.out.records++
 				d.plainRow(text)
@@ -180,30 +176,50 @@ func (d *jsonDecoder) parsed(text []byte) *fastjson.Value {
 // value parses the record at the head of text and returns where the next one may begin.
 func (d *jsonDecoder) value(text []byte, line int64) int {
 	d.out.records++
+	o, end, reason := parseObject(&d.parser, text)
+	if reason == "" {
+		reason = d.row(o)
+	}
+	if reason != "" {
+		d.fail(bytes.TrimRight(text[:end], "\r"), line, reason)
+	}
+	return end
+}
+
+// parseObject parses the record at the head of text. It returns where the next one may begin and, if this one is none, why.
+func parseObject(parser *fastjson.Parser, text []byte) (o *fastjson.Object, end int, reason string) {
 	lineEnd := bytes.IndexByte(text, '\n')
 	if lineEnd < 0 {
 		lineEnd = len(text)
 	}
-	v, err := d.parser.ParseBytes(text[:lineEnd])
-	end := lineEnd
+	v, err := parser.ParseBytes(text[:lineEnd])
+	end = lineEnd
 	if err != nil {
 		// Not one value on one line: several on the line, or one over several lines.
 		if end = valueEnd(text); end > 0 {
-			v, err = d.parser.ParseBytes(text[:end])
+			v, err = parser.ParseBytes(text[:end])
 		}
 	}
 	if err != nil {
-		d.fail(bytes.TrimRight(text[:lineEnd], "\r"), line, err.Error())
-		return lineEnd
+		return nil, lineEnd, err.Error()
 	}
 	if v.Type() != fastjson.TypeObject {
-		d.fail(bytes.TrimRight(text[:end], "\r"), line, "it is no JSON object")
-		return end
+		return nil, end, "it is no JSON object"
 	}
-	if reason := d.row(v.GetObject()); reason != "" {
-		d.fail(bytes.TrimRight(text[:end], "\r"), line, reason)
+	return v.GetObject(), end, ""
+}
+
+// betweenRecords returns how many bytes at the head of text are not the start of a record: blanks, and in an array its brackets and commas.
+func betweenRecords(text []byte) int {
+	switch text[0] {
+	case '\n', ' ', '\t', '\r', ',', ']':
+		return 1
+	case '[':
+		if element := bytes.TrimLeft(text[1:], " \t\r\n"); len(element) == 0 || element[0] == '{' || element[0] == ']' {
+			return 1
+		}
 	}
-	return end
+	return 0
 }
 
 // row appends a parsed row and returns why it does not count, or "".
@@ -330,5 +346,41 @@ func (d *jsonDecoder) number(f int, c *column, raw []byte, n number) {
 	default:
 		d.scratch = expr.AppendDouble(d.scratch[:0], n.double)
 		c.str(d.scratch)
+	}
+}
+
+func (f *JSON) objects([]string) objectDecoder { return &jsonObjects{} }
+
+// jsonObjects makes objects of chunks of JSON values.
+type jsonObjects struct{ parser fastjson.Parser }
+
+func (d *jsonObjects) objects(c chunk, emit func(Record)) {
+	if c.broken {
+		emit(Record{Text: bytes.TrimRight(c.data, "\r\n"), Line: 1, Reason: recordTooLarge})
+		return
+	}
+	text, line := validUTF8(c.data), int64(1)
+	for len(text) > 0 {
+		if n := betweenRecords(text); n > 0 {
+			if text[0] == '\n' {
+				line++
+			}
+			text = text[n:]
+			continue
+		}
+		o, n, reason := parseObject(&d.parser, text)
+		r := Record{Text: bytes.TrimRight(text[:n], "\r"), Line: line, Reason: reason}
+		if reason == "" {
+			if o.Len() > maxFields {
+				r.Reason = "it has too many fields"
+			} else if object, ok := objectOf(o); ok {
+				r.Object = object
+			} else {
+				r.Reason = "a number is malformed"
+			}
+		}
+		line += int64(bytes.Count(text[:n], newline))
+		text = text[n:]
+		emit(r)
 	}
 }

@@ -11,6 +11,8 @@ func (Lines) Type() string { return "lines" }
 // MarshalJSON returns the wire form.
 func (Lines) MarshalJSON() ([]byte, error) { return []byte(`{"type":"lines"}`), nil }
 
+func (Lines) flattening() *flattening { return nil }
+
 func (Lines) begin([]byte) cutter { return lineCutter{} }
 
 func (Lines) head() head { return head{} }
@@ -18,6 +20,35 @@ func (Lines) head() head { return head{} }
 func (Lines) open(fields []Field, _ []string, opts *Options) (decoder, error) {
 	return &linesDecoder{newSink(fields, opts)}, nil
 }
+
+func (Lines) objects([]string) objectDecoder { return linesObjects{} }
+
+// linesObjects makes each line an object.
+type linesObjects struct{}
+
+func (linesObjects) objects(c chunk, emit func(Record)) {
+	eachLine(c, func(text []byte, line int64) {
+		r := Record{Text: text, Line: line}
+		if c.broken {
+			r.Reason = recordTooLarge
+		} else {
+			r.Object = &Object{Names: []string{"line"}, Values: []any{string(text)}}
+		}
+		emit(r)
+	})
+}
+
+// eachLine calls f for the lines of a chunk, or for the head of a record that is too large.
+func eachLine(c chunk, f func(text []byte, line int64)) {
+	text := validUTF8(c.data)
+	for n := int64(1); len(text) > 0; n++ {
+		var line []byte
+		line, text, _ = bytes.Cut(text, newline)
+		f(bytes.TrimSuffix(line, []byte{'\r'}), n)
+	}
+}
+
+const recordTooLarge = "the record is larger than a record may be"
 
 type linesDecoder struct{ *sink }
 
@@ -31,7 +62,7 @@ func (d *linesDecoder) decode(c chunk) decoded {
 		line = bytes.TrimSuffix(line, []byte{'\r'})
 		d.out.records++
 		if c.broken {
-			d.fail(line, 1, "the record is larger than a record may be")
+			d.fail(line, 1, recordTooLarge)
 			break
 		}
 		for i, f := range d.fields {

@@ -5,6 +5,9 @@ const (
 	// stay a few MB.
 	defaultChunkBytes = 1 << 20
 
+	// smallChunk is the least that is read at once of a file that is smaller than a chunk.
+	smallChunk = 4 << 10
+
 	// chunksInFlight is how many chunks per decoder are read ahead: enough that decoders go on while their rows are waited for.
 	chunksInFlight = 2
 
@@ -27,8 +30,18 @@ const (
 	// maxSourceObjects bounds the list of a source before any worker limit applies: a listing is held in memory.
 	maxSourceObjects = 1_000_000
 
-	// zstdWindow bounds the window a zstd frame may ask for.
+	// bombBytes and bombRatio tell a decompression bomb: so much unpacked data, from so much less. Logs of one repeated line stay below.
+	bombBytes = 256 << 20
+	bombRatio = 2_000
+
+	// zstdWindow bounds the window a zstd frame, or the dictionary an xz block, may ask for.
 	zstdWindow = 128 << 20
+
+	// spoolMemory is how much of an input that must be read at any place is kept in memory rather than in a temporary file.
+	spoolMemory = 8 << 20
+
+	// defaultMaxSpoolBytes bounds the temporary copy of one input.
+	defaultMaxSpoolBytes = 64 << 30
 
 	// sniffBytes is how much of a file is read to guess its shape.
 	sniffBytes = 1 << 20

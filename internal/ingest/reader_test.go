@@ -411,7 +411,7 @@ func TestRefusedWireForms(t *testing.T) {
 		parse    func(string) error
 		in, want string
 	}{
-		{format, `{"type":"frob"}`, "[inputFormat]. Reason: [could not resolve type id 'frob': known type ids = [csv, json, lines, tsv]"},
+		{format, `{"type":"frob"}`, "[inputFormat]. Reason: [could not resolve type id 'frob': known type ids = ["},
 		{format, `{"type":"jsn"}`, "did you mean 'json'"},
 		{format, `{}`, "missing type id"},
 		{format, `[1]`, "no JSON object"},
@@ -420,7 +420,7 @@ func TestRefusedWireForms(t *testing.T) {
 		{format, `{"type":"csv","columns":7}`, "field 'columns' can't be a JSON number"},
 		{format, `{"type":"tsv","delimiter":""}`, "'delimiter'"},
 		{format, `{"type":"csv","skipHeaderRows":-1}`, "must not be negative"},
-		{format, `{"type":"json","flattenSpec":{"fields":[{"type":"path","name":"a","expr":"$.a"}]}}`, "flattenSpec"},
+		{format, `{"type":"json","flattenSpec":{"fields":[{"type":"path","name":"a","expr":"$.a["}]}}`, "flattenSpec"},
 		{source, `{"type":"inlin"}`, "did you mean 'inline'"},
 		{source, `{"type":"inline"}`, "non-empty 'data'"},
 		{source, `{"type":"local"}`, "needs 'baseDir'"},

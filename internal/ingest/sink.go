@@ -58,6 +58,7 @@ type sink struct {
 	rows       int
 	bad        []uint32 // rows begun that did not parse
 	scratch    []byte
+	found      []any // the values of the current row, of records that are objects
 	out        decoded
 }
 

@@ -11,7 +11,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Source says where input lies. The concrete sources are Inline, Local, HTTP and Combining; nothing else implements it. A Source is
+// Source says where input lies. The concrete sources are Inline, Local, HTTP, Objects, SQL, Datasource and
+// Combining; nothing else implements it. A Source is
 // immutable, validated when it is parsed and safe for use by many goroutines.
 type Source interface {
 	// Type returns the type id of the wire form.
@@ -50,6 +51,8 @@ type Access struct {
 	HTTPHeaders []string
 	// Getenv resolves passwords of type "environment"; nil: they are refused.
 	Getenv func(name string) (string, bool)
+	// OpenDatasource reads the rows of a datasource of this system; nil: sources of that type are refused.
+	OpenDatasource func(context.Context, *Datasource) (ObjectReader, error)
 	// Clock times retries.
 	Clock clock.Clock
 }
@@ -62,7 +65,7 @@ func (a *Access) clock() clock.Clock {
 }
 
 // sourceTypes are the type ids that ParseSource knows, as error messages list them.
-var sourceTypes = []string{"combining", "http", "inline", "local"}
+var sourceTypes = []string{"azure", "azureStorage", "combining", "druid", "google", "http", "inline", "local", "s3", "service", "sql"}
 
 // ParseSource reads the wire form of an input source.
 func ParseSource(text json.RawMessage) (Source, error) {
@@ -81,6 +84,12 @@ func parseSource(text json.RawMessage, depth int) (Source, error) {
 		return parseLocal(text)
 	case "http":
 		return parseHTTP(text)
+	case "s3", "google", "azureStorage", "azure":
+		return parseObjects(kind, text)
+	case "sql":
+		return parseSQL(text)
+	case "druid", "service":
+		return parseDatasource(text)
 	case "combining":
 		return parseCombining(text, depth)
 	}
@@ -120,4 +129,20 @@ func decodeWire(field string, text json.RawMessage, into any) error {
 		return invalidField(field, "%s", jsonProblem(err))
 	}
 	return nil
+}
+
+// NeedsFormat reports whether what lies in s is bytes, whose meaning a format tells.
+func NeedsFormat(s Source) bool {
+	switch s := s.(type) {
+	case *Datasource, *SQL:
+		return false
+	case *Combining:
+		for _, d := range s.Delegates {
+			if NeedsFormat(d) {
+				return true
+			}
+		}
+		return false
+	}
+	return true
 }

@@ -21,7 +21,7 @@ import (
 const (
 	httpAttempts   = 5                      // tries of a request or of continuing a broken body
 	httpFirstPause = 500 * time.Millisecond // doubles from try to try
-	httpRedirects  = 10
+	httpRedirects  = 5
 	httpStall      = 60 * time.Second // without an answer's head
 )
 
@@ -89,12 +89,11 @@ func (s *HTTP) MarshalJSON() ([]byte, error) {
 
 func (*HTTP) source() {}
 
+func (s *HTTP) systemFields() []string { return s.SystemFields }
+
 // List checks the URIs against what is allowed and returns one entity for each; nothing is asked of the servers.
 func (s *HTTP) List(_ context.Context, access *Access) ([]Entity, error) {
-	protocols := []string{"http", "https"}
-	if access != nil && access.HTTPProtocols != nil {
-		protocols = access.HTTPProtocols
-	}
+	protocols := httpProtocols(access)
 	for name := range s.headers {
 		if access != nil && access.HTTPHeaders != nil && !slices.ContainsFunc(access.HTTPHeaders, func(h string) bool { return strings.EqualFold(h, name) }) {
 			return nil, fault.Forbidden("Request header [%s] is not among the headers that ingestion may send", name)
@@ -115,8 +114,16 @@ func (s *HTTP) List(_ context.Context, access *Access) ([]Entity, error) {
 	return out, nil
 }
 
-// httpClient asks CheckAddress at the moment of dialing, when names are resolved: a redirect or a changing DNS answer can't get around it.
-func httpClient(access *Access, protocols []string) *http.Client {
+// httpProtocols are the schemes that are allowed.
+func httpProtocols(access *Access) []string {
+	if access != nil && access.HTTPProtocols != nil {
+		return access.HTTPProtocols
+	}
+	return []string{"http", "https"}
+}
+
+// guardedDialer asks CheckAddress at the moment of dialing, when names are resolved: a redirect or a changing DNS answer can't get around it.
+func guardedDialer(access *Access) *net.Dialer {
 	dialer := &net.Dialer{Timeout: 10 * time.Second}
 	if access != nil && access.CheckAddress != nil {
 		dialer.Control = func(_, address string, _ syscall.RawConn) error {
@@ -127,6 +134,12 @@ func httpClient(access *Access, protocols []string) *http.Client {
 			return access.CheckAddress(netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port()))
 		}
 	}
+	return dialer
+}
+
+// httpClient returns a client that reaches what access allows only.
+func httpClient(access *Access, protocols []string) *http.Client {
+	dialer := guardedDialer(access)
 	return &http.Client{
 		Transport: &http.Transport{
 			DialContext:           dialer.DialContext,
@@ -142,6 +155,15 @@ func httpClient(access *Access, protocols []string) *http.Client {
 			}
 			if !slices.Contains(protocols, r.URL.Scheme) {
 				return fault.Forbidden("Input [%s] redirects to protocol [%s], which is not allowed", via[0].URL.Redacted(), r.URL.Scheme)
+			}
+			if r.URL.Host != via[0].URL.Host { // headers may be secrets, which are meant for the first host
+				kept := http.Header{}
+				for _, name := range []string{"Range", "If-Match", "Accept-Encoding"} {
+					if v := r.Header.Get(name); v != "" {
+						kept.Set(name, v)
+					}
+				}
+				r.Header = kept
 			}
 			return nil
 		},

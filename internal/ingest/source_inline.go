@@ -53,3 +53,12 @@ func (e inlineEntity) SystemField(string) (string, bool) { return "", false }
 func (e inlineEntity) Open(_ context.Context, offset int64) (io.ReadCloser, error) {
 	return io.NopCloser(strings.NewReader(e.data[min(offset, int64(len(e.data))):])), nil
 }
+
+func (e inlineEntity) openRandom(context.Context) (randomFile, error) {
+	return stringFile{strings.NewReader(e.data)}, nil
+}
+
+// stringFile is a randomFile of text.
+type stringFile struct{ *strings.Reader }
+
+func (stringFile) Close() error { return nil }

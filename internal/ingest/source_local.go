@@ -63,6 +63,8 @@ func (s *Local) MarshalJSON() ([]byte, error) {
 
 func (*Local) source() {}
 
+func (s *Local) systemFields() []string { return s.SystemFields }
+
 // List walks the folder, or checks the named files, and returns the files in the order of their paths.
 func (s *Local) List(ctx context.Context, access *Access) ([]Entity, error) {
 	if s.BaseDir == "" {
@@ -250,3 +252,27 @@ func (f localFile) Read(p []byte) (int, error) {
 	}
 	return n, err
 }
+
+func (e localEntity) openRandom(ctx context.Context) (randomFile, error) {
+	if !e.regular {
+		return nil, fault.InvalidInput("Input file [%s] is no regular file", e.path)
+	}
+	f, err := e.Open(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	file := f.(localFile)
+	info, err := file.Stat()
+	if err != nil {
+		return nil, errors.Join(localFault("Input file", e.path, err), f.Close())
+	}
+	return sizedFile{file, info.Size()}, nil
+}
+
+// sizedFile is an open file with its size when it was opened.
+type sizedFile struct {
+	localFile
+	size int64
+}
+
+func (f sizedFile) Size() int64 { return f.size }

@@ -251,3 +251,52 @@ func TestConnectionRefused(t *testing.T) {
 type impatient struct{ clock.Clock }
 
 func (impatient) Sleep(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+
+// A redirect leads to allowed addresses only, and takes no header of the source to another host.
+func TestHTTPRedirectsAreChecked(t *testing.T) {
+	var headers http.Header
+	inner := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		headers = r.Header.Clone()
+		fmt.Fprint(w, `{"n":1}`)
+	}))
+	defer inner.Close()
+	outer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, inner.URL, http.StatusFound) }))
+	defer outer.Close()
+	const secret = `,"requestHeaders":{"X-Token":"secret"},"httpAuthenticationUsername":"joe","httpAuthenticationPassword":"pass"`
+	rows, err := httpRows(t, outer.URL, secret, nil)
+	if err != nil || len(rows) != 1 || headers.Get("X-Token") != "" || headers.Get("Authorization") != "" {
+		t.Errorf("%v %v, headers %v", rows, err, headers)
+	}
+	private := strings.TrimPrefix(inner.URL, "http://")
+	_, err = httpRows(t, outer.URL, "", &Access{CheckAddress: func(a netip.AddrPort) error {
+		if a.String() == private {
+			return fault.Forbidden("Address [%s] is private", a)
+		}
+		return nil
+	}})
+	if f := fault.Find(err); f == nil || f.Category != fault.CategoryForbidden {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A million records that do not parse are told one by one, in their order, and don't pile up.
+func TestAMillionBadRecords(t *testing.T) {
+	data := strings.Repeat("x\n", 999_999) + "{\"n\":1}\n"
+	reader, err := (&Table{Source: &Inline{Data: data}, Format: &JSON{}, Fields: fields(t, "n long")}).Open(t.Context(), Split{Entity: inlineEntity{data}, End: -1}, &Options{
+		ChunkBytes: 64 << 10, OnParseError: func(e *ParseError) error {
+			if e.Record%100_000 == 0 && e.Line != e.Record {
+				t.Errorf("record %d is on line %d", e.Record, e.Line)
+			}
+			return nil
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	for err == nil {
+		_, err = reader.Next(t.Context())
+	}
+	if s := reader.Stats(); s.Rows != 1 || s.Records != 1_000_000 {
+		t.Errorf("%+v %v", s, err)
+	}
+}

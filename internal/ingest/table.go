@@ -23,6 +23,10 @@ type Options struct {
 	// ChunkBytes and MaxRecordBytes replace the default sizes when positive.
 	ChunkBytes     int
 	MaxRecordBytes int
+	// TempDir is where files that must be read at any place, and can't be where they lie, are copied; "": the machine's folder for such.
+	TempDir string
+	// MaxSpoolBytes bounds such a copy when positive.
+	MaxSpoolBytes int64
 	// RemoveNullBytes strips U+0000 from strings, which otherwise ends the reading with a NullByteError.
 	RemoveNullBytes bool
 	// OnParseError is told of records that are no rows, in their order, from the goroutine that calls Next. An error that it returns
@@ -42,6 +46,13 @@ func (o *Options) maxRecordBytes() int {
 		return max(o.MaxRecordBytes, o.chunkBytes())
 	}
 	return max(defaultMaxRecordBytes, o.chunkBytes())
+}
+
+func (o *Options) maxSpoolBytes() int64 {
+	if o.MaxSpoolBytes > 0 {
+		return o.MaxSpoolBytes
+	}
+	return defaultMaxSpoolBytes
 }
 
 // NewTable checks the columns.
@@ -76,11 +87,11 @@ func (t *Table) Splits(ctx context.Context, opts *Options, size int64) ([]Split,
 			return nil, err
 		}
 		whole := Split{Entity: e, File: i, End: -1}
-		if size <= 0 || !e.Seekable() || e.Size() < 2*size {
+		if _, records := e.(recordEntity); records || size <= 0 || !e.Seekable() || e.Size() < 2*size {
 			out = append(out, whole)
 			continue
 		}
-		ok, err := t.canCut(ctx, e)
+		ok, err := t.canCut(ctx, &input{split: whole, opts: opts})
 		if err != nil {
 			return nil, err
 		}
@@ -102,15 +113,22 @@ func (t *Table) Splits(ctx context.Context, opts *Options, size int64) ([]Split,
 }
 
 // canCut reports whether boundaries of records can be found from the middle of e.
-func (t *Table) canCut(ctx context.Context, e Entity) (bool, error) {
-	head, err := readHead(ctx, e, 64<<10)
+func (t *Table) canCut(ctx context.Context, in *input) (bool, error) {
+	if f, ok := t.Format.(columnFormat); ok && !f.flattening().needed() {
+		return f.cuts(ctx, in)
+	}
+	f, ok := t.Format.(textFormat)
+	if !ok {
+		return false, nil
+	}
+	head, err := readHead(ctx, in.split.Entity, 64<<10)
 	if err != nil {
 		return false, err
 	}
 	if compressionOf(head) != nil {
 		return false, nil
 	}
-	switch t.Format.begin(trimBOM(head)).(type) {
+	switch f.begin(trimBOM(head)).(type) {
 	case jsonCutter:
 		_, end := jsonCutter{}.first(head)
 		return end >= 0, nil

@@ -34,6 +34,7 @@ type Controller struct {
 	spill     *budget.SpillDir
 	sortBytes int64
 	stages    []*stage
+	rows      *stage // whose rows are written to segments
 	locks     []Lock
 	warnings  warnings
 	orders    []*workOrder // of the stage that ran last
@@ -129,6 +130,11 @@ func (c *Controller) Run(ctx context.Context) (*Outcome, error) {
 		ctx, cancel = context.WithTimeoutCause(ctx, c.opts.Timeout, ErrTimeout)
 		defer cancel()
 	}
+	if !c.opts.Deadline.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, c.opts.Deadline.Sub(c.now()), ErrTimeout)
+		defer cancel()
+	}
 	c.mu.Lock()
 	c.mu.start = c.now()
 	c.mu.Unlock()
@@ -221,8 +227,8 @@ func (c *Controller) query(ctx context.Context) (*Outcome, error) {
 		return nil, tooManyColumns(len(c.job.Plan.Columns()))
 	}
 	last := root.inputs[0].from
-	if !(len(root.inputs) == 1 && root.node == root.inputs[0].leaf && last != nil && last.shuffle.kind == sortedShuffle) {
-		cut.seal(root, shuffle{kind: mixShuffle, partitions: 1}, false)
+	if !(len(root.inputs) == 1 && root.node == root.inputs[0].leaf && last != nil && last.shuffle.kind == sortedShuffle && !last.shuffle.aggregate) {
+		cut.seal(root, resultShuffle(root), false)
 		last = cut.stages[len(cut.stages)-1]
 	}
 	c.setStages(cut.stages)
@@ -242,6 +248,14 @@ func (c *Controller) query(ctx context.Context) (*Outcome, error) {
 	c.mu.results = results
 	c.mu.Unlock()
 	return &Outcome{Rows: results.Rows(), Results: results}, nil
+}
+
+// resultShuffle brings the rows of a query to one place: those of a scan in the order in which they came.
+func resultShuffle(root *fragment) shuffle {
+	if root.processor != "scan" {
+		return shuffle{kind: mixShuffle, partitions: 1}
+	}
+	return shuffle{kind: sortedShuffle, partitions: 1, names: []keyName{{column: boostKey}}}
 }
 
 // ingest runs an INSERT or REPLACE.
@@ -266,6 +280,12 @@ func (c *Controller) ingest(ctx context.Context, w *plan.Write) (*Outcome, error
 		return nil, tooManyClusteredBy(n, c.opts.MaxClusteredBy, fmt.Sprintf("%s_%d", c.job.ID, len(cut.stages)))
 	}
 	rows := cut.seal(root, s, false)
+	c.rows = rows.from
+	for _, s := range cut.stages {
+		if s.shuffle.aggregate {
+			s.shuffle.target = int64(c.opts.RowsPerSegment) // groups are divided by it when they are written
+		}
+	}
 	rows.from.columns = append([]plan.Column{longColumn(bucketColumn), longColumn(boostColumn)}, w.Columns()...)
 	generator := &stage{number: len(cut.stages), processor: "segmentGenerator", inputs: []*input{rows}}
 	c.setStages(append(cut.stages, generator))
@@ -343,14 +363,14 @@ func (c *Controller) writeShuffle(w *plan.Write, shards int) shuffle {
 	s.order.bucketed = true
 	keys := []plan.SortKey{{Column: 0, NullsFirst: true}}
 	if !w.PartitionBy.IsAll() {
-		s.names = append(s.names, keyName{name: bucketColumn})
+		s.names = append(s.names, keyName{column: bucketKey})
 	}
 	for _, i := range w.Cluster {
 		keys = append(keys, plan.SortKey{Column: i + preparedColumns, NullsFirst: true})
-		s.names = append(s.names, keyName{name: w.Columns()[i].Name})
+		s.names = append(s.names, keyName{column: i})
 	}
 	keys = append(keys, plan.SortKey{Column: 1, NullsFirst: true})
-	s.names = append(s.names, keyName{name: boostColumn})
+	s.names = append(s.names, keyName{column: boostKey})
 	s.order = orderOf(keys)
 	s.order.bucketed = true
 	if shards > 0 {

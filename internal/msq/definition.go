@@ -3,7 +3,6 @@ package msq
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -11,12 +10,9 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/plan/nativejson"
 	"github.com/hengedb/henge/internal/vector"
 )
-
-// QueryRenderer renders a plan fragment as the native query that does the same. It returns nil where there is none. The context goes into
-// the query; leaves that are inputs of the stage are passed in their order.
-type QueryRenderer func(fragment plan.Node, inputs []plan.Node, context map[string]any) json.RawMessage
 
 // fieldJSON is a column of a signature.
 type fieldJSON struct {
@@ -42,13 +38,16 @@ func signature(columns []plan.Column) []fieldJSON {
 
 // define makes the definition of every stage.
 func (c *Controller) define(w *plan.Write, l *layout) error {
+	if err := c.describe(w); err != nil {
+		return err
+	}
 	for _, s := range c.stages {
 		var b objectBuilder
 		b.add("id", fmt.Sprintf("%s_%d", c.job.ID, s.number))
 		inputs, broadcast := make([]any, len(s.inputs)), []int{}
 		for i, in := range s.inputs {
 			var err error
-			if inputs[i], err = in.definition(); err != nil {
+			if inputs[i], err = in.definition(s.filter()); err != nil {
 				return err
 			}
 			if in.broadcast {
@@ -61,14 +60,19 @@ func (c *Controller) define(w *plan.Write, l *layout) error {
 			b.add("processor", c.generatorJSON(w, l))
 			b.add("signature", []fieldJSON{})
 		} else {
-			b.add("processor", c.processorJSON(s, w))
+			processor, err := s.processorJSON()
+			if err != nil {
+				return err
+			}
+			b.add("processor", processor)
 			b.add("signature", s.signature())
 		}
-		if spec := s.shuffle.json(); spec != nil {
+		if spec := s.shuffle.json(s.names); spec != nil {
 			b.add("shuffleSpec", spec)
 		}
 		b.add("maxWorkerCount", c.maxWorkersOf(s))
-		b.optional(s.shuffle.kind == rangeShuffle, "shuffleCheckHasMultipleValues", true)
+		// What is written is sorted or grouped by keys that may turn out to have several values.
+		b.optional(s.shuffle.kind == rangeShuffle || w != nil && s.shuffle.aggregate, "shuffleCheckHasMultipleValues", true)
 		text, err := b.done()
 		if err != nil {
 			return err
@@ -78,23 +82,33 @@ func (c *Controller) define(w *plan.Write, l *layout) error {
 	return nil
 }
 
-// signature lists the key columns of a sorted output first, as frames of the reference have them.
+// signature lists the columns of a stage's output under the names they have in its query: key columns first, as frames of the reference
+// have them, then those of a scan by name.
 func (s *stage) signature() []fieldJSON {
-	all := signature(s.columns)
-	if s.shuffle.kind != rangeShuffle {
-		return all
-	}
-	var out []fieldJSON
-	for _, k := range s.shuffle.names {
-		i := slices.IndexFunc(all, func(f fieldJSON) bool { return f.Name == k.name })
-		if i >= 0 && !slices.Contains(out, all[i]) {
-			out = append(out, all[i])
-		}
-	}
-	for _, f := range all {
-		if !slices.Contains(out, f) && f.Name != bucketColumn {
+	out := []fieldJSON{}
+	add := func(f fieldJSON) {
+		if !slices.Contains(out, f) {
 			out = append(out, f)
 		}
+	}
+	columns := s.node.Columns()
+	for _, k := range s.shuffle.names {
+		switch {
+		case k.column < 0:
+			add(fieldJSON{s.shuffle.keyName(k, s.names), vector.Long.String()})
+		case s.shuffle.kind == rangeShuffle || s.shuffle.kind == sortedShuffle:
+			add(fieldJSON{s.names[k.column], runtimeName(columns[k.column].Type)})
+		}
+	}
+	rest := make([]fieldJSON, len(columns))
+	for i, col := range columns {
+		rest[i] = fieldJSON{s.names[i], runtimeName(col.Type)}
+	}
+	if s.processor == "scan" {
+		slices.SortStableFunc(rest, func(a, b fieldJSON) int { return strings.Compare(a.Name, b.Name) })
+	}
+	for _, f := range rest {
+		add(f)
 	}
 	return out
 }
@@ -106,8 +120,8 @@ func (c *Controller) maxWorkersOf(s *stage) int {
 	return c.workers
 }
 
-// definition is the wire form of an input.
-func (in *input) definition() (any, error) {
+// definition is the wire form of an input; filter is that of a table.
+func (in *input) definition(filter any) (any, error) {
 	switch leaf := in.leaf.(type) {
 	case *plan.External:
 		if in.kind == stageInput {
@@ -124,7 +138,7 @@ func (in *input) definition() (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		return externalJSON{"external", source, format, signature(leaf.Out)}, nil
+		return externalJSON{"external", source, format, signature(leaf.Signature())}, nil
 	case *plan.Scan:
 		intervals := leaf.Intervals
 		if intervals == nil {
@@ -134,7 +148,8 @@ func (in *input) definition() (any, error) {
 			Type       string            `json:"type"`
 			DataSource string            `json:"dataSource"`
 			Intervals  []chrono.Interval `json:"intervals"`
-		}{"table", leaf.DataSource, intervals}, nil
+			Filter     any               `json:"filter,omitempty"`
+		}{"table", leaf.DataSource, intervals, filter}, nil
 	case *plan.Inline:
 		rows := make([][]any, 0, min(leaf.Rows.Rows(), maxInlineRows))
 		compact := leaf.Rows.Compact()
@@ -166,91 +181,6 @@ type externalJSON struct {
 	Signature []fieldJSON   `json:"signature"`
 }
 
-// processorJSON describes what a stage does with its rows.
-func (c *Controller) processorJSON(s *stage, w *plan.Write) any {
-	context := map[string]any{}
-	maps.Copy(context, c.job.Context)
-	id := strings.TrimPrefix(c.job.ID, "query-")
-	context["queryId"], context["sqlQueryId"] = id, id
-	if w != nil {
-		context["sqlInsertSegmentGranularity"] = segmentGranularityText(w.PartitionBy)
-	}
-	context["finalize"] = c.opts.FinalizeAggregation
-	context["maxParseExceptions"] = c.opts.MaxParseExceptions
-	leaves := make([]plan.Node, len(s.inputs))
-	for i, in := range s.inputs {
-		leaves[i] = in.leaf
-	}
-	var query json.RawMessage
-	if c.deps.NativeQuery != nil {
-		query = c.deps.NativeQuery(s.node, leaves, context)
-	}
-	switch s.processor {
-	case "limit":
-		if n, ok := s.node.(*plan.Limit); ok {
-			limit := struct {
-				Type   string `json:"type"`
-				Offset int64  `json:"offset"`
-				Limit  int64  `json:"limit,omitempty"`
-			}{"limit", n.Offset, max(n.Count, 0)}
-			return limit
-		}
-	case "sortMergeJoin":
-		if query == nil {
-			return map[string]any{"type": "sortMergeJoin"}
-		}
-	}
-	if query == nil {
-		if s.processor == "scan" {
-			context["scanSignature"] = scanSignature(s)
-		}
-		query = shortQuery(s, context)
-	}
-	return struct {
-		Type  string          `json:"type"`
-		Query json.RawMessage `json:"query"`
-	}{s.processor, query}
-}
-
-// scanSignature is the JSON text of a stage's columns, as the context of a scan holds it.
-func scanSignature(s *stage) string {
-	fields := slices.DeleteFunc(signature(s.columns), func(f fieldJSON) bool { return f.Name == bucketColumn || f.Name == boostColumn })
-	text, err := marshal(fields)
-	if err != nil {
-		return ""
-	}
-	return string(text)
-}
-
-// shortQuery is the native query of a stage without its expressions: what it reads and what it gives.
-func shortQuery(s *stage, context map[string]any) json.RawMessage {
-	var b objectBuilder
-	kind := "scan"
-	if s.processor == "groupByPreShuffle" || s.processor == "groupByPostShuffle" {
-		kind = "groupBy"
-	}
-	b.add("queryType", kind)
-	b.add("dataSource", map[string]any{"type": "inputNumber", "inputNumber": 0})
-	b.add("intervals", map[string]any{"type": "intervals", "intervals": []chrono.Interval{chrono.Eternity}})
-	if kind == "scan" {
-		b.add("resultFormat", "compactedList")
-		names := make([]string, 0, len(s.columns))
-		for _, col := range s.columns {
-			if col.Name != bucketColumn && col.Name != boostColumn {
-				names = append(names, col.Name)
-			}
-		}
-		b.add("columns", names)
-	}
-	b.add("context", context)
-	b.add("granularity", map[string]any{"type": "all"})
-	text, err := b.done()
-	if err != nil {
-		return json.RawMessage("{}")
-	}
-	return text
-}
-
 // segmentGranularityText is the JSON text that the context holds: "\"DAY\"" or {"type":"all"}.
 func segmentGranularityText(g chrono.Granularity) string {
 	if g.IsAll() {
@@ -263,8 +193,19 @@ func segmentGranularityText(g chrono.Granularity) string {
 	return string(text)
 }
 
-// json is the shuffleSpec of a definition; nil for a stage that hands nothing on.
-func (s *shuffle) json() any {
+// keyName is a key column under the name that it has in the stage's query.
+func (s *shuffle) keyName(k keyName, names []string) string {
+	switch k.column {
+	case bucketKey:
+		return bucketColumn
+	case boostKey:
+		return boostColumn
+	}
+	return names[k.column]
+}
+
+// json is the shuffleSpec of a definition; nil for a stage that hands nothing on. names are those of the stage's columns.
+func (s *shuffle) json(names []string) any {
 	type key struct {
 		Column string `json:"columnName"`
 		Order  string `json:"order"`
@@ -279,9 +220,9 @@ func (s *shuffle) json() any {
 		if n.desc {
 			order = "DESCENDING"
 		}
-		keys.Columns = append(keys.Columns, key{n.name, order})
+		keys.Columns = append(keys.Columns, key{s.keyName(n, names), order})
 	}
-	if len(s.names) > 0 && s.names[0].name == bucketColumn {
+	if len(s.names) > 0 && s.names[0].column == bucketKey {
 		keys.Bucketed = 1
 	}
 	var b objectBuilder
@@ -296,6 +237,7 @@ func (s *shuffle) json() any {
 		b.add("type", "maxCount")
 		b.add("clusterBy", keys)
 		b.add("partitions", s.partitions)
+		b.optional(s.target > 0, "targetSize", s.target)
 	case rangeShuffle:
 		b.add("type", "targetSize")
 		b.add("clusterBy", keys)
@@ -333,12 +275,9 @@ func (c *Controller) generatorJSON(w *plan.Write, l *layout) any {
 		Indexed bool   `json:"createBitmapIndex"`
 	}
 	dimensions, metrics := []dimension{}, []any{}
-	mappings := []any{}
-	for _, col := range w.Columns() {
-		mappings = append(mappings, struct {
-			Query  string `json:"queryColumn"`
-			Output string `json:"outputColumn"`
-		}{col.Name, col.Name})
+	mappings := make([]nativejson.ColumnMapping, len(w.Columns()))
+	for i, col := range w.Columns() {
+		mappings[i] = nativejson.ColumnMapping{QueryColumn: c.rows.names[i], OutputColumn: col.Name}
 	}
 	for _, spec := range l.columns {
 		switch {
@@ -391,13 +330,4 @@ func dimensionType(t vector.Type, multi bool) string {
 		return "json"
 	}
 	return "auto"
-}
-
-// metricJSON is the aggregator that combines the values of a metric further: counts are summed.
-func metricJSON(name, column string, t vector.Type) any {
-	kind := map[string]string{"COUNT": "Sum", "SUM": "Sum", "MIN": "Min", "MAX": "Max"}[name]
-	if kind == "" || !t.IsNumeric() {
-		return map[string]any{"type": name, "name": column, "fieldName": column}
-	}
-	return map[string]any{"type": dimensionType(t, false) + kind, "name": column, "fieldName": column}
 }

@@ -38,8 +38,6 @@ type Deps struct {
 	Threads int
 	// Host is host:port for reports.
 	Host string
-	// NativeQuery renders the native query of a plan fragment for stage definitions; nil: a short form.
-	NativeQuery QueryRenderer
 	// SortBytes is the memory in which a worker sorts before it writes a run; 0: 128 MiB.
 	SortBytes int64
 	// BroadcastBytes is the most that the broadcast sides of the joins of one stage may take; 0: no limit.

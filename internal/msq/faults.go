@@ -284,13 +284,26 @@ func toFault(ctx context.Context, err error) *Fault {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return canceled(ReasonUnknown)
 	}
-	f = newFault("UnknownError", fault.CategoryUncategorized, err.Error(), Field{"message", err.Error()})
-	f.cause = err
+	return unknownError(fault.CategoryUncategorized, err.Error(), err)
+}
+
+// unknownError is a failure that has no code of its own: its message says what happened.
+func unknownError(category fault.Category, message string, cause error) *Fault {
+	f := newFault("UnknownError", category, message, Field{"message", message})
+	f.cause = cause
 	return f
 }
 
-// structuredFault carries a fault of another layer.
+// structuredFault carries a fault of another layer. Where the data or their source are at fault, which the layers below say in words
+// only, that is the code which clients of the reference know it by.
 func structuredFault(e *fault.Error) *Fault {
+	if e.Category == fault.CategoryInvalidInput && e.Code == "invalidInput" && len(e.Context) == 0 {
+		f := unknownError(e.Category, e.Message, e)
+		if e.Unwrap() != nil {
+			f.Trace = e.Error()
+		}
+		return f
+	}
 	f := newFault("DruidException", e.Category, e.Message, Field{"druidErrorCode", e.Code}, Field{"persona", string(e.Persona)},
 		Field{"category", string(e.Category)})
 	if len(e.Context) > 0 {

@@ -168,17 +168,17 @@ func TestFaults(t *testing.T) {
 			w := rowsOf(t, `{"t":0,"k":["a","b"]}`, "t time k string")
 			w.Cluster = []int{1}
 			return w
-		}, nil, `{"errorCode":"DruidException","druidErrorCode":"invalidInput","persona":"USER","category":"INVALID_INPUT",
+		}, nil, `{"errorCode":"UnknownError","message":"Column [k] is a multi-value string. Please wrap the column using MV_TO_ARRAY() to proceed further.",
 			"errorMessage":"Column [k] is a multi-value string. Please wrap the column using MV_TO_ARRAY() to proceed further."}`, 0, "query-1-worker0_0"},
 		{"numeric array as multi-value", func(t *testing.T, _ *bench) plan.Node { return rowsOf(t, `{"t":0}`, "t time a longs") },
 			map[string]any{"arrayIngestMode": "mvd"},
 			`{"errorCode":"ColumnTypeNotSupported","columnName":"a","columnType":"ARRAY<LONG>","errorMessage":"Cannot handle column [a] with type [ARRAY<LONG>]"}`, -1, ""},
 		{"missing file", local("/nosuch/file.json"), nil,
-			`{"errorCode":"DruidException","druidErrorCode":"invalidInput","persona":"USER","category":"INVALID_INPUT",
-				"errorMessage":"Input file [/nosuch/file.json] does not exist on the server that reads it"}`, -1, ""},
-		{"directory", local(dir), nil, `{"errorCode":"DruidException","druidErrorCode":"invalidInput","persona":"USER","category":"INVALID_INPUT",
+			`{"errorCode":"UnknownError","message":"Input file [/nosuch/file.json] does not exist on the server that reads it",
+			"errorMessage":"Input file [/nosuch/file.json] does not exist on the server that reads it"}`, -1, ""},
+		{"directory", local(dir), nil, `{"errorCode":"UnknownError","message":"Input file [` + dir + `] is a directory; name files, or use baseDir with filter",
 			"errorMessage":"Input file [` + dir + `] is a directory; name files, or use baseDir with filter"}`, -1, ""},
-		{"truncated gzip", local(cut), nil, `{"errorCode":"DruidException","druidErrorCode":"invalidInput","persona":"USER","category":"INVALID_INPUT",
+		{"truncated gzip", local(cut), nil, `{"errorCode":"UnknownError","message":"Input [file:` + cut + `] is truncated: its gzip data ends too early",
 			"errorMessage":"Input [file:` + cut + `] is truncated: its gzip data ends too early"}`, 0, "query-1-worker0_0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -354,5 +354,17 @@ func TestMetricsOfARollup(t *testing.T) {
 	defer r.Release()
 	if info := r.Info(); !info.Rollup || info.Column("total").Metric != "SUM" || info.Column("rows").Metric != "COUNT" {
 		t.Errorf("info: %+v", info)
+	}
+}
+
+func TestDeadlineInThePast(t *testing.T) {
+	b := newBench(t)
+	_, _, err := b.run(insert(t), map[string]any{"queryDeadline": "2020-01-01T00:00:00Z"})
+	var f *Fault
+	if !errors.As(err, &f) || f.Code != "Canceled" || f.Fields[0].Value != ReasonTimeout {
+		t.Errorf("got %v", err)
+	}
+	if _, err := ParseOptions(map[string]any{"queryDeadline": "soon"}); err == nil || !strings.Contains(err.Error(), "[soon]") {
+		t.Errorf("a deadline that is no time: %v", err)
 	}
 }

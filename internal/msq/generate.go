@@ -99,7 +99,7 @@ func layoutOf(w *plan.Write, o *Options) (*layout, error) {
 	return l, nil
 }
 
-// metricsOf returns the aggregator names of columns that hold aggregates of a rollup, by place. Columns are followed through projections
+// metricsOf returns the metrics (agg.Spec.Metric) of columns that hold aggregates of a rollup, by place. Columns are followed through projections
 // that only pass them on.
 func metricsOf(w *plan.Write) map[int]string {
 	out := map[int]string{}
@@ -125,7 +125,7 @@ func metricsOf(w *plan.Write) map[int]string {
 				node = n.Input
 			case *plan.Aggregate:
 				if k := at - len(n.Keys); k >= 0 && k < len(n.Aggs) {
-					out[i] = n.Aggs[k].Agg.Name
+					out[i] = n.Aggs[k].Agg.Metric()
 				}
 				break follow
 			default:
@@ -144,7 +144,7 @@ func (l *layout) batch(b *vector.Batch) *vector.Batch {
 		case from < 0:
 			out.Cols[i] = vector.Constant(vector.Long, int64(0), b.N)
 		case l.multi[i] && l.columns[i].Multi:
-			out.Cols[i] = sortedValues(b.Cols[from+preparedColumns])
+			out.Cols[i] = sortedValues(withoutEmpty(b.Cols[from+preparedColumns]))
 		case l.multi[i]:
 			out.Cols[i] = singleValues(b.Cols[from+preparedColumns])
 		default:
@@ -168,11 +168,13 @@ const preparedColumns = 2
 
 // foldOf combines values of a metric that are in one group: counts are summed, other aggregates are merged with themselves.
 func foldOf(spec segment.ColumnSpec) (segment.Fold, error) {
-	name := spec.Metric
-	if name == "COUNT" {
-		name = "SUM"
+	call, err := agg.ParseMetric(spec.Metric, spec.Type)
+	if err != nil {
+		return nil, err
 	}
-	call := agg.Spec{Name: name, Args: []vector.Type{spec.Type}}
+	if call.Name == "COUNT" {
+		call.Name = "SUM"
+	}
 	if partial, err := call.IntermediateTypes(); err != nil || len(partial) != 1 || partial[0] != spec.Type {
 		return nil, columnTypeNotSupported(spec.Name, spec.Type.String())
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// tableOf returns the external data that a node reads.
-func tableOf(ext *plan.External) (*ingest.Table, error) {
+// ExternalTable returns the external data that a node reads. Faults say what in its source, format or columns is wrong.
+func ExternalTable(ext *plan.External) (*ingest.Table, error) {
 	source, err := ingest.ParseSource(ext.Source)
 	if err != nil {
 		return nil, err
@@ -127,17 +127,21 @@ type externalReader struct {
 	part   externalPart
 	reader *ingest.Reader
 	last   ingest.Stats
+	failed error // by a record that does not parse; what was read with it goes first
 }
 
 // Next returns the next rows.
 func (r *externalReader) Next(ctx context.Context) (*vector.Batch, error) {
 	for {
+		if r.failed != nil {
+			return nil, r.failed
+		}
 		if r.reader == nil {
 			if len(r.part.splits) == 0 {
 				return nil, io.EOF
 			}
 			var err error
-			if r.reader, err = r.part.table.Open(ctx, r.part.splits[0], r.in.readOptions()); err != nil {
+			if r.reader, err = r.part.table.Open(ctx, r.part.splits[0], r.options()); err != nil {
 				return nil, err
 			}
 			r.last = ingest.Stats{}
@@ -148,6 +152,9 @@ func (r *externalReader) Next(ctx context.Context) (*vector.Batch, error) {
 		r.last = now
 		if err == nil {
 			return b, nil
+		}
+		if r.failed != nil {
+			return nil, r.failed
 		}
 		if err != io.EOF {
 			return nil, err
@@ -170,10 +177,16 @@ func (r *externalReader) Close() {
 	}
 }
 
-func (in *inputs) readOptions() *ingest.Options {
-	o := in.job.opts
-	return &ingest.Options{Access: in.job.deps.Access, Decoders: in.order.threads, RemoveNullBytes: o.RemoveNullBytes,
-		OnParseError: func(e *ingest.ParseError) error { return in.job.parseError(in.order, in.count, e) }}
+func (r *externalReader) options() *ingest.Options {
+	in := r.in
+	return &ingest.Options{Access: in.job.deps.Access, Decoders: in.order.threads, TempDir: in.order.dir,
+		RemoveNullBytes: in.job.opts.RemoveNullBytes,
+		OnParseError: func(e *ingest.ParseError) error {
+			if r.failed == nil {
+				r.failed = in.job.parseError(in.order, in.count, e)
+			}
+			return nil
+		}}
 }
 
 // sequence yields the rows of several operators one after the other.

@@ -17,6 +17,8 @@ type Job struct {
 	Columns []ResultColumn
 	// Context is the query context as it was given, for reports and stage definitions.
 	Context map[string]any
+	// Identity is who submitted it; "": not known.
+	Identity string
 	// Options are its parameters; nil: they are read from Context.
 	Options *Options
 }
@@ -71,7 +73,7 @@ func (j *Job) check() error {
 	var err error
 	plan.Walk(j.Plan, func(n plan.Node) bool {
 		if x, ok := n.(*plan.External); ok && err == nil {
-			_, err = tableOf(x)
+			_, err = ExternalTable(x)
 		}
 		return err == nil
 	})

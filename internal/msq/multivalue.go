@@ -173,6 +173,37 @@ func singleValues(v *vector.Vector) *vector.Vector {
 	return b.Build()
 }
 
+// withoutEmpty returns the rows of a list as a multi-value string is stored: no value and nothing but one null are null (spec/sql.md,
+// section 6.8).
+func withoutEmpty(v *vector.Vector) *vector.Vector {
+	if v.Type.Kind != vector.KindList {
+		return v
+	}
+	empty := func(i int) bool {
+		if v.IsNull(i) {
+			return false
+		}
+		lo, hi := v.ListAt(i)
+		return lo == hi || hi-lo == 1 && v.Child.IsNull(lo)
+	}
+	first := 0
+	for first < v.Len && !empty(first) {
+		first++
+	}
+	if first == v.Len {
+		return v
+	}
+	b := vector.NewBuilder(v.Type, v.Len)
+	for i := range v.Len {
+		if v.IsNull(i) || empty(i) {
+			b.AppendNull()
+		} else {
+			b.AppendFrom(v, i)
+		}
+	}
+	return b.Build()
+}
+
 // sortedValues returns v with the values of each row in order, nulls first (multiValueHandling SORTED_ARRAY).
 func sortedValues(v *vector.Vector) *vector.Vector {
 	if v.Type.Kind != vector.KindList {

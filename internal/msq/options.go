@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
 )
 
@@ -43,6 +44,7 @@ type Options struct {
 	ConcurrentLocks     bool
 	Priority            int
 	Timeout             time.Duration // 0: none
+	Deadline            time.Time     // queryDeadline; zero: none
 	Reindex             bool
 }
 
@@ -80,6 +82,7 @@ func ParseOptions(context map[string]any) (*Options, error) {
 		ConcurrentLocks:     c.boolean("useConcurrentLocks", false),
 		Priority:            int(c.integer("priority", 50)),
 		Timeout:             time.Duration(min(max(c.integer("timeout", 0), 0), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond,
+		Deadline:            c.instant("queryDeadline"),
 		Reindex:             c.boolean("isReindex", false),
 	}
 	strict := int64(0)
@@ -162,6 +165,20 @@ func (c *contextReader) text(name string) string {
 		c.fail(name, "a string", value)
 	}
 	return s
+}
+
+// instant reads a time as ISO 8601 text; the zero time: not set.
+func (c *contextReader) instant(name string) time.Time {
+	text := c.text(name)
+	if text == "" {
+		return time.Time{}
+	}
+	ms, err := chrono.ParseInstant(text)
+	if err != nil {
+		c.fail(name, "a time such as 2026-01-01T00:00:00Z", text)
+		return time.Time{}
+	}
+	return time.UnixMilli(ms)
 }
 
 // oneOf reads one of the choices, in any case; the first is the default.

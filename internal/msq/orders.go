@@ -18,7 +18,7 @@ func (c *Controller) workOrders(ctx context.Context, s *stage) ([]*workOrder, er
 		switch in.kind {
 		case externalInput:
 			var err error
-			if tables[i], err = tableOf(in.leaf.(*plan.External)); err != nil {
+			if tables[i], err = ExternalTable(in.leaf.(*plan.External)); err != nil {
 				return nil, err
 			}
 			if splits[i], err = tables[i].Splits(ctx, &ingest.Options{Access: c.deps.Access}, splitBytes); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -97,7 +98,11 @@ func diskFault(err error) error {
 		f.cause = err
 		return f
 	}
-	return fault.Runtime("Writing intermediate files failed.").WithCause(err)
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return fault.Runtime("Writing intermediate file [%s] failed: %v", at.Path, at.Err).WithCause(err)
+	}
+	return fault.Runtime("Writing intermediate files failed: %v", err).WithCause(err)
 }
 
 // read returns the rows of a frame. They are copied from buf, which is returned to be used again.

@@ -367,6 +367,8 @@ func (r *Results) render(rows json.RawMessage) ([]byte, error) {
 	b.add("signature", names)
 	b.add("sqlTypeNames", kinds)
 	b.add("results", rows)
-	b.add("resultsTruncated", r.Durable && r.Rows() > reportRows)
+	truncated := r.Durable && r.Rows() > reportRows
+	b.add("resultsTruncated", truncated)
+	b.add("resultsTruncted", truncated) // the name that releases before 28 wrote, which clients of theirs read
 	return b.done()
 }

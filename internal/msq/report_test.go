@@ -122,23 +122,23 @@ func TestDefinitionsOfAnInsert(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	source, err := json.Marshal(twelve())
+	text, err := json.Marshal(twelve())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []string{`{
-		"id": "query-1_0",
-		"input": [{"type": "external", "inputSource": {"type": "inline", "data": ` + string(source) + `},
+	source := `{"type": "external", "inputSource": {"type": "inline", "data": ` + string(text) + `},
 			"inputFormat": {"type": "json", "keepNullColumns": false, "assumeNewlineDelimited": false, "useJsonNodeReader": false},
-			"signature": [{"name": "t", "type": "LONG"}, {"name": "k", "type": "STRING"}, {"name": "n", "type": "LONG"}]}],
-		"processor": {"type": "scan", "query": {"queryType": "scan", "dataSource": {"type": "inputNumber", "inputNumber": 0},
+			"signature": [{"name": "t", "type": "LONG"}, {"name": "k", "type": "STRING"}, {"name": "n", "type": "LONG"}]}`
+	for i, want := range []string{`{
+		"id": "query-1_0", "input": [` + source + `],
+		"processor": {"type": "scan", "query": {"queryType": "scan", "dataSource": ` + source + `,
 			"intervals": {"type": "intervals", "intervals": ["-146136543-09-08T08:23:32.096Z/146140482-04-24T15:36:27.903Z"]},
-			"resultFormat": "compactedList", "columns": ["__time", "k", "n"],
-			"context": {"finalize": true, "maxParseExceptions": 0, "queryId": "1", "sqlQueryId": "1", "sqlInsertSegmentGranularity": "\"DAY\"",
-				"scanSignature": "[{\"name\":\"__time\",\"type\":\"LONG\"},{\"name\":\"k\",\"type\":\"STRING\"},{\"name\":\"n\",\"type\":\"LONG\"}]"},
+			"resultFormat": "compactedList", "columns": ["k", "n", "t"], "legacy": false,
+			"context": {"__timeColumn": "t", "finalize": true, "maxParseExceptions": 0, "queryId": "1", "sqlQueryId": "1", "sqlInsertSegmentGranularity": "\"DAY\"",
+				"scanSignature": "[{\"name\":\"k\",\"type\":\"STRING\"},{\"name\":\"n\",\"type\":\"LONG\"},{\"name\":\"t\",\"type\":\"LONG\"}]"},
 			"granularity": {"type": "all"}}},
 		"signature": [{"name": "__bucket", "type": "LONG"}, {"name": "k", "type": "STRING"}, {"name": "__boost", "type": "LONG"},
-			{"name": "__time", "type": "LONG"}, {"name": "n", "type": "LONG"}],
+			{"name": "n", "type": "LONG"}, {"name": "t", "type": "LONG"}],
 		"shuffleSpec": {"type": "targetSize", "clusterBy": {"columns": [{"columnName": "__bucket", "order": "ASCENDING"},
 			{"columnName": "k", "order": "ASCENDING"}, {"columnName": "__boost", "order": "ASCENDING"}], "bucketByCount": 1}, "targetSize": 3000000},
 		"maxWorkerCount": 1, "shuffleCheckHasMultipleValues": true}`,
@@ -151,7 +151,7 @@ func TestDefinitionsOfAnInsert(t *testing.T) {
 			"metricsSpec": [], "granularitySpec": {"type": "arbitrary", "queryGranularity": {"type": "none"}, "rollup": false,
 				"intervals": ["-146136543-09-08T08:23:32.096Z/146140482-04-24T15:36:27.903Z"]},
 			"transformSpec": {"filter": null, "transforms": []}},
-		"columnMappings": [{"queryColumn": "__time", "outputColumn": "__time"}, {"queryColumn": "k", "outputColumn": "k"},
+		"columnMappings": [{"queryColumn": "t", "outputColumn": "__time"}, {"queryColumn": "k", "outputColumn": "k"},
 			{"queryColumn": "n", "outputColumn": "n"}],
 		"tuningConfig": {"maxNumWorkers": 1, "maxRowsInMemory": 100000, "rowsPerSegment": 3000000}}, "signature": [], "maxWorkerCount": 1}`,
 	} {
@@ -229,7 +229,7 @@ func TestReportOfASelectHasItsRows(t *testing.T) {
 		t.Fatalf("%v in %s", err, text.Bytes())
 	}
 	if d := cmp.Diff(tree(t, `{"signature":[{"name":"k","type":"STRING"},{"name":"n","type":"LONG"}],"sqlTypeNames":["VARCHAR","BIGINT"],
-		"results":[["k0",0],["k1",1]],"resultsTruncated":false}`), top.Report.Payload["results"]); d != "" {
+		"results":[["k0",0],["k1",1]],"resultsTruncated":false,"resultsTruncted":false}`), top.Report.Payload["results"]); d != "" {
 		t.Error(d)
 	}
 }

@@ -352,3 +352,17 @@ func TestPlainValues(t *testing.T) {
 		})
 	}
 }
+
+func TestEmptyListsAreStoredAsNull(t *testing.T) {
+	b := vector.NewBuilder(vector.ListOf(vector.String), 0)
+	for _, row := range []any{[]any{}, []any{nil}, []any{""}, []any{"a"}, nil, []any{nil, "b"}, []any{nil, nil}} {
+		b.Append(row)
+	}
+	v := withoutEmpty(b.Build())
+	want := []any{nil, nil, []any{""}, []any{"a"}, nil, []any{nil, "b"}, []any{nil, nil}}
+	for i, row := range want {
+		if d := cmp.Diff(row, v.ValueAt(i)); d != "" {
+			t.Errorf("row %d (-want +got):\n%s", i, d)
+		}
+	}
+}

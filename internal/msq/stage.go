@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/plan/nativejson"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -14,13 +15,18 @@ type stage struct {
 	number    int
 	processor string
 	// node is the fragment: a plan whose leaves are those in inputs. Nil for segmentGenerator.
-	node   plan.Node
+	node plan.Node
+	// query is what the fragment is part of, as a native query would say it; for reports.
+	query  plan.Node
 	inputs []*input
 	// single says that one worker must see all rows.
 	single  bool
 	shuffle shuffle
 	// columns is the output; generator's is empty.
 	columns []plan.Column
+	// native is what query is, and names the names that the columns of node have there.
+	native nativejson.Query
+	names  []string
 	// definition is the JSON of reports, made when the stage is cut.
 	definition json.RawMessage
 
@@ -60,10 +66,17 @@ type shuffle struct {
 	names []keyName
 }
 
+// keyName is a key column of a shuffle: a column of the fragment, or one that the writing stage adds.
 type keyName struct {
-	name string
-	desc bool
+	column int
+	desc   bool
 }
+
+// Columns that a stage adds, as keys.
+const (
+	bucketKey = -1
+	boostKey  = -2
+)
 
 // inputKind is the kind of a stage's input.
 type inputKind uint8

@@ -42,13 +42,7 @@ var simpleAggregators = map[string]simpleAggregator{
 	"doubleAny":   {"ANY_VALUE", expr.Double, false},
 	"floatAny":    {"ANY_VALUE", expr.Float, false},
 	"stringAny":   {"ANY_VALUE", expr.Varchar, false},
-	"hyperUnique": {"APPROX_COUNT_DISTINCT", expr.Invalid, false},
 	"variance":    {"VAR_SAMP", expr.Double, false},
-
-	"HLLSketchBuild":         {"APPROX_COUNT_DISTINCT_DS_HLL", expr.Invalid, false},
-	"HLLSketchMerge":         {"APPROX_COUNT_DISTINCT_DS_HLL", expr.Invalid, false},
-	"thetaSketch":            {"APPROX_COUNT_DISTINCT_DS_THETA", expr.Invalid, false},
-	"quantilesDoublesSketch": {"DS_QUANTILES_SKETCH", expr.Invalid, false},
 }
 
 // inputs collects the expressions of the projection below an Aggregate.
@@ -111,6 +105,8 @@ func (s *scope) aggregator(in *inputs, a Aggregator, cond expr.Expr) (plan.AggCa
 		return call, err
 	case *SimpleAggregator:
 		call, err = s.simple(in, a)
+	case *SketchAggregator:
+		call, err = s.sketch(in, a)
 	case *CardinalityAggregator:
 		call, err = s.cardinality(in, a)
 	case *ExpressionAggregator:
@@ -217,7 +213,7 @@ func (s *scope) cardinality(in *inputs, a *CardinalityAggregator) (plan.AggCall,
 	}
 	call, err := newCall("APPROX_COUNT_DISTINCT", []expr.Type{x.Type()}, nil)
 	call.Args = []int{in.add(x, a.Name)}
-	return call, err
+	return keeping(call, hyperUniqueType), err
 }
 
 // folds are the fold expressions that SQL planners write, by function, and the aggregates they stand for.
@@ -275,6 +271,9 @@ func (s *scope) post(p PostAggregator) (expr.Expr, error) {
 		if !slices.ContainsFunc(s.columns, func(c plan.Column) bool { return c.Name == p.FieldName }) {
 			return nil, invalid("Post-aggregator [%s] wants [%s], which is no aggregator of the query", p.output(), p.FieldName)
 		}
+		if raw := rawColumn(p.FieldName); p.Type == "fieldAccess" && slices.ContainsFunc(s.columns, func(c plan.Column) bool { return c.Name == raw }) {
+			return s.column(raw)
+		}
 		return s.column(p.FieldName)
 	case *ConstantPost:
 		if n, ok := expr.ParseLong(p.Value.String()); ok {
@@ -295,8 +294,18 @@ func (s *scope) post(p PostAggregator) (expr.Expr, error) {
 		return s.arithmeticPost(p)
 	case *ExtremePost:
 		return s.extremePost(p)
+	case *SketchPost:
+		return sketchPosts[p.Type](s, p)
 	}
 	return nil, fault.Unsupported("Post-aggregator [%s] is of a type that is not supported", p.output())
+}
+
+// postNumber is post for the operand of arithmetic: the number that an aggregate shows, where it keeps a sketch.
+func (s *scope) postNumber(p PostAggregator) (expr.Expr, error) {
+	if f, ok := p.(*FieldPost); ok && f.Type == "fieldAccess" {
+		p = &FieldPost{Type: "finalizingFieldAccess", Name: f.Name, FieldName: f.FieldName}
+	}
+	return s.post(p)
 }
 
 func (s *scope) arithmeticPost(p *ArithmeticPost) (expr.Expr, error) {
@@ -305,7 +314,7 @@ func (s *scope) arithmeticPost(p *ArithmeticPost) (expr.Expr, error) {
 	}
 	var out expr.Expr
 	for i, f := range p.Fields {
-		x, err := s.post(f.PostAggregator)
+		x, err := s.postNumber(f.PostAggregator)
 		if err != nil {
 			return nil, err
 		}
@@ -357,7 +366,7 @@ func (s *scope) extremePost(p *ExtremePost) (expr.Expr, error) {
 	}
 	var list []expr.Expr
 	for _, f := range p.Fields {
-		x, err := s.post(f.PostAggregator)
+		x, err := s.postNumber(f.PostAggregator)
 		if err != nil {
 			return nil, err
 		}

@@ -27,6 +27,9 @@ var aggregatorTypes = func() map[string]func() Aggregator {
 	for name := range simpleAggregators {
 		m[name] = func() Aggregator { return new(SimpleAggregator) }
 	}
+	for name := range sketchAggregators {
+		m[name] = func() Aggregator { return new(SketchAggregator) }
+	}
 	return m
 }()
 
@@ -39,11 +42,6 @@ type SimpleAggregator struct {
 	TimeColumn     string   `json:"timeColumn"`
 	MaxStringBytes Whole    `json:"maxStringBytes"`
 	Estimator      string   `json:"estimator"`
-	Round          bool     `json:"round"`
-	Size           Whole    `json:"size"`
-	LgK            Whole    `json:"lgK"`
-	TgtHllType     string   `json:"tgtHllType"`
-	K              Whole    `json:"k"`
 	Fields         []string `json:"fieldNames"`
 }
 
@@ -133,6 +131,7 @@ type ArithmeticPost struct {
 
 // FieldPost is the value of another output.
 type FieldPost struct {
+	Type      string `json:"type"`
 	Name      string `json:"name"`
 	FieldName string `json:"fieldName"`
 }

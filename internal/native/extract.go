@@ -203,14 +203,29 @@ func bucketText(x expr.Expr, f *BucketExtraction) (expr.Expr, error) {
 	return cast(n, textType)
 }
 
-// lookup maps text through a table that is part of the query.
+// registered maps text through the lookup of a name. Keys that it does not have stay, or become other, or NULL.
+func registered(x expr.Expr, name string, retain bool, other *string) (expr.Expr, error) {
+	return onEach(x, func(x expr.Expr) (expr.Expr, error) {
+		args := []expr.Expr{x, textLiteral(name)}
+		if other != nil && !retain {
+			args = append(args, textLiteral(*other))
+		}
+		found, err := call("LOOKUP", args...)
+		if err != nil || !retain {
+			return found, err
+		}
+		return call("COALESCE", found, x)
+	})
+}
+
+// lookup maps text through a table that is part of the query, or through a registered lookup.
 func lookup(x expr.Expr, m MapOf, retain bool, other *string) (expr.Expr, error) {
-	if m.Map == nil {
-		return nil, fault.Unsupported("Registered lookup [%s] can't be used in native queries", m.Name)
-	}
 	x, err := cast(x, textType)
 	if err != nil {
 		return nil, err
+	}
+	if m.Map == nil {
+		return registered(x, m.Name, retain, other)
 	}
 	keys := make([]string, 0, len(m.Map))
 	for k := range m.Map {

@@ -124,9 +124,19 @@ func (t *translator) outputs(g grouped, in *plan.Aggregate, at []int) (plan.Node
 	for i, d := range g.dimensions {
 		add(ref(first+i), d.output())
 	}
+	var sketches []int // aggregators that show an estimate
 	for i, a := range g.Aggregations {
 		if at[i] >= 0 {
-			add(ref(at[i]), a.output())
+			x, err := finished(a.Aggregator, ref(at[i]))
+			if err != nil {
+				return nil, err
+			}
+			if x == nil {
+				x = ref(at[i])
+			} else {
+				sketches = append(sketches, i)
+			}
+			add(x, a.output())
 			continue
 		}
 		x, err := g.groupingBits(a.Aggregator.(*GroupingAggregator), in, columns)
@@ -134,6 +144,10 @@ func (t *translator) outputs(g grouped, in *plan.Aggregate, at []int) (plan.Node
 			return nil, err
 		}
 		add(x, a.output())
+	}
+	shown := len(p.Exprs)
+	for _, i := range sketches {
+		add(ref(at[i]), rawColumn(g.Aggregations[i].output()))
 	}
 	if g.subtotals != nil {
 		x, err := subtotalNumber(g, in)
@@ -165,7 +179,29 @@ func (t *translator) outputs(g grouped, in *plan.Aggregate, at []int) (plan.Node
 		}
 		p = next
 	}
-	return p, nil
+	return g.withoutRaw(p, shown, sketches), nil
+}
+
+// withoutRaw leaves out the sketches that stand behind the first shown columns, or puts them in the place of their estimates if the
+// context wants that.
+func (g grouped) withoutRaw(p *plan.Project, shown int, sketches []int) plan.Node {
+	if len(sketches) == 0 {
+		return p
+	}
+	columns := p.Columns()
+	out := &plan.Project{Input: p}
+	for i, c := range columns {
+		if i >= shown && i < shown+len(sketches) {
+			continue
+		}
+		from := i
+		if k := i - 1 - len(g.dimensions); i < shown && keepsSketches(g.common) && slices.Contains(sketches, k) {
+			from = shown + slices.Index(sketches, k)
+		}
+		out.Exprs = append(out.Exprs, &expr.Column{Index: from, Name: c.Name, T: columns[from].Type})
+		out.Names = append(out.Names, c.Name)
+	}
+	return out
 }
 
 // subtotalNumber finds, from the grouping id, which of the subtotals a row is of.

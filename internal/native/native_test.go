@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 )
 
@@ -26,6 +27,13 @@ func (wiki) Columns(name string) []plan.Column {
 		{Name: "__time", Type: expr.Of(expr.Timestamp).NotNull()}, {Name: "page", Type: expr.Of(expr.Varchar)},
 		{Name: "tags", Type: expr.MultiString}, {Name: "added", Type: expr.Of(expr.BigInt)}, {Name: "score", Type: expr.Of(expr.Double)},
 	}
+}
+
+func (wiki) Lookup(name string) ([]plan.Column, error) {
+	if name != "names" {
+		return nil, fault.InvalidInput("Lookup [%s] not found", name)
+	}
+	return []plan.Column{{Name: "k", Type: expr.Of(expr.Varchar).NotNull()}, {Name: "v", Type: expr.Of(expr.Varchar)}}, nil
 }
 
 func translated(t *testing.T, body string) (string, error) {

@@ -47,7 +47,11 @@ func (t *translator) source(d DataSource) (plan.Node, error) {
 		}
 		return t.filtered(base, d.Filter.Filter)
 	case *LookupSource:
-		return nil, fault.Unsupported("Datasource of type [lookup] is not supported: lookup [%s]", d.Lookup)
+		columns, err := t.catalog.Lookup(d.Lookup)
+		if err != nil {
+			return nil, err
+		}
+		return &plan.System{Schema: "lookup", Table: d.Lookup, Out: columns}, nil
 	}
 	return nil, fault.Unsupported("Datasource is of a type that is not supported")
 }

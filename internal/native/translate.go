@@ -14,6 +14,8 @@ import (
 type Catalog interface {
 	// Columns returns the columns of a datasource, time first; nil if there is no such datasource.
 	Columns(name string) []plan.Column
+	// Lookup returns the columns of a lookup, k and v; the fault says why it can't be used.
+	Lookup(name string) ([]plan.Column, error)
 }
 
 // Plan is a translated query. Column 0 of the plans of timeseries, topN, groupBy and search is the time of the row's bucket; behind it come

@@ -56,6 +56,16 @@ type External struct {
 	Source json.RawMessage
 	Format json.RawMessage
 	Out    []Column
+	// Declared are all columns that the statement gives the data, where Out is only some of them; nil: Out.
+	Declared []Column
+}
+
+// Signature returns the columns that the statement gives the data.
+func (n *External) Signature() []Column {
+	if n.Declared != nil {
+		return n.Declared
+	}
+	return n.Out
 }
 
 // System reads a table that the process computes: INFORMATION_SCHEMA.* and sys.*. The catalog gives its rows.
@@ -87,6 +97,8 @@ type Aggregate struct {
 	Sets     [][]int
 	Grouping bool
 	Aggs     []AggCall
+	// Order is the order, over Input, in which the rows of a group reach the aggregates that depend on it; nil: any.
+	Order []SortKey
 }
 
 // AggCall is one aggregate of an Aggregate or Window.
@@ -214,6 +226,23 @@ type Frame struct {
 	FromOffset, ToOffset int64
 	// FromColumn and ToColumn, when not -1, give the offset per row.
 	FromColumn, ToColumn int
+	Exclude              FrameExclusion
+}
+
+// FrameExclusion takes rows near the current one out of a frame.
+type FrameExclusion uint8
+
+// What a frame excludes: nothing, the row itself, the row and its peers, or its peers alone.
+const (
+	ExcludeNothing FrameExclusion = iota
+	ExcludeCurrentRow
+	ExcludeGroup
+	ExcludeTies
+)
+
+// String returns the words of EXCLUDE.
+func (x FrameExclusion) String() string {
+	return [...]string{"no others", "current row", "group", "ties"}[x]
 }
 
 // Write is the root of an INSERT or REPLACE.

@@ -81,6 +81,9 @@ func (p *printer) node(n Node, depth int) {
 			p.call(in, &a)
 		}
 		p.WriteString("]")
+		if len(x.Order) > 0 {
+			p.printf(" order=[%s]", sortList(in, x.Order))
+		}
 		if x.Grouping {
 			p.WriteString(" grouping")
 		}
@@ -203,6 +206,9 @@ func (p *printer) windowCall(in []Column, c *WindowCall) {
 	}
 	p.printf(" %s %s..%s", unit, bound(c.Frame.FromUnbounded, c.Frame.FromColumn, c.Frame.FromOffset),
 		bound(c.Frame.ToUnbounded, c.Frame.ToColumn, c.Frame.ToOffset))
+	if c.Frame.Exclude != ExcludeNothing {
+		p.printf(" exclude %s", c.Frame.Exclude)
+	}
 }
 
 func bound(unbounded bool, column int, offset int64) string {

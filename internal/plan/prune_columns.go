@@ -39,7 +39,7 @@ func (o *optimizer) prune(n Node, need []bool) (Node, []int) {
 		}
 		o.fired()
 		c := *x
-		c.Out = pick(x.Out, keep)
+		c.Declared, c.Out = x.Signature(), pick(x.Out, keep)
 		return &c, to
 	case *System:
 		keep, to := kept(need)
@@ -136,6 +136,9 @@ func (o *optimizer) pruneAggregate(x *Aggregate, need []bool) (Node, []int) {
 	for _, k := range x.Keys {
 		below[k] = true
 	}
+	for _, k := range x.Order {
+		below[k.Column] = true
+	}
 	c := *x
 	c.Keys, c.Aggs = nil, nil
 	for i, a := range x.Aggs {
@@ -155,7 +158,7 @@ func (o *optimizer) pruneAggregate(x *Aggregate, need []bool) (Node, []int) {
 	}
 	in, moved := o.prune(x.Input, below)
 	c.Input = in
-	c.Keys = moveAll(x.Keys, moved)
+	c.Keys, c.Order = moveAll(x.Keys, moved), moveKeys(x.Order, moved)
 	for i := range c.Aggs {
 		c.Aggs[i] = moveCall(c.Aggs[i], moved)
 	}

@@ -2,6 +2,7 @@ package sketch
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
@@ -135,4 +136,35 @@ func FuzzParseHyperUnique(f *testing.F) {
 		_ = a.Estimate()
 		a.Add(ObserveText("x"))
 	})
+}
+
+// What a sketch is said to hold changes nothing when it is added, and in the end holds nearly everything that comes.
+func TestHoldsIsTrueOfWhatChangesNothing(t *testing.T) {
+	var h HyperUnique
+	held := 0
+	for i := range int64(200_000) {
+		o := ObserveLong(i)
+		if !h.Holds(o) {
+			h.Add(o)
+			continue
+		}
+		held++
+		if i%997 == 0 {
+			before := h.AppendBinary(nil)
+			h.Add(o)
+			if !bytes.Equal(before, h.AppendBinary(nil)) {
+				t.Fatalf("value [%d] was said to be held, and changed the sketch", i)
+			}
+		}
+	}
+	if held < 150_000 {
+		t.Errorf("only [%d] of 200000 were held", held)
+	}
+	var all HyperUnique
+	for i := range int64(200_000) {
+		all.Add(ObserveLong(i))
+	}
+	if !bytes.Equal(h.AppendBinary(nil), all.AppendBinary(nil)) {
+		t.Error("leaving out what is held makes another sketch")
+	}
 }

@@ -2,6 +2,7 @@ package sketch
 
 import (
 	"encoding/binary"
+	"math"
 	"math/bits"
 )
 
@@ -10,8 +11,18 @@ const (
 	murmurC2 = 0x4cf5ad432745937f
 )
 
+// sketchSeed is the seed of all DataSketches; hyperUnique columns have seed 0.
+const sketchSeed = 9001
+
+// seedHash names sketchSeed in stored sketches: the low 16 bits of its own hash with seed 0.
+const seedHash = 0x93cc
+
 // murmur3 is MurmurHash3_x64_128 with seed 0 (Austin Appleby, public domain).
-func murmur3(s []byte) (h1, h2 uint64) {
+func murmur3(s []byte) (h1, h2 uint64) { return murmur3Seeded(s, 0) }
+
+// murmur3Seeded is MurmurHash3_x64_128.
+func murmur3Seeded(s []byte, seed uint64) (h1, h2 uint64) {
+	h1, h2 = seed, seed
 	n := len(s)
 	for len(s) >= 16 {
 		k1, k2 := binary.LittleEndian.Uint64(s), binary.LittleEndian.Uint64(s[8:])
@@ -41,6 +52,16 @@ func murmur3Int(x uint32) (h1, h2 uint64) {
 	return murmurEnd(h1, h2, 4)
 }
 
+// canonicalBits are the bits of a double as DataSketches hash it: both zeros are one value, and so is every NaN.
+func canonicalBits(x float64) uint64 {
+	switch {
+	case x == 0:
+		return 0
+	case x != x:
+		return 0x7ff8000000000000
+	}
+	return math.Float64bits(x)
+}
 func murmurTail(h1, h2, k1, k2 uint64, n int) (uint64, uint64) {
 	if n > 8 {
 		h2 ^= bits.RotateLeft64(k2*murmurC2, 33) * murmurC1

@@ -16,6 +16,7 @@ type aggregateCall struct {
 	spec     agg.Spec
 	args     []expr.Expr
 	filter   expr.Expr // nil: all rows
+	order    []windowOrder
 	distinct bool
 	typ      expr.Type
 	// grouping is set for GROUPING(args), which is no aggregate of the catalog.
@@ -65,7 +66,7 @@ func (blk *block) addAggregate(call aggregateCall) (expr.Expr, error) {
 
 func sameAggregate(a, b *aggregateCall) bool {
 	if a.spec.Name != b.spec.Name || a.distinct != b.distinct || a.grouping != b.grouping || len(a.args) != len(b.args) ||
-		len(a.spec.Params) != len(b.spec.Params) || (a.filter == nil) != (b.filter == nil) || a.typ != b.typ {
+		len(a.spec.Params) != len(b.spec.Params) || len(a.order) != len(b.order) || (a.filter == nil) != (b.filter == nil) || a.typ != b.typ {
 		return false
 	}
 	for i := range a.spec.Params {
@@ -75,6 +76,11 @@ func sameAggregate(a, b *aggregateCall) bool {
 	}
 	for i := range a.args {
 		if !expr.Equal(a.args[i], b.args[i]) {
+			return false
+		}
+	}
+	for i := range a.order {
+		if !expr.Equal(a.order[i].x, b.order[i].x) || sortKey(0, a.order[i].item) != sortKey(0, b.order[i].item) {
 			return false
 		}
 	}
@@ -88,9 +94,6 @@ func (x exprs) bindAggregate(e *syntax.Call) (aggregateCall, error) {
 	inner := x
 	inner.inAggregate = !x.inWindow || x.inAggregate
 	inner.around = e.At
-	if len(e.OrderBy) > 0 || len(e.WithinGroup) > 0 {
-		return call, notYet(e.At, "ORDER BY inside an aggregate")
-	}
 	if e.Filter != nil {
 		f := inner
 		f.clause, f.windows = "FILTER", false
@@ -117,7 +120,10 @@ func (x exprs) bindAggregate(e *syntax.Call) (aggregateCall, error) {
 	if fn.Name == "COUNT" {
 		wanted = len(args)
 	}
-	least := min(fn.MinArgs, wanted)
+	if fn.Sketch {
+		wanted = sketchColumns(fn, args)
+	}
+	least := min(fn.MinArgs, wanted) + fn.MinParams
 	if len(args) < least || len(args) > wanted+fn.MaxParams {
 		return call, aggregateArity(e, least, wanted+fn.MaxParams)
 	}
@@ -128,6 +134,11 @@ func (x exprs) bindAggregate(e *syntax.Call) (aggregateCall, error) {
 	bound, err := inner.list(columns)
 	if err != nil {
 		return call, err
+	}
+	if fn.Sketch {
+		if err := x.checkSketchCall(e, params); err != nil {
+			return call, err
+		}
 	}
 	for i, p := range params {
 		v, err := inner.constantParam(e, len(columns)+i, p)
@@ -142,13 +153,53 @@ func (x exprs) bindAggregate(e *syntax.Call) (aggregateCall, error) {
 			return call, err
 		}
 		if t == nil {
+			if t, err = x.resolve(syntax.Ident{Pos: e.Pos, Name: hiddenTime}); err != nil {
+				return call, err
+			}
+		}
+		if t == nil {
 			return call, fault.InvalidSQL(e.At, "LATEST and EARLIEST aggregators implicitly depend on the __time column, but the table queried "+
 				"doesn't contain a __time column. Please use LATEST_BY or EARLIEST_BY and specify the column explicitly.")
 		}
 		bound = append(bound, t)
 	}
 	call.args = bound
-	return call, x.typeAggregate(fn, &call, e)
+	if err := x.typeAggregate(fn, &call, e); err != nil {
+		return call, err
+	}
+	return call, inner.orderAggregate(fn, &call, e)
+}
+
+// orderAggregate binds the ORDER BY of a call. Functions whose result does not depend on the order of the rows take and ignore one.
+func (x exprs) orderAggregate(fn *agg.Function, call *aggregateCall, e *syntax.Call) error {
+	items := e.OrderBy
+	if len(items) == 0 {
+		items = e.WithinGroup
+	}
+	for i := range items {
+		o, err := x.bind(items[i].X)
+		if err != nil {
+			return err
+		}
+		if err := sortable(o.Type(), items[i].X); err != nil {
+			return err
+		}
+		call.order = append(call.order, windowOrder{o, &items[i]})
+	}
+	switch {
+	case len(call.order) == 0:
+	case !fn.InOrder:
+		call.order = nil
+	case x.inWindow:
+		return fault.InvalidSQL(e.At, "An aggregate over a window can't have an ORDER BY of its own")
+	case call.distinct:
+		// Different values come in their own order.
+		if first := call.order[0]; len(call.order) > 1 || !expr.Equal(first.x, call.args[0]) || sortKey(0, first.item) != (plan.SortKey{NullsFirst: true}) {
+			return fault.InvalidSQL(e.At, "An aggregate of DISTINCT values can be ordered by these values only, ascending with NULL first")
+		}
+		call.order = nil
+	}
+	return nil
 }
 
 func aggregateArity(e *syntax.Call, least, most int) error {
@@ -190,7 +241,12 @@ func (x exprs) typeAggregate(fn *agg.Function, call *aggregateCall, e *syntax.Ca
 		}
 	}
 	var err error
+	if fn.Sketch {
+		err = typeSketch(fn, call, e)
+	}
 	switch fn.Name {
+	case "APPROX_COUNT_DISTINCT":
+		call.args[0] = uncast(call.args[0])
 	case "COUNT":
 		err = x.typeCount(call, e)
 	case "SUM", "AVG", "VAR_POP", "VAR_SAMP", "STDDEV_POP", "STDDEV_SAMP":
@@ -210,6 +266,11 @@ func (x exprs) typeAggregate(fn *agg.Function, call *aggregateCall, e *syntax.Ca
 		}
 		call.args[0], err = expr.NewCast(call.args[0], expr.Of(expr.BigInt), e.At)
 	case "STRING_AGG":
+		if t.IsTime() { // as milliseconds
+			if call.args[0], err = expr.NewCast(call.args[0], expr.Of(expr.BigInt), e.At); err != nil {
+				return err
+			}
+		}
 		if !t.IsCharacter() {
 			call.args[0], err = expr.NewCast(call.args[0], expr.Of(expr.Varchar), e.At)
 		}
@@ -221,6 +282,9 @@ func (x exprs) typeAggregate(fn *agg.Function, call *aggregateCall, e *syntax.Ca
 		if u := call.args[1].Type(); !u.IsTime() {
 			return aggregateType(call, e, "ANY>, <TIMESTAMP")
 		}
+		t, err = x.sizedArgument(call, e)
+	case "ANY_VALUE":
+		t, err = x.sizedArgument(call, e)
 	}
 	if err != nil {
 		return err
@@ -242,6 +306,22 @@ func (x exprs) typeAggregate(fn *agg.Function, call *aggregateCall, e *syntax.Ca
 	return nil
 }
 
+// sizedArgument makes text of the argument of a call that says how long the text may be: of a time its milliseconds. Numbers stay what
+// they are. It returns the argument's type.
+func (x exprs) sizedArgument(call *aggregateCall, e *syntax.Call) (t expr.Type, err error) {
+	t = call.args[0].Type()
+	if len(call.spec.Params) == 0 || !t.IsTime() && t.Base != expr.Null {
+		return t, nil
+	}
+	if t.IsTime() {
+		if call.args[0], err = expr.NewCast(call.args[0], expr.Of(expr.BigInt), e.At); err != nil {
+			return t, err
+		}
+	}
+	call.args[0], err = expr.NewCast(call.args[0], expr.Of(expr.Varchar), e.At)
+	return call.args[0].Type(), err
+}
+
 // aggregateResult returns the SQL type of a result, of which arg is the type of the first argument: that type where values are passed on,
 // else the type of the physical result.
 func aggregateResult(fn *agg.Function, arg expr.Type, result vector.Type) expr.Type {
@@ -254,9 +334,11 @@ func aggregateResult(fn *agg.Function, arg expr.Type, result vector.Type) expr.T
 	case "SUM", "AVG":
 		return t
 	case "BIT_AND", "BIT_OR", "BIT_XOR":
-		if arg.IsInteger() || arg.Base == expr.Null {
+		if arg.Base == expr.Null || arg.IsInteger() && fn.Name != "BIT_XOR" {
 			return arg
 		}
+		return t
+	case "STRING_AGG":
 		return t
 	case "ARRAY_AGG":
 		if arg.Multi {
@@ -283,8 +365,7 @@ func (x exprs) typeCount(call *aggregateCall, e *syntax.Call) error {
 		call.distinct && t.Base == expr.Other && t.ComplexName() == "hyperUnique":
 		call.spec.Name = "APPROX_COUNT_DISTINCT"
 		call.distinct = false
-	case call.distinct && t.Multi:
-		return notYet(e.At, "An exact COUNT(DISTINCT) of a multi-value string")
+	case call.distinct && t.Multi: // counts the different values of all rows
 	case t.Multi:
 		// A row counts once, if it has a value at all.
 		some, err := x.callOf("IS NOT NULL", call.args[:1], e.At)

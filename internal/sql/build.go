@@ -75,7 +75,7 @@ func (blk *block) output(n plan.Node, in buildInput) (*relational, error) {
 			column = len(p.Exprs)
 			p.Exprs, p.Names = append(p.Exprs, o.x), append(p.Names, "$order")
 		}
-		keys = append(keys, sortKey(column, o.item))
+		keys = append(keys, sortKeyOver(blk.node, column, o.item))
 	}
 	var err error
 	if p.Input, p.Exprs, err = blk.attach(n, p.Exprs); err != nil {
@@ -178,6 +178,7 @@ func (blk *block) aggregate(n plan.Node) (*grouping, error) {
 		return len(p.Exprs) - 1
 	}
 	agg := &plan.Aggregate{Sets: blk.sets}
+	var orders [][]plan.SortKey // by aggregate
 	for _, k := range blk.keys {
 		agg.Keys = append(agg.Keys, add(k, exprName(k)))
 	}
@@ -185,7 +186,7 @@ func (blk *block) aggregate(n plan.Node) (*grouping, error) {
 	needsID := false
 	for i := range blk.aggregates {
 		a := &blk.aggregates[i]
-		if a.grouping {
+		if a.grouping && !blk.b.explaining {
 			needsID = needsID || blk.sets != nil
 			continue
 		}
@@ -196,6 +197,11 @@ func (blk *block) aggregate(n plan.Node) (*grouping, error) {
 		if a.filter != nil {
 			call.Filter = add(a.filter, "$filter")
 		}
+		var order []plan.SortKey
+		for _, o := range a.order {
+			order = append(order, sortKey(add(o.x, "$order"), o.item))
+		}
+		orders = append(orders, order)
 		g.aggregates[i] = &expr.Column{Index: len(blk.keys) + len(agg.Aggs), Name: a.spec.Name, T: a.typ}
 		agg.Aggs = append(agg.Aggs, call)
 	}
@@ -213,9 +219,9 @@ func (blk *block) aggregate(n plan.Node) (*grouping, error) {
 		agg.Keys[i] = len(n.Columns()) - 1
 	}
 	agg.Input, agg.Grouping = n, needsID
-	g.node = agg
+	g.node = byOrder(agg, orders)
 	for i := range blk.aggregates {
-		if blk.aggregates[i].grouping {
+		if blk.aggregates[i].grouping && g.aggregates[i] == nil {
 			if g.aggregates[i], err = g.groupingID(&blk.aggregates[i], len(blk.keys)+len(agg.Aggs)); err != nil {
 				return nil, err
 			}

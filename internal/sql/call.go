@@ -60,12 +60,18 @@ func (x exprs) call(e *syntax.Call) (expr.Expr, error) {
 	return x.callOf(e.Name, args, e.At)
 }
 
-// arguments binds the arguments of an ordinary call. A time unit becomes its name.
+// arguments binds the arguments of an ordinary call. A time unit becomes its name. A parameter that is NULL has the type it was sent with
+// where the function refuses the word NULL, which has none.
 func (x exprs) arguments(e *syntax.Call) ([]expr.Expr, error) {
 	args := make([]expr.Expr, len(e.Args))
+	fn, _ := expr.Lookup(e.Name)
 	for i, a := range e.Args {
 		if s, ok := a.(*syntax.Symbol); ok {
 			args[i] = stringLiteral(s.Word)
+			continue
+		}
+		if p, ok := a.(*syntax.Param); ok && fn != nil && fn.RefusesNull {
+			args[i] = x.b.params[p.Index]
 			continue
 		}
 		bound, err := x.bind(a)
@@ -129,23 +135,26 @@ func unitOf(e syntax.Expr) (chrono.Unit, error) {
 
 // trim binds TRIM([BOTH|LEADING|TRAILING] [chars] FROM s) and TRIM(s).
 func (x exprs) trim(e *syntax.Call) (expr.Expr, error) {
-	name := "BTRIM"
-	list := e.Args
+	side, list := "BOTH", e.Args
 	if s, ok := firstArg(list).(*syntax.Symbol); ok {
-		name = map[string]string{"BOTH": "BTRIM", "LEADING": "LTRIM", "TRAILING": "RTRIM"}[s.Word]
-		list = list[1:]
-		if name == "" {
+		if side, list = s.Word, list[1:]; side != "BOTH" && side != "LEADING" && side != "TRAILING" {
 			return nil, fault.InvalidSQL(s.At, "Expected BOTH, LEADING or TRAILING, got [%s]", s.Word)
 		}
+	} else if len(list) != 1 {
+		return nil, fault.InvalidSQL(e.At, "Invalid number of arguments to function 'TRIM'. Was expecting 1 arguments; BTRIM takes the characters "+
+			"as its second")
 	}
 	args, err := x.list(list)
 	if err != nil {
 		return nil, err
 	}
-	if len(args) == 2 && len(e.Args) == 3 {
-		args[0], args[1] = args[1], args[0]
+	switch len(args) {
+	case 1:
+		return expr.NewTrim(side, nil, args[0], e.At)
+	case 2:
+		return expr.NewTrim(side, args[0], args[1], e.At)
 	}
-	return x.callOf(name, args, e.At)
+	return nil, fault.InvalidSQL(e.At, "Invalid number of arguments to function 'TRIM'. Was expecting 1 to 2 arguments")
 }
 
 func firstArg(list []syntax.Expr) syntax.Expr {

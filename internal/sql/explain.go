@@ -60,9 +60,13 @@ func (s *Statement) planText(context map[string]any) (string, error) {
 		}
 		return !system
 	})
-	env := expr.Context{Zone: s.Zone, Now: s.Now}
+	env := s.Env()
+	names := make([]string, len(s.Columns))
+	for i, c := range s.Columns {
+		names[i] = c.Name
+	}
 	if system {
-		return plan.Format(plan.Optimize(s.Plan, plan.Options{Context: env})), nil
+		return systemText(plan.Optimize(s.Plan, plan.Options{Context: env}), names), nil
 	}
 	shown := maps.Clone(context)
 	if shown == nil {
@@ -77,10 +81,6 @@ func (s *Statement) planText(context map[string]any) (string, error) {
 		if chunks := overwriteText(t.Overwrite); chunks != "" {
 			shown["sqlReplaceTimeChunks"] = chunks
 		}
-	}
-	names := make([]string, len(s.Columns))
-	for i, c := range s.Columns {
-		names[i] = c.Name
 	}
 	queries, err := nativejson.Translate(s.Plan, nativejson.Options{Context: shown, Expr: env, Names: names})
 	if err != nil {

@@ -57,6 +57,9 @@ func (x exprs) list(list []syntax.Expr) ([]expr.Expr, error) {
 
 // bind gives e its meaning over the block's scope. Aggregates, windows and subqueries come back as placeholders.
 func (x exprs) bind(e syntax.Expr) (expr.Expr, error) {
+	if err := x.b.count(e); err != nil {
+		return nil, err
+	}
 	switch e := e.(type) {
 	case *syntax.Name:
 		return x.name(e)
@@ -75,7 +78,10 @@ func (x exprs) bind(e syntax.Expr) (expr.Expr, error) {
 	case *syntax.Interval:
 		return intervalLiteral(e)
 	case *syntax.Param:
-		return x.b.params[e.Index], nil
+		if l := x.b.params[e.Index]; l.Value != nil {
+			return l, nil
+		}
+		return &expr.Literal{T: expr.Of(expr.Null)}, nil
 	case *syntax.Unary:
 		return x.unary(e)
 	case *syntax.Binary:
@@ -111,17 +117,46 @@ func (x exprs) bind(e syntax.Expr) (expr.Expr, error) {
 	case *syntax.Star:
 		return nil, fault.InvalidSQL(e.At, "Unknown identifier '%s'", starText(e))
 	case *syntax.Row:
-		return nil, notYet(e.At, "A row value outside of IN and comparisons")
+		return nil, fault.InvalidSQL(e.At, "A row value may stand in IN and in comparisons with row values only")
 	case *syntax.Field:
 		return nil, notYet(e.At, "Access to a field of a row")
 	case *syntax.Bytes:
-		return nil, notYet(e.At, "A binary string")
+		return nil, fault.InvalidSQL(e.At, "Cannot handle a literal of type [BINARY]: there is no such type")
 	case *syntax.NamedArg:
 		return nil, fault.InvalidSQL(e.At, "Argument [%s] is named, but the function takes its arguments by position", e.Name.Name)
 	case *syntax.Symbol:
 		return nil, suggest(fault.InvalidSQL(e.At, "Column '%s' not found in any table", e.Word), e.Word, x.scope.columnNames())
 	}
 	return nil, notYet(e.Span(), "This expression")
+}
+
+// count bounds how many expressions a statement binds, which is more than it has where an alias or a WITH query is used several times.
+// Constants count as arguments only: lists of them in IN and VALUES may be long.
+func (b *binder) count(e syntax.Expr) error {
+	switch e := e.(type) {
+	case *syntax.Number, *syntax.String, *syntax.Bool, *syntax.Null:
+		return nil
+	case *syntax.Call:
+		return b.spend(1+len(e.Args), e)
+	case *syntax.Array:
+		return b.spend(1+len(e.Items), e)
+	case *syntax.Chain:
+		return b.spend(1+len(e.Args), e)
+	case *syntax.Case:
+		return b.spend(1+len(e.Whens), e)
+	}
+	return b.spend(1, e)
+}
+
+// spend counts n expressions or queries more, on behalf of e.
+func (b *binder) spend(n int, e syntax.Node) error {
+	if b.expressions += n; b.expressions > maxExpressions {
+		return fault.InvalidSQL(e.Span(), "Statement has more than [%d] names, calls, arguments and queries", maxExpressions)
+	}
+	if b.expressions%1024 < n {
+		return b.ctx.Err()
+	}
+	return nil
 }
 
 func starText(e *syntax.Star) string {
@@ -134,6 +169,9 @@ func starText(e *syntax.Star) string {
 // name resolves a column.
 func (x exprs) name(e *syntax.Name) (expr.Expr, error) {
 	last := e.Parts[len(e.Parts)-1]
+	if len(e.Parts) > maxNameParts {
+		return nil, fault.InvalidSQL(e.At, "A name has more than [%d] parts", maxNameParts)
+	}
 	if len(e.Parts) > 1 {
 		return x.qualified(e)
 	}

@@ -80,9 +80,9 @@ func (blk *block) table(t syntax.TableExpr) (source, error) {
 
 // sourceOf returns a bound query as a source without a name.
 func sourceOf(rel *relational, at fault.Span) source {
-	r := relationOf("", rel.planColumns(), 0)
+	n, r := rel.withTime("")
 	r.at = at
-	return source{node: rel.node, scope: &scope{relations: []relation{r}}}
+	return source{node: n, scope: &scope{relations: []relation{r}}}
 }
 
 // derived binds a query in FROM. It sees what surrounds the block, not the block's other sources.
@@ -241,9 +241,9 @@ func (blk *block) withQuery(c *cte, x *syntax.Table) (source, error) {
 			rel.cols[i].name = c.def.Columns[i].Name
 		}
 	}
-	r := relationOf(c.def.Name.Name, rel.planColumns(), 0)
+	n, r := rel.withTime(c.def.Name.Name)
 	r.at = x.At
-	return source{node: rel.node, scope: &scope{relations: []relation{r}}}, nil
+	return source{node: n, scope: &scope{relations: []relation{r}}}, nil
 }
 
 // join binds a join. A right side that is an UNNEST or LATERAL sees the left one.
@@ -288,6 +288,7 @@ func (blk *block) joinSources(x *syntax.Join, left, right source) (source, error
 	on := newBlock(blk.b, blk.in)
 	on.scope = combined
 	var shared []string
+	joined := plan.Node(j)
 	switch {
 	case x.Natural:
 		shared = commonColumns(left.scope, moved)
@@ -299,11 +300,14 @@ func (blk *block) joinSources(x *syntax.Join, left, right source) (source, error
 			return source{}, err
 		}
 		if hasPlaceholder(cond, subqueryBase, correlatedBase) {
-			if kind != plan.Inner {
-				return source{}, notYet(x.On.Span(), "A subquery in the ON clause of an outer join")
+			if kind == plan.Inner {
+				n, err := on.filter(j, cond)
+				return source{node: n, scope: combined}, err
 			}
-			n, err := on.filter(j, cond)
-			return source{node: n, scope: combined}, err
+			if joined, err = on.joinOnSubqueries(j, cond, x.On.Span()); err != nil {
+				return source{}, err
+			}
+			break
 		}
 		j.On = cond
 	case x.Kind < syntax.CrossJoin:
@@ -323,7 +327,7 @@ func (blk *block) joinSources(x *syntax.Join, left, right source) (source, error
 			return source{}, err
 		}
 	}
-	return source{node: j, scope: out}, nil
+	return source{node: joined, scope: out}, nil
 }
 
 // commonColumns returns the names that both sides of a NATURAL join have, in the order of the left side. It is never nil.

@@ -50,6 +50,9 @@ func (x exprs) binary(e *syntax.Binary) (expr.Expr, error) {
 	switch {
 	case e.Op >= syntax.Equal && e.Op <= syntax.IsNotDistinct:
 		out, err := expr.NewCompare(operatorNames[e.Op], left, right, e.At)
+		if e.Op == syntax.Equal {
+			return out, err // a text that is no time equals none
+		}
 		return x.checkTimes(out, err)
 	case e.Op >= syntax.Overlaps:
 		return nil, notYet(e.At, "Operator ["+operatorNames[e.Op]+"]")
@@ -57,13 +60,10 @@ func (x exprs) binary(e *syntax.Binary) (expr.Expr, error) {
 	return x.callOf(operatorNames[e.Op], []expr.Expr{left, right}, e.At)
 }
 
-// compareRows binds (a, b) = (c, d) and <>.
+// compareRows binds comparisons of rows, and OVERLAPS.
 func (x exprs) compareRows(e *syntax.Binary, l, r *syntax.Row) (expr.Expr, error) {
 	if len(l.Items) != len(r.Items) {
 		return nil, fault.InvalidSQL(e.At, "Rows with [%d] and [%d] columns can't be compared", len(l.Items), len(r.Items))
-	}
-	if e.Op != syntax.Equal && e.Op != syntax.NotEqual && e.Op != syntax.IsDistinct && e.Op != syntax.IsNotDistinct {
-		return nil, notYet(e.At, "Operator ["+operatorNames[e.Op]+"] on rows")
 	}
 	left, err := x.list(l.Items)
 	if err != nil {
@@ -74,6 +74,15 @@ func (x exprs) compareRows(e *syntax.Binary, l, r *syntax.Row) (expr.Expr, error
 		return nil, err
 	}
 	op := operatorNames[e.Op]
+	switch e.Op {
+	case syntax.Equal, syntax.NotEqual, syntax.IsDistinct, syntax.IsNotDistinct:
+	case syntax.Less, syntax.LessEqual, syntax.Greater, syntax.GreaterEqual:
+		return x.orderRows(op, left, right, e.At)
+	case syntax.Overlaps:
+		return x.overlaps(left, right, e.At)
+	default:
+		return nil, fault.InvalidSQL(e.At, "Operator [%s] can't be applied to rows", op)
+	}
 	terms := make([]expr.Expr, len(left))
 	for i := range left {
 		if terms[i], err = expr.NewCompare(op, left[i], right[i], e.At); err != nil {
@@ -97,14 +106,7 @@ func (x exprs) chain(e *syntax.Chain) (expr.Expr, error) {
 	case syntax.Or:
 		return expr.NewOr(args, e.At)
 	}
-	out := args[0]
-	for i, a := range args[1:] {
-		at := e.Args[0].Span().To(e.Args[i+1].Span())
-		if out, err = x.callOf("||", []expr.Expr{out, a}, at); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	return x.callOf("||", args, e.At)
 }
 
 func (x exprs) is(e *syntax.Is) (expr.Expr, error) {
@@ -206,7 +208,7 @@ func (x exprs) inRows(e *syntax.InList, row *syntax.Row) (expr.Expr, error) {
 
 func (x exprs) like(e *syntax.Like) (expr.Expr, error) {
 	if e.Kind == syntax.LikeSimilar {
-		return nil, notYet(e.At, "SIMILAR TO")
+		return x.similar(e)
 	}
 	args, err := x.list([]syntax.Expr{e.X, e.Pattern})
 	if err != nil {
@@ -269,60 +271,6 @@ func (x exprs) caseOf(e *syntax.Case) (expr.Expr, error) {
 	return expr.NewCase(whens, other, e.At)
 }
 
-func (x exprs) cast(e *syntax.Cast) (expr.Expr, error) {
-	t, err := typeOf(e.Type)
-	if err != nil {
-		return nil, err
-	}
-	if call, ok := e.X.(*syntax.Call); ok && call.Name == "JSON_VALUE" && (call.JSON == nil || call.JSON.Returning == nil) && t.Base != expr.Array {
-		// An enclosing CAST is what JSON_VALUE returns.
-		inner, err := x.jsonValue(call, t)
-		if err != nil {
-			return nil, err
-		}
-		return expr.NewCast(inner, t, e.At)
-	}
-	inner, err := x.bind(e.X)
-	if err != nil {
-		return nil, err
-	}
-	return x.checkTimes(expr.NewCast(inner, t, e.At))
-}
-
-// checkTimes refuses a constant text that is cast to a time and is none: at run time that would be NULL, but whoever wrote it meant a time.
-func (x exprs) checkTimes(e expr.Expr, err error) (expr.Expr, error) {
-	if err != nil {
-		return nil, err
-	}
-	expr.Walk(e, func(e expr.Expr) bool {
-		c, ok := e.(*expr.Cast)
-		if !ok || !c.T.IsTime() || err != nil {
-			return err == nil
-		}
-		l, ok := c.X.(*expr.Literal)
-		if !ok {
-			return true
-		}
-		text, ok := l.Value.(string)
-		if !ok {
-			return true
-		}
-		folded, foldErr := expr.Fold(c, &x.b.env)
-		if v, ok := folded.(*expr.Literal); foldErr == nil && ok && v.Value == nil {
-			suffix := ""
-			if c.T.Base == expr.Timestamp {
-				suffix = "(3)"
-			}
-			err = fault.InvalidSQL(fault.Span{}, "Illegal %s constant [CAST('%s'):%s%s NOT NULL]", c.T.Base, text, c.T.Base, suffix)
-		}
-		return err == nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	return e, nil
-}
-
 func (x exprs) array(e *syntax.Array) (expr.Expr, error) {
 	items, err := x.list(e.Items)
 	if err != nil {
@@ -336,6 +284,10 @@ func (x exprs) item(e *syntax.Item) (expr.Expr, error) {
 	args, err := x.list([]syntax.Expr{e.X, e.Index})
 	if err != nil {
 		return nil, err
+	}
+	if t := args[0].Type(); t.Base != expr.Array && t.Base != expr.Null {
+		return nil, fault.InvalidSQL(e.At, "Cannot apply 'ITEM' to arguments of type 'ITEM(<%s>, <%s>)'. Supported form(s): <ARRAY>[<INTEGER>]",
+			t, args[1].Type())
 	}
 	return x.callOf("ARRAY_ORDINAL", args, e.At)
 }

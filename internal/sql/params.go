@@ -29,19 +29,24 @@ func (b *binder) readParams(n int) ([]*expr.Literal, error) {
 	return out, nil
 }
 
-// paramTypes are the type names a parameter may have, and the types it then has: one of whole numbers and one of fractions is enough.
+// paramTypes are the type names a parameter may have, and how its value is read. A value then has the type of the literal it stands for,
+// as in the reference: a whole number is INTEGER or BIGINT by its size, and a string CHAR.
 var paramTypes = map[string]expr.Base{
-	"BOOLEAN": expr.Boolean, "TINYINT": expr.Integer, "SMALLINT": expr.Integer, "INTEGER": expr.Integer, "INT": expr.Integer,
+	"BOOLEAN": expr.Boolean, "TINYINT": expr.BigInt, "SMALLINT": expr.BigInt, "INTEGER": expr.BigInt, "INT": expr.BigInt,
 	"BIGINT": expr.BigInt, "FLOAT": expr.Double, "REAL": expr.Double, "DOUBLE": expr.Double, "DECIMAL": expr.Decimal,
-	"NUMERIC": expr.Decimal, "CHAR": expr.Char, "VARCHAR": expr.Varchar, "DATE": expr.Date, "TIMESTAMP": expr.Timestamp,
+	"NUMERIC": expr.Decimal, "CHAR": expr.Varchar, "VARCHAR": expr.Varchar, "DATE": expr.Date, "TIMESTAMP": expr.Timestamp,
 	"ARRAY": expr.Array, "NULL": expr.Null, "ANY": expr.Null, "OTHER": expr.Varchar, "LONGVARCHAR": expr.Varchar,
 	"NVARCHAR": expr.Varchar,
 }
 
 func (b *binder) paramLiteral(i int, p Param) (*expr.Literal, error) {
-	base, ok := paramTypes[strings.ToUpper(p.Type)]
+	base, ok := paramTypes[p.Type]
 	if !ok {
-		return nil, fault.InvalidInput("Type [%s] of parameter [%d] is not a SQL type name", p.Type, i+1)
+		hint := ""
+		if _, ok := paramTypes[strings.ToUpper(p.Type)]; ok {
+			hint = "; names of types are in capital letters here"
+		}
+		return nil, fault.InvalidInput("Type [%s] of parameter [%d] is not a SQL type name%s", p.Type, i+1, hint)
 	}
 	if base == expr.Array {
 		return arrayParam(i, p.Value)
@@ -51,7 +56,7 @@ func (b *binder) paramLiteral(i int, p Param) (*expr.Literal, error) {
 	}
 	t := expr.Of(base).NotNull()
 	wrong := func() error {
-		return fault.InvalidInput("Value of parameter [%d] can't be read as type [%s]", i+1, strings.ToUpper(p.Type))
+		return fault.InvalidInput("Value of parameter [%d] can't be read as type [%s]", i+1, p.Type)
 	}
 	switch {
 	case base == expr.Null:
@@ -71,7 +76,7 @@ func (b *binder) paramLiteral(i int, p Param) (*expr.Literal, error) {
 		if !ok {
 			return nil, wrong()
 		}
-		return &expr.Literal{Value: n, T: t}, nil
+		return integerLiteral(n), nil
 	case t.IsFractional():
 		f, ok := paramDouble(p.Value)
 		if !ok {
@@ -79,7 +84,7 @@ func (b *binder) paramLiteral(i int, p Param) (*expr.Literal, error) {
 		}
 		return &expr.Literal{Value: f, T: t}, nil
 	case t.IsCharacter():
-		return &expr.Literal{Value: paramText(p.Value), T: t}, nil
+		return stringLiteral(paramText(p.Value)), nil
 	}
 	ms, ok := b.paramTime(base, p.Value)
 	if !ok {
@@ -187,7 +192,7 @@ func untypedParam(v any) (*expr.Literal, error) {
 		return arrayParam(0, x)
 	case json.Number, float64, int64, int:
 		if n, ok := exactLong(x); ok {
-			return &expr.Literal{Value: n, T: expr.Of(expr.BigInt).NotNull()}, nil
+			return integerLiteral(n), nil
 		}
 		f, _ := paramDouble(x)
 		return &expr.Literal{Value: f, T: expr.Of(expr.Double).NotNull()}, nil

@@ -46,6 +46,8 @@ type Request struct {
 	Engine Engine
 	// Dialect is the API name the request came under, "service" if empty: the default schema, as errors and system tables show it.
 	Dialect string
+	// Lookups finds the tables of LOOKUP; nil: there are none.
+	Lookups expr.Lookups
 }
 
 // Param is the value of a ?: a SQL type name and a JSON value (nil, bool, string, json.Number, float64, int64, []any).
@@ -83,6 +85,8 @@ type Statement struct {
 	// Now and Zone are the instant of CURRENT_TIMESTAMP and the query's time zone.
 	Now  int64
 	Zone *chrono.Zone
+	// Lookups are those of the request.
+	Lookups expr.Lookups
 	// Target is set for INSERT and REPLACE.
 	Target *Target
 	// RequireTime says that the context wants every scan bounded in time; the optimized plan knows (plan.CheckTimeBounds).
@@ -128,8 +132,8 @@ func Prepare(ctx context.Context, r Request) (*Statement, error) {
 	if b.params, err = b.readParams(script.Params); err != nil {
 		return nil, err
 	}
-	s := &Statement{Context: b.settings.merged, Now: b.settings.now, Zone: b.settings.zone, RequireTime: b.settings.requireTime}
-	b.env = expr.Context{Zone: b.settings.zone, Now: b.settings.now}
+	s := &Statement{Context: b.settings.merged, Now: b.settings.now, Zone: b.settings.zone, RequireTime: b.settings.requireTime, Lookups: r.Lookups}
+	b.env = expr.Context{Zone: b.settings.zone, Now: b.settings.now, Lookups: r.Lookups}
 
 	inner := script.Statement
 	if x, ok := inner.(*syntax.Explain); ok {
@@ -156,6 +160,11 @@ func Prepare(ctx context.Context, r Request) (*Statement, error) {
 	return s, nil
 }
 
+// Env is what expressions of the statement take from it.
+func (s *Statement) Env() expr.Context {
+	return expr.Context{Zone: s.Zone, Now: s.Now, Lookups: s.Lookups}
+}
+
 // binder holds what is one per statement.
 type binder struct {
 	ctx       context.Context
@@ -167,7 +176,9 @@ type binder struct {
 	depth     int // of queries in queries
 	// expansions counts the uses of WITH queries.
 	expansions int
-	env        expr.Context
+	// expressions counts what count counts.
+	expressions int
+	env         expr.Context
 	// explaining says that the plan is to be shown: it has only what the text asks for.
 	explaining bool
 }
@@ -182,6 +193,9 @@ func (b *binder) selectStatement(q *syntax.Query, s *Statement) error {
 	n := rel.node
 	if limit := b.settings.outerLimit; limit >= 0 {
 		n = outerLimit(n, limit)
+	}
+	if n, err = b.finishSketches(n); err != nil {
+		return err
 	}
 	s.Plan = n
 	s.Columns = outerColumns(rel.cols)

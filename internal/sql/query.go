@@ -99,6 +99,9 @@ func (b *binder) queryIn(q *syntax.Query, in surroundings) (*relational, error) 
 
 // body binds what is no SELECT of its own query.
 func (b *binder) body(body syntax.Body, in surroundings) (*relational, error) {
+	if err := b.spend(expressionsPerQuery, body); err != nil {
+		return nil, err
+	}
 	switch x := body.(type) {
 	case *syntax.Select:
 		return b.selectBody(x, nil, -1, 0, in)
@@ -140,7 +143,10 @@ func (b *binder) bound(e syntax.Expr, clause string, otherwise int64) (int64, er
 		if l.Value == nil {
 			return otherwise, nil
 		}
-		if n, ok := paramLong(l.Value); ok && n >= 0 {
+		if n, ok := paramLong(l.Value); ok {
+			if n < 0 { // some clients say no limit that way
+				n = otherwise
+			}
 			return n, nil
 		}
 	}
@@ -181,7 +187,7 @@ func (b *binder) orderAndLimit(rel *relational, order []syntax.OrderItem, limit,
 				extra = append(extra, e)
 			}
 		}
-		keys = append(keys, sortKey(column, &item))
+		keys = append(keys, sortKeyOver(rel.node, column, &item))
 	}
 	n := rel.node
 	if len(extra) > 0 {
@@ -224,6 +230,31 @@ func sortKey(column int, item *syntax.OrderItem) plan.SortKey {
 	return k
 }
 
+// sortKeyOver is sortKey for the rows of n. Where all of n are system tables, NULLs are the greatest, as clients of the reference's
+// console know them.
+func sortKeyOver(n plan.Node, column int, item *syntax.OrderItem) plan.SortKey {
+	k := sortKey(column, item)
+	if item.Nulls == syntax.NullsDefault && readsSystemOnly(n) {
+		k.NullsFirst = item.Desc
+	}
+	return k
+}
+
+func readsSystemOnly(n plan.Node) bool {
+	system, other := false, false
+	plan.Walk(n, func(n plan.Node) bool {
+		switch x := n.(type) {
+		case *plan.System:
+			system = true
+			other = other || x.Schema == string(SchemaLookup)
+		case *plan.Scan, *plan.External:
+			other = true
+		}
+		return !other
+	})
+	return system && !other
+}
+
 // ordinal returns the 0-based column that an integer in ORDER BY stands for, -1 if e is no integer.
 func ordinal(e syntax.Expr, columns int) (int, error) {
 	n, ok := e.(*syntax.Number)
@@ -257,12 +288,12 @@ func (b *binder) values(v *syntax.Values, in surroundings) (*relational, error) 
 		}
 	}
 	cols := make([]plan.Column, width)
-	types := make([]expr.Type, len(rows))
+	column := make([]expr.Expr, len(rows))
 	for c := range cols {
 		for i := range rows {
-			types[i] = rows[i][c].Type()
+			column[i] = rows[i][c]
 		}
-		t, ok := expr.LeastRestrictive(types...)
+		t, ok := expr.CommonType(column)
 		if !ok {
 			return nil, fault.InvalidSQL(v.At, "Values passed to VALUES operator must have compatible types")
 		}

@@ -1,6 +1,8 @@
 package sql
 
 import (
+	"strings"
+
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
@@ -203,7 +205,9 @@ func (s *scope) columnNames() []string {
 	var out []string
 	for _, r := range s.relations {
 		for _, c := range r.cols {
-			out = append(out, c.name)
+			if !c.hidden {
+				out = append(out, c.name)
+			}
 		}
 	}
 	return out
@@ -218,9 +222,12 @@ func (s *scope) relationNames() []string {
 }
 
 func joinIdents(parts []syntax.Ident) string {
-	text := parts[0].Name
-	for _, p := range parts[1:] {
-		text += "." + p.Name
+	var text strings.Builder
+	for i, p := range parts {
+		if i > 0 {
+			text.WriteByte('.')
+		}
+		text.WriteString(p.Name)
 	}
-	return text
+	return text.String()
 }

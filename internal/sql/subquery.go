@@ -99,8 +99,9 @@ func (x exprs) quantified(e *syntax.Quantified) (expr.Expr, error) {
 		case op == "<>" && e.All:
 			out, err := x.compareWithQuery(e.X, q.Query, "=", false, inQuery, e.At)
 			return negated(out, err, true, e.At)
-		case op == "=" || op == "<>":
-			return nil, notYet(e.At, "Operator ["+op+"] with this quantifier")
+		case op == "<>": // of ANY: not equal to all
+			out, err := x.compareWithQuery(e.X, q.Query, "=", true, quantifiedQuery, e.At)
+			return negated(out, err, true, e.At)
 		}
 		return x.compareWithQuery(e.X, q.Query, op, e.All, quantifiedQuery, e.At)
 	}
@@ -144,6 +145,9 @@ func (x exprs) compareWithQuery(left syntax.Expr, q *syntax.Query, op string, al
 	}
 	if len(s.rel.cols) != len(operands) {
 		return nil, incompatibleIn(at)
+	}
+	if len(operands) > 1 && kind == quantifiedQuery {
+		return nil, fault.InvalidSQL(at, "A row can be compared with a query by IN, = ANY and <> ALL only")
 	}
 	if len(operands) == 1 && operands[0].Type().Multi && kind == inQuery && len(s.corr.outer) == 0 {
 		return x.multiInQuery(operands[0], s)
@@ -474,6 +478,9 @@ func (blk *block) attachComparison(n plan.Node, s *subquery) (plan.Node, expr.Ex
 			extreme = 3 // greater than all is greater than the greatest; less than any is less than the greatest
 		}
 		holds := b.compare(s.op, operands[0], columnOf(j, first+extreme))
+		if s.op == "=" { // all rows are the same, and equal
+			holds = b.and([]expr.Expr{holds, b.compare("=", operands[0], columnOf(j, first+3))})
+		}
 		whens := []expr.When{{Cond: none, Then: boolLiteral(s.all)}}
 		if s.all {
 			whens = append(whens, expr.When{Cond: b.not(holds), Then: boolLiteral(false)})

@@ -21,9 +21,6 @@ func (blk *block) tableFunction(x *syntax.TableFunction) (source, error) {
 		err := fault.InvalidSQL(x.Call.At, "No match found for function signature %s", x.Call.Name)
 		return source{}, suggest(err, x.Call.Name, []string{"APPEND", "EXTERN", "HTTP", "INLINE", "LOCALFILES", "S3"})
 	}
-	if blk.b.request.Engine == Native {
-		return source{}, refuse("Cannot use [%s] with SQL engine [native].", x.Call.Name)
-	}
 	args, err := blk.functionArgs(x.Call)
 	if err != nil {
 		return source{}, err

@@ -135,12 +135,15 @@ func (x exprs) windowFunction(e *syntax.Call, fn *windowFunction, w *windowCall)
 		if !ok {
 			return fault.InvalidSQL(e.At, "Parameters must be of the same type")
 		}
-		for i, arg := range []expr.Expr{value, other} {
-			if arg, err = expr.NewCast(arg, t, e.Args[i].Span()); err != nil {
-				return err
-			}
-			w.call.args = append(w.call.args[:i], arg)
+		if value, err = expr.NewCast(value, t, e.Args[0].Span()); err != nil {
+			return err
 		}
+		if other, err = expr.NewCast(other, t, e.Args[2].Span()); err != nil {
+			return err
+		}
+		// With a default the offset is an argument too: arguments go by position.
+		w.call.args = []expr.Expr{value, longLiteral(w.call.spec.Params[0].(int64)), other}
+		w.call.spec.Params = nil
 		w.call.typ = t.OrNull(true)
 	}
 	return nil
@@ -182,10 +185,8 @@ func (x exprs) window(e *syntax.Call, fn *windowFunction, w *windowCall) error {
 	if fn != nil && fn.ranks && len(w.order) == 0 {
 		return fault.InvalidSQL(e.Over.At, "RANK or DENSE_RANK functions require ORDER BY clause in window specification")
 	}
-	if over.Frame != nil && fn != nil && !fn.framed {
-		if fn.ranks || e.Name == "ROW_NUMBER" { // for the others a frame means nothing
-			return fault.InvalidSQL(over.Frame.At, "ROW/RANGE not allowed with RANK, DENSE_RANK or ROW_NUMBER functions")
-		}
+	if over.Frame != nil && fn != nil && !fn.framed && e.Name != "NTILE" { // for NTILE a frame means nothing
+		return fault.InvalidSQL(over.Frame.At, "ROW/RANGE not allowed with RANK, DENSE_RANK or ROW_NUMBER functions")
 	}
 	return x.frame(over, fn, w)
 }
@@ -239,9 +240,8 @@ func (x exprs) frame(over *syntax.Window, fn *windowFunction, w *windowCall) err
 	if f == nil {
 		return nil
 	}
-	if f.Exclude != syntax.ExcludeDefault && f.Exclude != syntax.ExcludeNoOthers {
-		return notYet(f.At, "EXCLUDE in a window frame")
-	}
+	w.frame.Exclude = [...]plan.FrameExclusion{syntax.ExcludeDefault: plan.ExcludeNothing, syntax.ExcludeNoOthers: plan.ExcludeNothing,
+		syntax.ExcludeCurrentRow: plan.ExcludeCurrentRow, syntax.ExcludeGroup: plan.ExcludeGroup, syntax.ExcludeTies: plan.ExcludeTies}[f.Exclude]
 	start, end := f.Start, f.End
 	if !f.Between {
 		end = syntax.FrameBound{Kind: syntax.CurrentRow}

@@ -54,7 +54,11 @@ func (b *binder) writeStatement(x *syntax.Insert, s *Statement) error {
 	for _, c := range w.Cluster {
 		s.Target.ClusteredBy = append(s.Target.ClusteredBy, rel.cols[c].name)
 	}
-	w.Rollup = !b.settings.finalizeAggregations && groups(x.Query)
+	if w.Rollup = !b.settings.finalizeAggregations && groups(x.Query); w.Rollup {
+		for i := range rel.cols {
+			rel.cols[i].typ = keepSketch(rel.node, i, rel.cols[i].typ)
+		}
+	}
 	b.resources[Resource{Name: target, Type: "DATASOURCE", Write: true}] = true
 	s.Plan, s.Columns = w, outerColumns(rel.cols)
 	return nil

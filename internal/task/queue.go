@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"runtime/debug"
 	"slices"
-	"sort"
 	"sync"
 	"time"
 
@@ -89,6 +89,8 @@ type Queue struct {
 		active map[string]*entry
 		order  []*entry // oldest first
 		closed bool
+		paused bool  // the worker takes no new tasks
+		ended  int64 // when the last task ended, in milliseconds; 0: none has
 	}
 	running sync.WaitGroup
 }
@@ -112,15 +114,22 @@ func NewQueue(store Store, kinds map[string]Kind, o Options) *Queue {
 	return q
 }
 
+// Validator is a Kind that refuses what can't be run when it is submitted, instead of when it runs.
+type Validator interface {
+	// Validate returns a fault that says what is wrong with a task.
+	Validate(t *Task) error
+}
+
 // Submit records a task and queues it. When it returns nil the task survives a crash.
 func (q *Queue) Submit(ctx context.Context, t *Task) error {
-	if _, ok := q.kinds[t.Type]; !ok {
-		known := make([]string, 0, len(q.kinds))
-		for k := range q.kinds {
-			known = append(known, k)
+	kind, err := q.kind(t.Type)
+	if err != nil {
+		return err
+	}
+	if v, ok := kind.(Validator); ok {
+		if err := v.Validate(t); err != nil {
+			return err
 		}
-		sort.Strings(known)
-		return fault.InvalidInput("Task type [%s] is unknown; known types are %v", t.Type, known)
 	}
 	if err := CheckName("id", t.ID); err != nil {
 		return err
@@ -143,6 +152,14 @@ func (q *Queue) Submit(ctx context.Context, t *Task) error {
 	q.add(t)
 	q.nudge()
 	return nil
+}
+
+// kind returns the kind of a type; a type that is not known is a fault.
+func (q *Queue) kind(name string) (Kind, error) {
+	if kind := q.kinds[name]; kind != nil {
+		return kind, nil
+	}
+	return nil, fault.InvalidInput("Task type [%s] is unknown; known types are %v", name, slices.Sorted(maps.Keys(q.kinds)))
 }
 
 func (q *Queue) add(t *Task) {
@@ -252,7 +269,7 @@ func (q *Queue) start(ctx context.Context, e *entry) bool {
 			busy++
 		}
 	}
-	if busy >= q.o.Capacity {
+	if busy >= q.o.Capacity || q.mu.paused {
 		return false
 	}
 	if e.state != Pending || e.stop != nil {
@@ -327,6 +344,7 @@ func (q *Queue) finish(ctx context.Context, e *entry, err error) {
 	q.o.Log.Log(ctx, level, "task ended", "task", e.task.ID, "status", s.State.StatusCode(), "ms", s.Duration, "error", err)
 	q.mu.Lock()
 	e.state = s.State
+	q.mu.ended = clock.Millis(q.o.Clock)
 	delete(q.mu.active, e.task.ID)
 	q.mu.order = slices.DeleteFunc(q.mu.order, func(o *entry) bool { return o == e })
 	q.mu.Unlock()
@@ -424,6 +442,28 @@ func (q *Queue) Finished(ctx context.Context, since int64) ([]Status, error) {
 
 // Capacity returns how many tasks run at once, and Used how many do now.
 func (q *Queue) Capacity() int { return q.o.Capacity }
+
+// Enable lets the worker take tasks, or not: those that run go on, others wait. It holds until the process ends.
+func (q *Queue) Enable(on bool) {
+	q.mu.Lock()
+	q.mu.paused = !on
+	q.mu.Unlock()
+	q.nudge()
+}
+
+// Enabled reports whether the worker takes tasks.
+func (q *Queue) Enabled() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return !q.mu.paused
+}
+
+// LastEnded returns when the last task ended, in milliseconds since the epoch; 0: none has since the start.
+func (q *Queue) LastEnded() int64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.mu.ended
+}
 
 // Used returns how many tasks run now.
 func (q *Queue) Used() int { return len(q.inState(Running)) }

@@ -80,14 +80,18 @@ type Status struct {
 
 const maxErrorLength = 1024
 
-// NewID makes an id for a task that came without: type, datasource, eight random letters and the time.
-func NewID(kind, dataSource string, now int64) string {
+// NewID makes an id for a task that came without: type, datasource, eight random letters, the interval if the task has one, and the time.
+func NewID(kind, dataSource string, span *chrono.Interval, now int64) string {
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails
 	for i, b := range random {
 		random[i] = 'a' + b&15
 	}
-	return kind + "_" + dataSource + "_" + string(random[:]) + "_" + chrono.FormatMillis(now, chrono.UTC)
+	id := kind + "_" + dataSource + "_" + string(random[:]) + "_"
+	if span != nil {
+		id += chrono.FormatMillis(span.Start, chrono.UTC) + "_" + chrono.FormatMillis(span.End, chrono.UTC) + "_"
+	}
+	return id + chrono.FormatMillis(now, chrono.UTC)
 }
 
 // CheckName tests a datasource name or task id against the rules of the interface. field names it in the error.

@@ -75,7 +75,14 @@ func TestRefusedStatements(t *testing.T) {
 		{"wrong arguments", "SELECT SUBSTRING(k) FROM events", 400, "1", "8", []string{"SUBSTRING"}},
 		{"not grouped", "SELECT k, COUNT(*) FROM events", 400, "1", "8", []string{"'k' is not being grouped"}},
 		{"nothing", "  ", 400, "", "", nil},
-		{"deep parentheses", "SELECT " + deep, 400, "", "", nil},
+		{"deep parentheses", "SELECT " + deep, 400, "", "", []string{"nested more than [2000] levels"}},
+		{"deep arrays", "SELECT " + strings.Repeat("ARRAY[", 1_900) + "1" + strings.Repeat("]", 1_900), 400, "", "", []string{"Arrays are nested more than [32] deep"}},
+		{"many columns", "SELECT n" + strings.Repeat(", n", 200_000) + " FROM events", 400, "", "", []string{"more than [100000] names"}},
+		{"many arguments", "SELECT 'a'" + strings.Repeat(" || 'a'", 200_000), 400, "", "", []string{"more than [100000] names"}},
+		{"many queries", "SELECT 1" + strings.Repeat(" UNION ALL SELECT 1", 20_000), 400, "", "", []string{"more than [100000] names"}},
+		{"a name of many parts", "SELECT " + strings.Repeat("a.", 1_000_000) + "b", 400, "", "", []string{"more than [16] parts"}},
+		{"long text from a function", "SELECT REPEAT(REPEAT('a', 1000000), 1000000)", 400, "", "", []string{"can't make a string"}},
+		{"long array from a function", "SELECT ARRAY_SLICE(ARRAY[1], 0, 2147483647)", 400, "", "", []string{"can't make an array of [2147483647] elements"}},
 		{"deep NOT", "SELECT " + strings.Repeat("NOT ", 10_000) + "TRUE", 400, "", "", nil},
 		{"deep subqueries", "SELECT 1 FROM " + strings.Repeat("(SELECT 1 FROM ", 10_000) + "events" + strings.Repeat(")", 10_000), 400, "", "", nil},
 		{"deep CASE", "SELECT " + strings.Repeat("CASE WHEN TRUE THEN ", 10_000) + "1" + strings.Repeat(" END", 10_000), 400, "", "", nil},
@@ -101,6 +108,32 @@ func TestRefusedStatements(t *testing.T) {
 			}
 			if c.line != "" && (r.Context["line"] != c.line || r.Context["column"] != c.column) {
 				t.Errorf("the place is line %s, column %s, want %s, %s: %s", r.Context["line"], r.Context["column"], c.line, c.column, r.ErrorMessage)
+			}
+		})
+	}
+}
+
+func TestLargeStatementsAreAnswered(t *testing.T) {
+	s := server.Start(t, server.Options{})
+	if err := s.Ingest(t.Context(), inline("REPLACE INTO events OVERWRITE ALL", `{"t":"2024-01-01","k":"v9999","n":1}`), nil); err != nil {
+		t.Fatal(err)
+	}
+	list := func(n int, format string) string {
+		parts := make([]string, n)
+		for i := range parts {
+			parts[i] = fmt.Sprintf(format, i)
+		}
+		return strings.Join(parts, ", ")
+	}
+	for _, c := range []struct{ name, sql string }{
+		{"10,000 IN values", "SELECT COUNT(*) FROM events WHERE k IN (" + list(10_000, "'v%d'") + ") AND n IN (" + list(10_000, "%d") + ")"},
+		{"2,000 columns", "SELECT " + list(2_000, "n + %d") + " FROM events"},
+		{"10 MB of text", "SELECT LENGTH('" + strings.Repeat("x", 10<<20) + "')"},
+		{"10 MB of constants", "SELECT COUNT(*) FROM events WHERE n IN (" + list(1_000_000, "%d") + ")"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if status, _, body := post(t, s, "/service/v2/sql", query(t, c.sql)); status != 200 {
+				t.Errorf("status %d: %.300s", status, body)
 			}
 		})
 	}

@@ -109,6 +109,13 @@ func TestSQLCommand(t *testing.T) {
 	if r := ask("", "-q", "SELECT 1", "--format", "xml"); r.code == 0 || !strings.Contains(r.stderr, "xml") {
 		t.Errorf("an unknown format: status %d, %s", r.code, r.stderr)
 	}
+	if r := ask("", "-q", " "); r.code == 0 || !strings.Contains(r.stderr, "-q") {
+		t.Errorf("an empty query: status %d, %s%s", r.code, r.stdout, r.stderr)
+	}
+	r = ask("SELECT 1 AS one;\nSELEC;\nSELECT 2 AS two;\n")
+	if r.code == 0 || !strings.Contains(r.stdout, "one") || strings.Contains(r.stdout, "two") || !strings.Contains(r.stderr, "[SELEC]") {
+		t.Errorf("statements of which one is wrong: status %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
 	if r := tool(t, "", "sql", "-q", "SELECT 1", "--server", "localhost:1"); r.code == 0 || !strings.Contains(r.stderr, "henge server") {
 		t.Errorf("no server: status %d, %s", r.code, r.stderr)
 	}

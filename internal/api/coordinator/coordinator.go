@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"sync"
 
@@ -34,7 +35,12 @@ type Options struct {
 	DefaultReplicas int
 	// MaxRequestBytes bounds request bodies.
 	MaxRequestBytes int64
-	Clock           clock.Clock
+	// RulesChanged, if not nil, is called after retention rules were written.
+	RulesChanged func(context.Context) error
+	// LookupNodes are the processes that hold lookups.
+	LookupNodes []LookupNode
+	Clock       clock.Clock
+	Log         *slog.Logger
 }
 
 // API serves the endpoints. Its methods are safe for use by many goroutines.
@@ -44,6 +50,9 @@ type API struct {
 	inventory Inventory
 	tasks     Tasks
 	o         Options
+
+	// pushing is held while lookups are read and pushed.
+	pushing sync.Mutex
 
 	mu struct {
 		sync.Mutex
@@ -109,6 +118,7 @@ func (a *API) Routes(m *edge.Mux) {
 	a.layoutRoutes(mux)
 	a.ruleRoutes(mux)
 	a.configRoutes(mux)
+	a.lookupRoutes(mux)
 	a.compactionRoutes(mux)
 }
 

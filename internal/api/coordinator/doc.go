@@ -13,6 +13,7 @@
 //	mark.go          used and unused, kill
 //	rules.go         retention rules; audit.go: histories
 //	config.go        the Coordinator's and the workers' settings; compaction.go, compaction_config.go: automatic compaction's
+//	lookups.go, lookup_status.go   lookups: what is configured, and which process has it
 //	answer.go        reading requests and writing answers
 //
 // Matching of rules is in package duty/rule. Moving segments between servers, and compacting them, is the duties' work.

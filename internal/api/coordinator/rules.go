@@ -123,5 +123,10 @@ func (a *API) setRules(w http.ResponseWriter, r *http.Request) error {
 	if _, err := a.store.SetRules(r.Context(), metastore.Fence{}, name, stored, audit(r, auditRules, name)); err != nil {
 		return err
 	}
+	if a.o.RulesChanged != nil {
+		if err := a.o.RulesChanged(r.Context()); err != nil {
+			return err
+		}
+	}
 	return empty(w, http.StatusOK)
 }

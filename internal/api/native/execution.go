@@ -2,6 +2,7 @@ package native
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 	lang "github.com/hengedb/henge/internal/native"
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/sketch"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -86,6 +88,9 @@ func (c *cells) value(dst []byte, column, row int) []byte {
 	if c.columns[column].Type.ComplexName() == "json" {
 		return appendJSON(dst, v, row)
 	}
+	if c.columns[column].Type.Base == expr.Other {
+		return appendSketch(dst, v, row)
+	}
 	c.one = vector.Batch{N: c.batch.N, Cols: append(c.one.Cols[:0], v)}
 	at := len(dst)
 	dst = c.writers[column].AppendRow(dst, &c.one, row)
@@ -104,6 +109,20 @@ func appendJSON(dst []byte, v *vector.Vector, row int) []byte {
 		return appendQuoted(dst, v.Strings[row])
 	}
 	return append(dst, v.Strings[row]...)
+}
+
+// appendSketch appends a complex value as base64, and what a sketch was finished to as the JSON it is.
+func appendSketch(dst []byte, v *vector.Vector, row int) []byte {
+	if v.IsNull(row) {
+		return append(dst, "null"...)
+	}
+	text := v.StringAt(row)
+	if sketch.IsText(text) && json.Valid([]byte(text)) {
+		return append(dst, text...)
+	}
+	dst = append(dst, '"')
+	dst = base64.StdEncoding.AppendEncode(dst, []byte(text))
+	return append(dst, '"')
 }
 
 // appendMulti appends a multi-value string: null, one text or a list.

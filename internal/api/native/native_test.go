@@ -19,6 +19,7 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -29,6 +30,9 @@ type empty struct{}
 func (empty) Pin() Session                 { return empty{} }
 func (empty) Columns(string) []plan.Column { return nil }
 func (empty) DataSources() []string        { return nil }
+func (empty) Lookup(name string) ([]plan.Column, error) {
+	return nil, fault.InvalidInput("Lookup [%s] not found", name)
+}
 func (empty) Segments(context.Context, string, []chrono.Interval, func(Segment) error) error {
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/sketch"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -60,7 +61,12 @@ func encoderOf(t expr.Type, o *Options, scratch *[]byte) encoder {
 	case t.Base == expr.Other && t.ComplexName() == "json":
 		return func(dst []byte, v *vector.Vector, row int) []byte { return appendString(dst, v.StringAt(row)) }
 	case t.Base == expr.Other:
-		return func(dst []byte, v *vector.Vector, row int) []byte { return quoted(dst, v, row, appendBase64, scratch) }
+		return func(dst []byte, v *vector.Vector, row int) []byte {
+			if sketch.IsText(v.StringAt(row)) {
+				return appendString(dst, v.StringAt(row))
+			}
+			return quoted(dst, v, row, appendBase64, scratch)
+		}
 	}
 	return scalarEncoder(t.Runtime())
 }
@@ -98,6 +104,9 @@ func scalarEncoder(t vector.Type) encoder {
 func elementEncoder(t expr.Type) encoder {
 	if t.Base == expr.Array {
 		return listEncoder(elementEncoder(t.Elem()))
+	}
+	if t.Base == expr.Other && t.ComplexName() != "json" {
+		return appendBase64
 	}
 	return scalarEncoder(t.Runtime())
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/sketch"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -263,7 +264,7 @@ func (w *Writer) csv(b *vector.Batch, row int) {
 // csvText returns the text behind an encoded JSON string. Plain strings are taken from the vector; what other types encode has
 // nothing escaped but quotes and backslashes of JSON text.
 func csvText(t expr.Type, v *vector.Vector, row int, encoded []byte) string {
-	if k := v.Type.Kind; k == vector.KindString || t.Base == expr.Other && t.ComplexName() == "json" {
+	if k := v.Type.Kind; k == vector.KindString || t.Base == expr.Other && (t.ComplexName() == "json" || sketch.IsText(v.StringAt(row))) {
 		return v.StringAt(row)
 	}
 	if t.Multi {

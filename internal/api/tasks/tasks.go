@@ -1,5 +1,5 @@
 // Package tasks gives the Overlord's task endpoints (spec/ingestion.md, section 10): submit, status, payload, reports, log, shut down,
-// and the lists.
+// and the lists (tasks.go), locks and promised segments (locks.go), and the workers with their own endpoints (workers.go).
 //
 // Shapes are made here, facts come from package task. Reports and logs are read from where tasks leave them, through the Files
 // interface; live reports of running tasks come the same way.
@@ -20,6 +20,7 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/task"
 )
 
@@ -31,8 +32,16 @@ type Files interface {
 	Log(ctx context.Context, id string, offset int64) (io.ReadCloser, error)
 }
 
+// Locks is what the endpoints need of the metastore.
+type Locks interface {
+	Locks(ctx context.Context, dataSource string) ([]metastore.Lock, error)
+	DeletePending(ctx context.Context, fence metastore.Fence, dataSource string, filter metastore.PendingFilter) (deleted int64, err error)
+}
+
 // Options are the settings of the endpoints.
 type Options struct {
+	// Locks keeps the locks of tasks and the segments promised to them.
+	Locks Locks
 	// Worker is host:port of the process that runs tasks.
 	Worker string
 	// Recent is how long, in milliseconds, ended tasks stay in lists.
@@ -54,9 +63,11 @@ func New(queue *task.Queue, files Files, o Options) *API {
 	return &API{queue: queue, files: files, o: o}
 }
 
+// base is where the Overlord's endpoints are.
+const base = "/service/indexer/v1"
+
 // Routes adds the endpoints to mux.
 func (a *API) Routes(mux *edge.Mux) {
-	const base = "/service/indexer/v1"
 	mux.On("POST "+base+"/task", a.submit)
 	mux.On("GET "+base+"/task/{id}", a.payload)
 	mux.On("GET "+base+"/task/{id}/status", a.status)
@@ -70,13 +81,8 @@ func (a *API) Routes(mux *edge.Mux) {
 	for path, state := range map[string]string{"runningTasks": "running", "pendingTasks": "pending", "waitingTasks": "waiting", "completeTasks": "complete"} {
 		mux.On("GET "+base+"/"+path, func(w http.ResponseWriter, r *http.Request) error { return a.listState(w, r, state) })
 	}
-	mux.On("GET "+base+"/totalWorkerCapacity", func(w http.ResponseWriter, _ *http.Request) error {
-		edge.WriteJSON(w, http.StatusOK, map[string]int{
-			"currentClusterCapacity": a.queue.Capacity(), "maximumCapacityWithAutoScale": -1, "usedClusterCapacity": a.queue.Used(),
-		})
-		return nil
-	})
-	mux.On("GET "+base+"/workers", a.workers)
+	a.workerRoutes(mux)
+	a.lockRoutes(mux)
 }
 
 type location struct {
@@ -160,6 +166,9 @@ func (a *API) payload(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) reports(w http.ResponseWriter, r *http.Request) error {
+	if s, err := a.find(w, r); s == nil {
+		return err
+	}
 	report, err := a.files.Report(r.Context(), r.PathValue("id"), edge.DialectOf(r.Context()).IsAlias())
 	if err != nil {
 		return err
@@ -173,6 +182,14 @@ func (a *API) reports(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *API) log(w http.ResponseWriter, r *http.Request) error {
+	if s, err := a.find(w, r); s == nil {
+		return err
+	}
+	return a.writeLog(w, r)
+}
+
+// writeLog answers with the log of the task named in the path.
+func (a *API) writeLog(w http.ResponseWriter, r *http.Request) error {
 	offset := int64(0)
 	if text := r.URL.Query().Get("offset"); text != "" {
 		n, err := strconv.ParseInt(text, 10, 64)
@@ -203,7 +220,10 @@ func copyBody(w http.ResponseWriter, contentType string, from io.Reader) error {
 	return nil
 }
 
-func (a *API) segments(w http.ResponseWriter, _ *http.Request) error {
+func (a *API) segments(w http.ResponseWriter, r *http.Request) error {
+	if s, err := a.find(w, r); s == nil {
+		return err
+	}
 	edge.WriteJSON(w, http.StatusNotFound, map[string]string{
 		"error": "Segment IDs committed by a task action are not persisted anymore. Use the metric 'segment/added/bytes' to identify the segments created by a task.",
 	})
@@ -241,36 +261,15 @@ func (a *API) shutdownAll(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// submit takes a task as JSON: id, type, dataSource and context are read here, the rest is its kind's.
+// submit takes a task as JSON.
 func (a *API) submit(w http.ResponseWriter, r *http.Request) error {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, a.o.MaxRequestBytes))
 	if err != nil {
 		return fault.Malformed("Task could not be read: %v", err)
 	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(body, &fields); err != nil {
-		return fault.Malformed("Task is not a JSON object: %v", err)
-	}
-	t := &task.Task{Created: clock.Millis(a.o.Clock)}
-	for key, into := range map[string]*string{"id": &t.ID, "groupId": &t.GroupID, "type": &t.Type, "dataSource": &t.DataSource} {
-		if raw, ok := fields[key]; ok && string(raw) != "null" {
-			if err := json.Unmarshal(raw, into); err != nil {
-				return fault.Malformed("Member [%s] of the task is not text", key)
-			}
-		}
-	}
-	if t.Type == "" {
-		return fault.InvalidInput("Task has no [type]")
-	}
-	if t.ID == "" {
-		t.ID = task.NewID(t.Type, t.DataSource, t.Created)
-		fields["id"], _ = json.Marshal(t.ID) // text always encodes
-	}
-	if t.GroupID == "" {
-		t.GroupID = t.ID
-	}
-	if t.Payload, err = edge.MarshalJSON(fields); err != nil {
-		return fmt.Errorf("encoding task [%s]: %w", t.ID, err)
+	t, err := a.queue.Read(body)
+	if err != nil {
+		return err
 	}
 	if err := a.queue.Submit(r.Context(), t); err != nil {
 		return err
@@ -371,25 +370,5 @@ func (a *API) listState(w http.ResponseWriter, r *http.Request, state string) er
 		}
 	}
 	edge.WriteJSON(w, http.StatusOK, out)
-	return nil
-}
-
-func (a *API) workers(w http.ResponseWriter, _ *http.Request) error {
-	running, byType := []string{}, map[string]int{}
-	for _, s := range a.queue.Active() {
-		if s.State == task.Running {
-			running = append(running, s.Task.ID)
-			byType[s.Task.Type]++
-		}
-	}
-	host, _, _ := strings.Cut(a.o.Worker, ":")
-	edge.WriteJSON(w, http.StatusOK, []any{map[string]any{
-		"worker": map[string]any{
-			"scheme": "http", "host": a.o.Worker, "ip": host, "capacity": a.queue.Capacity(), "version": "0", "category": "_default_worker_category",
-		},
-		"currCapacityUsed": len(running), "currParallelIndexCapacityUsed": 0, "currCapacityUsedByTaskType": byType,
-		"availabilityGroups": running, "runningTasks": running,
-		"lastCompletedTaskTime": chrono.FormatMillis(0, chrono.UTC), "blacklistedUntil": nil,
-	}})
 	return nil
 }

@@ -263,12 +263,10 @@ func TestWhatTasksLeave(t *testing.T) {
 
 func TestUnknownTasks(t *testing.T) {
 	s := start(t)
-	for _, path := range []string{"/task/nosuch", "/task/nosuch/status"} {
+	for _, path := range []string{"/task/nosuch", "/task/nosuch/status", "/task/nosuch/reports", "/task/nosuch/log", "/task/nosuch/segments"} {
 		s.wantText(http.MethodGet, path, "", 404, "Cannot find any task with id: [nosuch]")
 	}
 	s.wantText(http.MethodPost, "/task/nosuch/shutdown", "", 404, "Cannot find any task with id: [nosuch]")
-	s.wantText(http.MethodGet, "/task/nosuch/reports", "", 404, "No task reports were found for this task. The task may not exist, or it may not have completed yet.")
-	s.wantText(http.MethodGet, "/task/nosuch/log", "", 404, "No log was found for this task. The task may not exist, or it may not have begun running yet.")
 	s.wantText(http.MethodGet, "/task", "", 405, "")
 	s.wantText(http.MethodPost, "/taskStatus", "[]", 400, "No Task IDs provided.")
 	s.wantText(http.MethodPost, "/taskStatus", "", 400, "No Task IDs provided.")
@@ -280,7 +278,7 @@ func TestTasksThatAreRefused(t *testing.T) {
 	first := s.submit("mine", replace("a", inline))
 	for body, want := range map[string]string{
 		`{`:             "Task is not a JSON object: unexpected end of JSON input",
-		`[]`:            "Task is not a JSON object: json: cannot unmarshal array into Go value of type map[string]json.RawMessage",
+		`[]`:            "Task is not a JSON object but a JSON array",
 		`null`:          "Task has no [type]",
 		`{"type":7}`:    "Member [type] of the task is not text",
 		`{"type":"no"}`: "Task type [no] is unknown; known types are [query_controller]",

@@ -109,6 +109,29 @@ func parse(t *task.Task) (*payload, error) {
 	return p, nil
 }
 
+// Complete implements task.Completer: a datasource and an interval must be there.
+func (k *Kill) Complete(fields map[string]json.RawMessage) error {
+	if raw, ok := fields["dataSource"]; !ok || string(raw) == "null" {
+		return fault.InvalidInput("Kill task has no [dataSource]")
+	}
+	text, err := json.Marshal(fields)
+	if err != nil {
+		return fault.Malformed("Kill task is not readable: %v", err)
+	}
+	p, err := parse(&task.Task{Payload: text})
+	if err != nil {
+		return err
+	}
+	fields["interval"], err = json.Marshal(p.Interval)
+	return err
+}
+
+// Validate implements task.Validator.
+func (k *Kill) Validate(t *task.Task) error {
+	_, err := parse(t)
+	return err
+}
+
 // lock takes the lock on the whole interval; false while another task holds it.
 func (k *Kill) lock(ctx context.Context, t *task.Task, p *payload) (bool, error) {
 	kind := metastore.Exclusive

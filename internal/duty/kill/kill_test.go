@@ -194,3 +194,15 @@ func TestKillWaitsForItsLock(t *testing.T) {
 		t.Errorf("ready %v, %v", ready, err)
 	}
 }
+
+// What can't be run is refused when it is submitted.
+func TestKillIsValidatedAtSubmission(t *testing.T) {
+	k := New(nil, nil, nil, nil)
+	for payload, good := range map[string]bool{
+		`{"interval":"2026/2027"}`: true, `{"interval":"2026/2027","batchSize":0}`: false, `{}`: false, `[`: false,
+	} {
+		if err := k.Validate(&task.Task{ID: "k", Payload: []byte(payload)}); (err == nil) != good {
+			t.Errorf("%s: %v", payload, err)
+		}
+	}
+}

@@ -45,6 +45,12 @@ func (g *grouped) aggregator(i int) {
 			return
 		}
 		add(obj("type", numberKind(value)+"Sum", "name", name, "fieldName", g.virtuals.column(value)), cond, name)
+	case "GROUPING":
+		fields := make([]string, len(args))
+		for j, a := range args {
+			fields[j] = g.virtuals.column(a)
+		}
+		g.aggs = append(g.aggs, obj("type", "grouping", "name", name, "groupings", fields))
 	case "AVG":
 		sum, count := name+":sum", name+":count"
 		add(obj("type", numberKind(args[0])+"Sum", "name", sum, "fieldName", g.virtuals.column(args[0])), cond, sum)
@@ -62,9 +68,12 @@ func (g *grouped) aggregator(i int) {
 	case "BIT_AND", "BIT_OR", "BIT_XOR":
 		fn := map[string]string{"BIT_AND": "bitwiseAnd", "BIT_OR": "bitwiseOr", "BIT_XOR": "bitwiseXor"}[call.Agg.Name]
 		field := g.virtuals.column(args[0])
+		fold := fn + `("__acc", "` + field + `")`
+		// Clients compare the text as it is: the reference puts the name in place of the field's wherever that occurs in fold.
+		combine := strings.ReplaceAll(fold, field, name)
 		add(obj("type", "expression", "name", name, "fields", []string{field}, "accumulatorIdentifier", "__acc", "initialValue", "0",
 			"initialCombineValue", "0", "isNullUnlessAggregated", true, "shouldAggregateNullInputs", false,
-			"shouldCombineAggregateNullInputs", false, "fold", fn+`("__acc", "`+field+`")`, "combine", fn+`("__acc", "`+name+`")`,
+			"shouldCombineAggregateNullInputs", false, "fold", fold, "combine", combine,
 			"maxSizeBytes", 1024), and(cond, notNull(args[0])), name)
 	default:
 		add(g.simple(call, args, name), cond, name)

@@ -49,6 +49,8 @@ func (s *stage) groupQuery() (*result, error) {
 	}
 	r := &result{signature: g.out, pick: s.pick}
 	switch {
+	case s.w.options.Tasks:
+		r.query = g.groupByQuery(filter)
 	case byTime:
 		r.query = g.timeseriesQuery(filter, granularity)
 	case len(g.dims) == 0 && s.group.node.Sets == nil && s.group.having == nil && !s.isQuery():
@@ -68,7 +70,7 @@ func (s *stage) isQuery() bool { return s.source[0].value == "query" }
 // timeseries returns the granularity if the groups are buckets of __time and nothing else is asked that a timeseries can't do.
 func (s *stage) timeseries() (any, bool) {
 	g := s.group
-	if len(g.dims) != 1 || g.having != nil || g.node.Sets != nil || s.isQuery() || s.w.option("sqlUseGranularity") == false {
+	if s.w.options.Tasks || len(g.dims) != 1 || g.having != nil || g.node.Sets != nil || s.isQuery() || s.w.option("sqlUseGranularity") == false {
 		return nil, false
 	}
 	for _, k := range s.keys {

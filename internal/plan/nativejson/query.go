@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
@@ -18,6 +19,20 @@ type Options struct {
 	Expr expr.Context
 	// Names are the outer names of the plan's columns; nil: their own.
 	Names []string
+	// Tasks says that the queries are run by tasks, which group in one way only: no query is a timeseries or topN.
+	Tasks bool
+	// Leaf says what a leaf of the plan is where the query runs; nil, or where it returns nil: the datasource that it names.
+	Leaf func(plan.Node) *Leaf
+}
+
+// Leaf is a leaf of a plan that is an input of the stage that runs the query.
+type Leaf struct {
+	// Number is its place among the inputs.
+	Number int
+	// Names are its columns' names; nil: their own.
+	Names []string
+	// Source and Format are those of external data, as JSON; nil: the query only says the number.
+	Source, Format any
 }
 
 // Query is a native query and how its columns become the statement's.
@@ -49,6 +64,7 @@ var offRules = []string{"join_keys", "join_side", "push_limits"}
 
 // Translate returns the native queries of a plan as it was bound: one, or one per branch of an outermost UNION ALL.
 func Translate(n plan.Node, o Options) ([]Query, error) {
+	tables := tableColumns(n)
 	n = plan.Optimize(n, plan.Options{Context: o.Expr, Off: offRules})
 	if x, ok := n.(*plan.Write); ok {
 		n = x.Input
@@ -65,7 +81,7 @@ func Translate(n plan.Node, o Options) ([]Query, error) {
 	}
 	var out []Query
 	for _, b := range branches {
-		w := &writer{options: o}
+		w := &writer{options: o, tables: tables}
 		s, err := w.read(b)
 		if err != nil {
 			return nil, err
@@ -88,6 +104,69 @@ func Translate(n plan.Node, o Options) ([]Query, error) {
 	return out, nil
 }
 
+// Fragment returns the native query of a part of a plan as it is: nothing is optimized any more. Its columns are those of n, in their order.
+func Fragment(n plan.Node, o Options) (Query, error) {
+	w := &writer{options: o}
+	s, err := w.read(n)
+	if err != nil {
+		return Query{}, err
+	}
+	q, err := s.query()
+	if err != nil {
+		return Query{}, err
+	}
+	out := Query{Query: q.query}
+	for i, c := range q.columns() {
+		out.Signature = append(out.Signature, Field{Name: c.name, Type: runtimeName(c.typ)})
+		name := c.name
+		if i < len(o.Names) {
+			name = o.Names[i]
+		}
+		out.ColumnMappings = append(out.ColumnMappings, ColumnMapping{QueryColumn: c.name, OutputColumn: name})
+	}
+	return out, nil
+}
+
+// Get returns a member of the query; nil: it has none of that name.
+func (q *Query) Get(name string) any {
+	for _, m := range q.Query {
+		if m.name == name {
+			return m.value
+		}
+	}
+	return nil
+}
+
+// SetContext sets an entry of the query's context.
+func (q *Query) SetContext(key string, value any) {
+	for i, m := range q.Query {
+		if m.name != "context" {
+			continue
+		}
+		context, _ := m.value.(object)
+		context = slices.DeleteFunc(slices.Clone(context), func(m member) bool { return m.name == key })
+		context.set(key, value)
+		slices.SortFunc(context, func(a, b member) int { return strings.Compare(a.name, b.name) })
+		q.Query[i].value = context
+	}
+}
+
+// tableColumns returns the names of the columns of the datasources that a plan reads, before rules narrow its scans.
+func tableColumns(n plan.Node) map[string][]string {
+	out := map[string][]string{}
+	plan.Walk(n, func(n plan.Node) bool {
+		if x, ok := n.(*plan.Scan); ok {
+			names := make([]string, len(x.Out))
+			for i, c := range x.Out {
+				names[i] = c.Name
+			}
+			out[x.DataSource] = names
+		}
+		return true
+	})
+	return out
+}
+
 // JSON writes queries as the PLAN column of EXPLAIN shows them.
 func JSON(queries []Query) (string, error) {
 	text, err := marshal(queries)
@@ -96,6 +175,8 @@ func JSON(queries []Query) (string, error) {
 
 type writer struct {
 	options Options
+	// tables are the names of all columns of the datasources.
+	tables map[string][]string
 }
 
 func (w *writer) native(e expr.Expr) string { return expr.Native(plain(e), &w.options.Expr) }
@@ -149,7 +230,7 @@ func (v *virtuals) column(e expr.Expr) string {
 	}
 	name := v.prefix + strconv.Itoa(len(v.exprs))
 	v.exprs = append(v.exprs, e)
-	if field := nestedField(e, name); field != nil {
+	if field := nestedField(e, name); field != nil && v.s.w.option("forceExpressionVirtualColumns") != true {
 		v.list = append(v.list, field)
 	} else {
 		v.list = append(v.list, obj("type", "expression", "name", name, "expression", v.s.w.native(e), "outputType", runtimeName(e.Type())))
@@ -255,6 +336,9 @@ func (s *stage) scanQuery() (*result, error) {
 		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
+	}
+	if len(names) == 0 {
+		names = s.rowNames // rows that are only counted are read whole
 	}
 	slices.Sort(names)
 	q := s.head(kind)

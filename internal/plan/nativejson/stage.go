@@ -1,6 +1,7 @@
 package nativejson
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/hengedb/henge/internal/chrono"
@@ -33,6 +34,8 @@ type stage struct {
 	offset, limit int64
 	// pick are the columns that are output, in terms of cols, once sorted; nil: all.
 	pick []int
+	// rowNames are all columns of the datasource, if that is a table.
+	rowNames []string
 	// operator is the name of an operator that native queries do not have.
 	operator string
 }
@@ -63,21 +66,26 @@ func columnsOf(cols []plan.Column) []column {
 
 // read returns the stage that gives n's rows.
 func (w *writer) read(n plan.Node) (*stage, error) {
+	if x, ok := n.(*plan.External); ok {
+		return w.readExternal(x), nil
+	}
 	switch x := n.(type) {
 	case *plan.Scan:
-		s := w.newStage(obj("type", "table", "name", x.DataSource), columnsOf(x.Out))
+		source := obj("type", "table", "name", x.DataSource)
+		if leaf := w.leaf(x); leaf != nil {
+			source = inputNumber(leaf)
+		}
+		s := w.newStage(source, columnsOf(x.Out))
 		s.isTable = x.Filter == nil && x.Intervals == nil
+		s.rowNames = slices.Clone(w.tables[x.DataSource])
 		s.intervals, s.filter = x.Intervals, x.Filter
 		return s, nil
 	case *plan.Inline:
 		return w.newStage(inlineSource(x), columnsOf(x.Out)), nil
-	case *plan.External:
-		signature := make([]object, len(x.Out))
-		for i, c := range x.Out {
-			signature[i] = obj("name", c.Name, "type", runtimeName(c.Type))
-		}
-		return w.newStage(obj("type", "external", "inputSource", x.Source, "inputFormat", x.Format, "signature", signature), columnsOf(x.Out)), nil
 	case *plan.System:
+		if x.Schema == "lookup" {
+			return w.newStage(obj("type", "lookup", "lookup", x.Table), columnsOf(x.Out)), nil
+		}
 		return w.newStage(obj("type", "table", "name", x.Schema+"."+x.Table), columnsOf(x.Out)), nil
 	case *plan.Join:
 		return w.readJoin(x)
@@ -131,6 +139,37 @@ func (w *writer) read(n plan.Node) (*stage, error) {
 		return w.readOperator(x, "windowOperator")
 	}
 	return s, nil
+}
+
+func (w *writer) leaf(n plan.Node) *Leaf {
+	if w.options.Leaf == nil {
+		return nil
+	}
+	return w.options.Leaf(n)
+}
+
+func inputNumber(l *Leaf) object { return obj("type", "inputNumber", "inputNumber", l.Number) }
+
+// readExternal reads data from outside, or what stands for another stage's rows.
+func (w *writer) readExternal(x *plan.External) *stage {
+	in := columnsOf(x.Out)
+	var source, format any = x.Source, x.Format
+	if leaf := w.leaf(x); leaf != nil {
+		for i, name := range leaf.Names {
+			in[i].name = name
+		}
+		if leaf.Source == nil {
+			s := w.newStage(inputNumber(leaf), in)
+			s.isTable = true
+			return s
+		}
+		source, format = leaf.Source, leaf.Format
+	}
+	signature := make([]object, len(x.Signature()))
+	for i, c := range x.Signature() {
+		signature[i] = obj("name", c.Name, "type", runtimeName(c.Type))
+	}
+	return w.newStage(obj("type", "external", "inputSource", source, "inputFormat", format, "signature", signature), in)
 }
 
 // bounded returns a stage that has no order and no limit yet.
@@ -250,8 +289,10 @@ func (w *writer) readJoin(x *plan.Join) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	if right, err = right.nest(); err != nil {
-		return nil, err
+	if !w.options.Tasks || !right.isTable || right.source[0].value != "inputNumber" {
+		if right, err = right.nest(); err != nil {
+			return nil, err
+		}
 	}
 	prefix := unusedPrefix("j", left.in) + "0."
 	in := append([]column(nil), left.in...)

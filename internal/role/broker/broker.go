@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"runtime"
 
+	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/api/query"
 	"github.com/hengedb/henge/internal/api/result"
 	"github.com/hengedb/henge/internal/budget"
@@ -16,6 +17,7 @@ import (
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/lookup"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/sql"
@@ -40,19 +42,23 @@ type Options struct {
 	// Defaults are the context parameters of queries that don't set them.
 	Defaults map[string]any
 	Zone     *chrono.Zone
-	Clock    clock.Clock
-	Log      *slog.Logger
+	// Lookups are those that statements may use; nil: there are none.
+	Lookups *lookup.Set
+	Clock   clock.Clock
+	Log     *slog.Logger
 }
 
 // Broker runs statements over the published timeline.
 type Broker struct {
-	published *timeline.Published
-	segments  Segments
-	system    map[string]SystemTable
-	externals exec.Externals
-	schemas   schemaCache
-	scheduler *exec.Scheduler
-	o         Options
+	published    *timeline.Published
+	segments     Segments
+	system       map[string]SystemTable
+	externals    exec.Externals
+	schemas      schemaCache
+	scheduler    *exec.Scheduler
+	lexicons     *exec.Lexicons
+	observations *agg.Observations
+	o            Options
 }
 
 // New returns a Broker over published, which its owner keeps up to date. system are the tables of the schema sys, by name.
@@ -62,7 +68,8 @@ func New(published *timeline.Published, segments Segments, system map[string]Sys
 		threads = runtime.GOMAXPROCS(0)
 	}
 	return &Broker{
-		published: published, segments: segments, system: system, externals: externals, scheduler: exec.NewScheduler(threads, o.Clock), o: o,
+		published: published, segments: segments, system: system, externals: externals, scheduler: exec.NewScheduler(threads, o.Clock),
+		lexicons: exec.NewLexicons(o.Memory), observations: agg.NewObservations(o.Memory), o: o,
 	}
 }
 
@@ -70,13 +77,15 @@ func New(published *timeline.Published, segments Segments, system map[string]Sys
 type Prepared struct {
 	*sql.Statement
 	State *timeline.State
+	// Lookups are those of the moment at which the statement was prepared.
+	Lookups *lookup.View
 	// Dialect is the product name of the request.
 	Dialect string
 }
 
 // Prepare parses and binds a request against the newest state.
 func (b *Broker) Prepare(ctx context.Context, req *query.Request, engine sql.Engine) (*Prepared, error) {
-	state := b.published.Pin()
+	state, lookups := b.published.Pin(), b.o.Lookups.View()
 	context := map[string]any{}
 	for k, v := range b.o.Defaults {
 		context[k] = v
@@ -93,16 +102,29 @@ func (b *Broker) Prepare(ctx context.Context, req *query.Request, engine sql.Eng
 		return nil, err
 	}
 	s, err := sql.Prepare(ctx, sql.Request{
-		Text: req.SQL, Params: params, Context: context, Catalog: b.catalog(state), Now: clock.Millis(b.o.Clock), Zone: b.o.Zone,
-		Engine: engine, Dialect: req.Dialect,
+		Text: req.SQL, Params: params, Context: context, Catalog: b.catalog(state, lookups), Now: clock.Millis(b.o.Clock), Zone: b.o.Zone,
+		Engine: engine, Dialect: req.Dialect, Lookups: mappings(lookups),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &Prepared{s, state, req.Dialect}, nil
+	return &Prepared{s, state, lookups, req.Dialect}, nil
 }
 
-func (b *Broker) catalog(state *timeline.State) catalog { return catalog{state, &b.schemas} }
+func (b *Broker) catalog(state *timeline.State, lookups *lookup.View) catalog {
+	return catalog{state, &b.schemas, lookups}
+}
+
+// mappings gives expressions the tables of lookups.
+func mappings(lookups *lookup.View) expr.Lookups {
+	return func(name string) (expr.Mapping, error) {
+		t, err := lookups.Table(name)
+		if err != nil { // not a Mapping that holds no table
+			return nil, err
+		}
+		return t, nil
+	}
+}
 
 func decodeParams(in []query.Parameter) ([]sql.Param, error) {
 	out := make([]sql.Param, len(in))
@@ -122,15 +144,17 @@ func decodeParams(in []query.Parameter) ([]sql.Param, error) {
 
 // Optimize returns the plan that is to be run.
 func (b *Broker) Optimize(p *Prepared) plan.Node {
-	return plan.Optimize(p.Plan, plan.Options{Context: expr.Context{Zone: p.Zone, Now: p.Now}})
+	return plan.Optimize(p.Plan, plan.Options{Context: p.Statement.Env()})
 }
 
 // Env returns what the operators of a statement need: a part of the memory and a share of the cores. Done gives them back.
 func (b *Broker) Env(p *Prepared, name string) (env *exec.Env, done func()) {
+	context := p.Statement.Env()
 	env = &exec.Env{
-		Expr: &expr.Context{Zone: p.Zone, Now: p.Now}, Budget: b.o.Memory.Child(name, b.o.Memory.Limit()/memoryShare), Spill: b.o.Spill,
-		Threads: b.o.Threads, Share: b.scheduler.Join(), BatchRows: b.o.BatchRows, Tables: &tables{b.segments, p.State},
-		System: &systemRows{b, p.State, p.Dialect}, Externals: b.externals,
+		Expr: &context, Budget: b.o.Memory.Child(name, b.o.Memory.Limit()/memoryShare), Spill: b.o.Spill,
+		Threads: b.o.Threads, Share: b.scheduler.Join(), Lexicons: b.lexicons, Observations: b.observations,
+		BatchRows: b.o.BatchRows, Tables: &tables{b.segments, p.State},
+		System: &systemRows{b, p.State, p.Lookups, p.Dialect}, Externals: b.externals,
 	}
 	return env, func() {
 		env.Share.Leave()

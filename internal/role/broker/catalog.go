@@ -6,6 +6,7 @@ import (
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/lookup"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/sql"
 	"github.com/hengedb/henge/internal/timeline"
@@ -14,13 +15,27 @@ import (
 
 // catalog answers what tables one state of the timeline holds.
 type catalog struct {
-	state *timeline.State
-	cache *schemaCache
+	state   *timeline.State
+	cache   *schemaCache
+	lookups *lookup.View
 }
 
-// Table returns the columns of a datasource.
+// lookupColumns are the columns of the tables of the schema lookup.
+var lookupColumns = []plan.Column{
+	{Name: "k", Type: expr.Of(expr.Varchar).NotNull()}, {Name: "v", Type: expr.Of(expr.Varchar).OrNull(true)},
+}
+
+// Table returns the columns of a datasource or a lookup.
 func (c catalog) Table(_ context.Context, schema sql.Schema, name string) (*sql.Table, error) {
-	if schema != sql.SchemaData {
+	switch schema {
+	case sql.SchemaData:
+	case sql.SchemaLookup:
+		if !c.lookups.Known(name) {
+			return nil, nil
+		}
+		_, err := c.lookups.Table(name)
+		return &sql.Table{Columns: lookupColumns}, err
+	default:
 		return nil, nil
 	}
 	t := c.state.Timeline(name)
@@ -34,12 +49,15 @@ func (c catalog) Table(_ context.Context, schema sql.Schema, name string) (*sql.
 	return &sql.Table{Columns: columns}, nil
 }
 
-// Names lists the datasources.
+// Names lists the datasources, or the lookups that are loaded.
 func (c catalog) Names(_ context.Context, schema sql.Schema) []string {
-	if schema != sql.SchemaData {
-		return nil
+	switch schema {
+	case sql.SchemaData:
+		return c.state.DataSources()
+	case sql.SchemaLookup:
+		return c.lookups.Names()
 	}
-	return c.state.DataSources()
+	return nil
 }
 
 // schemaCache remembers the columns of each datasource's newest timeline, so that planning does not walk over all segments.

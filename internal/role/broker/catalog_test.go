@@ -9,6 +9,7 @@ import (
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/lookup"
 	"github.com/hengedb/henge/internal/sql"
 	"github.com/hengedb/henge/internal/timeline"
 )
@@ -35,7 +36,7 @@ func stateOf(segments ...*timeline.Segment) *timeline.State {
 
 func columnsOf(t *testing.T, segments ...*timeline.Segment) []string {
 	t.Helper()
-	table, err := catalog{stateOf(segments...), &schemaCache{}}.Table(t.Context(), sql.SchemaData, "ds")
+	table, err := catalog{stateOf(segments...), &schemaCache{}, &lookup.View{}}.Table(t.Context(), sql.SchemaData, "ds")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +122,7 @@ func TestTypesWiden(t *testing.T) {
 }
 
 func TestNamesAndOtherSchemas(t *testing.T) {
-	c := catalog{stateOf(segmentOf("b", 0, "1"), segmentOf("a", 0, "1")), &schemaCache{}}
+	c := catalog{stateOf(segmentOf("b", 0, "1"), segmentOf("a", 0, "1")), &schemaCache{}, &lookup.View{}}
 	if diff := cmp.Diff([]string{"a", "b"}, c.Names(t.Context(), sql.SchemaData)); diff != "" {
 		t.Error(diff)
 	}

@@ -8,18 +8,20 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/exec"
+	"github.com/hengedb/henge/internal/lookup"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/sql"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
 // Pin implements native.Engine.
-func (b *Broker) Pin() native.Session { return &session{b, b.published.Pin()} }
+func (b *Broker) Pin() native.Session { return &session{b, b.published.Pin(), b.o.Lookups.View()} }
 
 // session answers native queries from one state of the timeline.
 type session struct {
-	broker *Broker
-	state  *timeline.State
+	broker  *Broker
+	state   *timeline.State
+	lookups *lookup.View
 }
 
 // Columns implements native.Session.
@@ -31,6 +33,12 @@ func (s *session) Columns(name string) []plan.Column {
 	return s.broker.schemas.columns(name, t)
 }
 
+// Lookup implements native.Session.
+func (s *session) Lookup(name string) ([]plan.Column, error) {
+	_, err := s.lookups.Table(name)
+	return lookupColumns, err
+}
+
 // DataSources implements native.Session.
 func (s *session) DataSources() []string { return s.state.DataSources() }
 
@@ -38,11 +46,12 @@ func (s *session) DataSources() []string { return s.state.DataSources() }
 func (s *session) Run(ctx context.Context, node plan.Node, id string) (query.Rows, error) {
 	st := &sql.Statement{
 		Plan: node, Now: clock.Millis(s.broker.o.Clock), Zone: chrono.UTC, Context: map[string]any{"sqlStringifyArrays": false},
+		Lookups: mappings(s.lookups),
 	}
 	for _, c := range node.Columns() {
 		st.Columns = append(st.Columns, sql.Column{Name: c.Name, Type: c.Type})
 	}
-	return s.broker.Rows(ctx, &Prepared{Statement: st, State: s.state}, id)
+	return s.broker.Rows(ctx, &Prepared{Statement: st, State: s.state, Lookups: s.lookups}, id)
 }
 
 // Segments implements native.Session.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/lookup"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/sql"
 	"github.com/hengedb/henge/internal/sql/infoschema"
@@ -18,6 +19,7 @@ type SystemTable func(ctx context.Context, state *timeline.State) ([][]any, erro
 type systemRows struct {
 	broker  *Broker
 	state   *timeline.State
+	lookups *lookup.View
 	dialect string
 }
 
@@ -25,6 +27,9 @@ type systemRows struct {
 func (s *systemRows) Rows(ctx context.Context, n *plan.System) (*vector.Batch, error) {
 	if n.Schema == infoschema.Information {
 		return infoschema.Rows(s.information(ctx), n.Table, n.Out)
+	}
+	if n.Schema == string(sql.SchemaLookup) {
+		return s.lookup(ctx, n)
 	}
 	table := s.broker.system[n.Table]
 	if table == nil {
@@ -38,12 +43,39 @@ func (s *systemRows) Rows(ctx context.Context, n *plan.System) (*vector.Batch, e
 }
 
 func (s *systemRows) information(ctx context.Context) *infoschema.Catalog {
-	c := s.broker.catalog(s.state)
+	c := s.broker.catalog(s.state, s.lookups)
 	out := &infoschema.Catalog{Name: s.dialect}
 	for _, name := range c.Names(ctx, sql.SchemaData) {
 		if t, err := c.Table(ctx, sql.SchemaData, name); err == nil && t != nil { // no I/O: it can't fail
 			out.Tables = append(out.Tables, infoschema.Table{Name: name, Columns: t.Columns})
 		}
 	}
+	for _, name := range c.Names(ctx, sql.SchemaLookup) {
+		out.Tables = append(out.Tables, infoschema.Table{
+			Schema: string(sql.SchemaLookup), Name: name, Joinable: true, Broadcast: true, Columns: lookupColumns,
+		})
+	}
 	return out
+}
+
+// lookup gives the entries of a lookup, by key.
+func (s *systemRows) lookup(ctx context.Context, n *plan.System) (*vector.Batch, error) {
+	t, err := s.lookups.Table(n.Table)
+	if err != nil {
+		return nil, err
+	}
+	keys, values := vector.NewBuilder(vector.String, t.Len()), vector.NewBuilder(vector.String, t.Len())
+	for k, v := range t.All() {
+		keys.Append(k)
+		values.Append(v)
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	columns := map[string]*vector.Vector{lookupColumns[0].Name: keys.Build(), lookupColumns[1].Name: values.Build()}
+	out := &vector.Batch{N: t.Len(), Cols: make([]*vector.Vector, len(n.Out))}
+	for i, c := range n.Out {
+		out.Cols[i] = columns[c.Name]
+	}
+	return out, nil
 }

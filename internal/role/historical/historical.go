@@ -1,17 +1,14 @@
 // Package historical gives the Historical role: it keeps segments near to queries.
 //
-// The central type is Historical, a segment cache with two ways in: Keep follows the published timeline and loads what is visible, ahead
-// of queries; Acquire serves a query and fetches what is not loaded yet. Which segments ought to be here is the Coordinator's decision;
-// with one Historical and the default rules that is all of them.
+// The central type is Historical, a segment cache with two ways in: Keep follows the published timeline and loads, ahead of queries, what
+// the retention rules want on its tier; Acquire serves a query and fetches what is not loaded yet, which makes room again later. What the
+// rules keep in deep storage only can so be asked too; it takes longer.
 package historical
 
 import (
 	"context"
 	"log/slog"
-	"time"
 
-	"github.com/hengedb/henge/internal/chrono"
-	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/segment/cache"
 	"github.com/hengedb/henge/internal/timeline"
@@ -20,13 +17,13 @@ import (
 // Historical serves segments from a cache.
 type Historical struct {
 	cache *cache.Cache
-	clock clock.Clock
+	tier  string
 	log   *slog.Logger
 }
 
-// New returns a Historical on a cache that its owner closes.
-func New(c *cache.Cache, clk clock.Clock, log *slog.Logger) *Historical {
-	return &Historical{cache: c, clock: clk, log: log}
+// New returns a Historical of a tier on a cache that its owner closes.
+func New(c *cache.Cache, tier string, log *slog.Logger) *Historical {
+	return &Historical{cache: c, tier: tier, log: log}
 }
 
 // Acquire returns a segment that the caller releases.
@@ -47,56 +44,3 @@ func (h *Historical) Loaded() []string { return h.cache.Loaded() }
 
 // Used returns the bytes of the segments held.
 func (h *Historical) Used() int64 { return h.cache.Used() }
-
-// retry is how long Keep waits after a segment could not be loaded.
-const retry = 30 * time.Second
-
-// Keep loads the visible segments of every state of the timeline and drops those that no state holds any more, until ctx is done.
-func (h *Historical) Keep(ctx context.Context, published *timeline.Published) error {
-	for ctx.Err() == nil {
-		state := published.Pin()
-		if !h.follow(ctx, state) {
-			if h.clock.Sleep(ctx, retry) != nil {
-				return nil
-			}
-			continue
-		}
-		if _, err := published.Wait(ctx, state.Number()+1); err != nil {
-			return nil // ctx is done
-		}
-	}
-	return nil
-}
-
-// follow brings the cache in line with a state; false if something could not be loaded.
-func (h *Historical) follow(ctx context.Context, state *timeline.State) (whole bool) {
-	whole = true
-	wanted := map[string]bool{}
-	for _, dataSource := range state.DataSources() {
-		for _, holder := range state.Timeline(dataSource).Lookup(chrono.Eternity) {
-			for _, s := range holder.Segments() {
-				id := s.ID.String()
-				if s.IsTombstone() || wanted[id] {
-					continue
-				}
-				wanted[id] = true
-				if err := h.Load(ctx, s); err != nil {
-					if ctx.Err() != nil {
-						return true
-					}
-					h.log.ErrorContext(ctx, "a segment could not be loaded", "segment", id, "error", err)
-					whole = false
-				}
-			}
-		}
-	}
-	for _, id := range h.cache.Loaded() {
-		if wanted[id] {
-			continue
-		}
-		if err := h.cache.Drop(id); err != nil {
-			h.log.ErrorContext(ctx, "a segment could not be dropped", "segment", id, "error", err)
-		}
-	}
-	return whole
-}

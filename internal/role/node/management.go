@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"strconv"
+	"time"
 
 	"github.com/hengedb/henge/internal/api/coordinator"
 	"github.com/hengedb/henge/internal/clock"
@@ -12,6 +13,9 @@ import (
 
 // defaultReplicas is the number of copies in the default rules of a single process: more could never be satisfied.
 const defaultReplicas = 1
+
+// followRetry is how long after a segment could not be loaded or marked it is tried again.
+const followRetry = 30 * time.Second
 
 // openCoordinator makes the management endpoints of the Coordinator and Overlord, and the Broker's about datasources, and starts the
 // Coordinator's duties.
@@ -48,14 +52,28 @@ func (s *services) openCoordinator(ctx context.Context) error {
 	s.coordinator, err = coordinator.New(ctx, s.n.store, s.n.published, inventory, s.queue, coordinator.Options{
 		Coordinator: url("coordinator"), Overlord: url("overlord"), Nodes: nodes, DefaultReplicas: defaultReplicas,
 		History:         set.Duration("service.query.segmentMetadata.defaultHistory").Milliseconds(),
-		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0), Clock: s.n.o.Clock,
+		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0), Clock: s.n.o.Clock, Log: s.n.o.Log, RulesChanged: s.rules.Refresh,
+		LookupNodes: []coordinator.LookupNode{{Host: address("indexer"), Tier: set.Text("service.lookup.lookupTier"), Holder: s.lookups}},
 	})
 	if err != nil {
 		return err
 	}
-	retention := duty.NewRetention(s.n.store, s.n.published, duty.Options{
-		Period: set.Duration("service.coordinator.period"), Clock: s.n.o.Clock, Log: s.n.o.Log,
-	})
+	if err := s.coordinator.PushLookups(ctx); err != nil { // tables that are in the store are there for the first query
+		return err
+	}
+	s.n.roles.Go(func() error { return s.coordinator.KeepLookups(ctx, set.Duration("service.manager.lookups.period")) })
+	if err := s.rules.Refresh(ctx); err != nil { // the default ones may have just been written
+		return err
+	}
+	retention := duty.NewRetention(s.n.store, s.follower())
 	s.n.roles.Go(func() error { return retention.Run(ctx) })
 	return nil
+}
+
+// follower returns a new follower of the retention rules: one for each part that acts by them.
+func (s *services) follower() *duty.Follower {
+	return &duty.Follower{
+		Published: s.n.published, Rules: s.rules, Period: s.n.settings.Duration("service.coordinator.period"), Retry: followRetry,
+		Clock: s.n.o.Clock, Log: s.n.o.Log,
+	}
 }

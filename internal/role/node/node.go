@@ -23,6 +23,7 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/obs"
+	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
@@ -159,6 +160,7 @@ func (n *Node) openMemory() error {
 	limit := n.settings.Bytes("service.memory.limit", machineMemory())
 	n.memory = budget.Root(limit)
 	budget.ApplyGoLimit(limit)
+	segment.KeepDictionaries(n.memory)
 	floor := budget.NewHeapFloor(min(heapFloor, limit/8))
 	n.onClose(func() error { floor.Stop(); return nil })
 	path := n.settings.Text("service.processing.tmpDir")

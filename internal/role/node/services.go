@@ -11,15 +11,21 @@ import (
 
 	"github.com/hengedb/henge/internal/api/coordinator"
 	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/api/lookups"
 	"github.com/hengedb/henge/internal/api/native"
 	"github.com/hengedb/henge/internal/api/query"
+	"github.com/hengedb/henge/internal/api/sampler"
 	"github.com/hengedb/henge/internal/api/statements"
 	"github.com/hengedb/henge/internal/api/tasks"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/deepstore"
+	"github.com/hengedb/henge/internal/deepstore/s3"
+	"github.com/hengedb/henge/internal/duty"
 	"github.com/hengedb/henge/internal/duty/kill"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/lookup"
+	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/role/broker"
 	"github.com/hengedb/henge/internal/role/historical"
 	"github.com/hengedb/henge/internal/role/overlord"
@@ -37,19 +43,25 @@ type services struct {
 	native     *native.API
 	queue      *task.Queue
 	tasks      *tasks.API
+	sampler    *sampler.API
 	statements *statements.API
 
 	coordinator *coordinator.API
+	lookups     *lookup.Set
+	rules       *duty.Rules
 }
 
 // openServices makes the roles' parts and starts what runs in them.
 func (n *Node) openServices(ctx context.Context) (*services, error) {
 	n.running = query.NewRunning(n.o.Clock, int(n.settings.Int("service.query.scheduler.numThreads")))
 	s := &services{n: n}
+	s.lookups = lookup.NewSet(lookup.Options{Access: s.access(), Memory: n.memory, Clock: n.o.Clock, Log: n.o.Log})
+	n.roles.Go(func() error { return s.lookups.Run(ctx) })
 	if err := s.openStorage(); err != nil {
 		return nil, err
 	}
-	n.roles.Go(func() error { return s.historical.Keep(ctx, n.published) })
+	s.rules = duty.NewRules(n.store)
+	n.roles.Go(func() error { return s.historical.Keep(ctx, s.follower()) })
 	if err := s.openBroker(); err != nil {
 		return nil, err
 	}
@@ -76,18 +88,13 @@ func (s *services) path(key, name string) (string, error) {
 }
 
 func (s *services) openStorage() error {
-	if kind := s.n.settings.Text("service.storage.type"); kind != "local" {
-		return fault.InvalidInput("Deep storage [%s] is unknown; use local", kind)
-	}
-	dir, err := s.path("service.storage.storageDirectory", "segments")
-	if err != nil {
-		return err
-	}
-	if s.deep, err = deepstore.OpenLocal(dir); err != nil {
+	var err error
+	if s.deep, err = s.openDeepStorage(); err != nil {
 		return err
 	}
 	s.n.onClose(s.deep.Close)
-	if dir, err = s.path("service.segmentCache.directory", "cache"); err != nil {
+	dir, err := s.path("service.segmentCache.directory", "cache")
+	if err != nil {
 		return err
 	}
 	c, err := cache.Open(cache.Options{Dir: dir, Store: s.deep, MaxBytes: s.n.settings.Bytes("service.server.maxSize", 0)})
@@ -95,8 +102,36 @@ func (s *services) openStorage() error {
 		return err
 	}
 	s.n.onClose(c.Close)
-	s.historical = historical.New(c, s.n.o.Clock, s.n.o.Log)
+	s.historical = historical.New(c, s.n.settings.Text("service.server.tier"), s.n.o.Log)
 	return nil
+}
+
+// openDeepStorage opens the store that the settings name.
+func (s *services) openDeepStorage() (deepstore.Store, error) {
+	set := s.n.settings
+	switch kind := set.Text("service.storage.type"); kind {
+	case "local":
+		dir, err := s.path("service.storage.storageDirectory", "segments")
+		if err != nil {
+			return nil, err
+		}
+		return deepstore.OpenLocal(dir)
+	case "s3":
+		temp, err := s.n.dir.sub("tmp")
+		if err != nil {
+			return nil, err
+		}
+		client, err := s3.Connect(context.Background(), s3.Options{
+			Endpoint: set.Text("service.s3.endpoint.url"), Region: set.Text("service.s3.endpoint.signingRegion"),
+			AccessKey: set.Text("service.s3.accessKey"), SecretKey: set.Text("service.s3.secretKey"),
+		})
+		if err != nil {
+			return nil, err
+		}
+		return s3.NewStore(client, set.Text("service.storage.bucket"), set.Text("service.storage.baseKey"), temp)
+	default:
+		return nil, fault.InvalidInput("Deep storage [%s] is unknown; use local or s3", kind)
+	}
 }
 
 func (s *services) openBroker() error {
@@ -109,9 +144,14 @@ func (s *services) openBroker() error {
 	for k, v := range set.WithPrefix("service.query.default.context.") {
 		defaults[k] = v
 	}
-	s.broker = broker.New(s.n.published, s.historical, s.systemTables(), nil, broker.Options{
-		Threads: int(set.Int("service.processing.numThreads")), Memory: s.n.memory, Spill: s.n.spill, Defaults: defaults,
-		Zone: zone, Clock: s.n.o.Clock, Log: s.n.o.Log,
+	threads := int(set.Int("service.processing.numThreads"))
+	if threads <= 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	externals := &broker.Externals{Access: s.access(), Memory: s.n.memory, Decoders: threads}
+	s.broker = broker.New(s.n.published, s.historical, s.systemTables(), externals, broker.Options{
+		Threads: threads, Memory: s.n.memory, Spill: s.n.spill, Defaults: defaults,
+		Zone: zone, Lookups: s.lookups, Clock: s.n.o.Clock, Log: s.n.o.Log,
 	})
 	s.query = query.New(s.broker, s.n.running, query.Options{
 		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0),
@@ -143,15 +183,23 @@ func (s *services) openOverlord() error {
 		TempDir: work, Memory: s.n.memory, Disk: s.n.disk, Threads: int(set.Int("service.processing.numThreads")), Host: worker,
 		Clock: s.n.o.Clock, Log: s.n.o.Log,
 	})
-	s.queue = task.NewQueue(overlord.NewStore(s.n.store, s.n.metrics), map[string]task.Kind{
-		overlord.ControllerType: controller, kill.Type: kill.New(s.n.store, s.deep, files, s.n.o.Log),
-	}, task.Options{
+	kinds := map[string]task.Kind{
+		overlord.ControllerType: controller, kill.Type: kill.New(s.n.store, s.deep, files, s.n.o.Log), task.NoopType: task.Noop{Clock: s.n.o.Clock},
+	}
+	for name, kind := range kinds {
+		kinds[name] = overlord.Logged(kind, files, s.n.o.Log)
+	}
+	s.queue = task.NewQueue(overlord.NewStore(s.n.store, s.n.metrics), kinds, task.Options{
 		Capacity: s.capacity(), MaxActive: int(set.Int("service.indexer.queue.maxSize")), Location: task.Location{Host: host, Port: port},
 		Clock: s.n.o.Clock, Log: s.n.o.Log,
 	})
 	limit := set.Bytes("service.server.http.maxRequestBytes", 0)
+	s.sampler = sampler.New(func(ctx context.Context, n plan.Node, id string) (query.Rows, error) {
+		return s.broker.Pin().Run(ctx, n, id)
+	},
+		sampler.Options{Access: s.access(), TempDir: work, MaxRequestBytes: limit})
 	s.tasks = tasks.New(s.queue, files, tasks.Options{
-		Worker: worker, Recent: set.Duration("service.indexer.storage.recentlyFinishedThreshold").Milliseconds(), MaxRequestBytes: limit, Clock: s.n.o.Clock,
+		Locks: s.n.store, Worker: worker, Recent: set.Duration("service.indexer.storage.recentlyFinishedThreshold").Milliseconds(), MaxRequestBytes: limit, Clock: s.n.o.Clock,
 	})
 	s.statements = statements.New(overlord.NewService(s.queue, controller, s.broker, files, s.deep), statements.Options{
 		Type: overlord.ControllerType, MaxRequestBytes: limit, Durable: set.Bool("service.msq.intermediate.storage.enable"),
@@ -169,7 +217,12 @@ func (s *services) capacity() int {
 
 // access says what input sources may touch.
 func (s *services) access() *ingest.Access {
-	a := &ingest.Access{LocalDirs: s.n.settings.List("service.ingest.local.allowedPaths"), Getenv: os.LookupEnv, Clock: s.n.o.Clock}
+	a := &ingest.Access{LocalDirs: s.n.settings.List("service.ingest.local.allowedPaths"),
+		HTTPProtocols: s.n.settings.List("service.ingestion.http.allowedProtocols"), HTTPHeaders: s.n.settings.List("service.ingestion.http.allowedHeaders"),
+		Getenv: os.LookupEnv, Clock: s.n.o.Clock,
+		OpenDatasource: func(ctx context.Context, d *ingest.Datasource) (ingest.ObjectReader, error) {
+			return s.broker.OpenDatasource(ctx, d)
+		}}
 	if !s.n.settings.Bool("service.ingest.http.allowPrivate") {
 		a.CheckAddress = func(to netip.AddrPort) error {
 			if ip := to.Addr().Unmap(); ip.IsPrivate() || ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsUnspecified() {
@@ -181,9 +234,18 @@ func (s *services) access() *ingest.Access {
 	return a
 }
 
+// lookupRoutes adds the endpoints about the lookups of this process.
+func (s *services) lookupRoutes(mux *edge.Mux) {
+	lookups.New(s.lookups, s.n.settings.Bytes("service.server.http.maxRequestBytes", 0)).Routes(mux)
+}
+
 // routes adds the endpoints of a role to a port's mux. The Router serves those of all roles.
 func (s *services) routes(role string, mux *edge.Mux) {
 	s.readinessRoutes(role, mux)
+	switch role {
+	case "router", "broker", "historical", "indexer":
+		s.lookupRoutes(mux)
+	}
 	switch role {
 	case "router":
 		s.proxyRoutes(mux)
@@ -192,14 +254,18 @@ func (s *services) routes(role string, mux *edge.Mux) {
 		s.coordinator.BrokerRoutes(mux)
 		if s.n.settings.Bool("service.router.managementProxy.enabled") {
 			s.tasks.Routes(mux)
+			s.sampler.Routes(mux)
 			s.coordinator.Routes(mux)
 		}
 	case "broker":
 		s.sqlRoutes(mux)
 		s.native.Routes(mux)
 		s.coordinator.BrokerRoutes(mux)
+	case "indexer":
+		s.tasks.WorkerRoutes(mux)
 	case "coordinator", "overlord": // merged: both serve the Overlord's paths
 		s.tasks.Routes(mux)
+		s.sampler.Routes(mux)
 		s.coordinator.Routes(mux)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"os"
+	"maps"
 	"sync"
 
 	"github.com/hengedb/henge/internal/api/edge"
@@ -24,6 +24,7 @@ import (
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/msq"
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/plan/nativejson"
 	"github.com/hengedb/henge/internal/role/broker"
 	"github.com/hengedb/henge/internal/sql"
 	"github.com/hengedb/henge/internal/task"
@@ -33,6 +34,9 @@ import (
 
 // ControllerType is the type of tasks that run SQL.
 const ControllerType = "query_controller"
+
+// anyone is who submits tasks where nobody is asked for a name.
+const anyone = "allowAll"
 
 // Broker plans the statements of tasks, and runs what they read from datasources.
 type Broker interface {
@@ -107,16 +111,11 @@ type taskResource struct {
 }
 
 type querySpec struct {
-	Query              json.RawMessage `json:"query,omitempty"`
-	ColumnMappings     []columnMapping `json:"columnMappings"`
-	Destination        destination     `json:"destination"`
-	AssignmentStrategy string          `json:"assignmentStrategy"`
-	TuningConfig       tuningConfig    `json:"tuningConfig"`
-}
-
-type columnMapping struct {
-	QueryColumn  string `json:"queryColumn"`
-	OutputColumn string `json:"outputColumn"`
+	Query              any                        `json:"query"`
+	ColumnMappings     []nativejson.ColumnMapping `json:"columnMappings"`
+	Destination        destination                `json:"destination"`
+	AssignmentStrategy string                     `json:"assignmentStrategy"`
+	TuningConfig       tuningConfig               `json:"tuningConfig"`
 }
 
 type destination struct {
@@ -138,6 +137,9 @@ type resultsContext struct {
 	StringifyArrays        bool   `json:"stringifyArrays"`
 }
 
+// shownContext are the entries of a payload's context that come from the statement, not from the user.
+var shownContext = map[string]bool{"sqlInsertSegmentGranularity": true, "sqlReplaceTimeChunks": true, "queryId": true, "sqlQueryId": true}
+
 // TaskID is the id of the task that runs a statement.
 func TaskID(req *query.Request) string { return "query-" + req.ID }
 
@@ -148,19 +150,30 @@ func (c *Controller) NewTask(req *query.Request, p *broker.Prepared) (*task.Task
 		return nil, err
 	}
 	node := c.o.Broker.Optimize(p)
-	job := msq.Job{ID: TaskID(req), Plan: node, Context: p.Context, Options: options}
-	if _, err := msq.New(job, msq.Deps{Clock: c.o.Clock}); err != nil {
+	job := msq.Job{ID: TaskID(req), Plan: node, Columns: resultColumns(p), Context: p.Context, Options: options, Identity: anyone}
+	run, err := msq.New(job, msq.Deps{Clock: c.o.Clock, Expr: &expr.Context{Zone: p.Zone, Now: p.Now}})
+	if err != nil {
 		return nil, err
+	}
+	native, err := run.Query()
+	if err != nil {
+		return nil, fmt.Errorf("showing the query of task [%s]: %w", job.ID, err)
 	}
 	stringify, err := query.Bool(p.Context, "sqlStringifyArrays", true)
 	if err != nil {
 		return nil, err
 	}
+	shown := map[string]any{}
+	maps.Copy(shown, p.Context)
+	maps.Copy(shown, run.TargetContext())
+	shown["queryId"], shown["sqlQueryId"] = req.ID, req.ID
 	body := payload{
-		Type: ControllerType, ID: job.ID, GroupID: job.ID, Resource: taskResource{job.ID, 1}, SQLQuery: req.SQL, SQLQueryContext: p.Context,
-		SQLResultsContext: resultsContext{p.Zone.String(), true, stringify}, Context: map[string]any{"forceTimeChunkLock": true},
-		DataSource: job.DataSource(), Parameters: req.Parameters, Dialect: req.Dialect, Now: p.Now,
+		Type: ControllerType, ID: job.ID, GroupID: job.ID, Resource: taskResource{job.ID, 1}, SQLQuery: req.SQL, SQLQueryContext: shown,
+		SQLResultsContext: resultsContext{p.Zone.String(), true, stringify},
+		Context:           map[string]any{"forceTimeChunkLock": true, "useLineageBasedSegmentAllocation": true},
+		DataSource:        job.DataSource(), Parameters: req.Parameters, Dialect: req.Dialect, Now: p.Now,
 		Spec: querySpec{
+			Query: native.Query, ColumnMappings: native.ColumnMappings,
 			Destination: destinationOf(p, options), AssignmentStrategy: "max",
 			TuningConfig: tuningConfig{options.MaxNumTasks - 1, options.RowsInMemory, options.RowsPerSegment},
 		},
@@ -171,11 +184,9 @@ func (c *Controller) NewTask(req *query.Request, p *broker.Prepared) (*task.Task
 	if req.FormatGiven {
 		body.ResultFormat = req.Format.String()
 	}
-	inner := node.Columns()
-	for i, col := range p.Columns {
+	for _, col := range p.Columns {
 		body.SQLTypeNames = append(body.SQLTypeNames, col.Type.Base.String())
 		body.NativeTypeNames = append(body.NativeTypeNames, nativeName(col.Type))
-		body.Spec.ColumnMappings = append(body.Spec.ColumnMappings, columnMapping{inner[i].Name, col.Name})
 	}
 	text, err := edge.MarshalJSON(body)
 	if err != nil {
@@ -219,7 +230,9 @@ func (c *Controller) prepare(ctx context.Context, t *task.Task) (*broker.Prepare
 	}
 	context := map[string]any{}
 	for k, v := range body.SQLQueryContext {
-		context[k] = v
+		if !shownContext[k] {
+			context[k] = v
+		}
 	}
 	if body.Now != 0 && context["sqlCurrentTimestamp"] == nil { // the statement keeps the time at which it was submitted
 		context["sqlCurrentTimestamp"] = chrono.FormatMillis(body.Now, chrono.UTC)
@@ -238,29 +251,15 @@ func (c *Controller) prepare(ctx context.Context, t *task.Task) (*broker.Prepare
 func (c *Controller) Prepare(context.Context, *task.Task) (bool, error) { return true, nil }
 
 // Run implements task.Kind.
-func (c *Controller) Run(ctx context.Context, t *task.Task) (err error) {
-	log, closeLog, err := c.openLog(t.ID)
-	if err != nil {
-		return err
-	}
-	log.InfoContext(ctx, "task started", "task", t.ID, "datasource", t.DataSource)
-	defer func() {
-		if err != nil {
-			log.ErrorContext(ctx, "task failed", "task", t.ID, "error", err)
-		} else {
-			log.InfoContext(ctx, "task succeeded", "task", t.ID)
-		}
-		if logErr := closeLog(); logErr != nil {
-			c.o.Log.ErrorContext(ctx, "the log of a task could not be kept", "task", t.ID, "error", logErr)
-		}
-	}()
+func (c *Controller) Run(ctx context.Context, t *task.Task) error {
 	p, body, err := c.prepare(ctx, t)
 	if err != nil {
 		return err
 	}
 	env, done := c.o.Broker.Env(p, "task "+t.ID)
 	defer done()
-	job, err := msq.New(msq.Job{ID: t.ID, Plan: c.o.Broker.Optimize(p), Columns: resultColumns(p), Context: body.SQLQueryContext}, msq.Deps{
+	job, err := msq.New(msq.Job{ID: t.ID, Plan: c.o.Broker.Optimize(p), Columns: resultColumns(p), Context: body.SQLQueryContext,
+		Identity: anyone}, msq.Deps{
 		Clock: c.o.Clock, Tables: env.Tables, System: env.System, Expr: env.Expr, Access: c.o.Access, Metastore: c.meta, Store: c.o.Deep,
 		Loads: &loads{c.o.Published, c.o.Loader}, TempDir: c.o.TempDir, Memory: env.Budget, Disk: c.o.Disk, Threads: c.o.Threads, Host: c.o.Host,
 	})
@@ -385,17 +384,6 @@ func (c *Controller) liveReport(id string, alias bool) []byte {
 
 // Release implements task.Kind. The end of a task in the metastore has released its locks already.
 func (c *Controller) Release(context.Context, *task.Task) error { return nil }
-
-// openLog begins the log of a task; an attempt before a restart may have begun it.
-func (c *Controller) openLog(id string) (*slog.Logger, func() error, error) {
-	f, err := os.OpenFile(c.files.logPath(id), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
-	if err != nil {
-		return nil, nil, fmt.Errorf("opening the log of task [%s]: %w", id, err)
-	}
-	return slog.New(slog.NewTextHandler(f, nil)), func() error {
-		return errors.Join(f.Close(), c.files.keepLog(context.Background(), id))
-	}, nil
-}
 
 // loads waits until published segments can be queried: the Broker's timeline holds them and the Historical has them.
 type loads struct {

@@ -86,7 +86,7 @@ func (c *Catalog) list() []Table {
 
 func (c *Catalog) schemata() [][]any {
 	var out [][]any
-	names := []string{Information, c.Name, "lookup", System}
+	names := []string{Information, c.Name, "lookup", System, "view"}
 	slices.Sort(names)
 	for _, name := range names {
 		out = append(out, []any{c.Name, name, nil, nil, nil, nil, nil})

@@ -93,7 +93,7 @@ func TestTablesAndSchemata(t *testing.T) {
 		}
 	}
 	got := rows(t, "SCHEMATA", "CATALOG_NAME", "druid", "SCHEMA_NAME", "SQL_PATH")
-	want := [][]any{{"INFORMATION_SCHEMA", nil}, {"druid", nil}, {"lookup", nil}, {"sys", nil}}
+	want := [][]any{{"INFORMATION_SCHEMA", nil}, {"druid", nil}, {"lookup", nil}, {"sys", nil}, {"view", nil}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/hengedb/henge/internal/api/result"
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/exec"
-	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/role/broker"
 	"github.com/hengedb/henge/internal/sql"
@@ -43,8 +42,9 @@ func newBroker(t testing.TB, s *Store, o Options) *broker.Broker {
 			t.Error(err)
 		}
 	})
-	return broker.New(s.published, s, nil, nil, broker.Options{
-		Threads: o.Threads, BatchRows: o.BatchRows, Memory: budget.Root(o.MemoryBytes), Spill: spill, Clock: s.clock, Log: s.log,
+	return broker.New(s.published, s, nil, &broker.Externals{}, broker.Options{
+		Threads: o.Threads, BatchRows: o.BatchRows, Memory: budget.Root(o.MemoryBytes), Spill: spill, Lookups: s.lookups,
+		Clock: s.clock, Log: s.log,
 	})
 }
 
@@ -92,7 +92,7 @@ func (d *Direct) Prepare(ctx context.Context, s *slt.Statement) (*broker.Prepare
 
 // Open optimizes a statement and builds its operators. The caller closes the operator, then calls done.
 func (d *Direct) Open(ctx context.Context, p *broker.Prepared) (op exec.Operator, done func(), err error) {
-	node := plan.Optimize(p.Plan, plan.Options{Off: d.options.RulesOff, Context: expr.Context{Zone: p.Zone, Now: p.Now}})
+	node := plan.Optimize(p.Plan, plan.Options{Off: d.options.RulesOff, Context: p.Env()})
 	env, done := d.broker.Env(p, "query")
 	op, err = exec.Build(ctx, node, env)
 	if err != nil {

@@ -2,16 +2,19 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
 	"math"
 	"path/filepath"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/lookup"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/testkit/fixture"
 	"github.com/hengedb/henge/internal/testkit/slt"
@@ -32,6 +35,7 @@ type Store struct {
 	next      map[chunkID]int // the next partition number of a chunk
 	clock     clock.Clock
 	log       *slog.Logger
+	lookups   *lookup.Set
 }
 
 type chunkID struct {
@@ -45,6 +49,7 @@ func NewStore(t testing.TB) *Store {
 		dir: t.TempDir(), published: timeline.NewPublished(), open: map[timeline.SegmentID]*segment.Segment{}, next: map[chunkID]int{},
 		clock: clock.NewFake(Now), log: slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}
+	s.lookups = lookup.NewSet(lookup.Options{Clock: s.clock, Log: s.log})
 	t.Cleanup(func() {
 		for _, o := range s.open {
 			o.Release()
@@ -87,6 +92,16 @@ func (s *Store) Load(ctx context.Context, l *slt.Load) error {
 func (s *Store) Tombstone(_ context.Context, t *slt.Tombstone) error {
 	id := timeline.SegmentID{DataSource: t.DataSource, Interval: t.Interval, Version: t.Version}
 	return s.published.Advance(s.published.Pin().Number()+1, timeline.Added(timeline.NewTombstone(id)))
+}
+
+// Lookup adds a lookup.
+func (s *Store) Lookup(ctx context.Context, l *slt.Lookup) error {
+	factory, err := json.Marshal(map[string]any{"type": "map", "map": l.Values})
+	if err != nil {
+		return err
+	}
+	s.lookups.Add(ctx, l.Name, lookup.Container{Version: strconv.Itoa(l.Line), Factory: factory})
+	return nil
 }
 
 func (s *Store) write(ctx context.Context, table *fixture.Table, lo, hi int, id timeline.SegmentID, core int) (*timeline.Segment, error) {

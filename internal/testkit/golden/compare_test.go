@@ -106,7 +106,7 @@ func TestNativeLoadSQL(t *testing.T) {
 SELECT TIME_PARSE("t") AS __time, "s", "l", "a"
 FROM TABLE(EXTERN('{"type":"inline","data":"it''s"}', '{"type":"json"}')) EXTEND ("t" VARCHAR, "s" VARCHAR, "l" BIGINT, "a" VARCHAR ARRAY)
 PARTITIONED BY DAY`
-	if got := load.SQL(); got != want {
+	if got, err := load.SQL(); err != nil || got != want {
 		t.Errorf("SQL is\n%s\nwant\n%s", got, want)
 	}
 }

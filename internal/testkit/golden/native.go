@@ -17,7 +17,13 @@ type NativeLoad struct {
 	timeColumn     string
 	granularity    string
 	columns        []nativeColumn
+	// queryGranularity and metrics are those of a rollup.
+	queryGranularity string
+	metrics          []nativeMetric
 }
+
+// Rollup reports whether the load keeps aggregates of its rows: its statement must run with finalizeAggregations=false.
+func (l *NativeLoad) Rollup() bool { return len(l.metrics) > 0 }
 
 type nativeColumn struct{ name, kind string }
 
@@ -37,8 +43,11 @@ func ReadNativeLoad(task []byte) (*NativeLoad, error) {
 				DimensionsSpec struct {
 					Dimensions []json.RawMessage `json:"dimensions"`
 				} `json:"dimensionsSpec"`
+				MetricsSpec     []nativeMetric `json:"metricsSpec"`
 				GranularitySpec struct {
 					SegmentGranularity string `json:"segmentGranularity"`
+					QueryGranularity   any    `json:"queryGranularity"`
+					Rollup             *bool  `json:"rollup"`
 				} `json:"granularitySpec"`
 			} `json:"dataSchema"`
 		} `json:"spec"`
@@ -49,8 +58,12 @@ func ReadNativeLoad(task []byte) (*NativeLoad, error) {
 	s := t.Spec.DataSchema
 	out := &NativeLoad{
 		DataSource: s.DataSource, source: string(t.Spec.IOConfig.InputSource), format: string(t.Spec.IOConfig.InputFormat),
-		timeColumn: s.TimestampSpec.Column, granularity: s.GranularitySpec.SegmentGranularity,
+		timeColumn: s.TimestampSpec.Column, granularity: s.GranularitySpec.SegmentGranularity, metrics: s.MetricsSpec,
 	}
+	if r := s.GranularitySpec.Rollup; r != nil && !*r {
+		out.metrics = nil // rows as they are; SQL has no aggregates of single rows, so that these columns are left out
+	}
+	out.queryGranularity, _ = s.GranularitySpec.QueryGranularity.(string) // a period is no part of the recordings
 	for _, raw := range s.DimensionsSpec.Dimensions {
 		var d struct{ Type, Name string }
 		if json.Unmarshal(raw, &d.Name) != nil { // a bare name is a string
@@ -65,9 +78,11 @@ func ReadNativeLoad(task []byte) (*NativeLoad, error) {
 
 var nativeTypes = map[string]string{"": "VARCHAR", "string": "VARCHAR", "long": "BIGINT", "double": "DOUBLE", "float": "FLOAT", "json": "TYPE('COMPLEX<json>')"}
 
-// SQL writes the statement that has the same effect. Sketch columns of the recorded load are left out.
-func (l *NativeLoad) SQL() string {
-	quote := func(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+// SQL writes the statement that has the same effect.
+func (l *NativeLoad) SQL() (string, error) {
+	if l.Rollup() {
+		return l.rollupSQL()
+	}
 	var names, types strings.Builder
 	fmt.Fprintf(&types, "%q VARCHAR", l.timeColumn)
 	for _, c := range l.columns {
@@ -79,5 +94,5 @@ func (l *NativeLoad) SQL() string {
 		fmt.Fprintf(&types, ", %q %s", c.name, t)
 	}
 	return fmt.Sprintf("REPLACE INTO %q OVERWRITE ALL\nSELECT TIME_PARSE(%q) AS __time%s\nFROM TABLE(EXTERN(%s, %s)) EXTEND (%s)\nPARTITIONED BY %s",
-		l.DataSource, l.timeColumn, names.String(), quote(l.source), quote(l.format), types.String(), l.granularity)
+		l.DataSource, l.timeColumn, names.String(), quoteText(l.source), quoteText(l.format), types.String(), l.granularity), nil
 }

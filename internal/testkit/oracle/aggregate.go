@@ -34,7 +34,7 @@ func aggregate(x *plan.Aggregate, in [][]any) [][]any {
 			}
 			groups[text] = append(groups[text], row)
 		}
-		if len(order) == 0 && len(set) == 0 { // one group over no rows
+		if len(order) == 0 && len(x.Keys) == 0 { // one group over no rows
 			keys[""] = make([]any, len(x.Keys))
 			order = append(order, "")
 		}
@@ -81,14 +81,25 @@ func result(c *plan.AggCall, rows [][]any) any {
 		if null {
 			continue
 		}
-		if c.Distinct {
-			key := groupKey(arg)
-			if seen[key] {
-				continue
+		each := [][]any{arg}
+		if list, ok := arg0(arg).([]any); ok && c.Distinct && c.Agg.Name == "COUNT" { // the values of a multi-value string
+			each = nil
+			for _, v := range list {
+				if v != nil {
+					each = append(each, []any{v})
+				}
 			}
-			seen[key] = true
 		}
-		args = append(args, arg)
+		for _, arg := range each {
+			if c.Distinct {
+				key := groupKey(arg)
+				if seen[key] {
+					continue
+				}
+				seen[key] = true
+			}
+			args = append(args, arg)
+		}
 	}
 	if c.Agg.Name == "COUNT" {
 		return int64(len(args))
@@ -137,6 +148,13 @@ func result(c *plan.AggCall, rows [][]any) any {
 		return squares / float64(len(args))
 	}
 	panic(unknown("aggregate " + c.Agg.Name))
+}
+
+func arg0(args []any) any {
+	if len(args) == 0 {
+		return nil
+	}
+	return args[0]
 }
 
 func sum(args [][]any) float64 {

@@ -250,7 +250,7 @@ func (g *Generator) call(depth int) string {
 		func() string { return "COUNT(*)" },
 		func() string { return fmt.Sprintf("COUNT(%s)", g.expression(depth)) },
 		func() string {
-			return fmt.Sprintf("COUNT(DISTINCT %s)", g.pick(g.integer(depth), g.text(depth)))
+			return fmt.Sprintf("COUNT(DISTINCT %s)", g.pick(g.integer(depth), g.text(depth), g.column("m")))
 		},
 		func() string { return fmt.Sprintf("SUM(%s)", g.pick(g.integer(depth), g.real(depth))) },
 		func() string { return fmt.Sprintf("SUM(DISTINCT %s)", g.column("n")) },

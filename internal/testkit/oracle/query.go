@@ -8,7 +8,9 @@ import (
 // Query returns a SELECT over the tables t and u. ordered says that its rows come in one order only.
 func (g *Generator) Query() (sql string, ordered bool) {
 	var columns int
-	switch g.r.IntN(8) {
+	switch g.r.IntN(10) {
+	case 2, 3:
+		sql, columns = g.windows()
 	case 0:
 		left, n := g.block(2)
 		columns = n
@@ -20,7 +22,7 @@ func (g *Generator) Query() (sql string, ordered bool) {
 		sql = fmt.Sprintf("SELECT %s FROM (%s) AS q", strings.Join(items, ", "), left)
 	case 1:
 		types := g.r.IntN(3)
-		sql = g.branch(types) + g.pick(" UNION ALL ", " UNION ALL ", " UNION ", " INTERSECT ", " EXCEPT ") + g.branch(types)
+		sql = g.branch(types) + g.pick(" UNION ALL ", " UNION ", " INTERSECT ", " EXCEPT ", " INTERSECT ALL ", " EXCEPT ALL ") + g.branch(types)
 		columns = 2
 	default:
 		sql, columns = g.block(3)
@@ -82,8 +84,11 @@ func (g *Generator) block(depth int) (sql string, columns int) {
 			items = append(items, g.call(depth-1))
 		}
 		tail = " GROUP BY " + strings.Join(keys, ", ")
-		if g.r.IntN(6) == 0 {
+		switch g.r.IntN(8) {
+		case 0:
 			tail = fmt.Sprintf(" GROUP BY %s(%s)", g.pick("ROLLUP", "CUBE"), strings.Join(keys, ", "))
+		case 1:
+			tail = fmt.Sprintf(" GROUP BY GROUPING SETS ((%s), (%s)%s)", strings.Join(keys, ", "), keys[0], g.pick("", ", ()"))
 		}
 		if g.r.IntN(4) == 0 {
 			tail += fmt.Sprintf(" HAVING COUNT(*) %s %d", g.pick(">", "<", "="), g.r.IntN(4))
@@ -97,9 +102,17 @@ func (g *Generator) block(depth int) (sql string, columns int) {
 }
 
 func (g *Generator) where(depth int) string {
-	switch g.r.IntN(9) {
+	switch g.r.IntN(13) {
 	case 0, 1, 2:
 		return ""
+	case 9:
+		return fmt.Sprintf(" WHERE %s %s %s (SELECT i.n FROM u AS i WHERE i.n > %d)", g.column("n"), g.pick("=", "<>", "<", ">", "<=", ">="),
+			g.pick("ANY", "ALL"), g.r.IntN(12)-3)
+	case 10:
+		return fmt.Sprintf(" WHERE %s %s (SELECT %s FROM u AS i WHERE i.s = %s)", g.column("n"), g.pick("=", "<", ">="),
+			g.pick("MAX(i.n)", "COUNT(*)", "MIN(i.n) + 1"), g.column("s"))
+	case 11:
+		return fmt.Sprintf(" WHERE %s %sIN (SELECT i.n FROM u AS i WHERE i.s = %s) OR %s", g.column("n"), g.not(), g.column("s"), g.condition(depth-1))
 	case 3:
 		return fmt.Sprintf(" WHERE %s %sIN (SELECT %s FROM u AS i WHERE i.n > %d)", g.column("n"), g.not(), g.pick("i.n", "i.n + 1"), g.r.IntN(9)-3)
 	case 4:
@@ -118,4 +131,36 @@ func (g *Generator) source() string {
 	g.from = []string{"t", "u"}
 	on := g.pick("t.s = u.s", "t.n = u.n", "t.n = u.n AND t.s = u.s", "t.t = u.s AND u.n > 0", "t.n = u.d", "t.s IS NOT DISTINCT FROM u.s", "t.n = u.n + 1")
 	return "t " + g.pick("JOIN", "LEFT JOIN", "JOIN", "RIGHT JOIN", "FULL JOIN") + " u ON " + on
+}
+
+// windows is a SELECT with window calls. Where the order of equal rows would show, all columns order them.
+func (g *Generator) windows() (sql string, columns int) {
+	g.from = []string{"t"}
+	items := []string{"s AS c0", "n AS c1"}
+	for range g.r.IntN(3) + 1 {
+		partition := g.pick("", "", "PARTITION BY s ", "PARTITION BY n ", "PARTITION BY s, d ")
+		whole := "ORDER BY " + g.pick("n", "s DESC", "d, n") + ", __time, s, n, t, d, f"
+		rows := fmt.Sprintf("ROWS BETWEEN %s AND %s%s", g.pick("UNBOUNDED PRECEDING", "2 PRECEDING", "CURRENT ROW"),
+			g.pick("CURRENT ROW", "1 FOLLOWING", "UNBOUNDED FOLLOWING"), g.pick("", "", " EXCLUDE CURRENT ROW", " EXCLUDE TIES"))
+		by := g.pick("n", "n DESC", "n NULLS LAST")
+		peers := fmt.Sprintf("ORDER BY %s %s BETWEEN %s AND %s%s", by, g.pick("RANGE", "GROUPS"), g.pick("UNBOUNDED PRECEDING", "2 PRECEDING", "CURRENT ROW"),
+			g.pick("CURRENT ROW", "3 FOLLOWING", "UNBOUNDED FOLLOWING"), g.pick("", "", " EXCLUDE GROUP", " EXCLUDE CURRENT ROW"))
+		text := g.one(
+			func() string {
+				return fmt.Sprintf("%s OVER (%sORDER BY %s)", g.pick("RANK()", "DENSE_RANK()", "PERCENT_RANK()", "CUME_DIST()", "COUNT(*)", "SUM(n)"), partition, by)
+			},
+			func() string {
+				return fmt.Sprintf("%s OVER (%s%s)", g.pick("ROW_NUMBER()", "NTILE(3)", "LAG(n)", "LEAD(s, 2)", "LAG(n, 1, 0)", "LEAD(s, 1, 'none')"), partition, whole)
+			},
+			func() string {
+				return fmt.Sprintf("%s OVER (%s%s %s)", g.pick("FIRST_VALUE(n)", "LAST_VALUE(s)", "SUM(n)", "MIN(s)", "COUNT(d)", "COUNT(DISTINCT n)"), partition, whole, rows)
+			},
+			func() string {
+				return fmt.Sprintf("%s OVER (%s%s)", g.pick("COUNT(*)", "SUM(n)", "MAX(n)", "COUNT(DISTINCT s)"), partition, peers)
+			},
+			func() string { return fmt.Sprintf("%s OVER (%s)", g.pick("COUNT(*)", "SUM(n)", "MAX(s)"), partition) },
+		)
+		items = append(items, fmt.Sprintf("%s AS c%d", text, len(items)))
+	}
+	return "SELECT " + strings.Join(items, ", ") + " FROM t" + g.where(1), len(items)
 }

@@ -70,6 +70,8 @@ func (t Tables) run(n plan.Node) [][]any {
 		return setOp(x, t.run(x.Left), t.run(x.Right))
 	case *plan.Unnest:
 		return unnest(x, t.run(x.Input))
+	case *plan.Window:
+		return window(x, t.run(x.Input))
 	}
 	panic(unknown(fmt.Sprintf("node %T", n)))
 }
@@ -155,17 +157,16 @@ func join(x *plan.Join, left, right [][]any) [][]any {
 			if !partners(l, r) {
 				continue
 			}
+			if any && x.Kind == plan.Single {
+				panic(unknown("scalar subqueries of several rows"))
+			}
 			met[j], any = true, true
-			switch x.Kind {
-			case plan.Inner, plan.Left, plan.Right, plan.Full:
+			if x.Kind != plan.Semi && x.Kind != plan.Anti {
 				out = append(out, slices.Concat(l, r))
-			case plan.Semi, plan.Anti:
-			default:
-				panic(unknown("joins for scalar subqueries"))
 			}
 		}
 		switch {
-		case !any && (x.Kind == plan.Left || x.Kind == plan.Full):
+		case !any && (x.Kind == plan.Left || x.Kind == plan.Full || x.Kind == plan.Single):
 			out = append(out, slices.Concat(l, rightNulls))
 		case any && x.Kind == plan.Semi, !any && x.Kind == plan.Anti:
 			out = append(out, l)
@@ -198,12 +199,18 @@ func notIn(x *plan.Join, left, right [][]any) [][]any {
 }
 
 func setOp(x *plan.SetOp, left, right [][]any) [][]any {
-	if x.All {
-		panic(unknown("INTERSECT ALL and EXCEPT ALL"))
-	}
 	there := map[string]bool{}
+	count := map[string]int{}
 	for _, r := range right {
 		there[groupKey(r)] = true
+		count[groupKey(r)]++
+	}
+	if x.All { // each row of the right takes away, or lets stay, one of the left
+		return slices.DeleteFunc(left, func(row []any) bool {
+			key := groupKey(row)
+			count[key]--
+			return (count[key] >= 0) != (x.Kind == plan.Intersect)
+		})
 	}
 	seen := map[string]bool{}
 	return slices.DeleteFunc(left, func(row []any) bool {

@@ -96,11 +96,27 @@ func (c *Client) loadNative(ctx context.Context, e *golden.Exchange) error {
 		return err
 	}
 	spec.Types = map[string]string{"al": "BIGINT ARRAY", "ad": "DOUBLE ARRAY", "as": "TYPE('COMPLEX<json>')"}
-	return c.Ingest(ctx, spec.SQL(), map[string]any{"arrayIngestMode": "array"})
+	return c.load(ctx, spec)
 }
 
-// LoadCorpus loads the datasources that the statements of golden/corpus ask: those with a statement beside their data by it, c_arrays,
-// whose recorded load is a native one, by SQL of the same effect.
+// load runs the statement of a native load.
+func (c *Client) load(ctx context.Context, spec *golden.NativeLoad) error {
+	statement, err := spec.SQL()
+	if err != nil {
+		return err
+	}
+	settings := map[string]any{"arrayIngestMode": "array"}
+	if spec.Rollup() {
+		settings = map[string]any{"finalizeAggregations": false, "finalize": false}
+	}
+	if err := c.Ingest(ctx, statement, settings); err != nil {
+		return fmt.Errorf("loading %s: %w", spec.DataSource, err)
+	}
+	return nil
+}
+
+// LoadCorpus loads the datasources that the statements of golden/corpus ask: those with a statement beside their data by it, the
+// others, whose recorded load is a native one, by SQL of the same effect.
 func (c *Client) LoadCorpus(ctx context.Context, shared string) error {
 	data := filepath.Join(shared, "golden", "corpus", "data")
 	for _, name := range []string{"c_types", "c_dim", "c_events"} {
@@ -112,17 +128,27 @@ func (c *Client) LoadCorpus(ctx context.Context, shared string) error {
 			return fmt.Errorf("loading %s: %w", name, err)
 		}
 	}
-	text, err := os.ReadFile(filepath.Join(data, "c_arrays.task.json"))
-	if err != nil {
-		return err
-	}
-	spec, err := golden.ReadNativeLoad([]byte(strings.ReplaceAll(string(text), "/data/", data+"/")))
-	if err != nil {
-		return err
-	}
-	spec.Types = map[string]string{"sa": "VARCHAR ARRAY", "la": "BIGINT ARRAY", "da": "DOUBLE ARRAY"}
-	if err := c.Ingest(ctx, spec.SQL(), map[string]any{"arrayIngestMode": "array"}); err != nil {
-		return fmt.Errorf("loading c_arrays: %w", err)
+	for _, l := range []struct {
+		name  string
+		types map[string]string
+	}{
+		{"c_arrays", map[string]string{"sa": "VARCHAR ARRAY", "la": "BIGINT ARRAY", "da": "DOUBLE ARRAY"}},
+		{"c_sk", map[string]string{"user": "VARCHAR", "page": "VARCHAR", "tags": "VARCHAR ARRAY", "eid": "BIGINT", "bytes": "BIGINT", "ms": "DOUBLE"}},
+		{"c_skd", map[string]string{"name": "VARCHAR", "n": "BIGINT", "w": "DOUBLE"}},
+		{"c_skin", nil},
+	} {
+		text, err := os.ReadFile(filepath.Join(data, l.name+".task.json"))
+		if err != nil {
+			return err
+		}
+		spec, err := golden.ReadNativeLoad([]byte(strings.ReplaceAll(string(text), "/data/", data+"/")))
+		if err != nil {
+			return err
+		}
+		spec.Types = l.types
+		if err := c.load(ctx, spec); err != nil {
+			return err
+		}
 	}
 	return nil
 }

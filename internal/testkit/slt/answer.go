@@ -14,6 +14,7 @@ import (
 type Engine interface {
 	Load(ctx context.Context, l *Load) error
 	Tombstone(ctx context.Context, t *Tombstone) error
+	Lookup(ctx context.Context, l *Lookup) error
 	// Query runs a statement. Errors that users see are fault.Errors.
 	Query(ctx context.Context, s *Statement) (*Answer, error)
 }

@@ -12,6 +12,8 @@
 //
 //	tombstone wiki version=2 interval=2024-01-01/P1D
 //
+//	lookup country {"de": "Germany"}
+//
 //	context sqlTimeZone=Asia/Tokyo                   holds until the next context line; without values it clears
 //	param BIGINT 5                                   values for the ? of the next statement: a type and JSON
 //	skip [if=spill,split] why                        the next statement is known to be answered wrongly

@@ -44,6 +44,8 @@ func Run(t *testing.T, s *Script, c Config, rewrite bool) {
 			s.setUp(t, r, engine.Load(ctx, r))
 		case *Tombstone:
 			s.setUp(t, r, engine.Tombstone(ctx, r))
+		case *Lookup:
+			s.setUp(t, r, engine.Lookup(ctx, r))
 		case *Statement:
 			answer, err := engine.Query(ctx, r)
 			if rewrite {

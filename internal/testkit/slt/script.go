@@ -21,7 +21,7 @@ type Script struct {
 	lines []string
 }
 
-// Record is a *Load, *Tombstone or *Statement.
+// Record is a *Load, *Tombstone, *Lookup or *Statement.
 type Record interface{ line() int }
 
 // Load puts rows into segments of a datasource.
@@ -44,6 +44,13 @@ type Tombstone struct {
 	DataSource string
 	Version    string
 	Interval   chrono.Interval
+}
+
+// Lookup makes a lookup, or another version of one.
+type Lookup struct {
+	Line   int
+	Name   string
+	Values map[string]string
 }
 
 // Statement is a SQL statement with what is expected of it: rows, or an error.
@@ -86,6 +93,7 @@ type skip struct {
 
 func (r *Load) line() int      { return r.Line }
 func (r *Tombstone) line() int { return r.Line }
+func (r *Lookup) line() int    { return r.Line }
 func (r *Statement) line() int { return r.Line }
 
 // Parse reads the script at path and the files it names.
@@ -134,6 +142,8 @@ func (p *parser) run() error {
 			err = p.load(rest)
 		case "tombstone":
 			err = p.tombstone(rest)
+		case "lookup":
+			err = p.lookup(rest)
 		case "context":
 			err = p.setContext(rest)
 		case "param":
@@ -241,6 +251,16 @@ func (p *parser) tombstone(rest string) error {
 		return err
 	}
 	p.script.Records = append(p.script.Records, &Tombstone{Line: p.at, DataSource: name, Version: o["version"], Interval: iv})
+	return nil
+}
+
+func (p *parser) lookup(rest string) error {
+	name, values, _ := strings.Cut(rest, " ")
+	l := &Lookup{Line: p.at, Name: name}
+	if err := json.Unmarshal([]byte(values), &l.Values); err != nil {
+		return fmt.Errorf("want lookup NAME {\"key\":\"value\"}: %w", err)
+	}
+	p.script.Records = append(p.script.Records, l)
 	return nil
 }
 

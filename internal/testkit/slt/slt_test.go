@@ -23,6 +23,7 @@ type canned struct {
 
 func (c *canned) Load(_ context.Context, l *Load) error              { c.loads = append(c.loads, l); return nil }
 func (c *canned) Tombstone(context.Context, *Tombstone) error        { return nil }
+func (c *canned) Lookup(context.Context, *Lookup) error              { return nil }
 func (c *canned) Query(context.Context, *Statement) (*Answer, error) { return c.answer, c.err }
 
 var twoRows = &Answer{Columns: []string{"s", "d"}, SQLTypes: []string{"VARCHAR", "DOUBLE"},

@@ -76,6 +76,13 @@ func (e *Engine) Tombstone(ctx context.Context, t *slt.Tombstone) error {
 		t.DataSource, within(t.Interval)), nil)
 }
 
+// Lookup posts a lookup.
+func (e *Engine) Lookup(ctx context.Context, l *slt.Lookup) error {
+	return e.running().Call(ctx, http.MethodPost, "/service/coordinator/v1/lookups/config/__default/"+l.Name, map[string]any{
+		"version": fmt.Sprintf("%06d", l.Line), "lookupExtractorFactory": map[string]any{"type": "map", "map": l.Values},
+	}, nil)
+}
+
 func within(iv chrono.Interval) string {
 	const form = "TIMESTAMP '%s'"
 	at := func(ms int64) string { return fmt.Sprintf(form, chrono.AppendSQLTimestamp(nil, ms, chrono.UTC)) }

@@ -1,0 +1,239 @@
+package sampler
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/api/query"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/ingest/spec"
+	"github.com/hengedb/henge/internal/plan"
+)
+
+// Run runs a plan over constant rows.
+type Run func(ctx context.Context, node plan.Node, id string) (query.Rows, error)
+
+// Options are the settings of the endpoint.
+type Options struct {
+	// Access says what sources may touch.
+	Access *ingest.Access
+	// TempDir is for inputs that must be copied to be read.
+	TempDir string
+	// MaxRequestBytes bounds request bodies.
+	MaxRequestBytes int64
+}
+
+// API serves the endpoint.
+type API struct {
+	run Run
+	o   Options
+}
+
+// New returns the endpoint; transforms and rollup run with run.
+func New(run Run, o Options) *API { return &API{run, o} }
+
+// Routes adds the endpoint to mux.
+func (a *API) Routes(mux *edge.Mux) { mux.On("POST /service/indexer/v1/sampler", a.sample) }
+
+const (
+	defaultRows    = 200
+	maxRows        = 5000
+	defaultTimeout = 10 * time.Second
+)
+
+// request is a sampler spec, read and checked.
+type request struct {
+	table  *ingest.Table
+	schema *spec.DataSchema
+	limits limits
+}
+
+// limits bound a sample.
+type limits struct {
+	rows    int
+	timeout time.Duration // 0: none
+	// memory bounds the text of the records, answer that of the answer, in bytes; 0: not at all.
+	memory, answer int64
+}
+
+type requestWire struct {
+	Type string `json:"type"`
+	Spec *struct {
+		DataSchema json.RawMessage `json:"dataSchema"`
+		IOConfig   *struct {
+			Source json.RawMessage `json:"inputSource"`
+			Format json.RawMessage `json:"inputFormat"`
+		} `json:"ioConfig"`
+	} `json:"spec"`
+	Config *struct {
+		Rows    *int            `json:"numRows"`
+		Timeout *int64          `json:"timeoutMs"`
+		Memory  json.RawMessage `json:"maxBytesInMemory"`
+		Answer  json.RawMessage `json:"maxClientResponseBytes"`
+	} `json:"samplerConfig"`
+}
+
+func (a *API) sample(w http.ResponseWriter, r *http.Request) error {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, a.o.MaxRequestBytes))
+	if err != nil {
+		var tooLarge *http.MaxBytesError
+		if errors.As(err, &tooLarge) {
+			return fault.Malformed("Request body is larger than [%d] bytes, the limit set by service.server.http.maxRequestBytes", a.o.MaxRequestBytes)
+		}
+		return fault.Malformed("Request body could not be read").WithCause(err)
+	}
+	req, err := parse(body)
+	if err != nil {
+		return shown(err)
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	if req.limits.timeout > 0 {
+		ctx, cancel = context.WithTimeout(r.Context(), req.limits.timeout)
+	}
+	defer cancel()
+	s := &sample{request: req, api: a}
+	if err := s.read(ctx); err != nil && !(ctx.Err() != nil && r.Context().Err() == nil) { // out of time: what there is so far
+		return failed(err)
+	}
+	answer, err := s.answer(r.Context())
+	if err != nil {
+		return failed(err)
+	}
+	edge.WriteJSON(w, http.StatusOK, answer)
+	return nil
+}
+
+// shown gives a fault the error member that clients of this endpoint print.
+func shown(err error) error {
+	f := *edge.Classify(err)
+	f.Legacy = fault.Legacy(f.Message)
+	return &f
+}
+
+// failed is for what goes wrong while sampling; what the sources report is the user's to mend: 400.
+func failed(err error) error {
+	f := *edge.Classify(err)
+	if f.Category != fault.CategoryForbidden && f.Category != fault.CategoryDefensive {
+		f.Category = fault.CategoryInvalidInput
+	}
+	f.Message = "Failed to sample data: " + f.Message
+	f.Legacy = fault.Legacy(f.Message)
+	return &f
+}
+
+func parse(body []byte) (*request, error) {
+	if len(bytes.TrimSpace(body)) == 0 {
+		return nil, fault.Malformed("Request body cannot be empty")
+	}
+	var w requestWire
+	if err := json.Unmarshal(body, &w); err != nil {
+		return nil, fault.Malformed("Request body is not a sampler spec: %v", err)
+	}
+	switch w.Type {
+	case "index", "index_parallel":
+	case "":
+		return nil, fault.InvalidInput("Missing type id property 'type' of the sampler spec: known type ids = [index, index_parallel]")
+	default:
+		return nil, fault.InvalidInput("Could not resolve type id '%s' of the sampler spec: known type ids = [index, index_parallel]", w.Type)
+	}
+	switch {
+	case w.Spec == nil:
+		return nil, fault.InvalidInput("[spec] is required")
+	case w.Spec.IOConfig == nil:
+		return nil, fault.InvalidInput("[spec.ioConfig] is required")
+	case isNull(w.Spec.IOConfig.Source):
+		return nil, fault.InvalidInput("[spec.ioConfig.inputSource] is required")
+	}
+	source, err := ingest.ParseSource(w.Spec.IOConfig.Source)
+	if err != nil {
+		return nil, err
+	}
+	req := &request{table: &ingest.Table{Source: source}}
+	switch {
+	case !isNull(w.Spec.IOConfig.Format):
+		if req.table.Format, err = ingest.ParseFormat(w.Spec.IOConfig.Format); err != nil {
+			return nil, err
+		}
+	case ingest.NeedsFormat(source):
+		return nil, fault.InvalidInput("[spec.ioConfig.inputFormat] is required: inputFormat required for input source [%s]", source.Type())
+	}
+	if req.schema, err = spec.Parse(w.Spec.DataSchema); err != nil {
+		return nil, err
+	}
+	req.limits, err = parseLimits(&w)
+	return req, err
+}
+
+func parseLimits(w *requestWire) (limits, error) {
+	l := limits{rows: defaultRows, timeout: defaultTimeout}
+	c := w.Config
+	if c == nil {
+		return l, nil
+	}
+	if c.Rows != nil {
+		l.rows = min(*c.Rows, maxRows)
+	}
+	if l.rows <= 0 {
+		return l, fault.InvalidInput("Failed to sample data: Invalid max row count: %d", l.rows)
+	}
+	if c.Timeout != nil {
+		if *c.Timeout < 0 {
+			return l, fault.InvalidInput("Failed to sample data: Invalid timeout: %d", *c.Timeout)
+		}
+		l.timeout = time.Duration(min(*c.Timeout, int64(time.Hour/time.Millisecond))) * time.Millisecond
+	}
+	var err error
+	if l.memory, err = byteCount("maxBytesInMemory", c.Memory); err == nil {
+		l.answer, err = byteCount("maxClientResponseBytes", c.Answer)
+	}
+	return l, err
+}
+
+// byteCount reads a number of bytes: 1000, "1000", "10KB", "10MiB".
+func byteCount(field string, text json.RawMessage) (int64, error) {
+	if isNull(text) {
+		return 0, nil
+	}
+	var n int64
+	if json.Unmarshal(text, &n) == nil && n >= 0 {
+		return n, nil
+	}
+	var s string
+	refused := fault.InvalidInput("[samplerConfig.%s] is no number of bytes such as 1000, 10KB or 10MiB", field)
+	if json.Unmarshal(text, &s) != nil {
+		return 0, refused
+	}
+	digits := strings.TrimRight(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ")
+	if json.Unmarshal([]byte(digits), &n) != nil || n < 0 {
+		return 0, refused
+	}
+	unit := strings.ToUpper(strings.TrimSpace(s[len(digits):]))
+	base := int64(1000)
+	if strings.HasSuffix(unit, "IB") {
+		base, unit = 1024, strings.TrimSuffix(unit, "IB")
+	}
+	power := strings.Index(" KMGTP", strings.TrimSuffix(unit, "B"))
+	if strings.TrimSuffix(unit, "B") == "" {
+		power = 0
+	}
+	if power < 0 || len(strings.TrimSuffix(unit, "B")) > 1 {
+		return 0, refused
+	}
+	for range power {
+		if n > 1<<52/base {
+			return 1 << 52, nil
+		}
+		n *= base
+	}
+	return n, nil
+}
+
+func isNull(text json.RawMessage) bool { return len(text) == 0 || string(text) == "null" }

@@ -1,0 +1,144 @@
+package tasks
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/metastore"
+)
+
+// lockRoutes adds the endpoints about locks and promised segments.
+func (a *API) lockRoutes(mux *edge.Mux) {
+	mux.On("POST "+base+"/lockedIntervals", a.lockedByPriority)
+	mux.On("POST "+base+"/lockedIntervals/v2", func(w http.ResponseWriter, r *http.Request) error {
+		locks, err := a.chosenLocks(w, r)
+		if locks == nil {
+			return err
+		}
+		edge.WriteJSON(w, http.StatusOK, intervalsOf(locks))
+		return nil
+	})
+	mux.On("POST "+base+"/activeLocks", func(w http.ResponseWriter, r *http.Request) error {
+		locks, err := a.chosenLocks(w, r)
+		if locks == nil {
+			return err
+		}
+		edge.WriteJSON(w, http.StatusOK, map[string]any{"datasourceToLocks": locks})
+		return nil
+	})
+	mux.On("DELETE "+base+"/pendingSegments/{dataSource}", a.deletePending)
+}
+
+// lockFilter chooses locks of one datasource.
+type lockFilter struct {
+	DataSource string            `json:"datasource"`
+	Priority   int               `json:"priority"`
+	Intervals  []chrono.Interval `json:"intervals"`
+	Context    struct {
+		Concurrent bool   `json:"useConcurrentLocks"`
+		LockType   string `json:"taskLockType"`
+	} `json:"context"`
+}
+
+// keeps reports whether a task of the filter's kind would have to wait for the lock. Tasks that replace beside appends don't wait for those.
+func (f *lockFilter) keeps(l *metastore.Lock) bool {
+	if l.Revoked || l.Priority < f.Priority {
+		return false
+	}
+	if (f.Context.Concurrent || f.Context.LockType == string(metastore.Replace)) && l.Type == metastore.Append {
+		return false
+	}
+	if f.Intervals == nil {
+		return true
+	}
+	for _, iv := range f.Intervals {
+		if iv.Overlaps(l.Interval) {
+			return true
+		}
+	}
+	return false
+}
+
+// chosenLocks returns the locks that the filters of the body choose, by datasource; nil: the answer has been written, or there is an error.
+func (a *API) chosenLocks(w http.ResponseWriter, r *http.Request) (map[string][]metastore.Lock, error) {
+	var filters []lockFilter
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, a.o.MaxRequestBytes)).Decode(&filters); err != nil && err != io.EOF {
+		return nil, fault.Malformed("Body is not a list of lock filters: %v", err)
+	}
+	if len(filters) == 0 {
+		edge.WriteText(w, http.StatusBadRequest, "No filter provided")
+		return nil, nil
+	}
+	return a.locks(r, filters)
+}
+
+func (a *API) locks(r *http.Request, filters []lockFilter) (map[string][]metastore.Lock, error) {
+	out := map[string][]metastore.Lock{}
+	for _, f := range filters {
+		if f.DataSource == "" {
+			return nil, fault.InvalidInput("Lock filter has no [datasource]")
+		}
+		all, err := a.o.Locks.Locks(r.Context(), f.DataSource)
+		if err != nil {
+			return nil, err
+		}
+		for i := range all {
+			if f.keeps(&all[i]) {
+				out[f.DataSource] = append(out[f.DataSource], all[i])
+			}
+		}
+	}
+	return out, nil
+}
+
+func intervalsOf(locks map[string][]metastore.Lock) map[string][]chrono.Interval {
+	out := map[string][]chrono.Interval{}
+	for name, list := range locks {
+		for _, l := range list {
+			out[name] = append(out[name], l.Interval)
+		}
+		out[name] = chrono.Condense(out[name])
+	}
+	return out
+}
+
+// lockedByPriority is the older form: the body maps datasources to the lowest priority that counts.
+func (a *API) lockedByPriority(w http.ResponseWriter, r *http.Request) error {
+	var body map[string]int
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, a.o.MaxRequestBytes)).Decode(&body); err != nil {
+		return fault.Malformed("Body does not map datasources to priorities: %v", err)
+	}
+	var filters []lockFilter
+	for name, priority := range body {
+		filters = append(filters, lockFilter{DataSource: name, Priority: priority})
+	}
+	locks, err := a.locks(r, filters)
+	if err != nil {
+		return err
+	}
+	edge.WriteJSON(w, http.StatusOK, intervalsOf(locks))
+	return nil
+}
+
+// deletePending forgets the segments promised in an interval, or all; tasks that still want to publish them fail.
+func (a *API) deletePending(w http.ResponseWriter, r *http.Request) error {
+	var filter metastore.PendingFilter
+	if text := r.URL.Query().Get("interval"); text != "" {
+		iv, err := chrono.ParseInterval(strings.ReplaceAll(text, "_", "/"))
+		if err != nil {
+			return err
+		}
+		filter.Interval = &iv
+	}
+	n, err := a.o.Locks.DeletePending(r.Context(), metastore.Fence{}, r.PathValue("dataSource"), filter)
+	if err != nil {
+		return err
+	}
+	edge.WriteJSON(w, http.StatusOK, map[string]int64{"numDeleted": n})
+	return nil
+}

@@ -1,0 +1,139 @@
+package s3
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/hengedb/henge/internal/deepstore"
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+)
+
+// connect returns a client of a store in memory with a bucket called b.
+func connect(t *testing.T) *Client {
+	t.Helper()
+	backend := s3mem.New()
+	if err := backend.CreateBucket("b"); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(gofakes3.New(backend).Server())
+	t.Cleanup(server.Close)
+	c, err := Connect(t.Context(), Options{Endpoint: server.URL, Region: "us-east-1", AccessKey: "a", SecretKey: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestStoreKeepsWhatWasPut(t *testing.T) {
+	s, err := NewStore(connect(t), "b", "/deep/", t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	large := bytes.Repeat([]byte("0123456789"), putMemory/10+1)
+	for key, data := range map[string][]byte{"w/1/index": []byte("hello"), "w/2/index": large, "w/3/empty": nil} {
+		if err := s.Put(ctx, key, bytes.NewReader(data)); err != nil {
+			t.Fatal(err)
+		}
+		o, err := s.Open(ctx, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(io.NewSectionReader(o, 0, o.Size()))
+		if err != nil || !bytes.Equal(got, data) {
+			t.Errorf("%s: %d bytes, %v", key, len(got), err)
+		}
+		info, err := s.Stat(ctx, key)
+		if err != nil || info.Size != int64(len(data)) || info.Key != key {
+			t.Errorf("%s: %+v %v", key, info, err)
+		}
+		if back, err := s.Key(s.LoadSpec(key)); err != nil || back != key {
+			t.Errorf("%s: load spec gives %q %v", key, back, err)
+		}
+	}
+	if err := s.Delete(ctx, "w/3/empty", "w/9/none"); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Stat(ctx, "w/3/empty"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("deleted: %v", err)
+	}
+	if _, err := s.Open(ctx, "../up"); err == nil {
+		t.Error("a key that is no key was taken")
+	}
+	if _, err := s.Key([]byte(`{"type":"s3_zip","bucket":"other","key":"deep/x"}`)); err == nil {
+		t.Error("a load spec of another bucket was taken")
+	}
+}
+
+func TestListGoesOnAfterAKey(t *testing.T) {
+	s, err := NewStore(connect(t), "b", "", t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 1205 {
+		if err := s.Put(t.Context(), fmt.Sprintf("k/%04d", i), strings.NewReader("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	seen, after := 0, ""
+	for {
+		page, err := s.List(t.Context(), "k/", after, 500)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range page {
+			if o.Key <= after {
+				t.Fatalf("%s comes after %s", o.Key, after)
+			}
+			after = o.Key
+		}
+		if seen += len(page); len(page) < 500 {
+			break
+		}
+	}
+	if seen != 1205 {
+		t.Errorf("%d objects", seen)
+	}
+}
+
+func TestReadsBelongToOneVersion(t *testing.T) {
+	c := connect(t)
+	put := func(text string) {
+		if err := c.Put(t.Context(), "b", "o", strings.NewReader(text), int64(len(text)), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("first version")
+	f, err := c.Open(t.Context(), "b", "o")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := make([]byte, 5)
+	if _, err := f.ReadAt(p, 0); err != nil || string(p) != "first" {
+		t.Fatalf("%q %v", p, err)
+	}
+	put("other version")
+	if _, err := f.ReadAt(p, 0); !errors.Is(err, ErrChanged) {
+		t.Skipf("this server does not know If-Match: %v", err)
+	}
+}
+
+func TestFaultsNameTheObject(t *testing.T) {
+	c := connect(t)
+	for _, at := range [][2]string{{"b", "none"}, {"nobucket", "x"}} {
+		_, err := c.Stat(t.Context(), at[0], at[1])
+		if err == nil || !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), at[0]) {
+			t.Errorf("%v: %v", at, err)
+		}
+	}
+}
+
+var _ deepstore.Object = (*File)(nil)

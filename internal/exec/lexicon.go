@@ -1,0 +1,231 @@
+package exec
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// Lexicons number the texts of the columns that queries group by, once for all queries of a process. With such numbers the groups of all
+// segments and workers are told apart, and merged, without looking at text again. It takes a part of the memory; the columns that were
+// not used for longest make room. Safe for use by many goroutines. A nil Lexicons has none: every query then numbers texts itself.
+type Lexicons struct {
+	memory *budget.Budget
+
+	mu struct {
+		sync.Mutex
+		byColumn map[columnName]*lexicon
+		uses     uint64
+		// tooLarge are columns whose lexicon would fill most of the memory, which is of no use.
+		tooLarge map[columnName]bool
+	}
+}
+
+// columnName names a column of a datasource.
+type columnName struct{ datasource, column string }
+
+// lexiconShare is the part of the process's memory that lexicons may take.
+const lexiconShare = 8
+
+// NewLexicons returns lexicons that reserve what they hold from memory, the process's budget.
+func NewLexicons(memory *budget.Budget) *Lexicons {
+	l := &Lexicons{memory: memory.Child("numbers of texts", memory.Limit()/lexiconShare)}
+	l.mu.byColumn, l.mu.tooLarge = map[columnName]*lexicon{}, map[columnName]bool{}
+	return l
+}
+
+// of returns the lexicon of a column; nil: it has none.
+func (l *Lexicons) of(name columnName) *lexicon {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.mu.tooLarge[name] {
+		return nil
+	}
+	x := l.mu.byColumn[name]
+	if x == nil {
+		x = &lexicon{owner: l, name: name}
+		l.mu.byColumn[name] = x
+	}
+	l.mu.uses++
+	x.used = l.mu.uses
+	return x
+}
+
+// charge makes what is reserved for x so many bytes, at the expense of lexicons that were used less recently. When that is refused x is
+// retired.
+func (l *Lexicons) charge(x *lexicon, bytes int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for !x.retired.Load() {
+		more := bytes - x.charged
+		if l.memory.TryReserve(more) {
+			l.memory.Release(-more)
+			x.charged = bytes
+			return
+		}
+		l.retireOldest()
+	}
+	if limit := l.memory.Limit(); limit != budget.Unlimited && bytes > limit/2 {
+		l.mu.tooLarge[x.name] = true
+	}
+}
+
+// retireOldest gives up the lexicon that was not used for longest. The lock is held.
+func (l *Lexicons) retireOldest() {
+	var oldest *lexicon
+	for _, x := range l.mu.byColumn {
+		if oldest == nil || x.used < oldest.used {
+			oldest = x
+		}
+	}
+	delete(l.mu.byColumn, oldest.name)
+	oldest.retired.Store(true)
+	l.memory.Release(oldest.charged)
+	oldest.charged = 0
+}
+
+// lexicon numbers the texts of one column 0, 1, 2, ... It only grows: a number stands for its text as long as anybody has the lexicon.
+// A retired one is not handed out any more, and its memory is that of the queries that still have it.
+type lexicon struct {
+	owner   *Lexicons
+	name    columnName
+	used    uint64 // and charged: under the owner's lock
+	charged int64
+	retired atomic.Bool
+
+	mu    sync.RWMutex
+	texts interner
+
+	// words are those of the entries of segments' dictionaries, by code: number + 1.
+	words vector.DictCache[uint32]
+}
+
+// len returns how many texts there are.
+func (x *lexicon) len() int {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.texts.len()
+}
+
+// number returns the number of s, adding it if it is new.
+func (x *lexicon) number(s string) uint32 {
+	x.mu.RLock()
+	n, ok := x.texts.find(s)
+	x.mu.RUnlock()
+	if ok {
+		return n
+	}
+	x.mu.Lock()
+	n = x.texts.number(s)
+	x.mu.Unlock()
+	x.owner.charge(x, x.bytes())
+	return n
+}
+
+// dict returns the texts so far as a dictionary, of which codes are numbers.
+func (x *lexicon) dict() *vector.Dict {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.texts.dict()
+}
+
+// owns reports whether d is what dict returns.
+func (x *lexicon) owns(d *vector.Dict) bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return d == x.texts.made
+}
+
+// full reports that no more texts can be numbered.
+func (x *lexicon) full() bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return len(x.texts.blob) > maxInterned
+}
+
+// bytes returns the memory held.
+func (x *lexicon) bytes() int64 {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.texts.bytes() + x.words.Bytes()
+}
+
+// wordsOf returns the words of d's entries, 0: not asked for yet, and remembers them as long as d lives. All who have the slice share it:
+// they read it atomically, and only learn changes it.
+func (x *lexicon) wordsOf(d *vector.Dict) []uint32 {
+	return x.words.Get(d, func([]uint32) {})
+}
+
+// learn sets the words of the entries of d that codes name.
+func (x *lexicon) learn(d *vector.Dict, words, codes []uint32) {
+	unknown := x.findAll(d, words, codes)
+	if len(unknown) == 0 {
+		return
+	}
+	x.addAll(d, words, unknown)
+	x.owner.charge(x, x.bytes())
+}
+
+// addAll numbers entries and sets their words.
+func (x *lexicon) addAll(d *vector.Dict, words, codes []uint32) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, c := range codes {
+		atomic.StoreUint32(&words[c], x.texts.number(d.Value(c))+1)
+	}
+}
+
+// findAll sets the words of entries that have numbers, and returns the codes of the others.
+func (x *lexicon) findAll(d *vector.Dict, words, codes []uint32) (unknown []uint32) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for _, c := range codes {
+		if atomic.LoadUint32(&words[c]) != 0 {
+			continue
+		}
+		if n, ok := x.texts.find(d.Value(c)); ok {
+			atomic.StoreUint32(&words[c], n+1)
+		} else {
+			unknown = append(unknown, c)
+		}
+	}
+	return unknown
+}
+
+// lexicon returns the one of the text column that column of node is, as a scan reads it; nil: it is none.
+func (e *Env) lexicon(node plan.Node, column int) *lexicon {
+	if e.Lexicons == nil {
+		return nil
+	}
+	for {
+		switch n := node.(type) {
+		case *plan.Scan:
+			if c := n.Out[column]; c.Type.Runtime() == vector.String && !c.Type.Multi {
+				return e.Lexicons.of(columnName{n.DataSource, c.Name})
+			}
+			return nil
+		case *plan.Filter:
+			node = n.Input
+		case *plan.Project:
+			c, ok := n.Exprs[column].(*expr.Column)
+			if !ok {
+				return nil
+			}
+			node, column = n.Input, c.Index
+		case *plan.Join:
+			if column >= len(n.Left.Columns()) {
+				return nil
+			}
+			node = n.Left
+		default:
+			return nil
+		}
+	}
+}

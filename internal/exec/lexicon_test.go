@@ -1,0 +1,118 @@
+package exec
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+
+	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+func words(n, from int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = fmt.Sprintf("word %06d", from+i)
+	}
+	return out
+}
+
+// learnt returns the words of all entries of d, asked for in pieces.
+func learnt(x *lexicon, d *vector.Dict) []uint32 {
+	out := x.wordsOf(d)
+	codes := make([]uint32, 0, 100)
+	for c := range uint32(d.Len()) {
+		if codes = append(codes, c); len(codes) == cap(codes) || int(c) == d.Len()-1 {
+			x.learn(d, out, codes)
+			codes = codes[:0]
+		}
+	}
+	return out
+}
+
+// Many goroutines number overlapping dictionaries; everywhere a text has the same number.
+func TestLexiconNumbersTextOnce(t *testing.T) {
+	x := NewLexicons(budget.Root(1 << 30)).of(columnName{"d", "c"})
+	dicts := make([]*vector.Dict, 8)
+	got := make([][]uint32, len(dicts))
+	var all sync.WaitGroup
+	for i := range dicts {
+		dicts[i] = vector.NewDict(words(3000, i*1000))
+		all.Go(func() { got[i] = learnt(x, dicts[i]) })
+	}
+	all.Wait()
+	if n := x.len(); n != 10_000 {
+		t.Errorf("[%d] texts", n)
+	}
+	texts := x.dict()
+	for i, d := range dicts {
+		for c, w := range got[i] {
+			if texts.Value(w-1) != d.Value(uint32(c)) {
+				t.Fatalf("entry [%d] of dictionary [%d] has the word of [%s]", c, i, texts.Value(w-1))
+			}
+		}
+	}
+	if n := x.number("word 000000"); texts.Value(n) != "word 000000" {
+		t.Error("a text has another number than in a dictionary")
+	}
+	runtime.KeepAlive(dicts)
+}
+
+func TestLexiconsStayWithinTheirShare(t *testing.T) {
+	root := budget.Root(lexiconShare << 19) // 512 KiB for lexicons
+	l := NewLexicons(root)
+	first, second := l.of(columnName{"d", "a"}), l.of(columnName{"d", "b"})
+	d := vector.NewDict(words(8000, 0))
+	learnt(first, d)
+	if root.Used() == 0 || first.retired.Load() {
+		t.Fatal("a lexicon within the share was not kept")
+	}
+	learnt(second, d)
+	if !first.retired.Load() || second.retired.Load() {
+		t.Error("the lexicon used least recently did not make room")
+	}
+	if l.of(columnName{"d", "a"}) == first {
+		t.Error("a retired lexicon was handed out")
+	}
+	large := l.of(columnName{"d", "large"})
+	learnt(large, vector.NewDict(words(20_000, 0)))
+	if !large.retired.Load() || root.Used() > root.Limit()/lexiconShare {
+		t.Errorf("[%d] bytes are held", root.Used())
+	}
+	if l.of(columnName{"d", "large"}) != nil {
+		t.Error("a column that is too large has a lexicon again")
+	}
+	if n, ok := large.texts.find("word 019999"); !ok || large.dict().Value(n) != "word 019999" {
+		t.Error("a retired lexicon does not serve those who have it")
+	}
+}
+
+// A table that began with a lexicon goes on, after it was emptied, without one that was retired meanwhile.
+func TestKeyTableLeavesRetiredLexicon(t *testing.T) {
+	x := NewLexicons(budget.Root(1 << 30)).of(columnName{"d", "c"})
+	table := newKeyTable([]vector.Type{str}, []*lexicon{x})
+	keys := []*vector.Vector{vector.FromStrings([]string{"b", "a", "b"})}
+	check := func() {
+		t.Helper()
+		groups := table.find(keys, 3)
+		if groups[0] != 0 || groups[1] != 1 || groups[2] != 0 {
+			t.Errorf("groups %v", groups)
+		}
+		if v := table.keys(0, 2)[0]; v.StringAt(0) != "b" || v.StringAt(1) != "a" {
+			t.Error("keys differ")
+		}
+	}
+	check()
+	before := table.bytes()
+	x.retired.Store(true)
+	if table.bytes() <= before {
+		t.Error("nobody answers for the memory of a retired lexicon")
+	}
+	check()
+	table.reset()
+	if table.cols[0].lexicon != nil {
+		t.Error("the table still has the lexicon")
+	}
+	check()
+}

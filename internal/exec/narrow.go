@@ -1,0 +1,112 @@
+package exec
+
+import (
+	"context"
+
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// narrow lets the scan look for the keys that the right side of a join has, before it reads other columns: of a star join most rows never
+// leave the scan. It is called before the join is appended. It reports whether the scan then does all of the join's work: the join only
+// asks for existence, or no column of its right side is looked at and each key is there once.
+func (p *Pipeline) narrow(n *plan.Join, b *joinBuild, need []bool) (implied bool) {
+	if n.Kind != plan.Inner && n.Kind != plan.Semi || p.scan.Limit >= 0 {
+		return false // a limit counts rows before the join
+	}
+	for _, k := range n.Keys {
+		column := p.origin(k.Left)
+		if column < 0 || k.NullSafe {
+			continue
+		}
+		keys := b.keys(k.Right)
+		if keys == nil || p.scan.Out[column].Type.Runtime() != b.types[k.Right] {
+			continue
+		}
+		decides := len(n.Keys) == 1 && n.On == nil && (n.Kind == plan.Semi || b.table.unique && none(need[len(n.Left.Columns()):]))
+		p.conditions = append(p.conditions, &keysIn{column: column, keys: keys, decides: decides})
+		implied = implied || decides
+	}
+	return implied
+}
+
+func none(set []bool) bool {
+	for _, x := range set {
+		if x {
+			return false
+		}
+	}
+	return true
+}
+
+// origin returns which column of the scan column c of the chain's rows is, -1: none.
+func (p *Pipeline) origin(c int) int {
+	for i := len(p.steps) - 1; i >= 0 && c >= 0; i-- {
+		switch n := p.steps[i].node.(type) {
+		case *plan.Project:
+			x, ok := n.Exprs[c].(*expr.Column)
+			if !ok {
+				return -1
+			}
+			c = x.Index
+		case *plan.Join:
+			if c >= len(n.Left.Columns()) {
+				return -1
+			}
+		case *plan.Unnest:
+			if c >= len(n.Input.Columns()) {
+				return -1
+			}
+		}
+	}
+	return c
+}
+
+// scanNeed returns which columns of the scan are looked at by the steps and by who takes their rows, nil: all.
+func (p *Pipeline) scanNeed() []bool {
+	need := p.need
+	for i := len(p.steps) - 1; i >= 0; i-- {
+		switch n := p.steps[i].node.(type) {
+		case *plan.Filter:
+			need = and(need, newColumnSet(n).addExpr(n.Cond))
+		case *plan.Project:
+			used := newColumnSet(n.Input)
+			for _, e := range n.Exprs {
+				used.addExpr(e)
+			}
+			need = used
+		case *plan.Join:
+			if p.steps[i].implied {
+				need = need[:min(len(need), len(n.Left.Columns()))]
+			} else {
+				need, _, _ = joinNeeds(n, need)
+			}
+		default:
+			need = nil
+		}
+	}
+	return need
+}
+
+// impliedJoin stands for a join that the scan below has done: it gives the left rows, with nulls for the columns of the right side, which
+// nobody looks at.
+type impliedJoin struct {
+	input Operator
+	width int // columns of the result
+	right []vector.Type
+}
+
+func (o *impliedJoin) Next(ctx context.Context) (*vector.Batch, error) {
+	b, err := o.input.Next(ctx)
+	if err != nil || len(b.Cols) == o.width {
+		return b, err
+	}
+	out := &vector.Batch{N: b.N, Sel: b.Sel, Cols: append(make([]*vector.Vector, 0, o.width), b.Cols...)}
+	for _, t := range o.right {
+		out.Cols = append(out.Cols, vector.Nulls(t, b.N))
+	}
+	return out, nil
+}
+
+func (o *impliedJoin) Close() { o.input.Close() }

@@ -1,0 +1,137 @@
+package expr
+
+import "github.com/hengedb/henge/internal/vector"
+
+// chooseNode is a CASE whose results are columns and constants of numbers. To read them costs nothing and can't fail, so they are not
+// evaluated for the rows of their condition alone, but put in place from the rows as they are.
+type chooseNode struct {
+	conds, thens []node
+	other        node
+	t            vector.Type
+	longs        *results[int64]
+	doubles      *results[float64]
+}
+
+// chosen returns n as a chooseNode if it can be one.
+func (n *caseNode) chosen(ctx *Context) node {
+	if n.other == nil || n.t.Kind != vector.KindLong && n.t.Kind != vector.KindDouble {
+		return n
+	}
+	for _, r := range append([]node{n.other}, n.thens...) {
+		switch r.(type) {
+		case columnNode, *constNode:
+		default:
+			return n
+		}
+	}
+	return &chooseNode{conds: n.conds, thens: n.thens, other: n.other, t: n.t, longs: resultsOf[int64](ctx), doubles: resultsOf[float64](ctx)}
+}
+
+func (n *chooseNode) eval(f *frame) (*vector.Vector, error) {
+	if n.t.Kind == vector.KindLong {
+		values := n.longs.rows(f.n)
+		valid, err := choose(n, f, values)
+		return &vector.Vector{Type: n.t, Len: f.n, Longs: values, Valid: valid}, err
+	}
+	values := n.doubles.rows(f.n)
+	valid, err := choose(n, f, values)
+	return &vector.Vector{Type: n.t, Len: f.n, Doubles: values, Valid: valid}, err
+}
+
+// choose fills out with the values of the rows of f and returns which of them are valid.
+func choose[T scalar](n *chooseNode, f *frame, out []T) (vector.Bitmap, error) {
+	var valid vector.Bitmap
+	put := func(result node, rows []uint32) error { // nil: all rows
+		v, err := result.eval(f)
+		if err != nil {
+			return err
+		}
+		if valid == nil && v.Valid != nil {
+			valid = vector.FullBitmap(len(out))
+		}
+		setValid(valid, v, rows, len(out))
+		switch {
+		case v.AllNull(): // of any type
+		case rows == nil:
+			fill(out, columnOf[T](v))
+		default:
+			place(out, columnOf[T](v), rows)
+		}
+		return nil
+	}
+	if err := put(n.other, nil); err != nil {
+		return nil, err
+	}
+	sel, at := []uint32(nil), f // rows not taken yet; nil: all
+	for i, cond := range n.conds {
+		hits, err := filter(cond, at)
+		if err != nil {
+			return nil, err
+		}
+		var rest []uint32
+		if i+1 < len(n.conds) {
+			rest = remaining(at.n, hits, sel)
+		}
+		if sel != nil {
+			for k, r := range hits {
+				hits[k] = sel[r]
+			}
+		}
+		if err := put(n.thens[i], hits); err != nil {
+			return nil, err
+		}
+		if len(rest) == 0 {
+			break
+		}
+		sel, at = rest, f.narrow(rest)
+	}
+	return valid, nil
+}
+
+// fill copies a column.
+func fill[T scalar](out []T, from column[T]) {
+	if from.mask != 0 {
+		copy(out, from.values)
+		return
+	}
+	x := from.values[0]
+	for i := range out {
+		out[i] = x
+	}
+}
+
+// place copies the given rows of a column.
+func place[T scalar](out []T, from column[T], rows []uint32) {
+	if from.mask == 0 {
+		x := from.values[0]
+		for _, r := range rows {
+			out[r] = x
+		}
+		return
+	}
+	values := from.values[:len(out)]
+	for _, r := range rows {
+		out[r] = values[r]
+	}
+}
+
+// setValid makes the given rows of valid, nil rows: all n, those of v; a nil map stays as it is.
+func setValid(valid vector.Bitmap, v *vector.Vector, rows []uint32, n int) {
+	switch {
+	case valid == nil:
+	case rows == nil:
+		for i := range n {
+			if v.IsNull(i) {
+				valid.Clear(i)
+			}
+		}
+	default:
+		for _, r := range rows {
+			if v.IsNull(int(r)) {
+				valid.Clear(int(r))
+			} else {
+				valid.Set(int(r))
+			}
+		}
+	}
+}

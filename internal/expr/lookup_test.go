@@ -1,0 +1,90 @@
+package expr
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hengedb/henge/internal/vector"
+)
+
+type mapping map[string]string
+
+func (m mapping) Get(key string) (string, bool) { v, ok := m[key]; return v, ok }
+
+func countries(name string) (Mapping, error) {
+	if name != "country" {
+		return (&Context{}).lookup(name)
+	}
+	return mapping{"de": "Germany", "": "nowhere"}, nil
+}
+
+func TestLookup(t *testing.T) {
+	ctx := &Context{Lookups: countries}
+	keys := vector.NewBuilder(vector.String, 4)
+	for _, v := range []any{"de", "xx", nil, ""} {
+		keys.Append(v)
+	}
+	batch := &vector.Batch{N: 4, Cols: []*vector.Vector{keys.Build()}}
+	columns := []Column{{Index: 0, Name: "c", T: Of(Varchar).OrNull(true)}}
+	for _, c := range []struct {
+		sql  string
+		want []any
+	}{
+		{"LOOKUP(c, 'country')", []any{"Germany", nil, nil, "nowhere"}},
+		{"LOOKUP(c, 'country', 'other')", []any{"Germany", "other", "other", "nowhere"}},
+		{"LOOKUP(c, 'country', NULL)", []any{"Germany", nil, nil, "nowhere"}},
+		{"LOOKUP('de', 'country')", []any{"Germany", "Germany", "Germany", "Germany"}},
+	} {
+		e, err := parseSQL(c.sql, columns, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", c.sql, err)
+		}
+		if e, err = Fold(e, ctx); err != nil {
+			t.Fatalf("%s: %v", c.sql, err)
+		}
+		p, err := Compile(e, ctx)
+		if err != nil {
+			t.Fatalf("%s: %v", c.sql, err)
+		}
+		v, err := p.Eval(batch)
+		if err != nil {
+			t.Fatalf("%s: %v", c.sql, err)
+		}
+		var got []any
+		for i := range batch.N {
+			got = append(got, v.ValueAt(i))
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", c.sql, diff)
+		}
+	}
+}
+
+func TestUnknownLookups(t *testing.T) {
+	columns := []Column{{Index: 0, Name: "c", T: Of(Varchar)}}
+	for sql, want := range map[string]string{
+		"LOOKUP(c, 'nope')":        "Lookup [nope] not found",
+		"LOOKUP(c, '')":            "Lookup [] not found",
+		"LOOKUP(c, c)":             "Argument to function 'LOOKUP' must be a literal",
+		"LOOKUP(c, 'country', c)":  "Argument to function 'LOOKUP' must be a literal",
+		"LOOKUP(1, 'country')":     "Cannot apply 'LOOKUP' to arguments of type",
+		"LOOKUP(c, 'country', 1)":  "Cannot apply 'LOOKUP' to arguments of type",
+		"LOOKUP(c)":                "Was expecting 2 to 3 arguments",
+		"LOOKUP(NULL, 'country')":  "Illegal use of 'NULL'",
+		"LOOKUP(c, NULL)":          "Illegal use of 'NULL'",
+		"LOOKUP('a', 'nope')":      "Lookup [nope] not found",
+		"UPPER(LOOKUP(c, 'nope'))": "Lookup [nope] not found",
+	} {
+		e, err := parseSQL(sql, columns, nil)
+		if err == nil {
+			if e, err = Fold(e, &Context{Lookups: countries}); err == nil {
+				_, err = Compile(e, &Context{Lookups: countries})
+			}
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", sql, err, want)
+		}
+	}
+}

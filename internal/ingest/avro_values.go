@@ -1,0 +1,195 @@
+package ingest
+
+import (
+	"maps"
+	"math/big"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/twmb/avro"
+)
+
+// avroConverter turns decoded values of Avro into those of Objects. Times stay the numbers that the file has, as the reference leaves them.
+type avroConverter struct {
+	avroOptions
+	root  *avro.SchemaNode
+	named map[string]*avro.SchemaNode
+}
+
+func newAvroConverter(s *avro.Schema, o avroOptions) (*avroConverter, error) {
+	c := &avroConverter{avroOptions: o, root: s.Root(), named: map[string]*avro.SchemaNode{}}
+	c.learn(c.root, 0)
+	return c, nil
+}
+
+// learn notes the named types, which may be referred to anywhere.
+func (c *avroConverter) learn(n *avro.SchemaNode, depth int) {
+	if n == nil || depth > maxJSONDepth {
+		return
+	}
+	if n.Name != "" && (n.Type == "record" || n.Type == "enum" || n.Type == "fixed") {
+		c.named[n.Name] = n
+		if n.Namespace != "" {
+			c.named[n.Namespace+"."+n.Name] = n
+		}
+	}
+	for i := range n.Fields {
+		c.learn(&n.Fields[i].Type, depth+1)
+	}
+	for i := range n.Branches {
+		c.learn(&n.Branches[i], depth+1)
+	}
+	c.learn(n.Items, depth+1)
+	c.learn(n.Values, depth+1)
+}
+
+func (c *avroConverter) resolve(n *avro.SchemaNode) *avro.SchemaNode {
+	if n == nil {
+		return &avro.SchemaNode{}
+	}
+	if named, ok := c.named[n.Type]; ok {
+		return named
+	}
+	return n
+}
+
+// value converts v, which is of type n.
+func (c *avroConverter) value(v any, n *avro.SchemaNode) any {
+	n = c.resolve(n)
+	if len(n.Branches) > 0 {
+		return c.union(v, n)
+	}
+	switch v := v.(type) {
+	case nil, bool, int64, float64, float32, string:
+		return v
+	case int32:
+		return int64(v)
+	case int:
+		return int64(v)
+	case []byte:
+		if c.BinaryAsString {
+			return string(validUTF8(v))
+		}
+		return v
+	case [16]byte:
+		return uuidText(v[:])
+	case []any:
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = c.value(e, n.Items)
+		}
+		return out
+	case map[string]any:
+		return c.members(v, n)
+	case *big.Rat:
+		return Digits(v.FloatString(n.Scale))
+	case big.Rat:
+		return Digits(v.FloatString(n.Scale))
+	case time.Time:
+		return avroTime(v, n.LogicalType)
+	case time.Duration:
+		if n.LogicalType == "time-micros" {
+			return v.Microseconds()
+		}
+		return v.Milliseconds()
+	case avro.Duration:
+		return strconv.Itoa(int(v.Months)) + " months " + strconv.Itoa(int(v.Days)) + " days " + strconv.Itoa(int(v.Milliseconds)) + " ms"
+	}
+	return nil
+}
+
+// members converts a record, in the order of its fields, or a map, in that of its keys.
+func (c *avroConverter) members(v map[string]any, n *avro.SchemaNode) *Object {
+	o := &Object{Names: make([]string, 0, len(v)), Values: make([]any, 0, len(v))}
+	if n.Type == "record" {
+		for i := range n.Fields {
+			f := &n.Fields[i]
+			o.Add(f.Name, c.value(v[f.Name], &f.Type))
+		}
+		return o
+	}
+	for _, name := range slices.Sorted(maps.Keys(v)) {
+		o.Add(name, c.value(v[name], n.Values))
+	}
+	return o
+}
+
+func (c *avroConverter) union(v any, n *avro.SchemaNode) any {
+	if v == nil {
+		return nil
+	}
+	var branch *avro.SchemaNode
+	several := 0
+	for i := range n.Branches {
+		b := c.resolve(&n.Branches[i])
+		if b.Type == "null" {
+			continue
+		}
+		several++
+		if branch == nil && c.fits(v, b) {
+			branch = b
+		}
+	}
+	if branch == nil {
+		branch = &avro.SchemaNode{}
+	}
+	value := c.value(v, branch)
+	if !c.UnionsByType || several < 2 {
+		return value
+	}
+	name := branch.Name
+	if name == "" {
+		name = branch.Type
+	}
+	return &Object{Names: []string{name}, Values: []any{value}}
+}
+
+// fits reports whether a decoded value may be of type n.
+func (c *avroConverter) fits(v any, n *avro.SchemaNode) bool {
+	switch v := v.(type) {
+	case bool:
+		return n.Type == "boolean"
+	case int32:
+		return n.Type == "int"
+	case int64:
+		return n.Type == "long"
+	case float32:
+		return n.Type == "float"
+	case float64:
+		return n.Type == "double"
+	case string:
+		return n.Type == "string" || n.Type == "enum"
+	case []byte:
+		return n.Type == "bytes" || n.Type == "fixed"
+	case []any:
+		return n.Type == "array"
+	case map[string]any:
+		if n.Type == "map" {
+			return true
+		}
+		if n.Type != "record" || len(n.Fields) != len(v) {
+			return false
+		}
+		for i := range n.Fields {
+			if _, ok := v[n.Fields[i].Name]; !ok {
+				return false
+			}
+		}
+		return true
+	}
+	return n.LogicalType != ""
+}
+
+// avroTime returns the number that a time is stored as.
+func avroTime(t time.Time, logical string) any {
+	switch logical {
+	case "date":
+		return floorDiv(t.Unix(), 86400)
+	case "timestamp-micros", "local-timestamp-micros":
+		return t.UnixMicro()
+	case "timestamp-nanos", "local-timestamp-nanos":
+		return t.UnixNano()
+	}
+	return t.UnixMilli()
+}

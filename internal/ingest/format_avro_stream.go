@@ -1,0 +1,104 @@
+package ingest
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/twmb/avro"
+)
+
+// avroDecoders are the types of avroBytesDecoder.
+var avroDecoders = []string{"multiple_schemas_inline", "schema_inline", "schema_registry", "schema_repo"}
+
+func parseAvroStream(text json.RawMessage) (Format, error) {
+	return parseMessageFormat("avro_stream", "avroBytesDecoder", text, func(text json.RawMessage, o avroOptions) (openDecoder, error) {
+		var w struct {
+			Type    string                     `json:"type"`
+			Schema  json.RawMessage            `json:"schema"`
+			Schemas map[string]json.RawMessage `json:"schemas"`
+		}
+		if err := decodeWire("avroBytesDecoder", text, &w); err != nil {
+			return nil, err
+		}
+		switch w.Type {
+		case "schema_inline":
+			schema, err := parseAvroSchema(w.Schema)
+			if err != nil {
+				return nil, err
+			}
+			return always(newAvroMessages(schema, o))
+		case "multiple_schemas_inline":
+			return always(newAvroVersions(w.Schemas, o))
+		case "schema_registry", "schema_repo":
+			return nil, fault.Unsupported("Decoder [%s] of [avroBytesDecoder] is not supported in batches; use [schema_inline] or [multiple_schemas_inline]", w.Type)
+		}
+		return nil, unknownType("avroBytesDecoder", w.Type, avroDecoders)
+	})
+}
+
+// avroMessages decodes records of one schema.
+type avroMessages struct {
+	schema *avro.Schema
+	conv   *avroConverter
+}
+
+func newAvroMessages(schema *avro.Schema, o avroOptions) (*avroMessages, error) {
+	conv, err := newAvroConverter(schema, o)
+	if err != nil {
+		return nil, err
+	}
+	return &avroMessages{schema, conv}, nil
+}
+
+func (d *avroMessages) message(data []byte) (*Object, error) {
+	var v any
+	rest, err := d.schema.Decode(data, &v)
+	if err != nil {
+		return nil, err
+	}
+	if len(rest) > 0 {
+		return nil, errTrailing
+	}
+	o, ok := d.conv.value(v, d.conv.root).(*Object)
+	if !ok {
+		return nil, fmt.Errorf("it is no record")
+	}
+	return o, nil
+}
+
+// avroVersions decodes records of several schemas, which begin with a byte 1 and the number of their schema in four bytes.
+type avroVersions map[uint32]*avroMessages
+
+func newAvroVersions(schemas map[string]json.RawMessage, o avroOptions) (messageDecoder, error) {
+	if len(schemas) == 0 {
+		return nil, invalidField("avroBytesDecoder", "'schemas' is empty")
+	}
+	out := avroVersions{}
+	for key, text := range schemas {
+		id, ok := parseInteger([]byte(key))
+		if !ok || id < 0 || id > 1<<31-1 {
+			return nil, invalidField("avroBytesDecoder", "'%s' in 'schemas' is no number of a schema", key)
+		}
+		schema, err := parseAvroSchema(text)
+		if err != nil {
+			return nil, err
+		}
+		if out[uint32(id)], err = newAvroMessages(schema, o); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (d avroVersions) message(data []byte) (*Object, error) {
+	if len(data) < 5 || data[0] != 1 {
+		return nil, fmt.Errorf("it does not begin with the number of a schema")
+	}
+	id := uint32(data[1])<<24 | uint32(data[2])<<16 | uint32(data[3])<<8 | uint32(data[4])
+	decoder, ok := d[id]
+	if !ok {
+		return nil, fmt.Errorf("its schema %d is unknown", id)
+	}
+	return decoder.message(data[5:])
+}

@@ -1,0 +1,105 @@
+package ingest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+)
+
+// messageDecoder turns one message of a binary format, such as a record of a stream, into an object.
+type messageDecoder interface {
+	message(data []byte) (*Object, error)
+}
+
+// messageFormat is a format whose records are messages: a file of it is one message.
+type messageFormat struct {
+	kind    string
+	wire    json.RawMessage
+	flat    *flattening
+	decoder openDecoder
+}
+
+// openDecoder returns the decoder of a format; what it needs beside the wire form, such as a file of descriptors, is subject to access.
+type openDecoder func(access *Access) (messageDecoder, error)
+
+// always returns a decoder that is there already.
+func always(d messageDecoder, err error) (openDecoder, error) {
+	return func(*Access) (messageDecoder, error) { return d, nil }, err
+}
+
+// Type returns the type id.
+func (f *messageFormat) Type() string { return f.kind }
+
+// MarshalJSON returns the wire form.
+func (f *messageFormat) MarshalJSON() ([]byte, error) { return f.wire, nil }
+
+func (f *messageFormat) flattening() *flattening { return f.flat }
+
+func (f *messageFormat) openObjects(ctx context.Context, in *input) (objectReader, error) {
+	decoder, err := f.decoder(in.opts.Access)
+	if err != nil {
+		return nil, err
+	}
+	src, err := in.stream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &messageReader{src: src, decoder: decoder, max: int64(in.opts.maxRecordBytes())}, nil
+}
+
+type messageReader struct {
+	src     io.ReadCloser
+	decoder messageDecoder
+	max     int64
+	done    bool
+}
+
+func (r *messageReader) next(context.Context) (Record, error) {
+	if r.done {
+		return Record{}, io.EOF
+	}
+	r.done = true
+	data, err := io.ReadAll(io.LimitReader(r.src, r.max+1))
+	if err != nil {
+		return Record{}, err
+	}
+	if int64(len(data)) > r.max {
+		return Record{Reason: recordTooLarge}, nil
+	}
+	o, err := r.decoder.message(data)
+	if err != nil {
+		return Record{Reason: err.Error()}, nil
+	}
+	return Record{Object: o}, nil
+}
+
+func (r *messageReader) close() error { return r.src.Close() }
+
+// parseMessageFormat reads the members that message formats share; decode reads the decoder, called member.
+func parseMessageFormat(kind, member string, text json.RawMessage, decode func(decoder json.RawMessage, o avroOptions) (openDecoder, error)) (Format, error) {
+	var w map[string]json.RawMessage
+	if err := decodeWire("inputFormat", text, &w); err != nil {
+		return nil, err
+	}
+	flat, err := parseFlattening(kind, w["flattenSpec"])
+	if err != nil {
+		return nil, err
+	}
+	if !given(w[member]) {
+		return nil, invalidField("inputFormat", "a format of type '%s' needs '%s'", kind, member)
+	}
+	var o avroOptions
+	for name, into := range map[string]*bool{"binaryAsString": &o.BinaryAsString, "extractUnionsByType": &o.UnionsByType} {
+		if given(w[name]) && json.Unmarshal(w[name], into) != nil {
+			return nil, invalidField("inputFormat", "'%s' is no boolean", name)
+		}
+	}
+	decoder, err := decode(w[member], o)
+	if err != nil {
+		return nil, err
+	}
+	return &messageFormat{kind: kind, wire: text, flat: flat, decoder: decoder}, nil
+}
+
+var errTrailing = errors.New("bytes follow the message")

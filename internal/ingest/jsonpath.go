@@ -1,0 +1,553 @@
+package ingest
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// jsonPath is a compiled JSONPath expression, as much of the language of Goessner and Jayway as flattenSpecs use:
+//
+//	$                    the record
+//	.name ['name']       a member          ['a','b']   several
+//	[0] [-1] [0,2]       elements          [1:3]       a range of them
+//	.* [*]               all members or elements
+//	..name ..*           at any depth
+//	[?(@.a == 'x')]      elements that match: == != < <= > >= with && || ! and parentheses; [?(@.a)] those that have it
+//	.length() .min() .max() .avg() .sum() .first() .last() .keys()   at the end
+//
+// A path that can find several values gives a list, any other its value or nil.
+type jsonPath struct {
+	steps    []pathStep
+	function string
+	several  bool
+}
+
+// pathStep maps one value to those that it leads to.
+type pathStep func(root, v any, emit func(any))
+
+// compileJSONPath reads a path.
+func compileJSONPath(text string) (*jsonPath, error) {
+	p := &pathParser{text: text}
+	path, ok := p.path('$')
+	if !ok || p.at != len(p.text) {
+		return nil, invalidField("flattenSpec", "the path '%s' is not valid at character %d", text, p.at+1)
+	}
+	return path, nil
+}
+
+func (p *jsonPath) eval(root *Object) any { return p.from(root, root) }
+
+func (p *jsonPath) from(root, start any) any {
+	values := []any{start}
+	for _, step := range p.steps {
+		var next []any
+		for _, v := range values {
+			step(root, v, func(found any) {
+				if len(next) < maxPathResults {
+					next = append(next, found)
+				}
+			})
+		}
+		values = next
+	}
+	var result any
+	switch {
+	case p.several:
+		result = values
+		if values == nil {
+			result = []any{}
+		}
+	case len(values) > 0:
+		result = values[0]
+	}
+	if p.function != "" {
+		return pathFunctions[p.function](result)
+	}
+	return result
+}
+
+const (
+	// maxPathResults bounds what one path finds in one record.
+	maxPathResults = 100_000
+	// maxPathDepth bounds the nesting of conditions in a path.
+	maxPathDepth = 32
+)
+
+// pathParser reads a path by recursive descent.
+type pathParser struct {
+	text  string
+	at    int
+	depth int
+}
+
+func (p *pathParser) eat(s string) bool {
+	if strings.HasPrefix(p.text[p.at:], s) {
+		p.at += len(s)
+		return true
+	}
+	return false
+}
+
+func (p *pathParser) blanks() {
+	for p.at < len(p.text) && p.text[p.at] == ' ' {
+		p.at++
+	}
+}
+
+// path reads a path that begins with $ or @. A path without either is one from the root, as the reference allows.
+func (p *pathParser) path(start byte) (*jsonPath, bool) {
+	out := &jsonPath{}
+	if !p.eat(string(start)) {
+		if start != '$' {
+			return nil, false
+		}
+		p.text = "$." + p.text
+		p.at = 1
+	}
+	for p.at < len(p.text) {
+		switch {
+		case p.eat(".."):
+			out.steps = append(out.steps, descend)
+			out.several = true
+			if p.at < len(p.text) && p.text[p.at] == '[' {
+				continue
+			}
+			if !p.member(out) {
+				return nil, false
+			}
+		case p.eat("."):
+			if !p.member(out) {
+				return nil, false
+			}
+		case p.eat("["):
+			if !p.brackets(out) {
+				return nil, false
+			}
+		default:
+			return out, true
+		}
+		if out.function != "" {
+			return out, true
+		}
+	}
+	return out, true
+}
+
+// member reads a name, *, or a function call.
+func (p *pathParser) member(out *jsonPath) bool {
+	if p.eat("*") {
+		out.steps = append(out.steps, allChildren)
+		out.several = true
+		return true
+	}
+	start := p.at
+	for p.at < len(p.text) && !strings.ContainsRune(".[]() =!<>&|,'\"", rune(p.text[p.at])) {
+		p.at++
+	}
+	name := p.text[start:p.at]
+	if name == "" {
+		return false
+	}
+	if p.eat("()") {
+		_, known := pathFunctions[name]
+		out.function = name
+		return known
+	}
+	out.steps = append(out.steps, memberStep([]string{name}))
+	return true
+}
+
+// brackets reads what is between [ and ].
+func (p *pathParser) brackets(out *jsonPath) bool {
+	p.blanks()
+	switch {
+	case p.eat("*"):
+		out.steps = append(out.steps, allChildren)
+		out.several = true
+	case p.eat("?("):
+		cond, ok := p.anyOf()
+		if !ok || !p.eat(")") {
+			return false
+		}
+		out.several = true
+		out.steps = append(out.steps, func(root, v any, emit func(any)) {
+			allChildren(root, v, func(e any) {
+				if cond(root, e) {
+					emit(e)
+				}
+			})
+		})
+	case p.at < len(p.text) && (p.text[p.at] == '\'' || p.text[p.at] == '"'):
+		var names []string
+		for {
+			name, ok := p.quoted()
+			if !ok {
+				return false
+			}
+			names = append(names, name)
+			p.blanks()
+			if !p.eat(",") {
+				break
+			}
+			p.blanks()
+		}
+		if out.steps = append(out.steps, memberStep(names)); len(names) > 1 {
+			out.several = true
+		}
+	default:
+		if !p.indexes(out) {
+			return false
+		}
+	}
+	p.blanks()
+	return p.eat("]")
+}
+
+// indexes reads 0, -1, 0,2 or 1:3.
+func (p *pathParser) indexes(out *jsonPath) bool {
+	var list []int
+	first, ok := p.integer()
+	if p.eat(":") {
+		lo, hi, bounded := 0, 0, false
+		if ok {
+			lo = first
+		}
+		if n, ok := p.integer(); ok {
+			hi, bounded = n, true
+		}
+		out.several = true
+		out.steps = append(out.steps, func(_, v any, emit func(any)) {
+			items, _ := v.([]any)
+			from, to := place(lo, len(items)), len(items)
+			if bounded {
+				to = min(place(hi, len(items)), len(items))
+			}
+			for i := max(from, 0); i < to; i++ {
+				emit(items[i])
+			}
+		})
+		return true
+	}
+	for ; ok; first, ok = p.integer() {
+		list = append(list, first)
+		p.blanks()
+		if !p.eat(",") {
+			break
+		}
+		p.blanks()
+	}
+	if len(list) == 0 {
+		return false
+	}
+	out.several = out.several || len(list) > 1
+	out.steps = append(out.steps, func(_, v any, emit func(any)) {
+		items, _ := v.([]any)
+		for _, n := range list {
+			if i := place(n, len(items)); i >= 0 && i < len(items) {
+				emit(items[i])
+			}
+		}
+	})
+	return true
+}
+
+// place counts negative indexes from the end.
+func place(n, length int) int {
+	if n < 0 {
+		return n + length
+	}
+	return n
+}
+
+func (p *pathParser) integer() (int, bool) {
+	start := p.at
+	p.eat("-")
+	for p.at < len(p.text) && p.text[p.at]-'0' <= 9 {
+		p.at++
+	}
+	n, err := strconv.Atoi(p.text[start:p.at])
+	if err != nil {
+		p.at = start
+	}
+	return n, err == nil
+}
+
+func (p *pathParser) quoted() (string, bool) {
+	if p.at >= len(p.text) {
+		return "", false
+	}
+	quote := p.text[p.at]
+	if quote != '\'' && quote != '"' {
+		return "", false
+	}
+	var b strings.Builder
+	for p.at++; p.at < len(p.text); p.at++ {
+		switch c := p.text[p.at]; {
+		case c == quote:
+			p.at++
+			return b.String(), true
+		case c == '\\' && p.at+1 < len(p.text):
+			p.at++
+			b.WriteByte(p.text[p.at])
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "", false
+}
+
+// pathCondition says whether an element matches.
+type pathCondition func(root, element any) bool
+
+func (p *pathParser) anyOf() (pathCondition, bool) {
+	if p.depth++; p.depth > maxPathDepth {
+		return nil, false
+	}
+	defer func() { p.depth-- }()
+	left, ok := p.allOf()
+	for ok {
+		if p.blanks(); !p.eat("||") {
+			return left, true
+		}
+		var right pathCondition
+		before := left
+		right, ok = p.allOf()
+		left = func(root, e any) bool { return before(root, e) || right(root, e) }
+	}
+	return nil, false
+}
+
+func (p *pathParser) allOf() (pathCondition, bool) {
+	left, ok := p.condition()
+	for ok {
+		if p.blanks(); !p.eat("&&") {
+			return left, true
+		}
+		var right pathCondition
+		before := left
+		right, ok = p.condition()
+		left = func(root, e any) bool { return before(root, e) && right(root, e) }
+	}
+	return nil, false
+}
+
+func (p *pathParser) condition() (pathCondition, bool) {
+	p.blanks()
+	if p.at+1 < len(p.text) && p.text[p.at] == '!' && p.text[p.at+1] != '=' {
+		p.at++
+		if p.depth++; p.depth > maxPathDepth {
+			return nil, false
+		}
+		defer func() { p.depth-- }()
+		c, ok := p.condition()
+		return func(root, e any) bool { return !c(root, e) }, ok
+	}
+	if p.eat("(") {
+		c, ok := p.anyOf()
+		return c, ok && p.eat(")")
+	}
+	left, isPath, ok := p.operand()
+	if !ok {
+		return nil, false
+	}
+	p.blanks()
+	for _, op := range []string{"==", "!=", "<=", ">=", "<", ">"} {
+		if !p.eat(op) {
+			continue
+		}
+		p.blanks()
+		right, _, ok := p.operand()
+		return func(root, e any) bool { return compareValues(op, left(root, e), right(root, e)) }, ok
+	}
+	return func(root, e any) bool { return left(root, e) != nil }, isPath
+}
+
+// operand reads a path from the element or the root, or a literal.
+func (p *pathParser) operand() (value func(root, element any) any, isPath, ok bool) {
+	if p.at >= len(p.text) {
+		return nil, false, false
+	}
+	switch c := p.text[p.at]; {
+	case c == '@' || c == '$':
+		path, ok := p.path(c)
+		return func(root, e any) any {
+			if c == '$' {
+				e = root
+			}
+			return path.from(root, e)
+		}, true, ok
+	case c == '\'' || c == '"':
+		s, ok := p.quoted()
+		return func(any, any) any { return s }, false, ok
+	}
+	for word, literal := range map[string]any{"true": true, "false": false, "null": nil} {
+		if p.eat(word) {
+			return func(any, any) any { return literal }, false, true
+		}
+	}
+	start := p.at
+	for p.at < len(p.text) && strings.IndexByte("+-.eE0123456789", p.text[p.at]) >= 0 {
+		p.at++
+	}
+	n, ok := parseJSONNumber([]byte(p.text[start:p.at]))
+	return func(any, any) any {
+		if n.integer {
+			return n.long
+		}
+		return n.double
+	}, false, ok
+}
+
+// compareValues compares numbers as numbers and texts as texts; what can't be compared differs.
+func compareValues(op string, a, b any) bool {
+	order, comparable := 0, false
+	if s, ok := a.(string); ok {
+		if t, ok := b.(string); ok {
+			order, comparable = strings.Compare(s, t), true
+		}
+	} else if x, ok := a.(bool); ok {
+		if y, ok := b.(bool); ok {
+			comparable = true
+			if x != y {
+				order = 1
+			}
+		}
+	} else if a == nil || b == nil {
+		if comparable = a == nil && b == nil; !comparable {
+			order = 1
+		}
+	} else if x, ok := numberOf(a); ok {
+		if _, text := b.(string); !text {
+			if y, ok := numberOf(b); ok {
+				comparable = true
+				switch d := x.asDouble() - y.asDouble(); {
+				case x.integer && y.integer && x.long != y.long:
+					if order = 1; x.long < y.long {
+						order = -1
+					}
+				case d < 0:
+					order = -1
+				case d > 0:
+					order = 1
+				}
+			}
+		}
+	}
+	switch op {
+	case "==":
+		return comparable && order == 0
+	case "!=":
+		return !comparable || order != 0
+	case "<":
+		return comparable && order < 0
+	case "<=":
+		return comparable && order <= 0
+	case ">":
+		return comparable && order > 0
+	}
+	return comparable && order >= 0
+}
+
+func memberStep(names []string) pathStep {
+	return func(_, v any, emit func(any)) {
+		if o, ok := v.(*Object); ok {
+			for _, name := range names {
+				if found, ok := o.Get(name); ok {
+					emit(found)
+				}
+			}
+		}
+	}
+}
+
+func allChildren(_, v any, emit func(any)) {
+	switch v := v.(type) {
+	case *Object:
+		for _, e := range v.Values {
+			emit(e)
+		}
+	case []any:
+		for _, e := range v {
+			emit(e)
+		}
+	}
+}
+
+// descend gives a value and all that it holds, outermost first. Records have a depth limit.
+func descend(root, v any, emit func(any)) {
+	switch v.(type) {
+	case *Object, []any:
+		emit(v)
+		allChildren(root, v, func(e any) { descend(root, e, emit) })
+	}
+}
+
+// pathFunctions are what a path may end with.
+var pathFunctions = map[string]func(any) any{
+	"length": func(v any) any {
+		switch v := v.(type) {
+		case []any:
+			return int64(len(v))
+		case *Object:
+			return int64(len(v.Names))
+		case string:
+			return int64(len([]rune(v)))
+		}
+		return nil
+	},
+	"min": func(v any) any { return fold(v, math.Min) },
+	"max": func(v any) any { return fold(v, math.Max) },
+	"sum": func(v any) any { return fold(v, func(a, b float64) float64 { return a + b }) },
+	"avg": func(v any) any {
+		list, _ := v.([]any)
+		if sum, ok := fold(v, func(a, b float64) float64 { return a + b }).(float64); ok {
+			return sum / float64(len(list))
+		}
+		return nil
+	},
+	"first": func(v any) any {
+		if list, ok := v.([]any); ok && len(list) > 0 {
+			return list[0]
+		}
+		return nil
+	},
+	"last": func(v any) any {
+		if list, ok := v.([]any); ok && len(list) > 0 {
+			return list[len(list)-1]
+		}
+		return nil
+	},
+	"keys": func(v any) any {
+		o, ok := v.(*Object)
+		if !ok {
+			return nil
+		}
+		out := make([]any, len(o.Names))
+		for i, name := range o.Names {
+			out[i] = name
+		}
+		return out
+	},
+}
+
+// fold combines the numbers of a list.
+func fold(v any, f func(a, b float64) float64) any {
+	list, ok := v.([]any)
+	if !ok || len(list) == 0 {
+		return nil
+	}
+	var out float64
+	for i, e := range list {
+		n, ok := numberOf(e)
+		if !ok {
+			return nil
+		}
+		if i == 0 {
+			out = n.asDouble()
+		} else {
+			out = f(out, n.asDouble())
+		}
+	}
+	return out
+}

@@ -1,0 +1,189 @@
+package ingest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/parquet-go/parquet-go"
+)
+
+type parquetRow struct {
+	ID     int64              `parquet:"id"`
+	Small  int32              `parquet:"small"`
+	Who    *string            `parquet:"who,optional,dict"`
+	Plain  string             `parquet:"plain,plain"`
+	D      float64            `parquet:"d"`
+	F      *float32           `parquet:"f,optional"`
+	Yes    bool               `parquet:"yes"`
+	At     time.Time          `parquet:"at,timestamp(microsecond)"`
+	Day    int32              `parquet:"day,date"`
+	Price  int64              `parquet:"price,decimal(2:10)"`
+	UID    [16]byte           `parquet:"uid,uuid"`
+	Raw    []byte             `parquet:"raw"`
+	L      []string           `parquet:"l,list"`
+	Old    []int64            `parquet:"old"`
+	M      map[string]float64 `parquet:"m"`
+	Nested *parquetNested     `parquet:"nested,optional"`
+}
+
+type parquetNested struct {
+	X     int64           `parquet:"x"`
+	Lines []parquetNested `parquet:"-"`
+	Parts []parquetPart   `parquet:"parts,list"`
+}
+
+type parquetPart struct {
+	N *int64   `parquet:"n,optional"`
+	T []string `parquet:"t,list"`
+}
+
+func parquetRows(from, to int) []parquetRow {
+	var out []parquetRow
+	for i := from; i < to; i++ {
+		r := parquetRow{ID: int64(i), Small: int32(-i), Plain: fmt.Sprintf("p%d", i), D: float64(i) / 4, Yes: i%2 == 0, At: time.UnixMicro(int64(i)*1000 + 999).UTC(),
+			Day: int32(i), Price: int64(1250 + i), UID: [16]byte{15: byte(i)}, Raw: []byte{byte('A' + i)}, Old: []int64{int64(i), 7}}
+		if i%3 != 0 {
+			who, f, n := fmt.Sprintf("who%d", i%5), float32(i)/2, int64(i)
+			r.Who, r.F, r.L, r.M = &who, &f, []string{"a", who}, map[string]float64{"k": 1.5}
+			r.Nested = &parquetNested{X: n, Parts: []parquetPart{{N: &n, T: []string{"t"}}, {}}}
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func writeParquet[T any](t testing.TB, groups ...[]T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := parquet.NewGenericWriter[T](&b, parquet.PageBufferSize(16<<10))
+	for _, rows := range groups {
+		if _, err := w.Write(rows); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Flush(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func parquetFixture(t testing.TB) []byte {
+	return writeParquet(t, parquetRows(0, 20), parquetRows(20, 30))
+}
+
+func TestParquetTypes(t *testing.T) {
+	data := string(writeParquet(t, parquetRows(0, 6)))
+	const columns = "id long small long who string plain string d double f float yes string at long day long price double uid string raw string l mv old ARRAY<LONG> " +
+		"m COMPLEX<json> nested COMPLEX<json> nosuch string"
+	rows, _, err := read(t, `{"type":"parquet"}`, data, columns, Options{})
+	if err != nil || len(rows) != 6 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	want := [][]any{
+		{int64(3), int64(-3), nil, "p3", 0.75, nil, "false", int64(3), int64(3 * 86400000), 12.53, "00000000-0000-0000-0000-000000000003", "RA==", []any{},
+			[]any{int64(3), int64(7)}, `{}`, nil, nil},
+		{int64(4), int64(-4), "who4", "p4", 1.0, float32(2), "true", int64(4), int64(4 * 86400000), 12.54, "00000000-0000-0000-0000-000000000004", "RQ==",
+			[]any{"a", "who4"}, []any{int64(4), int64(7)}, `{"k":1.5}`, `{"x":4,"parts":[{"n":4,"t":["t"]},{"n":null,"t":[]}]}`, nil},
+	}
+	if d := cmp.Diff(want, rows[3:5]); d != "" {
+		t.Error(d)
+	}
+	// Everything can be read as text, and as numbers.
+	rows, _, err = read(t, `{"type":"parquet","binaryAsString":true}`, data, "id string d string price string at string raw string yes long who long", Options{})
+	if d := cmp.Diff([]any{"4", "1.0", "12.54", "4", "E", int64(1), nil}, rows[4]); d != "" || err != nil {
+		t.Error(d, err)
+	}
+}
+
+func TestParquetFlattened(t *testing.T) {
+	rows, _, err := read(t, `{"type":"parquet","flattenSpec":{"fields":[{"type":"path","name":"n","expr":"$.nested.parts[0].n"},{"type":"path","name":"all","expr":"$.nested.parts[*].n"}]}}`,
+		string(writeParquet(t, parquetRows(0, 3))), "n long all COMPLEX<json> id long", Options{})
+	if d := cmp.Diff([][]any{{nil, "[]", int64(0)}, {int64(1), "[1,null]", int64(1)}, {int64(2), "[2,null]", int64(2)}}, rows); d != "" || err != nil {
+		t.Error(d, err)
+	}
+}
+
+// Row groups are read in parallel and given in order, whole or in splits, and rows span pages and batches.
+func TestParquetRowGroups(t *testing.T) {
+	data := writeParquet(t, parquetRows(0, 9000), parquetRows(9000, 9001), parquetRows(9001, 20000))
+	path := filepath.Join(t.TempDir(), "x.parquet")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	format, err := ParseFormat(json.RawMessage(`{"type":"parquet"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := &Table{Source: &Local{Files: []string{path}}, Format: format, Fields: fields(t, "id long who string plain string f double")}
+	for _, c := range []struct {
+		decoders int
+		split    int64
+	}{{1, 0}, {3, 0}, {1, int64(len(data) / 7)}, {2, 100}} {
+		rows, _, err := readTable(t, table, Options{Decoders: c.decoders}, c.split)
+		if err != nil || len(rows) != 20000 {
+			t.Fatalf("%+v: %d rows, %v", c, len(rows), err)
+		}
+		for i, row := range rows {
+			want := []any{int64(i), any(nil), fmt.Sprintf("p%d", i), any(nil)}
+			if i%3 != 0 {
+				want[1], want[3] = fmt.Sprintf("who%d", i%5), float64(float32(i)/2)
+			}
+			if d := cmp.Diff(want, row); d != "" {
+				t.Fatalf("%+v: row %d: %s", c, i, d)
+			}
+		}
+	}
+}
+
+// Files of one table may differ in their columns: what is missing is null, what has another type is converted.
+func TestParquetSchemaDrift(t *testing.T) {
+	type early struct {
+		ID string `parquet:"id"`
+		X  int32  `parquet:"x"`
+	}
+	dir := t.TempDir()
+	for name, data := range map[string][]byte{"a": writeParquet(t, []early{{"17", 1}, {"none", 2}}), "b": writeParquet(t, parquetRows(5, 6))} {
+		if err := os.WriteFile(filepath.Join(dir, name+".parquet"), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	format, err := ParseFormat(json.RawMessage(`{"type":"parquet"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, _, err := readTable(t, &Table{Source: &Local{BaseDir: dir, Filter: "*"}, Format: format, Fields: fields(t, "id long x double plain string")}, Options{}, 0)
+	if d := cmp.Diff([][]any{{int64(17), 1.0, nil}, {nil, 2.0, nil}, {int64(5), nil, "p5"}}, rows); d != "" || err != nil {
+		t.Error(d, err)
+	}
+}
+
+func TestDamagedParquetIsAFault(t *testing.T) {
+	data := parquetFixture(t)
+	for _, text := range []string{"", " ", "PAR1", "not parquet at all, but text", string(data[:len(data)/2]), string(data[:len(data)-9]), string(data[4:]), strings.Repeat("PAR1", 10)} {
+		if _, _, err := read(t, `{"type":"parquet"}`, text+" ", "id long", Options{}); fault.Find(err) == nil {
+			t.Errorf("%d bytes: %v", len(text), err)
+		}
+	}
+	// A byte turned over anywhere gives rows or a fault.
+	for i := 0; i < len(data); i += 7 {
+		broken := bytes.Clone(data)
+		broken[i] ^= 0xff
+		for _, columns := range []string{"id long who string l mv", "m COMPLEX<json> nested COMPLEX<json>"} {
+			_, _, err := read(t, `{"type":"parquet"}`, string(broken), columns, Options{})
+			if _, null := err.(*NullByteError); err != nil && fault.Find(err) == nil && !null {
+				t.Fatalf("byte %d: %v", i, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,205 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// Record is one record of an entity as an object.
+type Record struct {
+	// Object is nil for a record that did not parse.
+	Object *Object
+	// Text is the text of the record, if it has one; valid until the next record.
+	Text []byte
+	// Line is where it begins, from 1; 0: the format has no lines.
+	Line int64
+	// Reason says why the record did not parse.
+	Reason string
+}
+
+// objectReader yields the records of a split in their order, io.EOF after the last. Next is called from one goroutine at a time.
+type objectReader interface {
+	next(ctx context.Context) (Record, error)
+	close() error
+}
+
+// Records yields the records of one split as objects, for those who do not know the columns yet: previews, discovery, streams.
+type Records struct {
+	src  objectReader
+	flat *flattening
+	name string
+	n    int64
+}
+
+// Records starts reading a split as objects. The columns of the table do not matter.
+func (t *Table) Records(ctx context.Context, split Split, opts *Options) (*Records, error) {
+	if opts == nil {
+		opts = &Options{}
+	}
+	r := &Records{name: split.Entity.Name(), flat: &flattening{discover: true}}
+	in := &input{split: split, opts: opts}
+	var err error
+	switch e := split.Entity.(type) {
+	case recordEntity:
+		r.src, err = e.openRecords(ctx)
+	default:
+		if t.Format == nil {
+			return nil, invalidField("inputFormat", "input source [%s] needs an input format", t.Source.Type())
+		}
+		if f := t.Format.flattening(); f != nil {
+			r.flat = f
+		}
+		if f, ok := t.Format.(fileFormat); ok {
+			r.src, err = f.openObjects(ctx, in)
+		} else {
+			r.src, err = openText(ctx, t.Format.(textFormat), in)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Next returns the next record as it is in the input; Flatten makes its columns. It returns io.EOF at the end.
+func (r *Records) Next(ctx context.Context) (rec Record, err error) {
+	if err := ctx.Err(); err != nil {
+		return Record{}, err
+	}
+	failed := guarded(func() error { rec, err = r.src.next(ctx); return nil })
+	if failed != nil {
+		return Record{}, failed
+	}
+	if err == nil {
+		r.n++
+	}
+	return rec, err
+}
+
+// Flatten returns the columns of a record as the flattenSpec says: with nested set also objects at its root.
+func (r *Records) Flatten(o *Object, nested bool) *Object { return r.flat.flatten(o, nested) }
+
+// ParseError returns the error of the record that Next gave last.
+func (r *Records) ParseError(rec *Record) *ParseError {
+	return &ParseError{Row: shortRow(rec.Text), Path: r.name, Record: r.n, Line: rec.Line, Reason: rec.Reason}
+}
+
+// Close ends the reading.
+func (r *Records) Close() error { return r.src.close() }
+
+// textRecords reads the records of a text format chunk by chunk.
+type textRecords struct {
+	in    *textInput
+	dec   objectDecoder
+	ready []Record
+}
+
+func openText(ctx context.Context, f textFormat, in *input) (objectReader, error) {
+	text := &textInput{format: f, in: in}
+	if err := text.open(ctx); err != nil {
+		return nil, errors.Join(err, text.close())
+	}
+	return &textRecords{in: text, dec: f.objects(text.header)}, nil
+}
+
+func (r *textRecords) next(ctx context.Context) (Record, error) {
+	for len(r.ready) == 0 {
+		if err := ctx.Err(); err != nil {
+			return Record{}, err
+		}
+		c, err := r.in.nextChunk()
+		if err != nil {
+			return Record{}, err
+		}
+		r.dec.objects(c, func(rec Record) {
+			rec.Line += c.line
+			r.ready = append(r.ready, rec)
+		})
+	}
+	rec := r.ready[0]
+	r.ready = r.ready[1:]
+	return rec, nil
+}
+
+func (r *textRecords) close() error { return r.in.close() }
+
+// objectColumns decodes chunks to columns by way of objects.
+type objectColumns struct {
+	*sink
+	dec    objectDecoder
+	flat   *flattening // nil: records are flat
+	places map[string]int
+}
+
+func newObjectColumns(dec objectDecoder, flat *flattening, fields []Field, opts *Options) *objectColumns {
+	return &objectColumns{sink: newSink(fields, opts), dec: dec, flat: flat, places: placesOf(fields)}
+}
+
+func placesOf(fields []Field) map[string]int {
+	places := make(map[string]int, len(fields))
+	for i, f := range fields {
+		places[f.Name] = i
+	}
+	return places
+}
+
+func (d *objectColumns) decode(c chunk) decoded {
+	d.begin()
+	d.out.bytes = int64(len(c.data))
+	d.dec.objects(c, func(r Record) {
+		if d.out.err == nil {
+			d.record(&r, d.flat, d.places)
+		}
+	})
+	return d.finish()
+}
+
+// record appends what a record is to the columns.
+func (s *sink) record(r *Record, flat *flattening, places map[string]int) {
+	s.out.records++
+	if r.Object == nil {
+		s.fail(r.Text, r.Line, r.Reason)
+		return
+	}
+	o := r.Object
+	if flat != nil && flat.needed() {
+		o = flat.flatten(o, true)
+	}
+	s.object(o, places)
+}
+
+// recordProducer makes batches of the records of an objectReader.
+type recordProducer struct {
+	*sink
+	src    objectReader
+	flat   *flattening
+	places map[string]int
+	failed error
+}
+
+func newRecordProducer(src objectReader, flat *flattening, fields []Field, opts *Options) *recordProducer {
+	return &recordProducer{sink: newSink(fields, opts), src: src, flat: flat, places: placesOf(fields)}
+}
+
+func (p *recordProducer) next(ctx context.Context) (decoded, int64, error) {
+	if p.failed != nil {
+		return decoded{}, 0, p.failed
+	}
+	p.begin()
+	for p.out.records < vector.BatchRows && p.out.err == nil {
+		r, err := p.src.next(ctx)
+		if err != nil {
+			if p.failed = err; err != io.EOF || p.out.records == 0 {
+				return decoded{}, 0, err
+			}
+			break
+		}
+		p.record(&r, p.flat, p.places)
+	}
+	return p.finish(), 0, nil
+}
+
+func (p *recordProducer) stop() error { return p.src.close() }

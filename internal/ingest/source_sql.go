@@ -1,0 +1,198 @@
+package ingest
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	_ "modernc.org/sqlite" // the driver of database type sqlite
+)
+
+// SQL is the rows of statements that another database runs: PostgreSQL, or a file of SQLite.
+type SQL struct {
+	// FoldCase makes the names of columns lower case.
+	FoldCase   bool
+	Statements []string
+
+	database sqlDatabase
+}
+
+type sqlDatabase struct {
+	Type      string `json:"type"`
+	Connector struct {
+		URI      string    `json:"connectURI"`
+		User     string    `json:"user,omitempty"`
+		Password *password `json:"password,omitempty"`
+	} `json:"connectorConfig"`
+}
+
+type sqlWire struct {
+	Type     string      `json:"type"`
+	SQLs     stringList  `json:"sqls"`
+	FoldCase bool        `json:"foldCase"`
+	Database sqlDatabase `json:"database"`
+}
+
+func parseSQL(text json.RawMessage) (Source, error) {
+	var w sqlWire
+	if err := decodeWire("inputSource", text, &w); err != nil {
+		return nil, err
+	}
+	switch {
+	case len(w.SQLs) == 0:
+		return nil, invalidField("inputSource", "a source of this type needs 'sqls'")
+	case w.Database.Connector.URI == "":
+		return nil, invalidField("inputSource", "a source of this type needs 'database' with a 'connectorConfig.connectURI'")
+	}
+	switch w.Database.Type {
+	case "postgresql", "sqlite":
+	case "mysql":
+		return nil, fault.Unsupported("Database [mysql] is not supported as an input source; known are [postgresql, sqlite]")
+	default:
+		return nil, unknownType("database", w.Database.Type, []string{"postgresql", "sqlite"})
+	}
+	return &SQL{FoldCase: w.FoldCase, Statements: w.SQLs, database: w.Database}, nil
+}
+
+// Type returns "sql".
+func (s *SQL) Type() string { return "sql" }
+
+// MarshalJSON returns the wire form with the password hidden, also one within the address.
+func (s *SQL) MarshalJSON() ([]byte, error) {
+	w := sqlWire{"sql", s.Statements, s.FoldCase, s.database}
+	if u, err := url.Parse(strings.TrimPrefix(w.Database.Connector.URI, "jdbc:")); err == nil {
+		if q := u.Query(); q.Has("password") {
+			q.Set("password", "********")
+			u.RawQuery = q.Encode()
+		}
+		w.Database.Connector.URI = u.Redacted()
+	}
+	return marshalPlain(w)
+}
+
+func (*SQL) source() {}
+
+// List returns one entity for each statement; the database is asked when they are read.
+func (s *SQL) List(_ context.Context, access *Access) ([]Entity, error) {
+	var out []Entity
+	for _, text := range s.Statements {
+		out = append(out, &sqlEntity{source: s, text: text, access: access})
+	}
+	return out, nil
+}
+
+type sqlEntity struct {
+	noBytes
+	source *SQL
+	text   string
+	access *Access
+}
+
+// Name leaves the statement out: it may hold what nobody else should read.
+func (e *sqlEntity) Name() string { return "sql" }
+
+func (e *sqlEntity) openRecords(ctx context.Context) (objectReader, error) {
+	db, err := e.source.open(e.access)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := db.QueryContext(ctx, e.text)
+	if err != nil {
+		return nil, errors.Join(sqlProblem(ctx, err), db.Close())
+	}
+	names, err := rows.Columns()
+	if err != nil {
+		return nil, errors.Join(sqlProblem(ctx, err), rows.Close(), db.Close())
+	}
+	if e.source.FoldCase {
+		for i, name := range names {
+			names[i] = strings.ToLower(name)
+		}
+	}
+	return &sqlRows{db: db, rows: rows, names: names}, nil
+}
+
+// open connects to the database. A file of SQLite is opened for reading only and must be where local sources may read.
+func (s *SQL) open(access *Access) (*sql.DB, error) {
+	uri := strings.TrimPrefix(s.database.Connector.URI, "jdbc:")
+	if s.database.Type == "sqlite" {
+		path := strings.TrimPrefix(strings.TrimPrefix(uri, "sqlite:"), "file:")
+		path, _, _ = strings.Cut(path, "?")
+		if err := allowedLocal(access, path); err != nil {
+			return nil, err
+		}
+		real, err := realPath(path)
+		if err != nil {
+			return nil, localFault("Database file", path, err)
+		}
+		return sql.Open("sqlite", (&url.URL{Scheme: "file", Path: filepath.ToSlash(real), RawQuery: "mode=ro&_pragma=query_only(1)&_pragma=trusted_schema(0)"}).String())
+	}
+	config, err := pgx.ParseConfig(uri)
+	if err != nil {
+		return nil, invalidField("database", "'connectURI' is no address of a PostgreSQL database")
+	}
+	if s.database.Connector.User != "" {
+		config.User = s.database.Connector.User
+	}
+	if p := s.database.Connector.Password; p != nil {
+		if config.Password, err = p.resolve(access); err != nil {
+			return nil, err
+		}
+	}
+	config.DialFunc = guardedDialer(access).DialContext
+	config.ConnectTimeout = 10 * time.Second
+	config.RuntimeParams["default_transaction_read_only"] = "on"
+	return stdlib.OpenDB(*config), nil
+}
+
+func sqlProblem(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if f := fault.Find(err); f != nil {
+		return f
+	}
+	return fault.InvalidInput("The database of input source [sql] did not answer the statement: [%v]", err).WithCause(err)
+}
+
+type sqlRows struct {
+	db    *sql.DB
+	rows  *sql.Rows
+	names []string
+}
+
+func (r *sqlRows) next(ctx context.Context) (Record, error) {
+	if !r.rows.Next() {
+		if err := r.rows.Err(); err != nil {
+			return Record{}, sqlProblem(ctx, err)
+		}
+		return Record{}, io.EOF
+	}
+	values := make([]any, len(r.names))
+	into := make([]any, len(values))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	if err := r.rows.Scan(into...); err != nil {
+		return Record{}, sqlProblem(ctx, err)
+	}
+	o := &Object{Names: r.names, Values: values}
+	for i, v := range values {
+		if at, ok := v.(time.Time); ok {
+			values[i] = chrono.FormatMillis(at.UnixMilli(), chrono.UTC)
+		}
+	}
+	return Record{Object: o}, nil
+}
+
+func (r *sqlRows) close() error { return errors.Join(r.rows.Close(), r.db.Close()) }

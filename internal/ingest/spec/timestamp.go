@@ -1,0 +1,125 @@
+package spec
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest"
+)
+
+// Timestamp is a timestampSpec: where the time of a record is.
+type Timestamp struct {
+	Column string
+	Format *chrono.TimestampFormat
+	// Missing is the time of records that have none; nil: they are no rows.
+	Missing *int64
+}
+
+func parseTimestamp(text json.RawMessage) (Timestamp, error) {
+	w := struct {
+		Column  *string         `json:"column"`
+		Format  *string         `json:"format"`
+		Missing json.RawMessage `json:"missingValue"`
+	}{}
+	t := Timestamp{Column: "timestamp"}
+	if err := decode("timestampSpec", text, &w); err != nil {
+		return t, err
+	}
+	if w.Column != nil {
+		t.Column = *w.Column
+	}
+	format := "auto"
+	if w.Format != nil {
+		format = *w.Format
+	}
+	var err error
+	if t.Format, err = chrono.ParseTimestampFormat(format); err != nil {
+		return t, err
+	}
+	if !absent(w.Missing) {
+		var at string
+		ms, number := int64(0), json.Unmarshal(w.Missing, &at) != nil
+		if number {
+			if json.Unmarshal(w.Missing, &ms) != nil {
+				return t, fault.InvalidInput("[missingValue] in [timestampSpec] is not a time")
+			}
+		} else if parsed, ok := chrono.ParseISO(at); ok {
+			ms = parsed
+		} else {
+			return t, fault.InvalidInput("[missingValue] in [timestampSpec] is not an ISO 8601 time: [%s]", at)
+		}
+		t.Missing = &ms
+	}
+	return t, nil
+}
+
+// Of returns the time of a record in milliseconds, or the message of the reference for a record without one.
+func (t *Timestamp) Of(o *ingest.Object) (ms int64, problem string) {
+	v, _ := o.Get(t.Column)
+	if v == nil {
+		if t.Missing != nil {
+			return *t.Missing, ""
+		}
+		return 0, unparseable(v, o)
+	}
+	ok := false
+	switch v := v.(type) {
+	case int64:
+		ms, ok = t.Format.Integer(v)
+	case float64:
+		ms, ok = t.Format.Float(v)
+	case float32:
+		ms, ok = t.Format.Float(float64(v))
+	default:
+		ms, ok = t.Format.Parse(string(ingest.AppendText(nil, v)))
+	}
+	switch {
+	case !ok:
+		return 0, unparseable(v, o)
+	case ms < chrono.MinInstant || ms >= chrono.MaxInstant:
+		return 0, "Encountered row with timestamp[" + string(ingest.AppendText(nil, v)) + "] that cannot be represented as a long: [" + event(o) + "]"
+	}
+	return ms, ""
+}
+
+func unparseable(v any, o *ingest.Object) string {
+	return "Timestamp[" + string(appendJava(nil, v)) + "] is unparseable! Event: " + event(o)
+}
+
+// maxEvent cuts the text of a record in a message.
+const maxEvent = 1024
+
+// event is a record as Java prints a map.
+func event(o *ingest.Object) string {
+	text := string(appendJava(nil, o))
+	if len(text) > maxEvent {
+		text = strings.ToValidUTF8(text[:maxEvent], "") + "..."
+	}
+	return text
+}
+
+func appendJava(dst []byte, v any) []byte {
+	switch v := v.(type) {
+	case *ingest.Object:
+		dst = append(dst, '{')
+		for i, name := range v.Names {
+			if i > 0 {
+				dst = append(dst, ", "...)
+			}
+			dst = appendJava(append(append(dst, name...), '='), v.Values[i])
+		}
+		return append(dst, '}')
+	case []any:
+		dst = append(dst, '[')
+		for i, e := range v {
+			if i > 0 {
+				dst = append(dst, ", "...)
+			}
+			dst = appendJava(dst, e)
+		}
+		return append(dst, ']')
+	}
+	return ingest.AppendText(dst, v)
+}

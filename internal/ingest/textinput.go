@@ -1,0 +1,134 @@
+package ingest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"sync"
+)
+
+// textInput reads the chunks of a split of a text format.
+type textInput struct {
+	format textFormat
+	in     *input
+	src    io.ReadCloser
+	cut    *chunker
+
+	first    *chunk // what is left of the first chunk after its header
+	header   []string
+	start    int64                 // offset of the first record of a split that is not the first
+	baseLine func() (int64, error) // lines of the file before the split; nil: none
+}
+
+func (t *textInput) open(ctx context.Context) error {
+	split, opts := t.in.split, t.in.opts
+	var err error
+	if split.Offset > 0 {
+		t.src, err = split.Entity.Open(ctx, split.Offset) // splits are plain text
+	} else {
+		t.src, err = t.in.stream(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	text := bufio.NewReaderSize(t.src, 64<<10)
+	var head []byte
+	if split.Offset == 0 {
+		if head, err = text.Peek(4096); err != nil && err != io.EOF {
+			return err
+		}
+		if err := refuseUTF16(head, split.Entity.Name()); err != nil {
+			return err
+		}
+		if bytes.HasPrefix(head, byteOrderMark) {
+			if _, err := text.Discard(len(byteOrderMark)); err != nil {
+				return err
+			}
+			head = head[len(byteOrderMark):]
+		}
+	}
+	size := opts.chunkBytes()
+	if _, packed := t.src.(*unpacker); !packed && split.Entity.Size() > 0 { // small files need small buffers
+		size = int(min(int64(size), max(split.Entity.Size()+1, smallChunk)))
+	}
+	t.cut = &chunker{r: text, cut: t.format.begin(head), size: size, max: opts.maxRecordBytes(),
+		end: split.End, offset: split.Offset, free: make(chan []byte, chunksInFlight*max(opts.Decoders, 1))}
+	if split.Offset == 0 {
+		return t.takeHeader()
+	}
+	if err := t.cut.skipToBoundary(); err != nil {
+		return err
+	}
+	t.start = t.cut.offset
+	t.baseLine = sync.OnceValues(func() (int64, error) { return t.linesBefore(ctx) })
+	return t.headerOfFile(ctx)
+}
+
+// takeHeader reads the rows before the data.
+func (t *textInput) takeHeader() error {
+	h := t.format.head()
+	for {
+		c, err := t.cut.next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		var complete bool
+		if t.header, complete = h.take(&c); complete {
+			t.first = &c
+			return nil
+		}
+	}
+}
+
+// headerOfFile reads the header for a split that begins later.
+func (t *textInput) headerOfFile(ctx context.Context) error {
+	text, err := readHead(ctx, t.in.split.Entity, defaultChunkBytes)
+	if err != nil {
+		return err
+	}
+	h := t.format.head()
+	t.header, _ = h.take(&chunk{data: trimBOM(text)})
+	return nil
+}
+
+// linesBefore counts the lines of the file before the split: asked only when a record there does not parse.
+func (t *textInput) linesBefore(ctx context.Context) (int64, error) {
+	src, err := t.in.split.Entity.Open(ctx, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer src.Close()
+	lines, buf := int64(0), make([]byte, 256<<10)
+	for left := t.start; left > 0; {
+		n, err := src.Read(buf[:min(left, int64(len(buf)))])
+		lines += int64(bytes.Count(buf[:n], newline))
+		left -= int64(n)
+		if err != nil {
+			break
+		}
+	}
+	return lines, ctx.Err()
+}
+
+// nextChunk returns the next chunk of the split.
+func (t *textInput) nextChunk() (chunk, error) {
+	if t.first != nil {
+		c := *t.first
+		t.first = nil
+		return c, nil
+	}
+	return t.cut.next()
+}
+
+func (t *textInput) close() error {
+	if t.src == nil {
+		return nil
+	}
+	err := t.src.Close()
+	t.src = nil
+	return err
+}

@@ -1,0 +1,223 @@
+package lookup
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest"
+)
+
+// database reads a table from two columns of a table of PostgreSQL or SQLite.
+type database struct {
+	uri            string // behind "jdbc:"
+	user           string
+	password       string
+	variable       string // of the environment, with the password
+	table          string
+	key, value     string
+	filter, marker string // a condition, and a column that grows when rows change; both may be empty
+}
+
+// jdbcProperties are the parameters that a connection URI may have (spec/security.md, section 13): none of them reads files or runs code.
+var jdbcProperties = []string{"useSSL", "requireSSL", "ssl", "sslmode"}
+
+func parseDatabase(text json.RawMessage) (source, time.Duration, error) {
+	var wire struct {
+		Connector struct {
+			URI      string          `json:"connectURI"`
+			User     string          `json:"user"`
+			Password json.RawMessage `json:"password"`
+		} `json:"connectorConfig"`
+		Table   string `json:"table"`
+		Key     string `json:"keyColumn"`
+		Value   string `json:"valueColumn"`
+		Filter  string `json:"filter"`
+		Marker  string `json:"tsColumn"`
+		Timeout *int64 `json:"loadTimeoutSeconds"`
+	}
+	if err := json.Unmarshal(text, &wire); err != nil {
+		return nil, 0, fault.InvalidInput("extractionNamespace of type [jdbc] is not readable: %v", err)
+	}
+	for name, value := range map[string]string{"connectorConfig.connectURI": wire.Connector.URI, "table": wire.Table, "keyColumn": wire.Key, "valueColumn": wire.Value} {
+		if value == "" {
+			return nil, 0, fault.InvalidInput("extractionNamespace of type [jdbc] needs a [%s]", name)
+		}
+	}
+	d := &database{user: wire.Connector.User, table: wire.Table, key: wire.Key, value: wire.Value, filter: wire.Filter, marker: wire.Marker}
+	if err := d.readPassword(wire.Connector.Password); err != nil {
+		return nil, 0, err
+	}
+	var ok bool
+	if d.uri, ok = strings.CutPrefix(wire.Connector.URI, "jdbc:"); !ok {
+		return nil, 0, fault.InvalidInput("connectURI of a lookup must begin with [jdbc:]")
+	}
+	kind, _, _ := strings.Cut(d.uri, ":")
+	if kind != "postgresql" && kind != "sqlite" {
+		return nil, 0, fault.Unsupported("Lookups can't be read from a database of kind [%s]; known are [postgresql, sqlite]", kind)
+	}
+	timeout := jdbcTimeout
+	if wire.Timeout != nil && *wire.Timeout > 0 {
+		timeout = time.Duration(*wire.Timeout) * time.Second
+	}
+	return d, timeout, nil
+}
+
+// readPassword reads the forms of a password provider.
+func (d *database) readPassword(text json.RawMessage) error {
+	if text == nil || json.Unmarshal(text, &d.password) == nil {
+		return nil
+	}
+	var provider struct{ Type, Password, Variable string }
+	if err := json.Unmarshal(text, &provider); err != nil {
+		return fault.InvalidInput("The password of a lookup must be a string, or an object with a [type]")
+	}
+	switch {
+	case provider.Type == "default":
+		d.password = provider.Password
+	case provider.Type == "environment" && provider.Variable != "":
+		d.variable = provider.Variable
+	default:
+		return fault.InvalidInput("Password type [%s] of a lookup is unknown; known are [default, environment]", provider.Type)
+	}
+	return nil
+}
+
+// open returns a database of one connection, which the caller closes.
+func (d *database) open(ctx context.Context, access *ingest.Access) (*sql.DB, error) {
+	if path, ok := strings.CutPrefix(d.uri, "sqlite:"); ok {
+		path, _, _ = strings.Cut(path, "?")
+		file, err := sourceOf(&url.URL{Scheme: "file", Path: path})
+		if err != nil {
+			return nil, err
+		}
+		if _, err := file.List(ctx, access); err != nil { // it must exist, in a folder that may be read
+			return nil, err
+		}
+		return sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: path, RawQuery: "mode=ro&_pragma=query_only(1)"}).String())
+	}
+	config, err := d.postgres(access)
+	if err != nil {
+		return nil, err
+	}
+	return stdlib.OpenDB(*config), nil
+}
+
+// postgres makes the settings of a connection. Addresses are checked when names have been resolved, as for other input.
+func (d *database) postgres(access *ingest.Access) (*pgx.ConnConfig, error) {
+	u, err := url.Parse(d.uri)
+	if err != nil || u.Host == "" {
+		return nil, fault.InvalidInput("connectURI of a lookup is not readable; write jdbc:postgresql://host:port/database")
+	}
+	query := url.Values{}
+	for name, values := range u.Query() {
+		if !slices.Contains(jdbcProperties, name) {
+			return nil, fault.Forbidden("Property [%s] of a connection URI is not among the allowed ones [%s]", name, strings.Join(jdbcProperties, ", "))
+		}
+		if name == "sslmode" {
+			query[name] = values
+		} else if len(values) > 0 && values[0] == "true" {
+			query.Set("sslmode", "require")
+		}
+	}
+	u.Scheme, u.RawQuery, u.User = "postgres", query.Encode(), nil
+	config, err := pgx.ParseConfig(u.String())
+	if err != nil {
+		return nil, fault.InvalidInput("connectURI of a lookup is not readable; write jdbc:postgresql://host:port/database").WithCause(err)
+	}
+	config.User, config.Password = d.user, d.password
+	if d.variable != "" {
+		found := false
+		if access != nil && access.Getenv != nil {
+			config.Password, found = access.Getenv(d.variable)
+		}
+		if !found {
+			return nil, fault.InvalidInput("Variable [%s] with the password of a lookup is not set", d.variable)
+		}
+	}
+	dialer := &net.Dialer{}
+	if access != nil && access.CheckAddress != nil {
+		dialer.Control = func(_, address string, _ syscall.RawConn) error {
+			to, err := netip.ParseAddrPort(address)
+			if err != nil {
+				return err
+			}
+			return access.CheckAddress(netip.AddrPortFrom(to.Addr().Unmap(), to.Port()))
+		}
+	}
+	config.DialFunc = dialer.DialContext
+	return config, nil
+}
+
+// quote makes an identifier of a name, parts between dots each for itself.
+func quote(name string) string {
+	parts := strings.Split(name, ".")
+	for i, p := range parts {
+		parts[i] = `"` + strings.ReplaceAll(p, `"`, `""`) + `"`
+	}
+	return strings.Join(parts, ".")
+}
+
+// read implements source. The mark is the greatest value of the marker column; without one the table is read each time.
+func (d *database) read(
+	ctx context.Context, access *ingest.Access, last string, add func(key, value string) error,
+) (changed bool, mark string, err error) {
+	db, err := d.open(ctx, access)
+	if err != nil {
+		return false, "", err
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	if d.marker != "" {
+		var newest sql.NullString
+		if err := db.QueryRowContext(ctx, "SELECT CAST(MAX("+quote(d.marker)+") AS TEXT) FROM "+quote(d.table)).Scan(&newest); err != nil {
+			return false, "", d.failed(err)
+		}
+		if mark = newest.String; mark != "" && mark == last {
+			return false, mark, nil
+		}
+	}
+	query := "SELECT CAST(" + quote(d.key) + " AS TEXT), CAST(" + quote(d.value) + " AS TEXT) FROM " + quote(d.table) +
+		" WHERE " + quote(d.key) + " IS NOT NULL AND " + quote(d.value) + " IS NOT NULL"
+	if d.filter != "" {
+		query += " AND (" + d.filter + ")"
+	}
+	rows, err := db.QueryContext(ctx, query)
+	if err != nil {
+		return false, "", d.failed(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var key, value string
+		if err := rows.Scan(&key, &value); err != nil {
+			return false, "", d.failed(err)
+		}
+		if err := add(key, value); err != nil {
+			return false, "", err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return false, "", d.failed(err)
+	}
+	return true, mark, nil
+}
+
+// failed is the fault of a database that can't be read. What it says names no secret: the password is in no text that it saw.
+func (d *database) failed(err error) error {
+	if f := fault.Find(err); f != nil {
+		return f
+	}
+	return fault.Unavailable("Table [%s] of a lookup could not be read: %v", d.table, err).WithCause(err)
+}

@@ -1,0 +1,363 @@
+package lookup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest"
+)
+
+// Options are what a Set works with.
+type Options struct {
+	// Access says what files and addresses may be read.
+	Access *ingest.Access
+	// Memory is where tables reserve what they take; nil: they take what they need.
+	Memory *budget.Budget
+	Clock  clock.Clock
+	Log    *slog.Logger
+}
+
+// Set is the lookups of a process. All methods are safe for use by many goroutines.
+type Set struct {
+	o    Options
+	view atomic.Pointer[View]
+	// wake is sent to when Run should look for what to load.
+	wake chan struct{}
+
+	mu struct {
+		sync.Mutex
+		// serving are the lookups that queries see; next are those that were asked for and are not loaded yet.
+		serving, next map[string]*entry
+	}
+}
+
+// entry is one container in a Set.
+type entry struct {
+	Container
+	factory *factory // nil: the container could not be read
+	table   *Table   // nil until loaded
+	mark    string   // of the last reading
+	due     time.Time
+	busy    bool // a goroutine reads it
+	failure error
+}
+
+// NewSet returns an empty set. Without Run it loads only tables that are in their containers.
+func NewSet(o Options) *Set {
+	s := &Set{o: o, wake: make(chan struct{}, 1)}
+	s.mu.serving, s.mu.next = map[string]*entry{}, map[string]*entry{}
+	s.view.Store(&View{})
+	return s
+}
+
+// View is the lookups at one moment.
+type View struct {
+	tables map[string]*Table
+	// failed says why what is configured is not there.
+	failed map[string]error
+}
+
+// View returns the lookups as they are now. A nil Set has none.
+func (s *Set) View() *View {
+	if s == nil {
+		return &View{}
+	}
+	return s.view.Load()
+}
+
+// Known reports whether there is a lookup of that name, loaded or not.
+func (v *View) Known(name string) bool {
+	_, failed := v.failed[name]
+	return failed || v.tables[name] != nil
+}
+
+// Table returns the table of a lookup. The fault says that there is none of that name, or why it is not loaded yet.
+func (v *View) Table(name string) (*Table, error) {
+	if t, ok := v.tables[name]; ok {
+		return t, nil
+	}
+	if err, ok := v.failed[name]; ok {
+		if err == nil {
+			return nil, fault.Unavailable("Lookup [%s] is not loaded yet", name)
+		}
+		return nil, fault.Unavailable("Lookup [%s] could not be loaded: %s", name, reason(err)).WithCause(err)
+	}
+	return nil, fault.InvalidInput("Lookup [%s] not found", name)
+}
+
+// reason is what a failure tells users.
+func reason(err error) string {
+	if f := fault.Find(err); f != nil {
+		return f.Message
+	}
+	return err.Error()
+}
+
+// Names returns the names of the loaded lookups, sorted.
+func (v *View) Names() []string { return slices.Sorted(maps.Keys(v.tables)) }
+
+// Status is what a process has and what it does about the rest.
+type Status struct {
+	// Current are the loaded containers, Next those that are wanted and not loaded.
+	Current, Next map[string]Container
+}
+
+// Status returns the containers by name.
+func (s *Set) Status() Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := Status{Current: map[string]Container{}, Next: map[string]Container{}}
+	for name, e := range s.mu.serving {
+		out.Current[name] = e.Container
+	}
+	for name, e := range s.mu.next {
+		out.Next[name] = e.Container
+	}
+	return out
+}
+
+// Apply makes the set want exactly these lookups: what is not among them is dropped, what is new or has a new version is loaded. Tables
+// that are in their containers are there when it returns.
+func (s *Set) Apply(ctx context.Context, want map[string]Container) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, e := range s.mu.serving {
+		if _, ok := want[name]; !ok {
+			delete(s.mu.serving, name)
+			e.drop()
+		}
+	}
+	for name := range s.mu.next {
+		if _, ok := want[name]; !ok {
+			delete(s.mu.next, name)
+		}
+	}
+	for name, c := range want {
+		s.addLocked(ctx, name, c)
+	}
+	s.publishLocked()
+}
+
+// Add makes the set want one more lookup, or another version of one.
+func (s *Set) Add(ctx context.Context, name string, c Container) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.addLocked(ctx, name, c)
+	s.publishLocked()
+}
+
+// Drop forgets a lookup and reports whether the set had or wanted it.
+func (s *Set) Drop(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	serving, next := s.mu.serving[name], s.mu.next[name]
+	delete(s.mu.serving, name)
+	delete(s.mu.next, name)
+	if serving != nil {
+		serving.drop()
+	}
+	s.publishLocked()
+	return serving != nil || next != nil
+}
+
+func (e *entry) drop() {
+	if e.table != nil {
+		e.table.close()
+	}
+}
+
+func (s *Set) addLocked(ctx context.Context, name string, c Container) {
+	if e := s.mu.next[name]; e != nil && e.Same(c) {
+		return
+	}
+	if e := s.mu.serving[name]; e != nil && e.Same(c) {
+		if s.mu.next[name] != nil { // another version was wanted meanwhile and is not any more
+			delete(s.mu.next, name)
+			e.due = s.o.Clock.Now()
+			s.wakeUp()
+		}
+		return
+	}
+	e := &entry{Container: c, due: s.o.Clock.Now()}
+	if e.factory, e.failure = parse(c.Factory); e.failure == nil && e.factory.source == nil {
+		b := newBuilder(s.o.Memory)
+		if e.failure = b.fill(ctx, e.factory.table); e.failure == nil {
+			e.table, e.failure = b.table()
+		}
+		if e.failure != nil {
+			b.free()
+		}
+	}
+	if e.failure != nil {
+		s.o.Log.ErrorContext(ctx, "a lookup can't be loaded", "lookup", name, "version", c.Version, "error", e.failure)
+	}
+	if e.table != nil {
+		s.serveLocked(name, e)
+		return
+	}
+	s.mu.next[name] = e
+	s.wakeUp()
+}
+
+// serveLocked puts a loaded entry in the place of the old one.
+func (s *Set) serveLocked(name string, e *entry) {
+	if old := s.mu.serving[name]; old != nil && old != e {
+		old.drop()
+	}
+	s.mu.serving[name] = e
+	delete(s.mu.next, name)
+}
+
+func (s *Set) publishLocked() {
+	v := &View{tables: make(map[string]*Table, len(s.mu.serving)), failed: map[string]error{}}
+	for name, e := range s.mu.serving {
+		v.tables[name] = e.table
+	}
+	for name, e := range s.mu.next {
+		v.failed[name] = e.failure
+	}
+	s.view.Store(v)
+}
+
+func (s *Set) wakeUp() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run reads what comes from outside, again and again, until ctx is done.
+func (s *Set) Run(ctx context.Context) error {
+	var loads errgroup.Group
+	loads.SetLimit(parallelLoads)
+	timer := s.o.Clock.NewTimer(time.Hour)
+	defer timer.Stop()
+	for ctx.Err() == nil {
+		due, wait := s.due()
+		for _, d := range due {
+			loads.Go(func() error {
+				s.load(ctx, d.name, d.entry)
+				s.wakeUp()
+				return nil
+			})
+		}
+		timer.Reset(wait)
+		select {
+		case <-ctx.Done():
+		case <-s.wake:
+		case <-timer.C():
+		}
+	}
+	return loads.Wait()
+}
+
+// work is an entry that is to be read.
+type work struct {
+	name  string
+	entry *entry
+}
+
+// due returns what is to be read now, marked as busy, and how long nothing else is.
+func (s *Set) due() (out []work, wait time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.o.Clock.Now()
+	wait = time.Hour
+	look := func(entries map[string]*entry) {
+		for name, e := range entries {
+			if e.busy || e.factory == nil || e.factory.source == nil || e.due.IsZero() {
+				continue
+			}
+			if left := e.due.Sub(now); left > 0 {
+				wait = min(wait, left)
+				continue
+			}
+			e.busy = true
+			out = append(out, work{name, e})
+		}
+	}
+	look(s.mu.next)
+	for name := range s.mu.next {
+		if e := s.mu.serving[name]; e != nil {
+			e.due = time.Time{} // what is being replaced is not read again
+		}
+	}
+	look(s.mu.serving)
+	return out, wait
+}
+
+// load reads an entry once and makes it visible.
+func (s *Set) load(ctx context.Context, name string, e *entry) {
+	table, mark, err := s.read(ctx, e)
+	if ctx.Err() != nil {
+		if table != nil {
+			table.close()
+		}
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e.busy = false
+	if s.mu.serving[name] != e && s.mu.next[name] != e { // it was dropped meanwhile
+		if table != nil {
+			table.close()
+		}
+		return
+	}
+	e.failure = err
+	now := s.o.Clock.Now()
+	switch {
+	case err != nil:
+		pause := retryPause
+		if e.factory.period > 0 {
+			pause = min(pause, e.factory.period)
+		}
+		e.due = now.Add(pause)
+		s.o.Log.ErrorContext(ctx, "a lookup could not be read; it is tried again", "lookup", name, "version", e.Version, "after", pause, "error", err)
+	case e.factory.period > 0:
+		e.due = now.Add(e.factory.period)
+	default:
+		e.due = time.Time{} // it is read once
+	}
+	if table != nil {
+		e.drop()
+		e.table, e.mark = table, mark
+		s.serveLocked(name, e)
+		s.o.Log.InfoContext(ctx, "a lookup was loaded", "lookup", name, "version", e.Version, "keys", table.Len())
+	}
+	s.publishLocked()
+}
+
+// read returns the table of an entry, nil if it is as it was.
+func (s *Set) read(ctx context.Context, e *entry) (*Table, string, error) {
+	if e.factory.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, e.factory.timeout, fault.Unavailable("reading took longer than [%v]", e.factory.timeout))
+		defer cancel()
+	}
+	b := newBuilder(s.o.Memory)
+	changed, mark, err := e.factory.source.read(ctx, s.o.Access, e.mark, b.add)
+	var t *Table
+	if err == nil && changed {
+		t, err = b.table()
+	}
+	if t == nil {
+		b.free()
+	}
+	if err != nil && errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("%w: %w", err, context.Cause(ctx))
+	}
+	return t, mark, err
+}

@@ -1,0 +1,294 @@
+package lookup
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func newSet(t *testing.T, o Options) *Set {
+	t.Helper()
+	if o.Clock == nil {
+		o.Clock = clock.System()
+	}
+	o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	s := NewSet(o)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// until waits for a view that is as it should be; the test's own deadline bounds it.
+func until(t *testing.T, s *Set, ok func(*View) bool) *View {
+	t.Helper()
+	for t.Context().Err() == nil {
+		if v := s.View(); ok(v) {
+			return v
+		}
+		time.Sleep(time.Millisecond)
+	}
+	t.Fatal("the lookup never came")
+	return nil
+}
+
+func container(version, factory string) Container {
+	return Container{version, json.RawMessage(factory)}
+}
+
+func mapOf(version, values string) Container {
+	return container(version, `{"type":"map","map":`+values+`}`)
+}
+
+// content is a table as a map; an error is its text under the key "error".
+func content(v *View, name string) map[string]string {
+	t, err := v.Table(name)
+	if err != nil {
+		return map[string]string{"error": fault.Find(err).Message}
+	}
+	return maps.Collect(t.All())
+}
+
+func TestSetFollowsWhatIsWanted(t *testing.T) {
+	s := newSet(t, Options{})
+	s.Apply(t.Context(), map[string]Container{"a": mapOf("1", `{"x":"X","gone":null}`), "bad": container("1", `{"type":"frob"}`)})
+	before := s.View()
+	for name, want := range map[string]map[string]string{
+		"a":    {"x": "X"},
+		"bad":  {"error": "Lookup [bad] could not be loaded: lookupExtractorFactory type [frob] is unknown; known types are [map, cachedNamespace]"},
+		"nope": {"error": "Lookup [nope] not found"},
+	} {
+		if diff := cmp.Diff(want, content(before, name)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	s.Apply(t.Context(), map[string]Container{"a": mapOf("2", `{"x":"XX"}`)})
+	if got := content(before, "a"); got["x"] != "X" {
+		t.Errorf("a view that a query holds changed: %v", got)
+	}
+	if got := content(s.View(), "a"); got["x"] != "XX" {
+		t.Errorf("the new version is not there: %v", got)
+	}
+	if diff := cmp.Diff(Status{Current: map[string]Container{"a": mapOf("2", `{"x":"XX"}`)}, Next: map[string]Container{}}, s.Status()); diff != "" {
+		t.Error(diff)
+	}
+	if !s.Drop("a") || s.Drop("a") || len(s.View().Names()) != 0 {
+		t.Error("a dropped lookup is still there")
+	}
+}
+
+func TestTablesTakeMemory(t *testing.T) {
+	memory := budget.Root(4 << 20)
+	s := newSet(t, Options{Memory: memory})
+	big := mapOf("1", `{"k":"`+strings.Repeat("x", 5<<20)+`"}`)
+	s.Apply(t.Context(), map[string]Container{"small": mapOf("1", `{"a":"b"}`), "big": big})
+	if _, err := s.View().Table("big"); err == nil || memory.Used() > 1000 {
+		t.Errorf("a table beyond the memory was loaded: %v, %d bytes", err, memory.Used())
+	}
+	s.Apply(t.Context(), nil)
+	if memory.Used() != 0 {
+		t.Errorf("%d bytes are held by nothing", memory.Used())
+	}
+}
+
+func TestFilesAreReadAndReadAgain(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	want := map[string]string{"de": "Germany", "fr": "France"}
+	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	defer server.Close()
+	s := newSet(t, Options{})
+	cases := map[string]struct{ uri, parse string }{
+		"csv":    {"file:" + write("a.csv", "de,Germany\nfr,France\nxx,\n"), `{"format":"csv","columns":["k","v"]}`},
+		"header": {write("b.csv", "name,code\nGermany,de\nFrance,fr\n"), `{"format":"csv","hasHeaderRow":true,"keyColumn":"code","valueColumn":"name"}`},
+		"tsv":    {"file://" + write("c.tsv", "de|Germany\nfr|France\n"), `{"format":"tsv","delimiter":"|","columns":["k","v"]}`},
+		"custom": {write("d.json", `{"c":"de","n":"Germany"}`+"\n"+`{"c":"fr","n":"France"}`+"\n"+`{"c":"xx"}`), `{"format":"customJson","keyFieldName":"c","valueFieldName":"n"}`},
+		"simple": {write("e.json", `{"de":"Germany"}`+"\n\n"+`{"fr":"France"}`), `{"format":"simpleJson"}`},
+		"http":   {server.URL + "/a.csv", `{"format":"csv","columns":["k","v"]}`},
+	}
+	wanted := map[string]Container{}
+	for name, c := range cases {
+		wanted[name] = container("1", `{"type":"cachedNamespace","extractionNamespace":{"type":"uri","uri":"`+c.uri+`","namespaceParseSpec":`+c.parse+`,"pollPeriod":1}}`)
+	}
+	wanted["newest"] = container("1", `{"type":"cachedNamespace","extractionNamespace":{"type":"uri","uriPrefix":"`+dir+`","fileRegex":"a.*","namespaceParseSpec":{"format":"csv","columns":["k","v"]}}}`)
+	wanted["missing"] = container("1", `{"type":"cachedNamespace","extractionNamespace":{"type":"uri","uri":"`+dir+`/none","namespaceParseSpec":{"format":"simpleJson"}}}`)
+	s.Apply(t.Context(), wanted)
+	v := until(t, s, func(v *View) bool { return len(v.Names()) == len(wanted)-1 && v.failed["missing"] != nil })
+	for name := range wanted {
+		if name != "missing" {
+			if diff := cmp.Diff(want, content(v, name)); diff != "" {
+				t.Errorf("%s: %s", name, diff)
+			}
+		}
+	}
+	if got := content(v, "missing")["error"]; !strings.Contains(got, "Lookup [missing] could not be loaded") || !strings.Contains(got, "none") {
+		t.Error(got)
+	}
+	write("a.csv", "de,Deutschland\n")
+	until(t, s, func(v *View) bool {
+		return content(v, "csv")["de"] == "Deutschland" && content(v, "http")["de"] == "Deutschland"
+	})
+}
+
+func TestFilesOutsideOfAllowedFolders(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.json")
+	if err := os.WriteFile(path, []byte(`{"a":"b"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := newSet(t, Options{Access: &ingest.Access{LocalDirs: []string{t.TempDir()}}})
+	s.Apply(t.Context(), map[string]Container{
+		"file": container("1", `{"type":"cachedNamespace","extractionNamespace":{"type":"uri","uri":"`+path+`","namespaceParseSpec":{"format":"simpleJson"}}}`),
+		"db":   container("1", `{"type":"cachedNamespace","extractionNamespace":{"type":"jdbc","connectorConfig":{"connectURI":"jdbc:sqlite:`+path+`"},"table":"t","keyColumn":"k","valueColumn":"v"}}`),
+	})
+	v := until(t, s, func(v *View) bool { return v.failed["file"] != nil && v.failed["db"] != nil })
+	for _, name := range []string{"file", "db"} {
+		if got := content(v, name)["error"]; !strings.Contains(got, "outside the directories") {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+func TestTablesOfDatabases(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "names.db")
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	exec := func(query string) {
+		if _, err := db.ExecContext(t.Context(), query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec(`CREATE TABLE "the names" ("the key" INTEGER, v TEXT, at INTEGER)`)
+	exec(`INSERT INTO "the names" VALUES (1, 'one', 1), (2, 'two', 2), (3, NULL, 3), (4, 'four', 4)`)
+	s := newSet(t, Options{})
+	s.Apply(t.Context(), map[string]Container{"names": container("1", `{"type":"cachedNamespace","extractionNamespace":{"type":"jdbc",
+		"connectorConfig":{"connectURI":"jdbc:sqlite:`+path+`"},"table":"the names","keyColumn":"the key","valueColumn":"v","tsColumn":"at","filter":"at < 4 OR at > 5","pollPeriod":"PT0.001S"}}`)})
+	v := until(t, s, func(v *View) bool { return len(v.Names()) == 1 })
+	if diff := cmp.Diff(map[string]string{"1": "one", "2": "two"}, content(v, "names")); diff != "" {
+		t.Error(diff)
+	}
+	exec(`INSERT INTO "the names" VALUES (9, 'nine', 9)`)
+	until(t, s, func(v *View) bool { return content(v, "names")["9"] == "nine" })
+}
+
+// Containers that can't be loaded say what is wrong with them.
+func TestRefusedFactories(t *testing.T) {
+	namespace := func(text string) string { return `{"type":"cachedNamespace","extractionNamespace":` + text + `}` }
+	jdbc := func(uri, rest string) string {
+		return namespace(`{"type":"jdbc","connectorConfig":{"connectURI":"` + uri + `"` + rest + `},"table":"t","keyColumn":"k","valueColumn":"v"}`)
+	}
+	for text, want := range map[string]string{
+		`{}`:                                   "has no [type]",
+		`{"type":"map"}`:                       "needs a [map]",
+		`{"type":"map","map":[]}`:              "not readable",
+		`{"type":"cachedNamespace"}`:           "needs an [extractionNamespace]",
+		namespace(`{"type":"kafka"}`):          "[kafka] is unknown",
+		namespace(`{"type":"staticMap"}`):      "needs a [map]",
+		namespace(`{"type":"uri"}`):            "exactly one of [uri] and [uriPrefix]",
+		namespace(`{"type":"uri","uri":"/a"}`): "needs a [namespaceParseSpec]",
+		namespace(`{"type":"uri","uri":"gopher://a/b","namespaceParseSpec":{"format":"simpleJson"}}`):                                      "unknown scheme",
+		namespace(`{"type":"uri","uriPrefix":"http://a/b","namespaceParseSpec":{"format":"simpleJson"}}`):                                  "can't be listed",
+		namespace(`{"type":"uri","uri":"/a","fileRegex":"(","namespaceParseSpec":{"format":"simpleJson"}}`):                                "no regular expression",
+		namespace(`{"type":"uri","uri":"/a","namespaceParseSpec":{"format":"xml"}}`):                                                       "format [xml] is unknown",
+		namespace(`{"type":"uri","uri":"/a","namespaceParseSpec":{"format":"csv"}}`):                                                       "needs [columns] or [hasHeaderRow]",
+		namespace(`{"type":"uri","uri":"/a","namespaceParseSpec":{"format":"csv","columns":["a"]}}`):                                       "two columns",
+		namespace(`{"type":"uri","uri":"/a","namespaceParseSpec":{"format":"csv","columns":["a","b"],"keyColumn":"c","valueColumn":"a"}}`): "no column [c]",
+		namespace(`{"type":"uri","uri":"/a","namespaceParseSpec":{"format":"customJson","keyFieldName":"k"}}`):                             "needs [keyFieldName] and [valueFieldName]",
+		namespace(`{"type":"uri","uri":"/a","pollPeriod":"P1M","namespaceParseSpec":{"format":"simpleJson"}}`):                             "whose length varies",
+		namespace(`{"type":"uri","uri":"/a","pollPeriod":-1,"namespaceParseSpec":{"format":"simpleJson"}}`):                                "must not be negative",
+		namespace(`{"type":"jdbc"}`):                                  "needs a [",
+		jdbc("postgresql://h/d", ""):                                  "must begin with [jdbc:]",
+		jdbc("jdbc:mysql://h/d", ""):                                  "database of kind [mysql]",
+		jdbc("jdbc:postgresql://h/d", `,"password":{"type":"vault"}`): "Password type [vault]",
+	} {
+		if _, err := parse(json.RawMessage(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
+
+func TestConnectionPropertiesAreGuarded(t *testing.T) {
+	for uri, want := range map[string]string{
+		"postgresql://h:1/d?sslmode=disable":         "",
+		"postgresql://h:1/d?ssl=true":                "",
+		"postgresql://h:1/d?options=-c%20x":          "Property [options]",
+		"postgresql://h:1/d?sslrootcert=/etc/passwd": "Property [sslrootcert]",
+		"postgresql:nothing":                         "not readable",
+	} {
+		d := &database{uri: uri, variable: "PW"}
+		_, err := d.postgres(&ingest.Access{Getenv: func(string) (string, bool) { return "secret", true }})
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", uri, err, want)
+		}
+	}
+	if _, err := (&database{uri: "postgresql://h/d", variable: "PW"}).postgres(&ingest.Access{}); err == nil {
+		t.Error("a password from an environment that may not be read was accepted")
+	}
+}
+
+func TestContainersAsText(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"type":"map","map":{"a":"AA"},"isOneToOne":false}`: "{type=map, map={a=AA}, isOneToOne=false}",
+		`{"a":[1,null,{"b":2.50}]}`:                          "{a=[1, null, {b=2.50}]}",
+		`{}`:                                                 "{}",
+		strings.Repeat(`{"a":`, 100) + strings.Repeat("}", 100): strings.Repeat("{a=", 33) + "..." + strings.Repeat("...}", 32) + "...}",
+	} {
+		got := container("v", text).String()
+		if full := "LookupExtractorFactoryContainer{version='v', lookupExtractorFactory=" + want + "}"; got != full && len(text) < 100 {
+			t.Errorf("%s: %s, want %s", text, got, full)
+		}
+		if len(got) > 3*maxText {
+			t.Errorf("a text of %d bytes", len(got))
+		}
+	}
+}
+
+func FuzzContainer(f *testing.F) {
+	f.Add(`{"version":"v1","lookupExtractorFactory":{"type":"map","map":{"a":"b"}}}`)
+	f.Add(`{"version":"v1","lookupExtractorFactory":{"type":"cachedNamespace","extractionNamespace":{"type":"uri","uri":"/a","namespaceParseSpec":{"format":"simpleJson"}}}}`)
+	f.Add(`{"version":null,"lookupExtractorFactory":{"type":"cachedNamespace","extractionNamespace":{"type":"jdbc","connectorConfig":{"connectURI":"jdbc:sqlite:a"}}}}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		var c Container
+		if json.Unmarshal([]byte(text), &c) != nil {
+			return
+		}
+		_, _ = parse(c.Factory)
+		if len(c.String()) > 10*len(text)+3*maxText {
+			t.Error("the text is out of proportion")
+		}
+	})
+}

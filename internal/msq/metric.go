@@ -1,0 +1,41 @@
+package msq
+
+import (
+	"github.com/hengedb/henge/internal/agg"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// sketchMetrics are the native aggregators that combine sketches, and the names of their settings in the order of the constants.
+var sketchMetrics = map[string]struct {
+	kind     string
+	settings []string
+}{
+	"DS_HLL":              {"HLLSketchMerge", []string{"lgK", "tgtHllType"}},
+	"DS_HLL_UTF8":         {"HLLSketchMerge", []string{"lgK", "tgtHllType"}},
+	"DS_THETA":            {"thetaSketch", []string{"size"}},
+	"DS_QUANTILES_SKETCH": {"quantilesDoublesSketch", []string{"k"}},
+	"DS_TUPLE_DOUBLES":    {"arrayOfDoublesSketch", []string{"nominalEntries", "numberOfValues"}},
+	"DS_KLL_DOUBLES":      {"KllDoublesSketch", []string{"k"}},
+	"DS_KLL_FLOATS":       {"KllFloatsSketch", []string{"k"}},
+	"HYPER_UNIQUE":        {"hyperUnique", nil},
+}
+
+// metricJSON is the aggregator that combines the values of a metric further: counts are summed.
+func metricJSON(metric, column string, t vector.Type) any {
+	out := map[string]any{"type": metric, "name": column, "fieldName": column}
+	call, err := agg.ParseMetric(metric, t)
+	if err != nil {
+		return out
+	}
+	out["type"] = call.Name
+	if kind := map[string]string{"COUNT": "Sum", "SUM": "Sum", "MIN": "Min", "MAX": "Max"}[call.Name]; kind != "" && t.IsNumeric() {
+		out["type"] = dimensionType(t, false) + kind
+	}
+	if s, ok := sketchMetrics[call.Name]; ok {
+		out["type"] = s.kind
+		for i, p := range call.Params[:min(len(call.Params), len(s.settings))] {
+			out[s.settings[i]] = p
+		}
+	}
+	return out
+}

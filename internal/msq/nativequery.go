@@ -1,0 +1,244 @@
+package msq
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/plan/nativejson"
+)
+
+// Query returns the native query that does what the whole job does, as the payload of its task shows it. Call it before Run.
+func (c *Controller) Query() (nativejson.Query, error) {
+	node, w := c.job.Plan, c.job.write()
+	if w != nil {
+		node = w.Input
+	}
+	names := make([]string, 0, len(c.job.columns()))
+	for _, col := range c.job.columns() {
+		names = append(names, col.Name)
+	}
+	var leafErr error
+	o := nativejson.Options{Context: c.queryContext(w), Expr: c.expressions(), Tasks: true, Names: names, Leaf: func(n plan.Node) *nativejson.Leaf {
+		x, ok := n.(*plan.External)
+		if !ok {
+			return nil
+		}
+		leaf, err := externalLeaf(x, 0)
+		leafErr = errors.Join(leafErr, err)
+		return leaf
+	}}
+	q, err := nativejson.Fragment(node, o)
+	return q, errors.Join(err, leafErr)
+}
+
+// expressions is what the expressions of the statement take from it.
+func (c *Controller) expressions() expr.Context {
+	if c.deps.Expr != nil {
+		return *c.deps.Expr
+	}
+	return expr.Context{Zone: chrono.UTC}
+}
+
+// describe gives every stage the native query that says what it does, and its columns the names that they have there.
+func (c *Controller) describe(w *plan.Write) error {
+	leaves := map[plan.Node]*nativejson.Leaf{}
+	context := c.queryContext(w)
+	o := nativejson.Options{Context: context, Expr: c.expressions(), Tasks: true, Leaf: func(n plan.Node) *nativejson.Leaf { return leaves[n] }}
+	for _, s := range c.stages {
+		if s.node == nil {
+			continue
+		}
+		for i, in := range s.inputs {
+			leaf, err := in.leafOf(i)
+			if err != nil {
+				return err
+			}
+			if leaf != nil {
+				leaves[in.leaf] = leaf
+			}
+		}
+		q, err := nativejson.Fragment(s.query, o)
+		if err != nil {
+			return err
+		}
+		s.native, s.names = q, make([]string, len(s.node.Columns()))
+		for i, col := range s.node.Columns() {
+			s.names[i] = col.Name
+			if len(q.ColumnMappings) == len(s.names) {
+				s.names[i] = q.ColumnMappings[i].QueryColumn
+			}
+		}
+	}
+	if w != nil {
+		if i := timeColumn(w); i >= 0 {
+			c.rows.native.SetContext("__timeColumn", c.rows.names[i])
+		}
+	}
+	for _, s := range slices.Backward(c.stages) {
+		if s.node == nil {
+			continue
+		}
+		if s.native.Get("queryType") == "scan" {
+			text, err := marshal(s.scanSignature())
+			if err != nil {
+				return err
+			}
+			s.native.SetContext("scanSignature", string(text))
+		}
+		// The first half of a grouping shows the query that both halves answer.
+		for _, in := range s.inputs {
+			if in.from != nil && in.from.processor == "groupByPreShuffle" && s.processor == "groupByPostShuffle" && refines(s.query, in.from.query) {
+				in.from.native = s.native
+			}
+		}
+	}
+	return nil
+}
+
+// refines reports whether outer is inner with no more than columns chosen, groups filtered, ordered and limited.
+func refines(outer, inner plan.Node) bool {
+	for outer != inner {
+		switch outer.(type) {
+		case *plan.Project, *plan.Filter, *plan.Sort, *plan.Limit:
+			outer = outer.Inputs()[0]
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// queryContext is the context that the native queries of the job show.
+func (c *Controller) queryContext(w *plan.Write) map[string]any {
+	context := map[string]any{}
+	maps.Copy(context, c.job.Context)
+	id := strings.TrimPrefix(c.job.ID, "query-")
+	context["queryId"], context["sqlQueryId"] = id, id
+	if c.job.Identity != "" {
+		context["__user"] = c.job.Identity
+	}
+	context["sqlInsertSegmentGranularity"] = nil
+	maps.Copy(context, writeContext(w))
+	context["finalize"] = c.opts.FinalizeAggregation
+	context["maxParseExceptions"] = c.opts.MaxParseExceptions
+	return context
+}
+
+// TargetContext is what the statement says of its target in the words of the query context; empty for queries.
+func (c *Controller) TargetContext() map[string]any { return writeContext(c.job.write()) }
+
+// writeContext is what the context says of the target of an INSERT or REPLACE; w may be nil.
+func writeContext(w *plan.Write) map[string]any {
+	context := map[string]any{}
+	if w != nil {
+		context["sqlInsertSegmentGranularity"] = segmentGranularityText(w.PartitionBy)
+		if w.Replace {
+			context["sqlReplaceTimeChunks"] = replacedText(w)
+		}
+	}
+	return context
+}
+
+// replacedText is what a REPLACE overwrites, as the context holds it.
+func replacedText(w *plan.Write) string {
+	if w.ReplaceAll {
+		return "all"
+	}
+	var texts []string
+	for _, iv := range overwritten(w) {
+		texts = append(texts, iv.String())
+	}
+	return strings.Join(texts, ",")
+}
+
+// leafOf returns what an input is in the stage's query; nil: what it says of itself.
+func (in *input) leafOf(number int) (*nativejson.Leaf, error) {
+	leaf := &nativejson.Leaf{Number: number}
+	switch x := in.leaf.(type) {
+	case *plan.External:
+		if in.kind == stageInput {
+			leaf.Names = in.from.names
+			return leaf, nil
+		}
+		return externalLeaf(x, number)
+	case *plan.Scan:
+		return leaf, nil
+	}
+	return nil, nil
+}
+
+// externalLeaf shows source and format with what they leave out.
+func externalLeaf(x *plan.External, number int) (*nativejson.Leaf, error) {
+	source, err := ingest.ParseSource(x.Source)
+	if err != nil {
+		return nil, err
+	}
+	format, err := ingest.ParseFormat(x.Format)
+	if err != nil {
+		return nil, err
+	}
+	return &nativejson.Leaf{Number: number, Source: source, Format: format}, nil
+}
+
+// filter is what the rows of the stage's only input, a table, are filtered by; nil: by nothing.
+func (s *stage) filter() any {
+	if len(s.inputs) != 1 || s.inputs[0].kind != tableInput {
+		return nil
+	}
+	return s.native.Get("filter")
+}
+
+// processorJSON describes what a stage does with its rows.
+func (s *stage) processorJSON() (any, error) {
+	if n, ok := s.node.(*plan.Limit); ok && s.processor == "limit" {
+		return struct {
+			Type   string `json:"type"`
+			Offset int64  `json:"offset"`
+			Limit  int64  `json:"limit,omitempty"`
+		}{"limit", n.Offset, max(n.Count, 0)}, nil
+	}
+	query, err := marshal(s.native.Query)
+	if err != nil {
+		return nil, err
+	}
+	out := struct {
+		Type      string          `json:"type"`
+		Prefix    string          `json:"rightPrefix,omitempty"`
+		Condition string          `json:"condition,omitempty"`
+		JoinType  string          `json:"joinType,omitempty"`
+		Query     json.RawMessage `json:"query"`
+	}{Type: s.processor, Query: query}
+	if s.processor == "sortMergeJoin" {
+		var join struct {
+			Source struct {
+				Prefix    string `json:"rightPrefix"`
+				Condition string `json:"condition"`
+				JoinType  string `json:"joinType"`
+			} `json:"dataSource"`
+		}
+		if err := json.Unmarshal(query, &join); err != nil {
+			return nil, err
+		}
+		out.Prefix, out.Condition, out.JoinType = join.Source.Prefix, join.Source.Condition, join.Source.JoinType
+	}
+	return out, nil
+}
+
+// scanSignature lists the columns of a scan by name, as its context holds them.
+func (s *stage) scanSignature() []fieldJSON {
+	out := []fieldJSON{}
+	for _, f := range s.native.Signature {
+		if field := (fieldJSON{f.Name, f.Type}); !slices.Contains(out, field) {
+			out = append(out, field)
+		}
+	}
+	slices.SortFunc(out, func(a, b fieldJSON) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}

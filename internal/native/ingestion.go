@@ -1,0 +1,170 @@
+package native
+
+import (
+	"context"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/plan"
+)
+
+// Ingestion is what a native ingestion spec computes from rows: its transformSpec, dimensions, metrics and rollup. Batches, streams and previews
+// share it.
+type Ingestion struct {
+	// Transforms see the columns of the input only, not each other, and replace those of their name.
+	Transforms []VirtualColumnOf
+	// Filter keeps rows, after the transforms.
+	Filter FilterOf
+	// Dimensions are the columns with the types they are stored as.
+	Dimensions []plan.Column
+	// Metrics are aggregators: over groups with Rollup, else over each row.
+	Metrics []AggregatorOf
+	// Granularity truncates the time.
+	Granularity chrono.Granularity
+	Rollup      bool
+	// Order is a LONG column of the input that numbers its rows: rows come out with it, groups with the least of theirs. "": none.
+	Order string
+}
+
+// Translate makes a plan over the rows of input, which has the time of each row, a LONG or TIMESTAMP, as __time. Columns of the plan: __time,
+// the dimensions, the metrics, the order.
+func (g *Ingestion) Translate(ctx context.Context, input plan.Node) (plan.Node, error) {
+	t := &translator{ctx: ctx}
+	node, err := g.rows(t, input)
+	if err != nil {
+		return nil, err
+	}
+	s, err := t.newScope(node.Columns(), nil)
+	if err != nil {
+		return nil, err
+	}
+	in := &inputs{}
+	add := func(x expr.Expr, name string) { in.exprs, in.names = append(in.exprs, x), append(in.names, name) }
+	at, err := s.column(plan.TimeColumn)
+	if err != nil {
+		return nil, err
+	}
+	if at, err = floor(g.Granularity, asTime(at)); err != nil {
+		return nil, err
+	}
+	add(at, plan.TimeColumn)
+	for _, d := range g.Dimensions {
+		x, err := s.column(d.Name)
+		if err != nil {
+			return nil, err
+		}
+		if x, err = stored(x, d.Type); err != nil {
+			return nil, err
+		}
+		add(x, d.Name)
+	}
+	grouped := g.Rollup || len(g.Metrics) > 0
+	order := -1
+	if g.Order != "" {
+		x, err := s.column(g.Order)
+		if err != nil {
+			return nil, err
+		}
+		order = len(in.exprs)
+		add(x, g.Order)
+	}
+	if !grouped {
+		return &plan.Project{Input: node, Exprs: in.exprs, Names: in.names}, nil
+	}
+	out := &plan.Aggregate{}
+	for i := range in.exprs {
+		if i != order || !g.Rollup {
+			out.Keys = append(out.Keys, i)
+		}
+	}
+	for _, a := range g.Metrics {
+		call, err := s.aggregator(in, a.Aggregator, nil)
+		if err != nil {
+			return nil, err
+		}
+		out.Aggs = append(out.Aggs, call)
+	}
+	if order >= 0 && g.Rollup {
+		call, err := newCall("MIN", []expr.Type{longType}, nil)
+		if err != nil {
+			return nil, err
+		}
+		call.Args, call.Name = []int{order}, g.Order
+		out.Aggs = append(out.Aggs, call)
+	}
+	out.Input = &plan.Project{Input: node, Exprs: in.exprs, Names: in.names}
+	if order >= 0 && !g.Rollup {
+		// The order is a key; it goes behind the metrics.
+		keep := make([]int, 0, len(out.Columns()))
+		for i := range out.Columns() {
+			if i != order {
+				keep = append(keep, i)
+			}
+		}
+		return plan.Select(out, append(keep, order)), nil
+	}
+	return out, nil
+}
+
+// rows applies the transforms and the filter.
+func (g *Ingestion) rows(t *translator, input plan.Node) (plan.Node, error) {
+	node := input
+	if len(g.Transforms) > 0 {
+		s, err := t.newScope(input.Columns(), nil)
+		if err != nil {
+			return nil, err
+		}
+		p := &plan.Project{Input: input}
+		place := map[string]int{}
+		for i, c := range input.Columns() {
+			place[c.Name] = i
+			p.Exprs, p.Names = append(p.Exprs, &expr.Column{Index: i, Name: c.Name, T: c.Type}), append(p.Names, c.Name)
+		}
+		for _, v := range g.Transforms {
+			if v.VirtualColumn == nil {
+				return nil, invalid("A transform can't be null")
+			}
+			x, err := s.virtualColumn(v.VirtualColumn)
+			if err != nil {
+				return nil, err
+			}
+			if v.output() == plan.TimeColumn && x.Type().Base != expr.Timestamp {
+				if x, err = cast(x, longType); err != nil {
+					return nil, err
+				}
+			}
+			if i, ok := place[v.output()]; ok {
+				p.Exprs[i] = x
+				continue
+			}
+			place[v.output()] = len(p.Exprs)
+			p.Exprs, p.Names = append(p.Exprs, x), append(p.Names, v.output())
+		}
+		node = p
+	}
+	if g.Filter.Filter == nil {
+		return node, nil
+	}
+	return t.filtered(node, g.Filter.Filter)
+}
+
+// stored converts x to the type of a dimension.
+func stored(x expr.Expr, to expr.Type) (expr.Expr, error) {
+	from := x.Type()
+	if from.Runtime() == to.Runtime() && from.Multi == to.Multi {
+		return x, nil
+	}
+	if isNullConstant(x) {
+		return &expr.Literal{T: to}, nil
+	}
+	switch {
+	case to.Multi && from.IsCharacter():
+		return x, nil // one value
+	case to.Base == expr.Other && from.Base != expr.Other:
+		return call("TO_JSON_STRING", x)
+	case from.Base == expr.Other && !to.Multi:
+		return call("TO_JSON_STRING", x)
+	}
+	return expr.NewCast(x, to, fault.Span{})
+}

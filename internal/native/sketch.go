@@ -1,0 +1,217 @@
+package native
+
+import (
+	"strings"
+
+	"github.com/hengedb/henge/internal/agg"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/plan"
+)
+
+// SketchAggregator builds a sketch of a column, or merges a column of sketches.
+type SketchAggregator struct {
+	Type           string   `json:"type"`
+	Name           string   `json:"name"`
+	FieldName      string   `json:"fieldName"`
+	LgK            *Whole   `json:"lgK"`
+	TgtHLLType     string   `json:"tgtHllType"`
+	StringEncoding string   `json:"stringEncoding"`
+	Round          bool     `json:"round"`
+	ShouldFinalize *bool    `json:"shouldFinalize"`
+	Size           *Whole   `json:"size"`
+	Deviations     *Whole   `json:"errorBoundsStdDev"`
+	K              *Whole   `json:"k"`
+	NominalEntries *Whole   `json:"nominalEntries"`
+	MetricColumns  []string `json:"metricColumns"`
+	NumberOfValues *Whole   `json:"numberOfValues"`
+}
+
+func (a *SketchAggregator) output() string { return a.Name }
+
+// sketchAggregator says how a native aggregator of sketches is run.
+type sketchAggregator struct {
+	// name is the aggregate of package agg, typ the type of its sketches.
+	name string
+	typ  string
+	// numbers says that it takes numbers; others take any value.
+	numbers bool
+	// merges says that it takes sketches only.
+	merges bool
+}
+
+var sketchAggregators = map[string]sketchAggregator{
+	"HLLSketchBuild":         {name: "DS_HLL", typ: "HLLSketch"},
+	"HLLSketchMerge":         {name: "DS_HLL", typ: "HLLSketch", merges: true},
+	"thetaSketch":            {name: "DS_THETA", typ: "thetaSketch"},
+	"sketchBuild":            {name: "DS_THETA", typ: "thetaSketch"},
+	"sketchMerge":            {name: "DS_THETA", typ: "thetaSketch"},
+	"quantilesDoublesSketch": {name: "DS_QUANTILES_SKETCH", typ: "quantilesDoublesSketch", numbers: true},
+	"KllDoublesSketch":       {name: "DS_KLL_DOUBLES", typ: "KllDoublesSketch", numbers: true},
+	"KllFloatsSketch":        {name: "DS_KLL_FLOATS", typ: "KllFloatsSketch", numbers: true},
+	"arrayOfDoublesSketch":   {name: "DS_TUPLE_DOUBLES", typ: "arrayOfDoublesSketch"},
+	"hyperUnique":            {name: "HYPER_UNIQUE", typ: "hyperUnique", merges: true},
+}
+
+// sketch translates an aggregator of sketches; its result is the sketch, which finished makes a number of.
+func (s *scope) sketch(in *inputs, a *SketchAggregator) (plan.AggCall, error) {
+	d := sketchAggregators[a.Type]
+	if a.FieldName == "" {
+		return plan.AggCall{}, invalid("Aggregator [%s] of type [%s] must have a fieldName", a.Name, a.Type)
+	}
+	x, err := s.column(a.FieldName)
+	if err != nil {
+		return plan.AggCall{}, err
+	}
+	x = plain(x)
+	x, err = d.argument(a, x)
+	if err != nil {
+		return plan.AggCall{}, err
+	}
+	args, types := []int{in.add(x, a.FieldName)}, []expr.Type{x.Type()}
+	for _, name := range a.MetricColumns {
+		m, err := s.column(name)
+		if err != nil {
+			return plan.AggCall{}, err
+		}
+		if m, err = cast(m, doubleType); err != nil {
+			return plan.AggCall{}, err
+		}
+		args, types = append(args, in.add(m, name)), append(types, m.Type())
+	}
+	name, params, err := a.params(d)
+	if err != nil {
+		return plan.AggCall{}, err
+	}
+	call, err := newCall(name, types, params)
+	call.Args = args
+	return call, err
+}
+
+// argument converts the column to what the aggregate takes.
+func (d sketchAggregator) argument(a *SketchAggregator, x expr.Expr) (expr.Expr, error) {
+	t := x.Type()
+	missing := false
+	if l, ok := x.(*expr.Literal); ok && l.Value == nil {
+		missing = true
+	}
+	sketches := t.Base == expr.Other
+	switch {
+	case sketches && (a.Type == "HLLSketchBuild" || t.ComplexName() != d.typ):
+		return nil, fault.InvalidInput("Aggregator [%s] of type [%s] can't take the column [%s] of type [%s]", a.Name, a.Type, a.FieldName, t)
+	case sketches:
+		return x, nil
+	case a.Type == "HLLSketchMerge" && !missing:
+		return nil, fault.InvalidInput("Aggregator [%s] of type [%s] merges sketches, which column [%s] of type [%s] has none of", a.Name, a.Type,
+			a.FieldName, t)
+	case d.merges: // columns without sketches add nothing
+		return &expr.Literal{T: expr.ComplexOf(d.typ)}, nil
+	case d.numbers && (t.Multi || t.Base == expr.Array):
+		return &expr.Literal{T: doubleType}, nil
+	case d.numbers:
+		return cast(x, doubleType)
+	case d.typ == "arrayOfDoublesSketch" && len(a.MetricColumns) == 0:
+		return &expr.Literal{T: expr.ComplexOf(d.typ)}, nil
+	case d.typ == "arrayOfDoublesSketch" && !t.Multi && !t.IsCharacter():
+		return cast(x, textType)
+	}
+	return x, nil
+}
+
+// params returns the name of the aggregate and its constants.
+func (a *SketchAggregator) params(d sketchAggregator) (string, []any, error) {
+	number := func(w *Whole, def int64) int64 {
+		if w == nil {
+			return def
+		}
+		return int64(*w)
+	}
+	switch d.typ {
+	case "HLLSketch":
+		typ := a.TgtHLLType
+		if typ == "" {
+			typ = "HLL_4"
+		}
+		if lower(a.StringEncoding) == "utf8" && !d.merges {
+			return "DS_HLL_UTF8", []any{number(a.LgK, 12), typ}, nil
+		}
+		return d.name, []any{number(a.LgK, 12), typ}, nil
+	case "thetaSketch":
+		return d.name, []any{number(a.Size, 16384)}, nil
+	case "quantilesDoublesSketch":
+		return d.name, []any{number(a.K, 128)}, nil
+	case "KllDoublesSketch", "KllFloatsSketch":
+		return d.name, []any{max(number(a.K, 200), 8)}, nil
+	case "arrayOfDoublesSketch":
+		width := number(a.NumberOfValues, max(1, int64(len(a.MetricColumns))))
+		if n := len(a.MetricColumns); n > 0 && width != int64(n) {
+			return "", nil, invalid("Number of metricColumns [%d] must agree with numValues [%d]", n, width)
+		}
+		return d.name, []any{number(a.NominalEntries, 4096), width}, nil
+	}
+	return d.name, nil, nil
+}
+
+// finished returns what an aggregator's output x is to clients, nil if that is x itself: an estimate instead of a sketch.
+func finished(a Aggregator, x expr.Expr) (expr.Expr, error) {
+	switch a := a.(type) {
+	case *FilteredAggregator:
+		return finished(a.Aggregator.Aggregator, x)
+	case *CardinalityAggregator:
+		return estimated("$HYPER_UNIQUE_ESTIMATE", x, a.Round)
+	case *SketchAggregator:
+		if a.ShouldFinalize != nil && !*a.ShouldFinalize {
+			return nil, nil
+		}
+		switch typ := sketchAggregators[a.Type].typ; typ {
+		case "HLLSketch":
+			return estimated("HLL_SKETCH_ESTIMATE", x, a.Round)
+		case "thetaSketch":
+			if a.Deviations != nil {
+				return call("THETA_SKETCH_ESTIMATE_WITH_ERROR_BOUNDS", x, longLiteral(int64(*a.Deviations)))
+			}
+			return call("THETA_SKETCH_ESTIMATE", x)
+		case "hyperUnique":
+			return estimated("$HYPER_UNIQUE_ESTIMATE", x, a.Round)
+		case "arrayOfDoublesSketch":
+			return call("$TUPLE_ESTIMATE", x)
+		default:
+			return call("$COUNT_"+strings.ToUpper(typ), x)
+		}
+	}
+	return nil, nil
+}
+
+func estimated(function string, x expr.Expr, round bool) (expr.Expr, error) {
+	out, err := call(function, x)
+	if err != nil || !round {
+		return out, err
+	}
+	if out, err = call("ROUND", out); err != nil {
+		return nil, err
+	}
+	return cast(out, longType)
+}
+
+// rawColumn is the name under which a finished aggregate's sketch is found by post-aggregators.
+func rawColumn(name string) string { return "$sketch " + name }
+
+// keepsSketches reports whether the context wants aggregates as they are.
+func keepsSketches(c *Common) bool {
+	switch v := c.Context["finalize"].V.(type) {
+	case bool:
+		return !v
+	case string:
+		return lower(v) == "false"
+	}
+	return false
+}
+
+// keeping makes a call's result its intermediate value.
+func keeping(call plan.AggCall, t expr.Type) plan.AggCall {
+	call.Agg.Keep, call.Type = true, t
+	return call
+}
+
+// hyperUniqueType is the SQL type of hyperUnique sketches.
+var hyperUniqueType = expr.FromRuntime(agg.HyperUniqueType, false).NotNull()

@@ -1,0 +1,206 @@
+package native
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// SketchPost asks something of a sketch, or combines sketches.
+type SketchPost struct {
+	Type           string             `json:"type"`
+	Name           string             `json:"name"`
+	Field          PostAggregatorOf   `json:"field"`
+	Fields         []PostAggregatorOf `json:"fields"`
+	Round          bool               `json:"round"`
+	Deviations     *Whole             `json:"numStdDev"`
+	BoundsStdDev   *Whole             `json:"errorBoundsStdDev"`
+	LgK            *Whole             `json:"lgK"`
+	TgtHLLType     string             `json:"tgtHllType"`
+	Func           string             `json:"func"`
+	Operation      string             `json:"operation"`
+	Size           *Whole             `json:"size"`
+	NominalEntries *Whole             `json:"nominalEntries"`
+	NumberOfValues *Whole             `json:"numberOfValues"`
+	Value          json.RawMessage    `json:"value"`
+	Fraction       json.Number        `json:"fraction"`
+	Fractions      []json.Number      `json:"fractions"`
+	SplitPoints    []json.Number      `json:"splitPoints"`
+	NumBins        *Whole             `json:"numBins"`
+	Column         *Whole             `json:"column"`
+	K              *Whole             `json:"k"`
+}
+
+func (p *SketchPost) output() string { return p.Name }
+
+// sketchPosts translate the post-aggregators of sketches by type.
+var sketchPosts map[string]func(*scope, *SketchPost) (expr.Expr, error)
+
+func init() { // posts nest, so the table refers to itself
+	sketchPosts = map[string]func(*scope, *SketchPost) (expr.Expr, error){
+		"HLLSketchEstimate": func(s *scope, p *SketchPost) (expr.Expr, error) {
+			return s.ofField(p, "HLL_SKETCH_ESTIMATE", boolLiteral(p.Round))
+		},
+		"HLLSketchEstimateWithBounds": func(s *scope, p *SketchPost) (expr.Expr, error) {
+			return s.ofField(p, "HLL_SKETCH_ESTIMATE_WITH_ERROR_BOUNDS", wholeLiteral(p.Deviations, 1))
+		},
+		"HLLSketchToString": functionOf("HLL_SKETCH_TO_STRING"),
+		"HLLSketchUnion": func(s *scope, p *SketchPost) (expr.Expr, error) {
+			typ := p.TgtHLLType
+			if typ == "" {
+				typ = "HLL_4"
+			}
+			return s.ofFields(p, "HLL_SKETCH_UNION", []expr.Expr{wholeLiteral(p.LgK, 12), textLiteral(typ)}, nil)
+		},
+		"thetaSketchEstimate": thetaEstimate,
+		"sketchEstimate":      thetaEstimate,
+		"thetaSketchToString": functionOf("$THETA_TEXT"),
+		"thetaSketchConstant": func(_ *scope, p *SketchPost) (expr.Expr, error) {
+			var text string
+			if json.Unmarshal(p.Value, &text) != nil {
+				return nil, invalid("Post-aggregator [%s] of type [%s] must have the base64 of a sketch as its value", p.Name, p.Type)
+			}
+			return call("DECODE_BASE64_COMPLEX", textLiteral("thetaSketch"), textLiteral(text))
+		},
+		"thetaSketchSetOp":                   thetaSetOp,
+		"sketchSetOper":                      thetaSetOp,
+		"quantilesDoublesSketchToString":     functionOf("DS_QUANTILE_SUMMARY"),
+		"KllDoublesSketchToString":           functionOf("$KLL_DOUBLES_TEXT"),
+		"KllFloatsSketchToString":            functionOf("$KLL_FLOATS_TEXT"),
+		"arrayOfDoublesSketchToEstimate":     functionOf("$TUPLE_ESTIMATE"),
+		"arrayOfDoublesSketchToNumEntries":   functionOf("$TUPLE_KEYS"),
+		"arrayOfDoublesSketchToMeans":        functionOf("$TUPLE_MEANS"),
+		"arrayOfDoublesSketchToVariances":    functionOf("$TUPLE_VARIANCES"),
+		"arrayOfDoublesSketchToString":       functionOf("$TUPLE_TEXT"),
+		"arrayOfDoublesSketchToBase64String": func(s *scope, p *SketchPost) (expr.Expr, error) { return s.post(p.Field.PostAggregator) },
+		"arrayOfDoublesSketchToEstimateAndBounds": func(s *scope, p *SketchPost) (expr.Expr, error) {
+			return s.ofField(p, "$TUPLE_BOUNDS", wholeLiteral(p.Deviations, 1))
+		},
+		"arrayOfDoublesSketchToMetricsSumEstimate": functionOf("DS_TUPLE_DOUBLES_METRICS_SUM_ESTIMATE"),
+		"arrayOfDoublesSketchToQuantilesSketch": func(s *scope, p *SketchPost) (expr.Expr, error) {
+			return s.ofField(p, "$TUPLE_QUANTILES", wholeLiteral(p.Column, 1), wholeLiteral(p.K, 128))
+		},
+		"arrayOfDoublesSketchSetOp": tupleSetOp,
+		"arrayOfDoublesSketchTTest": func(_ *scope, p *SketchPost) (expr.Expr, error) {
+			return nil, fault.Unsupported("Post-aggregator [%s] of type [%s] is not supported", p.Name, p.Type)
+		},
+	}
+	for typ, prefix := range map[string]string{
+		"quantilesDoublesSketch": "DS_", "KllDoublesSketch": "$KLL_DOUBLES_", "KllFloatsSketch": "$KLL_FLOATS_",
+	} {
+		sketchPosts[typ+"ToQuantile"] = func(s *scope, p *SketchPost) (expr.Expr, error) {
+			return s.ofNumbers(p, prefix+"GET_QUANTILE", "fraction", []json.Number{p.Fraction})
+		}
+		sketchPosts[typ+"ToQuantiles"] = func(s *scope, p *SketchPost) (expr.Expr, error) {
+			return s.ofNumbers(p, prefix+"GET_QUANTILES", "fractions", p.Fractions)
+		}
+		sketchPosts[typ+"ToRank"] = func(s *scope, p *SketchPost) (expr.Expr, error) {
+			return s.ofNumbers(p, prefix+"RANK", "value", []json.Number{json.Number(strings.Trim(string(p.Value), `"`))})
+		}
+		sketchPosts[typ+"ToCDF"] = func(s *scope, p *SketchPost) (expr.Expr, error) {
+			return s.ofNumbers(p, prefix+"CDF", "splitPoints", p.SplitPoints)
+		}
+		sketchPosts[typ+"ToHistogram"] = func(s *scope, p *SketchPost) (expr.Expr, error) {
+			switch {
+			case p.SplitPoints != nil && p.NumBins != nil:
+				return nil, invalid("Post-aggregator [%s] of type [%s] can't have both splitPoints and numBins", p.Name, p.Type)
+			case p.SplitPoints != nil:
+				return s.ofNumbers(p, prefix+"HISTOGRAM", "splitPoints", p.SplitPoints)
+			}
+			return s.ofField(p, "$BINS_"+strings.ToUpper(typ), wholeLiteral(p.NumBins, 10))
+		}
+	}
+	for name := range sketchPosts {
+		postAggregatorTypes[name] = func() PostAggregator { return new(SketchPost) }
+	}
+}
+
+func wholeLiteral(w *Whole, def int64) expr.Expr {
+	if w == nil {
+		return longLiteral(def)
+	}
+	return longLiteral(int64(*w))
+}
+
+// functionOf translates a post-aggregator that is a function of its field.
+func functionOf(name string) func(*scope, *SketchPost) (expr.Expr, error) {
+	return func(s *scope, p *SketchPost) (expr.Expr, error) { return s.ofField(p, name) }
+}
+
+// ofField calls a function over the field and further arguments.
+func (s *scope) ofField(p *SketchPost, name string, more ...expr.Expr) (expr.Expr, error) {
+	if p.Field.PostAggregator == nil {
+		return nil, invalid("Post-aggregator [%s] of type [%s] must have a field", p.Name, p.Type)
+	}
+	x, err := s.post(p.Field.PostAggregator)
+	if err != nil {
+		return nil, err
+	}
+	return call(name, append([]expr.Expr{x}, more...)...)
+}
+
+// ofNumbers calls a function over the field and numbers.
+func (s *scope) ofNumbers(p *SketchPost, name, member string, numbers []json.Number) (expr.Expr, error) {
+	if len(numbers) == 0 {
+		return nil, invalid("Post-aggregator [%s] of type [%s] must have [%s]", p.Name, p.Type, member)
+	}
+	args := make([]expr.Expr, len(numbers))
+	for i, n := range numbers {
+		x, ok := expr.ParseDouble(n.String())
+		if !ok {
+			return nil, invalid("Post-aggregator [%s] of type [%s] must have numbers as [%s], not [%s]", p.Name, p.Type, member, n)
+		}
+		args[i] = doubleLiteral(x)
+	}
+	return s.ofField(p, name, args...)
+}
+
+// ofFields calls a function over the fields with arguments before and after them.
+func (s *scope) ofFields(p *SketchPost, name string, before, after []expr.Expr) (expr.Expr, error) {
+	if len(p.Fields) < 2 {
+		return nil, invalid("Post-aggregator [%s] of type [%s] must have two fields or more", p.Name, p.Type)
+	}
+	args := before
+	for _, f := range p.Fields {
+		x, err := s.post(f.PostAggregator)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, x)
+	}
+	return call(name, append(args, after...)...)
+}
+
+func thetaEstimate(s *scope, p *SketchPost) (expr.Expr, error) {
+	if p.BoundsStdDev != nil {
+		return s.ofField(p, "THETA_SKETCH_ESTIMATE_WITH_ERROR_BOUNDS", wholeLiteral(p.BoundsStdDev, 1))
+	}
+	return s.ofField(p, "THETA_SKETCH_ESTIMATE")
+}
+
+// setOperation checks the name of a set operation.
+func setOperation(p *SketchPost, name string) (string, error) {
+	switch name {
+	case "UNION", "INTERSECT", "NOT":
+		return name, nil
+	}
+	return "", invalid("Post-aggregator [%s] of type [%s] has the unknown operation [%s]. Known are [UNION, INTERSECT, NOT]", p.Name, p.Type, name)
+}
+
+func thetaSetOp(s *scope, p *SketchPost) (expr.Expr, error) {
+	operation, err := setOperation(p, p.Func)
+	if err != nil {
+		return nil, err
+	}
+	return s.ofFields(p, "THETA_SKETCH_"+operation, []expr.Expr{wholeLiteral(p.Size, 16384)}, nil)
+}
+
+func tupleSetOp(s *scope, p *SketchPost) (expr.Expr, error) {
+	operation, err := setOperation(p, p.Operation)
+	if err != nil {
+		return nil, err
+	}
+	return s.ofFields(p, "DS_TUPLE_DOUBLES_"+operation, nil, []expr.Expr{wholeLiteral(p.NominalEntries, 4096)})
+}

@@ -1,0 +1,137 @@
+package sql
+
+import (
+	"math"
+	"strings"
+
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/sql/syntax"
+)
+
+func (x exprs) cast(e *syntax.Cast) (expr.Expr, error) {
+	t, err := typeOf(e.Type)
+	if err != nil {
+		return nil, err
+	}
+	switch operand := e.X.(type) {
+	case *syntax.Call:
+		if operand.Name == "JSON_VALUE" && (operand.JSON == nil || operand.JSON.Returning == nil) && t.Base != expr.Array {
+			// An enclosing CAST is what JSON_VALUE returns.
+			inner, err := x.jsonValue(operand, t)
+			if err != nil {
+				return nil, err
+			}
+			return expr.NewCast(inner, t, e.At)
+		}
+	case *syntax.Interval:
+		if n, ok := intervalNumber(operand); ok && (t.IsInteger() || t.Base == expr.Decimal) {
+			return expr.NewCast(n, t, e.At)
+		}
+	}
+	inner, err := x.bind(e.X)
+	if err != nil {
+		return nil, err
+	}
+	out, err := x.checkTimes(expr.NewCast(inner, t, e.At))
+	if err != nil || t.Base != expr.Timestamp || len(e.Type.Args) == 0 {
+		return out, err
+	}
+	return x.atPrecision(out, e.Type.Args[0])
+}
+
+// intervalNumber returns the number of units in an interval of one unit, which is what SQL casts it to.
+func intervalNumber(e *syntax.Interval) (expr.Expr, bool) {
+	text := strings.TrimSpace(e.Text)
+	if e.To != "" || !one.MatchString(text) {
+		return nil, false
+	}
+	n, err := numberLiteral(&syntax.Number{Pos: e.Pos, Text: strings.TrimPrefix(text, "+"), Kind: syntax.Integer})
+	if err != nil || !e.Negative {
+		return n, err == nil
+	}
+	n, err = expr.NewCall(expr.MustLookup("-"), []expr.Expr{n}, e.At)
+	return n, err == nil
+}
+
+// atPrecision cuts a constant TIMESTAMP to the given number of digits of its seconds. Columns keep their milliseconds whatever precision is
+// asked for, as in the reference: it folds constants by the rules of the type and knows no precision while running.
+func (x exprs) atPrecision(e expr.Expr, digits int) (expr.Expr, error) {
+	if digits >= 3 || !expr.IsConstant(e) {
+		return e, nil
+	}
+	folded, err := expr.Fold(e, &x.b.env)
+	if err != nil {
+		return nil, err
+	}
+	l, ok := folded.(*expr.Literal)
+	if !ok {
+		return e, nil
+	}
+	ms, ok := l.Value.(int64)
+	if !ok {
+		return l, nil
+	}
+	unit := int64(math.Pow10(3 - max(0, digits)))
+	ms -= (ms%unit + unit) % unit
+	return &expr.Literal{Value: ms, T: l.T}, nil
+}
+
+// checkTimes refuses a constant text that is cast to a time and is none: in rows that would be NULL, but whoever wrote it meant a time. It
+// looks at e itself and, for what binding a comparison or BETWEEN made, at its operands.
+func (x exprs) checkTimes(e expr.Expr, err error) (expr.Expr, error) {
+	if err == nil {
+		err = x.illegalTime(e)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+func (x exprs) illegalTime(e expr.Expr) error {
+	var operands []expr.Expr
+	switch e := e.(type) {
+	case *expr.And:
+		operands = e.Terms
+	case *expr.Or:
+		operands = e.Terms
+	case *expr.Not:
+		return x.illegalTime(e.X)
+	case *expr.Any:
+		return x.illegalTime(e.Body)
+	case *expr.Call:
+		for _, a := range e.Args {
+			if c, ok := a.(*expr.Cast); ok {
+				if err := x.illegalTime(c); err != nil {
+					return err
+				}
+			}
+		}
+	case *expr.Cast:
+		if !e.T.IsTime() || !e.X.Type().IsCharacter() || e.X.Type().Multi || !expr.IsConstant(e.X) {
+			return nil
+		}
+		text, err := expr.Fold(e.X, &x.b.env)
+		if err != nil {
+			return nil // an error of its own, which the statement meets if it gets there
+		}
+		l, ok := text.(*expr.Literal)
+		if !ok || l.Value == nil {
+			return nil
+		}
+		if _, err := expr.Fold(&expr.Cast{X: l, T: e.T}, &x.b.env); err != nil {
+			suffix := ""
+			if e.T.Base == expr.Timestamp {
+				suffix = "(3)"
+			}
+			return fault.InvalidSQL(fault.Span{}, "Illegal %s constant [CAST('%s'):%s%s NOT NULL]", e.T.Base, l.Value, e.T.Base, suffix)
+		}
+	}
+	for _, operand := range operands {
+		if err := x.illegalTime(operand); err != nil {
+			return err
+		}
+	}
+	return nil
+}

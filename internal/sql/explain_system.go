@@ -1,0 +1,181 @@
+package sql
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/plan"
+)
+
+// systemText writes a plan that reads system tables as a tree in the words of the reference, which runs such plans by an interpreter of
+// its own: operators are Bindable, columns are $ and their position. names are the plan's outer names, nil: its own.
+func systemText(n plan.Node, names []string) string {
+	var t systemTree
+	t.node(n, names, 0)
+	return t.String()
+}
+
+type systemTree struct{ strings.Builder }
+
+func (t *systemTree) line(depth int, operator string, attributes ...string) {
+	t.WriteString(strings.Repeat("  ", depth) + "Bindable" + operator + "(" + strings.Join(attributes, ", ") + ")\n")
+}
+
+func (t *systemTree) node(n plan.Node, names []string, depth int) {
+	if names == nil {
+		for _, c := range n.Columns() {
+			names = append(names, c.Name)
+		}
+	}
+	switch x := n.(type) {
+	case *plan.System:
+		t.line(depth, "TableScan", "table=[["+x.Schema+", "+x.Table+"]]")
+		return
+	case *plan.Scan:
+		t.line(depth, "TableScan", "table=[["+x.DataSource+"]]")
+		return
+	case *plan.Project:
+		if passesAll(x) { // only gives names
+			t.node(x.Input, names, depth)
+			return
+		}
+		list := make([]string, len(x.Exprs))
+		for i, e := range x.Exprs {
+			list[i] = names[i] + "=[" + systemExpr(e) + "]"
+		}
+		t.line(depth, "Project", list...)
+	case *plan.Filter:
+		t.line(depth, "Filter", "condition=["+systemExpr(x.Cond)+"]")
+	case *plan.Aggregate:
+		group := make([]string, len(x.Keys))
+		for i, k := range x.Keys {
+			group[i] = strconv.Itoa(k)
+		}
+		list := []string{"group=[{" + strings.Join(group, ", ") + "}]"}
+		for i, a := range x.Aggs {
+			list = append(list, names[len(x.Keys)+i]+"=["+systemCall(&a)+"]")
+		}
+		t.line(depth, "Aggregate", list...)
+	case *plan.Sort:
+		var list []string
+		for i, k := range x.Keys {
+			list = append(list, "sort"+strconv.Itoa(i)+"=[$"+strconv.Itoa(k.Column)+"]")
+		}
+		for i, k := range x.Keys {
+			direction := "ASC"
+			if k.Desc {
+				direction = "DESC"
+			}
+			list = append(list, "dir"+strconv.Itoa(i)+"=["+direction+"]")
+		}
+		t.line(depth, "Sort", append(list, systemBounds(x.Offset, x.Limit)...)...)
+	case *plan.Limit:
+		t.line(depth, "Sort", systemBounds(x.Offset, x.Count)...)
+	case *plan.Join:
+		var terms []string
+		for _, k := range x.Keys {
+			terms = append(terms, "=($"+strconv.Itoa(k.Left)+", $"+strconv.Itoa(len(x.Left.Columns())+k.Right)+")")
+		}
+		if x.On != nil || len(terms) == 0 {
+			terms = append(terms, systemExpr(x.On))
+		}
+		condition := terms[0]
+		if len(terms) > 1 {
+			condition = "AND(" + strings.Join(terms, ", ") + ")"
+		}
+		t.line(depth, "Join", "condition=["+condition+"]", "joinType=["+strings.ToLower(x.Kind.String())+"]")
+	case *plan.Union:
+		t.line(depth, "Union", "all=[true]")
+	case *plan.Inline:
+		t.line(depth, "Values", "rows=["+strconv.Itoa(x.Rows.Rows())+"]")
+		return
+	case *plan.SetOp:
+		kind := "Intersect"
+		if x.Kind == plan.Except {
+			kind = "Minus"
+		}
+		t.line(depth, kind, "all=["+strconv.FormatBool(x.All)+"]")
+	case *plan.Window:
+		t.line(depth, "Window")
+	case *plan.Unnest:
+		t.line(depth, "Uncollect", "column=[$"+strconv.Itoa(x.Column)+"]")
+	}
+	for _, c := range n.Inputs() {
+		t.node(c, nil, depth+1)
+	}
+}
+
+// passesAll reports whether p gives the columns of its input as they are.
+func passesAll(p *plan.Project) bool {
+	for i, e := range p.Exprs {
+		if c, ok := e.(*expr.Column); !ok || c.Index != i {
+			return false
+		}
+	}
+	return len(p.Exprs) == len(p.Input.Columns())
+}
+
+func systemBounds(offset, limit int64) []string {
+	var out []string
+	if offset > 0 {
+		out = append(out, "offset=["+strconv.FormatInt(offset, 10)+"]")
+	}
+	if limit >= 0 {
+		out = append(out, "fetch=["+strconv.FormatInt(limit, 10)+"]")
+	}
+	return out
+}
+
+func systemCall(a *plan.AggCall) string {
+	args := make([]string, len(a.Args))
+	for i, c := range a.Args {
+		args[i] = "$" + strconv.Itoa(c)
+	}
+	text := a.Agg.Name + "("
+	if a.Distinct {
+		text += "DISTINCT "
+	}
+	text += strings.Join(args, ", ") + ")"
+	if a.Filter >= 0 {
+		text += " FILTER $" + strconv.Itoa(a.Filter)
+	}
+	return text
+}
+
+// systemExpr writes a call as its operator and operands: =($1, 'x').
+func systemExpr(e expr.Expr) string {
+	list := func(name string, args ...expr.Expr) string {
+		texts := make([]string, len(args))
+		for i, a := range args {
+			texts[i] = systemExpr(a)
+		}
+		return name + "(" + strings.Join(texts, ", ") + ")"
+	}
+	switch x := e.(type) {
+	case nil:
+		return "true"
+	case *expr.Column:
+		return "$" + strconv.Itoa(x.Index)
+	case *expr.Call:
+		return list(x.Fn.Name, x.Args...)
+	case *expr.And:
+		return list("AND", x.Terms...)
+	case *expr.Or:
+		return list("OR", x.Terms...)
+	case *expr.Not:
+		return list("NOT", x.X)
+	case *expr.Cast:
+		return "CAST(" + systemExpr(x.X) + "):" + x.T.String()
+	case *expr.Case:
+		var args []expr.Expr
+		for _, w := range x.Whens {
+			args = append(args, w.Cond, w.Then)
+		}
+		if x.Else != nil {
+			args = append(args, x.Else)
+		}
+		return list("CASE", args...)
+	}
+	return plan.FormatExpr(e)
+}

@@ -1,0 +1,219 @@
+package sql
+
+import (
+	"github.com/hengedb/henge/internal/agg"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/sql/syntax"
+)
+
+// sketchColumns returns how many arguments of a call of a sketch aggregate are columns; the others are constants. DS_TUPLE_DOUBLES has
+// any number of columns, and its last argument is a constant if it is a number.
+func sketchColumns(fn *agg.Function, args []syntax.Expr) int {
+	if fn.Name != "DS_TUPLE_DOUBLES" {
+		return fn.MaxArgs
+	}
+	if last := len(args) - 1; last > 0 {
+		if _, ok := args[last].(*syntax.Number); ok {
+			return last
+		}
+	}
+	return min(len(args), fn.MaxArgs)
+}
+
+// checkSketchCall refuses what the sketch aggregates do not take: DISTINCT, and constants that are to be computed.
+func (x exprs) checkSketchCall(e *syntax.Call, params []syntax.Expr) error {
+	if e.Distinct && x.b.settings.approximateDistinct {
+		return fault.InvalidSQL(e.At, "Aggregation [%s] with DISTINCT is not supported when useApproximateCountDistinct is enabled. "+
+			"Run with disabling it.", e.Name)
+	}
+	for _, p := range params {
+		if !isLiteral(p) {
+			if _, err := x.bind(p); err != nil {
+				return err
+			}
+			return fault.InvalidSQL(p.Span(), "Argument to function '%s' must be a literal", e.Name)
+		}
+	}
+	return nil
+}
+
+// isLiteral reports whether e is written as a constant: a literal, with a sign or a cast, or a parameter.
+func isLiteral(e syntax.Expr) bool {
+	switch e := e.(type) {
+	case *syntax.Number, *syntax.String, *syntax.Bool, *syntax.Null, *syntax.Param:
+		return true
+	case *syntax.Unary:
+		return e.Op != syntax.Not && isLiteral(e.X)
+	case *syntax.Cast:
+		return isLiteral(e.X)
+	}
+	return false
+}
+
+// typeSketch casts the arguments of a sketch aggregate: keys as they are, or as text in a tuple sketch; numbers where it wants numbers.
+func typeSketch(fn *agg.Function, call *aggregateCall, e *syntax.Call) error {
+	double := expr.Of(expr.Double)
+	for i, a := range call.args {
+		a = uncast(a)
+		call.args[i] = a
+		t := a.Type()
+		var err error
+		switch {
+		case t.Base == expr.Other && i == 0: // the aggregate knows its own sketches
+			continue
+		case fn.Name == "DS_TUPLE_DOUBLES" && i == 0:
+			if !t.IsCharacter() {
+				call.args[i], err = expr.NewCast(a, expr.Of(expr.Varchar), e.At)
+			}
+		case fn.Name == "DS_TUPLE_DOUBLES", fn.Name == "DS_QUANTILES_SKETCH", fn.Name == "APPROX_QUANTILE_DS":
+			call.args[i], err = numberOrNull(a, double, fn.Name == "DS_TUPLE_DOUBLES", e.At)
+		case t.Base == expr.Array:
+			return aggregateType(call, e, "COLUMN")
+		case t.Base == expr.Null:
+			call.args[i], err = expr.NewCast(a, expr.Of(expr.Varchar), e.At)
+		case fn.Name == "APPROX_COUNT_DISTINCT_DS_HLL_UTF8" && !t.IsCharacter():
+			call.args[i], err = expr.NewCast(a, expr.Of(expr.Varchar), e.At)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// uncast takes off a cast of a number to text, or of a whole number to another number: what is counted is the number, as in the
+// reference, so that sketches of both merge.
+func uncast(a expr.Expr) expr.Expr {
+	c, ok := a.(*expr.Cast)
+	if ok && (c.T.IsCharacter() && c.X.Type().IsNumeric() || c.T.IsFractional() && c.X.Type().IsInteger()) {
+		return c.X
+	}
+	return a
+}
+
+// numberOrNull makes a number of an argument: text is read as one, what has none is NULL, or 0 if zero.
+func numberOrNull(a expr.Expr, double expr.Type, zero bool, at fault.Span) (expr.Expr, error) {
+	t := a.Type()
+	var out expr.Expr = &expr.Literal{T: double}
+	if !t.Multi && (t.IsNumeric() || t.IsTime() || t.Base == expr.Boolean || t.IsCharacter()) {
+		var err error
+		if t.Base == expr.Boolean || t.IsTime() {
+			if a, err = expr.NewCast(a, expr.Of(expr.BigInt), at); err != nil {
+				return nil, err
+			}
+		}
+		if out, err = expr.NewCast(a, double, at); err != nil {
+			return nil, err
+		}
+	}
+	if zero && (t.Multi || t.IsCharacter()) {
+		coalesce, _ := expr.Lookup("COALESCE")
+		return expr.NewCall(coalesce, []expr.Expr{out, &expr.Literal{Value: 0.0, T: double.NotNull()}}, at)
+	}
+	return out, nil
+}
+
+// finishSketches wraps a query's plan so that sketches which are outputs themselves are shown as the number that they estimate: with
+// the context's sqlFinalizeOuterSketches all of them, else tuple sketches unless the context says finalize=false.
+func (b *binder) finishSketches(n plan.Node) (plan.Node, error) {
+	finish, _ := expr.Lookup("$FINISH_SKETCH")
+	columns := n.Columns()
+	p := &plan.Project{Input: n}
+	changed := false
+	for i, c := range columns {
+		var x expr.Expr = &expr.Column{Index: i, Name: c.Name, T: c.Type}
+		if c.Type.Base == expr.Other {
+			if name := aggregateBehind(n, i); b.finishes(name) {
+				var err error
+				if x, err = expr.NewCall(finish, []expr.Expr{x}, fault.Span{}); err != nil {
+					return nil, err
+				}
+				changed = true
+			}
+		}
+		p.Exprs, p.Names = append(p.Exprs, x), append(p.Names, c.Name)
+	}
+	if !changed {
+		return n, nil
+	}
+	return p, nil
+}
+
+func (b *binder) finishes(aggregate string) bool {
+	switch aggregate {
+	case "DS_HLL", "DS_THETA", "DS_QUANTILES_SKETCH":
+		return b.settings.finalizeSketches
+	case "DS_TUPLE_DOUBLES":
+		return b.settings.merged["finalize"] != false && b.settings.merged["finalize"] != "false"
+	}
+	return false
+}
+
+// aggregateBehind returns the name of the aggregate that column i of n passes on, "" if it is none.
+func aggregateBehind(n plan.Node, i int) string {
+	for {
+		switch x := n.(type) {
+		case *plan.Project:
+			c, ok := x.Exprs[i].(*expr.Column)
+			if !ok {
+				return ""
+			}
+			n, i = x.Input, c.Index
+		case *plan.Filter:
+			n = x.Input
+		case *plan.Limit:
+			n = x.Input
+		case *plan.Sort:
+			n = x.Input
+		case *plan.Aggregate:
+			if k := i - len(x.Keys); k >= 0 && k < len(x.Aggs) {
+				return x.Aggs[k].Agg.Name
+			}
+			return ""
+		default:
+			return ""
+		}
+	}
+}
+
+// keepSketch makes the aggregate that column i of n passes on, if it is a sketch or made of one, give the sketch itself, which rollup
+// stores. It returns the type of the column.
+func keepSketch(n plan.Node, i int, t expr.Type) expr.Type {
+	switch x := n.(type) {
+	case *plan.Project:
+		c, ok := x.Exprs[i].(*expr.Column)
+		if !ok {
+			return t
+		}
+		if kept := keepSketch(x.Input, c.Index, c.T); kept != c.T {
+			column := *c
+			column.T = kept
+			x.Exprs[i] = &column
+			return kept
+		}
+	case *plan.Filter:
+		return keepSketch(x.Input, i, t)
+	case *plan.Limit:
+		return keepSketch(x.Input, i, t)
+	case *plan.Sort:
+		return keepSketch(x.Input, i, t)
+	case *plan.Aggregate:
+		k := i - len(x.Keys)
+		if k < 0 || k >= len(x.Aggs) {
+			return t
+		}
+		call := &x.Aggs[k]
+		kept, err := call.Agg.IntermediateTypes()
+		if err != nil || len(kept) != 1 || kept[0].ComplexName() == "" {
+			return t
+		}
+		call.Agg.Keep = true
+		if kept := expr.FromRuntime(kept[0], false); kept.OrNull(true) != t.OrNull(true) {
+			call.Type = kept
+		}
+		return call.Type
+	}
+	return t
+}

@@ -138,3 +138,14 @@ func TestHelpAndVersion(t *testing.T) {
 		t.Error("a command that is no server made a data directory")
 	}
 }
+
+func TestBinaryStaysSmall(t *testing.T) {
+	const limit = 50_000_000 // bytes, the limit README.md states
+	info, err := os.Stat(henge)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Size() >= limit {
+		t.Errorf("the stripped binary has %d bytes, at most %d are wanted: has a new import brought code that calls methods by name?", info.Size(), limit)
+	}
+}

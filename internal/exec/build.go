@@ -60,7 +60,7 @@ func openNode(ctx context.Context, node plan.Node, env *Env) (*Pipeline, Operato
 			return nil, nil, err
 		}
 		inner := env.needing(and(need, newColumnSet(n).addExpr(n.Cond)))
-		return chain(ctx, n, n.Input, inner, func(in Operator) Operator { return &filterOp{input: in, cond: cond} })
+		return chain(ctx, step{node: n}, n.Input, inner, func(in Operator) Operator { return &filterOp{input: in, cond: cond} })
 	case *plan.Project:
 		exprs, err := compileProjection(n.Exprs, env.Expr)
 		if err != nil {
@@ -70,9 +70,9 @@ func openNode(ctx context.Context, node plan.Node, env *Env) (*Pipeline, Operato
 		for _, e := range n.Exprs {
 			used.addExpr(e)
 		}
-		return chain(ctx, n, n.Input, env.needing(used), func(in Operator) Operator { return &projectOp{input: in, exprs: exprs} })
+		return chain(ctx, step{node: n}, n.Input, env.needing(used), func(in Operator) Operator { return &projectOp{input: in, exprs: exprs} })
 	case *plan.Unnest:
-		return chain(ctx, n, n.Input, env, func(in Operator) Operator { return newUnnest(n, in, env) })
+		return chain(ctx, step{node: n, need: need}, n.Input, env.needing(unnestNeeds(n, need)), func(in Operator) Operator { return newUnnest(n, need, in, env) })
 	case *plan.Join:
 		return openJoin(ctx, n, need, env)
 	}
@@ -80,14 +80,14 @@ func openNode(ctx context.Context, node plan.Node, env *Env) (*Pipeline, Operato
 	return nil, op, err
 }
 
-// chain appends node to the pipeline of its input, or if that is none puts an operator on it.
-func chain(ctx context.Context, node, input plan.Node, env *Env, make func(Operator) Operator) (*Pipeline, Operator, error) {
+// chain appends a step to the pipeline of its input, or if that is none puts an operator on it.
+func chain(ctx context.Context, s step, input plan.Node, env *Env, make func(Operator) Operator) (*Pipeline, Operator, error) {
 	p, op, err := open(ctx, input, env)
 	switch {
 	case err != nil:
 		return nil, nil, err
 	case p != nil:
-		p.steps = append(p.steps, step{node: node})
+		p.steps = append(p.steps, s)
 		return p, nil, nil
 	}
 	return nil, make(op), nil

@@ -82,6 +82,8 @@ func (p *Pipeline) scanNeed() []bool {
 			} else {
 				need, _, _ = joinNeeds(n, need)
 			}
+		case *plan.Unnest:
+			need = unnestNeeds(n, need)
 		default:
 			need = nil
 		}

@@ -55,6 +55,19 @@ func and(need []bool, more columnSet) []bool {
 	return out
 }
 
+// unnestNeeds returns the input columns that an unnesting looks at when need of its columns are, nil: all.
+func unnestNeeds(n *plan.Unnest, need []bool) []bool {
+	if need == nil {
+		return nil
+	}
+	s := newColumnSet(n.Input)
+	copy(s, need)
+	for _, l := range n.Lists {
+		s.add(l.Column)
+	}
+	return s
+}
+
 // aggregateNeeds returns the input columns that an aggregation looks at.
 func aggregateNeeds(n *plan.Aggregate) []bool {
 	s := newColumnSet(n.Input).add(n.Keys...).addSort(n.Order)

@@ -207,7 +207,7 @@ func (p *Pipeline) NewWorker(fresh bool) (*Worker, error) {
 			op.exprs, err = compileProjection(n.Exprs, &exprs)
 			w.top = op
 		case *plan.Unnest:
-			w.top = newUnnest(n, w.top, p.env)
+			w.top = newUnnest(n, s.need, w.top, p.env)
 		case *plan.Join:
 			if s.implied {
 				w.top = &impliedJoin{input: w.top, width: len(n.Columns()), right: types(n.Right.Columns())}

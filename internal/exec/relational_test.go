@@ -194,7 +194,7 @@ func TestSetOperations(t *testing.T) {
 func TestUnnest(t *testing.T) {
 	in := inline([]vector.Type{long, vector.ListOf(str)},
 		[]any{int64(1), []any{"a", nil, "b"}}, []any{int64(2), nil}, []any{int64(3), []any{}}, []any{int64(4), []any{"c"}})
-	node := &plan.Unnest{Input: in, Column: 1, Name: "e", Elem: expr.Of(expr.Varchar), Ordinality: true}
+	node := &plan.Unnest{Input: in, Lists: []plan.UnnestList{{Column: 1, Name: "e", Elem: expr.Of(expr.Varchar)}}, Ordinality: true}
 	l := []any{"a", nil, "b"}
 	everywhere(t, node, func(t *testing.T, got [][]any) {
 		sameOrder(t, [][]any{{int64(1), l, "a", int64(1)}, {int64(1), l, nil, int64(2)}, {int64(1), l, "b", int64(3)},

@@ -121,3 +121,19 @@ var randomFunction = &Function{
 		return vector.FromDoubles(out), nil
 	}),
 }
+
+// sampleFunction is what TABLESAMPLE .. REPEATABLE (seed) asks of the columns of a row: a number from 0 up to, not including, 1, that only
+// the seed and the values of the row decide, so that neither segments nor threads matter.
+var sampleFunction = &Function{
+	Name: "$SAMPLE", Min: 1, Max: -1, SeesNulls: true, SeesLists: true,
+	Bind: func(b *binding) (Expr, error) { return b.call(Of(Double).NotNull()) },
+	Kernel: fixed(func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
+		hashes := make([]uint64, n)
+		vector.HashRows(args, hashes)
+		out := make([]float64, n)
+		for i, h := range hashes {
+			out[i] = float64(vector.HashLong(h)>>11) / (1 << 53)
+		}
+		return vector.FromDoubles(out), nil
+	}),
+}

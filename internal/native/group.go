@@ -74,8 +74,8 @@ func (t *translator) group(g grouped) (plan.Node, error) {
 	}
 	out.Input = &plan.Project{Input: node, Exprs: in.exprs, Names: in.names}
 	for i, k := range out.Keys {
-		if c := out.Input.Columns()[k]; c.Type.Multi {
-			out.Input = &plan.Unnest{Input: out.Input, Column: k, Name: c.Name, Elem: c.Type.Elem(), Outer: true}
+		if out.Input.Columns()[k].Type.Multi {
+			out.Input = plan.UnnestOf(out.Input, k)
 			out.Keys[i] = len(out.Input.Columns()) - 1
 		}
 	}

@@ -192,7 +192,7 @@ func (t *translator) unnest(d *UnnestSource) (plan.Node, error) {
 	width := len(p.Exprs)
 	if typ := x.Type(); typ.Base == expr.Array || typ.Multi {
 		p.Exprs, p.Names = append(p.Exprs, x), append(p.Names, name)
-		un := &plan.Unnest{Input: p, Column: width, Name: name, Elem: typ.Elem(), Outer: typ.Multi}
+		un := &plan.Unnest{Input: p, Lists: []plan.UnnestList{{Column: width, Name: name, Elem: typ.Elem()}}, Outer: typ.Multi}
 		keep := make([]int, 0, width+1)
 		for i := range width {
 			keep = append(keep, i)

@@ -189,15 +189,27 @@ type SetOp struct {
 	Left, Right Node
 }
 
-// Unnest gives one row per element of the list column Column, followed by the element as a last column (and, with Ordinality, its
-// 1-based position). Rows without elements vanish, or with Outer stay with NULL.
+// Unnest gives one row per element of the list columns Lists, side by side, followed by the elements as last columns (and, with
+// Ordinality, their 1-based position). Where one list is shorter than another its elements are NULL. Rows without elements vanish, or
+// with Outer stay with NULL.
 type Unnest struct {
 	Input      Node
-	Column     int
-	Name       string
-	Elem       expr.Type
+	Lists      []UnnestList
 	Outer      bool
 	Ordinality bool
+}
+
+// UnnestList is a list column of an Unnest's input, and what its elements are called.
+type UnnestList struct {
+	Column int
+	Name   string
+	Elem   expr.Type
+}
+
+// UnnestOf unnests one column of in under the column's name, its rows without elements kept: how multi-value strings are grouped.
+func UnnestOf(in Node, column int) *Unnest {
+	c := in.Columns()[column]
+	return &Unnest{Input: in, Lists: []UnnestList{{Column: column, Name: c.Name, Elem: c.Type.Elem()}}, Outer: true}
 }
 
 // Window appends one column per call, computed over the partition and frame of each row.
@@ -331,10 +343,12 @@ func (n *Union) Columns() []Column { return n.Out }
 // Columns returns the left input's columns.
 func (n *SetOp) Columns() []Column { return n.Left.Columns() }
 
-// Columns returns the input's columns and the element.
+// Columns returns the input's columns and the elements.
 func (n *Unnest) Columns() []Column {
 	out := append([]Column(nil), n.Input.Columns()...)
-	out = append(out, Column{Name: n.Name, Type: n.Elem})
+	for _, l := range n.Lists {
+		out = append(out, Column{Name: l.Name, Type: l.Elem})
+	}
 	if n.Ordinality {
 		out = append(out, Column{Name: "ORDINALITY", Type: expr.Of(expr.BigInt)})
 	}

@@ -120,7 +120,13 @@ func (p *printer) node(n Node, depth int) {
 			p.WriteString(" all")
 		}
 	case *Unnest:
-		p.printf("Unnest %s as %s %s", columnText(x.Input.Columns(), x.Column), x.Name, x.Elem)
+		p.WriteString("Unnest ")
+		for i, l := range x.Lists {
+			if i > 0 {
+				p.WriteString(", ")
+			}
+			p.printf("%s as %s %s", columnText(x.Input.Columns(), l.Column), l.Name, l.Elem)
+		}
 		if x.Outer {
 			p.WriteString(" outer")
 		}

@@ -213,10 +213,15 @@ func (o *optimizer) pruneUnion(x *Union, need []bool) (Node, []int) {
 func (o *optimizer) pruneUnnest(x *Unnest, need []bool) (Node, []int) {
 	width := len(x.Input.Columns())
 	below := append([]bool(nil), need[:width]...)
-	below[x.Column] = true
+	for _, l := range x.Lists {
+		below[l.Column] = true
+	}
 	in, to := o.prune(x.Input, below)
 	c := *x
-	c.Input, c.Column = in, to[x.Column]
+	c.Input, c.Lists = in, append([]UnnestList(nil), x.Lists...)
+	for i := range c.Lists {
+		c.Lists[i].Column = to[c.Lists[i].Column]
+	}
 	newWidth := len(in.Columns())
 	for i := range len(need) - width {
 		to = append(to, newWidth+i)

@@ -212,8 +212,11 @@ func itemName(it *syntax.SelectItem, position int) (name string, named bool) {
 			return x.Name, true
 		}
 	}
-	return "EXPR$" + strconv.Itoa(position), false
+	return unnamed(position), false
 }
+
+// unnamed is the name of a column to which the text gives none.
+func unnamed(position int) string { return "EXPR$" + strconv.Itoa(position) }
 
 // orderKey is a bound element of ORDER BY: an item of the select list (column >= 0) or another expression.
 type orderKey struct {

@@ -211,11 +211,10 @@ func (blk *block) aggregate(n plan.Node) (*grouping, error) {
 	}
 	n = p
 	for i, k := range agg.Keys {
-		c := n.Columns()[k]
-		if !c.Type.Multi {
+		if !n.Columns()[k].Type.Multi {
 			continue
 		}
-		n = &plan.Unnest{Input: n, Column: k, Name: c.Name, Elem: c.Type.Elem(), Outer: true}
+		n = plan.UnnestOf(n, k)
 		agg.Keys[i] = len(n.Columns()) - 1
 	}
 	agg.Input, agg.Grouping = n, needsID

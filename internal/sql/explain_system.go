@@ -99,7 +99,11 @@ func (t *systemTree) node(n plan.Node, names []string, depth int) {
 	case *plan.Window:
 		t.line(depth, "Window")
 	case *plan.Unnest:
-		t.line(depth, "Uncollect", "column=[$"+strconv.Itoa(x.Column)+"]")
+		columns := make([]string, len(x.Lists))
+		for i, l := range x.Lists {
+			columns[i] = "$" + strconv.Itoa(l.Column)
+		}
+		t.line(depth, "Uncollect", "column=["+strings.Join(columns, ", ")+"]")
 	}
 	for _, c := range n.Inputs() {
 		t.node(c, nil, depth+1)

@@ -73,7 +73,7 @@ func (blk *block) table(t syntax.TableExpr) (source, error) {
 	case *syntax.Unpivot:
 		return blk.unpivot(x)
 	case *syntax.TableSample:
-		return source{}, notYet(x.At, "TABLESAMPLE")
+		return blk.tableSample(x)
 	}
 	return source{}, notYet(t.Span(), "This item of FROM")
 }
@@ -268,10 +268,11 @@ func (blk *block) join(x *syntax.Join) (source, error) {
 	if err != nil {
 		return source{}, err
 	}
-	return blk.joinSources(x, left, other)
+	return blk.joinSources(x, left, other, nil)
 }
 
-func (blk *block) joinSources(x *syntax.Join, left, right source) (source, error) {
+// joinSources joins two sources whose columns keys pair, beside what the text says.
+func (blk *block) joinSources(x *syntax.Join, left, right source, keys []plan.EquiKey) (source, error) {
 	kind := [...]plan.JoinKind{syntax.InnerJoin: plan.Inner, syntax.LeftJoin: plan.Left, syntax.RightJoin: plan.Right, syntax.FullJoin: plan.Full,
 		syntax.CrossJoin: plan.Inner, syntax.CommaJoin: plan.Inner}[x.Kind]
 	width := len(left.node.Columns())
@@ -284,7 +285,7 @@ func (blk *block) joinSources(x *syntax.Join, left, right source) (source, error
 	if err := uniqueRelations(combined); err != nil {
 		return source{}, err
 	}
-	j := &plan.Join{Kind: kind, Left: left.node, Right: right.node}
+	j := &plan.Join{Kind: kind, Left: left.node, Right: right.node, Keys: keys}
 	on := newBlock(blk.b, blk.in)
 	on.scope = combined
 	var shared []string
@@ -393,153 +394,4 @@ func mergeColumns(x *syntax.Join, j *plan.Join, shared []string, left, right, ou
 	}
 	out.merged = merged
 	return nil
-}
-
-// joinUnnest binds left, UNNEST(array): for each row of left the elements of an array made of its columns.
-func (blk *block) joinUnnest(left source, x *syntax.Join, u *syntax.Unnest, alias *syntax.Aliased) (source, error) {
-	outer := x.Kind == syntax.LeftJoin
-	if x.Kind == syntax.RightJoin || x.Kind == syntax.FullJoin {
-		return source{}, notYet(x.At, "A RIGHT or FULL join with UNNEST")
-	}
-	if x.Natural || len(x.Using) > 0 {
-		return source{}, notYet(x.At, "A NATURAL join or USING with UNNEST")
-	}
-	width := len(left.scope.relations)
-	s, err := blk.unnest(left, u, outer)
-	if err != nil {
-		return source{}, err
-	}
-	if alias != nil {
-		r := &s.scope.relations[width]
-		r.name, r.at = alias.Alias.Name, alias.At
-		if n := len(alias.Columns); n > 0 {
-			if n != len(r.cols) {
-				return source{}, fault.InvalidSQL(alias.Columns[0].At, "List of column aliases must have same degree as table; table has %d columns (%s), "+
-					"whereas alias list has %d columns", len(r.cols), "'"+strings.Join(s.scope.columnNames()[width:], "', '")+"'", n)
-			}
-			for i := range r.cols {
-				r.cols[i].name = alias.Columns[i].Name
-			}
-		}
-	}
-	if err := uniqueRelations(s.scope); err != nil {
-		return source{}, err
-	}
-	if x.On == nil {
-		return s, nil
-	}
-	on := newBlock(blk.b, blk.in)
-	on.scope = s.scope
-	cond, err := on.exprs("ON").condition(x.On)
-	if err != nil {
-		return source{}, err
-	}
-	if outer {
-		if l, ok := cond.(*expr.Literal); !ok || l.Value != int64(1) {
-			return source{}, notYet(x.On.Span(), "A condition other than TRUE in a LEFT JOIN with UNNEST")
-		}
-		return s, nil
-	}
-	s.node, err = on.filter(s.node, cond)
-	return s, err
-}
-
-// unnest appends the elements of arrays over left's columns to left.
-func (blk *block) unnest(left source, u *syntax.Unnest, outer bool) (source, error) {
-	if len(u.Args) != 1 {
-		return source{}, notYet(u.At, "UNNEST of several arrays")
-	}
-	inner := newBlock(blk.b, blk.in)
-	inner.scope = left.scope
-	array, err := inner.exprs("UNNEST").bind(u.Args[0])
-	if err != nil {
-		return source{}, err
-	}
-	t := array.Type()
-	if t.Base != expr.Array && !t.Multi {
-		return source{}, fault.InvalidSQL(u.At, "Cannot apply 'UNNEST' to arguments of type 'UNNEST(<%s>)'. Supported form(s): 'UNNEST(<ARRAY>)'", t)
-	}
-	n, exprs, err := inner.attach(left.node, []expr.Expr{array})
-	if err != nil {
-		return source{}, err
-	}
-	n, columns := extend(n, exprs)
-	node := &plan.Unnest{Input: n, Column: columns[0], Name: "EXPR$0", Elem: t.Elem(), Outer: outer || fromMulti(array), Ordinality: u.Ordinality}
-	width := len(n.Columns())
-	r := relationOf("", node.Columns()[width:], width)
-	r.at = u.At
-	s := &scope{relations: append(append([]relation(nil), left.scope.relations...), r), merged: left.scope.merged}
-	return source{node: node, scope: s}, nil
-}
-
-// fromMulti reports whether an array is a multi-value string as it is stored: a row of it without values counts as one with a NULL.
-func fromMulti(e expr.Expr) bool {
-	switch x := e.(type) {
-	case *expr.Call:
-		return x.Fn.Name == "MV_TO_ARRAY" && fromMulti(x.Args[0])
-	case *expr.Cast:
-		return fromMulti(x.X)
-	}
-	return e.Type().Multi
-}
-
-// joinLateral binds left, LATERAL (query): the query may name left's columns.
-func (blk *block) joinLateral(left source, x *syntax.Join, d *syntax.Derived, alias *syntax.Aliased) (source, error) {
-	if x.Kind == syntax.RightJoin || x.Kind == syntax.FullJoin || x.Natural || len(x.Using) > 0 {
-		return source{}, notYet(x.At, "This kind of join with LATERAL")
-	}
-	outer := newBlock(blk.b, blk.in)
-	outer.scope = left.scope
-	corr := &correlation{}
-	rel, err := blk.b.queryIn(d.Query, surroundings{ctes: blk.in.ctes, outer: outer, corr: corr})
-	if err != nil {
-		return source{}, err
-	}
-	right := sourceOf(rel, d.At)
-	if alias != nil {
-		if right, err = right.as(alias); err != nil {
-			return source{}, err
-		}
-	}
-	if len(corr.outer) == 0 {
-		return blk.joinSources(x, left, right)
-	}
-	kind := plan.Inner
-	if x.Kind == syntax.LeftJoin {
-		kind = plan.Left
-		if b, ok := x.On.(*syntax.Bool); !ok || !b.Value {
-			return source{}, notYet(x.At, "A condition other than TRUE in a LEFT JOIN with LATERAL")
-		}
-	}
-	width := len(right.node.Columns())
-	joined, err := newDecorrelator(left.node, corr.outer).apply(right.node, kind)
-	if err != nil {
-		return source{}, err
-	}
-	n, columns := extend(left.node, corr.outer)
-	j := &plan.Join{Kind: kind, Left: n, Right: joined}
-	for i, c := range columns {
-		j.Keys = append(j.Keys, plan.EquiKey{Left: c, Right: width + i, NullSafe: true})
-	}
-	moved := right.scope.shift(len(n.Columns()))
-	if kind == plan.Left {
-		moved = moved.allowNulls()
-	}
-	s := &scope{relations: append(append([]relation(nil), left.scope.relations...), moved.relations...), merged: left.scope.merged}
-	if err := uniqueRelations(s); err != nil {
-		return source{}, err
-	}
-	out := source{node: j, scope: s}
-	if x.On != nil && kind == plan.Inner {
-		on := newBlock(blk.b, blk.in)
-		on.scope = s
-		cond, err := on.exprs("ON").condition(x.On)
-		if err != nil {
-			return source{}, err
-		}
-		if out.node, err = on.filter(j, cond); err != nil {
-			return source{}, err
-		}
-	}
-	return out, nil
 }

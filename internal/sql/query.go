@@ -297,7 +297,7 @@ func (b *binder) values(v *syntax.Values, in surroundings) (*relational, error) 
 		if !ok {
 			return nil, fault.InvalidSQL(v.At, "Values passed to VALUES operator must have compatible types")
 		}
-		cols[c] = plan.Column{Name: "EXPR$" + strconv.Itoa(c), Type: t}
+		cols[c] = plan.Column{Name: unnamed(c), Type: t}
 	}
 	rel := &relational{cols: make([]outColumn, width)}
 	for c := range cols {
@@ -503,7 +503,7 @@ func distinct(n plan.Node) plan.Node {
 	for i, c := range cols {
 		keys[i] = i
 		if c.Type.Multi {
-			n = &plan.Unnest{Input: n, Column: i, Name: c.Name, Elem: c.Type.Elem(), Outer: true}
+			n = plan.UnnestOf(n, i)
 			keys[i] = len(n.Columns()) - 1
 		}
 	}

@@ -149,13 +149,13 @@ func (x exprs) compareWithQuery(left syntax.Expr, q *syntax.Query, op string, al
 	if len(operands) > 1 && kind == quantifiedQuery {
 		return nil, fault.InvalidSQL(at, "A row can be compared with a query by IN, = ANY and <> ALL only")
 	}
-	if len(operands) == 1 && operands[0].Type().Multi && kind == inQuery && len(s.corr.outer) == 0 {
+	if len(operands) == 1 && operands[0].Type().Multi && kind == inQuery {
 		return x.multiInQuery(operands[0], s)
 	}
 	p := &plan.Project{Input: s.rel.node}
 	for i, o := range operands {
-		if o.Type().Multi {
-			return nil, notYet(items[i].Span(), "A multi-value string as the operand of a subquery")
+		if o.Type().Multi && len(operands) > 1 {
+			return nil, fault.InvalidSQL(items[i].Span(), "A multi-value string can't be part of a row that is compared with a query")
 		}
 		c := s.rel.cols[i]
 		var column expr.Expr = &expr.Column{Index: i, Name: c.name, T: c.typ}

@@ -95,6 +95,10 @@ func (w *writer) read(n plan.Node) (*stage, error) {
 		return w.readOperator(x, x.Kind.String())
 	case *plan.Write:
 		return w.read(x.Input)
+	case *plan.Unnest:
+		if len(x.Lists) > 1 {
+			return w.readOperator(x, "unnestOperator")
+		}
 	}
 	s, err := w.read(n.Inputs()[0])
 	if err != nil {
@@ -239,7 +243,8 @@ func (s *stage) aggregate(x *plan.Aggregate) {
 
 // unnest reads the unnesting of a multi-value key as nothing, for native grouping does it by itself, and any other as a datasource.
 func (s *stage) unnest(x *plan.Unnest) (*stage, error) {
-	e := s.colsAt(x.Column)
+	list := x.Lists[0]
+	e := s.colsAt(list.Column)
 	if x.Outer && e.Type().Multi && s.group == nil && !s.sorted {
 		s.cols = append(append([]expr.Expr(nil), s.cols...), e)
 		return s, nil
@@ -249,7 +254,7 @@ func (s *stage) unnest(x *plan.Unnest) (*stage, error) {
 		if s, err = s.nest(); err != nil {
 			return nil, err
 		}
-		e = s.colsAt(x.Column)
+		e = s.colsAt(list.Column)
 	}
 	// An array made of a multi-value string is the string itself here.
 	typ := e.Type()
@@ -258,9 +263,9 @@ func (s *stage) unnest(x *plan.Unnest) (*stage, error) {
 	}
 	name := unusedPrefix("j", s.in) + "0.unnest"
 	virtual := obj("type", "expression", "name", name, "expression", s.w.native(e), "outputType", runtimeName(typ))
-	in := append(append([]column(nil), s.in...), column{name, x.Elem})
+	in := append(append([]column(nil), s.in...), column{name, list.Elem})
 	out := s.w.newStage(obj("type", "unnest", "base", s.source, "virtualColumn", virtual, "unnestFilter", nil), in)
-	out.cols = append(append([]expr.Expr(nil), s.cols...), &expr.Column{Index: len(in) - 1, Name: name, T: x.Elem})
+	out.cols = append(append([]expr.Expr(nil), s.cols...), &expr.Column{Index: len(in) - 1, Name: name, T: list.Elem})
 	return out, nil
 }
 

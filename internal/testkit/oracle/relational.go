@@ -227,12 +227,23 @@ func unnest(x *plan.Unnest, in [][]any) [][]any {
 	}
 	var out [][]any
 	for _, row := range in {
-		list, _ := row[x.Column].([]any)
-		if len(list) == 0 && x.Outer {
-			list = []any{nil}
+		longest := 0
+		lists := make([][]any, len(x.Lists))
+		for i, l := range x.Lists {
+			lists[i], _ = row[l.Column].([]any)
+			longest = max(longest, len(lists[i]))
 		}
-		for _, v := range list {
-			out = append(out, slices.Concat(row, []any{v}))
+		if longest == 0 && x.Outer {
+			longest = 1
+		}
+		for i := range longest {
+			elements := make([]any, len(lists))
+			for k, list := range lists {
+				if i < len(list) {
+					elements[k] = list[i]
+				}
+			}
+			out = append(out, slices.Concat(row, elements))
 		}
 	}
 	return out

@@ -1,0 +1,148 @@
+package sql
+
+import (
+	"strings"
+
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/sql/syntax"
+)
+
+// joinUnnest binds left, UNNEST(array, ..): for each row of left the elements of arrays made of its columns.
+func (blk *block) joinUnnest(left source, x *syntax.Join, u *syntax.Unnest, alias *syntax.Aliased) (source, error) {
+	outer := x.Kind == syntax.LeftJoin
+	if x.Natural || len(x.Using) > 0 || x.Kind == syntax.RightJoin || x.Kind == syntax.FullJoin || outer && !isTrue(x.On) {
+		return blk.joinDependent(left, x, alias, func(inner *block) (source, error) {
+			return inner.unnest(source{node: oneRow(), scope: &scope{}}, u, false)
+		})
+	}
+	width := len(left.scope.relations)
+	s, err := blk.unnest(left, u, outer)
+	if err != nil {
+		return source{}, err
+	}
+	if alias != nil {
+		r := &s.scope.relations[width]
+		r.name, r.at = alias.Alias.Name, alias.At
+		if n := len(alias.Columns); n > 0 {
+			if n != len(r.cols) {
+				return source{}, fault.InvalidSQL(alias.Columns[0].At, "List of column aliases must have same degree as table; table has %d columns (%s), "+
+					"whereas alias list has %d columns", len(r.cols), "'"+strings.Join(s.scope.columnNames()[width:], "', '")+"'", n)
+			}
+			for i := range r.cols {
+				r.cols[i].name = alias.Columns[i].Name
+			}
+		}
+	}
+	if err := uniqueRelations(s.scope); err != nil {
+		return source{}, err
+	}
+	if x.On == nil || outer {
+		return s, nil
+	}
+	on := newBlock(blk.b, blk.in)
+	on.scope = s.scope
+	cond, err := on.exprs("ON").condition(x.On)
+	if err != nil {
+		return source{}, err
+	}
+	s.node, err = on.filter(s.node, cond)
+	return s, err
+}
+
+// isTrue reports whether a join condition is the word TRUE.
+func isTrue(e syntax.Expr) bool {
+	b, ok := e.(*syntax.Bool)
+	return ok && b.Value
+}
+
+// unnest appends the elements of arrays over left's columns to left.
+func (blk *block) unnest(left source, u *syntax.Unnest, outer bool) (source, error) {
+	inner := newBlock(blk.b, blk.in)
+	inner.scope = left.scope
+	arrays, err := inner.exprs("UNNEST").list(u.Args)
+	if err != nil {
+		return source{}, err
+	}
+	for i, a := range arrays {
+		t := a.Type()
+		if t.Base != expr.Array && !t.Multi {
+			return source{}, fault.InvalidSQL(u.At, "Cannot apply 'UNNEST' to arguments of type 'UNNEST(<%s>)'. Supported form(s): 'UNNEST(<ARRAY>)'", t)
+		}
+		outer = outer || i == 0 && fromMulti(a)
+	}
+	n, arrays, err := inner.attach(left.node, arrays)
+	if err != nil {
+		return source{}, err
+	}
+	n, columns := extend(n, arrays)
+	node := &plan.Unnest{Input: n, Outer: outer, Ordinality: u.Ordinality}
+	for i, c := range columns {
+		node.Lists = append(node.Lists, plan.UnnestList{Column: c, Name: unnamed(i), Elem: arrays[i].Type().Elem().OrNull(len(columns) > 1)})
+	}
+	width := len(n.Columns())
+	r := relationOf("", node.Columns()[width:], width)
+	r.at = u.At
+	s := &scope{relations: append(append([]relation(nil), left.scope.relations...), r), merged: left.scope.merged}
+	return source{node: node, scope: s}, nil
+}
+
+// fromMulti reports whether an array is a multi-value string as it is stored: a row of it without values counts as one with a NULL.
+func fromMulti(e expr.Expr) bool {
+	switch x := e.(type) {
+	case *expr.Call:
+		return x.Fn.Name == "MV_TO_ARRAY" && fromMulti(x.Args[0])
+	case *expr.Cast:
+		return fromMulti(x.X)
+	}
+	return e.Type().Multi
+}
+
+// joinLateral binds left, LATERAL (query): the query may name left's columns.
+func (blk *block) joinLateral(left source, x *syntax.Join, d *syntax.Derived, alias *syntax.Aliased) (source, error) {
+	return blk.joinDependent(left, x, alias, func(inner *block) (source, error) {
+		rel, err := blk.b.queryIn(d.Query, inner.in)
+		if err != nil {
+			return source{}, err
+		}
+		return sourceOf(rel, d.At), nil
+	})
+}
+
+// joinDependent joins left with a right side that may name left's columns: bind binds it in a block whose outer query is left.
+func (blk *block) joinDependent(left source, x *syntax.Join, alias *syntax.Aliased, bind func(*block) (source, error)) (source, error) {
+	outer := newBlock(blk.b, blk.in)
+	outer.scope = left.scope
+	corr := &correlation{}
+	right, err := bind(newBlock(blk.b, surroundings{ctes: blk.in.ctes, outer: outer, corr: corr}))
+	if err != nil {
+		return source{}, err
+	}
+	if alias != nil {
+		if right, err = right.as(alias); err != nil {
+			return source{}, err
+		}
+	}
+	if len(corr.outer) == 0 {
+		return blk.joinSources(x, left, right, nil)
+	}
+	kind := plan.Inner
+	switch x.Kind {
+	case syntax.LeftJoin:
+		kind = plan.Left
+	case syntax.RightJoin, syntax.FullJoin:
+		return source{}, fault.InvalidSQL(x.At, "The right side of a RIGHT or FULL join can't use columns of the left side")
+	}
+	width := len(right.node.Columns())
+	n, columns := extend(left.node, corr.outer)
+	left.node = n
+	if right.node, err = newDecorrelator(n, corr.outer).apply(right.node, kind); err != nil {
+		return source{}, err
+	}
+	keys := make([]plan.EquiKey, len(columns))
+	for i, c := range columns {
+		keys[i] = plan.EquiKey{Left: c, Right: width + i, NullSafe: true}
+	}
+	return blk.joinSources(x, left, right, keys)
+}

@@ -14,10 +14,11 @@ run: build ## build and run the server on ./henge-data
 test: ## all checks and tests, as CI runs them
 	./test/run
 
-lint: ## formatting, vet and the house rules
+lint: ## formatting, vet, the house rules, and golangci-lint where it is installed
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these files"; exit 1; }
 	$(GO) vet ./...
 	$(GO) test ./test/arch
+	@! command -v golangci-lint >/dev/null || golangci-lint run ./...
 
 race: ## the concurrent packages under the race detector (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race ./internal/task ./internal/metastore ./internal/budget ./internal/exec ./internal/msq ./internal/segment/... ./internal/api/... ./internal/role/...

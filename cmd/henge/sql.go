@@ -180,7 +180,7 @@ func (s *session) run(ctx context.Context, statement string) error {
 // isWrite reports whether a statement is an INSERT or REPLACE, SET statements and comments before it aside. explained says that it is
 // not to be run, but to be explained.
 func isWrite(statement string) (write, explained bool) {
-	for _, word := range strings.Fields(stripComments(statement)) {
+	for word := range strings.FieldsSeq(stripComments(statement)) {
 		switch strings.ToUpper(word) {
 		case "EXPLAIN":
 			explained = true
@@ -288,7 +288,7 @@ func (s *session) prompt(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("opening the terminal: %w", err)
 	}
-	defer line.Close()
+	defer func() { _ = line.Close() }() // the terminal is given back; there is nothing to save
 	var pending strings.Builder
 	for {
 		text, err := line.ReadLine()

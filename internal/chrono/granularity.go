@@ -2,6 +2,7 @@ package chrono
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/hengedb/henge/internal/fault"
@@ -247,8 +248,8 @@ func (g Granularity) Finer() []Granularity {
 	}
 	longest := g.Bucket(0).Millis()
 	var out []Granularity
-	for i := len(standardGranularities) - 1; i >= 0; i-- {
-		p := standardGranularities[i].period
+	for _, standard := range slices.Backward(standardGranularities) {
+		p := standard.period
 		if p.Weeks > 0 && g.period != p {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -113,10 +114,8 @@ func (s *Settings) canonical(key string) (string, bool) {
 	if product == "service" {
 		return key, true
 	}
-	for _, a := range s.aliases {
-		if product == a {
-			return "service." + rest, true
-		}
+	if slices.Contains(s.aliases, product) {
+		return "service." + rest, true
 	}
 	return key, false
 }

@@ -76,7 +76,7 @@ func CheckKey(key string) error {
 	if len(key) == 0 || len(key) > maxKeyBytes {
 		return fault.InvalidInput("Deep storage key [%.80q] has [%d] bytes; a key has 1 to [%d]", key, len(key), maxKeyBytes)
 	}
-	for _, name := range strings.Split(key, "/") {
+	for name := range strings.SplitSeq(key, "/") {
 		if name == "" || name == "." || name == ".." || len(name) > maxNameBytes || strings.HasPrefix(name, reservedPrefix) {
 			return fault.InvalidInput("Deep storage key [%.80q] has the name [%.80q] in it, which is not allowed", key, name)
 		}

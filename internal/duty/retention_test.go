@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
 	"slices"
 	"testing"
@@ -41,7 +40,7 @@ func (s *store) MarkUnused(
 
 func follower(s *store, published *timeline.Published, c clock.Clock) *Follower {
 	return &Follower{
-		Published: published, Rules: NewRules(s), Period: time.Minute, Retry: time.Second, Clock: c, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Published: published, Rules: NewRules(s), Period: time.Minute, Retry: time.Second, Clock: c, Log: slog.New(slog.DiscardHandler),
 	}
 }
 

@@ -3,6 +3,7 @@ package exec
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -70,7 +71,7 @@ func (x *interner) find(s string) (number uint32, ok bool) {
 // remember what they did with its entries can.
 func (x *interner) dict() *vector.Dict {
 	if x.made == nil || x.made.Len() != x.len() {
-		x.made = &vector.Dict{Offsets: x.offsets[:len(x.offsets):len(x.offsets)], Blob: x.blob[:len(x.blob):len(x.blob)]}
+		x.made = &vector.Dict{Offsets: slices.Clip(x.offsets), Blob: slices.Clip(x.blob)}
 	}
 	return x.made
 }

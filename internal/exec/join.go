@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"errors"
 	"io"
 
 	"github.com/hengedb/henge/internal/budget"
@@ -82,7 +83,7 @@ func (o *joinOp) Next(ctx context.Context) (*vector.Batch, error) {
 		}
 		if !o.active {
 			b, err := o.left.Next(ctx)
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				o.ended = true
 				continue
 			}
@@ -198,7 +199,7 @@ func (k *joinBlocks) advance(ctx context.Context) error {
 	p.use(&joinTable{rows: k.next})
 	next, err := k.r.Next()
 	switch {
-	case err == io.EOF:
+	case errors.Is(err, io.EOF):
 		k.next, p.last = nil, true
 	case err != nil:
 		return err

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"errors"
 	"io"
 
 	"github.com/hengedb/henge/internal/plan"
@@ -41,7 +42,7 @@ func (o *graceJoin) Next(ctx context.Context) (*vector.Batch, error) {
 	for {
 		if o.present != nil {
 			b, err := o.present.Next(ctx)
-			if err != io.EOF {
+			if !errors.Is(err, io.EOF) {
 				return b, err
 			}
 			o.present.Close()

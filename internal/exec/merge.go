@@ -3,6 +3,7 @@ package exec
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 
 	"github.com/hengedb/henge/internal/vector"
@@ -50,7 +51,7 @@ func (m *mergeOp) advance(ctx context.Context, r *mergeRun) (bool, error) {
 		return true, nil
 	}
 	b, err := r.source.Next(ctx)
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return false, nil
 	}
 	if err != nil {

@@ -3,6 +3,7 @@ package exec
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 
 	"github.com/hengedb/henge/internal/vector"
@@ -150,7 +151,7 @@ func (o *allGroups) Next(ctx context.Context) (*vector.Batch, error) {
 			o.present, o.tables = op, o.tables[1:]
 		}
 		b, err := o.present.Next(ctx)
-		if err != io.EOF {
+		if !errors.Is(err, io.EOF) {
 			return b, err
 		}
 		o.present.Close()

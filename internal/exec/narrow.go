@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"slices"
 
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
@@ -66,8 +67,8 @@ func (p *Pipeline) origin(c int) int {
 // scanNeed returns which columns of the scan are looked at by the steps and by who takes their rows, nil: all.
 func (p *Pipeline) scanNeed() []bool {
 	need := p.need
-	for i := len(p.steps) - 1; i >= 0; i-- {
-		switch n := p.steps[i].node.(type) {
+	for _, v := range slices.Backward(p.steps) {
+		switch n := v.node.(type) {
 		case *plan.Filter:
 			need = and(need, newColumnSet(n).addExpr(n.Cond))
 		case *plan.Project:
@@ -77,7 +78,7 @@ func (p *Pipeline) scanNeed() []bool {
 			}
 			need = used
 		case *plan.Join:
-			if p.steps[i].implied {
+			if v.implied {
 				need = need[:min(len(need), len(n.Left.Columns()))]
 			} else {
 				need, _, _ = joinNeeds(n, need)

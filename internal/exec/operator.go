@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"errors"
 	"io"
 
 	"github.com/hengedb/henge/internal/plan"
@@ -22,7 +23,7 @@ type Operator interface {
 func Drain(ctx context.Context, op Operator, f func(*vector.Batch) error) error {
 	for {
 		b, err := op.Next(ctx)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {

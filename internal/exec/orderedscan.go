@@ -3,6 +3,7 @@ package exec
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"slices"
 
@@ -76,7 +77,7 @@ func (o *orderedScan) Next(ctx context.Context) (*vector.Batch, error) {
 			}
 		}
 		b, err := o.out.Next(ctx)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			o.done, o.out = append(o.done, o.out), nil
 			continue
 		}

@@ -57,7 +57,7 @@ func TestConditionsAgreeWithEvaluatingFilters(t *testing.T) {
 		op := ops[r.IntN(len(ops))]
 		switch r.IntN(8) {
 		case 0, 1:
-			x := expr.Expr(number1(numbers[r.IntN(len(numbers))]))
+			x := number1(numbers[r.IntN(len(numbers))])
 			if r.IntN(3) == 0 {
 				return compare(t, op, x, col(4))
 			}

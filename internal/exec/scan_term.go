@@ -28,13 +28,13 @@ const (
 
 // longBlocks asks f of the bounds of each block that has rows from up to to. It says always only if the column has no nulls.
 func longBlocks(c segment.Column, from, to int, f func(least, greatest int64) verdict) verdict {
-	out := verdict(sometimes)
+	out := sometimes
 	for b := from / segment.BlockRows; b <= (to-1)/segment.BlockRows; b++ {
 		least, greatest, known := c.LongRange(b)
 		if !known {
 			return sometimes
 		}
-		v := verdict(never)
+		v := never
 		if least <= greatest {
 			v = f(least, greatest)
 		}
@@ -280,7 +280,7 @@ func (t *timeTerm) within(from, to int) verdict {
 		return sometimes
 	}
 	return longBlocks(t.stored, from, to, func(least, greatest int64) verdict {
-		out := verdict(never)
+		out := never
 		for _, iv := range t.times {
 			if iv.Start <= least && greatest < iv.End {
 				return always

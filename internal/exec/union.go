@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"errors"
 	"io"
 
 	"github.com/hengedb/henge/internal/vector"
@@ -16,7 +17,7 @@ type unionOp struct {
 func (o *unionOp) Next(ctx context.Context) (*vector.Batch, error) {
 	for o.at < len(o.inputs) {
 		b, err := o.inputs[o.at].Next(ctx)
-		if err != io.EOF {
+		if !errors.Is(err, io.EOF) {
 			return b, err
 		}
 		o.at++

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"errors"
 	"io"
 
 	"github.com/hengedb/henge/internal/budget"
@@ -54,7 +55,7 @@ func (o *windowOp) Next(ctx context.Context) (*vector.Batch, error) {
 	for {
 		if o.out != nil {
 			b, err := o.out.Next(ctx)
-			if err != io.EOF {
+			if !errors.Is(err, io.EOF) {
 				return b, err
 			}
 			o.out = nil
@@ -85,7 +86,7 @@ func (o *windowOp) fill(ctx context.Context) error {
 	for {
 		if o.pending == nil {
 			b, err := o.sorted.Next(ctx)
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				o.ended = true
 				return nil
 			}

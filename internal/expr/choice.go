@@ -86,7 +86,7 @@ func remaining(n int, hits, sel []uint32) []uint32 {
 		return all(n)
 	}
 	rest := make([]uint32, n+1)
-	hits = append(hits[:len(hits):len(hits)], uint32(n)) // a row to stop at
+	hits = append(slices.Clip(hits), uint32(n)) // a row to stop at
 	taken, left := 0, 0
 	for i := range n {
 		rest[left] = uint32(i)

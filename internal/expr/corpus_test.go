@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -240,7 +241,7 @@ func runEntry(entry corpusEntry, tables map[string][]Column, batches map[string]
 		return "", false
 	}
 	e, err := parseSQL(text, tables[table], ctx.Zone)
-	if _, unread := err.(errUnread); unread {
+	if _, unread := errors.AsType[errUnread](err); unread {
 		return "", false
 	}
 	failed := entry.Error != nil

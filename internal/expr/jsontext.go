@@ -105,8 +105,8 @@ func jsonNumberEnd(s string, i int) (int, bool) {
 }
 
 func jsonContainerEnd(s string, i, depth int) (int, bool) {
-	end, ok := -1, true
-	ok = jsonMembers(s, i, depth, func(string, int, int) bool { return true }, &end) && end >= 0
+	end := -1
+	ok := jsonMembers(s, i, depth, func(string, int, int) bool { return true }, &end) && end >= 0
 	return end, ok
 }
 
@@ -300,7 +300,7 @@ func appendNormalObject(dst []byte, s string) []byte {
 // appendNormalNumber keeps whole numbers of any length and writes others as DOUBLE; those beyond its range become strings, as results
 // show them.
 func appendNormalNumber(dst []byte, s string) []byte {
-	if strings.IndexAny(s, ".eE") < 0 {
+	if !strings.ContainsAny(s, ".eE") {
 		if s == "-0" {
 			return append(dst, '0')
 		}

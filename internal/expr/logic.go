@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"slices"
+
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -204,11 +206,8 @@ func membership[T scalar](set []T) func(*vector.Vector, []int64) {
 			c := columnOf[T](v)
 			for i := range out {
 				x := c.at(i)
-				for _, s := range set {
-					if s == x {
-						out[i] = 1
-						break
-					}
+				if slices.Contains(set, x) {
+					out[i] = 1
 				}
 			}
 		}

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hengedb/henge/internal/chrono"
@@ -74,7 +75,7 @@ func (w *nativeWriter) write(e Expr) {
 
 func (w *nativeWriter) within(source, body Expr) {
 	outer := w.elements
-	w.elements = append(outer[:len(outer):len(outer)], source)
+	w.elements = append(slices.Clip(outer), source)
 	w.write(body)
 	w.elements = outer
 }

@@ -22,12 +22,12 @@ var stringFormatFunction = &Function{
 		}
 		b.text(0)
 		for i := 1; i < len(b.args); i++ {
-			switch t := b.typ(i); {
-			case t.Base == Other, t.Base == Array, t.Base == Row:
+			switch t := b.typ(i); t.Base {
+			case Other, Array, Row:
 				b.mismatch()
-			case t.Base == Float:
+			case Float:
 				b.cast(i, Of(Double))
-			case t.Base == Null:
+			case Null:
 				b.cast(i, Of(Varchar))
 			}
 		}

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -28,10 +29,8 @@ func appendFloating(dst []byte, x float64, bits int) []byte {
 	if abs == 0 || abs >= 1e-3 && abs < 1e7 {
 		start := len(dst)
 		dst = strconv.AppendFloat(dst, x, 'f', -1, bits)
-		for _, c := range dst[start:] {
-			if c == '.' {
-				return dst
-			}
+		if slices.Contains(dst[start:], '.') {
+			return dst
 		}
 		return append(dst, ".0"...)
 	}

@@ -12,6 +12,7 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"maps"
 )
 
 // Persona is the reader a message is written for.
@@ -99,9 +100,7 @@ func (e *Error) Unwrap() error { return e.cause }
 func (e *Error) With(key, value string) *Error {
 	c := *e
 	c.Context = make(map[string]string, len(e.Context)+1)
-	for k, v := range e.Context {
-		c.Context[k] = v
-	}
+	maps.Copy(c.Context, e.Context)
 	c.Context[key] = value
 	return &c
 }
@@ -129,8 +128,7 @@ func (e *Error) WithLegacy(l Legacy) *Error {
 
 // Find returns the first Error in err's chain, or nil.
 func Find(err error) *Error {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
 	return nil

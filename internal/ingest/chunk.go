@@ -172,8 +172,8 @@ func (c *chunker) emitBroken(buf []byte) (chunk, error) {
 			return chunk{}, ferr
 		}
 		c.offset += int64(len(scratch))
-		if i := bytes.IndexByte(scratch, '\n'); i >= 0 {
-			c.rest = scratch[i+1:]
+		if _, after, ok := bytes.Cut(scratch, []byte{'\n'}); ok {
+			c.rest = after
 			c.offset -= int64(len(c.rest))
 			c.line++
 			break

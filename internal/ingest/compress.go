@@ -7,12 +7,13 @@ import (
 	"errors"
 	"io"
 
-	"github.com/hengedb/henge/internal/fault"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
 	"github.com/ulikunitz/xz"
+
+	"github.com/hengedb/henge/internal/fault"
 )
 
 // compression is how bytes are packed, told by their first bytes and never by a name.
@@ -45,7 +46,7 @@ const magicBytes = 10
 // bytes of the stream's (The .xz File Format 1.1.0, sections 2.1.1, 3.1 and 5.3.1). Blocks of one stream have the same.
 func openXZ(r *bufio.Reader) (io.ReadCloser, error) {
 	head, err := r.Peek(12 + 32)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
 	if i := bytes.Index(head[min(12, len(head)):], []byte{0x21, 0x01}); i >= 0 && 12+i+2 < len(head) {
@@ -74,7 +75,7 @@ func decompress(src io.ReadCloser, name string) (io.ReadCloser, error) {
 	packed := &counted{ReadCloser: src}
 	buffered := bufio.NewReaderSize(packed, 64<<10)
 	head, err := buffered.Peek(magicBytes)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, errors.Join(err, src.Close())
 	}
 	c := compressionOf(head)
@@ -118,7 +119,7 @@ func (u *unpacker) Read(p []byte) (int, error) {
 	if u.unpacked > bombBytes && u.unpacked/bombRatio > u.src.n {
 		return n, fault.InvalidInput("Input [%s] unpacks to more than [%d] times its size; it is no data but a way to fill memory and disks", u.name, bombRatio)
 	}
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		err = packedFault(u.c, u.name, err)
 	}
 	return n, err

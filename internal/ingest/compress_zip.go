@@ -98,7 +98,7 @@ func zipSize(head, extra []byte) int64 {
 func (e *zipEntry) Read(p []byte) (int, error) {
 	n, err := e.Reader.Read(p)
 	e.sum.Write(p[:n])
-	if err == io.EOF && e.check && e.sum.Sum32() != e.want {
+	if errors.Is(err, io.EOF) && e.check && e.sum.Sum32() != e.want {
 		err = errors.New("the checksum is wrong")
 	}
 	return n, err

@@ -8,8 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hengedb/henge/internal/fault"
 	"github.com/itchyny/gojq"
+
+	"github.com/hengedb/henge/internal/fault"
 )
 
 // flattening is a flattenSpec: what the columns of a nested record are.

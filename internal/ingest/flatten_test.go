@@ -6,8 +6,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/hengedb/henge/internal/fault"
 	"github.com/valyala/fastjson"
+
+	"github.com/hengedb/henge/internal/fault"
 )
 
 const store = `{"store":{"book":[{"title":"A","price":8.95,"tags":["x","y"]},{"title":"B","price":12,"isbn":"1"},{"title":"C","price":8}],` +

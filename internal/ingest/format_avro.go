@@ -7,9 +7,10 @@ import (
 	"errors"
 	"io"
 
-	"github.com/hengedb/henge/internal/fault"
 	"github.com/twmb/avro"
 	"github.com/twmb/avro/ocf"
+
+	"github.com/hengedb/henge/internal/fault"
 )
 
 // AvroFile is Avro object container files: type "avro_ocf".
@@ -107,7 +108,7 @@ type avroFileReader struct {
 func (r *avroFileReader) next(context.Context) (Record, error) {
 	var v any
 	if err := r.file.Decode(&v); err != nil {
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return Record{}, err
 		}
 		return Record{}, r.damaged(err)

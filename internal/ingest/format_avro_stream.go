@@ -4,8 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/hengedb/henge/internal/fault"
 	"github.com/twmb/avro"
+
+	"github.com/hengedb/henge/internal/fault"
 )
 
 // avroDecoders are the types of avroBytesDecoder.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -68,10 +69,8 @@ func parseDelimited(kind string, text json.RawMessage) (Format, error) {
 		if strings.Contains(c, f.Delimiter) {
 			return nil, invalidField("inputFormat", "column '%s' contains the delimiter", c)
 		}
-		for _, d := range f.Columns[:i] {
-			if c == d {
-				return nil, invalidField("inputFormat", "column '%s' occurs more than once in 'columns'", c)
-			}
+		if slices.Contains(f.Columns[:i], c) {
+			return nil, invalidField("inputFormat", "column '%s' occurs more than once in 'columns'", c)
 		}
 	}
 	return f, nil
@@ -174,7 +173,7 @@ func (d *delimitedObjects) value(text string) any {
 		return nil
 	case d.f.ListDelimiter != "" && strings.Contains(text, d.f.ListDelimiter):
 		var list []any
-		for _, part := range strings.Split(text, d.f.ListDelimiter) {
+		for part := range strings.SplitSeq(text, d.f.ListDelimiter) {
 			list = append(list, d.value(part))
 		}
 		return list
@@ -334,7 +333,7 @@ func (s *splitter) quoted(start int) bool {
 		case field == nil:
 			field = tail
 		case len(tail) > 0:
-			field = append(field[:len(field):len(field)], tail...)
+			field = append(slices.Clip(field), tail...)
 		}
 		if len(s.fields) == maxFields {
 			s.problem = "it has too many fields"

@@ -5,10 +5,11 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/valyala/fastjson"
+
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/vector"
-	"github.com/valyala/fastjson"
 )
 
 // JSON is objects: one per line, spread over lines, following each other without a break, or as the elements of one array.

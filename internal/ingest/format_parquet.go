@@ -6,8 +6,9 @@ import (
 	"errors"
 	"io"
 
-	"github.com/hengedb/henge/internal/fault"
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/hengedb/henge/internal/fault"
 )
 
 // Parquet is Apache Parquet files. Columns are read on their own, those not wanted not at all; row groups are what a large file is split into.
@@ -138,9 +139,8 @@ func (f *Parquet) openObjects(ctx context.Context, in *input) (objectReader, err
 // parquetObjects reads rows as objects.
 type parquetObjects struct {
 	*parquetFile
-	at    *assembler
-	names []string
-	left  int64
+	at   *assembler
+	left int64
 }
 
 func (r *parquetObjects) next(context.Context) (rec Record, err error) {

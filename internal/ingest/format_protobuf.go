@@ -9,14 +9,15 @@ import (
 	"strings"
 
 	"github.com/bufbuild/protocompile"
-	"github.com/hengedb/henge/internal/chrono"
-	"github.com/hengedb/henge/internal/fault"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/types/descriptorpb"
 	"google.golang.org/protobuf/types/dynamicpb"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/fault"
 )
 
 var protoDecoders = []string{"file", "inline", "schema_registry"}

@@ -116,7 +116,7 @@ func (d *regexObjects) object(line string) (o *Object, reason string) {
 			o.Add(name, nil)
 		case d.f.ListDelimiter != "" && strings.Contains(*g, d.f.ListDelimiter):
 			var list []any
-			for _, part := range strings.Split(*g, d.f.ListDelimiter) {
+			for part := range strings.SplitSeq(*g, d.f.ListDelimiter) {
 				list = append(list, part)
 			}
 			o.Add(name, list)

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/hengedb/henge/internal/fault"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
@@ -21,6 +21,8 @@ import (
 	"github.com/twmb/avro/ocf"
 	"github.com/ulikunitz/xz"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/hengedb/henge/internal/fault"
 )
 
 func TestRegexFormat(t *testing.T) {
@@ -274,7 +276,8 @@ func FuzzFiles(f *testing.F) {
 		}
 		table := &Table{Source: source, Format: parsed, Fields: fields(t, "id long who string tags mv l mv m COMPLEX<json> d double s string")}
 		if _, _, err := readTable(t, table, Options{MaxSpoolBytes: 1 << 20}, 0); err != nil && fault.Find(err) == nil {
-			if _, null := err.(*NullByteError); !null {
+			nullByteError := &NullByteError{}
+			if errors.As(err, &nullByteError) {
 				t.Errorf("no fault: %v", err)
 			}
 		}

@@ -56,7 +56,7 @@ func (in *input) random(ctx context.Context) (randomFile, error) {
 		}
 		head := make([]byte, magicBytes)
 		n, err := f.ReadAt(head, 0)
-		if err != nil && err != io.EOF {
+		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, errors.Join(err, f.Close())
 		}
 		if compressionOf(head[:n]) == nil {
@@ -78,7 +78,7 @@ func (in *input) random(ctx context.Context) (randomFile, error) {
 func (in *input) spool(src io.Reader) (randomFile, error) {
 	var small bytes.Buffer
 	n, err := io.CopyN(&small, src, spoolMemory)
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return bytesFile{bytes.NewReader(small.Bytes())}, nil
 	}
 	if err != nil {

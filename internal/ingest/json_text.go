@@ -43,7 +43,7 @@ const hexDigits = "0123456789abcdef"
 func appendJSONString(dst, s []byte) []byte {
 	dst = append(dst, '"')
 	start := 0
-	for i := 0; i < len(s); i++ {
+	for i := range s {
 		c := s[i]
 		if c >= 0x20 && c != '"' && c != '\\' {
 			continue

@@ -368,8 +368,8 @@ func (p *pathParser) operand() (value func(root, element any) any, isPath, ok bo
 	if p.at >= len(p.text) {
 		return nil, false, false
 	}
-	switch c := p.text[p.at]; {
-	case c == '@' || c == '$':
+	switch c := p.text[p.at]; c {
+	case '@', '$':
 		path, ok := p.path(c)
 		return func(root, e any) any {
 			if c == '$' {
@@ -377,7 +377,7 @@ func (p *pathParser) operand() (value func(root, element any) any, isPath, ok bo
 			}
 			return path.from(root, e)
 		}, true, ok
-	case c == '\'' || c == '"':
+	case '\'', '"':
 		s, ok := p.quoted()
 		return func(any, any) any { return s }, false, ok
 	}

@@ -6,9 +6,10 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/valyala/fastjson"
+
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/vector"
-	"github.com/valyala/fastjson"
 )
 
 // Object is a record, or an object nested in one: names with their values, in the order of the input. A value is nil, bool, int64, float64,
@@ -23,8 +24,8 @@ type Digits string
 
 // Get returns the value called name and whether there is one. Of several the last counts.
 func (o *Object) Get(name string) (any, bool) {
-	for i := len(o.Names) - 1; i >= 0; i-- {
-		if o.Names[i] == name {
+	for i, v := range slices.Backward(o.Names) {
+		if v == name {
 			return o.Values[i], true
 		}
 	}

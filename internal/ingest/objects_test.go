@@ -15,10 +15,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/hengedb/henge/internal/deepstore/s3"
-	"github.com/hengedb/henge/internal/fault"
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
+
+	"github.com/hengedb/henge/internal/deepstore/s3"
+	"github.com/hengedb/henge/internal/fault"
 )
 
 // bucket is a store in memory with some objects; it returns its address and a client.

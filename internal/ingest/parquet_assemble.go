@@ -165,7 +165,7 @@ func (a *assembler) repeated(n *assembled) (any, error) {
 		}
 		list = append(list, v)
 		next, err := n.first.peek()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return list, nil
 		}
 		if err != nil {
@@ -236,7 +236,7 @@ func (l *leafCursor) peek() (parquet.Value, error) {
 
 func (l *leafCursor) take() (parquet.Value, error) {
 	v, err := l.peek()
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return v, io.ErrUnexpectedEOF
 	}
 	l.at++
@@ -255,7 +255,7 @@ func (l *leafCursor) fill() error {
 			if l.at, l.n = 0, n; n > 0 {
 				return nil
 			}
-			if err != nil && err != io.EOF {
+			if err != nil && !errors.Is(err, io.EOF) {
 				return err
 			}
 			if err == nil {

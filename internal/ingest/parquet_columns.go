@@ -6,8 +6,9 @@ import (
 	"io"
 	"sync"
 
-	"github.com/hengedb/henge/internal/vector"
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/hengedb/henge/internal/vector"
 )
 
 // parquetColumns reads the columns of row groups into vectors, several row groups at a time. Each goroutine takes the next group, decodes it
@@ -37,9 +38,7 @@ func startParquetColumns(ctx context.Context, p *parquetFile, fields []Field, op
 	close(r.order)
 	close(todo)
 	for range min(max(opts.Decoders, 1), len(p.groups)) {
-		r.wait.Add(1)
-		go func() {
-			defer r.wait.Done()
+		r.wait.Go(func() {
 			for w := range todo {
 				r.group(ctx, w.group, fields, opts, w.out)
 				close(w.out)
@@ -47,7 +46,7 @@ func startParquetColumns(ctx context.Context, p *parquetFile, fields []Field, op
 					return
 				}
 			}
-		}()
+		})
 	}
 	return r
 }
@@ -123,7 +122,7 @@ func (r *parquetColumns) batches(g parquet.RowGroup, fields []Field, opts *Optio
 				continue
 			}
 			if b.Cols[i], err = c.read(n); err != nil {
-				if err == io.EOF {
+				if errors.Is(err, io.EOF) {
 					err = io.ErrUnexpectedEOF
 				}
 				return err

@@ -5,9 +5,10 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/hengedb/henge/internal/vector"
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/encoding"
+
+	"github.com/hengedb/henge/internal/vector"
 )
 
 // flatColumn reads a column without nesting, page after page, into vectors. What it gives away it never touches again.

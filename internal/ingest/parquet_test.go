@@ -3,6 +3,7 @@ package ingest
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,8 +12,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/hengedb/henge/internal/fault"
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/hengedb/henge/internal/fault"
 )
 
 type parquetRow struct {
@@ -181,7 +183,8 @@ func TestDamagedParquetIsAFault(t *testing.T) {
 		broken[i] ^= 0xff
 		for _, columns := range []string{"id long who string l mv", "m COMPLEX<json> nested COMPLEX<json>"} {
 			_, _, err := read(t, `{"type":"parquet"}`, string(broken), columns, Options{})
-			if _, null := err.(*NullByteError); err != nil && fault.Find(err) == nil && !null {
+			nullByteError := &NullByteError{}
+			if errors.As(err, &nullByteError) {
 				t.Fatalf("byte %d: %v", i, err)
 			}
 		}

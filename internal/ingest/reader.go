@@ -207,8 +207,7 @@ func (r *Reader) account(d *decoded, line int64) error {
 			return err
 		}
 	}
-	var null *NullByteError
-	if errors.As(d.err, &null) {
+	if null, ok := errors.AsType[*NullByteError](d.err); ok {
 		null.Source = name
 		null.RowNumber += base + r.stats.Records
 	}

@@ -13,10 +13,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/hengedb/henge/internal/fault"
-	"github.com/hengedb/henge/internal/vector"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/vector"
 )
 
 var multiString = vector.ListOf(vector.String)
@@ -68,7 +69,7 @@ func readTable(t testing.TB, table *Table, opts Options, splitSize int64) (rows 
 		}
 		for {
 			b, err := r.Next(ctx)
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				break
 			}
 			if err != nil {

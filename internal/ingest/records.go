@@ -192,7 +192,7 @@ func (p *recordProducer) next(ctx context.Context) (decoded, int64, error) {
 	for p.out.records < vector.BatchRows && p.out.err == nil {
 		r, err := p.src.next(ctx)
 		if err != nil {
-			if p.failed = err; err != io.EOF || p.out.records == 0 {
+			if p.failed = err; !errors.Is(err, io.EOF) || p.out.records == 0 {
 				return decoded{}, 0, err
 			}
 			break

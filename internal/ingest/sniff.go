@@ -4,14 +4,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/valyala/fastjson"
+
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
-	"github.com/valyala/fastjson"
 )
 
 // Guess is what a file seems to hold: enough to write the EXTERN call and the time expression of an INSERT.
@@ -63,7 +65,7 @@ func Sniff(ctx context.Context, name string, r io.Reader) (*Guess, error) {
 	defer unpacked.Close()
 	buf := make([]byte, sniffBytes)
 	n, err := io.ReadFull(unpacked, buf)
-	all := err == io.EOF || err == io.ErrUnexpectedEOF
+	all := errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 	if err != nil && !all {
 		return nil, err
 	}
@@ -94,7 +96,7 @@ func Sniff(ctx context.Context, name string, r io.Reader) (*Guess, error) {
 type observed struct {
 	name                           string
 	longs, doubles, texts, objects int
-	lists, elements                int // rows with lists of scalars; what the elements are is counted above
+	lists                          int // rows with lists of scalars; what the elements are is counted above
 	samples                        []string
 }
 

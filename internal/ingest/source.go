@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/hengedb/henge/internal/clock"
@@ -137,12 +138,7 @@ func NeedsFormat(s Source) bool {
 	case *Datasource, *SQL:
 		return false
 	case *Combining:
-		for _, d := range s.Delegates {
-			if NeedsFormat(d) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(s.Delegates, NeedsFormat)
 	}
 	return true
 }

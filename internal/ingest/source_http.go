@@ -331,8 +331,7 @@ func (b *httpBody) Close() error {
 
 // transportProblem is the innermost message of a connection that failed, without the URL, which may hold a secret.
 func transportProblem(err error) string {
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		err = wrapped.Err
 	}
 	return err.Error()

@@ -247,7 +247,7 @@ type localFile struct {
 
 func (f localFile) Read(p []byte) (int, error) {
 	n, err := f.File.Read(p)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		err = localFault("Input file", f.path, err)
 	}
 	return n, err

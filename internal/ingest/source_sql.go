@@ -11,11 +11,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hengedb/henge/internal/chrono"
-	"github.com/hengedb/henge/internal/fault"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	_ "modernc.org/sqlite" // the driver of database type sqlite
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/fault"
 )
 
 // SQL is the rows of statements that another database runs: PostgreSQL, or a file of SQLite.

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"errors"
 	"io"
 
 	"github.com/hengedb/henge/internal/fault"
@@ -147,7 +148,7 @@ func readHead(ctx context.Context, e Entity, n int) ([]byte, error) {
 	defer r.Close()
 	head := make([]byte, n)
 	m, err := io.ReadFull(r, head)
-	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil, err
 	}
 	return head[:m], nil

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"sync"
 )
@@ -35,7 +36,7 @@ func (t *textInput) open(ctx context.Context) error {
 	text := bufio.NewReaderSize(t.src, 64<<10)
 	var head []byte
 	if split.Offset == 0 {
-		if head, err = text.Peek(4096); err != nil && err != io.EOF {
+		if head, err = text.Peek(4096); err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
 		if err := refuseUTF16(head, split.Entity.Name()); err != nil {
@@ -70,7 +71,7 @@ func (t *textInput) takeHeader() error {
 	h := t.format.head()
 	for {
 		c, err := t.cut.next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {

@@ -3,6 +3,7 @@ package ingest
 import (
 	"bytes"
 	"hash/maphash"
+	"slices"
 
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -148,7 +149,7 @@ func (t *texts) build(v *vector.Vector, rows int) {
 // dict returns the dictionary as it is now.
 func (t *texts) dict() *vector.Dict {
 	if t.made == nil {
-		t.made = &vector.Dict{Offsets: t.offsets[:len(t.offsets):len(t.offsets)], Blob: t.blob[:len(t.blob):len(t.blob)]}
+		t.made = &vector.Dict{Offsets: slices.Clip(t.offsets), Blob: slices.Clip(t.blob)}
 	}
 	return t.made
 }

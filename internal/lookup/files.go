@@ -279,7 +279,7 @@ func (p *parseSpec) readAll(ctx context.Context, t *ingest.Table, access *ingest
 func (p *parseSpec) readSplit(ctx context.Context, reader *ingest.Reader, add func(key, value string) error) error {
 	for {
 		b, err := reader.Next(ctx)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -31,7 +30,7 @@ func newSet(t *testing.T, o Options) *Set {
 	if o.Clock == nil {
 		o.Clock = clock.System()
 	}
-	o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	o.Log = slog.New(slog.DiscardHandler)
 	s := NewSet(o)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)

@@ -125,8 +125,7 @@ func (d *dialect) explain(err error) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || fault.Find(err) != nil {
 		return err
 	}
-	var lite *sqlite.Error
-	if errors.As(err, &lite) {
+	if lite, ok := errors.AsType[*sqlite.Error](err); ok {
 		switch lite.Code() & 0xff {
 		case sqlite3.SQLITE_FULL:
 			return fault.Runtime("The disk of the metadata store is full").WithCause(err)

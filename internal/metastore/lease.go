@@ -38,7 +38,7 @@ func (f Fence) check(ctx context.Context, t *tx) error {
 	}
 	var epoch int64
 	err := t.row(ctx, []any{&epoch}, "SELECT epoch FROM leases WHERE name = ?"+t.dialect.lockRow, f.Lease)
-	if err != nil && err != errNoRow {
+	if err != nil && !errors.Is(err, errNoRow) {
 		return err
 	}
 	if epoch != f.Epoch {
@@ -59,7 +59,7 @@ func (s *Store) AcquireLease(ctx context.Context, name, holder, address string, 
 				"ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, address = excluded.address, epoch = leases.epoch + 1, "+
 				"expires = excluded.expires WHERE leases.expires <= "+now+" OR leases.holder = excluded.holder RETURNING epoch",
 			name, holder, address, ttl.Milliseconds())
-		if acquired = err == nil; err != errNoRow {
+		if acquired = err == nil; !errors.Is(err, errNoRow) {
 			return err
 		}
 		lease, err = s.lease(ctx, c, name)
@@ -97,7 +97,7 @@ func (s *Store) lease(ctx context.Context, c conn, name string) (Lease, error) {
 	var held int64
 	err := c.row(ctx, []any{&l.Holder, &l.Address, &l.Epoch, &held},
 		"SELECT holder, address, epoch, CASE WHEN expires > "+s.dialect.now+" THEN 1 ELSE 0 END FROM leases WHERE name = ?", name)
-	if err == errNoRow {
+	if errors.Is(err, errNoRow) {
 		return l, nil
 	}
 	l.Held = held == 1

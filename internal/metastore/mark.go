@@ -55,7 +55,7 @@ func (s *Store) MarkUsed(ctx context.Context, fence Fence, dataSource string, se
 			if err != nil {
 				return nil, true, err
 			}
-			all = append(all[:len(all):len(all)], used...)
+			all = append(slices.Clip(all), used...)
 		}
 		tl := timelineOf(all)
 		visible := slices.DeleteFunc(candidates, func(r SegmentRow) bool { return tl.SegmentIsOvershadowed(r.Segment) })

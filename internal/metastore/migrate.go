@@ -3,6 +3,7 @@ package metastore
 import (
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"strconv"
@@ -81,11 +82,11 @@ func (s *Store) checkNewer(ctx context.Context, current, known int64) error {
 	c := conn{dialect: s.dialect, db: s.writers}
 	var release, compatible string
 	err := c.row(ctx, []any{&release}, "SELECT value FROM store_info WHERE name = ?", infoRelease)
-	if err != nil && err != errNoRow {
+	if err != nil && !errors.Is(err, errNoRow) {
 		return err
 	}
 	err = c.row(ctx, []any{&compatible}, "SELECT value FROM store_info WHERE name = ?", infoCompatible)
-	if err != nil && err != errNoRow {
+	if err != nil && !errors.Is(err, errNoRow) {
 		return err
 	}
 	if at, oldest, ok := strings.Cut(compatible, ":"); ok && at == strconv.FormatInt(current, 10) {

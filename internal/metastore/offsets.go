@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 
 	"github.com/hengedb/henge/internal/fault"
 )
@@ -26,7 +27,7 @@ func (c conn) offsets(ctx context.Context, id string) (Offsets, bool, error) {
 	o := Offsets{ID: id}
 	var payload string
 	err := c.row(ctx, []any{&o.DataSource, &payload, &o.Updated}, "SELECT datasource, payload, updated FROM offsets WHERE id = ?", id)
-	if err == errNoRow {
+	if errors.Is(err, errNoRow) {
 		return o, false, nil
 	}
 	o.Payload = json.RawMessage(payload)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/hengedb/henge/internal/chrono"
 )
@@ -43,7 +44,7 @@ func (c conn) eachOverlapping(ctx context.Context, dataSource string, iv chrono.
 		return err
 	}
 	for _, span := range spans {
-		all := append(args[:len(args):len(args)], dataSource, span, earliestStart(iv.Start, span), iv.End, iv.Start)
+		all := append(slices.Clip(args), dataSource, span, earliestStart(iv.Start, span), iv.End, iv.Start)
 		err := c.each(ctx, fn, query+" AND s.datasource = ? AND s.span = ? AND s.start_ms > ? AND s.start_ms < ? AND s.end_ms > ?", all...)
 		if err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 
 	"github.com/hengedb/henge/internal/fault"
 )
@@ -67,7 +68,7 @@ func (s *Store) DeleteSetting(ctx context.Context, fence Fence, name string, ent
 func (c conn) payload(ctx context.Context, place, key string) (json.RawMessage, bool, error) {
 	var text string
 	err := c.row(ctx, []any{&text}, "SELECT payload FROM "+place+" = ?", key)
-	if err == errNoRow {
+	if errors.Is(err, errNoRow) {
 		return nil, false, nil
 	}
 	return json.RawMessage(text), err == nil, err

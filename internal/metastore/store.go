@@ -52,11 +52,11 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 		open = s.openPostgres
 	}
 	if err := open(ctx); err != nil {
-		s.closeDatabases()
+		_ = s.closeDatabases() // the reason for not opening is the better error
 		return nil, err
 	}
 	if err := s.migrate(ctx); err != nil {
-		s.closeDatabases()
+		_ = s.closeDatabases() // the reason for not opening is the better error
 		return nil, err
 	}
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
@@ -106,7 +107,7 @@ func (s *Store) FinishTask(ctx context.Context, fence Fence, id, statusCode stri
 func (c conn) checkTask(ctx context.Context, id string) error {
 	var one int
 	err := c.row(ctx, []any{&one}, "SELECT 1 FROM tasks WHERE id = ?", id)
-	if err == errNoRow {
+	if errors.Is(err, errNoRow) {
 		return taskNotFound(id)
 	}
 	return err

@@ -3,6 +3,7 @@ package metastore
 import (
 	"context"
 	"database/sql"
+	"errors"
 
 	"github.com/hengedb/henge/internal/chrono"
 )
@@ -23,7 +24,7 @@ func (t *tx) grantVersion(ctx context.Context, dataSource string, iv chrono.Inte
 	}
 	counter := "granted:" + dataSource
 	var granted int64
-	if err := t.row(ctx, []any{&granted}, "SELECT value FROM counters WHERE name = ?", counter); err != nil && err != errNoRow {
+	if err := t.row(ctx, []any{&granted}, "SELECT value FROM counters WHERE name = ?", counter); err != nil && !errors.Is(err, errNoRow) {
 		return "", err
 	}
 	at := max(t.now, granted+1)

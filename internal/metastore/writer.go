@@ -195,7 +195,7 @@ func (s *Store) step(name string) error {
 // counter adds n to a counter and returns the new value.
 func (t *tx) counter(ctx context.Context, name string, n int64) (value int64, err error) {
 	err = t.row(ctx, []any{&value}, "UPDATE counters SET value = value + ? WHERE name = ? RETURNING value", n, name)
-	if err == errNoRow {
+	if errors.Is(err, errNoRow) {
 		value = n
 		_, err = t.exec(ctx, "INSERT INTO counters (name, value) VALUES (?, ?)", name, n)
 	}

@@ -77,19 +77,6 @@ func addAt(list *[]int64, i int, n int64) {
 	(*list)[i] += n
 }
 
-// rowsOut returns the rows of a channel over all partitions.
-func (c *counters) rowsOut(name string) int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	total := int64(0)
-	if ch := c.mu.channels[name]; ch != nil {
-		for _, n := range ch.rows {
-			total += n
-		}
-	}
-	return total
-}
-
 func (c *counters) warn(code string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -254,8 +254,7 @@ func queryNotSupported() *Fault { return newFault("QueryNotSupported", fault.Cat
 // toFault maps whatever ended a job to its root cause: an explicit fault first, then what is known of data, then a cancellation, then the
 // first structured error, then UnknownError.
 func toFault(ctx context.Context, err error) *Fault {
-	var f *Fault
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*Fault](err); ok {
 		return f
 	}
 	var parse *ingest.ParseError

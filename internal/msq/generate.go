@@ -88,8 +88,7 @@ func layoutOf(w *plan.Write, o *Options) (*layout, error) {
 		}
 		seen[name] = true
 		if err := add(name); err != nil {
-			var f *Fault
-			if errors.As(err, &f) {
+			if _, ok := errors.AsType[*Fault](err); ok {
 				return nil, err
 			}
 			return nil, columnTypeNotSupported(name, "")
@@ -254,7 +253,7 @@ func (c *Controller) generateOne(ctx context.Context, order *workOrder, count *c
 	defer writer.Abort()
 	for {
 		b, err := reader.Next(ctx)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

@@ -2,6 +2,7 @@ package msq
 
 import (
 	"context"
+	"errors"
 	"io"
 	"sync"
 
@@ -156,7 +157,7 @@ func (r *externalReader) Next(ctx context.Context) (*vector.Batch, error) {
 		if r.failed != nil {
 			return nil, r.failed
 		}
-		if err != io.EOF {
+		if !errors.Is(err, io.EOF) {
 			return nil, err
 		}
 		if err := r.reader.Close(); err != nil {
@@ -196,7 +197,7 @@ type sequence struct{ readers []exec.Operator }
 func (s *sequence) Next(ctx context.Context) (*vector.Batch, error) {
 	for len(s.readers) > 0 {
 		b, err := s.readers[0].Next(ctx)
-		if err != io.EOF {
+		if !errors.Is(err, io.EOF) {
 			return b, err
 		}
 		s.readers[0].Close()

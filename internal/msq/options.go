@@ -204,7 +204,7 @@ func (c *contextReader) list(name string) []string {
 		return nil
 	case string:
 		if json.Unmarshal([]byte(value), &out) != nil {
-			for _, part := range strings.Split(value, ",") {
+			for part := range strings.SplitSeq(value, ",") {
 				out = append(out, strings.TrimSpace(part))
 			}
 		}

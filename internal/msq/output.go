@@ -98,8 +98,7 @@ func diskFault(err error) error {
 		f.cause = err
 		return f
 	}
-	var at *fs.PathError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		return fault.Runtime("Writing intermediate file [%s] failed: %v", at.Path, at.Err).WithCause(err)
 	}
 	return fault.Runtime("Writing intermediate files failed: %v", err).WithCause(err)

@@ -273,7 +273,7 @@ func (r *Results) Read(ctx context.Context, page int, f func(*vector.Batch) erro
 	frames := vector.NewFrameReader(io.NewSectionReader(o, 0, o.Size()))
 	for {
 		b, err := frames.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {

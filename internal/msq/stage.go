@@ -2,6 +2,7 @@ package msq
 
 import (
 	"encoding/json"
+	"slices"
 	"sync"
 	"time"
 
@@ -135,12 +136,7 @@ func (p phase) may(to phase) bool {
 	if to == phaseFailed {
 		return p != phaseFinished && p != phaseFailed && p != phaseNone
 	}
-	for _, n := range nextPhases[p] {
-		if n == to {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(nextPhases[p], to)
 }
 
 // enter moves the stage on. Phases that are not reached from the present one are ignored: a failure may overtake a success.

@@ -54,7 +54,7 @@ func (c *Controller) runWorker(ctx context.Context, order *workOrder, count *cou
 	memory := c.memory.Child(order.id, budget.Unlimited)
 	defer memory.Close()
 	spill := c.spill.For(c.disk)
-	defer spill.Close()
+	defer func() { _ = spill.Close() }()
 	env := &exec.Env{Expr: c.deps.Expr, Budget: memory, Spill: spill, Threads: order.threads, Tables: in, System: c.deps.System, Externals: in}
 	op, err := exec.Build(ctx, s.node, env)
 	if err != nil {
@@ -253,7 +253,7 @@ func (t *writeTarget) prepare(b *vector.Batch) (*vector.Batch, error) {
 		}
 	}
 	if bucket == nil {
-		bucket = vector.Constant(vector.Long, int64(chrono.Eternity.Start), b.N)
+		bucket = vector.Constant(vector.Long, chrono.Eternity.Start, b.N)
 	}
 	columns := make([]*vector.Vector, len(b.Cols))
 	for i, v := range b.Cols {

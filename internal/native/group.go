@@ -238,7 +238,7 @@ func (g grouped) groupingBits(a *GroupingAggregator, in *plan.Aggregate, columns
 	if len(a.Groupings) > 62 {
 		return nil, invalid("Aggregator [%s] of type [grouping] can't have more than [62] dimensions", a.Name)
 	}
-	var out expr.Expr = longLiteral(0)
+	var out = longLiteral(0)
 	if in.Sets == nil {
 		return out, nil
 	}

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"slices"
 	"strconv"
 )
 
@@ -124,12 +125,7 @@ func (p *parser) binary(level int) (syntaxNode, error) {
 }
 
 func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(list, s)
 }
 
 func (p *parser) power() (syntaxNode, error) {

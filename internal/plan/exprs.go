@@ -105,16 +105,6 @@ func renumber(e expr.Expr, to []int) expr.Expr {
 	})
 }
 
-// columnsIn adds the columns e reads to set.
-func columnsIn(e expr.Expr, set map[int]bool) {
-	expr.Walk(e, func(x expr.Expr) bool {
-		if c, ok := x.(*expr.Column); ok {
-			set[c.Index] = true
-		}
-		return true
-	})
-}
-
 // readsOnly reports whether every column of e satisfies ok.
 func readsOnly(e expr.Expr, ok func(int) bool) bool {
 	all := true
@@ -183,12 +173,6 @@ func filter(n Node, terms []expr.Expr) Node {
 		return n
 	}
 	return &Filter{Input: n, Cond: Conjunction(terms)}
-}
-
-// columnRef returns a reference to column i of n.
-func columnRef(n Node, i int) *expr.Column {
-	c := n.Columns()[i]
-	return &expr.Column{Index: i, Name: c.Name, T: c.Type}
 }
 
 // The names of functions that rules know.

@@ -1,6 +1,10 @@
 package plan
 
-import "github.com/hengedb/henge/internal/expr"
+import (
+	"slices"
+
+	"github.com/hengedb/henge/internal/expr"
+)
 
 // pushLimits moves limits down: through projections, into the inputs of a union, onto sorts (which then keep a top-N only) and into scans
 // (which stop early). A limit that moved into several inputs or a scan stays above as well, for each input obeys it on its own.
@@ -132,8 +136,8 @@ func (o *optimizer) limitSortedScan(x *Sort) Node {
 		c.Time = -1
 	}
 	n = &c
-	for i := len(projects) - 1; i >= 0; i-- {
-		n = WithInputs(projects[i], []Node{n})
+	for _, project := range slices.Backward(projects) {
+		n = WithInputs(project, []Node{n})
 	}
 	return WithInputs(x, []Node{n})
 }

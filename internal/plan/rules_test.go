@@ -24,7 +24,7 @@ func (catalog) Table(_ context.Context, _ sql.Schema, name string) (*sql.Table, 
 		return nil, nil
 	}
 	t := &sql.Table{Columns: []plan.Column{{Name: plan.TimeColumn, Type: expr.Of(expr.Timestamp).NotNull()}}}
-	for _, c := range strings.Fields(columns) {
+	for c := range strings.FieldsSeq(columns) {
 		name, kind, _ := strings.Cut(c, ":")
 		typ := map[string]expr.Type{"": expr.Of(expr.Varchar), "l": expr.Of(expr.BigInt), "d": expr.Of(expr.Double), "m": expr.MultiString}[kind]
 		t.Columns = append(t.Columns, plan.Column{Name: name, Type: typ})
@@ -45,10 +45,10 @@ func TestRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out []string
-	for _, block := range strings.Split(strings.TrimSpace(string(data)), "\n\n") {
+	for block := range strings.SplitSeq(strings.TrimSpace(string(data)), "\n\n") {
 		head, want, _ := strings.Cut(block, "\n----")
 		var statement, must, mustNot, off []string
-		for _, line := range strings.Split(head, "\n") {
+		for line := range strings.SplitSeq(head, "\n") {
 			switch word, rest, _ := strings.Cut(line, " "); {
 			case strings.HasPrefix(line, "#"):
 			case word == "fires:":

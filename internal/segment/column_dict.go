@@ -73,7 +73,7 @@ func (c *fileColumn) dictionary() (*vector.Dict, error) {
 		return nil, c.dictOffsets.corrupt(0, "its dictionary offsets do not fit its dictionary")
 	}
 	var before []byte
-	for i := 0; i < n; i++ {
+	for i := range n {
 		lo, hi := d.Offsets[i], d.Offsets[i+1]
 		if lo > hi || uint64(hi) > uint64(len(d.Blob)) {
 			return nil, c.dictOffsets.corrupt(4*i, "its dictionary offsets do not ascend")

@@ -14,8 +14,8 @@ type frameBlock struct {
 	Place    uint64 // offset in the data << 8 | width
 }
 
-func (b *frameBlock) width() int  { return int(b.Place & 0xff) }
-func (b *frameBlock) offset() int { return int(b.Place >> 8) }
+func (f *frameBlock) width() int  { return int(f.Place & 0xff) }
+func (f *frameBlock) offset() int { return int(f.Place >> 8) }
 
 // rawBlock is a directory entry of a Double or Float column.
 type rawBlock struct {

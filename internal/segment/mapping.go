@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -79,7 +80,7 @@ type ranged struct {
 func (s *ranged) span(off, n int64) ([]byte, error) {
 	b := alignedBytes(int(n))
 	if got, err := s.r.ReadAt(b, off); got < len(b) {
-		if err == io.EOF || err == io.ErrUnexpectedEOF || err == nil {
+		if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) || err == nil {
 			return nil, (&CorruptError{File: s.name, Offset: off + int64(got), Reason: "the file ends too early"}).fault()
 		}
 		return nil, fmt.Errorf("reading [%d] bytes at [%d] of segment file [%s]: %w", n, off, s.name, err)

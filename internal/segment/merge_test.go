@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -191,7 +192,7 @@ func TestRollupCombinesEqualDimensions(t *testing.T) {
 	}
 }
 
-func sortBytes(b []byte) { sort.Slice(b, func(i, j int) bool { return b[i] < b[j] }) }
+func sortBytes(b []byte) { slices.Sort(b) }
 
 func TestMergeFillsMissingColumnsAndRefusesOtherTypes(t *testing.T) {
 	a := openBytes(t, writeRows(t, []ColumnSpec{{Name: TimeColumn, Type: vector.Long}, {Name: "s", Type: vector.String}},

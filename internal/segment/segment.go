@@ -45,7 +45,7 @@ func Open(path string) (*Segment, error) {
 		return err
 	})
 	if err != nil {
-		m.close() // the reason for refusing the file is the better error
+		_ = m.close() // the reason for refusing the file is the better error
 		return nil, err
 	}
 	s.mapped = true
@@ -164,7 +164,7 @@ func (s *Segment) Release() {
 				decoded.forget(c)
 			}
 		}
-		s.bytes.close() // unmapping memory that was mapped does not fail, and there is nobody to tell
+		_ = s.bytes.close() // unmapping memory that was mapped does not fail, and there is nobody to tell
 	}
 }
 

@@ -2,6 +2,7 @@ package sql
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/expr"
@@ -409,14 +410,14 @@ func (x exprs) tupleArgument(call *aggregateCall, e *syntax.Call) error {
 }
 
 func aggregateType(call *aggregateCall, e *syntax.Call, want string) error {
-	text := ""
+	var text strings.Builder
 	for i, a := range call.args {
 		if i > 0 {
-			text += ", "
+			text.WriteString(", ")
 		}
-		text += "<" + a.Type().String() + ">"
+		text.WriteString("<" + a.Type().String() + ">")
 	}
-	return fault.InvalidSQL(e.At, "Cannot apply '%s' to arguments of type '%s(%s)'. Supported form(s): '%s(<%s>)'", e.Name, e.Name, text, e.Name, want)
+	return fault.InvalidSQL(e.At, "Cannot apply '%s' to arguments of type '%s(%s)'. Supported form(s): '%s(<%s>)'", e.Name, e.Name, text.String(), e.Name, want)
 }
 
 // grouping binds GROUPING(a, b): a bit for each key, 1 where the row's grouping set leaves it out.

@@ -31,7 +31,7 @@ func (c testCatalog) Table(_ context.Context, schema Schema, name string) (*Tabl
 		return nil, nil
 	}
 	t := &Table{}
-	for _, part := range strings.Fields(text) {
+	for part := range strings.FieldsSeq(text) {
 		name, kind, _ := strings.Cut(part, ":")
 		typ := expr.Of(expr.Varchar)
 		switch kind {

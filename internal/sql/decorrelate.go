@@ -251,7 +251,7 @@ func (d *decorrelator) byEquality(x *plan.Filter) plan.Node {
 		}
 		rest = append(rest, known)
 	}
-	var n plan.Node = x.Input
+	var n = x.Input
 	if len(rest) > 0 {
 		n = &plan.Filter{Input: n, Cond: plan.Conjunction(rest)}
 	}

@@ -2,6 +2,7 @@ package sql
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
 	"strings"
 	"testing"
@@ -24,9 +25,7 @@ func TestCorpusExplains(t *testing.T) {
 			continue
 		}
 		context := map[string]any{"timeout": json.Number("10000")}
-		for k, v := range s.Context {
-			context[k] = v
-		}
+		maps.Copy(context, s.Context)
 		got, err := s.Explanation(context)
 		if err != nil {
 			t.Errorf("%s: %v", r.SQL, err)

@@ -2,6 +2,7 @@ package sql
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hengedb/henge/internal/expr"
@@ -335,11 +336,8 @@ func (blk *block) joinSources(x *syntax.Join, left, right source, keys []plan.Eq
 func commonColumns(left, right *scope) []string {
 	out := []string{}
 	for _, name := range left.columnNames() {
-		for _, other := range right.columnNames() {
-			if name == other {
-				out = append(out, name)
-				break
-			}
+		if slices.Contains(right.columnNames(), name) {
+			out = append(out, name)
 		}
 	}
 	return out

@@ -27,10 +27,10 @@ func TestGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			var out []string
-			for _, block := range strings.Split(strings.TrimSpace(string(data)), "\n\n") {
+			for block := range strings.SplitSeq(strings.TrimSpace(string(data)), "\n\n") {
 				head, want, _ := strings.Cut(block, "\n----")
 				var statement []string
-				for _, line := range strings.Split(head, "\n") {
+				for line := range strings.SplitSeq(head, "\n") {
 					if !strings.HasPrefix(line, "#") {
 						statement = append(statement, line)
 					}

@@ -1,6 +1,8 @@
 package sql
 
 import (
+	"strings"
+
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
@@ -71,22 +73,23 @@ func pivotItem(x *syntax.Pivot, v *syntax.PivotValue, a *syntax.SelectItem) (syn
 		return syntax.SelectItem{}, fault.InvalidSQL(a.At, "Measure expression in PIVOT must use aggregate function")
 	}
 	var terms []syntax.Expr
-	name := v.Alias.Name
+	var name strings.Builder
+	name.WriteString(v.Alias.Name)
 	for i, axis := range x.Axes {
 		terms = append(terms, &syntax.Binary{Pos: v.Pos, Op: syntax.Equal, Left: axis, Right: v.Items[i]})
 		if v.Alias.Name == "" {
 			if i > 0 {
-				name += "_"
+				name.WriteString("_")
 			}
 			if s, ok := v.Items[i].(*syntax.String); ok {
-				name += s.Value
+				name.WriteString(s.Value)
 			} else {
-				name += syntax.Print(v.Items[i])
+				name.WriteString(syntax.Print(v.Items[i]))
 			}
 		}
 	}
 	if a.Alias.Name != "" {
-		name += "_" + a.Alias.Name
+		name.WriteString("_" + a.Alias.Name)
 	}
 	if call.Filter != nil {
 		terms = append(terms, call.Filter)
@@ -96,7 +99,7 @@ func pivotItem(x *syntax.Pivot, v *syntax.PivotValue, a *syntax.SelectItem) (syn
 	if len(terms) > 1 {
 		filtered.Filter = &syntax.Chain{Pos: v.Pos, Op: syntax.And, Args: terms}
 	}
-	return syntax.SelectItem{Pos: a.Pos, X: &filtered, Alias: syntax.Ident{Pos: v.Pos, Name: name, Quoted: true}}, nil
+	return syntax.SelectItem{Pos: a.Pos, X: &filtered, Alias: syntax.Ident{Pos: v.Pos, Name: name.String(), Quoted: true}}, nil
 }
 
 // unpivot binds x UNPIVOT (measures FOR axes IN (columns)): one row per row of x and element of the list.
@@ -120,7 +123,7 @@ func (blk *block) unpivot(x *syntax.Unpivot) (source, error) {
 		if len(c.Values) > 0 && len(c.Values) != len(x.Axes) {
 			return source{}, fault.InvalidSQL(c.At, "Value count in UNPIVOT (%d) must match number of FOR columns (%d)", len(c.Values), len(x.Axes))
 		}
-		label := ""
+		var label strings.Builder
 		for i, n := range c.Columns {
 			e, err := bind.bind(n)
 			if err != nil {
@@ -129,13 +132,13 @@ func (blk *block) unpivot(x *syntax.Unpivot) (source, error) {
 			name := n.Parts[len(n.Parts)-1].Name
 			used[name] = true
 			if i > 0 {
-				label += "_"
+				label.WriteString("_")
 			}
-			label += name
+			label.WriteString(name)
 			measures[i] = append(measures[i], e)
 		}
 		for i := range x.Axes {
-			var e expr.Expr = stringLiteral(label)
+			var e expr.Expr = stringLiteral(label.String())
 			if len(c.Values) > 0 {
 				if e, err = bind.bind(c.Values[i]); err != nil {
 					return source{}, err

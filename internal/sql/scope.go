@@ -37,7 +37,6 @@ type scopeColumn struct {
 type mergedColumn struct {
 	name  string
 	value expr.Expr
-	left  int // relations before this index were merged
 }
 
 // relationOf returns a relation of the columns cols, the first of which is at offset.

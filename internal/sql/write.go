@@ -283,7 +283,7 @@ func isSegmentGranularity(g chrono.Granularity) bool {
 		return false
 	}
 	_, hasOrigin := g.Origin()
-	for _, allowed := range strings.Fields(segmentPeriods) {
+	for allowed := range strings.FieldsSeq(segmentPeriods) {
 		if p.String() == allowed {
 			return !hasOrigin && g.Zone().IsUTC()
 		}

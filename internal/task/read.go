@@ -20,8 +20,7 @@ type Completer interface {
 func (q *Queue) Read(body []byte) (*Task, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(body, &fields); err != nil {
-		var kind *json.UnmarshalTypeError
-		if errors.As(err, &kind) {
+		if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 			return nil, fault.Malformed("Task is not a JSON object but a JSON %s", kind.Value)
 		}
 		return nil, fault.Malformed("Task is not a JSON object: %v", err)

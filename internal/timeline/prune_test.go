@@ -6,7 +6,7 @@ import (
 )
 
 func TestRangePossible(t *testing.T) {
-	two := Range{Dimensions: []string{"a", "b"}, Start: Tuple{text("c"), text("m")}, End: Tuple{text("f"), text("p")}}
+	two := Range{Dimensions: []string{"a", "b"}, Start: Tuple{new("c"), new("m")}, End: Tuple{new("f"), new("p")}}
 	for _, tt := range []struct {
 		name string
 		spec ShardSpec
@@ -24,13 +24,13 @@ func TestRangePossible(t *testing.T) {
 		{"at end, second at end", two, Domain{"a": Point("f"), "b": Point("p")}, false},
 		{"null", two, Domain{"a": Values{Null: true}}, false},
 		{"nothing", two, Domain{"b": Values{}}, false},
-		{"range touches start from below", two, Domain{"a": Values{Ranges: []ValueRange{{High: text("c"), HighOpen: true}}}}, false},
-		{"range from below", two, Domain{"a": Values{Ranges: []ValueRange{{High: text("c")}}}}, true},
-		{"range above", two, Domain{"a": Values{Ranges: []ValueRange{{Low: text("f"), LowOpen: true}}}}, false},
-		{"open start takes null", Range{Dimensions: []string{"a"}, End: Tuple{text("c")}}, Domain{"a": Values{Null: true}}, true},
+		{"range touches start from below", two, Domain{"a": Values{Ranges: []ValueRange{{High: new("c"), HighOpen: true}}}}, false},
+		{"range from below", two, Domain{"a": Values{Ranges: []ValueRange{{High: new("c")}}}}, true},
+		{"range above", two, Domain{"a": Values{Ranges: []ValueRange{{Low: new("f"), LowOpen: true}}}}, false},
+		{"open start takes null", Range{Dimensions: []string{"a"}, End: Tuple{new("c")}}, Domain{"a": Values{Null: true}}, true},
 		{"end at null is empty", Range{Dimensions: []string{"a"}, End: Tuple{nil}}, Domain{"a": Point("")}, false},
-		{"start at null", Range{Dimensions: []string{"a"}, Start: Tuple{nil}, End: Tuple{text("a")}}, Domain{"a": Values{Null: true}}, true},
-		{"single", Single{Dimension: "a", Start: text("c")}, Domain{"a": Point("b")}, false},
+		{"start at null", Range{Dimensions: []string{"a"}, Start: Tuple{nil}, End: Tuple{new("a")}}, Domain{"a": Values{Null: true}}, true},
+		{"single", Single{Dimension: "a", Start: new("c")}, Domain{"a": Point("b")}, false},
 		{"tombstone", Tombstone{}, Domain{}, false},
 		{"value set hit", DimValueSet{Values: map[string][]string{"a": {"x", "y"}}}, Domain{"a": Point("y")}, true},
 		{"value set miss", DimValueSet{Values: map[string][]string{"a": {"x", "y"}}}, Domain{"a": Point("z")}, false},
@@ -45,7 +45,7 @@ func TestRangePossible(t *testing.T) {
 // TestRangePossibleNeverLosesRows compares pruning with looking at every tuple of a small alphabet: a segment that has a matching tuple must
 // be possible, and where gaps between letters don't matter (points only), one that has none must not be.
 func TestRangePossibleNeverLosesRows(t *testing.T) {
-	letters := []*string{nil, text("a"), text("b"), text("c"), text("d")}
+	letters := []*string{nil, new("a"), new("b"), new("c"), new("d")}
 	rank := func(v *string) int {
 		for i, l := range letters {
 			if equalValue(l, v) {

@@ -144,9 +144,10 @@ func depth(text []byte) int {
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
 		case inString:
-			if c == '\\' {
+			switch c {
+			case '\\':
 				i++
-			} else if c == '"' {
+			case '"':
 				inString = false
 			}
 		case c == '"':

@@ -8,7 +8,7 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-func text(s string) *string { return &s }
+//go:fix inline
 
 func TestShardSpecJSON(t *testing.T) {
 	for _, tt := range []struct {
@@ -19,11 +19,11 @@ func TestShardSpecJSON(t *testing.T) {
 	}{
 		{Numbered{Partition: 3, Core: 2}, `{"type":"numbered","partitionNum":3,"partitions":2}`, 3, 2},
 		{
-			Range{Dimensions: []string{"a", "b"}, End: Tuple{text("x"), nil}, Partition: 1, Core: 4},
+			Range{Dimensions: []string{"a", "b"}, End: Tuple{new("x"), nil}, Partition: 1, Core: 4},
 			`{"type":"range","dimensions":["a","b"],"start":null,"end":["x",null],"partitionNum":1,"numCorePartitions":4}`, 1, 4,
 		},
 		{
-			Single{Dimension: "a", Start: text("m"), Partition: 1, Core: 2},
+			Single{Dimension: "a", Start: new("m"), Partition: 1, Core: 2},
 			`{"type":"single","dimension":"a","start":"m","end":null,"partitionNum":1,"numCorePartitions":2}`, 1, 2,
 		},
 		{
@@ -70,7 +70,7 @@ func TestShardSpecOldForms(t *testing.T) {
 	}{
 		{``, None{}},
 		{`null`, None{}},
-		{`{"type":"single","dimension":"a","start":null,"end":"b","partitionNum":0}`, Single{Dimension: "a", End: text("b"), Core: UnknownCore}},
+		{`{"type":"single","dimension":"a","start":null,"end":"b","partitionNum":0}`, Single{Dimension: "a", End: new("b"), Core: UnknownCore}},
 		{`{"type":"hashed","partitionNum":1,"partitions":3}`, Hashed{Partition: 1, Core: 3, Bucket: 1, Buckets: 3}},
 		{`{"type":"numbered","partitionNum":1,"partitions":3,"later":true}`, Numbered{Partition: 1, Core: 3}},
 	} {

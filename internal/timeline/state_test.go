@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"slices"
 	"strconv"
@@ -77,7 +78,7 @@ func TestPublishedWait(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := p.Wait(ctx, 100); err != context.Canceled {
+	if _, err := p.Wait(ctx, 100); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled wait gave %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hengedb/henge/internal/chrono"
@@ -165,8 +166,8 @@ func build(chunks []*Chunk) *node {
 		}
 		spine = append(spine, fresh)
 	}
-	for i := len(spine) - 1; i >= 0; i-- {
-		spine[i].update()
+	for _, s := range slices.Backward(spine) {
+		s.update()
 	}
 	if len(spine) == 0 {
 		return nil

@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/hengedb/henge/internal/testkit/server"
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/klauspost/compress/gzip"
@@ -23,6 +22,8 @@ import (
 	"github.com/twmb/avro"
 	"github.com/twmb/avro/ocf"
 	_ "modernc.org/sqlite" // the database of the sql source
+
+	"github.com/hengedb/henge/internal/testkit/server"
 )
 
 // externRow is what all inputs of these tests hold.

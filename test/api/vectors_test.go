@@ -30,7 +30,7 @@ func TestConstantVectors(t *testing.T) {
 	}
 	s := server.Start(t, server.Options{})
 	count := 0
-	for _, line := range strings.Split(section, "\n") {
+	for line := range strings.SplitSeq(section, "\n") {
 		if !strings.HasPrefix(line, "| `") {
 			continue
 		}

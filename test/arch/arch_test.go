@@ -238,7 +238,7 @@ func TestDependenciesAreListed(t *testing.T) {
 		t.Fatal(err)
 	}
 	direct := map[string]bool{}
-	for _, line := range strings.Split(string(out), "\n") {
+	for line := range strings.SplitSeq(string(out), "\n") {
 		if path, indirect, _ := strings.Cut(line, " "); path != "" && indirect == "false" {
 			direct[path] = true
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"os"
@@ -38,7 +37,7 @@ func crashingServer() {
 		os.Exit(1)
 	}
 	n, err := node.Start(context.Background(), node.Options{
-		Settings: settings, Version: "test", Clock: clock.System(), Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Settings: settings, Version: "test", Clock: clock.System(), Log: slog.New(slog.DiscardHandler),
 		FaultPoint: func(step string) error {
 			if _, err := os.Stat(os.Getenv(crashArmed)); err == nil && step == os.Getenv(crashStep) {
 				return syscall.Kill(os.Getpid(), syscall.SIGKILL)

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -154,7 +155,8 @@ func TestMissingFileInDeepStorage(t *testing.T) {
 
 	p = serve(t, dir)
 	rows, err := p.Query(t.Context(), `SELECT COUNT(*) FROM t`)
-	refusal, ok := err.(*server.Refusal)
+	refusal := &server.Refusal{}
+	ok := errors.As(err, &refusal)
 	if !ok {
 		t.Fatalf("the answer without the file is %v, %v", rows, err)
 	}

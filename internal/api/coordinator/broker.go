@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 
@@ -152,7 +153,7 @@ func (a *API) candidates(w http.ResponseWriter, r *http.Request) error {
 func (a *API) queryCandidates(w http.ResponseWriter, r *http.Request) error {
 	text, err := a.body(w, r)
 	switch {
-	case err == errMedia:
+	case errors.Is(err, errMedia):
 		return empty(w, http.StatusUnsupportedMediaType)
 	case err != nil:
 		return err

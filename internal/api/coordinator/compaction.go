@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -134,7 +135,7 @@ func (a *API) change(r *http.Request, edit func(*compactionSettings) error) erro
 func (a *API) setCompaction(w http.ResponseWriter, r *http.Request) error {
 	text, err := a.body(w, r)
 	switch {
-	case err == errMedia:
+	case errors.Is(err, errMedia):
 		return empty(w, http.StatusUnsupportedMediaType)
 	case err != nil:
 		return err
@@ -197,7 +198,7 @@ func (a *API) deleteCompaction(w http.ResponseWriter, r *http.Request) error {
 func (a *API) setClusterCompaction(w http.ResponseWriter, r *http.Request) error {
 	text, err := a.body(w, r)
 	switch {
-	case err == errMedia:
+	case errors.Is(err, errMedia):
 		return empty(w, http.StatusUnsupportedMediaType)
 	case err != nil:
 		return err

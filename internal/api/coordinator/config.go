@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -142,7 +143,7 @@ func isNothing(text []byte) bool { return text == nil || strings.TrimSpace(strin
 func (a *API) setDynamic(w http.ResponseWriter, r *http.Request) error {
 	text, err := a.body(w, r)
 	switch {
-	case err == errMedia:
+	case errors.Is(err, errMedia):
 		return empty(w, http.StatusUnsupportedMediaType)
 	case err != nil:
 		return err
@@ -236,7 +237,7 @@ func (c *workers) valid() bool {
 func (a *API) setWorkers(w http.ResponseWriter, r *http.Request) error {
 	text, err := a.body(w, r)
 	switch {
-	case err == errMedia:
+	case errors.Is(err, errMedia):
 		return empty(w, http.StatusUnsupportedMediaType)
 	case err != nil:
 		return err

@@ -159,7 +159,7 @@ func (a *API) changeLookups(r *http.Request, edit func(lookupTiers) error) error
 func (a *API) setLookups(w http.ResponseWriter, r *http.Request) error {
 	text, err := a.body(w, r)
 	switch {
-	case err == errMedia:
+	case errors.Is(err, errMedia):
 		return empty(w, http.StatusUnsupportedMediaType)
 	case err != nil:
 		return err
@@ -184,7 +184,7 @@ func (a *API) setLookups(w http.ResponseWriter, r *http.Request) error {
 func (a *API) setLookup(w http.ResponseWriter, r *http.Request) error {
 	text, err := a.body(w, r)
 	switch {
-	case err == errMedia:
+	case errors.Is(err, errMedia):
 		return empty(w, http.StatusUnsupportedMediaType)
 	case err != nil:
 		return err

@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -63,7 +64,7 @@ const badSelection = "Invalid request payload. Specify either 'interval' or 'seg
 func (a *API) selection(w http.ResponseWriter, r *http.Request) (s metastore.Selection, text string, answered bool, err error) {
 	raw, err := a.body(w, r)
 	switch {
-	case err == errMedia:
+	case errors.Is(err, errMedia):
 		return s, "", true, empty(w, http.StatusUnsupportedMediaType)
 	case err != nil:
 		return s, "", false, err

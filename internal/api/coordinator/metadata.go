@@ -3,6 +3,7 @@ package coordinator
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -164,7 +165,7 @@ func writeList(w http.ResponseWriter, r *http.Request, list []served) error {
 func (a *API) metadataOverlapping(w http.ResponseWriter, r *http.Request) error {
 	text, err := a.body(w, r)
 	switch {
-	case err == errMedia:
+	case errors.Is(err, errMedia):
 		return empty(w, http.StatusUnsupportedMediaType)
 	case err != nil:
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/http"
 
 	"github.com/hengedb/henge/internal/fault"
@@ -144,9 +145,7 @@ func (e *Errors) Body(f *fault.Error) Body {
 	}
 	if f.Code == "legacyQueryException" {
 		context := map[string]string{"host": e.Host, "errorClass": b.ErrorClass, "legacyErrorCode": b.Error}
-		for k, v := range f.Context {
-			context[k] = v
-		}
+		maps.Copy(context, f.Context)
 		b.Context = context
 	} else if e.Modern {
 		b.Error, b.ErrorClass, b.Host = "druidException", "", ""

@@ -6,6 +6,7 @@ package lookups
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 
 	"github.com/hengedb/henge/internal/api/edge"
@@ -117,9 +118,7 @@ func (a *API) introspect(w http.ResponseWriter, r *http.Request) error {
 	keys, values, all := []string{}, []string{}, map[string]string{}
 	switch part {
 	case "":
-		for k, v := range table.All() {
-			all[k] = v
-		}
+		maps.Insert(all, table.All())
 		edge.WriteJSON(w, http.StatusOK, all)
 	case "keys":
 		for k := range table.All() {

@@ -1,7 +1,6 @@
 package lookups
 
 import (
-	"io"
 	"log/slog"
 	"net/http/httptest"
 	"strings"
@@ -14,7 +13,7 @@ import (
 
 func TestLookupsOfAProcess(t *testing.T) {
 	mux := edge.NewMux(&edge.Errors{})
-	New(lookup.NewSet(lookup.Options{Clock: clock.System(), Log: slog.New(slog.NewTextHandler(io.Discard, nil))}), 1<<20).Routes(mux)
+	New(lookup.NewSet(lookup.Options{Clock: clock.System(), Log: slog.New(slog.DiscardHandler)}), 1<<20).Routes(mux)
 	const listen, introspect = "/service/listen/v1/lookups", "/service/v1/lookups/introspect"
 	const a = `{"version":"v1","lookupExtractorFactory":{"type":"map","map":{"x":"X","b":"B"}}}`
 	for _, step := range []struct {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/hengedb/henge/internal/chrono"
@@ -132,9 +133,9 @@ func bucketStarts(g chrono.Granularity, ranges []chrono.Interval, descending boo
 			}
 			return
 		}
-		for i := len(ranges) - 1; i >= 0; i-- {
-			first := g.Floor(ranges[i].Start)
-			for t := g.Floor(ranges[i].End - 1); t >= first; t = g.Floor(t - 1) {
+		for _, r := range slices.Backward(ranges) {
+			first := g.Floor(r.Start)
+			for t := g.Floor(r.End - 1); t >= first; t = g.Floor(t - 1) {
 				if !emit(t) {
 					return
 				}

@@ -70,7 +70,7 @@ func admitsJSON(accept []string) bool {
 		return true
 	}
 	for _, line := range accept {
-		for _, part := range strings.Split(line, ",") {
+		for part := range strings.SplitSeq(line, ",") {
 			media, _, _ := strings.Cut(strings.TrimSpace(part), ";")
 			switch strings.TrimSpace(media) {
 			case "*/*", "application/json", "application/*", "":
@@ -209,7 +209,7 @@ func (a *API) stream(ctx context.Context, w http.ResponseWriter, req *Request, r
 			}
 		}
 	}
-	if err != io.EOF {
+	if !errors.Is(err, io.EOF) {
 		if err = explain(ctx, err); !out.released || !asRow {
 			return err
 		}
@@ -218,7 +218,7 @@ func (a *API) stream(ctx context.Context, w http.ResponseWriter, req *Request, r
 	if closeErr := errors.Join(writer.Close(), out.release()); closeErr != nil {
 		return gone(closeErr)
 	}
-	w.Header().Set(whole, strconv.FormatBool(err == io.EOF))
+	w.Header().Set(whole, strconv.FormatBool(errors.Is(err, io.EOF)))
 	return nil
 }
 

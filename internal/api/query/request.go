@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -76,8 +77,7 @@ func ReadRequest(w http.ResponseWriter, r *http.Request, maxBytes int64, dialect
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBytes))
 	if err != nil {
-		var tooLarge *http.MaxBytesError
-		if errors.As(err, &tooLarge) {
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			return nil, fault.Malformed("Request body is larger than [%d] bytes, the limit set by service.server.http.maxRequestBytes", maxBytes)
 		}
 		return nil, fault.Malformed("Request body could not be read: %v", err)
@@ -151,9 +151,7 @@ func (req *Request) decode(body []byte) error {
 		}
 		req.Parameters = append(req.Parameters, *p)
 	}
-	for k, v := range wire.Context {
-		req.Context[k] = v
-	}
+	maps.Copy(req.Context, wire.Context)
 	return nil
 }
 

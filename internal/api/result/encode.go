@@ -37,13 +37,13 @@ func encoderOf(t expr.Type, o *Options, scratch *[]byte) encoder {
 		zone := o.Zone
 		return func(dst []byte, v *vector.Vector, row int) []byte {
 			ms := v.LongAt(row)
-			return strconv.AppendInt(dst, ms+int64(zone.OffsetAt(ms)), 10)
+			return strconv.AppendInt(dst, ms+zone.OffsetAt(ms), 10)
 		}
 	case t.Base == expr.Date && o.Epoch:
 		zone := o.Zone
 		return func(dst []byte, v *vector.Vector, row int) []byte {
 			ms := v.LongAt(row)
-			return strconv.AppendInt(dst, floorDiv(ms+int64(zone.OffsetAt(ms)), msPerDay), 10)
+			return strconv.AppendInt(dst, floorDiv(ms+zone.OffsetAt(ms), msPerDay), 10)
 		}
 	case t.IsTime():
 		zone := o.Zone

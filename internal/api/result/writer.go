@@ -172,7 +172,7 @@ func (w *Writer) fillEmpty(start int) {
 func (w *Writer) Batch(b *vector.Batch) error {
 	w.Begin()
 	n := b.Rows()
-	for i := 0; i < n; i++ {
+	for i := range n {
 		row := i
 		if b.Sel != nil {
 			row = int(b.Sel[i])

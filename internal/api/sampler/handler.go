@@ -84,8 +84,7 @@ type requestWire struct {
 func (a *API) sample(w http.ResponseWriter, r *http.Request) error {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, a.o.MaxRequestBytes))
 	if err != nil {
-		var tooLarge *http.MaxBytesError
-		if errors.As(err, &tooLarge) {
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			return fault.Malformed("Request body is larger than [%d] bytes, the limit set by service.server.http.maxRequestBytes", a.o.MaxRequestBytes)
 		}
 		return fault.Malformed("Request body could not be read").WithCause(err)
@@ -217,8 +216,8 @@ func byteCount(field string, text json.RawMessage) (int64, error) {
 	}
 	unit := strings.ToUpper(strings.TrimSpace(s[len(digits):]))
 	base := int64(1000)
-	if strings.HasSuffix(unit, "IB") {
-		base, unit = 1024, strings.TrimSuffix(unit, "IB")
+	if before, ok := strings.CutSuffix(unit, "IB"); ok {
+		base, unit = 1024, before
 	}
 	power := strings.Index(" KMGTP", strings.TrimSuffix(unit, "B"))
 	if strings.TrimSuffix(unit, "B") == "" {

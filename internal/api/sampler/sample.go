@@ -257,7 +257,7 @@ func (s *sample) each(ctx context.Context, g *native.Ingestion, input plan.Node,
 	}
 	for {
 		b, err := rows.Next(ctx)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {

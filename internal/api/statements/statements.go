@@ -198,7 +198,7 @@ func writeExplained(ctx context.Context, w http.ResponseWriter, req *query.Reque
 	})
 	for {
 		b, err := rows.Next(ctx)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return writer.Close()
 		}
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -39,9 +40,7 @@ func (t tester) send(method, path, body string) (int, string) {
 func (t tester) submit(sql string, context map[string]any, members ...string) string {
 	t.Helper()
 	all := map[string]any{"executionMode": "async"}
-	for k, v := range context {
-		all[k] = v
-	}
+	maps.Copy(all, context)
 	request := map[string]any{"query": sql, "context": all}
 	for i := 0; i < len(members); i += 2 {
 		request[members[i]] = members[i+1]

@@ -23,7 +23,7 @@ func trace(t *testing.T, seed uint64) []string {
 	s := New(local, seed, Plan{Before: 0.2, After: 0.2, Short: 0.2, Flip: 0.2})
 	ctx := context.Background()
 	var out []string
-	for _, key := range strings.Split("a b c d e f g h i j k l", " ") {
+	for key := range strings.SplitSeq("a b c d e f g h i j k l", " ") {
 		state := "put"
 		if err := s.Put(ctx, key, strings.NewReader("some text")); err != nil {
 			if state = "failed"; !errors.Is(err, ErrInjected) {
@@ -39,7 +39,7 @@ func trace(t *testing.T, seed uint64) []string {
 			b := make([]byte, 9)
 			n, err := o.ReadAt(b, 0)
 			switch {
-			case err == io.ErrUnexpectedEOF:
+			case errors.Is(err, io.ErrUnexpectedEOF):
 				state += ", short"
 			case err != nil:
 				state += ", unread"
@@ -79,7 +79,7 @@ func TestFailNextFailsOnce(t *testing.T) {
 	mine := errors.New("mine")
 	s.FailNext(List, mine)
 	for i, want := range []error{mine, nil} {
-		if _, err := s.List(context.Background(), "", "", 1); err != want {
+		if _, err := s.List(context.Background(), "", "", 1); !errors.Is(err, want) {
 			t.Errorf("call %d: %v", i, err)
 		}
 	}

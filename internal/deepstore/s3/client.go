@@ -188,14 +188,12 @@ func problem(ctx context.Context, bucket, key string, err error) error {
 		return f
 	}
 	name := "s3://" + bucket + "/" + key
-	var api smithy.APIError
 	code := ""
-	if errors.As(err, &api) {
+	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		code = api.ErrorCode()
 	}
 	status := 0
-	var resp *smithyhttp.ResponseError
-	if errors.As(err, &resp) {
+	if resp, ok := errors.AsType[*smithyhttp.ResponseError](err); ok {
 		status = resp.HTTPStatusCode()
 	}
 	switch {

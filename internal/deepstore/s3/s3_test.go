@@ -11,9 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
+
+	"github.com/hengedb/henge/internal/deepstore"
 )
 
 // connect returns a client of a store in memory with a bucket called b.

@@ -49,10 +49,10 @@ func (s *Store) Put(ctx context.Context, key string, r io.Reader) error {
 	}
 	var small bytes.Buffer
 	n, err := io.CopyN(&small, r, putMemory)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		return s.put(ctx, key, bytes.NewReader(small.Bytes()), n)
 	}
 	f, err := os.CreateTemp(s.temp, "henge-put-*")

@@ -57,7 +57,7 @@ func open(t *testing.T) *fixture {
 		}
 	})
 	f := &fixture{t: t, store: store, deep: deep}
-	f.kill = New(store, deep, f, slog.New(slog.NewTextHandler(io.Discard, nil)))
+	f.kill = New(store, deep, f, slog.New(slog.DiscardHandler))
 	for day := 1; day <= 5; day++ {
 		f.publish(day)
 	}

@@ -103,8 +103,7 @@ func Parse(text []byte) (List, error) {
 
 // malformed says what is wrong with a text that is no list of objects.
 func malformed(err error) error {
-	var kind *json.UnmarshalTypeError
-	if errors.As(err, &kind) {
+	if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return fault.InvalidInput("Rules must be a list of objects, not a JSON %s.", kind.Value).WithCause(err)
 	}
 	return fault.InvalidInput("Rules are not JSON: %s.", err).WithCause(err)
@@ -206,8 +205,7 @@ func member(members map[string]json.RawMessage, name string, into any) error {
 		return nil
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
-		var kind *json.UnmarshalTypeError
-		if errors.As(err, &kind) {
+		if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 			return fault.InvalidInput("Member [%s] of a rule can't be a JSON %s.", name, kind.Value).WithCause(err)
 		}
 		return fault.InvalidInput("Member [%s] of a rule is not readable.", name).WithCause(err)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"maps"
 	"runtime"
 
 	"github.com/hengedb/henge/internal/agg"
@@ -87,9 +88,7 @@ type Prepared struct {
 func (b *Broker) Prepare(ctx context.Context, req *query.Request, engine sql.Engine) (*Prepared, error) {
 	state, lookups := b.published.Pin(), b.o.Lookups.View()
 	context := map[string]any{}
-	for k, v := range b.o.Defaults {
-		context[k] = v
-	}
+	maps.Copy(context, b.o.Defaults)
 	for k, v := range req.Context {
 		if v == nil {
 			delete(context, k) // null takes a default back

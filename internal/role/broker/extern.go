@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"errors"
 	"io"
 
 	"github.com/hengedb/henge/internal/budget"
@@ -71,7 +72,7 @@ func (x *external) Next(ctx context.Context) (*vector.Batch, error) {
 			x.splits = x.splits[1:]
 		}
 		b, err := x.reader.Next(ctx)
-		if err != io.EOF {
+		if !errors.Is(err, io.EOF) {
 			return b, err
 		}
 		if err := x.reader.Close(); err != nil {

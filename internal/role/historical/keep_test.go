@@ -2,7 +2,6 @@ package historical
 
 import (
 	"bytes"
-	"io"
 	"log/slog"
 	"slices"
 	"testing"
@@ -38,7 +37,7 @@ func newHistorical(t *testing.T) (*Historical, func(date, version string) *timel
 			t.Error(err)
 		}
 	})
-	return New(c, "hot", slog.New(slog.NewTextHandler(io.Discard, nil))), func(date, version string) *timeline.Segment {
+	return New(c, "hot", slog.New(slog.DiscardHandler)), func(date, version string) *timeline.Segment {
 		iv, err := chrono.ParseInterval(date + "/P1D")
 		if err != nil {
 			t.Fatal(err)

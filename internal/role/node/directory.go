@@ -92,8 +92,7 @@ func (d *directory) close() {
 
 // reason gives the system's words without the path, which the message names already.
 func reason(err error) string {
-	var pathError *os.PathError
-	if errors.As(err, &pathError) {
+	if pathError, ok := errors.AsType[*os.PathError](err); ok {
 		return pathError.Err.Error()
 	}
 	return err.Error()

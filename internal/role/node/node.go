@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -301,8 +302,8 @@ func (n *Node) abandon() {
 
 func (n *Node) close() error {
 	var errs []error
-	for i := len(n.closed) - 1; i >= 0; i-- {
-		errs = append(errs, n.closed[i]())
+	for _, v := range slices.Backward(n.closed) {
+		errs = append(errs, v())
 	}
 	n.closed = nil
 	return errors.Join(errs...)

@@ -305,8 +305,7 @@ func resultColumns(p *broker.Prepared) []msq.ResultColumn {
 
 // structured gives a fault of the engine as one that task statuses and error bodies show.
 func structured(err error) error {
-	var f *msq.Fault
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*msq.Fault](err); ok {
 		return f.Structured().WithCause(err)
 	}
 	return err

@@ -338,7 +338,7 @@ func (c *Cache) copy(ctx context.Context, o deepstore.Object) (path string, err 
 			}
 			at += int64(n)
 		}
-		if err != nil && !(err == io.EOF && at == o.Size()) {
+		if err != nil && !(errors.Is(err, io.EOF) && at == o.Size()) {
 			return "", err
 		}
 	}

@@ -17,7 +17,7 @@ func TestReferenceIsGenerated(t *testing.T) {
 }
 
 func TestEveryFunctionIsDescribed(t *testing.T) {
-	for _, line := range strings.Split(Markdown(), "\n") {
+	for line := range strings.SplitSeq(Markdown(), "\n") {
 		if strings.HasPrefix(line, "| `") && strings.HasSuffix(line, "|  |") {
 			t.Errorf("a function without a sentence: %s", line)
 		}

@@ -32,7 +32,7 @@ func dumpValue(b *strings.Builder, v reflect.Value) {
 		}
 		b.WriteByte(']')
 	case reflect.Struct:
-		if id, ok := v.Interface().(Ident); ok {
+		if id, ok := reflect.TypeAssert[Ident](v); ok {
 			if id.Quoted {
 				fmt.Fprintf(b, "%q", id.Name)
 			} else {

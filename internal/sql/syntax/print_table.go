@@ -80,8 +80,8 @@ func (w *printer) joined(t TableExpr, inParens bool) {
 
 func (w *printer) join(j *Join) {
 	w.table(j.Left)
-	switch {
-	case j.Kind == CommaJoin:
+	switch j.Kind {
+	case CommaJoin:
 		w.put(",")
 	default:
 		if j.Natural {

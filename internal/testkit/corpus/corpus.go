@@ -10,6 +10,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"sort"
@@ -81,9 +82,7 @@ func Load(dir string, skip func(topic string) bool) ([]*Record, error) {
 // Body returns the request that the recording was made with.
 func (r *Record) Body() ([]byte, error) {
 	context := map[string]any{"timeout": 10000}
-	for k, v := range r.Context {
-		context[k] = v
-	}
+	maps.Copy(context, r.Context)
 	body := map[string]any{
 		"query": r.SQL, "context": context, "resultFormat": "array", "header": true, "typesHeader": true, "sqlTypesHeader": true,
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"context"
+	"maps"
 	"testing"
 
 	"github.com/hengedb/henge/internal/api/query"
@@ -81,9 +82,7 @@ func (d *Direct) Prepare(ctx context.Context, s *slt.Statement) (*broker.Prepare
 		}
 	}
 	req := &query.Request{SQL: text, Context: map[string]any{}, Dialect: "service"}
-	for k, v := range s.Context {
-		req.Context[k] = v
-	}
+	maps.Copy(req.Context, s.Context)
 	for _, p := range s.Params {
 		req.Parameters = append(req.Parameters, query.Parameter{Type: p.Type, Value: p.Value})
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"math"
 	"path/filepath"
@@ -47,7 +46,7 @@ type chunkID struct {
 func NewStore(t testing.TB) *Store {
 	s := &Store{
 		dir: t.TempDir(), published: timeline.NewPublished(), open: map[timeline.SegmentID]*segment.Segment{}, next: map[chunkID]int{},
-		clock: clock.NewFake(Now), log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		clock: clock.NewFake(Now), log: slog.New(slog.DiscardHandler),
 	}
 	s.lookups = lookup.NewSet(lookup.Options{Clock: s.clock, Log: s.log})
 	t.Cleanup(func() {

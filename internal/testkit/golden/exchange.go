@@ -110,7 +110,7 @@ func lookup(body []byte, path string) (string, bool) {
 	if dec.Decode(&v) != nil {
 		return "", false
 	}
-	for _, part := range strings.Split(strings.TrimPrefix(strings.TrimPrefix(path, "$"), "."), ".") {
+	for part := range strings.SplitSeq(strings.TrimPrefix(strings.TrimPrefix(path, "$"), "."), ".") {
 		m, ok := v.(map[string]any)
 		if !ok {
 			return "", false

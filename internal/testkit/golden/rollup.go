@@ -3,6 +3,7 @@ package golden
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 )
 
@@ -37,14 +38,15 @@ func (m nativeMetric) sql(types map[string]string) (string, error) {
 		field = fmt.Sprintf("DECODE_BASE64_COMPLEX('%s', %s)", sketchTypes[m.Type], field)
 	}
 	args := func(values ...string) string {
-		out := field
+		var out strings.Builder
+		out.WriteString(field)
 		for _, v := range values {
 			if v == "" {
 				break
 			}
-			out += ", " + v
+			out.WriteString(", " + v)
 		}
-		return "(" + out + ")"
+		return "(" + out.String() + ")"
 	}
 	switch m.Type {
 	case "count":
@@ -93,9 +95,7 @@ func (l *NativeLoad) rollupSQL() (string, error) {
 		keys = append(keys, fmt.Sprintf("%q", c.name))
 		names = append(names, fmt.Sprintf("%q", c.name))
 	}
-	for name, t := range l.Types {
-		types[name] = t
-	}
+	maps.Copy(types, l.Types)
 	fields := map[string]bool{}
 	for name := range types {
 		fields[name] = true

@@ -7,7 +7,6 @@ package server
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"testing"
 
@@ -77,7 +76,7 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 		o.Clock = clock.System()
 	}
 	n, err := node.Start(ctx, node.Options{
-		Settings: settings, Version: "test", Clock: o.Clock, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), FaultPoint: o.FaultPoint,
+		Settings: settings, Version: "test", Clock: o.Clock, Log: slog.New(slog.DiscardHandler), FaultPoint: o.FaultPoint,
 	})
 	if err != nil {
 		return nil, err

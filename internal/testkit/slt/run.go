@@ -64,8 +64,7 @@ func Run(t *testing.T, s *Script, c Config, rewrite bool) {
 
 func (s *Script) setUp(t *testing.T, r Record, err error) {
 	t.Helper()
-	var unable Unable
-	if errors.As(err, &unable) {
+	if unable, ok := errors.AsType[Unable](err); ok {
 		t.Skipf("%s:%d: %s", s.Path, r.line(), unable.Reason)
 	}
 	if err != nil {
@@ -77,8 +76,7 @@ func (s *Script) setUp(t *testing.T, r Record, err error) {
 func (s *Script) judge(t *testing.T, c Config, r *Statement, answer *Answer, err error) {
 	t.Helper()
 	place := fmt.Sprintf("%s:%d", s.Path, r.Line)
-	var unable Unable
-	if errors.As(err, &unable) {
+	if unable, ok := errors.AsType[Unable](err); ok {
 		t.Logf("%s: not run: %s", place, unable.Reason)
 		return
 	}

@@ -266,7 +266,7 @@ func (p *parser) lookup(rest string) error {
 
 func (p *parser) setContext(rest string) error {
 	p.context = nil
-	for _, w := range strings.Fields(rest) {
+	for w := range strings.FieldsSeq(rest) {
 		k, v, ok := strings.Cut(w, "=")
 		if !ok {
 			return fmt.Errorf("want key=value, got %q", w)

@@ -35,6 +35,12 @@ func codeRun(lo, hi uint32, size int) *codeSet {
 
 func (s *codeSet) add(code uint32) { s.bits[code>>6] |= 1 << (code & 63) }
 
+// remove takes a code out of a settled set, which it settles again.
+func (s *codeSet) remove(code uint32) {
+	s.bits[code>>6] &^= 1 << (code & 63)
+	s.settle()
+}
+
 func (s *codeSet) has(code uint32) bool { return s.bits[code>>6]>>(code&63)&1 != 0 }
 
 // settle is called when all codes are in.
@@ -139,6 +145,12 @@ func codesOfComparison(e expr.Expr, c segment.Column, n int) (*codeSet, error) {
 	}
 	lo, hi := uint32(0), uint32(n)
 	switch op {
+	case "<>":
+		s := allCodes(n)
+		if found {
+			s.remove(at)
+		}
+		return s, nil
 	case "<":
 		hi = at
 	case "<=":

@@ -108,7 +108,7 @@ func comparisonOf(e expr.Expr) (c *expr.Column, op string, value any) {
 	if !ok || len(call.Args) != 2 {
 		return nil, "", nil
 	}
-	flipped, ok := map[string]string{"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}[call.Fn.Name]
+	flipped, ok := map[string]string{"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}[call.Fn.Name]
 	if !ok {
 		return nil, "", nil
 	}
@@ -129,7 +129,7 @@ func comparisonOf(e expr.Expr) (c *expr.Column, op string, value any) {
 func longRangeOf(e expr.Expr) *longRange {
 	c, op, value := comparisonOf(e)
 	x, ok := value.(int64)
-	if !ok || c.T.Runtime() != vector.Long {
+	if !ok || op == "<>" || c.T.Runtime() != vector.Long {
 		return nil
 	}
 	r := &longRange{column: c.Index, least: math.MinInt64, highest: math.MaxInt64, expr: []expr.Expr{e}}
@@ -155,7 +155,7 @@ func longRangeOf(e expr.Expr) *longRange {
 func doubleRangeOf(e expr.Expr) *doubleRange {
 	c, op, value := comparisonOf(e)
 	x, ok := value.(float64)
-	if !ok || x != x || c.T.Runtime() != vector.Double {
+	if !ok || op == "<>" || x != x || c.T.Runtime() != vector.Double {
 		return nil
 	}
 	r := &doubleRange{column: c.Index, least: math.Inf(-1), highest: math.Inf(1), expr: e}

@@ -14,23 +14,26 @@ const (
 	// indexShare is the share of a segment's rows above which reading through an index loses to scanning (the crossover lies at a few
 	// percent; measured in the experiment behind this engine).
 	indexShare = 0.05
-	// maxIndexEntries bounds how many bitmaps are put together for one term.
-	maxIndexEntries = 4096
+	// rowsPerBitmap is how many rows a scan holds against a set of codes in the time that one more bitmap takes to open and to put to
+	// the others, and fewBitmaps is how many of them are looked at in any case.
+	rowsPerBitmap = 1 << 10
+	fewBitmaps    = 8
 )
 
 // index narrows the rows to those that have one of the codes, if they are few. It reports whether it did: then nothing is left to ask.
 func (p *planner) index(c segment.Column, set *codeSet) (bool, error) {
-	if set.n > maxIndexEntries {
+	rows := p.leaf.leaf.Reader.Info().Rows
+	if int(set.n) > fewBitmaps+rows/rowsPerBitmap {
 		return false, nil
 	}
-	limit := uint64(math.Max(1, indexShare*float64(p.leaf.leaf.Reader.Info().Rows)))
+	limit := uint64(math.Max(1, indexShare*float64(rows)))
 	out := roaring.New()
 	for code := range set.each() {
-		rows, err := c.Bitmap(code)
-		if err != nil || rows == nil {
+		has, err := c.Bitmap(code)
+		if err != nil || has == nil {
 			return false, err
 		}
-		if out.Or(rows); out.GetCardinality() > limit {
+		if out.Or(has); out.GetCardinality() > limit {
 			return false, nil
 		}
 	}

@@ -205,12 +205,17 @@ func (n *dictNode) evaluate(d *vector.Dict, f *frame) *vector.Vector {
 func encode(v *vector.Vector) *vector.Vector {
 	values := columnOf[string](v)
 	codes, distinct := make([]uint32, v.Len), []string{}
-	index := make(map[string]uint32, min(v.Len, 1<<16))
+	index := make(map[string]uint32, min(v.Len, 1<<10))
+	last, lastCode := "", uint32(0) // neighbours in a dictionary often have equal results
 	for i := range codes {
 		if v.IsNull(i) {
 			continue
 		}
 		s := values.at(i)
+		if s == last && len(distinct) > 0 {
+			codes[i] = lastCode
+			continue
+		}
 		code, ok := index[s]
 		if !ok {
 			code = uint32(len(distinct))
@@ -218,6 +223,7 @@ func encode(v *vector.Vector) *vector.Vector {
 			distinct = append(distinct, s)
 		}
 		codes[i] = code
+		last, lastCode = s, code
 	}
 	if len(distinct) == 0 {
 		distinct = append(distinct, "") // codes of null rows must be within the dictionary

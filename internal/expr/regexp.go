@@ -13,9 +13,10 @@ import (
 )
 
 // javaPattern is a compiled pattern of java.util.regex. Package regexp runs it in linear time if it can; the rest is left to an engine
-// that backtracks, with a bound on the time of one match.
+// that backtracks, with a bound on the time of one match. Simple patterns are matched directly.
 type javaPattern struct {
 	std     *regexp.Regexp  // nil: only slow can run it
+	direct  *directPattern  // nil: it is not simple enough
 	slow    *regexp2.Regexp // nil until needed
 	t       translation
 	timeout time.Duration
@@ -39,7 +40,7 @@ func compilePattern(pattern, name string, timeout time.Duration) (*javaPattern, 
 	if !t.backtracking {
 		std, err := regexp.Compile(t.text)
 		if err == nil {
-			p.std, p.groups, p.empty = std, std.NumSubexp(), std.MatchString("")
+			p.std, p.groups, p.empty, p.direct = std, std.NumSubexp(), std.MatchString(""), compileDirect(t.text)
 			for i, n := range std.SubexpNames() {
 				if n != "" {
 					p.names[n] = i
@@ -85,6 +86,9 @@ func (p *javaPattern) needsSlow(s string) bool {
 
 func (p *javaPattern) matches(s string) (bool, error) {
 	if !p.needsSlow(s) {
+		if p.direct != nil {
+			return p.direct.find(s, 0, &directMatch{}), nil
+		}
 		return p.std.MatchString(s), nil
 	}
 	if err := p.compileSlow(); err != nil {
@@ -105,6 +109,13 @@ func (p *javaPattern) late(err error) error {
 // find returns the text of a group of the first match.
 func (p *javaPattern) find(s string, group int) (string, bool, error) {
 	if !p.needsSlow(s) {
+		if p.direct != nil {
+			var m directMatch
+			if !p.direct.find(s, 0, &m) || m[2*group] < 0 {
+				return "", false, nil
+			}
+			return s[m[2*group]:m[2*group+1]], true, nil
+		}
 		if group == 0 {
 			at := p.std.FindStringIndex(s)
 			if at == nil {
@@ -215,15 +226,14 @@ func (p *javaPattern) groupReference(s string, at int) (number, next int, why st
 func (p *javaPattern) replace(s string, r replacement) (string, error) {
 	var out strings.Builder
 	end := 0
+	if !p.empty && p.direct != nil && !p.needsSlow(s) {
+		return p.direct.replace(s, r), nil
+	}
 	if !p.empty && !p.needsSlow(s) {
 		for _, m := range p.std.FindAllStringSubmatchIndex(s, -1) {
 			out.WriteString(s[end:m[0]])
-			for _, piece := range r {
-				if n := piece.number; n < 0 {
-					out.WriteString(piece.text)
-				} else if m[2*n] >= 0 {
-					out.WriteString(s[m[2*n]:m[2*n+1]])
-				}
+			for i := range r {
+				out.WriteString(r.piece(i, s, m))
 			}
 			end = m[1]
 		}

@@ -10,8 +10,12 @@ import (
 
 // unitCount returns the length of s in UTF-16 code units.
 func unitCount(s string) int {
-	n := 0
-	for i := 0; i < len(s); {
+	ascii := asciiPrefix(s)
+	if ascii == len(s) {
+		return ascii
+	}
+	n := ascii
+	for i := ascii; i < len(s); {
 		if s[i] < utf8.RuneSelf {
 			i++
 			n++
@@ -25,6 +29,22 @@ func unitCount(s string) int {
 		}
 	}
 	return n
+}
+
+// asciiPrefix returns how many bytes at the start of s are ASCII, in whole words but for the last ones.
+func asciiPrefix(s string) int {
+	const high = 0x8080808080808080
+	i := 0
+	for ; i+8 <= len(s); i += 8 {
+		w := s[i : i+8]
+		x := uint64(w[0]) | uint64(w[1])<<8 | uint64(w[2])<<16 | uint64(w[3])<<24 | uint64(w[4])<<32 | uint64(w[5])<<40 | uint64(w[6])<<48 | uint64(w[7])<<56
+		if x&high != 0 {
+			return i
+		}
+	}
+	for ; i < len(s) && s[i] < utf8.RuneSelf; i++ {
+	}
+	return i
 }
 
 // unitSlice returns the code units of s from lo up to, not including, hi; bounds beyond the string are cut. A character of two units of

@@ -32,6 +32,8 @@ var rules = []struct {
 	{"merge_projects", (*optimizer).mergeProjects},
 	{"push_limits", (*optimizer).pushLimits},
 	{"time_intervals", (*optimizer).timeIntervals},
+	{"linear_sums", (*optimizer).linearSums},
+	{"determined_keys", (*optimizer).determinedKeys},
 	{"prune_columns", (*optimizer).pruneColumns},
 	{"drop_sorts", (*optimizer).dropSorts},
 	{"join_side", (*optimizer).joinSide},

@@ -23,6 +23,8 @@ type aggregation struct {
 	sets     [][]int
 	distinct []distinctRows
 	plain    []int // calls without DISTINCT
+	// aside says how rows can be put aside; nil: they can't.
+	aside *scatterable
 }
 
 // distinctRows are the calls with DISTINCT over the same arguments and filter: they see each row of key and arguments once.
@@ -69,6 +71,7 @@ func newAggregation(n *plan.Aggregate, env *Env) (*aggregation, error) {
 		d.calls = append(d.calls, i)
 		d.sorted = d.sorted || f.InOrder
 	}
+	a.aside = a.scatterableOf()
 	// Check the calls now and not with the first row.
 	if _, err := newGrouper(a.keys, a.lexicons, a.specs, 0, env); err != nil {
 		return nil, err
@@ -94,6 +97,9 @@ func (a *aggregation) newPartial(memory *budget.Budget) (*partialGroups, error) 
 	if p.main, err = newGrouper(a.keys, a.lexicons, a.specs, 0, &env); err != nil {
 		return nil, err
 	}
+	if p.main.table != nil {
+		p.main.aside = a.aside
+	}
 	for _, d := range a.distinct {
 		keys, lexicons := slices.Clone(a.keys), slices.Clone(a.lexicons)
 		for _, arg := range d.args {
@@ -106,6 +112,9 @@ func (a *aggregation) newPartial(memory *budget.Budget) (*partialGroups, error) 
 		g, err := newGrouper(keys, lexicons, nil, 0, &env)
 		if err != nil {
 			return nil, err
+		}
+		if a.sets == nil {
+			g.aside = &scatterable{}
 		}
 		p.distinct = append(p.distinct, g)
 	}
@@ -200,16 +209,8 @@ func (p *partialGroups) keyColumns(b *vector.Batch, set int) []*vector.Vector {
 
 func (p *partialGroups) addSet(b *vector.Batch, set int) error {
 	keys := p.keyColumns(b, set)
-	groups := p.main.find(keys, b.N)
-	for _, i := range p.a.plain {
-		call := &p.a.node.Aggs[i]
-		p.args = p.args[:0]
-		for _, arg := range call.Args {
-			p.args = append(p.args, b.Cols[arg])
-		}
-		if err := update(p.main.states[i], p.args, groups, b, call.Filter); err != nil {
-			return err
-		}
+	if err := p.addPlain(keys, b); err != nil {
+		return err
 	}
 	for i, d := range p.a.distinct {
 		cols := slices.Clone(keys)
@@ -231,8 +232,30 @@ func (p *partialGroups) addSet(b *vector.Batch, set int) error {
 				continue
 			}
 		}
-		p.distinct[i].find(cols, n)
+		if err := p.distinct[i].meet(cols, n); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// addPlain folds a batch into the calls without DISTINCT.
+func (p *partialGroups) addPlain(keys []*vector.Vector, b *vector.Batch) error {
+	if s := p.main.scatter; s != nil {
+		return s.add(keys, b.Cols, b.N)
+	}
+	groups := p.main.find(keys, b.N)
+	for _, i := range p.a.plain {
+		call := &p.a.node.Aggs[i]
+		p.args = p.args[:0]
+		for _, arg := range call.Args {
+			p.args = append(p.args, b.Cols[arg])
+		}
+		if err := update(p.main.states[i], p.args, groups, b, call.Filter); err != nil {
+			return err
+		}
+	}
+	p.main.consider(b.N)
 	return nil
 }
 
@@ -320,48 +343,56 @@ func (p *partialGroups) fit() error {
 	}
 }
 
-// finish merges what the workers have, folds the different rows of each DISTINCT into their calls, and returns the results.
-func (a *aggregation) finish(ctx context.Context, workers []*partialGroups) (Operator, error) {
+// finish folds the different rows of each DISTINCT into their calls, and returns the groups of all workers.
+func (a *aggregation) finish(ctx context.Context, workers []*partialGroups) (*groupParts, error) {
 	mains := make([]*grouper, len(workers))
 	for i, w := range workers {
 		mains[i] = w.main
-	}
-	if len(a.distinct) == 0 {
-		merged, err := mergeGroups(ctx, mains)
-		if err != nil {
-			return nil, err
-		}
-		return &allGroups{tables: merged}, nil
-	}
-	main := mains[0]
-	for _, g := range mains[1:] {
-		if err := main.absorb(ctx, g); err != nil {
-			return nil, err
-		}
 	}
 	for i, d := range a.distinct {
 		sets := make([]*grouper, len(workers))
 		for j, w := range workers {
 			sets[j] = w.distinct[i]
 		}
-		merged, err := mergeGroups(ctx, sets)
+		parts, err := partsOf(ctx, sets)
 		if err != nil {
 			return nil, err
 		}
-		if err := a.fold(ctx, main, &allGroups{tables: merged}, d); err != nil {
+		err = a.foldParts(ctx, mains, parts, d)
+		parts.close()
+		if err != nil {
 			return nil, err
 		}
 	}
-	return main.results()
+	return partsOf(ctx, mains)
 }
 
-// fold gives the calls of d each of the different rows once, and closes rows.
+// foldParts gives the calls of d each of the different rows once: on several cores, each into the groups of one worker, unless the order of
+// the rows matters.
+func (a *aggregation) foldParts(ctx context.Context, mains []*grouper, parts *groupParts, d distinctRows) error {
+	source := &groupSource{parts: parts}
+	if d.sorted {
+		rows := a.sortArgs(source, d)
+		defer rows.Close()
+		return a.fold(ctx, mains[0], rows, d)
+	}
+	if len(mains) == 1 || parts.n == 1 {
+		return a.fold(ctx, mains[0], source, d)
+	}
+	grp := NewGroup(withoutSlot(ctx))
+	for _, main := range mains {
+		grp.Go(func(ctx context.Context) error {
+			return a.env.Share.compute(ctx, func(ctx context.Context) error {
+				return a.fold(ctx, main, &groupSource{parts: parts}, d)
+			})
+		})
+	}
+	return idle(ctx, grp.Wait)
+}
+
+// fold gives the calls of d each of the different rows, which nobody else does.
 func (a *aggregation) fold(ctx context.Context, main *grouper, rows Operator, d distinctRows) error {
 	k := len(a.keys)
-	if d.sorted {
-		rows = a.sortArgs(rows, d)
-	}
-	defer rows.Close()
 	return Drain(ctx, rows, func(b *vector.Batch) error {
 		groups := main.find(b.Cols[:k], b.N)
 		for _, c := range d.calls {

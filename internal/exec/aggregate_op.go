@@ -10,26 +10,28 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// aggregateOp groups its input. Over a pipeline each worker groups what it reads, and the tables are merged by value at the end.
+// aggregateOp groups its input. Over a pipeline each worker groups what it reads, and the tables are merged by value at the end, part by
+// part. The parts are the bottom of a pipeline of their own, or are read one after the other.
 type aggregateOp struct {
 	a        *aggregation
 	pipeline *Pipeline // or
 	input    Operator
 
 	partials []*partialGroups
-	out      Operator
+	parts    *groupParts // nil: nothing was grouped yet
+	out      *groupSource
 }
 
-// buildAggregate makes the operator of an Aggregate node. Unless the caller does not care, groups come in the order of their keys, as
-// clients of the reference system are used to.
-func buildAggregate(ctx context.Context, n *plan.Aggregate, env *Env) (Operator, error) {
+// openAggregate makes the pipeline or the operator of an Aggregate node. Unless the caller does not care, groups come in the order of their
+// keys, as clients of the reference system are used to.
+func openAggregate(ctx context.Context, n *plan.Aggregate, env *Env) (*Pipeline, Operator, error) {
 	a, err := newAggregation(n, env)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	o := &aggregateOp{a: a}
 	if o.pipeline, o.input, err = open(ctx, n.Input, env.unordered().needing(aggregateNeeds(n))); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(n.Order) > 0 {
 		in := o.input
@@ -38,27 +40,39 @@ func buildAggregate(ctx context.Context, n *plan.Aggregate, env *Env) (Operator,
 		}
 		o.input = newSort(in, n.Input.Columns(), n.Order, 0, -1, env)
 	}
-	if env.anyOrder || len(n.Keys) == 0 {
-		return o, nil
+	if len(n.Keys) == 0 {
+		return nil, o, nil
+	}
+	p := &Pipeline{env: env, groups: o}
+	if env.anyOrder {
+		return p, nil, nil
 	}
 	keys := make([]plan.SortKey, len(n.Keys))
 	for i := range keys {
 		keys[i] = plan.SortKey{Column: i, NullsFirst: true}
 	}
-	return newSort(o, n.Columns(), keys, 0, -1, env), nil
+	sorted := newSort(nil, n.Columns(), keys, 0, -1, env)
+	sorted.pipeline = p
+	return nil, sorted, nil
 }
 
 func (o *aggregateOp) Next(ctx context.Context) (*vector.Batch, error) {
+	if err := o.run(ctx); err != nil {
+		return nil, err
+	}
 	if o.out == nil {
-		if err := o.run(ctx); err != nil {
-			return nil, err
-		}
+		o.out = o.source()
 	}
-	b, err := o.out.Next(ctx)
-	if err != nil || o.a.sets == nil {
-		return b, err
+	return o.out.Next(ctx)
+}
+
+// source returns one of the readers of what was grouped.
+func (o *aggregateOp) source() *groupSource {
+	s := &groupSource{parts: o.parts}
+	if o.a.sets != nil {
+		s.finish = o.withoutSet
 	}
-	return o.withoutSet(b), nil
+	return s
 }
 
 // withoutSet turns the number of the grouping set into the grouping id, or drops it.
@@ -85,17 +99,26 @@ func (o *aggregateOp) groupingID(set int) int64 {
 	return id
 }
 
+// run groups all of the input, if that was not done.
 func (o *aggregateOp) run(ctx context.Context) error {
+	if o.parts != nil {
+		return nil
+	}
 	if err := o.consume(ctx); err != nil {
 		return err
 	}
 	var err error
-	o.out, err = o.a.finish(ctx, o.partials)
+	o.parts, err = o.a.finish(ctx, o.partials)
 	return err
 }
 
 // consume groups all of the input.
 func (o *aggregateOp) consume(ctx context.Context) error {
+	if o.pipeline != nil {
+		if err := o.pipeline.prepare(ctx); err != nil {
+			return err
+		}
+	}
 	for _, memory := range o.memories() {
 		p, err := o.a.newPartial(memory)
 		if err != nil {
@@ -157,8 +180,8 @@ func (o *aggregateOp) shareFiles() {
 }
 
 func (o *aggregateOp) Close() {
-	if o.out != nil {
-		o.out.Close()
+	if o.parts != nil {
+		o.parts.close()
 	}
 	for _, p := range o.partials {
 		p.close()

@@ -75,6 +75,8 @@ func openNode(ctx context.Context, node plan.Node, env *Env) (*Pipeline, Operato
 		return chain(ctx, step{node: n, need: need}, n.Input, env.needing(unnestNeeds(n, need)), func(in Operator) Operator { return newUnnest(n, need, in, env) })
 	case *plan.Join:
 		return openJoin(ctx, n, need, env)
+	case *plan.Aggregate:
+		return openAggregate(ctx, n, env)
 	}
 	op, err := buildStream(ctx, node, need, env)
 	return nil, op, err
@@ -158,8 +160,6 @@ func buildStream(ctx context.Context, node plan.Node, need []bool, env *Env) (Op
 		})
 	case *plan.Sort:
 		return buildSort(ctx, n, need, env)
-	case *plan.Aggregate:
-		return buildAggregate(ctx, n, env)
 	case *plan.Union:
 		u := &unionOp{}
 		for _, in := range n.Ins {

@@ -38,6 +38,8 @@ type Env struct {
 
 	// anyOrder says that whoever takes the rows does not care for their order.
 	anyOrder bool
+	// scatterGroups is how many groups there are before rows are put aside; 0: as many as are measured to be best.
+	scatterGroups int
 	// need says which output columns of the node being built are looked at; nil: all. What is not may come as nulls.
 	need []bool
 }
@@ -97,6 +99,9 @@ func (e *Env) withDefaults() *Env {
 	}
 	if c.Threads <= 0 {
 		c.Threads = runtime.GOMAXPROCS(0)
+	}
+	if c.scatterGroups <= 0 {
+		c.scatterGroups = scatterGroups
 	}
 	if c.BatchRows <= 0 {
 		c.BatchRows = vector.BatchRows

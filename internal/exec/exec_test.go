@@ -28,16 +28,19 @@ type config struct {
 	spill int64 // memory in bytes, 0: plenty and no spilling
 	// shared lets the query number texts and remember observations as all queries of a process do.
 	shared bool
+	// aside is from how many groups on rows are put aside, 0: many.
+	aside int
 }
 
 var configs = []config{
 	{name: "1", batch: 1}, {name: "3", batch: 3}, {name: "4096", batch: 4096}, {name: "spill", batch: 16, spill: 40 << 10},
 	{name: "shared", batch: 64, shared: true}, {name: "shared, spill", batch: 16, spill: 40 << 10, shared: true},
+	{name: "aside", batch: 16, aside: 3, shared: true}, {name: "aside, spill", batch: 16, spill: 200 << 10, aside: 3, shared: true},
 }
 
 func (c config) env(t testing.TB) *Env {
 	t.Helper()
-	env := &Env{BatchRows: c.batch, Threads: 2, Expr: &expr.Context{}}
+	env := &Env{BatchRows: c.batch, Threads: 2, Expr: &expr.Context{}, scatterGroups: c.aside}
 	if c.spill == 0 {
 		env.Budget = budget.Root(1 << 30)
 		c.share(env)

@@ -68,6 +68,9 @@ func (o *gatherOp) Next(ctx context.Context) (*vector.Batch, error) {
 
 func (o *gatherOp) begin(ctx context.Context) error {
 	o.begun = true
+	if err := o.p.prepare(ctx); err != nil {
+		return err
+	}
 	n := o.p.Workers()
 	if o.p.rowsLeft != nil {
 		n = 1
@@ -115,12 +118,12 @@ func (o *gatherOp) work(ctx context.Context) error {
 		return err
 	}
 	present := -1
-	w.source.onTake = func(number int) {
+	w.onTake(func(number int) {
 		if present >= 0 {
 			o.gather.End(present)
 		}
 		present = number
-	}
+	})
 	err = Drain(ctx, w, func(b *vector.Batch) error {
 		return idle(ctx, func() error { return o.gather.Send(ctx, present, b) })
 	})

@@ -30,6 +30,12 @@ type grouper struct {
 	account budget.Account
 	spilled *partitions // nil: nothing was spilled
 	shared  *sharedPartitions
+
+	// aside says how rows can be put aside when there are many groups, nil: they can't. They are since scatter is there.
+	aside   *scatterable
+	scatter *scatter
+	rows    int // met so far
+	look    int // at how many groups to look again whether rows should be put aside
 }
 
 // newGrouper returns a grouper of no groups. Key columns may have lexicons; nil: none has.
@@ -50,6 +56,13 @@ func newGrouper(keys []vector.Type, lexicons []*lexicon, specs []agg.Spec, level
 
 // restart makes the states of no groups (of one, without keys).
 func (g *grouper) restart() error {
+	if g.table != nil {
+		g.table.reset()
+	}
+	return g.makeStates()
+}
+
+func (g *grouper) makeStates() error {
 	g.states = g.states[:0]
 	for _, s := range g.specs {
 		st, err := s.New()
@@ -64,9 +77,6 @@ func (g *grouper) restart() error {
 		}
 		g.states = append(g.states, st)
 	}
-	if g.table != nil {
-		g.table.reset()
-	}
 	return nil
 }
 
@@ -79,6 +89,39 @@ func (g *grouper) find(keys []*vector.Vector, n int) []uint32 {
 	groups := g.table.find(keys, n)
 	g.grow(before)
 	return groups
+}
+
+// sibling returns a grouper of no groups whose table has the same words for keys. It reserves no memory.
+func (g *grouper) sibling() (*grouper, error) {
+	o := &grouper{env: g.env, keys: g.keys, specs: g.specs, lexicons: g.lexicons, partial: g.partial, level: g.level, table: g.table.sibling()}
+	return o, o.makeStates()
+}
+
+// consider is told that n more rows were met, and begins to put rows aside when that is the quicker way.
+func (g *grouper) consider(n int) {
+	g.rows += n
+	if g.aside == nil || g.scatter != nil || g.table.len() < max(g.look, g.env.scatterGroups) {
+		return
+	}
+	if len(g.keys) == 1 && !g.table.cols[0].isNumber() || !g.table.sharesWords() {
+		g.aside = nil // an array by word does better, or words mean nothing elsewhere
+		return
+	}
+	if g.rows > scatterRepeats*g.table.len() {
+		g.look = 2 * g.table.len()
+		return
+	}
+	g.scatter = newScatter(g, g.aside)
+}
+
+// meet adds n rows of keys to a set of rows.
+func (g *grouper) meet(keys []*vector.Vector, n int) error {
+	if g.scatter != nil {
+		return g.scatter.add(keys, nil, n)
+	}
+	g.find(keys, n)
+	g.consider(n)
+	return nil
 }
 
 // grow makes room in the states when there are more groups than before.
@@ -107,6 +150,9 @@ func (g *grouper) bytes() int64 {
 	for _, s := range g.states {
 		n += s.Bytes()
 	}
+	if g.scatter != nil {
+		n += g.scatter.bytes()
+	}
 	return n
 }
 
@@ -131,7 +177,7 @@ const maxSpillLevel = 8
 
 // spill writes all groups to the partitions and starts over.
 func (g *grouper) spill() error {
-	if g.table == nil || g.env.Spill == nil || g.level >= maxSpillLevel || g.table.len() == 0 {
+	if g.table == nil || g.env.Spill == nil || g.level >= maxSpillLevel || g.table.len() == 0 && g.scatter == nil {
 		return g.account.Set(g.bytes())
 	}
 	if g.spilled == nil {
@@ -141,16 +187,28 @@ func (g *grouper) spill() error {
 			g.spilled = newPartitions(g.env, g.level)
 		}
 	}
-	err := g.each(g.env.BatchRows, func(keys, parts []*vector.Vector, n int) error {
-		return g.spilled.write(keys, append(append([]*vector.Vector(nil), keys...), parts...), n)
-	})
-	if err != nil {
+	if err := g.writeTo(g.spilled); err != nil {
 		return err
+	}
+	if g.scatter != nil {
+		if err := g.scatter.spill(func(made *grouper) error { return made.writeTo(g.spilled) }); err != nil {
+			return err
+		}
 	}
 	if err := g.restart(); err != nil {
 		return err
 	}
+	if g.scatter != nil && !g.table.sharesWords() { // a lexicon was retired
+		g.scatter, g.aside = nil, nil
+	}
 	return g.account.Set(g.bytes())
+}
+
+// writeTo writes the groups in memory, as keys and intermediate values.
+func (g *grouper) writeTo(files *partitions) error {
+	return g.each(g.env.BatchRows, func(keys, parts []*vector.Vector, n int) error {
+		return files.write(keys, append(append([]*vector.Vector(nil), keys...), parts...), n)
+	})
 }
 
 // each calls f with the groups in memory, rows at a time: their keys and intermediate values.
@@ -266,7 +324,7 @@ func (g *grouper) close() {
 	if g.spilled != nil {
 		g.spilled.close()
 	}
-	g.table, g.states = nil, nil
+	g.table, g.states, g.scatter = nil, nil, nil
 }
 
 // groupsOp yields the groups in memory.

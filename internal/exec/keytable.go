@@ -63,6 +63,26 @@ func (t *keyTable) reset() {
 	t.front = front{}
 }
 
+// sibling returns an empty table whose words are those of t. All columns must be numbers or have lexicons, and t keeps what it has.
+func (t *keyTable) sibling() *keyTable {
+	o := &keyTable{cols: make([]keyColumn, len(t.cols)), masked: t.masked, numbers: t.numbers, stride: t.stride,
+		slots: make([]uint64, 16), shift: 32 - 4, front: front{off: true}}
+	for i, c := range t.cols {
+		o.cols[i] = keyColumn{typ: c.typ, bit: c.bit, lexicon: c.lexicon}
+	}
+	return o
+}
+
+// sharesWords reports whether the words of keys mean the same in tables other than this one.
+func (t *keyTable) sharesWords() bool {
+	for i := range t.cols {
+		if c := &t.cols[i]; !c.isNumber() && c.lexicon == nil {
+			return false
+		}
+	}
+	return true
+}
+
 // reserve makes room for n keys, so that a table which is known to become large does not grow there step by step.
 func (t *keyTable) reserve(n int) {
 	if n*2 <= len(t.slots) || t.n > 0 {
@@ -172,7 +192,8 @@ func (t *keyTable) findRows(keys []*vector.Vector, n int, out []uint32) {
 	if !t.masked && t.numbers > 0 && t.nullNumbers(keys, n) {
 		t.mask()
 	}
-	t.fillWords(keys, n)
+	t.rows = sized(t.rows, n*t.stride)
+	t.fillWords(keys, n, t.rows, t.stride)
 	t.probe(n, out)
 }
 
@@ -264,7 +285,8 @@ func (t *keyTable) settle() {
 func (t *keyTable) lookup(keys []*vector.Vector, n int) []uint32 {
 	t.groups = sized(t.groups, n)
 	out := t.groups
-	t.fillWords(keys, n)
+	t.rows = sized(t.rows, n*t.stride)
+	t.fillWords(keys, n, t.rows, t.stride)
 	if t.byWord != nil {
 		for i, w := range t.rows[:n] {
 			out[i] = 0
@@ -359,27 +381,25 @@ func (t *keyTable) hashRows(n int) {
 	}
 }
 
-// fillWords turns n rows of keys into words: the mask words first, then one per column.
-func (t *keyTable) fillWords(keys []*vector.Vector, n int) {
-	s := t.stride
-	t.rows = sized(t.rows, n*s)
-	masks := s - len(t.cols)
+// fillWords turns n rows of keys into words, one run of them every s words of rows: the mask words first, then one per column.
+func (t *keyTable) fillWords(keys []*vector.Vector, n int, rows []uint64, s int) {
+	masks := t.stride - len(t.cols)
 	for m := range masks {
 		for i := range n {
-			t.rows[i*s+m] = 0
+			rows[i*s+m] = 0
 		}
 	}
 	numbers := 0
 	for c := range t.cols {
 		col := &t.cols[c]
-		dst := t.rows[masks+c:]
+		dst := rows[masks+c:]
 		if !col.isNumber() {
 			col.textWords(keys[c], n, dst, s)
 			continue
 		}
 		numberWords(keys[c], n, dst, s)
 		if t.masked && keys[c].Valid != nil {
-			mask := t.rows[numbers/64:]
+			mask := rows[numbers/64:]
 			for i := range n {
 				if keys[c].IsNull(i) {
 					mask[i*s] |= col.bit

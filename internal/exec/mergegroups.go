@@ -3,10 +3,6 @@ package exec
 import (
 	"bytes"
 	"context"
-	"errors"
-	"io"
-
-	"github.com/hengedb/henge/internal/vector"
 )
 
 // parallelMergeGroups is how many groups make merging the workers' tables on several cores worth while.
@@ -130,40 +126,4 @@ func (g *grouper) absorbShare(ctx context.Context, source *grouper, shares []uin
 		}
 	}
 	return nil
-}
-
-// allGroups yields the results of several tables, one after the other.
-type allGroups struct {
-	tables  []*grouper
-	present Operator
-}
-
-func (o *allGroups) Next(ctx context.Context) (*vector.Batch, error) {
-	for {
-		if o.present == nil {
-			if len(o.tables) == 0 {
-				return nil, io.EOF
-			}
-			op, err := o.tables[0].results()
-			if err != nil {
-				return nil, err
-			}
-			o.present, o.tables = op, o.tables[1:]
-		}
-		b, err := o.present.Next(ctx)
-		if !errors.Is(err, io.EOF) {
-			return b, err
-		}
-		o.present.Close()
-		o.present = nil
-	}
-}
-
-func (o *allGroups) Close() {
-	if o.present != nil {
-		o.present.Close()
-	}
-	for _, g := range o.tables {
-		g.close()
-	}
 }

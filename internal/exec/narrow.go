@@ -13,7 +13,7 @@ import (
 // leave the scan. It is called before the join is appended. It reports whether the scan then does all of the join's work: the join only
 // asks for existence, or no column of its right side is looked at and each key is there once.
 func (p *Pipeline) narrow(n *plan.Join, b *joinBuild, need []bool) (implied bool) {
-	if n.Kind != plan.Inner && n.Kind != plan.Semi || p.scan.Limit >= 0 {
+	if n.Kind != plan.Inner && n.Kind != plan.Semi || p.scan == nil || p.scan.Limit >= 0 {
 		return false // a limit counts rows before the join
 	}
 	for _, k := range n.Keys {

@@ -18,9 +18,11 @@ import (
 // costs nothing.
 const morselRows = 16 * vector.BatchRows
 
-// Pipeline is a chain of filters, projections, unnests and joins with small right sides over a scan, which runs on many workers.
+// Pipeline is a chain of filters, projections, unnests and joins with small right sides over a scan, or over the groups of an aggregation,
+// which runs on many workers.
 type Pipeline struct {
 	env    *Env
+	groups *aggregateOp // or
 	scan   *plan.Scan
 	steps  []step
 	leaves []*leafScan
@@ -158,8 +160,19 @@ func (p *Pipeline) choose() *leafScan {
 	return most
 }
 
-// Workers returns how many workers are worth starting.
+// prepare does what comes before the workers can start: it groups all rows of an aggregation.
+func (p *Pipeline) prepare(ctx context.Context) error {
+	if p.groups == nil {
+		return nil
+	}
+	return p.groups.run(ctx)
+}
+
+// Workers returns how many workers are worth starting. The pipeline is prepared.
 func (p *Pipeline) Workers() int {
+	if p.groups != nil {
+		return min(p.env.Threads, p.groups.parts.n)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := min(p.env.Threads, p.left)
@@ -175,6 +188,10 @@ func (p *Pipeline) Close() {
 		l.leaf.Reader.Release()
 	}
 	p.leaves = nil
+	if p.groups != nil {
+		p.groups.Close()
+		p.groups = nil
+	}
 	for _, s := range p.steps {
 		if s.build != nil {
 			s.build.close()
@@ -186,13 +203,28 @@ func (p *Pipeline) Close() {
 // Worker runs morsels through the chain with programs and buffers of its own. It is an Operator of one goroutine.
 type Worker struct {
 	source morselSource
+	groups *groupSource // or
 	top    Operator
+}
+
+// onTake has f told the number of each morsel, or part of the groups, that the worker begins.
+func (w *Worker) onTake(f func(number int)) {
+	if w.groups != nil {
+		w.groups.onTake = f
+	}
+	w.source.onTake = f
 }
 
 // NewWorker returns a worker. With fresh its batches stay valid until the pipeline is closed.
 func (p *Pipeline) NewWorker(fresh bool) (*Worker, error) {
-	w := &Worker{source: morselSource{p: p, fresh: fresh, need: p.scanNeed(), programs: map[expr.Expr]*expr.Program{}}}
-	w.top = &w.source
+	w := &Worker{}
+	if p.groups != nil {
+		w.groups = p.groups.source()
+		w.top = w.groups
+	} else {
+		w.source = morselSource{p: p, fresh: fresh, need: p.scanNeed(), programs: map[expr.Expr]*expr.Program{}}
+		w.top = &w.source
+	}
 	exprs := *p.env.Expr
 	exprs.Reuse = !fresh
 	for _, s := range p.steps {
@@ -376,7 +408,7 @@ func (o *probeOp) Next(ctx context.Context) (*vector.Batch, error) {
 func (o *probeOp) Close() { o.input.Close() }
 
 // Run starts the workers and calls consume with each batch, from the worker's goroutine; worker numbers begin at 0. A batch is valid
-// during the call.
+// during the call. The pipeline is prepared.
 func (p *Pipeline) Run(ctx context.Context, consume func(worker int, b *vector.Batch) error) error {
 	n := p.Workers()
 	if n == 1 {

@@ -1,7 +1,6 @@
 package exec
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"slices"
@@ -74,9 +73,10 @@ func (o *sortOp) Next(ctx context.Context) (*vector.Batch, error) {
 func (o *sortOp) consume(ctx context.Context) error {
 	workers := 1
 	if o.pipeline != nil {
+		if err := o.pipeline.prepare(ctx); err != nil {
+			return err
+		}
 		workers = o.pipeline.Workers()
-	}
-	if o.pipeline != nil {
 		o.top = o.pipeline.narrowTop(o.keys, o.limit)
 	}
 	for range workers {
@@ -120,12 +120,9 @@ func (s *sorting) keep() int64 {
 	return s.offset + s.limit
 }
 
-func (s *sorting) sortKeys(b *vector.Batch) *vector.SortKeys { return s.firstKeys(b, len(s.keys)) }
-
-// firstKeys returns the keys of the first n columns to order by.
-func (s *sorting) firstKeys(b *vector.Batch, n int) *vector.SortKeys {
-	cols, orders := make([]*vector.Vector, n), make([]vector.Order, n)
-	for i, k := range s.keys[:n] {
+func (s *sorting) sortKeys(b *vector.Batch) *vector.SortKeys {
+	cols, orders := make([]*vector.Vector, len(s.keys)), make([]vector.Order, len(s.keys))
+	for i, k := range s.keys {
 		cols[i], orders[i] = b.Cols[k.Column], vector.Order{Desc: k.Desc, NullsFirst: k.NullsFirst}
 	}
 	return vector.NewSortKeys(cols, orders, b.N)
@@ -142,7 +139,7 @@ type sorter struct {
 	run     *vector.BatchBuilder
 	runs    []*vector.Batch // sorted
 	held    int64           // bytes of runs
-	last    []byte          // first key of the last row that can count; nil: not known
+	last    *sortBound      // the last row that can count; nil: not known
 	spilled []*budget.SpillFile
 }
 
@@ -156,21 +153,23 @@ const (
 	// maxRunRows and maxRunBytes bound a run: sorting one can't be interrupted, and its keys have 32-bit offsets.
 	maxRunRows  = 1 << 18
 	maxRunBytes = 256 << 20
+	// leastCut: a run with a limit is cut back when it has four times as many rows as are wanted, and as this.
+	leastCut = 256
 )
 
 func (s *sorter) add(b *vector.Batch) error {
 	if s.last != nil {
-		if b = s.within(b); b == nil {
+		if b = s.last.before(b); b == nil {
 			return nil
 		}
 	}
 	s.run.Append(b)
-	if keep := s.keep(); keep >= 0 && int64(s.run.Rows()) >= 4*max(keep, int64(s.env.BatchRows)) {
+	if keep := s.keep(); keep >= 0 && int64(s.run.Rows()) >= 4*max(keep, leastCut) {
 		sorted := s.sorted()
 		s.run.Append(sorted.Slice(0, int(min(keep, int64(sorted.N)))))
 		if keep > 0 && int64(sorted.N) >= keep {
 			at := int(keep) - 1
-			s.last = slices.Clone(s.firstKeys(sorted.Slice(at, at+1), 1).Key(0))
+			s.last = newSortBound(s.keys, sorted, at)
 			if key := sorted.Cols[s.keys[0].Column]; s.top != nil && !key.IsNull(at) {
 				s.top.offer(key.LongAt(at))
 			}
@@ -188,29 +187,6 @@ func (s *sorter) add(b *vector.Batch) error {
 		return s.account.Set(size)
 	}
 	return s.spill()
-}
-
-// within returns the rows of b that do not lie beyond the last row that can count, nil if there are none.
-func (s *sorter) within(b *vector.Batch) *vector.Batch {
-	keys := s.firstKeys(b, 1)
-	rows := make([]uint32, 0, 64)
-	if b.Sel != nil {
-		for _, r := range b.Sel {
-			if bytes.Compare(keys.Key(int(r)), s.last) <= 0 {
-				rows = append(rows, r)
-			}
-		}
-	} else {
-		for r := range b.N {
-			if bytes.Compare(keys.Key(r), s.last) <= 0 {
-				rows = append(rows, uint32(r))
-			}
-		}
-	}
-	if len(rows) == 0 {
-		return nil
-	}
-	return &vector.Batch{N: b.N, Cols: b.Cols, Sel: rows}
 }
 
 // sorted takes the run's rows, in order.

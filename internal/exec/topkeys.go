@@ -23,7 +23,7 @@ func (*topKeys) condition() {}
 // narrowTop lets the scan leave out rows beyond the limit of a sort. It returns nil when the first key is no column of it that this is
 // known to work for.
 func (p *Pipeline) narrowTop(keys []plan.SortKey, limit int64) *topKeys {
-	if limit < 0 || len(keys) == 0 || p.scan.Limit >= 0 {
+	if limit < 0 || len(keys) == 0 || p.scan == nil || p.scan.Limit >= 0 {
 		return nil
 	}
 	c := p.origin(keys[0].Column)

@@ -63,7 +63,12 @@ func (k *SortKeys) Order() []uint32 {
 			hi++
 		}
 		if hi-lo > 1 && !k.decided(places[lo:hi]) {
-			slices.SortStableFunc(places[lo:hi], func(a, b place) int { return k.Compare(int(a.row), k, int(b.row)) })
+			slices.SortFunc(places[lo:hi], func(a, b place) int {
+				if c := k.Compare(int(a.row), k, int(b.row)); c != 0 {
+					return c
+				}
+				return cmp.Compare(a.row, b.row)
+			})
 		}
 		lo = hi
 	}

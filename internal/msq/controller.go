@@ -2,6 +2,7 @@ package msq
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -38,7 +39,9 @@ type Controller struct {
 	locks     []Lock
 	warnings  warnings
 	orders    []*workOrder // of the stage that ran last
-	published atomic.Bool
+	// compaction is the settings that each segment keeps as its lastCompactionState; nil: none.
+	compaction json.RawMessage
+	published  atomic.Bool
 
 	pushed struct {
 		sync.Mutex
@@ -322,6 +325,11 @@ func (c *Controller) ingest(ctx context.Context, w *plan.Write) (*Outcome, error
 		}
 	}
 	l.settle(several)
+	if w.Replace && c.opts.StoreCompaction {
+		if c.compaction, err = c.compactionState(w, l, shards); err != nil {
+			return nil, err
+		}
+	}
 	plans, err := c.identify(ctx, w, parts, shards)
 	if err != nil {
 		return nil, err

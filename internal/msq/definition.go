@@ -268,26 +268,11 @@ func (s *shuffle) reported() string {
 
 // generatorJSON describes the stage that writes segments.
 func (c *Controller) generatorJSON(w *plan.Write, l *layout) any {
-	type dimension struct {
-		Type    string `json:"type"`
-		Name    string `json:"name"`
-		Multi   string `json:"multiValueHandling"`
-		Indexed bool   `json:"createBitmapIndex"`
-	}
-	dimensions, metrics := []dimension{}, []any{}
 	mappings := make([]nativejson.ColumnMapping, len(w.Columns()))
 	for i, col := range w.Columns() {
 		mappings[i] = nativejson.ColumnMapping{QueryColumn: c.rows.names[i], OutputColumn: col.Name}
 	}
-	for _, spec := range l.columns {
-		switch {
-		case spec.Name == "__time":
-		case spec.Metric != "":
-			metrics = append(metrics, metricJSON(spec.Metric, spec.Name, spec.Type))
-		default:
-			dimensions = append(dimensions, dimension{dimensionType(spec.Type, spec.Multi), spec.Name, "SORTED_ARRAY", spec.Type == vector.String || spec.Multi})
-		}
-	}
+	dimensions, metrics := l.schemaJSON()
 	intervals := overwritten(w)
 	if !w.Replace {
 		intervals = []chrono.Interval{chrono.Eternity}
@@ -314,6 +299,29 @@ func (c *Controller) generatorJSON(w *plan.Write, l *layout) any {
 		"columnMappings": mappings,
 		"tuningConfig":   tuning,
 	}
+}
+
+// dimensionJSON is a dimension of a dimensionsSpec.
+type dimensionJSON struct {
+	Type    string `json:"type"`
+	Name    string `json:"name"`
+	Multi   string `json:"multiValueHandling"`
+	Indexed bool   `json:"createBitmapIndex"`
+}
+
+// schemaJSON shows the columns of segments as a dataSchema does, without the time column.
+func (l *layout) schemaJSON() (dimensions []dimensionJSON, metrics []any) {
+	dimensions, metrics = []dimensionJSON{}, []any{}
+	for _, spec := range l.columns {
+		switch {
+		case spec.Name == plan.TimeColumn:
+		case spec.Metric != "":
+			metrics = append(metrics, metricJSON(spec.Metric, spec.Name, spec.Type))
+		default:
+			dimensions = append(dimensions, dimensionJSON{dimensionType(spec.Type, spec.Multi), spec.Name, "SORTED_ARRAY", spec.Type == vector.String || spec.Multi})
+		}
+	}
+	return dimensions, metrics
 }
 
 func dimensionType(t vector.Type, multi bool) string {

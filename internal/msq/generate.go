@@ -306,6 +306,10 @@ func (c *Controller) push(ctx context.Context, p *segmentPlan, file io.ReadSeeke
 		}
 		columns = append(columns, timeline.Column{Name: col.Name, Type: kind, MultiValue: col.Multi, Metric: col.Metric != ""})
 	}
-	return &timeline.Segment{ID: p.id, Shard: p.shard, Schema: timeline.NewSchema(columns), LoadSpec: c.deps.Store.LoadSpec(key), Size: info.Size,
-		Rows: int64(info.Rows), BinaryVersion: timeline.BinaryVersion}, nil
+	s := &timeline.Segment{ID: p.id, Shard: p.shard, Schema: timeline.NewSchema(columns), LoadSpec: c.deps.Store.LoadSpec(key), Size: info.Size,
+		Rows: int64(info.Rows), BinaryVersion: timeline.BinaryVersion}
+	if c.compaction != nil {
+		s.Details = &timeline.Details{LastCompactionState: c.compaction}
+	}
+	return s, nil
 }

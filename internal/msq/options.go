@@ -46,6 +46,7 @@ type Options struct {
 	Timeout             time.Duration // 0: none
 	Deadline            time.Time     // queryDeadline; zero: none
 	Reindex             bool
+	StoreCompaction     bool // storeCompactionState, of a REPLACE
 }
 
 // ParseOptions reads the parameters from a query context. Values are of the types that JSON gives, with numbers as json.Number or float64;
@@ -84,6 +85,7 @@ func ParseOptions(context map[string]any) (*Options, error) {
 		Timeout:             time.Duration(min(max(c.integer("timeout", 0), 0), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond,
 		Deadline:            c.instant("queryDeadline"),
 		Reindex:             c.boolean("isReindex", false),
+		StoreCompaction:     c.boolean("storeCompactionState", false),
 	}
 	strict := int64(0)
 	if c.oneOf("mode", "strict", "nonStrict") == "nonStrict" {

@@ -10,12 +10,12 @@ import (
 
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/api/query"
-	"github.com/hengedb/henge/internal/api/result"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	lang "github.com/hengedb/henge/internal/native"
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/result"
 	"github.com/hengedb/henge/internal/sketch"
 	"github.com/hengedb/henge/internal/vector"
 )

@@ -3,8 +3,8 @@ package query
 import (
 	"context"
 
-	"github.com/hengedb/henge/internal/api/result"
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/result"
 	"github.com/hengedb/henge/internal/vector"
 )
 

@@ -14,8 +14,8 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/api/edge"
-	"github.com/hengedb/henge/internal/api/result"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/result"
 )
 
 // Parameter is a value for a `?` of the statement.

@@ -14,10 +14,10 @@ import (
 
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/api/query"
-	"github.com/hengedb/henge/internal/api/result"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/msq"
+	"github.com/hengedb/henge/internal/result"
 	"github.com/hengedb/henge/internal/task"
 	"github.com/hengedb/henge/internal/vector"
 )

@@ -11,7 +11,6 @@ import (
 
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/api/query"
-	"github.com/hengedb/henge/internal/api/result"
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
@@ -20,6 +19,7 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/lookup"
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/result"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/sql"
 	"github.com/hengedb/henge/internal/timeline"

@@ -3,7 +3,7 @@ package broker
 import (
 	"maps"
 
-	"github.com/hengedb/henge/internal/api/result"
+	"github.com/hengedb/henge/internal/result"
 	"github.com/hengedb/henge/internal/sql"
 	"github.com/hengedb/henge/internal/vector"
 )

@@ -12,7 +12,6 @@ import (
 
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/api/query"
-	"github.com/hengedb/henge/internal/api/result"
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
@@ -25,6 +24,7 @@ import (
 	"github.com/hengedb/henge/internal/msq"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/plan/nativejson"
+	"github.com/hengedb/henge/internal/result"
 	"github.com/hengedb/henge/internal/role/broker"
 	"github.com/hengedb/henge/internal/sql"
 	"github.com/hengedb/henge/internal/task"

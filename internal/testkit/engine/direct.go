@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/hengedb/henge/internal/api/query"
-	"github.com/hengedb/henge/internal/api/result"
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/result"
 	"github.com/hengedb/henge/internal/role/broker"
 	"github.com/hengedb/henge/internal/sql"
 	"github.com/hengedb/henge/internal/sql/syntax"

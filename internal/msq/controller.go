@@ -87,6 +87,11 @@ func New(job Job, deps Deps) (*Controller, error) {
 			return nil, err
 		}
 	}
+	if x := job.export(); x != nil {
+		if err := c.checkExport(x); err != nil {
+			return nil, err
+		}
+	}
 	c.threads = deps.Threads
 	if c.threads <= 0 {
 		c.threads = runtime.GOMAXPROCS(0)
@@ -199,6 +204,9 @@ func (c *Controller) run(ctx context.Context) (*Outcome, error) {
 	if w := c.job.write(); w != nil {
 		return c.ingest(ctx, w)
 	}
+	if x := c.job.export(); x != nil {
+		return c.export(ctx, x)
+	}
 	return c.query(ctx)
 }
 
@@ -229,8 +237,8 @@ func (c *Controller) query(ctx context.Context) (*Outcome, error) {
 	if len(c.job.Plan.Columns()) > maxColumns {
 		return nil, tooManyColumns(len(c.job.Plan.Columns()))
 	}
-	last := root.inputs[0].from
-	if !(len(root.inputs) == 1 && root.node == root.inputs[0].leaf && last != nil && last.shuffle.kind == sortedShuffle && !last.shuffle.aggregate) {
+	last := root.sortedStage()
+	if last == nil {
 		cut.seal(root, resultShuffle(root), false)
 		last = cut.stages[len(cut.stages)-1]
 	}
@@ -251,6 +259,17 @@ func (c *Controller) query(ctx context.Context) (*Outcome, error) {
 	c.mu.results = results
 	c.mu.Unlock()
 	return &Outcome{Rows: results.Rows(), Results: results}, nil
+}
+
+// sortedStage returns the stage whose sorted rows are those of f, all that f does being to read them; nil: there is none.
+func (f *fragment) sortedStage() *stage {
+	if len(f.inputs) != 1 || f.node != f.inputs[0].leaf {
+		return nil
+	}
+	if from := f.inputs[0].from; from != nil && from.shuffle.kind == sortedShuffle && !from.shuffle.aggregate {
+		return from
+	}
+	return nil
 }
 
 // resultShuffle brings the rows of a query to one place: those of a scan in the order in which they came.

@@ -57,7 +57,11 @@ func (c *Controller) define(w *plan.Write, l *layout) error {
 		b.add("input", inputs)
 		b.optional(len(broadcast) > 0, "broadcast", broadcast)
 		if s.node == nil {
-			b.add("processor", c.generatorJSON(w, l))
+			if x := c.job.export(); x != nil {
+				b.add("processor", c.exportJSON(x))
+			} else {
+				b.add("processor", c.generatorJSON(w, l))
+			}
 			b.add("signature", []fieldJSON{})
 		} else {
 			processor, err := s.processorJSON()
@@ -72,7 +76,7 @@ func (c *Controller) define(w *plan.Write, l *layout) error {
 		}
 		b.add("maxWorkerCount", c.maxWorkersOf(s))
 		// What is written is sorted or grouped by keys that may turn out to have several values.
-		b.optional(s.shuffle.kind == rangeShuffle || w != nil && s.shuffle.aggregate, "shuffleCheckHasMultipleValues", true)
+		b.optional(w != nil && (s.shuffle.kind == rangeShuffle || s.shuffle.aggregate), "shuffleCheckHasMultipleValues", true)
 		text, err := b.done()
 		if err != nil {
 			return err

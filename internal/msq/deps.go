@@ -8,6 +8,7 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/exec"
+	"github.com/hengedb/henge/internal/export"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/timeline"
@@ -24,6 +25,8 @@ type Deps struct {
 	Expr *expr.Context
 	// Access says what input sources may touch.
 	Access *ingest.Access
+	// Exports says where INSERT INTO EXTERN may write; nil: nowhere.
+	Exports *export.Places
 	// Metastore decides over locks and ids and publishes. Needed for writing only.
 	Metastore Metastore
 	// Store is deep storage: it keeps segment files and the rows of results.

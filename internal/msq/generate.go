@@ -202,10 +202,17 @@ func (c *Controller) generate(ctx context.Context, order *workOrder, count *coun
 	if err := os.MkdirAll(order.dir, 0o700); err != nil {
 		return diskFault(err)
 	}
+	segments := max(1, min(order.threads, len(numbers))) // at a time
+	return several(ctx, segments, numbers, func(ctx context.Context, n int) error {
+		return c.generateOne(ctx, order, count, &plans[n], n, l, order.threads/segments)
+	})
+}
+
+// several calls f with each of the numbers, in their order, so many at a time.
+func several(ctx context.Context, atOnce int, numbers []int, f func(ctx context.Context, number int) error) error {
 	g := exec.NewGroup(ctx)
 	next, mu := 0, sync.Mutex{}
-	segments := max(1, min(order.threads, len(numbers))) // at a time
-	for range segments {
+	for range min(atOnce, len(numbers)) {
 		g.Go(func(ctx context.Context) error {
 			for {
 				mu.Lock()
@@ -216,7 +223,7 @@ func (c *Controller) generate(ctx context.Context, order *workOrder, count *coun
 				n := numbers[next]
 				next++
 				mu.Unlock()
-				if err := c.generateOne(ctx, order, count, &plans[n], n, l, order.threads/segments); err != nil {
+				if err := f(ctx, n); err != nil {
 					return err
 				}
 			}

@@ -11,7 +11,7 @@ import (
 type Job struct {
 	// ID is the id of the controller task: "query-" and the id of the statement.
 	ID string
-	// Plan is the optimized plan: a plan.Write, or a query whose rows become results.
+	// Plan is the optimized plan: a plan.Write, a plan.Export, or a query whose rows become results.
 	Plan plan.Node
 	// Columns are the outer columns under the names that the user gave them; nil: those of the plan.
 	Columns []ResultColumn
@@ -29,6 +29,8 @@ type Outcome struct {
 	Rows int64
 	// Segments are those that were published, tombstones included.
 	Segments []*timeline.Segment
+	// Files are what an export wrote, in the order of their rows.
+	Files []string
 	// Results are the rows of a query; nil for INSERT and REPLACE.
 	Results *Results
 }
@@ -37,6 +39,12 @@ type Outcome struct {
 func (j *Job) write() *plan.Write {
 	w, _ := j.Plan.(*plan.Write)
 	return w
+}
+
+// export returns the job's plan.Export, or nil.
+func (j *Job) export() *plan.Export {
+	x, _ := j.Plan.(*plan.Export)
+	return x
 }
 
 // columns returns the outer columns.
@@ -84,6 +92,9 @@ func (j *Job) check() error {
 func (j *Job) DataSource() string {
 	if w := j.write(); w != nil {
 		return w.DataSource
+	}
+	if j.export() != nil {
+		return "__query_export"
 	}
 	return "__query_select"
 }

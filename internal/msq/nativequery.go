@@ -19,6 +19,8 @@ func (c *Controller) Query() (nativejson.Query, error) {
 	node, w := c.job.Plan, c.job.write()
 	if w != nil {
 		node = w.Input
+	} else if x := c.job.export(); x != nil {
+		node = x.Input
 	}
 	names := make([]string, 0, len(c.job.columns()))
 	for _, col := range c.job.columns() {

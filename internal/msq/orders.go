@@ -60,8 +60,12 @@ func (c *Controller) workOrders(ctx context.Context, s *stage) ([]*workOrder, er
 	for n := range orders {
 		orders[n] = &workOrder{stage: s, worker: n, workers: workers, id: c.workerID(n), threads: max(1, c.threads/workers), dir: c.stageDir(s),
 			external: make([]externalPart, len(s.inputs))}
-		if s.shuffle.kind == rangeShuffle {
+		switch {
+		case s.shuffle.kind != rangeShuffle:
+		case c.job.write() != nil:
 			orders[n].write = newWriteTarget(c.job.write(), n, workers)
+		default:
+			orders[n].boosts = &boosts{next: int64(n), step: int64(workers)}
 		}
 	}
 	for i := range s.inputs {

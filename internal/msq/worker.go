@@ -25,8 +25,9 @@ type workOrder struct {
 	dir     string
 	// external are the worker's shares of external inputs, by input.
 	external []externalPart
-	// write says that the rows are on their way to segments; see prepare.
-	write *writeTarget
+	// write says that the rows are on their way to segments, see prepare; boosts that they only get a number, in front.
+	write  *writeTarget
+	boosts *boosts
 }
 
 // externalPart is a worker's share of an external input.
@@ -84,6 +85,9 @@ func (c *Controller) runWorker(ctx context.Context, order *workOrder, count *cou
 			if b, err = order.write.prepare(b); err != nil {
 				return err
 			}
+		} else if order.boosts != nil {
+			b = b.Compact()
+			b = &vector.Batch{N: b.N, Cols: append([]*vector.Vector{order.boosts.column(b.N)}, b.Cols...)}
 		}
 		return w.add(b)
 	})
@@ -197,20 +201,32 @@ func valueBytes(v *vector.Vector, row int) int64 {
 	return 8
 }
 
+// boosts number the rows of a worker as they come, in steps, so that no number is that of a row of another one.
+type boosts struct{ next, step int64 }
+
+// column returns the numbers of the next n rows.
+func (b *boosts) column(n int) *vector.Vector {
+	out := make([]int64, n)
+	for i := range out {
+		out[i] = b.next
+		b.next += b.step
+	}
+	return vector.FromLongs(out)
+}
+
 // writeTarget is what a writing job does to rows on their way to segments.
 type writeTarget struct {
 	time    int // column of __time, -1: none
 	floorer chrono.Floorer
 	all     bool
-	next    int64 // boost of the next row
-	step    int64
+	boosts  boosts
 	seen    map[int64]struct{}
 	// multi says which columns are multi-value, several which of them had a row with several values.
 	multi, several []bool
 }
 
 func newWriteTarget(w *plan.Write, worker, workers int) *writeTarget {
-	t := &writeTarget{time: timeColumn(w), all: w.PartitionBy.IsAll(), next: int64(worker), step: int64(workers), seen: map[int64]struct{}{},
+	t := &writeTarget{time: timeColumn(w), all: w.PartitionBy.IsAll(), boosts: boosts{int64(worker), int64(workers)}, seen: map[int64]struct{}{},
 		multi: make([]bool, len(w.Columns())), several: make([]bool, len(w.Columns()))}
 	for i, c := range w.Columns() {
 		t.multi[i] = c.Type.Multi
@@ -267,12 +283,7 @@ func (t *writeTarget) prepare(b *vector.Batch) (*vector.Batch, error) {
 			t.several[i] = t.several[i] || hasSeveral(v)
 		}
 	}
-	boost := make([]int64, b.N)
-	for i := range boost {
-		boost[i] = t.next
-		t.next += t.step
-	}
-	return &vector.Batch{N: b.N, Cols: append([]*vector.Vector{bucket, vector.FromLongs(boost)}, columns...)}, nil
+	return &vector.Batch{N: b.N, Cols: append([]*vector.Vector{bucket, t.boosts.column(b.N)}, columns...)}, nil
 }
 
 func (t *writeTarget) buckets(v *vector.Vector, n int) (*vector.Vector, error) {

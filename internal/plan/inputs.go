@@ -56,6 +56,10 @@ func WithInputs(n Node, in []Node) Node {
 		c := *x
 		c.Input = in[0]
 		return &c
+	case *Export:
+		c := *x
+		c.Input = in[0]
+		return &c
 	}
 	invariant.Check(false, "plan: node %T has no inputs to replace", n)
 	return n

@@ -7,13 +7,12 @@ func (o *optimizer) mergeProjects(n Node) Node { return o.merge(n, true) }
 
 // merge works on n; names tells that the names of n's columns matter to the node above.
 func (o *optimizer) merge(n Node, names bool) Node {
-	_, write := n.(*Write)
-	passes := write
+	passes := false
 	switch n.(type) {
+	case *Write, *Export:
+		passes = true
 	case *Sort, *Limit, *Filter: // their columns are their input's
 		passes = names
-	case *Union, *SetOp:
-		passes = false
 	}
 	n = mapInputs(n, func(c Node) Node { return o.merge(c, passes) })
 	p, ok := n.(*Project)

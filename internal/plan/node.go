@@ -271,6 +271,15 @@ type Write struct {
 	Rollup bool
 }
 
+// Export is the root of an INSERT INTO EXTERN: the rows of its input become files outside.
+type Export struct {
+	Input Node
+	// Destination is a JSON object: {"type":"local","exportPath":".."}.
+	Destination json.RawMessage
+	// Format is the name of the files' format as the statement has it.
+	Format string
+}
+
 // Columns returns the columns read.
 func (n *Scan) Columns() []Column { return n.Out }
 
@@ -367,6 +376,9 @@ func (n *Window) Columns() []Column {
 // Columns returns the columns that are written.
 func (n *Write) Columns() []Column { return n.Input.Columns() }
 
+// Columns returns the columns that are written.
+func (n *Export) Columns() []Column { return n.Input.Columns() }
+
 // Inputs returns none.
 func (n *Scan) Inputs() []Node { return nil }
 
@@ -412,6 +424,9 @@ func (n *Window) Inputs() []Node { return []Node{n.Input} }
 // Inputs returns the query whose rows are written.
 func (n *Write) Inputs() []Node { return []Node{n.Input} }
 
+// Inputs returns the query whose rows are written.
+func (n *Export) Inputs() []Node { return []Node{n.Input} }
+
 func (*Scan) node()      {}
 func (*Inline) node()    {}
 func (*External) node()  {}
@@ -427,3 +442,4 @@ func (*SetOp) node()     {}
 func (*Unnest) node()    {}
 func (*Window) node()    {}
 func (*Write) node()     {}
+func (*Export) node()    {}

@@ -160,6 +160,8 @@ func (p *printer) node(n Node, depth int) {
 		if x.Rollup {
 			p.WriteString(" rollup")
 		}
+	case *Export:
+		p.printf("Export %s format=%s", x.Destination, x.Format)
 	default:
 		p.printf("%T", n)
 	}

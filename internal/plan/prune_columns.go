@@ -79,7 +79,7 @@ func (o *optimizer) prune(n Node, need []bool) (Node, []int) {
 	case *Window:
 		return o.pruneWindow(x, need)
 	}
-	// SetOp compares whole rows and Write stores them: their inputs keep all columns.
+	// SetOp compares whole rows, Write and Export store them: their inputs keep all columns.
 	n = mapInputs(n, o.pruneColumns)
 	return n, identity(len(need))
 }

@@ -29,6 +29,8 @@ type Options struct {
 	StringifyArrays bool
 	// Epoch writes TIMESTAMP as milliseconds and DATE as days, of the wall clock in Zone: the form of asynchronous statements.
 	Epoch bool
+	// File says that the rows are a file of their own, which ends after the last one: the end mark of an answer would be a row in it.
+	File bool
 }
 
 // Writer writes rows to one stream. It is used by one goroutine.
@@ -327,13 +329,17 @@ func (w *Writer) Flush() error {
 	return err
 }
 
-// Close writes the end mark and flushes. A stream without it is one that broke off.
+// Close writes the end mark and flushes. An answer without it is one that broke off.
 func (w *Writer) Close() error {
 	w.Begin()
-	switch w.o.Format {
-	case Object, Array:
+	switch {
+	case w.o.Format == Object || w.o.Format == Array:
 		w.buf = append(w.buf, ']', '\n')
-	case CSV:
+	case w.o.File:
+		if w.o.Format != CSV && w.rows > 0 {
+			w.buf = append(w.buf, '\n')
+		}
+	case w.o.Format == CSV:
 		w.buf = append(w.buf, '\n')
 	default:
 		w.buf = append(w.buf, '\n', '\n')

@@ -125,6 +125,9 @@ type attributes struct {
 
 func (s *Statement) attributes() attributes {
 	out := attributes{StatementType: s.Kind.String()}
+	if _, ok := s.Plan.(*plan.Export); ok {
+		out.TargetDataSource = "EXTERN"
+	}
 	if t := s.Target; t != nil {
 		out.TargetDataSource, out.PartitionedBy, out.ClusteredBy = t.DataSource, segmentGranularityJSON(t.Granularity), t.ClusteredBy
 		out.ReplaceTimeChunks = overwriteText(t.Overwrite)

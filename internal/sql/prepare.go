@@ -74,7 +74,7 @@ type Statement struct {
 	Kind Kind
 	// Explain is set for EXPLAIN PLAN FOR: Kind, Plan, Columns and Resources are those of the statement explained, which is not to be run.
 	Explain bool
-	// Plan is not optimized yet. That of an INSERT or REPLACE has a plan.Write as its root.
+	// Plan is not optimized yet. That of an INSERT or REPLACE has a plan.Write or plan.Export as its root.
 	Plan plan.Node
 	// Columns are the outer columns under their outer names.
 	Columns []Column
@@ -87,7 +87,7 @@ type Statement struct {
 	Zone *chrono.Zone
 	// Lookups are those of the request.
 	Lookups expr.Lookups
-	// Target is set for INSERT and REPLACE.
+	// Target is set for INSERT and REPLACE of a datasource; an INSERT INTO EXTERN has a plan.Export as its root.
 	Target *Target
 	// RequireTime says that the context wants every scan bounded in time; the optimized plan knows (plan.CheckTimeBounds).
 	RequireTime bool

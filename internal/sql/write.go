@@ -23,6 +23,9 @@ func (b *binder) writeStatement(x *syntax.Insert, s *Statement) error {
 	if err := b.checkWrite(x, s.Kind); err != nil {
 		return err
 	}
+	if x.Export != nil {
+		return b.export(x, s)
+	}
 	target, err := b.target(x.Target, s.Kind)
 	if err != nil {
 		return err
@@ -72,7 +75,7 @@ func (b *binder) checkWrite(x *syntax.Insert, kind Kind) error {
 	case b.request.Engine == Native:
 		return refuse("REPLACE operations are not supported by the requested SQL engine [native].  Consider using MSQ.")
 	case x.Export != nil:
-		return notYet(x.Export.At, "INSERT INTO EXTERN")
+		return b.checkExport(x)
 	case len(x.Columns) > 0:
 		return refuse("Operation [%s] cannot be run with a target column list, given [%s (`%s`)]", kind, joinIdents(x.Target.Parts),
 			strings.Join(names(x.Columns), "`, `"))

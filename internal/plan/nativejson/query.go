@@ -66,7 +66,10 @@ var offRules = []string{"join_keys", "join_side", "push_limits", "linear_sums", 
 func Translate(n plan.Node, o Options) ([]Query, error) {
 	tables := tableColumns(n)
 	n = plan.Optimize(n, plan.Options{Context: o.Expr, Off: offRules})
-	if x, ok := n.(*plan.Write); ok {
+	switch x := n.(type) {
+	case *plan.Write:
+		n = x.Input
+	case *plan.Export:
 		n = x.Input
 	}
 	names := o.Names

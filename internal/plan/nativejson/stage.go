@@ -95,6 +95,8 @@ func (w *writer) read(n plan.Node) (*stage, error) {
 		return w.readOperator(x, x.Kind.String())
 	case *plan.Write:
 		return w.read(x.Input)
+	case *plan.Export:
+		return w.read(x.Input)
 	case *plan.Unnest:
 		if len(x.Lists) > 1 {
 			return w.readOperator(x, "unnestOperator")

@@ -22,6 +22,7 @@ import (
 	"github.com/hengedb/henge/internal/deepstore/s3"
 	"github.com/hengedb/henge/internal/duty"
 	"github.com/hengedb/henge/internal/duty/kill"
+	"github.com/hengedb/henge/internal/export"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/lookup"
@@ -121,10 +122,7 @@ func (s *services) openDeepStorage() (deepstore.Store, error) {
 		if err != nil {
 			return nil, err
 		}
-		client, err := s3.Connect(context.Background(), s3.Options{
-			Endpoint: set.Text("service.s3.endpoint.url"), Region: set.Text("service.s3.endpoint.signingRegion"),
-			AccessKey: set.Text("service.s3.accessKey"), SecretKey: set.Text("service.s3.secretKey"),
-		})
+		client, err := s3.Connect(context.Background(), s.s3Options())
 		if err != nil {
 			return nil, err
 		}
@@ -180,7 +178,7 @@ func (s *services) openOverlord() error {
 	files := overlord.NewFiles(s.deep, logs)
 	controller := overlord.NewController(files, overlord.ControllerOptions{
 		Broker: s.broker, Metastore: s.n.store, Published: s.n.published, Deep: s.deep, Loader: s.historical, Access: s.access(),
-		TempDir: work, Memory: s.n.memory, Disk: s.n.disk, Threads: int(set.Int("service.processing.numThreads")), Host: worker,
+		Exports: s.exports(), TempDir: work, Memory: s.n.memory, Disk: s.n.disk, Threads: int(set.Int("service.processing.numThreads")), Host: worker,
 		Clock: s.n.o.Clock, Log: s.n.o.Log,
 	})
 	kinds := map[string]task.Kind{
@@ -232,6 +230,27 @@ func (s *services) access() *ingest.Access {
 		}
 	}
 	return a
+}
+
+// exports says where INSERT INTO EXTERN may write.
+func (s *services) exports() *export.Places {
+	set := s.n.settings
+	return &export.Places{
+		BaseDir: set.Text("service.export.storage.baseDir"),
+		S3Paths: set.List("service.export.storage.s3.allowedExportPaths"), GooglePaths: set.List("service.export.storage.google.allowedExportPaths"),
+		S3: s.s3Options(),
+		Google: s3.Options{Endpoint: "https://storage.googleapis.com", AccessKey: set.Text("service.google.accessKey"),
+			SecretKey: set.Text("service.google.secretKey")},
+	}
+}
+
+// s3Options say how the S3 store of deep storage and of exports is reached.
+func (s *services) s3Options() s3.Options {
+	set := s.n.settings
+	return s3.Options{
+		Endpoint: set.Text("service.s3.endpoint.url"), Region: set.Text("service.s3.endpoint.signingRegion"),
+		AccessKey: set.Text("service.s3.accessKey"), SecretKey: set.Text("service.s3.secretKey"),
+	}
 }
 
 // lookupRoutes adds the endpoints about the lookups of this process.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"strings"
 	"sync"
 
 	"github.com/hengedb/henge/internal/api/edge"
@@ -17,6 +18,7 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/exec"
+	"github.com/hengedb/henge/internal/export"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
@@ -58,6 +60,7 @@ type ControllerOptions struct {
 	Deep      deepstore.Store
 	Loader    Loader
 	Access    *ingest.Access
+	Exports   *export.Places
 	TempDir   string
 	Memory    *budget.Budget
 	Disk      *budget.Budget
@@ -123,6 +126,9 @@ type destination struct {
 	DataSource         string   `json:"dataSource,omitempty"`
 	SegmentGranularity any      `json:"segmentGranularity,omitempty"`
 	ReplaceTimeChunks  []string `json:"replaceTimeChunks,omitempty"`
+	// ExportStorageProvider and ResultFormat are those of an export.
+	ExportStorageProvider json.RawMessage `json:"exportStorageProvider,omitempty"`
+	ResultFormat          string          `json:"resultFormat,omitempty"`
 }
 
 type tuningConfig struct {
@@ -151,7 +157,7 @@ func (c *Controller) NewTask(req *query.Request, p *broker.Prepared) (*task.Task
 	}
 	node := c.o.Broker.Optimize(p)
 	job := msq.Job{ID: TaskID(req), Plan: node, Columns: resultColumns(p), Context: p.Context, Options: options, Identity: anyone}
-	run, err := msq.New(job, msq.Deps{Clock: c.o.Clock, Expr: &expr.Context{Zone: p.Zone, Now: p.Now}})
+	run, err := msq.New(job, msq.Deps{Clock: c.o.Clock, Expr: &expr.Context{Zone: p.Zone, Now: p.Now}, Exports: c.o.Exports})
 	if err != nil {
 		return nil, err
 	}
@@ -206,6 +212,9 @@ func nativeName(t expr.Type) string {
 }
 
 func destinationOf(p *broker.Prepared, o *msq.Options) destination {
+	if x, ok := p.Plan.(*plan.Export); ok {
+		return destination{Type: "export", ExportStorageProvider: x.Destination, ResultFormat: strings.ToLower(x.Format)}
+	}
 	switch {
 	case p.Target == nil && o.DurableResults:
 		return destination{Type: "durableStorage"}
@@ -260,7 +269,7 @@ func (c *Controller) Run(ctx context.Context, t *task.Task) error {
 	defer done()
 	job, err := msq.New(msq.Job{ID: t.ID, Plan: c.o.Broker.Optimize(p), Columns: resultColumns(p), Context: body.SQLQueryContext,
 		Identity: anyone}, msq.Deps{
-		Clock: c.o.Clock, Tables: env.Tables, System: env.System, Expr: env.Expr, Access: c.o.Access, Metastore: c.meta, Store: c.o.Deep,
+		Clock: c.o.Clock, Tables: env.Tables, System: env.System, Expr: env.Expr, Access: c.o.Access, Exports: c.o.Exports, Metastore: c.meta, Store: c.o.Deep,
 		Loads: &loads{c.o.Published, c.o.Loader}, TempDir: c.o.TempDir, Memory: env.Budget, Disk: c.o.Disk, Threads: c.o.Threads, Host: c.o.Host,
 	})
 	if err != nil {

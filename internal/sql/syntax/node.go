@@ -96,7 +96,8 @@ type Insert struct {
 type Export struct {
 	Pos
 	Destination *Call
-	Format      Ident
+	// Format has no name when the clause is missing, which the grammar allows and the binder refuses.
+	Format Ident
 }
 
 // Overwrite is OVERWRITE ALL (Where is nil) or OVERWRITE WHERE.

@@ -188,7 +188,7 @@ func (p *parser) replace(start int) Statement {
 	return n
 }
 
-// insertTarget reads INTO table [(columns)] or INTO EXTERN(destination) AS format.
+// insertTarget reads INTO table [(columns)] or INTO EXTERN(destination) [AS format].
 func (p *parser) insertTarget(n *Insert) {
 	p.expectWord(kwInto)
 	start := p.pos
@@ -198,8 +198,9 @@ func (p *parser) insertTarget(n *Insert) {
 		call := p.pos
 		x.Destination = p.functionCall(call)
 		p.expect(tokRightParen)
-		p.expectWord(kwAs)
-		x.Format = p.ident()
+		if p.acceptWord(kwAs) {
+			x.Format = p.ident()
+		}
 		x.Pos = p.from(start)
 		n.Export = x
 		return

@@ -234,8 +234,11 @@ func (w *printer) insert(n *Insert) {
 func (w *printer) export(x *Export) {
 	w.put("EXTERN(")
 	w.expr(x.Destination, precNone)
-	w.put(") AS ")
-	w.ident(x.Format)
+	w.put(")")
+	if x.Format.Name != "" {
+		w.put(" AS ")
+		w.ident(x.Format)
+	}
 }
 
 func (w *printer) overwrite(o *Overwrite, inParens bool) {

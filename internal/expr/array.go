@@ -156,6 +156,7 @@ func elementAt(name, native string, origin int64, multi bool, summary string) *F
 				return nil, b.err
 			}
 			if multi {
+				b.cast(0, ArrayOf(Of(Varchar)))
 				return b.call(Of(Varchar))
 			}
 			return b.call(b.elem(0).OrNull(true))
@@ -255,7 +256,7 @@ var arrayContainsFunction = &Function{
 		return b.call(Of(Boolean).NotNull().OrNull(b.typ(0).Nullable))
 	},
 	Kernel: func(c *Call, _ *Context) (Kernel, error) {
-		scalar := c.Args[1].Type().Base != Array
+		scalar := c.Args[1].Type().Runtime() == c.Args[0].Type().Elem().Runtime() // an element, which may be an array itself
 		return listPredicate(func(a, x *vector.Vector, i int) bool {
 			if scalar {
 				return findElement(a, i, x, i) >= 0
@@ -360,11 +361,15 @@ func appendOne(name, native string, list int, multi bool, summary string) *Funct
 		Bind: func(b *binding) (Expr, error) {
 			b.array(list, b.typ(1-list))
 			if b.err == nil {
+				b.typed(list, b.typ(1-list))
 				elem := b.elem(list)
 				if t := b.typ(1 - list); t.Multi || !castable(t, elem) {
 					b.mismatch()
 				}
 				b.cast(1-list, elem)
+				if multi {
+					b.cast(1-list, Of(Varchar))
+				}
 			}
 			return b.list(list, multi)
 		},
@@ -384,13 +389,28 @@ func appendOne(name, native string, list int, multi bool, summary string) *Funct
 	}
 }
 
-// list ends the binding of a function whose result is a list like argument i, of a multi-value string as one again.
+// typed gives the empty array ARRAY[], whose elements have no type, elements of type elem.
+func (b *binding) typed(i int, elem Type) {
+	if b.err != nil || b.elem(i).Base != Null {
+		return
+	}
+	switch elem.Base {
+	case Null:
+		elem = Of(Varchar)
+	case Float:
+		elem = Of(Double)
+	}
+	b.args[i] = &Cast{X: b.args[i], T: ArrayOf(elem.Plain())}
+}
+
+// list ends the binding of a function whose result is a list like argument i, or with multi a multi-value string of its elements.
 func (b *binding) list(i int, multi bool) (Expr, error) {
+	if multi {
+		b.cast(i, ArrayOf(Of(Varchar)))
+		return b.call(MultiString)
+	}
 	if b.err != nil {
 		return nil, b.err
-	}
-	if multi {
-		return b.call(MultiString)
 	}
 	return b.call(b.typ(i).OrNull(true))
 }
@@ -404,10 +424,16 @@ func concatLists(name string, multi bool, summary string) *Function {
 			b.array(0, b.elem(1))
 			if b.err == nil {
 				b.array(1, b.elem(0))
+			}
+			if b.err == nil {
+				b.typed(0, b.elem(1))
 				if !castable(b.elem(1), b.elem(0)) {
 					b.mismatch()
 				}
 				b.cast(1, ArrayOf(b.elem(0)))
+				if multi {
+					b.cast(1, ArrayOf(Of(Varchar)))
+				}
 			}
 			return b.list(0, multi)
 		},
@@ -548,10 +574,13 @@ var arrayToMVFunction = &Function{
 
 var mvToArrayFunction = &Function{
 	Name: "MV_TO_ARRAY", Min: 1, Max: 1, SeesLists: true,
-	Summary: "Converts a multi-value string to an array.",
+	Summary: "Converts a multi-value string to an array; an array stays what it is.",
 	Forms:   listForms("str"),
 	Bind: func(b *binding) (Expr, error) {
-		if !b.typ(0).IsCharacter() && b.typ(0).Base != Null {
+		switch t := b.typ(0); {
+		case t.Base == Array:
+			return b.args[0], nil
+		case !t.IsCharacter() && t.Base != Null:
 			b.mismatch()
 		}
 		b.array(0, Of(Varchar))

@@ -1,8 +1,6 @@
 package expr
 
 import (
-	"strings"
-
 	"github.com/hengedb/henge/internal/fault"
 )
 
@@ -182,27 +180,4 @@ func (b *binding) constantText(i int, what string) string {
 		b.mustBeLiteral(what)
 	}
 	return s
-}
-
-func typeError(fn *Function, args []Expr, at fault.Span) error {
-	return fault.InvalidSQL(at, "Cannot apply '%s' to arguments of type '%s'. Supported form(s): %s",
-		fn.Name, callText(fn.Name, args), "'"+strings.Join(fn.Signatures(), "'\n'")+"'")
-}
-
-// callText shows the types of a call in the shape of the call: ABS(<VARCHAR>), <INTEGER> + <BOOLEAN>, <VARCHAR> IS TRUE.
-func callText(name string, args []Expr) string {
-	types := make([]string, len(args))
-	for i, a := range args {
-		types[i] = "<" + strings.ToUpper(a.Type().String()) + ">"
-	}
-	operator := name == "" || name[0] < 'A' || name[0] > 'Z'
-	switch {
-	case strings.HasPrefix(name, "IS ") && len(args) == 1:
-		return types[0] + " " + name
-	case (operator || strings.HasPrefix(name, "IS ")) && len(args) == 2, name == "AND", name == "OR":
-		return strings.Join(types, " "+name+" ")
-	case operator && len(args) == 1, name == "NOT":
-		return name + types[0]
-	}
-	return name + "(" + strings.Join(types, ", ") + ")"
 }

@@ -22,6 +22,9 @@ const (
 	opNotDistinct
 )
 
+// orders reports whether the operator asks which of its operands is the greater; JSON has equality, but no order.
+func (op comparison) orders() bool { return op >= opLt && op <= opGe }
+
 var comparisonNames = [...]string{"=", "<>", "<", "<=", ">", ">=", "IS DISTINCT FROM", "IS NOT DISTINCT FROM"}
 
 var comparisonFunctions = func() []*Function {
@@ -68,7 +71,8 @@ func NewCompare(op string, a, b Expr, at fault.Span) (Expr, error) {
 }
 
 func bindComparison(b *binding) (Expr, error) {
-	if t, ok := comparedAs(b.typ(0), b.typ(1)); ok {
+	op := comparison(slices.Index(comparisonNames[:], b.fn.Name))
+	if t, ok := comparedAs(b.typ(0), b.typ(1)); ok && !(op.orders() && t.Base == Other) {
 		b.cast(0, t)
 		b.cast(1, t)
 	} else {

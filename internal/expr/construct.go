@@ -235,17 +235,39 @@ func NewLike(x, pattern, escape Expr, fold bool, at fault.Span) (Expr, error) {
 	return NewCall(MustLookup(name), args, at)
 }
 
-// NewBetween binds x BETWEEN low AND high, with symmetric in either order of the bounds.
-func NewBetween(x, low, high Expr, symmetric bool, at fault.Span) (Expr, error) {
-	between, err := newBetween(x, low, high, at)
-	if err != nil || !symmetric {
-		return between, err
+// betweenName is the name of BETWEEN in messages; that of its negation ends in it too.
+const betweenName = "BETWEEN ASYMMETRIC"
+
+// betweenFunction describes BETWEEN to messages. It is bound as two comparisons.
+var betweenFunction = &Function{Name: betweenName, Forms: []string{"<COMPARABLE_TYPE> BETWEEN <COMPARABLE_TYPE> AND <COMPARABLE_TYPE>"}}
+
+var notBetweenFunction = &Function{Name: "NOT " + betweenName,
+	Forms: []string{"<COMPARABLE_TYPE> NOT BETWEEN <COMPARABLE_TYPE> AND <COMPARABLE_TYPE>"}}
+
+// NewBetween binds x BETWEEN low AND high, with symmetric in either order of the bounds, or with not its negation.
+func NewBetween(x, low, high Expr, symmetric, not bool, at fault.Span) (Expr, error) {
+	for _, bound := range []Expr{low, high} {
+		t, ok := comparedAs(x.Type().Plain(), bound.Type().Plain())
+		if ok && t.Base != Other {
+			continue
+		}
+		fn := betweenFunction
+		if not {
+			fn = notBetweenFunction
+		}
+		return nil, typeError(fn, []Expr{x, low, high}, at)
 	}
-	swapped, err := newBetween(x, high, low, at)
-	if err != nil {
-		return nil, err
+	out, err := newBetween(x, low, high, at)
+	if err == nil && symmetric {
+		var swapped Expr
+		if swapped, err = newBetween(x, high, low, at); err == nil {
+			out, err = NewOr([]Expr{out, swapped}, at)
+		}
 	}
-	return NewOr([]Expr{between, swapped}, at)
+	if err != nil || !not {
+		return out, err
+	}
+	return NewNot(out, at)
 }
 
 func newBetween(x, low, high Expr, at fault.Span) (Expr, error) {

@@ -52,6 +52,13 @@ func (f *Function) entry() *Function {
 	return f
 }
 
+// Negation returns f under the name that messages give its negation: NOT LIKE. Calls bound with it are calls of f.
+func (f *Function) Negation() *Function {
+	g := *f
+	g.Name, g.Aliases, g.canonical = "NOT "+f.Name, nil, f.entry()
+	return &g
+}
+
 // Signatures returns the supported forms with the function's name in them.
 func (f *Function) Signatures() []string {
 	out := make([]string, len(f.Forms))

@@ -26,19 +26,37 @@ var mvFunctions = []*Function{
 	mvFilterRegexFunction, mvFilterPrefixFunction,
 }
 
-// values wants a multi-value string, which a plain string is too.
+// values wants a multi-value string, which a plain string is too, but no array.
 func (b *binding) values(i int) {
-	if t := b.typ(i); !t.IsCharacter() && t.Base != Null && (t.Base != Array || !t.Elem().IsCharacter()) {
+	if t := b.typ(i); !t.IsCharacter() && t.Base != Null {
 		b.mismatch()
 		return
 	}
 	b.array(i, Of(Varchar))
 }
 
-// wanted wants the values to look for: an array or one value, as text.
-func (b *binding) wanted(i int) {
+// valuesOrArray wants a multi-value string or an array of any type.
+func (b *binding) valuesOrArray(i int) {
+	if b.typ(i).Base == Array {
+		b.array(i, Type{})
+		b.typed(i, Of(Varchar))
+		return
+	}
+	b.values(i)
+}
+
+// wanted wants the values to look for, an array or one value, and casts them to what the values at in are.
+func (b *binding) wanted(i, in int) {
 	b.array(i, Of(Varchar))
-	b.cast(i, ArrayOf(Of(Varchar)))
+	if b.err != nil {
+		return
+	}
+	elem := b.elem(in)
+	if !castable(b.elem(i), elem) {
+		b.mismatch()
+		return
+	}
+	b.cast(i, ArrayOf(elem))
 }
 
 var mvContainsFunction = mvPredicate("MV_CONTAINS", "Returns whether a multi-value string has all the values of an array.",
@@ -53,8 +71,8 @@ func mvPredicate(name, summary string, holds func(values, wanted *vector.Vector,
 		Name: name, Min: 2, Max: 2, SeesLists: true, SeesNulls: true, Summary: summary,
 		Forms: listForms("array, array"),
 		Bind: func(b *binding) (Expr, error) {
-			b.values(0)
-			b.wanted(1)
+			b.valuesOrArray(0)
+			b.wanted(1, 0)
 			return b.call(Of(Boolean).NotNull())
 		},
 		Kernel: fixed(func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
@@ -105,7 +123,7 @@ func mvFilter(name, summary string, keep bool) *Function {
 		Forms: listForms("expr, array"),
 		Bind: func(b *binding) (Expr, error) {
 			b.values(0)
-			b.wanted(1)
+			b.wanted(1, 0)
 			return b.call(MultiString)
 		},
 		Kernel: listBuilder(func(b *vector.Builder, args []*vector.Vector, i int) (bool, error) {

@@ -240,7 +240,7 @@ func (r *sqlReader) ranges() Expr {
 			symmetric := r.accept("SYMMETRIC")
 			low := r.sum()
 			r.expect("AND")
-			y = must(NewBetween(x, low, r.sum(), symmetric, nowhere))
+			y = must(NewBetween(x, low, r.sum(), symmetric, false, nowhere))
 		case r.accept("IN"):
 			r.expect("(")
 			var list []Expr

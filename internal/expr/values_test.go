@@ -244,9 +244,9 @@ func TestConstantsOfTheSpecification(t *testing.T) {
 		{"3 BETWEEN SYMMETRIC 5 AND 1", "true"},
 		{"ABS('x', 1)", "Invalid number of arguments to function 'ABS'. Was expecting 1 arguments"},
 		{"FOO(1)", "No match found for function signature FOO(<NUMERIC>)"},
-		{"UPPER(ARRAY['a'])", "Cannot apply 'UPPER' to arguments of type 'UPPER(<CHAR ARRAY>)'. Supported form(s): 'UPPER(<CHARACTER>)'"},
+		{"UPPER(ARRAY['a'])", "Cannot apply 'UPPER' to arguments of type 'UPPER(<CHAR(1) ARRAY>)'. Supported form(s): 'UPPER(<CHARACTER>)'"},
 		{"TIMESTAMP '2000-01-01 00:00:00' > 1",
-			"Cannot apply '>' to arguments of type '<TIMESTAMP> > <INTEGER>'. Supported form(s): '<COMPARABLE_TYPE> > <COMPARABLE_TYPE>'"},
+			"Cannot apply '>' to arguments of type '<TIMESTAMP(0)> > <INTEGER>'. Supported form(s): '<COMPARABLE_TYPE> > <COMPARABLE_TYPE>'"},
 	} {
 		if got := answer(t, c.sql); got != c.want {
 			t.Errorf("%s = %s, want %s", c.sql, got, c.want)

@@ -142,8 +142,7 @@ func (x exprs) between(e *syntax.Between) (expr.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := x.checkTimes(expr.NewBetween(args[0], args[1], args[2], e.Symmetric, e.At))
-	return negated(out, err, e.Not, e.At)
+	return x.checkTimes(expr.NewBetween(args[0], args[1], args[2], e.Symmetric, e.Not, e.At))
 }
 
 func negated(e expr.Expr, err error, not bool, at fault.Span) (expr.Expr, error) {
@@ -225,7 +224,11 @@ func (x exprs) like(e *syntax.Like) (expr.Expr, error) {
 	if e.Kind == syntax.LikeIgnoreCase {
 		name = "ILIKE"
 	}
-	out, err := x.callOf(name, args, e.At)
+	fn := expr.MustLookup(name)
+	if e.Not {
+		fn = fn.Negation()
+	}
+	out, err := expr.NewCall(fn, args, e.At)
 	return negated(out, err, e.Not, e.At)
 }
 

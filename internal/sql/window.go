@@ -242,31 +242,11 @@ func (x exprs) frame(over *syntax.Window, fn *windowFunction, w *windowCall) err
 	}
 	w.frame.Exclude = [...]plan.FrameExclusion{syntax.ExcludeDefault: plan.ExcludeNothing, syntax.ExcludeNoOthers: plan.ExcludeNothing,
 		syntax.ExcludeCurrentRow: plan.ExcludeCurrentRow, syntax.ExcludeGroup: plan.ExcludeGroup, syntax.ExcludeTies: plan.ExcludeTies}[f.Exclude]
-	start, end := f.Start, f.End
-	if !f.Between {
-		end = syntax.FrameBound{Kind: syntax.CurrentRow}
-		if start.Kind == syntax.OffsetFollowing || start.Kind == syntax.UnboundedFollowing {
-			start, end = end, start
-		}
+	if err := checkFrame(w.fn, f, w.order); err != nil {
+		return err
 	}
-	if start.Kind == syntax.UnboundedFollowing {
-		return fault.InvalidSQL(f.At, "UNBOUNDED FOLLOWING cannot be specified for the lower frame boundary")
-	}
-	if end.Kind == syntax.UnboundedPreceding {
-		return fault.InvalidSQL(f.At, "UNBOUNDED PRECEDING cannot be specified for the upper frame boundary")
-	}
-	if start.Kind == syntax.CurrentRow && end.Kind == syntax.OffsetPreceding ||
-		start.Kind == syntax.OffsetFollowing && end.Kind < syntax.OffsetFollowing {
-		return fault.InvalidSQL(f.At, "The upper frame boundary can't come before the lower one")
-	}
+	start, end := bounds(f)
 	w.frame.Range, w.frame.Groups = f.Unit == syntax.FrameRange, f.Unit == syntax.FrameGroups
-	offsets := start.Offset != nil || end.Offset != nil
-	if w.frame.Range && offsets && len(w.order) != 1 {
-		return fault.InvalidSQL(f.At, "A window with RANGE and an offset needs exactly one expression in ORDER BY")
-	}
-	if w.frame.Groups && len(w.order) == 0 {
-		return fault.InvalidSQL(f.At, "A window with GROUPS needs an ORDER BY")
-	}
 	var err error
 	w.frame.FromUnbounded = start.Kind == syntax.UnboundedPreceding
 	w.frame.ToUnbounded = end.Kind == syntax.UnboundedFollowing
@@ -302,10 +282,10 @@ func (x exprs) frameOffset(b *syntax.FrameBound) (int64, expr.Expr, error) {
 		case float64:
 			return 0, nil, notYet(b.At, "A fractional offset ["+strconv.FormatFloat(v, 'g', -1, 64)+"] of a window frame")
 		}
-		return 0, nil, fault.InvalidSQL(b.Offset.Span(), "The offset of a window frame must be a number that is not negative")
+		return 0, nil, fault.InvalidSQL(b.Offset.Span(), "ROWS value must be a non-negative integral constant")
 	}
 	if !e.Type().IsNumeric() {
-		return 0, nil, fault.InvalidSQL(b.Offset.Span(), "The offset of a window frame must be a number that is not negative")
+		return 0, nil, fault.InvalidSQL(b.Offset.Span(), "ROWS value must be a non-negative integral constant")
 	}
 	if e, err = expr.NewCast(e, expr.Of(expr.BigInt), b.At); err != nil || sign > 0 {
 		return 0, e, err

@@ -1,0 +1,53 @@
+package sql
+
+import (
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/sql/syntax"
+)
+
+// bounds returns the bounds of a frame clause. A single bound is that and the current row; a following one, unlike in the standard, is
+// the upper, as in the reference.
+func bounds(f *syntax.Frame) (start, end syntax.FrameBound) {
+	start, end = f.Start, f.End
+	if !f.Between {
+		end = syntax.FrameBound{Kind: syntax.CurrentRow}
+		if start.Kind == syntax.OffsetFollowing || start.Kind == syntax.UnboundedFollowing {
+			start, end = end, start
+		}
+	}
+	return start, end
+}
+
+// checkFrame refuses a frame clause that has no meaning for a window with the given order, or for the function that is called.
+func checkFrame(name string, f *syntax.Frame, order []windowOrder) error {
+	start, end := bounds(f)
+	switch {
+	case start.Kind == syntax.UnboundedFollowing:
+		return fault.InvalidSQL(f.At, "UNBOUNDED FOLLOWING cannot be specified for the lower frame boundary")
+	case end.Kind == syntax.UnboundedPreceding:
+		return fault.InvalidSQL(f.At, "UNBOUNDED PRECEDING cannot be specified for the upper frame boundary")
+	case start.Kind == syntax.CurrentRow && end.Kind == syntax.OffsetPreceding:
+		return fault.InvalidSQL(f.At, "Upper frame boundary cannot be PRECEDING when lower boundary is CURRENT ROW")
+	case start.Kind == syntax.OffsetFollowing && end.Kind == syntax.CurrentRow:
+		return fault.InvalidSQL(f.At, "Upper frame boundary cannot be CURRENT ROW when lower boundary is FOLLOWING")
+	case start.Kind == syntax.OffsetFollowing && end.Kind == syntax.OffsetPreceding:
+		return fault.InvalidSQL(f.At, "Upper frame boundary cannot be PRECEDING when lower boundary is FOLLOWING")
+	}
+	offsets := start.Offset != nil || end.Offset != nil
+	switch {
+	case offsets && f.Unit == syntax.FrameRange && len(order) > 1:
+		return fault.InvalidSQL(f.At, "RANGE clause cannot be used with compound ORDER BY clause")
+	case offsets && f.Unit == syntax.FrameRange && len(order) == 0,
+		f.Unit == syntax.FrameGroups && len(order) == 0:
+		return fault.InvalidSQL(f.At, "Window specification must contain an ORDER BY clause")
+	case offsets && f.Unit == syntax.FrameRange && !measurable(order[0].x.Type()):
+		return fault.InvalidSQL(f.At, "Data type of ORDER BY prohibits use of RANGE clause")
+	case offsets && (name == "FIRST_VALUE" || name == "LAST_VALUE"):
+		return fault.InvalidSQL(f.At, "Framing of FIRST_VALUE/LAST_VALUE is only allowed with UNBOUNDED or CURRENT ROW")
+	}
+	return nil
+}
+
+// measurable reports whether values of type t have a distance.
+func measurable(t expr.Type) bool { return t.IsNumeric() || t.IsTime() || t.IsInterval() }

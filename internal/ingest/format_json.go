@@ -309,7 +309,7 @@ func (d *jsonDecoder) scalar(f int, c *column, v *fastjson.Value) bool {
 		d.boolean(c, v.Type() == fastjson.TypeTrue)
 	default:
 		if c.typ.Kind == vector.KindString {
-			d.scratch = appendJSON(d.scratch[:0], v)
+			d.scratch = appendText(d.scratch[:0], v)
 			d.str(f, c, d.scratch)
 		} else {
 			c.null()

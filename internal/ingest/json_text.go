@@ -37,6 +37,24 @@ func appendJSON(dst []byte, v *fastjson.Value) []byte {
 	}
 }
 
+// appendText appends v as it becomes a string, as AppendText does.
+func appendText(dst []byte, v *fastjson.Value) []byte {
+	switch v.Type() {
+	case fastjson.TypeString:
+		return append(dst, v.GetStringBytes()...)
+	case fastjson.TypeArray:
+		dst = append(dst, '[')
+		for i, e := range v.GetArray() {
+			if i > 0 {
+				dst = append(dst, ", "...)
+			}
+			dst = appendText(dst, e)
+		}
+		return append(dst, ']')
+	}
+	return appendJSON(dst, v)
+}
+
 const hexDigits = "0123456789abcdef"
 
 // appendJSONString appends s in quotes, escaping only what JSON demands.

@@ -100,7 +100,8 @@ func AppendJSON(dst []byte, v any) []byte {
 	return append(dst, "null"...)
 }
 
-// AppendText appends the text of a value as it becomes a string: text and numbers as they are, what is nested as JSON.
+// AppendText appends the text of a value as it becomes a string: text and numbers as they are, an object as JSON, and a list within a list
+// as the reference writes one, [3, [4, 5]].
 func AppendText(dst []byte, v any) []byte {
 	switch v := v.(type) {
 	case string:
@@ -111,6 +112,15 @@ func AppendText(dst []byte, v any) []byte {
 		return expr.AppendDouble(dst, v)
 	case float32:
 		return expr.AppendFloat(dst, v)
+	case []any:
+		dst = append(dst, '[')
+		for i, e := range v {
+			if i > 0 {
+				dst = append(dst, ", "...)
+			}
+			dst = AppendText(dst, e)
+		}
+		return append(dst, ']')
 	}
 	return AppendJSON(dst, v)
 }

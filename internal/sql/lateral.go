@@ -67,8 +67,9 @@ func (blk *block) unnest(left source, u *syntax.Unnest, outer bool) (source, err
 	}
 	for i, a := range arrays {
 		t := a.Type()
-		if t.Base != expr.Array && !t.Multi {
-			return source{}, fault.InvalidSQL(u.At, "Cannot apply 'UNNEST' to arguments of type 'UNNEST(<%s>)'. Supported form(s): 'UNNEST(<ARRAY>)'", t)
+		if t.Base != expr.Array {
+			return source{}, fault.InvalidSQL(u.At, "Cannot apply 'UNNEST' to arguments of type 'UNNEST(<%s>)'. Supported form(s): 'UNNEST(<ARRAY>)'",
+				strings.ToUpper(t.String()))
 		}
 		outer = outer || i == 0 && fromMulti(a)
 	}
@@ -88,15 +89,18 @@ func (blk *block) unnest(left source, u *syntax.Unnest, outer bool) (source, err
 	return source{node: node, scope: s}, nil
 }
 
-// fromMulti reports whether an array is a multi-value string as it is stored: a row of it without values counts as one with a NULL.
+// fromMulti reports whether an array is a string column as it is stored, which may have several values per row: a row of it without
+// values counts as one with a NULL.
 func fromMulti(e expr.Expr) bool {
 	switch x := e.(type) {
 	case *expr.Call:
 		return x.Fn.Name == "MV_TO_ARRAY" && fromMulti(x.Args[0])
 	case *expr.Cast:
 		return fromMulti(x.X)
+	case *expr.Column:
+		return x.T.IsCharacter()
 	}
-	return e.Type().Multi
+	return false
 }
 
 // joinLateral binds left, LATERAL (query): the query may name left's columns.

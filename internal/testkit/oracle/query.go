@@ -142,6 +142,8 @@ func (g *Generator) windows() (sql string, columns int) {
 		whole := "ORDER BY " + g.pick("n", "s DESC", "d, n") + ", __time, s, n, t, d, f"
 		rows := fmt.Sprintf("ROWS BETWEEN %s AND %s%s", g.pick("UNBOUNDED PRECEDING", "2 PRECEDING", "CURRENT ROW"),
 			g.pick("CURRENT ROW", "1 FOLLOWING", "UNBOUNDED FOLLOWING"), g.pick("", "", " EXCLUDE CURRENT ROW", " EXCLUDE TIES"))
+		ends := fmt.Sprintf("ROWS BETWEEN %s AND %s%s", g.pick("UNBOUNDED PRECEDING", "CURRENT ROW"), g.pick("CURRENT ROW", "UNBOUNDED FOLLOWING"),
+			g.pick("", "", " EXCLUDE CURRENT ROW", " EXCLUDE TIES"))
 		by := g.pick("n", "n DESC", "n NULLS LAST")
 		peers := fmt.Sprintf("ORDER BY %s %s BETWEEN %s AND %s%s", by, g.pick("RANGE", "GROUPS"), g.pick("UNBOUNDED PRECEDING", "2 PRECEDING", "CURRENT ROW"),
 			g.pick("CURRENT ROW", "3 FOLLOWING", "UNBOUNDED FOLLOWING"), g.pick("", "", " EXCLUDE GROUP", " EXCLUDE CURRENT ROW"))
@@ -153,7 +155,10 @@ func (g *Generator) windows() (sql string, columns int) {
 				return fmt.Sprintf("%s OVER (%s%s)", g.pick("ROW_NUMBER()", "NTILE(3)", "LAG(n)", "LEAD(s, 2)", "LAG(n, 1, 0)", "LEAD(s, 1, 'none')"), partition, whole)
 			},
 			func() string {
-				return fmt.Sprintf("%s OVER (%s%s %s)", g.pick("FIRST_VALUE(n)", "LAST_VALUE(s)", "SUM(n)", "MIN(s)", "COUNT(d)", "COUNT(DISTINCT n)"), partition, whole, rows)
+				return fmt.Sprintf("%s OVER (%s%s %s)", g.pick("SUM(n)", "MIN(s)", "COUNT(d)", "COUNT(DISTINCT n)"), partition, whole, rows)
+			},
+			func() string {
+				return fmt.Sprintf("%s OVER (%s%s %s)", g.pick("FIRST_VALUE(n)", "LAST_VALUE(s)"), partition, whole, ends)
 			},
 			func() string {
 				return fmt.Sprintf("%s OVER (%s%s)", g.pick("COUNT(*)", "SUM(n)", "MAX(n)", "COUNT(DISTINCT s)"), partition, peers)

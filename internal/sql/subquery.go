@@ -1,6 +1,8 @@
 package sql
 
 import (
+	"slices"
+
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
@@ -146,6 +148,7 @@ func (x exprs) compareWithQuery(left syntax.Expr, q *syntax.Query, op string, al
 	if len(s.rel.cols) != len(operands) {
 		return nil, incompatibleIn(at)
 	}
+	s.rel = byValue(s.rel)
 	if len(operands) > 1 && kind == quantifiedQuery {
 		return nil, fault.InvalidSQL(at, "A row can be compared with a query by IN, = ANY and <> ALL only")
 	}
@@ -174,6 +177,27 @@ func (x exprs) compareWithQuery(left syntax.Expr, q *syntax.Query, op string, al
 	return x.addSubquery(s, expr.Of(expr.Boolean))
 }
 
+// byValue returns a row of r for each value of its multi-value columns, and for none one with a NULL, as grouping by them does.
+func byValue(r *relational) *relational {
+	out := &relational{node: r.node, cols: slices.Clone(r.cols)}
+	p := &plan.Project{}
+	for i, c := range r.cols {
+		column := columnOf(r.node, i)
+		if c.typ.Multi {
+			out.node = plan.UnnestOf(out.node, i)
+			column = columnOf(out.node, len(out.node.Columns())-1)
+			out.cols[i].typ = column.T
+		}
+		p.Exprs, p.Names = append(p.Exprs, column), append(p.Names, c.name)
+	}
+	if out.node == r.node {
+		return r
+	}
+	p.Input = out.node
+	out.node = p
+	return out
+}
+
 // multiInQuery binds "multi-value string IN (query)": whether one of the values is among the rows.
 func (x exprs) multiInQuery(operand expr.Expr, s *subquery) (expr.Expr, error) {
 	column := columnOf(s.rel.node, 0)
@@ -200,9 +224,10 @@ func (x exprs) multiInQuery(operand expr.Expr, s *subquery) (expr.Expr, error) {
 	null := &expr.Literal{T: expr.Of(expr.Boolean)}
 	whens := []expr.When{
 		{Cond: b.call("IS NULL", list), Then: boolLiteral(false)},
+		{Cond: overlap, Then: boolLiteral(true)},
 		{Cond: b.call("IS NULL", operand), Then: null},
 	}
-	return b.choose(whens, overlap), b.err
+	return b.choose(whens, boolLiteral(false)), b.err
 }
 
 // rewriteSubquery returns a placeholder for a copy of c's subquery whose operands and outer columns went through f.

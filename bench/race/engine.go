@@ -10,11 +10,13 @@ import (
 	"time"
 )
 
-// engine is one participant. It is a process of its own, so that its memory can be told apart, and is used by one goroutine.
+// engine is one participant. It is a process of its own, so that its memory can be told apart, and is used by one goroutine; the
+// reference system is several, whose memory is not told.
 type engine interface {
 	name() string
 	dialect() dialect
 	version() string
+	// pid is the process, or 0.
 	pid() int
 
 	// load makes a table anew from a file. The time ends when the rows can be queried.
@@ -23,6 +25,8 @@ type engine interface {
 	clients(ctx context.Context, c crowd) (clientTimes, error)
 	// size is the bytes on disk of a table.
 	size(ctx context.Context, t *table) (int64, error)
+	// cool ends the process, drops what the system caches of its files, and starts it on them again.
+	cool() error
 	close() error
 }
 
@@ -70,5 +74,8 @@ func peakMemory(pid int) (int64, error) {
 }
 
 func resetPeak(pid int) error {
+	if pid == 0 {
+		return nil
+	}
 	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
 }

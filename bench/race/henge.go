@@ -21,53 +21,84 @@ import (
 
 // henge is a server of its own on free ports with a data directory of its own, asked over HTTP as any client would.
 type henge struct {
-	cmd  *exec.Cmd
-	base string
-	told string
-	http *http.Client
+	server
+	binary    string
+	dir       string
+	arguments []string
+	threads   int
+	cmd       *exec.Cmd
+}
+
+// server is what answers the interface: Henge, or the reference system.
+type server struct {
+	called  string
+	product string // the first segment of paths
+	base    string
+	told    string
+	http    *http.Client
+}
+
+func newServer(called, product string) server {
+	return server{called: called, product: product, http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}}}
 }
 
 var readyLine = regexp.MustCompile(`^henge (\S+) ready.*router (http://[^,\s]+)`)
 
 func startHenge(binary, dir, memory string, threads int) (*henge, error) {
-	h := &henge{http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}}}
-	arguments := []string{"server", "--data", filepath.Join(dir, "henge"), "--set", fmt.Sprintf("service.processing.numThreads=%d", threads)}
+	h := &henge{server: newServer("Henge", "service"), binary: binary, dir: dir, threads: threads}
+	h.arguments = []string{"server", "--data", filepath.Join(dir, "henge"), "--set", fmt.Sprintf("service.processing.numThreads=%d", threads)}
 	if memory != "" {
-		arguments = append(arguments, "--set", "service.memory.limit="+memory)
+		h.arguments = append(h.arguments, "--set", "service.memory.limit="+memory)
 	}
 	for _, role := range []string{"router", "coordinator", "broker", "historical", "overlord", "indexer"} {
-		arguments = append(arguments, "--set", "service."+role+".plaintextPort=0")
+		h.arguments = append(h.arguments, "--set", "service."+role+".plaintextPort=0")
 	}
-	h.cmd = exec.Command(binary, arguments...)
-	h.cmd.Env = append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", threads))
-	log, err := os.Create(filepath.Join(dir, "henge.log"))
+	if err := h.start(); err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+func (h *henge) start() error {
+	h.cmd = exec.Command(h.binary, h.arguments...)
+	h.cmd.Env = append(os.Environ(), fmt.Sprintf("GOMAXPROCS=%d", h.threads))
+	log, err := os.OpenFile(filepath.Join(h.dir, "henge.log"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
-		return nil, fmt.Errorf("making the log of Henge: %w", err)
+		return fmt.Errorf("making the log of Henge: %w", err)
 	}
 	defer log.Close()
 	h.cmd.Stderr = log
 	out, err := h.cmd.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := h.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("starting [%s]: %w", binary, err)
+		return fmt.Errorf("starting [%s]: %w", h.binary, err)
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if m := readyLine.FindStringSubmatch(line); m != nil {
 		h.told, h.base = m[1], m[2]
-		return h, nil
+		return nil
 	}
-	return nil, errors.Join(fmt.Errorf("the server said [%s] instead of being ready; its log is [%s]", strings.TrimSpace(line), log.Name()), err, h.close())
+	return errors.Join(fmt.Errorf("the server said [%s] instead of being ready; its log is [%s]", strings.TrimSpace(line), log.Name()), err, h.close())
 }
 
-func (h *henge) name() string     { return "Henge" }
-func (h *henge) dialect() dialect { return hengeSQL }
-func (h *henge) version() string  { return h.told }
-func (h *henge) pid() int         { return h.cmd.Process.Pid }
+func (h *henge) pid() int { return h.cmd.Process.Pid }
+
+func (h *henge) cool() error {
+	if err := errors.Join(h.close(), evict(filepath.Join(h.dir, "henge"))); err != nil {
+		return err
+	}
+	h.http.CloseIdleConnections()
+	return h.start()
+}
+
+func (h *server) name() string     { return h.called }
+func (h *server) dialect() dialect { return hengeSQL }
+func (h *server) version() string  { return h.told }
 
 // post sends a statement and reads the whole body.
-func (h *henge) post(ctx context.Context, path string, body any) ([]byte, error) {
+func (h *server) post(ctx context.Context, path string, body any) ([]byte, error) {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
@@ -80,18 +111,18 @@ func (h *henge) post(ctx context.Context, path string, body any) ([]byte, error)
 	return h.do(request)
 }
 
-func (h *henge) do(request *http.Request) ([]byte, error) {
+func (h *server) do(request *http.Request) ([]byte, error) {
 	response, err := h.http.Do(request)
 	if err != nil {
-		return nil, fmt.Errorf("asking Henge: %w", err)
+		return nil, fmt.Errorf("asking %s: %w", h.called, err)
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("reading the answer of Henge: %w", err)
+		return nil, fmt.Errorf("reading the answer of %s: %w", h.called, err)
 	case response.StatusCode >= 300:
-		return nil, fmt.Errorf("henge answered %s: %s", response.Status, bytes.TrimSpace(text[:min(len(text), 600)]))
+		return nil, fmt.Errorf("%s answered %s: %s", h.called, response.Status, bytes.TrimSpace(text[:min(len(text), 600)]))
 	}
 	return text, nil
 }
@@ -104,24 +135,24 @@ func statement(sql string) map[string]any {
 	}}
 }
 
-func (h *henge) ask(ctx context.Context, sql string) (answer, error) {
+func (h *server) ask(ctx context.Context, sql string) (answer, error) {
 	began := time.Now()
-	text, err := h.post(ctx, "/service/v2/sql", statement(sql))
+	text, err := h.post(ctx, "/"+h.product+"/v2/sql", statement(sql))
 	took := time.Since(began)
 	if err != nil {
 		return answer{}, err
 	}
 	a := answer{took: took}
 	if err := decodeExact(text, &a.rows); err != nil {
-		return a, fmt.Errorf("decoding the answer of Henge: %w", err)
+		return a, fmt.Errorf("decoding the answer of %s: %w", h.called, err)
 	}
 	return a, nil
 }
 
 // load replaces the datasource by a task and waits until its segments can be queried.
-func (h *henge) load(ctx context.Context, t *table, file string, format fileFormat) (time.Duration, error) {
+func (h *server) load(ctx context.Context, t *table, file string, format fileFormat) (time.Duration, error) {
 	began := time.Now()
-	text, err := h.post(ctx, "/service/v2/sql/task", map[string]any{"query": h.loadSQL(t, file, format), "context": map[string]any{"waitUntilSegmentsLoad": true}})
+	text, err := h.post(ctx, "/"+h.product+"/v2/sql/task", map[string]any{"query": h.loadSQL(t, file, format), "context": map[string]any{"waitUntilSegmentsLoad": true}})
 	if err != nil {
 		return 0, err
 	}
@@ -129,10 +160,10 @@ func (h *henge) load(ctx context.Context, t *table, file string, format fileForm
 		TaskID string `json:"taskId"`
 	}
 	if err := json.Unmarshal(text, &task); err != nil {
-		return 0, fmt.Errorf("decoding the task of Henge: %w", err)
+		return 0, fmt.Errorf("decoding the task of %s: %w", h.called, err)
 	}
 	for {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, h.base+"/service/indexer/v1/task/"+task.TaskID+"/status", nil)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, h.base+"/"+h.product+"/indexer/v1/task/"+task.TaskID+"/status", nil)
 		if err != nil {
 			return 0, err
 		}
@@ -153,7 +184,7 @@ func (h *henge) load(ctx context.Context, t *table, file string, format fileForm
 		case "SUCCESS":
 			return time.Since(began), nil
 		case "FAILED":
-			return 0, fmt.Errorf("henge's task [%s] failed: %s", task.TaskID, reply.Status.ErrorMsg)
+			return 0, fmt.Errorf("task [%s] of %s failed: %s", task.TaskID, h.called, reply.Status.ErrorMsg)
 		}
 		select {
 		case <-ctx.Done():
@@ -163,7 +194,7 @@ func (h *henge) load(ctx context.Context, t *table, file string, format fileForm
 	}
 }
 
-func (h *henge) loadSQL(t *table, file string, format fileFormat) string {
+func (h *server) loadSQL(t *table, file string, format fileFormat) string {
 	source, input := fmt.Sprintf(`{"type":"local","files":["%s"]}`, file), `{"type":"json"}`
 	switch format {
 	case csv:
@@ -180,7 +211,7 @@ func (h *henge) loadSQL(t *table, file string, format fileFormat) string {
 		t.name, columns, source, input, types, t.partitionedBy)
 }
 
-func (h *henge) clients(ctx context.Context, c crowd) (clientTimes, error) {
+func (h *server) clients(ctx context.Context, c crowd) (clientTimes, error) {
 	var out clientTimes
 	var mu sync.Mutex
 	var all sync.WaitGroup
@@ -188,7 +219,7 @@ func (h *henge) clients(ctx context.Context, c crowd) (clientTimes, error) {
 	if c.heavy != "" {
 		all.Go(func() {
 			for time.Now().Before(end) {
-				if _, err := h.post(ctx, "/service/v2/sql", statement(c.heavy)); err != nil {
+				if _, err := h.post(ctx, "/"+h.product+"/v2/sql", statement(c.heavy)); err != nil {
 					mu.Lock()
 					out.errors++
 					mu.Unlock()
@@ -203,7 +234,7 @@ func (h *henge) clients(ctx context.Context, c crowd) (clientTimes, error) {
 			errs := 0
 			for i := k; time.Now().Before(end); i += c.n {
 				began := time.Now()
-				if _, err := h.post(ctx, "/service/v2/sql", statement(c.statements[i%len(c.statements)])); err != nil {
+				if _, err := h.post(ctx, "/"+h.product+"/v2/sql", statement(c.statements[i%len(c.statements)])); err != nil {
 					errs++
 				}
 				times = append(times, time.Since(began))
@@ -218,8 +249,8 @@ func (h *henge) clients(ctx context.Context, c crowd) (clientTimes, error) {
 }
 
 // size is that of the published segments; what a load replaced is not among them.
-func (h *henge) size(ctx context.Context, t *table) (int64, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, h.base+"/service/coordinator/v1/datasources/"+t.name+"?simple", nil)
+func (h *server) size(ctx context.Context, t *table) (int64, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, h.base+"/"+h.product+"/coordinator/v1/datasources/"+t.name+"?simple", nil)
 	if err != nil {
 		return 0, err
 	}
@@ -231,7 +262,7 @@ func (h *henge) size(ctx context.Context, t *table) (int64, error) {
 		Segments struct{ Size int64 }
 	}
 	if err := json.Unmarshal(text, &reply); err != nil {
-		return 0, fmt.Errorf("decoding the size of Henge's datasource: %w", err)
+		return 0, fmt.Errorf("decoding the size of a datasource of %s: %w", h.called, err)
 	}
 	return reply.Segments.Size, nil
 }

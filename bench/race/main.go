@@ -30,10 +30,10 @@ import (
 var setupFiles embed.FS
 
 type options struct {
-	henge, only, engines, query, jsonFile, dir, venv, partitionedBy, print, memory string
-	rows, nulls, threads, rounds, loads                                            int
-	keep                                                                           bool
-	seconds                                                                        time.Duration
+	henge, only, engines, query, jsonFile, dir, venv, partitionedBy, print, memory, reference string
+	rows, nulls, threads, rounds, loads                                                       int
+	keep                                                                                      bool
+	seconds                                                                                   time.Duration
 }
 
 func main() {
@@ -46,8 +46,9 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 7, "times each query is measured")
 	flag.IntVar(&o.loads, "loads", 3, "times each load is measured (work ingest)")
 	flag.DurationVar(&o.seconds, "seconds", 5*time.Second, "how long each number of clients asks")
-	flag.StringVar(&o.only, "only", "queries,ingest,size,clients,ssb-flat,ssb-star,clickbench", "work to do, of: queries ingest size clients ssb-flat ssb-star clickbench")
-	flag.StringVar(&o.engines, "engines", "henge,duckdb,chdb", "engines that take part, Henge first; also duckdb-parquet, which reads files of Parquet for each query")
+	flag.StringVar(&o.only, "only", "queries,ingest,size,clients,ssb-flat,ssb-star,clickbench", "work to do, of: queries ingest size clients ssb-flat ssb-star clickbench, and cold: event queries, each the first of a process with cold caches")
+	flag.StringVar(&o.engines, "engines", "henge,duckdb,chdb", "engines that take part, Henge first; also duckdb-parquet, which reads files of Parquet for each query, and reference")
+	flag.StringVar(&o.reference, "reference", "", "address of the Router of a running reference system, as http://127.0.0.1:8888, on the same file system")
 	flag.StringVar(&o.query, "query", "", "regular expression of the names of queries to ask")
 	flag.StringVar(&o.partitionedBy, "partitioned-by", "DAY", "time chunk of Henge's segments")
 	flag.StringVar(&o.jsonFile, "json", "", "file for the result as JSON")
@@ -114,7 +115,7 @@ func run(ctx context.Context, o options) (err error) {
 }
 
 // works are the names of what can be chosen.
-var works = []string{"queries", "ingest", "size", "clients", "ssb-flat", "ssb-star", "clickbench"}
+var works = []string{"queries", "ingest", "size", "clients", "cold", "ssb-flat", "ssb-star", "clickbench"}
 
 // work does what was chosen.
 func (r *race) work(ctx context.Context, chosen []string, o options) error {
@@ -123,7 +124,7 @@ func (r *race) work(ctx context.Context, chosen []string, o options) error {
 			return fmt.Errorf("-only: there is no work called [%s]; there are %s", w, strings.Join(works, " "))
 		}
 	}
-	if slices.ContainsFunc(works[:4], func(w string) bool { return slices.Contains(chosen, w) }) {
+	if slices.ContainsFunc(works[:5], func(w string) bool { return slices.Contains(chosen, w) }) {
 		if err := r.workOnEvents(ctx, chosen, o); err != nil {
 			return err
 		}
@@ -185,6 +186,7 @@ func (r *race) workOnEvents(ctx context.Context, chosen []string, o options) err
 		{"size", func() error { return r.sizes(ctx, t) }},
 		{"queries", func() error { return r.queries(ctx, "Event queries", r.events.queries()) }},
 		{"clients", func() error { return r.smallQueries(ctx) }},
+		{"cold", func() error { return r.cold(ctx, "Event queries, cold", r.events.queries()) }},
 	}
 	for _, s := range steps {
 		if slices.Contains(chosen, s.name) {
@@ -211,6 +213,8 @@ func start(ctx context.Context, o options, dir string) (list []engine, err error
 				}
 			}
 			e, err = startPeer(python, dir, name, o.memory, o.threads)
+		case "reference":
+			e, err = joinReference(ctx, o.reference)
 		default:
 			err = fmt.Errorf("-engines: there is no engine called [%s]", name)
 		}

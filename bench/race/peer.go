@@ -25,6 +25,8 @@ type peer struct {
 	overParquet bool
 	files       map[string]string // by table
 	told        string
+	home        string
+	command     []string
 	cmd         *exec.Cmd
 	stdin       io.WriteCloser
 	stdout      *bufio.Reader
@@ -40,26 +42,47 @@ func startPeer(python, dir, name, memory string, threads int) (*peer, error) {
 	if err := os.WriteFile(program, []byte(peerProgram), 0o644); err != nil {
 		return nil, fmt.Errorf("writing the program of %s: %w", kind, err)
 	}
-	p := &peer{kind: dialect(kind), overParquet: overParquet, files: map[string]string{}, cmd: exec.Command(python, program, kind, home, fmt.Sprint(threads), memory)}
+	p := &peer{kind: dialect(kind), overParquet: overParquet, files: map[string]string{}, home: home,
+		command: []string{python, program, kind, home, fmt.Sprint(threads), memory}}
+	if err := p.start(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *peer) start() error {
+	p.cmd = exec.Command(p.command[0], p.command[1:]...)
 	p.cmd.Stderr = os.Stderr
 	var err error
 	if p.stdin, err = p.cmd.StdinPipe(); err != nil {
-		return nil, err
+		return err
 	}
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	p.stdout = bufio.NewReaderSize(out, 1<<20)
 	if err := p.cmd.Start(); err != nil {
-		return nil, fmt.Errorf("starting %s: %w", kind, err)
+		return fmt.Errorf("starting %s: %w", p.kind, err)
 	}
 	reply, err := p.call(map[string]any{"op": "hello"})
 	if err != nil {
-		return nil, errors.Join(err, p.close())
+		return errors.Join(err, p.close())
 	}
 	p.told = reply.Version
-	return p, nil
+	return nil
+}
+
+func (p *peer) cool() error {
+	if err := errors.Join(p.close(), evict(p.home)); err != nil {
+		return err
+	}
+	for _, file := range p.files {
+		if err := evict(file); err != nil {
+			return err
+		}
+	}
+	return p.start()
 }
 
 type peerReply struct {

@@ -87,6 +87,9 @@ func (r *race) file(ctx context.Context, t *table, format fileFormat) (string, e
 
 // peak keeps the largest memory an engine took for a kind of work.
 func (r *race) peak(e engine, work string) error {
+	if e.pid() == 0 {
+		return nil
+	}
 	bytes, err := peakMemory(e.pid())
 	if err != nil {
 		return err

@@ -15,6 +15,8 @@ type store interface {
 	// span returns bytes off up to off+n of the file, beginning at an address that is a multiple of partAlign if off is. They stay
 	// valid until close. It is called from any goroutine.
 	span(off, n int64) ([]byte, error)
+	// advise says that these bytes will be asked for soon.
+	advise(off, n int64)
 	close() error
 }
 
@@ -43,6 +45,7 @@ func mapFile(path string) (*mapping, error) {
 	if size < headerSize+tailSize {
 		return nil, (&CorruptError{File: path, Offset: size, Reason: "the file is too short to be a segment"}).fault()
 	}
+	warm(f, size)
 	data, err := syscall.Mmap(int(f.Fd()), 0, int(size), syscall.PROT_READ, syscall.MAP_SHARED)
 	if err != nil {
 		return nil, fmt.Errorf("mapping segment file [%s]: %w", path, err)
@@ -55,6 +58,24 @@ func mapFile(path string) (*mapping, error) {
 	}
 	mappings.open[m] = struct{}{}
 	return m, nil
+}
+
+// tailRead is how much of the end of a file is read when it is opened: most footers whole.
+const tailRead = 64 << 10
+
+// warm reads the ends of a file by system calls, during which other goroutines run. A page fault would hold up a processor instead, so that
+// the first query over many files would wait for them one after the other. What can't be read is found when it is needed.
+func warm(f *os.File, size int64) {
+	var header [headerSize]byte
+	_, _ = f.ReadAt(header[:], 0)
+	tail := make([]byte, min(size, tailRead))
+	_, _ = f.ReadAt(tail, size-int64(len(tail)))
+}
+
+// advise makes the system read bytes off up to off+n soon, without waiting for them.
+func (m *mapping) advise(off, n int64) {
+	first := off &^ int64(os.Getpagesize()-1)
+	_ = syscall.Madvise(m.data[first:off+n], syscall.MADV_WILLNEED) // a hint
 }
 
 func (m *mapping) span(off, n int64) ([]byte, error) { return m.data[off : off+n : off+n], nil }
@@ -87,5 +108,8 @@ func (s *ranged) span(off, n int64) ([]byte, error) {
 	}
 	return b, nil
 }
+
+// advise does nothing: a column is read whole, when it is opened.
+func (s *ranged) advise(int64, int64) {}
 
 func (s *ranged) close() error { return nil }

@@ -17,6 +17,8 @@ type Reader interface {
 	Info() *Info
 	// Column returns the column called name, or nil if there is none. Errors are ErrCorrupt, or those of reading the file.
 	Column(name string) (Column, error)
+	// Advise says that these columns will be read soon. What is not in memory begins to arrive meanwhile; names of no column don't matter.
+	Advise(columns []string)
 	// Acquire takes a reference, and Release gives it back. Vectors, dictionaries and bitmaps are valid while the caller holds one.
 	// Acquire returns false when the segment is closed already.
 	Acquire() bool

@@ -236,9 +236,10 @@ type memoryTable struct {
 	order   []uint32 // the stored row of each row; nil: the same
 }
 
-func (t *memoryTable) Info() *Info   { return &t.info }
-func (t *memoryTable) Acquire() bool { return true }
-func (t *memoryTable) Release()      {}
+func (t *memoryTable) Info() *Info     { return &t.info }
+func (t *memoryTable) Advise([]string) {} // everything is in memory
+func (t *memoryTable) Acquire() bool   { return true }
+func (t *memoryTable) Release()        {}
 
 func (t *memoryTable) Column(name string) (Column, error) {
 	for i := range t.columns {

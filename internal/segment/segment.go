@@ -181,6 +181,23 @@ func (s *Segment) Column(name string) (Column, error) {
 	return c, nil
 }
 
+// adviseBytes is how much of a column is asked for ahead. Reading on from there, the system sees the order by itself; and a query that
+// leaves out most rows should not wait behind columns that it reads little of.
+const adviseBytes = 4 << 20
+
+// Advise implements Reader.
+func (s *Segment) Advise(columns []string) {
+	for _, name := range columns {
+		i, ok := s.byName[name]
+		if !ok || s.columns[i].open.Load() != nil {
+			continue
+		}
+		if m := s.foot.columns[i]; m.length > 0 {
+			s.bytes.advise(m.off, min(m.length, adviseBytes))
+		}
+	}
+}
+
 func (s *Segment) column(i int) (*fileColumn, error) {
 	slot := &s.columns[i]
 	if c := slot.open.Load(); c != nil {

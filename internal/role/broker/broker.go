@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"maps"
 	"runtime"
+	"sync/atomic"
 
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/api/query"
@@ -266,21 +267,50 @@ func (t *tables) Leaves(ctx context.Context, scan *plan.Scan) ([]exec.Leaf, erro
 	if intervals == nil {
 		intervals = []chrono.Interval{chrono.Eternity}
 	}
+	var segments []*timeline.Segment
 	var leaves []exec.Leaf
 	for _, holder := range t.state.Timeline(scan.DataSource).Lookup(intervals...) {
 		for _, s := range holder.Segments() {
-			if s.IsTombstone() {
-				continue
+			if !s.IsTombstone() {
+				segments, leaves = append(segments, s), append(leaves, exec.Leaf{Visible: holder.Interval})
 			}
-			reader, err := t.segments.Acquire(ctx, s)
-			if err != nil {
-				for _, l := range leaves {
-					l.Reader.Release()
-				}
-				return nil, err
-			}
-			leaves = append(leaves, exec.Leaf{Reader: reader, Visible: holder.Interval})
 		}
 	}
+	if err := t.acquire(ctx, segments, leaves); err != nil {
+		for _, l := range leaves {
+			if l.Reader != nil {
+				l.Reader.Release()
+			}
+		}
+		return nil, err
+	}
 	return leaves, nil
+}
+
+// acquiring is how many segments a query acquires at once. Where they are not in memory that is waiting, for a disk or for deep storage.
+const acquiring = 16
+
+// acquire sets the reader of every leaf.
+func (t *tables) acquire(ctx context.Context, segments []*timeline.Segment, leaves []exec.Leaf) error {
+	var next atomic.Int64
+	g := exec.NewGroup(ctx)
+	for range min(acquiring, len(segments)) {
+		g.Go(func(one context.Context) error {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= len(segments) {
+					return nil
+				}
+				if one.Err() != nil {
+					return context.Cause(one)
+				}
+				reader, err := t.segments.Acquire(ctx, segments[i])
+				if err != nil {
+					return err
+				}
+				leaves[i].Reader = reader
+			}
+		})
+	}
+	return g.Wait()
 }

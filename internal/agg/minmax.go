@@ -122,12 +122,33 @@ type extremeCells struct {
 	cells    *cells
 	greatest bool
 	pending  pending
+	// dict is the sorted dictionary met last, the epoch-th one, and losers has by group a code of it, below the epoch: the text of that code
+	// and all beyond it do not beat what the group has. So most rows are decided without a look at text.
+	dict   *vector.Dict
+	epoch  uint64
+	losers []uint64
 }
 
-func (s *extremeCells) Grow(n int) { s.cells.grow(n); s.pending.grow(n) }
+func (s *extremeCells) Grow(n int) {
+	s.cells.grow(n)
+	s.pending.grow(n)
+	if s.losers != nil {
+		s.losers = grown(s.losers, n)
+	}
+}
 
 func (s *extremeCells) Update(args []*vector.Vector, groups []uint32, n int) error {
 	v := args[0]
+	if v.Dict != nil && v.Dict.Sorted && !v.Const {
+		s.updateCodes(v, groups, n)
+	} else {
+		s.updateRows(v, groups, n)
+	}
+	s.pending.flush(func(g uint32, row int) { s.cells.put(g, v, row) })
+	return nil
+}
+
+func (s *extremeCells) updateRows(v *vector.Vector, groups []uint32, n int) {
 	for i := range n {
 		if v.IsNull(i) {
 			continue
@@ -145,8 +166,32 @@ func (s *extremeCells) Update(args []*vector.Vector, groups []uint32, n int) err
 			s.pending.put(g, i)
 		}
 	}
-	s.pending.flush(func(g uint32, row int) { s.cells.put(g, v, row) })
-	return nil
+}
+
+// updateCodes is updateRows for codes that order as their texts do.
+func (s *extremeCells) updateCodes(v *vector.Vector, groups []uint32, n int) {
+	if s.dict != v.Dict {
+		s.dict = v.Dict
+		s.epoch++
+		s.losers = grown(s.losers, len(s.cells.set))
+	}
+	flip := uint32(0)
+	if s.greatest {
+		flip = ^flip // the complement turns the order round
+	}
+	for i, code := range v.Codes[:n] {
+		g, code := group(groups, i), code^flip
+		if l := s.losers[g]; l>>32 == s.epoch && code >= uint32(l) || !v.Valid.Get(i) {
+			continue
+		}
+		s.losers[g] = s.epoch<<32 | uint64(code)
+		if _, wins := s.pending.row(g); !wins && s.cells.set[g] {
+			if c := s.cells.compare(v, i, g); c == 0 || (c > 0) != s.greatest {
+				continue
+			}
+		}
+		s.pending.put(g, i)
+	}
 }
 
 func (s *extremeCells) Merge(parts []*vector.Vector, groups []uint32, n int) error {
@@ -159,4 +204,6 @@ func (s *extremeCells) Partial(lo, hi int) []*vector.Vector {
 
 func (s *extremeCells) Final(lo, hi int) (*vector.Vector, error) { return s.cells.build(lo, hi), nil }
 
-func (s *extremeCells) Bytes() int64 { return s.cells.bytes() + s.pending.bytes() }
+func (s *extremeCells) Bytes() int64 {
+	return s.cells.bytes() + s.pending.bytes() + 8*int64(cap(s.losers))
+}

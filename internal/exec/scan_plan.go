@@ -25,6 +25,12 @@ type planner struct {
 
 func (p *planner) plan(ctx context.Context, conditions []condition) error {
 	for _, c := range conditions {
+		if top, ok := c.(*topKeys); ok && p.beyond(top) {
+			p.empty = true // what the others mean here does not matter
+			return nil
+		}
+	}
+	for _, c := range conditions {
 		if err := p.add(ctx, c); err != nil || p.empty {
 			return err
 		}
@@ -38,6 +44,20 @@ func (p *planner) plan(ctx context.Context, conditions []condition) error {
 	}
 	slices.SortStableFunc(p.terms, func(a, b term) int { return cmp.Compare(a.share(), b.share()) })
 	return nil
+}
+
+// beyond reports whether all rows of the segment lie behind the last that a top-N can still use.
+func (p *planner) beyond(c *topKeys) bool {
+	stored, err := p.stored(c.column)
+	if err != nil || stored == nil || !c.known.Load() || c.nulls && stored.Info().Nulls > 0 {
+		return false
+	}
+	least, greatest, known := bounds(stored.Info())
+	first := least
+	if c.desc {
+		first = greatest
+	}
+	return known && c.before(c.last.Load(), first)
 }
 
 // stored returns a column of the scan if the segment has it in the type that is wanted, and else nil.
@@ -261,7 +281,9 @@ func (p *planner) codesOf(ctx context.Context, e expr.Expr, column int, stored s
 	if err != nil {
 		return nil, err
 	}
-	program, err := expr.Compile(e, p.env.Expr)
+	once := *p.env.Expr
+	once.Entries = true
+	program, err := expr.Compile(e, &once)
 	if err != nil {
 		return nil, err
 	}
@@ -280,29 +302,29 @@ func (p *planner) codesOf(ctx context.Context, e expr.Expr, column int, stored s
 		out.null = len(sel) > 0
 	}
 	const atOnce = 4 * vector.BatchRows
-	texts, codes := make([]string, 0, atOnce), make([]uint32, 0, atOnce)
+	codes := make([]uint32, 0, atOnce)
 	flush := func() (bool, error) {
 		if err := stop(ctx); err != nil {
 			return false, err
 		}
-		sel, ok := test(vector.FromStrings(texts))
+		sel, ok := test(vector.FromCodes(codes, dict))
 		for _, i := range sel {
 			out.add(codes[i])
 		}
-		texts, codes = texts[:0], codes[:0]
+		codes = codes[:0]
 		return ok, nil
 	}
 	for c := range uint32(dict.Len()) {
 		if !within.has(c) {
 			continue
 		}
-		if texts, codes = append(texts, dict.Value(c)), append(codes, c); len(texts) == atOnce {
+		if codes = append(codes, c); len(codes) == atOnce {
 			if ok, err := flush(); err != nil || !ok {
 				return nil, err
 			}
 		}
 	}
-	if len(texts) > 0 {
+	if len(codes) > 0 {
 		if ok, err := flush(); err != nil || !ok {
 			return nil, err
 		}

@@ -140,11 +140,12 @@ type sorter struct {
 	runs    []*vector.Batch // sorted
 	held    int64           // bytes of runs
 	last    *sortBound      // the last row that can count; nil: not known
+	cutAt   int64           // rows at which the run is cut back next
 	spilled []*budget.SpillFile
 }
 
 func newSorter(s *sorting) *sorter {
-	return &sorter{sorting: s, account: budget.NewAccount(s.env.Budget), run: vector.NewBatchBuilder(s.types, 0)}
+	return &sorter{sorting: s, account: budget.NewAccount(s.env.Budget), run: vector.NewBatchBuilder(s.types, 0), cutAt: leastCut}
 }
 
 const (
@@ -153,8 +154,9 @@ const (
 	// maxRunRows and maxRunBytes bound a run: sorting one can't be interrupted, and its keys have 32-bit offsets.
 	maxRunRows  = 1 << 18
 	maxRunBytes = 256 << 20
-	// leastCut: a run with a limit is cut back when it has four times as many rows as are wanted, and as this.
-	leastCut = 256
+	// A run with a limit is cut back when it has four times as many rows as are wanted and, so that this is not done all the time where each
+	// row lies before those that came earlier, as many as this: at first few, as nothing is known of the last row until then.
+	leastCut, greatestCut = 32, 1024
 )
 
 func (s *sorter) add(b *vector.Batch) error {
@@ -164,7 +166,8 @@ func (s *sorter) add(b *vector.Batch) error {
 		}
 	}
 	s.run.Append(b)
-	if keep := s.keep(); keep >= 0 && int64(s.run.Rows()) >= 4*max(keep, leastCut) {
+	if keep := s.keep(); keep >= 0 && int64(s.run.Rows()) >= max(4*keep, s.cutAt) {
+		s.cutAt = min(2*s.cutAt, greatestCut)
 		sorted := s.sorted()
 		s.run.Append(sorted.Slice(0, int(min(keep, int64(sorted.N)))))
 		if keep > 0 && int64(sorted.N) >= keep {

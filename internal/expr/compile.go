@@ -23,7 +23,7 @@ func (c *compiler) slot(column int) int {
 }
 
 func (c *compiler) compile(e Expr) (node, error) {
-	if !c.inDict {
+	if !c.inDict && !c.ctx.Entries {
 		if source, ok := dictSource(e); ok {
 			return c.compileDict(e, source)
 		}

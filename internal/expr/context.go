@@ -18,6 +18,8 @@ type Context struct {
 	Lookups Lookups
 	// Reuse lets the results of a program share memory with its next ones: whoever evaluates it is done with them by then.
 	Reuse bool
+	// Entries says that the rows are entries of dictionaries, each of which comes once: there is nothing to remember by entry.
+	Entries bool
 }
 
 func (c *Context) patternTime() time.Duration {

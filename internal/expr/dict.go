@@ -173,13 +173,13 @@ func (n *dictNode) lookup(d *vector.Dict) *dictResults {
 
 // evaluate computes the entries of d and NULL, nil if some entry is an error: the error counts only if a row has that entry.
 func (n *dictNode) evaluate(d *vector.Dict, f *frame) *vector.Vector {
-	entries := make([]string, d.Len()+1)
-	for i := range d.Len() {
-		entries[i] = d.Value(uint32(i))
+	entries := all(d.Len() + 1)
+	if entries[d.Len()] = 0; d.Len() == 0 {
+		d = noText
 	}
-	in := vector.FromStrings(entries)
+	in := vector.FromCodes(entries, d)
 	in.Valid = vector.FullBitmap(len(entries))
-	in.Valid.Clear(d.Len())
+	in.Valid.Clear(len(entries) - 1)
 	inner := &frame{n: len(entries), cols: make([]*vector.Vector, len(f.cols))}
 	if n.slot >= 0 {
 		inner.cols[n.slot] = in
@@ -199,6 +199,9 @@ func (n *dictNode) evaluate(d *vector.Dict, f *frame) *vector.Vector {
 	}
 	return out.Flat()
 }
+
+// noText stands for a dictionary without entries where the code of a null row must be within one.
+var noText = vector.NewDict([]string{""})
 
 // encode returns a string vector as codes into a dictionary of its distinct values. The bytes are copied, so that the results outlive the
 // segment the strings came from.

@@ -34,6 +34,9 @@ func patternFunction(name string, fold bool) *Function {
 			}
 			if x, ok := literalValue(c.Args[1]); ok {
 				p := compileLike(x.(string), escape, fold)
+				if text, ok := p.contains(); ok {
+					return onFirst(containsKernel(text)), nil
+				}
 				return onFirst(unary(func(s string) int64 { return b2i(p.match(s)) })), nil
 			}
 			return variableLike(escape, fold), nil

@@ -132,7 +132,7 @@ var lengthFunction = &Function{
 		b.anyText(0)
 		return b.strict(Of(Integer))
 	},
-	Kernel: fixed(unary(func(s string) int64 { return int64(unitCount(s)) })),
+	Kernel: fixed(lengthKernel),
 }
 
 // textToText makes a function of one string that gives a string; a CHAR gives a CHAR.

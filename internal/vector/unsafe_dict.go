@@ -1,7 +1,9 @@
 package vector
 
 import (
+	"encoding/binary"
 	"sort"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -12,6 +14,32 @@ type Dict struct {
 	Blob    []byte
 	// Sorted says that the entries ascend by bytes and are distinct, so that codes compare as their strings do.
 	Sorted bool
+
+	ascii atomic.Int32 // 0: nobody has asked, 1: yes, 2: no
+}
+
+// ASCII reports whether all entries are ASCII. It looks once.
+func (d *Dict) ASCII() bool {
+	known := d.ascii.Load()
+	if known == 0 {
+		known = 1
+		if !ascii(d.Blob) {
+			known = 2
+		}
+		d.ascii.Store(known)
+	}
+	return known == 1
+}
+
+func ascii(b []byte) bool {
+	var bits uint64
+	for ; len(b) >= 8; b = b[8:] {
+		bits |= binary.LittleEndian.Uint64(b)
+	}
+	for _, x := range b {
+		bits |= uint64(x)
+	}
+	return bits&0x8080808080808080 == 0
 }
 
 // NewDict returns a dictionary of the given entries, in their order.

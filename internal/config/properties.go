@@ -76,6 +76,7 @@ var Properties = []Property{
 
 	// Duties.
 	{Key: "service.coordinator.period", Kind: Duration, Default: "PT60S", Doc: "How often the Coordinator looks at all datasources beside what changes tell it."},
+	{Key: "service.coordinator.period.indexingPeriod", Kind: Duration, Default: "PT1800S", Doc: "How often the Coordinator looks for what to compact and to kill, beside what changes tell it."},
 	{Key: "service.query.segmentMetadata.defaultHistory", Kind: Duration, Default: "P7D", Doc: "How far back the Broker's datasource description looks when no interval is given."},
 
 	// Logs.

@@ -89,8 +89,9 @@ type Queue struct {
 		active map[string]*entry
 		order  []*entry // oldest first
 		closed bool
-		paused bool  // the worker takes no new tasks
-		ended  int64 // when the last task ended, in milliseconds; 0: none has
+		paused bool          // the worker takes no new tasks
+		ended  int64         // when the last task ended, in milliseconds; 0: none has
+		ending chan struct{} // closed when the next task has ended
 	}
 	running sync.WaitGroup
 }
@@ -110,7 +111,7 @@ type entry struct {
 // NewQueue returns a queue that runs the given kinds, by type.
 func NewQueue(store Store, kinds map[string]Kind, o Options) *Queue {
 	q := &Queue{o: o.withDefaults(), store: store, kinds: kinds, wake: make(chan struct{}, 1)}
-	q.mu.active = map[string]*entry{}
+	q.mu.active, q.mu.ending = map[string]*entry{}, make(chan struct{})
 	return q
 }
 
@@ -347,6 +348,8 @@ func (q *Queue) finish(ctx context.Context, e *entry, err error) {
 	q.mu.ended = clock.Millis(q.o.Clock)
 	delete(q.mu.active, e.task.ID)
 	q.mu.order = slices.DeleteFunc(q.mu.order, func(o *entry) bool { return o == e })
+	close(q.mu.ending)
+	q.mu.ending = make(chan struct{})
 	q.mu.Unlock()
 	close(e.ended)
 }
@@ -456,6 +459,13 @@ func (q *Queue) Enabled() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return !q.mu.paused
+}
+
+// Ended returns a channel that is closed when the next task has ended: a slot is free then, and perhaps locks are.
+func (q *Queue) Ended() <-chan struct{} {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.mu.ending
 }
 
 // LastEnded returns when the last task ended, in milliseconds since the epoch; 0: none has since the start.

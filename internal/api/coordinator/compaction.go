@@ -5,19 +5,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"net/http"
 	"slices"
 	"strconv"
 
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/duty/compact"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/metastore"
 )
-
-// settingCompaction is the one setting behind the Coordinator's and the Overlord's endpoints, and its kind in the audit history.
-const settingCompaction = "coordinator.compaction.config"
 
 func (a *API) compactionRoutes(mux routes) {
 	const config, overlord = coordinatorBase + "/config/compaction", overlordBase + "/compaction"
@@ -33,6 +30,15 @@ func (a *API) compactionRoutes(mux routes) {
 	mux.On("POST "+config+"/taskslots", a.setTaskSlots)
 	mux.On("GET "+coordinatorBase+"/compaction/status", a.compactionStatus)
 	mux.On("GET "+coordinatorBase+"/compaction/progress", a.compactionProgress)
+	mux.On("POST "+coordinatorBase+"/compaction/compact", func(w http.ResponseWriter, r *http.Request) error {
+		if err := a.o.Compaction.Round(r.Context()); err != nil {
+			return err
+		}
+		return empty(w, http.StatusOK)
+	})
+	for _, base := range []string{coordinatorBase + "/compaction", overlord} {
+		mux.On("POST "+base+"/simulate", a.simulateCompaction)
+	}
 
 	mux.On("GET "+overlord+"/isSupervisorEnabled", func(w http.ResponseWriter, r *http.Request) error {
 		c, err := a.compaction(r.Context())
@@ -46,7 +52,7 @@ func (a *API) compactionRoutes(mux routes) {
 		if err != nil {
 			return err
 		}
-		return write(w, c.clusterCompaction)
+		return write(w, c.Cluster)
 	})
 	mux.On("POST "+overlord+"/config/cluster", a.setClusterCompaction)
 	mux.On("GET "+overlord+"/config/datasources", func(w http.ResponseWriter, r *http.Request) error {
@@ -77,7 +83,7 @@ func (a *API) compactionRoutes(mux routes) {
 	})
 	mux.On("GET "+overlord+"/status/datasources", a.compactionStatus)
 	mux.On("GET "+overlord+"/status/datasources/{dataSource}", func(w http.ResponseWriter, r *http.Request) error {
-		s, err := a.snapshots(r.Context(), r.PathValue("dataSource"))
+		s, err := a.o.Compaction.Snapshots(r.Context(), r.PathValue("dataSource"))
 		if err != nil {
 			return err
 		}
@@ -91,36 +97,19 @@ func (a *API) compactionRoutes(mux routes) {
 // errNoCompaction is for a datasource without settings.
 var errNoCompaction = fault.NotFound("Datasource compaction config does not exist")
 
-// parseStored reads the setting as it was written; nil is the defaults.
-func parseStored(text json.RawMessage) (compactionSettings, error) {
-	c := defaultCompaction()
-	if text == nil {
-		return c, nil
-	}
-	if err := json.Unmarshal(text, &c); err != nil {
-		return c, fmt.Errorf("reading setting [%s]: %w", settingCompaction, err)
-	}
-	return c, nil
-}
-
-func (a *API) compaction(ctx context.Context) (compactionSettings, error) {
-	text, _, err := a.store.Setting(ctx, settingCompaction)
+func (a *API) compaction(ctx context.Context) (compact.Settings, error) {
+	text, _, err := a.store.Setting(ctx, compact.SettingName)
 	if err != nil {
-		return compactionSettings{}, err
+		return compact.Settings{}, err
 	}
-	return parseStored(text)
-}
-
-// find returns the place of a datasource's settings, -1 if it has none.
-func (c *compactionSettings) find(dataSource string) int {
-	return slices.IndexFunc(c.Configs, func(o compactionConfig) bool { return o.DataSource == dataSource })
+	return compact.ParseStored(text)
 }
 
 // change replaces the setting by what edit makes of it.
-func (a *API) change(r *http.Request, edit func(*compactionSettings) error) error {
-	_, err := a.store.UpdateSetting(r.Context(), metastore.Fence{}, settingCompaction, audit(r, settingCompaction, settingCompaction),
+func (a *API) change(r *http.Request, edit func(*compact.Settings) error) error {
+	_, err := a.store.UpdateSetting(r.Context(), metastore.Fence{}, compact.SettingName, audit(r, compact.SettingName, compact.SettingName),
 		func(stored json.RawMessage) (json.RawMessage, error) {
-			c, err := parseStored(stored)
+			c, err := compact.ParseStored(stored)
 			if err != nil {
 				return nil, err
 			}
@@ -129,6 +118,9 @@ func (a *API) change(r *http.Request, edit func(*compactionSettings) error) erro
 			}
 			return json.Marshal(c)
 		})
+	if err == nil {
+		a.o.Compaction.Nudge()
+	}
 	return err
 }
 
@@ -146,11 +138,11 @@ func (a *API) setCompaction(w http.ResponseWriter, r *http.Request) error {
 	}
 	if path := r.PathValue("dataSource"); path != "" && path != config.DataSource {
 		return fault.InvalidInput("DataSource in spec[%s] does not match DataSource in path[%s]", config.DataSource, path)
-	} else if path == "" && config.Engine != nil && *config.Engine == "msq" {
+	} else if path == "" && config.Engine != nil && *config.Engine == compact.EngineMSQ {
 		return fault.InvalidInput("MSQ engine is supported only with supervisor-based compaction on the Overlord.")
 	}
-	err = a.change(r, func(c *compactionSettings) error {
-		if i := c.find(config.DataSource); i >= 0 {
+	err = a.change(r, func(c *compact.Settings) error {
+		if i := c.Find(config.DataSource); i >= 0 {
 			c.Configs[i] = config
 		} else {
 			c.Configs = append(c.Configs, config)
@@ -168,7 +160,7 @@ func (a *API) compactionOf(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	i := c.find(r.PathValue("dataSource"))
+	i := c.Find(r.PathValue("dataSource"))
 	if i < 0 {
 		return errNoCompaction
 	}
@@ -177,8 +169,8 @@ func (a *API) compactionOf(w http.ResponseWriter, r *http.Request) error {
 
 func (a *API) deleteCompaction(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("dataSource")
-	err := a.change(r, func(c *compactionSettings) error {
-		i := c.find(name)
+	err := a.change(r, func(c *compact.Settings) error {
+		i := c.Find(name)
 		if i < 0 {
 			return errNoCompaction
 		}
@@ -188,9 +180,7 @@ func (a *API) deleteCompaction(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	a.mu.Lock()
-	a.mu.uncompacted[name] = true
-	a.mu.Unlock()
+	a.o.Compaction.Removed(name)
 	return empty(w, http.StatusOK)
 }
 
@@ -205,11 +195,11 @@ func (a *API) setClusterCompaction(w http.ResponseWriter, r *http.Request) error
 	case isNothing(text):
 		return refuse(w, http.StatusBadRequest, "The body must be an object of settings")
 	}
-	err = a.change(r, func(c *compactionSettings) error {
-		if err := decode(text, &c.clusterCompaction); err != nil {
+	err = a.change(r, func(c *compact.Settings) error {
+		if err := decode(text, &c.Cluster); err != nil {
 			return err
 		}
-		return c.validate()
+		return c.Validate()
 	})
 	if err != nil {
 		return refuseInput(w, err)
@@ -234,7 +224,7 @@ func (a *API) setTaskSlots(w http.ResponseWriter, r *http.Request) error {
 		return fault.InvalidInput("Compaction needs at least 1 task slot and a ratio that is not negative, not max [%s] and ratio [%s]; "+
 			"to turn it off set maxCompactionTaskSlots to 0 in the cluster's settings", query.Get("max"), query.Get("ratio"))
 	}
-	err = a.change(r, func(c *compactionSettings) error {
+	err = a.change(r, func(c *compact.Settings) error {
 		if hasSlots {
 			c.MaxSlots = slots
 		}
@@ -252,49 +242,49 @@ func (a *API) setTaskSlots(w http.ResponseWriter, r *http.Request) error {
 	return empty(w, http.StatusOK)
 }
 
-// snapshot is the status of a datasource. The counts are those of the last round of automatic compaction; no round has run yet is all 0.
-type snapshot struct {
-	DataSource       string  `json:"dataSource"`
-	ScheduleStatus   string  `json:"scheduleStatus"`
-	Message          *string `json:"message"`
-	BytesAwaiting    int64   `json:"bytesAwaitingCompaction"`
-	BytesCompacted   int64   `json:"bytesCompacted"`
-	BytesSkipped     int64   `json:"bytesSkipped"`
-	SegmentsAwaiting int64   `json:"segmentCountAwaitingCompaction"`
-	SegmentsCompact  int64   `json:"segmentCountCompacted"`
-	SegmentsSkipped  int64   `json:"segmentCountSkipped"`
-	IntervalsAwait   int64   `json:"intervalCountAwaitingCompaction"`
-	IntervalsCompact int64   `json:"intervalCountCompacted"`
-	IntervalsSkipped int64   `json:"intervalCountSkipped"`
+// parseCompaction reads the settings of a datasource. The error is for their author.
+func parseCompaction(text []byte) (compact.Config, error) {
+	c := compact.DefaultConfig()
+	if isNothing(text) {
+		return c, fault.InvalidInput("The body must be a compaction configuration")
+	}
+	if err := decode(text, &c); err != nil {
+		return c, err
+	}
+	return c, c.Validate()
 }
 
-// snapshots returns the status of the datasources with settings, or of one, which may be one whose settings were removed.
-func (a *API) snapshots(ctx context.Context, dataSource string) ([]snapshot, error) {
-	c, err := a.compaction(ctx)
-	if err != nil {
-		return nil, err
+// simulateCompaction answers what a round would do under the cluster settings of the body, of which those left out are the present ones.
+func (a *API) simulateCompaction(w http.ResponseWriter, r *http.Request) error {
+	text, err := a.body(w, r)
+	switch {
+	case errors.Is(err, errMedia):
+		return empty(w, http.StatusUnsupportedMediaType)
+	case err != nil:
+		return err
 	}
-	out := []snapshot{}
-	for _, config := range c.Configs {
-		if dataSource == "" || dataSource == config.DataSource {
-			out = append(out, snapshot{DataSource: config.DataSource, ScheduleStatus: "RUNNING"})
+	c, err := a.compaction(r.Context())
+	if err != nil {
+		return err
+	}
+	if !isNothing(text) {
+		if err := decode(text, &c.Cluster); err != nil {
+			return refuseInput(w, err)
 		}
 	}
-	if len(out) > 0 || dataSource == "" {
-		return out, nil
+	if err := c.Cluster.Validate(); err != nil {
+		return refuseInput(w, err)
 	}
-	a.mu.Lock()
-	removed := a.mu.uncompacted[dataSource]
-	a.mu.Unlock()
-	if removed {
-		out = append(out, snapshot{DataSource: dataSource, ScheduleStatus: "NOT_ENABLED"})
+	states, err := a.o.Compaction.Simulate(r.Context(), c.Cluster)
+	if err != nil {
+		return err
 	}
-	return out, nil
+	return write(w, map[string]any{"compactionStates": states})
 }
 
 func (a *API) compactionStatus(w http.ResponseWriter, r *http.Request) error {
 	name := r.URL.Query().Get("dataSource")
-	list, err := a.snapshots(r.Context(), name)
+	list, err := a.o.Compaction.Snapshots(r.Context(), name)
 	switch {
 	case err != nil:
 		return err
@@ -309,11 +299,11 @@ func (a *API) compactionProgress(w http.ResponseWriter, r *http.Request) error {
 	if name == "" {
 		return refuse(w, http.StatusBadRequest, "No DataSource specified")
 	}
-	list, err := a.snapshots(r.Context(), name)
+	list, err := a.o.Compaction.Snapshots(r.Context(), name)
 	switch {
 	case err != nil:
 		return err
-	case len(list) == 0 || list[0].ScheduleStatus == "NOT_ENABLED":
+	case len(list) == 0 || list[0].ScheduleStatus == compact.NotEnabled:
 		return refuse(w, http.StatusNotFound, "Unknown DataSource")
 	}
 	return write(w, map[string]int64{"remainingSegmentSize": list[0].BytesAwaiting})
@@ -321,16 +311,16 @@ func (a *API) compactionProgress(w http.ResponseWriter, r *http.Request) error {
 
 // compactionEntry is one change of a datasource's settings, with those of the cluster at that time.
 type compactionEntry struct {
-	Global clusterCompaction `json:"globalConfig"`
-	Config *compactionConfig `json:"compactionConfig"`
-	Info   auditInfo         `json:"auditInfo"`
-	Time   string            `json:"auditTime"`
+	Global compact.Cluster `json:"globalConfig"`
+	Config *compact.Config `json:"compactionConfig"`
+	Info   auditInfo       `json:"auditInfo"`
+	Time   string          `json:"auditTime"`
 }
 
 // compactionHistory finds the changes of a datasource in the history of the one setting: neighbours equal in both parts are one, and what
 // was before the first settings or after their end was noted is left out.
 func (a *API) compactionHistory(w http.ResponseWriter, r *http.Request) (out []compactionEntry, answered bool, err error) {
-	audited, answered, err := a.entries(w, r, settingCompaction, settingCompaction)
+	audited, answered, err := a.entries(w, r, compact.SettingName, compact.SettingName)
 	if answered || err != nil {
 		return nil, answered, err
 	}
@@ -342,12 +332,12 @@ func (a *API) compactionHistory(w http.ResponseWriter, r *http.Request) (out []c
 	out = []compactionEntry{}
 	var last []byte
 	for _, e := range audited {
-		c, err := parseStored(json.RawMessage(e.Payload))
+		c, err := compact.ParseStored(json.RawMessage(e.Payload))
 		if err != nil {
 			return nil, false, err
 		}
-		entry := compactionEntry{Global: c.clusterCompaction, Info: infoOf(e), Time: chrono.FormatMillis(e.At, chrono.UTC)}
-		if i := c.find(r.PathValue("dataSource")); i >= 0 {
+		entry := compactionEntry{Global: c.Cluster, Info: infoOf(e), Time: chrono.FormatMillis(e.At, chrono.UTC)}
+		if i := c.Find(r.PathValue("dataSource")); i >= 0 {
 			entry.Config = &c.Configs[i]
 		} else if len(out) == 0 || out[len(out)-1].Config == nil {
 			continue

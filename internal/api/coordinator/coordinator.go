@@ -10,6 +10,7 @@ import (
 
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/duty/compact"
 	"github.com/hengedb/henge/internal/duty/rule"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/metastore"
@@ -37,6 +38,8 @@ type Options struct {
 	MaxRequestBytes int64
 	// RulesChanged, if not nil, is called after retention rules were written.
 	RulesChanged func(context.Context) error
+	// Compaction runs automatic compaction.
+	Compaction *compact.Scheduler
 	// LookupNodes are the processes that hold lookups.
 	LookupNodes []LookupNode
 	Clock       clock.Clock
@@ -53,18 +56,11 @@ type API struct {
 
 	// pushing is held while lookups are read and pushed.
 	pushing sync.Mutex
-
-	mu struct {
-		sync.Mutex
-		// uncompacted are the datasources whose compaction settings were removed since the start: their status stays readable.
-		uncompacted map[string]bool
-	}
 }
 
 // New returns the endpoints on a store and its published timeline. It writes the default rules into a store that has none.
 func New(ctx context.Context, store *metastore.Store, published *timeline.Published, inventory Inventory, tasks Tasks, o Options) (*API, error) {
 	a := &API{store: store, published: published, inventory: inventory, tasks: tasks, o: o}
-	a.mu.uncompacted = map[string]bool{}
 	_, found, err := store.Rules(ctx, rule.Default)
 	if err != nil || found {
 		return a, err

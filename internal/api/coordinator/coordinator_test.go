@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/duty/compact"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/task"
 	"github.com/hengedb/henge/internal/timeline"
@@ -76,7 +78,8 @@ func open(t *testing.T) *fixture {
 	inventory := Local{Historical: Server{Host: "h:8083", Tier: "_default_tier", MaxSize: 1000}, Holder: f, Worker: "w:8091"}
 	a, err := New(t.Context(), f.store, published, inventory, f, Options{
 		Coordinator: "http://h:8081", Overlord: "http://h:8090", DefaultReplicas: 1, MaxRequestBytes: 1 << 20, Clock: f.clock,
-		History: 30 * 24 * 3600 * 1000,
+		History:    30 * 24 * 3600 * 1000,
+		Compaction: compact.New(f.store, published, task.NewQueue(nil, nil, task.Options{Clock: f.clock}), compact.Options{Clock: f.clock, Log: slog.New(slog.DiscardHandler)}),
 		Nodes: []Node{
 			{Role: "coordinator", Host: "h", Port: 8081},
 			{Role: "historical", Host: "h", Port: 8083, Data: &DataService{Type: "dataNodeService", Tier: "_default_tier"}},
@@ -381,7 +384,7 @@ func TestCompactionConfig(t *testing.T) {
 	for _, part := range []string{
 		`"partitionsSpec":{"type":"dynamic","maxRowsPerSegment":5000000,"maxTotalRows":null}`, `"forceGuaranteedRollup":false`,
 		`"granularitySpec":{"segmentGranularity":"DAY","queryGranularity":null,"rollup":null}`, `{"type":"string","name":"page",`,
-		`{"type":"long","name":"n"}`, `"skipOffsetFromLatest":"PT0S"`,
+		`{"type":"long","name":"n","multiValueHandling":"SORTED_ARRAY","createBitmapIndex":false}`, `"skipOffsetFromLatest":"PT0S"`,
 	} {
 		f.expect("GET", "C/config/compaction/wiki", "", 200, "~"+part)
 	}

@@ -12,7 +12,7 @@
 //	metadata.go      /metadata; datasources.go, layout.go: /datasources, /intervals, /servers, /tiers; broker.go: /service/v2/datasources
 //	mark.go          used and unused, kill
 //	rules.go         retention rules; audit.go: histories
-//	config.go        the Coordinator's and the workers' settings; compaction.go, compaction_config.go: automatic compaction's
+//	config.go        the Coordinator's and the workers' settings; compaction.go: automatic compaction's
 //	lookups.go, lookup_status.go   lookups: what is configured, and which process has it
 //	answer.go        reading requests and writing answers
 //

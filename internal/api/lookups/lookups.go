@@ -39,7 +39,8 @@ func (a *API) Routes(mux *edge.Mux) {
 	mux.On("GET "+listen+"/{lookup}", func(w http.ResponseWriter, r *http.Request) error {
 		c, ok := a.set.Status().Current[r.PathValue("lookup")]
 		if !ok {
-			return unknown(w, r)
+			w.WriteHeader(http.StatusNotFound)
+			return nil
 		}
 		edge.WriteJSON(w, http.StatusOK, c)
 		return nil
@@ -54,7 +55,8 @@ func (a *API) Routes(mux *edge.Mux) {
 	})
 	mux.On("DELETE "+listen+"/{lookup}", func(w http.ResponseWriter, r *http.Request) error {
 		if !a.set.Drop(r.PathValue("lookup")) {
-			return unknown(w, r)
+			edge.WriteJSON(w, http.StatusNotFound, map[string]string{"error": "lookup [" + r.PathValue("lookup") + "] not found"})
+			return nil
 		}
 		return a.state(w, http.StatusAccepted)
 	})
@@ -70,11 +72,6 @@ func (a *API) Routes(mux *edge.Mux) {
 func (a *API) state(w http.ResponseWriter, status int) error {
 	s := a.set.Status()
 	edge.WriteJSON(w, status, state{s.Current, s.Next, []string{}})
-	return nil
-}
-
-func unknown(w http.ResponseWriter, r *http.Request) error {
-	edge.WriteJSON(w, http.StatusNotFound, map[string]string{"error": "lookup [" + r.PathValue("lookup") + "] not found"})
 	return nil
 }
 

@@ -24,7 +24,7 @@ func TestLookupsOfAProcess(t *testing.T) {
 		{"GET " + listen, "", 200, `{"current":{},"toLoad":{},"toDrop":[]}`},
 		{"POST " + listen + "/updates", `{"toLoad":{"a":` + a + `},"toDrop":["none"]}`, 202, `{"current":{"a":` + a + `},"toLoad":{},"toDrop":[]}`},
 		{"GET " + listen + "/a", "", 200, a},
-		{"GET " + listen + "/nope", "", 404, `{"error":"lookup [nope] not found"}`},
+		{"GET " + listen + "/nope", "", 404, ``},
 		{"POST " + listen + "/updates", `[`, 400, "could not be read"},
 		{"POST " + listen + "/b", `{"version":"v1"}`, 400, "lookupExtractorFactory"},
 		{"GET " + introspect, "", 200, `["a"]`},

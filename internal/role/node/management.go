@@ -9,6 +9,7 @@ import (
 	"github.com/hengedb/henge/internal/api/coordinator"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/duty"
+	"github.com/hengedb/henge/internal/duty/compact"
 )
 
 // defaultReplicas is the number of copies in the default rules of a single process: more could never be satisfied.
@@ -16,6 +17,9 @@ const defaultReplicas = 1
 
 // followRetry is how long after a segment could not be loaded or marked it is tried again.
 const followRetry = 30 * time.Second
+
+// compactionGap is the shortest time between two rounds of automatic compaction.
+const compactionGap = time.Second
 
 // openCoordinator makes the management endpoints of the Coordinator and Overlord, and the Broker's about datasources, and starts the
 // Coordinator's duties.
@@ -48,11 +52,14 @@ func (s *services) openCoordinator(ctx context.Context) error {
 		Historical: coordinator.Server{Host: address("historical"), Tier: tier, Priority: priority, MaxSize: maxSize},
 		Holder:     s.historical, Worker: address("indexer"),
 	}
+	s.compaction = compact.New(s.n.store, s.n.published, s.queue, compact.Options{
+		Period: set.Duration("service.coordinator.period.indexingPeriod"), Gap: compactionGap, Clock: s.n.o.Clock, Log: s.n.o.Log,
+	})
 	var err error
 	s.coordinator, err = coordinator.New(ctx, s.n.store, s.n.published, inventory, s.queue, coordinator.Options{
 		Coordinator: url("coordinator"), Overlord: url("overlord"), Nodes: nodes, DefaultReplicas: defaultReplicas,
 		History:         set.Duration("service.query.segmentMetadata.defaultHistory").Milliseconds(),
-		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0), Clock: s.n.o.Clock, Log: s.n.o.Log, RulesChanged: s.rules.Refresh,
+		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0), Clock: s.n.o.Clock, Log: s.n.o.Log, RulesChanged: s.rules.Refresh, Compaction: s.compaction,
 		LookupNodes: []coordinator.LookupNode{{Host: address("indexer"), Tier: set.Text("service.lookup.lookupTier"), Holder: s.lookups}},
 	})
 	if err != nil {
@@ -67,6 +74,7 @@ func (s *services) openCoordinator(ctx context.Context) error {
 	}
 	retention := duty.NewRetention(s.n.store, s.follower())
 	s.n.roles.Go(func() error { return retention.Run(ctx) })
+	s.n.roles.Go(func() error { return s.compaction.Run(ctx) })
 	return nil
 }
 

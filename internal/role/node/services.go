@@ -21,6 +21,7 @@ import (
 	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/deepstore/s3"
 	"github.com/hengedb/henge/internal/duty"
+	"github.com/hengedb/henge/internal/duty/compact"
 	"github.com/hengedb/henge/internal/duty/kill"
 	"github.com/hengedb/henge/internal/export"
 	"github.com/hengedb/henge/internal/fault"
@@ -48,6 +49,7 @@ type services struct {
 	statements *statements.API
 
 	coordinator *coordinator.API
+	compaction  *compact.Scheduler
 	lookups     *lookup.Set
 	rules       *duty.Rules
 }

@@ -1,0 +1,180 @@
+package compact
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// Config is the settings of a datasource. What is null keeps what segments have.
+type Config struct {
+	DataSource            string            `json:"dataSource"`
+	TaskPriority          int               `json:"taskPriority"`
+	InputSegmentSizeBytes int64             `json:"inputSegmentSizeBytes"`
+	MaxRowsPerSegment     *int64            `json:"maxRowsPerSegment"`
+	SkipOffsetFromLatest  chrono.Period     `json:"skipOffsetFromLatest"`
+	SkipIntervals         []chrono.Interval `json:"skipIntervals,omitempty"`
+	Tuning                *TuningConfig     `json:"tuningConfig"`
+	Granularity           *GranularitySpec  `json:"granularitySpec"`
+	Dimensions            *DimensionsSpec   `json:"dimensionsSpec"`
+	Metrics               []json.RawMessage `json:"metricsSpec"`
+	Transform             *TransformSpec    `json:"transformSpec"`
+	Projections           []json.RawMessage `json:"projections,omitempty"`
+	IO                    *IOConfig         `json:"ioConfig"`
+	Engine                *string           `json:"engine"`
+	TaskContext           map[string]any    `json:"taskContext"`
+}
+
+// GranularitySpec is the wanted time chunks and what becomes of rows in them.
+type GranularitySpec struct {
+	Segment *chrono.Granularity `json:"segmentGranularity"`
+	Query   *chrono.Granularity `json:"queryGranularity"`
+	Rollup  *bool               `json:"rollup"`
+}
+
+// TransformSpec is which rows are kept.
+type TransformSpec struct {
+	Filter json.RawMessage `json:"filter"`
+}
+
+// IOConfig is what becomes of chunks that end up without rows.
+type IOConfig struct {
+	DropExisting bool `json:"dropExisting"`
+}
+
+// TuningConfig is how compaction tasks run. Members that only steer the reference's memory use are kept and shown, not used.
+type TuningConfig struct {
+	MaxRowsInMemory       *int64          `json:"maxRowsInMemory"`
+	AppendableIndexSpec   json.RawMessage `json:"appendableIndexSpec"`
+	MaxBytesInMemory      *int64          `json:"maxBytesInMemory"`
+	MaxTotalRows          *int64          `json:"maxTotalRows"`
+	SplitHintSpec         json.RawMessage `json:"splitHintSpec"`
+	Partitions            *PartitionsSpec `json:"partitionsSpec"`
+	IndexSpec             json.RawMessage `json:"indexSpec"`
+	IntermediateIndexSpec json.RawMessage `json:"indexSpecForIntermediatePersists"`
+	MaxPendingPersists    *int            `json:"maxPendingPersists"`
+	PushTimeout           *int64          `json:"pushTimeout"`
+	WriteOutMedium        json.RawMessage `json:"segmentWriteOutMediumFactory"`
+	MaxSubTasks           *int            `json:"maxNumConcurrentSubTasks"`
+	MaxRetry              *int            `json:"maxRetry"`
+	StatusCheckPeriod     *int64          `json:"taskStatusCheckPeriodMs"`
+	ChatTimeout           *chrono.Period  `json:"chatHandlerTimeout"`
+	ChatRetries           *int            `json:"chatHandlerNumRetries"`
+	MaxSegmentsToMerge    *int            `json:"maxNumSegmentsToMerge"`
+	MergeTasks            *int            `json:"totalNumMergeTasks"`
+	MaxColumnsToMerge     *int            `json:"maxColumnsToMerge"`
+	Type                  string          `json:"type"`
+	PerfectRollup         bool            `json:"forceGuaranteedRollup"`
+}
+
+// DefaultConfig returns what a datasource's settings are where nothing was said.
+func DefaultConfig() Config {
+	return Config{TaskPriority: 25, InputSegmentSizeBytes: 100_000_000_000_000, SkipOffsetFromLatest: chrono.Period{Days: 1}}
+}
+
+// Validate returns a fault that says what is wrong with the settings, and fills in what follows from others.
+func (c *Config) Validate() error {
+	switch {
+	case c.DataSource == "":
+		return fault.InvalidInput("Compaction configuration has no [dataSource]")
+	case c.InputSegmentSizeBytes < 0:
+		return fault.InvalidInput("inputSegmentSizeBytes [%d] must not be negative", c.InputSegmentSizeBytes)
+	case c.MaxRowsPerSegment != nil && *c.MaxRowsPerSegment <= 0:
+		return fault.InvalidInput("maxRowsPerSegment [%d] must be positive", *c.MaxRowsPerSegment)
+	case c.Engine != nil && *c.Engine != EngineNative && *c.Engine != EngineMSQ:
+		return fault.InvalidInput("Compaction engine [%s] is unknown; use native or msq", *c.Engine)
+	}
+	for _, metric := range c.Metrics {
+		if err := checkNamed(metric, "A metric", "type", "name"); err != nil {
+			return err
+		}
+	}
+	if c.Transform != nil && !isNull(c.Transform.Filter) {
+		if err := checkNamed(c.Transform.Filter, "The filter of a transformSpec", "type"); err != nil {
+			return err
+		}
+	}
+	t := c.Tuning
+	if t == nil {
+		return nil
+	}
+	switch t.Type {
+	case "", "index_parallel", "autocompact":
+		t.Type = "index_parallel"
+	default:
+		return fault.InvalidInput("tuningConfig type [%s] is unknown; use index_parallel", t.Type)
+	}
+	if t.MaxSubTasks != nil && *t.MaxSubTasks <= 0 {
+		return fault.InvalidInput("maxNumConcurrentSubTasks [%d] must be positive", *t.MaxSubTasks)
+	}
+	t.PerfectRollup = false
+	if p := t.Partitions; p != nil {
+		if err := p.validate(); err != nil {
+			return err
+		}
+		t.PerfectRollup = p.Type != dynamic
+	}
+	return nil
+}
+
+// checkNamed tests that text is an object with these members as text.
+func checkNamed(text json.RawMessage, what string, members ...string) error {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(text, &fields) != nil || fields == nil {
+		return fault.InvalidInput("%s must be an object", what)
+	}
+	for _, m := range members {
+		var value string
+		if json.Unmarshal(fields[m], &value) != nil || value == "" {
+			return fault.InvalidInput("%s needs [%s]", what, m)
+		}
+	}
+	return nil
+}
+
+func isNull(text json.RawMessage) bool { return len(text) == 0 || string(text) == "null" }
+
+// partitions is how rows are to be spread over segments; nil: any way will do.
+func (c *Config) partitions() *PartitionsSpec {
+	if c.Tuning != nil && c.Tuning.Partitions != nil {
+		return c.Tuning.Partitions
+	}
+	var total *int64
+	if c.Tuning != nil {
+		total = c.Tuning.MaxTotalRows
+	}
+	if total == nil && c.MaxRowsPerSegment == nil {
+		return nil
+	}
+	return &PartitionsSpec{Type: dynamic, MaxRows: c.MaxRowsPerSegment, MaxTotalRows: total}
+}
+
+// segmentGranularity is the wanted time chunks; nil: those that are there.
+func (c *Config) segmentGranularity() *chrono.Granularity {
+	if c.Granularity == nil {
+		return nil
+	}
+	return c.Granularity.Segment
+}
+
+// engine is what runs the tasks.
+func (c *Config) engine(cluster *Cluster) string {
+	if c.Engine != nil {
+		return *c.Engine
+	}
+	return cluster.Engine
+}
+
+// context reads a parameter of the tasks.
+func (c *Config) context(name string) any { return c.TaskContext[name] }
+
+// key is equal for settings that are equal.
+func (c *Config) key() (string, error) {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return "", fmt.Errorf("encoding the compaction settings of datasource [%s]: %w", c.DataSource, err)
+	}
+	return string(text), nil
+}

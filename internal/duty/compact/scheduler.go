@@ -1,0 +1,548 @@
+package compact
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/timeline"
+)
+
+// Store is what rounds need of the metastore.
+type Store interface {
+	Setting(ctx context.Context, name string) (json.RawMessage, bool, error)
+	Supervisors(ctx context.Context) ([]metastore.SupervisorVersion, error)
+	Locks(ctx context.Context, dataSource string) ([]metastore.Lock, error)
+}
+
+// Tasks is the Overlord's queue.
+type Tasks interface {
+	// Read makes a task of its JSON.
+	Read(body []byte) (*task.Task, error)
+	Submit(ctx context.Context, t *task.Task) error
+	// Find returns the status of a task, nil if it is unknown.
+	Find(ctx context.Context, id string) (*task.Status, error)
+	Stop(ctx context.Context, id, reason string) (found bool, err error)
+	Active() []task.Status
+	// Ended returns a channel that is closed when the next task has ended.
+	Ended() <-chan struct{}
+	Capacity() int
+}
+
+// Options are the settings of a Scheduler.
+type Options struct {
+	// Period is the longest time between two rounds; Gap is the shortest.
+	Period, Gap time.Duration
+	Clock       clock.Clock
+	Log         *slog.Logger
+}
+
+// Scheduler runs rounds of automatic compaction. Its methods are safe for use by many goroutines.
+type Scheduler struct {
+	store     Store
+	published *timeline.Published
+	tasks     Tasks
+	o         Options
+	nudged    chan struct{}
+
+	// round is held by a round; surveys are its own.
+	round   sync.Mutex
+	surveys map[string]*survey
+
+	mu struct {
+		sync.Mutex
+		outcomes  map[string][]Outcome
+		snapshots map[string]Snapshot
+		removed   map[string]bool
+		attempts  map[place]*attempt
+		stats     Stats
+	}
+}
+
+// Stats counts over the life of the process.
+type Stats struct {
+	Rounds, Submitted, Failed int64
+	// Slots and Free are those of the last round.
+	Slots, Free int
+}
+
+// New returns a scheduler. Rounds begin with Run or Round.
+func New(store Store, published *timeline.Published, tasks Tasks, o Options) *Scheduler {
+	s := &Scheduler{store: store, published: published, tasks: tasks, o: o, nudged: make(chan struct{}, 1), surveys: map[string]*survey{}}
+	s.mu.outcomes, s.mu.snapshots = map[string][]Outcome{}, map[string]Snapshot{}
+	s.mu.removed, s.mu.attempts = map[string]bool{}, map[place]*attempt{}
+	return s
+}
+
+// Nudge asks for a round soon: settings changed, or something that rounds depend on.
+func (s *Scheduler) Nudge() {
+	select {
+	case s.nudged <- struct{}{}:
+	default:
+	}
+}
+
+// Run runs rounds until ctx is done.
+func (s *Scheduler) Run(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		for number := s.published.Pin().Number(); ; {
+			state, err := s.published.Wait(ctx, number+1)
+			if err != nil {
+				return nil // ctx is done
+			}
+			number = state.Number()
+			s.Nudge()
+		}
+	})
+	group.Go(func() error {
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-s.tasks.Ended(): // a slot is free, perhaps a lock too
+				s.Nudge()
+			}
+		}
+	})
+	group.Go(func() error { s.rounds(ctx); return nil })
+	return group.Wait()
+}
+
+func (s *Scheduler) rounds(ctx context.Context) {
+	timer := s.o.Clock.NewTimer(s.o.Period)
+	defer timer.Stop()
+	for ctx.Err() == nil {
+		paused, err := s.paused(ctx)
+		if err == nil && !paused {
+			err = s.Round(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			s.o.Log.ErrorContext(ctx, "a round of automatic compaction failed; the next one goes on", "error", err)
+		}
+		timer.Reset(s.untilNext())
+		if s.o.Clock.Sleep(ctx, s.o.Gap) != nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+		case <-s.nudged:
+		case <-timer.C():
+		}
+	}
+}
+
+// paused reports whether the Coordinator's settings hold its duties.
+func (s *Scheduler) paused(ctx context.Context) (bool, error) {
+	var set struct {
+		Pause bool `json:"pauseCoordination"`
+	}
+	text, found, err := s.store.Setting(ctx, "coordinator.config")
+	if err != nil || !found {
+		return false, err
+	}
+	if err := json.Unmarshal(text, &set); err != nil {
+		return false, fmt.Errorf("reading the Coordinator's settings: %w", err)
+	}
+	return set.Pause, nil
+}
+
+// untilNext is the time to the next round that nothing asks for: a period, or when a group that failed may be tried again.
+func (s *Scheduler) untilNext() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now, wait := clock.Millis(s.o.Clock), s.o.Period
+	for _, a := range s.mu.attempts {
+		if a.ended && a.next > now {
+			wait = min(wait, time.Duration(a.next-now)*time.Millisecond)
+		}
+	}
+	return wait
+}
+
+// settle notes how the tasks of earlier rounds ended.
+func (s *Scheduler) settle(ctx context.Context) error {
+	s.mu.Lock()
+	var open []*attempt
+	for _, a := range s.mu.attempts {
+		if !a.ended {
+			open = append(open, a)
+		}
+	}
+	s.mu.Unlock()
+	for _, a := range open { // only rounds change them, and this is the one there is
+		status, err := s.tasks.Find(ctx, a.task)
+		if err != nil {
+			return fmt.Errorf("asking for compaction task [%s]: %w", a.task, err)
+		}
+		if status != nil && !status.State.Done() {
+			continue
+		}
+		succeeded, message := status != nil && status.State == task.Succeeded, "it is unknown"
+		if status != nil {
+			message = status.Error
+		}
+		s.mu.Lock()
+		a.end(succeeded, message, clock.Millis(s.o.Clock))
+		if !succeeded {
+			s.mu.stats.Failed++
+		}
+		s.mu.Unlock()
+	}
+	return nil
+}
+
+// Status is what becomes of a group of segments.
+type Status uint8
+
+const (
+	// Compacted segments are as the settings want them.
+	Compacted Status = iota
+	// Pending ones need compaction and wait for a slot or for time.
+	Pending
+	// Running ones have a task.
+	Running
+	// Skipped ones are left alone.
+	Skipped
+)
+
+// String returns the name in answers.
+func (s Status) String() string { return [...]string{"COMPLETE", "PENDING", "RUNNING", "SKIPPED"}[s] }
+
+// Outcome is a group and what a round made of it.
+type Outcome struct {
+	Group  *Group
+	Status Status
+	// Why says why it is not compacted, or why it is being compacted.
+	Why string
+	// Task is the id of the task that works on it.
+	Task string
+}
+
+// configs returns the settings in force: those of supervisors that are not suspended, or those of the setting.
+func (s *Scheduler) configs(ctx context.Context) ([]Config, Cluster, error) {
+	text, _, err := s.store.Setting(ctx, SettingName)
+	if err != nil {
+		return nil, Cluster{}, err
+	}
+	settings, err := ParseStored(text)
+	if err != nil || !settings.UseSupervisors {
+		return settings.Configs, settings.Cluster, err
+	}
+	versions, err := s.store.Supervisors(ctx)
+	if err != nil {
+		return nil, Cluster{}, err
+	}
+	var out []Config
+	for _, v := range versions {
+		spec, ok, err := ParseSpec(v.Payload)
+		if err != nil {
+			return nil, Cluster{}, fmt.Errorf("reading supervisor [%s]: %w", v.ID, err)
+		}
+		if ok && !spec.Suspended && spec.Config.ValidateEngine(&settings.Cluster) == nil {
+			out = append(out, spec.Config)
+		}
+	}
+	return out, settings.Cluster, nil
+}
+
+// Round looks at every datasource with settings, anew at those that changed, and submits tasks while there are slots.
+func (s *Scheduler) Round(ctx context.Context) error {
+	s.round.Lock()
+	defer s.round.Unlock()
+	configs, cluster, err := s.configs(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.settle(ctx); err != nil {
+		return err
+	}
+	active := s.active()
+	state := s.published.Pin()
+	surveys := make(map[string]*survey, len(configs))
+	outcomes := make(map[string][]Outcome, len(configs))
+	capacity := cluster.slots(s.tasks.Capacity())
+	if capacity > 0 {
+		for i := range configs {
+			c := &configs[i]
+			if surveys[c.DataSource], err = s.survey(c, state.Timeline(c.DataSource)); err != nil {
+				return err
+			}
+			if err := s.stopOutdated(ctx, c, active[c.DataSource]); err != nil {
+				return err
+			}
+			if outcomes[c.DataSource], err = s.judge(ctx, surveys[c.DataSource], active[c.DataSource], &cluster); err != nil {
+				return err
+			}
+		}
+	}
+	free := capacity
+	for _, list := range active {
+		for _, r := range list {
+			free -= r.slots
+		}
+	}
+	left, err := s.submit(ctx, surveys, outcomes, &cluster, free)
+	s.surveys = surveys
+	s.keep(outcomes, capacity, left)
+	return err
+}
+
+// active returns the compaction tasks without an end by datasource, whoever submitted them.
+func (s *Scheduler) active() map[string][]running {
+	out := map[string][]running{}
+	for _, status := range s.tasks.Active() {
+		if status.Task.Type == TaskType {
+			out[status.Task.DataSource] = append(out[status.Task.DataSource], readTask(status.Task))
+		}
+	}
+	return out
+}
+
+// stopOutdated ends tasks that make time chunks the settings no longer want.
+func (s *Scheduler) stopOutdated(ctx context.Context, c *Config, active []running) error {
+	want := c.segmentGranularity()
+	if want == nil {
+		return nil
+	}
+	for _, r := range active {
+		if !isIssued(r.id) || r.segment == nil || r.segment.Equal(*want) {
+			continue
+		}
+		reason := fmt.Sprintf("Compaction settings of datasource [%s] changed segmentGranularity to [%s]", c.DataSource, nameOf(want))
+		if _, err := s.tasks.Stop(ctx, r.id, reason); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// survey returns what the segments and settings of a datasource say; what was found before if neither changed.
+func (s *Scheduler) survey(c *Config, tl *timeline.Timeline) (*survey, error) {
+	key, err := c.key()
+	if err != nil {
+		return nil, err
+	}
+	if found := s.surveys[c.DataSource]; found != nil && found.timeline == tl && found.key == key {
+		return found, nil
+	}
+	return take(c, key, tl)
+}
+
+// judge says of each group what becomes of it, beside what it has in common with those of other datasources: the slots.
+func (s *Scheduler) judge(ctx context.Context, v *survey, active []running, cluster *Cluster) ([]Outcome, error) {
+	var out []Outcome
+	var locked []chrono.Interval
+	asked := false
+	now := clock.Millis(s.o.Clock)
+	for _, g := range v.groups {
+		if g.empty {
+			continue
+		}
+		o := Outcome{Group: g, Why: g.reason, Status: Pending}
+		working := slices.IndexFunc(active, func(r running) bool { return r.interval.Overlaps(g.Interval) })
+		switch {
+		case working >= 0:
+			o.Status, o.Task = Running, active[working].id
+		case g.skipped != "":
+			o.Status, o.Why = Skipped, g.skipped
+		case g.reason == "":
+			o.Status, o.Why = Compacted, "as the settings want it"
+		}
+		if o.Status == Pending && !asked {
+			var err error
+			if locked, err = s.locked(ctx, v.config); err != nil {
+				return nil, err
+			}
+			asked = true
+		}
+		if o.Status == Pending {
+			s.consider(&o, v, locked, cluster, now)
+		}
+		out = append(out, o)
+	}
+	if len(v.unbounded) > 0 {
+		g := &Group{DataSource: v.config.DataSource, Interval: chrono.Eternity, Segments: v.unbounded, intervals: 1}
+		for _, segment := range v.unbounded {
+			g.Bytes += segment.Size
+		}
+		out = append(out, Outcome{Group: g, Status: Skipped, Why: "its time chunk has no bounds (segment granularity ALL)"})
+	}
+	return out, nil
+}
+
+// consider finds out whether a group that needs compaction can't have it.
+func (s *Scheduler) consider(o *Outcome, v *survey, locked []chrono.Interval, cluster *Cluster, now int64) {
+	for _, iv := range locked {
+		if wide := widen(v.config, iv); wide.Overlaps(o.Group.Interval) {
+			o.Status, o.Why = Skipped, "interval ["+iv.String()+"] is locked by another task"
+			return
+		}
+	}
+	if why := cluster.Policy.refuses(o.Group); why != "" {
+		o.Status, o.Why = Skipped, why
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := s.mu.attempts[place{o.Group.DataSource, o.Group.Interval}]
+	why, pending := a.hinders(o.Group, v.key, now)
+	switch {
+	case why == "":
+	case !pending:
+		o.Status, o.Why = Skipped, why
+	case a.failures == 0: // it is as good as compacted
+		o.Status, o.Why, o.Task = Running, why, a.task
+	default:
+		o.Why = why
+	}
+}
+
+// locked returns the intervals that tasks of equal or higher priority hold. Appends of tasks that share their time chunks don't hinder a
+// compaction that does so too.
+func (s *Scheduler) locked(ctx context.Context, c *Config) ([]chrono.Interval, error) {
+	locks, err := s.store.Locks(ctx, c.DataSource)
+	if err != nil {
+		return nil, err
+	}
+	shares := fmt.Sprint(c.context("useConcurrentLocks")) == "true" || fmt.Sprint(c.context("taskLockType")) == string(metastore.Replace)
+	var out []chrono.Interval
+	for _, l := range locks {
+		if !l.Revoked && l.Priority >= c.TaskPriority && !(shares && l.Type == metastore.Append) {
+			out = append(out, l.Interval)
+		}
+	}
+	return chrono.Condense(out), nil
+}
+
+// submit gives tasks to the groups that wait, in the order of the policy, while fewer slots are taken than there are: the last one may take
+// more. It returns the slots that are left.
+func (s *Scheduler) submit(
+	ctx context.Context, surveys map[string]*survey, outcomes map[string][]Outcome, cluster *Cluster, free int,
+) (int, error) {
+	var queue []*Outcome
+	for _, list := range outcomes {
+		for i := range list {
+			if list[i].Status == Pending && !s.delayed(&list[i]) {
+				queue = append(queue, &list[i])
+			}
+		}
+	}
+	slices.SortFunc(queue, func(a, b *Outcome) int { return cluster.Policy.compare(a.Group, b.Group) })
+	for _, o := range queue {
+		if free <= 0 {
+			break
+		}
+		v := surveys[o.Group.DataSource]
+		slots := cost(v.config, cluster, free)
+		id, err := s.start(ctx, v, o.Group, cluster, slots)
+		if ctx.Err() != nil {
+			return free, context.Cause(ctx)
+		}
+		if err != nil {
+			o.Why = "no task could be submitted: " + task.Message(err)
+			continue
+		}
+		o.Status, o.Task = Running, id
+		free -= slots
+	}
+	return free, nil
+}
+
+// delayed reports whether a group waits for the time after a failure.
+func (s *Scheduler) delayed(o *Outcome) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := s.mu.attempts[place{o.Group.DataSource, o.Group.Interval}]
+	return a != nil && a.ended && a.failures > 0 && clock.Millis(s.o.Clock) < a.next
+}
+
+// start submits the task of a group.
+func (s *Scheduler) start(ctx context.Context, v *survey, g *Group, cluster *Cluster, slots int) (id string, err error) {
+	now := clock.Millis(s.o.Clock)
+	of := place{g.DataSource, g.Interval}
+	defer func() {
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		a := s.mu.attempts[of]
+		if a == nil || a.key != v.key {
+			a = &attempt{key: v.key, before: g.print()}
+			s.mu.attempts[of] = a
+		}
+		a.task = ""
+		a.end(false, task.Message(err), now)
+		s.mu.stats.Failed++
+	}()
+	body, err := newTask(v.config, cluster, g, slots, now)
+	if err != nil {
+		return "", err
+	}
+	t, err := s.tasks.Read(body)
+	if err != nil {
+		return "", err
+	}
+	if err := s.tasks.Submit(ctx, t); err != nil {
+		return "", err
+	}
+	s.o.Log.InfoContext(ctx, "compaction task submitted", "datasource", g.DataSource, "interval", g.Interval.String(), "task", t.ID,
+		"segments", len(g.Segments), "bytes", g.Bytes, "reason", g.reason)
+	s.mu.Lock()
+	a := s.mu.attempts[of]
+	if a == nil || a.key != v.key {
+		a = &attempt{key: v.key}
+		s.mu.attempts[of] = a
+	}
+	a.task, a.before, a.after, a.ended = t.ID, g.print(), fingerprint{}, false
+	s.mu.stats.Submitted++
+	s.mu.Unlock()
+	return t.ID, nil
+}
+
+// keep publishes what a round found out, and forgets attempts for groups that need nothing any more.
+func (s *Scheduler) keep(outcomes map[string][]Outcome, slots, free int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	snapshots := make(map[string]Snapshot, len(outcomes))
+	for name, list := range outcomes {
+		snapshots[name] = snapshotOf(name, list)
+		delete(s.mu.removed, name)
+		for i := range list {
+			if list[i].Status == Compacted {
+				delete(s.mu.attempts, place{name, list[i].Group.Interval})
+			}
+		}
+	}
+	for name := range s.mu.outcomes {
+		if _, ok := outcomes[name]; !ok {
+			s.mu.removed[name] = true
+		}
+	}
+	for of := range s.mu.attempts {
+		if _, ok := outcomes[of.dataSource]; !ok {
+			delete(s.mu.attempts, of)
+		}
+	}
+	s.mu.outcomes, s.mu.snapshots = outcomes, snapshots
+	s.mu.stats.Rounds++
+	s.mu.stats.Slots, s.mu.stats.Free = slots, max(0, free)
+}
+
+// Stats returns the counts so far.
+func (s *Scheduler) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mu.stats
+}

@@ -13,8 +13,8 @@ import (
 // auditWindow is how far back histories go when nothing else is asked for: seven days, in milliseconds.
 const auditWindow = 7 * 24 * 60 * 60 * 1000
 
-// audit returns the entry for a change that a request makes. The store adds payload and time.
-func audit(r *http.Request, kind, key string) *metastore.AuditEntry {
+// Audit returns the entry for a change that a request makes. The store adds payload and time.
+func Audit(r *http.Request, kind, key string) *metastore.AuditEntry {
 	d := edge.DialectOf(r.Context())
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

@@ -55,18 +55,9 @@ func (a *API) compactionRoutes(mux routes) {
 		return write(w, c.Cluster)
 	})
 	mux.On("POST "+overlord+"/config/cluster", a.setClusterCompaction)
-	mux.On("GET "+overlord+"/config/datasources", func(w http.ResponseWriter, r *http.Request) error {
-		c, err := a.compaction(r.Context())
-		if err != nil {
-			return err
-		}
-		return write(w, map[string]any{"compactionConfigs": c.Configs})
-	})
-	mux.On("POST "+overlord+"/config/datasources/{dataSource}", a.setCompaction)
-	for _, base := range []string{config, overlord + "/config/datasources"} {
-		mux.On("GET "+base+"/{dataSource}", a.compactionOf)
-		mux.On("DELETE "+base+"/{dataSource}", a.deleteCompaction)
-	}
+	mux.On("GET "+config+"/{dataSource}", a.compactionOf)
+	mux.On("DELETE "+config+"/{dataSource}", a.deleteCompaction)
+	a.supervisedRoutes(mux, overlord+"/config/datasources")
 	mux.On("GET "+config+"/{dataSource}/history", func(w http.ResponseWriter, r *http.Request) error {
 		entries, answered, err := a.compactionHistory(w, r)
 		if answered || err != nil {
@@ -107,7 +98,7 @@ func (a *API) compaction(ctx context.Context) (compact.Settings, error) {
 
 // change replaces the setting by what edit makes of it.
 func (a *API) change(r *http.Request, edit func(*compact.Settings) error) error {
-	_, err := a.store.UpdateSetting(r.Context(), metastore.Fence{}, compact.SettingName, audit(r, compact.SettingName, compact.SettingName),
+	_, err := a.store.UpdateSetting(r.Context(), metastore.Fence{}, compact.SettingName, Audit(r, compact.SettingName, compact.SettingName),
 		func(stored json.RawMessage) (json.RawMessage, error) {
 			c, err := compact.ParseStored(stored)
 			if err != nil {
@@ -124,22 +115,30 @@ func (a *API) change(r *http.Request, edit func(*compact.Settings) error) error 
 	return err
 }
 
-func (a *API) setCompaction(w http.ResponseWriter, r *http.Request) error {
+// readCompaction reads the settings of a datasource from a request. If they can't be taken, it has been answered.
+func (a *API) readCompaction(w http.ResponseWriter, r *http.Request) (config compact.Config, answered bool, err error) {
 	text, err := a.body(w, r)
 	switch {
 	case errors.Is(err, errMedia):
-		return empty(w, http.StatusUnsupportedMediaType)
+		return config, true, empty(w, http.StatusUnsupportedMediaType)
 	case err != nil:
-		return err
+		return config, false, err
 	}
-	config, err := parseCompaction(text)
-	if err != nil {
-		return refuseInput(w, err)
+	if config, err = parseCompaction(text); err != nil {
+		return config, true, refuseInput(w, err)
 	}
 	if path := r.PathValue("dataSource"); path != "" && path != config.DataSource {
-		return fault.InvalidInput("DataSource in spec[%s] does not match DataSource in path[%s]", config.DataSource, path)
+		return config, false, fault.InvalidInput("DataSource in spec[%s] does not match DataSource in path[%s]", config.DataSource, path)
 	} else if path == "" && config.Engine != nil && *config.Engine == compact.EngineMSQ {
-		return fault.InvalidInput("MSQ engine is supported only with supervisor-based compaction on the Overlord.")
+		return config, false, fault.InvalidInput("MSQ engine is supported only with supervisor-based compaction on the Overlord.")
+	}
+	return config, false, nil
+}
+
+func (a *API) setCompaction(w http.ResponseWriter, r *http.Request) error {
+	config, answered, err := a.readCompaction(w, r)
+	if answered || err != nil {
+		return err
 	}
 	err = a.change(r, func(c *compact.Settings) error {
 		if i := c.Find(config.DataSource); i >= 0 {

@@ -150,7 +150,7 @@ func (a *API) setDynamic(w http.ResponseWriter, r *http.Request) error {
 	case isNothing(text):
 		return refuse(w, http.StatusBadRequest, "The body must be an object of settings")
 	}
-	_, err = a.store.UpdateSetting(r.Context(), metastore.Fence{}, settingCoordinator, audit(r, settingCoordinator, settingCoordinator),
+	_, err = a.store.UpdateSetting(r.Context(), metastore.Fence{}, settingCoordinator, Audit(r, settingCoordinator, settingCoordinator),
 		func(stored json.RawMessage) (json.RawMessage, error) {
 			c := defaultDynamic()
 			if stored != nil {
@@ -251,7 +251,7 @@ func (a *API) setWorkers(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	_, err = a.store.SetSetting(r.Context(), metastore.Fence{}, settingWorker, stored, audit(r, settingWorker, settingWorker))
+	_, err = a.store.SetSetting(r.Context(), metastore.Fence{}, settingWorker, stored, Audit(r, settingWorker, settingWorker))
 	if err != nil {
 		return err
 	}

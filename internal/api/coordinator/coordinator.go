@@ -14,6 +14,7 @@ import (
 	"github.com/hengedb/henge/internal/duty/rule"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/supervisor"
 	"github.com/hengedb/henge/internal/task"
 	"github.com/hengedb/henge/internal/timeline"
 )
@@ -40,6 +41,8 @@ type Options struct {
 	RulesChanged func(context.Context) error
 	// Compaction runs automatic compaction.
 	Compaction *compact.Scheduler
+	// Supervisors hold the settings of automatic compaction if the cluster's settings say so.
+	Supervisors *supervisor.Set
 	// LookupNodes are the processes that hold lookups.
 	LookupNodes []LookupNode
 	Clock       clock.Clock

@@ -135,7 +135,7 @@ func (t lookupTiers) put(tier string, lookups map[string]lookup.Container) error
 
 // changeLookups edits what is stored and tells the processes that hold lookups.
 func (a *API) changeLookups(r *http.Request, edit func(lookupTiers) error) error {
-	_, err := a.store.UpdateSetting(r.Context(), metastore.Fence{}, settingLookups, audit(r, settingLookups, settingLookups),
+	_, err := a.store.UpdateSetting(r.Context(), metastore.Fence{}, settingLookups, Audit(r, settingLookups, settingLookups),
 		func(stored json.RawMessage) (json.RawMessage, error) {
 			tiers := lookupTiers{}
 			if stored != nil {

@@ -104,7 +104,7 @@ func (a *API) markUsed(w http.ResponseWriter, r *http.Request, s metastore.Selec
 
 func (a *API) markUnused(w http.ResponseWriter, r *http.Request, s metastore.Selection, payload string) error {
 	dataSource := r.PathValue("dataSource")
-	entry := audit(r, auditMarkUnused, dataSource)
+	entry := Audit(r, auditMarkUnused, dataSource)
 	entry.Payload = payload
 	m, err := a.store.MarkUnused(r.Context(), metastore.Fence{}, dataSource, s, entry)
 	if err != nil {
@@ -170,7 +170,7 @@ func (a *API) kill(w http.ResponseWriter, r *http.Request, interval string) erro
 	if err != nil {
 		return err
 	}
-	entry := audit(r, auditKill, dataSource)
+	entry := Audit(r, auditKill, dataSource)
 	entry.Payload = string(payload)
 	if err := a.store.Audit(r.Context(), *entry); err != nil {
 		return err

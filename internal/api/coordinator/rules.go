@@ -121,7 +121,7 @@ func (a *API) setRules(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if _, err := a.store.SetRules(r.Context(), metastore.Fence{}, name, stored, audit(r, auditRules, name)); err != nil {
+	if _, err := a.store.SetRules(r.Context(), metastore.Fence{}, name, stored, Audit(r, auditRules, name)); err != nil {
 		return err
 	}
 	if a.o.RulesChanged != nil {

@@ -229,13 +229,22 @@ type Outcome struct {
 	Task string
 }
 
-// configs returns the settings in force: those of supervisors that are not suspended, or those of the setting.
-func (s *Scheduler) configs(ctx context.Context) ([]Config, Cluster, error) {
+func (s *Scheduler) settings(ctx context.Context) (Settings, error) {
 	text, _, err := s.store.Setting(ctx, SettingName)
 	if err != nil {
-		return nil, Cluster{}, err
+		return Settings{}, err
 	}
-	settings, err := ParseStored(text)
+	return ParseStored(text)
+}
+
+func (s *Scheduler) cluster(ctx context.Context) (Cluster, error) {
+	settings, err := s.settings(ctx)
+	return settings.Cluster, err
+}
+
+// configs returns the settings in force: those of supervisors that are not suspended, or those of the setting.
+func (s *Scheduler) configs(ctx context.Context) ([]Config, Cluster, error) {
+	settings, err := s.settings(ctx)
 	if err != nil || !settings.UseSupervisors {
 		return settings.Configs, settings.Cluster, err
 	}
@@ -249,7 +258,7 @@ func (s *Scheduler) configs(ctx context.Context) ([]Config, Cluster, error) {
 		if err != nil {
 			return nil, Cluster{}, fmt.Errorf("reading supervisor [%s]: %w", v.ID, err)
 		}
-		if ok && !spec.Suspended && spec.Config.ValidateEngine(&settings.Cluster) == nil {
+		if ok && !spec.Suspended() && spec.Config.ValidateEngine(&settings.Cluster) == nil {
 			out = append(out, spec.Config)
 		}
 	}

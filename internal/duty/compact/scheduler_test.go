@@ -195,7 +195,7 @@ func TestOutdatedTasksStop(t *testing.T) {
 func TestSupervisorsHoldSettings(t *testing.T) {
 	f := start(t, `{"useSupervisors":true,"engine":"msq","compactionTaskSlotRatio":1,"compactionConfigs":[{"dataSource":"other"}]}`)
 	spec := func(dataSource string, suspended bool) metastore.SupervisorVersion {
-		s := Spec{Config: DefaultConfig(), Suspended: suspended}
+		s := Spec{Config: DefaultConfig(), suspended: suspended}
 		s.Config.DataSource, s.Config.SkipOffsetFromLatest = dataSource, chrono.Period{}
 		rows := int64(1000)
 		s.Config.Tuning = &TuningConfig{Type: "index_parallel", Partitions: &PartitionsSpec{Type: dynamic, MaxRows: &rows}}

@@ -92,3 +92,33 @@ func TestMSQSettings(t *testing.T) {
 		}
 	}
 }
+
+// Whatever a segment carries as its state, and whatever the settings are, comparing them ends.
+func FuzzReason(f *testing.F) {
+	f.Add(dayState, `{"granularitySpec":{"segmentGranularity":"DAY"}}`)
+	f.Add(`{"dimensionsSpec":{"dimensions":["a",{"type":"json","name":"b"}]}}`, `{"dimensionsSpec":{"dimensions":["a"]},"metricsSpec":[{"type":"longSum","name":"x"}]}`)
+	f.Add(`null`, `{"tuningConfig":{"partitionsSpec":{"type":"range","targetRowsPerSegment":3,"partitionDimensions":["a"]},"indexSpec":{"bitmap":null}}}`)
+	f.Fuzz(func(t *testing.T, state, settings string) {
+		config := DefaultConfig()
+		if json.Unmarshal([]byte(settings), &config) != nil {
+			return
+		}
+		config.DataSource = "wiki"
+		if config.Validate() != nil {
+			return
+		}
+		target, err := newTarget(&config)
+		if err != nil {
+			return
+		}
+		target.reason(compacted(segments(t, "wiki", "1", "2026-03-01/P1D"), state))
+		text, err := json.Marshal(&config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := DefaultConfig()
+		if err := json.Unmarshal(text, &again); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+	})
+}

@@ -1,9 +1,11 @@
 package compact
 
 import (
+	"context"
 	"encoding/json"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/supervisor"
 )
 
 // SupervisorType is the type of supervisors that hold the settings of a datasource.
@@ -11,8 +13,9 @@ const SupervisorType = "autocompact"
 
 // Spec is such a supervisor.
 type Spec struct {
-	Config    Config
-	Suspended bool
+	Config Config
+
+	suspended bool
 }
 
 // ParseSpec reads the specification of a supervisor; false: it is of another type.
@@ -31,7 +34,7 @@ func ParseSpec(text json.RawMessage) (Spec, bool, error) {
 	if isNull(w.Config) {
 		return Spec{}, true, fault.InvalidInput("A supervisor of type [%s] needs a [spec]", SupervisorType)
 	}
-	s := Spec{Config: DefaultConfig(), Suspended: w.Suspended}
+	s := Spec{Config: DefaultConfig(), suspended: w.Suspended}
 	if err := json.Unmarshal(w.Config, &s.Config); err != nil {
 		if f := fault.Find(err); f != nil {
 			return s, true, f
@@ -51,5 +54,86 @@ func (s Spec) MarshalJSON() ([]byte, error) {
 		ID        string `json:"id"`
 		Config    Config `json:"spec"`
 		Suspended bool   `json:"suspended"`
-	}{SupervisorType, SupervisorID(s.Config.DataSource), s.Config, s.Suspended})
+	}{SupervisorType, SupervisorID(s.Config.DataSource), s.Config, s.suspended})
+}
+
+// ID implements supervisor.Spec.
+func (s Spec) ID() string { return SupervisorID(s.Config.DataSource) }
+
+// DataSources implements supervisor.Spec.
+func (s Spec) DataSources() []string { return []string{s.Config.DataSource} }
+
+// Source implements supervisor.Spec.
+func (s Spec) Source() string { return "" }
+
+// Suspended implements supervisor.Spec.
+func (s Spec) Suspended() bool { return s.suspended }
+
+// Suspend implements supervisor.Spec.
+func (s Spec) Suspend(on bool) supervisor.Spec {
+	s.suspended = on
+	return s
+}
+
+// Kind is the supervisors of type autocompact, as far as supervisors go: the work is the Scheduler's.
+type Kind struct{ *Scheduler }
+
+// Parse implements supervisor.Kind.
+func (Kind) Parse(text json.RawMessage) (supervisor.Spec, error) {
+	spec, _, err := ParseSpec(text)
+	return spec, err
+}
+
+// Check implements supervisor.Kind.
+func (k Kind) Check(ctx context.Context, spec supervisor.Spec) error {
+	cluster, err := k.cluster(ctx)
+	if err != nil {
+		return err
+	}
+	config := spec.(Spec).Config
+	if err := config.ValidateEngine(&cluster); err != nil {
+		return fault.InvalidInput("Compaction supervisor spec is invalid. Reason[%s].", fault.Find(err).Message)
+	}
+	return nil
+}
+
+// State implements supervisor.Kind.
+func (k Kind) State(ctx context.Context, spec supervisor.Spec) (supervisor.State, error) {
+	cluster, err := k.cluster(ctx)
+	if err != nil {
+		return supervisor.State{}, err
+	}
+	config, state, healthy := spec.(Spec).Config, "RUNNING", true
+	switch {
+	case config.ValidateEngine(&cluster) != nil:
+		state, healthy = "INVALID_SPEC", false
+	case spec.Suspended():
+		state = "SUSPENDED"
+	case !cluster.UseSupervisors:
+		state = "SCHEDULER_STOPPED"
+	}
+	return supervisor.State{State: state, Detailed: state, Healthy: healthy}, nil
+}
+
+// Changed implements supervisor.Kind.
+func (k Kind) Changed(spec supervisor.Spec, ended bool) {
+	if ended {
+		k.Removed(spec.(Spec).Config.DataSource)
+	}
+	k.Nudge()
+}
+
+// Report implements supervisor.Reporter: the snapshot of the datasource.
+func (k Kind) Report(ctx context.Context, spec supervisor.Spec) (any, error) {
+	dataSource := spec.(Spec).Config.DataSource
+	list, err := k.Snapshots(ctx, dataSource)
+	if err != nil || len(list) > 0 {
+		return append(list, Snapshot{})[0], err
+	}
+	return Snapshot{DataSource: dataSource, ScheduleStatus: NotEnabled}, nil
+}
+
+// Reset implements supervisor.Resetter.
+func (Kind) Reset(_ context.Context, spec supervisor.Spec) error {
+	return fault.InvalidInput("Supervisor [%s] of type [%s] has nothing to reset", spec.ID(), SupervisorType)
 }

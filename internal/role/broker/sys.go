@@ -13,6 +13,7 @@ import (
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/api/query"
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/supervisor"
 	"github.com/hengedb/henge/internal/task"
 	"github.com/hengedb/henge/internal/timeline"
 )
@@ -53,6 +54,8 @@ type System struct {
 	Copies func(ctx context.Context) (func(*timeline.Segment) int64, error)
 	// Tasks returns the active tasks and those that ended recently.
 	Tasks func(ctx context.Context) ([]task.Status, error)
+	// Supervisors returns those that have not ended.
+	Supervisors func(ctx context.Context) ([]*supervisor.Supervisor, error)
 	// Queries returns the synchronous queries that run now.
 	Queries func() []query.Info
 	// Properties returns the settings that may be shown.
@@ -63,8 +66,7 @@ type System struct {
 func (s *System) Tables() map[string]SystemTable {
 	return map[string]SystemTable{
 		"segments": s.segments, "servers": s.servers, "server_segments": s.serverSegments, "tasks": s.tasks, "queries": s.queries,
-		"server_properties": s.properties,
-		"supervisors":       func(context.Context, *timeline.State) ([][]any, error) { return nil, nil },
+		"server_properties": s.properties, "supervisors": s.supervisors,
 	}
 }
 
@@ -255,6 +257,33 @@ func (s *System) properties(context.Context, *timeline.State) ([][]any, error) {
 		for _, key := range keys {
 			rows = append(rows, []any{p.address, edge.Product + "/" + p.roles[0], "[" + strings.Join(p.roles, ",") + "]", key, values[key], nil})
 		}
+	}
+	return rows, nil
+}
+
+func (s *System) supervisors(ctx context.Context, _ *timeline.State) ([][]any, error) {
+	list, err := s.Supervisors(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var rows [][]any
+	for _, v := range list {
+		state, err := v.State(ctx)
+		if err != nil {
+			return nil, err
+		}
+		spec, err := edge.MarshalJSON(v.Spec)
+		if err != nil {
+			return nil, err
+		}
+		shown, err := edge.Redact(spec)
+		if err != nil {
+			return nil, fmt.Errorf("describing supervisor [%s]: %w", v.ID(), err)
+		}
+		rows = append(rows, []any{
+			v.ID(), orNull(strings.Join(v.DataSources(), ",")), state.State, state.Detailed, flag(state.Healthy), v.Type, orNull(v.Source()),
+			flag(v.Suspended()), string(shown),
+		})
 	}
 	return rows, nil
 }

@@ -9,7 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hengedb/henge/internal/api/query"
+	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/sql/infoschema"
+	"github.com/hengedb/henge/internal/supervisor"
 	"github.com/hengedb/henge/internal/task"
 	"github.com/hengedb/henge/internal/timeline"
 )
@@ -34,11 +36,21 @@ func system() *System {
 				{Task: &task.Task{ID: "waits", GroupID: "waits", Type: "kill", DataSource: "ds", Created: 2000}, State: task.Pending, Queued: 2000, Duration: -1},
 			}, nil
 		},
+		Supervisors: func(ctx context.Context) ([]*supervisor.Supervisor, error) {
+			return supervisor.New(oneSupervisor{}, map[string]supervisor.Kind{"noop": supervisor.Noop{}}).List(ctx)
+		},
 		Queries: func() []query.Info {
 			return []query.Info{{ID: "q", SQL: `SELECT '{"password":"pw"}'`, Identity: "me", Started: time.UnixMilli(0)}}
 		},
 		Properties: func() map[string]string { return map[string]string{"service.b": "2", "service.a": "1"} },
 	}
+}
+
+// oneSupervisor is a store with one supervisor.
+type oneSupervisor struct{ supervisor.Store }
+
+func (oneSupervisor) Supervisors(context.Context) ([]metastore.SupervisorVersion, error) {
+	return []metastore.SupervisorVersion{{ID: "s", Payload: json.RawMessage(`{"type":"noop","id":"s","dataSources":["a","b"]}`)}}, nil
 }
 
 func TestTablesOfSys(t *testing.T) {
@@ -70,7 +82,7 @@ func TestTablesOfSys(t *testing.T) {
 			{"h:8081", "service/coordinator", `[coordinator,overlord]`, "service.a", "1", nil}, {"h:8081", "service/coordinator", `[coordinator,overlord]`, "service.b", "2", nil},
 			{"h:8083", "service/historical", `[historical]`, "service.a", "1", nil}, {"h:8083", "service/historical", `[historical]`, "service.b", "2", nil},
 		},
-		"supervisors": nil,
+		"supervisors": {{"s", "a,b", "RUNNING", "RUNNING", yes, "noop", "noop", no, `{"type":"noop","id":"s","dataSources":["a","b"],"suspended":false,"source":"noop"}`}},
 	}
 	tables := system().Tables()
 	for name, table := range tables {

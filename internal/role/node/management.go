@@ -10,6 +10,7 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/duty"
 	"github.com/hengedb/henge/internal/duty/compact"
+	"github.com/hengedb/henge/internal/supervisor"
 )
 
 // defaultReplicas is the number of copies in the default rules of a single process: more could never be satisfied.
@@ -55,11 +56,14 @@ func (s *services) openCoordinator(ctx context.Context) error {
 	s.compaction = compact.New(s.n.store, s.n.published, s.queue, compact.Options{
 		Period: set.Duration("service.coordinator.period.indexingPeriod"), Gap: compactionGap, Clock: s.n.o.Clock, Log: s.n.o.Log,
 	})
+	s.supervisors = supervisor.New(s.n.store, map[string]supervisor.Kind{
+		supervisor.NoopType: supervisor.Noop{}, "noop": supervisor.Noop{}, compact.SupervisorType: compact.Kind{Scheduler: s.compaction},
+	})
 	var err error
 	s.coordinator, err = coordinator.New(ctx, s.n.store, s.n.published, inventory, s.queue, coordinator.Options{
 		Coordinator: url("coordinator"), Overlord: url("overlord"), Nodes: nodes, DefaultReplicas: defaultReplicas,
 		History:         set.Duration("service.query.segmentMetadata.defaultHistory").Milliseconds(),
-		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0), Clock: s.n.o.Clock, Log: s.n.o.Log, RulesChanged: s.rules.Refresh, Compaction: s.compaction,
+		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0), Clock: s.n.o.Clock, Log: s.n.o.Log, RulesChanged: s.rules.Refresh, Compaction: s.compaction, Supervisors: s.supervisors,
 		LookupNodes: []coordinator.LookupNode{{Host: address("indexer"), Tier: set.Text("service.lookup.lookupTier"), Holder: s.lookups}},
 	})
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/hengedb/henge/internal/api/query"
 	"github.com/hengedb/henge/internal/api/sampler"
 	"github.com/hengedb/henge/internal/api/statements"
+	"github.com/hengedb/henge/internal/api/supervisors"
 	"github.com/hengedb/henge/internal/api/tasks"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/deepstore"
@@ -32,6 +33,7 @@ import (
 	"github.com/hengedb/henge/internal/role/historical"
 	"github.com/hengedb/henge/internal/role/overlord"
 	"github.com/hengedb/henge/internal/segment/cache"
+	"github.com/hengedb/henge/internal/supervisor"
 	"github.com/hengedb/henge/internal/task"
 )
 
@@ -50,6 +52,7 @@ type services struct {
 
 	coordinator *coordinator.API
 	compaction  *compact.Scheduler
+	supervisors *supervisor.Set
 	lookups     *lookup.Set
 	rules       *duty.Rules
 }
@@ -255,6 +258,16 @@ func (s *services) s3Options() s3.Options {
 	}
 }
 
+// overlordRoutes adds the endpoints of Overlord and Coordinator.
+func (s *services) overlordRoutes(mux *edge.Mux) {
+	s.tasks.Routes(mux)
+	s.sampler.Routes(mux)
+	s.coordinator.Routes(mux)
+	supervisors.New(s.supervisors, supervisors.Options{
+		MaxRequestBytes: s.n.settings.Bytes("service.server.http.maxRequestBytes", 0), Audit: coordinator.Audit, Clock: s.n.o.Clock,
+	}).Routes(mux)
+}
+
 // lookupRoutes adds the endpoints about the lookups of this process.
 func (s *services) lookupRoutes(mux *edge.Mux) {
 	lookups.New(s.lookups, s.n.settings.Bytes("service.server.http.maxRequestBytes", 0)).Routes(mux)
@@ -274,9 +287,7 @@ func (s *services) routes(role string, mux *edge.Mux) {
 		s.native.Routes(mux)
 		s.coordinator.BrokerRoutes(mux)
 		if s.n.settings.Bool("service.router.managementProxy.enabled") {
-			s.tasks.Routes(mux)
-			s.sampler.Routes(mux)
-			s.coordinator.Routes(mux)
+			s.overlordRoutes(mux)
 		}
 	case "broker":
 		s.sqlRoutes(mux)
@@ -285,9 +296,7 @@ func (s *services) routes(role string, mux *edge.Mux) {
 	case "indexer":
 		s.tasks.WorkerRoutes(mux)
 	case "coordinator", "overlord": // merged: both serve the Overlord's paths
-		s.tasks.Routes(mux)
-		s.sampler.Routes(mux)
-		s.coordinator.Routes(mux)
+		s.overlordRoutes(mux)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/duty/rule"
 	"github.com/hengedb/henge/internal/role/broker"
+	"github.com/hengedb/henge/internal/supervisor"
 	"github.com/hengedb/henge/internal/task"
 	"github.com/hengedb/henge/internal/timeline"
 )
@@ -18,7 +19,9 @@ func (s *services) systemTables() map[string]broker.SystemTable {
 	set := s.n.settings
 	started := clock.Millis(s.n.o.Clock)
 	sys := &broker.System{
-		Loaded: s.historical.Loaded, Used: s.historical.Used, Copies: s.wantedCopies, Tasks: s.recentTasks, Queries: s.n.running.List, Properties: set.Visible,
+		Loaded: s.historical.Loaded, Used: s.historical.Used, Copies: s.wantedCopies, Tasks: s.recentTasks, Queries: s.n.running.List,
+		Supervisors: func(ctx context.Context) ([]*supervisor.Supervisor, error) { return s.supervisors.List(ctx) },
+		Properties:  set.Visible,
 	}
 	for _, role := range rolePorts {
 		host, port := s.n.roleAddress(role)

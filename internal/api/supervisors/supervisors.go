@@ -1,0 +1,326 @@
+// Package supervisors gives the Overlord's endpoints about supervisors (spec/streaming.md, section 1; spec/cluster.md, section 16): to
+// create, update, suspend, resume, reset and terminate them, their lists, states, reports and histories.
+//
+// What a specification means and how its work goes is known to the kinds of package supervisor; shapes and refusals are made here.
+package supervisors
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+
+	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/supervisor"
+)
+
+// Options are the settings of the endpoints.
+type Options struct {
+	// MaxRequestBytes bounds request bodies.
+	MaxRequestBytes int64
+	// Audit returns the audit entry of a request.
+	Audit func(r *http.Request, kind, key string) *metastore.AuditEntry
+	Clock clock.Clock
+}
+
+// API serves the endpoints.
+type API struct {
+	set *supervisor.Set
+	o   Options
+}
+
+// New returns the endpoints of a set.
+func New(set *supervisor.Set, o Options) *API { return &API{set, o} }
+
+// auditKind is the kind of these changes in the audit history; the key is the supervisor.
+const auditKind = "supervisor"
+
+const base = "/service/indexer/v1/supervisor"
+
+// Routes adds the endpoints to mux.
+func (a *API) Routes(mux *edge.Mux) {
+	mux.On("GET "+base, a.list)
+	mux.On("POST "+base, a.put)
+	mux.On("GET "+base+"/history", a.allHistory)
+	mux.On("GET "+base+"/{id}", a.known(func(w http.ResponseWriter, _ *http.Request, s *supervisor.Supervisor) error { return write(w, s.Spec) }))
+	mux.On("GET "+base+"/{id}/status", a.known(a.status))
+	mux.On("GET "+base+"/{id}/health", a.known(a.health))
+	mux.On("GET "+base+"/{id}/stats", a.known(func(w http.ResponseWriter, _ *http.Request, _ *supervisor.Supervisor) error {
+		return write(w, struct{}{}) // statistics are of tasks that read streams
+	}))
+	mux.On("GET "+base+"/{id}/parseErrors", a.known(func(w http.ResponseWriter, _ *http.Request, _ *supervisor.Supervisor) error {
+		return write(w, []struct{}{})
+	}))
+	mux.On("GET "+base+"/{id}/history", a.history)
+	for path, on := range map[string]bool{"suspend": true, "resume": false} {
+		mux.On("POST "+base+"/{id}/"+path, a.known(func(w http.ResponseWriter, r *http.Request, s *supervisor.Supervisor) error {
+			return a.suspend(w, r, s, on)
+		}))
+	}
+	for _, path := range []string{"reset", "resetOffsets"} {
+		mux.On("POST "+base+"/{id}/"+path, a.known(a.reset))
+	}
+	for _, path := range []string{"terminate", "shutdown"} {
+		mux.On("POST "+base+"/{id}/"+path, a.known(a.terminate))
+	}
+	mux.On("POST "+base+"/{id}/taskGroups/handoff", a.known(func(w http.ResponseWriter, _ *http.Request, s *supervisor.Supervisor) error {
+		return refuse(w, http.StatusBadRequest, "Supervisor [%s] does not support early handoff", s.ID())
+	}))
+	mux.On("POST "+base+"/suspendAll", a.every(func(ctx context.Context, _ *http.Request, s *supervisor.Supervisor) error {
+		return a.flip(ctx, s, true)
+	}))
+	mux.On("POST "+base+"/resumeAll", a.every(func(ctx context.Context, _ *http.Request, s *supervisor.Supervisor) error {
+		return a.flip(ctx, s, false)
+	}))
+	mux.On("POST "+base+"/terminateAll", a.every(func(ctx context.Context, r *http.Request, s *supervisor.Supervisor) error {
+		_, err := a.set.Terminate(ctx, s.ID(), a.o.Audit(r, auditKind, s.ID()))
+		return err
+	}))
+}
+
+func write(w http.ResponseWriter, v any) error {
+	edge.WriteJSON(w, http.StatusOK, v)
+	return nil
+}
+
+func refuse(w http.ResponseWriter, status int, format string, args ...any) error {
+	edge.WriteJSON(w, status, map[string]string{"error": fmt.Sprintf(format, args...)})
+	return nil
+}
+
+// refuseInput answers {"error": ..} to what a caller did wrong; other errors are returned.
+func refuseInput(w http.ResponseWriter, err error) error {
+	if f := fault.Find(err); f != nil && (f.Category == fault.CategoryInvalidInput) {
+		return refuse(w, http.StatusBadRequest, "%s", f.Message)
+	}
+	return err
+}
+
+// known makes a handler of one for the supervisor of the path. If there is none, the answer is 404.
+func (a *API) known(h func(http.ResponseWriter, *http.Request, *supervisor.Supervisor) error) edge.Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		id := r.PathValue("id")
+		s, err := a.set.Find(r.Context(), id)
+		if err != nil {
+			return err
+		}
+		if s == nil {
+			edge.WriteText(w, http.StatusNotFound, fmt.Sprintf("Cannot find any supervisor with id: [%s]", id))
+			return nil
+		}
+		return h(w, r, s)
+	}
+}
+
+// listed is a supervisor in a list.
+type listed struct {
+	ID        string          `json:"id"`
+	State     string          `json:"state"`
+	Detailed  string          `json:"detailedState"`
+	Healthy   bool            `json:"healthy"`
+	Spec      supervisor.Spec `json:"spec,omitempty"`
+	Text      *string         `json:"specString,omitempty"`
+	Type      string          `json:"type,omitempty"`
+	Source    string          `json:"source,omitempty"`
+	Suspended bool            `json:"suspended"`
+}
+
+// list answers ids, or with full, state=true or system what each of them asks for; full and system are flags with any value.
+func (a *API) list(w http.ResponseWriter, r *http.Request) error {
+	all, err := a.set.List(r.Context())
+	if err != nil {
+		return err
+	}
+	query := r.URL.Query()
+	full, system := query.Has("full"), query.Has("system")
+	if !full && !system && query.Get("state") != "true" {
+		ids := make([]string, len(all))
+		for i, s := range all {
+			ids[i] = s.ID()
+		}
+		return write(w, ids)
+	}
+	out := make([]listed, len(all))
+	for i, s := range all {
+		state, err := s.State(r.Context())
+		if err != nil {
+			return err
+		}
+		out[i] = listed{ID: s.ID(), State: state.State, Detailed: state.Detailed, Healthy: state.Healthy, Suspended: s.Suspended()}
+		if full {
+			out[i].Spec = s.Spec
+		}
+		if system {
+			text, err := edge.MarshalJSON(s.Spec)
+			if err != nil {
+				return err
+			}
+			shown := string(text)
+			out[i].Text, out[i].Type, out[i].Source = &shown, s.Type, s.Source()
+		}
+	}
+	return write(w, out)
+}
+
+// put creates a supervisor or updates one.
+func (a *API) put(w http.ResponseWriter, r *http.Request) error {
+	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || media != "application/json" {
+		w.WriteHeader(http.StatusUnsupportedMediaType)
+		return nil
+	}
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, a.o.MaxRequestBytes))
+	if err != nil {
+		return fault.Malformed("The request could not be read").WithCause(err)
+	}
+	if len(text) == 0 || string(text) == "null" {
+		return refuse(w, http.StatusBadRequest, "The body must be a supervisor specification")
+	}
+	s, err := a.set.Put(r.Context(), text, func(id string) *metastore.AuditEntry { return a.o.Audit(r, auditKind, id) })
+	if err != nil {
+		return refuseInput(w, err)
+	}
+	return write(w, map[string]string{"id": s.ID()})
+}
+
+func (a *API) status(w http.ResponseWriter, r *http.Request, s *supervisor.Supervisor) error {
+	report, ok, err := s.Report(r.Context())
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return refuse(w, http.StatusNotFound, "[%s] does not exist", s.ID())
+	}
+	return write(w, struct {
+		ID      string `json:"id"`
+		Time    string `json:"generationTime"`
+		Payload any    `json:"payload"`
+	}{s.ID(), chrono.FormatMillis(clock.Millis(a.o.Clock), chrono.UTC), report})
+}
+
+func (a *API) health(w http.ResponseWriter, r *http.Request, s *supervisor.Supervisor) error {
+	if _, ok, err := s.Report(r.Context()); err != nil {
+		return err
+	} else if !ok {
+		return refuse(w, http.StatusNotFound, "[%s] does not exist or health check not implemented", s.ID())
+	}
+	state, err := s.State(r.Context())
+	if err != nil {
+		return err
+	}
+	status := http.StatusOK
+	if !state.Healthy {
+		status = http.StatusServiceUnavailable
+	}
+	edge.WriteJSON(w, status, map[string]bool{"healthy": state.Healthy})
+	return nil
+}
+
+func (a *API) suspend(w http.ResponseWriter, r *http.Request, s *supervisor.Supervisor, on bool) error {
+	next, err := a.set.Suspend(r.Context(), s.ID(), on)
+	switch {
+	case err != nil:
+		return refuseInput(w, err)
+	case next == nil:
+		return refuse(w, http.StatusNotFound, "[%s] does not exist", s.ID())
+	}
+	return write(w, next.Spec)
+}
+
+// flip suspends or resumes a supervisor that is not yet so.
+func (a *API) flip(ctx context.Context, s *supervisor.Supervisor, on bool) error {
+	if s.Suspended() == on {
+		return nil
+	}
+	_, err := a.set.Suspend(ctx, s.ID(), on)
+	return err
+}
+
+func (a *API) reset(w http.ResponseWriter, r *http.Request, s *supervisor.Supervisor) error {
+	if err := s.Reset(r.Context()); err != nil {
+		return refuseInput(w, err)
+	}
+	return write(w, map[string]string{"id": s.ID()})
+}
+
+func (a *API) terminate(w http.ResponseWriter, r *http.Request, s *supervisor.Supervisor) error {
+	ended, err := a.set.Terminate(r.Context(), s.ID(), a.o.Audit(r, auditKind, s.ID()))
+	switch {
+	case err != nil:
+		return err
+	case !ended:
+		return refuse(w, http.StatusNotFound, "[%s] does not exist", s.ID())
+	}
+	return write(w, map[string]string{"id": s.ID()})
+}
+
+// every makes a handler that does something to all supervisors.
+func (a *API) every(do func(ctx context.Context, r *http.Request, s *supervisor.Supervisor) error) edge.Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		all, err := a.set.List(r.Context())
+		if err != nil {
+			return err
+		}
+		for _, s := range all {
+			if err := do(r.Context(), r, s); err != nil {
+				return err
+			}
+		}
+		return write(w, map[string]string{"status": "success"})
+	}
+}
+
+// record is a version in a history.
+type record struct {
+	Spec    json.RawMessage `json:"spec"`
+	Version string          `json:"version"`
+}
+
+func records(versions []supervisor.Version) []record {
+	out := make([]record, len(versions))
+	for i, v := range versions {
+		out[i] = record{v.Spec, chrono.FormatMillis(v.Created, chrono.UTC)}
+	}
+	return out
+}
+
+func (a *API) history(w http.ResponseWriter, r *http.Request) error {
+	versions, err := a.set.History(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if len(versions) == 0 {
+		return refuse(w, http.StatusNotFound, "No history for [%s].", r.PathValue("id"))
+	}
+	if text := r.URL.Query().Get("count"); text != "" {
+		count, err := strconv.ParseInt(text, 10, 32)
+		switch {
+		case err != nil:
+			w.WriteHeader(http.StatusNotFound) // as for any number that can't be read
+			return nil
+		case count < 1:
+			return refuse(w, http.StatusBadRequest, "Count must be greater than zero if set (count was %d)", count)
+		}
+		versions = versions[:min(int(count), len(versions))]
+	}
+	return write(w, records(versions))
+}
+
+func (a *API) allHistory(w http.ResponseWriter, r *http.Request) error {
+	all, err := a.set.AllHistory(r.Context())
+	if err != nil {
+		return err
+	}
+	out := make(map[string][]record, len(all))
+	for id, versions := range all {
+		out[id] = records(versions)
+	}
+	return write(w, out)
+}

@@ -1,0 +1,230 @@
+package supervisor
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/metastore"
+)
+
+// Store is what a Set needs of the metastore.
+type Store interface {
+	PutSupervisor(ctx context.Context, fence metastore.Fence, version metastore.SupervisorVersion, entry *metastore.AuditEntry) error
+	Supervisors(ctx context.Context) ([]metastore.SupervisorVersion, error)
+	SupervisorHistory(ctx context.Context, id string) ([]metastore.SupervisorVersion, error)
+	AllSupervisorHistory(ctx context.Context) ([]metastore.SupervisorVersion, error)
+}
+
+// Set is the supervisors of a cluster. Its methods are safe for use by many goroutines.
+type Set struct {
+	store Store
+	kinds map[string]Kind
+}
+
+// New returns the supervisors of a store, of the given kinds by type.
+func New(store Store, kinds map[string]Kind) *Set { return &Set{store, kinds} }
+
+// Supervisor is one of a Set.
+type Supervisor struct {
+	Spec
+	Type string
+	kind Kind
+}
+
+// State returns how it goes.
+func (s *Supervisor) State(ctx context.Context) (State, error) { return s.kind.State(ctx, s.Spec) }
+
+// Report returns what it has to tell; false if its kind has no reports.
+func (s *Supervisor) Report(ctx context.Context) (report any, ok bool, err error) {
+	r, ok := s.kind.(Reporter)
+	if !ok {
+		return nil, false, nil
+	}
+	report, err = r.Report(ctx, s.Spec)
+	return report, true, err
+}
+
+// Reset makes it begin anew.
+func (s *Supervisor) Reset(ctx context.Context) error {
+	if r, ok := s.kind.(Resetter); ok {
+		return r.Reset(ctx, s.Spec)
+	}
+	return nil
+}
+
+// maxSpecDepth bounds the nesting of specifications.
+const maxSpecDepth = 200
+
+func (s *Set) parse(text json.RawMessage) (*Supervisor, error) {
+	if err := checkDepth(text); err != nil {
+		return nil, err
+	}
+	var w struct {
+		Type *string `json:"type"`
+	}
+	if err := json.Unmarshal(text, &w); err != nil {
+		return nil, fault.InvalidInput("The supervisor specification is not readable: %v", err).WithCause(err)
+	}
+	if w.Type == nil {
+		return nil, fault.InvalidInput("The supervisor specification has no [type]")
+	}
+	kind := s.kinds[*w.Type]
+	if kind == nil {
+		return nil, fault.InvalidInput("Supervisor type [%s] is unknown; known types are %v", *w.Type, slices.Sorted(maps.Keys(s.kinds)))
+	}
+	spec, err := kind.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return &Supervisor{Spec: spec, Type: *w.Type, kind: kind}, nil
+}
+
+func checkDepth(text json.RawMessage) error {
+	depth, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '\\' && quoted:
+			i++
+		case c == '"':
+			quoted = !quoted
+		case !quoted && (c == '{' || c == '['):
+			if depth++; depth > maxSpecDepth {
+				return fault.InvalidInput("The supervisor specification is nested more than [%d] deep", maxSpecDepth)
+			}
+		case !quoted && (c == '}' || c == ']'):
+			depth--
+		}
+	}
+	return nil
+}
+
+// Put makes a supervisor of a specification, or gives a supervisor a new one.
+func (s *Set) Put(ctx context.Context, text json.RawMessage, entry func(id string) *metastore.AuditEntry) (*Supervisor, error) {
+	v, err := s.parse(text)
+	if err != nil {
+		return nil, err
+	}
+	if err := v.kind.Check(ctx, v.Spec); err != nil {
+		return nil, err
+	}
+	return v, s.write(ctx, v, entry)
+}
+
+func (s *Set) write(ctx context.Context, v *Supervisor, entry func(id string) *metastore.AuditEntry) error {
+	payload, err := json.Marshal(v.Spec)
+	if err != nil {
+		return fmt.Errorf("encoding supervisor [%s]: %w", v.ID(), err)
+	}
+	var audited *metastore.AuditEntry
+	if entry != nil {
+		audited = entry(v.ID())
+		audited.Payload = string(payload)
+	}
+	if err := s.store.PutSupervisor(ctx, metastore.Fence{}, metastore.SupervisorVersion{ID: v.ID(), Payload: payload}, audited); err != nil {
+		return err
+	}
+	v.kind.Changed(v.Spec, false)
+	return nil
+}
+
+// List returns the supervisors by id. One whose specification this release can't read is an error only for those who ask for it.
+func (s *Set) List(ctx context.Context) ([]*Supervisor, error) {
+	versions, err := s.store.Supervisors(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*Supervisor, 0, len(versions))
+	for _, version := range versions {
+		if v, err := s.parse(version.Payload); err == nil {
+			out = append(out, v)
+		}
+	}
+	return out, nil
+}
+
+// Find returns a supervisor, nil if there is none.
+func (s *Set) Find(ctx context.Context, id string) (*Supervisor, error) {
+	versions, err := s.store.SupervisorHistory(ctx, id)
+	if err != nil || len(versions) == 0 || versions[0].Tombstone {
+		return nil, err
+	}
+	v, err := s.parse(versions[0].Payload)
+	if err != nil {
+		return nil, fmt.Errorf("reading supervisor [%s]: %w", id, err)
+	}
+	return v, nil
+}
+
+// Suspend flips the flag of a supervisor and returns it as it is then; nil if there is none. One that has the flag already is refused.
+func (s *Set) Suspend(ctx context.Context, id string, on bool) (*Supervisor, error) {
+	v, err := s.Find(ctx, id)
+	if err != nil || v == nil {
+		return nil, err
+	}
+	if v.Suspended() == on {
+		return nil, fault.InvalidInput("[%s] is already %s", id, map[bool]string{true: "suspended", false: "running"}[on])
+	}
+	next := *v
+	next.Spec = v.Spec.Suspend(on)
+	return &next, s.write(ctx, &next, nil)
+}
+
+// Terminate ends a supervisor and reports whether there was one.
+func (s *Set) Terminate(ctx context.Context, id string, entry *metastore.AuditEntry) (bool, error) {
+	v, err := s.Find(ctx, id)
+	if err != nil || v == nil {
+		return false, err
+	}
+	payload, err := json.Marshal(tombstone(v.DataSources()))
+	if err != nil {
+		return false, err
+	}
+	if entry != nil {
+		entry.Payload = string(payload)
+	}
+	err = s.store.PutSupervisor(ctx, metastore.Fence{}, metastore.SupervisorVersion{ID: id, Payload: payload, Tombstone: true}, entry)
+	if err != nil {
+		return false, err
+	}
+	v.kind.Changed(v.Spec, true)
+	return true, nil
+}
+
+// Version is a specification as it once was.
+type Version struct {
+	Spec json.RawMessage
+	// Created is in milliseconds.
+	Created int64
+}
+
+// History returns the versions of a supervisor, the newest first.
+func (s *Set) History(ctx context.Context, id string) ([]Version, error) {
+	versions, err := s.store.SupervisorHistory(ctx, id)
+	return versionsOf(versions), err
+}
+
+// AllHistory returns the versions of all supervisors by id, the newest of each first.
+func (s *Set) AllHistory(ctx context.Context) (map[string][]Version, error) {
+	versions, err := s.store.AllSupervisorHistory(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][]Version{}
+	for i, v := range versionsOf(versions) {
+		id := versions[i].ID
+		out[id] = append(out[id], v)
+	}
+	return out, nil
+}
+
+func versionsOf(versions []metastore.SupervisorVersion) []Version {
+	out := make([]Version, len(versions))
+	for i, v := range versions {
+		out[i] = Version{v.Payload, v.Created}
+	}
+	return out
+}

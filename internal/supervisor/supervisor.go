@@ -1,0 +1,49 @@
+package supervisor
+
+import (
+	"context"
+	"encoding/json"
+)
+
+// Spec is what a supervisor is asked to do. It is immutable.
+type Spec interface {
+	ID() string
+	// DataSources are what it writes to.
+	DataSources() []string
+	// Source names what it reads from.
+	Source() string
+	Suspended() bool
+	// Suspend returns the specification with the flag; one that can't be suspended is returned as it is.
+	Suspend(on bool) Spec
+	// MarshalJSON writes it in full, with its type.
+	json.Marshaler
+}
+
+// State is how a supervisor goes.
+type State struct {
+	// State is one of a few words that all kinds share, Detailed one of its own.
+	State, Detailed string
+	Healthy         bool
+}
+
+// Kind knows one type of supervisor. Its methods are called from several goroutines.
+type Kind interface {
+	// Parse reads a specification; its fault is for the author.
+	Parse(text json.RawMessage) (Spec, error)
+	// Check tests a new specification against the cluster as it is now.
+	Check(ctx context.Context, spec Spec) error
+	State(ctx context.Context, spec Spec) (State, error)
+	// Changed is called after a specification was written, or its supervisor was ended.
+	Changed(spec Spec, ended bool)
+}
+
+// Reporter is a Kind whose supervisors have more to tell than their state.
+type Reporter interface {
+	// Report returns what is shown as the payload of a status.
+	Report(ctx context.Context, spec Spec) (any, error)
+}
+
+// Resetter is a Kind that says itself what it means to begin anew. Of others nothing is kept, and so nothing is reset.
+type Resetter interface {
+	Reset(ctx context.Context, spec Spec) error
+}

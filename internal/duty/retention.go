@@ -2,7 +2,6 @@ package duty
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/hengedb/henge/internal/chrono"
@@ -14,7 +13,7 @@ import (
 
 // Store is what the duties need of the metastore.
 type Store interface {
-	Setting(ctx context.Context, name string) (json.RawMessage, bool, error)
+	SettingStore
 	MarkUnused(ctx context.Context, fence metastore.Fence, dataSource string, selection metastore.Selection, entry *metastore.AuditEntry) (metastore.Marked, error)
 }
 
@@ -47,26 +46,12 @@ type Outcome struct {
 	Unmatched int
 }
 
-// settings are those of the Coordinator that a round obeys.
-type settings struct {
-	Pause bool `json:"pauseCoordination"`
-	// Wait is how long after the start overshadowed segments stay in use, in milliseconds: a Coordinator that has just begun may not yet
-	// know of all that happened before.
-	Wait int64 `json:"millisToWaitBeforeDeleting"`
-}
-
 // Round looks once at the used segments of what is to be visited.
 func (d *Retention) Round(ctx context.Context, v Visit) (Outcome, error) {
 	var out Outcome
-	set := settings{Wait: 900_000}
-	text, found, err := d.store.Setting(ctx, "coordinator.config")
+	set, err := ReadSettings(ctx, d.store)
 	if err != nil {
 		return out, err
-	}
-	if found {
-		if err := json.Unmarshal(text, &set); err != nil {
-			return out, fmt.Errorf("reading the Coordinator's settings: %w", err)
-		}
 	}
 	if set.Pause {
 		return out, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log/slog"
 	"slices"
 	"sync"
@@ -43,7 +42,7 @@ func start(t *testing.T, settings string) *fixture {
 		ending: make(chan struct{}), settings: map[string]json.RawMessage{SettingName: json.RawMessage(settings)},
 	}
 	f.Scheduler = New(f, f.published, queue{f}, Options{
-		Period: 30 * time.Minute, Gap: time.Second, Clock: f.clock, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Period: 30 * time.Minute, Gap: time.Second, Clock: f.clock, Log: slog.New(slog.DiscardHandler),
 	})
 	return f
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/duty"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/task"
 	"github.com/hengedb/henge/internal/timeline"
@@ -123,8 +124,8 @@ func (s *Scheduler) rounds(ctx context.Context) {
 	timer := s.o.Clock.NewTimer(s.o.Period)
 	defer timer.Stop()
 	for ctx.Err() == nil {
-		paused, err := s.paused(ctx)
-		if err == nil && !paused {
+		set, err := duty.ReadSettings(ctx, s.store)
+		if err == nil && !set.Pause {
 			err = s.Round(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
@@ -140,21 +141,6 @@ func (s *Scheduler) rounds(ctx context.Context) {
 		case <-timer.C():
 		}
 	}
-}
-
-// paused reports whether the Coordinator's settings hold its duties.
-func (s *Scheduler) paused(ctx context.Context) (bool, error) {
-	var set struct {
-		Pause bool `json:"pauseCoordination"`
-	}
-	text, found, err := s.store.Setting(ctx, "coordinator.config")
-	if err != nil || !found {
-		return false, err
-	}
-	if err := json.Unmarshal(text, &set); err != nil {
-		return false, fmt.Errorf("reading the Coordinator's settings: %w", err)
-	}
-	return set.Pause, nil
 }
 
 // untilNext is the time to the next round that nothing asks for: a period, or when a group that failed may be tried again.

@@ -9,7 +9,9 @@ import (
 	"github.com/hengedb/henge/internal/api/coordinator"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/duty"
+	"github.com/hengedb/henge/internal/duty/clean"
 	"github.com/hengedb/henge/internal/duty/compact"
+	"github.com/hengedb/henge/internal/duty/kill"
 	"github.com/hengedb/henge/internal/supervisor"
 )
 
@@ -79,6 +81,7 @@ func (s *services) openCoordinator(ctx context.Context) error {
 	retention := duty.NewRetention(s.n.store, s.follower())
 	s.n.roles.Go(func() error { return retention.Run(ctx) })
 	s.n.roles.Go(func() error { return s.compaction.Run(ctx) })
+	s.openCleaning(ctx)
 	return nil
 }
 
@@ -88,4 +91,38 @@ func (s *services) follower() *duty.Follower {
 		Published: s.n.published, Rules: s.rules, Period: s.n.settings.Duration("service.coordinator.period"), Retry: followRetry,
 		Clock: s.n.o.Clock, Log: s.n.o.Log,
 	}
+}
+
+// openCleaning starts the duties that delete what is no longer needed: unused segments, if that is on, and old records.
+func (s *services) openCleaning(ctx context.Context) {
+	const prefix = "service.coordinator.kill."
+	set := s.n.settings
+	if set.Bool(prefix + "on") {
+		period := set.Duration(prefix + "period")
+		if period <= 0 {
+			period = set.Duration("service.coordinator.period.indexingPeriod")
+		}
+		s.autoKill = kill.NewAuto(s.n.store, s.queue, kill.AutoOptions{
+			Period: period, Retain: set.Duration(prefix + "durationToRetain"), IgnoreRetain: set.Bool(prefix + "ignoreDurationToRetain"),
+			Buffer: set.Duration(prefix + "bufferPeriod"), MaxSegments: int(set.Int(prefix + "maxSegments")),
+			MaxInterval: set.Duration(prefix + "maxInterval"), Clock: s.n.o.Clock, Log: s.n.o.Log,
+		})
+		s.n.roles.Go(func() error { return s.autoKill.Run(ctx) })
+	}
+	chores := map[string]clean.Chore{}
+	for _, name := range clean.Chores {
+		chore := clean.Chore{On: set.Bool(prefix + name + ".on"), Period: set.Duration(prefix + name + ".period")}
+		switch name {
+		case clean.Compaction: // no age: settings are of datasources that are there or not
+		case clean.Pending:
+			chore.Retain = 24 * time.Hour
+		default:
+			chore.Retain = set.Duration(prefix + name + ".durationToRetain")
+		}
+		chores[name] = chore
+	}
+	s.cleaner = clean.New(s.n.store, s.queue, clean.Options{
+		Period: set.Duration("service.coordinator.period.metadataStoreManagementPeriod"), Chores: chores, Clock: s.n.o.Clock, Log: s.n.o.Log,
+	})
+	s.n.roles.Go(func() error { return s.cleaner.Run(ctx) })
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/deepstore/s3"
 	"github.com/hengedb/henge/internal/duty"
+	"github.com/hengedb/henge/internal/duty/clean"
 	"github.com/hengedb/henge/internal/duty/compact"
 	"github.com/hengedb/henge/internal/duty/kill"
 	"github.com/hengedb/henge/internal/export"
@@ -53,6 +54,8 @@ type services struct {
 	coordinator *coordinator.API
 	compaction  *compact.Scheduler
 	supervisors *supervisor.Set
+	autoKill    *kill.Auto // nil if it is off
+	cleaner     *clean.Cleaner
 	lookups     *lookup.Set
 	rules       *duty.Rules
 }

@@ -1,0 +1,197 @@
+// Package clean gives the duty that forgets what the metastore no longer needs (spec/cluster.md, section 9.3): records of supervisors that
+// ended, the audit history, rules and compaction settings of datasources without segments, offsets of dead supervisors, and ids that were
+// promised to tasks that are no more.
+//
+// The central type is Cleaner. Deleting segments is in package duty/kill.
+package clean
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/duty"
+	"github.com/hengedb/henge/internal/duty/compact"
+	"github.com/hengedb/henge/internal/duty/rule"
+	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/task"
+)
+
+// Store is what the duty needs of the metastore.
+type Store interface {
+	duty.SettingStore
+	DataSources(ctx context.Context, includeUnused bool) ([]string, error)
+	DeleteSupervisors(ctx context.Context, fence metastore.Fence, before int64) (int64, error)
+	DeleteAudit(ctx context.Context, fence metastore.Fence, before int64) (int64, error)
+	DeleteStaleRules(ctx context.Context, fence metastore.Fence, before int64, keep string) (int64, error)
+	DeleteStaleOffsets(ctx context.Context, fence metastore.Fence, before int64) (int64, error)
+	DeleteStalePending(ctx context.Context, fence metastore.Fence, before int64, keep []string) (int64, error)
+	UpdateSetting(ctx context.Context, fence metastore.Fence, name string, entry *metastore.AuditEntry,
+		next func(stored json.RawMessage) (json.RawMessage, error)) (bool, error)
+}
+
+// Tasks tells which tasks have no end yet.
+type Tasks interface {
+	Active() []task.Status
+}
+
+// The chores, as they are named in properties and metrics.
+const (
+	Supervisors = "supervisor"
+	Audit       = "audit"
+	Rules       = "rule"
+	Offsets     = "datasource"
+	Compaction  = "compaction"
+	Pending     = "pendingSegments"
+)
+
+// Chores are all chores.
+var Chores = []string{Supervisors, Audit, Rules, Offsets, Compaction, Pending}
+
+// Chore is how one of them is done.
+type Chore struct {
+	On bool
+	// Period is the time between two of them; Retain how old what is forgotten must be.
+	Period, Retain time.Duration
+}
+
+// Options are the settings of a Cleaner.
+type Options struct {
+	// Period is how often chores are looked at.
+	Period time.Duration
+	// Chores by name; those that are missing are off.
+	Chores map[string]Chore
+	Clock  clock.Clock
+	Log    *slog.Logger
+}
+
+// Cleaner does chores.
+type Cleaner struct {
+	store Store
+	tasks Tasks
+	o     Options
+	last  map[string]int64 // when a chore was done, in milliseconds
+
+	mu struct {
+		sync.Mutex
+		forgotten map[string]int64
+	}
+}
+
+// New returns the duty.
+func New(store Store, tasks Tasks, o Options) *Cleaner {
+	c := &Cleaner{store: store, tasks: tasks, o: o, last: map[string]int64{}}
+	c.mu.forgotten = map[string]int64{}
+	return c
+}
+
+// Run does chores until ctx is done.
+func (c *Cleaner) Run(ctx context.Context) error {
+	for c.o.Clock.Sleep(ctx, c.o.Period) == nil {
+		c.Round(ctx)
+	}
+	return nil
+}
+
+// Round does the chores that are due. One that fails is due again in the next round. It is called from one goroutine at a time.
+func (c *Cleaner) Round(ctx context.Context) {
+	set, err := duty.ReadSettings(ctx, c.store)
+	if err != nil {
+		c.failed(ctx, "settings", err)
+		return
+	}
+	if set.Pause {
+		return
+	}
+	now := clock.Millis(c.o.Clock)
+	for _, name := range Chores {
+		chore := c.o.Chores[name]
+		last, done := c.last[name]
+		if !chore.On || done && now-last < chore.Period.Milliseconds() {
+			continue
+		}
+		n, err := c.do(ctx, name, now-chore.Retain.Milliseconds(), &set)
+		if err != nil {
+			c.failed(ctx, name, err)
+			continue
+		}
+		c.last[name] = now
+		c.mu.Lock()
+		c.mu.forgotten[name] += n
+		c.mu.Unlock()
+		if n > 0 {
+			c.o.Log.InfoContext(ctx, "old records deleted", "kind", name, "records", n)
+		}
+	}
+}
+
+func (c *Cleaner) failed(ctx context.Context, name string, err error) {
+	if ctx.Err() == nil {
+		c.o.Log.ErrorContext(ctx, "old records could not be deleted; the next round tries again", "kind", name, "error", err)
+	}
+}
+
+// Forgotten returns how many records went so far, by chore.
+func (c *Cleaner) Forgotten(name string) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.mu.forgotten[name]
+}
+
+func (c *Cleaner) do(ctx context.Context, name string, before int64, set *duty.Settings) (int64, error) {
+	switch name {
+	case Supervisors:
+		return c.store.DeleteSupervisors(ctx, metastore.Fence{}, before)
+	case Audit:
+		return c.store.DeleteAudit(ctx, metastore.Fence{}, before)
+	case Rules:
+		return c.store.DeleteStaleRules(ctx, metastore.Fence{}, before, rule.Default)
+	case Offsets:
+		return c.store.DeleteStaleOffsets(ctx, metastore.Fence{}, before)
+	case Compaction:
+		return c.compaction(ctx)
+	}
+	for _, s := range c.tasks.Active() { // what was promised to a task that runs is still wanted
+		before = min(before, s.Task.Created-pendingMargin)
+	}
+	return c.store.DeleteStalePending(ctx, metastore.Fence{}, before, set.KeepPending)
+}
+
+// pendingMargin is how much older than every active task a promised segment must be, in milliseconds.
+const pendingMargin = 24 * 60 * 60 * 1000
+
+// compaction forgets the settings of datasources that have no segments.
+func (c *Cleaner) compaction(ctx context.Context) (forgotten int64, err error) {
+	names, err := c.store.DataSources(ctx, true)
+	if err != nil {
+		return 0, err
+	}
+	gone := func(config compact.Config) bool { return !slices.Contains(names, config.DataSource) }
+	stored, found, err := c.store.Setting(ctx, compact.SettingName)
+	if err != nil || !found {
+		return 0, err
+	}
+	present, err := compact.ParseStored(stored)
+	if err != nil || !slices.ContainsFunc(present.Configs, gone) {
+		return 0, err
+	}
+	entry := &metastore.AuditEntry{
+		Type: compact.SettingName, Key: compact.SettingName, Author: "KillCompactionConfig",
+		Comment: "CoordinatorDuty for automatic deletion of compaction config",
+	}
+	_, err = c.store.UpdateSetting(ctx, metastore.Fence{}, compact.SettingName, entry, func(stored json.RawMessage) (json.RawMessage, error) {
+		s, err := compact.ParseStored(stored)
+		if err != nil {
+			return nil, err
+		}
+		before := len(s.Configs)
+		s.Configs = slices.DeleteFunc(s.Configs, gone)
+		forgotten = int64(before - len(s.Configs))
+		return json.Marshal(s)
+	})
+	return forgotten, err
+}

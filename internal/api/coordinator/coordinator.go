@@ -12,6 +12,7 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/duty/compact"
 	"github.com/hengedb/henge/internal/duty/rule"
+	"github.com/hengedb/henge/internal/duty/why"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/supervisor"
@@ -41,6 +42,8 @@ type Options struct {
 	RulesChanged func(context.Context) error
 	// Compaction runs automatic compaction.
 	Compaction *compact.Scheduler
+	// Why tells why things are as they are.
+	Why *why.Explainer
 	// Supervisors hold the settings of automatic compaction if the cluster's settings say so.
 	Supervisors *supervisor.Set
 	// LookupNodes are the processes that hold lookups.
@@ -119,6 +122,7 @@ func (a *API) Routes(m *edge.Mux) {
 	a.configRoutes(mux)
 	a.lookupRoutes(mux)
 	a.compactionRoutes(mux)
+	mux.On("GET "+coordinatorBase+"/why", a.why)
 }
 
 // caught waits until the published timeline holds a change that was just written.

@@ -12,8 +12,9 @@
 //	metadata.go      /metadata; datasources.go, layout.go: /datasources, /intervals, /servers, /tiers; broker.go: /service/v2/datasources
 //	mark.go          used and unused, kill
 //	rules.go         retention rules; audit.go: histories
-//	config.go        the Coordinator's and the workers' settings; compaction.go: automatic compaction's
+//	config.go        the Coordinator's and the workers' settings; compaction.go, compaction_supervised.go: automatic compaction's
 //	lookups.go, lookup_status.go   lookups: what is configured, and which process has it
+//	why.go           why things are as they are
 //	answer.go        reading requests and writing answers
 //
 // Matching of rules is in package duty/rule. Moving segments between servers, and compacting them, is the duties' work.

@@ -13,6 +13,7 @@ import (
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/api/query"
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/duty/why"
 	"github.com/hengedb/henge/internal/supervisor"
 	"github.com/hengedb/henge/internal/task"
 	"github.com/hengedb/henge/internal/timeline"
@@ -56,6 +57,8 @@ type System struct {
 	Tasks func(ctx context.Context) ([]task.Status, error)
 	// Supervisors returns those that have not ended.
 	Supervisors func(ctx context.Context) ([]*supervisor.Supervisor, error)
+	// Decisions returns what is not as it should be, and why.
+	Decisions func(ctx context.Context) ([]why.Decision, error)
 	// Queries returns the synchronous queries that run now.
 	Queries func() []query.Info
 	// Properties returns the settings that may be shown.
@@ -66,7 +69,7 @@ type System struct {
 func (s *System) Tables() map[string]SystemTable {
 	return map[string]SystemTable{
 		"segments": s.segments, "servers": s.servers, "server_segments": s.serverSegments, "tasks": s.tasks, "queries": s.queries,
-		"server_properties": s.properties, "supervisors": s.supervisors,
+		"server_properties": s.properties, "supervisors": s.supervisors, "decisions": s.decisions,
 	}
 }
 
@@ -284,6 +287,22 @@ func (s *System) supervisors(ctx context.Context, _ *timeline.State) ([][]any, e
 			v.ID(), orNull(strings.Join(v.DataSources(), ",")), state.State, state.Detailed, flag(state.Healthy), v.Type, orNull(v.Source()),
 			flag(v.Suspended()), string(shown),
 		})
+	}
+	return rows, nil
+}
+
+func (s *System) decisions(ctx context.Context, _ *timeline.State) ([][]any, error) {
+	list, err := s.Decisions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var rows [][]any
+	for _, d := range list {
+		details, err := edge.MarshalJSON(d.Details)
+		if err != nil {
+			return nil, fmt.Errorf("describing %s [%s]: %w", d.Subject, d.ID, err)
+		}
+		rows = append(rows, []any{d.Subject, d.ID, orNull(d.DataSource), d.Topic, d.Outcome, d.Reason, string(details)})
 	}
 	return rows, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hengedb/henge/internal/api/query"
+	"github.com/hengedb/henge/internal/duty/why"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/sql/infoschema"
 	"github.com/hengedb/henge/internal/supervisor"
@@ -38,6 +39,9 @@ func system() *System {
 		},
 		Supervisors: func(ctx context.Context) ([]*supervisor.Supervisor, error) {
 			return supervisor.New(oneSupervisor{}, map[string]supervisor.Kind{"noop": supervisor.Noop{}}).List(ctx)
+		},
+		Decisions: func(context.Context) ([]why.Decision, error) {
+			return []why.Decision{{Subject: "task", ID: "t", DataSource: "ds", Topic: "task", Outcome: "waiting", Reason: "a lock", Details: map[string]any{"x": 1}}}, nil
 		},
 		Queries: func() []query.Info {
 			return []query.Info{{ID: "q", SQL: `SELECT '{"password":"pw"}'`, Identity: "me", Started: time.UnixMilli(0)}}
@@ -82,6 +86,7 @@ func TestTablesOfSys(t *testing.T) {
 			{"h:8081", "service/coordinator", `[coordinator,overlord]`, "service.a", "1", nil}, {"h:8081", "service/coordinator", `[coordinator,overlord]`, "service.b", "2", nil},
 			{"h:8083", "service/historical", `[historical]`, "service.a", "1", nil}, {"h:8083", "service/historical", `[historical]`, "service.b", "2", nil},
 		},
+		"decisions":   {{"task", "t", "ds", "task", "waiting", "a lock", `{"x":1}`}},
 		"supervisors": {{"s", "a,b", "RUNNING", "RUNNING", yes, "noop", "noop", no, `{"type":"noop","id":"s","dataSources":["a","b"],"suspended":false,"source":"noop"}`}},
 	}
 	tables := system().Tables()

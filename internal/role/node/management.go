@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"math"
 	"net"
 	"strconv"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/hengedb/henge/internal/duty/clean"
 	"github.com/hengedb/henge/internal/duty/compact"
 	"github.com/hengedb/henge/internal/duty/kill"
+	"github.com/hengedb/henge/internal/duty/why"
 	"github.com/hengedb/henge/internal/supervisor"
 )
 
@@ -61,11 +63,12 @@ func (s *services) openCoordinator(ctx context.Context) error {
 	s.supervisors = supervisor.New(s.n.store, map[string]supervisor.Kind{
 		supervisor.NoopType: supervisor.Noop{}, "noop": supervisor.Noop{}, compact.SupervisorType: compact.Kind{Scheduler: s.compaction},
 	})
+	s.openWhy(inventory, started)
 	var err error
 	s.coordinator, err = coordinator.New(ctx, s.n.store, s.n.published, inventory, s.queue, coordinator.Options{
 		Coordinator: url("coordinator"), Overlord: url("overlord"), Nodes: nodes, DefaultReplicas: defaultReplicas,
 		History:         set.Duration("service.query.segmentMetadata.defaultHistory").Milliseconds(),
-		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0), Clock: s.n.o.Clock, Log: s.n.o.Log, RulesChanged: s.rules.Refresh, Compaction: s.compaction, Supervisors: s.supervisors,
+		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0), Clock: s.n.o.Clock, Log: s.n.o.Log, RulesChanged: s.rules.Refresh, Compaction: s.compaction, Supervisors: s.supervisors, Why: s.why,
 		LookupNodes: []coordinator.LookupNode{{Host: address("indexer"), Tier: set.Text("service.lookup.lookupTier"), Holder: s.lookups}},
 	})
 	if err != nil {
@@ -91,6 +94,33 @@ func (s *services) follower() *duty.Follower {
 		Published: s.n.published, Rules: s.rules, Period: s.n.settings.Duration("service.coordinator.period"), Retry: followRetry,
 		Clock: s.n.o.Clock, Log: s.n.o.Log,
 	}
+}
+
+// openWhy makes what tells why things are as they are.
+func (s *services) openWhy(inventory coordinator.Inventory, started int64) {
+	set := s.n.settings
+	o := why.Options{
+		Store: s.n.store, Published: s.n.published, Compaction: s.compaction, Tasks: s.queue, Started: started, Clock: s.n.o.Clock,
+		Servers: func() []why.Server {
+			var out []why.Server
+			for _, server := range inventory.Servers() {
+				if server.Type == "historical" {
+					out = append(out, why.Server{Host: server.Host, Tier: server.Tier, Max: server.MaxSize, Used: server.UsedSize, Loaded: server.Loaded})
+				}
+			}
+			return out
+		},
+	}
+	if set.Bool("service.coordinator.kill.on") {
+		o.AutoKill = &why.AutoKill{
+			Buffer: set.Duration("service.coordinator.kill.bufferPeriod").Milliseconds(),
+			Retain: set.Duration("service.coordinator.kill.durationToRetain").Milliseconds(),
+		}
+		if set.Bool("service.coordinator.kill.ignoreDurationToRetain") {
+			o.AutoKill.Retain = math.MinInt64 / 2
+		}
+	}
+	s.why = why.New(o)
 }
 
 // openCleaning starts the duties that delete what is no longer needed: unused segments, if that is on, and old records.

@@ -25,6 +25,7 @@ import (
 	"github.com/hengedb/henge/internal/duty/clean"
 	"github.com/hengedb/henge/internal/duty/compact"
 	"github.com/hengedb/henge/internal/duty/kill"
+	"github.com/hengedb/henge/internal/duty/why"
 	"github.com/hengedb/henge/internal/export"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
@@ -56,6 +57,7 @@ type services struct {
 	supervisors *supervisor.Set
 	autoKill    *kill.Auto // nil if it is off
 	cleaner     *clean.Cleaner
+	why         *why.Explainer
 	lookups     *lookup.Set
 	rules       *duty.Rules
 }

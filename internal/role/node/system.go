@@ -8,6 +8,7 @@ import (
 
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/duty/rule"
+	"github.com/hengedb/henge/internal/duty/why"
 	"github.com/hengedb/henge/internal/role/broker"
 	"github.com/hengedb/henge/internal/supervisor"
 	"github.com/hengedb/henge/internal/task"
@@ -20,6 +21,7 @@ func (s *services) systemTables() map[string]broker.SystemTable {
 	started := clock.Millis(s.n.o.Clock)
 	sys := &broker.System{
 		Loaded: s.historical.Loaded, Used: s.historical.Used, Copies: s.wantedCopies, Tasks: s.recentTasks, Queries: s.n.running.List,
+		Decisions:   func(ctx context.Context) ([]why.Decision, error) { return s.why.All(ctx) },
 		Supervisors: func(ctx context.Context) ([]*supervisor.Supervisor, error) { return s.supervisors.List(ctx) },
 		Properties:  set.Visible,
 	}

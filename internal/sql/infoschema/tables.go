@@ -59,6 +59,7 @@ var schemas = map[string][]table{
 		define("supervisors", "supervisor_id", "datasource", "state", "detailed_state", "#healthy", "type", "source", "#suspended", "spec"),
 		define("server_properties", "server", "service_name", "node_roles", "property", "value", "error_message"),
 		define("queries", "id", "engine", "state", "info"),
+		define("decisions", "subject", "subject_id", "datasource", "topic", "outcome", "reason", "details"),
 	},
 }
 

@@ -1,0 +1,133 @@
+package why
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/hengedb/henge/internal/duty/compact"
+)
+
+// outcomeOf is the word for what compaction makes of segments.
+func outcomeOf(s compact.Status) string {
+	switch s {
+	case compact.Pending:
+		return "waiting"
+	case compact.Running:
+		return "running"
+	case compact.Skipped:
+		return "skipped"
+	}
+	return "compacted"
+}
+
+// DataSource explains a datasource: each time chunk that compaction has not finished, each segment that is not as its rules want it, each task
+// without an end, and a summary before them. Nothing: it has no used segments, no settings and no tasks.
+func (e *Explainer) DataSource(ctx context.Context, dataSource string) ([]Decision, error) {
+	f, err := e.facts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out, segments, err := e.open(ctx, f, dataSource)
+	if err != nil {
+		return nil, err
+	}
+	snapshots, err := e.o.Compaction.Snapshots(ctx, dataSource)
+	if err != nil || len(out) == 0 && segments == 0 && len(snapshots) == 0 {
+		return nil, err
+	}
+	missing := 0
+	for _, d := range out {
+		if d.Topic == Load && d.Outcome == "missing" {
+			missing++
+		}
+	}
+	summary := Decision{
+		Subject: "datasource", ID: dataSource, DataSource: dataSource, Topic: Load, Outcome: "loaded", Reason: "every copy that the rules want is there",
+		Details: map[string]any{"usedSegments": segments, "missing": missing},
+	}
+	if missing > 0 {
+		summary.Outcome, summary.Reason = "missing", fmt.Sprintf("[%d] of [%d] used segments lack copies", missing, segments)
+	}
+	compaction := Decision{
+		Subject: "datasource", ID: dataSource, DataSource: dataSource, Topic: Compact, Outcome: "disabled", Reason: "it has no compaction settings", Details: map[string]any{},
+	}
+	if len(snapshots) > 0 && snapshots[0].ScheduleStatus == compact.Enabled {
+		s := snapshots[0]
+		compaction.Outcome = "compacted"
+		compaction.Reason = fmt.Sprintf("[%d] intervals are compacted, [%d] wait, [%d] are skipped", s.IntervalsCompact, s.IntervalsAwait, s.IntervalsSkipped)
+		if s.IntervalsAwait > 0 {
+			compaction.Outcome = "waiting"
+		}
+		compaction.Details["status"] = s
+	}
+	return append([]Decision{summary, compaction}, out...), nil
+}
+
+// All explains everything that is not as it should be, whatever the datasource.
+func (e *Explainer) All(ctx context.Context) ([]Decision, error) {
+	f, err := e.facts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]bool{}
+	var order []string
+	add := func(name string) {
+		if !names[name] {
+			names[name] = true
+			order = append(order, name)
+		}
+	}
+	for _, name := range f.state.DataSources() {
+		add(name)
+	}
+	for _, s := range e.o.Tasks.Active() {
+		add(s.Task.DataSource)
+	}
+	var out []Decision
+	for _, name := range order {
+		list, _, err := e.open(ctx, f, name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, list...)
+	}
+	return out, nil
+}
+
+// open lists what is left to do about a datasource, and counts its used segments.
+func (e *Explainer) open(ctx context.Context, f *facts, dataSource string) (out []Decision, segments int, err error) {
+	for _, s := range e.o.Tasks.Active() {
+		if s.Task.DataSource != dataSource {
+			continue
+		}
+		d, err := e.task(ctx, &s)
+		if err != nil {
+			return nil, 0, err
+		}
+		out = append(out, d)
+	}
+	for _, o := range e.o.Compaction.Outcomes(dataSource) {
+		if o.Status == compact.Compacted {
+			continue
+		}
+		details := map[string]any{"segments": len(o.Group.Segments), "bytes": o.Group.Bytes}
+		if o.Task != "" {
+			details["task"] = o.Task
+		}
+		out = append(out, Decision{"interval", o.Group.Interval.String(), dataSource, Compact, outcomeOf(o.Status), o.Why, details})
+	}
+	tl := f.state.Timeline(dataSource)
+	for s := range tl.All() {
+		if segments++; ctx.Err() != nil {
+			return nil, 0, context.Cause(ctx)
+		}
+		load, drop := e.retention(f, tl, s)
+		for _, d := range []Decision{load, drop} {
+			if d.Outcome == "missing" || d.Outcome == "waiting" || d.Outcome == "dropped" || strings.HasPrefix(d.Reason, "no retention rule") && d.Topic == Drop {
+				out = append(out, d)
+			}
+		}
+	}
+	return out, segments, nil
+}

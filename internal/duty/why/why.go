@@ -1,0 +1,112 @@
+package why
+
+import (
+	"context"
+
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/duty"
+	"github.com/hengedb/henge/internal/duty/compact"
+	"github.com/hengedb/henge/internal/duty/rule"
+	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/timeline"
+)
+
+// The topics of decisions.
+const (
+	Load    = "load"
+	Drop    = "drop"
+	Compact = "compact"
+	Kill    = "kill"
+	Task    = "task"
+)
+
+// Decision is what was decided about one thing.
+type Decision struct {
+	// Subject is the kind of thing: segment, interval, datasource or task; ID names it.
+	Subject    string `json:"subject"`
+	ID         string `json:"id"`
+	DataSource string `json:"dataSource"`
+	Topic      string `json:"topic"`
+	// Outcome is one word: loaded, missing, unwanted, kept, dropped, waiting, ...
+	Outcome string `json:"outcome"`
+	// Reason is a sentence.
+	Reason string `json:"reason"`
+	// Details are the facts: the rule, the lock, the room that is missing.
+	Details map[string]any `json:"details"`
+}
+
+// Server is a server that may hold segments.
+type Server struct {
+	Host, Tier string
+	Max, Used  int64
+	// Loaded is the ids of the segments held, sorted.
+	Loaded []string
+}
+
+// Store is what explanations need of the metastore.
+type Store interface {
+	duty.SettingStore
+	duty.RuleStore
+	Segments(ctx context.Context, ids ...string) ([]metastore.SegmentRow, error)
+	Locks(ctx context.Context, dataSource string) ([]metastore.Lock, error)
+	TaskLocks(ctx context.Context, taskID string) ([]metastore.Lock, error)
+}
+
+// Tasks is the Overlord's queue.
+type Tasks interface {
+	Find(ctx context.Context, id string) (*task.Status, error)
+	Active() []task.Status
+	Capacity() int
+	Used() int
+	Enabled() bool
+}
+
+// Options are what an Explainer asks.
+type Options struct {
+	Store     Store
+	Published *timeline.Published
+	// Servers returns the servers that rules place segments on.
+	Servers    func() []Server
+	Compaction *compact.Scheduler
+	Tasks      Tasks
+	// Started is when the Coordinator began, in milliseconds.
+	Started int64
+	// AutoKill says when unused segments are deleted, nil: never by themselves.
+	AutoKill *AutoKill
+	Clock    clock.Clock
+}
+
+// AutoKill is the ages, in milliseconds, from which on unused segments are deleted.
+type AutoKill struct{ Buffer, Retain int64 }
+
+// Explainer answers questions. Its methods are safe for use by many goroutines.
+type Explainer struct{ o Options }
+
+// New returns an Explainer.
+func New(o Options) *Explainer { return &Explainer{o} }
+
+// facts is what many explanations share: everything at one moment.
+type facts struct {
+	state    *timeline.State
+	rules    map[string]rule.List
+	servers  []Server
+	settings duty.Settings
+	now      int64
+	matches  map[chunk]match
+}
+
+func (e *Explainer) facts(ctx context.Context) (*facts, error) {
+	rules := duty.NewRules(e.o.Store)
+	if err := rules.Refresh(ctx); err != nil {
+		return nil, err
+	}
+	lists, _ := rules.Lists()
+	settings, err := duty.ReadSettings(ctx, e.o.Store)
+	if err != nil {
+		return nil, err
+	}
+	return &facts{
+		state: e.o.Published.Pin(), rules: lists, servers: e.o.Servers(), settings: settings, now: clock.Millis(e.o.Clock), matches: map[chunk]match{},
+	}, nil
+}

@@ -308,7 +308,7 @@ func (c *Controller) ingest(ctx context.Context, w *plan.Write) (*Outcome, error
 			s.shuffle.target = int64(c.opts.RowsPerSegment) // groups are divided by it when they are written
 		}
 	}
-	rows.from.columns = append([]plan.Column{longColumn(bucketColumn), longColumn(boostColumn)}, w.Columns()...)
+	rows.from.columns = append([]plan.Column{longColumn(bucketColumn), longColumn(boostColumn)}, w.Input.Columns()...)
 	generator := &stage{number: len(cut.stages), processor: "segmentGenerator", inputs: []*input{rows}}
 	c.setStages(append(cut.stages, generator))
 	if err := c.define(w, l); err != nil {
@@ -337,7 +337,7 @@ func (c *Controller) ingest(ctx context.Context, w *plan.Write) (*Outcome, error
 	}
 	rows.from.merged(int64(len(parts)), 0)
 	rows.from.enter(phasePost, c.now())
-	several := make([]bool, len(w.Columns()))
+	several := make([]bool, len(w.Input.Columns()))
 	for _, o := range c.orders {
 		for i, yes := range o.write.several {
 			several[i] = several[i] || yes

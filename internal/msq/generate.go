@@ -46,6 +46,9 @@ func layoutOf(w *plan.Write, o *Options) (*layout, error) {
 			order = append(order, "__time")
 		}
 		for _, i := range w.Cluster {
+			if i >= len(out) {
+				continue // nothing that is stored
+			}
 			if !slices.Contains(order, out[i].Name) {
 				order = append(order, out[i].Name)
 			}

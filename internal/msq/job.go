@@ -57,7 +57,7 @@ func (j *Job) columns() []ResultColumn {
 
 // rename gives the columns that are written their outer names, by which segments know them.
 func (j *Job) rename(w *plan.Write) *plan.Write {
-	in := w.Columns()
+	in := w.Input.Columns()
 	p := &plan.Project{Input: w.Input}
 	same := true
 	for i, c := range j.columns() {
@@ -67,6 +67,10 @@ func (j *Job) rename(w *plan.Write) *plan.Write {
 	}
 	if same {
 		return w
+	}
+	for i := len(p.Exprs); i < len(in); i++ {
+		p.Exprs = append(p.Exprs, &expr.Column{Index: i, Name: in[i].Name, T: in[i].Type})
+		p.Names = append(p.Names, in[i].Name)
 	}
 	c := *w
 	c.Input = p

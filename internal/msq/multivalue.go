@@ -11,7 +11,7 @@ import (
 // multiValueInputs makes VARCHAR columns of external data multi-value where they go into segments unchanged: a list in the input then stays
 // one. Where an expression uses the column as a single value it stays single, and a row with several values is refused.
 func multiValueInputs(w *plan.Write) *plan.Write {
-	keep := allOf(len(w.Columns()))
+	keep := allOf(len(w.Input.Columns()))
 	for _, i := range w.Cluster {
 		keep[i] = false // sorted by, and told apart by ranges of, single values
 	}

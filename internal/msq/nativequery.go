@@ -37,6 +37,7 @@ func (c *Controller) Query() (nativejson.Query, error) {
 		return leaf
 	}}
 	q, err := nativejson.Fragment(node, o)
+	q.ColumnMappings = q.ColumnMappings[:min(len(names), len(q.ColumnMappings))] // without columns that are not stored
 	return q, errors.Join(err, leafErr)
 }
 

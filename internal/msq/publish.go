@@ -196,6 +196,10 @@ func shardColumns(w *plan.Write) (columns []string, kind, details string) {
 	}
 	out := w.Columns()
 	for _, i := range w.Cluster {
+		if i >= len(out) {
+			return nil, numbered, fmt.Sprintf("Cannot use RangeShardSpec, Could not find output column name for column [%s]. Using NumberedShardSpec instead.",
+				w.Input.Columns()[i].Name)
+		}
 		if out[i].Type.Multi {
 			return nil, numbered, "Cannot use RangeShardSpec, the fields in the CLUSTERED BY clause contains a multi-valued field. Using NumberedShardSpec instead."
 		}

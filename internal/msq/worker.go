@@ -227,8 +227,8 @@ type writeTarget struct {
 
 func newWriteTarget(w *plan.Write, worker, workers int) *writeTarget {
 	t := &writeTarget{time: timeColumn(w), all: w.PartitionBy.IsAll(), boosts: boosts{int64(worker), int64(workers)}, seen: map[int64]struct{}{},
-		multi: make([]bool, len(w.Columns())), several: make([]bool, len(w.Columns()))}
-	for i, c := range w.Columns() {
+		multi: make([]bool, len(w.Input.Columns())), several: make([]bool, len(w.Input.Columns()))}
+	for i, c := range w.Input.Columns() {
 		t.multi[i] = c.Type.Multi
 	}
 	if !t.all {

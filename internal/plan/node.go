@@ -267,6 +267,8 @@ type Write struct {
 	PartitionBy chrono.Granularity
 	// Cluster are the columns of Input in CLUSTERED BY, ascending.
 	Cluster []int
+	// Hidden is how many of the last columns of Input are there for Cluster only and are not stored.
+	Hidden int
 	// Rollup says that the statement groups and keeps aggregates in their intermediate form (finalizeAggregations=false).
 	Rollup bool
 }
@@ -374,7 +376,10 @@ func (n *Window) Columns() []Column {
 }
 
 // Columns returns the columns that are written.
-func (n *Write) Columns() []Column { return n.Input.Columns() }
+func (n *Write) Columns() []Column {
+	in := n.Input.Columns()
+	return in[:len(in)-n.Hidden]
+}
 
 // Columns returns the columns that are written.
 func (n *Export) Columns() []Column { return n.Input.Columns() }

@@ -157,6 +157,9 @@ func (p *printer) node(n Node, depth int) {
 		if len(x.Cluster) > 0 {
 			p.printf(" cluster=[%s]", keyList(x.Input.Columns(), x.Cluster))
 		}
+		if x.Hidden > 0 {
+			p.printf(" hidden=%d", x.Hidden)
+		}
 		if x.Rollup {
 			p.WriteString(" rollup")
 		}

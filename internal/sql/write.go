@@ -51,11 +51,15 @@ func (b *binder) writeStatement(x *syntax.Insert, s *Statement) error {
 		}
 	}
 	w.Input = rel.node
-	if w.Cluster, err = b.clusteredBy(x, rel); err != nil {
+	if err := b.clusteredBy(x, rel, w); err != nil {
 		return err
 	}
-	for _, c := range w.Cluster {
-		s.Target.ClusteredBy = append(s.Target.ClusteredBy, rel.cols[c].name)
+	for i, c := range w.Cluster {
+		name := syntax.Print(x.ClusteredBy[i].X)
+		if c < len(rel.cols) {
+			name = rel.cols[c].name
+		}
+		s.Target.ClusteredBy = append(s.Target.ClusteredBy, name)
 	}
 	if w.Rollup = !b.settings.finalizeAggregations && groups(x.Query); w.Rollup {
 		for i := range rel.cols {
@@ -318,9 +322,8 @@ func (b *binder) granularityCall(e *syntax.Call) (chrono.Granularity, error) {
 	return none, badGranularity(e.Args[1])
 }
 
-// clusteredBy returns the output columns of CLUSTERED BY.
-func (b *binder) clusteredBy(x *syntax.Insert, rel *relational) ([]int, error) {
-	var out []int
+// clusteredBy gives w the columns of CLUSTERED BY.
+func (b *binder) clusteredBy(x *syntax.Insert, rel *relational, w *plan.Write) error {
 	blk := newBlock(b, surroundings{})
 	blk.scope = &scope{relations: []relation{relationOf("", rel.planColumns(), 0)}}
 	for _, item := range x.ClusteredBy {
@@ -328,27 +331,63 @@ func (b *binder) clusteredBy(x *syntax.Insert, rel *relational) ([]int, error) {
 			i, err := ordinal(n, len(rel.cols))
 			if err != nil {
 				if strings.Trim(n.Text, "0") == "" {
-					return nil, refuse("Ordinal [%s] specified in the CLUSTERED BY clause is invalid. It must be a positive integer.", n.Text)
+					return refuse("Ordinal [%s] specified in the CLUSTERED BY clause is invalid. It must be a positive integer.", n.Text)
 				}
-				return nil, err
+				return err
 			}
-			out = append(out, i)
+			w.Cluster = append(w.Cluster, i)
 			continue
 		}
 		if u, ok := item.X.(*syntax.Unary); ok && u.Op == syntax.Neg {
-			return nil, refuse("Ordinal [%s] specified in the CLUSTERED BY clause is invalid. It must be a positive integer.", syntax.Print(u))
+			return refuse("Ordinal [%s] specified in the CLUSTERED BY clause is invalid. It must be a positive integer.", syntax.Print(u))
 		}
 		e, err := blk.exprs("CLUSTERED BY").bind(item.X)
-		if err != nil {
-			return nil, err
-		}
 		c, ok := e.(*expr.Column)
-		if !ok {
-			return nil, notYet(item.At, "An expression in CLUSTERED BY that is no column of the query")
+		if err != nil || !ok {
+			return b.clusteredByHidden(x, w)
 		}
-		out = append(out, c.Index)
+		w.Cluster = append(w.Cluster, c.Index)
 	}
-	return out, nil
+	return nil
+}
+
+// clusteredByHidden gives w the columns of a CLUSTERED BY that names more than output columns. It can name what an ORDER BY could: the query is
+// bound with it as its order, and what that sorts by becomes columns behind those that are stored.
+func (b *binder) clusteredByHidden(x *syntax.Insert, w *plan.Write) error {
+	q := *x.Query
+	q.OrderBy = x.ClusteredBy
+	rel, err := b.query(&q, nil, nil)
+	if err != nil {
+		return err
+	}
+	n := rel.node
+	if p, ok := n.(*plan.Project); ok {
+		n = p.Input
+	}
+	sort, ok := n.(*plan.Sort)
+	if !ok {
+		return fault.Defensive("A query with CLUSTERED BY has no order")
+	}
+	if sort.Limit < 0 && sort.Offset == 0 {
+		n = sort.Input
+	}
+	width := len(rel.cols)
+	keep := firstN(width)
+	w.Cluster = nil
+	for _, k := range sort.Keys {
+		at := slices.Index(keep, k.Column)
+		if at < 0 {
+			at = len(keep)
+			keep = append(keep, k.Column)
+		}
+		w.Cluster = append(w.Cluster, at)
+	}
+	p := plan.Select(n, keep)
+	for i, c := range rel.cols {
+		p.Names[i] = c.name
+	}
+	w.Input, w.Hidden = p, len(keep)-width
+	return nil
 }
 
 // overwrite reads the OVERWRITE clause of a REPLACE.

@@ -59,7 +59,7 @@ var Properties = []Property{
 	{Key: "service.indexer.storage.recentlyFinishedThreshold", Kind: Duration, Default: "PT24H", Doc: "How long finished tasks stay in lists."},
 	{Key: "service.indexer.logs.kill.enabled", Kind: Bool, Default: "false", Doc: "Delete old task logs, reports and results."},
 	{Key: "service.indexer.logs.kill.durationToRetain", Kind: Duration, Default: "P30D", Doc: "Age at which task logs, reports and results are deleted, when that is on."},
-	{Key: "service.msq.intermediate.storage.enable", Kind: Bool, Default: "true", Doc: "Allow `selectDestination=durableStorage`: results of statements are kept as pages in deep storage."},
+	{Key: "service.msq.intermediate.storage.enable", Kind: Bool, Default: "true", Doc: "Allow `selectDestination=durableStorage`: results of statements are kept as pages in deep storage; and `durableShuffleStorage`: intermediate data of tasks too."},
 	{Key: "service.export.storage.baseDir", Kind: Text, Default: "", Doc: "Directory that `INSERT INTO EXTERN(local(..))` may write to, or below it. Empty: such exports are refused."},
 	{Key: "service.export.storage.s3.allowedExportPaths", Kind: List, Default: "[]", Doc: "Prefixes, as `s3://bucket/path`, that `INSERT INTO EXTERN(s3(..))` may write to, or below them. The store is that of `service.s3`."},
 	{Key: "service.export.storage.google.allowedExportPaths", Kind: List, Default: "[]", Doc: "Prefixes, as `gs://bucket/path`, that `INSERT INTO EXTERN(google(..))` may write to, or below them."},

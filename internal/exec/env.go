@@ -31,6 +31,8 @@ type Env struct {
 	Observations *agg.Observations
 	// BatchRows is the size of batches; 0: vector.BatchRows. It divides or is a multiple of nothing in particular.
 	BatchRows int
+	// MaxWindowRows is the most rows that a partition of a window may have, more are an ErrWindowRows; 0: as many as fit in memory.
+	MaxWindowRows int
 
 	Tables    Tables
 	System    SystemTables

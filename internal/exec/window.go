@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/hengedb/henge/internal/budget"
@@ -99,6 +100,9 @@ func (o *windowOp) fill(ctx context.Context) error {
 			if o.last != nil && samePartition(o.node.Partition, o.last, o.pending, i) {
 				continue
 			}
+			if err := o.bounded(o.rows.Rows() + i); err != nil {
+				return err
+			}
 			if o.rows.Rows()+i >= o.env.BatchRows && o.last != nil {
 				// A new partition, and enough rows for now: it comes with the next fill.
 				o.take(i)
@@ -108,12 +112,31 @@ func (o *windowOp) fill(ctx context.Context) error {
 			o.last = o.pending.Slice(i, i+1)
 		}
 		o.take(o.pending.N)
+		if err := o.bounded(o.rows.Rows()); err != nil {
+			return err
+		}
 		// The batch just taken dies with the next pull: keep the row to compare with.
 		o.last = (&vector.Batch{N: o.last.N, Cols: o.last.Cols, Sel: []uint32{0}}).Compact()
 		if err := o.account.Set(o.rows.Bytes() * windowShare); err != nil {
 			return err
 		}
 	}
+}
+
+// bounded refuses the partition that begins last if its rows up to end are too many.
+func (o *windowOp) bounded(end int) error {
+	if most := o.env.MaxWindowRows; most > 0 && len(o.starts) > 0 && end-o.starts[len(o.starts)-1] > most {
+		return &ErrWindowRows{Rows: end - o.starts[len(o.starts)-1], Max: most}
+	}
+	return nil
+}
+
+// ErrWindowRows is the failure of a window partition with more rows than Env.MaxWindowRows. Rows counts those seen so far.
+type ErrWindowRows struct{ Rows, Max int }
+
+// Error says so.
+func (e *ErrWindowRows) Error() string {
+	return fmt.Sprintf("a window has [%d] rows or more, [%d] are allowed", e.Rows, e.Max)
 }
 
 // windowShare is what a row takes while windows are computed over it, in multiples of itself.

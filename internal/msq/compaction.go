@@ -28,7 +28,7 @@ func (c *Controller) compactionState(w *plan.Write, l *layout, shards []string) 
 		partitions.add("maxRowsPerSegment", c.opts.RowsPerSegment)
 		partitions.add("maxTotalRows", int64(math.MaxInt64))
 	}
-	dimensions, metrics := l.schemaJSON()
+	dimensions, metrics := l.schemaJSON(c.opts.AutoColumns)
 	schema.add("dimensions", dimensions)
 	schema.add("dimensionExclusions", []string{})
 	schema.add("includeAllDimensions", false)

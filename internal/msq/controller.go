@@ -38,7 +38,7 @@ type Controller struct {
 	rows      *stage // whose rows are written to segments
 	locks     []Lock
 	warnings  warnings
-	orders    []*workOrder // of the stage that ran last
+	orders    []*workOrder // of the stage whose rows are written
 	// compaction is the settings that each segment keeps as its lastCompactionState; nil: none.
 	compaction json.RawMessage
 	published  atomic.Bool
@@ -58,7 +58,8 @@ type Controller struct {
 		end      time.Time
 		failure  *Fault
 		stages   []*stage
-		begun    int // workers that have begun
+		begun    int              // workers that have begun
+		failed   [][]WorkerReport // attempts, by worker
 		busy     bool
 		load     *LoadStatus
 		segments *SegmentReport
@@ -181,6 +182,9 @@ func (c *Controller) clean(ctx context.Context) error {
 			}
 		}
 	}
+	if c.opts.DurableShuffle && c.deps.Durable && c.deps.Store != nil {
+		errs = append(errs, c.clearDurable(ctx))
+	}
 	if c.dir != "" {
 		errs = append(errs, c.spill.Close(), os.RemoveAll(c.dir))
 	}
@@ -199,6 +203,9 @@ func (c *Controller) run(ctx context.Context) (*Outcome, error) {
 		return nil, tooManyWorkers(c.workers)
 	}
 	if err := c.prepareFolder(); err != nil {
+		return nil, err
+	}
+	if err := c.prepareDurable(ctx); err != nil {
 		return nil, err
 	}
 	if w := c.job.write(); w != nil {
@@ -406,22 +413,43 @@ func (c *Controller) writeShuffle(w *plan.Write, shards int) shuffle {
 	return s
 }
 
-// runStages runs the stages up to, not including, the generator, one after the other.
-func (c *Controller) runStages(ctx context.Context, generator *stage) error {
-	for _, s := range c.stages {
-		if s == generator {
+// runStages runs the stages up to, not including, last: the first that has all it reads comes next, and so many run at once as the statement says.
+func (c *Controller) runStages(ctx context.Context, last *stage) error {
+	waiting := slices.DeleteFunc(slices.Clone(c.stages), func(s *stage) bool { return s == last })
+	done := map[*stage]bool{}
+	ready := func(s *stage) bool {
+		return !slices.ContainsFunc(s.inputs, func(in *input) bool { return in.from != nil && !done[in.from] })
+	}
+	g := exec.NewGroup(ctx)
+	ended := make(chan *stage, len(waiting)) // nil: it failed
+	for running := 0; len(waiting) > 0 || running > 0; {
+		if i := slices.IndexFunc(waiting, ready); i >= 0 && running < c.opts.ConcurrentStages {
+			s := waiting[i]
+			waiting = slices.Delete(waiting, i, i+1)
+			running++
+			g.Go(func(ctx context.Context) error {
+				var result *stage
+				defer func() { ended <- result }()
+				if err := c.runStage(ctx, s); err != nil {
+					return err
+				}
+				for _, in := range s.inputs {
+					if in.from != nil {
+						c.finished(in.from)
+					}
+				}
+				result = s
+				return nil
+			})
+			continue
+		}
+		s := <-ended
+		if running--; s == nil {
 			break
 		}
-		if err := c.runStage(ctx, s); err != nil {
-			return err
-		}
-		for _, in := range s.inputs {
-			if in.from != nil {
-				c.finished(in.from)
-			}
-		}
+		done[s] = true
 	}
-	return nil
+	return g.Wait()
 }
 
 // finished frees the output of a stage that was read to its end.
@@ -446,12 +474,21 @@ func (c *Controller) runStage(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	c.orders = orders
+	if s == c.rows {
+		c.orders = orders
+	}
+	s.durable = c.opts.DurableShuffle
 	count := c.begin(s, len(orders))
 	s.enter(phaseReading, c.now())
 	g := exec.NewGroup(ctx)
 	for i, order := range orders {
-		g.Go(func(ctx context.Context) error { return locate(ctx, order, c.runWorker(ctx, order, count[i])) })
+		g.Go(func(ctx context.Context) error {
+			return c.attempts(ctx, order, func(ctx context.Context) error { return c.runWorker(ctx, order, count[i]) }, func() {
+				count[i].reset()
+				order.taken.undo()
+				c.begins(order)
+			})
+		})
 	}
 	if err := g.Wait(); err != nil {
 		s.enter(phaseFailed, c.now())
@@ -485,10 +522,14 @@ func (c *Controller) checkBroadcast(s *stage) error {
 
 // locate names the stage and worker of a failure. A cancellation has no place.
 func locate(ctx context.Context, order *workOrder, err error) error {
+	return locateAt(ctx, order.stage.number, order.id, err)
+}
+
+func locateAt(ctx context.Context, stage int, worker string, err error) error {
 	if err == nil || ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Cause(ctx))) {
 		return err
 	}
-	return toFault(ctx, err).at(order.stage.number, order.id)
+	return toFault(ctx, err).at(stage, worker)
 }
 
 func (c *Controller) begin(s *stage, workers int) []*counters {

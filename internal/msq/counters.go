@@ -24,6 +24,7 @@ type counters struct {
 		warnings map[string]int64
 		cpu      map[string]time.Duration
 		local    struct{ files, bytes, max int64 }
+		durable  struct{ files, bytes int64 }
 	}
 }
 
@@ -96,6 +97,14 @@ func (c *counters) stored(files, bytes int64) {
 	defer c.mu.Unlock()
 	c.mu.local.files += files
 	c.mu.local.bytes += bytes
+}
+
+// kept counts a file that went to deep storage.
+func (c *counters) kept(bytes int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.durable.files++
+	c.mu.durable.bytes += bytes
 }
 
 // sortCounter is the progress of a global sort: batches read and sorted (level 0), merged into runs (level 1), written as partitions
@@ -187,7 +196,7 @@ func (c *counters) snapshot(all bool) (json.RawMessage, error) {
 			Bytes    int64  `json:"localBytesWritten"`
 			Durable  int64  `json:"durableFileCount"`
 			Written  int64  `json:"durableBytesWritten"`
-		}{"storage", l.bytes, l.files, l.bytes, 0, 0})
+		}{"storage", l.bytes, l.files, l.bytes, c.mu.durable.files, c.mu.durable.bytes})
 	}
 	if b.buf.Len() == 0 {
 		return nil, b.err

@@ -126,7 +126,7 @@ func (c *cutter) aggregate(n *plan.Aggregate) (*fragment, error) {
 		s := c.groupShuffle(whole.node.Columns(), len(n.Keys), 1)
 		return read(c.seal(whole, s, false), true, "groupByPostShuffle").as(whole.query), nil
 	}
-	partitions := c.workers
+	partitions := c.hashed()
 	if len(n.Keys) == 0 || n.Sets != nil {
 		partitions = 1
 	}
@@ -146,6 +146,11 @@ func (c *cutter) aggregate(n *plan.Aggregate) (*fragment, error) {
 		s = shuffle{kind: mixShuffle, partitions: 1}
 	}
 	return read(c.seal(in, s, false), partitions == 1, "groupByPostShuffle").over(n).as(whole.query), nil
+}
+
+// hashed is how many partitions rows are divided into by hashes.
+func (c *cutter) hashed() int {
+	return min(c.workers*max(c.opts.TargetPartitions, 1), c.opts.MaxPartitions)
 }
 
 // groupShuffle distributes groups, whose keys are the first columns. Groups that go to one place go there in the order of their keys.
@@ -265,7 +270,7 @@ func (c *cutter) join(n *plan.Join) (*fragment, error) {
 	}
 	ls, rs := shuffle{kind: mixShuffle, partitions: 1}, shuffle{kind: mixShuffle, partitions: 1}
 	if mayHash {
-		ls = shuffle{kind: hashShuffle, partitions: c.workers}
+		ls = shuffle{kind: hashShuffle, partitions: c.hashed()}
 		rs = ls
 		for _, k := range n.Keys {
 			ls.keys, rs.keys = append(ls.keys, k.Left), append(rs.keys, k.Right)
@@ -290,7 +295,7 @@ func (c *cutter) window(n *plan.Window) (*fragment, error) {
 	}
 	s := shuffle{kind: mixShuffle, partitions: 1}
 	if len(n.Partition) > 0 {
-		s = shuffle{kind: hashShuffle, keys: n.Partition, partitions: c.workers, names: keysOf(n.Partition)}
+		s = shuffle{kind: hashShuffle, keys: n.Partition, partitions: c.hashed(), names: keysOf(n.Partition)}
 	}
 	out := read(c.seal(in, s, false), s.partitions == 1, "window")
 	return out.over(n), nil

@@ -276,7 +276,7 @@ func (c *Controller) generatorJSON(w *plan.Write, l *layout) any {
 	for i, col := range w.Columns() {
 		mappings[i] = nativejson.ColumnMapping{QueryColumn: c.rows.names[i], OutputColumn: col.Name}
 	}
-	dimensions, metrics := l.schemaJSON()
+	dimensions, metrics := l.schemaJSON(c.opts.AutoColumns)
 	intervals := overwritten(w)
 	if !w.Replace {
 		intervals = []chrono.Interval{chrono.Eternity}
@@ -313,8 +313,8 @@ type dimensionJSON struct {
 	Indexed bool   `json:"createBitmapIndex"`
 }
 
-// schemaJSON shows the columns of segments as a dataSchema does, without the time column.
-func (l *layout) schemaJSON() (dimensions []dimensionJSON, metrics []any) {
+// schemaJSON shows the columns of segments as a dataSchema does, without the time column; auto says that types follow from the values.
+func (l *layout) schemaJSON(auto bool) (dimensions []dimensionJSON, metrics []any) {
 	dimensions, metrics = []dimensionJSON{}, []any{}
 	for _, spec := range l.columns {
 		switch {
@@ -322,7 +322,11 @@ func (l *layout) schemaJSON() (dimensions []dimensionJSON, metrics []any) {
 		case spec.Metric != "":
 			metrics = append(metrics, metricJSON(spec.Metric, spec.Name, spec.Type))
 		default:
-			dimensions = append(dimensions, dimensionJSON{dimensionType(spec.Type, spec.Multi), spec.Name, "SORTED_ARRAY", spec.Type == vector.String || spec.Multi})
+			d := dimensionJSON{dimensionType(spec.Type, spec.Multi), spec.Name, "SORTED_ARRAY", spec.Type == vector.String || spec.Multi}
+			if auto {
+				d.Type, d.Indexed = "auto", true
+			}
+			dimensions = append(dimensions, d)
 		}
 	}
 	return dimensions, metrics

@@ -29,6 +29,8 @@ type Deps struct {
 	Exports *export.Places
 	// Metastore decides over locks and ids and publishes. Needed for writing only.
 	Metastore Metastore
+	// Durable allows intermediate data in deep storage.
+	Durable bool
 	// Store is deep storage: it keeps segment files and the rows of results.
 	Store deepstore.Store
 	// Loads tells when segments can be queried. Needed for writing only; nil: at once.

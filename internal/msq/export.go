@@ -160,9 +160,11 @@ func (c *Controller) runExport(ctx context.Context, e *exporting, s *stage) (*Ou
 			if err := os.MkdirAll(order.dir, 0o700); err != nil {
 				return diskFault(err)
 			}
-			return locate(ctx, order, several(ctx, order.threads, numbers, func(ctx context.Context, number int) error {
-				return c.exportOne(ctx, e, order, count[n], number)
-			}))
+			return several(ctx, order.threads, numbers, func(ctx context.Context, number int) error {
+				return c.attempts(ctx, order, func(ctx context.Context) error { return c.exportOne(ctx, e, order, count[n], number) }, func() {
+					_ = e.to.Delete(ctx, e.files[number]) // what is there of it is in the way of the next attempt, which says so
+				})
+			})
 		})
 	}
 	if err := g.Wait(); err != nil {
@@ -191,10 +193,16 @@ func (c *Controller) runExport(ctx context.Context, e *exporting, s *stage) (*Ou
 // exportOne writes the file of one partition, by way of the local disk: how large it is must be known to send it.
 func (c *Controller) exportOne(ctx context.Context, e *exporting, order *workOrder, count *counters, number int) (err error) {
 	p := &e.parts[number]
+	var taken tally
+	defer func() {
+		if err != nil {
+			taken.undo()
+		}
+	}()
 	reader := newMergeReader(&e.from.shuffle.order, e.from.outputs(), p.lo, p.hi, func(o *output, ref *frameRef, rows int) {
 		bytes := int64(ref.length) * int64(rows) / int64(max(ref.rows, 1))
-		count.flow(inputName(0), number, int64(rows), bytes, 1)
-		e.from.counterOf(o).flow("shuffle", number, int64(rows), bytes, 1)
+		taken.flow(count, inputName(0), number, int64(rows), bytes, 1)
+		taken.flow(e.from.counterOf(o), "shuffle", number, int64(rows), bytes, 1)
 	})
 	path := filepath.Join(order.dir, fmt.Sprintf("partition%d.export", number))
 	file, err := os.Create(path)

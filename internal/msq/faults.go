@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
 )
@@ -249,6 +250,36 @@ func tooManyWorkers(workers int) *Fault {
 		Field{"workers", workers}, Field{"maxWorkers", maxWorkers})
 }
 
+func tooManyWorkerAttempts(limit int, task string, worker int, reason string) *Fault {
+	return newFault("TooManyAttemptsForWorker", fault.CategoryRuntimeFailure, fmt.Sprintf("Worker[%d] exceeded max relaunch count of %d for task[%s]. "+
+		"Latest failure reason: %s.", worker, limit, task, reason), Field{"maxPerWorkerRelaunchCount", limit}, Field{"taskId", task},
+		Field{"workerNumber", worker}, Field{"rootErrorMessage", reason})
+}
+
+func tooManyJobAttempts(limit, count int, task, reason string) *Fault {
+	return newFault("TooManyAttemptsForJob", fault.CategoryRuntimeFailure, fmt.Sprintf("Total relaunch count across all workers %d exceeded max relaunch "+
+		"limit %d . Latest task[%s] failure reason: %s", count, limit, task, reason), Field{"maxRelaunchCount", limit},
+		Field{"currentRelaunchCount", count}, Field{"taskId", task}, Field{"rootErrorMessage", reason})
+}
+
+func tooManyRowsInWindow(rows, limit int) *Fault {
+	return newFault("TooManyRowsInAWindow", fault.CategoryInvalidInput, fmt.Sprintf("Too many rows in a window (requested = %d, max = %d). Try creating a "+
+		"window with a higher cardinality column or change the query shape.", rows, limit), Field{"numRows", rows}, Field{"maxRows", limit})
+}
+
+func durableStorageConfiguration(reason string) *Fault {
+	return newFault("DurableStorageConfiguration", fault.CategoryInvalidInput, "Durable storage mode can only be enabled when "+
+		"service.msq.intermediate.storage.enable is set to true and the connector is configured correctly. Check the documentation on how to enable durable "+
+		"storage mode. If you want to still query without durable storage mode, set durableShuffleStorage to false in the query context. Got error "+reason,
+		Field{"message", reason})
+}
+
+// because returns f with the failure that led to it.
+func (f *Fault) because(cause *Fault) *Fault {
+	f.cause, f.Trace = cause, cause.Trace
+	return f
+}
+
 func queryNotSupported() *Fault { return newFault("QueryNotSupported", fault.CategoryInvalidInput, "") }
 
 // toFault maps whatever ended a job to its root cause: an explicit fault first, then what is known of data, then a cancellation, then the
@@ -259,7 +290,10 @@ func toFault(ctx context.Context, err error) *Fault {
 	}
 	var parse *ingest.ParseError
 	var null *ingest.NullByteError
+	var window *exec.ErrWindowRows
 	switch {
+	case errors.As(err, &window):
+		return tooManyRowsInWindow(window.Rows, window.Max)
 	case errors.As(err, &parse):
 		return cannotParse(parse)
 	case errors.As(err, &null):

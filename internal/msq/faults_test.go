@@ -165,6 +165,13 @@ func TestFaults(t *testing.T) {
 		}, nil, `{"errorCode":"BroadcastTablesTooLarge","maxBroadcastTablesSize":100,"configuredJoinAlgorithm":"broadcast",
 				"errorMessage":"Size of broadcast tables in JOIN exceeds reserved memory limit (memory reserved for broadcast tables = [100] bytes). Increase available memory, or set [sqlJoinAlgorithm: sortMerge] in query context to use a shuffle-based join."}`,
 			-1, ""},
+		{"large window", func(t *testing.T, _ *bench) plan.Node {
+			in := project(external(twelve(), "t time k string n long"), "k", "n")
+			return &plan.Window{Input: in, Partition: []int{0}, Calls: []plan.WindowCall{{Fn: "ROW_NUMBER",
+				AggCall: plan.AggCall{Filter: -1, Name: "r", Type: expr.Of(expr.BigInt)}, Frame: plan.Frame{FromUnbounded: true, ToUnbounded: true, FromColumn: -1, ToColumn: -1}}}}
+		}, map[string]any{"maxRowsMaterializedInWindow": 2}, `{"errorCode":"TooManyRowsInAWindow","numRows":3,"maxRows":2,
+			"errorMessage":"Too many rows in a window (requested = 3, max = 2). Try creating a window with a higher cardinality column or change the query shape."}`,
+			1, "query-1-worker0_0"},
 		{"several values in a single one", func(t *testing.T, _ *bench) plan.Node {
 			w := rowsOf(t, `{"t":0,"k":["a","b"]}`, "t time k string")
 			w.Cluster = []int{1}

@@ -207,7 +207,9 @@ func (c *Controller) generate(ctx context.Context, order *workOrder, count *coun
 	}
 	segments := max(1, min(order.threads, len(numbers))) // at a time
 	return several(ctx, segments, numbers, func(ctx context.Context, n int) error {
-		return c.generateOne(ctx, order, count, &plans[n], n, l, order.threads/segments)
+		return c.attempts(ctx, order, func(ctx context.Context) error {
+			return c.generateOne(ctx, order, count, &plans[n], n, l, order.threads/segments)
+		}, func() {})
 	})
 }
 
@@ -239,11 +241,21 @@ func several(ctx context.Context, atOnce int, numbers []int, f func(ctx context.
 func (c *Controller) generateOne(ctx context.Context, order *workOrder, count *counters, p *segmentPlan, number int, l *layout,
 	threads int) (err error) {
 	from := order.stage.inputs[0].from
+	var taken tally
+	var made generateCounter
+	defer func() {
+		if err != nil {
+			taken.undo()
+			count.generating(func(g *generateCounter) {
+				g.processed, g.persisted, g.merged = g.processed-made.processed, g.persisted-made.persisted, g.merged-made.merged
+			})
+		}
+	}()
 	reader := newMergeReader(&from.shuffle.order, from.outputs(), p.partition.lo, p.partition.hi,
 		func(o *output, ref *frameRef, rows int) {
 			bytes := int64(ref.length) * int64(rows) / int64(max(ref.rows, 1))
-			count.flow(inputName(0), number, int64(rows), bytes, 1)
-			from.counterOf(o).flow("shuffle", number, int64(rows), bytes, 1)
+			taken.flow(count, inputName(0), number, int64(rows), bytes, 1)
+			taken.flow(from.counterOf(o), "shuffle", number, int64(rows), bytes, 1)
 		})
 	path := filepath.Join(order.dir, fmt.Sprintf("partition%d.segment", number))
 	w := c.job.write()
@@ -272,14 +284,17 @@ func (c *Controller) generateOne(ctx context.Context, order *workOrder, count *c
 		if err := writer.Append(ctx, l.batch(b)); err != nil {
 			return err
 		}
+		made.processed += int64(b.Rows())
 		count.generating(func(g *generateCounter) { g.processed += int64(b.Rows()) })
 	}
 	rows := writer.Rows()
+	made.persisted = rows
 	count.generating(func(g *generateCounter) { g.persisted += rows })
 	info, err := writer.Finish(ctx)
 	if err != nil {
 		return err
 	}
+	made.merged = rows
 	count.generating(func(g *generateCounter) { g.merged += rows })
 	s, err := c.push(ctx, p, file, info)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 
 	"github.com/hengedb/henge/internal/exec"
@@ -71,7 +72,7 @@ func (in *inputs) stage(_ context.Context, i int, x *input) (exec.Operator, erro
 	if x.from.shuffle.kind == sortedShuffle {
 		count := func(o *output, ref *frameRef, rows int) {
 			in.count.flow(name, 0, int64(rows), int64(ref.length), 1)
-			x.from.counterOf(o).flow("shuffle", 0, int64(rows), int64(ref.length), 1)
+			in.order.taken.flow(x.from.counterOf(o), "shuffle", 0, int64(rows), int64(ref.length), 1)
 		}
 		return newMergeReader(&x.from.shuffle.order, outputs, nil, nil, count), nil
 	}
@@ -219,8 +220,25 @@ type warnings struct {
 		sync.Mutex
 		total int64
 		kept  []*Fault
-		by    map[string]int // kept by worker
+		by    map[warner]int   // kept
+		of    map[warner]int64 // counted
 	}
+}
+
+// warner is who reports a warning: a worker in a stage.
+type warner struct {
+	stage  int
+	worker string
+}
+
+// forget takes back what a worker reported whose work is done anew.
+func (w *warnings) forget(by warner) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.mu.total -= w.mu.of[by]
+	delete(w.mu.of, by)
+	delete(w.mu.by, by)
+	w.mu.kept = slices.DeleteFunc(w.mu.kept, func(f *Fault) bool { return f.Stage == by.stage && f.Worker == by.worker })
 }
 
 // parseError counts a record that did not parse and decides whether the job goes on.
@@ -234,14 +252,19 @@ func (c *Controller) parseError(order *workOrder, count *counters, e *ingest.Par
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.mu.total++
+	if w.mu.of == nil {
+		w.mu.of = map[warner]int64{}
+	}
+	by := warner{order.stage.number, order.id}
+	w.mu.of[by]++
 	if c.opts.MaxParseExceptions > 0 && w.mu.total > c.opts.MaxParseExceptions {
 		return tooManyWarnings(c.opts.MaxParseExceptions, f.Code)
 	}
 	if w.mu.by == nil {
-		w.mu.by = map[string]int{}
+		w.mu.by = map[warner]int{}
 	}
-	if w.mu.by[order.id] < verboseParseWarnings {
-		w.mu.by[order.id]++
+	if w.mu.by[by] < verboseParseWarnings {
+		w.mu.by[by]++
 		w.mu.kept = append(w.mu.kept, f)
 	}
 	return nil

@@ -146,7 +146,7 @@ func newBench(t *testing.T) *bench {
 		}
 	})
 	b.store = store
-	b.deps = Deps{Metastore: b.meta, Store: store, Loads: b.meta, TempDir: b.temp, Threads: 2, Host: "localhost:8091", Tables: b}
+	b.deps = Deps{Metastore: b.meta, Store: store, Loads: b.meta, TempDir: b.temp, Threads: 2, Host: "localhost:8091", Tables: b, Durable: true}
 	return b
 }
 

@@ -27,8 +27,10 @@ const (
 	defaultRowsPerSegment = 3_000_000
 	defaultRowsInMemory   = 100_000
 	defaultRowsPerPage    = 100_000
-	// defaultMaterializedRows bounds a window's partition (maxRowsMaterializedInWindow).
-	defaultMaterializedRows = 100_000
+
+	// maxWorkerRelaunches and maxJobRelaunches bound the attempts of faultTolerance beyond the first: of one worker, and of all together.
+	maxWorkerRelaunches = 2
+	maxJobRelaunches    = 100
 
 	// verboseParseWarnings and otherWarnings are how many warnings of a kind a worker keeps with their text; the rest is counted.
 	verboseParseWarnings = 5

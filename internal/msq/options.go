@@ -38,7 +38,7 @@ type Options struct {
 	RowsPerPage         int
 	MaxFrameSize        int64
 	MaxThreads          int // 0: no limit
-	MaxWindowRows       int
+	MaxWindowRows       int // of a partition; 0: what fits in memory
 	AllCounters         bool
 	LockType            LockType // "" until the statement decides
 	ConcurrentLocks     bool
@@ -47,6 +47,11 @@ type Options struct {
 	Deadline            time.Time     // queryDeadline; zero: none
 	Reindex             bool
 	StoreCompaction     bool // storeCompactionState, of a REPLACE
+	// TargetPartitions is how many partitions of a shuffle by hash each worker gets, ConcurrentStages how many stages run at a time.
+	TargetPartitions, ConcurrentStages int
+	// DurableShuffle keeps what stages hand on in deep storage. FaultTolerance does too, and runs workers again that failed for a reason that may pass.
+	DurableShuffle, FaultTolerance bool
+	AutoColumns                    bool // useAutoColumnSchemas
 }
 
 // ParseOptions reads the parameters from a query context. Values are of the types that JSON gives, with numbers as json.Number or float64;
@@ -77,7 +82,7 @@ func ParseOptions(context map[string]any) (*Options, error) {
 		RowsPerPage:         int(c.positive("rowsPerPage", defaultRowsPerPage)),
 		MaxFrameSize:        c.positive("maxFrameSize", defaultMaxFrameSize),
 		MaxThreads:          int(c.positive("maxThreads", 0)),
-		MaxWindowRows:       int(c.positive("maxRowsMaterializedInWindow", defaultMaterializedRows)),
+		MaxWindowRows:       int(c.positive("maxRowsMaterializedInWindow", 0)),
 		AllCounters:         c.boolean("includeAllCounters", true),
 		LockType:            LockType(strings.ToUpper(c.text("taskLockType"))),
 		ConcurrentLocks:     c.boolean("useConcurrentLocks", false),
@@ -86,7 +91,16 @@ func ParseOptions(context map[string]any) (*Options, error) {
 		Deadline:            c.instant("queryDeadline"),
 		Reindex:             c.boolean("isReindex", false),
 		StoreCompaction:     c.boolean("storeCompactionState", false),
+		TargetPartitions:    int(c.positive("targetPartitionsPerWorker", 1)),
+		ConcurrentStages:    int(c.positive("maxConcurrentStages", 1)),
+		FaultTolerance:      c.boolean("faultTolerance", false),
+		AutoColumns:         c.boolean("useAutoColumnSchemas", false),
 	}
+	o.DurableShuffle = c.boolean("durableShuffleStorage", false) || o.FaultTolerance
+	// What these choose between is the same here: docs/ingestion.md says why.
+	c.oneOf("includeSegmentSource", "NONE", "REALTIME")
+	c.oneOf("clusterStatisticsMergeMode", "SEQUENTIAL", "PARALLEL", "AUTO")
+	c.boolean("backgroundFetchExternalFiles", true)
 	strict := int64(0)
 	if c.oneOf("mode", "strict", "nonStrict") == "nonStrict" {
 		strict = -1

@@ -18,8 +18,8 @@ func TestOptionsDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &Options{MaxNumTasks: 2, MaxInputBytes: 536870912, MaxInputFiles: 10000, FinalizeAggregation: true, RowsPerSegment: 3000000, MaxPartitions: 25000,
-		MaxClusteredBy: 1500, RowsInMemory: 100000, SortByTime: true, RowsPerPage: 100000, MaxFrameSize: 1000000, MaxWindowRows: 100000, AllCounters: true,
-		Priority: 50}
+		MaxClusteredBy: 1500, RowsInMemory: 100000, SortByTime: true, RowsPerPage: 100000, MaxFrameSize: 1000000, AllCounters: true,
+		Priority: 50, TargetPartitions: 1, ConcurrentStages: 1}
 	if d := cmp.Diff(want, o); d != "" {
 		t.Error(d)
 	}

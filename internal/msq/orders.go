@@ -2,7 +2,6 @@ package msq
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
@@ -58,15 +57,9 @@ func (c *Controller) workOrders(ctx context.Context, s *stage) ([]*workOrder, er
 	}
 	orders := make([]*workOrder, workers)
 	for n := range orders {
-		orders[n] = &workOrder{stage: s, worker: n, workers: workers, id: c.workerID(n), threads: max(1, c.threads/workers), dir: c.stageDir(s),
+		orders[n] = &workOrder{stage: s, worker: n, workers: workers, threads: max(1, c.threads/workers), dir: c.stageDir(s),
 			external: make([]externalPart, len(s.inputs))}
-		switch {
-		case s.shuffle.kind != rangeShuffle:
-		case c.job.write() != nil:
-			orders[n].write = newWriteTarget(c.job.write(), n, workers)
-		default:
-			orders[n].boosts = &boosts{next: int64(n), step: int64(workers)}
-		}
+		c.begins(orders[n])
 	}
 	for i := range s.inputs {
 		for n, part := range assign(splits[i], workers) {
@@ -74,6 +67,18 @@ func (c *Controller) workOrders(ctx context.Context, s *stage) ([]*workOrder, er
 		}
 	}
 	return orders, nil
+}
+
+// begins makes order one of a worker that has not taken a row yet.
+func (c *Controller) begins(order *workOrder) {
+	order.id = c.workerID(order.worker)
+	switch {
+	case order.stage.shuffle.kind != rangeShuffle:
+	case c.job.write() != nil:
+		order.write = newWriteTarget(c.job.write(), order.worker, order.workers)
+	default:
+		order.boosts = &boosts{next: int64(order.worker), step: int64(order.workers)}
+	}
 }
 
 // assign divides splits so that workers get about equally many bytes; each keeps their order.
@@ -115,5 +120,3 @@ func (c *Controller) countLeaves(ctx context.Context, scan *plan.Scan) (int, err
 	}
 	return len(leaves), nil
 }
-
-func (c *Controller) workerID(n int) string { return c.job.ID + "-worker" + strconv.Itoa(n) + "_0" }

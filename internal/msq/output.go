@@ -23,8 +23,8 @@ type output struct {
 	rows   int64
 	// runs counts the sorted runs of a sorted output.
 	runs int
-	file *os.File
-	disk budget.Account
+	data io.ReaderAt
+	drop func() error // gives back the space of the data
 	once sync.Once
 }
 
@@ -43,19 +43,18 @@ type frameRef struct {
 	start           []*string
 }
 
-// close removes the file.
+// close removes the data.
 func (o *output) close() error {
 	var err error
-	o.once.Do(func() {
-		err = errors.Join(o.file.Close(), os.Remove(o.path))
-		o.disk.Close()
-	})
+	o.once.Do(func() { err = o.drop() })
 	return err
 }
 
 // frameFile appends frames to a file of the job.
 type frameFile struct {
 	out      *output
+	file     *os.File
+	disk     budget.Account
 	size     int64
 	buf      []byte
 	counters *counters
@@ -68,7 +67,13 @@ func newFrameFile(dir, name string, disk *budget.Budget, c *counters) (*frameFil
 		return nil, diskFault(err)
 	}
 	c.stored(1, 0)
-	return &frameFile{out: &output{path: path, file: f, disk: budget.NewAccount(disk)}, counters: c}, nil
+	out := &frameFile{out: &output{path: path, data: f}, file: f, disk: budget.NewAccount(disk), counters: c}
+	out.out.drop = func() error {
+		err := errors.Join(f.Close(), os.Remove(path))
+		out.disk.Close()
+		return err
+	}
+	return out, nil
 }
 
 // write appends a batch as one frame.
@@ -77,10 +82,10 @@ func (f *frameFile) write(b *vector.Batch, ref frameRef) (bytes int, err error) 
 		return 0, err
 	}
 	ref.offset, ref.length, ref.rows = f.size, len(f.buf), b.Rows()
-	if err := f.out.disk.Set(f.size + int64(len(f.buf))); err != nil {
+	if err := f.disk.Set(f.size + int64(len(f.buf))); err != nil {
 		return 0, err
 	}
-	if _, err := f.out.file.Write(f.buf); err != nil {
+	if _, err := f.file.Write(f.buf); err != nil {
 		return 0, diskFault(err)
 	}
 	f.size += int64(len(f.buf))
@@ -110,7 +115,7 @@ func (o *output) read(ref *frameRef, buf []byte) (*vector.Batch, []byte, error) 
 		buf = make([]byte, ref.length)
 	}
 	buf = buf[:ref.length]
-	if _, err := o.file.ReadAt(buf, ref.offset); err != nil {
+	if _, err := o.data.ReadAt(buf, ref.offset); err != nil {
 		return nil, buf, fmt.Errorf("reading intermediate file [%s]: %w", o.path, err)
 	}
 	b, _, err := vector.DecodeFrame(buf)

@@ -30,7 +30,7 @@ type Report struct {
 	Warnings []*Fault
 	Start    time.Time // zero before the start
 	Duration time.Duration
-	Workers  []WorkerReport // by number; each had one attempt
+	Workers  [][]WorkerReport // by number, their attempts
 	Pending  int
 	Running  int
 	Load     *LoadStatus
@@ -43,7 +43,7 @@ type Report struct {
 	Host string
 }
 
-// WorkerReport is the state of a worker.
+// WorkerReport is the state of an attempt of a worker.
 type WorkerReport struct {
 	ID       string
 	State    Status
@@ -246,19 +246,23 @@ func (r *Report) status() ([]byte, error) {
 	}
 	b.add("durationMs", duration)
 	var workers objectBuilder
-	for i, w := range r.Workers {
-		took := int64(-1)
-		if w.Duration >= 0 {
-			took = w.Duration.Milliseconds()
+	for i, attempts := range r.Workers {
+		list := make([]any, len(attempts))
+		for k, w := range attempts {
+			took := int64(-1)
+			if w.Duration >= 0 {
+				took = w.Duration.Milliseconds()
+			}
+			// The wire says state, the prose of the interface status.
+			list[k] = struct {
+				ID       string `json:"workerId"`
+				State    Status `json:"state"`
+				Status   Status `json:"status"`
+				Duration int64  `json:"durationMs"`
+				Pending  int64  `json:"pendingMs"`
+			}{w.ID, w.State, w.State, took, w.Pending.Milliseconds()}
 		}
-		// The wire says state, the prose of the interface status.
-		workers.add(strconv.Itoa(i), []any{struct {
-			ID       string `json:"workerId"`
-			State    Status `json:"state"`
-			Status   Status `json:"status"`
-			Duration int64  `json:"durationMs"`
-			Pending  int64  `json:"pendingMs"`
-		}{w.ID, w.State, w.State, took, w.Pending.Milliseconds()}})
+		workers.add(strconv.Itoa(i), list)
 	}
 	text, err := workers.done()
 	if err != nil {

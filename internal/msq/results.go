@@ -97,14 +97,17 @@ func (c *columnJSON) sqlType(depth int) (expr.Type, error) {
 
 var plainID = regexp.MustCompile(`\A[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}\z`)
 
-// resultsPrefix is where the results of a statement lie. Ids that are no plain names are hashed: a client chose them.
-func resultsPrefix(statement string) string {
-	if !plainID.MatchString(statement) {
-		sum := sha256.Sum256([]byte(statement))
-		statement = "sha256-" + hex.EncodeToString(sum[:])
+// plainName is an id as part of a key of deep storage. Those that are no plain names are hashed: a client chose them.
+func plainName(id string) string {
+	if plainID.MatchString(id) {
+		return id
 	}
-	return "results/" + statement + "/"
+	sum := sha256.Sum256([]byte(id))
+	return "sha256-" + hex.EncodeToString(sum[:])
 }
+
+// resultsPrefix is where the results of a statement lie.
+func resultsPrefix(statement string) string { return "results/" + plainName(statement) + "/" }
 
 func pageKey(statement string, page int) string {
 	return fmt.Sprintf("%spage-%06d.frames", resultsPrefix(statement), page)

@@ -23,11 +23,15 @@ func (c *Controller) Report() (*Report, error) {
 		r.Duration = now.Sub(r.Start)
 	}
 	for n := range c.mu.begun {
-		w := WorkerReport{ID: c.workerID(n), State: Running, Duration: -1}
+		w := WorkerReport{ID: c.workerIDLocked(n), State: Running, Duration: -1}
 		if ended {
 			w.State, w.Duration = c.mu.status, r.Duration
 		}
-		r.Workers = append(r.Workers, w)
+		var attempts []WorkerReport
+		if n < len(c.mu.failed) {
+			attempts = slices.Clone(c.mu.failed[n])
+		}
+		r.Workers = append(r.Workers, append(attempts, w))
 		r.Running++
 	}
 	c.warnings.mu.Lock()
@@ -54,6 +58,9 @@ func (s *stage) report(now time.Time, allCounters bool) (StageReport, StageCount
 		Start: s.mu.started, Sort: s.shuffle.kind == sortedShuffle || s.shuffle.kind == rangeShuffle}
 	if s.mu.phase != phaseNone {
 		r.Shuffle, r.Output = s.shuffle.reported(), "localStorage"
+		if s.durable {
+			r.Output = "durableStorage"
+		}
 		end := now
 		if !s.mu.ended.IsZero() {
 			end = s.mu.ended

@@ -28,6 +28,8 @@ type stage struct {
 	// native is what query is, and names the names that the columns of node have there.
 	native nativejson.Query
 	names  []string
+	// durable says that the output is in deep storage. Set before the stage begins.
+	durable bool
 	// definition is the JSON of reports, made when the stage is cut.
 	definition json.RawMessage
 

@@ -28,6 +28,8 @@ type workOrder struct {
 	// write says that the rows are on their way to segments, see prepare; boosts that they only get a number, in front.
 	write  *writeTarget
 	boosts *boosts
+	// taken is what the worker counted of what it read of other stages' outputs.
+	taken tally
 }
 
 // externalPart is a worker's share of an external input.
@@ -56,7 +58,8 @@ func (c *Controller) runWorker(ctx context.Context, order *workOrder, count *cou
 	defer memory.Close()
 	spill := c.spill.For(c.disk)
 	defer func() { _ = spill.Close() }()
-	env := &exec.Env{Expr: c.deps.Expr, Budget: memory, Spill: spill, Threads: order.threads, Tables: in, System: c.deps.System, Externals: in}
+	env := &exec.Env{Expr: c.deps.Expr, Budget: memory, Spill: spill, Threads: order.threads, Tables: in, System: c.deps.System, Externals: in,
+		MaxWindowRows: c.opts.MaxWindowRows}
 	op, err := exec.Build(ctx, s.node, env)
 	if err != nil {
 		return err
@@ -103,6 +106,12 @@ func (c *Controller) runWorker(ctx context.Context, order *workOrder, count *cou
 		count.spent("sortOutput", c.now().Sub(sorting))
 	}
 	finished = true
+	if c.opts.DurableShuffle {
+		if err := c.keepDurably(ctx, order, out, count); err != nil {
+			_ = out.close() // of no use any more
+			return err
+		}
+	}
 	s.setOutput(order.worker, out)
 	return nil
 }

@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -202,10 +203,10 @@ func (b *binder) checkStoredTypes(target string, rel *relational) error {
 	if mode == "" {
 		mode = "array"
 	}
-	skip, _ := b.settings.merged["skipTypeVerification"].(string)
+	skip := namesIn(b.settings.merged["skipTypeVerification"])
 	for _, c := range rel.cols {
 		for _, old := range existing.Columns {
-			if old.Name != c.name || slices.Contains(strings.Split(skip, ","), c.name) {
+			if old.Name != c.name || slices.Contains(skip, c.name) {
 				continue
 			}
 			stringArray := c.typ.Base == expr.Array && c.typ.Elem().IsCharacter() && !strings.EqualFold(mode, "mvd")
@@ -224,6 +225,27 @@ func (b *binder) checkStoredTypes(target string, rel *relational) error {
 		}
 	}
 	return nil
+}
+
+// namesIn reads a list of names: an array, its JSON text, or names between commas.
+func namesIn(value any) []string {
+	var out []string
+	switch value := value.(type) {
+	case string:
+		if json.Unmarshal([]byte(value), &out) == nil {
+			return out
+		}
+		for name := range strings.SplitSeq(value, ",") {
+			out = append(out, strings.TrimSpace(name))
+		}
+	case []any:
+		for _, v := range value {
+			if name, ok := v.(string); ok {
+				out = append(out, name)
+			}
+		}
+	}
+	return out
 }
 
 // granularityText shows a granularity as the reference's messages do.

@@ -188,7 +188,7 @@ func (s *services) openOverlord() error {
 	files := overlord.NewFiles(s.deep, logs)
 	controller := overlord.NewController(files, overlord.ControllerOptions{
 		Broker: s.broker, Metastore: s.n.store, Published: s.n.published, Deep: s.deep, Loader: s.historical, Access: s.access(),
-		Exports: s.exports(), TempDir: work, Memory: s.n.memory, Disk: s.n.disk, Threads: int(set.Int("service.processing.numThreads")), Host: worker,
+		Exports: s.exports(), Durable: set.Bool("service.msq.intermediate.storage.enable"), TempDir: work, Memory: s.n.memory, Disk: s.n.disk, Threads: int(set.Int("service.processing.numThreads")), Host: worker,
 		Clock: s.n.o.Clock, Log: s.n.o.Log,
 	})
 	kinds := map[string]task.Kind{

@@ -61,10 +61,12 @@ type ControllerOptions struct {
 	Loader    Loader
 	Access    *ingest.Access
 	Exports   *export.Places
-	TempDir   string
-	Memory    *budget.Budget
-	Disk      *budget.Budget
-	Threads   int
+	// Durable allows intermediate data in deep storage.
+	Durable bool
+	TempDir string
+	Memory  *budget.Budget
+	Disk    *budget.Budget
+	Threads int
 	// Host is host:port of the worker.
 	Host  string
 	Clock clock.Clock
@@ -269,7 +271,7 @@ func (c *Controller) Run(ctx context.Context, t *task.Task) error {
 	defer done()
 	job, err := msq.New(msq.Job{ID: t.ID, Plan: c.o.Broker.Optimize(p), Columns: resultColumns(p), Context: body.SQLQueryContext,
 		Identity: anyone}, msq.Deps{
-		Clock: c.o.Clock, Tables: env.Tables, System: env.System, Expr: env.Expr, Access: c.o.Access, Exports: c.o.Exports, Metastore: c.meta, Store: c.o.Deep,
+		Clock: c.o.Clock, Tables: env.Tables, System: env.System, Expr: env.Expr, Access: c.o.Access, Exports: c.o.Exports, Durable: c.o.Durable, Metastore: c.meta, Store: c.o.Deep,
 		Loads: &loads{c.o.Published, c.o.Loader}, TempDir: c.o.TempDir, Memory: env.Budget, Disk: c.o.Disk, Threads: c.o.Threads, Host: c.o.Host,
 	})
 	if err != nil {

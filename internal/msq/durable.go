@@ -1,0 +1,67 @@
+package msq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+)
+
+// With durableShuffleStorage a stage's output moves to deep storage when it is written, and is read from there: the local disk holds no more than
+// what one stage is writing.
+
+// shufflePrefix is where the intermediate data of a job lies in deep storage.
+func shufflePrefix(job string) string { return "shuffle/" + plainName(job) + "/" }
+
+// prepareDurable refuses durable intermediate data where the server has none, and removes what an attempt left that was cut off.
+func (c *Controller) prepareDurable(ctx context.Context) error {
+	switch {
+	case !c.opts.DurableShuffle:
+		return nil
+	case !c.deps.Durable || c.deps.Store == nil:
+		return durableStorageConfiguration("service.msq.intermediate.storage.enable is false")
+	}
+	return c.clearDurable(ctx)
+}
+
+func (c *Controller) clearDurable(ctx context.Context) error {
+	for {
+		list, err := c.deps.Store.List(ctx, shufflePrefix(c.job.ID), "", 1000)
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		keys := make([]string, len(list))
+		for i, o := range list {
+			keys[i] = o.Key
+		}
+		if err := c.deps.Store.Delete(ctx, keys...); err != nil {
+			return err
+		}
+	}
+}
+
+// keepDurably moves an output to deep storage.
+func (c *Controller) keepDurably(ctx context.Context, order *workOrder, o *output, count *counters) error {
+	file, err := os.Open(o.path)
+	if err != nil {
+		return diskFault(err)
+	}
+	defer file.Close() // it is only read
+	info, err := file.Stat()
+	if err != nil {
+		return diskFault(err)
+	}
+	key := fmt.Sprintf("%sstage%d/%s.frames", shufflePrefix(c.job.ID), order.stage.number, order.id)
+	if err := c.deps.Store.Put(ctx, key, file); err != nil {
+		return fmt.Errorf("keeping the output of [%s]: %w", order.id, err)
+	}
+	last := context.WithoutCancel(ctx) // readers come after this stage; they look at their own context before each frame
+	object, err := c.deps.Store.Open(last, key)
+	if err != nil {
+		return fmt.Errorf("keeping the output of [%s]: %w", order.id, err)
+	}
+	count.kept(info.Size())
+	err = o.drop()
+	o.data, o.drop = object, func() error { return errors.Join(object.Close(), c.deps.Store.Delete(last, key)) }
+	return err
+}

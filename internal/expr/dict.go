@@ -68,11 +68,12 @@ type dictNode struct {
 
 // dictResults are the results of a node for the entries of one dictionary. Entry dict.Len() is that of NULL.
 type dictResults struct {
-	dict   *vector.Dict
-	rows   int            // rows met before the entries were evaluated
-	failed bool           // some entry, perhaps of no row that counts, is an error
-	values *vector.Vector // nil: not evaluated yet; flat, or encoded with a dictionary of its own
-	truth  []bool         // for predicates: by entry
+	dict    *vector.Dict
+	rows    int            // rows met before the entries were evaluated
+	batches int            // that they came in
+	failed  bool           // some entry, perhaps of no row that counts, is an error
+	values  *vector.Vector // nil: not evaluated yet; flat, or encoded with a dictionary of its own
+	truth   []bool         // for predicates: by entry
 }
 
 func (n *dictNode) eval(f *frame) (*vector.Vector, error) {
@@ -143,8 +144,8 @@ func (n *dictNode) results(v *vector.Vector, f *frame) *dictResults {
 		return nil
 	}
 	if r.values == nil {
-		r.rows += v.Len
-		if size := v.Dict.Len(); size > dictFree && size > r.rows {
+		r.rows, r.batches = r.rows+v.Len, r.batches+1
+		if size := v.Dict.Len(); size > dictFree && size > r.rows && size > r.toCome(v.Dict) {
 			return nil
 		}
 		if r.values = n.evaluate(v.Dict, f); r.values == nil {
@@ -153,6 +154,11 @@ func (n *dictNode) results(v *vector.Vector, f *frame) *dictResults {
 		}
 	}
 	return r
+}
+
+// toCome estimates how many rows with entries of d there will be: as large a share of the column's as of the batches so far.
+func (r *dictResults) toCome(d *vector.Dict) int {
+	return int(float64(d.Rows) * float64(r.rows) / float64(r.batches*vector.BatchRows))
 }
 
 func (n *dictNode) lookup(d *vector.Dict) *dictResults {

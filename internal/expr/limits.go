@@ -9,8 +9,8 @@ const (
 	// maxDictCaches is how many dictionaries a node remembers its results for. A worker reads one segment at a time, so few are live.
 	maxDictCaches = 4
 
-	// dictFree is the size up to which a dictionary is evaluated as a whole at first sight. A larger one is once as many of its rows
-	// were seen, so that a query of few rows does not pay for entries it never meets.
+	// dictFree is the size up to which a dictionary is evaluated as a whole at first sight. A larger one is when as many of its rows
+	// were seen or are to be expected, so that a query of few rows does not pay for entries it never meets.
 	dictFree = 1024
 
 	// maxText bounds the length of a string that a function like REPEAT or LPAD may build, as Java bounds an array.

@@ -54,6 +54,7 @@ func (c *fileColumn) dictionary() (*vector.Dict, error) {
 	if c.packed != nil {
 		d, err := c.packed.all()
 		if err == nil {
+			d.Rows = c.meta.rows
 			decoded.keep(c, d)
 		}
 		return d, err
@@ -62,7 +63,7 @@ func (c *fileColumn) dictionary() (*vector.Dict, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &vector.Dict{Offsets: view[uint32](raw), Sorted: true}
+	d := &vector.Dict{Offsets: view[uint32](raw), Sorted: true, Rows: c.meta.rows}
 	if c.dictBytes != nil {
 		if d.Blob, err = c.dictBytes.all(); err != nil {
 			return nil, err

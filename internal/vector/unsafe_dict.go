@@ -14,6 +14,8 @@ type Dict struct {
 	Blob    []byte
 	// Sorted says that the entries ascend by bytes and are distinct, so that codes compare as their strings do.
 	Sorted bool
+	// Rows is how many rows the column has that the dictionary belongs to, 0: not known. It tells whether evaluating all entries pays.
+	Rows int
 
 	ascii atomic.Int32 // 0: nobody has asked, 1: yes, 2: no
 }

@@ -254,7 +254,13 @@ func (f *front) address(d *frontDim, v *vector.Vector, n int, first bool) bool {
 type longSet struct {
 	values []int64
 	slots  []uint32 // ordinal, 0: free
+	// near has the ordinals of the values from base on, 0: none, as far as it was made.
+	near []uint32
+	base int64
 }
+
+// nearValues is how many values around the first one have their ordinals in an array: identifiers, days and the like mostly do.
+const nearValues = 1 << 16
 
 // room returns a number of ordinals that leaves space for values to come, in powers of two so that it seldom changes.
 func (s *longSet) room() uint32 {
@@ -298,6 +304,26 @@ func (s *longSet) ordinalAt(v *vector.Vector, i int) uint32 {
 }
 
 func (s *longSet) ordinal(x int64) uint32 {
+	at := uint64(x) - uint64(s.base)
+	if at < uint64(len(s.near)) && s.near[at] != 0 {
+		return s.near[at]
+	}
+	o := s.search(x)
+	if len(s.values) == 1 {
+		s.base = x - nearValues/2
+		at = nearValues / 2
+	}
+	if at < nearValues && o <= uint32(len(s.values)) {
+		if at >= uint64(len(s.near)) {
+			s.near = append(s.near, make([]uint32, int(at)+1-len(s.near))...)
+		}
+		s.near[at] = o
+	}
+	return o
+}
+
+// search returns the ordinal of x, which it gets if it is new.
+func (s *longSet) search(x int64) uint32 {
 	if s.slots == nil {
 		s.slots = make([]uint32, 64)
 	}

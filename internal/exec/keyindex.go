@@ -40,11 +40,12 @@ func (t *keyTable) index(words int) {
 }
 
 // probeIndex looks rows of one word up in the array.
-func (t *keyTable) probeIndex(n int, out []uint32) {
-	for i, w := range t.rows[:n] {
-		g := t.byWord[w]
+func (t *keyTable) probeIndex(rows []uint64, w, n int, out []uint32) {
+	for i := range n {
+		x := rows[i*w]
+		g := t.byWord[x]
 		if g == 0 {
-			g = t.addWord(w)
+			g = t.addWord(x)
 		}
 		out[i] = g - 1
 	}
@@ -122,13 +123,14 @@ func (t *keyTable) findWords(o *keyTable, lo, hi int, rows []uint32) []uint32 {
 		n = len(rows)
 		t.rows = sized(t.rows, n*s)
 		for i, r := range rows {
-			copy(t.rows[i*s:i*s+s], words[int(r)*s:])
+			for k, w := range words[int(r)*s : int(r)*s+s] {
+				t.rows[i*s+k] = w
+			}
 		}
-	} else {
-		t.rows = append(t.rows[:0], words...)
+		words = t.rows
 	}
 	t.groups = sized(t.groups, n)
-	t.probe(n, t.groups)
+	t.probe(words, s, n, t.groups)
 	return t.groups
 }
 

@@ -194,67 +194,102 @@ func (t *keyTable) findRows(keys []*vector.Vector, n int, out []uint32) {
 	}
 	t.rows = sized(t.rows, n*t.stride)
 	t.fillWords(keys, n, t.rows, t.stride)
-	t.probe(n, out)
+	t.probe(t.rows, t.stride, n, out)
 }
 
-// probe looks rows of words up in the hash table, or in the array by word.
-func (t *keyTable) probe(n int, out []uint32) {
+// probe looks n rows of words up, one every w words of rows, in the hash table or in the array by word, and adds those that are new.
+func (t *keyTable) probe(rows []uint64, w, n int, out []uint32) {
 	if t.indexed() {
-		t.probeIndex(n, out)
+		t.probeIndex(rows, w, n, out)
 		return
 	}
-	t.hashRows(n)
-	if t.stride == 1 {
-		t.probeOne(n, out)
-		return
-	}
-	s := t.stride
-	for i := range n {
-		row := t.rows[i*s : i*s+s]
-		if i > 0 && equalWords(row, t.rows[(i-1)*s:i*s]) {
-			out[i] = out[i-1]
-			continue
-		}
-		tag := t.hashes[i] >> 32
-		mask := uint64(len(t.slots) - 1)
-		for at := tag >> t.shift; ; at = (at + 1) & mask {
-			slot := t.slots[at]
-			if slot == 0 {
-				out[i] = uint32(t.n)
-				t.add(at, tag, row)
-				break
+	t.hashRows(rows, w, n)
+	switch s := t.stride; s {
+	case 1:
+		t.probeOne(rows, w, n, out)
+	case 2:
+		t.probeTwo(rows, w, n, out)
+	default:
+		for i := range n {
+			row := rows[i*w : i*w+s]
+			if i > 0 && equalWords(row, rows[(i-1)*w:i*w]) {
+				out[i] = out[i-1]
+				continue
 			}
-			if slot>>32 == tag {
-				g := int(uint32(slot)) - 1
-				if equalWords(row, t.words[g*s:g*s+s]) {
-					out[i] = uint32(g)
+			tag := t.hashes[i] >> 32
+			mask := uint64(len(t.slots) - 1)
+			for at := tag >> t.shift; ; at = (at + 1) & mask {
+				slot := t.slots[at]
+				if slot == 0 {
+					out[i] = uint32(t.n)
+					t.add(at, tag, row)
 					break
+				}
+				if slot>>32 == tag {
+					g := int(uint32(slot)) - 1
+					if equalWords(row, t.words[g*s:g*s+s]) {
+						out[i] = uint32(g)
+						break
+					}
 				}
 			}
 		}
 	}
 }
 
-// probeOne is findRows for keys of one word.
-func (t *keyTable) probeOne(n int, out []uint32) {
-	rows, hashes := t.rows[:n], t.hashes[:n]
-	for i, w := range rows {
-		if i > 0 && w == rows[i-1] {
+// probeOne is probe for keys of one word.
+func (t *keyTable) probeOne(rows []uint64, w, n int, out []uint32) {
+	hashes := t.hashes[:n]
+	last := uint64(0)
+	for i, h := range hashes {
+		x := rows[i*w]
+		if i > 0 && x == last {
 			out[i] = out[i-1]
 			continue
 		}
-		tag := hashes[i] >> 32
+		last = x
+		tag := h >> 32
 		mask := uint64(len(t.slots) - 1)
 		for at := tag >> t.shift; ; at = (at + 1) & mask {
 			slot := t.slots[at]
 			if slot == 0 {
 				out[i] = uint32(t.n)
-				t.add(at, tag, rows[i:i+1])
+				t.add(at, tag, rows[i*w:i*w+1])
 				break
 			}
-			if slot>>32 == tag && t.words[uint32(slot)-1] == w {
+			if slot>>32 == tag && t.words[uint32(slot)-1] == x {
 				out[i] = uint32(slot) - 1
 				break
+			}
+		}
+	}
+}
+
+// probeTwo is probe for keys of two words.
+func (t *keyTable) probeTwo(rows []uint64, w, n int, out []uint32) {
+	hashes := t.hashes[:n]
+	var lastX, lastY uint64
+	for i, h := range hashes {
+		x, y := rows[i*w], rows[i*w+1]
+		if i > 0 && x == lastX && y == lastY {
+			out[i] = out[i-1]
+			continue
+		}
+		lastX, lastY = x, y
+		tag := h >> 32
+		mask := uint64(len(t.slots) - 1)
+		for at := tag >> t.shift; ; at = (at + 1) & mask {
+			slot := t.slots[at]
+			if slot == 0 {
+				out[i] = uint32(t.n)
+				t.add(at, tag, rows[i*w:i*w+2])
+				break
+			}
+			if slot>>32 == tag {
+				if g := 2 * (uint64(uint32(slot)) - 1); t.words[g] == x && t.words[g+1] == y {
+					out[i] = uint32(slot) - 1
+					break
+				}
 			}
 		}
 	}
@@ -296,7 +331,7 @@ func (t *keyTable) lookup(keys []*vector.Vector, n int) []uint32 {
 		}
 		return out
 	}
-	t.hashRows(n)
+	t.hashRows(t.rows, t.stride, n)
 	s := t.stride
 	mask := uint64(len(t.slots) - 1)
 	for i := range n {
@@ -367,17 +402,22 @@ func grownSlots(old []uint64) (slots []uint64, shift uint) {
 	return slots, shift
 }
 
-func (t *keyTable) hashRows(n int) {
+func (t *keyTable) hashRows(rows []uint64, w, n int) {
 	t.hashes = sized(t.hashes, n)
 	s := t.stride
-	if s == 1 {
-		for i, w := range t.rows[:n] {
-			t.hashes[i] = vector.HashLong(w)
+	switch s {
+	case 1:
+		for i := range t.hashes {
+			t.hashes[i] = vector.HashLong(rows[i*w])
 		}
-		return
-	}
-	for i := range n {
-		t.hashes[i] = hashWords(t.rows[i*s : i*s+s])
+	case 2:
+		for i := range t.hashes {
+			t.hashes[i] = vector.HashLong(vector.HashLong(rows[i*w]) ^ rows[i*w+1])
+		}
+	default:
+		for i := range t.hashes {
+			t.hashes[i] = hashWords(rows[i*w : i*w+s])
+		}
 	}
 }
 

@@ -296,24 +296,20 @@ func (s *scatter) fold(g *grouper, chunk []uint64) error {
 	if t.stride < s.stride {
 		t.mask()
 	}
-	t.rows = sized(t.rows, n*t.stride)
-	switch masks := t.stride - s.stride; {
-	case masks == 0 && s.stride == w:
-		copy(t.rows, chunk)
-	case t.stride == 1:
-		for i := range t.rows {
-			t.rows[i] = chunk[i*w+key]
-		}
-	default:
+	rows, width := chunk[key:], w
+	if masks := t.stride - s.stride; masks > 0 {
+		width = t.stride
+		rows = sized(t.rows, n*width)
+		t.rows = rows
 		for i := range n {
-			row := t.rows[i*t.stride : (i+1)*t.stride]
+			row := rows[i*width : (i+1)*width]
 			clear(row[:masks])
 			copy(row[masks:], chunk[i*w+key:i*w+key+s.stride])
 		}
 	}
 	before := t.len()
 	t.groups = sized(t.groups, n)
-	t.probe(n, t.groups)
+	t.probe(rows, width, n, t.groups)
 	g.grow(before)
 	columns := make([]*vector.Vector, len(s.of.columns))
 	var args []*vector.Vector

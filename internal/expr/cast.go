@@ -228,11 +228,25 @@ func castLong(from, to Type, zone *chrono.Zone) Kernel {
 	case to.Base == Float:
 		return unary(func(x int64) float32 { return float32(x) })
 	case to.IsFractional():
-		return unary(func(x int64) float64 { return float64(x) })
+		return longsToDoubles
 	case to.Base == Date:
 		return unary(dayFloor(zone))
 	}
 	return nil
+}
+
+func longsToDoubles(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
+	out := make([]float64, n)
+	if v := args[0]; v.Const {
+		for i := range out {
+			out[i] = float64(v.Longs[0])
+		}
+	} else {
+		for i, x := range v.Longs[:n] {
+			out[i] = float64(x)
+		}
+	}
+	return vector.FromDoubles(out), nil
 }
 
 // boolText is the text of a BOOLEAN.

@@ -23,6 +23,8 @@ type aggregation struct {
 	sets     [][]int
 	distinct []distinctRows
 	plain    []int // calls without DISTINCT
+	// unfinished says that intermediate values are wanted in place of results.
+	unfinished bool
 	// aside says how rows can be put aside; nil: they can't.
 	aside *scatterable
 }
@@ -97,6 +99,7 @@ func (a *aggregation) newPartial(memory *budget.Budget) (*partialGroups, error) 
 	if p.main, err = newGrouper(a.keys, a.lexicons, a.specs, 0, &env); err != nil {
 		return nil, err
 	}
+	p.main.unfinished = a.unfinished
 	if p.main.table != nil {
 		p.main.aside = a.aside
 	}

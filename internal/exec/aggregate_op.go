@@ -16,6 +16,7 @@ type aggregateOp struct {
 	a        *aggregation
 	pipeline *Pipeline // or
 	input    Operator
+	far      *farRows // groups of other servers; nil: there are none
 
 	partials []*partialGroups
 	parts    *groupParts // nil: nothing was grouped yet
@@ -30,7 +31,7 @@ func openAggregate(ctx context.Context, n *plan.Aggregate, env *Env) (*Pipeline,
 		return nil, nil, err
 	}
 	o := &aggregateOp{a: a}
-	if o.pipeline, o.input, err = open(ctx, n.Input, env.unordered().needing(aggregateNeeds(n))); err != nil {
+	if o.pipeline, o.input, err = openParts(ctx, n.Input, env.unordered().needing(aggregateNeeds(n))); err != nil {
 		return nil, nil, err
 	}
 	if len(n.Order) > 0 {
@@ -39,6 +40,10 @@ func openAggregate(ctx context.Context, n *plan.Aggregate, env *Env) (*Pipeline,
 			in, o.pipeline = newGather(o.pipeline), nil
 		}
 		o.input = newSort(in, n.Input.Columns(), n.Order, 0, -1, env)
+	}
+	if o.pipeline != nil && o.pipeline.there != nil {
+		plain := plan.WithInputs(n, []plan.Node{o.pipeline.fragment()})
+		o.far = &farRows{remote: o.pipeline.there, fragment: &Fragment{Plan: plain, Groups: true}}
 	}
 	if len(n.Keys) == 0 {
 		return nil, o, nil
@@ -131,11 +136,19 @@ func (o *aggregateOp) consume(ctx context.Context) error {
 	if o.pipeline == nil {
 		return Drain(ctx, o.input, o.partials[0].add)
 	}
+	if o.far != nil {
+		if err := o.far.begin(ctx); err != nil {
+			return err
+		}
+	}
 	if err := o.pipeline.Run(ctx, func(worker int, b *vector.Batch) error { return o.partials[worker].add(b) }); err != nil {
 		return err
 	}
 	for _, p := range o.partials {
 		p.pool()
+	}
+	if o.far != nil {
+		return o.absorbFar(ctx)
 	}
 	return nil
 }
@@ -185,6 +198,9 @@ func (o *aggregateOp) Close() {
 	}
 	for _, p := range o.partials {
 		p.close()
+	}
+	if o.far != nil {
+		o.far.Close()
 	}
 	if o.pipeline != nil {
 		o.pipeline.Close()

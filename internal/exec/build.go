@@ -88,6 +88,8 @@ func chain(ctx context.Context, s step, input plan.Node, env *Env, make func(Ope
 	switch {
 	case err != nil:
 		return nil, nil, err
+	case p != nil && p.limited() && !keepsRows([]step{s}):
+		return nil, make(newGather(p)), nil
 	case p != nil:
 		p.steps = append(p.steps, s)
 		return p, nil, nil
@@ -120,7 +122,7 @@ func openJoin(ctx context.Context, n *plan.Join, need []bool, env *Env) (*Pipeli
 		return nil, nil, err
 	}
 	if p != nil {
-		if b.inMemory() && n.Kind != plan.Right && n.Kind != plan.Full {
+		if b.inMemory() && n.Kind != plan.Right && n.Kind != plan.Full && (p.there == nil || !p.limited() && b.sendable()) {
 			p.steps = append(p.steps, step{node: n, build: b, need: need, implied: p.narrow(n, b, need)})
 			return p, nil, nil
 		}

@@ -10,6 +10,7 @@
 //
 //	build.go                        plan nodes to pipelines and operators; need.go: which columns anybody looks at
 //	pipeline.go gather.go           workers, and their batches in one stream; scheduler.go: how queries share the cores
+//	fragment.go groupsout.go        parts that run on other servers, and the merging of what they give
 //	scan.go orderedscan.go          segments to batches; scan_condition.go: what the filter asks of rows; scan_plan.go, scan_index.go,
 //	                                scan_term.go: what that means in one segment; codeset.go, keyset.go; narrow.go: what joins ask
 //	filter.go project.go limit.go union.go unnest.go inline.go

@@ -34,7 +34,9 @@ type Env struct {
 	// MaxWindowRows is the most rows that a partition of a window may have, more are an ErrWindowRows; 0: as many as fit in memory.
 	MaxWindowRows int
 
-	Tables    Tables
+	Tables Tables
+	// Cluster takes the place of Tables where other servers hold segments too; nil: this process reads all of them.
+	Cluster   Cluster
 	System    SystemTables
 	Externals Externals
 

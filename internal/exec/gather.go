@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"errors"
 	"io"
 	"sync/atomic"
 
@@ -24,6 +25,7 @@ type gatherOp struct {
 	single *Worker
 	group  *Group
 	gather *exchange.Gather
+	far    *farRows // after those of this process; nil: there are none
 }
 
 func newGather(p *Pipeline) *gatherOp {
@@ -31,6 +33,9 @@ func newGather(p *Pipeline) *gatherOp {
 	if p.rowsLeft != nil && keepsRows(p.steps) {
 		// The first rows are wanted, not those of the quickest worker: count here.
 		o.limit, p.rowsLeft = p.scan.Limit, nil
+	}
+	if p.there != nil {
+		o.far = &farRows{remote: p.there, fragment: &Fragment{Plan: p.fragment(), Need: p.need, Streamed: true}}
 	}
 	return o
 }
@@ -55,6 +60,9 @@ func (o *gatherOp) Next(ctx context.Context) (*vector.Batch, error) {
 		}
 	}
 	b, err := o.next(ctx)
+	if errors.Is(err, io.EOF) && o.far != nil {
+		b, err = o.far.Next(ctx)
+	}
 	if err != nil || o.limit < 0 {
 		return b, err
 	}
@@ -70,6 +78,11 @@ func (o *gatherOp) begin(ctx context.Context) error {
 	o.begun = true
 	if err := o.p.prepare(ctx); err != nil {
 		return err
+	}
+	if o.far != nil && o.limit < 0 { // with a limit this process's rows may be enough
+		if err := o.far.begin(ctx); err != nil {
+			return err
+		}
 	}
 	n := o.p.Workers()
 	if o.p.rowsLeft != nil {
@@ -136,6 +149,9 @@ func (o *gatherOp) work(ctx context.Context) error {
 func (o *gatherOp) Close() {
 	if o.group != nil {
 		o.group.Stop()
+	}
+	if o.far != nil {
+		o.far.Close()
 	}
 	o.p.Close()
 }

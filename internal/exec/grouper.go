@@ -29,7 +29,9 @@ type grouper struct {
 	states  []agg.State
 	account budget.Account
 	spilled *partitions // nil: nothing was spilled
-	shared  *sharedPartitions
+	// unfinished says that intermediate values are wanted in place of results.
+	unfinished bool
+	shared     *sharedPartitions
 
 	// aside says how rows can be put aside when there are many groups, nil: they can't. They are since scatter is there.
 	aside   *scatterable
@@ -93,7 +95,8 @@ func (g *grouper) find(keys []*vector.Vector, n int) []uint32 {
 
 // sibling returns a grouper of no groups whose table has the same words for keys. It reserves no memory.
 func (g *grouper) sibling() (*grouper, error) {
-	o := &grouper{env: g.env, keys: g.keys, specs: g.specs, lexicons: g.lexicons, partial: g.partial, level: g.level, table: g.table.sibling()}
+	o := &grouper{env: g.env, keys: g.keys, specs: g.specs, lexicons: g.lexicons, partial: g.partial, level: g.level, unfinished: g.unfinished,
+		table: g.table.sibling()}
 	return o, o.makeStates()
 }
 
@@ -346,6 +349,10 @@ func (o *groupsOp) Next(ctx context.Context) (*vector.Batch, error) {
 		b.Cols = o.g.table.keys(o.lo, hi)
 	}
 	for _, s := range o.g.states {
+		if o.g.unfinished {
+			b.Cols = append(b.Cols, s.Partial(o.lo, hi)...)
+			continue
+		}
 		v, err := s.Final(o.lo, hi)
 		if err != nil {
 			return nil, err
@@ -397,6 +404,7 @@ func (o *spilledGroupsOp) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	child.unfinished = o.g.unfinished
 	o.child = child
 	k := len(o.g.keys)
 	err = Drain(ctx, source, func(b *vector.Batch) error {

@@ -53,6 +53,7 @@ func mergeGroups(ctx context.Context, workers []*grouper) ([]*grouper, error) {
 		if err != nil {
 			return nil, err
 		}
+		g.unfinished = first.unfinished
 		merged[i] = g
 		most := 0
 		for _, s := range shares {

@@ -33,13 +33,10 @@ func buildOrderedScan(ctx context.Context, n *plan.Scan, env *Env) (Operator, er
 	if o.time < 0 {
 		return nil, fault.Defensive("Scan of [%s] in the order of time without its time column", n.DataSource)
 	}
-	if env.Tables == nil {
-		return nil, fault.Unsupported("Datasource [%s] can't be read here", n.DataSource)
-	}
 	plain := *n
 	plain.Time, plain.Limit = 0, -1
 	o.scan = &plain
-	leaves, err := env.Tables.Leaves(ctx, n)
+	leaves, there, err := env.leaves(ctx, n)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +44,12 @@ func buildOrderedScan(ctx context.Context, n *plan.Scan, env *Env) (Operator, er
 	if o.desc {
 		slices.Reverse(o.groups)
 	}
-	return o, nil
+	if there == nil {
+		return o, nil
+	}
+	return &farOrdered{
+		sorting: newSort(nil, n.Out, o.order(), 0, n.Limit, env).sorting, here: o, far: &farRows{remote: there, fragment: &Fragment{Plan: n}},
+	}, nil
 }
 
 // groupByTime sorts leaves by time and puts those that overlap together.
@@ -94,6 +96,11 @@ func (o *orderedScan) Next(ctx context.Context) (*vector.Batch, error) {
 	return nil, io.EOF
 }
 
+// order is that of time.
+func (o *orderedScan) order() []plan.SortKey {
+	return []plan.SortKey{{Column: o.time, Desc: o.desc, NullsFirst: !o.desc}}
+}
+
 // open begins the next group.
 func (o *orderedScan) open() error {
 	group := o.groups[0]
@@ -109,8 +116,7 @@ func (o *orderedScan) open() error {
 		o.out = newGather(p)
 		return nil
 	}
-	keys := []plan.SortKey{{Column: o.time, Desc: o.desc, NullsFirst: !o.desc}}
-	s := newSort(nil, o.scan.Out, keys, 0, o.left, o.env)
+	s := newSort(nil, o.scan.Out, o.order(), 0, o.left, o.env)
 	s.pipeline = p
 	o.out = s
 	return nil

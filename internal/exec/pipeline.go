@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"github.com/hengedb/henge/internal/expr"
-	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/vector"
@@ -26,6 +25,8 @@ type Pipeline struct {
 	scan   *plan.Scan
 	steps  []step
 	leaves []*leafScan
+	// there reads the segments that other servers hold; nil: there are none. Who consumes the pipeline opens its fragment.
+	there Remote
 	// conditions are what the rows of the scan must satisfy: its filter, and keys that joins above ask for.
 	conditions []condition
 	// need says which columns of the chain's rows are looked at, nil: all.
@@ -61,14 +62,16 @@ type morsel struct {
 
 // openScan opens the pipeline of a scan alone. The caller closes it.
 func openScan(ctx context.Context, scan *plan.Scan, env *Env) (*Pipeline, error) {
-	if env.Tables == nil {
-		return nil, fault.Unsupported("Datasource [%s] can't be read here", scan.DataSource)
-	}
-	leaves, err := env.Tables.Leaves(ctx, scan)
+	leaves, there, err := env.leaves(ctx, scan)
 	if err != nil {
 		return nil, err
 	}
-	return newPipeline(scan, leaves, env)
+	p, err := newPipeline(scan, leaves, env)
+	if err != nil {
+		return nil, err
+	}
+	p.there = there
+	return p, nil
 }
 
 // newPipeline takes over leaves.

@@ -16,6 +16,7 @@ type sortOp struct {
 	*sorting
 	pipeline *Pipeline // or
 	input    Operator
+	far      *farRows // sorted rows of other servers; nil: there are none
 
 	sorters []*sorter
 	out     Operator
@@ -32,12 +33,16 @@ type sorting struct {
 }
 
 func buildSort(ctx context.Context, n *plan.Sort, need []bool, env *Env) (Operator, error) {
-	p, in, err := open(ctx, n.Input, env.unordered().needing(and(need, newColumnSet(n).addSort(n.Keys))))
+	p, in, err := openParts(ctx, n.Input, env.unordered().needing(and(need, newColumnSet(n).addSort(n.Keys))))
 	if err != nil {
 		return nil, err
 	}
 	o := newSort(in, n.Input.Columns(), n.Keys, n.Offset, n.Limit, env)
-	o.pipeline = p
+	if o.pipeline = p; p != nil && p.there != nil {
+		o.far = &farRows{remote: p.there, fragment: &Fragment{
+			Plan: &plan.Sort{Input: p.fragment(), Keys: n.Keys, Limit: o.keep()}, Need: p.need,
+		}}
+	}
 	return o, nil
 }
 
@@ -65,6 +70,9 @@ func (o *sortOp) Next(ctx context.Context) (*vector.Batch, error) {
 			}
 			runs = append(runs, more...)
 		}
+		if o.far != nil {
+			runs = append(runs, o.far.runs()...)
+		}
 		o.out = &limitOp{input: o.merge(runs), offset: o.offset, count: o.limit}
 	}
 	return o.out.Next(ctx)
@@ -78,6 +86,11 @@ func (o *sortOp) consume(ctx context.Context) error {
 		}
 		workers = o.pipeline.Workers()
 		o.top = o.pipeline.narrowTop(o.keys, o.limit)
+	}
+	if o.far != nil {
+		if err := o.far.begin(ctx); err != nil {
+			return err
+		}
 	}
 	for range workers {
 		o.sorters = append(o.sorters, newSorter(o.sorting))
@@ -94,6 +107,9 @@ func (o *sortOp) Close() {
 	}
 	for _, s := range o.sorters {
 		s.close()
+	}
+	if o.far != nil {
+		o.far.Close()
 	}
 	if o.pipeline != nil {
 		o.pipeline.Close()

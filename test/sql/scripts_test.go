@@ -26,6 +26,12 @@ var configs = []slt.Config{
 	{Name: "norules", New: direct(engine.Options{RulesOff: plan.RuleNames()})},
 	{Name: "reprint", New: direct(engine.Options{Reprint: true}), Moved: true},
 	{Name: "http", New: func(t testing.TB) slt.Engine { return engine.Serve(t, engine.Options{}) }},
+	{Name: "fragments", New: func(t testing.TB) slt.Engine {
+		return engine.Serve(t, engine.Options{SegmentRows: 2, Threads: 2, Servers: 3})
+	}},
+	{Name: "broken", New: func(t testing.TB) slt.Engine {
+		return engine.Serve(t, engine.Options{SegmentRows: 2, Threads: 2, Servers: 3, Broken: true})
+	}},
 	{Name: "server", New: func(t testing.TB) slt.Engine { return whole.New(t) }},
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"iter"
 	"log/slog"
 	"maps"
 	"runtime"
@@ -15,6 +16,7 @@ import (
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/dispatch"
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
@@ -46,8 +48,11 @@ type Options struct {
 	Zone     *chrono.Zone
 	// Lookups are those that statements may use; nil: there are none.
 	Lookups *lookup.Set
-	Clock   clock.Clock
-	Log     *slog.Logger
+	// Servers and Dispatcher spread queries over the servers of a cluster; nil: this process reads all segments.
+	Servers    Servers
+	Dispatcher *dispatch.Dispatcher
+	Clock      clock.Clock
+	Log        *slog.Logger
 }
 
 // Broker runs statements over the published timeline.
@@ -149,12 +154,15 @@ func (b *Broker) Optimize(p *Prepared) plan.Node {
 
 // Env returns what the operators of a statement need: a part of the memory and a share of the cores. Done gives them back.
 func (b *Broker) Env(p *Prepared, name string) (env *exec.Env, done func()) {
-	context := p.Statement.Env()
+	env, done = b.env(p.Statement.Env(), name)
+	env.Tables, env.System, env.Externals = &tables{b.segments, p.State}, &systemRows{b, p.State, p.Lookups, p.Dialect}, b.externals
+	return env, done
+}
+
+func (b *Broker) env(context expr.Context, name string) (env *exec.Env, done func()) {
 	env = &exec.Env{
 		Expr: &context, Budget: b.o.Memory.Child(name, b.o.Memory.Limit()/memoryShare), Spill: b.o.Spill,
-		Threads: b.o.Threads, Share: b.scheduler.Join(), Lexicons: b.lexicons, Observations: b.observations,
-		BatchRows: b.o.BatchRows, Tables: &tables{b.segments, p.State},
-		System: &systemRows{b, p.State, p.Lookups, p.Dialect}, Externals: b.externals,
+		Threads: b.o.Threads, Share: b.scheduler.Join(), Lexicons: b.lexicons, Observations: b.observations, BatchRows: b.o.BatchRows,
 	}
 	return env, func() {
 		env.Share.Leave()
@@ -198,6 +206,7 @@ func (b *Broker) Rows(ctx context.Context, p *Prepared, id string) (query.Rows, 
 		}
 	}
 	env, done := b.Env(p, "query "+id)
+	env.Cluster = b.spread(p, id, env)
 	r.done = done
 	err = exec.Protect(func() (err error) {
 		r.op, err = exec.Build(ctx, node, env)
@@ -263,34 +272,35 @@ type tables struct {
 
 // Leaves implements exec.Tables.
 func (t *tables) Leaves(ctx context.Context, scan *plan.Scan) ([]exec.Leaf, error) {
+	var segments []*timeline.Segment
+	var leaves []exec.Leaf
+	for visible, s := range t.visible(scan) {
+		segments, leaves = append(segments, s), append(leaves, exec.Leaf{Visible: visible})
+	}
+	return leaves, t.acquire(ctx, segments, leaves)
+}
+
+// visible yields the segments of a scan that hold rows, each with the part of time in which they count.
+func (t *tables) visible(scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.Segment] {
 	intervals := scan.Intervals
 	if intervals == nil {
 		intervals = []chrono.Interval{chrono.Eternity}
 	}
-	var segments []*timeline.Segment
-	var leaves []exec.Leaf
-	for _, holder := range t.state.Timeline(scan.DataSource).Lookup(intervals...) {
-		for _, s := range holder.Segments() {
-			if !s.IsTombstone() {
-				segments, leaves = append(segments, s), append(leaves, exec.Leaf{Visible: holder.Interval})
+	return func(yield func(chrono.Interval, *timeline.Segment) bool) {
+		for _, holder := range t.state.Timeline(scan.DataSource).Lookup(intervals...) {
+			for _, s := range holder.Segments() {
+				if !s.IsTombstone() && !yield(holder.Interval, s) {
+					return
+				}
 			}
 		}
 	}
-	if err := t.acquire(ctx, segments, leaves); err != nil {
-		for _, l := range leaves {
-			if l.Reader != nil {
-				l.Reader.Release()
-			}
-		}
-		return nil, err
-	}
-	return leaves, nil
 }
 
 // acquiring is how many segments a query acquires at once. Where they are not in memory that is waiting, for a disk or for deep storage.
 const acquiring = 16
 
-// acquire sets the reader of every leaf.
+// acquire sets the reader of every leaf. When it fails none is left acquired.
 func (t *tables) acquire(ctx context.Context, segments []*timeline.Segment, leaves []exec.Leaf) error {
 	var next atomic.Int64
 	g := exec.NewGroup(ctx)
@@ -312,5 +322,13 @@ func (t *tables) acquire(ctx context.Context, segments []*timeline.Segment, leav
 			}
 		})
 	}
-	return g.Wait()
+	err := g.Wait()
+	if err != nil {
+		for _, l := range leaves {
+			if l.Reader != nil {
+				l.Reader.Release()
+			}
+		}
+	}
+	return err
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/hengedb/henge/internal/api/query"
 	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/dispatch"
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/result"
@@ -23,6 +25,10 @@ type Options struct {
 	BatchRows, Threads int
 	// SegmentRows cuts loads into segments of at most that many rows, 0: as loaded.
 	SegmentRows int
+	// Servers is how many servers hold the segments, two of them each, 0: this process reads all. Only Serve knows of it.
+	Servers int
+	// Broken lets the first server break off each answer, sooner or later.
+	Broken bool
 	// MemoryBytes is the memory that a query may take before it spills, 0: any.
 	MemoryBytes int64
 	// Disk counts what is spilled; nil: nobody wants to know.
@@ -43,10 +49,16 @@ func newBroker(t testing.TB, s *Store, o Options) *broker.Broker {
 			t.Error(err)
 		}
 	})
-	return broker.New(s.published, s, nil, &broker.Externals{}, broker.Options{
+	options := broker.Options{
 		Threads: o.Threads, BatchRows: o.BatchRows, Memory: budget.Root(o.MemoryBytes), Spill: spill, Lookups: s.lookups,
 		Clock: s.clock, Log: s.log,
-	})
+	}
+	if o.Servers > 0 {
+		servers := startServers(t, s, o)
+		options.Servers = servers
+		options.Dispatcher = dispatch.New(dispatch.Options{Client: servers.client, Clock: &hurried{Clock: clock.System()}, Log: s.log})
+	}
+	return broker.New(s.published, s, nil, &broker.Externals{}, options)
 }
 
 // Direct answers statements over a Store.

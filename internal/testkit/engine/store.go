@@ -150,6 +150,15 @@ func (s *Store) Acquire(_ context.Context, id *timeline.Segment) (segment.Reader
 	return file, nil
 }
 
+func (s *Store) acquireByID(id string) (segment.Reader, error) {
+	for of, file := range s.open {
+		if of.String() == id && file.Acquire() {
+			return file, nil
+		}
+	}
+	return nil, fmt.Errorf("segment [%s] is not open", id)
+}
+
 // buckets cuts a load by its granularity.
 func buckets(l *slt.Load) []*slt.Load {
 	if l.Granularity == nil {

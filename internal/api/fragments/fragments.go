@@ -1,0 +1,135 @@
+// Package fragments answers the parts of queries that other processes ask for: the server's half of package dispatch.
+//
+// The central type is API. It opens the segments that a request names, runs the fragment's operators over them, and sends their rows. It
+// knows nothing of the query around it.
+package fragments
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/dispatch"
+	"github.com/hengedb/henge/internal/exec"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/segment"
+)
+
+// Engine gives fragments what operators need.
+type Engine interface {
+	// FragmentEnv returns memory, a share of the cores and the lookups for a fragment of a query. Done gives them back.
+	FragmentEnv(zone *chrono.Zone, now int64, name string) (env *exec.Env, done func())
+}
+
+// Segments makes segments readable.
+type Segments interface {
+	// Acquire returns a segment that the caller releases. Without a load specification it is one that this server holds; others are read
+	// from deep storage.
+	Acquire(ctx context.Context, id string, loadSpec json.RawMessage) (segment.Reader, error)
+}
+
+// API answers fragments.
+type API struct {
+	engine   Engine
+	segments Segments
+}
+
+// New returns an API.
+func New(engine Engine, segments Segments) *API { return &API{engine, segments} }
+
+// Routes adds the endpoint to mux.
+func (a *API) Routes(mux *edge.Mux) { mux.On("POST "+dispatch.Path, a.answer) }
+
+// answer runs a fragment. A failure before the first byte is a block of the stream too: the asker reads faults in one place.
+func (a *API) answer(w http.ResponseWriter, r *http.Request) error {
+	req, err := dispatch.ReadRequest(r.Body)
+	if err != nil {
+		return err
+	}
+	ctx := r.Context()
+	if req.TimeoutMillis > 0 {
+		late := fault.Timeout("Query did not complete within configured timeout period. You can increase query timeout or tune the performance of query.")
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, time.Duration(req.TimeoutMillis)*time.Millisecond, late)
+		defer cancel()
+	}
+	w.Header().Set("Content-Type", dispatch.ContentType)
+	flush := func() { _ = http.NewResponseController(w).Flush() } // the asker may be gone
+	out := dispatch.NewStreamWriter(w, req.Skip, flush)
+	failed := exec.Protect(func() error { return a.run(ctx, req, out) })
+	if r.Context().Err() != nil {
+		return nil // nobody listens
+	}
+	if err := out.End(failed); err != nil {
+		return nil // likewise
+	}
+	return nil
+}
+
+func (a *API) run(ctx context.Context, req *dispatch.Request, out *dispatch.StreamWriter) error {
+	zone, err := chrono.LoadZone(req.TimeZone)
+	if err != nil {
+		return err
+	}
+	f, err := req.Fragment()
+	if err != nil {
+		return err
+	}
+	env, done := a.engine.FragmentEnv(zone, req.Now, "fragment of query "+req.QueryID)
+	defer done()
+	env.BatchRows = req.BatchRows
+	env.Tables = &leaves{a.segments, req.Segments}
+	op, err := exec.BuildFragment(ctx, f, env)
+	if err != nil {
+		return err
+	}
+	defer op.Close()
+	if err := out.Begin(); err != nil {
+		return err
+	}
+	for {
+		b, err := op.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := out.Rows(b); err != nil {
+			return fmt.Errorf("sending rows: %w", err)
+		}
+	}
+}
+
+// leaves are the segments of a request.
+type leaves struct {
+	segments Segments
+	wanted   []dispatch.SentSegment
+}
+
+// Leaves implements exec.Tables. What can't be read here may be read elsewhere.
+func (l *leaves) Leaves(ctx context.Context, _ *plan.Scan) ([]exec.Leaf, error) {
+	out := make([]exec.Leaf, 0, len(l.wanted))
+	for i := range l.wanted {
+		s := &l.wanted[i]
+		reader, err := l.segments.Acquire(ctx, s.ID, s.LoadSpec)
+		if err != nil {
+			for _, leaf := range out {
+				leaf.Reader.Release()
+			}
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			return nil, dispatch.Elsewhere(err)
+		}
+		out = append(out, exec.Leaf{Reader: reader, Visible: s.Interval()})
+	}
+	return out, nil
+}

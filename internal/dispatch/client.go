@@ -1,0 +1,35 @@
+package dispatch
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// ask sends a request and returns the stream of the answer. The caller closes the body.
+func (d *Dispatcher) ask(ctx context.Context, server *Server, r *Request) (*StreamReader, io.Closer, error) {
+	body, err := r.Append(nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+Path, bytes.NewReader(body))
+	if err != nil {
+		return nil, nil, fmt.Errorf("asking server [%s]: %w", server.Name, err)
+	}
+	req.Header.Set("Content-Type", ContentType)
+	resp, err := d.o.Client.Do(req)
+	if err != nil {
+		return nil, nil, &broken{fmt.Errorf("asking server [%s]: %w", server.Name, err)}
+	}
+	if resp.StatusCode != http.StatusOK {
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 512)) // only makes the message better
+		_ = resp.Body.Close()                                 // it was only read
+		return nil, nil, &broken{fault.Unavailable("Server [%s] has refused a part of the query with status [%d]", server.Name, resp.StatusCode).
+			WithCause(fmt.Errorf("%s", text))}
+	}
+	return NewStreamReader(resp.Body), resp.Body, nil
+}

@@ -1,0 +1,24 @@
+package dispatch
+
+import "time"
+
+const (
+	// maxHeaderBytes bounds the JSON of a request: the segments of one server, some hundred bytes each.
+	maxHeaderBytes = 256 << 20
+	// maxPlanBytes is that of package wire.
+	maxPlanBytes = 256 << 20
+	// maxFaultBytes bounds a fault in a stream.
+	maxFaultBytes = 1 << 20
+
+	// streamDepth is how many batches of a streamed part wait for the query; beyond them the connection waits.
+	streamDepth = 4
+	// partAttempts is how often a part is begun on some server at most.
+	partAttempts = 8
+	// suspectFor is how long a server that broke a part is passed over where others can do the work.
+	suspectFor = 3 * time.Second
+
+	// A part is begun a second time elsewhere when half of the others were done and it takes hedgeFactor times as long as the slowest of
+	// them and hedgeLeast more.
+	hedgeFactor = 3
+	hedgeLeast  = 250 * time.Millisecond
+)

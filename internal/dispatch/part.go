@@ -1,0 +1,290 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hengedb/henge/internal/exec"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// read asks a server for its part and calls f with each batch until the end.
+func (r *running) read(ctx context.Context, server *Server, segments []Segment, skip int64, f func(*vector.Batch) error) error {
+	defer r.d.busy(server, segments)()
+	stream, body, err := r.d.ask(ctx, server, r.request(ctx, server, segments, skip))
+	if err != nil {
+		return err
+	}
+	defer body.Close() // what was not read is not wanted
+	for {
+		b, err := stream.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := f(b); err != nil {
+			return err
+		}
+	}
+}
+
+// retries reports whether what failed may be done by another server, which was tried so often.
+func retries(ctx context.Context, err error, attempt int) bool {
+	var b *broken
+	return errors.As(err, &b) && ctx.Err() == nil && attempt < partAttempts
+}
+
+// takeOver places the segments of a server that broke on others. Groups may come from any number of them. Rows have an order in the part
+// as a whole, and those that were given are the first in it: one server goes on, the one that holds most of the segments.
+func (r *running) takeOver(segments []Segment, never map[string]bool) ([]share, error) {
+	segments = r.again(segments)
+	shares, err := r.d.place(r.q, segments, never)
+	if err != nil || r.f.Groups {
+		return shares, err
+	}
+	most := slices.MaxFunc(shares, func(a, b share) int { return len(a.segments) - len(b.segments) })
+	return []share{{most.server, segments}}, nil
+}
+
+// wholePart is a part that is held back until it is whole.
+type wholePart struct {
+	group   *exec.Group
+	done    chan struct{}
+	buffers []*buffer
+	err     error
+}
+
+func startWhole(ctx context.Context, r *running, s share) *wholePart {
+	p := &wholePart{group: exec.NewGroup(ctx), done: make(chan struct{})}
+	p.group.Go(func(ctx context.Context) error {
+		defer close(p.done)
+		p.err = exec.Protect(func() (err error) {
+			p.buffers, err = r.whole(ctx, s, nil, 1)
+			return err
+		})
+		if p.err == nil {
+			r.finished()
+		}
+		return nil // the reader is told
+	})
+	return p
+}
+
+// Next implements exec.Operator.
+func (p *wholePart) Next(ctx context.Context) (*vector.Batch, error) {
+	select {
+	case <-p.done:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if p.err != nil {
+		return nil, p.err
+	}
+	for len(p.buffers) > 0 {
+		b, err := p.buffers[0].next()
+		if !errors.Is(err, io.EOF) {
+			return b, err
+		}
+		p.buffers[0].close()
+		p.buffers = p.buffers[1:]
+	}
+	return nil, io.EOF
+}
+
+// Close implements exec.Operator.
+func (p *wholePart) Close() {
+	p.group.Stop()
+	closeAll(p.buffers)
+}
+
+func closeAll(buffers []*buffer) {
+	for _, b := range buffers {
+		b.close()
+	}
+}
+
+// whole gets a share from its server, or from those that take its place.
+func (r *running) whole(ctx context.Context, s share, never map[string]bool, attempt int) ([]*buffer, error) {
+	b, err := r.hedged(ctx, s)
+	if err == nil {
+		return []*buffer{b}, nil
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if !retries(ctx, err, attempt) {
+		return nil, given(s.server, err)
+	}
+	r.d.broke(ctx, r.q, s.server, err)
+	excluded := map[string]bool{s.server.Name: true}
+	maps.Copy(excluded, never)
+	shares, none := r.takeOver(s.segments, excluded)
+	if none != nil {
+		return nil, given(s.server, err)
+	}
+	var out []*buffer
+	for _, o := range shares {
+		more, err := r.whole(ctx, o, excluded, attempt+1)
+		if err != nil {
+			closeAll(out)
+			return nil, err
+		}
+		out = append(out, more...)
+	}
+	return out, nil
+}
+
+// hedgeLook is how often a part is looked at that may be late.
+const hedgeLook = 100 * time.Millisecond
+
+// hedged gets a share from its server. When that is late compared with others, a second server is asked too, and the first answer counts.
+func (r *running) hedged(ctx context.Context, s share) (*buffer, error) {
+	type answer struct {
+		b   *buffer
+		err error
+	}
+	answers := make(chan answer, 2)
+	group := exec.NewGroup(ctx)
+	ask := func(server *Server) {
+		group.Go(func(ctx context.Context) error {
+			b := newBuffer(r.q.Memory, r.q.Spill)
+			err := exec.Protect(func() error { return r.read(ctx, server, s.segments, 0, b.add) })
+			if err != nil {
+				b.close()
+				b = nil
+			}
+			answers <- answer{b, err}
+			return nil // the answer tells
+		})
+	}
+	ask(s.server)
+	asked := 1
+	defer func() {
+		group.Stop()
+		for ; asked > 0; asked-- {
+			if a := <-answers; a.b != nil {
+				a.b.close() // the second best
+			}
+		}
+	}()
+	look := r.d.o.Clock.NewTicker(hedgeLook)
+	defer look.Stop()
+	var failed error
+	second := r.parts == 1
+	for {
+		select {
+		case a := <-answers:
+			asked--
+			if a.err == nil || asked == 0 {
+				if a.err != nil && failed != nil {
+					a.err = failed
+				}
+				return a.b, a.err
+			}
+			failed = a.err
+		case <-look.C():
+			if second || !r.late() {
+				continue
+			}
+			second = true
+			if other := r.other(s); other != nil {
+				r.d.o.Log.WarnContext(ctx, "a server is late with its part of a query; a second one is asked", "server", s.server.Name,
+					"second", other.Name, "query", r.q.ID)
+				ask(other)
+				asked++
+			}
+		}
+	}
+}
+
+// other returns a server that holds all segments of a share beside the one that has it, or nil.
+func (r *running) other(s share) *Server {
+	if len(s.segments) == 0 {
+		return nil
+	}
+	for _, o := range s.segments[0].Holders {
+		all := o.Name != s.server.Name && !o.Here
+		for _, seg := range s.segments {
+			all = all && holds(seg.Holders, o)
+		}
+		if all {
+			return o
+		}
+	}
+	return nil
+}
+
+// streamedPart is a part whose rows are given as they come.
+type streamedPart struct {
+	group   *exec.Group
+	batches chan *vector.Batch // closed at the end
+	err     error
+}
+
+func startStreamed(ctx context.Context, r *running, s share) *streamedPart {
+	p := &streamedPart{group: exec.NewGroup(ctx), batches: make(chan *vector.Batch, streamDepth)}
+	p.group.Go(func(ctx context.Context) error {
+		defer close(p.batches)
+		p.err = exec.Protect(func() error { return p.run(ctx, r, s) })
+		return nil // the reader is told
+	})
+	return p
+}
+
+// run gets the rows from the share's server, and what it did not give from others, one after the other.
+func (p *streamedPart) run(ctx context.Context, r *running, s share) error {
+	never := map[string]bool{}
+	rows := int64(0)
+	for attempt := 1; ; attempt++ {
+		err := r.read(ctx, s.server, s.segments, rows, func(b *vector.Batch) error {
+			select {
+			case p.batches <- b:
+				rows += int64(b.Rows())
+				return nil
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		})
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if !retries(ctx, err, attempt) {
+			return given(s.server, err)
+		}
+		r.d.broke(ctx, r.q, s.server, err)
+		never[s.server.Name] = true
+		shares, none := r.takeOver(s.segments, never)
+		if none != nil {
+			return given(s.server, err)
+		}
+		s = shares[0]
+	}
+}
+
+// Next implements exec.Operator.
+func (p *streamedPart) Next(ctx context.Context) (*vector.Batch, error) {
+	select {
+	case b, ok := <-p.batches:
+		if ok {
+			return b, nil
+		}
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if p.err != nil {
+		return nil, p.err
+	}
+	return nil, io.EOF
+}
+
+// Close implements exec.Operator.
+func (p *streamedPart) Close() { p.group.Stop() }

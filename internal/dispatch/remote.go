@@ -1,0 +1,226 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"maps"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/exec"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/plan/wire"
+)
+
+// Options are what a Dispatcher works with.
+type Options struct {
+	// Client sends the requests. Its connections should be as many as there are parts.
+	Client *http.Client
+	Clock  clock.Clock
+	Log    *slog.Logger
+}
+
+// Dispatcher runs fragments on other servers and knows how busy it keeps them.
+type Dispatcher struct {
+	o Options
+
+	mu struct {
+		sync.Mutex
+		load    map[string]int64     // rows asked of a server and not answered
+		suspect map[string]time.Time // when a server broke a part
+	}
+}
+
+// New returns a Dispatcher.
+func New(o Options) *Dispatcher {
+	d := &Dispatcher{o: o}
+	d.mu.load, d.mu.suspect = map[string]int64{}, map[string]time.Time{}
+	return d
+}
+
+// Query is what the parts of a query share.
+type Query struct {
+	ID        string
+	TimeZone  string
+	Now       int64
+	BatchRows int
+	// Memory and Spill hold what waits to be merged.
+	Memory *budget.Budget
+	Spill  *budget.SpillDir
+	// Live returns all servers there are now, Holders those that hold a segment now.
+	Live    func() []*Server
+	Holders func(id string) []*Server
+}
+
+// Split places the segments of a scan. Those that this process is to read come back; Remote is nil when these are all.
+func (d *Dispatcher) Split(q *Query, segments []Segment) (here []Segment, there exec.Remote, err error) {
+	shares, err := d.place(q, segments, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	r := &remote{d: d, q: q}
+	for _, s := range shares {
+		if s.server.Here {
+			here = s.segments
+		} else {
+			r.shares = append(r.shares, s)
+		}
+	}
+	if len(r.shares) > 0 {
+		there = r
+	}
+	return here, there, nil
+}
+
+// place divides segments among the servers that are not in never.
+func (d *Dispatcher) place(q *Query, segments []Segment, never map[string]bool) ([]share, error) {
+	p := placement{live: q.Live(), never: never, avoid: map[string]bool{}}
+	d.mu.Lock()
+	p.load = maps.Clone(d.mu.load)
+	now := d.o.Clock.Now()
+	for name, since := range d.mu.suspect {
+		if now.Sub(since) < suspectFor {
+			p.avoid[name] = true
+		} else {
+			delete(d.mu.suspect, name)
+		}
+	}
+	d.mu.Unlock()
+	return p.place(segments)
+}
+
+// busy counts work that a server is asked for; the result takes it back.
+func (d *Dispatcher) busy(server *Server, segments []Segment) (done func()) {
+	rows := int64(1)
+	for _, s := range segments {
+		rows += max(s.Of.Rows, 0)
+	}
+	add := func(n int64) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.mu.load[server.Name] += n; d.mu.load[server.Name] == 0 {
+			delete(d.mu.load, server.Name)
+		}
+	}
+	add(rows)
+	return func() { add(-rows) }
+}
+
+// broke notes that a server did not do its part.
+func (d *Dispatcher) broke(ctx context.Context, q *Query, server *Server, err error) {
+	d.mu.Lock()
+	d.mu.suspect[server.Name] = d.o.Clock.Now()
+	d.mu.Unlock()
+	d.o.Log.WarnContext(ctx, "a server has broken a part of a query; another is asked", "server", server.Name, "query", q.ID, "error", err)
+}
+
+// remote are the segments of one scan that other servers read. It implements exec.Remote.
+type remote struct {
+	d      *Dispatcher
+	q      *Query
+	shares []share
+}
+
+// Open implements exec.Remote.
+func (r *remote) Open(ctx context.Context, f *exec.Fragment) ([]exec.Operator, error) {
+	plan, err := wire.Encode(f.Plan)
+	if err != nil {
+		return nil, err
+	}
+	run := &running{d: r.d, q: r.q, f: f, plan: plan, parts: len(r.shares), began: r.d.o.Clock.Now()}
+	out := make([]exec.Operator, len(r.shares))
+	for i, s := range r.shares {
+		if f.Streamed {
+			out[i] = startStreamed(ctx, run, s)
+		} else {
+			out[i] = startWhole(ctx, run, s)
+		}
+	}
+	return out, nil
+}
+
+// running is a fragment under way.
+type running struct {
+	d     *Dispatcher
+	q     *Query
+	f     *exec.Fragment
+	plan  []byte
+	parts int
+	began time.Time
+
+	mu struct {
+		sync.Mutex
+		done    int
+		slowest time.Duration // of the parts that were done
+	}
+}
+
+// finished notes that a part is whole.
+func (r *running) finished() {
+	took := r.d.o.Clock.Now().Sub(r.began)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mu.done++
+	r.mu.slowest = max(r.mu.slowest, took)
+}
+
+// late reports whether a part takes so much longer than the others that its server must be ill.
+func (r *running) late() bool {
+	took := r.d.o.Clock.Now().Sub(r.began)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return 2*r.mu.done >= r.parts && took > hedgeFactor*r.mu.slowest+hedgeLeast
+}
+
+// request returns what a server is asked for its segments.
+func (r *running) request(ctx context.Context, server *Server, segments []Segment, skip int64) *Request {
+	req := &Request{
+		QueryID: r.q.ID, TimeZone: r.q.TimeZone, Now: r.q.Now, BatchRows: r.q.BatchRows, Skip: skip, Need: r.f.Need,
+		Groups: r.f.Groups, Streamed: r.f.Streamed, Plan: r.plan, Segments: make([]SentSegment, len(segments)),
+	}
+	if deadline, ok := ctx.Deadline(); ok {
+		req.TimeoutMillis = max(1, deadline.Sub(r.d.o.Clock.Now()).Milliseconds())
+	}
+	for i, s := range segments {
+		req.Segments[i] = SentSegment{ID: s.ID, Visible: [2]int64{s.Visible.Start, s.Visible.End}}
+		if !holds(s.Holders, server) {
+			req.Segments[i].LoadSpec = s.Of.LoadSpec
+		}
+	}
+	return req
+}
+
+func holds(holders []*Server, server *Server) bool {
+	for _, h := range holders {
+		if h.Name == server.Name {
+			return true
+		}
+	}
+	return false
+}
+
+// again looks up who holds segments now.
+func (r *running) again(segments []Segment) []Segment {
+	out := make([]Segment, len(segments))
+	for i, s := range segments {
+		s.Holders = r.q.Holders(s.ID)
+		out[i] = s
+	}
+	return out
+}
+
+// given returns the failure of a part as the query's: what a server could not do, and no other either.
+func given(server *Server, err error) error {
+	var b *broken
+	if !errors.As(err, &b) {
+		return err
+	}
+	if f := fault.Find(b.cause); f != nil && !errors.Is(f, ErrCorrupt) {
+		return f
+	}
+	return fault.Unavailable("Historical [%s] did not answer its part of the query, and no other could", server.Name).WithCause(err)
+}

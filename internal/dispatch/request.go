@@ -1,0 +1,148 @@
+package dispatch
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/exec"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/plan/wire"
+)
+
+// Version is that of requests and streams. A server refuses those it does not know, and the Broker then asks another.
+const Version = 1
+
+// ContentType is that of requests and streams.
+const ContentType = "application/x-henge-fragment"
+
+// Path is where servers answer fragments.
+const Path = "/service-internal/v1/fragments"
+
+const (
+	requestMagic = "HGFQ"
+	requestHead  = 16
+
+	flagGroups   = 1
+	flagStreamed = 2
+)
+
+// ErrCorrupt marks requests and streams that are damaged.
+var ErrCorrupt = errors.New("corrupt fragment")
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func corrupt(why string) error {
+	return fmt.Errorf("a fragment of a query: %w", fault.Runtime("A message between servers can't be read: %s.", why).WithCause(ErrCorrupt))
+}
+
+// Request asks a server to run a fragment over some segments.
+type Request struct {
+	// QueryID names the query in logs and lists.
+	QueryID string `json:"queryId"`
+	// TimeZone and Now are the query's; BatchRows is the size of its batches.
+	TimeZone  string `json:"timeZone"`
+	Now       int64  `json:"now"`
+	BatchRows int    `json:"batchRows"`
+	// TimeoutMillis is how long the query still has; 0: any time.
+	TimeoutMillis int64 `json:"timeoutMillis,omitempty"`
+	// Skip is how many of the first rows of a streamed fragment are not wanted.
+	Skip int64 `json:"skip,omitempty"`
+	// Need is that of the fragment.
+	Need []bool `json:"need,omitempty"`
+	// Segments are read in this order.
+	Segments []SentSegment `json:"segments"`
+
+	Groups   bool `json:"-"`
+	Streamed bool `json:"-"`
+	// Plan is the fragment's plan as package wire writes it.
+	Plan []byte `json:"-"`
+}
+
+// SentSegment names a segment of a request.
+type SentSegment struct {
+	ID string `json:"id"`
+	// Visible is the part of time in which its rows count.
+	Visible [2]int64 `json:"visible"`
+	// LoadSpec says where its file is; none: the server is known to hold it.
+	LoadSpec json.RawMessage `json:"loadSpec,omitempty"`
+}
+
+// Interval returns the part of time in which the segment's rows count.
+func (s *SentSegment) Interval() chrono.Interval {
+	return chrono.Interval{Start: s.Visible[0], End: s.Visible[1]}
+}
+
+// Fragment returns the fragment that is asked for.
+func (r *Request) Fragment() (*exec.Fragment, error) {
+	node, err := wire.Decode(r.Plan)
+	if err != nil {
+		return nil, err
+	}
+	if r.Need != nil && len(r.Need) != len(node.Columns()) {
+		return nil, corrupt("the columns that are wanted are not those of the plan")
+	}
+	return &exec.Fragment{Plan: node, Need: r.Need, Groups: r.Groups, Streamed: r.Streamed}, nil
+}
+
+// Append appends the bytes of a request.
+func (r *Request) Append(dst []byte) ([]byte, error) {
+	header, err := json.Marshal(r)
+	if err != nil {
+		return dst, fmt.Errorf("encoding a fragment: %w", err)
+	}
+	flags := byte(0)
+	if r.Groups {
+		flags |= flagGroups
+	}
+	if r.Streamed {
+		flags |= flagStreamed
+	}
+	start := len(dst)
+	dst = append(dst, requestMagic...)
+	dst = append(dst, Version, flags, 0, 0)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(header)))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(r.Plan)))
+	dst = append(append(dst, header...), r.Plan...)
+	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli)), nil
+}
+
+// ReadRequest reads a request to its end.
+func ReadRequest(in io.Reader) (*Request, error) {
+	head := make([]byte, requestHead)
+	if _, err := io.ReadFull(in, head); err != nil {
+		return nil, corrupt("it has no header")
+	}
+	if string(head[:4]) != requestMagic {
+		return nil, corrupt("it is no request")
+	}
+	if head[4] != Version {
+		return nil, fault.Unavailable("A fragment of version [%d] is not known to this release", head[4])
+	}
+	header, plan := binary.LittleEndian.Uint32(head[8:]), binary.LittleEndian.Uint32(head[12:])
+	if header > maxHeaderBytes || plan > maxPlanBytes {
+		return nil, corrupt("it claims to be larger than requests are")
+	}
+	// Grow with what arrives, not with what the header claims.
+	body, err := io.ReadAll(io.LimitReader(in, int64(header)+int64(plan)+5))
+	if err != nil {
+		return nil, fmt.Errorf("reading a fragment: %w", err)
+	}
+	if len(body) != int(header+plan)+4 {
+		return nil, corrupt("its length is wrong")
+	}
+	sum := crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, body[:header+plan])
+	if sum != binary.LittleEndian.Uint32(body[header+plan:]) {
+		return nil, corrupt("its checksum is wrong")
+	}
+	r := &Request{}
+	if err := json.Unmarshal(body[:header], r); err != nil {
+		return nil, corrupt("its header is no JSON")
+	}
+	r.Plan, r.Groups, r.Streamed = body[header:header+plan], head[5]&flagGroups != 0, head[5]&flagStreamed != 0
+	return r, nil
+}

@@ -1,0 +1,207 @@
+package dispatch
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"io"
+
+	"github.com/hengedb/henge/internal/vector"
+)
+
+const (
+	streamMagic = "HGFR"
+	streamHead  = 8
+
+	blockRows  = 'R'
+	blockEnd   = 'E'
+	blockFault = 'F'
+
+	writeBuffer = 64 << 10
+	readBuffer  = 64 << 10
+)
+
+// StreamWriter writes the answer to a request.
+type StreamWriter struct {
+	w      *bufio.Writer
+	frames *vector.FrameWriter
+	skip   int64
+	rows   int64
+	begun  bool
+	flush  func() // of what lies below
+}
+
+// NewStreamWriter returns a writer of all rows but the first skip ones. Flush, if not nil, sends what was written to w on its way.
+func NewStreamWriter(w io.Writer, skip int64, flush func()) *StreamWriter {
+	s := &StreamWriter{w: bufio.NewWriterSize(w, writeBuffer), skip: skip, flush: flush}
+	s.frames = vector.NewFrameWriter(blockWriter{s.w})
+	return s
+}
+
+// blockWriter puts the byte of a block in front of each frame, which FrameWriter writes in one piece.
+type blockWriter struct{ w *bufio.Writer }
+
+func (b blockWriter) Write(p []byte) (int, error) {
+	if err := b.w.WriteByte(blockRows); err != nil {
+		return 0, err
+	}
+	return b.w.Write(p)
+}
+
+// Begin tells the reader that the work is under way.
+func (s *StreamWriter) Begin() error {
+	if s.begun {
+		return nil
+	}
+	s.begun = true
+	if _, err := s.w.Write(append([]byte(streamMagic), Version, 0, 0, 0)); err != nil {
+		return err
+	}
+	return s.send()
+}
+
+func (s *StreamWriter) send() error {
+	if err := s.w.Flush(); err != nil {
+		return err
+	}
+	if s.flush != nil {
+		s.flush()
+	}
+	return nil
+}
+
+// Rows writes the rows of a batch that are wanted.
+func (s *StreamWriter) Rows(b *vector.Batch) error {
+	if err := s.Begin(); err != nil {
+		return err
+	}
+	n := int64(b.Rows())
+	if s.skip >= n {
+		s.skip -= n
+		return nil
+	}
+	if s.skip > 0 {
+		b = b.Slice(int(s.skip), int(n))
+		n, s.skip = n-s.skip, 0
+	}
+	s.rows += n
+	return s.frames.Write(b)
+}
+
+// End says that all rows were written, or why not.
+func (s *StreamWriter) End(failed error) error {
+	if err := s.Begin(); err != nil {
+		return err
+	}
+	var block []byte
+	if failed == nil {
+		block = binary.LittleEndian.AppendUint64([]byte{blockEnd}, uint64(s.rows))
+	} else {
+		text, err := encodeFault(failed)
+		if err != nil {
+			return err
+		}
+		block = append(binary.LittleEndian.AppendUint32([]byte{blockFault}, uint32(len(text))), text...)
+	}
+	block = binary.LittleEndian.AppendUint32(block, crc32.Checksum(block, castagnoli))
+	if _, err := s.w.Write(block); err != nil {
+		return err
+	}
+	return s.send()
+}
+
+// StreamReader reads an answer. What is not its end or a fault is an error that errors.As finds as a failure of the server.
+type StreamReader struct {
+	r      *bufio.Reader
+	frames *vector.FrameReader
+	rows   int64
+	begun  bool
+}
+
+// NewStreamReader returns a reader from r.
+func NewStreamReader(r io.Reader) *StreamReader {
+	in := bufio.NewReaderSize(r, readBuffer)
+	return &StreamReader{r: in, frames: vector.NewFrameReader(in)}
+}
+
+// Begin waits until the server has begun to work.
+func (s *StreamReader) Begin() error {
+	if s.begun {
+		return nil
+	}
+	head := make([]byte, streamHead)
+	if _, err := io.ReadFull(s.r, head); err != nil {
+		return cut(err)
+	}
+	if string(head[:4]) != streamMagic || head[4] != Version {
+		return &broken{corrupt("it is no stream of a version that this release knows")}
+	}
+	s.begun = true
+	return nil
+}
+
+// cut is the failure of a stream that ended early.
+func cut(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = corrupt("it is cut short")
+	}
+	return &broken{err}
+}
+
+// Next returns the next rows, or io.EOF behind the last: then all have come.
+func (s *StreamReader) Next() (*vector.Batch, error) {
+	if err := s.Begin(); err != nil {
+		return nil, err
+	}
+	kind, err := s.r.ReadByte()
+	if err != nil {
+		return nil, cut(err)
+	}
+	switch kind {
+	case blockRows:
+		b, err := s.frames.Next()
+		if err != nil {
+			return nil, cut(err)
+		}
+		s.rows += int64(b.N)
+		return b, nil
+	case blockEnd:
+		rows, err := s.block(kind, 8)
+		if err != nil {
+			return nil, err
+		}
+		if int64(binary.LittleEndian.Uint64(rows)) != s.rows {
+			return nil, &broken{corrupt("rows are missing")}
+		}
+		return nil, io.EOF
+	case blockFault:
+		size, err := s.r.Peek(4)
+		if err != nil {
+			return nil, cut(err)
+		}
+		n := binary.LittleEndian.Uint32(size)
+		if n > maxFaultBytes {
+			return nil, &broken{corrupt("a fault claims to be larger than faults are")}
+		}
+		text, err := s.block(kind, 4+int(n))
+		if err != nil {
+			return nil, err
+		}
+		return nil, decodeFault(text[4:])
+	}
+	return nil, &broken{corrupt("a block is unknown")}
+}
+
+// block reads n bytes and the checksum of them and their kind.
+func (s *StreamReader) block(kind byte, n int) ([]byte, error) {
+	b := make([]byte, 1+n+4)
+	b[0] = kind
+	if _, err := io.ReadFull(s.r, b[1:]); err != nil {
+		return nil, cut(err)
+	}
+	if crc32.Checksum(b[:1+n], castagnoli) != binary.LittleEndian.Uint32(b[1+n:]) {
+		return nil, &broken{corrupt("a checksum is wrong")}
+	}
+	return b[1 : 1+n], nil
+}

@@ -202,7 +202,7 @@ func (s *scatter) spread(words []uint64, key, n int) {
 		for i, p := range part {
 			p &= scatterParts - 1
 			dst := to[p][at[p] : at[p]+w]
-			for k, x := range words[i*w : i*w+w] {
+			for k, x := range words[i*w : i*w+w] { //nolint:staticcheck // for so few words a call of copy costs more
 				dst[k] = x
 			}
 			at[p] += w

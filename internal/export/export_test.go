@@ -3,6 +3,7 @@ package export
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http/httptest"
 	"os"
@@ -219,7 +220,7 @@ func TestParquet(t *testing.T) {
 	for {
 		row := map[string]any{}
 		err := rows.Read(&row)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

@@ -103,6 +103,16 @@ var Properties = []Property{
 	{Key: "service.coordinator.kill.pendingSegments.period", Kind: Duration, Default: "P1D", Doc: "Time between two looks at them."},
 	{Key: "service.query.segmentMetadata.defaultHistory", Kind: Duration, Default: "P7D", Doc: "How far back the Broker's datasource description looks when no interval is given."},
 
+	// Metrics.
+	{Key: "service.emitter", Kind: Text, Default: "noop", Doc: "Who takes events of metrics: `noop` (nobody), `logging`, `http`, `composing` (several), or `prometheus`, which is scraped at `/metrics` in any case."},
+	{Key: "service.emitter.composing.emitters", Kind: List, Default: "[]", Doc: "Emitters of `composing`."},
+	{Key: "service.emitter.logging.logLevel", Kind: Text, Default: "info", Doc: "Level of the log lines that emitter `logging` writes."},
+	{Key: "service.emitter.http.recipientBaseUrl", Kind: Text, Default: "", Doc: "URL that emitter `http` posts lists of events to."},
+	{Key: "service.emitter.prometheus.namespace", Kind: Text, Default: "service", Doc: "What names of metrics and services begin with."},
+	{Key: "service.emitter.prometheus.addHostAsLabel", Kind: Bool, Default: "false", Doc: "Add the label `host_name` to every metric of the interface."},
+	{Key: "service.emitter.prometheus.extraLabels", Kind: JSON, Default: "{}", Doc: "Labels that are added to every metric of the interface, an object of texts."},
+	{Key: "service.monitoring.emissionPeriod", Kind: Duration, Default: "PT1M", Doc: "Time between two rounds of events."},
+
 	// Logs.
 	{Key: "service.log.level", Kind: Text, Default: "info", Doc: "Least level of log lines: debug, info, warn or error."},
 	{Key: "service.log.format", Kind: Text, Default: "text", Doc: "Form of log lines: text or json."},

@@ -65,6 +65,7 @@ func (p *Process) Routes(mux *edge.Mux) {
 	})
 	if p.Metrics != nil {
 		mux.ServeMux.Handle("GET /metrics", p.Metrics)
+		mux.ServeMux.Handle("GET /status/metrics", p.Metrics)
 	}
 }
 

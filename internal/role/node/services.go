@@ -82,6 +82,9 @@ func (n *Node) openServices(ctx context.Context) (*services, error) {
 	if err := s.openCoordinator(ctx); err != nil {
 		return nil, err
 	}
+	if err := s.openMonitor(ctx); err != nil {
+		return nil, err
+	}
 	n.roles.Go(func() error { return s.queue.Run(ctx) })
 	return s, nil
 }

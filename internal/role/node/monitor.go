@@ -1,0 +1,145 @@
+package node
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/hengedb/henge/internal/duty/clean"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/obs"
+	"github.com/hengedb/henge/internal/task"
+)
+
+// emitTimeout bounds the sending of a batch of events.
+const emitTimeout = 30 * time.Second
+
+// openMonitor measures the roles in the words of the interface, for scrapers and for those who take events.
+func (s *services) openMonitor(ctx context.Context) error {
+	set := s.n.settings
+	emitter, err := s.emitter(set.Text("service.emitter"))
+	if err != nil {
+		return err
+	}
+	labels := map[string]string{}
+	if err := json.Unmarshal([]byte(set.Text("service.emitter.prometheus.extraLabels")), &labels); err != nil {
+		return fault.InvalidInput("service.emitter.prometheus.extraLabels must be an object of texts").WithCause(err)
+	}
+	host, port := s.n.roleAddress("coordinator")
+	address := fmt.Sprintf("%s:%d", host, port)
+	if set.Bool("service.emitter.prometheus.addHostAsLabel") {
+		labels["host_name"] = address
+	}
+	m := obs.NewMonitor(obs.MonitorOptions{
+		Period: set.Duration("service.monitoring.emissionPeriod"), Emitter: emitter, Product: set.Text("service.emitter.prometheus.namespace"), Host: address,
+		Version: s.n.o.Version, Labels: labels, Clock: s.n.o.Clock, Log: s.n.o.Log,
+	}, s.coordinator.Measure, s.measureHistorical, s.measureTasks, s.measureDuties)
+	s.n.metrics.MustRegister(m)
+	s.n.roles.Go(func() error { return m.Run(ctx) })
+	return nil
+}
+
+// emitter returns what sends events; nil is nothing.
+func (s *services) emitter(kind string) (obs.Emitter, error) {
+	set := s.n.settings
+	switch kind {
+	case "noop", "prometheus": // scrapes are answered whatever the emitter
+		return nil, nil
+	case "logging":
+		var level slog.Level
+		if err := level.UnmarshalText([]byte(set.Text("service.emitter.logging.logLevel"))); err != nil {
+			return nil, fault.InvalidInput("service.emitter.logging.logLevel [%s] is no level; use debug, info, warn or error",
+				set.Text("service.emitter.logging.logLevel")).WithCause(err)
+		}
+		return obs.LogEmitter{Log: s.n.o.Log, Level: level}, nil
+	case "http":
+		url := set.Text("service.emitter.http.recipientBaseUrl")
+		if url == "" {
+			return nil, fault.InvalidInput("Emitter [http] needs service.emitter.http.recipientBaseUrl")
+		}
+		return obs.HTTPEmitter{URL: url, Timeout: emitTimeout, Client: &http.Client{}}, nil
+	case "composing":
+		var all obs.Emitters
+		for _, name := range set.List("service.emitter.composing.emitters") {
+			if name == "composing" {
+				return nil, fault.InvalidInput("service.emitter.composing.emitters can't name [composing]")
+			}
+			e, err := s.emitter(name)
+			if err != nil {
+				return nil, err
+			}
+			if e != nil {
+				all = append(all, e)
+			}
+		}
+		return all, nil
+	}
+	return nil, fault.InvalidInput("Emitter [%s] is unknown; use noop, logging, http, composing or prometheus", kind)
+}
+
+func (s *services) measureHistorical(_ context.Context, emit func(obs.Sample)) error {
+	set := s.n.settings
+	dims := []string{"tier", set.Text("service.server.tier"), "priority", strconv.FormatInt(set.Int("service.server.priority"), 10)}
+	limit, used := float64(set.Bytes("service.server.maxSize", 0)), float64(s.historical.Used())
+	gauge := func(metric string, value float64) {
+		emit(obs.Sample{Service: "historical", Metric: metric, Value: value, Dims: dims})
+	}
+	gauge("segment/max", limit)
+	gauge("segment/used", used)
+	if limit > 0 {
+		gauge("segment/usedPercent", used/limit)
+	}
+	return nil
+}
+
+func (s *services) measureTasks(_ context.Context, emit func(obs.Sample)) error {
+	type key struct {
+		state, dataSource string
+	}
+	counts := map[key]int{}
+	for _, t := range s.queue.Active() {
+		state := map[task.State]string{task.Waiting: "waiting", task.Pending: "pending", task.Running: "running"}[t.State]
+		counts[key{state, t.Task.DataSource}]++
+	}
+	for k, n := range counts {
+		emit(obs.Sample{Service: "overlord", Metric: "task/" + k.state + "/count", Value: float64(n), Dims: []string{"dataSource", k.dataSource}})
+	}
+	total, used := s.queue.Capacity(), s.queue.Used()
+	for metric, n := range map[string]int{"total": total, "used": used, "idle": max(0, total-used)} {
+		emit(obs.Sample{Service: "overlord", Metric: "taskSlot/" + metric + "/count", Value: float64(n)})
+	}
+	emit(obs.Sample{Service: "overlord", Metric: "service/heartbeat", Value: 1, Dims: []string{"leader", "1"}})
+	return nil
+}
+
+// measureDuties counts what was deleted for good.
+func (s *services) measureDuties(_ context.Context, emit func(obs.Sample)) error {
+	total := func(metric string, value int64) {
+		emit(obs.Sample{Service: "coordinator", Metric: metric, Value: float64(value), Total: true})
+	}
+	for _, name := range clean.Chores {
+		metric := "metadata/kill/" + name + "/count"
+		if name == clean.Pending {
+			metric = "kill/pendingSegments/count"
+		}
+		total(metric, s.cleaner.Forgotten(name))
+	}
+	if s.autoKill == nil {
+		return nil
+	}
+	stats := s.autoKill.Stats()
+	total("kill/task/count", stats.Submitted)
+	gauge := func(metric string, value int, dims ...string) {
+		emit(obs.Sample{Service: "coordinator", Metric: metric, Value: float64(value), Dims: dims})
+	}
+	gauge("killTask/maxSlot/count", stats.Slots)
+	gauge("killTask/availableSlot/count", stats.Free)
+	for name, n := range stats.Eligible {
+		gauge("kill/eligibleUnusedSegments/count", n, "dataSource", name)
+	}
+	return nil
+}

@@ -169,7 +169,7 @@ func (a *API) metadataOverlapping(w http.ResponseWriter, r *http.Request) error 
 		return empty(w, http.StatusUnsupportedMediaType)
 	case err != nil:
 		return err
-	case text == nil:
+	case isNothing(text):
 		return refuse(w, http.StatusBadRequest, "The body must be a list of intervals")
 	}
 	var intervals []chrono.Interval

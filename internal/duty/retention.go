@@ -21,18 +21,20 @@ type Store interface {
 type Retention struct {
 	store  Store
 	follow *Follower
+	runs   *Runs
 	// started is when the duty began, in milliseconds. Overshadowed segments are left alone for a while after it.
 	started int64
 }
 
-// NewRetention returns the duty, which acts when the follower says so.
-func NewRetention(store Store, follow *Follower) *Retention {
-	return &Retention{store: store, follow: follow, started: clock.Millis(follow.Clock)}
+// NewRetention returns the duty, which acts when the follower says so. Its runs are noted in runs, if that is not nil.
+func NewRetention(store Store, follow *Follower, runs *Runs) *Retention {
+	return &Retention{store: store, follow: follow, runs: runs, started: clock.Millis(follow.Clock)}
 }
 
 // Run applies the rules until ctx is done: to what changes at once, and to everything once a period.
 func (d *Retention) Run(ctx context.Context) error {
 	return d.follow.Run(ctx, func(ctx context.Context, v Visit) error {
+		defer d.runs.Begin()()
 		_, err := d.Round(ctx, v)
 		return err
 	})

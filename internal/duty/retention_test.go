@@ -89,7 +89,7 @@ func TestRound(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			c := clock.NewFake(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))
 			f := follower(&test.store, published, c)
-			d := NewRetention(&test.store, f)
+			d := NewRetention(&test.store, f, nil)
 			c.Advance(test.after)
 			err := f.Rules.Refresh(t.Context())
 			var got Outcome
@@ -113,7 +113,7 @@ func TestRound(t *testing.T) {
 func TestRunEndsWithItsContext(t *testing.T) {
 	c := clock.NewFake(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))
 	s := &store{}
-	d := NewRetention(s, follower(s, timeline.NewPublished(), c))
+	d := NewRetention(s, follower(s, timeline.NewPublished(), c), nil)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- d.Run(ctx) }()

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/duty"
 	"github.com/hengedb/henge/internal/duty/compact"
 	"github.com/hengedb/henge/internal/duty/rule"
 	"github.com/hengedb/henge/internal/duty/why"
@@ -44,6 +45,8 @@ type Options struct {
 	Compaction *compact.Scheduler
 	// Why tells why things are as they are.
 	Why *why.Explainer
+	// Duties returns the records of the groups of duties.
+	Duties func() []*duty.Runs
 	// Supervisors hold the settings of automatic compaction if the cluster's settings say so.
 	Supervisors *supervisor.Set
 	// LookupNodes are the processes that hold lookups.
@@ -122,6 +125,7 @@ func (a *API) Routes(m *edge.Mux) {
 	a.configRoutes(mux)
 	a.lookupRoutes(mux)
 	a.compactionRoutes(mux)
+	a.dutyRoutes(mux)
 	mux.On("GET "+coordinatorBase+"/why", a.why)
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/duty"
 	"github.com/hengedb/henge/internal/duty/compact"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/task"
@@ -78,6 +79,11 @@ func open(t *testing.T) *fixture {
 	inventory := Local{Historical: Server{Host: "h:8083", Tier: "_default_tier", MaxSize: 1000}, Holder: f, Worker: "w:8091"}
 	a, err := New(t.Context(), f.store, published, inventory, f, Options{
 		Coordinator: "http://h:8081", Overlord: "http://h:8090", DefaultReplicas: 1, MaxRequestBytes: 1 << 20, Clock: f.clock,
+		Duties: func() []*duty.Runs {
+			r := &duty.Runs{Name: "HistoricalManagementDuties", Duties: []string{"runRules"}, Period: time.Minute, Clock: f.clock}
+			r.Begin()()
+			return []*duty.Runs{r, {Name: "never", Duties: []string{}, Period: time.Hour, Clock: f.clock}}
+		},
 		History:    30 * 24 * 3600 * 1000,
 		Compaction: compact.New(f.store, published, task.NewQueue(nil, nil, task.Options{Clock: f.clock}), compact.Options{Clock: f.clock, Log: slog.New(slog.DiscardHandler)}),
 		Nodes: []Node{
@@ -433,4 +439,26 @@ func TestBrokerDescribesDataSources(t *testing.T) {
 		`~[{"interval":"`+day2+`","version":`)
 	f.expect("POST", "/service/v2/candidates", `{"queryType":"x"}`, 400, `~"error"`)
 	f.expect("POST", "/service/v2/candidates", "", 400, `~"error"`)
+}
+
+// What the Coordinator tells of its own work.
+func TestDuties(t *testing.T) {
+	f := open(t)
+	f.expect("GET", "/service/coordinator/v1/duties", "", 200, `{"dutyGroups":[{"name":"HistoricalManagementDuties","period":"PT60S","dutyNames":["runRules"],`+
+		`"lastRunStart":"2026-03-10T12:00:00.000Z","lastRunEnd":"2026-03-10T12:00:00.000Z","avgRuntimeMillis":0,"avgRunGapMillis":0},`+
+		`{"name":"never","period":"PT3600S","dutyNames":[],"lastRunStart":null,"lastRunEnd":null,"avgRuntimeMillis":0,"avgRunGapMillis":0}]}`)
+	f.expect("GET", "/service/coordinator/v1/config/syncedBrokers", "", 200, `{"syncedBrokers":[]}`)
+	f.expect("GET", "/service/coordinator/v1/config/cloneStatus", "", 200, `{"cloneStatus":[]}`)
+	f.expect("POST", "/service/coordinator/v1/config", `{"cloneServers":{"w:8091":"h:8083","x:1":"h:8083","h:8083":"y:1"}}`, 200, "")
+	f.expect("GET", "/service/coordinator/v1/config/cloneStatus", "", 200, `{"cloneStatus":[`+
+		`{"sourceServer":"y:1","targetServer":"h:8083","state":"SOURCE_SERVER_MISSING","segmentLoadsRemaining":0,"segmentDropsRemaining":0,"bytesToLoad":0},`+
+		`{"sourceServer":"h:8083","targetServer":"w:8091","state":"IN_PROGRESS","segmentLoadsRemaining":6,"segmentDropsRemaining":0,"bytesToLoad":600},`+
+		`{"sourceServer":"h:8083","targetServer":"x:1","state":"TARGET_SERVER_MISSING","segmentLoadsRemaining":0,"segmentDropsRemaining":0,"bytesToLoad":0}]}`)
+	f.expect("GET", "/service/coordinator/v1/config/cloneStatus?targetServer=x:1", "", 200,
+		`{"cloneStatus":[{"sourceServer":"h:8083","targetServer":"x:1","state":"TARGET_SERVER_MISSING","segmentLoadsRemaining":0,"segmentDropsRemaining":0,"bytesToLoad":0}]}`)
+	f.expect("POST", "/service/coordinator/v1/metadata/bootstrapSegments", "", 200, `[]`)
+	f.expect("POST", "/service/coordinator/v1/rules/wiki", `[{"type":"broadcastForever"}]`, 200, "")
+	if status, answer := f.send("POST", "/service/coordinator/v1/metadata/bootstrapSegments", ""); status != 200 || strings.Count(answer, `"identifier":"wiki_`) != 6 {
+		t.Errorf("%d %s", status, answer)
+	}
 }

@@ -14,7 +14,7 @@
 //	rules.go         retention rules; audit.go: histories
 //	config.go        the Coordinator's and the workers' settings; compaction.go, compaction_supervised.go: automatic compaction's
 //	lookups.go, lookup_status.go   lookups: what is configured, and which process has it
-//	why.go           why things are as they are
+//	duties.go        what the Coordinator does by itself, and how often; why.go: why things are as they are; measure.go: metrics
 //	answer.go        reading requests and writing answers
 //
 // Matching of rules is in package duty/rule. Moving segments between servers, and compacting them, is the duties' work.

@@ -65,8 +65,10 @@ type Options struct {
 	Period time.Duration
 	// Chores by name; those that are missing are off.
 	Chores map[string]Chore
-	Clock  clock.Clock
-	Log    *slog.Logger
+	// Runs notes the rounds; may be nil.
+	Runs  *duty.Runs
+	Clock clock.Clock
+	Log   *slog.Logger
 }
 
 // Cleaner does chores.
@@ -99,6 +101,7 @@ func (c *Cleaner) Run(ctx context.Context) error {
 
 // Round does the chores that are due. One that fails is due again in the next round. It is called from one goroutine at a time.
 func (c *Cleaner) Round(ctx context.Context) {
+	defer c.o.Runs.Begin()()
 	set, err := duty.ReadSettings(ctx, c.store)
 	if err != nil {
 		c.failed(ctx, "settings", err)

@@ -44,8 +44,10 @@ type Tasks interface {
 type Options struct {
 	// Period is the longest time between two rounds; Gap is the shortest.
 	Period, Gap time.Duration
-	Clock       clock.Clock
-	Log         *slog.Logger
+	// Runs notes the rounds; may be nil.
+	Runs  *duty.Runs
+	Clock clock.Clock
+	Log   *slog.Logger
 }
 
 // Scheduler runs rounds of automatic compaction. Its methods are safe for use by many goroutines.
@@ -255,6 +257,7 @@ func (s *Scheduler) configs(ctx context.Context) ([]Config, Cluster, error) {
 func (s *Scheduler) Round(ctx context.Context) error {
 	s.round.Lock()
 	defer s.round.Unlock()
+	defer s.o.Runs.Begin()()
 	configs, cluster, err := s.configs(ctx)
 	if err != nil {
 		return err

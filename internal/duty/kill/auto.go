@@ -47,8 +47,10 @@ type AutoOptions struct {
 	// MaxSegments bounds a task; MaxInterval the time it spans, 0: any.
 	MaxSegments int
 	MaxInterval time.Duration
-	Clock       clock.Clock
-	Log         *slog.Logger
+	// Runs notes the rounds; may be nil.
+	Runs  *duty.Runs
+	Clock clock.Clock
+	Log   *slog.Logger
 }
 
 // Auto submits kill tasks for segments that have been unused for long (spec/cluster.md, section 9.2).
@@ -104,6 +106,7 @@ func (a *Auto) Stats() AutoStats {
 // Round submits at most one task for each datasource, in their alphabetical order behind that of the last round, while slots are free. It is
 // called from one goroutine at a time.
 func (a *Auto) Round(ctx context.Context) error {
+	defer a.o.Runs.Begin()()
 	set, err := duty.ReadSettings(ctx, a.store)
 	if err != nil || set.Pause {
 		return err

@@ -59,6 +59,7 @@ func (s *services) openCoordinator(ctx context.Context) error {
 	}
 	s.compaction = compact.New(s.n.store, s.n.published, s.queue, compact.Options{
 		Period: set.Duration("service.coordinator.period.indexingPeriod"), Gap: compactionGap, Clock: s.n.o.Clock, Log: s.n.o.Log,
+		Runs: s.runs("IndexingServiceDuties", set.Duration("service.coordinator.period.indexingPeriod"), "compactSegments"),
 	})
 	s.supervisors = supervisor.New(s.n.store, map[string]supervisor.Kind{
 		supervisor.NoopType: supervisor.Noop{}, "noop": supervisor.Noop{}, compact.SupervisorType: compact.Kind{Scheduler: s.compaction},
@@ -68,7 +69,7 @@ func (s *services) openCoordinator(ctx context.Context) error {
 	s.coordinator, err = coordinator.New(ctx, s.n.store, s.n.published, inventory, s.queue, coordinator.Options{
 		Coordinator: url("coordinator"), Overlord: url("overlord"), Nodes: nodes, DefaultReplicas: defaultReplicas,
 		History:         set.Duration("service.query.segmentMetadata.defaultHistory").Milliseconds(),
-		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0), Clock: s.n.o.Clock, Log: s.n.o.Log, RulesChanged: s.rules.Refresh, Compaction: s.compaction, Supervisors: s.supervisors, Why: s.why,
+		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0), Clock: s.n.o.Clock, Log: s.n.o.Log, RulesChanged: s.rules.Refresh, Compaction: s.compaction, Supervisors: s.supervisors, Why: s.why, Duties: func() []*duty.Runs { return s.duties },
 		LookupNodes: []coordinator.LookupNode{{Host: address("indexer"), Tier: set.Text("service.lookup.lookupTier"), Holder: s.lookups}},
 	})
 	if err != nil {
@@ -81,7 +82,8 @@ func (s *services) openCoordinator(ctx context.Context) error {
 	if err := s.rules.Refresh(ctx); err != nil { // the default ones may have just been written
 		return err
 	}
-	retention := duty.NewRetention(s.n.store, s.follower())
+	retention := duty.NewRetention(s.n.store, s.follower(),
+		s.runs("HistoricalManagementDuties", set.Duration("service.coordinator.period"), "runRules", "markOvershadowedSegmentsUnused"))
 	s.n.roles.Go(func() error { return retention.Run(ctx) })
 	s.n.roles.Go(func() error { return s.compaction.Run(ctx) })
 	s.openCleaning(ctx)
@@ -94,6 +96,13 @@ func (s *services) follower() *duty.Follower {
 		Published: s.n.published, Rules: s.rules, Period: s.n.settings.Duration("service.coordinator.period"), Retry: followRetry,
 		Clock: s.n.o.Clock, Log: s.n.o.Log,
 	}
+}
+
+// runs makes the record of a group of duties, and lists it.
+func (s *services) runs(name string, period time.Duration, duties ...string) *duty.Runs {
+	r := &duty.Runs{Name: name, Duties: duties, Period: period, Clock: s.n.o.Clock}
+	s.duties = append(s.duties, r)
+	return r
 }
 
 // openWhy makes what tells why things are as they are.
@@ -135,11 +144,11 @@ func (s *services) openCleaning(ctx context.Context) {
 		s.autoKill = kill.NewAuto(s.n.store, s.queue, kill.AutoOptions{
 			Period: period, Retain: set.Duration(prefix + "durationToRetain"), IgnoreRetain: set.Bool(prefix + "ignoreDurationToRetain"),
 			Buffer: set.Duration(prefix + "bufferPeriod"), MaxSegments: int(set.Int(prefix + "maxSegments")),
-			MaxInterval: set.Duration(prefix + "maxInterval"), Clock: s.n.o.Clock, Log: s.n.o.Log,
+			MaxInterval: set.Duration(prefix + "maxInterval"), Runs: s.runs("KillUnusedSegments", period, "killUnusedSegments"), Clock: s.n.o.Clock, Log: s.n.o.Log,
 		})
 		s.n.roles.Go(func() error { return s.autoKill.Run(ctx) })
 	}
-	chores := map[string]clean.Chore{}
+	chores, on := map[string]clean.Chore{}, []string{}
 	for _, name := range clean.Chores {
 		chore := clean.Chore{On: set.Bool(prefix + name + ".on"), Period: set.Duration(prefix + name + ".period")}
 		switch name {
@@ -150,9 +159,13 @@ func (s *services) openCleaning(ctx context.Context) {
 			chore.Retain = set.Duration(prefix + name + ".durationToRetain")
 		}
 		chores[name] = chore
+		if chore.On {
+			on = append(on, "kill:"+name)
+		}
 	}
+	period := set.Duration("service.coordinator.period.metadataStoreManagementPeriod")
 	s.cleaner = clean.New(s.n.store, s.queue, clean.Options{
-		Period: set.Duration("service.coordinator.period.metadataStoreManagementPeriod"), Chores: chores, Clock: s.n.o.Clock, Log: s.n.o.Log,
+		Period: period, Chores: chores, Clock: s.n.o.Clock, Log: s.n.o.Log, Runs: s.runs("MetadataStoreManagementDuties", period, on...),
 	})
 	s.n.roles.Go(func() error { return s.cleaner.Run(ctx) })
 }

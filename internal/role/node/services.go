@@ -58,6 +58,7 @@ type services struct {
 	autoKill    *kill.Auto // nil if it is off
 	cleaner     *clean.Cleaner
 	why         *why.Explainer
+	duties      []*duty.Runs // complete when all roles are open
 	lookups     *lookup.Set
 	rules       *duty.Rules
 }

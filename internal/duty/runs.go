@@ -1,0 +1,63 @@
+package duty
+
+import (
+	"sync"
+	"time"
+
+	"github.com/hengedb/henge/internal/clock"
+)
+
+// Runs remembers how often a group of duties ran and how long that took. All methods are safe for use by many goroutines.
+type Runs struct {
+	// Name is the group's, Duties are what it does, and Period is the longest time between two runs.
+	Name   string
+	Duties []string
+	Period time.Duration
+	Clock  clock.Clock
+
+	mu struct {
+		sync.Mutex
+		stats RunStats
+		spent time.Duration
+		first time.Time
+	}
+}
+
+// RunStats is what is known of the runs so far.
+type RunStats struct {
+	Count int64
+	// Start and End are those of the last run; zero if there was none.
+	Start, End time.Time
+	// Runtime and Gap are the averages of the time a run takes, and of that between the beginnings of two.
+	Runtime, Gap time.Duration
+}
+
+// Begin notes that a run begins; the function that it returns notes its end. Nil does nothing.
+func (r *Runs) Begin() (end func()) {
+	if r == nil {
+		return func() {}
+	}
+	start := r.Clock.Now()
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		s := &r.mu.stats
+		if s.Count == 0 {
+			r.mu.first = start
+		}
+		s.Count++
+		s.Start, s.End = start, r.Clock.Now()
+		r.mu.spent += s.End.Sub(start)
+		s.Runtime = r.mu.spent / time.Duration(s.Count)
+		if s.Count > 1 {
+			s.Gap = start.Sub(r.mu.first) / time.Duration(s.Count-1)
+		}
+	}
+}
+
+// Stats returns what is known so far.
+func (r *Runs) Stats() RunStats {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.mu.stats
+}

@@ -59,12 +59,24 @@ func (b *Budget) Child(name string, limit int64) *Budget {
 // Reserve takes n bytes, at every level or at none.
 func (b *Budget) Reserve(n int64) error {
 	if full := b.take(n); full != nil {
+		used := full.used.Load()
 		return fault.ResourceLimit("Not enough %s: [%s] needs [%d] more bytes, but [%s] already holds [%d] of its limit of [%d] bytes. "+
 			"Reduce what the query holds at once, or raise [%s].",
-			b.res.noun, b.name, n, full.name, full.used.Load(), full.limit, b.res.setting)
+			b.res.noun, b.name, n, full.name, used, full.limit, b.res.setting).
+			WithCause(&Exceeded{Disk: b.res == disk, Needed: used + n, Limit: full.limit})
 	}
 	return nil
 }
+
+// Exceeded is the cause of a refused reservation, for those who tell clients in words of their own.
+type Exceeded struct {
+	Disk bool
+	// Needed is how many bytes the limit would have had to be.
+	Needed, Limit int64
+}
+
+// Error says so.
+func (e *Exceeded) Error() string { return "a budget is exceeded" }
 
 // TryReserve takes n bytes at every level, or reports false and takes none.
 func (b *Budget) TryReserve(n int64) bool { return b.take(n) == nil }

@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/hengedb/henge/internal/fault"
@@ -87,7 +86,7 @@ func (s *Local) listFiles(access *Access) ([]Entity, error) {
 			return nil, fault.InvalidInput("Input file [%s] is a directory; name files, or use baseDir with filter", name)
 		}
 		if info.Size() > 0 || !info.Mode().IsRegular() {
-			out = append(out, newLocalEntity(name, info))
+			out = append(out, newLocalEntity(access, name, info))
 		}
 	}
 	return out, nil
@@ -143,7 +142,7 @@ func (s *Local) listFolder(ctx context.Context, access *Access) ([]Entity, error
 		if len(out) == maxSourceObjects {
 			return fault.InvalidInput("Input directory [%s] has more than [%d] files that match filter [%s]", s.BaseDir, maxSourceObjects, s.Filter)
 		}
-		out = append(out, newLocalEntity(path, info))
+		out = append(out, newLocalEntity(access, path, info))
 		return nil
 	})
 	return out, err
@@ -154,22 +153,43 @@ func allowedLocal(access *Access, path string) error {
 	if access == nil || access.LocalDirs == nil {
 		return nil
 	}
+	_, _, err := withinAllowed(access, path)
+	return err
+}
+
+// withinAllowed returns the allowed folder that a path is in, and the path from there, both without links.
+func withinAllowed(access *Access, path string) (dir, rel string, err error) {
 	real, err := realPath(path)
 	if err != nil {
-		return localFault("Input path", path, err)
+		return "", "", localFault("Input path", path, err)
 	}
-	inside := slices.ContainsFunc(access.LocalDirs, func(dir string) bool {
-		base, err := realPath(dir)
+	for _, allowed := range access.LocalDirs {
+		base, err := realPath(allowed)
 		if err != nil {
-			return false
+			continue
 		}
-		rel, err := filepath.Rel(base, real)
-		return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
-	})
-	if !inside {
-		return fault.Forbidden("Input path [%s] is outside the directories that ingestion may read", path)
+		if rel, err := filepath.Rel(base, real); err == nil && filepath.IsLocal(rel) {
+			return base, rel, nil
+		}
 	}
-	return nil
+	return "", "", fault.Forbidden("Input path [%s] is outside the directories that ingestion may read", path)
+}
+
+// openLocal opens a file by a path on which nothing leads out of the allowed folders, whatever has changed since it was listed.
+func openLocal(access *Access, path string) (*os.File, error) {
+	if access == nil || access.LocalDirs == nil {
+		return os.Open(path)
+	}
+	dir, rel, err := withinAllowed(access, path)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close() // what was opened below it stays open
+	return root.Open(rel)
 }
 
 func realPath(path string) (string, error) {
@@ -183,6 +203,8 @@ func realPath(path string) (string, error) {
 // localFault names the path that the operating system refused.
 func localFault(what, path string, err error) error {
 	switch {
+	case fault.Find(err) != nil:
+		return err
 	case errors.Is(err, fs.ErrNotExist):
 		return fault.InvalidInput("%s [%s] does not exist on the server that reads it", what, path).WithCause(err)
 	case errors.Is(err, fs.ErrPermission):
@@ -193,15 +215,17 @@ func localFault(what, path string, err error) error {
 
 type localEntity struct {
 	path    string
+	access  *Access
+	listed  fs.FileInfo
 	size    int64
 	regular bool
 }
 
-func newLocalEntity(path string, info fs.FileInfo) Entity {
+func newLocalEntity(access *Access, path string, info fs.FileInfo) Entity {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
 	}
-	e := localEntity{path: path, size: info.Size(), regular: info.Mode().IsRegular()}
+	e := localEntity{path: path, access: access, listed: info, size: info.Size(), regular: info.Mode().IsRegular()}
 	if !e.regular {
 		e.size = -1
 	}
@@ -226,9 +250,13 @@ func (e localEntity) SystemField(name string) (string, bool) {
 }
 
 func (e localEntity) Open(_ context.Context, offset int64) (io.ReadCloser, error) {
-	f, err := os.Open(e.path)
+	f, err := openLocal(e.access, e.path)
 	if err != nil {
 		return nil, localFault("Input file", e.path, err)
+	}
+	if err := e.same(f); err != nil {
+		_ = f.Close() // another file's
+		return nil, err
 	}
 	if offset > 0 {
 		if _, err := f.Seek(offset, io.SeekStart); err != nil {
@@ -237,6 +265,18 @@ func (e localEntity) Open(_ context.Context, offset int64) (io.ReadCloser, error
 		}
 	}
 	return localFile{f, e.path}, nil
+}
+
+// same refuses a file that is not the one that was listed, or has lost some of it. One that grows is read as far as it goes.
+func (e localEntity) same(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return localFault("Input file", e.path, err)
+	}
+	if e.regular && (!os.SameFile(info, e.listed) || info.Size() < e.size) {
+		return fault.InvalidInput("Input file [%s] changed while it was read", e.path)
+	}
+	return nil
 }
 
 // localFile gives read errors the name of the file.

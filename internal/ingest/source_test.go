@@ -3,7 +3,9 @@ package ingest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -108,6 +110,37 @@ func TestLocalAllowList(t *testing.T) {
 		_, err := s.List(t.Context(), access)
 		if f := fault.Find(err); f == nil || f.Category != fault.CategoryForbidden {
 			t.Errorf("%+v: got %v", s, err)
+		}
+	}
+}
+
+// A link that is changed after it was listed leads nowhere else.
+func TestLocalLinkThatChanges(t *testing.T) {
+	root := t.TempDir()
+	inside := write(t, filepath.Join(root, "in", "a.json"), "{}")
+	outside := write(t, filepath.Join(root, "out", "b.json"), "{}")
+	link := filepath.Join(root, "in", "link.json")
+	if err := os.Symlink(inside, link); err != nil {
+		t.Fatal(err)
+	}
+	access := &Access{LocalDirs: []string{filepath.Join(root, "in")}}
+	list, err := (&Local{Files: []string{link}}).List(t.Context(), access)
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	for _, to := range []string{inside, outside} {
+		if err := os.Remove(link); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(to, link); err != nil {
+			t.Fatal(err)
+		}
+		r, err := list[0].Open(t.Context(), 0)
+		if err == nil {
+			err = r.Close()
+		}
+		if f := fault.Find(err); (f != nil && f.Category == fault.CategoryForbidden) != (to == outside) {
+			t.Errorf("%s: %v", to, err)
 		}
 	}
 }
@@ -299,5 +332,49 @@ func TestAMillionBadRecords(t *testing.T) {
 	}
 	if s := reader.Stats(); s.Rows != 1 || s.Records != 1_000_000 {
 		t.Errorf("%+v %v", s, err)
+	}
+}
+
+// What is read is what was listed: a file that came later is left out, one that is gone or cut since then is a fault.
+func TestListingThatChanges(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a.json", "b.json", "c.json"} {
+		write(t, filepath.Join(dir, name), strings.Repeat("{\"id\":1}\n", 1000))
+	}
+	table := &Table{Source: &Local{BaseDir: dir, Filter: "*.json"}, Format: &JSON{}, Fields: fields(t, "id long")}
+	splits, err := table.Splits(t.Context(), &Options{}, 2000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "aa.json"), `{"id":2}`)
+	write(t, filepath.Join(dir, "c.json"), `{"id":3}`)
+	if err := os.Remove(filepath.Join(dir, "b.json")); err != nil {
+		t.Fatal(err)
+	}
+	rows, failed := map[string]int{}, map[string]error{}
+	for _, s := range splits {
+		name := filepath.Base(s.Entity.Name())
+		r, err := table.Open(t.Context(), s, &Options{})
+		if err != nil {
+			failed[name] = err
+			continue
+		}
+		for {
+			b, err := r.Next(t.Context())
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err != nil {
+				failed[name] = err
+				break
+			}
+			rows[name] += b.Rows()
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if rows["a.json"] != 1000 || rows["aa.json"] != 0 || fault.Find(failed["b.json"]) == nil || fault.Find(failed["c.json"]) == nil || failed["a.json"] != nil {
+		t.Errorf("%v %v", rows, failed)
 	}
 }

@@ -72,6 +72,7 @@ type failing struct {
 	mu     sync.Mutex
 	left   int
 	err    error
+	late   bool // they fail after they have taken effect
 }
 
 func (f *failing) Put(ctx context.Context, key string, r io.Reader) error {
@@ -81,10 +82,14 @@ func (f *failing) Put(ctx context.Context, key string, r io.Reader) error {
 		f.left--
 	}
 	f.mu.Unlock()
+	if fail && !f.late {
+		return f.err
+	}
+	err := f.Store.Put(ctx, key, r)
 	if fail {
 		return f.err
 	}
-	return f.Store.Put(ctx, key, r)
+	return err
 }
 
 // A worker that fails for a reason that passes does its work again, and nobody can tell from rows and counters.
@@ -172,6 +177,20 @@ func TestFaultToleranceHasAnEnd(t *testing.T) {
 	many := tooManyJobAttempts(100, 101, "w", "r")
 	if want := "Total relaunch count across all workers 101 exceeded max relaunch limit 100 . Latest task[w] failure reason: r"; many.Message != want {
 		t.Error(many.Message)
+	}
+}
+
+// Answers of deep storage that get lost make no segment twice, and leave no file that nobody knows.
+func TestLostAnswersMakeNothingTwice(t *testing.T) {
+	b := newBench(t)
+	b.hurry()
+	b.deps.Threads = 1
+	b.deps.Store = &failing{Store: b.store, left: 2, err: fault.Unavailable("The store is away"), late: true}
+	if _, out, err := b.run(insert(t), map[string]any{"faultTolerance": true}); err != nil || out.Rows != 12 || len(b.meta.used) != 3 {
+		t.Errorf("%v, %v", err, b.published())
+	}
+	if list, err := b.store.List(t.Context(), "shuffle/", "", 10); err != nil || len(list) > 0 {
+		t.Errorf("%v %v", list, err)
 	}
 }
 

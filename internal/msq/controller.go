@@ -165,7 +165,7 @@ func (c *Controller) Run(ctx context.Context) (*Outcome, error) {
 		c.mu.status = Success
 		return out, nil
 	}
-	c.mu.status, c.mu.failure = Failed, toFault(ctx, err)
+	c.mu.status, c.mu.failure = Failed, c.withServer(toFault(ctx, err))
 	for _, s := range c.mu.stages {
 		s.fail(c.mu.end)
 	}

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/fault"
@@ -274,6 +276,34 @@ func durableStorageConfiguration(reason string) *Fault {
 		Field{"message", reason})
 }
 
+// overBudget is the fault of a job that needs more memory or disk than there is. What it says of the server is added by the controller.
+func overBudget(e *budget.Exceeded, cause error) *Fault {
+	f := newFault("NotEnoughMemory", fault.CategoryCapacityExceeded, "", Field{"suggestedServerMemory", e.Needed}, Field{"serverMemory", e.Limit},
+		Field{"usableMemory", e.Limit})
+	if e.Disk {
+		f = newFault("NotEnoughTemporaryStorageFault", fault.CategoryCapacityExceeded, fmt.Sprintf("Not enough temporary storage space for intermediate files. "+
+			"Requires at least %s bytes. (configured = %s bytes). Increase service.spill.limit, or set durableShuffleStorage to true in the query context.",
+			thousands(e.Needed), thousands(e.Limit)), Field{"suggestedMinimumStorage", e.Needed}, Field{"configuredTemporaryStorage", e.Limit})
+	}
+	f.cause, f.Trace = cause, cause.Error()
+	return f
+}
+
+// withServer completes a fault that tells of the server.
+func (c *Controller) withServer(f *Fault) *Fault {
+	var e *budget.Exceeded
+	if f.Code != "NotEnoughMemory" || !errors.As(f.cause, &e) {
+		return f
+	}
+	out := *f
+	out.Fields = append(slices.Clone(f.Fields), Field{"serverWorkers", 1}, Field{"serverThreads", c.threads}, Field{"inputWorkers", c.workers},
+		Field{"maxConcurrentStages", c.opts.ConcurrentStages})
+	out.Message = fmt.Sprintf("Not enough memory. Minimum bytes[%s] is needed for the current configuration. (total bytes[%s]; usable bytes[%s]; input workers[%d]; "+
+		"concurrent stages[%d]; server worker capacity[%d]; server processing threads[%d]). Increase service.memory.limit, or use fewer workers, concurrent "+
+		"stages or threads.", thousands(e.Needed), thousands(e.Limit), thousands(e.Limit), c.workers, c.opts.ConcurrentStages, 1, c.threads)
+	return &out
+}
+
 // because returns f with the failure that led to it.
 func (f *Fault) because(cause *Fault) *Fault {
 	f.cause, f.Trace = cause, cause.Trace
@@ -291,7 +321,10 @@ func toFault(ctx context.Context, err error) *Fault {
 	var parse *ingest.ParseError
 	var null *ingest.NullByteError
 	var window *exec.ErrWindowRows
+	var exceeded *budget.Exceeded
 	switch {
+	case errors.As(err, &exceeded):
+		return overBudget(exceeded, err)
 	case errors.As(err, &window):
 		return tooManyRowsInWindow(window.Rows, window.Max)
 	case errors.As(err, &parse):

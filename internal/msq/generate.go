@@ -321,6 +321,8 @@ func (c *Controller) push(ctx context.Context, p *segmentPlan, file io.ReadSeeke
 	c.pushed.keys = append(c.pushed.keys, key)
 	c.pushed.Unlock()
 	if err := c.deps.Store.Put(ctx, key, file); err != nil {
+		// It may be there all the same, when only the answer was lost. What can't be deleted now is garbage without a reference.
+		_ = c.deps.Store.Delete(context.WithoutCancel(ctx), key)
 		return nil, fmt.Errorf("pushing segment [%s]: %w", p.id, err)
 	}
 	columns := make([]timeline.Column, 0, len(info.Columns))

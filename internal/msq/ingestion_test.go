@@ -199,8 +199,20 @@ func TestFailuresWhileRowsMoveLeaveNothing(t *testing.T) {
 		b.deps.SortBytes, b.deps.Disk = 100_000, budget.DiskRoot(150_000)
 		_, _, err := b.run(w, nil)
 		var f *Fault
-		if !errors.As(err, &f) || !strings.Contains(err.Error(), "disk space") || b.deps.Disk.Used() != 0 {
+		if !errors.As(err, &f) || !strings.HasPrefix(err.Error(), "NotEnoughTemporaryStorageFault: Not enough temporary storage space for intermediate files. Requires at least ") ||
+			!strings.Contains(err.Error(), "(configured = 150,000 bytes)") || len(f.Fields) != 2 || b.deps.Disk.Used() != 0 {
 			t.Errorf("got %v, [%d] bytes stay reserved", err, b.deps.Disk.Used())
+		}
+	})
+	t.Run("memory", func(t *testing.T) {
+		c, err := New(Job{ID: "query-1", Plan: w}, newBench(t).deps)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := c.withServer(toFault(t.Context(), fmt.Errorf("sorting: %w", budget.Root(200_000).Reserve(300_000))))
+		if f.Code != "NotEnoughMemory" || len(f.Fields) != 7 || !strings.Contains(f.Message, "Minimum bytes[300,000] is needed for the current configuration. "+
+			"(total bytes[200,000]; usable bytes[200,000]; input workers[1]; concurrent stages[1]; server worker capacity[1]; server processing threads[2])") {
+			t.Errorf("got %v %v", f, f.Fields)
 		}
 	})
 	t.Run("rows", func(t *testing.T) {

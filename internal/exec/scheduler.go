@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hengedb/henge/internal/clock"
@@ -17,6 +18,9 @@ const slice = 4 * time.Millisecond
 // to the one that has computed least. So a small query waits for one turn of a large one, not for its end.
 type Scheduler struct {
 	clock clock.Clock
+	// wanted is how many goroutines wait, so that those that compute need not look at the clock while none does. It is changed with the lock
+	// held.
+	wanted atomic.Int32
 
 	mu struct {
 		sync.Mutex
@@ -126,13 +130,7 @@ func yield(ctx context.Context) error {
 		return nil
 	}
 	s := t.share.s
-	if s.clock.Now().Sub(t.since) < slice {
-		return nil
-	}
-	s.mu.Lock()
-	wanted := len(s.mu.waiting) > 0
-	s.mu.Unlock()
-	if !wanted {
+	if s.wanted.Load() == 0 || s.clock.Now().Sub(t.since) < slice {
 		return nil
 	}
 	t.release()
@@ -142,8 +140,15 @@ func yield(ctx context.Context) error {
 // acquire waits for a slot. When it fails none is held.
 func (t *slot) acquire(ctx context.Context) error {
 	s := t.share.s
-	w := &waiter{share: t.share, granted: make(chan struct{})}
 	s.mu.Lock()
+	if s.mu.free > 0 && ctx.Err() == nil { // then nobody waits
+		s.mu.free--
+		t.share.running++
+		s.mu.Unlock()
+		t.since, t.held = s.clock.Now(), true
+		return nil
+	}
+	w := &waiter{share: t.share, granted: make(chan struct{})}
 	s.mu.waiting = append(s.mu.waiting, w)
 	s.grant()
 	s.mu.Unlock()
@@ -159,6 +164,7 @@ func (t *slot) acquire(ctx context.Context) error {
 			s.grant()
 		default:
 			s.mu.waiting = without(s.mu.waiting, w)
+			s.wanted.Store(int32(len(s.mu.waiting)))
 		}
 		return context.Cause(ctx)
 	}
@@ -197,6 +203,7 @@ func (s *Scheduler) grant() {
 		best.share.running++
 		close(best.granted)
 	}
+	s.wanted.Store(int32(len(s.mu.waiting)))
 }
 
 func without(ws []*waiter, w *waiter) []*waiter {

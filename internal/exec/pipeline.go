@@ -17,6 +17,9 @@ import (
 // costs nothing.
 const morselRows = 16 * vector.BatchRows
 
+// fewMorsels is up to how many morsels a query is so short that it need not have several workers when others wait.
+const fewMorsels = 32
+
 // Pipeline is a chain of filters, projections, unnests and joins with small right sides over a scan, or over the groups of an aggregation,
 // which runs on many workers.
 type Pipeline struct {
@@ -184,6 +187,9 @@ func (p *Pipeline) Workers() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	n := min(p.env.Threads, p.left)
+	if n > 1 && p.left <= fewMorsels && p.env.Share.crowded() {
+		return 1
+	}
 	if p.atMost > 0 {
 		n = min(n, p.atMost)
 	}

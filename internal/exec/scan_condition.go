@@ -9,7 +9,7 @@ import (
 )
 
 // condition is something that is true of all rows a scan gives, whatever the segment: a part of the scan's filter, or what a join above
-// asks of a key, or what a sort above can still use. The concrete conditions are longRange, doubleRange, textTerms, keysIn, topKeys and
+// asks of a key, or what a sort above can still use. The concrete conditions are longRange, longExcept, doubleRange, textTerms, keysIn, topKeys and
 // predicate.
 type condition interface{ condition() }
 
@@ -18,6 +18,13 @@ type longRange struct {
 	column         int
 	least, highest int64
 	expr           []expr.Expr
+}
+
+// longExcept asks that a Long column has any value but one; nulls have none.
+type longExcept struct {
+	column int
+	value  int64
+	expr   expr.Expr
 }
 
 // doubleRange bounds a Double column, bounds included. It is no more than what statistics are held against: expr decides.
@@ -45,6 +52,7 @@ type keysIn struct {
 type predicate struct{ expr expr.Expr }
 
 func (*longRange) condition()   {}
+func (*longExcept) condition()  {}
 func (*doubleRange) condition() {}
 func (*textTerms) condition()   {}
 func (*keysIn) condition()      {}
@@ -79,6 +87,8 @@ func conditionsOf(scan *plan.Scan) []condition {
 		switch {
 		case longKeysOf(e) != nil:
 			out = append(out, longKeysOf(e))
+		case longExceptOf(e) != nil:
+			out = append(out, longExceptOf(e))
 		case doubleRangeOf(e) != nil:
 			out = append(out, doubleRangeOf(e))
 		default:
@@ -150,6 +160,15 @@ func longRangeOf(e expr.Expr) *longRange {
 		}
 	}
 	return r
+}
+
+func longExceptOf(e expr.Expr) *longExcept {
+	c, op, value := comparisonOf(e)
+	x, ok := value.(int64)
+	if !ok || op != "<>" || c.T.Runtime() != vector.Long {
+		return nil
+	}
+	return &longExcept{column: c.Index, value: x, expr: e}
 }
 
 func doubleRangeOf(e expr.Expr) *doubleRange {

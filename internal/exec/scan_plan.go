@@ -74,6 +74,8 @@ func (p *planner) add(ctx context.Context, c condition) error {
 	switch c := c.(type) {
 	case *longRange:
 		return p.addRange(c)
+	case *longExcept:
+		return p.addExcept(c)
 	case *doubleRange:
 		stored, err := p.stored(c.column)
 		if err != nil {
@@ -140,6 +142,28 @@ func (p *planner) addRange(c *longRange) error {
 		t.rate = overlap(float64(max(c.least, least)), float64(min(c.highest, greatest)), float64(least), float64(greatest))
 	}
 	p.terms = append(p.terms, t)
+	return nil
+}
+
+func (p *planner) addExcept(c *longExcept) error {
+	stored, err := p.stored(c.column)
+	if err != nil {
+		return err
+	}
+	if stored == nil {
+		p.program(c.expr)
+		return nil
+	}
+	if least, greatest, known := bounds(stored.Info()); known {
+		switch {
+		case least == c.value && greatest == c.value:
+			p.empty = true
+			return nil
+		case (c.value < least || c.value > greatest) && stored.Info().Nulls == 0:
+			return nil
+		}
+	}
+	p.terms = append(p.terms, &exceptTerm{column: c.column, stored: stored, value: c.value})
 	return nil
 }
 

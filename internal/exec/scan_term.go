@@ -103,6 +103,54 @@ func (t *rangeTerm) narrow(s *scanner) error {
 	return nil
 }
 
+// exceptTerm is a longExcept over a column of Longs.
+type exceptTerm struct {
+	column int
+	stored segment.Column
+	value  int64
+}
+
+func (t *exceptTerm) share() float64 { return 0.5 } // one value is often that of most rows
+
+func (t *exceptTerm) within(from, to int) verdict {
+	return longBlocks(t.stored, from, to, func(least, greatest int64) verdict {
+		switch {
+		case least == t.value && greatest == t.value:
+			return never
+		case t.value < least || t.value > greatest:
+			return always
+		}
+		return sometimes
+	})
+}
+
+func (t *exceptTerm) narrow(s *scanner) error {
+	v, err := s.load(t.column)
+	if err != nil {
+		return err
+	}
+	if v.Const {
+		s.keepAll(!v.IsNull(0) && v.Longs[0] != t.value)
+		return nil
+	}
+	s.keep(v, func(out, sel []uint32) int {
+		k := 0
+		if sel == nil {
+			for i, x := range v.Longs[:s.n] {
+				out[k] = uint32(i)
+				k += one(x != t.value)
+			}
+			return k
+		}
+		for _, r := range sel {
+			out[k] = r
+			k += one(v.Longs[r] != t.value)
+		}
+		return k
+	})
+	return nil
+}
+
 // codesTerm holds the codes of a text column against a set of them.
 type codesTerm struct {
 	column int

@@ -18,6 +18,7 @@ const slice = 4 * time.Millisecond
 // to the one that has computed least. So a small query waits for one turn of a large one, not for its end.
 type Scheduler struct {
 	clock clock.Clock
+	slots int
 	// wanted is how many goroutines wait, so that those that compute need not look at the clock while none does. It is changed with the lock
 	// held.
 	wanted atomic.Int32
@@ -45,8 +46,8 @@ type Share struct {
 
 // NewScheduler returns a scheduler of so many slots.
 func NewScheduler(slots int, c clock.Clock) *Scheduler {
-	s := &Scheduler{clock: c}
-	s.mu.free = max(slots, 1)
+	s := &Scheduler{clock: c, slots: max(slots, 1)}
+	s.mu.free = s.slots
 	s.mu.shares = map[*Share]struct{}{}
 	return s
 }
@@ -77,6 +78,16 @@ func (sh *Share) Leave() {
 	sh.s.mu.Lock()
 	defer sh.s.mu.Unlock()
 	delete(sh.s.mu.shares, sh)
+}
+
+// crowded reports whether there are more queries than slots: several goroutines of a short one would only get in each other's way.
+func (sh *Share) crowded() bool {
+	if sh == nil {
+		return false
+	}
+	sh.s.mu.Lock()
+	defer sh.s.mu.Unlock()
+	return len(sh.s.mu.shares) > sh.s.slots
 }
 
 // slot is the right of one goroutine to compute.

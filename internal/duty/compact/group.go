@@ -29,6 +29,10 @@ type survey struct {
 	key      string
 	config   *Config
 	groups   []*Group
+	// rest is what a round made of the groups when there was nothing to do and nothing but segments and settings decided that, and snapshot
+	// its sum: as long as they stay, so does the outcome.
+	rest     []Outcome
+	snapshot Snapshot
 	// unbounded counts visible segments without bounds in time, which nothing compacts.
 	unbounded []*timeline.Segment
 }

@@ -279,7 +279,7 @@ func (s *Scheduler) Round(ctx context.Context) error {
 			if err := s.stopOutdated(ctx, c, active[c.DataSource]); err != nil {
 				return err
 			}
-			if outcomes[c.DataSource], err = s.judge(ctx, surveys[c.DataSource], active[c.DataSource], &cluster); err != nil {
+			if outcomes[c.DataSource], err = s.look(ctx, surveys[c.DataSource], active[c.DataSource], &cluster); err != nil {
 				return err
 			}
 		}
@@ -292,7 +292,7 @@ func (s *Scheduler) Round(ctx context.Context) error {
 	}
 	left, err := s.submit(ctx, surveys, outcomes, &cluster, free)
 	s.surveys = surveys
-	s.keep(outcomes, capacity, left)
+	s.keep(surveys, outcomes, capacity, left)
 	return err
 }
 
@@ -337,6 +337,25 @@ func (s *Scheduler) survey(c *Config, tl *timeline.Timeline) (*survey, error) {
 	return take(c, key, tl)
 }
 
+// look is judge, at no cost where nothing is to do and nothing changed.
+func (s *Scheduler) look(ctx context.Context, v *survey, active []running, cluster *Cluster) ([]Outcome, error) {
+	if v.rest != nil && len(active) == 0 {
+		return v.rest, nil
+	}
+	v.rest = nil
+	out, err := s.judge(ctx, v, active, cluster)
+	if err != nil || len(active) > 0 {
+		return out, err
+	}
+	for i := range out {
+		if o := &out[i]; o.Status != Compacted && (o.Status != Skipped || o.Why != o.Group.skipped) {
+			return out, nil
+		}
+	}
+	v.rest, v.snapshot = append([]Outcome{}, out...), snapshotOf(v.config.DataSource, out)
+	return out, nil
+}
+
 // judge says of each group what becomes of it, beside what it has in common with those of other datasources: the slots.
 func (s *Scheduler) judge(ctx context.Context, v *survey, active []running, cluster *Cluster) ([]Outcome, error) {
 	var out []Outcome
@@ -370,11 +389,12 @@ func (s *Scheduler) judge(ctx context.Context, v *survey, active []running, clus
 		out = append(out, o)
 	}
 	if len(v.unbounded) > 0 {
-		g := &Group{DataSource: v.config.DataSource, Interval: chrono.Eternity, Segments: v.unbounded, intervals: 1}
+		const why = "its time chunk has no bounds (segment granularity ALL)"
+		g := &Group{DataSource: v.config.DataSource, Interval: chrono.Eternity, Segments: v.unbounded, intervals: 1, skipped: why}
 		for _, segment := range v.unbounded {
 			g.Bytes += segment.Size
 		}
-		out = append(out, Outcome{Group: g, Status: Skipped, Why: "its time chunk has no bounds (segment granularity ALL)"})
+		out = append(out, Outcome{Group: g, Status: Skipped, Why: why})
 	}
 	return out, nil
 }
@@ -510,27 +530,27 @@ func (s *Scheduler) start(ctx context.Context, v *survey, g *Group, cluster *Clu
 }
 
 // keep publishes what a round found out, and forgets attempts for groups that need nothing any more.
-func (s *Scheduler) keep(outcomes map[string][]Outcome, slots, free int) {
+func (s *Scheduler) keep(surveys map[string]*survey, outcomes map[string][]Outcome, slots, free int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	snapshots := make(map[string]Snapshot, len(outcomes))
 	for name, list := range outcomes {
-		snapshots[name] = snapshotOf(name, list)
 		delete(s.mu.removed, name)
-		for i := range list {
-			if list[i].Status == Compacted {
-				delete(s.mu.attempts, place{name, list[i].Group.Interval})
-			}
+		if v := surveys[name]; v.rest != nil {
+			snapshots[name] = v.snapshot
+			continue
+		}
+		snapshots[name] = snapshotOf(name, list)
+	}
+	for of, a := range s.mu.attempts {
+		i := slices.IndexFunc(outcomes[of.dataSource], func(o Outcome) bool { return o.Group.Interval == of.interval })
+		if a.ended && (i < 0 || outcomes[of.dataSource][i].Status == Compacted) {
+			delete(s.mu.attempts, of)
 		}
 	}
 	for name := range s.mu.outcomes {
 		if _, ok := outcomes[name]; !ok {
 			s.mu.removed[name] = true
-		}
-	}
-	for of := range s.mu.attempts {
-		if _, ok := outcomes[of.dataSource]; !ok {
-			delete(s.mu.attempts, of)
 		}
 	}
 	s.mu.outcomes, s.mu.snapshots = outcomes, snapshots

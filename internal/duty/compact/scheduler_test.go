@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/task"
@@ -267,4 +270,77 @@ func TestSimulate(t *testing.T) {
 		{"wiki", "2026-03-01T00:00:00.000Z/2026-03-02T00:00:00.000Z", 2, int64(2000), 1, "not compacted yet"},
 	}, tables["PENDING"].Rows)
 	diff(t, "tasks", 0, len(f.submitted()))
+}
+
+// Datasources that did not change cost nothing.
+func TestRoundsFollowChanges(t *testing.T) {
+	f := start(t, strings.Replace(dayConfig, `"compactionConfigs":[`, `"compactionConfigs":[{"dataSource":"other","inputSegmentSizeBytes":1000,"skipOffsetFromLatest":"PT0S"},`, 1))
+	f.publish(compacted(segments(t, "wiki", "2", "2026-03-02/P1D"), dayState)...)
+	f.round()
+	before := f.surveys["wiki"]
+	f.publish(segments(t, "other", "1", "2026-03-02/P1D")...)
+	f.round()
+	if f.surveys["wiki"] != before || before.rest == nil {
+		t.Error("a datasource that is at rest was looked at again")
+	}
+	f.publish(segments(t, "wiki", "1", "2026-03-05/P1D")...)
+	f.round()
+	if f.surveys["wiki"] == before || f.surveys["wiki"].rest != nil {
+		t.Error("a new segment was not seen")
+	}
+}
+
+// A million segments in a thousand datasources: the first round, and one after a datasource changed.
+func BenchmarkRound(b *testing.B) {
+	const names, hours = 1000, 1000
+	f := &fixture{
+		clock: clock.NewFake(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)), published: timeline.NewPublished(), capacity: 10,
+		ending: make(chan struct{}), settings: map[string]json.RawMessage{},
+	}
+	settings, details := Default(), &timeline.Details{LastCompactionState: json.RawMessage(dayState)}
+	var all []*timeline.Segment
+	for i := range names {
+		c := DefaultConfig()
+		c.DataSource = fmt.Sprintf("d%d", i)
+		settings.Configs = append(settings.Configs, c)
+		for h := range int64(hours) {
+			iv := chrono.Interval{Start: h * chrono.Hour, End: (h + 1) * chrono.Hour}
+			all = append(all, &timeline.Segment{
+				ID: timeline.SegmentID{DataSource: c.DataSource, Interval: iv, Version: "1"}, Shard: timeline.Numbered{Core: 1}, Size: 1000, Details: details,
+			})
+		}
+	}
+	text, err := json.Marshal(settings)
+	if err != nil {
+		b.Fatal(err)
+	}
+	f.settings[SettingName] = text
+	if err := f.published.Advance(1, timeline.Added(all...)); err != nil {
+		b.Fatal(err)
+	}
+	open := func() *Scheduler {
+		return New(f, f.published, queue{f}, Options{Clock: f.clock, Log: slog.New(slog.DiscardHandler)})
+	}
+	b.Run("first", func(b *testing.B) {
+		for b.Loop() {
+			if err := open().Round(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("change", func(b *testing.B) {
+		s := open()
+		if err := s.Round(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		for b.Loop() {
+			again, n := *all[0], f.published.Pin().Number()+1
+			if err := f.published.Advance(n, timeline.Added(&again)); err != nil {
+				b.Fatal(err)
+			}
+			if err := s.Round(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }

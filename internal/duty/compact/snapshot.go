@@ -2,7 +2,6 @@ package compact
 
 import (
 	"context"
-	"slices"
 	"strings"
 )
 
@@ -50,8 +49,8 @@ func snapshotOf(dataSource string, outcomes []Outcome) Snapshot {
 	for i := range outcomes {
 		o := &outcomes[i]
 		s.add(o)
-		if line := "[" + o.Group.Interval.String() + "] " + o.Why; o.Status == Skipped && len(why) < maxMessages && !slices.Contains(why, line) {
-			why = append(why, line)
+		if o.Status == Skipped && len(why) < maxMessages {
+			why = append(why, "["+o.Group.Interval.String()+"] "+o.Why)
 		}
 	}
 	if len(why) > 0 {

@@ -24,7 +24,7 @@ const defaultReplicas = 1
 const followRetry = 30 * time.Second
 
 // compactionGap is the shortest time between two rounds of automatic compaction.
-const compactionGap = time.Second
+const compactionGap = 250 * time.Millisecond
 
 // openCoordinator makes the management endpoints of the Coordinator and Overlord, and the Broker's about datasources, and starts the
 // Coordinator's duties.

@@ -103,6 +103,10 @@ var Properties = []Property{
 	{Key: "service.coordinator.kill.pendingSegments.period", Kind: Duration, Default: "P1D", Doc: "Time between two looks at them."},
 	{Key: "service.query.segmentMetadata.defaultHistory", Kind: Duration, Default: "P7D", Doc: "How far back the Broker's datasource description looks when no interval is given."},
 
+	// Audit.
+	{Key: "service.audit.manager.auditHistoryMillis", Kind: Int, Default: "604800000", Doc: "How far back histories go, in milliseconds, when a request names neither an interval nor a count."},
+	{Key: "service.audit.manager.maxPayloadSizeBytes", Kind: Int, Default: "-1", Doc: "Largest payload in bytes that the audit history keeps; of larger ones it says so instead. -1: any."},
+
 	// Metrics.
 	{Key: "service.emitter", Kind: Text, Default: "noop", Doc: "Who takes events of metrics: `noop` (nobody), `logging`, `http`, `composing` (several), or `prometheus`, which is scraped at `/metrics` in any case."},
 	{Key: "service.emitter.composing.emitters", Kind: List, Default: "[]", Doc: "Emitters of `composing`."},

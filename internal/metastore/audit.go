@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/hengedb/henge/internal/chrono"
@@ -32,8 +33,12 @@ func (t *tx) audit(ctx context.Context, e *AuditEntry) error {
 	if err != nil {
 		return err
 	}
+	payload := e.Payload
+	if limit := t.store.options.MaxAuditBytes; limit > 0 && int64(len(payload)) > limit {
+		payload = fmt.Sprintf("Payload was not stored as its size [%d] was more than the limit [%d] set by service.audit.manager.maxPayloadSizeBytes", len(payload), limit)
+	}
 	return t.insert(ctx, "audit", "id, type, key, author, identity, comment, ip, request, payload, at", "",
-		[][]any{{id, e.Type, e.Key, e.Author, e.Identity, e.Comment, e.IP, optional(string(e.Request)), e.Payload, t.now}})
+		[][]any{{id, e.Type, e.Key, e.Author, e.Identity, e.Comment, e.IP, optional(string(e.Request)), payload, t.now}})
 }
 
 // Audit writes an entry of its own, for changes that are not in the store.

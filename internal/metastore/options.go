@@ -17,6 +17,8 @@ type Options struct {
 	Clock clock.Clock
 	// Release is the version of this program, written into the store and named when an older program refuses it.
 	Release string
+	// MaxAuditBytes is how large the payload of an audit entry may be; of a larger one the history says so instead. 0: any size.
+	MaxAuditBytes int64
 	// FaultPoint, if not nil, is called with the name of each step of Publish (see publishSteps). If it returns an error, the process
 	// counts as crashed at this step: nothing more is written, the operation and all later writes fail. Tests only.
 	FaultPoint func(step string) error

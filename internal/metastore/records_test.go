@@ -3,11 +3,14 @@ package metastore
 import (
 	"encoding/json"
 	"errors"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
 )
 
@@ -293,4 +296,20 @@ func TestSupervisors(t *testing.T) {
 			t.Errorf("what is left: %+v", all)
 		}
 	})
+}
+
+// A payload beyond the limit is not kept, and the history says so.
+func TestAuditLimit(t *testing.T) {
+	f := &fixture{t: t, clock: clock.NewFake(testStart)}
+	s, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "m.db"), Clock: f.clock, MaxAuditBytes: 5})
+	f.ok(err)
+	defer func() { f.ok(s.Close()) }()
+	for _, payload := range []string{"12345", "123456"} {
+		f.ok(s.Audit(t.Context(), AuditEntry{Type: "x", Key: "k", Payload: payload}))
+	}
+	got, err := s.AuditHistory(t.Context(), AuditFilter{Type: "x"})
+	f.ok(err)
+	if len(got) != 2 || got[0].Payload != "12345" || !strings.Contains(got[1].Payload, "size [6] was more than the limit [5]") {
+		t.Errorf("%+v", got)
+	}
 }

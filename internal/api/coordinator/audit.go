@@ -10,9 +10,6 @@ import (
 	"github.com/hengedb/henge/internal/metastore"
 )
 
-// auditWindow is how far back histories go when nothing else is asked for: seven days, in milliseconds.
-const auditWindow = 7 * 24 * 60 * 60 * 1000
-
 // Audit returns the entry for a change that a request makes. The store adds payload and time.
 func Audit(r *http.Request, kind, key string) *metastore.AuditEntry {
 	d := edge.DialectOf(r.Context())
@@ -81,7 +78,7 @@ func (a *API) entries(w http.ResponseWriter, r *http.Request, kind, key string) 
 		filter.Count = count
 	default:
 		now := a.now()
-		filter.Interval = &chrono.Interval{Start: now - auditWindow, End: now}
+		filter.Interval = &chrono.Interval{Start: now - a.o.AuditWindow, End: now}
 	}
 	entries, err = a.store.AuditHistory(r.Context(), filter)
 	return entries, false, err

@@ -332,8 +332,8 @@ func (a *API) compactionHistory(w http.ResponseWriter, r *http.Request) (out []c
 	var last []byte
 	for _, e := range audited {
 		c, err := compact.ParseStored(json.RawMessage(e.Payload))
-		if err != nil {
-			return nil, false, err
+		if err != nil { // a payload too large to be kept
+			continue
 		}
 		entry := compactionEntry{Global: c.Cluster, Info: infoOf(e), Time: chrono.FormatMillis(e.At, chrono.UTC)}
 		if i := c.Find(r.PathValue("dataSource")); i >= 0 {

@@ -35,6 +35,8 @@ type Options struct {
 	Nodes []Node
 	// History is how far back the Broker's description of a datasource looks, in milliseconds.
 	History int64
+	// AuditWindow is how far back histories go when nothing else is asked for, in milliseconds.
+	AuditWindow int64
 	// DefaultReplicas is the number of copies that the default rules want when a store has none yet.
 	DefaultReplicas int
 	// MaxRequestBytes bounds request bodies.

@@ -78,7 +78,7 @@ func open(t *testing.T) *fixture {
 	}
 	inventory := Local{Historical: Server{Host: "h:8083", Tier: "_default_tier", MaxSize: 1000}, Holder: f, Worker: "w:8091"}
 	a, err := New(t.Context(), f.store, published, inventory, f, Options{
-		Coordinator: "http://h:8081", Overlord: "http://h:8090", DefaultReplicas: 1, MaxRequestBytes: 1 << 20, Clock: f.clock,
+		Coordinator: "http://h:8081", Overlord: "http://h:8090", DefaultReplicas: 1, AuditWindow: 7 * chrono.Day, MaxRequestBytes: 1 << 20, Clock: f.clock,
 		Duties: func() []*duty.Runs {
 			r := &duty.Runs{Name: "HistoricalManagementDuties", Duties: []string{"runRules"}, Period: time.Minute, Clock: f.clock}
 			r.Begin()()

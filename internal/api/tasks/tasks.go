@@ -42,6 +42,8 @@ type Locks interface {
 type Options struct {
 	// Locks keeps the locks of tasks and the segments promised to them.
 	Locks Locks
+	// Audit notes who submitted a task; nil notes nothing.
+	Audit func(r *http.Request, t *task.Task) error
 	// Worker is host:port of the process that runs tasks.
 	Worker string
 	// Recent is how long, in milliseconds, ended tasks stay in lists.
@@ -261,6 +263,11 @@ func (a *API) shutdownAll(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// audited are the types of tasks that change data by themselves, and so are in the audit history.
+var audited = map[string]bool{
+	"index_parallel": true, "index": true, "compact": true, "kill": true, "move": true, "archive": true, "restore": true,
+}
+
 // submit takes a task as JSON.
 func (a *API) submit(w http.ResponseWriter, r *http.Request) error {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, a.o.MaxRequestBytes))
@@ -273,6 +280,11 @@ func (a *API) submit(w http.ResponseWriter, r *http.Request) error {
 	}
 	if err := a.queue.Submit(r.Context(), t); err != nil {
 		return err
+	}
+	if a.o.Audit != nil && audited[t.Type] {
+		if err := a.o.Audit(r, t); err != nil {
+			return err
+		}
 	}
 	edge.WriteJSON(w, http.StatusOK, map[string]string{"task": t.ID})
 	return nil

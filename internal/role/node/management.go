@@ -68,6 +68,7 @@ func (s *services) openCoordinator(ctx context.Context) error {
 	var err error
 	s.coordinator, err = coordinator.New(ctx, s.n.store, s.n.published, inventory, s.queue, coordinator.Options{
 		Coordinator: url("coordinator"), Overlord: url("overlord"), Nodes: nodes, DefaultReplicas: defaultReplicas,
+		AuditWindow:     set.Int("service.audit.manager.auditHistoryMillis"),
 		History:         set.Duration("service.query.segmentMetadata.defaultHistory").Milliseconds(),
 		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0), Clock: s.n.o.Clock, Log: s.n.o.Log, RulesChanged: s.rules.Refresh, Compaction: s.compaction, Supervisors: s.supervisors, Why: s.why, Duties: func() []*duty.Runs { return s.duties },
 		LookupNodes: []coordinator.LookupNode{{Host: address("indexer"), Tier: set.Text("service.lookup.lookupTier"), Holder: s.lookups}},

@@ -182,7 +182,9 @@ func (n *Node) openMemory() error {
 }
 
 func (n *Node) openStore(ctx context.Context) error {
-	o := metastore.Options{Clock: n.o.Clock, Release: n.o.Version, FaultPoint: n.o.FaultPoint}
+	o := metastore.Options{
+		Clock: n.o.Clock, Release: n.o.Version, FaultPoint: n.o.FaultPoint, MaxAuditBytes: max(0, n.settings.Int("service.audit.manager.maxPayloadSizeBytes")),
+	}
 	switch kind := n.settings.Text("service.metadata.storage.type"); kind {
 	case "sqlite":
 		if o.Path = n.settings.Text("service.metadata.storage.connector.connectURI"); o.Path == "" {

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"net"
+	"net/http"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -211,12 +212,23 @@ func (s *services) openOverlord() error {
 	},
 		sampler.Options{Access: s.access(), TempDir: work, MaxRequestBytes: limit})
 	s.tasks = tasks.New(s.queue, files, tasks.Options{
-		Locks: s.n.store, Worker: worker, Recent: set.Duration("service.indexer.storage.recentlyFinishedThreshold").Milliseconds(), MaxRequestBytes: limit, Clock: s.n.o.Clock,
+		Locks: s.n.store, Audit: s.auditTask, Worker: worker, Recent: set.Duration("service.indexer.storage.recentlyFinishedThreshold").Milliseconds(), MaxRequestBytes: limit, Clock: s.n.o.Clock,
 	})
 	s.statements = statements.New(overlord.NewService(s.queue, controller, s.broker, files, s.deep), statements.Options{
 		Type: overlord.ControllerType, MaxRequestBytes: limit, Durable: set.Bool("service.msq.intermediate.storage.enable"),
 	})
 	return nil
+}
+
+// auditTask notes who submitted a task.
+func (s *services) auditTask(r *http.Request, t *task.Task) error {
+	payload, err := edge.MarshalJSON(map[string]string{"id": t.ID, "groupId": t.GroupID, "type": t.Type})
+	if err != nil {
+		return err
+	}
+	entry := coordinator.Audit(r, "task", t.DataSource)
+	entry.Payload = string(payload)
+	return s.n.store.Audit(r.Context(), *entry)
 }
 
 // capacity is how many tasks run at once.

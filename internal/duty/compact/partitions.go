@@ -20,6 +20,9 @@ const (
 // defaultRows is how many rows a segment of dynamic partitioning has at most.
 const defaultRows = 5_000_000
 
+// defaultFunction is how hashed partitioning makes numbers of values.
+const defaultFunction = "murmur3_32_abs"
+
 // PartitionsSpec is how rows are spread over segments; each kind shows its own members only.
 type PartitionsSpec struct {
 	Type                string   `json:"type"`
@@ -44,13 +47,17 @@ func (p PartitionsSpec) MarshalJSON() ([]byte, error) {
 			Total *int64 `json:"maxTotalRows"`
 		}{p.Type, p.maxRows(), p.MaxTotalRows})
 	case hashed:
+		function := defaultFunction
+		if p.PartitionFunction != nil {
+			function = *p.PartitionFunction
+		}
 		return json.Marshal(struct {
 			Type       string   `json:"type"`
 			Shards     *int     `json:"numShards"`
 			Dimensions []string `json:"partitionDimensions"`
-			Function   *string  `json:"partitionFunction"`
+			Function   string   `json:"partitionFunction"`
 			Rows       *int64   `json:"maxRowsPerSegment"`
-		}{p.Type, p.NumShards, dimensions, p.PartitionFunction, p.rows()})
+		}{p.Type, p.NumShards, dimensions, function, p.rows()})
 	case byRange:
 		return json.Marshal(struct {
 			Type       string   `json:"type"`
@@ -120,6 +127,9 @@ func (p *PartitionsSpec) validate() error {
 	case hashed:
 		if p.NumShards != nil && rows > 0 {
 			return fault.InvalidInput("partitionsSpec [hashed] takes targetRowsPerSegment or numShards, not both")
+		}
+		if f := p.PartitionFunction; f != nil && *f != defaultFunction {
+			return fault.InvalidInput("partitionFunction [%s] is unknown; use %s", *f, defaultFunction)
 		}
 		return nil
 	case byRange, singleDim:

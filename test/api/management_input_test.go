@@ -276,6 +276,19 @@ func TestPathsOfManagement(t *testing.T) {
 	}
 }
 
+// What the Router answers itself it answers behind /proxy too.
+func TestManagementBehindTheProxy(t *testing.T) {
+	s := withEvents(t)
+	for path, want := range map[string]string{
+		"/proxy/overlord/service/indexer/v1/supervisor": "[]", "/proxy/coordinator/service/coordinator/v1/metadata/datasources": `["events"]`,
+		"/proxy/coordinator/service-ext/basic-security/authentication/db/x/users": `{"error":"Basic authenticator with name [x] does not exist."}`,
+	} {
+		if _, answer := exchange(t, s, http.MethodGet, path, "", ""); answer != want {
+			t.Errorf("%s: %s, want %s", path, answer, want)
+		}
+	}
+}
+
 // exchange sends a request to the Router and returns status and body.
 func exchange(t *testing.T, s *server.Server, method, path, media, body string) (int, string) {
 	t.Helper()

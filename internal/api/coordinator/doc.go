@@ -15,6 +15,7 @@
 //	config.go        the Coordinator's and the workers' settings; compaction.go, compaction_supervised.go: automatic compaction's
 //	lookups.go, lookup_status.go   lookups: what is configured, and which process has it
 //	duties.go        what the Coordinator does by itself, and how often; why.go: why things are as they are; measure.go: metrics
+//	security.go      users and roles, of which there are none
 //	answer.go        reading requests and writing answers
 //
 // Matching of rules is in package duty/rule. Moving segments between servers, and compacting them, is the duties' work.

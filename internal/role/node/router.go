@@ -47,9 +47,8 @@ func (s *services) proxyRoutes(mux *edge.Mux) {
 	}
 	leader := edge.NewMux(mux.Errors)
 	s.n.process().Routes(leader)
-	s.tasks.Routes(leader)
-	s.sampler.Routes(leader)
-	s.coordinator.Routes(leader)
+	s.overlordRoutes(leader)
+	s.coordinator.SecurityRoutes(leader)
 	behind := leader.Handler(s.n.settings.Aliases(), s.n.o.Clock, nil)
 	for _, role := range []string{"coordinator", "overlord"} {
 		mux.Handle("/proxy/"+role+"/", http.StripPrefix("/proxy/"+role, behind))

@@ -318,6 +318,7 @@ func (s *services) routes(role string, mux *edge.Mux) {
 		s.tasks.WorkerRoutes(mux)
 	case "coordinator", "overlord": // merged: both serve the Overlord's paths
 		s.overlordRoutes(mux)
+		s.coordinator.SecurityRoutes(mux)
 	}
 }
 

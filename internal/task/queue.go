@@ -92,6 +92,7 @@ type Queue struct {
 		paused bool          // the worker takes no new tasks
 		ended  int64         // when the last task ended, in milliseconds; 0: none has
 		ending chan struct{} // closed when the next task has ended
+		ends   map[End]int64
 	}
 	running sync.WaitGroup
 }
@@ -111,7 +112,7 @@ type entry struct {
 // NewQueue returns a queue that runs the given kinds, by type.
 func NewQueue(store Store, kinds map[string]Kind, o Options) *Queue {
 	q := &Queue{o: o.withDefaults(), store: store, kinds: kinds, wake: make(chan struct{}, 1)}
-	q.mu.active, q.mu.ending = map[string]*entry{}, make(chan struct{})
+	q.mu.active, q.mu.ending, q.mu.ends = map[string]*entry{}, make(chan struct{}), map[End]int64{}
 	return q
 }
 
@@ -348,6 +349,7 @@ func (q *Queue) finish(ctx context.Context, e *entry, err error) {
 	q.mu.ended = clock.Millis(q.o.Clock)
 	delete(q.mu.active, e.task.ID)
 	q.mu.order = slices.DeleteFunc(q.mu.order, func(o *entry) bool { return o == e })
+	q.mu.ends[End{e.task.DataSource, e.task.Type, s.State}]++
 	close(q.mu.ending)
 	q.mu.ending = make(chan struct{})
 	q.mu.Unlock()
@@ -466,6 +468,19 @@ func (q *Queue) Ended() <-chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.mu.ending
+}
+
+// End is a way in which tasks end.
+type End struct {
+	DataSource, Type string
+	State            State
+}
+
+// Ends returns how many tasks ended since the start, by how they did.
+func (q *Queue) Ends() map[End]int64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return maps.Clone(q.mu.ends)
 }
 
 // LastEnded returns when the last task ended, in milliseconds since the epoch; 0: none has since the start.

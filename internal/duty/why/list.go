@@ -3,9 +3,12 @@ package why
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hengedb/henge/internal/duty/compact"
+	"github.com/hengedb/henge/internal/duty/rule"
+	"github.com/hengedb/henge/internal/timeline"
 )
 
 // outcomeOf is the word for what compaction makes of segments.
@@ -122,6 +125,9 @@ func (e *Explainer) open(ctx context.Context, f *facts, dataSource string) (out 
 		if segments++; ctx.Err() != nil {
 			return nil, 0, context.Cause(ctx)
 		}
+		if f.settled(tl, s) {
+			continue
+		}
 		load, drop := e.retention(f, tl, s)
 		for _, d := range []Decision{load, drop} {
 			if d.Outcome == "missing" || d.Outcome == "waiting" || d.Outcome == "dropped" || strings.HasPrefix(d.Reason, "no retention rule") && d.Topic == Drop {
@@ -130,4 +136,32 @@ func (e *Explainer) open(ctx context.Context, f *facts, dataSource string) (out 
 		}
 	}
 	return out, segments, nil
+}
+
+// settled reports whether a segment is as its rules want it: loaded, and neither hidden nor dropped.
+func (f *facts) settled(tl *timeline.Timeline, s *timeline.Segment) bool {
+	m := f.match(s)
+	if !m.found || m.rule.Action == rule.Drop || tl.SegmentIsOvershadowed(s) {
+		return false
+	}
+	id := s.ID.String()
+	for tier, servers := range f.tiers {
+		want := m.rule.Copies(tier, servers)
+		for i := range f.servers {
+			if server := &f.servers[i]; want > 0 && server.Tier == tier {
+				if _, found := slices.BinarySearch(server.Loaded, id); found || s.IsTombstone() {
+					want--
+				}
+			}
+		}
+		if want > 0 {
+			return false
+		}
+	}
+	for tier, want := range m.rule.Replicas {
+		if want > 0 && f.tiers[tier] == 0 {
+			return false
+		}
+	}
+	return true
 }

@@ -121,9 +121,8 @@ func (e *Explainer) retention(f *facts, tl *timeline.Timeline, s *timeline.Segme
 func (f *facts) loading(s *timeline.Segment, m match, otherwise string) Decision {
 	id := s.ID.String()
 	var on []string
-	loaded, servers, full := map[string]int{}, map[string]int{}, map[string]int{}
+	loaded, servers, full := map[string]int{}, f.tiers, map[string]int{}
 	for _, server := range f.servers {
-		servers[server.Tier]++
 		if _, found := slices.BinarySearch(server.Loaded, id); found || s.IsTombstone() {
 			on = append(on, server.Host)
 			loaded[server.Tier]++

@@ -91,6 +91,7 @@ type facts struct {
 	state    *timeline.State
 	rules    map[string]rule.List
 	servers  []Server
+	tiers    map[string]int // how many servers they have
 	settings duty.Settings
 	now      int64
 	matches  map[chunk]match
@@ -106,7 +107,12 @@ func (e *Explainer) facts(ctx context.Context) (*facts, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &facts{
-		state: e.o.Published.Pin(), rules: lists, servers: e.o.Servers(), settings: settings, now: clock.Millis(e.o.Clock), matches: map[chunk]match{},
-	}, nil
+	f := &facts{
+		state: e.o.Published.Pin(), rules: lists, servers: e.o.Servers(), tiers: map[string]int{}, settings: settings, now: clock.Millis(e.o.Clock),
+		matches: map[chunk]match{},
+	}
+	for _, server := range f.servers {
+		f.tiers[server.Tier]++
+	}
+	return f, nil
 }

@@ -108,6 +108,15 @@ func (s *services) measureTasks(_ context.Context, emit func(obs.Sample)) error 
 	for k, n := range counts {
 		emit(obs.Sample{Service: "overlord", Metric: "task/" + k.state + "/count", Value: float64(n), Dims: []string{"dataSource", k.dataSource}})
 	}
+	for end, n := range s.queue.Ends() {
+		metric := "task/failed/count"
+		if end.State == task.Succeeded {
+			metric = "task/success/count"
+		}
+		emit(obs.Sample{
+			Service: "overlord", Metric: metric, Value: float64(n), Total: true, Dims: []string{"dataSource", end.DataSource, "taskType", end.Type},
+		})
+	}
 	total, used := s.queue.Capacity(), s.queue.Used()
 	for metric, n := range map[string]int{"total": total, "used": used, "idle": max(0, total-used)} {
 		emit(obs.Sample{Service: "overlord", Metric: "taskSlot/" + metric + "/count", Value: float64(n)})

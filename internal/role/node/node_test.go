@@ -439,7 +439,7 @@ func TestMetricsOfEveryPart(t *testing.T) {
 		`henge_http_requests_total{role="router",route="POST /service/v2/sql",status="200"} 1`, `henge_build_info{version="test"} 1`, `go_goroutines `,
 		`service_segment_count{dataSource="m",service="service/coordinator"} 1`, `service_segment_unavailable_count{dataSource="m",service="service/coordinator"} 0`,
 		`service_tier_historical_count{service="service/coordinator",tier="_default_tier"} 1`, `service_compact_task_count_total{service="service/coordinator"} 0`,
-		`service_taskSlot_total_count{service="service/overlord"} `, `service_segment_used{priority="0",service="service/historical",tier="_default_tier"} `,
+		`service_task_success_count_total{dataSource="m",service="service/overlord",taskType="query_controller"} 1`, `service_taskSlot_total_count{service="service/overlord"} `, `service_segment_used{priority="0",service="service/historical",tier="_default_tier"} `,
 	} {
 		if !strings.Contains(text, "\n"+want) {
 			t.Errorf("%q is missing", want)

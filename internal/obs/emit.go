@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Event is a metric as it is sent to others (spec/cluster.md, section 19).
+// Event is a metric, or an alert, as it is sent to others (spec/cluster.md, section 19).
 type Event struct {
 	Time                   time.Time
 	Service, Host, Version string
@@ -22,12 +22,29 @@ type Event struct {
 	Value                  float64
 	// Dims are names and values in turn.
 	Dims []string
+	// Alert is the sentence of an alert, and Data what it is about; then there is no metric.
+	Alert string
+	Data  map[string]any
 }
+
+const timeFormat = "2006-01-02T15:04:05.000Z"
 
 // MarshalJSON writes the event with its dimensions as members of their own.
 func (e Event) MarshalJSON() ([]byte, error) {
+	if e.Alert != "" {
+		return json.Marshal(struct {
+			Feed        string         `json:"feed"`
+			Time        string         `json:"timestamp"`
+			Service     string         `json:"service"`
+			Host        string         `json:"host"`
+			Version     string         `json:"version"`
+			Severity    string         `json:"severity"`
+			Description string         `json:"description"`
+			Data        map[string]any `json:"data"`
+		}{"alerts", e.Time.UTC().Format(timeFormat), e.Service, e.Host, e.Version, "anomaly", e.Alert, e.Data})
+	}
 	fields := []string{
-		"feed", "metrics", "timestamp", e.Time.UTC().Format("2006-01-02T15:04:05.000Z"), "service", e.Service, "host", e.Host, "version", e.Version,
+		"feed", "metrics", "timestamp", e.Time.UTC().Format(timeFormat), "service", e.Service, "host", e.Host, "version", e.Version,
 		"metric", e.Metric,
 	}
 	var b bytes.Buffer

@@ -24,6 +24,9 @@ type Sample struct {
 	Total bool
 	// Dims are names and values in turn.
 	Dims []string
+	// Alert says that this is no value but something that somebody should look at, in a sentence; Data is about what.
+	Alert string
+	Data  map[string]any
 }
 
 // Measure takes all samples of a part of the process.
@@ -98,6 +101,7 @@ func (m *Monitor) Run(ctx context.Context) error {
 			}
 			events = append(events, Event{
 				Time: m.o.Clock.Now(), Service: m.o.Product + "/" + s.Service, Host: m.o.Host, Version: m.o.Version, Metric: s.Metric, Value: value, Dims: s.Dims,
+				Alert: s.Alert, Data: s.Data,
 			})
 		}
 		if err := m.o.Emitter.Emit(ctx, events); err != nil && ctx.Err() == nil {
@@ -113,6 +117,9 @@ func (m *Monitor) Describe(chan<- *prometheus.Desc) {}
 // Collect implements prometheus.Collector.
 func (m *Monitor) Collect(out chan<- prometheus.Metric) {
 	for _, s := range m.measure(context.Background(), freshness) {
+		if s.Alert != "" {
+			continue
+		}
 		names, values := []string{"service"}, []string{m.o.Product + "/" + s.Service}
 		for i := 0; i+1 < len(s.Dims); i += 2 {
 			names, values = append(names, prometheusLabel(s.Dims[i])), append(values, s.Dims[i+1])

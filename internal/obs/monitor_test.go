@@ -37,6 +37,7 @@ func TestMonitor(t *testing.T) {
 	}, func(_ context.Context, emit func(Sample)) error {
 		emit(Sample{Service: "coordinator", Metric: "segment/count", Value: 2.5, Dims: []string{"dataSource", "a\"b"}})
 		emit(Sample{Service: "coordinator", Metric: "kill/task/count", Value: count, Total: true})
+		emit(Sample{Service: "coordinator", Alert: "No rule", Data: map[string]any{"dataSource": "x"}})
 		return nil
 	}, func(context.Context, func(Sample)) error { return errors.New("away") })
 	registry := NewRegistry()
@@ -65,14 +66,14 @@ func TestMonitor(t *testing.T) {
 		c.Advance(time.Minute)
 		return <-bodies
 	}
-	const head = `{"feed":"metrics","timestamp":"2026-03-10T12:0`
-	const middle = `:00.000Z","service":"service/coordinator","host":"h:8081","version":"1","metric":`
-	want := "[" + head + "1" + middle + `"segment/count","dataSource":"a\"b","value":2.5},` + head + "1" + middle + `"kill/task/count","value":3}]`
+	const head = `","timestamp":"2026-03-10T12:01:00.000Z","service":"service/coordinator","host":"h:8081","version":"1",`
+	want := `[{"feed":"metrics` + head + `"metric":"segment/count","dataSource":"a\"b","value":2.5},{"feed":"metrics` + head + `"metric":"kill/task/count","value":3},` +
+		`{"feed":"alerts` + head + `"severity":"anomaly","description":"No rule","data":{"dataSource":"x"}}]`
 	if diff := cmp.Diff(want, tick()); diff != "" {
 		t.Error(diff)
 	}
 	count, status = 4, http.StatusInternalServerError
-	if got := tick(); !strings.Contains(got, `"kill/task/count","value":1}`) {
+	if got := tick(); !strings.Contains(got, `"kill/task/count","value":1},`) {
 		t.Error(got)
 	}
 	stop()

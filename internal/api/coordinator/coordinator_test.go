@@ -22,6 +22,7 @@ import (
 	"github.com/hengedb/henge/internal/duty"
 	"github.com/hengedb/henge/internal/duty/compact"
 	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/task"
 	"github.com/hengedb/henge/internal/timeline"
 )
@@ -32,6 +33,7 @@ type fixture struct {
 	clock     *clock.Fake
 	store     *metastore.Store
 	handler   http.Handler
+	api       *API
 	loaded    []string
 	submitted []*task.Task
 }
@@ -95,6 +97,7 @@ func open(t *testing.T) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
+	f.api = a
 	mux := edge.NewMux(&edge.Errors{Host: "h:8081"})
 	a.Routes(mux)
 	a.BrokerRoutes(mux)
@@ -460,5 +463,40 @@ func TestDuties(t *testing.T) {
 	f.expect("POST", "/service/coordinator/v1/rules/wiki", `[{"type":"broadcastForever"}]`, 200, "")
 	if status, answer := f.send("POST", "/service/coordinator/v1/metadata/bootstrapSegments", ""); status != 200 || strings.Count(answer, `"identifier":"wiki_`) != 6 {
 		t.Errorf("%d %s", status, answer)
+	}
+}
+
+// What is measured of segments, and what is worth an alert.
+func TestMeasure(t *testing.T) {
+	f := open(t)
+	f.expect("POST", "/service/coordinator/v1/rules/wiki", `[{"type":"loadByInterval","interval":"2026-03-01/2026-03-03","tieredReplicants":{"_default_tier":2,"hot":1}}]`, 200, "")
+	f.expect("POST", "/service/coordinator/v1/rules/_default", `[{"type":"dropByInterval","interval":"2020/2021"}]`, 200, "")
+	got := map[string]float64{}
+	var alerts []string
+	err := f.api.Measure(t.Context(), func(s obs.Sample) {
+		if s.Alert != "" {
+			alerts = append(alerts, s.Alert)
+			return
+		}
+		got[s.Metric+" "+strings.Join(s.Dims, ",")] = s.Value
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]float64{
+		"segment/count dataSource,wiki": 6, "segment/size dataSource,wiki": 600, "segment/unavailable/count dataSource,wiki": 0,
+		"segment/underReplicated/count tier,_default_tier,dataSource,wiki": 4, "segment/underReplicated/count tier,hot,dataSource,wiki": 4,
+		"tier/historical/count tier,_default_tier": 1, "tier/required/capacity tier,_default_tier": 800, "tier/replication/factor tier,_default_tier": 2,
+		"tier/total/capacity tier,_default_tier": 1000, "compact/task/count ": 0, "segment/overShadowed/count ": 0,
+	} {
+		if value, ok := got[name]; !ok || value != want {
+			t.Errorf("%s is %v, want %v", name, value, want)
+		}
+	}
+	slices.Sort(alerts)
+	if diff := cmp.Diff([]string{
+		"Load rules for datasource[wiki] refer to invalid tiers[hot]", "No matching retention rule for [2] segments in datasource[wiki]",
+	}, alerts); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/duty/rule"
@@ -24,7 +25,7 @@ func (a *API) Measure(ctx context.Context, emit func(obs.Sample)) error {
 	overshadowed := 0
 	for _, name := range v.state.DataSources() {
 		var size int64
-		count, unavailable, deepOnly := 0, 0, 0
+		count, unavailable, deepOnly, unmatched := 0, 0, 0, 0
 		lacking := map[string]int{}
 		for _, w := range v.status(name, chrono.Eternity, rules, now) {
 			count++
@@ -33,6 +34,9 @@ func (a *API) Measure(ctx context.Context, emit func(obs.Sample)) error {
 				unavailable++
 			}
 			match, ok := rules.find(name, w.ID.Interval, now)
+			if !ok {
+				unmatched++
+			}
 			if ok && match.Action == rule.Load && !wanted(match, tiers) {
 				deepOnly++
 			}
@@ -49,7 +53,16 @@ func (a *API) Measure(ctx context.Context, emit func(obs.Sample)) error {
 		gauge("segment/count", float64(count), "dataSource", name)
 		gauge("segment/unavailable/count", float64(unavailable), "dataSource", name)
 		gauge("segment/availableDeepStorageOnly/count", float64(deepOnly), "dataSource", name)
+		alert := func(sentence string) {
+			emit(obs.Sample{Service: "coordinator", Alert: sentence, Data: map[string]any{"dataSource": name}})
+		}
+		if unmatched > 0 {
+			alert(fmt.Sprintf("No matching retention rule for [%d] segments in datasource[%s]", unmatched, name))
+		}
 		for tier, missing := range lacking {
+			if tiers[tier] == 0 && missing > 0 {
+				alert(fmt.Sprintf("Load rules for datasource[%s] refer to invalid tiers[%s]", name, tier))
+			}
 			gauge("segment/underReplicated/count", float64(missing), "tier", tier, "dataSource", name)
 		}
 	}

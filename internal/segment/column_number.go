@@ -6,16 +6,55 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// frameBlock is a directory entry of a Long column: BlockRows values, each stored as (value-Min)/Unit in Width bytes. Values of eight
-// bytes are stored as they are. Values of null rows are any of those.
+// frameBlock is a directory entry of a Long column: BlockRows values, each stored as (value-Min)/Unit in so many whole bytes or bits.
+// Values of eight bytes are stored as they are. Values of null rows are any of those.
 type frameBlock struct {
 	Min, Max int64
 	Unit     uint64
-	Place    uint64 // offset in the data << 8 | width
+	Place    uint64 // offset in the data << 8 | width: bytes, or packedWidth + bits
 }
 
+const (
+	// packedWidth is added to the bits of a value in the width of a block.
+	packedWidth = 16
+	// maxPackedBits is how many bits two values may have so that a load of eight bytes has both, whatever bit of a byte they begin at.
+	maxPackedBits = 28
+)
+
+// width returns the bytes of a value, 0 to 8; of a packed block it has no meaning.
 func (f *frameBlock) width() int  { return int(f.Place & 0xff) }
 func (f *frameBlock) offset() int { return int(f.Place >> 8) }
+
+// packed returns the bits of a value of a packed block, 0: it is none.
+func (f *frameBlock) packed() uint {
+	if w := uint(f.Place & 0xff); w > packedWidth {
+		return w - packedWidth
+	}
+	return 0
+}
+
+// bytesBefore returns after how many bytes of the block's data the first rows values end.
+func (f *frameBlock) bytesBefore(rows int) int {
+	if b := int(f.packed()); b > 0 {
+		return (rows*b + 7) / 8
+	}
+	return rows * f.width()
+}
+
+// byteOf returns the byte of the block's data in which a row's value begins.
+func (f *frameBlock) byteOf(row int) int {
+	if b := int(f.packed()); b > 0 {
+		return row * b / 8
+	}
+	return row * f.width()
+}
+
+// fits reports whether the width is one, and rows values end before limit.
+func (f *frameBlock) fits(rows, limit int) bool {
+	w := f.Place & 0xff
+	return (w <= 8 || w > packedWidth && w <= packedWidth+maxPackedBits) && f.Place>>8 <= uint64(limit) && f.offset()%partAlign == 0 &&
+		f.offset()+f.bytesBefore(rows) <= limit
+}
 
 // rawBlock is a directory entry of a Double or Float column.
 type rawBlock struct {
@@ -33,7 +72,7 @@ func (c *fileColumn) openFrames(a *area) error {
 	for i := range c.frames {
 		f := &c.frames[i]
 		rows := min(BlockRows, c.meta.rows-i*BlockRows)
-		if f.width() > 8 || f.Place>>8 > uint64(limit) || f.offset()%partAlign != 0 || f.offset()+rows*f.width() > limit {
+		if !f.fits(rows, limit) {
 			return a.corrupt(i*frameBlockSize, "a block does not lie in its data")
 		}
 	}
@@ -71,19 +110,24 @@ func (c *fileColumn) readFrames(buf *Buffer, from, to int) (*vector.Vector, erro
 		f := &c.frames[b]
 		lo := max(from-b*BlockRows, 0)
 		n := min(to-b*BlockRows, BlockRows) - lo
-		at := f.offset() + lo*f.width()
-		if err := c.data.touch(at, at+n*f.width()); err != nil {
+		at := f.offset()
+		if err := c.data.touch(at+f.byteOf(lo), at+f.bytesBefore(lo+n)); err != nil {
 			return nil, err
 		}
-		f.decode(out[:n], c.data.b, at)
+		f.decode(out[:n], c.data.b, lo)
 		out = out[n:]
 	}
 	return v, nil
 }
 
-// decode writes the values stored from byte at of data on to dst.
-func (f *frameBlock) decode(dst []int64, data []byte, at int) {
+// decode writes the values of rows from lo of the block on to dst.
+func (f *frameBlock) decode(dst []int64, data []byte, lo int) {
+	if b := f.packed(); b > 0 {
+		unpackBits(dst, data[f.offset():], lo, b, f.Min, f.Unit)
+		return
+	}
 	n, w := len(dst), f.width()
+	at := f.offset() + lo*w
 	b := data[at : at+n*w]
 	switch w {
 	case 0:
@@ -129,12 +173,16 @@ func (c *fileColumn) readFrameRows(buf *Buffer, rows []uint32) (*vector.Vector, 
 		}
 		f := &c.frames[block]
 		w, base := f.width(), f.offset()
-		if err := c.data.touch(base+int(rows[0]%BlockRows)*w, base+int(rows[n-1]%BlockRows)*w+w); err != nil {
+		if err := c.data.touch(base+f.byteOf(int(rows[0]%BlockRows)), base+f.bytesBefore(int(rows[n-1]%BlockRows)+1)); err != nil {
 			return nil, err
 		}
 		out := v.Longs[len(v.Longs)-len(rows):][:n]
 		data := c.data.b[base:] // with frameSlack behind the last value
-		if w == 8 {
+		if b := f.packed(); b > 0 {
+			for i, r := range rows[:n] {
+				out[i] = f.Min + int64(packedAt(data, int(r%BlockRows), b)*f.Unit)
+			}
+		} else if w == 8 {
 			for i, r := range rows[:n] {
 				out[i] = int64(binary.LittleEndian.Uint64(data[int(r%BlockRows)*8:]))
 			}

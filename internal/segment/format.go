@@ -1,8 +1,8 @@
 package segment
 
-// Version is the format version that this release writes, and the newest that it reads. Versions only go up; additions that an
-// older reader may skip do not need a new one (see record.go).
-const Version = 1
+// Version is the format version that this release writes, and the newest that it reads; it reads all before. Versions only go up; additions
+// that an older reader may skip do not need a new one (see record.go). Version 2 has packed blocks of whole numbers.
+const Version = 2
 
 const (
 	magic      = "HENGESEG"
@@ -102,7 +102,7 @@ func (k partKind) String() string {
 
 // Sizes of directory entries.
 const (
-	frameBlockSize = 32 // min int64, max int64, unit uint64, place uint64 (offset << 8 | width)
+	frameBlockSize = 32 // min int64, max int64, unit uint64, place uint64 (offset << 8 | width, see frameBlock)
 	rawBlockSize   = 24 // min float64, max float64, flags uint64
 	dictBlockSize  = 32 // first code, bytes of text, of the first value, packed, stored, codec: uint32 each; offset uint64
 	blobBlockSize  = 24 // first row, bytes when decoded, bytes as stored, codec: uint32 each; offset uint64

@@ -123,9 +123,14 @@ func (c *fileColumn) detail() string {
 		return detail
 	case encFrame:
 		var widths [9]int
+		var packed [maxPackedBits + 1]int
 		units := 0
 		for i := range c.frames {
-			widths[c.frames[i].width()]++
+			if b := c.frames[i].packed(); b > 0 {
+				packed[b]++
+			} else {
+				widths[c.frames[i].width()]++
+			}
 			if c.frames[i].Unit > 1 {
 				units++
 			}
@@ -134,6 +139,11 @@ func (c *fileColumn) detail() string {
 		for w, n := range widths {
 			if n > 0 {
 				out = append(out, fmt.Sprintf("%d blocks of width %d", n, w))
+			}
+		}
+		for b, n := range packed {
+			if n > 0 {
+				out = append(out, fmt.Sprintf("%d blocks of %d bits", n, b))
 			}
 		}
 		if units > 0 {

@@ -118,15 +118,15 @@ func open(name string, size int64, bytes store) (*Segment, error) {
 	s := &Segment{name: name, size: size, foot: foot, bytes: bytes, byName: make(map[string]int, len(foot.columns)),
 		columns: make([]columnSlot, len(foot.columns))}
 	s.refs.Store(1)
-	s.info = foot.info(size)
+	s.info = foot.info(size, int(binary.LittleEndian.Uint32(tail[16:])))
 	for i, c := range foot.columns {
 		s.byName[c.Name] = i
 	}
 	return s, nil
 }
 
-func (f *footer) info(size int64) Info {
-	out := Info{Version: Version, Rows: f.rows, Size: size, HasTimes: f.hasTimes, MinTime: f.minTime, MaxTime: f.maxTime,
+func (f *footer) info(size int64, version int) Info {
+	out := Info{Version: version, Rows: f.rows, Size: size, HasTimes: f.hasTimes, MinTime: f.minTime, MaxTime: f.maxTime,
 		SortOrder: f.sortOrder, Rollup: f.rollup, QueryGranularity: f.granularity, Metadata: f.metadata,
 		Columns: make([]ColumnInfo, len(f.columns))}
 	for i, c := range f.columns {

@@ -87,7 +87,7 @@ func writeGuarded(ctx context.Context, w io.Writer, name string, inputs []Reader
 	if err := file.finish(foot); err != nil {
 		return nil, err
 	}
-	info := foot.info(file.off)
+	info := foot.info(file.off, Version)
 	return &info, nil
 }
 

@@ -5,18 +5,19 @@
 //
 // The bottom of most plans is a chain of filters, projections, unnests and joins with small right sides over a scan. Such a chain is a
 // Pipeline: its rows are cut into morsels (runs of rows of one segment) that workers take one by one, each with programs and buffers of
-// its own. The groups of an aggregation come in parts and are the bottom of a pipeline, too. Who consumes a pipeline either gets each worker's batches where they arise (aggregates and sorts, which keep partial results
-// per worker and merge them) or gathers them into one stream. All other operators run in the goroutine that pulls.
+// its own. The groups of an aggregation come in parts and are the bottom of a pipeline, too. Who consumes a pipeline either gets each
+// worker's batches where they arise (aggregates and sorts, which keep partial results per worker and merge them) or gathers them into one
+// stream. All other operators run in the goroutine that pulls.
 //
 //	build.go                        plan nodes to pipelines and operators; need.go: which columns anybody looks at
 //	pipeline.go gather.go           workers, and their batches in one stream; scheduler.go: how queries share the cores
 //	fragment.go groupsout.go        parts that run on other servers, and the merging of what they give
 //	scan.go orderedscan.go          segments to batches; scan_condition.go: what the filter asks of rows; scan_plan.go, scan_index.go,
-//	                                scan_term.go: what that means in one segment; codeset.go, keyset.go; narrow.go: what joins ask
+//	                                scan_term.go, scan_number.go: what that means in one segment; codeset.go, keyset.go; narrow.go: what joins ask
 //	filter.go project.go limit.go union.go unnest.go inline.go
 //	aggregate*.go grouper.go        grouping; scatter.go: rows put aside when there are many groups; groupparts.go, mergegroups.go: what
 //	                                workers have, made one, part by part
-//	keytable.go keycolumn.go        numbers for keys: words, hash table; keyindex.go, front.go: arrays in place of hashing
+//	keytable.go keycolumn.go        numbers for keys: words, hash table (keyprobe.go); keyindex.go, front.go: arrays in place of hashing
 //	lexicon.go interner.go          numbers for text: of all queries, of one table
 //	join*.go                        hash joins and nested loops
 //	sort.go merge.go sortbound.go   sorting and top-N

@@ -118,18 +118,6 @@ func (t *keyTable) mask() {
 	}
 }
 
-// hashWords hashes one key.
-func hashWords(row []uint64) uint64 {
-	if len(row) == 1 {
-		return vector.HashLong(row[0])
-	}
-	h := uint64(0)
-	for _, w := range row {
-		h = vector.HashLong(h ^ w)
-	}
-	return h
-}
-
 // nullNumbers reports whether a number column has a null in the n rows.
 func (t *keyTable) nullNumbers(keys []*vector.Vector, n int) bool {
 	for c := range t.cols {
@@ -197,104 +185,6 @@ func (t *keyTable) findRows(keys []*vector.Vector, n int, out []uint32) {
 	t.probe(t.rows, t.stride, n, out)
 }
 
-// probe looks n rows of words up, one every w words of rows, in the hash table or in the array by word, and adds those that are new.
-func (t *keyTable) probe(rows []uint64, w, n int, out []uint32) {
-	if t.indexed() {
-		t.probeIndex(rows, w, n, out)
-		return
-	}
-	t.hashRows(rows, w, n)
-	switch s := t.stride; s {
-	case 1:
-		t.probeOne(rows, w, n, out)
-	case 2:
-		t.probeTwo(rows, w, n, out)
-	default:
-		for i := range n {
-			row := rows[i*w : i*w+s]
-			if i > 0 && equalWords(row, rows[(i-1)*w:i*w]) {
-				out[i] = out[i-1]
-				continue
-			}
-			tag := t.hashes[i] >> 32
-			mask := uint64(len(t.slots) - 1)
-			for at := tag >> t.shift; ; at = (at + 1) & mask {
-				slot := t.slots[at]
-				if slot == 0 {
-					out[i] = uint32(t.n)
-					t.add(at, tag, row)
-					break
-				}
-				if slot>>32 == tag {
-					g := int(uint32(slot)) - 1
-					if equalWords(row, t.words[g*s:g*s+s]) {
-						out[i] = uint32(g)
-						break
-					}
-				}
-			}
-		}
-	}
-}
-
-// probeOne is probe for keys of one word.
-func (t *keyTable) probeOne(rows []uint64, w, n int, out []uint32) {
-	hashes := t.hashes[:n]
-	last := uint64(0)
-	for i, h := range hashes {
-		x := rows[i*w]
-		if i > 0 && x == last {
-			out[i] = out[i-1]
-			continue
-		}
-		last = x
-		tag := h >> 32
-		mask := uint64(len(t.slots) - 1)
-		for at := tag >> t.shift; ; at = (at + 1) & mask {
-			slot := t.slots[at]
-			if slot == 0 {
-				out[i] = uint32(t.n)
-				t.add(at, tag, rows[i*w:i*w+1])
-				break
-			}
-			if slot>>32 == tag && t.words[uint32(slot)-1] == x {
-				out[i] = uint32(slot) - 1
-				break
-			}
-		}
-	}
-}
-
-// probeTwo is probe for keys of two words.
-func (t *keyTable) probeTwo(rows []uint64, w, n int, out []uint32) {
-	hashes := t.hashes[:n]
-	var lastX, lastY uint64
-	for i, h := range hashes {
-		x, y := rows[i*w], rows[i*w+1]
-		if i > 0 && x == lastX && y == lastY {
-			out[i] = out[i-1]
-			continue
-		}
-		lastX, lastY = x, y
-		tag := h >> 32
-		mask := uint64(len(t.slots) - 1)
-		for at := tag >> t.shift; ; at = (at + 1) & mask {
-			slot := t.slots[at]
-			if slot == 0 {
-				out[i] = uint32(t.n)
-				t.add(at, tag, rows[i*w:i*w+2])
-				break
-			}
-			if slot>>32 == tag {
-				if g := 2 * (uint64(uint32(slot)) - 1); t.words[g] == x && t.words[g+1] == y {
-					out[i] = uint32(slot) - 1
-					break
-				}
-			}
-		}
-	}
-}
-
 // reader returns a view of the table for looking up only. Any number of readers may be used at once, each by one goroutine, as long as
 // nothing is added to the table.
 func (t *keyTable) reader() *keyTable {
@@ -359,66 +249,6 @@ func (t *keyTable) lookup(keys []*vector.Vector, n int) []uint32 {
 		}
 	}
 	return out
-}
-
-func equalWords(a, b []uint64) bool {
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// add puts a new key into the free slot at.
-func (t *keyTable) add(at, tag uint64, row []uint64) {
-	t.words = append(t.words, row...)
-	t.n++
-	t.slots[at] = tag<<32 | uint64(t.n)
-	if t.n*2 > len(t.slots) {
-		t.slots, t.shift = grownSlots(t.slots)
-	}
-}
-
-// grownSlots enlarges a table of slots, fourfold as long as it is small: moving entries costs more than the memory.
-func grownSlots(old []uint64) (slots []uint64, shift uint) {
-	factor := 4
-	if len(old) >= 1<<18 {
-		factor = 2
-	}
-	slots = make([]uint64, factor*len(old))
-	shift = uint(32 - bits.TrailingZeros(uint(len(slots))))
-	mask := uint64(len(slots) - 1)
-	for _, slot := range old {
-		if slot == 0 {
-			continue
-		}
-		at := slot >> 32 >> shift
-		for slots[at] != 0 {
-			at = (at + 1) & mask
-		}
-		slots[at] = slot
-	}
-	return slots, shift
-}
-
-func (t *keyTable) hashRows(rows []uint64, w, n int) {
-	t.hashes = sized(t.hashes, n)
-	s := t.stride
-	switch s {
-	case 1:
-		for i := range t.hashes {
-			t.hashes[i] = vector.HashLong(rows[i*w])
-		}
-	case 2:
-		for i := range t.hashes {
-			t.hashes[i] = vector.HashLong(vector.HashLong(rows[i*w]) ^ rows[i*w+1])
-		}
-	default:
-		for i := range t.hashes {
-			t.hashes[i] = hashWords(rows[i*w : i*w+s])
-		}
-	}
 }
 
 // fillWords turns n rows of keys into words, one run of them every s words of rows: the mask words first, then one per column.

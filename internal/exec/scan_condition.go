@@ -9,8 +9,8 @@ import (
 )
 
 // condition is something that is true of all rows a scan gives, whatever the segment: a part of the scan's filter, or what a join above
-// asks of a key, or what a sort above can still use. The concrete conditions are longRange, longExcept, doubleRange, textTerms, keysIn, topKeys and
-// predicate.
+// asks of a key, or what a sort above can still use. The concrete conditions are longRange, longExcept, doubleRange, textTerms, keysIn,
+// topKeys and predicate.
 type condition interface{ condition() }
 
 // longRange bounds a Long column; nulls are not in it. Expr says the same, for segments that hold another type.

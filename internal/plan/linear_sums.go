@@ -108,9 +108,13 @@ func (r *linearRewrite) replace(g *shiftedSums, a *Aggregate) {
 	first := len(a.Keys) + len(a.Aggs) + len(r.aggs)
 	sum := &expr.Column{Index: first, Name: "$sum", T: big}
 	count := &expr.Column{Index: first + 1, Name: "$count", T: big.NotNull()}
-	r.aggs = append(r.aggs,
-		AggCall{Agg: agg.Spec{Name: "SUM", Args: []vector.Type{vector.Long}}, Args: []int{at}, Filter: g.filter, Name: sum.Name, Type: sum.T},
-		AggCall{Agg: agg.Spec{Name: "COUNT", Args: []vector.Type{vector.Long}}, Args: []int{at}, Filter: g.filter, Name: count.Name, Type: count.T})
+	for _, c := range []struct {
+		name string
+		of   *expr.Column
+	}{{"SUM", sum}, {"COUNT", count}} {
+		spec := agg.Spec{Name: c.name, Args: []vector.Type{vector.Long}}
+		r.aggs = append(r.aggs, AggCall{Agg: spec, Args: []int{at}, Filter: g.filter, Name: c.of.Name, Type: c.of.T})
+	}
 	plus, _ := expr.Lookup("+")
 	times, _ := expr.Lookup("*")
 	for i, call := range g.calls {

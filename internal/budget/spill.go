@@ -60,6 +60,15 @@ func (d *SpillDir) For(disk *Budget) *SpillDir {
 	return c
 }
 
+// Child returns the same folder counting against a child of its disk budget too, and that child. Of a nil SpillDir it is nil.
+func (d *SpillDir) Child(name string) (*SpillDir, *Budget) {
+	if d == nil {
+		return nil, nil
+	}
+	disk := d.disk.Child(name, Unlimited)
+	return d.For(disk), disk
+}
+
 // Create returns a new empty file. A nil SpillDir refuses: spilling is off.
 func (d *SpillDir) Create() (*SpillFile, error) {
 	if d == nil {

@@ -14,6 +14,10 @@ import (
 // Neither Build nor the operator's Next panic: what goes wrong inside is a fault.
 func Build(ctx context.Context, node plan.Node, env *Env) (op Operator, err error) {
 	env = env.withDefaults()
+	if env.Profile != nil {
+		env.Profile.begin(env)
+	}
+	env.sharing = &sharing{}
 	err = Protect(func() error {
 		return env.Share.compute(ctx, func(ctx context.Context) error {
 			op, err = build(ctx, node, env)
@@ -21,9 +25,10 @@ func Build(ctx context.Context, node plan.Node, env *Env) (op Operator, err erro
 		})
 	})
 	if err != nil {
+		env.sharing.close()
 		return nil, err
 	}
-	return &scheduled{share: env.Share, op: op}, nil
+	return &scheduled{share: env.Share, op: op, sharing: env.sharing}, nil
 }
 
 func build(ctx context.Context, node plan.Node, env *Env) (Operator, error) {
@@ -36,9 +41,13 @@ func build(ctx context.Context, node plan.Node, env *Env) (Operator, error) {
 
 // open makes the pipeline that node is, or else its operator. The caller closes what it gets.
 func open(ctx context.Context, node plan.Node, env *Env) (*Pipeline, Operator, error) {
+	env = env.profiling(node)
 	p, op, err := openNode(ctx, node, env)
 	if p != nil {
 		p.need = env.need
+	}
+	if op != nil {
+		op = env.profile.over(op)
 	}
 	return p, op, err
 }
@@ -77,6 +86,8 @@ func openNode(ctx context.Context, node plan.Node, env *Env) (*Pipeline, Operato
 		return openJoin(ctx, n, need, env)
 	case *plan.Aggregate:
 		return openAggregate(ctx, n, env)
+	case *plan.Shared:
+		return nil, env.sharing.reader(n, env), nil
 	}
 	op, err := buildStream(ctx, node, need, env)
 	return nil, op, err
@@ -97,8 +108,8 @@ func chain(ctx context.Context, s step, input plan.Node, env *Env, make func(Ope
 	return nil, make(op), nil
 }
 
-// openJoin reads the right side of a join, so that the left one can stream. A right side that fits in memory and that nothing is
-// written to is shared by the workers of the left pipeline.
+// openJoin reads the right side of a join, so that the left one can stream. A right side that fits in memory is shared by the workers of
+// the left pipeline.
 func openJoin(ctx context.Context, n *plan.Join, need []bool, env *Env) (*Pipeline, Operator, error) {
 	inner := env.unordered()
 	if n.Kind != plan.Right && n.Kind != plan.Full {
@@ -122,9 +133,16 @@ func openJoin(ctx context.Context, n *plan.Join, need []bool, env *Env) (*Pipeli
 		return nil, nil, err
 	}
 	if p != nil {
-		if b.inMemory() && n.Kind != plan.Right && n.Kind != plan.Full && (p.there == nil || !p.limited() && b.sendable()) {
+		outer := n.Kind == plan.Right || n.Kind == plan.Full
+		switch {
+		case !b.inMemory():
+		case !outer && (p.there == nil || !p.limited() && b.sendable()):
 			p.steps = append(p.steps, step{node: n, build: b, need: need, implied: p.narrow(n, b, need)})
 			return p, nil, nil
+		case outer && p.there == nil && b.mark():
+			// All workers probe, and when all have ended the rows they left over follow.
+			p.steps = append(p.steps, step{node: n, build: b, need: need, marks: b.marks})
+			return nil, &unmatchedOp{input: newGather(p), node: n, table: b.table, marks: b.marks, rows: env.BatchRows}, nil
 		}
 		left = newGather(p)
 	}

@@ -22,6 +22,8 @@
 //	join*.go                        hash joins and nested loops
 //	sort.go merge.go sortbound.go   sorting and top-N
 //	setop.go window*.go
+//	shared.go                       what is computed once and read in several places
+//	profile.go                      what each operator does, for EXPLAIN ANALYZE
 //	partitions.go                   rows that do not fit in memory, in files by the hash of their keys
 //
 // What holds:

@@ -34,12 +34,19 @@ type Env struct {
 	// MaxWindowRows is the most rows that a partition of a window may have, more are an ErrWindowRows; 0: as many as fit in memory.
 	MaxWindowRows int
 
+	// Profile, if not nil, is told what each operator does.
+	Profile *Profile
+
 	Tables Tables
 	// Cluster takes the place of Tables where other servers hold segments too; nil: this process reads all of them.
 	Cluster   Cluster
 	System    SystemTables
 	Externals Externals
 
+	// sharing keeps what is computed once and read in several places.
+	sharing *sharing
+	// profile counts what the operator being built does, if Profile is set.
+	profile *nodeProfile
 	// anyOrder says that whoever takes the rows does not care for their order.
 	anyOrder bool
 	// scatterGroups is how many groups there are before rows are put aside; 0: as many as are measured to be best.

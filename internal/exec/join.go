@@ -52,10 +52,10 @@ func (o *joinOp) begin(ctx context.Context) error {
 		return nil
 	}
 	if o.node.Kind == plan.Right || o.node.Kind == plan.Full {
-		if err := o.account.Set(o.build.count); err != nil {
+		if err := o.account.Set(rowMarksBytes(o.build.count)); err != nil {
 			return err
 		}
-		o.probe.matched = make([]bool, o.build.count)
+		o.probe.matched = newRowMarks(o.build.count)
 	}
 	if o.build.file != nil {
 		o.blocks = &joinBlocks{join: o}
@@ -125,7 +125,7 @@ func (o *joinOp) rest(ctx context.Context) (*vector.Batch, error) {
 		return nil, io.EOF
 	}
 	for {
-		if o.blocks != nil && (o.tail == 0 || o.tail >= o.probe.base+o.probe.table.rows.N) && o.tail < len(o.probe.matched) {
+		if o.blocks != nil && (o.tail == 0 || o.tail >= o.probe.base+o.probe.table.rows.N) && int64(o.tail) < o.build.count {
 			// The next block of the file, or the first again.
 			step := o.blocks.advance
 			if o.tail == 0 {
@@ -138,21 +138,14 @@ func (o *joinOp) rest(ctx context.Context) (*vector.Batch, error) {
 		var rows []uint32
 		end := o.probe.base + o.probe.table.rows.N
 		for ; o.tail < end && len(rows) < o.env.BatchRows; o.tail++ {
-			if !o.probe.matched[o.tail] {
+			if !o.probe.matched.get(o.tail) {
 				rows = append(rows, uint32(o.tail-o.probe.base))
 			}
 		}
 		if len(rows) > 0 {
-			out := &vector.Batch{N: len(rows)}
-			for _, c := range o.node.Left.Columns() {
-				out.Cols = append(out.Cols, vector.Nulls(c.Type.Runtime(), len(rows)))
-			}
-			for _, c := range o.probe.table.rows.Cols {
-				out.Cols = append(out.Cols, c.Gather(rows))
-			}
-			return out, nil
+			return rightOnly(o.node, o.probe.table.rows, rows), nil
 		}
-		if o.tail >= len(o.probe.matched) {
+		if int64(o.tail) >= o.build.count {
 			return nil, io.EOF
 		}
 	}

@@ -21,7 +21,8 @@ type joinBuild struct {
 	facts   joinFacts
 	count   int64
 
-	table *joinTable // or
+	table *joinTable
+	marks rowMarks // rows of the table with a partner, for joins that ask; or
 	parts *partitions
 	file  *budget.SpillFile
 	w     *vector.FrameWriter
@@ -122,6 +123,15 @@ func (b *joinBuild) keys(column int) *keySet {
 		return nil
 	}
 	return keys
+}
+
+// mark makes room for which rows of the table have a partner, and reports whether there was some.
+func (b *joinBuild) mark() bool {
+	if !b.account.TrySet(b.account.Held() + rowMarksBytes(b.count)) {
+		return false
+	}
+	b.marks = newRowMarks(b.count)
+	return true
 }
 
 func (b *joinBuild) close() {

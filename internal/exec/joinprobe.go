@@ -23,7 +23,7 @@ type joinProbe struct {
 	on         *expr.Program
 	rows       int // of an output batch
 	facts      joinFacts
-	matched    []bool // right rows with a partner, for RIGHT and FULL
+	matched    rowMarks // right rows with a partner, for RIGHT and FULL; nil: nobody asks
 
 	table *joinTable
 	keys  *keyTable
@@ -153,7 +153,7 @@ func (p *joinProbe) step() (out *vector.Batch, done bool, err error) {
 		}
 		p.found[l] = true
 		if p.matched != nil {
-			p.matched[p.base+int(rights[i])] = true
+			p.matched.set(p.base + int(rights[i]))
 		}
 	}
 	switch p.node.Kind {

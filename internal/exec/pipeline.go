@@ -51,7 +51,8 @@ type Pipeline struct {
 type step struct {
 	node  plan.Node
 	build *joinBuild // joins: the right side, in memory
-	need  []bool     // joins: the columns of both sides that are looked at
+	need  []bool     // joins: the columns of both sides that are looked at; unnests: the output columns
+	marks rowMarks   // RIGHT and FULL joins: the right rows with a partner
 	// implied says of a join that the scan's conditions do all of its work.
 	implied bool
 }
@@ -176,7 +177,7 @@ func (p *Pipeline) prepare(ctx context.Context) error {
 	if p.groups == nil {
 		return nil
 	}
-	return p.groups.run(ctx)
+	return p.env.profile.timed(func() error { return p.groups.run(ctx) })
 }
 
 // Workers returns how many workers are worth starting. The pipeline is prepared.
@@ -198,6 +199,7 @@ func (p *Pipeline) Workers() int {
 
 // Close releases the segments and the right sides of joins. Vectors that came from the pipeline are invalid from then on.
 func (p *Pipeline) Close() {
+	p.env.profile.scanned(p.leaves)
 	for _, l := range p.leaves {
 		l.leaf.Reader.Release()
 	}
@@ -239,6 +241,9 @@ func (p *Pipeline) NewWorker(fresh bool) (*Worker, error) {
 		w.source = morselSource{p: p, fresh: fresh, need: p.scanNeed(), programs: map[expr.Expr]*expr.Program{}}
 		w.top = &w.source
 	}
+	if own := p.env.profile; own != nil && !own.whole {
+		w.top = own.over(w.top)
+	}
 	exprs := *p.env.Expr
 	exprs.Reuse = !fresh
 	for _, s := range p.steps {
@@ -261,13 +266,16 @@ func (p *Pipeline) NewWorker(fresh bool) (*Worker, error) {
 			}
 			op := &probeOp{input: w.top}
 			if op.probe, err = newJoinProbe(n, s.need, p.env); err == nil {
-				op.probe.facts = s.build.facts
+				op.probe.facts, op.probe.matched = s.build.facts, s.marks
 				op.probe.use(s.build.table)
 			}
 			w.top = op
 		}
 		if err != nil {
 			return nil, err
+		}
+		if p.env.Profile != nil && s.marks == nil { // else the join is counted as a whole
+			w.top = p.env.Profile.node(s.node).over(w.top)
 		}
 	}
 	return w, nil

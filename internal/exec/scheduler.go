@@ -228,8 +228,9 @@ func without(ws []*waiter, w *waiter) []*waiter {
 
 // scheduled is the root of a query's operators: it computes with a slot of the query's share, and turns panics into faults.
 type scheduled struct {
-	share *Share
-	op    Operator
+	share   *Share
+	op      Operator
+	sharing *sharing
 }
 
 func (o *scheduled) Next(ctx context.Context) (b *vector.Batch, err error) {
@@ -242,4 +243,7 @@ func (o *scheduled) Next(ctx context.Context) (b *vector.Batch, err error) {
 	return b, err
 }
 
-func (o *scheduled) Close() { o.op.Close() }
+func (o *scheduled) Close() {
+	o.op.Close()
+	o.sharing.close()
+}

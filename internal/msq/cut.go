@@ -74,6 +74,8 @@ func (c *cutter) fragment(n plan.Node) (*fragment, error) {
 			return nil, err
 		}
 		return in.over(n), nil
+	case *plan.Shared:
+		return c.fragment(n.Input)
 	case *plan.Filter, *plan.Unnest:
 		in, err := c.fragment(n.Inputs()[0])
 		if err != nil {

@@ -11,9 +11,12 @@
 //	fold_constants.go  expressions without columns become literals, filters that are never true become empty relations
 //	push_filters.go    conditions move towards the rows they judge
 //	join_keys.go       equalities of a join condition become hash keys; outer joins that lose their NULL rows become inner
+//	join_order.go      neighbouring inner joins are made in the order that makes the fewest rows
 //	join_side.go       the smaller side of an inner join is built, the larger one probes
+//	estimate.go        how many rows an operator gives, as far as statistics tell
 //	merge_projects.go  a projection of a projection is one
 //	push_limits.go     limits move down, a limited sort becomes a top-N, a limited scan stops early
+//	share.go           parts that occur twice are computed once
 //	drop_sorts.go      orders that nobody sees are not made
 //	time_intervals.go  conditions on __time become intervals of a scan
 //	prune_columns.go   columns nobody reads are not computed

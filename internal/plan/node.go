@@ -257,6 +257,12 @@ func (x FrameExclusion) String() string {
 	return [...]string{"no others", "current row", "group", "ties"}[x]
 }
 
+// Shared is a relation that is read in several places of the plan and computed once. Nodes with the same ID have equal inputs.
+type Shared struct {
+	ID    int
+	Input Node
+}
+
 // Write is the root of an INSERT or REPLACE.
 type Write struct {
 	Input       Node
@@ -375,6 +381,9 @@ func (n *Window) Columns() []Column {
 	return out
 }
 
+// Columns returns the input's columns.
+func (n *Shared) Columns() []Column { return n.Input.Columns() }
+
 // Columns returns the columns that are written.
 func (n *Write) Columns() []Column {
 	in := n.Input.Columns()
@@ -426,6 +435,9 @@ func (n *Unnest) Inputs() []Node { return []Node{n.Input} }
 // Inputs returns the input.
 func (n *Window) Inputs() []Node { return []Node{n.Input} }
 
+// Inputs returns the input.
+func (n *Shared) Inputs() []Node { return []Node{n.Input} }
+
 // Inputs returns the query whose rows are written.
 func (n *Write) Inputs() []Node { return []Node{n.Input} }
 
@@ -446,5 +458,6 @@ func (*Union) node()     {}
 func (*SetOp) node()     {}
 func (*Unnest) node()    {}
 func (*Window) node()    {}
+func (*Shared) node()    {}
 func (*Write) node()     {}
 func (*Export) node()    {}

@@ -27,8 +27,24 @@ type printer struct{ strings.Builder }
 
 func (p *printer) printf(format string, args ...any) { fmt.Fprintf(p, format, args...) }
 
+// FormatOne returns the line of Format that is n's own.
+func FormatOne(n Node) string {
+	var p printer
+	p.own(n)
+	return p.String()
+}
+
 func (p *printer) node(n Node, depth int) {
 	p.WriteString(strings.Repeat("  ", depth))
+	p.own(n)
+	p.WriteByte('\n')
+	for _, c := range n.Inputs() {
+		p.node(c, depth+1)
+	}
+}
+
+// own writes the line of n alone.
+func (p *printer) own(n Node) {
 	switch x := n.(type) {
 	case *Scan:
 		p.printf("Scan %s [%s]", x.DataSource, columnList(x.Out))
@@ -119,6 +135,8 @@ func (p *printer) node(n Node, depth int) {
 		if x.All {
 			p.WriteString(" all")
 		}
+	case *Shared:
+		p.printf("Shared %d", x.ID)
 	case *Unnest:
 		p.WriteString("Unnest ")
 		for i, l := range x.Lists {
@@ -167,10 +185,6 @@ func (p *printer) node(n Node, depth int) {
 		p.printf("Export %s format=%s", x.Destination, x.Format)
 	default:
 		p.printf("%T", n)
-	}
-	p.WriteByte('\n')
-	for _, c := range n.Inputs() {
-		p.node(c, depth+1)
 	}
 }
 

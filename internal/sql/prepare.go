@@ -74,6 +74,8 @@ type Statement struct {
 	Kind Kind
 	// Explain is set for EXPLAIN PLAN FOR: Kind, Plan, Columns and Resources are those of the statement explained, which is not to be run.
 	Explain bool
+	// Analyze is set for EXPLAIN ANALYZE: the statement is run, and what that took is the answer. AsJSON says in which form.
+	Analyze, AsJSON bool
 	// Plan is not optimized yet. That of an INSERT or REPLACE has a plan.Write or plan.Export as its root.
 	Plan plan.Node
 	// Columns are the outer columns under their outer names.
@@ -137,13 +139,17 @@ func Prepare(ctx context.Context, r Request) (*Statement, error) {
 
 	inner := script.Statement
 	if x, ok := inner.(*syntax.Explain); ok {
-		s.Explain, b.explaining = true, true
+		s.Explain, b.explaining = !x.Analyze, !x.Analyze
+		s.Analyze, s.AsJSON = x.Analyze, x.Format == syntax.ExplainFormatJSON
 		inner = x.Statement
 	}
 	switch x := inner.(type) {
 	case *syntax.Query:
 		err = b.selectStatement(x, s)
 	case *syntax.Insert:
+		if s.Analyze {
+			return nil, fault.InvalidSQL(x.At, "EXPLAIN ANALYZE takes a query; what INSERT and REPLACE take is in the reports of their tasks")
+		}
 		err = b.writeStatement(x, s)
 	default:
 		err = fault.InvalidSQL(x.Span(), "Unsupported SQL statement")

@@ -98,7 +98,7 @@ func (a *API) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-func (a *API) run(w http.ResponseWriter, r *http.Request) error {
+func (a *API) run(w http.ResponseWriter, r *http.Request) (err error) {
 	body, err := a.read(w, r)
 	if err != nil {
 		return err
@@ -129,7 +129,10 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	defer leave()
+	defer func() {
+		query.Failed(ctx, err)
+		leave()
+	}()
 	session := a.engine.Pin()
 	facts, err := responseContext(ctx, session, q.Parts(), settings)
 	if err != nil {

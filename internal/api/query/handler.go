@@ -103,7 +103,7 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) error {
 }
 
 // answer runs a query and writes its rows. An error after the first byte is returned too; the edge then breaks the connection off.
-func (a *API) answer(ctx context.Context, w http.ResponseWriter, req *Request) error {
+func (a *API) answer(ctx context.Context, w http.ResponseWriter, req *Request) (err error) {
 	if err := checkEngine(req.Context); err != nil {
 		return err
 	}
@@ -116,7 +116,10 @@ func (a *API) answer(ctx context.Context, w http.ResponseWriter, req *Request) e
 	if err != nil {
 		return err
 	}
-	defer leave()
+	defer func() {
+		Failed(ctx, err)
+		leave()
+	}()
 	rows, err := a.engine.Start(ctx, req)
 	if err != nil {
 		return explain(ctx, err)
@@ -299,7 +302,8 @@ func (a *API) cancel(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (a *API) list(w http.ResponseWriter, _ *http.Request) error {
+// list shows what runs, and with includeComplete what has run lately too. The presence of the parameter counts, whatever its value.
+func (a *API) list(w http.ResponseWriter, r *http.Request) error {
 	type entry struct {
 		ID        string `json:"sqlQueryId"`
 		SQL       string `json:"sql"`
@@ -308,8 +312,12 @@ func (a *API) list(w http.ResponseWriter, _ *http.Request) error {
 		StartTime string `json:"startTime"`
 	}
 	queries := []entry{}
-	for _, q := range a.running.List() {
-		queries = append(queries, entry{q.ID, edge.RedactSQL(q.SQL), "RUNNING", "native", q.Started.UTC().Format("2006-01-02T15:04:05.000Z")})
+	list := a.running.List
+	if r.URL.Query().Has("includeComplete") {
+		list = a.running.Recent
+	}
+	for _, q := range list() {
+		queries = append(queries, entry{q.ID, edge.RedactSQL(q.SQL), q.State(), "native", q.Started.UTC().Format("2006-01-02T15:04:05.000Z")})
 	}
 	edge.WriteJSON(w, http.StatusOK, map[string]any{"queries": queries})
 	return nil

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"runtime"
 	"sync/atomic"
+	"time"
 
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/api/query"
@@ -88,11 +89,13 @@ type Prepared struct {
 	Lookups *lookup.View
 	// Dialect is the product name of the request.
 	Dialect string
+	// began is when preparing began.
+	began time.Time
 }
 
 // Prepare parses and binds a request against the newest state.
 func (b *Broker) Prepare(ctx context.Context, req *query.Request, engine sql.Engine) (*Prepared, error) {
-	state, lookups := b.published.Pin(), b.o.Lookups.View()
+	began, state, lookups := b.o.Clock.Now(), b.published.Pin(), b.o.Lookups.View()
 	context := map[string]any{}
 	maps.Copy(context, b.o.Defaults)
 	for k, v := range req.Context {
@@ -113,7 +116,7 @@ func (b *Broker) Prepare(ctx context.Context, req *query.Request, engine sql.Eng
 	if err != nil {
 		return nil, err
 	}
-	return &Prepared{s, state, lookups, req.Dialect}, nil
+	return &Prepared{s, state, lookups, req.Dialect, began}, nil
 }
 
 func (b *Broker) catalog(state *timeline.State, lookups *lookup.View) catalog {
@@ -148,8 +151,11 @@ func decodeParams(in []query.Parameter) ([]sql.Param, error) {
 }
 
 // Optimize returns the plan that is to be run.
-func (b *Broker) Optimize(p *Prepared) plan.Node {
-	return plan.Optimize(p.Plan, plan.Options{Context: p.Statement.Env()})
+func (b *Broker) Optimize(p *Prepared) plan.Node { return b.OptimizeWithout(p, nil) }
+
+// OptimizeWithout is Optimize without some rules, by name.
+func (b *Broker) OptimizeWithout(p *Prepared, off []string) plan.Node {
+	return plan.Optimize(p.Plan, plan.Options{Off: off, Context: p.Statement.Env(), Rows: b.catalog(p.State, p.Lookups).scanRows})
 }
 
 // Env returns what the operators of a statement need: a part of the memory and a share of the cores. Done gives them back.
@@ -196,6 +202,9 @@ func (b *Broker) Rows(ctx context.Context, p *Prepared, id string) (query.Rows, 
 	if p.Explain {
 		return b.explain(p, id, r)
 	}
+	if p.Analyze {
+		return b.analyze(ctx, p, id, r)
+	}
 	for _, c := range p.Columns {
 		r.columns = append(r.columns, result.Column{Name: c.Name, Type: c.Type})
 	}
@@ -216,7 +225,7 @@ func (b *Broker) Rows(ctx context.Context, p *Prepared, id string) (query.Rows, 
 		done()
 		return nil, err
 	}
-	return r, nil
+	return query.Watched(ctx, r, env.Budget.Peak), nil
 }
 
 // rows are the rows of a running statement.

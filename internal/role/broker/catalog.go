@@ -60,7 +60,8 @@ func (c catalog) Names(_ context.Context, schema sql.Schema) []string {
 	return nil
 }
 
-// schemaCache remembers the columns of each datasource's newest timeline, so that planning does not walk over all segments.
+// schemaCache remembers the columns of each datasource's newest timeline, and how many rows can be seen, so that planning does not walk over
+// all segments.
 type schemaCache struct {
 	mu      sync.Mutex
 	entries map[string]schemaEntry
@@ -69,20 +70,48 @@ type schemaCache struct {
 type schemaEntry struct {
 	of      *timeline.Timeline
 	columns []plan.Column
+	rows    int64
 }
 
 func (c *schemaCache) columns(name string, t *timeline.Timeline) []plan.Column {
+	return c.entry(name, t).columns
+}
+
+func (c *schemaCache) entry(name string, t *timeline.Timeline) schemaEntry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e, ok := c.entries[name]; ok && e.of == t {
-		return e.columns
+		return e
 	}
 	if c.entries == nil {
 		c.entries = map[string]schemaEntry{}
 	}
-	columns := mergeSchemas(t)
-	c.entries[name] = schemaEntry{t, columns}
-	return columns
+	e := schemaEntry{t, mergeSchemas(t), visibleRows(t, chrono.Eternity)}
+	c.entries[name] = e
+	return e
+}
+
+// visibleRows returns how many rows the visible segments that overlap some intervals have, as far as it is known.
+func visibleRows(t *timeline.Timeline, intervals ...chrono.Interval) int64 {
+	rows := int64(0)
+	for _, holder := range t.Lookup(intervals...) {
+		for _, s := range holder.Segments() {
+			rows += max(s.Rows, 0)
+		}
+	}
+	return rows
+}
+
+// scanRows estimates how many rows a scan reads, for the optimizer.
+func (c catalog) scanRows(scan *plan.Scan) float64 {
+	t := c.state.Timeline(scan.DataSource)
+	if t.Len() == 0 {
+		return 0
+	}
+	if scan.Intervals != nil {
+		return float64(visibleRows(t, scan.Intervals...))
+	}
+	return float64(c.cache.entry(scan.DataSource, t).rows)
 }
 
 // mergeSchemas returns the columns of a datasource: time first, then those of the newest segments in their order, dimensions before

@@ -59,7 +59,7 @@ type System struct {
 	Supervisors func(ctx context.Context) ([]*supervisor.Supervisor, error)
 	// Decisions returns what is not as it should be, and why.
 	Decisions func(ctx context.Context) ([]why.Decision, error)
-	// Queries returns the synchronous queries that run now.
+	// Queries returns the synchronous queries that ended lately and those that run now.
 	Queries func() []query.Info
 	// Properties returns the settings that may be shown.
 	Properties func() map[string]string
@@ -231,7 +231,14 @@ func (s *System) queries(context.Context, *timeline.State) ([][]any, error) {
 		if err != nil {
 			return nil, fmt.Errorf("describing query [%s]: %w", q.ID, err)
 		}
-		rows = append(rows, []any{q.ID, "native", "RUNNING", string(info)})
+		var failure any
+		if q.Err != nil {
+			failure = edge.Classify(q.Err).Message
+		}
+		rows = append(rows, []any{
+			q.ID, "native", q.State(), string(info), chrono.FormatMillis(q.Started.UnixMilli(), chrono.UTC), q.Took.Milliseconds(), q.Rows, q.Memory,
+			orNull(q.Identity), failure,
+		})
 	}
 	return rows, nil
 }

@@ -44,7 +44,7 @@ func system() *System {
 			return []why.Decision{{Subject: "task", ID: "t", DataSource: "ds", Topic: "task", Outcome: "waiting", Reason: "a lock", Details: map[string]any{"x": 1}}}, nil
 		},
 		Queries: func() []query.Info {
-			return []query.Info{{ID: "q", SQL: `SELECT '{"password":"pw"}'`, Identity: "me", Started: time.UnixMilli(0)}}
+			return []query.Info{{ID: "q", SQL: `SELECT '{"password":"pw"}'`, Identity: "me", Started: time.UnixMilli(0), Took: 1500 * time.Millisecond, Rows: 7, Memory: 4096}}
 		},
 		Properties: func() map[string]string { return map[string]string{"service.b": "2", "service.a": "1"} },
 	}
@@ -81,7 +81,8 @@ func TestTablesOfSys(t *testing.T) {
 			{"done", "g", "query_controller", "ds", "1970-01-01T00:00:01.000Z", "1970-01-01T00:00:00.000Z", "FAILED", "NONE", int64(5), "h:8091", "h", int64(8091), int64(-1), "why"},
 			{"waits", "waits", "kill", "ds", "1970-01-01T00:00:02.000Z", "1970-01-01T00:00:02.000Z", "RUNNING", "PENDING", int64(-1), nil, nil, int64(-1), int64(-1), nil},
 		},
-		"queries": {{"q", "native", "RUNNING", `{"sqlQueryId":"q","sql":"SELECT '{\"password\":\"********\"}'","identity":"me","startTime":"1970-01-01T00:00:00.000Z"}`}},
+		"queries": {{"q", "native", "RUNNING", `{"sqlQueryId":"q","sql":"SELECT '{\"password\":\"********\"}'","identity":"me","startTime":"1970-01-01T00:00:00.000Z"}`,
+			"1970-01-01T00:00:00.000Z", int64(1500), int64(7), int64(4096), "me", nil}},
 		"server_properties": {
 			{"h:8081", "service/coordinator", `[coordinator,overlord]`, "service.a", "1", nil}, {"h:8081", "service/coordinator", `[coordinator,overlord]`, "service.b", "2", nil},
 			{"h:8083", "service/historical", `[historical]`, "service.a", "1", nil}, {"h:8083", "service/historical", `[historical]`, "service.b", "2", nil},

@@ -20,7 +20,7 @@ func (s *services) systemTables() map[string]broker.SystemTable {
 	set := s.n.settings
 	started := clock.Millis(s.n.o.Clock)
 	sys := &broker.System{
-		Loaded: s.historical.Loaded, Used: s.historical.Used, Copies: s.wantedCopies, Tasks: s.recentTasks, Queries: s.n.running.List,
+		Loaded: s.historical.Loaded, Used: s.historical.Used, Copies: s.wantedCopies, Tasks: s.recentTasks, Queries: s.n.running.Recent,
 		Decisions:   func(ctx context.Context) ([]why.Decision, error) { return s.why.All(ctx) },
 		Supervisors: func(ctx context.Context) ([]*supervisor.Supervisor, error) { return s.supervisors.List(ctx) },
 		Properties:  set.Visible,

@@ -38,7 +38,7 @@ func (s *Service) Submit(ctx context.Context, req *query.Request) (*task.Task, q
 	if err != nil {
 		return nil, nil, err
 	}
-	if p.Explain {
+	if p.Explain || p.Analyze {
 		rows, err := s.broker.Rows(ctx, p, req.ID)
 		return nil, rows, err
 	}

@@ -58,7 +58,7 @@ var schemas = map[string][]table{
 			"#duration", "location", "host", "#plaintext_port", "#tls_port", "error_msg"),
 		define("supervisors", "supervisor_id", "datasource", "state", "detailed_state", "#healthy", "type", "source", "#suspended", "spec"),
 		define("server_properties", "server", "service_name", "node_roles", "property", "value", "error_message"),
-		define("queries", "id", "engine", "state", "info"),
+		define("queries", "id", "engine", "state", "info", "start_time", "#duration", "#num_rows", "#memory", "user", "error_msg"),
 		define("decisions", "subject", "subject_id", "datasource", "topic", "outcome", "reason", "details"),
 	},
 }

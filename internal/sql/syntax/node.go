@@ -46,9 +46,11 @@ type Set struct {
 	Value Expr
 }
 
-// Explain is EXPLAIN PLAN ... FOR statement.
+// Explain is EXPLAIN PLAN ... FOR statement, or EXPLAIN ANALYZE statement.
 type Explain struct {
 	Pos
+	// Analyze asks what running the statement takes.
+	Analyze   bool
 	Detail    ExplainDetail
 	Format    ExplainFormat
 	Statement Statement // a *Query or *Insert

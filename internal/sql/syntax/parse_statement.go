@@ -113,6 +113,10 @@ func isLiteral(e Expr) bool {
 
 func (p *parser) explain(start int) Statement {
 	e := &Explain{}
+	if t := p.peek(0); t.kind == tokWord && upper(p.source(t)) == "ANALYZE" {
+		p.advance()
+		return p.explainAnalyze(e, start)
+	}
 	p.expectWord(kwPlan)
 	switch {
 	case p.acceptWord(kwExcluding):
@@ -147,6 +151,23 @@ func (p *parser) explain(start int) Statement {
 		}
 	}
 	p.expectWord(kwFor)
+	return p.explained(e, start)
+}
+
+// explainAnalyze reads what follows EXPLAIN ANALYZE: [PLAN] [AS JSON] [FOR] statement.
+func (p *parser) explainAnalyze(e *Explain, start int) Statement {
+	e.Analyze = true
+	p.acceptWord(kwPlan)
+	if p.acceptWord(kwAs) {
+		p.expectWord(kwJson)
+		e.Format = ExplainFormatJSON
+	}
+	p.acceptWord(kwFor)
+	return p.explained(e, start)
+}
+
+// explained reads the statement that e is about.
+func (p *parser) explained(e *Explain, start int) Statement {
 	inner := p.pos
 	switch {
 	case p.acceptWord(kwInsert), p.acceptWord(kwUpsert):

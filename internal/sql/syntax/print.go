@@ -184,6 +184,12 @@ func (w *printer) statement(s Statement) {
 	case *Insert:
 		w.insert(s)
 	case *Explain:
+		if s.Analyze {
+			w.put("EXPLAIN ANALYZE ")
+			w.put([...]string{"", "", "AS JSON ", ""}[s.Format])
+			w.statement(s.Statement)
+			return
+		}
 		w.put("EXPLAIN PLAN ")
 		w.put([...]string{"", "EXCLUDING ATTRIBUTES ", "INCLUDING ATTRIBUTES ", "INCLUDING ALL ATTRIBUTES "}[s.Detail])
 		w.put([...]string{"", "AS XML ", "AS JSON ", "AS DOT "}[s.Format], "FOR ")

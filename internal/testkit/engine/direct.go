@@ -11,7 +11,6 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/dispatch"
 	"github.com/hengedb/henge/internal/exec"
-	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/result"
 	"github.com/hengedb/henge/internal/role/broker"
 	"github.com/hengedb/henge/internal/sql"
@@ -103,7 +102,7 @@ func (d *Direct) Prepare(ctx context.Context, s *slt.Statement) (*broker.Prepare
 
 // Open optimizes a statement and builds its operators. The caller closes the operator, then calls done.
 func (d *Direct) Open(ctx context.Context, p *broker.Prepared) (op exec.Operator, done func(), err error) {
-	node := plan.Optimize(p.Plan, plan.Options{Off: d.options.RulesOff, Context: p.Env()})
+	node := d.broker.OptimizeWithout(p, d.options.RulesOff)
 	env, done := d.broker.Env(p, "query")
 	op, err = exec.Build(ctx, node, env)
 	if err != nil {
@@ -118,7 +117,7 @@ func (d *Direct) run(ctx context.Context, s *slt.Statement, out *bytes.Buffer) e
 	if err != nil {
 		return err
 	}
-	if p.Explain {
+	if p.Explain || p.Analyze {
 		return slt.Unable{Reason: "EXPLAIN is answered by the Broker"}
 	}
 	stringify, err := query.Bool(p.Context, "sqlStringifyArrays", true)

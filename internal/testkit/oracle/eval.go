@@ -117,6 +117,13 @@ func cast(v any, from, to expr.Type) any {
 	if v == nil {
 		return nil
 	}
+	if list, ok := v.([]any); ok && to.Base == expr.Array && (from.Multi || from.Base == expr.Array) {
+		out := make([]any, len(list))
+		for i, e := range list {
+			out[i] = cast(e, from.Elem(), to.Elem())
+		}
+		return out
+	}
 	if from.Multi || from.Base == expr.Array || to.Base == expr.Array {
 		panic(unknown(fmt.Sprintf("cast of %s to %s", from, to)))
 	}

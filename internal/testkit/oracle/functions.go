@@ -30,6 +30,9 @@ func call(c *expr.Call, row, elements []any) any {
 		args[i] = eval(a, row, elements)
 		null = null || args[i] == nil
 	}
+	if v, ok := arrayCall(name, args, null); ok {
+		return v
+	}
 	switch name {
 	case "IS NULL":
 		return b2i(args[0] == nil)

@@ -14,6 +14,11 @@ type Generator struct {
 	r *rand.Rand
 	// from is the aliases of the tables that the query being made selects from.
 	from []string
+	// words are further columns of text it selects from, and with is put before it.
+	words []string
+	with  string
+	// rows is the most rows a table has.
+	rows int
 }
 
 // NewGenerator returns a generator.
@@ -31,6 +36,7 @@ func (g *Generator) Table(rows int) (*fixture.Table, error) {
 		return nil, err
 	}
 	t := &fixture.Table{Columns: columns}
+	g.rows = max(g.rows, rows)
 	for range g.r.IntN(rows + 1) {
 		t.Rows = append(t.Rows, []any{
 			1704067200000 + g.r.Int64N(90*24)*3600000 + g.r.Int64N(2)*g.r.Int64N(3600000),
@@ -116,6 +122,8 @@ func (g *Generator) integer(depth int) string {
 		func() string { return fmt.Sprintf("(%s / %d)", g.integer(depth), g.r.IntN(9)+1) },
 		func() string { return fmt.Sprintf("SAFE_DIVIDE(%s, %s)", g.integer(depth), g.integer(depth)) },
 		func() string { return fmt.Sprintf("LENGTH(%s)", g.text(depth)) },
+		func() string { return fmt.Sprintf("ARRAY_LENGTH(%s)", g.array(depth)) },
+		func() string { return fmt.Sprintf("ARRAY_OFFSET(%s, %d)", g.array(depth), g.r.IntN(3)) },
 		func() string { return fmt.Sprintf("STRPOS(%s, %s)", g.text(depth), quote(g.word(1))) },
 		func() string {
 			return fmt.Sprintf("CASE WHEN %s THEN %s ELSE %s END", g.condition(depth), g.integer(depth), g.integer(depth))
@@ -153,7 +161,7 @@ func (g *Generator) real(depth int) string {
 
 func (g *Generator) text(depth int) string {
 	if g.leaf(depth) {
-		return g.pick(g.column("s"), g.column("t"), g.column("s"), quote(g.word(2)))
+		return g.pick(append([]string{g.column("s"), g.column("t"), g.column("s"), quote(g.word(2))}, g.words...)...)
 	}
 	depth--
 	return g.one(
@@ -167,6 +175,26 @@ func (g *Generator) text(depth int) string {
 		func() string { return fmt.Sprintf("COALESCE(%s, %s)", g.text(depth), g.text(depth)) },
 		func() string { return fmt.Sprintf("CASE WHEN %s THEN %s END", g.condition(depth), g.text(depth)) },
 		func() string { return fmt.Sprintf("CAST(%s AS VARCHAR)", g.column("n")) },
+	)
+}
+
+// array is an array of whole numbers.
+func (g *Generator) array(depth int) string {
+	if g.leaf(depth) {
+		items := make([]string, g.r.IntN(3)+1)
+		for i := range items {
+			items[i] = g.pick(g.column("n"), g.column("n"), fmt.Sprint(g.r.IntN(4)))
+		}
+		return "ARRAY[" + strings.Join(items, ", ") + "]"
+	}
+	depth--
+	return g.one(
+		func() string { return fmt.Sprintf("ARRAY_CONCAT(%s, %s)", g.array(depth), g.array(depth)) },
+		func() string { return fmt.Sprintf("ARRAY_APPEND(%s, %s)", g.array(depth), g.integer(depth)) },
+		func() string { return fmt.Sprintf("ARRAY_SLICE(%s, %d, %d)", g.array(depth), g.r.IntN(3), g.r.IntN(4)) },
+		func() string {
+			return fmt.Sprintf("CASE WHEN %s THEN %s ELSE %s END", g.condition(depth), g.array(depth), g.array(depth))
+		},
 	)
 }
 
@@ -206,6 +234,12 @@ func (g *Generator) condition(depth int) string {
 			return fmt.Sprintf("(%s %s %s)", g.column("m"), g.pick("=", "<>", "<", ">="), quote(g.word(1)))
 		},
 		func() string { return fmt.Sprintf("(%s %sIN ('a', 'b', ''))", g.column("m"), g.not()) },
+		func() string {
+			return fmt.Sprintf("%s(%s, %s)", g.pick("ARRAY_CONTAINS", "ARRAY_OVERLAP"), g.array(depth-1), g.array(depth-1))
+		},
+		func() string {
+			return fmt.Sprintf("(%s %s %s)", g.array(depth-1), g.pick("=", "<>", "<", "IS NOT DISTINCT FROM"), g.array(depth-1))
+		},
 	}
 	if g.leaf(depth) {
 		return g.one(simple...)
@@ -241,6 +275,7 @@ func (g *Generator) expression(depth int) string {
 		func() string { return g.text(depth) },
 		func() string { return g.time(depth) },
 		func() string { return g.condition(depth) },
+		func() string { return g.array(depth) },
 	)
 }
 

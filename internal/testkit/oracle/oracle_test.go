@@ -13,6 +13,7 @@ import (
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/role/broker"
 	"github.com/hengedb/henge/internal/testkit/engine"
 	"github.com/hengedb/henge/internal/testkit/oracle"
 	"github.com/hengedb/henge/internal/testkit/slt"
@@ -21,6 +22,7 @@ import (
 
 var (
 	seed     = flag.Uint64("seed", 0, "play only the round of this seed")
+	first    = flag.Uint64("first", 1, "the seed of the first random round")
 	duration = flag.Duration("duration", 2*time.Second, "how long random rounds are played")
 )
 
@@ -33,7 +35,7 @@ func TestRandomQueries(t *testing.T) {
 		return
 	}
 	start := clock.System().Now()
-	for s := uint64(1); clock.System().Now().Sub(start) < *duration; s++ {
+	for s := *first; clock.System().Now().Sub(start) < *duration; s++ {
 		round(t, &n, s, 20)
 		if t.Failed() {
 			t.Fatalf("play this round again with -run RandomQueries -seed %d", s)
@@ -113,7 +115,19 @@ func compare(ctx context.Context, n *tally, e *engine.Direct, tables oracle.Tabl
 	if len(want) == 0 {
 		n.empty++
 	}
-	var got [][]any
+	got, err := rowsOf(ctx, e, p)
+	if f := fault.Find(err); f != nil && f.Legacy == fault.LegacyResourceLimit {
+		n.refused++
+		return "" // too little memory even with spilling is no wrong answer
+	}
+	if err != nil {
+		return fmt.Sprintf("running: %v", err)
+	}
+	return oracle.Differ(want, got, ordered)
+}
+
+// rowsOf runs a statement.
+func rowsOf(ctx context.Context, e *engine.Direct, p *broker.Prepared) (rows [][]any, err error) {
 	err = exec.Protect(func() error {
 		op, done, err := e.Open(ctx, p)
 		if err != nil {
@@ -128,17 +142,10 @@ func compare(ctx context.Context, n *tally, e *engine.Direct, tables oracle.Tabl
 				for c, v := range b.Cols {
 					row[c] = v.ValueAt(i)
 				}
-				got = append(got, row)
+				rows = append(rows, row)
 			}
 			return nil
 		})
 	})
-	if f := fault.Find(err); f != nil && f.Legacy == fault.LegacyResourceLimit {
-		n.refused++
-		return "" // too little memory even with spilling is no wrong answer
-	}
-	if err != nil {
-		return fmt.Sprintf("running: %v", err)
-	}
-	return oracle.Differ(want, got, ordered)
+	return rows, err
 }

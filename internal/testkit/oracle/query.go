@@ -14,7 +14,7 @@ func (g *Generator) Query() (sql string, ordered bool) {
 	case 0:
 		left, n := g.block(2)
 		columns = n
-		g.from = []string{"t"}
+		g.from, g.words = []string{"t"}, nil
 		items := make([]string, n)
 		for i := range items {
 			items[i] = fmt.Sprintf("q.c%d", i)
@@ -47,7 +47,7 @@ func (g *Generator) Query() (sql string, ordered bool) {
 
 // branch is a SELECT of two columns of given types.
 func (g *Generator) branch(types int) string {
-	g.from = []string{g.pick("t", "u")}
+	g.from, g.words = []string{g.pick("t", "u")}, nil
 	first := g.integer
 	switch types {
 	case 1:
@@ -98,7 +98,7 @@ func (g *Generator) block(depth int) (sql string, columns int) {
 	for i := range items {
 		items[i] += fmt.Sprintf(" AS c%d", i)
 	}
-	return "SELECT " + strings.Join(items, ", ") + " FROM " + source + where + tail, len(items)
+	return g.with + "SELECT " + strings.Join(items, ", ") + " FROM " + source + where + tail, len(items)
 }
 
 func (g *Generator) where(depth int) string {
@@ -122,20 +122,55 @@ func (g *Generator) where(depth int) string {
 	return " WHERE " + g.condition(depth)
 }
 
-// source is a table or a join of two, and sets what columns come from.
+// source is a table, a join, or something that depends on a table, and sets what columns come from.
 func (g *Generator) source() string {
-	if g.r.IntN(4) > 0 {
-		g.from = []string{"t"}
-		return "t"
+	g.from, g.words, g.with = []string{"t"}, nil, ""
+	switch g.r.IntN(16) {
+	case 0, 1, 2, 3:
+		g.from = []string{"t", "u"}
+		on := g.pick("t.s = u.s", "t.n = u.n", "t.n = u.n AND t.s = u.s", "t.t = u.s AND u.n > 0", "t.n = u.d", "t.s IS NOT DISTINCT FROM u.s", "t.n = u.n + 1")
+		return "t " + g.join() + " u ON " + on
+	case 4: // a subquery over both sides
+		g.from = []string{"t", "u"}
+		on := g.pick("t.n = u.n AND EXISTS (SELECT 1 FROM u AS i WHERE i.s = t.s AND i.n <= u.n)",
+			"t.s = u.s AND u.n >= (SELECT MIN(i.n) FROM u AS i WHERE i.s = t.s OR i.s = u.t)", "t.n IN (SELECT i.n + u.n FROM u AS i WHERE i.s = t.s)")
+		return "t " + g.join() + " u ON " + on
+	case 5: // joins that have an order of their own
+		g.from = []string{"t", "u", "w"}
+		if g.rows > 100 {
+			return "t JOIN u ON t.n = u.n JOIN u AS w ON w.s = u.s AND w.n < t.l"
+		}
+		return g.pick("u CROSS JOIN u AS w JOIN t ON t.n = u.n AND t.s = w.s", "t JOIN u ON t.s = u.s JOIN u AS w ON w.n = u.n AND w.t > t.t",
+			"u JOIN u AS w ON u.n < w.n JOIN t ON t.n + w.n = u.n", "t LEFT JOIN u ON t.n = u.n JOIN u AS w ON w.s = t.s AND w.n IS NOT DISTINCT FROM u.n")
+	case 6:
+		g.from = []string{"t", "u"}
+		inner := g.pick("SELECT * FROM u WHERE u.s = t.s AND u.n <= t.n", "SELECT * FROM u WHERE u.n > t.n AND u.t = t.t",
+			"SELECT * FROM u WHERE u.n = t.n ORDER BY __time, s, t, n, l, d, f LIMIT 2")
+		if g.r.IntN(2) == 0 {
+			return "t, LATERAL (" + inner + ") AS u"
+		}
+		return "t LEFT JOIN LATERAL (" + inner + ") AS u ON " + g.pick("TRUE", "u.n > 1", "u.d < t.d OR t.n = 2")
+	case 7:
+		g.words = []string{"x.v", "x.v"}
+		return "t CROSS JOIN UNNEST(MV_TO_ARRAY(t.m)) AS x(v)"
+	case 8:
+		g.words = []string{"x.v", "x.v"}
+		return "t LEFT JOIN UNNEST(MV_TO_ARRAY(t.m)) AS x(v) ON " + g.pick("TRUE", "x.v > t.s", "x.v = 'a'")
+	case 9: // computed once
+		g.from = []string{"t", "u"}
+		g.with = "WITH w AS (SELECT s, n, m, MAX(__time) AS __time, MIN(t) AS t, COUNT(*) AS l, MAX(d) AS d, MIN(f) AS f FROM t GROUP BY s, n, m) "
+		return "w AS t " + g.join() + " w AS u ON " + g.pick("t.s = u.s AND t.n = u.n", "t.l = u.n", "t.m = u.s")
 	}
-	g.from = []string{"t", "u"}
-	on := g.pick("t.s = u.s", "t.n = u.n", "t.n = u.n AND t.s = u.s", "t.t = u.s AND u.n > 0", "t.n = u.d", "t.s IS NOT DISTINCT FROM u.s", "t.n = u.n + 1")
-	return "t " + g.pick("JOIN", "LEFT JOIN", "JOIN", "RIGHT JOIN", "FULL JOIN") + " u ON " + on
+	return "t"
+}
+
+func (g *Generator) join() string {
+	return g.pick("JOIN", "LEFT JOIN", "JOIN", "RIGHT JOIN", "FULL JOIN")
 }
 
 // windows is a SELECT with window calls. Where the order of equal rows would show, all columns order them.
 func (g *Generator) windows() (sql string, columns int) {
-	g.from = []string{"t"}
+	g.from, g.words = []string{"t"}, nil
 	items := []string{"s AS c0", "n AS c1"}
 	for range g.r.IntN(3) + 1 {
 		partition := g.pick("", "", "PARTITION BY s ", "PARTITION BY n ", "PARTITION BY s, d ")

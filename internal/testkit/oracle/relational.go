@@ -68,6 +68,8 @@ func (t Tables) run(n plan.Node) [][]any {
 		return rows
 	case *plan.SetOp:
 		return setOp(x, t.run(x.Left), t.run(x.Right))
+	case *plan.Shared:
+		return t.run(x.Input)
 	case *plan.Unnest:
 		return unnest(x, t.run(x.Input))
 	case *plan.Window:

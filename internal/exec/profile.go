@@ -1,0 +1,177 @@
+package exec
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// Profile collects what the operators of one query do, for EXPLAIN ANALYZE. It is set in Env before Build and read when the query is
+// closed. Queries without one pay nothing for it.
+type Profile struct {
+	clock clock.Clock
+
+	mu struct {
+		sync.Mutex
+		nodes map[plan.Node]*nodeProfile
+	}
+	// memory and spill are those of the query: each node reserves from children of its own.
+	memory *budget.Budget
+	spill  *budget.SpillDir
+}
+
+// NodeProfile is what an operator did.
+type NodeProfile struct {
+	// Rows, Batches and Bytes are what it gave to the operator above; bytes are those of flat columns.
+	Rows, Batches, Bytes int64
+	// Time is how long its rows took, those below included. Operators that run on several workers show the sum of all.
+	Time    time.Duration
+	Workers int
+	// Memory is the most bytes it held at once, Spilled what it wrote to disk.
+	Memory, Spilled int64
+	// Scan is set for scans.
+	Scan *ScanProfile
+}
+
+// ScanProfile is what a scan looked at.
+type ScanProfile struct {
+	// Segments overlap the scan's intervals. Of them Scanned were read; Pruned had no row that could count, by time or by indexes; the
+	// others were not reached before the query had all it wanted.
+	Segments, Scanned, Pruned int64
+	// Rows is how many rows of the scanned segments lie in the intervals.
+	Rows int64
+}
+
+// NewProfile returns an empty profile for one query.
+func NewProfile(c clock.Clock) *Profile {
+	p := &Profile{clock: c}
+	p.mu.nodes = map[plan.Node]*nodeProfile{}
+	return p
+}
+
+// Of returns what the operator of a node did, nil if it has none: its work was done by the one above.
+func (p *Profile) Of(n plan.Node) *NodeProfile {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.mu.nodes[n]
+	if s == nil || s.workers.Load() == 0 {
+		return nil
+	}
+	out := &NodeProfile{
+		Rows: s.rows.Load(), Batches: s.batches.Load(), Bytes: s.bytes.Load(), Time: time.Duration(s.nanos.Load()), Workers: int(s.workers.Load()),
+		Memory: s.memory.Peak(), Spilled: s.disk.Peak(),
+	}
+	if _, ok := n.(*plan.Scan); ok {
+		scan := s.scan
+		out.Scan = &scan
+	}
+	return out
+}
+
+// nodeProfile counts what the operator of one node does, from any goroutine.
+type nodeProfile struct {
+	clock                                clock.Clock
+	rows, batches, bytes, nanos, workers atomic.Int64
+	memory, disk                         *budget.Budget
+	spill                                *budget.SpillDir
+
+	mu   sync.Mutex
+	scan ScanProfile
+	// whole says that the node's operator is counted as a whole, and not what its workers do.
+	whole bool
+}
+
+// begin takes over the memory and the folder of the query.
+func (p *Profile) begin(env *Env) {
+	if p.memory == nil {
+		p.memory, p.spill = env.Budget, env.Spill
+	}
+}
+
+// profiling returns e for the operator of a node, which then reserves and spills on its own account.
+func (e *Env) profiling(n plan.Node) *Env {
+	if e.Profile == nil {
+		return e
+	}
+	c := *e
+	c.profile = e.Profile.node(n)
+	c.Budget, c.Spill = c.profile.memory, c.profile.spill
+	return &c
+}
+
+func (p *Profile) node(n plan.Node) *nodeProfile {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.mu.nodes[n]
+	if s == nil {
+		s = &nodeProfile{clock: p.clock, memory: p.memory.Child("an operator of the query", budget.Unlimited)}
+		s.spill, s.disk = p.spill.Child("an operator of the query")
+		p.mu.nodes[n] = s
+	}
+	return s
+}
+
+// over counts what op gives; without a profile it is op.
+func (s *nodeProfile) over(op Operator) Operator {
+	if s == nil {
+		return op
+	}
+	s.workers.Add(1)
+	return &profiledOp{Operator: op, profile: s}
+}
+
+// timed counts what f takes.
+func (s *nodeProfile) timed(f func() error) error {
+	if s == nil {
+		return f()
+	}
+	began := s.clock.Now()
+	err := f()
+	s.nanos.Add(int64(s.clock.Now().Sub(began)))
+	return err
+}
+
+// scanned counts the segments of a scan at its end.
+func (s *nodeProfile) scanned(leaves []*leafScan) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, l := range leaves {
+		s.scan.Segments++
+		switch {
+		case l.rows == 0 || l.planned.done && l.planned.empty:
+			s.scan.Pruned++
+		case l.planned.done:
+			s.scan.Scanned++
+			s.scan.Rows += int64(l.rows)
+		}
+	}
+}
+
+// profiledOp counts what an operator gives.
+type profiledOp struct {
+	Operator
+	profile *nodeProfile
+}
+
+func (o *profiledOp) Next(ctx context.Context) (*vector.Batch, error) {
+	var b *vector.Batch
+	err := o.profile.timed(func() (err error) {
+		b, err = o.Operator.Next(ctx)
+		return err
+	})
+	if err == nil {
+		o.profile.rows.Add(int64(b.Rows()))
+		o.profile.batches.Add(1)
+		o.profile.bytes.Add(b.Bytes())
+	}
+	return b, err
+}

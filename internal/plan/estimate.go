@@ -1,0 +1,123 @@
+package plan
+
+import "github.com/hengedb/henge/internal/expr"
+
+// rows estimates how many rows n gives, -1 when nothing is known.
+func (o *optimizer) rows(n Node) float64 {
+	const groups = 0.25 // of the rows that are grouped
+	switch x := n.(type) {
+	case *Scan:
+		if o.options.Rows == nil {
+			return -1
+		}
+		rows := o.options.Rows(x)
+		if x.Filter != nil && rows > 0 {
+			rows *= selectivity(x.Filter)
+		}
+		if x.Limit >= 0 && (rows < 0 || rows > float64(x.Limit)) {
+			rows = float64(x.Limit)
+		}
+		return rows
+	case *Inline:
+		return float64(x.Rows.Rows())
+	case *Filter:
+		return times(o.rows(x.Input), selectivity(x.Cond))
+	case *Project:
+		return o.rows(x.Input)
+	case *Shared:
+		return o.rows(x.Input)
+	case *Sort:
+		return atMost(o.rows(x.Input), x.Limit)
+	case *Limit:
+		return atMost(o.rows(x.Input), x.Count)
+	case *Aggregate:
+		if len(x.Keys) == 0 {
+			return 1
+		}
+		return times(o.rows(x.Input), groups)
+	case *Window:
+		return o.rows(x.Input)
+	case *Union:
+		sum := 0.0
+		for _, c := range x.Ins {
+			r := o.rows(c)
+			if r < 0 {
+				return -1
+			}
+			sum += r
+		}
+		return sum
+	case *SetOp:
+		return o.rows(x.Left)
+	case *Join:
+		left, right := o.rows(x.Left), o.rows(x.Right)
+		if x.Kind == Semi || x.Kind == Anti || x.Kind == AntiNull || x.Kind == Single {
+			return left
+		}
+		if left < 0 || right < 0 {
+			return -1
+		}
+		if len(x.Keys) == 0 {
+			return left * right
+		}
+		return max(left, right)
+	}
+	return -1
+}
+
+// times is a part of a number of rows that may be unknown.
+func times(rows, part float64) float64 {
+	if rows < 0 {
+		return -1
+	}
+	return rows * part
+}
+
+func atMost(rows float64, limit int64) float64 {
+	if limit >= 0 && (rows < 0 || rows > float64(limit)) {
+		return float64(limit)
+	}
+	return rows
+}
+
+// otherSelectivity is what part of its rows a condition keeps of which nothing is known.
+const otherSelectivity = 0.25
+
+// selectivity guesses what part of its rows a condition keeps.
+func selectivity(e expr.Expr) float64 {
+	const (
+		equal = 0.05 // one value of a column
+		most  = 0.9
+	)
+	switch x := e.(type) {
+	case *expr.Literal:
+		if x.Value == int64(1) {
+			return 1
+		}
+		return 0
+	case *expr.And:
+		part := 1.0
+		for _, t := range x.Terms {
+			part *= selectivity(t)
+		}
+		return part
+	case *expr.Or:
+		part := 0.0
+		for _, t := range x.Terms {
+			part += selectivity(t)
+		}
+		return min(part, most)
+	case *expr.Not:
+		return max(1-selectivity(x.X), 1-most)
+	case *expr.In:
+		return min(equal*float64(len(x.Values)), most)
+	case *expr.Call:
+		switch x.Fn.Name {
+		case fnEqual, fnNotDistinct, fnIsNull:
+			return equal
+		case fnIsNotNull, "<>":
+			return most
+		}
+	}
+	return otherSelectivity
+}

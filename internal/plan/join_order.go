@@ -1,0 +1,318 @@
+package plan
+
+import (
+	"math/bits"
+
+	"github.com/hengedb/henge/internal/expr"
+)
+
+// maxOrderedJoins bounds the inputs of the inner joins that are put in order together: choosing takes the third power of it, and sets of
+// inputs are words of 64 bits.
+const maxOrderedJoins = 32
+
+// joinOrder puts the inputs of neighbouring inner joins into another order when that is expected to make far fewer rows on the way: first
+// the pair whose join is smallest, then the next (greedy operator ordering, Fegaras 1998). Inputs that no condition connects come last.
+//
+// The estimates are rough: rows of tables, guesses of what conditions keep, and that an equality finds the rows of the side with fewer
+// different keys. Where rows are not known all inputs count the same, and only joins without a condition are avoided.
+func (o *optimizer) joinOrder(n Node) Node {
+	if !isInner(n) {
+		return mapInputs(n, o.joinOrder)
+	}
+	inputs := 0
+	n = o.orderInputs(n, &inputs)
+	if inputs < 3 || inputs > maxOrderedJoins {
+		return n
+	}
+	g := joinGraph{o: o}
+	columns, written := g.add(n)
+	best := g.order()
+	const worthwhile = 0.8 // of the estimated rows; above it the order of the text is as good a guess
+	if best.cost >= worthwhile*written.cost {
+		return n
+	}
+	o.fired()
+	at := make(map[int]int, len(best.columns))
+	for i, c := range best.columns {
+		at[c] = i
+	}
+	keep := make([]int, len(columns))
+	for i, c := range columns {
+		keep[i] = at[c]
+	}
+	return Select(best.node, keep)
+}
+
+func isInner(n Node) bool {
+	j, ok := n.(*Join)
+	return ok && j.Kind == Inner && (j.On == nil || !isVolatile(j.On))
+}
+
+// orderInputs orders what is below a tree of inner joins, and counts the inputs of the tree.
+func (o *optimizer) orderInputs(n Node, count *int) Node {
+	if p, ok := n.(*Project); isInner(n) || ok && passes(p) {
+		return mapInputs(n, func(c Node) Node { return o.orderInputs(c, count) })
+	}
+	*count++
+	return mapInputs(n, o.joinOrder)
+}
+
+// joinGraph is the inputs of a tree of inner joins and the conditions between them. Columns are numbered through all inputs.
+type joinGraph struct {
+	o      *optimizer
+	inputs []joinInput
+	owner  []int // by column: its input
+	terms  []joinTerm
+}
+
+// joinInput is what is joined.
+type joinInput struct {
+	node Node
+	// rows is how many it gives, distinct about how many different values a key of it has.
+	rows, distinct float64
+}
+
+// joinTerm is a condition, over the numbered columns, or a key.
+type joinTerm struct {
+	on     expr.Expr // nil: key
+	key    EquiKey
+	inputs uint64 // those it reads
+	// left and right are the inputs of the two sides of an equality, 0 for other conditions.
+	left, right uint64
+}
+
+// joined is a part of the tree.
+type joined struct {
+	node    Node
+	columns []int // by position: the number of the column
+	inputs  uint64
+	rows    float64
+	cost    float64 // rows made on the way
+}
+
+// add takes a tree apart and returns the numbers of n's columns and what n costs as it was written.
+func (g *joinGraph) add(n Node) (columns []int, as joined) {
+	switch x := n.(type) {
+	case *Join:
+		if !isInner(x) {
+			break
+		}
+		left, l := g.add(x.Left)
+		right, r := g.add(x.Right)
+		columns = append(append(columns, left...), right...)
+		for _, k := range x.Keys {
+			t := joinTerm{key: EquiKey{Left: left[k.Left], Right: right[k.Right], NullSafe: k.NullSafe}}
+			t.left, t.right = 1<<g.owner[t.key.Left], 1<<g.owner[t.key.Right]
+			t.inputs = t.left | t.right
+			g.terms = append(g.terms, t)
+		}
+		for _, e := range Split(x.On) {
+			g.terms = append(g.terms, g.term(renumber(e, columns)))
+		}
+		return columns, g.join(l, r)
+	case *Project:
+		if !passes(x) {
+			break
+		}
+		in, as := g.add(x.Input)
+		for _, e := range x.Exprs {
+			columns = append(columns, in[e.(*expr.Column).Index])
+		}
+		return columns, as
+	}
+	return g.input(n)
+}
+
+// passes reports whether p only picks columns of a join.
+func passes(p *Project) bool {
+	if !isInner(p.Input) {
+		return false
+	}
+	for _, e := range p.Exprs {
+		if _, ok := e.(*expr.Column); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+func (g *joinGraph) input(n Node) ([]int, joined) {
+	in := joinInput{node: n, rows: g.o.rows(n)}
+	in.distinct = in.rows
+	switch x := n.(type) {
+	case *Scan:
+		if g.o.options.Rows != nil {
+			in.distinct = g.o.options.Rows(x)
+		}
+	case *Filter:
+		in.distinct = g.o.rows(x.Input)
+	}
+	number := len(g.inputs)
+	g.inputs = append(g.inputs, in)
+	columns := make([]int, len(n.Columns()))
+	for i := range columns {
+		columns[i] = len(g.owner)
+		g.owner = append(g.owner, number)
+	}
+	return columns, g.alone(number, columns)
+}
+
+func (g *joinGraph) alone(number int, columns []int) joined {
+	in := g.inputs[number]
+	return joined{node: in.node, columns: columns, inputs: 1 << number, rows: max(g.known(in.rows), 1)}
+}
+
+// known gives inputs the same size where the sizes are not known.
+func (g *joinGraph) known(rows float64) float64 {
+	const someRows = 1000
+	if rows < 0 {
+		return someRows
+	}
+	return rows
+}
+
+func (g *joinGraph) term(e expr.Expr) joinTerm {
+	t := joinTerm{on: e, inputs: g.read(e)}
+	if c, ok := e.(*expr.Call); ok && len(c.Args) == 2 && (c.Fn.Name == fnEqual || c.Fn.Name == fnNotDistinct) {
+		l, r := g.read(c.Args[0]), g.read(c.Args[1])
+		if l != 0 && r != 0 && l&r == 0 && c.Args[0].Type().Runtime() == c.Args[1].Type().Runtime() {
+			t.left, t.right = l, r
+		}
+	}
+	return t
+}
+
+func (g *joinGraph) read(e expr.Expr) (inputs uint64) {
+	expr.Walk(e, func(x expr.Expr) bool {
+		if c, ok := x.(*expr.Column); ok {
+			inputs |= 1 << g.owner[c.Index]
+		}
+		return true
+	})
+	return inputs
+}
+
+// order builds the tree: the two parts whose join is smallest are joined, until there is one part.
+func (g *joinGraph) order() joined {
+	var parts []joined
+	first := 0
+	for i, in := range g.inputs {
+		columns := make([]int, len(in.node.Columns()))
+		for c := range columns {
+			columns[c] = first + c
+		}
+		part := g.alone(i, columns)
+		part.node = g.filtered(part.node, part.inputs, func(c int) int { return c - first })
+		first += len(columns)
+		parts = append(parts, part)
+	}
+	for len(parts) > 1 {
+		a, b, best, connected := 0, 1, joined{}, false
+		for i := range parts {
+			for j := i + 1; j < len(parts); j++ {
+				together, condition := g.estimate(&parts[i], &parts[j])
+				if best.inputs == 0 || condition && !connected || condition == connected && together.rows < best.rows {
+					a, b, best, connected = i, j, together, condition
+				}
+			}
+		}
+		best = g.build(parts[a], parts[b])
+		parts[a] = best
+		parts = append(parts[:b], parts[b+1:]...)
+	}
+	out := parts[0]
+	out.node = g.filtered(out.node, 0, func(c int) int { return c })
+	return out
+}
+
+// filtered asks the conditions that read exactly some inputs, one or none, of n. Most of them are elsewhere: filters are pushed before.
+func (g *joinGraph) filtered(n Node, inputs uint64, at func(column int) int) Node {
+	var own []expr.Expr
+	for i := range g.terms {
+		if t := &g.terms[i]; t.inputs == inputs {
+			own = append(own, expr.Remap(t.on, at))
+		}
+	}
+	return filter(n, own)
+}
+
+// estimate returns the size of the join of two parts, and whether a condition connects them.
+func (g *joinGraph) estimate(l, r *joined) (out joined, condition bool) {
+	out = joined{inputs: l.inputs | r.inputs, rows: l.rows * r.rows}
+	keys := 0
+	for i := range g.terms {
+		t := &g.terms[i]
+		if !t.between(l.inputs, r.inputs) {
+			continue
+		}
+		condition = true
+		switch {
+		case t.left == 0 || t.left&^l.inputs != 0 && t.left&^r.inputs != 0 || t.right&^l.inputs != 0 && t.right&^r.inputs != 0:
+			out.rows *= otherSelectivity
+		case keys == 0:
+			keys++
+			out.rows /= max(1, min(g.distinct(t.left), g.distinct(t.right)))
+		default:
+			keys++
+			out.rows *= otherSelectivity // keys of several columns are rarely independent of each other
+		}
+	}
+	out.rows = max(out.rows, 1)
+	out.cost = l.cost + r.cost + out.rows
+	return out, condition
+}
+
+// between reports whether a term can be asked once two parts are joined, and could not before.
+func (t *joinTerm) between(l, r uint64) bool {
+	return t.inputs&^(l|r) == 0 && t.inputs&^l != 0 && t.inputs&^r != 0
+}
+
+// distinct is about how many different values an expression over some inputs has.
+func (g *joinGraph) distinct(inputs uint64) float64 {
+	least := -1.0
+	for s := inputs; s != 0; s &= s - 1 {
+		if d := g.known(g.inputs[bits.TrailingZeros64(s)].distinct); least < 0 || d < least {
+			least = d
+		}
+	}
+	return least
+}
+
+// join is estimate for parts whose tree is not wanted.
+func (g *joinGraph) join(l, r joined) joined {
+	out, _ := g.estimate(&l, &r)
+	return out
+}
+
+// build joins two parts on all terms between them. The larger one streams.
+func (g *joinGraph) build(l, r joined) joined {
+	if l.rows < r.rows {
+		l, r = r, l
+	}
+	out, _ := g.estimate(&l, &r)
+	out.columns = append(append(out.columns, l.columns...), r.columns...)
+	at := make([]int, len(g.owner)) // by number: the position
+	for i, c := range out.columns {
+		at[c] = i
+	}
+	j := &Join{Kind: Inner, Left: l.node, Right: r.node}
+	var on []expr.Expr
+	for i := range g.terms {
+		t := &g.terms[i]
+		switch {
+		case !t.between(l.inputs, r.inputs):
+		case t.on != nil:
+			on = append(on, renumber(t.on, at))
+		default:
+			k := EquiKey{Left: at[t.key.Left], Right: at[t.key.Right], NullSafe: t.key.NullSafe}
+			if k.Left >= len(l.columns) {
+				k.Left, k.Right = k.Right, k.Left
+			}
+			k.Right -= len(l.columns)
+			j.Keys = append(j.Keys, k)
+		}
+	}
+	j.On = Conjunction(on)
+	out.node = j
+	return out
+}

@@ -86,6 +86,9 @@ func openNode(ctx context.Context, node plan.Node, env *Env) (*Pipeline, Operato
 		return openJoin(ctx, n, need, env)
 	case *plan.Aggregate:
 		return openAggregate(ctx, n, env)
+	case *plan.Buckets:
+		op, err := buckets(ctx, n, env)
+		return nil, op, err
 	case *plan.Shared:
 		return nil, env.sharing.reader(n, env), nil
 	}

@@ -22,6 +22,7 @@
 //	join*.go                        hash joins and nested loops
 //	sort.go merge.go sortbound.go   sorting and top-N
 //	setop.go window*.go
+//	buckets.go                      times at which there may be no rows
 //	shared.go                       what is computed once and read in several places
 //	profile.go                      what each operator does, for EXPLAIN ANALYZE
 //	partitions.go                   rows that do not fit in memory, in files by the hash of their keys

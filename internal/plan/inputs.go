@@ -52,6 +52,10 @@ func WithInputs(n Node, in []Node) Node {
 		c := *x
 		c.Input = in[0]
 		return &c
+	case *Buckets:
+		c := *x
+		c.Input = in[0]
+		return &c
 	case *Shared:
 		return &Shared{ID: x.ID, Input: in[0]}
 	case *Write:

@@ -263,6 +263,26 @@ type Shared struct {
 	Input Node
 }
 
+// Buckets gives the starts of the time buckets in which a datasource may have rows: those between its first and its last row,
+// within the intervals of the scan that Input is made of. Input is not run.
+type Buckets struct {
+	Input       Node
+	Granularity chrono.Granularity
+	Name        string
+}
+
+// Scan returns the scan that Input is made of, nil if there is none: its condition is never true.
+func (n *Buckets) Scan() *Scan {
+	var out *Scan
+	Walk(n.Input, func(n Node) bool {
+		if s, ok := n.(*Scan); ok {
+			out = s
+		}
+		return out == nil
+	})
+	return out
+}
+
 // Write is the root of an INSERT or REPLACE.
 type Write struct {
 	Input       Node
@@ -381,6 +401,11 @@ func (n *Window) Columns() []Column {
 	return out
 }
 
+// Columns returns the start of the bucket.
+func (n *Buckets) Columns() []Column {
+	return []Column{{Name: n.Name, Type: expr.Of(expr.Timestamp).NotNull()}}
+}
+
 // Columns returns the input's columns.
 func (n *Shared) Columns() []Column { return n.Input.Columns() }
 
@@ -436,6 +461,9 @@ func (n *Unnest) Inputs() []Node { return []Node{n.Input} }
 func (n *Window) Inputs() []Node { return []Node{n.Input} }
 
 // Inputs returns the input.
+func (n *Buckets) Inputs() []Node { return []Node{n.Input} }
+
+// Inputs returns the input.
 func (n *Shared) Inputs() []Node { return []Node{n.Input} }
 
 // Inputs returns the query whose rows are written.
@@ -458,6 +486,7 @@ func (*Union) node()     {}
 func (*SetOp) node()     {}
 func (*Unnest) node()    {}
 func (*Window) node()    {}
+func (*Buckets) node()   {}
 func (*Shared) node()    {}
 func (*Write) node()     {}
 func (*Export) node()    {}

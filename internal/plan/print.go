@@ -135,6 +135,8 @@ func (p *printer) own(n Node) {
 		if x.All {
 			p.WriteString(" all")
 		}
+	case *Buckets:
+		p.printf("Buckets %s as %s", x.Granularity, x.Name)
 	case *Shared:
 		p.printf("Shared %d", x.ID)
 	case *Unnest:

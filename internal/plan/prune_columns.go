@@ -74,6 +74,10 @@ func (o *optimizer) prune(n Node, need []bool) (Node, []int) {
 		return o.pruneJoin(x, need)
 	case *Union:
 		return o.pruneUnion(x, need)
+	case *Buckets:
+		c := *x
+		c.Input, _ = o.prune(x.Input, make([]bool, len(x.Input.Columns())))
+		return &c, identity(len(need))
 	case *Unnest:
 		return o.pruneUnnest(x, need)
 	case *Window:

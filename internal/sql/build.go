@@ -24,6 +24,11 @@ func (blk *block) build(in buildInput) (*relational, error) {
 		if err != nil {
 			return nil, err
 		}
+		if blk.wantsEmptyBuckets(&in) {
+			if err := blk.addEmptyBuckets(g); err != nil {
+				return nil, err
+			}
+		}
 		n = g.node
 		if err := blk.regroup(g, &in); err != nil {
 			return nil, err

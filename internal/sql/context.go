@@ -25,6 +25,8 @@ type settings struct {
 	finalizeAggregations bool
 	finalizeSketches     bool
 	requireTime          bool
+	// skipEmptyBuckets is false when groups by time show buckets without rows.
+	skipEmptyBuckets bool
 }
 
 // The context parameters that the server sets itself.
@@ -60,6 +62,7 @@ func readSettings(r *Request, sets []*syntax.Set) (settings, error) {
 	s.approximateDistinct = c.boolean("useApproximateCountDistinct", true)
 	s.finalizeAggregations = c.boolean("finalizeAggregations", true)
 	s.finalizeSketches = c.boolean("sqlFinalizeOuterSketches", false)
+	s.skipEmptyBuckets = c.values["skipEmptyBuckets"] != false && c.values["skipEmptyBuckets"] != "false"
 	s.requireTime = c.values["requireTimeCondition"] == true || c.values["requireTimeCondition"] == "true"
 	s.outerLimit = c.long("sqlOuterLimit", -1)
 	if name := c.text("sqlTimeZone"); name != "" && c.err == nil {

@@ -1,0 +1,74 @@
+package exec
+
+import (
+	"context"
+
+	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// maxBuckets bounds the buckets that are made where there may be no rows: those of a minute over almost four years.
+const maxBuckets = 2_000_000
+
+// buckets lists the starts of the buckets between the first and the last row that the segments of a scan have, within the intervals asked
+// for. It reads no rows, and does not depend on how they are spread over segments.
+func buckets(ctx context.Context, n *plan.Buckets, env *Env) (Operator, error) {
+	scan := n.Scan()
+	if scan == nil || env.Tables == nil { // nothing can be in the intervals
+		return noRows{}, nil
+	}
+	leaves, err := env.Tables.Leaves(ctx, scan)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		for _, l := range leaves {
+			l.Reader.Release()
+		}
+	}()
+	first, last, known := int64(0), int64(0), false
+	for _, l := range leaves {
+		info := l.Reader.Info()
+		if lo, hi := max(info.MinTime, l.Visible.Start), min(info.MaxTime, l.Visible.End-1); info.HasTimes && lo <= hi {
+			if !known {
+				first, last, known = lo, hi, true
+			}
+			first, last = min(first, lo), max(last, hi)
+		}
+	}
+	if !known {
+		return noRows{}, nil
+	}
+	spans := []chrono.Interval{{Start: first, End: n.Granularity.Next(last)}}
+	if scan.Intervals != nil {
+		spans = chrono.IntersectAll(spans, scan.Intervals)
+	}
+	account := budget.NewAccount(env.Budget)
+	defer account.Close()
+	var starts []int64
+	for _, s := range spans {
+		for at := n.Granularity.Floor(s.Start); at < s.End; at = n.Granularity.Next(at) {
+			if len(starts) > 0 && at <= starts[len(starts)-1] {
+				continue // of the interval before
+			}
+			if len(starts) == maxBuckets {
+				return nil, fault.ResourceLimit("With skipEmptyBuckets=false the query has more than [%d] buckets; ask for longer buckets or less time", maxBuckets)
+			}
+			if starts = append(starts, at); len(starts)%vector.BatchRows == 0 {
+				if err := stop(ctx); err != nil {
+					return nil, err
+				}
+				if err := account.Set(int64(8 * cap(starts))); err != nil {
+					return nil, err
+				}
+			}
+		}
+	}
+	if len(starts) == 0 {
+		return noRows{}, nil
+	}
+	return newBatches(&vector.Batch{N: len(starts), Cols: []*vector.Vector{vector.FromLongs(starts)}}, env.BatchRows), nil
+}

@@ -12,10 +12,11 @@ import (
 )
 
 // windowOp sorts its input by partition and order, and then computes the calls over whole partitions, as many small ones together as
-// fill a batch. A partition has to fit in memory.
+// fill a batch. A partition has to fit in memory, unless all calls can do with one part of it after the other.
 type windowOp struct {
 	node   *plan.Window
 	calls  []windowFunction
+	cut    windowCut
 	sorted Operator
 	types  []vector.Type
 	env    *Env
@@ -23,16 +24,26 @@ type windowOp struct {
 	account budget.Account
 	rows    *vector.BatchBuilder
 	starts  []int         // of the partitions in rows
-	last    *vector.Batch // the partition keys of the last row in rows, as one row
+	last    *vector.Batch // the first row of the last partition in rows, as one row
+	before  *vector.Batch // the row before pending, when peers are kept together
 	pending *vector.Batch // read and not yet in rows
 	ended   bool
 	out     Operator
+	// parted says that the rows after those in rows go on with their last partition, continues that the first ones went on.
+	parted, continues bool
 }
 
 func newWindow(n *plan.Window, input Operator, env *Env) (*windowOp, error) {
 	o := &windowOp{node: n, types: types(n.Input.Columns()), env: env}
 	o.account = budget.NewAccount(env.Budget)
-	for i := range n.Calls {
+	var err error
+	if o.calls, o.cut, err = newStreamedFunctions(n.Calls); err != nil {
+		return nil, err
+	}
+	if o.cut == cutNowhere || env.MaxWindowRows > 0 { // who bounds partitions wants to hear of long ones
+		o.calls, o.cut = nil, cutNowhere
+	}
+	for i := range n.Calls[len(o.calls):] {
 		f, err := newWindowFunction(&n.Calls[i])
 		if err != nil {
 			return nil, err
@@ -81,9 +92,10 @@ func (o *windowOp) Next(ctx context.Context) (*vector.Batch, error) {
 	}
 }
 
-// fill gathers whole partitions until they have at least a batch of rows.
+// fill gathers whole partitions, or parts of them, until there is at least a batch of rows.
 func (o *windowOp) fill(ctx context.Context) error {
 	o.starts, o.last = o.starts[:0], nil
+	o.continues, o.parted = o.parted, false
 	for {
 		if o.pending == nil {
 			b, err := o.sorted.Next(ctx)
@@ -98,6 +110,14 @@ func (o *windowOp) fill(ctx context.Context) error {
 		}
 		for i := range o.pending.N {
 			if o.last != nil && samePartition(o.node.Partition, o.last, o.pending, i) {
+				if o.cut == cutNowhere || o.rows.Rows()+i < o.env.BatchRows {
+					continue
+				}
+				if o.cut == cutAnywhere || !o.peersOf(i) {
+					o.parted = true
+					o.take(i)
+					return nil
+				}
 				continue
 			}
 			if err := o.bounded(o.rows.Rows() + i); err != nil {
@@ -111,12 +131,15 @@ func (o *windowOp) fill(ctx context.Context) error {
 			o.starts = append(o.starts, o.rows.Rows()+i)
 			o.last = o.pending.Slice(i, i+1)
 		}
+		// The batch dies with the next pull: keep the rows to compare with.
+		o.last = (&vector.Batch{N: o.last.N, Cols: o.last.Cols, Sel: []uint32{0}}).Compact()
+		if o.cut == cutAtPeers {
+			o.before = (&vector.Batch{N: o.pending.N, Cols: o.pending.Cols, Sel: []uint32{uint32(o.pending.N - 1)}}).Compact()
+		}
 		o.take(o.pending.N)
 		if err := o.bounded(o.rows.Rows()); err != nil {
 			return err
 		}
-		// The batch just taken dies with the next pull: keep the row to compare with.
-		o.last = (&vector.Batch{N: o.last.N, Cols: o.last.Cols, Sel: []uint32{0}}).Compact()
 		if err := o.account.Set(o.rows.Bytes() * windowShare); err != nil {
 			return err
 		}
@@ -137,6 +160,20 @@ type ErrWindowRows struct{ Rows, Max int }
 // Error says so.
 func (e *ErrWindowRows) Error() string {
 	return fmt.Sprintf("a window has [%d] rows or more, [%d] are allowed", e.Rows, e.Max)
+}
+
+// peersOf reports whether row i of pending, which is of the same partition as the row before, is also equal to it in the order.
+func (o *windowOp) peersOf(i int) bool {
+	before, at := o.pending, i-1
+	if i == 0 {
+		before, at = o.before, 0
+	}
+	for _, k := range o.node.Order {
+		if !vector.Same(before.Cols[k.Column], at, o.pending.Cols[k.Column], i) {
+			return false
+		}
+	}
+	return true
 }
 
 // windowShare is what a row takes while windows are computed over it, in multiples of itself.
@@ -167,6 +204,7 @@ func (o *windowOp) compute(ctx context.Context) (*vector.Batch, error) {
 	n := o.rows.Rows()
 	b := o.rows.Build()
 	p := newPartitionSet(b, append(o.starts, n), o.node.Order)
+	p.continues = o.continues
 	out := &vector.Batch{N: n, Cols: append([]*vector.Vector(nil), b.Cols...)}
 	for _, f := range o.calls {
 		if err := stop(ctx); err != nil {
@@ -194,6 +232,8 @@ type partitionSet struct {
 	// By row: its partition, and the first and the row after the last of its peers, which are equal in the order.
 	partition      []int32
 	peerLo, peerHi []int32
+	// continues says that rows of the first partition came before.
+	continues bool
 }
 
 func newPartitionSet(b *vector.Batch, bounds []int, order []plan.SortKey) *partitionSet {

@@ -205,3 +205,59 @@ func TestWindowFunctions(t *testing.T) {
 		t.Error("NTILE(0) gave rows")
 	}
 }
+
+// Calls that look back only carry on from one part of a partition to the next, so that it need not fit in memory.
+func TestLongPartitionsArePartedWhereCallsAllow(t *testing.T) {
+	const n = 20_000
+	in := make([][]any, n)
+	for i := range in {
+		in[i] = []any{int64(i / 15_000), int64(i / 3), int64(i)} // partitions of 15,000 and 5,000 rows, peers of three
+	}
+	from := func(i int) int { return i / 15_000 * 15_000 }
+	call := func(fn string) plan.WindowCall { return window(fn, long, wholeFrame) }
+	total := func(f plan.Frame) plan.WindowCall {
+		c := window("", long, f, 2)
+		c.Agg = agg.Spec{Name: "SUM", Args: []vector.Type{long}}
+		return c
+	}
+	upToRow := plan.Frame{FromUnbounded: true, FromColumn: -1, ToColumn: -1}
+	for name, calls := range map[string][]plan.WindowCall{
+		"anywhere": {call("ROW_NUMBER"), total(upToRow)},
+		"at peers": {call("ROW_NUMBER"), total(upToRow), call("RANK"), call("DENSE_RANK"), total(running)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			node := &plan.Window{Input: inline([]vector.Type{long, long, long}, in...), Partition: []int{0}, Order: []plan.SortKey{{Column: 1}, {Column: 2}}, Calls: calls}
+			if name == "at peers" {
+				node.Order = node.Order[:1]
+			}
+			rows := mustRows(t, node, config{batch: 64, spill: 60 << 10}.env(t))
+			if len(rows) != n {
+				t.Fatalf("%d rows", len(rows))
+			}
+			sum := int64(0)
+			for i, row := range rows {
+				start := from(i)
+				if i == start {
+					sum = 0
+				}
+				sum += row[2].(int64)
+				if row[3] != int64(i-start)+1 {
+					t.Fatalf("row %d: number %v", i, row[3])
+				}
+				if name == "anywhere" {
+					if row[4] != sum {
+						t.Fatalf("row %d: sum %v, want %d", i, row[4], sum)
+					}
+					continue
+				}
+				peer := i - i%3
+				if row[5] != int64(max(peer-start, 0))+1 || row[6] != int64((peer-start)/3)+1 {
+					t.Fatalf("row %d: rank %v, dense %v", i, row[5], row[6])
+				}
+				if i%3 == 2 && (row[4] != sum || row[7] != sum || rows[i-1][7] != sum || rows[i-2][7] != sum) {
+					t.Fatalf("row %d: sums %v and %v, want %d", i, row[4], row[7], sum)
+				}
+			}
+		})
+	}
+}

@@ -17,10 +17,10 @@ const maxBuckets = 2_000_000
 // for. It reads no rows, and does not depend on how they are spread over segments.
 func buckets(ctx context.Context, n *plan.Buckets, env *Env) (Operator, error) {
 	scan := n.Scan()
-	if scan == nil || env.Tables == nil { // nothing can be in the intervals
+	if scan == nil { // nothing can be in the intervals
 		return noRows{}, nil
 	}
-	leaves, err := env.Tables.Leaves(ctx, scan)
+	leaves, there, err := env.leaves(ctx, scan)
 	if err != nil {
 		return nil, err
 	}
@@ -29,6 +29,9 @@ func buckets(ctx context.Context, n *plan.Buckets, env *Env) (Operator, error) {
 			l.Reader.Release()
 		}
 	}()
+	if there != nil {
+		return nil, fault.Unsupported("skipEmptyBuckets=false is not supported where other servers hold segments of datasource [%s]", scan.DataSource)
+	}
 	first, last, known := int64(0), int64(0), false
 	for _, l := range leaves {
 		info := l.Reader.Info()

@@ -21,6 +21,9 @@ func FuzzPrepare(f *testing.F) {
 		"VALUES (1, 'a'), (NULL, CURRENT_TIMESTAMP)",
 		"INSERT INTO x SELECT __time, dim1 FROM t PARTITIONED BY DAY CLUSTERED BY dim1",
 		"EXPLAIN PLAN FOR SELECT CASE WHEN dim3 = 'a' THEN dim3 ELSE 'b' END FROM t INTERSECT SELECT a FROM u",
+		"SELECT t.dim1, l.b FROM t LEFT JOIN LATERAL (SELECT b FROM u WHERE u.a = t.dim1 AND u.b > t.cnt LIMIT 1) AS l ON l.b > 2, UNNEST(ARRAY[1], MV_TO_ARRAY(dim3)) AS x(p, q)",
+		"SELECT * FROM t TABLESAMPLE BERNOULLI(10) REPEATABLE(1) FULL JOIN u ON (SELECT MAX(b) FROM u AS v WHERE v.a = t.dim1 AND v.b < u.b) > 1",
+		"WITH w AS (SELECT dim1, COUNT(*) AS c FROM t GROUP BY 1) SELECT * FROM w a, w b, u WHERE a.c = b.c AND u.a = a.dim1 AND dim3 IN (SELECT a FROM u)",
 		"SELECT * FROM TABLE(APPEND('t', 'u')) WHERE cnt BETWEEN 1 AND b ORDER BY b NULLS LAST OFFSET 3",
 	} {
 		f.Add(seed)

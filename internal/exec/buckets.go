@@ -3,8 +3,10 @@ package exec
 import (
 	"context"
 
+	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/vector"
@@ -14,35 +16,17 @@ import (
 const maxBuckets = 2_000_000
 
 // buckets lists the starts of the buckets between the first and the last row that the segments of a scan have, within the intervals asked
-// for. It reads no rows, and does not depend on how they are spread over segments.
+// for. It does not depend on how they are spread over segments.
 func buckets(ctx context.Context, n *plan.Buckets, env *Env) (Operator, error) {
 	scan := n.Scan()
 	if scan == nil { // nothing can be in the intervals
 		return noRows{}, nil
 	}
-	leaves, there, err := env.leaves(ctx, scan)
-	if err != nil {
+	first, last, known, err := timeSpan(ctx, scan, env)
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	defer func() {
-		for _, l := range leaves {
-			l.Reader.Release()
-		}
-	}()
-	if there != nil {
-		return nil, fault.Unsupported("skipEmptyBuckets=false is not supported where other servers hold segments of datasource [%s]", scan.DataSource)
-	}
-	first, last, known := int64(0), int64(0), false
-	for _, l := range leaves {
-		info := l.Reader.Info()
-		if lo, hi := max(info.MinTime, l.Visible.Start), min(info.MaxTime, l.Visible.End-1); info.HasTimes && lo <= hi {
-			if !known {
-				first, last, known = lo, hi, true
-			}
-			first, last = min(first, lo), max(last, hi)
-		}
-	}
-	if !known {
+	case !known:
 		return noRows{}, nil
 	}
 	spans := []chrono.Interval{{Start: first, End: n.Granularity.Next(last)}}
@@ -74,4 +58,45 @@ func buckets(ctx context.Context, n *plan.Buckets, env *Env) (Operator, error) {
 		return noRows{}, nil
 	}
 	return newBatches(&vector.Batch{N: len(starts), Cols: []*vector.Vector{vector.FromLongs(starts)}}, env.BatchRows), nil
+}
+
+// timeSpan returns the times of the first and the last row that the segments of a scan have, known: there are rows. The segments know, and
+// where other servers hold some, all rows of the datasource are asked.
+func timeSpan(ctx context.Context, scan *plan.Scan, env *Env) (first, last int64, known bool, err error) {
+	leaves, there, err := env.leaves(ctx, scan)
+	if err != nil {
+		return 0, 0, false, err
+	}
+	for _, l := range leaves {
+		info := l.Reader.Info()
+		if lo, hi := max(info.MinTime, l.Visible.Start), min(info.MaxTime, l.Visible.End-1); info.HasTimes && lo <= hi {
+			if !known {
+				first, last, known = lo, hi, true
+			}
+			first, last = min(first, lo), max(last, hi)
+		}
+		l.Reader.Release()
+	}
+	if there == nil {
+		return first, last, known, nil
+	}
+	time := plan.Column{Name: plan.TimeColumn, Type: expr.Of(expr.Timestamp).NotNull()}
+	ends := &plan.Aggregate{Input: &plan.Scan{DataSource: scan.DataSource, Out: []plan.Column{time}, Limit: -1}}
+	for _, name := range []string{"MIN", "MAX"} {
+		ends.Aggs = append(ends.Aggs, plan.AggCall{Agg: agg.Spec{Name: name, Args: []vector.Type{vector.Long}}, Args: []int{0}, Filter: -1, Name: name,
+			Type: time.Type.OrNull(true)})
+	}
+	op, err := build(ctx, ends, env)
+	if err != nil {
+		return 0, 0, false, err
+	}
+	defer op.Close()
+	known = false
+	err = Drain(ctx, op, func(b *vector.Batch) error {
+		if b = b.Compact(); !b.Cols[0].IsNull(0) {
+			first, last, known = b.Cols[0].LongAt(0), b.Cols[1].LongAt(0), true
+		}
+		return nil
+	})
+	return first, last, known, err
 }

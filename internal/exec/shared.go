@@ -34,7 +34,11 @@ func (s *sharing) reader(n *plan.Shared, env *Env) Operator {
 	return &spoolReader{spool: p}
 }
 
+// close frees the rows; nil, as for fragments of other servers' queries, has none.
 func (s *sharing) close() {
+	if s == nil {
+		return
+	}
 	for _, p := range s.spools {
 		p.close()
 	}

@@ -132,6 +132,15 @@ var standardGranularities = []standardGranularity{
 	{"YEAR", Period{Years: 1}},
 }
 
+// SegmentGranularities returns those that segments may have beside ALL, in UTC, from fine to coarse.
+func SegmentGranularities() []Granularity {
+	out := make([]Granularity, len(standardGranularities))
+	for i, s := range standardGranularities {
+		out[i] = standard(s.period)
+	}
+	return out
+}
+
 // standard makes the UTC granularity of a period that is known to be valid.
 func standard(p Period) Granularity {
 	g, err := PeriodGranularity(p, UTC, nil)

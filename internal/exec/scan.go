@@ -9,6 +9,7 @@ import (
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/vector"
@@ -169,8 +170,21 @@ func openColumn(leaf *leafScan, name string, want expr.Type, env *Env) (scanColu
 	if info.Type == want.Runtime() || info.Type == to.Runtime() {
 		return out, nil
 	}
-	out.cast, err = expr.Compile(&expr.Cast{X: &expr.Column{Index: 0, Name: name, T: stored}, T: to}, env.Expr)
+	x, err := asStored(&expr.Column{Index: 0, Name: name, T: stored}, to)
+	if err != nil {
+		return out, err
+	}
+	out.cast, err = expr.Compile(x, env.Expr)
 	return out, err
+}
+
+// asStored converts a column of a segment to the type that the datasource has it as: where some segments have nested values, what others have
+// are such, too.
+func asStored(x *expr.Column, to expr.Type) (expr.Expr, error) {
+	if to.ComplexName() == expr.JSON.ComplexName() && x.T.Base != expr.Other {
+		return expr.NewCall(expr.MustLookup("TO_JSON"), []expr.Expr{x}, fault.Span{})
+	}
+	return &expr.Cast{X: x, T: to}, nil
 }
 
 // read returns the rows from up to, not including, to that count, or nil if there are none.

@@ -98,7 +98,7 @@ func (r *Reader) openObjects(ctx context.Context, f fileFormat, in *input) error
 // systemFields takes the columns that describe the file out of those that the decoder looks for.
 func (r *Reader) systemFields() {
 	r.fields = r.table.Fields
-	wanted := systemFieldsOf(r.table.Source)
+	wanted := SystemFields(r.table.Source)
 	for i, f := range r.table.Fields {
 		if f.Type != vector.String || !slices.Contains(wanted, f.Name) {
 			continue
@@ -115,8 +115,8 @@ func (r *Reader) systemFields() {
 	}
 }
 
-// systemFieldsOf returns the system fields that a source was asked for.
-func systemFieldsOf(s Source) []string {
+// SystemFields returns the system fields that a source was asked for.
+func SystemFields(s Source) []string {
 	if s, ok := s.(interface{ systemFields() []string }); ok {
 		return s.systemFields()
 	}

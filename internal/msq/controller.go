@@ -292,9 +292,11 @@ func (c *Controller) ingest(ctx context.Context, w *plan.Write) (*Outcome, error
 	if c.deps.Metastore == nil || c.deps.Store == nil {
 		return nil, fault.Defensive("A job that writes has no metastore or deep storage")
 	}
-	w = multiValueInputs(c.job.rename(w))
+	if w = c.job.rename(w); c.job.Rows == nil {
+		w = multiValueInputs(w)
+	}
 	c.job.Plan, c.job.Columns = w, nil
-	l, err := layoutOf(w, c.opts)
+	l, err := layoutOf(w, c.opts, c.job.Target)
 	if err != nil {
 		return nil, err
 	}
@@ -316,10 +318,15 @@ func (c *Controller) ingest(ctx context.Context, w *plan.Write) (*Outcome, error
 		}
 	}
 	rows.from.columns = append([]plan.Column{longColumn(bucketColumn), longColumn(boostColumn)}, w.Input.Columns()...)
+	if s.order.hashed {
+		rows.from.columns = append(rows.from.columns, longColumn(hashColumn))
+	}
 	generator := &stage{number: len(cut.stages), processor: "segmentGenerator", inputs: []*input{rows}}
 	c.setStages(append(cut.stages, generator))
-	if err := c.define(w, l); err != nil {
-		return nil, err
+	if c.job.Target == nil { // others are reported on without their stages
+		if err := c.define(w, l); err != nil {
+			return nil, err
+		}
 	}
 	if err := c.lock(ctx, w); err != nil {
 		return nil, err
@@ -327,7 +334,7 @@ func (c *Controller) ingest(ctx context.Context, w *plan.Write) (*Outcome, error
 	if err := c.runStages(ctx, generator); err != nil {
 		return nil, err
 	}
-	parts := divide(rows.from.outputs(), !w.PartitionBy.IsAll(), int64(c.opts.RowsPerSegment))
+	parts := c.divide(w, rows.from)
 	total := int64(0)
 	for _, o := range rows.from.outputs() {
 		total += o.rows
@@ -344,15 +351,25 @@ func (c *Controller) ingest(ctx context.Context, w *plan.Write) (*Outcome, error
 	}
 	rows.from.merged(int64(len(parts)), 0)
 	rows.from.enter(phasePost, c.now())
-	several := make([]bool, len(w.Input.Columns()))
-	for _, o := range c.orders {
+	several, notes := make([]bool, len(w.Input.Columns())), make([]*autoLists, len(c.orders))
+	for n, o := range c.orders {
+		notes[n] = o.write.lists
 		for i, yes := range o.write.several {
 			several[i] = several[i] || yes
 		}
 	}
 	l.settle(several)
-	if w.Replace && c.opts.StoreCompaction {
+	l.empty = empty(notes)
+	switch t := c.job.Target; {
+	case t != nil:
+		c.compaction = t.CompactionState
+	case w.Replace && c.opts.StoreCompaction:
 		if c.compaction, err = c.compactionState(w, l, shards); err != nil {
+			return nil, err
+		}
+	}
+	if c.job.Target.touched() {
+		if err := c.lockTouched(ctx, w, parts); err != nil {
 			return nil, err
 		}
 	}
@@ -377,6 +394,19 @@ func (c *Controller) ingest(ctx context.Context, w *plan.Write) (*Outcome, error
 	return &Outcome{Rows: total, Segments: all}, nil
 }
 
+// divide cuts the sorted rows of a job into partitions.
+func (c *Controller) divide(w *plan.Write, rows *stage) []partition {
+	order, target := &rows.shuffle.order, int64(c.opts.RowsPerSegment)
+	if !order.hashed {
+		return divide(rows.outputs(), !w.PartitionBy.IsAll(), target)
+	}
+	hashers := make([]*hasher, len(c.orders))
+	for i, o := range c.orders {
+		hashers[i] = o.write.hash
+	}
+	return divideHashed(order, hashers, target)
+}
+
 // checkBuckets bounds the time chunks of all workers together; each worker has bounded its own.
 func checkBuckets(parts []partition) error {
 	n := 0
@@ -394,10 +424,13 @@ func checkBuckets(parts []partition) error {
 // writeShuffle sorts rows by time chunk, CLUSTERED BY and boost.
 func (c *Controller) writeShuffle(w *plan.Write, shards int) shuffle {
 	s := shuffle{kind: rangeShuffle, target: int64(c.opts.RowsPerSegment)}
-	s.order.bucketed = true
 	keys := []plan.SortKey{{Column: 0, NullsFirst: true}}
 	if !w.PartitionBy.IsAll() {
 		s.names = append(s.names, keyName{column: bucketKey})
+	}
+	hashed := c.job.Target != nil && c.job.Target.Hash != nil
+	if hashed {
+		keys = append(keys, plan.SortKey{Column: preparedColumns + len(w.Input.Columns()), NullsFirst: true})
 	}
 	for _, i := range w.Cluster {
 		keys = append(keys, plan.SortKey{Column: i + preparedColumns, NullsFirst: true})
@@ -406,7 +439,7 @@ func (c *Controller) writeShuffle(w *plan.Write, shards int) shuffle {
 	keys = append(keys, plan.SortKey{Column: 1, NullsFirst: true})
 	s.names = append(s.names, keyName{column: boostKey})
 	s.order = orderOf(keys)
-	s.order.bucketed = true
+	s.order.bucketed, s.order.hashed = true, hashed
 	if shards > 0 {
 		s.order.boundary = 1 + shards
 	}

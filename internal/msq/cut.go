@@ -328,10 +328,11 @@ func (c *cutter) combine(n plan.Node) (*fragment, error) {
 	return out, nil
 }
 
-// Columns that a writing stage adds before those of the statement.
+// Columns that a writing stage adds to those of the statement.
 const (
 	bucketColumn = "__bucket"
 	boostColumn  = "__boost"
+	hashColumn   = "__hash"
 )
 
 // restricted are the output names that belong to the engine.

@@ -320,7 +320,7 @@ func (l *layout) schemaJSON(auto bool) (dimensions []dimensionJSON, metrics []an
 		switch {
 		case spec.Name == plan.TimeColumn:
 		case spec.Metric != "":
-			metrics = append(metrics, metricJSON(spec.Metric, spec.Name, spec.Type))
+			metrics = append(metrics, MetricJSON(spec.Metric, spec.Name, spec.Type))
 		default:
 			d := dimensionJSON{dimensionType(spec.Type, spec.Multi), spec.Name, "SORTED_ARRAY", spec.Type == vector.String || spec.Multi}
 			if auto {

@@ -20,6 +20,7 @@
 //	output.go               writers of stage outputs: one partition, by hash; sorted.go: by ranges of sorted keys
 //	multivalue.go           lists that stay lists on their way to segments
 //	partition.go            boundaries; generate.go: segments; publish.go: ids, tombstones, the transaction
+//	target.go, hash.go, auto.go  what native specs ask beyond statements: metrics, hashed partitions, types by time chunk
 //	results.go              rows of a SELECT, in pages on disk
 //	report.go, counters.go  what clients poll, snapshot.go takes it; faults.go: the codes; options.go: context parameters
 //

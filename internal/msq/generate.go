@@ -25,12 +25,15 @@ type layout struct {
 	// from is the place of each among the statement's columns, -1: the constant time of a statement without __time.
 	from []int
 	sort []string
-	// multi are the multi-value columns, whose values a row keeps in order (multiValueHandling SORTED_ARRAY).
-	multi []bool
+	// multi are the multi-value columns, handling says in which order a row keeps their values.
+	multi    []bool
+	handling []MultiValue
+	// empty are, by time chunk, the columns of the statement with nothing but empty lists.
+	empty map[int64][]int
 }
 
 // layoutOf orders the columns: time, those that rows are sorted by, the rest as the statement has them.
-func layoutOf(w *plan.Write, o *Options) (*layout, error) {
+func layoutOf(w *plan.Write, o *Options, t *Target) (*layout, error) {
 	out := w.Columns()
 	if len(out) > maxColumns {
 		return nil, tooManyColumns(len(out))
@@ -55,18 +58,18 @@ func layoutOf(w *plan.Write, o *Options) (*layout, error) {
 		}
 	}
 	l := &layout{}
-	metrics := metricsOf(w)
+	metrics := metricsOf(w, t)
 	add := func(name string) error {
 		i := slices.IndexFunc(out, func(c plan.Column) bool { return c.Name == name })
 		if i < 0 {
 			if name == "__time" {
 				l.columns = append(l.columns, segment.ColumnSpec{Name: name, Type: vector.Long})
-				l.from, l.multi = append(l.from, -1), append(l.multi, false)
+				l.from, l.multi, l.handling = append(l.from, -1), append(l.multi, false), append(l.handling, SortedArray)
 				return nil
 			}
 			return errors.New("no column " + name)
 		}
-		spec := segment.ColumnSpec{Name: name, Type: out[i].Type.Runtime(), Multi: out[i].Type.Multi, Metric: metrics[i]}
+		spec := segment.ColumnSpec{Name: name, Type: out[i].Type.Runtime(), Multi: out[i].Type.Multi, Metric: metrics[i], NoIndex: t.noIndex(i)}
 		if spec.Type.Kind == vector.KindList && !spec.Multi && o.ArraysAsMultiValue {
 			if spec.Type.Elem() != vector.String {
 				return columnTypeNotSupported(name, spec.Type.String())
@@ -77,7 +80,7 @@ func layoutOf(w *plan.Write, o *Options) (*layout, error) {
 			return columnTypeNotSupported(name, "")
 		}
 		l.columns = append(l.columns, spec)
-		l.from, l.multi = append(l.from, i), append(l.multi, out[i].Type.Multi)
+		l.from, l.multi, l.handling = append(l.from, i), append(l.multi, out[i].Type.Multi), append(l.handling, t.handling(i))
 		return nil
 	}
 	names := append([]string{"__time"}, order...)
@@ -101,10 +104,16 @@ func layoutOf(w *plan.Write, o *Options) (*layout, error) {
 	return l, nil
 }
 
-// metricsOf returns the metrics (agg.Spec.Metric) of columns that hold aggregates of a rollup, by place. Columns are followed through projections
-// that only pass them on.
-func metricsOf(w *plan.Write) map[int]string {
+// metricsOf returns the metrics (agg.Spec.Metric) of columns that hold aggregates, by place: those that the target names, else those of a
+// rollup. Its columns are followed through projections that only pass them on.
+func metricsOf(w *plan.Write, t *Target) map[int]string {
 	out := map[int]string{}
+	if t != nil && t.Metrics != nil {
+		for i, name := range t.Metrics {
+			out[i] = name
+		}
+		return out
+	}
 	if !w.Rollup {
 		return out
 	}
@@ -146,7 +155,9 @@ func (l *layout) batch(b *vector.Batch) *vector.Batch {
 		case from < 0:
 			out.Cols[i] = vector.Constant(vector.Long, int64(0), b.N)
 		case l.multi[i] && l.columns[i].Multi:
-			out.Cols[i] = sortedValues(withoutEmpty(b.Cols[from+preparedColumns]))
+			out.Cols[i] = l.handling[i].ordered(withoutEmpty(b.Cols[from+preparedColumns]))
+		case l.columns[i].Type == vector.JSON && b.Cols[from+preparedColumns].Type.Kind == vector.KindList:
+			out.Cols[i] = nestedLists(b.Cols[from+preparedColumns])
 		case l.multi[i]:
 			out.Cols[i] = singleValues(b.Cols[from+preparedColumns])
 		default:
@@ -259,6 +270,7 @@ func (c *Controller) generateOne(ctx context.Context, order *workOrder, count *c
 		})
 	path := filepath.Join(order.dir, fmt.Sprintf("partition%d.segment", number))
 	w := c.job.write()
+	l = l.forChunk(p.partition.bucket)
 	// The file is on its way to deep storage, which makes it durable: a crash only costs the space.
 	file, err := os.Create(path)
 	if err != nil {
@@ -266,7 +278,7 @@ func (c *Controller) generateOne(ctx context.Context, order *workOrder, count *c
 	}
 	defer func() { err = errors.Join(err, file.Close(), os.Remove(path)) }()
 	writer, err := segment.NewWriter(file, segment.Options{
-		Columns: l.columns, SortOrder: l.sort, Rollup: w.Rollup, Fold: foldOf, QueryGranularity: "NONE", TempDir: order.dir,
+		Columns: l.columns, SortOrder: l.sort, Rollup: w.Rollup, Fold: foldOf, QueryGranularity: c.job.Target.queryGranularity(), TempDir: order.dir,
 		BufferBytes: c.sortBytes * int64(threads), Budget: c.memory, Rows: int(p.partition.rows), Threads: threads,
 	})
 	if err != nil {

@@ -55,14 +55,14 @@ func (in *inputs) Open(ctx context.Context, ext *plan.External) (exec.Operator, 
 		return nil, fault.Defensive("A stage reads an input that it does not have")
 	}
 	if x.kind == externalInput {
-		return in.external(i)
+		return in.external(i, ext)
 	}
 	return in.stage(ctx, i, x)
 }
 
-func (in *inputs) external(i int) (exec.Operator, error) {
+func (in *inputs) external(i int, ext *plan.External) (exec.Operator, error) {
 	part := in.order.external[i]
-	return &externalReader{in: in, name: inputName(i), part: part}, nil
+	return &externalReader{in: in, name: inputName(i), part: part, ext: ext}, nil
 }
 
 // stage reads the partitions of another stage's output that belong to the worker.
@@ -127,7 +127,8 @@ type externalReader struct {
 	in     *inputs
 	name   string
 	part   externalPart
-	reader *ingest.Reader
+	ext    *plan.External
+	reader RowReader
 	last   ingest.Stats
 	failed error // by a record that does not parse; what was read with it goes first
 }
@@ -143,7 +144,7 @@ func (r *externalReader) Next(ctx context.Context) (*vector.Batch, error) {
 				return nil, io.EOF
 			}
 			var err error
-			if r.reader, err = r.part.table.Open(ctx, r.part.splits[0], r.options()); err != nil {
+			if r.reader, err = r.open(ctx, r.part.splits[0]); err != nil {
 				return nil, err
 			}
 			r.last = ingest.Stats{}
@@ -169,6 +170,17 @@ func (r *externalReader) Next(ctx context.Context) (*vector.Batch, error) {
 		}
 		r.reader, r.part.splits = nil, r.part.splits[1:]
 	}
+}
+
+func (r *externalReader) open(ctx context.Context, split ingest.Split) (RowReader, error) {
+	if rows := r.in.job.job.Rows; rows != nil {
+		return rows.Open(ctx, r.ext, split, r.options())
+	}
+	reader, err := r.part.table.Open(ctx, split, r.options())
+	if err != nil { // not an interface that holds no reader
+		return nil, err
+	}
+	return reader, nil
 }
 
 // Close ends the reading.

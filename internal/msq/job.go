@@ -1,10 +1,14 @@
 package msq
 
 import (
+	"context"
+
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/timeline"
+	"github.com/hengedb/henge/internal/vector"
 )
 
 // Job is a statement to run.
@@ -21,6 +25,25 @@ type Job struct {
 	Identity string
 	// Options are its parameters; nil: they are read from Context.
 	Options *Options
+	// Target says more of the segments to write; nil: nothing.
+	Target *Target
+	// Rows reads the external inputs of the plan; nil: their columns are read as the plan declares them.
+	Rows RowSource
+}
+
+// RowSource reads external inputs in a way of its own. Its methods are called from several goroutines.
+type RowSource interface {
+	// Table returns what there is to read.
+	Table(ext *plan.External) (*ingest.Table, error)
+	// Open reads a split as rows with the columns of ext.
+	Open(ctx context.Context, ext *plan.External, split ingest.Split, o *ingest.Options) (RowReader, error)
+}
+
+// RowReader yields the rows of one split; ingest.Reader is one, and says what holds.
+type RowReader interface {
+	Next(ctx context.Context) (*vector.Batch, error)
+	Stats() ingest.Stats
+	Close() error
 }
 
 // Outcome is what a job achieved.
@@ -85,11 +108,19 @@ func (j *Job) check() error {
 	var err error
 	plan.Walk(j.Plan, func(n plan.Node) bool {
 		if x, ok := n.(*plan.External); ok && err == nil {
-			_, err = ExternalTable(x)
+			_, err = j.table(x)
 		}
 		return err == nil
 	})
 	return err
+}
+
+// table returns what an external input reads.
+func (j *Job) table(x *plan.External) (*ingest.Table, error) {
+	if j.Rows != nil {
+		return j.Rows.Table(x)
+	}
+	return ExternalTable(x)
 }
 
 // DataSource returns the datasource that the job writes to, or the name that stands for results.

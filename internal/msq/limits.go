@@ -48,6 +48,8 @@ const (
 	hashBufferBytes = 32 << 20
 	// splitBytes is the size that large plain files are cut into.
 	splitBytes = 64 << 20
+	// RecordBytes is the same for jobs with Rows, whose readers parse on one core each.
+	RecordBytes = 8 << 20
 
 	// frameBytes is about how large a frame of a shuffle gets: a merge holds one frame of every run.
 	frameBytes = 256 << 10

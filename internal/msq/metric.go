@@ -20,8 +20,8 @@ var sketchMetrics = map[string]struct {
 	"HYPER_UNIQUE":        {"hyperUnique", nil},
 }
 
-// metricJSON is the aggregator that combines the values of a metric further: counts are summed.
-func metricJSON(metric, column string, t vector.Type) any {
+// MetricJSON is the aggregator that combines the values of a metric further: counts are summed.
+func MetricJSON(metric, column string, t vector.Type) any {
 	out := map[string]any{"type": metric, "name": column, "fieldName": column}
 	call, err := agg.ParseMetric(metric, t)
 	if err != nil {

@@ -204,6 +204,39 @@ func withoutEmpty(v *vector.Vector) *vector.Vector {
 	return b.Build()
 }
 
+// ordered returns v with the values of each row as h says.
+func (h MultiValue) ordered(v *vector.Vector) *vector.Vector {
+	switch h {
+	case SortedSet:
+		return distinctValues(sortedValues(v))
+	case AsArray:
+		return v
+	}
+	return sortedValues(v)
+}
+
+// distinctValues returns v, whose rows have their values in order, with each value of a row once.
+func distinctValues(v *vector.Vector) *vector.Vector {
+	if !hasSeveral(v) {
+		return v
+	}
+	b := vector.NewBuilder(v.Type, v.Len)
+	for i := range v.Len {
+		if v.IsNull(i) {
+			b.AppendNull()
+			continue
+		}
+		lo, hi := v.ListAt(i)
+		for k := lo; k < hi; k++ {
+			if k == lo || compareValues(v.Child, k-1, k) != 0 {
+				b.Child().AppendFrom(v.Child, k)
+			}
+		}
+		b.AppendList()
+	}
+	return b.Build()
+}
+
 // sortedValues returns v with the values of each row in order, nulls first (multiValueHandling SORTED_ARRAY).
 func sortedValues(v *vector.Vector) *vector.Vector {
 	if v.Type.Kind != vector.KindList {

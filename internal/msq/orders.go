@@ -17,10 +17,10 @@ func (c *Controller) workOrders(ctx context.Context, s *stage) ([]*workOrder, er
 		switch in.kind {
 		case externalInput:
 			var err error
-			if tables[i], err = ExternalTable(in.leaf.(*plan.External)); err != nil {
+			if tables[i], err = c.job.table(in.leaf.(*plan.External)); err != nil {
 				return nil, err
 			}
-			if splits[i], err = tables[i].Splits(ctx, &ingest.Options{Access: c.deps.Access}, splitBytes); err != nil {
+			if splits[i], err = tables[i].Splits(ctx, &ingest.Options{Access: c.deps.Access}, c.splitBytes()); err != nil {
 				return nil, err
 			}
 			units += len(splits[i])
@@ -69,13 +69,20 @@ func (c *Controller) workOrders(ctx context.Context, s *stage) ([]*workOrder, er
 	return orders, nil
 }
 
+func (c *Controller) splitBytes() int64 {
+	if c.job.Rows != nil {
+		return RecordBytes
+	}
+	return splitBytes
+}
+
 // begins makes order one of a worker that has not taken a row yet.
 func (c *Controller) begins(order *workOrder) {
 	order.id = c.workerID(order.worker)
 	switch {
 	case order.stage.shuffle.kind != rangeShuffle:
 	case c.job.write() != nil:
-		order.write = newWriteTarget(c.job.write(), order.worker, order.workers)
+		order.write = newWriteTarget(c.job.write(), c.newHasher(), c.newAutoLists(), order.worker, order.workers)
 	default:
 		order.boosts = &boosts{next: int64(order.worker), step: int64(order.workers)}
 	}

@@ -15,6 +15,8 @@ type partition struct {
 	start timeline.Tuple
 	// rows is about how many rows it has: exact up to the size of frames.
 	rows int64
+	// hash is the bucket of hashes that its rows are in, of so many; 0: rows are not divided by hashes.
+	hash, hashes int
 }
 
 // divide cuts sorted outputs into partitions of about target rows. With buckets a partition lies within one; a bucket with more rows than

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/timeline"
 )
@@ -46,7 +47,7 @@ func overwritten(w *plan.Write) []chrono.Interval {
 
 // lock takes the locks of a REPLACE, before anything is read: its version decides what it hides.
 func (c *Controller) lock(ctx context.Context, w *plan.Write) error {
-	if !w.Replace {
+	if !w.Replace || c.job.Target.touched() {
 		return nil
 	}
 	for _, iv := range overwritten(w) {
@@ -58,6 +59,34 @@ func (c *Controller) lock(ctx context.Context, w *plan.Write) error {
 		c.locks = append(c.locks, lock)
 	}
 	return nil
+}
+
+// lockTouched takes the locks of the time chunks that get rows.
+func (c *Controller) lockTouched(ctx context.Context, w *plan.Write, parts []partition) error {
+	chunks := chunksOf(w, parts)
+	if limit := c.job.Target.MaxLocks; limit > 0 && len(chunks) > limit {
+		return fault.InvalidInput("Number of locks exceeded maxAllowedLockCount [%d]: rows are in [%d] time chunks", limit, len(chunks))
+	}
+	for _, iv := range chunks {
+		lock, err := c.deps.Metastore.Lock(ctx, LockRequest{Task: c.job.ID, Group: c.job.ID, DataSource: w.DataSource, Interval: iv,
+			Type: c.lockType(w), Priority: c.opts.Priority})
+		if err != nil {
+			return err
+		}
+		c.locks = append(c.locks, lock)
+	}
+	return nil
+}
+
+// chunksOf returns the time chunks of partitions, which come in the order of time.
+func chunksOf(w *plan.Write, parts []partition) []chrono.Interval {
+	var out []chrono.Interval
+	for i := range parts {
+		if i == 0 || parts[i].bucket != parts[i-1].bucket {
+			out = append(out, bucketOf(w, &parts[i]))
+		}
+	}
+	return out
 }
 
 // bucketOf returns the time chunk of a partition.
@@ -104,10 +133,9 @@ func granularityOf(iv chrono.Interval) string {
 	if iv == chrono.Eternity {
 		return "ALL"
 	}
-	for _, name := range []string{"SECOND", "MINUTE", "FIVE_MINUTE", "TEN_MINUTE", "FIFTEEN_MINUTE", "THIRTY_MINUTE", "HOUR", "SIX_HOUR", "EIGHT_HOUR",
-		"DAY", "WEEK", "MONTH", "QUARTER", "YEAR"} {
-		if g, err := chrono.ParseGranularity(name); err == nil && g.Bucket(iv.Start) == iv {
-			return name
+	for _, g := range chrono.SegmentGranularities() {
+		if g.Bucket(iv.Start) == iv {
+			return g.String()
 		}
 	}
 	return iv.String()
@@ -138,6 +166,9 @@ func (c *Controller) checkSegmentsPerChunk(w *plan.Write, parts []partition) err
 func (c *Controller) identifyReplace(w *plan.Write, parts []partition, shardColumns []string) ([]segmentPlan, error) {
 	bounds := overwritten(w)
 	for i := range parts {
+		if c.job.Target.touched() {
+			break
+		}
 		if bucket := bucketOf(w, &parts[i]); !chrono.ContainsAll(bounds, []chrono.Interval{bucket}) {
 			return nil, timeOutOfBounds(bucket, bounds)
 		}
@@ -154,24 +185,45 @@ func (c *Controller) identifyReplace(w *plan.Write, parts []partition, shardColu
 			return nil, lockPreempted()
 		}
 		for i := lo; i < hi; i++ {
-			number, core := i-lo, hi-lo
-			var shard timeline.ShardSpec = timeline.Numbered{Partition: number, Core: core}
-			if len(shardColumns) > 0 {
-				r := timeline.Range{Dimensions: shardColumns, Partition: number, Core: core}
-				if i > lo {
-					r.Start = parts[i].start
-				}
-				if i+1 < hi {
-					r.End = parts[i+1].start
-				}
-				shard = r
-			}
-			id := timeline.SegmentID{DataSource: w.DataSource, Interval: bucket, Version: version, Partition: number}
-			out = append(out, segmentPlan{partition: parts[i], id: id, shard: shard})
+			id := timeline.SegmentID{DataSource: w.DataSource, Interval: bucket, Version: version, Partition: i - lo}
+			out = append(out, segmentPlan{partition: parts[i], id: id, shard: c.shardSpec(w, parts[lo:hi], i-lo, shardColumns)})
 		}
 		lo = hi
 	}
 	return out, nil
+}
+
+// shardSpec returns the place of partition i among those of its time chunk.
+func (c *Controller) shardSpec(w *plan.Write, parts []partition, i int, shardColumns []string) timeline.ShardSpec {
+	core := len(parts)
+	if p := &parts[i]; p.hashes > 0 {
+		s := timeline.Hashed{Partition: i, Core: core, Bucket: p.hash, Buckets: p.hashes, Dimensions: []string{}, Function: timeline.GroupHashFunction}
+		for _, at := range c.job.Target.Hash.Columns {
+			s.Dimensions = append(s.Dimensions, w.Columns()[at].Name)
+		}
+		return s
+	}
+	if len(shardColumns) == 0 {
+		return timeline.Numbered{Partition: i, Core: core}
+	}
+	r := timeline.Range{Dimensions: shardColumns, Partition: i, Core: core}
+	if i > 0 {
+		r.Start = parts[i].start
+	}
+	if i+1 < core {
+		r.End = parts[i+1].start
+	}
+	if c.job.Target == nil || !c.job.Target.SingleRanges {
+		return r
+	}
+	s := timeline.Single{Dimension: shardColumns[0], Partition: i, Core: core}
+	if r.Start != nil {
+		s.Start = r.Start[0]
+	}
+	if r.End != nil {
+		s.End = r.End[0]
+	}
+	return s
 }
 
 // versionFor returns the version of the lock that covers an interval.
@@ -220,7 +272,7 @@ func shardColumns(w *plan.Write) (columns []string, kind, details string) {
 
 // tombstones returns the segments that hide old rows in parts of the overwritten intervals that got no new ones.
 func (c *Controller) tombstones(ctx context.Context, w *plan.Write, segments []*timeline.Segment) (hide []*timeline.Segment, drop []chrono.Interval, err error) {
-	if !w.Replace {
+	if !w.Replace || c.job.Target.touched() {
 		return nil, nil, nil
 	}
 	written := make([]chrono.Interval, len(segments))

@@ -13,6 +13,8 @@ type sortOrder struct {
 	orders  []vector.Order
 	// bucketed says that the first column is the time chunk, which frames and partitions do not cross.
 	bucketed bool
+	// hashed says that the second column is a hash (see Hash).
+	hashed bool
 	// boundary is how many of the columns may tell partitions apart: the shard columns when segments get ranges of them, else all.
 	boundary int
 }
@@ -151,7 +153,9 @@ func (w *sortedWriter) writeFrame(b *vector.Batch) error {
 	if w.order.bucketed {
 		c := w.order.columns[0]
 		ref.bucket = b.Cols[c].LongAt(0)
-		ref.start = tuple(b, w.order.columns[1:w.order.boundary], 0)
+		if !w.order.hashed {
+			ref.start = tuple(b, w.order.columns[1:w.order.boundary], 0)
+		}
 		b.Cols[c] = vector.Constant(vector.Long, ref.bucket, b.N)
 	}
 	_, err := w.file.write(b, ref)

@@ -232,11 +232,13 @@ type writeTarget struct {
 	seen    map[int64]struct{}
 	// multi says which columns are multi-value, several which of them had a row with several values.
 	multi, several []bool
+	hash           *hasher // nil: rows are not hashed
+	lists          *autoLists
 }
 
-func newWriteTarget(w *plan.Write, worker, workers int) *writeTarget {
-	t := &writeTarget{time: timeColumn(w), all: w.PartitionBy.IsAll(), boosts: boosts{int64(worker), int64(workers)}, seen: map[int64]struct{}{},
-		multi: make([]bool, len(w.Input.Columns())), several: make([]bool, len(w.Input.Columns()))}
+func newWriteTarget(w *plan.Write, h *hasher, lists *autoLists, worker, workers int) *writeTarget {
+	t := &writeTarget{time: timeColumn(w), all: w.PartitionBy.IsAll(), boosts: boosts{int64(worker), int64(workers)}, seen: map[int64]struct{}{}, hash: h,
+		lists: lists, multi: make([]bool, len(w.Input.Columns())), several: make([]bool, len(w.Input.Columns()))}
 	for i, c := range w.Input.Columns() {
 		t.multi[i] = c.Type.Multi
 	}
@@ -256,8 +258,8 @@ func timeColumn(w *plan.Write) int {
 	return -1
 }
 
-// prepare puts the time chunk and the boost before the columns of b. Boosts count up, so that rows with equal keys can be told apart and
-// partitions cut between them. Multi-value columns become plain strings where that says the same: they move as columns of codes then.
+// prepare puts the time chunk and the boost before the columns of b, and the hash behind them if there is one. Boosts count up, so that rows with
+// equal keys can be told apart and partitions cut between them. Multi-value columns become plain strings where that says the same: they move as columns of codes then.
 func (t *writeTarget) prepare(b *vector.Batch) (*vector.Batch, error) {
 	b = b.Compact()
 	var bucket *vector.Vector
@@ -292,7 +294,14 @@ func (t *writeTarget) prepare(b *vector.Batch) (*vector.Batch, error) {
 			t.several[i] = t.several[i] || hasSeveral(v)
 		}
 	}
-	return &vector.Batch{N: b.N, Cols: append([]*vector.Vector{bucket, t.boosts.column(b.N)}, columns...)}, nil
+	out := &vector.Batch{N: b.N, Cols: append([]*vector.Vector{bucket, t.boosts.column(b.N)}, columns...)}
+	if t.lists != nil {
+		t.lists.note(columns, bucket, b.N)
+	}
+	if t.hash != nil {
+		out.Cols = append(out.Cols, t.hash.column(columns, bucket, b.N))
+	}
+	return out, nil
 }
 
 func (t *writeTarget) buckets(v *vector.Vector, n int) (*vector.Vector, error) {

@@ -7,6 +7,7 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/vector"
 )
 
 // Ingestion is what a native ingestion spec computes from rows: its transformSpec, dimensions, metrics and rollup. Batches, streams and previews
@@ -30,34 +31,14 @@ type Ingestion struct {
 // Translate makes a plan over the rows of input, which has the time of each row, a LONG or TIMESTAMP, as __time. Columns of the plan: __time,
 // the dimensions, the metrics, the order.
 func (g *Ingestion) Translate(ctx context.Context, input plan.Node) (plan.Node, error) {
-	t := &translator{ctx: ctx}
+	t := &translator{ctx: ctx, ingesting: true}
 	node, err := g.rows(t, input)
 	if err != nil {
 		return nil, err
 	}
-	s, err := t.newScope(node.Columns(), nil)
+	s, in, err := g.inputs(t, node)
 	if err != nil {
 		return nil, err
-	}
-	in := &inputs{}
-	add := func(x expr.Expr, name string) { in.exprs, in.names = append(in.exprs, x), append(in.names, name) }
-	at, err := s.column(plan.TimeColumn)
-	if err != nil {
-		return nil, err
-	}
-	if at, err = floor(g.Granularity, asTime(at)); err != nil {
-		return nil, err
-	}
-	add(at, plan.TimeColumn)
-	for _, d := range g.Dimensions {
-		x, err := s.column(d.Name)
-		if err != nil {
-			return nil, err
-		}
-		if x, err = stored(x, d.Type); err != nil {
-			return nil, err
-		}
-		add(x, d.Name)
 	}
 	grouped := g.Rollup || len(g.Metrics) > 0
 	order := -1
@@ -67,7 +48,7 @@ func (g *Ingestion) Translate(ctx context.Context, input plan.Node) (plan.Node, 
 			return nil, err
 		}
 		order = len(in.exprs)
-		add(x, g.Order)
+		in.exprs, in.names = append(in.exprs, x), append(in.names, g.Order)
 	}
 	if !grouped {
 		return &plan.Project{Input: node, Exprs: in.exprs, Names: in.names}, nil
@@ -83,7 +64,7 @@ func (g *Ingestion) Translate(ctx context.Context, input plan.Node) (plan.Node, 
 		if err != nil {
 			return nil, err
 		}
-		out.Aggs = append(out.Aggs, call)
+		out.Aggs = append(out.Aggs, keepState(call))
 	}
 	if order >= 0 && g.Rollup {
 		call, err := newCall("MIN", []expr.Type{longType}, nil)
@@ -105,6 +86,74 @@ func (g *Ingestion) Translate(ctx context.Context, input plan.Node) (plan.Node, 
 		return plan.Select(out, append(keep, order)), nil
 	}
 	return out, nil
+}
+
+// inputs computes the time and the dimensions of rows.
+func (g *Ingestion) inputs(t *translator, rows plan.Node) (*scope, *inputs, error) {
+	s, err := t.newScope(rows.Columns(), nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	in := &inputs{}
+	at, err := s.column(plan.TimeColumn)
+	if err != nil {
+		return nil, nil, err
+	}
+	if at = asTime(at); g.Granularity.IsAll() { // one row for all times has the first there is
+		at = &expr.Literal{Value: chrono.Eternity.Start, T: expr.Of(expr.Timestamp).NotNull()}
+	} else if at, err = floor(g.Granularity, at); err != nil {
+		return nil, nil, err
+	}
+	in.exprs, in.names = append(in.exprs, at), append(in.names, plan.TimeColumn)
+	for _, d := range g.Dimensions {
+		x, err := s.column(d.Name)
+		if err != nil {
+			return nil, nil, err
+		}
+		if x, err = stored(x, d.Type); err != nil {
+			return nil, nil, err
+		}
+		in.exprs, in.names = append(in.exprs, x), append(in.names, d.Name)
+	}
+	return s, in, nil
+}
+
+// Rows makes a plan of the rows of input that are ingested: with the transforms and without those that the filter drops. Its columns are those
+// of input, then the ones that transforms add.
+func (g *Ingestion) Rows(ctx context.Context, input plan.Node) (plan.Node, error) {
+	return g.rows(&translator{ctx: ctx, ingesting: true}, input)
+}
+
+// Single makes a plan of rows as they are stored where rows are not combined: time and dimensions, then what the metrics are computed from, row by
+// row. The calls are those of the metrics, over its columns.
+func (g *Ingestion) Single(ctx context.Context, input plan.Node) (*plan.Project, []plan.AggCall, error) {
+	t := &translator{ctx: ctx, ingesting: true}
+	node, err := g.rows(t, input)
+	if err != nil {
+		return nil, nil, err
+	}
+	s, in, err := g.inputs(t, node)
+	if err != nil {
+		return nil, nil, err
+	}
+	var calls []plan.AggCall
+	for _, a := range g.Metrics {
+		call, err := s.aggregator(in, a.Aggregator, nil)
+		if err != nil {
+			return nil, nil, err
+		}
+		calls = append(calls, keepState(call))
+	}
+	return &plan.Project{Input: node, Exprs: in.exprs, Names: in.names}, calls, nil
+}
+
+// keepState makes a call give the sketch that segments keep of it, where it is one.
+func keepState(call plan.AggCall) plan.AggCall {
+	state, err := call.Agg.IntermediateTypes()
+	if err == nil && len(state) == 1 && state[0].Kind == vector.KindComplex {
+		call.Agg.Keep, call.Type = true, expr.FromRuntime(state[0], false)
+	}
+	return call
 }
 
 // rows applies the transforms and the filter.

@@ -25,6 +25,9 @@ type SketchAggregator struct {
 	NominalEntries *Whole   `json:"nominalEntries"`
 	MetricColumns  []string `json:"metricColumns"`
 	NumberOfValues *Whole   `json:"numberOfValues"`
+	// ThetaInput and HyperInput say that the column of an ingestion holds sketches.
+	ThetaInput bool `json:"isInputThetaSketch"`
+	HyperInput bool `json:"isInputHyperUnique"`
 }
 
 func (a *SketchAggregator) output() string { return a.Name }
@@ -64,9 +67,15 @@ func (s *scope) sketch(in *inputs, a *SketchAggregator) (plan.AggCall, error) {
 		return plan.AggCall{}, err
 	}
 	x = plain(x)
-	x, err = d.argument(a, x)
-	if err != nil {
-		return plan.AggCall{}, err
+	if s.t.ingesting {
+		if x, err = d.ingested(a, x); err != nil {
+			return plan.AggCall{}, err
+		}
+	}
+	if !s.t.ingesting || d.typ != "hyperUnique" {
+		if x, err = d.argument(a, x); err != nil {
+			return plan.AggCall{}, err
+		}
 	}
 	args, types := []int{in.add(x, a.FieldName)}, []expr.Type{x.Type()}
 	for _, name := range a.MetricColumns {
@@ -86,6 +95,25 @@ func (s *scope) sketch(in *inputs, a *SketchAggregator) (plan.AggCall, error) {
 	call, err := newCall(name, types, params)
 	call.Args = args
 	return call, err
+}
+
+// ingested converts a column of records, where sketches are base64 text, and where hyperUnique also takes the values themselves.
+func (d sketchAggregator) ingested(a *SketchAggregator, x expr.Expr) (expr.Expr, error) {
+	t := x.Type()
+	sketches := d.merges && !(d.typ == "hyperUnique" && !a.HyperInput) || a.ThetaInput || a.Type == "sketchMerge" || d.numbers ||
+		d.typ == "arrayOfDoublesSketch" && len(a.MetricColumns) == 0
+	switch {
+	case t.Base == expr.Other || isNullConstant(x):
+		if d.typ == "hyperUnique" && t.Base != expr.Other {
+			return &expr.Literal{T: textType}, nil
+		}
+		return x, nil
+	case sketches && t.IsCharacter() && !t.Multi:
+		return call("DECODE_BASE64_COMPLEX", textLiteral(d.typ), x)
+	case d.typ == "hyperUnique" && !t.Multi && t.Base != expr.Array:
+		return cast(x, textType)
+	}
+	return x, nil
 }
 
 // argument converts the column to what the aggregate takes.

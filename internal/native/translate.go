@@ -45,6 +45,8 @@ type translator struct {
 	catalog Catalog
 	// references counts the uses of virtual columns.
 	references int
+	// ingesting says that columns are those of records, not of segments.
+	ingesting bool
 }
 
 // query translates a query to a node with named columns.

@@ -16,6 +16,11 @@ type Completer interface {
 	Complete(fields map[string]json.RawMessage) error
 }
 
+// Prioritizer is a Kind whose tasks have a priority of their own unless they say another one.
+type Prioritizer interface {
+	DefaultPriority() int
+}
+
 // Read makes a task of the JSON that a user submits: with an id, a group and a context if it came without.
 func (q *Queue) Read(body []byte) (*Task, error) {
 	var fields map[string]json.RawMessage
@@ -51,6 +56,9 @@ func (q *Queue) Read(body []byte) (*Task, error) {
 	}
 	if t.GroupID == "" {
 		t.GroupID = t.ID
+	}
+	if p, ok := kind.(Prioritizer); ok {
+		t.Priority = p.DefaultPriority()
 	}
 	var context struct{ Priority *int }
 	if raw, ok := fields["context"]; ok {

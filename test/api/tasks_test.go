@@ -38,6 +38,9 @@ func TestTaskExchanges(t *testing.T) {
 		if strings.HasSuffix(e.Request.Path, "/log") {
 			e.SetMask("$text", "any") // what a log says is the engine's own affair
 		}
+		if e.Name == "worker-tasks" {
+			awaitIdle(t, s)
+		}
 		r := player.Play(t.Context(), e)
 		if r.Skipped != "" {
 			t.Logf("%s is not replayed: %s", e.Name, r.Skipped)
@@ -75,6 +78,23 @@ func loadOf(t *testing.T, s *server.Server, dataSource string) string {
 		t.Fatalf("the tasks of [%s]: %v, %v", dataSource, list, err)
 	}
 	return list[0].ID
+}
+
+// awaitIdle waits until no task runs.
+func awaitIdle(t *testing.T, s *server.Server) {
+	t.Helper()
+	for {
+		var list []struct{ ID string }
+		if err := s.Call(t.Context(), http.MethodGet, "/service/indexer/v1/runningTasks", nil, &list); err != nil {
+			t.Fatal(err)
+		}
+		if len(list) == 0 {
+			return
+		}
+		if _, err := s.Await(t.Context(), list[0].ID); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // managed reports whether TestManagementExchanges replays the exchange.

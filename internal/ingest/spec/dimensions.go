@@ -119,7 +119,9 @@ type Columns struct {
 // observed counts the values of a field by kind.
 type observed struct {
 	longs, doubles, texts, lists, objects, booleans int
-	elements                                        *observed
+	// numerals counts the texts that are numbers.
+	numerals int
+	elements *observed
 }
 
 // NewColumns starts without records.
@@ -153,6 +155,34 @@ func (c *Columns) Add(o *ingest.Object) {
 	}
 }
 
+// Merge adds what other columns have learnt from records that come after those of c.
+func (c *Columns) Merge(other *Columns) {
+	for i, name := range other.names {
+		at, ok := c.index[name]
+		if !ok {
+			if len(c.names) >= maxFields {
+				continue
+			}
+			at = len(c.names)
+			c.index[name] = at
+			c.names, c.seen = append(c.names, name), append(c.seen, observed{})
+		}
+		c.seen[at].merge(&other.seen[i])
+	}
+}
+
+func (o *observed) merge(p *observed) {
+	o.longs, o.doubles, o.texts = o.longs+p.longs, o.doubles+p.doubles, o.texts+p.texts
+	o.numerals += p.numerals
+	o.lists, o.objects, o.booleans = o.lists+p.lists, o.objects+p.objects, o.booleans+p.booleans
+	if p.elements != nil {
+		if o.elements == nil {
+			o.elements = &observed{}
+		}
+		o.elements.merge(p.elements)
+	}
+}
+
 // maxFields bounds the fields whose types are learnt: hostile records must not fill memory with names.
 const maxFields = 20_000
 
@@ -164,7 +194,14 @@ func (o *observed) add(v any) {
 		o.doubles++
 	case bool:
 		o.booleans++
-	case string, []byte:
+	case string:
+		o.texts++
+		if o.numerals == o.texts-1 { // it matters only whether all are
+			if _, _, _, ok := ingest.NumberOf(v); ok {
+				o.numerals++
+			}
+		}
+	case []byte:
 		o.texts++
 	case []any:
 		o.lists++
@@ -181,6 +218,16 @@ func (o *observed) add(v any) {
 
 // Fields returns the names of all fields met, in the order in which they were.
 func (c *Columns) Fields() []string { return c.names }
+
+// Numerals reports whether the values of a field are numbers, also where they are texts, as all are in formats without types.
+func (c *Columns) Numerals(name string) bool {
+	at, ok := c.index[name]
+	if !ok {
+		return false
+	}
+	o := &c.seen[at]
+	return o.texts == o.numerals && o.lists+o.objects == 0
+}
 
 // TypeOf returns the type in which the values of a field can be computed with: numbers, text, multi-value text for lists, JSON for what is nested.
 func (c *Columns) TypeOf(name string) expr.Type {
@@ -205,6 +252,14 @@ func (o *observed) value() expr.Type {
 		return expr.Of(expr.BigInt)
 	}
 	return expr.Of(expr.Varchar)
+}
+
+// onlyNested reports whether all values were objects, or lists of such: strings are not discovered of them.
+func (o *observed) onlyNested() bool {
+	if o.longs+o.doubles+o.texts+o.booleans > 0 {
+		return false
+	}
+	return o.objects > 0 && o.lists == 0 || o.elements != nil && o.elements.onlyNested()
 }
 
 // discovered returns the dimension of a field by the values it had.
@@ -235,7 +290,7 @@ func (c *Columns) List() (logical, physical []Dimension) {
 		return logical, physical
 	}
 	for i, name := range c.names {
-		if explicit[name] || c.excluded[name] {
+		if explicit[name] || c.excluded[name] || !d.Discover && c.seen[i].onlyNested() {
 			continue
 		}
 		if !d.Discover {

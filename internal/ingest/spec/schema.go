@@ -34,6 +34,10 @@ type Metric struct {
 type Granularity struct {
 	Segment, Query chrono.Granularity
 	Rollup         bool
+	// Arbitrary says that the intervals given are the time chunks.
+	Arbitrary bool
+	// Given are the intervals as they were given.
+	Given []chrono.Interval
 	// Intervals are those that rows must lie in; nil: any.
 	Intervals []chrono.Interval
 }
@@ -103,7 +107,7 @@ func (s *DataSchema) check() error {
 			return fault.InvalidInput("An aggregator in [metricsSpec] has no name")
 		}
 		if seen[m.Name] || m.Name == TimeColumn {
-			return fault.InvalidInput("Cannot specify a column more than once: [%s] occurs in metricsSpec and elsewhere", m.Name)
+			return fault.InvalidInput("Cannot specify a column more than once: [%s] seen in dimensions list, metricsSpec list", m.Name)
 		}
 		seen[m.Name] = true
 	}
@@ -161,7 +165,9 @@ func parseGranularity(text json.RawMessage) (Granularity, error) {
 		return g, err
 	}
 	switch strings.ToLower(w.Type) {
-	case "", "uniform", "arbitrary":
+	case "", "uniform":
+	case "arbitrary":
+		g.Arbitrary = true
 	default:
 		return g, fault.InvalidInput("Type [%s] of [granularitySpec] is unknown; known are [uniform, arbitrary]", w.Type)
 	}
@@ -174,9 +180,9 @@ func parseGranularity(text json.RawMessage) (Granularity, error) {
 		if err != nil {
 			return g, err
 		}
-		g.Intervals = append(g.Intervals, iv)
+		g.Given = append(g.Given, iv)
 	}
-	g.Intervals = chrono.Condense(g.Intervals)
+	g.Intervals = chrono.Condense(g.Given)
 	return g, nil
 }
 

@@ -61,10 +61,10 @@ func TestDiscovery(t *testing.T) {
 		return strings.Join(out, " ")
 	}
 	for _, c := range []struct{ spec, logical, physical string }{
-		{`{}`, "k:string n:string d:string mixed:string l:string nums:string o:string b:string new:string", ""},
+		{`{}`, "k:string n:string d:string mixed:string l:string nums:string b:string new:string", ""},
 		{`{"dimensionExclusions":["k","o"]}`, "n:string d:string mixed:string l:string nums:string b:string new:string", ""},
 		{`{"dimensions":["k",{"type":"long","name":"n"}]}`, "k:string n:long", ""},
-		{`{"dimensions":[{"type":"long","name":"n"}],"includeAllDimensions":true}`, "n:long k:string d:string mixed:string l:string nums:string o:string b:string new:string", ""},
+		{`{"dimensions":[{"type":"long","name":"n"}],"includeAllDimensions":true}`, "n:long k:string d:string mixed:string l:string nums:string b:string new:string", ""},
 		{`{"useSchemaDiscovery":true}`, "k:string n:long d:double mixed:auto l:auto nums:auto o:auto b:long new:string",
 			"k:auto n:auto d:auto mixed:auto l:auto nums:auto o:auto b:auto new:auto"},
 	} {

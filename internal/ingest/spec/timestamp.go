@@ -15,6 +15,9 @@ type Timestamp struct {
 	Format *chrono.TimestampFormat
 	// Missing is the time of records that have none; nil: they are no rows.
 	Missing *int64
+
+	given   string          // the format
+	missing json.RawMessage // the missingValue
 }
 
 func parseTimestamp(text json.RawMessage) (Timestamp, error) {
@@ -34,6 +37,7 @@ func parseTimestamp(text json.RawMessage) (Timestamp, error) {
 	if w.Format != nil {
 		format = *w.Format
 	}
+	t.given, t.missing = format, w.Missing
 	var err error
 	if t.Format, err = chrono.ParseTimestampFormat(format); err != nil {
 		return t, err

@@ -151,7 +151,7 @@ func mergeSchemas(t *timeline.Timeline) []plan.Column {
 					continue
 				}
 				if i, seen := at[c.Name]; seen {
-					out[i].Type = widen(out[i].Type, typ)
+					out[i].Type = Widen(out[i].Type, typ)
 					continue
 				}
 				at[c.Name] = len(out)
@@ -173,15 +173,15 @@ func columnType(c timeline.Column) (expr.Type, bool) {
 	return expr.FromRuntime(physical, false), true
 }
 
-// widen returns the type that holds the values of both (spec/sql.md, section 6.1).
-func widen(a, b expr.Type) expr.Type {
+// Widen returns the type that holds the values of both (spec/sql.md, section 6.1).
+func Widen(a, b expr.Type) expr.Type {
 	switch {
 	case a == b:
 		return a
 	case a.ComplexName() == "json" || b.ComplexName() == "json":
 		return expr.JSON
 	case a.Base == expr.Array || b.Base == expr.Array:
-		return expr.ArrayOf(widen(element(a), element(b)))
+		return expr.ArrayOf(Widen(element(a), element(b)))
 	case a.Multi || b.Multi:
 		return expr.MultiString
 	case a.IsCharacter() || b.IsCharacter() || a.Base == expr.Other || b.Base == expr.Other:

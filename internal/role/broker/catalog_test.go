@@ -158,11 +158,11 @@ func TestWidenIsSymmetric(t *testing.T) {
 	}
 	for _, a := range types {
 		for _, b := range types {
-			if x, y := widen(a, b), widen(b, a); x != y {
+			if x, y := Widen(a, b), Widen(b, a); x != y {
 				t.Errorf("%s with %s is %s, the other way %s", a, b, x, y)
 			}
-			if x := widen(widen(a, b), a); x != widen(a, b) {
-				t.Errorf("%s with %s is %s, and with %s again %s", a, b, widen(a, b), a, x)
+			if x := Widen(Widen(a, b), a); x != Widen(a, b) {
+				t.Errorf("%s with %s is %s, and with %s again %s", a, b, Widen(a, b), a, x)
 			}
 		}
 	}

@@ -15,17 +15,20 @@ import (
 )
 
 // Pin implements native.Engine.
-func (b *Broker) Pin() native.Session { return &session{b, b.published.Pin(), b.o.Lookups.View()} }
+func (b *Broker) Pin() native.Session { return b.Session() }
 
-// session answers native queries from one state of the timeline.
-type session struct {
+// Session pins the newest state, for what makes plans of its own.
+func (b *Broker) Session() *Session { return &Session{b, b.published.Pin(), b.o.Lookups.View()} }
+
+// Session answers native queries from one state of the timeline.
+type Session struct {
 	broker  *Broker
 	state   *timeline.State
 	lookups *lookup.View
 }
 
 // Columns implements native.Session.
-func (s *session) Columns(name string) []plan.Column {
+func (s *Session) Columns(name string) []plan.Column {
 	t := s.state.Timeline(name)
 	if t.Len() == 0 {
 		return nil
@@ -34,28 +37,38 @@ func (s *session) Columns(name string) []plan.Column {
 }
 
 // Lookup implements native.Session.
-func (s *session) Lookup(name string) ([]plan.Column, error) {
+func (s *Session) Lookup(name string) ([]plan.Column, error) {
 	_, err := s.lookups.Table(name)
 	return lookupColumns, err
 }
 
 // DataSources implements native.Session.
-func (s *session) DataSources() []string { return s.state.DataSources() }
+func (s *Session) DataSources() []string { return s.state.DataSources() }
 
 // Run implements native.Session. Native queries know UTC only: zones stand in their granularities and functions.
-func (s *session) Run(ctx context.Context, node plan.Node, id string) (query.Rows, error) {
-	st := &sql.Statement{
-		Plan: node, Now: clock.Millis(s.broker.o.Clock), Zone: chrono.UTC, Context: map[string]any{"sqlStringifyArrays": false},
-		Lookups: mappings(s.lookups),
-	}
+func (s *Session) Run(ctx context.Context, node plan.Node, id string) (query.Rows, error) {
+	p := s.prepared()
+	p.Plan = node
 	for _, c := range node.Columns() {
-		st.Columns = append(st.Columns, sql.Column{Name: c.Name, Type: c.Type})
+		p.Columns = append(p.Columns, sql.Column{Name: c.Name, Type: c.Type})
 	}
-	return s.broker.Rows(ctx, &Prepared{Statement: st, State: s.state, Lookups: s.lookups}, id)
+	return s.broker.Rows(ctx, p, id)
+}
+
+// prepared is a statement without a plan.
+func (s *Session) prepared() *Prepared {
+	return &Prepared{Statement: &sql.Statement{
+		Now: clock.Millis(s.broker.o.Clock), Zone: chrono.UTC, Context: map[string]any{"sqlStringifyArrays": false}, Lookups: mappings(s.lookups),
+	}, State: s.state, Lookups: s.lookups}
+}
+
+// Env is Broker.Env for plans of the caller's own.
+func (s *Session) Env(name string) (env *exec.Env, done func()) {
+	return s.broker.Env(s.prepared(), name)
 }
 
 // Segments implements native.Session.
-func (s *session) Segments(ctx context.Context, name string, intervals []chrono.Interval, f func(native.Segment) error) error {
+func (s *Session) Segments(ctx context.Context, name string, intervals []chrono.Interval, f func(native.Segment) error) error {
 	for _, holder := range s.state.Timeline(name).Lookup(intervals...) {
 		for _, t := range holder.Segments() {
 			if t.IsTombstone() {

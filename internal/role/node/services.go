@@ -32,6 +32,7 @@ import (
 	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/lookup"
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/role/batch"
 	"github.com/hengedb/henge/internal/role/broker"
 	"github.com/hengedb/henge/internal/role/historical"
 	"github.com/hengedb/henge/internal/role/overlord"
@@ -196,8 +197,14 @@ func (s *services) openOverlord() error {
 		Exports: s.exports(), Durable: set.Bool("service.msq.intermediate.storage.enable"), TempDir: work, Memory: s.n.memory, Disk: s.n.disk, Threads: int(set.Int("service.processing.numThreads")), Host: worker,
 		Clock: s.n.o.Clock, Log: s.n.o.Log,
 	})
+	loads := batch.Options{
+		Broker: s.broker, Metastore: s.n.store, Published: s.n.published, Deep: s.deep, Loader: s.historical, Access: s.access(), Files: files,
+		TempDir: work, Disk: s.n.disk, Threads: int(set.Int("service.processing.numThreads")), Host: worker, Clock: s.n.o.Clock, Log: s.n.o.Log,
+	}
+	parallel, simple := batch.NewIndex(loads)
 	kinds := map[string]task.Kind{
 		overlord.ControllerType: controller, kill.Type: kill.New(s.n.store, s.deep, files, s.n.o.Log), task.NoopType: task.Noop{Clock: s.n.o.Clock},
+		batch.CompactType: batch.NewCompact(loads), batch.ParallelType: parallel, batch.SimpleType: simple,
 	}
 	for name, kind := range kinds {
 		kinds[name] = overlord.Logged(kind, files, s.n.o.Log)

@@ -86,7 +86,7 @@ type Controller struct {
 // NewController returns the kind. Reports of its running tasks are found through files.
 func NewController(files *Files, o ControllerOptions) *Controller {
 	c := &Controller{o: o, files: files, meta: &metadata{o.Metastore}, jobs: map[string]*msq.Controller{}}
-	files.live = c.liveReport
+	files.AddLive(c.liveReport)
 	return c
 }
 
@@ -272,7 +272,7 @@ func (c *Controller) Run(ctx context.Context, t *task.Task) error {
 	job, err := msq.New(msq.Job{ID: t.ID, Plan: c.o.Broker.Optimize(p), Columns: resultColumns(p), Context: body.SQLQueryContext,
 		Identity: anyone}, msq.Deps{
 		Clock: c.o.Clock, Tables: env.Tables, System: env.System, Expr: env.Expr, Access: c.o.Access, Exports: c.o.Exports, Durable: c.o.Durable, Metastore: c.meta, Store: c.o.Deep,
-		Loads: &loads{c.o.Published, c.o.Loader}, TempDir: c.o.TempDir, Memory: env.Budget, Disk: c.o.Disk, Threads: c.o.Threads, Host: c.o.Host,
+		Loads: NewLoads(c.o.Published, c.o.Loader), TempDir: c.o.TempDir, Memory: env.Budget, Disk: c.o.Disk, Threads: c.o.Threads, Host: c.o.Host,
 	})
 	if err != nil {
 		return err
@@ -399,6 +399,11 @@ func (c *Controller) Release(context.Context, *task.Task) error { return nil }
 type loads struct {
 	published *timeline.Published
 	loader    Loader
+}
+
+// NewLoads returns what waits until published segments can be queried.
+func NewLoads(published *timeline.Published, loader Loader) msq.Loads {
+	return &loads{published, loader}
 }
 
 // Await implements msq.Loads.

@@ -16,6 +16,17 @@ func Logged(kind task.Kind, files *Files, log *slog.Logger) task.Kind {
 	return &logged{kind, files, log}
 }
 
+// logKey is the key of a task's log in its context.
+type logKey struct{}
+
+// TaskLog returns the log of the task that ctx belongs to; without one what is logged goes nowhere.
+func TaskLog(ctx context.Context) *slog.Logger {
+	if log, ok := ctx.Value(logKey{}).(*slog.Logger); ok {
+		return log
+	}
+	return slog.New(slog.DiscardHandler)
+}
+
 type logged struct {
 	task.Kind
 	files *Files
@@ -30,12 +41,21 @@ func (k *logged) Complete(fields map[string]json.RawMessage) error {
 	return nil
 }
 
+// DefaultPriority implements task.Prioritizer where the kind does.
+func (k *logged) DefaultPriority() int {
+	if p, ok := k.Kind.(task.Prioritizer); ok {
+		return p.DefaultPriority()
+	}
+	return 0
+}
+
 // Run implements task.Kind.
 func (k *logged) Run(ctx context.Context, t *task.Task) error {
 	log, closeLog, err := k.open(t.ID)
 	if err != nil {
 		return err
 	}
+	ctx = context.WithValue(ctx, logKey{}, log)
 	log.InfoContext(ctx, "task started", "task", t.ID, "datasource", t.DataSource)
 	if err = k.Kind.Run(ctx, t); err != nil {
 		log.ErrorContext(ctx, "task failed", "task", t.ID, "error", err)

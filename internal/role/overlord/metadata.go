@@ -18,6 +18,15 @@ const lockTimeout = 5 * time.Minute
 // metadata is the metastore in the words of package msq.
 type metadata struct{ store *metastore.Store }
 
+// NewMetadata returns the metastore in the words of package msq, for tasks of several jobs: locks stay when a job ends, until the task's kind
+// releases them.
+func NewMetadata(store *metastore.Store) msq.Metastore { return &keeping{metadata{store}} }
+
+type keeping struct{ metadata }
+
+// Release does nothing.
+func (*keeping) Release(context.Context, string) error { return nil }
+
 // Lock waits until a lock is granted.
 func (m *metadata) Lock(ctx context.Context, r msq.LockRequest) (msq.Lock, error) {
 	for {

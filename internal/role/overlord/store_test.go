@@ -197,7 +197,8 @@ func TestReportsOfRunningAndEndedTasks(t *testing.T) {
 		t.Errorf("before it began: %q", got)
 	}
 	running := true
-	f.live = func(id string, alias bool) []byte {
+	f.AddLive(func(string, bool) []byte { return nil })
+	f.AddLive(func(id string, alias bool) []byte {
 		switch {
 		case id != "a" || !running:
 			return nil
@@ -205,7 +206,7 @@ func TestReportsOfRunningAndEndedTasks(t *testing.T) {
 			return []byte("live, alias")
 		}
 		return []byte("live")
-	}
+	})
 	if report(false) != "live" || report(true) != "live, alias" {
 		t.Errorf("running: %q, %q", report(false), report(true))
 	}

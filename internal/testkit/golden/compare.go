@@ -89,6 +89,9 @@ func (c *comparison) value(path string, want, got any) string {
 			keys = append(keys, k)
 		}
 		sort.Strings(keys)
+		if c.class(path+".~") == "keys" {
+			return c.anyMember(path, w, g, keys)
+		}
 		for _, k := range keys {
 			sub := path + "." + k
 			x, ok := g[k]
@@ -134,6 +137,22 @@ func (c *comparison) value(path string, want, got any) string {
 		return fmt.Sprintf("%s: want %s, got %s", path, brief(want), brief(got))
 	}
 	return ""
+}
+
+// anyMember compares the first members of maps whose keys vary.
+func (c *comparison) anyMember(path string, want, got map[string]any, keys []string) string {
+	if len(want) == 0 {
+		return ""
+	}
+	others := make([]string, 0, len(got))
+	for k := range got {
+		others = append(others, k)
+	}
+	sort.Strings(others)
+	if len(others) == 0 {
+		return fmt.Sprintf("%s: want members, got an empty map", path)
+	}
+	return c.value(path+".member", want[keys[0]], got[others[0]])
 }
 
 // isOutcome reports whether a value says how something ended, which counts even where only the shape of the rest does.

@@ -93,24 +93,6 @@ func TestCompareAnswer(t *testing.T) {
 		`{"errorCode":"invalidInput","category":"INVALID_INPUT","errorMessage":"Other"}`)), "$.errorMessage")
 }
 
-func TestNativeLoadSQL(t *testing.T) {
-	load, err := ReadNativeLoad([]byte(`{"type":"index_parallel","spec":{
-		"ioConfig":{"inputSource":{"type":"inline","data":"it's"},"inputFormat":{"type":"json"}},
-		"dataSchema":{"dataSource":"x","timestampSpec":{"column":"t"},"dimensionsSpec":{"dimensions":["s",{"type":"long","name":"l"},{"type":"auto","name":"a"}]},
-			"granularitySpec":{"segmentGranularity":"DAY"}}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	load.Types = map[string]string{"a": "VARCHAR ARRAY"}
-	want := `REPLACE INTO "x" OVERWRITE ALL
-SELECT TIME_PARSE("t") AS __time, "s", "l", "a"
-FROM TABLE(EXTERN('{"type":"inline","data":"it''s"}', '{"type":"json"}')) EXTEND ("t" VARCHAR, "s" VARCHAR, "l" BIGINT, "a" VARCHAR ARRAY)
-PARTITIONED BY DAY`
-	if got, err := load.SQL(); err != nil || got != want {
-		t.Errorf("SQL is\n%s\nwant\n%s", got, want)
-	}
-}
-
 // check compares a difference with the beginning of what is expected, "" for none.
 func check(t *testing.T, got, want string) {
 	t.Helper()

@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -124,7 +125,7 @@ func (p *Player) Ingest(ctx context.Context, e *Exchange) error {
 	if status != http.StatusAccepted || !ok {
 		return fmt.Errorf("status %d: %.300s", status, got)
 	}
-	state, err := p.awaitTask(ctx, base, id)
+	state, err := p.awaitTask(ctx, base, id, "status.statusCode", "RUNNING")
 	if err != nil {
 		return err
 	}
@@ -166,9 +167,6 @@ func (p *Player) awaitState(ctx context.Context, base, path string, e *Exchange)
 	if e.Request.Method != http.MethodGet || e.Answer.Status != http.StatusOK && !strings.Contains(e.Name, "results") {
 		return nil
 	}
-	if strings.Contains(path, "/log") {
-		return nil // there while the task runs
-	}
 	recorded := string(e.Answer.Body)
 	if strings.Contains(recorded, `"RUNNING"`) || strings.Contains(recorded, `"ACCEPTED"`) || strings.Contains(recorded, "[RUNNING]") || strings.Contains(recorded, "[ACCEPTED]") {
 		return nil
@@ -182,12 +180,16 @@ func (p *Player) awaitState(ctx context.Context, base, path string, e *Exchange)
 	if id == "" {
 		return nil
 	}
-	_, err := p.awaitTask(ctx, base, id)
+	if strings.Contains(path, "/log") {
+		_, err := p.awaitTask(ctx, base, id, "status.runnerStatusCode", "WAITING", "PENDING") // there while the task runs
+		return err
+	}
+	_, err := p.awaitTask(ctx, base, id, "status.statusCode", "RUNNING")
 	return err
 }
 
-// awaitTask returns the status of a task that has ended, or whatever else comes for an id that is none.
-func (p *Player) awaitTask(ctx context.Context, base, id string) ([]byte, error) {
+// awaitTask returns the status of a task when a member of it has left the states given, or whatever else comes for an id that is none.
+func (p *Player) awaitTask(ctx context.Context, base, id, member string, states ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.Wait)
 	defer cancel()
 	pause := 2 * time.Millisecond
@@ -196,11 +198,11 @@ func (p *Player) awaitTask(ctx context.Context, base, id string) ([]byte, error)
 		if err != nil {
 			return nil, err
 		}
-		if code, _ := lookup(body, "status.statusCode"); status != http.StatusOK || code != "RUNNING" {
+		if code, _ := lookup(body, member); status != http.StatusOK || !slices.Contains(states, code) {
 			return body, nil
 		}
 		if err := clock.System().Sleep(ctx, pause); err != nil {
-			return nil, fmt.Errorf("task [%s] has not ended after %s", id, p.Wait)
+			return nil, fmt.Errorf("task [%s] is still in %v after %s", id, states, p.Wait)
 		}
 		pause = min(2*pause, 50*time.Millisecond)
 	}

@@ -3,8 +3,10 @@ package server
 import (
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -67,8 +69,7 @@ func GoldenData(t testing.TB, shared string) string {
 	return dir
 }
 
-// LoadGolden plays the recorded loads (golden/setup) and waits until each is done. Loads that need a kind of task this server does not
-// have are done by SQL instead. It returns the player, for what else a test wants to play.
+// LoadGolden plays the recorded loads (golden/setup) and waits until each is done. It returns the player, for what else a test wants to play.
 func (c *Client) LoadGolden(ctx context.Context, t testing.TB, shared string) *golden.Player {
 	t.Helper()
 	setup, err := golden.Load(filepath.Join(shared, "golden", "setup"))
@@ -80,7 +81,7 @@ func (c *Client) LoadGolden(ctx context.Context, t testing.TB, shared string) *g
 		if strings.HasSuffix(e.Request.Path, "/sql/task") {
 			err = p.Ingest(ctx, e)
 		} else {
-			err = c.loadNative(ctx, e)
+			err = c.LoadNative(ctx, e.Request.Body)
 		}
 		if err != nil {
 			t.Fatalf("loading the data of %s: %v", e.Name, err)
@@ -89,65 +90,35 @@ func (c *Client) LoadGolden(ctx context.Context, t testing.TB, shared string) *g
 	return p
 }
 
-// loadNative does by SQL what a recorded index_parallel task over inline JSON does.
-func (c *Client) loadNative(ctx context.Context, e *golden.Exchange) error {
-	spec, err := golden.ReadNativeLoad(e.Request.Body)
-	if err != nil {
+// LoadNative submits a native task and waits until it has succeeded.
+func (c *Client) LoadNative(ctx context.Context, spec []byte) error {
+	var submitted struct{ Task string }
+	if err := c.Call(ctx, http.MethodPost, "/service/indexer/v1/task", json.RawMessage(spec), &submitted); err != nil {
 		return err
 	}
-	spec.Types = map[string]string{"al": "BIGINT ARRAY", "ad": "DOUBLE ARRAY", "as": "TYPE('COMPLEX<json>')"}
-	return c.load(ctx, spec)
+	task, err := c.Await(ctx, submitted.Task)
+	if err == nil && task.StatusCode != "SUCCESS" {
+		err = fmt.Errorf("task [%s] failed: %s", task.ID, task.ErrorMsg)
+	}
+	return err
 }
 
-// load runs the statement of a native load.
-func (c *Client) load(ctx context.Context, spec *golden.NativeLoad) error {
-	statement, err := spec.SQL()
-	if err != nil {
-		return err
-	}
-	settings := map[string]any{"arrayIngestMode": "array"}
-	if spec.Rollup() {
-		settings = map[string]any{"finalizeAggregations": false, "finalize": false}
-	}
-	if err := c.Ingest(ctx, statement, settings); err != nil {
-		return fmt.Errorf("loading %s: %w", spec.DataSource, err)
-	}
-	return nil
-}
-
-// LoadCorpus loads the datasources that the statements of golden/corpus ask: those with a statement beside their data by it, the
-// others, whose recorded load is a native one, by SQL of the same effect.
+// LoadCorpus loads the datasources that the statements of golden/corpus ask, by the statement or the native task beside their data.
 func (c *Client) LoadCorpus(ctx context.Context, shared string) error {
 	data := filepath.Join(shared, "golden", "corpus", "data")
-	for _, name := range []string{"c_types", "c_dim", "c_events"} {
-		text, err := os.ReadFile(filepath.Join(data, name+".sql"))
+	for _, name := range []string{"c_types.sql", "c_dim.sql", "c_events.sql", "c_arrays.task.json", "c_sk.task.json", "c_skd.task.json", "c_skin.task.json"} {
+		text, err := os.ReadFile(filepath.Join(data, name))
 		if err != nil {
 			return err
 		}
-		if err := c.Ingest(ctx, strings.ReplaceAll(string(text), "/data/", data+"/"), nil); err != nil {
+		load := strings.ReplaceAll(string(text), "/data/", data+"/")
+		if strings.HasSuffix(name, ".sql") {
+			err = c.Ingest(ctx, load, nil)
+		} else {
+			err = c.LoadNative(ctx, []byte(load))
+		}
+		if err != nil {
 			return fmt.Errorf("loading %s: %w", name, err)
-		}
-	}
-	for _, l := range []struct {
-		name  string
-		types map[string]string
-	}{
-		{"c_arrays", map[string]string{"sa": "VARCHAR ARRAY", "la": "BIGINT ARRAY", "da": "DOUBLE ARRAY"}},
-		{"c_sk", map[string]string{"user": "VARCHAR", "page": "VARCHAR", "tags": "VARCHAR ARRAY", "eid": "BIGINT", "bytes": "BIGINT", "ms": "DOUBLE"}},
-		{"c_skd", map[string]string{"name": "VARCHAR", "n": "BIGINT", "w": "DOUBLE"}},
-		{"c_skin", nil},
-	} {
-		text, err := os.ReadFile(filepath.Join(data, l.name+".task.json"))
-		if err != nil {
-			return err
-		}
-		spec, err := golden.ReadNativeLoad([]byte(strings.ReplaceAll(string(text), "/data/", data+"/")))
-		if err != nil {
-			return err
-		}
-		spec.Types = l.types
-		if err := c.load(ctx, spec); err != nil {
-			return err
 		}
 	}
 	return nil

@@ -1,0 +1,263 @@
+package spec
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// Compaction is what a task of type compact was given: the members of its JSON beside id, context and the like.
+type Compaction struct {
+	// Interval is what is compacted, empty if Segments names it: ids of segments.
+	Interval chrono.Interval
+	Segments []string
+	// SegmentsHash, if not "", must be that of the segments of the interval.
+	SegmentsHash string
+	// DropExisting also replaces time chunks of the interval that get no rows.
+	DropExisting bool
+	// Dimensions are the columns to keep; nil: those of the segments.
+	Dimensions *Dimensions
+	// Metrics are the aggregators to have; nil: those of the segments.
+	Metrics []Metric
+	// KeepMetrics says that Metrics was not given.
+	KeepMetrics bool
+	// Filter is a native filter; nil: all rows are kept.
+	Filter json.RawMessage
+	// SegmentGranularity, QueryGranularity and Rollup are those wanted; nil: as in the segments.
+	SegmentGranularity, QueryGranularity *chrono.Granularity
+	Rollup                               *bool
+	Tuning                               *Tuning
+	// TuningGiven says that there is a tuningConfig.
+	TuningGiven bool
+
+	dimensionText json.RawMessage
+	transform     json.RawMessage
+	metricTexts   []json.RawMessage
+}
+
+type compactionWire struct {
+	IO *struct {
+		Input        json.RawMessage `json:"inputSpec"`
+		DropExisting bool            `json:"dropExisting"`
+		NonAligned   bool            `json:"allowNonAlignedInterval"`
+	} `json:"ioConfig"`
+	Interval    json.RawMessage     `json:"interval"`
+	Segments    json.RawMessage     `json:"segments"`
+	Dimensions  json.RawMessage     `json:"dimensionsSpec"`
+	OldDims     json.RawMessage     `json:"dimensions"`
+	Metrics     []json.RawMessage   `json:"metricsSpec"`
+	Transform   json.RawMessage     `json:"transformSpec"`
+	Granularity *granularityOptions `json:"granularitySpec"`
+	Segment     *chrono.Granularity `json:"segmentGranularity"`
+	Tuning      json.RawMessage     `json:"tuningConfig"`
+	Runner      *struct {
+		Type string `json:"type"`
+	} `json:"compactionRunner"`
+}
+
+type granularityOptions struct {
+	Segment *chrono.Granularity `json:"segmentGranularity"`
+	Query   *chrono.Granularity `json:"queryGranularity"`
+	Rollup  *bool               `json:"rollup"`
+}
+
+// ParseCompaction reads the JSON of a compact task.
+func ParseCompaction(text json.RawMessage) (*Compaction, error) {
+	var w compactionWire
+	if err := decode("compact", text, &w); err != nil {
+		return nil, err
+	}
+	c := &Compaction{}
+	if err := c.parseInput(&w); err != nil {
+		return nil, err
+	}
+	if w.Runner != nil && w.Runner.Type != "" && w.Runner.Type != "native" && w.Runner.Type != "msq" {
+		return nil, fault.InvalidInput("Type [%s] of [compactionRunner] is unknown; known are [native, msq]", w.Runner.Type)
+	}
+	if absent(w.Dimensions) {
+		w.Dimensions = w.OldDims
+	}
+	if !absent(w.Dimensions) {
+		d, err := parseDimensions(w.Dimensions)
+		if err != nil {
+			return nil, err
+		}
+		c.Dimensions, c.dimensionText = &d, w.Dimensions
+	}
+	if c.KeepMetrics = w.Metrics == nil; !c.KeepMetrics {
+		c.metricTexts = w.Metrics
+		for _, text := range w.Metrics {
+			var m metricWire
+			if err := decode("metricsSpec", text, &m); err != nil {
+				return nil, err
+			}
+			if m.Name == "" {
+				return nil, fault.InvalidInput("An aggregator in [metricsSpec] has no name")
+			}
+			c.Metrics = append(c.Metrics, Metric(m))
+		}
+	}
+	if err := c.parseGranularity(&w); err != nil {
+		return nil, err
+	}
+	if err := c.parseTransform(w.Transform); err != nil {
+		return nil, err
+	}
+	var err error
+	c.TuningGiven = !absent(w.Tuning)
+	c.Tuning, err = ParseTuning(TuningCompaction, w.Tuning)
+	return c, err
+}
+
+func (c *Compaction) parseGranularity(w *compactionWire) error {
+	if g := w.Granularity; g != nil {
+		c.SegmentGranularity, c.QueryGranularity, c.Rollup = g.Segment, g.Query, g.Rollup
+	}
+	if w.Segment != nil {
+		if c.SegmentGranularity != nil && !c.SegmentGranularity.Equal(*w.Segment) {
+			return fault.InvalidInput("Conflicting segment granularities found [%s] and [%s]; remove [segmentGranularity] and set the one in [granularitySpec]",
+				w.Segment, c.SegmentGranularity)
+		}
+		c.SegmentGranularity = w.Segment
+	}
+	if g := c.SegmentGranularity; g != nil && g.IsNone() {
+		return fault.InvalidInput("[segmentGranularity] can't be [NONE]")
+	}
+	return nil
+}
+
+func (c *Compaction) parseTransform(text json.RawMessage) error {
+	var w struct {
+		Filter     json.RawMessage   `json:"filter"`
+		Transforms []json.RawMessage `json:"transforms"`
+	}
+	if err := decode("transformSpec", text, &w); err != nil {
+		return err
+	}
+	if len(w.Transforms) > 0 {
+		return fault.Unsupported("[transforms] in the [transformSpec] of a compact task are not supported; [filter] is")
+	}
+	if !absent(w.Filter) {
+		c.Filter = w.Filter
+	}
+	if !absent(text) {
+		c.transform = text
+	}
+	return nil
+}
+
+// parseInput reads what is compacted: an ioConfig, or in older specs an interval or segments.
+func (c *Compaction) parseInput(w *compactionWire) error {
+	given := 0
+	for _, there := range []bool{w.IO != nil, !absent(w.Interval), !absent(w.Segments)} {
+		if there {
+			given++
+		}
+	}
+	var input struct {
+		Type     string          `json:"type"`
+		Interval json.RawMessage `json:"interval"`
+		Segments json.RawMessage `json:"segments"`
+		Hash     string          `json:"sha256OfSortedSegmentIds"`
+	}
+	switch {
+	case given > 1:
+		return fault.InvalidInput("At most one of properties[[ioConfig, interval, segments]] must be present")
+	case given == 0:
+		return fault.InvalidInput("Compact task has no [ioConfig] that says what to compact")
+	case w.IO != nil:
+		if absent(w.IO.Input) {
+			return fault.InvalidInput("[ioConfig] of a compact task has no [inputSpec]")
+		}
+		c.DropExisting = w.IO.DropExisting
+		if err := decode("inputSpec", w.IO.Input, &input); err != nil {
+			return err
+		}
+	case !absent(w.Interval):
+		input.Type, input.Interval = "interval", w.Interval
+	default:
+		input.Type, input.Segments = "segments", w.Segments
+	}
+	c.SegmentsHash = input.Hash
+	switch input.Type {
+	case "interval":
+		if err := decode("interval", input.Interval, &c.Interval); err != nil {
+			return err
+		}
+		if c.Interval.IsEmpty() {
+			return fault.InvalidInput("Interval [%s] is empty, must specify a nonempty interval", c.Interval)
+		}
+		return nil
+	case "segments":
+		return c.parseSegments(input.Segments)
+	case "minor":
+		return fault.Unsupported("[inputSpec] of type [minor] is not supported; compact the interval")
+	}
+	return fault.InvalidInput("Type [%s] of [inputSpec] is unknown; known are [interval, segments]", input.Type)
+}
+
+// parseSegments reads ids, or descriptors of segments that have them.
+func (c *Compaction) parseSegments(text json.RawMessage) error {
+	var list []json.RawMessage
+	if err := decode("segments", text, &list); err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return fault.InvalidInput("[segments] of a compact task is empty")
+	}
+	for _, item := range list {
+		var id string
+		if json.Unmarshal(item, &id) != nil {
+			var descriptor struct {
+				ID string `json:"identifier"`
+			}
+			if json.Unmarshal(item, &descriptor) != nil || descriptor.ID == "" {
+				return fault.InvalidInput("[segments] of a compact task are ids of segments")
+			}
+			id = descriptor.ID
+		}
+		c.Segments = append(c.Segments, id)
+	}
+	slices.Sort(c.Segments)
+	return nil
+}
+
+// Transform returns the transformSpec as it was given; nil: there is none.
+func (c *Compaction) Transform() json.RawMessage { return c.transform }
+
+// Fill sets the members that a compact task shows.
+func (c *Compaction) Fill(fields map[string]json.RawMessage) error {
+	input := map[string]any{"type": "interval", "interval": c.Interval, "sha256OfSortedSegmentIds": nil}
+	if c.SegmentsHash != "" {
+		input["sha256OfSortedSegmentIds"] = c.SegmentsHash
+	}
+	if c.Segments != nil {
+		input = map[string]any{"type": "segments", "segments": c.Segments}
+	}
+	set := map[string]any{
+		"ioConfig":       map[string]any{"type": "compact", "inputSpec": input, "dropExisting": c.DropExisting, "allowNonAlignedInterval": false},
+		"dimensionsSpec": c.dimensionText, "transformSpec": c.transform, "metricsSpec": c.metricTexts, "granularitySpec": nil, "tuningConfig": nil,
+	}
+	if g := (granularityOptions{c.SegmentGranularity, c.QueryGranularity, c.Rollup}); g != (granularityOptions{}) {
+		set["granularitySpec"] = g
+	}
+	if c.SegmentGranularity != nil {
+		set["segmentGranularity"] = c.SegmentGranularity
+	}
+	if c.TuningGiven {
+		set["tuningConfig"] = c.Tuning
+	}
+	for name, value := range set {
+		text, err := json.Marshal(value)
+		if err != nil {
+			return err
+		}
+		fields[name] = text
+	}
+	for _, old := range []string{"interval", "segments", "dimensions"} {
+		delete(fields, old)
+	}
+	return nil
+}

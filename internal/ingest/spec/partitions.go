@@ -1,0 +1,173 @@
+package spec
+
+import (
+	"encoding/json"
+	"math"
+
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/timeline"
+)
+
+// Partitions is a partitionsSpec: how the rows of a time chunk are divided into segments (spec/ingestion.md, section 13).
+type Partitions struct {
+	// Type is dynamic, hashed, range or single_dim.
+	Type string
+	// TargetRows is about how many rows a segment gets, MaxRows the most; 0: not given. Hashed and range partitions have one of them at most.
+	TargetRows, MaxRows int64
+	// MaxTotalRows bounds the rows that are not yet published; 0: not given. Shown, and of no effect where a task publishes once.
+	MaxTotalRows int64
+	// Shards is the number of hashed partitions; 0: it follows from the rows.
+	Shards int
+	// Dimensions are those divided by; of hashed partitions none means all.
+	Dimensions []string
+	// Grouped is assumeGrouped.
+	Grouped bool
+}
+
+const (
+	defaultRowsPerSegment = 5_000_000
+	// maxShards bounds the hashed partitions of a time chunk, which are counted one by one.
+	maxShards = 100_000
+)
+
+// Rows returns how many rows a segment should get.
+func (p *Partitions) Rows() int {
+	rows := int64(defaultRowsPerSegment)
+	switch {
+	case p.TargetRows > 0:
+		rows = p.TargetRows
+	case p.MaxRows > 0 && p.ranges():
+		rows = max(1, p.MaxRows*2/3) // a target may be exceeded by half
+	case p.MaxRows > 0:
+		rows = p.MaxRows
+	}
+	return int(min(rows, math.MaxInt32))
+}
+
+// Perfect reports whether all rows of equal dimensions come to one segment, which is what forceGuaranteedRollup asks for.
+func (p *Partitions) Perfect() bool { return p.Type != "dynamic" }
+
+func (p *Partitions) ranges() bool { return p.Type == "range" || p.Type == "single_dim" }
+
+type partitionsWire struct {
+	Type       string   `json:"type"`
+	Target     *integer `json:"targetRowsPerSegment"`
+	Max        *integer `json:"maxRowsPerSegment"`
+	Total      *integer `json:"maxTotalRows"`
+	Shards     *integer `json:"numShards"`
+	Dimension  string   `json:"partitionDimension"`
+	Dimensions []string `json:"partitionDimensions"`
+	Function   string   `json:"partitionFunction"`
+	Grouped    bool     `json:"assumeGrouped"`
+	OldTarget  *integer `json:"targetPartitionSize"`
+	OldMax     *integer `json:"maxPartitionSize"`
+}
+
+// UnmarshalJSON reads and checks a partitionsSpec.
+func (p *Partitions) UnmarshalJSON(text []byte) error {
+	var w partitionsWire
+	if err := decode("partitionsSpec", text, &w); err != nil {
+		return err
+	}
+	if w.Target == nil {
+		w.Target = w.OldTarget
+	}
+	if w.Max == nil {
+		w.Max = w.OldMax
+	}
+	*p = Partitions{Type: w.Type, TargetRows: w.Target.positive(), MaxRows: w.Max.positive(), MaxTotalRows: w.Total.positive(), Dimensions: w.Dimensions,
+		Grouped: w.Grouped}
+	switch w.Type {
+	case "":
+		return fault.InvalidInput("[partitionsSpec] has no [type]; known types are [dynamic, hashed, range, single_dim]")
+	case "dynamic":
+		if p.MaxRows == 0 {
+			p.MaxRows = defaultRowsPerSegment
+		}
+		p.Dimensions = nil
+		return nil
+	case "hashed":
+		return p.hashed(&w)
+	case "dimension":
+		p.Type = "single_dim"
+	case "range", "single_dim":
+	default:
+		return fault.InvalidInput("Type [%s] of [partitionsSpec] is unknown; known are [dynamic, hashed, range, single_dim]", w.Type)
+	}
+	if p.Type == "single_dim" && w.Dimension != "" {
+		p.Dimensions = []string{w.Dimension}
+	}
+	switch {
+	case p.Type == "range" && len(p.Dimensions) == 0:
+		return fault.InvalidInput("partitionDimensions must be specified")
+	case p.Type == "single_dim" && len(p.Dimensions) != 1:
+		return fault.InvalidInput("partitionDimension must be specified")
+	case (p.TargetRows > 0) == (p.MaxRows > 0):
+		return fault.InvalidInput("Exactly one of targetRowsPerSegment or maxRowsPerSegment must be present in [partitionsSpec] of type [%s]", p.Type)
+	}
+	return nil
+}
+
+func (p *Partitions) hashed(w *partitionsWire) error {
+	if w.Function != "" && w.Function != timeline.GroupHashFunction {
+		return fault.InvalidInput("Partition function [%s] is unknown; known is [%s]", w.Function, timeline.GroupHashFunction)
+	}
+	if p.TargetRows == 0 {
+		p.TargetRows, p.MaxRows = p.MaxRows, 0 // its older name
+	}
+	shards := w.Shards.positive()
+	switch {
+	case shards > maxShards:
+		return fault.InvalidInput("[numShards] is [%d]; a time chunk is divided into at most [%d] hashed partitions", shards, maxShards)
+	case shards > 0 && p.TargetRows > 0:
+		return fault.InvalidInput("At most one of numShards or targetRowsPerSegment must be present in [partitionsSpec] of type [hashed]")
+	}
+	p.Shards, p.MaxRows = int(shards), 0
+	return nil
+}
+
+// MarshalJSON returns the spec with all members of its type.
+func (p Partitions) MarshalJSON() ([]byte, error) {
+	number := func(n int64) *int64 {
+		if n == 0 {
+			return nil
+		}
+		return &n
+	}
+	dimensions := p.Dimensions
+	if dimensions == nil {
+		dimensions = []string{}
+	}
+	switch p.Type {
+	case "dynamic":
+		return json.Marshal(struct {
+			Type  string `json:"type"`
+			Max   int64  `json:"maxRowsPerSegment"`
+			Total *int64 `json:"maxTotalRows"`
+		}{p.Type, p.MaxRows, number(p.MaxTotalRows)})
+	case "hashed":
+		return json.Marshal(struct {
+			Type       string   `json:"type"`
+			Shards     *int64   `json:"numShards"`
+			Dimensions []string `json:"partitionDimensions"`
+			Function   string   `json:"partitionFunction"`
+			Target     *int64   `json:"targetRowsPerSegment"`
+			Max        *int64   `json:"maxRowsPerSegment"`
+		}{p.Type, number(int64(p.Shards)), dimensions, timeline.GroupHashFunction, number(p.TargetRows), number(p.TargetRows)})
+	case "single_dim":
+		return json.Marshal(struct {
+			Type      string `json:"type"`
+			Dimension string `json:"partitionDimension"`
+			Target    *int64 `json:"targetRowsPerSegment"`
+			Max       *int64 `json:"maxRowsPerSegment"`
+			Grouped   bool   `json:"assumeGrouped"`
+		}{p.Type, p.Dimensions[0], number(p.TargetRows), number(p.MaxRows), p.Grouped})
+	}
+	return json.Marshal(struct {
+		Type       string   `json:"type"`
+		Dimensions []string `json:"partitionDimensions"`
+		Target     *int64   `json:"targetRowsPerSegment"`
+		Max        *int64   `json:"maxRowsPerSegment"`
+		Grouped    bool     `json:"assumeGrouped"`
+	}{p.Type, dimensions, number(p.TargetRows), number(p.MaxRows), p.Grouped})
+}

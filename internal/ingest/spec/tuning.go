@@ -1,0 +1,283 @@
+package spec
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strconv"
+
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// Tuning is a tuningConfig of a batch task (spec/ingestion.md, section 11). Members that have no effect here are shown as they were given.
+type Tuning struct {
+	// Partitions is the partitionsSpec, also one that older members stand for; nil: none was given.
+	Partitions *Partitions
+	// MaxParseErrors is the most rows that may be no rows or not wholly, SavedParseErrors how many of them the report shows; LogParseErrors
+	// writes them to the task's log.
+	MaxParseErrors, SavedParseErrors int64
+	LogParseErrors                   bool
+	// Workers is maxNumConcurrentSubTasks.
+	Workers int
+	// MaxLocks is maxAllowedLockCount; 0: no limit.
+	MaxLocks int
+	// Perfect is forceGuaranteedRollup.
+	Perfect bool
+	// AwaitMillis is how long the task waits at its end until its rows can be queried; 0: it does not wait longer than it must.
+	AwaitMillis int64
+
+	wire tuningWire
+	kind string
+}
+
+type tuningWire struct {
+	MaxRowsPerSegment  *integer        `json:"maxRowsPerSegment"`
+	Appendable         json.RawMessage `json:"appendableIndexSpec"`
+	MaxRowsInMemory    *integer        `json:"maxRowsInMemory"`
+	MaxBytesInMemory   *integer        `json:"maxBytesInMemory"`
+	SkipOverheadCheck  bool            `json:"skipBytesInMemoryOverheadCheck"`
+	MaxTotalRows       *integer        `json:"maxTotalRows"`
+	NumShards          *integer        `json:"numShards"`
+	SplitHint          json.RawMessage `json:"splitHintSpec"`
+	Partitions         *Partitions     `json:"partitionsSpec"`
+	PartitionBy        []string        `json:"partitionDimensions"`
+	IndexSpec          json.RawMessage `json:"indexSpec"`
+	IntermediateSpec   json.RawMessage `json:"indexSpecForIntermediatePersists"`
+	MaxPendingPersists *integer        `json:"maxPendingPersists"`
+	Perfect            bool            `json:"forceGuaranteedRollup"`
+	ReportParseErrors  bool            `json:"reportParseExceptions"`
+	PushTimeout        *integer        `json:"pushTimeout"`
+	Medium             json.RawMessage `json:"segmentWriteOutMediumFactory"`
+	Workers            *integer        `json:"maxNumConcurrentSubTasks"`
+	OldWorkers         *integer        `json:"maxNumSubTasks"`
+	MaxRetry           *integer        `json:"maxRetry"`
+	StatusPeriod       *integer        `json:"taskStatusCheckPeriodMs"`
+	ChatTimeout        json.RawMessage `json:"chatHandlerTimeout"`
+	ChatRetries        *integer        `json:"chatHandlerNumRetries"`
+	SegmentsToMerge    *integer        `json:"maxNumSegmentsToMerge"`
+	MergeTasks         *integer        `json:"totalNumMergeTasks"`
+	LogParseErrors     bool            `json:"logParseExceptions"`
+	MaxParseErrors     *integer        `json:"maxParseExceptions"`
+	SavedParseErrors   *integer        `json:"maxSavedParseExceptions"`
+	MaxColumnsToMerge  *integer        `json:"maxColumnsToMerge"`
+	Await              *integer        `json:"awaitSegmentAvailabilityTimeoutMillis"`
+	MaxLocks           *integer        `json:"maxAllowedLockCount"`
+}
+
+// The types of tuningConfig: of tasks that work alone, of those that may have sub-tasks, of compaction.
+const (
+	TuningIndex      = "index"
+	TuningParallel   = "index_parallel"
+	TuningCompaction = "compaction"
+)
+
+// ParseTuning reads a tuningConfig, which is shown as one of the given kind. An absent one has all defaults.
+func ParseTuning(kind string, text json.RawMessage) (*Tuning, error) {
+	t := &Tuning{kind: kind}
+	if err := decode("tuningConfig", text, &t.wire); err != nil {
+		return nil, err
+	}
+	w := &t.wire
+	if w.Workers == nil {
+		w.Workers = w.OldWorkers
+	}
+	t.Partitions = w.Partitions
+	switch {
+	case t.Partitions != nil:
+	case w.Perfect && (w.MaxRowsPerSegment.positive() > 0 || w.NumShards.positive() > 0 || len(w.PartitionBy) > 0):
+		t.Partitions = &Partitions{Type: "hashed", TargetRows: w.MaxRowsPerSegment.positive(), Shards: int(min(w.NumShards.positive(), maxShards)),
+			Dimensions: w.PartitionBy}
+	case !w.Perfect && (w.MaxRowsPerSegment.positive() > 0 || w.MaxTotalRows.positive() > 0):
+		t.Partitions = &Partitions{Type: "dynamic", MaxRows: w.MaxRowsPerSegment.or(defaultRowsPerSegment), MaxTotalRows: w.MaxTotalRows.positive()}
+	}
+	t.Perfect = w.Perfect
+	t.MaxParseErrors = w.MaxParseErrors.or(math.MaxInt32)
+	if w.ReportParseErrors {
+		t.MaxParseErrors = 0
+	}
+	t.SavedParseErrors, t.LogParseErrors = min(w.SavedParseErrors.positive(), maxSavedParseErrors), w.LogParseErrors
+	if w.ReportParseErrors && w.SavedParseErrors == nil {
+		t.SavedParseErrors = 1
+	}
+	t.Workers, t.MaxLocks, t.AwaitMillis = int(max(1, min(w.Workers.or(1), math.MaxInt32))), int(w.MaxLocks.positive()), w.Await.positive()
+	return t, t.check()
+}
+
+// maxSavedParseErrors bounds the rows that a report shows.
+const maxSavedParseErrors = 10_000
+
+func (t *Tuning) check() error {
+	switch p := t.Given(); {
+	case t.Perfect && !p.Perfect():
+		return fault.InvalidInput("[partitionsSpec] of type [%s] cannot be used for perfect rollup; known are [hashed, range, single_dim]", p.Type)
+	case !t.Perfect && p.Perfect() && t.kind != TuningCompaction:
+		return fault.InvalidInput("[partitionsSpec] of type [%s] needs [forceGuaranteedRollup]: DynamicPartitionsSpec must be used for best-effort rollup", p.Type)
+	}
+	if _, err := t.indexSpec(); err != nil {
+		return err
+	}
+	return nil
+}
+
+// Given returns the partitions that were given, or the default.
+func (t *Tuning) Given() *Partitions {
+	switch {
+	case t.Partitions != nil:
+		return t.Partitions
+	case t.Perfect:
+		return &Partitions{Type: "hashed"}
+	}
+	return &Partitions{Type: "dynamic", MaxRows: defaultRowsPerSegment}
+}
+
+// IndexSpec returns the indexSpec with its defaults.
+func (t *Tuning) IndexSpec() json.RawMessage {
+	text, err := t.indexSpec()
+	if err != nil { // refused when it was read
+		return nil
+	}
+	return text
+}
+
+// indexDefaults are the members of an indexSpec that are always shown, in their order.
+var indexDefaults = []struct {
+	name, value string
+	known       []string // of a text; nil: it is an object
+}{
+	{"bitmap", `{"type":"roaring"}`, nil},
+	{"dimensionCompression", `"lz4"`, []string{"lz4", "lzf", "zstd", "uncompressed", "none"}},
+	{"stringDictionaryEncoding", `{"type":"utf8"}`, nil},
+	{"metricCompression", `"lz4"`, []string{"lz4", "lzf", "zstd", "uncompressed", "none"}},
+	{"longEncoding", `"longs"`, []string{"longs", "auto"}},
+}
+
+func (t *Tuning) indexSpec() (json.RawMessage, error) {
+	given := map[string]json.RawMessage{}
+	if err := decode("indexSpec", t.wire.IndexSpec, &given); err != nil {
+		return nil, err
+	}
+	for _, d := range indexDefaults {
+		value, ok := given[d.name]
+		if !ok || absent(value) {
+			given[d.name] = json.RawMessage(d.value)
+			continue
+		}
+		if err := checkIndexMember(d.name, value, d.known); err != nil {
+			return nil, err
+		}
+	}
+	return json.Marshal(given)
+}
+
+func checkIndexMember(name string, value json.RawMessage, known []string) error {
+	if known == nil {
+		var object struct {
+			Type string `json:"type"`
+		}
+		if json.Unmarshal(value, &object) != nil {
+			return fault.InvalidInput("[%s] in [indexSpec] is not an object with a [type]", name)
+		}
+		switch object.Type {
+		case "roaring", "concise", "utf8", "frontCoded":
+			return nil
+		}
+		return fault.InvalidInput("Type [%s] of [%s] in [indexSpec] is unknown", object.Type, name)
+	}
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		for _, k := range known {
+			if bytes.EqualFold([]byte(k), []byte(text)) {
+				return nil
+			}
+		}
+	}
+	return fault.InvalidInput("[%s] in [indexSpec] is [%s]; known are %v", name, value, known)
+}
+
+// MarshalJSON returns the config with all members of its kind.
+func (t *Tuning) MarshalJSON() ([]byte, error) {
+	w := t.wire
+	def := func(p **integer, n int64) {
+		if *p == nil {
+			v := integer(n)
+			*p = &v
+		}
+	}
+	def(&w.MaxRowsInMemory, 1_000_000)
+	def(&w.MaxBytesInMemory, 0)
+	def(&w.MaxPendingPersists, 0)
+	def(&w.PushTimeout, 0)
+	def(&w.Workers, 1)
+	def(&w.MaxRetry, 3)
+	def(&w.StatusPeriod, 1000)
+	def(&w.ChatRetries, 5)
+	def(&w.SegmentsToMerge, 100)
+	def(&w.MergeTasks, 10)
+	def(&w.MaxParseErrors, math.MaxInt32)
+	def(&w.SavedParseErrors, 0)
+	def(&w.MaxColumnsToMerge, -1)
+	def(&w.Await, 0)
+	def(&w.MaxLocks, -1)
+	if absent(w.Appendable) {
+		w.Appendable = json.RawMessage(`{"type":"onheap","preserveExistingMetrics":false}`)
+	}
+	if absent(w.ChatTimeout) {
+		w.ChatTimeout = json.RawMessage(`"PT10S"`)
+	}
+	if w.PartitionBy == nil {
+		w.PartitionBy = []string{}
+	}
+	if absent(w.IntermediateSpec) {
+		w.IntermediateSpec = t.IndexSpec()
+	}
+	w.IndexSpec, w.OldWorkers = t.IndexSpec(), nil
+	text, err := json.Marshal(w)
+	if err != nil {
+		return nil, err
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(text, &members); err != nil {
+		return nil, err
+	}
+	delete(members, "maxNumSubTasks")
+	if t.kind == TuningIndex {
+		for _, name := range parallelMembers {
+			delete(members, name)
+		}
+	}
+	members["type"] = json.RawMessage(strconv.Quote(t.kind))
+	return json.Marshal(members)
+}
+
+// parallelMembers are those that only tasks with sub-tasks have.
+var parallelMembers = []string{"splitHintSpec", "maxNumConcurrentSubTasks", "maxRetry", "taskStatusCheckPeriodMs", "chatHandlerTimeout",
+	"chatHandlerNumRetries", "maxNumSegmentsToMerge", "totalNumMergeTasks", "maxAllowedLockCount"}
+
+// integer is a whole number, which may also be given as text.
+type integer int64
+
+// UnmarshalJSON reads the number.
+func (n *integer) UnmarshalJSON(text []byte) error {
+	v, err := strconv.ParseInt(string(bytes.Trim(text, `"`)), 10, 64)
+	if err != nil {
+		return fault.InvalidInput("[%s] is not a whole number", text)
+	}
+	*n = integer(v)
+	return nil
+}
+
+// positive returns the number, or 0 if there is none or it is negative, which means that there is no limit.
+func (n *integer) positive() int64 {
+	if n == nil {
+		return 0
+	}
+	return max(0, int64(*n))
+}
+
+// or returns the number if it is positive or zero, else a default.
+func (n *integer) or(def int64) int64 {
+	if n == nil || *n < 0 {
+		return def
+	}
+	return int64(*n)
+}

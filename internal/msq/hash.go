@@ -1,0 +1,205 @@
+package msq
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/timeline"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// Hash divides the rows of a time chunk by timeline.GroupHash.
+//
+// Where the number of buckets follows from the rows, it is a power of two and known only when all of them are sorted: they are sorted by the
+// bits of the hash from the last to the first, so that each such number divides them into ranges.
+type Hash struct {
+	// Columns are those of the job's plan whose values are hashed; none: the time and all dimensions.
+	Columns []int
+	// Buckets is their number; 0: as many as there must be for a bucket to have at most the job's rows per segment.
+	Buckets int
+}
+
+// maxHashBuckets bounds the buckets whose number follows from the rows.
+const maxHashBuckets = 1 << 12
+
+// hasher computes the hash column of rows on their way to segments, and counts rows by it.
+type hasher struct {
+	spec *Hash
+	// columns are hashed: of names if the spec gives none, which are then in order.
+	columns []int
+	names   []string // nil: the spec gives columns
+	time    int
+	counts  map[int64]map[int64]int64 // rows by time chunk and hash
+	key     []byte
+}
+
+// newHasher returns the hasher of the rows of a job; nil: they are not hashed.
+func (c *Controller) newHasher() *hasher {
+	t := c.job.Target
+	if t == nil || t.Hash == nil {
+		return nil
+	}
+	w := c.job.write()
+	h := &hasher{spec: t.Hash, columns: t.Hash.Columns, time: timeColumn(w), counts: map[int64]map[int64]int64{}}
+	if len(h.columns) > 0 {
+		return h
+	}
+	metrics := metricsOf(w, t)
+	for i, col := range w.Columns() {
+		if metrics[i] == "" && col.Name != "__time" {
+			h.columns = append(h.columns, i)
+		}
+	}
+	slices.SortFunc(h.columns, func(a, b int) int { return cmp.Compare(w.Columns()[a].Name, w.Columns()[b].Name) })
+	for _, i := range h.columns {
+		h.names = append(h.names, w.Columns()[i].Name)
+	}
+	return h
+}
+
+// column returns what rows with the given time chunks are sorted by.
+func (h *hasher) column(columns []*vector.Vector, buckets *vector.Vector, n int) *vector.Vector {
+	out := make([]int64, n)
+	for i := range n {
+		h.key = append(h.key[:0], '[')
+		if h.names != nil {
+			at := int64(0)
+			if h.time >= 0 {
+				at = columns[h.time].LongAt(i)
+			}
+			h.key = append(ingest.AppendJSON(h.key, at), ",{"...)
+		}
+		first := true
+		for k, c := range h.columns {
+			v := ingest.ValueOf(columns[c], i)
+			if h.names != nil {
+				if v == nil {
+					continue
+				}
+				if !first {
+					h.key = append(h.key, ',')
+				}
+				h.key = append(ingest.AppendJSON(h.key, h.names[k]), ':')
+			} else if !first {
+				h.key = append(h.key, ',')
+			}
+			first = false
+			h.key = appendTexts(h.key, v)
+		}
+		if h.names != nil {
+			h.key = append(h.key, '}')
+		}
+		h.key = append(h.key, ']')
+		hash := timeline.GroupHash(h.key)
+		out[i] = int64(bits.Reverse32(hash))
+		if h.spec.Buckets > 0 {
+			out[i] = int64(hash % uint32(h.spec.Buckets))
+		}
+		h.count(buckets.LongAt(i), out[i])
+	}
+	return vector.FromLongs(out)
+}
+
+func (h *hasher) count(bucket, hash int64) {
+	if h.spec.Buckets == 0 {
+		hash /= hashStep
+	}
+	m := h.counts[bucket]
+	if m == nil {
+		m = map[int64]int64{}
+		h.counts[bucket] = m
+	}
+	m[hash]++
+}
+
+// hashStep is the range of reversed hashes that counts as one.
+const hashStep = 1 << 32 / maxHashBuckets
+
+// appendTexts appends the values of a row as a JSON list of texts.
+func appendTexts(dst []byte, v any) []byte {
+	list, several := v.([]any)
+	if !several && v != nil {
+		list = []any{v}
+	}
+	dst = append(dst, '[')
+	for i, e := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		if e == nil {
+			dst = append(dst, "null"...)
+			continue
+		}
+		dst = ingest.AppendJSON(dst, string(ingest.AppendText(nil, e)))
+	}
+	return append(dst, ']')
+}
+
+// divideHashed returns the buckets that have rows, in the order of time chunks and hashes.
+func divideHashed(order *sortOrder, hashers []*hasher, target int64) []partition {
+	counts := map[int64]map[int64]int64{}
+	for _, h := range hashers {
+		for bucket, hashes := range h.counts {
+			m := counts[bucket]
+			if m == nil {
+				m = map[int64]int64{}
+				counts[bucket] = m
+			}
+			for hash, n := range hashes {
+				m[hash] += n
+			}
+		}
+	}
+	chunks := make([]int64, 0, len(counts))
+	for bucket := range counts {
+		chunks = append(chunks, bucket)
+	}
+	slices.Sort(chunks)
+	var out []partition
+	for _, bucket := range chunks {
+		out = append(out, divideChunk(order, hashers[0].spec.Buckets, bucket, counts[bucket], target)...)
+	}
+	return out
+}
+
+func divideChunk(order *sortOrder, buckets int, chunk int64, counts map[int64]int64, target int64) []partition {
+	given, step := buckets > 0, int64(1)
+	if !given {
+		total := int64(0)
+		for _, n := range counts {
+			total += n
+		}
+		for buckets = 1; int64(buckets)*target < total && buckets < maxHashBuckets; buckets *= 2 {
+		}
+		step = int64(maxHashBuckets / buckets)
+	}
+	rows := make([]int64, buckets)
+	for hash, n := range counts {
+		rows[hash/step] += n
+	}
+	var out []partition
+	for i, n := range rows {
+		if n == 0 {
+			continue
+		}
+		lo, number := int64(i), i
+		hi := lo + 1
+		if !given {
+			lo, hi = lo*step*hashStep, hi*step*hashStep
+			number = 0
+			if buckets > 1 {
+				number = int(bits.Reverse32(uint32(lo)))
+			}
+		}
+		out = append(out, partition{lo: order.chunkKey(chunk, lo), hi: order.chunkKey(chunk, hi), bucket: chunk, rows: n, hash: number, hashes: buckets})
+	}
+	return out
+}
+
+// chunkKey returns the sort key of the first two columns of an order: a time chunk and a hash.
+func (o *sortOrder) chunkKey(chunk, hash int64) []byte {
+	cols := []*vector.Vector{vector.FromLongs([]int64{chunk}), vector.FromLongs([]int64{hash})}
+	return slices.Clone(vector.NewSortKeys(cols, o.orders[:2], 1).Key(0))
+}

@@ -1,0 +1,194 @@
+package batch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/deepstore"
+	"github.com/hengedb/henge/internal/exec"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/msq"
+	"github.com/hengedb/henge/internal/role/broker"
+	"github.com/hengedb/henge/internal/role/overlord"
+	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/timeline"
+)
+
+// Options are what the tasks work with.
+type Options struct {
+	Broker    *broker.Broker
+	Metastore *metastore.Store
+	Published *timeline.Published
+	Deep      deepstore.Store
+	Loader    overlord.Loader
+	Access    *ingest.Access
+	Files     *overlord.Files
+	TempDir   string
+	Disk      *budget.Budget
+	Threads   int
+	// Host is host:port of the worker.
+	Host  string
+	Clock clock.Clock
+	Log   *slog.Logger
+}
+
+// engine is what the kinds of tasks share.
+type engine struct {
+	o    Options
+	meta msq.Metastore
+
+	mu      sync.Mutex
+	running map[string]*report // by task id
+}
+
+func newEngine(o Options) *engine {
+	e := &engine{o: o, meta: overlord.NewMetadata(o.Metastore), running: map[string]*report{}}
+	o.Files.AddLive(e.liveReport)
+	return e
+}
+
+// begin notes the report of a running task; end takes it away and keeps it, unless the task goes on after a restart.
+func (e *engine) begin(id string, r *report) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.running[id] = r
+}
+
+func (e *engine) end(ctx context.Context, id string, r *report, failure error) error {
+	defer func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		delete(e.running, id)
+	}()
+	var stop *task.Shutdown
+	if ctx.Err() != nil && !errors.As(context.Cause(ctx), &stop) {
+		return failure // the process ends, not the task
+	}
+	r.finish(failure)
+	text, err := r.final()
+	if err == nil {
+		err = e.o.Files.PutReport(context.WithoutCancel(ctx), id, text)
+	}
+	return errors.Join(failure, err)
+}
+
+func (e *engine) liveReport(id string, _ bool) []byte {
+	e.mu.Lock()
+	r := e.running[id]
+	e.mu.Unlock()
+	if r == nil {
+		return nil
+	}
+	return r.live()
+}
+
+// settings are the entries of a task's context that count here.
+type settings struct {
+	Concurrent bool   `json:"useConcurrentLocks"`
+	LockType   string `json:"taskLockType"`
+}
+
+// contextOf returns the context of a task, also as the report shows it.
+func contextOf(t *task.Task) (s settings, shown json.RawMessage, err error) {
+	var fields struct {
+		Context json.RawMessage `json:"context"`
+	}
+	if err := json.Unmarshal(t.Payload, &fields); err != nil {
+		return s, nil, fault.InvalidInput("Task [%s] is not readable: %v", t.ID, err)
+	}
+	if len(fields.Context) > 0 {
+		if err := json.Unmarshal(fields.Context, &s); err != nil {
+			return s, nil, fault.InvalidInput("Context of task [%s] is not readable: %v", t.ID, err)
+		}
+	}
+	return s, fields.Context, nil
+}
+
+// replaceLock is the lock of a task that replaces what is there.
+func (s *settings) replaceLock() metastore.LockType {
+	switch {
+	case s.LockType != "":
+		return metastore.LockType(s.LockType)
+	case s.Concurrent:
+		return metastore.Replace
+	}
+	return metastore.Exclusive
+}
+
+// appendLock is the lock of a task that adds to what is there.
+func (s *settings) appendLock() metastore.LockType {
+	switch {
+	case s.LockType != "":
+		return metastore.LockType(s.LockType)
+	case s.Concurrent:
+		return metastore.Append
+	}
+	return metastore.Shared
+}
+
+// lock tries to take a lock for a task.
+func (e *engine) lock(ctx context.Context, t *task.Task, r metastore.LockRequest) (bool, error) {
+	r.Owner, r.DataSource = metastore.LockOwner{TaskID: t.ID, GroupID: t.GroupID, Priority: t.Priority}, t.DataSource
+	_, granted, err := e.o.Metastore.TryLock(ctx, r)
+	return granted, err
+}
+
+// Release implements task.Kind.
+func (e *engine) Release(ctx context.Context, t *task.Task) error {
+	return e.o.Metastore.ReleaseLocks(ctx, metastore.Fence{}, t.ID, nil)
+}
+
+// session pins a state of the timeline that has everything that was published up to now: with its locks held a task reads all that it replaces.
+func (e *engine) session(ctx context.Context) (*broker.Session, error) {
+	number, err := e.o.Metastore.Number(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("asking for the newest change: %w", err)
+	}
+	if _, err := e.o.Published.Wait(ctx, number); err != nil {
+		return nil, err
+	}
+	return e.o.Broker.Session(), nil
+}
+
+// options makes the parameters of a job.
+func (e *engine) options(t *task.Task, lock metastore.LockType, workers, rows int, order []string) (*msq.Options, error) {
+	sortedByTime := len(order) == 0 || order[0] == "__time"
+	list := make([]any, len(order))
+	for i, name := range order {
+		list[i] = name
+	}
+	return msq.ParseOptions(map[string]any{
+		"maxNumTasks": int64(workers + 1), "rowsPerSegment": int64(rows), "priority": int64(t.Priority), "taskLockType": string(lock),
+		"segmentSortOrder": list, "forceSegmentSortByTime": sortedByTime, "mode": "nonStrict",
+	})
+}
+
+// deps is what a job needs; tables are those of env.
+func (e *engine) deps(env *exec.Env) msq.Deps {
+	return msq.Deps{
+		Clock: e.o.Clock, Tables: env.Tables, System: env.System, Expr: env.Expr, Access: e.o.Access, Metastore: e.meta, Store: e.o.Deep,
+		Loads: overlord.NewLoads(e.o.Published, e.o.Loader), TempDir: e.o.TempDir, Memory: env.Budget, Disk: e.o.Disk, Threads: e.o.Threads,
+		Host: e.o.Host,
+	}
+}
+
+// problem gives a fault of the engine as one that task statuses show.
+func problem(err error) error {
+	if f, ok := errors.AsType[*msq.Fault](err); ok {
+		if f.Code == "UnknownError" { // the engine has no word for it, its message says all
+			shown := *f.Structured()
+			shown.Code = "general"
+			return shown.WithCause(err)
+		}
+		return f.Structured().WithCause(err)
+	}
+	return err
+}

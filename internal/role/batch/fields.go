@@ -1,0 +1,312 @@
+package batch
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/hengedb/henge/internal/exec"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/ingest/spec"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// field is a field of the records that is read.
+type field struct {
+	name string
+	typ  expr.Type
+	// physical is the type of its vectors.
+	physical vector.Type
+	// number names the type of number that its values must be, for messages; "": they may be anything.
+	number string
+	// single refuses records with several values.
+	single bool
+}
+
+// numbers are the aggregators of one numeric field, with the type in which they take it.
+var numbers = map[string]expr.Base{
+	"longSum": expr.BigInt, "longMin": expr.BigInt, "longMax": expr.BigInt, "doubleSum": expr.Double, "doubleMin": expr.Double, "doubleMax": expr.Double,
+	"floatSum": expr.Float, "floatMin": expr.Float, "floatMax": expr.Float, "longFirst": expr.BigInt, "longLast": expr.BigInt, "longAny": expr.BigInt,
+	"doubleFirst": expr.Double, "doubleLast": expr.Double, "doubleAny": expr.Double, "doubleMean": expr.Double, "floatFirst": expr.Float,
+	"floatLast": expr.Float, "floatAny": expr.Float,
+}
+
+// numberOf returns the field of an aggregator of one number, and its type; false: it is another aggregator.
+func numberOf(m spec.Metric) (name string, typ expr.Base, ok bool) {
+	var w struct {
+		Type      string `json:"type"`
+		FieldName string `json:"fieldName"`
+		Time      string `json:"timeColumn"`
+	}
+	if json.Unmarshal(m.Wire, &w) != nil || w.FieldName == "" || w.Time != "" && w.Time != plan.TimeColumn {
+		return "", 0, false
+	}
+	typ, ok = numbers[w.Type]
+	return w.FieldName, typ, ok
+}
+
+// sketched reports whether a sketch of numbers is made of a field.
+func sketched(s *spec.DataSchema, name string) bool {
+	return slices.ContainsFunc(s.Metrics, func(m spec.Metric) bool {
+		var w struct {
+			Type      string `json:"type"`
+			FieldName string `json:"fieldName"`
+		}
+		if json.Unmarshal(m.Wire, &w) != nil || w.FieldName != name {
+			return false
+		}
+		return w.Type == "quantilesDoublesSketch" || w.Type == "KllDoublesSketch" || w.Type == "KllFloatsSketch"
+	})
+}
+
+func isCount(m spec.Metric) bool {
+	var w struct {
+		Type string `json:"type"`
+	}
+	return json.Unmarshal(m.Wire, &w) == nil && w.Type == "count"
+}
+
+// learns reports whether the columns of a schema, or their types, follow from the records only.
+func learns(s *spec.DataSchema) bool {
+	d := &s.Dimensions
+	if len(d.Explicit) == 0 || d.IncludeAll || len(s.Transforms) > 0 || s.Filter != nil {
+		return true
+	}
+	types := map[string]expr.Base{}
+	for _, e := range d.Explicit {
+		if e.Type == "auto" && e.CastTo == "" {
+			return true
+		}
+		types[e.Name] = (&spec.Columns{}).ColumnType(e).Base
+	}
+	for _, m := range s.Metrics {
+		if isCount(m) {
+			continue
+		}
+		name, typ, ok := numberOf(m)
+		if old, used := types[name]; !ok || used && old != typ {
+			return true
+		}
+		types[name] = typ
+	}
+	return false
+}
+
+// learn reads all records for their fields and the types of those.
+func (l *load) learn(ctx context.Context, splits []ingest.Split, threads int) error {
+	learnt := make([]*spec.Columns, len(splits))
+	next := atomic.Int64{}
+	g := exec.NewGroup(ctx)
+	for range min(threads, len(splits)) {
+		g.Go(func(ctx context.Context) error {
+			for i := int(next.Add(1)) - 1; i < len(splits); i = int(next.Add(1)) - 1 {
+				learnt[i] = l.spec.Schema.NewColumns()
+				if err := l.learnSplit(ctx, splits[i], learnt[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	for _, c := range learnt {
+		l.columns.Merge(c)
+	}
+	return nil
+}
+
+func (l *load) learnSplit(ctx context.Context, split ingest.Split, into *spec.Columns) error {
+	r, err := l.open(ctx, split, l.options(), determinePartitions, &l.part.determine)
+	if err != nil {
+		return err
+	}
+	defer r.close()
+	for {
+		o, _, err := r.next(ctx)
+		switch {
+		case err != nil:
+			return ended(err)
+		case o != nil:
+			into.Add(o)
+			l.part.determine.processed.Add(1)
+		}
+	}
+}
+
+// chooseFields decides which fields are read and as what, and returns the dimensions.
+func (l *load) chooseFields() ([]spec.Dimension, error) {
+	s := l.spec.Schema
+	_, dimensions := l.columns.List()
+	if len(dimensions)+len(s.Metrics) > maxColumns {
+		return nil, fault.InvalidInput("The records have [%d] fields; a datasource has at most [%d] columns", len(dimensions), maxColumns)
+	}
+	made := map[string]bool{} // by transforms
+	for _, text := range s.Transforms {
+		var w struct {
+			Name string `json:"name"`
+		}
+		if json.Unmarshal(text, &w) == nil {
+			made[w.Name] = true
+		}
+	}
+	words := mentioned(s)
+	uses := map[string][]expr.Type{}
+	var names []string
+	use := func(name string, t expr.Type) {
+		if _, known := uses[name]; !known {
+			names = append(names, name)
+		}
+		if !slices.Contains(uses[name], t) {
+			uses[name] = append(uses[name], t)
+		}
+	}
+	for _, d := range dimensions {
+		if !made[d.Name] && d.Name != plan.TimeColumn {
+			use(d.Name, l.dimensionType(d))
+		}
+	}
+	for _, m := range s.Metrics {
+		if name, typ, ok := numberOf(m); ok && !made[name] && name != plan.TimeColumn {
+			use(name, expr.Of(typ))
+		}
+	}
+	for _, name := range l.columns.Fields() {
+		if name == plan.TimeColumn || !words(name) {
+			continue
+		}
+		if t := l.columns.TypeOf(name); t.IsCharacter() && !t.Multi && sketched(s, name) && l.columns.Numerals(name) {
+			use(name, expr.Of(expr.Double))
+		} else {
+			use(name, t)
+		}
+	}
+	l.places = make(map[string]int, len(names))
+	for _, name := range names {
+		f := field{name: name, typ: l.columns.TypeOf(name)}
+		switch {
+		case len(uses[name]) == 1:
+			f.typ = uses[name][0]
+		case sketched(s, name) && l.columns.Numerals(name):
+			f.typ = expr.Of(expr.Double)
+		}
+		for _, t := range uses[name] {
+			if n := t.Runtime(); n.IsNumeric() && !made[name] {
+				f.number = strings.ToLower(n.String())
+			}
+		}
+		f.single, f.physical = l.ranged(name), f.typ.Runtime()
+		l.places[name] = len(l.fields)
+		l.fields = append(l.fields, f)
+	}
+	return dimensions, nil
+}
+
+// maxColumns bounds the columns of a datasource.
+const maxColumns = 2000
+
+// mentioned returns a function that reports whether transforms, the filter or aggregators that compute may speak of a field. Saying so of one
+// too many costs only time.
+func mentioned(s *spec.DataSchema) func(name string) bool {
+	var texts []string
+	add := func(raw json.RawMessage) {
+		var v any
+		if json.Unmarshal(raw, &v) == nil {
+			texts = collect(texts, v, 0)
+		}
+	}
+	for _, t := range s.Transforms {
+		add(t)
+	}
+	add(s.Filter)
+	for _, m := range s.Metrics {
+		if _, _, simple := numberOf(m); !simple && !isCount(m) {
+			add(m.Wire)
+		}
+	}
+	return func(name string) bool {
+		if len(texts) == 0 {
+			return false
+		}
+		if name == "" {
+			return true
+		}
+		for _, r := range name {
+			if r < ' ' || r == '"' || r == '\'' || r == '\\' || r > '~' {
+				return true // an expression may write it in another way
+			}
+		}
+		return slices.ContainsFunc(texts, func(t string) bool { return hasWord(t, name) })
+	}
+}
+
+// hasWord reports whether name occurs in text, not as a part of a longer word.
+func hasWord(text, name string) bool {
+	for from := 0; ; {
+		i := strings.Index(text[from:], name)
+		if i < 0 {
+			return false
+		}
+		lo, hi := from+i, from+i+len(name)
+		if (lo == 0 || !wordByte(text[lo-1])) && (hi == len(text) || !wordByte(text[hi])) {
+			return true
+		}
+		from = lo + 1
+	}
+}
+
+func wordByte(b byte) bool {
+	return b == '_' || '0' <= b && b <= '9' || 'a' <= b|0x20 && b|0x20 <= 'z'
+}
+
+// collect appends the texts within a JSON value, names of members too.
+func collect(texts []string, v any, depth int) []string {
+	switch v := v.(type) {
+	case string:
+		texts = append(texts, v)
+	case []any:
+		for _, e := range v {
+			texts = collect(texts, e, depth+1)
+		}
+	case map[string]any:
+		for _, e := range v {
+			texts = collect(texts, e, depth+1)
+		}
+	}
+	return texts
+}
+
+// dimensionType is the type of a dimension by its declaration and what the records have: those that segments get ranges of have one value.
+func (l *load) dimensionType(d spec.Dimension) expr.Type {
+	t := l.columns.ColumnType(d)
+	if t.Multi && l.ranged(d.Name) {
+		return expr.Of(expr.Varchar)
+	}
+	return t
+}
+
+// ranged reports whether segments get ranges of a dimension.
+func (l *load) ranged(name string) bool {
+	p := l.spec.Tuning.Given()
+	return (p.Type == "range" || p.Type == "single_dim") && slices.Contains(p.Dimensions, name)
+}
+
+// typeOf returns the type that a dimension is stored as; columns are those that it is made of.
+func (l *load) typeOf(d spec.Dimension, columns []plan.Column) expr.Type {
+	t := l.dimensionType(d)
+	if d.Type != "auto" || d.CastTo != "" || slices.Contains(l.columns.Fields(), d.Name) {
+		return t
+	}
+	for _, c := range columns {
+		if c.Name == d.Name { // made by a transform
+			return expr.FromRuntime(c.Type.Runtime(), false)
+		}
+	}
+	return t
+}

@@ -1,0 +1,130 @@
+package batch
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest/spec"
+	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/native"
+	"github.com/hengedb/henge/internal/task"
+)
+
+// The types of tasks that load data. They differ in what their specs show.
+const (
+	ParallelType = "index_parallel"
+	SimpleType   = "index"
+)
+
+// Index is the kind of task that loads data from outside.
+type Index struct {
+	*engine
+	kind string
+}
+
+// NewIndex returns the kinds of both types.
+func NewIndex(o Options) (parallel, simple *Index) {
+	e := newEngine(o)
+	return &Index{e, ParallelType}, &Index{e, SimpleType}
+}
+
+// DefaultPriority implements task.Prioritizer.
+func (*Index) DefaultPriority() int { return 50 }
+
+// Complete implements task.Completer.
+func (k *Index) Complete(fields map[string]json.RawMessage) error {
+	x, err := spec.ParseIndex(k.kind, fields["spec"])
+	if err != nil {
+		return err
+	}
+	if _, err := ingestionOf(x.Schema); err != nil {
+		return err
+	}
+	if fields["spec"], err = x.Fill(); err != nil {
+		return err
+	}
+	fields["dataSource"], err = json.Marshal(x.Schema.DataSource)
+	return err
+}
+
+// ingestionOf binds what a schema computes; the dimensions are left open.
+func ingestionOf(s *spec.DataSchema) (*native.Ingestion, error) {
+	g := &native.Ingestion{Granularity: s.Granularity.Query, Rollup: s.Granularity.Rollup}
+	for _, text := range s.Transforms {
+		var v native.VirtualColumnOf
+		if err := v.UnmarshalJSON(text); err != nil {
+			return nil, err
+		}
+		g.Transforms = append(g.Transforms, v)
+	}
+	var err error
+	if g.Filter, err = filterOf(s.Filter); err != nil {
+		return nil, err
+	}
+	g.Metrics, err = aggregatorsOf(s.Metrics)
+	return g, err
+}
+
+func (k *Index) parse(t *task.Task) (*spec.Index, *settings, json.RawMessage, error) {
+	var fields struct {
+		Spec json.RawMessage `json:"spec"`
+	}
+	if err := json.Unmarshal(t.Payload, &fields); err != nil {
+		return nil, nil, nil, fault.InvalidInput("Task [%s] is not readable: %v", t.ID, err)
+	}
+	x, err := spec.ParseIndex(k.kind, fields.Spec)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	s, shown, err := contextOf(t)
+	return x, &s, shown, err
+}
+
+// Prepare implements task.Kind: where the intervals are given it takes the locks on them, so that what else is done there waits before it works.
+func (k *Index) Prepare(ctx context.Context, t *task.Task) (bool, error) {
+	x, s, _, err := k.parse(t)
+	if err != nil {
+		return false, err
+	}
+	if x.Append {
+		return true, nil
+	}
+	intervals, err := chunks(x)
+	if err != nil {
+		return false, err
+	}
+	for _, iv := range intervals {
+		if granted, err := k.lock(ctx, t, metastore.LockRequest{Interval: iv, Type: s.replaceLock()}); !granted || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// chunks returns the intervals of a load as whole time chunks.
+func chunks(x *spec.Index) ([]chrono.Interval, error) {
+	g, err := x.Chunks()
+	if err != nil {
+		return nil, err
+	}
+	var out []chrono.Interval
+	for _, iv := range x.Schema.Granularity.Intervals {
+		out = append(out, aligned(iv, &g))
+	}
+	return chrono.Condense(out), nil
+}
+
+// Run implements task.Kind.
+func (k *Index) Run(ctx context.Context, t *task.Task) error {
+	x, s, shown, err := k.parse(t)
+	if err != nil {
+		return err
+	}
+	r := newReport(t, shown, k.o.Clock)
+	p := r.add()
+	k.begin(t.ID, r)
+	err = k.load(ctx, t, x, s, p)
+	return k.end(ctx, t.ID, r, problem(err))
+}

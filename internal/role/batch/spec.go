@@ -1,0 +1,54 @@
+package batch
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest/spec"
+	"github.com/hengedb/henge/internal/msq"
+	"github.com/hengedb/henge/internal/native"
+	"github.com/hengedb/henge/internal/plan"
+)
+
+// filterOf reads a native filter; an absent one keeps all rows.
+func filterOf(text json.RawMessage) (native.FilterOf, error) {
+	var f native.FilterOf
+	if len(text) == 0 {
+		return f, nil
+	}
+	return f, f.UnmarshalJSON(text)
+}
+
+// aggregatorsOf reads the aggregators of a metricsSpec.
+func aggregatorsOf(metrics []spec.Metric) ([]native.AggregatorOf, error) {
+	out := make([]native.AggregatorOf, len(metrics))
+	for i, m := range metrics {
+		if err := out[i].UnmarshalJSON(m.Wire); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// partitioned makes a write and its target divide rows as a partitionsSpec says.
+func partitioned(p *spec.Partitions, w *plan.Write, t *msq.Target) error {
+	places := make([]int, len(p.Dimensions))
+	for i, name := range p.Dimensions {
+		at := slices.IndexFunc(w.Input.Columns(), func(c plan.Column) bool { return c.Name == name })
+		if at < 0 || name == plan.TimeColumn {
+			return fault.InvalidInput("[partitionsSpec] names dimension [%s], which the rows don't have", name)
+		}
+		if p.Type != "hashed" && w.Input.Columns()[at].Type.Multi {
+			return fault.InvalidInput("[partitionsSpec] names dimension [%s], which has several values in a row; ranges need one", name)
+		}
+		places[i] = at
+	}
+	switch p.Type {
+	case "hashed":
+		t.Hash = &msq.Hash{Columns: places, Buckets: p.Shards}
+	case "range", "single_dim":
+		w.Cluster, t.SingleRanges = places, p.Type == "single_dim"
+	}
+	return nil
+}

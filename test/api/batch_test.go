@@ -1,0 +1,231 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/hengedb/henge/internal/testkit/server"
+)
+
+// load is a native spec in parts; those left out are the defaults of the test.
+type nativeLoad struct {
+	lines                                []string // of JSON
+	source, format                       string
+	time, dimensions, metrics, transform string
+	granularity, tuning, io              string
+}
+
+func (l nativeLoad) spec(t *testing.T) string {
+	t.Helper()
+	part := func(text, def string) json.RawMessage {
+		if text == "" {
+			text = def
+		}
+		if !json.Valid([]byte(text)) {
+			t.Fatalf("not JSON: %s", text)
+		}
+		return json.RawMessage(text)
+	}
+	inline, err := json.Marshal(map[string]string{"type": "inline", "data": strings.Join(l.lines, "\n")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	io := map[string]json.RawMessage{"type": part(`"index_parallel"`, ""), "inputSource": part(l.source, string(inline)), "inputFormat": part(l.format, `{"type":"json"}`)}
+	var more map[string]json.RawMessage
+	if err := json.Unmarshal(part(l.io, "{}"), &more); err != nil {
+		t.Fatal(err)
+	}
+	maps.Copy(io, more)
+	text, err := json.Marshal(map[string]any{"type": "index_parallel", "spec": map[string]any{
+		"ioConfig": io, "tuningConfig": part(l.tuning, `{"type":"index_parallel"}`), "dataSchema": map[string]any{
+			"dataSource": "x", "timestampSpec": part(l.time, `{"column":"t","format":"auto"}`), "dimensionsSpec": part(l.dimensions, `{"dimensions":["k"]}`),
+			"metricsSpec": part(l.metrics, "[]"), "granularitySpec": part(l.granularity, `{"segmentGranularity":"DAY","rollup":false}`),
+			"transformSpec": part(l.transform, "{}"),
+		},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestNativeLoads loads inline data by native specs and asks for it.
+func TestNativeLoads(t *testing.T) {
+	s := server.Start(t, server.Options{})
+	ask := asker(t, s)
+	rows := []string{
+		`{"t":"2024-01-01T01:00:00Z","k":"a","tags":["y","x","y"],"n":1,"f":1.5,"user":"u1","j":{"city":"Bern","at":[1,2]},"s":"10"}`,
+		`{"t":"2024-01-01T02:00:00Z","k":"a","tags":"z","n":2,"f":2,"user":"u2","j":{"city":"Basel"},"s":"x"}`,
+		`{"t":"2024-01-02T01:00:00Z","k":"b","tags":[],"n":3,"user":"u1","j":null,"s":"30"}`,
+		`{"t":"2024-01-02T01:30:00Z","k":null,"n":null,"f":0.25,"user":"u3","j":"text","s":null}`,
+	}
+	const rollup = `{"segmentGranularity":"DAY","queryGranularity":"DAY","rollup":true}`
+	for _, c := range []struct {
+		name  string
+		load  nativeLoad
+		asked map[string]string
+	}{
+		{"rollup in hashed partitions, nested", nativeLoad{
+			lines:       rows,
+			dimensions:  `{"dimensions":["k",{"type":"json","name":"j"}]}`,
+			metrics:     `[{"type":"count","name":"c"},{"type":"longSum","name":"n","fieldName":"n"},{"type":"HLLSketchBuild","name":"users","fieldName":"user"}]`,
+			granularity: rollup,
+			tuning:      `{"type":"index_parallel","forceGuaranteedRollup":true,"partitionsSpec":{"type":"hashed","numShards":3,"partitionDimensions":["k"]}}`,
+		}, map[string]string{
+			"SELECT k, JSON_VALUE(j, '$.city'), c, n FROM x ORDER BY 1 NULLS LAST, 2":                                                  "[[a Basel 1 2] [a Bern 1 1] [b <nil> 1 3] [<nil> <nil> 1 <nil>]]",
+			"SELECT SUM(c), SUM(n), APPROX_COUNT_DISTINCT_DS_HLL(users) FROM x":                                                        "[[4 6 3]]",
+			"SELECT COUNT(*) > 0 FROM sys.segments WHERE datasource = 'x' AND is_active = 1 AND shard_spec LIKE '%\"numBuckets\":3,%'": "[[true]]",
+		}},
+		{"typed dimensions and values of rows", nativeLoad{
+			lines: rows,
+			dimensions: `{"dimensions":[{"type":"string","name":"tags","multiValueHandling":"SORTED_SET"},{"type":"long","name":"n"},{"type":"double","name":"f"},
+				{"type":"long","name":"s"},{"type":"auto","name":"user"}]}`,
+		}, map[string]string{
+			"SELECT MV_TO_STRING(tags, '+'), n, f, s, user FROM x": "[[x+y 1 1.5 10 u1] [z 2 2.0 <nil> u2] [<nil> 3 <nil> 30 u1] [<nil> <nil> 0.25 <nil> u3]]",
+		}},
+		{"discovery", nativeLoad{
+			lines: rows, dimensions: `{"useSchemaDiscovery":true,"dimensionExclusions":["s"]}`,
+		}, map[string]string{
+			"SELECT COLUMN_NAME, DATA_TYPE FROM INFORMATION_SCHEMA.COLUMNS WHERE TABLE_NAME = 'x' ORDER BY 1": "[[__time TIMESTAMP] [f DOUBLE] [j COMPLEX<json>] [k VARCHAR] [n BIGINT] " +
+				"[tags COMPLEX<json>] [user VARCHAR]]",
+		}},
+		{"all fields as strings", nativeLoad{lines: rows, dimensions: `{}`}, map[string]string{
+			"SELECT k, MV_TO_STRING(tags, ','), n, f, user, s FROM x WHERE k = 'a'": "[[a x,y,y 1 1.5 u1 10] [a z 2 2 u2 x]]",
+		}},
+		{"transforms and filter", nativeLoad{
+			lines: rows, dimensions: `{"dimensions":["k","up",{"type":"long","name":"twice"}]}`,
+			transform: `{"transforms":[{"type":"expression","name":"up","expression":"upper(\"user\")"},{"type":"expression","name":"twice","expression":"\"n\" * 2"},
+				{"type":"expression","name":"k","expression":"concat(\"k\", '!')"}],"filter":{"type":"not","field":{"type":"selector","dimension":"n","value":"2"}}}`,
+		}, map[string]string{"SELECT k, up, twice FROM x": "[[a! U1 2] [b! U1 6]]"}},
+		{"metrics of single rows", nativeLoad{
+			lines: rows, metrics: `[{"type":"count","name":"c"},{"type":"doubleSum","name":"f","fieldName":"f"},{"type":"thetaSketch","name":"u","fieldName":"user"},
+				{"type":"filtered","name":"big","filter":{"type":"bound","dimension":"n","lower":"2","ordering":"numeric"},"aggregator":{"type":"longSum","name":"big","fieldName":"n"}}]`,
+		}, map[string]string{
+			"SELECT k, c, f, big FROM x":                              "[[a 1 1.5 <nil>] [a 1 2.0 2] [b 1 <nil> 3] [<nil> 1 0.25 <nil>]]",
+			"SELECT APPROX_COUNT_DISTINCT_DS_THETA(u), SUM(c) FROM x": "[[3 4]]",
+		}},
+		{"every simple aggregator", nativeLoad{
+			lines: rows, dimensions: `{"dimensions":["k"]}`, granularity: `{"segmentGranularity":"ALL","queryGranularity":"ALL","rollup":true}`,
+			metrics: `[{"type":"longMin","name":"lo","fieldName":"n"},{"type":"longMax","name":"hi","fieldName":"n"},{"type":"doubleMean","name":"mean","fieldName":"f"},
+				{"type":"stringFirst","name":"first","fieldName":"user"},{"type":"stringLast","name":"last","fieldName":"user"},{"type":"longAny","name":"any","fieldName":"n"},
+				{"type":"variance","name":"var","fieldName":"n"},{"type":"floatMax","name":"fm","fieldName":"f"},{"type":"hyperUnique","name":"hu","fieldName":"user"},
+				{"type":"quantilesDoublesSketch","name":"q","fieldName":"n"},{"type":"longSum","name":"e","expression":"n + 1"}]`,
+		}, map[string]string{"SELECT k, lo, hi, mean, \"first\", \"last\", fm, e FROM x ORDER BY k": "[[<nil> <nil> <nil> 0.25 u3 u3 0.25 <nil>] [a 1 2 1.75 u1 u2 2.0 5] [b 3 3 <nil> u1 u1 <nil> 4]]"}},
+		{"flattened", nativeLoad{
+			lines: rows, format: `{"type":"json","flattenSpec":{"useFieldDiscovery":false,"fields":["t",{"type":"path","name":"city","expr":"$.j.city"},{"type":"jq","name":"two","expr":".n * 2"}]}}`,
+			dimensions: `{"dimensions":["city",{"type":"long","name":"two"}]}`,
+		}, map[string]string{"SELECT city, two FROM x": "[[Bern 2] [Basel 4] [<nil> 6] [<nil> <nil>]]"}},
+		{"delimited, seconds", nativeLoad{
+			source: `{"type":"inline","data":"k;at;n\na;1704067200;1\nb;;2\n"}`, format: `{"type":"tsv","delimiter":";","findColumnsFromHeader":true}`,
+			time: `{"column":"at","format":"posix","missingValue":"2024-05-06"}`, dimensions: `{}`,
+		}, map[string]string{"SELECT __time, k, n FROM x": "[[2024-01-01T00:00:00.000Z a 1] [2024-05-06T00:00:00.000Z b 2]]"}},
+		{"range partitions", nativeLoad{
+			lines: rows, granularity: `{"segmentGranularity":"YEAR","rollup":false}`,
+			tuning: `{"type":"index_parallel","forceGuaranteedRollup":true,"partitionsSpec":{"type":"range","partitionDimensions":["k"],"targetRowsPerSegment":1}}`,
+		}, map[string]string{
+			"SELECT shard_spec FROM sys.segments WHERE datasource = 'x' AND is_active = 1 AND num_rows > 0 ORDER BY partition_num": `[[{"type":"range","dimensions":["k"],"start":null,"end":["a"],"partitionNum":0,"numCorePartitions":3}] ` +
+				`[{"type":"range","dimensions":["k"],"start":["a"],"end":["b"],"partitionNum":1,"numCorePartitions":3}] [{"type":"range","dimensions":["k"],"start":["b"],"end":null,"partitionNum":2,"numCorePartitions":3}]]`,
+		}},
+		{"hashed by target", nativeLoad{
+			lines: rows, granularity: `{"segmentGranularity":"YEAR","rollup":false}`, dimensions: `{"dimensions":["user","k"]}`,
+			tuning: `{"type":"index_parallel","forceGuaranteedRollup":true,"partitionsSpec":{"type":"hashed","targetRowsPerSegment":1}}`,
+		}, map[string]string{
+			"SELECT COUNT(*), COUNT(DISTINCT user) FROM x": "[[4 3]]",
+			"SELECT COUNT(*) > 1 FROM sys.segments WHERE datasource = 'x' AND is_active = 1 AND shard_spec LIKE '%\"numBuckets\":4,%'": "[[true]]",
+		}},
+		{"arbitrary", nativeLoad{
+			lines: rows, granularity: `{"type":"arbitrary","rollup":false,"intervals":["2024-01-01T00:00/2024-01-01T12:00","2024-01-02T00:00/2024-01-02T12:00"]}`,
+		}, map[string]string{
+			"SELECT \"start\", \"end\", num_rows FROM sys.segments WHERE datasource = 'x' AND is_active = 1 AND num_rows > 0 ORDER BY 1": "[[2024-01-01T00:00:00.000Z 2024-01-01T12:00:00.000Z 2] " +
+				"[2024-01-02T00:00:00.000Z 2024-01-02T12:00:00.000Z 2]]",
+		}},
+		{"sorted by a dimension first", nativeLoad{
+			lines: rows, dimensions: `{"dimensions":["user",{"type":"long","name":"__time"},"k"],"forceSegmentSortByTime":false}`, granularity: `{"segmentGranularity":"YEAR","rollup":false}`,
+		}, map[string]string{"SELECT user, k FROM x": "[[u1 a] [u1 b] [u2 a] [u3 <nil>]]"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if err := s.Ingest(t.Context(), inline("REPLACE INTO x OVERWRITE ALL", `{"t":"2010-01-01","k":"old","n":1}`), nil); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Ingest(t.Context(), "REPLACE INTO x OVERWRITE ALL SELECT __time, k FROM x WHERE k = 'none' PARTITIONED BY YEAR", nil); err != nil {
+				t.Fatal(err)
+			}
+			task, r := runNative(t, s, c.load.spec(t))
+			if task.ErrorMsg != "" {
+				t.Fatal(task.ErrorMsg)
+			}
+			if r.Stats.Payload.State != "COMPLETED" {
+				t.Errorf("the report is %+v", r)
+			}
+			for sql, want := range c.asked {
+				if got := ask(sql); got != want {
+					t.Errorf("%s: got\n%s, want\n%s", sql, got, want)
+				}
+			}
+		})
+	}
+}
+
+// TestNativeRowCounts loads records that are no rows, rows beside the intervals and rows that the filter drops.
+func TestNativeRowCounts(t *testing.T) {
+	s := server.Start(t, server.Options{})
+	lines := []string{
+		`{"t":"2024-01-01","k":"a","n":1}`, `not json`, `{"k":"no time"}`, `{"t":"2024-01-02","k":"a","n":"many"}`, `{"t":"2030-01-01","k":"a","n":1}`,
+		`{"t":"2024-01-01","k":"drop","n":1}`,
+	}
+	load := nativeLoad{lines: lines, metrics: `[{"type":"longSum","name":"n","fieldName":"n"}]`,
+		granularity: `{"segmentGranularity":"DAY","rollup":true,"intervals":["2024-01-01/2024-01-08"]}`,
+		transform:   `{"filter":{"type":"not","field":{"type":"selector","dimension":"k","value":"drop"}}}`,
+		tuning:      `{"type":"index_parallel","maxSavedParseExceptions":5,"logParseExceptions":true}`}
+	task, r := runNative(t, s, load.spec(t))
+	if task.ErrorMsg != "" {
+		t.Fatal(task.ErrorMsg)
+	}
+	got := fmt.Sprint(r.Stats.Payload.Rows["buildSegments"])
+	if want := "map[processed:1 processedBytes:165 processedWithError:1 thrownAway:2 unparseable:2]"; got != want {
+		t.Errorf("the counts are %s, want %s", got, want)
+	}
+	events := r.Stats.Payload.Events["buildSegments"]
+	if len(events) != 3 || events[0].Kind != "unparseable" || events[0].Input != "not json" || events[2].Kind != "processedWithError" ||
+		!strings.HasPrefix(events[1].Details[0], "Timestamp[null] is unparseable! Event: {k=no time}") {
+		t.Errorf("the events are %+v", events)
+	}
+	_, log, err := s.Send(t.Context(), "router", "GET", "/service/indexer/v1/task/"+task.ID+"/log", "")
+	if err != nil || strings.Count(string(log), "a record could not be read") != 3 {
+		t.Errorf("the log is %s, %v", log, err)
+	}
+	load.tuning = `{"type":"index_parallel","maxParseExceptions":1}`
+	if task, r = runNative(t, s, load.spec(t)); task.ErrorMsg != "Max parse exceptions[1] exceeded" || r.Stats.Payload.Error == nil {
+		t.Errorf("%+v, %+v", task, r)
+	}
+}
+
+// TestNativeReplaces appends, replaces chunk by chunk, and drops what gets no rows.
+func TestNativeReplaces(t *testing.T) {
+	s := server.Start(t, server.Options{})
+	ask := asker(t, s)
+	day := func(d int, k string) string { return fmt.Sprintf(`{"t":"2024-01-0%d","k":%q}`, d, k) }
+	for _, step := range []struct {
+		load nativeLoad
+		want string
+	}{
+		{nativeLoad{lines: []string{day(1, "a"), day(2, "a"), day(3, "a")}}, "[[1 a] [2 a] [3 a]]"},
+		{nativeLoad{lines: []string{day(2, "b")}}, "[[1 a] [2 b] [3 a]]"},
+		{nativeLoad{lines: []string{day(2, "c"), day(4, "c")}, io: `{"appendToExisting":true}`}, "[[1 a] [2 b] [2 c] [3 a] [4 c]]"},
+		{nativeLoad{lines: []string{day(2, "d")}, granularity: `{"segmentGranularity":"DAY","rollup":false,"intervals":["2024-01-01/2024-01-04"]}`}, "[[1 a] [2 d] [3 a] [4 c]]"},
+		{nativeLoad{lines: []string{day(2, "e"), day(4, "e")}, granularity: `{"segmentGranularity":"DAY","rollup":false,"intervals":["2024-01-01/2024-01-04"]}`,
+			io: `{"dropExisting":true}`}, "[[2 e] [4 c]]"},
+		{nativeLoad{source: `{"type":"druid","dataSource":"x","interval":"2024-01-01/2025-01-01"}`, format: "null", time: `{"column":"__time","format":"millis"}`,
+			dimensions: `{}`, granularity: `{"segmentGranularity":"MONTH","rollup":false}`}, "[[2 e] [4 c]]"},
+	} {
+		if task, _ := runNative(t, s, step.load.spec(t)); task.ErrorMsg != "" {
+			t.Fatal(task.ErrorMsg)
+		}
+		if got := ask("SELECT EXTRACT(DAY FROM __time), k FROM x ORDER BY 1, 2"); got != step.want {
+			t.Errorf("%+v: the rows are %s, want %s", step.load, got, step.want)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package api
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/hengedb/henge/internal/testkit/server"
+)
+
+// ingestionReport is the part of the report of a native task that the tests look at.
+type ingestionReport struct {
+	Stats struct {
+		Payload struct {
+			State  string `json:"ingestionState"`
+			Events map[string][]struct {
+				Input   string
+				Kind    string `json:"errorType"`
+				Details []string
+			} `json:"unparseableEvents"`
+			Rows  map[string]map[string]int64 `json:"rowStats"`
+			Error *string                     `json:"errorMsg"`
+		}
+	} `json:"ingestionStatsAndErrors"`
+}
+
+// runNative submits a native task and waits for its end.
+func runNative(t *testing.T, s *server.Server, spec string) (server.Task, ingestionReport) {
+	t.Helper()
+	var submitted struct{ Task string }
+	if err := s.Call(t.Context(), http.MethodPost, "/service/indexer/v1/task", json.RawMessage(spec), &submitted); err != nil {
+		t.Fatal(err)
+	}
+	task, err := s.Await(t.Context(), submitted.Task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r ingestionReport
+	if err := s.Call(t.Context(), http.MethodGet, "/service/indexer/v1/task/"+submitted.Task+"/reports", nil, &r); err != nil {
+		t.Fatal(err)
+	}
+	return task, r
+}
+
+// asker returns a function that gives the rows of a statement as text.
+func asker(t *testing.T, s *server.Server) func(sql string) string {
+	return func(sql string) string {
+		t.Helper()
+		rows, err := s.Query(t.Context(), sql)
+		if err != nil {
+			return err.Error()
+		}
+		return fmt.Sprint(rows)
+	}
+}
+
+const compactedSegments = "SELECT \"start\", \"end\", num_rows, shard_spec FROM sys.segments WHERE datasource = 'x' AND is_overshadowed = 0 AND num_rows > 0 ORDER BY 1, 2, partition_num"
+
+func TestCompact(t *testing.T) {
+	load := func(t *testing.T) (*server.Server, func(string) string) {
+		s := server.Start(t, server.Options{})
+		for i := range 3 {
+			err := s.Ingest(t.Context(), inline("INSERT INTO x", fmt.Sprintf(`{"t":"2024-01-01T0%d:00:00Z","k":"a","n":1}`, i),
+				fmt.Sprintf(`{"t":"2024-01-02T0%d:00:00Z","k":"b%d","n":2}`, i, i)), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		return s, asker(t, s)
+	}
+	compact := func(more string) string { return `{"type":"compact","dataSource":"x"` + more + `}` }
+	const all = `,"ioConfig":{"type":"compact","inputSpec":{"type":"interval","interval":"2024-01-01/2024-01-03"}}`
+	for _, c := range []struct{ name, spec, segments, rows string }{
+		{"chunks stay", compact(all), `[[2024-01-01T00:00:00.000Z 2024-01-02T00:00:00.000Z 3 {"type":"numbered","partitionNum":0,"partitions":1}] ` +
+			`[2024-01-02T00:00:00.000Z 2024-01-03T00:00:00.000Z 3 {"type":"numbered","partitionNum":0,"partitions":1}]]`, "[[6 9]]"},
+		{"months", compact(`,"interval":"2024-01-01/2024-01-02","granularitySpec":{"segmentGranularity":"MONTH"}`),
+			`[[2024-01-01T00:00:00.000Z 2024-02-01T00:00:00.000Z 6 {"type":"numbered","partitionNum":0,"partitions":1}]]`, "[[6 9]]"},
+		{"rollup", compact(all + `,"granularitySpec":{"segmentGranularity":"YEAR","queryGranularity":"DAY","rollup":true},` +
+			`"dimensionsSpec":{"dimensions":["k"]},"metricsSpec":[{"type":"longSum","name":"n","fieldName":"n"},{"type":"count","name":"c"}]`),
+			`[[2024-01-01T00:00:00.000Z 2025-01-01T00:00:00.000Z 4 {"type":"numbered","partitionNum":0,"partitions":1}]]`, "[[4 9]]"},
+		{"filter", compact(all + `,"transformSpec":{"filter":{"type":"selector","dimension":"k","value":"a"}},"granularitySpec":{"segmentGranularity":"ALL"}`),
+			`[[-146136543-09-08T08:23:32.096Z 146140482-04-24T15:36:27.903Z 3 {"type":"numbered","partitionNum":0,"partitions":1}]]`, "[[3 3]]"},
+		{"hashed", compact(all + `,"granularitySpec":{"segmentGranularity":"MONTH"},"tuningConfig":{"type":"index_parallel","forceGuaranteedRollup":true,` +
+			`"partitionsSpec":{"type":"hashed","numShards":2,"partitionDimensions":["k"]}}`),
+			`[[2024-01-01T00:00:00.000Z 2024-02-01T00:00:00.000Z 1 {"type":"hashed","partitionNum":0,"partitions":2,"bucketId":0,"numBuckets":2,` +
+				`"partitionDimensions":["k"],"partitionFunction":"murmur3_32_abs"}] [2024-01-01T00:00:00.000Z 2024-02-01T00:00:00.000Z 5 ` +
+				`{"type":"hashed","partitionNum":1,"partitions":2,"bucketId":1,"numBuckets":2,"partitionDimensions":["k"],"partitionFunction":"murmur3_32_abs"}]]`, "[[6 9]]"},
+		{"range", compact(all + `,"granularitySpec":{"segmentGranularity":"MONTH"},"tuningConfig":{"type":"index_parallel","forceGuaranteedRollup":true,` +
+			`"partitionsSpec":{"type":"single_dim","partitionDimension":"k","targetRowsPerSegment":3}}`),
+			`[[2024-01-01T00:00:00.000Z 2024-02-01T00:00:00.000Z 3 {"type":"single","dimension":"k","start":null,"end":"b0","partitionNum":0,"numCorePartitions":2}] ` +
+				`[2024-01-01T00:00:00.000Z 2024-02-01T00:00:00.000Z 3 {"type":"single","dimension":"k","start":"b0","end":null,"partitionNum":1,"numCorePartitions":2}]]`, "[[6 9]]"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, ask := load(t)
+			task, _ := runNative(t, s, c.spec)
+			if task.ErrorMsg != "" {
+				t.Fatal(task.ErrorMsg)
+			}
+			if got := ask(compactedSegments); got != c.segments {
+				t.Errorf("the segments are\n%s, want\n%s", got, c.segments)
+			}
+			if got := ask("SELECT COUNT(*), SUM(n) FROM x"); got != c.rows {
+				t.Errorf("the rows are %s, want %s", got, c.rows)
+			}
+		})
+	}
+	t.Run("again", func(t *testing.T) {
+		s, ask := load(t)
+		rollup := compact(all + `,"granularitySpec":{"segmentGranularity":"DAY","queryGranularity":"DAY","rollup":true},` +
+			`"dimensionsSpec":{"dimensions":["k"]},"metricsSpec":[{"type":"longSum","name":"n","fieldName":"n"},{"type":"count","name":"c"}]`)
+		for _, spec := range []string{rollup, rollup, compact(`,"interval":"2024","granularitySpec":{"segmentGranularity":"YEAR"}`)} {
+			if task, _ := runNative(t, s, strings.Replace(spec, `"2024"`, `"2024-01-01/2025-01-01"`, 1)); task.ErrorMsg != "" {
+				t.Fatal(task.ErrorMsg)
+			}
+			// Counts are summed, whether the metricsSpec is given again or left out.
+			if got := ask("SELECT TIME_FORMAT(__time, 'dd'), k, n, c FROM x ORDER BY 1, 2"); got != "[[01 a 3 3] [02 b0 2 1] [02 b1 2 1] [02 b2 2 1]]" {
+				t.Errorf("the rows are %s", got)
+			}
+		}
+		if got := ask("SELECT last_compaction_state FROM sys.segments WHERE datasource = 'x' AND is_overshadowed = 0"); !strings.Contains(got, `"segmentGranularity":"YEAR","type":"uniform"`) {
+			t.Errorf("the state is %s", got)
+		}
+	})
+	t.Run("nothing there", func(t *testing.T) {
+		s, _ := load(t)
+		task, r := runNative(t, s, compact(`,"interval":"1990-01-01/1991-01-01"`))
+		if !strings.Contains(task.ErrorMsg, "Can't find segments") || r.Stats.Payload.Error == nil {
+			t.Errorf("%+v, %+v", task, r)
+		}
+	})
+}

@@ -34,6 +34,8 @@ type Function struct {
 	Internal bool
 	// Sketch says that it keeps a sketch: its constants are literals, DISTINCT is refused, and what is no value to it is left out.
 	Sketch bool
+	// TakesNumbers says that the sketch is of numbers.
+	TakesNumbers bool
 	// InOrder says that the order of the rows shows in the result; over DISTINCT rows that is the order of the values.
 	InOrder bool
 
@@ -53,6 +55,7 @@ var catalog = []*Function{
 	varPop, varSamp, stddevPop, stddevSamp,
 	dsHLL, dsHLLUTF8, approxCountDistinctHLL, approxCountDistinctHLLUTF8, dsTheta, approxCountDistinctTheta,
 	dsQuantiles, approxQuantileDS, kllDoubles, kllFloats, dsTuple,
+	tdigestSketch, tdigestQuantile, bloomFilter, approxHistogram, approxQuantile, fixedBuckets, approxQuantileFixedBuckets,
 }
 
 var byName = func() map[string]*Function {

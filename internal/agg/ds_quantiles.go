@@ -8,7 +8,7 @@ import (
 
 var dsQuantiles = &Function{
 	Name: "DS_QUANTILES_SKETCH", Doc: "Builds a quantiles sketch of the values, or merges quantiles sketches.",
-	Signature: "'DS_QUANTILES_SKETCH(<COLUMN>)'\n'DS_QUANTILES_SKETCH(<COLUMN>, <k>)'", MinArgs: 1, MaxArgs: 1, MaxParams: 1, Sketch: true,
+	Signature: "'DS_QUANTILES_SKETCH(<COLUMN>)'\n'DS_QUANTILES_SKETCH(<COLUMN>, <k>)'", MinArgs: 1, MaxArgs: 1, MaxParams: 1, Sketch: true, TakesNumbers: true,
 	check: checks(numericOr(QuantilesType), func(s Spec) error {
 		_, err := s.quantilesK(0)
 		return err
@@ -29,7 +29,7 @@ var dsQuantiles = &Function{
 var approxQuantileDS = &Function{
 	Name: "APPROX_QUANTILE_DS", Doc: "Estimates with a quantiles sketch the value below which a fraction of the values lies.",
 	Signature: "'APPROX_QUANTILE_DS(<COLUMN>, <fraction>)'\n'APPROX_QUANTILE_DS(<COLUMN>, <fraction>, <k>)'",
-	MinArgs:   1, MaxArgs: 1, MinParams: 1, MaxParams: 2, Sketch: true,
+	MinArgs:   1, MaxArgs: 1, MinParams: 1, MaxParams: 2, Sketch: true, TakesNumbers: true,
 	check: checks(numericOr(QuantilesType), func(s Spec) error {
 		if _, err := s.fraction(0); err != nil {
 			return err

@@ -13,6 +13,11 @@ var (
 	TupleType      = vector.ComplexOf("arrayOfDoublesSketch")
 	KLLDoublesType = vector.ComplexOf("KllDoublesSketch")
 	KLLFloatsType  = vector.ComplexOf("KllFloatsSketch")
+
+	TDigestType         = vector.ComplexOf("tDigestSketch")
+	BloomType           = vector.ComplexOf("bloom")
+	ApproxHistogramType = vector.ComplexOf("approximateHistogram")
+	FixedBucketsType    = vector.ComplexOf("fixedBucketsHistogram")
 )
 
 // grouped is a sketch of one group.
@@ -37,6 +42,8 @@ type sketchForm[S grouped] struct {
 	grouped func(dst []byte, s S) ([]byte, error)
 	// sparse says that the partial result of no values is null.
 	sparse bool
+	// takesNull says that add wants rows whose argument is null too.
+	takesNull bool
 	// finish appends the result of a group to a vector of type result.
 	result vector.Type
 	finish func(b *vector.Builder, s S) error
@@ -86,7 +93,7 @@ func (s *sketchState[S]) Update(args []*vector.Vector, groups []uint32, n int) e
 		return s.fold(args[0], groups, n, s.merge)
 	}
 	for i := range n {
-		if anyNull(args, i) {
+		if !s.takesNull && anyNull(args, i) {
 			continue
 		}
 		x, err := s.at(group(groups, i))

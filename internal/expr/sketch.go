@@ -9,7 +9,7 @@ import (
 
 // sketchFunctions work on sketches, which package agg builds. A NULL is a sketch of nothing.
 var sketchFunctions = slices.Concat(hllFunctions, thetaFunctions, quantilesFunctions, kllFunctions, tupleFunctions, nativeSketchFunctions,
-	[]*Function{finishSketchFunction})
+	summaryFunctions, []*Function{finishSketchFunction})
 
 // complexText is the type of results that are JSON text in a column of a complex type without a name.
 var complexText = ComplexOf("")
@@ -176,6 +176,9 @@ var sketchNames = map[string]string{
 	"KllDoublesSketch":     "KllDoublesSketch", "KllDoublesSketchMerge": "KllDoublesSketch",
 	"KllFloatsSketch": "KllFloatsSketch", "KllFloatsSketchMerge": "KllFloatsSketch",
 	"hyperUnique": "hyperUnique", "preComputedHyperUnique": "hyperUnique",
+	"tDigestSketch": "tDigestSketch", "bloom": "bloom",
+	"approximateHistogram": "approximateHistogram", "approxHistogram": "approximateHistogram",
+	"fixedBucketsHistogram": "fixedBucketsHistogram",
 }
 
 // CheckSketch reports bytes that are no sketch of the complex type name; other types have no form that is known here.
@@ -196,6 +199,14 @@ func CheckSketch(name, bytes string) error {
 		_, err = sketch.ParseKLL[float32](bytes)
 	case "hyperUnique":
 		_, err = sketch.ParseHyperUnique(bytes)
+	case "tDigestSketch":
+		_, err = sketch.ParseDigest(bytes)
+	case "bloom":
+		_, err = sketch.ParseBloom(bytes)
+	case "approximateHistogram":
+		_, err = sketch.ParseApproxHistogram(bytes)
+	case "fixedBucketsHistogram":
+		_, err = sketch.ParseFixedBuckets(bytes)
 	}
 	return err
 }

@@ -70,6 +70,25 @@ var nativeSketchFunctions = []*Function{
 		}),
 	},
 	{
+		Name: "$TUPLE_TTEST", Min: 2, Max: 2,
+		Bind: func(b *binding) (Expr, error) {
+			b.sketchAt(0, tupleName)
+			b.sketchAt(1, tupleName)
+			return b.call(ArrayOf(Of(Double)))
+		},
+		Kernel: perRowDoubles(func(args []*vector.Vector, i int) ([]float64, error) {
+			a, err := sketch.ParseTuple(args[0].StringAt(i))
+			if err != nil {
+				return nil, err
+			}
+			b, err := sketch.ParseTuple(args[1].StringAt(i))
+			if err != nil {
+				return nil, err
+			}
+			return sketch.TTest(a, b)
+		}),
+	},
+	{
 		Name: "$TUPLE_QUANTILES", Min: 3, Max: 3, // sketch, number of the value from 1, k
 		Bind: func(b *binding) (Expr, error) {
 			b.sketchAt(0, tupleName)

@@ -18,6 +18,10 @@ var sketchMetrics = map[string]struct {
 	"DS_KLL_DOUBLES":      {"KllDoublesSketch", []string{"k"}},
 	"DS_KLL_FLOATS":       {"KllFloatsSketch", []string{"k"}},
 	"HYPER_UNIQUE":        {"hyperUnique", nil},
+
+	"TDIGEST_GENERATE_SKETCH": {"tDigestSketch", []string{"compression"}},
+	"$APPROX_HISTOGRAM":       {"approxHistogramFold", []string{"resolution"}},
+	"$FIXED_BUCKETS":          {"fixedBucketsHistogram", []string{"numBuckets", "lowerLimit", "upperLimit", "outlierHandlingMode"}},
 }
 
 // MetricJSON is the aggregator that combines the values of a metric further: counts are summed.

@@ -107,6 +107,8 @@ func (s *scope) aggregator(in *inputs, a Aggregator, cond expr.Expr) (plan.AggCa
 		call, err = s.simple(in, a)
 	case *SketchAggregator:
 		call, err = s.sketch(in, a)
+	case *SummaryAggregator:
+		call, err = s.summary(in, a)
 	case *CardinalityAggregator:
 		call, err = s.cardinality(in, a)
 	case *ExpressionAggregator:
@@ -296,6 +298,8 @@ func (s *scope) post(p PostAggregator) (expr.Expr, error) {
 		return s.extremePost(p)
 	case *SketchPost:
 		return sketchPosts[p.Type](s, p)
+	case *HistogramPost:
+		return s.histogramPost(p)
 	}
 	return nil, fault.Unsupported("Post-aggregator [%s] is of a type that is not supported", p.output())
 }

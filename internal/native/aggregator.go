@@ -30,6 +30,9 @@ var aggregatorTypes = func() map[string]func() Aggregator {
 	for name := range sketchAggregators {
 		m[name] = func() Aggregator { return new(SketchAggregator) }
 	}
+	for name := range summaries {
+		m[name] = func() Aggregator { return new(SummaryAggregator) }
+	}
 	return m
 }()
 

@@ -83,6 +83,8 @@ func (s *scope) textFilter(f Filter) (expr.Expr, error) {
 			escape = textLiteral(f.Escape)
 		}
 		return expr.NewLike(x, textLiteral(f.Pattern), escape, false, fault.Span{})
+	case *BloomFilter:
+		return s.bloom(f)
 	case *RegexFilter:
 		x, err := s.text(f.Dimension, f.ExtractionFn)
 		if err != nil {

@@ -30,6 +30,7 @@ var filterTypes = map[string]func() Filter{
 	"bound":            func() Filter { return new(BoundFilter) },
 	"range":            func() Filter { return new(RangeFilter) },
 	"like":             func() Filter { return new(LikeFilter) },
+	"bloom":            func() Filter { return new(BloomFilter) },
 	"regex":            func() Filter { return new(RegexFilter) },
 	"search":           func() Filter { return new(SearchFilter) },
 	"interval":         func() Filter { return new(IntervalFilter) },

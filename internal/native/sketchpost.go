@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/expr"
-	"github.com/hengedb/henge/internal/fault"
 )
 
 // SketchPost asks something of a sketch, or combines sketches.
@@ -83,8 +82,11 @@ func init() { // posts nest, so the table refers to itself
 			return s.ofField(p, "$TUPLE_QUANTILES", wholeLiteral(p.Column, 1), wholeLiteral(p.K, 128))
 		},
 		"arrayOfDoublesSketchSetOp": tupleSetOp,
-		"arrayOfDoublesSketchTTest": func(_ *scope, p *SketchPost) (expr.Expr, error) {
-			return nil, fault.Unsupported("Post-aggregator [%s] of type [%s] is not supported", p.Name, p.Type)
+		"arrayOfDoublesSketchTTest": func(s *scope, p *SketchPost) (expr.Expr, error) {
+			if len(p.Fields) != 2 {
+				return nil, invalid("Post-aggregator [%s] of type [%s] must have two fields, not [%d]", p.Name, p.Type, len(p.Fields))
+			}
+			return s.ofFields(p, "$TUPLE_TTEST", nil, nil)
 		},
 	}
 	for typ, prefix := range map[string]string{
@@ -111,6 +113,15 @@ func init() { // posts nest, so the table refers to itself
 			}
 			return s.ofField(p, "$BINS_"+strings.ToUpper(typ), wholeLiteral(p.NumBins, 10))
 		}
+	}
+	sketchPosts["quantileFromTDigestSketch"] = func(s *scope, p *SketchPost) (expr.Expr, error) {
+		return s.ofNumbers(p, "$TDIGEST_QUANTILE", "fraction", []json.Number{p.Fraction})
+	}
+	sketchPosts["quantilesFromTDigestSketch"] = func(s *scope, p *SketchPost) (expr.Expr, error) {
+		return s.ofNumbers(p, "$TDIGEST_QUANTILES", "fractions", p.Fractions)
+	}
+	for name := range histogramPosts {
+		postAggregatorTypes[name] = func() PostAggregator { return new(HistogramPost) }
 	}
 	for name := range sketchPosts {
 		postAggregatorTypes[name] = func() PostAggregator { return new(SketchPost) }

@@ -56,7 +56,9 @@ func isLiteral(e syntax.Expr) bool {
 func typeSketch(fn *agg.Function, call *aggregateCall, e *syntax.Call) error {
 	double := expr.Of(expr.Double)
 	for i, a := range call.args {
-		a = uncast(a)
+		if fn.Name != "BLOOM_FILTER" {
+			a = uncast(a)
+		}
 		call.args[i] = a
 		t := a.Type()
 		var err error
@@ -67,7 +69,7 @@ func typeSketch(fn *agg.Function, call *aggregateCall, e *syntax.Call) error {
 			if !t.IsCharacter() {
 				call.args[i], err = expr.NewCast(a, expr.Of(expr.Varchar), e.At)
 			}
-		case fn.Name == "DS_TUPLE_DOUBLES", fn.Name == "DS_QUANTILES_SKETCH", fn.Name == "APPROX_QUANTILE_DS":
+		case fn.Name == "DS_TUPLE_DOUBLES", fn.TakesNumbers:
 			call.args[i], err = numberOrNull(a, double, fn.Name == "DS_TUPLE_DOUBLES", e.At)
 		case t.Base == expr.Array:
 			return aggregateType(call, e, "COLUMN")

@@ -1,0 +1,158 @@
+package native
+
+import (
+	"encoding/json"
+
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/plan"
+)
+
+// SummaryAggregator builds a t-digest, a histogram or a Bloom filter of a column, or merges a column of such. Its result is what it
+// builds.
+type SummaryAggregator struct {
+	Type          string      `json:"type"`
+	Name          string      `json:"name"`
+	FieldName     string      `json:"fieldName"`
+	Field         DimensionOf `json:"field"`
+	Compression   json.Number `json:"compression"`
+	Resolution    *Whole      `json:"resolution"`
+	NumBuckets    *Whole      `json:"numBuckets"`
+	LowerLimit    json.Number `json:"lowerLimit"`
+	UpperLimit    json.Number `json:"upperLimit"`
+	Outliers      string      `json:"outlierHandlingMode"`
+	MaxNumEntries *Whole      `json:"maxNumEntries"`
+}
+
+func (a *SummaryAggregator) output() string { return a.Name }
+
+// summaries are the aggregates of package agg by the type of the aggregator.
+var summaries = map[string]string{
+	"tDigestSketch": "TDIGEST_GENERATE_SKETCH", "approxHistogram": "$APPROX_HISTOGRAM", "approxHistogramFold": "$APPROX_HISTOGRAM",
+	"fixedBucketsHistogram": "$FIXED_BUCKETS", "bloom": "BLOOM_FILTER",
+}
+
+// summary translates an aggregator of summaries.
+func (s *scope) summary(in *inputs, a *SummaryAggregator) (plan.AggCall, error) {
+	var x expr.Expr
+	var err error
+	switch {
+	case a.Type == "bloom" && a.Field.Dimension != nil:
+		x, err = s.dimension(a.Field.Dimension)
+	case a.FieldName != "":
+		x, err = s.column(a.FieldName)
+	default:
+		return plan.AggCall{}, invalid("Aggregator [%s] of type [%s] must have a fieldName", a.Name, a.Type)
+	}
+	if err != nil {
+		return plan.AggCall{}, err
+	}
+	if t := x.Type(); a.Type != "bloom" && t.Base != expr.Other && !t.IsNumeric() {
+		if x, err = cast(plain(x), doubleType); err != nil {
+			return plan.AggCall{}, err
+		}
+	}
+	params, err := a.params()
+	if err != nil {
+		return plan.AggCall{}, err
+	}
+	call, err := newCall(summaries[a.Type], []expr.Type{x.Type()}, params)
+	call.Args = []int{in.add(x, a.Name)}
+	return call, err
+}
+
+// params returns the constants of the aggregate.
+func (a *SummaryAggregator) params() ([]any, error) {
+	number := func(n json.Number, def float64) (float64, error) {
+		if n == "" {
+			return def, nil
+		}
+		x, ok := expr.ParseDouble(n.String())
+		if !ok {
+			return 0, invalid("Aggregator [%s] of type [%s] must have numbers for its limits, not [%s]", a.Name, a.Type, n)
+		}
+		return x, nil
+	}
+	whole := func(w *Whole, def int64) int64 {
+		if w == nil {
+			return def
+		}
+		return int64(*w)
+	}
+	switch a.Type {
+	case "tDigestSketch":
+		c, err := number(a.Compression, 100)
+		return []any{c}, err
+	case "fixedBucketsHistogram":
+		lower, err := number(a.LowerLimit, 0)
+		if err != nil {
+			return nil, err
+		}
+		upper, err := number(a.UpperLimit, 0)
+		mode := a.Outliers
+		if mode == "" {
+			mode = "ignore"
+		}
+		return []any{whole(a.NumBuckets, 0), lower, upper, mode}, err
+	case "bloom":
+		return []any{whole(a.MaxNumEntries, 1500)}, nil
+	}
+	return []any{whole(a.Resolution, 50)}, nil
+}
+
+// HistogramPost asks an approximate or a fixed buckets histogram, which is another output.
+type HistogramPost struct {
+	Type          string        `json:"type"`
+	Name          string        `json:"name"`
+	FieldName     string        `json:"fieldName"`
+	Probability   json.Number   `json:"probability"`
+	Probabilities []json.Number `json:"probabilities"`
+}
+
+func (p *HistogramPost) output() string { return p.Name }
+
+// histogramPosts are the functions of package expr by the type of the post-aggregator.
+var histogramPosts = map[string]string{
+	"quantile": "$HISTOGRAM_QUANTILE", "quantiles": "$HISTOGRAM_QUANTILES", "min": "$HISTOGRAM_MIN", "max": "$HISTOGRAM_MAX",
+}
+
+func (s *scope) histogramPost(p *HistogramPost) (expr.Expr, error) {
+	x, err := s.post(&FieldPost{Type: "fieldAccess", FieldName: p.FieldName})
+	if err != nil {
+		return nil, err
+	}
+	args := []expr.Expr{x}
+	numbers := p.Probabilities
+	if p.Type == "quantile" {
+		numbers = []json.Number{p.Probability}
+	}
+	for _, n := range numbers {
+		v, ok := expr.ParseDouble(n.String())
+		if !ok {
+			return nil, invalid("Post-aggregator [%s] of type [%s] must have a probability that is a number, not [%s]", p.Name, p.Type, n)
+		}
+		args = append(args, doubleLiteral(v))
+	}
+	return call(histogramPosts[p.Type], args...)
+}
+
+// BloomFilter is true where a Bloom filter, as base64, may have the value of the column. NULL is a value like others.
+type BloomFilter struct {
+	Dimension    string       `json:"dimension"`
+	Filter       string       `json:"bloomKFilter"`
+	ExtractionFn ExtractionOf `json:"extractionFn"`
+}
+
+func (*BloomFilter) filter() {}
+
+func (s *scope) bloom(f *BloomFilter) (expr.Expr, error) {
+	x, err := s.column(f.Dimension)
+	if err != nil {
+		return nil, err
+	}
+	if f.ExtractionFn.Extraction != nil {
+		if x, err = extract(x, f.ExtractionFn.Extraction); err != nil {
+			return nil, err
+		}
+	}
+	return call("BLOOM_FILTER_TEST", x, textLiteral(f.Filter))
+}

@@ -6,15 +6,18 @@ var anyValue = &Function{
 	Name: "ANY_VALUE", Doc: "Returns some value of the group, which may be NULL.",
 	Signature: "'ANY_VALUE(<expr>)'\n'ANY_VALUE(<expr>, <maxBytesPerStringInt>)'", MinArgs: 1, MaxArgs: 1, MaxParams: 2, TakesNulls: true,
 	Duplicates: true,
-	result:     argType,
+	result:     sizedType,
 	// The count tells a group without rows from one whose value is null.
-	partial: func(s Spec) []vector.Type { return []vector.Type{vector.Long, s.Args[0]} },
-	create:  func(s Spec) State { return &anyState{cells: newCells(s.Args[0]), maxBytes: s.longParam(0, -1)} },
+	partial: func(s Spec) []vector.Type { return []vector.Type{vector.Long, sizedType(s)} },
+	create: func(s Spec) State {
+		return &anyState{cells: newCells(sizedType(s)), first: sizedType(s) != s.Args[0], maxBytes: s.longParam(0, -1)}
+	},
 }
 
 // anyState keeps the first value met.
 type anyState struct {
 	cells    *cells
+	first    bool // values come as lists of strings, and the first string of one is kept
 	maxBytes int64
 }
 
@@ -25,8 +28,19 @@ func (s *anyState) Update(args []*vector.Vector, groups []uint32, n int) error {
 		n = min(n, 1)
 	}
 	for i := range n {
-		if g := group(groups, i); !s.cells.set[g] {
+		g := group(groups, i)
+		switch {
+		case s.cells.set[g]:
+		case !s.first:
 			s.cells.put(g, args[0], i)
+		case args[0].IsNull(i):
+			s.cells.set[g], s.cells.null[g] = true, true
+		default:
+			if lo, hi := args[0].ListAt(i); lo < hi {
+				s.cells.put(g, args[0].Child, lo)
+			} else {
+				s.cells.set[g], s.cells.null[g] = true, true
+			}
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package agg
 
 import (
+	"math"
 	"slices"
 
 	"github.com/hengedb/henge/internal/fault"
@@ -13,6 +14,7 @@ const defaultMaxBytes = 1 << 20
 var arrayAgg = &Function{
 	Name: "ARRAY_AGG", Doc: "Collects the values, NULLs included, in an array.",
 	Signature: "'ARRAY_AGG(<expr>)'\n'ARRAY_AGG(<expr>, <maxSizeBytes>)'", MinArgs: 1, MaxArgs: 1, MaxParams: 1, TakesNulls: true, InOrder: true,
+	check:   func(s Spec) error { return s.sizeParam(0) },
 	result:  func(s Spec) vector.Type { return vector.ListOf(s.Args[0]) },
 	partial: func(s Spec) []vector.Type { return []vector.Type{vector.ListOf(s.Args[0])} },
 	create:  func(s Spec) State { return newCollect(s, s.Args[0], false) },
@@ -41,6 +43,17 @@ var arrayConcatDistinct = &Function{
 func lists(s Spec) error {
 	if s.Args[0].Kind != vector.KindList {
 		return badType(s, 0)
+	}
+	return s.sizeParam(0)
+}
+
+// sizeParam says what is wrong with constant i as the bytes that a result may have.
+func (s Spec) sizeParam(i int) error {
+	if i >= len(s.Params) {
+		return nil
+	}
+	if n, ok := s.Params[i].(int64); !ok || n < 1 || n > math.MaxInt32 {
+		return fault.InvalidInput("The size of aggregation [%s] must be a whole number from [1] to [%d], not [%v]", s.Name, math.MaxInt32, s.Params[i])
 	}
 	return nil
 }
@@ -104,7 +117,7 @@ func (s *collectState) Merge(parts []*vector.Vector, groups []uint32, n int) err
 func (s *collectState) append(g uint32, v *vector.Vector, i int) error {
 	size := valueSize(v, i)
 	s.sizes[g] += size
-	if s.max > 0 && s.sizes[g] > s.max {
+	if s.sizes[g] > s.max {
 		return tooLarge(s.name, s.max)
 	}
 	s.heap += size + 16

@@ -1,6 +1,10 @@
 package agg
 
-import "github.com/hengedb/henge/internal/vector"
+import (
+	"strings"
+
+	"github.com/hengedb/henge/internal/vector"
+)
 
 var (
 	earliest = byTime("EARLIEST", "Returns the value of the row with the least __time.",
@@ -23,10 +27,10 @@ func byTime(name, doc, signature string, last bool) *Function {
 			}
 			return nil
 		},
-		result:  argType,
-		partial: func(s Spec) []vector.Type { return []vector.Type{vector.Long, s.Args[0]} },
+		result:  sizedType,
+		partial: func(s Spec) []vector.Type { return []vector.Type{vector.Long, sizedType(s)} },
 		create: func(s Spec) State {
-			return &byTimeState{cells: newCells(s.Args[0]), last: last, maxBytes: s.longParam(0, -1)}
+			return &byTimeState{cells: newCells(sizedType(s)), last: last, text: sizedType(s) != s.Args[0], maxBytes: s.longParam(0, -1)}
 		},
 	}
 }
@@ -35,6 +39,7 @@ func byTime(name, doc, signature string, last bool) *Function {
 // takes the first row and LATEST the last. The intermediate form is the time, null for a group without rows, and the value.
 type byTimeState struct {
 	last     bool
+	text     bool // values come as lists of strings, and are kept as text
 	maxBytes int64
 	times    []int64
 	cells    *cells
@@ -48,7 +53,11 @@ func (s *byTimeState) Grow(n int) {
 }
 
 func (s *byTimeState) Update(args []*vector.Vector, groups []uint32, n int) error {
-	return s.fold(args[1], args[0], groups, n)
+	values := args[0]
+	if s.text {
+		values = listText(values, n)
+	}
+	return s.fold(args[1], values, groups, n)
 }
 
 func (s *byTimeState) Merge(parts []*vector.Vector, groups []uint32, n int) error {
@@ -82,4 +91,41 @@ func (s *byTimeState) Final(lo, hi int) (*vector.Vector, error) {
 
 func (s *byTimeState) Bytes() int64 {
 	return 8*int64(cap(s.times)) + s.cells.bytes() + s.pending.bytes()
+}
+
+// sizedType is the type of a value that a call keeps: text for a list of strings of which the call says how long it may be.
+func sizedType(s Spec) vector.Type {
+	if t := s.Args[0]; len(s.Params) == 0 || t.Kind != vector.KindList || t.Elem().Kind != vector.KindString {
+		return t
+	}
+	return vector.String
+}
+
+// listText writes the first n lists of strings of v as text: one of a single value as that, others as [a, b]; without values it is null.
+func listText(v *vector.Vector, n int) *vector.Vector {
+	b := vector.NewBuilder(vector.String, n)
+	for i := range n {
+		if v.IsNull(i) {
+			b.AppendNull()
+			continue
+		}
+		lo, hi := v.ListAt(i)
+		switch {
+		case lo == hi || hi-lo == 1 && v.Child.IsNull(lo):
+			b.AppendNull()
+		case hi-lo == 1:
+			b.AppendString(v.Child.StringAt(lo))
+		default:
+			texts := make([]string, 0, hi-lo)
+			for ; lo < hi; lo++ {
+				if v.Child.IsNull(lo) {
+					texts = append(texts, "null")
+				} else {
+					texts = append(texts, v.Child.StringAt(lo))
+				}
+			}
+			b.AppendString("[" + strings.Join(texts, ", ") + "]")
+		}
+	}
+	return b.Build()
 }

@@ -3,14 +3,18 @@ package agg
 import "github.com/hengedb/henge/internal/vector"
 
 var stringAgg = &Function{
-	Name: "STRING_AGG", Aliases: []string{"LISTAGG"}, Doc: "Joins the strings that are not NULL, with the separator between them.",
+	Name: "STRING_AGG", Aliases: []string{"LISTAGG"}, Doc: "Joins the strings that are not NULL, with the separator between them; of lists, their values.",
 	Signature: "'STRING_AGG(<expr>, <separator>)'\n'STRING_AGG(<expr>, <separator>, <maxSizeBytes>)'",
 	MinArgs:   1, MaxArgs: 1, MaxParams: 2, InOrder: true,
 	check: func(s Spec) error {
-		if s.Args[0].Kind != vector.KindString {
+		t := s.Args[0]
+		if t.Kind == vector.KindList {
+			t = t.Elem()
+		}
+		if t.Kind != vector.KindString {
 			return badType(s, 0)
 		}
-		return nil
+		return s.sizeParam(1)
 	},
 	result: always(vector.String), partial: one(vector.String),
 	create: func(s Spec) State {
@@ -35,16 +39,32 @@ func (s *joinState) Update(args []*vector.Vector, groups []uint32, n int) error 
 		if v.IsNull(i) {
 			continue
 		}
-		g := group(groups, i)
-		before := cap(s.texts[g])
-		if s.seen[g] {
-			s.texts[g] = append(s.texts[g], s.separator...)
+		lo, hi, from := i, i+1, v
+		if v.Type.Kind == vector.KindList {
+			lo, hi = v.ListAt(i)
+			from = v.Child
 		}
-		s.texts[g], s.seen[g] = append(s.texts[g], v.StringAt(i)...), true
-		if s.max > 0 && int64(len(s.texts[g])) > s.max {
-			return tooLarge(s.name, s.max)
+		for ; lo < hi; lo++ {
+			if from.IsNull(lo) {
+				continue
+			}
+			if err := s.append(group(groups, i), from.StringAt(lo)); err != nil {
+				return err
+			}
 		}
-		s.heap += int64(cap(s.texts[g]) - before)
+	}
+	return nil
+}
+
+func (s *joinState) append(g uint32, text string) error {
+	before := cap(s.texts[g])
+	if s.seen[g] {
+		s.texts[g] = append(s.texts[g], s.separator...)
+	}
+	s.texts[g], s.seen[g] = append(s.texts[g], text...), true
+	s.heap += int64(cap(s.texts[g]) - before)
+	if int64(len(s.texts[g])) > s.max {
+		return tooLarge(s.name, s.max)
 	}
 	return nil
 }

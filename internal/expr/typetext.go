@@ -18,7 +18,7 @@ func typeError(fn *Function, args []Expr, at fault.Span) error {
 func callText(name string, args []Expr) string {
 	types := make([]string, len(args))
 	for i, a := range args {
-		types[i] = "<" + strings.ToUpper(typeText(a)) + ">"
+		types[i] = "<" + TypeText(a) + ">"
 	}
 	operator := name == "" || name[0] < 'A' || name[0] > 'Z'
 	switch {
@@ -34,8 +34,10 @@ func callText(name string, args []Expr) string {
 	return name + "(" + strings.Join(types, ", ") + ")"
 }
 
-// typeText returns the type of x as messages of a call show it: with the length of a text, the digits of a decimal and the fraction
+// TypeText returns the type of x as messages of a call show it: with the length of a text, the digits of a decimal and the fraction
 // digits of a time, which our types don't carry.
+func TypeText(x Expr) string { return strings.ToUpper(typeText(x)) }
+
 func typeText(x Expr) string {
 	switch c := x.(type) {
 	case *Literal:

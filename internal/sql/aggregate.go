@@ -272,7 +272,11 @@ func (x exprs) typeAggregate(fn *agg.Function, call *aggregateCall, e *syntax.Ca
 				return err
 			}
 		}
-		if !t.IsCharacter() {
+		switch {
+		case t.IsCharacter():
+		case t.Base == expr.Array: // by element
+			call.args[0], err = expr.NewCast(call.args[0], expr.ArrayOf(expr.Of(expr.Varchar)), e.At)
+		default:
 			call.args[0], err = expr.NewCast(call.args[0], expr.Of(expr.Varchar), e.At)
 		}
 	case "MIN", "MAX":
@@ -415,7 +419,7 @@ func aggregateType(call *aggregateCall, e *syntax.Call, want string) error {
 		if i > 0 {
 			text.WriteString(", ")
 		}
-		text.WriteString("<" + a.Type().String() + ">")
+		text.WriteString("<" + expr.TypeText(a) + ">")
 	}
 	return fault.InvalidSQL(e.At, "Cannot apply '%s' to arguments of type '%s(%s)'. Supported form(s): '%s(<%s>)'", e.Name, e.Name, text.String(), e.Name, want)
 }

@@ -99,6 +99,9 @@ func (blk *block) where(e syntax.Expr) error {
 	if err != nil {
 		return err
 	}
+	if err := blk.scope.joinableWhere(cond, e.Span()); err != nil {
+		return err
+	}
 	blk.node, err = blk.filter(blk.node, cond)
 	return err
 }

@@ -311,6 +311,9 @@ func (blk *block) joinSources(x *syntax.Join, left, right source, keys []plan.Eq
 			}
 			break
 		}
+		if err := joinable(cond, x.On.Span()); err != nil {
+			return source{}, err
+		}
 		j.On = cond
 	case x.Kind < syntax.CrossJoin:
 		return source{}, fault.InvalidSQL(x.At, "INNER, LEFT, RIGHT or FULL join requires a condition (NATURAL keyword or ON or USING clause)")
@@ -368,6 +371,9 @@ func mergeColumns(x *syntax.Join, j *plan.Join, shared []string, left, right, ou
 		if err != nil {
 			return err
 		}
+		if err := joinable(equal, at); err != nil {
+			return err
+		}
 		terms = append(terms, equal)
 		value := sides[0]
 		switch j.Kind {
@@ -392,4 +398,54 @@ func mergeColumns(x *syntax.Join, j *plan.Join, shared []string, left, right, ou
 	}
 	out.merged = merged
 	return nil
+}
+
+// joinable says what is wrong with a join on cond: JSON values have no keys to find partners by.
+func joinable(cond expr.Expr, at fault.Span) error {
+	return comparesJSON(cond, at, func(a, b expr.Expr) bool { return true })
+}
+
+// joinableWhere says the same of conditions between relations that are joined without ON.
+func (s *scope) joinableWhere(cond expr.Expr, at fault.Span) error {
+	if len(s.relations) < 2 {
+		return nil
+	}
+	of := map[int]int{}
+	for i, r := range s.relations {
+		for _, c := range r.cols {
+			of[c.col.Index] = i
+		}
+	}
+	relation := func(e expr.Expr) int {
+		found := -1
+		expr.Walk(e, func(e expr.Expr) bool {
+			if c, ok := e.(*expr.Column); ok {
+				if i, ok := of[c.Index]; ok {
+					found = i
+				}
+			}
+			return true
+		})
+		return found
+	}
+	return comparesJSON(cond, at, func(a, b expr.Expr) bool {
+		i, j := relation(a), relation(b)
+		return i >= 0 && j >= 0 && i != j
+	})
+}
+
+// comparesJSON refuses a join whose condition compares JSON values that join says are of different sides.
+func comparesJSON(cond expr.Expr, at fault.Span, join func(a, b expr.Expr) bool) error {
+	refused := false
+	expr.Walk(cond, func(e expr.Expr) bool {
+		if c, ok := e.(*expr.Call); ok && len(c.Args) == 2 && c.Type().Base == expr.Boolean {
+			a, b := c.Args[0], c.Args[1]
+			refused = refused || a.Type().ComplexName() == "json" && b.Type().ComplexName() == "json" && join(a, b)
+		}
+		return !refused
+	})
+	if !refused {
+		return nil
+	}
+	return fault.InvalidSQL(at, "Cannot join when the join condition has column of type [%s]", expr.JSON)
 }

@@ -167,6 +167,9 @@ func (x exprs) compareWithQuery(left syntax.Expr, q *syntax.Query, op string, al
 		if err != nil {
 			return nil, incompatibleIn(at)
 		}
+		if err := joinable(compared, at); err != nil {
+			return nil, err
+		}
 		if call, ok := compared.(*expr.Call); ok && len(call.Args) == 2 {
 			operands[i], column = call.Args[0], call.Args[1]
 		}

@@ -108,7 +108,7 @@ var differs = []wanted{
 	{difference: `rows, want`, sql: `LEFT JOIN UNNEST`, why: "a row without elements stays, with NULL (5.3)"},
 	{difference: `^7 rows, want 4$`, sql: `LIKE 'c\\_%'`, why: "the datasources of the sketches are loaded too"},
 	{difference: `^4 rows, want 0$`, sql: `^SELECT __time, s2, i FROM c_types WHERE i > 10`, why: "plannerStrategy changes no answer (4.1)"},
-	{difference: `^row`, sql: `a\.j = b\.j`, why: "JSON is equal by its text (6.9)"},
+	{difference: `Cannot join when the join condition has column of type`, why: "JSON has no keys to join by, as later releases say; the recorded one answers at random"},
 	{difference: `^row`, sql: `RANGE BETWEEN \d+ PRECEDING`, why: "RANGE offsets are of the value, not of rows (7.11)"},
 	{difference: `^row`, sql: `LAST_VALUE\(.*ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW`, why: "LAST_VALUE is the last of the frame (7.11)"},
 	{difference: `^row`, sql: `LATEST_BY\(.*MILLIS_TO_TIMESTAMP`, why: "LATEST_BY goes by the time it is given (7.9)"},

@@ -189,6 +189,9 @@ func indexOf(name, native string, origin int64, summary string) *Function {
 		Name: name, NativeName: native, Min: 2, Max: 2, SeesLists: true, SeesNulls: true, Summary: summary,
 		Forms: listForms("array, expr"),
 		Bind: func(b *binding) (Expr, error) {
+			if b.typ(1).Multi {
+				b.mismatch()
+			}
 			b.array(0, b.typ(1))
 			b.matched(0, 1, true)
 			return b.call(Of(Integer))
@@ -490,6 +493,9 @@ func joinList(name, summary string) *Function {
 		Bind: func(b *binding) (Expr, error) {
 			b.array(0, Type{})
 			b.cast(0, ArrayOf(Of(Varchar)))
+			if b.typ(1).Multi {
+				b.mismatch()
+			}
 			b.text(1)
 			return b.call(Of(Varchar))
 		},

@@ -273,8 +273,10 @@ var jsonValueFunction = &Function{
 
 // NewJSONValue binds JSON_VALUE(x, path RETURNING t).
 func NewJSONValue(x, path Expr, t Type, at fault.Span) (Expr, error) {
-	if x.Type().Multi {
-		return overValues([]Expr{x, path}, 0, func(a []Expr) (Expr, error) { return NewJSONValue(a[0], a[1], t, at) })
+	for i, a := range []Expr{x, path} {
+		if a.Type().Multi {
+			return overValues([]Expr{x, path}, i, func(a []Expr) (Expr, error) { return NewJSONValue(a[0], a[1], t, at) })
+		}
 	}
 	return (&binding{fn: jsonValueFunction, args: []Expr{x, path}, at: at}).jsonValue(t)
 }
@@ -472,6 +474,9 @@ var jsonObjectFunction = &Function{
 		}
 		for i := range b.args {
 			if i%2 == 0 {
+				if b.typ(i).Multi {
+					b.fail("A name in JSON_OBJECT can't be a multi-value string")
+				}
 				b.text(i)
 			} else {
 				b.json(i)

@@ -294,6 +294,9 @@ var timestampAddFunction = &Function{
 	Forms:   []string{"$F(<ANY>, <INTEGER>, <DATETIME>)"},
 	Bind: func(b *binding) (Expr, error) {
 		u := b.unitArgument(0)
+		if b.typ(1).IsCharacter() {
+			b.cast(1, Of(BigInt))
+		}
 		b.whole(1)
 		t := b.typ(2)
 		if !t.IsTime() && t.Base != Null {

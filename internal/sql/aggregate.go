@@ -32,6 +32,7 @@ func (x exprs) aggregateCall(e *syntax.Call) (expr.Expr, error) {
 	if err := x.mayAggregate(e.At); err != nil {
 		return nil, err
 	}
+	x.inWindow = false // of a window it is an argument, which can hold no other aggregate
 	call, err := x.bindAggregate(e)
 	if err != nil {
 		return nil, err

@@ -11,6 +11,8 @@ const (
 	// firstRetry is how long after its first failure a group is tried again; each further failure doubles it, up to lastRetry.
 	firstRetry = time.Minute
 	lastRetry  = time.Hour
+	// arrival is how long after a task's success its segments may take to be seen.
+	arrival = time.Minute
 	// fruitlessLimit is how many tasks may succeed on a group without reaching the wanted state.
 	fruitlessLimit = 2
 )
@@ -29,10 +31,11 @@ type attempt struct {
 	key           string
 	before, after fingerprint
 	ended         bool
-	// failures in a row, the last one's message, and when the next try may be, in milliseconds.
+	// failures in a row, and the last one's message.
 	failures int
 	message  string
-	next     int64
+	// next is, in milliseconds, when the next try may be after a failure, and until when the segments of a success are awaited.
+	next int64
 	// fruitless are the successes that left the group in need.
 	fruitless int
 }
@@ -55,7 +58,7 @@ func (g *Group) print() fingerprint {
 func (a *attempt) end(succeeded bool, message string, now int64) {
 	a.ended = true
 	if succeeded {
-		a.failures, a.message, a.next = 0, "", 0
+		a.failures, a.message, a.next = 0, "", now+arrival.Milliseconds()
 		a.fruitless++
 		return
 	}
@@ -84,8 +87,10 @@ func (a *attempt) hinders(g *Group, key string, now int64) (why string, pending 
 		return what + a.message + "; it is tried again at " + chrono.FormatMillis(a.next, chrono.UTC), true
 	case a.failures > 0:
 		return "", false
-	case g.print() == a.before:
+	case g.print() == a.before && now < a.next:
 		return "task [" + a.task + "] succeeded; its segments are on their way", true
+	case g.print() == a.before:
+		return "task [" + a.task + "] succeeded and left the segments as they are; left alone until segments or settings change", false
 	case a.fruitless < fruitlessLimit:
 		return "", false
 	}

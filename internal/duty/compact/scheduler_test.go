@@ -180,6 +180,24 @@ func TestFruitlessTasksEnd(t *testing.T) {
 	diff(t, "tasks under new settings", fruitlessLimit+1, len(f.submitted()))
 }
 
+// A task that succeeds and changes nothing is not repeated.
+func TestTasksWithoutEffect(t *testing.T) {
+	f := start(t, dayConfig)
+	f.publish(hours(t)[2:]...)
+	f.round()
+	f.end(task.Succeeded, "")
+	f.round()
+	if got := f.outcomes("wiki")[0]; !strings.Contains(got, "RUNNING") || !strings.Contains(got, "on their way") {
+		t.Error(got)
+	}
+	f.clock.Advance(arrival)
+	f.round()
+	if got := f.outcomes("wiki")[0]; !strings.Contains(got, "SKIPPED") || !strings.Contains(got, "left the segments as they are") {
+		t.Error(got)
+	}
+	diff(t, "tasks", 1, len(f.submitted()))
+}
+
 // New time chunks in the settings end the tasks that make others.
 func TestOutdatedTasksStop(t *testing.T) {
 	f := start(t, dayConfig)

@@ -24,42 +24,23 @@ func (a *API) Measure(ctx context.Context, emit func(obs.Sample)) error {
 	required, factor := map[string]int64{}, map[string]int{}
 	overshadowed := 0
 	for _, name := range v.state.DataSources() {
-		var size int64
-		count, unavailable, deepOnly, unmatched := 0, 0, 0, 0
-		lacking := map[string]int{}
-		for _, w := range v.status(name, chrono.Eternity, rules, now) {
-			count++
-			size += w.Size
-			if w.unloaded {
-				unavailable++
-			}
-			match, ok := rules.find(name, w.ID.Interval, now)
-			if !ok {
-				unmatched++
-			}
-			if ok && match.Action == rule.Load && !wanted(match, tiers) {
-				deepOnly++
-			}
-			for tier, missing := range w.missing {
-				lacking[tier] += missing
-				copies := match.Copies(tier, tiers[tier])
-				required[tier] += int64(copies) * w.Size
-				factor[tier] = max(factor[tier], copies)
-			}
-		}
-		tl := v.state.Timeline(name)
-		overshadowed += tl.Len() - count
-		gauge("segment/size", float64(size), "dataSource", name)
-		gauge("segment/count", float64(count), "dataSource", name)
-		gauge("segment/unavailable/count", float64(unavailable), "dataSource", name)
-		gauge("segment/availableDeepStorageOnly/count", float64(deepOnly), "dataSource", name)
+		sum := v.sum(name, rules, tiers, now)
+		overshadowed += sum.overshadowed
+		gauge("segment/size", float64(sum.size), "dataSource", name)
+		gauge("segment/count", float64(sum.count), "dataSource", name)
+		gauge("segment/unavailable/count", float64(sum.unavailable), "dataSource", name)
+		gauge("segment/availableDeepStorageOnly/count", float64(sum.deepOnly), "dataSource", name)
 		alert := func(sentence string) {
 			emit(obs.Sample{Service: "coordinator", Alert: sentence, Data: map[string]any{"dataSource": name}})
 		}
-		if unmatched > 0 {
-			alert(fmt.Sprintf("No matching retention rule for [%d] segments in datasource[%s]", unmatched, name))
+		if sum.unmatched > 0 {
+			alert(fmt.Sprintf("No matching retention rule for [%d] segments in datasource[%s]", sum.unmatched, name))
 		}
-		for tier, missing := range lacking {
+		for tier, bytes := range sum.required {
+			required[tier] += bytes
+			factor[tier] = max(factor[tier], sum.factor[tier])
+		}
+		for tier, missing := range sum.missing {
 			if tiers[tier] == 0 && missing > 0 {
 				alert(fmt.Sprintf("Load rules for datasource[%s] refer to invalid tiers[%s]", name, tier))
 			}
@@ -80,6 +61,73 @@ func (a *API) Measure(ctx context.Context, emit func(obs.Sample)) error {
 		gauge("tier/replication/factor", float64(factor[tier]), "tier", tier)
 	}
 	return a.measureCompaction(ctx, emit)
+}
+
+// sums are the segments of a datasource that are not overshadowed, against what the rules want.
+type sums struct {
+	size                                                  int64
+	count, overshadowed, unavailable, deepOnly, unmatched int
+	// missing copies, bytes wanted and the most copies wanted, by tier.
+	missing  map[string]int
+	required map[string]int64
+	factor   map[string]int
+}
+
+// sum looks at every segment of a datasource once, and keeps nothing of them: there may be millions.
+func (v *view) sum(dataSource string, rules ruleLists, tiers map[string]int, now int64) sums {
+	out := sums{missing: map[string]int{}, required: map[string]int64{}, factor: map[string]int{}}
+	type verdict struct {
+		match        rule.Rule
+		found, wants bool
+	}
+	verdicts := map[chrono.Interval]verdict{} // segments of one interval share their rule
+	loaded := map[string]int{}
+	tl := v.state.Timeline(dataSource)
+	for s := range tl.All() {
+		if tl.SegmentIsOvershadowed(s) {
+			out.overshadowed++
+			continue
+		}
+		out.count++
+		out.size += s.Size
+		d, known := verdicts[s.ID.Interval]
+		if !known {
+			d.match, d.found = rules.find(dataSource, s.ID.Interval, now)
+			d.wants = d.found && wanted(d.match, tiers)
+			verdicts[s.ID.Interval] = d
+		}
+		if !d.found {
+			out.unmatched++
+			continue
+		}
+		clear(loaded)
+		id, held := s.ID.String(), false
+		for i := range v.servers {
+			if server := &v.servers[i]; server.holds(s, id) {
+				held = true
+				if server.replicates() {
+					loaded[server.Tier]++
+				}
+			}
+		}
+		switch {
+		case d.wants && !held:
+			out.unavailable++
+		case !d.wants && d.match.Action == rule.Load:
+			out.deepOnly++
+		}
+		names := d.match.Replicas
+		if names == nil && d.wants {
+			names = tiers
+		}
+		for tier := range names {
+			copies := d.match.Copies(tier, tiers[tier])
+			out.missing[tier] += max(0, copies-loaded[tier])
+			out.required[tier] += int64(copies) * s.Size
+			out.factor[tier] = max(out.factor[tier], copies)
+		}
+	}
+	return out
 }
 
 func (a *API) measureCompaction(ctx context.Context, emit func(obs.Sample)) error {

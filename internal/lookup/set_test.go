@@ -181,7 +181,7 @@ func TestFilesOutsideOfAllowedFolders(t *testing.T) {
 
 func TestTablesOfDatabases(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "names.db")
-	db, err := sql.Open("sqlite", path)
+	db, err := sql.Open("sqlite", path+"?_pragma=busy_timeout(10000)") // it is polled meanwhile
 	if err != nil {
 		t.Fatal(err)
 	}

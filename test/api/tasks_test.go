@@ -38,8 +38,11 @@ func TestTaskExchanges(t *testing.T) {
 		if strings.HasSuffix(e.Request.Path, "/log") {
 			e.SetMask("$text", "any") // what a log says is the engine's own affair
 		}
-		if e.Name == "worker-tasks" {
+		switch e.Name {
+		case "worker-tasks":
 			awaitIdle(t, s)
+		case "long-noop-log":
+			awaitLog(t, s)
 		}
 		r := player.Play(t.Context(), e)
 		if r.Skipped != "" {
@@ -93,6 +96,20 @@ func awaitIdle(t *testing.T, s *server.Server) {
 		}
 		if _, err := s.Await(t.Context(), list[0].ID); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// awaitLog waits until a task runs that has a log: the recording asked some seconds after the task was submitted.
+func awaitLog(t *testing.T, s *server.Server) {
+	t.Helper()
+	for t.Context().Err() == nil {
+		var list []struct{ ID string }
+		if err := s.Call(t.Context(), http.MethodGet, "/service/indexer/v1/runningTasks", nil, &list); err != nil {
+			t.Fatal(err)
+		}
+		if len(list) > 0 && s.Call(t.Context(), http.MethodGet, "/service/indexer/v1/task/"+list[0].ID+"/log", nil, nil) == nil {
+			return
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -125,7 +124,7 @@ func (p *Player) Ingest(ctx context.Context, e *Exchange) error {
 	if status != http.StatusAccepted || !ok {
 		return fmt.Errorf("status %d: %.300s", status, got)
 	}
-	state, err := p.awaitTask(ctx, base, id, "status.statusCode", "RUNNING")
+	state, err := p.awaitTask(ctx, base, id)
 	if err != nil {
 		return err
 	}
@@ -181,15 +180,29 @@ func (p *Player) awaitState(ctx context.Context, base, path string, e *Exchange)
 		return nil
 	}
 	if strings.Contains(path, "/log") {
-		_, err := p.awaitTask(ctx, base, id, "status.runnerStatusCode", "WAITING", "PENDING") // there while the task runs
-		return err
+		return p.awaitLog(ctx, base, path)
 	}
-	_, err := p.awaitTask(ctx, base, id, "status.statusCode", "RUNNING")
+	_, err := p.awaitTask(ctx, base, id)
 	return err
 }
 
-// awaitTask returns the status of a task when a member of it has left the states given, or whatever else comes for an id that is none.
-func (p *Player) awaitTask(ctx context.Context, base, id, member string, states ...string) ([]byte, error) {
+// awaitLog waits until a task has begun its log, which is soon after it runs.
+func (p *Player) awaitLog(ctx context.Context, base, path string) error {
+	ctx, cancel := context.WithTimeout(ctx, p.Wait)
+	defer cancel()
+	for {
+		status, _, _, err := p.send(ctx, base, http.MethodGet, path, nil, "")
+		if err != nil || status != http.StatusNotFound {
+			return err
+		}
+		if err := clock.System().Sleep(ctx, 5*time.Millisecond); err != nil {
+			return fmt.Errorf("[%s] is still not there after %s", path, p.Wait)
+		}
+	}
+}
+
+// awaitTask returns the status of a task that has ended, or whatever else comes for an id that is none.
+func (p *Player) awaitTask(ctx context.Context, base, id string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, p.Wait)
 	defer cancel()
 	pause := 2 * time.Millisecond
@@ -198,11 +211,11 @@ func (p *Player) awaitTask(ctx context.Context, base, id, member string, states 
 		if err != nil {
 			return nil, err
 		}
-		if code, _ := lookup(body, member); status != http.StatusOK || !slices.Contains(states, code) {
+		if code, _ := lookup(body, "status.statusCode"); status != http.StatusOK || code != "RUNNING" {
 			return body, nil
 		}
 		if err := clock.System().Sleep(ctx, pause); err != nil {
-			return nil, fmt.Errorf("task [%s] is still in %v after %s", id, states, p.Wait)
+			return nil, fmt.Errorf("task [%s] has not ended after %s", id, p.Wait)
 		}
 		pause = min(2*pause, 50*time.Millisecond)
 	}

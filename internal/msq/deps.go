@@ -45,6 +45,8 @@ type Deps struct {
 	Host string
 	// SortBytes is the memory in which a worker sorts before it writes a run; 0: 128 MiB.
 	SortBytes int64
+	// KeepBytes is how much of a stage's sorted rows may stay in memory instead of going to disk; 0: an eighth of the limit of Memory, negative: none.
+	KeepBytes int64
 	// BroadcastBytes is the most that the broadcast sides of the joins of one stage may take; 0: no limit.
 	BroadcastBytes int64
 }

@@ -151,7 +151,7 @@ func TestExportLeavesDestinationsClean(t *testing.T) {
 	// The last of the files does not fit on the disk.
 	long := strings.Repeat("x", 100_000)
 	x = b.exportTo(external(twelve()+`{"k":"`+long+`"}`, "t time k string n long"), "full", "csv")
-	b.deps.Disk = budget.DiskRoot(150_000)
+	b.deps.Disk, b.deps.KeepBytes = budget.DiskRoot(150_000), -1
 	if _, _, err = b.run(x, map[string]any{"rowsPerPage": 1}); err == nil {
 		t.Fatal("a full disk was not noticed")
 	}
@@ -186,7 +186,7 @@ func TestPagesAreExact(t *testing.T) {
 		var want []int64
 		number := int64(0)
 		for range 1 + random.IntN(3) {
-			w, err := newSortedWriter(order, 1+random.IntN(9), 4000, holdCopy, t.TempDir(), "f", nil, nil, newCounters())
+			w, err := newSortedWriter(order, 1+random.IntN(9), 4000, holdCopy, t.TempDir(), "f", nil, nil, nil, newCounters())
 			if err != nil {
 				t.Fatal(err)
 			}

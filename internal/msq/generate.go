@@ -294,7 +294,7 @@ func (c *Controller) generateOne(ctx context.Context, order *workOrder, count *c
 			return err
 		}
 		if err := writer.Append(ctx, l.batch(b)); err != nil {
-			return err
+			return ofDisk(err)
 		}
 		made.processed += int64(b.Rows())
 		count.generating(func(g *generateCounter) { g.processed += int64(b.Rows()) })
@@ -304,7 +304,7 @@ func (c *Controller) generateOne(ctx context.Context, order *workOrder, count *c
 	count.generating(func(g *generateCounter) { g.persisted += rows })
 	info, err := writer.Finish(ctx)
 	if err != nil {
-		return err
+		return ofDisk(err)
 	}
 	made.merged = rows
 	count.generating(func(g *generateCounter) { g.merged += rows })

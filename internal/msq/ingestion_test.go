@@ -98,10 +98,10 @@ func TestSegmentsDoNotDependOnTheWay(t *testing.T) {
 		var want map[string][]byte
 		for _, input := range [][]string{lines, shuffled} {
 			w := insertFiles(t, input, cluster...)
-			for _, sortBytes := range []int64{0, 200_000, 1} {
+			for _, memory := range []struct{ sort, keep int64 }{{0, 0}, {0, -1}, {200_000, -1}, {200_000, 300_000}, {1, 0}, {1, -1}} {
 				for _, tasks := range []int{2, 4} {
 					b := newBench(t)
-					b.deps.SortBytes = sortBytes
+					b.deps.SortBytes, b.deps.KeepBytes = memory.sort, memory.keep
 					_, out, err := b.run(w, map[string]any{"maxNumTasks": tasks})
 					if err != nil {
 						t.Fatal(err)
@@ -115,8 +115,8 @@ func TestSegmentsDoNotDependOnTheWay(t *testing.T) {
 					}
 					for name := range want {
 						if !bytes.Equal(want[name], got[name]) || len(want) != len(got) {
-							t.Errorf("cluster %v, in order %v, sort buffer [%d], tasks [%d]: segment %s differs", cluster, &input[0] == &lines[0],
-								sortBytes, tasks, name)
+							t.Errorf("cluster %v, in order %v, sort buffer and memory %v, tasks [%d]: segment %s differs", cluster, &input[0] == &lines[0],
+								memory, tasks, name)
 						}
 					}
 				}
@@ -172,7 +172,7 @@ func TestMemoryDoesNotGrowWithTheInput(t *testing.T) {
 	for _, rows := range []int{32_000, 64_000} {
 		b := newBench(t)
 		memory := budget.Root(1 << 40)
-		b.deps.Memory, b.deps.SortBytes = memory, sortBytes
+		b.deps.Memory, b.deps.SortBytes, b.deps.KeepBytes = memory, sortBytes, 2*sortBytes
 		c, _, err := b.run(insertFiles(t, eventLines(rows), 1), map[string]any{"rowsPerSegment": 1000})
 		if err != nil {
 			t.Fatal(err)
@@ -185,8 +185,8 @@ func TestMemoryDoesNotGrowWithTheInput(t *testing.T) {
 		}
 		peaks = append(peaks, memory.Peak())
 	}
-	// One buffer is sorted while another is written, and each of the two threads fills a segment of its own.
-	if peaks[1] > 6*sortBytes || peaks[1] > peaks[0]*5/4 {
+	// Two buffers' worth of runs stay in memory, one is sorted while another is written, and each of the two threads fills a segment of its own.
+	if peaks[1] > 8*sortBytes || peaks[1] > peaks[0]*5/4 {
 		t.Errorf("%v bytes were reserved with sort buffers of [%d]", peaks, sortBytes)
 	}
 }
@@ -196,7 +196,7 @@ func TestFailuresWhileRowsMoveLeaveNothing(t *testing.T) {
 	w := insertFiles(t, eventLines(3000), 1)
 	t.Run("disk", func(t *testing.T) {
 		b := newBench(t)
-		b.deps.SortBytes, b.deps.Disk = 100_000, budget.DiskRoot(150_000)
+		b.deps.SortBytes, b.deps.KeepBytes, b.deps.Disk = 100_000, -1, budget.DiskRoot(150_000)
 		_, _, err := b.run(w, nil)
 		var f *Fault
 		if !errors.As(err, &f) || !strings.HasPrefix(err.Error(), "NotEnoughTemporaryStorageFault: Not enough temporary storage space for intermediate files. Requires at least ") ||

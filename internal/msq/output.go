@@ -16,7 +16,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// output is what one worker wrote for a stage: frames in one file and an index of them, which is all that the controller learns.
+// output is what one worker wrote for a stage: frames in one file and an index of them, which is all that the controller learns. Frames of sorted
+// rows stay in memory as long as there is some to spare.
 type output struct {
 	path   string
 	frames []frameRef
@@ -30,6 +31,8 @@ type output struct {
 
 // frameRef is one frame of an output.
 type frameRef struct {
+	// batch is the rows of a frame in memory, which nobody writes to; nil: they are in the file.
+	batch  *vector.Batch
 	offset int64
 	length int
 	rows   int
@@ -95,6 +98,21 @@ func (f *frameFile) write(b *vector.Batch, ref frameRef) (bytes int, err error) 
 	return len(f.buf), nil
 }
 
+// keep appends a batch that stays in memory, where it is.
+func (f *frameFile) keep(b *vector.Batch, ref frameRef) {
+	ref.batch, ref.length, ref.rows = b, int(batchBytes(b)), b.Rows()
+	f.out.rows += int64(ref.rows)
+	f.out.frames = append(f.out.frames, ref)
+}
+
+// ofDisk returns err, as a diskFault if it is of the operating system and nobody has said more.
+func ofDisk(err error) error {
+	if _, ok := errors.AsType[*fs.PathError](err); ok && fault.Find(err) == nil {
+		return diskFault(err)
+	}
+	return err
+}
+
 // diskFault says in words of the user what the operating system refused.
 func diskFault(err error) error {
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
@@ -109,8 +127,11 @@ func diskFault(err error) error {
 	return fault.Runtime("Writing intermediate files failed: %v", err).WithCause(err)
 }
 
-// read returns the rows of a frame. They are copied from buf, which is returned to be used again.
+// read returns the rows of a frame, to be read only. Those of the file are copied from buf, which is returned to be used again.
 func (o *output) read(ref *frameRef, buf []byte) (*vector.Batch, []byte, error) {
+	if ref.batch != nil {
+		return ref.batch, buf, nil
+	}
 	if cap(buf) < ref.length {
 		buf = make([]byte, ref.length)
 	}

@@ -56,7 +56,8 @@ func (o *sortOrder) key(b *vector.Batch, row, n int) []byte {
 	return vector.NewSortKeys(cols, o.orders[:n], 1).Key(0)
 }
 
-// sortedWriter sorts rows in bounded memory: what does not fit is written as a run. All runs of a worker lie in one file.
+// sortedWriter sorts rows in bounded memory: what does not fit is written as a run. All runs of a worker lie in one file, but for the first ones, which
+// stay in memory while there is some to spare: what is small never touches the disk.
 //
 // While one run is sorted and written, by a goroutine that the writer waits for, the next one is collected.
 type sortedWriter struct {
@@ -67,7 +68,8 @@ type sortedWriter struct {
 	holding   holding
 	memory    budget.Account
 	run       *run
-	writing   chan error // of the run that is being written; nil: none is
+	kept      *keeper    // of runs that stay in memory; nil: none do
+	writing   chan error // of the run that is being written or kept; nil: none is
 	written   int64      // its size
 	counters  *counters
 }
@@ -79,15 +81,42 @@ const (
 	vectorHeadBytes = 256
 )
 
-func newSortedWriter(order sortOrder, frameRows int, limit int64, h holding, dir, name string, memory, disk *budget.Budget,
+// keeper holds the memory of runs that are not written.
+type keeper struct {
+	account budget.Account
+	held    int64
+	limit   int64
+}
+
+// take reports whether a run may stay in memory, and counts it then.
+func (k *keeper) take(r *run) bool {
+	size := r.bytes
+	if k == nil || k.held+size > k.limit || !k.account.TrySet(k.held+size) {
+		return false
+	}
+	k.held += size
+	return true
+}
+
+// newSortedWriter returns a writer whose runs are about half of limit. Runs stay in memory as far as kept, which may be nil, lets them; it is closed
+// with the output.
+func newSortedWriter(order sortOrder, frameRows int, limit int64, h holding, dir, name string, memory, disk *budget.Budget, kept *keeper,
 	c *counters) (*sortedWriter, error) {
 	f, err := newFrameFile(dir, name, disk, c)
 	if err != nil {
 		return nil, err
 	}
 	c.sorting(func(*sortCounter) {})
+	if kept != nil {
+		drop := f.out.drop
+		f.out.drop = func() error {
+			f.out.frames = nil
+			kept.account.Close()
+			return drop()
+		}
+	}
 	// Two runs are in memory at a time.
-	return &sortedWriter{file: f, order: order, frameRows: max(1, min(frameRows, vector.BatchRows)), limit: min(limit/2, maxRunBytes),
+	return &sortedWriter{kept: kept, file: f, order: order, frameRows: max(1, min(frameRows, vector.BatchRows)), limit: min(limit/2, maxRunBytes),
 		holding: h, memory: budget.NewAccount(memory), run: &run{}, counters: c}, nil
 }
 
@@ -112,7 +141,8 @@ func (w *sortedWriter) spill() error {
 	}
 	r, done := w.run, make(chan error, 1)
 	w.run, w.writing, w.written = &run{}, done, r.size()
-	go func() { done <- exec.Protect(func() error { return w.write(r) }) }()
+	keep := w.kept.take(r)
+	go func() { done <- exec.Protect(func() error { return w.write(r, keep) }) }()
 	return nil
 }
 
@@ -127,8 +157,8 @@ func (w *sortedWriter) settle() error {
 	return err
 }
 
-// write sorts a run and writes it.
-func (w *sortedWriter) write(r *run) error {
+// write sorts a run and writes it, or keeps it in memory.
+func (w *sortedWriter) write(r *run, keep bool) error {
 	frameRows := max(1, min(w.frameRows, int(frameBytes/max(r.bytes/int64(r.rows), 1))))
 	for b := range r.frames(r.sorted(&w.order), frameRows) {
 		for lo := 0; lo < b.N; {
@@ -136,7 +166,7 @@ func (w *sortedWriter) write(r *run) error {
 			if w.order.bucketed {
 				hi = sameLong(b.Cols[w.order.columns[0]], lo, hi)
 			}
-			if err := w.writeFrame(b.Slice(lo, hi)); err != nil {
+			if err := w.writeFrame(b.Slice(lo, hi), keep); err != nil {
 				return err
 			}
 			lo = hi
@@ -148,7 +178,7 @@ func (w *sortedWriter) write(r *run) error {
 }
 
 // writeFrame writes rows that are in order and in one time chunk.
-func (w *sortedWriter) writeFrame(b *vector.Batch) error {
+func (w *sortedWriter) writeFrame(b *vector.Batch, keep bool) error {
 	ref := frameRef{run: w.file.out.runs, first: w.order.key(b, 0, len(w.order.columns)), boundary: w.order.key(b, 0, w.order.boundary)}
 	if w.order.bucketed {
 		c := w.order.columns[0]
@@ -157,6 +187,10 @@ func (w *sortedWriter) writeFrame(b *vector.Batch) error {
 			ref.start = tuple(b, w.order.columns[1:w.order.boundary], 0)
 		}
 		b.Cols[c] = vector.Constant(vector.Long, ref.bucket, b.N)
+	}
+	if keep {
+		w.file.keep(b, ref)
+		return nil
 	}
 	_, err := w.file.write(b, ref)
 	return err

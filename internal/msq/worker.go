@@ -120,14 +120,31 @@ func (c *Controller) newWriter(order *workOrder, memory *budget.Budget, count *c
 	s := &order.stage.shuffle
 	name := fmt.Sprintf("worker%d.frames", order.worker)
 	columns := order.stage.columns
+	var kept *keeper
+	if !c.opts.DurableShuffle {
+		kept = &keeper{account: budget.NewAccount(c.memory), limit: c.keepBytes() / int64(order.workers)}
+	}
 	switch s.kind {
 	case sortedShuffle:
-		return newSortedWriter(s.order, vector.BatchRows, c.sortBytes, holdingOf(order.stage.node), order.dir, name, memory, c.disk, count)
+		return newSortedWriter(s.order, vector.BatchRows, c.sortBytes, holdingOf(order.stage.node), order.dir, name, memory, c.disk, kept, count)
 	case rangeShuffle:
 		// A sixteenth of a partition is how evenly partitions come out.
-		return newSortedWriter(s.order, int(s.target/16), c.sortBytes, holdingOf(order.stage.node), order.dir, name, memory, c.disk, count)
+		return newSortedWriter(s.order, int(s.target/16), c.sortBytes, holdingOf(order.stage.node), order.dir, name, memory, c.disk, kept, count)
 	}
 	return newHashWriter(types(columns), s.keys, s.partitions, order.dir, name, c.disk, count)
+}
+
+// keepBytes is how much of a stage's sorted rows may stay in memory: a share of what the process may use, so that several jobs and queries go on
+// beside it.
+func (c *Controller) keepBytes() int64 {
+	limit := c.deps.Memory.Limit()
+	switch {
+	case c.deps.KeepBytes != 0:
+		return max(c.deps.KeepBytes, 0)
+	case limit > 0:
+		return limit / keepShare
+	}
+	return keepUnlimited
 }
 
 // stageDir is the folder of a stage's outputs.

@@ -20,7 +20,7 @@ func (c *Controller) workOrders(ctx context.Context, s *stage) ([]*workOrder, er
 			if tables[i], err = c.job.table(in.leaf.(*plan.External)); err != nil {
 				return nil, err
 			}
-			if splits[i], err = tables[i].Splits(ctx, &ingest.Options{Access: c.deps.Access}, c.splitBytes()); err != nil {
+			if splits[i], err = c.splits(ctx, tables[i], s.single); err != nil {
 				return nil, err
 			}
 			units += len(splits[i])
@@ -74,6 +74,25 @@ func (c *Controller) splitBytes() int64 {
 		return RecordBytes
 	}
 	return splitBytes
+}
+
+// splits divides external data into pieces: of splitBytes, or less where that leaves workers without any.
+func (c *Controller) splits(ctx context.Context, table *ingest.Table, single bool) ([]ingest.Split, error) {
+	opts := &ingest.Options{Access: c.deps.Access}
+	out, err := table.Splits(ctx, opts, c.splitBytes())
+	if err != nil || single || len(out) >= c.workers {
+		return out, err
+	}
+	bytes := int64(0)
+	for _, s := range out {
+		if s.First() {
+			bytes += max(s.Entity.Size(), 0)
+		}
+	}
+	if part := bytes / int64(2*c.workers); part >= minSplitBytes { // two each, so that they come out even
+		return table.Splits(ctx, opts, part)
+	}
+	return out, nil
 }
 
 // begins makes order one of a worker that has not taken a row yet.

@@ -1,6 +1,8 @@
 package msq
 
 import (
+	"slices"
+
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/plan"
@@ -160,9 +162,14 @@ func (w *sortedWriter) settle() error {
 // write sorts a run and writes it, or keeps it in memory.
 func (w *sortedWriter) write(r *run, keep bool) error {
 	frameRows := max(1, min(w.frameRows, int(frameBytes/max(r.bytes/int64(r.rows), 1))))
-	for b := range r.frames(r.sorted(&w.order), frameRows) {
+	places := r.sorted(&w.order)
+	frames := r.frames(places, frameRows)
+	if keep && places == nil {
+		frames = slices.Values(r.batches) // nothing is gained by joining small ones
+	}
+	for b := range frames {
 		for lo := 0; lo < b.N; {
-			hi := b.N
+			hi := min(lo+frameRows, b.N)
 			if w.order.bucketed {
 				hi = sameLong(b.Cols[w.order.columns[0]], lo, hi)
 			}

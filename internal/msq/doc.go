@@ -21,7 +21,10 @@
 //	multivalue.go           lists that stay lists on their way to segments
 //	partition.go            boundaries; generate.go: segments; publish.go: ids, tombstones, the transaction
 //	target.go, hash.go, auto.go  what native specs ask beyond statements: metrics, hashed partitions, types by time chunk
+//	compaction.go           what segments remember of how they were written
 //	results.go              rows of a SELECT, in pages on disk
+//	export.go, pages.go     INSERT INTO EXTERN: files outside, each a page of rows
+//	attempts.go, durable.go workers that do their work again; intermediate data in deep storage
 //	report.go, counters.go  what clients poll, snapshot.go takes it; faults.go: the codes; options.go: context parameters
 //
 // The metastore, deep storage and the cluster are interfaces here (deps.go), because layers above implement them. Deliberately elsewhere:

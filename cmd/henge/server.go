@@ -20,9 +20,12 @@ func serverCommand() *cobra.Command {
 	var data string
 	var list bool
 	cmd := &cobra.Command{
-		Use:   "server",
-		Short: "Run the server: all roles in one process on a data directory",
+		Use:   "server [role ...]",
+		Short: "Run the server: all roles in one process on a data directory, or some roles of a cluster",
 		Long: `Run the server: all roles in one process, on a data directory that holds the metastore (SQLite), deep storage and caches.
+
+With roles (router, broker, coordinator, overlord, historical, worker) the process is one of a cluster. All its processes share a
+metastore (service.metadata.storage.type=postgresql) and deep storage, and each has a data directory of its own.
 
 Without settings it listens on the loopback interface only, on the ports of the interface: Router 8888, Coordinator 8081, Broker 8082,
 Historical 8083, Overlord 8090, worker 8091. It stops gracefully on SIGTERM and Ctrl-C; a second one stops it at once.
@@ -31,11 +34,15 @@ Settings are properties. They come, later ones winning, from files, from the env
 service.broker.plaintextPort) and from --set. --list-settings prints them all.`,
 		Example: `  henge server
   henge server --data /var/lib/henge --config common.runtime.properties
+  henge server historical --set service.host=h1.example.com --config common.runtime.properties
   henge server --set service.api.aliases='["druid"]' --set service.memory.limit=4GiB`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if list {
 				return listSettings(cmd)
+			}
+			roles, err := node.ParseRoles(args)
+			if err != nil {
+				return err
 			}
 			if data != "" {
 				set = append(slices.Clip(set), "service.data.dir="+data)
@@ -48,7 +55,7 @@ service.broker.plaintextPort) and from --set. --list-settings prints them all.`,
 			if err != nil {
 				return err
 			}
-			n, err := node.Start(cmd.Context(), node.Options{Settings: settings, Version: version, Clock: clock.System(), Log: log})
+			n, err := node.Start(cmd.Context(), node.Options{Settings: settings, Roles: roles, Version: version, Clock: clock.System(), Log: log})
 			if err != nil {
 				return err
 			}

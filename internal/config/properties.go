@@ -17,6 +17,9 @@ var Properties = []Property{
 	{Key: "service.labels", Kind: JSON, Default: "{}", Doc: "Free labels of this process, a JSON object of text, shown in sys.servers."},
 
 	// Where data lies.
+	{Key: "service.discovery.leaseDuration", Kind: Duration, Default: "PT9S", Doc: "How long the announcement of a process lasts that does not renew it. Renewed, and read, three times as often."},
+	{Key: "service.server.http.unannouncePropagationDelay", Kind: Duration, Default: "PT3S", Doc: "How long a process of a cluster that is stopped still takes requests after it has withdrawn its announcement: until the others have seen that."},
+	{Key: "service.leader.leaseDuration", Kind: Duration, Default: "PT3S", Doc: "How long a leading Coordinator or Overlord leads that does not renew its lease; another takes over then. Renewed three times as often."},
 	{Key: "service.data.dir", Kind: Text, Default: "./henge-data", Doc: "Directory that holds everything a single process keeps: metastore, deep storage, segment cache, task files. Locked while in use."},
 	{Key: "service.metadata.storage.type", Kind: Text, Default: "sqlite", Doc: "Metadata store: `sqlite` (one process) or `postgresql`."},
 	{Key: "service.metadata.storage.connector.connectURI", Kind: Text, Default: "", Doc: "Address of the metadata store. Empty with `sqlite`: `metastore.db` in the data directory."},

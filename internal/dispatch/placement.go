@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"io"
 	"slices"
+	"sync/atomic"
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
@@ -21,7 +22,15 @@ type Server struct {
 	Priority int
 	// Here says that the server is this process.
 	Here bool
+
+	down atomic.Bool
 }
+
+// Down reports whether the server does not answer at the moment, though it has not left.
+func (s *Server) Down() bool { return s.down.Load() }
+
+// SetDown notes that it does not, or does again.
+func (s *Server) SetDown(down bool) { s.down.Store(down) }
 
 // Segment is a segment of a scan.
 type Segment struct {
@@ -74,13 +83,13 @@ func (p *placement) place(segments []Segment) ([]share, error) {
 
 func (p *placement) choose(s *Segment) *Server {
 	for _, all := range []bool{false, true} { // with those to avoid if nobody else is left
-		usable := func(o *Server) bool { return !p.never[o.Name] && (all || !p.avoid[o.Name]) }
+		usable := func(o *Server) bool { return !p.never[o.Name] && !o.Down() && (all || !p.avoid[o.Name]) }
 		if held := p.best(s.Holders, usable); len(held) > 0 {
 			return slices.MinFunc(held, func(a, b *Server) int {
 				return cmp.Or(cmp.Compare(p.load[a.Name], p.load[b.Name]), cmp.Compare(score(s.ID, b.Name), score(s.ID, a.Name)))
 			})
 		}
-		if len(s.Holders) > 0 && !all {
+		if !all && slices.ContainsFunc(s.Holders, func(o *Server) bool { return !p.never[o.Name] && !o.Down() }) {
 			continue // a server to avoid that holds it is better than one that does not
 		}
 		if any := p.best(p.live, usable); len(any) > 0 {

@@ -91,8 +91,10 @@ type Follower struct {
 	Rules     *Rules
 	// Period is the time between two looks at everything; Retry is that after one that failed.
 	Period, Retry time.Duration
-	Clock         clock.Clock
-	Log           *slog.Logger
+	// Wake, if not nil, asks for a look at everything.
+	Wake  <-chan struct{}
+	Clock clock.Clock
+	Log   *slog.Logger
 }
 
 // Run calls visit until ctx is done: first for everything, then for what changed. visit returns an error when something is left to do.
@@ -149,6 +151,8 @@ func (f *Follower) visits(ctx context.Context, advanced <-chan struct{}, visit f
 		case <-advanced:
 			all = false
 		case <-changed:
+			all = true
+		case <-f.Wake:
 			all = true
 		case <-timer.C():
 			all = true

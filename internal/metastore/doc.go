@@ -3,8 +3,8 @@
 //
 // The central type is Store. Coordinator, overlord and the tasks' publishing go through it; brokers follow its change stream
 // (Store.Follow). Every method that changes something is one transaction, and returns nil only when the transaction is on disk. Deciding
-// what is visible is in package timeline; bytes of segments are in package deepstore; who leads is decided here (lease.go), what a leader
-// does is in packages task, supervisor and duty.
+// what is visible is in package timeline; bytes of segments are in package deepstore; who leads and who is there is decided here (lease.go, member.go), what a
+// leader does is in packages task, supervisor and duty.
 //
 //	store.go, options.go         opening and closing; sqlite.go, postgres.go, dialect.go: the databases; migrate.go: the schema
 //	writer.go                    the one writer, which commits operations in groups; conn.go: statements

@@ -31,6 +31,20 @@ type Fence struct {
 	Epoch int64
 }
 
+type fenceKey struct{}
+
+// WithFence returns a context under which every write to the store happens only while f's epoch is the newest, beside what the write itself
+// asks for. A leader does all that it does as one under such a context.
+func WithFence(ctx context.Context, f Fence) context.Context {
+	return context.WithValue(ctx, fenceKey{}, f)
+}
+
+// fenceOf returns the fence of a context; the zero value if there is none.
+func fenceOf(ctx context.Context) Fence {
+	f, _ := ctx.Value(fenceKey{}).(Fence)
+	return f
+}
+
 // check refuses the transaction if the epoch is not the newest. The row can't change before the transaction ends.
 func (f Fence) check(ctx context.Context, t *tx) error {
 	if f == (Fence{}) {

@@ -25,6 +25,7 @@ type Store struct {
 
 	changed  signal // a new number in the change stream
 	unlocked signal // a lock was released or revoked
+	joined   signal // a process announced itself, or withdrew
 
 	schemas sync.Map // fingerprint to *timeline.Schema
 

@@ -162,6 +162,9 @@ func (s *Store) tryGroup(ctx context.Context, group []*operation) error {
 // call runs the operation. A panic is carried to the goroutine of the caller, whose bug it is.
 func (op *operation) call(ctx context.Context) {
 	defer func() { op.panicked = recover() }()
+	if op.err = fenceOf(op.ctx).check(ctx, &op.tx); op.err != nil {
+		return
+	}
 	op.err = op.run(ctx, &op.tx)
 	if op.err == nil {
 		op.err = op.tx.writeChanges(ctx)

@@ -33,6 +33,7 @@ var configs = []slt.Config{
 		return engine.Serve(t, engine.Options{SegmentRows: 2, Threads: 2, Servers: 3, Broken: true})
 	}},
 	{Name: "server", New: func(t testing.TB) slt.Engine { return whole.New(t) }},
+	{Name: "cluster", New: func(t testing.TB) slt.Engine { return whole.NewCluster(t) }},
 }
 
 // spillBytes is so little that a few rows are too much: a query gets half of it.

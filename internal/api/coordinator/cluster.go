@@ -54,7 +54,7 @@ func (a *API) clusterRoutes(mux routes) {
 		for _, role := range alwaysListed {
 			add(role, true)
 		}
-		for _, n := range a.o.Nodes {
+		for _, n := range a.o.Nodes() {
 			add(n.Role, false)
 		}
 		return write(w, out)
@@ -68,7 +68,7 @@ func (a *API) clusterRoutes(mux routes) {
 func (a *API) nodes(r *http.Request, role string) []any {
 	full := r.URL.Query().Get("full") == "true"
 	out := []any{}
-	for _, n := range a.o.Nodes {
+	for _, n := range a.o.Nodes() {
 		if n.Role != role {
 			continue
 		}

@@ -29,10 +29,10 @@ type Tasks interface {
 
 // Options are the settings of the endpoints.
 type Options struct {
-	// Coordinator and Overlord are the base URLs of the leaders.
-	Coordinator, Overlord string
-	// Nodes are the processes of the cluster.
-	Nodes []Node
+	// Leader returns the base URL of the leader of a role, coordinator or overlord, and whether it is this process; empty: none is known.
+	Leader func(role string) (url string, here bool)
+	// Nodes returns the processes of the cluster.
+	Nodes func() []Node
 	// History is how far back the Broker's description of a datasource looks, in milliseconds.
 	History int64
 	// AuditWindow is how far back histories go when nothing else is asked for, in milliseconds.
@@ -51,8 +51,8 @@ type Options struct {
 	Duties func() []*duty.Runs
 	// Supervisors hold the settings of automatic compaction if the cluster's settings say so.
 	Supervisors *supervisor.Set
-	// LookupNodes are the processes that hold lookups.
-	LookupNodes []LookupNode
+	// LookupNodes returns the processes that hold lookups.
+	LookupNodes func() []LookupNode
 	Clock       clock.Clock
 	Log         *slog.Logger
 }
@@ -108,16 +108,10 @@ func (m routes) On(pattern string, h edge.Handler) {
 // Routes adds the endpoints of the Coordinator and those of the Overlord to mux.
 func (a *API) Routes(m *edge.Mux) {
 	mux := routes{m}
-	for base, leader := range map[string]string{coordinatorBase: a.o.Coordinator, overlordBase: a.o.Overlord} {
-		mux.On("GET "+base+"/leader", func(w http.ResponseWriter, _ *http.Request) error {
-			writeText(w, http.StatusOK, leader) // a bare URL: clients expect no quotes
-			return nil
-		})
-		mux.On("GET "+base+"/isLeader", func(w http.ResponseWriter, _ *http.Request) error {
-			return write(w, map[string]bool{"leader": true})
-		})
+	for _, base := range []string{coordinatorBase, overlordBase} {
 		a.markRoutes(mux, base+"/datasources")
 	}
+	a.LeaderRoutes(m)
 	a.clusterRoutes(mux)
 	a.loadRoutes(mux)
 	a.metadataRoutes(mux)
@@ -129,6 +123,25 @@ func (a *API) Routes(m *edge.Mux) {
 	a.compactionRoutes(mux)
 	a.dutyRoutes(mux)
 	mux.On("GET "+coordinatorBase+"/why", a.why)
+}
+
+// LeaderRoutes adds the endpoints that say who leads, which every process of the roles answers itself.
+func (a *API) LeaderRoutes(mux *edge.Mux) {
+	for base, role := range map[string]string{coordinatorBase: "coordinator", overlordBase: "overlord"} {
+		mux.On("GET "+base+"/leader", func(w http.ResponseWriter, _ *http.Request) error {
+			url, _ := a.o.Leader(role)
+			writeText(w, http.StatusOK, url) // a bare URL: clients expect no quotes
+			return nil
+		})
+		mux.On("GET "+base+"/isLeader", func(w http.ResponseWriter, _ *http.Request) error {
+			_, here := a.o.Leader(role)
+			if !here {
+				edge.WriteJSON(w, http.StatusNotFound, map[string]bool{"leader": false})
+				return nil
+			}
+			return write(w, map[string]bool{"leader": true})
+		})
+	}
 }
 
 // caught waits until the published timeline holds a change that was just written.

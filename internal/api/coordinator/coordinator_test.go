@@ -38,11 +38,13 @@ type fixture struct {
 	submitted []*task.Task
 }
 
-// Loaded returns the ids of the segments held.
-func (f *fixture) Loaded() []string { return f.loaded }
-
-// Used returns their bytes.
-func (f *fixture) Used() int64 { return int64(100 * len(f.loaded)) }
+// Servers returns the historical, and a worker, which holds no segments.
+func (f *fixture) Servers() []Server {
+	return []Server{
+		{Host: "h:8083", Type: "historical", Tier: "_default_tier", MaxSize: 1000, Loaded: f.loaded, UsedSize: int64(100 * len(f.loaded))},
+		{Host: "w:8091", Type: "indexer-executor", Tier: "_default_tier"},
+	}
+}
 
 // Submit keeps the task.
 func (f *fixture) Submit(_ context.Context, t *task.Task) error {
@@ -78,9 +80,11 @@ func open(t *testing.T) *fixture {
 	if _, err := published.Wait(t.Context(), number); err != nil {
 		t.Fatal(err)
 	}
-	inventory := Local{Historical: Server{Host: "h:8083", Tier: "_default_tier", MaxSize: 1000}, Holder: f, Worker: "w:8091"}
-	a, err := New(t.Context(), f.store, published, inventory, f, Options{
-		Coordinator: "http://h:8081", Overlord: "http://h:8090", DefaultReplicas: 1, AuditWindow: 7 * chrono.Day, MaxRequestBytes: 1 << 20, Clock: f.clock,
+	a, err := New(t.Context(), f.store, published, f, f, Options{
+		Leader: func(role string) (string, bool) {
+			return map[string]string{"coordinator": "http://h:8081", "overlord": "http://h:8090"}[role], true
+		},
+		LookupNodes: func() []LookupNode { return nil }, DefaultReplicas: 1, AuditWindow: 7 * chrono.Day, MaxRequestBytes: 1 << 20, Clock: f.clock,
 		Duties: func() []*duty.Runs {
 			r := &duty.Runs{Name: "HistoricalManagementDuties", Duties: []string{"runRules"}, Period: time.Minute, Clock: f.clock}
 			r.Begin()()
@@ -88,10 +92,12 @@ func open(t *testing.T) *fixture {
 		},
 		History:    30 * 24 * 3600 * 1000,
 		Compaction: compact.New(f.store, published, task.NewQueue(nil, nil, task.Options{Clock: f.clock}), compact.Options{Clock: f.clock, Log: slog.New(slog.DiscardHandler)}),
-		Nodes: []Node{
-			{Role: "coordinator", Host: "h", Port: 8081},
-			{Role: "historical", Host: "h", Port: 8083, Data: &DataService{Type: "dataNodeService", Tier: "_default_tier"}},
-			{Role: "router", Host: "h", Port: 8888},
+		Nodes: func() []Node {
+			return []Node{
+				{Role: "coordinator", Host: "h", Port: 8081},
+				{Role: "historical", Host: "h", Port: 8083, Data: &DataService{Type: "dataNodeService", Tier: "_default_tier"}},
+				{Role: "router", Host: "h", Port: 8888},
+			}
 		},
 	})
 	if err != nil {

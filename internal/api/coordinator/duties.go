@@ -39,7 +39,7 @@ func (a *API) duties(w http.ResponseWriter, _ *http.Request) error {
 // syncedBrokers answers which Brokers know the settings: those of this process read them where they are written.
 func (a *API) syncedBrokers(w http.ResponseWriter, _ *http.Request) error {
 	out := []object{}
-	for _, n := range a.o.Nodes {
+	for _, n := range a.o.Nodes() {
 		if n.Role == "broker" {
 			out = append(out, object{{"host", n.Host}, {"port", n.Port}, {"lastSyncTimestampMillis", a.now()}})
 		}

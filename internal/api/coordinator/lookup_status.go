@@ -90,7 +90,7 @@ func (a *API) loadedLookups(r *http.Request, tier string, lookups map[string]loo
 	out := map[string]loadedLookup{}
 	for name, c := range lookups {
 		status := loadedLookup{}
-		for _, n := range a.o.LookupNodes {
+		for _, n := range a.o.LookupNodes() {
 			if n.Tier != tier {
 				continue
 			}
@@ -117,7 +117,7 @@ func (a *API) lookupNodeStatus(w http.ResponseWriter, r *http.Request) error {
 	}
 	names := slices.Collect(maps.Keys(tiers))
 	if discovers(r) {
-		for _, n := range a.o.LookupNodes {
+		for _, n := range a.o.LookupNodes() {
 			names = append(names, n.Tier)
 		}
 	}
@@ -131,7 +131,7 @@ func (a *API) lookupNodeStatus(w http.ResponseWriter, r *http.Request) error {
 // lookupNodes describes the processes of a tier; without details, only the versions of what they have.
 func (a *API) lookupNodes(r *http.Request, tier string) map[string]object {
 	out := map[string]object{}
-	for _, n := range a.o.LookupNodes {
+	for _, n := range a.o.LookupNodes() {
 		if n.Tier == tier {
 			out[n.Host] = describeLookups(n.Holder.Status(), r.URL.Query().Get("detailed") != "false")
 		}

@@ -83,7 +83,7 @@ func (a *API) lookupTierNames(w http.ResponseWriter, r *http.Request) error {
 	}
 	names := slices.Collect(maps.Keys(tiers))
 	if discovers(r) {
-		for _, n := range a.o.LookupNodes {
+		for _, n := range a.o.LookupNodes() {
 			names = append(names, n.Tier)
 		}
 	}
@@ -248,7 +248,7 @@ func (a *API) PushLookups(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading the lookups: %w", err)
 	}
-	for _, n := range a.o.LookupNodes {
+	for _, n := range a.o.LookupNodes() {
 		n.Holder.Apply(ctx, tiers[n.Tier])
 	}
 	return nil

@@ -28,7 +28,7 @@ type Options struct {
 	Metastore *metastore.Store
 	Published *timeline.Published
 	Deep      deepstore.Store
-	Loader    overlord.Loader
+	Loads     overlord.AwaitLoad
 	Access    *ingest.Access
 	Files     *overlord.Files
 	TempDir   string
@@ -175,7 +175,7 @@ func (e *engine) options(t *task.Task, lock metastore.LockType, workers, rows in
 func (e *engine) deps(env *exec.Env) msq.Deps {
 	return msq.Deps{
 		Clock: e.o.Clock, Tables: env.Tables, System: env.System, Expr: env.Expr, Access: e.o.Access, Metastore: e.meta, Store: e.o.Deep,
-		Loads: overlord.NewLoads(e.o.Published, e.o.Loader), TempDir: e.o.TempDir, Memory: env.Budget, Disk: e.o.Disk, Threads: e.o.Threads,
+		Loads: overlord.NewLoads(e.o.Loads), TempDir: e.o.TempDir, Memory: env.Budget, Disk: e.o.Disk, Threads: e.o.Threads,
 		Host: e.o.Host,
 	}
 }

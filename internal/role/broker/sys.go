@@ -31,6 +31,9 @@ type Server struct {
 	MaxBytes int64
 	// Leads says that the role has leaders and that this is one.
 	Leads bool
+	// Used is the bytes that a data server holds, Loaded the ids of its segments.
+	Used   int64
+	Loaded []string
 	// Started is in milliseconds.
 	Started int64
 	Version string
@@ -46,11 +49,8 @@ func (s *Server) Address() string { return net.JoinHostPort(s.Host, strconv.Itoa
 
 // System is what the tables of sys tell of beside the published timeline. Its functions are called from any goroutine, once per scan.
 type System struct {
-	Servers []Server
-	// Loaded returns the ids of the segments that the data server at DataServer holds, sorted, and Used their bytes.
-	DataServer string
-	Loaded     func() []string
-	Used       func() int64
+	// Servers returns the roles of all processes; with segments also what they hold.
+	Servers func(segments bool) []Server
 	// Copies returns how a segment's rules are asked for the number of copies they want: -1 if no rule is about it.
 	Copies func(ctx context.Context) (func(*timeline.Segment) int64, error)
 	// Tasks returns the active tasks and those that ended recently.
@@ -93,9 +93,11 @@ func (s *System) segments(ctx context.Context, state *timeline.State) ([][]any, 
 	if err != nil {
 		return nil, err
 	}
-	loaded := map[string]bool{}
-	for _, id := range s.Loaded() {
-		loaded[id] = true
+	loaded := map[string]int64{}
+	for _, server := range s.Servers(true) {
+		for _, id := range server.Loaded {
+			loaded[id]++
+		}
 	}
 	schemas := map[*timeline.Schema][2]string{} // the texts are long and few
 	var rows [][]any
@@ -140,12 +142,14 @@ func schemaNames(s *timeline.Schema) (names [2]string, err error) {
 	return names, nil
 }
 
-func segmentRow(s *timeline.Segment, names [2]string, loaded, overshadowed bool, copies int64) ([]any, error) {
+func segmentRow(s *timeline.Segment, names [2]string, loaded int64, overshadowed bool, copies int64) ([]any, error) {
 	shard, err := timeline.MarshalShardSpec(s.Shard)
 	if err != nil {
 		return nil, err
 	}
-	available := loaded || s.IsTombstone() // of a tombstone there is nothing to hold
+	if s.IsTombstone() { // there is nothing to hold
+		loaded = 1
+	}
 	var projections, compaction any
 	if s.Details != nil {
 		if len(s.Details.Projections) > 0 {
@@ -161,25 +165,22 @@ func segmentRow(s *timeline.Segment, names [2]string, loaded, overshadowed bool,
 	}
 	return []any{
 		s.ID.String(), s.ID.DataSource, chrono.FormatMillis(s.ID.Interval.Start, chrono.UTC), chrono.FormatMillis(s.ID.Interval.End, chrono.UTC), s.Size,
-		s.ID.Version, int64(s.ID.Partition), flag(available), max(s.Rows, 0), flag(!overshadowed), int64(1), flag(available), int64(0),
+		s.ID.Version, int64(s.ID.Partition), loaded, max(s.Rows, 0), flag(!overshadowed), int64(1), flag(loaded > 0), int64(0),
 		flag(overshadowed), string(shard), names[0], names[1], projections, compaction, copies,
 	}, nil
 }
 
 func (s *System) servers(context.Context, *timeline.State) ([][]any, error) {
-	rows := make([][]any, 0, len(s.Servers))
-	for i := range s.Servers {
-		v := &s.Servers[i]
+	servers := s.Servers(false)
+	rows := make([][]any, 0, len(servers))
+	for i := range servers {
+		v := &servers[i]
 		var leads any
 		if v.Role == "coordinator" || v.Role == "overlord" {
 			leads = flag(v.Leads)
 		}
-		used := int64(0)
-		if v.Address() == s.DataServer {
-			used = s.Used()
-		}
 		rows = append(rows, []any{
-			v.Address(), v.Host, int64(v.Port), int64(-1), v.Role, orNull(v.Tier), used, v.MaxBytes, v.MaxBytes, leads,
+			v.Address(), v.Host, int64(v.Port), int64(-1), v.Role, orNull(v.Tier), v.Used, v.MaxBytes, v.MaxBytes, leads,
 			chrono.FormatMillis(v.Started, chrono.UTC), v.Version, nil, orNull(v.Labels), int64(v.Processors), v.Memory,
 		})
 	}
@@ -187,10 +188,11 @@ func (s *System) servers(context.Context, *timeline.State) ([][]any, error) {
 }
 
 func (s *System) serverSegments(context.Context, *timeline.State) ([][]any, error) {
-	ids := s.Loaded()
-	rows := make([][]any, len(ids))
-	for i, id := range ids {
-		rows[i] = []any{s.DataServer, id}
+	var rows [][]any
+	for _, server := range s.Servers(true) {
+		for _, id := range server.Loaded {
+			rows = append(rows, []any{server.Address(), id})
+		}
 	}
 	return rows, nil
 }
@@ -250,8 +252,9 @@ func (s *System) properties(context.Context, *timeline.State) ([][]any, error) {
 		roles   []string
 	}
 	var processes []process
-	for i := range s.Servers {
-		v := &s.Servers[i]
+	servers := s.Servers(false)
+	for i := range servers {
+		v := &servers[i]
 		at := slices.IndexFunc(processes, func(p process) bool { return p.address == v.Address() })
 		if at < 0 {
 			at = len(processes)

@@ -19,14 +19,14 @@ import (
 
 func system() *System {
 	return &System{
-		Servers: []Server{
-			{Host: "h", Port: 8081, Role: "coordinator", Leads: true, Version: "1"},
-			{Host: "h", Port: 8081, Role: "overlord", Leads: true, Version: "1"},
-			{Host: "h", Port: 8083, Role: "historical", Tier: "hot", MaxBytes: 1000, Started: 1, Version: "1", Labels: `{"rack":"a"}`, Processors: 2, Memory: 77},
+		Servers: func(bool) []Server {
+			return []Server{
+				{Host: "h", Port: 8081, Role: "coordinator", Leads: true, Version: "1"},
+				{Host: "h", Port: 8081, Role: "overlord", Leads: true, Version: "1"},
+				{Host: "h", Port: 8083, Role: "historical", Tier: "hot", MaxBytes: 1000, Started: 1, Version: "1", Labels: `{"rack":"a"}`, Processors: 2, Memory: 77,
+					Used: 10, Loaded: []string{"ds_1970-01-02T00:00:00.000Z_1970-01-03T00:00:00.000Z_2"}},
+			}
 		},
-		DataServer: "h:8083",
-		Loaded:     func() []string { return []string{"ds_1970-01-02T00:00:00.000Z_1970-01-03T00:00:00.000Z_2"} },
-		Used:       func() int64 { return 10 },
 		Copies: func(context.Context) (func(*timeline.Segment) int64, error) {
 			return func(s *timeline.Segment) int64 { return int64(len(s.ID.Version)) }, nil
 		},

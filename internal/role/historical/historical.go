@@ -1,14 +1,20 @@
 // Package historical gives the Historical role: it keeps segments near to queries.
 //
-// The central type is Historical, a segment cache with two ways in: Keep follows the published timeline and loads, ahead of queries, what
-// the retention rules want on its tier; Acquire serves a query and fetches what is not loaded yet, which makes room again later. What the
-// rules keep in deep storage only can so be asked too; it takes longer.
+// The central type is Historical, a segment cache with two ways in: the leading Coordinator commands what to load and what to drop
+// (Command, and Run, which works on the queue of it); Acquire serves a query and fetches what is not loaded yet, which makes room again later.
+// What the rules keep in deep storage only can so be asked too; it takes longer. All that comes and goes by command is announced in a
+// cluster.Log, which Brokers and Coordinators follow.
+//
+// Elsewhere: which segments those are (duty/assign), fragments of queries over them (api/fragments), the endpoints (api/data).
 package historical
 
 import (
 	"context"
+	"encoding/json"
 	"log/slog"
+	"sync"
 
+	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/segment/cache"
 	"github.com/hengedb/henge/internal/timeline"
@@ -16,27 +22,34 @@ import (
 
 // Historical serves segments from a cache.
 type Historical struct {
-	cache *cache.Cache
-	tier  string
-	log   *slog.Logger
+	cache   *cache.Cache
+	changes *cluster.Log
+	log     *slog.Logger
+	wake    chan struct{}
+
+	mu struct {
+		sync.Mutex
+		epoch   int64 // of the last command
+		queue   []cluster.LoadItem
+		loading map[string]context.CancelFunc // what loaders are at
+		failed  map[string]string             // why segments could not be loaded, since the last command
+	}
 }
 
-// New returns a Historical of a tier on a cache that its owner closes.
-func New(c *cache.Cache, tier string, log *slog.Logger) *Historical {
-	return &Historical{cache: c, tier: tier, log: log}
+// New returns a Historical on a cache that its owner closes. Started is when the process began, in milliseconds.
+func New(c *cache.Cache, started int64, log *slog.Logger) *Historical {
+	h := &Historical{cache: c, log: log, wake: make(chan struct{}, 1)}
+	h.changes = cluster.NewLog(started, func() ([]string, int64) { return c.Loaded(), c.Used() })
+	h.mu.loading, h.mu.failed = map[string]context.CancelFunc{}, map[string]string{}
+	return h
 }
+
+// Changes is what the Historical announces.
+func (h *Historical) Changes() *cluster.Log { return h.changes }
 
 // Acquire returns a segment that the caller releases.
 func (h *Historical) Acquire(ctx context.Context, s *timeline.Segment) (segment.Reader, error) {
 	return h.cache.Fetch(ctx, s.ID.String(), s.LoadSpec)
-}
-
-// Load makes segments local and keeps them.
-func (h *Historical) Load(ctx context.Context, s *timeline.Segment) error {
-	if s.IsTombstone() {
-		return nil
-	}
-	return h.cache.Load(ctx, s.ID.String(), s.LoadSpec)
 }
 
 // Loaded returns the ids of the segments held, sorted.
@@ -44,3 +57,14 @@ func (h *Historical) Loaded() []string { return h.cache.Loaded() }
 
 // Used returns the bytes of the segments held.
 func (h *Historical) Used() int64 { return h.cache.Used() }
+
+// Named gives segments to the fragments of other processes, which name them (fragments.Segments).
+type Named struct{ *Historical }
+
+// Acquire returns a segment that the caller releases: one that is loaded, or with a load specification any.
+func (n Named) Acquire(ctx context.Context, id string, loadSpec json.RawMessage) (segment.Reader, error) {
+	if loadSpec == nil {
+		return n.cache.Acquire(ctx, id)
+	}
+	return n.cache.Fetch(ctx, id, loadSpec)
+}

@@ -3,12 +3,11 @@ package node
 import (
 	"context"
 	"math"
-	"net"
-	"strconv"
 	"time"
 
 	"github.com/hengedb/henge/internal/api/coordinator"
 	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/duty"
 	"github.com/hengedb/henge/internal/duty/clean"
 	"github.com/hengedb/henge/internal/duty/compact"
@@ -17,8 +16,13 @@ import (
 	"github.com/hengedb/henge/internal/supervisor"
 )
 
-// defaultReplicas is the number of copies in the default rules of a single process: more could never be satisfied.
-const defaultReplicas = 1
+// defaultReplicas is the number of copies in the default rules: what survives the loss of a server. A single process could never have it.
+func (n *Node) defaultReplicas() int {
+	if n.peers.alone {
+		return 1
+	}
+	return 2
+}
 
 // followRetry is how long after a segment could not be loaded or marked it is tried again.
 const followRetry = 30 * time.Second
@@ -30,33 +34,6 @@ const compactionGap = 250 * time.Millisecond
 // Coordinator's duties.
 func (s *services) openCoordinator(ctx context.Context) error {
 	set := s.n.settings
-	tier, priority, maxSize := set.Text("service.server.tier"), int(set.Int("service.server.priority")), set.Bytes("service.server.maxSize", 0)
-	url := func(role string) string {
-		host, port := s.n.roleAddress(role)
-		return "http://" + net.JoinHostPort(host, strconv.Itoa(port))
-	}
-	address := func(role string) string {
-		host, port := s.n.roleAddress(role)
-		return net.JoinHostPort(host, strconv.Itoa(port))
-	}
-	var nodes []coordinator.Node
-	started := clock.Millis(s.n.o.Clock)
-	for _, l := range s.n.listeners {
-		node := coordinator.Node{Role: l.role, Host: s.n.host(), Port: l.port(), Started: started}
-		switch l.role {
-		case "historical":
-			node.Data = &coordinator.DataService{Type: "dataNodeService", Tier: tier, MaxSize: maxSize, Server: "historical", Priority: priority}
-		case "indexer":
-			node.Worker = &coordinator.WorkerService{
-				Type: "workerNodeService", IP: node.Host, Capacity: s.capacity(), Version: "0", Category: "_default_worker_category",
-			}
-		}
-		nodes = append(nodes, node)
-	}
-	inventory := coordinator.Local{
-		Historical: coordinator.Server{Host: address("historical"), Tier: tier, Priority: priority, MaxSize: maxSize},
-		Holder:     s.historical, Worker: address("indexer"),
-	}
 	s.compaction = compact.New(s.n.store, s.n.published, s.queue, compact.Options{
 		Period: set.Duration("service.coordinator.period.indexingPeriod"), Gap: compactionGap, Clock: s.n.o.Clock, Log: s.n.o.Log,
 		Runs: s.runs("IndexingServiceDuties", set.Duration("service.coordinator.period.indexingPeriod"), "compactSegments"),
@@ -64,14 +41,14 @@ func (s *services) openCoordinator(ctx context.Context) error {
 	s.supervisors = supervisor.New(s.n.store, map[string]supervisor.Kind{
 		supervisor.NoopType: supervisor.Noop{}, "noop": supervisor.Noop{}, compact.SupervisorType: compact.Kind{Scheduler: s.compaction},
 	})
-	s.openWhy(inventory, started)
+	s.openWhy()
 	var err error
-	s.coordinator, err = coordinator.New(ctx, s.n.store, s.n.published, inventory, s.queue, coordinator.Options{
-		Coordinator: url("coordinator"), Overlord: url("overlord"), Nodes: nodes, DefaultReplicas: defaultReplicas,
+	s.coordinator, err = coordinator.New(ctx, s.n.store, s.n.published, s, taskDoor{s}, coordinator.Options{
+		Leader: s.leader, Nodes: s.nodes, DefaultReplicas: s.n.defaultReplicas(),
 		AuditWindow:     set.Int("service.audit.manager.auditHistoryMillis"),
 		History:         set.Duration("service.query.segmentMetadata.defaultHistory").Milliseconds(),
 		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0), Clock: s.n.o.Clock, Log: s.n.o.Log, RulesChanged: s.rules.Refresh, Compaction: s.compaction, Supervisors: s.supervisors, Why: s.why, Duties: func() []*duty.Runs { return s.duties },
-		LookupNodes: []coordinator.LookupNode{{Host: address("indexer"), Tier: set.Text("service.lookup.lookupTier"), Holder: s.lookups}},
+		LookupNodes: s.lookupNodes,
 	})
 	if err != nil {
 		return err
@@ -79,15 +56,19 @@ func (s *services) openCoordinator(ctx context.Context) error {
 	if err := s.coordinator.PushLookups(ctx); err != nil { // tables that are in the store are there for the first query
 		return err
 	}
-	s.n.roles.Go(func() error { return s.coordinator.KeepLookups(ctx, set.Duration("service.manager.lookups.period")) })
+	s.leads[cluster.Coordinator] = append(s.leads[cluster.Coordinator], func(ctx context.Context) error {
+		return s.coordinator.KeepLookups(ctx, set.Duration("service.manager.lookups.period"))
+	})
+	s.leads[cluster.Coordinator] = append(s.leads[cluster.Coordinator], s.pushToNew)
 	if err := s.rules.Refresh(ctx); err != nil { // the default ones may have just been written
 		return err
 	}
+	s.assigner = s.newAssigner()
 	retention := duty.NewRetention(s.n.store, s.follower(),
 		s.runs("HistoricalManagementDuties", set.Duration("service.coordinator.period"), "runRules", "markOvershadowedSegmentsUnused"))
-	s.n.roles.Go(func() error { return retention.Run(ctx) })
-	s.n.roles.Go(func() error { return s.compaction.Run(ctx) })
-	s.openCleaning(ctx)
+	s.leads[cluster.Coordinator] = append(s.leads[cluster.Coordinator], retention.Run, s.assign)
+	s.leads[cluster.Overlord] = append(s.leads[cluster.Overlord], s.compaction.Run) // they submit tasks
+	s.openCleaning()
 	return nil
 }
 
@@ -107,13 +88,13 @@ func (s *services) runs(name string, period time.Duration, duties ...string) *du
 }
 
 // openWhy makes what tells why things are as they are.
-func (s *services) openWhy(inventory coordinator.Inventory, started int64) {
+func (s *services) openWhy() {
 	set := s.n.settings
 	o := why.Options{
-		Store: s.n.store, Published: s.n.published, Compaction: s.compaction, Tasks: s.queue, Started: started, Clock: s.n.o.Clock,
+		Store: s.n.store, Published: s.n.published, Compaction: s.compaction, Tasks: s.queue, Started: clock.Millis(s.n.o.Clock), Clock: s.n.o.Clock,
 		Servers: func() []why.Server {
 			var out []why.Server
-			for _, server := range inventory.Servers() {
+			for _, server := range s.Servers() {
 				if server.Type == "historical" {
 					out = append(out, why.Server{Host: server.Host, Tier: server.Tier, Max: server.MaxSize, Used: server.UsedSize, Loaded: server.Loaded})
 				}
@@ -134,7 +115,7 @@ func (s *services) openWhy(inventory coordinator.Inventory, started int64) {
 }
 
 // openCleaning starts the duties that delete what is no longer needed: unused segments, if that is on, and old records.
-func (s *services) openCleaning(ctx context.Context) {
+func (s *services) openCleaning() {
 	const prefix = "service.coordinator.kill."
 	set := s.n.settings
 	if set.Bool(prefix + "on") {
@@ -147,7 +128,7 @@ func (s *services) openCleaning(ctx context.Context) {
 			Buffer: set.Duration(prefix + "bufferPeriod"), MaxSegments: int(set.Int(prefix + "maxSegments")),
 			MaxInterval: set.Duration(prefix + "maxInterval"), Runs: s.runs("KillUnusedSegments", period, "killUnusedSegments"), Clock: s.n.o.Clock, Log: s.n.o.Log,
 		})
-		s.n.roles.Go(func() error { return s.autoKill.Run(ctx) })
+		s.leads[cluster.Overlord] = append(s.leads[cluster.Overlord], s.autoKill.Run)
 	}
 	chores, on := map[string]clean.Chore{}, []string{}
 	for _, name := range clean.Chores {
@@ -168,5 +149,5 @@ func (s *services) openCleaning(ctx context.Context) {
 	s.cleaner = clean.New(s.n.store, s.queue, clean.Options{
 		Period: period, Chores: chores, Clock: s.n.o.Clock, Log: s.n.o.Log, Runs: s.runs("MetadataStoreManagementDuties", period, on...),
 	})
-	s.n.roles.Go(func() error { return s.cleaner.Run(ctx) })
+	s.leads[cluster.Overlord] = append(s.leads[cluster.Overlord], s.cleaner.Run)
 }

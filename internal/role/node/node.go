@@ -20,6 +20,7 @@ import (
 	"github.com/hengedb/henge/internal/api/status"
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/config"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/metastore"
@@ -31,9 +32,13 @@ import (
 // Options are what a process is started with.
 type Options struct {
 	Settings *config.Settings
-	Version  string
-	Clock    clock.Clock
-	Log      *slog.Logger
+	// Roles are those of the process (cluster.Roles); none: all.
+	Roles   []string
+	Version string
+	// Store, if not nil, is a metastore that the processes of a test share; its owner closes it.
+	Store *metastore.Store
+	Clock clock.Clock
+	Log   *slog.Logger
 	// Grace is how long requests under way may go on after a stop was asked for; 0: 5 s.
 	Grace time.Duration
 	// FaultPoint, if not nil, is called at each step of publishing; tests end the process there.
@@ -57,6 +62,7 @@ type Node struct {
 	disk      *budget.Budget
 	spill     *budget.SpillDir
 	listeners []*listener
+	peers     peers
 	running   *query.Running
 	metrics   *prometheus.Registry
 	took      time.Duration
@@ -68,13 +74,13 @@ type Node struct {
 	closed []func() error  // in order of opening; closed backwards
 }
 
-// rolePorts are the roles of a single process, in the order of the ready line, with the setting of their port.
-var rolePorts = []string{"router", "coordinator", "broker", "historical", "overlord", "indexer"}
-
-// Start opens the data directory, starts all roles and returns when they answer. The caller waits with Wait or ends the node with Stop.
+// Start opens the data directory, starts the roles and returns when they answer. The caller waits with Wait or ends the node with Stop.
 func Start(ctx context.Context, o Options) (*Node, error) {
 	if o.Grace <= 0 {
 		o.Grace = 5 * time.Second
+	}
+	if len(o.Roles) == 0 {
+		o.Roles = cluster.Roles
 	}
 	n := &Node{o: o, settings: o.Settings, published: timeline.NewPublished(), metrics: obs.NewRegistry()}
 	began := o.Clock.Now()
@@ -88,6 +94,9 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 }
 
 func (n *Node) start(ctx context.Context) error {
+	if err := n.checkRoles(); err != nil {
+		return err
+	}
 	var err error
 	if n.dir, err = openDirectory(n.settings.Text("service.data.dir")); err != nil {
 		return err
@@ -106,6 +115,9 @@ func (n *Node) start(ctx context.Context) error {
 	n.cancel = cancel
 	n.roles, background = errgroup.WithContext(background)
 	n.serves = &errgroup.Group{}
+	if err := n.openPeers(); err != nil {
+		return err
+	}
 	if err := n.follow(ctx, background); err != nil {
 		return err
 	}
@@ -126,7 +138,10 @@ func (n *Node) start(ctx context.Context) error {
 		l.prepare(h, n.o.Log)
 		n.serves.Go(l.serve)
 	}
-	return nil
+	if err := n.join(ctx, background); err != nil {
+		return err
+	}
+	return services.settle(ctx)
 }
 
 func (n *Node) onClose(f func() error) { n.closed = append(n.closed, f) }
@@ -140,8 +155,11 @@ func (n *Node) listen() error {
 			bind = host
 		}
 	}
-	for _, role := range rolePorts {
+	for _, role := range n.o.Roles {
 		port := n.settings.Int("service." + role + ".plaintextPort")
+		if len(n.o.Roles) == 1 && n.settings.IsSet("service.plaintextPort") {
+			port = n.settings.Int("service.plaintextPort")
+		}
 		if port < 0 {
 			continue
 		}
@@ -182,6 +200,9 @@ func (n *Node) openMemory() error {
 }
 
 func (n *Node) openStore(ctx context.Context) error {
+	if n.store = n.o.Store; n.store != nil {
+		return nil
+	}
 	o := metastore.Options{
 		Clock: n.o.Clock, Release: n.o.Version, FaultPoint: n.o.FaultPoint, MaxAuditBytes: max(0, n.settings.Int("service.audit.manager.maxPayloadSizeBytes")),
 	}
@@ -221,7 +242,7 @@ func (n *Node) follow(ctx, background context.Context) error {
 
 func (n *Node) process() *status.Process {
 	return &status.Process{
-		Version: n.o.Version, Settings: n.settings, MemoryLimit: n.memory.Limit(), Ready: n.ready.Load,
+		Version: n.o.Version, Settings: n.settings, MemoryLimit: n.memory.Limit(), Ready: n.discovered,
 		Metrics: obs.MetricsHandler(n.metrics),
 	}
 }
@@ -278,6 +299,7 @@ func (n *Node) Wait(ctx context.Context) error {
 // Stop ends the node: no new connections, a grace period for requests under way, then roles and stores.
 func (n *Node) Stop(ctx context.Context) error {
 	n.ready.Store(false)
+	n.leave(ctx)
 	graceful, cancel := context.WithTimeout(ctx, n.o.Grace)
 	defer cancel()
 	defer context.AfterFunc(graceful, n.running.Interrupt)()
@@ -310,3 +332,25 @@ func (n *Node) close() error {
 	n.closed = nil
 	return errors.Join(errs...)
 }
+
+// Kill ends the node as the loss of its machine does: connections break, nothing is withdrawn and nobody is told. Tests only: what it held in
+// this process is freed.
+func (n *Node) Kill() {
+	n.ready.Store(false)
+	for _, l := range n.listeners {
+		_ = l.server.Close() // that it breaks is what is wanted
+		_ = l.net.Close()    // likewise
+	}
+	for _, l := range n.peers.leaders {
+		l.Abandon()
+	}
+	n.cancel()
+	_ = n.roles.Wait() // likewise
+	_ = n.close()      // likewise
+}
+
+// Members returns how many roles of processes the node knows of, its own included.
+func (n *Node) Members() int { return len(n.peers.members.Members("")) }
+
+// ParseRoles reads the names of roles that a process is started with; none are all.
+func ParseRoles(names []string) ([]string, error) { return cluster.ParseRoles(names) }

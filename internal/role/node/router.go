@@ -52,6 +52,13 @@ func (s *services) proxyRoutes(mux *edge.Mux) {
 	behind := leader.Handler(s.n.settings.Aliases(), s.n.o.Clock, nil)
 	for _, role := range []string{"coordinator", "overlord"} {
 		mux.Handle("/proxy/"+role+"/", http.StripPrefix("/proxy/"+role, behind))
+	}
+	s.proxyEnds(mux)
+}
+
+// proxyEnds adds what the Router says below /proxy itself.
+func (s *services) proxyEnds(mux *edge.Mux) {
+	for _, role := range []string{"coordinator", "overlord"} {
 		mux.On("/proxy/"+role, func(w http.ResponseWriter, _ *http.Request) error {
 			w.WriteHeader(http.StatusNotFound)
 			return nil

@@ -20,9 +20,13 @@ import (
 	"github.com/hengedb/henge/internal/api/supervisors"
 	"github.com/hengedb/henge/internal/api/tasks"
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/deepstore/s3"
+	"github.com/hengedb/henge/internal/dispatch"
 	"github.com/hengedb/henge/internal/duty"
+	"github.com/hengedb/henge/internal/duty/assign"
 	"github.com/hengedb/henge/internal/duty/clean"
 	"github.com/hengedb/henge/internal/duty/compact"
 	"github.com/hengedb/henge/internal/duty/kill"
@@ -50,6 +54,7 @@ type services struct {
 	query      *query.API
 	native     *native.API
 	queue      *task.Queue
+	records    *overlord.Store // of the queue
 	tasks      *tasks.API
 	sampler    *sampler.API
 	statements *statements.API
@@ -63,19 +68,23 @@ type services struct {
 	duties      []*duty.Runs // complete when all roles are open
 	lookups     *lookup.Set
 	rules       *duty.Rules
+	assigner    *assign.Duty
+
+	// leads are what the leaders of the roles run.
+	leads map[string][]func(context.Context) error
 }
 
 // openServices makes the roles' parts and starts what runs in them.
 func (n *Node) openServices(ctx context.Context) (*services, error) {
 	n.running = query.NewRunning(n.o.Clock, int(n.settings.Int("service.query.scheduler.numThreads")))
-	s := &services{n: n}
+	s := &services{n: n, leads: map[string][]func(context.Context) error{}}
 	s.lookups = lookup.NewSet(lookup.Options{Access: s.access(), Memory: n.memory, Clock: n.o.Clock, Log: n.o.Log})
 	n.roles.Go(func() error { return s.lookups.Run(ctx) })
 	if err := s.openStorage(); err != nil {
 		return nil, err
 	}
 	s.rules = duty.NewRules(n.store)
-	n.roles.Go(func() error { return s.historical.Keep(ctx, s.follower()) })
+	s.openInventory(ctx)
 	if err := s.openBroker(); err != nil {
 		return nil, err
 	}
@@ -88,7 +97,10 @@ func (n *Node) openServices(ctx context.Context) (*services, error) {
 	if err := s.openMonitor(ctx); err != nil {
 		return nil, err
 	}
-	n.roles.Go(func() error { return s.queue.Run(ctx) })
+	s.leads[cluster.Overlord] = append(s.leads[cluster.Overlord], s.queue.Run)
+	for _, role := range []string{cluster.Coordinator, cluster.Overlord} {
+		n.lead(ctx, role, s.leads[role])
+	}
 	return s, nil
 }
 
@@ -119,7 +131,7 @@ func (s *services) openStorage() error {
 		return err
 	}
 	s.n.onClose(c.Close)
-	s.historical = historical.New(c, s.n.settings.Text("service.server.tier"), s.n.o.Log)
+	s.historical = historical.New(c, clock.Millis(s.n.o.Clock), s.n.o.Log)
 	return nil
 }
 
@@ -163,10 +175,15 @@ func (s *services) openBroker() error {
 		threads = runtime.GOMAXPROCS(0)
 	}
 	externals := &broker.Externals{Access: s.access(), Memory: s.n.memory, Decoders: threads}
-	s.broker = broker.New(s.n.published, s.historical, s.systemTables(), externals, broker.Options{
+	options := broker.Options{
 		Threads: threads, Memory: s.n.memory, Spill: s.n.spill, Defaults: defaults,
 		Zone: zone, Lookups: s.lookups, Clock: s.n.o.Clock, Log: s.n.o.Log,
-	})
+	}
+	if !s.n.peers.alone {
+		options.Servers = s.n.peers.inventory
+		options.Dispatcher = dispatch.New(dispatch.Options{Client: s.n.peers.client, Clock: s.n.o.Clock, Log: s.n.o.Log})
+	}
+	s.broker = broker.New(s.n.published, s.historical, s.systemTables(), externals, options)
 	s.query = query.New(s.broker, s.n.running, query.Options{
 		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0),
 		DefaultTimeout:  set.Int("service.server.http.defaultQueryTimeout"), MaxTimeout: set.Int("service.server.http.maxQueryTimeout"),
@@ -193,12 +210,12 @@ func (s *services) openOverlord() error {
 	worker := net.JoinHostPort(host, strconv.Itoa(port))
 	files := overlord.NewFiles(s.deep, logs)
 	controller := overlord.NewController(files, overlord.ControllerOptions{
-		Broker: s.broker, Metastore: s.n.store, Published: s.n.published, Deep: s.deep, Loader: s.historical, Access: s.access(),
+		Broker: s.broker, Metastore: s.n.store, Published: s.n.published, Deep: s.deep, Loads: s.awaitLoad, Access: s.access(),
 		Exports: s.exports(), Durable: set.Bool("service.msq.intermediate.storage.enable"), TempDir: work, Memory: s.n.memory, Disk: s.n.disk, Threads: int(set.Int("service.processing.numThreads")), Host: worker,
 		Clock: s.n.o.Clock, Log: s.n.o.Log,
 	})
 	loads := batch.Options{
-		Broker: s.broker, Metastore: s.n.store, Published: s.n.published, Deep: s.deep, Loader: s.historical, Access: s.access(), Files: files,
+		Broker: s.broker, Metastore: s.n.store, Published: s.n.published, Deep: s.deep, Loads: s.awaitLoad, Access: s.access(), Files: files,
 		TempDir: work, Disk: s.n.disk, Threads: int(set.Int("service.processing.numThreads")), Host: worker, Clock: s.n.o.Clock, Log: s.n.o.Log,
 	}
 	parallel, simple := batch.NewIndex(loads)
@@ -209,8 +226,9 @@ func (s *services) openOverlord() error {
 	for name, kind := range kinds {
 		kinds[name] = overlord.Logged(kind, files, s.n.o.Log)
 	}
-	s.queue = task.NewQueue(overlord.NewStore(s.n.store, s.n.metrics), kinds, task.Options{
-		Capacity: s.capacity(), MaxActive: int(set.Int("service.indexer.queue.maxSize")), Location: task.Location{Host: host, Port: port},
+	s.records = overlord.NewStore(s.n.store, s.n.metrics)
+	s.queue = task.NewQueue(s.records, kinds, task.Options{
+		Capacity: s.n.capacity(), MaxActive: int(set.Int("service.indexer.queue.maxSize")), Location: task.Location{Host: host, Port: port},
 		Clock: s.n.o.Clock, Log: s.n.o.Log,
 	})
 	limit := set.Bytes("service.server.http.maxRequestBytes", 0)
@@ -239,8 +257,8 @@ func (s *services) auditTask(r *http.Request, t *task.Task) error {
 }
 
 // capacity is how many tasks run at once.
-func (s *services) capacity() int {
-	if n := s.n.settings.Int("service.worker.capacity"); n > 0 {
+func (n *Node) capacity() int {
+	if n := n.settings.Int("service.worker.capacity"); n > 0 {
 		return int(n)
 	}
 	return max(2, runtime.GOMAXPROCS(0)-1)
@@ -301,9 +319,18 @@ func (s *services) lookupRoutes(mux *edge.Mux) {
 	lookups.New(s.lookups, s.n.settings.Bytes("service.server.http.maxRequestBytes", 0)).Routes(mux)
 }
 
-// routes adds the endpoints of a role to a port's mux. The Router serves those of all roles.
+// routes adds the endpoints of a role to a port's mux.
 func (s *services) routes(role string, mux *edge.Mux) {
 	s.readinessRoutes(role, mux)
+	if !s.n.peers.alone {
+		s.clusterRoutes(role, mux)
+		return
+	}
+	s.aloneRoutes(role, mux)
+}
+
+// aloneRoutes adds the endpoints of a role where one process has all. The Router serves those of every role.
+func (s *services) aloneRoutes(role string, mux *edge.Mux) {
 	switch role {
 	case "router", "broker", "historical", "indexer":
 		s.lookupRoutes(mux)
@@ -321,6 +348,8 @@ func (s *services) routes(role string, mux *edge.Mux) {
 		s.sqlRoutes(mux)
 		s.native.Routes(mux)
 		s.coordinator.BrokerRoutes(mux)
+	case "historical":
+		s.dataRoutes(mux)
 	case "indexer":
 		s.tasks.WorkerRoutes(mux)
 	case "coordinator", "overlord": // merged: both serve the Overlord's paths

@@ -3,12 +3,13 @@ package node
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 
 	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/duty/rule"
 	"github.com/hengedb/henge/internal/duty/why"
+	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/role/broker"
 	"github.com/hengedb/henge/internal/supervisor"
 	"github.com/hengedb/henge/internal/task"
@@ -17,33 +18,39 @@ import (
 
 // systemTables gives the tables of the schema sys. What they tell of is asked when they are read, so that parts may be opened later.
 func (s *services) systemTables() map[string]broker.SystemTable {
-	set := s.n.settings
-	started := clock.Millis(s.n.o.Clock)
 	sys := &broker.System{
-		Loaded: s.historical.Loaded, Used: s.historical.Used, Copies: s.wantedCopies, Tasks: s.recentTasks, Queries: s.n.running.Recent,
-		Decisions:   func(ctx context.Context) ([]why.Decision, error) { return s.why.All(ctx) },
+		Servers: s.servers, Copies: s.wantedCopies, Tasks: s.recentTasks, Queries: s.n.running.Recent, Properties: s.n.settings.Visible,
+		Decisions:   s.decisions,
 		Supervisors: func(ctx context.Context) ([]*supervisor.Supervisor, error) { return s.supervisors.List(ctx) },
-		Properties:  set.Visible,
-	}
-	for _, role := range rolePorts {
-		host, port := s.n.roleAddress(role)
-		server := broker.Server{
-			Host: host, Port: port, Role: role, Started: started, Version: s.n.o.Version, Processors: runtime.GOMAXPROCS(0), Memory: s.n.memory.Limit(),
-			Leads: role == "coordinator" || role == "overlord",
-		}
-		if labels := set.Text("service.labels"); labels != "{}" {
-			server.Labels = labels
-		}
-		switch role {
-		case "historical":
-			server.Tier, server.MaxBytes = set.Text("service.server.tier"), set.Bytes("service.server.maxSize", 0)
-			sys.DataServer = server.Address()
-		case "indexer":
-			server.Tier = rule.DefaultTier
-		}
-		sys.Servers = append(sys.Servers, server)
 	}
 	return sys.Tables()
+}
+
+// servers gives the rows of sys.servers.
+func (s *services) servers(segments bool) []broker.Server {
+	stocks := map[string]cluster.Stock{}
+	for _, stock := range s.n.peers.inventory.Stocks(segments) {
+		stocks[stock.Member.Address()] = stock
+	}
+	var out []broker.Server
+	for _, m := range s.n.peers.members.Members("") {
+		server := broker.Server{
+			Host: m.Host, Port: m.Port, Role: m.Role, Started: m.Started, Version: m.Version, Processors: m.Processors, Memory: m.Memory,
+			Labels: m.Labels, Tier: m.Tier, MaxBytes: m.MaxBytes,
+		}
+		if l := s.n.peers.leaders[m.Role]; l != nil {
+			server.Leads = l.Leader() == m.URL()
+		}
+		switch m.Role {
+		case cluster.Historical:
+			stock := stocks[m.Address()]
+			server.Used, server.Loaded = stock.Used, stock.IDs
+		case cluster.Indexer:
+			server.Tier = rule.DefaultTier
+		}
+		out = append(out, server)
+	}
+	return out
 }
 
 // wantedCopies reads the retention rules and returns how many copies of a segment they want; -1 for one that no rule is about.
@@ -75,6 +82,14 @@ func (s *services) wantedCopies(ctx context.Context) (func(*timeline.Segment) in
 	}, nil
 }
 
+// decisions tells why things are as they are, where that is known: on the leading Overlord.
+func (s *services) decisions(ctx context.Context) ([]why.Decision, error) {
+	if !s.n.peers.leaders[cluster.Overlord].Leads() {
+		return nil, fault.Unsupported("System table [sys.decisions] is empty on this Broker; ask /service/coordinator/v1/why")
+	}
+	return s.why.All(ctx)
+}
+
 // recentTasks returns the tasks that lists show: those that ended recently, newest first, then the active ones.
 func (s *services) recentTasks(ctx context.Context) ([]task.Status, error) {
 	since := clock.Millis(s.n.o.Clock) - s.n.settings.Duration("service.indexer.storage.recentlyFinishedThreshold").Milliseconds()
@@ -82,5 +97,15 @@ func (s *services) recentTasks(ctx context.Context) ([]task.Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.Concat(done, s.queue.Active()), nil
+	if s.n.peers.leaders[cluster.Overlord].Leads() {
+		return slices.Concat(done, s.queue.Active()), nil
+	}
+	active, err := s.records.ActiveTasks(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range active { // where they run is known to the leader
+		done = append(done, task.Status{Task: t, State: task.Running, Queued: t.Created, Duration: -1})
+	}
+	return done, nil
 }

@@ -47,18 +47,13 @@ type Broker interface {
 	Env(p *broker.Prepared, name string) (env *exec.Env, done func())
 }
 
-// Loader makes published segments readable.
-type Loader interface {
-	Load(ctx context.Context, s *timeline.Segment) error
-}
-
 // ControllerOptions are what a Controller works with.
 type ControllerOptions struct {
 	Broker    Broker
 	Metastore *metastore.Store
 	Published *timeline.Published
 	Deep      deepstore.Store
-	Loader    Loader
+	Loads     AwaitLoad
 	Access    *ingest.Access
 	Exports   *export.Places
 	// Durable allows intermediate data in deep storage.
@@ -272,7 +267,7 @@ func (c *Controller) Run(ctx context.Context, t *task.Task) error {
 	job, err := msq.New(msq.Job{ID: t.ID, Plan: c.o.Broker.Optimize(p), Columns: resultColumns(p), Context: body.SQLQueryContext,
 		Identity: anyone}, msq.Deps{
 		Clock: c.o.Clock, Tables: env.Tables, System: env.System, Expr: env.Expr, Access: c.o.Access, Exports: c.o.Exports, Durable: c.o.Durable, Metastore: c.meta, Store: c.o.Deep,
-		Loads: NewLoads(c.o.Published, c.o.Loader), TempDir: c.o.TempDir, Memory: env.Budget, Disk: c.o.Disk, Threads: c.o.Threads, Host: c.o.Host,
+		Loads: NewLoads(c.o.Loads), TempDir: c.o.TempDir, Memory: env.Budget, Disk: c.o.Disk, Threads: c.o.Threads, Host: c.o.Host,
 	})
 	if err != nil {
 		return err
@@ -395,32 +390,20 @@ func (c *Controller) liveReport(id string, alias bool) []byte {
 // Release implements task.Kind. The end of a task in the metastore has released its locks already.
 func (c *Controller) Release(context.Context, *task.Task) error { return nil }
 
-// loads waits until published segments can be queried: the Broker's timeline holds them and the Historical has them.
-type loads struct {
-	published *timeline.Published
-	loader    Loader
-}
+// AwaitLoad waits until queries see a number of the change stream and can read the segments that came with it. It calls f with how many can be
+// read so far.
+type AwaitLoad func(ctx context.Context, number int64, segments []*timeline.Segment, f func(ready int)) error
 
 // NewLoads returns what waits until published segments can be queried.
-func NewLoads(published *timeline.Published, loader Loader) msq.Loads {
-	return &loads{published, loader}
-}
+func NewLoads(await AwaitLoad) msq.Loads { return loads(await) }
+
+type loads AwaitLoad
 
 // Await implements msq.Loads.
-func (l *loads) Await(ctx context.Context, p msq.Published, f func(msq.LoadCounts)) error {
-	if _, err := l.published.Wait(ctx, p.Number); err != nil {
-		return err
-	}
-	counts := msq.LoadCounts{Used: len(p.Segments), Pending: len(p.Segments)}
-	for _, s := range p.Segments {
-		if err := l.loader.Load(ctx, s); err != nil {
-			return err
-		}
-		counts.Precached++
-		counts.Pending--
+func (l loads) Await(ctx context.Context, p msq.Published, f func(msq.LoadCounts)) error {
+	return l(ctx, p.Number, p.Segments, func(ready int) {
 		if f != nil {
-			f(counts)
+			f(msq.LoadCounts{Used: len(p.Segments), Precached: ready, Pending: len(p.Segments) - ready})
 		}
-	}
-	return nil
+	})
 }

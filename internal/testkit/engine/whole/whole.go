@@ -24,17 +24,28 @@ import (
 // Engine is a server of its own: tables are loaded by SQL ingestion, statements go through the Router. What only a Store can do (versions
 // out of order, chunks that are not complete, a datasource without rows) makes it skip the script.
 type Engine struct {
-	t      testing.TB
-	server *server.Server    // nil: not started, for there was nothing to do
+	start  func() *server.Client
+	server *server.Client    // nil: not started, for there was nothing to do
 	newest map[string]string // by datasource, the version loaded last
 }
 
 // New returns an engine whose server runs from the first load or statement to the end of the test.
-func New(t testing.TB) *Engine { return &Engine{t: t, newest: map[string]string{}} }
+func New(t testing.TB) *Engine {
+	return &Engine{newest: map[string]string{}, start: func() *server.Client { return &server.Start(t, server.Options{}).Client }}
+}
 
-func (e *Engine) running() *server.Server {
+// NewCluster is New with a cluster in place of one process: two Historicals hold the segments, neither of them where the Broker is.
+func NewCluster(t testing.TB) *Engine {
+	return &Engine{newest: map[string]string{}, start: func() *server.Client {
+		return &server.StartCluster(t, server.ClusterOptions{Processes: [][]string{
+			{"historical"}, {"historical"}, {"coordinator", "overlord", "worker"}, {"broker"}, {"router"},
+		}}).Client
+	}}
+}
+
+func (e *Engine) running() *server.Client {
 	if e.server == nil {
-		e.server = server.Start(e.t, server.Options{})
+		e.server = e.start()
 	}
 	return e.server
 }

@@ -1,0 +1,133 @@
+// Package data serves what a Historical says to the other processes: what it holds, as a stream of changes that is polled, and what it
+// obeys (spec/cluster.md, section 3). Fragments of queries are package fragments'.
+package data
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/cluster"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/timeline"
+)
+
+// maxWait bounds how long a request waits for a change.
+const maxWait = 5 * time.Minute
+
+// Historical is what the endpoints are about.
+type Historical interface {
+	Changes() *cluster.Log
+	Command(ctx context.Context, c cluster.Command) (cluster.QueueState, error)
+}
+
+// API serves the endpoints of a Historical.
+type API struct {
+	historical Historical
+	published  *timeline.Published
+	clock      clock.Clock
+}
+
+// New returns the endpoints. Descriptors of segments are those of the published timeline.
+func New(h Historical, published *timeline.Published, c clock.Clock) *API {
+	return &API{h, published, c}
+}
+
+// Routes adds the endpoints to mux.
+func (a *API) Routes(mux *edge.Mux) {
+	mux.On("GET "+cluster.LogPath, a.changes)
+	mux.On("POST "+cluster.CommandPath, a.command)
+}
+
+// changes waits for something new and answers with it, or with 204. With the flag ids changes name segments and do not describe them.
+func (a *API) changes(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	var numbers [3]int64
+	for i, name := range []string{"counter", "hash", "timeout"} {
+		n, err := strconv.ParseInt(q.Get(name), 10, 64)
+		if err != nil {
+			return fault.InvalidInput("Parameter [%s] is not a whole number", name)
+		}
+		numbers[i] = n
+	}
+	if numbers[2] <= 0 {
+		return fault.InvalidInput("Parameter [timeout] must be positive")
+	}
+	at := cluster.Counter{Number: numbers[0], Hash: numbers[1]}
+	if at.Number < 0 {
+		at = cluster.Beginning
+	}
+	wait := maxWait
+	if numbers[2] < maxWait.Milliseconds() {
+		wait = time.Duration(numbers[2]) * time.Millisecond
+	}
+	d, err := a.historical.Changes().Since(r.Context(), at, wait, a.clock)
+	if err != nil {
+		return nil // the asker has gone
+	}
+	if d == nil {
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	if q.Has("ids") {
+		edge.WriteJSON(w, http.StatusOK, d)
+		return nil
+	}
+	state := a.published.Pin()
+	described := struct {
+		*cluster.Delta
+		Changes []json.RawMessage `json:"requests"`
+	}{d, make([]json.RawMessage, len(d.Changes))}
+	for i, c := range d.Changes {
+		if described.Changes[i], err = describe(state, c); err != nil {
+			return err
+		}
+	}
+	edge.WriteJSON(w, http.StatusOK, described)
+	return nil
+}
+
+// describe is a change with the members of the segment's descriptor, if that is still published.
+func describe(state *timeline.State, c cluster.Change) (json.RawMessage, error) {
+	plain, err := edge.MarshalJSON(c)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range timeline.ParseAnyID(c.ID) {
+		s := state.Timeline(id.DataSource).Segment(id)
+		if s == nil {
+			continue
+		}
+		text, err := edge.MarshalJSON(s)
+		if err != nil {
+			return nil, err
+		}
+		action, err := edge.MarshalJSON(map[string]string{"action": c.Action})
+		if err != nil {
+			return nil, err
+		}
+		return bytes.Join([][]byte{action[:len(action)-1], text[1:]}, []byte(",")), nil
+	}
+	return plain, nil
+}
+
+// maxCommandBytes bounds a command: a hundred thousand segments.
+const maxCommandBytes = 64 << 20
+
+func (a *API) command(w http.ResponseWriter, r *http.Request) error {
+	var c cluster.Command
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxCommandBytes)).Decode(&c); err != nil {
+		return fault.Malformed("The command could not be read: %v", err)
+	}
+	state, err := a.historical.Command(r.Context(), c)
+	if err != nil {
+		return err
+	}
+	edge.WriteJSON(w, http.StatusOK, state)
+	return nil
+}

@@ -1,0 +1,332 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/dispatch"
+)
+
+const (
+	// pollTimeout is how long a Historical waits for something to tell, pollGrace what the network may add.
+	pollTimeout = 20 * time.Second
+	pollGrace   = 10 * time.Second
+	// pollRetry is how long after a failure a Historical is asked again.
+	pollRetry = 500 * time.Millisecond
+)
+
+// Server is a Historical as queries know it.
+type Server = dispatch.Server
+
+// InventoryOptions are what an Inventory works with.
+type InventoryOptions struct {
+	View   *View
+	Client *http.Client
+	// Here is the Historical of this process with its log; nil: it has none.
+	Here *Local
+	// Clock gives the times of retries.
+	Clock clock.Clock
+	Log   *slog.Logger
+}
+
+// Local is a Historical of this process.
+type Local struct {
+	Address string
+	Log     *Log
+}
+
+// Inventory knows what each Historical holds. All methods are safe for use by many goroutines.
+type Inventory struct {
+	o InventoryOptions
+
+	mu struct {
+		sync.Mutex
+		servers map[string]*server            // by address
+		holders map[string][]*dispatch.Server // by segment id; slices are replaced, never changed
+		live    []*dispatch.Server
+		changed chan struct{}
+	}
+}
+
+// server is a Historical that is followed.
+type server struct {
+	member  Member
+	as      *dispatch.Server
+	ids     map[string]struct{}
+	used    int64
+	at      Counter
+	reached bool // the last poll was answered
+	tried   bool // there was a poll
+	cancel  context.CancelFunc
+}
+
+// NewInventory returns an Inventory of nothing; Run fills it.
+func NewInventory(o InventoryOptions) *Inventory {
+	i := &Inventory{o: o}
+	i.mu.servers, i.mu.holders = map[string]*server{}, map[string][]*dispatch.Server{}
+	i.mu.changed = make(chan struct{})
+	return i
+}
+
+// Run follows all Historicals of the view until ctx is done.
+func (i *Inventory) Run(ctx context.Context) error {
+	var following sync.WaitGroup
+	defer following.Wait()
+	for {
+		changed := i.o.View.Changed()
+		members := map[string]Member{}
+		for _, m := range i.o.View.Members(Historical) {
+			members[m.Address()] = m
+		}
+		i.mu.Lock()
+		for address, s := range i.mu.servers {
+			if m, ok := members[address]; !ok || m != s.member {
+				s.cancel()
+				i.removeLocked(s)
+				delete(i.mu.servers, address)
+			}
+		}
+		for address, m := range members {
+			if i.mu.servers[address] != nil {
+				continue
+			}
+			follow, cancel := context.WithCancel(ctx)
+			s := &server{member: m, ids: map[string]struct{}{}, at: Beginning, cancel: cancel, as: &dispatch.Server{
+				Name: address, URL: m.URL(), Priority: m.Priority, Here: i.o.Here != nil && i.o.Here.Address == address,
+			}}
+			i.mu.servers[address] = s
+			following.Go(func() { i.follow(follow, s) })
+		}
+		i.raiseLocked()
+		i.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-changed:
+		}
+	}
+}
+
+// follow keeps what is known of a server up to date.
+func (i *Inventory) follow(ctx context.Context, s *server) {
+	for ctx.Err() == nil {
+		d, err := i.poll(ctx, s)
+		if ctx.Err() != nil {
+			return
+		}
+		i.mu.Lock()
+		if i.mu.servers[s.as.Name] == s {
+			i.noteLocked(s, d, err)
+		}
+		reached := s.reached
+		i.mu.Unlock()
+		if !reached {
+			i.o.Log.WarnContext(ctx, "a Historical can't be asked what it holds", "server", s.as.Name, "error", err)
+			if i.o.Clock.Sleep(ctx, pollRetry) != nil {
+				return
+			}
+		}
+	}
+}
+
+// noteLocked takes over what a poll has brought.
+func (i *Inventory) noteLocked(s *server, d *Delta, err error) {
+	first := !s.tried
+	s.tried = true
+	if err != nil {
+		if s.reached || first {
+			s.reached = false
+			s.as.SetDown(true)
+			i.mu.live = without(i.mu.live, s.as)
+			i.raiseLocked()
+		}
+		return
+	}
+	if d != nil && d.Reset {
+		i.removeLocked(s)
+		s.ids, s.at = map[string]struct{}{}, Beginning
+		return
+	}
+	came := !s.reached
+	if came {
+		s.reached = true
+		s.as.SetDown(false)
+		i.mu.live = append(slices.Clone(i.mu.live), s.as)
+	}
+	if d != nil {
+		s.at, s.used = d.Counter, d.Used
+		for _, c := range d.Changes {
+			_, has := s.ids[c.ID]
+			switch {
+			case c.Action == "load" && !has:
+				s.ids[c.ID] = struct{}{}
+				i.holdLocked(s, c.ID)
+			case c.Action == "drop" && has:
+				delete(s.ids, c.ID)
+				i.unholdLocked(s, c.ID)
+			}
+		}
+	}
+	if came || d != nil {
+		i.raiseLocked()
+	}
+}
+
+func (i *Inventory) holdLocked(s *server, id string) {
+	i.mu.holders[id] = append(slices.Clip(i.mu.holders[id]), s.as)
+}
+
+func (i *Inventory) unholdLocked(s *server, id string) {
+	left := without(i.mu.holders[id], s.as)
+	if len(left) == 0 {
+		delete(i.mu.holders, id)
+	} else {
+		i.mu.holders[id] = left
+	}
+}
+
+// removeLocked lets nobody ask a server any more.
+func (i *Inventory) removeLocked(s *server) {
+	for id := range s.ids {
+		i.unholdLocked(s, id)
+	}
+	i.mu.live = without(i.mu.live, s.as)
+	s.reached = false
+}
+
+func without(list []*dispatch.Server, s *dispatch.Server) []*dispatch.Server {
+	return slices.DeleteFunc(slices.Clone(list), func(o *dispatch.Server) bool { return o == s })
+}
+
+func (i *Inventory) raiseLocked() {
+	close(i.mu.changed)
+	i.mu.changed = make(chan struct{})
+}
+
+// poll asks a server what changed; nil: nothing has.
+func (i *Inventory) poll(ctx context.Context, s *server) (*Delta, error) {
+	if s.as.Here {
+		return i.o.Here.Log.Since(ctx, s.at, pollTimeout, i.o.Clock)
+	}
+	ctx, cancel := context.WithTimeout(ctx, pollTimeout+pollGrace)
+	defer cancel()
+	query := url.Values{
+		"counter": {strconv.FormatInt(s.at.Number, 10)}, "hash": {strconv.FormatInt(s.at.Hash, 10)},
+		"timeout": {strconv.FormatInt(pollTimeout.Milliseconds(), 10)}, "ids": {""},
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.as.URL+LogPath+"?"+query.Encode(), nil)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := i.o.Client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close() // it was only read
+	switch resp.StatusCode {
+	case http.StatusNoContent:
+		return nil, nil
+	case http.StatusOK:
+	default:
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, 256)) // only makes the message better
+		return nil, fmt.Errorf("status [%d]: %s", resp.StatusCode, strings.TrimSpace(string(text)))
+	}
+	d := &Delta{}
+	if err := json.NewDecoder(resp.Body).Decode(d); err != nil {
+		return nil, fmt.Errorf("what it answered can't be read: %w", errors.Join(err, ctx.Err()))
+	}
+	return d, nil
+}
+
+// Live implements broker.Servers: the Historicals that answer.
+func (i *Inventory) Live() []*dispatch.Server {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.mu.live
+}
+
+// Holders implements broker.Servers: those that hold a segment, also such as do not answer at the moment.
+func (i *Inventory) Holders(segment string) []*dispatch.Server {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.mu.holders[segment]
+}
+
+// Held reports whether some Historical that answers holds a segment.
+func (i *Inventory) Held(segment string) bool {
+	return slices.ContainsFunc(i.Holders(segment), func(s *dispatch.Server) bool { return !s.Down() })
+}
+
+// Changed returns a channel that is closed when something is known that was not.
+func (i *Inventory) Changed() <-chan struct{} {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.mu.changed
+}
+
+// Stock is what a Historical holds.
+type Stock struct {
+	Member Member
+	// Used is bytes.
+	Used int64
+	// Down says that it does not answer at the moment; what it holds is as it was last known then.
+	Down bool
+	// Segments is how many it holds; IDs are these, sorted, where they are asked for.
+	Segments int
+	IDs      []string
+}
+
+// Stocks returns what each Historical holds, sorted by address; with ids also the list of it.
+func (i *Inventory) Stocks(ids bool) []Stock {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	var out []Stock
+	for _, address := range slices.Sorted(maps.Keys(i.mu.servers)) {
+		s := i.mu.servers[address]
+		stock := Stock{Member: s.member, Used: s.used, Down: !s.reached, Segments: len(s.ids)}
+		if ids {
+			stock.IDs = slices.Sorted(maps.Keys(s.ids))
+		}
+		out = append(out, stock)
+	}
+	return out
+}
+
+// Synced returns when every Historical was asked once, so that what is known is what there is, or ctx is done.
+func (i *Inventory) Synced(ctx context.Context) error {
+	for {
+		changed := i.Changed()
+		if i.synced() {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (i *Inventory) synced() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, m := range i.o.View.Members(Historical) {
+		if s := i.mu.servers[m.Address()]; s == nil || !s.tried {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,187 @@
+package cluster
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/metastore"
+)
+
+// Leases is where leaders are chosen.
+type Leases interface {
+	AcquireLease(ctx context.Context, name, holder, address string, ttl time.Duration) (metastore.Lease, bool, error)
+	RenewLease(ctx context.Context, lease metastore.Lease, ttl time.Duration) (bool, error)
+	ReleaseLease(ctx context.Context, lease metastore.Lease) error
+	Leader(ctx context.Context, name string) (metastore.Lease, error)
+}
+
+// LeaderOptions say what is led and by whom.
+type LeaderOptions struct {
+	// Name is what is led: the role coordinator or overlord.
+	Name string
+	// Holder is this process, Address its URL in that role. Without an address the process only looks who leads.
+	Holder, Address string
+	// TTL is how long a leader leads that does not renew its lease.
+	TTL   time.Duration
+	Clock clock.Clock
+	Log   *slog.Logger
+}
+
+// Leadership knows who leads a name, and makes this process the leader when nobody is. All methods are safe for use by many goroutines.
+type Leadership struct {
+	o      LeaderOptions
+	leases Leases // nil: this process leads, and no other could
+
+	mu struct {
+		sync.Mutex
+		lease   metastore.Lease // the newest seen
+		leading bool            // this process holds it
+		lost    bool            // it is not given up at the end
+	}
+}
+
+// NewLeadership returns the leadership of o.Name. Nothing happens before Run.
+func NewLeadership(leases Leases, o LeaderOptions) *Leadership {
+	return &Leadership{o: o, leases: leases}
+}
+
+// Run leads whenever it can until ctx is done. lead is called with a context that ends with the leadership and fences what is written under
+// it; it returns soon after. The leadership is given up when all of that has ended.
+func (l *Leadership) Run(ctx context.Context, lead func(ctx context.Context) error) error {
+	if l.leases == nil {
+		l.set(metastore.Lease{Name: l.o.Name, Holder: l.o.Holder, Address: l.o.Address, Held: true}, true)
+		return lead(ctx)
+	}
+	ticker := l.o.Clock.NewTicker(l.o.TTL / 3)
+	defer ticker.Stop()
+	for {
+		asked := l.o.Clock.Now()
+		lease, acquired, err := l.acquire(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case err != nil:
+			l.o.Log.WarnContext(ctx, "who leads is not known", "role", l.o.Name, "error", err)
+		case acquired:
+			l.o.Log.InfoContext(ctx, "this process leads", "role", l.o.Name, "epoch", lease.Epoch)
+			if err := l.lead(ctx, lease, asked, ticker, lead); err != nil {
+				return err
+			}
+			l.o.Log.InfoContext(ctx, "this process leads no longer", "role", l.o.Name, "epoch", lease.Epoch)
+		default:
+			l.set(lease, false)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C():
+		}
+	}
+}
+
+func (l *Leadership) acquire(ctx context.Context) (metastore.Lease, bool, error) {
+	if l.o.Address == "" {
+		lease, err := l.leases.Leader(ctx, l.o.Name)
+		return lease, false, err
+	}
+	return l.leases.AcquireLease(ctx, l.o.Name, l.o.Holder, l.o.Address, l.o.TTL)
+}
+
+// lead leads until the lease is lost or ctx is done.
+func (l *Leadership) lead(ctx context.Context, lease metastore.Lease, renewed time.Time, ticker clock.Ticker, lead func(context.Context) error) error {
+	leading, cancel := context.WithCancel(metastore.WithFence(ctx, lease.Fence()))
+	done := make(chan error, 1)
+	l.set(lease, true)
+	go func() { done <- lead(leading) }()
+	var failed error
+	for ended := false; !ended; {
+		select {
+		case failed = <-done:
+			done <- nil
+			ended = true
+		case <-ctx.Done():
+			ended = true
+		case <-ticker.C():
+			asked := l.o.Clock.Now()
+			ask, stop := context.WithTimeout(ctx, l.o.TTL)
+			still, err := l.leases.RenewLease(ask, lease, l.o.TTL)
+			stop()
+			switch {
+			case err == nil && still:
+				renewed = asked
+			case err == nil:
+				ended = true
+			default: // nobody else can lead before the lease has run out
+				l.o.Log.WarnContext(ctx, "the leadership could not be renewed", "role", l.o.Name, "error", err)
+				ended = l.o.Clock.Now().Sub(renewed) >= l.o.TTL
+			}
+		}
+	}
+	l.set(metastore.Lease{Name: l.o.Name}, false)
+	cancel()
+	_ = <-done // it was told to end
+	if l.abandoned() {
+		return failed
+	}
+	if err := l.leases.ReleaseLease(context.WithoutCancel(ctx), lease); err != nil {
+		l.o.Log.WarnContext(ctx, "the leadership could not be given up; it runs out", "role", l.o.Name, "error", err)
+	}
+	return failed
+}
+
+func (l *Leadership) set(lease metastore.Lease, leading bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.mu.lease, l.mu.leading = lease, leading
+}
+
+// Abandon lets the end of Run leave the lease to run out, as the loss of the process would.
+func (l *Leadership) Abandon() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.mu.lost = true
+}
+
+func (l *Leadership) abandoned() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.mu.lost
+}
+
+// Leads reports whether this process is the leader.
+func (l *Leadership) Leads() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.mu.leading
+}
+
+// Leader returns the URL of the leader; empty: none is known.
+func (l *Leadership) Leader() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.mu.lease.Held {
+		return ""
+	}
+	return l.mu.lease.Address
+}
+
+// Epoch is that of the newest leadership seen; 0 where this process is alone.
+func (l *Leadership) Epoch() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.mu.lease.Epoch
+}
+
+// Fence returns ctx for work that only the leader may do, so that nothing is written once another leads. It is ctx itself where this process
+// is alone.
+func (l *Leadership) Fence(ctx context.Context) context.Context {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.leases == nil {
+		return ctx
+	}
+	return metastore.WithFence(ctx, l.mu.lease.Fence())
+}

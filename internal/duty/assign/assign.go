@@ -1,0 +1,435 @@
+// Package assign decides which Historical holds which segment, and tells them.
+//
+// The central type is Duty, which the leading Coordinator runs. It follows the published timeline and the retention rules (duty.Follower):
+// a segment that has too few copies on a tier is loaded by the server of the tier where it costs least, one that has too many is dropped
+// where it costs most, and what no rule wants is dropped. When nothing lacks, the fullest servers give some segments to the emptiest. The
+// work of a round is that of the datasources that changed; everything is looked at once a period and when servers come or go.
+//
+//	assign.go    the duty: rounds, commands, what became of them
+//	fleet.go     the servers with what they will hold when all commands are obeyed
+//	place.go     copies of one segment
+//	move.go      evening out
+//
+// Elsewhere: what rules mean (duty/rule), who holds what (cluster.Inventory), loading itself (role/historical).
+package assign
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/cluster"
+	"github.com/hengedb/henge/internal/duty"
+	"github.com/hengedb/henge/internal/duty/rule"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/timeline"
+)
+
+// Inventory knows what Historicals hold.
+type Inventory interface {
+	Stocks(ids bool) []cluster.Stock
+	Holders(segment string) []*cluster.Server
+	Changed() <-chan struct{}
+}
+
+// Commander tells Historicals what to do.
+type Commander interface {
+	Send(ctx context.Context, to cluster.Member, c cluster.Command) (cluster.QueueState, error)
+}
+
+// Settings gives the Coordinator's dynamic configuration.
+type Settings interface {
+	Setting(ctx context.Context, name string) (json.RawMessage, bool, error)
+}
+
+// Options are what a Duty works with.
+type Options struct {
+	Follow    *duty.Follower
+	Inventory Inventory
+	Commander Commander
+	Settings  Settings
+	Clock     clock.Clock
+	Log       *slog.Logger
+}
+
+// Duty assigns segments to Historicals. Run is called by one goroutine; the questions by any.
+type Duty struct {
+	o     Options
+	epoch int64
+
+	mu struct {
+		sync.Mutex
+		wanted  map[string]map[string]bool   // by datasource, the ids that stay loaded
+		pending map[string]map[string]string // by server, the ids that it was told to load, with the reason
+		drops   map[string]map[string]string // by server, the ids that it was told to drop
+		moves   map[string]move              // by id
+		failed  map[string]string            // by id, why no server could load it
+		fleet   string                       // the servers there were and whether they answered, to see when that changes
+	}
+}
+
+// New returns the duty.
+func New(o Options) *Duty { return &Duty{o: o} }
+
+// configuration is what the duty obeys of the Coordinator's dynamic configuration.
+type configuration struct {
+	Pause           bool     `json:"pauseCoordination"`
+	MaxMoves        int      `json:"maxSegmentsToMove"`
+	Decommissioning []string `json:"decommissioningNodes"`
+}
+
+func (d *Duty) configuration(ctx context.Context) (configuration, error) {
+	c := configuration{MaxMoves: 100}
+	text, found, err := d.o.Settings.Setting(ctx, "coordinator.config")
+	if err != nil || !found {
+		return c, err
+	}
+	if err := json.Unmarshal(text, &c); err != nil {
+		return c, fault.Defensive("The Coordinator's settings can't be read").WithCause(err)
+	}
+	return c, nil
+}
+
+// Run assigns until ctx is done. The epoch goes with all commands.
+func (d *Duty) Run(ctx context.Context, epoch int64) error {
+	d.reset(epoch)
+	wake := make(chan struct{}, 1)
+	follow := *d.o.Follow
+	follow.Wake = wake
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { d.watch(ctx, wake); return nil })
+	group.Go(func() error { return follow.Run(ctx, d.round) })
+	return group.Wait()
+}
+
+// reset forgets what an earlier leadership knew.
+func (d *Duty) reset(epoch int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.epoch = epoch
+	d.mu.wanted, d.mu.pending = map[string]map[string]bool{}, map[string]map[string]string{}
+	d.mu.drops, d.mu.moves, d.mu.failed = map[string]map[string]string{}, map[string]move{}, map[string]string{}
+	d.mu.fleet = ""
+}
+
+// watch sees commands obeyed, and wakes the duty for everything when servers came or went.
+func (d *Duty) watch(ctx context.Context, wake chan<- struct{}) {
+	for {
+		changed := d.o.Inventory.Changed()
+		stocks := d.o.Inventory.Stocks(false)
+		if d.settle(ctx, stocks) {
+			select {
+			case wake <- struct{}{}:
+			default:
+			}
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// settle takes what was obeyed off the lists, ends moves whose copy has arrived, and reports whether the servers are others than before.
+func (d *Duty) settle(ctx context.Context, stocks []cluster.Stock) bool {
+	d.mu.Lock()
+	var names strings.Builder
+	for _, s := range stocks {
+		fmt.Fprintf(&names, "%s %t,", s.Member.Address(), s.Down)
+	}
+	others := names.String() != d.mu.fleet
+	d.mu.fleet = names.String()
+	out := commands{}
+	for _, s := range stocks {
+		address := s.Member.Address()
+		for id := range d.mu.pending[address] {
+			if holds(d.o.Inventory.Holders(id), address) {
+				delete(d.mu.pending[address], id)
+			}
+		}
+		for id := range d.mu.drops[address] {
+			if !holds(d.o.Inventory.Holders(id), address) {
+				delete(d.mu.drops[address], id)
+			}
+		}
+	}
+	for id, m := range d.mu.moves {
+		if holds(d.o.Inventory.Holders(id), m.to) {
+			delete(d.mu.moves, id)
+			out.drop(m.from, id, "it was moved to server ["+m.to+"]")
+		}
+	}
+	for id := range d.mu.failed {
+		if len(d.o.Inventory.Holders(id)) > 0 {
+			delete(d.mu.failed, id)
+		}
+	}
+	d.mu.Unlock()
+	if err := d.send(ctx, stocks, out); err != nil && ctx.Err() == nil {
+		d.o.Log.WarnContext(ctx, "a server could not be told to drop segments that were moved", "error", err)
+	}
+	return others
+}
+
+func holds(servers []*cluster.Server, address string) bool {
+	return slices.ContainsFunc(servers, func(s *cluster.Server) bool { return s.Name == address })
+}
+
+// round brings what Historicals hold in line with the rules; the error says that something is left to do.
+func (d *Duty) round(ctx context.Context, v duty.Visit) error {
+	config, err := d.configuration(ctx)
+	if err != nil || config.Pause {
+		return err
+	}
+	stocks := d.o.Inventory.Stocks(v.All)
+	fleet := d.fleet(stocks, config)
+	now := clock.Millis(d.o.Clock)
+	out := commands{}
+	var failed []error
+	for _, dataSource := range v.DataSources {
+		if err := d.follow(fleet, v, dataSource, now, out); err != nil {
+			failed = append(failed, err)
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+	}
+	if v.All {
+		d.dropOthers(stocks, out)
+		if len(failed) == 0 {
+			d.even(fleet, v.State, config.MaxMoves, out)
+		}
+	}
+	failed = append(failed, d.send(ctx, stocks, out))
+	return errors.Join(failed...)
+}
+
+// follow decides on the segments of a datasource.
+func (d *Duty) follow(f *fleet, v duty.Visit, dataSource string, now int64, out commands) error {
+	wanted := map[string]bool{}
+	verdicts := map[chrono.Interval]verdict{} // segments of one interval share their rule
+	missing := 0
+	holders := v.State.Timeline(dataSource).Lookup(chrono.Eternity)
+	slices.Reverse(holders) // the newest first
+	for _, holder := range holders {
+		for _, s := range holder.Segments() {
+			id := s.ID.String()
+			if s.IsTombstone() || wanted[id] {
+				continue
+			}
+			decided, ok := verdicts[s.ID.Interval]
+			if !ok {
+				match, found := rule.Find(s.ID.Interval, now, v.Rules[dataSource], v.Rules[rule.Default])
+				decided = verdict{match, found}
+				verdicts[s.ID.Interval] = decided
+			}
+			if !decided.found {
+				wanted[id] = true // no rule is about it: it stays where it is
+				continue
+			}
+			stays, lacks := f.place(s, id, decided.rule, d.o.Inventory.Holders(id), out)
+			if stays {
+				wanted[id] = true
+			}
+			if lacks {
+				missing++
+			}
+		}
+	}
+	d.mu.Lock()
+	before := d.mu.wanted[dataSource]
+	if d.mu.wanted[dataSource] = wanted; len(wanted) == 0 {
+		delete(d.mu.wanted, dataSource)
+	}
+	d.mu.Unlock()
+	for id := range before {
+		if wanted[id] {
+			continue
+		}
+		for _, s := range d.o.Inventory.Holders(id) {
+			out.drop(s.Name, id, "no rule wants it")
+		}
+	}
+	if missing > 0 {
+		return fault.Runtime("[%d] segments of datasource [%s] have fewer copies than the rules want: no server has room", missing, dataSource)
+	}
+	return nil
+}
+
+// verdict is what the rules say of an interval.
+type verdict struct {
+	rule  rule.Rule
+	found bool
+}
+
+// dropOthers drops what is held and wanted by no datasource.
+func (d *Duty) dropOthers(stocks []cluster.Stock, out commands) {
+	keep := map[string]bool{}
+	d.mu.Lock()
+	for _, ids := range d.mu.wanted {
+		maps.Copy(keep, ids)
+	}
+	d.mu.Unlock()
+	for _, s := range stocks {
+		for _, id := range s.IDs {
+			if !keep[id] {
+				out.drop(s.Member.Address(), id, "no rule wants it")
+			}
+		}
+	}
+}
+
+// commands are what servers are to be told, by address.
+type commands map[string]*order
+
+type order struct {
+	load    []cluster.LoadItem
+	drop    []string
+	reasons map[string]string
+}
+
+func (c commands) of(server string) *order {
+	if c[server] == nil {
+		c[server] = &order{reasons: map[string]string{}}
+	}
+	return c[server]
+}
+
+func (c commands) load(server string, s *timeline.Segment, id, reason string) {
+	o := c.of(server)
+	o.load = append(o.load, cluster.LoadItem{ID: id, LoadSpec: s.LoadSpec, Size: s.Size})
+	o.reasons[id] = reason
+}
+
+func (c commands) drop(server, id, reason string) {
+	o := c.of(server)
+	if _, twice := o.reasons[id]; twice {
+		return
+	}
+	o.drop = append(o.drop, id)
+	o.reasons[id] = reason
+}
+
+// commandTime bounds how long a Historical may take to accept a command.
+const commandTime = 30 * time.Second
+
+// send tells the servers, all at once, and notes what they are to do.
+func (d *Duty) send(ctx context.Context, stocks []cluster.Stock, out commands) error {
+	var group errgroup.Group
+	group.SetLimit(32)
+	errs := make([]error, len(stocks))
+	for i, s := range stocks {
+		address := s.Member.Address()
+		d.mu.Lock()
+		waits := len(d.mu.pending[address]) > 0
+		d.mu.Unlock()
+		if out[address] == nil && !waits || s.Down { // with nothing new it is asked what became of the old
+			continue
+		}
+		group.Go(func() error {
+			ctx, cancel := context.WithTimeout(ctx, commandTime)
+			defer cancel()
+			errs[i] = d.tell(ctx, s.Member, out[address])
+			return nil
+		})
+	}
+	_ = group.Wait() // the failures are in errs
+	return errors.Join(errs...)
+}
+
+// tell gives a server its order; nil: it has none, and only says what became of the last.
+func (d *Duty) tell(ctx context.Context, to cluster.Member, o *order) error {
+	if o == nil {
+		o = &order{}
+	}
+	address := to.Address()
+	d.mu.Lock()
+	note(d.mu.pending, address, o.reasons, func(yield func(string)) {
+		for _, l := range o.load {
+			yield(l.ID)
+		}
+	})
+	note(d.mu.drops, address, o.reasons, func(yield func(string)) {
+		for _, id := range o.drop {
+			yield(id)
+		}
+	})
+	epoch := d.epoch
+	d.mu.Unlock()
+	state, err := d.o.Commander.Send(ctx, to, cluster.Command{Epoch: epoch, Load: o.load, Drop: o.drop})
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err != nil {
+		for _, l := range o.load {
+			delete(d.mu.pending[address], l.ID)
+		}
+		return fault.Unavailable("Historical [%s] could not be told what to load", address).WithCause(err)
+	}
+	waits := map[string]bool{}
+	for _, id := range state.Pending {
+		waits[id] = true
+	}
+	for id := range d.mu.pending[address] {
+		if !waits[id] {
+			delete(d.mu.pending[address], id) // done, or failed
+		}
+	}
+	for id, reason := range state.Failed {
+		d.mu.failed[id] = "server [" + address + "]: " + reason
+		if m, ok := d.mu.moves[id]; ok && m.to == address {
+			delete(d.mu.moves, id)
+		}
+		d.o.Log.WarnContext(ctx, "a segment could not be loaded", "server", address, "segment", id, "reason", reason)
+	}
+	if len(state.Failed) > 0 {
+		return fault.Runtime("[%d] segments could not be loaded by Historical [%s]", len(state.Failed), address)
+	}
+	return nil
+}
+
+func note(into map[string]map[string]string, server string, reasons map[string]string, ids func(yield func(string))) {
+	ids(func(id string) {
+		if into[server] == nil {
+			into[server] = map[string]string{}
+		}
+		into[server][id] = reasons[id]
+	})
+}
+
+// Queue is what a Historical was told and has not done, by segment id, with the reasons.
+type Queue struct{ Load, Drop map[string]string }
+
+// Queues returns those of all servers that have something to do, by address.
+func (d *Duty) Queues() map[string]Queue {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	out := map[string]Queue{}
+	for server, ids := range d.mu.pending {
+		out[server] = Queue{Load: maps.Clone(ids)}
+	}
+	for server, ids := range d.mu.drops {
+		q := out[server]
+		q.Drop = maps.Clone(ids)
+		out[server] = q
+	}
+	return out
+}
+
+// Failures returns by segment id why no server could load it.
+func (d *Duty) Failures() map[string]string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return maps.Clone(d.mu.failed)
+}

@@ -1,0 +1,276 @@
+package assign
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/cluster"
+	"github.com/hengedb/henge/internal/duty"
+	"github.com/hengedb/henge/internal/duty/rule"
+	"github.com/hengedb/henge/internal/timeline"
+)
+
+// world is Historicals that obey at once. It is the inventory, the commander and the settings of a duty.
+type world struct {
+	t        *testing.T
+	servers  map[string]*simulated
+	settings string
+	duty     *Duty
+	segments []*timeline.Segment
+}
+
+type simulated struct {
+	member cluster.Member
+	server *cluster.Server
+	held   map[string]int64 // sizes
+	broken bool             // it fails to load anything
+}
+
+func newWorld(t *testing.T, hosts ...string) *world {
+	w := &world{t: t, servers: map[string]*simulated{}, settings: "{}"}
+	for _, h := range hosts {
+		w.add(h, "hot", 10_000)
+	}
+	now := clock.NewFake(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))
+	w.duty = New(Options{Follow: &duty.Follower{}, Inventory: w, Commander: w, Settings: w, Clock: now, Log: slog.New(slog.DiscardHandler)})
+	w.duty.reset(7)
+	return w
+}
+
+func (w *world) add(host, tier string, room int64) {
+	m := cluster.Member{Role: cluster.Historical, Host: host, Port: 1, Tier: tier, MaxBytes: room}
+	w.servers[m.Address()] = &simulated{member: m, server: &cluster.Server{Name: m.Address()}, held: map[string]int64{}}
+}
+
+// Stocks implements Inventory.
+func (w *world) Stocks(bool) []cluster.Stock {
+	var out []cluster.Stock
+	for _, address := range slices.Sorted(maps.Keys(w.servers)) {
+		s := w.servers[address]
+		stock := cluster.Stock{Member: s.member, Segments: len(s.held), IDs: slices.Sorted(maps.Keys(s.held)), Down: s.server.Down()}
+		for _, size := range s.held {
+			stock.Used += size
+		}
+		out = append(out, stock)
+	}
+	return out
+}
+
+// Holders implements Inventory.
+func (w *world) Holders(id string) []*cluster.Server {
+	var out []*cluster.Server
+	for _, address := range slices.Sorted(maps.Keys(w.servers)) {
+		if _, ok := w.servers[address].held[id]; ok {
+			out = append(out, w.servers[address].server)
+		}
+	}
+	return out
+}
+
+// Changed implements Inventory.
+func (w *world) Changed() <-chan struct{} { return nil }
+
+// Send implements Commander.
+func (w *world) Send(_ context.Context, to cluster.Member, c cluster.Command) (cluster.QueueState, error) {
+	s := w.servers[to.Address()]
+	state := cluster.QueueState{Failed: map[string]string{}}
+	if c.Epoch != 7 {
+		w.t.Errorf("a command of epoch [%d]", c.Epoch)
+	}
+	for _, l := range c.Load {
+		if s.broken {
+			state.Failed[l.ID] = "the disk is full"
+		} else {
+			s.held[l.ID] = l.Size
+		}
+	}
+	for _, id := range c.Drop {
+		delete(s.held, id)
+	}
+	return state, nil
+}
+
+// Setting implements Settings.
+func (w *world) Setting(context.Context, string) (json.RawMessage, bool, error) {
+	return json.RawMessage(w.settings), true, nil
+}
+
+// segment adds a segment of a day.
+func (w *world) segment(day int, version string, partition int) string {
+	start := time.Date(2026, 3, day, 0, 0, 0, 0, time.UTC)
+	s := &timeline.Segment{
+		ID: timeline.SegmentID{DataSource: "wiki", Interval: chrono.Interval{Start: start.UnixMilli(), End: start.AddDate(0, 0, 1).UnixMilli()},
+			Version: version, Partition: partition},
+		Shard: timeline.Numbered{Partition: partition, Core: 0}, Size: 100,
+	}
+	w.segments = append(w.segments, s)
+	return s.ID.String()
+}
+
+// visit lets the duty look, then see that it was obeyed.
+func (w *world) visit(all bool, rules string) error {
+	w.t.Helper()
+	list, err := rule.Parse([]byte(rules))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	err = w.duty.round(w.t.Context(), duty.Visit{
+		State: timeline.NewState(1, slices.Values(w.segments)), Rules: map[string]rule.List{rule.Default: list}, DataSources: []string{"wiki"}, All: all,
+	})
+	w.duty.settle(w.t.Context(), w.Stocks(false))
+	return err
+}
+
+// copies returns how many servers hold each segment that is held, by day.
+func (w *world) copies() map[string]int {
+	out := map[string]int{}
+	for _, s := range w.segments {
+		if n := len(w.Holders(s.ID.String())); n > 0 {
+			out[fmt.Sprintf("%s v%s", time.UnixMilli(s.ID.Interval.Start).UTC().Format("02"), s.ID.Version)] += n
+		}
+	}
+	return out
+}
+
+const twice = `[{"type":"loadForever","tieredReplicants":{"hot":2}}]`
+
+func TestServersHoldWhatTheRulesWant(t *testing.T) {
+	w := newWorld(t, "a", "b", "c")
+	for _, day := range []int{1, 7, 8, 9} {
+		w.segment(day, "1", 0)
+	}
+	check := func(what string, all bool, rules string, want map[string]int) {
+		t.Helper()
+		if err := w.visit(all, rules); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if diff := cmp.Diff(want, w.copies()); diff != "" {
+			t.Errorf("%s: %s", what, diff)
+		}
+	}
+	check("all twice", true, twice, map[string]int{"01 v1": 2, "07 v1": 2, "08 v1": 2, "09 v1": 2})
+	w.segment(8, "2", 0)
+	w.segments = slices.DeleteFunc(w.segments, func(s *timeline.Segment) bool {
+		return s.ID.Interval.Start == time.Date(2026, 3, 7, 0, 0, 0, 0, time.UTC).UnixMilli()
+	})
+	check("newer versions hide older ones", false, twice, map[string]int{"01 v1": 2, "08 v2": 2, "09 v1": 2})
+	recent := `{"type":"loadByPeriod","period":"P3D","tieredReplicants":{"hot":2}}`
+	check("what no rule is about stays", true, `[`+recent+`]`, map[string]int{"01 v1": 2, "08 v2": 2, "09 v1": 2})
+	check("fewer copies", true, `[{"type":"loadForever","tieredReplicants":{"hot":1}}]`, map[string]int{"01 v1": 1, "08 v2": 1, "09 v1": 1})
+	check("another tier's are dropped", true, `[`+recent+`,{"type":"loadForever","tieredReplicants":{"cold":2}}]`, map[string]int{"08 v2": 2, "09 v1": 2})
+	check("everywhere", true, `[{"type":"broadcastForever"}]`, map[string]int{"01 v1": 3, "08 v2": 3, "09 v1": 3})
+	check("no copies: deep storage only", false, `[{"type":"loadForever","tieredReplicants":{"hot":0}}]`, map[string]int{})
+	check("more copies than servers", true, `[{"type":"loadForever","tieredReplicants":{"hot":1000000000}}]`, map[string]int{"01 v1": 3, "08 v2": 3, "09 v1": 3})
+	w.segments = nil
+	check("a datasource that is gone", false, twice, map[string]int{})
+	w.servers["a:1"].held["nobody's"] = 1
+	check("nobody's", true, twice, map[string]int{})
+	if len(w.servers["a:1"].held) > 0 {
+		t.Error("what nobody wants is still held")
+	}
+}
+
+func TestTheSegmentsOfALostServerAreLoadedElsewhere(t *testing.T) {
+	w := newWorld(t, "a", "b", "c")
+	for day := 1; day <= 30; day++ {
+		w.segment(day, "1", 0)
+	}
+	if err := w.visit(true, twice); err != nil {
+		t.Fatal(err)
+	}
+	w.servers["a:1"].server.SetDown(true)
+	before := len(w.servers["b:1"].held)
+	if err := w.visit(true, twice); err != nil {
+		t.Fatal(err)
+	}
+	if len(w.servers["b:1"].held) != before {
+		t.Error("a server that may come back was replaced")
+	}
+	delete(w.servers, "a:1")
+	if err := w.visit(true, twice); err != nil {
+		t.Fatal(err)
+	}
+	for day, n := range w.copies() {
+		if n != 2 {
+			t.Errorf("day %s has [%d] copies", day, n)
+		}
+	}
+}
+
+func TestSegmentsAreSpreadEvenly(t *testing.T) {
+	w := newWorld(t, "a", "b", "c", "d")
+	for day := 1; day <= 28; day++ {
+		for p := range 5 {
+			w.segment(day, "1", p)
+		}
+	}
+	if err := w.visit(true, twice); err != nil {
+		t.Fatal(err)
+	}
+	even := func(what string, servers int) {
+		t.Helper()
+		for address, s := range w.servers {
+			if n, want := len(s.held), 280/servers; n < want*95/100 || n > want*105/100 {
+				t.Errorf("%s: server [%s] holds [%d] segments instead of about [%d]", what, address, n, want)
+			}
+		}
+	}
+	even("at first", 4)
+	w.add("e", "hot", 10_000)
+	for range 5 {
+		if err := w.visit(true, twice); err != nil {
+			t.Fatal(err)
+		}
+	}
+	even("with a server more", 5)
+	w.settings = `{"decommissioningNodes":["a:1"]}`
+	for range 3 {
+		if err := w.visit(true, twice); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(w.servers["a:1"].held); n > 0 {
+		t.Errorf("a server that is to give all it has still holds [%d]", n)
+	}
+	for day, n := range w.copies() {
+		if n != 10 {
+			t.Errorf("day %s has [%d] copies of its five segments", day, n)
+		}
+	}
+}
+
+func TestWhatCanNotBeLoadedIsTold(t *testing.T) {
+	w := newWorld(t)
+	w.add("small", "hot", 150)
+	w.segment(1, "1", 0)
+	w.segment(2, "1", 0)
+	if err := w.visit(true, twice); err == nil {
+		t.Error("a segment for which there is no room was not reported")
+	}
+	if n := len(w.servers["small:1"].held); n != 1 {
+		t.Errorf("a server with room for one holds [%d]", n)
+	}
+	w.add("broken", "hot", 10_000)
+	w.servers["broken:1"].broken = true
+	if err := w.visit(true, twice); err == nil {
+		t.Error("a segment that could not be loaded was not reported")
+	}
+	if f := w.duty.Failures(); len(f) == 0 {
+		t.Error("nobody knows why")
+	}
+	w.settings = `{"pauseCoordination":true}`
+	w.servers["broken:1"].broken = false
+	if err := w.visit(true, twice); err != nil || len(w.servers["broken:1"].held) > 0 {
+		t.Errorf("a paused Coordinator assigns: %v", err)
+	}
+}

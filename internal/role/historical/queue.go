@@ -1,0 +1,150 @@
+package historical
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/hengedb/henge/internal/cluster"
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// loaders is how many segments are loaded at once: they wait for deep storage more than for anything else.
+const loaders = 4
+
+// Command takes what the leading Coordinator says, and returns what is left to do. Drops are done when it returns; loads are queued, the first
+// first. A command of an earlier leader is refused.
+func (h *Historical) Command(ctx context.Context, c cluster.Command) (cluster.QueueState, error) {
+	h.mu.Lock()
+	if c.Epoch < h.mu.epoch {
+		newer := h.mu.epoch
+		h.mu.Unlock()
+		return cluster.QueueState{}, fault.Conflict("Commands of epoch [%d] are not obeyed any more: a Coordinator of epoch [%d] leads", c.Epoch, newer)
+	}
+	h.mu.epoch = c.Epoch
+	for _, id := range c.Drop {
+		h.mu.queue = slices.DeleteFunc(h.mu.queue, func(l cluster.LoadItem) bool { return l.ID == id })
+		if cancel := h.mu.loading[id]; cancel != nil {
+			cancel()
+		}
+	}
+	for _, l := range c.Load {
+		waits := slices.ContainsFunc(h.mu.queue, func(o cluster.LoadItem) bool { return o.ID == l.ID })
+		if !waits && h.mu.loading[l.ID] == nil {
+			h.mu.queue = append(h.mu.queue, l)
+		}
+	}
+	h.mu.Unlock()
+	for _, id := range c.Drop {
+		h.drop(ctx, id)
+	}
+	h.nudge()
+	return h.state(), nil
+}
+
+func (h *Historical) drop(ctx context.Context, id string) {
+	if err := h.cache.Drop(id); err != nil {
+		h.log.ErrorContext(ctx, "a segment could not be dropped", "segment", id, "error", err)
+		return
+	}
+	h.changes.Dropped(id)
+}
+
+// state returns what is left to do, and what failed since it was asked last.
+func (h *Historical) state() cluster.QueueState {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := cluster.QueueState{Pending: []string{}, Failed: h.mu.failed}
+	h.mu.failed = map[string]string{}
+	for id := range h.mu.loading {
+		s.Pending = append(s.Pending, id)
+	}
+	for _, l := range h.mu.queue {
+		s.Pending = append(s.Pending, l.ID)
+	}
+	return s
+}
+
+func (h *Historical) nudge() {
+	select {
+	case h.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run loads what is queued until ctx is done.
+func (h *Historical) Run(ctx context.Context) error {
+	var working sync.WaitGroup
+	defer working.Wait()
+	for range loaders {
+		working.Go(func() { h.work(ctx) })
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// work is one loader.
+func (h *Historical) work(ctx context.Context) {
+	for {
+		item, loading, done := h.take(ctx)
+		if loading == nil {
+			select {
+			case <-h.wake:
+				continue
+			case <-ctx.Done():
+				return
+			}
+		}
+		err := h.cache.Load(loading, item.ID, item.LoadSpec)
+		dropped := loading.Err() != nil
+		if ctx.Err() != nil {
+			done("")
+			return
+		}
+		switch {
+		case dropped && err == nil: // it came in the moment in which nobody wanted it any more
+			_ = h.cache.Drop(item.ID) // the next command to drop it finds it
+			done("")
+		case dropped:
+			done("")
+		case err != nil:
+			h.log.ErrorContext(ctx, "a segment could not be loaded", "segment", item.ID, "error", err)
+			done(reason(err))
+		default:
+			h.changes.Loaded(item.ID)
+			done("")
+		}
+	}
+}
+
+// reason is what the Coordinator is told of a failure.
+func reason(err error) string {
+	if f := fault.Find(err); f != nil {
+		return f.Message
+	}
+	return err.Error()
+}
+
+// take takes the first of the queue. Its context ends when it is to be dropped; done says how it ended. Nothing to do is a nil context.
+func (h *Historical) take(ctx context.Context) (item cluster.LoadItem, loading context.Context, done func(failed string)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.mu.queue) == 0 {
+		return item, nil, nil
+	}
+	item, h.mu.queue = h.mu.queue[0], h.mu.queue[1:]
+	if len(h.mu.queue) > 0 {
+		h.nudge() // another loader has something to do, too
+	}
+	loading, cancel := context.WithCancel(ctx)
+	h.mu.loading[item.ID] = cancel
+	return item, loading, func(failed string) {
+		cancel()
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.mu.loading, item.ID)
+		if failed != "" {
+			h.mu.failed[item.ID] = failed
+		}
+	}
+}

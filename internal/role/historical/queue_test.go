@@ -1,0 +1,134 @@
+package historical
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/cluster"
+	"github.com/hengedb/henge/internal/deepstore"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/segment"
+	"github.com/hengedb/henge/internal/segment/cache"
+	"github.com/hengedb/henge/internal/timeline"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// newHistorical returns a server, and a maker of segments of a day that are in its deep storage.
+func newHistorical(t *testing.T) (*Historical, func(date, version string) *timeline.Segment) {
+	t.Helper()
+	deep, err := deepstore.OpenLocal(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := cache.Open(cache.Options{Dir: t.TempDir(), Store: deep, MaxBytes: 1 << 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := deep.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return New(c, 1, slog.New(slog.DiscardHandler)), func(date, version string) *timeline.Segment {
+		iv, err := chrono.ParseInterval(date + "/P1D")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		w, err := segment.NewWriter(&out, segment.Options{Columns: []segment.ColumnSpec{{Name: "x", Type: vector.Long}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Append(t.Context(), &vector.Batch{N: 1, Cols: []*vector.Vector{vector.FromLongs([]int64{1})}}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Finish(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		key := "wiki/" + date + version + "/index"
+		if err := deep.Put(t.Context(), key, &out); err != nil {
+			t.Fatal(err)
+		}
+		return &timeline.Segment{
+			ID: timeline.SegmentID{DataSource: "wiki", Interval: iv, Version: version}, Shard: timeline.Numbered{Core: 1}, LoadSpec: deep.LoadSpec(key),
+		}
+	}
+}
+
+// run lets a Historical work until the test ends.
+func run(t *testing.T, h *Historical) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- h.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func item(s *timeline.Segment) cluster.LoadItem {
+	return cluster.LoadItem{ID: s.ID.String(), LoadSpec: s.LoadSpec, Size: s.Size}
+}
+
+func TestAHistoricalObeysAndAnnounces(t *testing.T) {
+	h, day := newHistorical(t)
+	run(t, h)
+	one, two := day("2026-03-01", "1"), day("2026-03-02", "1")
+	missing := *day("2026-03-03", "1")
+	missing.LoadSpec = []byte(`{"type":"local","path":"/nowhere"}`)
+	command := func(c cluster.Command) cluster.QueueState {
+		t.Helper()
+		state, err := h.Command(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return state
+	}
+	at := cluster.Beginning
+	until := func(what string, ok func() bool) {
+		t.Helper()
+		for !ok() {
+			d, err := h.Changes().Since(t.Context(), at, 5*time.Second, clock.System())
+			if err != nil || d == nil {
+				t.Fatalf("it never came to this: %s (%v)", what, err)
+			}
+			at = d.Counter
+		}
+	}
+	failed := command(cluster.Command{Epoch: 2, Load: []cluster.LoadItem{item(one), item(&missing), item(two), item(one)}}).Failed
+	until("both are there", func() bool { return len(h.Loaded()) == 2 })
+	for t.Context().Err() == nil && len(failed) == 0 { // it is told once
+		failed = command(cluster.Command{Epoch: 2}).Failed
+	}
+	if failed[missing.ID.String()] == "" || len(failed) != 1 {
+		t.Errorf("failed: %v", failed)
+	}
+	if state := command(cluster.Command{Epoch: 3, Drop: []string{one.ID.String(), "never heard of"}}); len(state.Pending)+len(state.Failed) > 0 {
+		t.Errorf("left to do: %+v", state)
+	}
+	if got := h.Loaded(); len(got) != 1 || got[0] != two.ID.String() {
+		t.Errorf("holds %v", got)
+	}
+	_, err := h.Command(t.Context(), cluster.Command{Epoch: 2, Drop: []string{two.ID.String()}})
+	if f := fault.Find(err); f == nil || f.Category != fault.CategoryConflict || len(h.Loaded()) != 1 {
+		t.Errorf("a command of an earlier leader: %v, holds %v", err, h.Loaded())
+	}
+	if _, err := (Named{h}).Acquire(t.Context(), one.ID.String(), nil); err == nil {
+		t.Error("a segment that was dropped is still given as one that is held")
+	}
+	r, err := (Named{h}).Acquire(t.Context(), one.ID.String(), one.LoadSpec)
+	if err != nil {
+		t.Fatalf("a segment in deep storage can't be read: %v", err)
+	}
+	r.Release()
+}

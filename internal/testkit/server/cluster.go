@@ -1,0 +1,150 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/config"
+	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/role/node"
+)
+
+// Cluster is several processes inside a test: nodes with some roles each, on one metastore and one deep storage, that know each other by
+// their announcements and talk over HTTP.
+type Cluster struct {
+	// Client asks the first Router.
+	Client
+	// Nodes are the processes in the order in which they were started; those that were stopped or killed are there too.
+	Nodes []*Process
+
+	t        testing.TB
+	store    *metastore.Store
+	dir      string
+	settings []string
+}
+
+// Process is one process of a Cluster.
+type Process struct {
+	Roles []string
+	// Addresses are the URLs of its roles.
+	Addresses map[string]string
+	node      *node.Node
+}
+
+// ClusterOptions say what a Cluster is made of.
+type ClusterOptions struct {
+	// Processes are the roles of each process. The first that is a Router is asked.
+	Processes [][]string
+	// Settings are further properties of all processes as key=value.
+	Settings []string
+}
+
+// Small is a cluster in which every role is a process of its own, and there are three Historicals.
+var Small = [][]string{
+	{"coordinator"}, {"overlord"}, {"historical"}, {"historical"}, {"historical"}, {"worker"}, {"broker"}, {"router"},
+}
+
+// StartCluster starts a cluster, which is stopped when the test ends.
+func StartCluster(t testing.TB, o ClusterOptions) *Cluster {
+	t.Helper()
+	dir := t.TempDir()
+	store, err := metastore.Open(t.Context(), metastore.Options{Path: filepath.Join(dir, "metastore.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Cluster{t: t, store: store, dir: dir, settings: o.Settings, Client: Client{Addresses: map[string]string{}}}
+	t.Cleanup(func() {
+		c.CloseIdle()
+		var errs []error
+		for _, p := range slices.Backward(c.Nodes) {
+			errs = append(errs, c.Stop(p))
+		}
+		if err := errors.Join(append(errs, store.Close())...); err != nil {
+			t.Errorf("stopping the cluster: %v", err)
+		}
+	})
+	roles := 0
+	for _, p := range o.Processes {
+		c.Start(p...)
+		roles += len(p)
+	}
+	for _, p := range c.Nodes {
+		c.Until("all processes see each other", func() bool { return p.node.Members() == roles })
+	}
+	return c
+}
+
+// Start adds a process.
+func (c *Cluster) Start(roles ...string) *Process {
+	c.t.Helper()
+	p, err := c.open(roles)
+	if err != nil {
+		c.t.Fatalf("starting a process with the roles %v: %v", roles, err)
+	}
+	return p
+}
+
+func (c *Cluster) open(roles []string) (*Process, error) {
+	flags := append(FreePorts(), "service.data.dir="+filepath.Join(c.dir, fmt.Sprintf("node%d", len(c.Nodes))),
+		"service.storage.storageDirectory="+filepath.Join(c.dir, "deep"), "service.leader.leaseDuration=PT1S", "service.discovery.leaseDuration=PT2S",
+		"service.server.http.unannouncePropagationDelay=PT0S")
+	settings, err := config.Load(config.Sources{Flags: append(flags, c.settings...)})
+	if err != nil {
+		return nil, err
+	}
+	names, err := node.ParseRoles(roles)
+	if err != nil {
+		return nil, err
+	}
+	n, err := node.Start(c.t.Context(), node.Options{
+		Settings: settings, Roles: names, Version: "test", Store: c.store, Clock: clock.System(), Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return nil, err
+	}
+	p := &Process{Roles: roles, Addresses: map[string]string{}, node: n}
+	for _, a := range n.Addresses() {
+		p.Addresses[a.Role] = "http://" + a.HostPort
+		if _, known := c.Addresses[a.Role]; !known {
+			c.Addresses[a.Role] = "http://" + a.HostPort
+		}
+	}
+	c.Nodes = append(c.Nodes, p)
+	return p, nil
+}
+
+// Stop ends a process as SIGTERM does; a second call does nothing.
+func (c *Cluster) Stop(p *Process) error {
+	if p.node == nil {
+		return nil
+	}
+	n := p.node
+	p.node = nil
+	return n.Stop(context.Background())
+}
+
+// Kill ends a process as the loss of its machine does: its connections break, and it says nothing to anybody.
+func (c *Cluster) Kill(p *Process) {
+	n := p.node
+	p.node = nil
+	n.Kill()
+}
+
+// Until waits until ok, and fails the test when that takes longer than any machine should need.
+func (c *Cluster) Until(what string, ok func() bool) {
+	c.t.Helper()
+	ctx, cancel := context.WithTimeout(c.t.Context(), 30*time.Second)
+	defer cancel()
+	for !ok() {
+		if clock.System().Sleep(ctx, 10*time.Millisecond) != nil {
+			c.t.Fatalf("it never came to this: %s", what)
+		}
+	}
+}

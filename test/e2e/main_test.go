@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/hengedb/henge/internal/testkit/postgres"
 )
 
 // henge is the path of the binary under test.
@@ -36,5 +38,6 @@ func run(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "building the binary: %v\n%s", err, out)
 		return 1
 	}
+	defer postgres.Stop()
 	return m.Run()
 }

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -122,7 +123,9 @@ func (l *Leadership) lead(ctx context.Context, lease metastore.Lease, renewed ti
 	}
 	l.set(metastore.Lease{Name: l.o.Name}, false)
 	cancel()
-	_ = <-done // it was told to end
+	if err := <-done; err != nil && !errors.Is(err, context.Canceled) {
+		l.o.Log.WarnContext(ctx, "what the leader did has not ended well", "role", l.o.Name, "error", err)
+	}
 	if l.abandoned() {
 		return failed
 	}

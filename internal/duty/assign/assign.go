@@ -134,6 +134,9 @@ func (d *Duty) watch(ctx context.Context, wake chan<- struct{}) {
 			default:
 			}
 		}
+		if d.o.Clock.Sleep(ctx, settlePause) != nil {
+			return
+		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
@@ -141,6 +144,9 @@ func (d *Duty) watch(ctx context.Context, wake chan<- struct{}) {
 		}
 	}
 }
+
+// settlePause is how long changes gather before they are looked at: while servers load, there are many, and each look asks all of them.
+const settlePause = 300 * time.Millisecond
 
 // settle takes what was obeyed off the lists, ends moves whose copy has arrived, and reports whether the servers are others than before.
 func (d *Duty) settle(ctx context.Context, stocks []cluster.Stock) bool {

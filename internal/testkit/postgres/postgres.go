@@ -101,7 +101,7 @@ func (s *cluster) run(name string, args ...string) error {
 }
 
 func (s *cluster) stop() {
-	s.run("pg_ctl", "-D", filepath.Join(s.directory, "data"), "-m", "immediate", "-w", "stop")
+	_ = s.run("pg_ctl", "-D", filepath.Join(s.directory, "data"), "-m", "immediate", "-w", "stop") // its files go all the same
 	os.RemoveAll(s.directory)
 }
 

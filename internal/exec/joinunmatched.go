@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"errors"
 	"io"
 	"sync/atomic"
 
@@ -37,7 +38,7 @@ type unmatchedOp struct {
 func (o *unmatchedOp) Next(ctx context.Context) (*vector.Batch, error) {
 	if !o.ended {
 		b, err := o.input.Next(ctx)
-		if err != io.EOF {
+		if !errors.Is(err, io.EOF) {
 			return b, err
 		}
 		o.ended = true

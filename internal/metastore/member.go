@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/hengedb/henge/internal/fault"
@@ -43,7 +44,7 @@ func (s *Store) Announce(ctx context.Context, holder string, members []Member, t
 				"ON CONFLICT (role, address) DO UPDATE SET holder = excluded.holder, epoch = members.epoch + 1, expires = excluded.expires, "+
 				"payload = excluded.payload WHERE members.expires <= "+now+" RETURNING epoch",
 				m.Role, m.Address, holder, ttl.Milliseconds(), jsonText(m.Payload))
-			if err == errNoRow {
+			if errors.Is(err, errNoRow) {
 				return fault.Conflict("Another process is the [%s] at [%s]. Stop it, or give this one another service.host or port.", m.Role, m.Address)
 			}
 			if err != nil {

@@ -17,6 +17,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/hengedb/henge/bench/marked"
 )
 
 // figure is one measured value with what it should stay below.
@@ -68,7 +70,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		fmt.Fprint(stdout, table(figures))
 	}
 	if *into != "" {
-		return replaceFigures(*into, table(figures))
+		return marked.Replace(*into, "figures", table(figures))
 	}
 	return nil
 }
@@ -86,22 +88,6 @@ func table(figures []figure) string {
 	}
 	fmt.Fprintf(&b, "\n%s/%s, %d cores, %s.\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())
 	return b.String()
-}
-
-const figuresBegin, figuresEnd = "<!-- figures -->", "<!-- /figures -->"
-
-// replaceFigures puts text between the marks of a file.
-func replaceFigures(path, text string) error {
-	old, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	before, rest, ok := strings.Cut(string(old), figuresBegin)
-	_, after, closed := strings.Cut(rest, figuresEnd)
-	if !ok || !closed {
-		return fmt.Errorf("%s has no %s with a %s after it", path, figuresBegin, figuresEnd)
-	}
-	return os.WriteFile(path, []byte(before+figuresBegin+"\n"+text+figuresEnd+after), 0o644)
 }
 
 // newFigure takes the median and the worst of several values.

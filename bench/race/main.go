@@ -24,16 +24,18 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/hengedb/henge/bench/marked"
 )
 
 //go:embed setup.sh requirements.txt
 var setupFiles embed.FS
 
 type options struct {
-	henge, only, engines, query, jsonFile, dir, venv, partitionedBy, print, memory, reference string
-	rows, nulls, threads, rounds, loads                                                       int
-	keep                                                                                      bool
-	seconds                                                                                   time.Duration
+	henge, only, engines, query, jsonFile, dir, venv, partitionedBy, print, memory, reference, write, from string
+	rows, nulls, threads, rounds, loads                                                                    int
+	keep                                                                                                   bool
+	seconds                                                                                                time.Duration
 }
 
 func main() {
@@ -52,6 +54,8 @@ func main() {
 	flag.StringVar(&o.query, "query", "", "regular expression of the names of queries to ask")
 	flag.StringVar(&o.partitionedBy, "partitioned-by", "DAY", "time chunk of Henge's segments")
 	flag.StringVar(&o.jsonFile, "json", "", "file for the result as JSON")
+	flag.StringVar(&o.write, "write", "", "also put a summary between <!-- race --> and <!-- /race --> of this file")
+	flag.StringVar(&o.from, "from", "", "measure nothing: print the summary of a result that -json wrote")
 	flag.StringVar(&o.dir, "dir", "", "folder for data, in which a new one is made (default: the system's for temporary files)")
 	flag.StringVar(&o.venv, "venv", filepath.Join(os.TempDir(), "henge-race-venv"), "folder of the peers' virtual environment")
 	flag.StringVar(&o.print, "print", "", "print the statements for this engine and stop")
@@ -77,6 +81,13 @@ func run(ctx context.Context, o options) (err error) {
 			}
 		}
 		return nil
+	}
+	if o.from != "" {
+		r, err := readReport(o.from)
+		if err != nil {
+			return err
+		}
+		return summarize(r, o.write)
 	}
 	dir, err := os.MkdirTemp(o.dir, "henge-race-")
 	if err != nil {
@@ -109,9 +120,20 @@ func run(ctx context.Context, o options) (err error) {
 	}
 	r.report.print(os.Stdout, engines)
 	if o.jsonFile != "" {
-		return r.report.writeJSON(o.jsonFile)
+		if err := r.report.writeJSON(o.jsonFile); err != nil {
+			return err
+		}
 	}
-	return nil
+	return summarize(r.report, o.write)
+}
+
+// summarize prints the summary and puts it into the file at path; "": into none.
+func summarize(r *report, path string) error {
+	fmt.Printf("\n%s", r.summary())
+	if path == "" {
+		return nil
+	}
+	return marked.Replace(path, "race", r.summary())
 }
 
 // works are the names of what can be chosen.

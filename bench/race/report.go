@@ -173,6 +173,19 @@ func (r *report) writeJSON(path string) error {
 	return os.WriteFile(path, append(text, '\n'), 0o644)
 }
 
+// readReport reads what writeJSON wrote.
+func readReport(path string) (*report, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	r := &report{}
+	if err := json.Unmarshal(text, r); err != nil {
+		return nil, fmt.Errorf("reading the result [%s]: %w", path, err)
+	}
+	return r, nil
+}
+
 // print writes the tables as Markdown.
 func (r *report) print(w io.Writer, engines []engine) {
 	c := r.Conditions

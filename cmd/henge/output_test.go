@@ -43,12 +43,16 @@ func TestTableWithoutRows(t *testing.T) {
 func TestLongCellsAreCut(t *testing.T) {
 	long := strings.Repeat("ü", maxCellLength)
 	var out strings.Builder
-	if _, err := printTable(&out, strings.NewReader(`["a"]`+"\n"+`["`+long+`"]`+"\n"+`["`+long+`x"]`+"\n\n")); err != nil {
+	if _, err := printTable(&out, strings.NewReader(`["a","b"]`+"\n"+`["","`+long+`"]`+"\n"+`["","`+long+`x"]`+"\n\n")); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(out.String(), "\n")
-	if lines[2] != long || lines[3] != long[:len(long)-len("ü")]+"…" {
+	if lines[2] != "  | "+long || lines[3] != "  | "+long[:len(long)-len("ü")]+"…" {
 		t.Errorf("%q", lines)
+	}
+	out.Reset()
+	if _, err := printTable(&out, strings.NewReader(`["PLAN"]`+"\n"+`["`+long+`x"]`+"\n\n")); err != nil || !strings.Contains(out.String(), long+"x\n") {
+		t.Errorf("a cell alone in its row: %v, %q", err, out.String())
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 
 const (
 	tableSample   = 1000 // rows that decide the widths
-	maxCellLength = 60   // longer text is cut in a table; csv and json show all
+	maxCellLength = 60   // longer text is cut where it has columns beside it; csv and json show all
 )
 
 // table prints rows in aligned columns.
@@ -26,7 +26,7 @@ func (t *table) add(row []json.RawMessage) {
 	cells := make([]string, len(row))
 	header := t.rows == 0 && len(t.held) == 0 && !t.begun
 	for i, raw := range row {
-		cells[i] = cell(raw)
+		cells[i] = cell(raw, len(row) == 1)
 		if !header {
 			if len(raw) > 0 && (raw[0] == '"' || raw[0] == 't' || raw[0] == 'f' || raw[0] == '[' || raw[0] == '{') && i < len(t.numeric) {
 				t.numeric[i] = false
@@ -51,8 +51,8 @@ func (t *table) add(row []json.RawMessage) {
 	}
 }
 
-// cell is the text of a JSON value in a grid.
-func cell(raw json.RawMessage) string {
+// cell is the text of a JSON value in a grid, whole if it stands alone in its row, as a line of a plan does.
+func cell(raw json.RawMessage, alone bool) string {
 	text := string(raw)
 	if strings.HasPrefix(text, `"`) {
 		var s string
@@ -61,7 +61,7 @@ func cell(raw json.RawMessage) string {
 		}
 	}
 	text = strings.NewReplacer("\n", "⏎", "\r", "", "\t", " ").Replace(text)
-	if utf8.RuneCountInString(text) > maxCellLength {
+	if !alone && utf8.RuneCountInString(text) > maxCellLength {
 		text = string([]rune(text)[:maxCellLength-1]) + "…"
 	}
 	return text

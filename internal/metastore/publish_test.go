@@ -255,6 +255,33 @@ func TestConcurrentAppendAndReplace(t *testing.T) {
 	})
 }
 
+// What a replacement has read is not published again beside its rows, also if it was appended under its lock.
+func TestAbsorbedAppends(t *testing.T) {
+	onEach(t, func(t *testing.T, f *fixture) {
+		f.replace(day(1, 2), 2)
+		appender, replacer := f.owner(75), f.owner(50)
+		l := f.lock(replacer, Replace, day(1, 2))
+		var read []string
+		for _, sequence := range []string{"read", "not read"} {
+			p, _, granted, err := f.AllocateSegment(f.ctx(), f.appendRequest(appender, sequence, hour(3).Start))
+			f.ok(err)
+			if !granted {
+				t.Fatal("no lock for the append")
+			}
+			f.publish(Publication{TaskID: appender.TaskID, Action: PublishAppend, Segments: []*timeline.Segment{
+				segment(p.ID.Interval, p.ID.Version, p.ID.Partition, p.Shard.CorePartitions()),
+			}})
+			if sequence == "read" {
+				read = append(read, p.ID.String())
+			}
+		}
+		f.ok(f.Absorb(f.ctx(), appender.TaskID, read)) // holds no lock that replaces
+		f.ok(f.Absorb(f.ctx(), replacer.TaskID, read))
+		f.publish(Publication{TaskID: replacer.TaskID, Action: PublishReplace, Segments: []*timeline.Segment{segment(day(1, 2), l.Version, 0, 1)}})
+		f.sees(f.saw(day(1, 2), l.Version, "0/2 1/2"))
+	})
+}
+
 // deleteAll deletes two ids of one file, one after the other.
 func (f *fixture) deleteAll(first, second string) {
 	f.t.Helper()

@@ -312,6 +312,27 @@ func (p *partitions) take(ctx context.Context, id timeline.SegmentID) (int, erro
 	return n, nil
 }
 
+// Absorb notes that a task with REPLACE locks has read these segments, named by the texts of their ids, or copies of them: its publication does
+// not take over as they are those that were appended after its locks were granted. Their rows are in what it publishes.
+func (s *Store) Absorb(ctx context.Context, taskID string, segments []string) error {
+	return s.write(ctx, func(ctx context.Context, t *tx) error {
+		for some := range slices.Chunk(segments, 200) {
+			args := []any{taskID}
+			for range 2 {
+				for _, id := range some {
+					args = append(args, id)
+				}
+			}
+			in := marks(len(some))
+			if _, err := t.exec(ctx, "DELETE FROM upgrades WHERE lock_id IN (SELECT lock_id FROM task_lock_holders WHERE task_id = ?) AND (segment_id IN ("+
+				in+") OR segment_id IN (SELECT upgraded_from FROM segments WHERE id IN ("+in+")))", args...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // SegmentsToReplace returns the used segments that a task with REPLACE locks is to read: those that overlap the intervals, without what was
 // appended since its locks were granted, which its publication takes over as it is. For other tasks they are the used segments.
 func (s *Store) SegmentsToReplace(ctx context.Context, taskID, dataSource string, intervals ...chrono.Interval) ([]SegmentRow, error) {

@@ -147,6 +147,9 @@ func (k *Compact) run(ctx context.Context, t *task.Task, c *spec.Compaction, s *
 		if sources, err = sourcesOf(ctx, session, t.DataSource, within); err != nil {
 			return err
 		}
+		if err := k.absorb(ctx, t, sources); err != nil {
+			return err
+		}
 	}
 	if err := checkSources(c, sources); err != nil {
 		return err
@@ -174,6 +177,16 @@ func (k *Compact) locked(ctx context.Context, t *task.Task, within chrono.Interv
 		}
 	}
 	return chrono.Interval{}, nil
+}
+
+// absorb says which segments are read. Some may have been appended between the lock and the state of the timeline that is read: without a word they
+// would be published again beside their rows.
+func (k *Compact) absorb(ctx context.Context, t *task.Task, sources []source) error {
+	ids := make([]string, len(sources))
+	for i, s := range sources {
+		ids[i] = s.id
+	}
+	return k.o.Metastore.Absorb(ctx, t.ID, ids)
 }
 
 // source is a segment that is compacted.

@@ -84,7 +84,7 @@ func queryInt(r *http.Request, name string) (n int, present, ok bool) {
 	return int(v), true, err == nil
 }
 
-// errMedia says that a body is not JSON by its media type; the answer is 415 without a body.
+// errMedia says that a body is not JSON by its media type; routes answer it with 415 and no body.
 var errMedia = errors.New("the body is not of media type application/json")
 
 // body reads a request's JSON. A body of another media type is errMedia; no body at all is nil.

@@ -1,7 +1,6 @@
 package coordinator
 
 import (
-	"errors"
 	"net/http"
 	"slices"
 
@@ -152,10 +151,7 @@ func (a *API) candidates(w http.ResponseWriter, r *http.Request) error {
 // queryCandidates answers which segments a native query would read, and where they are.
 func (a *API) queryCandidates(w http.ResponseWriter, r *http.Request) error {
 	text, err := a.body(w, r)
-	switch {
-	case errors.Is(err, errMedia):
-		return empty(w, http.StatusUnsupportedMediaType)
-	case err != nil:
+	if err != nil {
 		return err
 	}
 	q, err := native.Decode(text)

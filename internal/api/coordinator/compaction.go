@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"math"
 	"net/http"
 	"slices"
@@ -118,10 +117,7 @@ func (a *API) change(r *http.Request, edit func(*compact.Settings) error) error 
 // readCompaction reads the settings of a datasource from a request. If they can't be taken, it has been answered.
 func (a *API) readCompaction(w http.ResponseWriter, r *http.Request) (config compact.Config, answered bool, err error) {
 	text, err := a.body(w, r)
-	switch {
-	case errors.Is(err, errMedia):
-		return config, true, empty(w, http.StatusUnsupportedMediaType)
-	case err != nil:
+	if err != nil {
 		return config, false, err
 	}
 	if config, err = parseCompaction(text); err != nil {
@@ -187,8 +183,6 @@ func (a *API) deleteCompaction(w http.ResponseWriter, r *http.Request) error {
 func (a *API) setClusterCompaction(w http.ResponseWriter, r *http.Request) error {
 	text, err := a.body(w, r)
 	switch {
-	case errors.Is(err, errMedia):
-		return empty(w, http.StatusUnsupportedMediaType)
 	case err != nil:
 		return err
 	case isNothing(text):
@@ -256,10 +250,7 @@ func parseCompaction(text []byte) (compact.Config, error) {
 // simulateCompaction answers what a round would do under the cluster settings of the body, of which those left out are the present ones.
 func (a *API) simulateCompaction(w http.ResponseWriter, r *http.Request) error {
 	text, err := a.body(w, r)
-	switch {
-	case errors.Is(err, errMedia):
-		return empty(w, http.StatusUnsupportedMediaType)
-	case err != nil:
+	if err != nil {
 		return err
 	}
 	c, err := a.compaction(r.Context())

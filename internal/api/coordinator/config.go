@@ -2,7 +2,6 @@ package coordinator
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"net/http"
@@ -143,8 +142,6 @@ func isNothing(text []byte) bool { return text == nil || strings.TrimSpace(strin
 func (a *API) setDynamic(w http.ResponseWriter, r *http.Request) error {
 	text, err := a.body(w, r)
 	switch {
-	case errors.Is(err, errMedia):
-		return empty(w, http.StatusUnsupportedMediaType)
 	case err != nil:
 		return err
 	case isNothing(text):
@@ -236,10 +233,7 @@ func (c *workers) valid() bool {
 // setWorkers replaces the settings as a whole; what can't be read is answered with 400 and nothing else.
 func (a *API) setWorkers(w http.ResponseWriter, r *http.Request) error {
 	text, err := a.body(w, r)
-	switch {
-	case errors.Is(err, errMedia):
-		return empty(w, http.StatusUnsupportedMediaType)
-	case err != nil:
+	if err != nil {
 		return err
 	}
 	var c workers

@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -98,6 +99,9 @@ type routes struct{ *edge.Mux }
 func (m routes) On(pattern string, h edge.Handler) {
 	m.Mux.On(pattern, func(w http.ResponseWriter, r *http.Request) error {
 		err := h(w, r)
+		if errors.Is(err, errMedia) {
+			return empty(w, http.StatusUnsupportedMediaType)
+		}
 		if f := fault.Find(err); f != nil && f.Legacy == fault.LegacyNone {
 			return f.WithLegacy("druidException")
 		}

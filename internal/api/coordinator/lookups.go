@@ -159,8 +159,6 @@ func (a *API) changeLookups(r *http.Request, edit func(lookupTiers) error) error
 func (a *API) setLookups(w http.ResponseWriter, r *http.Request) error {
 	text, err := a.body(w, r)
 	switch {
-	case errors.Is(err, errMedia):
-		return empty(w, http.StatusUnsupportedMediaType)
 	case err != nil:
 		return err
 	case isNothing(text):
@@ -184,8 +182,6 @@ func (a *API) setLookups(w http.ResponseWriter, r *http.Request) error {
 func (a *API) setLookup(w http.ResponseWriter, r *http.Request) error {
 	text, err := a.body(w, r)
 	switch {
-	case errors.Is(err, errMedia):
-		return empty(w, http.StatusUnsupportedMediaType)
 	case err != nil:
 		return err
 	case isNothing(text):

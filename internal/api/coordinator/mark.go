@@ -1,7 +1,6 @@
 package coordinator
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -64,8 +63,6 @@ const badSelection = "Invalid request payload. Specify either 'interval' or 'seg
 func (a *API) selection(w http.ResponseWriter, r *http.Request) (s metastore.Selection, text string, answered bool, err error) {
 	raw, err := a.body(w, r)
 	switch {
-	case errors.Is(err, errMedia):
-		return s, "", true, empty(w, http.StatusUnsupportedMediaType)
 	case err != nil:
 		return s, "", false, err
 	case raw == nil:

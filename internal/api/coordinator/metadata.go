@@ -3,7 +3,6 @@ package coordinator
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -165,8 +164,6 @@ func writeList(w http.ResponseWriter, r *http.Request, list []served) error {
 func (a *API) metadataOverlapping(w http.ResponseWriter, r *http.Request) error {
 	text, err := a.body(w, r)
 	switch {
-	case errors.Is(err, errMedia):
-		return empty(w, http.StatusUnsupportedMediaType)
 	case err != nil:
 		return err
 	case isNothing(text):

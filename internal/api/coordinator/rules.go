@@ -3,7 +3,6 @@ package coordinator
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 
@@ -103,8 +102,6 @@ func (a *API) setRules(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("dataSource")
 	text, err := a.body(w, r)
 	switch {
-	case errors.Is(err, errMedia):
-		return empty(w, http.StatusUnsupportedMediaType)
 	case err != nil:
 		return err
 	case text == nil:

@@ -9,6 +9,20 @@ func arrayCall(name string, args []any, null bool) (v any, ok bool) {
 		return slices.Clone(args), true
 	case "MV_TO_ARRAY":
 		return args[0], true
+	case "MV_CONTAINS", "MV_OVERLAP": // no values are one NULL, on both sides
+		has := func(v any) bool { return holds(values(args[0]), v) }
+		if name == "MV_OVERLAP" {
+			return b2i(slices.ContainsFunc(values(args[1]), has)), true
+		}
+		return b2i(!slices.ContainsFunc(values(args[1]), func(v any) bool { return !has(v) })), true
+	case "MV_FILTER_ONLY", "MV_FILTER_NONE":
+		out := slices.DeleteFunc(slices.Clone(values(args[0])), func(v any) bool {
+			return holds(args[1].([]any), v) != (name == "MV_FILTER_ONLY")
+		})
+		if len(out) == 0 {
+			return nil, true
+		}
+		return out, true
 	case "ARRAY_LENGTH", "ARRAY_OFFSET", "ARRAY_SLICE", "ARRAY_OVERLAP", "ARRAY_CONCAT":
 		if null {
 			return nil, true

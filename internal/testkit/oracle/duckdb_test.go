@@ -354,7 +354,13 @@ func (g *portable) where(source string) string {
 func (g *portable) query() string {
 	switch g.r.IntN(10) {
 	case 0:
-		return g.rows(2) + g.pick(" UNION ", " UNION ALL ", " INTERSECT ", " EXCEPT ", " INTERSECT ALL ", " EXCEPT ALL ") + g.rows(2)
+		operator := func() string {
+			return g.pick(" UNION ", " UNION ALL ", " INTERSECT ", " EXCEPT ", " INTERSECT ALL ", " EXCEPT ALL ")
+		}
+		if g.r.IntN(3) == 0 {
+			return g.rows(2) + operator() + g.rows(2) + operator() + g.rows(2)
+		}
+		return g.rows(2) + operator() + g.rows(2)
 	case 1, 2:
 		return g.windows()
 	case 3, 4, 5:
@@ -415,5 +421,16 @@ func (g *portable) windows() string {
 	} else {
 		call += " OVER (" + partition + order + frame + ")"
 	}
-	return fmt.Sprintf("SELECT s AS c0, n AS c1, m AS c2, %s AS c3 FROM t%s", call, g.where("t"))
+	if g.r.IntN(2) == 0 { // all columns order the rows, so that they have places
+		total := "ORDER BY n NULLS FIRST, s NULLS FIRST, k NULLS FIRST, m NULLS LAST, d NULLS LAST"
+		call = g.pick(
+			g.pick("ROW_NUMBER()", "NTILE(3)", "LAG(n)", "LEAD(m, 2)", "LAG(s, 1, 'none')", "LAG(n IGNORE NULLS)", "LEAD(m, 2 IGNORE NULLS)")+" OVER ("+partition+total+")",
+			g.pick("FIRST_VALUE(m)", "LAST_VALUE(s)", "NTH_VALUE(n, 2)", "FIRST_VALUE(m IGNORE NULLS)", "COUNT(DISTINCT m)", "COUNT(m) FILTER (WHERE n > 0)", "MIN(k)", "AVG(d)")+
+				" OVER ("+partition+total+g.pick("", " ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING", " ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING")+")",
+			g.pick("CAST(SUM(m) OVER (", "CAST(COUNT(d) OVER (", "CAST(MAX(m) OVER (")+partition+total+
+				g.pick(" ROWS BETWEEN 2 PRECEDING AND 1 PRECEDING", " ROWS BETWEEN 1 FOLLOWING AND 3 FOLLOWING", " ROWS BETWEEN 3 PRECEDING AND 1 FOLLOWING EXCLUDE CURRENT ROW")+
+				") AS BIGINT)")
+	}
+	qualify := g.pick("", "", "", " QUALIFY RANK() OVER (PARTITION BY k ORDER BY n DESC NULLS LAST) <= 2", " QUALIFY COUNT(*) OVER (PARTITION BY s, n) > 1")
+	return fmt.Sprintf("SELECT s AS c0, n AS c1, m AS c2, %s AS c3 FROM t%s%s", call, g.where("t"), qualify)
 }

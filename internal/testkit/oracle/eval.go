@@ -124,6 +124,9 @@ func cast(v any, from, to expr.Type) any {
 		}
 		return out
 	}
+	if to.Base == expr.Array && from.IsCharacter() && to.Elem().IsCharacter() {
+		return []any{v}
+	}
 	if from.Multi || from.Base == expr.Array || to.Base == expr.Array {
 		panic(unknown(fmt.Sprintf("cast of %s to %s", from, to)))
 	}

@@ -235,6 +235,9 @@ func (g *Generator) condition(depth int) string {
 		},
 		func() string { return fmt.Sprintf("(%s %sIN ('a', 'b', ''))", g.column("m"), g.not()) },
 		func() string {
+			return fmt.Sprintf("%s(%s, ARRAY[%s])", g.pick("MV_CONTAINS", "MV_OVERLAP"), g.column("m"), g.pick("'a'", "'b', 'c'", "'a', NULL", "'X', 'a', ''"))
+		},
+		func() string {
 			return fmt.Sprintf("%s(%s, %s)", g.pick("ARRAY_CONTAINS", "ARRAY_OVERLAP"), g.array(depth-1), g.array(depth-1))
 		},
 		func() string {

@@ -21,9 +21,7 @@ func (g *Generator) Query() (sql string, ordered bool) {
 		}
 		sql = fmt.Sprintf("SELECT %s FROM (%s) AS q", strings.Join(items, ", "), left)
 	case 1:
-		types := g.r.IntN(3)
-		sql = g.branch(types) + g.pick(" UNION ALL ", " UNION ", " INTERSECT ", " EXCEPT ", " INTERSECT ALL ", " EXCEPT ALL ") + g.branch(types)
-		columns = 2
+		sql, columns = g.sets(), 2
 	default:
 		sql, columns = g.block(3)
 	}
@@ -43,6 +41,24 @@ func (g *Generator) Query() (sql string, ordered bool) {
 		}
 	}
 	return sql, true
+}
+
+// sets combines two or three SELECTs; INTERSECT goes before the others unless there are parentheses.
+func (g *Generator) sets() string {
+	types := g.r.IntN(3)
+	operator := func() string {
+		return g.pick(" UNION ALL ", " UNION ", " INTERSECT ", " EXCEPT ", " INTERSECT ALL ", " EXCEPT ALL ")
+	}
+	two := g.branch(types) + operator() + g.branch(types)
+	switch g.r.IntN(4) {
+	case 0:
+		return two + operator() + g.branch(types)
+	case 1:
+		return "(" + two + ")" + operator() + g.branch(types)
+	case 2:
+		return g.branch(types) + operator() + "(" + two + ")"
+	}
+	return two
 }
 
 // branch is a SELECT of two columns of given types.
@@ -66,7 +82,7 @@ func (g *Generator) block(depth int) (sql string, columns int) {
 	switch g.r.IntN(4) {
 	case 0: // rows
 		for range g.r.IntN(4) + 1 {
-			items = append(items, g.expression(depth))
+			items = append(items, g.item(depth))
 		}
 		if g.r.IntN(5) == 0 {
 			items[0] = "DISTINCT " + items[0]
@@ -77,7 +93,8 @@ func (g *Generator) block(depth int) (sql string, columns int) {
 		}
 	default: // groups
 		for range g.r.IntN(3) + 1 {
-			items = append(items, g.pick(g.column("s"), g.column("n"), g.column("t"), g.column("m"), g.column("d"), g.expression(depth-1)))
+			items = append(items, g.pick(g.column("s"), g.column("n"), g.column("t"), g.column("m"), g.column("d"),
+				g.pick("MV_FILTER_ONLY", "MV_FILTER_NONE")+"("+g.column("m")+", ARRAY['a', 'c'])", g.expression(depth-1), g.expression(depth-1)))
 			keys = append(keys, fmt.Sprint(len(items)))
 		}
 		for range g.r.IntN(3) {
@@ -89,6 +106,11 @@ func (g *Generator) block(depth int) (sql string, columns int) {
 			tail = fmt.Sprintf(" GROUP BY %s(%s)", g.pick("ROLLUP", "CUBE"), strings.Join(keys, ", "))
 		case 1:
 			tail = fmt.Sprintf(" GROUP BY GROUPING SETS ((%s), (%s)%s)", strings.Join(keys, ", "), keys[0], g.pick("", ", ()"))
+		case 2:
+			tail = fmt.Sprintf(" GROUP BY %s, %s(%s)", keys[0], g.pick("ROLLUP", "CUBE"), strings.Join(keys, ", "))
+		}
+		if tail != " GROUP BY "+strings.Join(keys, ", ") && g.r.IntN(2) == 0 {
+			items = append(items, "GROUPING("+items[g.r.IntN(len(keys))]+")")
 		}
 		if g.r.IntN(4) == 0 {
 			tail += fmt.Sprintf(" HAVING COUNT(*) %s %d", g.pick(">", "<", "="), g.r.IntN(4))
@@ -102,9 +124,15 @@ func (g *Generator) block(depth int) (sql string, columns int) {
 }
 
 func (g *Generator) where(depth int) string {
-	switch g.r.IntN(13) {
+	switch g.r.IntN(15) {
 	case 0, 1, 2:
 		return ""
+	case 13:
+		return fmt.Sprintf(" WHERE (%s, %s) %sIN (SELECT i.n, i.s FROM u AS i%s)", g.column("n"), g.column("s"), g.pick("", "", ""),
+			g.pick("", " WHERE i.n > 1", " JOIN t AS j ON i.n = j.n AND i.l < j.l"))
+	case 14:
+		return fmt.Sprintf(" WHERE %s %s (SELECT COUNT(*) FROM u AS i WHERE i.n %s %s AND EXISTS (SELECT 1 FROM t AS j WHERE j.n = i.n AND j.s = %s))",
+			g.column("n"), g.pick("<=", ">", "="), g.pick("<", "=", "<>"), g.column("n"), g.column("s"))
 	case 9:
 		return fmt.Sprintf(" WHERE %s %s %s (SELECT i.n FROM u AS i WHERE i.n > %d)", g.column("n"), g.pick("=", "<>", "<", ">", "<=", ">="),
 			g.pick("ANY", "ALL"), g.r.IntN(12)-3)
@@ -122,10 +150,44 @@ func (g *Generator) where(depth int) string {
 	return " WHERE " + g.condition(depth)
 }
 
+// item is an output column, at times a subquery of one value.
+func (g *Generator) item(depth int) string {
+	if g.r.IntN(8) > 0 {
+		return g.expression(depth)
+	}
+	return fmt.Sprintf("(SELECT %s FROM u AS i WHERE i.%s = %s%s)", g.pick("MAX(i.t)", "MIN(i.s)", "MAX(i.s || 'x')"), "n", g.column("n"),
+		g.pick("", " AND i.l > "+g.column("l"), " AND i.s <> "+g.column("s")))
+}
+
 // source is a table, a join, or something that depends on a table, and sets what columns come from.
 func (g *Generator) source() string {
 	g.from, g.words, g.with = []string{"t"}, nil, ""
-	switch g.r.IntN(16) {
+	switch g.r.IntN(21) {
+	case 16: // a dimension with one row per key
+		g.from = []string{"t", "u"}
+		unique := g.pick("SELECT n, MIN(s) AS s, MAX(t) AS t, COUNT(*) AS l, MIN(__time) AS __time, MAX(d) AS d, MIN(f) AS f, MIN(t) AS m FROM u GROUP BY n",
+			"SELECT DISTINCT n, 'b' AS s, 'x' AS t, n + 1 AS l, TIMESTAMP '2024-01-01 00:00:00' AS __time, 0.5 AS d, CAST(n AS FLOAT) AS f, 'c' AS m FROM u")
+		return "t " + g.join() + " (" + strings.Replace(unique, "FROM u", "FROM u"+g.pick("", " WHERE n > 0"), 1) + ") AS u ON t.n = u.n" +
+			g.pick("", "", " AND u.l > 1", " AND t.d < u.d")
+	case 17:
+		g.from, g.words = []string{"p"}, nil
+		in := "SELECT __time, t, l, d, f, s, m, n AS v FROM t"
+		p := g.pick("COUNT(*) AS k", "SUM(v) AS k", "MAX(v) FILTER (WHERE v > 0) AS k")
+		return "(SELECT __time, t AS s, t, m, l, d, f, COALESCE(\"a_k\", 0) AS n, \"b_k\" AS o FROM (" + in + ") PIVOT (" + p + " FOR s IN ('a', 'b'))) AS p"
+	case 18:
+		g.from = []string{"p"}
+		return "(SELECT * FROM (SELECT __time, s, t, m, n AS n1, l AS n2, d, f, l FROM t) UNPIVOT " + g.pick("", "INCLUDE NULLS ") + "(n FOR part IN (n1, n2))) AS p"
+	case 19:
+		list := g.array(1)
+		g.words = []string{"CAST(x.v AS VARCHAR)"}
+		join, on := "CROSS JOIN", ""
+		if g.r.IntN(2) == 0 {
+			join, on = "LEFT JOIN", g.pick(" ON TRUE", " ON x.v > t.n")
+		}
+		return "t " + join + " UNNEST(" + list + ") AS x(v)" + on
+	case 20:
+		g.words = []string{"x.v", "CAST(x.o AS VARCHAR)"}
+		return "t CROSS JOIN UNNEST(MV_TO_ARRAY(t.m)) WITH ORDINALITY AS x(v, o)"
 	case 0, 1, 2, 3:
 		g.from = []string{"t", "u"}
 		on := g.pick("t.s = u.s", "t.n = u.n", "t.n = u.n AND t.s = u.s", "t.t = u.s AND u.n > 0", "t.n = u.d", "t.s IS NOT DISTINCT FROM u.s", "t.n = u.n + 1")
@@ -166,41 +228,4 @@ func (g *Generator) source() string {
 
 func (g *Generator) join() string {
 	return g.pick("JOIN", "LEFT JOIN", "JOIN", "RIGHT JOIN", "FULL JOIN")
-}
-
-// windows is a SELECT with window calls. Where the order of equal rows would show, all columns order them.
-func (g *Generator) windows() (sql string, columns int) {
-	g.from, g.words = []string{"t"}, nil
-	items := []string{"s AS c0", "n AS c1"}
-	for range g.r.IntN(3) + 1 {
-		partition := g.pick("", "", "PARTITION BY s ", "PARTITION BY n ", "PARTITION BY s, d ")
-		whole := "ORDER BY " + g.pick("n", "s DESC", "d, n") + ", __time, s, n, t, d, f"
-		rows := fmt.Sprintf("ROWS BETWEEN %s AND %s%s", g.pick("UNBOUNDED PRECEDING", "2 PRECEDING", "CURRENT ROW"),
-			g.pick("CURRENT ROW", "1 FOLLOWING", "UNBOUNDED FOLLOWING"), g.pick("", "", " EXCLUDE CURRENT ROW", " EXCLUDE TIES"))
-		ends := fmt.Sprintf("ROWS BETWEEN %s AND %s%s", g.pick("UNBOUNDED PRECEDING", "CURRENT ROW"), g.pick("CURRENT ROW", "UNBOUNDED FOLLOWING"),
-			g.pick("", "", " EXCLUDE CURRENT ROW", " EXCLUDE TIES"))
-		by := g.pick("n", "n DESC", "n NULLS LAST")
-		peers := fmt.Sprintf("ORDER BY %s %s BETWEEN %s AND %s%s", by, g.pick("RANGE", "GROUPS"), g.pick("UNBOUNDED PRECEDING", "2 PRECEDING", "CURRENT ROW"),
-			g.pick("CURRENT ROW", "3 FOLLOWING", "UNBOUNDED FOLLOWING"), g.pick("", "", " EXCLUDE GROUP", " EXCLUDE CURRENT ROW"))
-		text := g.one(
-			func() string {
-				return fmt.Sprintf("%s OVER (%sORDER BY %s)", g.pick("RANK()", "DENSE_RANK()", "PERCENT_RANK()", "CUME_DIST()", "COUNT(*)", "SUM(n)"), partition, by)
-			},
-			func() string {
-				return fmt.Sprintf("%s OVER (%s%s)", g.pick("ROW_NUMBER()", "NTILE(3)", "LAG(n)", "LEAD(s, 2)", "LAG(n, 1, 0)", "LEAD(s, 1, 'none')"), partition, whole)
-			},
-			func() string {
-				return fmt.Sprintf("%s OVER (%s%s %s)", g.pick("SUM(n)", "MIN(s)", "COUNT(d)", "COUNT(DISTINCT n)"), partition, whole, rows)
-			},
-			func() string {
-				return fmt.Sprintf("%s OVER (%s%s %s)", g.pick("FIRST_VALUE(n)", "LAST_VALUE(s)"), partition, whole, ends)
-			},
-			func() string {
-				return fmt.Sprintf("%s OVER (%s%s)", g.pick("COUNT(*)", "SUM(n)", "MAX(n)", "COUNT(DISTINCT s)"), partition, peers)
-			},
-			func() string { return fmt.Sprintf("%s OVER (%s)", g.pick("COUNT(*)", "SUM(n)", "MAX(s)"), partition) },
-		)
-		items = append(items, fmt.Sprintf("%s AS c%d", text, len(items)))
-	}
-	return "SELECT " + strings.Join(items, ", ") + " FROM t" + g.where(1), len(items)
 }

@@ -224,9 +224,6 @@ func setOp(x *plan.SetOp, left, right [][]any) [][]any {
 }
 
 func unnest(x *plan.Unnest, in [][]any) [][]any {
-	if x.Ordinality {
-		panic(unknown("WITH ORDINALITY"))
-	}
 	var out [][]any
 	for _, row := range in {
 		longest := 0
@@ -236,7 +233,11 @@ func unnest(x *plan.Unnest, in [][]any) [][]any {
 			longest = max(longest, len(lists[i]))
 		}
 		if longest == 0 && x.Outer {
-			longest = 1
+			row = slices.Clone(row)
+			for range len(x.Lists) + int(b2i(x.Ordinality)) {
+				row = append(row, nil)
+			}
+			out = append(out, row)
 		}
 		for i := range longest {
 			elements := make([]any, len(lists))
@@ -244,6 +245,9 @@ func unnest(x *plan.Unnest, in [][]any) [][]any {
 				if i < len(list) {
 					elements[k] = list[i]
 				}
+			}
+			if x.Ordinality {
+				elements = append(elements, int64(i)+1)
 			}
 			out = append(out, slices.Concat(row, elements))
 		}

@@ -97,6 +97,9 @@ func (p *partition) value(c *plan.WindowCall, i int) any {
 		if c.Fn == "LEAD" {
 			at = int64(i) + offset
 		}
+		if c.IgnoreNulls && offset != 0 {
+			at = p.known(c.Args[0], i, at)
+		}
 		switch {
 		case at >= 0 && at < int64(n):
 			return p.rows[at][c.Args[0]]
@@ -104,25 +107,60 @@ func (p *partition) value(c *plan.WindowCall, i int) any {
 			return p.rows[i][c.Args[2]]
 		}
 		return nil
-	case "FIRST_VALUE", "LAST_VALUE":
+	case "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE":
 		rows := p.frame(c, i)
-		if len(rows) == 0 {
+		if c.IgnoreNulls {
+			rows = slices.DeleteFunc(rows, func(row []any) bool { return row[c.Args[0]] == nil })
+		}
+		at := 0
+		switch c.Fn {
+		case "LAST_VALUE":
+			at = len(rows) - 1
+		case "NTH_VALUE":
+			at = int(c.Agg.Params[0].(int64)) - 1
+		}
+		if at < 0 || at >= len(rows) {
 			return nil
 		}
-		if c.Fn == "FIRST_VALUE" {
-			return rows[0][c.Args[0]]
-		}
-		return rows[len(rows)-1][c.Args[0]]
+		return rows[at][c.Args[0]]
 	}
 	panic(unknown("window function " + c.Fn))
+}
+
+// known returns where LAG or LEAD, that would be at a row, ends when only rows with a value count: -1 outside the partition.
+func (p *partition) known(column, i int, at int64) int64 {
+	step, n := 1, at-int64(i)
+	if n < 0 {
+		step, n = -1, -n
+	}
+	for j := i + step; j >= 0 && j < len(p.rows); j += step {
+		if p.rows[j][column] != nil {
+			if n--; n == 0 {
+				return int64(j)
+			}
+		}
+	}
+	return -1
 }
 
 // frame returns the rows of row i's frame, in order.
 func (p *partition) frame(c *plan.WindowCall, i int) [][]any {
 	var out [][]any
+	f := c.Frame
+	for _, bound := range []struct {
+		column int
+		offset *int64
+	}{{f.FromColumn, &f.FromOffset}, {f.ToColumn, &f.ToOffset}} {
+		if bound.column < 0 {
+			continue
+		}
+		var ok bool
+		if *bound.offset, ok = p.rows[i][bound.column].(int64); !ok {
+			return nil // no frame
+		}
+	}
 	for j := range p.rows {
-		f := &c.Frame
-		if !f.FromUnbounded && p.distance(f, i, j, f.FromOffset) < 0 || !f.ToUnbounded && p.distance(f, i, j, f.ToOffset) > 0 {
+		if !f.FromUnbounded && p.distance(&f, i, j, f.FromOffset) < 0 || !f.ToUnbounded && p.distance(&f, i, j, f.ToOffset) > 0 {
 			continue
 		}
 		peer := p.group[i] == p.group[j]
@@ -139,9 +177,6 @@ func (p *partition) frame(c *plan.WindowCall, i int) [][]any {
 
 // distance is how far row j is behind the bound that lies offset from row i: negative before it, 0 on it.
 func (p *partition) distance(f *plan.Frame, i, j int, offset int64) float64 {
-	if f.FromColumn >= 0 || f.ToColumn >= 0 {
-		panic(unknown("bounds by row"))
-	}
 	switch {
 	case f.Groups || f.Range && offset == 0:
 		return float64(p.group[j]) - float64(p.group[i]) - float64(offset)

@@ -141,7 +141,7 @@ func (o *aggregateOp) consume(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := o.pipeline.Run(ctx, func(worker int, b *vector.Batch) error { return o.partials[worker].add(b) }); err != nil {
+	if err := o.pipeline.Run(ctx, len(o.partials), func(worker int, b *vector.Batch) error { return o.partials[worker].add(b) }); err != nil {
 		return err
 	}
 	for _, p := range o.partials {
@@ -168,7 +168,6 @@ func (o *aggregateOp) memories() []*budget.Budget {
 	for workers > 1 && free/int64(workers) < leastShare {
 		workers--
 	}
-	o.pipeline.atMost = workers
 	shares := slices.Repeat([]*budget.Budget{memory}, workers)
 	if workers == 1 || len(o.a.keys) == 0 && len(o.a.distinct) == 0 {
 		return shares

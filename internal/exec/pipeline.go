@@ -37,7 +37,6 @@ type Pipeline struct {
 	// rowsLeft counts down a limit of the scan; nil: no limit, or the consumer of an ordered stream counts.
 	rowsLeft  *atomic.Int64
 	backwards bool
-	atMost    int // workers that there is memory for, 0: as many as there are threads
 
 	morsels []morsel // in the order of the rows
 
@@ -180,7 +179,8 @@ func (p *Pipeline) prepare(ctx context.Context) error {
 	return p.env.profile.timed(func() error { return p.groups.run(ctx) })
 }
 
-// Workers returns how many workers are worth starting. The pipeline is prepared.
+// Workers returns how many workers are worth starting now. It changes with what else runs: who divides something among them asks once. The
+// pipeline is prepared.
 func (p *Pipeline) Workers() int {
 	if p.groups != nil {
 		return min(p.env.Threads, p.groups.parts.n)
@@ -190,9 +190,6 @@ func (p *Pipeline) Workers() int {
 	n := min(p.env.Threads, p.left)
 	if n > 1 && p.left <= fewMorsels && p.env.Share.crowded() {
 		return 1
-	}
-	if p.atMost > 0 {
-		n = min(n, p.atMost)
 	}
 	return max(1, n)
 }
@@ -429,10 +426,9 @@ func (o *probeOp) Next(ctx context.Context) (*vector.Batch, error) {
 
 func (o *probeOp) Close() { o.input.Close() }
 
-// Run starts the workers and calls consume with each batch, from the worker's goroutine; worker numbers begin at 0. A batch is valid
-// during the call. The pipeline is prepared.
-func (p *Pipeline) Run(ctx context.Context, consume func(worker int, b *vector.Batch) error) error {
-	n := p.Workers()
+// Run starts n workers and calls consume with each batch, from the worker's goroutine; worker numbers begin at 0. A batch is valid during the
+// call. The pipeline is prepared.
+func (p *Pipeline) Run(ctx context.Context, n int, consume func(worker int, b *vector.Batch) error) error {
 	if n == 1 {
 		return p.runWorker(ctx, 0, consume)
 	}

@@ -98,7 +98,7 @@ func (o *sortOp) consume(ctx context.Context) error {
 	if o.pipeline == nil {
 		return Drain(ctx, o.input, o.sorters[0].add)
 	}
-	return o.pipeline.Run(ctx, func(worker int, b *vector.Batch) error { return o.sorters[worker].add(b) })
+	return o.pipeline.Run(ctx, workers, func(worker int, b *vector.Batch) error { return o.sorters[worker].add(b) })
 }
 
 func (o *sortOp) Close() {

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"time"
 
@@ -39,10 +40,11 @@ type Segments interface {
 type API struct {
 	engine   Engine
 	segments Segments
+	log      *slog.Logger
 }
 
-// New returns an API.
-func New(engine Engine, segments Segments) *API { return &API{engine, segments} }
+// New returns an API. What is wrong with this server is told to log: the asker gets no causes.
+func New(engine Engine, segments Segments, log *slog.Logger) *API { return &API{engine, segments, log} }
 
 // Routes adds the endpoint to mux.
 func (a *API) Routes(mux *edge.Mux) { mux.On("POST "+dispatch.Path, a.answer) }
@@ -66,6 +68,9 @@ func (a *API) answer(w http.ResponseWriter, r *http.Request) error {
 	failed := exec.Protect(func() error { return a.run(ctx, req, out) })
 	if r.Context().Err() != nil {
 		return nil // nobody listens
+	}
+	if f := fault.Find(failed); failed != nil && (f == nil || f.Category == fault.CategoryDefensive) {
+		a.log.ErrorContext(ctx, "a part of a query failed", "query", req.QueryID, "error", failed)
 	}
 	if err := out.End(failed); err != nil {
 		return nil // likewise

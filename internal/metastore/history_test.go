@@ -40,6 +40,8 @@ type replaceTask struct {
 	owner LockOwner
 	lock  Lock
 	read  map[chrono.Interval][]string // rows by the interval of the new segments
+	// segments are those that were read.
+	segments []SegmentRow
 }
 
 func TestNoRowIsLostOrDoubled(t *testing.T) {
@@ -185,7 +187,7 @@ func (h *history) publishAppend(a *appendTask, steps map[string]int) string {
 
 // readForReplace reads what is visible of the segments to replace. Sometimes the new segments are as long as the lock, sometimes days.
 func (h *history) readForReplace(r *replaceTask) {
-	segments, err := h.SegmentsToReplace(h.ctx(), r.owner.TaskID, "wiki", r.lock.Interval)
+	segments, err := h.UsedSegments(h.ctx(), "wiki", r.lock.Interval)
 	h.ok(err)
 	r.read = make(map[chrono.Interval][]string)
 	long := h.rnd.IntN(2) == 0
@@ -210,6 +212,12 @@ func (h *history) readForReplace(r *replaceTask) {
 			}
 		}
 	}
+	r.segments = segments
+	ids := make([]string, len(segments))
+	for i, s := range segments {
+		ids[i] = s.ID.String()
+	}
+	h.ok(h.Absorb(h.ctx(), r.owner.TaskID, ids))
 }
 
 func (h *history) publishReplace(r *replaceTask, steps map[string]int) string {
@@ -222,10 +230,8 @@ func (h *history) publishReplace(r *replaceTask, steps map[string]int) string {
 	}
 	// What was read as longer segments and is written as shorter ones leaves a rest to bury.
 	if len(produced) > 0 {
-		segments, err := h.SegmentsToReplace(h.ctx(), r.owner.TaskID, "wiki", r.lock.Interval)
-		h.ok(err)
 		rest := chrono.Subtract([]chrono.Interval{r.lock.Interval}, produced)
-		graves, err := timeline.TombstoneIntervals(rest, rowIntervals(segments), granularity(h.t, "day"), 100)
+		graves, err := timeline.TombstoneIntervals(rest, rowIntervals(r.segments), granularity(h.t, "day"), 100)
 		h.ok(err)
 		for _, iv := range graves {
 			p.Segments = append(p.Segments, timeline.NewTombstone(timeline.SegmentID{DataSource: "wiki", Interval: iv, Version: r.lock.Version}))

@@ -1,7 +1,6 @@
 package metastore
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -331,37 +330,4 @@ func (s *Store) Absorb(ctx context.Context, taskID string, segments []string) er
 		}
 		return nil
 	})
-}
-
-// SegmentsToReplace returns the used segments that a task with REPLACE locks is to read: those that overlap the intervals, without what was
-// appended since its locks were granted, which its publication takes over as it is. For other tasks they are the used segments.
-func (s *Store) SegmentsToReplace(ctx context.Context, taskID, dataSource string, intervals ...chrono.Interval) ([]SegmentRow, error) {
-	var out []SegmentRow
-	err := s.view(ctx, func(c conn) error {
-		appended, err := list(ctx, c, scanText,
-			"SELECT u.segment_id FROM upgrades u JOIN task_lock_holders h ON h.lock_id = u.lock_id WHERE h.task_id = ?", taskID)
-		if err != nil {
-			return err
-		}
-		skip := make(map[string]bool, len(appended))
-		for _, id := range appended {
-			skip[id] = true
-		}
-		seen := make(map[timeline.SegmentID]bool)
-		for _, iv := range chrono.Condense(intervals) {
-			rows, err := s.overlappingRows(ctx, c, dataSource, iv, "s.used = 1")
-			if err != nil {
-				return err
-			}
-			for _, r := range rows {
-				if !seen[r.ID] && !skip[r.ID.String()] && !skip[r.UpgradedFrom] {
-					seen[r.ID] = true
-					out = append(out, r)
-				}
-			}
-		}
-		return nil
-	})
-	slices.SortFunc(out, func(a, b SegmentRow) int { return cmp.Compare(a.ID.String(), b.ID.String()) })
-	return out, err
 }

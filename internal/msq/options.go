@@ -54,6 +54,21 @@ type Options struct {
 	AutoColumns                    bool // useAutoColumnSchemas
 }
 
+// Lock returns the kind of lock that a statement takes; replace: it is a REPLACE.
+func (o *Options) Lock(replace bool) LockType {
+	switch {
+	case o.LockType != "":
+		return o.LockType
+	case replace && o.ConcurrentLocks:
+		return Replace
+	case replace:
+		return Exclusive
+	case o.ConcurrentLocks:
+		return Append
+	}
+	return Shared
+}
+
 // ParseOptions reads the parameters from a query context. Values are of the types that JSON gives, with numbers as json.Number or float64;
 // a text that holds a value counts as that value, as in the reference. Parameters that mean nothing here are left alone.
 func ParseOptions(context map[string]any) (*Options, error) {

@@ -99,7 +99,7 @@ func TestLocksOfStatements(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := job.lockType(w); got != c.want {
+		if got := job.opts.Lock(w.Replace); got != c.want {
 			t.Errorf("%+v: %s", c, got)
 		}
 	}

@@ -22,21 +22,6 @@ type segmentPlan struct {
 	shard     timeline.ShardSpec
 }
 
-// lockType returns the lock that the statement takes.
-func (c *Controller) lockType(w *plan.Write) LockType {
-	switch {
-	case c.opts.LockType != "":
-		return c.opts.LockType
-	case w.Replace && c.opts.ConcurrentLocks:
-		return Replace
-	case w.Replace:
-		return Exclusive
-	case c.opts.ConcurrentLocks:
-		return Append
-	}
-	return Shared
-}
-
 // overwritten returns the intervals that a REPLACE replaces.
 func overwritten(w *plan.Write) []chrono.Interval {
 	if w.ReplaceAll {
@@ -45,14 +30,15 @@ func overwritten(w *plan.Write) []chrono.Interval {
 	return chrono.Condense(w.Intervals)
 }
 
-// lock takes the locks of a REPLACE, before anything is read: its version decides what it hides.
+// lock takes the locks of a REPLACE: their version decides what it hides. What pins the state that a job reads has them before it does so, or
+// rows that are published between the two would be hidden without having been read.
 func (c *Controller) lock(ctx context.Context, w *plan.Write) error {
 	if !w.Replace || c.job.Target.touched() {
 		return nil
 	}
 	for _, iv := range overwritten(w) {
 		lock, err := c.deps.Metastore.Lock(ctx, LockRequest{Task: c.job.ID, Group: c.job.ID, DataSource: w.DataSource, Interval: iv,
-			Type: c.lockType(w), Priority: c.opts.Priority})
+			Type: c.opts.Lock(w.Replace), Priority: c.opts.Priority})
 		if err != nil {
 			return err
 		}
@@ -69,7 +55,7 @@ func (c *Controller) lockTouched(ctx context.Context, w *plan.Write, parts []par
 	}
 	for _, iv := range chunks {
 		lock, err := c.deps.Metastore.Lock(ctx, LockRequest{Task: c.job.ID, Group: c.job.ID, DataSource: w.DataSource, Interval: iv,
-			Type: c.lockType(w), Priority: c.opts.Priority})
+			Type: c.opts.Lock(w.Replace), Priority: c.opts.Priority})
 		if err != nil {
 			return err
 		}
@@ -112,7 +98,7 @@ func (c *Controller) identify(ctx context.Context, w *plan.Write, parts []partit
 	for i := range parts {
 		bucket := bucketOf(w, &parts[i])
 		id, shard, ok, err := c.deps.Metastore.Allocate(ctx, AllocateRequest{Task: c.job.ID, Group: c.job.ID, DataSource: w.DataSource, Interval: bucket,
-			Granularity: w.PartitionBy, Sequence: c.job.ID, Previous: previous, Type: c.lockType(w), Priority: c.opts.Priority})
+			Granularity: w.PartitionBy, Sequence: c.job.ID, Previous: previous, Type: c.opts.Lock(w.Replace), Priority: c.opts.Priority})
 		if err != nil {
 			return nil, err
 		}
@@ -325,7 +311,7 @@ func (c *Controller) publish(ctx context.Context, w *plan.Write, segments []*tim
 		return nil, context.Cause(ctx)
 	}
 	c.published.Store(true)
-	p, err := c.deps.Metastore.Publish(ctx, Publication{Task: c.job.ID, Group: c.job.ID, DataSource: w.DataSource, Type: c.lockType(w), Segments: all,
+	p, err := c.deps.Metastore.Publish(ctx, Publication{Task: c.job.ID, Group: c.job.ID, DataSource: w.DataSource, Type: c.opts.Lock(w.Replace), Segments: all,
 		Drop: drop})
 	if err != nil {
 		if errors.Is(err, ErrPreempted) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 
@@ -148,11 +147,7 @@ func (e *engine) Release(ctx context.Context, t *task.Task) error {
 
 // session pins a state of the timeline that has everything that was published up to now: with its locks held a task reads all that it replaces.
 func (e *engine) session(ctx context.Context) (*broker.Session, error) {
-	number, err := e.o.Metastore.Number(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("asking for the newest change: %w", err)
-	}
-	if _, err := e.o.Published.Wait(ctx, number); err != nil {
+	if err := overlord.CatchUp(ctx, e.o.Metastore, e.o.Published); err != nil {
 		return nil, err
 	}
 	return e.o.Broker.Session(), nil

@@ -306,6 +306,24 @@ func (t *tables) visible(scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.S
 	}
 }
 
+// Reads yields the segments of a datasource that a plan of p reads, a segment once for each scan of it.
+func (b *Broker) Reads(p *Prepared, node plan.Node, dataSource string) iter.Seq[timeline.SegmentID] {
+	t := &tables{b.segments, p.State}
+	return func(yield func(timeline.SegmentID) bool) {
+		plan.Walk(node, func(n plan.Node) bool {
+			more := true
+			if scan, ok := n.(*plan.Scan); ok && scan.DataSource == dataSource {
+				for _, s := range t.visible(scan) {
+					if more = yield(s.ID); !more {
+						break
+					}
+				}
+			}
+			return more
+		})
+	}
+}
+
 // acquiring is how many segments a query acquires at once. Where they are not in memory that is waiting, for a disk or for deep storage.
 const acquiring = 16
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"log/slog"
 	"maps"
 	"strings"
@@ -45,6 +46,7 @@ type Broker interface {
 	Prepare(ctx context.Context, req *query.Request, engine sql.Engine) (*broker.Prepared, error)
 	Optimize(p *broker.Prepared) plan.Node
 	Env(p *broker.Prepared, name string) (env *exec.Env, done func())
+	Reads(p *broker.Prepared, node plan.Node, dataSource string) iter.Seq[timeline.SegmentID]
 }
 
 // ControllerOptions are what a Controller works with.
@@ -253,18 +255,22 @@ func (c *Controller) prepare(ctx context.Context, t *task.Task) (*broker.Prepare
 	return p, &body, nil
 }
 
-// Prepare implements task.Kind. A task is ready at once: what it writes to is locked by its controller when it comes to that.
-func (c *Controller) Prepare(context.Context, *task.Task) (bool, error) { return true, nil }
-
 // Run implements task.Kind.
 func (c *Controller) Run(ctx context.Context, t *task.Task) error {
+	if err := CatchUp(ctx, c.o.Metastore, c.o.Published); err != nil {
+		return err
+	}
 	p, body, err := c.prepare(ctx, t)
 	if err != nil {
 		return err
 	}
+	node := c.o.Broker.Optimize(p)
+	if err := c.absorb(ctx, t, p, node); err != nil {
+		return err
+	}
 	env, done := c.o.Broker.Env(p, "task "+t.ID)
 	defer done()
-	job, err := msq.New(msq.Job{ID: t.ID, Plan: c.o.Broker.Optimize(p), Columns: resultColumns(p), Context: body.SQLQueryContext,
+	job, err := msq.New(msq.Job{ID: t.ID, Plan: node, Columns: resultColumns(p), Context: body.SQLQueryContext,
 		Identity: anyone}, msq.Deps{
 		Clock: c.o.Clock, Tables: env.Tables, System: env.System, Expr: env.Expr, Access: c.o.Access, Exports: c.o.Exports, Durable: c.o.Durable, Metastore: c.meta, Store: c.o.Deep,
 		Loads: NewLoads(c.o.Loads), TempDir: c.o.TempDir, Memory: env.Budget, Disk: c.o.Disk, Threads: c.o.Threads, Host: c.o.Host,

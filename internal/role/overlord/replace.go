@@ -1,0 +1,69 @@
+package overlord
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/msq"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/role/broker"
+	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/timeline"
+)
+
+// What a REPLACE hides it must have read, if it reads its own datasource at all: its locks come first (Prepare), then the state that it reads is
+// pinned (CatchUp), and what concurrent appends have added between the two is said to have been read (absorb).
+
+// Prepare implements task.Kind: a REPLACE is ready when it has the locks on all that it replaces, or waits without any. Others are ready at once:
+// INSERTs lock the time chunks of their rows when they know them.
+func (c *Controller) Prepare(ctx context.Context, t *task.Task) (bool, error) {
+	p, body, err := c.prepare(ctx, t)
+	if err != nil {
+		return false, err
+	}
+	if p.Target == nil || p.Target.Overwrite == nil {
+		return true, nil
+	}
+	options, err := msq.ParseOptions(body.SQLQueryContext)
+	if err != nil {
+		return false, err
+	}
+	for _, iv := range chrono.Condense(p.Target.Overwrite) {
+		_, granted, err := c.o.Metastore.TryLock(ctx, metastore.LockRequest{
+			Owner: metastore.LockOwner{TaskID: t.ID, GroupID: t.GroupID, Priority: t.Priority}, DataSource: p.Target.DataSource, Interval: iv,
+			Type: metastore.LockType(options.Lock(true)),
+		})
+		if err != nil {
+			return false, err
+		}
+		if !granted { // two that hold a part each would wait for each other
+			return false, c.meta.Release(ctx, t.ID)
+		}
+	}
+	return true, nil
+}
+
+// absorb says which segments of its own datasource a REPLACE reads. Those among them that were appended after its locks were granted would
+// otherwise be published again beside their rows.
+func (c *Controller) absorb(ctx context.Context, t *task.Task, p *broker.Prepared, node plan.Node) error {
+	if p.Target == nil || p.Target.Overwrite == nil {
+		return nil
+	}
+	var ids []string
+	for id := range c.o.Broker.Reads(p, node, p.Target.DataSource) {
+		ids = append(ids, id.String())
+	}
+	return c.o.Metastore.Absorb(ctx, t.ID, ids)
+}
+
+// CatchUp waits until queries see everything that was published up to now: with its locks held a task then reads all that it replaces.
+func CatchUp(ctx context.Context, store *metastore.Store, published *timeline.Published) error {
+	number, err := store.Number(ctx)
+	if err != nil {
+		return fmt.Errorf("asking for the newest change: %w", err)
+	}
+	_, err = published.Wait(ctx, number)
+	return err
+}

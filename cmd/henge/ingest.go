@@ -233,11 +233,7 @@ type progressBar struct {
 const barWidth = 30
 
 func (b *progressBar) show(p taskProgress) {
-	f, ok := b.w.(*os.File)
-	if !ok {
-		return
-	}
-	if info, err := f.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
+	if !isTerminal(b.w) {
 		return
 	}
 	seconds := b.clock.Now().Sub(b.began).Seconds()

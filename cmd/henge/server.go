@@ -16,8 +16,7 @@ import (
 )
 
 func serverCommand() *cobra.Command {
-	var files, set []string
-	var data string
+	var where settingFlags
 	var list bool
 	cmd := &cobra.Command{
 		Use:   "server [role ...]",
@@ -44,10 +43,7 @@ service.broker.plaintextPort) and from --set. --list-settings prints them all.`,
 			if err != nil {
 				return err
 			}
-			if data != "" {
-				set = append(slices.Clip(set), "service.data.dir="+data)
-			}
-			settings, err := config.Load(config.Sources{Files: files, Environ: os.Environ(), Flags: set})
+			settings, err := where.load()
 			if err != nil {
 				return err
 			}
@@ -63,11 +59,29 @@ service.broker.plaintextPort) and from --set. --list-settings prints them all.`,
 			return n.Wait(cmd.Context())
 		},
 	}
-	cmd.Flags().StringVar(&data, "data", "", "data directory (default ./henge-data)")
-	cmd.Flags().StringArrayVar(&files, "config", nil, "properties file; may be repeated, later ones win")
-	cmd.Flags().StringArrayVar(&set, "set", nil, "property as key=value; may be repeated")
+	where.add(cmd)
 	cmd.Flags().BoolVar(&list, "list-settings", false, "print all properties with their defaults and stop")
 	return cmd
+}
+
+// settingFlags are the flags by which commands find the settings of a server, and so its stores.
+type settingFlags struct {
+	data       string
+	files, set []string
+}
+
+func (f *settingFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.data, "data", "", "data directory (default ./henge-data)")
+	cmd.Flags().StringArrayVar(&f.files, "config", nil, "properties file; may be repeated, later ones win")
+	cmd.Flags().StringArrayVar(&f.set, "set", nil, "property as key=value; may be repeated")
+}
+
+func (f *settingFlags) load() (*config.Settings, error) {
+	set := f.set
+	if f.data != "" {
+		set = append(slices.Clip(set), "service.data.dir="+f.data)
+	}
+	return config.Load(config.Sources{Files: f.files, Environ: os.Environ(), Flags: set})
 }
 
 // readyLine tells where the process answers.

@@ -14,6 +14,7 @@
 //	mark.go, unused.go, files.go flags, deletion, the bytes
 //	changes.go                   the published change stream, snapshots
 //	task.go, statement.go, supervisor.go, offsets.go, setting.go, audit.go   the rest of the tables
+//	dump.go, restore.go          the whole store as rows, from either database and into either
 //	check.go                     tells whether the invariants hold
 //
 // What holds at every commit, and so after every crash:

@@ -17,6 +17,10 @@ const (
 	pollChanges = 500 * time.Millisecond
 	// pollLocks is how often a waiting lock request looks for locks that other processes released.
 	pollLocks = time.Second
+	// maxIdleTransaction is how long a write transaction may do nothing: it keeps all other processes from writing.
+	maxIdleTransaction = 10 * time.Second
+	// maxIdleDump is the same for dumps and restores, which nobody waits for and which read and write files in between.
+	maxIdleDump = time.Hour
 	// maxVersionSuffixes bounds the "S" that are tried behind the version of a first append.
 	maxVersionSuffixes = 1000
 )

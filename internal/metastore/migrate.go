@@ -32,22 +32,9 @@ const oldestCompatible = 1
 
 // migrate brings the schema to the newest version this release knows.
 func (s *Store) migrate(ctx context.Context) error {
-	files, err := fs.Sub(migrations, "migrations")
+	provider, err := s.migrations()
 	if err != nil {
 		return err
-	}
-	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger())}
-	if s.dialect.numbered {
-		// Processes that start together migrate one after the other.
-		locker, err := lock.NewPostgresSessionLocker()
-		if err != nil {
-			return err
-		}
-		options = append(options, goose.WithSessionLocker(locker))
-	}
-	provider, err := goose.NewProvider(s.dialect.goose, s.writers, files, options...)
-	if err != nil {
-		return fmt.Errorf("reading the migrations of the metadata store: %w", err)
 	}
 	current, newest, err := provider.GetVersions(ctx)
 	if err != nil {
@@ -62,6 +49,54 @@ func (s *Store) migrate(ctx context.Context) error {
 		}
 	}
 	return s.sign(ctx, newest)
+}
+
+// migrateTo brings the schema of an empty store to an older version.
+func (s *Store) migrateTo(ctx context.Context, version int64) error {
+	provider, err := s.migrations()
+	if err != nil {
+		return err
+	}
+	if _, err := provider.UpTo(ctx, version); err != nil {
+		return fmt.Errorf("creating the metadata store in schema version [%d]: %w", version, s.dialect.explain(err))
+	}
+	return nil
+}
+
+// migrations returns what runs them on the store.
+func (s *Store) migrations() (*goose.Provider, error) {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger())}
+	if s.dialect.numbered {
+		// Processes that start together migrate one after the other.
+		locker, err := lock.NewPostgresSessionLocker()
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, goose.WithSessionLocker(locker))
+	}
+	provider, err := goose.NewProvider(s.dialect.goose, s.writers, files, options...)
+	if err != nil {
+		return nil, fmt.Errorf("reading the migrations of the metadata store: %w", err)
+	}
+	return provider, nil
+}
+
+// newestSchema returns the highest schema version that this release knows.
+func newestSchema() (newest int64, err error) {
+	entries, err := migrations.ReadDir("migrations")
+	for _, e := range entries {
+		number, _, _ := strings.Cut(e.Name(), "_")
+		n, bad := strconv.ParseInt(number, 10, 64)
+		if bad != nil {
+			return 0, fault.Defensive("The migration [%s] has no number", e.Name())
+		}
+		newest = max(newest, n)
+	}
+	return newest, err
 }
 
 // sign notes this release in the store, if another one was noted.

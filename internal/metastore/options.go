@@ -2,6 +2,7 @@ package metastore
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
@@ -22,6 +23,9 @@ type Options struct {
 	// FaultPoint, if not nil, is called with the name of each step of Publish (see publishSteps). If it returns an error, the process
 	// counts as crashed at this step: nothing more is written, the operation and all later writes fail. Tests only.
 	FaultPoint func(step string) error
+
+	// idleTransaction is how long PostgreSQL leaves a transaction of this process open that does nothing.
+	idleTransaction time.Duration
 }
 
 func (o Options) withDefaults() Options {
@@ -30,6 +34,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Release == "" {
 		o.Release = "dev"
+	}
+	if o.idleTransaction == 0 {
+		o.idleTransaction = maxIdleTransaction
 	}
 	return o
 }

@@ -3,6 +3,7 @@ package metastore
 import (
 	"context"
 	"database/sql"
+	"strconv"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -22,7 +23,7 @@ func (s *Store) openPostgres(ctx context.Context) error {
 		// The cause holds the URL, which may hold a password.
 		return fault.InvalidInput("The URL of the metadata store is not a PostgreSQL connection string")
 	}
-	config.RuntimeParams["idle_in_transaction_session_timeout"] = "10000"
+	config.RuntimeParams["idle_in_transaction_session_timeout"] = strconv.FormatInt(s.options.idleTransaction.Milliseconds(), 10)
 	config.RuntimeParams["application_name"] = "henge"
 	db := stdlib.OpenDB(*config)
 	db.SetMaxOpenConns(maxPostgresConns)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -22,7 +21,6 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/config"
-	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/segment"
@@ -203,20 +201,11 @@ func (n *Node) openStore(ctx context.Context) error {
 	if n.store = n.o.Store; n.store != nil {
 		return nil
 	}
-	o := metastore.Options{
-		Clock: n.o.Clock, Release: n.o.Version, FaultPoint: n.o.FaultPoint, MaxAuditBytes: max(0, n.settings.Int("service.audit.manager.maxPayloadSizeBytes")),
+	o, err := metastoreOptions(n.settings, n.dir.path)
+	if err != nil {
+		return err
 	}
-	switch kind := n.settings.Text("service.metadata.storage.type"); kind {
-	case "sqlite":
-		if o.Path = n.settings.Text("service.metadata.storage.connector.connectURI"); o.Path == "" {
-			o.Path = filepath.Join(n.dir.path, "metastore.db")
-		}
-	case "postgresql":
-		o.URL = n.settings.Text("service.metadata.storage.connector.connectURI")
-	default:
-		return fault.InvalidInput("Metadata store [%s] is unknown; use sqlite or postgresql", kind)
-	}
-	var err error
+	o.Clock, o.Release, o.FaultPoint = n.o.Clock, n.o.Version, n.o.FaultPoint
 	if n.store, err = metastore.Open(ctx, o); err != nil {
 		return err
 	}

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strconv"
 
@@ -106,19 +105,12 @@ func (n *Node) openServices(ctx context.Context) (*services, error) {
 
 // path returns a configured directory, or its default in the data directory.
 func (s *services) path(key, name string) (string, error) {
-	if p := s.n.settings.Text(key); p != "" {
-		return filepath.Abs(p)
-	}
-	p, err := s.n.dir.sub(name)
-	if err != nil {
-		return "", err
-	}
-	return filepath.Abs(p)
+	return storagePath(s.n.settings, s.n.dir, key, name)
 }
 
 func (s *services) openStorage() error {
 	var err error
-	if s.deep, err = s.openDeepStorage(); err != nil {
+	if s.deep, err = openDeepStorage(s.n.settings, s.n.dir); err != nil {
 		return err
 	}
 	s.n.onClose(s.deep.Close)
@@ -133,31 +125,6 @@ func (s *services) openStorage() error {
 	s.n.onClose(c.Close)
 	s.historical = historical.New(c, clock.Millis(s.n.o.Clock), s.n.o.Log)
 	return nil
-}
-
-// openDeepStorage opens the store that the settings name.
-func (s *services) openDeepStorage() (deepstore.Store, error) {
-	set := s.n.settings
-	switch kind := set.Text("service.storage.type"); kind {
-	case "local":
-		dir, err := s.path("service.storage.storageDirectory", "segments")
-		if err != nil {
-			return nil, err
-		}
-		return deepstore.OpenLocal(dir)
-	case "s3":
-		temp, err := s.n.dir.sub("tmp")
-		if err != nil {
-			return nil, err
-		}
-		client, err := s3.Connect(context.Background(), s.s3Options())
-		if err != nil {
-			return nil, err
-		}
-		return s3.NewStore(client, set.Text("service.storage.bucket"), set.Text("service.storage.baseKey"), temp)
-	default:
-		return nil, fault.InvalidInput("Deep storage [%s] is unknown; use local or s3", kind)
-	}
 }
 
 func (s *services) openBroker() error {
@@ -289,18 +256,9 @@ func (s *services) exports() *export.Places {
 	return &export.Places{
 		BaseDir: set.Text("service.export.storage.baseDir"),
 		S3Paths: set.List("service.export.storage.s3.allowedExportPaths"), GooglePaths: set.List("service.export.storage.google.allowedExportPaths"),
-		S3: s.s3Options(),
+		S3: s3Options(set),
 		Google: s3.Options{Endpoint: "https://storage.googleapis.com", AccessKey: set.Text("service.google.accessKey"),
 			SecretKey: set.Text("service.google.secretKey")},
-	}
-}
-
-// s3Options say how the S3 store of deep storage and of exports is reached.
-func (s *services) s3Options() s3.Options {
-	set := s.n.settings
-	return s3.Options{
-		Endpoint: set.Text("service.s3.endpoint.url"), Region: set.Text("service.s3.endpoint.signingRegion"),
-		AccessKey: set.Text("service.s3.accessKey"), SecretKey: set.Text("service.s3.secretKey"),
 	}
 }
 

@@ -1,0 +1,224 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hengedb/henge/internal/backup"
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/config"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/role/node"
+)
+
+func backupCommand() *cobra.Command {
+	var where settingFlags
+	var o backup.WriteOptions
+	var secrets bool
+	cmd := &cobra.Command{
+		Use:   "backup FILE",
+		Short: "Write the metastore, the settings and, if wanted, the segments into one file",
+		Long: `Write what a cluster must not lose into one file: the metastore as it is at one moment, and the settings.
+
+The server may run. It is found by the same settings as by 'henge server': the data directory (SQLite), or the database and deep
+storage that the settings name. With --with-segments the segment files of deep storage are in the backup too; without, keep deep
+storage itself safe: files in it never change, so a copy that is made after the backup fits it.
+
+The file is readable for its owner only. It has no secret settings unless --with-secrets is given, but what the metastore holds is in
+it. 'henge restore' takes it back, into SQLite or PostgreSQL, whichever it came from.`,
+		Example: `  henge backup henge-2026-03-01.backup
+  henge backup --data /var/lib/henge --with-segments all.backup
+  henge backup --config common.runtime.properties --overwrite nightly.backup`,
+		Args: oneFile("backup"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			settings, err := where.load()
+			if err != nil {
+				return err
+			}
+			if err := checkDirectory(settings); err != nil {
+				return err
+			}
+			stores, err := node.OpenStores(settings, false)
+			if err != nil {
+				return err
+			}
+			line := &statusLine{w: cmd.ErrOrStderr(), clock: clock.System()}
+			o.Metastore, o.Deep, o.Settings, o.Release, o.Clock = stores.Metastore, stores.Deep, settings.Properties(secrets), version, clock.System()
+			o.Progress = line.show
+			summary, err := backup.Write(cmd.Context(), args[0], o)
+			line.end()
+			if err = errors.Join(err, stores.Close()); err != nil {
+				return err
+			}
+			return writeSummary(cmd.OutOrStdout(), args[0], *summary, o.Segments)
+		},
+	}
+	where.add(cmd)
+	cmd.Flags().BoolVar(&o.Segments, "with-segments", false, "take the segment files of deep storage too")
+	cmd.Flags().BoolVar(&secrets, "with-secrets", false, "keep the values of secret settings")
+	cmd.Flags().BoolVar(&o.Overwrite, "overwrite", false, "replace FILE if it exists")
+	return cmd
+}
+
+func restoreCommand() *cobra.Command {
+	var where settingFlags
+	var o backup.RestoreOptions
+	var check bool
+	cmd := &cobra.Command{
+		Use:   "restore FILE",
+		Short: "Put a backup back: metastore, settings and the segments that are in it",
+		Long: `Put a backup back: metastore, settings and the segments that are in it.
+
+All processes must be stopped. Where it goes is found by the same settings as by 'henge server'; metastore and deep storage may be of
+another kind than those of the backup. The file is checked from end to end before anything is written. A metastore that holds
+something is refused, unless --replace is given: then nothing of it is left.
+
+The settings of the backup are written to restored.properties in the data directory, to be looked at; they are not used. A backup
+without segments needs the deep storage of its time, at the same place or copied to where the settings name it.
+
+Tasks that ran when the backup was made begin again, as after a crash.`,
+		Example: `  henge restore --check henge-2026-03-01.backup
+  henge restore --data /var/lib/henge henge-2026-03-01.backup
+  henge restore --config common.runtime.properties --replace nightly.backup`,
+		Args: oneFile("restore"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			line := &statusLine{w: cmd.ErrOrStderr(), clock: clock.System()}
+			o.Progress = line.show
+			if check {
+				content, err := backup.Check(cmd.Context(), args[0], o.Progress)
+				line.end()
+				if err != nil {
+					return err
+				}
+				m := content.Manifest
+				fmt.Fprintf(cmd.OutOrStdout(), "Made at %s by release %s, of %s with schema version %d; it is whole.\n",
+					chrono.FormatMillis(m.Created, nil), m.Release, m.Source.Database, m.Source.Schema)
+				return writeSummary(cmd.OutOrStdout(), args[0], content.Summary, m.Segments)
+			}
+			settings, err := where.load()
+			if err != nil {
+				return err
+			}
+			return restore(cmd, args[0], settings, o, line)
+		},
+	}
+	where.add(cmd)
+	cmd.Flags().BoolVar(&o.Replace, "replace", false, "replace what the metastore holds")
+	cmd.Flags().BoolVar(&check, "check", false, "only read the backup and say whether it is whole")
+	return cmd
+}
+
+func restore(cmd *cobra.Command, file string, settings *config.Settings, o backup.RestoreOptions, line *statusLine) (err error) {
+	stores, err := node.OpenStores(settings, true)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stores.Close()) }()
+	o.Metastore, o.Deep = stores.Metastore, stores.Deep
+	o.Metastore.Release = version
+	done, err := backup.Restore(cmd.Context(), file, o)
+	line.end()
+	if err != nil {
+		return err
+	}
+	out := cmd.OutOrStdout()
+	if err := writeSummary(out, file, done.Summary, done.Manifest.Segments); err != nil {
+		return err
+	}
+	if done.Absent > 0 {
+		fmt.Fprintf(out, "Deep storage lacks %s, for example [%s]: copy them there before you start the server.\n",
+			counted(done.Absent, "segment file"), done.AbsentKey)
+	}
+	if done.Settings == "" {
+		return nil
+	}
+	path := filepath.Join(stores.Dir, "restored.properties")
+	if err := os.WriteFile(path, []byte(done.Settings), 0o600); err != nil {
+		return fault.Runtime("The metastore is restored; the settings can't be written to [%s]", path).WithCause(err)
+	}
+	fmt.Fprintf(out, "The settings are in %s.\n", path)
+	return nil
+}
+
+// checkDirectory refuses a data directory that is not there, which a server would create.
+func checkDirectory(settings *config.Settings) error {
+	dir := settings.Text("service.data.dir")
+	if _, err := os.Stat(dir); err != nil {
+		return fault.NotFound("There is no data directory [%s]; name it with --data or service.data.dir", dir)
+	}
+	return nil
+}
+
+func oneFile(name string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return fault.InvalidInput("henge %s takes one file; henge %s --help shows examples", name, name)
+		}
+		return nil
+	}
+}
+
+func writeSummary(w io.Writer, file string, s backup.Summary, segments bool) error {
+	rows := int64(0)
+	for _, n := range s.Rows {
+		rows += n
+	}
+	_, err := fmt.Fprintf(w, "%s: %s of the metastore, %s", file, counted(rows, "row"), counted(s.Rows["segments"], "segment"))
+	if segments {
+		_, err = fmt.Fprintf(w, ", %s (%s bytes)", counted(s.Files, "segment file"), grouped(s.FileBytes))
+	}
+	fmt.Fprintln(w)
+	if len(s.Missing) > 0 {
+		fmt.Fprintf(w, "Deep storage had no longer %s that the metastore names, for example [%s].\n",
+			counted(int64(len(s.Missing)), "segment file"), s.Missing[0])
+	}
+	return err
+}
+
+// statusLine shows on a terminal how far a step is, and elsewhere nothing.
+type statusLine struct {
+	w     io.Writer
+	clock clock.Clock
+	last  time.Time
+	drawn int
+}
+
+// statusPeriod is how often the line changes.
+const statusPeriod = 100 * time.Millisecond
+
+func (s *statusLine) show(step string, done, total int64) {
+	now := s.clock.Now()
+	if !isTerminal(s.w) || now.Sub(s.last) < statusPeriod {
+		return
+	}
+	s.last = now
+	text := grouped(done) + " " + step
+	if total > 0 {
+		text = fmt.Sprintf("%s of %s %s (%d%%)", grouped(done), grouped(total), step, done*100/total)
+	}
+	fmt.Fprintf(s.w, "\r%-*s", s.drawn, text)
+	s.drawn = len(text)
+}
+
+func (s *statusLine) end() {
+	if s.drawn > 0 {
+		fmt.Fprintf(s.w, "\r%-*s\r", s.drawn, "")
+	}
+}
+
+// isTerminal reports whether somebody watches.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

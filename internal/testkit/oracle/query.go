@@ -176,7 +176,7 @@ func (g *Generator) source() string {
 		return "(SELECT __time, t AS s, t, m, l, d, f, COALESCE(\"a_k\", 0) AS n, \"b_k\" AS o FROM (" + in + ") PIVOT (" + p + " FOR s IN ('a', 'b'))) AS p"
 	case 18:
 		g.from = []string{"p"}
-		return "(SELECT * FROM (SELECT __time, s, t, m, n AS n1, l AS n2, d, f, l FROM t) UNPIVOT " + g.pick("", "INCLUDE NULLS ") + "(n FOR part IN (n1, n2))) AS p"
+		return "(SELECT * FROM (SELECT __time, s, t, m, n AS n1, n * 3 AS n2, d, f, l FROM t) UNPIVOT " + g.pick("", "INCLUDE NULLS ") + "(n FOR part IN (n1, n2))) AS p"
 	case 19:
 		list := g.array(1)
 		g.words = []string{"CAST(x.v AS VARCHAR)"}

@@ -132,6 +132,15 @@ func (s *SpillFile) Reader() *bufio.Reader {
 	return bufio.NewReaderSize(io.NewSectionReader(s.f, 0, s.size), spillBuffer)
 }
 
+// ReadAt fills p from an offset in what was flushed, as io.ReaderAt.
+func (s *SpillFile) ReadAt(p []byte, offset int64) (int, error) {
+	n, err := s.f.ReadAt(p, offset)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = spillError(err)
+	}
+	return n, err
+}
+
 // Close removes the file and gives its bytes back to the disk budget. Closing twice does nothing more.
 func (s *SpillFile) Close() error {
 	if s == nil || s.closed {

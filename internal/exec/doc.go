@@ -21,7 +21,8 @@
 //	lexicon.go interner.go          numbers for text: of all queries, of one table
 //	join*.go                        hash joins and nested loops
 //	sort.go merge.go sortbound.go   sorting and top-N
-//	setop.go window*.go
+//	setop.go
+//	window*.go                      windows over partitions in memory; window_long*.go: over one that does not fit, in pages.go
 //	buckets.go                      times at which there may be no rows
 //	shared.go                       what is computed once and read in several places
 //	profile.go                      what each operator does, for EXPLAIN ANALYZE

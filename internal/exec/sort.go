@@ -267,6 +267,11 @@ func (s *sorter) finish(ctx context.Context) ([]Operator, error) {
 		}
 	}
 	runs := s.inMemory()
+	s.held = 0
+	for _, r := range s.runs {
+		s.held += r.Bytes()
+	}
+	s.account.TrySet(min(s.held, s.account.Held())) // sorting is over
 	for _, f := range s.spilled {
 		runs = append(runs, frames{vector.NewFrameReader(f.Reader())})
 	}

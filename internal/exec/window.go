@@ -12,7 +12,8 @@ import (
 )
 
 // windowOp sorts its input by partition and order, and then computes the calls over whole partitions, as many small ones together as
-// fill a batch. A partition has to fit in memory, unless all calls can do with one part of it after the other.
+// fill a batch, or over one part of a partition after the other where all calls can do with that. What does not fit in memory goes to
+// disk, as a longPartition.
 type windowOp struct {
 	node   *plan.Window
 	calls  []windowFunction
@@ -29,6 +30,7 @@ type windowOp struct {
 	pending *vector.Batch // read and not yet in rows
 	ended   bool
 	out     Operator
+	long    *longPartition // what began in rows and has to go to disk
 	// parted says that the rows after those in rows go on with their last partition, continues that the first ones went on.
 	parted, continues bool
 }
@@ -70,10 +72,17 @@ func (o *windowOp) Next(ctx context.Context) (*vector.Batch, error) {
 			if !errors.Is(err, io.EOF) {
 				return b, err
 			}
+			o.out.Close()
 			o.out = nil
 			if err := o.account.Set(0); err != nil {
 				return nil, err
 			}
+		}
+		if o.long != nil {
+			if err := o.endLong(ctx); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		if o.ended && o.pending == nil {
 			return nil, io.EOF
@@ -84,7 +93,7 @@ func (o *windowOp) Next(ctx context.Context) (*vector.Batch, error) {
 		if o.rows.Rows() == 0 {
 			continue
 		}
-		b, err := o.compute(ctx)
+		b, err := o.compute(ctx, o.rows.Build())
 		if err != nil {
 			return nil, err
 		}
@@ -140,10 +149,73 @@ func (o *windowOp) fill(ctx context.Context) error {
 		if err := o.bounded(o.rows.Rows()); err != nil {
 			return err
 		}
-		if err := o.account.Set(o.rows.Bytes() * windowShare); err != nil {
-			return err
+		if size := o.rows.Bytes() * windowShare; !o.account.TrySet(size) {
+			if o.env.Spill == nil {
+				return o.account.Set(size)
+			}
+			return o.beginLong()
 		}
 	}
+}
+
+// beginLong moves the partition that begins last in rows to disk.
+func (o *windowOp) beginLong() error {
+	b := o.rows.Build()
+	start := o.starts[len(o.starts)-1]
+	var err error
+	o.long, err = newLongPartition(b.Slice(start, b.N), o.types, o.node.Order, o.account.Held()+o.env.Budget.Free(), o.env)
+	if err != nil {
+		return err
+	}
+	o.long.continues = o.continues && start == 0
+	if start > 0 {
+		o.starts = o.starts[:len(o.starts)-1]
+		o.rows.Append(b.Slice(0, start))
+	}
+	return o.account.Set(o.rows.Bytes() * windowShare)
+}
+
+// endLong adds the remaining rows of the partition on disk, and makes it what comes out next.
+func (o *windowOp) endLong(ctx context.Context) error {
+	for within := true; within && !o.ended; {
+		if o.pending == nil {
+			b, err := o.sorted.Next(ctx)
+			if errors.Is(err, io.EOF) {
+				o.ended = true
+				break
+			}
+			if err != nil {
+				return err
+			}
+			o.pending = b.Compact()
+		}
+		n := 0
+		for n < o.pending.N && samePartition(o.node.Partition, o.last, o.pending, n) {
+			n++
+		}
+		within = n == o.pending.N
+		if n > 0 {
+			if err := o.long.add(o.pending.Slice(0, n)); err != nil {
+				return err
+			}
+		}
+		if most := o.env.MaxWindowRows; most > 0 && o.long.n() > most {
+			return &ErrWindowRows{Rows: o.long.n(), Max: most}
+		}
+		if o.pending = o.pending.Slice(n, o.pending.N); within {
+			o.pending = nil
+		}
+	}
+	var before []windowFunction
+	if o.long.continues {
+		before = o.calls
+	}
+	if err := o.long.finish(ctx, o.node.Calls, before); err != nil {
+		return err
+	}
+	o.parted = false
+	o.out, o.long = o.long, nil
+	return nil
 }
 
 // bounded refuses the partition that begins last if its rows up to end are too many.
@@ -200,9 +272,8 @@ func samePartition(cols []int, last *vector.Batch, b *vector.Batch, i int) bool 
 	return true
 }
 
-func (o *windowOp) compute(ctx context.Context) (*vector.Batch, error) {
-	n := o.rows.Rows()
-	b := o.rows.Build()
+func (o *windowOp) compute(ctx context.Context, b *vector.Batch) (*vector.Batch, error) {
+	n := b.N
 	p := newPartitionSet(b, append(o.starts, n), o.node.Order)
 	p.continues = o.continues
 	out := &vector.Batch{N: n, Cols: append([]*vector.Vector(nil), b.Cols...)}
@@ -220,6 +291,12 @@ func (o *windowOp) compute(ctx context.Context) (*vector.Batch, error) {
 }
 
 func (o *windowOp) Close() {
+	if o.out != nil {
+		o.out.Close()
+	}
+	if o.long != nil {
+		o.long.Close()
+	}
 	o.sorted.Close()
 	o.account.Close()
 }

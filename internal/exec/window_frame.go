@@ -21,7 +21,6 @@ type windowFrames struct {
 
 func newFrames(p *partitionSet, f plan.Frame) (*windowFrames, error) {
 	w := &windowFrames{p: p, f: f}
-	offsets := f.FromColumn >= 0 || f.ToColumn >= 0 || !f.FromUnbounded && f.FromOffset != 0 || !f.ToUnbounded && f.ToOffset != 0
 	switch {
 	case f.Groups:
 		w.groupOf = make([]int32, p.rows.N)
@@ -31,16 +30,25 @@ func newFrames(p *partitionSet, f plan.Frame) (*windowFrames, error) {
 			}
 			w.groupOf[i] = int32(len(w.groups) - 1)
 		}
-	case f.Range && offsets:
-		if len(p.order) != 1 {
-			return nil, fault.InvalidInput("A RANGE frame with an offset needs exactly one ORDER BY column")
-		}
-		w.key = p.rows.Cols[p.order[0].Column]
-		if !w.key.Type.IsNumeric() {
-			return nil, fault.InvalidInput("A RANGE frame with an offset needs a number or a time to order by")
+	case f.Range && f.HasOffsets():
+		var err error
+		if w.key, err = rangeKey(p.rows, p.order); err != nil {
+			return nil, err
 		}
 	}
 	return w, nil
+}
+
+// rangeKey returns the column that the offsets of a RANGE frame are measured in.
+func rangeKey(b *vector.Batch, order []plan.SortKey) (*vector.Vector, error) {
+	if len(order) != 1 {
+		return nil, fault.InvalidInput("A RANGE frame with an offset needs exactly one ORDER BY column")
+	}
+	key := b.Cols[order[0].Column]
+	if !key.Type.IsNumeric() {
+		return nil, fault.InvalidInput("A RANGE frame with an offset needs a number or a time to order by")
+	}
+	return key, nil
 }
 
 // bounds returns the frame of row i: rows lo up to, not including, hi.
@@ -48,14 +56,14 @@ func (w *windowFrames) bounds(i int) (lo, hi int) {
 	start, end := w.p.start(i), w.p.end(i)
 	lo, hi = start, end
 	if !w.f.FromUnbounded {
-		n, ok := w.offset(w.f.FromColumn, w.f.FromOffset, i)
+		n, ok := offsetAt(w.p.rows, w.f.FromColumn, w.f.FromOffset, i)
 		if !ok {
 			return start, start
 		}
 		lo = w.edge(i, n, start, end, false)
 	}
 	if !w.f.ToUnbounded {
-		n, ok := w.offset(w.f.ToColumn, w.f.ToOffset, i)
+		n, ok := offsetAt(w.p.rows, w.f.ToColumn, w.f.ToOffset, i)
 		if !ok {
 			return start, start
 		}
@@ -84,18 +92,23 @@ func (f *frame) add(lo, hi int) {
 // rows returns the frame of row i.
 func (w *windowFrames) rows(i int) frame {
 	lo, hi := w.bounds(i)
+	return newFrame(w.f.Exclude, lo, hi, i, int(w.p.peerLo[i]), int(w.p.peerHi[i]))
+}
+
+// newFrame returns what is left of rows lo up to hi when some are excluded: row i, or those of its peers.
+func newFrame(exclude plan.FrameExclusion, lo, hi, i, peerLo, peerHi int) frame {
 	var f frame
 	from, to, keep := i, i, false
-	switch w.f.Exclude {
+	switch exclude {
 	case plan.ExcludeNothing:
 		f.add(lo, hi)
 		return f
 	case plan.ExcludeCurrentRow:
 		to = i + 1
 	case plan.ExcludeGroup:
-		from, to = int(w.p.peerLo[i]), int(w.p.peerHi[i])
+		from, to = peerLo, peerHi
 	case plan.ExcludeTies:
-		from, to, keep = int(w.p.peerLo[i]), int(w.p.peerHi[i]), lo <= i && i < hi
+		from, to, keep = peerLo, peerHi, lo <= i && i < hi
 	}
 	f.add(lo, min(hi, from))
 	if keep {
@@ -105,11 +118,12 @@ func (w *windowFrames) rows(i int) frame {
 	return f
 }
 
-func (w *windowFrames) offset(column int, constant int64, i int) (n int64, ok bool) {
+// offsetAt returns the offset of a bound for row i; ok is false if it is NULL.
+func offsetAt(b *vector.Batch, column int, constant int64, i int) (n int64, ok bool) {
 	if column < 0 {
 		return constant, true
 	}
-	v := w.p.rows.Cols[column]
+	v := b.Cols[column]
 	if v.IsNull(i) {
 		return 0, false
 	}
@@ -130,6 +144,11 @@ func (w *windowFrames) edge(i int, n int64, start, end int, upper bool) int {
 		}
 		return w.rangeEdge(i, n, start, end, upper)
 	}
+	return rowEdge(i, n, start, end, upper)
+}
+
+// rowEdge is the edge of a ROWS frame.
+func rowEdge(i int, n int64, start, end int, upper bool) int {
 	n = min(max(n, int64(start-i-1)), int64(end-i)) // far enough to be outside, near enough not to overflow
 	if upper {
 		return i + int(n) + 1
@@ -161,19 +180,24 @@ func (w *windowFrames) rangeEdge(i int, n int64, start, end int, upper bool) int
 	for start < end && w.key.IsNull(end-1) {
 		end = int(w.p.peerLo[end-1])
 	}
+	beyond := rangeLimit(w.key, i, n, desc, upper)
+	return start + sort.Search(end-start, func(k int) bool { return beyond(w.key, start+k) })
+}
+
+// rangeLimit tells the rows that lie after an edge n units from row i, in the order of the rows: equal values lie before an upper edge and
+// after a lower.
+func rangeLimit(key *vector.Vector, i int, n int64, desc, upper bool) func(key *vector.Vector, j int) bool {
 	if desc {
 		n = -n
 	}
-	// beyond tells rows that lie after the edge, in the order of the rows; equal values lie before an upper edge and after a lower.
-	var beyond func(j int) bool
-	if w.key.Type.Kind == vector.KindLong {
-		limit := saturate(w.key.LongAt(i), n)
-		beyond = func(j int) bool { return after(compareLongs(w.key.LongAt(j), limit), desc, upper) }
-	} else {
-		limit := w.key.DoubleAt(i) + float64(n)
-		beyond = func(j int) bool { return after(vector.CompareDoubles(w.key.DoubleAt(j), limit), desc, upper) }
+	if key.Type.Kind == vector.KindLong {
+		limit := saturate(key.LongAt(i), n)
+		return func(key *vector.Vector, j int) bool { return after(compareLongs(key.LongAt(j), limit), desc, upper) }
 	}
-	return start + sort.Search(end-start, func(k int) bool { return beyond(start + k) })
+	limit := key.DoubleAt(i) + float64(n)
+	return func(key *vector.Vector, j int) bool {
+		return after(vector.CompareDoubles(key.DoubleAt(j), limit), desc, upper)
+	}
 }
 
 func after(c int, desc, upper bool) bool {

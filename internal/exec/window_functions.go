@@ -107,15 +107,33 @@ func constantOf(c *plan.WindowCall, i int) argument {
 }
 
 // at returns the number for row i; ok is false if it is NULL.
-func (a argument) at(p *partitionSet, i int) (n int64, ok bool) {
-	if a.column < 0 {
-		return a.param, true
+func (a argument) at(b *vector.Batch, i int) (n int64, ok bool) {
+	return offsetAt(b, a.column, a.param, i)
+}
+
+// position returns the number for row i as a position in a frame, 1 if there is none.
+func (a argument) position(b *vector.Batch, i int) (int64, error) {
+	if !a.given {
+		return 1, nil
 	}
-	v := p.rows.Cols[a.column]
-	if v.IsNull(i) {
-		return 0, false
+	n, ok := a.at(b, i)
+	if !ok || n <= 0 {
+		return 0, fault.InvalidInput("NTH_VALUE needs a positive position")
 	}
-	return v.LongAt(i), true
+	return n, nil
+}
+
+// tile returns in which of so many tiles row i lies, that is number at of rows: the larger tiles come first.
+func (a argument) tile(b *vector.Batch, i int, at, rows int64) (int64, error) {
+	n, ok := a.at(b, i)
+	if !ok || !a.given || n <= 0 {
+		return 0, fault.InvalidInput("NTILE needs a positive number of tiles")
+	}
+	size, larger := rows/n, rows%n
+	if at < larger*(size+1) {
+		return at/(size+1) + 1, nil
+	}
+	return larger + (at-larger*(size+1))/max(size, 1) + 1, nil
 }
 
 // ntile cuts each partition into n tiles, the larger ones first.
@@ -124,17 +142,9 @@ type ntile struct{ constant argument }
 func (f *ntile) compute(_ context.Context, p *partitionSet) (*vector.Vector, error) {
 	out := make([]int64, p.rows.N)
 	for i := range out {
-		n, ok := f.constant.at(p, i)
-		if !ok || !f.constant.given || n <= 0 {
-			return nil, fault.InvalidInput("NTILE needs a positive number of tiles")
-		}
-		rows := int64(p.end(i) - p.start(i))
-		at := int64(i - p.start(i))
-		size, larger := rows/n, rows%n
-		if at < larger*(size+1) {
-			out[i] = at/(size+1) + 1
-		} else {
-			out[i] = larger + (at-larger*(size+1))/max(size, 1) + 1
+		var err error
+		if out[i], err = f.constant.tile(p.rows, i, int64(i-p.start(i)), int64(p.end(i)-p.start(i))); err != nil {
+			return nil, err
 		}
 	}
 	return vector.FromLongs(out), nil
@@ -153,7 +163,7 @@ func (f *shifted) compute(_ context.Context, p *partitionSet) (*vector.Vector, e
 	for i := range p.rows.N {
 		n, ok := int64(1), true
 		if f.offset.given {
-			n, ok = f.offset.at(p, i)
+			n, ok = f.offset.at(p.rows, i)
 		}
 		if !ok {
 			out.AppendNull()
@@ -214,12 +224,9 @@ func (f *picked) compute(_ context.Context, p *partitionSet) (*vector.Vector, er
 	out := vector.NewBuilder(f.call.Type.Runtime(), p.rows.N)
 	for i := range p.rows.N {
 		rows := fr.rows(i)
-		n := int64(1)
-		if f.nth.given {
-			var ok bool
-			if n, ok = f.nth.at(p, i); !ok || n <= 0 {
-				return nil, fault.InvalidInput("NTH_VALUE needs a positive position")
-			}
+		n, err := f.nth.position(p.rows, i)
+		if err != nil {
+			return nil, err
 		}
 		if at := f.find(arg, &rows, n); at >= 0 {
 			out.AppendFrom(arg, at)

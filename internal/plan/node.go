@@ -241,6 +241,11 @@ type Frame struct {
 	Exclude              FrameExclusion
 }
 
+// HasOffsets reports whether a bound lies some rows or units before or after the current row.
+func (f *Frame) HasOffsets() bool {
+	return f.FromColumn >= 0 || f.ToColumn >= 0 || !f.FromUnbounded && f.FromOffset != 0 || !f.ToUnbounded && f.ToOffset != 0
+}
+
 // FrameExclusion takes rows near the current one out of a frame.
 type FrameExclusion uint8
 

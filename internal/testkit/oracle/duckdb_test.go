@@ -29,7 +29,7 @@ import json, sys, duckdb
 for line in sys.stdin:
     try:
         c = duckdb if 'c' not in globals() else c
-        if c is duckdb: c = duckdb.connect()
+        if c is duckdb: c = duckdb.connect(); c.execute("SET enable_progress_bar = false")
         for s in json.loads(line): r = c.execute(s)
         out = {"rows": [[v if v is None or isinstance(v, (str, list)) else int(v) if isinstance(v, (bool, int)) else float(v) for v in row] for row in r.fetchall()]}
     except Exception as e:

@@ -20,6 +20,10 @@ type column struct {
 	text    texts    // of strings and complex values
 	offsets []uint32 // of lists, one more than rows
 	child   *column
+
+	when   *Instants // of the time of rows
+	strict bool      // values must be numbers
+	flaw   flaw      // of the row at hand
 }
 
 func newColumn(t vector.Type) *column {
@@ -36,6 +40,10 @@ func newColumn(t vector.Type) *column {
 
 // null appends a row without a value.
 func (c *column) null() {
+	if c.when != nil {
+		c.instant(c.when.Of(nil))
+		return
+	}
 	c.invalid = append(c.invalid, uint32(c.rows))
 	switch c.typ.Kind {
 	case vector.KindLong:

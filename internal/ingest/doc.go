@@ -14,10 +14,10 @@
 //
 // What can't be had that way goes by way of an Object, a record with its names and values: formats whose records are messages (Avro, protobuf),
 // sources that are rows and not bytes (SQL, Datasource), and records that a flattenSpec takes apart. Records yields objects to those who do not
-// know the columns yet: the sampler, discovery of schemas, streams.
+// know the columns yet: the sampler, streams. A Shape learns what fields records have, and of what kinds, while they are read.
 //
 // Records that do not parse are handed, with their place, to Options.OnParseError, in the order of the file; what to do about them (count,
-// sample, give up) is the caller's. Access says what sources may touch. Deliberately elsewhere: SQL over the rows (package exec), native specs
+// sample, give up) is the caller's. So are those whose time or numbers (Field.Time, Field.Strict) are none, as native specs want it. Access says what sources may touch. Deliberately elsewhere: SQL over the rows (package exec), native specs
 // (package ingest/spec, and package native for their transforms), writing segments (package segment), publishing (package msq), the requests to
 // object stores (package deepstore/s3).
 package ingest

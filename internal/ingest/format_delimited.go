@@ -104,11 +104,9 @@ func (f *Delimited) head() head {
 }
 
 func (f *Delimited) open(fields []Field, header []string, opts *Options) (decoder, error) {
-	names := f.Columns
-	if f.FromHeader && header != nil && len(f.Columns) == 0 {
-		names = header
-	}
-	d := &delimitedDecoder{sink: newSink(fields, opts), f: f, list: []byte(f.ListDelimiter), places: make([]int, len(fields))}
+	whole := f.whole(header)
+	names := whole.names
+	d := &delimitedDecoder{sink: newSink(fields, opts), f: f, whole: whole, list: []byte(f.ListDelimiter), places: make([]int, len(fields))}
 	for i, field := range fields {
 		d.places[i] = -1
 		for p, name := range names {
@@ -126,7 +124,9 @@ func (f *Delimited) open(fields []Field, header []string, opts *Options) (decode
 	return d, nil
 }
 
-func (f *Delimited) objects(header []string) objectDecoder {
+func (f *Delimited) objects(header []string) objectDecoder { return f.whole(header) }
+
+func (f *Delimited) whole(header []string) *delimitedObjects {
 	d := &delimitedObjects{f: f, names: f.Columns}
 	if f.FromHeader && header != nil && len(f.Columns) == 0 {
 		d.names = header
@@ -152,18 +152,24 @@ func (d *delimitedObjects) objects(c chunk, emit func(Record)) {
 		}
 		r := Record{Text: s.record, Line: s.recordLine, Reason: s.problem}
 		if r.Reason == "" {
-			r.Object = &Object{}
-			for i, field := range s.fields {
-				switch {
-				case i < len(d.names):
-					r.Object.Add(d.names[i], d.value(string(field)))
-				case len(d.names) == 0:
-					r.Object.Add("column_"+strconv.Itoa(i+1), d.value(string(field)))
-				}
-			}
+			r.Object = d.object(s.fields)
 		}
 		emit(r)
 	}
+}
+
+// object is a record that was split into its fields.
+func (d *delimitedObjects) object(fields [][]byte) *Object {
+	o := &Object{}
+	for i, field := range fields {
+		switch {
+		case i < len(d.names):
+			o.Add(d.names[i], d.value(string(field)))
+		case len(d.names) == 0:
+			o.Add("column_"+strconv.Itoa(i+1), d.value(string(field)))
+		}
+	}
+	return o
 }
 
 // value is the text of a field, nil when there is none, or the values of a list.
@@ -191,6 +197,7 @@ func (d *delimitedObjects) value(text string) any {
 type delimitedDecoder struct {
 	*sink
 	f      *Delimited
+	whole  *delimitedObjects
 	list   []byte
 	places []int // by column wanted, the place of its field; -1: the file has none
 }
@@ -219,6 +226,14 @@ func (d *delimitedDecoder) decode(c chunk) decoded {
 				continue
 			}
 			d.textCell(i, s.fields[p], d.list)
+		}
+		if f := d.flawed(); f != 0 {
+			o := d.whole.object(s.fields)
+			d.endFlawed(f, o, o, s.record, s.recordLine)
+			continue
+		}
+		if d.shape != nil {
+			d.shape.delimited(d.whole, s.fields)
 		}
 		d.endRow(true)
 	}

@@ -105,10 +105,10 @@ func (d *jsonDecoder) decode(c chunk) decoded {
 			text = text[n:]
 			continue
 		}
-		if text[0] == '{' {
+		if text[0] == '{' && d.shape == nil {
 			if n := d.scan.record(text); n > 0 {
 				d.out.records++
-				d.plainRow(text)
+				d.plainRow(text[:n], line)
 				text = text[n:]
 				continue
 			}
@@ -120,8 +120,8 @@ func (d *jsonDecoder) decode(c chunk) decoded {
 	return d.finish()
 }
 
-// plainRow appends the row that the scanner found in text.
-func (d *jsonDecoder) plainRow(text []byte) {
+// plainRow appends the row that the scanner found, which is text.
+func (d *jsonDecoder) plainRow(text []byte, line int64) {
 	for f, c := range d.columns {
 		t := &d.scan.cells[f]
 		switch {
@@ -140,6 +140,11 @@ func (d *jsonDecoder) plainRow(text []byte) {
 		default:
 			d.token(f, c, t, text)
 		}
+	}
+	if f := d.flawed(); f != 0 {
+		o, _ := objectOf(d.parsed(text).GetObject())
+		d.endFlawed(f, o, o, text, line)
+		return
 	}
 	d.endRow(true)
 }
@@ -179,7 +184,7 @@ func (d *jsonDecoder) value(text []byte, line int64) int {
 	d.out.records++
 	o, end, reason := parseObject(&d.parser, text)
 	if reason == "" {
-		reason = d.row(o)
+		reason = d.row(o, bytes.TrimRight(text[:end], "\r"), line)
 	}
 	if reason != "" {
 		d.fail(bytes.TrimRight(text[:end], "\r"), line, reason)
@@ -223,8 +228,8 @@ func betweenRecords(text []byte) int {
 	return 0
 }
 
-// row appends a parsed row and returns why it does not count, or "".
-func (d *jsonDecoder) row(o *fastjson.Object) (reason string) {
+// row appends a parsed row, whose text begins at a line, and returns why it does not count, or "".
+func (d *jsonDecoder) row(o *fastjson.Object, text []byte, line int64) (reason string) {
 	d.cells = slices.Grow(d.cells[:0], len(d.fields))[:len(d.fields)]
 	clear(d.cells)
 	members := 0
@@ -237,10 +242,21 @@ func (d *jsonDecoder) row(o *fastjson.Object) (reason string) {
 	if members > maxFields {
 		reason = "it has too many fields"
 	}
+	for _, t := range d.twins {
+		d.cells[t.field] = d.cells[t.of]
+	}
 	for f, c := range d.columns {
 		if !d.cell(f, c, d.cells[f]) && reason == "" {
 			reason = "a number is malformed"
 		}
+	}
+	if f := d.flawed(); f != 0 && reason == "" {
+		object, _ := objectOf(o)
+		d.endFlawed(f, object, object, text, line)
+		return ""
+	}
+	if d.shape != nil && reason == "" {
+		d.shape.json(o)
 	}
 	d.endRow(reason == "")
 	return reason
@@ -273,9 +289,7 @@ func (d *jsonDecoder) cell(f int, c *column, v *fastjson.Value) bool {
 		case 1:
 			v = list[0]
 		default:
-			if d.out.err == nil {
-				d.out.err = multiValueFault(d.fields[f].Name)
-			}
+			d.several(f)
 			c.null()
 			return true
 		}
@@ -312,7 +326,7 @@ func (d *jsonDecoder) scalar(f int, c *column, v *fastjson.Value) bool {
 			d.scratch = appendText(d.scratch[:0], v)
 			d.str(f, c, d.scratch)
 		} else {
-			c.null()
+			c.misfit()
 		}
 	}
 	return true
@@ -324,6 +338,8 @@ func (d *jsonDecoder) boolean(c *column, yes bool) {
 	switch {
 	case !c.typ.IsNumeric():
 		c.str(booleans[yes])
+	case c.when != nil:
+		c.numeral(booleans[yes])
 	case yes:
 		c.number(number{integer: true, long: 1})
 	default:

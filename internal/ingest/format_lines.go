@@ -32,10 +32,14 @@ func (linesObjects) objects(c chunk, emit func(Record)) {
 		if c.broken {
 			r.Reason = recordTooLarge
 		} else {
-			r.Object = &Object{Names: []string{"line"}, Values: []any{string(text)}}
+			r.Object = lineObject(text)
 		}
 		emit(r)
 	})
+}
+
+func lineObject(text []byte) *Object {
+	return &Object{Names: []string{"line"}, Values: []any{string(text)}}
 }
 
 // eachLine calls f for the lines of a chunk, or for the head of a record that is too large.
@@ -71,6 +75,14 @@ func (d *linesDecoder) decode(c chunk) decoded {
 			} else {
 				d.columns[i].null()
 			}
+		}
+		if f := d.flawed(); f != 0 {
+			o := lineObject(line)
+			d.endFlawed(f, o, o, line, d.out.records)
+			continue
+		}
+		if d.shape != nil {
+			d.shape.Add(lineObject(line))
 		}
 		d.endRow(true)
 	}

@@ -19,6 +19,7 @@ type jsonScanner struct {
 	// two replace a lookup.
 	order []*jsonMember
 	cells []jsonToken // of the record, by field
+	twins []twin
 	elems []jsonToken // of the lists among them
 }
 
@@ -60,8 +61,8 @@ const (
 )
 
 func newJSONScanner(fields []Field) *jsonScanner {
-	s := &jsonScanner{fields: fields, names: make(map[string]*jsonMember, len(fields)), cells: make([]jsonToken, len(fields))}
-	for i, f := range fields {
+	s := &jsonScanner{fields: fields, names: make(map[string]*jsonMember, len(fields)), cells: make([]jsonToken, len(fields)), twins: twinsOf(fields)}
+	for i, f := range slices.Backward(fields) { // of several the first
 		s.names[f.Name] = &jsonMember{name: f.Name, field: i, list: f.Type.Kind == vector.KindList}
 	}
 	return s
@@ -107,12 +108,26 @@ func (s *jsonScanner) record(text []byte) int {
 		case ',':
 			i = skipBlanks(text, i+1)
 		case '}':
+			if !s.copyTwins() {
+				return -1
+			}
 			return i + 1
 		default:
 			return -1
 		}
 	}
 	return -1
+}
+
+// copyTwins gives fields what others of their name have. It reports false for a list, which means another thing to each.
+func (s *jsonScanner) copyTwins() bool {
+	for _, t := range s.twins {
+		if s.cells[t.of].kind == jsonList {
+			return false
+		}
+		s.cells[t.field] = s.cells[t.of]
+	}
+	return true
 }
 
 // member returns the member whose name begins at i, and the place behind its closing quote. *place is where it is expected in the order.

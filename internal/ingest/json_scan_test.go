@@ -42,7 +42,7 @@ func sameRow(t *testing.T, scanned, parsed *jsonDecoder, text string) (taken boo
 	}
 	row, bad, err := rowOf(scanned, func() {
 		scanned.out.records++
-		scanned.plainRow([]byte(text))
+		scanned.plainRow([]byte(text[:n]), 1)
 	})
 	want, wantBad, wantErr := rowOf(parsed, func() { parsed.value([]byte(text[:n]), 1) })
 	if d := cmp.Diff(want, row, cmp.Comparer(sameFloat)); d != "" || bad != wantBad || (err == nil) != (wantErr == nil) {

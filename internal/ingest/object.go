@@ -206,7 +206,7 @@ func NumberOf(v any) (long int64, double float64, whole, ok bool) {
 	return n.asLong(), n.asDouble(), n.integer, ok
 }
 
-// object appends a row with the values of the wanted fields.
+// object appends the cells of a row with the values of the wanted fields.
 func (s *sink) object(o *Object, places map[string]int) {
 	for range s.columns {
 		s.found = append(s.found, nil)
@@ -216,11 +216,13 @@ func (s *sink) object(o *Object, places map[string]int) {
 			s.found[f] = o.Values[i]
 		}
 	}
+	for _, t := range s.twins {
+		s.found[t.field] = s.found[t.of]
+	}
 	for f, c := range s.columns {
 		s.objectCell(f, c, s.found[f])
 	}
 	s.found = s.found[:0]
-	s.endRow(true)
 }
 
 // objectCell appends v, the value of field f, to c.
@@ -240,8 +242,8 @@ func (s *sink) objectCell(f int, c *column, v any) {
 		}
 		c.endList()
 	case isList && c.typ.Kind == vector.KindString && len(list) != 1:
-		if len(list) > 1 && s.out.err == nil {
-			s.out.err = multiValueFault(s.fields[f].Name)
+		if len(list) > 1 {
+			s.several(f)
 		}
 		c.null()
 	case isList && c.typ.Kind == vector.KindString:
@@ -261,11 +263,15 @@ func (s *sink) objectScalar(f int, c *column, v any) {
 	case c.typ.Kind == vector.KindString:
 		s.scratch = AppendText(s.scratch[:0], v)
 		s.str(f, c, s.scratch)
+	case c.when != nil:
+		c.instant(c.when.Of(v))
 	default:
 		if n, ok := numberOf(v); ok {
 			c.number(n)
-		} else {
+		} else if v == "" {
 			c.null()
+		} else {
+			c.misfit()
 		}
 	}
 }

@@ -98,6 +98,7 @@ func (r *parquetColumns) group(ctx context.Context, g parquet.RowGroup, fields [
 func (r *parquetColumns) batches(g parquet.RowGroup, fields []Field, opts *Options, send func(decoded) bool) (err error) {
 	s := newSink(fields, opts)
 	columns := make([]parquetColumn, len(fields))
+	flaws := &groupFlaws{file: r.parquetFile, group: g}
 	defer func() {
 		if x := recover(); x != nil {
 			err = recovered(x)
@@ -107,9 +108,10 @@ func (r *parquetColumns) batches(g parquet.RowGroup, fields []Field, opts *Optio
 				err = errors.Join(err, c.close())
 			}
 		}
+		err = errors.Join(err, flaws.close())
 	}()
 	for i, f := range fields {
-		columns[i] = r.column(g, i, f, s)
+		columns[i] = r.column(g, i, f, s, flaws)
 	}
 	rows := g.NumRows()
 	for left := rows; left > 0; {
@@ -128,8 +130,16 @@ func (r *parquetColumns) batches(g parquet.RowGroup, fields []Field, opts *Optio
 				return err
 			}
 		}
+		s.out.records, s.out.bytes = int64(n), b.Bytes()
+		if len(flaws.found) > 0 {
+			if b, err = flaws.take(s, b, rows-left); err != nil {
+				return err
+			}
+		}
 		left -= int64(n)
-		s.out.batches, s.out.records, s.out.bytes = []*vector.Batch{b}, int64(n), b.Bytes()
+		if b.N > 0 {
+			s.out.batches = []*vector.Batch{b}
+		}
 		if s.out.err != nil {
 			s.out.batches = nil
 		}
@@ -148,18 +158,25 @@ type parquetColumn interface {
 }
 
 // column returns the reader of a field, nil when the file has no such column: files of one table need not have the same columns.
-func (r *parquetColumns) column(g parquet.RowGroup, i int, f Field, s *sink) parquetColumn {
+func (r *parquetColumns) column(g parquet.RowGroup, i int, f Field, s *sink, flaws *groupFlaws) parquetColumn {
 	c := r.root.Column(f.Name)
 	if c == nil {
+		if f.Time != nil {
+			return &timeColumn{when: f.Time, flaws: flaws}
+		}
 		return nil
 	}
 	if c.Leaf() && !c.Repeated() {
 		if read := flatReader(c, f, r.f.BinaryAsString); read != nil {
-			return &flatColumn{pages: g.ColumnChunks()[c.Index()].Pages(), s: s, field: i, typ: f.Type, append: read, optional: c.Optional()}
+			flat := &flatColumn{pages: g.ColumnChunks()[c.Index()].Pages(), s: s, field: i, typ: f.Type, append: read, optional: c.Optional()}
+			if f.Time != nil {
+				return &timeColumn{flat: flat, when: f.Time, flaws: flaws}
+			}
+			return flat
 		}
 	}
 	a := &assembler{}
-	return &nestedColumn{a: a, node: a.node(c, g.ColumnChunks(), r.f.BinaryAsString), s: s, field: i, column: newColumn(f.Type)}
+	return &nestedColumn{a: a, node: a.node(c, g.ColumnChunks(), r.f.BinaryAsString), s: s, field: i, column: s.columns[i], flaws: flaws}
 }
 
 // nestedColumn reads any column by way of values.
@@ -169,16 +186,21 @@ type nestedColumn struct {
 	s      *sink
 	field  int
 	column *column
+	flaws  *groupFlaws
 }
 
 func (c *nestedColumn) read(n int) (*vector.Vector, error) {
 	c.column.reserve()
-	for range n {
+	for i := range n {
 		v, err := c.a.read(c.node)
 		if err != nil {
 			return nil, err
 		}
 		c.s.objectCell(c.field, c.column, v)
+		if c.column.flaw != 0 {
+			c.flaws.add(i, c.column.flaw)
+			c.column.flaw = 0
+		}
 	}
 	return c.column.build(), nil
 }

@@ -308,11 +308,7 @@ func (s *sink) checked(field int, blob []byte, offsets []uint32) ([]byte, []uint
 	for i := 0; i+1 < len(offsets); i++ {
 		text := validUTF8(blob[offsets[i]:offsets[i+1]])
 		if at := bytes.IndexByte(text, 0); at >= 0 {
-			if s.removeNull {
-				text = bytes.ReplaceAll(text, []byte{0}, nil)
-			} else if s.out.err == nil {
-				s.out.err = &NullByteError{RowNumber: s.out.records, Column: s.fields[field].Name, Value: shortRow(text), Position: at}
-			}
+			text = s.nullByte(field, text, at)
 		}
 		out = append(out, text...)
 		places = append(places, uint32(len(out)))

@@ -7,7 +7,7 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// ParseError is a record that is no row.
+// ParseError is a record that is no row, or is one whose fields are not all what they must be.
 type ParseError struct {
 	// Row is the text of the record, cut when it is long.
 	Row string
@@ -17,6 +17,9 @@ type ParseError struct {
 	Record, Line int64
 	// Reason says what is wrong, for those who look closer; the message is the reference's and leaves it out.
 	Reason string
+	// Object is the record, and Flat what its flattenSpec makes of it, if it parses and only its fields are not what Field.Time and Field.Strict
+	// ask for.
+	Object, Flat *Object
 }
 
 // Error returns the message of the reference system.

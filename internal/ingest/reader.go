@@ -70,7 +70,7 @@ func (r *Reader) open(ctx context.Context) (err error) {
 	in := &input{split: r.split, opts: r.opts}
 	switch f := r.table.Format.(type) {
 	case columnFormat:
-		if f.flattening().needed() {
+		if f.flattening().needed() || r.opts.Shape != nil {
 			return r.openObjects(ctx, f, in)
 		}
 		r.producer, err = f.openColumns(ctx, in, r.fields)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -140,7 +141,7 @@ func newObjectColumns(dec objectDecoder, flat *flattening, fields []Field, opts 
 
 func placesOf(fields []Field) map[string]int {
 	places := make(map[string]int, len(fields))
-	for i, f := range fields {
+	for i, f := range slices.Backward(fields) { // of several the first, as for twins
 		places[f.Name] = i
 	}
 	return places
@@ -169,6 +170,14 @@ func (s *sink) record(r *Record, flat *flattening, places map[string]int) {
 		o = flat.flatten(o, true)
 	}
 	s.object(o, places)
+	if f := s.flawed(); f != 0 {
+		s.endFlawed(f, r.Object, o, r.Text, r.Line)
+		return
+	}
+	if s.shape != nil {
+		s.shape.Add(o)
+	}
+	s.endRow(true)
 }
 
 // recordProducer makes batches of the records of an objectReader.

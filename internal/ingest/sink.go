@@ -8,7 +8,7 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Field is a column wanted from the input.
+// Field is a column wanted from the input. Several may have one name, where one of them is the time.
 type Field struct {
 	Name string
 	// Type is LONG, DOUBLE, FLOAT, STRING, an array of these, or COMPLEX<json>.
@@ -16,6 +16,13 @@ type Field struct {
 	// Multi marks a multi-value string, of type ARRAY<STRING>: a scalar is one value. A STRING that is not multi refuses rows with several
 	// values, because no single value would be right.
 	Multi bool
+	// Time, when set, makes the field the time of its row in milliseconds; its Type is LONG. A record without one is no row.
+	Time *Instants
+	// Strict says of a field of numbers that its values must be such. A record with another is a row, which has null for it, and is handed to
+	// Options.OnParseError, too.
+	Strict bool
+	// Single says of a STRING that its values decide where the row goes, for the error about a row with several.
+	Single bool
 }
 
 // validateFields refuses empty and duplicate names and types that no format gives.
@@ -54,7 +61,11 @@ type decoded struct {
 type sink struct {
 	fields     []Field
 	removeNull bool
+	keepNull   bool
+	shape      *Shape // nil: nothing is learnt
 	columns    []*column
+	twins      []twin
+	watched    []*column // those whose values make a row flawed
 	rows       int
 	bad        []uint32 // rows begun that did not parse
 	scratch    []byte
@@ -62,10 +73,27 @@ type sink struct {
 	out        decoded
 }
 
+// twin is a field that has the name of an earlier one: a value may be the time of its row and a column, too.
+type twin struct{ of, field int }
+
+// twinsOf returns the fields whose names others have before them.
+func twinsOf(fields []Field) (twins []twin) {
+	for i, f := range fields {
+		if of := slices.IndexFunc(fields[:i], func(g Field) bool { return g.Name == f.Name }); of >= 0 {
+			twins = append(twins, twin{of, i})
+		}
+	}
+	return twins
+}
+
 func newSink(fields []Field, opts *Options) *sink {
-	s := &sink{fields: fields, removeNull: opts.RemoveNullBytes}
+	s := &sink{fields: fields, removeNull: opts.RemoveNullBytes, keepNull: opts.KeepNullBytes, shape: opts.Shape, twins: twinsOf(fields)}
 	for _, f := range fields {
-		s.columns = append(s.columns, newColumn(f.Type))
+		c := newColumn(f.Type)
+		if c.when, c.strict = f.Time, f.Strict; c.when != nil || c.strict {
+			s.watched = append(s.watched, c)
+		}
+		s.columns = append(s.columns, c)
 	}
 	return s
 }
@@ -127,20 +155,44 @@ func (s *sink) fail(row []byte, line int64, reason string) {
 // str appends text to c, the strings of field f or elements of it.
 func (s *sink) str(f int, c *column, text []byte) {
 	if at := bytes.IndexByte(text, 0); at >= 0 {
-		if s.removeNull {
-			text = bytes.ReplaceAll(text, []byte{0}, nil)
-		} else if s.out.err == nil {
-			s.out.err = &NullByteError{RowNumber: s.out.records, Column: s.fields[f].Name, Value: shortRow(text), Position: at}
-		}
+		text = s.nullByte(f, text, at)
 	}
 	c.str(text)
+}
+
+// nullByte does what the options say about text with U+0000 at a place.
+func (s *sink) nullByte(f int, text []byte, at int) []byte {
+	switch {
+	case s.removeNull:
+		return bytes.ReplaceAll(text, []byte{0}, nil)
+	case !s.keepNull && s.out.err == nil:
+		s.out.err = &NullByteError{RowNumber: s.out.records, Column: s.fields[f].Name, Value: shortRow(text), Position: at}
+	}
+	return text
+}
+
+// several notes that field f, which holds one value, has several in a row.
+func (s *sink) several(f int) {
+	switch {
+	case s.out.err != nil:
+	case s.fields[f].Single:
+		s.out.err = fault.InvalidInput("Cannot partition on multi-value dimension [%s]", s.fields[f].Name)
+	default:
+		s.out.err = multiValueFault(s.fields[f].Name)
+	}
 }
 
 // number appends n to c, which is numeric.
 func (c *column) number(n number) {
 	switch c.typ.Kind {
 	case vector.KindLong:
-		c.long(n.asLong())
+		if c.when == nil {
+			c.long(n.asLong())
+		} else if n.integer {
+			c.instant(c.when.Format.Integer(n.long))
+		} else {
+			c.instant(c.when.Format.Float(n.double))
+		}
 	case vector.KindFloat:
 		c.float(float32(n.asDouble()))
 	default:
@@ -157,11 +209,20 @@ func (s *sink) textScalar(f int, c *column, text []byte) {
 		s.scratch = appendJSONString(s.scratch[:0], text)
 		s.str(f, c, s.scratch)
 	default:
-		if n, ok := parseText(text); ok {
-			c.number(n)
-		} else {
-			c.null()
-		}
+		c.numeral(text)
+	}
+}
+
+// numeral appends the number, or the time, that text says to c, which is numeric.
+func (c *column) numeral(text []byte) {
+	if c.when != nil {
+		c.instant(c.when.Format.Parse(string(text)))
+	} else if n, ok := parseText(text); ok {
+		c.number(n)
+	} else if len(text) == 0 {
+		c.null()
+	} else {
+		c.misfit()
 	}
 }
 
@@ -185,9 +246,7 @@ func (s *sink) textCell(f int, text, listDelimiter []byte) {
 		s.textScalar(f, c.child, text)
 		c.endList()
 	case several && c.typ.Kind == vector.KindString:
-		if s.out.err == nil {
-			s.out.err = multiValueFault(s.fields[f].Name)
-		}
+		s.several(f)
 		c.null()
 	default:
 		s.textScalar(f, c, text)

@@ -28,8 +28,12 @@ type Options struct {
 	TempDir string
 	// MaxSpoolBytes bounds such a copy when positive.
 	MaxSpoolBytes int64
+	// Shape, when set, learns from the records that are rows, of all their fields. It is for one decoder.
+	Shape *Shape
 	// RemoveNullBytes strips U+0000 from strings, which otherwise ends the reading with a NullByteError.
 	RemoveNullBytes bool
+	// KeepNullBytes lets U+0000 be.
+	KeepNullBytes bool
 	// OnParseError is told of records that are no rows, in their order, from the goroutine that calls Next. An error that it returns
 	// ends the reading. nil: the first such record ends it.
 	OnParseError func(*ParseError) error

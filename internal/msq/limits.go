@@ -50,11 +50,9 @@ const (
 	keepUnlimited = 1 << 30
 	// hashBufferBytes is the memory of all partitions of a hash shuffle.
 	hashBufferBytes = 32 << 20
-	// splitBytes is the size that large plain files are cut into, minSplitBytes the least that they are cut into to give all workers something.
-	splitBytes    = 64 << 20
+	// SplitBytes is the size that large plain files are cut into, minSplitBytes the least that they are cut into to give all workers something.
+	SplitBytes    = 64 << 20
 	minSplitBytes = 4 << 20
-	// RecordBytes is splitBytes for jobs with Rows, whose readers parse on one core each.
-	RecordBytes = 8 << 20
 
 	// frameBytes is about how large a frame of a shuffle gets: a merge holds one frame of every run.
 	frameBytes = 256 << 10

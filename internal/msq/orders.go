@@ -69,17 +69,10 @@ func (c *Controller) workOrders(ctx context.Context, s *stage) ([]*workOrder, er
 	return orders, nil
 }
 
-func (c *Controller) splitBytes() int64 {
-	if c.job.Rows != nil {
-		return RecordBytes
-	}
-	return splitBytes
-}
-
-// splits divides external data into pieces: of splitBytes, or less where that leaves workers without any.
+// splits divides external data into pieces: of SplitBytes, or less where that leaves workers without any.
 func (c *Controller) splits(ctx context.Context, table *ingest.Table, single bool) ([]ingest.Split, error) {
 	opts := &ingest.Options{Access: c.deps.Access}
-	out, err := table.Splits(ctx, opts, c.splitBytes())
+	out, err := table.Splits(ctx, opts, SplitBytes)
 	if err != nil || single || len(out) >= c.workers {
 		return out, err
 	}

@@ -185,7 +185,7 @@ func TestNativeRowCounts(t *testing.T) {
 		t.Fatal(task.ErrorMsg)
 	}
 	got := fmt.Sprint(r.Stats.Payload.Rows["buildSegments"])
-	if want := "map[processed:1 processedBytes:165 processedWithError:1 thrownAway:2 unparseable:2]"; got != want {
+	if want := "map[processed:1 processedBytes:164 processedWithError:1 thrownAway:2 unparseable:2]"; got != want {
 		t.Errorf("the counts are %s, want %s", got, want)
 	}
 	events := r.Stats.Payload.Events["buildSegments"]

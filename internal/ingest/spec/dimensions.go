@@ -106,27 +106,17 @@ func parseDimensions(text json.RawMessage) (Dimensions, error) {
 	return d, nil
 }
 
-// Columns finds the dimensions of rows: the explicit ones and, if the schema leaves them open, what the records have beside. It learns the types of
-// all fields on the way. It is used by one goroutine.
+// Columns finds the dimensions of rows: the explicit ones and, if the schema leaves them open, what the records have beside. It knows the types of
+// all fields by their values. It is used by one goroutine.
 type Columns struct {
 	schema   *DataSchema
-	names    []string
-	index    map[string]int
-	seen     []observed
+	shape    ingest.Shape
 	excluded map[string]bool
-}
-
-// observed counts the values of a field by kind.
-type observed struct {
-	longs, doubles, texts, lists, objects, booleans int
-	// numerals counts the texts that are numbers.
-	numerals int
-	elements *observed
 }
 
 // NewColumns starts without records.
 func (s *DataSchema) NewColumns() *Columns {
-	c := &Columns{schema: s, index: map[string]int{}, excluded: map[string]bool{s.Time.Column: true, TimeColumn: true}}
+	c := &Columns{schema: s, excluded: map[string]bool{s.Time.Column: true, TimeColumn: true}}
 	for _, name := range s.Dimensions.Exclusions {
 		c.excluded[name] = true
 	}
@@ -140,135 +130,58 @@ func (s *DataSchema) NewColumns() *Columns {
 }
 
 // Add learns from a record that became a row, as the format flattened it.
-func (c *Columns) Add(o *ingest.Object) {
-	for i, name := range o.Names {
-		at, ok := c.index[name]
-		if !ok {
-			if len(c.names) >= maxFields {
-				continue
-			}
-			at = len(c.names)
-			c.index[name] = at
-			c.names, c.seen = append(c.names, name), append(c.seen, observed{})
-		}
-		c.seen[at].add(o.Values[i])
-	}
-}
+func (c *Columns) Add(o *ingest.Object) { c.shape.Add(o) }
+
+// Shape returns what is learnt, to be learnt on.
+func (c *Columns) Shape() *ingest.Shape { return &c.shape }
 
 // Merge adds what other columns have learnt from records that come after those of c.
-func (c *Columns) Merge(other *Columns) {
-	for i, name := range other.names {
-		at, ok := c.index[name]
-		if !ok {
-			if len(c.names) >= maxFields {
-				continue
-			}
-			at = len(c.names)
-			c.index[name] = at
-			c.names, c.seen = append(c.names, name), append(c.seen, observed{})
-		}
-		c.seen[at].merge(&other.seen[i])
-	}
-}
-
-func (o *observed) merge(p *observed) {
-	o.longs, o.doubles, o.texts = o.longs+p.longs, o.doubles+p.doubles, o.texts+p.texts
-	o.numerals += p.numerals
-	o.lists, o.objects, o.booleans = o.lists+p.lists, o.objects+p.objects, o.booleans+p.booleans
-	if p.elements != nil {
-		if o.elements == nil {
-			o.elements = &observed{}
-		}
-		o.elements.merge(p.elements)
-	}
-}
-
-// maxFields bounds the fields whose types are learnt: hostile records must not fill memory with names.
-const maxFields = 20_000
-
-func (o *observed) add(v any) {
-	switch v := v.(type) {
-	case int64:
-		o.longs++
-	case float64, float32, ingest.Digits:
-		o.doubles++
-	case bool:
-		o.booleans++
-	case string:
-		o.texts++
-		if o.numerals == o.texts-1 { // it matters only whether all are
-			if _, _, _, ok := ingest.NumberOf(v); ok {
-				o.numerals++
-			}
-		}
-	case []byte:
-		o.texts++
-	case []any:
-		o.lists++
-		if o.elements == nil {
-			o.elements = &observed{}
-		}
-		for _, e := range v {
-			o.elements.add(e)
-		}
-	case *ingest.Object:
-		o.objects++
-	}
-}
+func (c *Columns) Merge(other *Columns) { c.shape.Merge(&other.shape) }
 
 // Fields returns the names of all fields met, in the order in which they were.
-func (c *Columns) Fields() []string { return c.names }
+func (c *Columns) Fields() []string { return c.shape.Names() }
 
 // Numerals reports whether the values of a field are numbers, also where they are texts, as all are in formats without types.
 func (c *Columns) Numerals(name string) bool {
-	at, ok := c.index[name]
-	if !ok {
-		return false
-	}
-	o := &c.seen[at]
-	return o.texts == o.numerals && o.lists+o.objects == 0
+	k := c.shape.Of(name)
+	return k != nil && k.Texts == k.Numerals && k.Lists+k.Objects == 0
 }
 
 // TypeOf returns the type in which the values of a field can be computed with: numbers, text, multi-value text for lists, JSON for what is nested.
 func (c *Columns) TypeOf(name string) expr.Type {
-	at, ok := c.index[name]
-	if !ok {
-		return expr.Of(expr.Varchar)
-	}
-	return c.seen[at].value()
-}
-
-func (o *observed) value() expr.Type {
+	k := c.shape.Of(name)
 	switch {
-	case o.objects > 0 || o.elements != nil && (o.elements.objects > 0 || o.elements.lists > 0):
-		return expr.JSON
-	case o.lists > 0:
-		return expr.MultiString
-	case o.texts > 0:
+	case k == nil:
 		return expr.Of(expr.Varchar)
-	case o.doubles > 0:
+	case k.Objects > 0 || k.Elements != nil && (k.Elements.Objects > 0 || k.Elements.Lists > 0):
+		return expr.JSON
+	case k.Lists > 0:
+		return expr.MultiString
+	case k.Texts > 0:
+		return expr.Of(expr.Varchar)
+	case k.Doubles > 0:
 		return expr.Of(expr.Double)
-	case o.longs+o.booleans > 0:
+	case k.Longs+k.Booleans > 0:
 		return expr.Of(expr.BigInt)
 	}
 	return expr.Of(expr.Varchar)
 }
 
 // onlyNested reports whether all values were objects, or lists of such: strings are not discovered of them.
-func (o *observed) onlyNested() bool {
-	if o.longs+o.doubles+o.texts+o.booleans > 0 {
+func onlyNested(k *ingest.Kinds) bool {
+	if k.Longs+k.Doubles+k.Texts+k.Booleans > 0 {
 		return false
 	}
-	return o.objects > 0 && o.lists == 0 || o.elements != nil && o.elements.onlyNested()
+	return k.Objects > 0 && k.Lists == 0 || k.Elements != nil && onlyNested(k.Elements)
 }
 
 // discovered returns the dimension of a field by the values it had.
-func (o *observed) discovered(name string) Dimension {
+func discovered(name string, k *ingest.Kinds) Dimension {
 	d := Dimension{Name: name, MultiValue: "SORTED_ARRAY", Type: "auto", Bitmap: true}
-	numbers := o.longs + o.doubles + o.booleans
+	numbers := k.Longs + k.Doubles + k.Booleans
 	switch {
-	case o.objects > 0 || o.lists > 0 || numbers > 0 && o.texts > 0:
-	case o.doubles > 0:
+	case k.Objects > 0 || k.Lists > 0 || numbers > 0 && k.Texts > 0:
+	case k.Doubles > 0:
 		d.Type, d.Bitmap = "double", false
 	case numbers > 0:
 		d.Type, d.Bitmap = "long", false
@@ -289,8 +202,9 @@ func (c *Columns) List() (logical, physical []Dimension) {
 	if len(d.Explicit) > 0 && !d.IncludeAll {
 		return logical, physical
 	}
-	for i, name := range c.names {
-		if explicit[name] || c.excluded[name] || !d.Discover && c.seen[i].onlyNested() {
+	for _, name := range c.shape.Names() {
+		k := c.shape.Of(name)
+		if explicit[name] || c.excluded[name] || !d.Discover && onlyNested(k) {
 			continue
 		}
 		if !d.Discover {
@@ -298,7 +212,7 @@ func (c *Columns) List() (logical, physical []Dimension) {
 			logical, physical = append(logical, e), append(physical, e)
 			continue
 		}
-		logical = append(logical, c.seen[i].discovered(name))
+		logical = append(logical, discovered(name, k))
 		physical = append(physical, Dimension{Type: "auto", Name: name, MultiValue: "SORTED_ARRAY", Bitmap: true})
 	}
 	return logical, physical
@@ -319,28 +233,29 @@ func (c *Columns) ColumnType(d Dimension) expr.Type {
 		if t, ok := expr.ParseTypeName(d.CastTo); ok && d.CastTo != "" {
 			return t
 		}
-		at, ok := c.index[d.Name]
-		if !ok {
+		k := c.shape.Of(d.Name)
+		if k == nil {
 			return expr.Of(expr.Varchar)
 		}
-		return c.seen[at].column()
+		return columnType(k)
 	}
 	return expr.MultiString
 }
 
-func (o *observed) column() expr.Type {
-	numbers := o.longs + o.doubles + o.booleans
+// columnType is the type of a column of values of these kinds.
+func columnType(k *ingest.Kinds) expr.Type {
+	numbers := k.Longs + k.Doubles + k.Booleans
 	switch {
-	case o.objects > 0, o.lists > 0 && numbers+o.texts > 0, numbers > 0 && o.texts > 0:
+	case k.Objects > 0, k.Lists > 0 && numbers+k.Texts > 0, numbers > 0 && k.Texts > 0:
 		return expr.JSON
-	case o.lists > 0:
-		if e := o.elements.column(); e.Base != expr.Other && e.Base != expr.Array {
+	case k.Lists > 0:
+		if e := columnType(k.Elements); e.Base != expr.Other && e.Base != expr.Array {
 			return expr.ArrayOf(e)
 		}
 		return expr.JSON
-	case o.texts > 0:
+	case k.Texts > 0:
 		return expr.Of(expr.Varchar)
-	case o.doubles > 0:
+	case k.Doubles > 0:
 		return expr.Of(expr.Double)
 	case numbers > 0:
 		return expr.Of(expr.BigInt)

@@ -59,26 +59,15 @@ func parseTimestamp(text json.RawMessage) (Timestamp, error) {
 	return t, nil
 }
 
+// Instants returns what makes times of the values of the column.
+func (t *Timestamp) Instants() *ingest.Instants {
+	return &ingest.Instants{Format: t.Format, Missing: t.Missing}
+}
+
 // Of returns the time of a record in milliseconds, or the message of the reference for a record without one.
 func (t *Timestamp) Of(o *ingest.Object) (ms int64, problem string) {
 	v, _ := o.Get(t.Column)
-	if v == nil {
-		if t.Missing != nil {
-			return *t.Missing, ""
-		}
-		return 0, unparseable(v, o)
-	}
-	ok := false
-	switch v := v.(type) {
-	case int64:
-		ms, ok = t.Format.Integer(v)
-	case float64:
-		ms, ok = t.Format.Float(v)
-	case float32:
-		ms, ok = t.Format.Float(float64(v))
-	default:
-		ms, ok = t.Format.Parse(string(ingest.AppendText(nil, v)))
-	}
+	ms, ok := t.Instants().Of(v)
 	switch {
 	case !ok:
 		return 0, unparseable(v, o)

@@ -123,19 +123,25 @@ func (l *load) learn(ctx context.Context, splits []ingest.Split, threads int) er
 }
 
 func (l *load) learnSplit(ctx context.Context, split ingest.Split, into *spec.Columns) error {
-	r, err := l.open(ctx, split, l.options(), determinePartitions, &l.part.determine)
+	opts := l.options()
+	opts.Shape = into.Shape()
+	r, err := l.raw(ctx, split, opts, nil, determinePartitions, &l.part.determine)
 	if err != nil {
 		return err
 	}
-	defer r.close()
+	defer r.Close()
 	for {
-		o, _, err := r.next(ctx)
-		switch {
-		case err != nil:
+		b, err := r.Next(ctx)
+		if err != nil {
 			return ended(err)
-		case o != nil:
+		}
+		r.count.processed.Add(int64(b.N))
+		if r.system != nil { // they are fields of every record
+			o := &ingest.Object{}
+			for _, f := range r.system {
+				o.Add(f.name, f.value)
+			}
 			into.Add(o)
-			l.part.determine.processed.Add(1)
 		}
 	}
 }
@@ -187,7 +193,6 @@ func (l *load) chooseFields() ([]spec.Dimension, error) {
 			use(name, t)
 		}
 	}
-	l.places = make(map[string]int, len(names))
 	for _, name := range names {
 		f := field{name: name, typ: l.columns.TypeOf(name)}
 		switch {
@@ -202,7 +207,6 @@ func (l *load) chooseFields() ([]spec.Dimension, error) {
 			}
 		}
 		f.single, f.physical = l.ranged(name), f.typ.Runtime()
-		l.places[name] = len(l.fields)
 		l.fields = append(l.fields, f)
 	}
 	return dimensions, nil

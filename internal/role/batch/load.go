@@ -23,8 +23,8 @@ import (
 
 // load is a load on its way.
 //
-// Records go by way of objects, for their columns and types may not be known. Where the spec leaves them open they are learnt from all records
-// first; the rows are read in a second pass, as the reference does, too.
+// Where the spec leaves columns or their types open they are learnt from all records first; the rows are read in a second pass, as the reference
+// does, too.
 type load struct {
 	spec   *spec.Index
 	table  *ingest.Table
@@ -39,12 +39,11 @@ type load struct {
 	fields  []field
 	// rows computes what is read of the records of a split; nil: the fields are it. calls are the metrics of single rows over its columns.
 	rows  plan.Node
-	raw   *plan.External // the leaf of rows
+	leaf  *plan.External // of rows
 	calls []plan.AggCall
 	// kept is how many columns of rows go into segments as they are.
-	kept   int
-	places map[string]int // of fields by name
-	out    []plan.Column  // of the rows of a split
+	kept int
+	out  []plan.Column // of the rows of a split
 
 	mu struct {
 		sync.Mutex
@@ -68,7 +67,7 @@ func (k *Index) load(ctx context.Context, t *task.Task, x *spec.Index, s *settin
 	if threads <= 0 {
 		threads = runtime.GOMAXPROCS(0)
 	}
-	splits, err := l.table.Splits(ctx, l.options(), msq.RecordBytes)
+	splits, err := l.table.Splits(ctx, l.options(), learnBytes)
 	if err != nil {
 		return err
 	}
@@ -112,6 +111,9 @@ func (k *Index) load(ctx context.Context, t *task.Task, x *spec.Index, s *settin
 
 // options say how records are read to learn of them.
 func (l *load) options() *ingest.Options { return &ingest.Options{Access: l.access, TempDir: l.dir} }
+
+// learnBytes is the size of the parts in which large files are looked at for their columns, each on one core.
+const learnBytes = 8 << 20
 
 // maxWorkers bounds the workers of a load.
 const maxWorkers = 100
@@ -174,10 +176,10 @@ func (l *load) input(ctx context.Context, g *native.Ingestion, dimensions []spec
 	for _, f := range l.fields {
 		out = append(out, plan.Column{Name: f.name, Type: f.typ})
 	}
-	l.raw = &plan.External{Source: l.spec.SourceText, Format: l.spec.FormatText, Out: out}
+	l.leaf = &plan.External{Source: l.spec.SourceText, Format: l.spec.FormatText, Out: out}
 	columns := out
 	if len(g.Transforms) > 0 || g.Filter.Filter != nil {
-		rows, err := (&native.Ingestion{Transforms: g.Transforms, Filter: g.Filter}).Rows(ctx, l.raw)
+		rows, err := (&native.Ingestion{Transforms: g.Transforms, Filter: g.Filter}).Rows(ctx, l.leaf)
 		if err != nil {
 			return nil, err
 		}
@@ -194,7 +196,7 @@ func (l *load) input(ctx context.Context, g *native.Ingestion, dimensions []spec
 	}
 	rows := l.rows
 	if rows == nil {
-		rows = l.raw
+		rows = l.leaf
 	}
 	single, calls, err := g.Single(ctx, rows)
 	if err != nil {
@@ -211,7 +213,7 @@ func (l *load) input(ctx context.Context, g *native.Ingestion, dimensions []spec
 // external is the leaf of the job's plan.
 func (l *load) external(columns []plan.Column) *plan.External {
 	l.out = columns
-	return &plan.External{Source: l.raw.Source, Format: l.raw.Format, Out: columns}
+	return &plan.External{Source: l.leaf.Source, Format: l.leaf.Format, Out: columns}
 }
 
 // stored makes the plan of the rows that segments hold.

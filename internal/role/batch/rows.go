@@ -14,24 +14,19 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// records reads the records of a split that have a time.
+// records says what is wrong with the records of a split.
 type records struct {
 	l      *load
 	phase  string
 	count  *counts
-	in     *ingest.Records
 	system []systemField
 	format string
 }
 
 type systemField struct{ name, value string }
 
-func (l *load) open(ctx context.Context, split ingest.Split, opts *ingest.Options, phase string, count *counts) (*records, error) {
-	in, err := l.table.Records(ctx, split, opts)
-	if err != nil {
-		return nil, err
-	}
-	r := &records{l: l, phase: phase, count: count, in: in}
+func (l *load) records(split ingest.Split, phase string, count *counts) *records {
+	r := &records{l: l, phase: phase, count: count}
 	if l.table.Format != nil {
 		r.format = l.table.Format.Type()
 	}
@@ -40,33 +35,28 @@ func (l *load) open(ctx context.Context, split ingest.Split, opts *ingest.Option
 			r.system = append(r.system, systemField{name, value})
 		}
 	}
-	return r, nil
+	return r
 }
 
-// next returns the fields and the time of the next record; nil: it is no row, which is counted.
-func (r *records) next(ctx context.Context) (*ingest.Object, int64, error) {
-	rec, err := r.in.Next(ctx)
-	if err != nil {
-		return nil, 0, err
+// broken counts a record that does not parse.
+func (r *records) broken(e *ingest.ParseError) error {
+	text := "Unable to parse row [" + e.Row + "]"
+	if r.format == "json" {
+		text += " into JSON"
 	}
-	r.count.bytes.Add(int64(len(rec.Text)) + 1)
-	if rec.Object == nil {
-		e := r.in.ParseError(&rec)
-		text := "Unable to parse row [" + e.Row + "]"
-		if r.format == "json" {
-			text += " into JSON"
-		}
-		return nil, 0, r.unparseable(e.Row, text+place(rec.Line))
-	}
-	flat := r.in.Flatten(rec.Object, true)
+	return r.unparseable(e.Row, text+place(e.Line))
+}
+
+// time returns the time of a record; false: it has none, which is counted.
+func (r *records) time(record, flat *ingest.Object, line int64) (at int64, ok bool, err error) {
 	for _, f := range r.system {
 		flat.Set(f.name, f.value)
 	}
 	at, problem := r.l.spec.Schema.Time.Of(flat)
 	if problem != "" {
-		return nil, 0, r.unparseable(string(ingest.AppendJSON(nil, rec.Object)), problem+place(rec.Line))
+		return 0, false, r.unparseable(string(ingest.AppendJSON(nil, record)), problem+place(line))
 	}
-	return flat, at, nil
+	return at, true, nil
 }
 
 func (r *records) unparseable(input, details string) error {
@@ -81,8 +71,6 @@ func place(line int64) string {
 	return string(ingest.AppendJSON([]byte(" (Line: "), line)) + ")"
 }
 
-func (r *records) close() { _ = r.in.Close() } // what was read is whole
-
 // ended is nil for the end of a split.
 func ended(err error) error {
 	if errors.Is(err, io.EOF) && fault.Find(err) == nil {
@@ -93,11 +81,10 @@ func ended(err error) error {
 
 // Open implements msq.RowSource.
 func (l *load) Open(ctx context.Context, ext *plan.External, split ingest.Split, opts *ingest.Options) (msq.RowReader, error) {
-	in, err := l.open(ctx, split, opts, buildSegments, &l.part.build)
+	raw, err := l.raw(ctx, split, opts, l.fields, buildSegments, &l.part.build)
 	if err != nil {
 		return nil, err
 	}
-	raw := &rawRows{l: l, in: in, found: make([]any, len(l.fields))}
 	r := &rowReader{l: l, raw: raw, op: raw}
 	for _, c := range ext.Out { // which may be fewer than there are
 		r.columns = append(r.columns, slices.IndexFunc(l.out, func(o plan.Column) bool { return o.Name == c.Name }))
@@ -106,7 +93,7 @@ func (l *load) Open(ctx context.Context, ext *plan.External, split ingest.Split,
 		env := *l.env
 		env.Threads, env.Share, env.Externals = 1, nil, opened{raw}
 		if r.op, err = exec.Build(ctx, l.rows, &env); err != nil {
-			in.close()
+			raw.Close()
 			return nil, err
 		}
 	}
@@ -169,7 +156,8 @@ func (r *rowReader) count(rows int64) {
 
 // Stats implements msq.RowReader.
 func (r *rowReader) Stats() ingest.Stats {
-	r.stats.Records = r.raw.rows
+	in := r.raw.in.Stats()
+	r.stats.Records, r.stats.Bytes = in.Records, in.Bytes
 	return r.stats
 }
 
@@ -222,91 +210,66 @@ func (l *load) single(b *vector.Batch) (*vector.Batch, error) {
 	return out, nil
 }
 
-// rawRows is the fields of the records of a split, an exec.Operator.
+// rawRows is the times and fields of the records of a split, an exec.Operator.
 type rawRows struct {
-	l    *load
-	in   *records
-	rows int64
+	*records
+	fields []field
+	in     *ingest.Reader
+	rows   int64
+	read   int64 // bytes that were counted
 	// failed counts rows with values that are not what they must be, since it was looked at.
 	failed int64
-	done   bool
-	found  []any // values of the present record, by field
+}
+
+// raw starts reading fields of a split.
+func (l *load) raw(ctx context.Context, split ingest.Split, opts *ingest.Options, fields []field, phase string, count *counts) (*rawRows, error) {
+	r := &rawRows{records: l.records(split, phase, count), fields: fields}
+	table, own := *l.table, *opts
+	own.OnParseError, own.KeepNullBytes = r.problem, true
+	when := &l.spec.Schema.Time
+	table.Fields = []ingest.Field{{Name: when.Column, Type: vector.Long, Time: when.Instants()}}
+	for _, f := range fields {
+		table.Fields = append(table.Fields, ingest.Field{Name: f.name, Type: f.physical, Multi: f.typ.Multi, Strict: f.number != "", Single: f.single})
+	}
+	var err error
+	r.in, err = table.Open(ctx, split, &own)
+	return r, err
+}
+
+// problem takes note of a record that is no row, or not wholly one.
+func (r *rawRows) problem(e *ingest.ParseError) error {
+	if e.Object == nil {
+		return r.broken(e)
+	}
+	if _, ok, err := r.time(e.Object, e.Flat, e.Line); !ok {
+		return err
+	}
+	var problems []string
+	for i := range r.fields {
+		f := &r.fields[i]
+		if v, _ := e.Flat.Get(f.name); f.number != "" && v != nil && !isNumber(v) {
+			problems = append(problems, "could not convert value ["+string(ingest.AppendText(nil, v))+"] of field ["+f.name+"] to "+f.number)
+		}
+	}
+	r.failed++
+	return r.l.bad(r.phase, string(ingest.AppendJSON(nil, e.Flat)), "processedWithError", problems...)
 }
 
 // Next implements exec.Operator.
 func (r *rawRows) Next(ctx context.Context) (*vector.Batch, error) {
-	if r.done {
-		return nil, io.EOF
+	b, err := r.in.Next(ctx)
+	if bytes := r.in.Stats().Bytes; bytes > r.read {
+		r.count.bytes.Add(bytes - r.read)
+		r.read = bytes
 	}
-	fields := r.l.fields
-	times := make([]int64, 0, vector.BatchRows)
-	columns := make([]*vector.Builder, len(fields))
-	for i, f := range fields {
-		columns[i] = vector.NewBuilder(f.physical, vector.BatchRows)
+	if err == nil {
+		r.rows += int64(b.N)
 	}
-	for len(times) < vector.BatchRows {
-		o, at, err := r.in.next(ctx)
-		if err != nil {
-			if ended(err) != nil {
-				return nil, err
-			}
-			r.done = true
-			break
-		}
-		if o == nil {
-			continue
-		}
-		times = append(times, at)
-		if err := r.append(columns, o); err != nil {
-			return nil, err
-		}
-	}
-	if len(times) == 0 {
-		return nil, io.EOF
-	}
-	r.rows += int64(len(times))
-	b := &vector.Batch{N: len(times), Cols: []*vector.Vector{vector.FromLongs(times)}}
-	for _, c := range columns {
-		b.Cols = append(b.Cols, c.Build())
-	}
-	return b, nil
-}
-
-// append adds the fields of a record.
-func (r *rawRows) append(columns []*vector.Builder, o *ingest.Object) error {
-	clear(r.found)
-	for i, name := range o.Names {
-		if at, ok := r.l.places[name]; ok {
-			r.found[at] = o.Values[i]
-		}
-	}
-	var problems []string
-	for i := range r.l.fields {
-		f, v := &r.l.fields[i], r.found[i]
-		if list, several := v.([]any); f.single && several {
-			switch len(list) {
-			case 0:
-				v = nil
-			case 1:
-				v = list[0]
-			default:
-				return fault.InvalidInput("Cannot partition on multi-value dimension [%s]", f.name)
-			}
-		}
-		if f.number != "" && v != nil && !isNumber(v) {
-			problems = append(problems, "could not convert value ["+string(ingest.AppendText(nil, v))+"] of field ["+f.name+"] to "+f.number)
-		}
-		appendValue(columns[i], f.physical, v)
-	}
-	if problems == nil {
-		return nil
-	}
-	r.failed++
-	return r.l.bad(buildSegments, string(ingest.AppendJSON(nil, o)), "processedWithError", problems...)
+	return b, err
 }
 
 // Close implements exec.Operator.
-func (r *rawRows) Close() { r.in.close() }
+func (r *rawRows) Close() { _ = r.in.Close() } // what was read is whole
 
 func isNumber(v any) bool {
 	if s, ok := v.(string); ok && s == "" {
@@ -314,46 +277,4 @@ func isNumber(v any) bool {
 	}
 	_, _, _, ok := ingest.NumberOf(v)
 	return ok
-}
-
-// appendValue adds a value of a record to a column of type t. What is no number is null in a column of numbers.
-func appendValue(b *vector.Builder, t vector.Type, v any) {
-	if v == nil {
-		b.AppendNull()
-		return
-	}
-	switch t.Kind {
-	case vector.KindList:
-		list, ok := v.([]any)
-		if !ok {
-			list = []any{v}
-		}
-		elem := t.Elem()
-		for _, e := range list {
-			appendValue(b.Child(), elem, e)
-		}
-		b.AppendList()
-	case vector.KindComplex:
-		b.AppendString(string(ingest.AppendJSON(nil, v)))
-	case vector.KindString:
-		if s, ok := v.(string); ok {
-			b.AppendString(s)
-			return
-		}
-		b.AppendString(string(ingest.AppendText(nil, v)))
-	default:
-		long, double, whole, ok := ingest.NumberOf(v)
-		switch {
-		case !ok:
-			b.AppendNull()
-		case t.Kind == vector.KindLong && whole:
-			b.AppendLong(long)
-		case t.Kind == vector.KindLong:
-			b.AppendLong(int64(double))
-		case t.Kind == vector.KindFloat:
-			b.AppendFloat(float32(double))
-		default:
-			b.AppendDouble(double)
-		}
-	}
 }

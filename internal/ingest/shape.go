@@ -1,0 +1,181 @@
+package ingest
+
+import (
+	"bytes"
+
+	"github.com/valyala/fastjson"
+)
+
+// Shape is what records were seen to have: their fields, in the order in which they were met first, and the kinds of their values. The zero value
+// is that of no records. It is used by one goroutine.
+type Shape struct {
+	names   []string
+	index   map[string]int
+	kinds   []Kinds
+	scratch []byte
+}
+
+// Kinds counts values by kind.
+type Kinds struct {
+	Longs, Doubles, Texts, Lists, Objects, Booleans int
+	// Numerals counts the texts that are numbers; once one is none, no more.
+	Numerals int
+	// Elements counts those of the lists; nil: there are no lists.
+	Elements *Kinds
+}
+
+// maxShapeFields bounds the fields of a shape: hostile records must not fill memory with names.
+const maxShapeFields = 20_000
+
+// Names returns the fields.
+func (s *Shape) Names() []string { return s.names }
+
+// Of returns the kinds of the values of a field, nil if it was not met.
+func (s *Shape) Of(name string) *Kinds {
+	at, ok := s.index[name]
+	if !ok {
+		return nil
+	}
+	return &s.kinds[at]
+}
+
+// field returns the kinds of a field, which is new perhaps; nil: there are too many.
+func (s *Shape) field(name string) *Kinds {
+	at, ok := s.index[name]
+	if !ok {
+		if at = len(s.names); at == maxShapeFields {
+			return nil
+		}
+		if s.index == nil {
+			s.index = map[string]int{}
+		}
+		s.index[name] = at
+		s.names, s.kinds = append(s.names, name), append(s.kinds, Kinds{})
+	}
+	return &s.kinds[at]
+}
+
+// Add learns from a record.
+func (s *Shape) Add(o *Object) {
+	for i, name := range o.Names {
+		if k := s.field(name); k != nil {
+			k.add(o.Values[i])
+		}
+	}
+}
+
+// Merge adds what was learnt from records that come after those of s.
+func (s *Shape) Merge(other *Shape) {
+	for i, name := range other.names {
+		if k := s.field(name); k != nil {
+			k.merge(&other.kinds[i])
+		}
+	}
+}
+
+func (k *Kinds) merge(other *Kinds) {
+	k.Longs, k.Doubles, k.Texts, k.Numerals = k.Longs+other.Longs, k.Doubles+other.Doubles, k.Texts+other.Texts, k.Numerals+other.Numerals
+	k.Lists, k.Objects, k.Booleans = k.Lists+other.Lists, k.Objects+other.Objects, k.Booleans+other.Booleans
+	if other.Elements != nil {
+		k.elements().merge(other.Elements)
+	}
+}
+
+func (k *Kinds) elements() *Kinds {
+	if k.Elements == nil {
+		k.Elements = &Kinds{}
+	}
+	return k.Elements
+}
+
+func (k *Kinds) add(v any) {
+	switch v := v.(type) {
+	case int64:
+		k.Longs++
+	case float64, float32, Digits:
+		k.Doubles++
+	case bool:
+		k.Booleans++
+	case string:
+		k.Texts++
+		if k.Numerals == k.Texts-1 { // it matters only whether all are
+			if _, ok := parseText([]byte(v)); ok {
+				k.Numerals++
+			}
+		}
+	case []byte:
+		k.Texts++
+	case []any:
+		k.Lists++
+		for _, e := range v {
+			k.elements().add(e)
+		}
+		k.elements()
+	case *Object:
+		k.Objects++
+	}
+}
+
+// text adds a value that is text.
+func (k *Kinds) text(b []byte) {
+	if k.Texts++; k.Numerals == k.Texts-1 {
+		if _, ok := parseText(b); ok {
+			k.Numerals++
+		}
+	}
+}
+
+// json adds a value of JSON as valueOf reads it.
+func (k *Kinds) json(v *fastjson.Value, scratch []byte) []byte {
+	switch v.Type() {
+	case fastjson.TypeString:
+		k.text(v.GetStringBytes())
+	case fastjson.TypeNumber:
+		scratch = v.MarshalTo(scratch[:0])
+		if n, _ := parseJSONNumber(scratch); n.integer {
+			k.Longs++
+		} else {
+			k.Doubles++
+		}
+	case fastjson.TypeTrue, fastjson.TypeFalse:
+		k.Booleans++
+	case fastjson.TypeArray:
+		k.Lists++
+		of := k.elements()
+		for _, e := range v.GetArray() {
+			scratch = of.json(e, scratch)
+		}
+	case fastjson.TypeObject:
+		k.Objects++
+	}
+	return scratch
+}
+
+// json learns from a record of JSON.
+func (s *Shape) json(o *fastjson.Object) {
+	o.Visit(func(name []byte, v *fastjson.Value) {
+		if at, ok := s.index[string(name)]; ok {
+			s.scratch = s.kinds[at].json(v, s.scratch)
+		} else if k := s.field(string(name)); k != nil {
+			s.scratch = k.json(v, s.scratch)
+		}
+	})
+}
+
+// delimited learns from a record of fields.
+func (s *Shape) delimited(d *delimitedObjects, fields [][]byte) {
+	if len(d.names) == 0 {
+		s.Add(d.object(fields))
+		return
+	}
+	list := []byte(d.f.ListDelimiter)
+	for i, field := range fields[:min(len(fields), len(d.names))] {
+		switch k := s.field(d.names[i]); {
+		case k == nil || len(field) == 0:
+		case d.f.wire.TryParseNumbers || len(list) > 0 && bytes.Contains(field, list):
+			k.add(d.value(string(field)))
+		default:
+			k.text(field)
+		}
+	}
+}

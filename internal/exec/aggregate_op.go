@@ -132,6 +132,11 @@ func (o *aggregateOp) consume(ctx context.Context) error {
 		o.partials = append(o.partials, p)
 	}
 	o.shareFiles()
+	if s := newSummary(o.a, o.pipeline); s != nil {
+		o.pipeline.blocks = func(worker int, in *scanner, from, to int) (int, error) {
+			return s.take(o.partials[worker], in, from, to)
+		}
+	}
 	o.partials[0].start()
 	if o.pipeline == nil {
 		return Drain(ctx, o.input, o.partials[0].add)

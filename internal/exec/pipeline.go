@@ -37,6 +37,9 @@ type Pipeline struct {
 	// rowsLeft counts down a limit of the scan; nil: no limit, or the consumer of an ordered stream counts.
 	rowsLeft  *atomic.Int64
 	backwards bool
+	// blocks, if not nil, is offered the rows from up to, not including, to that a worker would scan next, and returns how many of the first of
+	// them it has dealt with: they are not read.
+	blocks func(worker int, s *scanner, from, to int) (rows int, err error)
 
 	morsels []morsel // in the order of the rows
 
@@ -120,8 +123,9 @@ func (p *Pipeline) cut(l *leafScan) error {
 	l.next = len(p.morsels)
 	for _, r := range ranges {
 		l.rows += r[1] - r[0]
-		for from := r[0]; from < r[1]; from += morselRows {
-			p.morsels = append(p.morsels, morsel{l, from, min(from+morselRows, r[1]), len(p.morsels)})
+		for from, to := r[0], 0; from < r[1]; from = to {
+			to = min((from/morselRows+1)*morselRows, r[1]) // what follows begins with a block
+			p.morsels = append(p.morsels, morsel{l, from, to, len(p.morsels)})
 		}
 	}
 	l.end = len(p.morsels)
@@ -296,6 +300,7 @@ type morselSource struct {
 	programs map[expr.Expr]*expr.Program
 	// anyOrder lets the worker choose its morsels.
 	anyOrder bool
+	worker   int
 	// onTake, if not nil, is told the number of each morsel that is begun.
 	onTake func(number int)
 }
@@ -329,6 +334,12 @@ func (s *morselSource) Next(ctx context.Context) (*vector.Batch, error) {
 			}
 			s.morsel = m
 		}
+		if dealt, err := s.offer(); dealt || err != nil {
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
 		b, err := s.scanner.read(s.part())
 		if err != nil {
 			return nil, err
@@ -346,13 +357,24 @@ func (s *morselSource) Next(ctx context.Context) (*vector.Batch, error) {
 	}
 }
 
+// offer offers what is left of the present morsel to the pipeline's blocks.
+func (s *morselSource) offer() (dealt bool, err error) {
+	if s.p.blocks == nil {
+		return false, nil
+	}
+	n, err := s.p.blocks(s.worker, s.scanner, s.morsel.from, s.morsel.to)
+	s.morsel.from += n
+	return n > 0, err
+}
+
 // part takes the rows of a batch off the present morsel.
 func (s *morselSource) part() (from, to int) {
-	n := min(s.p.env.BatchRows, s.morsel.to-s.morsel.from)
 	if s.p.backwards {
+		n := min(s.p.env.BatchRows, s.morsel.to-s.morsel.from)
 		s.morsel.to -= n
 		return s.morsel.to, s.morsel.to + n
 	}
+	n := min(s.p.env.BatchRows-s.morsel.from%s.p.env.BatchRows, s.morsel.to-s.morsel.from) // batches end where blocks do
 	s.morsel.from += n
 	return s.morsel.from - n, s.morsel.from
 }
@@ -446,7 +468,7 @@ func (p *Pipeline) runWorker(ctx context.Context, number int, consume func(int, 
 	if err != nil {
 		return err
 	}
-	w.source.anyOrder = true
+	w.source.anyOrder, w.source.worker = true, number
 	return segment.Guard(func() error {
 		return Drain(ctx, w, func(b *vector.Batch) error { return consume(number, b) })
 	})

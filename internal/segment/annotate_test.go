@@ -139,6 +139,10 @@ func (a *annotator) part(p part, c *columnMeta, element bool) {
 			a.take(8, "data at %d, width %d", u64(i+24)>>8, u64(i+24)&0xff)
 			i += frameBlockSize
 		}
+	case partSums:
+		for range n / 8 {
+			a.take(8, "%s", name)
+		}
 	case partBlobBlocks:
 		for i := 0; i < n; i += blobBlockSize {
 			a.take(16, "%s: first row %d, decoded %d, stored %d, codec %d", name, u32(i), u32(i+4), u32(i+8), u32(i+12))

@@ -2,6 +2,7 @@ package segment
 
 import (
 	"container/list"
+	"math"
 	"math/bits"
 	"sync"
 	"sync/atomic"
@@ -23,6 +24,7 @@ type fileColumn struct {
 	frames []frameBlock  // encFrame
 	raws   []rawBlock    // encRaw
 	data   *area         // encFrame, encRaw, encBlob
+	sums   []uint64      // encFrame, encRaw: the bits of each block's sum; nil: not known
 	lists  []uint32      // encList
 	blobs  []blobBlock   // encBlob
 
@@ -79,10 +81,14 @@ func (s *Segment) openIn(c, top *columnMeta, b []byte, rows int) (*fileColumn, e
 		}
 	case encFrame:
 		out.data = area(partData)
-		err = out.openFrames(area(partBlocks))
+		if err = out.openFrames(area(partBlocks)); err == nil {
+			err = out.openSums(area(partSums))
+		}
 	case encRaw:
 		out.data = area(partData)
-		err = out.openRaws(area(partBlocks))
+		if err = out.openRaws(area(partBlocks)); err == nil {
+			err = out.openSums(area(partSums))
+		}
 	case encList:
 		if err = out.openLists(area(partListOffsets)); err == nil {
 			out.element, err = s.openIn(c.element, top, b, rows)
@@ -255,6 +261,28 @@ func (c *fileColumn) DoubleRange(block int) (least, greatest float64, known bool
 		return 1, 0, true
 	}
 	return c.raws[block].Min, c.raws[block].Max, true
+}
+
+// Totals returns what the rows of a block come to.
+func (c *fileColumn) Totals(block int) (t Totals, known bool) {
+	from := block * BlockRows
+	if block < 0 || from >= c.meta.rows {
+		return t, false
+	}
+	t.Values = min(BlockRows, c.meta.rows-from)
+	switch {
+	case c.meta.enc == encNull:
+		return Totals{}, true
+	case c.valid != nil:
+		t.Values = c.valid[from>>6:].Count(t.Values)
+	}
+	if c.meta.enc == encFrame || c.meta.enc == encRaw {
+		if c.sums == nil {
+			return t, false
+		}
+		t.Long, t.Double = int64(c.sums[block]), math.Float64frombits(c.sums[block])
+	}
+	return t, true
 }
 
 // Dict returns the dictionary, of a list its elements'.

@@ -85,6 +85,16 @@ func (c *fileColumn) openRaws(a *area) error {
 	return err
 }
 
+// openSums reads the sums of the blocks, which older files lack.
+func (c *fileColumn) openSums(a *area) error {
+	if a == nil {
+		return nil
+	}
+	raw, err := a.all()
+	c.sums = view[uint64](raw)
+	return err
+}
+
 func (c *fileColumn) readFrames(buf *Buffer, from, to int) (*vector.Vector, error) {
 	v := buf.vector(vector.Long, to-from)
 	v.Valid = c.validity(buf, from, to)

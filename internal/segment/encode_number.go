@@ -18,6 +18,7 @@ func (e *columnEncoder) longs(c *columnMeta, feed columnFeed) error {
 	}
 	var valid validity
 	var directory []byte
+	var sums []int64
 	var distinct distinctCounter
 	block := make([]int64, 0, BlockRows)
 	has := vector.NewBitmap(BlockRows)
@@ -29,6 +30,7 @@ func (e *columnEncoder) longs(c *columnMeta, feed columnFeed) error {
 		f, bytes = encodeFrame(bytes[:0], block, has, nulls)
 		f.Place = uint64(data.part.length)<<8 | f.Place
 		directory = append(directory, bytesOf([]frameBlock{f})...)
+		sums = append(sums, sumOf(block, has, nulls))
 		if f.Min <= f.Max {
 			least, greatest = min(least, f.Min), max(greatest, f.Max)
 		}
@@ -68,11 +70,25 @@ func (e *columnEncoder) longs(c *columnMeta, feed columnFeed) error {
 	if err := e.whole(c, partBlocks, directory); err != nil {
 		return err
 	}
+	if err := e.whole(c, partSums, bytesOf(sums)); err != nil {
+		return err
+	}
 	if least <= greatest {
 		c.Min, c.Max, c.MinExact, c.MaxExact = least, greatest, true, true
 	}
 	c.Distinct, c.DistinctExact = distinct.count()
 	return e.valid(c, &valid)
+}
+
+// sumOf adds up the values of a block, modulo 2^64.
+func sumOf(values []int64, has vector.Bitmap, nulls int) int64 {
+	sum := int64(0)
+	for i, x := range values {
+		if nulls == 0 || has.Get(i) {
+			sum += x
+		}
+	}
+	return sum
 }
 
 // encodeFrame appends the values of a block, nulls of which have no bit in has, to dst, padded to partAlign. Place holds the width.
@@ -168,6 +184,8 @@ func (e *columnEncoder) doubles(c *columnMeta, feed columnFeed) error {
 	}
 	var valid validity
 	var directory []byte
+	var sums []float64
+	sum := 0.0 // of the block
 	var distinct distinctCounter
 	empty := rawBlock{Min: math.Inf(1), Max: math.Inf(-1), Flags: rawBlockEmpty}
 	block, inBlock := empty, 0
@@ -179,11 +197,13 @@ func (e *columnEncoder) doubles(c *columnMeta, feed columnFeed) error {
 			all.Min, all.Max, all.Flags = min(all.Min, block.Min), max(all.Max, block.Max), 0
 		}
 		directory = append(directory, bytesOf([]rawBlock{block})...)
-		block, inBlock = empty, 0
+		sums = append(sums, sum)
+		block, inBlock, sum = empty, 0, 0
 	}
 	note := func(x float64, has bool) {
 		if has {
 			distinct.add(math.Float64bits(x))
+			sum += x
 			if x != x {
 				block.Flags |= rawBlockNaN
 			} else {
@@ -228,6 +248,9 @@ func (e *columnEncoder) doubles(c *columnMeta, feed columnFeed) error {
 		flush()
 	}
 	if err := e.whole(c, partBlocks, directory); err != nil {
+		return err
+	}
+	if err := e.whole(c, partSums, bytesOf(sums)); err != nil {
 		return err
 	}
 	if all.Flags&rawBlockEmpty == 0 {

@@ -63,6 +63,7 @@ const (
 
 	partIndexOffsets partKind = 21 // uint64 per entry, and one more
 	partIndexBitmaps partKind = 23 // a Roaring bitmap of rows per entry
+	partSums         partKind = 31 // sum of the values of each block, int64 or float64
 	// 25 and 27 are kept for postings of columns with many values, 29 for row counts per entry.
 )
 
@@ -96,6 +97,8 @@ func (k partKind) String() string {
 		return "index offsets"
 	case partIndexBitmaps:
 		return "index bitmaps"
+	case partSums:
+		return "block sums"
 	}
 	return "unknown"
 }

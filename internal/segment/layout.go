@@ -107,6 +107,9 @@ func (f *footer) checkColumn(c *columnMeta, limit int64) *layoutError {
 	if length(partValid) != valid {
 		return bad("its validity does not fit the number of its rows")
 	}
+	if sums := length(partSums); sums != 0 && (c.enc == encFrame || c.enc == encRaw) && sums != 8*blocks {
+		return bad("its block sums do not fit the number of its rows")
+	}
 	switch c.enc {
 	case encDict:
 		if c.Type.Kind != vector.KindString && c.Type.Kind != vector.KindComplex {

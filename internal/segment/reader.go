@@ -51,6 +51,17 @@ type Column interface {
 	// without values has min > max. They return false if nothing is known. LongRange is for Long, DoubleRange for Double and Float.
 	LongRange(block int) (min, max int64, known bool)
 	DoubleRange(block int) (min, max float64, known bool)
+	// Totals returns what the rows of one block come to, false if that is not known without reading them.
+	Totals(block int) (t Totals, known bool)
+}
+
+// Totals are what the values of one block come to.
+type Totals struct {
+	// Values is how many rows have one.
+	Values int
+	// Long is the sum of a Long column, modulo 2^64, and Double that of a Double or Float column.
+	Long   int64
+	Double float64
 }
 
 // Buffer is memory that a goroutine lends to Column.Read again and again. The zero Buffer is empty.

@@ -310,4 +310,5 @@ func (c *memoryColumn) SelectCodes(f CodeFilter, from, to int, out []uint32) (in
 
 func (c *memoryColumn) Bitmap(uint32) (*roaring.Bitmap, error)         { return nil, nil }
 func (c *memoryColumn) LongRange(int) (least, most int64, ok bool)     { return 0, 0, false }
+func (c *memoryColumn) Totals(int) (t Totals, known bool)              { return t, false }
 func (c *memoryColumn) DoubleRange(int) (least, most float64, ok bool) { return 0, 0, false }

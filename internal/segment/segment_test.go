@@ -324,17 +324,36 @@ func checkSelections(t *testing.T, r *rand.Rand, s *Segment, rows rowsOf) {
 			}
 		}
 		for b := 0; b*BlockRows < len(rows); b++ {
+			var want Totals
 			for row := b * BlockRows; row < min((b+1)*BlockRows, len(rows)); row++ {
+				if rows[row][ci] != nil {
+					want.Values++
+				}
 				switch x := rows[row][ci].(type) {
 				case int64:
+					want.Long += x
 					if lo, hi, ok := c.LongRange(b); ok && (x < lo || x > hi) {
 						t.Fatalf("column %s block %d: %d is not between %d and %d", info.Name, b, x, lo, hi)
 					}
 				case float64:
+					want.Double += x
 					if lo, hi, ok := c.DoubleRange(b); ok && !(x >= lo && x <= hi) {
 						t.Fatalf("column %s block %d: %g is not between %g and %g", info.Name, b, x, lo, hi)
 					}
+				case float32:
+					want.Double += float64(x)
 				}
+			}
+			got, known := c.Totals(b)
+			if k := info.Type.Kind; k != vector.KindLong && k != vector.KindDouble && k != vector.KindFloat {
+				want.Long, want.Double = 0, 0
+			} else if k == vector.KindLong {
+				got.Double = 0 // the same bits
+			} else {
+				got.Long = 0
+			}
+			if !known || !cmp.Equal(got, want, cmpopts.EquateNaNs()) {
+				t.Fatalf("column %s block %d: totals are %+v, %v, and not %+v", info.Name, b, got, known, want)
 			}
 		}
 	}

@@ -351,15 +351,15 @@ func (c *Controller) ingest(ctx context.Context, w *plan.Write) (*Outcome, error
 	}
 	rows.from.merged(int64(len(parts)), 0)
 	rows.from.enter(phasePost, c.now())
-	several, notes := make([]bool, len(w.Input.Columns())), make([]*autoLists, len(c.orders))
+	several, notes := make([]bool, len(w.Input.Columns())), make([]*autoValues, len(c.orders))
 	for n, o := range c.orders {
-		notes[n] = o.write.lists
+		notes[n] = o.write.auto
 		for i, yes := range o.write.several {
 			several[i] = several[i] || yes
 		}
 	}
 	l.settle(several)
-	l.empty = empty(notes)
+	l.auto = autoTypes(notes)
 	switch t := c.job.Target; {
 	case t != nil:
 		c.compaction = t.CompactionState

@@ -28,8 +28,8 @@ type layout struct {
 	// multi are the multi-value columns, handling says in which order a row keeps their values.
 	multi    []bool
 	handling []MultiValue
-	// empty are, by time chunk, the columns of the statement with nothing but empty lists.
-	empty map[int64][]int
+	// auto are, by time chunk, types of columns of the statement that follow from the values there.
+	auto map[int64]map[int]vector.Type
 }
 
 // layoutOf orders the columns: time, those that rows are sorted by, the rest as the statement has them.
@@ -83,7 +83,10 @@ func layoutOf(w *plan.Write, o *Options, t *Target) (*layout, error) {
 		l.from, l.multi, l.handling = append(l.from, i), append(l.multi, out[i].Type.Multi), append(l.handling, t.handling(i))
 		return nil
 	}
-	names := append([]string{"__time"}, order...)
+	names := []string{"__time"}
+	if t == nil || t.Metrics == nil { // native specs have an order of their own
+		names = append(names, order...)
+	}
 	for _, c := range out {
 		names = append(names, c.Name)
 	}
@@ -158,6 +161,8 @@ func (l *layout) batch(b *vector.Batch) *vector.Batch {
 			out.Cols[i] = l.handling[i].ordered(withoutEmpty(b.Cols[from+preparedColumns]))
 		case l.columns[i].Type == vector.JSON && b.Cols[from+preparedColumns].Type.Kind == vector.KindList:
 			out.Cols[i] = nestedLists(b.Cols[from+preparedColumns])
+		case b.Cols[from+preparedColumns].Type == vector.JSON && l.columns[i].Type != vector.JSON:
+			out.Cols[i] = typedValues(b.Cols[from+preparedColumns], l.columns[i].Type)
 		case l.multi[i]:
 			out.Cols[i] = singleValues(b.Cols[from+preparedColumns])
 		default:

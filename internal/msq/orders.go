@@ -94,7 +94,7 @@ func (c *Controller) begins(order *workOrder) {
 	switch {
 	case order.stage.shuffle.kind != rangeShuffle:
 	case c.job.write() != nil:
-		order.write = newWriteTarget(c.job.write(), c.newHasher(), c.newAutoLists(), order.worker, order.workers)
+		order.write = newWriteTarget(c.job.write(), c.newHasher(), c.newAutoValues(), order.worker, order.workers)
 	default:
 		order.boosts = &boosts{next: int64(order.worker), step: int64(order.workers)}
 	}

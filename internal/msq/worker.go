@@ -250,12 +250,12 @@ type writeTarget struct {
 	// multi says which columns are multi-value, several which of them had a row with several values.
 	multi, several []bool
 	hash           *hasher // nil: rows are not hashed
-	lists          *autoLists
+	auto           *autoValues
 }
 
-func newWriteTarget(w *plan.Write, h *hasher, lists *autoLists, worker, workers int) *writeTarget {
+func newWriteTarget(w *plan.Write, h *hasher, auto *autoValues, worker, workers int) *writeTarget {
 	t := &writeTarget{time: timeColumn(w), all: w.PartitionBy.IsAll(), boosts: boosts{int64(worker), int64(workers)}, seen: map[int64]struct{}{}, hash: h,
-		lists: lists, multi: make([]bool, len(w.Input.Columns())), several: make([]bool, len(w.Input.Columns()))}
+		auto: auto, multi: make([]bool, len(w.Input.Columns())), several: make([]bool, len(w.Input.Columns()))}
 	for i, c := range w.Input.Columns() {
 		t.multi[i] = c.Type.Multi
 	}
@@ -312,8 +312,8 @@ func (t *writeTarget) prepare(b *vector.Batch) (*vector.Batch, error) {
 		}
 	}
 	out := &vector.Batch{N: b.N, Cols: append([]*vector.Vector{bucket, t.boosts.column(b.N)}, columns...)}
-	if t.lists != nil {
-		t.lists.note(columns, bucket, b.N)
+	if t.auto != nil {
+		t.auto.note(columns, bucket, b.N)
 	}
 	if t.hash != nil {
 		out.Cols = append(out.Cols, t.hash.column(columns, bucket, b.N))

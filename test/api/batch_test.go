@@ -90,7 +90,7 @@ func TestNativeLoads(t *testing.T) {
 			lines: rows, dimensions: `{"useSchemaDiscovery":true,"dimensionExclusions":["s"]}`,
 		}, map[string]string{
 			"SELECT COLUMN_NAME, DATA_TYPE FROM INFORMATION_SCHEMA.COLUMNS WHERE TABLE_NAME = 'x' ORDER BY 1": "[[__time TIMESTAMP] [f DOUBLE] [j COMPLEX<json>] [k VARCHAR] [n BIGINT] " +
-				"[tags COMPLEX<json>] [user VARCHAR]]",
+				"[tags ARRAY] [user VARCHAR]]",
 		}},
 		{"all fields as strings", nativeLoad{lines: rows, dimensions: `{}`}, map[string]string{
 			"SELECT k, MV_TO_STRING(tags, ','), n, f, user, s FROM x WHERE k = 'a'": "[[a x,y,y 1 1.5 u1 10] [a z 2 2 u2 x]]",

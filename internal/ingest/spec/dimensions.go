@@ -8,6 +8,7 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/vector"
 )
 
 // Dimensions is a dimensionsSpec.
@@ -230,8 +231,8 @@ func (c *Columns) ColumnType(d Dimension) expr.Type {
 	case "json":
 		return expr.JSON
 	case "auto":
-		if t, ok := expr.ParseTypeName(d.CastTo); ok && d.CastTo != "" {
-			return t
+		if t, err := vector.ParseType(d.CastTo); err == nil {
+			return expr.FromRuntime(t, false)
 		}
 		k := c.shape.Of(d.Name)
 		if k == nil {
@@ -249,10 +250,15 @@ func columnType(k *ingest.Kinds) expr.Type {
 	case k.Objects > 0, k.Lists > 0 && numbers+k.Texts > 0, numbers > 0 && k.Texts > 0:
 		return expr.JSON
 	case k.Lists > 0:
-		if e := columnType(k.Elements); e.Base != expr.Other && e.Base != expr.Array {
-			return expr.ArrayOf(e)
+		switch e := k.Elements; {
+		case e.Objects+e.Lists > 0, e.Texts > 0 && e.Longs+e.Doubles+e.Booleans > 0:
+			return expr.JSON
+		case e.Texts > 0:
+			return expr.ArrayOf(expr.Of(expr.Varchar))
+		case e.Doubles > 0:
+			return expr.ArrayOf(expr.Of(expr.Double))
 		}
-		return expr.JSON
+		return expr.ArrayOf(expr.Of(expr.BigInt)) // also of nothing, and of nothing but NULLs
 	case k.Texts > 0:
 		return expr.Of(expr.Varchar)
 	case k.Doubles > 0:

@@ -187,7 +187,7 @@ func (l *load) chooseFields() ([]spec.Dimension, error) {
 		if name == plan.TimeColumn || !words(name) {
 			continue
 		}
-		if t := l.columns.TypeOf(name); t.IsCharacter() && !t.Multi && sketched(s, name) && l.columns.Numerals(name) {
+		if t := l.inputType(name, dimensions); t.IsCharacter() && !t.Multi && sketched(s, name) && l.columns.Numerals(name) {
 			use(name, expr.Of(expr.Double))
 		} else {
 			use(name, t)
@@ -210,6 +210,16 @@ func (l *load) chooseFields() ([]spec.Dimension, error) {
 		l.fields = append(l.fields, f)
 	}
 	return dimensions, nil
+}
+
+// inputType returns the type in which transforms, filters and aggregators see a field: lists of an auto dimension are arrays, other lists
+// multi-value.
+func (l *load) inputType(name string, dimensions []spec.Dimension) expr.Type {
+	t := l.columns.TypeOf(name)
+	if i := slices.IndexFunc(dimensions, func(d spec.Dimension) bool { return d.Name == name && d.Type == "auto" && d.CastTo == "" }); i >= 0 && t.Multi {
+		return l.columns.ColumnType(dimensions[i])
+	}
+	return t
 }
 
 // maxColumns bounds the columns of a datasource.

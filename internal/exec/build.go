@@ -201,7 +201,8 @@ func buildStream(ctx context.Context, node plan.Node, need []bool, env *Env) (Op
 		}
 		return &setOp{node: n, left: left, right: right, env: env}, nil
 	case *plan.Window:
-		return over(ctx, n.Input, env.unordered(), func(in Operator) (Operator, error) { return newWindow(n, in, env) })
+		// Rows that the window's order leaves equal stay as they come, and frames of rows tell them apart.
+		return over(ctx, n.Input, env.inOrder(), func(in Operator) (Operator, error) { return newWindow(n, in, env) })
 	}
 	return nil, invariant.Failed("plan node [%T] has no operator", node)
 }

@@ -75,6 +75,16 @@ func (e *Env) unordered() *Env {
 	return &c
 }
 
+// inOrder returns e for operators that look at neighbours: groups come in the order of their keys.
+func (e *Env) inOrder() *Env {
+	if !e.anyOrder {
+		return e
+	}
+	c := *e
+	c.anyOrder = false
+	return &c
+}
+
 // Tables hands out the segments of datasources, of the one state of the timeline that the query has pinned.
 type Tables interface {
 	// Leaves returns the visible segments of a scan, acquired; the operator releases each.

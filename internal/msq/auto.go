@@ -161,6 +161,8 @@ func autoTypes(notes []*autoValues) map[int64]map[int]vector.Type {
 		types := map[int]vector.Type{}
 		for k, kind := range kinds {
 			switch at := notes[0].columns[k]; {
+			case !notes[0].lists[k] && kind == 0:
+				types[at] = overall[k].column() // nothing but NULLs
 			case !notes[0].lists[k]:
 				types[at] = kind.column()
 			case kind == someList && overall[k] != kind:

@@ -212,7 +212,7 @@ func stored(x expr.Expr, to expr.Type) (expr.Expr, error) {
 		return x, nil // one value
 	case to.Base == expr.Other && from.Base != expr.Other:
 		return call("TO_JSON_STRING", x)
-	case from.Base == expr.Other && to.IsNumeric():
+	case from == expr.JSON && (to.IsNumeric() || to.Base == expr.Array):
 		return expr.NewJSONValue(x, &expr.Literal{Value: "$", T: expr.Of(expr.Varchar).NotNull()}, to, fault.Span{})
 	case from.Base == expr.Other && !to.Multi:
 		return call("TO_JSON_STRING", x)

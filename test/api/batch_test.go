@@ -92,6 +92,24 @@ func TestNativeLoads(t *testing.T) {
 			"SELECT COLUMN_NAME, DATA_TYPE FROM INFORMATION_SCHEMA.COLUMNS WHERE TABLE_NAME = 'x' ORDER BY 1": "[[__time TIMESTAMP] [f DOUBLE] [j COMPLEX<json>] [k VARCHAR] [n BIGINT] " +
 				"[tags ARRAY] [user VARCHAR]]",
 		}},
+		{"auto columns take the type of their values", nativeLoad{
+			lines: []string{
+				`{"t":"2024-01-01T01:00:00Z","e":[],"m":[true,1,0.5,"x",null],"z":[null],"j":{"n":7,"s":"y","b":true,"l":[1,2.5]},"x":1}`,
+				`{"t":"2024-01-02T01:00:00Z","e":null,"m":["p"],"z":[null],"j":{"n":8},"x":"text"}`,
+			},
+			dimensions: `{"dimensions":[{"type":"auto","name":"e"},{"type":"auto","name":"m"},{"type":"auto","name":"z"},{"type":"auto","name":"x"},{"type":"auto","name":"n"},
+				{"type":"long","name":"w"},{"type":"auto","name":"s"},{"type":"auto","name":"l"},{"type":"auto","name":"o"},
+				{"type":"auto","name":"c","castToType":"ARRAY<STRING>"},{"type":"auto","name":"first"}]}`,
+			transform: `{"transforms":[{"type":"expression","name":"n","expression":"json_query(j, '$.n')"},{"type":"expression","name":"w","expression":"json_query(j, '$.n')"},
+				{"type":"expression","name":"s","expression":"json_query(j, '$.s')"},{"type":"expression","name":"l","expression":"json_query(j, '$.l')"},
+				{"type":"expression","name":"o","expression":"json_query(j, '$')"},{"type":"expression","name":"c","expression":"\"m\""},
+				{"type":"expression","name":"first","expression":"json_value(m, '$[0]')"}]}`,
+		}, map[string]string{
+			"SELECT COLUMN_NAME || ' ' || DATA_TYPE FROM INFORMATION_SCHEMA.COLUMNS WHERE TABLE_NAME = 'x' ORDER BY ORDINAL_POSITION": "[[__time TIMESTAMP] " +
+				"[e ARRAY] [m ARRAY] [z ARRAY] [x VARCHAR] [n BIGINT] [w BIGINT] [s VARCHAR] [l ARRAY] [o COMPLEX<json>] [c ARRAY] [first VARCHAR]]",
+			"SELECT e, m, z, x, n, w, s, l, JSON_VALUE(o, '$.n'), c, \"first\" FROM x": `[[[] ["true","1","0.5","x",null] [null] 1 7 7 y [1.0,2.5] 7 ["true","1","0.5","x",null] true] ` +
+				`[<nil> ["p"] [null] text 8 8 <nil> <nil> 8 ["p"] p]]`,
+		}},
 		{"all fields as strings", nativeLoad{lines: rows, dimensions: `{}`}, map[string]string{
 			"SELECT k, MV_TO_STRING(tags, ','), n, f, user, s FROM x WHERE k = 'a'": "[[a x,y,y 1 1.5 u1 10] [a z 2 2 u2 x]]",
 		}},

@@ -73,8 +73,9 @@ type Member struct {
 	Tier     string `json:"tier,omitempty"`
 	Priority int    `json:"priority,omitempty"`
 	MaxBytes int64  `json:"maxBytes,omitempty"`
-	// Capacity is how many tasks a worker runs at once.
-	Capacity int `json:"capacity,omitempty"`
+	// Capacity is how many tasks a worker runs at once, Category what they choose it by.
+	Capacity int    `json:"capacity,omitempty"`
+	Category string `json:"category,omitempty"`
 	// LookupTier names the lookups that the process holds; empty: none.
 	LookupTier string `json:"lookupTier,omitempty"`
 }

@@ -43,6 +43,7 @@ var Properties = []Property{
 	{Key: "service.processing.numThreads", Kind: Int, Default: "0", Doc: "Threads that work on queries; 0: one per core."},
 	{Key: "service.processing.tmpDir", Kind: Text, Default: "", Doc: "Directory for spill files. Empty: `spill` in the data directory."},
 	{Key: "service.processing.maxSpillBytes", Kind: Bytes, Default: "100GB", Doc: "Bytes that all spill files together may take."},
+	{Key: "service.worker.category", Default: "_default_worker_category", Doc: "Category of the worker, by which tasks may choose it (the Overlord's dynamic configuration)."},
 	{Key: "service.worker.capacity", Kind: Int, Default: "0", Doc: "Tasks that run at once; 0: one less than the cores, at least 2."},
 
 	// Queries.

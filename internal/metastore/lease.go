@@ -8,7 +8,7 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// ErrDeposed marks the fault of a write by a leader that was followed by another.
+// ErrDeposed marks the fault of a write by a leader, or a runner of a task, that was followed by another.
 var ErrDeposed = errors.New("deposed")
 
 // Lease is the leadership of one name, for example "coordinator", until the database's clock reaches an instant.
@@ -25,9 +25,12 @@ type Lease struct {
 // Fence returns what a leader gives with its writes.
 func (l Lease) Fence() Fence { return Fence{Lease: l.Name, Epoch: l.Epoch} }
 
-// Fence makes a write happen only while an epoch of a lease is the newest. The zero value checks nothing, for writers that are no leaders.
+// Fence makes a write happen only while an epoch of a lease is the newest, or while a task is active and a run of it the newest. The zero value
+// checks nothing, for writers that are neither.
 type Fence struct {
 	Lease string
+	// Task is of writers that run a task; Lease is empty then, and Epoch the number of the run.
+	Task  string
 	Epoch int64
 }
 
@@ -50,6 +53,9 @@ func (f Fence) check(ctx context.Context, t *tx) error {
 	if f == (Fence{}) {
 		return nil
 	}
+	if f.Task != "" {
+		return f.checkRun(ctx, t)
+	}
 	var epoch int64
 	err := t.row(ctx, []any{&epoch}, "SELECT epoch FROM leases WHERE name = ?"+t.dialect.lockRow, f.Lease)
 	if err != nil && !errors.Is(err, errNoRow) {
@@ -60,6 +66,28 @@ func (f Fence) check(ctx context.Context, t *tx) error {
 			f.Lease, f.Epoch, epoch).WithCause(ErrDeposed)
 	}
 	return nil
+}
+
+// checkRun refuses the transaction if the run is not the newest of an active task.
+func (f Fence) checkRun(ctx context.Context, t *tx) error {
+	var run, active int64
+	err := t.row(ctx, []any{&run, &active}, "SELECT run, active FROM tasks WHERE id = ?"+t.dialect.lockRow, f.Task)
+	if err != nil && !errors.Is(err, errNoRow) {
+		return err
+	}
+	if run != f.Epoch || active == 0 {
+		return fault.Unavailable("This process no longer runs task [%s]: its run [%d] has ended or was followed by another", f.Task, f.Epoch).
+			WithCause(ErrDeposed)
+	}
+	return nil
+}
+
+// CheckFence returns the fault that a write under ctx would have, if its fence does not hold any more.
+func (s *Store) CheckFence(ctx context.Context) error {
+	if fenceOf(ctx) == (Fence{}) {
+		return nil
+	}
+	return s.write(ctx, func(context.Context, *tx) error { return nil })
 }
 
 // AcquireLease takes a lease if nobody holds it, or if the holder itself asks again (after a restart: its epoch grows too). If another

@@ -46,8 +46,10 @@ var ErrNotLocked = errors.New("not locked")
 
 // Publication is what a task wants to become visible at once, and in which case not.
 type Publication struct {
-	Fence      Fence
-	TaskID     string
+	Fence  Fence
+	TaskID string
+	// Part names the publication among those of the task, which TaskPublished finds it by.
+	Part       string
 	DataSource string
 	Action     PublishAction
 	// Segments become used. Their bytes are in deep storage already. A segment without File is given its id as the name of its file.
@@ -191,6 +193,9 @@ func (t *tx) publish(ctx context.Context, p *Publication) (Published, error) {
 	}
 	out.Segments = slices.Concat(out.Segments, copies.segments)
 	if err := t.insertSegments(ctx, p.TaskID, out.Segments, copies.from); err != nil {
+		return out, err
+	}
+	if err := t.notePublished(ctx, p, out.Segments); err != nil {
 		return out, err
 	}
 	if err := t.store.step(stepSegments); err != nil {

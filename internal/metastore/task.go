@@ -23,6 +23,9 @@ type Task struct {
 	// Active is whether the task is not complete. StatusCode is RUNNING, SUCCESS or FAILED.
 	Active     bool
 	StatusCode string
+	// Run counts how often the task was given to somebody to run (AssignTask), and Runner is to whom last, in JSON; nil: never.
+	Run    int64
+	Runner json.RawMessage
 	// Payload is the task as it was submitted; nil in lists that do not ask for it. Status is the rest of its status, in JSON.
 	Payload, Status json.RawMessage
 }
@@ -77,6 +80,26 @@ func (s *Store) UpdateTask(ctx context.Context, fence Fence, id, statusCode stri
 		return t.checkTask(ctx, id)
 	})
 	return updated, err
+}
+
+// AssignTask notes who runs an active task, and returns the number of the run: from then on those before it write nothing. A complete task is a
+// Conflict.
+func (s *Store) AssignTask(ctx context.Context, fence Fence, id string, runner json.RawMessage) (run int64, err error) {
+	err = s.write(ctx, func(ctx context.Context, t *tx) error {
+		if err := fence.check(ctx, t); err != nil {
+			return err
+		}
+		err := t.row(ctx, []any{&run}, "UPDATE tasks SET run = run + 1, runner = ?, updated = ? WHERE id = ? AND active = 1 RETURNING run",
+			jsonText(runner), t.now, id)
+		if !errors.Is(err, errNoRow) {
+			return err
+		}
+		if err := t.checkTask(ctx, id); err != nil {
+			return err
+		}
+		return fault.Conflict("Task [%s] has ended and is not run again", id)
+	})
+	return run, err
 }
 
 // FinishTask completes a task: its status becomes final, its locks are released and, if no active task shares its allocator, the ids it was
@@ -194,12 +217,12 @@ func (s *Store) tasks(ctx context.Context, filter TaskFilter, condition string, 
 		args = append(args, filter.Limit)
 	}
 	return list(ctx, s.read(), func(rows *sql.Rows) (t Task, err error) {
-		var payload, status string
+		var payload, status, runner string
 		err = rows.Scan(&t.ID, &t.GroupID, &t.Allocator, &t.Type, &t.DataSource, &t.Priority, &t.Created, &t.Updated, &t.Active, &t.StatusCode,
-			&payload, &status)
-		t.Payload, t.Status = storedJSON(payload), storedJSON(status)
+			&t.Run, &runner, &payload, &status)
+		t.Payload, t.Status, t.Runner = storedJSON(payload), storedJSON(status), storedJSON(runner)
 		return t, err
-	}, "SELECT id, group_id, allocator, type, datasource, priority, created, updated, active, status_code, "+payload+", status FROM tasks "+
+	}, "SELECT id, group_id, allocator, type, datasource, priority, created, updated, active, status_code, run, runner, "+payload+", status FROM tasks "+
 		"WHERE 1 = 1"+condition, args...)
 }
 

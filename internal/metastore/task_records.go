@@ -4,7 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/hengedb/henge/internal/timeline"
 )
+
+const putStage = "INSERT INTO task_stages (task_id, name, payload, updated) VALUES (?, ?, ?, ?) " +
+	"ON CONFLICT (task_id, name) DO UPDATE SET payload = excluded.payload, updated = excluded.updated"
 
 // PutTaskStage stores a record that a task can be continued from, in place of the one of the same name.
 func (s *Store) PutTaskStage(ctx context.Context, fence Fence, taskID, name string, payload json.RawMessage) error {
@@ -12,8 +19,7 @@ func (s *Store) PutTaskStage(ctx context.Context, fence Fence, taskID, name stri
 		if err := fence.check(ctx, t); err != nil {
 			return err
 		}
-		_, err := t.exec(ctx, "INSERT INTO task_stages (task_id, name, payload, updated) VALUES (?, ?, ?, ?) "+
-			"ON CONFLICT (task_id, name) DO UPDATE SET payload = excluded.payload, updated = excluded.updated", taskID, name, jsonText(payload), t.now)
+		_, err := t.exec(ctx, putStage, taskID, name, jsonText(payload), t.now)
 		return err
 	})
 }
@@ -39,6 +45,49 @@ func (s *Store) DeleteTaskStages(ctx context.Context, fence Fence, taskID string
 		_, err := t.exec(ctx, "DELETE FROM task_stages WHERE task_id = ?", taskID)
 		return err
 	})
+}
+
+// publishedStage begins the names of the records of what a task has published.
+const publishedStage = "published/"
+
+// notePublished records what a publication made visible, in its transaction: a run of the task that comes after it knows what is done.
+func (t *tx) notePublished(ctx context.Context, p *Publication, segments []*timeline.Segment) error {
+	ids, err := json.Marshal(textIDs(segments))
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(ctx, putStage, p.TaskID, publishedStage+p.Part, string(ids), t.now)
+	return err
+}
+
+// TaskPublished returns what a publication of a task made visible that an earlier run made; false: none has. Segments that were deleted since are
+// left out, and the number is that of the present.
+func (s *Store) TaskPublished(ctx context.Context, taskID, part string) (Published, bool, error) {
+	var text string
+	err := s.read().row(ctx, []any{&text}, "SELECT payload FROM task_stages WHERE task_id = ? AND name = ?", taskID, publishedStage+part)
+	if errors.Is(err, errNoRow) {
+		return Published{}, false, nil
+	}
+	if err != nil {
+		return Published{}, false, err
+	}
+	var ids []string
+	if err := json.Unmarshal([]byte(text), &ids); err != nil {
+		return Published{}, false, fmt.Errorf("reading what task [%s] has published: %w", taskID, err)
+	}
+	number, err := s.Number(ctx)
+	if err != nil {
+		return Published{}, false, err
+	}
+	rows, err := s.rowsByID(ctx, s.read(), ids)
+	if err != nil {
+		return Published{}, false, err
+	}
+	out := Published{Number: number, Already: true}
+	for _, r := range rows {
+		out.Segments = append(out.Segments, r.Segment)
+	}
+	return out, true, nil
 }
 
 // TaskFile says where a file of a task is.

@@ -328,6 +328,9 @@ func (c *Controller) ingest(ctx context.Context, w *plan.Write) (*Outcome, error
 			return nil, err
 		}
 	}
+	if out, err := c.earlier(ctx, w); out != nil || err != nil {
+		return out, err
+	}
 	if err := c.lock(ctx, w); err != nil {
 		return nil, err
 	}

@@ -96,8 +96,10 @@ type AllocateRequest struct {
 // Publication is one change of the published timeline: all of it becomes visible, or nothing.
 type Publication struct {
 	Task, Group string
-	DataSource  string
-	Type        LockType
+	// Part names the job among those of the task.
+	Part       string
+	DataSource string
+	Type       LockType
 	// Segments are new, tombstones included.
 	Segments []*timeline.Segment
 	// Drop are intervals whose used segments become unused: of a REPLACE without rows for which no tombstone is needed.
@@ -124,6 +126,8 @@ type Metastore interface {
 	Used(ctx context.Context, dataSource string, intervals []chrono.Interval) ([]*timeline.Segment, error)
 	// Publish makes the change in one transaction that also checks the locks; ErrPreempted if one is gone.
 	Publish(ctx context.Context, p Publication) (Published, error)
+	// Earlier returns what a run of the task that was cut off has published as a part; false: nothing.
+	Earlier(ctx context.Context, task, part string) (Published, bool, error)
 	// Release ends the locks of a task and forgets ids that were allocated and not published.
 	Release(ctx context.Context, task string) error
 }

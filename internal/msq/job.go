@@ -15,6 +15,8 @@ import (
 type Job struct {
 	// ID is the id of the controller task: "query-" and the id of the statement.
 	ID string
+	// Part tells the jobs of a task apart; "": it has one.
+	Part string
 	// Plan is the optimized plan: a plan.Write, a plan.Export, or a query whose rows become results.
 	Plan plan.Node
 	// Columns are the outer columns under the names that the user gave them; nil: those of the plan.

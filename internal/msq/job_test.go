@@ -34,9 +34,10 @@ type memoryStore struct {
 	used      []*timeline.Segment
 	locks     []LockRequest
 	released  []string
-	refuse    bool                        // allocations
-	interval  *chrono.Interval            // of allocations, if not the one asked for
-	preempted bool                        // at the publication
+	refuse    bool             // allocations
+	interval  *chrono.Interval // of allocations, if not the one asked for
+	preempted bool             // at the publication
+	earlier   map[string][]*timeline.Segment
 	onPublish func(p Publication)         // before it is done
 	onLock    func(context.Context) error // instead of granting at once
 	await     func(ctx context.Context) error
@@ -105,6 +106,10 @@ func (m *memoryStore) Publish(_ context.Context, p Publication) (Published, erro
 	}
 	m.used = append(m.used, p.Segments...)
 	return Published{Number: 1}, nil
+}
+
+func (m *memoryStore) Earlier(_ context.Context, _, part string) (Published, bool, error) {
+	return Published{Number: 1, Segments: m.earlier[part]}, m.earlier[part] != nil, nil
 }
 
 func (m *memoryStore) Release(_ context.Context, task string) error {
@@ -364,6 +369,22 @@ func TestInsertMakesASegmentPerDay(t *testing.T) {
 	}
 	if d := cmp.Diff([]string{"query-1"}, b.meta.released); d != "" {
 		t.Error(d)
+	}
+}
+
+func TestARunGoesOnBehindWhatOneBeforeItPublished(t *testing.T) {
+	b := newBench(t)
+	_, first, err := b.run(insert(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.meta.earlier = map[string][]*timeline.Segment{"": first.Segments}
+	_, again, err := b.run(insert(t), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.Rows != 12 || len(again.Segments) != len(first.Segments) || len(b.meta.used) != len(first.Segments) {
+		t.Errorf("[%d] rows in [%d] segments, [%d] are there", again.Rows, len(again.Segments), len(b.meta.used))
 	}
 }
 

@@ -311,8 +311,8 @@ func (c *Controller) publish(ctx context.Context, w *plan.Write, segments []*tim
 		return nil, context.Cause(ctx)
 	}
 	c.published.Store(true)
-	p, err := c.deps.Metastore.Publish(ctx, Publication{Task: c.job.ID, Group: c.job.ID, DataSource: w.DataSource, Type: c.opts.Lock(w.Replace), Segments: all,
-		Drop: drop})
+	p, err := c.deps.Metastore.Publish(ctx, Publication{Task: c.job.ID, Group: c.job.ID, Part: c.job.Part, DataSource: w.DataSource,
+		Type: c.opts.Lock(w.Replace), Segments: all, Drop: drop})
 	if err != nil {
 		if errors.Is(err, ErrPreempted) {
 			c.published.Store(false) // the transaction was refused: nothing refers to what was pushed
@@ -323,6 +323,20 @@ func (c *Controller) publish(ctx context.Context, w *plan.Write, segments []*tim
 		p.Segments = all
 	}
 	return p.Segments, c.await(ctx, w, p)
+}
+
+// earlier ends a job whose segments are published: by a run of the task that was cut off before it could say so. Nil: there is none.
+func (c *Controller) earlier(ctx context.Context, w *plan.Write) (*Outcome, error) {
+	p, found, err := c.deps.Metastore.Earlier(ctx, c.job.ID, c.job.Part)
+	if err != nil || !found {
+		return nil, err
+	}
+	out := &Outcome{Segments: p.Segments}
+	for _, s := range p.Segments {
+		out.Rows += max(s.Rows, 0)
+	}
+	c.published.Store(true)
+	return out, c.await(ctx, w, p)
 }
 
 // await waits until what was published can be queried, at most for the time that the interface gives it.

@@ -3,6 +3,7 @@ package msq
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -22,7 +23,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Results are the rows of a query, in pages that deep storage keeps until they are deleted. They survive restarts.
+// Results are the rows of a query, in pages that deep storage keeps until they are deleted. They survive restarts. Runs of the query that overlap each
+// write pages of their own; the first manifest counts.
 type Results struct {
 	Columns []ResultColumn
 	Pages   []Page
@@ -31,6 +33,7 @@ type Results struct {
 
 	store     deepstore.Store
 	statement string
+	attempt   string // names the pages
 }
 
 // Page is a run of result rows.
@@ -40,10 +43,11 @@ type Page struct {
 }
 
 // resultsVersion is the version of the manifest; later ones are refused.
-const resultsVersion = 1
+const resultsVersion = 2
 
 type manifestJSON struct {
 	Version int          `json:"version"`
+	Attempt string       `json:"attempt,omitempty"`
 	Durable bool         `json:"durable"`
 	Columns []columnJSON `json:"columns"`
 	Pages   []pageJSON   `json:"pages"`
@@ -109,8 +113,8 @@ func plainName(id string) string {
 // resultsPrefix is where the results of a statement lie.
 func resultsPrefix(statement string) string { return "results/" + plainName(statement) + "/" }
 
-func pageKey(statement string, page int) string {
-	return fmt.Sprintf("%spage-%06d.frames", resultsPrefix(statement), page)
+func (r *Results) pageKey(page int) string {
+	return fmt.Sprintf("%s%spage-%06d.frames", resultsPrefix(r.statement), r.attempt, page)
 }
 
 func manifestKey(statement string) string { return resultsPrefix(statement) + "manifest.json" }
@@ -122,13 +126,9 @@ func (c *Controller) collect(ctx context.Context, last *stage, columns []ResultC
 			columns[i].Type = expr.Of(expr.Varchar)
 		}
 	}
-	r := &Results{Columns: columns, Durable: c.opts.DurableResults, store: c.deps.Store, statement: c.job.ID}
+	r := &Results{Columns: columns, Durable: c.opts.DurableResults, store: c.deps.Store, statement: c.job.ID, attempt: rand.Text() + "-"}
 	if r.store == nil {
 		return nil, fault.Defensive("A query has nowhere to keep its results")
-	}
-	// What an attempt that was cut off left behind would be in the way.
-	if err := DeleteResults(ctx, r.store, c.job.ID); err != nil {
-		return nil, err
 	}
 	p := &pageWriter{c: c, r: r, limit: int64(c.opts.RowsPerPage)}
 	if !r.Durable {
@@ -153,7 +153,7 @@ func (c *Controller) collect(ctx context.Context, last *stage, columns []ResultC
 	if err := p.flush(ctx); err != nil {
 		return nil, err
 	}
-	m := manifestJSON{Version: resultsVersion, Durable: r.Durable, Pages: []pageJSON{}}
+	m := manifestJSON{Version: resultsVersion, Attempt: r.attempt, Durable: r.Durable, Pages: []pageJSON{}}
 	for _, col := range columns {
 		m.Columns = append(m.Columns, *encodeColumn(col.Name, col.Type))
 	}
@@ -164,7 +164,11 @@ func (c *Controller) collect(ctx context.Context, last *stage, columns []ResultC
 	if err != nil {
 		return nil, err
 	}
-	return r, r.store.Put(ctx, manifestKey(c.job.ID), bytes.NewReader(text))
+	err = r.store.Put(ctx, manifestKey(c.job.ID), bytes.NewReader(text))
+	if errors.Is(err, fs.ErrExist) { // another run was faster
+		return OpenResults(ctx, r.store, c.job.ID)
+	}
+	return r, err
 }
 
 // resultReader reads the output of the last stage, by itself: it is no input of another stage.
@@ -228,7 +232,7 @@ func (p *pageWriter) flush(ctx context.Context) error {
 	if _, err := p.file.Seek(0, io.SeekStart); err != nil {
 		return diskFault(err)
 	}
-	if err := p.r.store.Put(ctx, pageKey(p.r.statement, p.page.ID), p.file); err != nil {
+	if err := p.r.store.Put(ctx, p.r.pageKey(p.page.ID), p.file); err != nil {
 		return err
 	}
 	p.r.Pages = append(p.r.Pages, p.page)
@@ -268,7 +272,7 @@ func (r *Results) Read(ctx context.Context, page int, f func(*vector.Batch) erro
 	if page < 0 || page >= len(r.Pages) {
 		return fault.InvalidInput("Invalid page id [%d] passed.", page)
 	}
-	o, err := r.store.Open(ctx, pageKey(r.statement, page))
+	o, err := r.store.Open(ctx, r.pageKey(page))
 	if err != nil {
 		return fmt.Errorf("reading page [%d] of the results of [%s]: %w", page, r.statement, err)
 	}
@@ -319,7 +323,7 @@ func OpenResults(ctx context.Context, store deepstore.Store, statement string) (
 	if err := json.Unmarshal(text, &m); err != nil || m.Version > resultsVersion {
 		return nil, fault.Runtime("The results of query [%s] can't be read by this release", statement).WithCause(err)
 	}
-	r := &Results{Durable: m.Durable, store: store, statement: statement}
+	r := &Results{Durable: m.Durable, store: store, statement: statement, attempt: m.Attempt}
 	for i := range m.Columns {
 		t, err := m.Columns[i].sqlType(0)
 		if err != nil {

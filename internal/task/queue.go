@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -39,8 +38,10 @@ type Store interface {
 	InsertTask(ctx context.Context, t *Task) error
 	// FinishTask records the end of a task. A task that has ended already keeps its first end.
 	FinishTask(ctx context.Context, s Status) error
+	// AssignTask notes who runs a task and returns the number of that run. From then on, what earlier runs write is refused.
+	AssignTask(ctx context.Context, id string, r Runner) (run int64, err error)
 	// ActiveTasks returns the tasks without an end, oldest first.
-	ActiveTasks(ctx context.Context) ([]*Task, error)
+	ActiveTasks(ctx context.Context) ([]Active, error)
 	// FindTask returns the record of a task, or nil.
 	FindTask(ctx context.Context, id string) (*Status, error)
 	// FinishedTasks returns ended tasks created at or after since (milliseconds), newest first.
@@ -55,8 +56,12 @@ type Options struct {
 	MaxActive int
 	// Retry is how often waiting tasks are asked again; 0: a second.
 	Retry time.Duration
-	// Location is what running tasks show.
+	// Location is what tasks show that run in this process.
 	Location Location
+	// Fleet is the worker processes; nil, or while it has none: tasks run in this process.
+	Fleet Fleet
+	// Strategy says how tasks choose their worker; nil: those with the most room come first.
+	Strategy func(ctx context.Context) (*Strategy, error)
 	Clock    clock.Clock
 	Log      *slog.Logger
 }
@@ -107,6 +112,10 @@ type entry struct {
 	ended   chan struct{}           // closed when the end is recorded
 	stop    *Shutdown               // set when somebody ended it
 	ending  bool                    // somebody records the end
+	run     int64                   // the number of its run; 0: it was never given to a worker
+	at      *Runner                 // the worker that runs it; nil: this process, or none
+	lost    int                     // how many workers were lost with it
+	rests   time.Time               // it is not given to a worker before
 }
 
 // NewQueue returns a queue that runs the given kinds, by type.
@@ -151,7 +160,7 @@ func (q *Queue) Submit(ctx context.Context, t *Task) error {
 	if err := q.store.InsertTask(ctx, t); err != nil {
 		return err
 	}
-	q.add(t)
+	q.add(Active{Task: t})
 	q.nudge()
 	return nil
 }
@@ -164,15 +173,17 @@ func (q *Queue) kind(name string) (Kind, error) {
 	return nil, fault.InvalidInput("Task type [%s] is unknown; known types are %v", name, slices.Sorted(maps.Keys(q.kinds)))
 }
 
-func (q *Queue) add(t *Task) {
+// add queues a task, or returns nil if it is there already.
+func (q *Queue) add(a Active) *entry {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if _, ok := q.mu.active[t.ID]; ok {
-		return
+	if _, ok := q.mu.active[a.Task.ID]; ok {
+		return nil
 	}
-	e := &entry{task: t, queued: clock.Millis(q.o.Clock), ended: make(chan struct{})}
-	q.mu.active[t.ID] = e
+	e := &entry{task: a.Task, queued: clock.Millis(q.o.Clock), ended: make(chan struct{}), run: a.Run}
+	q.mu.active[a.Task.ID] = e
 	q.mu.order = append(q.mu.order, e)
+	return e
 }
 
 // nudge makes Run look at the queue soon.
@@ -183,9 +194,13 @@ func (q *Queue) nudge() {
 	}
 }
 
-// Run takes up the tasks that have no end and works on the queue until ctx is done; then it stops what runs, without ending it: those
-// tasks go on after the next start.
+// Run takes up the tasks that have no end and works on the queue until ctx is done; then it stops what runs in this process, without ending it:
+// those tasks go on after the next start. What workers run goes on.
 func (q *Queue) Run(ctx context.Context) error {
+	q.mu.Lock()
+	q.mu.closed = false
+	q.mu.Unlock()
+	defer q.leave()
 	left, err := q.store.ActiveTasks(ctx)
 	if ctx.Err() != nil {
 		return nil // stopped before it began
@@ -193,24 +208,45 @@ func (q *Queue) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("reading the active tasks: %w", err)
 	}
-	for _, t := range left {
-		q.add(t)
+	for _, a := range left {
+		if e := q.add(a); e != nil && a.Runner.Process != "" && q.o.Fleet != nil {
+			q.adopt(ctx, e, a.Runner)
+		}
 	}
 	ticker := q.o.Clock.NewTicker(q.o.Retry)
 	defer ticker.Stop()
 	for {
+		var workers <-chan struct{}
+		if q.o.Fleet != nil {
+			workers = q.o.Fleet.Changed()
+		}
 		q.step(ctx)
 		select {
 		case <-ctx.Done():
-			q.mu.Lock()
-			q.mu.closed = true
-			q.mu.Unlock()
-			q.running.Wait()
 			return nil
 		case <-q.wake:
+		case <-workers:
 		case <-ticker.C():
 		}
 	}
+}
+
+// leave forgets all tasks when what runs here has stopped: another process, or a later Run, takes them up.
+func (q *Queue) leave() {
+	q.mu.Lock()
+	q.mu.closed = true
+	q.mu.Unlock()
+	q.running.Wait()
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, e := range q.mu.order {
+		if !e.ending {
+			e.ending = true
+			close(e.ended)
+		}
+	}
+	clear(q.mu.active)
+	q.mu.order = nil
 }
 
 // step asks waiting tasks and starts pending ones while there are slots. Higher priority goes first, then age.
@@ -231,10 +267,8 @@ func (q *Queue) step(ctx context.Context) {
 			q.advance(e, Waiting, Pending)
 		}
 	}
-	for _, e := range q.inState(Pending) {
-		if !q.start(ctx, e) {
-			return
-		}
+	if pending := q.inState(Pending); len(pending) > 0 {
+		q.place(ctx, pending)
 	}
 }
 
@@ -261,8 +295,8 @@ func (q *Queue) advance(e *entry, from, to State) bool {
 	return true
 }
 
-// start runs a pending task if a slot is free.
-func (q *Queue) start(ctx context.Context, e *entry) bool {
+// startHere runs a pending task in this process if a slot is free; false: none is.
+func (q *Queue) startHere(ctx context.Context, e *entry) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	busy := 0
@@ -280,25 +314,27 @@ func (q *Queue) start(ctx context.Context, e *entry) bool {
 	taskCtx, cancel := context.WithCancelCause(ctx)
 	e.state, e.cancel, e.started = Running, cancel, clock.Millis(q.o.Clock)
 	q.running.Go(func() {
-		err := q.run(taskCtx, e.task)
+		defer q.nudge()
+		err := q.claim(taskCtx, e)
+		if err == nil {
+			err = Execute(taskCtx, q.kinds[e.task.Type], e.task)
+		}
 		cancel(nil)
 		if ctx.Err() != nil && q.stopOf(e) == nil {
 			return // the process ends, not the task
 		}
 		q.finish(context.WithoutCancel(ctx), e, err)
-		q.nudge()
 	})
 	return true
 }
 
-// run calls the kind; a panic becomes the task's failure.
-func (q *Queue) run(ctx context.Context, t *Task) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fault.Defensive("Task [%s] met an unexpected condition; the log says more", t.ID).WithCause(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
-		}
-	}()
-	return q.kinds[t.Type].Run(ctx, t)
+// claim makes what a worker still writes that had the task before worthless.
+func (q *Queue) claim(ctx context.Context, e *entry) error {
+	if e.run == 0 {
+		return nil
+	}
+	_, err := q.store.AssignTask(ctx, e.task.ID, Runner{Location: q.o.Location, Started: e.started})
+	return err
 }
 
 func (q *Queue) stopOf(e *entry) *Shutdown {
@@ -316,24 +352,21 @@ func (q *Queue) finish(ctx context.Context, e *entry, err error) {
 		return
 	}
 	e.ending = true
-	stop, started := e.stop, e.started
+	s := EndOf(e.task, err, e.stop)
+	s.Queued = e.queued
+	if e.started > 0 {
+		s.Duration, s.Location = clock.Millis(q.o.Clock)-e.started, q.locationLocked(e)
+	}
 	q.mu.Unlock()
-	s := Status{Task: e.task, State: Succeeded, Queued: e.queued, Location: q.o.Location}
-	if started > 0 {
-		s.Duration = clock.Millis(q.o.Clock) - started
-	} else {
-		s.Duration, s.Location = -1, Location{}
-	}
-	switch {
-	case stop != nil && err != nil:
-		s.State, s.Error = Failed, stop.Reason
-	case err != nil:
-		s.State, s.Error = Failed, cutError(Message(err))
-	}
 	if recordErr := q.store.FinishTask(ctx, s); recordErr != nil {
 		q.o.Log.ErrorContext(ctx, "the end of a task could not be recorded", "task", e.task.ID, "error", recordErr)
 		return
 	}
+	q.remove(ctx, e, s, err)
+}
+
+// remove takes a task out of the queue whose end is recorded.
+func (q *Queue) remove(ctx context.Context, e *entry, s Status, err error) {
 	if kind := q.kinds[e.task.Type]; kind != nil {
 		if releaseErr := kind.Release(ctx, e.task); releaseErr != nil {
 			q.o.Log.ErrorContext(ctx, "the locks of a task could not be released", "task", e.task.ID, "error", releaseErr)
@@ -387,7 +420,7 @@ func (q *Queue) Stop(ctx context.Context, id, reason string) (found bool, err er
 	}
 	cancel := e.cancel
 	q.mu.Unlock()
-	if cancel == nil { // it never ran
+	if cancel == nil { // it does not run
 		q.finish(context.WithoutCancel(ctx), e, e.stop)
 		return true, nil
 	}
@@ -446,9 +479,19 @@ func (q *Queue) Finished(ctx context.Context, since int64) ([]Status, error) {
 }
 
 // Capacity returns how many tasks run at once, and Used how many do now.
-func (q *Queue) Capacity() int { return q.o.Capacity }
+func (q *Queue) Capacity() int {
+	workers := q.Workers()
+	if len(workers) == 0 {
+		return q.o.Capacity
+	}
+	total := 0
+	for _, w := range workers {
+		total += w.Capacity
+	}
+	return total
+}
 
-// Enable lets the worker take tasks, or not: those that run go on, others wait. It holds until the process ends.
+// Enable lets this process take tasks, or not: those that run go on, others wait. It holds until the process ends.
 func (q *Queue) Enable(on bool) {
 	q.mu.Lock()
 	q.mu.paused = !on
@@ -456,8 +499,11 @@ func (q *Queue) Enable(on bool) {
 	q.nudge()
 }
 
-// Enabled reports whether the worker takes tasks.
+// Enabled reports whether anybody takes tasks.
 func (q *Queue) Enabled() bool {
+	if workers := q.Workers(); len(workers) > 0 {
+		return slices.ContainsFunc(workers, func(w Worker) bool { return w.Enabled })
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return !q.mu.paused
@@ -496,9 +542,17 @@ func (q *Queue) Used() int { return len(q.inState(Running)) }
 func (q *Queue) statusLocked(e *entry) Status {
 	s := Status{Task: e.task, State: e.state, Queued: e.queued, Duration: -1}
 	if e.state == Running {
-		s.Location = q.o.Location
+		s.Location = q.locationLocked(e)
 	}
 	return s
+}
+
+// locationLocked returns where a running task runs.
+func (q *Queue) locationLocked(e *entry) Location {
+	if e.at != nil {
+		return e.at.Location
+	}
+	return q.o.Location
 }
 
 // Wait returns when the task has ended or ctx is done.

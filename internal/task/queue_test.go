@@ -20,9 +20,10 @@ type memStore struct {
 	mu    sync.Mutex
 	tasks []*Task
 	ends  map[string]Status
+	runs  map[string]Active
 }
 
-func newMemStore() *memStore { return &memStore{ends: map[string]Status{}} }
+func newMemStore() *memStore { return &memStore{ends: map[string]Status{}, runs: map[string]Active{}} }
 
 func (s *memStore) InsertTask(_ context.Context, t *Task) error {
 	s.mu.Lock()
@@ -45,13 +46,23 @@ func (s *memStore) FinishTask(_ context.Context, st Status) error {
 	return nil
 }
 
-func (s *memStore) ActiveTasks(context.Context) ([]*Task, error) {
+func (s *memStore) AssignTask(_ context.Context, id string, r Runner) (int64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var out []*Task
+	a := Active{Run: s.runs[id].Run + 1, Runner: r}
+	s.runs[id] = a
+	return a.Run, nil
+}
+
+func (s *memStore) ActiveTasks(context.Context) ([]Active, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []Active
 	for _, t := range s.tasks {
 		if _, ok := s.ends[t.ID]; !ok {
-			out = append(out, t)
+			a := s.runs[t.ID]
+			a.Task = t
+			out = append(out, a)
 		}
 	}
 	return out, nil

@@ -3,6 +3,8 @@ package task
 import (
 	"crypto/rand"
 	"encoding/json"
+	"net"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -67,6 +69,9 @@ type Location struct {
 	Host string
 	Port int
 }
+
+// Address returns host:port.
+func (l Location) Address() string { return net.JoinHostPort(l.Host, strconv.Itoa(l.Port)) }
 
 // Status is what is known of a task now.
 type Status struct {

@@ -32,6 +32,16 @@ type Files interface {
 	Log(ctx context.Context, id string, offset int64) (io.ReadCloser, error)
 }
 
+// Local is a worker of a cluster, which runs what an Overlord tells it.
+type Local interface {
+	Enabled() bool
+	Enable(on bool)
+	// Tasks returns the ids of those that run.
+	Tasks() []string
+	// Stop ends one; nothing happens to tasks that don't run.
+	Stop(ctx context.Context, id, reason string) error
+}
+
 // Locks is what the endpoints need of the metastore.
 type Locks interface {
 	Locks(ctx context.Context, dataSource string) ([]metastore.Lock, error)
@@ -44,8 +54,10 @@ type Options struct {
 	Locks Locks
 	// Audit notes who submitted a task; nil notes nothing.
 	Audit func(r *http.Request, t *task.Task) error
-	// Worker is host:port of the process that runs tasks.
+	// Worker is host:port of this process as one that runs tasks.
 	Worker string
+	// Local is what this process runs as a worker of a cluster; nil: what the queue runs.
+	Local Local
 	// Recent is how long, in milliseconds, ended tasks stay in lists.
 	Recent int64
 	// MaxRequestBytes bounds request bodies.

@@ -108,6 +108,11 @@ func TestLifeOfTasks(t *testing.T) {
 	running := s.submit("runs", replace("b", s.held))
 	<-s.asked
 	waiting := s.submit("waits", replace("c", inline))
+	for s.ids("/pendingTasks") != "waits" { // it takes its locks
+		if t.Context().Err() != nil {
+			t.Fatal("the task never had its locks")
+		}
+	}
 
 	worker := strings.TrimPrefix(s.Addresses["indexer"], "http://")
 	host, portText, _ := strings.Cut(worker, ":")

@@ -1,7 +1,11 @@
 package tasks
 
 import (
+	"context"
+	"net"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hengedb/henge/internal/api/edge"
@@ -26,13 +30,17 @@ func (a *API) workerRoutes(mux *edge.Mux) {
 // WorkerRoutes adds the endpoints of a worker itself.
 func (a *API) WorkerRoutes(mux *edge.Mux) {
 	const worker = "/service/worker/v1"
+	local := a.o.Local
+	if local == nil {
+		local = ofQueue{a}
+	}
 	enabled := func(w http.ResponseWriter, _ *http.Request) error {
-		edge.WriteJSON(w, http.StatusOK, map[string]bool{a.o.Worker: a.queue.Enabled()})
+		edge.WriteJSON(w, http.StatusOK, map[string]bool{a.o.Worker: local.Enabled()})
 		return nil
 	}
 	enable := func(on bool) edge.Handler {
 		return func(w http.ResponseWriter, _ *http.Request) error {
-			a.queue.Enable(on)
+			local.Enable(on)
 			edge.WriteJSON(w, http.StatusOK, map[string]string{a.o.Worker: stateWord(on)})
 			return nil
 		}
@@ -41,8 +49,7 @@ func (a *API) WorkerRoutes(mux *edge.Mux) {
 	mux.On("POST "+worker+"/enable", enable(true))
 	mux.On("POST "+worker+"/disable", enable(false))
 	mux.On("GET "+worker+"/tasks", func(w http.ResponseWriter, _ *http.Request) error {
-		running, _ := a.running()
-		edge.WriteJSON(w, http.StatusOK, running)
+		edge.WriteJSON(w, http.StatusOK, local.Tasks())
 		return nil
 	})
 	mux.On("GET "+worker+"/task/{id}/log", func(w http.ResponseWriter, r *http.Request) error {
@@ -59,12 +66,36 @@ func (a *API) WorkerRoutes(mux *edge.Mux) {
 	})
 	mux.On("POST "+worker+"/task/{id}/shutdown", func(w http.ResponseWriter, r *http.Request) error {
 		id := r.PathValue("id")
-		if _, err := a.queue.Stop(r.Context(), id, shutdownReason); err != nil {
+		if err := local.Stop(r.Context(), id, shutdownReason); err != nil {
 			return err
 		}
 		edge.WriteJSON(w, http.StatusOK, map[string]string{"task": id})
 		return nil
 	})
+}
+
+// ofQueue is the worker of a process that runs its own queue.
+type ofQueue struct{ a *API }
+
+// Enabled implements Local.
+func (q ofQueue) Enabled() bool { return q.a.queue.Enabled() }
+
+// Enable implements Local.
+func (q ofQueue) Enable(on bool) { q.a.queue.Enable(on) }
+
+// Tasks implements Local.
+func (q ofQueue) Tasks() []string {
+	ids := []string{}
+	for _, s := range q.a.running() {
+		ids = append(ids, s.Task.ID)
+	}
+	return ids
+}
+
+// Stop implements Local.
+func (q ofQueue) Stop(ctx context.Context, id, reason string) error {
+	_, err := q.a.queue.Stop(ctx, id, reason)
+	return err
 }
 
 func stateWord(on bool) string {
@@ -74,49 +105,73 @@ func stateWord(on bool) string {
 	return "disabled"
 }
 
+// workersNow returns the workers, the one of this process where there are no others.
+func (a *API) workersNow() []task.Worker {
+	if workers := a.queue.Workers(); len(workers) > 0 {
+		return workers
+	}
+	host, port, _ := net.SplitHostPort(a.o.Worker)
+	number, _ := strconv.Atoi(port) // it was made from one
+	return []task.Worker{{
+		Location: task.Location{Host: host, Port: number}, Capacity: a.queue.Capacity(), Category: "_default_worker_category",
+		Enabled: a.queue.Enabled(), LastEnded: a.queue.LastEnded(),
+	}}
+}
+
 // steer lets a worker take tasks or not.
 func (a *API) steer(w http.ResponseWriter, r *http.Request, on bool) error {
 	host := r.PathValue("host")
-	if host != a.o.Worker {
-		return fault.NotFound("Worker [%s] is not known; known are [%s]", host, a.o.Worker)
+	workers := a.queue.Workers()
+	found := host == a.o.Worker
+	if len(workers) > 0 {
+		var err error
+		if found, err = a.queue.EnableWorker(r.Context(), host, on); err != nil {
+			return err
+		}
+	} else if found {
+		a.queue.Enable(on)
 	}
-	a.queue.Enable(on)
+	if !found {
+		var known []string
+		for _, worker := range a.workersNow() {
+			known = append(known, worker.Address())
+		}
+		return fault.NotFound("Worker [%s] is not known; known are [%s]", host, strings.Join(known, ", "))
+	}
 	edge.WriteJSON(w, http.StatusOK, map[string]string{host: stateWord(on)})
 	return nil
 }
 
-// running returns the ids of the tasks that run, and how many of each type.
-func (a *API) running() (ids []string, byType map[string]int) {
-	ids, byType = []string{}, map[string]int{}
-	for _, s := range a.queue.Active() {
-		if s.State == task.Running {
-			ids = append(ids, s.Task.ID)
-			byType[s.Task.Type]++
-		}
-	}
-	return ids, byType
+// running returns the tasks that run.
+func (a *API) running() []task.Status {
+	return slices.DeleteFunc(a.queue.Active(), func(s task.Status) bool { return s.State != task.Running })
 }
 
 func (a *API) workers(w http.ResponseWriter, _ *http.Request) error {
-	running, byType := a.running()
-	groups := []string{}
-	for _, s := range a.queue.Active() {
-		if s.State == task.Running {
-			groups = append(groups, s.Task.GroupID)
+	running := a.running()
+	out := []any{}
+	for _, worker := range a.workersNow() {
+		ids, groups, byType := []string{}, []string{}, map[string]int{}
+		for _, s := range running {
+			if s.Location == worker.Location {
+				ids, groups = append(ids, s.Task.ID), append(groups, s.Task.GroupID)
+				byType[s.Task.Type]++
+			}
 		}
+		version := "0"
+		if !worker.Enabled {
+			version = "" // the lowest: none that a task asks for is below it
+		}
+		out = append(out, map[string]any{
+			"worker": map[string]any{
+				"scheme": "http", "host": worker.Address(), "ip": worker.Location.Host, "capacity": worker.Capacity, "version": version,
+				"category": worker.Category,
+			},
+			"currCapacityUsed": len(ids), "currParallelIndexCapacityUsed": byType["index_parallel"], "currCapacityUsedByTaskType": byType,
+			"availabilityGroups": groups, "runningTasks": ids,
+			"lastCompletedTaskTime": chrono.FormatMillis(worker.LastEnded, chrono.UTC), "blacklistedUntil": nil,
+		})
 	}
-	host, _, _ := strings.Cut(a.o.Worker, ":")
-	version := "0"
-	if !a.queue.Enabled() {
-		version = "" // the lowest: none that a task asks for is below it
-	}
-	edge.WriteJSON(w, http.StatusOK, []any{map[string]any{
-		"worker": map[string]any{
-			"scheme": "http", "host": a.o.Worker, "ip": host, "capacity": a.queue.Capacity(), "version": version, "category": "_default_worker_category",
-		},
-		"currCapacityUsed": len(running), "currParallelIndexCapacityUsed": byType["index_parallel"], "currCapacityUsedByTaskType": byType,
-		"availabilityGroups": groups, "runningTasks": running,
-		"lastCompletedTaskTime": chrono.FormatMillis(a.queue.LastEnded(), chrono.UTC), "blacklistedUntil": nil,
-	}})
+	edge.WriteJSON(w, http.StatusOK, out)
 	return nil
 }

@@ -329,7 +329,7 @@ func (k *Compact) compact(ctx context.Context, t *task.Task, c *spec.Compaction,
 		p.build.bytes.Add(src.size)
 		total += int64(src.info.Rows)
 	}
-	out, err := msq.Run(ctx, msq.Job{ID: t.ID, Plan: plan.Optimize(write, plan.Options{Context: *env.Expr}), Options: options, Target: target}, k.deps(env))
+	out, err := msq.Run(ctx, msq.Job{ID: t.ID, Part: g.replaced.String(), Plan: plan.Optimize(write, plan.Options{Context: *env.Expr}), Options: options, Target: target}, k.deps(env))
 	if err != nil {
 		return err
 	}

@@ -97,7 +97,7 @@ func (n *Node) own(capacity int) []cluster.Member {
 			m.Tier, m.MaxBytes = set.Text("service.server.tier"), set.Bytes("service.server.maxSize", 0)
 			m.Priority, m.LookupTier = int(set.Int("service.server.priority")), set.Text("service.lookup.lookupTier")
 		case cluster.Indexer:
-			m.Capacity, m.LookupTier = capacity, set.Text("service.lookup.lookupTier")
+			m.Capacity, m.Category, m.LookupTier = capacity, set.Text("service.worker.category"), set.Text("service.lookup.lookupTier")
 		case cluster.Broker:
 			m.LookupTier = set.Text("service.lookup.lookupTier")
 		}

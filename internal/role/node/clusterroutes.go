@@ -25,6 +25,7 @@ func (s *services) clusterRoutes(role string, mux *edge.Mux) {
 	case cluster.Indexer:
 		s.lookupRoutes(mux)
 		s.tasks.WorkerRoutes(mux)
+		s.worker.Routes(mux, s.files)
 	case cluster.Coordinator, cluster.Overlord:
 		s.coordinator.LeaderRoutes(mux)
 		here := s.handler(mux.Errors, s.managementRoutes)

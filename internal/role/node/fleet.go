@@ -110,7 +110,7 @@ func (s *services) nodes() []coordinator.Node {
 				node.Data = &coordinator.DataService{Type: "dataNodeService", Tier: m.Tier, MaxSize: m.MaxBytes, Server: m.Role, Priority: m.Priority}
 			case cluster.Indexer:
 				node.Worker = &coordinator.WorkerService{
-					Type: "workerNodeService", IP: m.Host, Capacity: m.Capacity, Version: "0", Category: "_default_worker_category",
+					Type: "workerNodeService", IP: m.Host, Capacity: m.Capacity, Version: "0", Category: m.Category,
 				}
 			}
 			out = append(out, node)

@@ -2,12 +2,10 @@ package node
 
 import (
 	"context"
-	"net"
 	"net/http"
 	"net/netip"
 	"os"
 	"runtime"
-	"strconv"
 
 	"github.com/hengedb/henge/internal/api/coordinator"
 	"github.com/hengedb/henge/internal/api/edge"
@@ -39,6 +37,7 @@ import (
 	"github.com/hengedb/henge/internal/role/broker"
 	"github.com/hengedb/henge/internal/role/historical"
 	"github.com/hengedb/henge/internal/role/overlord"
+	"github.com/hengedb/henge/internal/role/worker"
 	"github.com/hengedb/henge/internal/segment/cache"
 	"github.com/hengedb/henge/internal/supervisor"
 	"github.com/hengedb/henge/internal/task"
@@ -54,6 +53,8 @@ type services struct {
 	native     *native.API
 	queue      *task.Queue
 	records    *overlord.Store // of the queue
+	worker     *worker.Worker  // nil: this process is none that other processes know
+	files      *overlord.Files
 	tasks      *tasks.API
 	sampler    *sampler.API
 	statements *statements.API
@@ -87,7 +88,7 @@ func (n *Node) openServices(ctx context.Context) (*services, error) {
 	if err := s.openBroker(); err != nil {
 		return nil, err
 	}
-	if err := s.openOverlord(); err != nil {
+	if err := s.openOverlord(ctx); err != nil {
 		return nil, err
 	}
 	if err := s.openCoordinator(ctx); err != nil {
@@ -96,7 +97,7 @@ func (n *Node) openServices(ctx context.Context) (*services, error) {
 	if err := s.openMonitor(ctx); err != nil {
 		return nil, err
 	}
-	s.leads[cluster.Overlord] = append(s.leads[cluster.Overlord], s.queue.Run)
+	s.leads[cluster.Overlord] = append(s.leads[cluster.Overlord], s.runQueue)
 	for _, role := range []string{cluster.Coordinator, cluster.Overlord} {
 		n.lead(ctx, role, s.leads[role])
 	}
@@ -163,27 +164,32 @@ func (s *services) openBroker() error {
 	return nil
 }
 
-func (s *services) openOverlord() error {
+func (s *services) openOverlord(ctx context.Context) error {
 	set := s.n.settings
 	logs, err := s.n.dir.sub("tasks/logs")
 	if err != nil {
 		return err
+	}
+	if !s.n.peers.alone { // what a process that was lost has left: its tasks are elsewhere
+		if err := emptyDir(logs); err != nil {
+			return err
+		}
 	}
 	work, err := s.n.dir.sub("tasks/work")
 	if err != nil {
 		return err
 	}
 	host, port := s.n.roleAddress("indexer")
-	worker := net.JoinHostPort(host, strconv.Itoa(port))
-	files := overlord.NewFiles(s.deep, logs)
+	here := task.Location{Host: host, Port: port}
+	files := overlord.NewFiles(overlord.FilesOptions{Store: s.deep, Dir: logs, Alone: s.n.peers.alone, Current: s.n.store.CheckFence})
 	controller := overlord.NewController(files, overlord.ControllerOptions{
 		Broker: s.broker, Metastore: s.n.store, Published: s.n.published, Deep: s.deep, Loads: s.awaitLoad, Access: s.access(),
-		Exports: s.exports(), Durable: set.Bool("service.msq.intermediate.storage.enable"), TempDir: work, Memory: s.n.memory, Disk: s.n.disk, Threads: int(set.Int("service.processing.numThreads")), Host: worker,
+		Exports: s.exports(), Durable: set.Bool("service.msq.intermediate.storage.enable"), TempDir: work, Memory: s.n.memory, Disk: s.n.disk, Threads: int(set.Int("service.processing.numThreads")), Host: here.Address(),
 		Clock: s.n.o.Clock, Log: s.n.o.Log,
 	})
 	loads := batch.Options{
 		Broker: s.broker, Metastore: s.n.store, Published: s.n.published, Deep: s.deep, Loads: s.awaitLoad, Access: s.access(), Files: files,
-		TempDir: work, Disk: s.n.disk, Threads: int(set.Int("service.processing.numThreads")), Host: worker, Clock: s.n.o.Clock, Log: s.n.o.Log,
+		TempDir: work, Disk: s.n.disk, Threads: int(set.Int("service.processing.numThreads")), Host: here.Address(), Clock: s.n.o.Clock, Log: s.n.o.Log,
 	}
 	parallel, simple := batch.NewIndex(loads)
 	kinds := map[string]task.Kind{
@@ -194,18 +200,26 @@ func (s *services) openOverlord() error {
 		kinds[name] = overlord.Logged(kind, files, s.n.o.Log)
 	}
 	s.records = overlord.NewStore(s.n.store, s.n.metrics)
-	s.queue = task.NewQueue(s.records, kinds, task.Options{
-		Capacity: s.n.capacity(), MaxActive: int(set.Int("service.indexer.queue.maxSize")), Location: task.Location{Host: host, Port: port},
-		Clock: s.n.o.Clock, Log: s.n.o.Log,
-	})
+	options := task.Options{
+		Capacity: s.n.capacity(), MaxActive: int(set.Int("service.indexer.queue.maxSize")), Location: here, Clock: s.n.o.Clock, Log: s.n.o.Log,
+	}
+	endpoints := tasks.Options{
+		Locks: s.n.store, Audit: s.auditTask, Worker: here.Address(), Recent: set.Duration("service.indexer.storage.recentlyFinishedThreshold").Milliseconds(),
+		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0), Clock: s.n.o.Clock,
+	}
+	if !s.n.peers.alone {
+		s.openWorkers(ctx, kinds, files, &options)
+		if s.worker != nil {
+			endpoints.Local = s.worker
+		}
+	}
+	s.queue = task.NewQueue(s.records, kinds, options)
 	limit := set.Bytes("service.server.http.maxRequestBytes", 0)
 	s.sampler = sampler.New(func(ctx context.Context, n plan.Node, id string) (query.Rows, error) {
 		return s.broker.Pin().Run(ctx, n, id)
 	},
 		sampler.Options{Access: s.access(), TempDir: work, MaxRequestBytes: limit})
-	s.tasks = tasks.New(s.queue, files, tasks.Options{
-		Locks: s.n.store, Audit: s.auditTask, Worker: worker, Recent: set.Duration("service.indexer.storage.recentlyFinishedThreshold").Milliseconds(), MaxRequestBytes: limit, Clock: s.n.o.Clock,
-	})
+	s.tasks = tasks.New(s.queue, files, endpoints)
 	s.statements = statements.New(overlord.NewService(s.queue, controller, s.broker, files, s.deep), statements.Options{
 		Type: overlord.ControllerType, MaxRequestBytes: limit, Durable: set.Bool("service.msq.intermediate.storage.enable"),
 	})

@@ -104,8 +104,8 @@ func (s *services) recentTasks(ctx context.Context) ([]task.Status, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range active { // where they run is known to the leader
-		done = append(done, task.Status{Task: t, State: task.Running, Queued: t.Created, Duration: -1})
+	for _, a := range active { // which of them wait is known to the leader
+		done = append(done, task.Status{Task: a.Task, State: task.Running, Queued: a.Task.Created, Duration: -1, Location: a.Runner.Location})
 	}
 	return done, nil
 }

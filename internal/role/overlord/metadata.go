@@ -103,12 +103,18 @@ func (m *metadata) Publish(ctx context.Context, p msq.Publication) (msq.Publishe
 		action = metastore.PublishReplace
 	}
 	done, err := m.store.Publish(ctx, metastore.Publication{
-		TaskID: p.Task, DataSource: p.DataSource, Action: action, Segments: p.Segments, MarkUnused: p.Drop,
+		TaskID: p.Task, Part: p.Part, DataSource: p.DataSource, Action: action, Segments: p.Segments, MarkUnused: p.Drop,
 	})
 	if err != nil {
 		return msq.Published{}, preempted(err)
 	}
 	return msq.Published{Number: done.Number, Segments: done.Segments}, nil
+}
+
+// Earlier returns what an earlier run of a task has published.
+func (m *metadata) Earlier(ctx context.Context, task, part string) (msq.Published, bool, error) {
+	p, found, err := m.store.TaskPublished(ctx, task, part)
+	return msq.Published{Number: p.Number, Segments: p.Segments}, found, err
 }
 
 // Release ends the locks of a task.

@@ -69,20 +69,45 @@ func (s *Store) FinishTask(ctx context.Context, st task.Status) error {
 	return err
 }
 
+// runner is what the metastore keeps of who runs a task.
+type runner struct {
+	Host    string `json:"host"`
+	Port    int    `json:"port"`
+	Process string `json:"process,omitempty"`
+	Started int64  `json:"started"`
+}
+
+// AssignTask implements task.Store.
+func (s *Store) AssignTask(ctx context.Context, id string, r task.Runner) (int64, error) {
+	text, err := json.Marshal(runner{r.Location.Host, r.Location.Port, r.Process, r.Started})
+	if err != nil {
+		return 0, fmt.Errorf("encoding who runs task [%s]: %w", id, err)
+	}
+	return s.meta.AssignTask(ctx, metastore.Fence{}, id, text)
+}
+
 // ActiveTasks implements task.Store.
-func (s *Store) ActiveTasks(ctx context.Context) ([]*task.Task, error) {
+func (s *Store) ActiveTasks(ctx context.Context) ([]task.Active, error) {
 	active := true
 	rows, err := s.meta.Tasks(ctx, metastore.TaskFilter{Active: &active, Payload: true})
 	if err != nil {
 		return nil, err
 	}
-	out := make([]*task.Task, len(rows))
+	out := make([]task.Active, len(rows))
 	for i := range rows { // the metastore gives the newest first
 		st, err := statusOf(&rows[i])
 		if err != nil {
 			return nil, err
 		}
-		out[len(rows)-1-i] = st.Task
+		a := task.Active{Task: st.Task, Run: rows[i].Run}
+		if rows[i].Runner != nil {
+			var r runner
+			if err := json.Unmarshal(rows[i].Runner, &r); err != nil {
+				return nil, fmt.Errorf("reading who runs task [%s]: %w", rows[i].ID, err)
+			}
+			a.Runner = task.Runner{Location: task.Location{Host: r.Host, Port: r.Port}, Process: r.Process, Started: r.Started}
+		}
+		out[len(rows)-1-i] = a
 	}
 	return out, nil
 }
@@ -95,6 +120,9 @@ func (s *Store) FindTask(ctx context.Context, id string) (*task.Status, error) {
 	}
 	return statusOf(&rows[0])
 }
+
+// CheckFence returns the fault that a write under ctx would have, if its fence does not hold any more.
+func (s *Store) CheckFence(ctx context.Context) error { return s.meta.CheckFence(ctx) }
 
 // FinishedTasks implements task.Store.
 func (s *Store) FinishedTasks(ctx context.Context, since int64) ([]task.Status, error) {

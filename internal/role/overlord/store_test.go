@@ -1,6 +1,7 @@
 package overlord
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"os"
@@ -102,7 +103,7 @@ func TestActiveTasksAreOldestFirstAndFinishedNewestFirst(t *testing.T) {
 	}
 	var ids []string
 	for _, a := range active {
-		ids = append(ids, a.ID)
+		ids = append(ids, a.Task.ID)
 	}
 	if diff := cmp.Diff([]string{"old", "middle", "new"}, ids); diff != "" {
 		t.Error(diff)
@@ -133,7 +134,7 @@ func openFiles(t *testing.T) (*Files, string) {
 	}
 	t.Cleanup(func() { _ = deep.Close() })
 	dir := t.TempDir()
-	return NewFiles(deep, dir), dir
+	return NewFiles(FilesOptions{Store: deep, Dir: dir, Current: func(context.Context) error { return nil }}), dir
 }
 
 func content(t *testing.T, r io.ReadCloser, err error) string {

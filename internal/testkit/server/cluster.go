@@ -137,6 +137,25 @@ func (c *Cluster) Kill(p *Process) {
 	n.Kill()
 }
 
+// Mute makes the announcement of a process run out, as when it can't reach the metastore for a while: others take it for lost, and it goes on.
+func (c *Cluster) Mute(p *Process) {
+	c.t.Helper()
+	members, err := c.store.Members(c.t.Context())
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	for _, m := range members {
+		for _, url := range p.Addresses {
+			if url == "http://"+m.Address {
+				err = errors.Join(err, c.store.Withdraw(c.t.Context(), m.Holder))
+			}
+		}
+	}
+	if err != nil {
+		c.t.Fatal(err)
+	}
+}
+
 // Until waits until ok, and fails the test when that takes longer than any machine should need.
 func (c *Cluster) Until(what string, ok func() bool) {
 	c.t.Helper()

@@ -1,0 +1,64 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/hengedb/henge/internal/cluster"
+	"github.com/hengedb/henge/internal/role/overlord"
+	"github.com/hengedb/henge/internal/role/worker"
+	"github.com/hengedb/henge/internal/task"
+)
+
+// openWorkers lets this process run tasks if it is a worker, and if it leads the Overlords, have the workers run them.
+func (s *services) openWorkers(ctx context.Context, kinds map[string]task.Kind, files *overlord.Files, o *task.Options) {
+	s.files = files
+	if s.n.has(cluster.Indexer) {
+		s.worker = worker.New(worker.Options{Records: s.records, Kinds: kinds, Location: o.Location, Clock: s.n.o.Clock, Log: s.n.o.Log})
+		s.n.roles.Go(func() error { return s.worker.Run(ctx) })
+	}
+	fleet := worker.NewFleet(worker.FleetOptions{View: s.n.peers.members, Client: s.n.peers.client, Clock: s.n.o.Clock, Log: s.n.o.Log})
+	s.leads[cluster.Overlord] = append(s.leads[cluster.Overlord], fleet.Run)
+	o.Fleet = fleet
+	o.Strategy = func(ctx context.Context) (*task.Strategy, error) {
+		text, _, err := s.n.store.Setting(ctx, "worker.config")
+		if err != nil {
+			return nil, err
+		}
+		return task.ParseStrategy(text)
+	}
+	files.SetFar(&worker.Far{Find: func(id string) (task.Location, bool) { return s.queue.RunsAt(id) }, Client: s.n.peers.client})
+}
+
+// runQueue is what the leading Overlord runs to have tasks done. It begins when the process knows the others: a worker that it does not see is
+// lost.
+func (s *services) runQueue(ctx context.Context) error {
+	for m := s.n.peers.membership; m != nil && !m.Discovered(); {
+		changed := s.n.peers.members.Changed()
+		if m.Discovered() {
+			break
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	return s.queue.Run(ctx)
+}
+
+// emptyDir removes what is in a directory.
+func emptyDir(dir string) error {
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("reading directory [%s]: %w", dir, err)
+	}
+	var errs []error
+	for _, entry := range list {
+		errs = append(errs, os.RemoveAll(filepath.Join(dir, entry.Name())))
+	}
+	return errors.Join(errs...)
+}

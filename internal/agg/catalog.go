@@ -43,6 +43,7 @@ type Function struct {
 	result  func(Spec) vector.Type
 	partial func(Spec) []vector.Type
 	create  func(Spec) State
+	packing *packing // nil: intermediate values are not packed
 }
 
 // catalog is the one table of aggregates; each entry is defined in the file of its function.

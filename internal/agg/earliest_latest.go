@@ -28,6 +28,7 @@ func byTime(name, doc, signature string, last bool) *Function {
 			return nil
 		},
 		result:  sizedType,
+		packing: timed,
 		partial: func(s Spec) []vector.Type { return []vector.Type{vector.Long, sizedType(s)} },
 		create: func(s Spec) State {
 			return &byTimeState{cells: newCells(sizedType(s)), last: last, text: sizedType(s) != s.Args[0], maxBytes: s.longParam(0, -1)}
@@ -82,7 +83,7 @@ func (s *byTimeState) fold(times, values *vector.Vector, groups []uint32, n int)
 func (s *byTimeState) Partial(lo, hi int) []*vector.Vector {
 	t := vector.FromLongs(copied(s.times, lo, hi))
 	t.Valid = validOf(s.cells.set[lo:hi])
-	return []*vector.Vector{t, s.cells.build(lo, hi)}
+	return []*vector.Vector{t, cutText(s.cells.build(lo, hi), s.maxBytes)}
 }
 
 func (s *byTimeState) Final(lo, hi int) (*vector.Vector, error) {

@@ -25,6 +25,8 @@ import (
 type Spec struct {
 	// Name is the catalog name: "COUNT", "SUM", "MIN", "APPROX_COUNT_DISTINCT", ...
 	Name string
+	// Args are the types of the arguments. In place of the first, and of all, may stand the type that a rolled-up column of the same function
+	// has (Kept): its values are merged.
 	Args []vector.Type
 	// Params are the constant arguments, each int64, float64 or string.
 	Params []any
@@ -33,56 +35,65 @@ type Spec struct {
 }
 
 // resolve finds the function and checks the arguments.
-func (s Spec) resolve() (*Function, error) {
+func (s Spec) resolve() (*call, error) {
 	f := Lookup(s.Name)
 	if f == nil {
 		return nil, fault.InvalidInput("Aggregate function [%s] is unknown", s.Name)
 	}
-	if len(s.Args) < f.MinArgs || len(s.Args) > f.MaxArgs {
-		return nil, fault.InvalidInput("Aggregate function [%s] does not take [%d] arguments", s.Name, len(s.Args))
+	c := &call{Function: f, raw: s}
+	if f.packing != nil && len(s.Args) > 0 && len(s.Args) <= f.MaxArgs {
+		if args, ok := f.packing.args(s.Args[0]); ok {
+			c.packed, c.packs, c.unpacks, c.raw.Args = s.Args[0], true, true, args
+		}
+	}
+	if n := len(c.raw.Args); n < f.MinArgs || n > f.MaxArgs {
+		return nil, fault.InvalidInput("Aggregate function [%s] does not take [%d] arguments", s.Name, n)
 	}
 	if len(s.Params) > f.MaxParams || len(s.Params) < f.MinParams {
 		return nil, fault.InvalidInput("Aggregate function [%s] does not take [%d] constants", s.Name, len(s.Params))
 	}
 	if f.check != nil {
-		if err := f.check(s); err != nil {
+		if err := f.check(c.raw); err != nil {
 			return nil, err
 		}
 	}
-	return f, nil
+	if s.Keep && !c.packs && f.packing != nil {
+		c.packed, c.packs = f.packing.packed(c.raw.Args)
+	}
+	return c, nil
 }
 
 // ResultType returns the type of Final. An error says in words for users why the function does not take such arguments.
 func (s Spec) ResultType() (vector.Type, error) {
-	f, err := s.resolve()
+	c, err := s.resolve()
 	if err != nil {
 		return vector.Type{}, err
 	}
 	if s.Keep {
-		return f.partial(s)[0], nil
+		return c.intermediate()[0], nil
 	}
-	return f.result(s), nil
+	return c.result(c.raw), nil
 }
 
 // IntermediateTypes returns the types of Partial's vectors and Merge's arguments.
 func (s Spec) IntermediateTypes() ([]vector.Type, error) {
-	f, err := s.resolve()
+	c, err := s.resolve()
 	if err != nil {
 		return nil, err
 	}
-	return f.partial(s), nil
+	return c.intermediate(), nil
 }
 
 // New returns the state of no groups.
 func (s Spec) New() (State, error) {
-	f, err := s.resolve()
+	c, err := s.resolve()
 	if err != nil {
 		return nil, err
 	}
 	if s.Keep {
-		return keptState{f.create(s)}, nil
+		return keptState{c.state()}, nil
 	}
-	return f.create(s), nil
+	return c.state(), nil
 }
 
 // keptState gives intermediate values as results.

@@ -18,6 +18,7 @@ func spread(name, doc string, aliases []string, sample, root bool) *Function {
 	return &Function{
 		Name: name, Aliases: aliases, Doc: doc, Signature: "'" + name + "(<NUMERIC>)'", MinArgs: 1, MaxArgs: 1, check: numeric,
 		result:  always(vector.Double),
+		packing: variances,
 		partial: func(Spec) []vector.Type { return []vector.Type{vector.Long, vector.Double, vector.Double} },
 		create:  func(Spec) State { return &spreadState{sample: sample, root: root} },
 	}

@@ -43,6 +43,8 @@ var simpleAggregators = map[string]simpleAggregator{
 	"floatAny":    {"ANY_VALUE", expr.Float, false},
 	"stringAny":   {"ANY_VALUE", expr.Varchar, false},
 	"variance":    {"VAR_SAMP", expr.Double, false},
+
+	"varianceFold": {"VAR_SAMP", expr.Double, false},
 }
 
 // inputs collects the expressions of the projection below an Aggregate.
@@ -166,7 +168,7 @@ func (s *scope) simple(in *inputs, a *SimpleAggregator) (plan.AggCall, error) {
 		args, types = append(args, in.add(t, name)), append(types, t.Type())
 	}
 	name, params := d.name, []any(nil)
-	if a.Type == "variance" && lower(a.Estimator) == "population" {
+	if d.name == "VAR_SAMP" && lower(a.Estimator) == "population" {
 		name = "VAR_POP"
 	}
 	if a.MaxStringBytes > 0 && d.cast == expr.Varchar {

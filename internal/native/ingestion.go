@@ -7,7 +7,6 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
-	"github.com/hengedb/henge/internal/vector"
 )
 
 // Ingestion is what a native ingestion spec computes from rows: its transformSpec, dimensions, metrics and rollup. Batches, streams and previews
@@ -147,11 +146,10 @@ func (g *Ingestion) Single(ctx context.Context, input plan.Node) (*plan.Project,
 	return &plan.Project{Input: node, Exprs: in.exprs, Names: in.names}, calls, nil
 }
 
-// keepState makes a call give the sketch that segments keep of it, where it is one.
+// keepState makes a call give what segments keep of it, to merge it with others, where that is more than the result.
 func keepState(call plan.AggCall) plan.AggCall {
-	state, err := call.Agg.IntermediateTypes()
-	if err == nil && len(state) == 1 && state[0].Kind == vector.KindComplex {
-		call.Agg.Keep, call.Type = true, expr.FromRuntime(state[0], false)
+	if kept, t, ok := call.Agg.Kept(); ok {
+		call.Agg, call.Type = kept, expr.FromRuntime(t, false)
 	}
 	return call
 }

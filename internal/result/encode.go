@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/sketch"
@@ -60,6 +61,11 @@ func encoderOf(t expr.Type, o *Options, scratch *[]byte) encoder {
 		return func(dst []byte, v *vector.Vector, row int) []byte { return quoted(dst, v, row, list, scratch) }
 	case t.Base == expr.Other && t.ComplexName() == "json":
 		return func(dst []byte, v *vector.Vector, row int) []byte { return appendString(dst, v.StringAt(row)) }
+	case agg.IsTimed(t.Runtime()):
+		return func(dst []byte, v *vector.Vector, row int) []byte {
+			*scratch = agg.AppendTimed((*scratch)[:0], v.Type, v.StringAt(row))
+			return appendString(dst, string(*scratch))
+		}
 	case t.Base == expr.Other:
 		return func(dst []byte, v *vector.Vector, row int) []byte {
 			if sketch.IsText(v.StringAt(row)) {

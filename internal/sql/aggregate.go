@@ -258,7 +258,7 @@ func (x exprs) typeAggregate(fn *agg.Function, call *aggregateCall, e *syntax.Ca
 			call.args[0], err = expr.NewCast(call.args[0], expr.Of(expr.Double), e.At)
 		case t.Base == expr.Boolean:
 			call.args[0], err = expr.NewCast(call.args[0], expr.Of(expr.BigInt), e.At)
-		case t.Base == expr.Other && fn.Name != "SUM" && fn.Name != "AVG":
+		case t.Base == expr.Other && fn.Name != "SUM" && fn.Name != "AVG", fn.Name == "AVG" && t.Runtime() == agg.MeanType:
 		default:
 			return aggregateType(call, e, "NUMERIC")
 		}
@@ -334,6 +334,9 @@ func aggregateResult(fn *agg.Function, arg expr.Type, result vector.Type) expr.T
 	t := expr.FromRuntime(result, false)
 	if fn.EmptyIsZero {
 		return t.NotNull()
+	}
+	if arg.Base == expr.Other && arg.Runtime() != result { // of a rolled-up column
+		return t
 	}
 	arg.Nullable = true
 	switch fn.Name {

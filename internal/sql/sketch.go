@@ -207,12 +207,12 @@ func keepSketch(n plan.Node, i int, t expr.Type) expr.Type {
 			return t
 		}
 		call := &x.Aggs[k]
-		kept, err := call.Agg.IntermediateTypes()
-		if err != nil || len(kept) != 1 || kept[0].ComplexName() == "" {
+		spec, state, ok := call.Agg.Kept()
+		if !ok || call.Agg.Name == "AVG" { // which is stored as its result
 			return t
 		}
-		call.Agg.Keep = true
-		if kept := expr.FromRuntime(kept[0], false); kept.OrNull(true) != t.OrNull(true) {
+		call.Agg = spec
+		if kept := expr.FromRuntime(state, false); kept.OrNull(true) != t.OrNull(true) {
 			call.Type = kept
 		}
 		return call.Type

@@ -131,7 +131,7 @@ func TestNativeLoads(t *testing.T) {
 				{"type":"stringFirst","name":"first","fieldName":"user"},{"type":"stringLast","name":"last","fieldName":"user"},{"type":"longAny","name":"any","fieldName":"n"},
 				{"type":"variance","name":"var","fieldName":"n"},{"type":"floatMax","name":"fm","fieldName":"f"},{"type":"hyperUnique","name":"hu","fieldName":"user"},
 				{"type":"quantilesDoublesSketch","name":"q","fieldName":"n"},{"type":"longSum","name":"e","expression":"n + 1"}]`,
-		}, map[string]string{"SELECT k, lo, hi, mean, \"first\", \"last\", fm, e FROM x ORDER BY k": "[[<nil> <nil> <nil> 0.25 u3 u3 0.25 <nil>] [a 1 2 1.75 u1 u2 2.0 5] [b 3 3 <nil> u1 u1 <nil> 4]]"}},
+		}, map[string]string{"SELECT k, MIN(lo), MAX(hi), AVG(mean), EARLIEST(\"first\"), LATEST(\"last\", 10), SUM(fm), SUM(e) FROM x GROUP BY k ORDER BY k": "[[<nil> <nil> <nil> 0.25 u3 u3 0.25 <nil>] [a 1 2 1.75 u1 u2 2.0 5] [b 3 3 <nil> u1 u1 <nil> 4]]"}},
 		{"flattened", nativeLoad{
 			lines: rows, format: `{"type":"json","flattenSpec":{"useFieldDiscovery":false,"fields":["t",{"type":"path","name":"city","expr":"$.j.city"},{"type":"jq","name":"two","expr":".n * 2"}]}}`,
 			dimensions: `{"dimensions":["city",{"type":"long","name":"two"}]}`,

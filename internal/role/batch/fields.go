@@ -33,7 +33,7 @@ var numbers = map[string]expr.Base{
 	"longSum": expr.BigInt, "longMin": expr.BigInt, "longMax": expr.BigInt, "doubleSum": expr.Double, "doubleMin": expr.Double, "doubleMax": expr.Double,
 	"floatSum": expr.Float, "floatMin": expr.Float, "floatMax": expr.Float, "longFirst": expr.BigInt, "longLast": expr.BigInt, "longAny": expr.BigInt,
 	"doubleFirst": expr.Double, "doubleLast": expr.Double, "doubleAny": expr.Double, "doubleMean": expr.Double, "floatFirst": expr.Float,
-	"floatLast": expr.Float, "floatAny": expr.Float,
+	"floatLast": expr.Float, "floatAny": expr.Float, "variance": expr.Double,
 }
 
 // numberOf returns the field of an aggregator of one number, and its type; false: it is another aggregator.

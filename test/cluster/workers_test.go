@@ -1,69 +1,12 @@
 package cluster
 
 import (
-	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/hengedb/henge/internal/testkit/server"
 )
-
-// gate is a file over HTTP whose end comes when the test says so.
-type gate struct {
-	*httptest.Server
-	reading chan chan struct{} // gets one for each reader that has the beginning; it gets the end when that is closed
-	open    chan struct{}      // closed: all readers get the end
-	once    sync.Once
-}
-
-func newGate(t *testing.T, rows int) *gate {
-	g := &gate{reading: make(chan chan struct{}, 100), open: make(chan struct{})}
-	row := func(n int) string { return fmt.Sprintf("{\"t\":\"2024-01-%02d\",\"n\":%d}\n", 1+n%5, n) }
-	g.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet {
-			return
-		}
-		for n := range rows {
-			if n == rows/2 {
-				_ = http.NewResponseController(w).Flush() // the reader may be gone
-				own := make(chan struct{})
-				g.reading <- own
-				select {
-				case <-own:
-				case <-g.open:
-				case <-r.Context().Done():
-					return
-				}
-			}
-			if _, err := w.Write([]byte(row(n))); err != nil {
-				return
-			}
-		}
-	}))
-	t.Cleanup(func() {
-		g.release()
-		g.Close()
-	})
-	return g
-}
-
-func (g *gate) release() { g.once.Do(func() { close(g.open) }) }
-
-// statement loads the file into t.
-func (g *gate) statement(verb string) string {
-	return fmt.Sprintf("%s SELECT TIME_PARSE(t) AS __time, n FROM TABLE(EXTERN('{\"type\":\"http\",\"uris\":[\"%s/rows\"]}','{\"type\":\"json\"}')) "+
-		"EXTEND (t VARCHAR, n BIGINT) PARTITIONED BY DAY", verb, g.URL)
-}
-
-// native is a task that appends the file to t.
-func (g *gate) native() string {
-	return fmt.Sprintf(`{"type":"index_parallel","spec":{"ioConfig":{"type":"index_parallel","inputSource":{"type":"http","uris":["%s/rows"]},`+
-		`"inputFormat":{"type":"json"},"appendToExisting":true},"dataSchema":{"dataSource":"t","timestampSpec":{"column":"t","format":"auto"},`+
-		`"dimensionsSpec":{"dimensions":[{"type":"long","name":"n"}]},"granularitySpec":{"segmentGranularity":"DAY","rollup":false}}}}`, g.URL)
-}
 
 func submit(t *testing.T, c *server.Cluster, statement string) string {
 	t.Helper()
@@ -143,14 +86,14 @@ func withWorkers(t *testing.T) *server.Cluster {
 
 func TestTasksSpreadOverWorkers(t *testing.T) {
 	c := withWorkers(t)
-	g := newGate(t, 100)
+	g := server.NewGate(t, 100)
 	var ids []string
 	for range 4 {
-		ids = append(ids, submit(t, c, g.statement("INSERT INTO t")))
+		ids = append(ids, submit(t, c, g.Statement("INSERT INTO t")))
 	}
-	waiting := submit(t, c, g.statement("INSERT INTO t"))
+	waiting := submit(t, c, g.Statement("INSERT INTO t"))
 	for range 4 {
-		<-g.reading
+		<-g.Reading
 	}
 	workers := workersOf(t, c)
 	for address, w := range workers {
@@ -203,7 +146,7 @@ func TestTasksSpreadOverWorkers(t *testing.T) {
 	if w := workersOf(t, c)[first.Addresses["indexer"]]; w.Used != 1 || w.Worker.Version != "" {
 		t.Errorf("the worker that is turned off: %+v", w)
 	}
-	g.release()
+	g.Release()
 	for _, id := range append(ids[1:], waiting) {
 		if task := await(t, c, id); task.StatusCode != "SUCCESS" {
 			t.Errorf("task [%s]: %+v", id, task)
@@ -224,26 +167,26 @@ func between(text, after, before string) string {
 }
 
 // kinds are tasks that append or replace the rows of a gate.
-var kinds = map[string]func(g *gate) string{
-	"insert":  func(g *gate) string { return g.statement("INSERT INTO t") },
-	"replace": func(g *gate) string { return g.statement("REPLACE INTO t OVERWRITE ALL") },
-	"native":  (*gate).native,
+var kinds = map[string]func(g *server.Gate) string{
+	"insert":  func(g *server.Gate) string { return g.Statement("INSERT INTO t") },
+	"replace": func(g *server.Gate) string { return g.Statement("REPLACE INTO t OVERWRITE ALL") },
+	"native":  (*server.Gate).Native,
 }
 
 func TestATaskOfAKilledWorkerIsDoneByAnother(t *testing.T) {
 	for name, statement := range kinds {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, g := withWorkers(t), newGate(t, 100)
+			c, g := withWorkers(t), server.NewGate(t, 100)
 			id := submit(t, c, statement(g))
-			<-g.reading
+			<-g.Reading
 			first := runnerOf(t, c, id)
 			c.Kill(first)
-			<-g.reading
+			<-g.Reading
 			if second := runnerOf(t, c, id); second == first {
 				t.Error("the killed worker still has the task")
 			}
-			g.release()
+			g.Release()
 			if task := await(t, c, id); task.StatusCode != "SUCCESS" {
 				t.Errorf("the task: %+v", task)
 			}
@@ -260,13 +203,13 @@ func TestTwoWorkersFinishTheSamePartitions(t *testing.T) {
 	for name, statement := range kinds {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c, g := withWorkers(t), newGate(t, 100)
+			c, g := withWorkers(t), server.NewGate(t, 100)
 			days(t, c, "t", 0, 1) // ten rows
 			id := submit(t, c, statement(g))
-			zombie := <-g.reading
+			zombie := <-g.Reading
 			first := runnerOf(t, c, id)
 			c.Mute(first)
-			second := <-g.reading
+			second := <-g.Reading
 			close(zombie)
 			c.Until("the first has ended", func() bool {
 				_, text, _ := get(t, http.DefaultClient, first.Addresses["indexer"]+"/service/worker/v1/tasks")
@@ -291,9 +234,9 @@ func TestTwoWorkersFinishTheSamePartitions(t *testing.T) {
 }
 
 func TestTasksGoOnWithoutTheirOverlord(t *testing.T) {
-	c, g := withWorkers(t), newGate(t, 100)
-	id := submit(t, c, g.statement("INSERT INTO t"))
-	<-g.reading
+	c, g := withWorkers(t), server.NewGate(t, 100)
+	id := submit(t, c, g.Statement("INSERT INTO t"))
+	<-g.Reading
 	before := runnerOf(t, c, id)
 	follower := c.Nodes[1].Addresses["overlord"]
 	c.Kill(c.Nodes[0])
@@ -305,14 +248,14 @@ func TestTasksGoOnWithoutTheirOverlord(t *testing.T) {
 		t.Error("the task did not stay where it was")
 	}
 	select {
-	case <-g.reading:
+	case <-g.Reading:
 		t.Error("the task has begun again")
 	default:
 	}
 	if status, text, _ := get(t, http.DefaultClient, c.Addresses["router"]+"/service/indexer/v1/task/"+id+"/reports"); status != 200 || !strings.Contains(text, `"RUNNING"`) {
 		t.Errorf("the report under the new leader: %d %s", status, text)
 	}
-	g.release()
+	g.Release()
 	if task := await(t, c, id); task.StatusCode != "SUCCESS" {
 		t.Errorf("the task: %+v", task)
 	}

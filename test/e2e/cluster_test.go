@@ -5,11 +5,13 @@ import (
 	"net/http"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/testkit/postgres"
+	"github.com/hengedb/henge/internal/testkit/server"
 )
 
 // A cluster of processes on a PostgreSQL loads, answers, and goes on while some of them are killed.
@@ -23,14 +25,19 @@ func TestAClusterOfProcesses(t *testing.T) {
 		for _, set := range []string{
 			"service.metadata.storage.type=postgresql", "service.metadata.storage.connector.connectURI=" + store,
 			"service.storage.storageDirectory=" + filepath.Join(dir, "deep"), "service.leader.leaseDuration=PT2S", "service.discovery.leaseDuration=PT3S",
-			"service.memory.limit=256MiB",
+			"service.memory.limit=256MiB", "service.ingest.http.allowPrivate=true",
 		} {
 			arguments = append(arguments, "--set", set)
 		}
 		return launch(t, exec.Command(henge, append(arguments, ports()...)...))
 	}
-	leader := run("coordinator", "overlord", "worker")
-	follower := run("coordinator", "overlord", "worker")
+	leader := run("coordinator", "overlord")
+	follower := run("coordinator", "overlord")
+	workers := map[string]*process{}
+	for range 2 {
+		p := run("worker")
+		workers[p.Addresses["indexer"]] = p
+	}
 	historicals := []*process{run("historical"), run("historical"), run("historical")}
 	first := run("broker")
 	run("broker")
@@ -72,16 +79,51 @@ func TestAClusterOfProcesses(t *testing.T) {
 	if got := ask(count); got != "[[3]]" {
 		t.Errorf("after a Broker was stopped: %s", got)
 	}
+
+	// The worker is killed in the middle of a load, then the leader: a worker does the load from the start, and goes on without a leader.
+	g := server.NewGate(t, 1000)
+	id, err := router.Submit(t.Context(), g.Statement("INSERT INTO t"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-g.Reading
+	runner := ""
+	until("the worker of the task is known", func() bool {
+		var status struct {
+			Status struct{ Location struct{ Port int } }
+		}
+		if err := router.Call(t.Context(), http.MethodGet, "/service/indexer/v1/task/"+id+"/status", nil, &status); err != nil {
+			return false
+		}
+		for address := range workers {
+			if strings.HasSuffix(address, fmt.Sprint(":", status.Status.Location.Port)) {
+				runner = address
+			}
+		}
+		return runner != ""
+	})
+	workers[runner].kill()
+	<-g.Reading
 	leader.kill()
 	until("another leads", func() bool {
 		coordinator, _, err := follower.Send(t.Context(), "coordinator", http.MethodGet, "/service/coordinator/v1/isLeader", "")
 		overlord, _, again := follower.Send(t.Context(), "overlord", http.MethodGet, "/service/indexer/v1/isLeader", "")
 		return err == nil && again == nil && coordinator == http.StatusOK && overlord == http.StatusOK
 	})
+	g.Release()
+	if task, err := router.Await(t.Context(), id); err != nil || task.StatusCode != "SUCCESS" {
+		t.Errorf("the load that lost its worker and its leader: %+v %v", task, err)
+	}
+	if len(g.Reading) != 0 {
+		t.Error("the load began once more with the new leader")
+	}
+	if got := ask(count); got != "[[1003]]" {
+		t.Errorf("rows after the load: %s", got)
+	}
 	if err := router.Ingest(t.Context(), small("INSERT INTO t", "4"), nil); err != nil {
 		t.Fatal(err)
 	}
-	if got := ask(count); got != "[[4]]" {
+	if got := ask(count); got != "[[1004]]" {
 		t.Errorf("rows loaded by the new leader: %s", got)
 	}
 }

@@ -1,0 +1,67 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+)
+
+// Gate is a file over HTTP whose end comes when the test says so, to be loaded into datasource t: rows of five days with a column n. Servers that
+// read it need service.ingest.http.allowPrivate.
+type Gate struct {
+	// Reading gets a channel for each reader that has the first half; it gets the rest when that is closed.
+	Reading chan chan struct{}
+
+	server *httptest.Server
+	open   chan struct{} // closed: all readers get the end
+	once   sync.Once
+}
+
+// NewGate serves a file of so many rows until the test ends.
+func NewGate(t testing.TB, rows int) *Gate {
+	g := &Gate{Reading: make(chan chan struct{}, 100), open: make(chan struct{})}
+	g.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			return
+		}
+		for n := range rows {
+			if n == rows/2 {
+				_ = http.NewResponseController(w).Flush() // the reader may be gone
+				own := make(chan struct{})
+				g.Reading <- own
+				select {
+				case <-own:
+				case <-g.open:
+				case <-r.Context().Done():
+					return
+				}
+			}
+			if _, err := fmt.Fprintf(w, "{\"t\":\"2024-01-%02d\",\"n\":%d}\n", 1+n%5, n); err != nil {
+				return
+			}
+		}
+	}))
+	t.Cleanup(func() {
+		g.Release()
+		g.server.Close()
+	})
+	return g
+}
+
+// Release gives all readers the end, also those that come later.
+func (g *Gate) Release() { g.once.Do(func() { close(g.open) }) }
+
+// Statement loads the file; verb is INSERT INTO t or REPLACE INTO t with what it replaces.
+func (g *Gate) Statement(verb string) string {
+	return fmt.Sprintf("%s SELECT TIME_PARSE(t) AS __time, n FROM TABLE(EXTERN('{\"type\":\"http\",\"uris\":[\"%s/rows\"]}','{\"type\":\"json\"}')) "+
+		"EXTEND (t VARCHAR, n BIGINT) PARTITIONED BY DAY", verb, g.server.URL)
+}
+
+// Native is a task that appends the file.
+func (g *Gate) Native() string {
+	return fmt.Sprintf(`{"type":"index_parallel","spec":{"ioConfig":{"type":"index_parallel","inputSource":{"type":"http","uris":["%s/rows"]},`+
+		`"inputFormat":{"type":"json"},"appendToExisting":true},"dataSchema":{"dataSource":"t","timestampSpec":{"column":"t","format":"auto"},`+
+		`"dimensionsSpec":{"dimensions":[{"type":"long","name":"n"}]},"granularitySpec":{"segmentGranularity":"DAY","rollup":false}}}}`, g.server.URL)
+}

@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -17,6 +18,10 @@ type buffer struct {
 	file    *budget.SpillFile
 	w       *vector.FrameWriter
 	r       *vector.FrameReader
+
+	// server gave the rows, and its operators did this for them.
+	server string
+	did    []*exec.NodeProfile
 }
 
 func newBuffer(memory *budget.Budget, spill *budget.SpillDir) *buffer {

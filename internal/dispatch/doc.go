@@ -20,7 +20,8 @@
 //
 //  4. A segment that no server holds is read from deep storage by one of them, the same each time while the servers stay the same.
 //
-//     request.go, stream.go, faults.go   the bytes, written down in docs/format/fragment.md
+//     request.go, stream.go, faults.go,
+//     profile.go                         the bytes, written down in docs/format/fragment.md
 //     placement.go                       which server does what
 //     remote.go, part.go, buffer.go      parts: retrying, holding back, spilling
 //     client.go                          one request

@@ -7,8 +7,9 @@ const (
 	maxHeaderBytes = 256 << 20
 	// maxPlanBytes is that of package wire.
 	maxPlanBytes = 256 << 20
-	// maxFaultBytes bounds a fault in a stream.
-	maxFaultBytes = 1 << 20
+	// maxFaultBytes bounds a fault in a stream, maxProfileBytes what it says of the operators.
+	maxFaultBytes   = 1 << 20
+	maxProfileBytes = 1 << 20
 
 	// streamDepth is how many batches of a streamed part wait for the query; beyond them the connection waits.
 	streamDepth = 4

@@ -12,24 +12,26 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// read asks a server for its part and calls f with each batch until the end.
-func (r *running) read(ctx context.Context, server *Server, segments []Segment, skip int64, f func(*vector.Batch) error) error {
+// read asks a server for its part and calls f with each batch until the end. It returns what the server's operators did.
+func (r *running) read(
+	ctx context.Context, server *Server, segments []Segment, skip int64, f func(*vector.Batch) error,
+) ([]*exec.NodeProfile, error) {
 	defer r.d.busy(server, segments)()
 	stream, body, err := r.d.ask(ctx, server, r.request(ctx, server, segments, skip))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer body.Close() // what was not read is not wanted
 	for {
 		b, err := stream.Next()
 		if errors.Is(err, io.EOF) {
-			return nil
+			return stream.Did(), nil
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := f(b); err != nil {
-			return err
+			return nil, err
 		}
 	}
 }
@@ -113,6 +115,7 @@ func closeAll(buffers []*buffer) {
 func (r *running) whole(ctx context.Context, s share, never map[string]bool, attempt int) ([]*buffer, error) {
 	b, err := r.hedged(ctx, s)
 	if err == nil {
+		r.f.Far.Add(b.server, b.did)
 		return []*buffer{b}, nil
 	}
 	if ctx.Err() != nil {
@@ -154,7 +157,11 @@ func (r *running) hedged(ctx context.Context, s share) (*buffer, error) {
 	ask := func(server *Server) {
 		group.Go(func(ctx context.Context) error {
 			b := newBuffer(r.q.Memory, r.q.Spill)
-			err := exec.Protect(func() error { return r.read(ctx, server, s.segments, 0, b.add) })
+			err := exec.Protect(func() (err error) {
+				b.server = server.Name
+				b.did, err = r.read(ctx, server, s.segments, 0, b.add)
+				return err
+			})
 			if err != nil {
 				b.close()
 				b = nil
@@ -242,7 +249,7 @@ func (p *streamedPart) run(ctx context.Context, r *running, s share) error {
 	never := map[string]bool{}
 	rows := int64(0)
 	for attempt := 1; ; attempt++ {
-		err := r.read(ctx, s.server, s.segments, rows, func(b *vector.Batch) error {
+		did, err := r.read(ctx, s.server, s.segments, rows, func(b *vector.Batch) error {
 			select {
 			case p.batches <- b:
 				rows += int64(b.Rows())
@@ -252,6 +259,7 @@ func (p *streamedPart) run(ctx context.Context, r *running, s share) error {
 			}
 		})
 		if err == nil {
+			r.f.Far.Add(s.server.Name, did)
 			return nil
 		}
 		if ctx.Err() != nil {

@@ -180,7 +180,7 @@ func (r *running) late() bool {
 func (r *running) request(ctx context.Context, server *Server, segments []Segment, skip int64) *Request {
 	req := &Request{
 		QueryID: r.q.ID, TimeZone: r.q.TimeZone, Now: r.q.Now, BatchRows: r.q.BatchRows, Skip: skip, Need: r.f.Need,
-		Groups: r.f.Groups, Streamed: r.f.Streamed, Plan: r.plan, Segments: make([]SentSegment, len(segments)),
+		Groups: r.f.Groups, Streamed: r.f.Streamed, Profile: r.f.Far != nil, Plan: r.plan, Segments: make([]SentSegment, len(segments)),
 	}
 	if deadline, ok := ctx.Deadline(); ok {
 		req.TimeoutMillis = max(1, deadline.Sub(r.d.o.Clock.Now()).Milliseconds())

@@ -54,6 +54,8 @@ type Request struct {
 	Skip int64 `json:"skip,omitempty"`
 	// Need is that of the fragment.
 	Need []bool `json:"need,omitempty"`
+	// Profile asks for what the operators did. Servers that do not know it give the rows alone.
+	Profile bool `json:"profile,omitempty"`
 	// Segments are read in this order.
 	Segments []SentSegment `json:"segments"`
 

@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"io"
 
+	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -14,9 +15,10 @@ const (
 	streamMagic = "HGFR"
 	streamHead  = 8
 
-	blockRows  = 'R'
-	blockEnd   = 'E'
-	blockFault = 'F'
+	blockRows    = 'R'
+	blockProfile = 'P'
+	blockEnd     = 'E'
+	blockFault   = 'F'
 
 	writeBuffer = 64 << 10
 	readBuffer  = 64 << 10
@@ -89,6 +91,25 @@ func (s *StreamWriter) Rows(b *vector.Batch) error {
 	return s.frames.Write(b)
 }
 
+// Profile says what the operators did. It is for askers that want to know, behind all rows.
+func (s *StreamWriter) Profile(did []*exec.NodeProfile) error {
+	if err := s.Begin(); err != nil {
+		return err
+	}
+	text, err := encodeProfile(did)
+	if err != nil {
+		return err
+	}
+	_, err = s.w.Write(textBlock(blockProfile, text))
+	return err
+}
+
+// textBlock returns a block of text: its length, the text, and a checksum.
+func textBlock(kind byte, text []byte) []byte {
+	block := append(binary.LittleEndian.AppendUint32([]byte{kind}, uint32(len(text))), text...)
+	return binary.LittleEndian.AppendUint32(block, crc32.Checksum(block, castagnoli))
+}
+
 // End says that all rows were written, or why not.
 func (s *StreamWriter) End(failed error) error {
 	if err := s.Begin(); err != nil {
@@ -97,14 +118,14 @@ func (s *StreamWriter) End(failed error) error {
 	var block []byte
 	if failed == nil {
 		block = binary.LittleEndian.AppendUint64([]byte{blockEnd}, uint64(s.rows))
+		block = binary.LittleEndian.AppendUint32(block, crc32.Checksum(block, castagnoli))
 	} else {
 		text, err := encodeFault(failed)
 		if err != nil {
 			return err
 		}
-		block = append(binary.LittleEndian.AppendUint32([]byte{blockFault}, uint32(len(text))), text...)
+		block = textBlock(blockFault, text)
 	}
-	block = binary.LittleEndian.AppendUint32(block, crc32.Checksum(block, castagnoli))
 	if _, err := s.w.Write(block); err != nil {
 		return err
 	}
@@ -117,6 +138,7 @@ type StreamReader struct {
 	frames *vector.FrameReader
 	rows   int64
 	begun  bool
+	did    []*exec.NodeProfile
 }
 
 // NewStreamReader returns a reader from r.
@@ -149,12 +171,21 @@ func cut(err error) error {
 	return &broken{err}
 }
 
+// Did returns what the operators did, once Next has returned io.EOF; nil: the server did not say.
+func (s *StreamReader) Did() []*exec.NodeProfile { return s.did }
+
 // Next returns the next rows, or io.EOF behind the last: then all have come.
 func (s *StreamReader) Next() (*vector.Batch, error) {
 	if err := s.Begin(); err != nil {
 		return nil, err
 	}
 	kind, err := s.r.ReadByte()
+	if err == nil && kind == blockProfile {
+		if err := s.profile(); err != nil {
+			return nil, err
+		}
+		kind, err = s.r.ReadByte()
+	}
 	if err != nil {
 		return nil, cut(err)
 	}
@@ -176,21 +207,39 @@ func (s *StreamReader) Next() (*vector.Batch, error) {
 		}
 		return nil, io.EOF
 	case blockFault:
-		size, err := s.r.Peek(4)
-		if err != nil {
-			return nil, cut(err)
-		}
-		n := binary.LittleEndian.Uint32(size)
-		if n > maxFaultBytes {
-			return nil, &broken{corrupt("a fault claims to be larger than faults are")}
-		}
-		text, err := s.block(kind, 4+int(n))
+		text, err := s.text(kind, maxFaultBytes)
 		if err != nil {
 			return nil, err
 		}
-		return nil, decodeFault(text[4:])
+		return nil, decodeFault(text)
 	}
 	return nil, &broken{corrupt("a block is unknown")}
+}
+
+func (s *StreamReader) profile() error {
+	text, err := s.text(blockProfile, maxProfileBytes)
+	if err != nil {
+		return err
+	}
+	s.did, err = decodeProfile(text)
+	return err
+}
+
+// text reads a length, so much text, and the checksum.
+func (s *StreamReader) text(kind byte, most uint32) ([]byte, error) {
+	size, err := s.r.Peek(4)
+	if err != nil {
+		return nil, cut(err)
+	}
+	n := binary.LittleEndian.Uint32(size)
+	if n > most {
+		return nil, &broken{corrupt("a block claims to be larger than such blocks are")}
+	}
+	text, err := s.block(kind, 4+int(n))
+	if err != nil {
+		return nil, err
+	}
+	return text[4:], nil
 }
 
 // block reads n bytes and the checksum of them and their kind.

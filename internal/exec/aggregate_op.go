@@ -43,7 +43,9 @@ func openAggregate(ctx context.Context, n *plan.Aggregate, env *Env) (*Pipeline,
 	}
 	if o.pipeline != nil && o.pipeline.there != nil {
 		plain := plan.WithInputs(n, []plan.Node{o.pipeline.fragment()})
-		o.far = &farRows{remote: o.pipeline.there, fragment: &Fragment{Plan: plain, Groups: true}}
+		o.far = &farRows{remote: o.pipeline.there, fragment: &Fragment{
+			Plan: plain, Groups: true, Far: env.far(o.pipeline.nodes(n)),
+		}}
 	}
 	if len(n.Keys) == 0 {
 		return nil, o, nil

@@ -26,7 +26,7 @@
 //	window*.go                      windows over partitions in memory; window_long*.go: over one that does not fit, in pages.go
 //	buckets.go                      times at which there may be no rows
 //	shared.go                       what is computed once and read in several places
-//	profile.go                      what each operator does, for EXPLAIN ANALYZE
+//	profile*.go                     what each operator does, here and on other servers, for EXPLAIN ANALYZE
 //	partitions.go                   rows that do not fit in memory, in files by the hash of their keys
 //
 // What holds:

@@ -23,6 +23,8 @@ type Fragment struct {
 	// Streamed says that the rows come in an order that is the same whenever the fragment runs over the same segments: a stream that broke
 	// can go on elsewhere behind the rows that were given. Others are of use only when they are whole.
 	Streamed bool
+	// Far, if not nil, is told what the operators did where the fragment ran.
+	Far *FarProfile
 }
 
 // Cluster knows which segments are held by other servers.
@@ -53,11 +55,17 @@ func (e *Env) leaves(ctx context.Context, scan *plan.Scan) ([]Leaf, Remote, erro
 // BuildFragment makes the operators of a fragment that another process asked for.
 func BuildFragment(ctx context.Context, f *Fragment, env *Env) (op Operator, err error) {
 	env = env.withDefaults().needing(f.Need)
+	if env.Profile != nil {
+		env.Profile.begin(env)
+	}
 	err = Protect(func() error {
 		return env.Share.compute(ctx, func(ctx context.Context) (err error) {
 			switch {
 			case f.Groups:
-				op, err = buildGroupsOut(ctx, f.Plan, env)
+				env = env.profiling(f.Plan)
+				if op, err = buildGroupsOut(ctx, f.Plan, env); err == nil {
+					op = env.profile.over(op)
+				}
 			case f.Streamed:
 				op, err = buildStreamed(ctx, f.Plan, env)
 			default:
@@ -107,6 +115,14 @@ func (p *Pipeline) fragment() plan.Node {
 	return node
 }
 
+// nodes returns the nodes of the chain as fragment has them, the uppermost first, above those of others.
+func (p *Pipeline) nodes(above ...plan.Node) []plan.Node {
+	for i := len(p.steps) - 1; i >= 0; i-- {
+		above = append(above, p.steps[i].node)
+	}
+	return append(above, p.scan)
+}
+
 // limited reports whether the chain's scan stops after some rows of all servers together: only who gathers them can count.
 func (p *Pipeline) limited() bool { return p.there != nil && p.scan.Limit >= 0 }
 
@@ -133,6 +149,7 @@ func (o *farRows) begin(ctx context.Context) (err error) {
 	if !o.begun {
 		o.begun = true
 		o.streams, err = o.remote.Open(withoutSlot(ctx), o.fragment)
+		o.fragment.Far.ask(len(o.streams))
 	}
 	return err
 }

@@ -35,7 +35,9 @@ func newGather(p *Pipeline) *gatherOp {
 		o.limit, p.rowsLeft = p.scan.Limit, nil
 	}
 	if p.there != nil {
-		o.far = &farRows{remote: p.there, fragment: &Fragment{Plan: p.fragment(), Need: p.need, Streamed: true}}
+		o.far = &farRows{remote: p.there, fragment: &Fragment{
+			Plan: p.fragment(), Need: p.need, Streamed: true, Far: p.env.far(p.nodes()),
+		}}
 	}
 	return o
 }

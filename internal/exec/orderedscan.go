@@ -51,7 +51,9 @@ func buildOrderedScan(ctx context.Context, n *plan.Scan, env *Env) (Operator, er
 		return o, nil
 	}
 	return &farOrdered{
-		sorting: newSort(nil, n.Out, o.order(), 0, n.Limit, env).sorting, here: o, far: &farRows{remote: there, fragment: &Fragment{Plan: n}},
+		sorting: newSort(nil, n.Out, o.order(), 0, n.Limit, env).sorting, here: o, far: &farRows{
+			remote: there, fragment: &Fragment{Plan: n, Far: env.far([]plan.Node{n})},
+		},
 	}, nil
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // Profile collects what the operators of one query do, for EXPLAIN ANALYZE. It is set in Env before Build and read when the query is
-// closed. Queries without one pay nothing for it.
+// closed. Queries without one pay nothing for it. What other servers do of a query is in profile_far.go.
 type Profile struct {
 	clock clock.Clock
 
@@ -21,6 +21,7 @@ type Profile struct {
 		sync.Mutex
 		nodes map[plan.Node]*nodeProfile
 	}
+	away farProfiles
 	// memory and spill are those of the query: each node reserves from children of its own.
 	memory *budget.Budget
 	spill  *budget.SpillDir
@@ -52,10 +53,11 @@ type ScanProfile struct {
 func NewProfile(c clock.Clock) *Profile {
 	p := &Profile{clock: c}
 	p.mu.nodes = map[plan.Node]*nodeProfile{}
+	p.away.asked, p.away.told, p.away.nodes = map[plan.Node]int{}, map[plan.Node]int{}, map[plan.Node][]ServerProfile{}
 	return p
 }
 
-// Of returns what the operator of a node did, nil if it has none: its work was done by the one above.
+// Of returns what the operator of a node did in this process, nil if it has none: its work was done by the one above.
 func (p *Profile) Of(n plan.Node) *NodeProfile {
 	p.mu.Lock()
 	defer p.mu.Unlock()

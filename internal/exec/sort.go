@@ -40,7 +40,7 @@ func buildSort(ctx context.Context, n *plan.Sort, need []bool, env *Env) (Operat
 	o := newSort(in, n.Input.Columns(), n.Keys, n.Offset, n.Limit, env)
 	if o.pipeline = p; p != nil && p.there != nil {
 		o.far = &farRows{remote: p.there, fragment: &Fragment{
-			Plan: &plan.Sort{Input: p.fragment(), Keys: n.Keys, Limit: o.keep()}, Need: p.need,
+			Plan: &plan.Sort{Input: p.fragment(), Keys: n.Keys, Limit: o.keep()}, Need: p.need, Far: env.far(p.nodes(n)),
 		}}
 	}
 	return o, nil

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/dispatch"
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/fault"
@@ -40,11 +41,14 @@ type Segments interface {
 type API struct {
 	engine   Engine
 	segments Segments
+	clock    clock.Clock
 	log      *slog.Logger
 }
 
 // New returns an API. What is wrong with this server is told to log: the asker gets no causes.
-func New(engine Engine, segments Segments, log *slog.Logger) *API { return &API{engine, segments, log} }
+func New(engine Engine, segments Segments, c clock.Clock, log *slog.Logger) *API {
+	return &API{engine, segments, c, log}
+}
 
 // Routes adds the endpoint to mux.
 func (a *API) Routes(mux *edge.Mux) { mux.On("POST "+dispatch.Path, a.answer) }
@@ -65,7 +69,13 @@ func (a *API) answer(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Type", dispatch.ContentType)
 	flush := func() { _ = http.NewResponseController(w).Flush() } // the asker may be gone
 	out := dispatch.NewStreamWriter(w, req.Skip, flush)
-	failed := exec.Protect(func() error { return a.run(ctx, req, out) })
+	failed := exec.Protect(func() error {
+		did, err := a.run(ctx, req, out)
+		if err == nil && did != nil {
+			err = out.Profile(did)
+		}
+		return err
+	})
 	if r.Context().Err() != nil {
 		return nil // nobody listens
 	}
@@ -78,19 +88,31 @@ func (a *API) answer(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (a *API) run(ctx context.Context, req *dispatch.Request, out *dispatch.StreamWriter) error {
+// run sends the rows of a fragment, and returns what its operators did if the asker wants to know.
+func (a *API) run(ctx context.Context, req *dispatch.Request, out *dispatch.StreamWriter) ([]*exec.NodeProfile, error) {
 	zone, err := chrono.LoadZone(req.TimeZone)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	f, err := req.Fragment()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	env, done := a.engine.FragmentEnv(zone, req.Now, "fragment of query "+req.QueryID)
 	defer done()
 	env.BatchRows = req.BatchRows
 	env.Tables = &leaves{a.segments, req.Segments}
+	if !req.Profile {
+		return nil, send(ctx, f, env, out)
+	}
+	env.Profile = exec.NewProfile(a.clock)
+	if err := send(ctx, f, env, out); err != nil {
+		return nil, err
+	}
+	return env.Profile.Chain(f.Plan), nil
+}
+
+func send(ctx context.Context, f *exec.Fragment, env *exec.Env, out *dispatch.StreamWriter) error {
 	op, err := exec.BuildFragment(ctx, f, env)
 	if err != nil {
 		return err

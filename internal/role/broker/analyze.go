@@ -26,11 +26,20 @@ type analysis struct {
 	Plan           analyzed `json:"plan"`
 }
 
-// analyzed is one operator. Its time has that of its inputs in it, as far as they don't run on workers of their own; of an operator on
-// several workers it is the sum.
+// analyzed is one operator: what it did in all processes, and of those beside the Broker what it did in each.
 type analyzed struct {
-	Operator     string        `json:"operator"`
-	Detail       string        `json:"detail"`
+	Operator string `json:"operator"`
+	Detail   string `json:"detail"`
+	did
+	Servers []serverDid `json:"servers,omitempty"`
+	// SilentParts is how many parts of the work are not counted: their servers did not tell, or were stopped before the end.
+	SilentParts int        `json:"silentParts,omitempty"`
+	Inputs      []analyzed `json:"inputs,omitempty"`
+}
+
+// did are the counters of an operator. Its time has that of its inputs in it, as far as they don't run on workers of their own; of an
+// operator on several workers it is the sum.
+type did struct {
 	Rows         int64         `json:"rows"`
 	Batches      int64         `json:"batches"`
 	Bytes        int64         `json:"bytes"`
@@ -39,7 +48,12 @@ type analyzed struct {
 	MemoryBytes  int64         `json:"memoryBytes"`
 	SpilledBytes int64         `json:"spilledBytes"`
 	Segments     *segmentsRead `json:"segments,omitempty"`
-	Inputs       []analyzed    `json:"inputs,omitempty"`
+}
+
+// serverDid are the counters of an operator on a server. Its segments are those that the server was asked for.
+type serverDid struct {
+	Server string `json:"server"`
+	did
 }
 
 // segmentsRead are the segments of a scan's datasource: those outside of its intervals and those without a row that can count are pruned.
@@ -54,6 +68,11 @@ type segmentsRead struct {
 // analyze runs a statement, throws its rows away, and answers with what it took: a line for each operator, or with AS JSON one object.
 func (b *Broker) analyze(ctx context.Context, p *Prepared, id string, r *rows) (*rows, error) {
 	node := b.Optimize(p)
+	if p.RequireTime {
+		if err := plan.CheckTimeBounds(node); err != nil {
+			return nil, err
+		}
+	}
 	planned := b.o.Clock.Now()
 	env, done := b.Env(p, "query "+id)
 	defer done()
@@ -61,6 +80,7 @@ func (b *Broker) analyze(ctx context.Context, p *Prepared, id string, r *rows) (
 	env.Profile = profile
 	var disk *budget.Budget
 	env.Spill, disk = env.Spill.Child("query " + id)
+	env.Cluster = b.spread(p, id, env)
 	out := analysis{PlanningMillis: millis(planned.Sub(p.began))}
 	err := exec.Protect(func() error {
 		op, err := exec.Build(ctx, node, env)
@@ -98,20 +118,51 @@ func (b *Broker) analyzed(p *Prepared, profile *exec.Profile, n plan.Node) analy
 	detail := plan.FormatOne(n)
 	name, _, _ := strings.Cut(detail, " ")
 	out := analyzed{Operator: name, Detail: detail}
-	if did := profile.Of(n); did != nil {
-		out.Rows, out.Batches, out.Bytes, out.TimeMillis, out.Workers = did.Rows, did.Batches, did.Bytes, millis(did.Time), did.Workers
-		out.MemoryBytes, out.SpilledBytes = did.Memory, did.Spilled
-		if scan, ok := n.(*plan.Scan); ok && did.Scan != nil {
-			s := &segmentsRead{Scanned: did.Scan.Scanned, Rows: did.Scan.Rows}
-			for _, holder := range p.State.Timeline(scan.DataSource).Lookup(chrono.Eternity) {
-				s.Total += int64(len(holder.Segments()))
-			}
-			s.Pruned = s.Total - did.Scan.Segments + did.Scan.Pruned
-			out.Segments = s
+	servers, silent := profile.Servers(n)
+	var all exec.NodeProfile
+	here := profile.Of(n)
+	if here != nil {
+		all.Merge(here)
+	}
+	for i := range servers {
+		out.Servers = append(out.Servers, serverDid{servers[i].Server, didOf(&servers[i].NodeProfile)})
+		all.Merge(&servers[i].NodeProfile)
+	}
+	if here != nil && merges(n) { // what servers gave went in and not out
+		all.Rows, all.Batches, all.Bytes = here.Rows, here.Batches, here.Bytes
+	}
+	out.did, out.SilentParts = didOf(&all), silent
+	if scan, ok := n.(*plan.Scan); ok && out.Segments != nil {
+		overlapping := out.Segments.Total
+		out.Segments.Total = 0
+		for _, holder := range p.State.Timeline(scan.DataSource).Lookup(chrono.Eternity) {
+			out.Segments.Total += int64(len(holder.Segments()))
+		}
+		if silent == 0 { // else some of the others were not told of
+			out.Segments.Pruned += out.Segments.Total - overlapping
 		}
 	}
 	for _, c := range n.Inputs() {
 		out.Inputs = append(out.Inputs, b.analyzed(p, profile, c))
+	}
+	return out
+}
+
+// merges reports whether an operator makes one result of those that servers have of their segments.
+func merges(n plan.Node) bool {
+	switch n.(type) {
+	case *plan.Aggregate, *plan.Sort:
+		return true
+	}
+	return false
+}
+
+func didOf(p *exec.NodeProfile) did {
+	out := did{
+		Rows: p.Rows, Batches: p.Batches, Bytes: p.Bytes, TimeMillis: millis(p.Time), Workers: p.Workers, MemoryBytes: p.Memory, SpilledBytes: p.Spilled,
+	}
+	if s := p.Scan; s != nil {
+		out.Segments = &segmentsRead{Total: s.Segments, Scanned: s.Scanned, Pruned: s.Pruned, Rows: s.Rows}
 	}
 	return out
 }
@@ -127,26 +178,37 @@ func (a *analysis) text() []string {
 }
 
 func (a *analyzed) lines(lines []string, depth int) []string {
-	line := strings.Repeat("  ", depth) + a.Detail
+	indent := strings.Repeat("  ", depth)
+	line := indent + a.Detail
 	if a.Workers > 0 {
-		line += fmt.Sprintf(" (rows=%d bytes=%d time=%.3fms", a.Rows, a.Bytes, a.TimeMillis)
-		if a.Workers > 1 {
-			line += fmt.Sprintf(" workers=%d", a.Workers)
-		}
-		if a.MemoryBytes > 0 {
-			line += fmt.Sprintf(" memory=%d", a.MemoryBytes)
-		}
-		if a.SpilledBytes > 0 {
-			line += fmt.Sprintf(" spilled=%d", a.SpilledBytes)
-		}
-		if s := a.Segments; s != nil {
-			line += fmt.Sprintf(" segments=%d scanned=%d pruned=%d looked_at=%d", s.Total, s.Scanned, s.Pruned, s.Rows)
-		}
-		line += ")"
+		line += " (" + a.text() + ")"
+	}
+	if a.SilentParts > 0 {
+		line += fmt.Sprintf(" (%d parts not counted)", a.SilentParts)
 	}
 	lines = append(lines, line)
+	for i := range a.Servers {
+		lines = append(lines, indent+"  | "+a.Servers[i].Server+" ("+a.Servers[i].text()+")")
+	}
 	for i := range a.Inputs {
 		lines = a.Inputs[i].lines(lines, depth+1)
 	}
 	return lines
+}
+
+func (d *did) text() string {
+	text := fmt.Sprintf("rows=%d bytes=%d time=%.3fms", d.Rows, d.Bytes, d.TimeMillis)
+	if d.Workers > 1 {
+		text += fmt.Sprintf(" workers=%d", d.Workers)
+	}
+	if d.MemoryBytes > 0 {
+		text += fmt.Sprintf(" memory=%d", d.MemoryBytes)
+	}
+	if d.SpilledBytes > 0 {
+		text += fmt.Sprintf(" spilled=%d", d.SpilledBytes)
+	}
+	if s := d.Segments; s != nil {
+		text += fmt.Sprintf(" segments=%d scanned=%d pruned=%d looked_at=%d", s.Total, s.Scanned, s.Pruned, s.Rows)
+	}
+	return text
 }

@@ -34,7 +34,7 @@ func startServers(t testing.TB, s *Store, o Options) *servers {
 	o.Servers = 0
 	for i := range count {
 		mux := edge.NewMux(&edge.Errors{Host: "localhost", Log: s.log})
-		fragments.New(newBroker(t, s, o), heldBy{s}, slog.New(slog.DiscardHandler)).Routes(mux)
+		fragments.New(newBroker(t, s, o), heldBy{s}, clock.System(), slog.New(slog.DiscardHandler)).Routes(mux)
 		var handler http.Handler = mux
 		if o.Broken && i == 0 {
 			handler = breaking(mux)

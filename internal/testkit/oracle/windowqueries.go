@@ -16,7 +16,7 @@ func (g *Generator) windows() (sql string, columns int) {
 	case 0:
 		source = "(SELECT t.__time, t.s, t.n, u.t, u.d, t.f, u.l, t.m FROM t " + g.join() + " u ON t.n = u.n AND " + g.pick("t.s = u.s", "t.s <> u.s", "u.n > 1") + ") AS t"
 	case 1:
-		source = "(SELECT MIN(__time) AS __time, s, n, MAX(t) AS t, MIN(d) AS d, MAX(f) AS f, COUNT(*) AS l, m FROM t GROUP BY s, n, m) AS t"
+		source = "(SELECT MIN(__time) AS __time, s, n, MAX(t) AS t, MIN(d) AS d, MAX(f) AS f, COUNT(*) AS l, MIN(t) AS m FROM t GROUP BY s, n) AS t"
 	}
 	items := []string{"s AS c0", "n AS c1"}
 	for range g.r.IntN(3) + 1 {

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"net/url"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,7 +21,7 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// SQL is the rows of statements that another database runs: PostgreSQL, or a file of SQLite.
+// SQL is the rows of statements that another database runs: PostgreSQL, MySQL, or a file of SQLite.
 type SQL struct {
 	// FoldCase makes the names of columns lower case.
 	FoldCase   bool
@@ -56,11 +58,9 @@ func parseSQL(text json.RawMessage) (Source, error) {
 		return nil, invalidField("inputSource", "a source of this type needs 'database' with a 'connectorConfig.connectURI'")
 	}
 	switch w.Database.Type {
-	case "postgresql", "sqlite":
-	case "mysql":
-		return nil, fault.Unsupported("Database [mysql] is not supported as an input source; known are [postgresql, sqlite]")
+	case "mysql", "postgresql", "sqlite":
 	default:
-		return nil, unknownType("database", w.Database.Type, []string{"postgresql", "sqlite"})
+		return nil, unknownType("database", w.Database.Type, []string{"mysql", "postgresql", "sqlite"})
 	}
 	return &SQL{FoldCase: w.FoldCase, Statements: w.SQLs, database: w.Database}, nil
 }
@@ -111,16 +111,20 @@ func (e *sqlEntity) openRecords(ctx context.Context) (objectReader, error) {
 	if err != nil {
 		return nil, errors.Join(sqlProblem(ctx, err), db.Close())
 	}
-	names, err := rows.Columns()
+	types, err := rows.ColumnTypes()
 	if err != nil {
 		return nil, errors.Join(sqlProblem(ctx, err), rows.Close(), db.Close())
+	}
+	names, values := make([]string, len(types)), make([]func(any) any, len(types))
+	for i, t := range types {
+		names[i], values[i] = t.Name(), sqlValue(t.DatabaseTypeName())
 	}
 	if e.source.FoldCase {
 		for i, name := range names {
 			names[i] = strings.ToLower(name)
 		}
 	}
-	return &sqlRows{db: db, rows: rows, names: names}, nil
+	return &sqlRows{db: db, rows: rows, names: names, values: values}, nil
 }
 
 // open connects to the database. A file of SQLite is opened for reading only and must be where local sources may read.
@@ -138,6 +142,16 @@ func (s *SQL) open(access *Access) (*sql.DB, error) {
 		}
 		return sql.Open("sqlite", (&url.URL{Scheme: "file", Path: filepath.ToSlash(real), RawQuery: "mode=ro&_pragma=query_only(1)&_pragma=trusted_schema(0)"}).String())
 	}
+	secret := ""
+	if p := s.database.Connector.Password; p != nil {
+		var err error
+		if secret, err = p.resolve(access); err != nil {
+			return nil, err
+		}
+	}
+	if s.database.Type == "mysql" {
+		return MySQL(uri, s.database.Connector.User, secret, access)
+	}
 	config, err := pgx.ParseConfig(uri)
 	if err != nil {
 		return nil, invalidField("database", "'connectURI' is no address of a PostgreSQL database")
@@ -145,10 +159,8 @@ func (s *SQL) open(access *Access) (*sql.DB, error) {
 	if s.database.Connector.User != "" {
 		config.User = s.database.Connector.User
 	}
-	if p := s.database.Connector.Password; p != nil {
-		if config.Password, err = p.resolve(access); err != nil {
-			return nil, err
-		}
+	if s.database.Connector.Password != nil {
+		config.Password = secret
 	}
 	config.DialFunc = guardedDialer(access).DialContext
 	config.ConnectTimeout = 10 * time.Second
@@ -170,6 +182,33 @@ type sqlRows struct {
 	db    *sql.DB
 	rows  *sql.Rows
 	names []string
+	// values make values of Objects of those of the driver, by column.
+	values []func(any) any
+}
+
+// sqlValue returns what makes values of Objects of a column's. Bytes are text but in columns of bytes, and numbers in columns of decimals.
+func sqlValue(typ string) func(any) any {
+	binary := strings.Contains(typ, "BLOB") || strings.Contains(typ, "BINARY") || typ == "BYTEA" || typ == "BIT" || typ == "GEOMETRY" || typ == ""
+	return func(v any) any {
+		switch v := v.(type) {
+		case time.Time:
+			return chrono.FormatMillis(v.UnixMilli(), chrono.UTC)
+		case uint64:
+			if v <= math.MaxInt64 {
+				return int64(v)
+			}
+			return Digits(strconv.FormatUint(v, 10))
+		case []byte:
+			switch {
+			case binary:
+				return v
+			case typ == "DECIMAL" || typ == "UNSIGNED BIGINT":
+				return Digits(v)
+			}
+			return string(v)
+		}
+		return v
+	}
 }
 
 func (r *sqlRows) next(ctx context.Context) (Record, error) {
@@ -189,9 +228,7 @@ func (r *sqlRows) next(ctx context.Context) (Record, error) {
 	}
 	o := &Object{Names: r.names, Values: values}
 	for i, v := range values {
-		if at, ok := v.(time.Time); ok {
-			values[i] = chrono.FormatMillis(at.UnixMilli(), chrono.UTC)
-		}
+		values[i] = r.values[i](v)
 	}
 	return Record{Object: o}, nil
 }

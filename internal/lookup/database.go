@@ -20,7 +20,7 @@ import (
 	"github.com/hengedb/henge/internal/ingest"
 )
 
-// database reads a table from two columns of a table of PostgreSQL or SQLite.
+// database reads a table from two columns of a table of PostgreSQL, MySQL or SQLite.
 type database struct {
 	uri            string // behind "jdbc:"
 	user           string
@@ -29,6 +29,7 @@ type database struct {
 	table          string
 	key, value     string
 	filter, marker string // a condition, and a column that grows when rows change; both may be empty
+	quote, text    string // what the dialect puts around names, and what it calls text in casts
 }
 
 // jdbcProperties are the parameters that a connection URI may have (spec/security.md, section 13): none of them reads files or runs code.
@@ -65,8 +66,12 @@ func parseDatabase(text json.RawMessage) (source, time.Duration, error) {
 		return nil, 0, fault.InvalidInput("connectURI of a lookup must begin with [jdbc:]")
 	}
 	kind, _, _ := strings.Cut(d.uri, ":")
-	if kind != "postgresql" && kind != "sqlite" {
-		return nil, 0, fault.Unsupported("Lookups can't be read from a database of kind [%s]; known are [postgresql, sqlite]", kind)
+	switch d.quote, d.text = `"`, "TEXT"; kind {
+	case "postgresql", "sqlite":
+	case "mysql", "mariadb":
+		d.quote, d.text = "`", "CHAR"
+	default:
+		return nil, 0, fault.Unsupported("Lookups can't be read from a database of kind [%s]; known are [mysql, postgresql, sqlite]", kind)
 	}
 	timeout := jdbcTimeout
 	if wire.Timeout != nil && *wire.Timeout > 0 {
@@ -108,7 +113,14 @@ func (d *database) open(ctx context.Context, access *ingest.Access) (*sql.DB, er
 		}
 		return sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: path, RawQuery: "mode=ro&_pragma=query_only(1)"}).String())
 	}
-	config, err := d.postgres(access)
+	secret, err := d.secret(access)
+	if err != nil {
+		return nil, err
+	}
+	if d.quote == "`" {
+		return ingest.MySQL(d.uri, d.user, secret, access)
+	}
+	config, err := d.postgres(access, secret)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +128,7 @@ func (d *database) open(ctx context.Context, access *ingest.Access) (*sql.DB, er
 }
 
 // postgres makes the settings of a connection. Addresses are checked when names have been resolved, as for other input.
-func (d *database) postgres(access *ingest.Access) (*pgx.ConnConfig, error) {
+func (d *database) postgres(access *ingest.Access, secret string) (*pgx.ConnConfig, error) {
 	u, err := url.Parse(d.uri)
 	if err != nil || u.Host == "" {
 		return nil, fault.InvalidInput("connectURI of a lookup is not readable; write jdbc:postgresql://host:port/database")
@@ -137,16 +149,7 @@ func (d *database) postgres(access *ingest.Access) (*pgx.ConnConfig, error) {
 	if err != nil {
 		return nil, fault.InvalidInput("connectURI of a lookup is not readable; write jdbc:postgresql://host:port/database").WithCause(err)
 	}
-	config.User, config.Password = d.user, d.password
-	if d.variable != "" {
-		found := false
-		if access != nil && access.Getenv != nil {
-			config.Password, found = access.Getenv(d.variable)
-		}
-		if !found {
-			return nil, fault.InvalidInput("Variable [%s] with the password of a lookup is not set", d.variable)
-		}
-	}
+	config.User, config.Password = d.user, secret
 	dialer := &net.Dialer{}
 	if access != nil && access.CheckAddress != nil {
 		dialer.Control = func(_, address string, _ syscall.RawConn) error {
@@ -161,14 +164,30 @@ func (d *database) postgres(access *ingest.Access) (*pgx.ConnConfig, error) {
 	return config, nil
 }
 
-// quote makes an identifier of a name, parts between dots each for itself.
-func quote(name string) string {
+// secret returns the password.
+func (d *database) secret(access *ingest.Access) (string, error) {
+	if d.variable == "" {
+		return d.password, nil
+	}
+	if access != nil && access.Getenv != nil {
+		if text, found := access.Getenv(d.variable); found {
+			return text, nil
+		}
+	}
+	return "", fault.InvalidInput("Variable [%s] with the password of a lookup is not set", d.variable)
+}
+
+// name makes an identifier of a name, parts between dots each for itself.
+func (d *database) name(name string) string {
 	parts := strings.Split(name, ".")
 	for i, p := range parts {
-		parts[i] = `"` + strings.ReplaceAll(p, `"`, `""`) + `"`
+		parts[i] = d.quote + strings.ReplaceAll(p, d.quote, d.quote+d.quote) + d.quote
 	}
 	return strings.Join(parts, ".")
 }
+
+// textOf casts a column to text.
+func (d *database) textOf(column string) string { return "CAST(" + column + " AS " + d.text + ")" }
 
 // read implements source. The mark is the greatest value of the marker column; without one the table is read each time.
 func (d *database) read(
@@ -182,15 +201,15 @@ func (d *database) read(
 	db.SetMaxOpenConns(1)
 	if d.marker != "" {
 		var newest sql.NullString
-		if err := db.QueryRowContext(ctx, "SELECT CAST(MAX("+quote(d.marker)+") AS TEXT) FROM "+quote(d.table)).Scan(&newest); err != nil {
+		if err := db.QueryRowContext(ctx, "SELECT "+d.textOf("MAX("+d.name(d.marker)+")")+" FROM "+d.name(d.table)).Scan(&newest); err != nil {
 			return false, "", d.failed(err)
 		}
 		if mark = newest.String; mark != "" && mark == last {
 			return false, mark, nil
 		}
 	}
-	query := "SELECT CAST(" + quote(d.key) + " AS TEXT), CAST(" + quote(d.value) + " AS TEXT) FROM " + quote(d.table) +
-		" WHERE " + quote(d.key) + " IS NOT NULL AND " + quote(d.value) + " IS NOT NULL"
+	query := "SELECT " + d.textOf(d.name(d.key)) + ", " + d.textOf(d.name(d.value)) + " FROM " + d.name(d.table) +
+		" WHERE " + d.name(d.key) + " IS NOT NULL AND " + d.name(d.value) + " IS NOT NULL"
 	if d.filter != "" {
 		query += " AND (" + d.filter + ")"
 	}

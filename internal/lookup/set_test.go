@@ -15,15 +15,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func newSet(t *testing.T, o Options) *Set {
 	t.Helper()
@@ -231,7 +228,7 @@ func TestRefusedFactories(t *testing.T) {
 		namespace(`{"type":"uri","uri":"/a","pollPeriod":-1,"namespaceParseSpec":{"format":"simpleJson"}}`):                                "must not be negative",
 		namespace(`{"type":"jdbc"}`):                                  "needs a [",
 		jdbc("postgresql://h/d", ""):                                  "must begin with [jdbc:]",
-		jdbc("jdbc:mysql://h/d", ""):                                  "database of kind [mysql]",
+		jdbc("jdbc:oracle://h/d", ""):                                 "database of kind [oracle]",
 		jdbc("jdbc:postgresql://h/d", `,"password":{"type":"vault"}`): "Password type [vault]",
 	} {
 		if _, err := parse(json.RawMessage(text)); err == nil || !strings.Contains(err.Error(), want) {
@@ -249,12 +246,12 @@ func TestConnectionPropertiesAreGuarded(t *testing.T) {
 		"postgresql:nothing":                         "not readable",
 	} {
 		d := &database{uri: uri, variable: "PW"}
-		_, err := d.postgres(&ingest.Access{Getenv: func(string) (string, bool) { return "secret", true }})
+		_, err := d.postgres(nil, "secret")
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", uri, err, want)
 		}
 	}
-	if _, err := (&database{uri: "postgresql://h/d", variable: "PW"}).postgres(&ingest.Access{}); err == nil {
+	if _, err := (&database{uri: "postgresql://h/d", variable: "PW"}).open(t.Context(), &ingest.Access{}); err == nil {
 		t.Error("a password from an environment that may not be read was accepted")
 	}
 }

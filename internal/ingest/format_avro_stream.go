@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 
@@ -31,11 +32,36 @@ func parseAvroStream(text json.RawMessage) (Format, error) {
 			return always(newAvroMessages(schema, o))
 		case "multiple_schemas_inline":
 			return always(newAvroVersions(w.Schemas, o))
-		case "schema_registry", "schema_repo":
-			return nil, fault.Unsupported("Decoder [%s] of [avroBytesDecoder] is not supported in batches; use [schema_inline] or [multiple_schemas_inline]", w.Type)
+		case "schema_registry":
+			return parseRegistry("avroBytesDecoder", text, func(schema registered, references []registered) (messageDecoder, error) {
+				return registeredAvro(schema, references, o)
+			})
+		case "schema_repo":
+			return nil, fault.Unsupported("Decoder [schema_repo] of [avroBytesDecoder] is not supported; use [schema_registry] or [schema_inline]")
 		}
 		return nil, unknownType("avroBytesDecoder", w.Type, avroDecoders)
 	})
+}
+
+// registeredAvro decodes records of a schema in a registry, which names types of other schemas.
+func registeredAvro(schema registered, references []registered, o avroOptions) (messageDecoder, error) {
+	if schema.Type != "" && schema.Type != "AVRO" {
+		return nil, fmt.Errorf("it is of type %s, not Avro", schema.Type)
+	}
+	var known avro.SchemaCache
+	for _, r := range references {
+		if _, err := known.Parse(r.Schema); err != nil {
+			return nil, err
+		}
+	}
+	s, err := known.Parse(schema.Schema)
+	if err != nil {
+		return nil, err
+	}
+	if s.Root().Type != "record" {
+		return nil, fmt.Errorf("it is no record")
+	}
+	return newAvroMessages(s, o)
 }
 
 // avroMessages decodes records of one schema.
@@ -52,7 +78,7 @@ func newAvroMessages(schema *avro.Schema, o avroOptions) (*avroMessages, error) 
 	return &avroMessages{schema, conv}, nil
 }
 
-func (d *avroMessages) message(data []byte) (*Object, error) {
+func (d *avroMessages) message(_ context.Context, data []byte) (*Object, error) {
 	var v any
 	rest, err := d.schema.Decode(data, &v)
 	if err != nil {
@@ -92,7 +118,7 @@ func newAvroVersions(schemas map[string]json.RawMessage, o avroOptions) (message
 	return out, nil
 }
 
-func (d avroVersions) message(data []byte) (*Object, error) {
+func (d avroVersions) message(ctx context.Context, data []byte) (*Object, error) {
 	if len(data) < 5 || data[0] != 1 {
 		return nil, fmt.Errorf("it does not begin with the number of a schema")
 	}
@@ -101,5 +127,5 @@ func (d avroVersions) message(data []byte) (*Object, error) {
 	if !ok {
 		return nil, fmt.Errorf("its schema %d is unknown", id)
 	}
-	return decoder.message(data[5:])
+	return decoder.message(ctx, data[5:])
 }

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+
+	"github.com/hengedb/henge/internal/fault"
 )
 
 // messageDecoder turns one message of a binary format, such as a record of a stream, into an object.
 type messageDecoder interface {
-	message(data []byte) (*Object, error)
+	message(ctx context.Context, data []byte) (*Object, error)
 }
 
 // messageFormat is a format whose records are messages: a file of it is one message.
@@ -55,7 +57,7 @@ type messageReader struct {
 	done    bool
 }
 
-func (r *messageReader) next(context.Context) (Record, error) {
+func (r *messageReader) next(ctx context.Context) (Record, error) {
 	if r.done {
 		return Record{}, io.EOF
 	}
@@ -67,7 +69,10 @@ func (r *messageReader) next(context.Context) (Record, error) {
 	if int64(len(data)) > r.max {
 		return Record{Reason: recordTooLarge}, nil
 	}
-	o, err := r.decoder.message(data)
+	o, err := r.decoder.message(ctx, data)
+	if f := fault.Find(err); f != nil || ctx.Err() != nil { // not of the message, but of what it takes to read it
+		return Record{}, err
+	}
 	if err != nil {
 		return Record{Reason: err.Error()}, nil
 	}

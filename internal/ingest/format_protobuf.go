@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/bufbuild/protocompile"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -52,7 +54,9 @@ func parseProtobuf(text json.RawMessage) (Format, error) {
 				return newProtoMessages(data, w.Message, o)
 			}, nil
 		case "schema_registry":
-			return nil, fault.Unsupported("Decoder [schema_registry] of [protoBytesDecoder] is not supported in batches; use [file] or [inline]")
+			return parseRegistry("protoBytesDecoder", text, func(schema registered, references []registered) (messageDecoder, error) {
+				return registeredProto(schema, references, o)
+			})
 		}
 		return nil, unknownType("protoBytesDecoder", w.Type, protoDecoders)
 	})
@@ -133,13 +137,73 @@ func protoFiles(data []byte) (*protoregistry.Files, error) {
 	return files, files.RegisterFile(compiled[0])
 }
 
+// registeredProto decodes messages of a .proto file in a registry, which imports others.
+func registeredProto(schema registered, references []registered, o avroOptions) (messageDecoder, error) {
+	if schema.Type != "PROTOBUF" {
+		return nil, errors.New("it is not of type PROTOBUF")
+	}
+	const main = "message.proto"
+	sources := map[string]string{main: schema.Schema}
+	for _, r := range references {
+		sources[r.name] = r.Schema
+	}
+	compiler := protocompile.Compiler{Resolver: protocompile.WithStandardImports(&protocompile.SourceResolver{Accessor: protocompile.SourceAccessorFromMap(sources)})}
+	files, err := compiler.Compile(context.Background(), main)
+	if err != nil {
+		return nil, err
+	}
+	return &protoOfFile{messages: files[0].Messages(), binaryAsString: o.BinaryAsString}, nil
+}
+
+// protoOfFile decodes messages that say first which type of a file they are of: how many numbers follow, then those of the type and of the types
+// that it is nested in, from the outside; 0 alone stands for the first type. Numbers are zigzag varints.
+type protoOfFile struct {
+	messages       protoreflect.MessageDescriptors
+	binaryAsString bool
+}
+
+func (d *protoOfFile) message(ctx context.Context, data []byte) (*Object, error) {
+	number := func() (int, error) {
+		v, n := protowire.ConsumeVarint(data)
+		if n < 0 || v > 2*maxFields || v&1 == 1 { // which would be below zero
+			return 0, errors.New("the number of its type is damaged")
+		}
+		data = data[n:]
+		return int(protowire.DecodeZigZag(v)), nil
+	}
+	depth, err := number()
+	if err != nil {
+		return nil, err
+	}
+	path := []int{0}
+	if depth > 0 {
+		path = nil
+	}
+	for range depth {
+		at, err := number()
+		if err != nil || len(path) > maxJSONDepth {
+			return nil, errors.New("the number of its type is damaged")
+		}
+		path = append(path, at)
+	}
+	level, found := d.messages, protoreflect.MessageDescriptor(nil)
+	for _, at := range path {
+		if at < 0 || at >= level.Len() {
+			return nil, errors.New("its type is not in the schema")
+		}
+		found = level.Get(at)
+		level = found.Messages()
+	}
+	return (&protoMessages{found, d.binaryAsString}).message(ctx, data)
+}
+
 // protoMessages decodes messages of one type. Fields have the names of the descriptor; those without a value are left out.
 type protoMessages struct {
 	descriptor     protoreflect.MessageDescriptor
 	binaryAsString bool
 }
 
-func (d *protoMessages) message(data []byte) (*Object, error) {
+func (d *protoMessages) message(_ context.Context, data []byte) (*Object, error) {
 	m := dynamicpb.NewMessage(d.descriptor)
 	if err := (proto.UnmarshalOptions{RecursionLimit: maxJSONDepth}).Unmarshal(data, m); err != nil {
 		return nil, err

@@ -10,7 +10,8 @@ import (
 const Masked = "********"
 
 // secretNames are the ends of member names whose values are never shown, in lower case.
-var secretNames = []string{"password", "secretaccesskey", "accesskeyid", "clientsecret", "sharedaccessstoragetoken", "sessiontoken", "externalid", "secret"}
+var secretNames = []string{"password", "secretaccesskey", "accesskeyid", "clientsecret", "sharedaccessstoragetoken", "sessiontoken", "externalid", "secret",
+	"user.info", "authorization"}
 
 func isSecret(name string) bool {
 	name = strings.ToLower(name)
@@ -23,7 +24,7 @@ func isSecret(name string) bool {
 }
 
 // member finds a member of a JSON object inside SQL text, however often its quotes are escaped, whose value is text or an object.
-var member = regexp.MustCompile(`(\\*"([A-Za-z0-9_]+)\\*"\s*:\s*)(\{[^{}]*\}|\\*"(?:[^"\\]|\\[^"])*\\*")`)
+var member = regexp.MustCompile(`(\\*"([A-Za-z0-9_.-]+)\\*"\s*:\s*)(\{[^{}]*\}|\\*"(?:[^"\\]|\\[^"])*\\*")`)
 
 // RedactSQL returns a statement with the secrets of its EXTERN functions masked, for lists, logs and task payloads.
 func RedactSQL(text string) string {

@@ -1,0 +1,268 @@
+package ingest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// registry is a schema registry with the interface of Confluent's: messages begin with a byte 0 and the number of their schema in four bytes.
+// What it said of a schema never changes and is kept. It is safe for use by many goroutines.
+type registry struct {
+	urls     []string
+	headers  dynamicConfig
+	config   dynamicConfig
+	capacity int
+	// compile makes a decoder of a schema and of those that it refers to.
+	compile func(schema registered, references []registered) (messageDecoder, error)
+
+	mu       sync.Mutex
+	decoders map[uint32]messageDecoder
+}
+
+// registered is a schema as a registry answers it.
+type registered struct {
+	Schema     string `json:"schema"`
+	Type       string `json:"schemaType"` // "": Avro
+	References []struct {
+		Name    string `json:"name"`
+		Subject string `json:"subject"`
+		Version int    `json:"version"`
+	} `json:"references"`
+
+	name string // by which another one refers to it
+}
+
+// dynamicConfig is an object of texts, some of which a provider among its members tells (spec/streaming.md, 5.3).
+type dynamicConfig map[string]json.RawMessage
+
+// providerMembers are the names of the member that holds a provider.
+var providerMembers = []string{"service.dynamic.config.provider", "druid.dynamic.config.provider"}
+
+// resolve returns the texts.
+func (c dynamicConfig) resolve(access *Access) (map[string]string, error) {
+	out := map[string]string{}
+	for name, raw := range c {
+		var text string
+		if slices.Contains(providerMembers, name) || json.Unmarshal(raw, &text) != nil {
+			continue
+		}
+		out[name] = text
+	}
+	for _, member := range providerMembers {
+		var provider struct {
+			Type      string            `json:"type"`
+			Variables map[string]string `json:"variables"`
+			Config    map[string]string `json:"config"`
+		}
+		if c[member] == nil {
+			continue
+		}
+		if err := json.Unmarshal(c[member], &provider); err != nil {
+			return nil, invalidField(member, "%s", jsonProblem(err))
+		}
+		switch provider.Type {
+		case "mapString":
+			for name, text := range provider.Config {
+				out[name] = text
+			}
+		case "environment":
+			for name, variable := range provider.Variables {
+				text, err := (&password{variable: variable}).resolve(access)
+				if err != nil {
+					return nil, err
+				}
+				out[name] = text
+			}
+		default:
+			return nil, unknownType(member, provider.Type, []string{"environment", "mapString"})
+		}
+	}
+	return out, nil
+}
+
+const (
+	// registrySchemas is how many schemas a registry keeps decoders of when its capacity isn't given, and at most.
+	registrySchemas = 10_000
+	// registryReferences bounds the schemas that one refers to, those that these refer to included.
+	registryReferences = 100
+	// registryBytes bounds an answer.
+	registryBytes = 4 << 20
+)
+
+// parseRegistry reads a decoder of type schema_registry.
+func parseRegistry(field string, text json.RawMessage, compile func(registered, []registered) (messageDecoder, error)) (openDecoder, error) {
+	var w struct {
+		URL      string        `json:"url"`
+		URLs     []string      `json:"urls"`
+		Capacity int           `json:"capacity"`
+		Config   dynamicConfig `json:"config"`
+		Headers  dynamicConfig `json:"headers"`
+	}
+	if err := decodeWire(field, text, &w); err != nil {
+		return nil, err
+	}
+	r := &registry{urls: w.URLs, headers: w.Headers, config: w.Config, capacity: registrySchemas, compile: compile, decoders: map[uint32]messageDecoder{}}
+	if w.URL != "" {
+		r.urls = append([]string{w.URL}, r.urls...)
+	}
+	if w.Capacity > 0 {
+		r.capacity = min(w.Capacity, registrySchemas)
+	}
+	if len(r.urls) == 0 {
+		return nil, invalidField(field, "a decoder of type 'schema_registry' needs 'url' or 'urls'")
+	}
+	for _, at := range r.urls {
+		if u, err := url.Parse(at); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return nil, invalidField(field, "'%s' is no address of a schema registry", at)
+		}
+	}
+	return r.open, nil
+}
+
+// open returns a decoder that asks the registry as access allows.
+func (r *registry) open(access *Access) (messageDecoder, error) {
+	headers, err := r.headers.resolve(access)
+	if err != nil {
+		return nil, err
+	}
+	config, err := r.config.resolve(access)
+	if err != nil {
+		return nil, err
+	}
+	c := &registryClient{registry: r, headers: headers, protocols: httpProtocols(access)}
+	c.http = httpClient(access, c.protocols)
+	c.user, c.password, _ = strings.Cut(config["basic.auth.user.info"], ":")
+	return c, nil
+}
+
+// registryClient decodes messages with the schemas of a registry.
+type registryClient struct {
+	*registry
+	http           *http.Client
+	protocols      []string
+	headers        map[string]string
+	user, password string
+}
+
+func (c *registryClient) message(ctx context.Context, data []byte) (*Object, error) {
+	if len(data) < 5 || data[0] != 0 {
+		return nil, errors.New("it does not begin with the number of a schema")
+	}
+	id := uint32(data[1])<<24 | uint32(data[2])<<16 | uint32(data[3])<<8 | uint32(data[4])
+	c.mu.Lock()
+	decoder := c.decoders[id]
+	c.mu.Unlock()
+	if decoder == nil {
+		var err error
+		if decoder, err = c.find(ctx, id); err != nil {
+			return nil, err
+		}
+		c.mu.Lock()
+		if len(c.decoders) >= c.capacity {
+			clear(c.decoders)
+		}
+		c.decoders[id] = decoder
+		c.mu.Unlock()
+	}
+	return decoder.message(ctx, data[5:])
+}
+
+// find asks for a schema and all that it refers to.
+func (c *registryClient) find(ctx context.Context, id uint32) (messageDecoder, error) {
+	defer c.http.CloseIdleConnections()
+	schema, err := c.get(ctx, fmt.Sprintf("/schemas/ids/%d", id))
+	if err != nil {
+		return nil, err
+	}
+	var references []registered
+	seen := map[string]bool{}
+	var follow func(s *registered, depth int) error
+	follow = func(s *registered, depth int) error {
+		for _, ref := range s.References {
+			if seen[ref.Name] {
+				continue
+			}
+			if seen[ref.Name] = true; len(seen) > registryReferences || depth > registryReferences {
+				return fault.InvalidInput("Schema [%d] of the schema registry refers to more than [%d] others", id, registryReferences)
+			}
+			other, err := c.get(ctx, fmt.Sprintf("/subjects/%s/versions/%d", url.PathEscape(ref.Subject), ref.Version))
+			if err != nil {
+				return err
+			}
+			other.name = ref.Name
+			if err := follow(&other, depth+1); err != nil {
+				return err
+			}
+			references = append(references, other) // behind those that it needs
+		}
+		return nil
+	}
+	if err := follow(&schema, 0); err != nil {
+		return nil, err
+	}
+	decoder, err := c.compile(schema, references)
+	if err != nil {
+		return nil, fault.InvalidInput("Schema [%d] of the schema registry can't be used: [%v]", id, err)
+	}
+	return decoder, nil
+}
+
+// get asks one address after the other. That there is no such schema is an error of the message; that none answers is a fault.
+func (c *registryClient) get(ctx context.Context, path string) (out registered, err error) {
+	for _, base := range c.urls {
+		var ok bool
+		if out, ok, err = c.ask(ctx, strings.TrimRight(base, "/")+path); ok || ctx.Err() != nil {
+			return out, err
+		}
+	}
+	return out, err
+}
+
+// ask returns the answer of one address, and whether there is no use in asking another.
+func (c *registryClient) ask(ctx context.Context, at string) (out registered, ok bool, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
+	if err != nil {
+		return out, true, fault.InvalidInput("The address of the schema registry is not readable").WithCause(err)
+	}
+	shown := req.URL.Redacted()
+	if !slices.Contains(c.protocols, req.URL.Scheme) {
+		return out, true, fault.InvalidInput("Only protocols [%s] are allowed; [%s] is not", strings.Join(c.protocols, ", "), shown)
+	}
+	for name, value := range c.headers {
+		req.Header.Set(name, value)
+	}
+	if c.user != "" {
+		req.SetBasicAuth(c.user, c.password)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		if f := fault.Find(err); f != nil {
+			return out, true, f
+		}
+		return out, false, fault.Unavailable("The schema registry at [%s] does not answer: %s", shown, transportProblem(err)).WithCause(err)
+	}
+	defer resp.Body.Close()
+	switch body, err := io.ReadAll(io.LimitReader(resp.Body, registryBytes+1)); {
+	case resp.StatusCode == http.StatusNotFound:
+		return out, true, fmt.Errorf("its schema is unknown to the schema registry")
+	case resp.StatusCode != http.StatusOK:
+		return out, false, fault.Unavailable("The schema registry at [%s] answered [%d]", shown, resp.StatusCode)
+	case err != nil:
+		return out, false, fault.Unavailable("The answer of the schema registry at [%s] broke off", shown).WithCause(err)
+	case len(body) > registryBytes:
+		return out, true, fault.InvalidInput("The answer of the schema registry at [%s] is larger than [%d] bytes", shown, registryBytes)
+	case json.Unmarshal(body, &out) != nil:
+		return out, true, fault.InvalidInput("The answer of the schema registry at [%s] is not JSON", shown)
+	}
+	return out, true, nil
+}

@@ -77,7 +77,7 @@ A first try, with no data of your own:
 		return nil
 	}
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-	root.AddCommand(serverCommand(), sqlCommand(), ingestCommand(), sampleCommand(), inspectCommand(), backupCommand(), restoreCommand())
+	root.AddCommand(serverCommand(), sqlCommand(), ingestCommand(), sampleCommand(), inspectCommand(), backupCommand(), restoreCommand(), importCommand())
 	return root
 }
 

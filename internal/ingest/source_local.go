@@ -148,6 +148,9 @@ func (s *Local) listFolder(ctx context.Context, access *Access) ([]Entity, error
 	return out, err
 }
 
+// AllowLocal refuses a path that local sources may not read, for those who read local files in other ways.
+func AllowLocal(access *Access, path string) error { return allowedLocal(access, path) }
+
 // allowedLocal refuses paths outside the allowed folders. Links are resolved on both sides, so neither ".." nor a link leads out.
 func allowedLocal(access *Access, path string) error {
 	if access == nil || access.LocalDirs == nil {

@@ -327,31 +327,14 @@ func (c *Controller) generateOne(ctx context.Context, order *workOrder, count *c
 
 // push stores a segment's file in deep storage and describes it.
 func (c *Controller) push(ctx context.Context, p *segmentPlan, file io.ReadSeeker, info *segment.Info) (*timeline.Segment, error) {
-	key, err := segmentKey(p.id)
+	s, err := PushSegment(ctx, c.deps.Store, p.id, p.shard, file, info, func(key string) {
+		c.pushed.Lock()
+		defer c.pushed.Unlock()
+		c.pushed.keys = append(c.pushed.keys, key)
+	})
 	if err != nil {
 		return nil, err
 	}
-	if _, err := file.Seek(0, io.SeekStart); err != nil {
-		return nil, err
-	}
-	c.pushed.Lock()
-	c.pushed.keys = append(c.pushed.keys, key)
-	c.pushed.Unlock()
-	if err := c.deps.Store.Put(ctx, key, file); err != nil {
-		// It may be there all the same, when only the answer was lost. What can't be deleted now is garbage without a reference.
-		_ = c.deps.Store.Delete(context.WithoutCancel(ctx), key)
-		return nil, fmt.Errorf("pushing segment [%s]: %w", p.id, err)
-	}
-	columns := make([]timeline.Column, 0, len(info.Columns))
-	for _, col := range info.Columns {
-		kind := col.Type.String()
-		if col.Multi {
-			kind = vector.String.String()
-		}
-		columns = append(columns, timeline.Column{Name: col.Name, Type: kind, MultiValue: col.Multi, Metric: col.Metric != ""})
-	}
-	s := &timeline.Segment{ID: p.id, Shard: p.shard, Schema: timeline.NewSchema(columns), LoadSpec: c.deps.Store.LoadSpec(key), Size: info.Size,
-		Rows: int64(info.Rows), BinaryVersion: timeline.BinaryVersion}
 	if c.compaction != nil {
 		s.Details = &timeline.Details{LastCompactionState: c.compaction}
 	}

@@ -1,6 +1,7 @@
 package msq
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/hengedb/henge/internal/agg"
@@ -64,4 +65,46 @@ func MetricJSON(metric, column string, t vector.Type) any {
 		}
 	}
 	return out
+}
+
+// MetricOf is the inverse of MetricJSON: the metric that a native aggregator of a segment means; empty if it is none that is known here.
+func MetricOf(aggregator json.RawMessage) (column, metric string) {
+	var fields map[string]any
+	if json.Unmarshal(aggregator, &fields) != nil {
+		return "", ""
+	}
+	kind, _ := fields["type"].(string)
+	column, _ = fields["name"].(string)
+	switch kind {
+	case "longSum", "doubleSum", "floatSum":
+		return column, "SUM"
+	case "longMin", "doubleMin", "floatMin":
+		return column, "MIN"
+	case "longMax", "doubleMax", "floatMax":
+		return column, "MAX"
+	}
+	for _, name := range []string{"DS_HLL", "DS_THETA", "DS_QUANTILES_SKETCH", "DS_TUPLE_DOUBLES", "DS_KLL_DOUBLES", "DS_KLL_FLOATS", "HYPER_UNIQUE"} {
+		sketch := sketchMetrics[name]
+		if sketchName(sketch.kind) != sketchName(kind) {
+			continue
+		}
+		spec := agg.Spec{Name: name}
+		for _, p := range sketch.settings {
+			switch x := fields[p].(type) {
+			case float64:
+				spec.Params = append(spec.Params, int64(x))
+			case string:
+				spec.Params = append(spec.Params, x)
+			default:
+				return column, spec.Metric() // the settings that follow have their defaults too
+			}
+		}
+		return column, spec.Metric()
+	}
+	return column, ""
+}
+
+// sketchName is an aggregator's type without what says whether it makes sketches or combines them.
+func sketchName(kind string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(kind, "Merge"), "Build")
 }

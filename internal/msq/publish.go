@@ -2,8 +2,6 @@ package msq
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -383,14 +381,4 @@ func (c *Controller) discard(ctx context.Context) {
 	if len(c.pushed.keys) > 0 {
 		_ = c.deps.Store.Delete(ctx, c.pushed.keys...) // garbage without a reference is collected later
 	}
-}
-
-// segmentKey is where a segment's file lies in deep storage. Its last part is random: a retry never meets what a failure left behind.
-func segmentKey(id timeline.SegmentID) (string, error) {
-	var random [8]byte
-	if _, err := rand.Read(random[:]); err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("segments/%s/%s_%s/%s/%d/%s.segment", id.DataSource, chrono.FormatMillis(id.Interval.Start, nil), chrono.FormatMillis(id.Interval.End, nil),
-		id.Version, id.Partition, hex.EncodeToString(random[:])), nil
 }

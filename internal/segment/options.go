@@ -42,6 +42,8 @@ type Options struct {
 	// it. Fold is then asked for the way to combine each metric, by several goroutines if there are Threads.
 	Rollup bool
 	Fold   func(ColumnSpec) (Fold, error)
+	// RolledUp says that the rows were combined already, by whoever made them: readers are told so, nothing is combined.
+	RolledUp bool
 	// QueryGranularity and Metadata are kept in the file for its readers.
 	QueryGranularity string
 	Metadata         json.RawMessage

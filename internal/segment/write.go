@@ -73,7 +73,7 @@ func writeGuarded(ctx context.Context, w io.Writer, name string, inputs []Reader
 	if err != nil {
 		return nil, err
 	}
-	foot := &footer{rows: m.out, sortOrder: opts.SortOrder, rollup: opts.Rollup, granularity: opts.QueryGranularity, metadata: opts.Metadata}
+	foot := &footer{rows: m.out, sortOrder: opts.SortOrder, rollup: opts.Rollup || opts.RolledUp, granularity: opts.QueryGranularity, metadata: opts.Metadata}
 	if foot.columns, err = m.columns(file); err != nil {
 		return nil, err
 	}

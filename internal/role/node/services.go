@@ -36,6 +36,7 @@ import (
 	"github.com/hengedb/henge/internal/role/batch"
 	"github.com/hengedb/henge/internal/role/broker"
 	"github.com/hengedb/henge/internal/role/historical"
+	"github.com/hengedb/henge/internal/role/imports"
 	"github.com/hengedb/henge/internal/role/overlord"
 	"github.com/hengedb/henge/internal/role/worker"
 	"github.com/hengedb/henge/internal/segment/cache"
@@ -196,6 +197,10 @@ func (s *services) openOverlord(ctx context.Context) error {
 		overlord.ControllerType: controller, kill.Type: kill.New(s.n.store, s.deep, files, s.n.o.Log), task.NoopType: task.Noop{Clock: s.n.o.Clock},
 		batch.CompactType: batch.NewCompact(loads), batch.ParallelType: parallel, batch.SimpleType: simple,
 	}
+	kinds[imports.Type] = imports.New(imports.Options{
+		Metastore: s.n.store, Deep: s.deep, Access: s.access(), S3: s3Options(set), Memory: s.n.memory, TempDir: work,
+		Threads: int(set.Int("service.processing.numThreads")),
+	})
 	for name, kind := range kinds {
 		kinds[name] = overlord.Logged(kind, files, s.n.o.Log)
 	}

@@ -1,0 +1,54 @@
+package msq
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"io"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/deepstore"
+	"github.com/hengedb/henge/internal/segment"
+	"github.com/hengedb/henge/internal/timeline"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// PushSegment stores a segment's file in deep storage and describes it. Named is told the key before anything is stored under it: what is not
+// published in the end is to be deleted.
+func PushSegment(ctx context.Context, store deepstore.Store, id timeline.SegmentID, shard timeline.ShardSpec, file io.ReadSeeker, info *segment.Info,
+	named func(key string)) (*timeline.Segment, error) {
+	key, err := segmentKey(id)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	named(key)
+	if err := store.Put(ctx, key, file); err != nil {
+		// It may be there all the same, when only the answer was lost. What can't be deleted now is garbage without a reference.
+		_ = store.Delete(context.WithoutCancel(ctx), key)
+		return nil, fmt.Errorf("pushing segment [%s]: %w", id, err)
+	}
+	columns := make([]timeline.Column, 0, len(info.Columns))
+	for _, col := range info.Columns {
+		kind := col.Type.String()
+		if col.Multi {
+			kind = vector.String.String()
+		}
+		columns = append(columns, timeline.Column{Name: col.Name, Type: kind, MultiValue: col.Multi, Metric: col.Metric != ""})
+	}
+	return &timeline.Segment{ID: id, Shard: shard, Schema: timeline.NewSchema(columns), LoadSpec: store.LoadSpec(key), Size: info.Size,
+		Rows: int64(info.Rows), BinaryVersion: timeline.BinaryVersion}, nil
+}
+
+// segmentKey is where a segment's file lies in deep storage. Its last part is random: a retry never meets what a failure left behind.
+func segmentKey(id timeline.SegmentID) (string, error) {
+	var random [8]byte
+	if _, err := rand.Read(random[:]); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("segments/%s/%s_%s/%s/%d/%s.segment", id.DataSource, chrono.FormatMillis(id.Interval.Start, nil), chrono.FormatMillis(id.Interval.End, nil),
+		id.Version, id.Partition, hex.EncodeToString(random[:])), nil
+}

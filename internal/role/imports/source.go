@@ -1,0 +1,180 @@
+package imports
+
+import (
+	"archive/zip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hengedb/henge/internal/deepstore/s3"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest"
+)
+
+// loadSpec is where the reference has a segment.
+type loadSpec struct {
+	Type   string `json:"type"`
+	Path   string `json:"path"`   // local
+	Bucket string `json:"bucket"` // s3_zip
+	Key    string `json:"key"`
+}
+
+const (
+	// maxFiles bounds the files of one segment: versions, tables, and pieces of 2 GB.
+	maxFiles = 10_000
+	// maxGrowth is how many times its size a zip may unpack to; more is an attack, not a segment.
+	maxGrowth = 2000
+)
+
+// sources opens the folders of segments.
+type sources struct {
+	access *ingest.Access
+	s3     s3.Options
+	temp   string
+}
+
+// folder is the files of one segment.
+type folder struct {
+	files fs.FS
+	drop  func() error
+}
+
+// open finds the files of a segment; the caller drops them.
+func (s *sources) open(ctx context.Context, spec json.RawMessage) (*folder, error) {
+	var at loadSpec
+	if err := json.Unmarshal(spec, &at); err != nil {
+		return nil, fault.InvalidInput("A load spec is not a JSON object with texts").WithCause(err)
+	}
+	switch at.Type {
+	case "local":
+		return s.local(ctx, at.Path)
+	case "s3_zip":
+		return s.object(ctx, at.Bucket, at.Key)
+	}
+	return nil, fault.Unsupported("Load spec of type [%s] can't be imported; local and s3_zip can", at.Type)
+}
+
+// local opens a zip, a folder with the files of a segment, or one that holds either as index.zip or index.
+func (s *sources) local(ctx context.Context, path string) (*folder, error) {
+	if err := ingest.AllowLocal(s.access, path); err != nil {
+		return nil, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fault.NotFound("The segment [%s] can't be read: it is not there, or may not be read", path).WithCause(err)
+	}
+	if !info.IsDir() {
+		file, err := os.Open(path)
+		if err != nil {
+			return nil, fault.NotFound("The segment [%s] can't be read", path).WithCause(err)
+		}
+		defer file.Close()
+		return s.unzip(ctx, file, info.Size(), path)
+	}
+	if _, err := os.Stat(filepath.Join(path, "meta.smoosh")); err == nil {
+		root, err := os.OpenRoot(path)
+		if err != nil {
+			return nil, err
+		}
+		return &folder{root.FS(), root.Close}, nil
+	}
+	for _, name := range []string{"index.zip", "index"} {
+		if _, err := os.Stat(filepath.Join(path, name)); err == nil {
+			return s.local(ctx, filepath.Join(path, name))
+		}
+	}
+	return nil, fault.NotFound("The folder [%s] has neither the files of a segment nor index.zip", path)
+}
+
+// object opens a zip in S3, which is fetched whole: reading it by ranges would be a request for every few kilobytes.
+func (s *sources) object(ctx context.Context, bucket, key string) (_ *folder, err error) {
+	client, err := s3.Connect(ctx, s.s3)
+	if err != nil {
+		return nil, err
+	}
+	object, err := client.Stat(ctx, bucket, key)
+	if err != nil {
+		return nil, err
+	}
+	body, _, err := client.Get(ctx, bucket, key, object.ETag, 0, object.Size)
+	if err != nil {
+		return nil, s3.Changed(bucket, key, err)
+	}
+	defer body.Close()
+	file, err := os.CreateTemp(s.temp, "import-*.zip")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, file.Close(), os.Remove(file.Name())) }()
+	if _, err := io.Copy(file, body); err != nil {
+		return nil, fmt.Errorf("fetching segment [%s] from bucket [%s]: %w", key, bucket, err)
+	}
+	return s.unzip(ctx, file, object.Size, key)
+}
+
+// unzip unpacks a segment into a folder of its own.
+func (s *sources) unzip(ctx context.Context, from io.ReaderAt, size int64, name string) (*folder, error) {
+	archive, err := zip.NewReader(from, size)
+	if err != nil || len(archive.File) > maxFiles {
+		return nil, fault.Runtime("The segment [%s] is no zip file, or not a whole one", name).WithCause(err)
+	}
+	dir, err := os.MkdirTemp(s.temp, "import-")
+	if err != nil {
+		return nil, err
+	}
+	left := size * maxGrowth
+	for _, entry := range archive.File {
+		if err = ctx.Err(); err != nil {
+			break
+		}
+		if entry.FileInfo().IsDir() {
+			continue
+		}
+		if err = unpack(entry, dir, &left); err != nil {
+			err = fmt.Errorf("unpacking segment [%s]: %w", name, err)
+			break
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return &folder{root.FS(), func() error { return errors.Join(root.Close(), os.RemoveAll(dir)) }}, nil
+}
+
+// unpack writes one file of a zip.
+func unpack(entry *zip.File, dir string, left *int64) (err error) {
+	if strings.ContainsAny(entry.Name, `/\`) || !filepath.IsLocal(entry.Name) {
+		return fault.Runtime("The zip has a file [%.80q], which no segment has", entry.Name)
+	}
+	in, err := entry.Open()
+	if err != nil {
+		return fault.Runtime("The zip is damaged").WithCause(err)
+	}
+	defer in.Close()
+	out, err := os.OpenFile(filepath.Join(dir, entry.Name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, out.Close()) }()
+	n, err := io.Copy(out, io.LimitReader(in, *left+1))
+	if err != nil {
+		if path := (*fs.PathError)(nil); errors.As(err, &path) {
+			return err // of the disk
+		}
+		return fault.Runtime("The zip is damaged").WithCause(err)
+	}
+	if *left -= n; *left < 0 {
+		return fault.Runtime("The zip unpacks to more than [%d] times its size", maxGrowth)
+	}
+	return nil
+}

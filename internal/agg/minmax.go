@@ -7,7 +7,7 @@ import (
 )
 
 var minimum = &Function{
-	Name: "MIN", Doc: "Returns the least value: numbers, times, strings by their bytes, arrays element by element.",
+	Name: "MIN", Doc: "Returns the least value: numbers, times, strings by their bytes.",
 	Signature: "'MIN(<COMPARABLE_TYPE>)'", MinArgs: 1, MaxArgs: 1, Duplicates: true, check: ordered, result: argType, partial: argTypes,
 	create: func(s Spec) State { return newExtreme(s.Args[0], false) },
 }

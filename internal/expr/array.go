@@ -81,7 +81,8 @@ func (b *binding) array(i int, elem Type) {
 // elem returns the element type of argument i.
 func (b *binding) elem(i int) Type { return b.typ(i).Elem() }
 
-// matched casts array a and the other argument, an array or with scalar an element, to a common element type in which both compare.
+// matched casts array a and the other argument, an array or with scalar an element, to a common element type in which both compare. Texts that
+// are looked for among numbers stay texts: findElement tells those that are no number from NULL.
 func (b *binding) matched(a, other int, scalar bool) {
 	if b.err != nil {
 		return
@@ -100,6 +101,12 @@ func (b *binding) matched(a, other int, scalar bool) {
 		if t.Base == Float {
 			t = Of(Double)
 		}
+	case y.IsCharacter() && (x.IsNumeric() || x.Base == Boolean):
+		if t = Of(Varchar); !scalar {
+			t = ArrayOf(t)
+		}
+		b.cast(other, t)
+		return
 	case !castable(y, x):
 		b.mismatch()
 		return
@@ -216,8 +223,32 @@ func indexOf(name, native string, origin int64, summary string) *Function {
 // findElement returns the index of the first element of row i of list that equals row k of x, NULL being equal to NULL; -1: none.
 func findElement(list *vector.Vector, i int, x *vector.Vector, k int) int {
 	lo, hi := list.ListAt(i)
+	if x.Type == vector.String && list.Child.Type != vector.String && !x.IsNull(k) {
+		return findText(list.Child, lo, hi, x.StringAt(k))
+	}
 	for e := lo; e < hi; e++ {
 		if compareElements(list.Child, x, e, k) == 0 {
+			return e - lo
+		}
+	}
+	return -1
+}
+
+// findText returns the index from lo of the first number up to hi that a text is, as CAST reads it; -1: there is none, or it is no number.
+func findText(numbers *vector.Vector, lo, hi int, text string) int {
+	x := vector.Nulls(numbers.Type, 1)
+	if numbers.Type == vector.Long {
+		if n, ok := ParseLong(text); ok {
+			x = vector.Constant(vector.Long, n, 1)
+		}
+	} else if d, ok := ParseDouble(text); ok {
+		x = vector.Constant(vector.Double, d, 1)
+	}
+	if x.IsNull(0) {
+		return -1
+	}
+	for e := lo; e < hi; e++ {
+		if compareElements(numbers, x, e, 0) == 0 {
 			return e - lo
 		}
 	}
@@ -259,7 +290,8 @@ var arrayContainsFunction = &Function{
 		return b.call(Of(Boolean).NotNull().OrNull(b.typ(0).Nullable))
 	},
 	Kernel: func(c *Call, _ *Context) (Kernel, error) {
-		scalar := c.Args[1].Type().Runtime() == c.Args[0].Type().Elem().Runtime() // an element, which may be an array itself
+		x := c.Args[1].Type().Runtime()
+		scalar := x.Kind != vector.KindList || x == c.Args[0].Type().Elem().Runtime() // an element, which may be an array itself
 		return listPredicate(func(a, x *vector.Vector, i int) bool {
 			if scalar {
 				return findElement(a, i, x, i) >= 0

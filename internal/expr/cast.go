@@ -133,7 +133,11 @@ func converter(from, to Type, ctx *Context) Kernel {
 	zone := ctx.Zone
 	switch {
 	case from.Multi && (to.Multi || to.Base == Array), from.Base == Array && to.Base == Array:
-		return castElements(converter(from.Elem(), to.Elem(), ctx), to.Runtime())
+		elem := from.Elem()
+		if elem.Base == Boolean { // arrays hold 0 and 1
+			elem = Of(BigInt)
+		}
+		return castElements(converter(elem, to.Elem(), ctx), to.Runtime())
 	case to.Base == Array:
 		return castToArray(converter(from, to.Elem(), ctx), to.Runtime())
 	case from.Base == Array:

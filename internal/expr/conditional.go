@@ -184,8 +184,8 @@ func compareScalars[T scalar](x, y T) int {
 var isNullFunction = nullTest("IS NULL", 1, "isnull")
 var isNotNullFunction = nullTest("IS NOT NULL", 0, "notnull")
 
-// nullTest is IS NULL or IS NOT NULL. A row of a multi-value string is NULL if it has no value. What a function made of its values is NULL
-// if that is so for one of them, as every condition on such values holds if it does for one.
+// nullTest is IS NULL or IS NOT NULL. A row of a multi-value string is NULL if it has no value, or if one of its values is, as every condition on
+// such values holds if it does for one; so is what a function made of them.
 func nullTest(name string, ifNull int64, native string) *Function {
 	return &Function{
 		Name: name, NativeName: native, Min: 1, Max: 1, SeesNulls: true, SeesLists: true, Forms: []string{"<ANY> $F"},
@@ -205,7 +205,7 @@ func nullTest(name string, ifNull int64, native string) *Function {
 			return func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
 				v, out := args[0], make([]int64, n)
 				for i := range out {
-					null := v.IsNull(i) || multi && hasNoValue(v, i)
+					null := v.IsNull(i) || multi && (hasNoValue(v, i) || hasNull(v, i))
 					out[i] = b2i(null == (ifNull == 1))
 				}
 				return vector.FromLongs(out), nil

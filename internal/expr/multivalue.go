@@ -52,6 +52,10 @@ func (b *binding) wanted(i, in int) {
 		return
 	}
 	elem := b.elem(in)
+	if b.elem(i).IsCharacter() && (elem.IsNumeric() || elem.Base == Boolean) {
+		b.cast(i, ArrayOf(Of(Varchar)))
+		return
+	}
 	if !castable(b.elem(i), elem) {
 		b.mismatch()
 		return

@@ -166,10 +166,30 @@ func (x exprs) bindAggregate(e *syntax.Call) (aggregateCall, error) {
 		bound = append(bound, t)
 	}
 	call.args = bound
+	if fn.Name == "ARRAY_AGG" && bound[0].Type().Multi { // the values of a row are collected one by one
+		if call.args[0], err = x.rowValues(bound[0], e.At); err != nil {
+			return call, err
+		}
+		fn = agg.Lookup("ARRAY_CONCAT_AGG")
+		call.spec.Name = fn.Name
+	}
 	if err := x.typeAggregate(fn, &call, e); err != nil {
 		return call, err
 	}
 	return call, inner.orderAggregate(fn, &call, e)
+}
+
+// rowValues returns the values of a multi-value string as an array, which has a NULL where there are none.
+func (x exprs) rowValues(mv expr.Expr, at fault.Span) (expr.Expr, error) {
+	values, err := x.callOf("MV_TO_ARRAY", []expr.Expr{mv}, at)
+	if err != nil {
+		return nil, err
+	}
+	none, err := x.callOf("ARRAY", []expr.Expr{&expr.Literal{T: expr.Of(expr.Varchar)}}, at)
+	if err != nil {
+		return nil, err
+	}
+	return x.callOf("COALESCE", []expr.Expr{values, none}, at)
 }
 
 // orderAggregate binds the ORDER BY of a call. Functions whose result does not depend on the order of the rows take and ignore one.
@@ -254,6 +274,10 @@ func (x exprs) typeAggregate(fn *agg.Function, call *aggregateCall, e *syntax.Ca
 	case "SUM", "AVG", "VAR_POP", "VAR_SAMP", "STDDEV_POP", "STDDEV_SAMP":
 		switch {
 		case t.IsNumeric():
+		case t.Multi: // rows of one value count
+			if call.args[0], err = expr.NewCast(call.args[0], expr.ArrayOf(expr.Of(expr.Varchar)), e.At); err == nil {
+				call.args[0], err = expr.NewCast(call.args[0], expr.Of(expr.Double), e.At)
+			}
 		case t.IsCharacter() || t.Base == expr.Null:
 			call.args[0], err = expr.NewCast(call.args[0], expr.Of(expr.Double), e.At)
 		case t.Base == expr.Boolean:
@@ -281,8 +305,11 @@ func (x exprs) typeAggregate(fn *agg.Function, call *aggregateCall, e *syntax.Ca
 			call.args[0], err = expr.NewCast(call.args[0], expr.Of(expr.Varchar), e.At)
 		}
 	case "MIN", "MAX":
-		if t.Base == expr.Other {
+		switch t.Base {
+		case expr.Other:
 			return aggregateType(call, e, "COMPARABLE_TYPE")
+		case expr.Array:
+			return fault.InvalidSQL(e.At, "Aggregation [%s] does not support type [%s]", fn.Name, t.Runtime())
 		}
 	case "EARLIEST_BY", "LATEST_BY", "EARLIEST", "LATEST":
 		if u := call.args[1].Type(); !u.IsTime() {

@@ -212,7 +212,7 @@ func stored(x expr.Expr, to expr.Type) (expr.Expr, error) {
 		return call("TO_JSON_STRING", x)
 	case from == expr.JSON && (to.IsNumeric() || to.Base == expr.Array):
 		return expr.NewJSONValue(x, &expr.Literal{Value: "$", T: expr.Of(expr.Varchar).NotNull()}, to, fault.Span{})
-	case from.Base == expr.Other && !to.Multi:
+	case from.Base == expr.Other && (to.Multi || to.IsCharacter()):
 		return call("TO_JSON_STRING", x)
 	}
 	return expr.NewCast(x, to, fault.Span{})

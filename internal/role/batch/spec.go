@@ -31,18 +31,21 @@ func aggregatorsOf(metrics []spec.Metric) ([]native.AggregatorOf, error) {
 	return out, nil
 }
 
-// partitioned makes a write and its target divide rows as a partitionsSpec says.
+// partitioned makes a write and its target divide rows as a partitionsSpec says. What it names and the rows don't have is NULL in all of them.
 func partitioned(p *spec.Partitions, w *plan.Write, t *msq.Target) error {
-	places := make([]int, len(p.Dimensions))
-	for i, name := range p.Dimensions {
+	var places []int
+	for _, name := range p.Dimensions {
 		at := slices.IndexFunc(w.Input.Columns(), func(c plan.Column) bool { return c.Name == name })
-		if at < 0 || name == plan.TimeColumn {
-			return fault.InvalidInput("[partitionsSpec] names dimension [%s], which the rows don't have", name)
+		switch {
+		case name == plan.TimeColumn:
+			return fault.InvalidInput("[partitionsSpec] names the time, which divides rows already")
+		case at < 0:
+			continue
 		}
 		if p.Type != "hashed" && w.Input.Columns()[at].Type.Multi {
 			return fault.InvalidInput("[partitionsSpec] names dimension [%s], which has several values in a row; ranges need one", name)
 		}
-		places[i] = at
+		places = append(places, at)
 	}
 	switch p.Type {
 	case "hashed":

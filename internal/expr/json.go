@@ -387,7 +387,7 @@ var jsonQueryFunction = &Function{
 
 var jsonQueryArrayFunction = &Function{
 	Name: "JSON_QUERY_ARRAY", NativeName: "json_query_array", Min: 2, Max: 2,
-	Summary: "Returns the elements of the array at a path of a JSON value; another value is taken for the only element.",
+	Summary: "Returns the elements of the array at a path of a JSON value; a scalar is taken for the only element, an object is NULL.",
 	Forms:   listForms("expr, path"),
 	Bind: func(b *binding) (Expr, error) {
 		b.json(0)
@@ -396,7 +396,11 @@ var jsonQueryArrayFunction = &Function{
 	},
 	Kernel: func(c *Call, _ *Context) (Kernel, error) {
 		return atPath(c.T.Runtime(), func(b *vector.Builder, raw string) bool {
-			if raw[0] != '[' {
+			switch raw[0] {
+			case '[':
+			case '{':
+				return false
+			default:
 				b.Child().AppendString(raw)
 				b.AppendList()
 				return true

@@ -368,6 +368,20 @@ func boundTerm(op string, x expr.Expr, text string, ordering OrderingOf) (expr.E
 			return nil, err
 		}
 		return compare(op, n, limit)
+	case "alphanumeric":
+		x, err := cast(x, textType)
+		if err != nil {
+			return nil, err
+		}
+		key, err := call("$ALPHANUMERIC", x)
+		if err != nil {
+			return nil, err
+		}
+		limit, err := call("$ALPHANUMERIC", textLiteral(text))
+		if err != nil {
+			return nil, err
+		}
+		return expr.NewCompare(op, key, limit, fault.Span{})
 	}
 	return nil, fault.Unsupported("Filter of type [bound] with ordering [%s] is not supported", ordering)
 }

@@ -42,6 +42,10 @@ func orderKey(n plan.Node, i int, ordering OrderingOf, desc bool) (plan.Node, pl
 		if by, err = cast(x, textType); err == nil {
 			by, err = call("LENGTH", by)
 		}
+	case "alphanumeric":
+		if by, err = cast(x, textType); err == nil {
+			by, err = call("$ALPHANUMERIC", by)
+		}
 	default:
 		return nil, key, fault.Unsupported("Ordering [%s] is not supported", ordering)
 	}

@@ -111,7 +111,10 @@ func elementEncoder(t expr.Type) encoder {
 	if t.Base == expr.Array {
 		return listEncoder(elementEncoder(t.Elem()))
 	}
-	if t.Base == expr.Other && t.ComplexName() != "json" {
+	switch {
+	case t == expr.JSON.OrNull(t.Nullable):
+		return func(dst []byte, v *vector.Vector, row int) []byte { return append(dst, v.StringAt(row)...) }
+	case t.Base == expr.Other:
 		return appendBase64
 	}
 	return scalarEncoder(t.Runtime())

@@ -125,6 +125,10 @@ func (p *joinProbe) step() (out *vector.Batch, done bool, err error) {
 		p.row = p.batch.N
 		return p.pairs(lefts, rights), true, nil
 	}
+	if p.on == nil && p.table.unique && p.node.Kind == plan.Left && p.last {
+		p.row = p.batch.N
+		return p.padded(), true, nil
+	}
 	lefts, rights := make([]uint32, 0, p.rows), make([]uint32, 0, p.rows)
 	for p.row < p.batch.N && len(lefts) < p.rows {
 		lo, hi := p.candidates(p.row)
@@ -180,6 +184,32 @@ func (p *joinProbe) partners() (lefts, rights []uint32) {
 		k += one(r != 0)
 	}
 	return lefts[:k], rights[:k]
+}
+
+// padded gives all rows of the batch, each with its one partner or with nulls.
+func (p *joinProbe) padded() *vector.Batch {
+	n := p.batch.N
+	p.pairsBuf[1] = sized(p.pairsBuf[1], n)
+	rights := p.pairsBuf[1]
+	var missing []int
+	only := p.table.only
+	for i, id := range p.ids[:n] {
+		r := only[id]
+		if r == 0 {
+			missing = append(missing, i)
+			r = 1
+		}
+		rights[i] = r - 1
+	}
+	out := &vector.Batch{N: n, Cols: append(make([]*vector.Vector, 0, len(p.batch.Cols)+len(p.rightTypes)), p.batch.Cols...)}
+	for i, c := range p.table.rows.Cols {
+		if len(missing) == n || !p.need[len(p.leftTypes)+i] {
+			out.Cols = append(out.Cols, p.unused(len(p.leftTypes)+i, p.rightTypes[i], n))
+		} else {
+			out.Cols = append(out.Cols, withNulls(c.Gather(rights), missing))
+		}
+	}
+	return out
 }
 
 // residual keeps the pairs for which the condition is true.

@@ -35,6 +35,7 @@ var rules = []struct {
 	{"time_intervals", (*optimizer).timeIntervals},
 	{"linear_sums", (*optimizer).linearSums},
 	{"determined_keys", (*optimizer).determinedKeys},
+	{"early_exprs", (*optimizer).earlyExprs},
 	{"share", (*optimizer).share},
 	{"prune_columns", (*optimizer).pruneColumns},
 	{"drop_sorts", (*optimizer).dropSorts},

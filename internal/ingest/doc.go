@@ -9,8 +9,8 @@
 //
 // A cutter finds the ends of records without parsing them, so that one file keeps all cores busy and a large plain file can be cut into
 // splits by byte ranges: a split owns the records that begin in its range, and both neighbours find the same boundary. Decoders write
-// straight into column builders; there is no row object. Parquet is read by columns in the same way, a split owns the row groups that begin in
-// its range.
+// straight into column builders; there is no row object. Parquet and ORC are read by columns in the same way (columnParts), a split owns
+// the row groups or stripes that begin in its range.
 //
 // What can't be had that way goes by way of an Object, a record with its names and values: formats whose records are messages (Avro, protobuf),
 // sources that are rows and not bytes (SQL, Datasource), and records that a flattenSpec takes apart. Records yields objects to those who do not

@@ -9,7 +9,7 @@ import (
 )
 
 // Format says what the bytes of an entity mean. A format is cut into records without a look at their meaning (JSON, Delimited, Lines, Regex) or
-// is read as files (Parquet, AvroFile) or messages (avro_stream, protobuf) of its own kind; nothing else implements it. A Format is immutable,
+// is read as files (Parquet, ORC, AvroFile) or messages (avro_stream, protobuf) of its own kind; nothing else implements it. A Format is immutable,
 // validated when it is parsed and safe for use by many goroutines.
 type Format interface {
 	// Type returns the type id of the wire form.
@@ -102,7 +102,7 @@ type objectDecoder interface {
 }
 
 // formatTypes are the type ids that ParseFormat knows, as error messages list them.
-var formatTypes = []string{"avro_ocf", "avro_stream", "csv", "json", "lines", "parquet", "protobuf", "regex", "tsv"}
+var formatTypes = []string{"avro_ocf", "avro_stream", "csv", "json", "lines", "orc", "parquet", "protobuf", "regex", "tsv"}
 
 // ParseFormat reads the wire form of an input format.
 func ParseFormat(text json.RawMessage) (Format, error) {
@@ -125,6 +125,8 @@ func ParseFormat(text json.RawMessage) (Format, error) {
 		return parseProtobuf(text)
 	case "parquet":
 		return parseParquet(text)
+	case "orc":
+		return parseORC(text)
 	case "regex":
 		return parseRegex(text)
 	}

@@ -1,0 +1,222 @@
+package ingest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// orcFiles calls f with the ORC files of a folder and the objects that make.py says are in them.
+func orcFiles(t *testing.T, folder string, f func(t *testing.T, file []byte, want []string)) {
+	t.Helper()
+	lines, err := os.ReadFile(filepath.Join(folder, "rows.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for line := range strings.Lines(string(lines)) {
+		want = append(want, canonicalJSON(t, []byte(line)))
+	}
+	files, err := filepath.Glob(filepath.Join(folder, "*.orc"))
+	if err != nil || len(files) != 6 {
+		t.Fatal(files, err)
+	}
+	for _, path := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".orc"), func(t *testing.T) {
+			file, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f(t, file, want)
+		})
+	}
+}
+
+// canonicalJSON writes JSON in one way: numbers as doubles unless they are whole.
+func canonicalJSON(t *testing.T, text []byte) string {
+	t.Helper()
+	var v any
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	if err := d.Decode(&v); err != nil {
+		t.Fatal(err)
+	}
+	var plain func(v any) any
+	plain = func(v any) any {
+		switch v := v.(type) {
+		case json.Number:
+			if n, err := v.Int64(); err == nil {
+				return n
+			}
+			f, _ := v.Float64()
+			return f
+		case []any:
+			for i := range v {
+				v[i] = plain(v[i])
+			}
+		case map[string]any:
+			for k := range v {
+				v[k] = plain(v[k])
+			}
+		}
+		return v
+	}
+	out, err := json.Marshal(plain(v))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+func checkORC(t *testing.T, file []byte, want []string) {
+	t.Helper()
+	table := &Table{Source: &Inline{Data: string(file)}, Format: &ORC{flat: &flattening{discover: true}}}
+	r, err := table.Records(t.Context(), Split{Entity: inlineEntity{string(file)}, End: -1}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var ids []any
+	for i := 0; ; i++ {
+		rec, err := r.Next(t.Context())
+		if errors.Is(err, io.EOF) {
+			if i != len(want) {
+				t.Fatalf("[%d] rows, want [%d]", i, len(want))
+			}
+			break
+		}
+		if err != nil {
+			t.Fatalf("row %d: %v", i, err)
+		}
+		if d := cmp.Diff(want[i], canonicalJSON(t, AppendJSON(nil, rec.Object))); d != "" {
+			t.Fatalf("row %d: %s", i, d)
+		}
+		id, _ := rec.Object.Get("i64")
+		ids = append(ids, id)
+	}
+	table.Fields = fields(t, "i64 long w string missing double")
+	rows, _, err := readTable(t, table, Options{Decoders: 2}, 1<<10)
+	if err != nil || len(rows) != len(ids) {
+		t.Fatalf("[%d] rows by columns: %v", len(rows), err)
+	}
+	for i, row := range rows {
+		if row[0] != ids[i] || row[2] != nil {
+			t.Fatalf("row %d by columns: %v, want %v", i, row, ids[i])
+		}
+	}
+}
+
+func TestORCFiles(t *testing.T) { orcFiles(t, "testdata/orc", checkORC) }
+
+// TestORCOfPyarrow reads larger files that pyarrow makes now, with several stripes.
+func TestORCOfPyarrow(t *testing.T) {
+	python := os.Getenv("HENGE_PYARROW_PYTHON")
+	if python == "" {
+		python = "python3"
+	}
+	if err := exec.Command(python, "-c", "import pyarrow.orc").Run(); err != nil {
+		t.Skip("no Python with pyarrow: HENGE_PYARROW_PYTHON can name one")
+	}
+	dir := t.TempDir()
+	if out, err := exec.Command(python, "testdata/orc/make.py", dir, "5000", "7").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	orcFiles(t, dir, checkORC)
+}
+
+// TestDamagedORC cuts a file everywhere and changes bytes in it: it is refused by a fault or read, and never more.
+func TestDamagedORC(t *testing.T) {
+	file, err := os.ReadFile("testdata/orc/zlib.orc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := 0; n < len(file); n += 97 {
+		if err := readORC(t, file[:n]); err == nil || fault.Find(err) == nil {
+			t.Fatalf("the first [%d] bytes: %v", n, err)
+		}
+	}
+	for at := 0; at < len(file); at += 31 {
+		changed := bytes.Clone(file)
+		changed[at] ^= 0x55
+		if err := readORC(t, changed); err != nil && fault.Find(err) == nil {
+			t.Fatalf("byte [%d] changed: %v", at, err)
+		}
+	}
+}
+
+func readORC(t testing.TB, file []byte) error {
+	t.Helper()
+	table := &Table{Source: &Inline{}, Format: &ORC{flat: &flattening{discover: true}}, Fields: []Field{
+		{Name: "i64", Type: vector.Long}, {Name: "s", Type: vector.String}, {Name: "o", Type: vector.JSON}, {Name: "l", Type: vector.ListOf(vector.Long)}, {Name: "at", Type: vector.Long}}}
+	r, err := table.Open(t.Context(), Split{Entity: inlineEntity{string(file)}, End: -1}, nil)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	for rows := 0; rows < 10_000; {
+		b, err := r.Next(t.Context())
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		rows += b.N
+	}
+	return nil
+}
+
+func FuzzORC(f *testing.F) {
+	for _, name := range []string{"zlib", "old", "plain"} {
+		file, err := os.ReadFile("testdata/orc/" + name + ".orc")
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(file)
+	}
+	f.Fuzz(func(t *testing.T, file []byte) {
+		if err := readORC(t, file); err != nil && fault.Find(err) == nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestORCIntegerRuns reads the examples of the specification.
+func TestORCIntegerRuns(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		data   []byte
+		signed bool
+		want   []int64
+	}{
+		{"short repeat", []byte{0x0a, 0x27, 0x10}, false, []int64{10000, 10000, 10000, 10000, 10000}},
+		{"direct", []byte{0x5e, 0x03, 0x5c, 0xa1, 0xab, 0x1e, 0xde, 0xad, 0xbe, 0xef}, false, []int64{23713, 43806, 57005, 48879}},
+		{"patched base", []byte{0x8e, 0x13, 0x2b, 0x21, 0x07, 0xd0, 0x1e, 0x00, 0x14, 0x70, 0x28, 0x32, 0x3c, 0x46, 0x50, 0x5a, 0x64, 0x6e, 0x78, 0x82, 0x8c, 0x96, 0xa0,
+			0xaa, 0xb4, 0xbe, 0xfc, 0xe8}, false, []int64{2030, 2000, 2020, 1000000, 2040, 2050, 2060, 2070, 2080, 2090, 2100, 2110, 2120, 2130, 2140, 2150, 2160, 2170, 2180, 2190}},
+		{"delta", []byte{0xc6, 0x09, 0x02, 0x02, 0x22, 0x42, 0x42, 0x46}, false, []int64{2, 3, 5, 7, 11, 13, 17, 19, 23, 29}},
+	} {
+		r := &orcInts{in: &orcBytes{src: bytes.NewReader(c.data), unpack: &orcUnpacker{}}, signed: c.signed, version: 2}
+		var got []int64
+		for range c.want {
+			v, err := r.next()
+			if err != nil {
+				t.Fatalf("%s: %v", c.name, err)
+			}
+			got = append(got, v)
+		}
+		if d := cmp.Diff(c.want, got); d != "" {
+			t.Errorf("%s: %s", c.name, d)
+		}
+	}
+}

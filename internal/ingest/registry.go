@@ -68,7 +68,7 @@ func (c dynamicConfig) resolve(access *Access) (map[string]string, error) {
 			continue
 		}
 		if err := json.Unmarshal(c[member], &provider); err != nil {
-			return nil, invalidField(member, "%s", jsonProblem(err))
+			return nil, invalidField(member, "%s", fault.JSONProblem(err))
 		}
 		switch provider.Type {
 		case "mapString":

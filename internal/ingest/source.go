@@ -103,7 +103,7 @@ func typeOf(field string, text json.RawMessage) (string, error) {
 		Type *string `json:"type"`
 	}
 	if err := json.Unmarshal(text, &head); err != nil {
-		return "", invalidField(field, "it is no JSON object: %s", jsonProblem(err))
+		return "", invalidField(field, "it is no JSON object: %s", fault.JSONProblem(err))
 	}
 	if head.Type == nil {
 		return "", invalidField(field, "missing type id property 'type'")
@@ -127,7 +127,7 @@ func invalidField(field, format string, args ...any) error {
 // decodeWire reads a wire object. Members that mean nothing here are ignored, as the reference does.
 func decodeWire(field string, text json.RawMessage, into any) error {
 	if err := json.Unmarshal(text, into); err != nil {
-		return invalidField(field, "%s", jsonProblem(err))
+		return invalidField(field, "%s", fault.JSONProblem(err))
 	}
 	return nil
 }

@@ -3,11 +3,16 @@ package msq
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/parquet-go/parquet-go"
 
 	"github.com/hengedb/henge/internal/plan"
 )
@@ -54,32 +59,82 @@ func localFiles(t *testing.T, dir string) *plan.External {
 	return x
 }
 
-// One large file is divided between the workers, which each read some of it, and every row once.
+// largeRow is a row of a large file of Parquet.
+type largeRow struct {
+	T   int64  `parquet:"t"`
+	K   string `parquet:"k"`
+	N   int64  `parquet:"n"`
+	Pad string `parquet:"pad,plain"`
+}
+
+// One large file is divided between the workers, which each read some of it, and every row once, in the formats that can be divided.
 func TestOneLargeFileIsReadByAllWorkers(t *testing.T) {
-	dir := t.TempDir()
-	f, err := os.Create(filepath.Join(dir, "large.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	const rows = 4200
-	w, pad := bufio.NewWriter(f), strings.Repeat("x", 1<<14)
-	for i := range rows {
-		fmt.Fprintf(w, "{\"t\":%d,\"k\":\"k\",\"n\":%d,\"pad\":\"%s\"}\n", day(1), i, pad)
+	noise := rand.New(rand.NewChaCha8([32]byte{}))
+	pad := func() string { // which does not pack
+		b := make([]byte, 1<<13)
+		for i := range b {
+			b[i] = "0123456789abcdef"[noise.IntN(16)]
+		}
+		return string(b)
 	}
-	if err := w.Flush(); err != nil {
-		t.Fatal(err)
+	text := func(format string) func(*bufio.Writer) error {
+		return func(w *bufio.Writer) error {
+			for i := range rows {
+				fmt.Fprintf(w, format, day(1), i, strings.Repeat(pad(), 2))
+			}
+			return nil
+		}
 	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
-	b := newBench(t)
-	c, out, err := b.run(&plan.Write{Input: project(localFiles(t, dir), "__time=t", "n"), DataSource: "w", PartitionBy: days(t)}, map[string]any{"maxNumTasks": 3})
-	if err != nil || out.Rows != rows {
-		t.Fatal(out, err)
-	}
-	read := channelOf(t, c, 0, "input0", "rows")
-	if len(read) != 2 || read[0] == 0 || read[1] == 0 || read[0]+read[1] != rows {
-		t.Errorf("rows by worker: %v", read)
+	for name, c := range map[string]struct {
+		format string
+		write  func(*bufio.Writer) error
+		// workers that read: whether a newline of CSV is within quotes depends on all before it, so that one worker cuts and all cores decode.
+		workers int
+	}{
+		"json": {`{"type":"json"}`, text("{\"t\":%d,\"k\":\"k\",\"n\":%d,\"pad\":\"%s\"}\n"), 2},
+		"csv":  {`{"type":"csv","columns":["t","k","n","pad"]}`, text("%d,k,%d,%s\n"), 1},
+		"parquet": {`{"type":"parquet"}`, func(w *bufio.Writer) error {
+			p := parquet.NewGenericWriter[largeRow](w)
+			for i := range rows {
+				if _, err := p.Write([]largeRow{{day(1), "k", int64(i), pad()}}); err != nil {
+					return err
+				}
+				if i%400 == 399 {
+					if err := p.Flush(); err != nil {
+						return err
+					}
+				}
+			}
+			return p.Close()
+		}, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			f, err := os.Create(filepath.Join(dir, "large.json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			w := bufio.NewWriter(f)
+			if err := errors.Join(c.write(w), w.Flush(), f.Close()); err != nil {
+				t.Fatal(err)
+			}
+			input := localFiles(t, dir)
+			input.Format = json.RawMessage(c.format)
+			b := newBench(t)
+			job, out, err := b.run(&plan.Write{Input: project(input, "__time=t", "n"), DataSource: "w", PartitionBy: days(t)}, map[string]any{"maxNumTasks": 3})
+			if err != nil || out.Rows != rows {
+				t.Fatal(out, err)
+			}
+			read := channelOf(t, job, 0, "input0", "rows")
+			sum := int64(0)
+			for _, n := range read {
+				sum += n
+			}
+			if len(read) != c.workers || slices.Contains(read, 0) || sum != rows {
+				t.Errorf("rows by worker: %v", read)
+			}
+		})
 	}
 }
 

@@ -197,7 +197,7 @@ func decode(field string, text json.RawMessage, into any) error {
 		if fault.Find(err) != nil {
 			return err
 		}
-		return fault.InvalidInput("Invalid value for the field [%s]. Reason: [%v]", field, err)
+		return fault.InvalidInput("Invalid value for the field [%s]. Reason: [%s]", field, fault.JSONProblem(err))
 	}
 	return nil
 }

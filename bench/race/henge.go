@@ -202,13 +202,20 @@ func (h *server) loadSQL(t *table, file string, format fileFormat) string {
 	case parquet:
 		input = `{"type":"parquet"}`
 	}
-	columns, types := "", `"t" BIGINT`
+	at := timeOf{column: "t", hengeType: "BIGINT", henge: `MILLIS_TO_TIMESTAMP("t")`}
+	if t.time != nil {
+		at = *t.time
+	}
+	columns, types := "", []string(nil)
+	if at.column != "" {
+		types = append(types, fmt.Sprintf(`"%s" %s`, at.column, at.hengeType))
+	}
 	for _, c := range t.columns {
 		columns += `, "` + c.name + `"`
-		types += fmt.Sprintf(`, "%s" %s`, c.name, c.sqlType)
+		types = append(types, fmt.Sprintf(`"%s" %s`, c.name, c.sqlType))
 	}
-	return fmt.Sprintf(`REPLACE INTO %s OVERWRITE ALL SELECT MILLIS_TO_TIMESTAMP("t") AS __time%s FROM TABLE(EXTERN('%s', '%s')) EXTEND (%s) PARTITIONED BY %s`,
-		t.name, columns, source, input, types, t.partitionedBy)
+	return fmt.Sprintf(`REPLACE INTO %s OVERWRITE ALL SELECT %s AS __time%s FROM TABLE(EXTERN('%s', '%s')) EXTEND (%s) PARTITIONED BY %s`,
+		t.name, at.henge, columns, source, input, strings.Join(types, ", "), t.partitionedBy)
 }
 
 func (h *server) clients(ctx context.Context, c crowd) (clientTimes, error) {

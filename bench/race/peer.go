@@ -162,7 +162,11 @@ func (p *peer) loadSQL(t *table, file string, format fileFormat) []string {
 	}
 	columns := strings.Join(names, `","`)
 	if p.kind == duckSQL {
-		read := ` AS SELECT t AS __time,"` + columns + `" FROM `
+		at := "t"
+		if t.time != nil {
+			at = t.time.duck
+		}
+		read := ` AS SELECT ` + at + ` AS __time,"` + columns + `" FROM `
 		if p.overParquet {
 			return []string{`CREATE OR REPLACE VIEW ` + t.name + read + t.duckSource(file, parquet)}
 		}
@@ -190,10 +194,14 @@ func (p *peer) loadSQL(t *table, file string, format fileFormat) []string {
 
 // duckSource is what DuckDB reads a file with.
 func (t *table) duckSource(file string, format fileFormat) string {
-	types := `{"t":'BIGINT'`
-	for _, c := range t.columns {
-		types += fmt.Sprintf(`,"%s":'%s'`, c.name, c.sqlType)
+	var list []string
+	if t.time == nil {
+		list = append(list, `"t":'BIGINT'`)
 	}
+	for _, c := range t.columns {
+		list = append(list, fmt.Sprintf(`"%s":'%s'`, c.name, c.sqlType))
+	}
+	types := "{" + strings.Join(list, ",")
 	return map[fileFormat]string{
 		ndjson:  fmt.Sprintf(`read_json('%s', format='newline_delimited', columns=%s})`, file, types),
 		csv:     fmt.Sprintf(`read_csv('%s', header=true, columns=%s})`, file, types),

@@ -16,12 +16,22 @@ type table struct {
 	// partitionedBy is the time chunk of Henge's segments.
 	partitionedBy string
 	write         func(to io.Writer, format fileFormat) error
+	// given is the path of a file that is there already; "": write makes them.
+	given string
+	// time says where given files have the time; nil: in the column "t".
+	time *timeOf
 }
+
+// timeOf is the time of rows, in the words of each engine. column is what it is computed from, in Henge of a type; "": nothing.
+type timeOf struct{ column, hengeType, henge, duck string }
 
 type column struct{ name, sqlType string }
 
 // file returns the table as a file of a format in dir, written on first use.
 func (t *table) file(dir string, format fileFormat) (string, error) {
+	if t.given != "" {
+		return t.given, nil
+	}
 	path := filepath.Join(dir, t.name+"."+string(format))
 	if _, err := os.Stat(path); err == nil {
 		return path, nil

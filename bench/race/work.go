@@ -65,7 +65,7 @@ func (r *race) load(ctx context.Context, t *table, format fileFormat, rounds int
 
 // file returns the table as a file; one of Parquet is written by DuckDB, with its defaults.
 func (r *race) file(ctx context.Context, t *table, format fileFormat) (string, error) {
-	if format != parquet {
+	if format != parquet || t.given != "" {
 		return t.file(r.dir, format)
 	}
 	text, err := t.file(r.dir, ndjson)

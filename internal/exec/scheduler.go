@@ -14,8 +14,8 @@ import (
 const slice = 4 * time.Millisecond
 
 // Scheduler shares the cores of the process between queries. Goroutines that compute hold a slot; when more want to compute than there
-// are slots they take turns of a few milliseconds, and the next turn goes to the query that holds the fewest slots, and among those
-// to the one that has computed least. So a small query waits for one turn of a large one, not for its end.
+// are slots they take turns of a few milliseconds, and the next turn goes to the query of the highest priority, among those to the one
+// that holds the fewest slots, and then to the one that has computed least. So a small query waits for one turn of a large one, not for its end.
 type Scheduler struct {
 	clock clock.Clock
 	slots int
@@ -41,6 +41,7 @@ type waiter struct {
 type Share struct {
 	s       *Scheduler
 	running int           // slots held
+	rank    int64         // its priority
 	used    time.Duration // computed, counted from that of the query that had computed least when this one began
 }
 
@@ -68,6 +69,16 @@ func (s *Scheduler) Join() *Share {
 	}
 	s.mu.shares[sh] = struct{}{}
 	return sh
+}
+
+// Prefer gives the query a priority: its goroutines get slots before those of lower ones, and after those of higher ones.
+func (sh *Share) Prefer(priority int64) {
+	if sh == nil {
+		return
+	}
+	sh.s.mu.Lock()
+	defer sh.s.mu.Unlock()
+	sh.rank = priority
 }
 
 // Leave ends the query's part. None of its goroutines may compute any more.
@@ -205,7 +216,7 @@ func (s *Scheduler) grant() {
 		best := s.mu.waiting[0]
 		for _, w := range s.mu.waiting[1:] {
 			a, b := w.share, best.share
-			if a.running < b.running || a.running == b.running && a.used < b.used {
+			if a.before(b) {
 				best = w
 			}
 		}
@@ -215,6 +226,17 @@ func (s *Scheduler) grant() {
 		close(best.granted)
 	}
 	s.wanted.Store(int32(len(s.mu.waiting)))
+}
+
+// before reports whether the next slot is a's rather than b's. The lock is held.
+func (a *Share) before(b *Share) bool {
+	switch {
+	case a.rank != b.rank:
+		return a.rank > b.rank
+	case a.running != b.running:
+		return a.running < b.running
+	}
+	return a.used < b.used
 }
 
 func without(ws []*waiter, w *waiter) []*waiter {

@@ -130,3 +130,18 @@ func envOf(t *testing.T, s *store) *Env {
 	env.Tables = s
 	return env
 }
+
+func TestTheNextSlotGoesByPriority(t *testing.T) {
+	s := NewScheduler(1, clock.System())
+	high, plain, low := s.Join(), s.Join(), s.Join()
+	high.Prefer(1)
+	low.Prefer(-1)
+	high.running, high.used = 5, time.Hour // it has had more than its part, and is first all the same
+	if !high.before(plain) || !plain.before(low) || low.before(high) {
+		t.Error("a lower priority comes first")
+	}
+	plain.running = 1
+	if other := s.Join(); !other.before(plain) || plain.before(other) {
+		t.Error("of equals the one that holds more slots comes first")
+	}
+}

@@ -2,6 +2,7 @@ package native
 
 import (
 	"encoding/json"
+	"reflect"
 	"slices"
 
 	"github.com/hengedb/henge/internal/chrono"
@@ -35,6 +36,16 @@ var queryTypes = map[string]func() Query{
 	"timeBoundary":       func() Query { return new(TimeBoundary) },
 	"segmentMetadata":    func() Query { return new(SegmentMetadata) },
 	"dataSourceMetadata": func() Query { return new(DataSourceMetadata) },
+}
+
+// TypeOf returns the queryType of a query.
+func TypeOf(q Query) string {
+	for name, empty := range queryTypes {
+		if reflect.TypeOf(empty()) == reflect.TypeOf(q) {
+			return name
+		}
+	}
+	return ""
 }
 
 // Common are the members of every query.

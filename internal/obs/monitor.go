@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -40,6 +41,8 @@ type MonitorOptions struct {
 	Emitter Emitter
 	// Product is the name that services and metrics begin with; Host is host:port of the process.
 	Product, Host, Version string
+	// Meter has what happened; nil: nothing is metered.
+	Meter *Meter
 	// Labels are added to every metric in the format of Prometheus.
 	Labels map[string]string
 	Clock  clock.Clock
@@ -90,9 +93,16 @@ func (m *Monitor) Run(ctx context.Context) error {
 	}
 	before := map[string]float64{}
 	for m.o.Clock.Sleep(ctx, m.o.Period) == nil {
+		happened, counts := m.o.Meter.take()
 		samples := m.measure(ctx, 0)
-		events := make([]Event, 0, len(samples))
-		for _, s := range samples {
+		events := make([]Event, 0, len(happened)+len(samples)+len(counts))
+		for _, o := range happened {
+			events = append(events, Event{
+				Time: o.at, Service: m.o.Product + "/" + o.Service, Host: m.o.Host, Version: m.o.Version, Metric: o.Metric, Value: o.value,
+				Dims: slices.Concat(o.Dims, o.More),
+			})
+		}
+		for _, s := range slices.Concat(samples, counts) {
 			value := s.Value
 			if s.Total {
 				key := s.Service + "\x00" + s.Metric + "\x00" + strings.Join(s.Dims, "\x00")
@@ -120,16 +130,27 @@ func (m *Monitor) Collect(out chan<- prometheus.Metric) {
 		if s.Alert != "" {
 			continue
 		}
-		names, values := []string{"service"}, []string{m.o.Product + "/" + s.Service}
-		for i := 0; i+1 < len(s.Dims); i += 2 {
-			names, values = append(names, prometheusLabel(s.Dims[i])), append(values, s.Dims[i+1])
-		}
-		name, kind := m.o.Product+"_"+prometheusName(s.Metric), prometheus.GaugeValue
+		d, values := m.describe(s)
+		kind := prometheus.GaugeValue
 		if s.Total {
-			name, kind = name+"_total", prometheus.CounterValue
+			kind = prometheus.CounterValue
 		}
-		out <- prometheus.MustNewConstMetric(prometheus.NewDesc(name, "Metric "+s.Metric+" of the interface.", names, m.o.Labels), kind, s.Value, values...)
+		out <- prometheus.MustNewConstMetric(d, kind, s.Value, values...)
 	}
+	m.o.Meter.collect(out, m.describe)
+}
+
+// describe returns the description of a sample's metric in the format of Prometheus, and the values of its labels.
+func (m *Monitor) describe(s Sample) (*prometheus.Desc, []string) {
+	names, values := []string{"service"}, []string{m.o.Product + "/" + s.Service}
+	for i := 0; i+1 < len(s.Dims); i += 2 {
+		names, values = append(names, prometheusLabel(s.Dims[i])), append(values, s.Dims[i+1])
+	}
+	name := m.o.Product + "_" + prometheusName(s.Metric)
+	if s.Total {
+		name += "_total"
+	}
+	return prometheus.NewDesc(name, "Metric "+s.Metric+" of the interface.", names, m.o.Labels), values
 }
 
 var (

@@ -123,6 +123,7 @@ func (a *API) Routes(m *edge.Mux) {
 	a.layoutRoutes(mux)
 	a.ruleRoutes(mux)
 	a.configRoutes(mux)
+	a.brokerConfigRoutes(mux)
 	a.lookupRoutes(mux)
 	a.compactionRoutes(mux)
 	a.dutyRoutes(mux)

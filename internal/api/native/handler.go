@@ -125,7 +125,7 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) (err error) {
 		return err
 	}
 	defer done()
-	ctx, leave, err := a.running.Enter(ctx, id, string(body), "")
+	ctx, leave, err := a.running.Enter(ctx, query.Arrival{ID: id, SQL: string(body), Context: settings})
 	if err != nil {
 		return err
 	}
@@ -133,6 +133,9 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) (err error) {
 		query.Failed(ctx, err)
 		leave()
 	}()
+	if err := query.Describe(ctx, lang.TypeOf(q), lang.TablesOf(q.Parts().DataSource.DataSource), nil); err != nil {
+		return err
+	}
 	session := a.engine.Pin()
 	facts, err := responseContext(ctx, session, q.Parts(), settings)
 	if err != nil {
@@ -149,6 +152,7 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) (err error) {
 	if err = x.answer(ctx, q); err == nil {
 		err = out.close()
 	}
+	query.Wrote(ctx, out.bytes)
 	if err != nil && ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
 		return context.Cause(ctx)
 	}
@@ -202,6 +206,7 @@ type answer struct {
 	before func()
 	buf    []byte
 	begun  bool
+	bytes  int64 // handed on so far
 	pretty *bytes.Buffer
 }
 
@@ -219,6 +224,7 @@ func (a *answer) flush() error {
 		a.before()
 	}
 	_, err := a.w.Write(a.buf)
+	a.bytes += int64(len(a.buf))
 	a.buf = a.buf[:0]
 	if err != nil {
 		return fault.Canceled("The client closed the connection").WithCause(err)

@@ -57,7 +57,7 @@ var _ query.Rows = (*rows)(nil)
 func ask(t *testing.T, method, path, body string) (int, string) {
 	t.Helper()
 	mux := edge.NewMux(&edge.Errors{})
-	New(empty{}, query.NewRunning(clock.System(), 0), Options{MaxRequestBytes: 1 << 20}).Routes(mux)
+	New(empty{}, query.NewRunning(clock.System(), query.RunningOptions{}), Options{MaxRequestBytes: 1 << 20}).Routes(mux)
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	w := httptest.NewRecorder()

@@ -27,7 +27,7 @@ func Long(context map[string]any, key string, fallback int64) (int64, error) {
 	}
 }
 
-// Int reads a whole number of 32 bits.
+// Int reads a whole number of 32 bits. Of a JSON number, what is behind the point is left out.
 func Int(context map[string]any, key string, fallback int) (int, error) {
 	var text string
 	switch v := context[key].(type) {
@@ -35,8 +35,15 @@ func Int(context map[string]any, key string, fallback int) (int, error) {
 		return fallback, nil
 	case json.Number:
 		text = v.String()
+		if f, err := v.Float64(); err == nil && math.Abs(f) < 1<<31 {
+			return int(f), nil
+		}
 	case string:
 		text = strings.TrimSpace(v)
+	case int64:
+		text = strconv.FormatInt(v, 10)
+	case float64:
+		text = strconv.FormatFloat(math.Trunc(v), 'f', -1, 64)
 	default:
 		return 0, fault.BadContext("Expected key [%s] to be an Integer, but got [%s]", key, javaClass(v))
 	}

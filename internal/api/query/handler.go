@@ -112,7 +112,7 @@ func (a *API) answer(ctx context.Context, w http.ResponseWriter, req *Request) (
 		return err
 	}
 	defer done()
-	ctx, leave, err := a.running.Enter(ctx, req.ID, req.SQL, "")
+	ctx, leave, err := a.running.Enter(ctx, Arrival{ID: req.ID, SQL: req.SQL, Context: req.Context})
 	if err != nil {
 		return err
 	}
@@ -197,7 +197,10 @@ func (a *API) stream(ctx context.Context, w http.ResponseWriter, req *Request, r
 		Format: req.Format, Header: req.Header, TypesHeader: req.TypesHeader, SQLTypesHeader: req.SQLTypesHeader,
 		Zone: rows.Zone(), StringifyArrays: rows.StringifyArrays(),
 	})
-	defer func() { a.metrics.bytes.Add(float64(writer.Bytes())) }()
+	defer func() {
+		a.metrics.bytes.Add(float64(writer.Bytes()))
+		Wrote(ctx, writer.Bytes())
+	}()
 	for {
 		var b *vector.Batch
 		if b, err = rows.Next(ctx); err != nil {

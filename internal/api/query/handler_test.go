@@ -114,7 +114,7 @@ func serve(t *testing.T, o Options, limit int, queries map[string]func(context.C
 	if o.Clock == nil {
 		o.Clock = clock.System()
 	}
-	s := &served{engine: &engine{next: queries}, running: NewRunning(o.Clock, limit), registry: prometheus.NewRegistry()}
+	s := &served{engine: &engine{next: queries}, running: NewRunning(o.Clock, RunningOptions{Limits: Limits{Total: limit}}), registry: prometheus.NewRegistry()}
 	o.Metrics = s.registry
 	mux := edge.NewMux(&edge.Errors{Host: "h:1"})
 	New(s.engine, s.running, o, slog.New(slog.DiscardHandler)).Routes(mux)
@@ -562,7 +562,7 @@ func TestOtherRoutes(t *testing.T) {
 
 func TestContextValues(t *testing.T) {
 	context := map[string]any{
-		"n": json.Number("5"), "text": " 7 ", "whole": json.Number("3e2"), "part": json.Number("1.5"), "big": json.Number("3000000000"), "t": true, "yes": "TRUE", "no": "no", "list": []any{},
+		"n": json.Number("5"), "text": " 7 ", "whole": json.Number("3e2"), "part": json.Number("1.5"), "partText": "1.5", "big": json.Number("3000000000"), "t": true, "yes": "TRUE", "no": "no", "list": []any{},
 	}
 	for key, want := range map[string]int64{"n": 5, "text": 7, "whole": 300, "big": 3000000000, "absent": -1} {
 		if got, err := Long(context, key, -1); err != nil || got != want {
@@ -576,11 +576,14 @@ func TestContextValues(t *testing.T) {
 	}
 	for key, want := range map[string]string{
 		"big": "Expected key [big] to be in integer format, but got [3000000000]", "list": "Expected key [list] to be an Integer, but got [java.util.ArrayList]",
-		"t": "Expected key [t] to be an Integer, but got [java.lang.Boolean]", "part": "Expected key [part] to be in integer format, but got [1.5]",
+		"t": "Expected key [t] to be an Integer, but got [java.lang.Boolean]", "partText": "Expected key [partText] to be in integer format, but got [1.5]",
 	} {
 		if _, err := Int(context, key, 0); err == nil || err.Error() != want {
 			t.Errorf("Int(%s): %v, want %s", key, err, want)
 		}
+	}
+	if got, err := Int(context, "part", 0); err != nil || got != 1 {
+		t.Errorf("Int(part) = %d, %v", got, err)
 	}
 	for key, want := range map[string]bool{"t": true, "yes": true, "no": false, "absent": true} {
 		if got, err := Bool(context, key, true); err != nil || got != want {

@@ -13,6 +13,7 @@ import (
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -26,14 +27,14 @@ const (
 // have it.
 type Running struct {
 	clock clock.Clock
-	// limit is how many may run at once; 0: any number.
-	limit int
+	o     RunningOptions
 
 	mu struct {
 		sync.Mutex
 		next    int64
 		queries map[int64]*entry
-		ended   []Info // a ring once it is full: the first to end is at oldest
+		lanes   map[string]int // how many of a limited lane run
+		ended   []Info         // a ring once it is full: the first to end is at oldest
 		oldest  int
 	}
 }
@@ -45,6 +46,13 @@ type Info struct {
 	// Took is how long it ran, or runs so far. Rows is how many it has given, Memory the most bytes it held at once.
 	Took         time.Duration
 	Rows, Memory int64
+	// Kind is the native type of the query, or "sql"; DataSources are those that it reads, as far as it came to be known; Bytes are those of
+	// its answer.
+	Kind        string
+	DataSources []string
+	Bytes       int64
+	// Lane is the lane it runs in, or "".
+	Lane string
 	// Ended says that it does not run any more, and Err then why it failed, nil if it did not.
 	Ended bool
 	Err   error
@@ -68,40 +76,103 @@ func (i *Info) State() string {
 // entry is a query while it runs.
 type entry struct {
 	Info
+	context   map[string]any
+	priority  int64
+	blocklist func() []BlockRule
+
 	cancel context.CancelCauseFunc
 	rows   atomic.Int64
+	bytes  atomic.Int64
+	about  atomic.Pointer[about]
 	memory atomic.Pointer[func() int64]
 	err    atomic.Pointer[error]
 }
 
+// about is what a query turned out to be.
+type about struct {
+	kind        string
+	dataSources []string
+}
+
+// RunningOptions say which queries may run, and who is told of them. The zero value lets all run and tells nobody.
+type RunningOptions struct {
+	Limits Limits
+	// Blocklist returns the rules as they are now; nil: there are none.
+	Blocklist func() []BlockRule
+	Meter     *obs.Meter
+}
+
 // NewRunning returns an empty registry.
-func NewRunning(c clock.Clock, limit int) *Running {
-	r := &Running{clock: c, limit: limit}
-	r.mu.queries = map[int64]*entry{}
+func NewRunning(c clock.Clock, o RunningOptions) *Running {
+	r := &Running{clock: c, o: o}
+	r.mu.queries, r.mu.lanes = map[int64]*entry{}, map[string]int{}
 	return r
 }
 
 type entryKey struct{}
 
-// Enter registers a query. The returned context ends when it is cancelled; leave must be called at its end.
-func (r *Running) Enter(ctx context.Context, id, sql, identity string) (_ context.Context, leave func(), err error) {
+// Arrival is a query that wants to run.
+type Arrival struct {
+	ID, SQL, Identity string
+	// Context is the query's.
+	Context map[string]any
+}
+
+// Enter registers a query, or refuses it when too many run. The returned context ends when it is cancelled; leave must be called at its end.
+func (r *Running) Enter(ctx context.Context, q Arrival) (_ context.Context, leave func(), err error) {
+	priority, err := Priority(q.Context)
+	if err != nil {
+		return nil, nil, err
+	}
+	lane, err := r.o.Limits.lane(q.Context, priority)
+	if err != nil {
+		return nil, nil, err
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.limit > 0 && len(r.mu.queries) >= r.limit {
+	if err := r.full(lane); err != nil {
 		cancel(nil)
-		return nil, nil, fault.Capacity("Too many concurrent queries, total query capacity of %d exceeded. Please try your query again later.", r.limit)
+		return nil, nil, err
+	}
+	if _, limited := r.o.Limits.Lanes[lane]; limited {
+		r.mu.lanes[lane]++
 	}
 	r.mu.next++
-	e := &entry{Info: Info{ID: id, SQL: sql, Identity: identity, Started: r.clock.Now(), serial: r.mu.next}, cancel: cancel}
+	e := &entry{
+		Info:    Info{ID: q.ID, SQL: q.SQL, Identity: q.Identity, Started: r.clock.Now(), Lane: lane, serial: r.mu.next},
+		context: q.Context, priority: priority, blocklist: r.o.Blocklist, cancel: cancel,
+	}
 	r.mu.queries[e.serial] = e
 	return context.WithValue(ctx, entryKey{}, e), func() {
 		cancel(nil)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		delete(r.mu.queries, e.serial)
+		if _, limited := r.o.Limits.Lanes[lane]; limited {
+			r.mu.lanes[lane]--
+		}
 		r.keep(e)
 	}, nil
+}
+
+// full refuses another query of a lane when there are too many. The lock is held.
+func (r *Running) full(lane string) error {
+	if total := r.o.Limits.Total; total > 0 && len(r.mu.queries) >= total {
+		return fault.Capacity("Too many concurrent queries, total query capacity of %d exceeded. Please try your query again later.", total)
+	}
+	if limit, limited := r.o.Limits.Lanes[lane]; limited && r.mu.lanes[lane] >= limit {
+		return fault.Capacity("Too many concurrent queries for lane '%s', query capacity of %d exceeded. Please try your query again later.", lane, limit)
+	}
+	return nil
+}
+
+// PriorityOf returns the priority of the query that ctx belongs to.
+func PriorityOf(ctx context.Context) int64 {
+	if e, ok := ctx.Value(entryKey{}).(*entry); ok {
+		return e.priority
+	}
+	return 0
 }
 
 // keep remembers a query that has ended.
@@ -111,6 +182,7 @@ func (r *Running) keep(e *entry) {
 	if err := e.err.Load(); err != nil {
 		info.Err = *err
 	}
+	measure(r.o.Meter, &info)
 	info.SQL = edge.RedactSQL(info.SQL) // before it is cut, so that no secret loses its end
 	if len(info.SQL) > keptSQL {
 		info.SQL = strings.ToValidUTF8(info.SQL[:keptSQL], "") + " ..."
@@ -125,7 +197,10 @@ func (r *Running) keep(e *entry) {
 
 func (e *entry) present(now time.Time) Info {
 	info := e.Info
-	info.Took, info.Rows = now.Sub(info.Started), e.rows.Load()
+	info.Took, info.Rows, info.Bytes = now.Sub(info.Started), e.rows.Load(), e.bytes.Load()
+	if about := e.about.Load(); about != nil {
+		info.Kind, info.DataSources = about.kind, about.dataSources
+	}
 	if memory := e.memory.Load(); memory != nil {
 		info.Memory = (*memory)()
 	}
@@ -139,6 +214,13 @@ func Failed(ctx context.Context, err error) {
 			err = cause
 		}
 		e.err.Store(&err)
+	}
+}
+
+// Wrote notes how many bytes the answer has of the query that ctx belongs to, before compression.
+func Wrote(ctx context.Context, bytes int64) {
+	if e, ok := ctx.Value(entryKey{}).(*entry); ok {
+		e.bytes.Store(bytes)
 	}
 }
 

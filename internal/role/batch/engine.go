@@ -15,6 +15,7 @@ import (
 	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/msq"
+	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/role/broker"
 	"github.com/hengedb/henge/internal/role/overlord"
 	"github.com/hengedb/henge/internal/task"
@@ -33,6 +34,8 @@ type Options struct {
 	TempDir   string
 	Disk      *budget.Budget
 	Threads   int
+	// Meter is told what tasks read and publish; nil: nobody is.
+	Meter *obs.Meter
 	// Host is host:port of the worker.
 	Host  string
 	Clock clock.Clock
@@ -49,7 +52,7 @@ type engine struct {
 }
 
 func newEngine(o Options) *engine {
-	e := &engine{o: o, meta: overlord.NewMetadata(o.Metastore), running: map[string]*report{}}
+	e := &engine{o: o, meta: overlord.NewMetadata(o.Metastore, o.Meter), running: map[string]*report{}}
 	o.Files.AddLive(e.liveReport)
 	return e
 }
@@ -72,6 +75,7 @@ func (e *engine) end(ctx context.Context, id string, r *report, failure error) e
 		return failure // the process ends, not the task
 	}
 	r.finish(failure)
+	r.measure(e.o.Meter)
 	text, err := r.final()
 	if err == nil {
 		err = e.o.Files.PutReport(context.WithoutCancel(ctx), id, text)

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/task"
 )
 
@@ -208,7 +209,8 @@ func (p *part) json(now int64) partJSON {
 
 // report is that of a task. Parts are added while it runs.
 type report struct {
-	task    string
+	task, dataSource string
+
 	context json.RawMessage
 	clock   clock.Clock
 	mu      struct {
@@ -218,7 +220,7 @@ type report struct {
 }
 
 func newReport(t *task.Task, context json.RawMessage, c clock.Clock) *report {
-	return &report{task: t.ID, context: context, clock: c}
+	return &report{task: t.ID, dataSource: t.DataSource, context: context, clock: c}
 }
 
 func (r *report) add() *part {
@@ -227,6 +229,22 @@ func (r *report) add() *part {
 	defer r.mu.Unlock()
 	r.mu.parts = append(r.mu.parts, p)
 	return p
+}
+
+// measure counts the records that the task read.
+func (r *report) measure(m *obs.Meter) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all counts
+	for _, p := range r.mu.parts {
+		all.add(&p.build)
+	}
+	for metric, n := range map[string]int64{
+		"processed": all.processed.Load(), "processedWithError": all.withError.Load(), "unparseable": all.unparseable.Load(),
+		"thrownAway": all.thrownAway.Load(),
+	} {
+		m.Count(obs.Occurrence{Service: "worker", Metric: "ingest/events/" + metric, Dims: []string{"dataSource", r.dataSource}}, float64(n))
+	}
 }
 
 // finish ends the parts that have not ended.

@@ -185,7 +185,41 @@ func (b *Broker) Start(ctx context.Context, req *query.Request) (query.Rows, err
 	if err != nil {
 		return nil, err
 	}
+	if err := query.Describe(ctx, query.SQLKind, p.dataSources(), p.nativeTypes); err != nil {
+		return nil, err
+	}
 	return b.Rows(ctx, p, req.ID)
+}
+
+// dataSources are those that the statement reads.
+func (p *Prepared) dataSources() []string {
+	var out []string
+	for _, r := range p.Resources {
+		if r.Type == "DATASOURCE" {
+			out = append(out, r.Name)
+		}
+	}
+	return out
+}
+
+// nativeTypes are the types of the native queries that the statement would be.
+func (p *Prepared) nativeTypes() []string {
+	e, err := p.Explanation(p.Context)
+	if err != nil {
+		return nil
+	}
+	var queries []struct {
+		Query struct {
+			Type string `json:"queryType"`
+		} `json:"query"`
+	}
+	var out []string
+	if json.Unmarshal([]byte(e.Plan), &queries) == nil {
+		for _, q := range queries {
+			out = append(out, q.Query.Type)
+		}
+	}
+	return out
 }
 
 // Rows begins a prepared SELECT or EXPLAIN.
@@ -215,6 +249,7 @@ func (b *Broker) Rows(ctx context.Context, p *Prepared, id string) (query.Rows, 
 		}
 	}
 	env, done := b.Env(p, "query "+id)
+	env.Share.Prefer(query.PriorityOf(ctx))
 	env.Cluster = b.spread(p, id, env)
 	r.done = done
 	err = exec.Protect(func() (err error) {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
@@ -26,6 +27,37 @@ type listener struct {
 	role   string
 	net    net.Listener
 	server *http.Server
+
+	connections connections
+}
+
+// connections knows the connections of a port, and on which a request is under way.
+type connections struct {
+	sync.Mutex
+	busy map[net.Conn]bool
+}
+
+// note follows a connection's states.
+func (c *connections) note(conn net.Conn, state http.ConnState) {
+	c.Lock()
+	defer c.Unlock()
+	switch state {
+	case http.StateNew, http.StateActive, http.StateIdle:
+		c.busy[conn] = state == http.StateActive
+	default:
+		delete(c.busy, conn)
+	}
+}
+
+func (c *connections) count() (open, busy int) {
+	c.Lock()
+	defer c.Unlock()
+	for _, b := range c.busy {
+		if open++; b {
+			busy++
+		}
+	}
+	return open, busy
 }
 
 // listen opens the port of a role.
@@ -39,7 +71,9 @@ func listen(role, bind string, port int64) (*listener, error) {
 	case err != nil:
 		return nil, fmt.Errorf("listening for the %s on port [%d]: %w", role, port, err)
 	}
-	return &listener{role: role, net: l, server: &http.Server{ReadHeaderTimeout: readHeader}}, nil
+	out := &listener{role: role, net: l, server: &http.Server{ReadHeaderTimeout: readHeader}, connections: connections{busy: map[net.Conn]bool{}}}
+	out.server.ConnState = out.connections.note
+	return out, nil
 }
 
 // port returns the port that is really listened on.

@@ -25,6 +25,9 @@ func (s *services) openMonitor(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if strategy := set.Text("service.emitter.prometheus.strategy"); strategy != "exporter" {
+		return fault.Unsupported("service.emitter.prometheus.strategy [%s] is not supported; use exporter", strategy)
+	}
 	labels := map[string]string{}
 	if err := json.Unmarshal([]byte(set.Text("service.emitter.prometheus.extraLabels")), &labels); err != nil {
 		return fault.InvalidInput("service.emitter.prometheus.extraLabels must be an object of texts").WithCause(err)
@@ -36,8 +39,8 @@ func (s *services) openMonitor(ctx context.Context) error {
 	}
 	m := obs.NewMonitor(obs.MonitorOptions{
 		Period: set.Duration("service.monitoring.emissionPeriod"), Emitter: emitter, Product: set.Text("service.emitter.prometheus.namespace"), Host: address,
-		Version: s.n.o.Version, Labels: labels, Clock: s.n.o.Clock, Log: s.n.o.Log,
-	}, s.coordinator.Measure, s.measureHistorical, s.measureTasks, s.measureDuties)
+		Version: s.n.o.Version, Meter: s.n.meter, Labels: labels, Clock: s.n.o.Clock, Log: s.n.o.Log,
+	}, s.coordinator.Measure, s.measureHTTP, s.measureHistorical, s.measureTasks, s.measureDuties)
 	s.n.metrics.MustRegister(m)
 	s.n.roles.Go(func() error { return m.Run(ctx) })
 	return nil
@@ -79,6 +82,17 @@ func (s *services) emitter(kind string) (obs.Emitter, error) {
 		return all, nil
 	}
 	return nil, fault.InvalidInput("Emitter [%s] is unknown; use noop, logging, http, composing or prometheus", kind)
+}
+
+// measureHTTP counts the connections of the ports, and those on which a request is under way. There is no pool of threads: as many as there are
+// requests work on them.
+func (s *services) measureHTTP(_ context.Context, emit func(obs.Sample)) error {
+	for _, l := range s.n.listeners {
+		open, busy := l.connections.count()
+		emit(obs.Sample{Service: l.role, Metric: "jetty/numOpenConnections", Value: float64(open)})
+		emit(obs.Sample{Service: l.role, Metric: "jetty/threadPool/busy", Value: float64(busy)})
+	}
+	return nil
 }
 
 func (s *services) measureHistorical(_ context.Context, emit func(obs.Sample)) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -60,9 +61,12 @@ type Node struct {
 	disk      *budget.Budget
 	spill     *budget.SpillDir
 	listeners []*listener
+	exporter  *listener // a port for metrics alone; nil: there is none
 	peers     peers
 	running   *query.Running
 	metrics   *prometheus.Registry
+	meter     *obs.Meter
+	blocklist atomic.Pointer[[]query.BlockRule]
 	took      time.Duration
 	ready     atomic.Bool
 
@@ -81,6 +85,7 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 		o.Roles = cluster.Roles
 	}
 	n := &Node{o: o, settings: o.Settings, published: timeline.NewPublished(), metrics: obs.NewRegistry()}
+	n.meter = obs.NewMeter(o.Clock, o.Settings.Text("service.emitter") != "noop" && o.Settings.Text("service.emitter") != "prometheus")
 	began := o.Clock.Now()
 	if err := n.start(ctx); err != nil {
 		n.abandon()
@@ -136,6 +141,12 @@ func (n *Node) start(ctx context.Context) error {
 		l.prepare(h, n.o.Log)
 		n.serves.Go(l.serve)
 	}
+	if n.exporter != nil {
+		mux := http.NewServeMux()
+		mux.Handle("GET /metrics", obs.MetricsHandler(n.metrics))
+		n.exporter.prepare(mux, n.o.Log)
+		n.serves.Go(n.exporter.serve)
+	}
 	if err := n.join(ctx, background); err != nil {
 		return err
 	}
@@ -151,6 +162,12 @@ func (n *Node) listen() error {
 		bind = ""
 		if n.settings.Bool("service.bindOnHost") {
 			bind = host
+		}
+	}
+	if port := n.settings.Int("service.emitter.prometheus.port"); port >= 0 {
+		var err error
+		if n.exporter, err = listen("exporter", bind, port); err != nil {
+			return err
 		}
 	}
 	for _, role := range n.o.Roles {
@@ -261,10 +278,18 @@ func (n *Node) roleAddress(role string) (host string, port int) {
 	return n.host(), -1
 }
 
+// ports are all that is listened on: those of the roles, and the exporter's.
+func (n *Node) ports() []*listener {
+	if n.exporter == nil {
+		return n.listeners
+	}
+	return append(slices.Clip(n.listeners), n.exporter)
+}
+
 // Addresses returns where the roles answer.
 func (n *Node) Addresses() []Address {
-	out := make([]Address, 0, len(n.listeners))
-	for _, l := range n.listeners {
+	out := make([]Address, 0, len(n.listeners)+1)
+	for _, l := range n.ports() {
 		out = append(out, Address{l.role, n.hostPort(l)})
 	}
 	return out
@@ -293,7 +318,7 @@ func (n *Node) Stop(ctx context.Context) error {
 	defer cancel()
 	defer context.AfterFunc(graceful, n.running.Interrupt)()
 	var stops errgroup.Group
-	for _, l := range n.listeners {
+	for _, l := range n.ports() {
 		stops.Go(func() error { l.stop(ctx, graceful); return nil })
 	}
 	err := errors.Join(stops.Wait(), n.serves.Wait())
@@ -303,7 +328,7 @@ func (n *Node) Stop(ctx context.Context) error {
 
 // abandon frees what a start that failed had taken.
 func (n *Node) abandon() {
-	for _, l := range n.listeners {
+	for _, l := range n.ports() {
 		l.stop(context.Background(), context.Background())
 	}
 	if n.cancel != nil {
@@ -326,7 +351,7 @@ func (n *Node) close() error {
 // this process is freed.
 func (n *Node) Kill() {
 	n.ready.Store(false)
-	for _, l := range n.listeners {
+	for _, l := range n.ports() {
 		_ = l.server.Close() // that it breaks is what is wanted
 		_ = l.net.Close()    // likewise
 	}

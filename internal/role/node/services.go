@@ -77,7 +77,12 @@ type services struct {
 
 // openServices makes the roles' parts and starts what runs in them.
 func (n *Node) openServices(ctx context.Context) (*services, error) {
-	n.running = query.NewRunning(n.o.Clock, int(n.settings.Int("service.query.scheduler.numThreads")))
+	admission, err := n.admission()
+	if err != nil {
+		return nil, err
+	}
+	n.running = query.NewRunning(n.o.Clock, admission)
+	n.roles.Go(func() error { return n.followBlocklist(ctx) })
 	s := &services{n: n, leads: map[string][]func(context.Context) error{}}
 	s.lookups = lookup.NewSet(lookup.Options{Access: s.access(), Memory: n.memory, Clock: n.o.Clock, Log: n.o.Log})
 	n.roles.Go(func() error { return s.lookups.Run(ctx) })
@@ -185,11 +190,11 @@ func (s *services) openOverlord(ctx context.Context) error {
 	files := overlord.NewFiles(overlord.FilesOptions{Store: s.deep, Dir: logs, Alone: s.n.peers.alone, Current: s.n.store.CheckFence})
 	controller := overlord.NewController(files, overlord.ControllerOptions{
 		Broker: s.broker, Metastore: s.n.store, Published: s.n.published, Deep: s.deep, Loads: s.awaitLoad, Access: s.access(),
-		Exports: s.exports(), Durable: set.Bool("service.msq.intermediate.storage.enable"), TempDir: work, Memory: s.n.memory, Disk: s.n.disk, Threads: int(set.Int("service.processing.numThreads")), Host: here.Address(),
+		Meter: s.n.meter, Exports: s.exports(), Durable: set.Bool("service.msq.intermediate.storage.enable"), TempDir: work, Memory: s.n.memory, Disk: s.n.disk, Threads: int(set.Int("service.processing.numThreads")), Host: here.Address(),
 		Clock: s.n.o.Clock, Log: s.n.o.Log,
 	})
 	loads := batch.Options{
-		Broker: s.broker, Metastore: s.n.store, Published: s.n.published, Deep: s.deep, Loads: s.awaitLoad, Access: s.access(), Files: files,
+		Meter: s.n.meter, Broker: s.broker, Metastore: s.n.store, Published: s.n.published, Deep: s.deep, Loads: s.awaitLoad, Access: s.access(), Files: files,
 		TempDir: work, Disk: s.n.disk, Threads: int(set.Int("service.processing.numThreads")), Host: here.Address(), Clock: s.n.o.Clock, Log: s.n.o.Log,
 	}
 	parallel, simple := batch.NewIndex(loads)
@@ -204,7 +209,7 @@ func (s *services) openOverlord(ctx context.Context) error {
 	for name, kind := range kinds {
 		kinds[name] = overlord.Logged(kind, files, s.n.o.Log)
 	}
-	s.records = overlord.NewStore(s.n.store, s.n.metrics)
+	s.records = overlord.NewStore(s.n.store, s.n.metrics, s.n.meter)
 	options := task.Options{
 		Capacity: s.n.capacity(), MaxActive: int(set.Int("service.indexer.queue.maxSize")), Location: here, Clock: s.n.o.Clock, Log: s.n.o.Log,
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/msq"
+	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/plan/nativejson"
 	"github.com/hengedb/henge/internal/result"
@@ -65,7 +66,9 @@ type ControllerOptions struct {
 	Disk    *budget.Budget
 	Threads int
 	// Host is host:port of the worker.
-	Host  string
+	Host string
+	// Meter is told what tasks publish; nil: nobody is.
+	Meter *obs.Meter
 	Clock clock.Clock
 	Log   *slog.Logger
 }
@@ -82,7 +85,7 @@ type Controller struct {
 
 // NewController returns the kind. Reports of its running tasks are found through files.
 func NewController(files *Files, o ControllerOptions) *Controller {
-	c := &Controller{o: o, files: files, meta: &metadata{o.Metastore}, jobs: map[string]*msq.Controller{}}
+	c := &Controller{o: o, files: files, meta: &metadata{o.Metastore, o.Meter}, jobs: map[string]*msq.Controller{}}
 	files.AddLive(c.liveReport)
 	return c
 }

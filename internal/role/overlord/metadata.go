@@ -9,6 +9,7 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/msq"
+	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
@@ -16,11 +17,16 @@ import (
 const lockTimeout = 5 * time.Minute
 
 // metadata is the metastore in the words of package msq.
-type metadata struct{ store *metastore.Store }
+type metadata struct {
+	store *metastore.Store
+	meter *obs.Meter
+}
 
 // NewMetadata returns the metastore in the words of package msq, for tasks of several jobs: locks stay when a job ends, until the task's kind
 // releases them.
-func NewMetadata(store *metastore.Store) msq.Metastore { return &keeping{metadata{store}} }
+func NewMetadata(store *metastore.Store, meter *obs.Meter) msq.Metastore {
+	return &keeping{metadata{store, meter}}
+}
 
 type keeping struct{ metadata }
 
@@ -108,7 +114,24 @@ func (m *metadata) Publish(ctx context.Context, p msq.Publication) (msq.Publishe
 	if err != nil {
 		return msq.Published{}, preempted(err)
 	}
+	m.measure(p)
 	return msq.Published{Number: done.Number, Segments: done.Segments}, nil
+}
+
+// measure counts what a task has published.
+func (m *metadata) measure(p msq.Publication) {
+	rows, bytes := 0.0, 0.0
+	for _, s := range p.Segments {
+		if !s.IsTombstone() {
+			rows, bytes = rows+float64(max(0, s.Rows)), bytes+float64(s.Size)
+		}
+	}
+	count := func(metric string, n float64) {
+		m.meter.Count(obs.Occurrence{Service: "overlord", Metric: metric, Dims: []string{"dataSource", p.DataSource}}, n)
+	}
+	count("ingest/rows/output", rows)
+	count("segment/added/bytes", bytes)
+	count("segment/txn/success", 1)
 }
 
 // Earlier returns what an earlier run of a task has published.

@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/task"
 )
 
@@ -16,11 +18,12 @@ import (
 type Store struct {
 	meta  *metastore.Store
 	ended *prometheus.CounterVec
+	meter *obs.Meter
 }
 
-// NewStore returns the task records of meta. It counts in metrics, if that is not nil, how tasks end.
-func NewStore(meta *metastore.Store, metrics prometheus.Registerer) *Store {
-	s := &Store{meta: meta, ended: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "henge_tasks_ended_total", Help: "Tasks by how they ended."}, []string{"status"})}
+// NewStore returns the task records of meta. It counts in metrics, if that is not nil, how tasks end, and tells meter how long they ran.
+func NewStore(meta *metastore.Store, metrics prometheus.Registerer, meter *obs.Meter) *Store {
+	s := &Store{meta: meta, meter: meter, ended: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "henge_tasks_ended_total", Help: "Tasks by how they ended."}, []string{"status"})}
 	for _, state := range []task.State{task.Succeeded, task.Failed} {
 		s.ended.WithLabelValues(state.StatusCode()) // shown from the start, so that rates have a beginning
 	}
@@ -65,6 +68,10 @@ func (s *Store) FinishTask(ctx context.Context, st task.Status) error {
 	finished, err := s.meta.FinishTask(ctx, metastore.Fence{}, st.Task.ID, st.State.StatusCode(), status)
 	if finished {
 		s.ended.WithLabelValues(st.State.StatusCode()).Inc()
+		s.meter.Time(obs.Occurrence{
+			Service: "overlord", Metric: "task/run/time",
+			Dims: []string{"dataSource", st.Task.DataSource, "taskType", st.Task.Type, "taskStatus", st.State.StatusCode()}, More: []string{"taskId", st.Task.ID},
+		}, time.Duration(max(0, st.Duration))*time.Millisecond)
 	}
 	return err
 }

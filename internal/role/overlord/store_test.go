@@ -30,7 +30,7 @@ func openStore(t *testing.T) *Store {
 			t.Error(err)
 		}
 	})
-	return NewStore(meta, prometheus.NewRegistry())
+	return NewStore(meta, prometheus.NewRegistry(), nil)
 }
 
 func someTask(id string, created int64) *task.Task {

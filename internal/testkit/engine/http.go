@@ -110,7 +110,7 @@ func Serve(t testing.TB, o Options) Served {
 	s := NewStore(t)
 	s.SegmentRows = o.SegmentRows
 	mux := edge.NewMux(&edge.Errors{Host: "localhost", Log: s.log})
-	query.New(newBroker(t, s, o), query.NewRunning(s.clock, 0), query.Options{MaxRequestBytes: 1 << 26, Clock: s.clock}, s.log).Routes(mux)
+	query.New(newBroker(t, s, o), query.NewRunning(s.clock, query.RunningOptions{}), query.Options{MaxRequestBytes: 1 << 26, Clock: s.clock}, s.log).Routes(mux)
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	return Served{s, &HTTP{Base: server.URL, Client: server.Client()}}

@@ -1,0 +1,136 @@
+package query
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// enter lets queries with these contexts in, one after the other, and tells which were refused.
+func enter(t *testing.T, r *Running, contexts ...map[string]any) (refused []string, leave []func()) {
+	t.Helper()
+	for i, c := range contexts {
+		_, out, err := r.Enter(t.Context(), Arrival{ID: fmt.Sprint(i), Context: c})
+		if err != nil {
+			f := fault.Find(err)
+			if f == nil || f.Category != fault.CategoryCapacityExceeded || f.Legacy != fault.LegacyCapacity {
+				t.Fatalf("query %d: %v", i, err)
+			}
+			refused = append(refused, fmt.Sprintf("%d: %s", i, f.Message))
+			continue
+		}
+		leave = append(leave, out)
+	}
+	return refused, leave
+}
+
+func TestLanes(t *testing.T) {
+	low, plain := map[string]any{"priority": json.Number("-1")}, map[string]any{"priority": json.Number("3")}
+	report := map[string]any{"lane": "report"}
+	for name, test := range map[string]struct {
+		limits   func() (Limits, error)
+		contexts []map[string]any
+		want     []string
+	}{
+		"none":        {func() (Limits, error) { return Limits{}, nil }, []map[string]any{low, plain, report}, nil},
+		"total":       {func() (Limits, error) { return Limits{Total: 1}, nil }, []map[string]any{plain, low}, []string{"1: Too many concurrent queries, total query capacity of 1 exceeded. Please try your query again later."}},
+		"hilo":        {func() (Limits, error) { return HiLo(0, 10, 11) }, []map[string]any{low, low, low, plain}, []string{"2: Too many concurrent queries for lane 'low', query capacity of 2 exceeded. Please try your query again later."}},
+		"hilo, total": {func() (Limits, error) { return HiLo(4, 10, 25) }, []map[string]any{low, low, plain}, []string{"1: Too many concurrent queries for lane 'low', query capacity of 1 exceeded. Please try your query again later."}},
+		"manual": {func() (Limits, error) { return Manual(0, 10, map[string]int64{"report": 1}, false) }, []map[string]any{report, low, report, {"lane": "other"}},
+			[]string{"2: Too many concurrent queries for lane 'report', query capacity of 1 exceeded. Please try your query again later."}},
+		"manual, percent": {func() (Limits, error) { return Manual(0, 10, map[string]int64{"report": 20}, true) }, []map[string]any{report, report, report},
+			[]string{"2: Too many concurrent queries for lane 'report', query capacity of 2 exceeded. Please try your query again later."}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			limits, err := test.limits()
+			if err != nil {
+				t.Fatal(err)
+			}
+			r := NewRunning(clock.System(), RunningOptions{Limits: limits})
+			refused, leave := enter(t, r, test.contexts...)
+			if diff := cmp.Diff(test.want, refused); diff != "" {
+				t.Error(diff)
+			}
+			for _, l := range leave {
+				l()
+			}
+			if again, _ := enter(t, r, test.contexts[0]); again != nil {
+				t.Errorf("after all have left: %v", again)
+			}
+		})
+	}
+}
+
+func TestLimitsThatMakeNoSense(t *testing.T) {
+	for _, limits := range []func() (Limits, error){
+		func() (Limits, error) { return HiLo(0, 10, 0) },
+		func() (Limits, error) { return HiLo(0, 10, 101) },
+		func() (Limits, error) { return Manual(0, 10, nil, false) },
+		func() (Limits, error) { return Manual(0, 10, map[string]int64{"a": 0}, false) },
+		func() (Limits, error) { return Manual(0, 10, map[string]int64{"a": 101}, true) },
+		func() (Limits, error) { return Manual(0, 10, map[string]int64{"total": 1}, false) },
+	} {
+		if _, err := limits(); fault.Find(err) == nil {
+			t.Errorf("got %v", err)
+		}
+	}
+	r := NewRunning(clock.System(), RunningOptions{})
+	for _, c := range []map[string]any{{"priority": "high"}, {"lane": json.Number("3")}} {
+		if _, _, err := r.Enter(t.Context(), Arrival{Context: c}); fault.Find(err) == nil || fault.Find(err).Category != fault.CategoryInvalidInput {
+			t.Errorf("%v: %v", c, err)
+		}
+	}
+}
+
+func TestBlocklist(t *testing.T) {
+	rules := []BlockRule{
+		{Type: "default", Name: "no scans of wiki", DataSources: []string{"wiki"}, QueryTypes: []string{"scan"}},
+		{Type: "default", Name: "not by the old console", ContextMatches: map[string]any{"client": "console", "v": 1.0}},
+	}
+	r := NewRunning(clock.NewFake(time.Unix(0, 0)), RunningOptions{Blocklist: func() []BlockRule { return rules }})
+	describe := func(context map[string]any, kind string, sources []string, kinds ...string) string {
+		t.Helper()
+		ctx, leave, err := r.Enter(t.Context(), Arrival{ID: "q", Context: context})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer leave()
+		if err := Describe(ctx, kind, sources, func() []string { return kinds }); err != nil {
+			if fault.Find(err).Category != fault.CategoryForbidden {
+				t.Errorf("got %v", err)
+			}
+			return fault.Find(err).Message
+		}
+		return ""
+	}
+	for _, test := range []struct {
+		got, want string
+	}{
+		{describe(nil, "scan", []string{"wiki"}), "[no scans of wiki]"},
+		{describe(nil, "sql", []string{"ads", "wiki"}, "groupBy", "scan"), "[no scans of wiki]"},
+		{describe(nil, "sql", []string{"wiki"}, "groupBy"), ""},
+		{describe(nil, "scan", []string{"ads"}), ""},
+		{describe(map[string]any{"client": "console", "v": 1}, "sql", nil), "[not by the old console]"},
+		{describe(map[string]any{"client": "console"}, "sql", nil), ""},
+	} {
+		if test.want == "" && test.got != "" || !strings.Contains(test.got, test.want) {
+			t.Errorf("got %q, want %q", test.got, test.want)
+		}
+	}
+	if err := Describe(context.Background(), "scan", []string{"wiki"}, nil); err != nil {
+		t.Errorf("a query that nobody registered: %v", err)
+	}
+	for _, bad := range []BlockRule{{Type: "other", Name: "a", DataSources: []string{"x"}}, {Type: "default", DataSources: []string{"x"}}, {Type: "default", Name: "all"}} {
+		if bad.Validate() == nil {
+			t.Errorf("%+v is valid", bad)
+		}
+	}
+}

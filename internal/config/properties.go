@@ -60,6 +60,10 @@ var Properties = []Property{
 	{Key: "service.query.scheduler.laning.lanes.<name>", Kind: Int, Default: "0", Doc: "With `manual`, how many queries of a lane may run at once."},
 	{Key: "service.query.scheduler.laning.isLimitPercent", Kind: Bool, Default: "false", Doc: "With `manual`, the limits of lanes are shares, 1 to 100."},
 	{Key: "service.server.http.numThreads", Kind: Int, Default: "0", Doc: "What shares of lanes are shares of, where `service.query.scheduler.numThreads` is not less; 0: 30 more than the larger of 10 and the cores and a sixteenth of them and 2. Requests are not bounded by it."},
+	{Key: "service.broker.cache.useResultLevelCache", Kind: Bool, Default: "false", Doc: "Answer queries from the cache of results, where nothing they read has changed and their context (`useResultLevelCache`) does not say no."},
+	{Key: "service.broker.cache.populateResultLevelCache", Kind: Bool, Default: "false", Doc: "Keep results in that cache, where the context (`populateResultLevelCache`) does not say no."},
+	{Key: "service.broker.cache.resultLevelCacheLimit", Kind: Bytes, Default: "1000000", Doc: "Largest result that is kept."},
+	{Key: "service.cache.sizeInBytes", Kind: Bytes, Default: "0", Doc: "Memory for the cache of results, within the one memory number; 0: a tenth of it, at most 1 GiB."},
 	{Key: "service.router.http.readTimeout", Kind: Duration, Default: "PT15M", Doc: "How long the Router waits for an answer."},
 	{Key: "service.router.managementProxy.enabled", Kind: Bool, Default: "true", Doc: "Serve Coordinator and Overlord paths on the Router."},
 

@@ -34,6 +34,8 @@ type Function struct {
 	RefusesNull bool
 	// Volatile says that equal arguments may give different results.
 	Volatile bool
+	// Contextual says that results depend on when a query began, or on lookups: within a query equal arguments give equal results.
+	Contextual bool
 
 	canonical *Function // of an alias: the entry it stands for
 }

@@ -24,7 +24,7 @@ func (c *Context) lookup(name string) (Mapping, error) {
 }
 
 var lookupFunction = &Function{
-	Name: "LOOKUP", Min: 2, Max: 3, NativeName: "lookup", SeesNulls: true, RefusesNull: true,
+	Name: "LOOKUP", Contextual: true, Min: 2, Max: 3, NativeName: "lookup", SeesNulls: true, RefusesNull: true,
 	Summary: "Returns what the lookup named by the second argument has for a key; the third, or NULL, if it has nothing.",
 	Forms:   []string{"$F(<CHARACTER>, <CHARACTER>)", "$F(<CHARACTER>, <CHARACTER>, <CHARACTER>)"},
 	Bind: func(b *binding) (Expr, error) {

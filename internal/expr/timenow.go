@@ -8,7 +8,7 @@ import (
 // The functions of the current time give the time of the query, which does not change while it runs.
 
 var currentTimestampFunction = &Function{
-	Name: "CURRENT_TIMESTAMP", Aliases: []string{"LOCALTIMESTAMP", "NOW"}, Min: 0, Max: 1,
+	Name: "CURRENT_TIMESTAMP", Contextual: true, Aliases: []string{"LOCALTIMESTAMP", "NOW"}, Min: 0, Max: 1,
 	Summary: "Returns the time at which the query started.",
 	Forms:   []string{"$F", "$F([precision])"},
 	Bind: func(b *binding) (Expr, error) {
@@ -24,7 +24,7 @@ var currentTimestampFunction = &Function{
 }
 
 var currentDateFunction = &Function{
-	Name: "CURRENT_DATE", Min: 0, Max: 0,
+	Name: "CURRENT_DATE", Contextual: true, Min: 0, Max: 0,
 	Summary: "Returns the day, in the query's time zone, on which the query started.",
 	Forms:   []string{"$F"},
 	Bind:    func(b *binding) (Expr, error) { return b.call(Of(Date).NotNull()) },

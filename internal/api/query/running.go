@@ -167,6 +167,14 @@ func (r *Running) full(lane string) error {
 	return nil
 }
 
+// ContextOf returns the context parameters of the query that ctx belongs to, as they were sent; the caller does not change them.
+func ContextOf(ctx context.Context) map[string]any {
+	if e, ok := ctx.Value(entryKey{}).(*entry); ok {
+		return e.context
+	}
+	return nil
+}
+
 // PriorityOf returns the priority of the query that ctx belongs to.
 func PriorityOf(ctx context.Context) int64 {
 	if e, ok := ctx.Value(entryKey{}).(*entry); ok {

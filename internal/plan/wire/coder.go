@@ -18,6 +18,9 @@ type coder struct {
 	in      []byte
 	depth   int
 	err     error
+
+	// varies is set when the plan calls a function whose result depends on more than its arguments.
+	varies bool
 }
 
 func (c *coder) fail(format string, args ...any) {

@@ -147,6 +147,7 @@ func (c *coder) call(x *expr.Call) {
 	name := ""
 	if !c.reading {
 		name = x.Fn.Name
+		c.varies = c.varies || x.Fn.Volatile || x.Fn.Contextual
 	}
 	c.text(&name)
 	if c.err != nil {

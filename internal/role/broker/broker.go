@@ -50,7 +50,9 @@ type Options struct {
 	// Lookups are those that statements may use; nil: there are none.
 	Lookups *lookup.Set
 	// Servers and Dispatcher spread queries over the servers of a cluster; nil: this process reads all segments.
-	Servers    Servers
+	Servers Servers
+	// Cache is that of results.
+	Cache      CacheOptions
 	Dispatcher *dispatch.Dispatcher
 	Clock      clock.Clock
 	Log        *slog.Logger
@@ -66,6 +68,7 @@ type Broker struct {
 	scheduler    *exec.Scheduler
 	lexicons     *exec.Lexicons
 	observations *agg.Observations
+	results      *results
 	o            Options
 }
 
@@ -77,7 +80,7 @@ func New(published *timeline.Published, segments Segments, system map[string]Sys
 	}
 	return &Broker{
 		published: published, segments: segments, system: system, externals: externals, scheduler: exec.NewScheduler(threads, o.Clock),
-		lexicons: exec.NewLexicons(o.Memory), observations: agg.NewObservations(o.Memory), o: o,
+		lexicons: exec.NewLexicons(o.Memory), observations: agg.NewObservations(o.Memory), results: newResults(o.Memory, o.Cache), o: o,
 	}
 }
 
@@ -179,6 +182,9 @@ func (b *Broker) env(context expr.Context, name string) (env *exec.Env, done fun
 // memoryShare is the part of the process's memory that one statement may take: a second one must find some, or spill early.
 const memoryShare = 2
 
+// CacheStats returns the counts of the cache of results.
+func (b *Broker) CacheStats() CacheStats { return b.results.Stats() }
+
 // Start implements query.Engine.
 func (b *Broker) Start(ctx context.Context, req *query.Request) (query.Rows, error) {
 	p, err := b.Prepare(ctx, req, sql.Native)
@@ -248,6 +254,13 @@ func (b *Broker) Rows(ctx context.Context, p *Prepared, id string) (query.Rows, 
 			return nil, err
 		}
 	}
+	wanted, err := b.results.ask(ctx, p, node)
+	if err != nil {
+		return nil, err
+	}
+	if r.op = b.results.get(wanted); r.op != nil {
+		return query.Watched(ctx, r, func() int64 { return 0 }), nil
+	}
 	env, done := b.Env(p, "query "+id)
 	env.Share.Prefer(query.PriorityOf(ctx))
 	env.Cluster = b.spread(p, id, env)
@@ -260,6 +273,7 @@ func (b *Broker) Rows(ctx context.Context, p *Prepared, id string) (query.Rows, 
 		done()
 		return nil, err
 	}
+	r.op = b.results.record(wanted, r.op)
 	return query.Watched(ctx, r, env.Budget.Peak), nil
 }
 

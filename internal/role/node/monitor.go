@@ -40,7 +40,7 @@ func (s *services) openMonitor(ctx context.Context) error {
 	m := obs.NewMonitor(obs.MonitorOptions{
 		Period: set.Duration("service.monitoring.emissionPeriod"), Emitter: emitter, Product: set.Text("service.emitter.prometheus.namespace"), Host: address,
 		Version: s.n.o.Version, Meter: s.n.meter, Labels: labels, Clock: s.n.o.Clock, Log: s.n.o.Log,
-	}, s.coordinator.Measure, s.measureHTTP, s.measureHistorical, s.measureTasks, s.measureDuties)
+	}, s.coordinator.Measure, s.measureHTTP, s.measureCache, s.measureHistorical, s.measureTasks, s.measureDuties)
 	s.n.metrics.MustRegister(m)
 	s.n.roles.Go(func() error { return m.Run(ctx) })
 	return nil
@@ -82,6 +82,21 @@ func (s *services) emitter(kind string) (obs.Emitter, error) {
 		return all, nil
 	}
 	return nil, fault.InvalidInput("Emitter [%s] is unknown; use noop, logging, http, composing or prometheus", kind)
+}
+
+// measureCache counts what the cache of results does.
+func (s *services) measureCache(_ context.Context, emit func(obs.Sample)) error {
+	stats := s.broker.CacheStats()
+	for metric, n := range map[string]int64{"hits": stats.Hits, "misses": stats.Misses, "evictions": stats.Evictions, "put/ok": stats.Puts, "put/oversized": stats.Oversized} {
+		emit(obs.Sample{Service: "broker", Metric: "query/cache/total/" + metric, Value: float64(n), Total: true})
+	}
+	emit(obs.Sample{Service: "broker", Metric: "query/resultCache/hit", Value: float64(stats.Hits), Total: true})
+	emit(obs.Sample{Service: "broker", Metric: "query/cache/total/numEntries", Value: float64(stats.Entries)})
+	emit(obs.Sample{Service: "broker", Metric: "query/cache/total/sizeBytes", Value: float64(stats.Bytes)})
+	if asked := stats.Hits + stats.Misses; asked > 0 {
+		emit(obs.Sample{Service: "broker", Metric: "query/cache/total/hitRate", Value: float64(stats.Hits) / float64(asked)})
+	}
+	return nil
 }
 
 // measureHTTP counts the connections of the ports, and those on which a request is under way. There is no pool of threads: as many as there are

@@ -149,7 +149,15 @@ func (s *services) openBroker() error {
 		threads = runtime.GOMAXPROCS(0)
 	}
 	externals := &broker.Externals{Access: s.access(), Memory: s.n.memory, Decoders: threads}
+	cache := set.Bytes("service.cache.sizeInBytes", s.n.memory.Limit())
+	if cache == 0 {
+		cache = min(1<<30, s.n.memory.Limit()/10)
+	}
 	options := broker.Options{
+		Cache: broker.CacheOptions{
+			Use: set.Bool("service.broker.cache.useResultLevelCache"), Populate: set.Bool("service.broker.cache.populateResultLevelCache"),
+			MaxBytes: cache, MaxEntry: set.Bytes("service.broker.cache.resultLevelCacheLimit", s.n.memory.Limit()),
+		},
 		Threads: threads, Memory: s.n.memory, Spill: s.n.spill, Defaults: defaults,
 		Zone: zone, Lookups: s.lookups, Clock: s.n.o.Clock, Log: s.n.o.Log,
 	}

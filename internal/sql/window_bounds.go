@@ -22,6 +22,10 @@ func bounds(f *syntax.Frame) (start, end syntax.FrameBound) {
 // checkFrame refuses a frame clause that has no meaning for a window with the given order, or for the function that is called.
 func checkFrame(name string, f *syntax.Frame, order []windowOrder) error {
 	start, end := bounds(f)
+	offsets := start.Offset != nil || end.Offset != nil
+	if offsets && (name == "FIRST_VALUE" || name == "LAST_VALUE") {
+		return fault.InvalidSQL(f.At, "Framing of FIRST_VALUE/LAST_VALUE is only allowed with UNBOUNDED or CURRENT ROW.")
+	}
 	switch {
 	case start.Kind == syntax.UnboundedFollowing:
 		return fault.InvalidSQL(f.At, "UNBOUNDED FOLLOWING cannot be specified for the lower frame boundary")
@@ -34,20 +38,20 @@ func checkFrame(name string, f *syntax.Frame, order []windowOrder) error {
 	case start.Kind == syntax.OffsetFollowing && end.Kind == syntax.OffsetPreceding:
 		return fault.InvalidSQL(f.At, "Upper frame boundary cannot be PRECEDING when lower boundary is FOLLOWING")
 	}
-	offsets := start.Offset != nil || end.Offset != nil
 	switch {
 	case offsets && f.Unit == syntax.FrameRange && len(order) > 1:
-		return fault.InvalidSQL(f.At, "RANGE clause cannot be used with compound ORDER BY clause")
+		return fault.InvalidSQL(f.At, "RANGE clause cannot be used with compound ORDER BY clause. "+rangeHint)
 	case offsets && f.Unit == syntax.FrameRange && len(order) == 0,
 		f.Unit == syntax.FrameGroups && len(order) == 0:
 		return fault.InvalidSQL(f.At, "Window specification must contain an ORDER BY clause")
 	case offsets && f.Unit == syntax.FrameRange && !measurable(order[0].x.Type()):
-		return fault.InvalidSQL(f.At, "Data type of ORDER BY prohibits use of RANGE clause")
-	case offsets && (name == "FIRST_VALUE" || name == "LAST_VALUE"):
-		return fault.InvalidSQL(f.At, "Framing of FIRST_VALUE/LAST_VALUE is only allowed with UNBOUNDED or CURRENT ROW")
+		return fault.InvalidSQL(f.At, "Data type of ORDER BY prohibits use of RANGE clause. "+rangeHint)
 	}
 	return nil
 }
+
+// rangeHint is what the reference says of all frames of RANGE with an offset; here it holds where values have no distance.
+const rangeHint = "Order By with RANGE clause currently supports only UNBOUNDED or CURRENT ROW. Use ROWS clause instead."
 
 // measurable reports whether values of type t have a distance.
 func measurable(t expr.Type) bool { return t.IsNumeric() || t.IsTime() || t.IsInterval() }

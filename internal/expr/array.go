@@ -81,9 +81,9 @@ func (b *binding) array(i int, elem Type) {
 // elem returns the element type of argument i.
 func (b *binding) elem(i int) Type { return b.typ(i).Elem() }
 
-// matched casts array a and the other argument, an array or with scalar an element, to a common element type in which both compare. Texts that
-// are looked for among numbers stay texts: findElement tells those that are no number from NULL.
-func (b *binding) matched(a, other int, scalar bool) {
+// matched casts array a and the other argument, an array or with scalar an element, to a common element type in which both compare. With texts,
+// texts that are looked for among numbers stay texts, so that findElement tells those that are no number from NULL; else they are found at NULLs.
+func (b *binding) matched(a, other int, scalar, texts bool) {
 	if b.err != nil {
 		return
 	}
@@ -101,7 +101,7 @@ func (b *binding) matched(a, other int, scalar bool) {
 		if t.Base == Float {
 			t = Of(Double)
 		}
-	case y.IsCharacter() && (x.IsNumeric() || x.Base == Boolean):
+	case texts && y.IsCharacter() && (x.IsNumeric() || x.Base == Boolean):
 		if t = Of(Varchar); !scalar {
 			t = ArrayOf(t)
 		}
@@ -200,7 +200,7 @@ func indexOf(name, native string, origin int64, summary string) *Function {
 				b.mismatch()
 			}
 			b.array(0, b.typ(1))
-			b.matched(0, 1, true)
+			b.matched(0, 1, true, true)
 			return b.call(Of(Integer))
 		},
 		Kernel: fixed(func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
@@ -286,7 +286,7 @@ var arrayContainsFunction = &Function{
 		if !scalar {
 			b.array(1, Type{})
 		}
-		b.matched(0, 1, scalar)
+		b.matched(0, 1, scalar, false) // as the reference has it
 		return b.call(Of(Boolean).NotNull().OrNull(b.typ(0).Nullable))
 	},
 	Kernel: func(c *Call, _ *Context) (Kernel, error) {
@@ -308,7 +308,7 @@ var arrayOverlapFunction = &Function{
 	Bind: func(b *binding) (Expr, error) {
 		b.array(0, b.elem(1))
 		b.array(1, b.elem(0))
-		b.matched(0, 1, false)
+		b.matched(0, 1, false, false)
 		return b.strict(Of(Boolean))
 	},
 	Kernel: fixed(listPredicate(func(a, x *vector.Vector, i int) bool { return hasAny(a, i, x, i) })),
@@ -335,7 +335,7 @@ var scalarInArrayFunction = &Function{
 	Forms:   listForms("expr, array"),
 	Bind: func(b *binding) (Expr, error) {
 		b.array(1, b.typ(0))
-		b.matched(1, 0, true)
+		b.matched(1, 0, true, true)
 		return b.call(Of(Boolean))
 	},
 	Kernel: fixed(func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {

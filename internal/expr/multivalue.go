@@ -75,23 +75,29 @@ func mvPredicate(name, summary string, holds func(values, wanted *vector.Vector,
 		Name: name, Min: 2, Max: 2, SeesLists: true, SeesNulls: true, Summary: summary,
 		Forms: listForms("array, array"),
 		Bind: func(b *binding) (Expr, error) {
+			array := b.typ(0).Base == Array // which may be NULL, whereas a row without values holds one
 			b.valuesOrArray(0)
 			b.wanted(1, 0)
-			return b.call(Of(Boolean).NotNull())
+			return b.call(Of(Boolean).NotNull().OrNull(array))
 		},
-		Kernel: fixed(func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
-			out, values, wanted := make([]int64, n), args[0], args[1]
-			for i := range out {
-				empty := values.IsNull(i) || hasNoValue(values, i)
-				switch {
-				case empty || wanted.IsNull(i):
-					out[i] = b2i(nullMatches(values, wanted, i, empty, name == "MV_CONTAINS"))
-				default:
-					out[i] = b2i(holds(values, wanted, i))
+		Kernel: func(c *Call, _ *Context) (Kernel, error) {
+			array := c.T.Nullable
+			return func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
+				r, values, wanted := newRows[int64](n), args[0], args[1]
+				for i := range r.out {
+					empty := values.IsNull(i) || hasNoValue(values, i)
+					switch {
+					case array && values.IsNull(i):
+						r.null(i)
+					case empty || wanted.IsNull(i):
+						r.out[i] = b2i(nullMatches(values, wanted, i, empty, name == "MV_CONTAINS"))
+					default:
+						r.out[i] = b2i(holds(values, wanted, i))
+					}
 				}
-			}
-			return vector.FromLongs(out), nil
-		}),
+				return r.vector(), nil
+			}, nil
+		},
 	}
 }
 

@@ -268,6 +268,9 @@ func (x exprs) typeAggregate(fn *agg.Function, call *aggregateCall, e *syntax.Ca
 	}
 	switch fn.Name {
 	case "APPROX_COUNT_DISTINCT":
+		if t.Base == expr.Array {
+			return aggregateType(call, e, "SCALAR")
+		}
 		call.args[0] = uncast(call.args[0])
 	case "COUNT":
 		err = x.typeCount(call, e)
@@ -339,10 +342,13 @@ func (x exprs) typeAggregate(fn *agg.Function, call *aggregateCall, e *syntax.Ca
 	return nil
 }
 
-// sizedArgument makes text of the argument of a call that says how long the text may be: of a time its milliseconds. Numbers stay what
-// they are. It returns the argument's type.
+// sizedArgument makes text of the argument of a call that says how long the text may be: of a time its milliseconds. Numbers and arrays stay
+// what they are. It returns the argument's type.
 func (x exprs) sizedArgument(call *aggregateCall, e *syntax.Call) (t expr.Type, err error) {
 	t = call.args[0].Type()
+	if t.Base == expr.Array {
+		call.spec.Params = nil
+	}
 	if len(call.spec.Params) == 0 || !t.IsTime() && t.Base != expr.Null {
 		return t, nil
 	}

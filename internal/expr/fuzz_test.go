@@ -30,7 +30,7 @@ func FuzzJSON(f *testing.F) {
 		if again, ok := validJSON(normal); !ok || again != normal && utf8.ValidString(s) {
 			t.Fatalf("%q in normal form is %q", s, normal)
 		}
-		appendPaths(text, "$", func(string) {})
+		jsonPaths(text)
 		mergeJSON(text, normal)
 	})
 }

@@ -452,9 +452,12 @@ var jsonKeysFunction = &Function{
 
 var jsonPathsFunction = &Function{
 	Name: "JSON_PATHS", NativeName: "json_paths", Min: 1, Max: 1, SeesNulls: true,
-	Summary: "Returns the paths of all scalars in a JSON value.",
+	Summary: "Returns the paths of all scalars, and lists of scalars, in a JSON value.",
 	Forms:   listForms("expr"),
 	Bind: func(b *binding) (Expr, error) {
+		if b.typ(0).Base == Array { // its elements have no paths of their own
+			b.args[0] = &Literal{T: JSON}
+		}
 		b.json(0)
 		return b.call(ArrayOf(Of(Varchar)).NotNull())
 	},
@@ -463,7 +466,9 @@ var jsonPathsFunction = &Function{
 		if !args[0].IsNull(i) {
 			s = args[0].StringAt(i)
 		}
-		appendPaths(s, "$", b.AppendString)
+		for _, path := range jsonPaths(s) {
+			b.AppendString(path)
+		}
 		return true, nil
 	}),
 }

@@ -1,8 +1,11 @@
 package expr
 
 import (
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 
 	"github.com/hengedb/henge/internal/fault"
 )
@@ -132,24 +135,66 @@ func jsonKeyIs(raw, name string) bool {
 	return strings.IndexByte(raw, '\\') >= 0 && jsonString(raw) == name
 }
 
-// appendPaths calls add with the path of each leaf of a JSON text.
-func appendPaths(s, prefix string, add func(string)) {
-	i := jsonSpace(s, 0)
-	if i >= len(s) || s[i] != '{' && s[i] != '[' {
-		add(prefix)
-		return
-	}
-	position, end := 0, -1
-	jsonMembers(s, i, 0, func(key string, from, to int) bool {
-		step := "[" + strconv.Itoa(position) + "]"
-		position++
-		if key != "" {
-			name := jsonString(key)
-			if step = "." + name; strings.ContainsAny(name, ".'\"[]") || name == "" {
-				step = "['" + name + "']"
-			}
+// jsonLeaf is a value in a JSON text, or the whole of it, with its path and what orders it among others.
+type jsonLeaf struct {
+	raw, path string
+	hash      uint32
+}
+
+// jsonPaths returns the paths of what a JSON value has beside objects: scalars, and lists of nothing but scalars as a whole. Their order is that
+// of the reference's hash set of steps, which users of both see.
+func jsonPaths(s string) []string {
+	var leaves []jsonLeaf
+	for queue := []jsonLeaf{{s, "$", 1}}; len(queue) > 0; queue = queue[1:] {
+		at := queue[0]
+		start := jsonSpace(at.raw, 0)
+		if start >= len(at.raw) || at.raw[start] != '{' && (at.raw[start] != '[' || plainList(at.raw, start)) {
+			leaves = append(leaves, at)
+			continue
 		}
-		appendPaths(s[from:to], prefix+step, add)
-		return true
+		position, end := 0, -1
+		jsonMembers(at.raw, start, 0, func(key string, from, to int) bool {
+			step, hash := "["+strconv.Itoa(position)+"]", uint32(position)
+			position++
+			if key != "" {
+				name := jsonString(key)
+				hash = textHash(name)
+				if step = "." + name; strings.ContainsAny(name, ".'\"[]") || name == "" {
+					step = "['" + name + "']"
+				}
+			}
+			queue = append(queue, jsonLeaf{at.raw[from:to], at.path + step, 31*at.hash + 31 + hash})
+			return true
+		}, &end)
+	}
+	buckets := 16
+	for 3*buckets < 4*len(leaves) {
+		buckets *= 2
+	}
+	bucket := func(l jsonLeaf) uint32 { return (l.hash ^ l.hash>>16) & uint32(buckets-1) }
+	slices.SortStableFunc(leaves, func(a, b jsonLeaf) int { return cmp.Compare(bucket(a), bucket(b)) })
+	paths := make([]string, len(leaves))
+	for i, l := range leaves {
+		paths[i] = l.path
+	}
+	return paths
+}
+
+// plainList reports whether a list has neither objects nor lists in it.
+func plainList(s string, start int) bool {
+	plain, end := true, -1
+	jsonMembers(s, start, 0, func(_ string, from, _ int) bool {
+		plain = plain && s[from] != '{' && s[from] != '['
+		return plain
 	}, &end)
+	return plain
+}
+
+// textHash is the hash of a text that the reference's sets go by, over its UTF-16 code units.
+func textHash(s string) uint32 {
+	h := uint32(0)
+	for _, u := range utf16.Encode([]rune(s)) {
+		h = 31*h + uint32(u)
+	}
+	return h
 }

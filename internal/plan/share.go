@@ -10,7 +10,7 @@ import (
 // twice, the values of a correlated subquery. They are computed once. It runs when conditions are where they stay, so that parts which
 // read different rows are different, and before columns are pruned, after which equal parts may have different ones.
 func (o *optimizer) share(n Node) Node {
-	s := &sharer{groups: map[string][]*sharedPart{}}
+	s := &sharer{groups: map[uint64][]*sharedPart{}}
 	s.find(n)
 	if s.candidates < 2 {
 		return n
@@ -33,7 +33,7 @@ const maxShareCandidates = 200
 type sharer struct {
 	candidates int
 	byKind     map[reflect.Type][]Node
-	groups     map[string][]*sharedPart // by Format
+	groups     map[uint64][]*sharedPart // by shape
 	ids        map[Node]int
 	next       int
 }
@@ -76,8 +76,8 @@ next:
 		if !stable(n) {
 			continue
 		}
-		text := Format(n) // equal nodes have equal texts; texts leave out values
-		for _, part := range s.groups[text] {
+		alike := shape(n)
+		for _, part := range s.groups[alike] {
 			if part.node != n && !reflect.DeepEqual(part.node, n) {
 				continue
 			}
@@ -89,8 +89,50 @@ next:
 			s.ids[n] = part.id
 			continue next
 		}
-		s.groups[text] = append(s.groups[text], &sharedPart{node: n})
+		s.groups[alike] = append(s.groups[alike], &sharedPart{node: n})
 	}
+}
+
+// shape returns a number that equal plans have in common, and others rarely: it looks at the nodes and their sizes.
+func shape(n Node) uint64 {
+	const prime = 1099511628211 // FNV-1a
+	h := uint64(14695981039346656037)
+	mix := func(values ...int) {
+		for _, v := range values {
+			h = (h ^ uint64(v)) * prime
+		}
+	}
+	Walk(n, func(n Node) bool {
+		switch x := n.(type) {
+		case *Scan:
+			mix(1, len(x.Out), len(x.Intervals))
+			for i := range len(x.DataSource) {
+				mix(int(x.DataSource[i]))
+			}
+		case *Inline:
+			mix(2, len(x.Out), x.Rows.Rows())
+		case *Filter:
+			mix(3)
+		case *Project:
+			mix(4, len(x.Exprs))
+		case *Aggregate:
+			mix(5, len(x.Sets), len(x.Aggs))
+			mix(x.Keys...)
+		case *Sort:
+			mix(6, len(x.Keys), int(x.Limit))
+		case *Join:
+			mix(7, int(x.Kind), len(x.Keys))
+		case *SetOp:
+			mix(8, int(x.Kind))
+		case *Window:
+			mix(9, len(x.Calls))
+			mix(x.Partition...)
+		default:
+			mix(10, len(n.Inputs()))
+		}
+		return true
+	})
+	return h
 }
 
 // stable reports whether computing n twice gives the same rows, of tables.

@@ -10,9 +10,9 @@ import (
 
 // windowAggregate is an aggregate over frames.
 //
-// Three shapes are told apart, per set of partitions: every frame is its whole partition (one group per partition); every frame
-// starts where the partition does (one state that only grows); anything else, for which each row is a group and the rows of its frame
-// are folded into it, whole blocks at once where frames are long.
+// Four shapes are told apart, per set of partitions: every frame is its whole partition (one group per partition); every frame starts
+// where the partition does, or ends there (one state that only grows, from row to row or backwards); anything else, for which each row is
+// a group and the rows of its frame are folded into it, whole blocks at once where frames are long.
 type windowAggregate struct {
 	call     *plan.WindowCall
 	spec     agg.Spec
@@ -36,17 +36,18 @@ func (w *windowAggregate) compute(ctx context.Context, p *partitionSet) (*vector
 	if err != nil {
 		return nil, err
 	}
-	f := &framed{w: w, p: p, frames: fr, counts: w.rowsThatCount(p), hi: make([]int, p.rows.N)}
+	f := &framed{w: w, p: p, frames: fr, counts: w.rowsThatCount(p), lo: make([]int, p.rows.N), hi: make([]int, p.rows.N)}
 	for _, a := range w.call.Args {
 		f.args = append(f.args, p.rows.Cols[a])
 	}
 	whole := w.call.Frame.Exclude == plan.ExcludeNothing
-	growing := whole
-	for i := 0; i < p.rows.N && (whole || growing); i++ {
-		var lo int
-		lo, f.hi[i] = fr.bounds(i)
-		whole = whole && lo == p.start(i) && f.hi[i] == p.end(i)
-		growing = growing && lo == p.start(i) && (i == p.start(i) || f.hi[i] >= f.hi[i-1])
+	growing, shrinking := whole, whole && !agg.Lookup(w.spec.Name).InOrder
+	for i := 0; i < p.rows.N && (whole || growing || shrinking); i++ {
+		f.lo[i], f.hi[i] = fr.bounds(i)
+		first := i == p.start(i)
+		whole = whole && f.lo[i] == p.start(i) && f.hi[i] == p.end(i)
+		growing = growing && f.lo[i] == p.start(i) && (first || f.hi[i] >= f.hi[i-1])
+		shrinking = shrinking && f.hi[i] == p.end(i) && (first || f.lo[i] >= f.lo[i-1])
 	}
 	switch {
 	case w.distinct:
@@ -55,6 +56,8 @@ func (w *windowAggregate) compute(ctx context.Context, p *partitionSet) (*vector
 		return f.whole()
 	case growing:
 		return f.growing(ctx)
+	case shrinking:
+		return f.shrinking(ctx)
 	}
 	return f.sliding(ctx)
 }
@@ -78,7 +81,7 @@ type framed struct {
 	args   []*vector.Vector
 	frames *windowFrames
 	counts []bool
-	hi     []int // ends of the frames by row, as long as they are whole or growing
+	lo, hi []int // the frames by row, as long as they are whole, growing or shrinking
 
 	// rows to fold and the groups they go to, until there are enough
 	rows, groups []uint32
@@ -182,8 +185,46 @@ func (f *framed) growing(ctx context.Context) (*vector.Vector, error) {
 	return out.Build(), nil
 }
 
-// frameBlock is how many rows are folded together ahead, for frames that contain them all.
-const frameBlock = 64
+// shrinking is growing from the last row to the first: what a row's frame has more than the next row's is added.
+func (f *framed) shrinking(ctx context.Context) (*vector.Vector, error) {
+	s, err := f.state(len(f.p.bounds) - 1)
+	if err != nil {
+		return nil, err
+	}
+	n := f.p.rows.N
+	values := vector.NewBuilder(f.w.call.Type.Runtime(), n) // of the last row first
+	forwards := make([]uint32, n)
+	var value *vector.Vector
+	for i := n - 1; i >= 0; i-- {
+		last := i == f.p.end(i)-1
+		to := f.p.end(i)
+		if !last {
+			to = f.lo[i+1]
+		}
+		k := int(f.p.partition[i])
+		if last || f.lo[i] < to {
+			for r := f.lo[i]; r < to; r++ {
+				if err := f.fold(s, r, k); err != nil {
+					return nil, err
+				}
+			}
+			if err := f.flush(s); err != nil {
+				return nil, err
+			}
+			if value, err = s.Final(k, k+1); err != nil {
+				return nil, err
+			}
+		}
+		values.AppendFrom(value, 0)
+		forwards[i] = uint32(n - 1 - i)
+		if i%vector.BatchRows == 0 {
+			if err := stop(ctx); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return values.Build().Gather(forwards), nil
+}
 
 // sliding makes a group of each row.
 func (f *framed) sliding(ctx context.Context) (*vector.Vector, error) {
@@ -196,21 +237,11 @@ func (f *framed) sliding(ctx context.Context) (*vector.Vector, error) {
 	if err != nil {
 		return nil, err
 	}
-	var blocks []*vector.Vector
+	blocks := &foldedRows{f: f}
 	if total > n*2*frameBlock && !agg.Lookup(f.w.spec.Name).InOrder {
-		if blocks, err = f.blocks(); err != nil {
+		if err := blocks.build(); err != nil {
 			return nil, err
 		}
-	}
-	var whole, into []uint32
-	merge := func() error {
-		parts := make([]*vector.Vector, len(blocks))
-		for i, b := range blocks {
-			parts[i] = b.Gather(whole)
-		}
-		err := s.Merge(parts, into, len(into))
-		whole, into = whole[:0], into[:0]
-		return err
 	}
 	for i := range n {
 		if i%frameBlock == 0 {
@@ -220,20 +251,7 @@ func (f *framed) sliding(ctx context.Context) (*vector.Vector, error) {
 		}
 		rows := f.frames.rows(i)
 		for _, part := range rows.parts[:rows.n] {
-			for r := part.lo; r < part.hi; {
-				if blocks != nil && r%frameBlock == 0 && r+frameBlock <= part.hi {
-					whole, into = append(whole, uint32(r/frameBlock)), append(into, uint32(i))
-					r += frameBlock
-					continue
-				}
-				if err := f.fold(s, r, i); err != nil {
-					return nil, err
-				}
-				r++
-			}
-		}
-		if len(whole) >= flushRows {
-			if err := merge(); err != nil {
+			if err := byBlocks(part, len(blocks.levels), func(level int, run span) error { return blocks.fold(s, level, run, i) }); err != nil {
 				return nil, err
 			}
 		}
@@ -241,30 +259,10 @@ func (f *framed) sliding(ctx context.Context) (*vector.Vector, error) {
 	if err := f.flush(s); err != nil {
 		return nil, err
 	}
-	if len(whole) > 0 {
-		if err := merge(); err != nil {
-			return nil, err
-		}
+	if err := blocks.flush(s); err != nil {
+		return nil, err
 	}
 	return s.Final(0, n)
-}
-
-// blocks folds each run of frameBlock rows, whatever partitions they belong to.
-func (f *framed) blocks() ([]*vector.Vector, error) {
-	n := (f.p.rows.N + frameBlock - 1) / frameBlock
-	s, err := f.state(n)
-	if err != nil {
-		return nil, err
-	}
-	for r := range f.p.rows.N {
-		if err := f.fold(s, r, r/frameBlock); err != nil {
-			return nil, err
-		}
-	}
-	if err := f.flush(s); err != nil {
-		return nil, err
-	}
-	return s.Partial(0, n), nil
 }
 
 // distinct looks at each frame on its own.

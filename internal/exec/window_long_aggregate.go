@@ -9,8 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// longAggregate is an aggregate over the frames of a partition on disk. Frames from the first row on have one state that grows. For
-// others a page of rows makes as many groups, and what lies in their frames is folded into them: rows, or whole blocks of rows that were
+// longAggregate is an aggregate over the frames of a partition on disk. Frames from the first row on have one state that grows; so have
+// those up to the last row, backwards, and their values are kept until rows come in order. For others a page of rows makes as many groups, and what lies in their frames is folded into them: rows, or whole blocks of rows that were
 // folded before.
 type longAggregate struct {
 	p      *longPartition
@@ -26,6 +26,8 @@ type longAggregate struct {
 	state agg.State      // while frames grow
 	to    int            // rows that it has
 	value *vector.Vector // of it
+
+	backwards *pages // the values of frames up to the last row, that of the last row first; nil: there are none
 }
 
 func newLongAggregate(ctx context.Context, p *longPartition, c *plan.WindowCall, earlier windowFunction) (_ longFunction, err error) {
@@ -60,9 +62,14 @@ func newLongAggregate(ctx context.Context, p *longPartition, c *plan.WindowCall,
 		f.state, err = f.newState(1)
 		return f, err
 	}
+	inOrder := agg.Lookup(f.w.spec.Name).InOrder
+	if frame.ToUnbounded && frame.FromColumn < 0 && frame.Exclude == plan.ExcludeNothing && !f.w.distinct && !inOrder {
+		f.whole.add(0, p.n())
+		return f, f.shrink(ctx)
+	}
 	short := !frame.Range && !frame.Groups && !frame.FromUnbounded && !frame.ToUnbounded && frame.FromColumn < 0 && frame.ToColumn < 0 &&
 		frame.ToOffset-frame.FromOffset < 2*frameBlock
-	if !short && !f.w.distinct && !agg.Lookup(f.w.spec.Name).InOrder {
+	if !short && !f.w.distinct && !inOrder {
 		f.blocks, err = newFrameBlocks(ctx, f)
 	}
 	return f, err
@@ -81,6 +88,16 @@ func (f *longAggregate) compute(ctx context.Context, b *vector.Batch, lo, hi int
 		return f.growing(ctx, b, lo, hi)
 	}
 	out := vector.NewBuilder(f.w.call.Type.Runtime(), hi-lo)
+	if f.backwards != nil {
+		for i := lo; i < hi; i++ {
+			values, at, err := f.backwards.at(f.p.n() - 1 - i)
+			if err != nil {
+				return nil, err
+			}
+			out.AppendFrom(values.Cols[0], at)
+		}
+		return out.Build(), nil
+	}
 	for from := 0; from < hi-lo; {
 		s, n, err := f.room(min(slidingGroups, hi-lo-from))
 		if err != nil {
@@ -120,26 +137,27 @@ func (f *longAggregate) growing(ctx context.Context, b *vector.Batch, lo, hi int
 			return nil, err
 		}
 		if f.value == nil || to > f.to {
-			if err := f.grow(ctx, to); err != nil {
+			if err := f.add(ctx, span{f.to, to}); err != nil {
 				return nil, err
 			}
+			f.to = max(f.to, to)
 		}
 		out.AppendFrom(f.value, 0)
 	}
 	return out.Build(), nil
 }
 
-// grow adds the rows up to row to.
-func (f *longAggregate) grow(ctx context.Context, to int) error {
-	for f.to < to {
+// add folds rows into the one state and takes its value.
+func (f *longAggregate) add(ctx context.Context, run span) error {
+	for run.lo < run.hi {
 		if err := stop(ctx); err != nil {
 			return err
 		}
-		end := min(to, f.to+f.p.rows.per)
-		if err := f.fold.rows(f.state, span{f.to, end}, 0, &f.whole); err != nil {
+		part := span{run.lo, min(run.hi, run.lo+f.p.rows.per)}
+		if err := f.fold.rows(f.state, part, 0, &f.whole); err != nil {
 			return err
 		}
-		f.to = end
+		run.lo = part.hi
 	}
 	if err := f.fold.flush(f.state); err != nil {
 		return err
@@ -189,7 +207,61 @@ func (f *longAggregate) sliding(ctx context.Context, s agg.State, b *vector.Batc
 	return s.Final(0, run.hi-run.lo)
 }
 
+// shrink computes the values of frames up to the last row, from that row to the first.
+func (f *longAggregate) shrink(ctx context.Context) error {
+	starts, err := newPages([]vector.Type{vector.Long}, f.p.rows.per, f.p.env)
+	if err != nil {
+		return err
+	}
+	defer starts.close()
+	if err := f.p.each(ctx, func(b *vector.Batch, lo int) error {
+		from := make([]int64, b.N)
+		for i := range from {
+			start, _, err := f.frames.bounds(b, lo+i, i)
+			if err != nil {
+				return err
+			}
+			from[i] = int64(start)
+		}
+		return starts.add(&vector.Batch{N: b.N, Cols: []*vector.Vector{vector.FromLongs(from)}})
+	}); err != nil {
+		return err
+	}
+	if err := starts.finish(); err != nil {
+		return err
+	}
+	if f.state, err = f.newState(1); err != nil {
+		return err
+	}
+	typ := f.w.call.Type.Runtime()
+	if f.backwards, err = newPages([]vector.Type{typ}, f.p.rows.per, f.p.env); err != nil {
+		return err
+	}
+	f.to = f.p.n() // rows from here on are in the state
+	for k := starts.count() - 1; k >= 0; k-- {
+		from, err := starts.page(k)
+		if err != nil {
+			return err
+		}
+		values := vector.NewBuilder(typ, from.N)
+		for i := from.N - 1; i >= 0; i-- {
+			if start := int(from.Cols[0].LongAt(i)); f.value == nil || start < f.to {
+				if err := f.add(ctx, span{start, f.to}); err != nil {
+					return err
+				}
+				f.to = start
+			}
+			values.AppendFrom(f.value, 0)
+		}
+		if err := f.backwards.add(&vector.Batch{N: from.N, Cols: []*vector.Vector{values.Build()}}); err != nil {
+			return err
+		}
+	}
+	return f.backwards.finish()
+}
+
 func (f *longAggregate) close() {
+	f.backwards.close()
 	f.groups.Close()
 	if f.blocks != nil {
 		f.blocks.close()

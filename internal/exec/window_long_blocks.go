@@ -109,19 +109,7 @@ func (o *frameBlocks) entries(s agg.State, level int, run span, group int) error
 
 // fold folds a run of rows into a group: its ends row by row, and what lies between by blocks as large as fit.
 func (o *frameBlocks) fold(s agg.State, run span, group int) error {
-	for level := -1; ; level++ {
-		inner := span{(run.lo + frameBlock - 1) / frameBlock, run.hi / frameBlock}
-		if level+1 == len(o.levels) || inner.lo >= inner.hi {
-			return o.entries(s, level, run, group)
-		}
-		if err := o.entries(s, level, span{run.lo, inner.lo * frameBlock}, group); err != nil {
-			return err
-		}
-		if err := o.entries(s, level, span{inner.hi * frameBlock, run.hi}, group); err != nil {
-			return err
-		}
-		run = inner
-	}
+	return byBlocks(run, len(o.levels), func(level int, run span) error { return o.entries(s, level, run, group) })
 }
 
 func (o *frameBlocks) flush(s agg.State) error {

@@ -62,7 +62,7 @@ func newSummary(a *aggregation, p *Pipeline) *summary {
 	}
 	for _, call := range a.node.Aggs {
 		fold := summaryFolds[call.Agg.Name]
-		if fold == nil || call.Filter >= 0 || len(call.Args) > 1 || len(call.Args) == 0 && call.Agg.Name != "COUNT" {
+		if fold == nil || call.Agg.Keep || call.Filter >= 0 || len(call.Args) > 1 || len(call.Args) == 0 && call.Agg.Name != "COUNT" {
 			return nil
 		}
 		c := summaryCall{column: -1, fold: fold}

@@ -12,6 +12,9 @@ type Options struct {
 	Off []string
 	// Rows estimates how many rows a scan reads before its filter; nil, or a negative answer: unknown.
 	Rows func(*Scan) float64
+	// LargeSide is from how many rows on the smaller side of a join is too large to be sent to the servers that hold the larger one; 0:
+	// nothing is sent, all rows are here.
+	LargeSide float64
 	// Context is the time zone and the current time of the query, for constants.
 	Context expr.Context
 	// Fired is told the name of a rule each time it changed the plan.
@@ -36,6 +39,7 @@ var rules = []struct {
 	{"linear_sums", (*optimizer).linearSums},
 	{"determined_keys", (*optimizer).determinedKeys},
 	{"early_exprs", (*optimizer).earlyExprs},
+	{"partial_groups", (*optimizer).partialGroups},
 	{"share", (*optimizer).share},
 	{"prune_columns", (*optimizer).pruneColumns},
 	{"drop_sorts", (*optimizer).dropSorts},

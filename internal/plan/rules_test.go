@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -37,7 +38,7 @@ func (catalog) Names(context.Context, sql.Schema) []string { return []string{"t"
 func rows(s *plan.Scan) float64 { return map[string]float64{"t": 1000, "u": 10}[s.DataSource] }
 
 // testdata/rules.txt holds blocks: comments, "fires: ..." and "not: ..." with rules that must and must not change the plan, "off: ..." with
-// rules switched off, a statement, and the plan after optimizing.
+// rules switched off, "large: ..." with the rows of a side that is too large to be sent, a statement, and the plan after optimizing.
 func TestRules(t *testing.T) {
 	const name = "testdata/rules.txt"
 	data, err := os.ReadFile(name)
@@ -48,6 +49,7 @@ func TestRules(t *testing.T) {
 	for block := range strings.SplitSeq(strings.TrimSpace(string(data)), "\n\n") {
 		head, want, _ := strings.Cut(block, "\n----")
 		var statement, must, mustNot, off []string
+		large := 0.0
 		for line := range strings.SplitSeq(head, "\n") {
 			switch word, rest, _ := strings.Cut(line, " "); {
 			case strings.HasPrefix(line, "#"):
@@ -57,6 +59,10 @@ func TestRules(t *testing.T) {
 				mustNot = strings.Fields(rest)
 			case word == "off:":
 				off = strings.Fields(rest)
+			case word == "large:":
+				if large, err = strconv.ParseFloat(rest, 64); err != nil {
+					t.Fatal(err)
+				}
 			default:
 				statement = append(statement, line)
 			}
@@ -68,7 +74,7 @@ func TestRules(t *testing.T) {
 			continue
 		}
 		fired := map[string]bool{}
-		n := plan.Optimize(s.Plan, plan.Options{Off: off, Rows: rows, Context: expr.Context{Zone: s.Zone, Now: s.Now},
+		n := plan.Optimize(s.Plan, plan.Options{Off: off, Rows: rows, LargeSide: large, Context: expr.Context{Zone: s.Zone, Now: s.Now},
 			Fired: func(r string) { fired[r] = true }})
 		got := "\n" + strings.TrimSuffix(plan.Format(n), "\n")
 		for _, r := range append(slices.Clone(must), mustNot...) {

@@ -27,7 +27,7 @@ var configs = []slt.Config{
 	{Name: "reprint", New: direct(engine.Options{Reprint: true}), Moved: true},
 	{Name: "http", New: func(t testing.TB) slt.Engine { return engine.Serve(t, engine.Options{}) }},
 	{Name: "fragments", New: func(t testing.TB) slt.Engine {
-		return engine.Serve(t, engine.Options{SegmentRows: 2, Threads: 2, Servers: 3})
+		return engine.Serve(t, engine.Options{SegmentRows: 2, Threads: 2, Servers: 3, LargeSide: 1})
 	}},
 	{Name: "broken", New: func(t testing.TB) slt.Engine {
 		return engine.Serve(t, engine.Options{SegmentRows: 2, Threads: 2, Servers: 3, Broken: true})

@@ -54,8 +54,10 @@ type Options struct {
 	// Cache is that of results.
 	Cache      CacheOptions
 	Dispatcher *dispatch.Dispatcher
-	Clock      clock.Clock
-	Log        *slog.Logger
+	// LargeSide is plan.Options.LargeSide; 0: sentRows where there are Servers.
+	LargeSide float64
+	Clock     clock.Clock
+	Log       *slog.Logger
 }
 
 // Broker runs statements over the published timeline.
@@ -72,11 +74,17 @@ type Broker struct {
 	o            Options
 }
 
+// sentRows is from how many rows on the right side of a join is not sent to other servers: about the rows of the bytes that are.
+const sentRows = 200_000
+
 // New returns a Broker over published, which its owner keeps up to date. system are the tables of the schema sys, by name.
 func New(published *timeline.Published, segments Segments, system map[string]SystemTable, externals exec.Externals, o Options) *Broker {
 	threads := o.Threads
 	if threads <= 0 {
 		threads = runtime.GOMAXPROCS(0)
+	}
+	if o.LargeSide == 0 && o.Servers != nil {
+		o.LargeSide = sentRows
 	}
 	return &Broker{
 		published: published, segments: segments, system: system, externals: externals, scheduler: exec.NewScheduler(threads, o.Clock),
@@ -158,7 +166,9 @@ func (b *Broker) Optimize(p *Prepared) plan.Node { return b.OptimizeWithout(p, n
 
 // OptimizeWithout is Optimize without some rules, by name.
 func (b *Broker) OptimizeWithout(p *Prepared, off []string) plan.Node {
-	return plan.Optimize(p.Plan, plan.Options{Off: off, Context: p.Statement.Env(), Rows: b.catalog(p.State, p.Lookups).scanRows})
+	return plan.Optimize(p.Plan, plan.Options{
+		Off: off, Context: p.Statement.Env(), Rows: b.catalog(p.State, p.Lookups).scanRows, LargeSide: b.o.LargeSide,
+	})
 }
 
 // Env returns what the operators of a statement need: a part of the memory and a share of the cores. Done gives them back.

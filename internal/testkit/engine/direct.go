@@ -32,6 +32,8 @@ type Options struct {
 	MemoryBytes int64
 	// Disk counts what is spilled; nil: nobody wants to know.
 	Disk *budget.Budget
+	// LargeSide is from how many rows on the smaller side of a join is too large to be sent, 0: the default.
+	LargeSide float64
 	// RulesOff names rewrite rules that are not applied.
 	RulesOff []string
 	// Reprint parses each statement, prints it, and runs what was printed.
@@ -50,7 +52,7 @@ func newBroker(t testing.TB, s *Store, o Options) *broker.Broker {
 	})
 	options := broker.Options{
 		Threads: o.Threads, BatchRows: o.BatchRows, Memory: budget.Root(o.MemoryBytes), Spill: spill, Lookups: s.lookups,
-		Clock: s.clock, Log: s.log,
+		LargeSide: o.LargeSide, Clock: s.clock, Log: s.log,
 	}
 	if o.Servers > 0 {
 		servers := startServers(t, s, o)

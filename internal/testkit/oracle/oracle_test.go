@@ -62,7 +62,7 @@ func round(t *testing.T, n *tally, seed uint64, queries int) {
 		rows = 500
 	}
 	for _, name := range []string{"t", "u"} {
-		table, err := g.Table(map[string]int{"t": rows, "u": rows / 3}[name])
+		table, err := g.Table(map[string]int{"t": rows, "u": rows / 4}[name])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,6 +93,9 @@ func options(r *rand.Rand) engine.Options {
 	o := engine.Options{BatchRows: r.IntN(8), Threads: r.IntN(4), SegmentRows: r.IntN(20), Reprint: r.IntN(4) == 0}
 	if r.IntN(3) == 0 {
 		o.MemoryBytes = 20 << 10 << r.IntN(3)
+	}
+	if r.IntN(2) == 0 {
+		o.LargeSide = 1
 	}
 	for _, rule := range plan.RuleNames() {
 		if r.IntN(4) == 0 {

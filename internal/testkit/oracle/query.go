@@ -11,6 +11,8 @@ func (g *Generator) Query() (sql string, ordered bool) {
 	switch g.r.IntN(10) {
 	case 2, 3:
 		sql, columns = g.windows()
+	case 4:
+		sql, columns = g.star()
 	case 0:
 		left, n := g.block(2)
 		columns = n
@@ -148,6 +150,47 @@ func (g *Generator) where(depth int) string {
 			g.not(), g.column("s"), g.r.IntN(6), g.condition(depth-1))
 	}
 	return " WHERE " + g.condition(depth)
+}
+
+// star groups facts by what a dimension says of them: each key and argument reads one side.
+func (g *Generator) star() (sql string, columns int) {
+	facts := func() { g.from, g.words = []string{"t"}, nil }
+	dimension := func() { g.from, g.words = []string{"u"}, nil }
+	source := "t " + g.pick("JOIN", "JOIN", "LEFT JOIN") + " u ON " + g.pick("t.n = u.n", "t.s = u.s", "t.n = u.n AND t.s = u.s", "t.s IS NOT DISTINCT FROM u.s") +
+		g.pick("", "", " AND u.l > 10", " AND t.n < u.l", " AND t.f >= u.f")
+	if g.r.IntN(4) == 0 {
+		source = strings.Replace(strings.Replace(source, "t LEFT JOIN u", "u RIGHT JOIN t", 1), "t JOIN u", "u JOIN t", 1)
+	}
+	var items, keys []string
+	for range g.r.IntN(3) {
+		if facts(); g.r.IntN(3) > 0 {
+			dimension()
+		}
+		items = append(items, g.pick(g.column("s"), g.column("t"), g.text(1), g.integer(1), g.time(1)))
+		keys = append(keys, fmt.Sprint(len(items)))
+	}
+	for range g.r.IntN(4) + 1 {
+		facts()
+		call := g.pick("COUNT(*)", "COUNT("+g.integer(1)+")", "SUM("+g.integer(1)+")", "SUM(t.d)", "MIN("+g.text(1)+")", "MAX("+g.integer(1)+")", "AVG(t.f)", "AVG(t.n)",
+			"MAX(t.__time)", "MIN(t.d)")
+		if g.r.IntN(3) == 0 {
+			if g.r.IntN(2) == 0 {
+				dimension()
+			}
+			call += " FILTER (WHERE " + g.condition(1) + ")"
+		}
+		items = append(items, call)
+	}
+	tail := ""
+	if len(keys) > 0 {
+		tail = " GROUP BY " + g.pick("", "", "ROLLUP") + "(" + strings.Join(keys, ", ") + ")"
+	}
+	facts()
+	where := g.pick("", "", " WHERE "+g.condition(1))
+	for i := range items {
+		items[i] += fmt.Sprintf(" AS c%d", i)
+	}
+	return "SELECT " + strings.Join(items, ", ") + " FROM " + source + where + tail, len(items)
 }
 
 // item is an output column, at times a subquery of one value.

@@ -14,6 +14,10 @@
 //	join_order.go      neighbouring inner joins are made in the order that makes the fewest rows
 //	join_side.go       the smaller side of an inner join is built, the larger one probes
 //	estimate.go        how many rows an operator gives, as far as statistics tell
+//	early_exprs.go     what a projection takes from one side of a join is computed there, where that has fewer rows
+//	partial_groups.go  the large side of a join is grouped before it, where the other one can't be sent to its servers
+//	linear_sums.go     sums of one number plus constants are one sum
+//	determined_keys.go keys that others determine are not grouped by
 //	merge_projects.go  a projection of a projection is one
 //	push_limits.go     limits move down, a limited sort becomes a top-N, a limited scan stops early
 //	share.go           parts that occur twice are computed once

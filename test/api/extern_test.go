@@ -23,7 +23,9 @@ import (
 	"github.com/twmb/avro/ocf"
 	_ "modernc.org/sqlite" // the database of the sql source
 
+	"github.com/hengedb/henge/internal/deepstore/s3"
 	"github.com/hengedb/henge/internal/testkit/server"
+	"github.com/hengedb/henge/internal/testkit/versitygw"
 )
 
 // externRow is what all inputs of these tests hold.
@@ -249,5 +251,33 @@ func TestSegmentsInS3(t *testing.T) {
 	rows, err := s.Query(t.Context(), `SELECT COUNT(*) FROM in_s3`)
 	if err != nil || len(rows) != 1 || fmt.Sprint(rows[0][0]) != "3" {
 		t.Errorf("%v %v", rows, err)
+	}
+}
+
+// TestExternReadsARealS3Server reads rows from a server that keeps objects as files.
+func TestExternReadsARealS3Server(t *testing.T) {
+	url := versitygw.Start(t, "input")
+	c, err := s3.Connect(t.Context(), s3.Options{Endpoint: url, Region: "us-east-1", AccessKey: versitygw.AccessKey, SecretKey: versitygw.SecretKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := externFiles(t)
+	for name, f := range files {
+		if err := c.Put(t.Context(), "input", "in/"+name, strings.NewReader(f[0]), int64(len(f[0])), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := server.Start(t, server.Options{Settings: []string{"service.ingest.http.allowPrivate=true"}})
+	at := fmt.Sprintf(`"endpointConfig":{"url":%q,"signingRegion":"us-east-1"},"properties":{"accessKeyId":%q,"secretAccessKey":%q}`, url, versitygw.AccessKey,
+		versitygw.SecretKey)
+	for name, source := range map[string]string{"json": `"prefixes":["s3://input/in/js"]`, "parquet": `"uris":["s3://input/in/parquet"]`, "gzip": `"objectGlob":"**gzip","prefixes":["s3://input/in/"]`} {
+		rows, err := load(t, s, "real_"+name, `{"type":"s3",`+source+`,`+at+`}`, files[name][1])
+		if err != nil || len(rows) != 3 {
+			t.Errorf("%s: %v %v", name, rows, err)
+		}
+	}
+	wrong := strings.Replace(at, versitygw.SecretKey, "not-the-key", 1)
+	if _, err := load(t, s, "real_wrong", `{"type":"s3","uris":["s3://input/in/csv"],`+wrong+`}`, files["csv"][1]); err == nil || strings.Contains(err.Error(), "not-the-key") {
+		t.Errorf("a wrong secret: %v", err)
 	}
 }

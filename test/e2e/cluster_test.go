@@ -12,21 +12,33 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/testkit/postgres"
 	"github.com/hengedb/henge/internal/testkit/server"
+	"github.com/hengedb/henge/internal/testkit/versitygw"
 )
 
-// A cluster of processes on a PostgreSQL loads, answers, and goes on while some of them are killed.
+// A cluster of processes on a PostgreSQL loads, answers, and goes on while some of them are killed; its deep storage is a folder, then an S3 server.
 func TestAClusterOfProcesses(t *testing.T) {
+	t.Run("folder", func(t *testing.T) {
+		clusterOfProcesses(t, "service.storage.storageDirectory="+filepath.Join(t.TempDir(), "deep"))
+	})
+	t.Run("s3", func(t *testing.T) {
+		clusterOfProcesses(t, "service.storage.type=s3", "service.storage.bucket=segments", "service.storage.baseKey=henge",
+			"service.s3.endpoint.url="+versitygw.Start(t, "segments"), "service.s3.endpoint.signingRegion=us-east-1",
+			"service.s3.accessKey="+versitygw.AccessKey, "service.s3.secretKey="+versitygw.SecretKey)
+	})
+}
+
+func clusterOfProcesses(t *testing.T, deep ...string) {
 	store, dir := postgres.URL(t), t.TempDir()
 	started := 0
 	run := func(roles ...string) *process {
 		t.Helper()
 		started++
 		arguments := append([]string{"server", "--data", filepath.Join(dir, fmt.Sprintf("node%d", started))}, roles...)
-		for _, set := range []string{
+		for _, set := range append([]string{
 			"service.metadata.storage.type=postgresql", "service.metadata.storage.connector.connectURI=" + store,
-			"service.storage.storageDirectory=" + filepath.Join(dir, "deep"), "service.leader.leaseDuration=PT2S", "service.discovery.leaseDuration=PT3S",
+			"service.leader.leaseDuration=PT2S", "service.discovery.leaseDuration=PT3S",
 			"service.memory.limit=256MiB", "service.ingest.http.allowPrivate=true",
-		} {
+		}, deep...) {
 			arguments = append(arguments, "--set", set)
 		}
 		return launch(t, exec.Command(henge, append(arguments, ports()...)...))

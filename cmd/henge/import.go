@@ -166,9 +166,11 @@ func (o *importOptions) find(ctx context.Context) (*peer.Catalog, error) {
 		return found, nil
 	}
 	for _, s := range found.Segments {
-		if s.LoadSpec, err = movedSpec(s.LoadSpec, s.ID.DataSource, o.moved); err != nil {
+		spec, err := movedSpec(s.LoadSpec(), s.ID.DataSource, o.moved)
+		if err != nil {
 			return nil, err
 		}
+		s.Locate(spec)
 	}
 	return found, nil
 }

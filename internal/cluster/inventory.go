@@ -54,18 +54,26 @@ type Inventory struct {
 
 	mu struct {
 		sync.Mutex
-		servers map[string]*server            // by address
-		holders map[string][]*dispatch.Server // by segment id; slices are replaced, never changed
-		live    []*dispatch.Server
-		changed chan struct{}
+		servers  map[string]*server  // by address
+		holdings map[string]*holding // by segment id; what nobody holds has none
+		live     []*dispatch.Server
+		changed  chan struct{}
 	}
 }
+
+// holding is a segment that Historicals hold. There are millions: what each server holds is found by looking at all.
+type holding struct {
+	id string
+	by []*dispatch.Server // replaced, never changed
+}
+
+func (h *holding) isBy(s *server) bool { return h != nil && slices.Contains(h.by, s.as) }
 
 // server is a Historical that is followed.
 type server struct {
 	member  Member
 	as      *dispatch.Server
-	ids     map[string]struct{}
+	held    int // segments
 	used    int64
 	at      Counter
 	reached bool // the last poll was answered
@@ -76,7 +84,7 @@ type server struct {
 // NewInventory returns an Inventory of nothing; Run fills it.
 func NewInventory(o InventoryOptions) *Inventory {
 	i := &Inventory{o: o}
-	i.mu.servers, i.mu.holders = map[string]*server{}, map[string][]*dispatch.Server{}
+	i.mu.servers, i.mu.holdings = map[string]*server{}, map[string]*holding{}
 	i.mu.changed = make(chan struct{})
 	return i
 }
@@ -104,7 +112,7 @@ func (i *Inventory) Run(ctx context.Context) error {
 				continue
 			}
 			follow, cancel := context.WithCancel(ctx)
-			s := &server{member: m, ids: map[string]struct{}{}, at: Beginning, cancel: cancel, as: &dispatch.Server{
+			s := &server{member: m, at: Beginning, cancel: cancel, as: &dispatch.Server{
 				Name: address, URL: m.URL(), Priority: m.Priority, Here: i.o.Here != nil && i.o.Here.Address == address,
 			}}
 			i.mu.servers[address] = s
@@ -157,7 +165,7 @@ func (i *Inventory) noteLocked(s *server, d *Delta, err error) {
 	}
 	if d != nil && d.Reset {
 		i.removeLocked(s)
-		s.ids, s.at = map[string]struct{}{}, Beginning
+		s.at = Beginning
 		return
 	}
 	came := !s.reached
@@ -169,14 +177,12 @@ func (i *Inventory) noteLocked(s *server, d *Delta, err error) {
 	if d != nil {
 		s.at, s.used = d.Counter, d.Used
 		for _, c := range d.Changes {
-			_, has := s.ids[c.ID]
-			switch {
+			h := i.mu.holdings[c.ID]
+			switch has := h.isBy(s); {
 			case c.Action == "load" && !has:
-				s.ids[c.ID] = struct{}{}
-				i.holdLocked(s, c.ID)
+				i.holdLocked(s, h, c.ID)
 			case c.Action == "drop" && has:
-				delete(s.ids, c.ID)
-				i.unholdLocked(s, c.ID)
+				i.unholdLocked(s, h)
 			}
 		}
 	}
@@ -185,23 +191,29 @@ func (i *Inventory) noteLocked(s *server, d *Delta, err error) {
 	}
 }
 
-func (i *Inventory) holdLocked(s *server, id string) {
-	i.mu.holders[id] = append(slices.Clip(i.mu.holders[id]), s.as)
+// holdLocked notes that a server holds a segment; h is nil when nobody did.
+func (i *Inventory) holdLocked(s *server, h *holding, id string) {
+	if h == nil {
+		h = &holding{id: id}
+		i.mu.holdings[id] = h
+	}
+	h.by = append(slices.Clip(h.by), s.as)
+	s.held++
 }
 
-func (i *Inventory) unholdLocked(s *server, id string) {
-	left := without(i.mu.holders[id], s.as)
-	if len(left) == 0 {
-		delete(i.mu.holders, id)
-	} else {
-		i.mu.holders[id] = left
+func (i *Inventory) unholdLocked(s *server, h *holding) {
+	s.held--
+	if h.by = without(h.by, s.as); len(h.by) == 0 {
+		delete(i.mu.holdings, h.id)
 	}
 }
 
 // removeLocked lets nobody ask a server any more.
 func (i *Inventory) removeLocked(s *server) {
-	for id := range s.ids {
-		i.unholdLocked(s, id)
+	for _, h := range i.mu.holdings {
+		if s.held > 0 && h.isBy(s) {
+			i.unholdLocked(s, h)
+		}
 	}
 	i.mu.live = without(i.mu.live, s.as)
 	s.reached = false
@@ -262,7 +274,10 @@ func (i *Inventory) Live() []*dispatch.Server {
 func (i *Inventory) Holders(segment string) []*dispatch.Server {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.mu.holders[segment]
+	if h := i.mu.holdings[segment]; h != nil {
+		return h.by
+	}
+	return nil
 }
 
 // Held reports whether some Historical that answers holds a segment.
@@ -284,7 +299,7 @@ type Stock struct {
 	Used int64
 	// Down says that it does not answer at the moment; what it holds is as it was last known then.
 	Down bool
-	// Segments is how many it holds; IDs are these, sorted, where they are asked for.
+	// Segments is how many it holds; IDs are these, in no order, where they are asked for.
 	Segments int
 	IDs      []string
 }
@@ -294,13 +309,24 @@ func (i *Inventory) Stocks(ids bool) []Stock {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	var out []Stock
+	at := map[*dispatch.Server]int{}
 	for _, address := range slices.Sorted(maps.Keys(i.mu.servers)) {
 		s := i.mu.servers[address]
-		stock := Stock{Member: s.member, Used: s.used, Down: !s.reached, Segments: len(s.ids)}
-		if ids {
-			stock.IDs = slices.Sorted(maps.Keys(s.ids))
+		at[s.as] = len(out)
+		out = append(out, Stock{Member: s.member, Used: s.used, Down: !s.reached, Segments: s.held})
+	}
+	if !ids {
+		return out
+	}
+	for n := range out {
+		out[n].IDs = make([]string, 0, out[n].Segments)
+	}
+	for _, h := range i.mu.holdings {
+		for _, s := range h.by {
+			if n, ok := at[s]; ok {
+				out[n].IDs = append(out[n].IDs, h.id)
+			}
 		}
-		out = append(out, stock)
 	}
 	return out
 }

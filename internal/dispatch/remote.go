@@ -188,7 +188,7 @@ func (r *running) request(ctx context.Context, server *Server, segments []Segmen
 	for i, s := range segments {
 		req.Segments[i] = SentSegment{ID: s.ID, Visible: [2]int64{s.Visible.Start, s.Visible.End}}
 		if !holds(s.Holders, server) {
-			req.Segments[i].LoadSpec = s.Of.LoadSpec
+			req.Segments[i].LoadSpec = s.Of.LoadSpec()
 		}
 	}
 	return req

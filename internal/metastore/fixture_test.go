@@ -105,11 +105,10 @@ var testSchema = timeline.NewSchema([]timeline.Column{{Name: "__time", Type: "LO
 // segment returns a segment of datasource wiki.
 func segment(iv chrono.Interval, version string, partition, core int) *timeline.Segment {
 	id := timeline.SegmentID{DataSource: "wiki", Interval: iv, Version: version, Partition: partition}
-	return &timeline.Segment{
-		ID: id, Shard: timeline.Numbered{Partition: partition, Core: core}, Schema: testSchema,
-		LoadSpec: json.RawMessage(fmt.Sprintf(`{"type":"local","path":"/deep/%s"}`, id)),
-		Size:     100, Rows: 10, BinaryVersion: timeline.BinaryVersion,
+	s := &timeline.Segment{
+		ID: id, Shard: timeline.Numbered{Partition: partition, Core: core}, Schema: testSchema, Size: 100, Rows: 10, BinaryVersion: timeline.BinaryVersion,
 	}
+	return s.Locate(json.RawMessage(fmt.Sprintf(`{"type":"local","path":"/deep/%s"}`, id)))
 }
 
 // owner returns a new task of its own group.

@@ -152,7 +152,7 @@ func TestUnusedSegments(t *testing.T) {
 		if files, err := f.UnreferencedFiles(f.ctx(), 10); err != nil || len(files) != 0 {
 			t.Errorf("after forgetting: %v %v", files, err)
 		}
-		if rows, err := f.Segments(f.ctx(), all[0]); err != nil || len(rows) != 1 || len(rows[0].LoadSpec) == 0 {
+		if rows, err := f.Segments(f.ctx(), all[0]); err != nil || len(rows) != 1 || !rows[0].IsLocated() {
 			t.Errorf("a referenced file was forgotten: %v", err)
 		}
 	})

@@ -125,7 +125,7 @@ func (p *Publication) prepare() error {
 		switch {
 		case s.IsTombstone() && s.File != "":
 			return fault.InvalidInput("Segment [%s] is a tombstone and has a file", s.ID)
-		case !s.IsTombstone() && len(s.LoadSpec) == 0:
+		case !s.IsTombstone() && !s.IsLocated():
 			return fault.InvalidInput("Segment [%s] has no load spec", s.ID)
 		case !s.IsTombstone() && s.File == "":
 			c := *s

@@ -92,7 +92,7 @@ func TestPublishRefusesBadSegments(t *testing.T) {
 			message  string
 		}{
 			"twice":           {[]*timeline.Segment{good, good}, "published twice"},
-			"no load spec":    {bad(func(s *timeline.Segment) { s.LoadSpec = nil }), "no load spec"},
+			"no load spec":    {bad(func(s *timeline.Segment) { s.Locate(nil) }), "no load spec"},
 			"datasource":      {bad(func(s *timeline.Segment) { s.ID.DataSource = "other" }), "does not belong to datasource [wiki]"},
 			"tombstone bytes": {bad(func(s *timeline.Segment) { s.Shard = timeline.Tombstone{}; s.File = "f" }), "is a tombstone and has a file"},
 			"partition":       {bad(func(s *timeline.Segment) { s.ID.Partition = 7 }), "has partition number [0] in its shard spec"},

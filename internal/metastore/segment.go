@@ -55,9 +55,9 @@ func scanSegment(rows *sql.Rows) (scannedRow, error) {
 	}
 	r.fingerprint, r.File, r.UpgradedFrom, r.TaskID = fingerprint.String, file.String, upgradedFrom.String, taskID.String
 	if loadSpec.Valid {
-		r.LoadSpec = json.RawMessage(loadSpec.String)
+		r.Locate(json.RawMessage(loadSpec.String))
 	} else if r.IsTombstone() {
-		r.LoadSpec = timeline.NewTombstone(r.ID).LoadSpec
+		r.Locate(timeline.NewTombstone(r.ID).LoadSpec())
 	}
 	if details.Valid {
 		var d detailsJSON
@@ -152,7 +152,7 @@ func (t *tx) insertSegments(ctx context.Context, taskID string, segments []*time
 		}
 		if s.File != "" {
 			if refs[s.File] == 0 {
-				files = append(files, []any{s.File, string(s.LoadSpec), s.Size, 0, t.now})
+				files = append(files, []any{s.File, string(s.LoadSpec()), s.Size, 0, t.now})
 			}
 			refs[s.File]++
 		}

@@ -73,7 +73,7 @@ func (b *bench) files() map[string][]byte {
 	b.t.Helper()
 	out := map[string][]byte{}
 	for _, s := range b.meta.used {
-		key, err := b.store.Key(s.LoadSpec)
+		key, err := b.store.Key(s.LoadSpec())
 		if err != nil {
 			b.t.Fatal(err)
 		}

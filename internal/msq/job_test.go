@@ -172,7 +172,7 @@ func (b *bench) Leaves(_ context.Context, scan *plan.Scan) ([]exec.Leaf, error) 
 }
 
 func (b *bench) open(s *timeline.Segment) (*segment.Segment, error) {
-	key, err := b.store.Key(s.LoadSpec)
+	key, err := b.store.Key(s.LoadSpec())
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +252,7 @@ func (b *bench) leftovers() []string {
 	}
 	for _, o := range list {
 		refers := func(s *timeline.Segment) bool {
-			key, err := b.store.Key(s.LoadSpec)
+			key, err := b.store.Key(s.LoadSpec())
 			return err == nil && key == o.Key
 		}
 		if !slices.ContainsFunc(b.meta.used, refers) {

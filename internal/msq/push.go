@@ -39,8 +39,9 @@ func PushSegment(ctx context.Context, store deepstore.Store, id timeline.Segment
 		}
 		columns = append(columns, timeline.Column{Name: col.Name, Type: kind, MultiValue: col.Multi, Metric: col.Metric != ""})
 	}
-	return &timeline.Segment{ID: id, Shard: shard, Schema: timeline.NewSchema(columns), LoadSpec: store.LoadSpec(key), Size: info.Size,
-		Rows: int64(info.Rows), BinaryVersion: timeline.BinaryVersion}, nil
+	s := &timeline.Segment{ID: id, Shard: shard, Schema: timeline.NewSchema(columns), Size: info.Size, Rows: int64(info.Rows),
+		BinaryVersion: timeline.BinaryVersion}
+	return s.Locate(store.LoadSpec(key)), nil
 }
 
 // segmentKey is where a segment's file lies in deep storage. Its last part is random: a retry never meets what a failure left behind.

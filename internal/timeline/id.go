@@ -30,6 +30,11 @@ func (id SegmentID) Append(dst []byte) []byte {
 	dst = chrono.AppendMillis(dst, id.Interval.End, chrono.UTC)
 	dst = append(dst, '_')
 	dst = append(dst, id.Version...)
+	return id.AppendPartition(dst)
+}
+
+// AppendPartition appends the part of String that is behind the version: all that differs within a chunk.
+func (id SegmentID) AppendPartition(dst []byte) []byte {
 	if id.Partition != 0 {
 		dst = append(dst, '_')
 		dst = strconv.AppendInt(dst, int64(id.Partition), 10)

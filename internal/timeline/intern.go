@@ -8,12 +8,25 @@ type Interner struct {
 	texts   map[string]string
 	schemas map[string]*Schema
 	details map[string]*Details
+	shards  map[Numbered]ShardSpec
 }
 
 // Segment replaces the parts of s, which must not be shared yet, by those seen before.
 func (in *Interner) Segment(s *Segment) {
 	s.ID.DataSource = in.Text(s.ID.DataSource)
 	s.ID.Version = in.Text(s.ID.Version)
+	if s.File == s.ID.String() {
+		s.File = ""
+	}
+	if n, ok := s.Shard.(Numbered); ok { // other specs say more than numbers, and differ
+		if in.shards == nil {
+			in.shards = make(map[Numbered]ShardSpec)
+		}
+		if in.shards[n] == nil {
+			in.shards[n] = n
+		}
+		s.Shard = in.shards[n]
+	}
 	if s.Schema != nil {
 		s.Schema = in.Schema(s.Schema)
 	}

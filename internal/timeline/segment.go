@@ -15,11 +15,11 @@ type Segment struct {
 	Shard ShardSpec
 	// Schema is the columns; nil for a tombstone.
 	Schema *Schema
-	// File names the bytes. Several ids share one file after an append was upgraded into a newer version. Empty for a tombstone, and in
-	// descriptors that came from elsewhere.
+	// File names the bytes. Several ids share one file after an append was upgraded into a newer version. Empty for a tombstone, in
+	// descriptors that came from elsewhere, and in timelines where it is the text of the id.
 	File string
-	// LoadSpec says where the bytes are in deep storage, in JSON: {"type":"local","path":".."}. Nil where it was left out.
-	LoadSpec json.RawMessage
+	// Location says where the bytes are in deep storage, in relation to the id: see Locate and LoadSpec. None where it was left out.
+	Location Location
 	// Size is the bytes on disk; Rows the number of rows, or -1 if not known.
 	Size, Rows    int64
 	BinaryVersion int
@@ -46,7 +46,7 @@ func (s *Segment) IsTombstone() bool {
 func (s *Segment) WithID(id SegmentID, shard ShardSpec) *Segment {
 	c := *s
 	c.ID, c.Shard = id, shard
-	return &c
+	return c.Locate(s.LoadSpec())
 }
 
 // Validate refuses descriptors that no timeline can hold.
@@ -71,10 +71,6 @@ func (s *Segment) Validate() error {
 // NewTombstone returns the segment that hides everything older in its interval.
 func NewTombstone(id SegmentID) *Segment {
 	id.Partition = 0
-	return &Segment{
-		ID: id, Shard: Tombstone{},
-		LoadSpec:      json.RawMessage(`{"type":"tombstone","path":null}`),
-		Size:          1,
-		BinaryVersion: BinaryVersion,
-	}
+	s := &Segment{ID: id, Shard: Tombstone{}, Size: 1, BinaryVersion: BinaryVersion}
+	return s.Locate(json.RawMessage(`{"type":"tombstone","path":null}`))
 }

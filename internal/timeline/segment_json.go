@@ -80,7 +80,7 @@ func (s *Segment) JSON(fields Fields) ([]byte, error) {
 		w.Projections, w.IndexingState = s.Details.Projections, s.Details.IndexingState
 	}
 	if fields&WithoutLoadSpec == 0 {
-		w.LoadSpec = s.LoadSpec
+		w.LoadSpec = s.LoadSpec()
 		if s.Details != nil {
 			w.LastCompactionState = s.Details.LastCompactionState
 		}
@@ -115,8 +115,9 @@ func (s *Segment) UnmarshalJSON(text []byte) error {
 		ID: SegmentID{
 			DataSource: w.DataSource, Interval: w.Interval, Version: w.Version, Partition: shard.PartitionNum(),
 		},
-		Shard: shard, File: w.File, LoadSpec: present(w.LoadSpec), Size: w.Size, Rows: -1, BinaryVersion: w.BinaryVersion,
+		Shard: shard, File: w.File, Size: w.Size, Rows: -1, BinaryVersion: w.BinaryVersion,
 	}
+	s.Locate(present(w.LoadSpec))
 	if w.TotalRows != nil {
 		s.Rows = *w.TotalRows
 	}

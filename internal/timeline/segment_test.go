@@ -43,7 +43,7 @@ func TestSegmentJSONForms(t *testing.T) {
 	if err := json.Unmarshal([]byte(head+`"loadSpec":null,"dimensions":["a","b"],"metrics":null,"shardSpec":null,"size":1}`), &s); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"a", "b"}, s.Schema.Dimensions()); diff != "" || s.LoadSpec != nil || s.Rows != -1 || s.Details != nil {
+	if diff := cmp.Diff([]string{"a", "b"}, s.Schema.Dimensions()); diff != "" || s.LoadSpec() != nil || s.Rows != -1 || s.Details != nil {
 		t.Errorf("read %+v %s", s, diff)
 	}
 	for _, bad := range []string{

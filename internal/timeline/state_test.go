@@ -84,7 +84,6 @@ func TestPublishedWait(t *testing.T) {
 }
 
 // TestMemoryOfSegments bounds what a segment costs a broker, which may spend 500 bytes, in the worst layout: each segment a chunk of its own.
-// The texts of file and load spec come on top where they are kept.
 func TestMemoryOfSegments(t *testing.T) {
 	const n = 100_000
 	heap := func() uint64 {
@@ -94,7 +93,7 @@ func TestMemoryOfSegments(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return m.HeapAlloc
 	}
-	before, texts := heap(), 0
+	before := heap()
 	var interner Interner
 	state := NewState(1, func(yield func(*Segment) bool) {
 		for i := range int64(n) {
@@ -106,16 +105,13 @@ func TestMemoryOfSegments(t *testing.T) {
 				ID: id, Shard: Numbered{Core: 1}, Schema: SchemaOfNames([]string{"page", "user"}, nil), File: id.String(), Size: i, Rows: i,
 				BinaryVersion: BinaryVersion,
 			}
-			s.LoadSpec = []byte(`{"type":"local","path":"/` + s.File + `"}`)
-			interner.Segment(s)
-			texts += len(s.File) + len(s.LoadSpec)
+			interner.Segment(s.Locate([]byte(`{"type":"local","path":"/` + s.File + `"}`)))
 			if !yield(s) {
 				return
 			}
 		}
 	})
-	per := (int(heap()-before) - texts) / n
-	t.Logf("%d bytes a segment, and %d of texts", per, texts/n)
+	per := int(heap()-before) / n
 	if per > 400 {
 		t.Errorf("%d bytes a segment", per)
 	}

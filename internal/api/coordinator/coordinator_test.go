@@ -128,10 +128,10 @@ func (f *fixture) publish(dataSource string, iv chrono.Interval, partitions int)
 	for p := range partitions {
 		id := timeline.SegmentID{DataSource: dataSource, Interval: iv, Version: l.Version, Partition: p}
 		f.loaded = append(f.loaded, id.String())
-		list = append(list, &timeline.Segment{
-			ID: id, Shard: timeline.Numbered{Partition: p, Core: partitions}, Schema: schema, Size: 100, Rows: 10,
-			LoadSpec: json.RawMessage(fmt.Sprintf(`{"type":"local","path":"/deep/%s"}`, id)), BinaryVersion: timeline.BinaryVersion,
-		})
+		s := &timeline.Segment{
+			ID: id, Shard: timeline.Numbered{Partition: p, Core: partitions}, Schema: schema, Size: 100, Rows: 10, BinaryVersion: timeline.BinaryVersion,
+		}
+		list = append(list, s.Locate(json.RawMessage(fmt.Sprintf(`{"type":"local","path":"/deep/%s"}`, id))))
 	}
 	slices.Sort(f.loaded)
 	out, err := f.store.Publish(f.t.Context(), metastore.Publication{TaskID: owner.TaskID, DataSource: dataSource, Segments: list})

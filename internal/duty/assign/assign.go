@@ -67,15 +67,16 @@ type Options struct {
 type Duty struct {
 	o     Options
 	epoch int64
+	known map[string]*known // by datasource; of the goroutine that runs rounds
 
 	mu struct {
 		sync.Mutex
-		wanted  map[string]map[string]bool   // by datasource, the ids that stay loaded
 		pending map[string]map[string]string // by server, the ids that it was told to load, with the reason
 		drops   map[string]map[string]string // by server, the ids that it was told to drop
 		moves   map[string]move              // by id
 		failed  map[string]string            // by id, why no server could load it
 		fleet   string                       // the servers there were and whether they answered, to see when that changes
+		late    bool                         // drops wait for loads that were told: with the last of these all is looked at again
 	}
 }
 
@@ -86,11 +87,12 @@ func New(o Options) *Duty { return &Duty{o: o} }
 type configuration struct {
 	Pause           bool     `json:"pauseCoordination"`
 	MaxMoves        int      `json:"maxSegmentsToMove"`
+	Smart           bool     `json:"smartSegmentLoading"`
 	Decommissioning []string `json:"decommissioningNodes"`
 }
 
 func (d *Duty) configuration(ctx context.Context) (configuration, error) {
-	c := configuration{MaxMoves: 100}
+	c := configuration{MaxMoves: 100, Smart: true}
 	text, found, err := d.o.Settings.Setting(ctx, "coordinator.config")
 	if err != nil || !found {
 		return c, err
@@ -118,9 +120,9 @@ func (d *Duty) reset(epoch int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.epoch = epoch
-	d.mu.wanted, d.mu.pending = map[string]map[string]bool{}, map[string]map[string]string{}
+	d.known, d.mu.pending = map[string]*known{}, map[string]map[string]string{}
 	d.mu.drops, d.mu.moves, d.mu.failed = map[string]map[string]string{}, map[string]move{}, map[string]string{}
-	d.mu.fleet = ""
+	d.mu.fleet, d.mu.late = "", false
 }
 
 // watch sees commands obeyed, and wakes the duty for everything when servers came or went.
@@ -148,14 +150,15 @@ func (d *Duty) watch(ctx context.Context, wake chan<- struct{}) {
 // settlePause is how long changes gather before they are looked at: while servers load, there are many, and each look asks all of them.
 const settlePause = 300 * time.Millisecond
 
-// settle takes what was obeyed off the lists, ends moves whose copy has arrived, and reports whether the servers are others than before.
+// settle takes what was obeyed off the lists and ends moves whose copy has arrived. It reports whether all is to be looked at: the servers are
+// others than before, or what drops have waited for is loaded.
 func (d *Duty) settle(ctx context.Context, stocks []cluster.Stock) bool {
 	d.mu.Lock()
 	var names strings.Builder
 	for _, s := range stocks {
 		fmt.Fprintf(&names, "%s %t,", s.Member.Address(), s.Down)
 	}
-	others := names.String() != d.mu.fleet
+	look := names.String() != d.mu.fleet
 	d.mu.fleet = names.String()
 	out := commands{}
 	for _, s := range stocks {
@@ -170,6 +173,9 @@ func (d *Duty) settle(ctx context.Context, stocks []cluster.Stock) bool {
 				delete(d.mu.drops[address], id)
 			}
 		}
+	}
+	if d.mu.late && !slices.ContainsFunc(slices.Collect(maps.Values(d.mu.pending)), func(ids map[string]string) bool { return len(ids) > 0 }) {
+		d.mu.late, look = false, true
 	}
 	for id, m := range d.mu.moves {
 		if holds(d.o.Inventory.Holders(id), m.to) {
@@ -186,7 +192,7 @@ func (d *Duty) settle(ctx context.Context, stocks []cluster.Stock) bool {
 	if err := d.send(ctx, stocks, out); err != nil && ctx.Err() == nil {
 		d.o.Log.WarnContext(ctx, "a server could not be told to drop segments that were moved", "error", err)
 	}
-	return others
+	return look
 }
 
 func holds(servers []*cluster.Server, address string) bool {
@@ -199,7 +205,7 @@ func (d *Duty) round(ctx context.Context, v duty.Visit) error {
 	if err != nil || config.Pause {
 		return err
 	}
-	stocks := d.o.Inventory.Stocks(v.All)
+	stocks := d.o.Inventory.Stocks(false)
 	fleet := d.fleet(stocks, config)
 	now := clock.Millis(d.o.Clock)
 	out := commands{}
@@ -213,60 +219,88 @@ func (d *Duty) round(ctx context.Context, v duty.Visit) error {
 		}
 	}
 	if v.All {
-		d.dropOthers(stocks, out)
+		d.dropOthers(fleet, out)
 		if len(failed) == 0 {
-			d.even(fleet, v.State, config.MaxMoves, out)
+			d.even(fleet, v.State, config, out)
 		}
+	}
+	if fleet.postponed {
+		d.mu.Lock()
+		d.mu.late = true
+		d.mu.Unlock()
 	}
 	failed = append(failed, d.send(ctx, stocks, out))
 	return errors.Join(failed...)
 }
 
+// known is what the duty knows of a datasource: the ids of its visible segments by their text, and how often it was looked at.
+type known struct {
+	ids   map[string]*seen
+	looks int
+}
+
+// seen is a visible segment as of one of the looks at its datasource.
+type seen struct {
+	id   string
+	look int
+}
+
 // follow decides on the segments of a datasource.
 func (d *Duty) follow(f *fleet, v duty.Visit, dataSource string, now int64, out commands) error {
-	wanted := map[string]bool{}
-	verdicts := map[chrono.Interval]verdict{} // segments of one interval share their rule
-	missing := 0
+	k := d.known[dataSource]
+	if k == nil {
+		k = &known{ids: map[string]*seen{}}
+		d.known[dataSource] = k
+	}
+	k.looks++
+	verdicts := map[chrono.Interval]*verdict{} // segments of one interval share their rule
+	missing, visible := 0, 0
 	holders := v.State.Timeline(dataSource).Lookup(chrono.Eternity)
 	slices.Reverse(holders) // the newest first
+	var text []byte
 	for _, holder := range holders {
-		for _, s := range holder.Segments() {
-			id := s.ID.String()
-			if s.IsTombstone() || wanted[id] {
+		segments := holder.Segments()
+		f.look(segments)
+		decided := verdicts[holder.Chunk.Interval]
+		if decided == nil {
+			decided = &verdict{}
+			decided.rule, decided.found = rule.Find(holder.Chunk.Interval, now, v.Rules[dataSource], v.Rules[rule.Default])
+			decided.copies, decided.sum = f.wants(decided.rule)
+			verdicts[holder.Chunk.Interval] = decided
+		}
+		text = timeline.SegmentID{DataSource: dataSource, Interval: holder.Chunk.Interval, Version: holder.Chunk.Version}.Append(text[:0])
+		common := len(text)
+		for _, s := range segments {
+			if s.IsTombstone() {
 				continue
 			}
-			decided, ok := verdicts[s.ID.Interval]
-			if !ok {
-				match, found := rule.Find(s.ID.Interval, now, v.Rules[dataSource], v.Rules[rule.Default])
-				decided = verdict{match, found}
-				verdicts[s.ID.Interval] = decided
+			text = s.ID.AppendPartition(text[:common])
+			one := k.ids[string(text)]
+			if one == nil {
+				one = &seen{id: string(text)}
+				k.ids[one.id] = one
 			}
-			if !decided.found {
-				wanted[id] = true // no rule is about it: it stays where it is
+			if one.look == k.looks { // a newer version interrupts its chunk
 				continue
 			}
-			stays, lacks := f.place(s, id, decided.rule, d.o.Inventory.Holders(id), out)
-			if stays {
-				wanted[id] = true
+			one.look = k.looks
+			visible++
+			holders := d.o.Inventory.Holders(one.id)
+			for _, server := range holders {
+				if o := f.by[server.Name]; o != nil {
+					o.known++
+				}
 			}
-			if lacks {
+			if decided.found && f.place(s, one.id, decided, holders, out) { // what no rule is about stays where it is
 				missing++
 			}
 		}
 	}
-	d.mu.Lock()
-	before := d.mu.wanted[dataSource]
-	if d.mu.wanted[dataSource] = wanted; len(wanted) == 0 {
-		delete(d.mu.wanted, dataSource)
+	if len(k.ids) > visible {
+		d.forget(k, out)
 	}
-	d.mu.Unlock()
-	for id := range before {
-		if wanted[id] {
-			continue
-		}
-		for _, s := range d.o.Inventory.Holders(id) {
-			out.drop(s.Name, id, "no rule wants it")
-		}
+	if len(k.ids) == 0 {
+		delete(d.known, dataSource)
 	}
 	if missing > 0 {
 		return fault.Runtime("[%d] segments of datasource [%s] have fewer copies than the rules want: no server has room", missing, dataSource)
@@ -274,27 +308,46 @@ func (d *Duty) follow(f *fleet, v duty.Visit, dataSource string, now int64, out 
 	return nil
 }
 
-// verdict is what the rules say of an interval.
-type verdict struct {
-	rule  rule.Rule
-	found bool
+// forget drops the segments that the last look at a datasource has not seen any more.
+func (d *Duty) forget(k *known, out commands) {
+	for id, one := range k.ids {
+		if one.look == k.looks {
+			continue
+		}
+		for _, s := range d.o.Inventory.Holders(id) {
+			out.drop(s.Name, id, unwanted)
+		}
+		delete(k.ids, id)
+	}
 }
 
-// dropOthers drops what is held and wanted by no datasource.
-func (d *Duty) dropOthers(stocks []cluster.Stock, out commands) {
-	keep := map[string]bool{}
-	d.mu.Lock()
-	for _, ids := range d.mu.wanted {
-		maps.Copy(keep, ids)
-	}
-	d.mu.Unlock()
-	for _, s := range stocks {
-		for _, id := range s.IDs {
-			if !keep[id] {
-				out.drop(s.Member.Address(), id, "no rule wants it")
+// unwanted is why segments are dropped that are not visible.
+const unwanted = "no rule wants it"
+
+// dropOthers drops what is held and visible in no datasource. Only servers that hold more than was seen to be visible have such.
+func (d *Duty) dropOthers(f *fleet, out commands) {
+	for _, t := range f.tiers {
+		for _, o := range t.ships {
+			if o.known == o.Segments {
+				continue
+			}
+			for _, id := range f.held(o) {
+				if !d.visible(id) {
+					out.drop(o.address, id, unwanted)
+				}
 			}
 		}
 	}
+}
+
+// visible reports whether the segment with an id was seen.
+func (d *Duty) visible(text string) bool {
+	for _, id := range timeline.ParseAnyID(text) {
+		if k := d.known[id.DataSource]; k != nil && k.ids[text] != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // commands are what servers are to be told, by address.
@@ -315,7 +368,7 @@ func (c commands) of(server string) *order {
 
 func (c commands) load(server string, s *timeline.Segment, id, reason string) {
 	o := c.of(server)
-	o.load = append(o.load, cluster.LoadItem{ID: id, LoadSpec: s.LoadSpec, Size: s.Size})
+	o.load = append(o.load, cluster.LoadItem{ID: id, LoadSpec: s.LoadSpec(), Size: s.Size})
 	o.reasons[id] = reason
 }
 

@@ -34,6 +34,7 @@ type simulated struct {
 	server *cluster.Server
 	held   map[string]int64 // sizes
 	broken bool             // it fails to load anything
+	slow   []string         // what it was told and does not get to loading; nil: it loads at once
 }
 
 func newWorld(t *testing.T, hosts ...string) *world {
@@ -88,12 +89,15 @@ func (w *world) Send(_ context.Context, to cluster.Member, c cluster.Command) (c
 		w.t.Errorf("a command of epoch [%d]", c.Epoch)
 	}
 	for _, l := range c.Load {
-		if s.broken {
+		if s.slow != nil {
+			s.slow = append(s.slow, l.ID)
+		} else if s.broken {
 			state.Failed[l.ID] = "the disk is full"
 		} else {
 			s.held[l.ID] = l.Size
 		}
 	}
+	state.Pending = s.slow
 	for _, id := range c.Drop {
 		delete(s.held, id)
 	}
@@ -204,6 +208,37 @@ func TestTheSegmentsOfALostServerAreLoadedElsewhere(t *testing.T) {
 		if n != 2 {
 			t.Errorf("day %s has [%d] copies", day, n)
 		}
+	}
+}
+
+// TestATierIsChangedWithoutAGap moves segments to another tier: the old copies go when the new ones have come, and not before.
+func TestATierIsChangedWithoutAGap(t *testing.T) {
+	w := newWorld(t, "a", "b")
+	w.add("c", "cold", 10_000)
+	id := w.segment(1, "1", 0)
+	if err := w.visit(true, twice); err != nil {
+		t.Fatal(err)
+	}
+	const cold = `[{"type":"loadForever","tieredReplicants":{"cold":1}}]`
+	w.servers["c:1"].slow = []string{}
+	for range 2 { // it was told, and has not loaded yet
+		if err := w.visit(false, cold); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(w.Holders(id)); n != 1 {
+			t.Fatalf("[%d] copies while the new tier loads, instead of as many as are wanted", n)
+		}
+	}
+	w.servers["c:1"].slow = nil
+	w.servers["c:1"].held[id] = 100
+	if !w.duty.settle(t.Context(), w.Stocks(false)) {
+		t.Error("nothing asks for the drop that has waited for the load")
+	}
+	if err := w.visit(true, cold); err != nil {
+		t.Fatal(err)
+	}
+	if holders := w.Holders(id); len(holders) != 1 || holders[0].Name != "c:1" {
+		t.Errorf("held by %v", holders)
 	}
 }
 

@@ -2,49 +2,84 @@ package assign
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
-	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/cluster"
+	"github.com/hengedb/henge/internal/duty/rule"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
 // fleet is the Historicals as they will be when all commands are obeyed.
 type fleet struct {
-	servers []*ship
-	by      map[string]*ship
-	tiers   map[string][]*ship
+	inventory Inventory
+	by        map[string]*ship
+	tiers     []*tier // by name
 	// pending are the servers that were told to load a segment, leaving those told to drop it.
 	pending, leaving map[string][]string
 	// moving are the segments on their way from one server to another.
 	moving map[string]bool
+	// postponed says that something is to be dropped when what was told to load has arrived.
+	postponed bool
+
+	// chunk is the segments of the time chunk that is looked at. Those of one chunk are asked together, and should not be on one server: when a
+	// segment of it needs a place they are counted by server, once. Servers know by the number of the chunk whether their count is of this one.
+	chunk   []*timeline.Segment
+	number  int
+	counted bool
+
+	ids           map[string][]string // what servers hold, by address; nil until it is asked for
+	there, coming []*ship             // of the segment that is looked at; kept for the next
+}
+
+// tier is the Historicals of one name, the emptiest first.
+type tier struct {
+	name  string
+	ships []*ship
 }
 
 // ship is one Historical.
 type ship struct {
 	cluster.Stock
 	address string
-	// bytes is what it holds and was told to load.
+	tier    *tier
+	at      int // in tier.ships
+	// bytes and count are what it holds and was told to load; full is the part of its room that bytes take.
 	bytes int64
-	// chunks is how many segments of a time chunk it was given in this round: those of one chunk are asked together and should not be.
-	chunks map[chunk]int
-	closed bool // it is to give all it has
-}
-
-type chunk struct {
-	dataSource string
-	interval   chrono.Interval
+	count int
+	full  float64
+	// known is how many of the segments that it holds were seen to be visible in this round.
+	known int
+	// near is how many segments of chunk number it has, or was given.
+	near, chunk int
+	closed      bool // it is to give all it has
+	// rest is what it holds, without what was thought of being moved; nil: nothing was.
+	rest []string
 }
 
 // fleet returns the servers as they are known to be.
 func (d *Duty) fleet(stocks []cluster.Stock, c configuration) *fleet {
-	f := &fleet{by: map[string]*ship{}, tiers: map[string][]*ship{}, pending: map[string][]string{}, leaving: map[string][]string{}, moving: map[string]bool{}}
+	f := &fleet{inventory: d.o.Inventory, by: map[string]*ship{}, pending: map[string][]string{}, leaving: map[string][]string{}, moving: map[string]bool{}}
+	tiers := map[string]*tier{}
 	for _, s := range stocks {
-		o := &ship{Stock: s, address: s.Member.Address(), bytes: s.Used, chunks: map[chunk]int{}}
+		o := &ship{Stock: s, address: s.Member.Address(), bytes: s.Used, count: s.Segments}
 		o.closed = slices.Contains(c.Decommissioning, o.address)
-		f.servers = append(f.servers, o)
+		o.full = o.fill(0)
+		t := tiers[s.Member.Tier]
+		if t == nil {
+			t = &tier{name: s.Member.Tier}
+			tiers[t.name] = t
+		}
+		o.tier, t.ships = t, append(t.ships, o)
 		f.by[o.address] = o
-		f.tiers[s.Member.Tier] = append(f.tiers[s.Member.Tier], o)
+	}
+	for _, name := range slices.Sorted(maps.Keys(tiers)) {
+		t := tiers[name]
+		slices.SortStableFunc(t.ships, (*ship).emptier)
+		for i, o := range t.ships {
+			o.at = i
+		}
+		f.tiers = append(f.tiers, t)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -64,6 +99,56 @@ func (d *Duty) fleet(stocks []cluster.Stock, c configuration) *fleet {
 	return f
 }
 
+// held returns what a server holds.
+func (f *fleet) held(s *ship) []string {
+	if f.ids == nil {
+		f.ids = map[string][]string{}
+		for _, stock := range f.inventory.Stocks(true) {
+			f.ids[stock.Member.Address()] = stock.IDs
+		}
+	}
+	return f.ids[s.address]
+}
+
+// wants returns how many copies a rule wants on each tier, never more than it has servers, and their sum.
+func (f *fleet) wants(r rule.Rule) (copies []int, sum int) {
+	copies = make([]int, len(f.tiers))
+	for i, t := range f.tiers {
+		copies[i] = max(0, min(r.Copies(t.name, len(t.ships)), len(t.ships)))
+		sum += copies[i]
+	}
+	return copies, sum
+}
+
+// look goes on to another time chunk.
+func (f *fleet) look(chunk []*timeline.Segment) {
+	f.chunk, f.counted = chunk, false
+	f.number++
+}
+
+// neighbours counts the segments of the chunk by server.
+func (f *fleet) neighbours() {
+	if f.counted {
+		return
+	}
+	f.counted = true
+	for _, s := range f.chunk {
+		for _, server := range f.inventory.Holders(s.ID.String()) {
+			if o := f.by[server.Name]; o != nil {
+				o.meet(f.number)
+			}
+		}
+	}
+}
+
+// meet counts a segment of a chunk.
+func (s *ship) meet(chunk int) {
+	if s.chunk != chunk {
+		s.chunk, s.near = chunk, 0
+	}
+	s.near++
+}
+
 // fill is the part of a server's room that is taken, with size bytes more.
 func (s *ship) fill(size int64) float64 {
 	if s.Member.MaxBytes <= 0 {
@@ -72,31 +157,61 @@ func (s *ship) fill(size int64) float64 {
 	return float64(s.bytes+size) / float64(s.Member.MaxBytes)
 }
 
+// emptier compares servers by what they hold.
+func (s *ship) emptier(o *ship) int {
+	return cmp.Or(cmp.Compare(s.full, o.full), cmp.Compare(s.count, o.count))
+}
+
 // fits reports whether a server has room for a segment.
 func (s *ship) fits(seg *timeline.Segment) bool {
 	return !s.closed && !s.Down && (s.Member.MaxBytes <= 0 || s.bytes+seg.Size <= s.Member.MaxBytes)
 }
 
-// cost is what it costs to have a segment on a server: room, and work that falls on it together with that of its neighbours in time.
-func (s *ship) cost(seg *timeline.Segment) float64 {
-	return s.fill(seg.Size) + neighbourCost*float64(s.chunks[chunk{seg.ID.DataSource, seg.ID.Interval}])
+// cost is what it costs to have a segment of the chunk on a server: room, and work that falls on it together with that of its neighbours in time.
+func (f *fleet) cost(s *ship, size int64) float64 {
+	cost := s.fill(size)
+	if s.chunk == f.number {
+		cost += neighbourCost * float64(s.near)
+	}
+	return cost
 }
 
 // neighbourCost is that of another segment of the same time chunk: as much as a hundredth of the server.
 const neighbourCost = 0.01
 
-// take gives a server a segment.
-func (s *ship) take(seg *timeline.Segment) {
-	s.bytes += seg.Size
-	s.chunks[chunk{seg.ID.DataSource, seg.ID.Interval}]++
+// give notes that a server gets a segment, or with -1 that it loses one, and keeps the tier in order.
+func (f *fleet) give(s *ship, size int64, n int) {
+	s.bytes += int64(n) * size
+	s.count += n
+	s.full = s.fill(0)
+	ships := s.tier.ships
+	for s.at+1 < len(ships) && s.emptier(ships[s.at+1]) > 0 {
+		ships[s.at], ships[s.at+1] = ships[s.at+1], s
+		ships[s.at].at--
+		s.at++
+	}
+	for s.at > 0 && s.emptier(ships[s.at-1]) < 0 {
+		ships[s.at], ships[s.at-1] = ships[s.at-1], s
+		ships[s.at].at++
+		s.at--
+	}
 }
 
-// cheapest returns the server with the lowest cost of those that may have a segment, or nil.
-func cheapest(servers []*ship, seg *timeline.Segment, may func(*ship) bool) *ship {
+// cheapest returns the server of a tier with the lowest cost of those that have room for a segment and are not among others, or nil. A server
+// costs at least what it holds: those behind one that holds more than the best costs need no look.
+func (f *fleet) cheapest(t *tier, seg *timeline.Segment, others ...[]*ship) *ship {
+	f.neighbours()
 	var best *ship
-	for _, s := range servers {
-		if may(s) && (best == nil || cmp.Or(cmp.Compare(s.cost(seg), best.cost(seg)), cmp.Compare(s.Segments, best.Segments)) < 0) {
-			best = s
+	least := 0.0
+	for _, s := range t.ships {
+		if best != nil && s.full > least {
+			break
+		}
+		if !s.fits(seg) || slices.ContainsFunc(others, func(list []*ship) bool { return slices.Contains(list, s) }) {
+			continue
+		}
+		if cost := f.cost(s, seg.Size); best == nil || cost < least {
+			best, least = s, cost
 		}
 	}
 	return best

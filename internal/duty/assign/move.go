@@ -1,33 +1,61 @@
 package assign
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// uneven is the difference of fill from which segments are moved, in parts of a server: less is not worth the traffic.
+// uneven is the difference of fill from which segments are moved, in parts of the fullest server: less is not worth the traffic.
 const uneven = 0.05
 
 // move is a segment on its way from one server to another.
 type move struct{ from, to string }
 
+// leastMoves is how many segments may be on their way at once in a cluster however small; of larger ones it is a fiftieth of what they hold, but
+// no more than a server's movesEach.
+const (
+	leastMoves = 100
+	movesEach  = 50
+)
+
+// maxMoves returns how many segments may be on their way at once on a tier.
+func (c *configuration) maxMoves(t *tier) int {
+	if !c.Smart {
+		return c.MaxMoves
+	}
+	held := 0
+	for _, s := range t.ships {
+		held += s.Segments
+	}
+	return max(leastMoves, min(held/50, movesEach*len(t.ships)))
+}
+
 // even moves segments from the fullest server of each tier to the emptiest, up to a number, as long as that makes them more alike. Fill is
 // compared in relation to the fullest, so that a nearly empty cluster is evened out too.
-func (d *Duty) even(f *fleet, state *timeline.State, limit int, out commands) {
+func (d *Duty) even(f *fleet, state *timeline.State, c configuration, out commands) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	limit -= len(d.mu.moves)
-	for _, servers := range f.tiers {
-		open := slices.DeleteFunc(slices.Clone(servers), func(s *ship) bool { return s.closed || s.Down })
-		if len(open) < 2 {
-			continue
+	for _, t := range f.tiers {
+		limit := c.maxMoves(t)
+		for _, m := range d.mu.moves {
+			if o := f.by[m.to]; o != nil && o.tier == t {
+				limit--
+			}
 		}
+		open := func(s *ship) bool { return !s.closed && !s.Down }
 		for limit > 0 {
-			byFill := func(a, b *ship) int { return cmp.Compare(a.fill(0), b.fill(0)) }
-			from, to := slices.MaxFunc(open, byFill), slices.MinFunc(open, byFill)
-			if from.fill(0)-to.fill(0) <= uneven*from.fill(0) {
+			first := slices.IndexFunc(t.ships, open)
+			if first < 0 {
+				break
+			}
+			to, from := t.ships[first], t.ships[first]
+			for _, o := range t.ships[first:] {
+				if open(o) {
+					from = o
+				}
+			}
+			if from.full-to.full <= uneven*from.full {
 				break
 			}
 			s, id := d.movableLocked(f, state, from, to)
@@ -35,8 +63,8 @@ func (d *Duty) even(f *fleet, state *timeline.State, limit int, out commands) {
 				break
 			}
 			limit--
-			from.bytes -= s.Size
-			to.take(s)
+			f.give(from, s.Size, -1)
+			f.give(to, s.Size, 1)
 			d.mu.moves[id] = move{from.address, to.address}
 			out.load(to.address, s, id, "server ["+from.address+"] is fuller")
 		}
@@ -45,11 +73,14 @@ func (d *Duty) even(f *fleet, state *timeline.State, limit int, out commands) {
 
 // movableLocked returns a segment that one server has and another has not, and that makes the two more alike.
 func (d *Duty) movableLocked(f *fleet, state *timeline.State, from, to *ship) (*timeline.Segment, string) {
+	if from.rest == nil {
+		from.rest = slices.Clone(f.held(from))
+	}
 	gap := from.bytes - to.bytes
-	for len(from.IDs) > 0 { // each is looked at once in a round
-		last := len(from.IDs) - 1
-		id := from.IDs[last]
-		from.IDs = from.IDs[:last]
+	for len(from.rest) > 0 { // each is looked at once in a round
+		last := len(from.rest) - 1
+		id := from.rest[last]
+		from.rest = from.rest[:last]
 		if len(f.pending[id]) > 0 || len(f.leaving[id]) > 0 || holds(d.o.Inventory.Holders(id), to.address) {
 			continue
 		}

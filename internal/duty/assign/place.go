@@ -9,68 +9,100 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// place gives a segment as many copies on each tier as its rule wants. It returns whether the segment stays anywhere, and whether copies
-// lack for which there is no room.
-func (f *fleet) place(s *timeline.Segment, id string, r rule.Rule, holders []*cluster.Server, out commands) (stays, lacks bool) {
-	held := func(o *ship) bool { return holds(holders, o.address) && !slices.Contains(f.leaving[id], o.address) }
-	coming := func(o *ship) bool { return slices.Contains(f.pending[id], o.address) }
-	for tier, servers := range f.tiers {
-		want := min(r.Copies(tier, len(servers)), len(servers))
-		if want > 0 {
-			stays = true
-		}
-		var have, there []*ship // copies that count, and those of them that answer queries
-		for _, o := range servers {
-			if (held(o) || coming(o)) && !o.closed {
-				have = append(have, o)
-			}
-			if held(o) {
-				there = append(there, o)
-				o.chunks[chunk{s.ID.DataSource, s.ID.Interval}]++
-			}
-		}
-		for n := len(have); n < want; n++ {
-			o := cheapest(servers, s, func(o *ship) bool { return o.fits(s) && !slices.Contains(have, o) && !held(o) })
-			if o == nil {
-				if !slices.ContainsFunc(servers, func(o *ship) bool { return o.Down }) { // it may come back with what it has
-					lacks = true
-				}
-				break
-			}
-			o.take(s)
-			have = append(have, o)
-			out.load(o.address, s, id, fmt.Sprintf("rule [%s] wants [%d] copies on tier [%s]", r.Type(), want, tier))
-		}
-		f.dropExcess(s, id, want, there, out)
-	}
-	return stays, lacks
+// verdict is what the rules say of an interval.
+type verdict struct {
+	rule  rule.Rule
+	found bool
+	// copies are how many are wanted on each tier of the fleet, sum on all together.
+	copies []int
+	sum    int
 }
 
-// dropExcess drops copies beyond those wanted, first from servers that are to give all they have, then where they cost most. A move under
+// place gives a segment of the chunk as many copies on each tier as its rule wants. It returns whether copies lack for which there is no room.
+func (f *fleet) place(s *timeline.Segment, id string, v *verdict, holders []*cluster.Server, out commands) (lacks bool) {
+	f.there, f.coming = f.there[:0], f.coming[:0]
+	gone := f.leaving[id]
+	for _, server := range holders {
+		if o := f.by[server.Name]; o != nil && !slices.Contains(gone, o.address) {
+			f.there = append(f.there, o)
+		}
+	}
+	for _, address := range f.pending[id] {
+		if o := f.by[address]; o != nil && !slices.Contains(f.there, o) {
+			f.coming = append(f.coming, o)
+		}
+	}
+	for i, t := range f.tiers {
+		have := 0 // copies that count: those of servers that give all they have do not
+		for _, list := range [][]*ship{f.there, f.coming} {
+			for _, o := range list {
+				if o.tier == t && !o.closed {
+					have++
+				}
+			}
+		}
+		for ; have < v.copies[i]; have++ {
+			o := f.cheapest(t, s, f.there, f.coming)
+			if o == nil {
+				// One that does not answer may come back with what it has.
+				lacks = lacks || !slices.ContainsFunc(t.ships, func(o *ship) bool { return o.Down })
+				break
+			}
+			f.give(o, s.Size, 1)
+			o.meet(f.number)
+			f.coming = append(f.coming, o)
+			out.load(o.address, s, id, fmt.Sprintf("rule [%s] wants [%d] copies on tier [%s]", v.rule.Type(), v.copies[i], t.name))
+		}
+	}
+	if len(f.there) > v.sum || len(f.there) > 0 && len(f.coming) > 0 {
+		f.dropExcess(s, id, v, out)
+	}
+	return lacks
+}
+
+// dropExcess drops copies beyond those wanted on their tier, first from servers that are to give all they have, then where they cost most. What
+// answers queries stays until there are as many copies as are wanted anywhere: a segment that changes its tier is loaded there first. A move under
 // way is not in excess: it ends by itself.
-func (f *fleet) dropExcess(s *timeline.Segment, id string, want int, there []*ship, out commands) {
-	if want > 0 && (len(f.pending[id]) > 0 || f.moving[id]) {
+func (f *fleet) dropExcess(s *timeline.Segment, id string, v *verdict, out commands) {
+	if v.sum > 0 && f.moving[id] {
 		return
 	}
-	for len(there) > want {
-		most := slices.MaxFunc(there, func(a, b *ship) int {
-			switch {
-			case a.closed != b.closed:
-				if a.closed {
-					return 1
-				}
-				return -1
-			case a.cost(s) > b.cost(s):
-				return 1
+	spare := len(f.there) - v.sum
+	for i, t := range f.tiers {
+		n := 0
+		for _, o := range f.there {
+			if o.tier == t {
+				n++
 			}
-			return -1
-		})
-		there = slices.DeleteFunc(there, func(o *ship) bool { return o == most })
-		most.bytes -= s.Size
-		reason := "there are more copies than the rules want"
-		if want == 0 {
-			reason = "the rules want no copy on this tier"
 		}
-		out.drop(most.address, id, reason)
+		for ; n > v.copies[i]; n-- {
+			if spare <= 0 {
+				f.postponed = f.postponed || len(f.coming) > 0
+				return
+			}
+			spare--
+			f.neighbours()
+			var most *ship
+			for _, o := range f.there {
+				if o.tier == t && (most == nil || f.dearer(o, most, s.Size)) {
+					most = o
+				}
+			}
+			f.there = slices.DeleteFunc(f.there, func(o *ship) bool { return o == most })
+			f.give(most, s.Size, -1)
+			reason := "there are more copies than the rules want"
+			if v.copies[i] == 0 {
+				reason = "the rules want no copy on this tier"
+			}
+			out.drop(most.address, id, reason)
+		}
 	}
+}
+
+// dearer reports whether a copy is given up by a rather than by b.
+func (f *fleet) dearer(a, b *ship, size int64) bool {
+	if a.closed != b.closed {
+		return a.closed
+	}
+	return f.cost(a, size) > f.cost(b, size)
 }

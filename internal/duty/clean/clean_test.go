@@ -40,10 +40,10 @@ func TestRound(t *testing.T) {
 	owner := metastore.LockOwner{TaskID: "t", GroupID: "t", Priority: 50}
 	lock, _, err := store.TryLock(ctx, metastore.LockRequest{Owner: owner, DataSource: "wiki", Interval: day, Type: metastore.Exclusive})
 	ok(err)
-	_, err = store.Publish(ctx, metastore.Publication{TaskID: "t", DataSource: "wiki", Segments: []*timeline.Segment{{
+	_, err = store.Publish(ctx, metastore.Publication{TaskID: "t", DataSource: "wiki", Segments: []*timeline.Segment{(&timeline.Segment{
 		ID:    timeline.SegmentID{DataSource: "wiki", Interval: day, Version: lock.Version},
-		Shard: timeline.Numbered{Core: 1}, Schema: timeline.NewSchema(nil), LoadSpec: json.RawMessage(`{"type":"local","path":"/x"}`), BinaryVersion: 9,
-	}}})
+		Shard: timeline.Numbered{Core: 1}, Schema: timeline.NewSchema(nil), BinaryVersion: 9,
+	}).Locate(json.RawMessage(`{"type":"local","path":"/x"}`))}})
 	ok(err)
 	fill := func(suffix string) {
 		t.Helper()

@@ -86,11 +86,11 @@ func (f *fixture) publish(n int) {
 	}
 	key := fmt.Sprintf("wiki/%d", n)
 	f.ok(f.deep.Put(f.t.Context(), key, strings.NewReader("bytes")))
-	_, err = f.store.Publish(f.t.Context(), metastore.Publication{TaskID: id, DataSource: "wiki", Segments: []*timeline.Segment{{
+	_, err = f.store.Publish(f.t.Context(), metastore.Publication{TaskID: id, DataSource: "wiki", Segments: []*timeline.Segment{(&timeline.Segment{
 		ID:    timeline.SegmentID{DataSource: "wiki", Interval: day(n), Version: l.Version},
 		Shard: timeline.Numbered{Core: 1}, Schema: timeline.NewSchema([]timeline.Column{{Name: "__time", Type: "LONG"}}),
-		LoadSpec: f.deep.LoadSpec(key), Size: 5, Rows: 1, BinaryVersion: timeline.BinaryVersion,
-	}}})
+		Size: 5, Rows: 1, BinaryVersion: timeline.BinaryVersion,
+	}).Locate(f.deep.LoadSpec(key))}})
 	f.ok(err)
 	f.ok(f.store.ReleaseLocks(f.t.Context(), metastore.Fence{}, id, nil))
 }

@@ -104,8 +104,9 @@ func (f *fixture) publish(n int) {
 	l := f.lock(id, day(n), 50)
 	s := &timeline.Segment{
 		ID: timeline.SegmentID{DataSource: "wiki", Interval: day(n), Version: l.Version}, Shard: timeline.Numbered{Core: 1}, Schema: timeline.NewSchema(nil),
-		LoadSpec: json.RawMessage(`{"type":"local","path":"/x"}`), Size: 100, BinaryVersion: 9,
+		Size: 100, BinaryVersion: 9,
 	}
+	s.Locate(json.RawMessage(`{"type":"local","path":"/x"}`))
 	done, err := f.store.Publish(f.t.Context(), metastore.Publication{TaskID: id, DataSource: "wiki", Segments: []*timeline.Segment{s}})
 	f.ok(err)
 	f.ok(f.store.ReleaseLocks(f.t.Context(), metastore.Fence{}, id, nil))

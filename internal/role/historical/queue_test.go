@@ -57,9 +57,8 @@ func newHistorical(t *testing.T) (*Historical, func(date, version string) *timel
 		if err := deep.Put(t.Context(), key, &out); err != nil {
 			t.Fatal(err)
 		}
-		return &timeline.Segment{
-			ID: timeline.SegmentID{DataSource: "wiki", Interval: iv, Version: version}, Shard: timeline.Numbered{Core: 1}, LoadSpec: deep.LoadSpec(key),
-		}
+		s := &timeline.Segment{ID: timeline.SegmentID{DataSource: "wiki", Interval: iv, Version: version}, Shard: timeline.Numbered{Core: 1}}
+		return s.Locate(deep.LoadSpec(key))
 	}
 }
 
@@ -77,7 +76,7 @@ func run(t *testing.T, h *Historical) {
 }
 
 func item(s *timeline.Segment) cluster.LoadItem {
-	return cluster.LoadItem{ID: s.ID.String(), LoadSpec: s.LoadSpec, Size: s.Size}
+	return cluster.LoadItem{ID: s.ID.String(), LoadSpec: s.LoadSpec(), Size: s.Size}
 }
 
 func TestAHistoricalObeysAndAnnounces(t *testing.T) {
@@ -85,7 +84,7 @@ func TestAHistoricalObeysAndAnnounces(t *testing.T) {
 	run(t, h)
 	one, two := day("2026-03-01", "1"), day("2026-03-02", "1")
 	missing := *day("2026-03-03", "1")
-	missing.LoadSpec = []byte(`{"type":"local","path":"/nowhere"}`)
+	missing.Locate([]byte(`{"type":"local","path":"/nowhere"}`))
 	command := func(c cluster.Command) cluster.QueueState {
 		t.Helper()
 		state, err := h.Command(t.Context(), c)
@@ -126,7 +125,7 @@ func TestAHistoricalObeysAndAnnounces(t *testing.T) {
 	if _, err := (Named{h}).Acquire(t.Context(), one.ID.String(), nil); err == nil {
 		t.Error("a segment that was dropped is still given as one that is held")
 	}
-	r, err := (Named{h}).Acquire(t.Context(), one.ID.String(), one.LoadSpec)
+	r, err := (Named{h}).Acquire(t.Context(), one.ID.String(), one.LoadSpec())
 	if err != nil {
 		t.Fatalf("a segment in deep storage can't be read: %v", err)
 	}

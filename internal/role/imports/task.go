@@ -249,7 +249,7 @@ func (j *job) segment(ctx context.Context, from *timeline.Segment, pushed *keys)
 	if from.IsTombstone() {
 		return timeline.NewTombstone(from.ID), nil
 	}
-	files, err := j.sources.open(ctx, from.LoadSpec)
+	files, err := j.sources.open(ctx, from.LoadSpec())
 	if err != nil {
 		return nil, err
 	}

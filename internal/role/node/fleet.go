@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"golang.org/x/sync/errgroup"
@@ -82,6 +83,7 @@ func (s *services) Servers() []coordinator.Server {
 		if stock.Down {
 			continue
 		}
+		slices.Sort(stock.IDs)
 		m := &stock.Member
 		out = append(out, coordinator.Server{
 			Host: m.Address(), Type: cluster.Historical, Tier: m.Tier, Priority: m.Priority, MaxSize: m.MaxBytes, UsedSize: stock.Used, Loaded: stock.IDs,

@@ -30,6 +30,7 @@ func (s *services) systemTables() map[string]broker.SystemTable {
 func (s *services) servers(segments bool) []broker.Server {
 	stocks := map[string]cluster.Stock{}
 	for _, stock := range s.n.peers.inventory.Stocks(segments) {
+		slices.Sort(stock.IDs)
 		stocks[stock.Member.Address()] = stock
 	}
 	var out []broker.Server

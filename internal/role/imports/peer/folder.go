@@ -78,10 +78,11 @@ func ReadFolder(ctx context.Context, dir string) (*Catalog, error) {
 		if !complete(partitions, id, core) {
 			core = 0 // each partition is visible by itself
 		}
-		found.Segments = append(found.Segments, &timeline.Segment{
-			ID: id, Shard: timeline.Numbered{Partition: id.Partition, Core: core}, Schema: timeline.SchemaOfNames(nil, nil), LoadSpec: spec, Rows: -1,
+		s := &timeline.Segment{
+			ID: id, Shard: timeline.Numbered{Partition: id.Partition, Core: core}, Schema: timeline.SchemaOfNames(nil, nil), Rows: -1,
 			BinaryVersion: timeline.BinaryVersion,
-		})
+		}
+		found.Segments = append(found.Segments, s.Locate(spec))
 	}
 	found.sort()
 	return found, nil

@@ -230,6 +230,9 @@ func (n *Node) openStore(ctx context.Context) error {
 	return nil
 }
 
+// followAgain is how long after the metastore could not be read it is tried again. Until then queries are answered from the last state.
+const followAgain = time.Second
+
 // follow keeps the published timeline at the newest state, and returns when it holds the present one.
 func (n *Node) follow(ctx, background context.Context) error {
 	number, err := n.store.Number(ctx)
@@ -237,10 +240,14 @@ func (n *Node) follow(ctx, background context.Context) error {
 		return err
 	}
 	n.roles.Go(func() error {
-		if err := n.store.Follow(background, n.published); background.Err() == nil {
-			return fmt.Errorf("following the published timeline: %w", err)
+		for {
+			err := n.store.Follow(background, n.published)
+			if background.Err() != nil {
+				return nil
+			}
+			n.o.Log.WarnContext(background, "the published timeline can't be followed; it is tried again", "after", followAgain, "error", err)
+			_ = n.o.Clock.Sleep(background, followAgain) // the loop looks why
 		}
-		return nil
 	})
 	_, err = n.published.Wait(ctx, number)
 	return err

@@ -44,6 +44,8 @@ type ClusterOptions struct {
 	Processes [][]string
 	// Settings are further properties of all processes as key=value.
 	Settings []string
+	// Metastore is where the metadata is; the zero value: an SQLite of the cluster's own.
+	Metastore metastore.Options
 }
 
 // Small is a cluster in which every role is a process of its own, and there are three Historicals.
@@ -55,7 +57,10 @@ var Small = [][]string{
 func StartCluster(t testing.TB, o ClusterOptions) *Cluster {
 	t.Helper()
 	dir := t.TempDir()
-	store, err := metastore.Open(t.Context(), metastore.Options{Path: filepath.Join(dir, "metastore.db")})
+	if o.Metastore.Path == "" && o.Metastore.URL == "" {
+		o.Metastore.Path = filepath.Join(dir, "metastore.db")
+	}
+	store, err := metastore.Open(t.Context(), o.Metastore)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,49 @@
+package cluster
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/testkit/postgres"
+	"github.com/hengedb/henge/internal/testkit/server"
+)
+
+// TestQueriesGoOnWithoutTheMetastore takes the metastore away for longer than any lease lasts: queries are answered all the time, what would change
+// something is refused with a word, and when the metastore is back so is everything else.
+func TestQueriesGoOnWithoutTheMetastore(t *testing.T) {
+	link := postgres.NewLink(t, postgres.URL(t))
+	c := server.StartCluster(t, server.ClusterOptions{Processes: server.Small, Metastore: metastore.Options{URL: link.URL}})
+	days(t, c, "wiki", 0, 5)
+	c.Until("two copies of each segment", func() bool { return ask(t, c, "SELECT MIN(num_replicas) FROM sys.segments") == "2" })
+	exact := func(when string) {
+		t.Helper()
+		if got := ask(t, c, "SELECT SUM(n) FROM wiki"); got != "225" {
+			t.Fatalf("%s: the sum is [%s] instead of [225]", when, got)
+		}
+	}
+	exact("before")
+	link.Cut()
+	const leases = 2 * time.Second
+	for began := time.Now(); time.Since(began) < 2*leases; {
+		exact("without the metastore")
+		if err := clock.System().Sleep(t.Context(), 50*time.Millisecond); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := c.Submit(t.Context(), "INSERT INTO wiki SELECT TIMESTAMP '2024-01-06' AS __time, 100 AS n PARTITIONED BY DAY", nil)
+	if err == nil {
+		t.Error("a task was accepted that nobody could note down")
+	} else if text := err.Error(); !strings.Contains(text, "503") && !strings.Contains(strings.ToLower(text), "metadata") {
+		t.Errorf("a refusal that does not say why: %s", text)
+	}
+	link.Mend()
+	c.Until("a row can be added", func() bool {
+		return c.Ingest(t.Context(), "INSERT INTO wiki SELECT TIMESTAMP '2024-01-06' AS __time, 100 AS n PARTITIONED BY DAY", nil) == nil
+	})
+	if got := ask(t, c, "SELECT SUM(n) - 100 * (COUNT(*) - 50) FROM wiki"); got != "225" {
+		t.Errorf("behind the outage the sum of the old rows is [%s]", got)
+	}
+}

@@ -47,3 +47,27 @@ func TestQueriesGoOnWithoutTheMetastore(t *testing.T) {
 		t.Errorf("behind the outage the sum of the old rows is [%s]", got)
 	}
 }
+
+// TestClocksMayBeMinutesApart has processes whose clocks differ by ten minutes: leases, fencing and time limits don't mind.
+func TestClocksMayBeMinutesApart(t *testing.T) {
+	c := server.StartCluster(t, server.ClusterOptions{Skew: 5 * time.Minute, Processes: [][]string{
+		{"coordinator", "overlord"}, {"coordinator", "overlord"}, {"historical"}, {"historical"}, {"worker"}, {"worker"}, {"broker"}, {"router"},
+	}})
+	days(t, c, "wiki", 0, 5)
+	c.Until("two copies of each segment", func() bool { return ask(t, c, "SELECT MIN(num_replicas) FROM sys.segments") == "2" })
+	if err := c.Ingest(t.Context(), "REPLACE INTO wiki OVERWRITE ALL SELECT __time, n + 1 AS n FROM wiki PARTITIONED BY DAY", nil); err != nil {
+		t.Fatal(err)
+	}
+	c.Kill(c.Nodes[0])
+	c.Until("a row can be added", func() bool {
+		return c.Ingest(t.Context(), "INSERT INTO wiki SELECT TIMESTAMP '2024-01-06' AS __time, 1000 AS n PARTITIONED BY DAY", nil) == nil
+	})
+	if got := ask(t, c, "SELECT MOD(SUM(n), 1000) FROM wiki"); got != "275" {
+		t.Errorf("the sum of the rows is [%s]", got)
+	}
+	for range 20 { // each way through Broker and Historicals has a limit in time, which must not be over before it begins
+		if got := ask(t, c, "SELECT COUNT(*) FROM wiki WHERE n < 1000"); got != "50" {
+			t.Fatalf("[%s] rows", got)
+		}
+	}
+}

@@ -28,7 +28,17 @@ type Cluster struct {
 	store    *metastore.Store
 	dir      string
 	settings []string
+	skew     time.Duration
 }
+
+// skewed is a clock that is wrong.
+type skewed struct {
+	clock.Clock
+	by time.Duration
+}
+
+// Now implements clock.Clock.
+func (s skewed) Now() time.Time { return s.Clock.Now().Add(s.by) }
 
 // Process is one process of a Cluster.
 type Process struct {
@@ -46,6 +56,8 @@ type ClusterOptions struct {
 	Settings []string
 	// Metastore is where the metadata is; the zero value: an SQLite of the cluster's own.
 	Metastore metastore.Options
+	// Skew makes the clocks of the processes wrong: by as much too late and too early, by turns.
+	Skew time.Duration
 }
 
 // Small is a cluster in which every role is a process of its own, and there are three Historicals.
@@ -64,7 +76,7 @@ func StartCluster(t testing.TB, o ClusterOptions) *Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Cluster{t: t, store: store, dir: dir, settings: o.Settings, Client: Client{Addresses: map[string]string{}}}
+	c := &Cluster{t: t, store: store, dir: dir, settings: o.Settings, skew: o.Skew, Client: Client{Addresses: map[string]string{}}}
 	t.Cleanup(func() {
 		c.CloseIdle()
 		var errs []error
@@ -108,8 +120,12 @@ func (c *Cluster) open(roles []string) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
+	wrong := c.skew
+	if len(c.Nodes)%2 == 1 {
+		wrong = -wrong
+	}
 	n, err := node.Start(c.t.Context(), node.Options{
-		Settings: settings, Roles: names, Version: "test", Store: c.store, Clock: clock.System(), Log: slog.New(slog.DiscardHandler),
+		Settings: settings, Roles: names, Version: "test", Store: c.store, Clock: skewed{clock.System(), wrong}, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return nil, err

@@ -77,6 +77,9 @@ type FilteredColumn struct {
 	IsAllowList *bool       `json:"isAllowList"`
 }
 
+// Name returns the name of the column; it is one.
+func (v VirtualColumnOf) Name() string { return v.output() }
+
 func (c *ExpressionColumn) output() string { return c.Name }
 func (c *NestedColumn) output() string     { return c.OutputName }
 func (c *FilteredColumn) output() string   { return c.Name }

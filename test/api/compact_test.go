@@ -82,6 +82,10 @@ func TestCompact(t *testing.T) {
 			`[[2024-01-01T00:00:00.000Z 2025-01-01T00:00:00.000Z 4 {"type":"numbered","partitionNum":0,"partitions":1}]]`, "[[4 9]]"},
 		{"filter", compact(all + `,"transformSpec":{"filter":{"type":"selector","dimension":"k","value":"a"}},"granularitySpec":{"segmentGranularity":"ALL"}`),
 			`[[-146136543-09-08T08:23:32.096Z 146140482-04-24T15:36:27.903Z 3 {"type":"numbered","partitionNum":0,"partitions":1}]]`, "[[3 3]]"},
+		{"transforms", compact(all + `,"transformSpec":{"transforms":[{"type":"expression","name":"n","expression":"n * 10"},` +
+			`{"type":"expression","name":"big","expression":"upper(k)"}],"filter":{"type":"selector","dimension":"big","value":"A"}},` +
+			`"dimensionsSpec":{"dimensions":["k","big",{"type":"long","name":"n"}]},"granularitySpec":{"segmentGranularity":"MONTH"}`),
+			`[[2024-01-01T00:00:00.000Z 2024-02-01T00:00:00.000Z 3 {"type":"numbered","partitionNum":0,"partitions":1}]]`, "[[3 30]]"},
 		{"hashed", compact(all + `,"granularitySpec":{"segmentGranularity":"MONTH"},"tuningConfig":{"type":"index_parallel","forceGuaranteedRollup":true,` +
 			`"partitionsSpec":{"type":"hashed","numShards":2,"partitionDimensions":["k"]}}`),
 			`[[2024-01-01T00:00:00.000Z 2024-02-01T00:00:00.000Z 1 {"type":"hashed","partitionNum":0,"partitions":2,"bucketId":0,"numBuckets":2,` +

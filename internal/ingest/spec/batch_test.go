@@ -193,7 +193,7 @@ func TestCompaction(t *testing.T) {
 		`{"interval":"2020/2021","granularitySpec":{"segmentGranularity":"NONE"}}`:                            "can't be [NONE]",
 		`{"interval":"2020/2021","metricsSpec":[{"type":"count"}]}`:                                           "has no name",
 		`{"interval":"2020/2021","compactionRunner":{"type":"spark"}}`:                                        "Type [spark] of [compactionRunner]",
-		`{"interval":"2020/2021","transformSpec":{"transforms":[{"type":"expression"}]}}`:                     "[transforms] in the [transformSpec]",
+		`{"interval":"2020/2021","transformSpec":{"transforms":[{"type":"expression","name":"__time"}]}}`:     "A transform of [__time]",
 	} {
 		if _, err := ParseCompaction(json.RawMessage(text)); err == nil || !strings.Contains(err.Error(), problem) {
 			t.Errorf("%s: %v, want %q", text, err, problem)

@@ -23,8 +23,9 @@ type Compaction struct {
 	Metrics []Metric
 	// KeepMetrics says that Metrics was not given.
 	KeepMetrics bool
-	// Filter is a native filter; nil: all rows are kept.
-	Filter json.RawMessage
+	// Transforms are native virtual columns over those of the segments, computed before the Filter, which is a native one; nil: all rows are kept.
+	Transforms []json.RawMessage
+	Filter     json.RawMessage
 	// SegmentGranularity, QueryGranularity and Rollup are those wanted; nil: as in the segments.
 	SegmentGranularity, QueryGranularity *chrono.Granularity
 	Rollup                               *bool
@@ -136,9 +137,18 @@ func (c *Compaction) parseTransform(text json.RawMessage) error {
 	if err := decode("transformSpec", text, &w); err != nil {
 		return err
 	}
-	if len(w.Transforms) > 0 {
-		return fault.Unsupported("[transforms] in the [transformSpec] of a compact task are not supported; [filter] is")
+	for _, t := range w.Transforms {
+		var head struct {
+			Name string `json:"name"`
+		}
+		if err := decode("transforms", t, &head); err != nil {
+			return err
+		}
+		if head.Name == TimeColumn {
+			return fault.Unsupported("A transform of [__time] in a compact task is not supported: rows stay in their time chunks")
+		}
 	}
+	c.Transforms = w.Transforms
 	if !absent(w.Filter) {
 		c.Filter = w.Filter
 	}

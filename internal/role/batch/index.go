@@ -52,14 +52,10 @@ func (k *Index) Complete(fields map[string]json.RawMessage) error {
 // ingestionOf binds what a schema computes; the dimensions are left open.
 func ingestionOf(s *spec.DataSchema) (*native.Ingestion, error) {
 	g := &native.Ingestion{Granularity: s.Granularity.Query, Rollup: s.Granularity.Rollup}
-	for _, text := range s.Transforms {
-		var v native.VirtualColumnOf
-		if err := v.UnmarshalJSON(text); err != nil {
-			return nil, err
-		}
-		g.Transforms = append(g.Transforms, v)
-	}
 	var err error
+	if g.Transforms, err = transformsOf(s.Transforms); err != nil {
+		return nil, err
+	}
 	if g.Filter, err = filterOf(s.Filter); err != nil {
 		return nil, err
 	}

@@ -87,6 +87,15 @@ func shapeOf(ctx context.Context, dataSource string, c *spec.Compaction, g *grou
 	if in.Filter, err = filterOf(c.Filter); err != nil {
 		return nil, err
 	}
+	scan := scanOf(dataSource, g.read, columns)
+	if in.Transforms, err = transformsOf(c.Transforms); err != nil {
+		return nil, err
+	}
+	if len(in.Transforms) > 0 {
+		if columns, err = transformed(ctx, in, scan, columns); err != nil {
+			return nil, err
+		}
+	}
 	kept, added, err := s.chooseMetrics(ctx, c, columns)
 	if err != nil {
 		return nil, err
@@ -117,13 +126,33 @@ func shapeOf(ctx context.Context, dataSource string, c *spec.Compaction, g *grou
 		s.target.MultiValue, s.target.NoIndex = append(s.target.MultiValue, msq.AsArray), append(s.target.NoIndex, false)
 	}
 	s.target.QueryGranularity = s.query.String()
-	node, err := in.Translate(ctx, scanOf(dataSource, g.read, columns))
+	node, err := in.Translate(ctx, scan)
 	if err != nil {
 		return nil, err
 	}
 	s.write = &plan.Write{Input: node, Rollup: s.rollup}
 	s.order = orderOf(g, s.dimensions, in.Dimensions)
 	return s, nil
+}
+
+// transformed returns the columns of segments with what transforms make of them. Those that they add are dimensions where the task names them.
+func transformed(ctx context.Context, in *native.Ingestion, scan *plan.Scan, columns []column) ([]column, error) {
+	rows, err := in.Rows(ctx, scan)
+	if err != nil {
+		return nil, err
+	}
+	out := slices.Clone(columns)
+	for _, v := range in.Transforms {
+		name := v.Name()
+		i := slices.IndexFunc(rows.Columns(), func(c plan.Column) bool { return c.Name == name })
+		made := column{name: name, typ: rows.Columns()[i].Type, indexed: true}
+		if old := find(out, name); old != nil {
+			*old = made
+		} else {
+			out = append(out, made)
+		}
+	}
+	return out, nil
 }
 
 // scanOf reads the columns of segments.

@@ -20,6 +20,17 @@ func filterOf(text json.RawMessage) (native.FilterOf, error) {
 	return f, f.UnmarshalJSON(text)
 }
 
+// transformsOf reads the transforms of a transformSpec.
+func transformsOf(texts []json.RawMessage) ([]native.VirtualColumnOf, error) {
+	out := make([]native.VirtualColumnOf, len(texts))
+	for i, text := range texts {
+		if err := out[i].UnmarshalJSON(text); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
 // aggregatorsOf reads the aggregators of a metricsSpec.
 func aggregatorsOf(metrics []spec.Metric) ([]native.AggregatorOf, error) {
 	out := make([]native.AggregatorOf, len(metrics))

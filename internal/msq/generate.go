@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/hengedb/henge/internal/agg"
+	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
@@ -216,17 +217,34 @@ func foldOf(spec segment.ColumnSpec) (segment.Fold, error) {
 	}, nil
 }
 
-// generate builds the segments of a worker's partitions, several at once when it has cores for it.
+// generate builds the segments of a worker's partitions, several at once when it has cores for it. Those that find too little memory beside others
+// are built after them, one by one: a segment needs what it needs, but never as much as several.
 func (c *Controller) generate(ctx context.Context, order *workOrder, count *counters, plans []segmentPlan, numbers []int, l *layout) error {
 	if err := os.MkdirAll(order.dir, 0o700); err != nil {
 		return diskFault(err)
 	}
 	segments := max(1, min(order.threads, len(numbers))) // at a time
-	return several(ctx, segments, numbers, func(ctx context.Context, n int) error {
+	one := func(ctx context.Context, n, threads int) error {
 		return c.attempts(ctx, order, func(ctx context.Context) error {
-			return c.generateOne(ctx, order, count, &plans[n], n, l, order.threads/segments)
+			return c.generateOne(ctx, order, count, &plans[n], n, l, threads)
 		}, func() {})
+	}
+	var mu sync.Mutex
+	var late []int
+	err := several(ctx, segments, numbers, func(ctx context.Context, n int) error {
+		err := one(ctx, n, order.threads/segments)
+		if exceeded, ok := errors.AsType[*budget.Exceeded](err); ok && !exceeded.Disk && segments > 1 && ctx.Err() == nil {
+			mu.Lock()
+			defer mu.Unlock()
+			late = append(late, n)
+			return nil
+		}
+		return err
 	})
+	if err != nil {
+		return err
+	}
+	return several(ctx, 1, late, func(ctx context.Context, n int) error { return one(ctx, n, 1) })
 }
 
 // several calls f with each of the numbers, in their order, so many at a time.

@@ -134,6 +134,8 @@ func comparedWithText(t Type) (Type, bool) {
 		return Of(Timestamp), true
 	case t.Base == Boolean:
 		return Of(Boolean), true
+	case t.IsInterval(): // as its number of milliseconds or months
+		return Of(Varchar), true
 	}
 	return Type{}, false
 }

@@ -476,7 +476,7 @@ var jsonPathsFunction = &Function{
 var jsonObjectFunction = &Function{
 	Name: "JSON_OBJECT", NativeName: "json_object", Min: 0, Max: -1, SeesLists: true, SeesNulls: true,
 	Summary: "Makes a JSON object of names and values.",
-	Forms:   []string{"$F(KEY expr VALUE expr, ...)", "$F(expr:expr, ...)"},
+	Forms:   []string{"$F(KEY expr VALUE expr, ...)", "$F(expr:expr, ...)", "$F(expr, expr, ...)"},
 	Bind: func(b *binding) (Expr, error) {
 		if len(b.args)%2 != 0 {
 			b.fail("Function [JSON_OBJECT] needs a value for each name")

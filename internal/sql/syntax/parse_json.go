@@ -77,20 +77,22 @@ func (p *parser) jsonBehavior() *JSONBehavior {
 	return b
 }
 
-// jsonObjectArgs reads [KEY] k VALUE v or k : v, between commas, and the null clause.
+// jsonObjectArgs reads [KEY] k VALUE v, k : v or k, v, between commas, and the null clause.
 func (p *parser) jsonObjectArgs(c *Call) {
 	if !p.atJSONEnd() {
 		for {
 			// KEY may be a column too.
+			marked := false
 			if p.atWord(kwKey) {
 				switch next := p.peek(1); {
-				case next.is(kwValue), next.kind == tokColon, next.kind == tokDot:
+				case next.is(kwValue), next.kind == tokColon, next.kind == tokDot, next.kind == tokComma:
 				default:
 					p.advance()
+					marked = true
 				}
 			}
 			p.push(p.expr())
-			if !p.acceptWord(kwValue) {
+			if !p.acceptWord(kwValue) && (marked || !p.accept(tokComma)) {
 				p.expect(tokColon)
 			}
 			p.push(p.expr())

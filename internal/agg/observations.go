@@ -9,7 +9,7 @@ import (
 )
 
 // Observations remember, for all queries of a process, what hyperUnique sketches observe of the texts in segments' dictionaries. They take
-// a small part of the memory, and begin anew when that is full. Safe for use by many goroutines.
+// a part of the memory, and begin anew when that is full. Safe for use by many goroutines.
 type Observations struct {
 	memory *budget.Budget
 	mu     sync.Mutex
@@ -18,7 +18,7 @@ type Observations struct {
 }
 
 // observationShare is the part of the process's memory that observations may take.
-const observationShare = 32
+const observationShare = 8
 
 // NewObservations returns observations that reserve what they hold from memory, the process's budget.
 func NewObservations(memory *budget.Budget) *Observations {

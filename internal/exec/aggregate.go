@@ -379,11 +379,12 @@ func (a *aggregation) foldParts(ctx context.Context, mains []*grouper, parts *gr
 		defer rows.Close()
 		return a.fold(ctx, mains[0], rows, d)
 	}
-	if len(mains) == 1 || parts.n == 1 {
+	workers := min(len(mains), parts.n, parts.takers)
+	if workers <= 1 {
 		return a.fold(ctx, mains[0], source, d)
 	}
 	grp := NewGroup(withoutSlot(ctx))
-	for _, main := range mains {
+	for _, main := range mains[:workers] {
 		grp.Go(func(ctx context.Context) error {
 			return a.env.Share.compute(ctx, func(ctx context.Context) error {
 				return a.fold(ctx, main, &groupSource{parts: parts}, d)

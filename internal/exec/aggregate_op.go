@@ -3,7 +3,6 @@ package exec
 import (
 	"context"
 	"slices"
-	"sync"
 
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/plan"
@@ -163,6 +162,11 @@ func (o *aggregateOp) consume(ctx context.Context) error {
 // leastShare is the memory below which a worker would spill every few batches: then fewer workers are better.
 const leastShare = 256 << 10
 
+// sharers returns how many workers, of at most so many, can share so much memory.
+func sharers(most int, free int64) int {
+	return max(1, min(most, int(free/leastShare)))
+}
+
 // memories returns the memory of each worker. Each has a share that no other can take, so that a worker which is left without memory has
 // groups of its own to spill. Groups without keys can't be spilled, and are few.
 func (o *aggregateOp) memories() []*budget.Budget {
@@ -171,10 +175,7 @@ func (o *aggregateOp) memories() []*budget.Budget {
 		return []*budget.Budget{memory}
 	}
 	free := memory.Free()
-	workers := o.pipeline.Workers()
-	for workers > 1 && free/int64(workers) < leastShare {
-		workers--
-	}
+	workers := sharers(o.pipeline.Workers(), free)
 	shares := slices.Repeat([]*budget.Budget{memory}, workers)
 	if workers == 1 || len(o.a.keys) == 0 && len(o.a.distinct) == 0 {
 		return shares
@@ -191,9 +192,9 @@ func (o *aggregateOp) shareFiles() {
 		return
 	}
 	for i := range o.partials[0].all() {
-		shared := &sharedPartitions{env: o.a.env}
+		files := newGroupFiles(o.a.env, 0)
 		for _, p := range o.partials {
-			p.all()[i].shared = shared
+			p.all()[i].files = files
 		}
 	}
 }
@@ -214,16 +215,4 @@ func (o *aggregateOp) Close() {
 	if o.input != nil {
 		o.input.Close()
 	}
-}
-
-// sharedPartitions makes the files of several groupers when the first of them spills.
-type sharedPartitions struct {
-	env  *Env
-	once sync.Once
-	p    *partitions
-}
-
-func (s *sharedPartitions) get() *partitions {
-	s.once.Do(func() { s.p = newPartitions(s.env, 0) })
-	return s.p
 }

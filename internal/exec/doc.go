@@ -16,9 +16,9 @@
 //	                                scan_term.go, scan_number.go: what that means in one segment; codeset.go, keyset.go; narrow.go: what joins ask
 //	filter.go project.go limit.go union.go unnest.go inline.go
 //	aggregate*.go grouper.go        grouping; scatter.go: rows put aside when there are many groups; groupparts.go, mergegroups.go: what
-//	                                workers have, made one, part by part
+//	                                workers have, made one, part by part; groupfiles.go: groups that do not fit in memory
 //	summary.go                      blocks of rows by what segments know of them, in place of their rows
-//	keytable.go keycolumn.go        numbers for keys: words, hash table (keyprobe.go); keyindex.go, front.go: arrays in place of hashing
+//	keytable.go keycolumn.go        numbers for keys: words (keywords.go), hash table (keyprobe.go); keyindex.go, front.go: arrays in place of hashing
 //	lexicon.go interner.go          numbers for text: of all queries, of one table
 //	join*.go                        hash joins and nested loops
 //	sort.go merge.go sortbound.go   sorting and top-N

@@ -2,7 +2,6 @@ package exec
 
 import (
 	"context"
-	"errors"
 	"io"
 
 	"github.com/hengedb/henge/internal/agg"
@@ -12,10 +11,10 @@ import (
 
 // grouper is a table of groups: their keys and, per aggregate, a state with a value for each. Without aggregates it is a set of rows.
 //
-// When it does not fit in memory its groups are written, as keys and intermediate values, to files by a hash of the key, and it
-// starts over empty. In the end each file is merged by a grouper of its own, which may do the same one level further down.
+// When it does not fit in memory its groups are written to files (groupFiles), and it starts over empty. In the end each file is merged
+// by a grouper of its own, which may do the same one level further down.
 //
-// A grouper belongs to one goroutine. Its files (partitions) may be shared with those of other workers.
+// A grouper belongs to one goroutine. Its files may be shared with those of other workers.
 type grouper struct {
 	env   *Env
 	keys  []vector.Type
@@ -28,10 +27,9 @@ type grouper struct {
 	table   *keyTable // nil: no keys, one group
 	states  []agg.State
 	account budget.Account
-	spilled *partitions // nil: nothing was spilled
+	files   *groupFiles // where it spills to
 	// unfinished says that intermediate values are wanted in place of results.
 	unfinished bool
-	shared     *sharedPartitions
 
 	// aside says how rows can be put aside when there are many groups, nil: they can't. They are since scatter is there.
 	aside   *scatterable
@@ -42,7 +40,8 @@ type grouper struct {
 
 // newGrouper returns a grouper of no groups. Key columns may have lexicons; nil: none has.
 func newGrouper(keys []vector.Type, lexicons []*lexicon, specs []agg.Spec, level int, env *Env) (*grouper, error) {
-	g := &grouper{env: env, keys: keys, lexicons: lexicons, specs: specs, level: level, account: budget.NewAccount(env.Budget)}
+	g := &grouper{env: env, keys: keys, lexicons: lexicons, specs: specs, level: level, account: budget.NewAccount(env.Budget),
+		files: newGroupFiles(env, level)}
 	for _, s := range specs {
 		types, err := s.IntermediateTypes()
 		if err != nil {
@@ -96,7 +95,7 @@ func (g *grouper) find(keys []*vector.Vector, n int) []uint32 {
 // sibling returns a grouper of no groups whose table has the same words for keys. It reserves no memory.
 func (g *grouper) sibling() (*grouper, error) {
 	o := &grouper{env: g.env, keys: g.keys, specs: g.specs, lexicons: g.lexicons, partial: g.partial, level: g.level, unfinished: g.unfinished,
-		table: g.table.sibling()}
+		table: g.table.sibling(), files: newGroupFiles(g.env, g.level)}
 	return o, o.makeStates()
 }
 
@@ -178,23 +177,16 @@ func (g *grouper) fit() error {
 // maxSpillLevel bounds how often a partition is split again: each level takes four bits of the hash.
 const maxSpillLevel = 8
 
-// spill writes all groups to the partitions and starts over.
+// spill writes all groups to the files and starts over.
 func (g *grouper) spill() error {
 	if g.table == nil || g.env.Spill == nil || g.level >= maxSpillLevel || g.table.len() == 0 && g.scatter == nil {
 		return g.account.Set(g.bytes())
 	}
-	if g.spilled == nil {
-		if g.shared != nil {
-			g.spilled = g.shared.get()
-		} else {
-			g.spilled = newPartitions(g.env, g.level)
-		}
-	}
-	if err := g.writeTo(g.spilled); err != nil {
+	if err := g.files.write(g); err != nil {
 		return err
 	}
 	if g.scatter != nil {
-		if err := g.scatter.spill(func(made *grouper) error { return made.writeTo(g.spilled) }); err != nil {
+		if err := g.scatter.spill(g.files.write); err != nil {
 			return err
 		}
 	}
@@ -207,25 +199,15 @@ func (g *grouper) spill() error {
 	return g.account.Set(g.bytes())
 }
 
-// writeTo writes the groups in memory, as keys and intermediate values.
-func (g *grouper) writeTo(files *partitions) error {
-	return g.each(g.env.BatchRows, func(keys, parts []*vector.Vector, n int) error {
-		return files.write(keys, append(append([]*vector.Vector(nil), keys...), parts...), n)
-	})
-}
-
-// each calls f with the groups in memory, rows at a time: their keys and intermediate values.
-func (g *grouper) each(rows int, f func(keys, parts []*vector.Vector, n int) error) error {
+// each calls f with the groups in memory from lo up to, not including, hi, so many at a time, and their intermediate values.
+func (g *grouper) each(rows int, f func(lo, hi int, parts []*vector.Vector) error) error {
 	for lo := 0; lo < g.groups(); lo += rows {
 		hi := min(lo+rows, g.groups())
-		var keys, parts []*vector.Vector
-		if g.table != nil {
-			keys = g.table.keys(lo, hi)
-		}
+		var parts []*vector.Vector
 		for _, s := range g.states {
 			parts = append(parts, s.Partial(lo, hi)...)
 		}
-		if err := f(keys, parts, hi-lo); err != nil {
+		if err := f(lo, hi, parts); err != nil {
 			return err
 		}
 	}
@@ -248,11 +230,8 @@ func (g *grouper) mergeStates(parts []*vector.Vector, groups []uint32, n int) er
 	return nil
 }
 
-// absorb takes over everything o has, memory and files, and empties it.
+// absorb takes over the groups that o has in memory, and empties it.
 func (g *grouper) absorb(ctx context.Context, o *grouper) error {
-	if o.spilled != nil {
-		g.spilled = o.spilled // workers share their files
-	}
 	for lo := 0; lo < o.groups(); lo += absorbRows {
 		if err := stop(ctx); err != nil {
 			return err
@@ -308,25 +287,20 @@ func gathered(cols []*vector.Vector, rows []uint32) []*vector.Vector {
 const absorbRows = 1 << 14
 
 // results returns the groups as batches of the keys and, per aggregate, the result. It ends the grouper's life apart from close.
-func (g *grouper) results() (Operator, error) {
-	if g.spilled == nil {
+func (g *grouper) results(ctx context.Context) (Operator, error) {
+	if !g.files.used() {
 		return &groupsOp{g: g}, nil
 	}
-	if err := g.spill(); err != nil {
+	parts, err := spilledParts(ctx, []*grouper{g})
+	if err != nil {
 		return nil, err
 	}
-	if err := g.spilled.flush(); err != nil {
-		return nil, err
-	}
-	g.account.Close()
-	return &spilledGroupsOp{g: g}, nil
+	return &partsOp{groupSource{parts: parts}}, nil
 }
 
 func (g *grouper) close() {
 	g.account.Close()
-	if g.spilled != nil {
-		g.spilled.close()
-	}
+	g.files.close()
 	g.table, g.states, g.scatter = nil, nil, nil
 }
 
@@ -364,69 +338,3 @@ func (o *groupsOp) Next(ctx context.Context) (*vector.Batch, error) {
 }
 
 func (o *groupsOp) Close() { o.g.close() }
-
-// spilledGroupsOp merges one partition after the other.
-type spilledGroupsOp struct {
-	g       *grouper
-	next    int
-	child   *grouper
-	present Operator
-}
-
-func (o *spilledGroupsOp) Next(ctx context.Context) (*vector.Batch, error) {
-	for {
-		if o.present != nil {
-			b, err := o.present.Next(ctx)
-			if !errors.Is(err, io.EOF) {
-				return b, err
-			}
-			o.present.Close()
-			o.present, o.child = nil, nil
-		}
-		if o.next == spillFanOut {
-			return nil, io.EOF
-		}
-		if err := o.open(ctx); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// open merges the next partition.
-func (o *spilledGroupsOp) open(ctx context.Context) error {
-	p := o.next
-	o.next++
-	source := o.g.spilled.open(p)
-	if source == nil {
-		return nil
-	}
-	child, err := newGrouper(o.g.keys, nil, o.g.specs, o.g.level+1, o.g.env)
-	if err != nil {
-		return err
-	}
-	child.unfinished = o.g.unfinished
-	o.child = child
-	k := len(o.g.keys)
-	err = Drain(ctx, source, func(b *vector.Batch) error {
-		if err := child.merge(b.Cols[:k], b.Cols[k:], b.N); err != nil {
-			return err
-		}
-		return child.fit()
-	})
-	if err != nil {
-		return err
-	}
-	o.g.spilled.drop(p)
-	o.present, err = child.results()
-	return err
-}
-
-func (o *spilledGroupsOp) Close() {
-	if o.present != nil {
-		o.present.Close()
-	}
-	if o.child != nil {
-		o.child.close()
-	}
-	o.g.close()
-}

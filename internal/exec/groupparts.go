@@ -13,7 +13,9 @@ import (
 // groupParts are the groups of an aggregation, in parts that several goroutines may take. A part is made when it is taken, and its memory
 // is free again when it was read.
 type groupParts struct {
-	n     int
+	n int
+	// takers is how many may take parts at once.
+	takers int
 	build func(ctx context.Context, part int) (Operator, error)
 	free  func()
 
@@ -68,26 +70,20 @@ func partsOf(ctx context.Context, workers []*grouper) (*groupParts, error) {
 	aside, spilled := false, false
 	for _, g := range workers {
 		aside = aside || g.scatter != nil
-		spilled = spilled || g.spilled != nil
+		spilled = spilled || g.files.used()
 	}
-	if aside && !spilled {
+	switch {
+	case spilled:
+		return spilledParts(ctx, workers)
+	case aside:
 		return scatteredParts(ctx, workers)
-	}
-	for _, g := range workers {
-		if g.scatter == nil {
-			continue
-		}
-		if err := g.spill(); err != nil {
-			return nil, err
-		}
-		g.scatter = nil
 	}
 	tables, err := mergeGroups(ctx, workers)
 	if err != nil {
 		return nil, err
 	}
-	p := &groupParts{n: len(tables)}
-	p.build = func(_ context.Context, part int) (Operator, error) { return tables[part].results() }
+	p := &groupParts{n: len(tables), takers: len(tables)}
+	p.build = func(ctx context.Context, part int) (Operator, error) { return tables[part].results(ctx) }
 	p.free = func() {
 		for _, g := range tables {
 			g.close()
@@ -123,7 +119,7 @@ func scatteredParts(ctx context.Context, workers []*grouper) (*groupParts, error
 		g.table.maskAlike(first.table)
 		s.mains[i] = newScatteredMain(g)
 	}
-	return &groupParts{n: scatterParts, build: s.part, free: func() {
+	return &groupParts{n: scatterParts, takers: scatterParts, build: s.part, free: func() {
 		for _, g := range workers {
 			g.close()
 		}
@@ -171,7 +167,7 @@ func (s *scattered) part(ctx context.Context, p int) (Operator, error) {
 	}
 	var op Operator
 	if err == nil {
-		op, err = g.results()
+		op, err = g.results(ctx)
 	}
 	if err != nil {
 		g.close()

@@ -93,7 +93,7 @@ func (b *joinBuild) write(in *vector.Batch) error {
 		keys[i] = joinKey(in.Cols[k.Right])
 	}
 	b.facts.nullKey = b.facts.nullKey || withoutKey(keys, b.node.Keys, in.N) != nil
-	return b.parts.write(keys, in.Cols, in.N)
+	return b.parts.writeKeys(keys, in.Cols, in.N)
 }
 
 func (b *joinBuild) finish() error {

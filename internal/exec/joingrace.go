@@ -26,7 +26,7 @@ func (o *joinOp) spreadLeft(ctx context.Context) (*partitions, error) {
 		for i, k := range o.node.Keys {
 			keys[i] = joinKey(b.Cols[k.Left])
 		}
-		return parts.write(keys, b.Cols, b.N)
+		return parts.writeKeys(keys, b.Cols, b.N)
 	})
 	if err == nil {
 		err = parts.flush()

@@ -159,6 +159,17 @@ func hashWords(row []uint64) uint64 {
 	return h
 }
 
+// hashKey hashes a key whose first words are masks: the same whether or not it has words for nulls.
+func hashKey(key []uint64, masks int) uint64 {
+	h := hashWords(key[masks:])
+	for _, m := range key[:masks] {
+		if m != 0 {
+			h = vector.HashLong(h ^ m)
+		}
+	}
+	return h
+}
+
 func (t *keyTable) hashRows(rows []uint64, w, n int) {
 	t.hashes = sized(t.hashes, n)
 	s := t.stride

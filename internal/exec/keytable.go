@@ -2,6 +2,7 @@ package exec
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -81,6 +82,11 @@ func (t *keyTable) sharesWords() bool {
 		}
 	}
 	return true
+}
+
+// retired reports whether the table has a lexicon that was retired.
+func (t *keyTable) retired() bool {
+	return slices.ContainsFunc(t.cols, func(c keyColumn) bool { return c.lexicon != nil && c.lexicon.retired.Load() })
 }
 
 // reserve makes room for n keys, so that a table which is known to become large does not grow there step by step.

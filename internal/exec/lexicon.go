@@ -29,7 +29,7 @@ type Lexicons struct {
 type columnName struct{ datasource, column string }
 
 // lexiconShare is the part of the process's memory that lexicons may take.
-const lexiconShare = 8
+const lexiconShare = 4
 
 // NewLexicons returns lexicons that reserve what they hold from memory, the process's budget.
 func NewLexicons(memory *budget.Budget) *Lexicons {

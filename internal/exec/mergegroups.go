@@ -11,13 +11,12 @@ const parallelMergeGroups = 1 << 15
 // mergeGroups makes one set of tables of those of the workers, which it empties. Few groups are absorbed by the first table. Many are
 // divided by a hash of their key, and each share is merged by a goroutine of its own into a table of its own.
 func mergeGroups(ctx context.Context, workers []*grouper) ([]*grouper, error) {
-	total, spilled := 0, false
+	total := 0
 	for _, g := range workers {
 		total += g.groups()
-		spilled = spilled || g.spilled != nil
 	}
 	first := workers[0]
-	if len(workers) == 1 || spilled || first.table == nil || total < parallelMergeGroups {
+	if len(workers) == 1 || first.table == nil || total < parallelMergeGroups {
 		for _, g := range workers[1:] {
 			if err := first.absorb(ctx, g); err != nil {
 				return nil, err

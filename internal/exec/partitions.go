@@ -19,11 +19,16 @@ type partitions struct {
 	env   *Env
 	level int
 
-	mu    sync.Mutex
-	files [spillFanOut]*budget.SpillFile
-	w     [spillFanOut]*vector.FrameWriter
-	// pending collects rows for each file, so that frames do not become tiny.
-	pending [spillFanOut]*vector.BatchBuilder
+	files [spillFanOut]partition
+}
+
+// partition is one of the files.
+type partition struct {
+	mu   sync.Mutex
+	file *budget.SpillFile // nil: there are no rows
+	w    *vector.FrameWriter
+	// pending collects rows, so that frames do not become tiny.
+	pending *vector.BatchBuilder
 }
 
 func newPartitions(env *Env, level int) *partitions { return &partitions{env: env, level: level} }
@@ -33,39 +38,38 @@ func (p *partitions) partitionOf(hash uint64) int {
 	return int(hash >> (64 - spillBits*(uint(p.level)+1)) & (spillFanOut - 1))
 }
 
-// spread returns, per file, which of the n rows go there by the hash of keys.
-func (p *partitions) spread(keys []*vector.Vector, n int) [spillFanOut][]uint32 {
+// writeKeys spreads n rows of cols over the files by the hash of keys.
+func (p *partitions) writeKeys(keys, cols []*vector.Vector, n int) error {
 	hashes := make([]uint64, n)
 	vector.HashRows(keys, hashes)
+	return p.write(hashes, cols, n)
+}
+
+// write spreads n rows of cols over the files by their hashes.
+func (p *partitions) write(hashes []uint64, cols []*vector.Vector, n int) error {
 	var rows [spillFanOut][]uint32
-	for i, h := range hashes {
+	for i, h := range hashes[:n] {
 		f := p.partitionOf(h)
 		rows[f] = append(rows[f], uint32(i))
 	}
-	return rows
-}
-
-// write spreads n rows of cols over the files by the hash of keys.
-func (p *partitions) write(keys, cols []*vector.Vector, n int) error {
-	rows := p.spread(keys, n)
 	b := &vector.Batch{N: n, Cols: cols}
-	p.mu.Lock()
-	defer p.mu.Unlock()
 	for f := range rows {
 		if len(rows[f]) == 0 {
 			continue
 		}
-		if err := p.append(f, b, rows[f]); err != nil {
+		if err := p.files[f].append(p.env, b, rows[f]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// append adds rows of b to file f. Text is copied with the frame, so little is held.
-func (p *partitions) append(f int, b *vector.Batch, rows []uint32) error {
-	if p.files[f] == nil {
-		file, err := p.env.Spill.Create()
+// append adds rows of b. Text is copied with the frame, so little is held.
+func (f *partition) append(env *Env, b *vector.Batch, rows []uint32) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.file == nil {
+		file, err := env.Spill.Create()
 		if err != nil {
 			return err
 		}
@@ -73,38 +77,36 @@ func (p *partitions) append(f int, b *vector.Batch, rows []uint32) error {
 		for i, c := range b.Cols {
 			types[i] = c.Type
 		}
-		p.files[f], p.w[f] = file, vector.NewFrameWriter(file)
-		p.pending[f] = vector.NewBatchBuilder(types, 0)
+		f.file, f.w, f.pending = file, vector.NewFrameWriter(file), vector.NewBatchBuilder(types, 0)
 	}
-	if len(rows)*4 >= p.env.BatchRows && p.pending[f].Rows() == 0 {
-		return p.w[f].Write(&vector.Batch{N: b.N, Cols: b.Cols, Sel: rows})
+	if len(rows)*4 >= env.BatchRows && f.pending.Rows() == 0 {
+		return f.w.Write(&vector.Batch{N: b.N, Cols: b.Cols, Sel: rows})
 	}
 	// The batch is only valid during the call: what stays pending must not point into its text.
 	own := (&vector.Batch{N: b.N, Cols: b.Cols, Sel: rows}).Compact()
 	for i, c := range own.Cols {
 		own.Cols[i] = c.OwnStrings()
 	}
-	p.pending[f].Append(own)
-	if p.pending[f].Rows() >= p.env.BatchRows {
-		return p.w[f].Write(p.pending[f].Build())
+	f.pending.Append(own)
+	if f.pending.Rows() >= env.BatchRows {
+		return f.w.Write(f.pending.Build())
 	}
 	return nil
 }
 
 // flush ends writing.
 func (p *partitions) flush() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for f := range p.files {
-		if p.files[f] == nil {
+	for i := range p.files {
+		f := &p.files[i]
+		if f.file == nil {
 			continue
 		}
-		if p.pending[f].Rows() > 0 {
-			if err := p.w[f].Write(p.pending[f].Build()); err != nil {
+		if f.pending.Rows() > 0 {
+			if err := f.w.Write(f.pending.Build()); err != nil {
 				return err
 			}
 		}
-		if err := p.files[f].Flush(); err != nil {
+		if err := f.file.Flush(); err != nil {
 			return err
 		}
 	}
@@ -113,17 +115,17 @@ func (p *partitions) flush() error {
 
 // open returns the rows of file f, or nil if it has none.
 func (p *partitions) open(f int) Operator {
-	if p.files[f] == nil {
+	if p.files[f].file == nil {
 		return nil
 	}
-	return frames{vector.NewFrameReader(p.files[f].Reader())}
+	return frames{vector.NewFrameReader(p.files[f].file.Reader())}
 }
 
 // drop removes a file that was read.
 func (p *partitions) drop(f int) {
-	if p.files[f] != nil {
-		_ = p.files[f].Close() // a temporary file: nothing is lost
-		p.files[f] = nil
+	if p.files[f].file != nil {
+		_ = p.files[f].file.Close() // a temporary file: nothing is lost
+		p.files[f].file = nil
 	}
 }
 

@@ -187,7 +187,7 @@ func (p *Pipeline) prepare(ctx context.Context) error {
 // pipeline is prepared.
 func (p *Pipeline) Workers() int {
 	if p.groups != nil {
-		return min(p.env.Threads, p.groups.parts.n)
+		return max(1, min(p.env.Threads, p.groups.parts.n, p.groups.parts.takers))
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

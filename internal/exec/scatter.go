@@ -45,6 +45,7 @@ type scatter struct {
 	hold    int64 // bytes of rows that may lie aside
 	rows    int64 // bytes that do
 	groups  int64 // bytes of the partitions' groups
+	alone   bool  // making groups of rows has saved no memory
 	scratch struct {
 		words  []uint64
 		part   []uint8
@@ -149,15 +150,9 @@ func argumentWords(v *vector.Vector, n int, dst []uint64, stride int) {
 	}
 }
 
-// scatterPartOf returns the partition of a key: the same whether or not the key has words for nulls.
+// scatterPartOf returns the partition of a key.
 func scatterPartOf(key []uint64, masks int) uint8 {
-	h := hashWords(key[masks:])
-	for _, m := range key[:masks] {
-		if m != 0 {
-			h = vector.HashLong(h ^ m)
-		}
-	}
-	return uint8(h & (scatterParts - 1)) // the upper bits are the place in a table
+	return uint8(hashKey(key, masks) & (scatterParts - 1)) // the upper bits are the place in a table
 }
 
 // spread copies n rows to their partitions.
@@ -241,6 +236,7 @@ func (s *scatter) compact() error {
 	}
 	if made := s.parts[0].made; made != nil && 2*made.bytes() > 8*int64(rows*s.width) {
 		s.hold *= 2
+		s.alone = true
 		return nil
 	}
 	return s.makeGroups()
@@ -290,27 +286,55 @@ func (s *scatter) release(p int) {
 
 // fold makes groups of g, whose words are alike, of a chunk of rows.
 func (s *scatter) fold(g *grouper, chunk []uint64) error {
-	t, w := g.table, s.width
-	n := len(chunk) / w
-	key := w - len(s.of.columns) - s.stride
-	if t.stride < s.stride {
-		t.mask()
-	}
-	rows, width := chunk[key:], w
-	if masks := t.stride - s.stride; masks > 0 {
-		width = t.stride
-		rows = sized(t.rows, n*width)
-		t.rows = rows
-		for i := range n {
-			row := rows[i*width : (i+1)*width]
-			clear(row[:masks])
-			copy(row[masks:], chunk[i*w+key:i*w+key+s.stride])
-		}
-	}
+	t := g.table
+	rows, width, n := s.keysIn(t, chunk)
 	before := t.len()
 	t.groups = sized(t.groups, n)
 	t.probe(rows, width, n, t.groups)
 	g.grow(before)
+	return s.update(g, chunk, n)
+}
+
+// list makes a group of g of each row of a chunk, also of those whose key g has. Such groups are good for being written only.
+func (s *scatter) list(g *grouper, chunk []uint64) error {
+	t := g.table
+	rows, width, n := s.keysIn(t, chunk)
+	before := t.len()
+	t.groups = sized(t.groups, n)
+	for i := range n {
+		t.words = append(t.words, rows[i*width:i*width+t.stride]...)
+		t.groups[i] = uint32(before + i)
+	}
+	t.n += n
+	g.grow(before)
+	return s.update(g, chunk, n)
+}
+
+// keysIn returns the keys of a chunk of rows as words of t, one every width words.
+func (s *scatter) keysIn(t *keyTable, chunk []uint64) (rows []uint64, width, n int) {
+	w := s.width
+	n = len(chunk) / w
+	key := w - len(s.of.columns) - s.stride
+	if t.stride < s.stride {
+		t.mask()
+	}
+	masks := t.stride - s.stride
+	if masks == 0 {
+		return chunk[key:], w, n
+	}
+	width = t.stride
+	rows = sized(t.rows, n*width)
+	t.rows = rows
+	for i := range n {
+		row := rows[i*width : (i+1)*width]
+		clear(row[:masks])
+		copy(row[masks:], chunk[i*w+key:i*w+key+s.stride])
+	}
+	return rows, width, n
+}
+
+// update folds the arguments of a chunk of rows, whose groups the table has just told.
+func (s *scatter) update(g *grouper, chunk []uint64, n int) error {
 	columns := make([]*vector.Vector, len(s.of.columns))
 	var args []*vector.Vector
 	for i, st := range g.states {
@@ -324,7 +348,7 @@ func (s *scatter) fold(g *grouper, chunk []uint64) error {
 			}
 			args = append(args, columns[a])
 		}
-		if err := st.Update(args, t.groups, n); err != nil {
+		if err := st.Update(args, g.table.groups, n); err != nil {
 			return err
 		}
 	}
@@ -365,22 +389,45 @@ func (s *scatter) argument(a int, chunk []uint64, n int) *vector.Vector {
 	return v
 }
 
-// spill calls write with the groups of all partitions, and drops them.
+// spill calls write with the groups of all partitions, and drops them. When rows have turned out to be groups of their own mostly, they are
+// written as such.
 func (s *scatter) spill(write func(*grouper) error) error {
 	for p := range s.parts {
-		if err := s.makeGroupsOf(p); err != nil {
+		part := &s.parts[p]
+		if part.made != nil || !s.alone {
+			if err := s.makeGroupsOf(p); err != nil {
+				return err
+			}
+		} else if err := s.listPart(p); err != nil {
 			return err
 		}
-		made := s.parts[p].made
-		if made == nil {
+		if part.made == nil {
 			continue
 		}
-		if err := write(made); err != nil {
+		if err := write(part.made); err != nil {
 			return err
 		}
-		s.parts[p].made = nil
+		part.made = nil
 	}
 	s.groups = 0
+	return nil
+}
+
+// listPart makes a group of each row of a partition.
+func (s *scatter) listPart(p int) (err error) {
+	part := &s.parts[p]
+	if len(part.chunks) == 0 {
+		return nil
+	}
+	if part.made, err = s.g.sibling(); err != nil {
+		return err
+	}
+	for _, c := range part.chunks {
+		if err := s.list(part.made, c); err != nil {
+			return err
+		}
+	}
+	s.release(p)
 	return nil
 }
 

@@ -65,7 +65,7 @@ func (o *setOp) run(ctx context.Context) error {
 			return err
 		}
 	}
-	o.out, err = o.g.results()
+	o.out, err = o.g.results(ctx)
 	return err
 }
 

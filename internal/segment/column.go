@@ -31,8 +31,9 @@ type fileColumn struct {
 	element *fileColumn
 
 	dictOffsets, dictBytes     *area
-	packed                     *packedDict   // the dictionary, unless it is stored as it is
-	kept                       *list.Element // among the decoded dictionaries; under their lock
+	packed                     *packedDict        // the dictionary, unless it is stored as it is
+	source                     *vector.DictSource // of packed, which is decoded again when it was not kept
+	kept                       *list.Element      // among the decoded dictionaries; under their lock
 	indexOffsets, indexBitmaps *area
 	indexRows                  int         // row numbers in the index are below
 	asked                      atomic.Bool // for the dictionary, since it was last looked at among the decoded
@@ -78,6 +79,7 @@ func (s *Segment) openIn(c, top *columnMeta, b []byte, rows int) (*fileColumn, e
 		}
 		if blocks := area(partDictBlocks); blocks != nil {
 			out.packed, err = openPackedDict(blocks, area(partDictData), c.dictSize)
+			out.source = &vector.DictSource{}
 		}
 	case encFrame:
 		out.data = area(partData)

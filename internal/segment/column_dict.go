@@ -54,7 +54,7 @@ func (c *fileColumn) dictionary() (*vector.Dict, error) {
 	if c.packed != nil {
 		d, err := c.packed.all()
 		if err == nil {
-			d.Rows = c.meta.rows
+			d.Rows, d.Source = c.meta.rows, c.source
 			decoded.keep(c, d)
 		}
 		return d, err

@@ -7,11 +7,12 @@ import (
 	"weak"
 )
 
-// DictCache remembers what was computed from the entries of dictionaries, one value of T for each entry, as long as the dictionary lives.
+// DictCache remembers what was computed from the entries of dictionaries, one value of T for each entry, as long as the dictionary, or its
+// source, lives.
 // The zero DictCache is empty. Safe for use by many goroutines.
 type DictCache[T any] struct {
 	mu      sync.Mutex
-	entries map[weak.Pointer[Dict]]*dictValues[T]
+	entries map[weak.Pointer[DictSource]]*dictValues[T]
 	bytes   int64
 	made    int // entries ever
 }
@@ -25,7 +26,7 @@ type dictValues[T any] struct {
 // Known returns what is remembered for d; nil: nothing.
 func (c *DictCache[T]) Known(d *Dict) []T {
 	c.mu.Lock()
-	v := c.entries[weak.Make(d)]
+	v := c.entries[weak.Make(d.source())]
 	c.mu.Unlock()
 	if v == nil {
 		return nil
@@ -48,14 +49,15 @@ func (c *DictCache[T]) Get(d *Dict, compute func(out []T)) []T {
 
 // place returns where the values of d are kept.
 func (c *DictCache[T]) place(d *Dict) *dictValues[T] {
-	p := weak.Make(d)
+	source := d.source()
+	p := weak.Make(source)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if v := c.entries[p]; v != nil {
 		return v
 	}
 	if c.entries == nil {
-		c.entries = map[weak.Pointer[Dict]]*dictValues[T]{}
+		c.entries = map[weak.Pointer[DictSource]]*dictValues[T]{}
 	}
 	c.made++
 	v := &dictValues[T]{number: c.made}
@@ -65,7 +67,7 @@ func (c *DictCache[T]) place(d *Dict) *dictValues[T] {
 	c.bytes += size
 	// The cleanup keeps neither the cache nor the values alive.
 	cache, number := weak.Make(c), v.number
-	runtime.AddCleanup(d, func(p weak.Pointer[Dict]) {
+	runtime.AddCleanup(source, func(p weak.Pointer[DictSource]) {
 		if c := cache.Value(); c != nil {
 			c.drop(p, number, size)
 		}
@@ -73,7 +75,7 @@ func (c *DictCache[T]) place(d *Dict) *dictValues[T] {
 	return v
 }
 
-func (c *DictCache[T]) drop(p weak.Pointer[Dict], number int, size int64) {
+func (c *DictCache[T]) drop(p weak.Pointer[DictSource], number int, size int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if v := c.entries[p]; v != nil && v.number == number {

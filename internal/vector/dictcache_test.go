@@ -37,6 +37,19 @@ func TestDictCacheComputesOnceAndForgetsDeadDictionaries(t *testing.T) {
 	t.Error("what was computed outlives its dictionary")
 }
 
+// What is known of a stored dictionary is known of all that were decoded from it.
+func TestDictCacheBySource(t *testing.T) {
+	var c DictCache[uint32]
+	source := &DictSource{}
+	first, again, other := NewDict([]string{"a"}), NewDict([]string{"a"}), NewDict([]string{"a"})
+	first.Source, again.Source, other.Source = source, source, &DictSource{}
+	c.Get(first, func(out []uint32) { out[0] = 5 })
+	if got := c.Known(again); len(got) != 1 || got[0] != 5 || c.Known(other) != nil {
+		t.Errorf("known are %v, and of another source %v", got, c.Known(other))
+	}
+	runtime.KeepAlive(source)
+}
+
 // Reading a dictionary may panic, as a mapped file that was cut short does.
 func TestDictCacheAfterPanic(t *testing.T) {
 	var c DictCache[uint32]

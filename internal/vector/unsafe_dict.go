@@ -16,8 +16,27 @@ type Dict struct {
 	Sorted bool
 	// Rows is how many rows the column has that the dictionary belongs to, 0: not known. It tells whether evaluating all entries pays.
 	Rows int
+	// Source is what the dictionary was decoded from, which may happen more than once: what is remembered of one is good for all. Nil: it has
+	// no source but itself.
+	Source *DictSource
 
+	own   atomic.Pointer[DictSource]
 	ascii atomic.Int32 // 0: nobody has asked, 1: yes, 2: no
+}
+
+// DictSource stands for a stored dictionary. Whoever reads the store holds one as long as the dictionary may be decoded again. It has a size
+// from which on the runtime does not let objects share a place, and with it their lives.
+type DictSource struct{ _ [16]byte }
+
+// source returns what stands for the dictionary.
+func (d *Dict) source() *DictSource {
+	if d.Source != nil {
+		return d.Source
+	}
+	if d.own.Load() == nil {
+		d.own.CompareAndSwap(nil, new(DictSource))
+	}
+	return d.own.Load()
 }
 
 // ASCII reports whether all entries are ASCII. It looks once.

@@ -1,0 +1,211 @@
+package exec
+
+import (
+	"context"
+	"sync"
+
+	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// groupFiles are the groups that the workers of an aggregation have spilled: keys and intermediate values, spread over files by a hash of
+// the key, so that each file can be merged by itself. Many goroutines may write.
+//
+// Where all tables have the same words for keys the words are written, and nobody looks at text again. A table that had to leave a
+// retired lexicon writes its keys as they are. In the end all files are of one kind, and need no retired lexicon: it would take the
+// memory that they are merged in.
+type groupFiles struct {
+	env   *Env
+	level int
+
+	mu     sync.Mutex
+	words  *partitions // keys as words; nil: none were written
+	values *partitions // keys as they are; nil: none were written
+	like   *keyTable   // an empty table of the words
+}
+
+func newGroupFiles(env *Env, level int) *groupFiles { return &groupFiles{env: env, level: level} }
+
+// used reports whether anything was spilled.
+func (f *groupFiles) used() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.words != nil || f.values != nil
+}
+
+// of returns the files for the groups of t, and whether their keys are written as words.
+func (f *groupFiles) of(t *keyTable) (files *partitions, words bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !t.sharesWords() {
+		if f.values == nil {
+			f.values = newPartitions(f.env, f.level)
+		}
+		return f.values, false
+	}
+	if f.words == nil {
+		f.words, f.like = newPartitions(f.env, f.level), t.sibling()
+	}
+	return f.words, true
+}
+
+// write writes the groups that g has in memory.
+func (f *groupFiles) write(g *grouper) error {
+	files, words := f.of(g.table)
+	hashes := make([]uint64, spillFanOut*f.env.BatchRows) // a frame for each file
+	return g.each(len(hashes), func(lo, hi int, parts []*vector.Vector) error {
+		var keys []*vector.Vector
+		hashes := hashes[:hi-lo]
+		if words {
+			keys = g.table.wordColumns(lo, hi)
+			g.table.hashWordRows(g.table.words[lo*g.table.stride:], g.table.stride, hashes)
+		} else {
+			keys = g.table.keys(lo, hi)
+			vector.HashRows(keys, hashes)
+		}
+		return files.write(hashes, append(keys, parts...), hi-lo)
+	})
+}
+
+// finish ends writing.
+func (f *groupFiles) finish(ctx context.Context) error {
+	if f.words != nil {
+		if err := f.words.flush(); err != nil {
+			return err
+		}
+	}
+	if f.words != nil && (f.values != nil || f.like.retired()) {
+		if err := f.spellOut(ctx); err != nil {
+			return err
+		}
+	}
+	if f.values == nil {
+		return nil
+	}
+	return f.values.flush()
+}
+
+// spellOut writes groups whose keys are words anew, with keys as they are.
+func (f *groupFiles) spellOut(ctx context.Context) error {
+	k := f.like.wordWidth()
+	if f.values == nil {
+		f.values = newPartitions(f.env, f.level)
+	}
+	for p := range spillFanOut {
+		source := f.words.open(p)
+		if source == nil {
+			continue
+		}
+		err := Drain(ctx, source, func(b *vector.Batch) error {
+			keys := f.like.keysOfWords(b.Cols[:k], b.N)
+			hashes := make([]uint64, b.N)
+			vector.HashRows(keys, hashes)
+			return f.values.write(hashes, append(keys, b.Cols[k:]...), b.N)
+		})
+		if err != nil {
+			return err
+		}
+		f.words.drop(p)
+	}
+	f.words = nil
+	return nil
+}
+
+// merge returns the groups of one file, for an aggregation as that of g. The file is gone afterwards.
+func (f *groupFiles) merge(ctx context.Context, g *grouper, p int, memory *budget.Budget) (Operator, error) {
+	env := *f.env
+	env.Budget = memory
+	child, err := newGrouper(g.keys, nil, g.specs, f.level+1, &env)
+	if err != nil {
+		return nil, err
+	}
+	child.unfinished = g.unfinished
+	files, k := f.values, len(g.keys)
+	if f.words != nil {
+		files, k = f.words, f.like.wordWidth()
+		child.table = f.like.sibling()
+	}
+	var op Operator
+	if err = f.drain(ctx, files, p, child, k); err == nil {
+		op, err = child.results(ctx)
+	}
+	if err != nil {
+		child.close()
+		return nil, err
+	}
+	return op, nil
+}
+
+// drain merges a file into child; k columns of it are keys.
+func (f *groupFiles) drain(ctx context.Context, files *partitions, p int, child *grouper, k int) error {
+	source := files.open(p)
+	if source == nil {
+		return nil
+	}
+	defer files.drop(p)
+	return Drain(ctx, source, func(b *vector.Batch) error {
+		before := child.table.len()
+		var groups []uint32
+		switch {
+		case files == f.values:
+			groups = child.table.find(b.Cols[:k], b.N)
+		case child.table.sharesWords():
+			groups = child.table.findWordColumns(b.Cols[:k], b.N)
+		default: // it had to leave a lexicon
+			groups = child.table.find(f.like.keysOfWords(b.Cols[:k], b.N), b.N)
+		}
+		child.grow(before)
+		if err := child.mergeStates(b.Cols[k:], groups, b.N); err != nil {
+			return err
+		}
+		return child.fit()
+	})
+}
+
+func (f *groupFiles) close() {
+	if f.words != nil {
+		f.words.close()
+	}
+	if f.values != nil {
+		f.values.close()
+	}
+}
+
+// spilledParts returns the groups of workers of which one has spilled: what they still hold follows into the files, and the files are the
+// parts.
+func spilledParts(ctx context.Context, workers []*grouper) (*groupParts, error) {
+	first := workers[0]
+	files := first.files
+	grp := NewGroup(withoutSlot(ctx))
+	for _, g := range workers {
+		grp.Go(func(ctx context.Context) error {
+			return g.env.Share.compute(ctx, func(context.Context) error {
+				err := g.spill()
+				g.account.Close()
+				g.table, g.states, g.scatter = nil, nil, nil
+				return err
+			})
+		})
+	}
+	err := idle(ctx, grp.Wait)
+	if err == nil {
+		err = files.finish(ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	// Each part has memory that no other takes, so that one which is left without has groups of its own to spill.
+	takers, free := 1, first.env.Budget.Free()
+	if first.level == 0 {
+		takers = sharers(first.env.Threads, free)
+	}
+	share := free / int64(takers)
+	return &groupParts{n: spillFanOut, takers: takers, free: files.close, build: func(ctx context.Context, part int) (Operator, error) {
+		return files.merge(ctx, first, part, first.env.Budget.Child("a part of the groups", share))
+	}}, nil
+}
+
+// partsOp yields the groups of parts that nobody else takes.
+type partsOp struct{ groupSource }
+
+func (o *partsOp) Close() { o.parts.close() }

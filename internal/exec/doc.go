@@ -18,7 +18,8 @@
 //	aggregate*.go grouper.go        grouping; scatter.go: rows put aside when there are many groups; groupparts.go, mergegroups.go: what
 //	                                workers have, made one, part by part; groupfiles.go: groups that do not fit in memory
 //	summary.go                      blocks of rows by what segments know of them, in place of their rows
-//	keytable.go keycolumn.go        numbers for keys: words (keywords.go), hash table (keyprobe.go); keyindex.go, front.go: arrays in place of hashing
+//	keytable.go keycolumn.go        numbers for keys: words (keywords.go), hash table (keyprobe.go); keyindex.go, front.go: arrays in place of hashing;
+//	                                keymet.go: sets of words
 //	lexicon.go interner.go          numbers for text: of all queries, of one table
 //	join*.go                        hash joins and nested loops
 //	sort.go merge.go sortbound.go   sorting and top-N

@@ -121,8 +121,10 @@ func (g *grouper) meet(keys []*vector.Vector, n int) error {
 	if g.scatter != nil {
 		return g.scatter.add(keys, nil, n)
 	}
-	g.find(keys, n)
-	g.consider(n)
+	if !g.table.meet(keys, n) {
+		g.find(keys, n)
+		g.consider(n)
+	}
 	return nil
 }
 
@@ -179,6 +181,9 @@ const maxSpillLevel = 8
 
 // spill writes all groups to the files and starts over.
 func (g *grouper) spill() error {
+	if g.table != nil {
+		g.table.numberMet()
+	}
 	if g.table == nil || g.env.Spill == nil || g.level >= maxSpillLevel || g.table.len() == 0 && g.scatter == nil {
 		return g.account.Set(g.bytes())
 	}

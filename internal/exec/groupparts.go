@@ -69,8 +69,15 @@ func (p *groupParts) close() {
 func partsOf(ctx context.Context, workers []*grouper) (*groupParts, error) {
 	aside, spilled := false, false
 	for _, g := range workers {
+		if g.table != nil && g != workers[0] {
+			workers[0].table.takeMet(g.table)
+			g.table.numberMet()
+		}
 		aside = aside || g.scatter != nil
 		spilled = spilled || g.files.used()
+	}
+	if t := workers[0].table; t != nil {
+		t.numberMet()
 	}
 	switch {
 	case spilled:

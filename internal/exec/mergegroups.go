@@ -15,6 +15,12 @@ func mergeGroups(ctx context.Context, workers []*grouper) ([]*grouper, error) {
 	for _, g := range workers {
 		total += g.groups()
 	}
+	if total == workers[0].groups() { // the others have none
+		for _, g := range workers[1:] {
+			g.close()
+		}
+		return workers[:1], nil
+	}
 	first := workers[0]
 	if len(workers) == 1 || first.table == nil || total < parallelMergeGroups {
 		for _, g := range workers[1:] {

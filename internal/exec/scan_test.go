@@ -309,7 +309,7 @@ func TestAggregateOverSegmentsAgreesWithRows(t *testing.T) {
 		all = append(all, rows...)
 	}
 	scan := scanOf(nil, "s", "word", "k", "d")
-	for _, keys := range [][]int{{0}, {1}, {0, 2}, {1, 0}, {2}} {
+	for _, keys := range [][]int{{}, {0}, {1}, {0, 2}, {1, 0}, {2}} {
 		want := naive(all, pick([]int{1, 3, 4, 2}, keys), func(key []any, group [][]any) []any {
 			sum, words := any(nil), map[any]bool{}
 			for _, row := range group {

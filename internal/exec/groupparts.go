@@ -16,8 +16,8 @@ type groupParts struct {
 	n int
 	// takers is how many may take parts at once.
 	takers int
-	build func(ctx context.Context, part int) (Operator, error)
-	free  func()
+	build  func(ctx context.Context, part int) (Operator, error)
+	free   func()
 
 	mu      sync.Mutex
 	next    int

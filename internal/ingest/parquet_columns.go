@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/hengedb/henge/internal/vector"
 )
 
 // startParquetColumns reads the columns of the row groups of a split.
@@ -40,10 +42,17 @@ func (p *parquetFile) column(g parquet.RowGroup, i int, f Field, s *sink, flaws 
 		return nil
 	}
 	if c.Leaf() && !c.Repeated() {
-		if read := flatReader(c, f, p.f.BinaryAsString); read != nil {
-			flat := &flatColumn{pages: g.ColumnChunks()[c.Index()].Pages(), s: s, field: i, typ: f.Type, append: read, optional: c.Optional()}
-			if f.Time != nil {
+		typ := f.Type
+		if f.Multi {
+			typ = vector.String
+		}
+		if read := flatReader(c, typ, p.f.BinaryAsString); read != nil {
+			flat := &flatColumn{pages: g.ColumnChunks()[c.Index()].Pages(), s: s, field: i, typ: typ, append: read, optional: c.Optional()}
+			switch {
+			case f.Time != nil:
 				return &timeColumn{given: flat, when: f.Time, flaws: flaws}
+			case f.Multi:
+				return singleValues{flat}
 			}
 			return flat
 		}
@@ -51,4 +60,30 @@ func (p *parquetFile) column(g parquet.RowGroup, i int, f Field, s *sink, flaws 
 	a := &assembler{}
 	node := a.node(c, g.ColumnChunks(), p.f.BinaryAsString)
 	return newValueColumn(func() (any, error) { return a.read(node) }, a.close, i, s, flaws)
+}
+
+// singleValues reads a column without nesting as a multi-value string: each row has a value, or none.
+type singleValues struct{ *flatColumn }
+
+func (c singleValues) read(n int) (*vector.Vector, error) {
+	values, err := c.flatColumn.read(n)
+	if err != nil {
+		return nil, err
+	}
+	out := &vector.Vector{Type: vector.ListOf(vector.String), Len: n, Offsets: make([]uint32, n+1), Child: values, Valid: values.Valid}
+	if out.Valid == nil {
+		for i := range out.Offsets {
+			out.Offsets[i] = uint32(i)
+		}
+		return out, nil
+	}
+	rows := make([]uint32, 0, n)
+	for i := range n {
+		if out.Valid.Get(i) {
+			rows = append(rows, uint32(i))
+		}
+		out.Offsets[i+1] = uint32(len(rows))
+	}
+	out.Child = values.Gather(rows)
+	return out, nil
 }

@@ -143,14 +143,14 @@ func (c *flatColumn) close() error {
 	return c.pages.Close()
 }
 
-// flatReader returns what reads the values of c as those of f, or nil when only the general way does.
-func flatReader(c *parquet.Column, f Field, binaryAsString bool) pageReader {
+// flatReader returns what reads the values of c as those of a type, or nil when only the general way does.
+func flatReader(c *parquet.Column, typ vector.Type, binaryAsString bool) pageReader {
 	t := c.Type()
 	if _, isDecimal := decimalScale(t); isDecimal {
 		return nil
 	}
 	scale, whole := scaleOf(t)
-	switch kind, to := t.Kind(), f.Type.Kind; {
+	switch kind, to := t.Kind(), typ.Kind; {
 	case kind == parquet.Int64 && whole && to == vector.KindLong:
 		return wholes((*encoding.Values).Int64, func(v *vector.Vector) *[]int64 { return &v.Longs }, scale)
 	case kind == parquet.Int64 && whole && to == vector.KindDouble:

@@ -102,6 +102,10 @@ func TestParquetTypes(t *testing.T) {
 		t.Error(d)
 	}
 	// Everything can be read as text, and as numbers.
+	rows, _, err = read(t, `{"type":"parquet"}`, data, "who mv plain mv", Options{})
+	if d := cmp.Diff([][]any{{nil, []any{"p3"}}, {[]any{"who4"}, []any{"p4"}}}, rows[3:5]); d != "" || err != nil {
+		t.Error(d, err)
+	}
 	rows, _, err = read(t, `{"type":"parquet","binaryAsString":true}`, data, "id string d string price string at string raw string yes long who long", Options{})
 	if d := cmp.Diff([]any{"4", "1.0", "12.54", "4", "E", int64(1), nil}, rows[4]); d != "" || err != nil {
 		t.Error(d, err)
@@ -127,7 +131,7 @@ func TestParquetRowGroups(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table := &Table{Source: &Local{Files: []string{path}}, Format: format, Fields: fields(t, "id long who string plain string f double")}
+	table := &Table{Source: &Local{Files: []string{path}}, Format: format, Fields: fields(t, "id long who string plain string f double who mv")}
 	for _, c := range []struct {
 		decoders int
 		split    int64
@@ -137,9 +141,10 @@ func TestParquetRowGroups(t *testing.T) {
 			t.Fatalf("%+v: %d rows, %v", c, len(rows), err)
 		}
 		for i, row := range rows {
-			want := []any{int64(i), any(nil), fmt.Sprintf("p%d", i), any(nil)}
+			want := []any{int64(i), any(nil), fmt.Sprintf("p%d", i), any(nil), any(nil)}
 			if i%3 != 0 {
 				want[1], want[3] = fmt.Sprintf("who%d", i%5), float64(float32(i)/2)
+				want[4] = []any{want[1]}
 			}
 			if d := cmp.Diff(want, row); d != "" {
 				t.Fatalf("%+v: row %d: %s", c, i, d)

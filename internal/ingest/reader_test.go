@@ -264,20 +264,23 @@ func TestFirstBadRecordEndsReadingWithoutHandler(t *testing.T) {
 
 // TestSplitsReadEveryRecordOnce cuts files at every kind of place and counts.
 func TestSplitsReadEveryRecordOnce(t *testing.T) {
-	var lines, indented, tabs strings.Builder
+	var lines, indented, tabs, quotes strings.Builder
 	var want [][]any
 	tabs.WriteString("n\ts\n")
+	quotes.WriteString("\xEF\xBB\xBF\"n\",s\n")
 	for i := range 500 {
 		s := strings.Repeat("{}\\n", i%7)
 		fmt.Fprintf(&lines, "{\"n\":%d,\"s\":\"%s\"}\n", i, s)
 		fmt.Fprintf(&indented, "{\n  \"n\": %d,\n  \"o\": [\n{\n},\n{\n}\n],\n \"s\": \"%s\"\n}\n", i, s)
 		fmt.Fprintf(&tabs, "%d\tx%s\n", i, s)
+		fmt.Fprintf(&quotes, "\"%d\",\"\"\"\n7,%s\n\"\n", i, strings.Repeat("8,\n", i%7))
 		want = append(want, []any{int64(i)})
 	}
 	for name, c := range map[string]struct{ format, data string }{
 		"lines.json":    {`{"type":"json"}`, lines.String()},
 		"indented.json": {`{"type":"json"}`, indented.String()},
 		"tabs.tsv":      {`{"type":"tsv","findColumnsFromHeader":true}`, tabs.String()},
+		"quotes.csv":    {`{"type":"csv","findColumnsFromHeader":true}`, quotes.String()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), name)

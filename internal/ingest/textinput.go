@@ -33,7 +33,11 @@ func (t *textInput) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	text := bufio.NewReaderSize(t.src, 64<<10)
+	end, stream := split.End, io.Reader(t.src)
+	if split.exact && end >= 0 {
+		end, stream = -1, io.LimitReader(t.src, split.End-split.Offset)
+	}
+	text := bufio.NewReaderSize(stream, 64<<10)
 	var head []byte
 	if split.Offset == 0 {
 		if head, err = text.Peek(4096); err != nil && !errors.Is(err, io.EOF) {
@@ -54,12 +58,14 @@ func (t *textInput) open(ctx context.Context) error {
 		size = int(min(int64(size), max(split.Entity.Size()+1, smallChunk)))
 	}
 	t.cut = &chunker{r: text, cut: t.format.begin(head), size: size, max: opts.maxRecordBytes(),
-		end: split.End, offset: split.Offset, free: make(chan []byte, chunksInFlight*max(opts.Decoders, 1))}
+		end: end, offset: split.Offset, free: make(chan []byte, chunksInFlight*max(opts.Decoders, 1))}
 	if split.Offset == 0 {
 		return t.takeHeader()
 	}
-	if err := t.cut.skipToBoundary(); err != nil {
-		return err
+	if !split.exact {
+		if err := t.cut.skipToBoundary(); err != nil {
+			return err
+		}
 	}
 	t.start = t.cut.offset
 	t.baseLine = sync.OnceValues(func() (int64, error) { return t.linesBefore(ctx) })

@@ -302,7 +302,7 @@ func (c *Controller) generateOne(ctx context.Context, order *workOrder, count *c
 	defer func() { err = errors.Join(err, file.Close(), os.Remove(path)) }()
 	writer, err := segment.NewWriter(file, segment.Options{
 		Columns: l.columns, SortOrder: l.sort, Rollup: w.Rollup, Fold: foldOf, QueryGranularity: c.job.Target.queryGranularity(), TempDir: order.dir,
-		BufferBytes: c.sortBytes * int64(threads), Budget: c.memory, Rows: int(p.partition.rows), Threads: threads,
+		BufferBytes: c.bufferBytes(threads), Budget: c.memory, Rows: int(p.partition.rows), Threads: threads,
 	})
 	if err != nil {
 		return err
@@ -341,6 +341,16 @@ func (c *Controller) generateOne(ctx context.Context, order *workOrder, count *c
 	defer c.segments.Unlock()
 	c.segments.list[number] = s
 	return nil
+}
+
+// bufferBytes is what the writer of a segment holds of its rows before it goes to disk: it needs as much again while it merges columns, and there may
+// be several.
+func (c *Controller) bufferBytes(threads int) int64 {
+	bytes := c.sortBytes * int64(threads)
+	if limit := c.deps.Memory.Limit(); limit > 0 {
+		bytes = min(bytes, limit/8)
+	}
+	return bytes
 }
 
 // push stores a segment's file in deep storage and describes it.

@@ -87,13 +87,12 @@ func TestOneLargeFileIsReadByAllWorkers(t *testing.T) {
 		}
 	}
 	for name, c := range map[string]struct {
-		format string
-		write  func(*bufio.Writer) error
-		// workers that read: whether a newline of CSV is within quotes depends on all before it, so that one worker cuts and all cores decode.
-		workers int
+		format  string
+		write   func(*bufio.Writer) error
+		workers int // that read
 	}{
 		"json": {`{"type":"json"}`, text("{\"t\":%d,\"k\":\"k\",\"n\":%d,\"pad\":\"%s\"}\n"), 2},
-		"csv":  {`{"type":"csv","columns":["t","k","n","pad"]}`, text("%d,k,%d,%s\n"), 1},
+		"csv":  {`{"type":"csv","columns":["t","k","n","pad"]}`, text("%d,k,%d,%s\n"), 2},
 		"parquet": {`{"type":"parquet"}`, func(w *bufio.Writer) error {
 			p := parquet.NewGenericWriter[largeRow](w)
 			for i := range rows {

@@ -42,8 +42,8 @@ func WithFence(ctx context.Context, f Fence) context.Context {
 	return context.WithValue(ctx, fenceKey{}, f)
 }
 
-// fenceOf returns the fence of a context; the zero value if there is none.
-func fenceOf(ctx context.Context) Fence {
+// FenceOf returns the fence of a context; the zero value if there is none.
+func FenceOf(ctx context.Context) Fence {
 	f, _ := ctx.Value(fenceKey{}).(Fence)
 	return f
 }
@@ -84,7 +84,7 @@ func (f Fence) checkRun(ctx context.Context, t *tx) error {
 
 // CheckFence returns the fault that a write under ctx would have, if its fence does not hold any more.
 func (s *Store) CheckFence(ctx context.Context) error {
-	if fenceOf(ctx) == (Fence{}) {
+	if FenceOf(ctx) == (Fence{}) {
 		return nil
 	}
 	return s.write(ctx, func(context.Context, *tx) error { return nil })

@@ -162,7 +162,7 @@ func (s *Store) tryGroup(ctx context.Context, group []*operation) error {
 // call runs the operation. A panic is carried to the goroutine of the caller, whose bug it is.
 func (op *operation) call(ctx context.Context) {
 	defer func() { op.panicked = recover() }()
-	if op.err = fenceOf(op.ctx).check(ctx, &op.tx); op.err != nil {
+	if op.err = FenceOf(op.ctx).check(ctx, &op.tx); op.err != nil {
 		return
 	}
 	op.err = op.run(ctx, &op.tx)

@@ -2,6 +2,7 @@ package msq
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"sync"
@@ -11,7 +12,7 @@ import (
 )
 
 // A worker whose work failed for a reason that may pass - a store that can't be reached, an error that nobody has a name for - does it again when
-// the statement asks for fault tolerance. It then has a new id, as a task that was started anew has, and what the failed attempt counted is taken
+// the statement asks for fault tolerance; a worker in another process that is lost is replaced in any case. It then has a new id, as a task that was started anew has, and what the failed attempt counted is taken
 // back: counters always tell of the rows that went on.
 
 // attempts does a worker's work until it is done, or has failed for good. undo takes back what a failed attempt did.
@@ -19,7 +20,7 @@ func (c *Controller) attempts(ctx context.Context, order *workOrder, work func(c
 	for {
 		id := c.workerID(order.worker)
 		err := locateAt(ctx, order.stage.number, id, work(ctx))
-		if err == nil || !c.opts.FaultTolerance || ctx.Err() != nil {
+		if err == nil || ctx.Err() != nil || !c.opts.FaultTolerance && !errors.Is(err, errHelperLost) {
 			return err
 		}
 		f := toFault(ctx, err)

@@ -39,6 +39,8 @@ type Controller struct {
 	locks     []Lock
 	warnings  warnings
 	orders    []*workOrder // of the stage whose rows are written
+	help      Help         // nil: all is done in this process
+	lent      lent
 	// compaction is the settings that each segment keeps as its lastCompactionState; nil: none.
 	compaction json.RawMessage
 	published  atomic.Bool
@@ -185,17 +187,28 @@ func (c *Controller) clean(ctx context.Context) error {
 	if c.opts.DurableShuffle && c.deps.Durable && c.deps.Store != nil {
 		errs = append(errs, c.clearDurable(ctx))
 	}
+	if c.help != nil {
+		c.help.Close()
+		c.lent.close()
+	}
+	errs = append(errs, c.dropFolder())
+	if c.deps.Metastore != nil && c.job.write() != nil {
+		errs = append(errs, c.deps.Metastore.Release(ctx, c.job.ID))
+	}
+	return errors.Join(errs...)
+}
+
+// dropFolder removes what prepareFolder made.
+func (c *Controller) dropFolder() error {
+	var err error
 	if c.dir != "" {
-		errs = append(errs, c.spill.Close(), os.RemoveAll(c.dir))
+		err = errors.Join(c.spill.Close(), os.RemoveAll(c.dir))
 	}
 	if c.memory != nil {
 		c.memory.Close()
 		c.disk.Close()
 	}
-	if c.deps.Metastore != nil && c.job.write() != nil {
-		errs = append(errs, c.deps.Metastore.Release(ctx, c.job.ID))
-	}
-	return errors.Join(errs...)
+	return err
 }
 
 func (c *Controller) run(ctx context.Context) (*Outcome, error) {
@@ -208,6 +221,7 @@ func (c *Controller) run(ctx context.Context) (*Outcome, error) {
 	if err := c.prepareDurable(ctx); err != nil {
 		return nil, err
 	}
+	c.findHelp(ctx)
 	if w := c.job.write(); w != nil {
 		return c.ingest(ctx, w)
 	}
@@ -519,7 +533,7 @@ func (c *Controller) runStage(ctx context.Context, s *stage) error {
 	g := exec.NewGroup(ctx)
 	for i, order := range orders {
 		g.Go(func(ctx context.Context) error {
-			return c.attempts(ctx, order, func(ctx context.Context) error { return c.runWorker(ctx, order, count[i]) }, func() {
+			return c.attempts(ctx, order, func(ctx context.Context) error { return c.do(ctx, order, count[i]) }, func() {
 				count[i].reset()
 				order.taken.undo()
 				c.begins(order)
@@ -586,16 +600,24 @@ func (c *Controller) runGenerator(ctx context.Context, s *stage, plans []segment
 	count := c.begin(s, workers)
 	s.setPartitions(len(plans))
 	s.enter(phaseReading, c.now())
+	w := c.job.write()
+	l.rollup, l.granularity, l.compaction = w.Rollup, c.job.Target.queryGranularity(), c.compaction
+	from := s.inputs[0].from
+	places := min(c.places(s), workers)
+	done := func(number int, seg *timeline.Segment) {
+		from.merged(int64(len(plans)), 1)
+		c.segments.Lock()
+		defer c.segments.Unlock()
+		c.segments.list[number] = seg
+	}
 	g := exec.NewGroup(ctx)
 	for n := range workers {
-		order := &workOrder{stage: s, worker: n, workers: workers, id: c.workerID(n), threads: max(1, c.threads/workers), dir: c.stageDir(s)}
-		var numbers []int
+		order := &workOrder{stage: s, worker: n, workers: workers, id: c.workerID(n), threads: max(1, c.threads*places/workers), dir: c.stageDir(s)}
+		work := &generation{plans: plans, layout: l, done: done}
 		for p := n; p < len(plans); p += workers {
-			numbers = append(numbers, p)
+			work.numbers = append(work.numbers, p)
 		}
-		g.Go(func(ctx context.Context) error {
-			return locate(ctx, order, c.generate(ctx, order, count[n], plans, numbers, l))
-		})
+		g.Go(func(ctx context.Context) error { return locate(ctx, order, c.generateAt(ctx, order, count[n], work)) })
 	}
 	if err := g.Wait(); err != nil {
 		s.enter(phaseFailed, c.now())

@@ -305,3 +305,69 @@ type double float64
 
 // MarshalJSON returns 1.0, not 1.
 func (d double) MarshalJSON() ([]byte, error) { return expr.AppendDouble(nil, float64(d)), nil }
+
+// countersState is what counters have counted, as workers in other processes tell it.
+type countersState struct {
+	Channels                   map[string]channelState  `json:",omitempty"`
+	Sort                       *sortState               `json:",omitempty"`
+	Generate                   *generateState           `json:",omitempty"`
+	Warnings                   map[string]int64         `json:",omitempty"`
+	CPU                        map[string]time.Duration `json:",omitempty"`
+	LocalFiles, LocalBytes     int64                    `json:",omitempty"`
+	DurableFiles, DurableBytes int64                    `json:",omitempty"`
+}
+
+type channelState struct{ Rows, Bytes, Frames, Files, TotalFiles []int64 }
+
+type sortState struct {
+	Batches, Runs, MergedRuns, Partitions, MergedPartitions int64
+	Known, Trivial                                          bool
+}
+
+type generateState struct{ Processed, Persisted, Merged, Pushed int64 }
+
+// state returns what was counted so far.
+func (c *counters) state() countersState {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := countersState{
+		Channels: map[string]channelState{}, Warnings: maps.Clone(c.mu.warnings), CPU: maps.Clone(c.mu.cpu), LocalFiles: c.mu.local.files,
+		LocalBytes: c.mu.local.bytes, DurableFiles: c.mu.durable.files, DurableBytes: c.mu.durable.bytes,
+	}
+	for name, ch := range c.mu.channels {
+		s.Channels[name] = channelState{
+			slices.Clone(ch.rows), slices.Clone(ch.bytes), slices.Clone(ch.frames), slices.Clone(ch.files), slices.Clone(ch.totalFiles),
+		}
+	}
+	if n := c.mu.sort; n != nil {
+		s.Sort = &sortState{n.batches, n.runs, n.mergedRuns, n.partitions, n.mergedPartitions, n.known, n.trivial}
+	}
+	if g := c.mu.generate; g != nil {
+		s.Generate = &generateState{g.processed, g.persisted, g.merged, g.pushed}
+	}
+	return s
+}
+
+// set makes the counters say what a worker in another process says.
+func (c *counters) set(s countersState) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.mu.channels)
+	for name, ch := range s.Channels {
+		c.mu.channels[name] = &channelCounter{ch.Rows, ch.Bytes, ch.Frames, ch.Files, ch.TotalFiles}
+	}
+	c.mu.sort = nil
+	if n := s.Sort; n != nil {
+		c.mu.sort = &sortCounter{n.Batches, n.Runs, n.MergedRuns, n.Partitions, n.MergedPartitions, n.Known, n.Trivial}
+	}
+	c.mu.generate = nil
+	if g := s.Generate; g != nil {
+		c.mu.generate = &generateCounter{g.Processed, g.Persisted, g.Merged, g.Pushed}
+	}
+	clear(c.mu.warnings)
+	maps.Copy(c.mu.warnings, s.Warnings)
+	clear(c.mu.cpu)
+	maps.Copy(c.mu.cpu, s.CPU)
+	c.mu.local.files, c.mu.local.bytes = s.LocalFiles, s.LocalBytes
+	c.mu.durable.files, c.mu.durable.bytes = s.DurableFiles, s.DurableBytes
+}

@@ -33,6 +33,8 @@ type Deps struct {
 	Durable bool
 	// Store is deep storage: it keeps segment files and the rows of results.
 	Store deepstore.Store
+	// Join finds other processes that do parts of a job; nil: there are none. frame serves what this process has to them, until Close.
+	Join func(ctx context.Context, job PartJob, frame func(id string, number int) ([]byte, error)) Help
 	// Loads tells when segments can be queried. Needed for writing only; nil: at once.
 	Loads Loads
 	// TempDir is a folder for the intermediate data of jobs; each makes a folder of its own in it and removes that at its end.

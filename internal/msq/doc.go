@@ -12,7 +12,15 @@
 //	                           controller: publish in one transaction, wait until it can be queried
 //
 // The controller is the goroutine of Run; workers are goroutine trees below it, named and numbered as tasks are. Between them go only work
-// orders (what to run, which inputs, where to write) and outputs on disk, so that a worker may as well be elsewhere.
+// orders (what to run, which inputs, where to write) and outputs on disk, so that a worker may as well be elsewhere: with several workers and
+// other processes that help (Deps.Join), orders are sent to them as parts. Frames of outputs are then read from where they are:
+//
+//	controller ── Part: plan, splits, frames to read ──► Follower.Do ── runs it as here
+//	           ◄── PartProgress, PartResult: an index of frames, counters, warnings ──
+//	readers    ◄── frames ── Follower.Frame
+//
+// A part whose process is lost is done again, here or elsewhere. What a lost process had written before is lost with it (ErrPartLost: the job begins anew),
+// unless it is durable.
 //
 //	job.go, controller.go   Run and the order of things; orders.go: who reads what
 //	stage.go, cut.go        stages and how a plan becomes them; definition.go: their JSON
@@ -24,6 +32,7 @@
 //	compaction.go           what segments remember of how they were written
 //	results.go              rows of a SELECT, in pages on disk
 //	export.go, pages.go     INSERT INTO EXTERN: files outside, each a page of rows
+//	help.go, part.go, part_generate.go  parts that other processes do; follower.go: their side
 //	attempts.go, durable.go workers that do their work again; intermediate data in deep storage
 //	report.go, counters.go  what clients poll, snapshot.go takes it; faults.go: the codes; options.go: context parameters
 //

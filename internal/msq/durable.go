@@ -62,6 +62,7 @@ func (c *Controller) keepDurably(ctx context.Context, order *workOrder, o *outpu
 	}
 	count.kept(info.Size())
 	err = o.drop()
+	o.key = key
 	o.data, o.drop = object, func() error { return errors.Join(object.Close(), c.deps.Store.Delete(last, key)) }
 	return err
 }

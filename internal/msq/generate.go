@@ -2,6 +2,7 @@ package msq
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -31,6 +32,10 @@ type layout struct {
 	handling []MultiValue
 	// auto are, by time chunk, types of columns of the statement that follow from the values there.
 	auto map[int64]map[int]vector.Type
+	// rollup and granularity are those of the segments, compaction the settings that each keeps as its lastCompactionState; nil: none.
+	rollup      bool
+	granularity string
+	compaction  json.RawMessage
 }
 
 // layoutOf orders the columns: time, those that rows are sorted by, the rest as the statement has them.
@@ -217,21 +222,30 @@ func foldOf(spec segment.ColumnSpec) (segment.Fold, error) {
 	}, nil
 }
 
+// generation is the segments that one worker builds.
+type generation struct {
+	plans   []segmentPlan // of all workers
+	numbers []int         // of those of this one
+	layout  *layout
+	// done is told of each segment that is in deep storage.
+	done func(number int, s *timeline.Segment)
+}
+
 // generate builds the segments of a worker's partitions, several at once when it has cores for it. Those that find too little memory beside others
 // are built after them, one by one: a segment needs what it needs, but never as much as several.
-func (c *Controller) generate(ctx context.Context, order *workOrder, count *counters, plans []segmentPlan, numbers []int, l *layout) error {
+func (c *Controller) generate(ctx context.Context, order *workOrder, count *counters, g *generation) error {
 	if err := os.MkdirAll(order.dir, 0o700); err != nil {
 		return diskFault(err)
 	}
-	segments := max(1, min(order.threads, len(numbers))) // at a time
+	segments := max(1, min(order.threads, len(g.numbers))) // at a time
 	one := func(ctx context.Context, n, threads int) error {
 		return c.attempts(ctx, order, func(ctx context.Context) error {
-			return c.generateOne(ctx, order, count, &plans[n], n, l, threads)
+			return c.generateOne(ctx, order, count, g, n, threads)
 		}, func() {})
 	}
 	var mu sync.Mutex
 	var late []int
-	err := several(ctx, segments, numbers, func(ctx context.Context, n int) error {
+	err := several(ctx, segments, g.numbers, func(ctx context.Context, n int) error {
 		err := one(ctx, n, order.threads/segments)
 		if exceeded, ok := errors.AsType[*budget.Exceeded](err); ok && !exceeded.Disk && segments > 1 && ctx.Err() == nil {
 			mu.Lock()
@@ -272,9 +286,8 @@ func several(ctx context.Context, atOnce int, numbers []int, f func(ctx context.
 }
 
 // generateOne builds one segment on the given number of threads.
-func (c *Controller) generateOne(ctx context.Context, order *workOrder, count *counters, p *segmentPlan, number int, l *layout,
-	threads int) (err error) {
-	from := order.stage.inputs[0].from
+func (c *Controller) generateOne(ctx context.Context, order *workOrder, count *counters, g *generation, number, threads int) (err error) {
+	from, p := order.stage.inputs[0].from, &g.plans[number]
 	var taken tally
 	var made generateCounter
 	defer func() {
@@ -292,8 +305,7 @@ func (c *Controller) generateOne(ctx context.Context, order *workOrder, count *c
 			taken.flow(from.counterOf(o), "shuffle", number, int64(rows), bytes, 1)
 		})
 	path := filepath.Join(order.dir, fmt.Sprintf("partition%d.segment", number))
-	w := c.job.write()
-	l = l.forChunk(p.partition.bucket)
+	l := g.layout.forChunk(p.partition.bucket)
 	// The file is on its way to deep storage, which makes it durable: a crash only costs the space.
 	file, err := os.Create(path)
 	if err != nil {
@@ -301,7 +313,7 @@ func (c *Controller) generateOne(ctx context.Context, order *workOrder, count *c
 	}
 	defer func() { err = errors.Join(err, file.Close(), os.Remove(path)) }()
 	writer, err := segment.NewWriter(file, segment.Options{
-		Columns: l.columns, SortOrder: l.sort, Rollup: w.Rollup, Fold: foldOf, QueryGranularity: c.job.Target.queryGranularity(), TempDir: order.dir,
+		Columns: l.columns, SortOrder: l.sort, Rollup: l.rollup, Fold: foldOf, QueryGranularity: l.granularity, TempDir: order.dir,
 		BufferBytes: c.bufferBytes(threads), Budget: c.memory, Rows: int(p.partition.rows), Threads: threads,
 	})
 	if err != nil {
@@ -331,15 +343,12 @@ func (c *Controller) generateOne(ctx context.Context, order *workOrder, count *c
 	}
 	made.merged = rows
 	count.generating(func(g *generateCounter) { g.merged += rows })
-	s, err := c.push(ctx, p, file, info)
+	s, err := c.push(ctx, p, file, info, l.compaction)
 	if err != nil {
 		return err
 	}
 	count.generating(func(g *generateCounter) { g.pushed += rows })
-	from.merged(int64(len(c.segments.list)), 1)
-	c.segments.Lock()
-	defer c.segments.Unlock()
-	c.segments.list[number] = s
+	g.done(number, s)
 	return nil
 }
 
@@ -354,7 +363,7 @@ func (c *Controller) bufferBytes(threads int) int64 {
 }
 
 // push stores a segment's file in deep storage and describes it.
-func (c *Controller) push(ctx context.Context, p *segmentPlan, file io.ReadSeeker, info *segment.Info) (*timeline.Segment, error) {
+func (c *Controller) push(ctx context.Context, p *segmentPlan, file io.ReadSeeker, info *segment.Info, compaction json.RawMessage) (*timeline.Segment, error) {
 	s, err := PushSegment(ctx, c.deps.Store, p.id, p.shard, file, info, func(key string) {
 		c.pushed.Lock()
 		defer c.pushed.Unlock()
@@ -363,8 +372,8 @@ func (c *Controller) push(ctx context.Context, p *segmentPlan, file io.ReadSeeke
 	if err != nil {
 		return nil, err
 	}
-	if c.compaction != nil {
-		s.Details = &timeline.Details{LastCompactionState: c.compaction}
+	if compaction != nil {
+		s.Details = &timeline.Details{LastCompactionState: compaction}
 	}
 	return s, nil
 }

@@ -253,6 +253,41 @@ func (w *warnings) forget(by warner) {
 	w.mu.kept = slices.DeleteFunc(w.mu.kept, func(f *Fault) bool { return f.Stage == by.stage && f.Worker == by.worker })
 }
 
+// from returns what the worker of an order has reported.
+func (w *warnings) from(order *workOrder) partWarnings {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	by := warner{order.stage.number, order.id}
+	out := partWarnings{Total: w.mu.of[by]}
+	for _, f := range w.mu.kept {
+		if f.Stage == by.stage && f.Worker == by.worker {
+			out.Kept = append(out.Kept, sendFault(f))
+		}
+	}
+	return out
+}
+
+// join adds what a worker in another process has reported, and decides whether the job goes on.
+func (w *warnings) join(order *workOrder, p partWarnings, limit int64) error {
+	if p.Total == 0 {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.mu.of == nil {
+		w.mu.of = map[warner]int64{}
+	}
+	w.mu.total += p.Total
+	w.mu.of[warner{order.stage.number, order.id}] += p.Total
+	for _, f := range p.Kept {
+		w.mu.kept = append(w.mu.kept, f.fault())
+	}
+	if limit >= 0 && w.mu.total > limit && len(p.Kept) > 0 {
+		return tooManyWarnings(limit, p.Kept[0].Code)
+	}
+	return nil
+}
+
 // parseError counts a record that did not parse and decides whether the job goes on.
 func (c *Controller) parseError(order *workOrder, count *counters, e *ingest.ParseError) error {
 	f := cannotParse(e).at(order.stage.number, order.id)

@@ -129,7 +129,7 @@ func (m *memoryStore) Await(ctx context.Context, p Published, f func(LoadCounts)
 
 // bench is a job's surroundings in a temporary folder.
 type bench struct {
-	t     *testing.T
+	t     testing.TB
 	meta  *memoryStore
 	store *deepstore.Local
 	deps  Deps
@@ -137,7 +137,7 @@ type bench struct {
 	deep  string
 }
 
-func newBench(t *testing.T) *bench {
+func newBench(t testing.TB) *bench {
 	t.Helper()
 	dir := t.TempDir()
 	b := &bench{t: t, meta: &memoryStore{}, temp: filepath.Join(dir, "temp"), deep: filepath.Join(dir, "deep")}
@@ -598,9 +598,18 @@ func TestQueriesInStages(t *testing.T) {
 		{name: "union", node: &plan.Aggregate{Input: &plan.Union{Ins: []plan.Node{in(), in()}, Out: in().Columns()}, Aggs: []plan.AggCall{count}}, rows: []string{"24"},
 			stages: "groupByPreShuffle/mix groupByPostShuffle/mix"},
 	} {
-		for _, tasks := range []int{2, 4} {
+		for _, tasks := range []int{2, 4, 4 + helped} {
 			t.Run(fmt.Sprint(c.name, " with ", tasks, " tasks"), func(t *testing.T) {
 				b := newBench(t)
+				if tasks > helped {
+					tasks -= helped
+					h := b.helped(2)
+					defer func() {
+						if c.spread != "" && h.parts.Load() == 0 {
+							t.Error("nothing was done elsewhere")
+						}
+					}()
+				}
 				run, out, err := b.run(c.node, map[string]any{"maxNumTasks": tasks})
 				if err != nil {
 					t.Fatal(err)

@@ -56,8 +56,9 @@ func (c *Controller) workOrders(ctx context.Context, s *stage) ([]*workOrder, er
 		return nil, tooManyInputFiles(files, limit, (files+limit-1)/limit)
 	}
 	orders := make([]*workOrder, workers)
+	places := min(c.places(s), workers)
 	for n := range orders {
-		orders[n] = &workOrder{stage: s, worker: n, workers: workers, threads: max(1, c.threads/workers), dir: c.stageDir(s),
+		orders[n] = &workOrder{stage: s, worker: n, workers: workers, threads: max(1, c.threads*places/workers), dir: c.stageDir(s),
 			external: make([]externalPart, len(s.inputs))}
 		c.begins(orders[n])
 	}

@@ -25,14 +25,19 @@ type output struct {
 	// runs counts the sorted runs of a sorted output.
 	runs int
 	data io.ReaderAt
-	drop func() error // gives back the space of the data
-	once sync.Once
+	// far reads a frame that another process has; nil: it is in memory or in data. at is that process, id the name of the output there. key is the place of
+	// data in deep storage.
+	far         func(number int, buf []byte) ([]byte, error)
+	at, id, key string
+	drop        func() error // gives back the space of the data
+	once        sync.Once
 }
 
 // frameRef is one frame of an output.
 type frameRef struct {
 	// batch is the rows of a frame in memory, which nobody writes to; nil: they are in the file.
 	batch  *vector.Batch
+	number int // of the frame where another process has it
 	offset int64
 	length int
 	rows   int
@@ -132,15 +137,29 @@ func (o *output) read(ref *frameRef, buf []byte) (*vector.Batch, []byte, error) 
 	if ref.batch != nil {
 		return ref.batch, buf, nil
 	}
+	var err error
+	if o.far != nil {
+		buf, err = o.far(ref.number, buf)
+	} else {
+		buf, err = o.readData(ref, buf)
+	}
+	if err != nil {
+		return nil, buf, err
+	}
+	b, _, err := vector.DecodeFrame(buf)
+	return b, buf, err
+}
+
+// readData returns the bytes of a frame in the file, in buf if that is large enough.
+func (o *output) readData(ref *frameRef, buf []byte) ([]byte, error) {
 	if cap(buf) < ref.length {
 		buf = make([]byte, ref.length)
 	}
 	buf = buf[:ref.length]
 	if _, err := o.data.ReadAt(buf, ref.offset); err != nil {
-		return nil, buf, fmt.Errorf("reading intermediate file [%s]: %w", o.path, err)
+		return buf, fmt.Errorf("reading intermediate file [%s]: %w", o.path, err)
 	}
-	b, _, err := vector.DecodeFrame(buf)
-	return b, buf, err
+	return buf, nil
 }
 
 // writer takes the rows of a stage on one worker.

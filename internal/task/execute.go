@@ -2,11 +2,15 @@ package task
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 
 	"github.com/hengedb/henge/internal/fault"
 )
+
+// ErrAgain marks failures after which a task has no end, but is run anew from its start: it lost something that can be made again.
+var ErrAgain = errors.New("to be run again")
 
 // Execute runs a task; a panic becomes the task's failure.
 func Execute(ctx context.Context, kind Kind, t *Task) (err error) {

@@ -200,6 +200,7 @@ func (q *Queue) attend(ctx, taskCtx context.Context, e *entry, begin bool) {
 func (q *Queue) begin(ctx context.Context, e *entry) error {
 	run, err := q.store.AssignTask(ctx, e.task.ID, *e.at)
 	if err != nil {
+		e.lost-- // lose will count it, but nobody has had the task
 		return err
 	}
 	e.run = run
@@ -241,9 +242,9 @@ func (q *Queue) noteEnd(ctx context.Context, e *entry, s Status) {
 
 // lose makes a task whose worker is gone, or did not take it, wait again, or fails it when that has happened too often.
 func (q *Queue) lose(ctx context.Context, e *entry, refused bool, err error) {
-	q.o.Log.WarnContext(ctx, "a worker has lost a task, or did not take it; another one is looked for", "task", e.task.ID, "worker", e.at.Location.Host,
-		"error", err)
 	q.mu.Lock()
+	at := q.locationLocked(e)
+	q.o.Log.WarnContext(ctx, "a worker has lost a task, or did not take it; it begins anew", "task", e.task.ID, "worker", at.Address(), "error", err)
 	e.lost++
 	failed := e.lost >= maxLosses
 	if !failed {

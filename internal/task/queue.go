@@ -323,6 +323,10 @@ func (q *Queue) startHere(ctx context.Context, e *entry) bool {
 		if ctx.Err() != nil && q.stopOf(e) == nil {
 			return // the process ends, not the task
 		}
+		if errors.Is(err, ErrAgain) && q.stopOf(e) == nil {
+			q.lose(context.WithoutCancel(ctx), e, false, err)
+			return
+		}
 		q.finish(context.WithoutCancel(ctx), e, err)
 	})
 	return true

@@ -80,7 +80,7 @@ func runnerOf(t *testing.T, c *server.Cluster, id string) *server.Process {
 func withWorkers(t *testing.T) *server.Cluster {
 	return server.StartCluster(t, server.ClusterOptions{
 		Processes: [][]string{{"coordinator", "overlord"}, {"coordinator", "overlord"}, {"worker"}, {"worker"}, {"historical", "router", "broker"}},
-		Settings:  []string{"service.worker.capacity=2", "service.ingest.http.allowPrivate=true"},
+		Settings:  []string{"service.worker.capacity=2", "service.ingest.http.allowPrivate=true", "service.msq.intermediate.storage.enable=true"},
 	})
 }
 
@@ -115,6 +115,9 @@ func TestTasksSpreadOverWorkers(t *testing.T) {
 	}
 	if _, text, _ := get(t, http.DefaultClient, overlord+"/task/"+waiting+"/status"); !strings.Contains(text, `"runnerStatusCode":"PENDING"`) {
 		t.Errorf("the fifth task: %s", text)
+	}
+	if got := ask(t, c, "SELECT reason FROM sys.decisions WHERE subject_id = '"+waiting+"'"); !strings.Contains(got, "all [4] task slots are taken") {
+		t.Errorf("why the fifth task waits: %s", got)
 	}
 	first := runnerOf(t, c, ids[0])
 	if status, text, _ := get(t, http.DefaultClient, overlord+"/task/"+ids[0]+"/log"); status != 200 || !strings.Contains(text, "task started") {

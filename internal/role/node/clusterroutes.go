@@ -26,6 +26,7 @@ func (s *services) clusterRoutes(role string, mux *edge.Mux) {
 		s.lookupRoutes(mux)
 		s.tasks.WorkerRoutes(mux)
 		s.worker.Routes(mux, s.files)
+		s.parts.Routes(mux)
 	case cluster.Coordinator, cluster.Overlord:
 		s.coordinator.LeaderRoutes(mux)
 		here := s.handler(mux.Errors, s.managementRoutes)

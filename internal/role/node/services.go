@@ -55,6 +55,7 @@ type services struct {
 	queue      *task.Queue
 	records    *overlord.Store // of the queue
 	worker     *worker.Worker  // nil: this process is none that other processes know
+	parts      *worker.Parts
 	files      *overlord.Files
 	tasks      *tasks.API
 	sampler    *sampler.API
@@ -196,7 +197,9 @@ func (s *services) openOverlord(ctx context.Context) error {
 	host, port := s.n.roleAddress("indexer")
 	here := task.Location{Host: host, Port: port}
 	files := overlord.NewFiles(overlord.FilesOptions{Store: s.deep, Dir: logs, Alone: s.n.peers.alone, Current: s.n.store.CheckFence})
-	controller := overlord.NewController(files, overlord.ControllerOptions{
+	var controller *overlord.Controller
+	controller = overlord.NewController(files, overlord.ControllerOptions{
+		Join:   s.openParts(here, func() *overlord.Controller { return controller }),
 		Broker: s.broker, Metastore: s.n.store, Published: s.n.published, Deep: s.deep, Loads: s.awaitLoad, Access: s.access(),
 		Meter: s.n.meter, Exports: s.exports(), Durable: set.Bool("service.msq.intermediate.storage.enable"), TempDir: work, Memory: s.n.memory, Disk: s.n.disk, Threads: int(set.Int("service.processing.numThreads")), Host: here.Address(),
 		Clock: s.n.o.Clock, Log: s.n.o.Log,

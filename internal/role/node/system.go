@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 
 	"github.com/hengedb/henge/internal/clock"
@@ -83,12 +84,21 @@ func (s *services) wantedCopies(ctx context.Context) (func(*timeline.Segment) in
 	}, nil
 }
 
-// decisions tells why things are as they are, where that is known: on the leading Overlord.
+// decisions tells why things are as they are, which the leading Overlord knows.
 func (s *services) decisions(ctx context.Context) ([]why.Decision, error) {
-	if !s.n.peers.leaders[cluster.Overlord].Leads() {
-		return nil, fault.Unsupported("System table [sys.decisions] is empty on this Broker; ask /service/coordinator/v1/why")
+	l := s.n.peers.leaders[cluster.Overlord]
+	if l.Leads() {
+		return s.why.All(ctx)
 	}
-	return s.why.All(ctx)
+	leader := l.Leader()
+	if leader == "" {
+		return nil, fault.Unavailable("No Overlord leads at the moment; it is being chosen")
+	}
+	var answer struct {
+		Decisions []why.Decision `json:"decisions"`
+	}
+	err := cluster.Call(ctx, s.n.peers.client, http.MethodGet, leader+"/service/coordinator/v1/why", nil, &answer)
+	return answer.Decisions, err
 }
 
 // recentTasks returns the tasks that lists show: those that ended recently, newest first, then the active ones.

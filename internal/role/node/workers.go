@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/hengedb/henge/internal/cluster"
+	"github.com/hengedb/henge/internal/msq"
 	"github.com/hengedb/henge/internal/role/overlord"
 	"github.com/hengedb/henge/internal/role/worker"
 	"github.com/hengedb/henge/internal/task"
@@ -31,6 +32,28 @@ func (s *services) openWorkers(ctx context.Context, kinds map[string]task.Kind, 
 		return task.ParseStrategy(text)
 	}
 	files.SetFar(&worker.Far{Find: func(id string) (task.Location, bool) { return s.queue.RunsAt(id) }, Client: s.n.peers.client})
+}
+
+// joins is overlord.ControllerOptions.Join.
+type joins = func(ctx context.Context, job msq.PartJob, frame func(id string, number int) ([]byte, error)) msq.Help
+
+// openParts lets this process do parts of the tasks of other workers, and returns what finds those that do parts of its own; nil: it is no worker.
+func (s *services) openParts(here task.Location, controller func() *overlord.Controller) joins {
+	if s.n.peers.alone || !s.n.has(cluster.Indexer) {
+		return nil
+	}
+	s.parts = worker.NewParts(worker.PartsOptions{
+		Follow: func(job msq.PartJob, read msq.ReadFrame) (*msq.Follower, func(), error) {
+			return controller().Follow(job, read)
+		},
+		Read: worker.ReadFrames(s.n.peers.client), Open: func() bool { return s.n.ready.Load() && s.worker.Enabled() }, Clock: s.n.o.Clock,
+	})
+	own := cluster.Member{
+		Holder: s.n.peers.membership.Holder, Host: here.Host, Port: here.Port, Version: s.n.o.Version, Protocol: cluster.Protocol,
+	}
+	return worker.NewHelpers(worker.HelpersOptions{
+		View: s.n.peers.members, Own: own, Parts: s.parts, Client: s.n.peers.client, Clock: s.n.o.Clock, Log: s.n.o.Log,
+	}).Join
 }
 
 // runQueue is what the leading Overlord runs to have tasks done. It begins when the process knows the others: a worker that it does not see is

@@ -47,6 +47,7 @@ type Broker interface {
 	Prepare(ctx context.Context, req *query.Request, engine sql.Engine) (*broker.Prepared, error)
 	Optimize(p *broker.Prepared) plan.Node
 	Env(p *broker.Prepared, name string) (env *exec.Env, done func())
+	FragmentEnv(zone *chrono.Zone, now int64, name string) (env *exec.Env, done func())
 	Reads(p *broker.Prepared, node plan.Node, dataSource string) iter.Seq[timeline.SegmentID]
 }
 
@@ -61,6 +62,8 @@ type ControllerOptions struct {
 	Exports   *export.Places
 	// Durable allows intermediate data in deep storage.
 	Durable bool
+	// Join finds workers that do parts of a task; nil: there are none.
+	Join    func(ctx context.Context, job msq.PartJob, frame func(id string, number int) ([]byte, error)) msq.Help
 	TempDir string
 	Memory  *budget.Budget
 	Disk    *budget.Budget
@@ -277,6 +280,7 @@ func (c *Controller) Run(ctx context.Context, t *task.Task) error {
 		Identity: anyone}, msq.Deps{
 		Clock: c.o.Clock, Tables: env.Tables, System: env.System, Expr: env.Expr, Access: c.o.Access, Exports: c.o.Exports, Durable: c.o.Durable, Metastore: c.meta, Store: c.o.Deep,
 		Loads: NewLoads(c.o.Loads), TempDir: c.o.TempDir, Memory: env.Budget, Disk: c.o.Disk, Threads: c.o.Threads, Host: c.o.Host,
+		Join: c.o.Join,
 	})
 	if err != nil {
 		return err
@@ -287,14 +291,39 @@ func (c *Controller) Run(ctx context.Context, t *task.Task) error {
 	run, cancel := withEngineCause(ctx)
 	_, err = job.Run(run)
 	cancel()
+	lost := errors.Is(err, msq.ErrPartLost)
 	var keepErr error
-	if !interrupted(ctx) {
+	if !interrupted(ctx) && !lost {
 		keepErr = c.keepReport(context.WithoutCancel(ctx), t.ID, job, p)
 	}
 	c.mu.Lock()
 	delete(c.jobs, t.ID)
 	c.mu.Unlock()
+	if lost {
+		return errors.Join(task.ErrAgain, structured(err))
+	}
 	return errors.Join(structured(err), keepErr)
+}
+
+// Follow returns what does parts of a job that another process controls, and what frees it when that is closed.
+func (c *Controller) Follow(job msq.PartJob, read msq.ReadFrame) (*msq.Follower, func(), error) {
+	zone := chrono.UTC
+	if job.Zone != "" {
+		var err error
+		if zone, err = chrono.LoadZone(job.Zone); err != nil {
+			return nil, nil, err
+		}
+	}
+	env, done := c.o.Broker.FragmentEnv(zone, job.Now, "part of task "+job.ID)
+	f, err := msq.Follow(job.ID, job.Options, msq.Deps{
+		Clock: c.o.Clock, Expr: env.Expr, Access: c.o.Access, Durable: c.o.Durable, Store: c.o.Deep, TempDir: c.o.TempDir, Memory: env.Budget, Disk: c.o.Disk,
+		Threads: c.o.Threads, Host: c.o.Host,
+	}, read)
+	if err != nil {
+		done()
+		return nil, nil, err
+	}
+	return f, done, nil
 }
 
 // withEngineCause returns a context that ends with ctx, for the reason that the engine's reports know.

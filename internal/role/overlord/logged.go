@@ -63,23 +63,23 @@ func (k *logged) Run(ctx context.Context, t *task.Task) error {
 	} else {
 		log.InfoContext(ctx, "task succeeded", "task", t.ID)
 	}
-	if logErr := closeLog(ctx); logErr != nil && !errors.Is(logErr, metastore.ErrDeposed) {
+	if logErr := closeLog(ctx, err); logErr != nil && !errors.Is(logErr, metastore.ErrDeposed) {
 		k.log.ErrorContext(ctx, "the log of a task could not be kept", "task", t.ID, "error", logErr)
 	}
 	return err
 }
 
 // open begins the log of a task; an attempt before a restart may have begun it.
-func (k *logged) open(id string) (*slog.Logger, func(ctx context.Context) error, error) {
+func (k *logged) open(id string) (*slog.Logger, func(ctx context.Context, failure error) error, error) {
 	f, err := os.OpenFile(k.files.logPath(id), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, nil, fmt.Errorf("opening the log of task [%s]: %w", id, err)
 	}
-	return slog.New(slog.NewTextHandler(f, nil)), func(ctx context.Context) error {
+	return slog.New(slog.NewTextHandler(f, nil)), func(ctx context.Context, failure error) error {
 		switch {
 		case interrupted(ctx) && k.files.o.Alone:
 			return f.Close() // it goes on here
-		case interrupted(ctx):
+		case interrupted(ctx) || errors.Is(failure, task.ErrAgain):
 			return errors.Join(f.Close(), os.Remove(f.Name()))
 		}
 		return errors.Join(f.Close(), k.files.keepLog(context.WithoutCancel(ctx), id))

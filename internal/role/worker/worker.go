@@ -190,8 +190,8 @@ func (w *Worker) execute(ctx context.Context, r *run, kind task.Kind, t *task.Ta
 	w.o.Log.InfoContext(ctx, "task started", "task", t.ID, "run", r.number)
 	err := task.Execute(ctx, kind, t)
 	var stop *task.Shutdown
-	if ctx.Err() != nil && !errors.As(context.Cause(ctx), &stop) || errors.Is(err, metastore.ErrDeposed) {
-		w.o.Log.InfoContext(ctx, "task left to another worker", "task", t.ID, "run", r.number, "error", err)
+	if ctx.Err() != nil && !errors.As(context.Cause(ctx), &stop) || errors.Is(err, metastore.ErrDeposed) || stop == nil && errors.Is(err, task.ErrAgain) {
+		w.o.Log.InfoContext(ctx, "task left to another run", "task", t.ID, "run", r.number, "error", err)
 		return
 	}
 	s := task.EndOf(t, err, stop)

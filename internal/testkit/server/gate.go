@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -13,6 +14,8 @@ import (
 type Gate struct {
 	// Reading gets a channel for each reader that has the first half; it gets the rest when that is closed.
 	Reading chan chan struct{}
+	// Files is how many such files a statement loads; 0: one.
+	Files int
 
 	server *httptest.Server
 	open   chan struct{} // closed: all readers get the end
@@ -55,8 +58,12 @@ func (g *Gate) Release() { g.once.Do(func() { close(g.open) }) }
 
 // Statement loads the file; verb is INSERT INTO t or REPLACE INTO t with what it replaces.
 func (g *Gate) Statement(verb string) string {
-	return fmt.Sprintf("%s SELECT TIME_PARSE(t) AS __time, n FROM TABLE(EXTERN('{\"type\":\"http\",\"uris\":[\"%s/rows\"]}','{\"type\":\"json\"}')) "+
-		"EXTEND (t VARCHAR, n BIGINT) PARTITIONED BY DAY", verb, g.server.URL)
+	uris := make([]string, max(1, g.Files))
+	for i := range uris {
+		uris[i] = fmt.Sprintf("\"%s/rows%d\"", g.server.URL, i)
+	}
+	return fmt.Sprintf("%s SELECT TIME_PARSE(t) AS __time, n FROM TABLE(EXTERN('{\"type\":\"http\",\"uris\":[%s]}','{\"type\":\"json\"}')) "+
+		"EXTEND (t VARCHAR, n BIGINT) PARTITIONED BY DAY", verb, strings.Join(uris, ","))
 }
 
 // Native is a task that appends the file.

@@ -1,0 +1,234 @@
+package msq
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/exec"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/plan/wire"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// Follower does parts of a job that is controlled in another process, and keeps what they write until it is closed.
+type Follower struct {
+	c    *Controller
+	read ReadFrame
+	lent lent
+}
+
+// ReadFrame returns a frame of an output that another process has, in buf if that is large enough. ErrPartLost marks that it is lost.
+type ReadFrame func(ctx context.Context, at, id string, number int, buf []byte) ([]byte, error)
+
+// Follow returns a Follower of a job. Of deps it needs what reading and intermediate data need.
+func Follow(id string, options *Options, deps Deps, read ReadFrame) (*Follower, error) {
+	if deps.Clock == nil {
+		deps.Clock = clock.System()
+	}
+	c := &Controller{job: Job{ID: id, Plan: &plan.Inline{Rows: &vector.Batch{}}, Options: options}, deps: deps, opts: options, sortBytes: deps.SortBytes}
+	if c.sortBytes <= 0 {
+		c.sortBytes = sortBufferBytes
+	}
+	if err := c.prepareFolder(); err != nil {
+		return nil, err
+	}
+	return &Follower{c: c, read: read}, nil
+}
+
+// Do does a part. progress is called now and then with what is counted so far, from another goroutine, until Do returns.
+func (f *Follower) Do(ctx context.Context, p *Part, progress func(*PartProgress)) (*PartResult, error) {
+	count := newCounters()
+	watching, stop := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	defer watch.Wait()
+	defer stop()
+	watch.Go(func() {
+		for f.c.deps.Clock.Sleep(watching, progressEvery) == nil {
+			progress(&PartProgress{count.state()})
+		}
+	})
+	if p.Generate != nil {
+		return f.generate(ctx, p, count)
+	}
+	order, err := f.order(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	err = exec.Protect(func() error { return f.c.runWorker(ctx, order, count) })
+	closeInputs(order.stage)
+	if err != nil {
+		return nil, err
+	}
+	o := order.stage.outputs()[order.worker]
+	r := &PartResult{Output: partOutput{Rows: o.rows, Runs: o.runs, Key: o.key}, Counters: count.state(), Warnings: f.c.warnings.from(order)}
+	if o.key == "" {
+		r.Output.ID = f.lent.add(o)
+	}
+	r.Output.Frames = sendFrames(o, nil)
+	if order.write != nil {
+		r.Several = order.write.several
+	}
+	return r, nil
+}
+
+// closeInputs closes outputs that were opened to be read.
+func closeInputs(s *stage) {
+	for _, in := range s.inputs {
+		if in.from != nil {
+			for _, o := range in.from.outputs() {
+				if o != nil {
+					_ = o.close() // it was only read
+				}
+			}
+		}
+	}
+}
+
+// order makes the work order of a part.
+func (f *Follower) order(ctx context.Context, p *Part) (*workOrder, error) {
+	node, err := wire.Decode(p.Plan)
+	if err != nil {
+		return nil, err
+	}
+	var leaves []plan.Node
+	plan.Walk(node, func(n plan.Node) bool {
+		if len(n.Inputs()) == 0 {
+			leaves = append(leaves, n)
+		}
+		return true
+	})
+	if len(leaves) != len(p.Leaves) || !p.fits(len(node.Columns())) {
+		return nil, errUnfitPart
+	}
+	s := &stage{number: p.Stage, node: node, columns: node.Columns(), inputs: make([]*input, len(p.Inputs)), durable: f.c.opts.DurableShuffle, shuffle: shuffle{
+		kind: p.Shuffle.Kind, keys: p.Shuffle.Keys, partitions: p.Shuffle.Partitions, target: p.Shuffle.Target,
+		order: sortOrder{columns: p.Shuffle.Columns, orders: p.Shuffle.Orders, bucketed: p.Shuffle.Bucketed, boundary: p.Shuffle.Boundary},
+	}}
+	order := &workOrder{stage: s, worker: p.Worker, workers: p.Workers, id: p.ID, threads: max(1, p.Thread), external: make([]externalPart, len(p.Inputs)),
+		dir: f.c.stageDir(s) + "-" + strconv.Itoa(p.Worker) + "-" + strconv.FormatInt(f.lent.next(), 10)}
+	for i, at := range p.Leaves {
+		if at < 0 || at >= len(p.Inputs) || s.inputs[at] != nil {
+			return nil, errUnfitPart
+		}
+		if s.inputs[at], err = f.input(ctx, &p.Inputs[at], leaves[i], &order.external[at]); err != nil {
+			return nil, err
+		}
+	}
+	if slices.Contains(s.inputs, nil) {
+		return nil, errUnfitPart
+	}
+	s.begin(p.Workers, f.c.now())
+	switch {
+	case p.Write != nil:
+		w := &plan.Write{Input: node, PartitionBy: p.Write.PartitionBy, Hidden: p.Write.Hidden}
+		s.columns = append([]plan.Column{longColumn(bucketColumn), longColumn(boostColumn)}, node.Columns()...)
+		order.write = newWriteTarget(w, nil, nil, p.Worker, p.Workers)
+	case p.Boosts:
+		order.boosts = &boosts{next: int64(p.Worker), step: int64(p.Workers)}
+	}
+	return order, nil
+}
+
+var errUnfitPart = fault.Runtime("A part of a task that another process has sent can't be read")
+
+func (f *Follower) input(ctx context.Context, p *partInput, leaf plan.Node, part *externalPart) (*input, error) {
+	in := &input{kind: p.Kind, leaf: leaf, broadcast: p.Broadcast}
+	x, ok := leaf.(*plan.External)
+	if !ok {
+		return nil, errUnfitPart
+	}
+	if p.Kind == externalInput {
+		var err error
+		if part.table, err = ExternalTable(x); err != nil {
+			return nil, err
+		}
+		part.splits, err = p.splits(ctx, part.table, f.c.deps.Access)
+		return in, err
+	}
+	if p.Partitions < 1 || p.Partitions > maxSentPartitions {
+		return nil, errUnfitPart
+	}
+	in.from = &stage{shuffle: shuffle{kind: hashShuffle, partitions: p.Partitions}, columns: x.Out}
+	in.from.begin(len(p.Outputs), f.c.now())
+	for n := range p.Outputs {
+		o, err := p.Outputs[n].open(ctx, f.read, f.c.deps.Store)
+		if err != nil {
+			return nil, err
+		}
+		in.from.setOutput(n, o)
+	}
+	return in, nil
+}
+
+// Frame returns a frame of an output of a part.
+func (f *Follower) Frame(id string, number int) ([]byte, error) { return f.lent.frame(id, number) }
+
+// Close removes what the parts have written. None runs any more.
+func (f *Follower) Close() error {
+	f.lent.close()
+	return f.c.dropFolder()
+}
+
+// PartProgress is what a part has counted so far.
+type PartProgress struct{ Counters countersState }
+
+// lent are outputs of this process that others read.
+type lent struct {
+	mu struct {
+		sync.RWMutex
+		outputs map[string]*output
+		number  int64
+		closed  bool
+	}
+}
+
+// next returns a number that no other call returns.
+func (l *lent) next() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.mu.number++
+	return l.mu.number
+}
+
+// add returns the name of an output for others.
+func (l *lent) add(o *output) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if o.id == "" {
+		l.mu.number++
+		o.id = strconv.FormatInt(l.mu.number, 10)
+	}
+	if l.mu.outputs == nil {
+		l.mu.outputs = map[string]*output{}
+	}
+	l.mu.outputs[o.id] = o
+	return o.id
+}
+
+// frame returns the bytes of a frame.
+func (l *lent) frame(id string, number int) ([]byte, error) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	o := l.mu.outputs[id]
+	if o == nil || l.mu.closed || number < 0 || number >= len(o.frames) {
+		return nil, fault.NotFound("Output [%s] has no frame [%d]", id, number)
+	}
+	ref := &o.frames[number]
+	if ref.batch != nil {
+		return vector.AppendFrame(nil, ref.batch)
+	}
+	return o.readData(ref, nil)
+}
+
+func (l *lent) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.mu.closed = true
+	for _, o := range l.mu.outputs {
+		_ = o.close() // the folder is removed next
+	}
+}

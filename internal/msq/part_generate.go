@@ -1,0 +1,242 @@
+package msq
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/hengedb/henge/internal/exec"
+	"github.com/hengedb/henge/internal/segment"
+	"github.com/hengedb/henge/internal/timeline"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// partGenerate is the segments that another process builds: partitions of sorted rows, and how they become columns.
+type partGenerate struct {
+	Order       partShuffle
+	Outputs     []partOutput
+	Columns     []partColumn
+	From        []int
+	Sort        []string
+	Multi       []bool
+	Handling    []MultiValue
+	Rollup      bool
+	Granularity string
+	Compaction  json.RawMessage `json:",omitempty"`
+	Plans       []partPlan
+}
+
+type partColumn struct {
+	Name, Type     string
+	Multi, NoIndex bool
+	Metric         string
+}
+
+// partPlan is a segmentPlan.
+type partPlan struct {
+	Number int
+	Lo, Hi []byte // null: open
+	Bucket int64
+	Rows   int64
+	ID     timeline.SegmentID
+	Shard  json.RawMessage
+}
+
+// partSegment is what a segment has come to.
+type partSegment struct {
+	Number     int
+	Columns    []timeline.Column
+	LoadSpec   json.RawMessage
+	Size, Rows int64
+}
+
+// generateAt builds the segments of a worker, here or in another process.
+func (c *Controller) generateAt(ctx context.Context, order *workOrder, count *counters, g *generation) error {
+	if c.help == nil {
+		return c.generate(ctx, order, count, g)
+	}
+	return c.attempts(ctx, order, func(ctx context.Context) error {
+		if h := c.helper(order); h != nil {
+			return c.generateFar(ctx, order, h, count, g)
+		}
+		return c.generate(ctx, order, count, g)
+	}, func() {
+		count.reset()
+		order.id = c.workerID(order.worker)
+	})
+}
+
+// generateFar has another process build the segments of a worker.
+func (c *Controller) generateFar(ctx context.Context, order *workOrder, h Helper, count *counters, g *generation) error {
+	from := order.stage.inputs[0].from
+	p := &Part{ID: order.id, Stage: order.stage.number, Worker: order.worker, Workers: order.workers, Thread: order.threads, Generate: g.send(&from.shuffle)}
+	for _, n := range g.numbers {
+		plan := &g.plans[n]
+		shard, err := timeline.MarshalShardSpec(plan.shard)
+		if err != nil {
+			return fmt.Errorf("encoding the shard spec of segment [%s]: %w", plan.id, err)
+		}
+		p.Generate.Plans = append(p.Generate.Plans, partPlan{n, plan.partition.lo, plan.partition.hi, plan.partition.bucket, plan.partition.rows, plan.id, shard})
+	}
+	outputs := from.outputs()
+	for _, o := range outputs {
+		mine := g.frames(o)
+		p.Generate.Outputs = append(p.Generate.Outputs, c.sendOutput(o, func(f *frameRef) bool { return mine[f] }))
+	}
+	r, lost, err := h.Do(ctx, p, func(p *PartProgress) { count.set(p.Counters) })
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case lost:
+		return helperLost(order, h.Name(), err)
+	case err != nil:
+		return err
+	}
+	count.set(r.Counters)
+	for i, ch := range r.Shuffle {
+		if i < len(outputs) {
+			for n := range min(len(ch.Rows), len(ch.Bytes), len(ch.Frames)) {
+				from.counterOf(outputs[i]).flow("shuffle", n, ch.Rows[n], ch.Bytes[n], ch.Frames[n])
+			}
+		}
+	}
+	for i := range r.Segments {
+		s := &r.Segments[i]
+		if !slices.Contains(g.numbers, s.Number) {
+			return helperLost(order, h.Name(), errUnfitPart)
+		}
+		if key, err := c.deps.Store.Key(s.LoadSpec); err == nil {
+			c.pushed.Lock()
+			c.pushed.keys = append(c.pushed.keys, key)
+			c.pushed.Unlock()
+		}
+		plan := &g.plans[s.Number]
+		seg := &timeline.Segment{
+			ID: plan.id, Shard: plan.shard, Schema: timeline.NewSchema(s.Columns), Size: s.Size, Rows: s.Rows, BinaryVersion: timeline.BinaryVersion,
+		}
+		seg.Locate(s.LoadSpec)
+		if g.layout.compaction != nil {
+			seg.Details = &timeline.Details{LastCompactionState: g.layout.compaction}
+		}
+		g.done(s.Number, seg)
+	}
+	if len(r.Segments) < len(g.numbers) {
+		return helperLost(order, h.Name(), errUnfitPart)
+	}
+	return nil
+}
+
+// send describes how rows become segments.
+func (g *generation) send(s *shuffle) *partGenerate {
+	l := g.layout
+	p := &partGenerate{
+		Order: partShuffle{Columns: s.order.columns, Orders: s.order.orders, Bucketed: s.order.bucketed, Boundary: s.order.boundary},
+		From:  l.from, Sort: l.sort, Multi: l.multi, Handling: l.handling, Rollup: l.rollup, Granularity: l.granularity, Compaction: l.compaction,
+	}
+	for _, c := range l.columns {
+		p.Columns = append(p.Columns, partColumn{c.Name, c.Type.String(), c.Multi, c.NoIndex, c.Metric})
+	}
+	return p
+}
+
+// frames returns the frames of an output that may have rows of the partitions.
+func (g *generation) frames(o *output) map[*frameRef]bool {
+	out := map[*frameRef]bool{}
+	for from := 0; from < len(o.frames); {
+		to := from
+		for to < len(o.frames) && o.frames[to].run == o.frames[from].run {
+			to++
+		}
+		for _, n := range g.numbers {
+			frames := inRange(o.frames[from:to], g.plans[n].partition.lo, g.plans[n].partition.hi)
+			for i := range frames {
+				out[&frames[i]] = true
+			}
+		}
+		from = to
+	}
+	return out
+}
+
+// generation returns the segments that a part is to build.
+func (p *partGenerate) generation() (*generation, error) {
+	g := &generation{layout: &layout{
+		from: p.From, sort: p.Sort, multi: p.Multi, handling: p.Handling, rollup: p.Rollup, granularity: p.Granularity, compaction: p.Compaction,
+	}}
+	if n := len(p.Columns); n == 0 || len(p.From) != n || len(p.Multi) != n || len(p.Handling) != n || len(p.Order.Columns) == 0 ||
+		len(p.Order.Orders) != len(p.Order.Columns) {
+		return nil, errUnfitPart
+	}
+	for _, c := range p.Columns {
+		kind, err := vector.ParseType(c.Type)
+		if err != nil {
+			return nil, errUnfitPart
+		}
+		g.layout.columns = append(g.layout.columns, segment.ColumnSpec{Name: c.Name, Type: kind, Multi: c.Multi, Metric: c.Metric, NoIndex: c.NoIndex})
+	}
+	for i := range p.Plans {
+		plan := &p.Plans[i]
+		if plan.Number < 0 || plan.Number > maxSentPartitions || slices.Contains(g.numbers, plan.Number) {
+			return nil, errUnfitPart
+		}
+		shard, err := timeline.ParseShardSpec(plan.Shard)
+		if err != nil {
+			return nil, err
+		}
+		g.numbers = append(g.numbers, plan.Number)
+		for len(g.plans) <= plan.Number {
+			g.plans = append(g.plans, segmentPlan{})
+		}
+		g.plans[plan.Number] = segmentPlan{partition{lo: plan.Lo, hi: plan.Hi, bucket: plan.Bucket, rows: plan.Rows}, plan.ID, shard}
+	}
+	return g, nil
+}
+
+// generate builds the segments of a part. Those that are there when it fails are removed.
+func (f *Follower) generate(ctx context.Context, p *Part, count *counters) (*PartResult, error) {
+	g, err := p.Generate.generation()
+	if err != nil {
+		return nil, err
+	}
+	order := &workOrder{
+		worker: p.Worker, workers: p.Workers, id: p.ID, threads: max(1, p.Thread), stage: &stage{number: p.Stage, inputs: []*input{{kind: stageInput, from: &stage{
+			shuffle: shuffle{kind: rangeShuffle, order: sortOrder{
+				columns: p.Generate.Order.Columns, orders: p.Generate.Order.Orders, bucketed: p.Generate.Order.Bucketed, boundary: p.Generate.Order.Boundary,
+			}},
+		}}}},
+	}
+	order.dir = f.c.stageDir(order.stage) + "-" + strconv.Itoa(p.Worker) + "-" + strconv.FormatInt(f.lent.next(), 10)
+	from := order.stage.inputs[0].from
+	taken := from.begin(len(p.Generate.Outputs), f.c.now())
+	defer closeInputs(order.stage)
+	for n := range p.Generate.Outputs {
+		o, err := p.Generate.Outputs[n].open(ctx, f.read, f.c.deps.Store)
+		if err != nil {
+			return nil, err
+		}
+		from.setOutput(n, o)
+	}
+	r := &PartResult{}
+	var mu sync.Mutex
+	g.done = func(number int, s *timeline.Segment) {
+		mu.Lock()
+		defer mu.Unlock()
+		r.Segments = append(r.Segments, partSegment{number, s.Schema.Columns, s.LoadSpec(), s.Size, s.Rows})
+	}
+	if err := exec.Protect(func() error { return f.c.generate(ctx, order, count, g) }); err != nil {
+		for _, s := range r.Segments {
+			if key, keyErr := f.c.deps.Store.Key(s.LoadSpec); keyErr == nil {
+				_ = f.c.deps.Store.Delete(context.WithoutCancel(ctx), key) // what stays is garbage without a reference
+			}
+		}
+		return nil, err
+	}
+	r.Counters = count.state()
+	for _, n := range taken {
+		r.Shuffle = append(r.Shuffle, n.state().Channels["shuffle"])
+	}
+	return r, nil
+}

@@ -61,7 +61,7 @@ func (f Fence) check(ctx context.Context, t *tx) error {
 	if err != nil && !errors.Is(err, errNoRow) {
 		return err
 	}
-	if epoch != f.Epoch {
+	if epoch != f.Epoch || epoch == 0 { // a lease that was never held has no row that could be locked against its first holder
 		return fault.Unavailable("This process is no longer the leader for [%s]: its epoch [%d] was followed by epoch [%d]",
 			f.Lease, f.Epoch, epoch).WithCause(ErrDeposed)
 	}

@@ -53,7 +53,7 @@ var leaders = porcupine.NondeterministicModel{
 			}
 		case "write":
 			written := leaderState{s.epoch, in.value}
-			switch leads := in.epoch == s.epoch; {
+			switch leads := in.epoch == s.epoch && s.epoch > 0; {
 			case out.unknown && leads:
 				return []any{s, written}
 			case out.unknown:

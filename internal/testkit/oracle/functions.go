@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,9 +36,9 @@ func call(c *expr.Call, row, elements []any) any {
 	}
 	switch name {
 	case "IS NULL":
-		return b2i(args[0] == nil)
+		return b2i(hasNull(c.Args[0], args[0]))
 	case "IS NOT NULL":
-		return b2i(args[0] != nil)
+		return b2i(!hasNull(c.Args[0], args[0]))
 	case "IS TRUE":
 		return b2i(truth(args[0]))
 	case "IS NOT TRUE":
@@ -271,4 +272,12 @@ func like(s, pattern string) bool {
 		return false
 	}
 	return s != "" && (pattern[0] == '_' || pattern[0] == s[0]) && like(s[1:], pattern[1:])
+}
+
+// hasNull reports whether a value is NULL. A multi-value string is if it has no value, or if one of its values is.
+func hasNull(e expr.Expr, v any) bool {
+	if e.Type().Multi {
+		return slices.Contains(values(v), nil)
+	}
+	return v == nil
 }

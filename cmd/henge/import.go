@@ -310,8 +310,8 @@ func (o *importOptions) segments(ctx context.Context, groups [][]*timeline.Segme
 			return failed, err // the tasks go on: what they have is right
 		}
 		pause = min(pause*5/4, time.Second)
-		for i := len(active) - 1; i >= 0; i-- {
-			state, why, err := o.state(ctx, active[i].id)
+		for i, a := range slices.Backward(active) {
+			state, why, err := o.state(ctx, a.id)
 			if err != nil {
 				return failed, err
 			}
@@ -319,9 +319,9 @@ func (o *importOptions) segments(ctx context.Context, groups [][]*timeline.Segme
 				continue
 			}
 			if state == "FAILED" {
-				failed = append(failed, fmt.Sprintf("%s of [%s]: %s", counted(int64(len(active[i].group)), "segment"), active[i].group[0].ID.DataSource, why))
+				failed = append(failed, fmt.Sprintf("%s of [%s]: %s", counted(int64(len(a.group)), "segment"), a.group[0].ID.DataSource, why))
 			}
-			done += len(active[i].group)
+			done += len(a.group)
 			active = slices.Delete(active, i, i+1)
 			pause = 20 * time.Millisecond
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
@@ -117,8 +118,8 @@ func (p *Pipeline) fragment() plan.Node {
 
 // nodes returns the nodes of the chain as fragment has them, the uppermost first, above those of others.
 func (p *Pipeline) nodes(above ...plan.Node) []plan.Node {
-	for i := len(p.steps) - 1; i >= 0; i-- {
-		above = append(above, p.steps[i].node)
+	for _, s := range slices.Backward(p.steps) {
+		above = append(above, s.node)
 	}
 	return append(above, p.scan)
 }

@@ -228,15 +228,15 @@ func (s *Scheduler) grant() {
 	s.wanted.Store(int32(len(s.mu.waiting)))
 }
 
-// before reports whether the next slot is a's rather than b's. The lock is held.
-func (a *Share) before(b *Share) bool {
+// before reports whether the next slot is that of sh rather than that of o. The lock is held.
+func (sh *Share) before(o *Share) bool {
 	switch {
-	case a.rank != b.rank:
-		return a.rank > b.rank
-	case a.running != b.running:
-		return a.running < b.running
+	case sh.rank != o.rank:
+		return sh.rank > o.rank
+	case sh.running != o.running:
+		return sh.running < o.running
 	}
-	return a.used < b.used
+	return sh.used < o.used
 }
 
 func without(ws []*waiter, w *waiter) []*waiter {

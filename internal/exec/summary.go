@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"slices"
+
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
@@ -81,8 +83,8 @@ func newSummary(a *aggregation, p *Pipeline) *summary {
 
 // summaryKey finds out which column of the scan column c of the chain's rows is, or which one's bucket of time.
 func (p *Pipeline) summaryKey(c int) (key summaryKey, ok bool) {
-	for i := len(p.steps) - 1; i >= 0; i-- {
-		x := p.steps[i].node.(*plan.Project).Exprs[c]
+	for _, s := range slices.Backward(p.steps) {
+		x := s.node.(*plan.Project).Exprs[c]
 		if ts, g, is := expr.TimeBucket(x, p.env.Expr); is && !key.bucketed {
 			key.bucket, key.bucketed, x = g, true, ts
 		}

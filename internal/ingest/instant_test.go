@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -79,7 +80,7 @@ func TestFlawedRows(t *testing.T) {
 						}
 					}
 				}
-				if d := cmp.Diff(want, rows); d != "" || err != io.EOF {
+				if d := cmp.Diff(want, rows); d != "" || !errors.Is(err, io.EOF) {
 					t.Errorf("%v %s", err, d)
 				}
 				if d := cmp.Diff(wantBad, bad); d != "" {

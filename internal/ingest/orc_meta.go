@@ -225,7 +225,7 @@ func (t *orcTail) checkTypes() error {
 	}
 	depth, used := make([]int, len(t.types)), make([]bool, len(t.types))
 	for i, c := range t.types {
-		want := -1
+		var want int
 		switch c.kind {
 		case orcList:
 			want = 1

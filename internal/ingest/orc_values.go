@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 
 	"github.com/hengedb/henge/internal/chrono"
@@ -179,8 +180,8 @@ func (b *orcBytes) decimal() (*big.Int, error) {
 		}
 	}
 	n := new(big.Int)
-	for i := len(words) - 1; i >= 0; i-- {
-		n.Or(n.Lsh(n, 7), big.NewInt(int64(words[i])))
+	for _, word := range slices.Backward(words) {
+		n.Or(n.Lsh(n, 7), big.NewInt(int64(word)))
 	}
 	negative := n.Bit(0) == 1
 	if n.Rsh(n, 1); negative {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -72,9 +73,7 @@ func (c dynamicConfig) resolve(access *Access) (map[string]string, error) {
 		}
 		switch provider.Type {
 		case "mapString":
-			for name, text := range provider.Config {
-				out[name] = text
-			}
+			maps.Copy(out, provider.Config)
 		case "environment":
 			for name, variable := range provider.Variables {
 				text, err := (&password{variable: variable}).resolve(access)

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -89,9 +90,7 @@ func TestStatementsInPartsAreAnsweredAsWhole(t *testing.T) {
 		"fault":   {"faultTolerance": true},
 	} {
 		settings := map[string]any{"maxNumTasks": 5}
-		for k, v := range extra {
-			settings[k] = v
-		}
+		maps.Copy(settings, extra)
 		id := submitTo(t, c, g.Statement("REPLACE INTO t OVERWRITE ALL"), settings)
 		if task := await(t, c, id); task.StatusCode != "SUCCESS" {
 			t.Fatalf("%s: %+v", name, task)

@@ -8,7 +8,7 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/msq"
 	"github.com/hengedb/henge/internal/segment"
-	"github.com/hengedb/henge/internal/segment/v9"
+	v9 "github.com/hengedb/henge/internal/segment/v9"
 	"github.com/hengedb/henge/internal/vector"
 )
 

@@ -21,7 +21,7 @@ import (
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/msq"
 	"github.com/hengedb/henge/internal/role/overlord"
-	"github.com/hengedb/henge/internal/segment/v9"
+	v9 "github.com/hengedb/henge/internal/segment/v9"
 	"github.com/hengedb/henge/internal/task"
 	"github.com/hengedb/henge/internal/timeline"
 )

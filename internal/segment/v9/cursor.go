@@ -2,6 +2,7 @@ package v9
 
 import (
 	"encoding/binary"
+	"slices"
 )
 
 // cursor reads the bytes of a part from the front. After the first error it gives zeros, and err has the error.
@@ -83,10 +84,8 @@ func (c *cursor) varint() int {
 // version reads a byte and refuses other versions than those given.
 func (c *cursor) version(what string, known ...byte) byte {
 	v := c.byte()
-	for _, k := range known {
-		if v == k {
-			return v
-		}
+	if slices.Contains(known, v) {
+		return v
 	}
 	if c.err == nil {
 		c.err = unknown(c.part, "%s has version [%d]", what, v)

@@ -2,6 +2,7 @@ package v9
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -91,7 +92,7 @@ func readWhole(files fs.FS, name string) ([]byte, error) {
 	if err != nil {
 		return nil, corrupt(name, "it is not there")
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	text, err := io.ReadAll(io.LimitReader(f, maxMetaBytes+1))
 	if err != nil {
 		return nil, fmt.Errorf("reading [%s] of a segment: %w", name, err)
@@ -115,11 +116,11 @@ func (s *smoosh) open(name string) (*cursor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading [%s] of a segment: %w", p.file, err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	b := make([]byte, p.to-p.from)
 	if r, ok := f.(io.ReaderAt); ok {
 		_, err = r.ReadAt(b, p.from)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			err = nil // a part at the end of the file; its length was checked
 		}
 	} else if _, err = io.CopyN(io.Discard, f, p.from); err == nil {

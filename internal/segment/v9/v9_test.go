@@ -353,9 +353,9 @@ func TestConcise(t *testing.T) {
 		want  []uint64
 	}{
 		{[]int{1<<31 | 0b101}, []uint64{0, 2}},
-		{[]int{0<<30 | 2, 1<<31 | 1}, []uint64{93}},                      // three empty blocks
-		{[]int{0<<30 | 4<<25 | 0, 1<<31 | 1}, []uint64{3, 31}},           // an empty block but for the fourth row
-		{[]int{1<<30 | 31<<25 | 0, 1<<31 | 1<<30}, append(upTo(30), 61)}, // a full block but for its last row
+		{[]int{0<<30 | 2, 1<<31 | 1}, []uint64{93}},                  // three empty blocks
+		{[]int{4 << 25, 1<<31 | 1}, []uint64{3, 31}},                 // an empty block but for the fourth row
+		{[]int{1<<30 | 31<<25, 1<<31 | 1<<30}, append(upTo(30), 61)}, // a full block but for its last row
 	} {
 		var got []uint64
 		ok := eachConcise(ints(test.words...), func(row uint64) bool { got = append(got, row); return true })

@@ -54,8 +54,12 @@ func Start(t testing.TB, bucket string) string {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	var failed error
+	ended := make(chan struct{})
+	go func() {
+		failed = cmd.Wait()
+		close(ended)
+	}()
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill() // it may be gone already
 		<-ended
@@ -68,9 +72,8 @@ func Start(t testing.TB, bucket string) string {
 			return url
 		}
 		select {
-		case err := <-ended:
-			ended <- err
-			t.Fatalf("the S3 server did not start: %v\n%s", err, out.String())
+		case <-ended:
+			t.Fatalf("the S3 server did not start: %v\n%s", failed, out.String())
 		default:
 		}
 		if time.Now().After(deadline) {

@@ -192,9 +192,11 @@ func (c *Controller) part(order *workOrder) (*Part, error) {
 
 // sendOutput describes an output to another process, with the frames that it is to read.
 func (c *Controller) sendOutput(o *output, wanted func(*frameRef) bool) partOutput {
-	sent := partOutput{At: o.at, ID: o.id, Key: o.key, Rows: o.rows, Runs: o.runs, Frames: sendFrames(o, wanted)}
+	sent := partOutput{At: o.at, Key: o.key, Rows: o.rows, Runs: o.runs, Frames: sendFrames(o, wanted)}
 	if o.at == "" && o.key == "" {
-		sent.At, sent.ID = c.help.Here(), c.lent.add(o)
+		sent.At, sent.ID = c.help.Here(), c.lent.add(o) // several workers may be the first that it is sent to
+	} else {
+		sent.ID = o.id
 	}
 	return sent
 }

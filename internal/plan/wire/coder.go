@@ -11,7 +11,8 @@ import (
 // ErrCorrupt marks bytes that are no plan of this release.
 var ErrCorrupt = errors.New("corrupt plan")
 
-// coder writes fields to out, or reads them from in. After the first error it does nothing.
+// coder writes fields to out, or reads them from in. After the first error it does nothing. What is written stays untouched: others may run it, or
+// write it too.
 type coder struct {
 	reading bool
 	out     []byte
@@ -72,8 +73,9 @@ func (c *coder) bool(p *bool) {
 	if *p {
 		v = 1
 	}
-	c.uint(&v)
-	*p = v != 0
+	if c.uint(&v); c.reading {
+		*p = v != 0
+	}
 }
 
 func (c *coder) double(p *float64) {

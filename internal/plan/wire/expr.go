@@ -158,7 +158,9 @@ func (c *coder) call(x *expr.Call) {
 		c.fail("Function [%s] can't be sent to another process: it is not in the catalog", name)
 		return
 	}
-	x.Fn = fn
+	if c.reading {
+		x.Fn = fn
+	}
 	list(c, &x.Args, c.operand)
 	c.typ(&x.T)
 	for _, p := range []*int{&x.At.Line, &x.At.Column, &x.At.EndLine, &x.At.EndColumn} {
@@ -189,20 +191,22 @@ func (c *coder) typ(p *expr.Type) {
 			c.fail("Type [%s] can't be sent to another process", *p)
 			return
 		}
-		c.typ(&elem)
-		if c.reading && c.err == nil {
+		if c.typ(&elem); c.reading && c.err == nil {
 			*p = expr.ArrayOf(elem)
 		}
 	case expr.Other:
 		name := p.ComplexName()
-		c.text(&name)
-		if c.reading && c.err == nil {
+		if c.text(&name); c.reading && c.err == nil {
 			*p = expr.ComplexOf(name)
 		}
 	default:
-		p.Base = base
+		if c.reading {
+			p.Base = base
+		}
 	}
-	p.Nullable, p.Multi = nullable, multi
+	if c.reading {
+		p.Nullable, p.Multi = nullable, multi
+	}
 }
 
 // physical codes a physical type.
@@ -255,30 +259,34 @@ func (c *coder) value(p *any) {
 	if c.err != nil {
 		return
 	}
+	out := *p
 	switch tag {
 	case tagNull:
 	case tagLong:
 		x, _ := (*p).(int64)
 		integer(c, &x)
-		*p = x
+		out = x
 	case tagDouble:
 		x, _ := (*p).(float64)
 		c.double(&x)
-		*p = x
+		out = x
 	case tagFloat:
 		f, _ := (*p).(float32)
 		x := float64(f)
 		c.double(&x)
-		*p = float32(x)
+		out = float32(x)
 	case tagText:
 		x, _ := (*p).(string)
 		c.text(&x)
-		*p = x
+		out = x
 	case tagList:
 		x, _ := (*p).([]any)
 		list(c, &x, c.value)
-		*p = x
+		out = x
 	default:
 		c.fail("A plan of a newer release can't be read: constant [%d] is unknown", tag)
+	}
+	if c.reading {
+		*p = out
 	}
 }

@@ -183,7 +183,7 @@ func (r *running) request(ctx context.Context, server *Server, segments []Segmen
 		Groups: r.f.Groups, Streamed: r.f.Streamed, Profile: r.f.Far != nil, Plan: r.plan, Segments: make([]SentSegment, len(segments)),
 	}
 	if deadline, ok := ctx.Deadline(); ok {
-		req.TimeoutMillis = max(1, deadline.Sub(r.d.o.Clock.Now()).Milliseconds())
+		req.TimeoutMillis = max(1, deadline.Sub(clock.System().Now()).Milliseconds()) // contexts end by the system's clock
 	}
 	for i, s := range segments {
 		req.Segments[i] = SentSegment{ID: s.ID, Visible: [2]int64{s.Visible.Start, s.Visible.End}}

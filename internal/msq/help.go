@@ -127,22 +127,31 @@ func (c *Controller) attempt(worker int) int {
 	return 0
 }
 
+// ask has another process do a part of an order, and counts what it does as it goes on.
+func ask(ctx context.Context, order *workOrder, h Helper, p *Part, count *counters) (*PartResult, error) {
+	r, lost, err := h.Do(ctx, p, func(p *PartProgress) { count.set(p.Counters) })
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case lost:
+		return nil, helperLost(order, h.Name(), err)
+	case err != nil:
+		return nil, err
+	}
+	count.set(r.Counters)
+	return r, nil
+}
+
 // doFar has another process do the work of an order.
 func (c *Controller) doFar(ctx context.Context, order *workOrder, h Helper, count *counters) error {
 	p, err := c.part(order)
 	if err != nil {
 		return err
 	}
-	r, lost, err := h.Do(ctx, p, func(p *PartProgress) { count.set(p.Counters) })
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case lost:
-		return helperLost(order, h.Name(), err)
-	case err != nil:
+	r, err := ask(ctx, order, h, p, count)
+	if err != nil {
 		return err
 	}
-	count.set(r.Counters)
 	if err := c.warnings.join(order, r.Warnings, c.opts.MaxParseExceptions); err != nil {
 		return err
 	}

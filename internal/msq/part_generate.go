@@ -86,16 +86,10 @@ func (c *Controller) generateFar(ctx context.Context, order *workOrder, h Helper
 		mine := g.frames(o)
 		p.Generate.Outputs = append(p.Generate.Outputs, c.sendOutput(o, func(f *frameRef) bool { return mine[f] }))
 	}
-	r, lost, err := h.Do(ctx, p, func(p *PartProgress) { count.set(p.Counters) })
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case lost:
-		return helperLost(order, h.Name(), err)
-	case err != nil:
+	r, err := ask(ctx, order, h, p, count)
+	if err != nil {
 		return err
 	}
-	count.set(r.Counters)
 	for i, ch := range r.Shuffle {
 		if i < len(outputs) {
 			for n := range min(len(ch.Rows), len(ch.Bytes), len(ch.Frames)) {

@@ -219,18 +219,27 @@ func (c *Columns) List() (logical, physical []Dimension) {
 	return logical, physical
 }
 
-// ColumnType returns the type that a dimension's column has: for auto ones by the values met.
-func (c *Columns) ColumnType(d Dimension) expr.Type {
+// FixedType returns the type of the dimension's column where that does not depend on values; false: it does.
+func (d Dimension) FixedType() (t expr.Type, ok bool) {
 	switch d.Type {
 	case "long":
-		return expr.Of(expr.BigInt)
+		return expr.Of(expr.BigInt), true
 	case "float":
-		return expr.Of(expr.Float)
+		return expr.Of(expr.Float), true
 	case "double":
-		return expr.Of(expr.Double)
+		return expr.Of(expr.Double), true
 	case "json":
-		return expr.JSON
-	case "auto":
+		return expr.JSON, true
+	}
+	return expr.Type{}, false
+}
+
+// ColumnType returns the type that a dimension's column has: for auto ones by the values met.
+func (c *Columns) ColumnType(d Dimension) expr.Type {
+	if t, ok := d.FixedType(); ok {
+		return t
+	}
+	if d.Type == "auto" {
 		if t, err := vector.ParseType(d.CastTo); err == nil {
 			return expr.FromRuntime(t, false)
 		}

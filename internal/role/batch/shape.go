@@ -314,17 +314,11 @@ func dimensionOf(c column) spec.Dimension {
 
 // storedType is the type of a dimension's column.
 func storedType(d spec.Dimension, columns []column) expr.Type {
+	if t, ok := d.FixedType(); ok {
+		return t
+	}
 	col := find(columns, d.Name)
-	switch d.Type {
-	case "long":
-		return expr.Of(expr.BigInt)
-	case "float":
-		return expr.Of(expr.Float)
-	case "double":
-		return expr.Of(expr.Double)
-	case "json":
-		return expr.JSON
-	case "string":
+	if d.Type == "string" {
 		if col != nil && (col.typ.Multi || col.typ.Base == expr.Array) {
 			return expr.MultiString
 		}

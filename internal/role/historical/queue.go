@@ -96,23 +96,14 @@ func (h *Historical) work(ctx context.Context) {
 			}
 		}
 		err := h.cache.Load(loading, item.ID, item.LoadSpec)
-		dropped := loading.Err() != nil
-		if ctx.Err() != nil {
-			done("")
-			return
-		}
-		switch {
-		case dropped && err == nil: // it came in the moment in which nobody wanted it any more
+		if loading.Err() != nil && err == nil && ctx.Err() == nil { // it came when nobody wanted it any more, and who said so did not find it yet
 			_ = h.cache.Drop(item.ID) // the next command to drop it finds it
-			done("")
-		case dropped:
-			done("")
-		case err != nil:
+		}
+		if done(err) && err != nil {
 			h.log.ErrorContext(ctx, "a segment could not be loaded", "segment", item.ID, "error", err)
-			done(reason(err))
-		default:
-			h.changes.Loaded(item.ID)
-			done("")
+		}
+		if ctx.Err() != nil {
+			return
 		}
 	}
 }
@@ -125,8 +116,12 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// take takes the first of the queue. Its context ends when it is to be dropped; done says how it ended. Nothing to do is a nil context.
-func (h *Historical) take(ctx context.Context) (item cluster.LoadItem, loading context.Context, done func(failed string)) {
+// take takes the first of the queue. Its context ends when it is to be dropped; done says how it ended, and whether it is wanted still. Nothing to
+// do is a nil context.
+//
+// What done announces is no longer pending in the same moment, and no command to drop it comes between: its drop is announced after it, or it is not
+// announced at all.
+func (h *Historical) take(ctx context.Context) (item cluster.LoadItem, loading context.Context, done func(err error) (wanted bool)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if len(h.mu.queue) == 0 {
@@ -138,13 +133,18 @@ func (h *Historical) take(ctx context.Context) (item cluster.LoadItem, loading c
 	}
 	loading, cancel := context.WithCancel(ctx)
 	h.mu.loading[item.ID] = cancel
-	return item, loading, func(failed string) {
-		cancel()
+	return item, loading, func(err error) bool {
 		h.mu.Lock()
 		defer h.mu.Unlock()
+		wanted := loading.Err() == nil
+		cancel()
 		delete(h.mu.loading, item.ID)
-		if failed != "" {
-			h.mu.failed[item.ID] = failed
+		switch {
+		case wanted && err != nil:
+			h.mu.failed[item.ID] = reason(err)
+		case wanted:
+			h.changes.Loaded(item.ID)
 		}
+		return wanted
 	}
 }

@@ -19,6 +19,8 @@ type Deps struct {
 	Clock clock.Clock
 	// Tables hands out the segments of existing datasources, of the one state of the timeline that the job has pinned.
 	Tables exec.Tables
+	// Segments gives them one by one, so that workers of a stage read their own, here and in other processes; nil: all are read through Tables.
+	Segments Segments
 	// System gives the rows of tables that the process computes; nil: such tables are refused.
 	System exec.SystemTables
 	// Expr is what expressions take from the statement: time zone, current time.

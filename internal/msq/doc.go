@@ -24,7 +24,7 @@
 //
 //	job.go, controller.go   Run and the order of things; orders.go: who reads what
 //	stage.go, cut.go        stages and how a plan becomes them; definition.go: their JSON
-//	worker.go, input.go     running a fragment; where its rows come from
+//	worker.go, input.go     running a fragment; where its rows come from; slices.go: segments of datasources
 //	output.go               writers of stage outputs: one partition, by hash; sorted.go: by ranges of sorted keys
 //	multivalue.go           lists that stay lists on their way to segments
 //	partition.go            boundaries; generate.go: segments; publish.go: ids, tombstones, the transaction

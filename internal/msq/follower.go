@@ -108,12 +108,13 @@ func (f *Follower) order(ctx context.Context, p *Part) (*workOrder, error) {
 		kind: p.Shuffle.Kind, keys: p.Shuffle.Keys, partitions: p.Shuffle.Partitions, target: p.Shuffle.Target,
 		order: sortOrder{columns: p.Shuffle.Columns, orders: p.Shuffle.Orders, bucketed: p.Shuffle.Bucketed, boundary: p.Shuffle.Boundary},
 	}}
-	order := &workOrder{stage: s, worker: p.Worker, workers: p.Workers, id: p.ID, threads: max(1, p.Thread), external: make([]externalPart, len(p.Inputs)),
+	order := &workOrder{stage: s, worker: p.Worker, workers: p.Workers, id: p.ID, threads: max(1, p.Thread), external: make([]externalPart, len(p.Inputs)), slices: make([][]partSlice, len(p.Inputs)),
 		dir: f.c.stageDir(s) + "-" + strconv.Itoa(p.Worker) + "-" + strconv.FormatInt(f.lent.next(), 10)}
 	for i, at := range p.Leaves {
 		if at < 0 || at >= len(p.Inputs) || s.inputs[at] != nil {
 			return nil, errUnfitPart
 		}
+		order.slices[at] = p.Inputs[at].Segments
 		if s.inputs[at], err = f.input(ctx, &p.Inputs[at], leaves[i], &order.external[at]); err != nil {
 			return nil, err
 		}
@@ -137,6 +138,9 @@ var errUnfitPart = fault.Runtime("A part of a task that another process has sent
 
 func (f *Follower) input(ctx context.Context, p *partInput, leaf plan.Node, part *externalPart) (*input, error) {
 	in := &input{kind: p.Kind, leaf: leaf, broadcast: p.Broadcast}
+	if _, ok := leaf.(*plan.Scan); ok && p.Kind == tableInput && f.c.deps.Segments != nil {
+		return in, nil
+	}
 	x, ok := leaf.(*plan.External)
 	if !ok {
 		return nil, errUnfitPart

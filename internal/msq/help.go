@@ -77,8 +77,11 @@ func helperLost(order *workOrder, name string, err error) error {
 
 // findHelp asks other processes for help if the job has several workers that could be elsewhere.
 func (c *Controller) findHelp(ctx context.Context) {
-	if c.deps.Join == nil || c.workers < 2 || c.job.Rows != nil || c.job.Target != nil || c.deps.Expr == nil {
+	if c.deps.Join == nil || c.workers < 2 || c.job.Rows != nil || c.deps.Expr == nil {
 		return
+	}
+	if c.job.Target != nil && (c.job.Target.Hash != nil || c.newAutoValues() != nil) {
+		return // what workers learn of their rows stays with them
 	}
 	job := PartJob{ID: c.job.ID, Options: c.opts, Now: c.deps.Expr.Now}
 	if c.deps.Expr.Zone != nil {
@@ -89,7 +92,7 @@ func (c *Controller) findHelp(ctx context.Context) {
 
 // do does the work of an order, here or in another process.
 func (c *Controller) do(ctx context.Context, order *workOrder, count *counters) error {
-	if c.help == nil || !order.stage.mayLeave() {
+	if c.help == nil || !c.mayLeave(order.stage) {
 		return c.runWorker(ctx, order, count)
 	}
 	if h := c.helper(order); h != nil {
@@ -111,7 +114,7 @@ func (c *Controller) helper(order *workOrder) Helper {
 
 // places is how many processes do the work of a stage.
 func (c *Controller) places(s *stage) int {
-	if c.help == nil || s.node != nil && !s.mayLeave() {
+	if c.help == nil || s.node != nil && !c.mayLeave(s) {
 		return 1
 	}
 	return 1 + len(c.help.Helpers())

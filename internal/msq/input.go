@@ -11,6 +11,7 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -36,6 +37,31 @@ type inputs struct {
 	order *workOrder
 	job   *Controller
 	count *counters
+	// texts are the segments that were read: rows that stay in memory share their dictionaries, so that they are released with those.
+	texts struct {
+		sync.Mutex
+		held []segment.Reader
+	}
+}
+
+// hold keeps segments readable until release.
+func (in *inputs) hold(leaves []exec.Leaf) {
+	in.texts.Lock()
+	defer in.texts.Unlock()
+	for _, l := range leaves {
+		if l.Reader.Acquire() {
+			in.texts.held = append(in.texts.held, l.Reader)
+		}
+	}
+}
+
+func (in *inputs) release() {
+	in.texts.Lock()
+	defer in.texts.Unlock()
+	for _, r := range in.texts.held {
+		r.Release()
+	}
+	in.texts.held = nil
 }
 
 // position returns the place of a leaf among the stage's inputs.
@@ -87,6 +113,23 @@ func (in *inputs) stage(_ context.Context, i int, x *input) (exec.Operator, erro
 
 // Leaves returns the worker's share of the segments of a scan.
 func (in *inputs) Leaves(ctx context.Context, scan *plan.Scan) ([]exec.Leaf, error) {
+	if in.order.slices != nil {
+		i, err := in.slicesOf(scan)
+		if err != nil {
+			return nil, err
+		}
+		mine, err := in.openSlices(ctx, in.order.slices[i])
+		if err != nil {
+			return nil, err
+		}
+		for _, leaf := range mine {
+			info := leaf.Reader.Info()
+			in.count.flow(inputName(i), 0, int64(info.Rows), info.Size, 0)
+		}
+		in.hold(mine)
+		in.count.files(inputName(i), int64(len(mine)), int64(len(mine)))
+		return mine, nil
+	}
 	if in.job.deps.Tables == nil {
 		return nil, fault.Unsupported("Datasource [%s] can't be read here", scan.DataSource)
 	}
@@ -106,6 +149,7 @@ func (in *inputs) Leaves(ctx context.Context, scan *plan.Scan) ([]exec.Leaf, err
 		mine = append(mine, leaf)
 	}
 	in.count.files(inputName(i), int64(len(mine)), int64(len(mine)))
+	in.hold(mine)
 	return mine, nil
 }
 

@@ -12,6 +12,7 @@ import (
 func (c *Controller) workOrders(ctx context.Context, s *stage) ([]*workOrder, error) {
 	tables := make([]*ingest.Table, len(s.inputs))
 	splits := make([][]ingest.Split, len(s.inputs))
+	segments := make([][]partSlice, len(s.inputs))
 	units, files, bytes := 0, 0, int64(0)
 	for i, in := range s.inputs {
 		switch in.kind {
@@ -31,9 +32,13 @@ func (c *Controller) workOrders(ctx context.Context, s *stage) ([]*workOrder, er
 				}
 			}
 		case tableInput:
-			n, err := c.countLeaves(ctx, in.leaf.(*plan.Scan))
-			if err != nil {
-				return nil, err
+			list, sliced := c.sliced(in.leaf.(*plan.Scan))
+			n := len(list)
+			if segments[i] = list; !sliced {
+				var err error
+				if n, err = c.countLeaves(ctx, in.leaf.(*plan.Scan)); err != nil {
+					return nil, err
+				}
 			}
 			units += n
 			files += n
@@ -60,9 +65,17 @@ func (c *Controller) workOrders(ctx context.Context, s *stage) ([]*workOrder, er
 	for n := range orders {
 		orders[n] = &workOrder{stage: s, worker: n, workers: workers, threads: max(1, c.threads*places/workers), dir: c.stageDir(s),
 			external: make([]externalPart, len(s.inputs))}
+		if c.deps.Segments != nil {
+			orders[n].slices = make([][]partSlice, len(s.inputs))
+		}
 		c.begins(orders[n])
 	}
 	for i := range s.inputs {
+		for n, part := range assignSlices(segments[i], workers) {
+			if part != nil {
+				orders[n].slices[i] = part
+			}
+		}
 		for n, part := range assign(splits[i], workers) {
 			orders[n].external[i] = externalPart{table: tables[i], splits: part}
 		}

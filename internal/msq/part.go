@@ -35,6 +35,7 @@ type partInput struct {
 	Kind      inputKind
 	Broadcast bool        `json:",omitempty"`
 	Splits    []partSplit `json:",omitempty"`
+	Segments  []partSlice `json:",omitempty"`
 	// Partitions and Outputs are of another stage's rows.
 	Partitions int          `json:",omitempty"`
 	Outputs    []partOutput `json:",omitempty"`
@@ -140,10 +141,11 @@ func (s *sentFault) fault() *Fault {
 	return &Fault{Code: s.Code, Message: s.Message, Fields: s.Fields, Stage: s.Stage, Worker: s.Worker, Trace: s.Trace, category: s.Category, persona: s.Persona}
 }
 
-// mayLeave reports whether the work of a stage can be done in another process: external data and what other stages have written can be had from there.
-func (s *stage) mayLeave() bool {
+// mayLeave reports whether the work of a stage can be done in another process: external data, segments and what other stages have written can be had
+// from there.
+func (c *Controller) mayLeave(s *stage) bool {
 	return !s.single && s.node != nil && !s.shuffle.order.hashed && !slices.ContainsFunc(s.inputs, func(in *input) bool {
-		return in.kind != externalInput && (in.kind != stageInput || in.from.shuffle.kind == sortedShuffle || in.from.shuffle.kind == rangeShuffle)
+		return in.kind != externalInput && (in.kind != tableInput || c.deps.Segments == nil) && (in.kind != stageInput || in.from.shuffle.kind == sortedShuffle || in.from.shuffle.kind == rangeShuffle)
 	})
 }
 
@@ -177,6 +179,9 @@ func (c *Controller) part(order *workOrder) (*Part, error) {
 		pi := partInput{Kind: in.kind, Broadcast: in.broadcast}
 		for _, split := range order.external[i].splits {
 			pi.Splits = append(pi.Splits, partSplit{split.File, split.Entity.Name(), split.Entity.Size(), split.Offset, split.End})
+		}
+		if in.kind == tableInput {
+			pi.Segments = order.slices[i]
 		}
 		if in.kind == stageInput {
 			pi.Partitions = in.from.shuffle.partitions

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/chrono"
@@ -25,6 +26,8 @@ type workOrder struct {
 	dir     string
 	// external are the worker's shares of external inputs, by input.
 	external []externalPart
+	// slices are its shares of datasources, by input; nil: scans are read through exec.Tables.
+	slices [][]partSlice
 	// write says that the rows are on their way to segments, see prepare; boosts that they only get a number, in front.
 	write  *writeTarget
 	boosts *boosts
@@ -54,6 +57,11 @@ func (c *Controller) runWorker(ctx context.Context, order *workOrder, count *cou
 			}
 		}
 	}
+	defer func() {
+		if err != nil {
+			in.release()
+		}
+	}()
 	memory := c.memory.Child(order.id, budget.Unlimited)
 	defer memory.Close()
 	spill := c.spill.For(c.disk)
@@ -111,6 +119,14 @@ func (c *Controller) runWorker(ctx context.Context, order *workOrder, count *cou
 			_ = out.close() // of no use any more
 			return err
 		}
+	}
+	drop := out.drop
+	out.drop = func() error {
+		defer in.release()
+		return drop()
+	}
+	if !slices.ContainsFunc(out.frames, func(f frameRef) bool { return f.batch != nil }) {
+		in.release()
 	}
 	s.setOutput(order.worker, out)
 	return nil

@@ -16,6 +16,7 @@ import (
 	"github.com/hengedb/henge/internal/msq"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/role/broker"
+	"github.com/hengedb/henge/internal/role/overlord"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/task"
 	"github.com/hengedb/henge/internal/timeline"
@@ -307,7 +308,7 @@ func (k *Compact) compact(ctx context.Context, t *task.Task, c *spec.Compaction,
 		return err
 	}
 	partitions := c.Tuning.Given()
-	options, err := k.options(t, s.replaceLock(), 1, partitions.Rows(), shape.order)
+	options, err := k.options(t, s.replaceLock(), max(1, min(c.Tuning.Workers, maxWorkers, len(g.sources))), partitions.Rows(), shape.order)
 	if err != nil {
 		return err
 	}
@@ -323,13 +324,15 @@ func (k *Compact) compact(ctx context.Context, t *task.Task, c *spec.Compaction,
 	}
 	env, done := session.Env("task " + t.ID)
 	defer done()
+	deps := k.deps(env)
+	deps.Join, deps.Segments = k.o.Join, overlord.NewSlices(session.Visible, k.o.Open)
 	p.enter("BUILD_SEGMENTS")
 	read, total := len(g.sources), int64(0)
 	for _, src := range g.sources {
 		p.build.bytes.Add(src.size)
 		total += int64(src.info.Rows)
 	}
-	out, err := msq.Run(ctx, msq.Job{ID: t.ID, Part: g.replaced.String(), Plan: plan.Optimize(write, plan.Options{Context: *env.Expr}), Options: options, Target: target}, k.deps(env))
+	out, err := msq.Run(ctx, msq.Job{ID: t.ID, Part: g.replaced.String(), Plan: plan.Optimize(write, plan.Options{Context: *env.Expr}), Options: options, Target: target}, deps)
 	if err != nil {
 		return err
 	}

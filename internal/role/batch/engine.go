@@ -34,6 +34,9 @@ type Options struct {
 	TempDir   string
 	Disk      *budget.Budget
 	Threads   int
+	// Join finds workers that do parts of tasks, Open opens the segments that they read.
+	Join func(ctx context.Context, job msq.PartJob, frame func(id string, number int) ([]byte, error)) msq.Help
+	Open overlord.OpenSegment
 	// Meter is told what tasks read and publish; nil: nobody is.
 	Meter *obs.Meter
 	// Host is host:port of the worker.

@@ -365,6 +365,11 @@ func (t *tables) visible(scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.S
 	}
 }
 
+// Visible yields the segments of a scan that hold rows, in the state that p pins, each with the part of time in which they count.
+func (b *Broker) Visible(p *Prepared, scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.Segment] {
+	return (&tables{b.segments, p.State}).visible(scan)
+}
+
 // Reads yields the segments of a datasource that a plan of p reads, a segment once for each scan of it.
 func (b *Broker) Reads(p *Prepared, node plan.Node, dataSource string) iter.Seq[timeline.SegmentID] {
 	t := &tables{b.segments, p.State}

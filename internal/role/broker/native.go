@@ -2,6 +2,7 @@ package broker
 
 import (
 	"context"
+	"iter"
 
 	"github.com/hengedb/henge/internal/api/native"
 	"github.com/hengedb/henge/internal/api/query"
@@ -65,6 +66,11 @@ func (s *Session) prepared() *Prepared {
 // Env is Broker.Env for plans of the caller's own.
 func (s *Session) Env(name string) (env *exec.Env, done func()) {
 	return s.broker.Env(s.prepared(), name)
+}
+
+// Visible is Broker.Visible for plans of the caller's own.
+func (s *Session) Visible(scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.Segment] {
+	return s.broker.Visible(s.prepared(), scan)
 }
 
 // Segments implements native.Session.

@@ -198,8 +198,9 @@ func (s *services) openOverlord(ctx context.Context) error {
 	here := task.Location{Host: host, Port: port}
 	files := overlord.NewFiles(overlord.FilesOptions{Store: s.deep, Dir: logs, Alone: s.n.peers.alone, Current: s.n.store.CheckFence})
 	var controller *overlord.Controller
+	join, open := s.openParts(here, func() *overlord.Controller { return controller }), historical.Named{Historical: s.historical}.Acquire
 	controller = overlord.NewController(files, overlord.ControllerOptions{
-		Join:   s.openParts(here, func() *overlord.Controller { return controller }),
+		Join: join, Open: open,
 		Broker: s.broker, Metastore: s.n.store, Published: s.n.published, Deep: s.deep, Loads: s.awaitLoad, Access: s.access(),
 		Meter: s.n.meter, Exports: s.exports(), Durable: set.Bool("service.msq.intermediate.storage.enable"), TempDir: work, Memory: s.n.memory, Disk: s.n.disk, Threads: int(set.Int("service.processing.numThreads")), Host: here.Address(),
 		Clock: s.n.o.Clock, Log: s.n.o.Log,
@@ -207,6 +208,7 @@ func (s *services) openOverlord(ctx context.Context) error {
 	loads := batch.Options{
 		Meter: s.n.meter, Broker: s.broker, Metastore: s.n.store, Published: s.n.published, Deep: s.deep, Loads: s.awaitLoad, Access: s.access(), Files: files,
 		TempDir: work, Disk: s.n.disk, Threads: int(set.Int("service.processing.numThreads")), Host: here.Address(), Clock: s.n.o.Clock, Log: s.n.o.Log,
+		Join: join, Open: open,
 	}
 	parallel, simple := batch.NewIndex(loads)
 	kinds := map[string]task.Kind{

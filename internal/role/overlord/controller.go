@@ -49,6 +49,7 @@ type Broker interface {
 	Env(p *broker.Prepared, name string) (env *exec.Env, done func())
 	FragmentEnv(zone *chrono.Zone, now int64, name string) (env *exec.Env, done func())
 	Reads(p *broker.Prepared, node plan.Node, dataSource string) iter.Seq[timeline.SegmentID]
+	Visible(p *broker.Prepared, scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.Segment]
 }
 
 // ControllerOptions are what a Controller works with.
@@ -60,6 +61,8 @@ type ControllerOptions struct {
 	Loads     AwaitLoad
 	Access    *ingest.Access
 	Exports   *export.Places
+	// Open opens segments of datasources that statements read.
+	Open OpenSegment
 	// Durable allows intermediate data in deep storage.
 	Durable bool
 	// Join finds workers that do parts of a task; nil: there are none.
@@ -280,7 +283,9 @@ func (c *Controller) Run(ctx context.Context, t *task.Task) error {
 		Identity: anyone}, msq.Deps{
 		Clock: c.o.Clock, Tables: env.Tables, System: env.System, Expr: env.Expr, Access: c.o.Access, Exports: c.o.Exports, Durable: c.o.Durable, Metastore: c.meta, Store: c.o.Deep,
 		Loads: NewLoads(c.o.Loads), TempDir: c.o.TempDir, Memory: env.Budget, Disk: c.o.Disk, Threads: c.o.Threads, Host: c.o.Host,
-		Join: c.o.Join,
+		Join: c.o.Join, Segments: NewSlices(func(scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.Segment] {
+			return c.o.Broker.Visible(p, scan)
+		}, c.o.Open),
 	})
 	if err != nil {
 		return err
@@ -317,7 +322,7 @@ func (c *Controller) Follow(job msq.PartJob, read msq.ReadFrame) (*msq.Follower,
 	env, done := c.o.Broker.FragmentEnv(zone, job.Now, "part of task "+job.ID)
 	f, err := msq.Follow(job.ID, job.Options, msq.Deps{
 		Clock: c.o.Clock, Expr: env.Expr, Access: c.o.Access, Durable: c.o.Durable, Store: c.o.Deep, TempDir: c.o.TempDir, Memory: env.Budget, Disk: c.o.Disk,
-		Threads: c.o.Threads, Host: c.o.Host,
+		Threads: c.o.Threads, Host: c.o.Host, Segments: NewSlices(nil, c.o.Open),
 	}, read)
 	if err != nil {
 		done()

@@ -98,6 +98,9 @@ func readFault(resp *http.Response) error {
 	if b.ErrorMessage == "" {
 		b.ErrorMessage = fmt.Sprintf("the server answered %s: %s", resp.Status, strings.TrimSpace(string(text)))
 	}
+	if instead := b.Context["suggestion"]; !strings.Contains(b.ErrorMessage, instead) {
+		b.ErrorMessage += "\nInstead: " + instead
+	}
 	return &fault.Error{Persona: fault.User, Category: b.Category, Code: b.Code, Message: b.ErrorMessage, Context: b.Context}
 }
 

@@ -161,8 +161,18 @@ func TestPartialsMergeToTheSameResult(t *testing.T) {
 	for _, f := range Functions() {
 		for _, typ := range types {
 			spec := Spec{Name: f.Name, Args: []vector.Type{typ}}
-			if f.ByTime {
-				spec.Args = append(spec.Args, vector.Long)
+			for len(spec.Args) < f.MinArgs {
+				second := vector.Long
+				if f.Casts == ToDouble {
+					second = vector.Double
+				}
+				spec.Args = append(spec.Args, second)
+			}
+			switch {
+			case f.MinParams > 0 && f.WithinGroup:
+				spec.Params = []any{0.3}
+			case f.MinParams > 0 && f.Name == "APPROX_TOP_K":
+				spec.Params = []any{int64(3)}
 			}
 			if _, err := spec.New(); err != nil {
 				continue
@@ -174,7 +184,7 @@ func TestPartialsMergeToTheSameResult(t *testing.T) {
 					b := vector.NewBuilder(at, rows)
 					for i := range rows {
 						switch {
-						case c == 1:
+						case c == 1 && at == vector.Long:
 							b.Append(int64(i * 37 % rows)) // all different: ties are arbitrary
 						case f.Name == "ANY_VALUE" || f.Name == "ARRAY_AGG" || f.Name == "STRING_AGG" || f.Name == "ARRAY_CONCAT_AGG":
 							b.Append(constantOf(at)) // order is arbitrary

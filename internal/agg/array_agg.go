@@ -120,10 +120,15 @@ func (s *collectState) append(g uint32, v *vector.Vector, i int) error {
 	if s.sizes[g] > s.max {
 		return tooLarge(s.name, s.max)
 	}
+	s.keep(g, v, i, size)
+	return nil
+}
+
+// keep adds row i of v, of that size, to group g.
+func (s *collectState) keep(g uint32, v *vector.Vector, i int, size int64) {
 	s.heap += size + 16
 	s.values.AppendFrom(v, i)
 	s.of = append(s.of, g)
-	return nil
 }
 
 func tooLarge(name string, max int64) error {

@@ -4,7 +4,7 @@ import "github.com/hengedb/henge/internal/vector"
 
 var avg = &Function{
 	Name: "AVG", Doc: "Returns the mean of the values that are not NULL.",
-	Signature: "'AVG(<NUMERIC>)'", MinArgs: 1, MaxArgs: 1, check: numeric, result: always(vector.Double), packing: means,
+	Signature: "'AVG(<NUMERIC>)'", MinArgs: 1, MaxArgs: 1, Casts: ToNumber, check: numeric, result: always(vector.Double), packing: means,
 	partial: func(Spec) []vector.Type { return []vector.Type{vector.Double, vector.Long} },
 	create: func(s Spec) State {
 		switch s.Args[0].Kind {

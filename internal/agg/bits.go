@@ -10,7 +10,7 @@ var (
 
 func bitwise(name, doc string, start int64, duplicates bool, op func(a, b int64) int64) *Function {
 	return &Function{
-		Name: name, Doc: doc, Signature: "'" + name + "(<INTEGER>)'", MinArgs: 1, MaxArgs: 1, Duplicates: duplicates,
+		Name: name, Doc: doc, Signature: "'" + name + "(<INTEGER>)'", MinArgs: 1, MaxArgs: 1, Casts: ToLong, Duplicates: duplicates,
 		check: func(s Spec) error {
 			if s.Args[0].Kind != vector.KindLong {
 				return badType(s, 0)

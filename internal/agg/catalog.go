@@ -39,12 +39,34 @@ type Function struct {
 	// InOrder says that the order of the rows shows in the result; over DISTINCT rows that is the order of the values.
 	InOrder bool
 
+	// Casts says what the arguments are made of before the function sees them.
+	Casts Casts
+	// WithinGroup says that the argument may come as WITHIN GROUP (ORDER BY x), with the constants in the parentheses.
+	WithinGroup bool
+
 	check   func(Spec) error
 	result  func(Spec) vector.Type
 	partial func(Spec) []vector.Type
 	create  func(Spec) State
 	packing *packing // nil: intermediate values are not packed
 }
+
+// Casts is what the arguments of a function are cast to.
+type Casts uint8
+
+// The values of Casts.
+const (
+	// AsIs leaves arguments as they are.
+	AsIs Casts = iota
+	// ToNumber leaves numbers as they are; text becomes DOUBLE, booleans BIGINT.
+	ToNumber
+	// ToDouble makes every argument a DOUBLE.
+	ToDouble
+	// ToLong makes a BIGINT of numbers, text and booleans.
+	ToLong
+	// ToBoolean takes conditions.
+	ToBoolean
+)
 
 // catalog is the one table of aggregates; each entry is defined in the file of its function.
 var catalog = []*Function{
@@ -54,6 +76,8 @@ var catalog = []*Function{
 	arrayAgg, arrayConcatAgg, arrayConcatDistinct, stringAgg,
 	bitAnd, bitOr, bitXor,
 	varPop, varSamp, stddevPop, stddevSamp,
+	corr, covarPop, covarSamp, regrAvgX, regrAvgY, regrCount, regrIntercept, regrR2, regrSlope, regrSXX, regrSXY, regrSYY,
+	median, percentileCont, percentileDisc, mode, approxTopK, maxBy, minBy, countIf, every, some,
 	dsHLL, dsHLLUTF8, approxCountDistinctHLL, approxCountDistinctHLLUTF8, dsTheta, approxCountDistinctTheta,
 	dsQuantiles, approxQuantileDS, kllDoubles, kllFloats, dsTuple,
 	tdigestSketch, tdigestQuantile, bloomFilter, approxHistogram, approxQuantile, fixedBuckets, approxQuantileFixedBuckets,

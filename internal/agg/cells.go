@@ -1,6 +1,7 @@
 package agg
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/hengedb/henge/internal/vector"
@@ -65,9 +66,25 @@ func (c *cells) put(g uint32, v *vector.Vector, i int) {
 	}
 }
 
-// compare orders row i of v, a value, against the value of group g; strings and lists only.
+// compare orders row i of v against the value of group g, which is set, as vector.Compare does: null is below all.
 func (c *cells) compare(v *vector.Vector, i int, g uint32) int {
-	if c.typ.Kind == vector.KindList {
+	if null := v.IsNull(i); null || c.null[g] {
+		switch {
+		case null && c.null[g]:
+			return 0
+		case null:
+			return -1
+		}
+		return 1
+	}
+	switch c.typ.Kind {
+	case vector.KindLong:
+		return cmp.Compare(v.LongAt(i), c.longs[g])
+	case vector.KindDouble:
+		return vector.CompareDoubles(v.DoubleAt(i), c.doubles[g])
+	case vector.KindFloat:
+		return vector.CompareDoubles(v.DoubleAt(i), float64(c.floats[g]))
+	case vector.KindList:
 		return vector.Compare(v, i, c.lists[g], 0)
 	}
 	return strings.Compare(v.StringAt(i), c.texts[g])

@@ -4,7 +4,7 @@ import "github.com/hengedb/henge/internal/vector"
 
 var sum = &Function{
 	Name: "SUM", Doc: "Adds up the values. Whole numbers wrap around at 64 bits.",
-	Signature: "'SUM(<NUMERIC>)'", MinArgs: 1, MaxArgs: 1, check: numeric,
+	Signature: "'SUM(<NUMERIC>)'", MinArgs: 1, MaxArgs: 1, Casts: ToNumber, check: numeric,
 	result:  sumType,
 	partial: func(s Spec) []vector.Type { return []vector.Type{sumType(s)} },
 	create: func(s Spec) State {

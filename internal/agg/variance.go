@@ -16,7 +16,7 @@ var (
 
 func spread(name, doc string, aliases []string, sample, root bool) *Function {
 	return &Function{
-		Name: name, Aliases: aliases, Doc: doc, Signature: "'" + name + "(<NUMERIC>)'", MinArgs: 1, MaxArgs: 1, check: numeric,
+		Name: name, Aliases: aliases, Doc: doc, Signature: "'" + name + "(<NUMERIC>)'", MinArgs: 1, MaxArgs: 1, Casts: ToNumber, check: numeric,
 		result:  always(vector.Double),
 		packing: variances,
 		partial: func(Spec) []vector.Type { return []vector.Type{vector.Long, vector.Double, vector.Double} },

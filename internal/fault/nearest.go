@@ -15,25 +15,28 @@ func Nearest(name string, candidates []string) string {
 	return best
 }
 
-// editDistance is the Levenshtein distance of a and b in bytes, or limit+1 when it is beyond limit.
+// editDistance is how many bytes of a are to be put in, taken out, changed or swapped with the next for b, or limit+1 when it is beyond limit:
+// the restricted Damerau-Levenshtein distance.
 func editDistance(a, b string, limit int) int {
 	if len(a)-len(b) > limit || len(b)-len(a) > limit {
 		return limit + 1
 	}
-	row := make([]int, len(b)+1)
+	before, row, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i := 1; i <= len(a); i++ {
-		diagonal := row[0]
-		row[0] = i
+		next[0] = i
 		for j := 1; j <= len(b); j++ {
-			cost := diagonal
+			next[j] = row[j-1]
 			if a[i-1] != b[j-1] {
-				cost = min(diagonal, row[j], row[j-1]) + 1
+				next[j] = min(row[j-1], row[j], next[j-1]) + 1
 			}
-			diagonal, row[j] = row[j], cost
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				next[j] = min(next[j], before[j-2]+1)
+			}
 		}
+		before, row, next = row, next, before
 	}
 	return row[len(b)]
 }

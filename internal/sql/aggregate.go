@@ -115,6 +115,13 @@ func (x exprs) bindAggregate(e *syntax.Call) (aggregateCall, error) {
 			return call, aggregateArity(e, 1, 1)
 		}
 	}
+	descending := false
+	if fn.WithinGroup {
+		var err error
+		if args, descending, err = withinGroup(e); err != nil {
+			return call, err
+		}
+	}
 	wanted := fn.MaxArgs
 	if fn.ByTime && (fn.Name == "EARLIEST" || fn.Name == "LATEST") {
 		wanted--
@@ -148,6 +155,9 @@ func (x exprs) bindAggregate(e *syntax.Call) (aggregateCall, error) {
 			return call, err
 		}
 		call.spec.Params = append(call.spec.Params, v)
+	}
+	if descending {
+		call.spec.Params = append(call.spec.Params, agg.Descending)
 	}
 	if fn.ByTime && wanted < fn.MaxArgs {
 		t, err := x.resolve(syntax.Ident{Pos: e.Pos, Name: plan.TimeColumn})
@@ -224,6 +234,24 @@ func (x exprs) orderAggregate(fn *agg.Function, call *aggregateCall, e *syntax.C
 	return nil
 }
 
+// withinGroup returns the arguments of f(constant) WITHIN GROUP (ORDER BY x) as those of f(x, constant), which is the other form.
+func withinGroup(e *syntax.Call) (args []syntax.Expr, descending bool, err error) {
+	switch {
+	case len(e.WithinGroup) > 1:
+		return nil, false, fault.InvalidSQL(e.WithinGroup[1].X.Span(), "WITHIN GROUP of function [%s] takes one value to order by", e.Name)
+	case len(e.WithinGroup) == 0 && len(e.Args) == 1:
+		return nil, false, fault.InvalidSQL(e.At, "Function [%s] needs the values: [%s(%s) WITHIN GROUP (ORDER BY column)]", e.Name, e.Name, syntax.Print(e.Args[0]))
+	case len(e.WithinGroup) == 0 && len(e.Args) == 2:
+		return e.Args, false, nil
+	case len(e.WithinGroup) == 0:
+		return nil, false, aggregateArity(e, 2, 2)
+	case len(e.Args) != 1:
+		return nil, false, aggregateArity(e, 1, 1)
+	}
+	item := e.WithinGroup[0]
+	return []syntax.Expr{item.X, e.Args[0]}, sortKey(0, &item).Desc, nil
+}
+
 func aggregateArity(e *syntax.Call, least, most int) error {
 	expected := strconv.Itoa(least)
 	if most > least {
@@ -266,6 +294,11 @@ func (x exprs) typeAggregate(fn *agg.Function, call *aggregateCall, e *syntax.Ca
 	if fn.Sketch {
 		err = typeSketch(fn, call, e)
 	}
+	if fn.Casts != agg.AsIs {
+		if err = castArguments(fn, call, e); fn.Casts == agg.ToBoolean {
+			t = call.args[0].Type()
+		}
+	}
 	switch fn.Name {
 	case "APPROX_COUNT_DISTINCT":
 		if t.Base == expr.Array {
@@ -274,26 +307,6 @@ func (x exprs) typeAggregate(fn *agg.Function, call *aggregateCall, e *syntax.Ca
 		call.args[0] = uncast(call.args[0])
 	case "COUNT":
 		err = x.typeCount(call, e)
-	case "SUM", "AVG", "VAR_POP", "VAR_SAMP", "STDDEV_POP", "STDDEV_SAMP":
-		switch {
-		case t.IsNumeric():
-		case t.Multi: // rows of one value count
-			if call.args[0], err = expr.NewCast(call.args[0], expr.ArrayOf(expr.Of(expr.Varchar)), e.At); err == nil {
-				call.args[0], err = expr.NewCast(call.args[0], expr.Of(expr.Double), e.At)
-			}
-		case t.IsCharacter() || t.Base == expr.Null:
-			call.args[0], err = expr.NewCast(call.args[0], expr.Of(expr.Double), e.At)
-		case t.Base == expr.Boolean:
-			call.args[0], err = expr.NewCast(call.args[0], expr.Of(expr.BigInt), e.At)
-		case t.Base == expr.Other && fn.Name != "SUM" && fn.Name != "AVG", fn.Name == "AVG" && t.Runtime() == agg.MeanType:
-		default:
-			return aggregateType(call, e, "NUMERIC")
-		}
-	case "BIT_AND", "BIT_OR", "BIT_XOR":
-		if !t.IsNumeric() && !t.IsCharacter() && t.Base != expr.Boolean && t.Base != expr.Null {
-			return aggregateType(call, e, "INTEGER")
-		}
-		call.args[0], err = expr.NewCast(call.args[0], expr.Of(expr.BigInt), e.At)
 	case "STRING_AGG":
 		if t.IsTime() { // as milliseconds
 			if call.args[0], err = expr.NewCast(call.args[0], expr.Of(expr.BigInt), e.At); err != nil {
@@ -340,6 +353,56 @@ func (x exprs) typeAggregate(fn *agg.Function, call *aggregateCall, e *syntax.Ca
 	}
 	call.typ = aggregateResult(fn, t, result)
 	return nil
+}
+
+// castArguments makes of the arguments what the function takes.
+func castArguments(fn *agg.Function, call *aggregateCall, e *syntax.Call) (err error) {
+	for i, a := range call.args {
+		t := a.Type()
+		plain := t.IsNumeric() || t.IsCharacter() && !t.Multi || t.Base == expr.Boolean || t.Base == expr.Null
+		switch {
+		case fn.Casts == agg.ToNumber:
+			call.args[i], err = asNumber(fn, call, a, e)
+		case fn.Casts == agg.ToLong && (plain || t.Multi):
+			call.args[i], err = expr.NewCast(a, expr.Of(expr.BigInt), e.At)
+		case fn.Casts == agg.ToLong:
+			return aggregateType(call, e, "INTEGER")
+		case fn.Casts == agg.ToDouble && plain:
+			call.args[i], err = expr.NewCast(a, expr.Of(expr.Double), e.At)
+		case fn.Casts == agg.ToDouble:
+			return aggregateType(call, e, "NUMERIC"+strings.Repeat(">, <NUMERIC", len(call.args)-1))
+		case fn.Casts == agg.ToBoolean && plain:
+			call.args[i], err = expr.NewCast(a, expr.Of(expr.Boolean), e.At)
+		case fn.Casts == agg.ToBoolean:
+			return aggregateType(call, e, "BOOLEAN")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// asNumber makes a number of an argument that is none.
+func asNumber(fn *agg.Function, call *aggregateCall, a expr.Expr, e *syntax.Call) (expr.Expr, error) {
+	t := a.Type()
+	switch {
+	case t.IsNumeric():
+		return a, nil
+	case t.Multi: // rows of one value count
+		list, err := expr.NewCast(a, expr.ArrayOf(expr.Of(expr.Varchar)), e.At)
+		if err != nil {
+			return nil, err
+		}
+		return expr.NewCast(list, expr.Of(expr.Double), e.At)
+	case t.IsCharacter() || t.Base == expr.Null:
+		return expr.NewCast(a, expr.Of(expr.Double), e.At)
+	case t.Base == expr.Boolean:
+		return expr.NewCast(a, expr.Of(expr.BigInt), e.At)
+	case t.Base == expr.Other && fn.Name != "SUM" && fn.Name != "AVG", fn.Name == "AVG" && t.Runtime() == agg.MeanType:
+		return a, nil // of a rolled-up column
+	}
+	return nil, aggregateType(call, e, "NUMERIC")
 }
 
 // sizedArgument makes text of the argument of a call that says how long the text may be: of a time its milliseconds. Numbers and arrays stay

@@ -1,6 +1,8 @@
 package sql
 
 import (
+	"strings"
+
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
@@ -50,8 +52,6 @@ func (x exprs) call(e *syntax.Call) (expr.Expr, error) {
 			}
 		}
 		return x.jsonValue(e, returning)
-	case "EARLIEST_BY", "LATEST_BY":
-		return nil, notYet(e.At, "Function ["+e.Name+"]")
 	}
 	args, err := x.arguments(e)
 	if err != nil {
@@ -89,6 +89,9 @@ func (x exprs) callOf(name string, args []expr.Expr, at fault.Span) (expr.Expr, 
 	if !ok {
 		err := expr.NoMatch(name, args, at)
 		if f := fault.Find(err); f != nil {
+			if ours, ok := foreignNames[strings.ToUpper(name)]; ok {
+				return nil, propose(f, ours)
+			}
 			return nil, suggest(f, name, append(expr.Nearest(name), fault.Nearest(name, agg.Names())))
 		}
 		return nil, err

@@ -11,8 +11,12 @@ func suggest(err *fault.Error, name string, candidates []string) *fault.Error {
 	if near == "" || near == name {
 		return err
 	}
-	out := err.With("suggestion", near)
-	out.Message += ". Did you mean [" + near + "]?"
+	return propose(err, near)
+}
+
+func propose(err *fault.Error, instead string) *fault.Error {
+	out := err.With("suggestion", instead)
+	out.Message += ". Did you mean [" + instead + "]?"
 	return out
 }
 

@@ -98,7 +98,7 @@ func (p *parser) braced(start int) Expr {
 // callableWord reports whether the current token is a reserved word that is the name of a function, with a parenthesis behind it.
 func (p *parser) callableWord() bool {
 	switch p.toks[p.pos].keyword {
-	case kwLeft, kwRight:
+	case kwLeft, kwRight, kwSome:
 		return p.peek(1).kind == tokLeftParen
 	}
 	return false
@@ -135,7 +135,7 @@ func (p *parser) wordExpr(t *token) Expr {
 	case kwInterval:
 		p.advance()
 		return p.interval(start)
-	case kwLeft, kwRight:
+	case kwLeft, kwRight, kwSome:
 		if next == tokLeftParen {
 			return p.functionCall(start)
 		}

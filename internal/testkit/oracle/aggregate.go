@@ -76,7 +76,7 @@ func result(c *plan.AggCall, rows [][]any) any {
 		null := false
 		for i, a := range c.Args {
 			arg[i] = row[a]
-			null = null || arg[i] == nil
+			null = null || arg[i] == nil && (c.Agg.Name != "MAX_BY" || i == 1)
 		}
 		if null {
 			continue
@@ -101,8 +101,11 @@ func result(c *plan.AggCall, rows [][]any) any {
 			args = append(args, arg)
 		}
 	}
-	if c.Agg.Name == "COUNT" {
+	switch c.Agg.Name {
+	case "COUNT":
 		return int64(len(args))
+	case "COUNT_IF":
+		return int64(len(slices.DeleteFunc(args, func(a []any) bool { return !truth(a[0]) })))
 	}
 	if len(args) == 0 {
 		return nil
@@ -139,6 +142,42 @@ func result(c *plan.AggCall, rows [][]any) any {
 			out ^= a[0].(int64)
 		}
 		return out
+	case "EVERY", "SOME":
+		some := c.Agg.Name == "SOME"
+		if slices.ContainsFunc(args, func(a []any) bool { return truth(a[0]) == some }) == some {
+			return int64(1)
+		}
+		return int64(0)
+	case "MEDIAN":
+		slices.SortFunc(args, func(a, b []any) int { return order(a[0], b[0]) })
+		low, high := number(args[(len(args)-1)/2][0]), number(args[len(args)/2][0])
+		if low == high {
+			return low
+		}
+		return low + (high-low)/2
+	case "PERCENTILE_DISC":
+		slices.SortFunc(args, func(a, b []any) int { return order(a[0], b[0]) })
+		return args[max(0, int(math.Ceil(number(c.Agg.Params[0])*float64(len(args))))-1)][0]
+	case "MODE":
+		times := map[string]int{}
+		best := args[0][0]
+		for _, a := range args {
+			times[groupKey(a)]++
+		}
+		for _, a := range args {
+			n, most := times[groupKey(a)], times[groupKey([]any{best})]
+			if n > most || n == most && order(a[0], best) < 0 {
+				best = a[0]
+			}
+		}
+		return best
+	case "MAX_BY":
+		return slices.MaxFunc(args, func(a, b []any) int {
+			if o := order(a[1], b[1]); o != 0 {
+				return o
+			}
+			return orderNulls(b[0], a[0])
+		})[0]
 	case "VAR_POP":
 		mean := sum(args) / float64(len(args))
 		squares := 0.0

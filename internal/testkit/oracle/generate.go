@@ -297,6 +297,15 @@ func (g *Generator) call(depth int) string {
 		},
 		func() string { return fmt.Sprintf("AVG(%s)", g.pick(g.column("n"), g.column("d"), g.column("f"))) },
 		func() string { return fmt.Sprintf("%s(%s)", g.pick("BIT_OR", "BIT_XOR"), g.integer(depth)) },
+		func() string { return fmt.Sprintf("MEDIAN(%s)", g.pick(g.column("n"), g.column("d"), g.column("f"))) },
+		func() string {
+			return fmt.Sprintf("PERCENTILE_DISC(0.%d) WITHIN GROUP (ORDER BY %s)", g.r.IntN(10), g.pick(g.integer(depth), g.text(depth), g.time(depth)))
+		},
+		func() string { return fmt.Sprintf("MODE(%s)", g.pick(g.integer(depth), g.text(depth), g.column("d"))) },
+		func() string {
+			return fmt.Sprintf("MAX_BY(%s, %s)", g.text(depth), g.pick(g.column("n"), g.column("d")))
+		},
+		func() string { return fmt.Sprintf("%s(%s)", g.pick("COUNT_IF", "EVERY", "SOME"), g.condition(depth)) },
 	)
 	if g.r.IntN(4) == 0 {
 		text += fmt.Sprintf(" FILTER (WHERE %s)", g.condition(depth))

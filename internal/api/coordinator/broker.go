@@ -129,6 +129,15 @@ func describedIntervals(list []served, iv chrono.Interval) object {
 	return out
 }
 
+// mostCandidates returns how many servers of a segment are asked for, -1: all; false: it is no number.
+func mostCandidates(r *http.Request) (int, bool) {
+	limit, present, ok := queryInt(r, "numCandidates")
+	if !present {
+		limit = -1
+	}
+	return limit, ok
+}
+
 func (a *API) candidates(w http.ResponseWriter, r *http.Request) error {
 	text := r.URL.Query().Get("intervals")
 	if text == "" {
@@ -138,12 +147,9 @@ func (a *API) candidates(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	limit, present, ok := queryInt(r, "numCandidates")
+	limit, ok := mostCandidates(r)
 	if !ok {
 		return empty(w, http.StatusNotFound)
-	}
-	if !present {
-		limit = -1
 	}
 	return write(w, a.view().candidates(r.PathValue("dataSource"), chrono.Condense(intervals), limit))
 }
@@ -158,12 +164,9 @@ func (a *API) queryCandidates(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	limit, present, ok := queryInt(r, "numCandidates")
+	limit, ok := mostCandidates(r)
 	if !ok {
 		return empty(w, http.StatusNotFound)
-	}
-	if !present {
-		limit = -1
 	}
 	v, out := a.view(), []object{}
 	for _, dataSource := range native.ScannedTables(q.Parts().DataSource.DataSource) {

@@ -6,10 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"math"
 	"mime"
 	"net/http"
-	"time"
 
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/api/query"
@@ -120,7 +118,7 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) (err error) {
 	if err := unsupported(settings); err != nil {
 		return err
 	}
-	ctx, done, err := a.deadline(r.Context(), settings)
+	ctx, done, err := query.Deadline(r.Context(), settings, a.o.DefaultTimeout, a.o.MaxTimeout)
 	if err != nil {
 		return err
 	}
@@ -168,26 +166,6 @@ func unsupported(settings map[string]any) error {
 		return err
 	}
 	return nil
-}
-
-// deadline applies the query's timeout.
-func (a *API) deadline(ctx context.Context, settings map[string]any) (context.Context, context.CancelFunc, error) {
-	ms, err := query.Long(settings, "timeout", a.o.DefaultTimeout)
-	if err != nil {
-		return nil, nil, err
-	}
-	if ms < 0 {
-		return nil, nil, fault.BadContext("Timeout must be a non negative value, but was [%d]", ms)
-	}
-	if a.o.MaxTimeout > 0 && ms > a.o.MaxTimeout {
-		return nil, nil, fault.BadContext("Configured timeout = %d is more than enforced limit of %d.", ms, a.o.MaxTimeout)
-	}
-	if ms == 0 || ms > math.MaxInt64/int64(time.Millisecond) {
-		return ctx, func() {}, nil
-	}
-	late := fault.Timeout("Query did not complete within configured timeout period. You can increase query timeout or tune the performance of query.")
-	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(ms)*time.Millisecond, late)
-	return ctx, cancel, nil
 }
 
 // cancel ends a query. An id that nothing has is answered alike: the query may just have ended.

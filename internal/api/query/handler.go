@@ -107,7 +107,7 @@ func (a *API) answer(ctx context.Context, w http.ResponseWriter, req *Request) (
 	if err := checkEngine(req.Context); err != nil {
 		return err
 	}
-	ctx, done, err := a.deadline(ctx, req)
+	ctx, done, err := Deadline(ctx, req.Context, a.o.DefaultTimeout, a.o.MaxTimeout)
 	if err != nil {
 		return err
 	}
@@ -146,17 +146,18 @@ func SetHeaders(h http.Header, dialect edge.Dialect, req *Request) {
 	}
 }
 
-// deadline applies the query's timeout.
-func (a *API) deadline(ctx context.Context, req *Request) (context.Context, context.CancelFunc, error) {
-	ms, err := Long(req.Context, "timeout", a.o.DefaultTimeout)
+// Deadline ends ctx after the time that the settings of a query allow, in milliseconds, which is usual where they say nothing; 0 means
+// no end. More than most is refused, if that is above 0.
+func Deadline(ctx context.Context, settings map[string]any, usual, most int64) (context.Context, context.CancelFunc, error) {
+	ms, err := Long(settings, "timeout", usual)
 	if err != nil {
 		return nil, nil, err
 	}
 	if ms < 0 {
 		return nil, nil, fault.BadContext("Timeout must be a non negative value, but was [%d]", ms)
 	}
-	if a.o.MaxTimeout > 0 && ms > a.o.MaxTimeout {
-		return nil, nil, fault.BadContext("Configured timeout = %d is more than enforced limit of %d.", ms, a.o.MaxTimeout)
+	if most > 0 && ms > most {
+		return nil, nil, fault.BadContext("Configured timeout = %d is more than enforced limit of %d.", ms, most)
 	}
 	if ms == 0 || ms > math.MaxInt64/int64(time.Millisecond) {
 		return ctx, func() {}, nil

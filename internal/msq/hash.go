@@ -30,6 +30,7 @@ type hasher struct {
 	// columns are hashed: of names if the spec gives none, which are then in order.
 	columns []int
 	names   []string // nil: the spec gives columns
+	sets    []bool   // of columns: a row keeps each value once
 	time    int
 	counts  map[int64]map[int64]int64 // rows by time chunk and hash
 	key     []byte
@@ -44,6 +45,7 @@ func (c *Controller) newHasher() *hasher {
 	w := c.job.write()
 	h := &hasher{spec: t.Hash, columns: t.Hash.Columns, time: timeColumn(w), counts: map[int64]map[int64]int64{}}
 	if len(h.columns) > 0 {
+		h.sets = setsOf(t, h.columns)
 		return h
 	}
 	metrics := metricsOf(w, t)
@@ -56,7 +58,17 @@ func (c *Controller) newHasher() *hasher {
 	for _, i := range h.columns {
 		h.names = append(h.names, w.Columns()[i].Name)
 	}
+	h.sets = setsOf(t, h.columns)
 	return h
+}
+
+// setsOf says which columns keep each value of a row once. What is stored as one value is hashed as one: queries look for it so.
+func setsOf(t *Target, columns []int) []bool {
+	out := make([]bool, len(columns))
+	for i, c := range columns {
+		out[i] = t.handling(c) == SortedSet
+	}
+	return out
 }
 
 // column returns what rows with the given time chunks are sorted by.
@@ -81,11 +93,14 @@ func (h *hasher) column(columns []*vector.Vector, buckets *vector.Vector, n int)
 				if !first {
 					h.key = append(h.key, ',')
 				}
-				h.key = append(ingest.AppendJSON(h.key, h.names[k]), ':')
+				h.key = append(timeline.AppendGroupText(h.key, h.names[k]), ':')
 			} else if !first {
 				h.key = append(h.key, ',')
 			}
 			first = false
+			if list, ok := v.([]any); ok && h.sets[k] && !slices.ContainsFunc(list, func(e any) bool { return e != list[0] }) {
+				v = list[0]
+			}
 			h.key = appendTexts(h.key, v)
 		}
 		if h.names != nil {
@@ -132,7 +147,7 @@ func appendTexts(dst []byte, v any) []byte {
 			dst = append(dst, "null"...)
 			continue
 		}
-		dst = ingest.AppendJSON(dst, string(ingest.AppendText(nil, e)))
+		dst = timeline.AppendGroupText(dst, string(ingest.AppendText(nil, e)))
 	}
 	return append(dst, ']')
 }

@@ -4,10 +4,31 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"slices"
+	"strings"
 )
 
 // GroupHashFunction is the name that Hashed shard specs have for GroupHash.
 const GroupHashFunction = "murmur3_32_abs"
+
+// AppendGroupText appends a text as group keys have it: a JSON string in which nothing is escaped that need not be, with digits in capitals, as the
+// reference's JSON writer has them.
+func AppendGroupText(dst []byte, s string) []byte {
+	const digits = "0123456789ABCDEF"
+	dst = append(dst, '"')
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			dst = append(dst, '\\', c)
+		case c >= 0x20:
+			dst = append(dst, c)
+		case strings.IndexByte("\b\t\n\f\r", c) >= 0:
+			dst = append(dst, '\\', "btn.fr"[c-'\b'])
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', digits[c>>4], digits[c&15])
+		}
+	}
+	return append(dst, '"')
+}
 
 // GroupHash returns the hash by which Hashed shard specs divide rows: the absolute value of MurmurHash3_x86_32 (A. Appleby, seed 0) of a group key.
 // A row belongs to the bucket GroupHash % Buckets. The group key is JSON: of each dimension the list of a row's values, as texts; without

@@ -1,5 +1,12 @@
 package timeline
 
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
 // Tuple is a bound of a Range: one value per dimension, nil for a row without a value, which sorts before every text.
 type Tuple []*string
 
@@ -89,8 +96,82 @@ func (Linear) Possible(Domain) bool { return true }
 // Possible is true: numbers say nothing about rows.
 func (NumberedOverwrite) Possible(Domain) bool { return true }
 
-// Possible is true: only the writer's hash function can tell, and it is not known here.
-func (Hashed) Possible(Domain) bool { return true }
+// maxHashedTuples bounds the tuples of values whose hashes are looked at; a domain of more of them may be in any bucket.
+const maxHashedTuples = 64
+
+// Possible reports whether a tuple of the domain has the segment's hash. That can be told where the domain gives a few texts for each dimension and
+// the writer's function is known. Rows without a value, and empty texts, which older releases of the reference took for the same, may be anywhere;
+// so may control characters, which writers of JSON escape in several ways.
+func (s Hashed) Possible(d Domain) bool {
+	if s.Function != GroupHashFunction || len(s.Dimensions) == 0 || s.Buckets <= 1 {
+		return true
+	}
+	tuples := 1
+	for _, dimension := range s.Dimensions {
+		values, restricted := d[dimension]
+		if !restricted || values.Null {
+			return true
+		}
+		for _, r := range values.Ranges {
+			if r.Low == nil || r.High == nil || *r.Low != *r.High || *r.Low == "" || !utf8.ValidString(*r.Low) || strings.ContainsFunc(*r.Low, unicode.IsControl) {
+				return true
+			}
+		}
+		if tuples *= len(values.Ranges); tuples > maxHashedTuples {
+			return true
+		}
+	}
+	return s.possible(d, 0, []byte{'['})
+}
+
+// possible looks at the tuples whose first i values are in key.
+func (s Hashed) possible(d Domain, i int, key []byte) bool {
+	if i == len(s.Dimensions) {
+		return int(GroupHash(append(key, ']'))%uint32(s.Buckets)) == s.Bucket
+	}
+	if i > 0 {
+		key = append(key, ',')
+	}
+	for _, r := range d[s.Dimensions[i]].Ranges {
+		if s.possible(d, i+1, append(AppendGroupText(append(key, '['), *r.Low), ']')) {
+			return true
+		}
+	}
+	return false
+}
+
+// MayHave reports whether the segment may have a row that the domain lets through. False is certain, true is not.
+//
+// Only columns of texts that have one value in each row are asked about: of others shard specs know what was written, not what it has become. A text
+// with characters beyond U+E000 sorts otherwise in shard specs of the reference, by UTF-16, so that ranges say nothing about it.
+func (s *Segment) MayHave(d Domain) bool {
+	switch s.Shard.(type) {
+	case Tombstone:
+		return false
+	case Range, Single, Hashed, DimValueSet:
+	default:
+		return true
+	}
+	if len(d) == 0 || s.Schema == nil {
+		return true
+	}
+	known := Domain{}
+	for _, c := range s.Schema.Columns {
+		if values, ok := d[c.Name]; ok && c.Type == "STRING" && !c.MultiValue && !values.unordered() {
+			known[c.Name] = values
+		}
+	}
+	return len(known) == 0 || s.Shard.Possible(known)
+}
+
+// unordered reports whether a bound has characters whose order depends on the encoding, or is empty, which may stand for no value.
+func (v Values) unordered() bool {
+	return slices.ContainsFunc(v.Ranges, func(r ValueRange) bool { return unorderedText(r.Low) || unorderedText(r.High) })
+}
+
+func unorderedText(s *string) bool {
+	return s != nil && (*s == "" || strings.ContainsFunc(*s, func(r rune) bool { return r >= 0xE000 }))
+}
 
 // Possible is false: a tombstone has no rows.
 func (Tombstone) Possible(Domain) bool { return false }

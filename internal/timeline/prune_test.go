@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -114,5 +115,74 @@ func TestRangePossibleNeverLosesRows(t *testing.T) {
 		if want && !got || points && got != want {
 			t.Fatalf("range %v..%v, domain %+v: got %v, want %v", spec.Start, spec.End, d, got, want)
 		}
+	}
+}
+
+// The keys are written out by hand as the reference's JSON writer has them: a list with one list of texts for each dimension.
+func TestHashedSegmentsArePrunedByTheHashOfTheirKeys(t *testing.T) {
+	const buckets = 16
+	bucket := func(key string) int { return int(GroupHash([]byte(key)) % buckets) }
+	columns := []Column{{Name: "a", Type: "STRING"}, {Name: "b", Type: "STRING"}, {Name: "n", Type: "LONG"}, {Name: "m", Type: "STRING", MultiValue: true}}
+	may := func(function string, d Domain, dimensions ...string) (in []int) {
+		for i := range buckets {
+			s := Segment{Schema: NewSchema(columns), Shard: Hashed{Partition: i, Core: buckets, Bucket: i, Buckets: buckets, Dimensions: dimensions, Function: function}}
+			if s.MayHave(d) {
+				in = append(in, i)
+			}
+		}
+		return in
+	}
+	texts := func(list ...string) Values {
+		v := Values{}
+		for _, s := range list {
+			v.Ranges = append(v.Ranges, Point(s).Ranges...)
+		}
+		return v
+	}
+	for _, tt := range []struct {
+		name       string
+		d          Domain
+		dimensions []string
+		keys       []string // nil: any bucket
+	}{
+		{"one value", Domain{"a": texts("x")}, []string{"a"}, []string{`[["x"]]`}},
+		{"values that JSON escapes", Domain{"a": texts(`say "é\" </b>`)}, []string{"a"}, []string{`[["say \"é\\\" </b>"]]`}},
+		{"several", Domain{"a": texts("x", "y")}, []string{"a"}, []string{`[["x"]]`, `[["y"]]`}},
+		{"tuples", Domain{"a": texts("x", "y"), "b": texts("1")}, []string{"a", "b"}, []string{`[["x"],["1"]]`, `[["y"],["1"]]`}},
+		{"one dimension open", Domain{"a": texts("x")}, []string{"a", "b"}, nil},
+		{"null too", Domain{"a": Values{Null: true, Ranges: texts("x").Ranges}}, []string{"a"}, nil},
+		{"a range", Domain{"a": Values{Ranges: []ValueRange{{Low: new("x")}}}}, []string{"a"}, nil},
+		{"an empty text", Domain{"a": texts("")}, []string{"a"}, nil},
+		{"a control character", Domain{"a": texts("\x1f")}, []string{"a"}, nil},
+		{"a number", Domain{"n": texts("1")}, []string{"n"}, nil},
+		{"several values in a row", Domain{"m": texts("x")}, []string{"m"}, nil},
+		{"all dimensions", Domain{"a": texts("x")}, nil, nil},
+	} {
+		var want []int
+		for i := range buckets {
+			if tt.keys == nil || slices.ContainsFunc(tt.keys, func(k string) bool { return bucket(k) == i }) {
+				want = append(want, i)
+			}
+		}
+		if got := may(GroupHashFunction, tt.d, tt.dimensions...); !slices.Equal(got, want) {
+			t.Errorf("%s: buckets %v may have rows, want %v", tt.name, got, want)
+		}
+	}
+	if got := may("", Domain{"a": texts("x")}, "a"); len(got) != buckets {
+		t.Errorf("without a function buckets %v may have rows, want all", got)
+	}
+}
+
+func TestRangesSayNothingAboutTextsWhoseOrderDependsOnTheEncoding(t *testing.T) {
+	s := Segment{Schema: NewSchema([]Column{{Name: "a", Type: "STRING"}}), Shard: Range{Dimensions: []string{"a"}, Start: Tuple{new("\uffee")}}}
+	if !s.MayHave(Domain{"a": Point("\U0001f600")}) { // after the start in bytes, before it in UTF-16
+		t.Error("a segment was pruned by an order that may not be its own")
+	}
+	s.Shard = Range{Dimensions: []string{"a"}, End: Tuple{new("\U0001f600")}}
+	if !s.MayHave(Domain{"a": Point("\uffee")}) || s.MayHave(Domain{}) != true {
+		t.Error("a segment was pruned by an order that may not be its own")
+	}
+	if s.Shard = (Range{Dimensions: []string{"a"}, Start: Tuple{new("m")}}); s.MayHave(Domain{"a": Point("b")}) {
+		t.Error("a segment after the value was not pruned")
 	}
 }

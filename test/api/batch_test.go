@@ -247,3 +247,37 @@ func TestNativeReplaces(t *testing.T) {
 		}
 	}
 }
+
+// TestShardSpecsPruneSegments loads data in hashed partitions and in ranges, and asks for each value: no row is missed, and of the segments of a time
+// chunk only the one that can have it is read.
+func TestShardSpecsPruneSegments(t *testing.T) {
+	s := server.Start(t, server.Options{})
+	ask := asker(t, s)
+	var lines []string
+	for i := range 400 {
+		lines = append(lines, fmt.Sprintf(`{"t":"2024-01-01","k":"%d \\ é","tags":["%d","%d"]}`, i%20, i%20, i%20))
+	}
+	for name, partitions := range map[string]string{
+		"hashed": `{"type":"hashed","numShards":5,"partitionDimensions":["k"]}`,
+		"set":    `{"type":"hashed","numShards":5,"partitionDimensions":["tags"]}`,
+		"range":  `{"type":"range","targetRowsPerSegment":80,"partitionDimensions":["k"]}`,
+	} {
+		load := nativeLoad{lines: lines, dimensions: `{"dimensions":["k",{"type":"string","name":"tags","multiValueHandling":"SORTED_SET"}]}`,
+			tuning: `{"type":"index_parallel","forceGuaranteedRollup":true,"partitionsSpec":` + partitions + `}`}
+		if task, _ := runNative(t, s, load.spec(t)); task.ErrorMsg != "" {
+			t.Fatal(task.ErrorMsg)
+		}
+		for i := range 20 {
+			where := fmt.Sprintf(`k = '%d \ é'`, i)
+			if name == "set" {
+				where = fmt.Sprintf("tags = '%d'", i)
+			}
+			if got := ask("SELECT COUNT(*) FROM x WHERE " + where); got != "[[20]]" {
+				t.Errorf("%s: %s has %s rows", name, where, got)
+			}
+			if got := ask("EXPLAIN ANALYZE SELECT COUNT(*) FROM x WHERE " + where); !strings.Contains(got, "scanned=1") {
+				t.Errorf("%s: %s reads %s", name, where, got)
+			}
+		}
+	}
+}

@@ -342,7 +342,7 @@ type tables struct {
 func (t *tables) Leaves(ctx context.Context, scan *plan.Scan) ([]exec.Leaf, error) {
 	var segments []*timeline.Segment
 	var leaves []exec.Leaf
-	for visible, s := range t.visible(scan) {
+	for visible, s := range t.wanted(scan) {
 		segments, leaves = append(segments, s), append(leaves, exec.Leaf{Visible: visible})
 	}
 	return leaves, t.acquire(ctx, segments, leaves)
@@ -365,9 +365,21 @@ func (t *tables) visible(scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.S
 	}
 }
 
-// Visible yields the segments of a scan that hold rows, in the state that p pins, each with the part of time in which they count.
+// Visible yields the segments of a scan that may have rows which count, in the state that p pins, each with the part of time in which they do.
 func (b *Broker) Visible(p *Prepared, scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.Segment] {
-	return (&tables{b.segments, p.State}).visible(scan)
+	return (&tables{b.segments, p.State}).wanted(scan)
+}
+
+// wanted yields the visible segments of a scan that its filter may keep rows of, as far as shard specs tell.
+func (t *tables) wanted(scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.Segment] {
+	domain := exec.DomainOf(scan)
+	return func(yield func(chrono.Interval, *timeline.Segment) bool) {
+		for visible, s := range t.visible(scan) {
+			if s.MayHave(domain) && !yield(visible, s) {
+				return
+			}
+		}
+	}
 }
 
 // Reads yields the segments of a datasource that a plan of p reads, a segment once for each scan of it.

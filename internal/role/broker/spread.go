@@ -48,7 +48,7 @@ func (b *Broker) spread(p *Prepared, id string, env *exec.Env) exec.Cluster {
 // Split implements exec.Cluster.
 func (s *spread) Split(ctx context.Context, scan *plan.Scan) ([]exec.Leaf, exec.Remote, error) {
 	var segments []dispatch.Segment
-	for visible, seg := range s.visible(scan) {
+	for visible, seg := range s.wanted(scan) {
 		id := seg.ID.String()
 		segments = append(segments, dispatch.Segment{Of: seg, ID: id, Visible: visible, Holders: s.query.Holders(id)})
 	}

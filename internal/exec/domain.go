@@ -1,0 +1,65 @@
+package exec
+
+import (
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/timeline"
+)
+
+// DomainOf returns what the filter of a scan lets through of its columns of texts, as far as that is seen in comparisons with constants: all rows
+// that the filter keeps are in it. Segments whose shard specs have nothing of it need not be read.
+func DomainOf(scan *plan.Scan) timeline.Domain {
+	d := timeline.Domain{}
+	points := map[string]bool{}
+	for _, e := range conjuncts(scan.Filter, nil) {
+		if c, texts := textEquality(e); c != nil && !c.T.Multi {
+			name := scan.Out[c.Index].Name
+			if points[name] && len(d[name].Ranges) <= len(texts) {
+				continue
+			}
+			values := timeline.Values{}
+			for _, s := range texts {
+				values.Ranges = append(values.Ranges, timeline.Point(s).Ranges...)
+			}
+			d[name], points[name] = values, true
+			continue
+		}
+		c, r, ok := textBound(e)
+		if !ok || points[scan.Out[c.Index].Name] {
+			continue
+		}
+		name := scan.Out[c.Index].Name
+		if before, ok := d[name]; ok {
+			r = narrower(before.Ranges[0], r)
+		}
+		d[name] = timeline.Values{Ranges: []timeline.ValueRange{r}}
+	}
+	return d
+}
+
+// textBound recognises a column of texts that is compared with a constant.
+func textBound(e expr.Expr) (*expr.Column, timeline.ValueRange, bool) {
+	c, op, value := comparisonOf(e)
+	s, ok := value.(string)
+	if !ok || !c.T.IsCharacter() {
+		return nil, timeline.ValueRange{}, false
+	}
+	switch op {
+	case ">", ">=":
+		return c, timeline.ValueRange{Low: &s, LowOpen: op == ">"}, true
+	case "<", "<=":
+		return c, timeline.ValueRange{High: &s, HighOpen: op == "<"}, true
+	}
+	return nil, timeline.ValueRange{}, false
+}
+
+// narrower returns a range that all texts in both are in.
+func narrower(a, b timeline.ValueRange) timeline.ValueRange {
+	if b.Low != nil && (a.Low == nil || *b.Low >= *a.Low) {
+		a.Low, a.LowOpen = b.Low, b.LowOpen || a.Low != nil && *a.Low == *b.Low && a.LowOpen
+	}
+	if b.High != nil && (a.High == nil || *b.High <= *a.High) {
+		a.High, a.HighOpen = b.High, b.HighOpen || a.High != nil && *a.High == *b.High && a.HighOpen
+	}
+	return a
+}

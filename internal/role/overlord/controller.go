@@ -114,6 +114,8 @@ type payload struct {
 	Dialect           string            `json:"sqlDialect,omitempty"`
 	ResultFormat      string            `json:"sqlResultFormat,omitempty"`
 	Now               int64             `json:"sqlCurrentTimestamp"`
+	// Timeline is the state of the timeline that the statement was planned against: the task reads none before it.
+	Timeline int64 `json:"sqlTimelineNumber"`
 }
 
 type taskResource struct {
@@ -185,7 +187,7 @@ func (c *Controller) NewTask(req *query.Request, p *broker.Prepared) (*task.Task
 		Type: ControllerType, ID: job.ID, GroupID: job.ID, Resource: taskResource{job.ID, 1}, SQLQuery: req.SQL, SQLQueryContext: shown,
 		SQLResultsContext: resultsContext{p.Zone.String(), true, stringify},
 		Context:           map[string]any{"forceTimeChunkLock": true, "useLineageBasedSegmentAllocation": true},
-		DataSource:        job.DataSource(), Parameters: req.Parameters, Dialect: req.Dialect, Now: p.Now,
+		DataSource:        job.DataSource(), Parameters: req.Parameters, Dialect: req.Dialect, Now: p.Now, Timeline: p.State.Number(),
 		Spec: querySpec{
 			Query: native.Query, ColumnMappings: native.ColumnMappings,
 			Destination: destinationOf(p, options), AssignmentStrategy: "max",
@@ -236,15 +238,20 @@ func destinationOf(p *broker.Prepared, o *msq.Options) destination {
 	return d
 }
 
-// prepare plans the statement of a task again, against the state of the timeline that the task will read.
-func (c *Controller) prepare(ctx context.Context, t *task.Task) (*broker.Prepared, *payload, error) {
+// payloadOf reads the payload of a task.
+func payloadOf(t *task.Task) (*payload, error) {
 	var body payload
 	if err := json.Unmarshal(t.Payload, &body); err != nil {
-		return nil, nil, fault.InvalidInput("Payload of task [%s] is not one of type [%s]: %v", t.ID, ControllerType, err)
+		return nil, fault.InvalidInput("Payload of task [%s] is not one of type [%s]: %v", t.ID, ControllerType, err)
 	}
 	if body.SQLQuery == "" {
-		return nil, nil, fault.InvalidInput("Task [%s] of type [%s] has no [sqlQuery]; submit statements to /service/v2/sql/task", t.ID, ControllerType)
+		return nil, fault.InvalidInput("Task [%s] of type [%s] has no [sqlQuery]; submit statements to /service/v2/sql/task", t.ID, ControllerType)
 	}
+	return &body, nil
+}
+
+// prepare plans the statement of a task again, against the state of the timeline that the task will read.
+func (c *Controller) prepare(ctx context.Context, body *payload) (*broker.Prepared, error) {
 	context := map[string]any{}
 	for k, v := range body.SQLQueryContext {
 		if !shownContext[k] {
@@ -258,18 +265,22 @@ func (c *Controller) prepare(ctx context.Context, t *task.Task) (*broker.Prepare
 		SQL: body.SQLQuery, Context: context, Parameters: body.Parameters, Dialect: body.Dialect,
 	}, sql.MSQ)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	delete(p.Context, "sqlCurrentTimestamp")
-	return p, &body, nil
+	return p, nil
 }
 
 // Run implements task.Kind.
 func (c *Controller) Run(ctx context.Context, t *task.Task) error {
-	if err := CatchUp(ctx, c.o.Metastore, c.o.Published); err != nil {
+	body, err := payloadOf(t)
+	if err != nil {
 		return err
 	}
-	p, body, err := c.prepare(ctx, t)
+	if err := c.await(ctx, body); err != nil {
+		return err
+	}
+	p, err := c.prepare(ctx, body)
 	if err != nil {
 		return err
 	}

@@ -91,6 +91,12 @@ func (s *scope) textFilter(f Filter) (expr.Expr, error) {
 			return nil, err
 		}
 		return call("REGEXP_LIKE", x, textLiteral(f.Pattern))
+	case *SpatialFilter:
+		x, err := s.text(f.Dimension, ExtractionOf{})
+		if err != nil {
+			return nil, err
+		}
+		return call("SPATIAL_WITHIN", x, textLiteral(string(f.Bound)))
 	case *SearchFilter:
 		x, err := s.text(f.Dimension, f.ExtractionFn)
 		if err != nil {

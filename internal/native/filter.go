@@ -35,6 +35,7 @@ var filterTypes = map[string]func() Filter{
 	"search":           func() Filter { return new(SearchFilter) },
 	"interval":         func() Filter { return new(IntervalFilter) },
 	"columnComparison": func() Filter { return new(ColumnsFilter) },
+	"spatial":          func() Filter { return new(SpatialFilter) },
 	"expression":       func() Filter { return new(ExpressionFilter) },
 	"isfalse":          func() Filter { return new(IsFalseFilter) },
 	"istrue":           func() Filter { return new(IsTrueFilter) },
@@ -164,6 +165,12 @@ type ColumnsFilter struct {
 	Dimensions []DimensionOf `json:"dimensions"`
 }
 
+// SpatialFilter is true if the point in a column is within a bound.
+type SpatialFilter struct {
+	Dimension string          `json:"dimension"`
+	Bound     json.RawMessage `json:"bound"`
+}
+
 // ExpressionFilter is true if its expression is.
 type ExpressionFilter struct {
 	Expression string `json:"expression"`
@@ -188,4 +195,5 @@ func (*RegexFilter) filter()      {}
 func (*SearchFilter) filter()     {}
 func (*IntervalFilter) filter()   {}
 func (*ColumnsFilter) filter()    {}
+func (*SpatialFilter) filter()    {}
 func (*ExpressionFilter) filter() {}

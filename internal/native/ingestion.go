@@ -18,6 +18,8 @@ type Ingestion struct {
 	Filter FilterOf
 	// Dimensions are the columns with the types they are stored as.
 	Dimensions []plan.Column
+	// Spatial are the dimensions that are points, with the names of the columns of their coordinates.
+	Spatial map[string][]string
 	// Metrics are aggregators: over groups with Rollup, else over each row.
 	Metrics []AggregatorOf
 	// Granularity truncates the time.
@@ -109,12 +111,36 @@ func (g *Ingestion) inputs(t *translator, rows plan.Node) (*scope, *inputs, erro
 		if err != nil {
 			return nil, nil, err
 		}
-		if x, err = stored(x, d.Type); err != nil {
+		if coordinates, ok := g.Spatial[d.Name]; ok {
+			x, err = s.point(x, coordinates)
+		} else {
+			x, err = stored(x, d.Type)
+		}
+		if err != nil {
 			return nil, nil, err
 		}
 		in.exprs, in.names = append(in.exprs, x), append(in.names, d.Name)
 	}
 	return s, in, nil
+}
+
+// point makes a point of a column that may be one, or of its coordinates.
+func (s *scope) point(joined expr.Expr, coordinates []string) (expr.Expr, error) {
+	args := []expr.Expr{joined}
+	for _, name := range coordinates {
+		x, err := s.column(name)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, x)
+	}
+	for i := range args {
+		var err error
+		if args[i], err = stored(args[i], expr.Of(expr.Varchar)); err != nil {
+			return nil, err
+		}
+	}
+	return call("SPATIAL_POINT", args...)
 }
 
 // Rows makes a plan of the rows of input that are ingested: with the transforms and without those that the filter drops. Its columns are those

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -110,6 +111,21 @@ func TestNativeLoads(t *testing.T) {
 			"SELECT e, m, z, x, n, w, s, l, JSON_VALUE(o, '$.n'), c, \"first\" FROM x": `[[[] ["true","1","0.5","x",null] [null] 1 7 7 y [1.0,2.5] 7 ["true","1","0.5","x",null] true] ` +
 				`[<nil> ["p"] [null] text 8 8 <nil> <nil> 8 ["p"] p]]`,
 		}},
+		{"points", nativeLoad{
+			lines: []string{
+				`{"t":"2024-01-01","k":"a","at":"46.9,7.4","x":1,"y":2}`, `{"t":"2024-01-02","k":"b","x":47.4,"y":"8.5"}`, `{"t":"2024-01-03","k":"c","x":1,"y":"east"}`,
+				`{"t":"2024-01-04","k":"d","at":"nowhere","x":1,"y":2}`, `{"t":"2024-01-05","k":"e","x":1}`,
+			},
+			dimensions: `{"dimensions":["k",{"type":"long","name":"twice"}],"spatialDimensions":[{"dimName":"at","dims":["x","y"]}]}`,
+			transform:  `{"transforms":[{"type":"expression","name":"twice","expression":"\"x\" * 2"}]}`,
+		}, map[string]string{
+			"SELECT k, at, twice FROM x ORDER BY k":                                                    "[[a 46.9,7.4 2] [b 47.4,8.5 94] [c <nil> 2] [d <nil> 2] [e <nil> 2]]",
+			`SELECT k FROM x WHERE SPATIAL_WITHIN(at, '{"type":"radius","coords":[47,7],"radius":1}')`: "[[a]]",
+		}},
+		{"points alone", nativeLoad{
+			lines: []string{`{"t":"2024-01-01","x":1,"y":2}`, `{"t":"2024-01-01","x":1,"y":2.5}`, `{"t":"2024-01-01","x":1,"y":2}`}, metrics: `[{"type":"count","name":"n"}]`,
+			dimensions: `{"dimensions":[{"type":"spatial","name":"at","dims":["x","y"]}]}`, granularity: rollup,
+		}, map[string]string{"SELECT * FROM x ORDER BY at": "[[2024-01-01T00:00:00.000Z 1,2 2] [2024-01-01T00:00:00.000Z 1,2.5 1]]"}},
 		{"all fields as strings", nativeLoad{lines: rows, dimensions: `{}`}, map[string]string{
 			"SELECT k, MV_TO_STRING(tags, ','), n, f, user, s FROM x WHERE k = 'a'": "[[a x,y,y 1 1.5 u1 10] [a z 2 2 u2 x]]",
 		}},
@@ -278,6 +294,48 @@ func TestShardSpecsPruneSegments(t *testing.T) {
 			if got := ask("EXPLAIN ANALYZE SELECT COUNT(*) FROM x WHERE " + where); !strings.Contains(got, "scanned=1") {
 				t.Errorf("%s: %s reads %s", name, where, got)
 			}
+		}
+	}
+}
+
+// TestSpatialFilters asks native queries for points within bounds, with an index and by the rows that a filter left.
+func TestSpatialFilters(t *testing.T) {
+	s := server.Start(t, server.Options{})
+	load := nativeLoad{
+		lines:      []string{`{"t":"2024-01-01","k":"a","x":1,"y":1}`, `{"t":"2024-01-02","k":"b","x":3,"y":4}`, `{"t":"2024-01-03","k":"c","x":9,"y":9}`, `{"t":"2024-01-04","k":"d"}`},
+		dimensions: `{"dimensions":["k",{"type":"spatial","name":"at","dims":["x","y"]}]}`,
+	}
+	if task, _ := runNative(t, s, load.spec(t)); task.ErrorMsg != "" {
+		t.Fatal(task.ErrorMsg)
+	}
+	for bound, want := range map[string]string{
+		`{"type":"rectangular","minCoords":[0,0],"maxCoords":[3,4]}`:              `[a b]`,
+		`{"type":"radius","coords":[0,0],"radius":5,"limit":50}`:                  `[a b]`,
+		`{"type":"polygon","abscissa":[0,2,0],"ordinate":[0,2,2]}`:                `[a]`,
+		`{"type":"radius","coords":[9,9],"radius":200,"radiusUnit":"kilometers"}`: `[c]`,
+		`{"type":"rectangular","minCoords":[0],"maxCoords":[3]}`:                  `[]`,
+		`{"type":"polygon","abscissa":[0,9.5,9.5,0],"ordinate":[0,0,9.5,9.5]}`:    `[a b c]`,
+		`{"type":"radius","coords":[9,9],"radius":0.5,"radiusUnit":"furlongs"}`:   "furlongs",
+	} {
+		status, body, err := s.Send(t.Context(), "router", "POST", "/service/v2", `{"queryType":"scan","dataSource":"x","columns":["k"],"resultFormat":"compactedList",
+			"intervals":["2024-01-01/2025-01-01"],"filter":{"type":"spatial","dimension":"at","bound":`+bound+`}}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var parts []struct {
+			Events [][]string `json:"events"`
+		}
+		got := []string{}
+		if json.Unmarshal(body, &parts) == nil {
+			for _, p := range parts {
+				for _, e := range p.Events {
+					got = append(got, e[0])
+				}
+			}
+		}
+		slices.Sort(got)
+		if text := fmt.Sprint(got); status == 200 && text != want || status != 200 && !strings.Contains(string(body), want) {
+			t.Errorf("%s: status [%d], %s, want %s", bound, status, body, want)
 		}
 	}
 }

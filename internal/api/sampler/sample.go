@@ -155,7 +155,8 @@ func (s *sample) filter(ctx context.Context, found []entry) ([]entry, error) {
 
 // ingestion binds what the schema computes; dimensions are the caller's.
 func (s *sample) ingestion() (*native.Ingestion, error) {
-	g := &native.Ingestion{Granularity: s.schema.Granularity.Query, Rollup: s.schema.Granularity.Rollup, Order: orderColumn}
+	g := &native.Ingestion{Granularity: s.schema.Granularity.Query, Rollup: s.schema.Granularity.Rollup, Order: orderColumn,
+		Spatial: s.schema.Dimensions.Spatial()}
 	for _, text := range s.schema.Transforms {
 		var v native.VirtualColumnOf
 		if err := v.UnmarshalJSON(text); err != nil {

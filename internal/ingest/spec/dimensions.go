@@ -25,12 +25,14 @@ type Dimensions struct {
 
 // Dimension is a column of a schema.
 type Dimension struct {
-	// Type is string, long, float, double, json or auto.
+	// Type is string, long, float, double, json, auto or spatial.
 	Type string
 	Name string
 	// MultiValue is SORTED_ARRAY, SORTED_SET or ARRAY.
 	MultiValue string
 	Bitmap     bool
+	// Coordinates are the columns that a spatial dimension joins to points where it has no value of its own.
+	Coordinates []string
 	// CastTo is the type that an auto dimension is held to, "": what its values are.
 	CastTo string
 }
@@ -41,6 +43,8 @@ type dimensionWire struct {
 	MultiValue string `json:"multiValueHandling"`
 	Bitmap     *bool  `json:"createBitmapIndex"`
 	CastTo     string `json:"castToType,omitempty"`
+	// Coordinates are those of a spatial dimension.
+	Coordinates []string `json:"dims,omitempty"`
 }
 
 // UnmarshalJSON reads a dimension: a name or an object.
@@ -55,9 +59,11 @@ func (d *Dimension) UnmarshalJSON(text []byte) error {
 	switch d.Type {
 	case "string", "json", "auto":
 		d.Bitmap = true
+	case "spatial":
+		d.Bitmap, d.Coordinates = true, w.Coordinates
 	case "long", "float", "double":
 	default:
-		return fault.InvalidInput("Dimension [%s] has type [%s]; known are [string, long, float, double, json, auto]", w.Name, w.Type)
+		return fault.InvalidInput("Dimension [%s] has type [%s]; known are [string, long, float, double, json, auto, spatial]", w.Name, w.Type)
 	}
 	if w.Bitmap != nil {
 		d.Bitmap = *w.Bitmap
@@ -74,17 +80,20 @@ func (d *Dimension) UnmarshalJSON(text []byte) error {
 
 // MarshalJSON returns the dimension with all its members.
 func (d Dimension) MarshalJSON() ([]byte, error) {
-	return json.Marshal(dimensionWire{d.Type, d.Name, d.MultiValue, &d.Bitmap, d.CastTo})
+	return json.Marshal(dimensionWire{d.Type, d.Name, d.MultiValue, &d.Bitmap, d.CastTo, d.Coordinates})
 }
 
 func parseDimensions(text json.RawMessage) (Dimensions, error) {
 	w := struct {
-		Dimensions []Dimension       `json:"dimensions"`
-		Exclusions []string          `json:"dimensionExclusions"`
-		Spatial    []json.RawMessage `json:"spatialDimensions"`
-		IncludeAll bool              `json:"includeAllDimensions"`
-		Discover   bool              `json:"useSchemaDiscovery"`
-		SortByTime *bool             `json:"forceSegmentSortByTime"`
+		Dimensions []Dimension `json:"dimensions"`
+		Exclusions []string    `json:"dimensionExclusions"`
+		Spatial    []struct {
+			Name string   `json:"dimName"`
+			Dims []string `json:"dims"`
+		} `json:"spatialDimensions"`
+		IncludeAll bool  `json:"includeAllDimensions"`
+		Discover   bool  `json:"useSchemaDiscovery"`
+		SortByTime *bool `json:"forceSegmentSortByTime"`
 	}{}
 	if err := decode("dimensionsSpec", text, &w); err != nil {
 		return Dimensions{}, err
@@ -93,8 +102,8 @@ func parseDimensions(text json.RawMessage) (Dimensions, error) {
 	if w.SortByTime != nil {
 		d.SortByTime = *w.SortByTime
 	}
-	if len(w.Spatial) > 0 {
-		return d, fault.Unsupported("[spatialDimensions] are not supported")
+	for _, p := range w.Spatial { // the older form of the type
+		d.Explicit = append(d.Explicit, Dimension{Type: "spatial", Name: p.Name, MultiValue: "SORTED_ARRAY", Bitmap: true, Coordinates: p.Dims})
 	}
 	for _, e := range d.Explicit {
 		if slices.Contains(d.Exclusions, e.Name) {
@@ -105,6 +114,23 @@ func parseDimensions(text json.RawMessage) (Dimensions, error) {
 		d.IncludeAll = true
 	}
 	return d, nil
+}
+
+// Spatial returns the dimensions that are points, with the columns of their coordinates; nil: there are none.
+func (d *Dimensions) Spatial() map[string][]string { return SpatialOf(d.Explicit) }
+
+// SpatialOf is Dimensions.Spatial of a list.
+func SpatialOf(dimensions []Dimension) map[string][]string {
+	var out map[string][]string
+	for _, e := range dimensions {
+		if e.Type == "spatial" {
+			if out == nil {
+				out = map[string][]string{}
+			}
+			out[e.Name] = e.Coordinates
+		}
+	}
+	return out
 }
 
 // Columns finds the dimensions of rows: the explicit ones and, if the schema leaves them open, what the records have beside. It knows the types of
@@ -120,6 +146,11 @@ func (s *DataSchema) NewColumns() *Columns {
 	c := &Columns{schema: s, excluded: map[string]bool{s.Time.Column: true, TimeColumn: true}}
 	for _, name := range s.Dimensions.Exclusions {
 		c.excluded[name] = true
+	}
+	for _, names := range s.Dimensions.Spatial() {
+		for _, name := range names { // they become points
+			c.excluded[name] = true
+		}
 	}
 	for _, m := range s.Metrics {
 		c.excluded[m.Name] = true
@@ -230,6 +261,8 @@ func (d Dimension) FixedType() (t expr.Type, ok bool) {
 		return expr.Of(expr.Double), true
 	case "json":
 		return expr.JSON, true
+	case "spatial":
+		return expr.Of(expr.Varchar), true
 	}
 	return expr.Type{}, false
 }

@@ -84,6 +84,14 @@ func learns(s *spec.DataSchema) bool {
 		}
 		types[e.Name] = (&spec.Columns{}).ColumnType(e).Base
 	}
+	for _, e := range d.Explicit {
+		for _, name := range e.Coordinates {
+			if _, used := types[name]; used {
+				return true
+			}
+			types[name] = expr.Varchar
+		}
+	}
 	for _, m := range s.Metrics {
 		if isCount(m) {
 			continue
@@ -176,6 +184,11 @@ func (l *load) chooseFields() ([]spec.Dimension, error) {
 	for _, d := range dimensions {
 		if !made[d.Name] && d.Name != plan.TimeColumn {
 			use(d.Name, l.dimensionType(d))
+		}
+		for _, name := range d.Coordinates {
+			if !made[name] && name != plan.TimeColumn {
+				use(name, expr.Of(expr.Varchar))
+			}
 		}
 	}
 	for _, m := range s.Metrics {

@@ -51,7 +51,7 @@ func (k *Index) Complete(fields map[string]json.RawMessage) error {
 
 // ingestionOf binds what a schema computes; the dimensions are left open.
 func ingestionOf(s *spec.DataSchema) (*native.Ingestion, error) {
-	g := &native.Ingestion{Granularity: s.Granularity.Query, Rollup: s.Granularity.Rollup}
+	g := &native.Ingestion{Granularity: s.Granularity.Query, Rollup: s.Granularity.Rollup, Spatial: s.Dimensions.Spatial()}
 	var err error
 	if g.Transforms, err = transformsOf(s.Transforms); err != nil {
 		return nil, err

@@ -101,6 +101,7 @@ func shapeOf(ctx context.Context, dataSource string, c *spec.Compaction, g *grou
 		return nil, err
 	}
 	asked := s.chooseDimensions(c, columns, kept)
+	in.Spatial = spec.SpatialOf(s.dimensions)
 	metrics := make([]string, 1, len(columns)+1) // of __time
 	for _, d := range s.dimensions {
 		in.Dimensions = append(in.Dimensions, plan.Column{Name: d.Name, Type: storedType(d, columns)})

@@ -1,6 +1,7 @@
 package chrono
 
 import (
+	"cmp"
 	"iter"
 	"math"
 	"slices"
@@ -142,9 +143,26 @@ func (g Granularity) locate(ms int64) bucket {
 		return g.locateClock(ms)
 	case kindSteps:
 		return g.locateStep(ms)
+	case kindChunks:
+		return g.locateChunk(ms)
 	default:
 		return g.locateCalendar(ms)
 	}
+}
+
+// locateChunk finds the interval of an instant, or the gap that it is in.
+func (g Granularity) locateChunk(ms int64) bucket {
+	i, _ := slices.BinarySearchFunc(g.chunks, ms, func(iv Interval, ms int64) int { return cmp.Compare(iv.End, satAdd(ms, 1)) })
+	floor, next := MinInstant, MaxInstant
+	if i > 0 {
+		floor = g.chunks[i-1].End
+	}
+	if i < len(g.chunks) {
+		if next = g.chunks[i].Start; next <= ms {
+			floor, next = next, g.chunks[i].End
+		}
+	}
+	return whole(floor, next)
 }
 
 // locateClock floors the local time with the offset at ms. Where the offset changes by less than a unit, the bucket is shorter: it ends,

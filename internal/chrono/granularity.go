@@ -23,6 +23,8 @@ type Granularity struct {
 	unit      calendarUnit
 	units     int64 // per bucket of kindCalendar
 	durations bool  // was made as a duration granularity
+	// chunks are the buckets of kindChunks, in order. What is between two of them is one, too.
+	chunks []Interval
 }
 
 type granularityKind uint8
@@ -34,6 +36,7 @@ const (
 	kindClock                    // units of an hour or less, aligned to the local clock
 	kindCalendar                 // days or months, counted in local time
 	kindSteps                    // several fields: repeated addition from the origin
+	kindChunks                   // intervals that are listed
 )
 
 type calendarUnit uint8
@@ -106,6 +109,23 @@ func DurationGranularity(millis, origin int64) (Granularity, error) {
 		return Granularity{}, fault.InvalidInput("Invalid duration [%d]: a granularity needs a positive number of milliseconds", millis)
 	}
 	return Granularity{kind: kindMillis, zone: UTC, hasOrigin: true, origin: origin, millis: millis, durations: true}, nil
+}
+
+// ChunkGranularity returns buckets that are listed. Instants between them are in a bucket that fills the gap.
+func ChunkGranularity(chunks []Interval) (Granularity, error) {
+	sorted := slices.SortedFunc(slices.Values(chunks), Interval.Compare)
+	for i, iv := range sorted {
+		switch {
+		case iv.IsEmpty():
+			return Granularity{}, fault.InvalidInput("Interval [%s] of a granularity is empty", iv)
+		case i > 0 && iv.Start < sorted[i-1].End:
+			return Granularity{}, fault.InvalidInput("Overlapping intervals: [%s] and [%s] of a granularity have instants in common", sorted[i-1], iv)
+		}
+	}
+	if len(sorted) == 0 {
+		return All, nil
+	}
+	return Granularity{kind: kindChunks, zone: UTC, chunks: sorted}, nil
 }
 
 // standardGranularity is a granularity that has a name, in upper case as segments and specs have it.
@@ -195,7 +215,7 @@ func (g Granularity) Name() (string, bool) {
 		return "ALL", true
 	case g.kind == kindNone:
 		return "NONE", true
-	case g.durations || g.hasOrigin || !g.zone.IsUTC():
+	case g.kind == kindChunks || g.durations || g.hasOrigin || !g.zone.IsUTC():
 		return "", false
 	}
 	for _, s := range standardGranularities {
@@ -224,7 +244,7 @@ func (g Granularity) String() string {
 // Equal reports whether both divide time in the same way under the same description.
 func (g Granularity) Equal(o Granularity) bool {
 	return g.kind == o.kind && g.period == o.period && g.zone.Equal(o.zone) && g.hasOrigin == o.hasOrigin && g.origin == o.origin &&
-		g.millis == o.millis && g.durations == o.durations
+		g.millis == o.millis && g.durations == o.durations && slices.Equal(g.chunks, o.chunks)
 }
 
 // IsAll reports whether it has one bucket only.
@@ -249,8 +269,11 @@ func (g Granularity) Origin() (int64, bool) { return g.origin, g.hasOrigin }
 
 // Finer returns the standard granularities whose buckets are no longer than those of g, the coarsest first, with the zone and origin of
 // g: what an append may fall back to where its own granularity is taken. Weeks are among them only if g is weeks, for they fit into
-// neither months nor years.
+// neither months nor years. Of buckets that are listed there is none.
 func (g Granularity) Finer() []Granularity {
+	if g.kind == kindChunks {
+		return nil
+	}
 	var origin *int64
 	if g.hasOrigin && !g.durations {
 		origin = &g.origin

@@ -15,16 +15,24 @@ type granularityJSON struct {
 	TimeZone string          `json:"timeZone"`
 	Origin   json.RawMessage `json:"origin"`
 	Duration json.RawMessage `json:"duration"`
+	// Intervals are the buckets of type intervals, which is written for other processes.
+	Intervals []Interval `json:"intervals"`
 }
 
 // MarshalJSON writes a name for standard periods in UTC ("DAY"), else an object: {"type":"all"}, {"type":"none"},
-// {"type":"period","period":"P1D","timeZone":"Europe/Berlin","origin":null}, {"type":"duration","duration":3600000,"origin":"..."}.
+// {"type":"period","period":"P1D","timeZone":"Europe/Berlin","origin":null}, {"type":"duration","duration":3600000,"origin":"..."},
+// {"type":"intervals","intervals":["..."]} for listed buckets.
 func (g Granularity) MarshalJSON() ([]byte, error) {
 	switch g.kind {
 	case kindAll:
 		return []byte(`{"type":"all"}`), nil
 	case kindNone:
 		return []byte(`{"type":"none"}`), nil
+	case kindChunks:
+		return json.Marshal(struct {
+			Type      string     `json:"type"`
+			Intervals []Interval `json:"intervals"`
+		}{"intervals", g.chunks})
 	}
 	if name, ok := g.Name(); ok {
 		return strconv.AppendQuote(nil, name), nil
@@ -84,6 +92,8 @@ func (w *granularityJSON) granularity() (Granularity, error) {
 		return None, nil
 	case "period":
 		return w.periods(origin)
+	case "intervals":
+		return ChunkGranularity(w.Intervals)
 	case "duration":
 		millis, ok := jsonInteger(w.Duration)
 		if !ok {

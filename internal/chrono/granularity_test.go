@@ -310,3 +310,49 @@ func BenchmarkFloorAll(b *testing.B) {
 		}
 	}
 }
+
+func TestListedBuckets(t *testing.T) {
+	parse := func(text string) Interval {
+		t.Helper()
+		iv, err := ParseInterval(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return iv
+	}
+	hour, days, later := parse("2024-01-01T03/2024-01-01T04"), parse("2024-01-02/2024-01-05"), parse("2024-01-05/2024-01-06")
+	g, err := ChunkGranularity([]Interval{days, later, hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at, want := range map[string]Interval{
+		"2024-01-01T03:00": hour, "2024-01-01T03:59:59.999": hour, "2024-01-04T23:59:59.999": days, "2024-01-05": later,
+		"2024-01-01T04:00": {hour.End, days.Start}, "2023-01-01": {MinInstant, hour.Start}, "2024-01-06": {later.End, MaxInstant},
+	} {
+		ms, ok := ParseISO(at)
+		if !ok {
+			t.Fatal(at)
+		}
+		if got := g.Bucket(ms); got != want {
+			t.Errorf("%s is in %s, want %s", at, got, want)
+		}
+		f := g.Floorer()
+		if got := f.Floor(ms); got != want.Start {
+			t.Errorf("%s has floor [%d], want [%d]", at, got, want.Start)
+		}
+	}
+	if !g.Aligned(Interval{hour.Start, later.End}) || g.Aligned(Interval{hour.Start, later.End - 1}) || g.Finer() != nil {
+		t.Error("buckets are not those listed")
+	}
+	text, err := json.Marshal(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back Granularity
+	if err := json.Unmarshal(text, &back); err != nil || !back.Equal(g) || back.Equal(ByDay) {
+		t.Errorf("%s: %s, %v", text, back, err)
+	}
+	if _, err := ChunkGranularity([]Interval{days, parse("2024-01-04/2024-01-07")}); err == nil {
+		t.Error("buckets overlap")
+	}
+}

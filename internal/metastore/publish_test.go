@@ -276,6 +276,31 @@ func TestAbsorbedAppends(t *testing.T) {
 	})
 }
 
+// What a replacement keeps is published again beside its rows, whenever it was appended, also if it is a copy already.
+func TestKeptSegments(t *testing.T) {
+	onEach(t, func(t *testing.T, f *fixture) {
+		f.replace(day(1, 2), 3)
+		for range 2 {
+			replacer := f.owner(50)
+			l := f.lock(replacer, Replace, day(1, 2))
+			rows, err := f.UsedSegments(f.ctx(), "wiki", day(1, 2))
+			f.ok(err)
+			visible := timelineOf(rows).Lookup(day(1, 2))
+			kept := map[string]chrono.Interval{}
+			for _, s := range visible[0].Segments()[1:] {
+				kept[s.ID.String()] = s.ID.Interval
+			}
+			if err := f.Keep(f.ctx(), f.owner(50).TaskID, "wiki", kept); err == nil {
+				t.Error("segments are kept without a lock")
+			}
+			f.ok(f.Keep(f.ctx(), replacer.TaskID, "wiki", kept))
+			f.publish(Publication{TaskID: replacer.TaskID, Action: PublishReplace, Segments: []*timeline.Segment{segment(day(1, 2), l.Version, 0, 1)}})
+			f.ok(f.ReleaseLocks(f.ctx(), Fence{}, replacer.TaskID, nil))
+			f.sees(f.saw(day(1, 2), l.Version, "0/3 1/3 2/3"))
+		}
+	})
+}
+
 // deleteAll deletes two ids of one file, one after the other.
 func (f *fixture) deleteAll(first, second string) {
 	f.t.Helper()

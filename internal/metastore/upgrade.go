@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/hengedb/henge/internal/chrono"
@@ -329,5 +330,26 @@ func (s *Store) Absorb(ctx context.Context, taskID string, segments []string) er
 			}
 		}
 		return nil
+	})
+}
+
+// Keep notes that a task with REPLACE locks replaces their intervals but not these segments: its publication takes them over as they are, as it
+// does those that are appended meanwhile. All of them must lie within the locks.
+func (s *Store) Keep(ctx context.Context, taskID, dataSource string, segments map[string]chrono.Interval) error {
+	return s.write(ctx, func(ctx context.Context, t *tx) error {
+		held, err := t.taskLocks(ctx, taskID, dataSource)
+		if err != nil {
+			return err
+		}
+		var rows [][]any
+		for _, id := range slices.Sorted(maps.Keys(segments)) {
+			iv := segments[id]
+			i := slices.IndexFunc(held, func(l Lock) bool { return l.Type == Replace && !l.Revoked && l.Interval.Contains(iv) })
+			if i < 0 {
+				return fault.Conflict("Task [%s] has no lock of type [REPLACE] that segment [%s] lies within", taskID, id)
+			}
+			rows = append(rows, []any{id, held[i].ID, iv.Start, iv.End, t.now})
+		}
+		return t.insert(ctx, "upgrades", "segment_id, lock_id, start_ms, end_ms, created", "ON CONFLICT (lock_id, segment_id) DO NOTHING", rows)
 	})
 }

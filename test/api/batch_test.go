@@ -176,6 +176,12 @@ func TestNativeLoads(t *testing.T) {
 			"SELECT \"start\", \"end\", num_rows FROM sys.segments WHERE datasource = 'x' AND is_active = 1 AND num_rows > 0 ORDER BY 1": "[[2024-01-01T00:00:00.000Z 2024-01-01T12:00:00.000Z 2] " +
 				"[2024-01-02T00:00:00.000Z 2024-01-02T12:00:00.000Z 2]]",
 		}},
+		{"intervals of different lengths", nativeLoad{
+			lines: rows, granularity: `{"type":"arbitrary","rollup":false,"intervals":["2024-01-01T01:30/2024-01-02T01:15","2024-01-02T01:15/2024-01-02T01:45"]}`,
+		}, map[string]string{
+			"SELECT \"start\", \"end\", num_rows FROM sys.segments WHERE datasource = 'x' AND is_active = 1 AND num_rows > 0 ORDER BY 1": "[[2024-01-01T01:30:00.000Z 2024-01-02T01:15:00.000Z 2] " +
+				"[2024-01-02T01:15:00.000Z 2024-01-02T01:45:00.000Z 1]]",
+		}},
 		{"sorted by a dimension first", nativeLoad{
 			lines: rows, dimensions: `{"dimensions":["user",{"type":"long","name":"__time"},"k"],"forceSegmentSortByTime":false}`, granularity: `{"segmentGranularity":"YEAR","rollup":false}`,
 		}, map[string]string{"SELECT user, k FROM x": "[[u1 a] [u1 b] [u2 a] [u3 <nil>]]"}},

@@ -86,6 +86,10 @@ func TestCompact(t *testing.T) {
 			`{"type":"expression","name":"big","expression":"upper(k)"}],"filter":{"type":"selector","dimension":"big","value":"A"}},` +
 			`"dimensionsSpec":{"dimensions":["k","big",{"type":"long","name":"n"}]},"granularitySpec":{"segmentGranularity":"MONTH"}`),
 			`[[2024-01-01T00:00:00.000Z 2024-02-01T00:00:00.000Z 3 {"type":"numbered","partitionNum":0,"partitions":1}]]`, "[[3 30]]"},
+		{"rows move", compact(all + `,"transformSpec":{"transforms":[{"type":"expression","name":"__time","expression":"__time + 12 * 3600 * 1000"}]},` +
+			`"granularitySpec":{"segmentGranularity":"HOUR","queryGranularity":"DAY"}`),
+			`[[2024-01-01T00:00:00.000Z 2024-01-01T01:00:00.000Z 3 {"type":"numbered","partitionNum":0,"partitions":1}] ` +
+				`[2024-01-02T00:00:00.000Z 2024-01-02T01:00:00.000Z 3 {"type":"numbered","partitionNum":0,"partitions":1}]]`, "[[6 9]]"},
 		{"hashed", compact(all + `,"granularitySpec":{"segmentGranularity":"MONTH"},"tuningConfig":{"type":"index_parallel","forceGuaranteedRollup":true,` +
 			`"partitionsSpec":{"type":"hashed","numShards":2,"partitionDimensions":["k"]}}`),
 			`[[2024-01-01T00:00:00.000Z 2024-02-01T00:00:00.000Z 1 {"type":"hashed","partitionNum":0,"partitions":2,"bucketId":0,"numBuckets":2,` +
@@ -125,6 +129,53 @@ func TestCompact(t *testing.T) {
 		}
 		if got := ask("SELECT last_compaction_state FROM sys.segments WHERE datasource = 'x' AND is_overshadowed = 0"); !strings.Contains(got, `"segmentGranularity":"YEAR","type":"uniform"`) {
 			t.Errorf("the state is %s", got)
+		}
+	})
+	t.Run("rows that leave what is compacted", func(t *testing.T) {
+		s, ask := load(t)
+		task, _ := runNative(t, s, compact(all+`,"transformSpec":{"transforms":[{"type":"expression","name":"__time","expression":"__time + 24 * 3600 * 1000"}]},`+
+			`"granularitySpec":{"segmentGranularity":"DAY"}`))
+		if !strings.Contains(task.ErrorMsg, "2024-01-03T00:00:00.000Z") || ask("SELECT COUNT(*), SUM(n) FROM x") != "[[6 9]]" {
+			t.Errorf("%+v, %s", task, ask("SELECT COUNT(*), SUM(n) FROM x"))
+		}
+	})
+	t.Run("some segments, the others stay", func(t *testing.T) {
+		s, ask := load(t)
+		rows, err := s.Query(t.Context(), `SELECT version FROM sys.segments WHERE datasource = 'x' LIMIT 1`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		minor := func(more string, parts ...int) string {
+			var list []string
+			for _, p := range parts {
+				list = append(list, fmt.Sprintf(`{"itvl":"2024-01-01/2024-01-02","ver":"%s","part":%d}`, rows[0][0], p))
+			}
+			return compact(`,"ioConfig":{"type":"compact","dropExisting":true,"inputSpec":{"type":"minor","interval":"2024-01-01/2024-01-03","segments":[` +
+				strings.Join(list, ",") + `]}},"context":{"useConcurrentLocks":true}` + more)
+		}
+		const want = `[[2024-01-01T00:00:00.000Z 2024-01-02T00:00:00.000Z 2 {"type":"numbered","partitionNum":0,"partitions":2}] ` +
+			`[2024-01-01T00:00:00.000Z 2024-01-02T00:00:00.000Z 1 {"type":"numbered","partitionNum":1,"partitions":2}] `
+		for _, step := range []struct {
+			spec, segments, problem string
+		}{
+			{minor("", 0, 7), "", "Specified segments in the spec are different"},
+			{minor("", 0, 2), want, ""},
+		} {
+			task, _ := runNative(t, s, step.spec)
+			if !strings.Contains(task.ErrorMsg, step.problem) || step.problem == "" && task.ErrorMsg != "" {
+				t.Fatal(task.ErrorMsg)
+			}
+			if got := ask("SELECT COUNT(*), SUM(n), COUNT(DISTINCT __time) FROM x"); got != "[[6 9 6]]" {
+				t.Errorf("the rows are %s", got)
+			}
+			if got := ask(compactedSegments); !strings.Contains(got, step.segments) || strings.Count(got, "2024-01-02T00:00:00.000Z 2024-01-03") != 3 {
+				t.Errorf("the segments are\n%s, want\n%s", got, step.segments)
+			}
+		}
+		var refused struct{ Error string }
+		err = s.Call(t.Context(), http.MethodPost, "/service/indexer/v1/task", json.RawMessage(strings.Replace(minor("", 0), `"dropExisting":true,`, "", 1)), &refused)
+		if err == nil || !strings.Contains(err.Error(), "[dropExisting]") {
+			t.Errorf("%v", err)
 		}
 	})
 	t.Run("nothing there", func(t *testing.T) {

@@ -148,7 +148,7 @@ func TestIndex(t *testing.T) {
 		`"dataSchema">"other"`:                          "[spec.dataSchema] is required",
 		`"name":"n">"name":"a"`:                         "[a] seen in dimensions list, metricsSpec list",
 		`"dataSource":"d">"dataSource":"d","parser":{}`: "[parser] in [dataSchema] is not supported",
-		`["a"]>[{"type":"spatial","name":"a"}]`:         "Dimension [a] has type [spatial]",
+		`["a"]>[{"type":"point","name":"a"}]`:           "Dimension [a] has type [point]",
 	} {
 		from, to, _ := strings.Cut(change, ">")
 		if _, err := ParseIndex("index_parallel", json.RawMessage(strings.Replace(someIndex, from, to, 1))); err == nil || !strings.Contains(err.Error(), problem) {
@@ -162,8 +162,10 @@ func TestChunks(t *testing.T) {
 		`"segmentGranularity":"HOUR"`: "HOUR",
 		`"type":"arbitrary"`:          "ALL",
 		`"type":"arbitrary","intervals":["2024-01-01/2024-01-02","2024-03-01/2024-03-02"]`: "DAY",
-		`"type":"arbitrary","intervals":["2024-01-01T00:00/2024-01-01T00:20"]`:             `{"type":"duration","duration":1200000,"origin":"2024-01-01T00:00:00.000Z"}`,
-		`"type":"arbitrary","intervals":["2024-01-01/2024-01-02","2024-03-01/2024-03-04"]`: "different lengths",
+		`"type":"arbitrary","intervals":["2024-01-01T00:00/2024-01-01T00:20"]`:             `{"type":"intervals","intervals":["2024-01-01T00:00:00.000Z/2024-01-01T00:20:00.000Z"]}`,
+		`"type":"arbitrary","intervals":["2024-01-01/2024-01-02","2024-03-01/2024-03-04"]`: `{"type":"intervals","intervals":["2024-01-01T00:00:00.000Z/2024-01-02T00:00:00.000Z",` +
+			`"2024-03-01T00:00:00.000Z/2024-03-04T00:00:00.000Z"]}`,
+		`"type":"arbitrary","intervals":["2024-01-01/2024-01-03","2024-01-02/2024-01-04"]`: "Overlapping intervals",
 	} {
 		text := strings.Replace(someIndex, `"segmentGranularity":"MONTH","intervals":["2024-01-01/2024-01-02","2024-01-02/2024-01-03"]`, spec, 1)
 		x, err := ParseIndex("index", json.RawMessage(text))
@@ -182,18 +184,17 @@ func TestChunks(t *testing.T) {
 func TestCompaction(t *testing.T) {
 	for text, problem := range map[string]string{
 		`{}`: "no [ioConfig]",
-		`{"interval":"2020/2021","segments":["a"]}`:   "At most one of properties[[ioConfig, interval, segments]]",
-		`{"interval":"2020/2020"}`:                    "is empty",
-		`{"segments":[]}`:                             "[segments] of a compact task is empty",
-		`{"segments":[7]}`:                            "are ids of segments",
-		`{"ioConfig":{"type":"compact"}}`:             "no [inputSpec]",
-		`{"ioConfig":{"inputSpec":{"type":"minor"}}}`: "[minor] is not supported",
-		`{"ioConfig":{"inputSpec":{"type":"frob"}}}`:  "Type [frob] of [inputSpec]",
+		`{"interval":"2020/2021","segments":["a"]}`: "At most one of properties[[ioConfig, interval, segments]]",
+		`{"interval":"2020/2020"}`:                  "is empty",
+		`{"segments":[]}`:                           "[segments] of a compact task is empty",
+		`{"segments":[7]}`:                          "are ids of segments",
+		`{"ioConfig":{"type":"compact"}}`:           "no [inputSpec]",
+		`{"ioConfig":{"inputSpec":{"type":"minor","interval":"2020/2021"}}}`:                                  "[minor] has no [segments]",
+		`{"ioConfig":{"inputSpec":{"type":"frob"}}}`:                                                          "Type [frob] of [inputSpec]",
 		`{"interval":"2020/2021","segmentGranularity":"DAY","granularitySpec":{"segmentGranularity":"HOUR"}}`: "Conflicting segment granularities",
 		`{"interval":"2020/2021","granularitySpec":{"segmentGranularity":"NONE"}}`:                            "can't be [NONE]",
 		`{"interval":"2020/2021","metricsSpec":[{"type":"count"}]}`:                                           "has no name",
 		`{"interval":"2020/2021","compactionRunner":{"type":"spark"}}`:                                        "Type [spark] of [compactionRunner]",
-		`{"interval":"2020/2021","transformSpec":{"transforms":[{"type":"expression","name":"__time"}]}}`:     "A transform of [__time]",
 	} {
 		if _, err := ParseCompaction(json.RawMessage(text)); err == nil || !strings.Contains(err.Error(), problem) {
 			t.Errorf("%s: %v, want %q", text, err, problem)

@@ -13,6 +13,8 @@ type Compaction struct {
 	// Interval is what is compacted, empty if Segments names it: ids of segments.
 	Interval chrono.Interval
 	Segments []string
+	// Minor are the segments of the interval that are compacted while the others stay as they are; nil: all are.
+	Minor []Descriptor
 	// SegmentsHash, if not "", must be that of the segments of the interval.
 	SegmentsHash string
 	// DropExisting also replaces time chunks of the interval that get no rows.
@@ -26,6 +28,8 @@ type Compaction struct {
 	// Transforms are native virtual columns over those of the segments, computed before the Filter, which is a native one; nil: all rows are kept.
 	Transforms []json.RawMessage
 	Filter     json.RawMessage
+	// MovesRows says that one of the transforms computes the time.
+	MovesRows bool
 	// SegmentGranularity, QueryGranularity and Rollup are those wanted; nil: as in the segments.
 	SegmentGranularity, QueryGranularity *chrono.Granularity
 	Rollup                               *bool
@@ -56,6 +60,16 @@ type compactionWire struct {
 	Runner      *struct {
 		Type string `json:"type"`
 	} `json:"compactionRunner"`
+	Context *struct {
+		Concurrent bool `json:"useConcurrentLocks"`
+	} `json:"context"`
+}
+
+// Descriptor names a segment of a datasource.
+type Descriptor struct {
+	Interval  chrono.Interval `json:"itvl"`
+	Version   string          `json:"ver"`
+	Partition int             `json:"part"`
 }
 
 type granularityOptions struct {
@@ -144,9 +158,7 @@ func (c *Compaction) parseTransform(text json.RawMessage) error {
 		if err := decode("transforms", t, &head); err != nil {
 			return err
 		}
-		if head.Name == TimeColumn {
-			return fault.Unsupported("A transform of [__time] in a compact task is not supported: rows stay in their time chunks")
-		}
+		c.MovesRows = c.MovesRows || head.Name == TimeColumn
 	}
 	c.Transforms = w.Transforms
 	if !absent(w.Filter) {
@@ -192,20 +204,45 @@ func (c *Compaction) parseInput(w *compactionWire) error {
 	}
 	c.SegmentsHash = input.Hash
 	switch input.Type {
-	case "interval":
+	case "interval", "minor":
 		if err := decode("interval", input.Interval, &c.Interval); err != nil {
 			return err
 		}
 		if c.Interval.IsEmpty() {
 			return fault.InvalidInput("Interval [%s] is empty, must specify a nonempty interval", c.Interval)
 		}
+		if input.Type == "minor" {
+			return c.parseMinor(input.Segments, w.Context)
+		}
 		return nil
 	case "segments":
 		return c.parseSegments(input.Segments)
-	case "minor":
-		return fault.Unsupported("[inputSpec] of type [minor] is not supported; compact the interval")
 	}
-	return fault.InvalidInput("Type [%s] of [inputSpec] is unknown; known are [interval, segments]", input.Type)
+	return fault.InvalidInput("Type [%s] of [inputSpec] is unknown; known are [interval, segments, minor]", input.Type)
+}
+
+// parseMinor reads the segments of an inputSpec of type minor. The others of the interval are published again beside the new ones, which takes locks
+// that let others publish meanwhile.
+func (c *Compaction) parseMinor(text json.RawMessage, context *struct {
+	Concurrent bool `json:"useConcurrentLocks"`
+}) error {
+	if err := decode("segments", text, &c.Minor); err != nil {
+		return err
+	}
+	switch {
+	case len(c.Minor) == 0:
+		return fault.InvalidInput("[inputSpec] of type [minor] has no [segments] to compact")
+	case !c.DropExisting:
+		return fault.InvalidInput("[inputSpec] of type [minor] needs [dropExisting] in its [ioConfig] to be true")
+	case context == nil || !context.Concurrent:
+		return fault.InvalidInput("[inputSpec] of type [minor] needs [useConcurrentLocks] in the context to be true")
+	}
+	for _, d := range c.Minor {
+		if !c.Interval.Contains(d.Interval) {
+			return fault.InvalidInput("Segment of interval [%s] and version [%s] in [inputSpec] is not within its interval [%s]", d.Interval, d.Version, c.Interval)
+		}
+	}
+	return nil
 }
 
 // parseSegments reads ids, or descriptors of segments that have them.
@@ -245,6 +282,9 @@ func (c *Compaction) Fill(fields map[string]json.RawMessage) error {
 	}
 	if c.Segments != nil {
 		input = map[string]any{"type": "segments", "segments": c.Segments}
+	}
+	if c.Minor != nil {
+		input = map[string]any{"type": "minor", "interval": c.Interval, "segments": c.Minor}
 	}
 	set := map[string]any{
 		"ioConfig":       map[string]any{"type": "compact", "inputSpec": input, "dropExisting": c.DropExisting, "allowNonAlignedInterval": false},

@@ -111,7 +111,8 @@ func (x *Index) check() error {
 	return err
 }
 
-// Chunks returns the granularity of the segments: the segmentGranularity, or of an arbitrary granularitySpec the one whose buckets its intervals are.
+// Chunks returns the granularity of the segments: the segmentGranularity, or of an arbitrary granularitySpec the one whose buckets its intervals are,
+// by name if it has one.
 func (x *Index) Chunks() (chrono.Granularity, error) {
 	g := &x.Schema.Granularity
 	if !g.Arbitrary {
@@ -125,10 +126,7 @@ func (x *Index) Chunks() (chrono.Granularity, error) {
 			return c, nil
 		}
 	}
-	if c, err := chrono.DurationGranularity(g.Given[0].Millis(), g.Given[0].Start); err == nil && bucketsOf(c, g.Given) {
-		return c, nil
-	}
-	return chrono.Granularity{}, fault.Unsupported("[granularitySpec] of type [arbitrary] has intervals of different lengths; load them one by one")
+	return chrono.ChunkGranularity(g.Given)
 }
 
 func bucketsOf(g chrono.Granularity, intervals []chrono.Interval) bool {

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"iter"
 	"slices"
 
 	nativeapi "github.com/hengedb/henge/internal/api/native"
@@ -148,6 +149,9 @@ func (k *Compact) run(ctx context.Context, t *task.Task, c *spec.Compaction, s *
 		if sources, err = sourcesOf(ctx, session, t.DataSource, within); err != nil {
 			return err
 		}
+		if sources, err = k.choose(ctx, t, c, sources); err != nil {
+			return err
+		}
 		if err := k.absorb(ctx, t, sources); err != nil {
 			return err
 		}
@@ -190,6 +194,31 @@ func (k *Compact) absorb(ctx context.Context, t *task.Task, sources []source) er
 	return k.o.Metastore.Absorb(ctx, t.ID, ids)
 }
 
+// choose returns the segments among those of the interval that are compacted. The others stay: with the new segments they are published again.
+func (k *Compact) choose(ctx context.Context, t *task.Task, c *spec.Compaction, sources []source) ([]source, error) {
+	if c.Minor == nil {
+		return sources, nil
+	}
+	wanted := map[string]bool{}
+	for _, d := range c.Minor {
+		id := timeline.SegmentID{DataSource: t.DataSource, Interval: d.Interval, Version: d.Version, Partition: d.Partition}
+		wanted[id.String()] = true
+	}
+	var chosen []source
+	found, others := map[string]bool{}, map[string]chrono.Interval{}
+	for _, s := range sources {
+		if wanted[s.id] {
+			chosen, found[s.id] = append(chosen, s), true
+		} else {
+			others[s.id] = s.interval
+		}
+	}
+	if len(found) < len(wanted) {
+		return nil, fault.Conflict(sourcesDiffer)
+	}
+	return chosen, k.o.Metastore.Keep(ctx, t.ID, t.DataSource, others)
+}
+
 // source is a segment that is compacted.
 type source struct {
 	id       string
@@ -223,10 +252,8 @@ func checkSources(c *spec.Compaction, sources []source) error {
 	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	const differ = "Specified segments in the spec are different from the current used segments. Possibly new segments would have been added or some " +
-		"segments have been unpublished."
 	if c.Segments != nil && !slices.Equal(ids, c.Segments) {
-		return fault.Conflict(differ)
+		return fault.Conflict(sourcesDiffer)
 	}
 	if c.SegmentsHash != "" {
 		h := sha256.New()
@@ -234,11 +261,14 @@ func checkSources(c *spec.Compaction, sources []source) error {
 			_, _ = h.Write([]byte(id)) // never fails
 		}
 		if hex.EncodeToString(h.Sum(nil)) != c.SegmentsHash {
-			return fault.Conflict(differ)
+			return fault.Conflict(sourcesDiffer)
 		}
 	}
 	return nil
 }
+
+const sourcesDiffer = "Specified segments in the spec are different from the current used segments. Possibly new segments would have been added or some " +
+	"segments have been unpublished."
 
 func inputText(c *spec.Compaction) string {
 	if c.Segments != nil {
@@ -301,6 +331,23 @@ func granularityOf(iv chrono.Interval) chrono.Granularity {
 	return g
 }
 
+// visible yields the segments of a group, which may be some of those that are there.
+func (g *group) visible(session *broker.Session) func(*plan.Scan) iter.Seq2[chrono.Interval, *timeline.Segment] {
+	mine := map[string]bool{}
+	for _, s := range g.sources {
+		mine[s.id] = true
+	}
+	return func(scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.Segment] {
+		return func(yield func(chrono.Interval, *timeline.Segment) bool) {
+			for visible, s := range session.Visible(scan) {
+				if mine[s.ID.String()] && !yield(visible, s) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // compact runs the job of a group.
 func (k *Compact) compact(ctx context.Context, t *task.Task, c *spec.Compaction, s *settings, session *broker.Session, g group, p *part) error {
 	shape, err := shapeOf(ctx, t.DataSource, c, &g)
@@ -315,7 +362,8 @@ func (k *Compact) compact(ctx context.Context, t *task.Task, c *spec.Compaction,
 	write := shape.write
 	write.DataSource, write.Replace, write.PartitionBy, write.Intervals = t.DataSource, true, g.granularity, []chrono.Interval{g.replaced}
 	target := shape.target
-	target.Touched = !c.DropExisting
+	// Rows that move leave nothing behind; segments that stay must not be hidden by a chunk that got no rows.
+	target.Touched = c.Minor != nil || !c.DropExisting && !c.MovesRows
 	if err := partitioned(partitions, write, target); err != nil {
 		return err
 	}
@@ -325,7 +373,7 @@ func (k *Compact) compact(ctx context.Context, t *task.Task, c *spec.Compaction,
 	env, done := session.Env("task " + t.ID)
 	defer done()
 	deps := k.deps(env)
-	deps.Join, deps.Segments = k.o.Join, overlord.NewSlices(session.Visible, k.o.Open)
+	deps.Join, deps.Segments = k.o.Join, overlord.NewSlices(g.visible(session), k.o.Open)
 	p.enter("BUILD_SEGMENTS")
 	read, total := len(g.sources), int64(0)
 	for _, src := range g.sources {

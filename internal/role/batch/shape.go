@@ -145,6 +145,9 @@ func transformed(ctx context.Context, in *native.Ingestion, scan *plan.Scan, col
 	out := slices.Clone(columns)
 	for _, v := range in.Transforms {
 		name := v.Name()
+		if name == plan.TimeColumn {
+			continue
+		}
 		i := slices.IndexFunc(rows.Columns(), func(c plan.Column) bool { return c.Name == name })
 		made := column{name: name, typ: rows.Columns()[i].Type, indexed: true}
 		if old := find(out, name); old != nil {

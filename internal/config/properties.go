@@ -28,6 +28,7 @@ var Properties = []Property{
 	{Key: "service.storage.type", Kind: Text, Default: "local", Doc: "Deep storage: `local` or `s3`."},
 	{Key: "service.storage.bucket", Kind: Text, Default: "", Doc: "Bucket of deep storage `s3`."},
 	{Key: "service.storage.baseKey", Kind: Text, Default: "", Doc: "Prefix of all keys in deep storage `s3`."},
+	{Key: "service.storage.archiveBaseKey", Kind: Text, Default: "archive", Doc: "Prefix of the keys, or directory, within deep storage to which tasks of type `archive` move the bytes of unused segments."},
 	{Key: "service.s3.accessKey", Kind: Text, Default: "", Secret: true, Doc: "Access key of deep storage `s3` and of exports to it. Empty: the credentials of the machine."},
 	{Key: "service.s3.secretKey", Kind: Text, Default: "", Secret: true, Doc: "Secret key of deep storage `s3`."},
 	{Key: "service.s3.endpoint.url", Kind: Text, Default: "", Doc: "URL of a store that speaks the S3 protocol. Empty: the public service."},

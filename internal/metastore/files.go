@@ -3,7 +3,9 @@ package metastore
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"database/sql"
+	"encoding/hex"
 	"encoding/json"
 	"slices"
 
@@ -90,4 +92,31 @@ func sortByText(rows []SegmentRow) {
 		texts[r.ID] = r.ID.String()
 	}
 	slices.SortFunc(rows, func(a, b SegmentRow) int { return cmp.Compare(texts[a.ID], texts[b.ID]) })
+}
+
+// MoveFile notes that the bytes of a file, which lie at f.LoadSpec, are at to now, and reports whether they are wanted there: not where a used
+// segment names the file, for queries know its old place, nor where somebody else has moved or deleted it meanwhile. What is not wanted any more, the
+// old bytes or the new ones, becomes a file that no row names: see UnreferencedFiles. Left is its id.
+func (s *Store) MoveFile(ctx context.Context, fence Fence, f File, to json.RawMessage) (left string, moved bool, err error) {
+	var random [8]byte
+	if _, err := rand.Read(random[:]); err != nil {
+		return "", false, err
+	}
+	left = f.ID + "#" + hex.EncodeToString(random[:])
+	err = s.write(ctx, func(ctx context.Context, t *tx) error {
+		if err := fence.check(ctx, t); err != nil {
+			return err
+		}
+		n, err := t.exec(ctx, "UPDATE files SET load_spec = ? WHERE id = ? AND load_spec = ? AND refs > 0 AND NOT EXISTS "+
+			"(SELECT 1 FROM segments s WHERE s.file_id = files.id AND s.used = 1)", string(to), f.ID, string(f.LoadSpec))
+		if err != nil {
+			return err
+		}
+		unwanted := to
+		if moved = n > 0; moved {
+			unwanted = f.LoadSpec
+		}
+		return t.insert(ctx, "files", "id, load_spec, size, refs, created", "", [][]any{{left, string(unwanted), f.Size, 0, t.now}})
+	})
+	return left, moved, err
 }

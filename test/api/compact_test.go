@@ -29,6 +29,17 @@ type ingestionReport struct {
 // runNative submits a native task and waits for its end.
 func runNative(t *testing.T, s *server.Server, spec string) (server.Task, ingestionReport) {
 	t.Helper()
+	task := awaitTask(t, s, spec)
+	var r ingestionReport
+	if err := s.Call(t.Context(), http.MethodGet, "/service/indexer/v1/task/"+task.ID+"/reports", nil, &r); err != nil {
+		t.Fatal(err)
+	}
+	return task, r
+}
+
+// awaitTask submits a task of any type and waits for its end.
+func awaitTask(t *testing.T, s *server.Server, spec string) server.Task {
+	t.Helper()
 	var submitted struct{ Task string }
 	if err := s.Call(t.Context(), http.MethodPost, "/service/indexer/v1/task", json.RawMessage(spec), &submitted); err != nil {
 		t.Fatal(err)
@@ -37,11 +48,7 @@ func runNative(t *testing.T, s *server.Server, spec string) (server.Task, ingest
 	if err != nil {
 		t.Fatal(err)
 	}
-	var r ingestionReport
-	if err := s.Call(t.Context(), http.MethodGet, "/service/indexer/v1/task/"+submitted.Task+"/reports", nil, &r); err != nil {
-		t.Fatal(err)
-	}
-	return task, r
+	return task
 }
 
 // asker returns a function that gives the rows of a statement as text.

@@ -27,6 +27,7 @@ import (
 	"github.com/hengedb/henge/internal/duty/clean"
 	"github.com/hengedb/henge/internal/duty/compact"
 	"github.com/hengedb/henge/internal/duty/kill"
+	"github.com/hengedb/henge/internal/duty/move"
 	"github.com/hengedb/henge/internal/duty/why"
 	"github.com/hengedb/henge/internal/export"
 	"github.com/hengedb/henge/internal/fault"
@@ -214,6 +215,9 @@ func (s *services) openOverlord(ctx context.Context) error {
 	kinds := map[string]task.Kind{
 		overlord.ControllerType: controller, kill.Type: kill.New(s.n.store, s.deep, files, s.n.o.Log), task.NoopType: task.Noop{Clock: s.n.o.Clock},
 		batch.CompactType: batch.NewCompact(loads), batch.ParallelType: parallel, batch.SimpleType: simple,
+	}
+	for _, name := range []string{move.Type, move.ArchiveType, move.RestoreType} {
+		kinds[name] = move.New(name, s.n.store, s.deep, set.Text("service.storage.archiveBaseKey"), s.n.o.Log)
 	}
 	kinds[imports.Type] = imports.New(imports.Options{
 		Metastore: s.n.store, Deep: s.deep, Access: s.access(), S3: s3Options(set), Memory: s.n.memory, TempDir: work,

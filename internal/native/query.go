@@ -401,6 +401,31 @@ type SegmentMetadata struct {
 	Merge                  bool       `json:"merge"`
 	AnalysisTypes          *[]string  `json:"analysisTypes"`
 	LenientAggregatorMerge bool       `json:"lenientAggregatorMerge"`
+	// AggregatorMergeStrategy is how aggregators of several segments become one list; AggregatorMerge reads it.
+	AggregatorMergeStrategy string `json:"aggregatorMergeStrategy"`
+}
+
+// AggregatorMerge is how aggregators of several segments become one list.
+type AggregatorMerge string
+
+// The ways to merge aggregators: nothing where any differ or are not known; without those that differ; those of the first or the last
+// segment that knows them.
+const (
+	MergeStrict   AggregatorMerge = "strict"
+	MergeLenient  AggregatorMerge = "lenient"
+	MergeEarliest AggregatorMerge = "earliest"
+	MergeLatest   AggregatorMerge = "latest"
+)
+
+// AggregatorMerge returns how q wants aggregators to be merged.
+func (q *SegmentMetadata) AggregatorMerge() AggregatorMerge {
+	switch {
+	case q.AggregatorMergeStrategy != "":
+		return AggregatorMerge(lower(q.AggregatorMergeStrategy))
+	case q.LenientAggregatorMerge:
+		return MergeLenient
+	}
+	return MergeStrict
 }
 
 // ColumnSet names columns: all, none or a list.
@@ -436,6 +461,12 @@ func (q *SegmentMetadata) check() error {
 	}
 	if q.ToInclude != nil && !slices.Contains([]string{"all", "none", "list"}, q.ToInclude.Type) {
 		return invalid("toInclude of type [%s] is unknown. Known are [all, none, list]", q.ToInclude.Type)
+	}
+	if m := q.AggregatorMerge(); !slices.Contains([]AggregatorMerge{MergeStrict, MergeLenient, MergeEarliest, MergeLatest}, m) {
+		return invalid("aggregatorMergeStrategy [%s] is unknown. Known are [strict, lenient, earliest, latest]", q.AggregatorMergeStrategy)
+	} else if q.AggregatorMergeStrategy != "" && q.LenientAggregatorMerge {
+		return invalid("Both lenientAggregatorMerge [true] and aggregatorMergeStrategy [%s] are set. Only aggregatorMergeStrategy is needed",
+			q.AggregatorMergeStrategy)
 	}
 	if q.AnalysisTypes != nil {
 		for i, a := range *q.AnalysisTypes {

@@ -16,16 +16,16 @@ import (
 
 // analysis is one element of the answer of a segmentMetadata query: of a segment, or of several merged.
 type analysis struct {
-	ID               string    `json:"id"`
-	Intervals        []string  `json:"intervals"`
-	Columns          columnMap `json:"columns"`
-	Size             int64     `json:"size"`
-	NumRows          int64     `json:"numRows"`
-	Aggregators      any       `json:"aggregators"`
-	Projections      any       `json:"projections"`
-	TimestampSpec    any       `json:"timestampSpec"`
-	QueryGranularity any       `json:"queryGranularity"`
-	Rollup           *bool     `json:"rollup"`
+	ID               string         `json:"id"`
+	Intervals        []string       `json:"intervals"`
+	Columns          columnMap      `json:"columns"`
+	Size             int64          `json:"size"`
+	NumRows          int64          `json:"numRows"`
+	Aggregators      map[string]any `json:"aggregators"`
+	Projections      any            `json:"projections"`
+	TimestampSpec    any            `json:"timestampSpec"`
+	QueryGranularity any            `json:"queryGranularity"`
+	Rollup           *bool          `json:"rollup"`
 
 	intervals []chrono.Interval
 }
@@ -108,7 +108,7 @@ func (x *execution) segmentMetadata(ctx context.Context, q *lang.SegmentMetadata
 			case merged == nil:
 				merged = a
 			default:
-				merged.merge(a)
+				merged.merge(a, q.AggregatorMerge())
 			}
 			return nil
 		})
@@ -160,6 +160,9 @@ func analyze(q *lang.SegmentMetadata, asked []string, s Segment) *analysis {
 	if wants("querygranularity") && s.Info.QueryGranularity != "" {
 		a.QueryGranularity = s.Info.QueryGranularity
 	}
+	if wants("aggregators") {
+		a.Aggregators = aggregatorsOf(s.Info)
+	}
 	for i := range s.Info.Columns {
 		if c := &s.Info.Columns[i]; q.ToInclude.Has(c.Name) {
 			a.Columns.set(c.Name, describe(c, wants))
@@ -177,6 +180,7 @@ func describe(c *segment.ColumnInfo, wants func(string) bool) *columnAnalysis {
 	switch t.Kind {
 	case vector.KindComplex:
 		out.Type = t.ComplexName()
+		out.HasNulls = true // as the reference says of all of them
 	case vector.KindList:
 		out.Type = "ARRAY"
 	case vector.KindString:
@@ -208,8 +212,9 @@ func describe(c *segment.ColumnInfo, wants func(string) bool) *columnAnalysis {
 }
 
 // merge adds what b says to a.
-func (a *analysis) merge(b *analysis) {
+func (a *analysis) merge(b *analysis, how lang.AggregatorMerge) {
 	a.ID = "merged"
+	a.Aggregators = mergeAggregators(how, a.Aggregators, b.Aggregators)
 	if a.Intervals != nil {
 		a.intervals = chrono.Condense(append(a.intervals, b.intervals...))
 		a.Intervals = a.Intervals[:0]

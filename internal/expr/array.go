@@ -528,7 +528,7 @@ func joinList(name, summary string) *Function {
 			if b.typ(1).Multi {
 				b.mismatch()
 			}
-			b.text(1)
+			b.anyText(1)
 			return b.call(Of(Varchar))
 		},
 		Kernel: fixed(func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
@@ -570,7 +570,7 @@ func splitText(name string, multi bool, summary string) *Function {
 		Forms: listForms("string, expr"),
 		Bind: func(b *binding) (Expr, error) {
 			b.anyText(0)
-			b.text(1)
+			b.anyText(1)
 			if b.err == nil && !isNullLiteral(b.args[1]) {
 				b.regex(1)
 			}

@@ -48,7 +48,27 @@ func CommonType(results []Expr) (Type, bool) {
 	if ok && varying && t.Base == Char {
 		t.Base = Varchar
 	}
+	if ok && t.Base == Double && floatFirst(types) {
+		t.Base = Float
+	}
 	return t, ok
+}
+
+// floatFirst reports whether FLOAT comes before DOUBLE in a list without decimals: the reference takes both for equally wide, so that the
+// first of them is the type of the column, shown with the digits of 32 bits.
+func floatFirst(types []Type) bool {
+	first := Invalid
+	for _, t := range types {
+		switch t.Base {
+		case Decimal:
+			return false
+		case Float, Double:
+			if first == Invalid {
+				first = t.Base
+			}
+		}
+	}
+	return first == Float
 }
 
 var nvlFunction = &Function{

@@ -108,19 +108,28 @@ func (w *nativeWriter) call(c *Call) {
 	}
 	switch {
 	case len(c.Args) == 2 && !isWord(name):
-		w.infix(" "+name+" ", c.Args)
+		w.infix(" "+name+" ", withoutWidening(c.Args))
 		return
 	case len(c.Args) == 1 && !isWord(name):
-		w.WriteString(name)
+		w.WriteString("(" + name + " ")
 		w.write(c.Args[0])
+		w.WriteByte(')')
 		return
 	case fn == coalesceFunction && len(c.Args) > 2:
 		w.coalesce(c.Args)
 		return
 	}
+	args := withoutListCasts(c.Args)
+	switch name {
+	case "substring":
+		w.substring(args)
+		return
+	case "json_value":
+		w.jsonValue(c)
+		return
+	}
 	w.WriteString(name)
 	w.WriteByte('(')
-	args := c.Args
 	switch name {
 	case "timestamp_floor", "timestamp_ceil", "timestamp_shift":
 		args = w.padded(args, 4)
@@ -128,6 +137,68 @@ func (w *nativeWriter) call(c *Call) {
 		args = w.padded(args, 3)
 	}
 	w.list(args...)
+	w.WriteByte(')')
+}
+
+// withoutWidening leaves out that a whole number becomes a DOUBLE beside one, which native operators do by themselves.
+func withoutWidening(args []Expr) []Expr {
+	out := slices.Clone(args)
+	for i, a := range out {
+		c, ok := a.(*Cast)
+		other := out[1-i]
+		if _, both := other.(*Cast); ok && !both && c.T.IsFractional() && c.X.Type().IsNumeric() && other.Type().IsFractional() {
+			out[i] = c.X
+		}
+	}
+	return out
+}
+
+// withoutListCasts leaves out that strings are taken for lists of strings, which native functions of lists do by themselves.
+func withoutListCasts(args []Expr) []Expr {
+	out := slices.Clone(args)
+	for i, a := range out {
+		if c, ok := a.(*Cast); ok && c.T.Base == Array && c.X.Type().IsCharacter() {
+			out[i] = c.X
+		}
+	}
+	return out
+}
+
+// substring writes the native function, which counts from 0 and takes -1 for the rest of the text.
+func (w *nativeWriter) substring(args []Expr) {
+	w.WriteString("substring(")
+	w.write(args[0])
+	w.WriteString(", ")
+	if l, ok := args[1].(*Literal); ok {
+		if n, isWhole := l.Value.(int64); isWhole {
+			w.WriteString(itoa(n - 1))
+		} else {
+			w.value(l.Value)
+		}
+	} else {
+		w.WriteByte('(')
+		w.write(args[1])
+		w.WriteString(" - 1)")
+	}
+	w.WriteString(", ")
+	if len(args) > 2 {
+		w.write(args[2])
+	} else {
+		w.WriteString("-1")
+	}
+	w.WriteByte(')')
+}
+
+// jsonValue writes the native function with the type of its result, and text as JSON without saying so.
+func (w *nativeWriter) jsonValue(c *Call) {
+	source := c.Args[0]
+	if in, ok := source.(*Call); ok && in.Fn.NativeName == "to_json" && len(in.Args) == 1 {
+		source = in.Args[0]
+	}
+	w.WriteString("json_value(")
+	w.list(source, c.Args[1])
+	w.WriteString(", ")
+	w.value(c.T.Runtime().String())
 	w.WriteByte(')')
 }
 

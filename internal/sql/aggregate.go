@@ -111,7 +111,7 @@ func (x exprs) bindAggregate(e *syntax.Call) (aggregateCall, error) {
 			if star, ok := args[0].(*syntax.Star); ok && len(star.Parts) == 0 && !e.Distinct {
 				args = nil
 			}
-		} else if len(args) == 0 || !e.Distinct {
+		} else if len(args) == 0 {
 			return call, aggregateArity(e, 1, 1)
 		}
 	}
@@ -150,7 +150,7 @@ func (x exprs) bindAggregate(e *syntax.Call) (aggregateCall, error) {
 		}
 	}
 	for i, p := range params {
-		v, err := inner.constantParam(e, len(columns)+i, p)
+		v, err := inner.constantParam(e, len(columns)+i, p, fn.Name == "STRING_AGG" && i == 0)
 		if err != nil {
 			return call, err
 		}
@@ -174,6 +174,23 @@ func (x exprs) bindAggregate(e *syntax.Call) (aggregateCall, error) {
 				"doesn't contain a __time column. Please use LATEST_BY or EARLIEST_BY and specify the column explicitly.")
 		}
 		bound = append(bound, t)
+	}
+	if fn.Name == "COUNT" && len(bound) > 1 && !e.Distinct { // rows in which none is NULL
+		var terms []expr.Expr
+		if call.filter != nil {
+			terms = append(terms, call.filter)
+		}
+		for _, b := range bound {
+			known, err := x.callOf("IS NOT NULL", []expr.Expr{b}, e.At)
+			if err != nil {
+				return call, err
+			}
+			terms = append(terms, known)
+		}
+		if call.filter, err = expr.NewAnd(terms, e.At); err != nil {
+			return call, err
+		}
+		bound = nil
 	}
 	call.args = bound
 	if fn.Name == "ARRAY_AGG" && bound[0].Type().Multi { // the values of a row are collected one by one
@@ -260,11 +277,16 @@ func aggregateArity(e *syntax.Call, least, most int) error {
 	return fault.InvalidSQL(e.At, "Invalid number of arguments to function '%s'. Was expecting %s arguments", e.Name, expected)
 }
 
-// constantParam returns the value of an argument that must be a literal.
-func (x exprs) constantParam(e *syntax.Call, i int, p syntax.Expr) (any, error) {
+// constantParam returns the value of an argument that must be a literal, as text if asked for.
+func (x exprs) constantParam(e *syntax.Call, i int, p syntax.Expr, asText bool) (any, error) {
 	bound, err := x.bind(p)
 	if err != nil {
 		return nil, err
+	}
+	if asText && !bound.Type().IsCharacter() {
+		if bound, err = expr.NewCast(bound, expr.Of(expr.Varchar), p.Span()); err != nil {
+			return nil, err
+		}
 	}
 	if bound, err = expr.Fold(bound, &x.b.env); err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package sql
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
@@ -207,7 +208,15 @@ func itemName(it *syntax.SelectItem, position int) (name string, named bool) {
 	if it.Alias.Name != "" {
 		return it.Alias.Name, true
 	}
-	switch x := it.X.(type) {
+	e := it.X
+	for { // COALESCE of one argument is the argument
+		c, ok := e.(*syntax.Call)
+		if !ok || !strings.EqualFold(c.Name, "COALESCE") || len(c.Args) != 1 {
+			break
+		}
+		e = c.Args[0]
+	}
+	switch x := e.(type) {
 	case *syntax.Name:
 		return x.Parts[len(x.Parts)-1].Name, true
 	case *syntax.Call:

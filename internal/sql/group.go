@@ -2,7 +2,6 @@ package sql
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
@@ -122,17 +121,17 @@ func (g *grouper) keys(list []syntax.Expr) ([]int, error) {
 	return out, nil
 }
 
-// key returns the position of e among the block's keys and adds it if it is new. A whole number is the position of a select item.
+// key returns the position of e among the block's keys and adds it if it is new. A number is the position of a select item.
 func (g *grouper) key(e syntax.Expr) (int, error) {
 	x := g.x
-	if n, ok := e.(*syntax.Number); ok && n.Kind == syntax.Integer {
-		i, err := strconv.Atoi(n.Text)
-		if err != nil || i < 1 || i > len(g.sel.Items) {
-			return 0, fault.InvalidSQL(n.At, "Ordinal out of range")
+	if n, ok := e.(*syntax.Number); ok {
+		i, err := ordinal(n, len(g.sel.Items))
+		if err != nil {
+			return 0, err
 		}
-		target := g.sel.Items[i-1].X
+		target := g.sel.Items[i].X
 		if _, star := target.(*syntax.Star); star {
-			return g.starKey(i, n)
+			return g.starKey(i+1, n)
 		}
 		e, x.fallback = target, false
 	}

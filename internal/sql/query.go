@@ -255,17 +255,18 @@ func readsSystemOnly(n plan.Node) bool {
 	return system && !other
 }
 
-// ordinal returns the 0-based column that an integer in ORDER BY stands for, -1 if e is no integer.
+// ordinal returns the 0-based column that a number in ORDER BY or GROUP BY stands for, -1 if e is no number. Of fractions the whole part
+// counts, as in the reference.
 func ordinal(e syntax.Expr, columns int) (int, error) {
 	n, ok := e.(*syntax.Number)
-	if !ok || n.Kind != syntax.Integer {
+	if !ok {
 		return -1, nil
 	}
-	i, err := strconv.Atoi(n.Text)
-	if err != nil || i < 1 || i > columns {
+	x, err := strconv.ParseFloat(n.Text, 64)
+	if err != nil || x < 1 || x >= float64(columns)+1 {
 		return 0, fault.InvalidSQL(n.At, "Ordinal out of range")
 	}
-	return i - 1, nil
+	return int(x) - 1, nil
 }
 
 // values binds VALUES. Rows of constants become one batch.

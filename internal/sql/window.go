@@ -151,7 +151,7 @@ func (x exprs) windowFunction(e *syntax.Call, fn *windowFunction, w *windowCall)
 
 // positiveParam returns an argument that must be a whole literal of at least least.
 func (x exprs) positiveParam(e *syntax.Call, i int, least int64) (int64, error) {
-	v, err := x.constantParam(e, i, e.Args[i])
+	v, err := x.constantParam(e, i, e.Args[i], false)
 	if err != nil {
 		return 0, err
 	}

@@ -32,7 +32,7 @@ func (g *grouped) aggregator(i int) {
 	switch call.Agg.Name {
 	case "COUNT":
 		if len(args) > 0 {
-			cond = and(cond, notNull(args[0]))
+			cond = and(cond, counted(args[0]))
 		}
 		add(obj("type", "count", "name", name), cond, name)
 	case "SUM":
@@ -128,10 +128,21 @@ func filteredSum(e expr.Expr) (value, cond expr.Expr) {
 	if !ok || len(c.Whens) != 1 {
 		return e, nil
 	}
+	if l, ok := c.Whens[0].Then.(*expr.Literal); ok && l.Value == nil && c.Else != nil {
+		return c.Else, &expr.Not{X: c.Whens[0].Cond}
+	}
 	if l, ok := c.Else.(*expr.Literal); c.Else != nil && (!ok || l.Value != nil && l.Value != int64(0) && l.Value != float64(0)) {
 		return e, nil
 	}
 	return c.Whens[0].Then, c.Whens[0].Cond
+}
+
+// counted is the condition of rows that COUNT(e) counts. Of CASE WHEN cond THEN 1 END it is cond.
+func counted(e expr.Expr) expr.Expr {
+	if c, ok := e.(*expr.Case); ok && len(c.Whens) == 1 && c.Else == nil && isOne(c.Whens[0].Then) {
+		return c.Whens[0].Cond
+	}
+	return notNull(e)
 }
 
 func isOne(e expr.Expr) bool {

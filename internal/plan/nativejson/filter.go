@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/hengedb/henge/internal/expr"
 )
@@ -177,19 +179,21 @@ func (f *filters) or(terms []expr.Expr) object {
 	for _, t := range terms {
 		field := f.write(t)
 		if field.get("type") == "equals" && field.get("matchValueType") == "STRING" {
-			c := field.get("column")
+			c, v := field.get("column"), field.get("matchValue")
 			if values[c] == nil {
 				order = append(order, c)
+			} else if slices.Contains(values[c], v) {
+				continue
 			}
-			values[c] = append(values[c], field.get("matchValue"))
-			continue
+			values[c] = append(values[c], v)
 		}
 		fields = append(fields, field)
 	}
+	fields = slices.DeleteFunc(fields, func(o object) bool {
+		return o.get("type") == "equals" && o.get("matchValueType") == "STRING" && len(values[o.get("column")]) > 1
+	})
 	for _, c := range order {
-		if len(values[c]) == 1 {
-			fields = append(fields, obj("type", "equals", "column", c, "matchValueType", "STRING", "matchValue", values[c][0]))
-		} else {
+		if len(values[c]) > 1 {
 			sets = append(sets, obj("type", "in", "dimension", c, "values", values[c]))
 		}
 	}
@@ -245,7 +249,7 @@ func (f *filters) column(e expr.Expr) (string, bool) {
 func stripCasts(e expr.Expr) expr.Expr {
 	for {
 		c, ok := e.(*expr.Cast)
-		if !ok || !(c.T.IsNumeric() && c.X.Type().IsNumeric() || c.T.IsTime() && c.X.Type().IsTime() || c.T.Base == expr.Array && c.X.Type().Multi) {
+		if !ok || !(c.T.IsNumeric() && c.X.Type().IsNumeric() || c.T.IsTime() && c.X.Type().IsTime() || c.T.Base == expr.Array && c.X.Type().IsCharacter()) {
 			return e
 		}
 		e = c.X
@@ -297,6 +301,9 @@ func (f *filters) call(x *expr.Call) object {
 		left, right, op = right, left, flipped[op]
 	}
 	l, ok := right.(*expr.Literal)
+	if !ok && op == "=" && isColumn(left) && isColumn(right) && f.w.native(left) == f.w.native(right) {
+		return f.call(&expr.Call{Fn: expr.MustLookup("IS NOT NULL"), Args: []expr.Expr{left}, T: x.T})
+	}
 	if !ok || l.Value == nil {
 		return f.expression(x)
 	}
@@ -322,6 +329,11 @@ func (f *filters) call(x *expr.Call) object {
 	return equals
 }
 
+func isColumn(e expr.Expr) bool {
+	_, ok := e.(*expr.Column)
+	return ok
+}
+
 func (f *filters) like(x *expr.Call) object {
 	pattern, ok := textOf(x.Args[1])
 	column, isColumn := f.column(x.Args[0])
@@ -345,7 +357,7 @@ func (f *filters) multi(x *expr.Call) object {
 		return f.expression(x)
 	}
 	if x.Fn.Name == "MV_OVERLAP" && len(values) > 1 {
-		return obj("type", "in", "dimension", column, "values", values)
+		return obj("type", "in", "dimension", column, "values", sortedTexts(values))
 	}
 	var fields []object
 	for _, v := range values {
@@ -355,6 +367,22 @@ func (f *filters) multi(x *expr.Call) object {
 		return fields[0]
 	}
 	return obj("type", "and", "fields", fields)
+}
+
+// sortedTexts returns different texts in their order, as sets of values are written; nil first.
+func sortedTexts(values []any) []any {
+	out := slices.Clone(values)
+	text := func(v any) string { s, _ := v.(string); return s }
+	slices.SortStableFunc(out, func(a, b any) int {
+		if (a == nil) != (b == nil) {
+			if a == nil {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(text(a), text(b))
+	})
+	return slices.CompactFunc(out, func(a, b any) bool { return a == b })
 }
 
 // listOf returns the values of a constant array.

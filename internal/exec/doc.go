@@ -14,6 +14,7 @@
 //	fragment.go groupsout.go        parts that run on other servers, and the merging of what they give
 //	scan.go orderedscan.go          segments to batches; scan_condition.go: what the filter asks of rows; scan_plan.go, scan_index.go,
 //	                                scan_term.go, scan_number.go: what that means in one segment; codeset.go, keyset.go; narrow.go: what joins ask
+//	                                scan_aside.go: few rows of several batches as one
 //	filter.go project.go limit.go union.go unnest.go inline.go
 //	aggregate*.go grouper.go        grouping; scatter.go: rows put aside when there are many groups; groupparts.go, mergegroups.go: what
 //	                                workers have, made one, part by part; groupfiles.go: groups that do not fit in memory

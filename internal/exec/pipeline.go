@@ -311,6 +311,11 @@ func (s *morselSource) Next(ctx context.Context) (*vector.Batch, error) {
 			return nil, err
 		}
 		if s.morsel.from == s.morsel.to {
+			if s.scanner != nil {
+				if b, err := s.scanner.flush(); b != nil || err != nil {
+					return b, err
+				}
+			}
 			m, ok := s.p.take(s.at, s.anyOrder)
 			if !ok {
 				return nil, io.EOF
@@ -326,6 +331,7 @@ func (s *morselSource) Next(ctx context.Context) (*vector.Batch, error) {
 				if err != nil {
 					return nil, err
 				}
+				scanner.gathers = s.anyOrder && s.p.rowsLeft == nil
 				s.scanner = scanner
 			}
 			s.at = m.leaf

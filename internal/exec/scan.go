@@ -100,6 +100,7 @@ type scanner struct {
 	env     *Env
 	columns []scanColumn
 	fresh   bool // batches stay valid
+	gathers bool // rows of several batches may come as one
 	// programs are those that the worker has compiled.
 	programs map[expr.Expr]*expr.Program
 	tallies  []tally // by term
@@ -115,6 +116,7 @@ type scanner struct {
 	codesBuf segment.Buffer
 	selBuf   []uint32
 	rowsBuf  []uint32
+	aside    []uint32         // rows of batches before that are still to come
 	nulls    []*vector.Vector // by column: what stands for those that nobody looks at
 }
 
@@ -187,7 +189,7 @@ func asStored(x *expr.Column, to expr.Type) (expr.Expr, error) {
 	return &expr.Cast{X: x, T: to}, nil
 }
 
-// read returns the rows from up to, not including, to that count, or nil if there are none.
+// read returns the rows from up to, not including, to that count, or nil if there are none. Those it puts aside come with a later batch.
 func (s *scanner) read(from, to int) (*vector.Batch, error) {
 	p := &s.leaf.planned
 	if p.empty {
@@ -228,6 +230,9 @@ func (s *scanner) read(from, to int) (*vector.Batch, error) {
 		if s.left() == 0 {
 			return nil, nil
 		}
+	}
+	if s.gathers && !s.gather() {
+		return nil, nil
 	}
 	return s.late()
 }

@@ -115,6 +115,7 @@ type scanner struct {
 
 	codesBuf segment.Buffer
 	selBuf   []uint32
+	passBuf  vector.Bitmap
 	rowsBuf  []uint32
 	aside    []uint32         // rows of batches before that are still to come
 	nulls    []*vector.Vector // by column: what stands for those that nobody looks at
@@ -354,6 +355,28 @@ func (s *scanner) column(c *scanColumn) (*vector.Vector, error) {
 	return v, nil
 }
 
+// dense reports whether the present batch is a run of rows of which so many are left that a condition is better asked of all.
+func (s *scanner) dense() bool {
+	return s.rows == nil && (s.sel == nil || len(s.sel)*sparse >= s.n)
+}
+
+// keepBits narrows the present batch, a run of rows, to those whose bits fill sets.
+func (s *scanner) keepBits(fill func(pass vector.Bitmap) error) error {
+	s.passBuf = sized(s.passBuf, (s.n+63)/64)
+	pass := s.passBuf
+	if err := fill(pass); err != nil {
+		return err
+	}
+	if s.sel != nil {
+		s.sel = present(s.sel, pass)
+		return nil
+	}
+	if pass.Count(s.n) < s.n {
+		s.sel = pass.Rows(s.room()[:0])
+	}
+	return nil
+}
+
 // room returns memory for a selection of the present batch, longer by one than it can get, so that loops can write before they know.
 func (s *scanner) room() []uint32 {
 	if s.fresh {
@@ -381,7 +404,7 @@ func (s *scanner) keep(v *vector.Vector, pass func(out, sel []uint32) int) {
 	}
 }
 
-// present returns the rows of sel that have a value, in its memory.
+// present returns the rows of sel whose bits are set, in its memory.
 func present(sel []uint32, valid vector.Bitmap) []uint32 {
 	k := 0
 	for _, r := range sel {

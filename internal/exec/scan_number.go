@@ -1,6 +1,9 @@
 package exec
 
-import "github.com/hengedb/henge/internal/segment"
+import (
+	"github.com/hengedb/henge/internal/segment"
+	"github.com/hengedb/henge/internal/vector"
+)
 
 // longBlocks asks f of the bounds of each block that has rows from up to to. It says always only if the column has no nulls.
 func longBlocks(c segment.Column, from, to int, f func(least, greatest int64) verdict) verdict {
@@ -53,6 +56,11 @@ func (t *rangeTerm) within(from, to int) verdict {
 }
 
 func (t *rangeTerm) narrow(s *scanner) error {
+	if c := &s.columns[t.column]; s.cols[t.column] == nil && s.rows == nil && s.sel == nil && (!c.needed || t.rate*sparse < 1) {
+		return s.keepBits(func(pass vector.Bitmap) error {
+			return t.stored.SelectLongs(t.least, t.least+int64(t.span), s.from, s.to, pass)
+		})
+	}
 	v, err := s.load(t.column)
 	if err != nil {
 		return err

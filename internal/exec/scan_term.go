@@ -38,14 +38,18 @@ func (t *codesTerm) share() float64 { return t.codes.share() }
 func (t *codesTerm) within(int, int) verdict { return sometimes }
 
 func (t *codesTerm) narrow(s *scanner) error {
-	if s.sel == nil && s.rows == nil && s.cols[t.column] == nil && !t.codes.null {
-		return t.first(s)
+	set := t.codes
+	if s.dense() && s.cols[t.column] == nil && !set.null {
+		f := segment.CodeFilter{First: set.first, Span: set.n - 1}
+		if !set.run {
+			f.Bits = set.bits
+		}
+		return s.keepBits(func(pass vector.Bitmap) error { return t.stored.SelectCodes(f, s.from, s.to, pass) })
 	}
 	v, err := s.codes(t)
 	if err != nil {
 		return err
 	}
-	set := t.codes
 	nulls := v.Valid
 	if set.null && nulls != nil {
 		s.keepIf(func(r uint32) bool {
@@ -89,23 +93,6 @@ func (t *codesTerm) narrow(s *scanner) error {
 		}
 		return k
 	})
-	return nil
-}
-
-// first narrows a batch of which all rows are left.
-func (t *codesTerm) first(s *scanner) error {
-	f := segment.CodeFilter{First: t.codes.first, Span: t.codes.n - 1}
-	if !t.codes.run {
-		f.Bits = t.codes.bits
-	}
-	out := s.room()
-	n, err := t.stored.SelectCodes(f, s.from, s.to, out)
-	if err != nil {
-		return err
-	}
-	if s.sel = out[:n]; n == s.n {
-		s.sel = nil
-	}
 	return nil
 }
 

@@ -41,9 +41,11 @@ type Column interface {
 	// strings that have a dictionary; Lookup also for the strings in lists.
 	Lookup(value string) (code uint32, found bool, err error)
 	Codes(buf *Buffer, from, to int, rows []uint32) (*vector.Vector, error)
-	// SelectCodes writes the rows from up to, not including, to, counted from from, whose code passes f to out, which has room for one more
-	// than there are rows, and returns how many do. Nulls do not pass. It is for the columns that Codes is for.
-	SelectCodes(f CodeFilter, from, to int, out []uint32) (int, error)
+	// SelectCodes sets pass to a bit for each row from up to, not including, to: whether its code passes f. Nulls do not pass. It is for the
+	// columns that Codes is for.
+	SelectCodes(f CodeFilter, from, to int, pass vector.Bitmap) error
+	// SelectLongs is SelectCodes for the values of a Long column that lie between least and greatest, both included.
+	SelectLongs(least, greatest int64, from, to int, pass vector.Bitmap) error
 	// Bitmap returns the rows that hold entry code of Dict, in a list: at least once. It returns nil if the column has no index.
 	// The caller does not change it.
 	Bitmap(code uint32) (*roaring.Bitmap, error)

@@ -290,22 +290,26 @@ func (c *memoryColumn) Codes(buf *Buffer, from, to int, rows []uint32) (*vector.
 	return c.Read(buf, from, to)
 }
 
-func (c *memoryColumn) SelectCodes(f CodeFilter, from, to int, out []uint32) (int, error) {
+func (c *memoryColumn) SelectCodes(f CodeFilter, from, to int, pass vector.Bitmap) error {
+	return c.selectRows(from, to, pass, func(v *vector.Vector, i int) bool { return f.passes(v.Codes[constRow(v, i)]) })
+}
+
+func (c *memoryColumn) SelectLongs(least, greatest int64, from, to int, pass vector.Bitmap) error {
+	return c.selectRows(from, to, pass, func(v *vector.Vector, i int) bool { return least <= v.LongAt(i) && v.LongAt(i) <= greatest })
+}
+
+func (c *memoryColumn) selectRows(from, to int, pass vector.Bitmap, passes func(v *vector.Vector, i int) bool) error {
 	v, err := c.Read(nil, from, to)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	n := 0
+	clear(pass[:(to-from+63)/64])
 	for i := range to - from {
-		if v.IsNull(i) {
-			continue
-		}
-		if code := v.Codes[constRow(v, i)]; f.Bits == nil && code-f.First <= f.Span || f.Bits != nil && vector.Bitmap(f.Bits).Get(int(code)) {
-			out[n] = uint32(i)
-			n++
+		if !v.IsNull(i) && passes(v, i) {
+			pass.Set(i)
 		}
 	}
-	return n, nil
+	return nil
 }
 
 func (c *memoryColumn) Bitmap(uint32) (*roaring.Bitmap, error)         { return nil, nil }

@@ -41,3 +41,28 @@ func unpack(dst []int64, data []byte, at, w int, least int64, unit uint64) {
 		p = unsafe.Add(p, step)
 	}
 }
+
+// bytesBetween sets pass to a bit for each of the values of w bytes, of 1 to 7, that lie in data from byte at on, 64 for each of its words:
+// whether it is first or one of the span after it.
+func bytesBetween(data []byte, at, w int, first, span uint64, pass []uint64) {
+	if len(pass) == 0 {
+		return
+	}
+	data = data[at : at+64*len(pass)*w+frameSlack]
+	invariant.Check(w >= 1 && w < 8, "values of [%d] bytes", w)
+	p := unsafe.Pointer(&data[0])
+	mask := uint64(1)<<(8*uint(w)) - 1
+	step := uintptr(w)
+	for i := range pass {
+		var word uint64
+		for range 16 {
+			a := one(*(*uint64)(p)&mask-first <= span)
+			b := one(*(*uint64)(unsafe.Add(p, step))&mask-first <= span)
+			c := one(*(*uint64)(unsafe.Add(p, 2*step))&mask-first <= span)
+			d := one(*(*uint64)(unsafe.Add(p, 3*step))&mask-first <= span)
+			word = word>>4 | (a|b<<1|c<<2|d<<3)<<60
+			p = unsafe.Add(p, 4*step)
+		}
+		pass[i] = word
+	}
+}

@@ -1,6 +1,9 @@
 package vector
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // Bitmap is a set of row numbers: bit i of word i/64. As a validity map a set bit means the row has a value, and a nil Bitmap
 // means that every row has one.
@@ -52,6 +55,20 @@ func (b Bitmap) Count(n int) int {
 		c += bits.OnesCount64(b[n>>6] & (1<<r - 1))
 	}
 	return c
+}
+
+// Rows appends the numbers of the bits that are set, ascending.
+func (b Bitmap) Rows(out []uint32) []uint32 {
+	n := len(out)
+	out = slices.Grow(out, b.Count(64*len(b)))
+	out = out[:cap(out)]
+	for w, x := range b {
+		for ; x != 0; x &= x - 1 {
+			out[n] = uint32(w<<6 + bits.TrailingZeros64(x))
+			n++
+		}
+	}
+	return out[:n]
 }
 
 // And intersects two validity maps of n rows; either may be nil. The result may share storage with an argument.

@@ -1,0 +1,85 @@
+package segment
+
+import "github.com/hengedb/henge/internal/vector"
+
+// selectRows is how many values SelectLongs decodes at once: they stay in the first cache.
+const selectRows = 512
+
+// SelectLongs is part of Column. Bounds are held against values as they are stored.
+func (c *fileColumn) SelectLongs(least, greatest int64, from, to int, pass vector.Bitmap) error {
+	return c.seg.guard(func() error {
+		clear(pass)
+		for row := from; row < to; {
+			f := &c.frames[row/BlockRows]
+			lo := row % BlockRows
+			n := min(to-row, BlockRows-lo)
+			if err := c.data.touch(f.offset()+f.byteOf(lo), f.offset()+f.bytesBefore(lo+n)); err != nil {
+				return err
+			}
+			f.between(least, greatest, c.data.b, lo, n, pass, row-from)
+			row += n
+		}
+		c.dropNulls(pass, from, to)
+		return nil
+	})
+}
+
+// between sets the bits from at on of those of n values, from row lo of the block on, that lie between least and greatest, both included.
+func (f *frameBlock) between(least, greatest int64, data []byte, lo, n int, pass vector.Bitmap, at int) {
+	switch {
+	case least > greatest || f.Max < least || f.Min > greatest:
+		return
+	case f.Min >= least && f.Max <= greatest:
+		pass.SetRange(at, at+n)
+		return
+	}
+	stored := frameBlock{Unit: 1, Place: f.Place} // its values are those stored
+	first, span := uint64(least), uint64(greatest)-uint64(least)
+	if f.width() != 8 {
+		first, span = 0, (uint64(min(greatest, f.Max))-uint64(f.Min))/f.Unit
+		if least > f.Min {
+			below := uint64(least) - uint64(f.Min) - 1
+			if first = below/f.Unit + 1; first > span {
+				return
+			}
+			span -= first
+		}
+	}
+	if w := f.width(); w > 0 && w < 8 && f.packed() == 0 && at&63 == 0 {
+		whole := n &^ 63
+		bytesBetween(data, f.offset()+lo*w, w, first, span, pass[at/64:(at+whole)/64])
+		lo, at, n = lo+whole, at+whole, n-whole
+	}
+	var values [selectRows]int64
+	for n > 0 {
+		part := values[:min(n, selectRows)]
+		stored.decode(part, data, lo)
+		for i := 0; i < len(part); i += 64 {
+			few := part[i:min(i+64, len(part))]
+			word := longsBetween(few, first, span)
+			w, shift := at>>6, uint(at)&63
+			pass[w] |= word << shift
+			if over := word >> 1 >> (63 - shift); over != 0 {
+				pass[w+1] |= over
+			}
+			at += len(few)
+		}
+		lo, n = lo+len(part), n-len(part)
+	}
+}
+
+// longsBetween returns a bit for each of at most 64 values: whether it is first or one of the span after it.
+func longsBetween(values []int64, first, span uint64) uint64 {
+	var word uint64
+	whole := len(values) &^ 7
+	for k := 0; k < whole; k += 8 {
+		x := (*[8]int64)(values[k:])
+		eight := one(uint64(x[0])-first <= span) | one(uint64(x[1])-first <= span)<<1 | one(uint64(x[2])-first <= span)<<2 | one(uint64(x[3])-first <= span)<<3
+		word = word>>8 | (eight|one(uint64(x[4])-first <= span)<<4|one(uint64(x[5])-first <= span)<<5|one(uint64(x[6])-first <= span)<<6|one(uint64(x[7])-first <= span)<<7)<<56
+	}
+	word >>= 64 - whole
+	for i, x := range values[whole:] {
+		word |= one(uint64(x)-first <= span) << (whole + i)
+	}
+	return word
+}

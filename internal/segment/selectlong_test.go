@@ -1,0 +1,63 @@
+package segment
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// Values of every width, packed and not, in units and not, with nulls, are held against bounds as if they had been read.
+func TestSelectLongsAgreesWithReading(t *testing.T) {
+	const n = 2*BlockRows + 77
+	r := rand.New(rand.NewPCG(4, 7))
+	for _, span := range []uint{0, 1, 5, 8, 11, 16, 21, 28, 33, 40, 48, 56, 63, 64} {
+		for _, unit := range []int64{1, 1000} {
+			if unit > 1 && span > 50 {
+				continue
+			}
+			rows := make([][]any, n)
+			var values []int64
+			for i := range rows {
+				x := int64(r.Uint64()>>(64-span)) * unit
+				if span < 64 {
+					x -= int64(r.IntN(2)) * unit
+				}
+				values = append(values, x)
+				if rows[i] = []any{x}; i%9 == 4 && span%3 > 0 {
+					rows[i] = []any{nil}
+				}
+			}
+			s := openBytes(t, writeRows(t, []ColumnSpec{{Name: "x", Type: vector.Long}}, rows, Options{}, 4096))
+			c, err := s.Column("x")
+			if err != nil {
+				t.Fatal(err)
+			}
+			sorted := slices.Sorted(slices.Values(values))
+			bounds := [][2]int64{
+				{math.MinInt64, math.MaxInt64}, {1, 0}, {sorted[n/4], sorted[n/2]}, {sorted[n/4] + 1, sorted[n/2] - 1}, {sorted[n-1], math.MaxInt64},
+				{math.MinInt64, sorted[0]}, {sorted[n/3], sorted[n/3]}, {sorted[0] + 1, sorted[n-1] - 1},
+			}
+			for _, b := range bounds {
+				for _, run := range [][2]int{{0, n}, {1, 4097}, {4000, 4099}, {BlockRows - 3, BlockRows + 70}, {64, 128}, {n - 1, n}} {
+					pass := vector.NewBitmap(run[1] - run[0])
+					if err := c.SelectLongs(b[0], b[1], run[0], run[1], pass); err != nil {
+						t.Fatal(err)
+					}
+					var want []uint32
+					for i := run[0]; i < run[1]; i++ {
+						if x, ok := rows[i][0].(int64); ok && b[0] <= x && x <= b[1] {
+							want = append(want, uint32(i-run[0]))
+						}
+					}
+					if got := pass.Rows(nil); !slices.Equal(got, want) {
+						t.Fatalf("span of %d bits, unit %d, bounds %v, rows %v: %d rows, want %d", span, unit, b, run, len(got), len(want))
+					}
+				}
+			}
+			s.Release()
+		}
+	}
+}

@@ -49,9 +49,19 @@ func (w *windowAggregate) compute(ctx context.Context, p *partitionSet) (*vector
 		growing = growing && f.lo[i] == p.start(i) && (first || f.hi[i] >= f.hi[i-1])
 		shrinking = shrinking && f.hi[i] == p.end(i) && (first || f.lo[i] >= f.lo[i-1])
 	}
+	if w.distinct {
+		switch {
+		case whole || growing:
+			f.countOncePerPartition(false)
+		case shrinking:
+			f.countOncePerPartition(true)
+		case w.spec.Name == "COUNT":
+			return f.countSliding(ctx)
+		default:
+			return f.distinct(ctx)
+		}
+	}
 	switch {
-	case w.distinct:
-		return f.distinct(ctx)
 	case whole:
 		return f.whole()
 	case growing:
@@ -271,13 +281,8 @@ func (f *framed) distinct(ctx context.Context) (*vector.Vector, error) {
 	if err != nil {
 		return nil, err
 	}
-	types := make([]vector.Type, len(f.args))
-	for i, a := range f.args {
-		types[i] = a.Type
-	}
-	all := newKeyTable(types, nil)
-	ids := append([]uint32(nil), all.find(f.args, f.p.rows.N)...)
-	seen := make([]int, all.len()) // row+1 that saw the value last
+	ids, values := f.values()
+	seen := make([]int, values) // row+1 that saw the value last
 	for i := range f.p.rows.N {
 		if err := stop(ctx); err != nil {
 			return nil, err

@@ -98,6 +98,9 @@ func (f *longAggregate) compute(ctx context.Context, b *vector.Batch, lo, hi int
 		}
 		return out.Build(), nil
 	}
+	if f.w.distinct && f.w.spec.Name == "COUNT" && f.w.call.Frame.Exclude == plan.ExcludeNothing {
+		return f.slideValues(ctx, b, lo, hi)
+	}
 	for from := 0; from < hi-lo; {
 		s, n, err := f.room(min(slidingGroups, hi-lo-from))
 		if err != nil {
@@ -113,6 +116,26 @@ func (f *longAggregate) compute(ctx context.Context, b *vector.Batch, lo, hi int
 		from += n
 	}
 	return out.Build(), nil
+}
+
+// slideValues counts the different values of frames that slide.
+func (f *longAggregate) slideValues(ctx context.Context, b *vector.Batch, lo, hi int) (*vector.Vector, error) {
+	out := make([]int64, hi-lo)
+	for i := range out {
+		if i%frameBlock == 0 {
+			if err := stop(ctx); err != nil {
+				return nil, err
+			}
+		}
+		from, to, err := f.frames.bounds(b, lo+i, i)
+		if err != nil {
+			return nil, err
+		}
+		if out[i], err = f.first.slide(from, to); err != nil {
+			return nil, err
+		}
+	}
+	return vector.FromLongs(out), nil
 }
 
 // slidingGroups is how many groups there are at once, where there is memory for them: those of sketches are large.

@@ -98,12 +98,18 @@ func TestWindowAggregatesAgreeWithLookingAtEachFrame(t *testing.T) {
 				for _, part := range parts(rows, partition) {
 					for i, r := range part {
 						count, sum, distinct := int64(0), any(nil), map[any]bool{}
-						var low any
+						sums := map[any]bool{}
+						var low, once any
 						for _, x := range frameRows(part, i, f, 4) {
 							count++
 							if x[2] != nil {
 								s, _ := sum.(float64)
 								sum = s + x[2].(float64)
+								if !sums[x[2]] {
+									s, _ := once.(float64)
+									once = s + x[2].(float64)
+								}
+								sums[x[2]] = true
 							}
 							if x[3] != nil && (low == nil || x[3].(string) < low.(string)) {
 								low = x[3]
@@ -112,11 +118,11 @@ func TestWindowAggregatesAgreeWithLookingAtEachFrame(t *testing.T) {
 								distinct[x[1]] = true
 							}
 						}
-						want = append(want, append(slices.Clone(r), count, sum, low, int64(len(distinct))))
+						want = append(want, append(slices.Clone(r), count, sum, low, int64(len(distinct)), once))
 					}
 				}
-				calls := []plan.WindowCall{windowAgg("COUNT", long, f), windowAgg("SUM", double, f, 2), windowAgg("MIN", str, f, 3), windowAgg("COUNT", long, f, 1)}
-				calls[3].Distinct = true
+				calls := []plan.WindowCall{windowAgg("COUNT", long, f), windowAgg("SUM", double, f, 2), windowAgg("MIN", str, f, 3), windowAgg("COUNT", long, f, 1), windowAgg("SUM", double, f, 2)}
+				calls[3].Distinct, calls[4].Distinct = true, true
 				node := &plan.Window{Input: inline(testTypes, rows...), Partition: partition, Order: order, Calls: calls}
 				for _, c := range configs[1:3] {
 					sameRows(t, want, mustRows(t, node, c.env(t)))

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/vector"
 )
 
 // NewAnd binds a conjunction; nested ones are flattened. One term is returned as it is.
@@ -145,6 +146,12 @@ func NewIn(x Expr, list []Expr, at fault.Span) (Expr, error) {
 	}
 	in := &In{X: coerce(x, t)}
 	for _, e := range list {
+		if l, ok := e.(*Literal); ok && l.T.IsInteger() && t.Runtime() == vector.Double { // what folding the cast gives, which long lists can't afford
+			if v, known := l.Value.(int64); known {
+				in.Values = append(in.Values, float64(v))
+				continue
+			}
+		}
 		folded, err := Fold(coerce(e, t), &Context{})
 		if err != nil {
 			return nil, err

@@ -65,6 +65,9 @@ func (blk *block) selectRest(sel *syntax.Select, order []syntax.OrderItem, limit
 	if err := blk.where(sel.Where); err != nil {
 		return nil, err
 	}
+	if err := blk.b.countItems(sel.Items); err != nil {
+		return nil, err
+	}
 	if err := blk.collectNames(sel); err != nil {
 		return nil, err
 	}

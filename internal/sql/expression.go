@@ -133,9 +133,10 @@ func (x exprs) bind(e syntax.Expr) (expr.Expr, error) {
 // count bounds how many expressions a statement binds, which is more than it has where an alias or a WITH query is used several times.
 // Constants count as arguments only: lists of them in IN and VALUES may be long.
 func (b *binder) count(e syntax.Expr) error {
-	switch e := e.(type) {
-	case *syntax.Number, *syntax.String, *syntax.Bool, *syntax.Null:
+	if isConstant(e) {
 		return nil
+	}
+	switch e := e.(type) {
 	case *syntax.Call:
 		return b.spend(1+len(e.Args), e)
 	case *syntax.Array:
@@ -146,6 +147,29 @@ func (b *binder) count(e syntax.Expr) error {
 		return b.spend(1+len(e.Whens), e)
 	}
 	return b.spend(1, e)
+}
+
+func isConstant(e syntax.Expr) bool {
+	switch e := e.(type) {
+	case *syntax.Number, *syntax.String, *syntax.Bool, *syntax.Null, *syntax.Temporal:
+		return true
+	case *syntax.Unary:
+		_, ok := e.X.(*syntax.Number)
+		return ok && e.Op == syntax.Neg
+	}
+	return false
+}
+
+// countItems counts the constants of a select list, each of which is a column.
+func (b *binder) countItems(items []syntax.SelectItem) error {
+	for i := range items {
+		if isConstant(items[i].X) {
+			if err := b.spend(1, items[i].X); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // spend counts n expressions or queries more, on behalf of e.

@@ -187,6 +187,9 @@ func (x exprs) inRows(e *syntax.InList, row *syntax.Row) (expr.Expr, error) {
 		if !ok || len(r.Items) != len(left) {
 			return nil, incompatibleIn(e.At)
 		}
+		if err := x.b.spend(len(left), item); err != nil { // each is a comparison
+			return nil, err
+		}
 		right, err := x.list(r.Items)
 		if err != nil {
 			return nil, err

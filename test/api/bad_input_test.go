@@ -79,6 +79,9 @@ func TestRefusedStatements(t *testing.T) {
 		{"deep arrays", "SELECT " + strings.Repeat("ARRAY[", 1_900) + "1" + strings.Repeat("]", 1_900), 400, "", "", []string{"Arrays are nested more than [32] deep"}},
 		{"many columns", "SELECT n" + strings.Repeat(", n", 200_000) + " FROM events", 400, "", "", []string{"more than [100000] names"}},
 		{"many arguments", "SELECT 'a'" + strings.Repeat(" || 'a'", 200_000), 400, "", "", []string{"more than [100000] names"}},
+		{"many constants", "SELECT 1" + strings.Repeat(", 1", 200_000), 400, "", "", []string{"more than [100000] names"}},
+		{"many rows in IN", "SELECT k FROM events WHERE (k, n) IN (('a', 1)" + strings.Repeat(", ('a', 1)", 60_000) + ")", 400, "", "", []string{"more than [100000] names"}},
+		{"WITH queries in a circle", "WITH a AS (SELECT * FROM b), b AS (SELECT * FROM a) SELECT * FROM a", 400, "1", "26", []string{"Object 'b' not found"}},
 		{"many queries", "SELECT 1" + strings.Repeat(" UNION ALL SELECT 1", 20_000), 400, "", "", []string{"more than [100000] names"}},
 		{"a name of many parts", "SELECT " + strings.Repeat("a.", 1_000_000) + "b", 400, "", "", []string{"more than [16] parts"}},
 		{"long text from a function", "SELECT REPEAT(REPEAT('a', 1000000), 1000000)", 400, "", "", []string{"can't make a string"}},
@@ -129,6 +132,7 @@ func TestLargeStatementsAreAnswered(t *testing.T) {
 		{"10,000 IN values", "SELECT COUNT(*) FROM events WHERE k IN (" + list(10_000, "'v%d'") + ") AND n IN (" + list(10_000, "%d") + ")"},
 		{"2,000 columns", "SELECT " + list(2_000, "n + %d") + " FROM events"},
 		{"10 MB of text", "SELECT LENGTH('" + strings.Repeat("x", 10<<20) + "')"},
+		{"10 MB of negative constants", "SELECT COUNT(*) FROM events WHERE CAST(n AS DOUBLE) IN (" + list(1_000_000, "-%d") + ")"},
 		{"10 MB of constants", "SELECT COUNT(*) FROM events WHERE n IN (" + list(1_000_000, "%d") + ")"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

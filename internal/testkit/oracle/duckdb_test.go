@@ -123,10 +123,7 @@ func TestDuckDB(t *testing.T) {
 	d := startDuck(t)
 	start := clock.System().Now()
 	asked, refused, empty := 0, 0, 0
-	for s := *first; clock.System().Now().Sub(start) < *duration || *seed != 0; s++ {
-		if *seed != 0 {
-			s = *seed
-		}
+	round := func(t *testing.T, s uint64) { // a test of its own, so that its segments are closed behind it
 		g := &portable{r: rand.New(rand.NewPCG(s, 77))}
 		o := options(rand.New(rand.NewPCG(s, 1)))
 		o.MemoryBytes = 0
@@ -170,7 +167,12 @@ func TestDuckDB(t *testing.T) {
 				t.Fatalf("seed %d, %+v (want is DuckDB's)\n%s\n%s", s, o, query, diff)
 			}
 		}
+	}
+	for s := *first; clock.System().Now().Sub(start) < *duration || *seed != 0; s++ {
 		if *seed != 0 {
+			s = *seed
+		}
+		if !t.Run(fmt.Sprint(s), func(t *testing.T) { round(t, s) }) || *seed != 0 {
 			break
 		}
 	}

@@ -30,14 +30,16 @@ var (
 // ones for as long as time allows.
 func TestRandomQueries(t *testing.T) {
 	var n tally
+	play := func(seed uint64, queries int) bool { // a test of its own, so that its segments are closed behind it
+		return t.Run(fmt.Sprint(seed), func(t *testing.T) { round(t, &n, seed, queries) })
+	}
 	if *seed != 0 {
-		round(t, &n, *seed, 200)
+		play(*seed, 200)
 		return
 	}
 	start := clock.System().Now()
 	for s := *first; clock.System().Now().Sub(start) < *duration; s++ {
-		round(t, &n, s, 20)
-		if t.Failed() {
+		if !play(s, 20) {
 			t.Fatalf("play this round again with -run RandomQueries -seed %d", s)
 		}
 	}

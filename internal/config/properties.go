@@ -81,6 +81,10 @@ var Properties = []Property{
 	{Key: "service.google.secretKey", Kind: Text, Default: "", Secret: true, Doc: "HMAC secret for exports to Google's storage."},
 	{Key: "service.ingest.local.allowedPaths", Kind: List, Default: "[\"/\"]", Doc: "Directories that the `local` input source may read. Anything below them is allowed."},
 	{Key: "service.ingestion.http.allowedProtocols", Kind: List, Default: "[\"http\",\"https\"]", Doc: "Protocols of the `http` input source and of endpoints of object stores."},
+	{Key: "service.ingestion.hdfs.allowedProtocols", Kind: List, Default: "[\"hdfs\",\"webhdfs\",\"swebhdfs\"]", Doc: "Schemes that paths of the `hdfs` input source may have."},
+	{Key: "service.ingestion.hdfs.nameNodes", Kind: List, Default: "[]", Doc: "Where WebHDFS of a name node or name service is, as `nn:8020=http://nn:9870`; several of one are tried in turn. Others: port 9870 of the host in the path."},
+	{Key: "service.ingestion.hdfs.defaultFS", Kind: Text, Default: "", Doc: "File system of `hdfs` paths that name none, as `hdfs://nn:8020`."},
+	{Key: "service.ingestion.hdfs.user", Kind: Text, Default: "", Doc: "User (`user.name`) that requests to name nodes are made for. Empty: the default of the name node."},
 	{Key: "service.ingestion.http.allowedHeaders", Kind: List, Default: "[]", Doc: "Names of request headers that the `http` input source may send, in any case."},
 	{Key: "service.ingest.http.allowPrivate", Kind: Bool, Default: "true", Doc: "Let the `http` input source reach loopback and private addresses."},
 

@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
+	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/deepstore/s3"
 	"github.com/hengedb/henge/internal/fault"
 )
@@ -146,15 +148,12 @@ func TestObjectSourceGuards(t *testing.T) {
 	}
 }
 
-// azureServer is the little of Azure's protocol that reading needs: listing, properties and ranges of one container.
-func azureServer(t *testing.T) string {
+// azureServer is the little of Azure's protocol that reading needs: listing, properties and ranges of one container. Allowed is asked about the
+// credentials of requests.
+func azureServer(t *testing.T, allowed func(authorization string) bool) string {
 	data := map[string]string{"in/a.json": `{"id":1}`, "in/b.json": `{"id":2}`}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/c", func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Authorization") == "" {
-			w.WriteHeader(http.StatusForbidden)
-			return
-		}
 		fmt.Fprint(w, `<?xml version="1.0"?><EnumerationResults><Blobs>`)
 		for _, key := range []string{"in/a.json", "in/b.json"} {
 			if strings.HasPrefix(key, r.URL.Query().Get("prefix")) {
@@ -172,13 +171,93 @@ func azureServer(t *testing.T) string {
 		w.Header().Set("ETag", `"e"`)
 		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(text))
 	})
-	server := httptest.NewServer(mux)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !allowed(r.Header.Get("Authorization")) {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	}))
 	t.Cleanup(server.Close)
 	return server.URL
 }
 
+// An app registration gets a token by its secret, uses it while it is good, and gets another one then.
+func TestAzureAppRegistration(t *testing.T) {
+	var mu sync.Mutex
+	issued, broken := 0, false
+	tokens := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		want := map[string]string{"grant_type": "client_credentials", "client_id": "the-app", "client_secret": "hidden-secret", "scope": "https://storage.azure.com/.default"}
+		for name, value := range want {
+			if got := r.PostFormValue(name); got != value {
+				t.Errorf("[%s] is [%s]", name, got)
+			}
+		}
+		if r.Method != http.MethodPost || r.URL.Path != "/the-tenant/oauth2/v2.0/token" || broken {
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprint(w, `{"error":"unauthorized_client","error_description":"AADSTS700016"}`)
+			return
+		}
+		issued++
+		fmt.Fprintf(w, `{"token_type":"Bearer","expires_in":3599,"access_token":"token-%d"}`, issued)
+	}))
+	t.Cleanup(tokens.Close)
+	url := azureServer(t, func(authorization string) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return authorization == fmt.Sprintf("Bearer token-%d", issued)
+	})
+	source := func(more string) Source {
+		s, err := ParseSource(json.RawMessage(fmt.Sprintf(`{"type":"azureStorage","prefixes":["azureStorage://acc/c/in/"],"endpointConfig":{"url":%q},"properties":{`+
+			`"authorityHost":%q,"tenantId":"the-tenant","appRegistrationClientId":"the-app"%s}}`, url, tokens.URL, more)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	now := clock.NewFake(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	access := &Access{Clock: now, Getenv: func(name string) (string, bool) { return "hidden-secret", name == "APP" }}
+	s := source(`,"appRegistrationClientSecret":{"type":"environment","variable":"APP"}`)
+	rows, _, err := readTable(t, &Table{Source: s, Format: &JSON{}, Fields: fields(t, "id long")}, Options{Access: access}, 0)
+	if len(rows) != 2 || err != nil || issued != 1 {
+		t.Errorf("%v, %v, by [%d] tokens", rows, err, issued)
+	}
+	splits, err := (&Table{Source: s, Format: &JSON{}, Fields: fields(t, "id long")}).Splits(t.Context(), &Options{Access: access}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now.Advance(time.Hour) // the first token ends
+	for _, split := range splits {
+		body, err := split.Entity.Open(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := body.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if issued != 3 { // one for the second listing, one after the hour
+		t.Errorf("[%d] tokens", issued)
+	}
+	broken = true
+	if _, err := source(`,"appRegistrationClientSecret":"hidden-secret"`).List(t.Context(), access); err == nil || !strings.Contains(err.Error(), "[the-app] of tenant [the-tenant]") ||
+		!strings.Contains(err.Error(), "400 unauthorized_client") || strings.Contains(err.Error(), "hidden-secret") {
+		t.Errorf("%v", err)
+	}
+	for _, wrong := range []string{"", `,"appRegistrationClientSecret":"s","key":"c2VjcmV0"`} {
+		if _, err := source(wrong).List(t.Context(), access); err == nil || !strings.Contains(err.Error(), "appRegistrationClientSecret") {
+			t.Errorf("%s: %v", wrong, err)
+		}
+	}
+	if text, err := json.Marshal(source(`,"appRegistrationClientSecret":"hidden-secret"`)); err != nil || strings.Contains(string(text), "hidden-secret") {
+		t.Errorf("%s %v", text, err)
+	}
+}
+
 func TestAzureSource(t *testing.T) {
-	url := azureServer(t)
+	url := azureServer(t, func(authorization string) bool { return authorization != "" })
 	for what, want := range map[string]int{`"prefixes":["azureStorage://acc/c/in/"]`: 2, `"uris":["azureStorage://acc/c/in/b.json"]`: 1, `"objects":[{"bucket":"acc","path":"c/in/a.json"}]`: 1} {
 		s, err := ParseSource(json.RawMessage(fmt.Sprintf(`{"type":"azureStorage",%s,"endpointConfig":{"url":%q},"properties":{"key":"c2VjcmV0"}}`, what, url)))
 		if err != nil {

@@ -12,9 +12,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Source says where input lies. The concrete sources are Inline, Local, HTTP, Objects, SQL, Datasource and
-// Combining; nothing else implements it. A Source is
-// immutable, validated when it is parsed and safe for use by many goroutines.
+// Source says where input lies. The concrete sources are Inline, Local, HTTP, Objects, HDFS, SQL, Datasource
+// and Combining; nothing else implements it. A Source is immutable, validated when it is parsed and safe for use by many goroutines.
 type Source interface {
 	// Type returns the type id of the wire form.
 	Type() string
@@ -50,6 +49,8 @@ type Access struct {
 	HTTPProtocols []string
 	// HTTPHeaders are the allowed names of request headers; nil: any.
 	HTTPHeaders []string
+	// HDFS says how Hadoop file systems are reached.
+	HDFS HDFSAccess
 	// Getenv resolves passwords of type "environment"; nil: they are refused.
 	Getenv func(name string) (string, bool)
 	// OpenDatasource reads the rows of a datasource of this system; nil: sources of that type are refused.
@@ -66,7 +67,7 @@ func (a *Access) clock() clock.Clock {
 }
 
 // sourceTypes are the type ids that ParseSource knows, as error messages list them.
-var sourceTypes = []string{"azure", "azureStorage", "combining", "druid", "google", "http", "inline", "local", "s3", "service", "sql"}
+var sourceTypes = []string{"azure", "azureStorage", "combining", "druid", "google", "hdfs", "http", "inline", "local", "s3", "service", "sql"}
 
 // ParseSource reads the wire form of an input source.
 func ParseSource(text json.RawMessage) (Source, error) {
@@ -87,6 +88,8 @@ func parseSource(text json.RawMessage, depth int) (Source, error) {
 		return parseHTTP(text)
 	case "s3", "google", "azureStorage", "azure":
 		return parseObjects(kind, text)
+	case "hdfs":
+		return parseHDFS(text)
 	case "sql":
 		return parseSQL(text)
 	case "druid", "service":

@@ -64,9 +64,14 @@ type storeKind struct {
 
 // objectStore reads one kind of store.
 type objectStore interface {
+	rangeReader
 	// list calls f for the objects whose keys begin with a prefix, ascending, until it returns false.
 	list(ctx context.Context, prefix objectName, f func(key string, size int64, etag string) bool) error
 	stat(ctx context.Context, name objectName) (size int64, etag string, err error)
+}
+
+// rangeReader reads objects.
+type rangeReader interface {
 	// get returns the bytes from offset on, n of them or with n negative all, of the version etag.
 	get(ctx context.Context, name objectName, etag string, offset, n int64) (io.ReadCloser, error)
 }
@@ -194,7 +199,7 @@ func (s *Objects) List(ctx context.Context, access *Access) ([]Entity, error) {
 	var out []Entity
 	add := func(name objectName, size int64, etag string) {
 		if size > 0 && (s.glob == nil || s.glob(name.key) || s.glob(name.bucket+"/"+name.key)) {
-			out = append(out, &object{s, store, name, size, etag})
+			out = append(out, &object{s.kind, store, name, size, etag})
 		}
 	}
 	for _, name := range s.named {
@@ -222,8 +227,8 @@ func (s *Objects) List(ctx context.Context, access *Access) ([]Entity, error) {
 
 // object is one version of an object: all reads of it are of the version that was listed.
 type object struct {
-	s     *Objects
-	store objectStore
+	kind  *storeKind
+	store rangeReader
 	name  objectName
 	size  int64
 	etag  string
@@ -231,10 +236,10 @@ type object struct {
 
 func (o *object) Name() string {
 	path := o.name.bucket + "/" + o.name.key
-	if o.s.kind.account {
+	if o.kind.account {
 		path = o.name.account + "/" + path
 	}
-	return o.s.kind.scheme + "://" + path
+	return o.kind.scheme + "://" + path
 }
 
 func (o *object) Size() int64    { return o.size }

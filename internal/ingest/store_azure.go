@@ -20,8 +20,9 @@ import (
 // azureObjects is an objectStore. A client is made for the account that an object names.
 type azureObjects struct {
 	key, sas string
-	account  string // of URIs that name none
-	endpoint string // "": the public one of the account
+	app      *azureApp // nil: there is none
+	account  string    // of URIs that name none
+	endpoint string    // "": the public one of the account
 	options  azblob.ClientOptions
 }
 
@@ -31,12 +32,13 @@ func connectAzure(_ context.Context, w *objectsWire, access *Access) (objectStor
 		Key     *password `json:"key"`
 		SAS     *password `json:"sharedAccessStorageToken"`
 		App     string    `json:"appRegistrationClientId"`
+		Secret  *password `json:"appRegistrationClientSecret"`
+		Tenant  string    `json:"tenantId"`
+		// Authority gives the tokens of app registrations; "": the public one.
+		Authority string `json:"authorityHost"`
 	}
 	if given(w.Properties) && json.Unmarshal(w.Properties, &p) != nil {
 		return nil, invalidField("inputSource", "'properties' can't be read") // what is in it may be secret
-	}
-	if p.App != "" {
-		return nil, fault.Unsupported("App registrations are not supported for input source [%s]; give a [key] or a [sharedAccessStorageToken]", w.Type)
 	}
 	s := &azureObjects{account: p.Account}
 	var err error
@@ -53,8 +55,23 @@ func connectAzure(_ context.Context, w *objectsWire, access *Access) (objectStor
 	if w.Endpoint != nil {
 		s.endpoint = w.Endpoint.URL
 	}
-	s.options.Transport = httpClient(access, httpProtocols(access))
+	client := httpClient(access, httpProtocols(access))
+	s.options.Transport = client
 	s.options.Retry = policy.RetryOptions{MaxRetries: httpAttempts - 1}
+	if p.App == "" && p.Secret == nil && p.Tenant == "" {
+		return s, nil
+	}
+	if p.App == "" || p.Secret == nil || p.Tenant == "" || s.key != "" || s.sas != "" {
+		return nil, invalidField("inputSource", "an app registration needs 'appRegistrationClientId', 'appRegistrationClientSecret' and 'tenantId', and no other credentials")
+	}
+	if p.Authority == "" {
+		p.Authority = azureAuthority
+	}
+	s.app = &azureApp{authority: p.Authority, tenant: p.Tenant, id: p.App, http: client, clock: access.clock()}
+	if s.app.secret, err = p.Secret.resolve(access); err != nil {
+		return nil, err
+	}
+	s.options.PerCallPolicies = append(s.options.PerCallPolicies, s.app)
 	return s, nil
 }
 

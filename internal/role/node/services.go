@@ -277,6 +277,10 @@ func (s *services) access() *ingest.Access {
 	a := &ingest.Access{LocalDirs: s.n.settings.List("service.ingest.local.allowedPaths"),
 		HTTPProtocols: s.n.settings.List("service.ingestion.http.allowedProtocols"), HTTPHeaders: s.n.settings.List("service.ingestion.http.allowedHeaders"),
 		Getenv: os.LookupEnv, Clock: s.n.o.Clock,
+		HDFS: ingest.HDFSAccess{
+			Protocols: s.n.settings.List("service.ingestion.hdfs.allowedProtocols"), NameNodes: s.n.settings.List("service.ingestion.hdfs.nameNodes"),
+			DefaultFS: s.n.settings.Text("service.ingestion.hdfs.defaultFS"), User: s.n.settings.Text("service.ingestion.hdfs.user"),
+		},
 		OpenDatasource: func(ctx context.Context, d *ingest.Datasource) (ingest.ObjectReader, error) {
 			return s.broker.OpenDatasource(ctx, d)
 		}}

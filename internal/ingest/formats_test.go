@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -282,4 +283,41 @@ func FuzzFiles(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What is read of formats that are not text counts as bytes, too: once the whole file, unpacked.
+func TestBytesOfBinaryFormatsAreCounted(t *testing.T) {
+	avro := string(avroFile(t, 5000))
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if _, err := z.Write([]byte(avro)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string]string{"plain": avro, "packed": packed.String()} {
+		format, err := ParseFormat(json.RawMessage(`{"type":"avro_ocf"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		table := &Table{Source: &Inline{Data: data}, Format: format, Fields: fields(t, "id long")}
+		splits, err := table.Splits(t.Context(), &Options{}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := table.Open(t.Context(), splits[0], nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for err == nil {
+			_, err = r.Next(t.Context())
+		}
+		if got := r.Stats(); !errors.Is(err, io.EOF) || got.Bytes != int64(len(avro)) || got.Records != 5000 {
+			t.Errorf("%s: %+v of [%d] bytes, %v", name, got, len(avro), err)
+		}
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	}
 }

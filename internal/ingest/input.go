@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"sync/atomic"
 
 	"github.com/hengedb/henge/internal/fault"
 )
@@ -33,6 +34,8 @@ type randomFile interface {
 type input struct {
 	split Split
 	opts  *Options
+	// read are the bytes that came from stream and random, unpacked.
+	read atomic.Int64
 }
 
 func (in *input) name() string { return in.split.Entity.Name() }
@@ -43,7 +46,35 @@ func (in *input) stream(ctx context.Context) (io.ReadCloser, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decompress(raw, in.name())
+	src, err := decompress(raw, in.name())
+	if err != nil {
+		return nil, err
+	}
+	return &countedStream{src, in}, nil
+}
+
+// countedStream counts what is read of a stream.
+type countedStream struct {
+	io.ReadCloser
+	in *input
+}
+
+func (c *countedStream) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	c.in.read.Add(int64(n))
+	return n, err
+}
+
+// countedFile counts what is read of a file.
+type countedFile struct {
+	randomFile
+	in *input
+}
+
+func (c *countedFile) ReadAt(p []byte, off int64) (int, error) {
+	n, err := c.randomFile.ReadAt(p, off)
+	c.in.read.Add(int64(n))
+	return n, err
 }
 
 // random returns the unpacked bytes of the entity, to be read at any place: the entity itself if it can be, else a copy in a temporary file,
@@ -60,7 +91,7 @@ func (in *input) random(ctx context.Context) (randomFile, error) {
 			return nil, errors.Join(err, f.Close())
 		}
 		if compressionOf(head[:n]) == nil {
-			return f, nil
+			return &countedFile{f, in}, nil
 		}
 		if err := f.Close(); err != nil {
 			return nil, err

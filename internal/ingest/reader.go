@@ -64,7 +64,7 @@ func (r *Reader) open(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		r.producer = newRecordProducer(src, nil, r.fields, r.opts)
+		r.producer = newRecordProducer(src, nil, nil, r.fields, r.opts)
 		return nil
 	}
 	in := &input{split: r.split, opts: r.opts}
@@ -90,7 +90,7 @@ func (r *Reader) open(ctx context.Context) (err error) {
 func (r *Reader) openObjects(ctx context.Context, f fileFormat, in *input) error {
 	src, err := f.openObjects(ctx, in)
 	if err == nil {
-		r.producer = newRecordProducer(src, f.flattening(), r.fields, r.opts)
+		r.producer = newRecordProducer(src, in, f.flattening(), r.fields, r.opts)
 	}
 	return err
 }

@@ -184,13 +184,14 @@ func (s *sink) record(r *Record, flat *flattening, places map[string]int) {
 type recordProducer struct {
 	*sink
 	src    objectReader
+	in     *input // nil: the records are of no bytes
 	flat   *flattening
 	places map[string]int
 	failed error
 }
 
-func newRecordProducer(src objectReader, flat *flattening, fields []Field, opts *Options) *recordProducer {
-	return &recordProducer{sink: newSink(fields, opts), src: src, flat: flat, places: placesOf(fields)}
+func newRecordProducer(src objectReader, in *input, flat *flattening, fields []Field, opts *Options) *recordProducer {
+	return &recordProducer{sink: newSink(fields, opts), src: src, in: in, flat: flat, places: placesOf(fields)}
 }
 
 func (p *recordProducer) next(ctx context.Context) (decoded, int64, error) {
@@ -207,6 +208,9 @@ func (p *recordProducer) next(ctx context.Context) (decoded, int64, error) {
 			break
 		}
 		p.record(&r, p.flat, p.places)
+	}
+	if p.in != nil {
+		p.out.bytes = p.in.read.Swap(0)
 	}
 	return p.finish(), 0, nil
 }

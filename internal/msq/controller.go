@@ -48,6 +48,8 @@ type Controller struct {
 	pushed struct {
 		sync.Mutex
 		keys []string
+		// twice are segments whose worker was given up, so that it may have pushed them beside the one that took its place.
+		twice []timeline.SegmentID
 	}
 	segments struct {
 		sync.Mutex

@@ -27,6 +27,7 @@ type testHelp struct {
 	helpers []*testHelper
 	parts   atomic.Int64 // that were begun
 	lose    atomic.Int64 // so many parts are lost
+	late    atomic.Int64 // the answers of so many parts that build segments are lost
 	broken  atomic.Bool  // frames can't be read
 	sent    func([]byte) // sees parts as they are sent; may be nil
 	changes func(*Part)  // makes them others than they were; may be nil
@@ -121,6 +122,9 @@ func (h *testHelper) Do(ctx context.Context, p *Part, progress func(*PartProgres
 		h.help.changes(&part)
 	}
 	r, err := h.f.Do(ctx, &part, progress)
+	if err == nil && p.Generate != nil && h.help.late.Add(-1) >= 0 {
+		return nil, true, errors.New("its answer is gone")
+	}
 	if err != nil {
 		text, encodeErr := EncodeFault(ctx, err)
 		if encodeErr != nil {
@@ -224,6 +228,25 @@ func TestAPartThatIsLostIsDoneElsewhere(t *testing.T) {
 	}
 	if failed != 2 {
 		t.Errorf("workers: %+v", r.Workers)
+	}
+}
+
+// A worker that was given up has built its segments all the same, and so does the one that takes its place: those of one of them are published.
+func TestTwoWorkersThatFinishTheSamePartition(t *testing.T) {
+	b := newBench(t)
+	b.hurry()
+	h := b.helped(2)
+	h.late.Store(2)
+	_, out, err := b.run(b.insertOf(b.filesOf(twelve(), twelve(), twelve())), map[string]any{"maxNumTasks": 4})
+	if err != nil || out.Rows != 36 || h.late.Load() >= 0 {
+		t.Fatalf("%+v, %v, [%d] answers were not lost", out, err, h.late.Load()+1)
+	}
+	rows := int64(0)
+	for _, s := range out.Segments {
+		rows += s.Rows
+	}
+	if rows != 36 || len(b.meta.used) != len(out.Segments) {
+		t.Errorf("[%d] rows were published in %v", rows, b.published())
 	}
 }
 

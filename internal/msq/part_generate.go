@@ -64,6 +64,11 @@ func (c *Controller) generateAt(ctx context.Context, order *workOrder, count *co
 		}
 		return c.generate(ctx, order, count, g)
 	}, func() {
+		c.pushed.Lock()
+		for _, n := range g.numbers {
+			c.pushed.twice = append(c.pushed.twice, g.plans[n].id)
+		}
+		c.pushed.Unlock()
 		count.reset()
 		order.id = c.workerID(order.worker)
 	})

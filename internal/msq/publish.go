@@ -320,6 +320,7 @@ func (c *Controller) publish(ctx context.Context, w *plan.Write, segments []*tim
 	if p.Segments == nil {
 		p.Segments = all
 	}
+	c.sweep(ctx, p.Segments)
 	return p.Segments, c.await(ctx, w, p)
 }
 
@@ -381,4 +382,40 @@ func (c *Controller) discard(ctx context.Context) {
 	if len(c.pushed.keys) > 0 {
 		_ = c.deps.Store.Delete(ctx, c.pushed.keys...) // garbage without a reference is collected later
 	}
+	c.sweepLocked(ctx, nil)
 }
+
+// sweep removes what workers that were given up have pushed of the segments that others built in their place. A worker that is still at it leaves
+// garbage that nothing refers to.
+func (c *Controller) sweep(ctx context.Context, published []*timeline.Segment) {
+	c.pushed.Lock()
+	defer c.pushed.Unlock()
+	c.sweepLocked(ctx, published)
+}
+
+func (c *Controller) sweepLocked(ctx context.Context, published []*timeline.Segment) {
+	if len(c.pushed.twice) == 0 {
+		return
+	}
+	kept := map[string]bool{}
+	for _, s := range published {
+		if key, err := c.deps.Store.Key(s.LoadSpec()); err == nil {
+			kept[key] = true
+		}
+	}
+	for _, id := range c.pushed.twice {
+		list, err := c.deps.Store.List(ctx, segmentDir(id), "", sweepLimit)
+		if err != nil {
+			return
+		}
+		for _, o := range list {
+			if !kept[o.Key] {
+				_ = c.deps.Store.Delete(ctx, o.Key) // as above
+			}
+		}
+	}
+	c.pushed.twice = nil
+}
+
+// sweepLimit bounds the files of one segment that are looked at.
+const sweepLimit = 100

@@ -50,6 +50,11 @@ func segmentKey(id timeline.SegmentID) (string, error) {
 	if _, err := rand.Read(random[:]); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("segments/%s/%s_%s/%s/%d/%s.segment", id.DataSource, chrono.FormatMillis(id.Interval.Start, nil), chrono.FormatMillis(id.Interval.End, nil),
-		id.Version, id.Partition, hex.EncodeToString(random[:])), nil
+	return segmentDir(id) + hex.EncodeToString(random[:]) + ".segment", nil
+}
+
+// segmentDir is the beginning of the keys of a segment's files.
+func segmentDir(id timeline.SegmentID) string {
+	return fmt.Sprintf("segments/%s/%s_%s/%s/%d/", id.DataSource, chrono.FormatMillis(id.Interval.Start, nil), chrono.FormatMillis(id.Interval.End, nil),
+		id.Version, id.Partition)
 }

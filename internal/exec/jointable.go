@@ -6,7 +6,7 @@ import (
 )
 
 // fewNumbers is how far apart the keys of a small table may lie to be numbered by distance: dates written as 20240131 do.
-const fewNumbers = 1 << 17
+const fewNumbers = 1 << 18
 
 // joinTable is the build side of a join: its rows and, by key, which rows have it. It is read by any number of goroutines.
 //

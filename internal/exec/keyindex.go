@@ -11,6 +11,8 @@ const (
 	smallIndex = 1 << 10
 	// groupShare says how many words there may be in an array for each group: the slots of a hash table take about as much.
 	groupShare = 8
+	// frontRepeats is how often an entry of a dictionary comes in a segment on average so that it is worth a cell of the front.
+	frontRepeats = 16
 )
 
 // indexed reports whether keys are looked up in the array by word, which it makes and extends as needed. The array fits the keys of one
@@ -66,7 +68,7 @@ func (t *keyTable) findCodes(keys []*vector.Vector, n int, out []uint32) bool {
 		return false
 	}
 	v := keys[0]
-	if v.Dict == nil || v.Const || v.Valid != nil || v.Dict.Len() <= smallDict {
+	if v.Dict == nil || v.Const || v.Valid != nil || v.Dict.Len() <= max(smallDict, v.Dict.Rows/frontRepeats) {
 		return false
 	}
 	c := &t.cols[0]

@@ -112,10 +112,13 @@ type scanner struct {
 	n        int
 	cols     []*vector.Vector
 	sel      []uint32
+	// bits, if not nil, are those in place of sel, bitsLeft in number, until a term wants row numbers.
+	bits     vector.Bitmap
+	bitsLeft int
 
 	codesBuf segment.Buffer
 	selBuf   []uint32
-	passBuf  vector.Bitmap
+	passBuf  [2]vector.Bitmap
 	rowsBuf  []uint32
 	aside    []uint32         // rows of batches before that are still to come
 	nulls    []*vector.Vector // by column: what stands for those that nobody looks at
@@ -206,7 +209,7 @@ func (s *scanner) read(from, to int) (*vector.Batch, error) {
 			s.skip[i] = s.idle(t, i)
 		}
 	}
-	s.from, s.to, s.n, s.rows, s.sel = from, to, to-from, nil, nil
+	s.from, s.to, s.n, s.rows, s.sel, s.bits = from, to, to-from, nil, nil, nil
 	clear(s.cols)
 	if p.rows != nil {
 		s.rowsBuf = rowsBetween(p.rows, from, to, s.rowsBuf[:0])
@@ -225,6 +228,9 @@ func (s *scanner) read(from, to int) (*vector.Batch, error) {
 		before := s.left()
 		if err := t.narrow(s); err != nil {
 			return nil, err
+		}
+		if s.bits != nil && !s.nextAsksBits(i) {
+			s.settle()
 		}
 		s.tallies[i].asked += before
 		s.tallies[i].passed += s.left()
@@ -250,18 +256,25 @@ func (s *scanner) idle(t term, i int) bool {
 
 // left returns how many rows of the present batch are left.
 func (s *scanner) left() int {
+	if s.bits != nil {
+		return s.bitsLeft
+	}
 	if s.sel != nil {
 		return len(s.sel)
 	}
 	return s.n
 }
 
-// sparse is the share of rows below which columns are read row by row.
-const sparse = 16
+const (
+	// sparse is the share of rows below which conditions are asked row by row, and rows of several batches come as one.
+	sparse = 16
+	// sparseRead is that below which columns are read row by row.
+	sparseRead = 8
+)
 
 // thin makes rows of the selection if few are left: what is read from then on is read of these only.
 func (s *scanner) thin() {
-	if s.sel == nil || len(s.sel)*sparse >= s.n {
+	if s.sel == nil || len(s.sel)*sparseRead >= s.n {
 		return
 	}
 	for i, c := range s.cols {
@@ -357,24 +370,52 @@ func (s *scanner) column(c *scanColumn) (*vector.Vector, error) {
 
 // dense reports whether the present batch is a run of rows of which so many are left that a condition is better asked of all.
 func (s *scanner) dense() bool {
-	return s.rows == nil && (s.sel == nil || len(s.sel)*sparse >= s.n)
+	return s.rows == nil && s.left()*sparse >= s.n
 }
 
-// keepBits narrows the present batch, a run of rows, to those whose bits fill sets.
+// keepBits narrows the present batch, a run of rows, to those whose bits fill sets. It may leave them as bits, which read settles.
 func (s *scanner) keepBits(fill func(pass vector.Bitmap) error) error {
-	s.passBuf = sized(s.passBuf, (s.n+63)/64)
-	pass := s.passBuf
+	buf := &s.passBuf[0]
+	if s.bits != nil {
+		buf = &s.passBuf[1]
+	}
+	*buf = sized(*buf, (s.n+63)/64)
+	pass := *buf
 	if err := fill(pass); err != nil {
 		return err
 	}
-	if s.sel != nil {
+	switch {
+	case s.sel != nil:
 		s.sel = present(s.sel, pass)
 		return nil
+	case s.bits == nil:
+		s.bits = pass
+	default:
+		for i, x := range pass {
+			s.bits[i] &= x
+		}
 	}
-	if pass.Count(s.n) < s.n {
-		s.sel = pass.Rows(s.room()[:0])
-	}
+	s.bitsLeft = s.bits.Count(s.n)
 	return nil
+}
+
+// nextAsksBits reports whether the term that is asked after number i gives bits, too.
+func (s *scanner) nextAsksBits(i int) bool {
+	for i++; i < len(s.skip); i++ {
+		if !s.skip[i] {
+			t, ok := s.leaf.planned.terms[i].(*codesTerm)
+			return ok && t.givesBits(s)
+		}
+	}
+	return false
+}
+
+// settle makes row numbers of bits.
+func (s *scanner) settle() {
+	if s.bitsLeft < s.n {
+		s.sel = s.bits.Rows(s.room()[:0])
+	}
+	s.bits = nil
 }
 
 // room returns memory for a selection of the present batch, longer by one than it can get, so that loops can write before they know.

@@ -39,7 +39,7 @@ func (t *codesTerm) within(int, int) verdict { return sometimes }
 
 func (t *codesTerm) narrow(s *scanner) error {
 	set := t.codes
-	if s.dense() && s.cols[t.column] == nil && !set.null {
+	if t.givesBits(s) {
 		f := segment.CodeFilter{First: set.first, Span: set.n - 1}
 		if !set.run {
 			f.Bits = set.bits
@@ -94,6 +94,11 @@ func (t *codesTerm) narrow(s *scanner) error {
 		return k
 	})
 	return nil
+}
+
+// givesBits reports whether narrow asks the whole of the present batch.
+func (t *codesTerm) givesBits(s *scanner) bool {
+	return s.dense() && s.cols[t.column] == nil && !t.codes.null
 }
 
 // codes returns the codes of the column of t in the present batch. The texts are not read: few rows may be left.

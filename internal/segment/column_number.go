@@ -182,29 +182,35 @@ func (c *fileColumn) readFrameRows(buf *Buffer, rows []uint32) (*vector.Vector, 
 			n++
 		}
 		f := &c.frames[block]
-		w, base := f.width(), f.offset()
+		base := f.offset()
 		if err := c.data.touch(base+f.byteOf(int(rows[0]%BlockRows)), base+f.bytesBefore(int(rows[n-1]%BlockRows)+1)); err != nil {
 			return nil, err
 		}
-		out := v.Longs[len(v.Longs)-len(rows):][:n]
-		data := c.data.b[base:] // with frameSlack behind the last value
-		if b := f.packed(); b > 0 {
-			for i, r := range rows[:n] {
-				out[i] = f.Min + int64(packedAt(data, int(r%BlockRows), b)*f.Unit)
-			}
-		} else if w == 8 {
-			for i, r := range rows[:n] {
-				out[i] = int64(binary.LittleEndian.Uint64(data[int(r%BlockRows)*8:]))
-			}
-		} else {
-			mask, least, unit := uint64(1)<<(8*uint(w))-1, uint64(f.Min), f.Unit
-			for i, r := range rows[:n] {
-				out[i] = int64(least + binary.LittleEndian.Uint64(data[int(r%BlockRows)*w:])&mask*unit)
-			}
-		}
+		f.pick(v.Longs[len(v.Longs)-len(rows):][:n], c.data.b[base:], rows[:n])
 		rows = rows[n:]
 	}
 	return v, nil
+}
+
+// pick writes the values of rows of the block, numbered in the segment, to dst. Data begins with the block's values, and has frameSlack behind
+// the last.
+func (f *frameBlock) pick(dst []int64, data []byte, rows []uint32) {
+	least, unit := f.Min, f.Unit
+	if b := f.packed(); b > 0 {
+		pickBits(dst, data, rows, b, least, unit)
+		return
+	}
+	switch w := f.width(); w {
+	case 8:
+		for i, r := range rows {
+			dst[i] = int64(binary.LittleEndian.Uint64(data[int(r%BlockRows)*8:]))
+		}
+	default:
+		mask := uint64(1)<<(8*uint(w)) - 1
+		for i, r := range rows {
+			dst[i] = least + int64(binary.LittleEndian.Uint64(data[int(r%BlockRows)*w:])&mask*unit)
+		}
+	}
 }
 
 func (c *fileColumn) readRaw(buf *Buffer, from, to int) (*vector.Vector, error) {

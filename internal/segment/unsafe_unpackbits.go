@@ -115,3 +115,20 @@ func packedAt(data []byte, i int, b uint) uint64 {
 	bit := uint(i) * b
 	return *(*uint64)(unsafe.Pointer(&data[bit/8 : bit/8+8][0])) >> (bit & 7) & (1<<b - 1)
 }
+
+// pickBits decodes the values of rows, ascending and of one block, of those of b bits that begin at data, which reaches frameSlack bytes
+// beyond the last of them. It sets dst to least + value * unit.
+func pickBits(dst []int64, data []byte, rows []uint32, b uint, least int64, unit uint64) {
+	if len(rows) == 0 {
+		return
+	}
+	last := uint(rows[len(rows)-1]%BlockRows) * b / 8
+	data = data[:last+frameSlack]
+	p := unsafe.Pointer(&data[0])
+	mask := uint64(1)<<(b&63) - 1
+	dst = dst[:len(rows)]
+	for i, r := range rows {
+		bit := uint(r%BlockRows) * b
+		dst[i] = least + int64(*(*uint64)(unsafe.Add(p, bit/8))>>(bit&7)&mask*unit)
+	}
+}

@@ -48,6 +48,10 @@ type Query struct {
 	TimeZone  string
 	Now       int64
 	BatchRows int
+	// Priority, Lane, NoCacheUse and NoCachePopulate are those of Request.
+	Priority                    int64
+	Lane                        string
+	NoCacheUse, NoCachePopulate bool
 	// Memory and Spill hold what waits to be merged.
 	Memory *budget.Budget
 	Spill  *budget.SpillDir
@@ -180,6 +184,7 @@ func (r *running) late() bool {
 func (r *running) request(ctx context.Context, server *Server, segments []Segment, skip int64) *Request {
 	req := &Request{
 		QueryID: r.q.ID, TimeZone: r.q.TimeZone, Now: r.q.Now, BatchRows: r.q.BatchRows, Skip: skip, Need: r.f.Need,
+		Priority: r.q.Priority, Lane: r.q.Lane, NoCacheUse: r.q.NoCacheUse, NoCachePopulate: r.q.NoCachePopulate,
 		Groups: r.f.Groups, Streamed: r.f.Streamed, Profile: r.f.Far != nil, Plan: r.plan, Segments: make([]SentSegment, len(segments)),
 	}
 	if deadline, ok := ctx.Deadline(); ok {

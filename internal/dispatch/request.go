@@ -50,6 +50,12 @@ type Request struct {
 	BatchRows int    `json:"batchRows"`
 	// TimeoutMillis is how long the query still has; 0: any time.
 	TimeoutMillis int64 `json:"timeoutMillis,omitempty"`
+	// Priority says whose turn it is on the server's cores, Lane which of its limits the query counts in.
+	Priority int64  `json:"priority,omitempty"`
+	Lane     string `json:"lane,omitempty"`
+	// NoCacheUse and NoCachePopulate say that what the server keeps of single segments is not for this query, and nothing is to be kept of it.
+	NoCacheUse      bool `json:"noCacheUse,omitempty"`
+	NoCachePopulate bool `json:"noCachePopulate,omitempty"`
 	// Skip is how many of the first rows of a streamed fragment are not wanted.
 	Skip int64 `json:"skip,omitempty"`
 	// Need is that of the fragment.

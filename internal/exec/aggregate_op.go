@@ -16,6 +16,7 @@ type aggregateOp struct {
 	pipeline *Pipeline // or
 	input    Operator
 	far      *farRows // groups of other servers; nil: there are none
+	kept     *keptGroups
 
 	partials []*partialGroups
 	parts    *groupParts // nil: nothing was grouped yet
@@ -46,6 +47,7 @@ func openAggregate(ctx context.Context, n *plan.Aggregate, env *Env) (*Pipeline,
 			Plan: plain, Groups: true, Far: env.far(o.pipeline.nodes(n)),
 		}}
 	}
+	o.kept = takeKept(n, o.pipeline, env)
 	if len(n.Keys) == 0 {
 		return nil, o, nil
 	}
@@ -153,8 +155,20 @@ func (o *aggregateOp) consume(ctx context.Context) error {
 	for _, p := range o.partials {
 		p.pool()
 	}
+	if o.kept == nil && o.far == nil {
+		return nil
+	}
+	absorb, err := o.absorber()
+	if err != nil {
+		return err
+	}
+	if o.kept != nil {
+		if err := o.kept.run(ctx, absorb); err != nil {
+			return err
+		}
+	}
 	if o.far != nil {
-		return o.absorbFar(ctx)
+		return Drain(ctx, o.far, absorb)
 	}
 	return nil
 }
@@ -209,6 +223,7 @@ func (o *aggregateOp) Close() {
 	if o.far != nil {
 		o.far.Close()
 	}
+	o.kept.close()
 	if o.pipeline != nil {
 		o.pipeline.Close()
 	}

@@ -34,6 +34,9 @@ type Env struct {
 	// MaxWindowRows is the most rows that a partition of a window may have, more are an ErrWindowRows; 0: as many as fit in memory.
 	MaxWindowRows int
 
+	// Segments keeps what aggregations make of single segments; nil: nothing is kept.
+	Segments *SegmentCache
+
 	// Profile, if not nil, is told what each operator does.
 	Profile *Profile
 
@@ -94,6 +97,8 @@ type Tables interface {
 // Leaf is a segment with the part of time in which it is visible.
 type Leaf struct {
 	Reader segment.Reader
+	// ID is that of a segment that is published, and so never changes; "": it may.
+	ID string
 	// Visible bounds the rows that count: newer segments may hide a part of an older one.
 	Visible chrono.Interval
 }

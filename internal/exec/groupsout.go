@@ -36,6 +36,7 @@ func buildGroupsOut(ctx context.Context, node plan.Node, env *Env) (Operator, er
 	if o.pipeline, o.input, err = openParts(ctx, n.Input, env.unordered().needing(aggregateNeeds(n))); err != nil {
 		return nil, err
 	}
+	o.kept = takeKept(n, o.pipeline, env)
 	return &groupsOut{a: o}, nil
 }
 
@@ -88,8 +89,8 @@ func (o *groupsOut) Close() {
 	o.a.Close()
 }
 
-// absorbFar merges the groups that other servers have made.
-func (o *aggregateOp) absorbFar(ctx context.Context) error {
+// absorber returns what merges groups that were made elsewhere, by other servers or for the cache.
+func (o *aggregateOp) absorber() (func(*vector.Batch) error, error) {
 	into := o.partials[0]
 	tables := into.all()
 	wanted := make([][]vector.Type, len(tables))
@@ -98,12 +99,12 @@ func (o *aggregateOp) absorbFar(ctx context.Context) error {
 		for _, s := range g.specs {
 			types, err := s.IntermediateTypes()
 			if err != nil {
-				return err
+				return nil, err
 			}
 			wanted[i] = append(wanted[i], types...)
 		}
 	}
-	return Drain(ctx, o.far, func(b *vector.Batch) error {
+	return func(b *vector.Batch) error {
 		table := -1
 		if len(b.Cols) > 0 && b.N > 0 && b.Cols[0].Type == vector.Long {
 			table = int(b.Cols[0].LongAt(0))
@@ -116,7 +117,7 @@ func (o *aggregateOp) absorbFar(ctx context.Context) error {
 			return err
 		}
 		return into.fit()
-	})
+	}, nil
 }
 
 // alike reports whether the columns of a batch have these types.

@@ -23,6 +23,7 @@ var configs = []slt.Config{
 	{Name: "batch3", New: direct(engine.Options{BatchRows: 3})},
 	{Name: "segments", New: direct(engine.Options{SegmentRows: 2, Threads: 3})},
 	{Name: "spill", New: direct(engine.Options{SegmentRows: 2, BatchRows: 2, MemoryBytes: spillBytes, Disk: spilled})},
+	{Name: "kept", New: direct(engine.Options{SegmentRows: 2, Threads: 3, Kept: true})},
 	{Name: "norules", New: direct(engine.Options{RulesOff: plan.RuleNames()})},
 	{Name: "reprint", New: direct(engine.Options{Reprint: true}), Moved: true},
 	{Name: "http", New: func(t testing.TB) slt.Engine { return engine.Serve(t, engine.Options{}) }},

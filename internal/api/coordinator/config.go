@@ -14,7 +14,7 @@ import (
 
 // The names of settings in the store, which are also their key and kind in the audit history.
 const (
-	settingCoordinator = "coordinator.config"
+	SettingCoordinator = "coordinator.config"
 	settingWorker      = "worker.config"
 )
 
@@ -22,14 +22,14 @@ func (a *API) configRoutes(mux routes) {
 	const config, worker = coordinatorBase + "/config", overlordBase + "/worker"
 	mux.On("GET "+config, func(w http.ResponseWriter, r *http.Request) error {
 		c := defaultDynamic()
-		if err := a.setting(r, settingCoordinator, &c); err != nil {
+		if err := a.setting(r, SettingCoordinator, &c); err != nil {
 			return err
 		}
 		return write(w, c)
 	})
 	mux.On("POST "+config, a.setDynamic)
 	mux.On("GET "+config+"/history", func(w http.ResponseWriter, r *http.Request) error {
-		return a.history(w, r, settingCoordinator, settingCoordinator)
+		return a.history(w, r, SettingCoordinator, SettingCoordinator)
 	})
 	mux.On("GET "+worker, func(w http.ResponseWriter, r *http.Request) error {
 		c := defaultWorkers()
@@ -147,12 +147,12 @@ func (a *API) setDynamic(w http.ResponseWriter, r *http.Request) error {
 	case isNothing(text):
 		return refuse(w, http.StatusBadRequest, "The body must be an object of settings")
 	}
-	_, err = a.store.UpdateSetting(r.Context(), metastore.Fence{}, settingCoordinator, Audit(r, settingCoordinator, settingCoordinator),
+	_, err = a.store.UpdateSetting(r.Context(), metastore.Fence{}, SettingCoordinator, Audit(r, SettingCoordinator, SettingCoordinator),
 		func(stored json.RawMessage) (json.RawMessage, error) {
 			c := defaultDynamic()
 			if stored != nil {
 				if err := json.Unmarshal(stored, &c); err != nil {
-					return nil, fmt.Errorf("reading setting [%s]: %w", settingCoordinator, err)
+					return nil, fmt.Errorf("reading setting [%s]: %w", SettingCoordinator, err)
 				}
 			}
 			if err := decode(text, &c); err != nil {

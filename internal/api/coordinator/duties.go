@@ -50,7 +50,7 @@ func (a *API) syncedBrokers(w http.ResponseWriter, _ *http.Request) error {
 // cloneStatus answers how far the servers of the setting [cloneServers] are from being like those they are to be clones of.
 func (a *API) cloneStatus(w http.ResponseWriter, r *http.Request) error {
 	c := defaultDynamic()
-	if err := a.setting(r, settingCoordinator, &c); err != nil {
+	if err := a.setting(r, SettingCoordinator, &c); err != nil {
 		return err
 	}
 	v, out := a.view(), []object{}

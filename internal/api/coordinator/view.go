@@ -23,12 +23,14 @@ type Server struct {
 	Type, Tier        string
 	Priority          int
 	MaxSize, UsedSize int64
+	// Clone says that it holds what another server holds, whatever the rules are.
+	Clone bool
 	// Loaded is the ids of the segments held, sorted.
 	Loaded []string
 }
 
 // replicates reports whether rules place segments on the server.
-func (s *Server) replicates() bool { return s.Type == "historical" }
+func (s *Server) replicates() bool { return s.Type == "historical" && !s.Clone }
 
 // holds reports whether the server answers for a segment. A tombstone has no bytes, and so is wherever segments may be.
 func (s *Server) holds(segment *timeline.Segment, id string) bool {

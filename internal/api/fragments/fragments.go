@@ -28,6 +28,14 @@ import (
 type Engine interface {
 	// FragmentEnv returns memory, a share of the cores and the lookups for a fragment of a query. Done gives them back.
 	FragmentEnv(zone *chrono.Zone, now int64, name string) (env *exec.Env, done func())
+	// SegmentCache returns what is kept of single segments, as far as the query wants it used and filled; nil: not at all.
+	SegmentCache(use, populate bool) *exec.SegmentCache
+}
+
+// Gate bounds the queries whose parts run at once.
+type Gate interface {
+	// EnterPart lets a part of a query in, or refuses it; leave is called at its end.
+	EnterPart(id, lane string) (leave func(), err error)
 }
 
 // Segments makes segments readable.
@@ -41,13 +49,14 @@ type Segments interface {
 type API struct {
 	engine   Engine
 	segments Segments
+	gate     Gate
 	clock    clock.Clock
 	log      *slog.Logger
 }
 
 // New returns an API. What is wrong with this server is told to log: the asker gets no causes.
-func New(engine Engine, segments Segments, c clock.Clock, log *slog.Logger) *API {
-	return &API{engine, segments, c, log}
+func New(engine Engine, segments Segments, gate Gate, c clock.Clock, log *slog.Logger) *API {
+	return &API{engine, segments, gate, c, log}
 }
 
 // Routes adds the endpoint to mux.
@@ -98,8 +107,15 @@ func (a *API) run(ctx context.Context, req *dispatch.Request, out *dispatch.Stre
 	if err != nil {
 		return nil, err
 	}
+	leave, err := a.gate.EnterPart(req.QueryID, req.Lane)
+	if err != nil {
+		return nil, dispatch.Elsewhere(err) // a server that has less to do, if there is one
+	}
+	defer leave()
 	env, done := a.engine.FragmentEnv(zone, req.Now, "fragment of query "+req.QueryID)
 	defer done()
+	env.Share.Prefer(req.Priority)
+	env.Segments = a.engine.SegmentCache(!req.NoCacheUse, !req.NoCachePopulate)
 	env.BatchRows = req.BatchRows
 	env.Tables = &leaves{a.segments, req.Segments}
 	if !req.Profile {
@@ -156,7 +172,7 @@ func (l *leaves) Leaves(ctx context.Context, _ *plan.Scan) ([]exec.Leaf, error) 
 			}
 			return nil, dispatch.Elsewhere(err)
 		}
-		out = append(out, exec.Leaf{Reader: reader, Visible: s.Interval()})
+		out = append(out, exec.Leaf{Reader: reader, ID: s.ID, Visible: s.Interval()})
 	}
 	return out, nil
 }

@@ -28,13 +28,13 @@ const (
 type Running struct {
 	clock clock.Clock
 	o     RunningOptions
+	gate  *Gate
 
 	mu struct {
 		sync.Mutex
 		next    int64
 		queries map[int64]*entry
-		lanes   map[string]int // how many of a limited lane run
-		ended   []Info         // a ring once it is full: the first to end is at oldest
+		ended   []Info // a ring once it is full: the first to end is at oldest
 		oldest  int
 	}
 }
@@ -75,9 +75,10 @@ func (i *Info) State() string {
 
 // entry is a query while it runs.
 type entry struct {
-	Info
+	Info      // Lane is guarded by the registry's lock
+	running   *Running
 	context   map[string]any
-	priority  int64
+	priority  atomic.Int64
 	blocklist func() []BlockRule
 
 	cancel context.CancelCauseFunc
@@ -100,12 +101,14 @@ type RunningOptions struct {
 	// Blocklist returns the rules as they are now; nil: there are none.
 	Blocklist func() []BlockRule
 	Meter     *obs.Meter
+	// Thresholds lower the priority of queries that read much; nil: it is what their context says.
+	Thresholds *Thresholds
 }
 
 // NewRunning returns an empty registry.
 func NewRunning(c clock.Clock, o RunningOptions) *Running {
-	r := &Running{clock: c, o: o}
-	r.mu.queries, r.mu.lanes = map[int64]*entry{}, map[string]int{}
+	r := &Running{clock: c, o: o, gate: NewGate(o.Limits)}
+	r.mu.queries = map[int64]*entry{}
 	return r
 }
 
@@ -128,43 +131,27 @@ func (r *Running) Enter(ctx context.Context, q Arrival) (_ context.Context, leav
 	if err != nil {
 		return nil, nil, err
 	}
+	if err := r.gate.Enter(lane); err != nil {
+		return nil, nil, err
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := r.full(lane); err != nil {
-		cancel(nil)
-		return nil, nil, err
-	}
-	if _, limited := r.o.Limits.Lanes[lane]; limited {
-		r.mu.lanes[lane]++
-	}
 	r.mu.next++
 	e := &entry{
 		Info:    Info{ID: q.ID, SQL: q.SQL, Identity: q.Identity, Started: r.clock.Now(), Lane: lane, serial: r.mu.next},
-		context: q.Context, priority: priority, blocklist: r.o.Blocklist, cancel: cancel,
+		running: r, context: q.Context, blocklist: r.o.Blocklist, cancel: cancel,
 	}
+	e.priority.Store(priority)
 	r.mu.queries[e.serial] = e
 	return context.WithValue(ctx, entryKey{}, e), func() {
 		cancel(nil)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		delete(r.mu.queries, e.serial)
-		if _, limited := r.o.Limits.Lanes[lane]; limited {
-			r.mu.lanes[lane]--
-		}
+		r.gate.Leave(e.Lane)
 		r.keep(e)
 	}, nil
-}
-
-// full refuses another query of a lane when there are too many. The lock is held.
-func (r *Running) full(lane string) error {
-	if total := r.o.Limits.Total; total > 0 && len(r.mu.queries) >= total {
-		return fault.Capacity("Too many concurrent queries, total query capacity of %d exceeded. Please try your query again later.", total)
-	}
-	if limit, limited := r.o.Limits.Lanes[lane]; limited && r.mu.lanes[lane] >= limit {
-		return fault.Capacity("Too many concurrent queries for lane '%s', query capacity of %d exceeded. Please try your query again later.", lane, limit)
-	}
-	return nil
 }
 
 // ContextOf returns the context parameters of the query that ctx belongs to, as they were sent; the caller does not change them.
@@ -178,9 +165,30 @@ func ContextOf(ctx context.Context) map[string]any {
 // PriorityOf returns the priority of the query that ctx belongs to.
 func PriorityOf(ctx context.Context) int64 {
 	if e, ok := ctx.Value(entryKey{}).(*entry); ok {
-		return e.priority
+		return e.priority.Load()
 	}
 	return 0
+}
+
+// LaneOf returns the lane of the query that ctx belongs to; "" is none.
+func LaneOf(ctx context.Context) string {
+	e, ok := ctx.Value(entryKey{}).(*entry)
+	if !ok {
+		return ""
+	}
+	e.running.mu.Lock()
+	defer e.running.mu.Unlock()
+	return e.Lane
+}
+
+// KindOf returns what the query that ctx belongs to is, as Describe was told; "" if that is not known.
+func KindOf(ctx context.Context) string {
+	if e, ok := ctx.Value(entryKey{}).(*entry); ok {
+		if about := e.about.Load(); about != nil {
+			return about.kind
+		}
+	}
+	return ""
 }
 
 // keep remembers a query that has ended.

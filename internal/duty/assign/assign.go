@@ -9,6 +9,7 @@
 //	fleet.go     the servers with what they will hold when all commands are obeyed
 //	place.go     copies of one segment
 //	move.go      evening out
+//	clone.go     servers that hold what another one holds
 //
 // Elsewhere: what rules mean (duty/rule), who holds what (cluster.Inventory), loading itself (role/historical).
 package assign
@@ -76,6 +77,8 @@ type Duty struct {
 		moves   map[string]move              // by id
 		failed  map[string]string            // by id, why no server could load it
 		fleet   string                       // the servers there were and whether they answered, to see when that changes
+		config  configuration                // of the last round
+		state   *timeline.State              // likewise
 		late    bool                         // drops wait for loads that were told: with the last of these all is looked at again
 	}
 }
@@ -89,6 +92,8 @@ type configuration struct {
 	MaxMoves        int      `json:"maxSegmentsToMove"`
 	Smart           bool     `json:"smartSegmentLoading"`
 	Decommissioning []string `json:"decommissioningNodes"`
+	// Clones are servers that are to hold what another one holds, by address, with the addresses of these.
+	Clones map[string]string `json:"cloneServers"`
 }
 
 func (d *Duty) configuration(ctx context.Context) (configuration, error) {
@@ -123,6 +128,7 @@ func (d *Duty) reset(epoch int64) {
 	d.known, d.mu.pending = map[string]*known{}, map[string]map[string]string{}
 	d.mu.drops, d.mu.moves, d.mu.failed = map[string]map[string]string{}, map[string]move{}, map[string]string{}
 	d.mu.fleet, d.mu.late = "", false
+	d.mu.config, d.mu.state = configuration{}, nil
 }
 
 // watch sees commands obeyed, and wakes the duty for everything when servers came or went.
@@ -130,7 +136,11 @@ func (d *Duty) watch(ctx context.Context, wake chan<- struct{}) {
 	for {
 		changed := d.o.Inventory.Changed()
 		stocks := d.o.Inventory.Stocks(false)
-		if d.settle(ctx, stocks) {
+		all := d.settle(ctx, stocks)
+		if err := d.followSources(ctx, stocks); err != nil && ctx.Err() == nil {
+			d.o.Log.WarnContext(ctx, "a clone could not be told what to load", "error", err)
+		}
+		if all {
 			select {
 			case wake <- struct{}{}:
 			default:
@@ -205,6 +215,9 @@ func (d *Duty) round(ctx context.Context, v duty.Visit) error {
 	if err != nil || config.Pause {
 		return err
 	}
+	d.mu.Lock()
+	d.mu.config, d.mu.state = config, v.State
+	d.mu.Unlock()
 	stocks := d.o.Inventory.Stocks(false)
 	fleet := d.fleet(stocks, config)
 	now := clock.Millis(d.o.Clock)
@@ -223,6 +236,9 @@ func (d *Duty) round(ctx context.Context, v duty.Visit) error {
 		if len(failed) == 0 {
 			d.even(fleet, v.State, config, out)
 		}
+	}
+	if v.All { // in between it is what sources load that tells
+		d.mirror(fleet, v.State, out)
 	}
 	if fleet.postponed {
 		d.mu.Lock()

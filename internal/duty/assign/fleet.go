@@ -15,6 +15,7 @@ type fleet struct {
 	inventory Inventory
 	by        map[string]*ship
 	tiers     []*tier // by name
+	clones    []clone // by address; they are in neither
 	// pending are the servers that were told to load a segment, leaving those told to drop it.
 	pending, leaving map[string][]string
 	// moving are the segments on their way from one server to another.
@@ -65,6 +66,10 @@ func (d *Duty) fleet(stocks []cluster.Stock, c configuration) *fleet {
 		o := &ship{Stock: s, address: s.Member.Address(), bytes: s.Used, count: s.Segments}
 		o.closed = slices.Contains(c.Decommissioning, o.address)
 		o.full = o.fill(0)
+		if source, ok := c.Clones[o.address]; ok {
+			f.clones = append(f.clones, clone{o, source})
+			continue
+		}
 		t := tiers[s.Member.Tier]
 		if t == nil {
 			t = &tier{name: s.Member.Tier}

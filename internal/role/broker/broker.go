@@ -50,10 +50,13 @@ type Options struct {
 	// Lookups are those that statements may use; nil: there are none.
 	Lookups *lookup.Set
 	// Servers and Dispatcher spread queries over the servers of a cluster; nil: this process reads all segments.
-	Servers Servers
-	// Cache is that of results.
-	Cache      CacheOptions
+	Servers    Servers
 	Dispatcher *dispatch.Dispatcher
+	// Clones returns the servers that are clones, by name; nil: there are none.
+	Clones func() map[string]string
+	// Cache is that of results, Segments that of single segments.
+	Cache    CacheOptions
+	Segments exec.SegmentCache
 	// LargeSide is plan.Options.LargeSide; 0: sentRows where there are Servers.
 	LargeSide float64
 	Clock     clock.Clock
@@ -88,7 +91,7 @@ func New(published *timeline.Published, segments Segments, system map[string]Sys
 	}
 	return &Broker{
 		published: published, segments: segments, system: system, externals: externals, scheduler: exec.NewScheduler(threads, o.Clock),
-		lexicons: exec.NewLexicons(o.Memory), observations: agg.NewObservations(o.Memory), results: newResults(o.Memory, o.Cache), o: o,
+		lexicons: exec.NewLexicons(o.Memory), observations: agg.NewObservations(o.Memory), results: &results{o: o.Cache}, o: o,
 	}
 }
 
@@ -174,7 +177,7 @@ func (b *Broker) OptimizeWithout(p *Prepared, off []string) plan.Node {
 // Env returns what the operators of a statement need: a part of the memory and a share of the cores. Done gives them back.
 func (b *Broker) Env(p *Prepared, name string) (env *exec.Env, done func()) {
 	env, done = b.env(p.Statement.Env(), name)
-	env.Tables, env.System, env.Externals = &tables{b.segments, p.State}, &systemRows{b, p.State, p.Lookups, p.Dialect}, b.externals
+	env.Tables, env.System, env.Externals = &tables{b.segments, p.State, b.o.Segments.Use || b.o.Segments.Populate}, &systemRows{b, p.State, p.Lookups, p.Dialect}, b.externals
 	return env, done
 }
 
@@ -192,8 +195,8 @@ func (b *Broker) env(context expr.Context, name string) (env *exec.Env, done fun
 // memoryShare is the part of the process's memory that one statement may take: a second one must find some, or spill early.
 const memoryShare = 2
 
-// CacheStats returns the counts of the cache of results.
-func (b *Broker) CacheStats() CacheStats { return b.results.Stats() }
+// ResultHits returns how many queries were answered from the cache of results.
+func (b *Broker) ResultHits() int64 { return b.results.hits.Load() }
 
 // Start implements query.Engine.
 func (b *Broker) Start(ctx context.Context, req *query.Request) (query.Rows, error) {
@@ -271,9 +274,17 @@ func (b *Broker) Rows(ctx context.Context, p *Prepared, id string) (query.Rows, 
 	if r.op = b.results.get(wanted); r.op != nil {
 		return query.Watched(ctx, r, func() int64 { return 0 }), nil
 	}
+	wishes, err := b.wishesOf(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if err := query.Weigh(ctx, func() query.Footprint { return b.footprint(p, node) }); err != nil {
+		return nil, err
+	}
 	env, done := b.Env(p, "query "+id)
 	env.Share.Prefer(query.PriorityOf(ctx))
-	env.Cluster = b.spread(p, id, env)
+	env.Segments = b.SegmentCache(wishes.use, wishes.populate)
+	env.Cluster = b.spread(ctx, p, id, env, wishes)
 	r.done = done
 	err = exec.Protect(func() (err error) {
 		r.op, err = exec.Build(ctx, node, env)
@@ -336,6 +347,8 @@ func (o *oneBatch) Close() {}
 type tables struct {
 	segments Segments
 	state    *timeline.State
+	// named says that leaves have ids, which take time to make.
+	named bool
 }
 
 // Leaves implements exec.Tables.
@@ -345,15 +358,17 @@ func (t *tables) Leaves(ctx context.Context, scan *plan.Scan) ([]exec.Leaf, erro
 	for visible, s := range t.wanted(scan) {
 		segments, leaves = append(segments, s), append(leaves, exec.Leaf{Visible: visible})
 	}
+	if t.named {
+		for i, s := range segments {
+			leaves[i].ID = s.ID.String()
+		}
+	}
 	return leaves, t.acquire(ctx, segments, leaves)
 }
 
 // visible yields the segments of a scan that hold rows, each with the part of time in which they count.
 func (t *tables) visible(scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.Segment] {
-	intervals := scan.Intervals
-	if intervals == nil {
-		intervals = []chrono.Interval{chrono.Eternity}
-	}
+	intervals := intervalsOf(scan)
 	return func(yield func(chrono.Interval, *timeline.Segment) bool) {
 		for _, holder := range t.state.Timeline(scan.DataSource).Lookup(intervals...) {
 			for _, s := range holder.Segments() {
@@ -367,7 +382,7 @@ func (t *tables) visible(scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.S
 
 // Visible yields the segments of a scan that may have rows which count, in the state that p pins, each with the part of time in which they do.
 func (b *Broker) Visible(p *Prepared, scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.Segment] {
-	return (&tables{b.segments, p.State}).wanted(scan)
+	return (&tables{segments: b.segments, state: p.State}).wanted(scan)
 }
 
 // wanted yields the visible segments of a scan that its filter may keep rows of, as far as shard specs tell.
@@ -384,7 +399,7 @@ func (t *tables) wanted(scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.Se
 
 // Reads yields the segments of a datasource that a plan of p reads, a segment once for each scan of it.
 func (b *Broker) Reads(p *Prepared, node plan.Node, dataSource string) iter.Seq[timeline.SegmentID] {
-	t := &tables{b.segments, p.State}
+	t := &tables{segments: b.segments, state: p.State}
 	return func(yield func(timeline.SegmentID) bool) {
 		plan.Walk(node, func(n plan.Node) bool {
 			more := true
@@ -398,6 +413,29 @@ func (b *Broker) Reads(p *Prepared, node plan.Node, dataSource string) iter.Seq[
 			return more
 		})
 	}
+}
+
+// footprint is what a plan of p reads.
+func (b *Broker) footprint(p *Prepared, node plan.Node) (f query.Footprint) {
+	t := &tables{segments: b.segments, state: p.State}
+	plan.Walk(node, func(n plan.Node) bool {
+		if scan, ok := n.(*plan.Scan); ok {
+			f.Intervals = append(f.Intervals, intervalsOf(scan)...)
+			for _, s := range t.visible(scan) {
+				f.Segments = append(f.Segments, s.ID.Interval)
+			}
+		}
+		return true
+	})
+	return f
+}
+
+// intervalsOf are those that a scan asks for.
+func intervalsOf(scan *plan.Scan) []chrono.Interval {
+	if scan.Intervals == nil {
+		return []chrono.Interval{chrono.Eternity}
+	}
+	return scan.Intervals
 }
 
 // acquiring is how many segments a query acquires at once. Where they are not in memory that is waiting, for a disk or for deep storage.

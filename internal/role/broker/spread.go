@@ -2,11 +2,14 @@ package broker
 
 import (
 	"context"
+	"slices"
 
+	"github.com/hengedb/henge/internal/api/query"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/dispatch"
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/timeline"
 )
@@ -23,6 +26,75 @@ func (b *Broker) FragmentEnv(zone *chrono.Zone, now int64, name string) (env *ex
 	return b.env(expr.Context{Zone: zone, Now: now, Lookups: mappings(b.o.Lookups.View())}, name)
 }
 
+// SegmentCache implements fragments.Engine.
+func (b *Broker) SegmentCache(use, populate bool) *exec.SegmentCache {
+	c := b.o.Segments
+	c.Use, c.Populate = c.Use && use, c.Populate && populate
+	if !c.Use && !c.Populate {
+		return nil
+	}
+	return &c
+}
+
+// wishes are what a query's context says of how segments are read.
+type wishes struct {
+	// use and populate are about the cache of single segments.
+	use, populate bool
+	clones        cloneMode
+}
+
+// wishesOf reads them. Values that can't be are refused where there is a cache, as in the reference, and count as none where there is none.
+func (b *Broker) wishesOf(ctx context.Context, p *Prepared) (w wishes, err error) {
+	for name, wish := range map[string]*bool{"useCache": &w.use, "populateCache": &w.populate} {
+		sent := query.ContextOf(ctx)
+		if _, there := sent[name]; !there {
+			sent = p.Context // with the defaults
+		}
+		if *wish, err = query.Bool(sent, name, true); err != nil && (b.o.Segments.Use || b.o.Segments.Populate) {
+			return w, err
+		} else if err != nil {
+			*wish = true
+		}
+	}
+	mode, err := query.Text(query.ContextOf(ctx), "cloneQueryMode", string(excludeClones))
+	if err != nil {
+		return w, err
+	}
+	switch w.clones = cloneMode(mode); w.clones {
+	case excludeClones, includeClones, preferClones:
+		return w, nil
+	}
+	return w, fault.InvalidInput("Query context [cloneQueryMode] is [%s], but must be excludeClones, includeClones or preferClones", mode)
+}
+
+// cloneMode says whether clones are asked: servers that hold what others hold, for trying something out, or to be kept free for some queries.
+type cloneMode string
+
+const (
+	excludeClones cloneMode = "excludeClones" // no
+	includeClones cloneMode = "includeClones" // like all others
+	preferClones  cloneMode = "preferClones"  // where they hold a segment, they alone are
+)
+
+// among returns those of some servers that a query asks. The slice is not changed.
+func (m cloneMode) among(servers []*dispatch.Server, clones map[string]string) []*dispatch.Server {
+	if len(clones) == 0 || m == includeClones {
+		return servers
+	}
+	var are, others []*dispatch.Server
+	for _, s := range servers {
+		if _, clone := clones[s.Name]; clone {
+			are = append(are, s)
+		} else {
+			others = append(others, s)
+		}
+	}
+	if m == preferClones && slices.ContainsFunc(are, func(s *dispatch.Server) bool { return !s.Down() }) {
+		return are
+	}
+	return others
+}
+
 // spread reads the segments of one state where they are: some in this process, others on other servers. It implements exec.Cluster.
 type spread struct {
 	tables
@@ -31,7 +103,7 @@ type spread struct {
 }
 
 // spread returns where a query's segments are read; nil: all in this process.
-func (b *Broker) spread(p *Prepared, id string, env *exec.Env) exec.Cluster {
+func (b *Broker) spread(ctx context.Context, p *Prepared, id string, env *exec.Env, w wishes) exec.Cluster {
 	if b.o.Servers == nil {
 		return nil
 	}
@@ -39,10 +111,16 @@ func (b *Broker) spread(p *Prepared, id string, env *exec.Env) exec.Cluster {
 	if zone == nil {
 		zone = chrono.UTC
 	}
-	return &spread{tables{b.segments, p.State}, b, &dispatch.Query{
+	s := &spread{tables{segments: b.segments, state: p.State}, b, &dispatch.Query{
 		ID: id, TimeZone: zone.Name(), Now: env.Expr.Now, BatchRows: env.BatchRows, Memory: env.Budget, Spill: env.Spill,
+		Priority: query.PriorityOf(ctx), Lane: query.LaneOf(ctx), NoCacheUse: !w.use, NoCachePopulate: !w.populate,
 		Live: b.o.Servers.Live, Holders: b.o.Servers.Holders,
 	}}
+	if b.o.Clones != nil {
+		s.query.Live = func() []*dispatch.Server { return w.clones.among(b.o.Servers.Live(), b.o.Clones()) }
+		s.query.Holders = func(id string) []*dispatch.Server { return w.clones.among(b.o.Servers.Holders(id), b.o.Clones()) }
+	}
+	return s
 }
 
 // Split implements exec.Cluster.
@@ -58,7 +136,7 @@ func (s *spread) Split(ctx context.Context, scan *plan.Scan) ([]exec.Leaf, exec.
 	}
 	leaves, mine := make([]exec.Leaf, len(here)), make([]*timeline.Segment, len(here))
 	for i := range here {
-		leaves[i].Visible, mine[i] = here[i].Visible, here[i].Of
+		leaves[i].ID, leaves[i].Visible, mine[i] = here[i].ID, here[i].Visible, here[i].Of
 	}
 	if err := s.acquire(ctx, mine, leaves); err != nil {
 		return nil, nil, err

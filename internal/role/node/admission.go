@@ -9,6 +9,7 @@ import (
 
 	"github.com/hengedb/henge/internal/api/coordinator"
 	"github.com/hengedb/henge/internal/api/query"
+	"github.com/hengedb/henge/internal/config"
 	"github.com/hengedb/henge/internal/fault"
 )
 
@@ -31,6 +32,9 @@ func (n *Node) admission() (query.RunningOptions, error) {
 		},
 	}
 	var err error
+	if o.Thresholds, err = thresholds(set); err != nil {
+		return o, err
+	}
 	switch strategy := set.Text("service.query.scheduler.laning.strategy"); strategy {
 	case "none":
 	case "hilo":
@@ -51,28 +55,65 @@ func (n *Node) admission() (query.RunningOptions, error) {
 	return o, err
 }
 
-// blocklistPeriod is how soon a changed blocklist is obeyed by all Brokers.
-const blocklistPeriod = 5 * time.Second
+// thresholds lower the priority of queries that read much; nil: the priority is what their context says.
+func thresholds(set *config.Settings) (*query.Thresholds, error) {
+	const prefix = "service.query.scheduler.prioritization."
+	switch strategy := set.Text(prefix + "strategy"); strategy {
+	case "manual":
+		return nil, nil
+	case "threshold":
+		t := &query.Thresholds{
+			Period: set.Duration(prefix + "periodThreshold"), Duration: set.Duration(prefix + "durationThreshold"),
+			SegmentRange: set.Duration(prefix + "segmentRangeThreshold"), SegmentCount: set.Int(prefix + "segmentCountThreshold"),
+			Adjustment: set.Int(prefix + "adjustment"),
+		}
+		return t, t.Validate()
+	default:
+		return nil, fault.InvalidInput("%sstrategy [%s] is unknown; use manual or threshold", prefix, strategy)
+	}
+}
 
-// followBlocklist reads the blocklist again and again. While the metastore can't be reached the last one holds.
-func (n *Node) followBlocklist(ctx context.Context) error {
+// settingsPeriod is how soon a changed blocklist is obeyed by all Brokers, and other dynamic configuration.
+const settingsPeriod = 5 * time.Second
+
+// followSettings reads what Brokers obey again and again: the blocklist, and which servers are clones. While the metastore can't be reached the last
+// ones hold.
+func (n *Node) followSettings(ctx context.Context) error {
 	for {
-		text, found, err := n.store.Setting(ctx, coordinator.SettingBroker)
-		var rules []query.BlockRule
-		if err == nil && found {
-			var set struct {
-				Blocklist []query.BlockRule `json:"queryBlocklist"`
-			}
-			err = json.Unmarshal(text, &set)
-			rules = set.Blocklist
+		var broker struct {
+			Blocklist []query.BlockRule `json:"queryBlocklist"`
 		}
-		if err == nil {
-			n.blocklist.Store(&rules)
-		} else if ctx.Err() == nil {
-			n.o.Log.WarnContext(ctx, "the query blocklist could not be read; the last one holds", "error", err)
+		if n.readSetting(ctx, coordinator.SettingBroker, &broker) {
+			n.blocklist.Store(&broker.Blocklist)
 		}
-		if n.o.Clock.Sleep(ctx, blocklistPeriod) != nil {
+		var config struct {
+			Clones map[string]string `json:"cloneServers"`
+		}
+		if n.readSetting(ctx, coordinator.SettingCoordinator, &config) {
+			n.clones.Store(&config.Clones)
+		}
+		if n.o.Clock.Sleep(ctx, settingsPeriod) != nil {
 			return nil
 		}
 	}
+}
+
+// readSetting fills into with a setting; false: it could not be read. One that nobody has set leaves it empty.
+func (n *Node) readSetting(ctx context.Context, name string, into any) bool {
+	text, found, err := n.store.Setting(ctx, name)
+	if err == nil && found {
+		err = json.Unmarshal(text, into)
+	}
+	if err != nil && ctx.Err() == nil {
+		n.o.Log.WarnContext(ctx, "a dynamic configuration could not be read; the last one holds", "setting", name, "error", err)
+	}
+	return err == nil
+}
+
+// cloneServers are the servers that are clones, with the servers of which they are.
+func (n *Node) cloneServers() map[string]string {
+	if clones := n.clones.Load(); clones != nil {
+		return *clones
+	}
+	return nil
 }

@@ -79,14 +79,16 @@ func (c commander) Send(ctx context.Context, to cluster.Member, command cluster.
 // Servers implements coordinator.Inventory.
 func (s *services) Servers() []coordinator.Server {
 	var out []coordinator.Server
+	clones := s.n.cloneServers()
 	for _, stock := range s.n.peers.inventory.Stocks(true) {
 		if stock.Down {
 			continue
 		}
 		slices.Sort(stock.IDs)
 		m := &stock.Member
+		_, clone := clones[m.Address()]
 		out = append(out, coordinator.Server{
-			Host: m.Address(), Type: cluster.Historical, Tier: m.Tier, Priority: m.Priority, MaxSize: m.MaxBytes, UsedSize: stock.Used, Loaded: stock.IDs,
+			Host: m.Address(), Type: cluster.Historical, Tier: m.Tier, Priority: m.Priority, MaxSize: m.MaxBytes, UsedSize: stock.Used, Loaded: stock.IDs, Clone: clone,
 		})
 	}
 	for _, m := range s.n.peers.members.Members(cluster.Indexer) {
@@ -205,7 +207,7 @@ func (l *farLookups) Status() lookup.Status {
 // dataRoutes adds what a Historical answers to other processes.
 func (s *services) dataRoutes(mux *edge.Mux) {
 	data.New(s.historical, s.n.published, s.n.o.Clock).Routes(mux)
-	fragments.New(s.broker, historical.Named{Historical: s.historical}, s.n.o.Clock, s.n.o.Log).Routes(mux)
+	fragments.New(s.broker, historical.Named{Historical: s.historical}, s.n.gate, s.n.o.Clock, s.n.o.Log).Routes(mux)
 }
 
 // publishedRoutes lets others wait until this process sees a number of the change stream.

@@ -84,17 +84,26 @@ func (s *services) emitter(kind string) (obs.Emitter, error) {
 	return nil, fault.InvalidInput("Emitter [%s] is unknown; use noop, logging, http, composing or prometheus", kind)
 }
 
-// measureCache counts what the cache of results does.
+// measureCache counts what the cache does, of results and of single segments together: since the start, and as counts whose events are what came to
+// them in a period.
 func (s *services) measureCache(_ context.Context, emit func(obs.Sample)) error {
-	stats := s.broker.CacheStats()
-	for metric, n := range map[string]int64{"hits": stats.Hits, "misses": stats.Misses, "evictions": stats.Evictions, "put/ok": stats.Puts, "put/oversized": stats.Oversized} {
-		emit(obs.Sample{Service: "broker", Metric: "query/cache/total/" + metric, Value: float64(n), Total: true})
+	service := "historical"
+	if s.n.peers.alone || s.n.has("broker") {
+		service = "broker"
+		emit(obs.Sample{Service: service, Metric: "query/resultCache/hit", Value: float64(s.broker.ResultHits()), Total: true})
 	}
-	emit(obs.Sample{Service: "broker", Metric: "query/resultCache/hit", Value: float64(stats.Hits), Total: true})
-	emit(obs.Sample{Service: "broker", Metric: "query/cache/total/numEntries", Value: float64(stats.Entries)})
-	emit(obs.Sample{Service: "broker", Metric: "query/cache/total/sizeBytes", Value: float64(stats.Bytes)})
+	stats := s.cache.Stats()
+	for metric, n := range map[string]int64{"hits": stats.Hits, "misses": stats.Misses, "evictions": stats.Evictions, "put/ok": stats.Puts, "put/oversized": stats.Oversized} {
+		emit(obs.Sample{Service: service, Metric: "query/cache/total/" + metric, Value: float64(n)})
+		emit(obs.Sample{Service: service, Metric: "query/cache/delta/" + metric, Value: float64(n), Total: true})
+	}
+	for metric, n := range map[string]float64{
+		"numEntries": float64(stats.Entries), "sizeBytes": float64(stats.Bytes), "averageBytes": float64(stats.Bytes) / float64(max(1, stats.Entries)),
+	} {
+		emit(obs.Sample{Service: service, Metric: "query/cache/total/" + metric, Value: n})
+	}
 	if asked := stats.Hits + stats.Misses; asked > 0 {
-		emit(obs.Sample{Service: "broker", Metric: "query/cache/total/hitRate", Value: float64(stats.Hits) / float64(asked)})
+		emit(obs.Sample{Service: service, Metric: "query/cache/total/hitRate", Value: float64(stats.Hits) / float64(asked)})
 	}
 	return nil
 }

@@ -64,9 +64,11 @@ type Node struct {
 	exporter  *listener // a port for metrics alone; nil: there is none
 	peers     peers
 	running   *query.Running
+	gate      *query.Gate // of the parts of other processes' queries
 	metrics   *prometheus.Registry
 	meter     *obs.Meter
 	blocklist atomic.Pointer[[]query.BlockRule]
+	clones    atomic.Pointer[map[string]string]
 	took      time.Duration
 	ready     atomic.Bool
 

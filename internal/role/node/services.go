@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"os"
 	"runtime"
+	"time"
 
 	"github.com/hengedb/henge/internal/api/coordinator"
 	"github.com/hengedb/henge/internal/api/edge"
@@ -29,6 +30,7 @@ import (
 	"github.com/hengedb/henge/internal/duty/kill"
 	"github.com/hengedb/henge/internal/duty/move"
 	"github.com/hengedb/henge/internal/duty/why"
+	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/export"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
@@ -49,6 +51,7 @@ import (
 type services struct {
 	n          *Node
 	deep       deepstore.Store
+	cache      *exec.RowCache // of results, and of single segments
 	historical *historical.Historical
 	broker     *broker.Broker
 	query      *query.API
@@ -83,8 +86,8 @@ func (n *Node) openServices(ctx context.Context) (*services, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.running = query.NewRunning(n.o.Clock, admission)
-	n.roles.Go(func() error { return n.followBlocklist(ctx) })
+	n.running, n.gate = query.NewRunning(n.o.Clock, admission), query.NewGate(admission.Limits)
+	n.roles.Go(func() error { return n.followSettings(ctx) })
 	s := &services{n: n, leads: map[string][]func(context.Context) error{}}
 	s.lookups = lookup.NewSet(lookup.Options{Access: s.access(), Memory: n.memory, Clock: n.o.Clock, Log: n.o.Log})
 	n.roles.Go(func() error { return s.lookups.Run(ctx) })
@@ -151,20 +154,33 @@ func (s *services) openBroker() error {
 		threads = runtime.GOMAXPROCS(0)
 	}
 	externals := &broker.Externals{Access: s.access(), Memory: s.n.memory, Decoders: threads}
-	cache := set.Bytes("service.cache.sizeInBytes", s.n.memory.Limit())
-	if cache == 0 {
-		cache = min(1<<30, s.n.memory.Limit()/10)
+	if kind := set.Text("service.cache.type"); kind != "caffeine" && kind != "local" {
+		return fault.Unsupported("service.cache.type [%s] is not supported; use caffeine: the cache is in the memory of the process", kind)
 	}
+	size := set.Bytes("service.cache.sizeInBytes", s.n.memory.Limit())
+	if size == 0 {
+		size = min(1<<30, s.n.memory.Limit()/10)
+	}
+	s.cache = exec.NewRowCache(exec.RowCacheOptions{
+		MaxBytes: size, Expire: time.Duration(set.Int("service.cache.expireAfter")) * time.Millisecond, Memory: s.n.memory, Clock: s.n.o.Clock,
+	})
 	options := broker.Options{
 		Cache: broker.CacheOptions{
 			Use: set.Bool("service.broker.cache.useResultLevelCache"), Populate: set.Bool("service.broker.cache.populateResultLevelCache"),
-			MaxBytes: cache, MaxEntry: set.Bytes("service.broker.cache.resultLevelCacheLimit", s.n.memory.Limit()),
+			Rows: s.cache, MaxEntry: set.Bytes("service.broker.cache.resultLevelCacheLimit", s.n.memory.Limit()),
+			Not: set.List("service.broker.cache.unCacheable"),
+		},
+		Segments: exec.SegmentCache{
+			Use:      set.Bool("service.historical.cache.useCache") || set.Bool("service.broker.cache.useCache"),
+			Populate: set.Bool("service.historical.cache.populateCache") || set.Bool("service.broker.cache.populateCache"),
+			Rows:     s.cache, MaxEntry: set.Bytes("service.historical.cache.maxEntrySize", s.n.memory.Limit()),
+			Not: set.List("service.historical.cache.unCacheable"),
 		},
 		Threads: threads, Memory: s.n.memory, Spill: s.n.spill, Defaults: defaults,
 		Zone: zone, Lookups: s.lookups, Clock: s.n.o.Clock, Log: s.n.o.Log,
 	}
 	if !s.n.peers.alone {
-		options.Servers = s.n.peers.inventory
+		options.Servers, options.Clones = s.n.peers.inventory, s.n.cloneServers
 		options.Dispatcher = dispatch.New(dispatch.Options{Client: s.n.peers.client, Clock: s.n.o.Clock, Log: s.n.o.Log})
 	}
 	s.broker = broker.New(s.n.published, s.historical, s.systemTables(), externals, options)

@@ -16,6 +16,7 @@ import (
 	"github.com/hengedb/henge/internal/sql"
 	"github.com/hengedb/henge/internal/sql/syntax"
 	"github.com/hengedb/henge/internal/testkit/slt"
+	"github.com/hengedb/henge/internal/vector"
 )
 
 // Options steer how Direct and Serve run statements. The zero value is how a server does.
@@ -36,6 +37,8 @@ type Options struct {
 	LargeSide float64
 	// RulesOff names rewrite rules that are not applied.
 	RulesOff []string
+	// Kept keeps the groups of single segments, and answers from what was kept. Only Direct knows of it.
+	Kept bool
 	// Reprint parses each statement, prints it, and runs what was printed.
 	Reprint bool
 }
@@ -53,6 +56,12 @@ func newBroker(t testing.TB, s *Store, o Options) *broker.Broker {
 	options := broker.Options{
 		Threads: o.Threads, BatchRows: o.BatchRows, Memory: budget.Root(o.MemoryBytes), Spill: spill, Lookups: s.lookups,
 		LargeSide: o.LargeSide, Clock: s.clock, Log: s.log,
+	}
+	if o.Kept {
+		options.Segments = exec.SegmentCache{
+			Use: true, Populate: true, MaxEntry: 1 << 20,
+			Rows: exec.NewRowCache(exec.RowCacheOptions{MaxBytes: 64 << 20, Memory: budget.Root(0)}),
+		}
 	}
 	if o.Servers > 0 {
 		servers := startServers(t, s, o)
@@ -104,8 +113,25 @@ func (d *Direct) Prepare(ctx context.Context, s *slt.Statement) (*broker.Prepare
 
 // Open optimizes a statement and builds its operators. The caller closes the operator, then calls done.
 func (d *Direct) Open(ctx context.Context, p *broker.Prepared) (op exec.Operator, done func(), err error) {
+	if d.options.Kept { // the first time fills the cache
+		op, done, err := d.open(ctx, p)
+		if err != nil {
+			return nil, nil, err
+		}
+		err = exec.Drain(ctx, op, func(*vector.Batch) error { return nil })
+		op.Close()
+		done()
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	return d.open(ctx, p)
+}
+
+func (d *Direct) open(ctx context.Context, p *broker.Prepared) (op exec.Operator, done func(), err error) {
 	node := d.broker.OptimizeWithout(p, d.options.RulesOff)
 	env, done := d.broker.Env(p, "query")
+	env.Segments = d.broker.SegmentCache(true, true)
 	op, err = exec.Build(ctx, node, env)
 	if err != nil {
 		done()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/api/fragments"
+	"github.com/hengedb/henge/internal/api/query"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/dispatch"
 	"github.com/hengedb/henge/internal/segment"
@@ -34,7 +35,7 @@ func startServers(t testing.TB, s *Store, o Options) *servers {
 	o.Servers = 0
 	for i := range count {
 		mux := edge.NewMux(&edge.Errors{Host: "localhost", Log: s.log})
-		fragments.New(newBroker(t, s, o), heldBy{s}, clock.System(), slog.New(slog.DiscardHandler)).Routes(mux)
+		fragments.New(newBroker(t, s, o), heldBy{s}, query.NewGate(query.Limits{}), clock.System(), slog.New(slog.DiscardHandler)).Routes(mux)
 		var handler http.Handler = mux
 		if o.Broken && i == 0 {
 			handler = breaking(mux)

@@ -92,7 +92,7 @@ func round(t *testing.T, n *tally, seed uint64, queries int) {
 
 // options are a random way to run a query.
 func options(r *rand.Rand) engine.Options {
-	o := engine.Options{BatchRows: r.IntN(8), Threads: r.IntN(4), SegmentRows: r.IntN(20), Reprint: r.IntN(4) == 0}
+	o := engine.Options{BatchRows: r.IntN(8), Threads: r.IntN(4), SegmentRows: r.IntN(20), Reprint: r.IntN(4) == 0, Kept: r.IntN(4) == 0}
 	if r.IntN(3) == 0 {
 		o.MemoryBytes = 20 << 10 << r.IntN(3)
 	}

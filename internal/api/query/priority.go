@@ -1,0 +1,85 @@
+package query
+
+import (
+	"context"
+	"time"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// Thresholds lower the priority of queries that read much (the strategy threshold of spec/cluster.md, section 20). Each that a query crosses takes
+// Adjustment off.
+type Thresholds struct {
+	// Period is how far in the past a query may reach, Duration how much time it may span, SegmentCount how many segments it may read, and
+	// SegmentRange how much time these may span together; 0: any.
+	Period, Duration, SegmentRange time.Duration
+	SegmentCount                   int64
+	Adjustment                     int64
+}
+
+// Validate refuses thresholds that nothing crosses.
+func (t *Thresholds) Validate() error {
+	switch {
+	case t.Period <= 0 && t.Duration <= 0 && t.SegmentCount <= 0 && t.SegmentRange <= 0:
+		return fault.InvalidInput("service.query.scheduler.prioritization.strategy [threshold] needs periodThreshold, durationThreshold, segmentCountThreshold or segmentRangeThreshold")
+	case t.Adjustment < 0:
+		return fault.InvalidInput("service.query.scheduler.prioritization.adjustment must not be negative, but is [%d]", t.Adjustment)
+	}
+	return nil
+}
+
+// Footprint is what a query reads.
+type Footprint struct {
+	// Intervals are those that it asks for, Segments those of the segments that it reads.
+	Intervals, Segments []chrono.Interval
+}
+
+// lowers returns how much the priority of a query falls.
+func (t *Thresholds) lowers(f Footprint, now int64) int64 {
+	fall := int64(0)
+	crosses := func(yes bool) {
+		if yes {
+			fall += t.Adjustment
+		}
+	}
+	span := func(list []chrono.Interval) float64 {
+		ms := 0.0
+		for _, iv := range list {
+			ms += float64(iv.End) - float64(iv.Start)
+		}
+		return ms
+	}
+	early := false
+	for _, iv := range f.Intervals {
+		early = early || iv.Start < now-t.Period.Milliseconds()
+	}
+	crosses(t.Period > 0 && early)
+	crosses(t.Duration > 0 && span(f.Intervals) > float64(t.Duration.Milliseconds()))
+	crosses(t.SegmentCount > 0 && int64(len(f.Segments)) > t.SegmentCount)
+	crosses(t.SegmentRange > 0 && span(f.Segments) > float64(t.SegmentRange.Milliseconds()))
+	return fall
+}
+
+// Weigh gives the query that ctx belongs to the priority, and the lane, that follow from what it reads. It refuses one in whose lane too many run.
+// Footprint is only called where it matters.
+func Weigh(ctx context.Context, footprint func() Footprint) error {
+	e, ok := ctx.Value(entryKey{}).(*entry)
+	if !ok || e.running.o.Thresholds == nil {
+		return nil
+	}
+	r := e.running
+	priority := e.priority.Load() - r.o.Thresholds.lowers(footprint(), r.clock.Now().UnixMilli())
+	lane, err := r.o.Limits.lane(e.context, priority)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.gate.move(e.Lane, lane); err != nil {
+		return err
+	}
+	e.priority.Store(priority)
+	e.Lane = lane
+	return nil
+}

@@ -1,0 +1,225 @@
+package exec
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"slices"
+	"sync"
+
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/plan/wire"
+	"github.com/hengedb/henge/internal/segment"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// SegmentCache keeps what aggregations make of single segments: their groups with intermediate values, as groupsOut gives them. A segment never
+// changes, so what was made of it counts as long as somebody asks for it; one that is replaced is not asked for any more. The key is the segment's
+// id, the plan below the aggregation without its bounds of time, and those that cut through the segment: queries over different times share what
+// was made of the segments that lie within both.
+type SegmentCache struct {
+	Rows *RowCache
+	// Use and Populate say whether groups are taken from it and put into it.
+	Use, Populate bool
+	// MaxEntry bounds what is kept of one segment, in bytes.
+	MaxEntry int64
+	// Not are the native types of queries that it is not for.
+	Not []string
+}
+
+// wants reports whether the cache is for an aggregation over a pipeline. Joins, and what depends on more than the segments, are not for it.
+func (c *SegmentCache) wants(n *plan.Aggregate, p *Pipeline, env *Env) bool {
+	if c == nil || !c.Use && !c.Populate || env.Profile != nil || len(n.Order) > 0 || p == nil || p.scan == nil || p.scan.Limit >= 0 || len(p.leaves) == 0 {
+		return false
+	}
+	for _, s := range p.steps {
+		if s.build != nil {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(nativeTypes(n), func(t string) bool { return slices.Contains(c.Not, t) })
+}
+
+// nativeTypes are the types of native queries that an aggregation may be a part of.
+func nativeTypes(n *plan.Aggregate) []string {
+	switch {
+	case len(n.Keys) == 0 || len(n.Keys) == 1 && n.Input.Columns()[n.Keys[0]].Type.Base == expr.Timestamp:
+		return []string{"timeseries"}
+	case len(n.Keys) == 1:
+		return []string{"topN", "groupBy"}
+	}
+	return []string{"groupBy"}
+}
+
+// keptGroups are the segments of an aggregation that its pipeline need not read: their groups are known, or are made one segment at a time to be
+// known.
+type keptGroups struct {
+	cache   *SegmentCache
+	node    *plan.Aggregate
+	p       *Pipeline
+	known   []Operator
+	wanting []keptLeaf
+}
+
+type keptLeaf struct {
+	leaf Leaf
+	key  RowKey
+}
+
+// takeKept takes the segments off a pipeline that the cache knows or wants to know; nil: none.
+func takeKept(n *plan.Aggregate, p *Pipeline, env *Env) *keptGroups {
+	cache := env.Segments
+	if !cache.wants(n, p, env) {
+		return nil
+	}
+	scan := *p.scan
+	scan.Intervals = nil
+	bare := &Pipeline{scan: &scan, steps: p.steps}
+	base, fixed, err := wire.Fingerprint(plan.WithInputs(n, []plan.Node{bare.fragment()}))
+	if err != nil || !fixed {
+		return nil // a plan that can't be told from others is not kept
+	}
+	if env.Expr.Zone != nil {
+		base = append(append(base, 0), env.Expr.Zone.Name()...)
+	}
+	k := &keptGroups{cache: cache, node: n, p: p}
+	var left []*leafScan
+	for _, l := range p.leaves {
+		if l.leaf.ID == "" {
+			left = append(left, l)
+			continue
+		}
+		key := keptKey(base, l)
+		if cache.Use {
+			if op := cache.Rows.Get(key, nil); op != nil {
+				k.known = append(k.known, op)
+				l.leaf.Reader.Release()
+				continue
+			}
+		}
+		if !cache.Populate {
+			left = append(left, l)
+			continue
+		}
+		k.wanting = append(k.wanting, keptLeaf{l.leaf, key})
+	}
+	if len(left) == len(p.leaves) {
+		return nil
+	}
+	p.leaves = left
+	p.recut()
+	return k
+}
+
+// keptKey is the key of a plan over one segment.
+func keptKey(base []byte, l *leafScan) RowKey {
+	h := sha256.New()
+	h.Write(base)
+	h.Write([]byte{0})
+	h.Write([]byte(l.leaf.ID))
+	if !l.exact || l.rows < l.leaf.Reader.Info().Rows {
+		for _, iv := range l.times {
+			h.Write(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64([]byte{0}, uint64(iv.Start)), uint64(iv.End)))
+		}
+	}
+	return RowKey(h.Sum(nil))
+}
+
+// recut makes the morsels of the segments that are left.
+func (p *Pipeline) recut() {
+	kept := p.morsels[:0]
+	for _, l := range p.leaves {
+		from := len(kept)
+		kept = append(kept, p.morsels[l.next:l.end]...)
+		l.next, l.end = from, len(kept)
+	}
+	for i := range kept {
+		kept[i].number = i
+	}
+	p.morsels, p.left = kept, len(kept)
+}
+
+// run gives the groups of all segments to f, from one goroutine at a time.
+func (k *keptGroups) run(ctx context.Context, f func(*vector.Batch) error) error {
+	for _, op := range k.known {
+		if err := Drain(ctx, op, f); err != nil {
+			return err
+		}
+	}
+	lanes := min(len(k.wanting), k.p.env.Threads)
+	if lanes == 0 {
+		return nil
+	}
+	var mu sync.Mutex
+	next := 0
+	take := func() (l keptLeaf, ok bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		if next == len(k.wanting) {
+			return l, false
+		}
+		next++
+		l = k.wanting[next-1]
+		k.wanting[next-1].leaf.Reader = nil // its pipeline releases it
+		return l, true
+	}
+	env := *k.p.env
+	env.Threads, env.Segments, env.profile = max(1, env.Threads/lanes), nil, nil
+	var merging sync.Mutex
+	work := func(ctx context.Context) error {
+		for {
+			l, ok := take()
+			if !ok {
+				return nil
+			}
+			err := k.one(ctx, l, &env, func(b *vector.Batch) error {
+				merging.Lock() // for the time that merging a batch takes
+				defer merging.Unlock()
+				return f(b)
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	if lanes == 1 {
+		return work(ctx)
+	}
+	g := NewGroup(withoutSlot(ctx))
+	for range lanes {
+		g.Go(func(ctx context.Context) error { return k.p.env.Share.compute(ctx, work) })
+	}
+	return idle(ctx, g.Wait)
+}
+
+// one groups one segment, keeps the groups and gives them to f.
+func (k *keptGroups) one(ctx context.Context, l keptLeaf, env *Env, f func(*vector.Batch) error) error {
+	a, err := newAggregation(k.node, env)
+	if err != nil {
+		l.leaf.Reader.Release()
+		return err
+	}
+	a.unfinished = true
+	p, err := newPipeline(k.p.scan, []Leaf{l.leaf}, env)
+	if err != nil {
+		return err
+	}
+	p.steps, p.need = k.p.steps, k.p.need
+	groups := k.cache.Rows.Record(l.key, nil, k.cache.MaxEntry, &groupsOut{a: &aggregateOp{a: a, pipeline: p}})
+	defer groups.Close()
+	return segment.Guard(func() error { return Drain(ctx, groups, f) })
+}
+
+// close releases the segments that were not read.
+func (k *keptGroups) close() {
+	if k == nil {
+		return
+	}
+	for _, l := range k.wanting {
+		if l.leaf.Reader != nil {
+			l.leaf.Reader.Release()
+		}
+	}
+	k.wanting, k.known = nil, nil
+}

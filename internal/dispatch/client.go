@@ -10,8 +10,20 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
+// counted is the body of an answer, whose bytes are counted as they are read.
+type counted struct {
+	io.ReadCloser
+	bytes int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.ReadCloser.Read(p)
+	c.bytes += int64(n)
+	return n, err
+}
+
 // ask sends a request and returns the stream of the answer. The caller closes the body.
-func (d *Dispatcher) ask(ctx context.Context, server *Server, r *Request) (*StreamReader, io.Closer, error) {
+func (d *Dispatcher) ask(ctx context.Context, server *Server, r *Request) (*StreamReader, *counted, error) {
 	body, err := r.Append(nil)
 	if err != nil {
 		return nil, nil, err
@@ -31,5 +43,6 @@ func (d *Dispatcher) ask(ctx context.Context, server *Server, r *Request) (*Stre
 		return nil, nil, &broken{fault.Unavailable("Server [%s] has refused a part of the query with status [%d]", server.Name, resp.StatusCode).
 			WithCause(fmt.Errorf("%s", text))}
 	}
-	return NewStreamReader(resp.Body), resp.Body, nil
+	stream := &counted{ReadCloser: resp.Body}
+	return NewStreamReader(stream), stream, nil
 }

@@ -17,11 +17,17 @@ func (r *running) read(
 	ctx context.Context, server *Server, segments []Segment, skip int64, f func(*vector.Batch) error,
 ) ([]*exec.NodeProfile, error) {
 	defer r.d.busy(server, segments)()
+	began, first := r.d.o.Clock.Now(), time.Time{}
 	stream, body, err := r.d.ask(ctx, server, r.request(ctx, server, segments, skip))
 	if err != nil {
 		return nil, err
 	}
 	defer body.Close() // what was not read is not wanted
+	defer func() { r.d.measure(r.q, server, began, first, body.bytes) }()
+	if err := stream.Begin(); err != nil {
+		return nil, err
+	}
+	first = r.d.o.Clock.Now()
 	for {
 		b, err := stream.Next()
 		if errors.Is(err, io.EOF) {

@@ -13,6 +13,7 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/plan/wire"
 )
 
@@ -20,8 +21,10 @@ import (
 type Options struct {
 	// Client sends the requests. Its connections should be as many as there are parts.
 	Client *http.Client
-	Clock  clock.Clock
-	Log    *slog.Logger
+	// Meter is told how long servers take; nil: nobody wants to know.
+	Meter *obs.Meter
+	Clock clock.Clock
+	Log   *slog.Logger
 }
 
 // Dispatcher runs fragments on other servers and knows how busy it keeps them.
@@ -112,6 +115,18 @@ func (d *Dispatcher) busy(server *Server, segments []Segment) (done func()) {
 	}
 	add(rows)
 	return func() { add(-rows) }
+}
+
+// measure tells how long a server took for its part, until its first byte and in all, and how many bytes it sent.
+func (d *Dispatcher) measure(q *Query, server *Server, began, first time.Time, bytes int64) {
+	about := func(metric string) obs.Occurrence {
+		return obs.Occurrence{Service: "broker", Metric: metric, Dims: []string{"server", server.Name}, More: []string{"id", q.ID}}
+	}
+	if !first.IsZero() {
+		d.o.Meter.Time(about("query/node/ttfb"), first.Sub(began))
+	}
+	d.o.Meter.Time(about("query/node/time"), d.o.Clock.Now().Sub(began))
+	d.o.Meter.Size(about("query/node/bytes"), float64(bytes))
 }
 
 // broke notes that a server did not do its part.

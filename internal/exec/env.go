@@ -37,6 +37,9 @@ type Env struct {
 	// Segments keeps what aggregations make of single segments; nil: nothing is kept.
 	Segments *SegmentCache
 
+	// Times measures the segments; nil: nobody wants to know.
+	Times *SegmentTimes
+
 	// Profile, if not nil, is told what each operator does.
 	Profile *Profile
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
@@ -42,6 +43,7 @@ type Pipeline struct {
 	blocks func(worker int, s *scanner, from, to int) (rows int, err error)
 
 	morsels []morsel // in the order of the rows
+	opened  time.Time
 
 	mu   sync.Mutex
 	next int // morsels before were taken, when they are taken in order
@@ -82,7 +84,7 @@ func openScan(ctx context.Context, scan *plan.Scan, env *Env) (*Pipeline, error)
 
 // newPipeline takes over leaves.
 func newPipeline(scan *plan.Scan, leaves []Leaf, env *Env) (*Pipeline, error) {
-	p := &Pipeline{env: env, scan: scan, conditions: conditionsOf(scan)}
+	p := &Pipeline{env: env, scan: scan, conditions: conditionsOf(scan), opened: env.Times.now()}
 	if scan.Limit >= 0 {
 		p.rowsLeft = &atomic.Int64{}
 		p.rowsLeft.Store(scan.Limit)
@@ -201,6 +203,7 @@ func (p *Pipeline) Workers() int {
 // Close releases the segments and the right sides of joins. Vectors that came from the pipeline are invalid from then on.
 func (p *Pipeline) Close() {
 	p.env.profile.scanned(p.leaves)
+	p.env.Times.tell(p.leaves)
 	for _, l := range p.leaves {
 		l.leaf.Reader.Release()
 	}
@@ -294,6 +297,7 @@ type morselSource struct {
 	scanner *scanner  // of the present morsel's segment
 	morsel  morsel    // what is left of it
 	at      *leafScan // its segment
+	since   time.Time // when the worker came to it
 	fresh   bool
 	need    []bool // columns of the scan that are looked at after its conditions, nil: all
 	// programs are compiled when a segment needs them.
@@ -317,9 +321,12 @@ func (s *morselSource) Next(ctx context.Context) (*vector.Batch, error) {
 				}
 			}
 			m, ok := s.p.take(s.at, s.anyOrder)
+			s.since = s.p.env.Times.turn(s.p.opened, s.since, s.at, m.leaf)
 			if !ok {
+				s.at = nil
 				return nil, io.EOF
 			}
+			s.at = m.leaf
 			if s.onTake != nil {
 				s.onTake(m.number)
 			}
@@ -334,7 +341,6 @@ func (s *morselSource) Next(ctx context.Context) (*vector.Batch, error) {
 				scanner.gathers = s.anyOrder && s.p.rowsLeft == nil
 				s.scanner = scanner
 			}
-			s.at = m.leaf
 			if m.leaf.planned.empty {
 				continue
 			}

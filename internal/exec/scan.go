@@ -26,6 +26,7 @@ type leafScan struct {
 	next, end int
 	// rows is how many lie in the ranges.
 	rows int
+	time segmentTime
 
 	planned struct {
 		sync.Mutex

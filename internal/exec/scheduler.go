@@ -71,6 +71,13 @@ func (s *Scheduler) Join() *Share {
 	return sh
 }
 
+// Load returns how many goroutines compute now, and how many wait for their turn.
+func (s *Scheduler) Load() (active, pending int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.slots - s.mu.free, len(s.mu.waiting)
+}
+
 // Prefer gives the query a priority: its goroutines get slots before those of lower ones, and after those of higher ones.
 func (sh *Share) Prefer(priority int64) {
 	if sh == nil {

@@ -143,9 +143,11 @@ func (p *Pipeline) recut() {
 // run gives the groups of all segments to f, from one goroutine at a time.
 func (k *keptGroups) run(ctx context.Context, f func(*vector.Batch) error) error {
 	for _, op := range k.known {
+		began := k.p.env.Times.now()
 		if err := Drain(ctx, op, f); err != nil {
 			return err
 		}
+		k.p.env.Times.kept(k.p.scan.DataSource, k.p.env.Times.now().Sub(began))
 	}
 	lanes := min(len(k.wanting), k.p.env.Threads)
 	if lanes == 0 {

@@ -6,8 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/hengedb/henge/internal/clock"
 )
 
@@ -75,13 +73,40 @@ func (m *Meter) Time(o Occurrence, took time.Duration) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.find(o, true).add(took)
+	m.note(o, float64(took.Milliseconds()))
+}
+
+// Times takes several durations. A further dimension of their events has their names; "": it is left out.
+func (m *Meter) Times(o Occurrence, dim string, names []string, took []time.Duration) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	s := m.find(o, true)
+	for i, d := range took {
+		s.add(d)
+		if m.events {
+			one := o
+			if names[i] != "" {
+				one.More = slices.Concat(o.More, []string{dim, names[i]})
+			}
+			m.note(one, float64(d.Milliseconds()))
+		}
+	}
+}
+
+// Events reports whether somebody takes events.
+func (m *Meter) Events() bool { return m != nil && m.events }
+
+// add counts a duration.
+func (s *series) add(took time.Duration) {
 	s.count++
 	s.sum += took.Seconds()
 	if i, _ := slices.BinarySearch(timeBuckets, took.Seconds()); i < len(s.buckets) {
 		s.buckets[i]++
 	}
-	m.note(o, float64(took.Milliseconds()))
 }
 
 // Size takes a number that happened, such as the bytes of an answer. Scrapers see the sum, events each.
@@ -93,6 +118,16 @@ func (m *Meter) Size(o Occurrence, n float64) {
 	defer m.mu.Unlock()
 	m.find(o, false).sum += n
 	m.note(o, n)
+}
+
+// Note takes a number that says something by itself only, such as a priority. Events have it, scrapers see nothing.
+func (m *Meter) Note(o Occurrence, value float64) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.note(o, value)
 }
 
 // Count adds to a count. Scrapers see the sum, events what came to it in a period.
@@ -162,24 +197,16 @@ func (m *Meter) take() (events []occurrence, counts []Sample) {
 	return events, counts
 }
 
-// collect shows all series to a scraper. desc makes the description of a metric with these dimensions, and values are theirs.
-func (m *Meter) collect(out chan<- prometheus.Metric, desc func(s Sample) (d *prometheus.Desc, values []string)) {
+// each calls f with a copy of all series.
+func (m *Meter) each(f func(s series)) {
 	if m == nil {
 		return
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, s := range m.mu.series {
-		d, values := desc(Sample{Service: s.Service, Metric: s.Metric, Dims: s.Dims, Total: !s.timed})
-		if !s.timed {
-			out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, s.sum, values...)
-			continue
-		}
-		buckets, below := make(map[float64]uint64, len(timeBuckets)), uint64(0)
-		for i, n := range s.buckets {
-			below += n
-			buckets[timeBuckets[i]] = below
-		}
-		out <- prometheus.MustNewConstHistogram(d, s.count, s.sum, buckets, values...)
+		one := *s
+		one.buckets = slices.Clone(s.buckets)
+		f(one)
 	}
 }

@@ -43,6 +43,8 @@ type MonitorOptions struct {
 	Product, Host, Version string
 	// Meter has what happened; nil: nothing is metered.
 	Meter *Meter
+	// Map says which metrics scrapers see; nil: all, with all their dimensions.
+	Map DimensionMap
 	// Labels are added to every metric in the format of Prometheus.
 	Labels map[string]string
 	Clock  clock.Clock
@@ -126,31 +128,79 @@ func (m *Monitor) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
 func (m *Monitor) Collect(out chan<- prometheus.Metric) {
+	var all points
 	for _, s := range m.measure(context.Background(), freshness) {
 		if s.Alert != "" {
 			continue
 		}
-		d, values := m.describe(s)
-		kind := prometheus.GaugeValue
+		kind := "gauge"
 		if s.Total {
-			kind = prometheus.CounterValue
+			kind = "count"
 		}
-		out <- prometheus.MustNewConstMetric(d, kind, s.Value, values...)
+		if p, ok := m.point(s.Service, s.Metric, s.Dims, kind); ok {
+			p.value = s.Value
+			all.add(p)
+		}
 	}
-	m.o.Meter.collect(out, m.describe)
+	m.o.Meter.each(func(s series) {
+		kind := "count"
+		if s.timed {
+			kind = "timer"
+		}
+		p, ok := m.point(s.Service, s.Metric, s.Dims, kind)
+		if !ok {
+			return
+		}
+		if p.value, p.count, p.buckets = s.sum, s.count, s.buckets; s.timed {
+			p.value *= p.unit
+		}
+		all.add(p)
+	})
+	for _, p := range all.list {
+		out <- p.metric(m.o.Labels)
+	}
 }
 
-// describe returns the description of a sample's metric in the format of Prometheus, and the values of its labels.
-func (m *Monitor) describe(s Sample) (*prometheus.Desc, []string) {
-	names, values := []string{"service"}, []string{m.o.Product + "/" + s.Service}
-	for i := 0; i+1 < len(s.Dims); i += 2 {
-		names, values = append(names, prometheusLabel(s.Dims[i])), append(values, s.Dims[i+1])
+// point returns how scrapers see a metric with these dimensions, without a value; false: not at all. What is no time can't become one.
+func (m *Monitor) point(service, metric string, dims []string, kind string) (point, bool) {
+	service = m.o.Product + "/" + service
+	mapped, ok := m.o.Map.of(service, metric)
+	if !ok || mapped.Type != "" && (mapped.Type == "timer") != (kind == "timer") {
+		return point{}, false
 	}
-	name := m.o.Product + "_" + prometheusName(s.Metric)
-	if s.Total {
-		name += "_total"
+	if mapped.Type != "" {
+		kind = mapped.Type
 	}
-	return prometheus.NewDesc(name, "Metric "+s.Metric+" of the interface.", names, m.o.Labels), values
+	p := point{name: m.o.Product + "_" + prometheusName(metric), help: mapped.Help, kind: kind, unit: mapped.unit(),
+		labels: []string{"service"}, values: []string{service}}
+	if p.help == "" {
+		p.help = "Metric " + metric + " of the interface."
+	}
+	if kind == "count" {
+		p.name += "_total"
+	}
+	names, values := mapped.with(dims, m.o.Map == nil)
+	for i, name := range names {
+		p.labels, p.values = append(p.labels, prometheusLabel(name)), append(p.values, values[i])
+	}
+	return p, true
+}
+
+// metric returns a point in the types of the library.
+func (p *point) metric(labels map[string]string) prometheus.Metric {
+	d := prometheus.NewDesc(p.name, p.help, p.labels, labels)
+	switch p.kind {
+	case "timer":
+		buckets, below := make(map[float64]uint64, len(timeBuckets)), uint64(0)
+		for i, n := range p.buckets {
+			below += n
+			buckets[timeBuckets[i]*p.unit] = below
+		}
+		return prometheus.MustNewConstHistogram(d, p.count, p.value, buckets, p.values...)
+	case "count":
+		return prometheus.MustNewConstMetric(d, prometheus.CounterValue, p.value, p.values...)
+	}
+	return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, p.value, p.values...)
 }
 
 var (

@@ -20,6 +20,7 @@ import (
 	"github.com/hengedb/henge/internal/dispatch"
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/segment"
 )
@@ -30,6 +31,8 @@ type Engine interface {
 	FragmentEnv(zone *chrono.Zone, now int64, name string) (env *exec.Env, done func())
 	// SegmentCache returns what is kept of single segments, as far as the query wants it used and filled; nil: not at all.
 	SegmentCache(use, populate bool) *exec.SegmentCache
+	// SegmentTimes returns what measures the segments of a query; nil: nobody wants to know.
+	SegmentTimes(id string) *exec.SegmentTimes
 }
 
 // Gate bounds the queries whose parts run at once.
@@ -50,13 +53,14 @@ type API struct {
 	engine   Engine
 	segments Segments
 	gate     Gate
+	meter    *obs.Meter
 	clock    clock.Clock
 	log      *slog.Logger
 }
 
-// New returns an API. What is wrong with this server is told to log: the asker gets no causes.
-func New(engine Engine, segments Segments, gate Gate, c clock.Clock, log *slog.Logger) *API {
-	return &API{engine, segments, gate, c, log}
+// New returns an API. What is wrong with this server is told to log: the asker gets no causes. A nil meter is told nothing.
+func New(engine Engine, segments Segments, gate Gate, meter *obs.Meter, c clock.Clock, log *slog.Logger) *API {
+	return &API{engine, segments, gate, meter, c, log}
 }
 
 // Routes adds the endpoint to mux.
@@ -112,10 +116,11 @@ func (a *API) run(ctx context.Context, req *dispatch.Request, out *dispatch.Stre
 		return nil, dispatch.Elsewhere(err) // a server that has less to do, if there is one
 	}
 	defer leave()
+	a.meter.Note(obs.Occurrence{Service: "historical", Metric: "query/priority", More: []string{"id", req.QueryID, "lane", req.Lane}}, float64(req.Priority))
 	env, done := a.engine.FragmentEnv(zone, req.Now, "fragment of query "+req.QueryID)
 	defer done()
 	env.Share.Prefer(req.Priority)
-	env.Segments = a.engine.SegmentCache(!req.NoCacheUse, !req.NoCachePopulate)
+	env.Segments, env.Times = a.engine.SegmentCache(!req.NoCacheUse, !req.NoCachePopulate), a.engine.SegmentTimes(req.QueryID)
 	env.BatchRows = req.BatchRows
 	env.Tables = &leaves{a.segments, req.Segments}
 	if !req.Profile {

@@ -62,7 +62,7 @@ func outcome(err error) string {
 const SQLKind = "sql"
 
 // measure tells a meter how a query ended, in the words of the interface.
-func measure(m *obs.Meter, q *Info) {
+func measure(m *obs.Meter, q *Info, priority int64) {
 	const service = "broker"
 	kind, sources := q.Kind, strings.Join(q.DataSources, ",")
 	if kind == "" {
@@ -74,6 +74,7 @@ func measure(m *obs.Meter, q *Info) {
 	more := []string{"id", q.ID, "lane", q.Lane}
 	m.Time(obs.Occurrence{Service: service, Metric: "query/time", Dims: dims, More: more}, q.Took)
 	m.Size(obs.Occurrence{Service: service, Metric: "query/bytes", Dims: dims[:4], More: more}, float64(q.Bytes))
+	m.Note(obs.Occurrence{Service: service, Metric: "query/priority", Dims: dims[:4], More: more}, float64(priority))
 	if kind == SQLKind {
 		dims := []string{"dataSource", sources, "engine", "native", "success", success}
 		m.Time(obs.Occurrence{Service: service, Metric: "sqlQuery/time", Dims: dims, More: more}, q.Took)

@@ -198,7 +198,7 @@ func (r *Running) keep(e *entry) {
 	if err := e.err.Load(); err != nil {
 		info.Err = *err
 	}
-	measure(r.o.Meter, &info)
+	measure(r.o.Meter, &info, e.priority.Load())
 	info.SQL = edge.RedactSQL(info.SQL) // before it is cut, so that no secret loses its end
 	if len(info.SQL) > keptSQL {
 		info.SQL = strings.ToValidUTF8(info.SQL[:keptSQL], "") + " ..."

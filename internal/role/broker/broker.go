@@ -22,6 +22,7 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/lookup"
+	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/result"
 	"github.com/hengedb/henge/internal/segment"
@@ -59,8 +60,10 @@ type Options struct {
 	Segments exec.SegmentCache
 	// LargeSide is plan.Options.LargeSide; 0: sentRows where there are Servers.
 	LargeSide float64
-	Clock     clock.Clock
-	Log       *slog.Logger
+	// Meter is told the times of segments; nil: nobody wants to know.
+	Meter *obs.Meter
+	Clock clock.Clock
+	Log   *slog.Logger
 }
 
 // Broker runs statements over the published timeline.
@@ -177,7 +180,7 @@ func (b *Broker) OptimizeWithout(p *Prepared, off []string) plan.Node {
 // Env returns what the operators of a statement need: a part of the memory and a share of the cores. Done gives them back.
 func (b *Broker) Env(p *Prepared, name string) (env *exec.Env, done func()) {
 	env, done = b.env(p.Statement.Env(), name)
-	env.Tables, env.System, env.Externals = &tables{b.segments, p.State, b.o.Segments.Use || b.o.Segments.Populate}, &systemRows{b, p.State, p.Lookups, p.Dialect}, b.externals
+	env.Tables, env.System, env.Externals = &tables{b.segments, p.State, b.o.Segments.Use || b.o.Segments.Populate || b.o.Meter.Events()}, &systemRows{b, p.State, p.Lookups, p.Dialect}, b.externals
 	return env, done
 }
 
@@ -194,6 +197,9 @@ func (b *Broker) env(context expr.Context, name string) (env *exec.Env, done fun
 
 // memoryShare is the part of the process's memory that one statement may take: a second one must find some, or spill early.
 const memoryShare = 2
+
+// Load returns how many goroutines compute for queries now, and how many wait for their turn.
+func (b *Broker) Load() (active, pending int) { return b.scheduler.Load() }
 
 // ResultHits returns how many queries were answered from the cache of results.
 func (b *Broker) ResultHits() int64 { return b.results.hits.Load() }
@@ -283,7 +289,7 @@ func (b *Broker) Rows(ctx context.Context, p *Prepared, id string) (query.Rows, 
 	}
 	env, done := b.Env(p, "query "+id)
 	env.Share.Prefer(query.PriorityOf(ctx))
-	env.Segments = b.SegmentCache(wishes.use, wishes.populate)
+	env.Segments, env.Times = b.SegmentCache(wishes.use, wishes.populate), b.SegmentTimes(id)
 	env.Cluster = b.spread(ctx, p, id, env, wishes)
 	r.done = done
 	err = exec.Protect(func() (err error) {

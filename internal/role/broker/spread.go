@@ -36,6 +36,14 @@ func (b *Broker) SegmentCache(use, populate bool) *exec.SegmentCache {
 	return &c
 }
 
+// SegmentTimes implements fragments.Engine.
+func (b *Broker) SegmentTimes(id string) *exec.SegmentTimes {
+	if b.o.Meter == nil {
+		return nil
+	}
+	return &exec.SegmentTimes{Clock: b.o.Clock, Meter: b.o.Meter, Query: id}
+}
+
 // wishes are what a query's context says of how segments are read.
 type wishes struct {
 	// use and populate are about the cache of single segments.

@@ -207,7 +207,7 @@ func (l *farLookups) Status() lookup.Status {
 // dataRoutes adds what a Historical answers to other processes.
 func (s *services) dataRoutes(mux *edge.Mux) {
 	data.New(s.historical, s.n.published, s.n.o.Clock).Routes(mux)
-	fragments.New(s.broker, historical.Named{Historical: s.historical}, s.n.gate, s.n.o.Clock, s.n.o.Log).Routes(mux)
+	fragments.New(s.broker, historical.Named{Historical: s.historical}, s.n.gate, s.n.meter, s.n.o.Clock, s.n.o.Log).Routes(mux)
 }
 
 // publishedRoutes lets others wait until this process sees a number of the change stream.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
 	"strconv"
 	"time"
 
@@ -25,12 +26,13 @@ func (s *services) openMonitor(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if strategy := set.Text("service.emitter.prometheus.strategy"); strategy != "exporter" {
-		return fault.Unsupported("service.emitter.prometheus.strategy [%s] is not supported; use exporter", strategy)
-	}
 	labels := map[string]string{}
 	if err := json.Unmarshal([]byte(set.Text("service.emitter.prometheus.extraLabels")), &labels); err != nil {
 		return fault.InvalidInput("service.emitter.prometheus.extraLabels must be an object of texts").WithCause(err)
+	}
+	dimensions, err := dimensionMap(set.Text("service.emitter.prometheus.dimensionMapPath"))
+	if err != nil {
+		return err
 	}
 	host, port := s.n.roleAddress("coordinator")
 	address := fmt.Sprintf("%s:%d", host, port)
@@ -39,11 +41,50 @@ func (s *services) openMonitor(ctx context.Context) error {
 	}
 	m := obs.NewMonitor(obs.MonitorOptions{
 		Period: set.Duration("service.monitoring.emissionPeriod"), Emitter: emitter, Product: set.Text("service.emitter.prometheus.namespace"), Host: address,
-		Version: s.n.o.Version, Meter: s.n.meter, Labels: labels, Clock: s.n.o.Clock, Log: s.n.o.Log,
+		Version: s.n.o.Version, Meter: s.n.meter, Map: dimensions, Labels: labels, Clock: s.n.o.Clock, Log: s.n.o.Log,
 	}, s.coordinator.Measure, s.measureHTTP, s.measureCache, s.measureHistorical, s.measureTasks, s.measureDuties)
 	s.n.metrics.MustRegister(m)
 	s.n.roles.Go(func() error { return m.Run(ctx) })
+	return s.openPusher(ctx, address)
+}
+
+// openPusher begins to push metrics, if that is how they reach Prometheus. Scrapes are answered all the same.
+func (s *services) openPusher(ctx context.Context, address string) error {
+	set := s.n.settings
+	switch strategy := set.Text("service.emitter.prometheus.strategy"); strategy {
+	case "exporter":
+		return nil
+	case "pushgateway":
+	default:
+		return fault.InvalidInput("service.emitter.prometheus.strategy [%s] is unknown; use exporter or pushgateway", strategy)
+	}
+	p := &obs.Pusher{
+		URL: set.Text("service.emitter.prometheus.pushGatewayAddress"), Job: set.Text("service.emitter.prometheus.namespace"), Instance: address,
+		Period: time.Duration(max(1, set.Int("service.emitter.prometheus.flushPeriod"))) * time.Second,
+		Forget: set.Bool("service.emitter.prometheus.deletePushGatewayMetricsOnShutdown"), From: s.n.metrics, Client: &http.Client{},
+		Clock: s.n.o.Clock, Log: s.n.o.Log,
+	}
+	if err := p.Validate(); err != nil {
+		return fault.InvalidInput("service.emitter.prometheus.pushGatewayAddress: %v", err)
+	}
+	s.n.roles.Go(func() error { return p.Run(ctx) })
 	return nil
+}
+
+// dimensionMap reads which metrics scrapers see; nil: all.
+func dimensionMap(path string) (obs.DimensionMap, error) {
+	if path == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fault.InvalidInput("service.emitter.prometheus.dimensionMapPath [%s] can't be read", path).WithCause(err)
+	}
+	m, err := obs.ParseDimensionMap(text)
+	if err != nil {
+		return nil, fault.InvalidInput("service.emitter.prometheus.dimensionMapPath [%s] is no map of metrics: %v", path, err)
+	}
+	return m, nil
 }
 
 // emitter returns what sends events; nil is nothing.
@@ -131,6 +172,9 @@ func (s *services) measureHistorical(_ context.Context, emit func(obs.Sample)) e
 	if limit > 0 {
 		gauge("segment/usedPercent", used/limit)
 	}
+	active, pending := s.broker.Load()
+	gauge("segment/scan/active", float64(active))
+	gauge("segment/scan/pending", float64(pending))
 	return nil
 }
 

@@ -177,11 +177,11 @@ func (s *services) openBroker() error {
 			Not: set.List("service.historical.cache.unCacheable"),
 		},
 		Threads: threads, Memory: s.n.memory, Spill: s.n.spill, Defaults: defaults,
-		Zone: zone, Lookups: s.lookups, Clock: s.n.o.Clock, Log: s.n.o.Log,
+		Zone: zone, Lookups: s.lookups, Meter: s.n.meter, Clock: s.n.o.Clock, Log: s.n.o.Log,
 	}
 	if !s.n.peers.alone {
 		options.Servers, options.Clones = s.n.peers.inventory, s.n.cloneServers
-		options.Dispatcher = dispatch.New(dispatch.Options{Client: s.n.peers.client, Clock: s.n.o.Clock, Log: s.n.o.Log})
+		options.Dispatcher = dispatch.New(dispatch.Options{Client: s.n.peers.client, Meter: s.n.meter, Clock: s.n.o.Clock, Log: s.n.o.Log})
 	}
 	s.broker = broker.New(s.n.published, s.historical, s.systemTables(), externals, options)
 	s.query = query.New(s.broker, s.n.running, query.Options{

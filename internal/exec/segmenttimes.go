@@ -1,0 +1,80 @@
+package exec
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/obs"
+)
+
+// SegmentTimes measures how long each segment of a query waits for the first worker, and how long workers are at it, in the words of the interface. A
+// nil SegmentTimes measures nothing.
+type SegmentTimes struct {
+	Clock clock.Clock
+	Meter *obs.Meter
+	// Query is the query's id.
+	Query string
+}
+
+// segmentTime is the time of one segment. Workers add to it.
+type segmentTime struct {
+	begun  atomic.Bool
+	waited time.Duration // until a worker began; of the worker that did
+	took   atomic.Int64
+}
+
+// now returns the time, or none if nothing is measured.
+func (t *SegmentTimes) now() time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.Clock.Now()
+}
+
+// turn notes that a worker goes from one segment, which it has been at since some time, to another, nil: to none. It returns when.
+func (t *SegmentTimes) turn(opened, since time.Time, from, to *leafScan) time.Time {
+	if t == nil {
+		return since
+	}
+	now := t.Clock.Now()
+	if from != nil {
+		from.time.took.Add(int64(now.Sub(since)))
+	}
+	if to != nil && to.time.begun.CompareAndSwap(false, true) {
+		to.time.waited = now.Sub(opened)
+	}
+	return now
+}
+
+// kept tells the time it took to get the groups of a segment from the cache.
+func (t *SegmentTimes) kept(dataSource string, took time.Duration) {
+	if t != nil {
+		t.Meter.Time(t.about("query/segmentAndCache/time", dataSource), took)
+	}
+}
+
+// tell tells the times of segments that were read. Nobody is at them any more.
+func (t *SegmentTimes) tell(leaves []*leafScan) {
+	if t == nil {
+		return
+	}
+	var waits, took []time.Duration
+	var ids []string
+	for _, l := range leaves {
+		if l.time.begun.Load() {
+			waits, took, ids = append(waits, l.time.waited), append(took, time.Duration(l.time.took.Load())), append(ids, l.leaf.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return
+	}
+	dataSource := leaves[0].scan.DataSource
+	t.Meter.Times(t.about("query/wait/time", dataSource), "segment", ids, waits)
+	t.Meter.Times(t.about("query/segment/time", dataSource), "segment", ids, took)
+	t.Meter.Times(t.about("query/segmentAndCache/time", dataSource), "segment", ids, took)
+}
+
+func (t *SegmentTimes) about(metric, dataSource string) obs.Occurrence {
+	return obs.Occurrence{Service: "historical", Metric: metric, Dims: []string{"dataSource", dataSource}, More: []string{"id", t.Query}}
+}

@@ -20,17 +20,7 @@ const (
 
 func (a *API) configRoutes(mux routes) {
 	const config, worker = coordinatorBase + "/config", overlordBase + "/worker"
-	mux.On("GET "+config, func(w http.ResponseWriter, r *http.Request) error {
-		c := defaultDynamic()
-		if err := a.setting(r, SettingCoordinator, &c); err != nil {
-			return err
-		}
-		return write(w, c)
-	})
-	mux.On("POST "+config, a.setDynamic)
-	mux.On("GET "+config+"/history", func(w http.ResponseWriter, r *http.Request) error {
-		return a.history(w, r, SettingCoordinator, SettingCoordinator)
-	})
+	dynamicRoutes(a, mux, config, SettingCoordinator, defaultDynamic, true)
 	mux.On("GET "+worker, func(w http.ResponseWriter, r *http.Request) error {
 		c := defaultWorkers()
 		if err := a.setting(r, settingWorker, &c); err != nil {
@@ -133,40 +123,6 @@ func (d *dynamic) validate() error {
 		d.CloneServers = map[string]string{}
 	}
 	return nil
-}
-
-// isNothing reports whether a body is absent or null.
-func isNothing(text []byte) bool { return text == nil || strings.TrimSpace(string(text)) == "null" }
-
-// setDynamic merges a body onto the present settings.
-func (a *API) setDynamic(w http.ResponseWriter, r *http.Request) error {
-	text, err := a.body(w, r)
-	switch {
-	case err != nil:
-		return err
-	case isNothing(text):
-		return refuse(w, http.StatusBadRequest, "The body must be an object of settings")
-	}
-	_, err = a.store.UpdateSetting(r.Context(), metastore.Fence{}, SettingCoordinator, Audit(r, SettingCoordinator, SettingCoordinator),
-		func(stored json.RawMessage) (json.RawMessage, error) {
-			c := defaultDynamic()
-			if stored != nil {
-				if err := json.Unmarshal(stored, &c); err != nil {
-					return nil, fmt.Errorf("reading setting [%s]: %w", SettingCoordinator, err)
-				}
-			}
-			if err := decode(text, &c); err != nil {
-				return nil, err
-			}
-			if err := c.validate(); err != nil {
-				return nil, err
-			}
-			return json.Marshal(c)
-		})
-	if err != nil {
-		return refuseInput(w, err)
-	}
-	return empty(w, http.StatusOK)
 }
 
 // workers is how tasks choose their worker.

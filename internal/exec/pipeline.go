@@ -89,10 +89,7 @@ func newPipeline(scan *plan.Scan, leaves []Leaf, env *Env) (*Pipeline, error) {
 		p.rowsLeft = &atomic.Int64{}
 		p.rowsLeft.Store(scan.Limit)
 	}
-	names := make([]string, len(scan.Out))
-	for i, c := range scan.Out {
-		names[i] = c.Name
-	}
+	names := columnsOf(scan)
 	for _, leaf := range leaves { // all are ours now, also when one fails
 		p.leaves = append(p.leaves, &leafScan{scan: scan, leaf: leaf})
 		leaf.Reader.Advise(names)

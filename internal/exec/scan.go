@@ -38,13 +38,19 @@ type leafScan struct {
 	}
 }
 
+// intervals returns the part of time in which rows count.
+func (t *leafScan) intervals() []chrono.Interval {
+	visible := []chrono.Interval{t.leaf.Visible}
+	if t.scan.Intervals == nil {
+		return visible
+	}
+	return chrono.IntersectAll(visible, t.scan.Intervals)
+}
+
 // rowRanges returns the runs of rows that can count, by time.
 func (t *leafScan) rowRanges() ([][2]int, error) {
 	info := t.leaf.Reader.Info()
-	t.times = []chrono.Interval{t.leaf.Visible}
-	if t.scan.Intervals != nil {
-		t.times = chrono.IntersectAll(t.times, t.scan.Intervals)
-	}
+	t.times = t.intervals()
 	for _, iv := range t.times {
 		if info.HasTimes && iv.Start <= info.MinTime && info.MaxTime < iv.End {
 			t.exact = true // all rows lie in one interval

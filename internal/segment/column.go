@@ -50,6 +50,9 @@ func (s *Segment) openColumn(m *columnMeta) (*fileColumn, error) {
 		if b, err = s.bytes.span(m.off, m.length); err != nil {
 			return nil, err
 		}
+		if err := s.arrived(m, b); err != nil {
+			return nil, err
+		}
 	}
 	return s.openIn(m, m, b, m.rows)
 }

@@ -1,9 +1,11 @@
 package segment
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"syscall"
 
@@ -24,6 +26,8 @@ type store interface {
 type mapping struct {
 	path string
 	data []byte
+	// source brings the bytes of a file that is there in part; nil: it is whole.
+	source Source
 	// columnAt names the column that holds an offset of the file; set once the footer is read.
 	columnAt func(off int64) string
 }
@@ -78,7 +82,19 @@ func (m *mapping) advise(off, n int64) {
 	_ = syscall.Madvise(m.data[first:off+n], syscall.MADV_WILLNEED) // a hint
 }
 
-func (m *mapping) span(off, n int64) ([]byte, error) { return m.data[off : off+n : off+n], nil }
+func (m *mapping) span(off, n int64) ([]byte, error) {
+	if m.source != nil {
+		err := m.source.Fill(context.Background(), off, n) // who has a context calls Fetch before
+		if errors.Is(err, fs.ErrNotExist) {
+			b := alignedBytes(int(n))
+			return b, m.source.Read(b, off)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return m.data[off : off+n : off+n], nil
+}
 
 func (m *mapping) close() error {
 	mappings.Lock()

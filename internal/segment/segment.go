@@ -21,6 +21,7 @@ type Segment struct {
 	foot   *footer
 	bytes  store
 	mapped bool
+	source Source // nil: the file is whole
 	byName map[string]int
 	refs   atomic.Int64
 
@@ -187,6 +188,9 @@ const adviseBytes = 4 << 20
 
 // Advise implements Reader.
 func (s *Segment) Advise(columns []string) {
+	if s.source != nil {
+		return // Fetch has brought them
+	}
 	for _, name := range columns {
 		i, ok := s.byName[name]
 		if !ok || s.columns[i].open.Load() != nil {

@@ -163,21 +163,19 @@ type leaves struct {
 }
 
 // Leaves implements exec.Tables. What can't be read here may be read elsewhere.
-func (l *leaves) Leaves(ctx context.Context, _ *plan.Scan) ([]exec.Leaf, error) {
-	out := make([]exec.Leaf, 0, len(l.wanted))
+func (l *leaves) Leaves(ctx context.Context, scan *plan.Scan) ([]exec.Leaf, error) {
+	out := make([]exec.Leaf, len(l.wanted))
 	for i := range l.wanted {
-		s := &l.wanted[i]
-		reader, err := l.segments.Acquire(ctx, s.ID, s.LoadSpec)
-		if err != nil {
-			for _, leaf := range out {
-				leaf.Reader.Release()
-			}
-			if ctx.Err() != nil {
-				return nil, context.Cause(ctx)
-			}
-			return nil, dispatch.Elsewhere(err)
-		}
-		out = append(out, exec.Leaf{Reader: reader, ID: s.ID, Visible: s.Interval()})
+		out[i].ID, out[i].Visible = l.wanted[i].ID, l.wanted[i].Interval()
 	}
-	return out, nil
+	err := exec.AcquireLeaves(ctx, scan, out, func(ctx context.Context, i int) (segment.Reader, error) {
+		return l.segments.Acquire(ctx, l.wanted[i].ID, l.wanted[i].LoadSpec)
+	})
+	switch {
+	case err == nil:
+		return out, nil
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	}
+	return nil, dispatch.Elsewhere(err)
 }

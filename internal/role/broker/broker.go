@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"maps"
 	"runtime"
-	"sync/atomic"
 	"time"
 
 	"github.com/hengedb/henge/internal/agg"
@@ -369,7 +368,7 @@ func (t *tables) Leaves(ctx context.Context, scan *plan.Scan) ([]exec.Leaf, erro
 			leaves[i].ID = s.ID.String()
 		}
 	}
-	return leaves, t.acquire(ctx, segments, leaves)
+	return leaves, t.acquire(ctx, scan, segments, leaves)
 }
 
 // visible yields the segments of a scan that hold rows, each with the part of time in which they count.
@@ -444,38 +443,7 @@ func intervalsOf(scan *plan.Scan) []chrono.Interval {
 	return scan.Intervals
 }
 
-// acquiring is how many segments a query acquires at once. Where they are not in memory that is waiting, for a disk or for deep storage.
-const acquiring = 16
-
-// acquire sets the reader of every leaf. When it fails none is left acquired.
-func (t *tables) acquire(ctx context.Context, segments []*timeline.Segment, leaves []exec.Leaf) error {
-	var next atomic.Int64
-	g := exec.NewGroup(ctx)
-	for range min(acquiring, len(segments)) {
-		g.Go(func(one context.Context) error {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(segments) {
-					return nil
-				}
-				if one.Err() != nil {
-					return context.Cause(one)
-				}
-				reader, err := t.segments.Acquire(ctx, segments[i])
-				if err != nil {
-					return err
-				}
-				leaves[i].Reader = reader
-			}
-		})
-	}
-	err := g.Wait()
-	if err != nil {
-		for _, l := range leaves {
-			if l.Reader != nil {
-				l.Reader.Release()
-			}
-		}
-	}
-	return err
+// acquire sets the reader of every leaf of a scan. When it fails none is left acquired.
+func (t *tables) acquire(ctx context.Context, scan *plan.Scan, segments []*timeline.Segment, leaves []exec.Leaf) error {
+	return exec.AcquireLeaves(ctx, scan, leaves, func(ctx context.Context, i int) (segment.Reader, error) { return t.segments.Acquire(ctx, segments[i]) })
 }

@@ -146,7 +146,7 @@ func (s *spread) Split(ctx context.Context, scan *plan.Scan) ([]exec.Leaf, exec.
 	for i := range here {
 		leaves[i].ID, leaves[i].Visible, mine[i] = here[i].ID, here[i].Visible, here[i].Of
 	}
-	if err := s.acquire(ctx, mine, leaves); err != nil {
+	if err := s.acquire(ctx, scan, mine, leaves); err != nil {
 		return nil, nil, err
 	}
 	return leaves, there, nil

@@ -4,6 +4,9 @@
 // open segment to a query, Fetch does both for a segment that nobody told the node to keep, and such files make room when others
 // need it. If deep storage is a directory of this machine, files are mapped where they lie and nothing is copied.
 //
+// Of a file of Fetch that is not small only the columns are copied that queries ask for (partial.go), so that to ask for a little of what no node holds
+// does not cost all of it.
+//
 // What is kept survives a restart: a manifest, one line per segment, is all that is read then. A file is opened when a query first
 // asks for it. Copies are verified whole when they arrive. One that turns out to be corrupt later, or is gone, is fetched again, once.
 //
@@ -55,6 +58,9 @@ type Options struct {
 // Cache holds segment files. It is used by any number of goroutines.
 type Cache struct {
 	opts Options
+	// life is that of the Cache: objects that are read in parts stay open so long.
+	life context.Context
+	end  context.CancelFunc
 
 	mu struct {
 		sync.Mutex
@@ -72,6 +78,7 @@ type file struct {
 	key     string
 	size    int64
 	inPlace bool                // mapped in deep storage: there is no copy
+	partial *partial            // the copy, if it is there in part; nil: it is whole
 	ids     map[string]struct{} // segments loaded from it; empty: it is cold
 	segment *segment.Segment    // mapped, with a reference of the Cache; nil: not
 	loading chan struct{}       // closed when the first fetch has ended; nil: it has
@@ -83,14 +90,17 @@ type file struct {
 
 // Open returns the cache in opts.Dir, with what it held when it was last used.
 func Open(opts Options) (*Cache, error) {
-	temp := filepath.Join(opts.Dir, arriving)
-	if err := os.RemoveAll(temp); err != nil {
-		return nil, writeFault(temp, err)
-	}
-	if err := os.MkdirAll(temp, 0o700); err != nil {
-		return nil, writeFault(temp, err)
+	for _, name := range []string{arriving, partials} {
+		temp := filepath.Join(opts.Dir, name)
+		if err := os.RemoveAll(temp); err != nil {
+			return nil, writeFault(temp, err)
+		}
+		if err := os.MkdirAll(temp, 0o700); err != nil {
+			return nil, writeFault(temp, err)
+		}
 	}
 	c := &Cache{opts: opts}
+	c.life, c.end = context.WithCancel(context.Background())
 	c.mu.byID, c.mu.byKey = map[string]*file{}, map[string]*file{}
 	c.mu.cold, c.mu.mapped = list.New(), list.New()
 	log, err := openManifest(filepath.Join(opts.Dir, "manifest"), func(l line) {
@@ -118,11 +128,16 @@ func (c *Cache) Load(ctx context.Context, id string, loadSpec json.RawMessage) e
 		return fmt.Errorf("loading segment [%s]: %w", id, err)
 	}
 	for {
-		f, err := c.ensure(ctx, id, key)
+		f, err := c.ensure(ctx, id, key, true)
 		if err != nil {
 			return err
 		}
+		err = c.complete(ctx, f, id)
 		c.mu.Lock()
+		if err != nil && c.mu.byKey[key] == f {
+			c.mu.Unlock()
+			return err
+		}
 		if c.mu.byKey[key] != f { // made room for another meanwhile
 			c.mu.Unlock()
 			continue
@@ -189,7 +204,7 @@ func (c *Cache) Fetch(ctx context.Context, id string, loadSpec json.RawMessage) 
 	if err != nil {
 		return nil, fmt.Errorf("fetching segment [%s]: %w", id, err)
 	}
-	f, err := c.ensure(ctx, id, key)
+	f, err := c.ensure(ctx, id, key, false)
 	if err != nil {
 		return nil, err
 	}
@@ -217,20 +232,22 @@ func (c *Cache) Used() int64 {
 
 // Close ends the use of the cache. Queries that hold segments keep them.
 func (c *Cache) Close() error {
+	c.end()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, f := range c.mu.byKey {
 		c.unmapLocked(f)
-		if len(f.ids) == 0 && !f.inPlace {
-			os.Remove(c.path(f)) // it would not be known after a restart; Sweep finds what stays
+		if len(f.ids) == 0 {
+			c.removeLocked(f) // it would not be known after a restart
 		}
 	}
 	c.mu.byKey, c.mu.byID = map[string]*file{}, map[string]*file{}
 	return c.mu.log.close()
 }
 
-// ensure returns the file with this key, fetched. Goroutines that want the same file wait for one of them.
-func (c *Cache) ensure(ctx context.Context, id, key string) (*file, error) {
+// ensure returns the file with this key, fetched; one that was not there yet is fetched whole, or as far as it is asked for. Goroutines that want the
+// same file wait for one of them.
+func (c *Cache) ensure(ctx context.Context, id, key string, whole bool) (*file, error) {
 	for {
 		c.mu.Lock()
 		f := c.mu.byKey[key]
@@ -238,7 +255,7 @@ func (c *Cache) ensure(ctx context.Context, id, key string) (*file, error) {
 			f = &file{key: key, ids: map[string]struct{}{}, loading: make(chan struct{})}
 			c.mu.byKey[key] = f
 			c.mu.Unlock()
-			return f, c.first(ctx, f, id)
+			return f, c.first(ctx, f, id, whole)
 		}
 		loading := f.loading
 		c.mu.Unlock()
@@ -254,8 +271,8 @@ func (c *Cache) ensure(ctx context.Context, id, key string) (*file, error) {
 }
 
 // first fetches a file that was not there.
-func (c *Cache) first(ctx context.Context, f *file, id string) error {
-	s, err := c.fetch(ctx, f, id)
+func (c *Cache) first(ctx context.Context, f *file, id string, whole bool) error {
+	s, err := c.fetch(ctx, f, id, whole)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	close(f.loading)
@@ -269,8 +286,8 @@ func (c *Cache) first(ctx context.Context, f *file, id string) error {
 	return nil
 }
 
-// fetch makes the file local, and opens it.
-func (c *Cache) fetch(ctx context.Context, f *file, id string) (*segment.Segment, error) {
+// fetch makes the file local, and opens it. Unless it is to be whole, what is large comes as it is asked for.
+func (c *Cache) fetch(ctx context.Context, f *file, id string, whole bool) (*segment.Segment, error) {
 	if disk, ok := c.opts.Store.(deepstore.OnDisk); ok {
 		f.inPlace = true
 		path, err := disk.Path(f.key)
@@ -287,9 +304,16 @@ func (c *Cache) fetch(ctx context.Context, f *file, id string) (*segment.Segment
 		}
 		return s, nil
 	}
-	o, err := c.opts.Store.Open(ctx, f.key)
+	life := ctx
+	if !whole {
+		life = c.life
+	}
+	o, err := c.opts.Store.Open(life, f.key)
 	if err != nil {
 		return nil, c.openFault(id, f, err)
+	}
+	if !whole && o.Size() >= wholeBelow {
+		return c.fetchPart(ctx, f, id, o)
 	}
 	defer o.Close() // it was only read
 	if err := c.reserve(f, id, o.Size()); err != nil {
@@ -382,8 +406,14 @@ func (c *Cache) openFault(id string, f *file, err error) error {
 func (c *Cache) reserve(f *file, id string, size int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if f.partial != nil && c.mu.byKey[f.key] != f {
+		return writeFault(f.partial.path, fs.ErrNotExist) // it has made room for others
+	}
 	for c.opts.MaxBytes > 0 && c.mu.used+size-f.size > c.opts.MaxBytes {
 		oldest := c.mu.cold.Back()
+		if oldest != nil && oldest.Value.(*file) == f {
+			oldest = oldest.Prev()
+		}
 		if oldest == nil {
 			return fault.Capacity("Segment [%s] of [%d] bytes does not fit into the segment cache: [%d] of [%d] bytes are used",
 				id, size, c.mu.used, c.opts.MaxBytes)
@@ -405,7 +435,16 @@ func (c *Cache) open(ctx context.Context, f *file, id string) (*segment.Segment,
 	if s := c.use(f); s != nil {
 		return s, nil
 	}
-	path := c.path(f)
+	c.mu.Lock()
+	path, part, kept := c.path(f), f.partial, len(f.ids) > 0
+	c.mu.Unlock()
+	if part != nil {
+		s, err := segment.OpenPartial(ctx, part.path, part)
+		if err != nil {
+			return nil, c.openFault(id, f, err)
+		}
+		return c.keep(f, s), nil
+	}
 	if f.inPlace {
 		var err error
 		if path, err = c.opts.Store.(deepstore.OnDisk).Path(f.key); err != nil {
@@ -414,7 +453,7 @@ func (c *Cache) open(ctx context.Context, f *file, id string) (*segment.Segment,
 	}
 	s, err := segment.Open(path)
 	if err != nil && !f.inPlace && (errors.Is(err, segment.ErrCorrupt) || errors.Is(err, fs.ErrNotExist)) {
-		s, err = c.fetch(ctx, f, id)
+		s, err = c.fetch(ctx, f, id, kept)
 	}
 	if err != nil {
 		return nil, c.openFault(id, f, err)
@@ -479,9 +518,17 @@ func (c *Cache) forgetLocked(f *file) {
 	if c.mu.byKey[f.key] == f {
 		delete(c.mu.byKey, f.key)
 		c.mu.used -= f.size
-		if !f.inPlace {
-			os.Remove(c.path(f)) // Sweep finds what stays
-		}
+		c.removeLocked(f)
+	}
+}
+
+// removeLocked removes the copy of a file. Sweep finds what stays.
+func (c *Cache) removeLocked(f *file) {
+	switch {
+	case f.partial != nil:
+		f.partial.close()
+	case !f.inPlace:
+		os.Remove(c.path(f))
 	}
 }
 
@@ -499,7 +546,7 @@ func (c *Cache) Refetch(ctx context.Context, id string) error {
 	}
 	f.opening.Lock()
 	defer f.opening.Unlock()
-	s, err := c.fetch(ctx, f, id)
+	s, err := c.fetch(ctx, f, id, true)
 	if err != nil {
 		return err
 	}

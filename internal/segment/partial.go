@@ -1,0 +1,123 @@
+package segment
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+)
+
+// Source brings the bytes of a file that is there in part.
+type Source interface {
+	// Fill makes bytes off up to off+n of the file be there.
+	Fill(ctx context.Context, off, n int64) error
+	// Read reads bytes whose place in the file is gone: Fill failed with fs.ErrNotExist.
+	Read(p []byte, off int64) error
+	// Spoiled says that these bytes are not what they were: the next Fill brings them anew.
+	Spoiled(off, n int64)
+}
+
+// partTail is how much of the end of a file is asked for when it is opened: most footers whole.
+const partTail = 32 << 10
+
+// OpenPartial maps a segment file that has its full size, but only holes where its bytes are not yet: they are filled in from a source, the ends
+// now and each column when it is first asked for, or before by Fetch. Columns are verified by their checksums as they come.
+func OpenPartial(ctx context.Context, path string, source Source) (*Segment, error) {
+	m, err := mapFile(path)
+	if err != nil {
+		return nil, err
+	}
+	m.source = source
+	size := int64(len(m.data))
+	err = source.Fill(ctx, max(0, size-partTail), min(size, partTail))
+	if err == nil {
+		err = source.Fill(ctx, 0, headerSize)
+	}
+	var s *Segment
+	if err == nil {
+		err = Guard(func() error {
+			s, err = open(path, size, m)
+			return err
+		})
+	}
+	if err != nil {
+		if errors.Is(err, ErrCorrupt) {
+			source.Spoiled(0, size)
+		}
+		_ = m.close() // the reason for refusing the file is the better error
+		return nil, err
+	}
+	s.mapped, s.source = true, source
+	m.columnAt = s.columnAt
+	return s, nil
+}
+
+// Fetch makes columns of a segment be there that is only so in part; of others it does nothing. Names of no column don't matter. Who does not call it
+// waits when a column is first read.
+func Fetch(ctx context.Context, r Reader, columns []string) error {
+	s, ok := r.(*Segment)
+	if !ok || s.source == nil {
+		return nil
+	}
+	for again := true; ; again = false {
+		err := s.fetch(ctx, columns)
+		if err == nil || !again || !errors.Is(err, ErrCorrupt) {
+			return err
+		}
+	}
+}
+
+// fetch fills in the ranges of columns, those that touch each other at once, and opens them.
+func (s *Segment) fetch(ctx context.Context, columns []string) error {
+	wanted := make([]bool, len(s.columns))
+	for _, name := range columns {
+		if i, ok := s.byName[name]; ok {
+			wanted[i] = s.columns[i].open.Load() == nil
+		}
+	}
+	for i := 0; i < len(wanted); i++ {
+		if !wanted[i] || s.foot.columns[i].length == 0 {
+			continue
+		}
+		from, last := s.foot.columns[i].off, i
+		for last+1 < len(wanted) && wanted[last+1] {
+			last++
+		}
+		err := s.source.Fill(ctx, from, s.foot.columns[last].off+s.foot.columns[last].length-from)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // else the column is read to where there is room
+			return err
+		}
+		i = last
+	}
+	for i := range wanted {
+		if wanted[i] {
+			if _, err := s.column(i); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// arrived checks a column's bytes b as they came from the source.
+func (s *Segment) arrived(top *columnMeta, b []byte) error {
+	if s.source == nil {
+		return nil
+	}
+	for c := top; c != nil; c = c.element {
+		for _, p := range c.parts {
+			if p.kind.String() == "unknown" {
+				continue
+			}
+			for at, sum := int64(0), p.firstSum; at < p.length; sum++ {
+				end := min(at+1<<s.foot.chunkLog2, p.length)
+				if checksum(b[p.off+at:p.off+end]) != s.foot.checksums[sum] {
+					s.source.Spoiled(top.off, top.length)
+					return (&CorruptError{File: s.name, Column: top.Name, Offset: top.off + p.off + at,
+						Reason: "a checksum of its " + p.kind.String() + " does not match as it came from deep storage"}).fault()
+				}
+				at = end
+			}
+		}
+	}
+	return nil
+}

@@ -51,14 +51,14 @@ func importCommand() *cobra.Command {
 		Long: `Bring a cluster of the reference system over: its segments (format version 9), retention rules, dynamic configuration, compaction
 settings, lookups and supervisors.
 
-With --metadata they are read from its metadata store, PostgreSQL or an SQLite file (MySQL and Derby are not read; their tables can be
-copied into SQLite). With --folder the segments are found by the names of the folders of its deep storage, without any metadata.
+With --metadata they are read from its metadata store, PostgreSQL, MySQL or an SQLite file (Derby is not read; its tables can be
+exported to one of these). With --folder the segments are found by the names of the folders of its deep storage, without any metadata.
 
 A running server does the work: segments are converted by tasks of type 'import', the newest first, and can be queried as soon as their
 time chunk is there. They keep their ids, intervals, versions and shard specs. What is there already is left alone, so that the command
 can be repeated: after an interruption, or to fetch what came since. The old cluster may run meanwhile; nothing of it is changed.
 
-Segments lie where the old metadata says (a directory that the server sees too, or S3); --segments-from names another directory that
+Segments lie where the old metadata says (a directory that the server sees too, S3, Google's storage or Azure); --segments-from names another directory that
 deep storage was copied or mounted to. Supervisors come suspended. What the server refuses is named at the end.`,
 		Example: `  henge import --metadata postgresql://druid@db.example.com/druid --dry-run
   henge import --metadata postgresql://druid@db.example.com/druid --segments-from /mnt/old/segments
@@ -72,7 +72,7 @@ deep storage was copied or mounted to. Supervisors come suspended. What the serv
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.metadata, "metadata", "", "metadata store: postgresql://..., or an SQLite file")
+	f.StringVar(&o.metadata, "metadata", "", "metadata store: postgresql://..., mysql://..., or an SQLite file")
 	f.StringVar(&o.prefix, "prefix", peer.DefaultPrefix, "how the names of its tables begin")
 	f.StringVar(&o.folder, "folder", "", "deep storage without metadata: a directory")
 	f.StringVar(&o.moved, "segments-from", "", "where the directory of the old deep storage is now")

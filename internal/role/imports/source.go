@@ -20,9 +20,21 @@ import (
 // loadSpec is where the reference has a segment.
 type loadSpec struct {
 	Type   string `json:"type"`
-	Path   string `json:"path"`   // local
-	Bucket string `json:"bucket"` // s3_zip
+	Path   string `json:"path"`   // local, google
+	Bucket string `json:"bucket"` // s3_zip, google
 	Key    string `json:"key"`
+	// Container and Blob are those of azure.
+	Container string `json:"containerName"`
+	Blob      string `json:"blobPath"`
+}
+
+// ObjectStore says how to reach a store that is none of deep storage. The zero value asks without credentials.
+type ObjectStore struct {
+	// Account is that of the containers, where a store has such.
+	Account string
+	// Properties are those of the store's input source, secrets among them; Endpoint is another address, "" the public one.
+	Properties map[string]string
+	Endpoint   string
 }
 
 const (
@@ -34,9 +46,10 @@ const (
 
 // sources opens the folders of segments.
 type sources struct {
-	access *ingest.Access
-	s3     s3.Options
-	temp   string
+	access        *ingest.Access
+	s3            s3.Options
+	google, azure ObjectStore
+	temp          string
 }
 
 // folder is the files of one segment.
@@ -56,8 +69,15 @@ func (s *sources) open(ctx context.Context, spec json.RawMessage) (*folder, erro
 		return s.local(ctx, at.Path)
 	case "s3_zip":
 		return s.object(ctx, at.Bucket, at.Key)
+	case "google":
+		return s.input(ctx, "google", at.Bucket, at.Path, s.google)
+	case "azure":
+		if s.azure.Account == "" {
+			return nil, fault.InvalidInput("Segments in Azure need service.azure.account: the load spec of [%s] does not name it", at.Blob)
+		}
+		return s.input(ctx, "azureStorage", s.azure.Account, at.Container+"/"+at.Blob, s.azure)
 	}
-	return nil, fault.Unsupported("Load spec of type [%s] can't be imported; local and s3_zip can", at.Type)
+	return nil, fault.Unsupported("Load spec of type [%s] can't be imported; local, s3_zip, google and azure can", at.Type)
 }
 
 // local opens a zip, a folder with the files of a segment, or one that holds either as index.zip or index.
@@ -93,7 +113,7 @@ func (s *sources) local(ctx context.Context, path string) (*folder, error) {
 }
 
 // object opens a zip in S3, which is fetched whole: reading it by ranges would be a request for every few kilobytes.
-func (s *sources) object(ctx context.Context, bucket, key string) (_ *folder, err error) {
+func (s *sources) object(ctx context.Context, bucket, key string) (*folder, error) {
 	client, err := s3.Connect(ctx, s.s3)
 	if err != nil {
 		return nil, err
@@ -107,15 +127,50 @@ func (s *sources) object(ctx context.Context, bucket, key string) (_ *folder, er
 		return nil, s3.Changed(bucket, key, err)
 	}
 	defer body.Close()
+	return s.fetched(ctx, body, "s3://"+bucket+"/"+key)
+}
+
+// input opens a zip in a store that is read as an input source.
+func (s *sources) input(ctx context.Context, kind, bucket, path string, store ObjectStore) (*folder, error) {
+	wire := map[string]any{"type": kind, "objects": []map[string]string{{"bucket": bucket, "path": path}}, "properties": store.Properties}
+	if store.Endpoint != "" {
+		wire["endpointConfig"] = map[string]string{"url": store.Endpoint}
+	}
+	text, err := json.Marshal(wire)
+	if err != nil {
+		return nil, err
+	}
+	source, err := ingest.ParseSource(text)
+	if err != nil {
+		return nil, err
+	}
+	found, err := source.List(ctx, s.access)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) != 1 {
+		return nil, fault.NotFound("The segment [%s/%s] is empty", bucket, path)
+	}
+	body, err := found[0].Open(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer body.Close()
+	return s.fetched(ctx, body, found[0].Name())
+}
+
+// fetched copies a zip from a store and unpacks it.
+func (s *sources) fetched(ctx context.Context, body io.Reader, name string) (_ *folder, err error) {
 	file, err := os.CreateTemp(s.temp, "import-*.zip")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, file.Close(), os.Remove(file.Name())) }()
-	if _, err := io.Copy(file, body); err != nil {
-		return nil, fmt.Errorf("fetching segment [%s] from bucket [%s]: %w", key, bucket, err)
+	size, err := io.Copy(file, body)
+	if err != nil {
+		return nil, fmt.Errorf("fetching segment [%s]: %w", name, err)
 	}
-	return s.unzip(ctx, file, object.Size, key)
+	return s.unzip(ctx, file, size, name)
 }
 
 // unzip unpacks a segment into a folder of its own.

@@ -39,7 +39,9 @@ type Options struct {
 	// Access says which local files may be read, S3 how objects are.
 	Access *ingest.Access
 	S3     s3.Options
-	Memory *budget.Budget
+	// Google and Azure say how their objects are read.
+	Google, Azure ObjectStore
+	Memory        *budget.Budget
 	// TempDir is for segments on their way. Threads is how many are converted at once.
 	TempDir string
 	Threads int
@@ -138,7 +140,7 @@ func (k *Import) Run(ctx context.Context, t *task.Task) (err error) {
 		return fmt.Errorf("making a folder for segments: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
-	j := &job{o: k.o, task: t, temp: temp, sources: sources{access: k.o.Access, s3: k.o.S3, temp: temp}}
+	j := &job{o: k.o, task: t, temp: temp, sources: sources{access: k.o.Access, s3: k.o.S3, google: k.o.Google, azure: k.o.Azure, temp: temp}}
 	log := overlord.TaskLog(ctx)
 	for _, chunk := range chunksOf(p.Segments) {
 		n, err := j.chunk(ctx, chunk)

@@ -20,6 +20,7 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/cluster"
+	"github.com/hengedb/henge/internal/config"
 	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/deepstore/s3"
 	"github.com/hengedb/henge/internal/dispatch"
@@ -237,6 +238,9 @@ func (s *services) openOverlord(ctx context.Context) error {
 	}
 	kinds[imports.Type] = imports.New(imports.Options{
 		Metastore: s.n.store, Deep: s.deep, Access: s.access(), S3: s3Options(set), Memory: s.n.memory, TempDir: work,
+		Google: imports.ObjectStore{Properties: properties(set, map[string]string{"accessKeyId": "service.google.accessKey", "secretAccessKey": "service.google.secretKey"})},
+		Azure: imports.ObjectStore{Account: set.Text("service.azure.account"), Properties: properties(set, map[string]string{
+			"key": "service.azure.key", "sharedAccessStorageToken": "service.azure.sharedAccessStorageToken"})},
 		Threads: int(set.Int("service.processing.numThreads")),
 	})
 	for name, kind := range kinds {
@@ -267,6 +271,17 @@ func (s *services) openOverlord(ctx context.Context) error {
 		Type: overlord.ControllerType, MaxRequestBytes: limit, Durable: set.Bool("service.msq.intermediate.storage.enable"),
 	})
 	return nil
+}
+
+// properties are settings that are set, under other names.
+func properties(set *config.Settings, names map[string]string) map[string]string {
+	out := map[string]string{}
+	for name, key := range names {
+		if value := set.Text(key); value != "" {
+			out[name] = value
+		}
+	}
+	return out
 }
 
 // auditTask notes who submitted a task.

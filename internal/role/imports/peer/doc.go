@@ -1,10 +1,10 @@
-// Package peer reads what the reference system keeps of a cluster outside of its segments: the tables of its metadata store, in PostgreSQL or SQLite, or,
+// Package peer reads what the reference system keeps of a cluster outside of its segments: the tables of its metadata store, in PostgreSQL, MySQL or SQLite, or,
 // where there are none any more, the names of the folders in its deep storage.
 //
 // The central type is Catalog: segments, retention rules, dynamic configuration, compaction settings, lookups and supervisors, as they were written.
 // Who brings them into a cluster is the command `henge import`; segments are converted by tasks of package imports.
 //
-// Read elsewhere, on purpose: MySQL and Derby. Their tables can be copied into an SQLite file, which needs the columns named in metadata.go.
+// Not read: Derby, whose files only Java can. Its tables can be exported to one of the others, which need the columns named in metadata.go.
 package peer
 
 import (

@@ -15,6 +15,7 @@ import (
 	_ "modernc.org/sqlite"             // the driver "sqlite"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
@@ -24,7 +25,7 @@ const DefaultPrefix = "druid"
 // namePart is what a prefix may be: it becomes part of statements.
 var namePart = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,40}$`)
 
-// ReadMetadata reads the metadata tables at a PostgreSQL URL or in an SQLite file, in one snapshot. The reference may run; nothing is changed.
+// ReadMetadata reads the metadata tables at a PostgreSQL or MySQL URL or in an SQLite file, in one snapshot. The reference may run; nothing is changed.
 func ReadMetadata(ctx context.Context, address, prefix string) (*Catalog, error) {
 	if !namePart.MatchString(prefix) {
 		return nil, fault.InvalidInput("Table prefix [%.60s] is not a name", prefix)
@@ -52,7 +53,7 @@ func ReadMetadata(ctx context.Context, address, prefix string) (*Catalog, error)
 }
 
 func isolationOf(address string) sql.IsolationLevel {
-	if isPostgres(address) {
+	if isPostgres(address) || isMySQL(address) {
 		return sql.LevelRepeatableRead
 	}
 	return sql.LevelDefault
@@ -62,7 +63,24 @@ func isPostgres(address string) bool {
 	return strings.HasPrefix(address, "postgres://") || strings.HasPrefix(address, "postgresql://")
 }
 
+func isMySQL(address string) bool {
+	address = strings.TrimPrefix(address, "jdbc:")
+	return strings.HasPrefix(address, "mysql:") || strings.HasPrefix(address, "mariadb:")
+}
+
+// passwordVariable names the password of a MySQL address that has none, as its own tools do.
+const passwordVariable = "MYSQL_PWD"
+
 func openMetadata(address string) (*sql.DB, error) {
+	if isMySQL(address) {
+		password := os.Getenv(passwordVariable)
+		if u, err := url.Parse(strings.TrimPrefix(address, "jdbc:")); err == nil && u.User != nil {
+			if _, given := u.User.Password(); given {
+				password = ""
+			}
+		}
+		return ingest.MySQL(address, "", password, &ingest.Access{}) // of a command, which may reach what its user may
+	}
 	address = strings.TrimPrefix(address, "jdbc:")
 	if isPostgres(address) {
 		db, err := sql.Open("pgx", address)
@@ -72,8 +90,8 @@ func openMetadata(address string) (*sql.DB, error) {
 		}
 		return db, nil
 	}
-	if kind, _, ok := strings.Cut(address, ":"); ok && (kind == "mysql" || kind == "derby" || kind == "mariadb") {
-		return nil, fault.Unsupported("Metadata in [%s] can't be read; PostgreSQL and SQLite files can", kind)
+	if strings.HasPrefix(address, "derby:") {
+		return nil, fault.Unsupported("Metadata in [derby] can only be read by Java; export its tables to PostgreSQL or MySQL, as the documentation says")
 	}
 	path := strings.TrimPrefix(address, "sqlite:")
 	if _, err := os.Stat(path); err != nil {

@@ -5,18 +5,21 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/testkit/mariadb"
 	"github.com/hengedb/henge/internal/testkit/postgres"
 )
 
 func TestMain(m *testing.M) {
 	code := m.Run()
 	postgres.Stop()
+	mariadb.Stop()
 	os.Exit(code)
 }
 
@@ -26,11 +29,22 @@ func descriptor(dataSource, day string, partition int) string {
 		dataSource, day, dataSource, partition)
 }
 
+// placeholder is a parameter of a statement.
+var placeholder = regexp.MustCompile(`\$\d`)
+
 // tables are those of the reference's metadata store, as far as they are read; the types are PostgreSQL's, which SQLite takes too.
-func tables(t *testing.T, db *sql.DB) {
+func tables(t *testing.T, db *sql.DB, mysql bool) {
 	t.Helper()
 	exec := func(statement string, args ...any) {
 		t.Helper()
+		if mysql { // whose parameters have no numbers
+			given := args
+			args = nil
+			for _, p := range placeholder.FindAllString(statement, -1) {
+				args = append(args, given[p[1]-'1'])
+			}
+			statement = strings.ReplaceAll(placeholder.ReplaceAllString(statement, "?"), "BYTEA", "LONGBLOB")
+		}
 		if _, err := db.ExecContext(t.Context(), statement, args...); err != nil {
 			t.Fatalf("%s: %v", statement, err)
 		}
@@ -69,11 +83,20 @@ func TestMetadataIsRead(t *testing.T) {
 			}
 			return address, db
 		},
+		"mysql": func(t *testing.T) (string, *sql.DB) {
+			address := strings.Replace(mariadb.URI(t, "SELECT 1"), "jdbc:mysql://", mariadb.User+":"+mariadb.Password+"@tcp(", 1)
+			dsn := strings.Replace(address, "/d", ")/d", 1)
+			db, err := sql.Open("mysql", dsn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return "mysql://" + strings.NewReplacer("tcp(", "", ")", "").Replace(dsn), db
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			address, db := open(t)
 			defer db.Close()
-			tables(t, db)
+			tables(t, db, name == "mysql")
 			found, err := ReadMetadata(t.Context(), address, DefaultPrefix)
 			if err != nil {
 				t.Fatal(err)
@@ -107,8 +130,9 @@ func TestMetadataIsRead(t *testing.T) {
 
 func TestOtherStoresAreNamed(t *testing.T) {
 	for address, want := range map[string]string{
-		"jdbc:mysql://db/druid":                "[mysql] can't be read",
-		"jdbc:derby://localhost:1527/druid":    "[derby] can't be read",
+		"jdbc:mysql://127.0.0.1:1/druid":       "can't be reached",
+		"mysql://":                             "is not readable",
+		"jdbc:derby://localhost:1527/druid":    "[derby] can only be read by Java",
 		"/no/such/file":                        "There is no SQLite file",
 		"postgresql://127.0.0.1:1/x?user=me":   "can't be reached",
 		"postgres://%zz":                       "",

@@ -51,6 +51,12 @@ type Object interface {
 	Size() int64
 }
 
+// Within is an Object whose reads are those of one context, and which can be read within another.
+type Within interface {
+	// Within returns the object with reads that stop soon after ctx is done. It is closed with the one it came from.
+	Within(ctx context.Context) Object
+}
+
 // Info describes an object.
 type Info struct {
 	Key  string

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/fault"
 )
 
@@ -23,6 +24,11 @@ func (c *Client) Open(ctx context.Context, bucket, key string) (*File, error) {
 		return nil, err
 	}
 	return &File{c, ctx, bucket, key, o}, nil
+}
+
+// Within implements deepstore.Within.
+func (f *File) Within(ctx context.Context) deepstore.Object {
+	return &File{f.c, ctx, f.bucket, f.key, f.o}
 }
 
 // Size returns the bytes of the object.

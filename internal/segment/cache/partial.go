@@ -29,8 +29,9 @@ type partial struct {
 	object deepstore.Object // open as long as the Cache: queries may read from it when the file is forgotten
 	size   int64
 
+	turn chan struct{} // has one entry while somebody fills: others wait no longer than they want
 	mu   sync.Mutex
-	have spans
+	have spans // under mu
 }
 
 // fetchPart opens the file of an object whose columns come as they are asked for. The object stays open.
@@ -64,15 +65,22 @@ func (c *Cache) newPartial(f *file, id string, o deepstore.Object) (*partial, er
 		os.Remove(out.Name()) // the next start finds what stays
 		return nil, writeFault(out.Name(), err)
 	}
-	return &partial{c: c, f: f, id: id, path: out.Name(), object: o, size: o.Size()}, nil
+	return &partial{c: c, f: f, id: id, path: out.Name(), object: o, size: o.Size(), turn: make(chan struct{}, 1)}, nil
 }
 
 // Fill implements segment.Source.
 func (p *partial) Fill(ctx context.Context, off, n int64) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	missing := p.have.missing(off, off+n)
+	missing := p.missing(off, n)
 	if len(missing) == 0 {
+		return nil
+	}
+	select {
+	case p.turn <- struct{}{}:
+		defer func() { <-p.turn }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	if missing = p.missing(off, n); len(missing) == 0 {
 		return nil
 	}
 	out, err := os.OpenFile(p.path, os.O_WRONLY, 0)
@@ -90,21 +98,38 @@ func (p *partial) Fill(ctx context.Context, off, n int64) error {
 	return err
 }
 
+// missing returns what lacks of n bytes.
+func (p *partial) missing(off, n int64) []span {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.have.missing(off, off+n)
+}
+
+// fill copies bytes that lack.
 func (p *partial) fill(ctx context.Context, out *os.File, m span) error {
-	if err := p.c.reserve(p.f, p.id, p.have.bytes()+m.end-m.start); err != nil {
+	p.mu.Lock()
+	held := p.have.bytes()
+	p.mu.Unlock()
+	if err := p.c.reserve(p.f, p.id, held+m.end-m.start); err != nil {
 		return err
+	}
+	from := p.object
+	if w, ok := from.(deepstore.Within); ok {
+		from = w.Within(ctx)
 	}
 	buf := make([]byte, min(copyBytes, m.end-m.start))
 	for at := m.start; at < m.end; {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
-		n, err := p.object.ReadAt(buf[:min(int64(len(buf)), m.end-at)], at)
+		n, err := from.ReadAt(buf[:min(int64(len(buf)), m.end-at)], at)
 		if n > 0 {
 			if _, err := out.WriteAt(buf[:n], at); err != nil {
 				return writeFault(p.path, err)
 			}
+			p.mu.Lock()
 			p.have.add(span{at, at + int64(n)})
+			p.mu.Unlock()
 			at += int64(n)
 		}
 		if err != nil && !(errors.Is(err, io.EOF) && at == m.end) {

@@ -13,7 +13,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/deepstore/faulty"
 	"github.com/hengedb/henge/internal/segment"
@@ -268,6 +270,95 @@ func TestManyQueriesAskForPartsAtOnce(t *testing.T) {
 		})
 	}
 	working.Wait()
+}
+
+// stuck is a deep storage that does not answer any more, once it is told so.
+type stuck struct {
+	deepstore.Store
+	now atomic.Bool
+}
+
+func (s *stuck) Open(ctx context.Context, key string) (deepstore.Object, error) {
+	o, err := s.Store.Open(ctx, key)
+	return &stuckObject{o, s, ctx}, err
+}
+
+type stuckObject struct {
+	deepstore.Object
+	of  *stuck
+	ctx context.Context
+}
+
+func (o *stuckObject) Within(ctx context.Context) deepstore.Object {
+	return &stuckObject{o.Object, o.of, ctx}
+}
+
+func (o *stuckObject) ReadAt(p []byte, off int64) (int, error) {
+	if o.of.now.Load() {
+		<-o.ctx.Done()
+		return 0, o.ctx.Err()
+	}
+	return o.Object.ReadAt(p, off)
+}
+
+// TestADeepStorageThatDoesNotAnswer has queries ask for what it does not give: they end when they are told to, those that wait for another one's request
+// too, and what is there can be read all the time.
+func TestADeepStorageThatDoesNotAnswer(t *testing.T) {
+	b := newBench(t, 0)
+	b.wide(t, 1)
+	store := &stuck{Store: faulty.New(b.local, 1, faulty.Plan{})}
+	c := b.cache(t, store, 0)
+	s := b.fetchWide(t, c, 0)
+	defer s.Release()
+	check(t, s, 3, 0)
+	store.now.Store(true)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	enough := errors.New("enough")
+	failures := make(chan error, 3)
+	for range 3 {
+		go func() { failures <- segment.Fetch(ctx, s, []string{"c05"}) }()
+	}
+	check(t, s, 3, 0)
+	cancel(enough)
+	for range 3 {
+		if err := <-failures; !errors.Is(err, enough) && !errors.Is(err, context.Canceled) {
+			t.Errorf("a query that was cancelled: %v", err)
+		}
+	}
+	store.now.Store(false)
+	check(t, s, 5, 0)
+}
+
+// TestManyLocalSegmentsAreReadyAtOnce opens a cache that holds ten thousand segments: their files are not looked at, and so need not be there.
+func TestManyLocalSegmentsAreReadyAtOnce(t *testing.T) {
+	const segments = 10_000
+	b := newBench(t, 1)
+	c := b.cache(t, b.far, 0)
+	if err := c.Load(t.Context(), "s0", b.spec(0)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range segments {
+		l := line{ID: fmt.Sprintf("wiki_2026-01-01T00:00:00.000Z_2026-01-02T00:00:00.000Z_2026-03-01T00:00:00.000Z_%d", i), Key: fmt.Sprintf("wiki/many%d/index", i), Size: 1 << 20}
+		if err := c.mu.log.add(l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	asked := b.far.Calls(faulty.Open)
+	began := clock.System().Now()
+	c = b.cache(t, b.far, 0)
+	if took := clock.System().Now().Sub(began); took > time.Second {
+		t.Errorf("it took [%s]", took)
+	}
+	if n := len(c.Loaded()); n != segments+1 || b.far.Calls(faulty.Open) != asked {
+		t.Errorf("[%d] segments are held, and deep storage was asked for [%d]", n, b.far.Calls(faulty.Open)-asked)
+	}
+	s, err := c.Acquire(t.Context(), "s0")
+	if got := rows(t, s, err); got != 1 {
+		t.Errorf("[%d] rows", got)
+	}
 }
 
 func TestSpans(t *testing.T) {

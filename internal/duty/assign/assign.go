@@ -76,6 +76,7 @@ type Duty struct {
 		drops   map[string]map[string]string // by server, the ids that it was told to drop
 		moves   map[string]move              // by id
 		failed  map[string]string            // by id, why no server could load it
+		refused map[string]map[string]int64  // by id, the servers that could not load it, with when in milliseconds
 		fleet   string                       // the servers there were and whether they answered, to see when that changes
 		config  configuration                // of the last round
 		state   *timeline.State              // likewise
@@ -127,6 +128,7 @@ func (d *Duty) reset(epoch int64) {
 	d.epoch = epoch
 	d.known, d.mu.pending = map[string]*known{}, map[string]map[string]string{}
 	d.mu.drops, d.mu.moves, d.mu.failed = map[string]map[string]string{}, map[string]move{}, map[string]string{}
+	d.mu.refused = map[string]map[string]int64{}
 	d.mu.fleet, d.mu.late = "", false
 	d.mu.config, d.mu.state = configuration{}, nil
 }
@@ -463,6 +465,10 @@ func (d *Duty) tell(ctx context.Context, to cluster.Member, o *order) error {
 	}
 	for id, reason := range state.Failed {
 		d.mu.failed[id] = "server [" + address + "]: " + reason
+		if d.mu.refused[id] == nil {
+			d.mu.refused[id] = map[string]int64{}
+		}
+		d.mu.refused[id][address] = clock.Millis(d.o.Clock)
 		if m, ok := d.mu.moves[id]; ok && m.to == address {
 			delete(d.mu.moves, id)
 		}
@@ -472,6 +478,29 @@ func (d *Duty) tell(ctx context.Context, to cluster.Member, o *order) error {
 		return fault.Runtime("[%d] segments could not be loaded by Historical [%s]", len(state.Failed), address)
 	}
 	return nil
+}
+
+// refusedFor is how long a server that could not load a segment is passed over for it while another has room, in milliseconds: its disk may be full, or
+// smaller than it says, and what it does not get it seems to have room for.
+const refusedFor = 10 * 60 * 1000
+
+// refusingLocked returns by id the servers that could not load it of late, and forgets the others.
+func (d *Duty) refusingLocked() map[string][]string {
+	out := map[string][]string{}
+	now := clock.Millis(d.o.Clock)
+	for id, servers := range d.mu.refused {
+		for address, since := range servers {
+			if now-since < refusedFor {
+				out[id] = append(out[id], address)
+			} else {
+				delete(servers, address)
+			}
+		}
+		if len(servers) == 0 {
+			delete(d.mu.refused, id)
+		}
+	}
+	return out
 }
 
 func note(into map[string]map[string]string, server string, reasons map[string]string, ids func(yield func(string))) {

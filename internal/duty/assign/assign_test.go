@@ -284,6 +284,38 @@ func TestSegmentsAreSpreadEvenly(t *testing.T) {
 	}
 }
 
+// TestAServerThatHasLessRoomThanItSays has one whose disk is full, or smaller than it says, or may only be read: it seems to be the emptiest, and fails
+// to load what it is given. The others get it.
+func TestAServerThatHasLessRoomThanItSays(t *testing.T) {
+	w := newWorld(t, "a", "b")
+	w.add("liar", "hot", 1<<50)
+	w.servers["liar:1"].broken = true
+	for day := 1; day <= 20; day++ {
+		w.segment(day, "1", 0)
+	}
+	if err := w.visit(true, twice); err == nil {
+		t.Error("what could not be loaded was not told")
+	}
+	for range 3 {
+		_ = w.visit(true, twice) // until it has been tried with all
+	}
+	for _, host := range []string{"a:1", "b:1"} {
+		if n := len(w.servers[host].held); n != 20 {
+			t.Errorf("server [%s] holds [%d] of 20 segments", host, n)
+		}
+	}
+	// When it has got room, and some time has passed, it is a server like the others.
+	w.servers["liar:1"].broken = false
+	w.duty.o.Clock.(*clock.Fake).Advance(11 * time.Minute)
+	w.segment(21, "1", 0)
+	if err := w.visit(true, `[{"type":"loadForever","tieredReplicants":{"hot":3}}]`); err != nil {
+		t.Error(err)
+	}
+	if n := len(w.servers["liar:1"].held); n != 21 {
+		t.Errorf("it holds [%d] of 21 segments", n)
+	}
+}
+
 func TestWhatCanNotBeLoadedIsTold(t *testing.T) {
 	w := newWorld(t)
 	w.add("small", "hot", 150)

@@ -18,6 +18,8 @@ type fleet struct {
 	clones    []clone // by address; they are in neither
 	// pending are the servers that were told to load a segment, leaving those told to drop it.
 	pending, leaving map[string][]string
+	// refused are the servers that could not load a segment of late.
+	refused map[string][]string
 	// moving are the segments on their way from one server to another.
 	moving map[string]bool
 	// postponed says that something is to be dropped when what was told to load has arrived.
@@ -88,6 +90,7 @@ func (d *Duty) fleet(stocks []cluster.Stock, c configuration) *fleet {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	f.refused = d.refusingLocked()
 	for id := range d.mu.moves {
 		f.moving[id] = true
 	}
@@ -200,6 +203,16 @@ func (f *fleet) give(s *ship, size int64, n int) {
 		ships[s.at].at++
 		s.at--
 	}
+}
+
+// refusing are the servers that could not load a segment of late.
+func (f *fleet) refusing(id string) (out []*ship) {
+	for _, address := range f.refused[id] {
+		if o := f.by[address]; o != nil {
+			out = append(out, o)
+		}
+	}
+	return out
 }
 
 // cheapest returns the server of a tier with the lowest cost of those that have room for a segment and are not among others, or nil. A server

@@ -42,7 +42,10 @@ func (f *fleet) place(s *timeline.Segment, id string, v *verdict, holders []*clu
 			}
 		}
 		for ; have < v.copies[i]; have++ {
-			o := f.cheapest(t, s, f.there, f.coming)
+			o := f.cheapest(t, s, f.there, f.coming, f.refusing(id))
+			if o == nil {
+				o = f.cheapest(t, s, f.there, f.coming)
+			}
 			if o == nil {
 				// One that does not answer may come back with what it has.
 				lacks = lacks || !slices.ContainsFunc(t.ships, func(o *ship) bool { return o.Down })

@@ -55,6 +55,15 @@ type Batch struct {
 
 // Changes returns what follows a number of the change stream: some numbers whole, in one batch, or an empty batch if there is nothing yet.
 func (s *Store) Changes(ctx context.Context, since int64) (Batch, error) {
+	batch, _, err := s.changes(ctx, since, 0)
+	return batch, err
+}
+
+// A mark is when a number of the change stream was written, 0: that is not known any more. A database that has lost its last moments, or was put back,
+// may give a number a second time; then it has another mark.
+
+// changes is Changes for one who knows the mark of the number asked for, 0: not. It returns that of the number reached.
+func (s *Store) changes(ctx context.Context, since, mark int64) (Batch, int64, error) {
 	batch := Batch{Number: since}
 	var interner timeline.Interner
 	err := s.view(ctx, func(c conn) error {
@@ -68,8 +77,16 @@ func (s *Store) Changes(ctx context.Context, since int64) (Batch, error) {
 		if since < floor || since > newest {
 			return ErrTooOld
 		}
+		now, err := c.mark(ctx, since)
+		if err != nil {
+			return err
+		}
+		if mark != 0 && now != mark && since > floor {
+			return ErrTooOld
+		}
+		mark = now
 		upTo, entries := since, int64(0)
-		err := c.each(ctx, func(rows *sql.Rows) error {
+		err = c.each(ctx, func(rows *sql.Rows) error {
 			var number, n int64
 			if err := rows.Scan(&number, &n); err != nil {
 				return err
@@ -94,9 +111,19 @@ func (s *Store) Changes(ctx context.Context, since int64) (Batch, error) {
 			}
 		}
 		batch.Number, batch.Changes = upTo, scanned
-		return nil
+		mark, err = c.mark(ctx, upTo)
+		return err
 	})
-	return batch, err
+	return batch, mark, err
+}
+
+// mark returns that of a number, 0: it is not known.
+func (c conn) mark(ctx context.Context, number int64) (mark int64, err error) {
+	err = c.row(ctx, []any{&mark}, "SELECT at FROM change_heads WHERE number = ?", number)
+	if errors.Is(err, errNoRow) {
+		return 0, nil
+	}
+	return mark, err
 }
 
 // scanChanges reads the entries of the numbers in (since, upTo].
@@ -149,9 +176,17 @@ func (s *Store) Number(ctx context.Context) (number int64, err error) {
 
 // WaitChange returns when the change stream has a number above since, or ctx is done.
 func (s *Store) WaitChange(ctx context.Context, since int64) error {
+	return s.waitChange(ctx, since, 0)
+}
+
+// waitChange is WaitChange for one who knows the mark of since, 0: not. It also returns when that has become another, or the stream ends before it.
+func (s *Store) waitChange(ctx context.Context, since, mark int64) error {
 	for {
 		changed := s.changed.next()
-		if number, err := s.Number(ctx); err != nil || number > since {
+		var number, now int64
+		err := s.read().row(ctx, []any{&number, &now}, "SELECT c.value, COALESCE((SELECT h.at FROM change_heads h WHERE h.number = c.value), 0) "+
+			"FROM counters c WHERE c.name = 'change'")
+		if err != nil || number > since || mark != 0 && (number < since || now != 0 && now != mark) {
 			return err
 		}
 		if err := s.await(ctx, changed, pollChanges); err != nil {
@@ -162,10 +197,18 @@ func (s *Store) WaitChange(ctx context.Context, since int64) error {
 
 // Snapshot returns all used segments at one number of the change stream.
 func (s *Store) Snapshot(ctx context.Context) (*timeline.State, error) {
-	var state *timeline.State
-	err := s.view(ctx, func(c conn) error {
+	state, _, err := s.snapshot(ctx)
+	return state, err
+}
+
+// snapshot also returns the mark of the number.
+func (s *Store) snapshot(ctx context.Context) (state *timeline.State, mark int64, err error) {
+	err = s.view(ctx, func(c conn) (err error) {
 		var number int64
 		if err := c.row(ctx, []any{&number}, "SELECT value FROM counters WHERE name = 'change'"); err != nil {
+			return err
+		}
+		if mark, err = c.mark(ctx, number); err != nil {
 			return err
 		}
 		rows, err := s.segmentRows(ctx, c, "WHERE s.used = 1")
@@ -183,25 +226,27 @@ func (s *Store) Snapshot(ctx context.Context) (*timeline.State, error) {
 		})
 		return nil
 	})
-	return state, err
+	return state, mark, err
 }
 
-// Follow keeps p at the newest published state until ctx is done, which is the error it then returns.
+// Follow keeps p at the newest published state until ctx is done, which is the error it then returns. When the database has lost its last moments, the
+// state is what it knows now.
 func (s *Store) Follow(ctx context.Context, p *timeline.Published) error {
-	state, err := s.Snapshot(ctx)
+	state, mark, err := s.snapshot(ctx)
 	if err != nil {
 		return err
 	}
 	p.Reset(state)
 	for {
 		at := p.Pin().Number()
-		batch, err := s.Changes(ctx, at)
+		batch, reached, err := s.changes(ctx, at, mark)
 		switch {
 		case errors.Is(err, ErrTooOld):
-			if state, err = s.Snapshot(ctx); err != nil {
+			if state, mark, err = s.snapshot(ctx); err != nil {
 				return err
 			}
 			p.Reset(state)
+			continue
 		case err != nil:
 			return err
 		case batch.Number > at:
@@ -209,10 +254,11 @@ func (s *Store) Follow(ctx context.Context, p *timeline.Published) error {
 				return err
 			}
 		default:
-			if err := s.WaitChange(ctx, at); err != nil {
+			if err := s.waitChange(ctx, at, reached); err != nil {
 				return err
 			}
 		}
+		mark = reached
 	}
 }
 

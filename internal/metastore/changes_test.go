@@ -113,3 +113,49 @@ func TestCompactedChangeStream(t *testing.T) {
 		<-followed
 	})
 }
+
+// A database that comes back without its last moments gives a number of the stream a second time. Those who had read the first see what is there now.
+func TestADatabaseThatHasLostItsLastMoments(t *testing.T) {
+	onEach(t, func(t *testing.T, f *fixture) {
+		v1, v2 := f.replace(day(1, 2), 1), f.replace(day(2, 3), 1)
+		published := timeline.NewPublished()
+		ctx, stop := context.WithCancel(f.ctx())
+		followed := make(chan error)
+		go func() { followed <- f.Follow(ctx, published) }()
+		unuse := func(iv chrono.Interval, version string) {
+			t.Helper()
+			_, err := f.MarkUnused(f.ctx(), Fence{}, "wiki", Selection{IDs: []string{segment(iv, version, 0, 1).ID.String()}}, nil)
+			f.ok(err)
+		}
+		unuse(day(1, 2), v1)
+		state, err := published.Wait(f.ctx(), 3)
+		f.ok(err)
+		if got := describe(state); got != f.saw(day(2, 3), v2, "0/1") {
+			t.Fatalf("the follower sees %s", got)
+		}
+		f.ok(f.write(f.ctx(), func(ctx context.Context, tx *tx) error { // all of that is lost
+			for _, statement := range []string{
+				"UPDATE segments SET used = 1", "DELETE FROM changes WHERE number = 3", "DELETE FROM change_heads WHERE number = 3",
+				"UPDATE counters SET value = 2 WHERE name = 'change'",
+			} {
+				if _, err := tx.exec(ctx, statement); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+		f.clock.Advance(1e9)
+		unuse(day(2, 3), v2)
+		if got := f.visible(); got != f.saw(day(1, 2), v1, "0/1") {
+			t.Fatalf("visible is %s", got)
+		}
+		f.replace(day(3, 4), 1)
+		state, err = published.Wait(f.ctx(), 4)
+		f.ok(err)
+		if got, want := describe(state), f.visible(); got != want {
+			t.Errorf("the follower sees %s\ninstead of %s", got, want)
+		}
+		stop()
+		<-followed
+	})
+}

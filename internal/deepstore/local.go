@@ -77,7 +77,7 @@ func (l *Local) Put(ctx context.Context, key string, r io.Reader) (err error) {
 	if _, err := l.root.Lstat(key); err == nil { // spares the copy; the link decides
 		return taken(key)
 	}
-	temp := uploads + "/" + strconv.FormatUint(rand.Uint64(), 36) + "-" + strconv.Itoa(os.Getpid())
+	temp := uploadName()
 	file, err := l.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return diskFault(path, err)
@@ -97,6 +97,39 @@ func (l *Local) Put(ctx context.Context, key string, r io.Reader) (err error) {
 	if err := file.Close(); err != nil {
 		return diskFault(path, err)
 	}
+	return l.name(temp, key, path)
+}
+
+// Adopt stores file by one more name for it, or as Put does where it can't have one there.
+func (l *Local) Adopt(ctx context.Context, key string, file *os.File) error {
+	path, err := l.Path(key)
+	if err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	temp := uploadName()
+	if err := os.Link(file.Name(), filepath.Join(l.dir, temp)); err != nil { // such as another file system, or one without links
+		if _, err := file.Seek(0, io.SeekStart); err != nil {
+			return err
+		}
+		return l.Put(ctx, key, file)
+	}
+	defer l.root.Remove(temp)
+	if err := errors.Join(file.Chmod(0o600), file.Sync()); err != nil {
+		return diskFault(path, err)
+	}
+	return l.name(temp, key, path)
+}
+
+// uploadName is a name in uploads that nobody else has.
+func uploadName() string {
+	return uploads + "/" + strconv.FormatUint(rand.Uint64(), 36) + "-" + strconv.Itoa(os.Getpid())
+}
+
+// name gives the file temp, which is on disk, the name of key, whose path is path.
+func (l *Local) name(temp, key, path string) (err error) {
 	for range putAttempts {
 		if err = l.makeParent(key); err != nil {
 			return diskFault(path, err)

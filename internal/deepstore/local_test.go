@@ -85,6 +85,47 @@ func TestAKeyIsPutOnce(t *testing.T) {
 	}
 }
 
+// A file that is adopted is the object; it keeps it when it loses its own name, and a key is still taken once.
+func TestAFileIsAdopted(t *testing.T) {
+	ctx, l := context.Background(), open(t)
+	file, err := os.Create(filepath.Join(filepath.Dir(l.dir), "built"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if _, err := file.WriteString("rows"); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Adopt(ctx, "a/b", file); err != nil {
+		t.Fatal(err)
+	}
+	made, err := file.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(file.Name()); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := os.Stat(filepath.Join(l.dir, "a", "b"))
+	if err != nil || !os.SameFile(made, kept) || kept.Mode().Perm() != 0o600 {
+		t.Fatalf("the object is %v, the file %v: %v", kept, made, err)
+	}
+	// This one has no name to be linked: it is copied.
+	if err := l.Adopt(ctx, "a/c", file); err != nil {
+		t.Fatal(err)
+	}
+	if copied, err := os.ReadFile(filepath.Join(l.dir, "a", "c")); err != nil || string(copied) != "rows" {
+		t.Fatalf("copied %q: %v", copied, err)
+	}
+	if err := l.Adopt(ctx, "a/c", file); !errors.Is(err, fs.ErrExist) {
+		t.Fatalf("adopted twice under one key: %v", err)
+	}
+	entries, err := os.ReadDir(filepath.Join(l.dir, uploads))
+	if err != nil || len(entries) != 0 {
+		t.Fatalf("uploads left: %v %v", entries, err)
+	}
+}
+
 type failingReader struct{ err error }
 
 func (r failingReader) Read(b []byte) (int, error) { return 0, r.err }

@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"io"
 	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/hengedb/henge/internal/fault"
@@ -69,6 +70,12 @@ type Info struct {
 type OnDisk interface {
 	// Path returns the file of the object with this key, which need not exist.
 	Path(key string) (string, error)
+}
+
+// Adopter is a Store that takes files of the local disk without copying them where it can.
+type Adopter interface {
+	// Adopt is Put of a file that nobody writes to any more. The caller may remove its own name of it when Adopt has returned.
+	Adopt(ctx context.Context, key string, file *os.File) error
 }
 
 const (

@@ -237,15 +237,17 @@ func (c *Controller) generate(ctx context.Context, order *workOrder, count *coun
 	if err := os.MkdirAll(order.dir, 0o700); err != nil {
 		return diskFault(err)
 	}
-	segments := max(1, min(order.threads, len(g.numbers))) // at a time
+	segments := max(1, min(order.threads, len(g.numbers))) // that are built at a time
+	building := make(chan struct{}, segments)
 	one := func(ctx context.Context, n, threads int) error {
 		return c.attempts(ctx, order, func(ctx context.Context) error {
-			return c.generateOne(ctx, order, count, g, n, threads)
+			return c.generateOne(ctx, order, count, g, n, threads, building)
 		}, func() {})
 	}
 	var mu sync.Mutex
 	var late []int
-	err := several(ctx, segments, g.numbers, func(ctx context.Context, n int) error {
+	// While segments go to deep storage, which waits for disks and networks, the next ones are built.
+	err := several(ctx, 2*segments, g.numbers, func(ctx context.Context, n int) error {
 		err := one(ctx, n, order.threads/segments)
 		if exceeded, ok := errors.AsType[*budget.Exceeded](err); ok && !exceeded.Disk && segments > 1 && ctx.Err() == nil {
 			mu.Lock()
@@ -285,8 +287,15 @@ func several(ctx context.Context, atOnce int, numbers []int, f func(ctx context.
 	return g.Wait()
 }
 
-// generateOne builds one segment on the given number of threads.
-func (c *Controller) generateOne(ctx context.Context, order *workOrder, count *counters, g *generation, number, threads int) (err error) {
+// generateOne builds one segment on the given number of threads, in a place of building, and puts it into deep storage.
+func (c *Controller) generateOne(ctx context.Context, order *workOrder, count *counters, g *generation, number, threads int, building chan struct{}) (err error) {
+	select {
+	case building <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	leave := sync.OnceFunc(func() { <-building })
+	defer leave()
 	from, p := order.stage.inputs[0].from, &g.plans[number]
 	var taken tally
 	var made generateCounter
@@ -343,6 +352,7 @@ func (c *Controller) generateOne(ctx context.Context, order *workOrder, count *c
 	}
 	made.merged = rows
 	count.generating(func(g *generateCounter) { g.merged += rows })
+	leave()
 	s, err := c.push(ctx, p, file, info, l.compaction)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/deepstore"
@@ -15,7 +16,7 @@ import (
 )
 
 // PushSegment stores a segment's file in deep storage and describes it. Named is told the key before anything is stored under it: what is not
-// published in the end is to be deleted.
+// published in the end is to be deleted. A file of the disk must not be written to afterwards: deep storage may be another name of it.
 func PushSegment(ctx context.Context, store deepstore.Store, id timeline.SegmentID, shard timeline.ShardSpec, file io.ReadSeeker, info *segment.Info,
 	named func(key string)) (*timeline.Segment, error) {
 	key, err := segmentKey(id)
@@ -26,7 +27,7 @@ func PushSegment(ctx context.Context, store deepstore.Store, id timeline.Segment
 		return nil, err
 	}
 	named(key)
-	if err := store.Put(ctx, key, file); err != nil {
+	if err := put(ctx, store, key, file); err != nil {
 		// It may be there all the same, when only the answer was lost. What can't be deleted now is garbage without a reference.
 		_ = store.Delete(context.WithoutCancel(ctx), key)
 		return nil, fmt.Errorf("pushing segment [%s]: %w", id, err)
@@ -42,6 +43,16 @@ func PushSegment(ctx context.Context, store deepstore.Store, id timeline.Segment
 	s := &timeline.Segment{ID: id, Shard: shard, Schema: timeline.NewSchema(columns), Size: info.Size, Rows: int64(info.Rows),
 		BinaryVersion: timeline.BinaryVersion}
 	return s.Locate(store.LoadSpec(key)), nil
+}
+
+// put stores a file that is complete.
+func put(ctx context.Context, store deepstore.Store, key string, file io.ReadSeeker) error {
+	if f, ok := file.(*os.File); ok {
+		if store, ok := store.(deepstore.Adopter); ok {
+			return store.Adopt(ctx, key, f)
+		}
+	}
+	return store.Put(ctx, key, file)
 }
 
 // segmentKey is where a segment's file lies in deep storage. Its last part is random: a retry never meets what a failure left behind.

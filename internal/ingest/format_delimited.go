@@ -2,8 +2,10 @@ package ingest
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -145,7 +147,7 @@ func (d *delimitedObjects) objects(c chunk, emit func(Record)) {
 		emit(Record{Text: bytes.TrimRight(c.data, "\r\n"), Line: 1, Reason: recordTooLarge + ", or a quote is not closed"})
 		return
 	}
-	s := splitter{text: validUTF8(c.data), delimiter: []byte(d.f.Delimiter), quotes: d.f.quotes(), line: 1}
+	s := d.f.split(c.data)
 	for s.next() {
 		if s.blank() {
 			continue
@@ -210,7 +212,14 @@ func (d *delimitedDecoder) decode(c chunk) decoded {
 		d.fail(bytes.TrimRight(c.data, "\r\n"), 1, recordTooLarge+", or a quote is not closed")
 		return d.finish()
 	}
-	s := splitter{text: validUTF8(c.data), delimiter: []byte(d.f.Delimiter), quotes: d.f.quotes(), line: 1}
+	s := d.f.split(c.data)
+	// What no text of the chunk has is not looked for in each of its values.
+	list := d.list
+	if len(list) > 0 && bytes.IndexByte(s.text, list[0]) < 0 {
+		list = nil
+	}
+	d.noNull = bytes.IndexByte(s.text, 0) < 0
+	defer func() { d.noNull = false }()
 	for s.next() && d.out.err == nil {
 		if s.blank() {
 			continue
@@ -225,7 +234,7 @@ func (d *delimitedDecoder) decode(c chunk) decoded {
 				d.columns[i].null()
 				continue
 			}
-			d.textCell(i, s.fields[p], d.list)
+			d.textCell(i, s.fields[p], list)
 		}
 		if f := d.flawed(); f != 0 {
 			o := d.whole.object(s.fields)
@@ -240,6 +249,13 @@ func (d *delimitedDecoder) decode(c chunk) decoded {
 	return d.finish()
 }
 
+// split returns a splitter of a chunk.
+func (f *Delimited) split(text []byte) *splitter {
+	s := &splitter{text: validUTF8(text), delimiter: []byte(f.Delimiter), quotes: f.quotes(), line: 1}
+	s.bare = len(s.delimiter) == 1 && (!s.quotes || bytes.IndexByte(s.text, '"') < 0)
+	return s
+}
+
 // splitter splits text into records and fields.
 type splitter struct {
 	text      []byte
@@ -249,6 +265,8 @@ type splitter struct {
 	quotes    bool
 	// lenient says that a quote was found that nothing closes: from there on quoted fields end with their line.
 	lenient bool
+	// bare says that text has no quotes that count, and the delimiter is one byte.
+	bare bool
 
 	fields     [][]byte // of the current record; valid until next
 	record     []byte
@@ -274,6 +292,11 @@ func (s *splitter) next() bool {
 	s.fields, s.record, s.problem = s.fields[:0], nil, ""
 	if s.at >= len(s.text) {
 		return false
+	}
+	if s.bare {
+		s.recordLine = s.line
+		s.bareLine()
+		return true
 	}
 	s.unquoted = s.unquoted[:0]
 	s.recordLine = s.line
@@ -321,6 +344,57 @@ func (s *splitter) plain(start, end int) {
 		rest = after
 	}
 	s.problem = "it has too many fields"
+}
+
+// bareLine splits a line of bare text, in one pass over it.
+func (s *splitter) bareLine() {
+	const ones, lows = 0x0101010101010101, 0x7f7f7f7f7f7f7f7f
+	text, start, from := s.text, s.at, s.at
+	delimiter := s.delimiter[0]
+	delimiters := ones * uint64(delimiter)
+	fields, i := s.fields, start
+	for ; i+8 <= len(text); i += 8 {
+		w := binary.LittleEndian.Uint64(text[i:])
+		d, n := w^delimiters, w^(ones*'\n')
+		// The highest bit of each byte that is one of both: adding to the other bits carries into it unless all of them are 0.
+		for found := ^((d&lows + lows | d | lows) & (n&lows + lows | n | lows)); found != 0; found &= found - 1 {
+			at := i + bits.TrailingZeros64(found)/8
+			fields = append(fields, text[from:at:at])
+			if text[at] == '\n' {
+				s.endBare(fields, start, at)
+				return
+			}
+			from = at + 1
+		}
+		if len(fields) > maxFields { // hostile: no more memory for it
+			s.fields = fields[:0]
+			s.plain(start, s.lineEnd(start))
+			return
+		}
+	}
+	for ; i < len(text) && text[i] != '\n'; i++ {
+		if text[i] == delimiter {
+			fields = append(fields, text[from:i:i])
+			from = i + 1
+		}
+	}
+	s.endBare(append(fields, text[from:i:i]), start, i)
+}
+
+// endBare ends the line from start to end, all of whose fields are known.
+func (s *splitter) endBare(fields [][]byte, start, end int) {
+	s.fields, s.record = fields, s.text[start:end]
+	if s.at = end; end < len(s.text) {
+		s.at, s.line = end+1, s.line+1
+	}
+	if n := len(s.record); n > 0 && s.record[n-1] == '\r' {
+		s.record = s.record[:n-1]
+		last := &fields[len(fields)-1] // which ends with it, as no delimiter is a line break
+		*last = (*last)[:len(*last)-1]
+	}
+	if len(fields) > maxFields {
+		s.fields, s.problem = fields[:maxFields], "it has too many fields"
+	}
 }
 
 // quoted splits a record with quotes, which may span lines, and reports whether all of them are closed.

@@ -325,10 +325,6 @@ func escapedText(text []byte, i int) int {
 	return i + 1
 }
 
-// exactPowers are the powers of ten that doubles hold exactly: a mantissa that one holds too, divided by one of them, is rounded once and
-// so correctly (Clinger, 1990).
-var exactPowers = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18}
-
 // scanNumber scans the number at i and returns its end, or -1.
 func scanNumber(text []byte, i int, t *jsonToken) int {
 	t.kind, t.from = jsonNumber, uint32(i)
@@ -337,25 +333,20 @@ func scanNumber(text []byte, i int, t *jsonToken) int {
 		i++
 	}
 	start := i
-	var v uint64
-	for ; i < len(text) && text[i]-'0' <= 9; i++ {
-		v = v*10 + uint64(text[i]-'0')
-	}
-	digits := i - start
-	if digits == 0 || text[start] == '0' && digits > 1 {
+	v, i := digits(text, i, 0)
+	places := i - start
+	if places == 0 || text[start] == '0' && places > 1 {
 		return -1
 	}
 	scale, exponent := 0, false
 	if i < len(text) && text[i] == '.' {
 		i++
 		point := i
-		for ; i < len(text) && text[i]-'0' <= 9; i++ {
-			v = v*10 + uint64(text[i]-'0')
-		}
+		v, i = digits(text, i, v)
 		if scale = i - point; scale == 0 {
 			return -1
 		}
-		digits += scale
+		places += scale
 	}
 	if i < len(text) && text[i]|0x20 == 'e' {
 		exponent = true
@@ -372,13 +363,13 @@ func scanNumber(text []byte, i int, t *jsonToken) int {
 	}
 	t.to = uint32(i)
 	switch {
-	case exponent || digits > 18 || scale > 0 && v > 1<<53:
+	case exponent || places > 19 || scale == 0 && places > 18: // 19 digits may be more than 64 bits with a sign
 		var ok bool
 		if t.number, ok = parseJSONNumber(text[t.from:t.to]); !ok {
 			return -1
 		}
 	case scale > 0:
-		t.number = number{double: float64(v) / exactPowers[scale]}
+		t.number = number{double: scaled(v, scale)}
 		if negative {
 			t.number.double = -t.number.double
 		}

@@ -109,12 +109,12 @@ func isJSONNumber(b []byte) bool {
 // parseText reads a number written as text, as the reference's Rows.objectToNumber does: blanks around it, commas anywhere and a leading plus
 // are dropped, integers stay exact, anything else is what Java's Double.valueOf takes.
 func parseText(b []byte) (number, bool) {
-	if v, ok := parseInteger(b); ok {
-		return number{integer: true, long: v}, true
-	}
 	var plain jsonToken
 	if scanNumber(b, 0, &plain) == len(b) {
 		return plain.number, true
+	}
+	if v, ok := parseInteger(b); ok {
+		return number{integer: true, long: v}, true
 	}
 	s := strings.TrimSpace(string(b))
 	if strings.Contains(s, ",") {

@@ -62,6 +62,7 @@ type sink struct {
 	fields     []Field
 	removeNull bool
 	keepNull   bool
+	noNull     bool   // the text at hand has no U+0000
 	shape      *Shape // nil: nothing is learnt
 	columns    []*column
 	twins      []twin
@@ -154,8 +155,10 @@ func (s *sink) fail(row []byte, line int64, reason string) {
 
 // str appends text to c, the strings of field f or elements of it.
 func (s *sink) str(f int, c *column, text []byte) {
-	if at := bytes.IndexByte(text, 0); at >= 0 {
-		text = s.nullByte(f, text, at)
+	if !s.noNull {
+		if at := bytes.IndexByte(text, 0); at >= 0 {
+			text = s.nullByte(f, text, at)
+		}
 	}
 	c.str(text)
 }

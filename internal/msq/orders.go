@@ -83,11 +83,15 @@ func (c *Controller) workOrders(ctx context.Context, s *stage) ([]*workOrder, er
 	return orders, nil
 }
 
-// splits divides external data into pieces: of SplitBytes, or less where that leaves workers without any.
+// splits divides external data into pieces: of SplitBytes, or less where that leaves workers without any. For one worker nothing is divided: it reads
+// one piece after the other, and decodes each on all its threads.
 func (c *Controller) splits(ctx context.Context, table *ingest.Table, single bool) ([]ingest.Split, error) {
 	opts := &ingest.Options{Access: c.deps.Access}
+	if single || c.workers == 1 {
+		return table.Splits(ctx, opts, 0)
+	}
 	out, err := table.Splits(ctx, opts, SplitBytes)
-	if err != nil || single || len(out) >= c.workers {
+	if err != nil || len(out) >= c.workers {
 		return out, err
 	}
 	bytes := int64(0)

@@ -3,6 +3,8 @@
 //
 //	go run . -henge ../bin/henge
 //	go run . -henge ../bin/henge -build -write ../README.md
+//
+// With -generated it loads input of any size in little memory, and groups it: what that took stands in docs/ingestion.md.
 package main
 
 import (
@@ -49,13 +51,19 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	build := flags.Bool("build", false, "also build the binary with an empty cache, which takes minutes")
 	asJSON := flags.Bool("json", false, "print JSON instead of a table")
 	into := flags.String("write", "", "also put the table between <!-- figures --> and <!-- /figures --> of this file")
+	generated := flags.Int64("generated", 0, "instead: load so many files of 1 GB, made up while they are read, under -memory, and group them by a key of nearly each row")
+	memory := flags.String("memory", "1GiB", "service.memory.limit with -generated")
+	dir := flags.String("dir", "", "folder for the servers' data (default: the system's for temporary files)")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if *times < 1 {
 		return errors.New("-times must be at least 1")
 	}
-	m := &measurement{binary: *binary, sample: *sample, times: *times, log: stderr}
+	m := &measurement{binary: *binary, sample: *sample, dir: *dir, times: *times, log: stderr}
+	if *generated > 0 {
+		return m.large(ctx, *generated, *memory, stdout)
+	}
 	figures, err := m.all(ctx, *build)
 	if err != nil {
 		return err

@@ -28,6 +28,7 @@ const idle = 3 * time.Second
 
 type measurement struct {
 	binary, sample string
+	dir            string // in which servers get folders; "": the system's for temporary files
 	times          int
 	log            io.Writer
 }
@@ -87,8 +88,8 @@ func (m *measurement) starts(ctx context.Context) ([]figure, error) {
 			case <-ctx.Done():
 				return ctx.Err()
 			}
-			resident, err := s.resident()
-			memory = append(memory, resident/1e6)
+			resident, _, err := s.memory()
+			memory = append(memory, float64(resident)/1e6)
 			return err
 		})
 		if err != nil {

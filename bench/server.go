@@ -12,8 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -21,15 +19,16 @@ import (
 // server is a running binary on a directory of its own.
 type server struct {
 	cmd        *exec.Cmd
+	dir        string
 	router     string
 	readyAfter time.Duration
 }
 
 var routerURL = regexp.MustCompile(` ready in .*\brouter (http://[^ ,]+)`)
 
-// withServer starts the binary on an empty directory, calls f when it is ready, and stops it.
-func (m *measurement) withServer(ctx context.Context, f func(*server) error) error {
-	dir, err := os.MkdirTemp("", "henge-bench-")
+// withServer starts the binary on an empty directory, with some arguments more, calls f when it is ready, and stops it.
+func (m *measurement) withServer(ctx context.Context, f func(*server) error, arguments ...string) error {
+	dir, err := os.MkdirTemp(m.dir, "henge-bench-")
 	if err != nil {
 		return err
 	}
@@ -38,7 +37,7 @@ func (m *measurement) withServer(ctx context.Context, f func(*server) error) err
 	for _, role := range []string{"router", "coordinator", "broker", "historical", "overlord", "indexer"} {
 		args = append(args, "--set", "service."+role+".plaintextPort=0")
 	}
-	s := &server{cmd: exec.CommandContext(ctx, m.binary, args...)}
+	s := &server{cmd: exec.CommandContext(ctx, m.binary, append(args, arguments...)...), dir: dir}
 	s.cmd.Stderr = m.log
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
@@ -65,21 +64,6 @@ func (s *server) stop() error {
 		return err
 	}
 	return s.cmd.Wait()
-}
-
-// resident returns the bytes of memory the process takes.
-func (s *server) resident() (float64, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
-	if err != nil {
-		return 0, err
-	}
-	for _, line := range strings.Split(string(text), "\n") {
-		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "VmRSS:" {
-			kb, err := strconv.ParseFloat(fields[1], 64)
-			return kb * 1024, err
-		}
-	}
-	return 0, errors.New("the system does not tell the memory of processes")
 }
 
 // call sends a request to the Router and decodes the answer.
@@ -109,7 +93,9 @@ func (s *server) call(ctx context.Context, method, path string, body, out any) e
 	if resp.StatusCode/100 != 2 {
 		return fmt.Errorf("%s %s: %s: %.500s", method, path, resp.Status, answer)
 	}
-	return json.Unmarshal(answer, out)
+	dec := json.NewDecoder(bytes.NewReader(answer))
+	dec.UseNumber()
+	return dec.Decode(out)
 }
 
 // ingest runs a statement as a task and returns when the task has succeeded.
@@ -144,12 +130,18 @@ func (s *server) ingest(ctx context.Context, sql string) error {
 	}
 }
 
+// query returns the rows of a statement; whole numbers are exact.
+func (s *server) query(ctx context.Context, sql string) ([][]any, error) {
+	var rows [][]any
+	err := s.call(ctx, http.MethodPost, "/service/v2/sql", map[string]any{"query": sql, "resultFormat": "array", "context": map[string]any{"timeout": 0}}, &rows)
+	return rows, err
+}
+
 // count returns the number of rows of a datasource.
 func (s *server) count(ctx context.Context, dataSource string) (int64, error) {
-	var rows [][]int64
-	err := s.call(ctx, http.MethodPost, "/service/v2/sql", map[string]any{"query": "SELECT COUNT(*) FROM " + dataSource, "resultFormat": "array"}, &rows)
+	rows, err := s.query(ctx, "SELECT COUNT(*) FROM "+dataSource)
 	if err != nil || len(rows) != 1 || len(rows[0]) != 1 {
 		return 0, errors.Join(err, fmt.Errorf("the count is %v", rows))
 	}
-	return rows[0][0], nil
+	return rows[0][0].(json.Number).Int64()
 }

@@ -120,8 +120,8 @@ func walkTree(o *Object, nodes []string) any {
 	return v
 }
 
-// jqTime is how long a jq expression may take for one record: the language has loops.
-const jqTime = 100 * time.Millisecond
+// jqTime is how long a jq expression may take for one record: the language has loops. A machine with much to do must not make a short one fail.
+const jqTime = 2 * time.Second
 
 func compileJQ(w flattenFieldWire) (flattenField, error) {
 	query, err := gojq.Parse(w.Expr)

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"sync"
 	"sync/atomic"
+	"weak"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
@@ -38,6 +39,7 @@ type fileColumn struct {
 	indexRows                  int         // row numbers in the index are below
 	asked                      atomic.Bool // for the dictionary, since it was last looked at among the decoded
 	dict                       atomic.Pointer[vector.Dict]
+	lent                       weak.Pointer[vector.Dict] // one decoded from packed, as long as somebody holds it; under dictOnce
 	dictOnce                   sync.Mutex
 	indexChecked               atomic.Bool
 }

@@ -2,6 +2,7 @@ package segment
 
 import (
 	"bytes"
+	"weak"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
@@ -52,12 +53,18 @@ func (c *fileColumn) dictionary() (*vector.Dict, error) {
 		return d, nil
 	}
 	if c.packed != nil {
-		d, err := c.packed.all()
-		if err == nil {
+		// Where memory does not do to keep it, whoever reads the column batch by batch still holds it, as part of the vector before.
+		d := c.lent.Value()
+		if d == nil {
+			var err error
+			if d, err = c.packed.all(); err != nil {
+				return nil, err
+			}
 			d.Rows, d.Source = c.meta.rows, c.source
-			decoded.keep(c, d)
+			c.lent = weak.Make(d)
 		}
-		return d, err
+		decoded.keep(c, d)
+		return d, nil
 	}
 	raw, err := c.dictOffsets.all()
 	if err != nil {

@@ -102,9 +102,11 @@ func (d *packedDict) decode(i int, dict *vector.Dict, scratch []byte) ([]byte, e
 			return scratch, d.data.corrupt(lo, "a dictionary block does not decompress to its length")
 		}
 	}
-	start := len(dict.Blob)
-	dict.Blob = append(dict.Blob, d.data.b[lo:lo+int(b.Head)]...)
-	dict.Offsets = append(dict.Offsets, uint32(len(dict.Blob)))
+	// In variables of their own, they are not written to memory with each value.
+	blob, offsets := dict.Blob, dict.Offsets
+	start := len(blob)
+	blob = append(blob, d.data.b[lo:lo+int(b.Head)]...)
+	offsets = append(offsets, uint32(len(blob)))
 	// The lengths of all shared prefixes come first, then those of what follows them, then what follows them.
 	n := d.size(i) - 1
 	var lengths [2 * dictBlockEntries]uint32
@@ -118,19 +120,20 @@ func (d *packedDict) decode(i int, dict *vector.Dict, scratch []byte) ([]byte, e
 	before := start
 	for k := range n {
 		shared, rest := int(lengths[k]), int(lengths[n+k])
-		at := len(dict.Blob)
+		at := len(blob)
 		if shared > at-before || rest == 0 || rest > len(packed) || at+shared+rest-start > int(b.Text) ||
-			shared < at-before && packed[0] <= dict.Blob[before+shared] {
+			shared < at-before && packed[0] <= blob[before+shared] {
 			return bad()
 		}
-		dict.Blob = append(dict.Blob, dict.Blob[before:before+shared]...)
-		dict.Blob = append(dict.Blob, packed[:rest]...)
-		dict.Offsets = append(dict.Offsets, uint32(len(dict.Blob)))
+		blob = append(blob, blob[before:before+shared]...)
+		blob = append(blob, packed[:rest]...)
+		offsets = append(offsets, uint32(len(blob)))
 		before, packed = at, packed[rest:]
 	}
-	if len(packed) > 0 || len(dict.Blob)-start != int(b.Text) {
+	if len(packed) > 0 || len(blob)-start != int(b.Text) {
 		return bad()
 	}
+	dict.Blob, dict.Offsets = blob, offsets
 	return scratch, nil
 }
 

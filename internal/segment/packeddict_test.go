@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -245,6 +246,43 @@ func TestDecodedDictionariesMakeRoom(t *testing.T) {
 	}
 	if used := memory.Used(); used != 0 {
 		t.Errorf("[%d] bytes are held for segments that are closed", used)
+	}
+}
+
+// Where memory does not do to keep a dictionary, it is decoded once for all batches that are read one after the other.
+func TestADictionaryThatIsNotKeptIsLent(t *testing.T) {
+	KeepDictionaries(budget.Root(1 << 10))
+	defer func() {
+		decoded.Lock()
+		decoded.account, decoded.limit = budget.Account{}, 0
+		decoded.Unlock()
+	}()
+	file, _ := packedFile(t, 40_000, 30_000)
+	s := openBytes(t, file)
+	defer s.Release()
+	c := packedColumn(t, s)
+	var mine, other Buffer
+	var first *vector.Dict
+	for from := 0; from < 40_000; from += 4096 {
+		to := min(from+4096, 40_000)
+		v, err := c.Read(&mine, from, to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == nil {
+			first = v.Dict
+		}
+		runtime.GC()
+		w, err := c.Read(&other, from, to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.Dict != first || w.Dict != first {
+			t.Fatalf("rows from %d have a dictionary of their own", from)
+		}
+	}
+	if c.dict.Load() != nil {
+		t.Error("the dictionary was kept")
 	}
 }
 

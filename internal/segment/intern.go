@@ -13,9 +13,13 @@ type interner struct {
 	seed    maphash.Seed
 	blob    []byte
 	offsets []uint32 // one more than strings
-	hashes  []uint32 // of each string: what a grown table is filled from, and most unequal strings are told apart by
-	slots   []uint32 // number of the string, plus one; 0: free
-	added   int      // calls of add
+	slots   []uint64 // the hash of a string in the upper half, its number plus one in the lower; 0: free
+	added   int      // strings that were given to add
+
+	// Of addAll, by string: hashes, and what stands where they begin to look.
+	hashes  [internAhead]uint32
+	met     [internAhead]uint64
+	touched byte
 
 	// loose allows that a string gets a second number, and repeats says that it may have happened: when nearly all strings are new,
 	// looking for each costs more than the few that are kept twice. Sorting brings them together again.
@@ -27,6 +31,8 @@ const (
 	// how many in a hundred strings must have been new.
 	looseAfter = 1 << 14
 	looseShare = 90
+	// internAhead is how many strings addAll looks up at a time.
+	internAhead = 128
 )
 
 func (t *interner) len() int { return max(len(t.offsets)-1, 0) }
@@ -34,19 +40,20 @@ func (t *interner) len() int { return max(len(t.offsets)-1, 0) }
 func (t *interner) text(i uint32) string { return textOf(t.blob[t.offsets[i]:t.offsets[i+1]]) }
 
 func (t *interner) bytes() int64 {
-	return int64(cap(t.blob) + 4*(cap(t.offsets)+cap(t.hashes)+cap(t.slots)))
+	return int64(cap(t.blob) + 4*cap(t.offsets) + 8*cap(t.slots))
 }
 
-// find returns the number of s, and the slot where it is or belongs.
-func (t *interner) find(s string) (number, slot, hash uint32, found bool) {
-	hash = uint32(maphash.String(t.seed, s))
+func (t *interner) hash(s string) uint32 { return uint32(maphash.String(t.seed, s)) }
+
+// find returns the number of s, whose hash is given, and the slot where it is or belongs.
+func (t *interner) find(s string, hash uint32) (number, slot uint32, found bool) {
 	mask := uint32(len(t.slots) - 1)
 	for slot = hash & mask; t.slots[slot] != 0; slot = (slot + 1) & mask {
-		if n := t.slots[slot] - 1; t.hashes[n] == hash && t.text(n) == s {
-			return n, slot, hash, true
+		if x := t.slots[slot]; uint32(x>>32) == hash && t.text(uint32(x)-1) == s {
+			return uint32(x) - 1, slot, true
 		}
 	}
-	return 0, slot, hash, false
+	return 0, slot, false
 }
 
 // lookup returns the number of s, if it was added.
@@ -54,33 +61,84 @@ func (t *interner) lookup(s string) (uint32, bool) {
 	if len(t.slots) == 0 {
 		return 0, false
 	}
-	n, _, _, ok := t.find(s)
+	n, _, ok := t.find(s, t.hash(s))
 	return n, ok
 }
 
 // add returns the number of s, which it copies if it is new.
 func (t *interner) add(s string) (uint32, error) {
 	t.added++
-	if t.repeats {
+	if t.room(1); t.repeats {
 		return t.append(s)
 	}
-	if t.len()*4 >= len(t.slots)*3 {
-		if t.loose && t.len() >= looseAfter && t.len() >= t.added/100*looseShare {
-			t.repeats, t.slots, t.hashes = true, nil, nil
-			return t.append(s)
+	return t.place(s, t.hash(s))
+}
+
+// addAll sets numbers to those of texts, as add does. A large table is not in the processor's caches: what the strings will need of it is touched
+// before, so that many loads are under way at the same time.
+func (t *interner) addAll(texts []string, numbers []uint32) (err error) {
+	for len(texts) > 0 && err == nil {
+		n := min(len(texts), internAhead)
+		t.added += n
+		if t.room(n); t.repeats {
+			for i, s := range texts[:n] {
+				if numbers[i], err = t.append(s); err != nil {
+					return err
+				}
+			}
+		} else if err = t.placeAll(texts[:n], numbers); err != nil {
+			return err
 		}
-		t.grow()
+		texts, numbers = texts[n:], numbers[n:]
 	}
-	n, slot, hash, ok := t.find(s)
+	return nil
+}
+
+func (t *interner) placeAll(texts []string, numbers []uint32) (err error) {
+	mask := uint32(len(t.slots) - 1)
+	for i, s := range texts {
+		h := t.hash(s)
+		t.hashes[i], t.met[i] = h, t.slots[h&mask]
+	}
+	touched := byte(0)
+	for i := range texts {
+		if x := t.met[i]; x != 0 && uint32(x>>32) == t.hashes[i] {
+			if at := t.offsets[uint32(x)-1]; at < uint32(len(t.blob)) {
+				touched += t.blob[at]
+			}
+		}
+	}
+	t.touched = touched // else the compiler may leave it all out
+	for i, s := range texts {
+		if numbers[i], err = t.place(s, t.hashes[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// place returns the number of s, whose hash is given, when there is room for one more.
+func (t *interner) place(s string, hash uint32) (uint32, error) {
+	n, slot, ok := t.find(s, hash)
 	if ok {
 		return n, nil
 	}
 	n, err := t.append(s)
 	if err == nil {
-		t.hashes = append(t.hashes, hash)
-		t.slots[slot] = n + 1
+		t.slots[slot] = uint64(hash)<<32 | uint64(n+1)
 	}
 	return n, err
+}
+
+// room makes room for n more strings, or gives up looking for them.
+func (t *interner) room(n int) {
+	for !t.repeats && (t.len()+n-1)*4 >= len(t.slots)*3 {
+		if t.loose && t.len() >= looseAfter && t.len() >= t.added/100*looseShare {
+			t.repeats, t.slots = true, nil
+			return
+		}
+		t.grow()
+	}
 }
 
 // append gives s a number of its own.
@@ -98,14 +156,18 @@ func (t *interner) grow() {
 		t.seed = maphash.MakeSeed()
 		t.offsets = append(t.offsets, 0)
 	}
-	t.slots = make([]uint32, max(64, 2*len(t.slots)))
+	old := t.slots
+	t.slots = make([]uint64, max(64, 2*len(old)))
 	mask := uint32(len(t.slots) - 1)
-	for n, h := range t.hashes {
-		slot := h & mask
+	for _, x := range old {
+		if x == 0 {
+			continue
+		}
+		slot := uint32(x>>32) & mask
 		for t.slots[slot] != 0 {
 			slot = (slot + 1) & mask
 		}
-		t.slots[slot] = uint32(n) + 1
+		t.slots[slot] = x
 	}
 }
 

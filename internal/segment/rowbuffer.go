@@ -23,6 +23,10 @@ type bufferColumn struct {
 	lastDict  *vector.Dict
 	lastCodes []uint32
 	codes     []uint32
+
+	// fresh are texts of a batch's dictionary that the column has not had of it yet, freshCodes their codes there, numbers those here.
+	fresh               []string
+	freshCodes, numbers []uint32
 }
 
 // arena holds copies of short-lived bytes in large pieces.
@@ -119,6 +123,9 @@ func (c *bufferColumn) own(v *vector.Vector) (*vector.Vector, error) {
 		if v.Dict != nil {
 			return &out, c.ownCodes(c.codes, v, n)
 		}
+		if v.Valid == nil {
+			return &out, c.dict.addAll(v.Strings[:n], c.codes)
+		}
 		for i := range n {
 			c.codes[i] = 0
 			if v.Valid.Get(i) {
@@ -163,19 +170,25 @@ func (c *bufferColumn) ownCodes(dst []uint32, v *vector.Vector, n int) error {
 		c.lastCodes = grown(c.lastCodes, v.Dict.Len())
 		clear(c.lastCodes)
 	}
+	c.fresh, c.freshCodes = c.fresh[:0], c.freshCodes[:0]
 	for i, code := range v.Codes[:n] {
-		if !v.Valid.Get(i) {
-			dst[i] = 0
-			continue
+		if c.lastCodes[code] == 0 && v.Valid.Get(i) { // numbers are kept plus one, so that 0 is one not asked for yet
+			c.lastCodes[code] = 1
+			c.fresh, c.freshCodes = append(c.fresh, v.Dict.Value(code)), append(c.freshCodes, code)
 		}
-		if c.lastCodes[code] == 0 { // numbers are kept plus one, so that 0 is one not asked for yet
-			number, err := c.dict.add(v.Dict.Value(code))
-			if err != nil {
-				return err
-			}
-			c.lastCodes[code] = number + 1
+	}
+	numbers := grown(c.numbers, len(c.fresh))
+	c.numbers = numbers
+	if err := c.dict.addAll(c.fresh, numbers); err != nil {
+		return err
+	}
+	for i, code := range c.freshCodes {
+		c.lastCodes[code] = numbers[i] + 1
+	}
+	for i, code := range v.Codes[:n] {
+		if dst[i] = 0; v.Valid.Get(i) {
+			dst[i] = c.lastCodes[code] - 1
 		}
-		dst[i] = c.lastCodes[code] - 1
 	}
 	return nil
 }

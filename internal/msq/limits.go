@@ -44,9 +44,10 @@ const (
 	sortBufferBytes = 128 << 20
 	// maxRunBytes bounds a run however much memory there is: the sort keys of a run have offsets of 32 bits.
 	maxRunBytes = 1 << 30
-	// keepShare is the part of the memory limit that the sorted rows of a stage may take instead of going to disk, keepUnlimited what they may take
-	// where there is no limit.
+	// keepShare is the part of the memory limit that the sorted rows of a stage may take instead of going to disk, keepWideShare the part while half of
+	// the limit is free, keepUnlimited what they may take where there is no limit.
 	keepShare     = 8
+	keepWideShare = 4
 	keepUnlimited = 1 << 30
 	// hashBufferBytes is the memory of all partitions of a hash shuffle.
 	hashBufferBytes = 32 << 20

@@ -87,13 +87,15 @@ const (
 type keeper struct {
 	account budget.Account
 	held    int64
-	limit   int64
+	// limit is what runs may take in any case, wide what they may take while so much remains free for others.
+	limit, wide, free int64
+	memory            *budget.Budget
 }
 
 // take reports whether a run may stay in memory, and counts it then.
 func (k *keeper) take(r *run) bool {
 	size := r.bytes
-	if k == nil || k.held+size > k.limit || !k.account.TrySet(k.held+size) {
+	if k == nil || k.held+size > k.limit && (k.held+size > k.wide || k.memory.Free()-size < k.free) || !k.account.TrySet(k.held+size) {
 		return false
 	}
 	k.held += size

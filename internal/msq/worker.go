@@ -138,7 +138,7 @@ func (c *Controller) newWriter(order *workOrder, memory *budget.Budget, count *c
 	columns := order.stage.columns
 	var kept *keeper
 	if !c.opts.DurableShuffle {
-		kept = &keeper{account: budget.NewAccount(c.memory), limit: c.keepBytes() / int64(order.workers)}
+		kept = c.newKeeper(order.workers)
 	}
 	switch s.kind {
 	case sortedShuffle:
@@ -150,17 +150,19 @@ func (c *Controller) newWriter(order *workOrder, memory *budget.Budget, count *c
 	return newHashWriter(types(columns), s.keys, s.partitions, order.dir, name, c.disk, count)
 }
 
-// keepBytes is how much of a stage's sorted rows may stay in memory: a share of what the process may use, so that several jobs and queries go on
-// beside it.
-func (c *Controller) keepBytes() int64 {
+// newKeeper returns what decides how much of a stage's sorted rows stays in memory on one of so many workers: a share of what the process may use, and
+// a larger one while most is free, so that several jobs and queries go on beside it.
+func (c *Controller) newKeeper(workers int) *keeper {
+	k := &keeper{account: budget.NewAccount(c.memory), memory: c.memory, limit: keepUnlimited}
 	limit := c.deps.Memory.Limit()
 	switch {
 	case c.deps.KeepBytes != 0:
-		return max(c.deps.KeepBytes, 0)
+		k.limit = max(c.deps.KeepBytes, 0)
 	case limit > 0:
-		return limit / keepShare
+		k.limit, k.wide, k.free = limit/keepShare, limit/keepWideShare, limit/2
 	}
-	return keepUnlimited
+	k.limit, k.wide = k.limit/int64(workers), k.wide/int64(workers)
+	return k
 }
 
 // stageDir is the folder of a stage's outputs.

@@ -185,6 +185,10 @@ func finished(a Aggregator, x expr.Expr) (expr.Expr, error) {
 	switch a := a.(type) {
 	case *FilteredAggregator:
 		return finished(a.Aggregator.Aggregator, x)
+	case *SimpleAggregator:
+		if a.Type == "doubleMean" { // over nothing it is 0, as in the reference
+			return call("COALESCE", x, &expr.Literal{Value: 0.0, T: expr.Of(expr.Double).NotNull()})
+		}
 	case *CardinalityAggregator:
 		return estimated("$HYPER_UNIQUE_ESTIMATE", x, a.Round)
 	case *SketchAggregator:

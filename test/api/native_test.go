@@ -2,6 +2,7 @@ package api
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,4 +66,40 @@ func replayNative(t *testing.T, player *golden.Player, dir, name string) {
 	t.Logf("%d of %d exchanges answered like the recording", passed, len(exchanges))
 	list.Settle(t, outcome, true, *update)
 	differs.Settle(t, wanted, true, *update)
+}
+
+func TestBucketsOfNativeQueries(t *testing.T) {
+	s := server.Start(t, server.Options{})
+	rows := `{"t":"2024-01-01T00:30:00Z","k":"a","n":1}` + "\n" + `{"t":"2024-01-01T02:30:00Z","k":"b","n":2}`
+	if err := s.Ingest(t.Context(), inline("REPLACE INTO events OVERWRITE ALL", rows), nil); err != nil {
+		t.Fatal(err)
+	}
+	const (
+		from  = `"dataSource":"events","intervals":"2024-01-01/2024-01-02"`
+		hours = `"granularity":{"type":"period","period":"PT1H","timeZone":"Asia/Tokyo"}`
+		count = `"aggregations":[{"type":"count","name":"c"}]`
+		topN  = `{"queryType":"topN",` + from + `,"dimension":"k","metric":"c","threshold":5,` + count
+	)
+	for name, c := range map[string]struct{ body, want string }{
+		"topN has the buckets of the data, in the zone of the granularity": {topN + `,` + hours + `,"filter":{"type":"selector","dimension":"k","value":"a"}}`,
+			`[{"timestamp":"2024-01-01T09:00:00.000+09:00","result":[{"k":"a","c":1}]},{"timestamp":"2024-01-01T10:00:00.000+09:00","result":[]},` +
+				`{"timestamp":"2024-01-01T11:00:00.000+09:00","result":[]}]`},
+		"topN that finds nothing": {topN + `,"granularity":"all","filter":{"type":"false"}}`, `[{"timestamp":"2024-01-01T00:30:00.000Z","result":[]}]`},
+		"groupBy in a zone": {`{"queryType":"groupBy",` + from + `,` + hours + `,"dimensions":["k"],` + count + `}`,
+			`[{"version":"v1","timestamp":"2024-01-01T09:00:00.000+09:00","event":{"k":"a","c":1}},` +
+				`{"version":"v1","timestamp":"2024-01-01T11:00:00.000+09:00","event":{"k":"b","c":1}}]`},
+		"the mean of nothing": {`{"queryType":"timeseries",` + from + `,` + hours + `,"filter":{"type":"selector","dimension":"k","value":"b"},` +
+			`"aggregations":[{"type":"doubleMean","name":"m","fieldName":"n"}]}`,
+			`[{"timestamp":"2024-01-01T09:00:00.000+09:00","result":{"m":0.0}},{"timestamp":"2024-01-01T10:00:00.000+09:00","result":{"m":0.0}},` +
+				`{"timestamp":"2024-01-01T11:00:00.000+09:00","result":{"m":2.0}}]`},
+		"search shows segments without matches": {`{"queryType":"search",` + from + `,"granularity":"day","query":{"type":"contains","value":"z"}}`,
+			`[{"timestamp":"2024-01-01T00:00:00.000Z","result":[]}]`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, _, got := post(t, s, "/service/v2", c.body)
+			if got = strings.TrimSpace(got); status != 200 || got != c.want {
+				t.Errorf("status %d\n%s, want\n%s", status, got, c.want)
+			}
+		})
+	}
 }

@@ -2,6 +2,7 @@ package native
 
 import (
 	"context"
+	"iter"
 	"slices"
 
 	"github.com/hengedb/henge/internal/chrono"
@@ -10,20 +11,49 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// buckets writes the form that topN and search share: an object per bucket of time with the list of its rows, at most limit of them.
-func (x *execution) buckets(ctx context.Context, node plan.Node, limit int64, stamp func(int64) int64, row func(dst []byte, c *cells, row int) []byte) (found bool, err error) {
+// buckets writes the form that topN and search share: an object per bucket of time with the list of its rows, at most limit of them. Of the
+// buckets of empty, which are in order, those that no row is in have a list without rows.
+func (x *execution) buckets(
+	ctx context.Context, node plan.Node, limit int64, stamp func(int64) int64, empty iter.Seq[int64], row func(dst []byte, c *cells, row int) []byte,
+) error {
 	out := x.out
 	out.buf = append(out.buf, '[')
-	var current, count int64
-	err = x.rows(ctx, node, func(c *cells, i int) error {
-		t := c.time(i)
-		if !found || t != current {
-			if found {
-				out.buf = append(out.buf, "]},"...)
+	next, stop := iter.Pull(empty)
+	defer stop()
+	bucket, more := next()
+	var current, count, written int64
+	open := false
+	begin := func(t int64) {
+		if open {
+			out.buf = append(out.buf, "]}"...)
+		}
+		if written++; written > 1 {
+			out.buf = append(out.buf, ',')
+		}
+		out.buf = append(x.appendBucket(append(out.buf, `{"timestamp":`...), stamp(t)), `,"result":[`...)
+		open, current, count = true, t, 0
+	}
+	fill := func(until int64, all bool) error {
+		for ; more && (all || bucket < until); bucket, more = next() {
+			begin(bucket)
+			if err := out.flushed(); err != nil {
+				return err
 			}
-			out.buf = append(out.buf, `{"timestamp":`...)
-			out.buf = append(appendTime(out.buf, stamp(t)), `,"result":[`...)
-			found, current, count = true, t, 0
+			if written%4096 == 0 && ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+		}
+		return nil
+	}
+	err := x.rows(ctx, node, func(c *cells, i int) error {
+		if t := c.time(i); !open || t != current {
+			if err := fill(t, false); err != nil {
+				return err
+			}
+			if more && bucket == t {
+				bucket, more = next()
+			}
+			begin(t)
 		}
 		if count++; count > limit {
 			return nil
@@ -35,52 +65,66 @@ func (x *execution) buckets(ctx context.Context, node plan.Node, limit int64, st
 		return nil
 	})
 	if err != nil {
-		return found, err
+		return err
 	}
-	if found {
+	if err := fill(0, true); err != nil {
+		return err
+	}
+	if open {
 		out.buf = append(out.buf, "]}"...)
 	}
-	return found, nil
+	out.buf = append(out.buf, ']')
+	return nil
 }
 
 // sameTime is for buckets that are shown as they are.
 func sameTime(t int64) int64 { return t }
 
 func (x *execution) topN(ctx context.Context, q *lang.TopN, p *lang.Plan) error {
-	stamp := sameTime
-	if !q.Granularity.Given || q.Granularity.IsAll() {
-		first, known, err := x.firstTime(ctx, q.Parts())
-		if err != nil {
-			return err
-		}
-		if known {
-			stamp = func(int64) int64 { return first }
+	x.showBuckets(q.Granularity)
+	stamp, empty := sameTime, none
+	ranges, known, err := x.ranges(ctx, q.Parts())
+	if err != nil {
+		return err
+	}
+	if known && len(ranges) > 0 {
+		first := ranges[0].Start
+		if !q.Granularity.Given || q.Granularity.IsAll() {
+			stamp, empty = func(int64) int64 { return first }, slices.Values([]int64{q.When()[0].Start})
+		} else {
+			empty = bucketStarts(q.Granularity.Granularity, ranges, false)
 		}
 	}
-	_, err := x.buckets(ctx, p.Node, int64(q.Threshold), stamp, func(dst []byte, c *cells, row int) []byte {
+	return x.buckets(ctx, p.Node, int64(q.Threshold), stamp, empty, func(dst []byte, c *cells, row int) []byte {
 		for i := 1; i < len(c.columns); i++ {
 			dst = c.member(dst, i, row)
 		}
 		return dst
 	})
-	x.out.buf = append(x.out.buf, ']')
-	return err
 }
+
+// none are no buckets.
+func none(func(int64) bool) {}
 
 func (x *execution) search(ctx context.Context, q *lang.Search, p *lang.Plan) error {
-	found, err := x.buckets(ctx, p.Node, q.ResultLimit(), sameTime, func(dst []byte, c *cells, row int) []byte {
+	empty := none
+	if list := q.When(); len(list) > 0 && (!q.Granularity.Given || q.Granularity.IsAll()) {
+		empty = slices.Values([]int64{list[0].Start})
+	} else if ranges, known, err := x.ranges(ctx, q.Parts()); err != nil {
+		return err
+	} else if known { // a bucket for each segment, by its first row
+		for i, r := range ranges {
+			ranges[i].End = r.Start + 1
+		}
+		empty = bucketStarts(q.Granularity.Granularity, ranges, false)
+	}
+	return x.buckets(ctx, p.Node, q.ResultLimit(), sameTime, empty, func(dst []byte, c *cells, row int) []byte {
 		return c.member(c.member(c.member(dst, 1, row), 2, row), 3, row)
 	})
-	if err == nil && !found && (!q.Granularity.Given || q.Granularity.IsAll()) {
-		if list := q.When(); len(list) > 0 {
-			x.out.buf = append(appendTime(append(x.out.buf, `{"timestamp":`...), list[0].Start), `,"result":[]}`...)
-		}
-	}
-	x.out.buf = append(x.out.buf, ']')
-	return err
 }
 
-func (x *execution) groupBy(ctx context.Context, _ *lang.GroupBy, p *lang.Plan) error {
+func (x *execution) groupBy(ctx context.Context, q *lang.GroupBy, p *lang.Plan) error {
+	x.showBuckets(q.Granularity)
 	arrays, err := x.bool("resultAsArray")
 	if err != nil {
 		return err
@@ -105,7 +149,7 @@ func (x *execution) groupBy(ctx context.Context, _ *lang.GroupBy, p *lang.Plan) 
 			return nil
 		}
 		out.buf = append(out.buf, `{"version":"v1","timestamp":`...)
-		out.buf = append(appendTime(out.buf, c.time(row)), `,"event":{`...)
+		out.buf = append(x.appendBucket(out.buf, c.time(row)), `,"event":{`...)
 		for i := 1; i < len(c.columns); i++ {
 			out.buf = c.member(out.buf, i, row)
 		}
@@ -256,13 +300,4 @@ func (x *execution) ranges(ctx context.Context, q *lang.Common) (out []chrono.In
 	}
 	slices.SortFunc(out, chrono.Interval.Compare)
 	return out, true, nil
-}
-
-// firstTime returns the time that the groups of granularity all carry: that of the first row of the segments, whatever the filter.
-func (x *execution) firstTime(ctx context.Context, q *lang.Common) (int64, bool, error) {
-	list, known, err := x.ranges(ctx, q)
-	if err != nil || !known || len(list) == 0 {
-		return 0, false, err
-	}
-	return list[0].Start, true, nil
 }

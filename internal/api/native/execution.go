@@ -26,6 +26,7 @@ type execution struct {
 	id       string
 	settings map[string]any
 	out      *answer
+	zone     *chrono.Zone // in which the times of buckets are shown; nil: UTC
 }
 
 // answer writes the answer of q.
@@ -210,10 +211,26 @@ func appendQuoted(dst []byte, s string) []byte {
 	return append(dst, text...)
 }
 
-func appendTime(dst []byte, ms int64) []byte {
+func appendTime(dst []byte, ms int64) []byte { return appendTimeIn(dst, ms, chrono.UTC) }
+
+func appendTimeIn(dst []byte, ms int64, zone *chrono.Zone) []byte {
 	dst = append(dst, '"')
-	dst = chrono.AppendMillis(dst, ms, chrono.UTC)
+	dst = chrono.AppendMillis(dst, ms, zone)
 	return append(dst, '"')
+}
+
+// showBuckets makes times of buckets be shown in the zone of the granularity that makes them.
+func (x *execution) showBuckets(g lang.GranularitySet) {
+	if g.Given && !g.IsAll() {
+		x.zone = g.Zone()
+	}
+}
+
+func (x *execution) appendBucket(dst []byte, ms int64) []byte {
+	if x.zone == nil {
+		return appendTime(dst, ms)
+	}
+	return appendTimeIn(dst, ms, x.zone)
 }
 
 // bool reads a switch of the query context.

@@ -33,6 +33,7 @@ func (x *execution) timeseries(ctx context.Context, q *lang.Timeseries, p *lang.
 	if err != nil {
 		return err
 	}
+	x.showBuckets(q.Granularity)
 	x.out.buf = append(x.out.buf, '[')
 	if !q.Granularity.Given || q.Granularity.IsAll() {
 		err = s.one(ctx, p, ranges)
@@ -162,7 +163,7 @@ func (s *series) write(t int64, result []byte) {
 	if s.n++; s.n > 1 {
 		out.buf = append(out.buf, ',')
 	}
-	out.buf = appendTime(append(out.buf, `{"timestamp":`...), t)
+	out.buf = s.x.appendBucket(append(out.buf, `{"timestamp":`...), t)
 	out.buf = append(out.buf, `,"result":`...)
 	if s.field == "" {
 		out.buf = append(append(out.buf, result...), '}')

@@ -30,7 +30,7 @@ func (f *framed) countOncePerPartition(last bool) {
 		if f.counts != nil && !f.counts[i] {
 			continue
 		}
-		if part := int32(f.p.partition[i]) + 1; seen[ids[i]] != part {
+		if part := f.p.partition[i] + 1; seen[ids[i]] != part {
 			seen[ids[i]], once[i] = part, true
 		}
 	}

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"errors"
 	"io"
 
 	"github.com/hengedb/henge/internal/plan"
@@ -187,7 +188,7 @@ type chainInput struct {
 
 func (o *chainInput) Next(ctx context.Context) (*vector.Batch, error) {
 	b, err := o.sorted.Next(ctx)
-	if err == io.EOF && o.any {
+	if errors.Is(err, io.EOF) && o.any {
 		o.any = false
 		return &vector.Batch{N: 1, Cols: []*vector.Vector{
 			vector.FromLongs([]int64{o.number}), vector.FromLongs([]int64{o.before}), vector.FromLongs([]int64{int64(o.rows)}),

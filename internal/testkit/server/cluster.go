@@ -31,15 +31,6 @@ type Cluster struct {
 	skew     time.Duration
 }
 
-// skewed is a clock that is wrong.
-type skewed struct {
-	clock.Clock
-	by time.Duration
-}
-
-// Now implements clock.Clock.
-func (s skewed) Now() time.Time { return s.Clock.Now().Add(s.by) }
-
 // Process is one process of a Cluster.
 type Process struct {
 	Roles []string
@@ -125,7 +116,7 @@ func (c *Cluster) open(roles []string) (*Process, error) {
 		wrong = -wrong
 	}
 	n, err := node.Start(c.t.Context(), node.Options{
-		Settings: settings, Roles: names, Version: "test", Store: c.store, Clock: skewed{clock.System(), wrong}, Log: slog.New(slog.DiscardHandler),
+		Settings: settings, Roles: names, Version: "test", Store: c.store, Clock: Skewed(wrong), Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return nil, err

@@ -41,9 +41,11 @@ type Controller struct {
 	orders    []*workOrder // of the stage whose rows are written
 	help      Help         // nil: all is done in this process
 	lent      lent
+	records   records
 	// compaction is the settings that each segment keeps as its lastCompactionState; nil: none.
 	compaction json.RawMessage
 	published  atomic.Bool
+	kept       atomic.Bool // there are records in deep storage
 
 	pushed struct {
 		sync.Mutex
@@ -157,10 +159,7 @@ func (c *Controller) Run(ctx context.Context) (*Outcome, error) {
 		return err
 	})
 	last := context.WithoutCancel(ctx)
-	if err != nil {
-		c.discard(last)
-	}
-	err = errors.Join(err, c.clean(last))
+	err = errors.Join(err, c.clean(last, ctx, out, err))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.mu.end = c.now()
@@ -176,25 +175,53 @@ func (c *Controller) Run(ctx context.Context) (*Outcome, error) {
 	return nil, c.mu.failure
 }
 
-// clean removes everything on the local disk and gives locks and memory back.
-func (c *Controller) clean(ctx context.Context) error {
+// goesOn reports whether another run of the task does what this one has not done: the process ends, or has been taken for lost, or has lost something.
+func (c *Controller) goesOn(ctx, run context.Context, failed error) bool {
+	if failed == nil || c.deps.Current == nil {
+		return false
+	}
+	return errors.Is(context.Cause(run), ErrShutdown) || errors.Is(failed, ErrPartLost) || c.deps.Current(ctx) != nil
+}
+
+// clean removes everything on the local disk and gives locks and memory back. In deep storage and with other processes it leaves what the next run of
+// the task can use, if there is one; what has a record is not removed by a run that failed, see records.go.
+func (c *Controller) clean(ctx, run context.Context, out *Outcome, failed error) error {
 	var errs []error
-	for _, s := range c.stages {
-		for _, o := range s.outputs() {
-			if o != nil {
-				_ = o.close() // its folder goes next
-			}
+	goesOn := c.goesOn(ctx, run, failed)
+	end := func(o *output) {
+		if o != nil && goesOn && o.key != "" && o.recorded {
+			o.leave()
+		} else if o != nil {
+			_ = o.close() // its folder goes next
 		}
 	}
-	if c.opts.DurableShuffle && c.deps.Durable && c.deps.Store != nil {
-		errs = append(errs, c.clearDurable(ctx))
+	for _, s := range c.stages {
+		for _, o := range s.outputs() {
+			end(o)
+		}
+	}
+	for _, p := range c.records.all() {
+		end(p.out)
+	}
+	if store := c.deps.Store; store != nil {
+		if failed != nil {
+			c.discard(ctx)
+		} else if keys := c.unused(out.Segments, false); len(keys) > 0 {
+			errs = append(errs, store.Delete(ctx, keys...))
+		}
+		if c.opts.DurableShuffle && c.deps.Durable && !goesOn {
+			errs = append(errs, deleteBelow(ctx, store, shufflePrefix(c.job.ID), nil))
+		}
+		if c.kept.Load() && (failed == nil || c.deps.Current == nil) {
+			errs = append(errs, deleteBelow(ctx, store, c.recordsPrefix(), nil))
+		}
 	}
 	if c.help != nil {
-		c.help.Close()
+		c.help.Close(goesOn)
 		c.lent.close()
 	}
 	errs = append(errs, c.dropFolder())
-	if c.deps.Metastore != nil && c.job.write() != nil {
+	if c.deps.Metastore != nil && c.job.write() != nil && !goesOn { // the next run has the locks, as after a crash
 		errs = append(errs, c.deps.Metastore.Release(ctx, c.job.ID))
 	}
 	return errors.Join(errs...)
@@ -218,6 +245,9 @@ func (c *Controller) run(ctx context.Context) (*Outcome, error) {
 		return nil, tooManyWorkers(c.workers)
 	}
 	if err := c.prepareFolder(); err != nil {
+		return nil, err
+	}
+	if err := c.readRecords(ctx); err != nil {
 		return nil, err
 	}
 	if err := c.prepareDurable(ctx); err != nil {
@@ -269,11 +299,15 @@ func (c *Controller) query(ctx context.Context) (*Outcome, error) {
 	if err := c.define(nil, nil); err != nil {
 		return nil, err
 	}
-	if err := c.runStages(ctx, nil); err != nil {
-		return nil, err
-	}
-	last.enter(phasePost, c.now())
-	results, err := c.collect(ctx, last, outer)
+	var results *Results
+	err = c.again(ctx, func() (err error) {
+		if err := c.runStages(ctx, nil); err != nil {
+			return err
+		}
+		last.enter(phasePost, c.now())
+		results, err = c.collect(ctx, last, slices.Clone(outer))
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -350,56 +384,12 @@ func (c *Controller) ingest(ctx context.Context, w *plan.Write) (*Outcome, error
 	if err := c.lock(ctx, w); err != nil {
 		return nil, err
 	}
-	if err := c.runStages(ctx, generator); err != nil {
-		return nil, err
-	}
-	parts := c.divide(w, rows.from)
+	var segments []*timeline.Segment
 	total := int64(0)
-	for _, o := range rows.from.outputs() {
-		total += o.rows
-	}
-	rows.from.setPartitions(max(len(parts), 1))
-	if len(parts) > c.opts.MaxPartitions {
-		return nil, tooManyPartitions(c.opts.MaxPartitions)
-	}
-	if err := checkBuckets(parts); err != nil {
-		return nil, err
-	}
-	if total == 0 && c.opts.FailOnEmptyInsert {
-		return nil, insertEmpty(w.DataSource)
-	}
-	rows.from.merged(int64(len(parts)), 0)
-	rows.from.enter(phasePost, c.now())
-	several, notes := make([]bool, len(w.Input.Columns())), make([]*autoValues, len(c.orders))
-	for n, o := range c.orders {
-		notes[n] = o.write.auto
-		for i, yes := range o.write.several {
-			several[i] = several[i] || yes
-		}
-	}
-	l.settle(several)
-	l.auto = autoTypes(notes)
-	switch t := c.job.Target; {
-	case t != nil:
-		c.compaction = t.CompactionState
-	case w.Replace && c.opts.StoreCompaction:
-		if c.compaction, err = c.compactionState(w, l, shards); err != nil {
-			return nil, err
-		}
-	}
-	if c.job.Target.touched() {
-		if err := c.lockTouched(ctx, w, parts); err != nil {
-			return nil, err
-		}
-	}
-	plans, err := c.identify(ctx, w, parts, shards)
-	if err != nil {
-		return nil, err
-	}
-	c.mu.Lock()
-	c.mu.segments = &SegmentReport{ShardSpec: kind, Details: details}
-	c.mu.Unlock()
-	segments, err := c.runGenerator(ctx, generator, plans, l)
+	err = c.again(ctx, func() (err error) {
+		segments, total, err = c.build(ctx, w, generator, shards, kind, details)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -411,6 +401,69 @@ func (c *Controller) ingest(ctx context.Context, w *plan.Write) (*Outcome, error
 	}
 	generator.enter(phaseFinished, c.now())
 	return &Outcome{Rows: total, Segments: all}, nil
+}
+
+// build runs the stages of an INSERT or REPLACE, and returns the segments and how many rows are in them.
+func (c *Controller) build(ctx context.Context, w *plan.Write, generator *stage, shards []string, kind, details string) ([]*timeline.Segment, int64, error) {
+	rows := c.rows
+	if err := c.runStages(ctx, generator); err != nil {
+		return nil, 0, err
+	}
+	parts := c.divide(w, rows)
+	total := int64(0)
+	for _, o := range rows.outputs() {
+		total += o.rows
+	}
+	rows.setPartitions(max(len(parts), 1))
+	if len(parts) > c.opts.MaxPartitions {
+		return nil, 0, tooManyPartitions(c.opts.MaxPartitions)
+	}
+	if err := checkBuckets(parts); err != nil {
+		return nil, 0, err
+	}
+	if total == 0 && c.opts.FailOnEmptyInsert {
+		return nil, 0, insertEmpty(w.DataSource)
+	}
+	rows.merged(int64(len(parts)), 0)
+	rows.enter(phasePost, c.now())
+	several, notes := make([]bool, len(w.Input.Columns())), make([]*autoValues, len(c.orders))
+	for n, o := range c.orders {
+		notes[n] = o.write.auto
+		for i, yes := range o.write.several {
+			several[i] = several[i] || yes
+		}
+	}
+	l, err := layoutOf(w, c.opts, c.job.Target)
+	if err != nil {
+		return nil, 0, err
+	}
+	l.settle(several)
+	l.auto = autoTypes(notes)
+	switch t := c.job.Target; {
+	case t != nil:
+		c.compaction = t.CompactionState
+	case w.Replace && c.opts.StoreCompaction:
+		if c.compaction, err = c.compactionState(w, l, shards); err != nil {
+			return nil, 0, err
+		}
+	}
+	if c.job.Target.touched() {
+		if err := c.lockTouched(ctx, w, parts); err != nil {
+			return nil, 0, err
+		}
+	}
+	plans, err := c.identify(ctx, w, parts, shards)
+	if err != nil {
+		return nil, 0, err
+	}
+	c.mu.Lock()
+	c.mu.segments = &SegmentReport{ShardSpec: kind, Details: details}
+	c.mu.Unlock()
+	segments, err := c.runGenerator(ctx, generator, plans, l)
+	if err != nil {
+		return nil, 0, err
+	}
+	return segments, total, nil
 }
 
 // divide cuts the sorted rows of a job into partitions.
@@ -467,8 +520,14 @@ func (c *Controller) writeShuffle(w *plan.Write, shards int) shuffle {
 
 // runStages runs the stages up to, not including, last: the first that has all it reads comes next, and so many run at once as the statement says.
 func (c *Controller) runStages(ctx context.Context, last *stage) error {
-	waiting := slices.DeleteFunc(slices.Clone(c.stages), func(s *stage) bool { return s == last })
+	waiting, err := c.resume(ctx, last)
+	if err != nil {
+		return err
+	}
 	done := map[*stage]bool{}
+	for _, s := range c.stages {
+		done[s] = !slices.Contains(waiting, s)
+	}
 	ready := func(s *stage) bool {
 		return !slices.ContainsFunc(s.inputs, func(in *input) bool { return in.from != nil && !done[in.from] })
 	}
@@ -483,6 +542,9 @@ func (c *Controller) runStages(ctx context.Context, last *stage) error {
 				var result *stage
 				defer func() { ended <- result }()
 				if err := c.runStage(ctx, s); err != nil {
+					return err
+				}
+				if err := c.step(fmt.Sprintf("stage-%d", s.number)); err != nil {
 					return err
 				}
 				for _, in := range s.inputs {
@@ -504,6 +566,14 @@ func (c *Controller) runStages(ctx context.Context, last *stage) error {
 	return g.Wait()
 }
 
+// step tells the fault point where the job is.
+func (c *Controller) step(name string) error {
+	if c.deps.FaultPoint == nil {
+		return nil
+	}
+	return c.deps.FaultPoint(name)
+}
+
 // finished frees the output of a stage that was read to its end.
 func (c *Controller) finished(s *stage) {
 	if s.shuffle.kind == sortedShuffle {
@@ -513,7 +583,9 @@ func (c *Controller) finished(s *stage) {
 	s.enter(phaseResults, c.now())
 	s.enter(phaseFinished, c.now())
 	for _, o := range s.outputs() {
-		_ = o.close() // the folder is removed anyway
+		if o != nil {
+			_ = o.close() // the folder is removed anyway
+		}
 	}
 }
 
@@ -529,27 +601,41 @@ func (c *Controller) runStage(ctx context.Context, s *stage) error {
 	if s == c.rows {
 		c.orders = orders
 	}
-	s.durable = c.opts.DurableShuffle
+	id := c.identity(s, orders)
 	count := c.begin(s, len(orders))
 	s.enter(phaseReading, c.now())
 	g := exec.NewGroup(ctx)
 	for i, order := range orders {
 		g.Go(func(ctx context.Context) error {
-			return c.attempts(ctx, order, func(ctx context.Context) error { return c.do(ctx, order, count[i]) }, func() {
+			if taken, err := c.take(ctx, order, id, count[i]); taken || err != nil {
+				return err
+			}
+			err := c.attempts(ctx, order, func(ctx context.Context) error { return c.do(ctx, order, count[i]) }, func() {
 				count[i].reset()
 				order.taken.undo()
 				c.begins(order)
 			})
+			if err != nil {
+				order.taken.undo()
+				return err
+			}
+			c.keep(ctx, order, id, count[i])
+			return nil
 		})
 	}
 	if err := g.Wait(); err != nil {
 		s.enter(phaseFailed, c.now())
 		return err
 	}
+	c.settled(s)
+	return c.checkBroadcast(s)
+}
+
+// settled notes how many partitions a stage has whose work is done.
+func (c *Controller) settled(s *stage) {
 	if s.shuffle.kind != rangeShuffle {
 		s.setPartitions(s.shuffle.partitions)
 	}
-	return c.checkBroadcast(s)
 }
 
 // checkBroadcast bounds what every worker of a stage would hold of another one.
@@ -585,6 +671,7 @@ func locateAt(ctx context.Context, stage int, worker string, err error) error {
 }
 
 func (c *Controller) begin(s *stage, workers int) []*counters {
+	s.durable = c.opts.DurableShuffle
 	count := s.begin(workers, c.now())
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -597,7 +684,9 @@ func (c *Controller) runGenerator(ctx context.Context, s *stage, plans []segment
 	if len(plans) == 0 {
 		return nil, nil
 	}
+	c.segments.Lock()
 	c.segments.list = make([]*timeline.Segment, len(plans))
+	c.segments.Unlock()
 	workers := min(c.workers, len(plans))
 	count := c.begin(s, workers)
 	s.setPartitions(len(plans))
@@ -606,18 +695,47 @@ func (c *Controller) runGenerator(ctx context.Context, s *stage, plans []segment
 	l.rollup, l.granularity, l.compaction = w.Rollup, c.job.Target.queryGranularity(), c.compaction
 	from := s.inputs[0].from
 	places := min(c.places(s), workers)
-	done := func(number int, seg *timeline.Segment) {
+	note := func(number int, seg *timeline.Segment) {
 		from.merged(int64(len(plans)), 1)
 		c.segments.Lock()
 		defer c.segments.Unlock()
 		c.segments.list[number] = seg
 	}
+	all := &generation{plans: plans, layout: l, built: func(number int) bool {
+		c.segments.Lock()
+		defer c.segments.Unlock()
+		return c.segments.list[number] != nil
+	}}
+	same, outlives := c.sameSegments(from, plans, all)
+	earlier, err := c.earlierSegments(ctx, s, plans, same)
+	if err != nil {
+		return nil, err
+	}
+	for n, p := range earlier {
+		note(n, c.segmentOf(all, p.Segment))
+		rows := p.Segment.Rows
+		count[n%workers].generating(func(g *generateCounter) {
+			g.processed, g.persisted, g.merged, g.pushed = g.processed+rows, g.persisted+rows, g.merged+rows, g.pushed+rows
+		})
+	}
+	done := func(number int, seg *timeline.Segment) {
+		note(number, seg)
+		if same != "" {
+			sent := sendSegment(number, seg)
+			c.record(ctx, &finishedPart{partRecord: partRecord{Stage: s.number, Worker: number, Of: identity{Plan: same, Workers: len(plans)}, Segment: &sent}}, outlives)
+		}
+	}
 	g := exec.NewGroup(ctx)
 	for n := range workers {
 		order := &workOrder{stage: s, worker: n, workers: workers, id: c.workerID(n), threads: max(1, c.threads*places/workers), dir: c.stageDir(s)}
-		work := &generation{plans: plans, layout: l, done: done}
+		work := &generation{plans: plans, layout: l, built: all.built, done: done}
 		for p := n; p < len(plans); p += workers {
-			work.numbers = append(work.numbers, p)
+			if !all.built(p) {
+				work.numbers = append(work.numbers, p)
+			}
+		}
+		if len(work.numbers) == 0 {
+			continue
 		}
 		g.Go(func(ctx context.Context) error { return locate(ctx, order, c.generateAt(ctx, order, count[n], work)) })
 	}
@@ -626,7 +744,7 @@ func (c *Controller) runGenerator(ctx context.Context, s *stage, plans []segment
 		return nil, err
 	}
 	s.enter(phaseResults, c.now())
-	return c.segments.list, nil
+	return c.segments.list, c.step("segments")
 }
 
 func (c *Controller) setStages(stages []*stage) {

@@ -37,6 +37,12 @@ type Deps struct {
 	Store deepstore.Store
 	// Join finds other processes that do parts of a job; nil: there are none. frame serves what this process has to them, until Close.
 	Join func(ctx context.Context, job PartJob, frame func(id string, number int) ([]byte, error)) Help
+	// Run is the number of the task's run; 0: it is not counted.
+	Run int64
+	// Current fails if another run of the task has begun; nil: there is none.
+	Current func(ctx context.Context) error
+	// FaultPoint is called when a stage is done ("stage-0") and when the segments are built ("segments"); an error ends the job. Nil: nothing is.
+	FaultPoint func(step string) error
 	// Loads tells when segments can be queried. Needed for writing only; nil: at once.
 	Loads Loads
 	// TempDir is a folder for the intermediate data of jobs; each makes a folder of its own in it and removes that at its end.

@@ -19,8 +19,8 @@
 //	           ◄── PartProgress, PartResult: an index of frames, counters, warnings ──
 //	readers    ◄── frames ── Follower.Frame
 //
-// A part whose process is lost is done again, here or elsewhere. What a lost process had written before is lost with it (ErrPartLost: the job begins anew),
-// unless it is durable.
+// A part whose process is lost is done again, here or elsewhere, and so is what a lost process had written before, unless it is durable. What others
+// still have of a job whose controller is lost is taken up by the next run of its task (records.go).
 //
 //	job.go, controller.go   Run and the order of things; orders.go: who reads what
 //	stage.go, cut.go        stages and how a plan becomes them; definition.go: their JSON
@@ -33,6 +33,7 @@
 //	results.go              rows of a SELECT, in pages on disk
 //	export.go, pages.go     INSERT INTO EXTERN: files outside, each a page of rows
 //	help.go, part.go, part_generate.go  parts that other processes do; follower.go: their side
+//	records.go              what is done, for the next run of the task and for this one
 //	attempts.go, durable.go workers that do their work again; intermediate data in deep storage
 //	report.go, counters.go  what clients poll, snapshot.go takes it; faults.go: the codes; options.go: context parameters
 //

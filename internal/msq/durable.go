@@ -2,6 +2,7 @@ package msq
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -13,7 +14,8 @@ import (
 // shufflePrefix is where the intermediate data of a job lies in deep storage.
 func shufflePrefix(job string) string { return "shuffle/" + plainName(job) + "/" }
 
-// prepareDurable refuses durable intermediate data where the server has none, and removes what an attempt left that was cut off.
+// prepareDurable refuses durable intermediate data where the server has none, and removes what a run left that was cut off, but for what
+// has a record.
 func (c *Controller) prepareDurable(ctx context.Context) error {
 	switch {
 	case !c.opts.DurableShuffle:
@@ -21,23 +23,13 @@ func (c *Controller) prepareDurable(ctx context.Context) error {
 	case !c.deps.Durable || c.deps.Store == nil:
 		return durableStorageConfiguration("service.msq.intermediate.storage.enable is false")
 	}
-	return c.clearDurable(ctx)
-}
-
-func (c *Controller) clearDurable(ctx context.Context) error {
-	for {
-		list, err := c.deps.Store.List(ctx, shufflePrefix(c.job.ID), "", 1000)
-		if err != nil || len(list) == 0 {
-			return err
-		}
-		keys := make([]string, len(list))
-		for i, o := range list {
-			keys[i] = o.Key
-		}
-		if err := c.deps.Store.Delete(ctx, keys...); err != nil {
-			return err
+	keep := map[string]bool{}
+	for _, p := range c.records.all() {
+		if p.Output != nil {
+			keep[p.Output.Key] = true
 		}
 	}
+	return deleteBelow(ctx, c.deps.Store, shufflePrefix(c.job.ID), keep)
 }
 
 // keepDurably moves an output to deep storage.
@@ -51,7 +43,8 @@ func (c *Controller) keepDurably(ctx context.Context, order *workOrder, o *outpu
 	if err != nil {
 		return diskFault(err)
 	}
-	key := fmt.Sprintf("%sstage%d/%s.frames", shufflePrefix(c.job.ID), order.stage.number, order.id)
+	// A run that others believe lost may be at the same: the name is its own.
+	key := fmt.Sprintf("%sstage%d/%s-%s.frames", shufflePrefix(c.job.ID), order.stage.number, order.id, rand.Text())
 	if err := c.deps.Store.Put(ctx, key, file); err != nil {
 		return fmt.Errorf("keeping the output of [%s]: %w", order.id, err)
 	}

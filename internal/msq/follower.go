@@ -39,7 +39,8 @@ func Follow(id string, options *Options, deps Deps, read ReadFrame) (*Follower, 
 	return &Follower{c: c, read: read}, nil
 }
 
-// Do does a part. progress is called now and then with what is counted so far, from another goroutine, until Do returns.
+// Do does a part. progress is called now and then with what is counted so far and with each segment, from other
+// goroutines, until Do returns.
 func (f *Follower) Do(ctx context.Context, p *Part, progress func(*PartProgress)) (*PartResult, error) {
 	count := newCounters()
 	watching, stop := context.WithCancel(ctx)
@@ -48,16 +49,17 @@ func (f *Follower) Do(ctx context.Context, p *Part, progress func(*PartProgress)
 	defer stop()
 	watch.Go(func() {
 		for f.c.deps.Clock.Sleep(watching, progressEvery) == nil {
-			progress(&PartProgress{count.state()})
+			progress(&PartProgress{Counters: count.state()})
 		}
 	})
 	if p.Generate != nil {
-		return f.generate(ctx, p, count)
+		return f.generate(ctx, p, count, progress)
 	}
 	order, err := f.order(ctx, p)
 	if err != nil {
 		return nil, err
 	}
+	f.c.warnings.forget(warner{order.stage.number, order.id}) // of a run of the task before
 	err = exec.Protect(func() error { return f.c.runWorker(ctx, order, count) })
 	closeInputs(order.stage)
 	if err != nil {
@@ -168,6 +170,9 @@ func (f *Follower) input(ctx context.Context, p *partInput, leaf plan.Node, part
 	return in, nil
 }
 
+// Job returns the id of the job.
+func (f *Follower) Job() string { return f.c.job.ID }
+
 // Frame returns a frame of an output of a part.
 func (f *Follower) Frame(id string, number int) ([]byte, error) { return f.lent.frame(id, number) }
 
@@ -177,8 +182,11 @@ func (f *Follower) Close() error {
 	return f.c.dropFolder()
 }
 
-// PartProgress is what a part has counted so far.
-type PartProgress struct{ Counters countersState }
+// PartProgress is what a part has counted so far, or a segment that it has built.
+type PartProgress struct {
+	Counters countersState
+	Segment  *partSegment `json:",omitempty"`
+}
 
 // lent are outputs of this process that others read.
 type lent struct {

@@ -227,6 +227,8 @@ type generation struct {
 	plans   []segmentPlan // of all workers
 	numbers []int         // of those of this one
 	layout  *layout
+	// built reports whether a segment is there, from an earlier attempt.
+	built func(number int) bool
 	// done is told of each segment that is in deep storage.
 	done func(number int, s *timeline.Segment)
 }
@@ -237,7 +239,8 @@ func (c *Controller) generate(ctx context.Context, order *workOrder, count *coun
 	if err := os.MkdirAll(order.dir, 0o700); err != nil {
 		return diskFault(err)
 	}
-	segments := max(1, min(order.threads, len(g.numbers))) // that are built at a time
+	numbers := slices.DeleteFunc(slices.Clone(g.numbers), g.built)
+	segments := max(1, min(order.threads, len(numbers))) // that are built at a time
 	building := make(chan struct{}, segments)
 	one := func(ctx context.Context, n, threads int) error {
 		return c.attempts(ctx, order, func(ctx context.Context) error {
@@ -247,7 +250,7 @@ func (c *Controller) generate(ctx context.Context, order *workOrder, count *coun
 	var mu sync.Mutex
 	var late []int
 	// While segments go to deep storage, which waits for disks and networks, the next ones are built.
-	err := several(ctx, 2*segments, g.numbers, func(ctx context.Context, n int) error {
+	err := several(ctx, 2*segments, numbers, func(ctx context.Context, n int) error {
 		err := one(ctx, n, order.threads/segments)
 		if exceeded, ok := errors.AsType[*budget.Exceeded](err); ok && !exceeded.Disk && segments > 1 && ctx.Err() == nil {
 			mu.Lock()

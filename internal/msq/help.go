@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hengedb/henge/internal/fault"
@@ -11,7 +12,10 @@ import (
 
 // PartJob is what a Follower must know of a job.
 type PartJob struct {
-	ID      string
+	ID string
+	// Run is the number of the task's run. Kept are where earlier runs have left outputs that this one can use, if their processes still have them.
+	Run     int64    `json:",omitempty"`
+	Kept    []string `json:",omitempty"`
 	Options *Options
 	// Zone and Now are those of expressions.
 	Zone string
@@ -25,8 +29,10 @@ type Help interface {
 	Helpers() []Helper
 	// Read is a ReadFrame.
 	Read(ctx context.Context, at, id string, number int, buf []byte) ([]byte, error)
-	// Close lets the others remove what they have of the job.
-	Close()
+	// Has reports whether the outputs of a place can be read: its process is one of the helpers.
+	Has(at string) bool
+	// Close ends the help. The others remove what they have of the job, or with keep leave it for the next run of the task.
+	Close(keep bool)
 }
 
 // Helper is another process that does parts of a job.
@@ -42,7 +48,7 @@ type Helper interface {
 const progressEvery = 500 * time.Millisecond
 
 var (
-	// ErrPartLost marks failures of jobs that lost, with another process, what a stage had written. The job can be done anew from its start.
+	// ErrPartLost marks failures of jobs that lost, with another process, what a stage had written. The job can be done anew: the next run takes up what is left.
 	ErrPartLost = errors.New("part lost")
 	// errHelperLost marks the loss of another process with what it was doing: what that reads is still there.
 	errHelperLost = errors.New("helper lost")
@@ -83,7 +89,12 @@ func (c *Controller) findHelp(ctx context.Context) {
 	if c.job.Target != nil && (c.job.Target.Hash != nil || c.newAutoValues() != nil) {
 		return // what workers learn of their rows stays with them
 	}
-	job := PartJob{ID: c.job.ID, Options: c.opts, Now: c.deps.Expr.Now}
+	job := PartJob{ID: c.job.ID, Run: c.deps.Run, Options: c.opts, Now: c.deps.Expr.Now}
+	for _, p := range c.records.all() {
+		if p.Output != nil && p.Output.At != "" && !slices.Contains(job.Kept, p.Output.At) {
+			job.Kept = append(job.Kept, p.Output.At)
+		}
+	}
 	if c.deps.Expr.Zone != nil {
 		job.Zone = c.deps.Expr.Zone.String()
 	}
@@ -130,9 +141,15 @@ func (c *Controller) attempt(worker int) int {
 	return 0
 }
 
-// ask has another process do a part of an order, and counts what it does as it goes on.
-func ask(ctx context.Context, order *workOrder, h Helper, p *Part, count *counters) (*PartResult, error) {
-	r, lost, err := h.Do(ctx, p, func(p *PartProgress) { count.set(p.Counters) })
+// ask has another process do a part of an order, and counts what it does as it goes on. built is told of each segment.
+func ask(ctx context.Context, order *workOrder, h Helper, p *Part, count *counters, built func(*partSegment)) (*PartResult, error) {
+	r, lost, err := h.Do(ctx, p, func(p *PartProgress) {
+		if p.Segment != nil {
+			built(p.Segment)
+			return
+		}
+		count.set(p.Counters)
+	})
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
@@ -151,7 +168,7 @@ func (c *Controller) doFar(ctx context.Context, order *workOrder, h Helper, coun
 	if err != nil {
 		return err
 	}
-	r, err := ask(ctx, order, h, p, count)
+	r, err := ask(ctx, order, h, p, count, func(*partSegment) {})
 	if err != nil {
 		return err
 	}
@@ -162,10 +179,7 @@ func (c *Controller) doFar(ctx context.Context, order *workOrder, h Helper, coun
 	if err != nil {
 		return err
 	}
-	if o.key != "" { // it goes when it was read
-		drop := o.drop
-		o.drop = func() error { return errors.Join(drop(), c.deps.Store.Delete(context.WithoutCancel(ctx), o.key)) }
-	}
+	c.dropsWhenRead(ctx, o)
 	if order.write != nil {
 		copy(order.write.several, r.Several)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -47,6 +48,9 @@ func (b *bench) helped(n int) *testHelp {
 		h.own = frame
 		var sent PartJob
 		h.send(job, &sent)
+		if len(sent.Kept) > 0 {
+			return h // the processes that earlier runs had
+		}
 		for i := range n {
 			deps := b.deps
 			deps.Metastore, deps.Loads, deps.Join, deps.TempDir = nil, nil, nil, filepath.Join(filepath.Dir(b.temp), fmt.Sprint("helper", i))
@@ -100,7 +104,14 @@ func (h *testHelp) Read(_ context.Context, at, id string, number int, buf []byte
 	return buf, LostFrame(at, errors.New("it is not known"))
 }
 
-func (h *testHelp) Close() {
+func (h *testHelp) Has(at string) bool {
+	return !h.broken.Load() && slices.ContainsFunc(h.helpers, func(o *testHelper) bool { return o.name == at })
+}
+
+func (h *testHelp) Close(keep bool) {
+	if keep {
+		return // the next run has them
+	}
 	for _, one := range h.helpers {
 		if err := one.f.Close(); err != nil {
 			h.t.Error(err)

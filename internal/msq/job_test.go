@@ -33,6 +33,7 @@ type memoryStore struct {
 	version   int
 	used      []*timeline.Segment
 	locks     []LockRequest
+	granted   []string // the versions of locks
 	released  []string
 	refuse    bool             // allocations
 	interval  *chrono.Interval // of allocations, if not the one asked for
@@ -56,8 +57,13 @@ func (m *memoryStore) Lock(ctx context.Context, r LockRequest) (Lock, error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.locks = append(m.locks, r)
-	return Lock{Interval: r.Interval, Version: m.nextVersion()}, nil
+	for i, l := range m.locks {
+		if l == r && len(m.released) == 0 { // it is held
+			return Lock{Interval: r.Interval, Version: m.granted[i]}, nil
+		}
+	}
+	m.locks, m.granted = append(m.locks, r), append(m.granted, m.nextVersion())
+	return Lock{Interval: r.Interval, Version: m.granted[len(m.granted)-1]}, nil
 }
 
 func (m *memoryStore) Allocate(_ context.Context, r AllocateRequest) (timeline.SegmentID, timeline.ShardSpec, bool, error) {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/hengedb/henge/internal/budget"
@@ -31,6 +32,10 @@ type output struct {
 	at, id, key string
 	drop        func() error // gives back the space of the data
 	once        sync.Once
+	gone        atomic.Bool // closed, or left to others
+	// made tells the output from others of the same work; recorded says that the next run of the task can find it.
+	made     string
+	recorded bool
 }
 
 // frameRef is one frame of an output.
@@ -54,8 +59,21 @@ type frameRef struct {
 // close removes the data.
 func (o *output) close() error {
 	var err error
-	o.once.Do(func() { err = o.drop() })
+	o.once.Do(func() {
+		o.gone.Store(true)
+		err = o.drop()
+	})
 	return err
+}
+
+// leave ends the use of an output in deep storage, which stays there.
+func (o *output) leave() {
+	o.once.Do(func() {
+		o.gone.Store(true)
+		if object, ok := o.data.(io.Closer); ok {
+			_ = object.Close() // it was only read
+		}
+	})
 }
 
 // frameFile appends frames to a file of the job.
@@ -157,6 +175,9 @@ func (o *output) readData(ref *frameRef, buf []byte) ([]byte, error) {
 	}
 	buf = buf[:ref.length]
 	if _, err := o.data.ReadAt(buf, ref.offset); err != nil {
+		if o.key != "" && errors.Is(err, fs.ErrNotExist) { // a run that others believe lost has deleted it
+			return buf, LostFrame(o.key, err)
+		}
 		return buf, fmt.Errorf("reading intermediate file [%s]: %w", o.path, err)
 	}
 	return buf, nil

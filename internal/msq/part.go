@@ -154,10 +154,7 @@ func (c *Controller) part(order *workOrder) (*Part, error) {
 	s := order.stage
 	p := &Part{
 		ID: order.id, Stage: s.number, Worker: order.worker, Workers: order.workers, Thread: order.threads, Boosts: order.boosts != nil,
-		Shuffle: partShuffle{
-			s.shuffle.kind, s.shuffle.keys, s.shuffle.partitions, s.shuffle.order.columns, s.shuffle.order.orders, s.shuffle.order.bucketed,
-			s.shuffle.order.boundary, s.shuffle.target,
-		},
+		Shuffle: sendShuffle(&s.shuffle),
 	}
 	if w := c.job.write(); order.write != nil {
 		p.Write = &partWrite{w.PartitionBy, w.Hidden}
@@ -176,10 +173,7 @@ func (c *Controller) part(order *workOrder) (*Part, error) {
 		return nil, fault.Defensive("Stage [%d] has a leaf that is none of its inputs", s.number)
 	}
 	for i, in := range s.inputs {
-		pi := partInput{Kind: in.kind, Broadcast: in.broadcast}
-		for _, split := range order.external[i].splits {
-			pi.Splits = append(pi.Splits, partSplit{split.File, split.Entity.Name(), split.Entity.Size(), split.Offset, split.End})
-		}
+		pi := partInput{Kind: in.kind, Broadcast: in.broadcast, Splits: sendSplits(order.external[i].splits)}
 		if in.kind == tableInput {
 			pi.Segments = order.slices[i]
 		}
@@ -193,6 +187,10 @@ func (c *Controller) part(order *workOrder) (*Part, error) {
 		p.Inputs = append(p.Inputs, pi)
 	}
 	return p, nil
+}
+
+func sendShuffle(s *shuffle) partShuffle {
+	return partShuffle{s.kind, s.keys, s.partitions, s.order.columns, s.order.orders, s.order.bucketed, s.order.boundary, s.target}
 }
 
 // sendOutput describes an output to another process, with the frames that it is to read.

@@ -78,7 +78,8 @@ func (c *Controller) generateAt(ctx context.Context, order *workOrder, count *co
 func (c *Controller) generateFar(ctx context.Context, order *workOrder, h Helper, count *counters, g *generation) error {
 	from := order.stage.inputs[0].from
 	p := &Part{ID: order.id, Stage: order.stage.number, Worker: order.worker, Workers: order.workers, Thread: order.threads, Generate: g.send(&from.shuffle)}
-	for _, n := range g.numbers {
+	numbers := slices.DeleteFunc(slices.Clone(g.numbers), g.built)
+	for _, n := range numbers {
 		plan := &g.plans[n]
 		shard, err := timeline.MarshalShardSpec(plan.shard)
 		if err != nil {
@@ -91,7 +92,16 @@ func (c *Controller) generateFar(ctx context.Context, order *workOrder, h Helper
 		mine := g.frames(o)
 		p.Generate.Outputs = append(p.Generate.Outputs, c.sendOutput(o, func(f *frameRef) bool { return mine[f] }))
 	}
-	r, err := ask(ctx, order, h, p, count)
+	unfit := false
+	built := func(s *partSegment) {
+		switch {
+		case !slices.Contains(numbers, s.Number):
+			unfit = true
+		case !g.built(s.Number):
+			g.done(s.Number, c.segmentOf(g, s))
+		}
+	}
+	r, err := ask(ctx, order, h, p, count, built)
 	if err != nil {
 		return err
 	}
@@ -103,29 +113,35 @@ func (c *Controller) generateFar(ctx context.Context, order *workOrder, h Helper
 		}
 	}
 	for i := range r.Segments {
-		s := &r.Segments[i]
-		if !slices.Contains(g.numbers, s.Number) {
-			return helperLost(order, h.Name(), errUnfitPart)
-		}
-		if key, err := c.deps.Store.Key(s.LoadSpec); err == nil {
-			c.pushed.Lock()
-			c.pushed.keys = append(c.pushed.keys, key)
-			c.pushed.Unlock()
-		}
-		plan := &g.plans[s.Number]
-		seg := &timeline.Segment{
-			ID: plan.id, Shard: plan.shard, Schema: timeline.NewSchema(s.Columns), Size: s.Size, Rows: s.Rows, BinaryVersion: timeline.BinaryVersion,
-		}
-		seg.Locate(s.LoadSpec)
-		if g.layout.compaction != nil {
-			seg.Details = &timeline.Details{LastCompactionState: g.layout.compaction}
-		}
-		g.done(s.Number, seg)
+		built(&r.Segments[i])
 	}
-	if len(r.Segments) < len(g.numbers) {
+	if unfit || slices.ContainsFunc(numbers, func(n int) bool { return !g.built(n) }) {
 		return helperLost(order, h.Name(), errUnfitPart)
 	}
 	return nil
+}
+
+// segmentOf describes a segment that another process has built, or another run.
+func (c *Controller) segmentOf(g *generation, s *partSegment) *timeline.Segment {
+	if key, err := c.deps.Store.Key(s.LoadSpec); err == nil {
+		c.pushed.Lock()
+		c.pushed.keys = append(c.pushed.keys, key)
+		c.pushed.Unlock()
+	}
+	plan := &g.plans[s.Number]
+	seg := &timeline.Segment{
+		ID: plan.id, Shard: plan.shard, Schema: timeline.NewSchema(s.Columns), Size: s.Size, Rows: s.Rows, BinaryVersion: timeline.BinaryVersion,
+	}
+	seg.Locate(s.LoadSpec)
+	if g.layout.compaction != nil {
+		seg.Details = &timeline.Details{LastCompactionState: g.layout.compaction}
+	}
+	return seg
+}
+
+// sendSegment describes a segment that was built.
+func sendSegment(number int, s *timeline.Segment) partSegment {
+	return partSegment{number, s.Schema.Columns, s.LoadSpec(), s.Size, s.Rows}
 }
 
 // send describes how rows become segments.
@@ -194,8 +210,8 @@ func (p *partGenerate) generation() (*generation, error) {
 	return g, nil
 }
 
-// generate builds the segments of a part. Those that are there when it fails are removed.
-func (f *Follower) generate(ctx context.Context, p *Part, count *counters) (*PartResult, error) {
+// generate builds the segments of a part, and tells of each: those that are there when it fails are the asker's.
+func (f *Follower) generate(ctx context.Context, p *Part, count *counters, progress func(*PartProgress)) (*PartResult, error) {
 	g, err := p.Generate.generation()
 	if err != nil {
 		return nil, err
@@ -223,14 +239,12 @@ func (f *Follower) generate(ctx context.Context, p *Part, count *counters) (*Par
 	g.done = func(number int, s *timeline.Segment) {
 		mu.Lock()
 		defer mu.Unlock()
-		r.Segments = append(r.Segments, partSegment{number, s.Schema.Columns, s.LoadSpec(), s.Size, s.Rows})
+		s1 := sendSegment(number, s)
+		r.Segments = append(r.Segments, s1)
+		progress(&PartProgress{Segment: &s1})
 	}
+	g.built = func(int) bool { return false }
 	if err := exec.Protect(func() error { return f.c.generate(ctx, order, count, g) }); err != nil {
-		for _, s := range r.Segments {
-			if key, keyErr := f.c.deps.Store.Key(s.LoadSpec); keyErr == nil {
-				_ = f.c.deps.Store.Delete(context.WithoutCancel(ctx), key) // what stays is garbage without a reference
-			}
-		}
 		return nil, err
 	}
 	r.Counters = count.state()

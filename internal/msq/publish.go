@@ -372,17 +372,15 @@ func (c *Controller) await(ctx context.Context, w *plan.Write, p Published) erro
 	return err
 }
 
-// discard removes what was pushed for segments that did not become visible.
+// discard removes what was pushed for segments that did not become visible, but for what another run of the task may publish.
 func (c *Controller) discard(ctx context.Context) {
-	if c.published.Load() || c.deps.Store == nil {
+	if c.published.Load() {
 		return
 	}
-	c.pushed.Lock()
-	defer c.pushed.Unlock()
-	if len(c.pushed.keys) > 0 {
-		_ = c.deps.Store.Delete(ctx, c.pushed.keys...) // garbage without a reference is collected later
+	_ = c.deps.Store.Delete(ctx, c.unused(nil, c.deps.Current != nil)...) // garbage without a reference is collected later
+	if c.deps.Current == nil { // another run of the task may have files of the same segments
+		c.sweep(ctx, nil)
 	}
-	c.sweepLocked(ctx, nil)
 }
 
 // sweep removes what workers that were given up have pushed of the segments that others built in their place. A worker that is still at it leaves

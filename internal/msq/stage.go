@@ -30,6 +30,9 @@ type stage struct {
 	names  []string
 	// durable says that the output is in deep storage. Set before the stage begins.
 	durable bool
+	// same is a digest of what the stage does, "": it can't be told; steady says that it gives the same rows to the same partitions each time it runs.
+	same   string
+	steady bool
 	// definition is the JSON of reports, made when the stage is cut.
 	definition json.RawMessage
 
@@ -169,6 +172,9 @@ func (s *stage) fail(now time.Time) {
 
 // begin notes how many workers the stage has.
 func (s *stage) begin(workers int, now time.Time) []*counters {
+	s.mu.Lock()
+	s.mu.phase, s.mu.ended = phaseNone, time.Time{} // it may have ended, and lost what it wrote
+	s.mu.Unlock()
 	s.enter(phaseNew, now)
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -27,19 +27,36 @@ const (
 	crashStep = "HENGE_E2E_CRASH_STEP"
 	// crashArmed is a file: the process kills itself at the step once it is there.
 	crashArmed = "HENGE_E2E_CRASH_ARMED"
+	// crashRoles are the roles of the process, all without it, and crashSettings its properties, one a line. With them the file says at which step.
+	crashRoles    = "HENGE_E2E_CRASH_ROLES"
+	crashSettings = "HENGE_E2E_CRASH_SETTINGS"
 )
 
 // crashingServer is the main program of that copy. It prints the same ready line as the binary.
 func crashingServer() {
-	settings, err := config.Load(config.Sources{Flags: append(server.FreePorts(), "service.data.dir="+os.Getenv(crashDir))})
+	flags := append(server.FreePorts(), "service.data.dir="+os.Getenv(crashDir))
+	if more := os.Getenv(crashSettings); more != "" {
+		flags = append(flags, strings.Split(more, "\n")...)
+	}
+	settings, err := config.Load(config.Sources{Flags: flags})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	roles, err := node.ParseRoles(strings.Fields(os.Getenv(crashRoles)))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	n, err := node.Start(context.Background(), node.Options{
-		Settings: settings, Version: "test", Clock: clock.System(), Log: slog.New(slog.DiscardHandler),
+		Settings: settings, Roles: roles, Version: "test", Clock: clock.System(), Log: slog.New(slog.DiscardHandler),
 		FaultPoint: func(step string) error {
-			if _, err := os.Stat(os.Getenv(crashArmed)); err == nil && step == os.Getenv(crashStep) {
+			text, err := os.ReadFile(os.Getenv(crashArmed))
+			wanted := os.Getenv(crashStep)
+			if wanted == "" {
+				wanted = string(text)
+			}
+			if err == nil && step == wanted && (len(text) == 0 || os.Remove(os.Getenv(crashArmed)) == nil) { // one process of several
 				return syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			}
 			return nil
@@ -49,11 +66,11 @@ func crashingServer() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	var roles []string
+	var addresses []string
 	for _, a := range n.Addresses() {
-		roles = append(roles, a.Role+" http://"+a.HostPort)
+		addresses = append(addresses, a.Role+" http://"+a.HostPort)
 	}
-	fmt.Printf("henge test ready in %s: %s\n", n.StartTook(), strings.Join(roles, ", "))
+	fmt.Printf("henge test ready in %s: %s\n", n.StartTook(), strings.Join(addresses, ", "))
 	if err := n.Wait(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

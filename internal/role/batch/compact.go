@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"iter"
 	"slices"
 
@@ -374,6 +375,7 @@ func (k *Compact) compact(ctx context.Context, t *task.Task, c *spec.Compaction,
 	defer done()
 	deps := k.deps(env)
 	deps.Join, deps.Segments = k.o.Join, overlord.NewSlices(g.visible(session), k.o.Open)
+	deps.Run, deps.Current = overlord.RunOf(ctx), k.o.Metastore.CheckFence
 	p.enter("BUILD_SEGMENTS")
 	read, total := len(g.sources), int64(0)
 	for _, src := range g.sources {
@@ -393,4 +395,13 @@ func (k *Compact) compact(ctx context.Context, t *task.Task, c *spec.Compaction,
 	p.mu.read, p.mu.published = &read, &published
 	p.mu.Unlock()
 	return nil
+}
+
+// Release implements task.Kind.
+func (k *Compact) Release(ctx context.Context, t *task.Task) error {
+	err := k.engine.Release(ctx, t)
+	if k.o.Join == nil {
+		return err
+	}
+	return errors.Join(err, overlord.ClearTask(ctx, k.o.Metastore, k.o.Deep, t.ID))
 }

@@ -218,7 +218,7 @@ func (s *services) openOverlord(ctx context.Context) error {
 	var controller *overlord.Controller
 	join, open := s.openParts(here, func() *overlord.Controller { return controller }), historical.Named{Historical: s.historical}.Acquire
 	controller = overlord.NewController(files, overlord.ControllerOptions{
-		Join: join, Open: open,
+		Join: join, Open: open, FaultPoint: s.n.o.FaultPoint,
 		Broker: s.broker, Metastore: s.n.store, Published: s.n.published, Deep: s.deep, Loads: s.awaitLoad, Access: s.access(),
 		Meter: s.n.meter, Exports: s.exports(), Durable: set.Bool("service.msq.intermediate.storage.enable"), TempDir: work, Memory: s.n.memory, Disk: s.n.disk, Threads: int(set.Int("service.processing.numThreads")), Host: here.Address(),
 		Clock: s.n.o.Clock, Log: s.n.o.Log,

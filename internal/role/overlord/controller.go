@@ -61,6 +61,8 @@ type ControllerOptions struct {
 	Loads     AwaitLoad
 	Access    *ingest.Access
 	Exports   *export.Places
+	// FaultPoint is msq.Deps.FaultPoint.
+	FaultPoint func(step string) error
 	// Open opens segments of datasources that statements read.
 	Open OpenSegment
 	// Durable allows intermediate data in deep storage.
@@ -294,7 +296,7 @@ func (c *Controller) Run(ctx context.Context, t *task.Task) error {
 		Identity: anyone}, msq.Deps{
 		Clock: c.o.Clock, Tables: env.Tables, System: env.System, Expr: env.Expr, Access: c.o.Access, Exports: c.o.Exports, Durable: c.o.Durable, Metastore: c.meta, Store: c.o.Deep,
 		Loads: NewLoads(c.o.Loads), TempDir: c.o.TempDir, Memory: env.Budget, Disk: c.o.Disk, Threads: c.o.Threads, Host: c.o.Host,
-		Join: c.o.Join, Segments: NewSlices(func(scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.Segment] {
+		Join: c.o.Join, FaultPoint: c.o.FaultPoint, Run: RunOf(ctx), Current: c.o.Metastore.CheckFence, Segments: NewSlices(func(scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.Segment] {
 			return c.o.Broker.Visible(p, scan)
 		}, c.o.Open),
 	})
@@ -441,8 +443,36 @@ func (c *Controller) liveReport(id string, alias bool) []byte {
 	return text
 }
 
+// RunOf returns the number of the run of a task whose context ctx is; 0: it has none.
+func RunOf(ctx context.Context) int64 {
+	if f := metastore.FenceOf(ctx); f.Task != "" {
+		return f.Epoch
+	}
+	return 0
+}
+
 // Release implements task.Kind. The end of a task in the metastore has released its locks already.
-func (c *Controller) Release(context.Context, *task.Task) error { return nil }
+func (c *Controller) Release(ctx context.Context, t *task.Task) error {
+	var body struct {
+		SQLQueryContext map[string]any `json:"sqlQueryContext"`
+	}
+	if json.Unmarshal(t.Payload, &body) != nil {
+		return nil // it has not run
+	}
+	options, err := msq.ParseOptions(body.SQLQueryContext)
+	if err != nil || !options.DurableShuffle && (c.o.Join == nil || options.MaxNumTasks <= 2) {
+		return nil //nolint:nilerr // likewise, or it leaves nothing to others
+	}
+	return ClearTask(ctx, c.o.Metastore, c.o.Deep, t.ID)
+}
+
+// ClearTask removes what the runs of a task that has its end have left for each other.
+func ClearTask(ctx context.Context, store *metastore.Store, deep deepstore.Store, id string) error {
+	return msq.Clear(ctx, deep, id, func(part string) (bool, error) {
+		_, found, err := store.TaskPublished(ctx, id, part)
+		return found, err
+	})
+}
 
 // AwaitLoad waits until queries see a number of the change stream and can read the segments that came with it. It calls f with how many can be
 // read so far.

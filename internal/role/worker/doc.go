@@ -9,12 +9,13 @@
 //	End   ── POST tasks/end {id, run, why} ──► ends it, answers when it has
 //
 // Workers help each other too: one that controls a statement of several workers has others do parts of its stages (Helpers asks, Parts answers). A session
-// is what a worker has of such a job; it ends with the request that holds it open, and with it all that was written for the job:
+// is what a worker has of such a job. A request holds it open; when the controller is lost, it waits for the next run of the task, which takes it up:
 //
 //	controller                                 other worker
-//	Join  ── POST parts/SESSION {job} ───────► a beat every half second, until one of the two goes
+//	Join  ── POST parts/SESSION {job} ───────► a beat every half second, until one of the two goes; then it waits for the next run
 //	Do    ── POST parts/SESSION/run {part} ──► progress, and the result
 //	Read  ── GET  parts/SESSION/outputs/.. ──► a frame of what a part has written
+//	Close ── DELETE parts/SESSION ───────────► what was written is removed
 //
 // What holds:
 //

@@ -11,7 +11,10 @@ import (
 	"log/slog"
 	mathrand "math/rand/v2"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/cluster"
@@ -42,19 +45,20 @@ func (h *Helpers) Join(ctx context.Context, job msq.PartJob, frame func(id strin
 	name := rand.Text()
 	out := &help{o: h.o, here: own.URL() + partsPath + "/" + name}
 	sessions, cancel := context.WithCancel(context.WithoutCancel(ctx)) // until Close
-	out.cancel = cancel
+	out.cancel, out.run = cancel, job.Run
 	out.back = h.o.Parts.lend(name, frame)
 	body, err := json.Marshal(job)
 	if err != nil {
 		h.o.Log.WarnContext(ctx, "a task is not shared with other workers", "task", job.ID, "error", err)
 		return out
 	}
+	h.o.takeUp(ctx, sessions, out, job)
 	members := h.o.View.Members(cluster.Indexer)
 	mathrand.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
 	var asked sync.WaitGroup
-	wanted := job.Options.MaxNumTasks - 2 // the controller, and the worker of this process
+	wanted := max(0, job.Options.MaxNumTasks-2-len(out.Helpers())) // the controller, and the worker of this process
 	for _, m := range members {
-		if m.Holder == own.Holder || m.Version != own.Version || m.Protocol != own.Protocol || wanted == 0 {
+		if m.Holder == own.Holder || m.Version != own.Version || m.Protocol != own.Protocol || wanted == 0 || out.has(m) {
 			continue
 		}
 		wanted--
@@ -64,10 +68,42 @@ func (h *Helpers) Join(ctx context.Context, job msq.PartJob, frame func(id strin
 	return out
 }
 
+// takeUp takes up the sessions in which earlier runs of the task have left something, as far as they are there. More than the statement has workers
+// may be there then.
+func (o *HelpersOptions) takeUp(ctx, sessions context.Context, out *help, job msq.PartJob) {
+	members := o.View.Members(cluster.Indexer)
+	var asked sync.WaitGroup
+	for _, at := range job.Kept {
+		i := slices.IndexFunc(members, func(m cluster.Member) bool {
+			return strings.HasPrefix(at, m.URL()+partsPath+"/") && m.Version == o.Own.Version && m.Protocol == o.Own.Protocol
+		})
+		if i < 0 {
+			continue
+		}
+		job.Kept = []string{at}
+		body, err := json.Marshal(job)
+		if err != nil {
+			continue // Join tells
+		}
+		asked.Go(func() {
+			out.ask(ctx, sessions, members[i], strings.TrimPrefix(at, members[i].URL()+partsPath+"/"), body)
+		})
+	}
+	asked.Wait()
+}
+
+// has reports whether a worker helps.
+func (h *help) has(m cluster.Member) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.ContainsFunc(h.helpers, func(o *helper) bool { return o.name == m.Address() })
+}
+
 // help is a job's helpers. It implements msq.Help.
 type help struct {
 	o      HelpersOptions
 	here   string
+	run    int64
 	back   func() // takes back what is lent
 	cancel context.CancelFunc
 	open   sync.WaitGroup
@@ -82,6 +118,7 @@ type helper struct {
 	name string
 	url  string          // of the session
 	lost <-chan struct{} // closed when the session is over
+	own  bool            // it is this process, which once helped with the task: it only has what was written then
 }
 
 // ask begins a session on a worker, which lasts until sessions is done. One that does not answer at once, or refuses, does not help.
@@ -109,7 +146,7 @@ func (h *help) ask(ctx, sessions context.Context, m cluster.Member, name string,
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.helpers = append(h.helpers, &helper{o: h.o, name: m.Address(), url: url, lost: own.Done()})
+	h.helpers = append(h.helpers, &helper{o: h.o, name: m.Address(), url: url, lost: own.Done(), own: m.Holder == h.o.Own.Holder})
 }
 
 // hold keeps a session open until ctx is done or it breaks.
@@ -189,17 +226,27 @@ func (h *help) Here() string { return h.here }
 
 // Helpers implements msq.Help.
 func (h *help) Helpers() []msq.Helper {
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	var out []msq.Helper
-	for _, one := range h.helpers {
-		select {
-		case <-one.lost:
-		default:
+	for _, one := range h.alive() {
+		if !one.own {
 			out = append(out, one)
 		}
 	}
 	return out
+}
+
+// alive returns the sessions that are not lost.
+func (h *help) alive() []*helper {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(h.helpers), func(one *helper) bool {
+		select {
+		case <-one.lost:
+			return true
+		default:
+			return false
+		}
+	})
 }
 
 // Read implements msq.Help.
@@ -207,8 +254,27 @@ func (h *help) Read(ctx context.Context, at, id string, number int, buf []byte) 
 	return readFrame(ctx, h.o.Client, at, id, number, buf)
 }
 
+// Has implements msq.Help.
+func (h *help) Has(at string) bool {
+	return slices.ContainsFunc(h.alive(), func(o *helper) bool { return o.url == at })
+}
+
+// endPatience is how long a worker may take to hear that its help is not needed any more. One that does not hear it finds out by itself.
+const endPatience = time.Second
+
 // Close implements msq.Help.
-func (h *help) Close() {
+func (h *help) Close(keep bool) {
+	if !keep {
+		var told sync.WaitGroup
+		for _, o := range h.alive() {
+			told.Go(func() {
+				ctx, cancel := context.WithTimeout(context.Background(), endPatience)
+				defer cancel()
+				_ = cluster.Call(ctx, h.o.Client, http.MethodDelete, fmt.Sprintf("%s?run=%d", o.url, h.run), nil, nil) // see endPatience
+			})
+		}
+		told.Wait()
+	}
 	h.cancel()
 	h.open.Wait()
 	h.back()

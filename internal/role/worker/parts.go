@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"net/http"
 	"strconv"
 	"sync"
@@ -17,13 +18,16 @@ import (
 )
 
 // partsPath is where a worker does parts of tasks that run on other workers. A session, which its name comes behind, is the part that this process has in
-// one run of one task; it lasts as long as the request that began it, which answers with a beat now and then.
+// a task. It is held by requests that answer with a beat now and then: that of the run of the task that began it, and those of later runs that take
+// it up. What was written in it is there as long as one of them is, and for some time after the last, unless that says that it is not needed.
 const partsPath = "/service-internal/v1/parts"
 
 const (
 	// beatEvery is how often a session says that it is alive, beatLost how long the other side waits for that.
 	beatEvery = 500 * time.Millisecond
 	beatLost  = 5 * time.Second
+	// sessionLinger is how long a session that nobody holds waits for the next run of the task: it takes a lease that runs out, and an assignment.
+	sessionLinger = time.Minute
 	// maxPart bounds the body of a part: the splits and frames of one worker, some hundred bytes each.
 	maxPart = 256 << 20
 )
@@ -55,6 +59,61 @@ type session struct {
 	follower *msq.Follower // nil: the task runs in this process
 	ended    chan struct{} // closed when no more parts begin
 	parts    sync.WaitGroup
+
+	mu struct {
+		sync.Mutex
+		run     int64 // the newest that holds it
+		holders int
+		over    bool
+		changed chan struct{} // closed when one of the others is another
+	}
+}
+
+func newSession(frame func(id string, number int) ([]byte, error), f *msq.Follower, run int64) *session {
+	s := &session{frame: frame, follower: f, ended: make(chan struct{})}
+	s.mu.run, s.mu.changed = run, make(chan struct{})
+	return s
+}
+
+// hold counts a request that holds the session; false: it is over, or held by a later run of the task.
+func (s *session) hold(run int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.mu.over || run < s.mu.run {
+		return false
+	}
+	s.mu.run = run
+	s.mu.holders++
+	s.changeLocked()
+	return true
+}
+
+func (s *session) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.holders--
+	s.changeLocked()
+}
+
+// end ends the session if no later run than that who asks has it.
+func (s *session) end(run int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if run >= s.mu.run {
+		s.mu.over = true
+		s.changeLocked()
+	}
+}
+
+func (s *session) changeLocked() {
+	close(s.mu.changed)
+	s.mu.changed = make(chan struct{})
+}
+
+func (s *session) state() (holders int, over bool, changed <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mu.holders, s.mu.over, s.mu.changed
 }
 
 // NewParts returns the parts of a process.
@@ -68,7 +127,7 @@ func NewParts(o PartsOptions) *Parts {
 func (p *Parts) lend(name string, frame func(id string, number int) ([]byte, error)) func() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.mu.sessions[name] = &session{frame: frame, ended: make(chan struct{})}
+	p.mu.sessions[name] = newSession(frame, nil, 0)
 	return func() { p.forget(name) }
 }
 
@@ -90,11 +149,12 @@ func (p *Parts) find(r *http.Request) (*session, error) {
 // Routes adds what other workers ask.
 func (p *Parts) Routes(mux *edge.Mux) {
 	mux.On("POST "+partsPath+"/{session}", p.begin)
+	mux.On("DELETE "+partsPath+"/{session}", p.end)
 	mux.On("POST "+partsPath+"/{session}/run", p.run)
 	mux.On("GET "+partsPath+"/{session}/outputs/{id}/{frame}", p.output)
 }
 
-// begin begins a session and ends it when the asker goes, or this process does.
+// begin begins a session, or takes one up that another run of the task has begun. Who has begun it waits until it is over, and frees what it has.
 func (p *Parts) begin(w http.ResponseWriter, r *http.Request) error {
 	var job msq.PartJob
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxOrder)).Decode(&job); err != nil || job.Options == nil {
@@ -103,12 +163,24 @@ func (p *Parts) begin(w http.ResponseWriter, r *http.Request) error {
 	if !p.o.Open() {
 		return fault.Unavailable("This worker takes no parts of tasks")
 	}
+	name := r.PathValue("session")
+	if len(job.Kept) > 0 {
+		s, err := p.find(r)
+		if err != nil {
+			return err
+		}
+		if s.follower == nil || s.follower.Job() != job.ID || !s.hold(job.Run) {
+			return fault.Conflict("Session [%s] is not one that run [%d] of task [%s] can take up", name, job.Run, job.ID)
+		}
+		defer s.release()
+		p.beat(r.Context(), w, s)
+		return nil
+	}
 	follower, done, err := p.o.Follow(job, p.o.Read)
 	if err != nil {
 		return err
 	}
-	s := &session{frame: follower.Frame, follower: follower, ended: make(chan struct{})}
-	name := r.PathValue("session")
+	s := newSession(follower.Frame, follower, job.Run)
 	if !p.add(name, s) {
 		defer done()
 		return errors.Join(fault.Conflict("Session [%s] is there already", name), follower.Close())
@@ -117,24 +189,73 @@ func (p *Parts) begin(w http.ResponseWriter, r *http.Request) error {
 	defer func() {
 		p.forget(name)
 		close(s.ended)
+		s.end(math.MaxInt64)
 		s.parts.Wait()
 		_ = follower.Close() // what can't be removed is removed with the folder at the next start
 	}()
+	s.hold(job.Run)
+	p.beat(r.Context(), w, s)
+	s.release()
+	p.linger(s)
+	return nil
+}
+
+// beat tells the asker that the session is there, until one of the three goes: the asker, the session, or this process.
+func (p *Parts) beat(ctx context.Context, w http.ResponseWriter, s *session) {
 	beat := p.o.Clock.NewTicker(beatEvery)
 	defer beat.Stop()
 	for p.o.Open() {
+		_, over, changed := s.state()
+		if over {
+			return
+		}
 		if _, err := io.WriteString(w, "\n"); err != nil {
-			return nil // the asker has gone
+			return // the asker has gone
 		}
 		if err := http.NewResponseController(w).Flush(); err != nil {
-			return nil // likewise
+			return // likewise
 		}
 		select {
 		case <-beat.C():
-		case <-r.Context().Done():
-			return nil
+		case <-changed:
+		case <-ctx.Done():
+			return
 		}
 	}
+}
+
+// linger waits until a session is over: nobody has held it for long, or who did says so, or this process ends.
+func (p *Parts) linger(s *session) {
+	look := p.o.Clock.NewTicker(beatEvery)
+	defer look.Stop()
+	free := p.o.Clock.Now()
+	for p.o.Open() {
+		holders, over, changed := s.state()
+		if holders > 0 {
+			free = p.o.Clock.Now()
+		}
+		if over || p.o.Clock.Now().Sub(free) > sessionLinger {
+			return
+		}
+		select {
+		case <-look.C():
+		case <-changed:
+		}
+	}
+}
+
+// end ends a session that the asker's task needs no more.
+func (p *Parts) end(w http.ResponseWriter, r *http.Request) error {
+	s, err := p.find(r)
+	if err != nil {
+		return err
+	}
+	run, err := number(r, "run")
+	if err != nil {
+		return err
+	}
+	s.end(run)
+	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 
@@ -182,7 +303,10 @@ func (p *Parts) run(w http.ResponseWriter, r *http.Request) error {
 		}
 	})
 	out := json.NewEncoder(w)
+	var writing sync.Mutex
 	send := func(line partLine) {
+		writing.Lock()
+		defer writing.Unlock()
 		if out.Encode(line) == nil {
 			_ = http.NewResponseController(w).Flush() // the asker may be gone
 		}

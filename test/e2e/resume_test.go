@@ -94,7 +94,8 @@ func TestAControllerIsKilledBetweenStages(t *testing.T) {
 				t.Fatalf("%s: %+v %v", name, task, err)
 			}
 			again := len(g.Reading) - read
-			if durable && again != 0 || !durable && again > 3 || read != 3 || !durable && step == "stage-0" && again != 1 {
+			// Of three files the controller has read one itself, or two if it has not seen the newest worker.
+			if durable && again != 0 || !durable && again != 1 && again != 2 || read != 3 {
 				t.Errorf("%s: [%d] files were read, and [%d] again", name, read, again)
 			}
 			rows, err := router.Query(t.Context(), "SELECT COUNT(*), SUM(c), MIN(c), MAX(c) FROM "+table)

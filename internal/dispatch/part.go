@@ -105,6 +105,16 @@ func (p *wholePart) Next(ctx context.Context) (*vector.Batch, error) {
 	return nil, io.EOF
 }
 
+// Ready reports whether the part is whole, or has failed.
+func (p *wholePart) Ready() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // Close implements exec.Operator.
 func (p *wholePart) Close() {
 	p.group.Stop()

@@ -127,6 +127,11 @@ func (o *aggregateOp) consume(ctx context.Context) error {
 			return err
 		}
 	}
+	if o.far != nil {
+		if err := o.far.begin(ctx); err != nil {
+			return err
+		}
+	}
 	for _, memory := range o.memories() {
 		p, err := o.a.newPartial(memory)
 		if err != nil {
@@ -144,33 +149,25 @@ func (o *aggregateOp) consume(ctx context.Context) error {
 	if o.pipeline == nil {
 		return Drain(ctx, o.input, o.partials[0].add)
 	}
-	if o.far != nil {
-		if err := o.far.begin(ctx); err != nil {
-			return err
-		}
-	}
 	if err := o.pipeline.Run(ctx, len(o.partials), func(worker int, b *vector.Batch) error { return o.partials[worker].add(b) }); err != nil {
 		return err
+	}
+	if o.far != nil {
+		if err := o.absorbFar(ctx); err != nil {
+			return err
+		}
 	}
 	for _, p := range o.partials {
 		p.pool()
 	}
-	if o.kept == nil && o.far == nil {
+	if o.kept == nil {
 		return nil
 	}
-	absorb, err := o.absorber()
+	wanted, err := o.wanted()
 	if err != nil {
 		return err
 	}
-	if o.kept != nil {
-		if err := o.kept.run(ctx, absorb); err != nil {
-			return err
-		}
-	}
-	if o.far != nil {
-		return Drain(ctx, o.far, absorb)
-	}
-	return nil
+	return o.kept.run(ctx, func(b *vector.Batch) error { return o.partials[0].absorb(b, wanted) })
 }
 
 // leastShare is the memory below which a worker would spill every few batches: then fewer workers are better.
@@ -189,7 +186,11 @@ func (o *aggregateOp) memories() []*budget.Budget {
 		return []*budget.Budget{memory}
 	}
 	free := memory.Free()
-	workers := sharers(o.pipeline.Workers(), free)
+	most := o.pipeline.Workers()
+	if n := min(o.a.env.Threads, len(sourcesOf(o.far))); n >= leastMergers {
+		most = max(most, n)
+	}
+	workers := sharers(most, free)
 	shares := slices.Repeat([]*budget.Budget{memory}, workers)
 	if workers == 1 || len(o.a.keys) == 0 && len(o.a.distinct) == 0 {
 		return shares
@@ -198,6 +199,17 @@ func (o *aggregateOp) memories() []*budget.Budget {
 		shares[i] = memory.Child("a thread of the query", free/int64(workers))
 	}
 	return shares
+}
+
+// leastMergers is from how many workers on they merge what other servers have grouped side by side: a group then meets another one twice, which two
+// or three workers don't make up for.
+const leastMergers = 4
+
+func sourcesOf(far *farRows) []Operator {
+	if far == nil {
+		return nil
+	}
+	return far.streams
 }
 
 // shareFiles lets the workers spill into the same files.

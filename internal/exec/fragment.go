@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"sync"
 
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
@@ -143,6 +144,35 @@ type farRows struct {
 	streams  []Operator
 	at       int
 	begun    bool
+
+	taking struct {
+		sync.Mutex
+		taken []bool // of streams
+	}
+}
+
+// ready is a stream that says whether all its rows are there.
+type ready interface{ Ready() bool }
+
+// take gives a stream that nobody has taken, one that is there if there is one; false: all are. It is for several goroutines.
+func (o *farRows) take() (Operator, bool) {
+	o.taking.Lock()
+	defer o.taking.Unlock()
+	if o.taking.taken == nil {
+		o.taking.taken = make([]bool, len(o.streams))
+	}
+	next := slices.Index(o.taking.taken, false)
+	if next < 0 {
+		return nil, false
+	}
+	for i, s := range o.streams {
+		if r, ok := s.(ready); ok && !o.taking.taken[i] && r.Ready() {
+			next = i
+			break
+		}
+	}
+	o.taking.taken[next] = true
+	return farRun{o.streams[next]}, true
 }
 
 // begin lets the servers start.

@@ -89,35 +89,83 @@ func (o *groupsOut) Close() {
 	o.a.Close()
 }
 
-// absorber returns what merges groups that were made elsewhere, by other servers or for the cache.
-func (o *aggregateOp) absorber() (func(*vector.Batch) error, error) {
-	into := o.partials[0]
-	tables := into.all()
-	wanted := make([][]vector.Type, len(tables))
+// wanted returns the types of the batches of groups that were made elsewhere, by other servers or for the cache, by table.
+func (o *aggregateOp) wanted() ([][]vector.Type, error) {
+	tables := o.partials[0].all()
+	out := make([][]vector.Type, len(tables))
 	for i, g := range tables {
-		wanted[i] = append([]vector.Type{vector.Long}, g.keys...)
+		out[i] = append([]vector.Type{vector.Long}, g.keys...)
 		for _, s := range g.specs {
 			types, err := s.IntermediateTypes()
 			if err != nil {
 				return nil, err
 			}
-			wanted[i] = append(wanted[i], types...)
+			out[i] = append(out[i], types...)
 		}
 	}
-	return func(b *vector.Batch) error {
-		table := -1
-		if len(b.Cols) > 0 && b.N > 0 && b.Cols[0].Type == vector.Long {
-			table = int(b.Cols[0].LongAt(0))
+	return out, nil
+}
+
+// absorbFar merges the groups that other servers have made, the first that are there first. When they are many, each worker takes one server's after
+// another's into tables of its own, which are then merged like those of groups that were made here, by all of them.
+func (o *aggregateOp) absorbFar(ctx context.Context) error {
+	wanted, err := o.wanted()
+	if err != nil {
+		return err
+	}
+	first := o.partials[0]
+	for len(o.partials) == 1 || first.groups() < parallelMergeGroups { // few groups are not worth more
+		run, ok := o.far.take()
+		if !ok {
+			return nil
 		}
-		if table < 0 || table >= len(tables) || !alike(b, wanted[table]) {
-			return fault.Defensive("A server has sent groups that are not those of the query")
-		}
-		g := tables[table]
-		if err := g.merge(b.Cols[1:1+len(g.keys)], b.Cols[1+len(g.keys):], b.N); err != nil {
+		if err := Drain(ctx, run, func(b *vector.Batch) error { return first.absorb(b, wanted) }); err != nil {
 			return err
 		}
-		return into.fit()
-	}, nil
+	}
+	g := NewGroup(withoutSlot(ctx))
+	for _, p := range o.partials {
+		g.Go(func(ctx context.Context) error {
+			return o.a.env.Share.compute(ctx, func(ctx context.Context) error {
+				for {
+					run, ok := o.far.take()
+					if !ok {
+						return nil
+					}
+					if err := Drain(ctx, run, func(b *vector.Batch) error { return p.absorb(b, wanted) }); err != nil {
+						return err
+					}
+				}
+			})
+		})
+	}
+	return idle(ctx, g.Wait)
+}
+
+// groups returns how many groups all tables have.
+func (p *partialGroups) groups() int {
+	n := 0
+	for _, g := range p.all() {
+		n += g.groups()
+	}
+	return n
+}
+
+// absorb merges a batch of groups that were made elsewhere, whose columns have the types that are wanted of its table.
+func (p *partialGroups) absorb(b *vector.Batch, wanted [][]vector.Type) error {
+	tables := p.all()
+	table := -1
+	if len(b.Cols) > 0 && b.N > 0 && b.Cols[0].Type == vector.Long {
+		table = int(b.Cols[0].LongAt(0))
+	}
+	if table < 0 || table >= len(tables) || !alike(b, wanted[table]) {
+		return fault.Defensive("A server has sent groups that are not those of the query")
+	}
+	g := tables[table]
+	if err := g.merge(b.Cols[1:1+len(g.keys)], b.Cols[1+len(g.keys):], b.N); err != nil {
+		return err
+	}
+	return p.fit()
 }
 
 // alike reports whether the columns of a batch have these types.

@@ -113,7 +113,7 @@ func (i *Inventory) Run(ctx context.Context) error {
 			}
 			follow, cancel := context.WithCancel(ctx)
 			s := &server{member: m, at: Beginning, cancel: cancel, as: &dispatch.Server{
-				Name: address, URL: m.URL(), Priority: m.Priority, Here: i.o.Here != nil && i.o.Here.Address == address,
+				Name: address, URL: m.URL(), Priority: m.Priority, Protocol: m.Protocol, Here: i.o.Here != nil && i.o.Here.Address == address,
 			}}
 			i.mu.servers[address] = s
 			following.Go(func() { i.follow(follow, s) })

@@ -49,7 +49,8 @@ func ParseRoles(names []string) ([]string, error) {
 	return out, nil
 }
 
-// Protocol is the version of what processes say to each other beside fragments. This release speaks with those of the same and of the one before.
+// Protocol is the version of what processes say to each other. This release speaks with those of the same and of the one before; dispatch.Version is its
+// version of fragments. Bump both together when old and new would misunderstand each other, and keep what the one before understands.
 const Protocol = 1
 
 // Member is a process in one of its roles.
@@ -159,13 +160,34 @@ type Membership struct {
 	trustUntil time.Time // until then what ran out counts: nobody could renew
 }
 
-// Join announces the process and looks who else is there.
+// Join announces the process and looks who else is there. A process whose protocol is too far from that of one that runs is refused.
 func (m *Membership) Join(ctx context.Context) error {
+	if err := m.look(ctx); err != nil {
+		return err
+	}
+	for _, o := range m.View.Members("") {
+		if own := m.protocol(); o.Holder != m.Holder && !speaks(own, o.Protocol) {
+			return fault.Conflict("This release speaks the protocols [%d] and [%d] with other processes, but the [%s] at [%s] (version [%s]), which runs, speaks "+
+				"protocol [%d]. Upgrade one release at a time: first all processes to one that is between the two.",
+				own-1, own, o.Role, o.Address(), o.Version, o.Protocol)
+		}
+	}
 	if err := m.announce(ctx); err != nil {
 		return err
 	}
 	return m.look(ctx)
 }
+
+// protocol is that of the process; 0: it is not known.
+func (m *Membership) protocol() int {
+	if len(m.Own) == 0 {
+		return 0
+	}
+	return m.Own[0].Protocol
+}
+
+// speaks reports whether processes of two protocols understand each other: of the same release, or of one and the next.
+func speaks(a, b int) bool { return a == 0 || b == 0 || max(a, b)-min(a, b) <= 1 }
 
 func (m *Membership) announce(ctx context.Context) error {
 	rows := make([]metastore.Member, len(m.Own))

@@ -24,6 +24,7 @@ func (c *counted) Read(p []byte) (int, error) {
 
 // ask sends a request and returns the stream of the answer. The caller closes the body.
 func (d *Dispatcher) ask(ctx context.Context, server *Server, r *Request) (*StreamReader, *counted, error) {
+	r.Version = spoken(d.o.Protocol, server.Protocol)
 	body, err := r.Append(nil)
 	if err != nil {
 		return nil, nil, err
@@ -44,5 +45,5 @@ func (d *Dispatcher) ask(ctx context.Context, server *Server, r *Request) (*Stre
 			WithCause(fmt.Errorf("%s", text))}
 	}
 	stream := &counted{ReadCloser: resp.Body}
-	return NewStreamReader(stream), stream, nil
+	return NewStreamReader(stream, r.Version), stream, nil
 }

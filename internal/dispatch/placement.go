@@ -20,6 +20,8 @@ type Server struct {
 	URL string
 	// Priority decides among those that hold a segment: the highest is asked.
 	Priority int
+	// Protocol is the newest version of requests that it knows; 0: that of this process.
+	Protocol int
 	// Here says that the server is this process.
 	Here bool
 

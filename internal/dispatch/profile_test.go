@@ -24,7 +24,7 @@ var someProfile = []*exec.NodeProfile{
 func profiled(t testing.TB) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	w := NewStreamWriter(&out, 0, nil)
+	w := NewStreamWriter(&out, Version, 0, nil)
 	for _, err := range []error{w.Rows(numbers(0, 20)), w.Profile(someProfile), w.End(nil)} {
 		if err != nil {
 			t.Fatal(err)
@@ -35,7 +35,7 @@ func profiled(t testing.TB) []byte {
 
 // did reads a stream to its end.
 func did(b []byte) ([]*exec.NodeProfile, error) {
-	r := NewStreamReader(bytes.NewReader(b))
+	r := NewStreamReader(bytes.NewReader(b), Version)
 	for {
 		if _, err := r.Next(); errors.Is(err, io.EOF) {
 			return r.Did(), nil
@@ -87,7 +87,7 @@ func TestWhatIsNotKnownIsPassedOver(t *testing.T) {
 	b = append(b[:requestHead:requestHead], unknown...)
 	sum := crc32.Checksum(b, castagnoli)
 	b = append(b, byte(sum), byte(sum>>8), byte(sum>>16), byte(sum>>24))
-	if r, err := ReadRequest(bytes.NewReader(b)); err != nil || r.QueryID != "q" || r.Profile {
+	if r, err := ReadRequest(bytes.NewReader(b), 0); err != nil || r.QueryID != "q" || r.Profile {
 		t.Errorf("%+v, %v of a request with an unknown member", r, err)
 	}
 }

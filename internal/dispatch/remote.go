@@ -23,6 +23,9 @@ type Options struct {
 	Client *http.Client
 	// Meter is told how long servers take; nil: nobody wants to know.
 	Meter *obs.Meter
+	// Protocol is the newest version of requests that this process knows; 0: Version.
+	Protocol int
+
 	Clock clock.Clock
 	Log   *slog.Logger
 }

@@ -14,8 +14,28 @@ import (
 	"github.com/hengedb/henge/internal/plan/wire"
 )
 
-// Version is that of requests and streams. A server refuses those it does not know, and the Broker then asks another.
+// Version is the newest of requests and streams that this release knows (cluster.Protocol). It speaks that and the one before: a Broker asks each server in
+// the newest that both know. A server refuses those it does not know, and the Broker then asks another.
 const Version = 1
+
+// spoken returns the newest version that two processes both know, of which one may not say.
+func spoken(own, other int) byte {
+	if own == 0 {
+		own = Version
+	}
+	if other == 0 {
+		other = own
+	}
+	return byte(min(own, other))
+}
+
+// knows reports whether who knows versions up to newest knows one.
+func knows(newest int, version byte) bool {
+	if newest == 0 {
+		newest = Version
+	}
+	return version > 0 && int(version) <= newest && int(version) >= newest-1
+}
 
 // ContentType is that of requests and streams.
 const ContentType = "application/x-henge-fragment"
@@ -65,6 +85,8 @@ type Request struct {
 	// Segments are read in this order.
 	Segments []SentSegment `json:"segments"`
 
+	// Version is that of the request and its answer; 0: the newest.
+	Version  byte `json:"-"`
 	Groups   bool `json:"-"`
 	Streamed bool `json:"-"`
 	// Plan is the fragment's plan as package wire writes it.
@@ -112,15 +134,15 @@ func (r *Request) Append(dst []byte) ([]byte, error) {
 	}
 	start := len(dst)
 	dst = append(dst, requestMagic...)
-	dst = append(dst, Version, flags, 0, 0)
+	dst = append(dst, spoken(int(r.Version), 0), flags, 0, 0)
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(header)))
 	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(r.Plan)))
 	dst = append(append(dst, header...), r.Plan...)
 	return binary.LittleEndian.AppendUint32(dst, crc32.Checksum(dst[start:], castagnoli)), nil
 }
 
-// ReadRequest reads a request to its end.
-func ReadRequest(in io.Reader) (*Request, error) {
+// ReadRequest reads a request to its end. newest is the newest version that this process knows; 0: Version.
+func ReadRequest(in io.Reader, newest int) (*Request, error) {
 	head := make([]byte, requestHead)
 	if _, err := io.ReadFull(in, head); err != nil {
 		return nil, corrupt("it has no header")
@@ -128,7 +150,7 @@ func ReadRequest(in io.Reader) (*Request, error) {
 	if string(head[:4]) != requestMagic {
 		return nil, corrupt("it is no request")
 	}
-	if head[4] != Version {
+	if !knows(newest, head[4]) {
 		return nil, fault.Unavailable("A fragment of version [%d] is not known to this release", head[4])
 	}
 	header, plan := binary.LittleEndian.Uint32(head[8:]), binary.LittleEndian.Uint32(head[12:])
@@ -147,7 +169,7 @@ func ReadRequest(in io.Reader) (*Request, error) {
 	if sum != binary.LittleEndian.Uint32(body[header+plan:]) {
 		return nil, corrupt("its checksum is wrong")
 	}
-	r := &Request{}
+	r := &Request{Version: head[4]}
 	if err := json.Unmarshal(body[:header], r); err != nil {
 		return nil, corrupt("its header is no JSON")
 	}

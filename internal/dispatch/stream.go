@@ -32,11 +32,14 @@ type StreamWriter struct {
 	rows   int64
 	begun  bool
 	flush  func() // of what lies below
+
+	version byte
 }
 
 // NewStreamWriter returns a writer of all rows but the first skip ones. Flush, if not nil, sends what was written to w on its way.
-func NewStreamWriter(w io.Writer, skip int64, flush func()) *StreamWriter {
-	s := &StreamWriter{w: bufio.NewWriterSize(w, writeBuffer), skip: skip, flush: flush}
+// version is that of the request.
+func NewStreamWriter(w io.Writer, version byte, skip int64, flush func()) *StreamWriter {
+	s := &StreamWriter{version: version, w: bufio.NewWriterSize(w, writeBuffer), skip: skip, flush: flush}
 	s.frames = vector.NewFrameWriter(blockWriter{s.w})
 	return s
 }
@@ -57,7 +60,7 @@ func (s *StreamWriter) Begin() error {
 		return nil
 	}
 	s.begun = true
-	if _, err := s.w.Write(append([]byte(streamMagic), Version, 0, 0, 0)); err != nil {
+	if _, err := s.w.Write(append([]byte(streamMagic), s.version, 0, 0, 0)); err != nil {
 		return err
 	}
 	return s.send()
@@ -139,12 +142,14 @@ type StreamReader struct {
 	rows   int64
 	begun  bool
 	did    []*exec.NodeProfile
+
+	version byte
 }
 
-// NewStreamReader returns a reader from r.
-func NewStreamReader(r io.Reader) *StreamReader {
+// NewStreamReader returns a reader from r of the answer to a request of a version.
+func NewStreamReader(r io.Reader, version byte) *StreamReader {
 	in := bufio.NewReaderSize(r, readBuffer)
-	return &StreamReader{r: in, frames: vector.NewFrameReader(in)}
+	return &StreamReader{version: version, r: in, frames: vector.NewFrameReader(in)}
 }
 
 // Begin waits until the server has begun to work.
@@ -156,8 +161,8 @@ func (s *StreamReader) Begin() error {
 	if _, err := io.ReadFull(s.r, head); err != nil {
 		return cut(err)
 	}
-	if string(head[:4]) != streamMagic || head[4] != Version {
-		return &broken{corrupt("it is no stream of a version that this release knows")}
+	if string(head[:4]) != streamMagic || head[4] != s.version {
+		return &broken{corrupt("it is no stream of the version that was asked for")}
 	}
 	s.begun = true
 	return nil

@@ -24,7 +24,7 @@ func numbers(from, to int64) *vector.Batch {
 func stream(t testing.TB, skip int64, failed error) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	w := NewStreamWriter(&out, skip, nil)
+	w := NewStreamWriter(&out, Version, skip, nil)
 	for _, b := range []*vector.Batch{numbers(0, 10), numbers(10, 20)} {
 		if err := w.Rows(b); err != nil {
 			t.Fatal(err)
@@ -37,7 +37,7 @@ func stream(t testing.TB, skip int64, failed error) []byte {
 }
 
 func readAll(b []byte) (rows []int64, err error) {
-	r := NewStreamReader(bytes.NewReader(b))
+	r := NewStreamReader(bytes.NewReader(b), Version)
 	for {
 		batch, err := r.Next()
 		if errors.Is(err, io.EOF) {
@@ -109,13 +109,13 @@ func TestFaultsKeepTheirMeaning(t *testing.T) {
 }
 
 func TestRequestsSurviveTheirBytes(t *testing.T) {
-	in := &Request{QueryID: "q", TimeZone: "Europe/Berlin", Now: 5, BatchRows: 3, Skip: 7, Need: []bool{true, false}, Groups: true, Plan: []byte("plan"),
+	in := &Request{QueryID: "q", TimeZone: "Europe/Berlin", Now: 5, BatchRows: 3, Skip: 7, Need: []bool{true, false}, Groups: true, Plan: []byte("plan"), Version: Version,
 		Segments: []SentSegment{{ID: "s", Visible: [2]int64{-1, 9}, LoadSpec: []byte(`{"type":"local"}`)}}}
 	b, err := in.Append(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := ReadRequest(bytes.NewReader(b))
+	out, err := ReadRequest(bytes.NewReader(b), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,12 +123,12 @@ func TestRequestsSurviveTheirBytes(t *testing.T) {
 		t.Error(diff)
 	}
 	for n := range b {
-		if _, err := ReadRequest(bytes.NewReader(b[:n])); err == nil {
+		if _, err := ReadRequest(bytes.NewReader(b[:n]), 0); err == nil {
 			t.Fatalf("the first [%d] of [%d] bytes are a request", n, len(b))
 		}
 	}
 	b[4] = Version + 1
-	if _, err := ReadRequest(bytes.NewReader(b)); fault.Find(err) == nil || fault.Find(err).Category != fault.CategoryServiceUnavailable {
+	if _, err := ReadRequest(bytes.NewReader(b), 0); fault.Find(err) == nil || fault.Find(err).Category != fault.CategoryServiceUnavailable {
 		t.Errorf("a newer version: %v", err)
 	}
 }
@@ -147,7 +147,7 @@ func FuzzReadRequest(f *testing.F) {
 	}
 	f.Add(b)
 	f.Fuzz(func(_ *testing.T, b []byte) {
-		if r, err := ReadRequest(bytes.NewReader(b)); err == nil {
+		if r, err := ReadRequest(bytes.NewReader(b), 0); err == nil {
 			_, _ = r.Fragment() // it must end and not panic
 		}
 	})

@@ -9,7 +9,9 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -30,6 +32,8 @@ const (
 	// crashRoles are the roles of the process, all without it, and crashSettings its properties, one a line. With them the file says at which step.
 	crashRoles    = "HENGE_E2E_CRASH_ROLES"
 	crashSettings = "HENGE_E2E_CRASH_SETTINGS"
+	// crashProtocol is the protocol that the process speaks, as another release would; none: that of this one.
+	crashProtocol = "HENGE_E2E_CRASH_PROTOCOL"
 )
 
 // crashingServer is the main program of that copy. It prints the same ready line as the binary.
@@ -48,8 +52,9 @@ func crashingServer() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	protocol, _ := strconv.Atoi(os.Getenv(crashProtocol)) // none is 0
 	n, err := node.Start(context.Background(), node.Options{
-		Settings: settings, Roles: roles, Version: "test", Clock: clock.System(), Log: slog.New(slog.DiscardHandler),
+		Settings: settings, Roles: roles, Protocol: protocol, Version: "test", Clock: clock.System(), Log: slog.New(slog.DiscardHandler),
 		FaultPoint: func(step string) error {
 			text, err := os.ReadFile(os.Getenv(crashArmed))
 			wanted := os.Getenv(crashStep)
@@ -71,7 +76,9 @@ func crashingServer() {
 		addresses = append(addresses, a.Role+" http://"+a.HostPort)
 	}
 	fmt.Printf("henge test ready in %s: %s\n", n.StartTook(), strings.Join(addresses, ", "))
-	if err := n.Wait(context.Background()); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	if err := n.Wait(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

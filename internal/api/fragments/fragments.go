@@ -56,11 +56,13 @@ type API struct {
 	meter    *obs.Meter
 	clock    clock.Clock
 	log      *slog.Logger
+	protocol int
 }
 
 // New returns an API. What is wrong with this server is told to log: the asker gets no causes. A nil meter is told nothing.
-func New(engine Engine, segments Segments, gate Gate, meter *obs.Meter, c clock.Clock, log *slog.Logger) *API {
-	return &API{engine, segments, gate, meter, c, log}
+// Protocol is the newest version of requests that it knows; 0: dispatch.Version.
+func New(engine Engine, segments Segments, gate Gate, meter *obs.Meter, c clock.Clock, log *slog.Logger, protocol int) *API {
+	return &API{engine, segments, gate, meter, c, log, protocol}
 }
 
 // Routes adds the endpoint to mux.
@@ -68,7 +70,7 @@ func (a *API) Routes(mux *edge.Mux) { mux.On("POST "+dispatch.Path, a.answer) }
 
 // answer runs a fragment. A failure before the first byte is a block of the stream too: the asker reads faults in one place.
 func (a *API) answer(w http.ResponseWriter, r *http.Request) error {
-	req, err := dispatch.ReadRequest(r.Body)
+	req, err := dispatch.ReadRequest(r.Body, a.protocol)
 	if err != nil {
 		return err
 	}
@@ -81,7 +83,7 @@ func (a *API) answer(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Set("Content-Type", dispatch.ContentType)
 	flush := func() { _ = http.NewResponseController(w).Flush() } // the asker may be gone
-	out := dispatch.NewStreamWriter(w, req.Skip, flush)
+	out := dispatch.NewStreamWriter(w, req.Version, req.Skip, flush)
 	failed := exec.Protect(func() error {
 		did, err := a.run(ctx, req, out)
 		if err == nil && did != nil {

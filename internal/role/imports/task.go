@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/chrono"
@@ -42,6 +43,8 @@ type Options struct {
 	// Google and Azure say how their objects are read.
 	Google, Azure ObjectStore
 	Memory        *budget.Budget
+	// Visible returns when all queries see a number of the change stream.
+	Visible func(ctx context.Context, number int64) error
 	// TempDir is for segments on their way. Threads is how many are converted at once.
 	TempDir string
 	Threads int
@@ -149,6 +152,23 @@ func (k *Import) Run(ctx context.Context, t *task.Task) (err error) {
 		}
 		log.InfoContext(ctx, "segments were imported", "interval", chunk[0].ID.Interval.String(), "version", chunk[0].ID.Version, "segments", n,
 			"already", len(chunk)-n)
+	}
+	return k.visible(ctx)
+}
+
+// visiblePatience is how long a task waits for those who answer queries: what was imported is there, and a Broker that can't tell is ill.
+const visiblePatience = time.Minute
+
+// visible returns when queries see what was imported: who is told that it is done may ask for it.
+func (k *Import) visible(ctx context.Context) error {
+	number, err := k.o.Metastore.Number(ctx)
+	if err != nil {
+		return err
+	}
+	patience, cancel := context.WithTimeout(ctx, visiblePatience)
+	defer cancel()
+	if err := k.o.Visible(patience, number); err != nil && (ctx.Err() != nil || patience.Err() == nil) {
+		return err
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ func (n *Node) own(capacity int) []cluster.Member {
 	var out []cluster.Member
 	for _, l := range n.listeners {
 		m := cluster.Member{
-			Role: l.role, Host: n.host(), Port: l.port(), Started: clock.Millis(n.o.Clock), Version: n.o.Version, Protocol: cluster.Protocol,
+			Role: l.role, Host: n.host(), Port: l.port(), Started: clock.Millis(n.o.Clock), Version: n.o.Version, Protocol: n.o.Protocol,
 			Labels: labels, Processors: runtime.GOMAXPROCS(0), Memory: n.memory.Limit(),
 		}
 		switch l.role {

@@ -207,7 +207,7 @@ func (l *farLookups) Status() lookup.Status {
 // dataRoutes adds what a Historical answers to other processes.
 func (s *services) dataRoutes(mux *edge.Mux) {
 	data.New(s.historical, s.n.published, s.n.o.Clock).Routes(mux)
-	fragments.New(s.broker, historical.Named{Historical: s.historical}, s.n.gate, s.n.meter, s.n.o.Clock, s.n.o.Log).Routes(mux)
+	fragments.New(s.broker, historical.Named{Historical: s.historical}, s.n.gate, s.n.meter, s.n.o.Clock, s.n.o.Log, s.n.o.Protocol).Routes(mux)
 }
 
 // publishedRoutes lets others wait until this process sees a number of the change stream.
@@ -229,10 +229,7 @@ func (s *services) publishedRoutes(mux *edge.Mux) {
 // awaitLoad waits until all Brokers see a number of the change stream and the segments that came with it are where the rules want them. It
 // implements overlord.ControllerOptions.Loads.
 func (s *services) awaitLoad(ctx context.Context, number int64, segments []*timeline.Segment, f func(ready int)) error {
-	if _, err := s.n.published.Wait(ctx, number); err != nil {
-		return err
-	}
-	if err := s.awaitBrokers(ctx, number); err != nil {
+	if err := s.awaitVisible(ctx, number); err != nil {
 		return err
 	}
 	if err := s.rules.Refresh(ctx); err != nil {
@@ -257,6 +254,14 @@ func (s *services) awaitLoad(ctx context.Context, number int64, segments []*time
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// awaitVisible waits until all Brokers see a number of the change stream.
+func (s *services) awaitVisible(ctx context.Context, number int64) error {
+	if _, err := s.n.published.Wait(ctx, number); err != nil {
+		return err
+	}
+	return s.awaitBrokers(ctx, number)
 }
 
 // visible reports whether a segment is still in use and not overshadowed: only such are loaded.

@@ -40,6 +40,8 @@ type Options struct {
 	Log   *slog.Logger
 	// Grace is how long requests under way may go on after a stop was asked for; 0: 5 s.
 	Grace time.Duration
+	// Protocol stands for that of another release in tests; 0: cluster.Protocol.
+	Protocol int
 	// FaultPoint, if not nil, is called at each step of publishing; tests end the process there.
 	FaultPoint func(step string) error
 }
@@ -80,6 +82,9 @@ type Node struct {
 
 // Start opens the data directory, starts the roles and returns when they answer. The caller waits with Wait or ends the node with Stop.
 func Start(ctx context.Context, o Options) (*Node, error) {
+	if o.Protocol == 0 {
+		o.Protocol = cluster.Protocol
+	}
 	if o.Grace <= 0 {
 		o.Grace = 5 * time.Second
 	}

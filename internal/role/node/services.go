@@ -182,7 +182,7 @@ func (s *services) openBroker() error {
 	}
 	if !s.n.peers.alone {
 		options.Servers, options.Clones = s.n.peers.inventory, s.n.cloneServers
-		options.Dispatcher = dispatch.New(dispatch.Options{Client: s.n.peers.client, Meter: s.n.meter, Clock: s.n.o.Clock, Log: s.n.o.Log})
+		options.Dispatcher = dispatch.New(dispatch.Options{Client: s.n.peers.client, Meter: s.n.meter, Protocol: s.n.o.Protocol, Clock: s.n.o.Clock, Log: s.n.o.Log})
 	}
 	s.broker = broker.New(s.n.published, s.historical, s.systemTables(), externals, options)
 	s.query = query.New(s.broker, s.n.running, query.Options{
@@ -237,7 +237,7 @@ func (s *services) openOverlord(ctx context.Context) error {
 		kinds[name] = move.New(name, s.n.store, s.deep, set.Text("service.storage.archiveBaseKey"), s.n.o.Log)
 	}
 	kinds[imports.Type] = imports.New(imports.Options{
-		Metastore: s.n.store, Deep: s.deep, Access: s.access(), S3: s3Options(set), Memory: s.n.memory, TempDir: work,
+		Metastore: s.n.store, Deep: s.deep, Access: s.access(), S3: s3Options(set), Memory: s.n.memory, TempDir: work, Visible: s.awaitVisible,
 		Google: imports.ObjectStore{Properties: properties(set, map[string]string{"accessKeyId": "service.google.accessKey", "secretAccessKey": "service.google.secretKey"})},
 		Azure: imports.ObjectStore{Account: set.Text("service.azure.account"), Properties: properties(set, map[string]string{
 			"key": "service.azure.key", "sharedAccessStorageToken": "service.azure.sharedAccessStorageToken"})},

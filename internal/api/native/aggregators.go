@@ -1,12 +1,16 @@
 package native
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 
-	lang "github.com/hengedb/henge/internal/native"
-
+	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/msq"
+	lang "github.com/hengedb/henge/internal/native"
 	"github.com/hengedb/henge/internal/segment"
 )
 
@@ -79,4 +83,64 @@ func mergeAggregators(how lang.AggregatorMerge, a, b map[string]any) map[string]
 		}
 	}
 	return out
+}
+
+// saidAt is what segments say of their aggregators, with the first and the last of those that say the same.
+type saidAt struct {
+	First int             `json:"first"`
+	Last  int             `json:"last"`
+	Text  json.RawMessage `json:"text"`
+}
+
+// saidOf is what one segment says.
+func saidOf(at int, info *segment.Info) []saidAt {
+	text, err := edge.MarshalJSON(aggregatorsOf(info))
+	if err != nil {
+		text = []byte("null")
+	}
+	return []saidAt{{at, at, text}}
+}
+
+// mergeSaid returns what both say.
+func mergeSaid(a, b []saidAt) []saidAt {
+	for _, s := range b {
+		i := slices.IndexFunc(a, func(o saidAt) bool { return string(o.Text) == string(s.Text) })
+		if i < 0 {
+			a = append(a, s)
+			continue
+		}
+		a[i].First, a[i].Last = min(a[i].First, s.First), max(a[i].Last, s.Last)
+	}
+	return a
+}
+
+// foldSaid merges what segments say, in their order: what says nothing new between the first and the last that say it changes nothing.
+func foldSaid(how lang.AggregatorMerge, said []saidAt) (map[string]any, error) {
+	type one struct {
+		at   int
+		text json.RawMessage
+	}
+	var list []one
+	for _, s := range said {
+		list = append(list, one{s.First, s.Text})
+		if s.Last != s.First {
+			list = append(list, one{s.Last, s.Text})
+		}
+	}
+	slices.SortFunc(list, func(a, b one) int { return a.at - b.at })
+	var out map[string]any
+	for i, o := range list {
+		var next map[string]any
+		in := json.NewDecoder(bytes.NewReader(o.text))
+		in.UseNumber()
+		if err := in.Decode(&next); err != nil {
+			return nil, fmt.Errorf("reading the aggregators of a segment: %w", err)
+		}
+		if i == 0 {
+			out = next
+		} else {
+			out = mergeAggregators(how, out, next)
+		}
+	}
+	return out, nil
 }

@@ -34,6 +34,11 @@ type Session interface {
 	// Segments calls f for the visible segments of a datasource in the intervals, which are sorted, and stops at its first error. The
 	// segment may be used during the call only.
 	Segments(ctx context.Context, dataSource string, intervals []chrono.Interval, f func(Segment) error) error
+	// List returns the same segments without opening any.
+	List(dataSource string, intervals []chrono.Interval) []Listed
+	// Spread divides segments among the servers that hold them and calls ask for the share of each, several at a time. at is nil for this process, and
+	// files are then those of it. When a server fails ask is called for others with its share.
+	Spread(ctx context.Context, segments []Listed, ask func(ctx context.Context, at Server, files Files, part []Listed) error) error
 }
 
 // Segment is a visible segment.
@@ -135,7 +140,7 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) (err error) {
 		return err
 	}
 	session := a.engine.Pin()
-	facts, err := responseContext(ctx, session, q.Parts(), settings)
+	facts, err := responseContext(session, q.Parts(), settings)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -24,10 +25,12 @@ type analysis struct {
 	Aggregators      map[string]any `json:"aggregators"`
 	Projections      any            `json:"projections"`
 	TimestampSpec    any            `json:"timestampSpec"`
-	QueryGranularity any            `json:"queryGranularity"`
+	QueryGranularity *string        `json:"queryGranularity"`
 	Rollup           *bool          `json:"rollup"`
 
+	at        int // the place of its first segment
 	intervals []chrono.Interval
+	said      []saidAt // of aggregators
 }
 
 // columnAnalysis describes a column. Null stands for what is not known or was not asked for.
@@ -41,6 +44,9 @@ type columnAnalysis struct {
 	MinValue          any     `json:"minValue"`
 	MaxValue          any     `json:"maxValue"`
 	ErrorMessage      *string `json:"errorMessage"`
+
+	first int64   // where it was first seen: the place of the segment, then of the column
+	other *typeAt // nil: all segments have the same type
 }
 
 // columnMap keeps the order of columns.
@@ -78,7 +84,6 @@ func (m *columnMap) set(name string, c *columnAnalysis) {
 // segmentMetadata describes the segments of a query's tables. Without intervals those of the last week of data count, as old clients
 // expect.
 func (x *execution) segmentMetadata(ctx context.Context, q *lang.SegmentMetadata) error {
-	var merged *analysis
 	out := x.out
 	out.buf = append(out.buf, '[')
 	first := true
@@ -94,32 +99,21 @@ func (x *execution) segmentMetadata(ctx context.Context, q *lang.SegmentMetadata
 		out.buf = append(out.buf, text...)
 		return out.flushed()
 	}
-	asked := q.Analyses()
+	var segments []Listed
 	for _, name := range lang.ScannedTables(q.DataSource.DataSource) {
-		within, err := x.recent(ctx, q, name)
-		if err != nil {
-			return err
-		}
-		err = x.session.Segments(ctx, name, within, func(s Segment) error {
-			a := analyze(q, asked, s)
-			switch {
-			case !q.Merge:
-				return write(a)
-			case merged == nil:
-				merged = a
-			default:
-				merged.merge(a, q.AggregatorMerge())
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
+		segments = append(segments, x.session.List(name, x.recent(q, name))...)
 	}
-	if merged != nil {
-		if err := write(merged); err != nil {
+	for i := range segments {
+		segments[i].At = i
+	}
+	if err := x.analyses(ctx, q, segments, func(a *analysis) error {
+		shown, err := a.finish(q.AggregatorMerge())
+		if err != nil {
 			return err
 		}
+		return write(shown)
+	}); err != nil {
+		return err
 	}
 	out.buf = append(out.buf, ']')
 	return nil
@@ -129,47 +123,51 @@ func (x *execution) segmentMetadata(ctx context.Context, q *lang.SegmentMetadata
 const defaultHistory = 7 * 24 * 60 * 60 * 1000
 
 // recent returns the intervals of q, or those of the last week of the datasource.
-func (x *execution) recent(ctx context.Context, q *lang.SegmentMetadata, name string) ([]chrono.Interval, error) {
+func (x *execution) recent(q *lang.SegmentMetadata, name string) []chrono.Interval {
 	if q.Intervals != nil {
-		return q.When(), nil
+		return q.When()
 	}
-	end, any := int64(0), false
-	err := x.session.Segments(ctx, name, q.When(), func(s Segment) error {
-		if !any || s.Interval.End > end {
-			end, any = s.Interval.End, true
+	end := int64(0)
+	for i, l := range x.session.List(name, q.When()) {
+		if i == 0 || l.Interval.End > end {
+			end = l.Interval.End
 		}
-		return nil
-	})
-	return []chrono.Interval{{Start: end - defaultHistory, End: end}}, err
+	}
+	return []chrono.Interval{{Start: end - defaultHistory, End: end}}
 }
 
-func analyze(q *lang.SegmentMetadata, asked []string, s Segment) *analysis {
-	a := &analysis{ID: s.ID, NumRows: int64(s.Info.Rows)}
-	wants := func(what string) bool { return slices.Contains(asked, what) }
+func analyze(r *analysesRequest, l *Listed, info *segment.Info) *analysis {
+	a := &analysis{at: l.At, ID: l.ID, NumRows: int64(info.Rows)}
+	wants := func(what string) bool { return slices.Contains(r.Asked, what) }
 	if wants("size") {
-		a.Size = s.Size
+		a.Size = l.Size
 	}
 	if wants("interval") {
-		a.intervals = []chrono.Interval{s.Interval}
-		a.Intervals = []string{s.Interval.String()}
+		a.intervals = []chrono.Interval{l.Interval}
 	}
 	if wants("rollup") {
-		rollup := s.Info.Rollup
+		rollup := info.Rollup
 		a.Rollup = &rollup
 	}
-	if wants("querygranularity") && s.Info.QueryGranularity != "" {
-		a.QueryGranularity = s.Info.QueryGranularity
+	if wants("querygranularity") && info.QueryGranularity != "" {
+		granularity := info.QueryGranularity
+		a.QueryGranularity = &granularity
 	}
 	if wants("aggregators") {
-		a.Aggregators = aggregatorsOf(s.Info)
+		a.said = saidOf(l.At, info)
 	}
-	for i := range s.Info.Columns {
-		if c := &s.Info.Columns[i]; q.ToInclude.Has(c.Name) {
-			a.Columns.set(c.Name, describe(c, wants))
+	for i := range info.Columns {
+		if c := &info.Columns[i]; r.Include.Has(c.Name) {
+			d := describe(c, wants)
+			d.first = int64(l.At)<<columnBits | int64(i)
+			a.Columns.set(c.Name, d)
 		}
 	}
 	return a
 }
+
+// columnBits is how many bits of the place of a column are for those of one segment.
+const columnBits = 24
 
 func describe(c *segment.ColumnInfo, wants func(string) bool) *columnAnalysis {
 	t := c.Type
@@ -212,22 +210,19 @@ func describe(c *segment.ColumnInfo, wants func(string) bool) *columnAnalysis {
 }
 
 // merge adds what b says to a.
-func (a *analysis) merge(b *analysis, how lang.AggregatorMerge) {
+func (a *analysis) merge(b *analysis) {
 	a.ID = "merged"
-	a.Aggregators = mergeAggregators(how, a.Aggregators, b.Aggregators)
-	if a.Intervals != nil {
+	a.at = min(a.at, b.at)
+	if a.intervals != nil {
 		a.intervals = chrono.Condense(append(a.intervals, b.intervals...))
-		a.Intervals = a.Intervals[:0]
-		for _, iv := range a.intervals {
-			a.Intervals = append(a.Intervals, iv.String())
-		}
 	}
+	a.said = mergeSaid(a.said, b.said)
 	a.Size += b.Size
 	a.NumRows += b.NumRows
-	if a.Rollup != nil && b.Rollup != nil && *a.Rollup != *b.Rollup {
-		a.Rollup = nil
+	if a.Rollup != nil && (b.Rollup == nil || *a.Rollup != *b.Rollup) {
+		a.Rollup = nil // several say different things
 	}
-	if a.QueryGranularity != b.QueryGranularity {
+	if a.QueryGranularity != nil && (b.QueryGranularity == nil || *a.QueryGranularity != *b.QueryGranularity) {
 		a.QueryGranularity = nil
 	}
 	for _, name := range b.Columns.names {
@@ -239,15 +234,46 @@ func (a *analysis) merge(b *analysis, how lang.AggregatorMerge) {
 	}
 }
 
-func (c *columnAnalysis) merge(d *columnAnalysis) *columnAnalysis {
-	if c.ErrorMessage != nil {
-		return c
+// finish makes the members that are shown of what was merged: columns come in the order in which segments first have them.
+func (a *analysis) finish(how lang.AggregatorMerge) (*analysis, error) {
+	var err error
+	if a.Aggregators, err = foldSaid(how, a.said); err != nil {
+		return nil, err
 	}
-	if c.TypeSignature != d.TypeSignature {
-		text := fmt.Sprintf("error:cannot_merge_diff_types: [%s] and [%s]", c.Type, d.Type)
-		return &columnAnalysis{TypeSignature: "STRING", Type: "STRING", Size: -1, ErrorMessage: &text}
+	for _, iv := range a.intervals {
+		a.Intervals = append(a.Intervals, iv.String())
+	}
+	slices.SortFunc(a.Columns.names, func(x, y string) int { return cmp.Compare(a.Columns.columns[x].first, a.Columns.columns[y].first) })
+	for _, name := range a.Columns.names {
+		if c := a.Columns.columns[name]; c.other != nil {
+			text := fmt.Sprintf("error:cannot_merge_diff_types: [%s] and [%s]", c.Type, c.other.Type)
+			a.Columns.columns[name] = &columnAnalysis{TypeSignature: "STRING", Type: "STRING", Size: -1, ErrorMessage: &text}
+		}
+	}
+	return a, nil
+}
+
+// typeAt is the first type of a column that is not that of its first segment.
+type typeAt struct {
+	At        int64  `json:"at"`
+	Signature string `json:"signature"`
+	Type      string `json:"type"`
+}
+
+// merge returns what both say, whichever comes first.
+func (c *columnAnalysis) merge(d *columnAnalysis) *columnAnalysis {
+	if d.first < c.first {
+		c, d = d, c
 	}
 	out := *c
+	for _, t := range []*typeAt{{d.first, d.TypeSignature, d.Type}, d.other} {
+		if t != nil && t.Signature != c.TypeSignature && (out.other == nil || t.At < out.other.At) {
+			out.other = t
+		}
+	}
+	if out.other != nil {
+		return &out // the rest is not shown
+	}
 	out.HasMultipleValues = c.HasMultipleValues || d.HasMultipleValues
 	out.HasNulls = c.HasNulls || d.HasNulls
 	out.Size += d.Size

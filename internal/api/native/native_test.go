@@ -37,6 +37,12 @@ func (empty) Segments(context.Context, string, []chrono.Interval, func(Segment) 
 	return nil
 }
 
+func (empty) List(string, []chrono.Interval) []Listed { return nil }
+
+func (empty) Spread(context.Context, []Listed, func(context.Context, Server, Files, []Listed) error) error {
+	return nil
+}
+
 func (empty) Run(ctx context.Context, node plan.Node, _ string) (query.Rows, error) {
 	env := &exec.Env{Expr: &expr.Context{}, Budget: budget.Root(1 << 30), Threads: 1}
 	op, err := exec.Build(ctx, plan.Optimize(node, plan.Options{}), env)

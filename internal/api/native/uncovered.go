@@ -1,7 +1,6 @@
 package native
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/hengedb/henge/internal/api/edge"
@@ -12,7 +11,7 @@ import (
 
 // responseContext makes the header that says beside an answer what it does not cover. With uncoveredIntervalsLimit in its context, a query
 // learns which of its time has no segments, up to so many intervals.
-func responseContext(ctx context.Context, s Session, q *lang.Common, settings map[string]any) (string, error) {
+func responseContext(s Session, q *lang.Common, settings map[string]any) (string, error) {
 	limit, err := query.Int(settings, "uncoveredIntervalsLimit", 0)
 	if err != nil || limit <= 0 || !lang.ReadsTables(q.DataSource.DataSource) {
 		return "{}", err
@@ -20,12 +19,8 @@ func responseContext(ctx context.Context, s Session, q *lang.Common, settings ma
 	asked := q.When()
 	var covered []chrono.Interval
 	for _, name := range lang.ScannedTables(q.DataSource.DataSource) {
-		err := s.Segments(ctx, name, asked, func(seg Segment) error {
-			covered = append(covered, seg.Visible)
-			return nil
-		})
-		if err != nil {
-			return "", err
+		for _, l := range s.List(name, asked) {
+			covered = append(covered, l.Visible)
 		}
 	}
 	missing := chrono.Subtract(asked, chrono.Condense(covered))

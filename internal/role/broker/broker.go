@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hengedb/henge/internal/agg"
+	"github.com/hengedb/henge/internal/api/native"
 	"github.com/hengedb/henge/internal/api/query"
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/chrono"
@@ -57,6 +58,8 @@ type Options struct {
 	// Cache is that of results, Segments that of single segments.
 	Cache    CacheOptions
 	Segments exec.SegmentCache
+	// Files opens segments by their names.
+	Files native.Files
 	// LargeSide is plan.Options.LargeSide; 0: sentRows where there are Servers.
 	LargeSide float64
 	// Meter is told the times of segments; nil: nobody wants to know.

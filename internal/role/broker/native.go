@@ -8,6 +8,7 @@ import (
 	"github.com/hengedb/henge/internal/api/query"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/dispatch"
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/lookup"
 	"github.com/hengedb/henge/internal/plan"
@@ -71,6 +72,50 @@ func (s *Session) Env(name string) (env *exec.Env, done func()) {
 // Visible is Broker.Visible for plans of the caller's own.
 func (s *Session) Visible(scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.Segment] {
 	return s.broker.Visible(s.prepared(), scan)
+}
+
+// List implements native.Session.
+func (s *Session) List(name string, intervals []chrono.Interval) []native.Listed {
+	var out []native.Listed
+	for visible, t := range s.Visible(&plan.Scan{DataSource: name, Intervals: intervals}) {
+		out = append(out, native.Listed{ID: t.ID.String(), Interval: t.ID.Interval, Visible: visible, Size: t.Size, LoadSpec: t.LoadSpec()})
+	}
+	return out
+}
+
+// Spread implements native.Session.
+func (s *Session) Spread(
+	ctx context.Context, segments []native.Listed, ask func(ctx context.Context, at native.Server, files native.Files, part []native.Listed) error,
+) error {
+	if s.broker.o.Servers == nil {
+		return ask(ctx, nil, s.broker.o.Files, segments)
+	}
+	list := make([]dispatch.Segment, len(segments))
+	for i := range segments {
+		list[i] = dispatch.Segment{Of: &timeline.Segment{Rows: 1}, ID: segments[i].ID, Visible: segments[i].Visible, Holders: s.broker.o.Servers.Holders(segments[i].ID)}
+	}
+	q := &dispatch.Query{Live: s.broker.o.Servers.Live, Holders: s.broker.o.Servers.Holders}
+	return s.broker.o.Dispatcher.Each(ctx, q, list, func(ctx context.Context, server *dispatch.Server, numbers []int) error {
+		part := make([]native.Listed, len(numbers))
+		for i, n := range numbers {
+			part[i] = segments[n]
+		}
+		if server.Here {
+			return ask(ctx, nil, s.broker.o.Files, part)
+		}
+		return ask(ctx, far{s.broker.o.Dispatcher, server}, nil, part)
+	})
+}
+
+// far is a server of another process.
+type far struct {
+	d      *dispatch.Dispatcher
+	server *dispatch.Server
+}
+
+// Call implements native.Server.
+func (f far) Call(ctx context.Context, path string, body, out any) error {
+	return f.d.Call(ctx, f.server, path, body, out)
 }
 
 // Segments implements native.Session.

@@ -13,6 +13,7 @@ import (
 	"github.com/hengedb/henge/internal/api/data"
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/api/fragments"
+	"github.com/hengedb/henge/internal/api/native"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/cluster"
@@ -207,6 +208,7 @@ func (l *farLookups) Status() lookup.Status {
 // dataRoutes adds what a Historical answers to other processes.
 func (s *services) dataRoutes(mux *edge.Mux) {
 	data.New(s.historical, s.n.published, s.n.o.Clock).Routes(mux)
+	native.AnalysesRoutes(mux, historical.Named{Historical: s.historical})
 	fragments.New(s.broker, historical.Named{Historical: s.historical}, s.n.gate, s.n.meter, s.n.o.Clock, s.n.o.Log, s.n.o.Protocol).Routes(mux)
 }
 

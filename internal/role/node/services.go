@@ -166,6 +166,7 @@ func (s *services) openBroker() error {
 		MaxBytes: size, Expire: time.Duration(set.Int("service.cache.expireAfter")) * time.Millisecond, Memory: s.n.memory, Clock: s.n.o.Clock,
 	})
 	options := broker.Options{
+		Files: historical.Named{Historical: s.historical},
 		Cache: broker.CacheOptions{
 			Use: set.Bool("service.broker.cache.useResultLevelCache"), Populate: set.Bool("service.broker.cache.populateResultLevelCache"),
 			Rows: s.cache, MaxEntry: set.Bytes("service.broker.cache.resultLevelCacheLimit", s.n.memory.Limit()),

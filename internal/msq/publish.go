@@ -378,7 +378,7 @@ func (c *Controller) discard(ctx context.Context) {
 		return
 	}
 	_ = c.deps.Store.Delete(ctx, c.unused(nil, c.deps.Current != nil)...) // garbage without a reference is collected later
-	if c.deps.Current == nil { // another run of the task may have files of the same segments
+	if c.deps.Current == nil {                                            // another run of the task may have files of the same segments
 		c.sweep(ctx, nil)
 	}
 }

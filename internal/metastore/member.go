@@ -51,7 +51,7 @@ func (s *Store) Announce(ctx context.Context, holder string, members []Member, t
 				return err
 			}
 		}
-		return nil
+		return c.tell(ctx, toldMembers)
 	})
 }
 
@@ -68,13 +68,15 @@ func (s *Store) RenewMembers(ctx context.Context, holder string, ttl time.Durati
 func (s *Store) Withdraw(ctx context.Context, holder string) error {
 	defer s.joined.raise()
 	return s.onLease(ctx, func(ctx context.Context, c conn) error {
-		_, err := c.exec(ctx, "DELETE FROM members WHERE holder = ?", holder)
-		return err
+		if _, err := c.exec(ctx, "DELETE FROM members WHERE holder = ?", holder); err != nil {
+			return err
+		}
+		return c.tell(ctx, toldMembers)
 	})
 }
 
-// MembersChanged returns a channel that is closed when a process that shares this Store announces itself or withdraws. Who shares the
-// database only is found by looking.
+// MembersChanged returns a channel that is closed when a process announces itself or withdraws. One that shares the database only and can't
+// tell (listen.go) is found by looking.
 func (s *Store) MembersChanged() <-chan struct{} { return s.joined.next() }
 
 // Members returns what was announced, by role and address, also what has run out not long ago.

@@ -25,7 +25,8 @@ func (s *Store) openPostgres(ctx context.Context) error {
 	}
 	config.RuntimeParams["idle_in_transaction_session_timeout"] = strconv.FormatInt(s.options.idleTransaction.Milliseconds(), 10)
 	config.RuntimeParams["application_name"] = "henge"
-	db := stdlib.OpenDB(*config)
+	s.listener = config
+	db := stdlib.OpenDB(*config.Copy())
 	db.SetMaxOpenConns(maxPostgresConns)
 	db.SetMaxIdleConns(maxPostgresConns)
 	s.readers, s.writers = db, db

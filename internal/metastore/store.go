@@ -4,7 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
@@ -26,6 +29,10 @@ type Store struct {
 	changed  signal // a new number in the change stream
 	unlocked signal // a lock was released or revoked
 	joined   signal // a process announced itself, or withdrew
+
+	listener *pgx.ConnConfig // of the connection that listens; nil: there are no other processes
+	listened chan struct{}   // closed when nobody listens any more
+	heard    atomic.Bool     // what other processes tell arrives
 
 	schemas sync.Map // fingerprint to *timeline.Schema
 
@@ -63,6 +70,12 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.cancel = cancel
 	go s.runWriter(background)
+	s.listened = make(chan struct{})
+	if s.listener == nil {
+		close(s.listened)
+	} else {
+		go s.listen(background)
+	}
 	return s, nil
 }
 
@@ -78,6 +91,7 @@ func (s *Store) Close() error {
 	close(s.queue) // No sender is left: write holds the read lock while it sends.
 	<-s.done
 	s.cancel()
+	<-s.listened
 	s.changed.raise()
 	s.unlocked.raise()
 	return s.closeDatabases()
@@ -142,6 +156,9 @@ func (s *Store) await(ctx context.Context, raised <-chan struct{}, poll time.Dur
 	}
 	var due <-chan time.Time
 	if s.dialect.lockWriter != "" {
+		if s.heard.Load() {
+			poll = max(poll, pollHeard)
+		}
 		timer := s.clock.NewTimer(poll)
 		defer timer.Stop()
 		due = timer.C()

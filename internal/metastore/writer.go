@@ -105,11 +105,7 @@ func (s *Store) writeGroup(ctx context.Context, group []*operation) error {
 		failAll(group, err)
 		return err
 	}
-	changed, released := false, false
-	for _, op := range group {
-		changed = changed || op.err == nil && op.tx.number > 0
-		released = released || op.err == nil && op.tx.released
-	}
+	changed, released := written(group)
 	if changed {
 		s.changed.raise()
 	}
@@ -117,6 +113,15 @@ func (s *Store) writeGroup(ctx context.Context, group []*operation) error {
 		s.unlocked.raise()
 	}
 	return s.afterCommit(group)
+}
+
+// written says what of that others wait for a group has written.
+func written(group []*operation) (changed, released bool) {
+	for _, op := range group {
+		changed = changed || op.err == nil && op.tx.number > 0
+		released = released || op.err == nil && op.tx.released
+	}
+	return changed, released
 }
 
 func (s *Store) tryGroup(ctx context.Context, group []*operation) error {
@@ -152,6 +157,17 @@ func (s *Store) tryGroup(ctx context.Context, group []*operation) error {
 		if _, err := c.exec(ctx, "RELEASE SAVEPOINT operation"); err != nil {
 			return err
 		}
+	}
+	changed, released := written(group)
+	var words []string
+	if changed {
+		words = append(words, toldChange)
+	}
+	if released {
+		words = append(words, toldUnlock)
+	}
+	if err := c.tell(ctx, words...); err != nil {
+		return err
 	}
 	if err := t.Commit(); err != nil {
 		return fmt.Errorf("committing to the metadata store: %w", s.dialect.explain(err))

@@ -152,13 +152,20 @@ func (o *aggregateOp) consume(ctx context.Context) error {
 	if err := o.pipeline.Run(ctx, len(o.partials), func(worker int, b *vector.Batch) error { return o.partials[worker].add(b) }); err != nil {
 		return err
 	}
-	if o.far != nil {
-		if err := o.absorbFar(ctx); err != nil {
+	// Workers that merge side by side need shares of the memory; one that does so alone takes what the others have left.
+	sideBySide := o.far != nil && len(o.partials) >= leastMergers
+	if sideBySide {
+		if err := o.absorbFar(ctx, o.partials); err != nil {
 			return err
 		}
 	}
 	for _, p := range o.partials {
 		p.pool()
+	}
+	if o.far != nil && !sideBySide {
+		if err := o.absorbFar(ctx, o.partials[:1]); err != nil {
+			return err
+		}
 	}
 	if o.kept == nil {
 		return nil

@@ -108,13 +108,13 @@ func (o *aggregateOp) wanted() ([][]vector.Type, error) {
 
 // absorbFar merges the groups that other servers have made, the first that are there first. When they are many, each worker takes one server's after
 // another's into tables of its own, which are then merged like those of groups that were made here, by all of them.
-func (o *aggregateOp) absorbFar(ctx context.Context) error {
+func (o *aggregateOp) absorbFar(ctx context.Context, workers []*partialGroups) error {
 	wanted, err := o.wanted()
 	if err != nil {
 		return err
 	}
-	first := o.partials[0]
-	for len(o.partials) == 1 || first.groups() < parallelMergeGroups { // few groups are not worth more
+	first := workers[0]
+	for len(workers) == 1 || first.groups() < parallelMergeGroups { // few groups are not worth more
 		run, ok := o.far.take()
 		if !ok {
 			return nil
@@ -124,7 +124,7 @@ func (o *aggregateOp) absorbFar(ctx context.Context) error {
 		}
 	}
 	g := NewGroup(withoutSlot(ctx))
-	for _, p := range o.partials {
+	for _, p := range workers {
 		g.Go(func(ctx context.Context) error {
 			return o.a.env.Share.compute(ctx, func(ctx context.Context) error {
 				for {

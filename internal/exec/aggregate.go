@@ -357,6 +357,9 @@ func (a *aggregation) finish(ctx context.Context, workers []*partialGroups) (*gr
 		for j, w := range workers {
 			sets[j] = w.distinct[i]
 		}
+		if err := a.leaveRoom(workers, i); err != nil {
+			return nil, err
+		}
 		parts, err := partsOf(ctx, sets)
 		if err != nil {
 			return nil, err
@@ -368,6 +371,30 @@ func (a *aggregation) finish(ctx context.Context, workers []*partialGroups) (*gr
 		}
 	}
 	return partsOf(ctx, mains)
+}
+
+// leaveRoom spills what the workers hold beside the different rows of a DISTINCT that went to files, while it leaves too little memory for
+// merging these.
+func (a *aggregation) leaveRoom(workers []*partialGroups, distinct int) error {
+	room, spilled := a.env.Budget.Free(), false
+	for _, w := range workers {
+		d := w.distinct[distinct]
+		room += d.account.Held()
+		spilled = spilled || d.files.used()
+	}
+	for _, w := range workers {
+		for _, g := range append([]*grouper{w.main}, w.distinct[distinct+1:]...) {
+			if !spilled || room >= leastShare {
+				return nil
+			}
+			held := g.account.Held()
+			if err := g.spill(); err != nil {
+				return err
+			}
+			room += held - g.account.Held()
+		}
+	}
+	return nil
 }
 
 // foldParts gives the calls of d each of the different rows once: on several cores, each into the groups of one worker, unless the order of

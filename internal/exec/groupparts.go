@@ -137,7 +137,7 @@ func newScatteredMain(g *grouper) scatteredMain {
 	var m scatteredMain
 	t := g.table
 	part := make([]uint8, t.len())
-	masks := t.stride - len(t.cols)
+	masks := t.stride - t.places
 	var next [scatterParts]int
 	for i := range part {
 		part[i] = scatterPartOf(t.words[i*t.stride:(i+1)*t.stride], masks)

@@ -10,6 +10,9 @@ import (
 type keyColumn struct {
 	typ vector.Type
 	bit uint64 // numbers: the bit of the mask; 0: text, complex values and lists
+	// place is which word of the columns has the values, shift at which bit they begin: what is no number has 32 bits.
+	place int
+	shift uint
 
 	// What is no number is numbered by the lexicon of the column, or nil, by the table's own.
 	lexicon *lexicon

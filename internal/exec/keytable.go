@@ -9,9 +9,9 @@ import (
 
 // keyTable numbers the different rows of its key columns 0, 1, 2, ... in the order they are met. Nulls are one value, as in GROUP BY.
 //
-// Each key column is turned into one word per row (keycolumn.go): numbers into their bits, text and everything else into the number that
-// an interner gives it; for dictionary vectors the interner is asked once per entry. A row of words is then looked up in an
-// open-addressing table, a batch at a time. A single column of text has an array by word instead, once it has met a good part of the words.
+// Each key column is turned into a word per row (keycolumn.go): numbers into their bits, text and everything else into the number that
+// an interner gives it; for dictionary vectors the interner is asked once per entry. Such a number takes half a word, and two columns of them
+// share one. A row of words is then looked up in an open-addressing table, a batch at a time. A single column of text has an array by word instead, once it has met a good part of the words.
 //
 // In front of the table lies an array (front.go) that is addressed by dictionary codes when there are few combinations of them; it
 // answers most rows of a group-by over columns of few values without any hashing.
@@ -20,6 +20,7 @@ type keyTable struct {
 	// masked says that the first words of a key have a bit for each number column that is null. It is so from the first null on.
 	masked  bool
 	numbers int // number columns
+	places  int // words that the columns take
 	stride  int // words of a key
 	words   []uint64
 	n       int
@@ -37,13 +38,25 @@ type keyTable struct {
 	rows   []uint64 // words of the batch, row by row
 	hashes []uint64
 	groups []uint32
+	upper  []uint64 // words of a column that go into upper halves
 }
 
 // newKeyTable returns a table for keys of the given types. Columns of text may have lexicons; nil: none has.
 func newKeyTable(types []vector.Type, lexicons []*lexicon) *keyTable {
-	t := &keyTable{cols: make([]keyColumn, len(types)), stride: len(types)}
+	t := &keyTable{cols: make([]keyColumn, len(types))}
+	half := -1 // the word with an upper half to give
 	for i, typ := range types {
 		t.cols[i].typ = typ
+		switch {
+		case typ.IsNumeric():
+			t.cols[i].place = t.places
+			t.places++
+		case half >= 0:
+			t.cols[i].place, t.cols[i].shift, half = half, 32, -1
+		default:
+			t.cols[i].place, half = t.places, t.places
+			t.places++
+		}
 		if typ.IsNumeric() {
 			t.cols[i].bit = 1 << uint(t.numbers&63)
 			t.numbers++
@@ -57,9 +70,9 @@ func newKeyTable(types []vector.Type, lexicons []*lexicon) *keyTable {
 
 // reset forgets all keys and gives up the memory.
 func (t *keyTable) reset() {
-	t.words, t.n, t.rows, t.hashes, t.groups, t.met = nil, 0, nil, nil, nil, nil
+	t.words, t.n, t.rows, t.hashes, t.groups, t.upper, t.met = nil, 0, nil, nil, nil, nil, nil
 	t.slots, t.shift, t.byWord = make([]uint64, 16), 32-4, nil
-	t.masked, t.stride = false, len(t.cols)
+	t.masked, t.stride = false, t.places
 	for i := range t.cols {
 		t.cols[i].reset()
 	}
@@ -68,10 +81,10 @@ func (t *keyTable) reset() {
 
 // sibling returns an empty table whose words are those of t. All columns must be numbers or have lexicons, and t keeps what it has.
 func (t *keyTable) sibling() *keyTable {
-	o := &keyTable{cols: make([]keyColumn, len(t.cols)), masked: t.masked, numbers: t.numbers, stride: t.stride,
+	o := &keyTable{cols: make([]keyColumn, len(t.cols)), masked: t.masked, numbers: t.numbers, places: t.places, stride: t.stride,
 		slots: make([]uint64, 16), shift: 32 - 4, front: front{off: true}}
 	for i, c := range t.cols {
-		o.cols[i] = keyColumn{typ: c.typ, bit: c.bit, lexicon: c.lexicon}
+		o.cols[i] = keyColumn{typ: c.typ, bit: c.bit, place: c.place, shift: c.shift, lexicon: c.lexicon}
 	}
 	return o
 }
@@ -143,7 +156,7 @@ func (t *keyTable) len() int { return t.n }
 
 // bytes returns the memory held.
 func (t *keyTable) bytes() int64 {
-	n := 8*int64(cap(t.words)+cap(t.slots)+cap(t.rows)+cap(t.hashes)+cap(t.met)) + 4*int64(cap(t.groups)+cap(t.byWord)) + t.front.bytes()
+	n := 8*int64(cap(t.words)+cap(t.slots)+cap(t.rows)+cap(t.hashes)+cap(t.upper)+cap(t.met)) + 4*int64(cap(t.groups)+cap(t.byWord)) + t.front.bytes()
 	for i := range t.cols {
 		n += t.cols[i].bytes()
 	}
@@ -202,13 +215,13 @@ func (t *keyTable) reader() *keyTable {
 		c := &r.cols[i]
 		c.dict, c.memo, c.scratch, c.shared, c.seen, c.buf, c.fixed = nil, nil, nil, false, 0, nil, true
 	}
-	r.front, r.rows, r.hashes, r.groups = front{off: true}, nil, nil, nil
+	r.front, r.rows, r.hashes, r.groups, r.upper = front{off: true}, nil, nil, nil, nil
 	return &r
 }
 
 // settle prepares a table that nothing will be added to for its readers.
 func (t *keyTable) settle() {
-	if t.stride == 1 && t.cols[0].texts != nil {
+	if len(t.cols) == 1 && t.cols[0].texts != nil {
 		t.index(t.cols[0].texts.len() + 1)
 	}
 }
@@ -259,9 +272,9 @@ func (t *keyTable) lookup(keys []*vector.Vector, n int) []uint32 {
 	return out
 }
 
-// fillWords turns n rows of keys into words, one run of them every s words of rows: the mask words first, then one per column.
+// fillWords turns n rows of keys into words, one run of them every s words of rows: the mask words first, then those of the columns.
 func (t *keyTable) fillWords(keys []*vector.Vector, n int, rows []uint64, s int) {
-	masks := t.stride - len(t.cols)
+	masks := t.stride - t.places
 	for m := range masks {
 		for i := range n {
 			rows[i*s+m] = 0
@@ -270,9 +283,17 @@ func (t *keyTable) fillWords(keys []*vector.Vector, n int, rows []uint64, s int)
 	numbers := 0
 	for c := range t.cols {
 		col := &t.cols[c]
-		dst := rows[masks+c:]
+		dst := rows[masks+col.place:]
 		if !col.isNumber() {
-			col.textWords(keys[c], n, dst, s)
+			if col.shift == 0 {
+				col.textWords(keys[c], n, dst, s)
+				continue
+			}
+			t.upper = sized(t.upper, n) // the column of the lower halves came before
+			col.textWords(keys[c], n, t.upper, 1)
+			for i, w := range t.upper {
+				dst[i*s] |= w << 32
+			}
 			continue
 		}
 		numberWords(keys[c], n, dst, s)
@@ -292,11 +313,11 @@ func (t *keyTable) fillWords(keys []*vector.Vector, n int, rows []uint64, s int)
 // keys returns the key columns of numbers lo up to, not including, hi. Text comes as codes into the interner's dictionary.
 func (t *keyTable) keys(lo, hi int) []*vector.Vector {
 	out := make([]*vector.Vector, len(t.cols))
-	s, masks := t.stride, t.stride-len(t.cols)
+	s, masks := t.stride, t.stride-t.places
 	numbers := 0
 	for c := range t.cols {
 		col := &t.cols[c]
-		words := t.words[masks+c:]
+		words := t.words[masks+col.place:]
 		if col.isNumber() {
 			out[c] = t.numberKeys(col, numbers, words, lo, hi)
 			numbers++
@@ -306,7 +327,7 @@ func (t *keyTable) keys(lo, hi int) []*vector.Vector {
 			codes := make([]uint32, hi-lo)
 			var valid vector.Bitmap
 			for i := range codes {
-				w := words[(lo+i)*s]
+				w := uint32(words[(lo+i)*s] >> col.shift)
 				if w == 0 {
 					if valid == nil {
 						valid = vector.FullBitmap(hi - lo)
@@ -314,7 +335,7 @@ func (t *keyTable) keys(lo, hi int) []*vector.Vector {
 					valid.Clear(i)
 					continue
 				}
-				codes[i] = uint32(w - 1)
+				codes[i] = w - 1
 			}
 			v := vector.FromCodes(codes, col.dictionary())
 			v.Valid = valid
@@ -326,14 +347,14 @@ func (t *keyTable) keys(lo, hi int) []*vector.Vector {
 		}
 		b := vector.NewBuilder(col.typ, hi-lo)
 		for i := lo; i < hi; i++ {
-			w := words[i*s]
+			w := uint32(words[i*s] >> col.shift)
 			switch {
 			case w == 0:
 				b.AppendNull()
 			case col.typ.Kind == vector.KindComplex:
-				b.AppendString(string(col.texts.text(uint32(w - 1))))
+				b.AppendString(string(col.texts.text(w - 1)))
 			default:
-				appendKeyText(b, col.typ, col.texts.text(uint32(w-1)))
+				appendKeyText(b, col.typ, col.texts.text(w-1))
 			}
 		}
 		out[c] = b.Build()

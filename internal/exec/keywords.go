@@ -3,16 +3,16 @@ package exec
 import "github.com/hengedb/henge/internal/vector"
 
 // Keys as columns of words, as they are spilled: Longs, first those with a bit for each number that is null, whether or not the table has
-// them, then one per key column.
+// them, then those of the key columns.
 
 // wordWidth returns how many columns of words a key has.
-func (t *keyTable) wordWidth() int { return (t.numbers+63)/64 + len(t.cols) }
+func (t *keyTable) wordWidth() int { return (t.numbers+63)/64 + t.places }
 
 // wordColumns returns the words of keys lo up to, not including, hi.
 func (t *keyTable) wordColumns(lo, hi int) []*vector.Vector {
 	out := make([]*vector.Vector, 0, t.wordWidth())
 	if !t.masked {
-		for len(out) < t.wordWidth()-len(t.cols) {
+		for len(out) < t.wordWidth()-t.places {
 			out = append(out, vector.Constant(vector.Long, int64(0), hi-lo))
 		}
 	}
@@ -29,7 +29,7 @@ func (t *keyTable) wordColumns(lo, hi int) []*vector.Vector {
 
 // hashWordRows sets out to hashes of keys, one every w words of rows, that tables don't use for anything else.
 func (t *keyTable) hashWordRows(rows []uint64, w int, out []uint64) {
-	masks := t.stride - len(t.cols)
+	masks := t.stride - t.places
 	for i := range out {
 		out[i] = vector.HashLong(hashKey(rows[i*w:i*w+t.stride], masks))
 	}
@@ -37,7 +37,7 @@ func (t *keyTable) hashWordRows(rows []uint64, w int, out []uint64) {
 
 // wordRows writes n keys, given as columns of words, row by row into the table's scratch. It gives the table words for nulls if there are.
 func (t *keyTable) wordRows(cols []*vector.Vector, n int) []uint64 {
-	masks := len(cols) - len(t.cols)
+	masks := len(cols) - t.places
 	for _, c := range cols[:masks] {
 		for _, x := range c.Flat().Longs {
 			if x != 0 && !t.masked {

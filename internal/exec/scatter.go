@@ -158,7 +158,7 @@ func scatterPartOf(key []uint64, masks int) uint8 {
 // spread copies n rows to their partitions.
 func (s *scatter) spread(words []uint64, key, n int) {
 	w, stride := s.width, s.stride
-	masks := stride - len(s.g.table.cols)
+	masks := stride - s.g.table.places
 	part := sized(s.scratch.part, n)
 	s.scratch.part = part
 	var count, at [scatterParts]int

@@ -23,6 +23,8 @@ var mixedExpressions = []string{
 	"a > 1 OR s = 'a' OR x > 0", "a > 0 AND b / a > 1", "a = 0 OR b / a > 1", "s IS NULL", "s IS NOT NULL AND a IS NULL",
 	"(a > 1) IS TRUE", "(a > 1) IS NOT FALSE", "CASE WHEN a > 2 THEN 'big' WHEN a > 0 THEN s END",
 	"CASE WHEN a > 1 THEN a WHEN b > 0 THEN b ELSE 7 END", "CASE WHEN a > 1 THEN x WHEN a = 0 THEN NULL ELSE 0.5 END",
+	"CASE WHEN a = 1 THEN 4 ELSE 5 END", "CASE WHEN a <> 1 THEN a ELSE 5 END", "CASE WHEN a < 1 THEN 4 ELSE a END",
+	"CASE WHEN a <= 1 THEN 4 ELSE 5 END", "CASE WHEN a > 1 THEN b ELSE a END", "CASE WHEN a >= 1 THEN b ELSE 5 END",
 	"CASE WHEN a > 1 THEN a WHEN b / a > 0 THEN 4 ELSE b END", "CASE WHEN a > 0 THEN a ELSE NULL END + a * b",
 	"CASE WHEN a <> 0 THEN b / a ELSE -1 END", "CASE s WHEN 'a' THEN 1 WHEN 'ab' THEN 2 ELSE 3 END", "COALESCE(s, t, 'none')",
 	"COALESCE(a, b)", "NULLIF(a, b)", "IF(s = 'a', a, b)", "GREATEST(a, b, x)", "LEAST(s, t)", "NVL(x, 0)", "ABS(a)", "FLOOR(x)",

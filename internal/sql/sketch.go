@@ -208,7 +208,7 @@ func keepSketch(n plan.Node, i int, t expr.Type) expr.Type {
 		}
 		call := &x.Aggs[k]
 		spec, state, ok := call.Agg.Kept()
-		if !ok || call.Agg.Name == "AVG" { // which is stored as its result
+		if !ok {
 			return t
 		}
 		call.Agg = spec

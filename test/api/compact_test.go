@@ -193,3 +193,39 @@ func TestCompact(t *testing.T) {
 		}
 	})
 }
+
+// TestStoredMeans keeps the states of AVG in rolled-up segments: means over groups that are stored apart, and over those that a compaction makes of
+// them, are those of the rows.
+func TestStoredMeans(t *testing.T) {
+	s := server.Start(t, server.Options{})
+	ask := asker(t, s)
+	rollup := func(lines ...string) string {
+		return strings.NewReplacer("SELECT TIME_PARSE(t) AS __time, k, n", "SELECT TIME_FLOOR(TIME_PARSE(t), 'P1D') AS __time, k, AVG(n) AS mean, AVG(n) FILTER (WHERE n > 100) AS none",
+			"PARTITIONED BY", "GROUP BY 1, 2 PARTITIONED BY").Replace(inline("INSERT INTO x", lines...))
+	}
+	for _, lines := range [][]string{
+		{`{"t":"2024-01-01T01:00:00Z","k":"a","n":1}`, `{"t":"2024-01-01T02:00:00Z","k":"a","n":2}`, `{"t":"2024-01-01","k":"b","n":7}`},
+		{`{"t":"2024-01-01T03:00:00Z","k":"a","n":6}`, `{"t":"2024-01-01","k":"b","n":null}`},
+	} {
+		if err := s.Ingest(t.Context(), rollup(lines...), map[string]any{"finalizeAggregations": false}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const means, rows = "SELECT k, AVG(mean), AVG(none) FROM x GROUP BY k ORDER BY k", "SELECT COUNT(*), AVG(mean) FROM x"
+	for _, step := range []struct{ spec, rows string }{
+		{"", "[[4 4.0]]"},
+		{`{"type":"compact","dataSource":"x","interval":"2024-01-01/2024-01-02","granularitySpec":{"segmentGranularity":"DAY","rollup":true}}`, "[[2 4.0]]"},
+	} {
+		if step.spec != "" {
+			if task, _ := runNative(t, s, step.spec); task.ErrorMsg != "" {
+				t.Fatal(task.ErrorMsg)
+			}
+		}
+		if got := ask(means); got != "[[a 3.0 <nil>] [b 7.0 <nil>]]" {
+			t.Errorf("the means are %s", got)
+		}
+		if got := ask(rows); got != step.rows {
+			t.Errorf("the rows are %s, want %s", got, step.rows)
+		}
+	}
+}

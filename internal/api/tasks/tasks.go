@@ -58,6 +58,9 @@ type Options struct {
 	Worker string
 	// Local is what this process runs as a worker of a cluster; nil: what the queue runs.
 	Local Local
+	// Chat answers questions about a task that runs here, by its id and the path of the question, with a text or what is written as JSON; nil: none are
+	// answered.
+	Chat func(id, path string) (any, error)
 	// Recent is how long, in milliseconds, ended tasks stay in lists.
 	Recent int64
 	// MaxRequestBytes bounds request bodies.

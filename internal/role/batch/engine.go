@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"sync"
 
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/clock"
@@ -31,9 +30,11 @@ type Options struct {
 	Loads     overlord.AwaitLoad
 	Access    *ingest.Access
 	Files     *overlord.Files
-	TempDir   string
-	Disk      *budget.Budget
-	Threads   int
+	// Chats are told which tasks run.
+	Chats   *Chats
+	TempDir string
+	Disk    *budget.Budget
+	Threads int
 	// Join finds workers that do parts of tasks, Open opens the segments that they read.
 	Join func(ctx context.Context, job msq.PartJob, frame func(id string, number int) ([]byte, error)) msq.Help
 	Open overlord.OpenSegment
@@ -49,30 +50,19 @@ type Options struct {
 type engine struct {
 	o    Options
 	meta msq.Metastore
-
-	mu      sync.Mutex
-	running map[string]*report // by task id
 }
 
 func newEngine(o Options) *engine {
-	e := &engine{o: o, meta: overlord.NewMetadata(o.Metastore, o.Meter), running: map[string]*report{}}
+	e := &engine{o: o, meta: overlord.NewMetadata(o.Metastore, o.Meter)}
 	o.Files.AddLive(e.liveReport)
 	return e
 }
 
 // begin notes the report of a running task; end takes it away and keeps it, unless the task goes on after a restart.
-func (e *engine) begin(id string, r *report) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.running[id] = r
-}
+func (e *engine) begin(id string, r *report) { e.o.Chats.add(id, r) }
 
 func (e *engine) end(ctx context.Context, id string, r *report, failure error) error {
-	defer func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		delete(e.running, id)
-	}()
+	defer e.o.Chats.remove(id)
 	var stop *task.Shutdown
 	if ctx.Err() != nil && !errors.As(context.Cause(ctx), &stop) {
 		return failure // the process ends, not the task
@@ -87,9 +77,7 @@ func (e *engine) end(ctx context.Context, id string, r *report, failure error) e
 }
 
 func (e *engine) liveReport(id string, _ bool) []byte {
-	e.mu.Lock()
-	r := e.running[id]
-	e.mu.Unlock()
+	r := e.o.Chats.find(id)
 	if r == nil {
 		return nil
 	}

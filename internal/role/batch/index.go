@@ -119,8 +119,9 @@ func (k *Index) Run(ctx context.Context, t *task.Task) error {
 		return err
 	}
 	r := newReport(t, shown, k.o.Clock)
+	r.subtasks = newSubtasks(r, k.o.Host)
 	p := r.add()
 	k.begin(t.ID, r)
-	err = k.load(ctx, t, x, s, p)
+	err = k.load(ctx, t, x, s, p, r.subtasks)
 	return k.end(ctx, t.ID, r, problem(err))
 }

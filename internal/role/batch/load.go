@@ -31,6 +31,7 @@ type load struct {
 	access *ingest.Access
 	dir    string
 	part   *part
+	parts  *subtasks
 	log    *slog.Logger
 	clock  func() int64
 	env    *exec.Env
@@ -52,7 +53,7 @@ type load struct {
 }
 
 // load runs a task.
-func (k *Index) load(ctx context.Context, t *task.Task, x *spec.Index, s *settings, p *part) error {
+func (k *Index) load(ctx context.Context, t *task.Task, x *spec.Index, s *settings, p *part, parts *subtasks) error {
 	session, err := k.session(ctx)
 	if err != nil {
 		return err
@@ -60,7 +61,7 @@ func (k *Index) load(ctx context.Context, t *task.Task, x *spec.Index, s *settin
 	env, done := session.Env("task " + t.ID)
 	defer done()
 	l := &load{
-		spec: x, table: &ingest.Table{Source: x.Source, Format: x.Format}, access: k.o.Access, dir: k.o.TempDir, part: p, log: overlord.TaskLog(ctx),
+		spec: x, table: &ingest.Table{Source: x.Source, Format: x.Format}, access: k.o.Access, dir: k.o.TempDir, part: p, parts: parts, log: overlord.TaskLog(ctx),
 		clock: func() int64 { return k.o.Clock.Now().UnixMilli() }, env: env, columns: x.Schema.NewColumns(),
 	}
 	threads := k.o.Threads
@@ -71,6 +72,8 @@ func (k *Index) load(ctx context.Context, t *task.Task, x *spec.Index, s *settin
 	if err != nil {
 		return err
 	}
+	// Subtasks are those of tasks of type index_parallel that may have several.
+	parts.expect(len(splits), k.kind == ParallelType && x.Tuning.Workers > 1 && len(splits) > 1)
 	if learns(x.Schema) {
 		p.enter("DETERMINE_PARTITIONS")
 		if err := l.learn(ctx, splits, threads); err != nil {

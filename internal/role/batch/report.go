@@ -213,7 +213,9 @@ type report struct {
 
 	context json.RawMessage
 	clock   clock.Clock
-	mu      struct {
+	// subtasks are the parts of a load; nil: the task has none.
+	subtasks *subtasks
+	mu       struct {
 		sync.Mutex
 		parts []*part
 	}
@@ -286,6 +288,17 @@ func (r *report) json(now int64) ([]byte, error) {
 		out["taskContext"] = entry{"taskContext", r.task, r.context}
 	}
 	return json.Marshal(out)
+}
+
+// whole is the report of all jobs as one.
+func (r *report) whole() *part {
+	r.mu.Lock()
+	parts := append([]*part(nil), r.mu.parts...)
+	r.mu.Unlock()
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	return sum(parts, clock.Millis(r.clock))
 }
 
 func (r *report) final() (io.Reader, error) {

@@ -81,11 +81,13 @@ func ended(err error) error {
 
 // Open implements msq.RowSource.
 func (l *load) Open(ctx context.Context, ext *plan.External, split ingest.Split, opts *ingest.Options) (msq.RowReader, error) {
+	end := l.parts.begin(split)
 	raw, err := l.raw(ctx, split, opts, l.fields, buildSegments, &l.part.build)
 	if err != nil {
+		end(true)
 		return nil, err
 	}
-	r := &rowReader{l: l, raw: raw, op: raw}
+	r := &rowReader{l: l, raw: raw, op: raw, ended: end}
 	for _, c := range ext.Out { // which may be fewer than there are
 		r.columns = append(r.columns, slices.IndexFunc(l.out, func(o plan.Column) bool { return o.Name == c.Name }))
 	}
@@ -93,6 +95,7 @@ func (l *load) Open(ctx context.Context, ext *plan.External, split ingest.Split,
 		env := *l.env
 		env.Threads, env.Share, env.Externals = 1, nil, opened{raw}
 		if r.op, err = exec.Build(ctx, l.rows, &env); err != nil {
+			end(true)
 			raw.Close()
 			return nil, err
 		}
@@ -115,6 +118,8 @@ type rowReader struct {
 	lost  int64 // rows that did not come through
 	// columns are the places of those wanted.
 	columns []int
+	// ended is told the end of the split.
+	ended func(failed bool)
 }
 
 // Next implements msq.RowReader.
@@ -123,6 +128,7 @@ func (r *rowReader) Next(ctx context.Context) (*vector.Batch, error) {
 	if err != nil {
 		if ended(err) == nil {
 			r.count(0)
+			r.ended(false)
 			return nil, io.EOF
 		}
 		return nil, err
@@ -163,6 +169,7 @@ func (r *rowReader) Stats() ingest.Stats {
 
 // Close implements msq.RowReader.
 func (r *rowReader) Close() error {
+	r.ended(true) // if it did not end before
 	r.op.Close()
 	return nil
 }

@@ -224,7 +224,9 @@ func (s *services) openOverlord(ctx context.Context) error {
 		Meter: s.n.meter, Exports: s.exports(), Durable: set.Bool("service.msq.intermediate.storage.enable"), TempDir: work, Memory: s.n.memory, Disk: s.n.disk, Threads: int(set.Int("service.processing.numThreads")), Host: here.Address(),
 		Clock: s.n.o.Clock, Log: s.n.o.Log,
 	})
+	chats := batch.NewChats()
 	loads := batch.Options{
+		Chats: chats,
 		Meter: s.n.meter, Broker: s.broker, Metastore: s.n.store, Published: s.n.published, Deep: s.deep, Loads: s.awaitLoad, Access: s.access(), Files: files,
 		TempDir: work, Disk: s.n.disk, Threads: int(set.Int("service.processing.numThreads")), Host: here.Address(), Clock: s.n.o.Clock, Log: s.n.o.Log,
 		Join: join, Open: open,
@@ -252,6 +254,7 @@ func (s *services) openOverlord(ctx context.Context) error {
 		Capacity: s.n.capacity(), MaxActive: int(set.Int("service.indexer.queue.maxSize")), Location: here, Clock: s.n.o.Clock, Log: s.n.o.Log,
 	}
 	endpoints := tasks.Options{
+		Chat:  chats.Ask,
 		Locks: s.n.store, Audit: s.auditTask, Worker: here.Address(), Recent: set.Duration("service.indexer.storage.recentlyFinishedThreshold").Milliseconds(),
 		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0), Clock: s.n.o.Clock,
 	}

@@ -56,19 +56,24 @@ func NewGate(t testing.TB, rows int) *Gate {
 // Release gives all readers the end, also those that come later.
 func (g *Gate) Release() { g.once.Do(func() { close(g.open) }) }
 
-// Statement loads the file; verb is INSERT INTO t or REPLACE INTO t with what it replaces.
-func (g *Gate) Statement(verb string) string {
+// uris names the files.
+func (g *Gate) uris() string {
 	uris := make([]string, max(1, g.Files))
 	for i := range uris {
 		uris[i] = fmt.Sprintf("\"%s/rows%d\"", g.server.URL, i)
 	}
+	return strings.Join(uris, ",")
+}
+
+// Statement loads the file; verb is INSERT INTO t or REPLACE INTO t with what it replaces.
+func (g *Gate) Statement(verb string) string {
 	return fmt.Sprintf("%s SELECT TIME_PARSE(t) AS __time, n FROM TABLE(EXTERN('{\"type\":\"http\",\"uris\":[%s]}','{\"type\":\"json\"}')) "+
-		"EXTEND (t VARCHAR, n BIGINT) PARTITIONED BY DAY", verb, strings.Join(uris, ","))
+		"EXTEND (t VARCHAR, n BIGINT) PARTITIONED BY DAY", verb, g.uris())
 }
 
 // Native is a task that appends the file.
 func (g *Gate) Native() string {
-	return fmt.Sprintf(`{"type":"index_parallel","spec":{"ioConfig":{"type":"index_parallel","inputSource":{"type":"http","uris":["%s/rows"]},`+
+	return fmt.Sprintf(`{"type":"index_parallel","spec":{"ioConfig":{"type":"index_parallel","inputSource":{"type":"http","uris":[%s]},`+
 		`"inputFormat":{"type":"json"},"appendToExisting":true},"dataSchema":{"dataSource":"t","timestampSpec":{"column":"t","format":"auto"},`+
-		`"dimensionsSpec":{"dimensions":[{"type":"long","name":"n"}]},"granularitySpec":{"segmentGranularity":"DAY","rollup":false}}}}`, g.server.URL)
+		`"dimensionsSpec":{"dimensions":[{"type":"long","name":"n"}]},"granularitySpec":{"segmentGranularity":"DAY","rollup":false}}}}`, g.uris())
 }

@@ -3,7 +3,6 @@ package coordinator
 import (
 	"net/http"
 	"slices"
-	"strconv"
 
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/chrono"
@@ -260,8 +259,11 @@ func (a *API) handoffComplete(w http.ResponseWriter, r *http.Request) error {
 		return refuseInput(w, err)
 	}
 	version := r.URL.Query().Get("version")
-	partition, err := strconv.Atoi(r.URL.Query().Get("partitionNumber"))
-	if iv == nil || version == "" || err != nil {
+	partition, present, ok := queryInt(r, "partitionNumber")
+	switch {
+	case !ok:
+		return empty(w, http.StatusNotFound)
+	case iv == nil || version == "" || !present:
 		return write(w, false)
 	}
 	name := r.PathValue("dataSource")

@@ -40,14 +40,14 @@ type importOptions struct {
 }
 
 // parts are what --only can name.
-var parts = []string{"segments", "rules", "config", "compaction", "lookups", "supervisors"}
+var parts = []string{"segments", "rules", "config", "compaction", "lookups", "supervisors", "offsets"}
 
 func importCommand() *cobra.Command {
 	o := importOptions{clock: clock.System()}
 	var server string
 	cmd := &cobra.Command{
 		Use:   "import",
-		Short: "Bring a cluster of the reference system over: segments, rules, settings, lookups, supervisors",
+		Short: "Bring a cluster of the reference system over: segments, rules, settings, lookups, supervisors, offsets",
 		Long: `Bring a cluster of the reference system over: its segments (format version 9), retention rules, dynamic configuration, compaction
 settings, lookups and supervisors.
 
@@ -59,7 +59,8 @@ time chunk is there. They keep their ids, intervals, versions and shard specs. W
 can be repeated: after an interruption, or to fetch what came since. The old cluster may run meanwhile; nothing of it is changed.
 
 Segments lie where the old metadata says (a directory that the server sees too, S3, Google's storage or Azure); --segments-from names another directory that
-deep storage was copied or mounted to. Supervisors come suspended. What the server refuses is named at the end.`,
+deep storage was copied or mounted to. Supervisors come suspended; the offsets of
+streams are kept for them. What the server refuses is named at the end.`,
 		Example: `  henge import --metadata postgresql://druid@db.example.com/druid --dry-run
   henge import --metadata postgresql://druid@db.example.com/druid --segments-from /mnt/old/segments
   henge import --folder /mnt/old/segments --datasource wikipedia
@@ -104,7 +105,7 @@ func (o *importOptions) run(ctx context.Context) error {
 	if o.dryRun {
 		return o.writePlan(found)
 	}
-	refused := o.settings(ctx, found)
+	refused := append(o.settings(ctx, found), o.offsets(ctx, found)...)
 	failed, err := o.segments(ctx, groups, len(found.Segments))
 	o.line.end()
 	if err != nil {
@@ -148,7 +149,9 @@ func (o *importOptions) find(ctx context.Context) (*peer.Catalog, error) {
 	if !slices.Contains(o.only, "segments") {
 		found.Segments = nil
 	}
-	for part, list := range map[string]*map[string]json.RawMessage{"rules": &found.Rules, "compaction": &found.Compaction, "supervisors": &found.Supervisors} {
+	for part, list := range map[string]*map[string]json.RawMessage{
+		"rules": &found.Rules, "compaction": &found.Compaction, "supervisors": &found.Supervisors, "offsets": &found.Offsets,
+	} {
 		if !slices.Contains(o.only, part) {
 			*list = nil
 		}
@@ -330,11 +333,26 @@ func (o *importOptions) segments(ctx context.Context, groups [][]*timeline.Segme
 	return failed, nil
 }
 
+// offsets has those of streams kept, by a task for each, and returns those that were refused.
+func (o *importOptions) offsets(ctx context.Context, found *peer.Catalog) (refused []string) {
+	for _, name := range slices.Sorted(maps.Keys(found.Offsets)) {
+		body := map[string]any{"type": imports.Type, "dataSource": name, "offsets": found.Offsets[name]}
+		if _, err := o.post(ctx, body); err != nil {
+			refused = append(refused, "offsets of ["+name+"]: "+messageOf(err))
+		}
+	}
+	return refused
+}
+
 func (o *importOptions) submit(ctx context.Context, group []*timeline.Segment) (id string, err error) {
+	return o.post(ctx, map[string]any{"type": imports.Type, "dataSource": group[0].ID.DataSource, "segments": group})
+}
+
+// post submits a task.
+func (o *importOptions) post(ctx context.Context, body map[string]any) (id string, err error) {
 	var submitted struct {
 		Task string `json:"task"`
 	}
-	body := map[string]any{"type": imports.Type, "dataSource": group[0].ID.DataSource, "segments": group}
 	err = o.client.call(ctx, http.MethodPost, "/service/indexer/v1/task", body, &submitted)
 	return submitted.Task, err
 }

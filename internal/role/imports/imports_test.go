@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/role/imports"
 	"github.com/hengedb/henge/internal/role/imports/peer"
 	"github.com/hengedb/henge/internal/testkit/server"
@@ -177,5 +178,52 @@ func TestTasksThatMakeNoSenseAreRefused(t *testing.T) {
 		if err != nil || status != 400 || !strings.Contains(string(answer), want) {
 			t.Errorf("%s: %d %s %v, want %q", body, status, answer, err, want)
 		}
+	}
+}
+
+func TestOffsetsAreKept(t *testing.T) {
+	dir := t.TempDir()
+	s, err := server.Open(t.Context(), server.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	submit := func(name, offsets string) server.Task {
+		t.Helper()
+		var submitted struct {
+			Task string `json:"task"`
+		}
+		body := map[string]any{"type": imports.Type, "dataSource": name, "offsets": json.RawMessage(offsets)}
+		if err := s.Call(t.Context(), "POST", "/service/indexer/v1/task", body, &submitted); err != nil {
+			t.Fatal(err)
+		}
+		task, err := s.Await(t.Context(), submitted.Task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return task
+	}
+	const first = `{"partitions":{"partitionSequenceNumberMap":{"0":7},"stream":"edits"},"type":"kafka"}`
+	for _, offsets := range []string{first, `{"type":"kafka","partitions":{"partitionSequenceNumberMap":{"0":1}}}`} { // those that are there stay
+		if got := submit("wiki", offsets); got.StatusCode != "SUCCESS" {
+			t.Errorf("the task ended with %+v", got)
+		}
+	}
+	for _, bad := range []string{`[]`, `"x"`, `null`} {
+		err := s.Call(t.Context(), "POST", "/service/indexer/v1/task", map[string]any{"type": imports.Type, "dataSource": "wiki", "offsets": json.RawMessage(bad)}, nil)
+		if err == nil {
+			t.Errorf("offsets %s are taken", bad)
+		}
+	}
+	if err := s.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	store, err := metastore.Open(t.Context(), metastore.Options{Path: filepath.Join(dir, "metastore.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	all, err := store.AllOffsets(t.Context())
+	if err != nil || len(all) != 1 || all[0].ID != "wiki" || all[0].DataSource != "wiki" || string(all[0].Payload) != first {
+		t.Errorf("kept: %+v %v", all, err)
 	}
 }

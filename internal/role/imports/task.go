@@ -61,6 +61,9 @@ type payload struct {
 	DataSource string `json:"dataSource"`
 	// Segments are the reference's descriptors.
 	Segments []*timeline.Segment `json:"segments"`
+	// Offsets are how far the reference has read the stream of the datasource, as it stored that. They are kept under the name of the datasource,
+	// which is that of its supervisor, unless there are some already.
+	Offsets json.RawMessage `json:"offsets,omitempty"`
 }
 
 func parse(t *task.Task) (*payload, error) {
@@ -71,7 +74,13 @@ func parse(t *task.Task) (*payload, error) {
 		}
 		return nil, fault.InvalidInput("Import task [%s] is not readable", t.ID).WithCause(err)
 	}
-	if len(p.Segments) == 0 || len(p.Segments) > maxSegments {
+	if string(p.Offsets) == "null" {
+		p.Offsets = nil
+	}
+	if p.Offsets != nil && p.Offsets[0] != '{' {
+		return nil, fault.InvalidInput("Import task [%s] has offsets that are no object", t.ID)
+	}
+	if len(p.Segments) == 0 && p.Offsets == nil || len(p.Segments) > maxSegments {
 		return nil, fault.InvalidInput("Import task [%s] has [%d] segments; it takes 1 to [%d]", t.ID, len(p.Segments), maxSegments)
 	}
 	seen := map[timeline.SegmentID]bool{}
@@ -137,6 +146,19 @@ func (k *Import) Run(ctx context.Context, t *task.Task) (err error) {
 	p, err := parse(t)
 	if err != nil {
 		return err
+	}
+	if p.Offsets != nil {
+		err := k.o.Metastore.SwapOffsets(ctx, metastore.Fence{}, p.DataSource, metastore.OffsetSwap{
+			ID: p.DataSource, Next: func(stored json.RawMessage) (json.RawMessage, error) {
+				if stored != nil {
+					return stored, nil
+				}
+				return p.Offsets, nil
+			},
+		})
+		if err != nil {
+			return err
+		}
 	}
 	temp, err := os.MkdirTemp(k.o.TempDir, "import-")
 	if err != nil {

@@ -31,6 +31,8 @@ type Catalog struct {
 	Lookups     json.RawMessage
 	// Supervisors are the newest specifications that were not terminated, by id.
 	Supervisors map[string]json.RawMessage
+	// Offsets are how far the streams of datasources were read, by datasource.
+	Offsets map[string]json.RawMessage
 }
 
 // sort puts the segments into the order in which they are worth having.

@@ -42,11 +42,15 @@ func ReadMetadata(ctx context.Context, address, prefix string) (*Catalog, error)
 	defer t.Rollback() //nolint:errcheck // nothing was written
 	m := &metadata{ctx: ctx, t: t, prefix: prefix, found: &Catalog{
 		Rules: map[string]json.RawMessage{}, Compaction: map[string]json.RawMessage{}, Supervisors: map[string]json.RawMessage{},
+		Offsets: map[string]json.RawMessage{},
 	}}
 	for _, read := range []func() error{m.segments, m.rules, m.configs, m.supervisors} {
 		if err := read(); err != nil {
 			return nil, err
 		}
+	}
+	if err := m.offsets(); err != nil && fault.Find(err) == nil { // tables that somebody has copied may lack this one
+		return nil, err
 	}
 	m.found.sort()
 	return m.found, nil
@@ -195,6 +199,21 @@ func (m *metadata) compaction(payload []byte) error {
 		m.found.Compaction[of.DataSource] = one
 	}
 	return nil
+}
+
+// offsets are what tasks committed with the segments that they published. It comes last: a statement that fails ends the transaction.
+func (m *metadata) offsets() error {
+	return m.each("SELECT dataSource, commit_metadata_payload FROM #_dataSource", func(rows *sql.Rows) error {
+		var name string
+		var payload []byte
+		if err := rows.Scan(&name, &payload); err != nil {
+			return err
+		}
+		if fields := map[string]json.RawMessage{}; json.Unmarshal(payload, &fields) == nil && len(fields) > 0 {
+			m.found.Offsets[name] = payload
+		}
+		return nil
+	})
 }
 
 // supervisors keeps the newest version of each; one that ends in nothing was terminated.

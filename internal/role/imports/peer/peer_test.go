@@ -52,6 +52,9 @@ func tables(t *testing.T, db *sql.DB, mysql bool) {
 	exec(`CREATE TABLE druid_segments (id VARCHAR(255) NOT NULL, dataSource VARCHAR(255) NOT NULL, used BOOLEAN NOT NULL, payload BYTEA NOT NULL)`)
 	exec(`CREATE TABLE druid_rules (id VARCHAR(255), dataSource VARCHAR(255), version VARCHAR(255), payload BYTEA)`)
 	exec(`CREATE TABLE druid_config (name VARCHAR(255), payload BYTEA)`)
+	exec(`CREATE TABLE druid_dataSource (dataSource VARCHAR(255), commit_metadata_payload BYTEA)`)
+	exec(`INSERT INTO druid_dataSource VALUES ('wiki', $1), ('odd', $2)`,
+		[]byte(`{"type":"kafka","partitions":{"type":"end","stream":"edits","partitionSequenceNumberMap":{"0":7}}}`), []byte(`null`))
 	exec(`CREATE TABLE druid_supervisors (id BIGINT, spec_id VARCHAR(255), created_date VARCHAR(255), payload BYTEA)`)
 	for i, payload := range []string{descriptor("wiki", "01", 0), descriptor("wiki", "02", 1), descriptor("wiki", "02", 0), descriptor("ads", "01", 0), "damaged"} {
 		exec(`INSERT INTO druid_segments VALUES ($1, 'x', true, $2)`, fmt.Sprint(i), []byte(payload))
@@ -116,8 +119,14 @@ func TestMetadataIsRead(t *testing.T) {
 				t.Errorf("skipped %d, %v", found.Skipped, found.SkippedWhy)
 			}
 			if string(found.Rules["wiki"]) != `[{"type":"dropForever"}]` || len(found.Rules) != 2 || found.Coordinator == nil || found.Lookups == nil ||
-				len(found.Compaction) != 1 || len(found.Supervisors) != 1 || found.Supervisors["wiki"] == nil {
+				len(found.Compaction) != 1 || len(found.Offsets) != 1 || found.Offsets["wiki"] == nil || len(found.Supervisors) != 1 || found.Supervisors["wiki"] == nil {
 				t.Errorf("found %+v", found)
+			}
+			if _, err := db.ExecContext(t.Context(), "DROP TABLE druid_dataSource"); err != nil {
+				t.Fatal(err)
+			}
+			if found, err = ReadMetadata(t.Context(), address, DefaultPrefix); err != nil || len(found.Segments) != 4 || len(found.Offsets) != 0 {
+				t.Errorf("without the table of offsets: %+v, %v", found, err)
 			}
 			for _, prefix := range []string{"nothing", "x; DROP TABLE druid_rules"} {
 				if _, err := ReadMetadata(t.Context(), address, prefix); fault.Find(err) == nil {

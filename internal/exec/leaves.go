@@ -33,8 +33,10 @@ func AcquireLeaves(ctx context.Context, scan *plan.Scan, leaves []Leaf, open fun
 					return err
 				}
 				leaves[i].Reader = reader
-				if err := segment.Fetch(one, reader, leaves[i].columns(scan, names)); err != nil {
-					return err
+				if segment.InPart(reader) {
+					if err := segment.Fetch(one, reader, leaves[i].columns(scan, names)); err != nil {
+						return err
+					}
 				}
 			}
 		})

@@ -51,6 +51,12 @@ func OpenPartial(ctx context.Context, path string, source Source) (*Segment, err
 	return s, nil
 }
 
+// InPart reports whether a segment is there in part only, so that Fetch has something to do.
+func InPart(r Reader) bool {
+	s, ok := r.(*Segment)
+	return ok && s.source != nil
+}
+
 // Fetch makes columns of a segment be there that is only so in part; of others it does nothing. Names of no column don't matter. Who does not call it
 // waits when a column is first read.
 func Fetch(ctx context.Context, r Reader, columns []string) error {

@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"io"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/hengedb/henge/internal/fault"
@@ -189,24 +190,24 @@ func smallDict(d *Dict, n int) bool { return d.Len() <= n/2 || d.Len() <= 16 }
 
 // shrinkDict returns v over a dictionary that has only the entries its rows use.
 func shrinkDict(v *Vector, n int) *Vector {
-	used := make([]uint32, 0, n)
-	for i, c := range v.Codes[:n] {
-		if v.Valid.Get(i) {
-			used = append(used, c)
-		}
-	}
-	slices.Sort(used)
-	used = slices.Compact(used)
-	entries := make([]string, len(used))
-	for i, c := range used {
-		entries[i] = v.Dict.Value(c)
-	}
+	// A small hash table of the codes met, plus one, and their places among the entries: n rows of a dictionary that may have millions.
+	shift := 31 - bits.Len(uint(max(n, 4)-1))
+	met, places := make([]uint32, 1<<(32-shift)), make([]uint32, 1<<(32-shift))
+	entries := make([]string, 0, n)
 	codes := make([]uint32, n)
 	for i, c := range v.Codes[:n] {
-		if v.Valid.Get(i) {
-			k, _ := slices.BinarySearch(used, c)
-			codes[i] = uint32(k)
+		if !v.Valid.Get(i) {
+			continue
 		}
+		slot := c * 0x9e3779b1 >> shift
+		for met[slot] != 0 && met[slot] != c+1 {
+			slot = (slot + 1) & uint32(len(met)-1)
+		}
+		if met[slot] == 0 {
+			met[slot], places[slot] = c+1, uint32(len(entries))
+			entries = append(entries, v.Dict.Value(c))
+		}
+		codes[i] = places[slot]
 	}
 	if len(entries) == 0 {
 		entries = []string{""}

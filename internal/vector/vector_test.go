@@ -333,3 +333,60 @@ func BenchmarkHashRows(b *testing.B) {
 		})
 	}
 }
+
+// Rows over a dictionary of many entries come back, and a frame has each of their texts once.
+func TestFramesOfALargeDictionary(t *testing.T) {
+	r := rand.New(rand.NewPCG(21, 22))
+	texts := make([]string, 50_000)
+	for i := range texts {
+		texts[i] = fmt.Sprintf("%x", r.Uint32())
+	}
+	d := NewDict(texts)
+	for _, n := range []int{1, 3, 4, 100, 4096} {
+		v := &Vector{Type: String, Len: n, Dict: d, Codes: make([]uint32, n), Valid: FullBitmap(n)}
+		different := map[uint32]bool{}
+		for i := range n {
+			v.Codes[i] = uint32(len(texts) - 1 - r.IntN(1+n*2/3))
+			if r.IntN(10) == 0 {
+				v.Valid.Clear(i)
+			} else {
+				different[v.Codes[i]] = true
+			}
+		}
+		frame, err := AppendFrame(nil, &Batch{N: n, Cols: []*Vector{v}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, _, err := DecodeFrame(frame)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range n {
+			if want := v.ValueAt(i); got.Cols[0].ValueAt(i) != want {
+				t.Fatalf("row %d of %d is %v, want %v", i, n, got.Cols[0].ValueAt(i), want)
+			}
+		}
+		if d := got.Cols[0].Dict; d != nil && d.Len() != max(len(different), 1) {
+			t.Errorf("%d entries for %d different texts", d.Len(), len(different))
+		}
+	}
+}
+
+func BenchmarkFrameOfALargeDictionary(b *testing.B) {
+	r := rand.New(rand.NewPCG(23, 24))
+	texts := make([]string, 1_000_000)
+	for i := range texts {
+		texts[i] = fmt.Sprintf("%016x", r.Uint64())
+	}
+	v := &Vector{Type: String, Len: 4096, Dict: NewDict(texts), Codes: make([]uint32, 4096)}
+	for i := range v.Codes {
+		v.Codes[i] = r.Uint32N(uint32(len(texts)))
+	}
+	var buf []byte
+	for b.Loop() {
+		var err error
+		if buf, err = AppendFrame(buf[:0], &Batch{N: 4096, Cols: []*Vector{v}}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

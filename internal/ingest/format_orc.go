@@ -208,6 +208,9 @@ func (o *orcFile) columns(s orcStripe, fields []Field, opts *Options, send func(
 				if err != nil {
 					return nil, err
 				}
+				if direct := c.direct(i, sink); direct != nil {
+					return direct, nil
+				}
 				return newValueColumn(func() (any, error) { r.values = 0; return c.next() }, nil, i, sink, flaws), nil
 			}
 			return nil, nil

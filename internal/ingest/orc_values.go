@@ -17,6 +17,10 @@ type orcColumn struct {
 	present *orcBits // nil: every row has a value
 	// value reads a value that is there.
 	value func() (any, error)
+	// text, long and double read it unboxed; nil: its type is another, or it is in a dictionary. A text is valid until the next is read.
+	text   func() ([]byte, error)
+	long   func() (int64, error)
+	double func() (float64, error)
 }
 
 func (c *orcColumn) next() (any, error) {
@@ -92,7 +96,30 @@ func (r *orcReader) column(at uint64) (*orcColumn, error) {
 	case orcUnion:
 		c.value, err = r.unions(at, &t)
 	case orcString, orcVarchar, orcChar:
+		if e := r.encoding(at); e.kind != 1 && e.kind != 3 {
+			raw := r.plainTexts(at)
+			c.text = func() ([]byte, error) {
+				text, err := raw()
+				return validUTF8(text), err
+			}
+			c.value = func() (any, error) {
+				text, err := c.text()
+				return string(text), err
+			}
+			break
+		}
 		c.value, err = r.texts(at, true)
+	case orcShort, orcInt, orcLong:
+		c.long = r.ints(at, orcData, true).next
+		c.value = func() (any, error) { return boxed(c.long()) }
+	case orcDouble:
+		in, _ := r.stream(at, orcData)
+		var scratch [8]byte
+		c.double = func() (float64, error) {
+			v, err := in.uint64(&scratch, 8)
+			return math.Float64frombits(v), err
+		}
+		c.value = func() (any, error) { return boxed(c.double()) }
 	case orcBinary:
 		c.value, err = r.texts(at, r.binaryAsString)
 	default:
@@ -115,18 +142,10 @@ func (r *orcReader) scalar(at uint64, kind orcKind) (func() (any, error), error)
 			b, err := runs.next()
 			return int64(int8(b)), err
 		}, nil
-	case orcShort, orcInt, orcLong:
-		ints := r.ints(at, orcData, true)
-		return func() (any, error) { return boxed(ints.next()) }, nil
 	case orcFloat:
 		return func() (any, error) {
 			v, err := in.uint64(&scratch, 4)
 			return math.Float32frombits(uint32(v)), err
-		}, nil
-	case orcDouble:
-		return func() (any, error) {
-			v, err := in.uint64(&scratch, 8)
-			return math.Float64frombits(v), err
 		}, nil
 	case orcDate:
 		days := r.ints(at, orcData, true)
@@ -242,7 +261,6 @@ func orcTime(ms int64, ok bool) any {
 // texts reads text or bytes, which are in the stripe or in its dictionary.
 func (r *orcReader) texts(at uint64, isText bool) (func() (any, error), error) {
 	e := r.encoding(at)
-	lengths := r.ints(at, orcLength, false)
 	give := func(b []byte) any {
 		if isText {
 			return string(validUTF8(b))
@@ -250,20 +268,17 @@ func (r *orcReader) texts(at uint64, isText bool) (func() (any, error), error) {
 		return append([]byte{}, b...)
 	}
 	if e.kind != 1 && e.kind != 3 {
-		in, _ := r.stream(at, orcData)
-		var buf []byte
+		raw := r.plainTexts(at)
 		return func() (any, error) {
-			n, err := lengths.next()
-			if err != nil || n < 0 || n > defaultMaxRecordBytes {
-				return nil, errors.Join(err, tooLong(n))
-			}
-			if buf, err = in.append(buf[:0], int(n)); err != nil {
+			text, err := raw()
+			if err != nil {
 				return nil, err
 			}
-			return give(buf), nil
+			return give(text), nil
 		}, nil
 	}
 	var values []any // read when the first is asked for
+	lengths := r.ints(at, orcLength, false)
 	codes := r.ints(at, orcData, false)
 	return func() (any, error) {
 		if values == nil {
@@ -281,6 +296,21 @@ func (r *orcReader) texts(at uint64, isText bool) (func() (any, error), error) {
 		}
 		return values[code], nil
 	}, nil
+}
+
+// plainTexts reads texts that are one after the other; each is valid until the next.
+func (r *orcReader) plainTexts(at uint64) func() ([]byte, error) {
+	lengths := r.ints(at, orcLength, false)
+	in, _ := r.stream(at, orcData)
+	var buf []byte
+	return func() ([]byte, error) {
+		n, err := lengths.next()
+		if err != nil || n < 0 || n > defaultMaxRecordBytes {
+			return nil, errors.Join(err, tooLong(n))
+		}
+		buf, err = in.append(buf[:0], int(n))
+		return buf, err
+	}
 }
 
 func tooLong(n int64) error {

@@ -280,7 +280,7 @@ func (s *scope) post(p PostAggregator) (expr.Expr, error) {
 		}
 		return s.column(p.FieldName)
 	case *ConstantPost:
-		if n, ok := expr.ParseLong(p.Value.String()); ok {
+		if n, err := p.Value.Int64(); err == nil {
 			return longLiteral(n), nil
 		}
 		f, ok := expr.ParseDouble(p.Value.String())

@@ -14,6 +14,14 @@ func (t *translator) topN(q *TopN) (plan.Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	switch q.Dimension.Dimension.(type) {
+	case *ListFilteredDimension, *RegexFilteredDimension, *PrefixFilteredDimension: // rows of which no value is left are in no group
+		known, err := call("IS NOT NULL", &expr.Column{Index: 1, Name: n.Columns()[1].Name, T: n.Columns()[1].Type})
+		if err != nil {
+			return nil, err
+		}
+		n = &plan.Filter{Input: n, Cond: known}
+	}
 	keys := []plan.SortKey{{Column: 0}}
 	inverted := false
 	metric := q.Metric.TopNMetric

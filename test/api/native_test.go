@@ -85,6 +85,12 @@ func TestBucketsOfNativeQueries(t *testing.T) {
 			`[{"timestamp":"2024-01-01T09:00:00.000+09:00","result":[{"k":"a","c":1}]},{"timestamp":"2024-01-01T10:00:00.000+09:00","result":[]},` +
 				`{"timestamp":"2024-01-01T11:00:00.000+09:00","result":[]}]`},
 		"topN that finds nothing": {topN + `,"granularity":"all","filter":{"type":"false"}}`, `[{"timestamp":"2024-01-01T00:30:00.000Z","result":[]}]`},
+		"topN over listed values": {`{"queryType":"topN",` + from + `,"granularity":"all","metric":"c","threshold":5,` + count +
+			`,"dimension":{"type":"listFiltered","delegate":"k","values":["b"]}}`, `[{"timestamp":"2024-01-01T00:30:00.000Z","result":[{"k":"b","c":1}]}]`},
+		"a constant with a fraction": {`{"queryType":"groupBy",` + from + `,"granularity":"all","dimensions":[],` + count + `,"postAggregations":[` +
+			`{"type":"doubleGreatest","name":"p","fields":[{"type":"constant","value":2.5},{"type":"fieldAccess","fieldName":"c"}]},` +
+			`{"type":"arithmetic","name":"q","fn":"+","fields":[{"type":"constant","value":0.25},{"type":"fieldAccess","fieldName":"c"}]}]}`,
+			`[{"version":"v1","timestamp":"2024-01-01T00:00:00.000Z","event":{"c":2,"p":2.5,"q":2.25}}]`},
 		"groupBy in a zone": {`{"queryType":"groupBy",` + from + `,` + hours + `,"dimensions":["k"],` + count + `}`,
 			`[{"version":"v1","timestamp":"2024-01-01T09:00:00.000+09:00","event":{"k":"a","c":1}},` +
 				`{"version":"v1","timestamp":"2024-01-01T11:00:00.000+09:00","event":{"k":"b","c":1}}]`},

@@ -18,6 +18,8 @@ type grouped struct {
 	dimensions  []DimensionOf
 	*Grouping
 	subtotals [][]string
+	// once says that a row counts once for a value that it has several times.
+	once bool
 }
 
 // subtotalColumn is the number of the subtotal a row is of, the last column of groups that have subtotals.
@@ -53,6 +55,13 @@ func (t *translator) group(g grouped) (plan.Node, error) {
 		x, err := s.dimension(d.Dimension)
 		if err != nil {
 			return nil, err
+		}
+		if g.once && x.Type().Multi {
+			for _, name := range []string{"MV_TO_ARRAY", "ARRAY_DISTINCT", "ARRAY_TO_MV"} {
+				if x, err = call(name, x); err != nil {
+					return nil, err
+				}
+			}
 		}
 		in.exprs, in.names = append(in.exprs, x), append(in.names, d.output()) // not add: equal dimensions are unnested each for itself
 	}

@@ -103,7 +103,7 @@ func (t *translator) search(q *Search) (plan.Node, error) {
 	u := &plan.Union{Out: columns}
 	for _, d := range dims {
 		count := &Grouping{Aggregations: []AggregatorOf{{&SimpleAggregator{Type: "count", Name: "$count"}}}}
-		n, err := t.group(grouped{common: &q.Common, granularity: g, dimensions: []DimensionOf{d}, Grouping: count})
+		n, err := t.group(grouped{common: &q.Common, granularity: g, dimensions: []DimensionOf{d}, Grouping: count, once: true})
 		if err != nil {
 			return nil, err
 		}

@@ -74,6 +74,9 @@ func TestBucketsOfNativeQueries(t *testing.T) {
 	if err := s.Ingest(t.Context(), inline("REPLACE INTO events OVERWRITE ALL", rows), nil); err != nil {
 		t.Fatal(err)
 	}
+	if err := s.Ingest(t.Context(), inline("REPLACE INTO tags OVERWRITE ALL", `{"t":"2024-01-01T00:30:00Z","k":["x","x","y"],"n":1}`), nil); err != nil {
+		t.Fatal(err)
+	}
 	const (
 		from  = `"dataSource":"events","intervals":"2024-01-01/2024-01-02"`
 		hours = `"granularity":{"type":"period","period":"PT1H","timeZone":"Asia/Tokyo"}`
@@ -98,6 +101,9 @@ func TestBucketsOfNativeQueries(t *testing.T) {
 			`"aggregations":[{"type":"doubleMean","name":"m","fieldName":"n"}]}`,
 			`[{"timestamp":"2024-01-01T09:00:00.000+09:00","result":{"m":0.0}},{"timestamp":"2024-01-01T10:00:00.000+09:00","result":{"m":0.0}},` +
 				`{"timestamp":"2024-01-01T11:00:00.000+09:00","result":{"m":2.0}}]`},
+		"search counts rows": {`{"queryType":"search","dataSource":"tags","intervals":"2023/2025","granularity":"all","searchDimensions":["k"],"query":{"type":"all"}}`,
+			`[{"timestamp":"2024-01-01T00:00:00.000Z","result":[{"dimension":"k","value":"x","count":1},{"dimension":"k","value":"y","count":1}]}]`},
+		"search in no segment": {`{"queryType":"search","dataSource":"tags","intervals":"2020/2021","granularity":"all","query":{"type":"all"}}`, `[]`},
 		"search shows segments without matches": {`{"queryType":"search",` + from + `,"granularity":"day","query":{"type":"contains","value":"z"}}`,
 			`[{"timestamp":"2024-01-01T00:00:00.000Z","result":[]}]`},
 	} {

@@ -107,18 +107,28 @@ func (x *execution) topN(ctx context.Context, q *lang.TopN, p *lang.Plan) error 
 func none(func(int64) bool) {}
 
 func (x *execution) search(ctx context.Context, q *lang.Search, p *lang.Plan) error {
-	empty := none
-	if list := q.When(); len(list) > 0 && (!q.Granularity.Given || q.Granularity.IsAll()) {
-		empty = slices.Values([]int64{list[0].Start})
-	} else if ranges, known, err := x.ranges(ctx, q.Parts()); err != nil {
+	empty, stamp := none, sameTime
+	segments, known, err := x.chunks(ctx, q.Parts())
+	switch list := q.When(); {
+	case err != nil:
 		return err
-	} else if known { // a bucket for each segment, by its first row
-		for i, r := range ranges {
-			ranges[i].End = r.Start + 1
+	case q.Granularity.Given && !q.Granularity.IsAll():
+		ranges, known, err := x.ranges(ctx, q.Parts())
+		if err != nil {
+			return err
 		}
-		empty = bucketStarts(q.Granularity.Granularity, ranges, false)
+		if known { // a bucket for each segment, by its first row
+			for i, r := range ranges {
+				ranges[i].End = r.Start + 1
+			}
+			empty = bucketStarts(q.Granularity.Granularity, ranges, false)
+		}
+	case known && len(segments) > 0:
+		stamp, empty = func(int64) int64 { return segments[0].Start }, slices.Values([]int64{list[0].Start})
+	case !known && len(list) > 0:
+		empty = slices.Values([]int64{list[0].Start})
 	}
-	return x.buckets(ctx, p.Node, q.ResultLimit(), sameTime, empty, func(dst []byte, c *cells, row int) []byte {
+	return x.buckets(ctx, p.Node, q.ResultLimit(), stamp, empty, func(dst []byte, c *cells, row int) []byte {
 		return c.member(c.member(c.member(dst, 1, row), 2, row), 3, row)
 	})
 }
@@ -295,6 +305,23 @@ func (x *execution) ranges(ctx context.Context, q *lang.Common) (out []chrono.In
 			return nil
 		})
 		if err != nil {
+			return nil, false, err
+		}
+	}
+	slices.SortFunc(out, chrono.Interval.Compare)
+	return out, true, nil
+}
+
+// chunks returns the time chunks of the segments that a query reads, sorted; known as for ranges.
+func (x *execution) chunks(ctx context.Context, q *lang.Common) (out []chrono.Interval, known bool, err error) {
+	if !lang.ReadsTables(q.DataSource.DataSource) {
+		return nil, false, nil
+	}
+	for _, name := range lang.ScannedTables(q.DataSource.DataSource) {
+		if err := x.session.Segments(ctx, name, q.When(), func(s Segment) error {
+			out = append(out, s.Interval)
+			return nil
+		}); err != nil {
 			return nil, false, err
 		}
 	}

@@ -201,10 +201,22 @@ func (s *scope) cardinality(in *inputs, a *CardinalityAggregator) (plan.AggCall,
 	case len(texts) == 1:
 		x = texts[0]
 	case !a.ByRow:
-		return plan.AggCall{}, fault.Unsupported("Aggregator [%s] of type [cardinality] over several fields needs byRow", a.Name)
+		if x, err = valuesOf(texts); err != nil {
+			return plan.AggCall{}, err
+		}
 	default:
 		for i, t := range texts {
-			if texts[i], err = cast(t, textType); err != nil {
+			if t.Type().Multi {
+				for _, name := range []string{"MV_TO_ARRAY", "ARRAY_SORT", "TO_JSON_STRING"} { // whatever their order
+					if t, err = call(name, t); err != nil {
+						return plan.AggCall{}, err
+					}
+				}
+				texts[i] = t
+			} else {
+				texts[i], err = cast(t, textType)
+			}
+			if err != nil {
 				return plan.AggCall{}, err
 			}
 		}
@@ -218,6 +230,37 @@ func (s *scope) cardinality(in *inputs, a *CardinalityAggregator) (plan.AggCall,
 	call, err := newCall("APPROX_COUNT_DISTINCT", []expr.Type{x.Type()}, nil)
 	call.Args = []int{in.add(x, a.Name)}
 	return keeping(call, hyperUniqueType), err
+}
+
+// valuesOf returns the values that a row has in several columns as one multi-value string. A number is none of the texts.
+func valuesOf(columns []expr.Expr) (expr.Expr, error) {
+	null := &expr.Literal{T: textType}
+	list := make([]expr.Expr, len(columns))
+	for i, x := range columns {
+		var err error
+		if !x.Type().Multi {
+			isText := x.Type().IsCharacter()
+			if x, err = cast(x, textType); err == nil && !isText {
+				x, err = call("CONCAT", textLiteral("\x00"), x)
+			}
+			if err == nil {
+				list[i], err = call("ARRAY", x)
+			}
+		} else if x, err = call("MV_TO_ARRAY", x); err == nil {
+			var none expr.Expr
+			if none, err = call("ARRAY", null); err == nil {
+				list[i], err = call("COALESCE", x, none)
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	all, err := call("ARRAY_CONCAT", list...)
+	if err != nil {
+		return nil, err
+	}
+	return call("ARRAY_TO_MV", all)
 }
 
 // folds are the fold expressions that SQL planners write, by function, and the aggregates they stand for.

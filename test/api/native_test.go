@@ -103,6 +103,9 @@ func TestBucketsOfNativeQueries(t *testing.T) {
 				`{"timestamp":"2024-01-01T11:00:00.000+09:00","result":{"m":2.0}}]`},
 		"search counts rows": {`{"queryType":"search","dataSource":"tags","intervals":"2023/2025","granularity":"all","searchDimensions":["k"],"query":{"type":"all"}}`,
 			`[{"timestamp":"2024-01-01T00:00:00.000Z","result":[{"dimension":"k","value":"x","count":1},{"dimension":"k","value":"y","count":1}]}]`},
+		"cardinality of several fields": {`{"queryType":"timeseries","dataSource":"tags","intervals":"2023/2025","granularity":"all","aggregations":[` +
+			`{"type":"cardinality","name":"a","fields":["k","n"],"round":true},{"type":"cardinality","name":"b","fields":["k","n"],"byRow":true,"round":true}]}`,
+			`[{"timestamp":"2024-01-01T00:30:00.000Z","result":{"a":3,"b":1}}]`},
 		"search in no segment": {`{"queryType":"search","dataSource":"tags","intervals":"2020/2021","granularity":"all","query":{"type":"all"}}`, `[]`},
 		"search shows segments without matches": {`{"queryType":"search",` + from + `,"granularity":"day","query":{"type":"contains","value":"z"}}`,
 			`[{"timestamp":"2024-01-01T00:00:00.000Z","result":[]}]`},

@@ -15,7 +15,9 @@ type wanted struct {
 	sql, difference string
 	// holds, if set, looks at the submatches of difference.
 	holds func(match []string) bool
-	why   string
+	// sometimes says that the answer may differ, and mostly does not.
+	sometimes bool
+	why       string
 }
 
 // accepted begins the differences of statements that the reference refuses and we answer.
@@ -117,6 +119,9 @@ var differs = []wanted{
 		why: "a small HLL sketch has its values in the order in which they came, which is not fixed (10)"},
 	{difference: `: "\\"(CgEH|AwEH)`, sql: `DS_HLL.*'HLL_8'`, why: "an HLL sketch has the type asked for unless sketches were merged, whatever the segments"},
 	{difference: `HLL SKETCH SUMMARY`, sql: `HLL_SKETCH_TO_STRING`, why: "what is left of the history of merged HLL sketches depends on the order of merging (10)"},
+	{sql: `APPROX_QUANTILE_DS\(q16, `, difference: `^row`, sometimes: true, why: "a sketch that estimates keeps values by chance (10)"},
+	{sql: `^SELECT mv, s2, COUNT\(\*\) AS n FROM c_types GROUP BY 1, 2 HAVING COUNT\(\*\) > 4 ORDER BY n DESC, 1$`, difference: `^row \d column 1`, sometimes: true,
+		why: "rows that ORDER BY does not tell apart come in any order"},
 	{difference: `^status 400 invalidInput: Cannot apply '=' to arguments of type '<COMPLEX`, why: "sketches have no comparison (6.9)"},
 	{difference: `"1\d\.0", want "0\.0"`, sql: `DS_TUPLE_DOUBLES\(name, `, why: "a constant is the same number for every row"},
 	{difference: `^status 400 invalidInput: The lgK of an HLL sketch`, why: "lgK is from 4 to 21 (10)"},
@@ -186,7 +191,7 @@ func (e *excuses) report(t *testing.T, complete bool) {
 	t.Helper()
 	for i, w := range differs {
 		t.Logf("%5d answered otherwise: %s", e.count[i], w.why)
-		if e.count[i] == 0 && complete {
+		if e.count[i] == 0 && complete && !w.sometimes {
 			t.Errorf("no answer differs as %q any more: take the rule out of differs_test.go", w.why)
 		}
 	}

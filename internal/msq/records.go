@@ -506,7 +506,8 @@ const maxLosses = 5
 func (c *Controller) lose(ctx context.Context, err error) {
 	at := ""
 	if f, ok := errors.AsType[*Fault](err); ok {
-		for ; f != nil && f.Code != partLost; f, _ = f.cause.(*Fault) {
+		for f != nil && f.Code != partLost {
+			f, _ = errors.AsType[*Fault](f.cause)
 		}
 		if f != nil {
 			i := slices.IndexFunc(f.Fields, func(f Field) bool { return f.Name == "workerTaskId" })

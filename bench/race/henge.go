@@ -189,7 +189,7 @@ func (h *server) load(ctx context.Context, t *table, file string, format fileFor
 		select {
 		case <-ctx.Done():
 			return 0, ctx.Err()
-		case <-time.After(20 * time.Millisecond):
+		case <-time.After(2 * time.Millisecond):
 		}
 	}
 }

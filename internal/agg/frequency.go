@@ -58,19 +58,20 @@ func newTally(t vector.Type, top, kept int) State {
 	case vector.KindLong:
 		return &tallyState[int64]{typ: t, top: top, kept: kept, at: (*vector.Vector).LongAt, add: (*vector.Builder).AppendLong, compare: cmp.Compare[int64]}
 	case vector.KindDouble:
-		return &tallyState[uint64]{
-			typ: t, top: top, kept: kept, at: func(v *vector.Vector, i int) uint64 { return vector.DoubleWord(v.DoubleAt(i)) },
-			add:     func(b *vector.Builder, w uint64) { b.AppendDouble(math.Float64frombits(w)) },
-			compare: func(a, b uint64) int { return vector.CompareDoubles(math.Float64frombits(a), math.Float64frombits(b)) },
-		}
+		return newDoubleTally(t, top, kept, (*vector.Builder).AppendDouble)
 	case vector.KindFloat:
-		return &tallyState[uint64]{
-			typ: t, top: top, kept: kept, at: func(v *vector.Vector, i int) uint64 { return vector.DoubleWord(v.DoubleAt(i)) },
-			add:     func(b *vector.Builder, w uint64) { b.AppendFloat(float32(math.Float64frombits(w))) },
-			compare: func(a, b uint64) int { return vector.CompareDoubles(math.Float64frombits(a), math.Float64frombits(b)) },
-		}
+		return newDoubleTally(t, top, kept, func(b *vector.Builder, x float64) { b.AppendFloat(float32(x)) })
 	}
 	return &tallyState[string]{typ: t, top: top, kept: kept, at: (*vector.Vector).StringAt, add: (*vector.Builder).AppendString, compare: strings.Compare}
+}
+
+// newDoubleTally counts fractional numbers by their bits, so that NaN is one value.
+func newDoubleTally(t vector.Type, top, kept int, add func(b *vector.Builder, x float64)) State {
+	return &tallyState[uint64]{
+		typ: t, top: top, kept: kept, at: func(v *vector.Vector, i int) uint64 { return vector.DoubleWord(v.DoubleAt(i)) },
+		add:     func(b *vector.Builder, w uint64) { add(b, math.Float64frombits(w)) },
+		compare: func(a, b uint64) int { return vector.CompareDoubles(math.Float64frombits(a), math.Float64frombits(b)) },
+	}
 }
 
 // tallyState counts how often each group has met each value. With kept above 0 it forgets the rarest when a group has more than twice as

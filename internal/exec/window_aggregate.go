@@ -173,15 +173,7 @@ func (f *framed) growing(ctx context.Context) (*vector.Vector, error) {
 		}
 		k := int(f.p.partition[i])
 		if first || from < f.hi[i] {
-			for r := from; r < f.hi[i]; r++ {
-				if err := f.fold(s, r, k); err != nil {
-					return nil, err
-				}
-			}
-			if err := f.flush(s); err != nil {
-				return nil, err
-			}
-			if value, err = s.Final(k, k+1); err != nil {
+			if value, err = f.more(s, from, f.hi[i], k); err != nil {
 				return nil, err
 			}
 		}
@@ -193,6 +185,19 @@ func (f *framed) growing(ctx context.Context) (*vector.Vector, error) {
 		}
 	}
 	return out.Build(), nil
+}
+
+// more folds rows lo up to, not including, hi into group k of s, and returns the group's result.
+func (f *framed) more(s agg.State, lo, hi, k int) (*vector.Vector, error) {
+	for r := lo; r < hi; r++ {
+		if err := f.fold(s, r, k); err != nil {
+			return nil, err
+		}
+	}
+	if err := f.flush(s); err != nil {
+		return nil, err
+	}
+	return s.Final(k, k+1)
 }
 
 // shrinking is growing from the last row to the first: what a row's frame has more than the next row's is added.
@@ -213,15 +218,7 @@ func (f *framed) shrinking(ctx context.Context) (*vector.Vector, error) {
 		}
 		k := int(f.p.partition[i])
 		if last || f.lo[i] < to {
-			for r := f.lo[i]; r < to; r++ {
-				if err := f.fold(s, r, k); err != nil {
-					return nil, err
-				}
-			}
-			if err := f.flush(s); err != nil {
-				return nil, err
-			}
-			if value, err = s.Final(k, k+1); err != nil {
+			if value, err = f.more(s, f.lo[i], to, k); err != nil {
 				return nil, err
 			}
 		}

@@ -5,6 +5,10 @@
 // limit refuses with a fault that says what was needed, by whom, and which limit applies. The refused caller spills (SpillDir), waits,
 // or passes the fault on. Disk for spilled data is a second tree of the same type.
 //
+// There are two ways to ask. Who can do without, by spilling, by evicting or by taking less, asks with TryReserve, which leaves an eighth of
+// the process's memory alone. Who can't asks with Reserve, which may take that too: what a query needs at least is there even while others
+// hold all that they could get, and many heavy queries at once end instead of failing for want of a buffer.
+//
 // Budgets count what callers declare; they neither allocate nor measure. ApplyGoLimit ties the garbage collector to the same number.
 package budget
 
@@ -34,13 +38,18 @@ type Budget struct {
 	res    *resource
 	name   string
 	limit  int64 // bytes; Unlimited: none
+	spare  int64 // of the limit: what TryReserve leaves for Reserve
 	used   atomic.Int64
 	peak   atomic.Int64
 }
 
+// spareShare is which part of the memory of a process TryReserve leaves for Reserve, as a divisor. Ten heavy queries at once under
+// a limit that does for none of them took up to a sixth of it.
+const spareShare = 8
+
 // Root returns the root of a memory tree with a limit in bytes.
 func Root(limit int64) *Budget {
-	return &Budget{res: memory, name: "process", limit: limit}
+	return &Budget{res: memory, name: "process", limit: limit, spare: limit / spareShare}
 }
 
 // DiskRoot returns the root of a tree for spilled data with a limit in bytes.
@@ -56,9 +65,9 @@ func (b *Budget) Child(name string, limit int64) *Budget {
 	return &Budget{parent: b, res: b.res, name: name, limit: limit}
 }
 
-// Reserve takes n bytes, at every level or at none.
+// Reserve takes n bytes that the caller can't do without, at every level or at none.
 func (b *Budget) Reserve(n int64) error {
-	if full := b.take(n); full != nil {
+	if full := b.take(n, false); full != nil {
 		used := full.used.Load()
 		return fault.ResourceLimit("Not enough %s: [%s] needs [%d] more bytes, but [%s] already holds [%d] of its limit of [%d] bytes. "+
 			"Reduce what the query holds at once, or raise [%s].",
@@ -78,16 +87,20 @@ type Exceeded struct {
 // Error says so.
 func (e *Exceeded) Error() string { return "a budget is exceeded" }
 
-// TryReserve takes n bytes at every level, or reports false and takes none.
-func (b *Budget) TryReserve(n int64) bool { return b.take(n) == nil }
+// TryReserve takes n bytes at every level, or reports false and takes none. It leaves what is spared for Reserve.
+func (b *Budget) TryReserve(n int64) bool { return b.take(n, true) == nil }
 
 // take returns the level that refuses, or nil.
-func (b *Budget) take(n int64) *Budget {
+func (b *Budget) take(n int64, sparing bool) *Budget {
 	if n <= 0 {
 		return nil
 	}
 	for l := b; l != nil; l = l.parent {
-		if used := l.used.Add(n); l.limit != Unlimited && used > l.limit {
+		limit := l.limit
+		if sparing {
+			limit -= l.spare
+		}
+		if used := l.used.Add(n); l.limit != Unlimited && used > limit {
 			for u := b; ; u = u.parent {
 				u.used.Add(-n)
 				if u == l {
@@ -154,12 +167,12 @@ func (b *Budget) Limit() int64 {
 	return b.limit
 }
 
-// Free returns how many bytes Reserve could take now, as far as the levels above have limits; without any it is 1<<62.
+// Free returns how many bytes TryReserve could take now, as far as the levels above have limits; without any it is 1<<62.
 func (b *Budget) Free() int64 {
 	free := int64(1) << 62
 	for l := b; l != nil; l = l.parent {
 		if l.limit != Unlimited {
-			free = min(free, l.limit-l.used.Load())
+			free = min(free, l.limit-l.spare-l.used.Load())
 		}
 	}
 	return max(free, 0)

@@ -38,7 +38,7 @@ func TestReserveCountsAtEveryLevelOrNone(t *testing.T) {
 		t.Error("a refused reservation was counted somewhere")
 	}
 	other := root.Child("query q2", Unlimited)
-	if other.TryReserve(51) || !other.TryReserve(50) {
+	if other.Reserve(51) == nil || other.Reserve(50) != nil {
 		t.Error("the root's limit does not bind its children together")
 	}
 	if got := sort.Free(); got != 0 {
@@ -48,6 +48,22 @@ func TestReserveCountsAtEveryLevelOrNone(t *testing.T) {
 	q.Close()
 	if root.Used() != 50 || root.Peak() != 100 {
 		t.Errorf("after closing: used [%d] peak [%d], want 50 and 100", root.Used(), root.Peak())
+	}
+}
+
+// An eighth of the root's limit is for those who can't do without.
+func TestTryReserveLeavesASpare(t *testing.T) {
+	root := Root(160)
+	sort, table := root.Child("sort", 150), root.Child("table", Unlimited)
+	if sort.Free() != 140 || sort.TryReserve(141) || !sort.TryReserve(140) || sort.Free() != 0 {
+		t.Errorf("[%d] bytes were taken, [%d] are free", root.Used(), sort.Free())
+	}
+	if table.TryReserve(1) || table.Reserve(21) == nil || table.Reserve(20) != nil {
+		t.Error("the spare is not what Reserve can take")
+	}
+	sort.Release(140)
+	if got := sort.Free(); got != 120 {
+		t.Errorf("Free = [%d], want 120", got)
 	}
 }
 

@@ -50,6 +50,9 @@ func OpenSpillDir(path string, disk *Budget) (*SpillDir, error) {
 	return d, nil
 }
 
+// Path returns the folder.
+func (d *SpillDir) Path() string { return d.path }
+
 // For returns the same folder counting against another disk budget, usually a child of one query.
 func (d *SpillDir) For(disk *Budget) *SpillDir {
 	if d == nil {

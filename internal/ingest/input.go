@@ -7,7 +7,9 @@ import (
 	"io"
 	"os"
 	"sync/atomic"
+	"syscall"
 
+	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/fault"
 )
 
@@ -77,8 +79,8 @@ func (c *countedFile) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// random returns the unpacked bytes of the entity, to be read at any place: the entity itself if it can be, else a copy in a temporary file,
-// which goes away when it is closed.
+// random returns the unpacked bytes of the entity, to be read at any place: the entity itself if it can be, else a copy in memory or
+// in a temporary file, which goes away when it is closed.
 func (in *input) random(ctx context.Context) (randomFile, error) {
 	if e, ok := in.split.Entity.(randomEntity); ok {
 		f, err := e.openRandom(ctx)
@@ -115,24 +117,29 @@ func (in *input) spool(src io.Reader) (randomFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.CreateTemp(in.opts.TempDir, "henge-input-*")
+	t, err := newTempFile(in.opts)
 	if err != nil {
-		return nil, fault.Runtime("Input [%s] needs a temporary file, which could not be made", in.name()).WithCause(err)
+		return nil, in.copyFault(err)
 	}
-	t := &tempFile{File: f}
-	size, err := io.Copy(f, io.MultiReader(&small, io.LimitReader(src, in.opts.maxSpoolBytes()-n+1)))
-	switch {
-	case err != nil && fault.Find(err) == nil:
-		err = fault.Runtime("Input [%s] could not be copied to a temporary file", in.name()).WithCause(err)
-	case err == nil && size > in.opts.maxSpoolBytes():
+	if _, err = io.Copy(t, io.MultiReader(&small, io.LimitReader(src, in.opts.maxSpoolBytes()-n+1))); err == nil && t.size > in.opts.maxSpoolBytes() {
 		err = fault.InvalidInput("Input [%s] is larger than [%d] bytes unpacked, the most that is copied to a temporary file", in.name(),
 			in.opts.maxSpoolBytes())
 	}
 	if err != nil {
-		return nil, errors.Join(err, t.Close())
+		return nil, errors.Join(in.copyFault(err), t.Close())
 	}
-	t.size = size
 	return t, nil
+}
+
+// copyFault says in words of the user why an input could not be copied to a temporary file, unless somebody has said more.
+func (in *input) copyFault(err error) error {
+	switch {
+	case fault.Find(err) != nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
+		return fault.ResourceLimit("Input [%s] must be copied to a temporary file to be read, and the disk is full", in.name()).WithCause(err)
+	}
+	return fault.Runtime("Input [%s] must be copied to a temporary file to be read, which failed: [%v]", in.name(), err).WithCause(err)
 }
 
 // bytesFile is a randomFile in memory.
@@ -140,12 +147,42 @@ type bytesFile struct{ *bytes.Reader }
 
 func (bytesFile) Close() error { return nil }
 
-// tempFile is a randomFile that is removed when it is closed.
+// tempFile is a randomFile that has no name: its bytes go when it is closed, or when the process ends, however that comes.
 type tempFile struct {
-	*os.File
+	file *os.File
 	size int64
+	disk budget.Account
 }
 
+func newTempFile(opts *Options) (*tempFile, error) {
+	f, err := os.CreateTemp(opts.TempDir, "henge-input-*")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Remove(f.Name()); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &tempFile{file: f, disk: budget.NewAccount(opts.Disk)}, nil
+}
+
+// Write appends p.
+func (t *tempFile) Write(p []byte) (int, error) {
+	if err := t.disk.Set(t.size + int64(len(p))); err != nil {
+		return 0, err
+	}
+	n, err := t.file.Write(p)
+	t.size += int64(n)
+	return n, err
+}
+
+// ReadAt reads at any place, as io.ReaderAt.
+func (t *tempFile) ReadAt(p []byte, off int64) (int, error) { return t.file.ReadAt(p, off) }
+
+// Size is how many bytes were written.
 func (t *tempFile) Size() int64 { return t.size }
 
-func (t *tempFile) Close() error { return errors.Join(t.File.Close(), os.Remove(t.Name())) }
+// Close gives the bytes back.
+func (t *tempFile) Close() error {
+	t.disk.Close()
+	return t.file.Close()
+}

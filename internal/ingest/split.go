@@ -59,22 +59,27 @@ func (t *Table) bounds(ctx context.Context, in *input, step int64) (bounds []int
 		}
 		return bounds
 	}
-	if f, ok := t.Format.(columnFormat); ok && !f.flattening().needed() {
-		ok, err := f.cuts(ctx, in)
-		if !ok || err != nil {
-			return nil, false, err
-		}
-		return even(), false, nil
-	}
-	f, ok := t.Format.(textFormat)
-	if !ok {
+	columns, inColumns := t.Format.(columnFormat)
+	inColumns = inColumns && !columns.flattening().needed()
+	f, inText := t.Format.(textFormat)
+	if !inColumns && !inText {
 		return nil, false, nil
 	}
 	head, err := readHead(ctx, e, 64<<10)
 	if err != nil {
 		return nil, false, err
 	}
-	if compressionOf(head) != nil || refuseUTF16(head, "") != nil {
+	if compressionOf(head) != nil { // every part would have to unpack the whole
+		return nil, false, nil
+	}
+	if inColumns {
+		ok, err := columns.cuts(ctx, in)
+		if !ok || err != nil {
+			return nil, false, err
+		}
+		return even(), false, nil
+	}
+	if refuseUTF16(head, "") != nil {
 		return nil, false, nil
 	}
 	switch cut := f.begin(trimBOM(head)).(type) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/fault"
 )
 
@@ -28,6 +29,8 @@ type Options struct {
 	TempDir string
 	// MaxSpoolBytes bounds such a copy when positive.
 	MaxSpoolBytes int64
+	// Disk counts the bytes of such copies; nil: nothing does.
+	Disk *budget.Budget
 	// Shape, when set, learns from the records that are rows, of all their fields. It is for one decoder.
 	Shape *Shape
 	// RemoveNullBytes strips U+0000 from strings, which otherwise ends the reading with a NullByteError.

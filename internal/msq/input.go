@@ -237,7 +237,7 @@ func (r *externalReader) Close() {
 
 func (r *externalReader) options() *ingest.Options {
 	in := r.in
-	return &ingest.Options{Access: in.job.deps.Access, Decoders: in.order.threads, TempDir: in.order.dir,
+	return &ingest.Options{Access: in.job.deps.Access, Decoders: in.order.threads, TempDir: in.order.dir, Disk: in.job.disk,
 		RemoveNullBytes: in.job.opts.RemoveNullBytes,
 		OnParseError: func(e *ingest.ParseError) error {
 			if r.failed == nil {

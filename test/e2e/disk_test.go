@@ -1,14 +1,28 @@
 package e2e
 
 import (
+	"compress/gzip"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
+func gzipOf(t *testing.T, content []byte) string {
+	t.Helper()
+	var b strings.Builder
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write(content); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
 // TestNoRoomForFiles runs the server with a limit on the size of files, which makes writes fail in the middle as a full disk does: the
-// load fails with a sentence, what was there stands, and smaller loads go on.
+// load fails with a sentence, as does one that must copy its packed input; what was there stands, and smaller loads go on.
 func TestNoRoomForFiles(t *testing.T) {
 	dir := t.TempDir()
 	events := filepath.Join(dir, "events.json")
@@ -29,6 +43,21 @@ PARTITIONED BY ALL`, nil)
 		t.Fatal(err)
 	}
 	if task.StatusCode != "FAILED" || !strings.Contains(task.ErrorMsg, "Writing") {
+		t.Errorf("the task is %s: %s", task.StatusCode, task.ErrorMsg)
+	}
+	if got := values(t, &p.Client); got != "old" {
+		t.Errorf("after the failure the values are %q", got)
+	}
+	packed := filepath.Join(dir, "packed")
+	write(t, packed, gzipOf(t, make([]byte, 9<<20)))
+	if id, err = p.Submit(t.Context(), `REPLACE INTO t OVERWRITE ALL SELECT TIMESTAMP '2024-01-01' AS __time, v
+FROM TABLE(EXTERN('{"type":"local","files":["`+packed+`"]}', '{"type":"parquet"}')) EXTEND (v VARCHAR) PARTITIONED BY ALL`, nil); err != nil {
+		t.Fatal(err)
+	}
+	if task, err = p.Await(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	if task.StatusCode != "FAILED" || !strings.Contains(task.ErrorMsg, "must be copied to a temporary file") {
 		t.Errorf("the task is %s: %s", task.StatusCode, task.ErrorMsg)
 	}
 	if got := values(t, &p.Client); got != "old" {

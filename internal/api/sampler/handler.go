@@ -12,6 +12,7 @@ import (
 
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/api/query"
+	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/ingest/spec"
@@ -25,8 +26,9 @@ type Run func(ctx context.Context, node plan.Node, id string) (query.Rows, error
 type Options struct {
 	// Access says what sources may touch.
 	Access *ingest.Access
-	// TempDir is for inputs that must be copied to be read.
+	// TempDir is for inputs that must be copied to be read, Disk counts their bytes.
 	TempDir string
+	Disk    *budget.Budget
 	// MaxRequestBytes bounds request bodies.
 	MaxRequestBytes int64
 }

@@ -39,7 +39,7 @@ const orderColumn = "$order"
 
 // read takes records until there are enough.
 func (s *sample) read(ctx context.Context) error {
-	opts := &ingest.Options{Access: s.api.o.Access, TempDir: s.api.o.TempDir}
+	opts := &ingest.Options{Access: s.api.o.Access, TempDir: s.api.o.TempDir, Disk: s.api.o.Disk}
 	splits, err := s.table.Splits(ctx, opts, 0)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/expr"
@@ -29,7 +30,8 @@ type load struct {
 	spec   *spec.Index
 	table  *ingest.Table
 	access *ingest.Access
-	dir    string
+	dir    string         // of temporary copies of the input
+	disk   *budget.Budget // of them
 	part   *part
 	parts  *subtasks
 	log    *slog.Logger
@@ -61,7 +63,8 @@ func (k *Index) load(ctx context.Context, t *task.Task, x *spec.Index, s *settin
 	env, done := session.Env("task " + t.ID)
 	defer done()
 	l := &load{
-		spec: x, table: &ingest.Table{Source: x.Source, Format: x.Format}, access: k.o.Access, dir: k.o.TempDir, part: p, parts: parts, log: overlord.TaskLog(ctx),
+		spec: x, table: &ingest.Table{Source: x.Source, Format: x.Format}, access: k.o.Access, dir: k.o.TempDir, disk: k.o.Disk,
+		part: p, parts: parts, log: overlord.TaskLog(ctx),
 		clock: func() int64 { return k.o.Clock.Now().UnixMilli() }, env: env, columns: x.Schema.NewColumns(),
 	}
 	threads := k.o.Threads
@@ -113,7 +116,9 @@ func (k *Index) load(ctx context.Context, t *task.Task, x *spec.Index, s *settin
 }
 
 // options say how records are read to learn of them.
-func (l *load) options() *ingest.Options { return &ingest.Options{Access: l.access, TempDir: l.dir} }
+func (l *load) options() *ingest.Options {
+	return &ingest.Options{Access: l.access, TempDir: l.dir, Disk: l.disk}
+}
 
 // learnBytes is the size of the parts in which large files are looked at for their columns, each on one core.
 const learnBytes = 8 << 20

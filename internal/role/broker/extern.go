@@ -24,6 +24,9 @@ type Externals struct {
 	Access *ingest.Access
 	// Memory is where the pieces in flight are reserved.
 	Memory *budget.Budget
+	// TempDir is for inputs that must be copied to be read, Disk counts their bytes.
+	TempDir string
+	Disk    *budget.Budget
 	// Decoders is the number of goroutines that parse; 0: one.
 	Decoders int
 }
@@ -36,7 +39,7 @@ func (e *Externals) Open(ctx context.Context, ext *plan.External) (exec.Operator
 	}
 	decoders := max(1, e.Decoders)
 	x := &external{table: table, memory: budget.NewAccount(e.Memory), options: &ingest.Options{
-		Access: e.Access, ChunkBytes: externalChunk, Decoders: decoders,
+		Access: e.Access, ChunkBytes: externalChunk, Decoders: decoders, TempDir: e.TempDir, Disk: e.Disk,
 		OnParseError: func(e *ingest.ParseError) error { return fault.InvalidInput("%s", e.Error()) },
 	}}
 	if err := x.memory.Set(int64(decoders+1) * externalChunk); err != nil {

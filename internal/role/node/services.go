@@ -154,7 +154,7 @@ func (s *services) openBroker() error {
 	if threads <= 0 {
 		threads = runtime.GOMAXPROCS(0)
 	}
-	externals := &broker.Externals{Access: s.access(), Memory: s.n.memory, Decoders: threads}
+	externals := &broker.Externals{Access: s.access(), Memory: s.n.memory, TempDir: s.n.spill.Path(), Disk: s.n.disk, Decoders: threads}
 	if kind := set.Text("service.cache.type"); kind != "caffeine" && kind != "local" {
 		return fault.Unsupported("service.cache.type [%s] is not supported; use caffeine: the cache is in the memory of the process", kind)
 	}
@@ -269,7 +269,7 @@ func (s *services) openOverlord(ctx context.Context) error {
 	s.sampler = sampler.New(func(ctx context.Context, n plan.Node, id string) (query.Rows, error) {
 		return s.broker.Pin().Run(ctx, n, id)
 	},
-		sampler.Options{Access: s.access(), TempDir: work, MaxRequestBytes: limit})
+		sampler.Options{Access: s.access(), TempDir: work, Disk: s.n.disk, MaxRequestBytes: limit})
 	s.tasks = tasks.New(s.queue, files, endpoints)
 	s.statements = statements.New(overlord.NewService(s.queue, controller, s.broker, files, s.deep), statements.Options{
 		Type: overlord.ControllerType, MaxRequestBytes: limit, Durable: set.Bool("service.msq.intermediate.storage.enable"),

@@ -359,6 +359,12 @@ func exchange(t *testing.T, s *server.Server, method, path, media, body string) 
 	if media != "" {
 		r.Header.Set("Content-Type", media)
 	}
+	return answered(t, r)
+}
+
+// answered sends a request and returns status and body.
+func answered(t *testing.T, r *http.Request) (int, string) {
+	t.Helper()
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)

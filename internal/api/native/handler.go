@@ -128,7 +128,7 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) (err error) {
 		return err
 	}
 	defer done()
-	ctx, leave, err := a.running.Enter(ctx, query.Arrival{ID: id, SQL: string(body), Context: settings})
+	ctx, leave, err := a.running.Enter(ctx, query.Arrival{ID: id, SQL: string(body), Identity: edge.ClaimedUser(r), Context: settings})
 	if err != nil {
 		return err
 	}

@@ -47,14 +47,22 @@ func (r *BlockRule) fits(kinds, dataSources []string, context map[string]any) bo
 }
 
 // Describe notes what the query that ctx belongs to is, as soon as that is known: "sql" or a native type, and the datasources that it reads. It
-// refuses one that the blocklist keeps from running; kinds are its native types where the kind is not one, and only asked for when a rule
-// is about them.
+// refuses one that the blocklist keeps from running, or that reads a datasource which too many read; kinds are its native types where the kind is
+// not one, and only asked for when a rule is about them.
 func Describe(ctx context.Context, kind string, dataSources []string, kinds func() []string) error {
 	e, ok := ctx.Value(entryKey{}).(*entry)
 	if !ok {
 		return nil
 	}
 	e.about.Store(&about{kind, dataSources})
+	if err := e.blocked(kind, dataSources, kinds); err != nil {
+		return err
+	}
+	return e.running.read(e, dataSources)
+}
+
+// blocked refuses a query that the blocklist keeps from running.
+func (e *entry) blocked(kind string, dataSources []string, kinds func() []string) error {
 	if e.blocklist == nil {
 		return nil
 	}
@@ -69,5 +77,17 @@ func Describe(ctx context.Context, kind string, dataSources []string, kinds func
 			return fault.Forbidden("Query [%s] is blocked by rule [%s] of the query blocklist", e.ID, rule.Name)
 		}
 	}
+	return nil
+}
+
+// read counts the datasources that a query reads, each once, until it leaves.
+func (r *Running) read(e *entry, dataSources []string) error {
+	reads := slices.Compact(slices.Sorted(slices.Values(dataSources)))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.gate.Read(reads); err != nil {
+		return err
+	}
+	e.reads = append(e.reads, reads...)
 	return nil
 }

@@ -93,6 +93,7 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) error {
 		a.metrics.ended.WithLabelValues(outcome(err)).Inc()
 		return err
 	}
+	req.User = edge.ClaimedUser(r)
 	SetHeaders(w.Header(), dialect, req)
 	err = a.answer(obs.WithQueryID(r.Context(), req.ID), w, req)
 	a.metrics.ended.WithLabelValues(outcome(err)).Inc()
@@ -112,7 +113,7 @@ func (a *API) answer(ctx context.Context, w http.ResponseWriter, req *Request) (
 		return err
 	}
 	defer done()
-	ctx, leave, err := a.running.Enter(ctx, Arrival{ID: req.ID, SQL: req.SQL, Context: req.Context})
+	ctx, leave, err := a.running.Enter(ctx, Arrival{ID: req.ID, SQL: req.SQL, Identity: req.User, Context: req.Context})
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Limits bound the queries that run at once: all of them, and those of a lane (spec/cluster.md, section 20). The zero value bounds none.
+// Limits bound the queries that run at once: all of them, and those of a lane, a user and a datasource (spec/cluster.md, section 20). The zero
+// value bounds none.
 type Limits struct {
 	// Total is how many queries may run at once; 0: any number.
 	Total int
@@ -14,6 +15,38 @@ type Limits struct {
 	Lanes map[string]int
 	// LowLane puts queries of a negative priority into the lane "low".
 	LowLane bool
+	// Users and DataSources are how many may run of a user, and how many may read a datasource.
+	Users, DataSources Quota
+}
+
+// Quota is a limit of each name, with others for some. The zero value is no limit.
+type Quota struct {
+	// Each is that of all names that Named does not have; 0: any number.
+	Each int
+	// Named are those of single names; 0: any number.
+	Named map[string]int
+}
+
+// of returns the limit of a name, and whether there is one.
+func (q Quota) of(name string) (limit int, limited bool) {
+	limit, named := q.Named[name]
+	if !named {
+		limit = q.Each
+	}
+	return limit, limit > 0
+}
+
+// Validate refuses limits below 0; each and named are the keys of the settings they are from.
+func (q Quota) Validate(each, named string) error {
+	if q.Each < 0 {
+		return fault.InvalidInput("%s must not be negative, but is [%d]", each, q.Each)
+	}
+	for name, limit := range q.Named {
+		if limit < 0 {
+			return fault.InvalidInput("%s.%s must not be negative, but is [%d]", named, name, limit)
+		}
+	}
+	return nil
 }
 
 // lowLane is the lane of queries with a negative priority under the strategy hilo.

@@ -69,6 +69,66 @@ func TestLanes(t *testing.T) {
 	}
 }
 
+func TestLimitsOfUsersAndDataSources(t *testing.T) {
+	r := NewRunning(clock.System(), RunningOptions{Limits: Limits{
+		Users: Quota{Each: 1, Named: map[string]int{"robot": 2, "root": 0}}, DataSources: Quota{Each: 2, Named: map[string]int{"wiki": 1}},
+	}})
+	enter := func(user string, sources ...string) (refusal string, leave func()) {
+		t.Helper()
+		ctx, out, err := r.Enter(t.Context(), Arrival{ID: "q", Identity: user})
+		if err == nil {
+			if err = Describe(ctx, SQLKind, sources, nil); err == nil {
+				return "", out
+			}
+			out()
+		}
+		f := fault.Find(err)
+		if f == nil || f.Category != fault.CategoryCapacityExceeded || f.Legacy != fault.LegacyCapacity {
+			t.Fatalf("user [%s], datasources %v: %v", user, sources, err)
+		}
+		return f.Message, nil
+	}
+	const again = " Please try your query again later."
+	var leaves []func()
+	for i, step := range []struct {
+		user    string
+		sources []string
+		refusal string
+	}{
+		{user: "ann", sources: []string{"wiki", "ads", "wiki"}},
+		{user: "ann", refusal: "Too many concurrent queries for user 'ann', query capacity of 1 exceeded." + again},
+		{user: "bob", sources: []string{"ads", "wiki"}, refusal: "Too many concurrent queries for datasource 'wiki', query capacity of 1 exceeded." + again},
+		{user: "bob", sources: []string{"ads"}}, // what was refused counts nowhere
+		{user: "robot", sources: []string{"ads"}, refusal: "Too many concurrent queries for datasource 'ads', query capacity of 2 exceeded." + again},
+		{user: "robot", sources: []string{"logs"}},
+		{user: "robot", sources: []string{"logs"}},
+		{user: "robot", refusal: "Too many concurrent queries for user 'robot', query capacity of 2 exceeded." + again},
+		{user: "root"},
+		{user: "root"},
+		{user: "", refusal: ""},
+		{user: "", refusal: "Too many concurrent queries for user '', query capacity of 1 exceeded." + again},
+	} {
+		refusal, leave := enter(step.user, step.sources...)
+		if refusal != step.refusal {
+			t.Errorf("%d: %q, want %q", i, refusal, step.refusal)
+		}
+		if leave != nil {
+			leaves = append(leaves, leave)
+		}
+	}
+	for _, leave := range leaves {
+		leave()
+	}
+	if refusal, leave := enter("ann", "wiki", "ads"); leave == nil {
+		t.Errorf("after all have left: %s", refusal)
+	} else {
+		leave()
+	}
+	if g := &r.gate.mu; len(g.users)+len(g.sources)+len(g.lanes)+g.total != 0 {
+		t.Errorf("something is left of queries that have gone: %+v", g)
+	}
+}
+
 func TestLimitsThatMakeNoSense(t *testing.T) {
 	for _, limits := range []func() (Limits, error){
 		func() (Limits, error) { return HiLo(0, 10, 0) },
@@ -80,6 +140,11 @@ func TestLimitsThatMakeNoSense(t *testing.T) {
 	} {
 		if _, err := limits(); fault.Find(err) == nil {
 			t.Errorf("got %v", err)
+		}
+	}
+	for _, q := range []Quota{{Each: -1}, {Named: map[string]int{"wiki": -1}}} {
+		if fault.Find(q.Validate("each", "named")) == nil {
+			t.Errorf("%+v is valid", q)
 		}
 	}
 	r := NewRunning(clock.System(), RunningOptions{})

@@ -92,7 +92,7 @@ func TestPartsOfAQueryCountOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := NewGate(limits)
+	g := NewGate(limits, "historical", nil)
 	enter := func(id, lane string, refused bool) func() {
 		t.Helper()
 		leave, err := g.EnterPart(id, lane)

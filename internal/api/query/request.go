@@ -36,6 +36,8 @@ type Request struct {
 	Parameters []Parameter
 	// ID is the query's id: the caller's or a new one.
 	ID string
+	// User is whose it says it is; "" if it does not.
+	User string
 	// Dialect is the product name the request came under.
 	Dialect string
 }

@@ -77,6 +77,7 @@ func (i *Info) State() string {
 type entry struct {
 	Info      // Lane is guarded by the registry's lock
 	running   *Running
+	reads     []string // the datasources that it counts for, guarded likewise
 	context   map[string]any
 	priority  atomic.Int64
 	blocklist func() []BlockRule
@@ -107,14 +108,14 @@ type RunningOptions struct {
 
 // NewRunning returns an empty registry.
 func NewRunning(c clock.Clock, o RunningOptions) *Running {
-	r := &Running{clock: c, o: o, gate: NewGate(o.Limits)}
+	r := &Running{clock: c, o: o, gate: NewGate(o.Limits, "broker", o.Meter)}
 	r.mu.queries = map[int64]*entry{}
 	return r
 }
 
 type entryKey struct{}
 
-// Arrival is a query that wants to run.
+// Arrival is a query that wants to run. Identity is whose it is, "" if nobody says.
 type Arrival struct {
 	ID, SQL, Identity string
 	// Context is the query's.
@@ -131,7 +132,7 @@ func (r *Running) Enter(ctx context.Context, q Arrival) (_ context.Context, leav
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := r.gate.Enter(lane); err != nil {
+	if err := r.gate.Enter(q.Identity, lane); err != nil {
 		return nil, nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -149,7 +150,8 @@ func (r *Running) Enter(ctx context.Context, q Arrival) (_ context.Context, leav
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		delete(r.mu.queries, e.serial)
-		r.gate.Leave(e.Lane)
+		r.gate.Leave(e.Identity, e.Lane)
+		r.gate.Unread(e.reads)
 		r.keep(e)
 	}, nil
 }

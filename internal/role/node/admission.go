@@ -40,19 +40,47 @@ func (n *Node) admission() (query.RunningOptions, error) {
 	case "hilo":
 		o.Limits, err = query.HiLo(total, threads, set.Int("service.query.scheduler.laning.maxLowPercent"))
 	case "manual":
-		lanes := map[string]int64{}
-		for name, text := range set.WithPrefix("service.query.scheduler.laning.lanes.") {
-			limit, err := strconv.ParseInt(text, 10, 64)
-			if err != nil {
-				return o, fault.InvalidInput("The limit [%s] of lane [%s] is not a whole number", text, name)
-			}
-			lanes[name] = limit
+		var lanes map[string]int64
+		if lanes, err = named(set, "service.query.scheduler.laning.lanes"); err == nil {
+			o.Limits, err = query.Manual(total, threads, lanes, set.Bool("service.query.scheduler.laning.isLimitPercent"))
 		}
-		o.Limits, err = query.Manual(total, threads, lanes, set.Bool("service.query.scheduler.laning.isLimitPercent"))
 	default:
 		err = fault.InvalidInput("service.query.scheduler.laning.strategy [%s] is unknown; use none, hilo or manual", strategy)
 	}
+	if err != nil {
+		return o, err
+	}
+	if o.Limits.Users, err = quota(set, "service.query.scheduler.limits.perUser", "service.query.scheduler.limits.users"); err != nil {
+		return o, err
+	}
+	o.Limits.DataSources, err = quota(set, "service.query.scheduler.limits.perDataSource", "service.query.scheduler.limits.dataSources")
 	return o, err
+}
+
+// named returns the whole numbers of the properties below a key, by what follows it.
+func named(set *config.Settings, key string) (map[string]int64, error) {
+	out := map[string]int64{}
+	for name, text := range set.WithPrefix(key + ".") {
+		n, err := strconv.ParseInt(text, 10, 32)
+		if err != nil {
+			return nil, fault.InvalidInput("The limit [%s] of [%s.%s] is not a whole number that could be meant", text, key, name)
+		}
+		out[name] = n
+	}
+	return out, nil
+}
+
+// quota returns the limit of all names and those of single ones.
+func quota(set *config.Settings, each, single string) (query.Quota, error) {
+	limits, err := named(set, single)
+	if err != nil {
+		return query.Quota{}, err
+	}
+	q := query.Quota{Each: int(set.Int(each)), Named: map[string]int{}}
+	for name, n := range limits {
+		q.Named[name] = int(n)
+	}
+	return q, q.Validate(each, single)
 }
 
 // thresholds lower the priority of queries that read much; nil: the priority is what their context says.

@@ -87,7 +87,7 @@ func (n *Node) openServices(ctx context.Context) (*services, error) {
 	if err != nil {
 		return nil, err
 	}
-	n.running, n.gate = query.NewRunning(n.o.Clock, admission), query.NewGate(admission.Limits)
+	n.running, n.gate = query.NewRunning(n.o.Clock, admission), query.NewGate(admission.Limits, "historical", n.meter)
 	n.roles.Go(func() error { return n.followSettings(ctx) })
 	s := &services{n: n, leads: map[string][]func(context.Context) error{}}
 	s.lookups = lookup.NewSet(lookup.Options{Access: s.access(), Memory: n.memory, Clock: n.o.Clock, Log: n.o.Log})

@@ -35,7 +35,7 @@ func startServers(t testing.TB, s *Store, o Options) *servers {
 	o.Servers = 0
 	for i := range count {
 		mux := edge.NewMux(&edge.Errors{Host: "localhost", Log: s.log})
-		fragments.New(newBroker(t, s, o), heldBy{s}, query.NewGate(query.Limits{}), nil, clock.System(), slog.New(slog.DiscardHandler), 0).Routes(mux)
+		fragments.New(newBroker(t, s, o), heldBy{s}, query.NewGate(query.Limits{}, "historical", nil), nil, clock.System(), slog.New(slog.DiscardHandler), 0).Routes(mux)
 		var handler http.Handler = mux
 		if o.Broken && i == 0 {
 			handler = breaking(mux)

@@ -181,23 +181,14 @@ func (a *API) deleteCompaction(w http.ResponseWriter, r *http.Request) error {
 
 // setClusterCompaction merges a body onto the cluster's settings.
 func (a *API) setClusterCompaction(w http.ResponseWriter, r *http.Request) error {
-	text, err := a.body(w, r)
-	switch {
-	case err != nil:
-		return err
-	case isNothing(text):
-		return refuse(w, http.StatusBadRequest, "The body must be an object of settings")
-	}
-	err = a.change(r, func(c *compact.Settings) error {
-		if err := decode(text, &c.Cluster); err != nil {
-			return err
-		}
-		return c.Validate()
+	return a.takeSettings(w, r, func(text []byte) error {
+		return a.change(r, func(c *compact.Settings) error {
+			if err := decode(text, &c.Cluster); err != nil {
+				return err
+			}
+			return c.Validate()
+		})
 	})
-	if err != nil {
-		return refuseInput(w, err)
-	}
-	return empty(w, http.StatusOK)
 }
 
 // setTaskSlots changes how many tasks compaction may run at once, from query parameters. Without any it does nothing.

@@ -67,6 +67,10 @@ func NewLink(t testing.TB, store string) *Link {
 }
 
 func (l *Link) serve(client net.Conn) {
+	if l.isCut() { // the store is spared those who try again and again
+		_ = client.Close()
+		return
+	}
 	server, err := net.Dial("unix", l.to)
 	if err != nil {
 		_ = client.Close()
@@ -97,6 +101,12 @@ func (l *Link) hold(conns ...net.Conn) bool {
 		l.mu.conns[c] = true
 	}
 	return !l.mu.cut
+}
+
+func (l *Link) isCut() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.mu.cut
 }
 
 func (l *Link) drop(conns ...net.Conn) {

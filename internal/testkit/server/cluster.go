@@ -28,6 +28,7 @@ type Cluster struct {
 	store    *metastore.Store
 	dir      string
 	settings []string
+	clock    clock.Clock
 	skew     time.Duration
 }
 
@@ -47,6 +48,8 @@ type ClusterOptions struct {
 	Settings []string
 	// Metastore is where the metadata is; the zero value: an SQLite of the cluster's own.
 	Metastore metastore.Options
+	// Clock is that of all processes; nil: the system's.
+	Clock clock.Clock
 	// Skew makes the clocks of the processes wrong: by as much too late and too early, by turns.
 	Skew time.Duration
 }
@@ -63,11 +66,15 @@ func StartCluster(t testing.TB, o ClusterOptions) *Cluster {
 	if o.Metastore.Path == "" && o.Metastore.URL == "" {
 		o.Metastore.Path = filepath.Join(dir, "metastore.db")
 	}
+	if o.Clock == nil {
+		o.Clock = clock.System()
+	}
+	o.Metastore.Clock = o.Clock
 	store, err := metastore.Open(t.Context(), o.Metastore)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Cluster{t: t, store: store, dir: dir, settings: o.Settings, skew: o.Skew, Client: Client{Addresses: map[string]string{}}}
+	c := &Cluster{t: t, store: store, dir: dir, settings: o.Settings, clock: o.Clock, skew: o.Skew, Client: Client{Addresses: map[string]string{}}}
 	t.Cleanup(func() {
 		c.CloseIdle()
 		var errs []error
@@ -116,7 +123,7 @@ func (c *Cluster) open(roles []string) (*Process, error) {
 		wrong = -wrong
 	}
 	n, err := node.Start(c.t.Context(), node.Options{
-		Settings: settings, Roles: names, Version: "test", Store: c.store, Clock: Skewed(wrong), Log: slog.New(slog.DiscardHandler),
+		Settings: settings, Roles: names, Version: "test", Store: c.store, Clock: skew(c.clock, wrong), Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return nil, err

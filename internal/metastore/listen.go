@@ -10,17 +10,18 @@ import (
 )
 
 // Processes that share a PostgreSQL tell each other what they have written (NOTIFY), so that none has to look for it: new numbers of the change stream, locks
-// that are free, members that came or went. A process listens on a connection of its own. While that is not there, or does not deliver (some poolers take
+// that are free, members that came or went, settings. A process listens on a connection of its own. While that is not there, or does not deliver (some poolers take
 // LISTEN and never notify), it looks as often as before: it counts only when a message of its own has come back.
 
 // notifyChannel is where they tell; a message is the words of what there is, separated by blanks.
 const notifyChannel = "henge"
 
 const (
-	toldChange  = "change"
-	toldUnlock  = "unlock"
-	toldMembers = "members"
-	toldHello   = "hello:" // and a word of who asks
+	toldChange   = "change"
+	toldUnlock   = "unlock"
+	toldMembers  = "members"
+	toldSettings = "settings"
+	toldHello    = "hello:" // and a word of who asks
 )
 
 const (
@@ -69,19 +70,27 @@ func (s *Store) hear(ctx context.Context) error {
 			return err
 		}
 		for word := range strings.FieldsSeq(n.Payload) {
-			switch word {
-			case hello: // what came before is looked for
+			if word == hello {
 				s.heard.Store(true)
-				s.changed.raise()
-				s.unlocked.raise()
-				s.joined.raise()
-			case toldChange:
-				s.changed.raise()
-			case toldUnlock:
-				s.unlocked.raise()
-			case toldMembers:
-				s.joined.raise()
+				for _, missed := range []string{toldChange, toldUnlock, toldMembers, toldSettings} { // what came before is looked for
+					s.told(missed)
+				}
 			}
+			s.told(word)
 		}
+	}
+}
+
+// told wakes those of this process who wait for what a word is about. Words of later releases are about nothing here.
+func (s *Store) told(word string) {
+	switch word {
+	case toldChange:
+		s.changed.raise()
+	case toldUnlock:
+		s.unlocked.raise()
+	case toldMembers:
+		s.joined.raise()
+	case toldSettings:
+		s.settled.raise()
 	}
 }

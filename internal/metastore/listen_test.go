@@ -31,6 +31,21 @@ func TestProcessesTellEachOtherWhatTheyWrite(t *testing.T) {
 			t.Fatal("nobody told of the member")
 		}
 	}
+	for n, name := range []string{"coordinator.config", "broker.config", "broker.config"} {
+		changed := two.SettingsChanged()
+		if n < 2 {
+			_, err := one.SetSetting(one.ctx(), Fence{}, name, []byte("{}"), nil)
+			one.ok(err)
+		} else {
+			_, err := one.DeleteSetting(one.ctx(), Fence{}, name, nil)
+			one.ok(err)
+		}
+		select {
+		case <-changed:
+		case <-t.Context().Done():
+			t.Fatalf("nobody told of the setting: %d", n)
+		}
+	}
 	if !two.heard.Load() {
 		t.Error("the process does not know that it is told")
 	}

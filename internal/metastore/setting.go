@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"github.com/hengedb/henge/internal/fault"
 )
@@ -36,6 +37,9 @@ func (s *Store) DeleteRules(ctx context.Context, fence Fence, dataSource string)
 	return s.deletePayload(ctx, fence, "rules WHERE datasource", dataSource, nil)
 }
 
+// settingsTable is where settings are.
+const settingsTable = "settings"
+
 // Setting returns a setting, and whether it was ever set.
 func (s *Store) Setting(ctx context.Context, name string) (json.RawMessage, bool, error) {
 	return s.read().payload(ctx, "settings WHERE name", name)
@@ -48,7 +52,7 @@ func (s *Store) UpdateSetting(
 ) (changed bool, err error) {
 	err = s.write(ctx, func(ctx context.Context, t *tx) error {
 		var err error
-		changed, err = t.setPayload(ctx, fence, "settings", "name", name, entry, next)
+		changed, err = t.setPayload(ctx, fence, settingsTable, "name", name, entry, next)
 		return err
 	})
 	return changed, err
@@ -61,8 +65,12 @@ func (s *Store) SetSetting(ctx context.Context, fence Fence, name string, value 
 
 // DeleteSetting forgets a setting and reports whether there was one. The audit entry, if not nil, is only written then.
 func (s *Store) DeleteSetting(ctx context.Context, fence Fence, name string, entry *AuditEntry) (bool, error) {
-	return s.deletePayload(ctx, fence, "settings WHERE name", name, entry)
+	return s.deletePayload(ctx, fence, settingsTable+" WHERE name", name, entry)
 }
+
+// SettingsChanged returns a channel that is closed when a setting is written or forgotten. What is written by a process that shares the database only
+// and can't tell (listen.go) is found by looking.
+func (s *Store) SettingsChanged() <-chan struct{} { return s.settled.next() }
 
 // payload reads one JSON payload; place is "table WHERE column".
 func (c conn) payload(ctx context.Context, place, key string) (json.RawMessage, bool, error) {
@@ -117,6 +125,7 @@ func (t *tx) setPayload(
 		}
 		entry = &e
 	}
+	t.settled = t.settled || table == settingsTable
 	return true, t.audit(ctx, entry)
 }
 
@@ -129,6 +138,7 @@ func (s *Store) deletePayload(ctx context.Context, fence Fence, place, key strin
 		if deleted = n > 0; err != nil || !deleted {
 			return err
 		}
+		t.settled = t.settled || strings.HasPrefix(place, settingsTable+" ")
 		return t.audit(ctx, entry)
 	})
 	return deleted, err

@@ -29,6 +29,7 @@ type Store struct {
 	changed  signal // a new number in the change stream
 	unlocked signal // a lock was released or revoked
 	joined   signal // a process announced itself, or withdrew
+	settled  signal // a setting was written or forgotten
 
 	listener *pgx.ConnConfig // of the connection that listens; nil: there are no other processes
 	listened chan struct{}   // closed when nobody listens any more

@@ -28,6 +28,7 @@ type tx struct {
 	entries  []changeEntry // of the change stream, numbered at the end of the operation
 	number   int64         // of the change stream; 0 while it has no entry
 	released bool          // a lock was released or revoked
+	settled  bool          // a setting was written or forgotten
 }
 
 // errCrashed is what a store answers after a fault point said that the process crashed.
@@ -105,23 +106,26 @@ func (s *Store) writeGroup(ctx context.Context, group []*operation) error {
 		failAll(group, err)
 		return err
 	}
-	changed, released := written(group)
-	if changed {
-		s.changed.raise()
-	}
-	if released {
-		s.unlocked.raise()
+	for _, word := range written(group) {
+		s.told(word)
 	}
 	return s.afterCommit(group)
 }
 
-// written says what of that others wait for a group has written.
-func written(group []*operation) (changed, released bool) {
+// written says what of that others wait for a group has written, in the words that processes tell each other.
+func written(group []*operation) (words []string) {
+	changed, released, settled := false, false, false
 	for _, op := range group {
 		changed = changed || op.err == nil && op.tx.number > 0
 		released = released || op.err == nil && op.tx.released
+		settled = settled || op.err == nil && op.tx.settled
 	}
-	return changed, released
+	for word, is := range map[string]bool{toldChange: changed, toldUnlock: released, toldSettings: settled} {
+		if is {
+			words = append(words, word)
+		}
+	}
+	return words
 }
 
 func (s *Store) tryGroup(ctx context.Context, group []*operation) error {
@@ -158,15 +162,7 @@ func (s *Store) tryGroup(ctx context.Context, group []*operation) error {
 			return err
 		}
 	}
-	changed, released := written(group)
-	var words []string
-	if changed {
-		words = append(words, toldChange)
-	}
-	if released {
-		words = append(words, toldUnlock)
-	}
-	if err := c.tell(ctx, words...); err != nil {
+	if err := c.tell(ctx, written(group)...); err != nil {
 		return err
 	}
 	if err := t.Commit(); err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/hengedb/henge/internal/api/coordinator"
 	"github.com/hengedb/henge/internal/api/query"
 	"github.com/hengedb/henge/internal/config"
+	"github.com/hengedb/henge/internal/duty/compact"
 	"github.com/hengedb/henge/internal/fault"
 )
 
@@ -101,29 +102,55 @@ func thresholds(set *config.Settings) (*query.Thresholds, error) {
 	}
 }
 
-// settingsPeriod is how soon a changed blocklist is obeyed by all Brokers, and other dynamic configuration.
+// settingsPeriod is how soon a changed dynamic configuration is obeyed by a process that nobody tells of it.
 const settingsPeriod = 5 * time.Second
 
-// followSettings reads what Brokers obey again and again: the blocklist, and which servers are clones. While the metastore can't be reached the last
-// ones hold.
-func (n *Node) followSettings(ctx context.Context) error {
-	for {
-		var broker struct {
-			Blocklist []query.BlockRule `json:"queryBlocklist"`
+// followSettings obeys dynamic configuration as it changes, until ctx is done: the Brokers the blocklist, and which servers are clones; compaction is told
+// when its settings are others, which may have been written by another process. While the metastore can't be reached the last ones hold.
+// The first ones hold when it returns.
+func (n *Node) followSettings(ctx context.Context, compaction func()) {
+	changed := n.store.SettingsChanged()
+	known := n.readSettings(ctx, "")
+	n.roles.Go(func() error {
+		for {
+			timer := n.o.Clock.NewTimer(settingsPeriod)
+			select {
+			case <-changed:
+			case <-timer.C():
+			case <-ctx.Done():
+			}
+			timer.Stop()
+			if ctx.Err() != nil {
+				return nil
+			}
+			changed = n.store.SettingsChanged()
+			if now := n.readSettings(ctx, known); now != known {
+				known = now
+				compaction()
+			}
 		}
-		if n.readSetting(ctx, coordinator.SettingBroker, &broker) {
-			n.blocklist.Store(&broker.Blocklist)
-		}
-		var config struct {
-			Clones map[string]string `json:"cloneServers"`
-		}
-		if n.readSetting(ctx, coordinator.SettingCoordinator, &config) {
-			n.clones.Store(&config.Clones)
-		}
-		if n.o.Clock.Sleep(ctx, settingsPeriod) != nil {
-			return nil
-		}
+	})
+}
+
+// readSettings reads what Brokers obey, and returns the settings of compaction as they are stored; those that are known if they can't be read.
+func (n *Node) readSettings(ctx context.Context, known string) (compaction string) {
+	var broker struct {
+		Blocklist []query.BlockRule `json:"queryBlocklist"`
 	}
+	if n.readSetting(ctx, coordinator.SettingBroker, &broker) {
+		n.blocklist.Store(&broker.Blocklist)
+	}
+	var config struct {
+		Clones map[string]string `json:"cloneServers"`
+	}
+	if n.readSetting(ctx, coordinator.SettingCoordinator, &config) {
+		n.clones.Store(&config.Clones)
+	}
+	var text json.RawMessage
+	if !n.readSetting(ctx, compact.SettingName, &text) {
+		return known
+	}
+	return string(text)
 }
 
 // readSetting fills into with a setting; false: it could not be read. One that nobody has set leaves it empty.

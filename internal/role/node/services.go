@@ -88,7 +88,6 @@ func (n *Node) openServices(ctx context.Context) (*services, error) {
 		return nil, err
 	}
 	n.running, n.gate = query.NewRunning(n.o.Clock, admission), query.NewGate(admission.Limits, "historical", n.meter)
-	n.roles.Go(func() error { return n.followSettings(ctx) })
 	s := &services{n: n, leads: map[string][]func(context.Context) error{}}
 	s.lookups = lookup.NewSet(lookup.Options{Access: s.access(), Memory: n.memory, Clock: n.o.Clock, Log: n.o.Log})
 	n.roles.Go(func() error { return s.lookups.Run(ctx) })
@@ -106,6 +105,7 @@ func (n *Node) openServices(ctx context.Context) (*services, error) {
 	if err := s.openCoordinator(ctx); err != nil {
 		return nil, err
 	}
+	n.followSettings(ctx, s.compaction.Nudge)
 	if err := s.openMonitor(ctx); err != nil {
 		return nil, err
 	}

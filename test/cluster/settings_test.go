@@ -1,0 +1,43 @@
+package cluster
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/testkit/postgres"
+	"github.com/hengedb/henge/internal/testkit/server"
+)
+
+// A rule of the blocklist is obeyed by every Broker as soon as it is written, and no longer when it is gone. The clock of all stands still meanwhile: none comes by
+// it because it looks now and then.
+func TestTheBlocklistIsObeyedAtOnce(t *testing.T) {
+	clock := server.NewStepped(t)
+	c := server.StartCluster(t, server.ClusterOptions{
+		Clock: clock, Metastore: metastore.Options{URL: postgres.URL(t)},
+		Processes: [][]string{{"coordinator", "overlord", "worker"}, {"historical"}, {"broker"}, {"router", "broker"}},
+	})
+	days(t, c, "wiki", 0, 2)
+	goOn := clock.Hold()
+	defer goOn()
+	for _, rule := range []string{`{"type":"default","ruleName":"not now","dataSources":["wiki"]}`, ""} {
+		status, text, err := c.Send(t.Context(), "router", http.MethodPost, "/service/coordinator/v1/broker/config", `{"queryBlocklist":[`+rule+`]}`)
+		if err != nil || status != http.StatusOK {
+			t.Fatalf("%d %s %v", status, text, err)
+		}
+		for _, p := range c.Nodes[2:] {
+			broker := server.Client{Addresses: p.Addresses}
+			c.Until("the Broker obeys ["+rule+"]", func() bool {
+				status, text, err := broker.Send(t.Context(), "broker", http.MethodPost, "/service/v2/sql", `{"query":"SELECT COUNT(*) FROM wiki"}`)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if rule == "" {
+					return status == http.StatusOK
+				}
+				return status == http.StatusForbidden && strings.Contains(string(text), "not now")
+			})
+		}
+	}
+}

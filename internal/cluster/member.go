@@ -51,7 +51,7 @@ func ParseRoles(names []string) ([]string, error) {
 
 // Protocol is the version of what processes say to each other. This release speaks with those of the same and of the one before; dispatch.Version is its
 // version of fragments. Bump both together when old and new would misunderstand each other, and keep what the one before understands.
-const Protocol = 1
+const Protocol = 2
 
 // Member is a process in one of its roles.
 type Member struct {

@@ -71,6 +71,7 @@ var Properties = []Property{
 	{Key: "service.query.scheduler.prioritization.segmentRangeThreshold", Kind: Duration, Default: "", Doc: "With `threshold`, how much time the segments that a query reads may span together. Empty: any."},
 	{Key: "service.query.scheduler.prioritization.adjustment", Kind: Int, Default: "5", Doc: "With `threshold`, what a crossed threshold takes off the priority."},
 	{Key: "service.server.http.numThreads", Kind: Int, Default: "0", Doc: "What shares of lanes are shares of, where `service.query.scheduler.numThreads` is not less; 0: 30 more than the larger of 10 and the cores and a sixteenth of them and 2. Requests are not bounded by it."},
+	{Key: "service.broker.mergeFanIn", Kind: Int, Default: "16", Doc: "How many Historicals' groups, or first rows of an order, are merged in one place. Where more take part in a query, some of them merge what others give. 0: the Broker merges all."},
 	{Key: "service.broker.cache.useResultLevelCache", Kind: Bool, Default: "false", Doc: "Answer queries from the cache of results, where nothing they read has changed and their context (`useResultLevelCache`) does not say no."},
 	{Key: "service.broker.cache.populateResultLevelCache", Kind: Bool, Default: "false", Doc: "Keep results in that cache, where the context (`populateResultLevelCache`) does not say no."},
 	{Key: "service.broker.cache.resultLevelCacheLimit", Kind: Bytes, Default: "1000000", Doc: "Largest result that is kept."},

@@ -3,6 +3,12 @@ package dispatch
 import "time"
 
 const (
+	// DefaultFanIn is how many parts of a query one server merges at most. Merging a part costs its groups, so that few are as quick as a tree of them; from
+	// some ten on the Broker is what a query waits for.
+	DefaultFanIn = 16
+	// maxDepth bounds the tree of a request: DefaultFanIn to its power are more servers than there are.
+	maxDepth = 8
+
 	// maxHeaderBytes bounds the JSON of a request: the segments of one server, some hundred bytes each.
 	maxHeaderBytes = 256 << 20
 	// maxPlanBytes is that of package wire.

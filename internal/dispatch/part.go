@@ -12,18 +12,16 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// read asks a server for its part and calls f with each batch until the end. It returns what the server's operators did.
-func (r *running) read(
-	ctx context.Context, server *Server, segments []Segment, skip int64, f func(*vector.Batch) error,
-) ([]*exec.NodeProfile, error) {
-	defer r.d.busy(server, segments)()
+// read asks a server for its share and calls f with each batch until the end. It returns what the server's operators did.
+func (r *running) read(ctx context.Context, s share, skip int64, f func(*vector.Batch) error) ([]*exec.NodeProfile, error) {
+	defer r.d.busy(s)()
 	began, first := r.d.o.Clock.Now(), time.Time{}
-	stream, body, err := r.d.ask(ctx, server, r.request(ctx, server, segments, skip))
+	stream, body, err := r.d.ask(ctx, s.server, r.request(ctx, s, skip))
 	if err != nil {
 		return nil, err
 	}
 	defer body.Close() // what was not read is not wanted
-	defer func() { r.d.measure(r.q, server, began, first, body.bytes) }()
+	defer func() { r.d.measure(r.q, s.server, began, first, body.bytes) }()
 	if err := stream.Begin(); err != nil {
 		return nil, err
 	}
@@ -49,7 +47,8 @@ func retries(ctx context.Context, err error, attempt int) bool {
 }
 
 // takeOver places the segments of a server that broke on others. Groups may come from any number of them. Rows have an order in the part
-// as a whole, and those that were given are the first in it: one server goes on, the one that holds most of the segments.
+// as a whole, and those that were given are the first in it: one server goes on, the one that holds most of the segments. Where it can it merges what the
+// others give, and reads the rest itself where it can't.
 func (r *running) takeOver(segments []Segment, never map[string]bool) ([]share, error) {
 	segments = r.again(segments)
 	shares, err := r.d.place(r.q, segments, never)
@@ -57,7 +56,11 @@ func (r *running) takeOver(segments []Segment, never map[string]bool) ([]share, 
 		return shares, err
 	}
 	most := slices.MaxFunc(shares, func(a, b share) int { return len(a.segments) - len(b.segments) })
-	return []share{{most.server, segments}}, nil
+	if !mergeable(r.f) || !r.d.merges(most.server) {
+		return []share{{server: most.server, segments: segments}}, nil
+	}
+	most.others = slices.DeleteFunc(shares, func(s share) bool { return s.server == most.server })
+	return []share{most}, nil
 }
 
 // wholePart is a part that is held back until it is whole.
@@ -143,18 +146,23 @@ func (r *running) whole(ctx context.Context, s share, never map[string]bool, att
 	r.d.broke(ctx, r.q, s.server, err)
 	excluded := map[string]bool{s.server.Name: true}
 	maps.Copy(excluded, never)
-	shares, none := r.takeOver(s.segments, excluded)
+	shares, none := r.takeOver(s.everything(), excluded)
 	if none != nil {
 		return nil, given(s.server, err)
 	}
-	var out []*buffer
-	for _, o := range shares {
-		more, err := r.whole(ctx, o, excluded, attempt+1)
-		if err != nil {
-			closeAll(out)
-			return nil, err
-		}
-		out = append(out, more...)
+	parts := make([][]*buffer, len(shares))
+	group := exec.NewGroup(ctx)
+	for i, o := range shares {
+		group.Go(func(ctx context.Context) (err error) {
+			parts[i], err = r.whole(ctx, o, excluded, attempt+1)
+			return err
+		})
+	}
+	err = group.Wait()
+	out := slices.Concat(parts...)
+	if err != nil {
+		closeAll(out)
+		return nil, err
 	}
 	return out, nil
 }
@@ -170,12 +178,12 @@ func (r *running) hedged(ctx context.Context, s share) (*buffer, error) {
 	}
 	answers := make(chan answer, 2)
 	group := exec.NewGroup(ctx)
-	ask := func(server *Server) {
+	ask := func(s share) {
 		group.Go(func(ctx context.Context) error {
 			b := newBuffer(r.q.Memory, r.q.Spill)
 			err := exec.Protect(func() (err error) {
-				b.server = server.Name
-				b.did, err = r.read(ctx, server, s.segments, 0, b.add)
+				b.server = s.server.Name
+				b.did, err = r.read(ctx, s, 0, b.add)
 				return err
 			})
 			if err != nil {
@@ -186,7 +194,7 @@ func (r *running) hedged(ctx context.Context, s share) (*buffer, error) {
 			return nil // the answer tells
 		})
 	}
-	ask(s.server)
+	ask(s)
 	asked := 1
 	defer func() {
 		group.Stop()
@@ -219,16 +227,17 @@ func (r *running) hedged(ctx context.Context, s share) (*buffer, error) {
 			if other := r.other(s); other != nil {
 				r.d.o.Log.WarnContext(ctx, "a server is late with its part of a query; a second one is asked", "server", s.server.Name,
 					"second", other.Name, "query", r.q.ID)
-				ask(other)
+				ask(share{server: other, segments: s.segments})
 				asked++
 			}
 		}
 	}
 }
 
-// other returns a server that holds all segments of a share beside the one that has it, or nil.
+// other returns a server that holds all segments of a share beside the one that has it, or nil. What a server merges is asked for a second time by that one
+// itself.
 func (r *running) other(s share) *Server {
-	if len(s.segments) == 0 {
+	if len(s.segments) == 0 || len(s.others) > 0 {
 		return nil
 	}
 	for _, o := range s.segments[0].Holders {
@@ -265,7 +274,7 @@ func (p *streamedPart) run(ctx context.Context, r *running, s share) error {
 	never := map[string]bool{}
 	rows := int64(0)
 	for attempt := 1; ; attempt++ {
-		did, err := r.read(ctx, s.server, s.segments, rows, func(b *vector.Batch) error {
+		did, err := r.read(ctx, s, rows, func(b *vector.Batch) error {
 			select {
 			case p.batches <- b:
 				rows += int64(b.Rows())

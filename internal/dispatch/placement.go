@@ -59,6 +59,8 @@ type placement struct {
 type share struct {
 	server   *Server
 	segments []Segment
+	// others are what the server has other servers read and merges with its own (tree.go).
+	others []share
 }
 
 // place returns each server's share; segments keep their order. Of the servers that hold a segment it takes the one of the highest priority

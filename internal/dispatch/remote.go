@@ -25,6 +25,8 @@ type Options struct {
 	Meter *obs.Meter
 	// Protocol is the newest version of requests that this process knows; 0: Version.
 	Protocol int
+	// FanIn is how many parts of a query are merged in one place at most, if they can be merged elsewhere too; 0: DefaultFanIn, below 0: any number.
+	FanIn int
 
 	Clock clock.Clock
 	Log   *slog.Logger
@@ -43,6 +45,9 @@ type Dispatcher struct {
 
 // New returns a Dispatcher.
 func New(o Options) *Dispatcher {
+	if o.FanIn == 0 {
+		o.FanIn = DefaultFanIn
+	}
 	d := &Dispatcher{o: o}
 	d.mu.load, d.mu.suspect = map[string]int64{}, map[string]time.Time{}
 	return d
@@ -103,21 +108,26 @@ func (d *Dispatcher) place(q *Query, segments []Segment, never map[string]bool) 
 	return p.place(segments)
 }
 
-// busy counts work that a server is asked for; the result takes it back.
-func (d *Dispatcher) busy(server *Server, segments []Segment) (done func()) {
-	rows := int64(1)
-	for _, s := range segments {
-		rows += max(s.Of.Rows, 0)
-	}
-	add := func(n int64) {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		if d.mu.load[server.Name] += n; d.mu.load[server.Name] == 0 {
-			delete(d.mu.load, server.Name)
+// busy counts work that servers are asked for; the result takes it back.
+func (d *Dispatcher) busy(s share) (done func()) {
+	rows := map[string]int64{}
+	for s := range s.all() {
+		rows[s.server.Name]++
+		for _, of := range s.segments {
+			rows[s.server.Name] += max(of.Of.Rows, 0)
 		}
 	}
-	add(rows)
-	return func() { add(-rows) }
+	add := func(sign int64) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		for name, n := range rows {
+			if d.mu.load[name] += sign * n; d.mu.load[name] == 0 {
+				delete(d.mu.load, name)
+			}
+		}
+	}
+	add(1)
+	return func() { add(-1) }
 }
 
 // measure tells how long a server took for its part, until its first byte and in all, and how many bytes it sent.
@@ -145,6 +155,8 @@ type remote struct {
 	d      *Dispatcher
 	q      *Query
 	shares []share
+	// formed says that the shares are a tree already.
+	formed bool
 }
 
 // Open implements exec.Remote.
@@ -153,9 +165,13 @@ func (r *remote) Open(ctx context.Context, f *exec.Fragment) ([]exec.Operator, e
 	if err != nil {
 		return nil, err
 	}
-	run := &running{d: r.d, q: r.q, f: f, plan: plan, parts: len(r.shares), began: r.d.o.Clock.Now()}
-	out := make([]exec.Operator, len(r.shares))
-	for i, s := range r.shares {
+	shares := r.shares
+	if !r.formed && mergeable(f) {
+		shares = tree(shares, r.d.o.FanIn, r.d.merges)
+	}
+	run := &running{d: r.d, q: r.q, f: f, plan: plan, parts: len(shares), began: r.d.o.Clock.Now()}
+	out := make([]exec.Operator, len(shares))
+	for i, s := range shares {
 		if f.Streamed {
 			out[i] = startStreamed(ctx, run, s)
 		} else {
@@ -198,21 +214,18 @@ func (r *running) late() bool {
 	return 2*r.mu.done >= r.parts && took > hedgeFactor*r.mu.slowest+hedgeLeast
 }
 
-// request returns what a server is asked for its segments.
-func (r *running) request(ctx context.Context, server *Server, segments []Segment, skip int64) *Request {
+// request returns what a server is asked for its share.
+func (r *running) request(ctx context.Context, s share, skip int64) *Request {
 	req := &Request{
 		QueryID: r.q.ID, TimeZone: r.q.TimeZone, Now: r.q.Now, BatchRows: r.q.BatchRows, Skip: skip, Need: r.f.Need,
 		Priority: r.q.Priority, Lane: r.q.Lane, NoCacheUse: r.q.NoCacheUse, NoCachePopulate: r.q.NoCachePopulate,
-		Groups: r.f.Groups, Streamed: r.f.Streamed, Profile: r.f.Far != nil, Plan: r.plan, Segments: make([]SentSegment, len(segments)),
+		Groups: r.f.Groups, Streamed: r.f.Streamed, Profile: r.f.Far != nil, Plan: r.plan, Segments: s.sent(nil),
+	}
+	if len(s.others) > 0 {
+		req.Servers, req.Others = s.sentOthers()
 	}
 	if deadline, ok := ctx.Deadline(); ok {
 		req.TimeoutMillis = max(1, deadline.Sub(clock.System().Now()).Milliseconds()) // contexts end by the system's clock
-	}
-	for i, s := range segments {
-		req.Segments[i] = SentSegment{ID: s.ID, Visible: [2]int64{s.Visible.Start, s.Visible.End}}
-		if !holds(s.Holders, server) {
-			req.Segments[i].LoadSpec = s.Of.LoadSpec()
-		}
 	}
 	return req
 }

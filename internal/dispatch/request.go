@@ -16,7 +16,10 @@ import (
 
 // Version is the newest of requests and streams that this release knows (cluster.Protocol). It speaks that and the one before: a Broker asks each server in
 // the newest that both know. A server refuses those it does not know, and the Broker then asks another.
-const Version = 1
+const Version = 2
+
+// versionOthers is the first in which a server can be asked to merge what others read.
+const versionOthers = 2
 
 // spoken returns the newest version that two processes both know, of which one may not say.
 func spoken(own, other int) byte {
@@ -84,6 +87,10 @@ type Request struct {
 	Profile bool `json:"profile,omitempty"`
 	// Segments are read in this order.
 	Segments []SentSegment `json:"segments"`
+	// Others are the shares of other servers, that this one asks for and merges with its own rows or groups. From version 2 on.
+	Others []SentShare `json:"others,omitempty"`
+	// Servers are those that Others are about, by number.
+	Servers []SentServer `json:"servers,omitempty"`
 
 	// Version is that of the request and its answer; 0: the newest.
 	Version  byte `json:"-"`
@@ -100,6 +107,25 @@ type SentSegment struct {
 	Visible [2]int64 `json:"visible"`
 	// LoadSpec says where its file is; none: the server is known to hold it.
 	LoadSpec json.RawMessage `json:"loadSpec,omitempty"`
+	// Rows is how many it has, and Holders are the servers that hold it, by number: for one who asks another for it.
+	Rows    int64 `json:"rows,omitempty"`
+	Holders []int `json:"holders,omitempty"`
+}
+
+// SentShare is what another server is to read, and to merge.
+type SentShare struct {
+	// Server is one of the request's.
+	Server   int           `json:"server"`
+	Segments []SentSegment `json:"segments"`
+	Others   []SentShare   `json:"others,omitempty"`
+}
+
+// SentServer is where a server answers.
+type SentServer struct {
+	Name     string `json:"name"`
+	URL      string `json:"url"`
+	Priority int    `json:"priority,omitempty"`
+	Protocol int    `json:"protocol,omitempty"`
 }
 
 // Interval returns the part of time in which the segment's rows count.
@@ -172,6 +198,9 @@ func ReadRequest(in io.Reader, newest int) (*Request, error) {
 	r := &Request{Version: head[4]}
 	if err := json.Unmarshal(body[:header], r); err != nil {
 		return nil, corrupt("its header is no JSON")
+	}
+	if len(r.Others) > 0 && (head[4] < versionOthers || head[5]&flagStreamed != 0) || !r.sound(r.Others, 1) {
+		return nil, corrupt("what others are to read can't be meant")
 	}
 	r.Plan, r.Groups, r.Streamed = body[header:header+plan], head[5]&flagGroups != 0, head[5]&flagStreamed != 0
 	return r, nil

@@ -41,12 +41,7 @@ func openAggregate(ctx context.Context, n *plan.Aggregate, env *Env) (*Pipeline,
 		}
 		o.input = newSort(in, n.Input.Columns(), n.Order, 0, -1, env)
 	}
-	if o.pipeline != nil && o.pipeline.there != nil {
-		plain := plan.WithInputs(n, []plan.Node{o.pipeline.fragment()})
-		o.far = &farRows{remote: o.pipeline.there, fragment: &Fragment{
-			Plan: plain, Groups: true, Far: env.far(o.pipeline.nodes(n)),
-		}}
-	}
+	o.openFar(n, env)
 	o.kept = takeKept(n, o.pipeline, env)
 	if len(n.Keys) == 0 {
 		return nil, o, nil
@@ -62,6 +57,17 @@ func openAggregate(ctx context.Context, n *plan.Aggregate, env *Env) (*Pipeline,
 	sorted := newSort(nil, n.Columns(), keys, 0, -1, env)
 	sorted.pipeline = p
 	return nil, sorted, nil
+}
+
+// openFar has other servers group what they hold of the input.
+func (o *aggregateOp) openFar(n *plan.Aggregate, env *Env) {
+	if o.pipeline == nil || o.pipeline.there == nil {
+		return
+	}
+	plain := plan.WithInputs(n, []plan.Node{o.pipeline.fragment()})
+	o.far = &farRows{remote: o.pipeline.there, fragment: &Fragment{
+		Plan: plain, Groups: true, Far: env.far(o.pipeline.nodes(n)),
+	}}
 }
 
 func (o *aggregateOp) Next(ctx context.Context) (*vector.Batch, error) {

@@ -11,7 +11,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// groupsOut is the part of an aggregation that runs next to the segments: it groups what they hold and gives the groups unfinished. Its
+// groupsOut is the part of an aggregation that runs next to the segments: it groups what they hold, merges that with the groups of other servers if it is
+// to, and gives the groups unfinished. Its
 // batches have a first column that names the table they are of, 0 for the groups with the calls that are plain, i for the different rows
 // of the i-th DISTINCT; then come the table's keys, then the intermediate values of its calls. A group may come more than once.
 type groupsOut struct {
@@ -36,6 +37,7 @@ func buildGroupsOut(ctx context.Context, node plan.Node, env *Env) (Operator, er
 	if o.pipeline, o.input, err = openParts(ctx, n.Input, env.unordered().needing(aggregateNeeds(n))); err != nil {
 		return nil, err
 	}
+	o.openFar(n, env)
 	o.kept = takeKept(n, o.pipeline, env)
 	return &groupsOut{a: o}, nil
 }

@@ -30,8 +30,11 @@ var configs = []slt.Config{
 	{Name: "fragments", New: func(t testing.TB) slt.Engine {
 		return engine.Serve(t, engine.Options{SegmentRows: 2, Threads: 2, Servers: 3, LargeSide: 1})
 	}},
+	{Name: "tree", New: func(t testing.TB) slt.Engine {
+		return engine.Serve(t, engine.Options{SegmentRows: 2, Threads: 2, Servers: 7, FanIn: 2})
+	}},
 	{Name: "broken", New: func(t testing.TB) slt.Engine {
-		return engine.Serve(t, engine.Options{SegmentRows: 2, Threads: 2, Servers: 3, Broken: true})
+		return engine.Serve(t, engine.Options{SegmentRows: 2, Threads: 2, Servers: 5, FanIn: 2, Broken: true})
 	}},
 	{Name: "server", New: func(t testing.TB) slt.Engine { return whole.New(t) }},
 	{Name: "cluster", New: func(t testing.TB) slt.Engine { return whole.NewCluster(t) }},

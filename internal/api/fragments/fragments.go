@@ -31,6 +31,8 @@ type Engine interface {
 	FragmentEnv(zone *chrono.Zone, now int64, name string) (env *exec.Env, done func())
 	// SegmentCache returns what is kept of single segments, as far as the query wants it used and filled; nil: not at all.
 	SegmentCache(use, populate bool) *exec.SegmentCache
+	// Relay returns those who read what a request has other servers read; what they give waits in the memory of env.
+	Relay(req *dispatch.Request, env *exec.Env) (exec.Remote, error)
 	// SegmentTimes returns what measures the segments of a query; nil: nobody wants to know.
 	SegmentTimes(id string) *exec.SegmentTimes
 }
@@ -124,7 +126,15 @@ func (a *API) run(ctx context.Context, req *dispatch.Request, out *dispatch.Stre
 	env.Share.Prefer(req.Priority)
 	env.Segments, env.Times = a.engine.SegmentCache(!req.NoCacheUse, !req.NoCachePopulate), a.engine.SegmentTimes(req.QueryID)
 	env.BatchRows = req.BatchRows
-	env.Tables = &leaves{a.segments, req.Segments}
+	own := &leaves{a.segments, req.Segments}
+	env.Tables = own
+	if len(req.Others) > 0 {
+		relay, err := a.engine.Relay(req, env)
+		if err != nil {
+			return nil, dispatch.Elsewhere(err)
+		}
+		env.Cluster = &merging{own, relay}
+	}
 	if !req.Profile {
 		return nil, send(ctx, f, env, out)
 	}
@@ -156,6 +166,18 @@ func send(ctx context.Context, f *exec.Fragment, env *exec.Env, out *dispatch.St
 			return fmt.Errorf("sending rows: %w", err)
 		}
 	}
+}
+
+// merging are the segments of a request, and those that it has other servers read. It implements exec.Cluster.
+type merging struct {
+	own   *leaves
+	relay exec.Remote
+}
+
+// Split implements exec.Cluster.
+func (m *merging) Split(ctx context.Context, scan *plan.Scan) ([]exec.Leaf, exec.Remote, error) {
+	leaves, err := m.own.Leaves(ctx, scan)
+	return leaves, m.relay, err
 }
 
 // leaves are the segments of a request.

@@ -36,6 +36,14 @@ func (b *Broker) SegmentCache(use, populate bool) *exec.SegmentCache {
 	return &c
 }
 
+// Relay implements fragments.Engine.
+func (b *Broker) Relay(req *dispatch.Request, env *exec.Env) (exec.Remote, error) {
+	if b.o.Dispatcher == nil {
+		return nil, fault.Unavailable("This process asks no others")
+	}
+	return b.o.Dispatcher.Relay(req, env.Budget, env.Spill), nil
+}
+
 // SegmentTimes implements fragments.Engine.
 func (b *Broker) SegmentTimes(id string) *exec.SegmentTimes {
 	if b.o.Meter == nil {

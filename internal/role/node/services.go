@@ -183,7 +183,8 @@ func (s *services) openBroker() error {
 	}
 	if !s.n.peers.alone {
 		options.Servers, options.Clones = s.n.peers.inventory, s.n.cloneServers
-		options.Dispatcher = dispatch.New(dispatch.Options{Client: s.n.peers.client, Meter: s.n.meter, Protocol: s.n.o.Protocol, Clock: s.n.o.Clock, Log: s.n.o.Log})
+		options.Dispatcher = dispatch.New(dispatch.Options{Client: s.n.peers.client, Meter: s.n.meter, Protocol: s.n.o.Protocol,
+			FanIn: fanIn(set), Clock: s.n.o.Clock, Log: s.n.o.Log})
 	}
 	s.broker = broker.New(s.n.published, s.historical, s.systemTables(), externals, options)
 	s.query = query.New(s.broker, s.n.running, query.Options{
@@ -196,6 +197,14 @@ func (s *services) openBroker() error {
 		DefaultTimeout:  set.Int("service.server.http.defaultQueryTimeout"), MaxTimeout: set.Int("service.server.http.maxQueryTimeout"),
 	})
 	return nil
+}
+
+// fanIn is how many parts of a query are merged in one place.
+func fanIn(set *config.Settings) int {
+	if n := int(set.Int("service.broker.mergeFanIn")); n > 0 {
+		return n
+	}
+	return -1
 }
 
 func (s *services) openOverlord(ctx context.Context) error {

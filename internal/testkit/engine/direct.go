@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"maps"
+	"net/http"
 	"testing"
 
 	"github.com/hengedb/henge/internal/api/query"
@@ -27,6 +28,10 @@ type Options struct {
 	SegmentRows int
 	// Servers is how many servers hold the segments, two of them each, 0: this process reads all. Only Serve knows of it.
 	Servers int
+	// FanIn is how many servers' parts are merged in one place; 0: the default. Servers merge the others'.
+	FanIn int
+	// Asked, if not nil, is called with each request that a server gets. No part is then asked for twice because it is late.
+	Asked func(server string, r *dispatch.Request)
 	// Broken lets the first server break off each answer, sooner or later.
 	Broken bool
 	// MemoryBytes is the memory that a query may take before it spills, 0: any.
@@ -41,6 +46,16 @@ type Options struct {
 	Kept bool
 	// Reprint parses each statement, prints it, and runs what was printed.
 	Reprint bool
+
+	relay *http.Client // by which a server asks others; nil: it is none
+}
+
+func newDispatcher(s *Store, o Options, client *http.Client) *dispatch.Dispatcher {
+	var c clock.Clock = &hurried{Clock: clock.System()}
+	if o.Asked != nil {
+		c = s.clock
+	}
+	return dispatch.New(dispatch.Options{Client: client, FanIn: o.FanIn, Clock: c, Log: s.log})
 }
 
 func newBroker(t testing.TB, s *Store, o Options) *broker.Broker {
@@ -66,7 +81,10 @@ func newBroker(t testing.TB, s *Store, o Options) *broker.Broker {
 	if o.Servers > 0 {
 		servers := startServers(t, s, o)
 		options.Servers = servers
-		options.Dispatcher = dispatch.New(dispatch.Options{Client: servers.client, Clock: &hurried{Clock: clock.System()}, Log: s.log})
+		options.Dispatcher = newDispatcher(s, o, servers.client)
+	}
+	if o.relay != nil {
+		options.Dispatcher = newDispatcher(s, o, o.relay)
 	}
 	return broker.New(s.published, s, nil, &broker.Externals{}, options)
 }

@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -32,7 +34,7 @@ func startServers(t testing.TB, s *Store, o Options) *servers {
 	t.Cleanup(transport.CloseIdleConnections)
 	out := &servers{client: &http.Client{Transport: transport}}
 	count := o.Servers
-	o.Servers = 0
+	o.Servers, o.relay = 0, out.client
 	for i := range count {
 		mux := edge.NewMux(&edge.Errors{Host: "localhost", Log: s.log})
 		fragments.New(newBroker(t, s, o), heldBy{s}, query.NewGate(query.Limits{}, "historical", nil), nil, clock.System(), slog.New(slog.DiscardHandler), 0).Routes(mux)
@@ -40,11 +42,30 @@ func startServers(t testing.TB, s *Store, o Options) *servers {
 		if o.Broken && i == 0 {
 			handler = breaking(mux)
 		}
+		name := fmt.Sprintf("server%d", i)
+		if o.Asked != nil {
+			handler = telling(handler, name, o.Asked)
+		}
 		server := httptest.NewServer(handler)
 		t.Cleanup(server.Close)
-		out.all = append(out.all, &dispatch.Server{Name: fmt.Sprintf("server%d", i), URL: server.URL})
+		out.all = append(out.all, &dispatch.Server{Name: name, URL: server.URL})
 	}
 	return out
+}
+
+// telling passes requests on to h and tells of them.
+func telling(h http.Handler, name string, asked func(string, *dispatch.Request)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // the asker is gone
+		}
+		if req, err := dispatch.ReadRequest(bytes.NewReader(body), 0); err == nil {
+			asked(name, req)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		h.ServeHTTP(w, r)
+	})
 }
 
 // breaking cuts off the answers of h: the first at once, others behind ever more bytes.

@@ -60,8 +60,8 @@ func (s *hyperState) Remember(o *Observations) {
 	}
 }
 
-// unhashed is no observation that hashing gives: its bucket is out of range.
-const unhashed = sketch.Observation(0xffff)
+// unhashed is no observation that hashing gives: its bucket is out of range. It lies above all that are.
+const unhashed = ^sketch.Observation(0)
 
 // hashAhead is the size up to which the observations of a dictionary are kept.
 const hashAhead = 1 << 22
@@ -98,20 +98,35 @@ func (s *hyperState) Update(args []*vector.Vector, groups []uint32, n int) error
 	return nil
 }
 
-// addCodes adds the entries that n rows of v name.
+// addCodes adds the entries that n rows of v name. Most of them change nothing whatever their group once there are many.
 func (s *hyperState) addCodes(v *vector.Vector, groups []uint32, n int) {
-	entries := s.entries
+	entries, floor := s.entries, s.floor()
 	for i, c := range v.Codes[:n] {
-		if !v.Valid.Get(i) {
+		o := entries[c]
+		if o < floor || !v.Valid.Get(i) {
 			continue
 		}
-		o := entries[c]
 		if o == unhashed {
 			o = s.text(v.Dict.Value(c))
 			entries[c] = o
 		}
 		s.add(group(groups, i), o)
 	}
+}
+
+// floorGroups is up to how many groups their least floor is looked for with each batch.
+const floorGroups = 512
+
+// floor returns an observation below which none changes the sketch of any group.
+func (s *hyperState) floor() sketch.Observation {
+	if len(s.sketches) > floorGroups {
+		return 0
+	}
+	least := unhashed
+	for i := range s.sketches {
+		least = min(least, s.sketches[i].Floor())
+	}
+	return least
 }
 
 const (

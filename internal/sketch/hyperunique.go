@@ -135,6 +135,14 @@ func (h *HyperUnique) Holds(o Observation) bool {
 	return pos <= h.offset || pos-h.offset <= h.regs[bucket>>1]>>(4*(^bucket&1))&0x0f
 }
 
+// Floor returns an observation below which all change nothing.
+func (h *HyperUnique) Floor() Observation {
+	if h.regs == nil {
+		return 0
+	}
+	return Observation(uint32(h.offset)+1) << 16
+}
+
 // expand allocates the registers and moves the observations there.
 func (h *HyperUnique) expand() {
 	h.regs = make([]byte, registers)

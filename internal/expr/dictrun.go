@@ -1,7 +1,6 @@
 package expr
 
 import (
-	"bytes"
 	"strings"
 
 	"github.com/hengedb/henge/internal/vector"
@@ -67,16 +66,16 @@ func markContaining(d *vector.Dict, codes []uint32, text string, out []int64) {
 		return
 	}
 	offsets := d.Offsets[codes[0] : codes[0]+uint32(len(codes))+1]
-	needle := []byte(text)
+	find := newFinder(text, d.Blob[offsets[0]:offsets[len(codes)]])
 	entry := 0
 	for at := offsets[0]; ; {
-		i := bytes.Index(d.Blob[at:offsets[len(codes)]], needle)
+		i := find.index(d.Blob[at:offsets[len(codes)]])
 		if i < 0 {
 			return
 		}
 		at += uint32(i)
 		entry = entryAt(offsets, entry, at)
-		if at+uint32(len(needle)) <= offsets[entry+1] {
+		if at+uint32(len(text)) <= offsets[entry+1] {
 			out[entry] = 1
 			at = offsets[entry+1]
 		} else {

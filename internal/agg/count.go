@@ -27,8 +27,20 @@ func (s *countState) Update(args []*vector.Vector, groups []uint32, n int) error
 	case groups == nil:
 		s.n[0] += int64(valid.Count(n))
 	case valid == nil:
-		for _, g := range groups[:n] {
-			s.n[g]++
+		counts := s.n
+		for groups = groups[:n]; len(groups) >= 8; groups = groups[8:] {
+			g := (*[8]uint32)(groups)
+			counts[g[0]]++
+			counts[g[1]]++
+			counts[g[2]]++
+			counts[g[3]]++
+			counts[g[4]]++
+			counts[g[5]]++
+			counts[g[6]]++
+			counts[g[7]]++
+		}
+		for _, g := range groups {
+			counts[g]++
 		}
 	default:
 		for i, g := range groups[:n] {

@@ -71,21 +71,31 @@ func (s *extremeState[T]) Update(args []*vector.Vector, groups []uint32, n int) 
 			}
 		}
 	case s.greatest:
-		best := s.best
-		for i, g := range groups[:n] {
-			if x, b := xs[i], best[g]; above(x, b) {
-				best[g] = x
-			}
-		}
+		raise(s.best, xs, groups)
 	default:
-		best := s.best
-		for i, g := range groups[:n] {
-			if x, b := xs[i], best[g]; above(b, x) {
-				best[g] = x
-			}
-		}
+		lower(s.best, xs, groups)
 	}
 	return nil
+}
+
+// raise gives each group the greatest of its value and those of its rows. Most rows are below what their group has, which one comparison shows.
+func raise[T number](best, xs []T, groups []uint32) {
+	groups = groups[:len(xs)]
+	for i, x := range xs {
+		if b := &best[groups[i]]; !(x < *b) && above(x, *b) {
+			*b = x
+		}
+	}
+}
+
+// lower is raise for the least value.
+func lower[T number](best, xs []T, groups []uint32) {
+	groups = groups[:len(xs)]
+	for i, x := range xs {
+		if b := &best[groups[i]]; !(x > *b) && above(*b, x) {
+			*b = x
+		}
+	}
 }
 
 func (s *extremeState[T]) beats(x, b T) bool {

@@ -98,6 +98,9 @@ func copied[T any](s []T, lo, hi int) []T { return append([]T(nil), s[lo:hi]...)
 type seenGroups struct {
 	flags   []bool
 	missing int // flags that are not set
+	// settled says that the flags of all groups below are set. Groups are numbered as they are met, so that of many groups only the latest are
+	// looked up.
+	settled uint32
 }
 
 func (s *seenGroups) grow(n int) {
@@ -119,16 +122,25 @@ func (s *seenGroups) mark(v *vector.Vector, groups []uint32, n int) {
 		}
 	case v.Valid == nil:
 		for _, g := range groups[:n] {
-			if !s.flags[g] {
+			if g >= s.settled && !s.flags[g] {
 				s.set(g)
 			}
 		}
+		s.settle()
 	default:
 		for i, g := range groups[:n] {
-			if !s.flags[g] && v.Valid.Get(i) {
+			if g >= s.settled && !s.flags[g] && v.Valid.Get(i) {
 				s.set(g)
 			}
 		}
+		s.settle()
+	}
+}
+
+// settle moves settled past the flags that are set.
+func (s *seenGroups) settle() {
+	for int(s.settled) < len(s.flags) && s.flags[s.settled] {
+		s.settled++
 	}
 }
 

@@ -76,6 +76,17 @@ func addInto[T number, A int64 | float64](total []A, xs []T, v *vector.Vector, g
 		total[0] += t
 	case v.Valid == nil:
 		groups = groups[:len(xs)]
+		for ; len(xs) >= 8 && len(groups) >= 8; xs, groups = xs[8:], groups[8:] {
+			x, g := (*[8]T)(xs), (*[8]uint32)(groups)
+			total[g[0]] += A(x[0])
+			total[g[1]] += A(x[1])
+			total[g[2]] += A(x[2])
+			total[g[3]] += A(x[3])
+			total[g[4]] += A(x[4])
+			total[g[5]] += A(x[5])
+			total[g[6]] += A(x[6])
+			total[g[7]] += A(x[7])
+		}
 		for i, x := range xs {
 			total[groups[i]] += A(x)
 		}

@@ -67,10 +67,11 @@ func (f *front) find(t *keyTable, keys []*vector.Vector, n int, out []uint32) (m
 	f.at, f.miss = sized(f.at, n), f.miss[:0]
 	switch codes := plainCodes(keys); len(codes) {
 	case 1:
-		f.lookOne(codes[0][:n], out)
+		f.look(codes[0][:n], out[:n])
 		return f.miss, true
 	case 2:
-		f.lookTwo(codes[0][:n], codes[1][:n], out)
+		f.addressTwo(codes[0][:n], codes[1][:n])
+		f.look(f.at[:n], out[:n])
 		return f.miss, true
 	}
 	for d := range f.dims {
@@ -78,18 +79,11 @@ func (f *front) find(t *keyTable, keys []*vector.Vector, n int, out []uint32) (m
 			return nil, false // a Long column has got more values: next time there is room for them
 		}
 	}
-	cells := f.cells
-	for i, c := range f.at[:n] {
-		g := cells[c]
-		out[i] = g - 1
-		if g == 0 {
-			f.miss = append(f.miss, uint32(i))
-		}
-	}
+	f.look(f.at[:n], out[:n])
 	return f.miss, true
 }
 
-// plainCodes returns the codes of one or two columns without nulls, which need no addresses; nil: the columns are others.
+// plainCodes returns the codes of one or two columns without nulls, whose addresses are quickly made; nil: the columns are others.
 func plainCodes(keys []*vector.Vector) (codes [][]uint32) {
 	if len(keys) > 2 {
 		return nil
@@ -103,30 +97,46 @@ func plainCodes(keys []*vector.Vector) (codes [][]uint32) {
 	return codes
 }
 
-// lookOne looks the codes of the only column up. Addresses are set for misses only.
-func (f *front) lookOne(codes, out []uint32) {
-	cells := f.cells
-	for i, c := range codes {
-		g := cells[c]
-		out[i] = g - 1
-		if g == 0 {
-			f.at[i] = c
-			f.miss = append(f.miss, uint32(i))
+// look sets out to the numbers of the rows with the given cells, eight at a time: that of a cell which is not known wraps around, so that one
+// test tells whether any of them is. Addresses are set for misses only.
+func (f *front) look(at, out []uint32) {
+	cells, row := f.cells, 0
+	for len(at) >= 8 && len(out) >= 8 {
+		c, o := (*[8]uint32)(at), (*[8]uint32)(out)
+		o[0], o[1], o[2], o[3] = cells[c[0]]-1, cells[c[1]]-1, cells[c[2]]-1, cells[c[3]]-1
+		o[4], o[5], o[6], o[7] = cells[c[4]]-1, cells[c[5]]-1, cells[c[6]]-1, cells[c[7]]-1
+		if int32(o[0]|o[1]|o[2]|o[3]|o[4]|o[5]|o[6]|o[7]) < 0 {
+			f.missed(row, c[:])
+		}
+		at, out, row = at[8:], out[8:], row+8
+	}
+	for i, c := range at {
+		if out[i] = cells[c] - 1; int32(out[i]) < 0 {
+			f.missed(row+i, at[i:i+1])
 		}
 	}
 }
 
-// lookTwo looks pairs of codes up. Addresses are set for misses only.
-func (f *front) lookTwo(first, second, out []uint32) {
-	cells, step := f.cells, f.dims[1].step
-	for i, c := range first {
-		at := c + second[i]*step
-		g := cells[at]
-		out[i] = g - 1
-		if g == 0 {
-			f.at[i] = at
-			f.miss = append(f.miss, uint32(i))
+// missed notes which of the rows from row on, with the given cells, are misses.
+func (f *front) missed(row int, at []uint32) {
+	for i, c := range at {
+		if f.cells[c] == 0 {
+			f.at[row+i] = c
+			f.miss = append(f.miss, uint32(row+i))
 		}
+	}
+}
+
+// addressTwo sets the addresses of pairs of codes.
+func (f *front) addressTwo(first, second []uint32) {
+	at, step := f.at[:len(first)], f.dims[1].step
+	for ; len(at) >= 8 && len(first) >= 8 && len(second) >= 8; at, first, second = at[8:], first[8:], second[8:] {
+		a, b, c := (*[8]uint32)(at), (*[8]uint32)(first), (*[8]uint32)(second)
+		a[0], a[1], a[2], a[3] = b[0]+c[0]*step, b[1]+c[1]*step, b[2]+c[2]*step, b[3]+c[3]*step
+		a[4], a[5], a[6], a[7] = b[4]+c[4]*step, b[5]+c[5]*step, b[6]+c[6]*step, b[7]+c[7]*step
+	}
+	for i, c := range first {
+		at[i] = c + second[i]*step
 	}
 }
 

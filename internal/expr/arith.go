@@ -277,6 +277,11 @@ func loop[T int64 | float64](ctx *Context, op func(a, b column[T], out []T)) Ker
 
 func add[T int64 | float64](a, b column[T], out []T) {
 	if x, y, ok := flatPair(a, b, len(out)); ok {
+		for ; len(out) >= 8 && len(x) >= 8 && len(y) >= 8; x, y, out = x[8:], y[8:], out[8:] {
+			p, q, r := (*[8]T)(x), (*[8]T)(y), (*[8]T)(out)
+			r[0], r[1], r[2], r[3] = p[0]+q[0], p[1]+q[1], p[2]+q[2], p[3]+q[3]
+			r[4], r[5], r[6], r[7] = p[4]+q[4], p[5]+q[5], p[6]+q[6], p[7]+q[7]
+		}
 		for i := range out {
 			out[i] = x[i] + y[i]
 		}
@@ -289,6 +294,11 @@ func add[T int64 | float64](a, b column[T], out []T) {
 
 func subtract[T int64 | float64](a, b column[T], out []T) {
 	if x, y, ok := flatPair(a, b, len(out)); ok {
+		for ; len(out) >= 8 && len(x) >= 8 && len(y) >= 8; x, y, out = x[8:], y[8:], out[8:] {
+			p, q, r := (*[8]T)(x), (*[8]T)(y), (*[8]T)(out)
+			r[0], r[1], r[2], r[3] = p[0]-q[0], p[1]-q[1], p[2]-q[2], p[3]-q[3]
+			r[4], r[5], r[6], r[7] = p[4]-q[4], p[5]-q[5], p[6]-q[6], p[7]-q[7]
+		}
 		for i := range out {
 			out[i] = x[i] - y[i]
 		}
@@ -301,6 +311,11 @@ func subtract[T int64 | float64](a, b column[T], out []T) {
 
 func multiply[T int64 | float64](a, b column[T], out []T) {
 	if x, y, ok := flatPair(a, b, len(out)); ok {
+		for ; len(out) >= 8 && len(x) >= 8 && len(y) >= 8; x, y, out = x[8:], y[8:], out[8:] {
+			p, q, r := (*[8]T)(x), (*[8]T)(y), (*[8]T)(out)
+			r[0], r[1], r[2], r[3] = p[0]*q[0], p[1]*q[1], p[2]*q[2], p[3]*q[3]
+			r[4], r[5], r[6], r[7] = p[4]*q[4], p[5]*q[5], p[6]*q[6], p[7]*q[7]
+		}
 		for i := range out {
 			out[i] = x[i] * y[i]
 		}

@@ -1,6 +1,10 @@
 package expr
 
-import "github.com/hengedb/henge/internal/vector"
+import (
+	"math"
+
+	"github.com/hengedb/henge/internal/vector"
+)
 
 // chooseNode is a CASE whose results are columns and constants of numbers. To read them costs nothing and can't fail, so they are not
 // evaluated for the rows of their condition alone, but put in place from the rows as they are.
@@ -126,15 +130,37 @@ func blend[T scalar](n *chooseNode, f *frame, out []T) (done bool, err error) {
 			values[i] = either(v == c, yes.at(i), no.at(i))
 		}
 	case opGt, opLe:
+		blendAbove(values, x, c, yes, no)
+	default:
+		if c == math.MinInt64 { // all are at least that
+			fill(values, yes)
+			break
+		}
+		blendAbove(values, x, c-1, yes, no)
+	}
+	return true, nil
+}
+
+// blendAbove sets each of values to what yes has where x is greater than c, and else to what no has. A CASE mostly has a constant for the rows
+// that do not count.
+func blendAbove(values, x []int64, c int64, yes, no column[int64]) {
+	x = x[:len(values)]
+	switch {
+	case yes.mask != 0 && no.mask == 0:
+		y, z := yes.values[:len(values)], no.values[0]
 		for i, v := range x {
-			values[i] = either(v > c, yes.at(i), no.at(i))
+			values[i] = either(v > c, y[i], z)
+		}
+	case yes.mask == 0 && no.mask != 0:
+		y, z := yes.values[0], no.values[:len(values)]
+		for i, v := range x {
+			values[i] = either(v > c, y, z[i])
 		}
 	default:
 		for i, v := range x {
-			values[i] = either(v >= c, yes.at(i), no.at(i))
+			values[i] = either(v > c, yes.at(i), no.at(i))
 		}
 	}
-	return true, nil
 }
 
 func either(first bool, a, b int64) int64 {

@@ -239,10 +239,15 @@ func (c *fileColumn) coded(buf *Buffer, v *vector.Vector, d *vector.Dict) *vecto
 func widen[T uint8 | uint16](buf *Buffer, src []T) []uint32 {
 	buf.codes = grown(buf.codes, len(src))
 	dst := buf.codes
+	for ; len(src) >= 8 && len(dst) >= 8; src, dst = src[8:], dst[8:] {
+		s, d := (*[8]T)(src), (*[8]uint32)(dst)
+		d[0], d[1], d[2], d[3] = uint32(s[0]), uint32(s[1]), uint32(s[2]), uint32(s[3])
+		d[4], d[5], d[6], d[7] = uint32(s[4]), uint32(s[5]), uint32(s[6]), uint32(s[7])
+	}
 	for i, x := range src {
 		dst[i] = uint32(x)
 	}
-	return dst
+	return buf.codes
 }
 
 func pick[T uint8 | uint16 | uint32](dst []uint32, src []T, rows []uint32) {

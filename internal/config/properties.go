@@ -40,7 +40,7 @@ var Properties = []Property{
 	{Key: "service.server.priority", Kind: Int, Default: "0", Doc: "Priority of a Historical among those that hold the same segment."},
 
 	// Resources.
-	{Key: "service.memory.limit", Kind: Bytes, Default: "60%", Doc: "The one memory number: everything that buffers reserves from it, spills beyond its share and is refused before it would be broken."},
+	{Key: "service.memory.limit", Kind: Bytes, Default: "60%", Doc: "The one memory number: everything that buffers reserves from it, spills beyond its share and is refused before it would be broken. Beside it queries take up to 64 MiB for the program itself and what is too small to count; pages of mapped segments are the system's, which takes them back where it needs them."},
 	{Key: "service.processing.numThreads", Kind: Int, Default: "0", Doc: "Threads that work on queries; 0: one per core."},
 	{Key: "service.processing.tmpDir", Kind: Text, Default: "", Doc: "Directory for spill files. Empty: `spill` in the data directory."},
 	{Key: "service.processing.maxSpillBytes", Kind: Bytes, Default: "100GB", Doc: "Bytes that all spill files together may take."},

@@ -16,7 +16,7 @@ type aggregation struct {
 	node  *plan.Aggregate
 	input []vector.Type
 	keys  []vector.Type // of the groups: the node's keys and, with grouping sets, the number of the set
-	// lexicons are those of the keys.
+	// lexicons are those of the keys, until each worker has a table: these give up what is retired.
 	lexicons []*lexicon
 	specs    []agg.Spec // one per call
 	// sets are the grouping sets; nil: one of all keys.
@@ -154,7 +154,7 @@ func (p *partialGroups) start() {
 }
 
 // add folds a batch.
-func (p *partialGroups) add(b *vector.Batch) error {
+func (p *partialGroups) add(ctx context.Context, b *vector.Batch) error {
 	if b.Sel != nil {
 		b = p.a.compact(b)
 	}
@@ -168,7 +168,7 @@ func (p *partialGroups) add(b *vector.Batch) error {
 			return err
 		}
 	}
-	return p.fit()
+	return p.fit(ctx)
 }
 
 // compact is Batch.Compact for the columns that are used.
@@ -321,7 +321,7 @@ func trueRows(v *vector.Vector, n int) []uint32 {
 }
 
 // fit reserves what all tables take, and spills the largest ones until they fit.
-func (p *partialGroups) fit() error {
+func (p *partialGroups) fit(ctx context.Context) error {
 	for {
 		fits := true
 		for _, g := range p.all() {
@@ -337,7 +337,7 @@ func (p *partialGroups) fit() error {
 			}
 		}
 		before := largest.bytes()
-		if err := largest.spill(); err != nil {
+		if err := largest.spill(ctx); err != nil {
 			return err
 		}
 		if largest.bytes() >= before { // nothing left to give
@@ -357,7 +357,7 @@ func (a *aggregation) finish(ctx context.Context, workers []*partialGroups) (*gr
 		for j, w := range workers {
 			sets[j] = w.distinct[i]
 		}
-		if err := a.leaveRoom(workers, i); err != nil {
+		if err := a.leaveRoom(ctx, workers, i); err != nil {
 			return nil, err
 		}
 		parts, err := partsOf(ctx, sets)
@@ -375,7 +375,7 @@ func (a *aggregation) finish(ctx context.Context, workers []*partialGroups) (*gr
 
 // leaveRoom spills what the workers hold beside the different rows of a DISTINCT that went to files, while it leaves too little memory for
 // merging these.
-func (a *aggregation) leaveRoom(workers []*partialGroups, distinct int) error {
+func (a *aggregation) leaveRoom(ctx context.Context, workers []*partialGroups, distinct int) error {
 	room, spilled := a.env.Budget.Free(), false
 	for _, w := range workers {
 		d := w.distinct[distinct]
@@ -388,7 +388,7 @@ func (a *aggregation) leaveRoom(workers []*partialGroups, distinct int) error {
 				return nil
 			}
 			held := g.account.Held()
-			if err := g.spill(); err != nil {
+			if err := g.spill(ctx); err != nil {
 				return err
 			}
 			room += held - g.account.Held()
@@ -431,7 +431,7 @@ func (a *aggregation) fold(ctx context.Context, main *grouper, rows Operator, d 
 				return err
 			}
 		}
-		return main.fit()
+		return main.fit(ctx)
 	})
 }
 

@@ -145,17 +145,19 @@ func (o *aggregateOp) consume(ctx context.Context) error {
 		}
 		o.partials = append(o.partials, p)
 	}
+	o.a.lexicons = nil
 	o.shareFiles()
 	if s := newSummary(o.a, o.pipeline); s != nil {
-		o.pipeline.blocks = func(worker int, in *scanner, from, to int) (int, error) {
-			return s.take(o.partials[worker], in, from, to)
+		o.pipeline.blocks = func(ctx context.Context, worker int, in *scanner, from, to int) (int, error) {
+			return s.take(ctx, o.partials[worker], in, from, to)
 		}
 	}
 	o.partials[0].start()
 	if o.pipeline == nil {
-		return Drain(ctx, o.input, o.partials[0].add)
+		return Drain(ctx, o.input, func(b *vector.Batch) error { return o.partials[0].add(ctx, b) })
 	}
-	if err := o.pipeline.Run(ctx, len(o.partials), func(worker int, b *vector.Batch) error { return o.partials[worker].add(b) }); err != nil {
+	err := o.pipeline.Run(ctx, len(o.partials), func(ctx context.Context, worker int, b *vector.Batch) error { return o.partials[worker].add(ctx, b) })
+	if err != nil {
 		return err
 	}
 	// Workers that merge side by side need shares of the memory; one that does so alone takes what the others have left.
@@ -180,7 +182,7 @@ func (o *aggregateOp) consume(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return o.kept.run(ctx, func(b *vector.Batch) error { return o.partials[0].absorb(b, wanted) })
+	return o.kept.run(ctx, func(b *vector.Batch) error { return o.partials[0].absorb(ctx, b, wanted) })
 }
 
 // leastShare is the memory below which a worker would spill every few batches: then fewer workers are better.

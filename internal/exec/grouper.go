@@ -16,16 +16,15 @@ import (
 //
 // A grouper belongs to one goroutine. Its files may be shared with those of other workers.
 type grouper struct {
-	env   *Env
-	keys  []vector.Type
-	specs []agg.Spec
-	// lexicons are those of the keys; nil: none has one.
-	lexicons []*lexicon
-	partial  []int // by aggregate: how many intermediate vectors it has
-	level    int
+	env     *Env
+	keys    []vector.Type
+	specs   []agg.Spec
+	partial []int // by aggregate: how many intermediate vectors it has
+	level   int
 
 	table   *keyTable // nil: no keys, one group
 	states  []agg.State
+	room    int // groups that the states have memory for: more double it
 	account budget.Account
 	files   *groupFiles // where it spills to
 	// unfinished says that intermediate values are wanted in place of results.
@@ -40,7 +39,7 @@ type grouper struct {
 
 // newGrouper returns a grouper of no groups. Key columns may have lexicons; nil: none has.
 func newGrouper(keys []vector.Type, lexicons []*lexicon, specs []agg.Spec, level int, env *Env) (*grouper, error) {
-	g := &grouper{env: env, keys: keys, lexicons: lexicons, specs: specs, level: level, account: budget.NewAccount(env.Budget),
+	g := &grouper{env: env, keys: keys, specs: specs, level: level, account: budget.NewAccount(env.Budget),
 		files: newGroupFiles(env, level)}
 	for _, s := range specs {
 		types, err := s.IntermediateTypes()
@@ -64,7 +63,7 @@ func (g *grouper) restart() error {
 }
 
 func (g *grouper) makeStates() error {
-	g.states = g.states[:0]
+	g.states, g.room = g.states[:0], 0
 	for _, s := range g.specs {
 		st, err := s.New()
 		if err != nil {
@@ -94,7 +93,7 @@ func (g *grouper) find(keys []*vector.Vector, n int) []uint32 {
 
 // sibling returns a grouper of no groups whose table has the same words for keys. It reserves no memory.
 func (g *grouper) sibling() (*grouper, error) {
-	o := &grouper{env: g.env, keys: g.keys, specs: g.specs, lexicons: g.lexicons, partial: g.partial, level: g.level, unfinished: g.unfinished,
+	o := &grouper{env: g.env, keys: g.keys, specs: g.specs, partial: g.partial, level: g.level, unfinished: g.unfinished,
 		table: g.table.sibling(), files: newGroupFiles(g.env, g.level)}
 	return o, o.makeStates()
 }
@@ -134,6 +133,9 @@ func (g *grouper) grow(before int) {
 		for _, s := range g.states {
 			s.Grow(after)
 		}
+		if after > g.room {
+			g.room = max(after, 2*g.room)
+		}
 	}
 }
 
@@ -160,38 +162,56 @@ func (g *grouper) bytes() int64 {
 	return n
 }
 
-// fits reserves what the groups take; false says that they do not fit.
+// smallTable is up to how many bytes of groups growth is not reserved before it happens: a worker takes no more than a few of these.
+const smallTable = 1 << 20
+
+// ahead returns how much more memory the groups may take while n more are added. What has no room for them is there twice while it grows, and
+// twice as large afterwards.
+func (g *grouper) ahead(n int) int64 {
+	if g.table == nil || g.bytes() < smallTable {
+		return 0
+	}
+	more := g.table.ahead(n)
+	if g.table.len()+n > g.room {
+		for _, s := range g.states {
+			more += 2 * s.Bytes()
+		}
+	}
+	return more
+}
+
+// fits reserves what the groups take and what the next rows may add; false says that they do not fit.
 func (g *grouper) fits() bool {
 	if g.table != nil && g.table.full() {
 		return false
 	}
-	return g.account.TrySet(g.bytes())
+	return g.account.TrySet(g.bytes() + g.ahead(absorbRows))
 }
 
 // fit reserves, spills if that fails, and refuses if even that is of no use.
-func (g *grouper) fit() error {
+func (g *grouper) fit(ctx context.Context) error {
 	if g.fits() {
 		return nil
 	}
-	return g.spill()
+	return g.spill(ctx)
 }
 
 // maxSpillLevel bounds how often a partition is split again: each level takes four bits of the hash.
 const maxSpillLevel = 8
 
 // spill writes all groups to the files and starts over.
-func (g *grouper) spill() error {
+func (g *grouper) spill(ctx context.Context) error {
 	if g.table != nil {
 		g.table.numberMet()
 	}
 	if g.table == nil || g.env.Spill == nil || g.level >= maxSpillLevel || g.table.len() == 0 && g.scatter == nil {
 		return g.account.Set(g.bytes())
 	}
-	if err := g.files.write(g); err != nil {
+	if err := g.files.write(ctx, g); err != nil {
 		return err
 	}
 	if g.scatter != nil {
-		if err := g.scatter.spill(g.files.write); err != nil {
+		if err := g.scatter.spill(ctx, g.files.write); err != nil {
 			return err
 		}
 	}
@@ -241,7 +261,7 @@ func (g *grouper) absorb(ctx context.Context, o *grouper) error {
 		if err := stop(ctx); err != nil {
 			return err
 		}
-		if err := g.mergeFrom(o, lo, min(lo+absorbRows, o.groups()), nil); err != nil {
+		if err := g.mergeFrom(ctx, o, lo, min(lo+absorbRows, o.groups()), nil); err != nil {
 			return err
 		}
 	}
@@ -251,7 +271,7 @@ func (g *grouper) absorb(ctx context.Context, o *grouper) error {
 }
 
 // mergeFrom folds groups lo+rows[i] of o, or with rows nil all from lo up to, not including, hi.
-func (g *grouper) mergeFrom(o *grouper, lo, hi int, rows []uint32) error {
+func (g *grouper) mergeFrom(ctx context.Context, o *grouper, lo, hi int, rows []uint32) error {
 	n := hi - lo
 	if rows != nil {
 		n = len(rows)
@@ -273,7 +293,7 @@ func (g *grouper) mergeFrom(o *grouper, lo, hi int, rows []uint32) error {
 	if err := g.mergeStates(parts, groups, n); err != nil {
 		return err
 	}
-	return g.fit()
+	return g.fit(ctx)
 }
 
 // gathered returns the given rows of cols, or with rows nil all.

@@ -11,47 +11,91 @@ import (
 // groupFiles are the groups that the workers of an aggregation have spilled: keys and intermediate values, spread over files by a hash of
 // the key, so that each file can be merged by itself. Many goroutines may write.
 //
-// Where all tables have the same words for keys the words are written, and nobody looks at text again. A table that had to leave a
-// retired lexicon writes its keys as they are. In the end all files are of one kind, and need no retired lexicon: it would take the
-// memory that they are merged in.
+// Where all tables have the same words for keys the words are written, and nobody looks at text again. From the time on that one of their
+// lexicons is retired keys are written as they are, also those that were written as words before: nobody counts the memory of a retired
+// lexicon but the tables that have it, which give it up when they have spilled.
 type groupFiles struct {
 	env   *Env
 	level int
 
-	mu     sync.Mutex
-	words  *partitions // keys as words; nil: none were written
-	values *partitions // keys as they are; nil: none were written
-	like   *keyTable   // an empty table of the words
+	mu     sync.RWMutex // held to write, and for oneself alone to make files
+	words  *partitions  // keys as words; nil: none were written
+	values *partitions  // keys as they are; nil: none were written
+	like   *keyTable    // an empty table of the words
 }
 
 func newGroupFiles(env *Env, level int) *groupFiles { return &groupFiles{env: env, level: level} }
 
 // used reports whether anything was spilled.
 func (f *groupFiles) used() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
+	f.mu.RLock()
+	defer f.mu.RUnlock()
 	return f.words != nil || f.values != nil
 }
 
-// of returns the files for the groups of t, and whether their keys are written as words.
+// of returns the files for the groups of t, and whether their keys are written as words; nil: they have to be made. The lock is held.
 func (f *groupFiles) of(t *keyTable) (files *partitions, words bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if !t.sharesWords() {
-		if f.values == nil {
-			f.values = newPartitions(f.env, f.level)
-		}
+	switch {
+	case f.values != nil:
 		return f.values, false
+	case t.sharesWords() && !t.retired():
+		return f.words, true
 	}
-	if f.words == nil {
+	return nil, false
+}
+
+// lock takes one of the locks of f, which is free again soon unless somebody spells groups out.
+func (f *groupFiles) lock(ctx context.Context, try func() bool, lock, unlock func()) error {
+	if try() {
+		return nil
+	}
+	err := idle(ctx, func() error { lock(); return nil })
+	if err != nil {
+		unlock()
+	}
+	return err
+}
+
+// make makes the files for the groups of t. The lock is held for it alone.
+func (f *groupFiles) make(ctx context.Context, t *keyTable) error {
+	files, words := f.of(t)
+	switch {
+	case files != nil: // somebody was quicker
+		return nil
+	case words:
 		f.words, f.like = newPartitions(f.env, f.level), t.sibling()
+		return nil
+	case f.words != nil:
+		return f.spellOut(ctx)
 	}
-	return f.words, true
+	f.values = newPartitions(f.env, f.level)
+	return nil
 }
 
 // write writes the groups that g has in memory.
-func (f *groupFiles) write(g *grouper) error {
-	files, words := f.of(g.table)
+func (f *groupFiles) write(ctx context.Context, g *grouper) error {
+	for {
+		if err := f.lock(ctx, f.mu.TryRLock, f.mu.RLock, f.mu.RUnlock); err != nil {
+			return err
+		}
+		files, words := f.of(g.table)
+		if files != nil {
+			defer f.mu.RUnlock()
+			return f.writeTo(files, words, g)
+		}
+		f.mu.RUnlock()
+		if err := f.lock(ctx, f.mu.TryLock, f.mu.Lock, f.mu.Unlock); err != nil {
+			return err
+		}
+		err := f.make(ctx, g.table)
+		f.mu.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (f *groupFiles) writeTo(files *partitions, words bool, g *grouper) error {
 	hashes := make([]uint64, spillFanOut*f.env.BatchRows) // a frame for each file
 	return g.each(len(hashes), func(lo, hi int, parts []*vector.Vector) error {
 		var keys []*vector.Vector
@@ -69,28 +113,28 @@ func (f *groupFiles) write(g *grouper) error {
 
 // finish ends writing.
 func (f *groupFiles) finish(ctx context.Context) error {
-	if f.words != nil {
-		if err := f.words.flush(); err != nil {
-			return err
-		}
-	}
-	if f.words != nil && (f.values != nil || f.like.retired()) {
+	if f.words != nil && f.like.retired() {
 		if err := f.spellOut(ctx); err != nil {
 			return err
 		}
 	}
-	if f.values == nil {
-		return nil
+	if f.words != nil {
+		return f.words.flush()
 	}
-	return f.values.flush()
+	if f.values != nil {
+		return f.values.flush()
+	}
+	return nil
 }
 
-// spellOut writes groups whose keys are words anew, with keys as they are.
+// spellOut writes groups whose keys are words anew, with keys as they are, as those that follow will be. The lock is held for it alone, or
+// nobody else writes any more.
 func (f *groupFiles) spellOut(ctx context.Context) error {
-	k := f.like.wordWidth()
-	if f.values == nil {
-		f.values = newPartitions(f.env, f.level)
+	if err := f.words.flush(); err != nil {
+		return err
 	}
+	values, k := newPartitions(f.env, f.level), f.like.wordWidth()
+	f.values = values
 	for p := range spillFanOut {
 		source := f.words.open(p)
 		if source == nil {
@@ -100,14 +144,14 @@ func (f *groupFiles) spellOut(ctx context.Context) error {
 			keys := f.like.keysOfWords(b.Cols[:k], b.N)
 			hashes := make([]uint64, b.N)
 			vector.HashRows(keys, hashes)
-			return f.values.write(hashes, append(keys, b.Cols[k:]...), b.N)
+			return values.write(hashes, append(keys, b.Cols[k:]...), b.N)
 		})
 		if err != nil {
 			return err
 		}
 		f.words.drop(p)
 	}
-	f.words = nil
+	f.words, f.like = nil, nil
 	return nil
 }
 
@@ -158,7 +202,7 @@ func (f *groupFiles) drain(ctx context.Context, files *partitions, p int, child 
 		if err := child.mergeStates(b.Cols[k:], groups, b.N); err != nil {
 			return err
 		}
-		return child.fit()
+		return child.fit(ctx)
 	})
 }
 
@@ -179,8 +223,8 @@ func spilledParts(ctx context.Context, workers []*grouper) (*groupParts, error) 
 	grp := NewGroup(withoutSlot(ctx))
 	for _, g := range workers {
 		grp.Go(func(ctx context.Context) error {
-			return g.env.Share.compute(ctx, func(context.Context) error {
-				err := g.spill()
+			return g.env.Share.compute(ctx, func(ctx context.Context) error {
+				err := g.spill(ctx)
 				g.account.Close()
 				g.table, g.states, g.scatter = nil, nil, nil
 				return err

@@ -207,7 +207,7 @@ func (s *scattered) merge(ctx context.Context, g, w *grouper, main *scatteredMai
 		}
 	}
 	if w.scatter == nil {
-		return g.fit()
+		return g.fit(ctx)
 	}
 	part := &w.scatter.parts[p]
 	if made := part.made; made != nil {
@@ -216,7 +216,7 @@ func (s *scattered) merge(ctx context.Context, g, w *grouper, main *scatteredMai
 			if err := stop(ctx); err != nil {
 				return err
 			}
-			if err := g.mergeFrom(made, lo, min(lo+absorbRows, made.groups()), nil); err != nil {
+			if err := g.mergeFrom(ctx, made, lo, min(lo+absorbRows, made.groups()), nil); err != nil {
 				return err
 			}
 		}
@@ -228,7 +228,7 @@ func (s *scattered) merge(ctx context.Context, g, w *grouper, main *scatteredMai
 		if err := w.scatter.fold(g, c); err != nil {
 			return err
 		}
-		if err := g.fit(); err != nil {
+		if err := g.fit(ctx); err != nil {
 			return err
 		}
 	}
@@ -240,7 +240,7 @@ func (s *scattered) merge(ctx context.Context, g, w *grouper, main *scatteredMai
 		part.made = nil
 	}
 	w.account.TrySet(w.bytes())
-	return g.fit()
+	return g.fit(ctx)
 }
 
 // groupSource yields the groups of the parts that it takes.

@@ -121,7 +121,7 @@ func (o *aggregateOp) absorbFar(ctx context.Context, workers []*partialGroups) e
 		if !ok {
 			return nil
 		}
-		if err := Drain(ctx, run, func(b *vector.Batch) error { return first.absorb(b, wanted) }); err != nil {
+		if err := Drain(ctx, run, func(b *vector.Batch) error { return first.absorb(ctx, b, wanted) }); err != nil {
 			return err
 		}
 	}
@@ -134,7 +134,7 @@ func (o *aggregateOp) absorbFar(ctx context.Context, workers []*partialGroups) e
 					if !ok {
 						return nil
 					}
-					if err := Drain(ctx, run, func(b *vector.Batch) error { return p.absorb(b, wanted) }); err != nil {
+					if err := Drain(ctx, run, func(b *vector.Batch) error { return p.absorb(ctx, b, wanted) }); err != nil {
 						return err
 					}
 				}
@@ -154,7 +154,7 @@ func (p *partialGroups) groups() int {
 }
 
 // absorb merges a batch of groups that were made elsewhere, whose columns have the types that are wanted of its table.
-func (p *partialGroups) absorb(b *vector.Batch, wanted [][]vector.Type) error {
+func (p *partialGroups) absorb(ctx context.Context, b *vector.Batch, wanted [][]vector.Type) error {
 	tables := p.all()
 	table := -1
 	if len(b.Cols) > 0 && b.N > 0 && b.Cols[0].Type == vector.Long {
@@ -167,7 +167,7 @@ func (p *partialGroups) absorb(b *vector.Batch, wanted [][]vector.Type) error {
 	if err := g.merge(b.Cols[1:1+len(g.keys)], b.Cols[1+len(g.keys):], b.N); err != nil {
 		return err
 	}
-	return p.fit()
+	return p.fit(ctx)
 }
 
 // alike reports whether the columns of a batch have these types.

@@ -80,6 +80,14 @@ func (x *interner) bytes() int64 {
 	return int64(cap(x.blob)) + 4*int64(cap(x.offsets)) + 8*int64(cap(x.slots))
 }
 
+// ahead returns how much more memory the interner may take while n more texts are added that are as long as those it has.
+func (x *interner) ahead(n int) int64 {
+	if x.len() == 0 {
+		return 0
+	}
+	return growthOf(len(x.blob), cap(x.blob), n*(len(x.blob)/x.len()+1)) + 4*growthOf(len(x.offsets), cap(x.offsets), n) + slotGrowth(x.slots, x.len(), n)
+}
+
 func floatOf(w uint64) float64 { return math.Float64frombits(w) }
 
 // appendKeyText appends the value that vector.KeyText wrote, which is not null.

@@ -64,6 +64,14 @@ func (c *keyColumn) bytes() int64 {
 	return n
 }
 
+// ahead returns how much more memory n more texts may take, if they are the table's own; see grouper.ahead.
+func (c *keyColumn) ahead(n int) int64 {
+	if c.texts == nil || c.lexicon != nil {
+		return 0
+	}
+	return c.texts.ahead(n)
+}
+
 // dictionary returns the texts, of which words - 1 are codes.
 func (c *keyColumn) dictionary() *vector.Dict {
 	if c.lexicon != nil {

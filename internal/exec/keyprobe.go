@@ -127,11 +127,7 @@ func (t *keyTable) add(at, tag uint64, row []uint64) {
 
 // grownSlots enlarges a table of slots, fourfold as long as it is small: moving entries costs more than the memory.
 func grownSlots(old []uint64) (slots []uint64, shift uint) {
-	factor := 4
-	if len(old) >= 1<<18 {
-		factor = 2
-	}
-	slots = make([]uint64, factor*len(old))
+	slots = make([]uint64, slotFactor(len(old))*len(old))
 	shift = uint(32 - bits.TrailingZeros(uint(len(slots))))
 	mask := uint64(len(slots) - 1)
 	for _, slot := range old {
@@ -145,6 +141,21 @@ func grownSlots(old []uint64) (slots []uint64, shift uint) {
 		slots[at] = slot
 	}
 	return slots, shift
+}
+
+func slotFactor(n int) int {
+	if n >= 1<<18 {
+		return 2
+	}
+	return 4
+}
+
+// slotGrowth returns how many bytes more a table of slots with so many entries may take while n are added.
+func slotGrowth(slots []uint64, entries, n int) int64 {
+	if (entries+n)*2 <= len(slots) {
+		return 0
+	}
+	return 8 * int64(slotFactor(len(slots))*len(slots))
 }
 
 // hashWords hashes one key.

@@ -99,6 +99,15 @@ func (t *keyTable) sharesWords() bool {
 	return true
 }
 
+// lexicons returns those of the columns; a column without one has nil.
+func (t *keyTable) lexicons() []*lexicon {
+	out := make([]*lexicon, len(t.cols))
+	for i, c := range t.cols {
+		out[i] = c.lexicon
+	}
+	return out
+}
+
 // retired reports whether the table has a lexicon that was retired.
 func (t *keyTable) retired() bool {
 	return slices.ContainsFunc(t.cols, func(c keyColumn) bool { return c.lexicon != nil && c.lexicon.retired.Load() })
@@ -161,6 +170,26 @@ func (t *keyTable) bytes() int64 {
 		n += t.cols[i].bytes()
 	}
 	return n
+}
+
+// ahead returns how much more memory the table may take while n more keys are added; see grouper.ahead.
+func (t *keyTable) ahead(n int) int64 {
+	more := 8 * growthOf(len(t.words), cap(t.words), n*t.stride)
+	if t.byWord == nil {
+		more += slotGrowth(t.slots, t.n, n)
+	}
+	for i := range t.cols {
+		more += t.cols[i].ahead(n)
+	}
+	return more
+}
+
+// growthOf returns how many elements more append may hold while it adds n to a slice.
+func growthOf(length, capacity, n int) int64 {
+	if length+n <= capacity {
+		return 0
+	}
+	return int64(capacity) + int64(capacity)/4 + int64(n)
 }
 
 // full reports that text can't be numbered any more: its offsets have 32 bits.

@@ -125,7 +125,7 @@ func (x *lexicon) number(s string) uint32 {
 	x.mu.Lock()
 	n = x.texts.number(s)
 	x.mu.Unlock()
-	x.owner.charge(x, x.bytes())
+	x.charge()
 	return n
 }
 
@@ -157,6 +157,17 @@ func (x *lexicon) bytes() int64 {
 	return x.texts.bytes() + x.words.Bytes()
 }
 
+// charge reserves what is held and what the next texts may add.
+func (x *lexicon) charge() {
+	x.mu.RLock()
+	bytes := x.texts.bytes() + x.words.Bytes()
+	if bytes >= smallTable {
+		bytes += x.texts.ahead(absorbRows)
+	}
+	x.mu.RUnlock()
+	x.owner.charge(x, bytes)
+}
+
 // wordsOf returns the words of d's entries, 0: not asked for yet, and remembers them as long as d lives. All who have the slice share it:
 // they read it atomically, and only learn changes it.
 func (x *lexicon) wordsOf(d *vector.Dict) []uint32 {
@@ -170,7 +181,7 @@ func (x *lexicon) learn(d *vector.Dict, words, codes []uint32) {
 		return
 	}
 	x.addAll(d, words, unknown)
-	x.owner.charge(x, x.bytes())
+	x.charge()
 }
 
 // addAll numbers entries and sets their words.

@@ -54,7 +54,7 @@ func mergeGroups(ctx context.Context, workers []*grouper) ([]*grouper, error) {
 	merged := make([]*grouper, len(workers))
 	grp = NewGroup(withoutSlot(ctx))
 	for i := range merged {
-		g, err := newGrouper(first.keys, first.lexicons, first.specs, 0, first.env)
+		g, err := newGrouper(first.keys, first.table.lexicons(), first.specs, 0, first.env)
 		if err != nil {
 			return nil, err
 		}
@@ -127,7 +127,7 @@ func (g *grouper) absorbShare(ctx context.Context, source *grouper, shares []uin
 		if len(rows) == 0 {
 			continue
 		}
-		if err := g.mergeFrom(source, lo, hi, rows); err != nil {
+		if err := g.mergeFrom(ctx, source, lo, hi, rows); err != nil {
 			return err
 		}
 	}

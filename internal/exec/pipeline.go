@@ -40,7 +40,7 @@ type Pipeline struct {
 	backwards bool
 	// blocks, if not nil, is offered the rows from up to, not including, to that a worker would scan next, and returns how many of the first of
 	// them it has dealt with: they are not read.
-	blocks func(worker int, s *scanner, from, to int) (rows int, err error)
+	blocks func(ctx context.Context, worker int, s *scanner, from, to int) (rows int, err error)
 
 	morsels []morsel // in the order of the rows
 	opened  time.Time
@@ -343,7 +343,7 @@ func (s *morselSource) Next(ctx context.Context) (*vector.Batch, error) {
 			}
 			s.morsel = m
 		}
-		if dealt, err := s.offer(); dealt || err != nil {
+		if dealt, err := s.offer(ctx); dealt || err != nil {
 			if err != nil {
 				return nil, err
 			}
@@ -367,11 +367,11 @@ func (s *morselSource) Next(ctx context.Context) (*vector.Batch, error) {
 }
 
 // offer offers what is left of the present morsel to the pipeline's blocks.
-func (s *morselSource) offer() (dealt bool, err error) {
+func (s *morselSource) offer(ctx context.Context) (dealt bool, err error) {
 	if s.p.blocks == nil {
 		return false, nil
 	}
-	n, err := s.p.blocks(s.worker, s.scanner, s.morsel.from, s.morsel.to)
+	n, err := s.p.blocks(ctx, s.worker, s.scanner, s.morsel.from, s.morsel.to)
 	s.morsel.from += n
 	return n > 0, err
 }
@@ -459,7 +459,7 @@ func (o *probeOp) Close() { o.input.Close() }
 
 // Run starts n workers and calls consume with each batch, from the worker's goroutine; worker numbers begin at 0. A batch is valid during the
 // call. The pipeline is prepared.
-func (p *Pipeline) Run(ctx context.Context, n int, consume func(worker int, b *vector.Batch) error) error {
+func (p *Pipeline) Run(ctx context.Context, n int, consume func(ctx context.Context, worker int, b *vector.Batch) error) error {
 	if n == 1 {
 		return p.runWorker(ctx, 0, consume)
 	}
@@ -472,13 +472,13 @@ func (p *Pipeline) Run(ctx context.Context, n int, consume func(worker int, b *v
 	return idle(ctx, g.Wait)
 }
 
-func (p *Pipeline) runWorker(ctx context.Context, number int, consume func(int, *vector.Batch) error) error {
+func (p *Pipeline) runWorker(ctx context.Context, number int, consume func(context.Context, int, *vector.Batch) error) error {
 	w, err := p.NewWorker(false)
 	if err != nil {
 		return err
 	}
 	w.source.anyOrder, w.source.worker = true, number
 	return segment.Guard(func() error {
-		return Drain(ctx, w, func(b *vector.Batch) error { return consume(number, b) })
+		return Drain(ctx, w, func(b *vector.Batch) error { return consume(ctx, number, b) })
 	})
 }

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -391,7 +392,7 @@ func (s *scatter) argument(a int, chunk []uint64, n int) *vector.Vector {
 
 // spill calls write with the groups of all partitions, and drops them. When rows have turned out to be groups of their own mostly, they are
 // written as such.
-func (s *scatter) spill(write func(*grouper) error) error {
+func (s *scatter) spill(ctx context.Context, write func(context.Context, *grouper) error) error {
 	for p := range s.parts {
 		part := &s.parts[p]
 		if part.made != nil || !s.alone {
@@ -404,7 +405,7 @@ func (s *scatter) spill(write func(*grouper) error) error {
 		if part.made == nil {
 			continue
 		}
-		if err := write(part.made); err != nil {
+		if err := write(ctx, part.made); err != nil {
 			return err
 		}
 		part.made = nil

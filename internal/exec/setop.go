@@ -59,7 +59,7 @@ func (o *setOp) run(ctx context.Context) error {
 			if err := o.g.states[side].Update(nil, o.g.find(b.Cols, b.N), b.N); err != nil {
 				return err
 			}
-			return o.g.fit()
+			return o.g.fit(ctx)
 		})
 		if err != nil {
 			return err

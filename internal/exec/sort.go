@@ -98,7 +98,7 @@ func (o *sortOp) consume(ctx context.Context) error {
 	if o.pipeline == nil {
 		return Drain(ctx, o.input, o.sorters[0].add)
 	}
-	return o.pipeline.Run(ctx, workers, func(worker int, b *vector.Batch) error { return o.sorters[worker].add(b) })
+	return o.pipeline.Run(ctx, workers, func(_ context.Context, worker int, b *vector.Batch) error { return o.sorters[worker].add(b) })
 }
 
 func (o *sortOp) Close() {
@@ -181,11 +181,15 @@ func (s *sorter) add(b *vector.Batch) error {
 			return nil
 		}
 	}
+	keep := s.keep()
+	if keep >= 0 {
+		b = ownTexts(b.Compact())
+	}
 	s.run.Append(b)
-	if keep := s.keep(); keep >= 0 && int64(s.run.Rows()) >= max(4*keep, s.cutAt) {
+	if keep >= 0 && int64(s.run.Rows()) >= max(4*keep, s.cutAt) {
 		s.cutAt = min(2*s.cutAt, greatestCut)
 		sorted := s.sorted()
-		s.run.Append(sorted.Slice(0, int(min(keep, int64(sorted.N)))))
+		s.run.Append(ownTexts(sorted.Slice(0, int(min(keep, int64(sorted.N))))))
 		if keep > 0 && int64(sorted.N) >= keep {
 			at := int(keep) - 1
 			s.last = newSortBound(s.keys, sorted, at)
@@ -206,6 +210,16 @@ func (s *sorter) add(b *vector.Batch) error {
 		return s.account.Set(size)
 	}
 	return s.spill()
+}
+
+// ownTexts returns b with texts in memory of their own: the few rows that are left of many would keep all the memory that theirs lie in,
+// which is counted nowhere once its owner has given it up.
+func ownTexts(b *vector.Batch) *vector.Batch {
+	out := &vector.Batch{N: b.N, Cols: make([]*vector.Vector, len(b.Cols)), Sel: b.Sel}
+	for i, c := range b.Cols {
+		out.Cols[i] = c.OwnStrings()
+	}
+	return out
 }
 
 // sorted takes the run's rows, in order.

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"slices"
 
 	"github.com/hengedb/henge/internal/chrono"
@@ -100,7 +101,7 @@ func (p *Pipeline) summaryKey(c int) (key summaryKey, ok bool) {
 
 // take sums up the blocks at the begin of the rows of s from from up to, not including, to, as far as they can be, and returns to how many
 // rows they come.
-func (s *summary) take(p *partialGroups, in *scanner, from, to int) (rows int, err error) {
+func (s *summary) take(ctx context.Context, p *partialGroups, in *scanner, from, to int) (rows int, err error) {
 	first, end := from/segment.BlockRows, to/segment.BlockRows
 	if to == in.leaf.leaf.Reader.Info().Rows {
 		end = (to + segment.BlockRows - 1) / segment.BlockRows
@@ -137,7 +138,7 @@ func (s *summary) take(p *partialGroups, in *scanner, from, to int) (rows int, e
 	if err := p.main.merge(keys, parts, last-first); err != nil {
 		return 0, err
 	}
-	return to - from, p.fit()
+	return to - from, p.fit(ctx)
 }
 
 // fits reports whether all rows of a block count, and fall into one group.

@@ -2,6 +2,7 @@ package segment
 
 import (
 	"bytes"
+	"fmt"
 	"weak"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -53,18 +54,7 @@ func (c *fileColumn) dictionary() (*vector.Dict, error) {
 		return d, nil
 	}
 	if c.packed != nil {
-		// Where memory does not do to keep it, whoever reads the column batch by batch still holds it, as part of the vector before.
-		d := c.lent.Value()
-		if d == nil {
-			var err error
-			if d, err = c.packed.all(); err != nil {
-				return nil, err
-			}
-			d.Rows, d.Source = c.meta.rows, c.source
-			c.lent = weak.Make(d)
-		}
-		decoded.keep(c, d)
-		return d, nil
+		return c.unpacked()
 	}
 	raw, err := c.dictOffsets.all()
 	if err != nil {
@@ -96,8 +86,33 @@ func (c *fileColumn) dictionary() (*vector.Dict, error) {
 	return d, nil
 }
 
+// unpacked returns the packed dictionary decoded. The lock of dictOnce is held.
+func (c *fileColumn) unpacked() (*vector.Dict, error) {
+	// Where memory does not do to keep it, whoever reads the column batch by batch still holds it, as part of the vector before.
+	d := c.lent.Value()
+	if d != nil {
+		decoded.keep(c, d, nil)
+		return d, nil
+	}
+	loan, err := decoded.lend(c.packed.memory())
+	if err != nil {
+		return nil, fmt.Errorf("decoding the dictionary of column [%s]: %w", c.name, err)
+	}
+	if d, err = c.packed.all(); err != nil {
+		decoded.end(loan)
+		return nil, err
+	}
+	d.Rows, d.Source = c.meta.rows, c.source
+	c.lent = weak.Make(d)
+	decoded.keep(c, d, loan)
+	return d, nil
+}
+
 func (c *fileColumn) readCodes(buf *Buffer, from, to int) (*vector.Vector, error) {
 	d, err := c.dictionary()
+	if noRoom(err) {
+		return c.readTexts(buf, from, to, nil)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -115,9 +130,12 @@ func (c *fileColumn) readCodes(buf *Buffer, from, to int) (*vector.Vector, error
 
 func (c *fileColumn) readCodeRows(buf *Buffer, rows []uint32) (*vector.Vector, error) {
 	if c.packed != nil && c.dict.Load() == nil && len(rows)*sparseValues < len(c.packed.blocks) {
-		return c.readFewTexts(buf, rows)
+		return c.readTexts(buf, 0, 0, rows)
 	}
 	d, err := c.dictionary()
+	if noRoom(err) {
+		return c.readTexts(buf, 0, 0, rows)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -133,13 +151,13 @@ func (c *fileColumn) readCodeRows(buf *Buffer, rows []uint32) (*vector.Vector, e
 	return c.coded(buf, v, d), nil
 }
 
-// readFewTexts reads rows that are few beside a packed dictionary as texts of their own.
-func (c *fileColumn) readFewTexts(buf *Buffer, rows []uint32) (*vector.Vector, error) {
-	v, err := c.bareCodes(buf, 0, 0, rows)
+// readTexts reads rows, nil: those from up to to, as texts of their own: they are few beside a packed dictionary, or memory does not do for it.
+func (c *fileColumn) readTexts(buf *Buffer, from, to int, rows []uint32) (*vector.Vector, error) {
+	v, err := c.bareCodes(buf, from, to, rows)
 	if err != nil {
 		return nil, err
 	}
-	buf.strings = grown(buf.strings, len(rows))
+	buf.strings = grown(buf.strings, v.Len)
 	v.Strings = buf.strings
 	err = c.packed.values(v.Codes, v.Valid, v.Strings)
 	v.Codes = nil

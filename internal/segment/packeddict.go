@@ -3,6 +3,7 @@ package segment
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 	"sort"
 	"strings"
 
@@ -144,6 +145,9 @@ func (d *packedDict) block(i int) (*vector.Dict, error) {
 	return out, err
 }
 
+// memory is what all takes, in bytes.
+func (d *packedDict) memory() int64 { return int64(d.text) + 4*int64(d.n+1) }
+
 // all returns the whole dictionary.
 func (d *packedDict) all() (*vector.Dict, error) {
 	out := &vector.Dict{Offsets: make([]uint32, 1, d.n+1), Blob: make([]byte, 0, d.text), Sorted: true}
@@ -182,16 +186,22 @@ func (d *packedDict) lookup(s string) (code uint32, found bool, err error) {
 	return code + d.blocks[i].First, found, nil
 }
 
-// values sets out to the values of codes, which it copies. Codes that lie close together are decoded together.
+// values sets out to the values of codes, which it copies. Each block is decoded once.
 func (d *packedDict) values(codes []uint32, valid vector.Bitmap, out []string) error {
+	order := make([]uint64, 0, len(codes)) // code<<32 | row
+	for i, code := range codes {
+		if valid.Get(i) {
+			order = append(order, uint64(code)<<32|uint64(i))
+		} else {
+			out[i] = ""
+		}
+	}
+	slices.Sort(order)
 	at := -1
 	var block *vector.Dict
-	for i, code := range codes {
-		if !valid.Get(i) {
-			out[i] = ""
-			continue
-		}
-		if at < 0 || code < d.blocks[at].First || int(code-d.blocks[at].First) >= d.size(at) {
+	for _, o := range order {
+		code, i := uint32(o>>32), uint32(o)
+		if at < 0 || int(code-d.blocks[at].First) >= d.size(at) {
 			at = sort.Search(len(d.blocks), func(i int) bool { return d.blocks[i].First > code }) - 1
 			var err error
 			if block, err = d.block(at); err != nil {

@@ -215,14 +215,35 @@ func TestDamagedPackedDictionariesAreNoticed(t *testing.T) {
 	}
 }
 
+// countDictionaries makes decoded dictionaries count in memory during a test.
+func countDictionaries(t *testing.T, memory *budget.Budget) {
+	collectDictionaries() // of tests before
+	decoded.Lock()
+	held, lent := decoded.held, decoded.lent
+	decoded.Unlock()
+	if held != 0 || lent != 0 {
+		t.Fatalf("[%d] bytes of dictionaries are kept and [%d] lent before the test", held, lent)
+	}
+	KeepDictionaries(memory)
+	t.Cleanup(func() {
+		collectDictionaries()
+		decoded.Lock()
+		defer decoded.Unlock()
+		decoded.account, decoded.memory, decoded.limit = budget.Account{}, nil, 0
+	})
+}
+
+// collectDictionaries takes those off the account that nobody holds any more.
+func collectDictionaries() {
+	runtime.GC()
+	decoded.Lock()
+	defer decoded.Unlock()
+	decoded.collect()
+}
+
 func TestDecodedDictionariesMakeRoom(t *testing.T) {
 	memory := budget.Root(16 << 20)
-	KeepDictionaries(memory)
-	defer func() {
-		decoded.Lock()
-		decoded.account, decoded.limit = budget.Account{}, 0
-		decoded.Unlock()
-	}()
+	countDictionaries(t, memory)
 	file, rows := packedFile(t, 40_000, 30_000)
 	var open []*Segment
 	for range 8 {
@@ -237,6 +258,7 @@ func TestDecodedDictionariesMakeRoom(t *testing.T) {
 				t.Fatal(diff)
 			}
 		}
+		collectDictionaries()
 		if used := memory.Used(); used == 0 || used > 2<<20 {
 			t.Errorf("decoded dictionaries take [%d] bytes, the limit is [%d]", used, 2<<20)
 		}
@@ -244,6 +266,7 @@ func TestDecodedDictionariesMakeRoom(t *testing.T) {
 	for _, s := range open {
 		s.Release()
 	}
+	collectDictionaries()
 	if used := memory.Used(); used != 0 {
 		t.Errorf("[%d] bytes are held for segments that are closed", used)
 	}
@@ -251,12 +274,7 @@ func TestDecodedDictionariesMakeRoom(t *testing.T) {
 
 // Where memory does not do to keep a dictionary, it is decoded once for all batches that are read one after the other.
 func TestADictionaryThatIsNotKeptIsLent(t *testing.T) {
-	KeepDictionaries(budget.Root(1 << 10))
-	defer func() {
-		decoded.Lock()
-		decoded.account, decoded.limit = budget.Account{}, 0
-		decoded.Unlock()
-	}()
+	countDictionaries(t, budget.Root(2<<20))
 	file, _ := packedFile(t, 40_000, 30_000)
 	s := openBytes(t, file)
 	defer s.Release()
@@ -313,4 +331,50 @@ func FuzzPackedDict(f *testing.F) {
 			t.Fatalf("not a corruption error: %v", err)
 		}
 	})
+}
+
+// Dictionaries that are lent count, and where there is no memory for one its column is read as texts.
+func TestADictionaryBeyondTheMemoryIsReadByBlocks(t *testing.T) {
+	file, rows := packedFile(t, 40_000, 30_000)
+	memory := budget.Root(1 << 20)
+	countDictionaries(t, memory)
+	s := openBytes(t, file)
+	defer s.Release()
+	c := packedColumn(t, s)
+	needs := c.packed.memory()
+	hold := func(n int64) {
+		t.Helper()
+		if err := memory.Reserve(n); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	hold(memory.Limit() - needs) // there is just enough
+	func() {
+		d, err := c.Dict()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := dictMemory(d); got != needs || memory.Used() != memory.Limit() {
+			t.Errorf("a dictionary of [%d] bytes counts as [%d], [%d] of [%d] are used", got, needs, memory.Used(), memory.Limit())
+		}
+		runtime.KeepAlive(d)
+	}()
+	collectDictionaries()
+	if used := memory.Used(); used != memory.Limit()-needs {
+		t.Errorf("[%d] bytes are used after the loan, want [%d]", used, memory.Limit()-needs)
+	}
+
+	hold(1)
+	if _, err := c.Dict(); !noRoom(err) || !strings.Contains(err.Error(), c.name) {
+		t.Errorf("the dictionary is refused with [%v]", err)
+	}
+	got, err := readRows(s, 4096)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := difference(rows, got); diff != "" {
+		t.Error(diff)
+	}
+	memory.Release(memory.Limit() - needs + 1)
 }

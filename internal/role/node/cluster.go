@@ -55,10 +55,12 @@ const (
 )
 
 // newClient returns what asks other processes. Bodies are not compressed: they are frames, and near.
-func newClient() *http.Client {
+func newClient(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Client {
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: dialTimeout}).DialContext
+	}
 	return &http.Client{Transport: &http.Transport{
-		DisableCompression: true, MaxIdleConnsPerHost: idleConnections, IdleConnTimeout: 30 * time.Second,
-		DialContext: (&net.Dialer{Timeout: dialTimeout}).DialContext,
+		DisableCompression: true, MaxIdleConnsPerHost: idleConnections, IdleConnTimeout: 30 * time.Second, DialContext: dial,
 	}}
 }
 
@@ -113,7 +115,7 @@ func (n *Node) openPeers() error {
 		return err
 	}
 	own := n.own(n.capacity())
-	n.peers.client = newClient()
+	n.peers.client = newClient(n.o.Dial)
 	n.onClose(func() error { n.peers.client.CloseIdleConnections(); return nil })
 	n.peers.members = cluster.NewView()
 	if n.peers.alone {

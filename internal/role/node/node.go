@@ -22,6 +22,7 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/config"
+	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/segment"
@@ -42,6 +43,9 @@ type Options struct {
 	Grace time.Duration
 	// Protocol stands for that of another release in tests; 0: cluster.Protocol.
 	Protocol int
+	// Dial, if not nil, stands for the network to other processes, and Deep makes of deep storage what stands for it: tests cut and delay them.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	Deep func(deepstore.Store) deepstore.Store
 	// FaultPoint, if not nil, is called at each step of publishing; tests end the process there.
 	FaultPoint func(step string) error
 }

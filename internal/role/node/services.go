@@ -127,6 +127,9 @@ func (s *services) openStorage() error {
 		return err
 	}
 	s.n.onClose(s.deep.Close)
+	if s.n.o.Deep != nil {
+		s.deep = s.n.o.Deep(s.deep)
+	}
 	dir, err := s.path("service.segmentCache.directory", "cache")
 	if err != nil {
 		return err

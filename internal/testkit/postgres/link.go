@@ -15,8 +15,10 @@ type Link struct {
 	// URL is that of the store, through the link.
 	URL string
 
-	to string
-	mu struct {
+	to, dir  string
+	listener net.Listener
+	serving  sync.WaitGroup
+	mu       struct {
 		sync.Mutex
 		cut   bool
 		conns map[net.Conn]bool
@@ -26,44 +28,55 @@ type Link struct {
 // socket is the name of a server's socket in its directory.
 const socket = ".s.PGSQL.5432"
 
-// NewLink returns a link to the store at a URL that URL has returned.
+// NewLink returns a link to the store at a URL that URL has returned, until the test ends.
 func NewLink(t testing.TB, store string) *Link {
 	t.Helper()
-	at, err := url.Parse(store)
+	l, err := OpenLink(store)
 	if err != nil {
 		t.Fatal(err)
+	}
+	t.Cleanup(l.Close)
+	return l
+}
+
+// OpenLink is NewLink for one who closes it.
+func OpenLink(store string) (*Link, error) {
+	at, err := url.Parse(store)
+	if err != nil {
+		return nil, err
 	}
 	values := at.Query()
 	dir, err := os.MkdirTemp("", "henge-pglink-") // a socket's path must be short
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	l := &Link{to: filepath.Join(values.Get("host"), socket)}
+	l := &Link{dir: dir, to: filepath.Join(values.Get("host"), socket)}
 	l.mu.conns = map[net.Conn]bool{}
 	values.Set("host", dir)
 	at.RawQuery = values.Encode()
 	l.URL = at.String()
-	listener, err := net.Listen("unix", filepath.Join(dir, socket))
-	if err != nil {
-		t.Fatal(err)
+	if l.listener, err = net.Listen("unix", filepath.Join(dir, socket)); err != nil {
+		_ = os.RemoveAll(dir)
+		return nil, err
 	}
-	var serving sync.WaitGroup
-	serving.Go(func() {
+	l.serving.Go(func() {
 		for {
-			conn, err := listener.Accept()
+			conn, err := l.listener.Accept()
 			if err != nil {
 				return
 			}
-			serving.Go(func() { l.serve(conn) })
+			l.serving.Go(func() { l.serve(conn) })
 		}
 	})
-	t.Cleanup(func() {
-		_ = listener.Close() // nobody comes any more
-		l.Cut()
-		serving.Wait()
-		_ = os.RemoveAll(dir)
-	})
-	return l
+	return l, nil
+}
+
+// Close ends the link and its connections.
+func (l *Link) Close() {
+	_ = l.listener.Close() // nobody comes any more
+	l.Cut()
+	l.serving.Wait()
+	_ = os.RemoveAll(l.dir)
 }
 
 func (l *Link) serve(client net.Conn) {

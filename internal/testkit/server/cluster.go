@@ -7,13 +7,16 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/config"
+	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/role/node"
+	"github.com/hengedb/henge/internal/testkit/postgres"
 )
 
 // Cluster is several processes inside a test: nodes with some roles each, on one metastore and one deep storage, that know each other by
@@ -28,6 +31,9 @@ type Cluster struct {
 	store    *metastore.Store
 	dir      string
 	settings []string
+	network  *network
+	links    string // the URL of the store to which each process has a link
+	opened   []*postgres.Link
 	clock    clock.Clock
 	skew     time.Duration
 }
@@ -37,8 +43,15 @@ type Process struct {
 	Roles []string
 	// Addresses are the URLs of its roles.
 	Addresses map[string]string
-	node      *node.Node
+
+	number int
+	node   *node.Node
+	link   *postgres.Link // to the metastore, if it has one of its own
+	slow   atomic.Int64   // by how much deep storage is, in nanoseconds
 }
+
+// Runs reports whether the process was neither stopped nor killed.
+func (p *Process) Runs() bool { return p.node != nil }
 
 // ClusterOptions say what a Cluster is made of.
 type ClusterOptions struct {
@@ -48,6 +61,8 @@ type ClusterOptions struct {
 	Settings []string
 	// Metastore is where the metadata is; the zero value: an SQLite of the cluster's own.
 	Metastore metastore.Options
+	// Links gives each process connections of its own to the metastore, a PostgreSQL, that can be cut; and deep storage that is on no process's machine.
+	Links bool
 	// Clock is that of all processes; nil: the system's.
 	Clock clock.Clock
 	// Skew makes the clocks of the processes wrong: by as much too late and too early, by turns.
@@ -74,12 +89,19 @@ func StartCluster(t testing.TB, o ClusterOptions) *Cluster {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Cluster{t: t, store: store, dir: dir, settings: o.Settings, clock: o.Clock, skew: o.Skew, Client: Client{Addresses: map[string]string{}}}
+	c := &Cluster{network: newNetwork(), t: t, store: store, dir: dir, settings: o.Settings, clock: o.Clock, skew: o.Skew, Client: Client{Addresses: map[string]string{}}}
+	if o.Links {
+		c.links = o.Metastore.URL
+	}
 	t.Cleanup(func() {
+		c.Heal()
 		c.CloseIdle()
 		var errs []error
 		for _, p := range slices.Backward(c.Nodes) {
 			errs = append(errs, c.Stop(p))
+		}
+		for _, l := range c.opened {
+			l.Close()
 		}
 		if err := errors.Join(append(errs, store.Close())...); err != nil {
 			t.Errorf("stopping the cluster: %v", err)
@@ -107,9 +129,18 @@ func (c *Cluster) Start(roles ...string) *Process {
 }
 
 func (c *Cluster) open(roles []string) (*Process, error) {
+	p := &Process{Roles: roles, Addresses: map[string]string{}, number: len(c.Nodes)}
 	flags := append(FreePorts(), "service.data.dir="+filepath.Join(c.dir, fmt.Sprintf("node%d", len(c.Nodes))),
 		"service.storage.storageDirectory="+filepath.Join(c.dir, "deep"), "service.leader.leaseDuration=PT1S", "service.discovery.leaseDuration=PT2S",
 		"service.server.http.unannouncePropagationDelay=PT0S")
+	if c.links != "" {
+		link, err := postgres.OpenLink(c.links)
+		if err != nil {
+			return nil, err
+		}
+		c.opened, p.link = append(c.opened, link), link
+		flags = append(flags, "service.metadata.storage.type=postgresql", "service.metadata.storage.connector.connectURI="+p.link.URL)
+	}
 	settings, err := config.Load(config.Sources{Flags: append(flags, c.settings...)})
 	if err != nil {
 		return nil, err
@@ -122,14 +153,19 @@ func (c *Cluster) open(roles []string) (*Process, error) {
 	if len(c.Nodes)%2 == 1 {
 		wrong = -wrong
 	}
-	n, err := node.Start(c.t.Context(), node.Options{
-		Settings: settings, Roles: names, Version: "test", Store: c.store, Clock: skew(c.clock, wrong), Log: slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
+	o := node.Options{
+		Settings: settings, Roles: names, Version: "test", Store: c.store, Clock: skew(c.clock, wrong), Log: slog.New(slog.DiscardHandler), Dial: c.network.dial(p),
+	}
+	if p.link != nil {
+		o.Store, o.Deep = nil, func(s deepstore.Store) deepstore.Store { return slowStore{s, &p.slow} }
+	}
+	if p.node, err = node.Start(c.t.Context(), o); err != nil {
 		return nil, err
 	}
-	p := &Process{Roles: roles, Addresses: map[string]string{}, node: n}
-	for _, a := range n.Addresses() {
+	for _, a := range p.node.Addresses() {
+		c.network.mu.Lock()
+		c.network.mu.at[a.HostPort] = p
+		c.network.mu.Unlock()
 		p.Addresses[a.Role] = "http://" + a.HostPort
 		if _, known := c.Addresses[a.Role]; !known {
 			c.Addresses[a.Role] = "http://" + a.HostPort

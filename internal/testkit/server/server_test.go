@@ -7,6 +7,24 @@ import (
 	"testing"
 )
 
+// A Router whose way to the Broker is cut refuses queries, also those that could go on a connection that was there, until it is mended.
+func TestACutClusterIsInParts(t *testing.T) {
+	c := StartCluster(t, ClusterOptions{Processes: [][]string{{"coordinator", "overlord", "worker", "historical", "broker"}, {"router"}}})
+	ask := func() error {
+		_, err := c.Query(t.Context(), "SELECT 1 AS n")
+		return err
+	}
+	for range 2 {
+		c.Until("it is answered", func() bool { return ask() == nil })
+		c.Cut(c.Nodes[0], c.Nodes[1])
+		var refusal *Refusal
+		if err := ask(); !errors.As(err, &refusal) || refusal.Status != http.StatusServiceUnavailable {
+			t.Errorf("in parts: %v", err)
+		}
+		c.Heal()
+	}
+}
+
 func TestServerAnswersLoadsAndComesBack(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	s := Start(t, Options{Dir: dir})

@@ -11,7 +11,7 @@ import (
 type column struct {
 	typ     vector.Type
 	rows    int
-	hint    int      // rows of the batch before, for which there will be room
+	hint    int      // rows of the batch before
 	invalid []uint32 // rows without a value, ascending
 
 	longs   []int64
@@ -88,7 +88,7 @@ func (c *column) build() *vector.Vector {
 	case vector.KindFloat:
 		v.Floats, c.floats = c.floats, nil
 	case vector.KindList:
-		v.Offsets, c.offsets = c.offsets, append(make([]uint32, 0, c.hint+1), 0)
+		v.Offsets, c.offsets = c.offsets, []uint32{0}
 		v.Child = c.child.build()
 	default:
 		c.text.build(v, c.rows)
@@ -97,18 +97,21 @@ func (c *column) build() *vector.Vector {
 	return v
 }
 
-// reserve makes room for about as many rows as the batch before had, so that a steady stream of batches allocates each slice once.
-func (c *column) reserve() {
+// reserve makes room for rows, so that a steady stream of batches allocates each slice once. Lists have as many values as those of the batch before.
+func (c *column) reserve(rows int) {
 	switch c.typ.Kind {
 	case vector.KindLong:
-		c.longs = slices.Grow(c.longs, c.hint)
+		c.longs = slices.Grow(c.longs, rows)
 	case vector.KindDouble:
-		c.doubles = slices.Grow(c.doubles, c.hint)
+		c.doubles = slices.Grow(c.doubles, rows)
 	case vector.KindFloat:
-		c.floats = slices.Grow(c.floats, c.hint)
+		c.floats = slices.Grow(c.floats, rows)
 	case vector.KindList:
-		c.child.reserve()
+		c.offsets = slices.Grow(c.offsets, rows)
+		if c.hint > 0 {
+			c.child.reserve(rows*c.child.hint/c.hint + 1)
+		}
 	default:
-		c.text.reserve(c.hint)
+		c.text.reserve(rows)
 	}
 }

@@ -34,17 +34,23 @@ func scaled(v uint64, scale int) float64 {
 
 // digits reads the decimal digits at i behind v, whose number may be any, and returns where they end: v has overflowed if there are more than 19.
 func digits(text []byte, i int, v uint64) (uint64, int) {
-	for ; i+8 <= len(text); i += 8 {
+	for i+8 <= len(text) {
 		w := binary.LittleEndian.Uint64(text[i:])
-		// A digit is 3 in its high half, and stays so when 6 is added.
-		if (w&0xf0f0f0f0f0f0f0f0)|((w+0x0606060606060606)&0xf0f0f0f0f0f0f0f0)>>4 != 0x3333333333333333 {
-			break
+		// A digit is 3 in its high half, and stays so when 6 is added. Above a byte that is none, the sum may be wrong.
+		others := (w&0xf0f0f0f0f0f0f0f0 | (w+0x0606060606060606)&0xf0f0f0f0f0f0f0f0>>4) ^ 0x3333333333333333
+		n := 8
+		if others != 0 {
+			n = bits.TrailingZeros64(others) / 8
+			w <<= 64 - 8*uint(n) // zeros lead
 		}
 		// Neighbours become numbers of two digits, then of four, then of eight.
 		w = (w & 0x0f0f0f0f0f0f0f0f) * 2561 >> 8
 		w = (w & 0x00ff00ff00ff00ff) * 6553601 >> 16
 		w = (w & 0x0000ffff0000ffff) * 42949672960001 >> 32
-		v = v*1e8 + w
+		v = v*wholePowers[n] + w
+		if i += n; n < 8 {
+			return v, i
+		}
 	}
 	for ; i < len(text) && text[i]-'0' <= 9; i++ {
 		v = v*10 + uint64(text[i]-'0')

@@ -79,8 +79,8 @@ func (h *head) take(c *chunk) (names []string, complete bool) {
 		if s.blank() {
 			continue
 		}
-		for i, field := range s.fields {
-			name := strings.TrimSpace(string(validUTF8(field)))
+		for i := range s.fields {
+			name := strings.TrimSpace(string(validUTF8(s.field(i))))
 			if name == "" {
 				name = "column_" + strconv.Itoa(i+1)
 			}

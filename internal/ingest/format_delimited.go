@@ -154,21 +154,21 @@ func (d *delimitedObjects) objects(c chunk, emit func(Record)) {
 		}
 		r := Record{Text: s.record, Line: s.recordLine, Reason: s.problem}
 		if r.Reason == "" {
-			r.Object = d.object(s.fields)
+			r.Object = d.object(s)
 		}
 		emit(r)
 	}
 }
 
 // object is a record that was split into its fields.
-func (d *delimitedObjects) object(fields [][]byte) *Object {
+func (d *delimitedObjects) object(s *splitter) *Object {
 	o := &Object{}
-	for i, field := range fields {
+	for i := range s.fields {
 		switch {
 		case i < len(d.names):
-			o.Add(d.names[i], d.value(string(field)))
+			o.Add(d.names[i], d.value(string(s.field(i))))
 		case len(d.names) == 0:
-			o.Add("column_"+strconv.Itoa(i+1), d.value(string(field)))
+			o.Add("column_"+strconv.Itoa(i+1), d.value(string(s.field(i))))
 		}
 	}
 	return o
@@ -205,8 +205,7 @@ type delimitedDecoder struct {
 }
 
 func (d *delimitedDecoder) decode(c chunk) decoded {
-	d.begin()
-	d.out.bytes = int64(len(c.data))
+	d.begin(len(c.data))
 	if c.broken {
 		d.out.records++
 		d.fail(bytes.TrimRight(c.data, "\r\n"), 1, recordTooLarge+", or a quote is not closed")
@@ -234,15 +233,15 @@ func (d *delimitedDecoder) decode(c chunk) decoded {
 				d.columns[i].null()
 				continue
 			}
-			d.textCell(i, s.fields[p], list)
+			d.textCell(i, s.field(p), list)
 		}
 		if f := d.flawed(); f != 0 {
-			o := d.whole.object(s.fields)
+			o := d.whole.object(s)
 			d.endFlawed(f, o, o, s.record, s.recordLine)
 			continue
 		}
 		if d.shape != nil {
-			d.shape.delimited(d.whole, s.fields)
+			d.shape.delimited(d.whole, s)
 		}
 		d.endRow(true)
 	}
@@ -268,11 +267,27 @@ type splitter struct {
 	// bare says that text has no quotes that count, and the delimiter is one byte.
 	bare bool
 
-	fields     [][]byte // of the current record; valid until next
+	fields     []span // of the current record
 	record     []byte
 	recordLine int64
 	problem    string // why the record is none, or ""
-	unquoted   []byte
+	unquoted   []byte // what quoted fields of the record say
+}
+
+// span is where a field lies: in the text or, marked by unquotedSpan in from, in unquoted. Spans hold no pointers, of which the garbage collector would
+// have to be told for each field.
+type span struct{ from, to uint32 }
+
+const unquotedSpan = 1 << 31
+
+// field returns a field of the current record. It is valid until next.
+func (s *splitter) field(i int) []byte {
+	p := s.fields[i]
+	if p.from&unquotedSpan != 0 {
+		from := p.from &^ unquotedSpan
+		return s.unquoted[from:p.to:p.to]
+	}
+	return s.text[p.from:p.to:p.to]
 }
 
 // blank reports whether the record is an empty line.
@@ -303,7 +318,11 @@ func (s *splitter) next() bool {
 	start := s.at
 	end := s.lineEnd(start)
 	if !s.quotes || bytes.IndexByte(s.text[start:end], '"') < 0 {
-		s.plain(start, end)
+		if len(s.delimiter) == 1 {
+			s.bareLine()
+		} else {
+			s.plain(start, end)
+		}
 		return true
 	}
 	if s.quoted(start) {
@@ -334,14 +353,15 @@ func (s *splitter) finish(start, end int) {
 // plain splits a line without quotes.
 func (s *splitter) plain(start, end int) {
 	s.finish(start, end)
-	rest := s.record
-	for len(s.fields) < maxFields {
-		field, after, found := bytes.Cut(rest, s.delimiter)
-		s.fields = append(s.fields, field)
-		if !found {
+	end = start + len(s.record)
+	for at := start; len(s.fields) < maxFields; {
+		n := bytes.Index(s.text[at:end], s.delimiter)
+		if n < 0 {
+			s.fields = append(s.fields, span{uint32(at), uint32(end)})
 			return
 		}
-		rest = after
+		s.fields = append(s.fields, span{uint32(at), uint32(at + n)})
+		at += n + len(s.delimiter)
 	}
 	s.problem = "it has too many fields"
 }
@@ -359,7 +379,7 @@ func (s *splitter) bareLine() {
 		// The highest bit of each byte that is one of both: adding to the other bits carries into it unless all of them are 0.
 		for found := ^((d&lows + lows | d | lows) & (n&lows + lows | n | lows)); found != 0; found &= found - 1 {
 			at := i + bits.TrailingZeros64(found)/8
-			fields = append(fields, text[from:at:at])
+			fields = append(fields, span{uint32(from), uint32(at)})
 			if text[at] == '\n' {
 				s.endBare(fields, start, at)
 				return
@@ -374,23 +394,22 @@ func (s *splitter) bareLine() {
 	}
 	for ; i < len(text) && text[i] != '\n'; i++ {
 		if text[i] == delimiter {
-			fields = append(fields, text[from:i:i])
+			fields = append(fields, span{uint32(from), uint32(i)})
 			from = i + 1
 		}
 	}
-	s.endBare(append(fields, text[from:i:i]), start, i)
+	s.endBare(append(fields, span{uint32(from), uint32(i)}), start, i)
 }
 
 // endBare ends the line from start to end, all of whose fields are known.
-func (s *splitter) endBare(fields [][]byte, start, end int) {
+func (s *splitter) endBare(fields []span, start, end int) {
 	s.fields, s.record = fields, s.text[start:end]
 	if s.at = end; end < len(s.text) {
 		s.at, s.line = end+1, s.line+1
 	}
 	if n := len(s.record); n > 0 && s.record[n-1] == '\r' {
 		s.record = s.record[:n-1]
-		last := &fields[len(fields)-1] // which ends with it, as no delimiter is a line break
-		*last = (*last)[:len(*last)-1]
+		fields[len(fields)-1].to-- // which ends with it, as no delimiter is a line break
 	}
 	if len(fields) > maxFields {
 		s.fields, s.problem = fields[:maxFields], "it has too many fields"
@@ -401,10 +420,9 @@ func (s *splitter) endBare(fields [][]byte, start, end int) {
 func (s *splitter) quoted(start int) bool {
 	i := start
 	for {
-		var field []byte
+		quoted, first := false, len(s.unquoted)
 		if i < len(s.text) && s.text[i] == '"' {
-			var closed bool
-			if field, i, closed = s.quotedField(i + 1); !closed {
+			if i, quoted = s.quotedField(i + 1); !quoted {
 				return false
 			}
 		}
@@ -413,16 +431,15 @@ func (s *splitter) quoted(start int) bool {
 		for i < len(s.text) && s.text[i] != '\n' && !bytes.HasPrefix(s.text[i:], s.delimiter) {
 			i++
 		}
-		tail := s.text[from:i]
+		to := i
 		atEnd := i == len(s.text) || s.text[i] == '\n'
-		if atEnd {
-			tail = bytes.TrimSuffix(tail, []byte{'\r'})
+		if atEnd && to > from && s.text[to-1] == '\r' {
+			to--
 		}
-		switch {
-		case field == nil:
-			field = tail
-		case len(tail) > 0:
-			field = append(slices.Clip(field), tail...)
+		field := span{uint32(from), uint32(to)}
+		if quoted {
+			s.unquoted = append(s.unquoted, s.text[from:to]...)
+			field = span{uint32(first) | unquotedSpan, uint32(len(s.unquoted))}
 		}
 		if len(s.fields) == maxFields {
 			s.problem = "it has too many fields"
@@ -437,25 +454,19 @@ func (s *splitter) quoted(start int) bool {
 	}
 }
 
-// quotedField reads from behind an opening quote to behind the closing one; doubled quotes stand for one.
-func (s *splitter) quotedField(i int) (field []byte, end int, closed bool) {
-	start := len(s.unquoted)
+// quotedField reads from behind an opening quote to behind the closing one, and appends what is between them to unquoted; doubled quotes stand for one.
+func (s *splitter) quotedField(i int) (end int, closed bool) {
 	for {
 		n := bytes.IndexByte(s.text[i:], '"')
 		if n < 0 || s.lenient && bytes.IndexByte(s.text[i:i+n], '\n') >= 0 {
-			return nil, i, false
+			return i, false
 		}
 		s.unquoted = append(s.unquoted, s.text[i:i+n]...)
 		i += n + 1
 		if i == len(s.text) || s.text[i] != '"' {
-			break
+			return i, true
 		}
 		s.unquoted = append(s.unquoted, '"')
 		i++
 	}
-	field = s.unquoted[start:len(s.unquoted):len(s.unquoted)]
-	if field == nil {
-		field = []byte{}
-	}
-	return field, i, true
 }

@@ -88,8 +88,7 @@ type jsonDecoder struct {
 }
 
 func (d *jsonDecoder) decode(c chunk) decoded {
-	d.begin()
-	d.out.bytes = int64(len(c.data))
+	d.begin(len(c.data))
 	if c.broken {
 		d.out.records++
 		d.fail(bytes.TrimRight(c.data, "\r\n"), 1, recordTooLarge)

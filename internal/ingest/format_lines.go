@@ -57,8 +57,7 @@ const recordTooLarge = "the record is larger than a record may be"
 type linesDecoder struct{ *sink }
 
 func (d *linesDecoder) decode(c chunk) decoded {
-	d.begin()
-	d.out.bytes = int64(len(c.data))
+	d.begin(len(c.data))
 	text := validUTF8(c.data)
 	for len(text) > 0 && d.out.err == nil {
 		line, rest, _ := bytes.Cut(text, newline)

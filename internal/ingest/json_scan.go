@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"encoding/binary"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -25,10 +26,23 @@ type jsonScanner struct {
 
 // jsonMember is a name in records.
 type jsonMember struct {
-	name   string
-	field  int  // -1: not wanted
-	list   bool // the field is a list
-	placed bool // it is in the order
+	name  string
+	field int  // -1: not wanted
+	list  bool // the field is a list
+	// head is the first 8 bytes of the name and the quote behind it, as far as mask says: most names are told apart by them.
+	head, mask uint64
+	placed     bool // it is in the order
+}
+
+func newJSONMember(name string, field int, list bool) *jsonMember {
+	m := &jsonMember{name: name, field: field, list: list, mask: math.MaxUint64}
+	var head [8]byte
+	if n := copy(head[:], name); n < len(head) {
+		head[n] = '"'
+		m.mask >>= 8 * (7 - n)
+	}
+	m.head = binary.LittleEndian.Uint64(head[:])
+	return m
 }
 
 const (
@@ -63,7 +77,7 @@ const (
 func newJSONScanner(fields []Field) *jsonScanner {
 	s := &jsonScanner{fields: fields, names: make(map[string]*jsonMember, len(fields)), cells: make([]jsonToken, len(fields)), twins: twinsOf(fields)}
 	for i, f := range slices.Backward(fields) { // of several the first
-		s.names[f.Name] = &jsonMember{name: f.Name, field: i, list: f.Type.Kind == vector.KindList}
+		s.names[f.Name] = newJSONMember(f.Name, i, f.Type.Kind == vector.KindList)
 	}
 	return s
 }
@@ -132,11 +146,17 @@ func (s *jsonScanner) copyTwins() bool {
 
 // member returns the member whose name begins at i, and the place behind its closing quote. *place is where it is expected in the order.
 func (s *jsonScanner) member(text []byte, i int, place *int) (*jsonMember, int) {
-	for at := *place; at < len(s.order) && at < *place+maxSkipped; at++ {
-		m := s.order[at]
-		if end := i + len(m.name); end < len(text) && text[end] == '"' && string(text[i:end]) == m.name {
-			*place = at + 1
-			return m, end + 1
+	if i+8 <= len(text) {
+		head := binary.LittleEndian.Uint64(text[i:])
+		for at := *place; at < len(s.order) && at < *place+maxSkipped; at++ {
+			m := s.order[at]
+			if head&m.mask != m.head {
+				continue
+			}
+			if end := i + len(m.name); end < i+8 || end < len(text) && text[end] == '"' && string(text[i+8:end]) == m.name[8:] {
+				*place = at + 1
+				return m, end + 1
+			}
 		}
 	}
 	end := plainText(text, i)
@@ -145,7 +165,7 @@ func (s *jsonScanner) member(text []byte, i int, place *int) (*jsonMember, int) 
 	}
 	m := s.names[string(text[i:end])]
 	if m == nil {
-		m = &jsonMember{name: string(text[i:end]), field: -1}
+		m = newJSONMember(string(text[i:end]), -1, false)
 		if len(s.names) >= maxNames || len(m.name) > maxNameBytes {
 			return m, end + 1
 		}

@@ -11,7 +11,7 @@ import (
 
 // rowOf returns the values of the only row that f appends, and the error it leaves.
 func rowOf(d *jsonDecoder, f func()) (row []any, bad int, err error) {
-	d.begin()
+	d.begin(0)
 	f()
 	out := d.finish()
 	for _, b := range out.batches {

@@ -25,7 +25,7 @@ func (c *orcColumn) direct(i int, s *sink) partColumn {
 }
 
 func (d *orcDirect) read(n int) (*vector.Vector, error) {
-	d.to.reserve()
+	d.to.reserve(n)
 	value := d.to
 	if d.to.child != nil {
 		value = d.to.child

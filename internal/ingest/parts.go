@@ -175,7 +175,7 @@ func newValueColumn(next func() (any, error), done func() error, field int, s *s
 }
 
 func (c *valueColumn) read(n int) (*vector.Vector, error) {
-	c.column.reserve()
+	c.column.reserve(n)
 	for i := range n {
 		v, err := c.next()
 		if err != nil {

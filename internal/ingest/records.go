@@ -148,8 +148,7 @@ func placesOf(fields []Field) map[string]int {
 }
 
 func (d *objectColumns) decode(c chunk) decoded {
-	d.begin()
-	d.out.bytes = int64(len(c.data))
+	d.begin(len(c.data))
 	d.dec.objects(c, func(r Record) {
 		if d.out.err == nil {
 			d.record(&r, d.flat, d.places)
@@ -198,7 +197,7 @@ func (p *recordProducer) next(ctx context.Context) (decoded, int64, error) {
 	if p.failed != nil {
 		return decoded{}, 0, p.failed
 	}
-	p.begin()
+	p.begin(0)
 	for p.out.records < vector.BatchRows && p.out.err == nil {
 		r, err := p.src.next(ctx)
 		if err != nil {

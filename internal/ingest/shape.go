@@ -163,13 +163,14 @@ func (s *Shape) json(o *fastjson.Object) {
 }
 
 // delimited learns from a record of fields.
-func (s *Shape) delimited(d *delimitedObjects, fields [][]byte) {
+func (s *Shape) delimited(d *delimitedObjects, record *splitter) {
 	if len(d.names) == 0 {
-		s.Add(d.object(fields))
+		s.Add(d.object(record))
 		return
 	}
 	list := []byte(d.f.ListDelimiter)
-	for i, field := range fields[:min(len(fields), len(d.names))] {
+	for i := range min(len(record.fields), len(d.names)) {
+		field := record.field(i)
 		switch k := s.field(d.names[i]); {
 		case k == nil || len(field) == 0:
 		case d.f.wire.TryParseNumbers || len(list) > 0 && bytes.Contains(field, list):

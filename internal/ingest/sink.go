@@ -67,11 +67,16 @@ type sink struct {
 	columns    []*column
 	twins      []twin
 	watched    []*column // those whose values make a row flawed
-	rows       int
-	bad        []uint32 // rows begun that did not parse
-	scratch    []byte
-	found      []any // the values of the current row, of records that are objects
-	out        decoded
+	full, room int       // rows that end a batch, and that are expected of it
+	before     struct {  // the chunk at hand, and in begin the one before
+		rows  int
+		bytes int64
+	}
+	rows    int
+	bad     []uint32 // rows begun that did not parse
+	scratch []byte
+	found   []any // the values of the current row, of records that are objects
+	out     decoded
 }
 
 // twin is a field that has the name of an earlier one: a value may be the time of its row and a column, too.
@@ -99,11 +104,26 @@ func newSink(fields []Field, opts *Options) *sink {
 	return s
 }
 
-// begin starts a chunk.
-func (s *sink) begin() {
-	s.out = decoded{}
+// begin starts a chunk of so many bytes; 0: of some number of rows that is not known. The rows of a chunk that are more than a batch holds are divided
+// evenly, so that no small batches follow large ones, and each has the room that the rows of the chunk before needed, and a little more.
+func (s *sink) begin(bytes int) {
+	s.out = decoded{bytes: int64(bytes)}
+	s.full, s.room = vector.BatchRows, s.before.rows
+	if s.before.bytes > 0 {
+		expected := int(int64(bytes) * int64(s.before.rows) / s.before.bytes)
+		expected += expected/32 + 1
+		batches := (expected-1)/vector.BatchRows + 1
+		if s.room = (expected-1)/batches + 1; batches > 1 {
+			s.full = s.room
+		}
+	}
+	s.before.rows, s.before.bytes = 0, int64(bytes)
+	s.reserve()
+}
+
+func (s *sink) reserve() {
 	for _, c := range s.columns {
-		c.reserve()
+		c.reserve(min(s.room, vector.BatchRows))
 	}
 }
 
@@ -112,8 +132,9 @@ func (s *sink) endRow(ok bool) {
 	if !ok {
 		s.bad = append(s.bad, uint32(s.rows))
 	}
-	if s.rows++; s.rows == vector.BatchRows {
+	if s.rows++; s.rows == s.full {
 		s.flush()
+		s.reserve()
 	}
 }
 
@@ -140,6 +161,7 @@ func (s *sink) flush() {
 	if b.N > 0 {
 		s.out.batches = append(s.out.batches, b)
 	}
+	s.before.rows += s.rows
 	s.rows, s.bad = 0, nil
 }
 

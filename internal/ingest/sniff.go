@@ -234,11 +234,11 @@ func sniffDelimited(ctx context.Context, name string, text []byte, all bool) (*G
 			continue
 		}
 		if order == nil {
-			header = looksLikeHeader(s.fields)
-			for i, f := range s.fields[:min(len(s.fields), maxGuessedColumns)] {
+			header = looksLikeHeader(s)
+			for i := range min(len(s.fields), maxGuessedColumns) {
 				o := &observed{name: "column_" + strconv.Itoa(i+1)}
 				if header {
-					o.name = strings.TrimSpace(string(f))
+					o.name = strings.TrimSpace(string(s.field(i)))
 				}
 				order = append(order, o)
 			}
@@ -251,8 +251,8 @@ func sniffDelimited(ctx context.Context, name string, text []byte, all bool) (*G
 			g.Bad++
 			continue
 		}
-		for i, f := range s.fields[:min(len(s.fields), len(order))] {
-			order[i].field(f)
+		for i := range min(len(s.fields), len(order)) {
+			order[i].field(s.field(i))
 		}
 	}
 	g.Format = delimitedFormat(best, header, order)
@@ -276,10 +276,10 @@ func evenness(text []byte, delimiter string) int {
 }
 
 // looksLikeHeader reports whether fields are names: all there, all different, none a number or a time.
-func looksLikeHeader(fields [][]byte) bool {
+func looksLikeHeader(s *splitter) bool {
 	seen := map[string]bool{}
-	for _, f := range fields {
-		text := strings.TrimSpace(string(f))
+	for i := range s.fields {
+		text := strings.TrimSpace(string(s.field(i)))
 		_, isNumber := parseText([]byte(text))
 		if _, isTime := chrono.ParseISO(text); text == "" || isNumber || isTime || seen[text] {
 			return false

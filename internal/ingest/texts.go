@@ -155,8 +155,8 @@ func (t *texts) dict() *vector.Dict {
 }
 
 func (t *texts) reserve(rows int) {
-	if !t.plain && cap(t.codes) == 0 {
-		t.codes = make([]uint32, 0, rows)
+	if !t.plain {
+		t.codes = slices.Grow(t.codes, rows)
 	}
 }
 

@@ -135,8 +135,11 @@ func (s *scope) simple(in *inputs, a *SimpleAggregator) (plan.AggCall, error) {
 	}
 	var x expr.Expr
 	var err error
+	summed := d.name == "SUM" || d.name == "MIN" || d.name == "MAX" // only these know expressions
 	switch {
-	case a.Expression != "":
+	case summed && a.Expression != "" && a.FieldName != "":
+		return plan.AggCall{}, invalid("Aggregator [%s] of type [%s] can't have a fieldName and an expression", a.Name, a.Type)
+	case summed && a.Expression != "":
 		x, err = s.expression(a.Expression)
 	case a.FieldName != "":
 		x, err = s.column(a.FieldName)

@@ -9,9 +9,9 @@ import (
 func (s *scope) filter(f Filter) (expr.Expr, error) {
 	switch f := f.(type) {
 	case *AndFilter:
-		return s.fields(f.Fields, expr.NewAnd, true)
+		return s.fields(f.Fields, expr.NewAnd, "and")
 	case *OrFilter:
-		return s.fields(f.Fields, expr.NewOr, false)
+		return s.fields(f.Fields, expr.NewOr, "or")
 	case *NotFilter:
 		c, err := s.field(f.Field)
 		if err != nil {
@@ -122,7 +122,7 @@ func (s *scope) tested(name string, f FilterOf) (expr.Expr, error) {
 	return call(name, c)
 }
 
-func (s *scope) fields(fields []FilterOf, join func([]expr.Expr, fault.Span) (expr.Expr, error), empty bool) (expr.Expr, error) {
+func (s *scope) fields(fields []FilterOf, join func([]expr.Expr, fault.Span) (expr.Expr, error), name string) (expr.Expr, error) {
 	var terms []expr.Expr
 	for _, f := range fields {
 		if f.Filter == nil {
@@ -136,7 +136,7 @@ func (s *scope) fields(fields []FilterOf, join func([]expr.Expr, fault.Span) (ex
 	}
 	switch len(terms) {
 	case 0:
-		return boolLiteral(empty), nil
+		return nil, invalid("A filter of type [%s] needs at least one field", name)
 	case 1:
 		return terms[0], nil
 	}
@@ -339,7 +339,7 @@ func (s *scope) bound(f *BoundFilter) (expr.Expr, error) {
 		terms = append(terms, c)
 	}
 	if len(terms) == 0 {
-		return boolLiteral(true), nil
+		return nil, invalid("Filter of type [bound] on dimension [%s] needs lower or upper", f.Dimension)
 	}
 	return all(terms)
 }

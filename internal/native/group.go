@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
@@ -20,6 +21,26 @@ type grouped struct {
 	subtotals [][]string
 	// once says that a row counts once for a value that it has several times.
 	once bool
+	// chunks are the starts of time chunks, ascending, that are the buckets in place of those of the granularity; nil: there are none.
+	chunks []int64
+}
+
+// bucketed reports whether there may be several buckets of time.
+func (g *grouped) bucketed() bool { return g.chunks != nil || !g.granularity.IsAll() }
+
+// bucket is that of a time.
+func (g *grouped) bucket(x expr.Expr) (expr.Expr, error) {
+	if g.chunks == nil {
+		return floor(g.granularity, x)
+	}
+	var starts []byte
+	for i, start := range g.chunks {
+		if i > 0 {
+			starts = append(starts, ',')
+		}
+		starts = strconv.AppendInt(starts, start, 10)
+	}
+	return call("$CHUNK", x, textLiteral(string(starts)))
 }
 
 // subtotalColumn is the number of the subtotal a row is of, the last column of groups that have subtotals.
@@ -34,7 +55,7 @@ func (t *translator) group(g grouped) (plan.Node, error) {
 	}
 	in := &inputs{}
 	out := &plan.Aggregate{}
-	bucketed := !g.granularity.IsAll()
+	bucketed := g.bucketed()
 	if bucketed {
 		x, err := s.column(plan.TimeColumn)
 		if err != nil {
@@ -46,7 +67,7 @@ func (t *translator) group(g grouped) (plan.Node, error) {
 			}
 			x = asTime(x)
 		}
-		if x, err = floor(g.granularity, x); err != nil {
+		if x, err = g.bucket(x); err != nil {
 			return nil, err
 		}
 		in.exprs, in.names = append(in.exprs, x), append(in.names, plan.TimeColumn)
@@ -124,7 +145,7 @@ func (t *translator) outputs(g grouped, in *plan.Aggregate, at []int) (plan.Node
 	add := func(x expr.Expr, name string) { p.Exprs, p.Names = append(p.Exprs, x), append(p.Names, name) }
 	ref := func(i int) expr.Expr { return &expr.Column{Index: i, Name: columns[i].Name, T: columns[i].Type} }
 	first := 0
-	if g.granularity.IsAll() {
+	if !g.bucketed() {
 		add(&expr.Literal{Value: start(g.common), T: timeType.NotNull()}, plan.TimeColumn)
 	} else {
 		add(ref(0), plan.TimeColumn)
@@ -318,7 +339,12 @@ func (t *translator) timeseries(q *Timeseries) (plan.Node, error) {
 
 // skipsEmpty reports whether a timeseries leaves empty buckets out.
 func skipsEmpty(c *Common) bool {
-	switch v := c.Context["skipEmptyBuckets"].V.(type) {
+	return c.is("skipEmptyBuckets")
+}
+
+// is reports whether a switch of the query context is on.
+func (c *Common) is(name string) bool {
+	switch v := c.Context[name].V.(type) {
 	case bool:
 		return v
 	case string:
@@ -348,10 +374,14 @@ func (t *translator) groupBy(q *GroupBy) (plan.Node, error) {
 		n = &plan.Filter{Input: n, Cond: c}
 	}
 	width := len(n.Columns())
-	keys := []plan.SortKey{{Column: 0}}
+	var keys []plan.SortKey
 	if q.SubtotalsSpec != nil {
 		width--
-		keys = []plan.SortKey{{Column: width}, {Column: 0}}
+		keys = []plan.SortKey{{Column: width}}
+	}
+	last := q.is("sortByDimsFirst")
+	if !last {
+		keys = append(keys, plan.SortKey{Column: 0})
 	}
 	limit, offset := int64(-1), int64(0)
 	if l := q.LimitSpec; l != nil {
@@ -383,6 +413,9 @@ func (t *translator) groupBy(q *GroupBy) (plan.Node, error) {
 			keys = append(keys, plan.SortKey{Column: i + 1, NullsFirst: true})
 		}
 	}
+	if last {
+		keys = append(keys, plan.SortKey{Column: 0})
+	}
 	if q.SubtotalsSpec != nil && (limit >= 0 || offset > 0) {
 		if n, err = limitEach(n, keys, offset, limit); err != nil {
 			return nil, err
@@ -403,5 +436,12 @@ func Ungrouped(q *Timeseries) *Timeseries {
 func Never(q *Timeseries) *Timeseries {
 	out := Ungrouped(q)
 	out.Filter = FilterOf{&FalseFilter{}}
+	return out
+}
+
+// Counted is the timeseries that counts the rows of q.
+func Counted(q *Timeseries) *Timeseries {
+	out := Ungrouped(q)
+	out.Grouping = Grouping{Aggregations: []AggregatorOf{{&SimpleAggregator{Type: "count", Name: "rows"}}}}
 	return out
 }

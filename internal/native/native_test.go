@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
@@ -34,6 +35,10 @@ func (wiki) Lookup(name string) ([]plan.Column, error) {
 		return nil, fault.InvalidInput("Lookup [%s] not found", name)
 	}
 	return []plan.Column{{Name: "k", Type: expr.Of(expr.Varchar).NotNull()}, {Name: "v", Type: expr.Of(expr.Varchar)}}, nil
+}
+
+func (wiki) Chunks(string, []chrono.Interval) []chrono.Interval {
+	return []chrono.Interval{{Start: 0, End: 3600000}, {Start: 3600000, End: 7200000}}
 }
 
 func translated(t *testing.T, body string) (string, error) {
@@ -64,8 +69,10 @@ func TestOutputColumns(t *testing.T) {
 			"aggregations":[{"type":"grouping","name":"g","groupings":["page"]}],"subtotalsSpec":[["page"],[]],
 			"limitSpec":{"type":"default","limit":2,"columns":[{"dimension":"page","dimensionOrder":"strlen","direction":"descending"}]}}`,
 			"__time page tags g"},
-		{`{"queryType":"scan","dataSource":"wiki","intervals":["2020/2021"],"columns":["page","v","nosuch"],
-			"virtualColumns":[{"type":"expression","name":"v","expression":"added + 1"}],"order":"descending","limit":1}`, "page v nosuch"},
+		{`{"queryType":"scan","dataSource":"wiki","intervals":["2020/2021"],"columns":["page","v","nosuch","__time"],
+			"virtualColumns":[{"type":"expression","name":"v","expression":"added + 1"}],"order":"descending","limit":1}`, "page v nosuch __time"},
+		// Behind the columns of a scan without an order is the time, by which it is known of which segment a row is.
+		{`{"queryType":"scan","dataSource":"wiki","intervals":["2020/2021"],"columns":["page"],"offset":2}`, "page __time"},
 		{`{"queryType":"scan","intervals":["2020/2021"],"dataSource":{"type":"join","left":"wiki","right":{"type":"inline","columnNames":["k"],
 			"columnTypes":["STRING"],"rows":[["a"]]},"rightPrefix":"j.","condition":"page == \"j.k\"","joinType":"LEFT"}}`,
 			"__time page tags added score j.k"},
@@ -180,7 +187,6 @@ func TestFilters(t *testing.T) {
 		`{"type":"bound","dimension":"page","lower":"a","lowerStrict":true}`:                   `("page" > 'a')`,
 		`{"type":"bound","dimension":"added","upper":9,"ordering":"numeric"}`:                  `("added" <= 9)`,
 		`{"type":"range","column":"added","matchValueType":"LONG","lower":1,"upperOpen":true}`: `("added" >= 1)`,
-		`{"type":"and","fields":[]}`:                                                           `1`,
 		`{"type":"not","field":{"type":"null","column":"page"}}`:                               `!isnull("page")`,
 		`{"type":"interval","dimension":"__time","intervals":["1970-01-01/1970-01-02"]}`:       `(("__time" >= 0) && ("__time" < 86400000))`,
 		`{"type":"expression","expression":"added > 1"}`:                                       `("added" > 1)`,

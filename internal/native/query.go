@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/plan"
 )
 
 // Query is a decoded query. The concrete queries are in this file.
@@ -191,6 +193,9 @@ func (g *Grouping) check(dimensions ...DimensionOf) error {
 		if a.Aggregator == nil {
 			return invalid("aggregations can't hold null")
 		}
+		if g, ok := a.Aggregator.(*GroupingAggregator); ok && repeats(g.Groupings) {
+			return invalid("Aggregator [%s] of type [grouping] has a dimension more than once", g.Name)
+		}
 		if err := add(a.output()); err != nil {
 			return err
 		}
@@ -199,11 +204,24 @@ func (g *Grouping) check(dimensions ...DimensionOf) error {
 		if p.PostAggregator == nil {
 			return invalid("postAggregations can't hold null")
 		}
+		if err := checkFields(p.PostAggregator, seen); err != nil {
+			return err
+		}
 		if err := add(p.output()); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// repeats reports whether a name is in a list twice.
+func repeats(names []string) bool {
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return true
+		}
+	}
+	return false
 }
 
 // Timeseries aggregates per bucket of time.
@@ -296,6 +314,9 @@ func (q *GroupBy) check() error {
 	if err := q.Grouping.check(q.Dimensions...); err != nil {
 		return err
 	}
+	if q.has(plan.TimeColumn) || slices.ContainsFunc(q.Dimensions, func(d DimensionOf) bool { return d.output() == plan.TimeColumn }) {
+		return invalid("'__time' cannot be used as an output name for dimensions, aggregators, or post-aggregators.")
+	}
 	for _, set := range q.SubtotalsSpec {
 		for _, name := range set {
 			if !slices.ContainsFunc(q.Dimensions, func(d DimensionOf) bool { return d.output() == name }) {
@@ -341,6 +362,11 @@ func (q *Scan) check() error {
 		case "", "none", "ascending", "descending":
 		default:
 			return invalid("order [%s] is unknown. Known are [none, ascending, descending]", o.Order)
+		}
+	}
+	for _, o := range q.order() {
+		if len(q.Columns) > 0 && !slices.Contains(q.Columns, o.ColumnName) {
+			return invalid("Column [%s] from 'orderBy' must also appear in 'columns'.", o.ColumnName)
 		}
 	}
 	switch {
@@ -391,6 +417,12 @@ type TimeBoundary struct {
 	Common
 	Bound string `json:"bound"`
 }
+
+// Earliest and Latest report whether only that end is wanted. The bound is read without regard to case; another word than these two means both.
+func (q *TimeBoundary) Earliest() bool { return strings.EqualFold(q.Bound, "minTime") }
+
+// Latest is the counterpart of Earliest.
+func (q *TimeBoundary) Latest() bool { return strings.EqualFold(q.Bound, "maxTime") }
 
 func (q *TimeBoundary) check() error { return q.checkSource() }
 
@@ -458,6 +490,11 @@ func (q *SegmentMetadata) Analyses() []string {
 func (q *SegmentMetadata) check() error {
 	if err := q.checkSource(); err != nil {
 		return err
+	}
+	switch q.DataSource.DataSource.(type) {
+	case *TableSource, *UnionSource:
+	default:
+		return invalid("Invalid dataSource type of a segmentMetadata query: only tables and unions of them can be described")
 	}
 	if q.ToInclude != nil && !slices.Contains([]string{"all", "none", "list"}, q.ToInclude.Type) {
 		return invalid("toInclude of type [%s] is unknown. Known are [all, none, list]", q.ToInclude.Type)

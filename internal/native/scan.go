@@ -1,13 +1,13 @@
 package native
 
 import (
+	"math"
 	"slices"
 
-	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// scan translates a scan: the columns asked for, or all.
+// scan translates a scan: the columns asked for, or all. The rows of its offset come, too: who reads them leaves them out.
 func (t *translator) scan(q *Scan) (*Plan, error) {
 	node, s, err := t.input(&q.Common)
 	if err != nil {
@@ -40,11 +40,8 @@ func (t *translator) scan(q *Scan) (*Plan, error) {
 		}
 		p.Exprs, p.Names = append(p.Exprs, x), append(p.Names, name)
 	}
-	width := len(p.Exprs)
-	order := q.OrderBy
-	if len(order) == 0 && q.Order != "" && q.Order != "none" {
-		order = []ScanOrder{{ColumnName: plan.TimeColumn, Order: q.Order}}
-	}
+	out.Shown, out.Time = len(p.Exprs), -1
+	order := q.order()
 	var keys []plan.SortKey
 	for _, o := range order {
 		i := slices.Index(p.Names, o.ColumnName)
@@ -62,86 +59,40 @@ func (t *translator) scan(q *Scan) (*Plan, error) {
 	limit := int64(-1)
 	if q.Limit != nil {
 		limit = int64(*q.Limit)
+		if offset := int64(q.Offset); limit <= math.MaxInt64-offset {
+			limit += offset
+		}
 	}
 	out.Node = p
-	switch {
-	case len(keys) > 0:
-		out.Node = narrow(&plan.Sort{Input: p, Keys: keys, Offset: int64(q.Offset), Limit: limit}, width)
-	case limit >= 0 || q.Offset > 0:
-		out.Node = &plan.Limit{Input: p, Offset: int64(q.Offset), Count: limit}
+	if len(keys) > 0 {
+		out.Node = narrow(&plan.Sort{Input: p, Keys: keys, Limit: limit}, out.Shown)
+		return out, nil
+	}
+	if ReadsTables(q.DataSource.DataSource) {
+		if out.Time = slices.Index(p.Names, plan.TimeColumn); out.Time < 0 {
+			x, err := s.column(plan.TimeColumn)
+			if err != nil {
+				return nil, err
+			}
+			if !isNullConstant(x) {
+				out.Time = len(p.Exprs)
+				p.Exprs, p.Names = append(p.Exprs, x), append(p.Names, plan.TimeColumn)
+			}
+		}
+	}
+	if limit >= 0 {
+		out.Node = &plan.Limit{Input: p, Count: limit}
 	}
 	return out, nil
 }
 
-// defaultSearchLimit is how many values a search gives when it does not say.
-const defaultSearchLimit = 1000
+// Ordered reports whether the rows are wanted in an order.
+func (q *Scan) Ordered() bool { return len(q.order()) > 0 }
 
-// ResultLimit is how many values a search gives per bucket of time.
-func (q *Search) ResultLimit() int64 {
-	if q.Limit <= 0 {
-		return defaultSearchLimit
+// order is by what the rows are sorted; none: as they come.
+func (q *Scan) order() []ScanOrder {
+	if len(q.OrderBy) == 0 && q.Order != "" && q.Order != "none" {
+		return []ScanOrder{{ColumnName: plan.TimeColumn, Order: q.Order}}
 	}
-	return int64(q.Limit)
-}
-
-// search translates a search: for each dimension, the values found with the number of their rows.
-func (t *translator) search(q *Search) (plan.Node, error) {
-	dims := q.SearchDimensions
-	if len(dims) == 0 {
-		n, err := t.source(q.DataSource.DataSource)
-		if err != nil {
-			return nil, err
-		}
-		for _, c := range n.Columns() {
-			if c.Type.IsCharacter() {
-				dims = append(dims, DimensionOf{&ColumnDimension{Dimension: c.Name}})
-			}
-		}
-	}
-	g := q.Granularity.orAll()
-	columns := []plan.Column{{Name: plan.TimeColumn, Type: timeType}, {Name: "dimension", Type: textType}, {Name: "value", Type: textType}, {Name: "count", Type: longType}}
-	u := &plan.Union{Out: columns}
-	for _, d := range dims {
-		count := &Grouping{Aggregations: []AggregatorOf{{&SimpleAggregator{Type: "count", Name: "$count"}}}}
-		n, err := t.group(grouped{common: &q.Common, granularity: g, dimensions: []DimensionOf{d}, Grouping: count, once: true})
-		if err != nil {
-			return nil, err
-		}
-		in := n.Columns()
-		value, err := cast(&expr.Column{Index: 1, Name: in[1].Name, T: in[1].Type}, textType)
-		if err != nil {
-			return nil, err
-		}
-		found, err := searched(value, q.Query.SearchQuery)
-		if err != nil {
-			return nil, err
-		}
-		u.Ins = append(u.Ins, &plan.Project{Input: &plan.Filter{Input: n, Cond: found}, Names: []string{plan.TimeColumn, "dimension", "value", "count"},
-			Exprs: []expr.Expr{
-				&expr.Column{Index: 0, Name: in[0].Name, T: in[0].Type}, textLiteral(d.output()), value,
-				&expr.Column{Index: 2, Name: in[2].Name, T: in[2].Type},
-			}})
-	}
-	var n plan.Node
-	switch len(u.Ins) {
-	case 0:
-		return emptyRelation(columns), nil
-	case 1:
-		n = u.Ins[0]
-	default:
-		n = u
-	}
-	ordering := OrderingOf("lexicographic")
-	if q.Sort != nil && q.Sort.Type != "" {
-		ordering = OrderingOf(lower(q.Sort.Type))
-	}
-	n, key, err := orderKey(n, 2, ordering, false)
-	if err != nil {
-		return nil, err
-	}
-	limit := int64(-1)
-	if g.IsAll() {
-		limit = q.ResultLimit()
-	}
-	return narrow(&plan.Sort{Input: n, Keys: []plan.SortKey{{Column: 0}, key, {Column: 2}, {Column: 1}}, Limit: limit}, len(columns)), nil
+	return q.OrderBy
 }

@@ -16,6 +16,8 @@ type Catalog interface {
 	Columns(name string) []plan.Column
 	// Lookup returns the columns of a lookup, k and v; the fault says why it can't be used.
 	Lookup(name string) ([]plan.Column, error)
+	// Chunks returns the times that the visible segments of a datasource in the intervals are of.
+	Chunks(name string, intervals []chrono.Interval) []chrono.Interval
 }
 
 // Plan is a translated query. Column 0 of the plans of timeseries, topN, groupBy and search is the time of the row's bucket; behind it come
@@ -25,6 +27,9 @@ type Plan struct {
 	Node plan.Node
 	// Unknown names the columns of a scan that nothing has.
 	Unknown map[string]bool
+	// Shown is how many columns of a scan are those asked for: behind them may stand the time of the row. Time is the number of the column
+	// that has it, -1: none.
+	Shown, Time int
 }
 
 // Translate makes a plan of a query about rows. Faults say what in the query is wrong or not supported.
@@ -66,7 +71,11 @@ func (t *translator) query(q Query) (plan.Node, error) {
 		if err != nil {
 			return nil, err
 		}
-		return p.Node, nil
+		node := narrow(p.Node, p.Shown)
+		if q.Offset > 0 {
+			node = &plan.Limit{Input: node, Offset: int64(q.Offset), Count: -1}
+		}
+		return node, nil
 	case *Search:
 		return t.search(q)
 	case *TimeBoundary:

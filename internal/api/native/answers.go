@@ -3,18 +3,19 @@ package native
 import (
 	"context"
 	"iter"
+	"math"
 	"slices"
+	"strconv"
 
 	"github.com/hengedb/henge/internal/chrono"
 	lang "github.com/hengedb/henge/internal/native"
 	"github.com/hengedb/henge/internal/plan"
-	"github.com/hengedb/henge/internal/vector"
 )
 
 // buckets writes the form that topN and search share: an object per bucket of time with the list of its rows, at most limit of them. Of the
 // buckets of empty, which are in order, those that no row is in have a list without rows.
 func (x *execution) buckets(
-	ctx context.Context, node plan.Node, limit int64, stamp func(int64) int64, empty iter.Seq[int64], row func(dst []byte, c *cells, row int) []byte,
+	ctx context.Context, node plan.Node, limit int64, stamp stamper, empty iter.Seq[int64], row func(dst []byte, c *cells, row int) []byte,
 ) error {
 	out := x.out
 	out.buf = append(out.buf, '[')
@@ -30,7 +31,7 @@ func (x *execution) buckets(
 		if written++; written > 1 {
 			out.buf = append(out.buf, ',')
 		}
-		out.buf = append(x.appendBucket(append(out.buf, `{"timestamp":`...), stamp(t)), `,"result":[`...)
+		out.buf = append(stamp(append(out.buf, `{"timestamp":`...), t), `,"result":[`...)
 		open, current, count = true, t, 0
 	}
 	fill := func(until int64, all bool) error {
@@ -77,12 +78,38 @@ func (x *execution) buckets(
 	return nil
 }
 
-// sameTime is for buckets that are shown as they are.
-func sameTime(t int64) int64 { return t }
+// stamper appends the time that a bucket is shown with.
+type stamper func(dst []byte, bucket int64) []byte
 
+// stampOf shows all buckets with one time.
+func stampOf(t int64) stamper { return func(dst []byte, _ int64) []byte { return appendTime(dst, t) } }
+
+// starts are the segments of a bucket of a topN or search: how many there are, and where the first begins.
+type starts struct {
+	n     int
+	first int64
+}
+
+// startsOf sorts segments into the buckets that they touch.
+func startsOf(g chrono.Granularity, segments []chrono.Interval) map[int64]starts {
+	out := map[int64]starts{}
+	for _, s := range segments {
+		for t := range bucketStarts(g, []chrono.Interval{s}, false) {
+			b, ok := out[t]
+			if !ok {
+				b.first = s.Start
+			}
+			b.n++
+			out[t] = b
+		}
+	}
+	return out
+}
+
+// topN shows the buckets that several segments have rows in by the zone of the granularity, and those of a single segment in UTC.
 func (x *execution) topN(ctx context.Context, q *lang.TopN, p *lang.Plan) error {
 	x.showBuckets(q.Granularity)
-	stamp, empty := sameTime, none
+	stamp, empty := stamper(x.appendBucket), none
 	ranges, known, err := x.ranges(ctx, q.Parts())
 	if err != nil {
 		return err
@@ -90,9 +117,18 @@ func (x *execution) topN(ctx context.Context, q *lang.TopN, p *lang.Plan) error 
 	if known && len(ranges) > 0 {
 		first := ranges[0].Start
 		if !q.Granularity.Given || q.Granularity.IsAll() {
-			stamp, empty = func(int64) int64 { return first }, slices.Values([]int64{q.When()[0].Start})
+			stamp, empty = stampOf(first), slices.Values([]int64{q.When()[0].Start})
 		} else {
 			empty = bucketStarts(q.Granularity.Granularity, ranges, false)
+			if x.zone != nil && x.zone != chrono.UTC {
+				of := startsOf(q.Granularity.Granularity, ranges)
+				stamp = func(dst []byte, t int64) []byte {
+					if of[t].n > 1 {
+						return x.appendBucket(dst, t)
+					}
+					return appendTime(dst, t)
+				}
+			}
 		}
 	}
 	return x.buckets(ctx, p.Node, int64(q.Threshold), stamp, empty, func(dst []byte, c *cells, row int) []byte {
@@ -106,29 +142,44 @@ func (x *execution) topN(ctx context.Context, q *lang.TopN, p *lang.Plan) error 
 // none are no buckets.
 func none(func(int64) bool) {}
 
+// search shows a bucket that holds several segments with its own time, and one that holds a single segment with the start of that. What is no
+// table is one segment of all of time.
 func (x *execution) search(ctx context.Context, q *lang.Search, p *lang.Plan) error {
-	empty, stamp := none, sameTime
-	segments, known, err := x.chunks(ctx, q.Parts())
-	switch list := q.When(); {
-	case err != nil:
-		return err
-	case q.Granularity.Given && !q.Granularity.IsAll():
-		ranges, known, err := x.ranges(ctx, q.Parts())
-		if err != nil {
-			return err
+	x.showBuckets(q.Granularity)
+	segments := []chrono.Interval{chrono.Eternity}
+	if lang.ReadsTables(q.DataSource.DataSource) {
+		segments = nil
+		for _, name := range lang.ScannedTables(q.DataSource.DataSource) {
+			segments = append(segments, x.session.Chunks(name, q.When())...)
 		}
-		if known { // a bucket for each segment, by its first row
-			for i, r := range ranges {
-				ranges[i].End = r.Start + 1
-			}
-			empty = bucketStarts(q.Granularity.Granularity, ranges, false)
-		}
-	case known && len(segments) > 0:
-		stamp, empty = func(int64) int64 { return segments[0].Start }, slices.Values([]int64{list[0].Start})
-	case !known && len(list) > 0:
-		empty = slices.Values([]int64{list[0].Start})
+		slices.SortFunc(segments, chrono.Interval.Compare)
 	}
-	return x.buckets(ctx, p.Node, q.ResultLimit(), stamp, empty, func(dst []byte, c *cells, row int) []byte {
+	var stamp stamper
+	var empty iter.Seq[int64]
+	limit := q.ResultLimit()
+	switch {
+	case len(segments) == 0:
+		stamp, empty = x.appendBucket, none
+	case !q.Granularity.Given || q.Granularity.IsAll():
+		stamp, empty = stampOf(segments[0].Start), none
+		if list := q.When(); len(list) > 0 {
+			empty = slices.Values([]int64{list[0].Start})
+		}
+	default:
+		limit = math.MaxInt64 // a bucket has what its chunks found
+		for i, s := range segments {
+			segments[i].End = s.Start + 1 // a segment is in the bucket where it begins
+		}
+		empty = bucketStarts(q.Granularity.Granularity, segments, false)
+		of := startsOf(q.Granularity.Granularity, segments)
+		stamp = func(dst []byte, t int64) []byte {
+			if b := of[t]; b.n == 1 {
+				return appendTime(dst, b.first)
+			}
+			return x.appendBucket(dst, t)
+		}
+	}
+	return x.buckets(ctx, p.Node, limit, stamp, empty, func(dst []byte, c *cells, row int) []byte {
 		return c.member(c.member(c.member(dst, 1, row), 2, row), 3, row)
 	})
 }
@@ -139,6 +190,7 @@ func (x *execution) groupBy(ctx context.Context, q *lang.GroupBy, p *lang.Plan) 
 	if err != nil {
 		return err
 	}
+	bucketed := !q.Granularity.IsAll() // rows as arrays begin with the time of their bucket
 	out := x.out
 	out.buf = append(out.buf, '[')
 	first := true
@@ -149,8 +201,11 @@ func (x *execution) groupBy(ctx context.Context, q *lang.GroupBy, p *lang.Plan) 
 		first = false
 		if arrays {
 			out.buf = append(out.buf, '[')
+			if bucketed {
+				out.buf = strconv.AppendInt(out.buf, c.time(row), 10)
+			}
 			for i := 1; i < len(c.columns); i++ {
-				if i > 1 {
+				if i > 1 || bucketed {
 					out.buf = append(out.buf, ',')
 				}
 				out.buf = c.value(out.buf, i, row)
@@ -170,87 +225,6 @@ func (x *execution) groupBy(ctx context.Context, q *lang.GroupBy, p *lang.Plan) 
 	return err
 }
 
-// scanBatch is how many rows one element of a scan's answer has when the query does not say.
-const scanBatch = 20480
-
-func (x *execution) scan(ctx context.Context, q *lang.Scan, p *lang.Plan) error {
-	out := x.out
-	size := int64(scanBatch)
-	if q.BatchSize > 0 {
-		size = int64(q.BatchSize)
-	}
-	head, tail := scanHead(p)
-	out.buf = append(out.buf, '[')
-	compact := q.ResultFormat == "compactedList"
-	var n int64
-	err := x.rows(ctx, p.Node, func(c *cells, row int) error {
-		if n%size == 0 {
-			if n > 0 {
-				out.buf = append(append(append(out.buf, ']'), tail...), ',')
-			}
-			out.buf = append(out.buf, head...)
-		} else {
-			out.buf = append(out.buf, ',')
-		}
-		n++
-		if compact {
-			out.buf = append(out.buf, '[')
-		} else {
-			out.buf = append(out.buf, '{')
-		}
-		for i := range c.columns {
-			if !compact {
-				out.buf = c.member(out.buf, i, row)
-				continue
-			}
-			if i > 0 {
-				out.buf = append(out.buf, ',')
-			}
-			out.buf = c.value(out.buf, i, row)
-		}
-		if compact {
-			out.buf = append(out.buf, ']')
-		} else {
-			out.buf = append(out.buf, '}')
-		}
-		return out.flushed()
-	})
-	if err != nil {
-		return err
-	}
-	if n > 0 {
-		out.buf = append(append(out.buf, ']'), tail...)
-	}
-	out.buf = append(out.buf, ']')
-	return nil
-}
-
-// scanHead makes what stands before and behind the rows of an element. Rows of several segments come in one element, so that it names none.
-func scanHead(p *lang.Plan) (head, tail []byte) {
-	head = append(head, `{"segmentId":null,"columns":[`...)
-	tail = append(tail, `,"rowSignature":[`...)
-	for i, c := range p.Node.Columns() {
-		if i > 0 {
-			head, tail = append(head, ','), append(tail, ',')
-		}
-		head = appendQuoted(head, c.Name)
-		tail = appendQuoted(append(tail, `{"name":`...), c.Name)
-		if !p.Unknown[c.Name] {
-			tail = appendQuoted(append(tail, `,"type":`...), signature(c))
-		}
-		tail = append(tail, '}')
-	}
-	return append(head, `],"events":[`...), append(tail, "]}"...)
-}
-
-// signature names the native type of a column.
-func signature(c plan.Column) string {
-	if c.Type.Multi {
-		return vector.String.String()
-	}
-	return c.Type.Runtime().String()
-}
-
 func (x *execution) timeBoundary(ctx context.Context, q *lang.TimeBoundary, p *lang.Plan) error {
 	out := x.out
 	out.buf = append(out.buf, '[')
@@ -261,15 +235,15 @@ func (x *execution) timeBoundary(ctx context.Context, q *lang.TimeBoundary, p *l
 		}
 		least, greatest := lo.Longs[row], hi.Longs[row]
 		stamp := least
-		if q.Bound == "maxTime" {
+		if q.Latest() {
 			stamp = greatest
 		}
 		out.buf = append(appendTime(append(out.buf, `{"timestamp":`...), stamp), `,"result":{`...)
-		if q.Bound != "minTime" {
+		if !q.Earliest() {
 			out.buf = appendTime(append(out.buf, `"maxTime":`...), greatest)
 		}
-		if q.Bound != "maxTime" {
-			if q.Bound != "minTime" {
+		if !q.Latest() {
+			if !q.Earliest() {
 				out.buf = append(out.buf, ',')
 			}
 			out.buf = appendTime(append(out.buf, `"minTime":`...), least)
@@ -305,23 +279,6 @@ func (x *execution) ranges(ctx context.Context, q *lang.Common) (out []chrono.In
 			return nil
 		})
 		if err != nil {
-			return nil, false, err
-		}
-	}
-	slices.SortFunc(out, chrono.Interval.Compare)
-	return out, true, nil
-}
-
-// chunks returns the time chunks of the segments that a query reads, sorted; known as for ranges.
-func (x *execution) chunks(ctx context.Context, q *lang.Common) (out []chrono.Interval, known bool, err error) {
-	if !lang.ReadsTables(q.DataSource.DataSource) {
-		return nil, false, nil
-	}
-	for _, name := range lang.ScannedTables(q.DataSource.DataSource) {
-		if err := x.session.Segments(ctx, name, q.When(), func(s Segment) error {
-			out = append(out, s.Interval)
-			return nil
-		}); err != nil {
 			return nil, false, err
 		}
 	}

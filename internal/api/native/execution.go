@@ -164,8 +164,11 @@ func (c *cells) member(dst []byte, column, row int) []byte {
 }
 
 // time returns column 0 of a row, a time.
-func (c *cells) time(row int) int64 {
-	v := c.batch.Cols[0]
+func (c *cells) time(row int) int64 { return c.long(0, row) }
+
+// long returns a time or whole number of a row.
+func (c *cells) long(column, row int) int64 {
+	v := c.batch.Cols[column]
 	if v.Const {
 		row = 0
 	}

@@ -23,7 +23,6 @@ type analysis struct {
 	Size             int64          `json:"size"`
 	NumRows          int64          `json:"numRows"`
 	Aggregators      map[string]any `json:"aggregators"`
-	Projections      any            `json:"projections"`
 	TimestampSpec    any            `json:"timestampSpec"`
 	QueryGranularity *string        `json:"queryGranularity"`
 	Rollup           *bool          `json:"rollup"`

@@ -37,6 +37,8 @@ func (empty) Segments(context.Context, string, []chrono.Interval, func(Segment) 
 	return nil
 }
 
+func (empty) Chunks(string, []chrono.Interval) []chrono.Interval { return nil }
+
 func (empty) List(string, []chrono.Interval) []Listed { return nil }
 
 func (empty) Spread(context.Context, []Listed, func(context.Context, Server, Files, []Listed) error) error {
@@ -98,15 +100,19 @@ func TestAnswers(t *testing.T) {
 			"limitSpec":{"type":"default","limit":1,"columns":[{"dimension":"s","direction":"descending"}]},"aggregations":[{"type":"longSum","name":"s","fieldName":"n"}]}`,
 			`[{"version":"v1","timestamp":"1970-01-01T00:00:00.000Z","event":{"name":"pear","s":5}},{"version":"v1","timestamp":"1970-01-01T00:00:00.000Z","event":{"name":null,"s":8}}]`},
 		{"scan", `{"queryType":"scan","columns":["name","tags","nosuch"],"limit":1,"offset":1,` + fruit + `}`,
-			`[{"segmentId":null,"columns":["name","tags","nosuch"],"events":[{"name":"pear","tags":["a","b"],"nosuch":null}],
+			`[{"segmentId":"` + inlineSegment + `","columns":["name","tags","nosuch"],"events":[{"name":"pear","tags":["a","b"],"nosuch":null}],
 			"rowSignature":[{"name":"name","type":"STRING"},{"name":"tags","type":"ARRAY<STRING>"},{"name":"nosuch"}]}]`},
-		{"compact scan in batches", `{"queryType":"scan","columns":["n"],"batchSize":2,"resultFormat":"compactedList","order":"descending",` + fruit + `}`,
-			`[{"segmentId":null,"columns":["n"],"events":[[2],[5]],"rowSignature":[{"name":"n","type":"LONG"}]},
+		{"compact scan in batches", `{"queryType":"scan","columns":["n"],"batchSize":2,"resultFormat":"compactedList","orderBy":[{"columnName":"n","order":"descending"}],` + fruit + `}`,
+			`[{"segmentId":null,"columns":["n"],"events":[[5],[2]],"rowSignature":[{"name":"n","type":"LONG"}]},
 			{"segmentId":null,"columns":["n"],"events":[[1]],"rowSignature":[{"name":"n","type":"LONG"}]}]`},
+		{"rows that the offset leaves out count for the batch", `{"queryType":"scan","columns":["n"],"batchSize":2,"offset":1,"limit":2,"resultFormat":"compactedList",
+			"orderBy":[{"columnName":"n","order":"ascending"}],` + fruit + `}`,
+			`[{"segmentId":null,"columns":["n"],"events":[[2]],"rowSignature":[{"name":"n","type":"LONG"}]},
+			{"segmentId":null,"columns":["n"],"events":[[5]],"rowSignature":[{"name":"n","type":"LONG"}]}]`},
 		{"search", `{"queryType":"search","query":{"type":"insensitive_contains","value":"PP"},"searchDimensions":["name"],` + fruit + `}`,
-			`[{"timestamp":"1970-01-01T00:00:00.000Z","result":[{"dimension":"name","value":"apple","count":2}]}]`},
+			`[{"timestamp":"-146136543-09-08T08:23:32.096Z","result":[{"dimension":"name","value":"apple","count":2}]}]`},
 		{"search finds nothing", `{"queryType":"search","query":{"type":"contains","value":"zz"},"searchDimensions":["name"],` + fruit + `}`,
-			`[{"timestamp":"1970-01-01T00:00:00.000Z","result":[]}]`},
+			`[{"timestamp":"-146136543-09-08T08:23:32.096Z","result":[]}]`},
 		{"timeBoundary", `{"queryType":"timeBoundary","bound":"maxTime",` + fruit + `}`,
 			`[{"timestamp":"1970-01-01T02:00:00.000Z","result":{"maxTime":"1970-01-01T02:00:00.000Z"}}]`},
 		{"virtual column and extraction", `{"queryType":"groupBy","granularity":"all",` + fruit + `,"virtualColumns":[{"type":"expression","name":"v","expression":"n * 2"}],

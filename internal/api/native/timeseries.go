@@ -50,11 +50,22 @@ func (x *execution) timeseries(ctx context.Context, q *lang.Timeseries, p *lang.
 	return nil
 }
 
-// one writes the only row of granularity all.
+// one writes the only row of granularity all: with the time at which the segment begins that comes first in the order wanted. Where no row counts
+// there is none if empty buckets are left out.
 func (s *series) one(ctx context.Context, p *lang.Plan, ranges []chrono.Interval) error {
+	if s.q.SkipsEmpty() {
+		rows := int64(0)
+		if err := s.single(ctx, lang.Counted(s.q), func(c *cells, row int) { rows = c.long(1, row) }); err != nil || rows == 0 {
+			return err
+		}
+	}
 	return s.x.rows(ctx, p.Node, func(c *cells, row int) error {
 		t := c.time(row)
-		if len(ranges) > 0 {
+		switch {
+		case len(ranges) == 0:
+		case s.q.Descending:
+			t = ranges[len(ranges)-1].Start
+		default:
 			t = ranges[0].Start
 		}
 		s.write(t, resultOf(nil, c, row))

@@ -44,6 +44,15 @@ func (s *Session) Lookup(name string) ([]plan.Column, error) {
 	return lookupColumns, err
 }
 
+// Chunks implements native.Session.
+func (s *Session) Chunks(name string, intervals []chrono.Interval) []chrono.Interval {
+	var out []chrono.Interval
+	for _, t := range s.Visible(&plan.Scan{DataSource: name, Intervals: intervals}) {
+		out = append(out, t.ID.Interval)
+	}
+	return out
+}
+
 // DataSources implements native.Session.
 func (s *Session) DataSources() []string { return s.state.DataSources() }
 

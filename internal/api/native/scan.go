@@ -1,0 +1,191 @@
+package native
+
+import (
+	"context"
+	"sort"
+
+	"github.com/hengedb/henge/internal/chrono"
+	lang "github.com/hengedb/henge/internal/native"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// scanBatch is how many rows one element of a scan's answer has when the query does not say.
+const scanBatch = 20480
+
+// inlineSegment is the name that the rows of constants and of other queries have in place of a segment.
+const inlineSegment = "inline_-146136543-09-08T08:23:32.096Z_146140482-04-24T15:36:27.903Z_dummy_version"
+
+// scanAnswer writes the rows of a scan. Those of each segment are elements of their own, of at most size rows, unless the query wants an order:
+// then an element names no segment. Rows that the offset leaves out count as rows of their element.
+type scanAnswer struct {
+	x          *execution
+	head, tail []byte // what stands before and behind the rows of an element, without the name of the segment
+	compact    bool
+	time       int // the column that says of which segment a row is; -1: all are of one
+	shown      int
+	size       int64
+	skip       int64 // rows still to leave out
+
+	segments []namedSegment
+	segment  int   // of the element, an index of segments; -1: none
+	rows     int64 // of the element, with those left out
+	open     bool  // an element is written
+	written  bool
+}
+
+// namedSegment is a segment by the time that is its own; several that share a time have no name.
+type namedSegment struct {
+	id      string
+	visible chrono.Interval
+}
+
+func (x *execution) scan(ctx context.Context, q *lang.Scan, p *lang.Plan) error {
+	a := &scanAnswer{x: x, compact: q.ResultFormat == "compactedList", time: p.Time, shown: p.Shown, size: scanBatch, skip: int64(q.Offset), segment: -1}
+	if q.BatchSize > 0 {
+		a.size = int64(q.BatchSize)
+	}
+	switch {
+	case p.Time >= 0:
+		a.segments = x.named(q.Parts())
+	case !q.Ordered() && !lang.ReadsTables(q.DataSource.DataSource):
+		a.segments, a.segment = []namedSegment{{id: inlineSegment}}, 0
+	}
+	a.head, a.tail = scanHead(p)
+	x.out.buf = append(x.out.buf, '[')
+	if err := x.rows(ctx, p.Node, a.row); err != nil {
+		return err
+	}
+	a.close()
+	x.out.buf = append(x.out.buf, ']')
+	return nil
+}
+
+// named returns the segments that a query reads, by time.
+func (x *execution) named(q *lang.Common) []namedSegment {
+	var out []namedSegment
+	for _, name := range lang.ScannedTables(q.DataSource.DataSource) {
+		for _, l := range x.session.List(name, q.When()) {
+			out = append(out, namedSegment{l.ID, l.Visible})
+		}
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[i].visible.Compare(out[j].visible) < 0 })
+	last := 0
+	for i := range out {
+		if i > 0 && out[i].visible.Start < out[last].visible.End {
+			out[last].id, out[last].visible.End = "", max(out[last].visible.End, out[i].visible.End)
+			continue
+		}
+		if i > 0 {
+			last++
+		}
+		out[last] = out[i]
+	}
+	return out[:min(len(out), last+1)]
+}
+
+// at returns the segment that has the rows of time t, -1: none.
+func (a *scanAnswer) at(t int64) int {
+	if a.segment >= 0 && a.segments[a.segment].visible.ContainsInstant(t) {
+		return a.segment
+	}
+	i := sort.Search(len(a.segments), func(i int) bool { return a.segments[i].visible.End > t })
+	if i < len(a.segments) && a.segments[i].visible.ContainsInstant(t) {
+		return i
+	}
+	return -1
+}
+
+func (a *scanAnswer) row(c *cells, row int) error {
+	if a.time >= 0 {
+		if s := a.at(c.long(a.time, row)); s != a.segment {
+			a.close()
+			a.segment = s
+		}
+	}
+	if a.rows == a.size {
+		a.close()
+	}
+	a.rows++
+	if a.skip > 0 {
+		a.skip--
+		return nil
+	}
+	out := a.x.out
+	if a.open {
+		out.buf = append(out.buf, ',')
+	} else {
+		a.begin()
+	}
+	if a.compact {
+		out.buf = append(out.buf, '[')
+	} else {
+		out.buf = append(out.buf, '{')
+	}
+	for i := range a.shown {
+		if !a.compact {
+			out.buf = c.member(out.buf, i, row)
+			continue
+		}
+		if i > 0 {
+			out.buf = append(out.buf, ',')
+		}
+		out.buf = c.value(out.buf, i, row)
+	}
+	if a.compact {
+		out.buf = append(out.buf, ']')
+	} else {
+		out.buf = append(out.buf, '}')
+	}
+	return out.flushed()
+}
+
+// begin writes what stands before the rows of an element.
+func (a *scanAnswer) begin() {
+	out := a.x.out
+	if a.written {
+		out.buf = append(out.buf, ',')
+	}
+	a.open, a.written = true, true
+	out.buf = append(out.buf, `{"segmentId":`...)
+	if a.segment >= 0 && a.segments[a.segment].id != "" {
+		out.buf = appendQuoted(out.buf, a.segments[a.segment].id)
+	} else {
+		out.buf = append(out.buf, "null"...)
+	}
+	out.buf = append(out.buf, a.head...)
+}
+
+// close ends an element.
+func (a *scanAnswer) close() {
+	if a.open {
+		a.x.out.buf = append(append(a.x.out.buf, ']'), a.tail...)
+	}
+	a.open, a.rows = false, 0
+}
+
+// scanHead makes what stands before and behind the rows of an element.
+func scanHead(p *lang.Plan) (head, tail []byte) {
+	head = append(head, `,"columns":[`...)
+	tail = append(tail, `,"rowSignature":[`...)
+	for i, c := range p.Node.Columns()[:p.Shown] {
+		if i > 0 {
+			head, tail = append(head, ','), append(tail, ',')
+		}
+		head = appendQuoted(head, c.Name)
+		tail = appendQuoted(append(tail, `{"name":`...), c.Name)
+		if !p.Unknown[c.Name] {
+			tail = appendQuoted(append(tail, `,"type":`...), signature(c))
+		}
+		tail = append(tail, '}')
+	}
+	return append(head, `],"events":[`...), append(tail, "]}"...)
+}
+
+// signature names the native type of a column.
+func signature(c plan.Column) string {
+	if c.Type.Multi {
+		return vector.String.String()
+	}
+	return c.Type.Runtime().String()
+}

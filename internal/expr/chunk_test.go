@@ -1,0 +1,35 @@
+package expr
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+func TestChunkOfTimes(t *testing.T) {
+	call := func(starts string) (Expr, error) {
+		return NewCall(MustLookup("$CHUNK"), []Expr{&Column{T: Of(Timestamp)}, &Literal{Value: starts, T: Of(Varchar).NotNull()}}, fault.Span{})
+	}
+	for _, bad := range []string{"", "a", "10,5", "5,5"} {
+		if _, err := call(bad); err == nil {
+			t.Errorf("starts [%s] are taken", bad)
+		}
+	}
+	e, err := call("-10,0,20")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Compile(e, &Context{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := p.Eval(&vector.Batch{N: 8, Cols: []*vector.Vector{vector.FromLongs([]int64{-11, -10, -1, 0, 19, 20, 1 << 60, -3})}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []int64{-10, -10, -10, 0, 0, 20, 20, -10}; !slices.Equal(v.Longs, want) {
+		t.Errorf("chunks %v, want %v", v.Longs, want)
+	}
+}

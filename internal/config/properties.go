@@ -142,6 +142,11 @@ var Properties = []Property{
 	{Key: "service.coordinator.kill.compaction.period", Kind: Duration, Default: "P1D", Doc: "Time between two looks at them."},
 	{Key: "service.coordinator.kill.pendingSegments.on", Kind: Bool, Default: "true", Doc: "Forget: segment ids that were promised to tasks long gone."},
 	{Key: "service.coordinator.kill.pendingSegments.period", Kind: Duration, Default: "P1D", Doc: "Time between two looks at them."},
+	{Key: "service.coordinator.kill.unreferencedFiles.on", Kind: Bool, Default: "true", Doc: "Delete files in deep storage whose segments were deleted, or moved, by tasks that were cut off before they deleted the files."},
+	{Key: "service.coordinator.kill.unreferencedFiles.period", Kind: Duration, Default: "P1D", Doc: "Time between two looks at them."},
+	{Key: "service.coordinator.kill.orphanedFiles.on", Kind: Bool, Default: "false", Doc: "Delete files of segments in deep storage that the metastore does not know: tasks that were killed have written them. Only where no other cluster has its segments below the same directory or `baseKey`."},
+	{Key: "service.coordinator.kill.orphanedFiles.period", Kind: Duration, Default: "P1D", Doc: "Time between two looks at them."},
+	{Key: "service.coordinator.kill.orphanedFiles.durationToRetain", Kind: Duration, Default: "P30D", Doc: "Age at which they go; at least a day, and a day more than that of the oldest running task."},
 	{Key: "service.query.segmentMetadata.defaultHistory", Kind: Duration, Default: "P7D", Doc: "How far back the Broker's datasource description looks when no interval is given."},
 
 	// Audit.

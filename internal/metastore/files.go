@@ -66,6 +66,17 @@ func (s *Store) UnreferencedFiles(ctx context.Context, limit int) ([]File, error
 	return list(ctx, s.read(), scanFile, "SELECT id, load_spec, size FROM files WHERE refs = 0 ORDER BY id LIMIT ?", limit)
 }
 
+// DataSourceFiles gives fn each file that segments of a datasource name, used or not, until it returns an error. Fn must not use the Store.
+func (s *Store) DataSourceFiles(ctx context.Context, dataSource string, fn func(File) error) error {
+	return s.read().each(ctx, func(rows *sql.Rows) error {
+		f, err := scanFile(rows)
+		if err != nil {
+			return err
+		}
+		return fn(f)
+	}, "SELECT f.id, f.load_spec, f.size FROM files f WHERE f.id IN (SELECT s.file_id FROM segments s WHERE s.datasource = ?)", dataSource)
+}
+
 func scanFile(rows *sql.Rows) (f File, err error) {
 	var loadSpec string
 	err = rows.Scan(&f.ID, &loadSpec, &f.Size)

@@ -1,6 +1,6 @@
 // Package clean gives the duty that forgets what the metastore no longer needs (spec/cluster.md, section 9.3): records of supervisors that
 // ended, the audit history, rules and compaction settings of datasources without segments, offsets of dead supervisors, and ids that were
-// promised to tasks that are no more.
+// promised to tasks that are no more. It also deletes files of deep storage that no segment has any more, or never had: see files.go.
 //
 // The central type is Cleaner. Deleting segments is in package duty/kill.
 package clean
@@ -14,8 +14,10 @@ import (
 	"time"
 
 	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/duty"
 	"github.com/hengedb/henge/internal/duty/compact"
+	"github.com/hengedb/henge/internal/duty/kill"
 	"github.com/hengedb/henge/internal/duty/rule"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/task"
@@ -32,6 +34,8 @@ type Store interface {
 	DeleteStalePending(ctx context.Context, fence metastore.Fence, before int64, keep []string) (int64, error)
 	UpdateSetting(ctx context.Context, fence metastore.Fence, name string, entry *metastore.AuditEntry,
 		next func(stored json.RawMessage) (json.RawMessage, error)) (bool, error)
+	kill.FileStore
+	DataSourceFiles(ctx context.Context, dataSource string, fn func(metastore.File) error) error
 }
 
 // Tasks tells which tasks have no end yet.
@@ -47,10 +51,14 @@ const (
 	Offsets     = "datasource"
 	Compaction  = "compaction"
 	Pending     = "pendingSegments"
+	// Unreferenced are files whose last segment was deleted, or that were moved, by a task that did not get so far as to delete them.
+	Unreferenced = "unreferencedFiles"
+	// Orphaned are files that tasks have written of segments that were never published.
+	Orphaned = "orphanedFiles"
 )
 
 // Chores are all chores.
-var Chores = []string{Supervisors, Audit, Rules, Offsets, Compaction, Pending}
+var Chores = []string{Supervisors, Audit, Rules, Offsets, Compaction, Pending, Unreferenced, Orphaned}
 
 // Chore is how one of them is done.
 type Chore struct {
@@ -65,6 +73,9 @@ type Options struct {
 	Period time.Duration
 	// Chores by name; those that are missing are off.
 	Chores map[string]Chore
+	// Deep is where the files of segments are, and Prefixes are what their keys begin with, before the name of the datasource.
+	Deep     deepstore.Store
+	Prefixes []string
 	// Runs notes the rounds; may be nil.
 	Runs  *duty.Runs
 	Clock clock.Clock
@@ -78,6 +89,8 @@ type Cleaner struct {
 	o     Options
 	last  map[string]int64 // when a chore was done, in milliseconds
 
+	listed, deleted int // files that are listed and deleted at once
+
 	mu struct {
 		sync.Mutex
 		forgotten map[string]int64
@@ -86,7 +99,7 @@ type Cleaner struct {
 
 // New returns the duty.
 func New(store Store, tasks Tasks, o Options) *Cleaner {
-	c := &Cleaner{store: store, tasks: tasks, o: o, last: map[string]int64{}}
+	c := &Cleaner{store: store, tasks: tasks, o: o, last: map[string]int64{}, listed: listAtOnce, deleted: deleteAtOnce}
 	c.mu.forgotten = map[string]int64{}
 	return c
 }
@@ -157,14 +170,19 @@ func (c *Cleaner) do(ctx context.Context, name string, before int64, set *duty.S
 		return c.store.DeleteStaleOffsets(ctx, metastore.Fence{}, before)
 	case Compaction:
 		return c.compaction(ctx)
+	case Unreferenced:
+		return kill.DeleteFiles(ctx, c.store, c.o.Deep, c.o.Log)
 	}
-	for _, s := range c.tasks.Active() { // what was promised to a task that runs is still wanted
+	for _, s := range c.tasks.Active() { // what was promised to a task that runs, or written by it, is still wanted
 		before = min(before, s.Task.Created-pendingMargin)
+	}
+	if name == Orphaned {
+		return c.orphans(ctx, min(before, clock.Millis(c.o.Clock)-pendingMargin))
 	}
 	return c.store.DeleteStalePending(ctx, metastore.Fence{}, before, set.KeepPending)
 }
 
-// pendingMargin is how much older than every active task a promised segment must be, in milliseconds.
+// pendingMargin is how much older than every active task a promised segment, or a file, must be, in milliseconds: clocks are not the same everywhere.
 const pendingMargin = 24 * 60 * 60 * 1000
 
 // compaction forgets the settings of datasources that have no segments.

@@ -2,7 +2,7 @@
 //
 // The central type is Kill, the kind of these tasks for the task queue. Users submit them, and the endpoints that delete an interval do.
 // Used segments are never touched. Rows go before files, so that a crash leaves files without a row, which the next kill task deletes, and
-// never a row without its file; a file that another segment shares stays, which the metastore counts.
+// never a row without its file; a file that another segment shares stays, which the metastore counts. Package duty/clean deletes what crashes leave, too.
 package kill
 
 import (
@@ -36,6 +36,11 @@ type Store interface {
 	MarkUnused(ctx context.Context, fence metastore.Fence, dataSource string, s metastore.Selection, entry *metastore.AuditEntry) (metastore.Marked, error)
 	UnusedSegments(ctx context.Context, dataSource string, filter metastore.UnusedFilter) ([]metastore.SegmentRow, error)
 	DeleteUnused(ctx context.Context, fence metastore.Fence, dataSource string, ids []string) (deleted []string, err error)
+	FileStore
+}
+
+// FileStore knows the files that no segment names.
+type FileStore interface {
 	UnreferencedFiles(ctx context.Context, limit int) ([]metastore.File, error)
 	ForgetFiles(ctx context.Context, fence metastore.Fence, ids []string) error
 }
@@ -214,7 +219,7 @@ func (k *Kill) batches(ctx context.Context, t *task.Task, p *payload) (killed, b
 				return killed, batches, fmt.Errorf("deleting unused segments: %w", err)
 			}
 		}
-		if err := k.deleteFiles(ctx); err != nil {
+		if _, err := DeleteFiles(ctx, k.store, k.bytes, k.log); err != nil {
 			return killed, batches, err
 		}
 		if len(deleted) == 0 {
@@ -225,31 +230,33 @@ func (k *Kill) batches(ctx context.Context, t *task.Task, p *payload) (killed, b
 	return killed, batches, context.Cause(ctx)
 }
 
-// deleteFiles deletes the bytes that no row names any more, of this task and of earlier ones that did not get so far.
-func (k *Kill) deleteFiles(ctx context.Context) error {
+// DeleteFiles deletes the bytes of files that no segment names any more, whichever task made them so, and returns how many files went. Several may do so
+// at once.
+func DeleteFiles(ctx context.Context, store FileStore, deep Bytes, log *slog.Logger) (deleted int64, err error) {
 	for ctx.Err() == nil {
-		files, err := k.store.UnreferencedFiles(ctx, fileBatch)
+		files, err := store.UnreferencedFiles(ctx, fileBatch)
 		if err != nil || len(files) == 0 {
-			return err
+			return deleted, err
 		}
 		keys, ids := make([]string, 0, len(files)), make([]string, len(files))
 		for i, f := range files {
 			ids[i] = f.ID
-			key, err := k.bytes.Key(f.LoadSpec)
+			key, err := deep.Key(f.LoadSpec)
 			if err != nil { // bytes elsewhere are not ours to delete
-				k.log.WarnContext(ctx, "the bytes of a deleted segment are in no storage of this cluster and stay there", "file", f.ID, "error", err)
+				log.WarnContext(ctx, "the bytes of a deleted segment are in no storage of this cluster and stay there", "file", f.ID, "error", err)
 				continue
 			}
 			keys = append(keys, key)
 		}
-		if err := k.bytes.Delete(ctx, keys...); err != nil {
-			return fmt.Errorf("deleting files from deep storage: %w", err)
+		if err := deep.Delete(ctx, keys...); err != nil {
+			return deleted, fmt.Errorf("deleting files from deep storage: %w", err)
 		}
-		if err := k.store.ForgetFiles(ctx, metastore.Fence{}, ids); err != nil {
-			return fmt.Errorf("forgetting deleted files: %w", err)
+		if err := store.ForgetFiles(ctx, metastore.Fence{}, ids); err != nil {
+			return deleted, fmt.Errorf("forgetting deleted files: %w", err)
 		}
+		deleted += int64(len(files))
 	}
-	return nil
+	return deleted, nil
 }
 
 func (k *Kill) report(ctx context.Context, id string, killed, batches int) error {

@@ -34,8 +34,8 @@ const (
 // pageSize is how many segments are looked at between two looks at the lock.
 const pageSize = 100
 
-// home is the first name of the keys of segments that were not moved.
-const home = "segments/"
+// Home is the first name of the keys of segments that were not moved.
+const Home = "segments/"
 
 // Store is what the tasks need of the metastore.
 type Store interface {
@@ -210,8 +210,8 @@ func (k *Move) Run(ctx context.Context, t *task.Task) error {
 // behind are never those of a row.
 func (k *Move) destination(key, base string) (string, bool, error) {
 	at := 0
-	if !strings.HasPrefix(key, home) {
-		at = strings.Index(key, "/"+home) + 1
+	if !strings.HasPrefix(key, Home) {
+		at = strings.Index(key, "/"+Home) + 1
 	}
 	if k.kind == RestoreType && !strings.HasPrefix(key, k.archive+"/") || strings.Trim(key[:at], "/") == base {
 		return "", false, nil

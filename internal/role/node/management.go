@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/hengedb/henge/internal/api/coordinator"
@@ -12,6 +13,7 @@ import (
 	"github.com/hengedb/henge/internal/duty/clean"
 	"github.com/hengedb/henge/internal/duty/compact"
 	"github.com/hengedb/henge/internal/duty/kill"
+	"github.com/hengedb/henge/internal/duty/move"
 	"github.com/hengedb/henge/internal/duty/why"
 	"github.com/hengedb/henge/internal/supervisor"
 )
@@ -134,7 +136,7 @@ func (s *services) openCleaning() {
 	for _, name := range clean.Chores {
 		chore := clean.Chore{On: set.Bool(prefix + name + ".on"), Period: set.Duration(prefix + name + ".period")}
 		switch name {
-		case clean.Compaction: // no age: settings are of datasources that are there or not
+		case clean.Compaction, clean.Unreferenced: // no age: what they belong to is there or not
 		case clean.Pending:
 			chore.Retain = 24 * time.Hour
 		default:
@@ -146,8 +148,12 @@ func (s *services) openCleaning() {
 		}
 	}
 	period := set.Duration("service.coordinator.period.metadataStoreManagementPeriod")
+	prefixes := []string{move.Home}
+	if archive := strings.Trim(set.Text("service.storage.archiveBaseKey"), "/"); archive != "" {
+		prefixes = append(prefixes, archive+"/"+move.Home)
+	}
 	s.cleaner = clean.New(s.n.store, s.queue, clean.Options{
-		Period: period, Chores: chores, Clock: s.n.o.Clock, Log: s.n.o.Log, Runs: s.runs("MetadataStoreManagementDuties", period, on...),
+		Period: period, Chores: chores, Deep: s.deep, Prefixes: prefixes, Clock: s.n.o.Clock, Log: s.n.o.Log, Runs: s.runs("MetadataStoreManagementDuties", period, on...),
 	})
 	s.leads[cluster.Overlord] = append(s.leads[cluster.Overlord], s.cleaner.Run)
 }

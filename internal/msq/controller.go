@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"sync"
@@ -274,7 +273,7 @@ func (c *Controller) prepareFolder() error {
 		return diskFault(err)
 	}
 	c.dir = dir
-	c.spill, err = budget.OpenSpillDir(filepath.Join(dir, "spill"), c.disk)
+	c.spill, err = budget.OpenSpillDir(dir, c.disk)
 	return err
 }
 

@@ -402,7 +402,7 @@ func (c *Controller) sweepLocked(ctx context.Context, published []*timeline.Segm
 		}
 	}
 	for _, id := range c.pushed.twice {
-		list, err := c.deps.Store.List(ctx, segmentDir(id), "", sweepLimit)
+		list, err := c.deps.Store.List(ctx, segmentPrefix(id), "", sweepLimit)
 		if err != nil {
 			return
 		}

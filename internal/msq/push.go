@@ -61,11 +61,12 @@ func segmentKey(id timeline.SegmentID) (string, error) {
 	if _, err := rand.Read(random[:]); err != nil {
 		return "", err
 	}
-	return segmentDir(id) + hex.EncodeToString(random[:]) + ".segment", nil
+	return segmentPrefix(id) + hex.EncodeToString(random[:]) + ".segment", nil
 }
 
-// segmentDir is the beginning of the keys of a segment's files.
-func segmentDir(id timeline.SegmentID) string {
-	return fmt.Sprintf("segments/%s/%s_%s/%s/%d/", id.DataSource, chrono.FormatMillis(id.Interval.Start, nil), chrono.FormatMillis(id.Interval.End, nil),
+// segmentPrefix is the beginning of the keys of a segment's files. Those of an interval lie in one directory: each more would have to be made, and be on
+// disk, for every segment.
+func segmentPrefix(id timeline.SegmentID) string {
+	return fmt.Sprintf("segments/%s/%s_%s/%s_%d_", id.DataSource, chrono.FormatMillis(id.Interval.Start, nil), chrono.FormatMillis(id.Interval.End, nil),
 		id.Version, id.Partition)
 }

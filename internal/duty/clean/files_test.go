@@ -70,7 +70,7 @@ func (s *storage) put(key string, days int) string {
 
 // fileKey is the key of a file of the segment of a day.
 func fileKey(dataSource string, day, file int) string {
-	return fmt.Sprintf("segments/%s/day%d/v1/0/%016x.segment", dataSource, day, file)
+	return fmt.Sprintf("segments/%s/day%d/%s%016x.segment", dataSource, day, []string{"v1_0_", "v1/0/", ""}[file%3], file)
 }
 
 // publish publishes the segment of a day, whose file is old, and returns its id.
@@ -126,7 +126,7 @@ func TestOrphanedFiles(t *testing.T) {
 	used, unused := fileKey("wiki", 1, 1), fileKey("wiki", 2, 2)
 	s.publish("wiki", 1, used)
 	s.unuse("wiki", s.publish("wiki", 2, unused))
-	foreign := s.put("segments/wiki/day1/v1/0/index.zip", 100)
+	foreign := s.put("segments/wiki/day1/v1_0_index.zip", 100)
 	young := s.put(fileKey("wiki", 1, 3), 3)
 	s.put(fileKey("wiki", 1, 4), 100)
 	s.put(fileKey("gone", 1, 5), 100)

@@ -335,6 +335,31 @@ func TestAMillionBadRecords(t *testing.T) {
 	}
 }
 
+// One record of a million that does not parse is told with its place, and the others are rows.
+func TestOneBadRecordInAMillion(t *testing.T) {
+	const records, bad = 1_000_000, 654_321
+	data := strings.Repeat("{\"n\":1}\n", bad-1) + "{\"n\":\n" + strings.Repeat("{\"n\":1}\n", records-bad)
+	var told []ParseError
+	reader, err := (&Table{Source: &Inline{Data: data}, Format: &JSON{}, Fields: fields(t, "n long")}).Open(t.Context(), Split{Entity: inlineEntity{data}, End: -1}, &Options{
+		Decoders: 2, OnParseError: func(e *ParseError) error {
+			told = append(told, *e)
+			return nil
+		}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	for err == nil {
+		_, err = reader.Next(t.Context())
+	}
+	if s := reader.Stats(); s.Rows != records-1 || s.Records != records || !errors.Is(err, io.EOF) {
+		t.Errorf("%+v %v", s, err)
+	}
+	if len(told) != 1 || told[0].Line != bad || told[0].Record != bad {
+		t.Errorf("told: %+v", told)
+	}
+}
+
 // What is read is what was listed: a file that came later is left out, one that is gone or cut since then is a fault.
 func TestListingThatChanges(t *testing.T) {
 	dir := t.TempDir()

@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/testkit/postgres"
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// The controller of a task is killed between its stages. The next run of the task takes up what is done: of stages whose outputs are in deep storage
+// The controller of a task is killed between its stages, and at every step of publishing, with the worker that it runs in. The next run of the task takes up what is done: of stages whose outputs are in deep storage
 // nothing is read again, else only what the killed process itself had. No row is lost, none is there twice.
-func TestAControllerIsKilledBetweenStages(t *testing.T) {
+func TestAControllerIsKilled(t *testing.T) {
 	dir := t.TempDir()
 	started := 0
 	armed := filepath.Join(dir, "armed")
@@ -63,7 +64,15 @@ func TestAControllerIsKilledBetweenStages(t *testing.T) {
 		return found == 3 && len(list) == 3
 	}
 	for _, durable := range []bool{true, false} {
-		for _, step := range []string{"stage-0", "stage-1", "segments"} {
+		steps := []string{"stage-0", "stage-1", "segments"}
+		if durable { // publishing is the same without
+			for _, step := range metastore.PublishSteps() {
+				if strings.Contains("1467", strings.Split(step, "-")[1]) { // those of an INSERT
+					steps = append(steps, step)
+				}
+			}
+		}
+		for _, step := range steps {
 			name := fmt.Sprintf("%s, durable %t", step, durable)
 			until("three workers are seen", seen)
 			g := server.NewGate(t, 1000)

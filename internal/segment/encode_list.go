@@ -2,6 +2,7 @@ package segment
 
 import (
 	"bytes"
+	"encoding/binary"
 	"slices"
 
 	"github.com/RoaringBitmap/roaring/v2"
@@ -59,7 +60,7 @@ func (e *columnEncoder) lists(c *columnMeta, feed columnFeed) error {
 	if el := c.element; el.enc == encDict && el.Type.Kind == vector.KindString {
 		c.Distinct, c.DistinctExact = el.Distinct, true
 		if el.dictSize <= e.bitmapValues { // also one entry: a list may be without it
-			ix := newIndexBuilder(el.dictSize)
+			ix := newIndexBuilder(el.dictSize, c.element.rows)
 			row := 0
 			err = feed(func(v *vector.Vector) error {
 				ix.addLists(v, row)
@@ -135,8 +136,10 @@ type indexBuilder struct {
 
 const indexStretch = 1 << 16
 
-func newIndexBuilder(n int) *indexBuilder {
-	return &indexBuilder{bitmaps: make([]*roaring.Bitmap, n), starts: make([]uint32, n+1)}
+// newIndexBuilder returns one for a dictionary of n entries, which values, or fewer, are codes of.
+func newIndexBuilder(n, values int) *indexBuilder {
+	room := min(values, indexStretch+vector.BatchRows)
+	return &indexBuilder{bitmaps: make([]*roaring.Bitmap, n), starts: make([]uint32, n+1), codes: make([]uint32, 0, room), rows: make([]uint32, 0, room)}
 }
 
 func (ix *indexBuilder) addRows(v *vector.Vector, row int) {
@@ -190,7 +193,17 @@ func (ix *indexBuilder) addLists(v *vector.Vector, row int) {
 	}
 }
 
+// flush adds the rows of the stretch to the bitmaps of their entries.
 func (ix *indexBuilder) flush() {
+	ix.sort()
+	for c := range ix.bitmaps {
+		ix.add(c)
+	}
+	ix.codes, ix.rows = ix.codes[:0], ix.rows[:0]
+}
+
+// sort sorts the rows of the stretch by code.
+func (ix *indexBuilder) sort() {
 	clear(ix.starts)
 	for _, c := range ix.codes {
 		ix.starts[c+1]++
@@ -204,17 +217,74 @@ func (ix *indexBuilder) flush() {
 		ix.sorted[at[c]] = ix.rows[i]
 		at[c]++
 	}
-	for c := range ix.bitmaps {
-		rows := ix.sorted[ix.starts[c]:ix.starts[c+1]]
-		if len(rows) == 0 {
-			continue
-		}
-		if ix.bitmaps[c] == nil {
-			ix.bitmaps[c] = roaring.New()
-		}
-		ix.bitmaps[c].AddMany(rows)
+}
+
+// of returns the rows of an entry in the stretch that was sorted.
+func (ix *indexBuilder) of(c int) []uint32 { return ix.sorted[ix.starts[c]:ix.starts[c+1]] }
+
+// add adds those to the entry's bitmap.
+func (ix *indexBuilder) add(c int) {
+	rows := ix.of(c)
+	if len(rows) == 0 {
+		return
 	}
-	ix.codes, ix.rows = ix.codes[:0], ix.rows[:0]
+	if ix.bitmaps[c] == nil {
+		ix.bitmaps[c] = roaring.New()
+	}
+	ix.bitmaps[c].AddMany(rows)
+}
+
+// appendRows appends the bitmap of rows, which ascend, as roaring writes it where that is a plain array of rows within one container; else it reports false.
+// Most entries of a large dictionary have a row or two, for which making a bitmap takes far longer than writing it.
+func appendRows(dst []byte, rows []uint32) ([]byte, bool) {
+	const (
+		cookie  = 12346 // none of the containers is of runs
+		largest = 4096  // beyond it a container is bits
+		header  = 16
+	)
+	if len(rows) == 0 || len(rows) > largest || rows[0]>>16 != rows[len(rows)-1]>>16 {
+		return dst, false
+	}
+	runs := 1
+	for i, row := range rows[1:] {
+		switch row - rows[i] {
+		case 0: // twice in a list
+			return dst, false
+		case 1:
+		default:
+			runs++
+		}
+	}
+	if 2+4*runs <= 2*len(rows) {
+		return dst, false // runs take less
+	}
+	dst = binary.LittleEndian.AppendUint32(dst, cookie)
+	dst = binary.LittleEndian.AppendUint32(dst, 1)
+	dst = binary.LittleEndian.AppendUint16(dst, uint16(rows[0]>>16))
+	dst = binary.LittleEndian.AppendUint16(dst, uint16(len(rows)-1))
+	dst = binary.LittleEndian.AppendUint32(dst, header)
+	for _, row := range rows {
+		dst = binary.LittleEndian.AppendUint16(dst, uint16(row))
+	}
+	return dst, true
+}
+
+// appendBitmap appends the bitmap of an entry with its rows in the last stretch.
+func (ix *indexBuilder) appendBitmap(dst []byte, c int) ([]byte, error) {
+	if ix.bitmaps[c] == nil {
+		if dst, ok := appendRows(dst, ix.of(c)); ok {
+			return dst, nil
+		}
+	}
+	ix.add(c)
+	b := ix.bitmaps[c]
+	if b == nil {
+		b = roaring.New()
+	}
+	b.RunOptimize()
+	out := bytes.NewBuffer(dst)
+	_, err := b.WriteTo(out)
+	return out.Bytes(), err
 }
 
 // index writes the index of c, if there is one.
@@ -222,23 +292,18 @@ func (e *columnEncoder) index(c *columnMeta, ix *indexBuilder) error {
 	if ix == nil || ix.givenUp {
 		return nil
 	}
-	ix.flush()
+	ix.sort()
 	part, err := e.part(c, partIndexBitmaps)
 	if err != nil {
 		return err
 	}
 	offsets := make([]uint64, 1, len(ix.bitmaps)+1)
-	var buf bytes.Buffer
-	for i, b := range ix.bitmaps {
-		if b == nil {
-			b = roaring.New()
-		}
-		b.RunOptimize()
-		buf.Reset()
-		if _, err := b.WriteTo(&buf); err != nil {
+	var text []byte
+	for i := range ix.bitmaps {
+		if text, err = ix.appendBitmap(text[:0], i); err != nil {
 			return e.file.failed(err)
 		}
-		if err := part.write(buf.Bytes()); err != nil {
+		if err := part.write(text); err != nil {
 			return err
 		}
 		offsets = append(offsets, uint64(part.part.length))

@@ -21,7 +21,7 @@ func (e *columnEncoder) strings(c *columnMeta, feed columnFeed) error {
 	}
 	var ix *indexBuilder
 	if n > 1 && n <= e.bitmapValues && c == e.top { // of one value the validity says it all
-		ix = newIndexBuilder(n)
+		ix = newIndexBuilder(n, c.rows)
 		ix.scans = n <= 1<<8
 	}
 	if err := e.codes(c, n, feed, ix); err != nil {

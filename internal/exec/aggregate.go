@@ -357,6 +357,12 @@ func (a *aggregation) finish(ctx context.Context, workers []*partialGroups) (*gr
 		for j, w := range workers {
 			sets[j] = w.distinct[i]
 		}
+		if done, err := a.countMet(mains[0], sets, d); done || err != nil {
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
 		if err := a.leaveRoom(ctx, workers, i); err != nil {
 			return nil, err
 		}

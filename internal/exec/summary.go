@@ -47,13 +47,8 @@ var summaryFolds = map[string]func(s *summary, c segment.Column, from, to int) (
 
 // newSummary returns how the blocks under a pipeline can be summed up for an aggregation, nil if they can't.
 func newSummary(a *aggregation, p *Pipeline) *summary {
-	if p == nil || p.scan == nil || p.scan.Limit >= 0 || a.sets != nil || len(a.distinct) > 0 || len(a.node.Order) > 0 {
+	if !p.projectsScan() || a.sets != nil || len(a.distinct) > 0 || len(a.node.Order) > 0 {
 		return nil
-	}
-	for _, s := range p.steps {
-		if _, ok := s.node.(*plan.Project); !ok {
-			return nil
-		}
 	}
 	s := &summary{a: a}
 	for _, k := range a.node.Keys {
@@ -80,6 +75,14 @@ func newSummary(a *aggregation, p *Pipeline) *summary {
 		s.calls = append(s.calls, c)
 	}
 	return s
+}
+
+// projectsScan reports whether the pipeline gives all rows of a scan that count, with nothing but projections above.
+func (p *Pipeline) projectsScan() bool {
+	return p != nil && p.scan != nil && p.scan.Limit < 0 && !slices.ContainsFunc(p.steps, func(s step) bool {
+		_, projects := s.node.(*plan.Project)
+		return !projects
+	})
 }
 
 // summaryKey finds out which column of the scan column c of the chain's rows is, or which one's bucket of time.

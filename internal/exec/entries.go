@@ -1,0 +1,134 @@
+package exec
+
+import (
+	"slices"
+
+	"github.com/hengedb/henge/internal/segment"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// entries meets the entries of dictionaries in place of rows: the different texts that a whole segment has are its dictionary. It is for
+// aggregations without keys of which all calls have DISTINCT, over segments of which all rows count.
+//
+// Each morsel of a segment is good for its share of the entries, so that who takes them one by one meets all. Hence all morsels of a segment
+// are dealt with, or none: whether they are depends on nothing but the segment.
+type entries struct {
+	a       *aggregation
+	columns []int            // of the scan, by DISTINCT
+	held    [][]*vector.Dict // by worker: the dictionaries of its last morsel, so that those which nobody keeps are decoded once
+}
+
+// newEntries returns how the segments under a pipeline can be met by their entries, nil if they can't. There are so many workers.
+func newEntries(a *aggregation, p *Pipeline, workers int) *entries {
+	if !p.projectsScan() || a.sets != nil || len(a.keys) > 0 || len(a.plain) > 0 || len(a.distinct) == 0 || len(a.node.Order) > 0 {
+		return nil
+	}
+	e := &entries{a: a, held: make([][]*vector.Dict, workers)}
+	for _, d := range a.distinct {
+		if len(d.args) != 1 || d.filter >= 0 || d.each {
+			return nil
+		}
+		c := p.origin(d.args[0])
+		if c < 0 || p.scan.Out[c].Type.Runtime() != vector.String || p.scan.Out[c].Type.Multi {
+			return nil
+		}
+		e.columns = append(e.columns, c)
+	}
+	return e
+}
+
+// take meets the entries that stand for the rows of in from from up to, not including, to, and returns how many rows that were: all or none.
+func (e *entries) take(p *partialGroups, worker int, in *scanner, from, to int) (rows int, err error) {
+	if !in.leaf.whole() {
+		return 0, nil
+	}
+	dicts := make([]*vector.Dict, len(e.columns))
+	for i, c := range e.columns {
+		if dicts[i], err = allEntries(in.plain(c)); err != nil || dicts[i] == nil {
+			return 0, err
+		}
+	}
+	e.held[worker] = dicts
+	all := in.leaf.leaf.Reader.Info().Rows
+	codes := make([]uint32, 0, vector.BatchRows)
+	for i, d := range dicts {
+		set := p.distinct[i]
+		if in.plain(e.columns[i]).Info().Nulls > 0 && from == 0 {
+			if err := set.meet([]*vector.Vector{vector.Nulls(vector.String, 1)}, 1); err != nil {
+				return 0, err
+			}
+		}
+		for at, end := shareOf(d.Len(), from, all), shareOf(d.Len(), to, all); at < end; at += len(codes) {
+			codes = codes[:min(vector.BatchRows, end-at)]
+			for k := range codes {
+				codes[k] = uint32(at + k)
+			}
+			if err := set.meet([]*vector.Vector{vector.FromCodes(codes, d)}, len(codes)); err != nil {
+				return 0, err
+			}
+			if err := p.fit(); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return to - from, nil
+}
+
+// shareOf returns how many of n entries stand for the first rows of so many.
+func shareOf(n, rows, of int) int { return int(int64(n) * int64(rows) / int64(of)) }
+
+// whole reports whether all rows of the segment count.
+func (t *leafScan) whole() bool {
+	return t.exact && t.rows == t.leaf.Reader.Info().Rows && len(t.planned.terms) == 0 && t.planned.rows == nil && !t.planned.empty
+}
+
+// allEntries returns the dictionary of a column of text when each of its entries is the value of some row; nil: it has none that is so.
+func allEntries(c segment.Column) (*vector.Dict, error) {
+	if c == nil || c.Info().Type != vector.String || c.Info().Multi || !c.Info().DistinctExact || c.Info().Distinct == 0 {
+		return nil, nil
+	}
+	d, err := c.Dict()
+	if err != nil || d == nil || d.Len() != c.Info().Distinct {
+		return nil, err
+	}
+	return d, nil
+}
+
+// countMet gives the calls of d the number of different rows in sets, if they want no more than that and it is known without numbering them.
+// It empties the sets then.
+func (a *aggregation) countMet(main *grouper, sets []*grouper, d distinctRows) (done bool, err error) {
+	if len(a.keys) > 0 || slices.ContainsFunc(d.calls, func(c int) bool { return a.specs[c].Name != "COUNT" }) {
+		return false, nil
+	}
+	n, known := metCount(sets)
+	if !known {
+		return false, nil
+	}
+	for _, c := range d.calls {
+		if err := main.states[c].Merge([]*vector.Vector{vector.FromLongs([]int64{n})}, nil, 1); err != nil {
+			return false, err
+		}
+	}
+	for _, g := range sets {
+		g.close()
+	}
+	return true, nil
+}
+
+// metCount returns how many different values the workers' sets of one column of text have, if that is all known from bits for words.
+func metCount(sets []*grouper) (n int64, known bool) {
+	first := sets[0].table
+	for _, g := range sets {
+		if g.table.len() > 0 || g.scatter != nil || g.files.used() || len(g.table.cols) != 1 || !first.sameWords(g.table) || first.cols[0].lexicon == nil {
+			return 0, false
+		}
+	}
+	for _, g := range sets[1:] {
+		first.takeMet(g.table)
+	}
+	n = int64(first.met.Count(64 * len(first.met)))
+	if len(first.met) > 0 {
+		n -= int64(first.met[0] & 1) // the word of null
+	}
+	return n, true
+}

@@ -147,13 +147,13 @@ func (o *aggregateOp) consume(ctx context.Context) error {
 	}
 	o.a.lexicons = nil
 	o.shareFiles()
-	if s := newSummary(o.a, o.pipeline); s != nil {
+	if s := newSummary(o.a, o.pipeline, len(o.partials)); s != nil {
 		o.pipeline.blocks = func(ctx context.Context, worker int, in *scanner, from, to int) (int, error) {
-			return s.take(ctx, o.partials[worker], in, from, to)
+			return s.take(ctx, o.partials[worker], worker, in, from, to)
 		}
 	} else if e := newEntries(o.a, o.pipeline, len(o.partials)); e != nil {
-		o.pipeline.blocks = func(worker int, in *scanner, from, to int) (int, error) {
-			return e.take(o.partials[worker], worker, in, from, to)
+		o.pipeline.blocks = func(ctx context.Context, worker int, in *scanner, from, to int) (int, error) {
+			return e.take(ctx, o.partials[worker], worker, in, from, to)
 		}
 	}
 	o.partials[0].start()

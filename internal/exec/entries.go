@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"context"
 	"slices"
 
 	"github.com/hengedb/henge/internal/segment"
@@ -38,7 +39,7 @@ func newEntries(a *aggregation, p *Pipeline, workers int) *entries {
 }
 
 // take meets the entries that stand for the rows of in from from up to, not including, to, and returns how many rows that were: all or none.
-func (e *entries) take(p *partialGroups, worker int, in *scanner, from, to int) (rows int, err error) {
+func (e *entries) take(ctx context.Context, p *partialGroups, worker int, in *scanner, from, to int) (rows int, err error) {
 	if !in.leaf.whole() {
 		return 0, nil
 	}
@@ -66,7 +67,7 @@ func (e *entries) take(p *partialGroups, worker int, in *scanner, from, to int) 
 			if err := set.meet([]*vector.Vector{vector.FromCodes(codes, d)}, len(codes)); err != nil {
 				return 0, err
 			}
-			if err := p.fit(); err != nil {
+			if err := p.fit(ctx); err != nil {
 				return 0, err
 			}
 		}

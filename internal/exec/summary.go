@@ -14,9 +14,16 @@ import (
 // summary groups whole blocks by what segments know of them, in place of their rows: sums, bounds, and how many values there are. It is for
 // blocks whose rows all count and all fall into one group, as those do of a total, or of a bucket of time that is longer than a block.
 type summary struct {
-	a     *aggregation
-	keys  []summaryKey
-	calls []summaryCall // by aggregate
+	a       *aggregation
+	keys    []summaryKey
+	calls   []summaryCall // by aggregate
+	workers []summaryParts
+}
+
+// summaryParts are what a worker finds out of a run of blocks, in memory that it uses again for the next.
+type summaryParts struct {
+	values  [][]blockValues // by aggregate, one for each of its intermediate values
+	vectors []*vector.Vector
 }
 
 // summaryKey is a key column: a Long column of the scan, or the bucket of one.
@@ -29,24 +36,28 @@ type summaryKey struct {
 // summaryCall is an aggregate over a column of the scan, -1: none, and how it makes the intermediate values of blocks.
 type summaryCall struct {
 	column int
-	fold   func(s *summary, c segment.Column, from, to int) (parts []*vector.Vector, known bool)
+	types  []vector.Type // of the intermediate values
+	fold   summaryFold
 }
+
+// summaryFold adds the intermediate values of the blocks of c that have the rows from up to to; false: they are not known.
+type summaryFold func(c segment.Column, from, to int, parts []blockValues) (known bool)
 
 // summaryFolds are the aggregates that blocks know enough of.
-var summaryFolds = map[string]func(s *summary, c segment.Column, from, to int) ([]*vector.Vector, bool){
-	"COUNT": (*summary).counts,
-	"SUM":   (*summary).sums,
-	"AVG":   (*summary).means,
-	"MIN": func(s *summary, c segment.Column, from, to int) ([]*vector.Vector, bool) {
-		return s.bounds(c, from, to, false)
+var summaryFolds = map[string]summaryFold{
+	"COUNT": blockCounts,
+	"SUM":   blockSums,
+	"AVG":   blockMeans,
+	"MIN": func(c segment.Column, from, to int, parts []blockValues) bool {
+		return blockBounds(c, from, to, parts, false)
 	},
-	"MAX": func(s *summary, c segment.Column, from, to int) ([]*vector.Vector, bool) {
-		return s.bounds(c, from, to, true)
+	"MAX": func(c segment.Column, from, to int, parts []blockValues) bool {
+		return blockBounds(c, from, to, parts, true)
 	},
 }
 
-// newSummary returns how the blocks under a pipeline can be summed up for an aggregation, nil if they can't.
-func newSummary(a *aggregation, p *Pipeline) *summary {
+// newSummary returns how so many workers can sum up the blocks under a pipeline for an aggregation, nil if they can't.
+func newSummary(a *aggregation, p *Pipeline, workers int) *summary {
 	if !p.projectsScan() || a.sets != nil || len(a.distinct) > 0 || len(a.node.Order) > 0 {
 		return nil
 	}
@@ -58,12 +69,16 @@ func newSummary(a *aggregation, p *Pipeline) *summary {
 		}
 		s.keys = append(s.keys, key)
 	}
-	for _, call := range a.node.Aggs {
+	for i, call := range a.node.Aggs {
 		fold := summaryFolds[call.Agg.Name]
 		if fold == nil || call.Agg.Keep || call.Filter >= 0 || len(call.Args) > 1 || len(call.Args) == 0 && call.Agg.Name != "COUNT" {
 			return nil
 		}
 		c := summaryCall{column: -1, fold: fold}
+		var err error
+		if c.types, err = a.specs[i].IntermediateTypes(); err != nil {
+			return nil
+		}
 		if len(call.Args) == 1 {
 			if c.column = p.origin(call.Args[0]); c.column < 0 {
 				return nil
@@ -73,6 +88,12 @@ func newSummary(a *aggregation, p *Pipeline) *summary {
 			}
 		}
 		s.calls = append(s.calls, c)
+	}
+	s.workers = make([]summaryParts, workers)
+	for w := range s.workers {
+		for _, c := range s.calls {
+			s.workers[w].values = append(s.workers[w].values, make([]blockValues, len(c.types)))
+		}
 	}
 	return s
 }
@@ -104,7 +125,7 @@ func (p *Pipeline) summaryKey(c int) (key summaryKey, ok bool) {
 
 // take sums up the blocks at the begin of the rows of s from from up to, not including, to, as far as they can be, and returns to how many
 // rows they come.
-func (s *summary) take(ctx context.Context, p *partialGroups, in *scanner, from, to int) (rows int, err error) {
+func (s *summary) take(ctx context.Context, p *partialGroups, worker int, in *scanner, from, to int) (rows int, err error) {
 	first, end := from/segment.BlockRows, to/segment.BlockRows
 	if to == in.leaf.leaf.Reader.Info().Rows {
 		end = (to + segment.BlockRows - 1) / segment.BlockRows
@@ -120,25 +141,31 @@ func (s *summary) take(ctx context.Context, p *partialGroups, in *scanner, from,
 		return 0, nil
 	}
 	to = min(last*segment.BlockRows, to)
-	var parts []*vector.Vector
-	for _, call := range s.calls {
+	w := &s.workers[worker]
+	w.vectors = w.vectors[:0]
+	for i, call := range s.calls {
 		column := segment.Column(nil)
 		if call.column >= 0 {
 			if column = in.plain(call.column); column == nil {
 				return 0, nil
 			}
 		}
-		folded, known := call.fold(s, column, from, to)
-		if !known {
+		values := w.values[i]
+		for k, t := range call.types {
+			values[k].reset(t)
+		}
+		if !call.fold(column, from, to, values) {
 			return 0, nil
 		}
-		parts = append(parts, folded...)
+		for k := range values {
+			w.vectors = append(w.vectors, values[k].vector())
+		}
 	}
 	keys := make([]*vector.Vector, len(s.keys))
 	for i, k := range s.keys {
 		keys[i] = k.values(in.plain(k.column), first, last)
 	}
-	if err := p.main.merge(keys, parts, last-first); err != nil {
+	if err := p.main.merge(keys, w.vectors, last-first); err != nil {
 		return 0, err
 	}
 	return to - from, p.fit(ctx)
@@ -201,32 +228,24 @@ func eachBlock(c segment.Column, from, to int, f func(block int, t segment.Total
 	return true
 }
 
-func (*summary) counts(c segment.Column, from, to int) (parts []*vector.Vector, known bool) {
-	var out []int64
+func blockCounts(c segment.Column, from, to int, parts []blockValues) (known bool) {
 	if c != nil {
-		known = eachBlock(c, from, to, func(_ int, t segment.Totals) { out = append(out, int64(t.Values)) })
-		return []*vector.Vector{vector.FromLongs(out)}, known
+		return eachBlock(c, from, to, func(_ int, t segment.Totals) { parts[0].add(int64(t.Values), 0, true) })
 	}
 	for ; from < to; from += segment.BlockRows {
-		out = append(out, int64(min(segment.BlockRows, to-from)))
+		parts[0].add(int64(min(segment.BlockRows, to-from)), 0, true)
 	}
-	return []*vector.Vector{vector.FromLongs(out)}, true
+	return true
 }
 
-func (*summary) sums(c segment.Column, from, to int) (parts []*vector.Vector, known bool) {
-	b := newBlockValues(from, to)
-	known = eachBlock(c, from, to, func(_ int, t segment.Totals) { b.add(t.Long, t.Double, t.Values > 0) })
-	if c.Info().Type.Kind == vector.KindLong {
-		return []*vector.Vector{b.vector(vector.Long)}, known
-	}
-	return []*vector.Vector{b.vector(vector.Double)}, known
+func blockSums(c segment.Column, from, to int, parts []blockValues) (known bool) {
+	return eachBlock(c, from, to, func(_ int, t segment.Totals) { parts[0].add(t.Long, t.Double, t.Values > 0) })
 }
 
 // exactSum bounds values of which a block can be added up without reaching 2^53, so that a mean is what adding doubles gives.
 const exactSum = 1 << 53 / segment.BlockRows
 
-func (s *summary) means(c segment.Column, from, to int) (parts []*vector.Vector, known bool) {
-	b := newBlockValues(from, to)
+func blockMeans(c segment.Column, from, to int, parts []blockValues) (known bool) {
 	whole, exact := c.Info().Type.Kind == vector.KindLong, true
 	known = eachBlock(c, from, to, func(block int, t segment.Totals) {
 		sum := t.Double
@@ -235,75 +254,91 @@ func (s *summary) means(c segment.Column, from, to int) (parts []*vector.Vector,
 			exact = exact && bounded && (t.Values == 0 || least > -exactSum && greatest < exactSum)
 			sum = float64(t.Long)
 		}
-		b.add(0, sum, t.Values > 0)
+		parts[0].add(0, sum, t.Values > 0)
 	})
-	counts, counted := s.counts(c, from, to)
-	return append(counts[:0:0], b.vector(vector.Double), counts[0]), known && exact && counted
+	return known && exact && blockCounts(c, from, to, parts[1:])
 }
 
-// bounds are the least or greatest values of blocks.
-func (*summary) bounds(c segment.Column, from, to int, greatest bool) (parts []*vector.Vector, known bool) {
-	t := c.Info().Type
-	b := newBlockValues(from, to)
+// blockBounds are the least or greatest values of blocks.
+func blockBounds(c segment.Column, from, to int, parts []blockValues, greatest bool) (known bool) {
+	whole := c.Info().Type.Kind == vector.KindLong
 	for block := from / segment.BlockRows; block*segment.BlockRows < to; block++ {
 		var low, high int64
 		var first, last float64
-		if t.Kind == vector.KindLong {
+		if whole {
 			low, high, known = c.LongRange(block)
 		} else {
 			first, last, known = c.DoubleRange(block)
 		}
 		if !known {
-			return nil, false
+			return false
 		}
 		has := low <= high && first <= last
 		if greatest {
 			low, first = high, last
 		}
-		b.add(low, first, has)
+		parts[0].add(low, first, has)
 	}
-	return []*vector.Vector{b.vector(t)}, true
+	return true
 }
 
 // blockValues collects a number, or a null, for each of a run of blocks.
 type blockValues struct {
+	typ     vector.Type
 	longs   []int64
 	doubles []float64
-	valid   vector.Bitmap
+	floats  []float32
+	valid   vector.Bitmap // the values before a first null need no bits
 	nulls   bool
+	out     vector.Vector
 }
 
-// newBlockValues returns an empty collection for the blocks of the rows from up to, not including, to.
-func newBlockValues(from, to int) *blockValues {
-	n := (to - from + segment.BlockRows - 1) / segment.BlockRows
-	return &blockValues{longs: make([]int64, 0, n), doubles: make([]float64, 0, n), valid: vector.NewBitmap(n)}
+// reset drops the values; those that follow are of a type.
+func (b *blockValues) reset(t vector.Type) {
+	b.typ, b.longs, b.doubles, b.floats, b.valid, b.nulls = t, b.longs[:0], b.doubles[:0], b.floats[:0], b.valid[:0], false
 }
+
+// len returns how many blocks there are.
+func (b *blockValues) len() int { return len(b.longs) + len(b.doubles) + len(b.floats) }
 
 // add appends the value of a block in both forms, of which one means something.
 func (b *blockValues) add(x int64, y float64, has bool) {
-	if has {
-		b.valid.Set(len(b.longs))
-	} else {
+	n := b.len()
+	if !has && !b.nulls {
 		b.nulls = true
-	}
-	b.longs, b.doubles = append(b.longs, x), append(b.doubles, y)
-}
-
-// vector returns the values as numbers of a type.
-func (b *blockValues) vector(t vector.Type) *vector.Vector {
-	v := vector.New(t, len(b.longs))
-	switch t.Kind {
-	case vector.KindLong:
-		v.Longs = b.longs
-	case vector.KindDouble:
-		v.Doubles = b.doubles
-	case vector.KindFloat:
-		for i, y := range b.doubles {
-			v.Floats[i] = float32(y)
-		}
+		b.valid = append(b.valid, vector.FullBitmap(n)...)
 	}
 	if b.nulls {
-		v.Valid = b.valid
+		if n>>6 >= len(b.valid) {
+			b.valid = append(b.valid, 0)
+		}
+		if has {
+			b.valid.Set(n)
+		}
 	}
-	return v
+	switch b.typ.Kind {
+	case vector.KindLong:
+		b.longs = append(b.longs, x)
+	case vector.KindDouble:
+		b.doubles = append(b.doubles, y)
+	case vector.KindFloat:
+		b.floats = append(b.floats, float32(y))
+	}
+}
+
+// vector returns the values. It is good until the next reset.
+func (b *blockValues) vector() *vector.Vector {
+	b.out = vector.Vector{Type: b.typ, Len: b.len()}
+	switch b.typ.Kind {
+	case vector.KindLong:
+		b.out.Longs = b.longs
+	case vector.KindDouble:
+		b.out.Doubles = b.doubles
+	case vector.KindFloat:
+		b.out.Floats = b.floats
+	}
+	if b.nulls {
+		b.out.Valid = b.valid
+	}
+	return &b.out
 }

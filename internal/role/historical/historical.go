@@ -49,7 +49,7 @@ func (h *Historical) Changes() *cluster.Log { return h.changes }
 
 // Acquire returns a segment that the caller releases.
 func (h *Historical) Acquire(ctx context.Context, s *timeline.Segment) (segment.Reader, error) {
-	return h.cache.Fetch(ctx, s.ID.String(), s.LoadSpec())
+	return h.cache.Fetch(ctx, s.ID.String(), s.LoadSpec)
 }
 
 // Loaded returns the ids of the segments held, sorted.
@@ -66,5 +66,5 @@ func (n Named) Acquire(ctx context.Context, id string, loadSpec json.RawMessage)
 	if loadSpec == nil {
 		return n.cache.Acquire(ctx, id)
 	}
-	return n.cache.Fetch(ctx, id, loadSpec)
+	return n.cache.Fetch(ctx, id, func() json.RawMessage { return loadSpec })
 }

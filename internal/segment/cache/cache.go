@@ -192,15 +192,15 @@ func (c *Cache) Acquire(ctx context.Context, id string) (*segment.Segment, error
 }
 
 // Fetch returns the open segment of any id with a reference that the caller releases, and fetches its file if need be. The file stays
-// until its room is needed.
-func (c *Cache) Fetch(ctx context.Context, id string, loadSpec json.RawMessage) (*segment.Segment, error) {
+// until its room is needed. The load spec is only asked for if the segment is not loaded.
+func (c *Cache) Fetch(ctx context.Context, id string, loadSpec func() json.RawMessage) (*segment.Segment, error) {
 	c.mu.Lock()
 	loaded := c.mu.byID[id]
 	c.mu.Unlock()
-	if loaded != nil { // as nearly all are: its load spec need not be read
+	if loaded != nil { // as nearly all are
 		return c.open(ctx, loaded, id)
 	}
-	key, err := c.opts.Store.Key(loadSpec)
+	key, err := c.opts.Store.Key(loadSpec())
 	if err != nil {
 		return nil, fmt.Errorf("fetching segment [%s]: %w", id, err)
 	}

@@ -198,7 +198,7 @@ func TestFetchedFilesMakeRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, i := range []int{1, 2, 2, 3} {
-		s, err := c.Fetch(ctx, id(i), b.spec(i))
+		s, err := c.Fetch(ctx, id(i), func() json.RawMessage { return b.spec(i) })
 		if n := rows(t, s, err); n != i+1 {
 			t.Errorf("s%d has %d rows", i, n)
 		}

@@ -3,6 +3,7 @@ package cache
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -87,7 +88,7 @@ func (b *bench) wide(t *testing.T, n int) (size int64) {
 
 func (b *bench) fetchWide(t *testing.T, c *Cache, i int) *segment.Segment {
 	t.Helper()
-	s, err := c.Fetch(t.Context(), fmt.Sprintf("w%d", i), b.local.LoadSpec(fmt.Sprintf("wiki/w%d/index", i)))
+	s, err := c.Fetch(t.Context(), fmt.Sprintf("w%d", i), func() json.RawMessage { return b.local.LoadSpec(fmt.Sprintf("wiki/w%d/index", i)) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,7 +191,7 @@ func TestPartsMakeRoomForOthers(t *testing.T) {
 	check(t, held, 0, 0)
 	check(t, held, 25, 0) // its place in the file is gone
 	held.Release()
-	if _, err := c.Fetch(t.Context(), "w9", b.local.LoadSpec("wiki/w9/index")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := c.Fetch(t.Context(), "w9", func() json.RawMessage { return b.local.LoadSpec("wiki/w9/index") }); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a file that is not there: %v", err)
 	}
 }
@@ -206,7 +207,7 @@ func TestPartsThatArriveDamagedAreFetchedAgain(t *testing.T) {
 		}
 		r := rand.New(rand.NewPCG(seed, 1))
 		for range 10 {
-			s, err := c.Fetch(t.Context(), "w0", b.local.LoadSpec("wiki/w0/index"))
+			s, err := c.Fetch(t.Context(), "w0", func() json.RawMessage { return b.local.LoadSpec("wiki/w0/index") })
 			if err != nil {
 				failures++
 				continue
@@ -238,7 +239,7 @@ func TestManyQueriesAskForPartsAtOnce(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(g), 2))
 			for range 30 {
 				i, column := r.IntN(4), r.IntN(wideColumns)
-				s, err := c.Fetch(context.Background(), fmt.Sprintf("w%d", i), b.local.LoadSpec(fmt.Sprintf("wiki/w%d/index", i)))
+				s, err := c.Fetch(context.Background(), fmt.Sprintf("w%d", i), func() json.RawMessage { return b.local.LoadSpec(fmt.Sprintf("wiki/w%d/index", i)) })
 				if err != nil {
 					t.Errorf("fetching: %v", err)
 					return

@@ -236,13 +236,14 @@ func (s *scanner) read(from, to int) (*vector.Batch, error) {
 		if err := t.narrow(s); err != nil {
 			return nil, err
 		}
+		left := s.left()
+		s.tallies[i].asked += before
+		s.tallies[i].passed += left
+		if left == 0 {
+			return nil, nil
+		}
 		if s.bits != nil && !s.nextAsksBits(i) {
 			s.settle()
-		}
-		s.tallies[i].asked += before
-		s.tallies[i].passed += s.left()
-		if s.left() == 0 {
-			return nil, nil
 		}
 	}
 	if s.gathers && !s.gather() {
@@ -419,7 +420,11 @@ func (s *scanner) nextAsksBits(i int) bool {
 
 // settle makes row numbers of bits.
 func (s *scanner) settle() {
-	if s.bitsLeft < s.n {
+	switch {
+	case s.bitsLeft == s.n:
+	case s.fresh:
+		s.sel = s.bits.Rows(nil) // which may be few
+	default:
 		s.sel = s.bits.Rows(s.room()[:0])
 	}
 	s.bits = nil

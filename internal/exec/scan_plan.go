@@ -234,19 +234,24 @@ func (p *planner) addTexts(ctx context.Context, c *textTerms) error {
 		p.program(conjunction(c.terms))
 		return nil
 	}
-	set := allCodes(n)
-	set.null = true
+	var set *codeSet // nil: all
 	var rest []expr.Expr
 	for _, e := range c.terms {
 		codes, err := codesOfComparison(e, stored, n)
 		switch {
 		case err != nil:
 			return err
-		case codes != nil:
-			set.intersect(codes)
-		default:
+		case codes == nil:
 			rest = append(rest, e)
+		case set == nil:
+			set = codes
+		default:
+			set.intersect(codes)
 		}
+	}
+	if set == nil {
+		set = allCodes(n)
+		set.null = true
 	}
 	if set.n == 0 && !set.null {
 		p.empty = true

@@ -53,6 +53,13 @@ func bytesBetween(data []byte, at, w int, first, span uint64, pass []uint64) {
 	p := unsafe.Pointer(&data[0])
 	mask := uint64(1)<<(8*uint(w)) - 1
 	step := uintptr(w)
+	if span < (mask+1)/rareBetween {
+		for i := range pass {
+			pass[i] = rareBytesBetween(p, step, mask, first, span)
+			p = unsafe.Add(p, 64*step)
+		}
+		return
+	}
 	for i := range pass {
 		var word uint64
 		for range 16 {
@@ -65,4 +72,25 @@ func bytesBetween(data []byte, at, w int, first, span uint64, pass []uint64) {
 		}
 		pass[i] = word
 	}
+}
+
+// rareBetween is the share of all values below which a range is held to have few of those that are stored.
+const rareBetween = 64
+
+// rareBytesBetween is a word of bytesBetween for a range of few values: the distance of the nearest of eight tells whether any is in it.
+func rareBytesBetween(p unsafe.Pointer, step uintptr, mask, first, span uint64) (word uint64) {
+	for k := 0; k < 64; k += 8 {
+		q := unsafe.Add(p, 4*step)
+		near := min(*(*uint64)(p)&mask-first, *(*uint64)(unsafe.Add(p, step))&mask-first,
+			*(*uint64)(unsafe.Add(p, 2*step))&mask-first, *(*uint64)(unsafe.Add(p, 3*step))&mask-first)
+		far := min(*(*uint64)(q)&mask-first, *(*uint64)(unsafe.Add(q, step))&mask-first,
+			*(*uint64)(unsafe.Add(q, 2*step))&mask-first, *(*uint64)(unsafe.Add(q, 3*step))&mask-first)
+		if min(near, far) <= span {
+			for i := range 8 {
+				word |= one(*(*uint64)(unsafe.Add(p, uintptr(i)*step))&mask-first <= span) << (k + i)
+			}
+		}
+		p = unsafe.Add(q, 4*step)
+	}
+	return word
 }

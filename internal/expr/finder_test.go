@@ -2,23 +2,23 @@ package expr
 
 import (
 	"bytes"
-	"math/rand"
+	"math/rand/v2"
 	"testing"
 )
 
 func TestFinderFindsWhatIndexDoes(t *testing.T) {
-	r := rand.New(rand.NewSource(1))
+	r := rand.New(rand.NewPCG(1, 1))
 	for range 20_000 {
-		letters := 1 + r.Intn(4)
-		in := make([]byte, r.Intn(200))
+		letters := 1 + r.IntN(4)
+		in := make([]byte, r.IntN(200))
 		for i := range in {
-			in[i] = 'a' + byte(r.Intn(letters))
+			in[i] = 'a' + byte(r.IntN(letters))
 		}
-		text := make([]byte, 1+r.Intn(6))
+		text := make([]byte, 1+r.IntN(6))
 		for i := range text {
-			text[i] = 'a' + byte(r.Intn(letters+1))
+			text[i] = 'a' + byte(r.IntN(letters+1))
 		}
-		f := newFinder(string(text), in[:r.Intn(len(in)+1)])
+		f := newFinder(string(text), in[:r.IntN(len(in)+1)])
 		if got, want := f.index(in), bytes.Index(in, text); got != want {
 			t.Fatalf("[%s] is at %d of [%s], want %d", text, got, in, want)
 		}

@@ -123,7 +123,9 @@ func (s *seenGroups) mark(v *vector.Vector, groups []uint32, n int) {
 	case v.Valid == nil:
 		for _, g := range groups[:n] {
 			if g >= s.settled && !s.flags[g] {
-				s.set(g)
+				if s.set(g); s.missing == 0 {
+					break
+				}
 			}
 		}
 		s.settle()

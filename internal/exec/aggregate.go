@@ -7,6 +7,7 @@ import (
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -356,6 +357,17 @@ func (a *aggregation) finish(ctx context.Context, workers []*partialGroups) (*gr
 		sets := make([]*grouper, len(workers))
 		for j, w := range workers {
 			sets[j] = w.distinct[i]
+		}
+		// Texts of segments that are mapped may be read.
+		if err := segment.Guard(func() error {
+			for _, g := range sets {
+				if g.table != nil {
+					g.table.settleMet()
+				}
+			}
+			return nil
+		}); err != nil {
+			return nil, err
 		}
 		if done, err := a.countMet(mains[0], sets, d); done || err != nil {
 			if err != nil {

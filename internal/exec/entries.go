@@ -124,6 +124,7 @@ func metCount(sets []*grouper) (n int64, known bool) {
 			return 0, false
 		}
 	}
+	first.settleMet()
 	for _, g := range sets[1:] {
 		first.takeMet(g.table)
 	}

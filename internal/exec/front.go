@@ -28,8 +28,12 @@ type front struct {
 	runs bool
 	off  bool     // this table's keys are not for fronts
 	at   []uint32 // scratch: by row its cell
-	miss []uint32 // scratch
+	miss []uint32 // scratch: the first row of each cell that is not known
+	more []uint32 // scratch: the others of these cells
 }
+
+// asked is what a cell has while its key is looked up.
+const asked = 1<<32 - 1
 
 // frontDim is one key column of a front.
 type frontDim struct {
@@ -44,10 +48,12 @@ type frontDim struct {
 // oneText stands for the dictionary of a constant.
 var oneText = vector.NewDict([]string{""})
 
-func (f *front) bytes() int64 { return 4 * int64(cap(f.cells)+cap(f.at)+cap(f.miss)) }
+func (f *front) bytes() int64 {
+	return 4 * int64(cap(f.cells)+cap(f.at)+cap(f.miss)+cap(f.more))
+}
 
-// find fills out with the numbers of the rows whose cell is known and returns the others. It reports false if the rows are not for the
-// front, and out was not touched.
+// find fills out with the numbers of the rows whose cell is known and returns one row of each other cell, of which learn is told. It reports
+// false if the rows are not for the front, and out was not touched.
 func (f *front) find(t *keyTable, keys []*vector.Vector, n int, out []uint32) (misses []uint32, ok bool) {
 	if f.off || len(keys) == 0 || n == 0 {
 		return nil, false
@@ -64,7 +70,7 @@ func (f *front) find(t *keyTable, keys []*vector.Vector, n int, out []uint32) (m
 	if !f.place(keys, n) {
 		return nil, false
 	}
-	f.at, f.miss = sized(f.at, n), f.miss[:0]
+	f.at, f.miss, f.more = sized(f.at, n), f.miss[:0], f.more[:0]
 	switch codes := plainCodes(keys); len(codes) {
 	case 1:
 		f.look(codes[0][:n], out[:n])
@@ -98,7 +104,7 @@ func plainCodes(keys []*vector.Vector) (codes [][]uint32) {
 }
 
 // look sets out to the numbers of the rows with the given cells, eight at a time: that of a cell which is not known wraps around, so that one
-// test tells whether any of them is. Addresses are set for misses only.
+// test tells whether any of them is.
 func (f *front) look(at, out []uint32) {
 	cells, row := f.cells, 0
 	for len(at) >= 8 && len(out) >= 8 {
@@ -117,13 +123,19 @@ func (f *front) look(at, out []uint32) {
 	}
 }
 
-// missed notes which of the rows from row on, with the given cells, are misses.
+// missed notes which of the rows from row on, with the given cells, are misses, and their addresses.
 func (f *front) missed(row int, at []uint32) {
 	for i, c := range at {
-		if f.cells[c] == 0 {
-			f.at[row+i] = c
+		switch f.cells[c] {
+		case 0:
+			f.cells[c] = asked
 			f.miss = append(f.miss, uint32(row+i))
+		case asked:
+			f.more = append(f.more, uint32(row+i))
+		default:
+			continue
 		}
+		f.at[row+i] = c
 	}
 }
 
@@ -140,11 +152,14 @@ func (f *front) addressTwo(first, second []uint32) {
 	}
 }
 
-// learn sets the cells of rows that were found in the table.
-func (f *front) learn(rows, found, out []uint32) {
-	for i, r := range rows {
+// learn sets the cells of the rows that find has returned, and which were found in the table, and the numbers of all rows of these cells.
+func (f *front) learn(found, out []uint32) {
+	for i, r := range f.miss {
 		out[r] = found[i]
 		f.cells[f.at[r]] = found[i] + 1
+	}
+	for _, r := range f.more {
+		out[r] = f.cells[f.at[r]] - 1
 	}
 }
 

@@ -32,7 +32,8 @@ type keyTable struct {
 	// byWord is, for one column of text, the number + 1 of each word. It takes the place of slots; nil: it would be mostly empty.
 	byWord []uint32
 	// met has the words that were met by rows whose numbers nobody wanted; see keymet.go.
-	met vector.Bitmap
+	met   vector.Bitmap
+	noted metCodes
 
 	// Scratch of one call, kept for the next.
 	rows   []uint64 // words of the batch, row by row
@@ -71,6 +72,7 @@ func newKeyTable(types []vector.Type, lexicons []*lexicon) *keyTable {
 // reset forgets all keys and gives up the memory.
 func (t *keyTable) reset() {
 	t.words, t.n, t.rows, t.hashes, t.groups, t.upper, t.met = nil, 0, nil, nil, nil, nil, nil
+	t.noted = metCodes{}
 	t.slots, t.shift, t.byWord = make([]uint64, 16), 32-4, nil
 	t.masked, t.stride = false, t.places
 	for i := range t.cols {
@@ -165,7 +167,7 @@ func (t *keyTable) len() int { return t.n }
 
 // bytes returns the memory held.
 func (t *keyTable) bytes() int64 {
-	n := 8*int64(cap(t.words)+cap(t.slots)+cap(t.rows)+cap(t.hashes)+cap(t.upper)+cap(t.met)) + 4*int64(cap(t.groups)+cap(t.byWord)) + t.front.bytes()
+	n := 8*int64(cap(t.words)+cap(t.slots)+cap(t.rows)+cap(t.hashes)+cap(t.upper)+cap(t.met)+cap(t.noted.bits)) + 4*int64(cap(t.groups)+cap(t.byWord)) + t.front.bytes()
 	for i := range t.cols {
 		n += t.cols[i].bytes()
 	}
@@ -217,7 +219,7 @@ func (t *keyTable) find(keys []*vector.Vector, n int) []uint32 {
 			}
 			found := make([]uint32, len(misses))
 			t.findRows(few, len(misses), found)
-			t.front.learn(misses, found, out)
+			t.front.learn(found, out)
 		}
 		return out
 	}

@@ -151,9 +151,9 @@ func (o *aggregateOp) consume(ctx context.Context) error {
 		o.pipeline.blocks = func(ctx context.Context, worker int, in *scanner, from, to int) (int, error) {
 			return s.take(ctx, o.partials[worker], worker, in, from, to)
 		}
-	} else if e := newEntries(o.a, o.pipeline, len(o.partials)); e != nil {
+	} else if e := newEntries(o.a, o.pipeline); e != nil {
 		o.pipeline.blocks = func(ctx context.Context, worker int, in *scanner, from, to int) (int, error) {
-			return e.take(ctx, o.partials[worker], worker, in, from, to)
+			return e.take(ctx, o.partials[worker], in, from, to)
 		}
 	}
 	o.partials[0].start()

@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/vector"
@@ -12,19 +13,32 @@ import (
 // aggregations without keys of which all calls have DISTINCT, over segments of which all rows count.
 //
 // Each morsel of a segment is good for its share of the entries, so that who takes them one by one meets all. Hence all morsels of a segment
-// are dealt with, or none: whether they are depends on nothing but the segment.
+// are dealt with, or none: that is decided with the first of them.
 type entries struct {
 	a       *aggregation
-	columns []int            // of the scan, by DISTINCT
-	held    [][]*vector.Dict // by worker: the dictionaries of its last morsel, so that those which nobody keeps are decoded once
+	columns []int // of the scan, by DISTINCT
+
+	mu struct {
+		sync.Mutex
+		segments map[*leafScan]*segmentEntries
+	}
 }
 
-// newEntries returns how the segments under a pipeline can be met by their entries, nil if they can't. There are so many workers.
-func newEntries(a *aggregation, p *Pipeline, workers int) *entries {
+// segmentEntries are the dictionaries of a segment.
+type segmentEntries struct {
+	mu      sync.Mutex
+	decided bool
+	dicts   []*vector.Dict // by DISTINCT; nil: rows are read. They are held until all rows were dealt with: not each is kept elsewhere.
+	left    int            // rows
+}
+
+// newEntries returns how the segments under a pipeline can be met by their entries, nil if they can't.
+func newEntries(a *aggregation, p *Pipeline) *entries {
 	if !p.projectsScan() || a.sets != nil || len(a.keys) > 0 || len(a.plain) > 0 || len(a.distinct) == 0 || len(a.node.Order) > 0 {
 		return nil
 	}
-	e := &entries{a: a, held: make([][]*vector.Dict, workers)}
+	e := &entries{a: a}
+	e.mu.segments = map[*leafScan]*segmentEntries{}
 	for _, d := range a.distinct {
 		if len(d.args) != 1 || d.filter >= 0 || d.each {
 			return nil
@@ -39,17 +53,11 @@ func newEntries(a *aggregation, p *Pipeline, workers int) *entries {
 }
 
 // take meets the entries that stand for the rows of in from from up to, not including, to, and returns how many rows that were: all or none.
-func (e *entries) take(ctx context.Context, p *partialGroups, worker int, in *scanner, from, to int) (rows int, err error) {
-	if !in.leaf.whole() {
+func (e *entries) take(ctx context.Context, p *partialGroups, in *scanner, from, to int) (rows int, err error) {
+	dicts := e.of(in, to-from)
+	if dicts == nil {
 		return 0, nil
 	}
-	dicts := make([]*vector.Dict, len(e.columns))
-	for i, c := range e.columns {
-		if dicts[i], err = allEntries(in.plain(c)); err != nil || dicts[i] == nil {
-			return 0, err
-		}
-	}
-	e.held[worker] = dicts
 	all := in.leaf.leaf.Reader.Info().Rows
 	codes := make([]uint32, 0, vector.BatchRows)
 	for i, d := range dicts {
@@ -60,6 +68,9 @@ func (e *entries) take(ctx context.Context, p *partialGroups, worker int, in *sc
 			}
 		}
 		for at, end := shareOf(d.Len(), from, all), shareOf(d.Len(), to, all); at < end; at += len(codes) {
+			if err := stop(ctx); err != nil {
+				return 0, err
+			}
 			codes = codes[:min(vector.BatchRows, end-at)]
 			for k := range codes {
 				codes[k] = uint32(at + k)
@@ -75,6 +86,42 @@ func (e *entries) take(ctx context.Context, p *partialGroups, worker int, in *sc
 	return to - from, nil
 }
 
+// of returns the dictionaries of a segment of which so many rows are dealt with now; nil: its rows are to be read.
+func (e *entries) of(in *scanner, rows int) []*vector.Dict {
+	e.mu.Lock()
+	s := e.mu.segments[in.leaf]
+	if s == nil {
+		s = &segmentEntries{left: in.leaf.rows}
+		e.mu.segments[in.leaf] = s
+	}
+	e.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.decided {
+		s.decided, s.dicts = true, e.decide(in)
+	}
+	dicts := s.dicts
+	if s.left -= rows; s.left <= 0 {
+		s.dicts = nil
+	}
+	return dicts
+}
+
+// decide returns the dictionaries of a segment, nil: not all rows count, or not all its columns have dictionaries that are all in use. Where one can't
+// be read, be it that there is no room for it, rows are read: that says why.
+func (e *entries) decide(in *scanner) []*vector.Dict {
+	if !in.leaf.whole() {
+		return nil
+	}
+	dicts := make([]*vector.Dict, len(e.columns))
+	for i, c := range e.columns {
+		if dicts[i] = allEntries(in.plain(c)); dicts[i] == nil {
+			return nil
+		}
+	}
+	return dicts
+}
+
 // shareOf returns how many of n entries stand for the first rows of so many.
 func shareOf(n, rows, of int) int { return int(int64(n) * int64(rows) / int64(of)) }
 
@@ -84,15 +131,15 @@ func (t *leafScan) whole() bool {
 }
 
 // allEntries returns the dictionary of a column of text when each of its entries is the value of some row; nil: it has none that is so.
-func allEntries(c segment.Column) (*vector.Dict, error) {
+func allEntries(c segment.Column) *vector.Dict {
 	if c == nil || c.Info().Type != vector.String || c.Info().Multi || !c.Info().DistinctExact || c.Info().Distinct == 0 {
-		return nil, nil
+		return nil
 	}
 	d, err := c.Dict()
 	if err != nil || d == nil || d.Len() != c.Info().Distinct {
-		return nil, err
+		return nil
 	}
-	return d, nil
+	return d
 }
 
 // countMet gives the calls of d the number of different rows in sets, if they want no more than that and it is known without numbering them.

@@ -34,7 +34,9 @@ type grouper struct {
 	aside   *scatterable
 	scatter *scatter
 	rows    int // met so far
-	look    int // at how many groups to look again whether rows should be put aside
+	// arguments is memory for those of a chunk of rows that were put aside.
+	arguments []vector.Vector
+	look      int // at how many groups to look again whether rows should be put aside
 }
 
 // newGrouper returns a grouper of no groups. Key columns may have lexicons; nil: none has.

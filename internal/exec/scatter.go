@@ -10,8 +10,8 @@ import (
 
 const (
 	// scatterBits: rows are put aside in 2^scatterBits partitions, so many that a core's caches hold a line of each, and that the groups of
-	// one partition of some millions fit in its second cache.
-	scatterBits  = 6
+	// one partition of some millions fit in its second cache. A byte has the number of one.
+	scatterBits  = 8
 	scatterParts = 1 << scatterBits
 	// scatterGroups is how many groups make it worth while: fewer fit in the second cache together.
 	scatterGroups = 1 << 15
@@ -184,19 +184,18 @@ func (s *scatter) spread(words []uint64, key, n int) {
 	switch w {
 	case 1:
 		for i, x := range words[:n] {
-			p := part[i] & (scatterParts - 1)
+			p := part[i]
 			to[p][at[p]] = x
 			at[p]++
 		}
 	case 2:
 		for i, p := range part {
-			dst := to[p&(scatterParts-1)][at[p&(scatterParts-1)]:]
+			dst := to[p][at[p]:]
 			dst[0], dst[1] = words[2*i], words[2*i+1]
-			at[p&(scatterParts-1)] += 2
+			at[p] += 2
 		}
 	default:
 		for i, p := range part {
-			p &= scatterParts - 1
 			dst := to[p][at[p] : at[p]+w]
 			for k, x := range words[i*w : i*w+w] { //nolint:staticcheck // for so few words a call of copy costs more
 				dst[k] = x
@@ -337,6 +336,9 @@ func (s *scatter) keysIn(t *keyTable, chunk []uint64) (rows []uint64, width, n i
 // update folds the arguments of a chunk of rows, whose groups the table has just told.
 func (s *scatter) update(g *grouper, chunk []uint64, n int) error {
 	columns := make([]*vector.Vector, len(s.of.columns))
+	if g.arguments == nil {
+		g.arguments = make([]vector.Vector, len(columns))
+	}
 	var args []*vector.Vector
 	for i, st := range g.states {
 		if s.of.args[i] == nil {
@@ -345,7 +347,7 @@ func (s *scatter) update(g *grouper, chunk []uint64, n int) error {
 		args = args[:0]
 		for _, a := range s.of.args[i] {
 			if columns[a] == nil {
-				columns[a] = s.argument(a, chunk, n)
+				columns[a] = s.argument(a, chunk, n, &g.arguments[a])
 			}
 			args = append(args, columns[a])
 		}
@@ -356,21 +358,24 @@ func (s *scatter) update(g *grouper, chunk []uint64, n int) error {
 	return nil
 }
 
-// argument returns the values of argument column a in a chunk.
-func (s *scatter) argument(a int, chunk []uint64, n int) *vector.Vector {
+// argument returns the values of argument column a in a chunk, in the memory of v.
+func (s *scatter) argument(a int, chunk []uint64, n int, v *vector.Vector) *vector.Vector {
 	w := s.width
 	words := chunk[w-len(s.of.columns)+a:]
-	v := vector.New(s.of.types[a], n)
+	v.Type, v.Len, v.Valid = s.of.types[a], n, nil
 	switch v.Type.Kind {
 	case vector.KindLong:
+		v.Longs = sized(v.Longs, n)
 		for i := range v.Longs {
 			v.Longs[i] = int64(words[i*w])
 		}
 	case vector.KindDouble:
+		v.Doubles = sized(v.Doubles, n)
 		for i := range v.Doubles {
 			v.Doubles[i] = math.Float64frombits(words[i*w])
 		}
 	case vector.KindFloat:
+		v.Floats = sized(v.Floats, n)
 		for i := range v.Floats {
 			v.Floats[i] = math.Float32frombits(uint32(words[i*w]))
 		}

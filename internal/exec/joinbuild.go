@@ -17,7 +17,7 @@ type joinBuild struct {
 	types   []vector.Type
 	level   int
 	account budget.Account
-	rows    *vector.BatchBuilder
+	rows    *joinRows
 	facts   joinFacts
 	count   int64
 
@@ -31,7 +31,7 @@ type joinBuild struct {
 // buildJoin reads right and takes it over: the rows' text may lie in what right keeps open.
 func buildJoin(ctx context.Context, n *plan.Join, right Operator, level int, env *Env) (*joinBuild, error) {
 	b := &joinBuild{env: env, node: n, right: right, types: types(n.Right.Columns()), level: level, account: budget.NewAccount(env.Budget)}
-	b.rows = vector.NewBatchBuilder(b.types, 0)
+	b.rows = newJoinRows(b.types)
 	if err := Drain(ctx, right, b.add); err != nil {
 		b.close()
 		return nil, err
@@ -50,8 +50,8 @@ func (b *joinBuild) add(in *vector.Batch) error {
 	if !b.inMemory() {
 		return b.write(in.Compact())
 	}
-	b.rows.Append(in)
-	size := b.rows.Bytes() + int64(b.rows.Rows())*joinRowBytes(len(b.node.Keys))
+	b.rows.append(in)
+	size := b.rows.bytes + int64(b.rows.n)*joinRowBytes(len(b.node.Keys))
 	if b.env.Spill == nil || b.level >= maxSpillLevel {
 		return b.account.Set(size)
 	}
@@ -73,7 +73,7 @@ func (b *joinBuild) spill() error {
 		}
 		b.file, b.w = f, vector.NewFrameWriter(f)
 	}
-	if err := b.write(b.rows.Build()); err != nil {
+	if err := b.write(b.rows.build()); err != nil {
 		return err
 	}
 	return b.account.Set(0)
@@ -104,8 +104,8 @@ func (b *joinBuild) finish() error {
 	case b.file != nil:
 		return b.file.Flush()
 	}
-	size := b.rows.Bytes()
-	b.table = newJoinTable(b.rows.Build(), b.node.Keys, b.env.Budget.Free())
+	size := b.rows.bytes
+	b.table = newJoinTable(b.rows.build(), b.node.Keys, b.env.Budget.Free())
 	b.facts.nullKey = b.table.nullKey
 	return b.account.Set(size + b.table.bytes())
 }

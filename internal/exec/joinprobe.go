@@ -99,8 +99,12 @@ func (p *joinProbe) candidates(i int) (lo, hi uint32) {
 		return 0, uint32(p.table.rows.N)
 	}
 	id := p.ids[i]
-	if id == 0 {
+	switch {
+	case id == 0:
 		return 0, 0
+	case p.table.unique:
+		r := p.table.only[id]
+		return max(r, 1) - 1, r
 	}
 	return p.table.starts[id-1], p.table.starts[id]
 }

@@ -23,11 +23,12 @@ type joinTable struct {
 	least int64          // of the values when numbers are distances,
 	span  uint64         // how many numbers there are then
 
-	starts []uint32 // by key: where its rows start in order
-	order  []uint32 // rows by key
 	// unique says that no key has two rows; only is then by key number + 1 the row + 1, 0: there is none.
 	unique bool
 	only   []uint32
+	// Else there are:
+	starts []uint32 // by key: where its rows start in order
+	order  []uint32 // rows by key
 	// nullKey says that some row has a null in a key (what NOT IN wants to know).
 	nullKey bool
 }
@@ -37,9 +38,6 @@ func newJoinTable(rows *vector.Batch, equi []plan.EquiKey, free int64) *joinTabl
 	t := &joinTable{rows: rows, equi: equi, free: free}
 	if t.keyed() {
 		t.index()
-	}
-	for i, c := range rows.Cols {
-		rows.Cols[i] = encodeText(c)
 	}
 	return t
 }
@@ -55,25 +53,37 @@ func (t *joinTable) index() {
 	without := withoutKey(cols, t.equi, n)
 	t.nullKey = without != nil
 	of, numbers := t.number(cols, without)
-	// A counting sort brings rows with the same key together, in their order.
+	if t.unique = t.one(of, without, numbers); !t.unique {
+		t.group(of, without, numbers)
+	}
+}
+
+// one notes the row of each key, and reports whether none has two.
+func (t *joinTable) one(of []uint32, without []bool, numbers int) bool {
+	t.only = make([]uint32, numbers+1)
+	for i, k := range of {
+		if without != nil && without[i] {
+			continue
+		}
+		if t.only[k+1] != 0 {
+			t.only = nil
+			return false
+		}
+		t.only[k+1] = uint32(i) + 1
+	}
+	return true
+}
+
+// group brings rows with the same key together, in their order, by a counting sort.
+func (t *joinTable) group(of []uint32, without []bool, numbers int) {
 	t.starts = make([]uint32, numbers+1)
 	for i, k := range of {
 		if without == nil || !without[i] {
 			t.starts[k+1]++
 		}
 	}
-	t.unique = true
 	for k := range numbers {
-		t.unique = t.unique && t.starts[k+1] <= 1
 		t.starts[k+1] += t.starts[k]
-	}
-	if t.unique {
-		t.only = make([]uint32, numbers+1)
-		for i, k := range of {
-			if without == nil || !without[i] {
-				t.only[k+1] = uint32(i) + 1
-			}
-		}
 	}
 	t.order = make([]uint32, t.starts[numbers])
 	next := append([]uint32(nil), t.starts...)
@@ -223,29 +233,5 @@ func withoutKey(cols []*vector.Vector, equi []plan.EquiKey, n int) []bool {
 			}
 		}
 	}
-	return out
-}
-
-// encodeText turns a string column with many repetitions into codes, so that what is done with the joined rows is done once per value.
-func encodeText(v *vector.Vector) *vector.Vector {
-	if v.Type.Kind != vector.KindString || v.Const || v.Dict != nil || v.Len == 0 {
-		return v
-	}
-	texts := &interner{}
-	codes := make([]uint32, v.Len)
-	for i, s := range v.Strings {
-		if !v.Valid.Get(i) {
-			continue
-		}
-		codes[i] = texts.number(s)
-		if texts.len() > 16 && texts.len()*2 > v.Len {
-			return v
-		}
-	}
-	if texts.len() == 0 {
-		return v
-	}
-	out := vector.FromCodes(codes, texts.dict())
-	out.Valid = v.Valid
 	return out
 }

@@ -250,8 +250,13 @@ func (t *keyTable) reader() *keyTable {
 	return &r
 }
 
-// settle prepares a table that nothing will be added to for its readers.
+// settle prepares a table that nothing will be added to for its readers, and gives up what only adding needs.
 func (t *keyTable) settle() {
+	t.front, t.rows, t.hashes, t.groups, t.upper = front{off: true}, nil, nil, nil, nil
+	for i := range t.cols {
+		c := &t.cols[i]
+		c.dict, c.memo, c.scratch, c.shared = nil, nil, nil, false
+	}
 	if len(t.cols) == 1 && t.cols[0].texts != nil {
 		t.index(t.cols[0].texts.len() + 1)
 	}

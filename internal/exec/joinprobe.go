@@ -31,13 +31,15 @@ type joinProbe struct {
 	// last says that no further table follows for the present batch, so that left rows without a partner are known.
 	last bool
 
-	batch    *vector.Batch
-	ids      []uint32         // by left row: key number + 1, 0: none
-	found    []bool           // by left row: has a partner
-	nulls    []*vector.Vector // by output column: what stands for one that nobody looks at
-	pairsBuf [2][]uint32
-	row      int
-	next     uint32 // candidate of row to look at next
+	batch *vector.Batch
+	ids   []uint32         // by left row: key number + 1, 0: none
+	found []bool           // by left row: has a partner
+	nulls []*vector.Vector // by output column: what stands for one that nobody looks at
+	// gatherers are by output column, where a batch need not stay valid when the next is asked for; nil: it must.
+	gatherers []vector.Gatherer
+	pairsBuf  [2][]uint32
+	row       int
+	next      uint32 // candidate of row to look at next
 }
 
 func newJoinProbe(n *plan.Join, need []bool, env *Env) (*joinProbe, error) {
@@ -255,7 +257,15 @@ func (p *joinProbe) gather(i int, c *vector.Vector, t vector.Type, rows []uint32
 	if !p.need[i] {
 		return p.unused(i, t, len(rows))
 	}
+	if p.gatherers != nil {
+		return p.gatherers[i].Gather(c, rows)
+	}
 	return c.Gather(rows)
+}
+
+// reuse lets each batch take the memory of the one before.
+func (p *joinProbe) reuse() {
+	p.gatherers = make([]vector.Gatherer, len(p.leftTypes)+len(p.rightTypes))
 }
 
 // unused returns n nulls for output column i, the same as for the batch before if that had as many rows.

@@ -269,6 +269,9 @@ func (p *Pipeline) NewWorker(fresh bool) (*Worker, error) {
 			if op.probe, err = newJoinProbe(n, s.need, p.env); err == nil {
 				op.probe.facts, op.probe.matched = s.build.facts, s.marks
 				op.probe.use(s.build.table)
+				if !fresh {
+					op.probe.reuse()
+				}
 			}
 			w.top = op
 		}
@@ -331,7 +334,7 @@ func (s *morselSource) Next(ctx context.Context) (*vector.Batch, error) {
 				if err := m.leaf.plan(ctx, s.p.conditions, s.p.env); err != nil {
 					return nil, err
 				}
-				scanner, err := newScanner(m.leaf, s.need, s.programs, s.p.env, s.fresh)
+				scanner, err := newScanner(m.leaf, s.need, s.programs, s.p.env, s.fresh, s.scanner)
 				if err != nil {
 					return nil, err
 				}

@@ -123,12 +123,14 @@ type scanner struct {
 	bits     vector.Bitmap
 	bitsLeft int
 
-	codesBuf segment.Buffer
-	selBuf   []uint32
-	passBuf  [2]vector.Bitmap
-	rowsBuf  []uint32
-	aside    []uint32         // rows of batches before that are still to come
-	nulls    []*vector.Vector // by column: what stands for those that nobody looks at
+	// gatherers are by column, unless batches stay valid.
+	gatherers []vector.Gatherer
+	codesBuf  segment.Buffer
+	selBuf    []uint32
+	passBuf   [2]vector.Bitmap
+	rowsBuf   []uint32
+	aside     []uint32         // rows of batches before that are still to come
+	nulls     []*vector.Vector // by column: what stands for those that nobody looks at
 }
 
 // tally counts what a term that need not be asked has been asked.
@@ -143,8 +145,9 @@ type scanColumn struct {
 	needed bool // after the filter
 }
 
-// newScanner returns a scanner of leaf, whose terms are planned. Need says which columns are looked at after the filter, nil: all.
-func newScanner(leaf *leafScan, need []bool, programs map[expr.Expr]*expr.Program, env *Env, fresh bool) (*scanner, error) {
+// newScanner returns a scanner of leaf, whose terms are planned. Need says which columns are looked at after the filter, nil: all. Before is the
+// worker's scanner of another segment of the same scan, nil: there was none; its memory is used again.
+func newScanner(leaf *leafScan, need []bool, programs map[expr.Expr]*expr.Program, env *Env, fresh bool, before *scanner) (*scanner, error) {
 	s := &scanner{leaf: leaf, env: env, programs: programs, fresh: fresh}
 	for i, c := range leaf.scan.Out {
 		column, err := openColumn(leaf, c.Name, c.Type, env)
@@ -162,6 +165,15 @@ func newScanner(leaf *leafScan, need []bool, programs map[expr.Expr]*expr.Progra
 		s.columns = append(s.columns, column)
 	}
 	s.tallies, s.skip = make([]tally, len(leaf.planned.terms)), make([]bool, len(leaf.planned.terms))
+	if before != nil && !fresh {
+		s.selBuf, s.passBuf, s.rowsBuf, s.codesBuf, s.gatherers = before.selBuf, before.passBuf, before.rowsBuf, before.codesBuf, before.gatherers
+		for i := range min(len(s.columns), len(before.columns)) {
+			s.columns[i].buf = before.columns[i].buf
+		}
+	}
+	if n := len(s.columns); len(s.gatherers) < n && !fresh {
+		s.gatherers = append(s.gatherers, make([]vector.Gatherer, n-len(s.gatherers))...)
+	}
 	s.cols = make([]*vector.Vector, len(s.columns))
 	s.nulls = make([]*vector.Vector, len(s.columns))
 	return s, nil
@@ -287,7 +299,7 @@ func (s *scanner) thin() {
 	}
 	for i, c := range s.cols {
 		if c != nil {
-			s.cols[i] = c.Gather(s.sel)
+			s.cols[i] = s.picked(i, c)
 		}
 	}
 	if s.rows != nil {
@@ -303,6 +315,14 @@ func (s *scanner) thin() {
 		s.rows = s.rowsBuf
 	}
 	s.n, s.sel = len(s.rows), nil
+}
+
+// picked returns the rows of column i that are selected; they ascend.
+func (s *scanner) picked(i int, c *vector.Vector) *vector.Vector {
+	if s.fresh {
+		return c.Gather(s.sel)
+	}
+	return s.gatherers[i].Gather(c, s.sel)
 }
 
 // load returns column c of the present batch.

@@ -3,6 +3,7 @@ package historical
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/hengedb/henge/internal/cluster"
@@ -108,12 +109,16 @@ func (h *Historical) work(ctx context.Context) {
 	}
 }
 
-// reason is what the Coordinator is told of a failure.
+// reason is what the Coordinator is told of a failure: which object it was of, and why, without the private cause.
 func reason(err error) string {
-	if f := fault.Find(err); f != nil {
-		return f.Message
+	f := fault.Find(err)
+	if f == nil {
+		return err.Error()
 	}
-	return err.Error()
+	if about, whole := strings.CutSuffix(err.Error(), f.Error()); whole {
+		return about + f.Message
+	}
+	return f.Message
 }
 
 // take takes the first of the queue. Its context ends when it is to be dropped; done says how it ended, and whether it is wanted still. Nothing to

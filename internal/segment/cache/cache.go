@@ -103,10 +103,11 @@ func Open(opts Options) (*Cache, error) {
 	c.life, c.end = context.WithCancel(context.Background())
 	c.mu.byID, c.mu.byKey = map[string]*file{}, map[string]*file{}
 	c.mu.cold, c.mu.mapped = list.New(), list.New()
+	_, onDisk := opts.Store.(deepstore.OnDisk)
 	log, err := openManifest(filepath.Join(opts.Dir, "manifest"), func(l line) {
 		f := c.mu.byKey[l.Key]
-		if f == nil {
-			f = &file{key: l.Key, size: l.Size, inPlace: l.InPlace, ids: map[string]struct{}{}}
+		if f == nil { // deep storage may have been on this machine then and be elsewhere now: a copy that is not there is fetched
+			f = &file{key: l.Key, size: l.Size, inPlace: l.InPlace && onDisk, ids: map[string]struct{}{}}
 			c.mu.byKey[l.Key] = f
 			c.mu.used += f.size
 		}

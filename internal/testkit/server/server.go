@@ -12,6 +12,7 @@ import (
 
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/config"
+	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/role/node"
 )
 
@@ -23,6 +24,8 @@ type Options struct {
 	Settings []string
 	// Clock is what the node takes the time from; nil: the system's.
 	Clock clock.Clock
+	// Deep, if not nil, makes of deep storage what the node uses.
+	Deep func(deepstore.Store) deepstore.Store
 	// FaultPoint, if not nil, is called at each step of a publish.
 	FaultPoint func(step string) error
 }
@@ -76,7 +79,7 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 		o.Clock = clock.System()
 	}
 	n, err := node.Start(ctx, node.Options{
-		Settings: settings, Version: "test", Clock: o.Clock, Log: slog.New(slog.DiscardHandler), FaultPoint: o.FaultPoint,
+		Settings: settings, Version: "test", Clock: o.Clock, Log: slog.New(slog.DiscardHandler), FaultPoint: o.FaultPoint, Deep: o.Deep,
 	})
 	if err != nil {
 		return nil, err

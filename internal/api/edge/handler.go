@@ -85,13 +85,21 @@ func protect(h Handler, w http.ResponseWriter, r *http.Request) (err error) {
 type Mux struct {
 	*http.ServeMux
 	Errors *Errors
+
+	patterns []string
 }
+
+// Patterns returns those of all routes, in the order in which they were added.
+func (m *Mux) Patterns() []string { return m.patterns }
 
 // NewMux returns an empty Mux.
 func NewMux(errors *Errors) *Mux { return &Mux{ServeMux: http.NewServeMux(), Errors: errors} }
 
 // On adds a route.
-func (m *Mux) On(pattern string, h Handler) { m.ServeMux.Handle(pattern, m.Errors.Handle(h)) }
+func (m *Mux) On(pattern string, h Handler) {
+	m.patterns = append(m.patterns, pattern)
+	m.ServeMux.Handle(pattern, m.Errors.Handle(h))
+}
 
 // WriteJSON answers with v as compact JSON and without a trailing newline; text is not escaped for HTML.
 func WriteJSON(w http.ResponseWriter, status int, v any) {

@@ -73,6 +73,9 @@ func (a *API) Routes(mux *edge.Mux) { mux.On("POST "+dispatch.Path, a.answer) }
 // answer runs a fragment. A failure before the first byte is a block of the stream too: the asker reads faults in one place.
 func (a *API) answer(w http.ResponseWriter, r *http.Request) error {
 	req, err := dispatch.ReadRequest(r.Body, a.protocol)
+	if errors.Is(err, dispatch.ErrCorrupt) {
+		return fault.Malformed("The body is no part of a query that could be read").WithCause(err)
+	}
 	if err != nil {
 		return err
 	}

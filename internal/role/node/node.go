@@ -75,6 +75,7 @@ type Node struct {
 	meter     *obs.Meter
 	blocklist atomic.Pointer[[]query.BlockRule]
 	clones    atomic.Pointer[map[string]string]
+	routes    map[string][]string // the patterns that each role answers
 	took      time.Duration
 	ready     atomic.Bool
 
@@ -95,7 +96,7 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 	if len(o.Roles) == 0 {
 		o.Roles = cluster.Roles
 	}
-	n := &Node{o: o, settings: o.Settings, published: timeline.NewPublished(), metrics: obs.NewRegistry()}
+	n := &Node{o: o, settings: o.Settings, published: timeline.NewPublished(), metrics: obs.NewRegistry(), routes: map[string][]string{}}
 	n.meter = obs.NewMeter(o.Clock, o.Settings.Text("service.emitter") != "noop" && o.Settings.Text("service.emitter") != "prometheus")
 	began := o.Clock.Now()
 	if err := n.start(ctx); err != nil {
@@ -148,6 +149,7 @@ func (n *Node) start(ctx context.Context) error {
 		})
 		n.process().Routes(mux)
 		services.routes(l.role, mux)
+		n.routes[l.role] = mux.Patterns()
 		h := mux.Handler(aliases, n.o.Clock, requests.seen(l.role, n.o.Log))
 		l.prepare(h, n.o.Log)
 		n.serves.Go(l.serve)
@@ -312,6 +314,9 @@ func (n *Node) Addresses() []Address {
 	}
 	return out
 }
+
+// Routes returns the patterns of the paths that a role answers.
+func (n *Node) Routes(role string) []string { return n.routes[role] }
 
 // StartTook returns how long the start took.
 func (n *Node) StartTook() time.Duration { return n.took.Round(100 * time.Microsecond) }

@@ -91,6 +91,9 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
+// Routes returns the patterns of the paths that a role answers.
+func (s *Server) Routes(role string) []string { return s.node.Routes(role) }
+
 // Stop ends the node; a second call does nothing.
 func (s *Server) Stop() error {
 	if s.node == nil {

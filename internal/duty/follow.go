@@ -15,6 +15,7 @@ import (
 
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/duty/rule"
+	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
@@ -95,6 +96,8 @@ type Follower struct {
 	Wake  <-chan struct{}
 	Clock clock.Clock
 	Log   *slog.Logger
+	// Meter is told what becomes of segments; nil: nobody wants to know.
+	Meter *obs.Meter
 }
 
 // Run calls visit until ctx is done: first for everything, then for what changed. visit returns an error when something is left to do.

@@ -8,6 +8,7 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/duty/rule"
 	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
@@ -104,6 +105,9 @@ func (d *Retention) sweep(
 	}
 	n, err := d.mark(ctx, dataSource, dropped)
 	out.Dropped += n
+	if n > 0 {
+		d.follow.Meter.Count(obs.Occurrence{Service: "coordinator", Metric: "segment/deleted/count", Dims: []string{"dataSource", dataSource}}, float64(n))
+	}
 	if err != nil || !settled {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/obs"
 )
 
 // Runs remembers how often a group of duties ran and how long that took. All methods are safe for use by many goroutines.
@@ -14,6 +15,8 @@ type Runs struct {
 	Duties []string
 	Period time.Duration
 	Clock  clock.Clock
+	// Meter is told how long each run takes; nil: nobody wants to know.
+	Meter *obs.Meter
 
 	mu struct {
 		sync.Mutex
@@ -47,6 +50,10 @@ func (r *Runs) Begin() (end func()) {
 		}
 		s.Count++
 		s.Start, s.End = start, r.Clock.Now()
+		r.Meter.Time(obs.Occurrence{Service: "coordinator", Metric: "coordinator/global/time", Dims: []string{"dutyGroup", r.Name}}, s.End.Sub(start))
+		for _, name := range r.Duties { // they are done in one go
+			r.Meter.Time(obs.Occurrence{Service: "coordinator", Metric: "coordinator/time", Dims: []string{"duty", name}}, s.End.Sub(start)/time.Duration(len(r.Duties)))
+		}
 		r.mu.spent += s.End.Sub(start)
 		s.Runtime = r.mu.spent / time.Duration(s.Count)
 		if s.Count > 1 {

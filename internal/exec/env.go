@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"runtime"
+	"sync/atomic"
 
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/budget"
@@ -39,6 +40,9 @@ type Env struct {
 
 	// Times measures the segments; nil: nobody wants to know.
 	Times *SegmentTimes
+
+	// GroupSpill, if not nil, counts the bytes of groups that did not fit in memory.
+	GroupSpill *atomic.Int64
 
 	// Profile, if not nil, is told what each operator does.
 	Profile *Profile

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 
 	"github.com/hengedb/henge/internal/agg"
@@ -73,10 +74,13 @@ func TestGroupsOfManyServersAreMerged(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := simulate(40, 5000, 60_000)
 			env := c.env(t)
-			env.Cluster, env.Threads = s, 4
+			env.Cluster, env.Threads, env.GroupSpill = s, 4, &atomic.Int64{}
 			rows, err := rowsOf(t, counts(), env)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if spilled := env.GroupSpill.Load(); (spilled > 0) != (c.spill > 0) {
+				t.Errorf("[%d] bytes of groups were spilled", spilled)
 			}
 			want := map[int64]int64{}
 			for _, stream := range s.streams {

@@ -107,7 +107,11 @@ func (f *groupFiles) writeTo(files *partitions, words bool, g *grouper) error {
 			keys = g.table.keys(lo, hi)
 			vector.HashRows(keys, hashes)
 		}
-		return files.write(hashes, append(keys, parts...), hi-lo)
+		b := &vector.Batch{N: hi - lo, Cols: append(keys, parts...)}
+		if f.env.GroupSpill != nil {
+			f.env.GroupSpill.Add(b.Bytes())
+		}
+		return files.write(hashes, b.Cols, b.N)
 	})
 }
 

@@ -20,6 +20,8 @@ type Options struct {
 	Release string
 	// MaxAuditBytes is how large the payload of an audit entry may be; of a larger one the history says so instead. 0: any size.
 	MaxAuditBytes int64
+	// Audited, if not nil, is told of each entry of the audit history when it is written. It does not wait.
+	Audited func(AuditEntry)
 	// FaultPoint, if not nil, is called with the name of each step of Publish (see publishSteps). If it returns an error, the process
 	// counts as crashed at this step: nothing more is written, the operation and all later writes fail. Tests only.
 	FaultPoint func(step string) error

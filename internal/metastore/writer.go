@@ -29,6 +29,7 @@ type tx struct {
 	number   int64         // of the change stream; 0 while it has no entry
 	released bool          // a lock was released or revoked
 	settled  bool          // a setting was written or forgotten
+	audited  []AuditEntry  // what was written to the audit history
 }
 
 // errCrashed is what a store answers after a fault point said that the process crashed.
@@ -108,6 +109,13 @@ func (s *Store) writeGroup(ctx context.Context, group []*operation) error {
 	}
 	for _, word := range written(group) {
 		s.told(word)
+	}
+	for _, op := range group {
+		if op.err == nil && s.options.Audited != nil {
+			for _, e := range op.tx.audited {
+				s.options.Audited(e)
+			}
+		}
 	}
 	return s.afterCommit(group)
 }

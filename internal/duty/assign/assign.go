@@ -10,6 +10,7 @@
 //	place.go     copies of one segment
 //	move.go      evening out
 //	clone.go     servers that hold what another one holds
+//	measure.go   what the meter is told
 //
 // Elsewhere: what rules mean (duty/rule), who holds what (cluster.Inventory), loading itself (role/historical).
 package assign
@@ -178,6 +179,7 @@ func (d *Duty) settle(ctx context.Context, stocks []cluster.Stock) bool {
 		for id := range d.mu.pending[address] {
 			if holds(d.o.Inventory.Holders(id), address) {
 				delete(d.mu.pending[address], id)
+				d.count("segment/loadQueue/success", 1, "server", address)
 			}
 		}
 		for id := range d.mu.drops[address] {
@@ -321,6 +323,7 @@ func (d *Duty) follow(f *fleet, v duty.Visit, dataSource string, now int64, out 
 		delete(d.known, dataSource)
 	}
 	if missing > 0 {
+		d.count("segment/assignSkipped/count", missing, "dataSource", dataSource, "description", "No server has room")
 		return fault.Runtime("[%d] segments of datasource [%s] have fewer copies than the rules want: no server has room", missing, dataSource)
 	}
 	return nil
@@ -454,15 +457,21 @@ func (d *Duty) tell(ctx context.Context, to cluster.Member, o *order) error {
 		}
 		return fault.Unavailable("Historical [%s] could not be told what to load", address).WithCause(err)
 	}
+	d.toldLocked(address, o)
 	waits := map[string]bool{}
 	for _, id := range state.Pending {
 		waits[id] = true
 	}
 	for id := range d.mu.pending[address] {
-		if !waits[id] {
-			delete(d.mu.pending[address], id) // done, or failed
+		if waits[id] {
+			continue
+		}
+		delete(d.mu.pending[address], id) // done, or failed
+		if state.Failed[id] == "" {
+			d.count("segment/loadQueue/success", 1, "server", address)
 		}
 	}
+	d.count("segment/loadQueue/failed", len(state.Failed), "server", address)
 	for id, reason := range state.Failed {
 		d.mu.failed[id] = "server [" + address + "]: " + reason
 		if d.mu.refused[id] == nil {

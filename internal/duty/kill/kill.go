@@ -16,6 +16,7 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/task"
 )
 
@@ -63,12 +64,20 @@ type Kill struct {
 	store   Store
 	bytes   Bytes
 	reports Reports
+	meter   *obs.Meter
 	log     *slog.Logger
 }
 
 // New returns the kind of task.
-func New(store Store, bytes Bytes, reports Reports, log *slog.Logger) *Kill {
-	return &Kill{store: store, bytes: bytes, reports: reports, log: log}
+func New(store Store, bytes Bytes, reports Reports, meter *obs.Meter, log *slog.Logger) *Kill {
+	return &Kill{store: store, bytes: bytes, reports: reports, meter: meter, log: log}
+}
+
+// count tells the meter how much was deleted where; nil: nobody wants to know.
+func (k *Kill) count(where, dataSource string, n int64) {
+	if n > 0 {
+		k.meter.Count(obs.Occurrence{Service: "overlord", Metric: "segment/killed/" + where + "/count", Dims: []string{"dataSource", dataSource}}, float64(n))
+	}
 }
 
 // payload is a task as it was submitted.
@@ -219,7 +228,10 @@ func (k *Kill) batches(ctx context.Context, t *task.Task, p *payload) (killed, b
 				return killed, batches, fmt.Errorf("deleting unused segments: %w", err)
 			}
 		}
-		if _, err := DeleteFiles(ctx, k.store, k.bytes, k.log); err != nil {
+		k.count("metadataStore", t.DataSource, int64(len(deleted)))
+		files, err := DeleteFiles(ctx, k.store, k.bytes, k.log)
+		k.count("deepStorage", t.DataSource, files)
+		if err != nil {
 			return killed, batches, err
 		}
 		if len(deleted) == 0 {

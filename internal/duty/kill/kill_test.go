@@ -57,7 +57,7 @@ func open(t *testing.T) *fixture {
 		}
 	})
 	f := &fixture{t: t, store: store, deep: deep}
-	f.kill = New(store, deep, f, slog.New(slog.DiscardHandler))
+	f.kill = New(store, deep, f, nil, slog.New(slog.DiscardHandler))
 	for day := 1; day <= 5; day++ {
 		f.publish(day)
 	}
@@ -197,7 +197,7 @@ func TestKillWaitsForItsLock(t *testing.T) {
 
 // What can't be run is refused when it is submitted.
 func TestKillIsValidatedAtSubmission(t *testing.T) {
-	k := New(nil, nil, nil, nil)
+	k := New(nil, nil, nil, nil, nil)
 	for payload, good := range map[string]bool{
 		`{"interval":"2026/2027"}`: true, `{"interval":"2026/2027","batchSize":0}`: false, `{}`: false, `[`: false,
 	} {

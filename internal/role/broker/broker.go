@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"maps"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/hengedb/henge/internal/agg"
@@ -191,9 +192,17 @@ func (b *Broker) env(context expr.Context, name string) (env *exec.Env, done fun
 		Expr: &context, Budget: b.o.Memory.Child(name, b.o.Memory.Limit()/memoryShare), Spill: b.o.Spill,
 		Threads: b.o.Threads, Share: b.scheduler.Join(), Lexicons: b.lexicons, Observations: b.observations, BatchRows: b.o.BatchRows,
 	}
+	if b.o.Meter != nil {
+		env.GroupSpill = &atomic.Int64{}
+	}
 	return env, func() {
 		env.Share.Leave()
 		env.Budget.Close()
+		if env.GroupSpill == nil || env.GroupSpill.Load() == 0 {
+			return
+		}
+		b.o.Meter.Count(obs.Occurrence{Service: "broker", Metric: "groupBy/spilledQueries"}, 1)
+		b.o.Meter.Count(obs.Occurrence{Service: "broker", Metric: "groupBy/spilledBytes"}, float64(env.GroupSpill.Load()))
 	}
 }
 
@@ -270,6 +279,7 @@ func (b *Broker) Rows(ctx context.Context, p *Prepared, id string) (query.Rows, 
 		r.columns = append(r.columns, result.Column{Name: c.Name, Type: c.Type})
 	}
 	node := b.Optimize(p)
+	b.o.Meter.Time(obs.Occurrence{Service: "broker", Metric: "sqlQuery/planningTimeMs", More: []string{"id", id}}, b.o.Clock.Now().Sub(p.began))
 	if p.RequireTime {
 		if err := plan.CheckTimeBounds(node); err != nil {
 			return nil, err

@@ -78,13 +78,13 @@ func (s *services) openCoordinator(ctx context.Context) error {
 func (s *services) follower() *duty.Follower {
 	return &duty.Follower{
 		Published: s.n.published, Rules: s.rules, Period: s.n.settings.Duration("service.coordinator.period"), Retry: followRetry,
-		Clock: s.n.o.Clock, Log: s.n.o.Log,
+		Clock: s.n.o.Clock, Log: s.n.o.Log, Meter: s.n.meter,
 	}
 }
 
 // runs makes the record of a group of duties, and lists it.
 func (s *services) runs(name string, period time.Duration, duties ...string) *duty.Runs {
-	r := &duty.Runs{Name: name, Duties: duties, Period: period, Clock: s.n.o.Clock}
+	r := &duty.Runs{Name: name, Duties: duties, Period: period, Clock: s.n.o.Clock, Meter: s.n.meter}
 	s.duties = append(s.duties, r)
 	return r
 }

@@ -10,10 +10,12 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/duty/clean"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/timeline"
 )
 
 // emitTimeout bounds the sending of a batch of events.
@@ -173,6 +175,7 @@ func (s *services) measureHistorical(_ context.Context, emit func(obs.Sample)) e
 		gauge("segment/usedPercent", used/limit)
 	}
 	active, pending := s.broker.Load()
+	gauge("segment/pendingDelete", 0) // what is dropped is deleted at once
 	gauge("segment/scan/active", float64(active))
 	gauge("segment/scan/pending", float64(pending))
 	return nil
@@ -203,6 +206,9 @@ func (s *services) measureTasks(_ context.Context, emit func(obs.Sample)) error 
 	for metric, n := range map[string]int{"total": total, "used": used, "idle": max(0, total-used)} {
 		emit(obs.Sample{Service: "overlord", Metric: "taskSlot/" + metric + "/count", Value: float64(n)})
 	}
+	for _, metric := range []string{"lazy", "blacklisted"} { // no worker is
+		emit(obs.Sample{Service: "overlord", Metric: "taskSlot/" + metric + "/count"})
+	}
 	emit(obs.Sample{Service: "overlord", Metric: "service/heartbeat", Value: 1, Dims: []string{"leader", "1"}})
 	return nil
 }
@@ -219,18 +225,45 @@ func (s *services) measureDuties(_ context.Context, emit func(obs.Sample)) error
 		}
 		total(metric, s.cleaner.Forgotten(name))
 	}
+	gauge := func(metric string, value int, dims ...string) {
+		emit(obs.Sample{Service: "coordinator", Metric: metric, Value: float64(value), Dims: dims})
+	}
+	if s.n.peers.leaders[cluster.Coordinator].Leads() {
+		for server, q := range s.assigner.Queues() {
+			gauge("segment/loadQueue/count", len(q.Load), "server", server)
+			gauge("segment/loadQueue/size", int(s.bytesOf(q.Load)), "server", server)
+			gauge("segment/dropQueue/count", len(q.Drop), "server", server)
+		}
+		for _, stock := range s.n.peers.inventory.Stocks(false) {
+			healthy := 1
+			if stock.Down {
+				healthy = 0
+			}
+			gauge("serverview/sync/healthy", healthy, "server", stock.Member.Address(), "tier", stock.Member.Tier)
+		}
+	}
 	if s.autoKill == nil {
 		return nil
 	}
 	stats := s.autoKill.Stats()
 	total("kill/task/count", stats.Submitted)
-	gauge := func(metric string, value int, dims ...string) {
-		emit(obs.Sample{Service: "coordinator", Metric: metric, Value: float64(value), Dims: dims})
-	}
 	gauge("killTask/maxSlot/count", stats.Slots)
 	gauge("killTask/availableSlot/count", stats.Free)
 	for name, n := range stats.Eligible {
 		gauge("kill/eligibleUnusedSegments/count", n, "dataSource", name)
 	}
 	return nil
+}
+
+// bytesOf is how large segments are together, by their ids. Those that are published no more count as nothing.
+func (s *services) bytesOf(ids map[string]string) (bytes int64) {
+	state := s.n.published.Pin()
+	for text := range ids {
+		for _, id := range timeline.ParseAnyID(text) {
+			if seg := state.Timeline(id.DataSource).Segment(id); seg != nil {
+				bytes += seg.Size
+			}
+		}
+	}
+	return bytes
 }

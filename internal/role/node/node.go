@@ -235,6 +235,12 @@ func (n *Node) openStore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	o.Audited = func(e metastore.AuditEntry) {
+		n.meter.Count(obs.Occurrence{
+			Service: "coordinator", Metric: "config/audit", Dims: []string{"key", e.Key, "type", e.Type},
+			More: []string{"author", e.Author, "comment", e.Comment, "remote_address", e.IP},
+		}, 1)
+	}
 	o.Clock, o.Release, o.FaultPoint = n.o.Clock, n.o.Version, n.o.FaultPoint
 	if n.store, err = metastore.Open(ctx, o); err != nil {
 		return err

@@ -421,7 +421,8 @@ func TestSQLCanBeTurnedOff(t *testing.T) {
 }
 
 func TestMetricsOfEveryPart(t *testing.T) {
-	s := server.Start(t, server.Options{})
+	clock := server.NewStepped(t)
+	s := server.Start(t, server.Options{Clock: clock})
 	if err := s.Ingest(t.Context(), replaceAll("m", inline), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -431,15 +432,43 @@ func TestMetricsOfEveryPart(t *testing.T) {
 	if _, err := s.Query(t.Context(), "SELECT"); err == nil {
 		t.Fatal("half a statement was run")
 	}
+	kill := map[string]string{"type": "kill", "id": "k", "dataSource": "m", "interval": "1970-01-01/2100-01-01"}
+	for _, call := range []struct {
+		method, path string
+		body         any
+	}{
+		{http.MethodPost, "/service/coordinator/v1/config", map[string]int{"maxSegmentsToMove": 7}},
+		{http.MethodDelete, "/service/coordinator/v1/datasources/m", nil}, {http.MethodPost, "/service/indexer/v1/task", kill},
+	} {
+		if err := s.Call(t.Context(), call.method, call.path, call.body, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if task, err := s.Await(t.Context(), "k"); err != nil || task.StatusCode != "SUCCESS" {
+		t.Fatal(task, err)
+	}
+	for text := ""; t.Context().Err() == nil && !(strings.Contains(text, `service_segment_unneeded_count_total{`) &&
+		strings.Contains(text, `service_coordinator_global_time_count{dutyGroup="HistoricalManagementDuties"`)); {
+		_, text = get(t, s.Addresses["broker"]+"/metrics") // when what is gone is dropped, and the rules have been asked
+	}
+	if err := s.Ingest(t.Context(), replaceAll("m", inline), nil); err != nil {
+		t.Fatal(err)
+	}
+	clock.Advance(10 * time.Second) // a scrape gets what was measured of late
 	_, text := get(t, s.Addresses["broker"]+"/metrics")
 	for _, want := range []string{
 		`henge_queries_total{outcome="success"} 1`, `henge_queries_total{outcome="invalid"} 1`, `henge_query_seconds_count 1`, `henge_queries_running 0`,
 		`henge_segments_loaded 1`, `henge_datasources 1`, `henge_memory_limit_bytes `, `henge_memory_reserved_bytes `, `henge_spill_bytes 0`,
-		`henge_tasks_active{state="running"} 0`, `henge_tasks_ended_total{status="SUCCESS"} 1`, `henge_task_slots `,
+		`henge_tasks_active{state="running"} 0`, `henge_tasks_ended_total{status="SUCCESS"} 3`, `henge_task_slots `,
 		`henge_http_requests_total{role="router",route="POST /service/v2/sql",status="200"} 1`, `henge_build_info{version="test"} 1`, `go_goroutines `,
 		`service_segment_count{dataSource="m",service="service/coordinator"} 1`, `service_segment_unavailable_count{dataSource="m",service="service/coordinator"} 0`,
 		`service_tier_historical_count{service="service/coordinator",tier="_default_tier"} 1`, `service_compact_task_count_total{service="service/coordinator"} 0`,
-		`service_task_success_count_total{dataSource="m",service="service/overlord",taskType="query_controller"} 1`, `service_taskSlot_total_count{service="service/overlord"} `, `service_segment_used{priority="0",service="service/historical",tier="_default_tier"} `,
+		`service_task_success_count_total{dataSource="m",service="service/overlord",taskType="query_controller"} 2`, `service_taskSlot_total_count{service="service/overlord"} `, `service_segment_used{priority="0",service="service/historical",tier="_default_tier"} `,
+		`service_config_audit_total{key="coordinator.config",service="service/coordinator",type="coordinator.config"} 1`, `service_segment_assigned_count_total{server="`,
+		`service_segment_dropped_count_total{server="`, `service_segment_loadQueue_assigned_total{server="`, `service_coordinator_time_count{duty="runRules"`,
+		`service_segment_killed_metadataStore_count_total{dataSource="m",service="service/overlord"} 1`,
+		`service_serverview_sync_healthy{server="`, `service_taskSlot_lazy_count{service="service/overlord"} 0`, `service_segment_pendingDelete{priority="0",service="service/historical",tier="_default_tier"} 0`,
+		`service_sqlQuery_planningTimeMs_count{service="service/broker"} 1`,
 	} {
 		if !strings.Contains(text, "\n"+want) {
 			t.Errorf("%q is missing", want)

@@ -245,7 +245,7 @@ func (s *services) openOverlord(ctx context.Context) error {
 	}
 	parallel, simple := batch.NewIndex(loads)
 	kinds := map[string]task.Kind{
-		overlord.ControllerType: controller, kill.Type: kill.New(s.n.store, s.deep, files, s.n.o.Log), task.NoopType: task.Noop{Clock: s.n.o.Clock},
+		overlord.ControllerType: controller, kill.Type: kill.New(s.n.store, s.deep, files, s.n.meter, s.n.o.Log), task.NoopType: task.Noop{Clock: s.n.o.Clock},
 		batch.CompactType: batch.NewCompact(loads), batch.ParallelType: parallel, batch.SimpleType: simple,
 	}
 	for _, name := range []string{move.Type, move.ArchiveType, move.RestoreType} {

@@ -141,6 +141,7 @@ func (q *Queue) startThere(ctx context.Context, e *entry, w *Worker) {
 	if e.state != Pending || e.stop != nil || q.o.Clock.Now().Before(e.rests) {
 		return
 	}
+	q.waitedLocked(e)
 	q.attendLocked(ctx, e, Runner{w.Location, w.Process, clock.Millis(q.o.Clock)}, true)
 }
 
@@ -249,7 +250,8 @@ func (q *Queue) lose(ctx context.Context, e *entry, refused bool, err error) {
 	failed := e.lost >= maxLosses
 	if !failed {
 		e.state, e.cancel, e.at, e.started = Waiting, nil, nil, 0 // it may have given its locks back
-		if refused {                                              // the worker may be on its way out
+		e.since = clock.Millis(q.o.Clock)
+		if refused { // the worker may be on its way out
 			e.rests = q.o.Clock.Now().Add(q.o.Retry)
 		}
 	}

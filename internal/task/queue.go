@@ -12,6 +12,7 @@ import (
 
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/obs"
 )
 
 // Kind knows one type of task. Its methods are called from several goroutines, for different tasks.
@@ -62,8 +63,10 @@ type Options struct {
 	Fleet Fleet
 	// Strategy says how tasks choose their worker; nil: those with the most room come first.
 	Strategy func(ctx context.Context) (*Strategy, error)
-	Clock    clock.Clock
-	Log      *slog.Logger
+	// Meter is told how long tasks wait for locks, and for a slot; nil: nobody wants to know.
+	Meter *obs.Meter
+	Clock clock.Clock
+	Log   *slog.Logger
 }
 
 func (o Options) withDefaults() Options {
@@ -107,6 +110,7 @@ type entry struct {
 	task    *Task
 	state   State
 	queued  int64
+	since   int64 // when its state began, as far as it waits
 	started int64
 	cancel  context.CancelCauseFunc // nil until it runs
 	ended   chan struct{}           // closed when the end is recorded
@@ -181,6 +185,7 @@ func (q *Queue) add(a Active) *entry {
 		return nil
 	}
 	e := &entry{task: a.Task, queued: clock.Millis(q.o.Clock), ended: make(chan struct{}), run: a.Run}
+	e.since = e.queued
 	q.mu.active[a.Task.ID] = e
 	q.mu.order = append(q.mu.order, e)
 	return e
@@ -291,8 +296,20 @@ func (q *Queue) advance(e *entry, from, to State) bool {
 	if e.state != from || e.stop != nil {
 		return false
 	}
+	q.waitedLocked(e)
 	e.state = to
 	return true
+}
+
+// waitedLocked tells the meter how long a task was in the state that it leaves: waiting for locks, or pending for want of a slot.
+func (q *Queue) waitedLocked(e *entry) {
+	now := clock.Millis(q.o.Clock)
+	if metric := map[State]string{Waiting: "task/waiting/time", Pending: "task/pending/time"}[e.state]; metric != "" {
+		q.o.Meter.Time(obs.Occurrence{
+			Service: "overlord", Metric: metric, Dims: []string{"dataSource", e.task.DataSource, "taskType", e.task.Type}, More: []string{"taskId", e.task.ID},
+		}, time.Duration(max(0, now-e.since))*time.Millisecond)
+	}
+	e.since = now
 }
 
 // startHere runs a pending task in this process if a slot is free; false: none is.
@@ -312,6 +329,7 @@ func (q *Queue) startHere(ctx context.Context, e *entry) bool {
 		return true
 	}
 	taskCtx, cancel := context.WithCancelCause(ctx)
+	q.waitedLocked(e)
 	e.state, e.cancel, e.started = Running, cancel, clock.Millis(q.o.Clock)
 	q.running.Go(func() {
 		defer q.nudge()

@@ -468,6 +468,8 @@ func TestMetricsOfEveryPart(t *testing.T) {
 		`service_segment_dropped_count_total{server="`, `service_segment_loadQueue_assigned_total{server="`, `service_coordinator_time_count{duty="runRules"`,
 		`service_segment_killed_metadataStore_count_total{dataSource="m",service="service/overlord"} 1`,
 		`service_serverview_sync_healthy{server="`, `service_taskSlot_lazy_count{service="service/overlord"} 0`, `service_segment_pendingDelete{priority="0",service="service/historical",tier="_default_tier"} 0`,
+		`service_task_waiting_time_count{dataSource="m",service="service/overlord",taskType="query_controller"} 2`,
+		`service_task_pending_time_count{dataSource="m",service="service/overlord",taskType="query_controller"} 2`,
 		`service_sqlQuery_planningTimeMs_count{service="service/broker"} 1`,
 	} {
 		if !strings.Contains(text, "\n"+want) {

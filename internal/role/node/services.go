@@ -263,7 +263,7 @@ func (s *services) openOverlord(ctx context.Context) error {
 	}
 	s.records = overlord.NewStore(s.n.store, s.n.metrics, s.n.meter)
 	options := task.Options{
-		Capacity: s.n.capacity(), MaxActive: int(set.Int("service.indexer.queue.maxSize")), Location: here, Clock: s.n.o.Clock, Log: s.n.o.Log,
+		Capacity: s.n.capacity(), MaxActive: int(set.Int("service.indexer.queue.maxSize")), Location: here, Meter: s.n.meter, Clock: s.n.o.Clock, Log: s.n.o.Log,
 	}
 	endpoints := tasks.Options{
 		Chat:  chats.Ask,

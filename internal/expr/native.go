@@ -1,8 +1,11 @@
 package expr
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf16"
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/vector"
@@ -45,9 +48,11 @@ func (w *nativeWriter) write(e Expr) {
 			}
 			w.list(c.Cond, c.Then)
 		}
+		w.WriteByte(',')
 		if x.Else != nil {
-			w.WriteByte(',')
 			w.write(x.Else)
+		} else {
+			w.WriteString("null")
 		}
 		w.WriteByte(')')
 	case *And:
@@ -106,6 +111,9 @@ func (w *nativeWriter) call(c *Call) {
 	if name == "" {
 		name = strings.ToLower(fn.Name)
 	}
+	if write, ok := nativeForms[fn.Name]; ok && write(w, c.Args) {
+		return
+	}
 	switch {
 	case len(c.Args) == 2 && !isWord(name):
 		w.infix(" "+name+" ", withoutWidening(c.Args))
@@ -120,6 +128,9 @@ func (w *nativeWriter) call(c *Call) {
 		return
 	}
 	args := withoutListCasts(c.Args)
+	if spelled, ok := nativeSpelling[name]; ok {
+		name = spelled
+	}
 	switch name {
 	case "substring":
 		w.substring(args)
@@ -146,7 +157,7 @@ func withoutWidening(args []Expr) []Expr {
 	for i, a := range out {
 		c, ok := a.(*Cast)
 		other := out[1-i]
-		if _, both := other.(*Cast); ok && !both && c.T.IsFractional() && c.X.Type().IsNumeric() && other.Type().IsFractional() {
+		if _, both := other.(*Cast); ok && (!both || i == 1) && c.T.IsFractional() && c.X.Type().IsNumeric() && other.Type().IsFractional() {
 			out[i] = c.X
 		}
 	}
@@ -275,7 +286,7 @@ func (w *nativeWriter) in(x *In) {
 
 func (w *nativeWriter) identifier(name string) {
 	w.WriteByte('"')
-	w.WriteString(strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(name))
+	w.escaped(name)
 	w.WriteByte('"')
 }
 
@@ -291,10 +302,26 @@ func (w *nativeWriter) value(v any) {
 		w.WriteString(doubleText(float64(x)))
 	case string:
 		w.WriteByte('\'')
-		w.WriteString(strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(x))
+		w.escaped(x)
 		w.WriteByte('\'')
 	case []any:
 		w.array(x)
+	}
+}
+
+// plainSigns are the signs that stand in texts and names as they are.
+const plainSigns = " ,._-;:(){}[]<>!@#$%^&*`~?/"
+
+// escaped writes letters, digits and plain signs as they are, and what else there is by its number in UTF-16.
+func (w *nativeWriter) escaped(s string) {
+	for _, r := range s {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(plainSigns, r) {
+			w.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(w, `\u%04X`, unit)
+		}
 	}
 }
 

@@ -129,7 +129,7 @@ func TestExpressions(t *testing.T) {
 		{`cast('12', 'LONG') + 1`, `13`},
 		{`array_length(ARRAY<LONG>[1,2,3])`, `3`},
 		{`[1, 2.5]`, `ARRAY<DOUBLE>[1.0, 2.5]`},
-		{`'it\'s \u0041'`, `'it\'s A'`},
+		{`'it\'s \u0041'`, `'it\u0027s A'`},
 		{`0x10 + 1.5e1`, `31.0`},
 		{`-9223372036854775808`, `-9223372036854775808`},
 		{`concat('a', "nosuch")`, `null`},

@@ -38,7 +38,7 @@ func (s *stage) groupQuery() (*result, error) {
 		name := dimPrefix + strconv.Itoa(i)
 		g.dimNames = append(g.dimNames, name)
 		if !byTime {
-			g.dims = append(g.dims, obj("type", "default", "dimension", g.virtuals.column(d), "outputName", name, "outputType", runtimeName(d.Type())))
+			g.dims = append(g.dims, g.dimension(d, name))
 		}
 	}
 	for i := range s.group.node.Aggs {
@@ -63,6 +63,63 @@ func (s *stage) groupQuery() (*result, error) {
 		}
 	}
 	return r, nil
+}
+
+// dimension writes what is grouped by: a column, virtual if need be, or a column of text through an extraction function.
+func (g *grouped) dimension(d expr.Expr, name string) object {
+	if column, fn := extracted(d); fn != nil && g.s.w.option("forceExpressionVirtualColumns") != true {
+		return obj("type", "extraction", "dimension", column, "outputName", name, "outputType", runtimeName(d.Type()), "extractionFn", fn)
+	}
+	return obj("type", "default", "dimension", g.virtuals.column(d), "outputName", name, "outputType", runtimeName(d.Type()))
+}
+
+// extracted returns the column and the extraction function of a part of a text; no function where e is anything else.
+func extracted(e expr.Expr) (column string, fn object) {
+	c, ok := e.(*expr.Call)
+	if !ok || len(c.Args) < 2 {
+		return "", nil
+	}
+	from, ok := c.Args[0].(*expr.Column)
+	if !ok || !from.T.IsCharacter() {
+		return "", nil
+	}
+	switch c.Fn.Name {
+	case "SUBSTRING":
+		start, ok := wholeOf(c.Args[1])
+		if !ok || start < 1 {
+			return "", nil
+		}
+		var length any
+		if len(c.Args) > 2 {
+			n, ok := wholeOf(c.Args[2])
+			if !ok || n < 0 {
+				return "", nil
+			}
+			length = n
+		}
+		return from.Name, obj("type", "substring", "index", start-1, "length", length)
+	case "REGEXP_EXTRACT":
+		pattern, ok := textOf(c.Args[1])
+		index := int64(0)
+		if len(c.Args) > 2 {
+			n, whole := wholeOf(c.Args[2])
+			index, ok = n, ok && whole
+		}
+		if !ok {
+			return "", nil
+		}
+		return from.Name, obj("type", "regex", "expr", pattern, "index", index, "replaceMissingValue", true, "replaceMissingValueWith", nil)
+	}
+	return "", nil
+}
+
+func wholeOf(e expr.Expr) (int64, bool) {
+	l, ok := e.(*expr.Literal)
+	if !ok {
+		return 0, false
+	}
+	n, ok := l.Value.(int64)
+	return n, ok
 }
 
 func (s *stage) isQuery() bool { return s.source[0].value == "query" }

@@ -241,10 +241,10 @@ func (v *virtuals) column(e expr.Expr) string {
 	return name
 }
 
-// nestedField is the virtual column of JSON_VALUE over a column, nil if e is anything else.
+// nestedField is the virtual column of JSON_VALUE or JSON_QUERY over a column, nil if e is anything else.
 func nestedField(e expr.Expr, name string) object {
 	c, ok := e.(*expr.Call)
-	if !ok || c.Fn.Name != "JSON_VALUE" || len(c.Args) < 2 {
+	if !ok || c.Fn.Name != "JSON_VALUE" && c.Fn.Name != "JSON_QUERY" || len(c.Args) < 2 {
 		return nil
 	}
 	from, ok := c.Args[0].(*expr.Column)
@@ -257,7 +257,7 @@ func nestedField(e expr.Expr, name string) object {
 		return nil
 	}
 	return obj("type", "nested-field", "columnName", from.Name, "outputName", name, "expectedType", runtimeName(c.T), "pathParts", parts,
-		"processFromRaw", false)
+		"processFromRaw", c.Fn.Name == "JSON_QUERY")
 }
 
 // pathParts reads $.a.b and $.a[0].

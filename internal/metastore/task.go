@@ -233,6 +233,13 @@ func storedJSON(text string) json.RawMessage {
 	return json.RawMessage(text)
 }
 
+// StaleTasks returns the ids of those that DeleteTasks would forget.
+func (s *Store) StaleTasks(ctx context.Context, before int64, limit int) ([]string, error) {
+	return list(ctx, s.read(), scanText, staleTasks, before, limit)
+}
+
+const staleTasks = "SELECT id FROM tasks WHERE active = 0 AND updated < ? ORDER BY created, id LIMIT ?"
+
 // DeleteTasks forgets at most limit complete tasks that last changed before an instant, with their stages, and returns their ids and where
 // their reports and logs are: those are to be deleted next.
 func (s *Store) DeleteTasks(ctx context.Context, fence Fence, before int64, limit int) (ids []string, files []TaskFile, err error) {
@@ -241,7 +248,7 @@ func (s *Store) DeleteTasks(ctx context.Context, fence Fence, before int64, limi
 			return err
 		}
 		var err error
-		ids, err = list(ctx, t.conn, scanText, "SELECT id FROM tasks WHERE active = 0 AND updated < ? ORDER BY created, id LIMIT ?", before, limit)
+		ids, err = list(ctx, t.conn, scanText, staleTasks, before, limit)
 		if err != nil {
 			return err
 		}

@@ -34,6 +34,8 @@ type Store interface {
 	DeleteStalePending(ctx context.Context, fence metastore.Fence, before int64, keep []string) (int64, error)
 	UpdateSetting(ctx context.Context, fence metastore.Fence, name string, entry *metastore.AuditEntry,
 		next func(stored json.RawMessage) (json.RawMessage, error)) (bool, error)
+	StaleTasks(ctx context.Context, before int64, limit int) ([]string, error)
+	DeleteTasks(ctx context.Context, fence metastore.Fence, before int64, limit int) (ids []string, files []metastore.TaskFile, err error)
 	kill.FileStore
 	DataSourceFiles(ctx context.Context, dataSource string, fn func(metastore.File) error) error
 }
@@ -53,12 +55,14 @@ const (
 	Pending     = "pendingSegments"
 	// Unreferenced are files whose last segment was deleted, or that were moved, by a task that did not get so far as to delete them.
 	Unreferenced = "unreferencedFiles"
+	// Ended are tasks that have ended, with their reports, logs and results.
+	Ended = "tasks"
 	// Orphaned are files that tasks have written of segments that were never published.
 	Orphaned = "orphanedFiles"
 )
 
 // Chores are all chores.
-var Chores = []string{Supervisors, Audit, Rules, Offsets, Compaction, Pending, Unreferenced, Orphaned}
+var Chores = []string{Supervisors, Audit, Rules, Offsets, Compaction, Pending, Unreferenced, Orphaned, Ended}
 
 // Chore is how one of them is done.
 type Chore struct {
@@ -76,6 +80,8 @@ type Options struct {
 	// Deep is where the files of segments are, and Prefixes are what their keys begin with, before the name of the datasource.
 	Deep     deepstore.Store
 	Prefixes []string
+	// DropTask deletes what an ended task has left behind.
+	DropTask func(ctx context.Context, id string) error
 	// Runs notes the rounds; may be nil.
 	Runs  *duty.Runs
 	Clock clock.Clock
@@ -170,6 +176,8 @@ func (c *Cleaner) do(ctx context.Context, name string, before int64, set *duty.S
 		return c.store.DeleteStaleOffsets(ctx, metastore.Fence{}, before)
 	case Compaction:
 		return c.compaction(ctx)
+	case Ended:
+		return c.endedTasks(ctx, before)
 	case Unreferenced:
 		return kill.DeleteFiles(ctx, c.store, c.o.Deep, c.o.Log)
 	}
@@ -180,6 +188,28 @@ func (c *Cleaner) do(ctx context.Context, name string, before int64, set *duty.S
 		return c.orphans(ctx, min(before, clock.Millis(c.o.Clock)-pendingMargin))
 	}
 	return c.store.DeleteStalePending(ctx, metastore.Fence{}, before, set.KeepPending)
+}
+
+// tasksAtOnce is how many tasks are forgotten by one transaction.
+const tasksAtOnce = 100
+
+// endedTasks forgets tasks that ended before an instant. What they have left behind goes first: who is stopped in between finds them again.
+func (c *Cleaner) endedTasks(ctx context.Context, before int64) (forgotten int64, err error) {
+	for {
+		ids, err := c.store.StaleTasks(ctx, before, tasksAtOnce)
+		if err != nil || len(ids) == 0 {
+			return forgotten, err
+		}
+		for _, id := range ids {
+			if err := c.o.DropTask(ctx, id); err != nil {
+				return forgotten, err
+			}
+		}
+		if _, _, err = c.store.DeleteTasks(ctx, metastore.Fence{}, before, len(ids)); err != nil {
+			return forgotten, err
+		}
+		forgotten += int64(len(ids))
+	}
 }
 
 // pendingMargin is how much older than every active task a promised segment, or a file, must be, in milliseconds: clocks are not the same everywhere.

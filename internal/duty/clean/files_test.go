@@ -204,3 +204,39 @@ func TestWhatCrashesLeave(t *testing.T) {
 		t.Errorf("left: %v, %d went", left, s.cleaner.Forgotten(Unreferenced))
 	}
 }
+
+// Tasks that ended long ago go, behind what they have left; one of which that can't be deleted is found again.
+func TestEndedTasks(t *testing.T) {
+	s := newStorage(t)
+	var dropped []string
+	fails := true
+	s.cleaner.o.Chores = map[string]Chore{Ended: {On: true, Retain: 5 * 24 * time.Hour}}
+	s.cleaner.o.DropTask = func(_ context.Context, id string) error {
+		if fails = !fails; !fails {
+			return errors.New("out of order")
+		}
+		dropped = append(dropped, id)
+		return nil
+	}
+	insert := func(id string, active bool) {
+		s.ok(s.store.InsertTask(t.Context(), metastore.Fence{}, metastore.Task{ID: id, GroupID: id, Active: active, Created: s.clock.Now().UnixMilli()}, nil))
+	}
+	insert("old", false)
+	insert("runs", true)
+	s.clock.Advance(10 * 24 * time.Hour)
+	insert("young", false)
+	for range 2 {
+		s.cleaner.Round(t.Context())
+	}
+	if diff := cmp.Diff([]string{"old"}, dropped); diff != "" || s.cleaner.Forgotten(Ended) != 1 {
+		t.Errorf("%d tasks went: %s", s.cleaner.Forgotten(Ended), diff)
+	}
+	left, err := s.store.StaleTasks(t.Context(), s.clock.Now().UnixMilli()+1, 10)
+	s.ok(err)
+	if diff := cmp.Diff([]string{"young"}, left); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := s.store.Task(t.Context(), "runs"); err != nil {
+		t.Error(err)
+	}
+}

@@ -134,6 +134,14 @@ func (s *services) openCleaning() {
 	}
 	chores, on := map[string]clean.Chore{}, []string{}
 	for _, name := range clean.Chores {
+		if name == clean.Ended { // which has settings of its own
+			const prefix = "service.indexer.logs.kill."
+			chores[name] = clean.Chore{On: set.Bool(prefix + "enabled"), Retain: set.Duration(prefix + "durationToRetain")}
+			if chores[name].On {
+				on = append(on, "kill:"+name)
+			}
+			continue
+		}
 		chore := clean.Chore{On: set.Bool(prefix + name + ".on"), Period: set.Duration(prefix + name + ".period")}
 		switch name {
 		case clean.Compaction, clean.Unreferenced: // no age: what they belong to is there or not
@@ -153,7 +161,7 @@ func (s *services) openCleaning() {
 		prefixes = append(prefixes, archive+"/"+move.Home)
 	}
 	s.cleaner = clean.New(s.n.store, s.queue, clean.Options{
-		Period: period, Chores: chores, Deep: s.deep, Prefixes: prefixes, Clock: s.n.o.Clock, Log: s.n.o.Log, Runs: s.runs("MetadataStoreManagementDuties", period, on...),
+		Period: period, Chores: chores, Deep: s.deep, Prefixes: prefixes, DropTask: s.files.Drop, Clock: s.n.o.Clock, Log: s.n.o.Log, Runs: s.runs("MetadataStoreManagementDuties", period, on...),
 	})
 	s.leads[cluster.Overlord] = append(s.leads[cluster.Overlord], s.cleaner.Run)
 }

@@ -228,6 +228,7 @@ func (s *services) openOverlord(ctx context.Context) error {
 	host, port := s.n.roleAddress("indexer")
 	here := task.Location{Host: host, Port: port}
 	files := overlord.NewFiles(overlord.FilesOptions{Store: s.deep, Dir: logs, Alone: s.n.peers.alone, Current: s.n.store.CheckFence})
+	s.files = files
 	var controller *overlord.Controller
 	join, open := s.openParts(here, func() *overlord.Controller { return controller }), historical.Named{Historical: s.historical}.Acquire
 	controller = overlord.NewController(files, overlord.ControllerOptions{
@@ -271,7 +272,7 @@ func (s *services) openOverlord(ctx context.Context) error {
 		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0), Clock: s.n.o.Clock,
 	}
 	if !s.n.peers.alone {
-		s.openWorkers(ctx, kinds, files, &options)
+		s.openWorkers(ctx, kinds, &options)
 		if s.worker != nil {
 			endpoints.Local = s.worker
 		}

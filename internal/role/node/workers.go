@@ -15,8 +15,7 @@ import (
 )
 
 // openWorkers lets this process run tasks if it is a worker, and if it leads the Overlords, have the workers run them.
-func (s *services) openWorkers(ctx context.Context, kinds map[string]task.Kind, files *overlord.Files, o *task.Options) {
-	s.files = files
+func (s *services) openWorkers(ctx context.Context, kinds map[string]task.Kind, o *task.Options) {
 	if s.n.has(cluster.Indexer) {
 		s.worker = worker.New(worker.Options{Records: s.records, Kinds: kinds, Location: o.Location, Clock: s.n.o.Clock, Log: s.n.o.Log})
 		s.n.roles.Go(func() error { return s.worker.Run(ctx) })
@@ -31,7 +30,7 @@ func (s *services) openWorkers(ctx context.Context, kinds map[string]task.Kind, 
 		}
 		return task.ParseStrategy(text)
 	}
-	files.SetFar(&worker.Far{Find: func(id string) (task.Location, bool) { return s.queue.RunsAt(id) }, Client: s.n.peers.client})
+	s.files.SetFar(&worker.Far{Find: func(id string) (task.Location, bool) { return s.queue.RunsAt(id) }, Client: s.n.peers.client})
 }
 
 // joins is overlord.ControllerOptions.Join.

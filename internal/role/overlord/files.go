@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 
 	"github.com/hengedb/henge/internal/deepstore"
+	"github.com/hengedb/henge/internal/msq"
 )
 
 // Files keeps what tasks leave behind in deep storage, under tasks/ID/: reports and logs. While a task runs its log is a file of the
@@ -148,6 +149,11 @@ func (f *Files) putReport(ctx context.Context, id string, report io.Reader) erro
 		return err
 	}
 	return f.put(ctx, taskKey(id, "report.json"), report)
+}
+
+// Drop deletes what an ended task has left behind, the rows of its query, too.
+func (f *Files) Drop(ctx context.Context, id string) error {
+	return errors.Join(f.o.Store.Delete(ctx, taskKey(id, "report.json"), taskKey(id, "log")), msq.DeleteResults(ctx, f.o.Store, id))
 }
 
 func (f *Files) put(ctx context.Context, key string, r io.Reader) error {

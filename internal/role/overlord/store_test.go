@@ -220,4 +220,12 @@ func TestReportsOfRunningAndEndedTasks(t *testing.T) {
 	if got := report(false); got != "first" {
 		t.Errorf("the report of the first end is now %q", got)
 	}
+	for range 2 { // what is gone already is no error
+		if err := f.Drop(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := report(false); got != "none" {
+		t.Errorf("after it was dropped: %q", got)
+	}
 }

@@ -152,7 +152,10 @@ func TestAutomaticCompaction(t *testing.T) {
 	s.settle(func(c compactionStatus) bool { return c.Compacted == 2 && s.tasks("all") == before+1 })
 	s.send(http.MethodPost, config, `{"dataSource":"h","skipOffsetFromLatest":"PT0S","granularitySpec":{"segmentGranularity":"DAY"},`+
 		`"tuningConfig":{"partitionsSpec":{"type":"range","targetRowsPerSegment":10,"partitionDimensions":["k"]}}}`)
-	s.settle(func(c compactionStatus) bool { return c.Compacted == 2 && strings.Contains(s.segments(), first+" 1]") })
+	s.settle(func(c compactionStatus) bool { // the status may be from before the settings, and the tasks from behind the first look at them
+		segments := s.segments()
+		return c.Compacted == 2 && strings.Contains(segments, first+" 1]") && strings.Contains(segments, second+" 1]") && s.tasks("active") == 0
+	})
 	s.send(http.MethodPost, "/service/coordinator/v1/compaction/compact", "") // the last task's end may not have had its round
 	decisions, err := s.Query(t.Context(), "SELECT COUNT(*) FROM sys.decisions WHERE datasource = 'h' AND topic = 'compact'")
 	if err != nil || fmt.Sprint(decisions) != "[[0]]" {

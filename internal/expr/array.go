@@ -78,6 +78,34 @@ func (b *binding) array(i int, elem Type) {
 	}
 }
 
+// lists wants arrays, or strings, which may be several values; no other scalar counts as an array of one.
+func (b *binding) lists(args ...int) {
+	for _, i := range args {
+		if t := b.typ(i); t.Base != Array && t.Base != Null && !t.IsCharacter() {
+			b.mismatch()
+		}
+	}
+}
+
+// element wants what can be an element of the list at argument list: a string or a number, or an array where the list is of strings.
+func (b *binding) element(i, list int) {
+	switch t, l := b.typ(i), b.typ(list); {
+	case t.IsTime(), t.Base == Boolean, t.IsInterval():
+		b.mismatch()
+	case t.Base == Array && !l.IsCharacter() && !l.Elem().IsCharacter():
+		b.mismatch()
+	}
+}
+
+// index wants a position in an array: a number, which is cut to a whole one.
+func (b *binding) index(i int) {
+	if t := b.typ(i); !t.IsNumeric() && t.Base != Null {
+		b.mismatch()
+		return
+	}
+	b.cast(i, Of(BigInt))
+}
+
 // elem returns the element type of argument i.
 func (b *binding) elem(i int) Type { return b.typ(i).Elem() }
 
@@ -97,10 +125,7 @@ func (b *binding) matched(a, other int, scalar, texts bool) {
 	case x.Base == Null:
 		t = y
 	case x.IsNumeric() && y.IsNumeric():
-		t = Of(widerNumber(x.Base, y.Base))
-		if t.Base == Float {
-			t = Of(Double)
-		}
+		t = elementNumber(widerNumber(x.Base, y.Base))
 	case texts && y.IsCharacter() && (x.IsNumeric() || x.Base == Boolean):
 		if t = Of(Varchar); !scalar {
 			t = ArrayOf(t)
@@ -149,16 +174,12 @@ func elementAt(name, native string, origin int64, multi bool, summary string) *F
 		Name: name, NativeName: native, Min: 2, Max: 2, SeesLists: true, Summary: summary,
 		Forms: listForms("array, expr"),
 		Bind: func(b *binding) (Expr, error) {
-			list := b.typ(0)
-			switch {
-			case multi || list.Base == Array || list.IsCharacter():
-			case list.Base == Null && isNullLiteral(b.args[0]):
+			b.lists(0)
+			b.index(1)
+			if b.err == nil && !multi && isNullLiteral(b.args[0]) {
 				return b.args[0], nil
-			default:
-				b.mismatch()
 			}
 			b.array(0, Type{})
-			b.whole(1)
 			if b.err != nil {
 				return nil, b.err
 			}
@@ -199,8 +220,12 @@ func indexOf(name, native string, origin int64, summary string) *Function {
 			if b.typ(1).Multi {
 				b.mismatch()
 			}
+			b.lists(0)
 			b.array(0, b.typ(1))
-			b.matched(0, 1, true, true)
+			if b.err == nil && !alike(b.elem(0), b.typ(1)) {
+				return &Literal{T: Of(Integer)}, nil
+			}
+			b.matched(0, 1, true, false)
 			return b.call(Of(Integer))
 		},
 		Kernel: fixed(func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
@@ -218,6 +243,23 @@ func indexOf(name, native string, origin int64, summary string) *Function {
 			return r.vector(), nil
 		}),
 	}
+}
+
+// alike reports whether a value of type x can be an element of type elem as it is: ARRAY_OFFSET_OF and its like cast neither, as in the reference.
+func alike(elem, x Type) bool {
+	class := func(t Type) int {
+		switch {
+		case t.Base == Null:
+			return 0
+		case t.IsCharacter():
+			return 1
+		case t.IsFractional():
+			return 2
+		}
+		return 3
+	}
+	a, b := class(elem), class(x)
+	return a == 0 || b == 0 || a == b
 }
 
 // findElement returns the index of the first element of row i of list that equals row k of x, NULL being equal to NULL; -1: none.
@@ -282,6 +324,10 @@ var arrayContainsFunction = &Function{
 	Forms:   listForms("array, expr"),
 	Bind: func(b *binding) (Expr, error) {
 		scalar := !b.typ(1).Multi && b.typ(1).Base != Array
+		if t := b.typ(1); t.IsTime() || t.Base == Boolean {
+			b.mismatch()
+		}
+		b.lists(0)
 		b.array(0, b.typ(1))
 		if !scalar {
 			b.array(1, Type{})
@@ -306,6 +352,7 @@ var arrayOverlapFunction = &Function{
 	Summary: "Returns whether two arrays have an element in common.",
 	Forms:   listForms("array1, array2"),
 	Bind: func(b *binding) (Expr, error) {
+		b.lists(0, 1)
 		b.array(0, b.elem(1))
 		b.array(1, b.elem(0))
 		b.matched(0, 1, false, false)
@@ -334,6 +381,10 @@ var scalarInArrayFunction = &Function{
 	Summary: "Returns whether a value is an element of an array.",
 	Forms:   listForms("expr, array"),
 	Bind: func(b *binding) (Expr, error) {
+		if t := b.typ(1); t.Base != Array && t.Base != Null {
+			b.mismatch()
+		}
+		b.element(0, 1)
 		b.array(1, b.typ(0))
 		b.matched(1, 0, true, true)
 		return b.call(Of(Boolean))
@@ -394,6 +445,11 @@ func appendOne(name, native string, list int, multi bool, summary string) *Funct
 		Name: name, NativeName: native, Min: 2, Max: 2, SeesLists: true, SeesNulls: true, Summary: summary,
 		Forms: listForms([]string{"array, expr", "expr, array"}[list]),
 		Bind: func(b *binding) (Expr, error) {
+			if multi && b.typ(1-list).IsNumeric() {
+				b.mismatch()
+			}
+			b.element(1-list, list)
+			b.lists(list)
 			b.array(list, b.typ(1-list))
 			if b.err == nil {
 				b.typed(list, b.typ(1-list))
@@ -450,12 +506,32 @@ func (b *binding) list(i int, multi bool) (Expr, error) {
 	return b.call(b.typ(i).OrNull(true))
 }
 
+// joined returns the type of the elements of an array of those of type a and of type b, one in which none is lost.
+func joined(a, b Type) Type {
+	switch {
+	case a.IsNumeric() && b.IsNumeric():
+		return elementNumber(widerNumber(a.Base, b.Base))
+	case a.IsCharacter() != b.IsCharacter() && b.Base != Null:
+		return Of(Varchar)
+	}
+	return a
+}
+
+// elementNumber is the type of numbers in an array: there are no arrays of FLOAT.
+func elementNumber(base Base) Type {
+	if base == Float {
+		base = Double
+	}
+	return Of(base)
+}
+
 // concatLists makes ARRAY_CONCAT and MV_CONCAT.
 func concatLists(name string, multi bool, summary string) *Function {
 	return &Function{
 		Name: name, NativeName: "array_concat", Min: 2, Max: 2, SeesLists: true, Summary: summary,
 		Forms: listForms("array1, array2"),
 		Bind: func(b *binding) (Expr, error) {
+			b.lists(0, 1)
 			b.array(0, b.elem(1))
 			if b.err == nil {
 				b.array(1, b.elem(0))
@@ -465,10 +541,12 @@ func concatLists(name string, multi bool, summary string) *Function {
 				if !castable(b.elem(1), b.elem(0)) {
 					b.mismatch()
 				}
-				b.cast(1, ArrayOf(b.elem(0)))
+				t := joined(b.elem(0), b.elem(1))
 				if multi {
-					b.cast(1, ArrayOf(Of(Varchar)))
+					t = Of(Varchar)
 				}
+				b.cast(0, ArrayOf(t))
+				b.cast(1, ArrayOf(t))
 			}
 			return b.list(0, multi)
 		},
@@ -486,9 +564,10 @@ func sliceOf(name string, multi bool, summary string) *Function {
 		Name: name, NativeName: "array_slice", Min: 2, Max: 3, SeesLists: true, Summary: summary,
 		Forms: listForms("array, start, [end]"),
 		Bind: func(b *binding) (Expr, error) {
+			b.lists(0)
 			b.array(0, Type{})
 			for i := 1; i < len(b.args); i++ {
-				b.whole(i)
+				b.index(i)
 			}
 			return b.list(0, multi)
 		},
@@ -523,6 +602,7 @@ func joinList(name, summary string) *Function {
 		Name: name, NativeName: "array_to_string", Min: 2, Max: 2, SeesLists: true, SeesNulls: true, Summary: summary,
 		Forms: listForms("array, delimiter"),
 		Bind: func(b *binding) (Expr, error) {
+			b.lists(0)
 			b.array(0, Type{})
 			b.cast(0, ArrayOf(Of(Varchar)))
 			if b.typ(1).Multi {

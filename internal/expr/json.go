@@ -520,7 +520,7 @@ var jsonObjectFunction = &Function{
 
 var jsonMergeFunction = &Function{
 	Name: "JSON_MERGE", NativeName: "json_merge", Min: 1, Max: -1,
-	Summary: "Merges JSON values: objects member by member, where the last one counts.",
+	Summary: "Merges JSON values: objects member by member, where the last one counts, and arrays one after the other.",
 	Forms:   listForms("expr, [expr, ...]"),
 	Bind: func(b *binding) (Expr, error) {
 		for i := range b.args {
@@ -556,8 +556,15 @@ var jsonMergeFunction = &Function{
 	}),
 }
 
-// mergeJSON merges two valid JSON texts: members of objects deeply, anything else is replaced.
+// mergeJSON merges two valid JSON texts: members of objects deeply, arrays one after the other; anything else is replaced.
 func mergeJSON(a, b string) string {
+	if a[0] == '[' && b[0] == '[' {
+		first, second := strings.TrimSpace(a[1:len(a)-1]), strings.TrimSpace(b[1:len(b)-1])
+		if first == "" || second == "" {
+			return "[" + first + second + "]"
+		}
+		return "[" + first + "," + second + "]"
+	}
 	if a[0] != '{' || b[0] != '{' {
 		return b
 	}

@@ -76,6 +76,9 @@ func mvPredicate(name, summary string, holds func(values, wanted *vector.Vector,
 		Forms: listForms("array, array"),
 		Bind: func(b *binding) (Expr, error) {
 			array := b.typ(0).Base == Array // which may be NULL, whereas a row without values holds one
+			if t := b.typ(1); t.IsTime() || t.Base == Boolean {
+				b.mismatch()
+			}
 			b.valuesOrArray(0)
 			b.wanted(1, 0)
 			return b.call(Of(Boolean).NotNull().OrNull(array))
@@ -132,6 +135,12 @@ func mvFilter(name, summary string, keep bool) *Function {
 		Name: name, Min: 2, Max: 2, SeesLists: true, SeesNulls: true, Summary: summary,
 		Forms: listForms("expr, array"),
 		Bind: func(b *binding) (Expr, error) {
+			if t := b.typ(1); t.Base != Array && t.Base != Null {
+				b.mismatch()
+			}
+			if t := b.typ(0); t.IsNumeric() || t.IsTime() || t.Base == Boolean {
+				b.cast(0, Of(Varchar))
+			}
 			b.values(0)
 			b.wanted(1, 0)
 			return b.call(MultiString)

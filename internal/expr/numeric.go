@@ -140,7 +140,7 @@ var divFunction = &Function{
 	Bind: func(b *binding) (Expr, error) {
 		whole := true
 		for i := range b.args {
-			b.exactNumber(i)
+			b.number(i)
 			whole = whole && (b.typ(i).IsInteger() || b.typ(i).Base == Null)
 		}
 		for i := range b.args {

@@ -232,6 +232,7 @@ func TestConstantsOfTheSpecification(t *testing.T) {
 		{`JSON_PATHS(PARSE_JSON('{"a":{"x":[]},"b":[[1],{"y":2},3],"c":null,"d":{}}'))`, `["$.c","$.b[2]","$.a.x","$.b[1].y","$.b[0]"]`},
 		{`JSON_OBJECT('a': 1, 'b': 'x', 'c': NULL)`, `{"a":1,"b":"x","c":null}`},
 		{`JSON_MERGE('{"a":{"b":1}}', '{"a":{"c":2},"d":3}')`, `{"a":{"b":1,"c":2},"d":3}`},
+		{`JSON_MERGE('{"a":[1],"b":[],"c":[0]}', '{"a":[2,3],"b":[4],"c":5}', '{"a":[ ]}')`, `{"a":[1,2,3],"b":[4],"c":5}`},
 		{`JSON_QUERY_ARRAY(PARSE_JSON('{"a":[1,{}]}'), '$.a')`, `[1,{}]`},
 
 		{"1 IN (2, NULL)", "NULL"},

@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -317,7 +318,7 @@ func (x exprs) typeAggregate(fn *agg.Function, call *aggregateCall, e *syntax.Ca
 		err = typeSketch(fn, call, e)
 	}
 	if fn.Casts != agg.AsIs {
-		if err = castArguments(fn, call, e); fn.Casts == agg.ToBoolean {
+		if err = x.castArguments(fn, call, e); fn.Casts == agg.ToBoolean {
 			t = call.args[0].Type()
 		}
 	}
@@ -353,6 +354,9 @@ func (x exprs) typeAggregate(fn *agg.Function, call *aggregateCall, e *syntax.Ca
 		if u := call.args[1].Type(); !u.IsTime() {
 			return aggregateType(call, e, "ANY>, <TIMESTAMP")
 		}
+		if t.Multi && len(call.spec.Params) == 0 {
+			call.spec.Params = []any{int64(math.MaxInt32)} // several values of a row are one text
+		}
 		t, err = x.sizedArgument(call, e)
 	case "ANY_VALUE":
 		t, err = x.sizedArgument(call, e)
@@ -378,7 +382,7 @@ func (x exprs) typeAggregate(fn *agg.Function, call *aggregateCall, e *syntax.Ca
 }
 
 // castArguments makes of the arguments what the function takes.
-func castArguments(fn *agg.Function, call *aggregateCall, e *syntax.Call) (err error) {
+func (x exprs) castArguments(fn *agg.Function, call *aggregateCall, e *syntax.Call) (err error) {
 	for i, a := range call.args {
 		t := a.Type()
 		plain := t.IsNumeric() || t.IsCharacter() && !t.Multi || t.Base == expr.Boolean || t.Base == expr.Null
@@ -386,7 +390,7 @@ func castArguments(fn *agg.Function, call *aggregateCall, e *syntax.Call) (err e
 		case fn.Casts == agg.ToNumber:
 			call.args[i], err = asNumber(fn, call, a, e)
 		case fn.Casts == agg.ToLong && (plain || t.Multi):
-			call.args[i], err = expr.NewCast(a, expr.Of(expr.BigInt), e.At)
+			call.args[i], err = x.asLong(a, e)
 		case fn.Casts == agg.ToLong:
 			return aggregateType(call, e, "INTEGER")
 		case fn.Casts == agg.ToDouble && plain:
@@ -403,6 +407,20 @@ func castArguments(fn *agg.Function, call *aggregateCall, e *syntax.Call) (err e
 		}
 	}
 	return nil
+}
+
+// asLong makes a whole number of an argument. A text that is none counts as 0, as in the reference.
+func (x exprs) asLong(a expr.Expr, e *syntax.Call) (expr.Expr, error) {
+	whole, err := expr.NewCast(a, expr.Of(expr.BigInt), e.At)
+	if t := a.Type(); err != nil || !t.IsCharacter() || t.Multi {
+		return whole, err
+	}
+	some, err := x.callOf("IS NOT NULL", []expr.Expr{a}, e.At)
+	if err != nil {
+		return nil, err
+	}
+	zero := &expr.Case{Whens: []expr.When{{Cond: some, Then: longLiteral(0)}}, T: expr.Of(expr.BigInt)}
+	return x.callOf("COALESCE", []expr.Expr{whole, zero}, e.At)
 }
 
 // asNumber makes a number of an argument that is none.

@@ -119,6 +119,13 @@ func (x exprs) bind(e syntax.Expr) (expr.Expr, error) {
 	case *syntax.Row:
 		return nil, fault.InvalidSQL(e.At, "A row value may stand in IN and in comparisons with row values only")
 	case *syntax.Field:
+		inner, err := x.bind(e.X)
+		if err == nil && inner.Type().Base != expr.Row {
+			return nil, fault.InvalidSQL(e.At, "Incompatible types")
+		}
+		if err != nil {
+			return nil, err
+		}
 		return nil, notYet(e.At, "Access to a field of a row")
 	case *syntax.Bytes:
 		return nil, fault.InvalidSQL(e.At, "Cannot handle a literal of type [BINARY]: there is no such type")

@@ -123,7 +123,7 @@ func (x exprs) is(e *syntax.Is) (expr.Expr, error) {
 	case syntax.IsFalse:
 		name = "FALSE"
 	default:
-		return nil, notYet(e.At, "IS JSON")
+		return nil, fault.InvalidSQL(e.At, "No match found for function signature IS JSON: test with TRY_PARSE_JSON(x) IS NOT NULL")
 	}
 	if e.Test == syntax.IsUnknown {
 		if b := inner.Type().Base; b != expr.Boolean && b != expr.Null {

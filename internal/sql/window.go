@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"math"
 	"strconv"
 
 	"github.com/hengedb/henge/internal/agg"
@@ -105,7 +106,7 @@ func (x exprs) windowFunction(e *syntax.Call, fn *windowFunction, w *windowCall)
 		return nil
 	}
 	if e.Name == "NTILE" {
-		n, err := x.positiveParam(e, 0, 1)
+		n, err := x.wholeParam(e, 0, 1)
 		w.call.spec.Params = []any{n}
 		return err
 	}
@@ -116,13 +117,16 @@ func (x exprs) windowFunction(e *syntax.Call, fn *windowFunction, w *windowCall)
 	w.call.args = []expr.Expr{value}
 	w.call.typ = value.Type().OrNull(true)
 	if len(e.Args) > 1 {
-		least := int64(0)
+		least := int64(-math.MaxInt32) // LAG by less than nothing is LEAD
 		if e.Name == "NTH_VALUE" {
 			least = 1
 		}
-		n, err := x.positiveParam(e, 1, least)
+		n, err := x.wholeParam(e, 1, least)
 		if err != nil {
 			return err
+		}
+		if n < 0 {
+			w.fn, w.call.spec.Name, n = opposite[e.Name], opposite[e.Name], -n
 		}
 		w.call.spec.Params = []any{n}
 	}
@@ -149,8 +153,11 @@ func (x exprs) windowFunction(e *syntax.Call, fn *windowFunction, w *windowCall)
 	return nil
 }
 
-// positiveParam returns an argument that must be a whole literal of at least least.
-func (x exprs) positiveParam(e *syntax.Call, i int, least int64) (int64, error) {
+// opposite names the function that looks in the other direction.
+var opposite = map[string]string{"LAG": "LEAD", "LEAD": "LAG"}
+
+// wholeParam returns an argument that must be a whole literal of at least least.
+func (x exprs) wholeParam(e *syntax.Call, i int, least int64) (int64, error) {
 	v, err := x.constantParam(e, i, e.Args[i], false)
 	if err != nil {
 		return 0, err

@@ -34,7 +34,6 @@ var differs = []wanted{
 	{difference: accepted + `Received an unexpected token \[;\]`, why: "a statement may end in a semicolon (5.1)"},
 	{difference: `^row`, sql: `AGG\(.*WITHIN GROUP`, why: "WITHIN GROUP gives the order (5.3); the reference parses and ignores it"},
 	{difference: accepted + `Cannot apply 'BIT_`, why: "bit aggregates cast their argument to BIGINT"},
-	{difference: accepted + `Cannot apply 'MV_`, why: "multi-value functions take a single value for a list of one"},
 	{difference: accepted + `Cannot handle literal \[`, why: "constant arrays and NULL arrays are values"},
 	{difference: accepted + `Calcite assertion violated`, why: "a constant that folds to NULL is NULL"},
 	{difference: accepted + `Require at least 1 argument`, why: "ARRAY[] is the empty array (6.7)"},

@@ -1,5 +1,7 @@
 package syntax
 
+import "strings"
+
 // primary reads an expression without operators around it.
 func (p *parser) primary() Expr {
 	if p.notes != nil {
@@ -83,7 +85,7 @@ func (p *parser) braced(start int) Expr {
 		if !p.atName() && !p.callableWord() {
 			p.fail()
 		}
-		x, _ = p.binary(precPrimary)
+		x = p.escapedCall()
 	default:
 		p.fail()
 		x = &Null{}
@@ -91,6 +93,30 @@ func (p *parser) braced(start int) Expr {
 	p.expect(tokRightBrace)
 	if v, ok := x.(*Temporal); ok {
 		v.Pos = p.from(start)
+	}
+	return x
+}
+
+// escapedNames are what functions are called in {fn ..} only.
+var escapedNames = map[string]string{"CURDATE": "CURRENT_DATE", "LCASE": "LOWER", "LOCATE": "POSITION", "UCASE": "UPPER"}
+
+// escapedCall reads what stands behind {fn. There, CONVERT(x, SQL_INTEGER) is a cast.
+func (p *parser) escapedCall() Expr {
+	start := p.pos
+	if word := p.toks[start]; upper(p.source(&word)) == "CONVERT" && p.peek(1).kind == tokLeftParen {
+		p.advance()
+		p.advance()
+		c := &Cast{X: p.expr()}
+		p.expect(tokComma)
+		c.Type = p.typeName()
+		c.Type.Name = strings.TrimPrefix(c.Type.Name, "SQL_")
+		p.expect(tokRightParen)
+		c.Pos = p.from(start)
+		return c
+	}
+	x, _ := p.binary(precPrimary)
+	if c, ok := x.(*Call); ok && escapedNames[c.Name] != "" {
+		c.Name = escapedNames[c.Name]
 	}
 	return x
 }

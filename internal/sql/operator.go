@@ -33,6 +33,15 @@ func (x exprs) unary(e *syntax.Unary) (expr.Expr, error) {
 	return expr.NewCall(expr.MustLookup("+"), []expr.Expr{inner}, e.At)
 }
 
+// dateParam makes milliseconds of a parameter of type DATE that is compared with a number: what drivers send for a number column is taken as that.
+func dateParam(node syntax.Expr, bound, other expr.Expr) expr.Expr {
+	l, ok := bound.(*expr.Literal)
+	if _, param := node.(*syntax.Param); !ok || !param || l.T.Base != expr.Date || !other.Type().IsNumeric() {
+		return bound
+	}
+	return &expr.Literal{Value: l.Value, T: expr.Of(expr.BigInt).OrNull(l.T.Nullable)}
+}
+
 func (x exprs) binary(e *syntax.Binary) (expr.Expr, error) {
 	if l, ok := e.Left.(*syntax.Row); ok {
 		if r, ok := e.Right.(*syntax.Row); ok {
@@ -49,6 +58,7 @@ func (x exprs) binary(e *syntax.Binary) (expr.Expr, error) {
 	}
 	switch {
 	case e.Op >= syntax.Equal && e.Op <= syntax.IsNotDistinct:
+		left, right = dateParam(e.Left, left, right), dateParam(e.Right, right, left)
 		out, err := expr.NewCompare(operatorNames[e.Op], left, right, e.At)
 		if e.Op == syntax.Equal {
 			return out, err // a text that is no time equals none

@@ -153,9 +153,6 @@ func parseJSON(name, summary string, refuse func(string) error) *Function {
 		Name: name, Min: 1, Max: 1, RefusesNull: refuse != nil, Summary: summary,
 		Forms: []string{"$F(<STRING>)"},
 		Bind: func(b *binding) (Expr, error) {
-			if b.typ(0).OrNull(true) == JSON {
-				return b.args[0], nil
-			}
 			b.text(0)
 			return b.call(JSON)
 		},

@@ -163,7 +163,7 @@ func (s *scope) text(dimension string, f ExtractionOf) (expr.Expr, error) {
 	if f.Extraction != nil {
 		return extract(x, f.Extraction)
 	}
-	return cast(x, textType)
+	return textOf(x)
 }
 
 // selector compares the text of a column. A number compared with the text of a number is compared as one, which indexes understand.
@@ -347,7 +347,7 @@ func (s *scope) bound(f *BoundFilter) (expr.Expr, error) {
 func boundTerm(op string, x expr.Expr, text string, ordering OrderingOf) (expr.Expr, error) {
 	switch ordering {
 	case "lexicographic":
-		x, err := cast(x, textType)
+		x, err := textOf(x)
 		if err != nil {
 			return nil, err
 		}
@@ -361,7 +361,7 @@ func boundTerm(op string, x expr.Expr, text string, ordering OrderingOf) (expr.E
 		}
 		return compareText(op, x, text)
 	case "strlen":
-		x, err := cast(x, textType)
+		x, err := textOf(x)
 		if err != nil {
 			return nil, err
 		}
@@ -375,7 +375,7 @@ func boundTerm(op string, x expr.Expr, text string, ordering OrderingOf) (expr.E
 		}
 		return compare(op, n, limit)
 	case "alphanumeric":
-		x, err := cast(x, textType)
+		x, err := textOf(x)
 		if err != nil {
 			return nil, err
 		}
@@ -399,7 +399,7 @@ func (s *scope) sameColumns(f *ColumnsFilter) (expr.Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		if x, err = cast(x, textType); err != nil {
+		if x, err = textOf(x); err != nil {
 			return nil, err
 		}
 		texts = append(texts, x)

@@ -221,6 +221,14 @@ func cast(e expr.Expr, to expr.Type) (expr.Expr, error) {
 	return expr.NewCast(e, to, fault.Span{})
 }
 
+// textOf is the text of a column that dimensions and filters see: of a FLOAT the short one, where expressions see that of a DOUBLE.
+func textOf(e expr.Expr) (expr.Expr, error) {
+	if e.Type().Base == expr.Float {
+		return call("$FLOAT_TEXT", e)
+	}
+	return cast(e, textType)
+}
+
 // castTo converts to a type by its native name; "" leaves e as it is.
 func castTo(e expr.Expr, name string) (expr.Expr, error) {
 	if name == "" {

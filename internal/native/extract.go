@@ -1,6 +1,8 @@
 package native
 
 import (
+	"strings"
+
 	"slices"
 
 	"github.com/hengedb/henge/internal/expr"
@@ -9,6 +11,12 @@ import (
 
 // extract applies an extraction function to a column.
 func extract(x expr.Expr, f Extraction) (expr.Expr, error) {
+	if x.Type().Base == expr.Float {
+		var err error
+		if x, err = textOf(x); err != nil {
+			return nil, err
+		}
+	}
 	if f, ok := f.(*TimeFormatExtraction); ok {
 		return timeFormat(x, f)
 	}
@@ -270,11 +278,13 @@ func (s *scope) dimension(d Dimension) (expr.Expr, error) {
 				return nil, err
 			}
 		}
-		name := d.OutputType
-		if name == "" {
-			name = "STRING"
+		if d.OutputType == "" || strings.EqualFold(d.OutputType, "STRING") {
+			if x.Type().Base == expr.Float {
+				return textOf(x)
+			}
+			return castTo(x, "STRING")
 		}
-		return castTo(x, name)
+		return castTo(x, d.OutputType)
 	case *LookupDimension:
 		x, err := s.column(d.Dimension)
 		if err != nil {

@@ -96,11 +96,21 @@ func TestFaults(t *testing.T) {
 		{`{"queryType":"timeBoundary"}`, "dataSource can't be null"},
 		{`{"queryType":"scan","dataSource":"wiki","intervals":["2020/banana"]}`, "banana"},
 		{`{"queryType":"scan","dataSource":"wiki","intervals":[],"resultFormat":"xml"}`, "resultFormat [xml]"},
-		{`{"queryType":"topN","dataSource":"wiki","intervals":[],"dimension":"page","metric":"n","threshold":0}`, "Threshold cannot be equal to 0."},
+		{`{"queryType":"topN","dataSource":"wiki","intervals":[],"granularity":"all","dimension":"page","metric":"n","threshold":0}`, "Threshold cannot be equal to 0."},
+		{`{"queryType":"topN","dataSource":"wiki","intervals":[],"dimension":"page","metric":"n","threshold":1}`, "Must specify a granularity"},
+		{`{"queryType":"timeseries","dataSource":"wiki","intervals":[]}`, "Must specify a granularity"},
+		{`{"queryType":"timeseries","dataSource":"wiki","intervals":[],"granularity":"all","aggregations":[{"type":"longSum","name":"a","fieldName":"added","expression":"1"}]}`,
+			"can't have a fieldName and an expression"},
+		{`{"queryType":"timeseries","dataSource":"wiki","intervals":[],"granularity":"all","aggregations":[{"type":"count","name":"a"}],` +
+			`"postAggregations":[{"type":"expression","name":"p","expression":"a + b"}]}`, "Missing fields [[b]] for postAggregator [p]"},
+		{`{"queryType":"groupBy","dataSource":"wiki","intervals":[],"granularity":"all","dimensions":["__time"]}`, "'__time' cannot be used as an output name"},
+		{`{"queryType":"timeBoundary","dataSource":"wiki","filter":{"type":"or","fields":[]}}`, "needs at least one field"},
+		{`{"queryType":"timeBoundary","dataSource":"wiki","filter":{"type":"bound","dimension":"page"}}`, "needs lower or upper"},
+		{`{"queryType":"segmentMetadata","dataSource":{"type":"lookup","lookup":"names"}}`, "only tables and unions"},
 		{`{"queryType":"timeBoundary","dataSource":"wiki","filter":{"type":"frob"}}`, "Filter of type [frob] is unknown"},
 		{`{"queryType":"timeBoundary","dataSource":"wiki","filter":{"type":"expression","expression":"page +"}}`, "it ends too early"},
 		{`{"queryType":"timeBoundary","dataSource":"wiki","filter":{"type":"expression","expression":"uper(page)"}}`, "did you mean [upper]?"},
-		{`{"queryType":"timeseries","dataSource":"wiki","intervals":[],"aggregations":[{"type":"count","name":"a"},{"type":"count","name":"a"}]}`, "[a] already defined"},
+		{`{"queryType":"timeseries","dataSource":"wiki","intervals":[],"granularity":"all","aggregations":[{"type":"count","name":"a"},{"type":"count","name":"a"}]}`, "[a] already defined"},
 		{`{"queryType":"scan","dataSource":` + strings.Repeat(`{"type":"filter","base":`, 200) + `"wiki"` + strings.Repeat("}", 201), "nests deeper"},
 	} {
 		_, err := translated(t, c.body)

@@ -88,6 +88,13 @@ func (c *Common) checkSource() error {
 	return nil
 }
 
+func (c *Common) checkGranularity() error {
+	if !c.Granularity.Given {
+		return invalid("Must specify a granularity")
+	}
+	return nil
+}
+
 func (c *Common) checkIntervals() error {
 	if c.Intervals == nil {
 		return invalid("intervals can't be null: give a list such as [\"2015-09-12/2015-09-13\"]")
@@ -238,6 +245,9 @@ func (q *Timeseries) check() error {
 	if err := q.checkIntervals(); err != nil {
 		return err
 	}
+	if err := q.checkGranularity(); err != nil {
+		return err
+	}
 	return q.Grouping.check()
 }
 
@@ -255,6 +265,9 @@ func (q *TopN) check() error {
 		return err
 	}
 	if err := q.checkIntervals(); err != nil {
+		return err
+	}
+	if err := q.checkGranularity(); err != nil {
 		return err
 	}
 	switch {
@@ -308,8 +321,8 @@ func (q *GroupBy) check() error {
 	if err := q.checkIntervals(); err != nil {
 		return err
 	}
-	if !q.Granularity.Given {
-		return invalid("Must specify a granularity")
+	if err := q.checkGranularity(); err != nil {
+		return err
 	}
 	if err := q.Grouping.check(q.Dimensions...); err != nil {
 		return err
@@ -402,7 +415,7 @@ func (q *Search) check() error {
 		return err
 	}
 	if q.Query.SearchQuery == nil {
-		return invalid("query can't be null: a search needs one")
+		q.Query.SearchQuery = &AllSearch{}
 	}
 	for _, d := range q.SearchDimensions {
 		if d.Dimension == nil {

@@ -110,7 +110,10 @@ func (t *translator) union(d *UnionSource) (plan.Node, error) {
 			if err != nil {
 				return nil, err
 			}
-			if x.Type().Runtime() != c.Type.Runtime() || isNullConstant(x) {
+			switch from := x.Type(); {
+			case isNullConstant(x), from.Base == expr.Other && from.Runtime() != c.Type.Runtime(), c.Type.Base == expr.Other && from.Runtime() != c.Type.Runtime():
+				x = &expr.Literal{T: c.Type} // nested data and sketches have no common type with others
+			case from.Runtime() != c.Type.Runtime():
 				if x, err = expr.NewCast(x, c.Type, fault.Span{}); err != nil {
 					return nil, err
 				}

@@ -116,6 +116,8 @@ func TestBucketsOfNativeQueries(t *testing.T) {
 		"groupBy sorts by dimensions before time": {`{"queryType":"groupBy","dataSource":"days","intervals":"2023/2025","granularity":"day","dimensions":["k"],"aggregations":[],` +
 			`"filter":{"type":"in","dimension":"k","values":["b","c"]},"context":{"sortByDimsFirst":true,"resultAsArray":true}}`,
 			`[[1704067200000,"b"],[1704153600000,"b"],[1704153600000,"c"]]`},
+		"the last time of the segments in an interval": {`{"queryType":"dataSourceMetadata","dataSource":"days","intervals":"2024-01-01/2024-01-01T01:30:00Z"}`,
+			`[{"timestamp":"2024-01-01T02:00:00.000Z","result":{"maxIngestedEventTime":"2024-01-01T02:00:00.000Z"}}]`},
 		"only the last time": {`{"queryType":"timeBoundary","dataSource":"days","bound":"maxtime"}`,
 			`[{"timestamp":"2024-01-02T05:00:00.000Z","result":{"maxTime":"2024-01-02T05:00:00.000Z"}}]`},
 		"topN that finds nothing": {topN + `,"granularity":"all","filter":{"type":"false"}}`, `[{"timestamp":"2024-01-01T00:30:00.000Z","result":[]}]`},

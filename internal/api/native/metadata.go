@@ -302,12 +302,15 @@ func better(a, b any, sign int) any {
 	return b
 }
 
-// dataSourceMetadata gives the time of the latest row.
+// dataSourceMetadata gives the time of the latest row of the segments that are in the intervals, also in part.
 func (x *execution) dataSourceMetadata(ctx context.Context, q *lang.DataSourceMetadata) error {
 	out := x.out
 	latest, any := int64(0), false
 	for _, name := range lang.ScannedTables(q.DataSource.DataSource) {
 		err := x.session.Segments(ctx, name, []chrono.Interval{chrono.Eternity}, func(s Segment) error {
+			if !slices.ContainsFunc(q.When(), s.Visible.Overlaps) {
+				return nil
+			}
 			if t := min(s.Info.MaxTime, s.Visible.End-1); s.Info.HasTimes && (!any || t > latest) {
 				latest, any = t, true
 			}

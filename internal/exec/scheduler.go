@@ -43,6 +43,7 @@ type Share struct {
 	running int           // slots held
 	rank    int64         // its priority
 	used    time.Duration // computed, counted from that of the query that had computed least when this one began
+	began   time.Duration // used when this one began
 }
 
 // NewScheduler returns a scheduler of so many slots.
@@ -67,6 +68,7 @@ func (s *Scheduler) Join() *Share {
 			sh.used, first = o.used, false
 		}
 	}
+	sh.began = sh.used
 	s.mu.shares[sh] = struct{}{}
 	return sh
 }
@@ -86,6 +88,16 @@ func (sh *Share) Prefer(priority int64) {
 	sh.s.mu.Lock()
 	defer sh.s.mu.Unlock()
 	sh.rank = priority
+}
+
+// Computed returns how long the query's goroutines have held slots, all together: about the time that cores had for it.
+func (sh *Share) Computed() time.Duration {
+	if sh == nil {
+		return 0
+	}
+	sh.s.mu.Lock()
+	defer sh.s.mu.Unlock()
+	return sh.used - sh.began
 }
 
 // Leave ends the query's part. None of its goroutines may compute any more.

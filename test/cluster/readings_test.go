@@ -127,9 +127,10 @@ func TestClonesAreAskedWhenQueriesSaySo(t *testing.T) {
 	// What the processes tell of a query: the Broker of the servers that it asked, Historicals of its segments and of its lane.
 	id := fmt.Sprint("q", queries)
 	want := []string{
-		"service/broker query/bytes reports", "service/broker query/node/bytes <nil>", "service/broker query/node/time <nil>", "service/broker query/node/ttfb <nil>",
-		"service/broker query/priority reports", "service/broker query/time reports", "service/broker sqlQuery/bytes reports", "service/broker sqlQuery/time reports",
-		"service/historical query/priority reports", "service/historical query/segment/time <nil>", "service/historical query/segmentAndCache/time <nil>",
+		"service/broker query/bytes reports", "service/broker query/cpu/time <nil>", "service/broker query/node/bytes <nil>", "service/broker query/node/time <nil>", "service/broker query/node/ttfb <nil>",
+		"service/broker query/priority reports", "service/broker query/time reports", "service/broker sqlQuery/bytes reports",
+		"service/broker sqlQuery/planningTimeMs <nil>", "service/broker sqlQuery/time reports",
+		"service/historical query/cpu/time <nil>", "service/historical query/priority reports", "service/historical query/segment/time <nil>", "service/historical query/segmentAndCache/time <nil>",
 		"service/historical query/wait/time <nil>",
 	}
 	var got []string

@@ -125,7 +125,11 @@ func (a *API) run(ctx context.Context, req *dispatch.Request, out *dispatch.Stre
 	defer leave()
 	a.meter.Note(obs.Occurrence{Service: "historical", Metric: "query/priority", More: []string{"id", req.QueryID, "lane", req.Lane}}, float64(req.Priority))
 	env, done := a.engine.FragmentEnv(zone, req.Now, "fragment of query "+req.QueryID)
-	defer done()
+	defer func() {
+		about := obs.Occurrence{Service: "historical", Metric: "query/cpu/time", More: []string{"id", req.QueryID}}
+		a.meter.Micros(about, env.Share.Computed())
+		done()
+	}()
 	env.Share.Prefer(req.Priority)
 	env.Segments, env.Times = a.engine.SegmentCache(!req.NoCacheUse, !req.NoCachePopulate), a.engine.SegmentTimes(req.QueryID)
 	env.BatchRows = req.BatchRows

@@ -279,7 +279,7 @@ func (b *Broker) Rows(ctx context.Context, p *Prepared, id string) (query.Rows, 
 		r.columns = append(r.columns, result.Column{Name: c.Name, Type: c.Type})
 	}
 	node := b.Optimize(p)
-	b.o.Meter.Time(obs.Occurrence{Service: "broker", Metric: "sqlQuery/planningTimeMs", More: []string{"id", id}}, b.o.Clock.Now().Sub(p.began))
+	b.o.Meter.Time(b.measured("sqlQuery/planningTimeMs", id), b.o.Clock.Now().Sub(p.began))
 	if p.RequireTime {
 		if err := plan.CheckTimeBounds(node); err != nil {
 			return nil, err
@@ -303,17 +303,25 @@ func (b *Broker) Rows(ctx context.Context, p *Prepared, id string) (query.Rows, 
 	env.Share.Prefer(query.PriorityOf(ctx))
 	env.Segments, env.Times = b.SegmentCache(wishes.use, wishes.populate), b.SegmentTimes(id)
 	env.Cluster = b.spread(ctx, p, id, env, wishes)
-	r.done = done
+	r.done = func() {
+		b.o.Meter.Micros(b.measured("query/cpu/time", id), env.Share.Computed())
+		done()
+	}
 	err = exec.Protect(func() (err error) {
 		r.op, err = exec.Build(ctx, node, env)
 		return err
 	})
 	if err != nil {
-		done()
+		r.done()
 		return nil, err
 	}
 	r.op = b.results.record(wanted, r.op)
 	return query.Watched(ctx, r, env.Budget.Peak), nil
+}
+
+// measured is what a metric of a query is told as.
+func (b *Broker) measured(metric, id string) obs.Occurrence {
+	return obs.Occurrence{Service: "broker", Metric: metric, More: []string{"id", id}}
 }
 
 // rows are the rows of a running statement.

@@ -21,6 +21,7 @@ import (
 	"github.com/hengedb/henge/internal/duty/rule"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/lookup"
+	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/role/historical"
 	"github.com/hengedb/henge/internal/task"
 	"github.com/hengedb/henge/internal/timeline"
@@ -48,7 +49,10 @@ func (s *services) settle(ctx context.Context) error {
 	if s.n.peers.alone || !s.n.has(cluster.Broker) {
 		return nil
 	}
-	return s.n.peers.inventory.Synced(ctx)
+	began := s.n.o.Clock.Now()
+	err := s.n.peers.inventory.Synced(ctx)
+	s.n.meter.Time(obs.Occurrence{Service: "broker", Metric: "serverview/init/time"}, s.n.o.Clock.Now().Sub(began))
+	return err
 }
 
 // assign is what the leading Coordinator runs to have segments loaded.

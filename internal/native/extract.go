@@ -18,7 +18,7 @@ func extract(x expr.Expr, f Extraction) (expr.Expr, error) {
 		}
 	}
 	if f, ok := f.(*TimeFormatExtraction); ok {
-		return timeFormat(x, f)
+		return onEach(x, func(x expr.Expr) (expr.Expr, error) { return timeFormat(x, f) })
 	}
 	x, err := cast(x, textType)
 	if err != nil {
@@ -74,13 +74,15 @@ func extract(x expr.Expr, f Extraction) (expr.Expr, error) {
 		}
 		return call("STRING_FORMAT", textLiteral(f.Format), x)
 	case *TimeParseExtraction:
-		t, err := call("TIME_PARSE", x, textLiteral(f.TimeFormat))
-		if err != nil {
-			return nil, err
-		}
-		return call("TIME_FORMAT", t, textLiteral(f.ResultFormat))
+		return onEach(x, func(x expr.Expr) (expr.Expr, error) {
+			t, err := call("TIME_PARSE", x, textLiteral(f.TimeFormat))
+			if err != nil {
+				return nil, err
+			}
+			return call("TIME_FORMAT", t, textLiteral(f.ResultFormat))
+		})
 	case *BucketExtraction:
-		return bucketText(x, f)
+		return onEach(x, func(x expr.Expr) (expr.Expr, error) { return bucketText(x, f) })
 	case *LookupExtraction:
 		return lookup(x, f.Lookup, f.RetainMissingValue, f.ReplaceMissingValueWith)
 	}

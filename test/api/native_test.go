@@ -139,6 +139,10 @@ func TestBucketsOfNativeQueries(t *testing.T) {
 		"cardinality of several fields": {`{"queryType":"timeseries","dataSource":"tags","intervals":"2023/2025","granularity":"all","aggregations":[` +
 			`{"type":"cardinality","name":"a","fields":["k","n"],"round":true},{"type":"cardinality","name":"b","fields":["k","n"],"byRow":true,"round":true}]}`,
 			`[{"timestamp":"2024-01-01T00:30:00.000Z","result":{"a":3,"b":1}}]`},
+		"times of several values": {`{"queryType":"groupBy","dataSource":"tags","intervals":"2023/2025","granularity":"all","dimensions":[{"type":"extraction","dimension":"k","outputName":"d",` +
+			`"extractionFn":{"type":"timeFormat","format":"EEEE"}}],"aggregations":[{"type":"count","name":"n"}],"context":{"resultAsArray":true}}`, `[[null,3]]`},
+		"bucket of several values": {`{"queryType":"groupBy","dataSource":"tags","intervals":"2023/2025","granularity":"all","dimensions":[{"type":"extraction","dimension":"k","outputName":"d",` +
+			`"extractionFn":{"type":"bucket","size":2}}],"aggregations":[{"type":"count","name":"n"}],"context":{"resultAsArray":true}}`, `[[null,3]]`},
 		"search in no segment": {`{"queryType":"search","dataSource":"tags","intervals":"2020/2021","granularity":"all","query":{"type":"all"}}`, `[]`},
 		"search shows segments without matches": {`{"queryType":"search",` + from + `,"granularity":"day","query":{"type":"contains","value":"z"}}`,
 			`[{"timestamp":"2024-01-01T00:00:00.000Z","result":[]}]`},

@@ -138,7 +138,7 @@ func converter(from, to Type, ctx *Context) Kernel {
 			elem = Of(BigInt)
 		}
 		return castElements(converter(elem, to.Elem(), ctx), to.Runtime())
-	case to.Base == Array:
+	case to.Base == Array || to.Multi:
 		return castToArray(converter(from, to.Elem(), ctx), to.Runtime())
 	case from.Base == Array:
 		return castFromArray(converter(from.Elem(), to, ctx), to.Runtime())

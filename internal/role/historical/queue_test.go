@@ -19,14 +19,14 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// newHistorical returns a server, and a maker of segments of a day that are in its deep storage.
-func newHistorical(t *testing.T) (*Historical, func(date, version string) *timeline.Segment) {
+// opened returns a server whose cache is in dir, and its deep storage, which it sees as far makes it.
+func opened(t *testing.T, dir string, far func(deepstore.Store) deepstore.Store) (*Historical, *deepstore.Local) {
 	t.Helper()
 	deep, err := deepstore.OpenLocal(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := cache.Open(cache.Options{Dir: t.TempDir(), Store: deep, MaxBytes: 1 << 30})
+	c, err := cache.Open(cache.Options{Dir: dir, Store: far(deep), MaxBytes: 1 << 30})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,14 @@ func newHistorical(t *testing.T) (*Historical, func(date, version string) *timel
 			t.Error(err)
 		}
 	})
-	return New(c, 1, slog.New(slog.DiscardHandler)), func(date, version string) *timeline.Segment {
+	return New(c, 1, slog.New(slog.DiscardHandler)), deep
+}
+
+// newHistorical returns a server, and a maker of segments of a day that are in its deep storage.
+func newHistorical(t *testing.T) (*Historical, func(date, version string) *timeline.Segment) {
+	t.Helper()
+	h, deep := opened(t, t.TempDir(), func(s deepstore.Store) deepstore.Store { return s })
+	return h, func(date, version string) *timeline.Segment {
 		iv, err := chrono.ParseInterval(date + "/P1D")
 		if err != nil {
 			t.Fatal(err)

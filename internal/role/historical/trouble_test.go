@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
-	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -18,7 +17,6 @@ import (
 	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/deepstore/faulty"
 	"github.com/hengedb/henge/internal/segment"
-	"github.com/hengedb/henge/internal/segment/cache"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -32,24 +30,9 @@ type bench struct {
 
 func newBench(t *testing.T, far func(deepstore.Store) deepstore.Store) *bench {
 	t.Helper()
-	deep, err := deepstore.OpenLocal(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
-	c, err := cache.Open(cache.Options{Dir: dir, Store: far(deep), MaxBytes: 1 << 30})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := deep.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	b := &bench{New(c, 1, slog.New(slog.DiscardHandler)), t, deep, dir}
+	h, deep := opened(t, dir, far)
+	b := &bench{h, t, deep, dir}
 	run(t, b.Historical)
 	return b
 }

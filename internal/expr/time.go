@@ -48,7 +48,9 @@ func (b *binding) period(i int) {
 	}
 	if s, ok := literalValue(b.args[i]); ok {
 		if _, err := chrono.ParsePeriod(s.(string)); err != nil {
-			b.fail("Invalid period['%s'] specified for expression[%s]", s, Native(&Call{Fn: b.fn.entry(), Args: b.args, T: Of(Timestamp)}, nil))
+			b.err = fault.InvalidSQL(b.at, "Invalid period['%s'] specified for expression[%s]", s,
+				Native(&Call{Fn: b.fn.entry(), Args: b.args, T: Of(Timestamp)}, nil)).
+				With("suggestion", "an ISO 8601 period: 'P1D' is a day, 'PT5M' five minutes")
 		}
 	}
 }

@@ -33,7 +33,10 @@ func (x exprs) cast(e *syntax.Cast) (expr.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := x.checkTimes(expr.NewCast(inner, t, e.At))
+	out, err := expr.NewCast(inner, t, e.At)
+	if err == nil {
+		err = x.checkTimes(out, e.At)
+	}
 	if err != nil || t.Base != expr.Timestamp || len(e.Type.Args) == 0 {
 		return out, err
 	}
@@ -78,18 +81,8 @@ func (x exprs) atPrecision(e expr.Expr, digits int) (expr.Expr, error) {
 }
 
 // checkTimes refuses a constant text that is cast to a time and is none: in rows that would be NULL, but whoever wrote it meant a time. It
-// looks at e itself and, for what binding a comparison or BETWEEN made, at its operands.
-func (x exprs) checkTimes(e expr.Expr, err error) (expr.Expr, error) {
-	if err == nil {
-		err = x.illegalTime(e)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return e, nil
-}
-
-func (x exprs) illegalTime(e expr.Expr) error {
+// looks at e itself and, for what binding a comparison or BETWEEN made, at its operands; at is where the text of e stands.
+func (x exprs) checkTimes(e expr.Expr, at fault.Span) error {
 	var operands []expr.Expr
 	switch e := e.(type) {
 	case *expr.And:
@@ -97,13 +90,13 @@ func (x exprs) illegalTime(e expr.Expr) error {
 	case *expr.Or:
 		operands = e.Terms
 	case *expr.Not:
-		return x.illegalTime(e.X)
+		return x.checkTimes(e.X, at)
 	case *expr.Any:
-		return x.illegalTime(e.Body)
+		return x.checkTimes(e.Body, at)
 	case *expr.Call:
 		for _, a := range e.Args {
 			if c, ok := a.(*expr.Cast); ok {
-				if err := x.illegalTime(c); err != nil {
+				if err := x.checkTimes(c, at); err != nil {
 					return err
 				}
 			}
@@ -121,15 +114,16 @@ func (x exprs) illegalTime(e expr.Expr) error {
 			return nil
 		}
 		if _, err := expr.Fold(&expr.Cast{X: l, T: e.T}, &x.b.env); err != nil {
-			suffix := ""
+			suffix, instead := "", "'2026-01-31'"
 			if e.T.Base == expr.Timestamp {
-				suffix = "(3)"
+				suffix, instead = "(3)", "'2026-01-31 13:05:00' or '2026-01-31'"
 			}
-			return fault.InvalidSQL(fault.Span{}, "Illegal %s constant [CAST('%s'):%s%s NOT NULL]", e.T.Base, l.Value, e.T.Base, suffix)
+			return fault.InvalidSQL(at, "Illegal %s constant [CAST('%s'):%s%s NOT NULL]", e.T.Base, l.Value, e.T.Base, suffix).
+				With("suggestion", "a time of the form "+instead)
 		}
 	}
 	for _, operand := range operands {
-		if err := x.illegalTime(operand); err != nil {
+		if err := x.checkTimes(operand, at); err != nil {
 			return err
 		}
 	}

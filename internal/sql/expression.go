@@ -232,7 +232,11 @@ func (x exprs) name(e *syntax.Name) (expr.Expr, error) {
 			candidates = append(candidates, name)
 		}
 	}
-	return nil, suggest(fault.InvalidSQL(e.At, "Column '%s' not found in any table", last.Name), last.Name, candidates)
+	notFound := suggest(fault.InvalidSQL(e.At, "Column '%s' not found in any table", last.Name), last.Name, candidates)
+	if last.Quoted && len(e.Parts) == 1 && notFound.Context["suggestion"] == "" {
+		notFound = notFound.With("suggestion", "single quotes, if a text is meant: '"+last.Name+"'")
+	}
+	return nil, notFound
 }
 
 // alias binds the select item called id, nil if there is none.

@@ -60,10 +60,10 @@ func (x exprs) binary(e *syntax.Binary) (expr.Expr, error) {
 	case e.Op >= syntax.Equal && e.Op <= syntax.IsNotDistinct:
 		left, right = dateParam(e.Left, left, right), dateParam(e.Right, right, left)
 		out, err := expr.NewCompare(operatorNames[e.Op], left, right, e.At)
-		if e.Op == syntax.Equal {
+		if err != nil || e.Op == syntax.Equal {
 			return out, err // a text that is no time equals none
 		}
-		return x.checkTimes(out, err)
+		return out, x.checkTimes(out, e.At)
 	case e.Op >= syntax.Overlaps:
 		return nil, notYet(e.At, "Operator ["+operatorNames[e.Op]+"]")
 	}
@@ -152,7 +152,11 @@ func (x exprs) between(e *syntax.Between) (expr.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	return x.checkTimes(expr.NewBetween(args[0], args[1], args[2], e.Symmetric, e.Not, e.At))
+	out, err := expr.NewBetween(args[0], args[1], args[2], e.Symmetric, e.Not, e.At)
+	if err != nil {
+		return nil, err
+	}
+	return out, x.checkTimes(out, e.At)
 }
 
 func negated(e expr.Expr, err error, not bool, at fault.Span) (expr.Expr, error) {

@@ -134,8 +134,12 @@ func (f *failure) fault() error {
 		options = pairOptions(f.optionImage(at), before, options)
 	}
 	list := strings.Join(options, ", ")
-	return fault.SQLParse(at.span(), "Received an unexpected token [%s] (line [%d], column [%d]), acceptable options: [%s]",
+	err := fault.SQLParse(at.span(), "Received an unexpected token [%s] (line [%d], column [%d]), acceptable options: [%s]",
 		image, at.line, at.col, list).With("token", image).With("expected", "["+list+"]")
+	if instead := f.habit(); instead != "" {
+		err = err.With("suggestion", instead)
+	}
+	return err
 }
 
 // image returns a token as messages show it.

@@ -30,13 +30,18 @@ type hint struct {
 // lexicalError describes the character behind a tokBad.
 type lexicalError struct {
 	line, col   int
+	char        rune   // 0 where the text ends
 	encountered string // escaped, in quotes, with its code, or <EOF>
 	after       string // escaped: what was read of the token before it
 }
 
 func (e *lexicalError) fault() error {
 	at := fault.Span{Line: e.line, Column: e.col, EndLine: e.line, EndColumn: e.col}
-	return fault.SQLParse(at, `Lexical error at line %d, column %d.  Encountered: %s after : "%s"`, e.line, e.col, e.encountered, e.after)
+	err := fault.SQLParse(at, `Lexical error at line %d, column %d.  Encountered: %s after : "%s"`, e.line, e.col, e.encountered, e.after)
+	if instead := e.habit(); instead != "" {
+		err = err.With("suggestion", instead)
+	}
+	return err
 }
 
 // charClass of a byte tells what a token that starts with it can be.
@@ -287,6 +292,7 @@ func (l *lexer) fail(after string) bool {
 	l.bad = lexicalError{line: l.line, col: l.col, encountered: "<EOF>", after: after}
 	if l.pos < len(l.text) {
 		r, _ := utf8.DecodeRuneInString(l.text[l.pos:])
+		l.bad.char = r
 		l.bad.encountered = `"` + escapeToken(string(r)) + `" (` + strconv.Itoa(int(r)) + "),"
 	}
 	l.tokens = append(l.tokens, token{

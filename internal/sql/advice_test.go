@@ -1,0 +1,37 @@
+package sql
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// An error that can tell what was meant tells it under "suggestion", with the place of what is wrong.
+func TestAdvice(t *testing.T) {
+	for _, c := range []struct {
+		text, want string
+		column     string
+	}{
+		{`SELECT 1 FROM c_types WHERE s = "DE"`, "single quotes, if a text is meant: 'DE'", "33"},
+		{`SELECT 1 FROM c_types WHERE s = c_types."DE"`, "", "41"},
+		{`SELECT 1 FROM c_types WHERE __time > '2026-13-01'`, "a time of the form '2026-01-31 13:05:00' or '2026-01-31'", "29"},
+		{`SELECT DATE 'x' FROM c_types`, "", "8"},
+		{`SELECT CAST('x' AS DATE) FROM c_types`, "a time of the form '2026-01-31'", "8"},
+		{`SELECT TIME_FLOOR(__time, '1 day') FROM c_types`, "an ISO 8601 period: 'P1D' is a day, 'PT5M' five minutes", "8"},
+		{`SELECT __tme FROM c_types`, "__time", "8"},
+	} {
+		_, err := prepare(c.text)
+		var refused *fault.Error
+		if !errors.As(err, &refused) {
+			t.Errorf("%s: %v", c.text, err)
+			continue
+		}
+		if got := refused.Context["suggestion"]; got != c.want {
+			t.Errorf("%s: advice [%s], want [%s] (%s)", c.text, got, c.want, refused.Message)
+		}
+		if refused.Context["column"] != c.column {
+			t.Errorf("%s: column [%s], want [%s]", c.text, refused.Context["column"], c.column)
+		}
+	}
+}

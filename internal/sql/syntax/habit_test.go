@@ -1,0 +1,42 @@
+package syntax
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// What people bring along from other dialects is refused with what to write instead; what only looks like it gets no advice.
+func TestHabits(t *testing.T) {
+	for text, want := range map[string]string{
+		"SELECT a FROM t WHERE a == 1":    "=",
+		"SELECT a, FROM t":                "the list without the comma at its end",
+		"SELECT TOP 5 a FROM t":           "LIMIT 5 at the end of the query",
+		"SELECT now() - INTERVAL 2 DAYS":  "INTERVAL '2' DAY",
+		"SELECT now() - INTERVAL 2":       "INTERVAL '2' DAY",
+		"SELECT a FROM t LIMIT '5'":       "LIMIT 5",
+		"SELECT a FROM t OFFSET '5' ROWS": "OFFSET 5",
+		"SELECT a FROM t LIMIT 'x'":       "",
+		"SELECT `a` FROM t":               `names in double quotes: "name"`,
+		"SELECT a FROM t WHERE a && b":    "AND; for bits BITWISE_AND(x, y)",
+		"SELECT a FROM t WHERE s = “x”":   `straight quotes: "name", 'text'`,
+		"SELECT a FROM t WHERE s ~ 'x'":   "REGEXP_LIKE(text, pattern)",
+		"SELECT a FROM t WHERE !a":        "NOT, or <> for not equal",
+		"SELECT a FROM t # a remark":      "-- before a comment",
+		"SELECT a FROM t WHERE a = $1":    "",
+		"SELECT bottom 5 FROM t":          "",
+		"SELECT a FROM":                   "",
+		"FROM t":                          "",
+	} {
+		_, err := Parse(text)
+		var refused *fault.Error
+		if !errors.As(err, &refused) {
+			t.Errorf("%s: %v", text, err)
+			continue
+		}
+		if got := refused.Context["suggestion"]; got != want {
+			t.Errorf("%s: advice [%s], want [%s] (%s)", text, got, want, refused.Message)
+		}
+	}
+}

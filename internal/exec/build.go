@@ -12,23 +12,21 @@ import (
 // Build makes the operators of a plan. The right sides of joins are read while it does. The caller closes what it returns.
 //
 // Neither Build nor the operator's Next panic: what goes wrong inside is a fault.
-func Build(ctx context.Context, node plan.Node, env *Env) (op Operator, err error) {
+func Build(ctx context.Context, node plan.Node, env *Env) (Operator, error) {
 	env = env.withDefaults()
 	if env.Profile != nil {
 		env.Profile.begin(env)
 	}
-	env.sharing = &sharing{}
-	err = Protect(func() error {
-		return env.Share.compute(ctx, func(ctx context.Context) error {
-			op, err = build(ctx, node, env)
-			return err
-		})
+	return begin(ctx, env.Share, func(ctx context.Context) (Operator, *sharing, error) {
+		own := *env
+		own.sharing = &sharing{}
+		op, err := build(ctx, node, &own)
+		if err != nil {
+			own.sharing.close()
+			return nil, nil, err
+		}
+		return op, own.sharing, nil
 	})
-	if err != nil {
-		env.sharing.close()
-		return nil, err
-	}
-	return &scheduled{share: env.Share, op: op, sharing: env.sharing}, nil
 }
 
 func build(ctx context.Context, node plan.Node, env *Env) (Operator, error) {

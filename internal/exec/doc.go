@@ -9,7 +9,7 @@
 // worker's batches where they arise (aggregates and sorts, which keep partial results per worker and merge them) or gathers them into one
 // stream. All other operators run in the goroutine that pulls.
 //
-//	build.go                        plan nodes to pipelines and operators; need.go: which columns anybody looks at
+//	build.go root.go                plan nodes to pipelines and operators, and what is above all of them; need.go: which columns anybody looks at
 //	pipeline.go gather.go           workers, and their batches in one stream; scheduler.go: how queries share the cores
 //	fragment.go groupsout.go        parts that run on other servers, and the merging of what they give
 //	scan.go orderedscan.go          segments to batches; scan_condition.go: what the filter asks of rows; scan_plan.go, scan_index.go,

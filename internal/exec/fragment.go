@@ -55,31 +55,25 @@ func (e *Env) leaves(ctx context.Context, scan *plan.Scan) ([]Leaf, Remote, erro
 }
 
 // BuildFragment makes the operators of a fragment that another process asked for.
-func BuildFragment(ctx context.Context, f *Fragment, env *Env) (op Operator, err error) {
+func BuildFragment(ctx context.Context, f *Fragment, env *Env) (Operator, error) {
 	env = env.withDefaults().needing(f.Need)
 	if env.Profile != nil {
 		env.Profile.begin(env)
 	}
-	err = Protect(func() error {
-		return env.Share.compute(ctx, func(ctx context.Context) (err error) {
-			switch {
-			case f.Groups:
-				env = env.profiling(f.Plan)
-				if op, err = buildGroupsOut(ctx, f.Plan, env); err == nil {
-					op = env.profile.over(op)
-				}
-			case f.Streamed:
-				op, err = buildStreamed(ctx, f.Plan, env)
-			default:
-				op, err = build(ctx, f.Plan, env)
+	return begin(ctx, env.Share, func(ctx context.Context) (op Operator, _ *sharing, err error) {
+		switch {
+		case f.Groups:
+			own := env.profiling(f.Plan)
+			if op, err = buildGroupsOut(ctx, f.Plan, own); err == nil {
+				op = own.profile.over(op)
 			}
-			return err
-		})
+		case f.Streamed:
+			op, err = buildStreamed(ctx, f.Plan, env)
+		default:
+			op, err = build(ctx, f.Plan, env)
+		}
+		return op, nil, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return &scheduled{share: env.Share, op: op}, nil
 }
 
 // buildStreamed makes a chain whose rows come in the order of the segments. A join that would not fit in memory changes that order.

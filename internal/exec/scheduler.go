@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/hengedb/henge/internal/clock"
-	"github.com/hengedb/henge/internal/vector"
 )
 
 // slice is how long a goroutine computes before it lets others go first, if any wait. A batch takes far less.
@@ -265,26 +264,4 @@ func without(ws []*waiter, w *waiter) []*waiter {
 		}
 	}
 	return ws
-}
-
-// scheduled is the root of a query's operators: it computes with a slot of the query's share, and turns panics into faults.
-type scheduled struct {
-	share   *Share
-	op      Operator
-	sharing *sharing
-}
-
-func (o *scheduled) Next(ctx context.Context) (b *vector.Batch, err error) {
-	err = Protect(func() error {
-		return o.share.compute(ctx, func(ctx context.Context) error {
-			b, err = o.op.Next(ctx)
-			return err
-		})
-	})
-	return b, err
-}
-
-func (o *scheduled) Close() {
-	o.op.Close()
-	o.sharing.close()
 }

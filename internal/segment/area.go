@@ -22,6 +22,8 @@ type area struct {
 	log2 uint     // size of a checksummed chunk
 	sums []uint32 // checksum of each chunk
 	seen []uint64 // atomically: bit per chunk that was found good
+	// damaged is set when something in the file turns out to be corrupt.
+	damaged *atomic.Bool
 
 	// check looks at the contents of a chunk, whose first byte is byte at of the part, beyond its checksum; may be nil. It returns
 	// what is wrong, or "".
@@ -64,5 +66,6 @@ func (a *area) verify(c int) error {
 
 // corrupt returns the error for byte at of the part.
 func (a *area) corrupt(at int, reason string) error {
+	a.damaged.Store(true)
 	return (&CorruptError{File: a.file, Column: a.column, Offset: a.at + int64(at), Reason: reason}).fault()
 }

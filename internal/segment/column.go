@@ -69,7 +69,7 @@ func (s *Segment) openIn(c, top *columnMeta, b []byte, rows int) (*fileColumn, e
 		}
 		chunks := int((p.length-1)>>s.foot.chunkLog2) + 1
 		return &area{file: s.name, column: top.Name, kind: k, at: top.off + p.off, b: b[p.off : p.off+p.length : p.off+p.length],
-			log2: s.foot.chunkLog2, sums: s.foot.checksums[p.firstSum : p.firstSum+chunks], seen: make([]uint64, (chunks+63)/64)}
+			log2: s.foot.chunkLog2, sums: s.foot.checksums[p.firstSum : p.firstSum+chunks], seen: make([]uint64, (chunks+63)/64), damaged: &s.damaged}
 	}
 	if err := out.openValid(area(partValid)); err != nil {
 		return nil, err

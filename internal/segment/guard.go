@@ -47,6 +47,7 @@ func mappedFault(r any) error {
 			c := &CorruptError{File: m.path, Offset: offset, Reason: "the mapped file can't be read there; it was cut short or its disk failed"}
 			if m.columnAt != nil {
 				c.Column = m.columnAt(offset)
+				m.damaged.Store(true)
 			}
 			return c.fault()
 		}

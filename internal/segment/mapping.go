@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/hengedb/henge/internal/fault"
@@ -28,8 +29,16 @@ type mapping struct {
 	data []byte
 	// source brings the bytes of a file that is there in part; nil: it is whole.
 	source Source
-	// columnAt names the column that holds an offset of the file; set once the footer is read.
+	// columnAt names the column that holds an offset of the file, and damaged notes that the file can't be read; set once the footer is read.
 	columnAt func(off int64) string
+	damaged  *atomic.Bool
+}
+
+// opened is told the segment that the file is.
+func (m *mapping) opened(s *Segment) {
+	mappings.Lock()
+	defer mappings.Unlock()
+	m.columnAt, m.damaged = s.columnAt, &s.damaged
 }
 
 func mapFile(path string) (*mapping, error) {

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -143,7 +144,7 @@ func TestPackedDictionaryOfLongValues(t *testing.T) {
 
 func TestSelectCodesAgreesWithCodes(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
-	for _, distinct := range []int{1, 2, 200, 3000, 70_000} {
+	for _, distinct := range []int{1, 2, 100, 200, 255, 3000, 70_000} {
 		n := 10_000
 		if distinct > n {
 			n = 2 * distinct
@@ -159,7 +160,15 @@ func TestSelectCodesAgreesWithCodes(t *testing.T) {
 		for range size / 3 {
 			vector.Bitmap(bits).Set(r.IntN(int(size)))
 		}
-		for _, f := range []CodeFilter{{First: size / 2}, {First: 0, Span: size / 2}, {Bits: bits}} {
+		filters := []CodeFilter{{First: size / 2}, {First: 0, Span: size / 2}, {First: size / 3, Span: size / 2}, {First: size - size/4 - 1, Span: size / 4}, {Bits: bits}}
+		for n := range uint32(6) { // few entries, side by side or not
+			few := make([]uint64, size/64+1)
+			for k := range n {
+				vector.Bitmap(few).Set(int(k * (size - 1) / n))
+			}
+			filters = append(filters, CodeFilter{Bits: few})
+		}
+		for _, f := range filters {
 			for _, run := range [][2]int{{0, n}, {1, 4097}, {4096, 4099}, {n - 1, n}} {
 				v, err := c.Codes(nil, run[0], run[1], nil)
 				if err != nil {
@@ -167,7 +176,7 @@ func TestSelectCodesAgreesWithCodes(t *testing.T) {
 				}
 				var want []uint32
 				for i, code := range v.Codes {
-					if v.Valid.Get(i) && (f.Bits == nil && code-f.First <= f.Span || f.Bits != nil && vector.Bitmap(bits).Get(int(code))) {
+					if v.Valid.Get(i) && (f.Bits == nil && code-f.First <= f.Span || f.Bits != nil && vector.Bitmap(f.Bits).Get(int(code))) {
 						want = append(want, uint32(i))
 					}
 				}
@@ -318,7 +327,7 @@ func FuzzPackedDict(f *testing.F) {
 			in := alignedBytes(len(b))
 			copy(in, b)
 			sums := []uint32{checksum(in)}
-			return &area{file: "fuzz", column: "s", b: in, log2: 30, sums: sums, seen: make([]uint64, 1)}
+			return &area{file: "fuzz", column: "s", b: in, log2: 30, sums: sums, seen: make([]uint64, 1), damaged: new(atomic.Bool)}
 		}
 		d, err := openPackedDict(part(directory), part(data), n)
 		if err == nil {

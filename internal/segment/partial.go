@@ -47,7 +47,7 @@ func OpenPartial(ctx context.Context, path string, source Source) (*Segment, err
 		return nil, err
 	}
 	s.mapped, s.source = true, source
-	m.columnAt = s.columnAt
+	m.opened(s)
 	return s, nil
 }
 

@@ -24,6 +24,8 @@ type Segment struct {
 	source Source // nil: the file is whole
 	byName map[string]int
 	refs   atomic.Int64
+	// damaged is set when something in the file turned out to be corrupt.
+	damaged atomic.Bool
 
 	columns []columnSlot
 }
@@ -50,7 +52,7 @@ func Open(path string) (*Segment, error) {
 		return nil, err
 	}
 	s.mapped = true
-	m.columnAt = s.columnAt
+	m.opened(s)
 	return s, nil
 }
 
@@ -138,6 +140,9 @@ func (f *footer) info(size int64, version int) Info {
 
 // Info describes the segment.
 func (s *Segment) Info() *Info { return &s.info }
+
+// Damaged reports whether something that was read of the file turned out to be corrupt.
+func (s *Segment) Damaged() bool { return s.damaged.Load() }
 
 // Name returns the path of the file, or what OpenAt was told.
 func (s *Segment) Name() string { return s.name }

@@ -8,7 +8,8 @@
 // does not cost all of it.
 //
 // What is kept survives a restart: a manifest, one line per segment, is all that is read then. A file is opened when a query first
-// asks for it. Copies are verified whole when they arrive. One that turns out to be corrupt later, or is gone, is fetched again, once.
+// asks for it. Copies are verified whole when they arrive. One that is gone, or that a query finds to be corrupt, is fetched again when it is next
+// asked for. If that fails the copy stays, for its other columns; one that is no better in deep storage is not fetched a third time.
 //
 // Elsewhere on purpose: which segments a node should hold (package duty), and what a query does with one (package exec).
 package cache
@@ -75,13 +76,14 @@ type Cache struct {
 
 // file is one file of deep storage, which several segments may share. Its fields belong to the Cache's mutex, but for key and opening.
 type file struct {
-	key     string
-	size    int64
-	inPlace bool                // mapped in deep storage: there is no copy
-	partial *partial            // the copy, if it is there in part; nil: it is whole
-	ids     map[string]struct{} // segments loaded from it; empty: it is cold
-	segment *segment.Segment    // mapped, with a reference of the Cache; nil: not
-	loading chan struct{}       // closed when the first fetch has ended; nil: it has
+	key      string
+	size     int64
+	inPlace  bool                // mapped in deep storage: there is no copy
+	partial  *partial            // the copy, if it is there in part; nil: it is whole
+	ids      map[string]struct{} // segments loaded from it; empty: it is cold
+	segment  *segment.Segment    // mapped, with a reference of the Cache; nil: not
+	loading  chan struct{}       // closed when the first fetch has ended; nil: it has
+	hopeless bool                // what deep storage has is corrupt, too
 
 	inCold, inMapped *list.Element
 
@@ -437,8 +439,11 @@ func (c *Cache) open(ctx context.Context, f *file, id string) (*segment.Segment,
 		return s, nil
 	}
 	c.mu.Lock()
-	path, part, kept := c.path(f), f.partial, len(f.ids) > 0
+	path, part, kept, damaged := c.path(f), f.partial, len(f.ids) > 0, f.damagedLocked()
 	c.mu.Unlock()
+	if damaged {
+		return c.renew(ctx, f, id, kept)
+	}
 	if part != nil {
 		s, err := segment.OpenPartial(ctx, part.path, part)
 		if err != nil {
@@ -469,11 +474,40 @@ func (c *Cache) use(f *file) *segment.Segment {
 	if f.inCold != nil {
 		c.mu.cold.MoveToFront(f.inCold)
 	}
-	if f.segment == nil || !f.segment.Acquire() {
+	if f.segment == nil || f.damagedLocked() || !f.segment.Acquire() {
 		return nil
 	}
 	c.mu.mapped.MoveToFront(f.inMapped)
 	return f.segment
+}
+
+// damagedLocked reports whether to fetch the file again since a query has found its copy to be corrupt.
+func (f *file) damagedLocked() bool {
+	return f.segment != nil && f.segment.Damaged() && !f.inPlace && !f.hopeless
+}
+
+// renew fetches a file again whose copy is damaged. Queries that hold the old one keep it. When there is no better one to be had, it returns the
+// copy: columns that are not damaged can be read.
+func (c *Cache) renew(ctx context.Context, f *file, id string, kept bool) (s *segment.Segment, err error) {
+	c.mu.Lock()
+	part, old := f.partial, f.segment
+	c.mu.Unlock()
+	if part != nil {
+		part.Spoiled(0, part.size)
+		s, err = segment.OpenPartial(ctx, part.path, part)
+	} else {
+		s, err = c.fetch(ctx, f, id, kept)
+	}
+	if err == nil {
+		return c.keep(f, s), nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f.hopeless = errors.Is(err, segment.ErrCorrupt)
+	if f.segment != old || !old.Acquire() { // it has made room for others
+		return nil, c.openFault(id, f, err)
+	}
+	return old, nil
 }
 
 // keep makes s, whose reference it takes over, the segment of f, and returns it with a reference for the caller.
@@ -531,28 +565,6 @@ func (c *Cache) removeLocked(f *file) {
 	case !f.inPlace:
 		os.Remove(c.path(f))
 	}
-}
-
-// Refetch replaces the copy of a segment that a query found to be corrupt. Queries that hold the old one keep it. Where deep storage
-// itself is mapped there is nothing better to fetch, and the error says so.
-func (c *Cache) Refetch(ctx context.Context, id string) error {
-	c.mu.Lock()
-	f := c.mu.byID[id]
-	c.mu.Unlock()
-	if f == nil {
-		return fault.NotFound("Segment [%s] is not loaded on this node", id)
-	}
-	if f.inPlace {
-		return fault.Runtime("Segment [%s] is corrupt in deep storage, object [%s]; there is no other copy", id, f.key).WithCause(segment.ErrCorrupt)
-	}
-	f.opening.Lock()
-	defer f.opening.Unlock()
-	s, err := c.fetch(ctx, f, id, true)
-	if err != nil {
-		return err
-	}
-	c.keep(f, s).Release()
-	return nil
 }
 
 // path returns the file of a copy.

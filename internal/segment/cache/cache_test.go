@@ -276,9 +276,6 @@ func TestDamagedCopiesAreFetchedAgain(t *testing.T) {
 		if n := rows(t, s, err); n != 3 {
 			t.Errorf("%d rows", n)
 		}
-		if err := c.Refetch(ctx, "s2"); err != nil {
-			t.Error(err)
-		}
 		c.Close()
 	}
 	// What arrives damaged is not kept.
@@ -301,6 +298,90 @@ func TestDamagedCopiesAreFetchedAgain(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(b.dir, arriving, "*")); len(left) != 0 {
 		t.Errorf("half copies left: %v", left)
+	}
+}
+
+// A copy that a query finds to be damaged is fetched again when it is next asked for, once for each time that it is found to be so; where deep
+// storage has nothing better the copy stays.
+func TestCopiesThatQueriesFindDamagedAreFetchedAgain(t *testing.T) {
+	ctx, b := context.Background(), newBench(t, 3)
+	whole := b.cache(t, b.far, 0)
+	if err := whole.Load(ctx, id(2), b.spec(2)); err != nil {
+		t.Fatal(err)
+	}
+	copies, err := filepath.Glob(filepath.Join(b.dir, "??", "*.segment"))
+	if err != nil || len(copies) != 1 {
+		t.Fatalf("%v %v", copies, err)
+	}
+	good, err := os.ReadFile(copies[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	flip := func(name string) {
+		t.Helper()
+		bad := bytes.Clone(good)
+		bad[70] ^= 1 // among the values, whose first is at 64
+		if err := os.WriteFile(name, bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// read opens the segment anew, as after a restart: bytes that were found good once are not looked at again.
+	read := func(c *Cache) error {
+		t.Helper()
+		s, err := c.Acquire(ctx, id(2))
+		if err != nil {
+			return err
+		}
+		defer s.Release()
+		x, err := s.Column("x")
+		if err != nil {
+			return err
+		}
+		v, err := x.Read(nil, 0, 3)
+		if err == nil && v.LongAt(2) != 2000 {
+			t.Errorf("row 2 is %d", v.LongAt(2))
+		}
+		return err
+	}
+	for range 2 {
+		whole.Close()
+		flip(copies[0])
+		whole = b.cache(t, b.far, 0)
+		fetched := b.far.Calls(faulty.Open)
+		var corrupt *segment.CorruptError
+		if err := read(whole); !errors.As(err, &corrupt) || corrupt.File != copies[0] || corrupt.Column != "x" || corrupt.Offset != 64 {
+			t.Fatalf("%v (%+v)", err, corrupt)
+		}
+		for range 3 {
+			if err := read(whole); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := b.far.Calls(faulty.Open) - fetched; n != 1 {
+			t.Errorf("it was fetched %d times", n)
+		}
+	}
+	whole.Close()
+	flip(copies[0])
+	bad, err := os.ReadFile(copies[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.local.Delete(ctx, key(2)); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.local.Put(ctx, key(2), bytes.NewReader(bad)); err != nil {
+		t.Fatal(err)
+	}
+	whole = b.cache(t, b.far, 0)
+	fetched := b.far.Calls(faulty.Open)
+	for range 4 {
+		if err := read(whole); !errors.Is(err, segment.ErrCorrupt) {
+			t.Fatal(err)
+		}
+	}
+	if n := b.far.Calls(faulty.Open) - fetched; n != 1 {
+		t.Errorf("what is no better in deep storage was fetched %d times", n)
 	}
 }
 

@@ -289,7 +289,7 @@ const (
 	// sparse is the share of rows below which conditions are asked row by row, and rows of several batches come as one.
 	sparse = 16
 	// sparseRead is that below which columns are read row by row.
-	sparseRead = 8
+	sparseRead = 4
 )
 
 // thin makes rows of the selection if few are left: what is read from then on is read of these only.
@@ -431,7 +431,7 @@ func (s *scanner) keepBits(fill func(pass vector.Bitmap) error) error {
 func (s *scanner) nextAsksBits(i int) bool {
 	for i++; i < len(s.skip); i++ {
 		if !s.skip[i] {
-			t, ok := s.leaf.planned.terms[i].(*codesTerm)
+			t, ok := s.leaf.planned.terms[i].(bitsTerm)
 			return ok && t.givesBits(s)
 		}
 	}

@@ -55,8 +55,12 @@ func (t *rangeTerm) within(from, to int) verdict {
 	})
 }
 
+func (t *rangeTerm) givesBits(s *scanner) bool {
+	return s.dense() && s.cols[t.column] == nil
+}
+
 func (t *rangeTerm) narrow(s *scanner) error {
-	if c := &s.columns[t.column]; s.cols[t.column] == nil && s.rows == nil && s.sel == nil && (!c.needed || t.rate*sparse < 1) {
+	if t.givesBits(s) {
 		return s.keepBits(func(pass vector.Bitmap) error {
 			return t.stored.SelectLongs(t.least, t.least+int64(t.span), s.from, s.to, pass)
 		})

@@ -17,6 +17,13 @@ type term interface {
 	share() float64
 }
 
+// bitsTerm is a term that may find bits for all rows of a batch in place of row numbers.
+type bitsTerm interface {
+	term
+	// givesBits reports whether narrow does so for the present batch of s.
+	givesBits(s *scanner) bool
+}
+
 // verdict is what can be said of a condition without looking at rows.
 type verdict uint8
 
@@ -96,7 +103,6 @@ func (t *codesTerm) narrow(s *scanner) error {
 	return nil
 }
 
-// givesBits reports whether narrow asks the whole of the present batch.
 func (t *codesTerm) givesBits(s *scanner) bool {
 	return s.dense() && s.cols[t.column] == nil && !t.codes.null
 }

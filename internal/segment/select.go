@@ -2,6 +2,8 @@ package segment
 
 import (
 	"encoding/binary"
+	"math"
+	"math/bits"
 
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -45,10 +47,8 @@ func (c *fileColumn) selectCodes(f CodeFilter, from, to int, pass vector.Bitmap)
 		return err
 	}
 	switch b := c.codes.b[from*w : to*w]; {
-	case w == 1 && f.Bits == nil && f.Span == 0:
-		equalBytes(b, byte(f.First), pass)
 	case w == 1:
-		bytesIn(b, f, c.meta.dictSize, pass)
+		selectBytes(b, f, pass)
 	case w == 2:
 		codesIn(view[uint16](b), f, pass)
 	case w == 4:
@@ -76,6 +76,27 @@ func (c *fileColumn) dropNulls(pass vector.Bitmap, from, to int) {
 // The kernels below fill words of 64 rows, eight rows at a time: their bits enter a word at its highest byte and move down with those that
 // follow. The bits of rows that are fewer than eight are set one by one.
 
+// selectBytes sets the bits of the codes of one byte that pass.
+func selectBytes(b []byte, f CodeFilter, pass vector.Bitmap) {
+	var table [1 << 8]uint8
+	switch {
+	case f.Bits == nil && f.Span == 0:
+		equalBytes(b, byte(f.First), pass)
+		return
+	case f.Bits == nil:
+		for c := range table[f.First : min(f.First+f.Span, math.MaxUint8)+1] {
+			table[int(f.First)+c] = 1
+		}
+	default:
+		for w, x := range f.Bits[:min(len(f.Bits), len(table)/64)] {
+			for ; x != 0; x &= x - 1 {
+				table[w<<6+bits.TrailingZeros64(x)] = 1
+			}
+		}
+	}
+	bytesIn(b, &table, pass)
+}
+
 // equalBytes compares eight codes at once.
 func equalBytes(b []byte, x byte, pass vector.Bitmap) {
 	const low, rest = 0x0101010101010101, 0x7f7f7f7f7f7f7f7f
@@ -91,25 +112,11 @@ func equalBytes(b []byte, x byte, pass vector.Bitmap) {
 		}
 		pass[w] = word
 	}
-	if part := b[len(b)&^63:]; len(part) > 0 {
-		var word uint64
-		for i, c := range part {
-			if c == x {
-				word |= 1 << i
-			}
-		}
-		pass[len(b)/64] = word
-	}
+	lastBytes(b, pass, func(c byte) bool { return c == x })
 }
 
 // bytesIn looks each code up in a table.
-func bytesIn(b []byte, f CodeFilter, entries int, pass vector.Bitmap) {
-	var table [256]uint8
-	for c := range uint32(min(entries, 256)) {
-		if f.passes(c) {
-			table[c] = 1
-		}
-	}
+func bytesIn(b []byte, table *[1 << 8]uint8, pass vector.Bitmap) {
 	for w := range pass[:len(b)/64] {
 		chunk := (*[64]byte)(b[w*64:])
 		var word uint64
@@ -120,10 +127,15 @@ func bytesIn(b []byte, f CodeFilter, entries int, pass vector.Bitmap) {
 		}
 		pass[w] = word
 	}
+	lastBytes(b, pass, func(c byte) bool { return table[c] != 0 })
+}
+
+// lastBytes sets the bits of the codes behind the last whole word of pass.
+func lastBytes(b []byte, pass vector.Bitmap, f func(c byte) bool) {
 	if part := b[len(b)&^63:]; len(part) > 0 {
 		var word uint64
 		for i, c := range part {
-			word |= uint64(table[c]) << i
+			word |= one(f(c)) << i
 		}
 		pass[len(b)/64] = word
 	}

@@ -1,6 +1,10 @@
 package segment
 
-import "github.com/hengedb/henge/internal/vector"
+import (
+	"encoding/binary"
+
+	"github.com/hengedb/henge/internal/vector"
+)
 
 // selectRows is how many values SelectLongs decodes at once: they stay in the first cache.
 const selectRows = 512
@@ -50,6 +54,11 @@ func (f *frameBlock) between(least, greatest int64, data []byte, lo, n int, pass
 		bytesBetween(data, f.offset()+lo*w, w, first, span, pass[at/64:(at+whole)/64])
 		lo, at, n = lo+whole, at+whole, n-whole
 	}
+	if b := f.packed(); b > 0 && b <= 8 && at&63 == 0 && lo&7 == 0 {
+		whole := n &^ 63
+		bitsBetween(data[f.offset()+lo/8*int(b):], b, first, span, pass[at/64:(at+whole)/64])
+		lo, at, n = lo+whole, at+whole, n-whole
+	}
 	var values [selectRows]int64
 	for n > 0 {
 		part := values[:min(n, selectRows)]
@@ -65,6 +74,50 @@ func (f *frameBlock) between(least, greatest int64, data []byte, lo, n int, pass
 			at += len(few)
 		}
 		lo, n = lo+len(part), n-len(part)
+	}
+}
+
+// bitsBetween sets pass to a bit for each of the values of b bits, of 1 to 8, that data begins with, 64 for each of its words: whether it is first
+// or one of the span after it. Data reaches frameSlack bytes beyond the last value.
+//
+// Eight values are compared at once. Every second of them has room for a carry once the others are gone: what is added to it carries if it is no
+// less than first, or more than the last that passes.
+func bitsBetween(data []byte, b uint, first, span uint64, pass []uint64) {
+	top := uint64(1) << b // more than any value
+	if first >= top {
+		clear(pass)
+		return
+	}
+	span = min(span, top-1-first)
+	b &= 15 // what the compiler does not know otherwise
+	var values, carries, reach, exceed uint64
+	for k := uint(0); k < 8; k += 2 {
+		values |= (top - 1) << (k * b)
+		carries |= top << (k * b)
+		reach |= (top - first) << (k * b)
+		exceed |= (top - 1 - first - span) << (k * b)
+	}
+	// The bits of eight values, every b-th, move together: first to pairs, then to fours.
+	var pairs, fours uint64
+	for k := uint(0); k < 8; k += 2 {
+		pairs |= 3 << (k * b)
+	}
+	fours = 0xf | 0xf<<(4*b)
+	for i := range pass {
+		var word uint64
+		for k := range uint(8) {
+			x := binary.LittleEndian.Uint64(data[k*b:])
+			even, odd := x&values, x>>b&values
+			even = (even + reach) &^ (even + exceed) & carries
+			odd = (odd + reach) &^ (odd + exceed) & carries
+			found := even>>b | odd
+			found = (found | found>>(b-1)) & pairs
+			found = (found | found>>(2*b-2)) & fours
+			found |= found >> (4*b - 4)
+			word = word>>8 | found<<56
+		}
+		pass[i] = word
+		data = data[8*b:]
 	}
 }
 

@@ -1,6 +1,7 @@
 package segment
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -13,7 +14,7 @@ import (
 func TestSelectLongsAgreesWithReading(t *testing.T) {
 	const n = 2*BlockRows + 77
 	r := rand.New(rand.NewPCG(4, 7))
-	for _, span := range []uint{0, 1, 5, 8, 11, 16, 21, 28, 33, 40, 48, 56, 63, 64} {
+	for _, span := range []uint{0, 1, 2, 3, 4, 5, 6, 7, 8, 11, 16, 21, 28, 33, 40, 48, 56, 63, 64} {
 		for _, unit := range []int64{1, 1000} {
 			if unit > 1 && span > 50 {
 				continue
@@ -39,6 +40,7 @@ func TestSelectLongsAgreesWithReading(t *testing.T) {
 			bounds := [][2]int64{
 				{math.MinInt64, math.MaxInt64}, {1, 0}, {sorted[n/4], sorted[n/2]}, {sorted[n/4] + 1, sorted[n/2] - 1}, {sorted[n-1], math.MaxInt64},
 				{math.MinInt64, sorted[0]}, {sorted[n/3], sorted[n/3]}, {sorted[0] + 1, sorted[n-1] - 1},
+				{sorted[n-1] - unit, sorted[n-1] - 1}, {sorted[0] + unit, sorted[0] + 2*unit},
 			}
 			for _, b := range bounds {
 				for _, run := range [][2]int{{0, n}, {1, 4097}, {4000, 4099}, {BlockRows - 3, BlockRows + 70}, {64, 128}, {n - 1, n}} {
@@ -59,5 +61,43 @@ func TestSelectLongsAgreesWithReading(t *testing.T) {
 			}
 			s.Release()
 		}
+	}
+}
+
+func BenchmarkSelectLongs(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 9))
+	for _, span := range []uint{4, 6, 8, 13, 24, 33} {
+		values := make([]int64, BlockRows)
+		for i := range values {
+			values[i] = 5 + int64(r.Uint64()>>(64-span))
+		}
+		f, data := encodeFrame(nil, values, nil, 0)
+		data = slices.Concat(data, make([]byte, frameSlack))
+		pass := vector.NewBitmap(BlockRows)
+		b.Run(fmt.Sprintf("%d_bits", span), func(b *testing.B) {
+			b.SetBytes(BlockRows)
+			for b.Loop() {
+				f.between(5+1<<(span-3), 5+1<<(span-2), data, 0, BlockRows, pass, 0)
+			}
+		})
+	}
+}
+
+func BenchmarkSelectBytes(b *testing.B) {
+	codes := make([]byte, BlockRows)
+	r := rand.New(rand.NewPCG(1, 9))
+	for i := range codes {
+		codes[i] = byte(r.IntN(250))
+	}
+	pass := vector.NewBitmap(BlockRows)
+	for name, f := range map[string]CodeFilter{
+		"one": {First: 7}, "run": {First: 7, Span: 20}, "two": {Bits: []uint64{1 << 9, 1 << 40, 0, 0}}, "many": {Bits: []uint64{0xff00ff, 1 << 40, 0xff, 0}},
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(BlockRows)
+			for b.Loop() {
+				selectBytes(codes, f, pass)
+			}
+		})
 	}
 }

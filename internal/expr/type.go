@@ -1,7 +1,7 @@
 package expr
 
 import (
-	"sync"
+	"unique"
 
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -49,31 +49,12 @@ type Type struct {
 	// by accident.
 	Multi bool
 
-	more *typeMore // arrays and complex types; interned, so that equal types have equal pointers
+	more unique.Handle[typeMore] // arrays and complex types
 }
 
 type typeMore struct {
 	elem Type
 	name string
-}
-
-var interned struct {
-	sync.Mutex
-	m map[typeMore]*typeMore
-}
-
-func intern(t typeMore) *typeMore {
-	interned.Lock()
-	defer interned.Unlock()
-	if p, ok := interned.m[t]; ok {
-		return p
-	}
-	if interned.m == nil {
-		interned.m = map[typeMore]*typeMore{}
-	}
-	p := &t
-	interned.m[t] = p
-	return p
 }
 
 // Of returns the nullable type with base b, which is no array and not complex.
@@ -88,12 +69,12 @@ func (t Type) OrNull(n bool) Type { t.Nullable = t.Nullable || n; return t }
 // ArrayOf returns the nullable type of arrays of elem; elements are always nullable.
 func ArrayOf(elem Type) Type {
 	elem.Nullable = true
-	return Type{Base: Array, Nullable: true, more: intern(typeMore{elem: elem})}
+	return Type{Base: Array, Nullable: true, more: unique.Make(typeMore{elem: elem})}
 }
 
 // ComplexOf returns the nullable type COMPLEX<name>.
 func ComplexOf(name string) Type {
-	return Type{Base: Other, Nullable: true, more: intern(typeMore{name: name})}
+	return Type{Base: Other, Nullable: true, more: unique.Make(typeMore{name: name})}
 }
 
 // MultiString is the type of a multi-value string column.
@@ -107,18 +88,18 @@ func (t Type) Elem() Type {
 	if t.Multi {
 		return Of(t.Base)
 	}
-	if t.Base != Array || t.more == nil {
+	if t.Base != Array || t.more == (unique.Handle[typeMore]{}) {
 		return Type{}
 	}
-	return t.more.elem
+	return t.more.Value().elem
 }
 
 // ComplexName returns the name in COMPLEX<name>, and "" of anything else.
 func (t Type) ComplexName() string {
-	if t.Base != Other || t.more == nil {
+	if t.Base != Other || t.more == (unique.Handle[typeMore]{}) {
 		return ""
 	}
-	return t.more.name
+	return t.more.Value().name
 }
 
 // Runtime returns the physical type that values of t have while running; ROW has none.

@@ -2,7 +2,7 @@ package vector
 
 import (
 	"strings"
-	"sync"
+	"unique"
 
 	"github.com/hengedb/henge/internal/fault"
 )
@@ -24,7 +24,7 @@ const (
 // Type is a physical type. Types are comparable with ==; the zero Type is no type.
 type Type struct {
 	Kind Kind
-	more *typeMore // lists and complex types only; interned, so that equal types have equal pointers
+	more unique.Handle[typeMore] // lists and complex types only
 }
 
 type typeMore struct {
@@ -43,37 +43,20 @@ var (
 // JSON is the type of nested values, stored as their JSON text.
 var JSON = ComplexOf("json")
 
-var interned struct {
-	sync.Mutex
-	m map[typeMore]*typeMore
-}
-
-func intern(t typeMore) *typeMore {
-	interned.Lock()
-	defer interned.Unlock()
-	if p, ok := interned.m[t]; ok {
-		return p
-	}
-	if interned.m == nil {
-		interned.m = map[typeMore]*typeMore{}
-	}
-	p := &t
-	interned.m[t] = p
-	return p
-}
-
 // ListOf returns the type of lists of elem.
-func ListOf(elem Type) Type { return Type{Kind: KindList, more: intern(typeMore{elem: elem})} }
+func ListOf(elem Type) Type { return Type{Kind: KindList, more: unique.Make(typeMore{elem: elem})} }
 
 // ComplexOf returns the opaque type called name ("json", "HLLSketch", "hyperUnique"); an empty name is an unknown complex type.
-func ComplexOf(name string) Type { return Type{Kind: KindComplex, more: intern(typeMore{name: name})} }
+func ComplexOf(name string) Type {
+	return Type{Kind: KindComplex, more: unique.Make(typeMore{name: name})}
+}
 
 // Elem returns the element type of a list, and the zero Type of anything else.
 func (t Type) Elem() Type {
 	if t.Kind != KindList {
 		return Type{}
 	}
-	return t.more.elem
+	return t.more.Value().elem
 }
 
 // ComplexName returns the name of a complex type, and "" of anything else.
@@ -81,7 +64,7 @@ func (t Type) ComplexName() string {
 	if t.Kind != KindComplex {
 		return ""
 	}
-	return t.more.name
+	return t.more.Value().name
 }
 
 // IsNumeric reports whether values of t are numbers.
@@ -101,12 +84,12 @@ func (t Type) String() string {
 	case KindString:
 		return "STRING"
 	case KindList:
-		return "ARRAY<" + t.more.elem.String() + ">"
+		return "ARRAY<" + t.more.Value().elem.String() + ">"
 	case KindComplex:
-		if t.more.name == "" {
+		if t.more.Value().name == "" {
 			return "COMPLEX"
 		}
-		return "COMPLEX<" + t.more.name + ">"
+		return "COMPLEX<" + t.more.Value().name + ">"
 	}
 	return "INVALID"
 }

@@ -1,6 +1,8 @@
 package dispatch
 
 import (
+	"context"
+	"errors"
 	"io"
 
 	"github.com/hengedb/henge/internal/budget"
@@ -15,6 +17,7 @@ type buffer struct {
 	account budget.Account
 	batches []*vector.Batch
 	bytes   int64
+	count   int // of the batches that were added
 	file    *budget.SpillFile
 	w       *vector.FrameWriter
 	r       *vector.FrameReader
@@ -22,6 +25,8 @@ type buffer struct {
 	// server gave the rows, and its operators did this for them.
 	server string
 	did    []*exec.NodeProfile
+	// runs are the rows of single segments, in their order; nil: nobody keeps them.
+	runs []exec.Operator
 }
 
 func newBuffer(memory *budget.Budget, spill *budget.SpillDir) *buffer {
@@ -29,6 +34,7 @@ func newBuffer(memory *budget.Budget, spill *budget.SpillDir) *buffer {
 }
 
 func (b *buffer) add(rows *vector.Batch) error {
+	b.count++
 	if b.file != nil {
 		return b.w.Write(rows)
 	}
@@ -55,7 +61,21 @@ func (b *buffer) add(rows *vector.Batch) error {
 	return b.account.Set(0)
 }
 
-// next returns the rows in their order, then io.EOF. Nothing is added any more.
+// Next returns the rows in their order, then io.EOF. Nothing is added any more.
+func (b *buffer) Next(ctx context.Context) (*vector.Batch, error) {
+	if b.runs == nil {
+		return b.next()
+	}
+	for len(b.runs) > 0 {
+		rows, err := b.runs[0].Next(ctx)
+		if !errors.Is(err, io.EOF) {
+			return rows, err
+		}
+		b.runs = b.runs[1:]
+	}
+	return nil, io.EOF
+}
+
 func (b *buffer) next() (*vector.Batch, error) {
 	if b.file == nil {
 		if len(b.batches) == 0 {
@@ -77,5 +97,5 @@ func (b *buffer) next() (*vector.Batch, error) {
 func (b *buffer) close() {
 	b.account.Close()
 	_ = b.file.Close() // a temporary file: nothing is lost
-	b.batches = nil
+	b.batches, b.runs = nil, nil
 }

@@ -45,5 +45,9 @@ func (d *Dispatcher) ask(ctx context.Context, server *Server, r *Request) (*Stre
 			WithCause(fmt.Errorf("%s", text))}
 	}
 	stream := &counted{ReadCloser: resp.Body}
-	return NewStreamReader(stream, r.Version), stream, nil
+	reader := NewStreamReader(stream, r.Version)
+	if r.BySegment {
+		reader.BySegment(len(r.Segments))
+	}
+	return reader, stream, nil
 }

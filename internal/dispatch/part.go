@@ -12,8 +12,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// read asks a server for its share and calls f with each batch until the end. It returns what the server's operators did.
-func (r *running) read(ctx context.Context, s share, skip int64, f func(*vector.Batch) error) ([]*exec.NodeProfile, error) {
+// read asks a server for its share and calls f with each batch until the end. It returns the stream, which then knows what the server's operators did.
+func (r *running) read(ctx context.Context, s share, skip int64, f func(*vector.Batch) error) (*StreamReader, error) {
 	defer r.d.busy(s)()
 	began, first := r.d.o.Clock.Now(), time.Time{}
 	stream, body, err := r.d.ask(ctx, s.server, r.request(ctx, s, skip))
@@ -29,7 +29,7 @@ func (r *running) read(ctx context.Context, s share, skip int64, f func(*vector.
 	for {
 		b, err := stream.Next()
 		if errors.Is(err, io.EOF) {
-			return stream.Did(), nil
+			return stream, nil
 		}
 		if err != nil {
 			return nil, err
@@ -98,7 +98,7 @@ func (p *wholePart) Next(ctx context.Context) (*vector.Batch, error) {
 		return nil, p.err
 	}
 	for len(p.buffers) > 0 {
-		b, err := p.buffers[0].next()
+		b, err := p.buffers[0].Next(ctx)
 		if !errors.Is(err, io.EOF) {
 			return b, err
 		}
@@ -183,8 +183,13 @@ func (r *running) hedged(ctx context.Context, s share) (*buffer, error) {
 			b := newBuffer(r.q.Memory, r.q.Spill)
 			err := exec.Protect(func() (err error) {
 				b.server = s.server.Name
-				b.did, err = r.read(ctx, s, 0, b.add)
-				return err
+				stream, err := r.read(ctx, s, 0, b.add)
+				if err != nil {
+					return err
+				}
+				b.did = stream.Did()
+				r.keep(b, s.segments, stream.starts)
+				return nil
 			})
 			if err != nil {
 				b.close()
@@ -274,7 +279,7 @@ func (p *streamedPart) run(ctx context.Context, r *running, s share) error {
 	never := map[string]bool{}
 	rows := int64(0)
 	for attempt := 1; ; attempt++ {
-		did, err := r.read(ctx, s, rows, func(b *vector.Batch) error {
+		stream, err := r.read(ctx, s, rows, func(b *vector.Batch) error {
 			select {
 			case p.batches <- b:
 				rows += int64(b.Rows())
@@ -284,7 +289,7 @@ func (p *streamedPart) run(ctx context.Context, r *running, s share) error {
 			}
 		})
 		if err == nil {
-			r.f.Far.Add(s.server.Name, did)
+			r.f.Far.Add(s.server.Name, stream.Did())
 			return nil
 		}
 		if ctx.Err() != nil {

@@ -63,6 +63,8 @@ type Query struct {
 	Priority                    int64
 	Lane                        string
 	NoCacheUse, NoCachePopulate bool
+	// Segments keeps what servers make of single segments; nil: nothing is kept here.
+	Segments *exec.SegmentCache
 	// Memory and Spill hold what waits to be merged.
 	Memory *budget.Budget
 	Spill  *budget.SpillDir
@@ -166,16 +168,20 @@ func (r *remote) Open(ctx context.Context, f *exec.Fragment) ([]exec.Operator, e
 		return nil, err
 	}
 	shares := r.shares
-	if !r.formed && mergeable(f) {
+	var out []exec.Operator
+	kept := r.q.Segments.Fragment(f, r.q.TimeZone)
+	if kept != nil {
+		out, shares = r.takeKnown(kept, shares)
+	}
+	if !r.formed && mergeable(f) && !kept.Populates() { // what servers have merged is of no single segment
 		shares = tree(shares, r.d.o.FanIn, r.d.merges)
 	}
-	run := &running{d: r.d, q: r.q, f: f, plan: plan, parts: len(shares), began: r.d.o.Clock.Now()}
-	out := make([]exec.Operator, len(shares))
-	for i, s := range shares {
+	run := &running{d: r.d, q: r.q, f: f, plan: plan, kept: kept, parts: len(shares), began: r.d.o.Clock.Now()}
+	for _, s := range shares {
 		if f.Streamed {
-			out[i] = startStreamed(ctx, run, s)
+			out = append(out, startStreamed(ctx, run, s))
 		} else {
-			out[i] = startWhole(ctx, run, s)
+			out = append(out, startWhole(ctx, run, s))
 		}
 	}
 	return out, nil
@@ -187,6 +193,7 @@ type running struct {
 	q     *Query
 	f     *exec.Fragment
 	plan  []byte
+	kept  *exec.KeptFragment // nil: nothing is kept of single segments
 	parts int
 	began time.Time
 
@@ -220,6 +227,7 @@ func (r *running) request(ctx context.Context, s share, skip int64) *Request {
 		QueryID: r.q.ID, TimeZone: r.q.TimeZone, Now: r.q.Now, BatchRows: r.q.BatchRows, Skip: skip, Need: r.f.Need,
 		Priority: r.q.Priority, Lane: r.q.Lane, NoCacheUse: r.q.NoCacheUse, NoCachePopulate: r.q.NoCachePopulate,
 		Groups: r.f.Groups, Streamed: r.f.Streamed, Profile: r.f.Far != nil, Plan: r.plan, Segments: s.sent(nil),
+		BySegment: r.kept.Populates(),
 	}
 	if len(s.others) > 0 {
 		req.Servers, req.Others = s.sentOthers()

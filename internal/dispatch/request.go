@@ -85,6 +85,8 @@ type Request struct {
 	Need []bool `json:"need,omitempty"`
 	// Profile asks for what the operators did. Servers that do not know it give the rows alone.
 	Profile bool `json:"profile,omitempty"`
+	// BySegment asks for the groups of each segment by themselves, and for being told where they begin. Servers that do not know it give those of all.
+	BySegment bool `json:"bySegment,omitempty"`
 	// Segments are read in this order.
 	Segments []SentSegment `json:"segments"`
 	// Others are the shares of other servers, that this one asks for and merges with its own rows or groups. From version 2 on.
@@ -203,5 +205,8 @@ func ReadRequest(in io.Reader, newest int) (*Request, error) {
 		return nil, corrupt("what others are to read can't be meant")
 	}
 	r.Plan, r.Groups, r.Streamed = body[header:header+plan], head[5]&flagGroups != 0, head[5]&flagStreamed != 0
+	if r.BySegment && (!r.Groups || r.Profile || len(r.Others) > 0) {
+		return nil, corrupt("what is wanted by segment can't be meant")
+	}
 	return r, nil
 }

@@ -16,6 +16,7 @@ const (
 	streamHead  = 8
 
 	blockRows    = 'R'
+	blockSegment = 'S'
 	blockProfile = 'P'
 	blockEnd     = 'E'
 	blockFault   = 'F'
@@ -94,6 +95,16 @@ func (s *StreamWriter) Rows(b *vector.Batch) error {
 	return s.frames.Write(b)
 }
 
+// Segment says that the rows behind it, until the next Segment, are all that the i-th segment of the request gives. It is for askers that want to know.
+func (s *StreamWriter) Segment(i int) error {
+	if err := s.Begin(); err != nil {
+		return err
+	}
+	block := binary.LittleEndian.AppendUint32([]byte{blockSegment}, uint32(i))
+	_, err := s.w.Write(binary.LittleEndian.AppendUint32(block, crc32.Checksum(block, castagnoli)))
+	return err
+}
+
 // Profile says what the operators did. It is for askers that want to know, behind all rows.
 func (s *StreamWriter) Profile(did []*exec.NodeProfile) error {
 	if err := s.Begin(); err != nil {
@@ -142,9 +153,16 @@ type StreamReader struct {
 	rows   int64
 	begun  bool
 	did    []*exec.NodeProfile
+	// batches is how many came, and starts where those of single segments begin.
+	batches int
+	starts  []segmentStart
+	told    []bool // of the segments of the request whether theirs have begun
 
 	version byte
 }
+
+// segmentStart says that the batches from one on are those of a segment of the request.
+type segmentStart struct{ segment, batch int }
 
 // NewStreamReader returns a reader from r of the answer to a request of a version.
 func NewStreamReader(r io.Reader, version byte) *StreamReader {
@@ -176,6 +194,9 @@ func cut(err error) error {
 	return &broken{err}
 }
 
+// BySegment lets the stream say where the rows of each of so many segments begin.
+func (s *StreamReader) BySegment(segments int) { s.told = make([]bool, segments) }
+
 // Did returns what the operators did, once Next has returned io.EOF; nil: the server did not say.
 func (s *StreamReader) Did() []*exec.NodeProfile { return s.did }
 
@@ -185,6 +206,12 @@ func (s *StreamReader) Next() (*vector.Batch, error) {
 		return nil, err
 	}
 	kind, err := s.r.ReadByte()
+	for err == nil && kind == blockSegment {
+		if err := s.start(); err != nil {
+			return nil, err
+		}
+		kind, err = s.r.ReadByte()
+	}
 	if err == nil && kind == blockProfile {
 		if err := s.profile(); err != nil {
 			return nil, err
@@ -201,6 +228,7 @@ func (s *StreamReader) Next() (*vector.Batch, error) {
 			return nil, cut(err)
 		}
 		s.rows += int64(b.N)
+		s.batches++
 		return b, nil
 	case blockEnd:
 		rows, err := s.block(kind, 8)
@@ -219,6 +247,21 @@ func (s *StreamReader) Next() (*vector.Batch, error) {
 		return nil, decodeFault(text)
 	}
 	return nil, &broken{corrupt("a block is unknown")}
+}
+
+// start reads which segment begins. All rows are those of one, or none are said to be.
+func (s *StreamReader) start() error {
+	number, err := s.block(blockSegment, 4)
+	if err != nil {
+		return err
+	}
+	i := binary.LittleEndian.Uint32(number)
+	if uint64(i) >= uint64(len(s.told)) || s.told[i] || len(s.starts) == 0 && s.batches > 0 {
+		return &broken{corrupt("a segment begins where none can")}
+	}
+	s.told[i] = true
+	s.starts = append(s.starts, segmentStart{int(i), s.batches})
+	return nil
 }
 
 func (s *StreamReader) profile() error {

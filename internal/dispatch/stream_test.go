@@ -152,3 +152,45 @@ func FuzzReadRequest(f *testing.F) {
 		}
 	})
 }
+
+// What a stream says of single segments is of those that were asked for, each once, and of all rows.
+func TestStreamsSayWhichSegmentsRowsAreOf(t *testing.T) {
+	write := func(steps ...int) *StreamReader { // a segment, or -1: ten rows
+		var out bytes.Buffer
+		w := NewStreamWriter(&out, Version, 0, nil)
+		for _, s := range steps {
+			give := func() error { return w.Rows(numbers(0, 10)) }
+			if s >= 0 {
+				give = func() error { return w.Segment(s) }
+			}
+			if err := give(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.End(nil); err != nil {
+			t.Fatal(err)
+		}
+		r := NewStreamReader(&out, Version)
+		r.BySegment(3)
+		return r
+	}
+	end := func(r *StreamReader) error {
+		for {
+			if _, err := r.Next(); err != nil {
+				return err
+			}
+		}
+	}
+	r := write(2, -1, -1, 0, 1, -1)
+	if err := end(r); !errors.Is(err, io.EOF) {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]segmentStart{{2, 0}, {0, 2}, {1, 2}}, r.starts, cmp.AllowUnexported(segmentStart{})); diff != "" {
+		t.Error(diff)
+	}
+	for _, bad := range [][]int{{3, -1}, {1, -1, 1}, {-1, 0}, {0, 1 << 31}} {
+		if err := end(write(bad...)); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%v: %v", bad, err)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/plan/wire"
@@ -30,7 +31,7 @@ type SegmentCache struct {
 
 // wants reports whether the cache is for an aggregation over a pipeline. Joins, and what depends on more than the segments, are not for it.
 func (c *SegmentCache) wants(n *plan.Aggregate, p *Pipeline, env *Env) bool {
-	if c == nil || !c.Use && !c.Populate || env.Profile != nil || len(n.Order) > 0 || p == nil || p.scan == nil || p.scan.Limit >= 0 || len(p.leaves) == 0 {
+	if !c.takes(n) || env.Profile != nil || p == nil || p.scan == nil || p.scan.Limit >= 0 || len(p.leaves) == 0 {
 		return false
 	}
 	for _, s := range p.steps {
@@ -38,7 +39,13 @@ func (c *SegmentCache) wants(n *plan.Aggregate, p *Pipeline, env *Env) bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(nativeTypes(n), func(t string) bool { return slices.Contains(c.Not, t) })
+	return true
+}
+
+// takes reports whether the cache is for an aggregation, whatever it is over.
+func (c *SegmentCache) takes(n *plan.Aggregate) bool {
+	return c != nil && (c.Use || c.Populate) && len(n.Order) == 0 &&
+		!slices.ContainsFunc(nativeTypes(n), func(t string) bool { return slices.Contains(c.Not, t) })
 }
 
 // nativeTypes are the types of native queries that an aggregation may be a part of.
@@ -76,12 +83,13 @@ func takeKept(n *plan.Aggregate, p *Pipeline, env *Env) *keptGroups {
 	scan := *p.scan
 	scan.Intervals = nil
 	bare := &Pipeline{scan: &scan, steps: p.steps}
-	base, fixed, err := wire.Fingerprint(plan.WithInputs(n, []plan.Node{bare.fragment()}))
-	if err != nil || !fixed {
-		return nil // a plan that can't be told from others is not kept
-	}
+	zone := ""
 	if env.Expr.Zone != nil {
-		base = append(append(base, 0), env.Expr.Zone.Name()...)
+		zone = env.Expr.Zone.Name()
+	}
+	base := keptBase(plan.WithInputs(n, []plan.Node{bare.fragment()}), zone)
+	if base == nil {
+		return nil
 	}
 	k := &keptGroups{cache: cache, node: n, p: p}
 	var left []*leafScan
@@ -90,7 +98,7 @@ func takeKept(n *plan.Aggregate, p *Pipeline, env *Env) *keptGroups {
 			left = append(left, l)
 			continue
 		}
-		key := keptKey(base, l)
+		key := keptKey(base, l.leaf.ID, l.cut(), l.times)
 		if cache.Use {
 			if op := cache.Rows.Get(key, nil); op != nil {
 				k.known = append(k.known, op)
@@ -112,19 +120,33 @@ func takeKept(n *plan.Aggregate, p *Pipeline, env *Env) *keptGroups {
 	return k
 }
 
-// keptKey is the key of a plan over one segment.
-func keptKey(base []byte, l *leafScan) RowKey {
+// keptBase is what keys have of a plan whose scan has no bounds of time; nil: a plan that can't be told from others is not kept.
+func keptBase(n plan.Node, zone string) []byte {
+	base, fixed, err := wire.Fingerprint(n)
+	if err != nil || !fixed {
+		return nil
+	}
+	return append(append(base, 0), zone...)
+}
+
+// keptKey is the key of a plan over one segment, of which it sees all rows or, where that is cut, those at some times.
+func keptKey(base []byte, id string, cut bool, times []chrono.Interval) RowKey {
 	h := sha256.New()
 	h.Write(base)
 	h.Write([]byte{0})
-	h.Write([]byte(l.leaf.ID))
-	if !l.exact || l.rows < l.leaf.Reader.Info().Rows {
-		for _, iv := range l.times {
-			h.Write(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64([]byte{0}, uint64(iv.Start)), uint64(iv.End)))
-		}
+	h.Write([]byte(id))
+	if !cut {
+		return RowKey(h.Sum(nil))
+	}
+	h.Write([]byte{0})
+	for _, iv := range times {
+		h.Write(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64([]byte{0}, uint64(iv.Start)), uint64(iv.End)))
 	}
 	return RowKey(h.Sum(nil))
 }
+
+// cut reports whether the bounds of time cut through the segment.
+func (l *leafScan) cut() bool { return !l.exact || l.rows < l.leaf.Reader.Info().Rows }
 
 // recut makes the morsels of the segments that are left.
 func (p *Pipeline) recut() {

@@ -142,6 +142,9 @@ func (a *API) run(ctx context.Context, req *dispatch.Request, out *dispatch.Stre
 		}
 		env.Cluster = &merging{own, relay}
 	}
+	if req.BySegment {
+		return nil, sendEach(ctx, f, env, own, out)
+	}
 	if !req.Profile {
 		return nil, send(ctx, f, env, out)
 	}

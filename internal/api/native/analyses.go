@@ -66,6 +66,8 @@ type sentAnalysis struct {
 	QueryGranularity *string           `json:"queryGranularity,omitempty"`
 	Rollup           *bool             `json:"rollup,omitempty"`
 	Said             []saidAt          `json:"said,omitempty"`
+	// Times are those from the first to behind the last row, equal where there are no rows.
+	Times *[2]int64 `json:"times,omitempty"`
 }
 
 type sentColumn struct {
@@ -77,6 +79,9 @@ type sentColumn struct {
 
 func (a *analysis) send() sentAnalysis {
 	s := sentAnalysis{At: a.at, ID: a.ID, Intervals: a.intervals, Size: a.Size, NumRows: a.NumRows, QueryGranularity: a.QueryGranularity, Rollup: a.Rollup, Said: a.said}
+	if a.times != nil {
+		s.Times = &[2]int64{a.times.Start, a.times.End}
+	}
 	for _, name := range a.Columns.names {
 		c := a.Columns.columns[name]
 		s.Columns = append(s.Columns, sentColumn{name, *c, c.first, c.other})
@@ -86,6 +91,9 @@ func (a *analysis) send() sentAnalysis {
 
 func (s *sentAnalysis) analysis() *analysis {
 	a := &analysis{at: s.At, ID: s.ID, intervals: s.Intervals, Size: s.Size, NumRows: s.NumRows, QueryGranularity: s.QueryGranularity, Rollup: s.Rollup, said: s.Said}
+	if s.Times != nil {
+		a.times = &chrono.Interval{Start: s.Times[0], End: s.Times[1]}
+	}
 	for i := range s.Columns {
 		c := s.Columns[i].columnAnalysis
 		c.first, c.other = s.Columns[i].First, s.Columns[i].Other
@@ -146,10 +154,28 @@ func AnalysesRoutes(mux *edge.Mux, files Files) {
 
 // analyses gives f the analyses of the segments of a query, in their order, or one of all.
 func (x *execution) analyses(ctx context.Context, q *lang.SegmentMetadata, segments []Listed, f func(*analysis) error) error {
-	r := analysesRequest{Asked: q.Analyses(), Include: q.ToInclude, Merge: q.Merge}
+	all, err := x.described(ctx, analysesRequest{Asked: q.Analyses(), Include: q.ToInclude, Merge: q.Merge}, segments)
+	if err != nil {
+		return err
+	}
+	if q.Merge && len(all) > 0 {
+		for _, a := range all[1:] {
+			all[0].merge(a)
+		}
+		all = all[:1]
+	}
+	for _, a := range all {
+		if err := f(a); err != nil {
+			return fmt.Errorf("writing the analysis of segment [%s]: %w", a.ID, err)
+		}
+	}
+	return nil
+}
+
+// described returns the analyses of segments in their order, where they are merged one of each server's.
+func (x *execution) described(ctx context.Context, r analysesRequest, segments []Listed) (all []*analysis, err error) {
 	var mu sync.Mutex
-	var all []*analysis
-	err := x.session.Spread(ctx, segments, func(ctx context.Context, at Server, files Files, part []Listed) error {
+	err = x.session.Spread(ctx, segments, func(ctx context.Context, at Server, files Files, part []Listed) error {
 		own := r
 		own.Segments = part
 		var list []*analysis
@@ -163,7 +189,7 @@ func (x *execution) analyses(ctx context.Context, q *lang.SegmentMetadata, segme
 			if err := at.Call(ctx, analysesPath, own, &answer); err != nil {
 				return err
 			}
-			if want := len(part); !q.Merge && len(answer) != want || q.Merge && len(answer) != 1 {
+			if want := len(part); !r.Merge && len(answer) != want || r.Merge && len(answer) != 1 {
 				return fault.Unavailable("A server has described [%d] segments of [%d]", len(answer), want)
 			}
 			for i := range answer {
@@ -176,19 +202,48 @@ func (x *execution) analyses(ctx context.Context, q *lang.SegmentMetadata, segme
 		return nil
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	slices.SortFunc(all, func(a, b *analysis) int { return a.at - b.at })
-	if q.Merge && len(all) > 0 {
-		for _, a := range all[1:] {
-			all[0].merge(a)
-		}
-		all = all[:1]
+	return all, nil
+}
+
+// times calls f with the visible segments of a datasource in some intervals that have rows, if they are wanted, and the times from the first to behind the last
+// of these. Who holds the segments says so; where servers of an earlier release don't, this process looks.
+func (x *execution) times(
+	ctx context.Context, name string, within []chrono.Interval, wanted func(visible chrono.Interval) bool, f func(visible, rows chrono.Interval),
+) error {
+	segments := slices.DeleteFunc(x.session.List(name, within), func(l Listed) bool { return !wanted(l.Visible) })
+	if len(segments) == 0 {
+		return nil
+	}
+	for i := range segments {
+		segments[i].At = i
+	}
+	all, err := x.described(ctx, analysesRequest{Asked: []string{"times"}, Include: &lang.ColumnSet{Type: "none"}}, segments)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(all, func(a *analysis) bool { return a.times == nil }) {
+		return x.session.Segments(ctx, name, within, func(s Segment) error {
+			if iv := timesOf(s.Info); !iv.IsEmpty() && wanted(s.Visible) {
+				f(s.Visible, iv)
+			}
+			return nil
+		})
 	}
 	for _, a := range all {
-		if err := f(a); err != nil {
-			return fmt.Errorf("writing the analysis of segment [%s]: %w", a.ID, err)
+		if !a.times.IsEmpty() {
+			f(segments[a.at].Visible, *a.times)
 		}
 	}
 	return nil
+}
+
+// timesOf are those from the first to behind the last row of a segment.
+func timesOf(info *segment.Info) chrono.Interval {
+	if !info.HasTimes || info.Rows == 0 {
+		return chrono.Interval{}
+	}
+	return chrono.Interval{Start: info.MinTime, End: info.MaxTime + 1}
 }

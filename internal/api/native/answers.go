@@ -263,20 +263,15 @@ func (x *execution) ranges(ctx context.Context, q *lang.Common) (out []chrono.In
 	}
 	within := q.When()
 	for _, name := range lang.ScannedTables(q.DataSource.DataSource) {
-		err := x.session.Segments(ctx, name, within, func(s Segment) error {
-			if !s.Info.HasTimes || s.Info.Rows == 0 {
-				return nil
-			}
-			data, ok := chrono.Interval{Start: s.Info.MinTime, End: s.Info.MaxTime + 1}.Intersect(s.Visible)
-			if !ok {
-				return nil
-			}
+		all := func(chrono.Interval) bool { return true }
+		err := x.times(ctx, name, within, all, func(visible, rows chrono.Interval) {
 			for _, iv := range within {
-				if part, ok := data.Intersect(iv); ok && !part.IsEmpty() {
-					out = append(out, part)
+				if part, ok := rows.Intersect(visible); ok {
+					if part, ok = part.Intersect(iv); ok && !part.IsEmpty() {
+						out = append(out, part)
+					}
 				}
 			}
-			return nil
 		})
 		if err != nil {
 			return nil, false, err

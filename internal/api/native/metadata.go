@@ -29,7 +29,8 @@ type analysis struct {
 
 	at        int // the place of its first segment
 	intervals []chrono.Interval
-	said      []saidAt // of aggregators
+	said      []saidAt         // of aggregators
+	times     *chrono.Interval // from the first to behind the last row; nil: nobody asked
 }
 
 // columnAnalysis describes a column. Null stands for what is not known or was not asked for.
@@ -151,6 +152,10 @@ func analyze(r *analysesRequest, l *Listed, info *segment.Info) *analysis {
 	if wants("querygranularity") && info.QueryGranularity != "" {
 		granularity := info.QueryGranularity
 		a.QueryGranularity = &granularity
+	}
+	if wants("times") {
+		times := timesOf(info)
+		a.times = &times
 	}
 	if wants("aggregators") {
 		a.said = saidOf(l.At, info)
@@ -307,14 +312,11 @@ func (x *execution) dataSourceMetadata(ctx context.Context, q *lang.DataSourceMe
 	out := x.out
 	latest, any := int64(0), false
 	for _, name := range lang.ScannedTables(q.DataSource.DataSource) {
-		err := x.session.Segments(ctx, name, []chrono.Interval{chrono.Eternity}, func(s Segment) error {
-			if !slices.ContainsFunc(q.When(), s.Visible.Overlaps) {
-				return nil
-			}
-			if t := min(s.Info.MaxTime, s.Visible.End-1); s.Info.HasTimes && (!any || t > latest) {
+		overlaps := func(visible chrono.Interval) bool { return slices.ContainsFunc(q.When(), visible.Overlaps) }
+		err := x.times(ctx, name, []chrono.Interval{chrono.Eternity}, overlaps, func(visible, rows chrono.Interval) {
+			if t := min(rows.End, visible.End) - 1; !any || t > latest {
 				latest, any = t, true
 			}
-			return nil
 		})
 		if err != nil {
 			return err

@@ -56,9 +56,9 @@ type Options struct {
 	Dispatcher *dispatch.Dispatcher
 	// Clones returns the servers that are clones, by name; nil: there are none.
 	Clones func() map[string]string
-	// Cache is that of results, Segments that of single segments.
-	Cache    CacheOptions
-	Segments exec.SegmentCache
+	// Cache is that of results; Segments that of single segments which this process reads, Far of those that other servers read for it.
+	Cache         CacheOptions
+	Segments, Far exec.SegmentCache
 	// Files opens segments by their names.
 	Files native.Files
 	// LargeSide is plan.Options.LargeSide; 0: sentRows where there are Servers.

@@ -28,7 +28,11 @@ func (b *Broker) FragmentEnv(zone *chrono.Zone, now int64, name string) (env *ex
 
 // SegmentCache implements fragments.Engine.
 func (b *Broker) SegmentCache(use, populate bool) *exec.SegmentCache {
-	c := b.o.Segments
+	return wished(b.o.Segments, use, populate)
+}
+
+// wished returns a cache as far as a query wants it used and filled; nil: not at all.
+func wished(c exec.SegmentCache, use, populate bool) *exec.SegmentCache {
 	c.Use, c.Populate = c.Use && use, c.Populate && populate
 	if !c.Use && !c.Populate {
 		return nil
@@ -66,7 +70,7 @@ func (b *Broker) wishesOf(ctx context.Context, p *Prepared) (w wishes, err error
 		if _, there := sent[name]; !there {
 			sent = p.Context // with the defaults
 		}
-		if *wish, err = query.Bool(sent, name, true); err != nil && (b.o.Segments.Use || b.o.Segments.Populate) {
+		if *wish, err = query.Bool(sent, name, true); err != nil && (b.o.Segments.Use || b.o.Segments.Populate || b.o.Far.Use || b.o.Far.Populate) {
 			return w, err
 		} else if err != nil {
 			*wish = true
@@ -130,7 +134,8 @@ func (b *Broker) spread(ctx context.Context, p *Prepared, id string, env *exec.E
 	s := &spread{tables{segments: b.segments, state: p.State}, b, &dispatch.Query{
 		ID: id, TimeZone: zone.Name(), Now: env.Expr.Now, BatchRows: env.BatchRows, Memory: env.Budget, Spill: env.Spill,
 		Priority: query.PriorityOf(ctx), Lane: query.LaneOf(ctx), NoCacheUse: !w.use, NoCachePopulate: !w.populate,
-		Live: b.o.Servers.Live, Holders: b.o.Servers.Holders,
+		Segments: wished(b.o.Far, w.use, w.populate),
+		Live:     b.o.Servers.Live, Holders: b.o.Servers.Holders,
 	}}
 	if b.o.Clones != nil {
 		s.query.Live = func() []*dispatch.Server { return w.clones.among(b.o.Servers.Live(), b.o.Clones()) }

@@ -175,16 +175,15 @@ func (s *services) openBroker() error {
 			Rows: s.cache, MaxEntry: set.Bytes("service.broker.cache.resultLevelCacheLimit", s.n.memory.Limit()),
 			Not: set.List("service.broker.cache.unCacheable"),
 		},
-		Segments: exec.SegmentCache{
-			Use:      set.Bool("service.historical.cache.useCache") || set.Bool("service.broker.cache.useCache"),
-			Populate: set.Bool("service.historical.cache.populateCache") || set.Bool("service.broker.cache.populateCache"),
-			Rows:     s.cache, MaxEntry: set.Bytes("service.historical.cache.maxEntrySize", s.n.memory.Limit()),
-			Not: set.List("service.historical.cache.unCacheable"),
-		},
-		Threads: threads, Memory: s.n.memory, Spill: s.n.spill, Defaults: defaults,
+		Segments: s.segmentCache("historical"),
+		Threads:  threads, Memory: s.n.memory, Spill: s.n.spill, Defaults: defaults,
 		Zone: zone, Lookups: s.lookups, Meter: s.n.meter, Clock: s.n.o.Clock, Log: s.n.o.Log,
 	}
-	if !s.n.peers.alone {
+	if s.n.peers.alone { // who asks and who reads are one
+		options.Segments.Use = options.Segments.Use || set.Bool("service.broker.cache.useCache")
+		options.Segments.Populate = options.Segments.Populate || set.Bool("service.broker.cache.populateCache")
+	} else {
+		options.Far = s.segmentCache("broker")
 		options.Servers, options.Clones = s.n.peers.inventory, s.n.cloneServers
 		options.Dispatcher = dispatch.New(dispatch.Options{Client: s.n.peers.client, Meter: s.n.meter, Protocol: s.n.o.Protocol,
 			FanIn: fanIn(set), Clock: s.n.o.Clock, Log: s.n.o.Log})
@@ -200,6 +199,15 @@ func (s *services) openBroker() error {
 		DefaultTimeout:  set.Int("service.server.http.defaultQueryTimeout"), MaxTimeout: set.Int("service.server.http.maxQueryTimeout"),
 	})
 	return nil
+}
+
+// segmentCache is what a role keeps of single segments.
+func (s *services) segmentCache(role string) exec.SegmentCache {
+	set, of := s.n.settings, "service."+role+".cache."
+	return exec.SegmentCache{
+		Use: set.Bool(of + "useCache"), Populate: set.Bool(of + "populateCache"),
+		Rows: s.cache, MaxEntry: set.Bytes(of+"maxEntrySize", s.n.memory.Limit()), Not: set.List(of + "unCacheable"),
+	}
 }
 
 // fanIn is how many parts of a query are merged in one place.

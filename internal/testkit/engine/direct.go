@@ -2,6 +2,7 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"maps"
 	"net/http"
@@ -42,8 +43,10 @@ type Options struct {
 	LargeSide float64
 	// RulesOff names rewrite rules that are not applied.
 	RulesOff []string
-	// Kept keeps the groups of single segments, and answers from what was kept. Only Direct knows of it.
-	Kept bool
+	// Kept keeps the groups of single segments, and answers from what was kept: each statement is run twice. Where there are Servers they keep them, and so
+	// does who asks them. Kept groups take KeptBytes, 0: 64 MiB.
+	Kept      bool
+	KeptBytes int64
 	// Reprint parses each statement, prints it, and runs what was printed.
 	Reprint bool
 
@@ -75,8 +78,9 @@ func newBroker(t testing.TB, s *Store, o Options) *broker.Broker {
 	if o.Kept {
 		options.Segments = exec.SegmentCache{
 			Use: true, Populate: true, MaxEntry: 1 << 20,
-			Rows: exec.NewRowCache(exec.RowCacheOptions{MaxBytes: 64 << 20, Memory: budget.Root(0)}),
+			Rows: exec.NewRowCache(exec.RowCacheOptions{MaxBytes: cmp.Or(o.KeptBytes, 64<<20), Memory: budget.Root(0)}),
 		}
+		options.Far = options.Segments
 	}
 	if o.Servers > 0 {
 		servers := startServers(t, s, o)

@@ -103,6 +103,17 @@ func decodeAnswer(text []byte) (*slt.Answer, error) {
 type Served struct {
 	*Store
 	*HTTP
+	kept bool
+}
+
+// Query implements slt.Engine.
+func (s Served) Query(ctx context.Context, st *slt.Statement) (*slt.Answer, error) {
+	if s.kept { // the first time fills the cache
+		if _, err := s.HTTP.Query(ctx, st); err != nil {
+			return nil, err
+		}
+	}
+	return s.HTTP.Query(ctx, st)
 }
 
 // Serve starts a Broker with its endpoints over an empty Store, for the time of a test.
@@ -113,5 +124,5 @@ func Serve(t testing.TB, o Options) Served {
 	query.New(newBroker(t, s, o), query.NewRunning(s.clock, query.RunningOptions{}), query.Options{MaxRequestBytes: 1 << 26, Clock: s.clock}, s.log).Routes(mux)
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
-	return Served{s, &HTTP{Base: server.URL, Client: server.Client()}}
+	return Served{s, &HTTP{Base: server.URL, Client: server.Client()}, o.Kept}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -45,6 +46,7 @@ type Process struct {
 	Addresses map[string]string
 
 	number int
+	dir    string // of its data
 	node   *node.Node
 	link   *postgres.Link // to the metastore, if it has one of its own
 	slow   atomic.Int64   // by how much deep storage is, in nanoseconds
@@ -52,6 +54,16 @@ type Process struct {
 
 // Runs reports whether the process was neither stopped nor killed.
 func (p *Process) Runs() bool { return p.node != nil }
+
+// Fetched returns the files of segments that the process has copied from deep storage.
+func (p *Process) Fetched() (files []string, err error) {
+	return files, filepath.WalkDir(p.dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && filepath.Ext(path) == ".segment" {
+			files = append(files, path)
+		}
+		return err
+	})
+}
 
 // ClusterOptions say what a Cluster is made of.
 type ClusterOptions struct {
@@ -130,7 +142,8 @@ func (c *Cluster) Start(roles ...string) *Process {
 
 func (c *Cluster) open(roles []string) (*Process, error) {
 	p := &Process{Roles: roles, Addresses: map[string]string{}, number: len(c.Nodes)}
-	flags := append(FreePorts(), "service.data.dir="+filepath.Join(c.dir, fmt.Sprintf("node%d", len(c.Nodes))),
+	p.dir = filepath.Join(c.dir, fmt.Sprintf("node%d", p.number))
+	flags := append(FreePorts(), "service.data.dir="+p.dir,
 		"service.storage.storageDirectory="+filepath.Join(c.dir, "deep"), "service.leader.leaseDuration=PT1S", "service.discovery.leaseDuration=PT2S",
 		"service.server.http.unannouncePropagationDelay=PT0S")
 	if c.links != "" {

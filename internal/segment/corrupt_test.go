@@ -80,7 +80,8 @@ func smallFile(t testing.TB) ([]byte, rowsOf) {
 
 func TestEveryFlippedByteIsNoticedOrHarmless(t *testing.T) {
 	file, want := smallFile(t)
-	noticed := 0
+	noticed, good := 0, openBytes(t, file)
+	defer good.Release()
 	for i := range file {
 		flip := []byte{0x01, 0x80, 0xff}[i%3]
 		bad := bytes.Clone(file)
@@ -92,6 +93,10 @@ func TestEveryFlippedByteIsNoticedOrHarmless(t *testing.T) {
 			}
 			if f := fault.Find(err); f == nil || !strings.Contains(f.Message, "[hostile]") {
 				t.Fatalf("byte %d: the error does not name the file: %v", i, err)
+			}
+			var corrupt *CorruptError
+			if column := good.columnAt(int64(i)); !errors.As(err, &corrupt) || corrupt.Column != column || column != "" && (corrupt.Offset < 0 || corrupt.Offset > int64(i)) {
+				t.Fatalf("byte %d of column [%s]: the error names [%s], offset [%d]: %v", i, column, corrupt.Column, corrupt.Offset, err)
 			}
 			noticed++
 			continue

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"unicode/utf16"
 
 	"github.com/hengedb/henge/internal/fault"
 )
@@ -52,17 +51,11 @@ func ObserveChars(s string) Observation {
 	if s == "" {
 		return 0
 	}
-	var stack [256]byte
-	chars := stack[:0]
-	for _, r := range s {
-		if r < 0x10000 {
-			chars = append(chars, byte(r), byte(r>>8))
-			continue
-		}
-		hi, lo := utf16.EncodeRune(r)
-		chars = append(chars, byte(hi), byte(hi>>8), byte(lo), byte(lo>>8))
+	if h1, h2, ok := murmur3ASCII(s); ok {
+		return observe(h1, h2)
 	}
-	return observe(murmur3(chars))
+	var stack [256]byte
+	return observe(murmur3(AppendUTF16(stack[:0], s)))
 }
 
 // ObserveLong hashes a long by its eight bytes.

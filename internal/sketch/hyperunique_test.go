@@ -168,3 +168,34 @@ func TestHoldsIsTrueOfWhatChangesNothing(t *testing.T) {
 		t.Error("leaving out what is held makes another sketch")
 	}
 }
+
+// Texts of every length, with and without characters beyond ASCII wherever they are, count as what they are in UTF-16.
+func TestCharsAreThoseOfUTF16(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	others := []string{"é", "\u0080", "\u07ff", "語", "\uffff", "😀", "\xff", "\x00"}
+	for n := 1; n < 70; n++ {
+		for k := range 20 {
+			var s []byte
+			for len(s) < n {
+				if k%2 == 1 && r.IntN(n) == 0 {
+					s = append(s, others[r.IntN(len(others))]...)
+				} else {
+					s = append(s, byte(r.IntN(0x80)))
+				}
+			}
+			if got, want := ObserveChars(string(s)), observe(murmur3(AppendUTF16(nil, string(s)))); got != want {
+				t.Fatalf("%q: %x, want %x", s, got, want)
+			}
+		}
+	}
+}
+
+func BenchmarkObserveChars(b *testing.B) {
+	for name, s := range map[string]string{"ascii": "user_0123456789ab", "other": "user_é123456789ab"} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				ObserveChars(s)
+			}
+		})
+	}
+}

@@ -25,11 +25,7 @@ func murmur3Seeded(s []byte, seed uint64) (h1, h2 uint64) {
 	h1, h2 = seed, seed
 	n := len(s)
 	for len(s) >= 16 {
-		k1, k2 := binary.LittleEndian.Uint64(s), binary.LittleEndian.Uint64(s[8:])
-		h1 ^= bits.RotateLeft64(k1*murmurC1, 31) * murmurC2
-		h1 = (bits.RotateLeft64(h1, 27)+h2)*5 + 0x52dce729
-		h2 ^= bits.RotateLeft64(k2*murmurC2, 33) * murmurC1
-		h2 = (bits.RotateLeft64(h2, 31)+h1)*5 + 0x38495ab5
+		h1, h2 = murmurBlock(h1, h2, binary.LittleEndian.Uint64(s), binary.LittleEndian.Uint64(s[8:]))
 		s = s[16:]
 	}
 	if len(s) > 0 {
@@ -38,6 +34,40 @@ func murmur3Seeded(s []byte, seed uint64) (h1, h2 uint64) {
 		h1, h2 = murmurTail(h1, h2, binary.LittleEndian.Uint64(tail[:8]), binary.LittleEndian.Uint64(tail[8:]), len(s))
 	}
 	return murmurEnd(h1, h2, n)
+}
+
+// murmur3ASCII is murmur3 of text as UTF-16, little endian, which it need not write down; false: the text has other characters than those of ASCII.
+func murmur3ASCII(text string) (h1, h2 uint64, ok bool) {
+	s := []byte(text)
+	for ; len(s) >= 8; s = s[8:] {
+		x := binary.LittleEndian.Uint64(s)
+		if x&notASCII != 0 {
+			return 0, 0, false
+		}
+		h1, h2 = murmurBlock(h1, h2, widened(uint32(x)), widened(uint32(x>>32)))
+	}
+	if len(s) > 0 {
+		var x uint64
+		for i, c := range s {
+			x |= uint64(c) << (8 * i)
+		}
+		if x&notASCII != 0 {
+			return 0, 0, false
+		}
+		h1, h2 = murmurTail(h1, h2, widened(uint32(x)), widened(uint32(x>>32)), 2*len(s))
+	}
+	h1, h2 = murmurEnd(h1, h2, 2*len(text))
+	return h1, h2, true
+}
+
+// notASCII are the bits that no character of ASCII has.
+const notASCII = 0x8080808080808080
+
+// widened returns four bytes with a zero behind each.
+func widened(four uint32) uint64 {
+	x := uint64(four)
+	x = (x | x<<16) & 0x0000ffff0000ffff
+	return (x | x<<8) & 0x00ff00ff00ff00ff
 }
 
 // murmur3Long is murmur3 of the eight little-endian bytes of x.
@@ -62,6 +92,15 @@ func canonicalBits(x float64) uint64 {
 	}
 	return math.Float64bits(x)
 }
+
+func murmurBlock(h1, h2, k1, k2 uint64) (uint64, uint64) {
+	h1 ^= bits.RotateLeft64(k1*murmurC1, 31) * murmurC2
+	h1 = (bits.RotateLeft64(h1, 27)+h2)*5 + 0x52dce729
+	h2 ^= bits.RotateLeft64(k2*murmurC2, 33) * murmurC1
+	h2 = (bits.RotateLeft64(h2, 31)+h1)*5 + 0x38495ab5
+	return h1, h2
+}
+
 func murmurTail(h1, h2, k1, k2 uint64, n int) (uint64, uint64) {
 	if n > 8 {
 		h2 ^= bits.RotateLeft64(k2*murmurC2, 33) * murmurC1

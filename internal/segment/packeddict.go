@@ -80,6 +80,9 @@ func (d *packedDict) head(i int) (string, error) {
 	return textOf(d.data.b[lo:hi]), d.data.touch(lo, hi)
 }
 
+// shortText is the length up to which parts of values are copied as if they had it.
+const shortText = 16
+
 // decode appends the values of block i to dict.
 func (d *packedDict) decode(i int, dict *vector.Dict, scratch []byte) ([]byte, error) {
 	b := &d.blocks[i]
@@ -112,6 +115,10 @@ func (d *packedDict) decode(i int, dict *vector.Dict, scratch []byte) ([]byte, e
 	n := d.size(i) - 1
 	var lengths [2 * dictBlockEntries]uint32
 	for k := range 2 * n {
+		if len(packed) > 0 && packed[0] < 0x80 { // as nearly all are
+			lengths[k], packed = uint32(packed[0]), packed[1:]
+			continue
+		}
 		x, size := binary.Uvarint(packed)
 		if size <= 0 || x > math.MaxUint32 {
 			return bad()
@@ -126,8 +133,15 @@ func (d *packedDict) decode(i int, dict *vector.Dict, scratch []byte) ([]byte, e
 			shared < at-before && packed[0] <= blob[before+shared] {
 			return bad()
 		}
-		blob = append(blob, blob[before:before+shared]...)
-		blob = append(blob, packed[:rest]...)
+		if room := blob[:cap(blob)]; shared <= shortText && rest <= shortText && at+2*shortText <= len(room) && len(packed) >= shortText {
+			// Copies of a length that the compiler knows; what is too much of them is written over.
+			*(*[shortText]byte)(room[at:]) = *(*[shortText]byte)(room[before:])
+			*(*[shortText]byte)(room[at+shared:]) = *(*[shortText]byte)(packed)
+			blob = room[:at+shared+rest]
+		} else {
+			blob = append(blob, blob[before:before+shared]...)
+			blob = append(blob, packed[:rest]...)
+		}
 		offsets = append(offsets, uint32(len(blob)))
 		before, packed = at, packed[rest:]
 	}

@@ -387,3 +387,25 @@ func TestADictionaryBeyondTheMemoryIsReadByBlocks(t *testing.T) {
 	}
 	memory.Release(memory.Limit() - needs + 1)
 }
+
+func BenchmarkPackedDict(b *testing.B) {
+	rows := make(rowsOf, 60_000)
+	for i := range rows {
+		rows[i] = []any{fmt.Sprintf("user_%010x", i*7919*104729)}
+	}
+	s := openBytes(b, writeRows(b, oneText, rows, Options{}, 4096))
+	defer s.Release()
+	c, err := s.column(0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if c.packed == nil {
+		b.Fatal("the dictionary is not packed")
+	}
+	b.SetBytes(int64(len(rows)))
+	for b.Loop() {
+		if _, err := c.packed.all(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

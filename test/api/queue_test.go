@@ -1,7 +1,6 @@
 package api
 
 import (
-	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -20,13 +19,20 @@ func TestAThousandQueuedTasks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	list := func(state string) int {
+	// list returns how many tasks are in any of the states, asked for in this order; one that goes on to the next meanwhile counts once.
+	list := func(states ...string) int {
 		t.Helper()
-		var tasks []json.RawMessage
-		if err := s.Call(t.Context(), "GET", "/service/indexer/v1/tasks?state="+state, nil, &tasks); err != nil {
-			t.Fatal(err)
+		ids := map[string]bool{}
+		for _, state := range states {
+			var tasks []struct{ ID string }
+			if err := s.Call(t.Context(), "GET", "/service/indexer/v1/tasks?state="+state, nil, &tasks); err != nil {
+				t.Fatal(err)
+			}
+			for _, task := range tasks {
+				ids[task.ID] = true
+			}
 		}
-		return len(tasks)
+		return len(ids)
 	}
 	holders := []string{"holder_1", "holder_2"}
 	for _, id := range holders {
@@ -43,7 +49,7 @@ func TestAThousandQueuedTasks(t *testing.T) {
 		ids = append(ids, fmt.Sprintf("noop_%04d", i))
 		submit(ids[i], 0)
 	}
-	if running, waiting := list("running"), list("waiting")+list("pending"); running != len(holders) || waiting != tasks {
+	if running, waiting := list("running"), list("waiting", "pending"); running != len(holders) || waiting != tasks {
 		t.Errorf("%d tasks run and %d wait", running, waiting)
 	}
 	for _, id := range holders {

@@ -35,6 +35,7 @@ type Controller struct {
 	sortBytes int64
 	stages    []*stage
 	rows      *stage // whose rows are written to segments
+	early     bool   // segments are built while rows are read
 	locks     []Lock
 	warnings  warnings
 	orders    []*workOrder // of the stage whose rows are written
@@ -377,6 +378,7 @@ func (c *Controller) ingest(ctx context.Context, w *plan.Write) (*Outcome, error
 			return nil, err
 		}
 	}
+	c.early = c.mayBuildEarly(w, &s)
 	if out, err := c.earlier(ctx, w); out != nil || err != nil {
 		return out, err
 	}

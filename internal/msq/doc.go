@@ -28,6 +28,7 @@
 //	output.go               writers of stage outputs: one partition, by hash; sorted.go: by ranges of sorted keys
 //	multivalue.go           lists that stay lists on their way to segments
 //	partition.go            boundaries; generate.go: segments; publish.go: ids, tombstones, the transaction
+//	early.go                segments that are built while rows are still being read
 //	target.go, hash.go, auto.go  what native specs ask beyond statements: metrics, hashed partitions, types by time chunk
 //	compaction.go           what segments remember of how they were written
 //	results.go              rows of a SELECT, in pages on disk

@@ -186,7 +186,7 @@ func TestPagesAreExact(t *testing.T) {
 		var want []int64
 		number := int64(0)
 		for range 1 + random.IntN(3) {
-			w, err := newSortedWriter(order, 1+random.IntN(9), 4000, holdCopy, t.TempDir(), "f", nil, nil, nil, newCounters())
+			w, err := newSortedWriter(order, 1+random.IntN(9), 4000, holdCopy, t.TempDir(), "f", nil, nil, nil, nil, newCounters())
 			if err != nil {
 				t.Fatal(err)
 			}

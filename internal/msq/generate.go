@@ -240,7 +240,8 @@ func (c *Controller) generate(ctx context.Context, order *workOrder, count *coun
 		return diskFault(err)
 	}
 	numbers := slices.DeleteFunc(slices.Clone(g.numbers), g.built)
-	segments := max(1, min(order.threads, len(numbers))) // that are built at a time
+	left := len(numbers) - g.begun(numbers, order.stage.inputs[0].from)
+	segments := max(1, min(order.threads, left)) // that are built at a time
 	building := make(chan struct{}, segments)
 	one := func(ctx context.Context, n, threads int) error {
 		return c.attempts(ctx, order, func(ctx context.Context) error {
@@ -250,9 +251,9 @@ func (c *Controller) generate(ctx context.Context, order *workOrder, count *coun
 	var mu sync.Mutex
 	var late []int
 	// While segments go to deep storage, which waits for disks and networks, the next ones are built.
-	err := several(ctx, 2*segments, numbers, func(ctx context.Context, n int) error {
+	err := several(ctx, 2*order.threads, numbers, func(ctx context.Context, n int) error {
 		err := one(ctx, n, order.threads/segments)
-		if exceeded, ok := errors.AsType[*budget.Exceeded](err); ok && !exceeded.Disk && segments > 1 && ctx.Err() == nil {
+		if exceeded, ok := errors.AsType[*budget.Exceeded](err); ok && !exceeded.Disk && len(numbers) > 1 && ctx.Err() == nil {
 			mu.Lock()
 			defer mu.Unlock()
 			late = append(late, n)
@@ -264,6 +265,25 @@ func (c *Controller) generate(ctx context.Context, order *workOrder, count *coun
 		return err
 	}
 	return several(ctx, 1, late, func(ctx context.Context, n int) error { return one(ctx, n, 1) })
+}
+
+// begun returns how many of the segments are pieces as they are.
+func (g *generation) begun(numbers []int, from *stage) int {
+	rows := map[string]int64{} // of pieces, by the key of the first
+	for _, o := range from.outputs() {
+		for i := range o.frames {
+			if f := &o.frames[i]; f.piece != nil {
+				rows[string(f.boundary)] = f.piece.rows
+			}
+		}
+	}
+	n := 0
+	for _, number := range numbers {
+		if p := &g.plans[number].partition; len(rows) > 0 && rows[string(p.lo)] == p.rows {
+			n++
+		}
+	}
+	return n
 }
 
 // several calls f with each of the numbers, in their order, so many at a time.
@@ -292,6 +312,11 @@ func several(ctx context.Context, atOnce int, numbers []int, f func(ctx context.
 
 // generateOne builds one segment on the given number of threads, in a place of building, and puts it into deep storage.
 func (c *Controller) generateOne(ctx context.Context, order *workOrder, count *counters, g *generation, number, threads int, building chan struct{}) (err error) {
+	from, p := order.stage.inputs[0].from, &g.plans[number]
+	pieces, err := piecesOf(ctx, from.outputs(), &p.partition)
+	if err != nil {
+		return err
+	}
 	select {
 	case building <- struct{}{}:
 	case <-ctx.Done():
@@ -299,7 +324,6 @@ func (c *Controller) generateOne(ctx context.Context, order *workOrder, count *c
 	}
 	leave := sync.OnceFunc(func() { <-building })
 	defer leave()
-	from, p := order.stage.inputs[0].from, &g.plans[number]
 	var taken tally
 	var made generateCounter
 	defer func() {
@@ -310,49 +334,45 @@ func (c *Controller) generateOne(ctx context.Context, order *workOrder, count *c
 			})
 		}
 	}()
-	reader := newMergeReader(&from.shuffle.order, from.outputs(), p.partition.lo, p.partition.hi,
-		func(o *output, ref *frameRef, rows int) {
-			bytes := int64(ref.length) * int64(rows) / int64(max(ref.rows, 1))
-			taken.flow(count, inputName(0), number, int64(rows), bytes, 1)
-			taken.flow(from.counterOf(o), "shuffle", number, int64(rows), bytes, 1)
-		})
-	path := filepath.Join(order.dir, fmt.Sprintf("partition%d.segment", number))
+	progress := func(rows int64) {
+		made.processed += rows
+		count.generating(func(g *generateCounter) { g.processed += rows })
+	}
+	read := func(o *output, rows, bytes, frames int64) {
+		taken.flow(count, inputName(0), number, rows, bytes, frames)
+		taken.flow(from.counterOf(o), "shuffle", number, rows, bytes, frames)
+	}
 	l := g.layout.forChunk(p.partition.bucket)
-	// The file is on its way to deep storage, which makes it durable: a crash only costs the space.
-	file, err := os.Create(path)
-	if err != nil {
-		return diskFault(err)
+	for _, built := range pieces {
+		read(built.of, built.rows, built.length, int64(built.count))
+		progress(built.rows)
 	}
-	defer func() { err = errors.Join(err, file.Close(), os.Remove(path)) }()
-	writer, err := segment.NewWriter(file, segment.Options{
-		Columns: l.columns, SortOrder: l.sort, Rollup: l.rollup, Fold: foldOf, QueryGranularity: l.granularity, TempDir: order.dir,
-		BufferBytes: c.bufferBytes(threads), Budget: c.memory, Rows: int(p.partition.rows), Threads: threads,
-	})
-	if err != nil {
-		return err
-	}
-	defer writer.Abort()
-	for {
-		b, err := reader.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			break
+	var file *os.File
+	var info *segment.Info
+	if len(pieces) == 1 && pieces[0].rows == p.partition.rows && slices.Equal(pieces[0].layout.columns, l.columns) {
+		if file, err = os.Open(pieces[0].path); err != nil {
+			return diskFault(err)
 		}
+		info = pieces[0].info
+		defer file.Close() // it was only read; the piece is removed with its output
+	} else {
+		path := filepath.Join(order.dir, fmt.Sprintf("partition%d.segment", number))
+		// The file is on its way to deep storage, which makes it durable: a crash only costs the space.
+		if file, err = os.Create(path); err != nil {
+			return diskFault(err)
+		}
+		defer func() { err = errors.Join(err, file.Close(), os.Remove(path)) }()
+		reader := newMergeReader(&from.shuffle.order, from.outputs(), p.partition.lo, p.partition.hi, func(o *output, ref *frameRef, rows int) {
+			read(o, int64(rows), int64(ref.length)*int64(rows)/int64(max(ref.rows, 1)), 1)
+		})
+		info, err = c.writeSegment(ctx, file, order.dir, l, p.partition.rows, threads, pieces, reader, func(rows int) { progress(int64(rows)) })
 		if err != nil {
-			return err
-		}
-		if err := writer.Append(ctx, l.batch(b)); err != nil {
 			return ofDisk(err)
 		}
-		made.processed += int64(b.Rows())
-		count.generating(func(g *generateCounter) { g.processed += int64(b.Rows()) })
 	}
-	rows := writer.Rows()
+	rows := made.processed
 	made.persisted = rows
 	count.generating(func(g *generateCounter) { g.persisted += rows })
-	info, err := writer.Finish(ctx)
-	if err != nil {
-		return ofDisk(err)
-	}
 	made.merged = rows
 	count.generating(func(g *generateCounter) { g.merged += rows })
 	leave()
@@ -365,11 +385,14 @@ func (c *Controller) generateOne(ctx context.Context, order *workOrder, count *c
 	return nil
 }
 
-// bufferBytes is what the writer of a segment holds of its rows before it goes to disk: it needs as much again while it merges columns, and there may
-// be several.
+// bufferBytes is what the writer of a segment holds of its rows before it goes to disk, where each would be encoded twice: it needs as much again while it
+// merges columns, and there may be several.
 func (c *Controller) bufferBytes(threads int) int64 {
 	bytes := c.sortBytes * int64(threads)
 	if limit := c.deps.Memory.Limit(); limit > 0 {
+		if c.deps.SortBytes == 0 {
+			bytes = max(bytes, limit/16)
+		}
 		bytes = min(bytes, limit/8)
 	}
 	return bytes

@@ -25,12 +25,13 @@ type mergeReader struct {
 func newMergeReader(order *sortOrder, outputs []*output, lo, hi []byte, count func(o *output, ref *frameRef, rows int)) *mergeReader {
 	m := &mergeReader{order: order, count: count}
 	for _, o := range outputs {
-		for from := 0; from < len(o.frames); {
+		all := unbuilt(o.frames)
+		for from := 0; from < len(all); {
 			to := from
-			for to < len(o.frames) && o.frames[to].run == o.frames[from].run {
+			for to < len(all) && all[to].run == all[from].run {
 				to++
 			}
-			if frames := inRange(o.frames[from:to], lo, hi); len(frames) > 0 {
+			if frames := inRange(all[from:to], lo, hi); len(frames) > 0 {
 				m.waiting = append(m.waiting, &runReader{m: m, number: len(m.waiting), out: o, frames: frames, lo: lo, hi: hi})
 			}
 			from = to

@@ -42,7 +42,8 @@ type output struct {
 type frameRef struct {
 	// batch is the rows of a frame in memory, which nobody writes to; nil: they are in the file.
 	batch  *vector.Batch
-	number int // of the frame where another process has it
+	held   int64 // of the memory of kept rows
+	number int   // of the frame where another process has it
 	offset int64
 	length int
 	rows   int
@@ -54,6 +55,8 @@ type frameRef struct {
 	first, boundary []byte
 	bucket          int64
 	start           []*string
+	// piece is what has the rows when they are on their way to a segment already; see early.
+	piece *piece
 }
 
 // close removes the data.

@@ -34,12 +34,11 @@ func divide(outputs []*output, bucketed bool, target int64) []partition {
 	slices.SortStableFunc(frames, func(a, b *frameRef) int { return bytes.Compare(a.first, b.first) })
 	var out []partition
 	for len(frames) > 0 {
-		n, rows := 1, int64(frames[0].rows)
-		for n < len(frames) && (!bucketed || frames[n].bucket == frames[0].bucket) {
-			rows += int64(frames[n].rows)
+		n := 1
+		for n < len(frames) && (!bucketed || frames[n].bucket == frames[0].bucket) && !frames[n].full() && !frames[n-1].full() {
 			n++
 		}
-		out = append(out, divideBucket(frames[:n], rows, target)...)
+		out = append(out, divideBucket(frames[:n], target)...)
 		frames = frames[n:]
 	}
 	if !bucketed {
@@ -53,8 +52,12 @@ func divide(outputs []*output, bucketed bool, target int64) []partition {
 	return out
 }
 
-// divideBucket cuts the frames of one bucket.
-func divideBucket(frames []*frameRef, rows, target int64) []partition {
+// divideBucket cuts the frames of one bucket, or what lies between those that are segments of their own.
+func divideBucket(frames []*frameRef, target int64) []partition {
+	rows := int64(0)
+	for _, f := range frames {
+		rows += int64(f.rows)
+	}
 	parts := max(1, (rows+target-1)/target)
 	out := []partition{{lo: frames[0].boundary, bucket: frames[0].bucket}}
 	seen := int64(0)

@@ -183,7 +183,7 @@ func TestSortedOutputs(t *testing.T) {
 
 func writeSorted(t *testing.T, order sortOrder, batches []*vector.Batch, limit int64, h holding) *output {
 	t.Helper()
-	w, err := newSortedWriter(order, 64, limit, h, t.TempDir(), "x", nil, nil, nil, newCounters())
+	w, err := newSortedWriter(order, 64, limit, h, t.TempDir(), "x", nil, nil, nil, nil, newCounters())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func TestSortingWithoutMemory(t *testing.T) {
 	batches := mixedBatches(rand.New(rand.NewPCG(2, 2)), 300, 2, false)
 	order := bucketedOrder()
 	memory := budget.Root(1)
-	w, err := newSortedWriter(order, 64, 1<<20, holdAsIs, t.TempDir(), "x", memory, nil, nil, newCounters())
+	w, err := newSortedWriter(order, 64, 1<<20, holdAsIs, t.TempDir(), "x", memory, nil, nil, nil, newCounters())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -282,7 +282,7 @@ func TestSortingWithoutMemory(t *testing.T) {
 func TestFullDiskEndsSorting(t *testing.T) {
 	dir := t.TempDir()
 	disk := budget.DiskRoot(20 << 10)
-	w, err := newSortedWriter(bucketedOrder(), 64, 64<<10, holdAsIs, dir, "x", nil, disk, nil, newCounters())
+	w, err := newSortedWriter(bucketedOrder(), 64, 64<<10, holdAsIs, dir, "x", nil, disk, nil, nil, newCounters())
 	if err != nil {
 		t.Fatal(err)
 	}

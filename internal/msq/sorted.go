@@ -2,6 +2,7 @@ package msq
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/exec"
@@ -71,6 +72,7 @@ type sortedWriter struct {
 	memory    budget.Account
 	run       *run
 	kept      *keeper    // of runs that stay in memory; nil: none do
+	early     *early     // nil: no segments are built before all rows are there
 	writing   chan error // of the run that is being written or kept; nil: none is
 	written   int64      // its size
 	counters  *counters
@@ -83,8 +85,9 @@ const (
 	vectorHeadBytes = 256
 )
 
-// keeper holds the memory of runs that are not written.
+// keeper holds the memory of runs that are not written. It is safe for use by several goroutines.
 type keeper struct {
+	mu      sync.Mutex
 	account budget.Account
 	held    int64
 	// limit is what runs may take in any case, wide what they may take while so much remains free for others.
@@ -94,17 +97,30 @@ type keeper struct {
 
 // take reports whether a run may stay in memory, and counts it then.
 func (k *keeper) take(r *run) bool {
+	if k == nil {
+		return false
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	size := r.bytes
-	if k == nil || k.held+size > k.limit && (k.held+size > k.wide || k.memory.Free()-size < k.free) || !k.account.TrySet(k.held+size) {
+	if k.held+size > k.limit && (k.held+size > k.wide || k.memory.Free()-size < k.free) || !k.account.TrySet(k.held+size) {
 		return false
 	}
 	k.held += size
 	return true
 }
 
-// newSortedWriter returns a writer whose runs are about half of limit. Runs stay in memory as far as kept, which may be nil, lets them; it is closed
-// with the output.
-func newSortedWriter(order sortOrder, frameRows int, limit int64, h holding, dir, name string, memory, disk *budget.Budget, kept *keeper,
+// release gives the memory of rows back that are not held any more.
+func (k *keeper) release(size int64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.held -= size
+	k.account.TrySet(k.held) // less fits
+}
+
+// newSortedWriter returns a writer whose runs are about half of limit. Runs stay in memory as far as kept, which may be nil, lets them. It and e, which
+// may be nil too, are closed with the output.
+func newSortedWriter(order sortOrder, frameRows int, limit int64, h holding, dir, name string, memory, disk *budget.Budget, kept *keeper, e *early,
 	c *counters) (*sortedWriter, error) {
 	f, err := newFrameFile(dir, name, disk, c)
 	if err != nil {
@@ -114,13 +130,16 @@ func newSortedWriter(order sortOrder, frameRows int, limit int64, h holding, dir
 	if kept != nil {
 		drop := f.out.drop
 		f.out.drop = func() error {
+			if e != nil {
+				e.close()
+			}
 			f.out.frames = nil
 			kept.account.Close()
 			return drop()
 		}
 	}
 	// Two runs are in memory at a time.
-	return &sortedWriter{kept: kept, file: f, order: order, frameRows: max(1, min(frameRows, vector.BatchRows)), limit: min(limit/2, maxRunBytes),
+	return &sortedWriter{kept: kept, early: e, file: f, order: order, frameRows: max(1, min(frameRows, vector.BatchRows)), limit: min(limit/2, maxRunBytes),
 		holding: h, memory: budget.NewAccount(memory), run: &run{}, counters: c}, nil
 }
 
@@ -145,9 +164,23 @@ func (w *sortedWriter) spill() error {
 	}
 	r, done := w.run, make(chan error, 1)
 	w.run, w.writing, w.written = &run{}, done, r.size()
-	keep := w.kept.take(r)
+	keep := w.keep(r)
 	go func() { done <- exec.Protect(func() error { return w.write(r, keep) }) }()
 	return nil
+}
+
+// keep reports whether a run may stay in memory. Rather than write it, it waits for segments to be built of what is there.
+func (w *sortedWriter) keep(r *run) bool {
+	if w.early == nil {
+		return w.kept.take(r)
+	}
+	w.early.begin(w.file.out)
+	for !w.kept.take(r) {
+		if !w.early.wait() {
+			return false
+		}
+	}
+	return true
 }
 
 // settle waits for the run that is being written.
@@ -175,7 +208,7 @@ func (w *sortedWriter) write(r *run, keep bool) error {
 			if w.order.bucketed {
 				hi = sameLong(b.Cols[w.order.columns[0]], lo, hi)
 			}
-			if err := w.writeFrame(b.Slice(lo, hi), keep); err != nil {
+			if err := w.writeFrame(b.Slice(lo, hi), keep, r.bytes*int64(hi-lo)/int64(r.rows)); err != nil {
 				return err
 			}
 			lo = hi
@@ -186,8 +219,8 @@ func (w *sortedWriter) write(r *run, keep bool) error {
 	return nil
 }
 
-// writeFrame writes rows that are in order and in one time chunk.
-func (w *sortedWriter) writeFrame(b *vector.Batch, keep bool) error {
+// writeFrame writes rows that are in order and in one time chunk, or keeps them, which are so many bytes.
+func (w *sortedWriter) writeFrame(b *vector.Batch, keep bool, size int64) error {
 	ref := frameRef{run: w.file.out.runs, first: w.order.key(b, 0, len(w.order.columns)), boundary: w.order.key(b, 0, w.order.boundary)}
 	if w.order.bucketed {
 		c := w.order.columns[0]
@@ -198,6 +231,7 @@ func (w *sortedWriter) writeFrame(b *vector.Batch, keep bool) error {
 		b.Cols[c] = vector.Constant(vector.Long, ref.bucket, b.N)
 	}
 	if keep {
+		ref.held = size
 		w.file.keep(b, ref)
 		return nil
 	}

@@ -73,7 +73,7 @@ func (c *Controller) runWorker(ctx context.Context, order *workOrder, count *cou
 		return err
 	}
 	defer op.Close()
-	w, err := c.newWriter(order, memory, count)
+	w, err := c.newWriter(ctx, order, memory, count)
 	if err != nil {
 		return err
 	}
@@ -125,14 +125,14 @@ func (c *Controller) runWorker(ctx context.Context, order *workOrder, count *cou
 		defer in.release()
 		return drop()
 	}
-	if !slices.ContainsFunc(out.frames, func(f frameRef) bool { return f.batch != nil }) {
+	if !slices.ContainsFunc(out.frames, func(f frameRef) bool { return f.batch != nil || f.piece != nil }) {
 		in.release()
 	}
 	s.setOutput(order.worker, out)
 	return nil
 }
 
-func (c *Controller) newWriter(order *workOrder, memory *budget.Budget, count *counters) (writer, error) {
+func (c *Controller) newWriter(ctx context.Context, order *workOrder, memory *budget.Budget, count *counters) (writer, error) {
 	s := &order.stage.shuffle
 	name := fmt.Sprintf("worker%d.frames", order.worker)
 	columns := order.stage.columns
@@ -142,10 +142,14 @@ func (c *Controller) newWriter(order *workOrder, memory *budget.Budget, count *c
 	}
 	switch s.kind {
 	case sortedShuffle:
-		return newSortedWriter(s.order, vector.BatchRows, c.sortBytes, holdingOf(order.stage.node), order.dir, name, memory, c.disk, kept, count)
+		return newSortedWriter(s.order, vector.BatchRows, c.sortBytes, holdingOf(order.stage.node), order.dir, name, memory, c.disk, kept, nil, count)
 	case rangeShuffle:
+		var e *early
+		if order.write != nil && c.early {
+			e = c.newEarly(ctx, order, kept)
+		}
 		// A sixteenth of a partition is how evenly partitions come out.
-		return newSortedWriter(s.order, int(s.target/16), c.sortBytes, holdingOf(order.stage.node), order.dir, name, memory, c.disk, kept, count)
+		return newSortedWriter(s.order, int(s.target/16), c.sortBytes, holdingOf(order.stage.node), order.dir, name, memory, c.disk, kept, e, count)
 	}
 	return newHashWriter(types(columns), s.keys, s.partitions, order.dir, name, c.disk, count)
 }

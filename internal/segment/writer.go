@@ -73,6 +73,18 @@ func (w *Writer) Append(ctx context.Context, batch *vector.Batch) error {
 	return w.memory.set(0)
 }
 
+// AppendSegment appends the rows of a segment that has the columns of the Writer, and its rows in the Writer's order, before others are appended. The
+// Writer releases it.
+func (w *Writer) AppendSegment(s *Segment) error {
+	if w.done || w.buffer.rows > 0 {
+		s.Release()
+		return fault.Defensive("A segment was appended to one that is finished or has rows already")
+	}
+	w.runs = append(w.runs, s)
+	w.rows += int64(s.Info().Rows)
+	return nil
+}
+
 // spill writes the buffered rows as a run.
 func (w *Writer) spill(ctx context.Context) error {
 	if w.buffer.rows == 0 {

@@ -2,8 +2,11 @@ package ingest
 
 import (
 	"bytes"
+	"encoding/json"
 
 	"github.com/valyala/fastjson"
+
+	"github.com/hengedb/henge/internal/fault"
 )
 
 // Shape is what records were seen to have: their fields, in the order in which they were met first, and the kinds of their values. The zero value
@@ -179,4 +182,31 @@ func (s *Shape) delimited(d *delimitedObjects, record *splitter) {
 			k.text(field)
 		}
 	}
+}
+
+// shapeJSON is a Shape on its way between processes.
+type shapeJSON struct {
+	Names []string
+	Kinds []Kinds
+}
+
+// MarshalJSON implements json.Marshaler.
+func (s *Shape) MarshalJSON() ([]byte, error) { return json.Marshal(shapeJSON{s.names, s.kinds}) }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *Shape) UnmarshalJSON(text []byte) error {
+	var w shapeJSON
+	if err := json.Unmarshal(text, &w); err != nil {
+		return err
+	}
+	if len(w.Names) != len(w.Kinds) {
+		return fault.Malformed("A shape has [%d] fields and [%d] kinds", len(w.Names), len(w.Kinds))
+	}
+	*s = Shape{}
+	for i, name := range w.Names {
+		if k := s.field(name); k != nil {
+			*k = w.Kinds[i]
+		}
+	}
+	return nil
 }

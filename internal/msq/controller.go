@@ -42,6 +42,7 @@ type Controller struct {
 	help      Help         // nil: all is done in this process
 	lent      lent
 	records   records
+	rowsText  json.RawMessage // describes job.Rows; nil: it is for this process only
 	// compaction is the settings that each segment keeps as its lastCompactionState; nil: none.
 	compaction json.RawMessage
 	published  atomic.Bool
@@ -98,6 +99,13 @@ func New(job Job, deps Deps) (*Controller, error) {
 		if err := c.checkExport(x); err != nil {
 			return nil, err
 		}
+	}
+	if job.Rows != nil {
+		text, err := job.Rows.Describe()
+		if err != nil {
+			return nil, err
+		}
+		c.rowsText = text
 	}
 	c.threads = deps.Threads
 	if c.threads <= 0 {
@@ -210,7 +218,7 @@ func (c *Controller) clean(ctx, run context.Context, out *Outcome, failed error)
 			errs = append(errs, store.Delete(ctx, keys...))
 		}
 		if c.opts.DurableShuffle && c.deps.Durable && !goesOn {
-			errs = append(errs, deleteBelow(ctx, store, shufflePrefix(c.job.ID), nil))
+			errs = append(errs, deleteBelow(ctx, store, c.shufflePrefix(), nil))
 		}
 		if c.kept.Load() && (failed == nil || c.deps.Current == nil) {
 			errs = append(errs, deleteBelow(ctx, store, c.recordsPrefix(), nil))
@@ -296,6 +304,9 @@ func (c *Controller) query(ctx context.Context) (*Outcome, error) {
 		last = cut.stages[len(cut.stages)-1]
 	}
 	c.setStages(cut.stages)
+	if c.job.Rows != nil {
+		return &Outcome{}, c.again(ctx, func() error { return c.runStages(ctx, nil) })
+	}
 	if err := c.define(nil, nil); err != nil {
 		return nil, err
 	}

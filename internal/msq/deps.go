@@ -37,6 +37,8 @@ type Deps struct {
 	Store deepstore.Store
 	// Join finds other processes that do parts of a job; nil: there are none. frame serves what this process has to them, until Close.
 	Join func(ctx context.Context, job PartJob, frame func(id string, number int) ([]byte, error)) Help
+	// Helpers is PartJob.Helpers.
+	Helpers int
 	// Run is the number of the task's run; 0: it is not counted.
 	Run int64
 	// Current fails if another run of the task has begun; nil: there is none.

@@ -33,7 +33,7 @@
 //	compaction.go           what segments remember of how they were written
 //	results.go              rows of a SELECT, in pages on disk
 //	export.go, pages.go     INSERT INTO EXTERN: files outside, each a page of rows
-//	help.go, part.go, part_generate.go  parts that other processes do; follower.go: their side
+//	help.go, part.go, part_generate.go  parts that other processes do; follower.go: their side, learnt.go: what they learn
 //	records.go              what is done, for the next run of the task and for this one
 //	attempts.go, durable.go workers that do their work again; intermediate data in deep storage
 //	report.go, counters.go  what clients poll, snapshot.go takes it; faults.go: the codes; options.go: context parameters

@@ -11,8 +11,15 @@ import (
 // With durableShuffleStorage a stage's output moves to deep storage when it is written, and is read from there: the local disk holds no more than
 // what one stage is writing.
 
-// shufflePrefix is where the intermediate data of a job lies in deep storage.
-func shufflePrefix(job string) string { return "shuffle/" + plainName(job) + "/" }
+// shufflePrefix is where the intermediate data of a task lies in deep storage, that of one of its jobs below it.
+func shufflePrefix(task string) string { return "shuffle/" + plainName(task) + "/" }
+
+func (c *Controller) shufflePrefix() string {
+	if c.job.Part == "" {
+		return shufflePrefix(c.job.ID)
+	}
+	return shufflePrefix(c.job.ID) + plainName("part-"+c.job.Part) + "/"
+}
 
 // prepareDurable refuses durable intermediate data where the server has none, and removes what a run left that was cut off, but for what
 // has a record.
@@ -29,7 +36,7 @@ func (c *Controller) prepareDurable(ctx context.Context) error {
 			keep[p.Output.Key] = true
 		}
 	}
-	return deleteBelow(ctx, c.deps.Store, shufflePrefix(c.job.ID), keep)
+	return deleteBelow(ctx, c.deps.Store, c.shufflePrefix(), keep)
 }
 
 // keepDurably moves an output to deep storage.
@@ -44,7 +51,7 @@ func (c *Controller) keepDurably(ctx context.Context, order *workOrder, o *outpu
 		return diskFault(err)
 	}
 	// A run that others believe lost may be at the same: the name is its own.
-	key := fmt.Sprintf("%sstage%d/%s-%s.frames", shufflePrefix(c.job.ID), order.stage.number, order.id, rand.Text())
+	key := fmt.Sprintf("%sstage%d/%s-%s.frames", c.shufflePrefix(), order.stage.number, order.id, rand.Text())
 	if err := c.deps.Store.Put(ctx, key, file); err != nil {
 		return fmt.Errorf("keeping the output of [%s]: %w", order.id, err)
 	}

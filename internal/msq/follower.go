@@ -2,9 +2,11 @@ package msq
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/exec"
@@ -24,12 +26,12 @@ type Follower struct {
 // ReadFrame returns a frame of an output that another process has, in buf if that is large enough. ErrPartLost marks that it is lost.
 type ReadFrame func(ctx context.Context, at, id string, number int, buf []byte) ([]byte, error)
 
-// Follow returns a Follower of a job. Of deps it needs what reading and intermediate data need.
-func Follow(id string, options *Options, deps Deps, read ReadFrame) (*Follower, error) {
+// Follow returns a Follower of a job. Of deps it needs what reading and intermediate data need; rows is what was made of PartJob.Rows, nil of none.
+func Follow(id string, options *Options, rows RowSource, deps Deps, read ReadFrame) (*Follower, error) {
 	if deps.Clock == nil {
 		deps.Clock = clock.System()
 	}
-	c := &Controller{job: Job{ID: id, Plan: &plan.Inline{Rows: &vector.Batch{}}, Options: options}, deps: deps, opts: options, sortBytes: deps.SortBytes}
+	c := &Controller{job: Job{ID: id, Plan: &plan.Inline{Rows: &vector.Batch{}}, Options: options, Rows: rows}, deps: deps, opts: options, sortBytes: deps.SortBytes}
 	if c.sortBytes <= 0 {
 		c.sortBytes = sortBufferBytes
 	}
@@ -43,13 +45,18 @@ func Follow(id string, options *Options, deps Deps, read ReadFrame) (*Follower, 
 // goroutines, until Do returns.
 func (f *Follower) Do(ctx context.Context, p *Part, progress func(*PartProgress)) (*PartResult, error) {
 	count := newCounters()
+	var reads atomic.Pointer[RowWorker]
 	watching, stop := context.WithCancel(ctx)
 	var watch sync.WaitGroup
 	defer watch.Wait()
 	defer stop()
 	watch.Go(func() {
 		for f.c.deps.Clock.Sleep(watching, progressEvery) == nil {
-			progress(&PartProgress{Counters: count.state()})
+			told := &PartProgress{Counters: count.state()}
+			if w := reads.Load(); w != nil {
+				told.Rows, _ = (*w).State(false) // the result tells all
+			}
+			progress(told)
 		}
 	})
 	if p.Generate != nil {
@@ -58,6 +65,9 @@ func (f *Follower) Do(ctx context.Context, p *Part, progress func(*PartProgress)
 	order, err := f.order(ctx, p)
 	if err != nil {
 		return nil, err
+	}
+	if order.rows != nil {
+		reads.Store(&order.rows)
 	}
 	f.c.warnings.forget(warner{order.stage.number, order.id}) // of a run of the task before
 	err = exec.Protect(func() error { return f.c.runWorker(ctx, order, count) })
@@ -72,7 +82,12 @@ func (f *Follower) Do(ctx context.Context, p *Part, progress func(*PartProgress)
 	}
 	r.Output.Frames = sendFrames(o, nil)
 	if order.write != nil {
-		r.Several = order.write.several
+		r.Learnt = order.write.learnt()
+	}
+	if order.rows != nil {
+		if r.Rows, err = order.rows.State(true); err != nil {
+			return nil, err
+		}
 	}
 	return r, nil
 }
@@ -108,7 +123,7 @@ func (f *Follower) order(ctx context.Context, p *Part) (*workOrder, error) {
 	}
 	s := &stage{number: p.Stage, node: node, columns: node.Columns(), inputs: make([]*input, len(p.Inputs)), durable: f.c.opts.DurableShuffle, shuffle: shuffle{
 		kind: p.Shuffle.Kind, keys: p.Shuffle.Keys, partitions: p.Shuffle.Partitions, target: p.Shuffle.Target,
-		order: sortOrder{columns: p.Shuffle.Columns, orders: p.Shuffle.Orders, bucketed: p.Shuffle.Bucketed, boundary: p.Shuffle.Boundary},
+		order: sortOrder{columns: p.Shuffle.Columns, orders: p.Shuffle.Orders, bucketed: p.Shuffle.Bucketed, hashed: p.Shuffle.Hashed, boundary: p.Shuffle.Boundary},
 	}}
 	order := &workOrder{stage: s, worker: p.Worker, workers: p.Workers, id: p.ID, threads: max(1, p.Thread), external: make([]externalPart, len(p.Inputs)), slices: make([][]partSlice, len(p.Inputs)),
 		dir: f.c.stageDir(s) + "-" + strconv.Itoa(p.Worker) + "-" + strconv.FormatInt(f.lent.next(), 10)}
@@ -125,11 +140,17 @@ func (f *Follower) order(ctx context.Context, p *Part) (*workOrder, error) {
 		return nil, errUnfitPart
 	}
 	s.begin(p.Workers, f.c.now())
+	if f.c.job.Rows != nil && s.readsExternal() {
+		order.rows = f.c.job.Rows.Worker(p.Worker)
+	}
 	switch {
 	case p.Write != nil:
 		w := &plan.Write{Input: node, PartitionBy: p.Write.PartitionBy, Hidden: p.Write.Hidden}
 		s.columns = append([]plan.Column{longColumn(bucketColumn), longColumn(boostColumn)}, node.Columns()...)
-		order.write = newWriteTarget(w, nil, nil, p.Worker, p.Workers)
+		if p.Shuffle.Hashed {
+			s.columns = append(s.columns, longColumn(hashColumn))
+		}
+		order.write = newWriteTarget(w, p.Write.Hash.hasher(timeColumn(w)), p.Write.Auto.values(), p.Worker, p.Workers)
 	case p.Boosts:
 		order.boosts = &boosts{next: int64(p.Worker), step: int64(p.Workers)}
 	}
@@ -149,7 +170,7 @@ func (f *Follower) input(ctx context.Context, p *partInput, leaf plan.Node, part
 	}
 	if p.Kind == externalInput {
 		var err error
-		if part.table, err = ExternalTable(x); err != nil {
+		if part.table, err = f.c.job.table(x); err != nil {
 			return nil, err
 		}
 		part.splits, err = p.splits(ctx, part.table, f.c.deps.Access)
@@ -185,7 +206,9 @@ func (f *Follower) Close() error {
 // PartProgress is what a part has counted so far, or a segment that it has built.
 type PartProgress struct {
 	Counters countersState
-	Segment  *partSegment `json:",omitempty"`
+	// Rows is what the part's RowWorker has counted.
+	Rows    json.RawMessage `json:",omitempty"`
+	Segment *partSegment    `json:",omitempty"`
 }
 
 // lent are outputs of this process that others read.

@@ -2,6 +2,7 @@ package msq
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -20,6 +21,10 @@ type PartJob struct {
 	// Zone and Now are those of expressions.
 	Zone string
 	Now  int64
+	// Rows describes the job's RowSource; nil: it has none.
+	Rows json.RawMessage `json:",omitempty"`
+	// Helpers is how many other processes are asked at most; 0: as many as the job has workers, but one.
+	Helpers int `json:"-"`
 }
 
 // Help is the other processes that do parts of a job. Its methods are called from several goroutines.
@@ -83,13 +88,10 @@ func helperLost(order *workOrder, name string, err error) error {
 
 // findHelp asks other processes for help if the job has several workers that could be elsewhere.
 func (c *Controller) findHelp(ctx context.Context) {
-	if c.deps.Join == nil || c.workers < 2 || c.job.Rows != nil || c.deps.Expr == nil {
+	if c.deps.Join == nil || c.workers < 2 || c.deps.Expr == nil || c.job.Rows != nil && c.rowsText == nil {
 		return
 	}
-	if c.job.Target != nil && (c.job.Target.Hash != nil || c.newAutoValues() != nil) {
-		return // what workers learn of their rows stays with them
-	}
-	job := PartJob{ID: c.job.ID, Run: c.deps.Run, Options: c.opts, Now: c.deps.Expr.Now}
+	job := PartJob{ID: c.job.ID, Run: c.deps.Run, Options: c.opts, Now: c.deps.Expr.Now, Rows: c.rowsText, Helpers: c.deps.Helpers}
 	for _, p := range c.records.all() {
 		if p.Output != nil && p.Output.At != "" && !slices.Contains(job.Kept, p.Output.At) {
 			job.Kept = append(job.Kept, p.Output.At)
@@ -143,12 +145,17 @@ func (c *Controller) attempt(worker int) int {
 
 // ask has another process do a part of an order, and counts what it does as it goes on. built is told of each segment.
 func ask(ctx context.Context, order *workOrder, h Helper, p *Part, count *counters, built func(*partSegment)) (*PartResult, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	r, lost, err := h.Do(ctx, p, func(p *PartProgress) {
 		if p.Segment != nil {
 			built(p.Segment)
 			return
 		}
 		count.set(p.Counters)
+		if err := order.counted(p.Rows); err != nil {
+			cancel(err)
+		}
 	})
 	switch {
 	case ctx.Err() != nil:
@@ -159,7 +166,15 @@ func ask(ctx context.Context, order *workOrder, h Helper, p *Part, count *counte
 		return nil, err
 	}
 	count.set(r.Counters)
-	return r, nil
+	return r, order.counted(r.Rows)
+}
+
+// counted takes over what a RowWorker elsewhere has counted.
+func (o *workOrder) counted(state json.RawMessage) error {
+	if o.rows == nil || len(state) == 0 {
+		return nil
+	}
+	return o.rows.Set(state)
 }
 
 // doFar has another process do the work of an order.
@@ -181,7 +196,9 @@ func (c *Controller) doFar(ctx context.Context, order *workOrder, h Helper, coun
 	}
 	c.dropsWhenRead(ctx, o)
 	if order.write != nil {
-		copy(order.write.several, r.Several)
+		if err := order.write.learn(r.Learnt); err != nil {
+			return err
+		}
 	}
 	order.stage.setOutput(order.worker, o)
 	return nil

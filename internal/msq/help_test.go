@@ -54,7 +54,7 @@ func (b *bench) helped(n int) *testHelp {
 		for i := range n {
 			deps := b.deps
 			deps.Metastore, deps.Loads, deps.Join, deps.TempDir = nil, nil, nil, filepath.Join(filepath.Dir(b.temp), fmt.Sprint("helper", i))
-			f, err := Follow(sent.ID, sent.Options, deps, h.Read)
+			f, err := Follow(sent.ID, sent.Options, nil, deps, h.Read)
 			if err != nil {
 				b.t.Fatal(err)
 			}
@@ -317,7 +317,7 @@ func FuzzPart(f *testing.F) {
 		if json.Unmarshal(text, &p) != nil {
 			return
 		}
-		follower, err := Follow("query-1", options, Deps{Expr: &expr.Context{}, Store: b.store, TempDir: t.TempDir(), Access: &ingest.Access{LocalDirs: []string{t.TempDir()}}}, h.Read)
+		follower, err := Follow("query-1", options, nil, Deps{Expr: &expr.Context{}, Store: b.store, TempDir: t.TempDir(), Access: &ingest.Access{LocalDirs: []string{t.TempDir()}}}, h.Read)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -217,7 +217,7 @@ func (r *externalReader) Next(ctx context.Context) (*vector.Batch, error) {
 }
 
 func (r *externalReader) open(ctx context.Context, split ingest.Split) (RowReader, error) {
-	if rows := r.in.job.job.Rows; rows != nil {
+	if rows := r.in.order.rows; rows != nil {
 		return rows.Open(ctx, r.ext, split, r.options())
 	}
 	reader, err := r.part.table.Open(ctx, split, r.options())

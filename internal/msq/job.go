@@ -2,6 +2,7 @@ package msq
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
@@ -29,7 +30,8 @@ type Job struct {
 	Options *Options
 	// Target says more of the segments to write; nil: nothing.
 	Target *Target
-	// Rows reads the external inputs of the plan; nil: their columns are read as the plan declares them.
+	// Rows reads the external inputs of the plan; nil: their columns are read as the plan declares them. A query with it is a survey: it has no
+	// results but what its RowWorkers have counted.
 	Rows RowSource
 }
 
@@ -37,8 +39,20 @@ type Job struct {
 type RowSource interface {
 	// Table returns what there is to read.
 	Table(ext *plan.External) (*ingest.Table, error)
+	// Worker returns what reads the splits of a worker. What the worker of that number had counted before is then as if it had never been.
+	Worker(number int) RowWorker
+	// Describe returns a text of which other processes make a source of the same rows (Follow); nil: they can't.
+	Describe() (json.RawMessage, error)
+}
+
+// RowWorker reads the splits of one worker, and counts what it meets there, in ways of its own.
+type RowWorker interface {
 	// Open reads a split as rows with the columns of ext.
 	Open(ctx context.Context, ext *plan.External, split ingest.Split, o *ingest.Options) (RowReader, error)
+	// State is what was counted so far; ended says that all was read. Set makes it what a RowWorker of another process has counted, or one of an
+	// earlier run of the task; an error of it ends the job.
+	State(ended bool) (json.RawMessage, error)
+	Set(state json.RawMessage) error
 }
 
 // RowReader yields the rows of one split; ingest.Reader is one, and says what holds.

@@ -109,6 +109,9 @@ func (c *Controller) splits(ctx context.Context, table *ingest.Table, single boo
 // begins makes order one of a worker that has not taken a row yet.
 func (c *Controller) begins(order *workOrder) {
 	order.id = c.workerID(order.worker)
+	if c.job.Rows != nil && order.stage.readsExternal() {
+		order.rows = c.job.Rows.Worker(order.worker)
+	}
 	switch {
 	case order.stage.shuffle.kind != rangeShuffle:
 	case c.job.write() != nil:

@@ -56,6 +56,7 @@ type partShuffle struct {
 	Columns    []int
 	Orders     []vector.Order
 	Bucketed   bool
+	Hashed     bool `json:",omitempty"`
 	Boundary   int
 	Target     int64
 }
@@ -63,6 +64,8 @@ type partShuffle struct {
 type partWrite struct {
 	PartitionBy chrono.Granularity
 	Hidden      int
+	Hash        *partHash `json:",omitempty"`
+	Auto        *partAuto `json:",omitempty"`
 }
 
 // partOutput is what a worker wrote, wherever that is.
@@ -88,9 +91,11 @@ type partFrame struct {
 // PartResult is what a part has come to.
 type PartResult struct {
 	Output   partOutput
-	Several  []bool
+	Learnt   *learnt `json:",omitempty"`
 	Counters countersState
 	Warnings partWarnings
+	// Rows is what the part's RowWorker has counted.
+	Rows json.RawMessage `json:",omitempty"`
 	// Segments are those that were built, Shuffle what was read of each output.
 	Segments []partSegment  `json:",omitempty"`
 	Shuffle  []channelState `json:",omitempty"`
@@ -144,7 +149,7 @@ func (s *sentFault) fault() *Fault {
 // mayLeave reports whether the work of a stage can be done in another process: external data, segments and what other stages have written can be had
 // from there.
 func (c *Controller) mayLeave(s *stage) bool {
-	return !s.single && s.node != nil && !s.shuffle.order.hashed && !slices.ContainsFunc(s.inputs, func(in *input) bool {
+	return !s.single && s.node != nil && !slices.ContainsFunc(s.inputs, func(in *input) bool {
 		return in.kind != externalInput && (in.kind != tableInput || c.deps.Segments == nil) && (in.kind != stageInput || in.from.shuffle.kind == sortedShuffle || in.from.shuffle.kind == rangeShuffle)
 	})
 }
@@ -157,7 +162,8 @@ func (c *Controller) part(order *workOrder) (*Part, error) {
 		Shuffle: sendShuffle(&s.shuffle),
 	}
 	if w := c.job.write(); order.write != nil {
-		p.Write = &partWrite{w.PartitionBy, w.Hidden}
+		p.Write = &partWrite{PartitionBy: w.PartitionBy, Hidden: w.Hidden}
+		order.write.send(p.Write)
 	}
 	var err error
 	if p.Plan, err = wire.Encode(s.node); err != nil {
@@ -190,7 +196,7 @@ func (c *Controller) part(order *workOrder) (*Part, error) {
 }
 
 func sendShuffle(s *shuffle) partShuffle {
-	return partShuffle{s.kind, s.keys, s.partitions, s.order.columns, s.order.orders, s.order.bucketed, s.order.boundary, s.target}
+	return partShuffle{s.kind, s.keys, s.partitions, s.order.columns, s.order.orders, s.order.bucketed, s.order.hashed, s.order.boundary, s.target}
 }
 
 // sendOutput describes an output to another process, with the frames that it is to read.
@@ -251,8 +257,11 @@ const maxSentPartitions = 1 << 20
 // fits reports whether what a part says of its output can be true of rows with so many columns.
 func (p *Part) fits(columns int) bool {
 	if p.Write != nil {
-		if columns += preparedColumns; p.Write.Hidden < 0 || p.Write.Hidden > columns-preparedColumns {
+		if !p.Write.fits(columns, p.Shuffle.Hashed) {
 			return false
+		}
+		if columns += preparedColumns; p.Shuffle.Hashed {
+			columns++
 		}
 	} else if p.Boosts {
 		columns++
@@ -268,7 +277,9 @@ func (p *Part) fits(columns int) bool {
 	switch s.Kind {
 	case mixShuffle, hashShuffle:
 		return s.Partitions > 0
-	case sortedShuffle, rangeShuffle:
+	case sortedShuffle: // also by nothing: rows as they come
+		return true
+	case rangeShuffle:
 		return len(s.Columns) > 0
 	}
 	return false

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"sync"
@@ -26,7 +27,9 @@ type partGenerate struct {
 	Rollup      bool
 	Granularity string
 	Compaction  json.RawMessage `json:",omitempty"`
-	Plans       []partPlan
+	// Auto are types of columns by time chunk.
+	Auto  map[int64]map[int]string `json:",omitempty"`
+	Plans []partPlan
 }
 
 type partColumn struct {
@@ -87,6 +90,9 @@ func (c *Controller) generateFar(ctx context.Context, order *workOrder, h Helper
 		}
 		p.Generate.Plans = append(p.Generate.Plans, partPlan{n, plan.partition.lo, plan.partition.hi, plan.partition.bucket, plan.partition.rows, plan.id, shard})
 	}
+	maps.DeleteFunc(p.Generate.Auto, func(bucket int64, _ map[int]string) bool {
+		return !slices.ContainsFunc(p.Generate.Plans, func(p partPlan) bool { return p.Bucket == bucket })
+	})
 	outputs := from.outputs()
 	for _, o := range outputs {
 		mine := g.frames(o)
@@ -154,6 +160,16 @@ func (g *generation) send(s *shuffle) *partGenerate {
 	for _, c := range l.columns {
 		p.Columns = append(p.Columns, partColumn{c.Name, c.Type.String(), c.Multi, c.NoIndex, c.Metric})
 	}
+	for bucket, types := range l.auto {
+		names := map[int]string{}
+		for at, t := range types {
+			names[at] = t.String()
+		}
+		if p.Auto == nil {
+			p.Auto = map[int64]map[int]string{}
+		}
+		p.Auto[bucket] = names
+	}
 	return p
 }
 
@@ -191,6 +207,20 @@ func (p *partGenerate) generation() (*generation, error) {
 			return nil, errUnfitPart
 		}
 		g.layout.columns = append(g.layout.columns, segment.ColumnSpec{Name: c.Name, Type: kind, Multi: c.Multi, Metric: c.Metric, NoIndex: c.NoIndex})
+	}
+	for bucket, names := range p.Auto {
+		types := map[int]vector.Type{}
+		for at, name := range names {
+			kind, err := vector.ParseType(name)
+			if err != nil {
+				return nil, errUnfitPart
+			}
+			types[at] = kind
+		}
+		if g.layout.auto == nil {
+			g.layout.auto = map[int64]map[int]vector.Type{}
+		}
+		g.layout.auto[bucket] = types
 	}
 	for i := range p.Plans {
 		plan := &p.Plans[i]

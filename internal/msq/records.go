@@ -56,14 +56,16 @@ type partRecord struct {
 	// ID tells outputs apart that were made of the same.
 	ID       string
 	Output   *partOutput   `json:",omitempty"`
-	Several  []bool        `json:",omitempty"`
+	Learnt   *learnt       `json:",omitempty"`
 	Counters countersState `json:",omitzero"`
 	Warnings partWarnings  `json:",omitzero"`
-	Segment  *partSegment  `json:",omitempty"`
+	// Rows is what the RowWorker has counted.
+	Rows    json.RawMessage `json:",omitempty"`
+	Segment *partSegment    `json:",omitempty"`
 }
 
 // recordFormat is that of records: others are not taken up.
-const recordFormat = 1
+const recordFormat = 2
 
 // finishedPart is a record with what this process has of it.
 type finishedPart struct {
@@ -118,12 +120,9 @@ func (c *Controller) recordsPrefix() string {
 	return recordsPrefix(c.job.ID) + plainName("part-"+c.job.Part) + "/"
 }
 
-// resumable reports whether the job can be taken up by another run of its task: nothing of it is known to its workers only.
+// resumable reports whether the job can be taken up by another run of its task.
 func (c *Controller) resumable() bool {
-	if c.deps.Store == nil || c.job.Rows != nil || !c.opts.DurableShuffle && c.deps.Join == nil {
-		return false
-	}
-	return c.job.Target == nil || c.job.Target.Hash == nil && c.newAutoValues() == nil
+	return c.deps.Store != nil && (c.job.Rows == nil || c.rowsText != nil) && (c.opts.DurableShuffle || c.deps.Join != nil)
 }
 
 // readRecords takes over what earlier runs of the task have left.
@@ -250,8 +249,8 @@ func (c *Controller) identifyStage(s *stage) {
 	if w := c.job.write(); w != nil && s == c.rows {
 		write = []any{w.PartitionBy.String(), w.Cluster, w.Hidden}
 	}
-	s.same = digest(text, sendShuffle(&s.shuffle), c.opts, now, zone, write, c.job.Target, segments)
-	s.steady = fixed && !slices.ContainsFunc(s.inputs, func(in *input) bool { return in.from != nil && !in.from.steady })
+	s.same = digest(text, sendShuffle(&s.shuffle), c.opts, now, zone, write, c.job.Target, segments, c.rowsText)
+	s.steady = fixed && (c.job.Rows == nil || !s.readsExternal()) && !slices.ContainsFunc(s.inputs, func(in *input) bool { return in.from != nil && !in.from.steady })
 	plan.Walk(s.node, func(n plan.Node) bool {
 		switch n := n.(type) {
 		case *plan.Limit, *plan.Window:
@@ -311,7 +310,13 @@ func (c *Controller) keep(ctx context.Context, order *workOrder, id identity, co
 	}}
 	o.made = p.ID
 	if order.write != nil {
-		p.Several = order.write.several
+		p.Learnt = order.write.learnt()
+	}
+	if order.rows != nil {
+		var err error
+		if p.Rows, err = order.rows.State(true); err != nil {
+			return // nobody could take it up
+		}
 	}
 	outlives := o.at != "" || o.key != ""
 	if outlives {
@@ -371,7 +376,12 @@ func (c *Controller) dropsWhenRead(ctx context.Context, o *output) {
 func (c *Controller) adopt(order *workOrder, p *finishedPart, o *output, count *counters) error {
 	count.set(p.Counters)
 	if order.write != nil {
-		copy(order.write.several, p.Several)
+		if err := order.write.learn(p.Learnt); err != nil {
+			return err
+		}
+	}
+	if err := order.counted(p.Rows); err != nil {
+		return err
 	}
 	order.stage.setOutput(order.worker, o)
 	c.warnings.forget(warner{order.stage.number, p.Name}) // when it is of this process
@@ -443,7 +453,9 @@ func (c *Controller) resume(ctx context.Context, last *stage) (run []*stage, err
 		case wanted[s]:
 			run = append(run, s)
 		case s != last && !decided[s]:
-			c.passOver(s)
+			if err := c.passOver(s); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return run, nil
@@ -469,7 +481,7 @@ func (c *Controller) takeStage(s *stage, parts []*finishedPart) error {
 }
 
 // passOver makes a stage one that has ended and is not read any more.
-func (c *Controller) passOver(s *stage) {
+func (c *Controller) passOver(s *stage) error {
 	var states []countersState
 	for n := 0; ; n++ {
 		list := c.records.find(s.number, n)
@@ -477,6 +489,11 @@ func (c *Controller) passOver(s *stage) {
 			break
 		}
 		states = append(states, list[0].Counters)
+		if c.job.Rows != nil && list[0].Rows != nil {
+			if err := c.job.Rows.Worker(n).Set(list[0].Rows); err != nil {
+				return err
+			}
+		}
 	}
 	for n, count := range c.begin(s, max(1, len(states))) {
 		if n < len(states) {
@@ -486,6 +503,7 @@ func (c *Controller) passOver(s *stage) {
 	s.enter(phaseReading, c.now())
 	c.settled(s)
 	c.finished(s)
+	return nil
 }
 
 // again does work that may lose outputs of stages with other processes: what is lost is done again, and what needs it, but nothing else.
@@ -627,6 +645,28 @@ func (c *Controller) unused(published []*timeline.Segment, kept bool) []string {
 		}
 	}
 	return out
+}
+
+// PutNote keeps a text for the later runs of a task until it has its end (Clear), and returns what is kept: of several runs the first counts.
+func PutNote(ctx context.Context, store deepstore.Store, task, name string, text []byte) ([]byte, error) {
+	err := store.Put(ctx, noteKey(task, name), bytes.NewReader(text))
+	if errors.Is(err, fs.ErrExist) {
+		return Note(ctx, store, task, name)
+	}
+	return text, err
+}
+
+// Note returns what PutNote keeps; nil: nothing.
+func Note(ctx context.Context, store deepstore.Store, task, name string) ([]byte, error) {
+	text, err := readObject(ctx, store, noteKey(task, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return text, err
+}
+
+func noteKey(task, name string) string {
+	return recordsPrefix(task) + plainName("note-"+name) + ".json"
 }
 
 // Clear removes what the runs of a task that has its end have left: records, intermediate data, and the files of segments that were not published.

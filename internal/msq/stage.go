@@ -49,6 +49,11 @@ type stage struct {
 	}
 }
 
+// readsExternal reports whether the stage reads external data.
+func (s *stage) readsExternal() bool {
+	return slices.ContainsFunc(s.inputs, func(in *input) bool { return in.kind == externalInput })
+}
+
 // shuffleKind says how a stage's rows are distributed.
 type shuffleKind uint8
 

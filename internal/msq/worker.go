@@ -31,6 +31,8 @@ type workOrder struct {
 	// write says that the rows are on their way to segments, see prepare; boosts that they only get a number, in front.
 	write  *writeTarget
 	boosts *boosts
+	// rows reads external inputs in the way of the job; nil: as their columns are declared.
+	rows RowWorker
 	// taken is what the worker counted of what it read of other stages' outputs.
 	taken tally
 }

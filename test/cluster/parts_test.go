@@ -150,3 +150,26 @@ func TestATaskBeginsAnewWhenWhatAnotherWorkerWroteIsLost(t *testing.T) {
 		t.Errorf("rows: %s", got)
 	}
 }
+
+// A SELECT of a file's rows as they come needs no order between its workers.
+func TestASelectIsReadInParts(t *testing.T) {
+	c, g := withWorkers(t), server.NewGate(t, 100)
+	g.Files = 3
+	g.Release()
+	rows, _, _ := strings.Cut(g.Statement(""), "PARTITIONED")
+	var done struct {
+		ID     string `json:"queryId"`
+		State  string
+		Result *struct{ NumTotalRows int }
+	}
+	body := map[string]any{"query": strings.TrimSpace(rows), "context": map[string]any{"executionMode": "ASYNC", "maxNumTasks": 3}}
+	if err := c.Call(t.Context(), http.MethodPost, "/service/v2/sql/statements", body, &done); err != nil {
+		t.Fatal(err)
+	}
+	if task := await(t, c, done.ID); task.StatusCode != "SUCCESS" {
+		t.Fatalf("%+v", task)
+	}
+	if err := c.Call(t.Context(), http.MethodGet, "/service/v2/sql/statements/"+done.ID, nil, &done); err != nil || done.Result.NumTotalRows != 300 {
+		t.Errorf("%+v %v", done, err)
+	}
+}

@@ -150,8 +150,12 @@ func TestReport(t *testing.T) {
 	}
 	second := r.add()
 	second.build.processed.Add(11)
-	second.keep(buildSegments, event{Input: "x"}, 1)
-	second.keep(buildSegments, event{Input: "y"}, 1)
+	reads := loadOf(second, subtasksAt(""), "", 1, 10).reader(buildSegments, 0)
+	for _, input := range []string{"x", "y"} {
+		if err := reads.bad(input, "unparseable"); err != nil {
+			t.Fatal(err)
+		}
+	}
 	second.onePass()
 	r.finish(errors.New("why"))
 	final, err := r.final()

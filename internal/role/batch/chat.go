@@ -1,8 +1,10 @@
 package batch
 
 import (
+	"cmp"
 	"encoding/json"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -70,7 +72,7 @@ func (c *Chats) Ask(id, path string) (any, error) {
 	return r.subtasks.ask(path)
 }
 
-// subtasks are the parts of a load. In the reference each is a task of its own; here the workers of the task read them.
+// subtasks are the parts of a load. In the reference each is a task of its own; here the workers of the task read them, in this process and in others.
 type subtasks struct {
 	task, dataSource string
 	context          json.RawMessage
@@ -108,20 +110,36 @@ type subtask struct {
 }
 
 type attempt struct {
+	by           *reader
+	at           location
 	begun, ended int64 // milliseconds; 0: it runs
 	failed       bool
 }
 
+// splitState is an attempt on its way between processes.
+type splitState struct {
+	Name         string
+	File         int
+	Offset       int64
+	Begun, Ended int64
+	Failed       bool
+}
+
 // newSubtasks starts without parts; address is host:port of the worker.
 func newSubtasks(r *report, address string) *subtasks {
-	s := &subtasks{task: r.task, dataSource: r.dataSource, context: r.context, clock: r.clock, location: location{Port: -1, TLS: -1}}
-	if host, port, err := net.SplitHostPort(address); err == nil {
-		if n, err := strconv.Atoi(port); err == nil {
-			s.location.Host, s.location.Port = host, n
-		}
-	}
+	s := &subtasks{task: r.task, dataSource: r.dataSource, context: r.context, clock: r.clock, location: locationOf(address)}
 	s.mu.of = map[splitPlace]*subtask{}
 	return s
+}
+
+func locationOf(address string) location {
+	l := location{Port: -1, TLS: -1}
+	if host, port, err := net.SplitHostPort(address); err == nil {
+		if n, err := strconv.Atoi(port); err == nil {
+			l.Host, l.Port = host, n
+		}
+	}
+	return l
 }
 
 // expect says how many splits there will be at least, and whether several are read at once.
@@ -137,18 +155,72 @@ func (s *subtasks) parallel() bool {
 	return s.mu.several
 }
 
-// begin notes that a split is read. The function that it returns notes the end; only its first call counts.
-func (s *subtasks) begin(split ingest.Split) func(failed bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	place := splitPlace{split.Entity.Name(), split.File, split.Offset}
+// subtaskLocked returns the subtask of what is read, which may be new.
+func (s *subtasks) subtaskLocked(place splitPlace) *subtask {
 	t := s.mu.of[place]
 	if t == nil {
 		t = &subtask{id: s.task + "_" + strconv.Itoa(len(s.mu.list)), split: place.name}
 		s.mu.of[place], s.mu.list = t, append(s.mu.list, t)
 	}
+	return t
+}
+
+// drop makes all that a reader has read failed: it is read again.
+func (s *subtasks) drop(by *reader) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.mu.list {
+		for i := range t.attempts {
+			a := &t.attempts[i]
+			if a.by != by {
+				continue
+			}
+			if a.failed = true; a.ended == 0 {
+				a.ended = clock.Millis(s.clock)
+			}
+		}
+	}
+}
+
+// of returns what a reader reads, or has read.
+func (s *subtasks) of(by *reader) []splitState {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []splitState
+	for place, t := range s.mu.of {
+		for _, a := range t.attempts {
+			if a.by == by {
+				out = append(out, splitState{place.name, place.file, place.offset, a.begun, a.ended, a.failed})
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b splitState) int { return cmp.Compare(a.Begun, b.Begun) })
+	return out
+}
+
+// set makes what a reader has read that which was read in the process at address.
+func (s *subtasks) set(by *reader, address string, splits []splitState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range splits {
+		t := s.subtaskLocked(splitPlace{n.Name, n.File, n.Offset})
+		now := attempt{by, locationOf(address), n.Begun, n.Ended, n.Failed}
+		same := func(a attempt) bool { return a.at == now.at && a.begun == now.begun } // also of a reader before, whose work was found
+		if i := slices.IndexFunc(t.attempts, same); i >= 0 {
+			t.attempts[i] = now
+		} else {
+			t.attempts = append(t.attempts, now)
+		}
+	}
+}
+
+// begin notes that a split is read. The function that it returns notes the end; only its first call counts.
+func (s *subtasks) begin(split ingest.Split, by *reader) func(failed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.subtaskLocked(splitPlace{split.Entity.Name(), split.File, split.Offset})
 	n := len(t.attempts)
-	t.attempts = append(t.attempts, attempt{begun: clock.Millis(s.clock)})
+	t.attempts = append(t.attempts, attempt{by: by, at: s.location, begun: clock.Millis(s.clock)})
 	return func(failed bool) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -250,5 +322,5 @@ func (s *subtasks) status(t *subtask, n int) any {
 	}
 	begun := chrono.FormatMillis(a.begun, chrono.UTC)
 	return map[string]any{"id": t.id + "_" + strconv.Itoa(n), "groupId": s.task, "type": "single_phase_sub_task", "createdTime": begun, "queueInsertionTime": begun, "statusCode": code,
-		"status": code, "runnerStatusCode": runner, "duration": duration, "location": s.location, "dataSource": s.dataSource, "errorMsg": nil}
+		"status": code, "runnerStatusCode": runner, "duration": duration, "location": a.at, "dataSource": s.dataSource, "errorMsg": nil}
 }

@@ -43,9 +43,12 @@ func TestTasksAnswerAboutThemselves(t *testing.T) {
 	has("rowStats", "Can't find chatHandler for handler[load]")
 	chats.add("load", r)
 	p.build.processed.Add(5)
-	p.keep(buildSegments, event{Input: "bad", Kind: "unparseable"}, 10)
+	reads := loadOf(p, r.subtasks, "", 10, 10).reader(buildSegments, 0)
+	if err := reads.bad("bad", "unparseable"); err != nil {
+		t.Fatal(err)
+	}
 	has("rowStats", `"totals":{"buildSegments":{"processed":5,`, `"movingAverages":{"buildSegments":{"15m"`)
-	has("unparseableEvents", `{"buildSegments":[{"timeOfExceptionMillis":0,"input":"bad","errorType":"unparseable"`)
+	has("unparseableEvents", `{"buildSegments":[{"timeOfExceptionMillis":5,"input":"bad","errorType":"unparseable"`)
 	has("liveReports", `"ingestionStatsAndErrors":{"type":"ingestionStatsAndErrors","taskId":"load"`, `"taskContext"`)
 	has("mode", `"sequential"`)
 	has("phase", "task is running in the sequential mode")
@@ -58,13 +61,13 @@ func TestTasksAnswerAboutThemselves(t *testing.T) {
 		return ingest.Split{Entity: entities[0], File: file, Offset: offset}
 	}
 	r.subtasks.expect(4, true)
-	first, second := r.subtasks.begin(split(0, 0)), r.subtasks.begin(split(0, 100))
+	first, second := r.subtasks.begin(split(0, 0), reads), r.subtasks.begin(split(0, 100), reads)
 	c.Advance(time.Second)
 	first(false)
 	first(true) // is closed
 	second(true)
-	again := r.subtasks.begin(split(0, 100))
-	r.subtasks.begin(split(1, 0))
+	again := r.subtasks.begin(split(0, 100), reads)
+	r.subtasks.begin(split(1, 0), reads)
 	has("mode", `"parallel"`)
 	has("phase", `"segment generation"`)
 	for path, want := range map[string]string{

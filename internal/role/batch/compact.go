@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"iter"
 	"slices"
 
@@ -356,7 +355,7 @@ func (k *Compact) compact(ctx context.Context, t *task.Task, c *spec.Compaction,
 		return err
 	}
 	partitions := c.Tuning.Given()
-	options, err := k.options(t, s.replaceLock(), max(1, min(c.Tuning.Workers, maxWorkers, len(g.sources))), partitions.Rows(), shape.order)
+	options, err := k.options(t, s, s.replaceLock(), max(1, min(c.Tuning.Workers, maxWorkers, len(g.sources))), partitions.Rows(), shape.order)
 	if err != nil {
 		return err
 	}
@@ -371,18 +370,17 @@ func (k *Compact) compact(ctx context.Context, t *task.Task, c *spec.Compaction,
 	if target.CompactionState, err = shape.state(c, &g); err != nil {
 		return err
 	}
-	env, done := session.Env("task " + t.ID)
+	env, done := k.env(session, t)
 	defer done()
-	deps := k.deps(env)
+	deps := k.deps(ctx, env)
 	deps.Join, deps.Segments = k.o.Join, overlord.NewSlices(g.visible(session), k.o.Open)
-	deps.Run, deps.Current = overlord.RunOf(ctx), k.o.Metastore.CheckFence
 	p.enter("BUILD_SEGMENTS")
 	read, total := len(g.sources), int64(0)
 	for _, src := range g.sources {
 		p.build.bytes.Add(src.size)
 		total += int64(src.info.Rows)
 	}
-	out, err := msq.Run(ctx, msq.Job{ID: t.ID, Part: g.replaced.String(), Plan: plan.Optimize(write, plan.Options{Context: *env.Expr}), Options: options, Target: target}, deps)
+	out, err := run(ctx, msq.Job{ID: t.ID, Part: g.replaced.String(), Plan: plan.Optimize(write, plan.Options{Context: *env.Expr}), Options: options, Target: target}, deps)
 	if err != nil {
 		return err
 	}
@@ -395,13 +393,4 @@ func (k *Compact) compact(ctx context.Context, t *task.Task, c *spec.Compaction,
 	p.mu.read, p.mu.published = &read, &published
 	p.mu.Unlock()
 	return nil
-}
-
-// Release implements task.Kind.
-func (k *Compact) Release(ctx context.Context, t *task.Task) error {
-	err := k.engine.Release(ctx, t)
-	if k.o.Join == nil {
-		return err
-	}
-	return errors.Join(err, overlord.ClearTask(ctx, k.o.Metastore, k.o.Deep, t.ID))
 }

@@ -38,6 +38,10 @@ type Options struct {
 	// Join finds workers that do parts of tasks, Open opens the segments that they read.
 	Join func(ctx context.Context, job msq.PartJob, frame func(id string, number int) ([]byte, error)) msq.Help
 	Open overlord.OpenSegment
+	// Durable allows intermediate data in deep storage.
+	Durable bool
+	// FaultPoint is msq.Deps.FaultPoint.
+	FaultPoint func(step string) error
 	// Meter is told what tasks read and publish; nil: nobody is.
 	Meter *obs.Meter
 	// Host is host:port of the worker.
@@ -67,6 +71,9 @@ func (e *engine) end(ctx context.Context, id string, r *report, failure error) e
 	if ctx.Err() != nil && !errors.As(context.Cause(ctx), &stop) {
 		return failure // the process ends, not the task
 	}
+	if errors.Is(failure, task.ErrAgain) {
+		return failure
+	}
 	r.finish(failure)
 	r.measure(e.o.Meter)
 	text, err := r.final()
@@ -88,6 +95,8 @@ func (e *engine) liveReport(id string, _ bool) []byte {
 type settings struct {
 	Concurrent bool   `json:"useConcurrentLocks"`
 	LockType   string `json:"taskLockType"`
+	// Durable keeps intermediate data in deep storage, as it does for statements.
+	Durable bool `json:"durableShuffleStorage"`
 }
 
 // contextOf returns the context of a task, also as the report shows it.
@@ -137,7 +146,30 @@ func (e *engine) lock(ctx context.Context, t *task.Task, r metastore.LockRequest
 
 // Release implements task.Kind.
 func (e *engine) Release(ctx context.Context, t *task.Task) error {
-	return e.o.Metastore.ReleaseLocks(ctx, metastore.Fence{}, t.ID, nil)
+	err := e.o.Metastore.ReleaseLocks(ctx, metastore.Fence{}, t.ID, nil)
+	if e.o.Join == nil && !e.o.Durable {
+		return err
+	}
+	return errors.Join(err, overlord.ClearTask(ctx, e.o.Metastore, e.o.Deep, t.ID))
+}
+
+// run runs a job of a task. What it has lost with another process the next run of the task makes again.
+func run(ctx context.Context, job msq.Job, deps msq.Deps) (*msq.Outcome, error) {
+	ctx, cancel := overlord.WithEngineCause(ctx)
+	defer cancel()
+	out, err := msq.Run(ctx, job, deps)
+	if errors.Is(err, msq.ErrPartLost) {
+		return nil, errors.Join(task.ErrAgain, err)
+	}
+	return out, err
+}
+
+// env returns what the plans of a task run in. Their time is that at which the task was submitted: all runs of it compute the same.
+func (e *engine) env(session *broker.Session, t *task.Task) (env *exec.Env, done func()) {
+	env, done = session.Env("task " + t.ID)
+	own := *env.Expr
+	own.Now, env.Expr = t.Created, &own
+	return env, done
 }
 
 // session pins a state of the timeline that has everything that was published up to now: with its locks held a task reads all that it replaces.
@@ -149,29 +181,36 @@ func (e *engine) session(ctx context.Context) (*broker.Session, error) {
 }
 
 // options makes the parameters of a job.
-func (e *engine) options(t *task.Task, lock metastore.LockType, workers, rows int, order []string) (*msq.Options, error) {
+func (e *engine) options(t *task.Task, s *settings, lock metastore.LockType, workers, rows int, order []string) (*msq.Options, error) {
 	sortedByTime := len(order) == 0 || order[0] == "__time"
 	list := make([]any, len(order))
 	for i, name := range order {
 		list[i] = name
 	}
-	return msq.ParseOptions(map[string]any{
-		"maxNumTasks": int64(workers + 1), "rowsPerSegment": int64(rows), "priority": int64(t.Priority), "taskLockType": string(lock),
-		"segmentSortOrder": list, "forceSegmentSortByTime": sortedByTime, "mode": "nonStrict",
-	})
+	given := map[string]any{
+		"maxNumTasks": int64(workers + 1), "priority": int64(t.Priority), "taskLockType": string(lock),
+		"segmentSortOrder": list, "forceSegmentSortByTime": sortedByTime, "mode": "nonStrict", "durableShuffleStorage": s.Durable,
+	}
+	if rows > 0 {
+		given["rowsPerSegment"] = int64(rows)
+	}
+	return msq.ParseOptions(given)
 }
 
 // deps is what a job needs; tables are those of env.
-func (e *engine) deps(env *exec.Env) msq.Deps {
+func (e *engine) deps(ctx context.Context, env *exec.Env) msq.Deps {
 	return msq.Deps{
 		Clock: e.o.Clock, Tables: env.Tables, System: env.System, Expr: env.Expr, Access: e.o.Access, Metastore: e.meta, Store: e.o.Deep,
 		Loads: overlord.NewLoads(e.o.Loads), TempDir: e.o.TempDir, Memory: env.Budget, Disk: e.o.Disk, Threads: e.o.Threads,
-		Host: e.o.Host,
+		Host: e.o.Host, Durable: e.o.Durable, FaultPoint: e.o.FaultPoint, Run: overlord.RunOf(ctx), Current: e.o.Metastore.CheckFence,
 	}
 }
 
 // problem gives a fault of the engine as one that task statuses show.
 func problem(err error) error {
+	if errors.Is(err, task.ErrAgain) {
+		return err
+	}
 	if f, ok := errors.AsType[*msq.Fault](err); ok {
 		if f.Code == "UnknownError" { // the engine has no word for it, its message says all
 			shown := *f.Structured()

@@ -1,16 +1,12 @@
 package batch
 
 import (
-	"context"
 	"encoding/json"
 	"slices"
 	"strings"
-	"sync/atomic"
 
-	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
-	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/ingest/spec"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/vector"
@@ -103,55 +99,6 @@ func learns(s *spec.DataSchema) bool {
 		types[name] = typ
 	}
 	return false
-}
-
-// learn reads all records for their fields and the types of those.
-func (l *load) learn(ctx context.Context, splits []ingest.Split, threads int) error {
-	learnt := make([]*spec.Columns, len(splits))
-	next := atomic.Int64{}
-	g := exec.NewGroup(ctx)
-	for range min(threads, len(splits)) {
-		g.Go(func(ctx context.Context) error {
-			for i := int(next.Add(1)) - 1; i < len(splits); i = int(next.Add(1)) - 1 {
-				learnt[i] = l.spec.Schema.NewColumns()
-				if err := l.learnSplit(ctx, splits[i], learnt[i]); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	if err := g.Wait(); err != nil {
-		return err
-	}
-	for _, c := range learnt {
-		l.columns.Merge(c)
-	}
-	return nil
-}
-
-func (l *load) learnSplit(ctx context.Context, split ingest.Split, into *spec.Columns) error {
-	opts := l.options()
-	opts.Shape = into.Shape()
-	r, err := l.raw(ctx, split, opts, nil, determinePartitions, &l.part.determine)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	for {
-		b, err := r.Next(ctx)
-		if err != nil {
-			return ended(err)
-		}
-		r.count.processed.Add(int64(b.N))
-		if r.system != nil { // they are fields of every record
-			o := &ingest.Object{}
-			for _, f := range r.system {
-				o.Add(f.name, f.value)
-			}
-			into.Add(o)
-		}
-	}
 }
 
 // chooseFields decides which fields are read and as what, and returns the dimensions.

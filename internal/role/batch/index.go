@@ -63,24 +63,24 @@ func ingestionOf(s *spec.DataSchema) (*native.Ingestion, error) {
 	return g, err
 }
 
-func (k *Index) parse(t *task.Task) (*spec.Index, *settings, json.RawMessage, error) {
+// parse reads the spec of a task, its context, and the texts of both.
+func (k *Index) parse(t *task.Task) (x *spec.Index, text json.RawMessage, s *settings, shown json.RawMessage, err error) {
 	var fields struct {
 		Spec json.RawMessage `json:"spec"`
 	}
 	if err := json.Unmarshal(t.Payload, &fields); err != nil {
-		return nil, nil, nil, fault.InvalidInput("Task [%s] is not readable: %v", t.ID, err)
+		return nil, nil, nil, nil, fault.InvalidInput("Task [%s] is not readable: %v", t.ID, err)
 	}
-	x, err := spec.ParseIndex(k.kind, fields.Spec)
-	if err != nil {
-		return nil, nil, nil, err
+	if x, err = spec.ParseIndex(k.kind, fields.Spec); err != nil {
+		return nil, nil, nil, nil, err
 	}
-	s, shown, err := contextOf(t)
-	return x, &s, shown, err
+	read, shown, err := contextOf(t)
+	return x, fields.Spec, &read, shown, err
 }
 
 // Prepare implements task.Kind: where the intervals are given it takes the locks on them, so that what else is done there waits before it works.
 func (k *Index) Prepare(ctx context.Context, t *task.Task) (bool, error) {
-	x, s, _, err := k.parse(t)
+	x, _, s, _, err := k.parse(t)
 	if err != nil {
 		return false, err
 	}
@@ -114,7 +114,7 @@ func chunks(x *spec.Index) ([]chrono.Interval, error) {
 
 // Run implements task.Kind.
 func (k *Index) Run(ctx context.Context, t *task.Task) error {
-	x, s, shown, err := k.parse(t)
+	x, text, s, shown, err := k.parse(t)
 	if err != nil {
 		return err
 	}
@@ -122,6 +122,6 @@ func (k *Index) Run(ctx context.Context, t *task.Task) error {
 	r.subtasks = newSubtasks(r, k.o.Host)
 	p := r.add()
 	k.begin(t.ID, r)
-	err = k.load(ctx, t, x, s, p, r.subtasks)
+	err = k.load(ctx, t, x, text, s, p, r.subtasks)
 	return k.end(ctx, t.ID, r, problem(err))
 }

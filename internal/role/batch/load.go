@@ -6,13 +6,12 @@ import (
 	"log/slog"
 	"runtime"
 	"slices"
-	"sync"
+	"sync/atomic"
 
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/expr"
-	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/ingest/spec"
 	"github.com/hengedb/henge/internal/msq"
@@ -27,7 +26,9 @@ import (
 // Where the spec leaves columns or their types open they are learnt from all records first; the rows are read in a second pass, as the reference
 // does, too.
 type load struct {
+	kind   string
 	spec   *spec.Index
+	text   json.RawMessage // of the spec
 	table  *ingest.Table
 	access *ingest.Access
 	dir    string         // of temporary copies of the input
@@ -37,6 +38,9 @@ type load struct {
 	log    *slog.Logger
 	clock  func() int64
 	env    *exec.Env
+	host   string // host:port of this process
+	// far says that another process has the task, and this one only some of its workers.
+	far bool
 
 	columns *spec.Columns
 	fields  []field
@@ -48,25 +52,19 @@ type load struct {
 	kept int
 	out  []plan.Column // of the rows of a split
 
-	mu struct {
-		sync.Mutex
-		failed int64 // records that were no rows, or not wholly
-	}
+	failed atomic.Int64 // records that were no rows, or not wholly, of all readers that count
 }
 
 // load runs a task.
-func (k *Index) load(ctx context.Context, t *task.Task, x *spec.Index, s *settings, p *part, parts *subtasks) error {
+func (k *Index) load(ctx context.Context, t *task.Task, x *spec.Index, text json.RawMessage, s *settings, p *part, parts *subtasks) error {
 	session, err := k.session(ctx)
 	if err != nil {
 		return err
 	}
-	env, done := session.Env("task " + t.ID)
+	env, done := k.env(session, t)
 	defer done()
-	l := &load{
-		spec: x, table: &ingest.Table{Source: x.Source, Format: x.Format}, access: k.o.Access, dir: k.o.TempDir, disk: k.o.Disk,
-		part: p, parts: parts, log: overlord.TaskLog(ctx),
-		clock: func() int64 { return k.o.Clock.Now().UnixMilli() }, env: env, columns: x.Schema.NewColumns(),
-	}
+	l := newLoad(&k.o, k.kind, x, text, env)
+	l.part, l.parts, l.log = p, parts, overlord.TaskLog(ctx)
 	threads := k.o.Threads
 	if threads <= 0 {
 		threads = runtime.GOMAXPROCS(0)
@@ -76,10 +74,17 @@ func (k *Index) load(ctx context.Context, t *task.Task, x *spec.Index, s *settin
 		return err
 	}
 	// Subtasks are those of tasks of type index_parallel that may have several.
-	parts.expect(len(splits), k.kind == ParallelType && x.Tuning.Workers > 1 && len(splits) > 1)
+	several := k.kind == ParallelType && x.Tuning.Workers > 1 && len(splits) > 1
+	parts.expect(len(splits), several)
+	// One worker has groups whole when it has read its rows, and in their order; so only what can be divided has several.
+	workers := max(1, min(max(threads, x.Tuning.Workers), maxWorkers, len(splits)))
+	deps := k.deps(ctx, env)
+	if several && k.o.Join != nil {
+		deps.Join, deps.Helpers = k.o.Join, x.Tuning.Workers-1
+	}
 	if learns(x.Schema) {
 		p.enter("DETERMINE_PARTITIONS")
-		if err := l.learn(ctx, splits, threads); err != nil {
+		if err := k.learn(ctx, t, l, s, deps, splits, workers, threads); err != nil {
 			return err
 		}
 	}
@@ -92,9 +97,7 @@ func (k *Index) load(ctx context.Context, t *task.Task, x *spec.Index, s *settin
 	if x.Append {
 		lock = s.appendLock()
 	}
-	// One worker has groups whole when it has read its rows, and in their order; so only what can be divided has several.
-	workers := max(1, min(max(threads, x.Tuning.Workers), maxWorkers, len(splits)))
-	options, err := k.options(t, lock, workers, x.Tuning.Given().Rows(), order)
+	options, err := k.options(t, s, lock, workers, x.Tuning.Given().Rows(), order)
 	if err != nil {
 		return err
 	}
@@ -102,7 +105,7 @@ func (k *Index) load(ctx context.Context, t *task.Task, x *spec.Index, s *settin
 	if !learns(x.Schema) && len(x.Schema.Granularity.Intervals) == 0 {
 		defer p.onePass()
 	}
-	out, err := msq.Run(ctx, msq.Job{ID: t.ID, Plan: plan.Optimize(write, plan.Options{Context: *env.Expr}), Options: options, Target: target, Rows: l}, k.deps(env))
+	out, err := run(ctx, msq.Job{ID: t.ID, Plan: plan.Optimize(write, plan.Options{Context: *env.Expr}), Options: options, Target: target, Rows: l}, deps)
 	if err != nil {
 		return err
 	}
@@ -279,27 +282,4 @@ func (l *load) order(columns []plan.Column, dimensions []spec.Dimension) []strin
 		}
 	}
 	return slices.Insert(order, before, plan.TimeColumn)
-}
-
-// Table implements msq.RowSource.
-func (l *load) Table(*plan.External) (*ingest.Table, error) { return l.table, nil }
-
-// bad takes note of a record that is no row, or not wholly one, and says whether the load goes on. A record counts once, however often it is
-// read.
-func (l *load) bad(phase, input, kind string, details ...string) error {
-	tuning := l.spec.Tuning
-	if phase != buildSegments {
-		l.part.keep(phase, event{l.clock(), input, kind, details}, tuning.SavedParseErrors)
-		return nil
-	}
-	if tuning.LogParseErrors {
-		l.log.Error("a record could not be read", "kind", kind, "details", details)
-	}
-	l.part.keep(phase, event{l.clock(), input, kind, details}, tuning.SavedParseErrors)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.mu.failed++; l.mu.failed > tuning.MaxParseErrors {
-		return fault.InvalidInput("Max parse exceptions[%d] exceeded", tuning.MaxParseErrors)
-	}
-	return nil
 }

@@ -19,13 +19,13 @@ type counts struct {
 	processed, bytes, withError, thrownAway, unparseable atomic.Int64
 }
 
-// add counts what other counted, too.
-func (c *counts) add(other *counts) {
-	c.processed.Add(other.processed.Load())
-	c.bytes.Add(other.bytes.Load())
-	c.withError.Add(other.withError.Load())
-	c.thrownAway.Add(other.thrownAway.Load())
-	c.unparseable.Add(other.unparseable.Load())
+// set makes the counts others.
+func (c *counts) set(n countsJSON) {
+	c.processed.Store(n.Processed)
+	c.bytes.Store(n.Bytes)
+	c.withError.Store(n.WithError)
+	c.thrownAway.Store(n.ThrownAway)
+	c.unparseable.Store(n.Unparseable)
 }
 
 type countsJSON struct {
@@ -34,6 +34,11 @@ type countsJSON struct {
 	WithError   int64 `json:"processedWithError"`
 	ThrownAway  int64 `json:"thrownAway"`
 	Unparseable int64 `json:"unparseable"`
+}
+
+// plus returns the sum of two counts.
+func (c countsJSON) plus(o countsJSON) countsJSON {
+	return countsJSON{c.Processed + o.Processed, c.Bytes + o.Bytes, c.WithError + o.WithError, c.ThrownAway + o.ThrownAway, c.Unparseable + o.Unparseable}
 }
 
 func (c *counts) json() countsJSON {
@@ -50,11 +55,13 @@ type event struct {
 
 // part is the report of one job of a task.
 type part struct {
+	// determine and build are what was counted beside that which readers have.
 	determine, build counts
 	mu               struct {
 		sync.Mutex
 		state     string
-		events    map[string][]event // by phase
+		readers   map[string][]*reader // by phase, by worker
+		events    map[string][]event   // by phase: those of phases whose readers are gone
 		failure   string
 		available bool
 		waited    int64
@@ -70,9 +77,21 @@ type sample struct {
 	counts countsJSON
 }
 
+// counted returns what was counted in a phase.
+func (p *part) counted(phase string) countsJSON {
+	out := p.build.json()
+	if phase == determinePartitions {
+		out = p.determine.json()
+	}
+	for _, r := range p.readers(phase) {
+		out = out.plus(r.count.json())
+	}
+	return out
+}
+
 // averages returns the rates per second of the last minutes, as far as anybody has looked: clients poll.
 func (p *part) averages(now int64) map[string]map[string]float64 {
-	present := sample{now, p.build.json()}
+	present := sample{now, p.counted(buildSegments)}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	out := map[string]map[string]float64{}
@@ -113,16 +132,17 @@ const (
 
 func newPart(now int64) *part {
 	p := &part{}
-	p.mu.state, p.mu.events, p.mu.samples = "NOT_STARTED", map[string][]event{}, []sample{{at: now}}
+	p.mu.state, p.mu.events, p.mu.readers, p.mu.samples = "NOT_STARTED", map[string][]event{}, map[string][]*reader{}, []sample{{at: now}}
 	return p
 }
 
 // onePass says that the records were looked at for their time chunks while segments were built, which a report shows as two phases.
 func (p *part) onePass() {
-	p.determine.add(&p.build)
+	p.determine.set(p.counted(buildSegments))
+	events := p.events(buildSegments)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if events := p.mu.events[buildSegments]; events != nil {
+	if len(events) > 0 {
 		p.mu.events[determinePartitions] = events
 	}
 }
@@ -132,8 +152,8 @@ func sum(parts []*part, now int64) *part {
 	out := newPart(now)
 	read, published, any := 0, 0, false
 	for _, p := range parts {
-		out.determine.add(&p.determine)
-		out.build.add(&p.build)
+		out.determine.set(out.determine.json().plus(p.counted(determinePartitions)))
+		out.build.set(out.build.json().plus(p.counted(buildSegments)))
 		p.mu.Lock()
 		out.mu.state, out.mu.failure, out.mu.available = p.mu.state, p.mu.failure, p.mu.available
 		out.mu.waited += p.mu.waited
@@ -163,15 +183,6 @@ func (p *part) finish(failure error) {
 	}
 }
 
-// keep adds an event while there are fewer than limit of its phase.
-func (p *part) keep(phase string, e event, limit int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if int64(len(p.mu.events[phase])) < limit {
-		p.mu.events[phase] = append(p.mu.events[phase], e)
-	}
-}
-
 type partJSON struct {
 	State     string             `json:"ingestionState"`
 	Events    map[string][]event `json:"unparseableEvents"`
@@ -190,16 +201,19 @@ func (p *part) json(now int64) partJSON {
 	if now != 0 {
 		averages = map[string]any{buildSegments: p.averages(now)}
 	}
+	totals := map[string]countsJSON{determinePartitions: p.counted(determinePartitions), buildSegments: p.counted(buildSegments)}
+	events := map[string][]event{}
+	for phase := range totals {
+		if list := p.events(phase); len(list) > 0 {
+			events[phase] = list
+		}
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	totals := map[string]countsJSON{determinePartitions: p.determine.json(), buildSegments: p.build.json()}
-	out := partJSON{State: p.mu.state, Events: map[string][]event{}, Rows: totals, Available: p.mu.available, Waited: p.mu.waited,
-		Records: map[string]int64{"0": p.build.processed.Load()}, Read: p.mu.read, Published: p.mu.published}
+	out := partJSON{State: p.mu.state, Events: events, Rows: totals, Available: p.mu.available, Waited: p.mu.waited,
+		Records: map[string]int64{"0": totals[buildSegments].Processed}, Read: p.mu.read, Published: p.mu.published}
 	if averages != nil {
 		out.Rows = map[string]any{"movingAverages": averages, "totals": totals}
-	}
-	for phase, list := range p.mu.events {
-		out.Events[phase] = append([]event(nil), list...)
 	}
 	if p.mu.failure != "" {
 		out.Error = &p.mu.failure
@@ -237,13 +251,12 @@ func (r *report) add() *part {
 func (r *report) measure(m *obs.Meter) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var all counts
+	var all countsJSON
 	for _, p := range r.mu.parts {
-		all.add(&p.build)
+		all = all.plus(p.counted(buildSegments))
 	}
 	for metric, n := range map[string]int64{
-		"processed": all.processed.Load(), "processedWithError": all.withError.Load(), "unparseable": all.unparseable.Load(),
-		"thrownAway": all.thrownAway.Load(),
+		"processed": all.Processed, "processedWithError": all.WithError, "unparseable": all.Unparseable, "thrownAway": all.ThrownAway,
 	} {
 		m.Count(obs.Occurrence{Service: "worker", Metric: "ingest/events/" + metric, Dims: []string{"dataSource", r.dataSource}}, float64(n))
 	}

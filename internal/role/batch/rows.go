@@ -16,17 +16,15 @@ import (
 
 // records says what is wrong with the records of a split.
 type records struct {
-	l      *load
-	phase  string
-	count  *counts
+	by     *reader
 	system []systemField
 	format string
 }
 
 type systemField struct{ name, value string }
 
-func (l *load) records(split ingest.Split, phase string, count *counts) *records {
-	r := &records{l: l, phase: phase, count: count}
+func (by *reader) records(split ingest.Split) *records {
+	r, l := &records{by: by}, by.l
 	if l.table.Format != nil {
 		r.format = l.table.Format.Type()
 	}
@@ -52,7 +50,7 @@ func (r *records) time(record, flat *ingest.Object, line int64) (at int64, ok bo
 	for _, f := range r.system {
 		flat.Set(f.name, f.value)
 	}
-	at, problem := r.l.spec.Schema.Time.Of(flat)
+	at, problem := r.by.l.spec.Schema.Time.Of(flat)
 	if problem != "" {
 		return 0, false, r.unparseable(string(ingest.AppendJSON(nil, record)), problem+place(line))
 	}
@@ -60,8 +58,8 @@ func (r *records) time(record, flat *ingest.Object, line int64) (at int64, ok bo
 }
 
 func (r *records) unparseable(input, details string) error {
-	r.count.unparseable.Add(1)
-	return r.l.bad(r.phase, input, "unparseable", details)
+	r.by.count.unparseable.Add(1)
+	return r.by.bad(input, "unparseable", details)
 }
 
 func place(line int64) string {
@@ -79,10 +77,11 @@ func ended(err error) error {
 	return err
 }
 
-// Open implements msq.RowSource.
-func (l *load) Open(ctx context.Context, ext *plan.External, split ingest.Split, opts *ingest.Options) (msq.RowReader, error) {
-	end := l.parts.begin(split)
-	raw, err := l.raw(ctx, split, opts, l.fields, buildSegments, &l.part.build)
+// open reads a split as the rows of ext.
+func (by *reader) open(ctx context.Context, ext *plan.External, split ingest.Split, opts *ingest.Options) (msq.RowReader, error) {
+	l := by.l
+	end := l.parts.begin(split, by)
+	raw, err := by.raw(ctx, split, opts, l.fields)
 	if err != nil {
 		end(true)
 		return nil, err
@@ -150,7 +149,7 @@ func (r *rowReader) Next(ctx context.Context) (*vector.Batch, error) {
 // count counts rows that came through, and as thrown away those that did not.
 func (r *rowReader) count(rows int64) {
 	r.stats.Rows += rows
-	c := &r.l.part.build
+	c := &r.raw.by.count
 	failed := min(r.raw.failed, rows)
 	r.raw.failed -= failed
 	c.withError.Add(failed)
@@ -229,8 +228,8 @@ type rawRows struct {
 }
 
 // raw starts reading fields of a split.
-func (l *load) raw(ctx context.Context, split ingest.Split, opts *ingest.Options, fields []field, phase string, count *counts) (*rawRows, error) {
-	r := &rawRows{records: l.records(split, phase, count), fields: fields}
+func (by *reader) raw(ctx context.Context, split ingest.Split, opts *ingest.Options, fields []field) (*rawRows, error) {
+	r, l := &rawRows{records: by.records(split), fields: fields}, by.l
 	table, own := *l.table, *opts
 	own.OnParseError, own.KeepNullBytes = r.problem, true
 	when := &l.spec.Schema.Time
@@ -259,14 +258,14 @@ func (r *rawRows) problem(e *ingest.ParseError) error {
 		}
 	}
 	r.failed++
-	return r.l.bad(r.phase, string(ingest.AppendJSON(nil, e.Flat)), "processedWithError", problems...)
+	return r.by.bad(string(ingest.AppendJSON(nil, e.Flat)), "processedWithError", problems...)
 }
 
 // Next implements exec.Operator.
 func (r *rawRows) Next(ctx context.Context) (*vector.Batch, error) {
 	b, err := r.in.Next(ctx)
 	if bytes := r.in.Stats().Bytes; bytes > r.read {
-		r.count.bytes.Add(bytes - r.read)
+		r.by.count.bytes.Add(bytes - r.read)
 		r.read = bytes
 	}
 	if err == nil {

@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/netip"
 	"os"
@@ -36,6 +37,7 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/lookup"
+	"github.com/hengedb/henge/internal/msq"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/role/batch"
 	"github.com/hengedb/henge/internal/role/broker"
@@ -239,18 +241,22 @@ func (s *services) openOverlord(ctx context.Context) error {
 	s.files = files
 	var controller *overlord.Controller
 	join, open := s.openParts(here, func() *overlord.Controller { return controller }), historical.Named{Historical: s.historical}.Acquire
+	var loads batch.Options
 	controller = overlord.NewController(files, overlord.ControllerOptions{
+		Rows: func(ctx context.Context, text json.RawMessage, env *exec.Env) (msq.RowSource, error) {
+			return batch.Rows(ctx, loads, text, env)
+		},
 		Join: join, Open: open, FaultPoint: s.n.o.FaultPoint,
 		Broker: s.broker, Metastore: s.n.store, Published: s.n.published, Deep: s.deep, Loads: s.awaitLoad, Access: s.access(),
 		Meter: s.n.meter, Exports: s.exports(), Durable: set.Bool("service.msq.intermediate.storage.enable"), TempDir: work, Memory: s.n.memory, Disk: s.n.disk, Threads: int(set.Int("service.processing.numThreads")), Host: here.Address(),
 		Clock: s.n.o.Clock, Log: s.n.o.Log,
 	})
 	chats := batch.NewChats()
-	loads := batch.Options{
+	loads = batch.Options{
 		Chats: chats,
 		Meter: s.n.meter, Broker: s.broker, Metastore: s.n.store, Published: s.n.published, Deep: s.deep, Loads: s.awaitLoad, Access: s.access(), Files: files,
 		TempDir: work, Disk: s.n.disk, Threads: int(set.Int("service.processing.numThreads")), Host: here.Address(), Clock: s.n.o.Clock, Log: s.n.o.Log,
-		Join: join, Open: open,
+		Join: join, Open: open, Durable: set.Bool("service.msq.intermediate.storage.enable"), FaultPoint: s.n.o.FaultPoint,
 	}
 	parallel, simple := batch.NewIndex(loads)
 	kinds := map[string]task.Kind{

@@ -42,8 +42,8 @@ func (s *services) openParts(here task.Location, controller func() *overlord.Con
 		return nil
 	}
 	s.parts = worker.NewParts(worker.PartsOptions{
-		Follow: func(job msq.PartJob, read msq.ReadFrame) (*msq.Follower, func(), error) {
-			return controller().Follow(job, read)
+		Follow: func(ctx context.Context, job msq.PartJob, read msq.ReadFrame) (*msq.Follower, func(), error) {
+			return controller().Follow(ctx, job, read)
 		},
 		Read: worker.ReadFrames(s.n.peers.client), Open: func() bool { return s.n.ready.Load() && s.worker.Enabled() }, Clock: s.n.o.Clock,
 	})

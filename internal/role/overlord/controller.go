@@ -65,6 +65,8 @@ type ControllerOptions struct {
 	FaultPoint func(step string) error
 	// Open opens segments of datasources that statements read.
 	Open OpenSegment
+	// Rows returns the RowSource of PartJob.Rows.
+	Rows func(ctx context.Context, text json.RawMessage, env *exec.Env) (msq.RowSource, error)
 	// Durable allows intermediate data in deep storage.
 	Durable bool
 	// Join finds workers that do parts of a task; nil: there are none.
@@ -306,7 +308,7 @@ func (c *Controller) Run(ctx context.Context, t *task.Task) error {
 	c.mu.Lock()
 	c.jobs[t.ID] = job
 	c.mu.Unlock()
-	run, cancel := withEngineCause(ctx)
+	run, cancel := WithEngineCause(ctx)
 	_, err = job.Run(run)
 	cancel()
 	lost := errors.Is(err, msq.ErrPartLost)
@@ -324,7 +326,7 @@ func (c *Controller) Run(ctx context.Context, t *task.Task) error {
 }
 
 // Follow returns what does parts of a job that another process controls, and what frees it when that is closed.
-func (c *Controller) Follow(job msq.PartJob, read msq.ReadFrame) (*msq.Follower, func(), error) {
+func (c *Controller) Follow(ctx context.Context, job msq.PartJob, read msq.ReadFrame) (*msq.Follower, func(), error) {
 	zone := chrono.UTC
 	if job.Zone != "" {
 		var err error
@@ -333,7 +335,15 @@ func (c *Controller) Follow(job msq.PartJob, read msq.ReadFrame) (*msq.Follower,
 		}
 	}
 	env, done := c.o.Broker.FragmentEnv(zone, job.Now, "part of task "+job.ID)
-	f, err := msq.Follow(job.ID, job.Options, msq.Deps{
+	var rows msq.RowSource
+	if job.Rows != nil {
+		var err error
+		if rows, err = c.o.Rows(ctx, job.Rows, env); err != nil {
+			done()
+			return nil, nil, err
+		}
+	}
+	f, err := msq.Follow(job.ID, job.Options, rows, msq.Deps{
 		Clock: c.o.Clock, Expr: env.Expr, Access: c.o.Access, Durable: c.o.Durable, Store: c.o.Deep, TempDir: c.o.TempDir, Memory: env.Budget, Disk: c.o.Disk,
 		Threads: c.o.Threads, Host: c.o.Host, Segments: NewSlices(nil, c.o.Open),
 	}, read)
@@ -344,8 +354,8 @@ func (c *Controller) Follow(job msq.PartJob, read msq.ReadFrame) (*msq.Follower,
 	return f, done, nil
 }
 
-// withEngineCause returns a context that ends with ctx, for the reason that the engine's reports know.
-func withEngineCause(ctx context.Context) (context.Context, func()) {
+// WithEngineCause returns a context that ends with ctx, for the reason that the engine's reports know.
+func WithEngineCause(ctx context.Context) (context.Context, func()) {
 	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	unhook := context.AfterFunc(ctx, func() {
 		if interrupted(ctx) {

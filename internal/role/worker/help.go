@@ -56,7 +56,11 @@ func (h *Helpers) Join(ctx context.Context, job msq.PartJob, frame func(id strin
 	members := h.o.View.Members(cluster.Indexer)
 	mathrand.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
 	var asked sync.WaitGroup
-	wanted := max(0, job.Options.MaxNumTasks-2-len(out.Helpers())) // the controller, and the worker of this process
+	wanted := job.Options.MaxNumTasks - 2 // the controller, and the worker of this process
+	if job.Helpers > 0 {
+		wanted = min(wanted, job.Helpers)
+	}
+	wanted = max(0, wanted-len(out.Helpers()))
 	for _, m := range members {
 		if m.Holder == own.Holder || m.Version != own.Version || m.Protocol != own.Protocol || wanted == 0 || out.has(m) {
 			continue

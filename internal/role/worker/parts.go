@@ -35,7 +35,7 @@ const (
 // PartsOptions are what Parts works with.
 type PartsOptions struct {
 	// Follow returns what does parts of a job, and what frees it.
-	Follow func(job msq.PartJob, read msq.ReadFrame) (*msq.Follower, func(), error)
+	Follow func(ctx context.Context, job msq.PartJob, read msq.ReadFrame) (*msq.Follower, func(), error)
 	// Read reads frames of other processes.
 	Read msq.ReadFrame
 	// Open reports whether this process takes parts.
@@ -176,7 +176,7 @@ func (p *Parts) begin(w http.ResponseWriter, r *http.Request) error {
 		p.beat(r.Context(), w, s)
 		return nil
 	}
-	follower, done, err := p.o.Follow(job, p.o.Read)
+	follower, done, err := p.o.Follow(r.Context(), job, p.o.Read)
 	if err != nil {
 		return err
 	}

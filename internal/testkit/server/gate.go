@@ -73,7 +73,17 @@ func (g *Gate) Statement(verb string) string {
 
 // Native is a task that appends the file.
 func (g *Gate) Native() string {
+	return g.Load("t", `"appendToExisting":true`, `"dimensionsSpec":{"dimensions":[{"type":"long","name":"n"}]},"granularitySpec":{"segmentGranularity":"DAY","rollup":false}`, "")
+}
+
+// Load is a task of type index_parallel that loads the file into a datasource: with more of the ioConfig, the rest of the dataSchema, and a tuningConfig.
+func (g *Gate) Load(dataSource, io, schema, tuning string) string {
+	if io != "" {
+		io = "," + io
+	}
+	if tuning != "" {
+		tuning = fmt.Sprintf(`,"tuningConfig":{"type":"index_parallel",%s}`, tuning)
+	}
 	return fmt.Sprintf(`{"type":"index_parallel","spec":{"ioConfig":{"type":"index_parallel","inputSource":{"type":"http","uris":[%s]},`+
-		`"inputFormat":{"type":"json"},"appendToExisting":true},"dataSchema":{"dataSource":"t","timestampSpec":{"column":"t","format":"auto"},`+
-		`"dimensionsSpec":{"dimensions":[{"type":"long","name":"n"}]},"granularitySpec":{"segmentGranularity":"DAY","rollup":false}}}}`, g.uris())
+		`"inputFormat":{"type":"json"}%s},"dataSchema":{"dataSource":"%s","timestampSpec":{"column":"t","format":"auto"},%s}%s}}`, g.uris(), io, dataSource, schema, tuning)
 }

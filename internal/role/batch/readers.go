@@ -1,0 +1,182 @@
+package batch
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/msq"
+	"github.com/hengedb/henge/internal/plan"
+)
+
+// reader reads splits for one worker of a load, in one of its phases, and counts what it meets there. If the worker is in another process, this one
+// is told what the reader there has counted. It implements msq.RowWorker.
+type reader struct {
+	l     *load
+	phase string
+	count counts
+	mu    struct {
+		sync.Mutex
+		failed int64 // records that were no rows, or not wholly
+		events []event
+		learnt []learntSplit
+	}
+}
+
+// learntSplit is what the records of a split have.
+type learntSplit struct {
+	File   int
+	Offset int64
+	Shape  *ingest.Shape
+}
+
+// reader makes the reader of a worker. What the one before it has counted was for nothing.
+func (l *load) reader(phase string, worker int) *reader {
+	r := &reader{l: l, phase: phase}
+	if old := l.part.enroll(phase, worker, r); old != nil {
+		l.failed.Add(-old.failed())
+		l.parts.drop(old)
+	}
+	return r
+}
+
+func (r *reader) failed() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.mu.failed
+}
+
+// Open implements msq.RowWorker.
+func (r *reader) Open(ctx context.Context, ext *plan.External, split ingest.Split, o *ingest.Options) (msq.RowReader, error) {
+	if r.phase == determinePartitions {
+		return r.survey(ctx, split, o)
+	}
+	return r.open(ctx, ext, split, o)
+}
+
+// bad takes note of a record that is no row, or not wholly one, and says whether the load goes on. A record counts once, however often it is read.
+func (r *reader) bad(input, kind string, details ...string) error {
+	tuning := r.l.spec.Tuning
+	build := r.phase == buildSegments
+	if build && tuning.LogParseErrors {
+		r.l.log.Error("a record could not be read", "kind", kind, "details", details)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if int64(len(r.mu.events)) < tuning.SavedParseErrors {
+		r.mu.events = append(r.mu.events, event{r.l.clock(), input, kind, details})
+	}
+	if !build {
+		return nil
+	}
+	r.mu.failed++
+	total := r.l.failed.Add(1)
+	if r.l.far {
+		total = r.mu.failed // what others have met is known where the load is
+	}
+	return r.l.tolerates(total)
+}
+
+// tolerates fails if there were more bad records than a load may have.
+func (l *load) tolerates(failed int64) error {
+	if most := l.spec.Tuning.MaxParseErrors; failed > most {
+		return fault.InvalidInput("Max parse exceptions[%d] exceeded", most)
+	}
+	return nil
+}
+
+// learnt notes what the records of a split have.
+func (r *reader) learnt(split ingest.Split, shape *ingest.Shape) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mu.learnt = append(r.mu.learnt, learntSplit{split.File, split.Offset, shape})
+}
+
+// readerState is a reader on its way between processes.
+type readerState struct {
+	Host   string
+	Counts countsJSON
+	Failed int64
+	Events []event       `json:",omitempty"`
+	Splits []splitState  `json:",omitempty"`
+	Learnt []learntSplit `json:",omitempty"`
+}
+
+// State implements msq.RowWorker.
+func (r *reader) State(ended bool) (json.RawMessage, error) {
+	s := readerState{Host: r.l.host, Counts: r.count.json(), Splits: r.l.parts.of(r)}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s.Failed, s.Events = r.mu.failed, r.mu.events; ended {
+		s.Learnt = r.mu.learnt
+	}
+	return json.Marshal(&s)
+}
+
+// Set implements msq.RowWorker.
+func (r *reader) Set(state json.RawMessage) error {
+	var s readerState
+	if err := json.Unmarshal(state, &s); err != nil {
+		return fault.Unavailable("What another worker has counted can't be read").WithCause(err)
+	}
+	r.count.set(s.Counts)
+	r.l.parts.set(r, s.Host, s.Splits)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	more := s.Failed - r.mu.failed
+	r.mu.failed, r.mu.events, r.mu.learnt = s.Failed, s.Events, s.Learnt
+	return r.l.tolerates(r.l.failed.Add(more))
+}
+
+// enroll makes a reader that of a worker in a phase, and returns the one before; nil: there was none.
+func (p *part) enroll(phase string, worker int, r *reader) *reader {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	list := p.mu.readers[phase]
+	for len(list) <= worker {
+		list = append(list, nil)
+	}
+	old := list[worker]
+	list[worker] = r
+	p.mu.readers[phase] = list
+	return old
+}
+
+// readers returns those of a phase, by worker.
+func (p *part) readers(phase string) []*reader {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(p.mu.readers[phase]), func(r *reader) bool { return r == nil })
+}
+
+// events returns bad records of a phase: no more than the load keeps.
+func (p *part) events(phase string) []event {
+	p.mu.Lock()
+	out := slices.Clone(p.mu.events[phase])
+	p.mu.Unlock()
+	for _, r := range p.readers(phase) {
+		r.mu.Lock()
+		out = append(out, r.mu.events...)
+		r.mu.Unlock()
+		out = out[:min(int64(len(out)), r.l.spec.Tuning.SavedParseErrors)]
+	}
+	return out
+}
+
+// learnt returns what the records have, of one split after the other.
+func (p *part) learnt() []learntSplit {
+	var out []learntSplit
+	for _, r := range p.readers(determinePartitions) {
+		r.mu.Lock()
+		out = append(out, r.mu.learnt...)
+		r.mu.Unlock()
+	}
+	slices.SortFunc(out, func(a, b learntSplit) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Offset, b.Offset))
+	})
+	return out
+}

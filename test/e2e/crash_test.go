@@ -27,7 +27,7 @@ import (
 const (
 	crashDir  = "HENGE_E2E_CRASH_DIR"
 	crashStep = "HENGE_E2E_CRASH_STEP"
-	// crashArmed is a file: the process kills itself at the step once it is there.
+	// crashArmed is a file: the process kills itself at the step once it is there, or another one whose id the file has behind the step.
 	crashArmed = "HENGE_E2E_CRASH_ARMED"
 	// crashRoles are the roles of the process, all without it, and crashSettings its properties, one a line. With them the file says at which step.
 	crashRoles    = "HENGE_E2E_CRASH_ROLES"
@@ -57,12 +57,19 @@ func crashingServer() {
 		Settings: settings, Roles: roles, Protocol: protocol, Version: "test", Clock: clock.System(), Log: slog.New(slog.DiscardHandler),
 		FaultPoint: func(step string) error {
 			text, err := os.ReadFile(os.Getenv(crashArmed))
+			named, id, other := strings.Cut(string(text), " ")
 			wanted := os.Getenv(crashStep)
 			if wanted == "" {
-				wanted = string(text)
+				wanted = named
+			}
+			victim := os.Getpid()
+			if other {
+				if victim, err = strconv.Atoi(id); err != nil {
+					return err
+				}
 			}
 			if err == nil && step == wanted && (len(text) == 0 || os.Remove(os.Getenv(crashArmed)) == nil) { // one process of several
-				return syscall.Kill(os.Getpid(), syscall.SIGKILL)
+				return syscall.Kill(victim, syscall.SIGKILL)
 			}
 			return nil
 		},

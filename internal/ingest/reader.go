@@ -115,6 +115,20 @@ func (r *Reader) systemFields() {
 	}
 }
 
+// SystemValue is a system field of a split.
+type SystemValue struct{ Name, Value string }
+
+// SystemValues returns the system fields that a source was asked for, as far as a split has them.
+func SystemValues(s Source, split Split) []SystemValue {
+	var out []SystemValue
+	for _, name := range SystemFields(s) {
+		if value, ok := split.Entity.SystemField(name); ok {
+			out = append(out, SystemValue{name, value})
+		}
+	}
+	return out
+}
+
 // SystemFields returns the system fields that a source was asked for.
 func SystemFields(s Source) []string {
 	if s, ok := s.(interface{ systemFields() []string }); ok {

@@ -144,6 +144,12 @@ func TestExternReadsEveryFormatAndSource(t *testing.T) {
 			t.Errorf("%s: %s %v", name, d, err)
 		}
 	}
+	externInputs(t, check)
+}
+
+// externInputs calls check for each format, and each source, of the rows.
+func externInputs(t *testing.T, check func(name, source, format string)) {
+	t.Helper()
 	dir := t.TempDir()
 	files := externFiles(t)
 	for name, f := range files {
@@ -180,6 +186,7 @@ func TestExternReadsEveryFormatAndSource(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("inline", `{"type":"inline","data":`+string(data)+`}`, files["json"][1])
+	check("combining", `{"type":"combining","delegates":[{"type":"local","baseDir":"`+dir+`","filter":"none*"},{"type":"inline","data":`+string(data)+`}]}`, files["json"][1])
 
 	database := filepath.Join(dir, "rows.db")
 	db, err := sql.Open("sqlite", database)

@@ -48,7 +48,7 @@ func (s *sample) answer(ctx context.Context) (*answer, error) {
 	for i, d := range out.Physical {
 		t := columns.ColumnType(d)
 		g.Dimensions = append(g.Dimensions, plan.Column{Name: d.Name, Type: t})
-		out.Schema = append(out.Schema, columnJSON{d.Name, schemaType(t)})
+		out.Schema = append(out.Schema, columnJSON{d.Name, schemaType(columns.StoredType(d))})
 		if t.Multi {
 			multi[d.Name] = out.Physical[i].MultiValue
 		}

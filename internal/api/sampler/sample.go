@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/hengedb/henge/internal/api/query"
 	"github.com/hengedb/henge/internal/chrono"
@@ -68,11 +69,12 @@ func (s *sample) readSplit(ctx context.Context, split ingest.Split, opts *ingest
 	if err != nil {
 		return err
 	}
+	system := ingest.SystemValues(s.table.Source, split)
 	for !s.full() {
 		var found []entry
 		for len(found) < s.limits.rows-len(s.entries) {
 			var e entry
-			if e, err = s.next(ctx, records); err != nil {
+			if e, err = s.next(ctx, records, system); err != nil {
 				break
 			}
 			found = append(found, e)
@@ -96,7 +98,7 @@ func (s *sample) readSplit(ctx context.Context, split ingest.Split, opts *ingest
 }
 
 // next reads a record and finds its time.
-func (s *sample) next(ctx context.Context, records *ingest.Records) (entry, error) {
+func (s *sample) next(ctx context.Context, records *ingest.Records, system []ingest.SystemValue) (entry, error) {
 	rec, err := records.Next(ctx)
 	if err != nil {
 		return entry{}, err
@@ -105,6 +107,13 @@ func (s *sample) next(ctx context.Context, records *ingest.Records) (entry, erro
 		return entry{error: parseProblem(s.table.Format, records.ParseError(&rec))}, nil
 	}
 	e := entry{input: rec.Object, flat: records.Flatten(rec.Object, s.schema.Dimensions.Discover)}
+	if len(system) > 0 { // the record is shown without them
+		all := &ingest.Object{Names: slices.Clone(e.flat.Names), Values: slices.Clone(e.flat.Values)}
+		for _, f := range system {
+			all.Set(f.Name, f.Value)
+		}
+		e.flat = all
+	}
 	var problem string
 	if e.time, problem = s.schema.Time.Of(e.flat); problem != "" {
 		e.error = problem + place(rec.Line)
@@ -196,11 +205,19 @@ func (s *sample) relation(entries []entry) (*plan.Inline, *spec.Columns) {
 		in.Rows.Cols = append(in.Rows.Cols, b.Build())
 	}
 	add(plan.TimeColumn, expr.Of(expr.Timestamp).NotNull(), func(e *entry, _ int) any { return e.time })
+	nested := map[string]bool{} // dimensions with values of several kinds are computed as they are
+	_, physical := columns.List()
+	for _, d := range physical {
+		nested[d.Name] = d.Type == "auto" && columns.ColumnType(d).Runtime() == vector.JSON
+	}
 	for _, name := range columns.Fields() {
 		if name == plan.TimeColumn {
 			continue
 		}
 		t := columns.TypeOf(name)
+		if nested[name] {
+			t = expr.JSON
+		}
 		add(name, t, func(e *entry, _ int) any {
 			v, _ := e.flat.Get(name)
 			return boxed(v, t.Runtime())

@@ -285,6 +285,34 @@ func (c *Columns) ColumnType(d Dimension) expr.Type {
 	return expr.MultiString
 }
 
+// StoredType returns the type that segments get: where values are of several kinds, which ColumnType calls JSON, the one that holds them all.
+func (c *Columns) StoredType(d Dimension) expr.Type {
+	t, k := c.ColumnType(d), c.shape.Of(d.Name)
+	if t.Runtime() != vector.JSON || d.Type != "auto" || k == nil {
+		return t
+	}
+	all := *k
+	if e := k.Elements; e != nil {
+		if e.Objects+e.Lists > 0 {
+			return t
+		}
+		all.Doubles, all.Texts = all.Doubles+e.Doubles, all.Texts+e.Texts
+	}
+	stored := expr.Of(expr.BigInt)
+	switch {
+	case all.Objects > 0:
+		return t
+	case all.Texts > 0:
+		stored = expr.Of(expr.Varchar)
+	case all.Doubles > 0:
+		stored = expr.Of(expr.Double)
+	}
+	if k.Lists > 0 {
+		return expr.ArrayOf(stored)
+	}
+	return stored
+}
+
 // columnType is the type of a column of values of these kinds.
 func columnType(k *ingest.Kinds) expr.Type {
 	numbers := k.Longs + k.Doubles + k.Booleans

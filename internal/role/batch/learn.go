@@ -141,7 +141,7 @@ func (s *surveyReader) Next(ctx context.Context) (*vector.Batch, error) {
 		if s.raw.system != nil { // they are fields of every record
 			o := &ingest.Object{}
 			for _, f := range s.raw.system {
-				o.Add(f.name, f.value)
+				o.Add(f.Name, f.Value)
 			}
 			s.shape.Add(o)
 		}

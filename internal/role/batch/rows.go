@@ -17,21 +17,15 @@ import (
 // records says what is wrong with the records of a split.
 type records struct {
 	by     *reader
-	system []systemField
+	system []ingest.SystemValue
 	format string
 }
 
-type systemField struct{ name, value string }
-
 func (by *reader) records(split ingest.Split) *records {
-	r, l := &records{by: by}, by.l
+	l := by.l
+	r := &records{by: by, system: ingest.SystemValues(l.table.Source, split)}
 	if l.table.Format != nil {
 		r.format = l.table.Format.Type()
-	}
-	for _, name := range ingest.SystemFields(l.table.Source) {
-		if value, ok := split.Entity.SystemField(name); ok {
-			r.system = append(r.system, systemField{name, value})
-		}
 	}
 	return r
 }
@@ -48,7 +42,7 @@ func (r *records) broken(e *ingest.ParseError) error {
 // time returns the time of a record; false: it has none, which is counted.
 func (r *records) time(record, flat *ingest.Object, line int64) (at int64, ok bool, err error) {
 	for _, f := range r.system {
-		flat.Set(f.name, f.value)
+		flat.Set(f.Name, f.Value)
 	}
 	at, problem := r.by.l.spec.Schema.Time.Of(flat)
 	if problem != "" {

@@ -8,10 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
@@ -172,6 +174,9 @@ func TestFaults(t *testing.T) {
 		}, map[string]any{"maxRowsMaterializedInWindow": 2}, `{"errorCode":"TooManyRowsInAWindow","numRows":3,"maxRows":2,
 			"errorMessage":"Too many rows in a window (requested = 3, max = 2). Try creating a window with a higher cardinality column or change the query shape."}`,
 			1, "query-1-worker0_0"},
+		{"durable where nothing is", func(t *testing.T, b *bench) plan.Node { b.deps.Durable = false; return insert(t) }, map[string]any{"durableShuffleStorage": true},
+			`{"errorCode":"DurableStorageConfiguration","message":"service.msq.intermediate.storage.enable is false","errorMessage":"Durable storage mode can only be enabled when service.msq.intermediate.storage.enable is set to true and the connector is configured correctly. Check the documentation on how to enable durable storage mode. If you want to still query without durable storage mode, set durableShuffleStorage to false in the query context. Got error service.msq.intermediate.storage.enable is false"}`,
+			-1, ""},
 		{"several values in a single one", func(t *testing.T, _ *bench) plan.Node {
 			w := rowsOf(t, `{"t":0,"k":["a","b"]}`, "t time k string")
 			w.Cluster = []int{1}
@@ -213,6 +218,37 @@ func TestFaults(t *testing.T) {
 				t.Errorf("published: %v", b.published())
 			}
 		})
+	}
+}
+
+// What is said of workers that are lost or given up, and of statements that can't be asked.
+func TestFaultsOfWorkers(t *testing.T) {
+	order := &workOrder{id: "w"}
+	for name, c := range map[string]struct {
+		err  error
+		want string
+	}{
+		"lost": {helperLost(order, "host:1", errors.New("it is gone")), `{"errorCode":"WorkerFailed","workerTaskId":"w","errorMsg":"it is gone",
+			"errorMessage":"Worker[w] failed: it is gone (at host:1)"}`},
+		"not reached": {LostFrame("host:1", errors.New("it is gone")), `{"errorCode":"WorkerRpcFailed","workerTaskId":"host:1","errorMsg":"it is gone",
+			"errorMessage":"RPC to worker[host:1] failed: it is gone"}`},
+		"too often": {tooManyWorkerAttempts(2, "w_2", 0, "why"), `{"errorCode":"TooManyAttemptsForWorker","maxPerWorkerRelaunchCount":2,"taskId":"w_2","workerNumber":0,
+			"rootErrorMessage":"why","errorMessage":"Worker[0] exceeded max relaunch count of 2 for task[w_2]. Latest failure reason: why."}`},
+		"too often together": {tooManyJobAttempts(100, 101, "w_2", "why"), `{"errorCode":"TooManyAttemptsForJob","maxRelaunchCount":100,"currentRelaunchCount":101,
+			"taskId":"w_2","rootErrorMessage":"why",
+			"errorMessage":"Total relaunch count across all workers 101 exceeded max relaunch limit 100 . Latest task[w_2] failure reason: why"}`},
+		"not supported": {queryNotSupported(), `{"errorCode":"QueryNotSupported"}`},
+		"a full disk":   {toFault(t.Context(), diskFault(syscall.ENOSPC)), `{"errorCode":"NotEnoughTemporaryStorageFault","errorMessage":"Not enough temporary storage space for intermediate files. The disk is full."}`},
+		"a disk limit": {toFault(t.Context(), &budget.Exceeded{Disk: true, Needed: 3000, Limit: 2000}), `{"errorCode":"NotEnoughTemporaryStorageFault",
+			"suggestedMinimumStorage":3000,"configuredTemporaryStorage":2000,"errorMessage":"Not enough temporary storage space for intermediate files. Requires at least 3,000 bytes. (configured = 2,000 bytes). Increase service.spill.limit, or set durableShuffleStorage to true in the query context."}`},
+	} {
+		text, err := json.Marshal(toFault(t.Context(), c.err))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff(tree(t, c.want), tree(t, string(text))); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
 	}
 }
 

@@ -126,3 +126,81 @@ func TestWhyTheShardSpec(t *testing.T) {
 		}
 	}
 }
+
+// Each parameter says what it must, and says which one is wrong.
+func TestEveryParameter(t *testing.T) {
+	for name, c := range map[string]struct {
+		value any
+		set   func(o *Options)
+		wrong any // nil: all values are taken
+		want  string
+	}{
+		"maxNumTasks":                  {"7", func(o *Options) { o.MaxNumTasks = 7 }, true, "an integer"},
+		"taskAssignment":               {"auto", func(o *Options) { o.AutoAssignment = true }, "min", "one of [max, auto]"},
+		"maxInputBytesPerWorker":       {json.Number("10737418240"), func(o *Options) { o.MaxInputBytes = 10 << 30 }, -1, "a positive integer"},
+		"maxInputFilesPerWorker":       {9, func(o *Options) { o.MaxInputFiles = 9 }, 0, "a positive integer"},
+		"finalizeAggregations":         {false, func(o *Options) { o.FinalizeAggregation = false }, "no", "true or false"},
+		"arrayIngestMode":              {"mvd", func(o *Options) { o.ArraysAsMultiValue = true }, "none", "one of [array, mvd]"},
+		"sqlJoinAlgorithm":             {"sortMerge", func(o *Options) { o.SortMergeJoin = true }, "hash", "one of [broadcast, sortMerge]"},
+		"rowsPerSegment":               {5, func(o *Options) { o.RowsPerSegment = 5 }, 1.5, "an integer"},
+		"maxNumSegments":               {5, func(o *Options) { o.MaxNumSegments = 5 }, 0, "a positive integer"},
+		"maxPartitions":                {5, func(o *Options) { o.MaxPartitions = 5 }, 1 << 40, "a positive integer"},
+		"maxClusteredByColumns":        {5, func(o *Options) { o.MaxClusteredBy = 5 }, -1, "a positive integer"},
+		"rowsInMemory":                 {5, func(o *Options) { o.RowsInMemory = 5 }, "x", "an integer"},
+		"maxRowsInMemory":              {5, func(o *Options) { o.RowsInMemory = 5 }, "x", "an integer"},
+		"segmentSortOrder":             {[]any{"__time", "a"}, func(o *Options) { o.SegmentSortOrder = []string{"__time", "a"} }, 7, "a list of columns"},
+		"forceSegmentSortByTime":       {"false", func(o *Options) { o.SortByTime = false }, 2, "true or false"},
+		"indexSpec":                    {map[string]any{"a": 1}, func(o *Options) { o.IndexSpec = json.RawMessage(`{"a":1}`) }, "[]", "an object"},
+		"useAutoColumnSchemas":         {true, func(o *Options) { o.AutoColumns = true }, "x", "true or false"},
+		"failOnEmptyInsert":            {true, func(o *Options) { o.FailOnEmptyInsert = true }, "x", "true or false"},
+		"waitUntilSegmentsLoad":        {true, func(o *Options) { o.WaitUntilLoaded = true }, "x", "true or false"},
+		"maxParseExceptions":           {3, func(o *Options) { o.MaxParseExceptions = 3 }, "x", "an integer"},
+		"mode":                         {"nonStrict", func(o *Options) { o.MaxParseExceptions = -1 }, "lax", "one of [strict, nonStrict]"},
+		"removeNullBytes":              {true, func(o *Options) { o.RemoveNullBytes = true }, "x", "true or false"},
+		"selectDestination":            {"durableStorage", func(o *Options) { o.DurableResults = true }, "x", "one of [taskReport, durableStorage]"},
+		"rowsPerPage":                  {5, func(o *Options) { o.RowsPerPage = 5 }, 0, "a positive integer"},
+		"durableShuffleStorage":        {true, func(o *Options) { o.DurableShuffle = true }, "x", "true or false"},
+		"faultTolerance":               {true, func(o *Options) { o.FaultTolerance, o.DurableShuffle = true, true }, "x", "true or false"},
+		"includeSegmentSource":         {"REALTIME", func(*Options) {}, "ALL", "one of [NONE, REALTIME]"},
+		"clusterStatisticsMergeMode":   {"PARALLEL", func(*Options) {}, "BOTH", "one of [SEQUENTIAL, PARALLEL, AUTO]"},
+		"backgroundFetchExternalFiles": {false, func(*Options) {}, "x", "true or false"},
+		"maxConcurrentStages":          {5, func(o *Options) { o.ConcurrentStages = 5 }, 0, "a positive integer"},
+		"targetPartitionsPerWorker":    {5, func(o *Options) { o.TargetPartitions = 5 }, 0, "a positive integer"},
+		"maxFrameSize":                 {5, func(o *Options) { o.MaxFrameSize = 5 }, 0, "a positive integer"},
+		"maxThreads":                   {5, func(o *Options) { o.MaxThreads = 5 }, 0, "a positive integer"},
+		"maxRowsMaterializedInWindow":  {5, func(o *Options) { o.MaxWindowRows = 5 }, 0, "a positive integer"},
+		"includeAllCounters":           {false, func(o *Options) { o.AllCounters = false }, "x", "true or false"},
+		"storeCompactionState":         {true, func(o *Options) { o.StoreCompaction = true }, "x", "true or false"},
+		"useConcurrentLocks":           {true, func(o *Options) { o.ConcurrentLocks = true }, "x", "true or false"},
+		"taskLockType":                 {"append", func(o *Options) { o.LockType = Append }, nil, ""},
+		"isReindex":                    {true, func(o *Options) { o.Reindex = true }, "x", "true or false"},
+		"priority":                     {-3, func(o *Options) { o.Priority = -3 }, "x", "an integer"},
+		"timeout":                      {1500, func(o *Options) { o.Timeout = 1500 * time.Millisecond }, "x", "an integer"},
+		"queryDeadline":                {"1970-01-01T00:00:01Z", func(o *Options) { o.Deadline = time.UnixMilli(1000).UTC() }, "x", ""},
+	} {
+		want, err := ParseOptions(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.set(want)
+		got, err := ParseOptions(map[string]any{name: c.value})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		got.Deadline = got.Deadline.UTC()
+		if want.Deadline.IsZero() {
+			got.Deadline = want.Deadline
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+		if c.wrong == nil {
+			continue
+		}
+		_, err = ParseOptions(map[string]any{name: c.wrong})
+		if f := fault.Find(err); f == nil || f.Category != fault.CategoryInvalidInput || !strings.Contains(f.Message, name) || !strings.Contains(f.Message, c.want) {
+			t.Errorf("%s: [%v] gets %v, want %q", name, c.wrong, err, c.want)
+		}
+	}
+}

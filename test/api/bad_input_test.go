@@ -405,3 +405,26 @@ func TestRefusedLoads(t *testing.T) {
 		}
 	})
 }
+
+// Arrays and multi-value strings are not mixed in a column, unless a statement names it.
+func TestStoredTypesAreChecked(t *testing.T) {
+	s := server.Start(t, server.Options{})
+	insert := func(value string, context map[string]any) error {
+		return s.Ingest(t.Context(), `INSERT INTO t SELECT TIMESTAMP '2024-01-01' AS __time, `+value+` AS v PARTITIONED BY DAY`, context)
+	}
+	if err := insert("ARRAY['a', 'b']", nil); err != nil {
+		t.Fatal(err)
+	}
+	const want = "Cannot write into field[v] using type[CHAR] and arrayIngestMode[array], since the existing type is[VARCHAR ARRAY]"
+	if err := insert("'c'", nil); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v", err)
+	}
+	if err := insert("'c'", map[string]any{"skipTypeVerification": "w"}); err == nil {
+		t.Error("another column's name does")
+	}
+	for _, names := range []any{"w, v", []string{"v"}, `["v"]`} {
+		if err := insert("'c'", map[string]any{"skipTypeVerification": names}); err != nil {
+			t.Errorf("%v: %v", names, err)
+		}
+	}
+}

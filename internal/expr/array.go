@@ -78,6 +78,14 @@ func (b *binding) array(i int, elem Type) {
 	}
 }
 
+// texts makes the elements of the array at argument i texts. Times are milliseconds, as they are wherever an array is written.
+func (b *binding) texts(i int) {
+	if t := b.typ(i); b.err == nil && t.Base == Array && t.Elem().IsTime() {
+		b.args[i] = &Cast{X: b.args[i], T: ArrayOf(Of(BigInt)).NotNull().OrNull(t.Nullable)}
+	}
+	b.cast(i, ArrayOf(Of(Varchar)))
+}
+
 // lists wants arrays, or strings, which may be several values; no other scalar counts as an array of one.
 func (b *binding) lists(args ...int) {
 	for _, i := range args {
@@ -604,7 +612,7 @@ func joinList(name, summary string) *Function {
 		Bind: func(b *binding) (Expr, error) {
 			b.lists(0)
 			b.array(0, Type{})
-			b.cast(0, ArrayOf(Of(Varchar)))
+			b.texts(0)
 			if b.typ(1).Multi {
 				b.mismatch()
 			}
@@ -681,10 +689,7 @@ var arrayToMVFunction = &Function{
 	Forms:   listForms("array"),
 	Bind: func(b *binding) (Expr, error) {
 		b.array(0, Type{})
-		if b.err != nil {
-			return nil, b.err
-		}
-		b.cast(0, ArrayOf(Of(Varchar)))
+		b.texts(0)
 		return b.call(MultiString)
 	},
 	Kernel: fixed(func(args []*vector.Vector, _ int, _ vector.Bitmap) (*vector.Vector, error) { return args[0], nil }),

@@ -114,6 +114,8 @@ func elementEncoder(t expr.Type) encoder {
 	switch {
 	case t == expr.JSON.OrNull(t.Nullable):
 		return func(dst []byte, v *vector.Vector, row int) []byte { return append(dst, v.StringAt(row)...) }
+	case t.Base == expr.Float: // widened, as elements are wherever they are computed with
+		return scalarEncoder(vector.Double)
 	case t.Base == expr.Other:
 		return appendBase64
 	}

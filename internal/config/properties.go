@@ -35,6 +35,7 @@ var Properties = []Property{
 	{Key: "service.s3.endpoint.signingRegion", Kind: Text, Default: "", Doc: "Region of deep storage `s3`. Empty: that of the machine, or `us-east-1`."},
 	{Key: "service.storage.storageDirectory", Kind: Text, Default: "", Doc: "Directory of local deep storage. Empty: `segments` in the data directory."},
 	{Key: "service.segmentCache.directory", Kind: Text, Default: "", Doc: "Directory of the Historical's segment cache. Empty: `cache` in the data directory."},
+	{Key: "service.segmentCache.locations", Kind: JSON, Default: "[]", Doc: "The same as a list of one object: `path` is the directory, `maxSize` takes the place of `service.server.maxSize` where that is not set. Several directories are refused: make one volume of the disks."},
 	{Key: "service.server.maxSize", Kind: Bytes, Default: "300000000000", Doc: "Bytes of segments a Historical may hold."},
 	{Key: "service.server.tier", Kind: Text, Default: "_default_tier", Doc: "Tier of a Historical."},
 	{Key: "service.server.priority", Kind: Int, Default: "0", Doc: "Priority of a Historical among those that hold the same segment."},
@@ -50,6 +51,8 @@ var Properties = []Property{
 	// Queries.
 	{Key: "service.server.http.defaultQueryTimeout", Kind: Int, Default: "300000", Doc: "Milliseconds a query may take when its context sets no `timeout`; 0: any time."},
 	{Key: "service.server.http.maxQueryTimeout", Kind: Int, Default: "9223372036854775807", Doc: "Longest `timeout`, in milliseconds, that a query may ask for."},
+	{Key: "service.server.http.maxRequestHeaderSize", Kind: Bytes, Default: "8192", Doc: "Largest header of a request, its first line included; larger ones are answered 431. Some kilobytes more may be taken."},
+	{Key: "service.server.http.enableForwardedRequestCustomizer", Kind: Bool, Default: "false", Doc: "Take the address of a client from the header `X-Forwarded-For`, which a Router or a balancer sets: for the audit history."},
 	{Key: "service.server.http.errorFormat", Kind: Text, Default: "union", Doc: "Error bodies: `union` holds the members that old and new clients read, `modern` those of new ones only."},
 	{Key: "service.server.http.maxRequestBytes", Kind: Bytes, Default: "64MiB", Doc: "Largest request body."},
 	{Key: "service.query.default.context.<name>", Kind: Text, Default: "", Doc: "Default of a query context parameter."},
@@ -117,6 +120,8 @@ var Properties = []Property{
 	{Key: "service.manager.lookups.period", Kind: Duration, Default: "PT120S", Doc: "How often the Coordinator tells processes their lookups again, beside at once when they change."},
 
 	// Duties.
+	{Key: "service.coordinator.asOverlord.enabled", Kind: Bool, Default: "false", Doc: "A process that is started as Coordinator is an Overlord too. In a process with both roles it changes nothing."},
+	{Key: "service.coordinator.startDelay", Kind: Duration, Default: "PT0S", Doc: "How long a Coordinator that begins to lead waits before its duties. It knows what Historicals hold before it tells them anything, and needs no delay for that."},
 	{Key: "service.coordinator.period", Kind: Duration, Default: "PT60S", Doc: "How often the Coordinator looks at all datasources beside what changes tell it."},
 	{Key: "service.coordinator.period.indexingPeriod", Kind: Duration, Default: "PT1800S", Doc: "How often the Coordinator looks for what to compact and to kill, beside what changes tell it."},
 	{Key: "service.coordinator.period.metadataStoreManagementPeriod", Kind: Duration, Default: "PT1H", Doc: "How often the Coordinator looks at the chores that forget old records."},

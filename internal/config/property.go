@@ -1,12 +1,15 @@
 // Package config gives the settings of a process: one list that names every property with its type, default, meaning and secrecy,
 // and the loading of values from files, the environment and flags.
 //
-// The central types are Property (one entry of the list, properties.go) and Settings (the values of one process). Nothing outside
+// The central types are Property (one entry of the list, properties.go; accepted.go has those that change nothing) and Settings (the values of one process). Nothing outside
 // this package knows a default. Property names begin with "service."; each alias of service.api.aliases ("druid.") is accepted
 // in its place. docs/configuration.md is generated from the list.
 package config
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Kind is the type of a property's value.
 type Kind uint8
@@ -58,7 +61,7 @@ func matchPattern(pattern, key string) bool {
 	return len(key) > len(before)+len(after) && strings.HasPrefix(key, before) && strings.HasSuffix(key, after)
 }
 
-var byKey, patterns = index(Properties)
+var byKey, patterns = index(slices.Concat(Properties, Accepted))
 
 func index(list []Property) (exact map[string]*Property, patterns []*Property) {
 	exact = make(map[string]*Property, len(list))

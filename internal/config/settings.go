@@ -99,10 +99,41 @@ func Load(src Sources) (*Settings, error) {
 		}
 		s.values[key], s.sources[key] = e.value, e.from
 	}
+	if err := s.locate(); err != nil {
+		problems = append(problems, err.Error())
+	}
 	if len(problems) > 0 {
 		return nil, fault.InvalidInput("%s", strings.Join(problems, "\n"))
 	}
 	return s, nil
+}
+
+// locate takes the directory and the size of the segment cache from service.segmentCache.locations, where they are not set by themselves.
+func (s *Settings) locate() error {
+	const key = "service.segmentCache.locations"
+	var locations []struct {
+		Path    string          `json:"path"`
+		MaxSize json.RawMessage `json:"maxSize"`
+	}
+	text, set := s.values[key]
+	if !set {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(text), &locations); err != nil || len(locations) > 1 || len(locations) == 1 && locations[0].Path == "" {
+		return fmt.Errorf("value [%s] of setting [%s] (%s) is not a list of one {\"path\":..,\"maxSize\":..}", text, key, s.sources[key])
+	}
+	for _, l := range locations {
+		size := strings.Trim(string(l.MaxSize), `"`)
+		if _, err := parseBytes(size, 1<<40); size != "" && err != nil {
+			return fmt.Errorf("value [%s] of [maxSize] in setting [%s] (%s) is not a number of bytes: %w", size, key, s.sources[key], err)
+		}
+		for name, value := range map[string]string{"service.segmentCache.directory": l.Path, "service.server.maxSize": size} {
+			if _, set := s.values[name]; !set && value != "" {
+				s.values[name], s.sources[name] = value, s.sources[key]
+			}
+		}
+	}
+	return nil
 }
 
 // canonical returns key with an alias at its start replaced by "service", and whether the key belongs to this product at all.
@@ -118,6 +149,18 @@ func (s *Settings) canonical(key string) (string, bool) {
 		return "service." + rest, true
 	}
 	return key, false
+}
+
+// Idle returns the set properties that change nothing, sorted.
+func (s *Settings) Idle() []string {
+	var out []string
+	for key := range s.values {
+		if p := find(key); slices.ContainsFunc(Accepted, func(a Property) bool { return a.Key == p.Key }) {
+			out = append(out, key)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 // Aliases returns the further product names.
@@ -298,7 +341,7 @@ func parseBytes(v string, whole int64) (int64, error) {
 // hint names the known key nearest to an unknown one.
 func hint(key string) string {
 	known := make([]string, len(Properties))
-	for i := range Properties {
+	for i := range Properties { // not those that change nothing
 		known[i] = Properties[i].Key
 	}
 	if best := fault.Nearest(key, known); best != "" {

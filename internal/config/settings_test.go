@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -127,10 +128,9 @@ func TestVisibleHidesSecrets(t *testing.T) {
 }
 
 func TestDefaultsAreValid(t *testing.T) {
-	for i := range Properties {
-		p := &Properties[i]
+	for _, p := range slices.Concat(Properties, Accepted) {
 		if p.Default != "" {
-			if err := check(p, p.Default); err != nil {
+			if err := check(&p, p.Default); err != nil {
 				t.Errorf("default [%s] of %s: %v", p.Default, p.Key, err)
 			}
 		}

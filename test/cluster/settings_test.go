@@ -41,3 +41,40 @@ func TestTheBlocklistIsObeyedAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// A Coordinator that is told to be is the Overlord too, and one that is told to wait leads without doing anything.
+func TestACoordinatorMayBeOverlordAndMayWait(t *testing.T) {
+	c := server.StartCluster(t, server.ClusterOptions{
+		Processes: [][]string{{"historical"}, {"worker"}, {"router", "broker"}},
+		Settings:  []string{"service.coordinator.asOverlord.enabled=true", "service.coordinator.startDelay=PT1H"},
+	})
+	c.Start("coordinator")
+	c.Until("it leads as both", func() bool {
+		for _, path := range []string{"/service/coordinator/v1/isLeader", "/service/indexer/v1/isLeader"} {
+			if status, _, err := c.Send(t.Context(), "router", http.MethodGet, path, ""); err != nil || status != http.StatusOK {
+				return false
+			}
+		}
+		return true
+	})
+	ran := func(group string) bool {
+		t.Helper()
+		var duties struct {
+			DutyGroups []struct{ Name, LastRunStart string }
+		}
+		if err := c.Call(t.Context(), http.MethodGet, "/service/coordinator/v1/duties", nil, &duties); err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range duties.DutyGroups {
+			if d.Name == group {
+				return d.LastRunStart != ""
+			}
+		}
+		t.Fatalf("there is no group %s of %+v", group, duties)
+		return false
+	}
+	c.Until("duties of the Overlord run", func() bool { return ran("IndexingServiceDuties") })
+	if ran("HistoricalManagementDuties") {
+		t.Error("the Coordinator has not waited")
+	}
+}

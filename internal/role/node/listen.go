@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -78,6 +79,17 @@ func listen(role, bind string, port int64) (*listener, error) {
 
 // port returns the port that is really listened on.
 func (l *listener) port() int { return l.net.Addr().(*net.TCPAddr).Port }
+
+// forwarded has requests come from whom a Router or balancer says that they come from.
+func forwarded(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		first, _, _ := strings.Cut(r.Header.Get("X-Forwarded-For"), ",")
+		if first = strings.TrimSpace(first); first != "" {
+			r.RemoteAddr = first
+		}
+		h.ServeHTTP(w, r)
+	})
+}
 
 // prepare says how requests are answered. It comes before serve and stop, which may run at the same time.
 func (l *listener) prepare(handler http.Handler, log *slog.Logger) {

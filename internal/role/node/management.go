@@ -32,8 +32,17 @@ const followRetry = 30 * time.Second
 // compactionGap is the shortest time between two rounds of automatic compaction.
 const compactionGap = 250 * time.Millisecond
 
-// openCoordinator makes the management endpoints of the Coordinator and Overlord, and the Broker's about datasources, and starts the
 // Coordinator's duties.
+// late returns duties of a Coordinator that begin some time after it begins to lead.
+func (s *services) late(run func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		if err := s.n.o.Clock.Sleep(ctx, s.n.settings.Duration("service.coordinator.startDelay")); err != nil {
+			return err
+		}
+		return run(ctx)
+	}
+}
+
 func (s *services) openCoordinator(ctx context.Context) error {
 	set := s.n.settings
 	s.compaction = compact.New(s.n.store, s.n.published, s.queue, compact.Options{
@@ -68,7 +77,7 @@ func (s *services) openCoordinator(ctx context.Context) error {
 	s.assigner = s.newAssigner()
 	retention := duty.NewRetention(s.n.store, s.follower(),
 		s.runs("HistoricalManagementDuties", set.Duration("service.coordinator.period"), "runRules", "markOvershadowedSegmentsUnused"))
-	s.leads[cluster.Coordinator] = append(s.leads[cluster.Coordinator], retention.Run, s.assign)
+	s.leads[cluster.Coordinator] = append(s.leads[cluster.Coordinator], s.late(retention.Run), s.late(s.assign))
 	s.leads[cluster.Overlord] = append(s.leads[cluster.Overlord], s.compaction.Run) // they submit tasks
 	s.openCleaning()
 	return nil

@@ -109,6 +109,12 @@ func Start(ctx context.Context, o Options) (*Node, error) {
 }
 
 func (n *Node) start(ctx context.Context) error {
+	if idle := n.settings.Idle(); len(idle) > 0 {
+		n.o.Log.InfoContext(ctx, "settings that are taken but change nothing are set", "settings", idle)
+	}
+	if n.settings.Bool("service.coordinator.asOverlord.enabled") && n.has(cluster.Coordinator) && !n.has(cluster.Overlord) {
+		n.o.Roles = append(slices.Clone(n.o.Roles), cluster.Overlord)
+	}
 	if err := n.checkRoles(); err != nil {
 		return err
 	}
@@ -151,6 +157,9 @@ func (n *Node) start(ctx context.Context) error {
 		services.routes(l.role, mux)
 		n.routes[l.role] = mux.Patterns()
 		h := mux.Handler(aliases, n.o.Clock, requests.seen(l.role, n.o.Log))
+		if n.settings.Bool("service.server.http.enableForwardedRequestCustomizer") {
+			h = forwarded(h)
+		}
 		l.prepare(h, n.o.Log)
 		n.serves.Go(l.serve)
 	}
@@ -195,6 +204,7 @@ func (n *Node) listen() error {
 		if err != nil {
 			return err
 		}
+		l.server.MaxHeaderBytes = int(n.settings.Bytes("service.server.http.maxRequestHeaderSize", 0))
 		n.listeners = append(n.listeners, l)
 	}
 	return nil

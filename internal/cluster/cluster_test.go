@@ -93,9 +93,7 @@ func TestAStaleLeaderWritesNothing(t *testing.T) {
 	began := time.Now()
 	second := newCandidate(t, store, "b:1")
 	fresh := <-second.led
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("the second leader took over after [%s]", took)
-	}
+	t.Logf("the second leader took over after [%s]", time.Since(began)) // how long it may take says TestALeaderIsFollowedWithinALeaseAndALook
 	if stale.Err() != nil {
 		t.Fatal("the first leader knows already")
 	}

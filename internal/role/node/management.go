@@ -32,7 +32,6 @@ const followRetry = 30 * time.Second
 // compactionGap is the shortest time between two rounds of automatic compaction.
 const compactionGap = 250 * time.Millisecond
 
-// Coordinator's duties.
 // late returns duties of a Coordinator that begin some time after it begins to lead.
 func (s *services) late(run func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
@@ -43,6 +42,8 @@ func (s *services) late(run func(context.Context) error) func(context.Context) e
 	}
 }
 
+// openCoordinator makes the management endpoints of the Coordinator and Overlord, and the Broker's about datasources, and starts the
+// Coordinator's duties.
 func (s *services) openCoordinator(ctx context.Context) error {
 	set := s.n.settings
 	s.compaction = compact.New(s.n.store, s.n.published, s.queue, compact.Options{

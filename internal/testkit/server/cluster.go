@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -133,16 +135,43 @@ func StartCluster(t testing.TB, o ClusterOptions) *Cluster {
 // Start adds a process.
 func (c *Cluster) Start(roles ...string) *Process {
 	c.t.Helper()
-	p, err := c.open(roles)
+	p, err := c.open(roles, nil)
 	if err != nil {
 		c.t.Fatalf("starting a process with the roles %v: %v", roles, err)
 	}
 	return p
 }
 
-func (c *Cluster) open(roles []string) (*Process, error) {
+// StartInPlace adds a process with the roles of one that was killed, on its ports, as if its machine had been set up anew.
+func (c *Cluster) StartInPlace(killed *Process) (*Process, error) {
+	var ports []string
+	for role, url := range killed.Addresses {
+		ports = append(ports, "service."+role+".plaintextPort="+url[strings.LastIndexByte(url, ':')+1:])
+	}
+	return c.open(killed.Roles, ports)
+}
+
+// StartTwin adds a process whose data directory has the name of another one that runs, as if its machine were a copy of that one's.
+func (c *Cluster) StartTwin(of *Process) *Process {
+	c.t.Helper()
+	name, err := os.ReadFile(filepath.Join(of.dir, "process"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	dir := c.dirOf(len(c.Nodes))
+	if err := errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "process"), name, 0o644)); err != nil {
+		c.t.Fatal(err)
+	}
+	return c.Start(of.Roles...)
+}
+
+func (c *Cluster) dirOf(number int) string {
+	return filepath.Join(c.dir, fmt.Sprintf("node%d", number))
+}
+
+func (c *Cluster) open(roles, more []string) (*Process, error) {
 	p := &Process{Roles: roles, Addresses: map[string]string{}, number: len(c.Nodes)}
-	p.dir = filepath.Join(c.dir, fmt.Sprintf("node%d", p.number))
+	p.dir = c.dirOf(p.number)
 	flags := append(FreePorts(), "service.data.dir="+p.dir,
 		"service.storage.storageDirectory="+filepath.Join(c.dir, "deep"), "service.leader.leaseDuration=PT1S", "service.discovery.leaseDuration=PT2S",
 		"service.server.http.unannouncePropagationDelay=PT0S")
@@ -154,7 +183,7 @@ func (c *Cluster) open(roles []string) (*Process, error) {
 		c.opened, p.link = append(c.opened, link), link
 		flags = append(flags, "service.metadata.storage.type=postgresql", "service.metadata.storage.connector.connectURI="+p.link.URL)
 	}
-	settings, err := config.Load(config.Sources{Flags: append(flags, c.settings...)})
+	settings, err := config.Load(config.Sources{Flags: slices.Concat(flags, c.settings, more)})
 	if err != nil {
 		return nil, err
 	}

@@ -128,7 +128,7 @@ func TestClonesAreAskedWhenQueriesSaySo(t *testing.T) {
 	id := fmt.Sprint("q", queries)
 	want := []string{
 		"service/broker query/bytes reports", "service/broker query/cpu/time <nil>", "service/broker query/node/bytes <nil>", "service/broker query/node/time <nil>", "service/broker query/node/ttfb <nil>",
-		"service/broker query/priority reports", "service/broker query/time reports", "service/broker sqlQuery/bytes reports",
+		"service/broker query/priority reports", "service/broker query/segments/count <nil>", "service/broker query/time reports", "service/broker sqlQuery/bytes reports",
 		"service/broker sqlQuery/planningTimeMs <nil>", "service/broker sqlQuery/time reports",
 		"service/historical query/cpu/time <nil>", "service/historical query/priority reports", "service/historical query/segment/time <nil>", "service/historical query/segmentAndCache/time <nil>",
 		"service/historical query/wait/time <nil>",
@@ -143,6 +143,9 @@ func TestClonesAreAskedWhenQueriesSaySo(t *testing.T) {
 	for _, event := range sent.list {
 		if event["metric"] == "query/priority" && event["id"] == id && event["value"] != 7.0 {
 			t.Errorf("priority: %v", event)
+		}
+		if event["metric"] == "query/segments/count" && event["id"] == id && event["value"] != 4.0 {
+			t.Errorf("segments: %v", event)
 		}
 		if event["metric"] == "query/segment/time" && event["id"] == id && event["segment"] == nil {
 			t.Errorf("no segment: %v", event)

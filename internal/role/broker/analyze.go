@@ -80,7 +80,9 @@ func (b *Broker) analyze(ctx context.Context, p *Prepared, id string, r *rows) (
 	env.Profile = profile
 	var disk *budget.Budget
 	env.Spill, disk = env.Spill.Child("query " + id)
-	env.Cluster = b.spread(ctx, p, id, env, wishes{}) // what is kept tells nothing of the operators
+	if s := b.spread(ctx, p, id, env, wishes{}); s != nil { // what is kept tells nothing of the operators
+		env.Cluster = s
+	}
 	out := analysis{PlanningMillis: millis(planned.Sub(p.began))}
 	err := exec.Protect(func() error {
 		op, err := exec.Build(ctx, node, env)

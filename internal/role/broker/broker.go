@@ -183,7 +183,8 @@ func (b *Broker) OptimizeWithout(p *Prepared, off []string) plan.Node {
 // Env returns what the operators of a statement need: a part of the memory and a share of the cores. Done gives them back.
 func (b *Broker) Env(p *Prepared, name string) (env *exec.Env, done func()) {
 	env, done = b.env(p.Statement.Env(), name)
-	env.Tables, env.System, env.Externals = &tables{b.segments, p.State, b.o.Segments.Use || b.o.Segments.Populate || b.o.Meter.Events()}, &systemRows{b, p.State, p.Lookups, p.Dialect}, b.externals
+	env.Tables = &tables{segments: b.segments, state: p.State, named: b.o.Segments.Use || b.o.Segments.Populate || b.o.Meter.Events()}
+	env.System, env.Externals = &systemRows{b, p.State, p.Lookups, p.Dialect}, b.externals
 	return env, done
 }
 
@@ -302,7 +303,12 @@ func (b *Broker) Rows(ctx context.Context, p *Prepared, id string) (query.Rows, 
 	env, done := b.Env(p, "query "+id)
 	env.Share.Prefer(query.PriorityOf(ctx))
 	env.Segments, env.Times = b.SegmentCache(wishes.use, wishes.populate), b.SegmentTimes(id)
-	env.Cluster = b.spread(ctx, p, id, env, wishes)
+	count := func(n int) { b.o.Meter.Note(b.measured("query/segments/count", id), float64(n)) }
+	env.Tables.(*tables).count = count
+	if s := b.spread(ctx, p, id, env, wishes); s != nil {
+		s.count = count
+		env.Cluster = s
+	}
 	r.done = func() {
 		b.o.Meter.Micros(b.measured("query/cpu/time", id), env.Share.Computed())
 		done()
@@ -375,6 +381,8 @@ type tables struct {
 	state    *timeline.State
 	// named says that leaves have ids, which take time to make.
 	named bool
+	// count is told how many segments each scan reads; nil: nobody wants to know.
+	count func(segments int)
 }
 
 // Leaves implements exec.Tables.
@@ -384,12 +392,19 @@ func (t *tables) Leaves(ctx context.Context, scan *plan.Scan) ([]exec.Leaf, erro
 	for visible, s := range t.wanted(scan) {
 		segments, leaves = append(segments, s), append(leaves, exec.Leaf{Visible: visible})
 	}
+	t.counted(len(segments))
 	if t.named {
 		for i, s := range segments {
 			leaves[i].ID = s.ID.String()
 		}
 	}
 	return leaves, t.acquire(ctx, scan, segments, leaves)
+}
+
+func (t *tables) counted(segments int) {
+	if t.count != nil {
+		t.count(segments)
+	}
 }
 
 // visible yields the segments of a scan that hold rows, each with the part of time in which they count.

@@ -123,7 +123,7 @@ type spread struct {
 }
 
 // spread returns where a query's segments are read; nil: all in this process.
-func (b *Broker) spread(ctx context.Context, p *Prepared, id string, env *exec.Env, w wishes) exec.Cluster {
+func (b *Broker) spread(ctx context.Context, p *Prepared, id string, env *exec.Env, w wishes) *spread {
 	if b.o.Servers == nil {
 		return nil
 	}
@@ -151,6 +151,7 @@ func (s *spread) Split(ctx context.Context, scan *plan.Scan) ([]exec.Leaf, exec.
 		id := seg.ID.String()
 		segments = append(segments, dispatch.Segment{Of: seg, ID: id, Visible: visible, Holders: s.query.Holders(id)})
 	}
+	s.counted(len(segments))
 	here, there, err := s.broker.o.Dispatcher.Split(s.query, segments)
 	if err != nil {
 		return nil, nil, err

@@ -90,28 +90,44 @@ func TestSegmentsOfTheReference(t *testing.T) {
 	}
 	for _, path := range paths {
 		t.Run(filepath.Base(path), func(t *testing.T) {
-			s, err := Open(unzip(t, path))
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, err := describe(s)
-			if err != nil {
-				t.Fatal(err)
-			}
-			golden := strings.TrimSuffix(path, ".zip") + ".txt"
-			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Error(diff)
-			}
+			reads(t, path, strings.TrimSuffix(path, ".zip")+".txt")
 		})
+	}
+}
+
+// reads compares what is read of a segment with a text.
+func reads(t *testing.T, path, golden string) {
+	t.Helper()
+	s, err := Open(unzip(t, path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := describe(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The same rows are read from all that index settings make of them.
+func TestIndexSettingsOfTheReference(t *testing.T) {
+	paths, err := filepath.Glob("testdata/index/*.zip")
+	if err != nil || len(paths) != 10 {
+		t.Fatalf("segments: %q, %v", paths, err)
+	}
+	for _, path := range paths {
+		t.Run(filepath.Base(path), func(t *testing.T) { reads(t, path, "testdata/index/rows.txt") })
 	}
 }
 

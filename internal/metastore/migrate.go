@@ -2,6 +2,7 @@ package metastore
 
 import (
 	"context"
+	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
@@ -71,18 +72,28 @@ func (s *Store) migrations() (*goose.Provider, error) {
 	}
 	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger())}
 	if s.dialect.numbered {
-		// Processes that start together migrate one after the other.
-		locker, err := lock.NewPostgresSessionLocker()
-		if err != nil {
-			return nil, err
-		}
-		options = append(options, goose.WithSessionLocker(locker))
+		options = append(options, goose.WithSessionLocker(migrationLock{}))
 	}
 	provider, err := goose.NewProvider(s.dialect.goose, s.writers, files, options...)
 	if err != nil {
 		return nil, fmt.Errorf("reading the migrations of the metadata store: %w", err)
 	}
 	return provider, nil
+}
+
+// migrationLock lets processes that start together migrate one after the other. The library's own lock asks again every five seconds, which
+// all but the first of them would wait for; this one waits in the database until it is free. Both use the same number, so that releases with
+// either exclude each other.
+type migrationLock struct{}
+
+func (migrationLock) SessionLock(ctx context.Context, c *sql.Conn) error {
+	_, err := c.ExecContext(ctx, "SELECT pg_advisory_lock($1)", lock.DefaultLockID)
+	return err
+}
+
+func (migrationLock) SessionUnlock(ctx context.Context, c *sql.Conn) error {
+	_, err := c.ExecContext(ctx, "SELECT pg_advisory_unlock($1)", lock.DefaultLockID)
+	return err
 }
 
 // newestSchema returns the highest schema version that this release knows.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/hengedb/henge/internal/fault"
 )
 
@@ -114,6 +116,31 @@ func TestMigrationsAreSound(t *testing.T) {
 				t.Errorf("%s uses %s, which the databases do not share", name, word)
 			}
 		}
+	}
+}
+
+// Processes of a cluster that start at the same time on an empty database all find it migrated.
+func TestStoresOpenedTogetherMigrateOnce(t *testing.T) {
+	address := postgresURL(t)
+	var opening errgroup.Group
+	for range 8 {
+		opening.Go(func() error {
+			s, err := Open(t.Context(), Options{URL: address})
+			if err != nil {
+				return err
+			}
+			return s.Close()
+		})
+	}
+	if err := opening.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	f := openFixture(t, Options{URL: address})
+	var migrated, versions int
+	f.ok(conn{dialect: f.dialect, db: f.writers}.row(f.ctx(), []any{&migrated, &versions},
+		"SELECT COUNT(*), COUNT(DISTINCT version_id) FROM goose_db_version"))
+	if migrated != versions || versions < 2 {
+		t.Errorf("%d migrations ran to %d versions", migrated, versions)
 	}
 }
 

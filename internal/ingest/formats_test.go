@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -201,6 +202,32 @@ func TestAvroFiles(t *testing.T) {
 	for _, cut := range []int{0, 3, 20, len(data) / 2, len(data) - 1} {
 		if _, _, err := read(t, `{"type":"avro_ocf"}`, string(data[:cut])+" ", orderColumns, Options{}); fault.Find(err) == nil {
 			t.Errorf("cut at %d: %v", cut, err)
+		}
+	}
+}
+
+// A byte that is turned over anywhere, or a block that claims what it does not hold, gives rows or a fault, and takes no memory for what is claimed.
+func TestDamagedAvroIsAFault(t *testing.T) {
+	header := avroFile(t, 0)
+	block := func(count, size int64, body string) string {
+		return string(header) + string(binary.AppendVarint(binary.AppendVarint(nil, count), size)) + body
+	}
+	for name, text := range map[string]string{
+		"more records than bytes": block(1<<60, 3, "abc"), "more bytes than there are": block(1, 1<<60, "abc"), "fewer than no records": block(-1, 3, "abc"),
+		"fewer than no bytes": block(1, -3, "abc"), "no sync": block(1, 3, "abc"), "a count that does not end": string(header) + strings.Repeat("\xff", 20),
+	} {
+		if rows, _, err := read(t, `{"type":"avro_ocf"}`, text, orderColumns, Options{}); fault.Find(err) == nil {
+			t.Errorf("%s: [%d] rows, %v", name, len(rows), err)
+		}
+	}
+	data := avroFile(t, 3)
+	for i := range data {
+		broken := bytes.Clone(data)
+		broken[i] ^= 0xff
+		_, _, err := read(t, `{"type":"avro_ocf"}`, string(broken), orderColumns, Options{})
+		nullByte := &NullByteError{}
+		if err != nil && fault.Find(err) == nil && !errors.As(err, &nullByte) {
+			t.Errorf("byte [%d]: %v", i, err)
 		}
 	}
 }

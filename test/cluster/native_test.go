@@ -181,3 +181,19 @@ func TestANativeLoadGoesOnWithoutItsWorker(t *testing.T) {
 		t.Errorf("the report counts %+v", rows)
 	}
 }
+
+// A long spec, as of a load that names thousands of files, is no order too large for other workers.
+func TestALoadWithALongSpecSpreads(t *testing.T) {
+	c, g := withWorkers(t), server.NewGate(t, 100)
+	g.Files = 2
+	long := strings.Replace(columns, `{"dimensions"`, `{"dimensionExclusions":["`+strings.Repeat("x", 2<<20)+`"],"dimensions"`, 1)
+	id := submit(t, c, g.Load("t", "", long+","+byDay, `"maxNumConcurrentSubTasks":2`))
+	<-g.Reading
+	<-g.Reading
+	runner := runnerOf(t, c, id)
+	c.Until("subtasks run in two processes", func() bool { return len(readersOf(t, runner, id)) == 2 })
+	g.Release()
+	if task := await(t, c, id); task.StatusCode != "SUCCESS" {
+		t.Errorf("%+v", task)
+	}
+}

@@ -28,7 +28,8 @@ const (
 	beatLost  = 5 * time.Second
 	// sessionLinger is how long a session that nobody holds waits for the next run of the task: it takes a lease that runs out, and an assignment.
 	sessionLinger = time.Minute
-	// maxPart bounds the body of a part: the splits and frames of one worker, some hundred bytes each.
+	// maxPart bounds the body of a part: the splits and frames of one worker, some hundred bytes each. So it does that of a job: the spec of a load may name
+	// thousands of files.
 	maxPart = 256 << 20
 )
 
@@ -157,7 +158,7 @@ func (p *Parts) Routes(mux *edge.Mux) {
 // begin begins a session, or takes one up that another run of the task has begun. Who has begun it waits until it is over, and frees what it has.
 func (p *Parts) begin(w http.ResponseWriter, r *http.Request) error {
 	var job msq.PartJob
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxOrder)).Decode(&job); err != nil || job.Options == nil {
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxPart)).Decode(&job); err != nil || job.Options == nil {
 		return fault.Malformed("The body is no job").WithCause(err)
 	}
 	if !p.o.Open() {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -133,6 +134,9 @@ func compileJQ(w flattenFieldWire) (flattenField, error) {
 	if err != nil {
 		return flattenField{}, invalidField("flattenSpec", "the jq expression of field '%s' is not valid: %s", w.Name, err)
 	}
+	if steps, ok := jqSteps(query); ok {
+		return flattenField{w.Name, func(o *Object) any { return walkJQ(o, steps) }}, nil
+	}
 	return flattenField{w.Name, func(o *Object) any {
 		ctx, cancel := context.WithTimeout(context.Background(), jqTime)
 		defer cancel()
@@ -142,6 +146,70 @@ func compileJQ(w flattenFieldWire) (flattenField, error) {
 		}
 		return fromPlain(v)
 	}}, nil
+}
+
+// jqSteps returns the names and places that lead to the value of a jq expression which is only a path, as .a.b[0] is; false: it computes.
+// Such a value stays as it is in the record, with its members in their order, which gojq does not keep.
+func jqSteps(query *gojq.Query) (steps []any, ok bool) {
+	if query.Op != 0 || query.Left != nil || len(query.FuncDefs) > 0 || query.Term == nil {
+		return nil, false
+	}
+	add := func(i *gojq.Index) bool {
+		switch {
+		case i == nil || i.IsSlice || i.Str != nil && i.Str.Queries != nil:
+			return false
+		case i.Name != "":
+			steps = append(steps, i.Name)
+		case i.Str != nil:
+			steps = append(steps, i.Str.Str)
+		default:
+			at, err := strconv.Atoi(i.Start.String())
+			if err != nil {
+				return false
+			}
+			steps = append(steps, at)
+		}
+		return true
+	}
+	switch t := query.Term; t.Type {
+	case gojq.TermTypeIdentity:
+	case gojq.TermTypeIndex:
+		if !add(t.Index) {
+			return nil, false
+		}
+	default:
+		return nil, false
+	}
+	for _, suffix := range query.Term.SuffixList {
+		if suffix.Iter || suffix.Optional || !add(suffix.Index) {
+			return nil, false
+		}
+	}
+	return steps, true
+}
+
+// walkJQ follows steps; what is not there, or not of the kind that a step wants, is nil.
+func walkJQ(v any, steps []any) any {
+	for _, step := range steps {
+		switch at := step.(type) {
+		case string:
+			o, ok := v.(*Object)
+			if !ok {
+				return nil
+			}
+			v, _ = o.Get(at)
+		case int:
+			list, ok := v.([]any)
+			if at < 0 {
+				at += len(list)
+			}
+			if !ok || at < 0 || at >= len(list) {
+				return nil
+			}
+			v = list[at]
+		}
+	}
+	return v
 }
 
 // plainOf converts to what gojq takes.

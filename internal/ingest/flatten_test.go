@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -92,6 +93,23 @@ func TestFlattenedObjectsKeepFieldsFirst(t *testing.T) {
 	}
 	if got := string(AppendJSON(nil, f.flatten(parsed(t, store), false))); got != `{"c":"red","n":3,"ok":true,"dotted.name":1,"limit":10}` {
 		t.Error(got)
+	}
+}
+
+func TestJQPathsKeepOrder(t *testing.T) {
+	o := parsed(t, `{"z":{"y":[{"q":1,"b":{},"a":12345678901234567890}],"x":"text"},"dotted.name":3,"n":null}`)
+	for expr, want := range map[string]string{
+		".": `{"z":{"y":[{"q":1,"b":{},"a":12345678901234567890}],"x":"text"},"dotted.name":3,"n":null}`, ".z.y[0]": `{"q":1,"b":{},"a":12345678901234567890}`,
+		".z.y[-1].q": "1", `.z["x"]`: `"text"`, `."dotted.name"`: "3", ".z.y[1]": "null", ".z.y[-2]": "null", ".z.y[0].none": "null", ".z.x.y": "null",
+		".z.y.x": "null", ".n.a": "null", ".z[0]": "null", ".z.y[0].b, .n": "{}", "[.z.y[] | .q]": "[1]", ".z.y[0:1][0].q": "1", ".z?.x": `"text"`,
+	} {
+		f, err := parseFlattening("json", fmt.Appendf(nil, `{"fields":[{"type":"jq","name":"c","expr":%q}]}`, expr))
+		if err != nil {
+			t.Fatal(expr, err)
+		}
+		if got := string(AppendJSON(nil, f.fields[0].eval(o))); got != want {
+			t.Errorf("%s gives %s, want %s", expr, got, want)
+		}
 	}
 }
 

@@ -25,6 +25,8 @@ type Kinds struct {
 	Numerals int
 	// Elements counts those of the lists; nil: there are no lists.
 	Elements *Kinds
+	// Flat counts the lists without objects and lists in them.
+	Flat int
 }
 
 // maxShapeFields bounds the fields of a shape: hostile records must not fill memory with names.
@@ -79,6 +81,7 @@ func (s *Shape) Merge(other *Shape) {
 func (k *Kinds) merge(other *Kinds) {
 	k.Longs, k.Doubles, k.Texts, k.Numerals = k.Longs+other.Longs, k.Doubles+other.Doubles, k.Texts+other.Texts, k.Numerals+other.Numerals
 	k.Lists, k.Objects, k.Booleans = k.Lists+other.Lists, k.Objects+other.Objects, k.Booleans+other.Booleans
+	k.Flat += other.Flat
 	if other.Elements != nil {
 		k.elements().merge(other.Elements)
 	}
@@ -109,15 +112,29 @@ func (k *Kinds) add(v any) {
 	case []byte:
 		k.Texts++
 	case []any:
-		k.Lists++
-		for _, e := range v {
-			k.elements().add(e)
-		}
-		k.elements()
+		k.list(func(of *Kinds) {
+			for _, e := range v {
+				of.add(e)
+			}
+		})
 	case *Object:
 		k.Objects++
 	}
 }
+
+// list adds a list, whose elements add counts.
+func (k *Kinds) list(add func(of *Kinds)) {
+	k.Lists++
+	of := k.elements()
+	nested := of.Lists + of.Objects
+	add(of)
+	if of.Lists+of.Objects == nested {
+		k.Flat++
+	}
+}
+
+// Scalars counts the values that are neither lists nor objects.
+func (k *Kinds) Scalars() int { return k.Longs + k.Doubles + k.Texts + k.Booleans }
 
 // text adds a value that is text.
 func (k *Kinds) text(b []byte) {
@@ -143,11 +160,11 @@ func (k *Kinds) json(v *fastjson.Value, scratch []byte) []byte {
 	case fastjson.TypeTrue, fastjson.TypeFalse:
 		k.Booleans++
 	case fastjson.TypeArray:
-		k.Lists++
-		of := k.elements()
-		for _, e := range v.GetArray() {
-			scratch = of.json(e, scratch)
-		}
+		k.list(func(of *Kinds) {
+			for _, e := range v.GetArray() {
+				scratch = of.json(e, scratch)
+			}
+		})
 	case fastjson.TypeObject:
 		k.Objects++
 	}

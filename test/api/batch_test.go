@@ -69,6 +69,32 @@ func TestNativeLoads(t *testing.T) {
 		load  nativeLoad
 		asked map[string]string
 	}{
+		{"transforms that replace fields of text by what it says", nativeLoad{
+			lines:      []string{`2024-01-01|a|{"x":1,"l":[]}|[1,2]`, "2024-01-02|||"},
+			format:     `{"type":"tsv","delimiter":"|","columns":["t","k","j","l"],"findColumnsFromHeader":false}`,
+			dimensions: `{"dimensions":["k",{"type":"auto","name":"j"},{"type":"auto","name":"l"}]}`,
+			transform: `{"transforms":[{"type":"expression","name":"j","expression":"parse_json(j)"},` +
+				`{"type":"expression","name":"l","expression":"parse_json(l)"}]}`,
+		}, map[string]string{
+			"SELECT k, j, l, JSON_VALUE(j, '$.x' RETURNING BIGINT) + 1 FROM x ORDER BY __time":                                              `[[a {"x":1,"l":[]} [1,2] 2] [<nil> <nil> <nil> <nil>]]`,
+			"SELECT COLUMN_NAME, DATA_TYPE FROM INFORMATION_SCHEMA.COLUMNS WHERE TABLE_NAME = 'x' AND COLUMN_NAME IN ('j', 'l') ORDER BY 1": `[[j COMPLEX<json>] [l ARRAY]]`,
+		}},
+		{"such transforms of discovered fields", nativeLoad{
+			lines:      []string{`2024-01-01|a|{"x":1}`},
+			format:     `{"type":"tsv","delimiter":"|","columns":["t","k","j"],"findColumnsFromHeader":false}`,
+			dimensions: `{"useSchemaDiscovery":true}`,
+			transform:  `{"transforms":[{"type":"expression","name":"j","expression":"parse_json(j)"}]}`,
+		}, map[string]string{
+			"SELECT k, JSON_VALUE(j, '$.x'), JSON_KEYS(j, '$') FROM x": `[[a 1 ["x"]]]`,
+		}},
+		{"discovered strings and what a flattenSpec names", nativeLoad{
+			lines:      []string{`{"t":"2024-01-01","k":"a","o":{"z":1,"a":2},"named":{"z":1,"a":[]},"nested":[{},[],null],"flat":["p","q"],"both":{"x":1}}`, `{"t":"2024-01-02","both":3}`},
+			format:     `{"type":"json","flattenSpec":{"fields":[{"type":"jq","name":"named","expr":".named"},{"type":"jq","name":"second","expr":".flat[1]"}]}}`,
+			dimensions: `{}`,
+		}, map[string]string{
+			"SELECT COLUMN_NAME FROM INFORMATION_SCHEMA.COLUMNS WHERE TABLE_NAME = 'x' ORDER BY 1": "[[__time] [both] [flat] [k] [named] [second]]",
+			"SELECT k, named, second, flat FROM x ORDER BY __time LIMIT 1":                         `[[a {"z":1,"a":[]} q ["p","q"]]]`,
+		}},
 		{"rollup in hashed partitions, nested", nativeLoad{
 			lines:       rows,
 			dimensions:  `{"dimensions":["k",{"type":"json","name":"j"}]}`,

@@ -139,6 +139,7 @@ type Columns struct {
 	schema   *DataSchema
 	shape    ingest.Shape
 	excluded map[string]bool
+	named    map[string]bool
 }
 
 // NewColumns starts without records.
@@ -159,6 +160,28 @@ func (s *DataSchema) NewColumns() *Columns {
 		}
 	}
 	return c
+}
+
+// Name tells the fields that the flattenSpec of a format names: they are dimensions also where their values are nested.
+func (c *Columns) Name(format json.RawMessage) {
+	var w struct {
+		Flatten struct {
+			Fields []json.RawMessage `json:"fields"`
+		} `json:"flattenSpec"`
+	}
+	if json.Unmarshal(format, &w) != nil {
+		return // what is wrong with it is said where it is read
+	}
+	c.named = map[string]bool{}
+	for _, raw := range w.Flatten.Fields {
+		var name string
+		field := struct {
+			Name *string `json:"name"`
+		}{&name}
+		if json.Unmarshal(raw, &name) == nil || json.Unmarshal(raw, &field) == nil {
+			c.named[name] = true
+		}
+	}
 }
 
 // Add learns from a record that became a row, as the format flattened it.
@@ -199,12 +222,9 @@ func (c *Columns) TypeOf(name string) expr.Type {
 	return expr.Of(expr.Varchar)
 }
 
-// onlyNested reports whether all values were objects, or lists of such: strings are not discovered of them.
+// onlyNested reports whether all values were objects, or lists with objects or lists in them: strings are not discovered of them.
 func onlyNested(k *ingest.Kinds) bool {
-	if k.Longs+k.Doubles+k.Texts+k.Booleans > 0 {
-		return false
-	}
-	return k.Objects > 0 && k.Lists == 0 || k.Elements != nil && onlyNested(k.Elements)
+	return k.Scalars() == 0 && k.Flat == 0 && k.Objects+k.Lists > 0
 }
 
 // discovered returns the dimension of a field by the values it had.
@@ -236,7 +256,7 @@ func (c *Columns) List() (logical, physical []Dimension) {
 	}
 	for _, name := range c.shape.Names() {
 		k := c.shape.Of(name)
-		if explicit[name] || c.excluded[name] || !d.Discover && onlyNested(k) {
+		if explicit[name] || c.excluded[name] || !d.Discover && !c.named[name] && onlyNested(k) {
 			continue
 		}
 		if !d.Discover {

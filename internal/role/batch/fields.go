@@ -104,19 +104,12 @@ func learns(s *spec.DataSchema) bool {
 // chooseFields decides which fields are read and as what, and returns the dimensions.
 func (l *load) chooseFields() ([]spec.Dimension, error) {
 	s := l.spec.Schema
+	l.columns.Name(l.spec.FormatText)
 	_, dimensions := l.columns.List()
 	if len(dimensions)+len(s.Metrics) > maxColumns {
 		return nil, fault.InvalidInput("The records have [%d] fields; a datasource has at most [%d] columns", len(dimensions), maxColumns)
 	}
-	made := map[string]bool{} // by transforms
-	for _, text := range s.Transforms {
-		var w struct {
-			Name string `json:"name"`
-		}
-		if json.Unmarshal(text, &w) == nil {
-			made[w.Name] = true
-		}
-	}
+	made := madeBy(s.Transforms)
 	words := mentioned(s)
 	uses := map[string][]expr.Type{}
 	var names []string
@@ -170,6 +163,20 @@ func (l *load) chooseFields() ([]spec.Dimension, error) {
 		l.fields = append(l.fields, f)
 	}
 	return dimensions, nil
+}
+
+// madeBy returns the names of the columns that transforms make.
+func madeBy(transforms []json.RawMessage) map[string]bool {
+	made := map[string]bool{}
+	for _, text := range transforms {
+		var w struct {
+			Name string `json:"name"`
+		}
+		if json.Unmarshal(text, &w) == nil {
+			made[w.Name] = true
+		}
+	}
+	return made
 }
 
 // inputType returns the type in which transforms, filters and aggregators see a field: lists of an auto dimension are arrays, other lists
@@ -274,11 +281,12 @@ func (l *load) ranged(name string) bool {
 // typeOf returns the type that a dimension is stored as; columns are those that it is made of.
 func (l *load) typeOf(d spec.Dimension, columns []plan.Column) expr.Type {
 	t := l.dimensionType(d)
-	if d.Type != "auto" || d.CastTo != "" || slices.Contains(l.columns.Fields(), d.Name) {
+	made := madeBy(l.spec.Schema.Transforms)[d.Name]
+	if d.Type != "auto" || d.CastTo != "" || !made && slices.Contains(l.columns.Fields(), d.Name) {
 		return t
 	}
 	for _, c := range columns {
-		if c.Name == d.Name { // made by a transform
+		if c.Name == d.Name { // made by a transform, perhaps of a field of the same name
 			return expr.FromRuntime(c.Type.Runtime(), false)
 		}
 	}

@@ -350,9 +350,19 @@ func appendJSONList(b *vector.Builder, raw string, scalar func(string) any) bool
 	}
 	var values []any
 	nested, end := false, -1
+	numbers := b.Child().Type().IsNumeric()
 	jsonMembers(raw, 0, 0, func(_ string, from, to int) bool {
-		nested = nested || raw[from] == '{' || raw[from] == '['
-		values = append(values, scalar(raw[from:to]))
+		element := raw[from:to]
+		nested = nested || element[0] == '{' || element[0] == '['
+		if numbers { // unlike one by itself, a boolean among elements is a number: arrays of them are stored as numbers
+			switch element {
+			case "true":
+				element = "1"
+			case "false":
+				element = "0"
+			}
+		}
+		values = append(values, scalar(element))
 		return true
 	}, &end)
 	if nested {

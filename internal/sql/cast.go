@@ -33,6 +33,9 @@ func (x exprs) cast(e *syntax.Cast) (expr.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	if inner.Type().Base == expr.Array && t.Base != expr.Array {
+		return nil, fault.InvalidSQL(e.At, "Cast function cannot convert value of type %s to type %s", expr.TypeText(inner), t)
+	}
 	out, err := expr.NewCast(inner, t, e.At)
 	if err == nil {
 		err = x.checkTimes(out, e.At)

@@ -64,6 +64,9 @@ func (b *Builder) AppendString(x string) { b.v.Strings = append(b.v.Strings, x);
 // Child returns the builder of a list's elements: append them, then call AppendList.
 func (b *Builder) Child() *Builder { return b.child }
 
+// Type returns the type of the vector that is built.
+func (b *Builder) Type() Type { return b.v.Type }
+
 // AppendList ends a row of a List builder: its elements are those appended to Child since the row before.
 func (b *Builder) AppendList() {
 	b.v.Offsets = append(b.v.Offsets, uint32(b.child.Len()))

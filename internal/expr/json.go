@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -502,17 +503,22 @@ var jsonObjectFunction = &Function{
 	},
 	Kernel: fixed(func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
 		buf, ends := []byte(nil), make([]int, n)
+		var names objectNames
 		for i := range ends {
+			if err := names.read(args, i); err != nil {
+				return nil, err
+			}
 			buf = append(buf, '{')
 			for k := 0; k < len(args); k += 2 {
-				if args[k].IsNull(i) {
-					return nil, fault.InvalidInput("Function[json_object] key must not be null")
+				from := names.last[k/2]
+				if from < 0 {
+					continue
 				}
 				if k > 0 {
 					buf = append(buf, ',')
 				}
-				buf = append(appendJSONString(buf, args[k].StringAt(i)), ':')
-				if v := args[k+1]; v.IsNull(i) {
+				buf = append(appendJSONString(buf, names.texts[k/2]), ':')
+				if v := args[2*from+1]; v.IsNull(i) {
 					buf = append(buf, "null"...)
 				} else {
 					buf = append(buf, v.StringAt(i)...)
@@ -523,6 +529,39 @@ var jsonObjectFunction = &Function{
 		}
 		return asComplex(vector.FromStrings(cut(string(buf), ends)), vector.JSON), nil
 	}),
+}
+
+// objectNames are the names of an object's members, which are the same for all rows nearly always.
+type objectNames struct {
+	texts []string
+	last  []int // by the first place of a name the last one, whose value counts; -1: the name was there before
+}
+
+// read reads the names of row i: every other argument.
+func (o *objectNames) read(args []*vector.Vector, i int) error {
+	same := i > 0
+	for k := 0; k < len(args); k += 2 {
+		if args[k].IsNull(i) {
+			return fault.InvalidInput("Function[json_object] key must not be null")
+		}
+		if text := args[k].StringAt(i); i == 0 {
+			o.texts = append(o.texts, text)
+		} else if text != o.texts[k/2] {
+			o.texts[k/2], same = text, false
+		}
+	}
+	if same {
+		return nil
+	}
+	o.last = slices.Repeat([]int{-1}, len(o.texts))
+	first := make(map[string]int, len(o.texts))
+	for k, text := range o.texts {
+		if _, known := first[text]; !known {
+			first[text] = k
+		}
+		o.last[first[text]] = k
+	}
+	return nil
 }
 
 var jsonMergeFunction = &Function{

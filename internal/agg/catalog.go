@@ -73,7 +73,7 @@ var catalog = []*Function{
 	count, sum, minimum, maximum, avg, anyValue,
 	earliest, earliestBy, latest, latestBy,
 	approxCountDistinct, hyperUnique,
-	arrayAgg, arrayConcatAgg, arrayConcatDistinct, stringAgg,
+	arrayAgg, arrayConcatAgg, arrayConcatDistinct, stringAgg, stringAggDistinct,
 	bitAnd, bitOr, bitXor,
 	varPop, varSamp, stddevPop, stddevSamp,
 	corr, covarPop, covarSamp, regrAvgX, regrAvgY, regrCount, regrIntercept, regrR2, regrSlope, regrSXX, regrSXY, regrSYY,

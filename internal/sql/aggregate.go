@@ -343,6 +343,9 @@ func (x exprs) typeAggregate(fn *agg.Function, call *aggregateCall, e *syntax.Ca
 		default:
 			call.args[0], err = expr.NewCast(call.args[0], expr.Of(expr.Varchar), e.At)
 		}
+		if call.distinct && err == nil && call.args[0].Type().Runtime().Kind == vector.KindList {
+			call.spec.Name, call.distinct = "STRING_AGG_DISTINCT_VALUES", false
+		}
 	case "MIN", "MAX":
 		switch t.Base {
 		case expr.Other:

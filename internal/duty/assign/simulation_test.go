@@ -3,6 +3,7 @@ package assign
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -171,12 +172,18 @@ func rulesOf(t testing.TB, text string) rule.List {
 
 const onceAndTwice = `[{"type":"loadForever","tieredReplicants":{"_default_tier":2}}]`
 
+// The size of the cluster that has to come to rest; of the largest one that is thought of: -args -segments 1000000 -servers 200.
+var (
+	restSegments = flag.Int("segments", 20_000, "segments of the simulated cluster that comes to rest")
+	restServers  = flag.Int("servers", 40, "its Historicals")
+)
+
 // TestALargeClusterComesToRest has a cluster load all of its segments, then gives it more servers and takes one: everything ends where the rules
 // want it, evenly, and then nothing moves any more.
 func TestALargeClusterComesToRest(t *testing.T) {
-	const segments, servers = 20_000, 40
-	state, list := manySegments(segments), rulesOf(t, onceAndTwice)
-	s := newSimulation(t, servers, 200)
+	servers := *restServers
+	state, list := manySegments(*restSegments), rulesOf(t, onceAndTwice)
+	s := newSimulation(t, servers, *restSegments/100)
 	given := -1
 	rest := func(what string) {
 		t.Helper()

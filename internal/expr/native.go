@@ -116,7 +116,7 @@ func (w *nativeWriter) call(c *Call) {
 	}
 	switch {
 	case len(c.Args) == 2 && !isWord(name):
-		w.infix(" "+name+" ", withoutWidening(c.Args))
+		w.infix(" "+name+" ", withoutWidening(c.Args, name))
 		return
 	case len(c.Args) == 1 && !isWord(name):
 		w.WriteString("(" + name + " ")
@@ -151,8 +151,14 @@ func (w *nativeWriter) call(c *Call) {
 	w.WriteByte(')')
 }
 
-// withoutWidening leaves out that a whole number becomes a DOUBLE beside one, which native operators do by themselves.
-func withoutWidening(args []Expr) []Expr {
+// withoutWidening leaves out that a whole number becomes a DOUBLE beside one, which native operators do by themselves; equality shows it.
+func withoutWidening(args []Expr, operator string) []Expr {
+	switch operator {
+	case "==", "!=":
+		return args
+	case "<", "<=", ">", ">=":
+		return withoutNumberCasts(args)
+	}
 	out := slices.Clone(args)
 	for i, a := range out {
 		c, ok := a.(*Cast)

@@ -188,51 +188,46 @@ func (s *scope) cardinality(in *inputs, a *CardinalityAggregator) (plan.AggCall,
 	if len(fields) == 0 {
 		fields = a.FieldNames
 	}
-	var texts []expr.Expr
-	for _, f := range fields {
-		x, err := s.dimension(f.Dimension)
+	if len(fields) == 0 {
+		return plan.AggCall{}, invalid("Aggregator [%s] of type [cardinality] needs fields", a.Name)
+	}
+	columns := make([]expr.Expr, len(fields))
+	for i, f := range fields {
+		x, err := s.counted(f.Dimension)
 		if err != nil {
 			return plan.AggCall{}, err
 		}
-		texts = append(texts, x)
+		columns[i] = x
 	}
-	var x expr.Expr
+	x, name, params := columns[0], "APPROX_COUNT_DISTINCT", []any(nil)
 	var err error
 	switch {
-	case len(texts) == 0:
-		return plan.AggCall{}, invalid("Aggregator [%s] of type [cardinality] needs fields", a.Name)
-	case len(texts) == 1:
-		x = texts[0]
-	case !a.ByRow:
-		if x, err = valuesOf(texts); err != nil {
-			return plan.AggCall{}, err
-		}
-	default:
-		for i, t := range texts {
-			if t.Type().Multi {
-				for _, name := range []string{"MV_TO_ARRAY", "ARRAY_SORT", "TO_JSON_STRING"} { // whatever their order
-					if t, err = call(name, t); err != nil {
-						return plan.AggCall{}, err
-					}
-				}
-				texts[i] = t
-			} else {
-				texts[i], err = cast(t, textType)
-			}
-			if err != nil {
-				return plan.AggCall{}, err
-			}
-		}
-		if x, err = expr.NewCall(expr.MustLookup("ARRAY"), texts, fault.Span{}); err != nil {
-			return plan.AggCall{}, err
-		}
-		if x, err = expr.NewCall(expr.MustLookup("TO_JSON_STRING"), []expr.Expr{x}, fault.Span{}); err != nil {
-			return plan.AggCall{}, err
-		}
+	case a.ByRow:
+		name, params = "HYPER_UNIQUE", []any{int64(1)} // of keys
+		x, err = call("$ROW_KEY", columns...)
+	case len(columns) > 1:
+		x, err = valuesOf(columns)
 	}
-	call, err := newCall("APPROX_COUNT_DISTINCT", []expr.Type{x.Type()}, nil)
+	if err != nil {
+		return plan.AggCall{}, err
+	}
+	call, err := newCall(name, []expr.Type{x.Type()}, params)
 	call.Args = []int{in.add(x, a.Name)}
 	return keeping(call, hyperUniqueType), err
+}
+
+// counted returns what cardinality tells apart: numbers as such, where a dimension would have their texts.
+func (s *scope) counted(d Dimension) (expr.Expr, error) {
+	if c, ok := d.(*ColumnDimension); ok && c.ExtractionFn.Extraction == nil {
+		if x, err := s.column(c.Dimension); err != nil || plain(x).Type().IsNumeric() {
+			return plain(x), err
+		}
+	}
+	x, err := s.dimension(d)
+	if err != nil || x.Type().Multi {
+		return x, err
+	}
+	return cast(x, textType)
 }
 
 // valuesOf returns the values that a row has in several columns as one multi-value string. A number is none of the texts.

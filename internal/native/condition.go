@@ -1,8 +1,11 @@
 package native
 
 import (
+	"strconv"
+
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/vector"
 )
 
 // filter translates a filter to a condition.
@@ -186,11 +189,11 @@ func (s *scope) selector(dimension string, v Text, f ExtractionOf) (expr.Expr, e
 // compareText compares x with a constant given as text: numbers as numbers.
 func compareText(op string, x expr.Expr, text string) (expr.Expr, error) {
 	if t := x.Type(); t.IsNumeric() || t.IsTime() || t.Base == expr.Boolean {
-		if n, ok := expr.ParseLong(text); ok {
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 			return compare(op, x, longLiteral(n))
 		}
-		if f, ok := expr.ParseDouble(text); ok {
-			return compare(op, x, doubleLiteral(f))
+		if f, err := strconv.ParseFloat(text, 64); err == nil {
+			return compare(op, x, nearest(f, t))
 		}
 		return boolLiteral(false), nil
 	}
@@ -199,6 +202,14 @@ func compareText(op string, x expr.Expr, text string) (expr.Expr, error) {
 		return nil, err
 	}
 	return expr.NewCompare(op, x, textLiteral(text), fault.Span{})
+}
+
+// nearest returns f as the constant that values of a column are compared with: for a FLOAT the nearest one, so that 0.1 finds what is shown as 0.1.
+func nearest(f float64, t expr.Type) expr.Expr {
+	if t.Base == expr.Float {
+		return &expr.Literal{Value: float32(f), T: expr.Of(expr.Float).NotNull()}
+	}
+	return doubleLiteral(f)
 }
 
 // in tests the text of a column against a list: whole numbers as such, other numbers one by one.
@@ -219,7 +230,7 @@ func (s *scope) in(f *InFilter) (expr.Expr, error) {
 		case v.Null:
 			one, err = call("IS NULL", x)
 		case t.IsInteger():
-			if n, ok := expr.ParseLong(v.S); ok {
+			if n, err := strconv.ParseInt(v.S, 10, 64); err == nil {
 				list = append(list, longLiteral(n))
 				continue
 			}
@@ -264,8 +275,10 @@ func (s *scope) typed(op, column, typ string, v any) (expr.Expr, error) {
 	if value == nil {
 		return nil, invalid("Filter on column [%s] has no value of type [%s]", column, typ)
 	}
-	literal := &expr.Literal{Value: value, T: t.NotNull()}
+	literal := expr.Expr(&expr.Literal{Value: value, T: t.NotNull()})
 	switch from := x.Type(); {
+	case from.Base == expr.Float && t.Runtime().Kind == vector.KindDouble && op == "=":
+		literal = nearest(value.(float64), from)
 	case t.IsNumeric() && from.IsCharacter():
 		if x, err = cast(x, t); err != nil {
 			return nil, err

@@ -77,6 +77,11 @@ func (s *scope) virtualColumn(v VirtualColumn) (expr.Expr, error) {
 		if err != nil {
 			return nil, err
 		}
+		if lower(v.OutputType) == "long" || lower(v.OutputType) == "double" {
+			if x := plain(e); x.Type().IsNumeric() && x.Type().Base != expr.Float {
+				return x, nil // the type is for what the expression does not say
+			}
+		}
 		return castTo(e, v.OutputType)
 	case *NestedColumn:
 		return s.nested(v)

@@ -37,7 +37,9 @@ func orderKey(n plan.Node, i int, ordering OrderingOf, desc bool) (plan.Node, pl
 		if c.Type.IsNumeric() || c.Type.IsTime() {
 			return n, key, nil
 		}
-		by, err = cast(x, doubleType)
+		if by, err = cast(x, textType); err == nil {
+			by, err = call("$NUMERIC_ORDER", by)
+		}
 	case "strlen":
 		if by, err = cast(x, textType); err == nil {
 			by, err = call("LENGTH", by)

@@ -18,9 +18,11 @@ func (t *translator) scan(q *Scan) (*Plan, error) {
 		for _, c := range s.columns {
 			names = append(names, c.Name)
 		}
+		at := min(1, len(names)) // virtual columns come after the time
 		for _, v := range q.VirtualColumns {
 			if v.VirtualColumn != nil && !slices.Contains(names, v.output()) {
-				names = append(names, v.output())
+				names = slices.Insert(names, at, v.output())
+				at++
 			}
 		}
 	}

@@ -8,8 +8,11 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// defaultSearchLimit is how many values a search gives when it does not say.
+// defaultSearchLimit is how many values a search gives when it does not say. Buckets of time are cut to limits of that size or more only.
 const defaultSearchLimit = 1000
+
+// CutsBuckets reports whether the limit holds for the hits that the chunks of a bucket have together.
+func (q *Search) CutsBuckets() bool { return q.ResultLimit() >= defaultSearchLimit }
 
 // ResultLimit is how many values a search gives per bucket of time.
 func (q *Search) ResultLimit() int64 {

@@ -189,6 +189,9 @@ func finished(a Aggregator, x expr.Expr) (expr.Expr, error) {
 		if a.Type == "doubleMean" { // over nothing it is 0, as in the reference
 			return call("COALESCE", x, &expr.Literal{Value: 0.0, T: expr.Of(expr.Double).NotNull()})
 		}
+		if simpleAggregators[a.Type].cast == expr.Float {
+			return cast(x, expr.Of(expr.Float))
+		}
 	case *CardinalityAggregator:
 		return estimated("$HYPER_UNIQUE_ESTIMATE", x, a.Round)
 	case *SketchAggregator:

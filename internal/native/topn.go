@@ -61,6 +61,7 @@ func (t *translator) topN(q *TopN) (plan.Node, error) {
 		if n, key, err = orderKey(n, 1, ordering, inverted); err != nil {
 			return nil, err
 		}
+		key.NullsFirst = true // in both directions
 		keys = append(keys, key)
 	default:
 		return nil, invalid("must specify a metric")

@@ -42,8 +42,11 @@ func ObserveText(s string) Observation {
 	if s == "" {
 		return 0
 	}
-	return observe(murmur3([]byte(s)))
+	return ObserveKey(s)
 }
+
+// ObserveKey hashes bytes with seed 0; also no bytes are a value.
+func ObserveKey(s string) Observation { return observe(murmur3([]byte(s))) }
 
 // ObserveChars hashes text as UTF-16, little endian: what counting a string column in a query does, whereas hyperUnique columns are
 // made with ObserveText. The two must not be mixed. The empty text adds nothing.

@@ -52,7 +52,8 @@ func readSettings(r *Request, sets []*syntax.Set) (settings, error) {
 		}
 	}
 	for _, key := range reservedKeys {
-		if _, ok := merged[key]; ok {
+		_, given := r.Context[key] // also as null
+		if _, ok := merged[key]; ok || given {
 			return settings{}, fault.InvalidInput("Query context parameter [%s] is not allowed", key).WithLegacy(fault.LegacyValidation)
 		}
 	}

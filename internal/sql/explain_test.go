@@ -54,3 +54,30 @@ func sameJSON(a, b string) bool {
 	}
 	return reflect.DeepEqual(x, y)
 }
+
+// Parts of plans that the reference gave for statements over columns of whole numbers (i) and of fractions (d, x, f).
+func TestExplainsOfNumbers(t *testing.T) {
+	for _, c := range []struct{ sql, want string }{
+		{"SELECT COUNT(*) FROM c_types WHERE x = 3", `{"type":"equals","column":"x","matchValueType":"DOUBLE","matchValue":3.0}`},
+		{"SELECT COUNT(*) FROM c_types WHERE f IN (3, 4.5)", `{"type":"equals","column":"f","matchValueType":"FLOAT","matchValue":3.0},{"type":"equals","column":"f","matchValueType":"FLOAT","matchValue":4.5}`},
+		{"SELECT COUNT(*) FROM c_types WHERE i = x", `"expression":"(CAST(\"i\", 'DOUBLE') == \"x\")"`},
+		{"SELECT x > l, x >= 3 FROM c_types", `"expression":"(\"x\" > \"l\")"`},
+		{"SELECT x > l, x >= 3 FROM c_types", `"expression":"(\"x\" >= 3)"`},
+		{"SELECT x = 3 FROM c_types", `"expression":"(\"x\" == 3.0)"`},
+		{"SELECT SUM(CASE WHEN s2 = 'red' THEN d ELSE 0 END) FROM c_types", `"expression":"case_searched((\"s2\" == 'red'),\"d\",0.0)"`},
+		{"SELECT AVG(CASE WHEN s2 = 'red' THEN 1 ELSE 0 END) FROM c_types", `{"type":"count","name":"a0:count"}]`},
+		{"SELECT AVG(CASE WHEN s2 = 'red' THEN i END) FROM c_types", `{"type":"longSum","name":"a0:sum","fieldName":"i"},"filter":{"type":"equals","column":"s2"`},
+	} {
+		s, err := prepare("EXPLAIN PLAN FOR " + c.sql)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := s.Explanation(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(got.Plan, c.want) {
+			t.Errorf("%s: plan %s\nwant it with %s", c.sql, got.Plan, c.want)
+		}
+	}
+}

@@ -93,9 +93,9 @@ func TestBucketsOfNativeQueries(t *testing.T) {
 		topN  = `{"queryType":"topN",` + from + `,"dimension":"k","metric":"c","threshold":5,` + count
 	)
 	for name, c := range map[string]struct{ body, want string }{
-		"topN has the buckets of the data, those of one segment in UTC": {topN + `,` + hours + `,"filter":{"type":"selector","dimension":"k","value":"a"}}`,
-			`[{"timestamp":"2024-01-01T00:00:00.000Z","result":[{"k":"a","c":1}]},{"timestamp":"2024-01-01T01:00:00.000Z","result":[]},` +
-				`{"timestamp":"2024-01-01T02:00:00.000Z","result":[]}]`},
+		"topN has the buckets of the data in the zone of the granularity": {topN + `,` + hours + `,"filter":{"type":"selector","dimension":"k","value":"a"}}`,
+			`[{"timestamp":"2024-01-01T09:00:00.000+09:00","result":[{"k":"a","c":1}]},{"timestamp":"2024-01-01T10:00:00.000+09:00","result":[]},` +
+				`{"timestamp":"2024-01-01T11:00:00.000+09:00","result":[]}]`},
 		"topN shows a bucket of several segments in the zone of the granularity": {
 			strings.NewReplacer(`"events"`, `"days"`, "2024-01-02", "2024-01-03").Replace(topN) + `,"granularity":{"type":"period","period":"P1M","timeZone":"Asia/Tokyo"}}`,
 			`[{"timestamp":"2024-01-01T00:00:00.000+09:00","result":[{"k":"b","c":2},{"k":"a","c":1},{"k":"c","c":1},{"k":"dd","c":1}]}]`,

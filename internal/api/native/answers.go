@@ -84,7 +84,7 @@ type stamper func(dst []byte, bucket int64) []byte
 // stampOf shows all buckets with one time.
 func stampOf(t int64) stamper { return func(dst []byte, _ int64) []byte { return appendTime(dst, t) } }
 
-// starts are the segments of a bucket of a topN or search: how many there are, and where the first begins.
+// starts are the segments of a bucket of a search: how many there are, and where the first begins.
 type starts struct {
 	n     int
 	first int64
@@ -106,7 +106,7 @@ func startsOf(g chrono.Granularity, segments []chrono.Interval) map[int64]starts
 	return out
 }
 
-// topN shows the buckets that several segments have rows in by the zone of the granularity, and those of a single segment in UTC.
+// topN shows buckets in the zone of the granularity.
 func (x *execution) topN(ctx context.Context, q *lang.TopN, p *lang.Plan) error {
 	x.showBuckets(q.Granularity)
 	stamp, empty := stamper(x.appendBucket), none
@@ -120,15 +120,6 @@ func (x *execution) topN(ctx context.Context, q *lang.TopN, p *lang.Plan) error 
 			stamp, empty = stampOf(first), slices.Values([]int64{q.When()[0].Start})
 		} else {
 			empty = bucketStarts(q.Granularity.Granularity, ranges, false)
-			if x.zone != nil && x.zone != chrono.UTC {
-				of := startsOf(q.Granularity.Granularity, ranges)
-				stamp = func(dst []byte, t int64) []byte {
-					if of[t].n > 1 {
-						return x.appendBucket(dst, t)
-					}
-					return appendTime(dst, t)
-				}
-			}
 		}
 	}
 	return x.buckets(ctx, p.Node, int64(q.Threshold), stamp, empty, func(dst []byte, c *cells, row int) []byte {
@@ -166,7 +157,9 @@ func (x *execution) search(ctx context.Context, q *lang.Search, p *lang.Plan) er
 			empty = slices.Values([]int64{list[0].Start})
 		}
 	default:
-		limit = math.MaxInt64 // a bucket has what its chunks found
+		if !q.CutsBuckets() {
+			limit = math.MaxInt64 // a bucket has what its chunks found
+		}
 		for i, s := range segments {
 			segments[i].End = s.Start + 1 // a segment is in the bucket where it begins
 		}

@@ -24,7 +24,8 @@ type analysis struct {
 	NumRows          int64          `json:"numRows"`
 	Aggregators      map[string]any `json:"aggregators"`
 	TimestampSpec    any            `json:"timestampSpec"`
-	QueryGranularity *string        `json:"queryGranularity"`
+	QueryGranularity *string        `json:"-"`
+	Granularity      any            `json:"queryGranularity"`
 	Rollup           *bool          `json:"rollup"`
 
 	at        int // the place of its first segment
@@ -244,6 +245,9 @@ func (a *analysis) finish(how lang.AggregatorMerge) (*analysis, error) {
 	if a.Aggregators, err = foldSaid(how, a.said); err != nil {
 		return nil, err
 	}
+	if a.QueryGranularity != nil {
+		a.Granularity = granularityOf(*a.QueryGranularity)
+	}
 	for _, iv := range a.intervals {
 		a.Intervals = append(a.Intervals, iv.String())
 	}
@@ -255,6 +259,21 @@ func (a *analysis) finish(how lang.AggregatorMerge) (*analysis, error) {
 		}
 	}
 	return a, nil
+}
+
+// granularityOf shows the granularity of a name as an object; what is no name is shown as it is.
+func granularityOf(name string) any {
+	g, err := chrono.ParseGranularity(name)
+	switch {
+	case err != nil:
+		return name
+	case g.IsNone():
+		return map[string]string{"type": "none"}
+	case g.IsAll():
+		return map[string]string{"type": "all"}
+	}
+	p, _ := g.Period()
+	return map[string]any{"type": "period", "period": p.String(), "timeZone": "UTC", "origin": nil}
 }
 
 // typeAt is the first type of a column that is not that of its first segment.

@@ -340,6 +340,7 @@ func TestWhatIsRefused(t *testing.T) {
 		{"SELECT 1", `"executionMode":7`, 400, "The sql statement api currently does not support the provided execution mode [7]. Please set [executionMode] to [ASYNC] in the query context"},
 		{"SELECT 1", async + `,"__resultFormat":"csv"`, 400, "Query context parameter [__resultFormat] is not allowed"},
 		{"SELECT 1", async + `,"sqlInsertSegmentGranularity":"x"`, 400, "Query context parameter [sqlInsertSegmentGranularity] is not allowed"},
+		{"SELECT 1", async + `,"sqlInsertSegmentGranularity":null`, 400, "Query context parameter [sqlInsertSegmentGranularity] is not allowed"},
 		{"SELECT 1", async + `,"sqlQueryId":"twice"`, 400, "Task[query-twice] already exists"},
 		{"SELECT 1", async + `,"sqlQueryId":"a/b"`, 400, "Invalid value for field [id]: Value [query-a/b] cannot contain '/'."},
 		{"SELECT x FROM nosuch", async, 400, "Object 'nosuch' not found (line [1], column [15])"},

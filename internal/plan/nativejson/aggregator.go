@@ -53,8 +53,21 @@ func (g *grouped) aggregator(i int) {
 		g.aggs = append(g.aggs, obj("type", "grouping", "name", name, "groupings", fields))
 	case "AVG":
 		sum, count := name+":sum", name+":count"
-		add(obj("type", numberKind(args[0])+"Sum", "name", sum, "fieldName", g.virtuals.column(args[0])), cond, sum)
-		add(obj("type", "count", "name", count), and(cond, notNull(args[0])), count)
+		value := args[0]
+		known := cond
+		if value.Type().Nullable {
+			if c, ok := value.(*expr.Case); ok && c.Else == nil {
+				var only expr.Expr
+				if value, only = filteredSum(value); only != nil {
+					cond = and(cond, only)
+				}
+			}
+			if known = notNull(value); cond != nil {
+				known = and(known, cond)
+			}
+		}
+		add(obj("type", numberKind(value)+"Sum", "name", sum, "fieldName", g.virtuals.column(value)), cond, sum)
+		add(obj("type", "count", "name", count), known, count)
 		fields := []object{obj("type", "fieldAccess", "fieldName", sum), obj("type", "fieldAccess", "fieldName", count)}
 		g.posts = append(g.posts, obj("type", "arithmetic", "name", name, "fn", "quotient", "fields", fields))
 	case "APPROX_COUNT_DISTINCT":
@@ -122,7 +135,8 @@ func numberKind(e expr.Expr) string {
 	return "string"
 }
 
-// filteredSum reads SUM(CASE WHEN cond THEN x ELSE 0 END) as the sum of x where cond is true.
+// filteredSum reads SUM(CASE WHEN cond THEN x ELSE 0 END) as the sum of x where cond is true. The reference looks for
+// the whole number 0 only.
 func filteredSum(e expr.Expr) (value, cond expr.Expr) {
 	c, ok := e.(*expr.Case)
 	if !ok || len(c.Whens) != 1 {
@@ -131,7 +145,7 @@ func filteredSum(e expr.Expr) (value, cond expr.Expr) {
 	if l, ok := c.Whens[0].Then.(*expr.Literal); ok && l.Value == nil && c.Else != nil {
 		return c.Else, &expr.Not{X: c.Whens[0].Cond}
 	}
-	if l, ok := c.Else.(*expr.Literal); c.Else != nil && (!ok || l.Value != nil && l.Value != int64(0) && l.Value != float64(0)) {
+	if l, ok := c.Else.(*expr.Literal); c.Else != nil && (!ok || l.Value != nil && l.Value != int64(0)) {
 		return e, nil
 	}
 	return c.Whens[0].Then, c.Whens[0].Cond

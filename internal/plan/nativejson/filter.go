@@ -218,7 +218,7 @@ func (f *filters) in(x *expr.In) object {
 	}
 	var fields []object
 	for _, v := range x.Values {
-		kind, value := typedValue(v)
+		kind, value := equalTo(x.X, v)
 		fields = append(fields, obj("type", "equals", "column", column, "matchValueType", kind, "matchValue", value))
 	}
 	if len(fields) == 1 {
@@ -322,6 +322,7 @@ func (f *filters) call(x *expr.Call) object {
 		}
 		return out
 	}
+	kind, value = equalTo(left, l.Value)
 	equals := obj("type", "equals", "column", column, "matchValueType", kind, "matchValue", value)
 	if op == "<>" {
 		return obj("type", "not", "field", equals)
@@ -426,6 +427,28 @@ func typedValue(v any) (string, any) {
 		return "ARRAY<STRING>", x
 	}
 	return "STRING", v
+}
+
+// equalTo is typedValue of what e equals: beside a fraction a whole number is one, too.
+func equalTo(e expr.Expr, v any) (string, any) {
+	var x float64
+	switch n := v.(type) {
+	case int64:
+		x = float64(n)
+	case float32:
+		x = float64(n)
+	case float64:
+		x = n
+	default:
+		return typedValue(v)
+	}
+	switch stripCasts(e).Type().Base {
+	case expr.Double:
+		return "DOUBLE", number(x)
+	case expr.Float:
+		return "FLOAT", number(x)
+	}
+	return typedValue(v)
 }
 
 // number writes a double as all results do.

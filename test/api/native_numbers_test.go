@@ -1,0 +1,57 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/hengedb/henge/internal/testkit/server"
+)
+
+// TestNativeNumbers asks about columns of numbers what the reference was asked: estimates hash numbers as they are stored, and filters that give
+// numbers as text compare by value.
+func TestNativeNumbers(t *testing.T) {
+	shared := server.Shared(t)
+	s := server.Start(t, server.Options{})
+	if err := s.LoadCorpus(t.Context(), shared); err != nil {
+		t.Fatal(err)
+	}
+	timeseries := func(datasource, rest string) string {
+		return `{"queryType":"timeseries","dataSource":"` + datasource + `","intervals":["1900/2100"],"granularity":"all",` + rest + `}`
+	}
+	cardinality := func(rest string) string {
+		return timeseries("c_events", `"aggregations":[{"type":"cardinality","name":"a",`+rest+`}]`)
+	}
+	rows := func(filter string) string {
+		return timeseries("c_events", `"aggregations":[{"type":"count","name":"n"}],"filter":`+filter)
+	}
+	for _, c := range []struct{ name, body, want string }{
+		{"different longs", cardinality(`"fields":["eid"]`), `"a":5178.946942882798}`},
+		{"different doubles", cardinality(`"fields":["ms"]`), `"a":3996.2536324872312}`},
+		{"different floats", cardinality(`"fields":["price"]`), `"a":1616.7616512247741}`},
+		{"different pairs", cardinality(`"fields":["eid","user"],"byRow":true`), `"a":5304.169083200846}`},
+		{"different rows with several values", cardinality(`"fields":["device","tags"],"byRow":true`), `"a":239.47040427928536}`},
+		{"a float by its text", rows(`{"type":"selector","dimension":"price","value":"76.42"}`), `"n":1}`},
+		{"floats in a list", rows(`{"type":"in","dimension":"price","values":["76.42","20.23"]}`), `"n":2}`},
+		{"a float between bounds", rows(`{"type":"bound","dimension":"price","lower":"76.42","upper":"76.42","ordering":"numeric"}`), `"n":1}`},
+		{"a float that equals a double", rows(`{"type":"equals","column":"price","matchValueType":"DOUBLE","matchValue":76.42}`), `"n":1}`},
+		{"a double with a fraction", rows(`{"type":"in","dimension":"ms","values":["800.875"]}`), `"n":1}`},
+		{"a fraction is no long", rows(`{"type":"in","dimension":"eid","values":["17.5"]}`), `"n":0}`},
+		{"a word is no number", rows(`{"type":"selector","dimension":"ok","value":"true"}`), `"n":0}`},
+		{"texts by number, from the greatest", `{"queryType":"topN","dataSource":"c_types","intervals":["1900/2100"],"granularity":"all","dimension":"ns","threshold":3,
+			"metric":{"type":"inverted","metric":{"type":"dimension","ordering":"numeric"}},"aggregations":[{"type":"count","name":"c"}]}`,
+			`[{"ns":null,"c":2},{"ns":"1E400","c":2},{"ns":"12345678901234567890","c":2}]`},
+		{"virtual columns after the time, of the type they compute", `{"queryType":"scan","dataSource":"c_dim","intervals":["1900/2100"],"limit":1,"resultFormat":"compactedList",
+			"virtualColumns":[{"type":"expression","name":"v","expression":"n * 2","outputType":"DOUBLE"}]}`, `"columns":["__time","v",`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			status, answer, err := s.Send(t.Context(), "router", http.MethodPost, "/service/v2", c.body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := string(answer); status != http.StatusOK || !strings.Contains(got, c.want) {
+				t.Errorf("status %d, %.300s\nwant 200 with %s", status, got, c.want)
+			}
+		})
+	}
+}

@@ -36,7 +36,7 @@ const compactionGap = 250 * time.Millisecond
 func (s *services) late(run func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if err := s.n.o.Clock.Sleep(ctx, s.n.settings.Duration("service.coordinator.startDelay")); err != nil {
-			return err
+			return nil // it has stopped to lead before its duties began
 		}
 		return run(ctx)
 	}

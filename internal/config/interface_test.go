@@ -167,7 +167,7 @@ const ofTheInterface = `
 
 // Every property of the interface is taken, and either does something or is documented as doing nothing.
 func TestPropertiesOfTheInterfaceAreTaken(t *testing.T) {
-	for _, key := range strings.Fields(ofTheInterface) {
+	for key := range strings.FieldsSeq(ofTheInterface) {
 		p := find(key)
 		if p == nil {
 			t.Errorf("%s is unknown", key)

@@ -46,12 +46,13 @@ func (c *fileColumn) selectCodes(f CodeFilter, from, to int, pass vector.Bitmap)
 	if err := c.codes.touch(from*w, to*w); err != nil {
 		return err
 	}
-	switch b := c.codes.b[from*w : to*w]; {
-	case w == 1:
+	b := c.codes.b[from*w : to*w]
+	switch w {
+	case 1:
 		selectBytes(b, f, pass)
-	case w == 2:
+	case 2:
 		codesIn(view[uint16](b), f, pass)
-	case w == 4:
+	case 4:
 		codesIn(view[uint32](b), f, pass)
 	}
 	return nil

@@ -80,19 +80,7 @@ func TestANativeLoadSpreadsOverWorkers(t *testing.T) {
 			t.Errorf("%s answers %s", path, answer)
 		}
 	}
-	c.Kill(helper)
-	again := <-g.Reading // its part, elsewhere
-	close(again)
-	g.Release()
-	if task := await(t, c, id); task.StatusCode != "SUCCESS" {
-		t.Errorf("the task: %+v", task)
-	}
-	if got := ask(t, c, "SELECT COUNT(*) FROM t"); got != "200" {
-		t.Errorf("rows: %s", got)
-	}
-	if len(g.Reading) != 0 {
-		t.Error("more than the part of the lost worker was read again")
-	}
+	goesOnWithout(t, c, g, helper, id)
 	if rows := reportOf(t, c, id).Stats.Payload.Rows["buildSegments"]; rows.Processed != 200 || rows.ThrownAway+rows.Unparseable != 0 {
 		t.Errorf("the report counts %+v", rows)
 	}

@@ -58,15 +58,11 @@ func rowsRead(t *testing.T, c *server.Cluster, id string) (out []int64) {
 	return out
 }
 
-func TestAStageSpreadsOverWorkers(t *testing.T) {
-	c, g := withWorkers(t), server.NewGate(t, 100)
-	g.Files = 2
-	id := submitTo(t, c, g.Statement("INSERT INTO t"), map[string]any{"maxNumTasks": 3})
-	<-g.Reading
-	<-g.Reading
-	helper := other(t, c, id)
+// goesOnWithout kills a helper whose part of a task is being read, and wants only that part read again, elsewhere, and every row once.
+func goesOnWithout(t *testing.T, c *server.Cluster, g *server.Gate, helper *server.Process, id string) {
+	t.Helper()
 	c.Kill(helper)
-	again := <-g.Reading // its part, elsewhere
+	again := <-g.Reading
 	close(again)
 	g.Release()
 	if task := await(t, c, id); task.StatusCode != "SUCCESS" {
@@ -78,6 +74,16 @@ func TestAStageSpreadsOverWorkers(t *testing.T) {
 	if len(g.Reading) != 0 {
 		t.Error("more than the part of the lost worker was read again")
 	}
+}
+
+func TestAStageSpreadsOverWorkers(t *testing.T) {
+	c, g := withWorkers(t), server.NewGate(t, 100)
+	g.Files = 2
+	id := submitTo(t, c, g.Statement("INSERT INTO t"), map[string]any{"maxNumTasks": 3})
+	<-g.Reading
+	<-g.Reading
+	helper := other(t, c, id)
+	goesOnWithout(t, c, g, helper, id)
 }
 
 func TestStatementsInPartsAreAnsweredAsWhole(t *testing.T) {

@@ -16,6 +16,7 @@
 //	estimate.go        how many rows an operator gives, as far as statistics tell
 //	early_exprs.go     what a projection takes from one side of a join is computed there, where that has fewer rows
 //	partial_groups.go  the large side of a join is grouped before it, where the other one can't be sent to its servers
+//	whole_means.go     the mean of whole numbers is taken without a cast
 //	linear_sums.go     sums of one number plus constants are one sum
 //	determined_keys.go keys that others determine are not grouped by
 //	merge_projects.go  a projection of a projection is one

@@ -36,6 +36,7 @@ var rules = []struct {
 	{"merge_projects", (*optimizer).mergeProjects},
 	{"push_limits", (*optimizer).pushLimits},
 	{"time_intervals", (*optimizer).timeIntervals},
+	{"whole_means", (*optimizer).wholeMeans},
 	{"linear_sums", (*optimizer).linearSums},
 	{"determined_keys", (*optimizer).determinedKeys},
 	{"early_exprs", (*optimizer).earlyExprs},

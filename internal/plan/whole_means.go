@@ -1,0 +1,40 @@
+package plan
+
+import (
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// wholeMeans takes the mean of whole numbers from the numbers themselves: AVG(CAST(x AS DOUBLE)) is AVG(x), which adds the same doubles
+// and can take those of whole blocks from what segments know of them.
+func (o *optimizer) wholeMeans(n Node) Node {
+	n = mapInputs(n, o.wholeMeans)
+	a, ok := n.(*Aggregate)
+	if !ok {
+		return n
+	}
+	p, ok := a.Input.(*Project)
+	if !ok {
+		return n
+	}
+	c, in := *a, Project{Input: p.Input, Exprs: append([]expr.Expr(nil), p.Exprs...), Names: append([]string(nil), p.Names...)}
+	c.Aggs, c.Input = append([]AggCall(nil), a.Aggs...), &in
+	for i := range c.Aggs {
+		call := &c.Aggs[i]
+		// A state that is stored has the type it was asked for, and different whole numbers may be one double.
+		if call.Agg.Name != "AVG" || call.Agg.Keep || call.Distinct || call.Agg.Args[0] != vector.Double {
+			continue
+		}
+		cast, ok := p.Exprs[call.Args[0]].(*expr.Cast)
+		if !ok || cast.T.Base != expr.Double || !cast.X.Type().IsInteger() {
+			continue
+		}
+		call.Agg.Args, call.Args = []vector.Type{vector.Long}, []int{len(in.Exprs)}
+		in.Exprs, in.Names = append(in.Exprs, cast.X), append(in.Names, "$x")
+	}
+	if len(in.Exprs) == len(p.Exprs) {
+		return n
+	}
+	o.fired()
+	return &c
+}

@@ -37,6 +37,8 @@ type InventoryOptions struct {
 	Client *http.Client
 	// Here is the Historical of this process with its log; nil: it has none.
 	Here *Local
+	// Tiers say which Historicals queries of this process ask; nil: the highest priority first.
+	Tiers *dispatch.Tiers
 	// Clock gives the times of retries.
 	Clock clock.Clock
 	Log   *slog.Logger
@@ -112,8 +114,12 @@ func (i *Inventory) Run(ctx context.Context) error {
 				continue
 			}
 			follow, cancel := context.WithCancel(ctx)
+			rank, asked := m.Priority, true
+			if i.o.Tiers != nil {
+				rank, asked = i.o.Tiers.Rank(m.Tier, m.Priority)
+			}
 			s := &server{member: m, at: Beginning, cancel: cancel, as: &dispatch.Server{
-				Name: address, URL: m.URL(), Priority: m.Priority, Protocol: m.Protocol, Here: i.o.Here != nil && i.o.Here.Address == address,
+				Name: address, URL: m.URL(), Rank: rank, Unasked: !asked, Protocol: m.Protocol, Here: i.o.Here != nil && i.o.Here.Address == address,
 			}}
 			i.mu.servers[address] = s
 			following.Go(func() { i.follow(follow, s) })

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"hash/fnv"
 	"io"
+	"math/rand/v2"
 	"slices"
 	"sync/atomic"
 
@@ -18,8 +19,10 @@ type Server struct {
 	Name string
 	// URL is its address in front of paths.
 	URL string
-	// Priority decides among those that hold a segment: the highest is asked.
-	Priority int
+	// Rank decides among those that hold a segment: the highest is asked (Tiers).
+	Rank int
+	// Unasked says that queries of this process pass the server over (Tiers).
+	Unasked bool
 	// Protocol is the newest version of requests that it knows; 0: that of this process.
 	Protocol int
 	// Here says that the server is this process.
@@ -45,12 +48,24 @@ type Segment struct {
 	Holders []*Server
 }
 
+// Balance is how one is chosen of the servers that could read a segment alike.
+type Balance string
+
+// The ways to choose one.
+const (
+	LeastRows       Balance = "leastRows"       // the one that has the fewest rows to read for queries; the default
+	ConnectionCount Balance = "connectionCount" // the one that is asked for the fewest parts of queries, and of several the one with the fewest rows
+	Random          Balance = "random"          // any
+)
+
 // placement divides segments among servers.
 type placement struct {
 	// live are all servers there are.
 	live []*Server
-	// load is the work that a server has, in rows; the placement adds to it.
-	load map[string]int64
+	// load is the work that a server has, in rows; the placement adds to it. open is how many parts of queries it is asked for.
+	load, open map[string]int64
+	// balance is how one is chosen of several that could read a segment alike.
+	balance Balance
 	// avoid are servers that are passed over while others are left; never are not asked at all.
 	avoid, never map[string]bool
 }
@@ -63,8 +78,8 @@ type share struct {
 	others []share
 }
 
-// place returns each server's share; segments keep their order. Of the servers that hold a segment it takes the one of the highest priority
-// that has the least to do. A segment that none holds goes where its name points to, so that the next query finds it there.
+// place returns each server's share; segments keep their order. Of the servers that hold a segment it takes the one of the highest rank
+// that has the least to do, or as balance says. A segment that none holds goes where its name points to, so that the next query finds it there.
 func (p *placement) place(segments []Segment) ([]share, error) {
 	var out []share
 	at := map[string]int{}
@@ -79,6 +94,9 @@ func (p *placement) place(segments []Segment) ([]share, error) {
 			i = len(out)
 			at[server.Name] = i
 			out = append(out, share{server: server})
+			if p.balance == ConnectionCount {
+				p.open[server.Name]++
+			}
 		}
 		out[i].segments = append(out[i].segments, s)
 	}
@@ -89,9 +107,7 @@ func (p *placement) choose(s *Segment) *Server {
 	for _, all := range []bool{false, true} { // with those to avoid if nobody else is left
 		usable := func(o *Server) bool { return !p.never[o.Name] && !o.Down() && (all || !p.avoid[o.Name]) }
 		if held := p.best(s.Holders, usable); len(held) > 0 {
-			return slices.MinFunc(held, func(a, b *Server) int {
-				return cmp.Or(cmp.Compare(p.load[a.Name], p.load[b.Name]), cmp.Compare(score(s.ID, b.Name), score(s.ID, a.Name)))
-			})
+			return p.pick(s, held)
 		}
 		if !all && slices.ContainsFunc(s.Holders, func(o *Server) bool { return !p.never[o.Name] && !o.Down() }) {
 			continue // a server to avoid that holds it is better than one that does not
@@ -103,17 +119,31 @@ func (p *placement) choose(s *Segment) *Server {
 	return nil
 }
 
-// best returns the usable servers of the highest priority.
+// pick returns one of several servers of the same rank that hold a segment.
+func (p *placement) pick(s *Segment, held []*Server) *Server {
+	if p.balance == Random {
+		return held[rand.IntN(len(held))]
+	}
+	return slices.MinFunc(held, func(a, b *Server) int {
+		less := cmp.Or(cmp.Compare(p.load[a.Name], p.load[b.Name]), cmp.Compare(score(s.ID, b.Name), score(s.ID, a.Name)))
+		if p.balance == ConnectionCount {
+			return cmp.Or(cmp.Compare(p.open[a.Name], p.open[b.Name]), less)
+		}
+		return less
+	})
+}
+
+// best returns the usable servers of the highest rank.
 func (p *placement) best(servers []*Server, usable func(*Server) bool) []*Server {
 	var out []*Server
 	for _, s := range servers {
 		if !usable(s) {
 			continue
 		}
-		if len(out) > 0 && s.Priority > out[0].Priority {
+		if len(out) > 0 && s.Rank > out[0].Rank {
 			out = out[:0]
 		}
-		if len(out) == 0 || s.Priority == out[0].Priority {
+		if len(out) == 0 || s.Rank == out[0].Rank {
 			out = append(out, s)
 		}
 	}

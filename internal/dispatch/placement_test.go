@@ -12,7 +12,7 @@ import (
 )
 
 func TestPlacement(t *testing.T) {
-	a, b, c := &Server{Name: "a"}, &Server{Name: "b"}, &Server{Name: "c", Priority: -1}
+	a, b, c := &Server{Name: "a"}, &Server{Name: "b"}, &Server{Name: "c", Rank: -1}
 	live := []*Server{a, b, c}
 	segments := func(holders ...[]*Server) []Segment {
 		var out []Segment
@@ -28,7 +28,7 @@ func TestPlacement(t *testing.T) {
 		want         map[string][]string
 	}{
 		"to who holds it":                       {segments: segments([]*Server{b}, []*Server{c}), want: map[string][]string{"b": {"0"}, "c": {"1"}}},
-		"to the highest priority":               {segments: segments(live), load: map[string]int64{"a": 9}, want: map[string][]string{"b": {"0"}}},
+		"to the highest rank":                   {segments: segments(live), load: map[string]int64{"a": 9}, want: map[string][]string{"b": {"0"}}},
 		"to who has the least to do":            {segments: segments(live, live, live), load: map[string]int64{"a": 15}, want: map[string][]string{"b": {"0", "1"}, "a": {"2"}}},
 		"not to whom to avoid":                  {segments: segments(live), avoid: []string{"a"}, want: map[string][]string{"b": {"0"}}},
 		"to whom to avoid rather than one cold": {segments: segments([]*Server{a}), avoid: []string{"a"}, want: map[string][]string{"a": {"0"}}},

@@ -27,6 +27,8 @@ type Options struct {
 	Protocol int
 	// FanIn is how many parts of a query are merged in one place at most, if they can be merged elsewhere too; 0: DefaultFanIn, below 0: any number.
 	FanIn int
+	// Balance is how one is chosen of several servers that hold a segment; empty: LeastRows.
+	Balance Balance
 
 	Clock clock.Clock
 	Log   *slog.Logger
@@ -39,6 +41,7 @@ type Dispatcher struct {
 	mu struct {
 		sync.Mutex
 		load    map[string]int64     // rows asked of a server and not answered
+		open    map[string]int64     // likewise parts
 		suspect map[string]time.Time // when a server broke a part
 	}
 }
@@ -49,7 +52,7 @@ func New(o Options) *Dispatcher {
 		o.FanIn = DefaultFanIn
 	}
 	d := &Dispatcher{o: o}
-	d.mu.load, d.mu.suspect = map[string]int64{}, map[string]time.Time{}
+	d.mu.load, d.mu.open, d.mu.suspect = map[string]int64{}, map[string]int64{}, map[string]time.Time{}
 	return d
 }
 
@@ -95,9 +98,9 @@ func (d *Dispatcher) Split(q *Query, segments []Segment) (here []Segment, there 
 
 // place divides segments among the servers that are not in never.
 func (d *Dispatcher) place(q *Query, segments []Segment, never map[string]bool) ([]share, error) {
-	p := placement{live: q.Live(), never: never, avoid: map[string]bool{}}
+	p := placement{live: q.Live(), balance: d.o.Balance, never: never, avoid: map[string]bool{}}
 	d.mu.Lock()
-	p.load = maps.Clone(d.mu.load)
+	p.load, p.open = maps.Clone(d.mu.load), maps.Clone(d.mu.open)
 	now := d.o.Clock.Now()
 	for name, since := range d.mu.suspect {
 		if now.Sub(since) < suspectFor {
@@ -125,6 +128,9 @@ func (d *Dispatcher) busy(s share) (done func()) {
 		for name, n := range rows {
 			if d.mu.load[name] += sign * n; d.mu.load[name] == 0 {
 				delete(d.mu.load, name)
+			}
+			if d.mu.open[name] += sign; d.mu.open[name] == 0 {
+				delete(d.mu.open, name)
 			}
 		}
 	}

@@ -126,7 +126,7 @@ type SentShare struct {
 type SentServer struct {
 	Name     string `json:"name"`
 	URL      string `json:"url"`
-	Priority int    `json:"priority,omitempty"`
+	Rank     int    `json:"priority,omitempty"`
 	Protocol int    `json:"protocol,omitempty"`
 }
 

@@ -117,7 +117,7 @@ func (n *roster) add(s *Server) int {
 	if !known {
 		i = len(n.servers)
 		n.of[s.Name] = i
-		n.servers = append(n.servers, SentServer{s.Name, s.URL, s.Priority, s.Protocol})
+		n.servers = append(n.servers, SentServer{s.Name, s.URL, s.Rank, s.Protocol})
 	}
 	return i
 }
@@ -180,7 +180,7 @@ func (r *Request) sound(shares []SentShare, depth int) bool {
 func (d *Dispatcher) Relay(req *Request, memory *budget.Budget, spill *budget.SpillDir) exec.Remote {
 	servers := make([]*Server, len(req.Servers))
 	for i, s := range req.Servers {
-		servers[i] = &Server{Name: s.Name, URL: s.URL, Priority: s.Priority, Protocol: s.Protocol}
+		servers[i] = &Server{Name: s.Name, URL: s.URL, Rank: s.Rank, Protocol: s.Protocol}
 	}
 	holders := map[string][]*Server{}
 	var below func([]SentShare) []share

@@ -52,6 +52,17 @@ func (s *State) Timeline(dataSource string) *Timeline { return s.dataSources[dat
 // DataSources returns the names of the datasources with used segments, sorted.
 func (s *State) DataSources() []string { return slices.Sorted(maps.Keys(s.dataSources)) }
 
+// Only returns the state without the datasources that are not among names.
+func (s *State) Only(names []string) *State {
+	out := &State{number: s.number, dataSources: map[string]*Timeline{}}
+	for _, name := range names {
+		if t, ok := s.dataSources[name]; ok {
+			out.dataSources[name] = t
+		}
+	}
+	return out
+}
+
 // Apply returns the state after the changes up to a higher number.
 func (s *State) Apply(number int64, changes []Change) *State {
 	next := &State{number: number, dataSources: s.dataSources}

@@ -14,7 +14,7 @@ import (
 func (a *API) BrokerRoutes(m *edge.Mux) {
 	mux := routes{m}
 	const base = "/service/v2/datasources"
-	mux.On("GET "+base, func(w http.ResponseWriter, _ *http.Request) error { return write(w, a.view().dataSources()) })
+	mux.On("GET "+base, func(w http.ResponseWriter, _ *http.Request) error { return write(w, a.seen().dataSources()) })
 	mux.On("GET "+base+"/{dataSource}", a.describe)
 	mux.On("GET "+base+"/{dataSource}/dimensions", func(w http.ResponseWriter, r *http.Request) error {
 		columns, err := a.columns(r)
@@ -75,7 +75,7 @@ func (a *API) columns(r *http.Request) (columnNames, error) {
 	if err != nil {
 		return columnNames{}, err
 	}
-	return namesOf(slices.DeleteFunc(a.view().served(r.PathValue("dataSource")), func(s served) bool { return !s.ID.Interval.Overlaps(iv) })), nil
+	return namesOf(slices.DeleteFunc(a.seen().served(r.PathValue("dataSource")), func(s served) bool { return !s.ID.Interval.Overlaps(iv) })), nil
 }
 
 func (a *API) describe(w http.ResponseWriter, r *http.Request) error {
@@ -90,7 +90,7 @@ func (a *API) describe(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	list := a.view().served(r.PathValue("dataSource"))
+	list := a.seen().served(r.PathValue("dataSource"))
 	return write(w, describedIntervals(list, iv))
 }
 
@@ -151,7 +151,7 @@ func (a *API) candidates(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return empty(w, http.StatusNotFound)
 	}
-	return write(w, a.view().candidates(r.PathValue("dataSource"), chrono.Condense(intervals), limit))
+	return write(w, a.seen().candidates(r.PathValue("dataSource"), chrono.Condense(intervals), limit))
 }
 
 // queryCandidates answers which segments a native query would read, and where they are.
@@ -168,7 +168,7 @@ func (a *API) queryCandidates(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return empty(w, http.StatusNotFound)
 	}
-	v, out := a.view(), []object{}
+	v, out := a.seen(), []object{}
 	for _, dataSource := range native.ScannedTables(q.Parts().DataSource.DataSource) {
 		out = append(out, v.candidates(dataSource, q.Parts().When(), limit)...)
 	}

@@ -32,6 +32,8 @@ type Tasks interface {
 type Options struct {
 	// Leader returns the base URL of the leader of a role, coordinator or overlord, and whether it is this process; empty: none is known.
 	Leader func(role string) (url string, here bool)
+	// Seen is what queries of this process see of the published timeline; nil: all of it.
+	Seen func() *timeline.State
 	// Nodes returns the processes of the cluster.
 	Nodes func() []Node
 	// History is how far back the Broker's description of a datasource looks, in milliseconds.

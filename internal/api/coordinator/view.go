@@ -65,6 +65,15 @@ type view struct {
 
 func (a *API) view() *view { return &view{state: a.published.Pin(), servers: a.inventory.Servers()} }
 
+// seen is the view of the Broker of this process.
+func (a *API) seen() *view {
+	v := a.view()
+	if a.o.Seen != nil {
+		v.state = a.o.Seen()
+	}
+	return v
+}
+
 // used yields the used segments of a datasource with the servers that hold them, those that none holds too.
 func (v *view) used(dataSource string) iter.Seq[served] {
 	return func(yield func(served) bool) {

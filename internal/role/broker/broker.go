@@ -54,6 +54,8 @@ type Options struct {
 	// Servers and Dispatcher spread queries over the servers of a cluster; nil: this process reads all segments.
 	Servers    Servers
 	Dispatcher *dispatch.Dispatcher
+	// Watched, if not nil, are the datasources that queries see.
+	Watched []string
 	// Clones returns the servers that are clones, by name; nil: there are none.
 	Clones func() map[string]string
 	// Cache is that of results; Segments that of single segments which this process reads, Far of those that other servers read for it.
@@ -80,7 +82,25 @@ type Broker struct {
 	lexicons     *exec.Lexicons
 	observations *agg.Observations
 	results      *results
+	watched      atomic.Pointer[watched]
 	o            Options
+}
+
+// watched is one state with what queries see of it.
+type watched struct{ of, seen *timeline.State }
+
+// Seen returns what queries that begin now see of the published timeline.
+func (b *Broker) Seen() *timeline.State {
+	state := b.published.Pin()
+	if b.o.Watched == nil {
+		return state
+	}
+	w := b.watched.Load()
+	if w == nil || w.of != state {
+		w = &watched{state, state.Only(b.o.Watched)}
+		b.watched.Store(w)
+	}
+	return w.seen
 }
 
 // sentRows is from how many rows on the right side of a join is not sent to other servers: about the rows of the bytes that are.
@@ -115,7 +135,7 @@ type Prepared struct {
 
 // Prepare parses and binds a request against the newest state.
 func (b *Broker) Prepare(ctx context.Context, req *query.Request, engine sql.Engine) (*Prepared, error) {
-	began, state, lookups := b.o.Clock.Now(), b.published.Pin(), b.o.Lookups.View()
+	began, state, lookups := b.o.Clock.Now(), b.Seen(), b.o.Lookups.View()
 	context := map[string]any{}
 	maps.Copy(context, b.o.Defaults)
 	for k, v := range req.Context {

@@ -20,7 +20,7 @@ import (
 func (b *Broker) Pin() native.Session { return b.Session() }
 
 // Session pins the newest state, for what makes plans of its own.
-func (b *Broker) Session() *Session { return &Session{b, b.published.Pin(), b.o.Lookups.View()} }
+func (b *Broker) Session() *Session { return &Session{b, b.Seen(), b.o.Lookups.View()} }
 
 // Session answers native queries from one state of the timeline.
 type Session struct {

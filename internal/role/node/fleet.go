@@ -31,8 +31,13 @@ import (
 const publishedPath = "/service-internal/v1/published"
 
 // openInventory begins to follow what Historicals hold, and if this process is one, to load what it is told.
-func (s *services) openInventory(ctx context.Context) {
+func (s *services) openInventory(ctx context.Context) (err error) {
 	o := cluster.InventoryOptions{View: s.n.peers.members, Client: s.n.peers.client, Clock: s.n.o.Clock, Log: s.n.o.Log}
+	if s.n.has(cluster.Broker) {
+		if o.Tiers, err = s.tiers(); err != nil {
+			return err
+		}
+	}
 	if s.n.has(cluster.Historical) {
 		host, port := s.n.roleAddress(cluster.Historical)
 		o.Here = &cluster.Local{Address: (&cluster.Member{Host: host, Port: port}).Address(), Log: s.historical.Changes()}
@@ -42,6 +47,7 @@ func (s *services) openInventory(ctx context.Context) {
 	if s.n.peers.alone || s.n.has(cluster.Broker, cluster.Coordinator, cluster.Overlord, cluster.Indexer) {
 		s.n.roles.Go(func() error { return s.n.peers.inventory.Run(ctx) })
 	}
+	return nil
 }
 
 // settle returns when what the process knows of the others is enough to answer.

@@ -97,7 +97,9 @@ func (n *Node) openServices(ctx context.Context) (*services, error) {
 		return nil, err
 	}
 	s.rules = duty.NewRules(n.store)
-	s.openInventory(ctx)
+	if err := s.openInventory(ctx); err != nil {
+		return nil, err
+	}
 	if err := s.openBroker(); err != nil {
 		return nil, err
 	}
@@ -186,9 +188,13 @@ func (s *services) openBroker() error {
 		options.Segments.Populate = options.Segments.Populate || set.Bool("service.broker.cache.populateCache")
 	} else {
 		options.Far = s.segmentCache("broker")
-		options.Servers, options.Clones = s.n.peers.inventory, s.n.cloneServers
+		balance, err := s.balance()
+		if err != nil {
+			return err
+		}
+		options.Servers, options.Clones, options.Watched = asked{s.n.peers.inventory}, s.n.cloneServers, s.watchedDataSources()
 		options.Dispatcher = dispatch.New(dispatch.Options{Client: s.n.peers.client, Meter: s.n.meter, Protocol: s.n.o.Protocol,
-			FanIn: fanIn(set), Clock: s.n.o.Clock, Log: s.n.o.Log})
+			FanIn: fanIn(set), Balance: balance, Clock: s.n.o.Clock, Log: s.n.o.Log})
 	}
 	s.broker = broker.New(s.n.published, s.historical, s.systemTables(), externals, options)
 	s.query = query.New(s.broker, s.n.running, query.Options{

@@ -135,7 +135,13 @@ func StartCluster(t testing.TB, o ClusterOptions) *Cluster {
 // Start adds a process.
 func (c *Cluster) Start(roles ...string) *Process {
 	c.t.Helper()
-	p, err := c.open(roles, nil)
+	return c.StartWith(nil, roles...)
+}
+
+// StartWith adds a process with properties of its own, as key=value.
+func (c *Cluster) StartWith(settings []string, roles ...string) *Process {
+	c.t.Helper()
+	p, err := c.open(roles, settings)
 	if err != nil {
 		c.t.Fatalf("starting a process with the roles %v: %v", roles, err)
 	}

@@ -64,6 +64,8 @@ type Member struct {
 	Started  int64  `json:"started"`
 	Version  string `json:"version"`
 	Protocol int    `json:"protocol"`
+	// Service is the name of what the process is one of, as its settings say; empty: that of its role.
+	Service string `json:"service,omitempty"`
 	// Labels is a JSON object; empty: none.
 	Labels     string `json:"labels,omitempty"`
 	Processors int    `json:"processors"`
@@ -83,6 +85,9 @@ type Member struct {
 
 // Address returns host:port.
 func (m *Member) Address() string { return net.JoinHostPort(m.Host, strconv.Itoa(m.Port)) }
+
+// ServiceName returns the name of what the process is one of.
+func (m *Member) ServiceName() string { return cmp.Or(m.Service, "service/"+m.Role) }
 
 // URL returns the address in front of paths.
 func (m *Member) URL() string { return "http://" + m.Address() }

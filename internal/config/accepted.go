@@ -3,20 +3,11 @@ package config
 // Accepted are settings of the interface that files of the reference system have and that change nothing here. They are taken, so that such a file can be used
 // as it is, and a process that starts with one says so.
 var Accepted = []Property{
-	{Key: "service.service", Kind: Text, Doc: "Names of services are `service/` and the role."},
-
-	{Key: "service.router.defaultBrokerServiceName", Kind: Text, Default: "service/broker", Doc: "All Brokers are of one service: a query goes to each in turn."},
-	{Key: "service.router.tierToBrokerMap", Kind: JSON, Default: "{}", Doc: "As above; priorities and lanes keep queries apart."},
-	{Key: "service.router.defaultRule", Kind: Text, Default: "_default", Doc: "Rules choose no Broker."},
-	{Key: "service.router.pollPeriod", Kind: Duration, Default: "PT1M", Doc: "As above."},
-	{Key: "service.router.strategies", Kind: JSON, Default: "[]", Doc: "As above."},
-	{Key: "service.router.sql.enable", Kind: Bool, Default: "false", Doc: "As above."},
 	{Key: "service.router.avatica.balancer.type", Kind: Text, Default: "rendezvousHash", Doc: "There is one way to choose a Broker."},
 	{Key: "service.router.http.numConnections", Kind: Int, Default: "20", Doc: "As many connections are open as there are requests."},
 	{Key: "service.router.http.numMaxThreads", Kind: Int, Default: "0", Doc: "Requests don't take threads."},
 	{Key: "service.router.http.numRequestsQueued", Kind: Int, Default: "1024", Doc: "Requests don't wait for connections."},
 	{Key: "service.router.http.requestBuffersize", Kind: Int, Default: "8192", Doc: "Bodies are passed on as they come."},
-	{Key: "service.router.http.clientConnectTimeout", Kind: Int, Default: "500", Doc: "A connection within the cluster takes up to five seconds."},
 
 	{Key: "service.manager.segments.pollDuration", Kind: Duration, Default: "PT1M", Doc: "Nothing is polled: processes are told of changes."},
 	{Key: "service.manager.rules.pollDuration", Kind: Duration, Default: "PT1M", Doc: "As above."},

@@ -14,6 +14,7 @@ var Properties = []Property{
 	{Key: "service.overlord.plaintextPort", Kind: Int, Default: "8090", Doc: "Port of the Overlord; 0 takes a free one, -1 none."},
 	{Key: "service.indexer.plaintextPort", Kind: Int, Default: "8091", Doc: "Port of the worker that runs tasks; 0 takes a free one, -1 none."},
 	{Key: "service.plaintextPort", Kind: Int, Default: "", Doc: "Port of a process with one role; takes the place of that role's own property."},
+	{Key: "service.service", Kind: Text, Default: "", Doc: "Name of the service that a process with one role is, by which a Router chooses Brokers. Empty: `service/` and the role."},
 	{Key: "service.labels", Kind: JSON, Default: "{}", Doc: "Free labels of this process, a JSON object of text, shown in sys.servers."},
 
 	// Where data lies.
@@ -100,6 +101,13 @@ var Properties = []Property{
 	{Key: "service.cache.sizeInBytes", Kind: Bytes, Default: "0", Doc: "Memory for the cache of results and of groups of single segments, within the one memory number; 0: a tenth of it, at most 1 GiB."},
 	{Key: "service.cache.expireAfter", Kind: Int, Default: "0", Doc: "Milliseconds after which what was kept is of no use any more. 0: never."},
 	{Key: "service.router.http.readTimeout", Kind: Duration, Default: "PT15M", Doc: "How long the Router waits for an answer."},
+	{Key: "service.router.http.clientConnectTimeout", Kind: Int, Default: "500", Doc: "Milliseconds that a process may take to accept a connection of the Router; then another one is tried."},
+	{Key: "service.router.defaultBrokerServiceName", Kind: Text, Default: "service/broker", Doc: "Service (`service.service`) of the Brokers that get the queries for which nothing else is said, and those for which no other Broker is there."},
+	{Key: "service.router.tierToBrokerMap", Kind: JSON, Default: "{}", Doc: "Tiers with the service of their Brokers, the most important one first. Where it names more than the default service, native queries go by the strategies, and then to the first tier that the first load rule for their times names. None: all queries go to the default service."},
+	{Key: "service.router.strategies", Kind: JSON, Default: "[{\"type\":\"timeBoundary\"},{\"type\":\"priority\"}]", Doc: "What is asked first, in this order: `timeBoundary` (such queries go to the first tier), `priority` (`minPriority` 0, `maxPriority` 1: queries with a `priority` beyond these go to the default service), `manual` (the service that the context names as `brokerService`, or `defaultManualBrokerService`)."},
+	{Key: "service.router.sql.enable", Kind: Bool, Default: "false", Doc: "Ask the strategies about SQL, too; rules are not. Without it all SQL goes to the default service."},
+	{Key: "service.router.defaultRule", Kind: Text, Default: "_default", Doc: "Name of the rules that the Router takes to follow those of each datasource."},
+	{Key: "service.router.pollPeriod", Kind: Duration, Default: "PT1M", Doc: "How often the Router reads the retention rules, where it goes by them."},
 	{Key: "service.router.managementProxy.enabled", Kind: Bool, Default: "true", Doc: "Serve Coordinator and Overlord paths on the Router."},
 
 	// Tasks.

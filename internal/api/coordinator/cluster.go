@@ -2,6 +2,7 @@ package coordinator
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/chrono"
@@ -11,8 +12,10 @@ import (
 type Node struct {
 	// Role is as in the interface: coordinator, overlord, broker, historical, indexer, router.
 	Role string
-	Host string
-	Port int
+	// Service is the name of what it is one of, under the name of the product itself.
+	Service string
+	Host    string
+	Port    int
 	// Started is in milliseconds.
 	Started int64
 	// Data describes a data server, Worker one that runs tasks; nil for others.
@@ -73,7 +76,10 @@ func (a *API) nodes(r *http.Request, role string) []any {
 			continue
 		}
 		name := edge.DialectOf(r.Context()).Name
-		service := name + "/" + n.Role
+		service := n.Service
+		if rest, ours := strings.CutPrefix(service, edge.Product+"/"); ours {
+			service = name + "/" + rest
+		}
 		if !full {
 			out = append(out, object{{"host", n.Host}, {"service", service}, {"plaintextPort", n.Port}})
 			continue

@@ -94,9 +94,9 @@ func open(t *testing.T) *fixture {
 		Compaction: compact.New(f.store, published, task.NewQueue(nil, nil, task.Options{Clock: f.clock}), compact.Options{Clock: f.clock, Log: slog.New(slog.DiscardHandler)}),
 		Nodes: func() []Node {
 			return []Node{
-				{Role: "coordinator", Host: "h", Port: 8081},
-				{Role: "historical", Host: "h", Port: 8083, Data: &DataService{Type: "dataNodeService", Tier: "_default_tier"}},
-				{Role: "router", Host: "h", Port: 8888},
+				{Role: "coordinator", Service: "service/coordinator", Host: "h", Port: 8081},
+				{Role: "historical", Service: "service/historical", Host: "h", Port: 8083, Data: &DataService{Type: "dataNodeService", Tier: "_default_tier"}},
+				{Role: "router", Service: "service/router", Host: "h", Port: 8888},
 			}
 		},
 	})

@@ -20,6 +20,7 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/role/router"
 )
 
 // peers is what a process knows of the others.
@@ -31,6 +32,7 @@ type peers struct {
 	inventory  *cluster.Inventory
 	leaders    map[string]*cluster.Leadership
 	client     *http.Client
+	passing    *http.Client // of requests that are passed on
 }
 
 // has reports whether the process has one of some roles.
@@ -54,10 +56,10 @@ const (
 	dialTimeout     = 5 * time.Second
 )
 
-// newClient returns what asks other processes. Bodies are not compressed: they are frames, and near.
-func newClient(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Client {
+// newClient returns what asks other processes, which have timeout to take a connection. Bodies are not compressed: they are frames, and near.
+func newClient(dial func(ctx context.Context, network, address string) (net.Conn, error), timeout time.Duration) *http.Client {
 	if dial == nil {
-		dial = (&net.Dialer{Timeout: dialTimeout}).DialContext
+		dial = (&net.Dialer{Timeout: timeout}).DialContext
 	}
 	return &http.Client{Transport: &http.Transport{
 		DisableCompression: true, MaxIdleConnsPerHost: idleConnections, IdleConnTimeout: 30 * time.Second, DialContext: dial,
@@ -88,11 +90,15 @@ func (n *Node) own(capacity int) []cluster.Member {
 	if labels == "{}" {
 		labels = ""
 	}
+	service := ""
+	if len(n.o.Roles) == 1 {
+		service = router.Service(set.Text("service.service"), n.settings.Aliases())
+	}
 	var out []cluster.Member
 	for _, l := range n.listeners {
 		m := cluster.Member{
 			Role: l.role, Host: n.host(), Port: l.port(), Started: clock.Millis(n.o.Clock), Version: n.o.Version, Protocol: n.o.Protocol,
-			Labels: labels, Processors: runtime.GOMAXPROCS(0), Memory: n.memory.Limit(),
+			Service: service, Labels: labels, Processors: runtime.GOMAXPROCS(0), Memory: n.memory.Limit(),
 		}
 		switch l.role {
 		case cluster.Historical:
@@ -115,8 +121,13 @@ func (n *Node) openPeers() error {
 		return err
 	}
 	own := n.own(n.capacity())
-	n.peers.client = newClient(n.o.Dial)
-	n.onClose(func() error { n.peers.client.CloseIdleConnections(); return nil })
+	n.peers.client = newClient(n.o.Dial, dialTimeout)
+	n.peers.passing = newClient(n.o.Dial, time.Duration(n.settings.Int("service.router.http.clientConnectTimeout"))*time.Millisecond)
+	n.onClose(func() error {
+		n.peers.client.CloseIdleConnections()
+		n.peers.passing.CloseIdleConnections()
+		return nil
+	})
 	n.peers.members = cluster.NewView()
 	if n.peers.alone {
 		n.peers.members = cluster.NewView(own...)

@@ -103,16 +103,13 @@ func (s *services) brokerRoutes(mux *edge.Mux) {
 	}
 }
 
-// routerRoutes pass requests on: queries to Brokers, or to the one of this process, and what belongs to leaders to them.
+// routerRoutes pass requests on: queries to Brokers, and what belongs to leaders to them.
 func (s *services) routerRoutes(mux *edge.Mux) {
-	toBroker := s.n.toBrokers().ServeHTTP
+	to := &brokers{n: s.n, choice: s.choice, rules: s.rules, limit: s.n.settings.Bytes("service.server.http.maxRequestBytes", 0)}
 	if s.n.has(cluster.Broker) {
-		here := s.handler(mux.Errors, s.brokerRoutes)
-		toBroker = func(w http.ResponseWriter, r *http.Request) error {
-			here.ServeHTTP(w, r)
-			return nil
-		}
+		to.here = s.handler(mux.Errors, s.brokerRoutes)
 	}
+	toBroker := to.ServeHTTP
 	toLeader := func(role string) edge.Handler {
 		return s.n.led(role, s.handler(mux.Errors, s.managementRoutes), s.n.toLeader(role).ServeHTTP)
 	}
@@ -124,14 +121,7 @@ func (s *services) routerRoutes(mux *edge.Mux) {
 			return toBroker(w, r)
 		}},
 		passage{"/service/v1/lookups", toBroker})
-	mux.On("GET /service/router/v1/brokers", func(w http.ResponseWriter, r *http.Request) error {
-		list := []string{}
-		for _, m := range s.n.peers.members.Members(cluster.Broker) {
-			list = append(list, m.Address())
-		}
-		edge.WriteJSON(w, http.StatusOK, map[string][]string{edge.DialectOf(r.Context()).Name + "/broker": list})
-		return nil
-	})
+	mux.On("GET /service/router/v1/brokers", to.listed)
 	if s.n.settings.Bool("service.router.managementProxy.enabled") {
 		passages = append(passages, ownedPassages(toLeader)...)
 		for _, role := range []string{cluster.Coordinator, cluster.Overlord} {

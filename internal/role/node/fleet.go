@@ -119,7 +119,7 @@ func (s *services) nodes() []coordinator.Node {
 	var out []coordinator.Node
 	for _, role := range cluster.Roles {
 		for _, m := range s.n.peers.members.Members(role) {
-			node := coordinator.Node{Role: m.Role, Host: m.Host, Port: m.Port, Started: m.Started}
+			node := coordinator.Node{Role: m.Role, Service: m.ServiceName(), Host: m.Host, Port: m.Port, Started: m.Started}
 			switch m.Role {
 			case cluster.Historical:
 				node.Data = &coordinator.DataService{Type: "dataNodeService", Tier: m.Tier, MaxSize: m.MaxBytes, Server: m.Role, Priority: m.Priority}

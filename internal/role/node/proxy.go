@@ -9,11 +9,9 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/hengedb/henge/internal/api/edge"
-	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/fault"
 )
 
@@ -94,7 +92,7 @@ func (f *forward) RoundTrip(r *http.Request) (*http.Response, error) {
 			if body == nil {
 				out.Body = nil
 			}
-			resp, err := f.n.peers.client.Transport.RoundTrip(out)
+			resp, err := f.n.peers.passing.Transport.RoundTrip(out)
 			if err == nil || !unreached(err) {
 				return resp, err
 			}
@@ -116,22 +114,6 @@ func (f *forward) RoundTrip(r *http.Request) (*http.Response, error) {
 func unreached(err error) bool {
 	op, ok := errors.AsType[*net.OpError](err)
 	return ok && op.Op == "dial"
-}
-
-// toBrokers passes requests on to the Brokers in turn.
-func (n *Node) toBrokers() *forward {
-	turn := &atomic.Uint64{}
-	return &forward{n: n, none: func(*http.Request) error {
-		return fault.Unavailable("No Broker is there that could answer the query")
-	}, targets: func() []string {
-		brokers := n.peers.members.Members(cluster.Broker)
-		out := make([]string, len(brokers))
-		first := int(turn.Add(1) % uint64(max(1, len(brokers))))
-		for i := range brokers {
-			out[i] = brokers[(first+i)%len(brokers)].URL()
-		}
-		return out
-	}}
 }
 
 // toLeader passes requests on to the leader of a role.

@@ -44,6 +44,7 @@ import (
 	"github.com/hengedb/henge/internal/role/historical"
 	"github.com/hengedb/henge/internal/role/imports"
 	"github.com/hengedb/henge/internal/role/overlord"
+	"github.com/hengedb/henge/internal/role/router"
 	"github.com/hengedb/henge/internal/role/worker"
 	"github.com/hengedb/henge/internal/segment/cache"
 	"github.com/hengedb/henge/internal/supervisor"
@@ -78,6 +79,7 @@ type services struct {
 	lookups     *lookup.Set
 	rules       *duty.Rules
 	assigner    *assign.Duty
+	choice      *router.Choice // of Brokers; nil: this process is no Router
 
 	// leads are what the leaders of the roles run.
 	leads map[string][]func(context.Context) error
@@ -107,6 +109,9 @@ func (n *Node) openServices(ctx context.Context) (*services, error) {
 		return nil, err
 	}
 	if err := s.openCoordinator(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.openRouter(ctx); err != nil {
 		return nil, err
 	}
 	n.followSettings(ctx, s.compaction.Nudge)

@@ -148,6 +148,12 @@ func (c *Cluster) StartWith(settings []string, roles ...string) *Process {
 	return p
 }
 
+// Refused tries to start a process with properties of its own, and returns why it does not start.
+func (c *Cluster) Refused(settings []string, roles ...string) error {
+	_, err := c.open(roles, settings)
+	return err
+}
+
 // StartInPlace adds a process with the roles of one that was killed, on its ports, as if its machine had been set up anew.
 func (c *Cluster) StartInPlace(killed *Process) (*Process, error) {
 	var ports []string

@@ -33,6 +33,8 @@ type LoadItem struct {
 type QueueState struct {
 	// Pending are the ids of the segments that wait to be loaded.
 	Pending []string `json:"pending"`
+	// Loading are those of them that are being loaded.
+	Loading []string `json:"loading,omitempty"`
 	// Failed are those that could not be, with the reason, since the answer before.
 	Failed map[string]string `json:"failed,omitempty"`
 }

@@ -17,8 +17,6 @@ var Accepted = []Property{
 	{Key: "service.coordinator.dutyGroups", Kind: List, Default: "[]", Doc: "Duties don't wait for each other: compaction follows changes, and needs no group of its own to be quick."},
 	{Key: "service.coordinator.<name>.duties", Kind: List, Default: "[]", Doc: "As above."},
 	{Key: "service.coordinator.<name>.period", Kind: Duration, Default: "PT60S", Doc: "As above."},
-	{Key: "service.coordinator.balancer.strategy", Kind: Text, Default: "cost", Doc: "Segments are balanced by cost."},
-	{Key: "service.coordinator.load.timeout", Kind: Duration, Default: "PT15M", Doc: "A Historical that does not load counts as one without the segment: others are asked, and it may still come."},
 	{Key: "service.coordinator.loadqueuepeon.http.batchSize", Kind: Int, Default: "1", Doc: "Historicals are told of all that they are to load, in its order."},
 	{Key: "service.coordinator.loadqueuepeon.http.repeatDelay", Kind: Duration, Default: "PT1M", Doc: "As above."},
 

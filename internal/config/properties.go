@@ -143,6 +143,8 @@ var Properties = []Property{
 	{Key: "service.coordinator.period", Kind: Duration, Default: "PT60S", Doc: "How often the Coordinator looks at all datasources beside what changes tell it."},
 	{Key: "service.coordinator.period.indexingPeriod", Kind: Duration, Default: "PT1800S", Doc: "How often the Coordinator looks for what to compact and to kill, beside what changes tell it."},
 	{Key: "service.coordinator.period.metadataStoreManagementPeriod", Kind: Duration, Default: "PT1H", Doc: "How often the Coordinator looks at the chores that forget old records."},
+	{Key: "service.coordinator.balancer.strategy", Kind: Text, Default: "cost", Doc: "Which Historical of a tier gets a segment: the one with most room, apart from its neighbours in time (`cost`, also called `cachingCost`); the one of whose room the least is taken, wherever its neighbours are (`diskNormalized`), for servers of different size; any, and nothing is moved later (`random`)."},
+	{Key: "service.coordinator.load.timeout", Kind: Duration, Default: "PT15M", Doc: "How long a Historical may be at loading one segment. Then it is told to leave it (not with `replicateAfterLoadTimeout`), and another one is asked."},
 	{Key: "service.coordinator.kill.on", Kind: Bool, Default: "false", Doc: "Delete segments that have been unused for long, by tasks of type `kill`."},
 	{Key: "service.coordinator.kill.period", Kind: Duration, Default: "", Doc: "How often unused segments are looked for. Empty: `service.coordinator.period.indexingPeriod`."},
 	{Key: "service.coordinator.kill.durationToRetain", Kind: Duration, Default: "P90D", Doc: "How far in the past a segment's interval must end to be deleted; negative reaches into the future."},

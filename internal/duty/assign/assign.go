@@ -8,6 +8,7 @@
 //	assign.go    the duty: rounds, commands, what became of them
 //	fleet.go     the servers with what they will hold when all commands are obeyed
 //	place.go     copies of one segment
+//	strategy.go  which of several servers gets one
 //	move.go      evening out
 //	clone.go     servers that hold what another one holds
 //	measure.go   what the meter is told
@@ -61,8 +62,12 @@ type Options struct {
 	Inventory Inventory
 	Commander Commander
 	Settings  Settings
-	Clock     clock.Clock
-	Log       *slog.Logger
+	// Strategy says which of several servers gets a segment; empty: Cost.
+	Strategy Strategy
+	// LoadTimeout is how long a server may be at loading one segment; 0: any time.
+	LoadTimeout time.Duration
+	Clock       clock.Clock
+	Log         *slog.Logger
 }
 
 // Duty assigns segments to Historicals. Run is called by one goroutine; the questions by any.
@@ -73,7 +78,7 @@ type Duty struct {
 
 	mu struct {
 		sync.Mutex
-		pending map[string]map[string]string // by server, the ids that it was told to load, with the reason
+		pending map[string]map[string]told   // by server, the ids that it was told to load
 		drops   map[string]map[string]string // by server, the ids that it was told to drop
 		moves   map[string]move              // by id
 		failed  map[string]string            // by id, why no server could load it
@@ -85,13 +90,26 @@ type Duty struct {
 	}
 }
 
+// told is a segment that a server was told to load.
+type told struct {
+	reason string
+	// begun is when the server was first seen to be at it, in milliseconds; 0: it waits for its turn there.
+	begun int64
+}
+
 // New returns the duty.
 func New(o Options) *Duty { return &Duty{o: o} }
 
 // configuration is what the duty obeys of the Coordinator's dynamic configuration.
 type configuration struct {
-	Pause           bool     `json:"pauseCoordination"`
-	MaxMoves        int      `json:"maxSegmentsToMove"`
+	Pause    bool `json:"pauseCoordination"`
+	MaxMoves int  `json:"maxSegmentsToMove"`
+	// Replicas is how many copies beyond the first of their segments may be on their way to a tier at once, and Queue how many segments to a server; 0: any
+	// number. They count where Smart is false.
+	Replicas int `json:"replicationThrottleLimit"`
+	Queue    int `json:"maxSegmentsInNodeLoadingQueue"`
+	// BothLoad has a server that is late with a segment go on while another one loads it, too.
+	BothLoad        bool     `json:"replicateAfterLoadTimeout"`
 	Smart           bool     `json:"smartSegmentLoading"`
 	Decommissioning []string `json:"decommissioningNodes"`
 	// Clones are servers that are to hold what another one holds, by address, with the addresses of these.
@@ -99,7 +117,7 @@ type configuration struct {
 }
 
 func (d *Duty) configuration(ctx context.Context) (configuration, error) {
-	c := configuration{MaxMoves: 100, Smart: true}
+	c := configuration{MaxMoves: 100, Smart: true, Replicas: 500, Queue: 500}
 	text, found, err := d.o.Settings.Setting(ctx, "coordinator.config")
 	if err != nil || !found {
 		return c, err
@@ -127,7 +145,7 @@ func (d *Duty) reset(epoch int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.epoch = epoch
-	d.known, d.mu.pending = map[string]*known{}, map[string]map[string]string{}
+	d.known, d.mu.pending = map[string]*known{}, map[string]map[string]told{}
 	d.mu.drops, d.mu.moves, d.mu.failed = map[string]map[string]string{}, map[string]move{}, map[string]string{}
 	d.mu.refused = map[string]map[string]int64{}
 	d.mu.fleet, d.mu.late = "", false
@@ -188,7 +206,7 @@ func (d *Duty) settle(ctx context.Context, stocks []cluster.Stock) bool {
 			}
 		}
 	}
-	if d.mu.late && !slices.ContainsFunc(slices.Collect(maps.Values(d.mu.pending)), func(ids map[string]string) bool { return len(ids) > 0 }) {
+	if d.mu.late && !slices.ContainsFunc(slices.Collect(maps.Values(d.mu.pending)), func(ids map[string]told) bool { return len(ids) > 0 }) {
 		d.mu.late, look = false, true
 	}
 	for id, m := range d.mu.moves {
@@ -223,9 +241,12 @@ func (d *Duty) round(ctx context.Context, v duty.Visit) error {
 	d.mu.config, d.mu.state = config, v.State
 	d.mu.Unlock()
 	stocks := d.o.Inventory.Stocks(false)
-	fleet := d.fleet(stocks, config)
 	now := clock.Millis(d.o.Clock)
 	out := commands{}
+	if v.All {
+		d.giveUp(ctx, now, config, out)
+	}
+	fleet := d.fleet(stocks, config)
 	var failed []error
 	for _, dataSource := range v.DataSources {
 		if err := d.follow(fleet, v, dataSource, now, out); err != nil {
@@ -237,7 +258,7 @@ func (d *Duty) round(ctx context.Context, v duty.Visit) error {
 	}
 	if v.All {
 		d.dropOthers(fleet, out)
-		if len(failed) == 0 {
+		if len(failed) == 0 && d.o.Strategy != Random {
 			d.even(fleet, v.State, config, out)
 		}
 	}
@@ -389,6 +410,7 @@ func (c commands) of(server string) *order {
 
 func (c commands) load(server string, s *timeline.Segment, id, reason string) {
 	o := c.of(server)
+	o.drop = slices.DeleteFunc(o.drop, func(dropped string) bool { return dropped == id }) // nobody else can load what it is late with
 	o.load = append(o.load, cluster.LoadItem{ID: id, LoadSpec: s.LoadSpec(), Size: s.Size})
 	o.reasons[id] = reason
 }
@@ -436,16 +458,15 @@ func (d *Duty) tell(ctx context.Context, to cluster.Member, o *order) error {
 	}
 	address := to.Address()
 	d.mu.Lock()
-	note(d.mu.pending, address, o.reasons, func(yield func(string)) {
-		for _, l := range o.load {
-			yield(l.ID)
-		}
-	})
-	note(d.mu.drops, address, o.reasons, func(yield func(string)) {
-		for _, id := range o.drop {
-			yield(id)
-		}
-	})
+	if d.mu.pending[address] == nil {
+		d.mu.pending[address], d.mu.drops[address] = map[string]told{}, map[string]string{}
+	}
+	for _, l := range o.load {
+		d.mu.pending[address][l.ID] = told{reason: o.reasons[l.ID]}
+	}
+	for _, id := range o.drop {
+		d.mu.drops[address][id] = o.reasons[id]
+	}
 	epoch := d.epoch
 	d.mu.Unlock()
 	state, err := d.o.Commander.Send(ctx, to, cluster.Command{Epoch: epoch, Load: o.load, Drop: o.drop})
@@ -462,6 +483,13 @@ func (d *Duty) tell(ctx context.Context, to cluster.Member, o *order) error {
 	for _, id := range state.Pending {
 		waits[id] = true
 	}
+	now := clock.Millis(d.o.Clock)
+	for _, id := range state.Loading {
+		if t, there := d.mu.pending[address][id]; there && t.begun == 0 {
+			t.begun = now
+			d.mu.pending[address][id] = t
+		}
+	}
 	for id := range d.mu.pending[address] {
 		if waits[id] {
 			continue
@@ -473,20 +501,50 @@ func (d *Duty) tell(ctx context.Context, to cluster.Member, o *order) error {
 	}
 	d.count("segment/loadQueue/failed", len(state.Failed), "server", address)
 	for id, reason := range state.Failed {
-		d.mu.failed[id] = "server [" + address + "]: " + reason
-		if d.mu.refused[id] == nil {
-			d.mu.refused[id] = map[string]int64{}
-		}
-		d.mu.refused[id][address] = clock.Millis(d.o.Clock)
-		if m, ok := d.mu.moves[id]; ok && m.to == address {
-			delete(d.mu.moves, id)
-		}
+		d.refuseLocked(address, id, reason, now)
 		d.o.Log.WarnContext(ctx, "a segment could not be loaded", "server", address, "segment", id, "reason", reason)
 	}
 	if len(state.Failed) > 0 {
 		return fault.Runtime("[%d] segments could not be loaded by Historical [%s]", len(state.Failed), address)
 	}
 	return nil
+}
+
+// refuseLocked notes that a server did not load a segment, and why.
+func (d *Duty) refuseLocked(address, id, reason string, now int64) {
+	d.mu.failed[id] = "server [" + address + "]: " + reason
+	if d.mu.refused[id] == nil {
+		d.mu.refused[id] = map[string]int64{}
+	}
+	d.mu.refused[id][address] = now
+	if m, ok := d.mu.moves[id]; ok && m.to == address {
+		delete(d.mu.moves, id)
+	}
+}
+
+// giveUp counts as failed what servers are at loading for longer than they may, so that others are told to. The servers are told to leave it, unless both are
+// to go on.
+func (d *Duty) giveUp(ctx context.Context, now int64, c configuration, out commands) {
+	if d.o.LoadTimeout <= 0 {
+		return
+	}
+	reason := fmt.Sprintf("it did not load it within [%s] (service.coordinator.load.timeout)", d.o.LoadTimeout)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for address, ids := range d.mu.pending {
+		for id, t := range ids {
+			if t.begun == 0 || now-t.begun < d.o.LoadTimeout.Milliseconds() {
+				continue
+			}
+			delete(ids, id)
+			d.refuseLocked(address, id, reason, now)
+			d.count("segment/loadQueue/failed", 1, "server", address)
+			if !c.BothLoad {
+				out.drop(address, id, reason)
+			}
+			d.o.Log.WarnContext(ctx, "a segment was not loaded in time; another server is asked", "server", address, "segment", id)
+		}
+	}
 }
 
 // refusedFor is how long a server that could not load a segment is passed over for it while another has room, in milliseconds: its disk may be full, or
@@ -512,15 +570,6 @@ func (d *Duty) refusingLocked() map[string][]string {
 	return out
 }
 
-func note(into map[string]map[string]string, server string, reasons map[string]string, ids func(yield func(string))) {
-	ids(func(id string) {
-		if into[server] == nil {
-			into[server] = map[string]string{}
-		}
-		into[server][id] = reasons[id]
-	})
-}
-
 // Queue is what a Historical was told and has not done, by segment id, with the reasons.
 type Queue struct{ Load, Drop map[string]string }
 
@@ -530,9 +579,19 @@ func (d *Duty) Queues() map[string]Queue {
 	defer d.mu.Unlock()
 	out := map[string]Queue{}
 	for server, ids := range d.mu.pending {
-		out[server] = Queue{Load: maps.Clone(ids)}
+		if len(ids) == 0 {
+			continue
+		}
+		load := make(map[string]string, len(ids))
+		for id, t := range ids {
+			load[id] = t.reason
+		}
+		out[server] = Queue{Load: load}
 	}
 	for server, ids := range d.mu.drops {
+		if len(ids) == 0 {
+			continue
+		}
 		q := out[server]
 		q.Drop = maps.Clone(ids)
 		out[server] = q

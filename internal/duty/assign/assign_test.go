@@ -97,10 +97,11 @@ func (w *world) Send(_ context.Context, to cluster.Member, c cluster.Command) (c
 			s.held[l.ID] = l.Size
 		}
 	}
-	state.Pending = s.slow
 	for _, id := range c.Drop {
+		s.slow = slices.DeleteFunc(s.slow, func(o string) bool { return o == id })
 		delete(s.held, id)
 	}
+	state.Pending, state.Loading = s.slow, s.slow
 	return state, nil
 }
 
@@ -339,5 +340,150 @@ func TestWhatCanNotBeLoadedIsTold(t *testing.T) {
 	w.servers["broken:1"].broken = false
 	if err := w.visit(true, twice); err != nil || len(w.servers["broken:1"].held) > 0 {
 		t.Errorf("a paused Coordinator assigns: %v", err)
+	}
+}
+
+// TestASegmentThatIsNotLoadedInTimeIsGivenToAnother has the server with most room never come to an end.
+func TestASegmentThatIsNotLoadedInTimeIsGivenToAnother(t *testing.T) {
+	for both, settings := range map[bool]string{false: `{}`, true: `{"replicateAfterLoadTimeout":true}`} {
+		w := newWorld(t, "other")
+		w.add("slow", "hot", 1<<50)
+		w.settings, w.duty.o.LoadTimeout = settings, 15*time.Minute
+		slow, other := w.servers["slow:1"], w.servers["other:1"]
+		slow.slow = []string{}
+		id := w.segment(1, "1", 0)
+		const once = `[{"type":"loadForever","tieredReplicants":{"hot":1}}]`
+		look := func(after time.Duration, all bool) {
+			t.Helper()
+			w.duty.o.Clock.(*clock.Fake).Advance(after)
+			if err := w.visit(all, once); err != nil {
+				t.Fatal(err)
+			}
+		}
+		look(0, true)
+		look(14*time.Minute, true)
+		if len(slow.slow) != 1 || len(other.held) != 0 || len(w.duty.Failures()) != 0 {
+			t.Fatalf("before the time is over: %v, %v", slow.slow, other.held)
+		}
+		look(time.Minute, true)
+		if _, loaded := other.held[id]; !loaded || len(slow.slow) != map[bool]int{true: 1}[both] {
+			t.Errorf("when both are to load it is %t: the other one has %v, the slow one is at %v", both, other.held, slow.slow)
+		}
+		look(time.Minute, true)
+		if q := w.duty.Queues(); len(q) != 0 {
+			t.Errorf("in the end the servers have %v to do", q)
+		}
+	}
+}
+
+// TestWhatIsGivenUpIsToldWhileNobodyHasIt has one server only: it is asked again.
+func TestWhatIsGivenUpIsToldWhileNobodyHasIt(t *testing.T) {
+	w := newWorld(t, "slow")
+	w.duty.o.LoadTimeout = 15 * time.Minute
+	slow := w.servers["slow:1"]
+	slow.slow = []string{}
+	id := w.segment(1, "1", 0)
+	for _, after := range []time.Duration{0, 15 * time.Minute} {
+		w.duty.o.Clock.(*clock.Fake).Advance(after)
+		if err := w.visit(true, `[{"type":"loadForever","tieredReplicants":{"hot":1}}]`); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if why := w.duty.Failures()[id]; why != "server [slow:1]: it did not load it within [15m0s] (service.coordinator.load.timeout)" {
+		t.Errorf("why: [%s]", why)
+	}
+	if len(w.duty.Queues()["slow:1"].Load) != 1 {
+		t.Error("it is not asked again")
+	}
+	slow.held[id], slow.slow = 100, nil
+	w.duty.settle(t.Context(), w.Stocks(false))
+	if len(w.duty.Failures()) != 0 || len(w.duty.Queues()) != 0 {
+		t.Error("it failed though it is loaded")
+	}
+}
+
+func TestLoadsAreThrottledWhereTheSettingsSaySo(t *testing.T) {
+	w := newWorld(t, "a", "b")
+	for day := 1; day <= 10; day++ {
+		w.segment(day, "1", 0)
+	}
+	sum := func() (n int) {
+		for _, copies := range w.copies() {
+			n += copies
+		}
+		return n
+	}
+	w.settings = `{"smartSegmentLoading":false,"replicationThrottleLimit":4}`
+	for i, want := range []int{14, 18, 20} {
+		if err := w.visit(true, twice); err != nil || sum() != want {
+			t.Errorf("round %d: [%d] copies instead of [%d], %v", i, sum(), want, err)
+		}
+	}
+	w = newWorld(t, "a", "b")
+	for day := 1; day <= 10; day++ {
+		w.segment(day, "1", 0)
+	}
+	w.settings = `{"smartSegmentLoading":false,"maxSegmentsInNodeLoadingQueue":3}`
+	for _, s := range w.servers {
+		s.slow = []string{}
+	}
+	for range 2 {
+		if err := w.visit(true, twice); err != nil {
+			t.Error(err)
+		}
+	}
+	for address, s := range w.servers {
+		if len(s.slow) != 3 {
+			t.Errorf("server [%s] has [%d] to load", address, len(s.slow))
+		}
+	}
+	w.settings = `{"maxSegmentsInNodeLoadingQueue":3}` // what is smart knows better
+	if err := w.visit(true, twice); err != nil || len(w.servers["a:1"].slow) != 10 {
+		t.Errorf("[%d] to load, %v", len(w.servers["a:1"].slow), err)
+	}
+}
+
+func TestStrategiesSpreadSegments(t *testing.T) {
+	for name, want := range map[string]string{"cost": "even", "cachingCost": "even", "diskNormalized": "even", "random": "any", "best": "refused"} {
+		strategy, err := ParseStrategy(name)
+		if (err != nil) != (want == "refused") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err != nil {
+			continue
+		}
+		w := newWorld(t)
+		w.add("large", "hot", 400_000)
+		w.add("small", "hot", 100_000)
+		w.duty.o.Strategy = strategy
+		for day := 1; day <= 20; day++ {
+			for p := range 20 {
+				w.segment(day, "1", p)
+			}
+		}
+		if err := w.visit(true, `[{"type":"loadForever","tieredReplicants":{"hot":1}}]`); err != nil {
+			t.Fatal(err)
+		}
+		large, small := len(w.servers["large:1"].held), len(w.servers["small:1"].held)
+		if large+small != 400 {
+			t.Fatalf("%s: [%d] and [%d]", name, large, small)
+		}
+		least, most := 60, 100 // of a fifth of the room
+		if want == "any" {
+			least, most = 140, 260 // half of them, by chance
+		}
+		if strategy == Cost { // which keeps neighbours apart, too
+			most = 200
+		}
+		if small < least || small > most {
+			t.Errorf("%s: the small server has [%d] of 400", name, small)
+		}
+		w.add("new", "hot", 400_000)
+		if err := w.visit(true, `[{"type":"loadForever","tieredReplicants":{"hot":1}}]`); err != nil {
+			t.Fatal(err)
+		}
+		if moved := len(w.servers["new:1"].held) > 0; moved != (want == "even") {
+			t.Errorf("%s: something is moved: %t", name, moved)
+		}
 	}
 }

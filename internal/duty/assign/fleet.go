@@ -3,6 +3,7 @@ package assign
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/hengedb/henge/internal/cluster"
@@ -18,6 +19,7 @@ type fleet struct {
 	clones    []clone // by address; they are in neither
 	// pending are the servers that were told to load a segment, leaving those told to drop it.
 	pending, leaving map[string][]string
+	strategy         Strategy
 	// refused are the servers that could not load a segment of late.
 	refused map[string][]string
 	// moving are the segments on their way from one server to another.
@@ -39,6 +41,8 @@ type fleet struct {
 type tier struct {
 	name  string
 	ships []*ship
+	// replicas is how many copies beyond the first of their segments it may be given in this round.
+	replicas int
 }
 
 // ship is one Historical.
@@ -50,7 +54,9 @@ type ship struct {
 	// bytes and count are what it holds and was told to load; full is the part of its room that bytes take.
 	bytes int64
 	count int
-	full  float64
+	// queue is how many it is told to load and does not hold, most how many that may be; 0: any number.
+	queue, most int
+	full        float64
 	// known is how many of the segments that it holds were seen to be visible in this round.
 	known int
 	// near is how many segments of chunk number it has, or was given.
@@ -62,7 +68,7 @@ type ship struct {
 
 // fleet returns the servers as they are known to be.
 func (d *Duty) fleet(stocks []cluster.Stock, c configuration) *fleet {
-	f := &fleet{inventory: d.o.Inventory, by: map[string]*ship{}, pending: map[string][]string{}, leaving: map[string][]string{}, moving: map[string]bool{}}
+	f := &fleet{inventory: d.o.Inventory, strategy: d.o.Strategy, by: map[string]*ship{}, pending: map[string][]string{}, leaving: map[string][]string{}, moving: map[string]bool{}}
 	tiers := map[string]*tier{}
 	for _, s := range stocks {
 		o := &ship{Stock: s, address: s.Member.Address(), bytes: s.Used, count: s.Segments}
@@ -74,8 +80,14 @@ func (d *Duty) fleet(stocks []cluster.Stock, c configuration) *fleet {
 		}
 		t := tiers[s.Member.Tier]
 		if t == nil {
-			t = &tier{name: s.Member.Tier}
+			t = &tier{name: s.Member.Tier, replicas: math.MaxInt}
+			if !c.Smart {
+				t.replicas = c.Replicas
+			}
 			tiers[t.name] = t
+		}
+		if !c.Smart {
+			o.most = c.Queue
 		}
 		o.tier, t.ships = t, append(t.ships, o)
 		f.by[o.address] = o
@@ -97,6 +109,16 @@ func (d *Duty) fleet(stocks []cluster.Stock, c configuration) *fleet {
 	for server, ids := range d.mu.pending {
 		for id := range ids {
 			f.pending[id] = append(f.pending[id], server)
+		}
+		o := f.by[server]
+		if o == nil {
+			continue
+		}
+		o.queue = len(ids)
+		for id := range ids {
+			if !c.Smart && len(f.inventory.Holders(id)) > 0 {
+				o.tier.replicas--
+			}
 		}
 	}
 	for server, ids := range d.mu.drops {
@@ -172,13 +194,16 @@ func (s *ship) emptier(o *ship) int {
 
 // fits reports whether a server has room for a segment.
 func (s *ship) fits(seg *timeline.Segment) bool {
-	return !s.closed && !s.Down && (s.Member.MaxBytes <= 0 || s.bytes+seg.Size <= s.Member.MaxBytes)
+	return !s.closed && !s.Down && !s.busy() && (s.Member.MaxBytes <= 0 || s.bytes+seg.Size <= s.Member.MaxBytes)
 }
+
+// busy reports whether a server has so much to load that it is to get nothing more.
+func (s *ship) busy() bool { return s.most > 0 && s.queue >= s.most }
 
 // cost is what it costs to have a segment of the chunk on a server: room, and work that falls on it together with that of its neighbours in time.
 func (f *fleet) cost(s *ship, size int64) float64 {
 	cost := s.fill(size)
-	if s.chunk == f.number {
+	if s.chunk == f.number && f.strategy != DiskNormalized {
 		cost += neighbourCost * float64(s.near)
 	}
 	return cost
@@ -215,9 +240,15 @@ func (f *fleet) refusing(id string) (out []*ship) {
 	return out
 }
 
-// cheapest returns the server of a tier with the lowest cost of those that have room for a segment and are not among others, or nil. A server
+// cheapest returns the server of a tier with the lowest cost, or as the strategy says any, of those that have room for a segment and are not among others, or nil. A server
 // costs at least what it holds: those behind one that holds more than the best costs need no look.
 func (f *fleet) cheapest(t *tier, seg *timeline.Segment, others ...[]*ship) *ship {
+	unfit := func(s *ship) bool {
+		return !s.fits(seg) || slices.ContainsFunc(others, func(list []*ship) bool { return slices.Contains(list, s) })
+	}
+	if f.strategy == Random {
+		return anyOf(slices.DeleteFunc(slices.Clone(t.ships), unfit))
+	}
 	f.neighbours()
 	var best *ship
 	least := 0.0
@@ -225,7 +256,7 @@ func (f *fleet) cheapest(t *tier, seg *timeline.Segment, others ...[]*ship) *shi
 		if best != nil && s.full > least {
 			break
 		}
-		if !s.fits(seg) || slices.ContainsFunc(others, func(list []*ship) bool { return slices.Contains(list, s) }) {
+		if unfit(s) {
 			continue
 		}
 		if cost := f.cost(s, seg.Size); best == nil || cost < least {

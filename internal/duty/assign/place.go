@@ -42,15 +42,27 @@ func (f *fleet) place(s *timeline.Segment, id string, v *verdict, holders []*clu
 			}
 		}
 		for ; have < v.copies[i]; have++ {
+			if have > 0 && t.replicas <= 0 {
+				f.postponed = true
+				break
+			}
 			o := f.cheapest(t, s, f.there, f.coming, f.refusing(id))
 			if o == nil {
 				o = f.cheapest(t, s, f.there, f.coming)
+			}
+			if o == nil && slices.ContainsFunc(t.ships, (*ship).busy) {
+				f.postponed = true
+				break
 			}
 			if o == nil {
 				// One that does not answer may come back with what it has.
 				lacks = lacks || !slices.ContainsFunc(t.ships, func(o *ship) bool { return o.Down })
 				break
 			}
+			if have > 0 {
+				t.replicas--
+			}
+			o.queue++
 			f.give(o, s.Size, 1)
 			o.meet(f.number)
 			f.coming = append(f.coming, o)

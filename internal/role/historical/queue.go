@@ -58,7 +58,7 @@ func (h *Historical) state() cluster.QueueState {
 	s := cluster.QueueState{Pending: []string{}, Failed: h.mu.failed}
 	h.mu.failed = map[string]string{}
 	for id := range h.mu.loading {
-		s.Pending = append(s.Pending, id)
+		s.Pending, s.Loading = append(s.Pending, id), append(s.Loading, id)
 	}
 	for _, l := range h.mu.queue {
 		s.Pending = append(s.Pending, l.ID)

@@ -67,10 +67,15 @@ func (s *services) assign(ctx context.Context) error {
 }
 
 // newAssigner returns the duty that has segments loaded.
-func (s *services) newAssigner() *assign.Duty {
+func (s *services) newAssigner() (*assign.Duty, error) {
+	strategy, err := assign.ParseStrategy(s.n.settings.Text("service.coordinator.balancer.strategy"))
+	if err != nil {
+		return nil, err
+	}
 	return assign.New(assign.Options{
-		Follow: s.follower(), Inventory: s.n.peers.inventory, Commander: commander{s}, Settings: s.n.store, Clock: s.n.o.Clock, Log: s.n.o.Log,
-	})
+		Follow: s.follower(), Inventory: s.n.peers.inventory, Commander: commander{s}, Settings: s.n.store, Strategy: strategy,
+		LoadTimeout: s.n.settings.Duration("service.coordinator.load.timeout"), Clock: s.n.o.Clock, Log: s.n.o.Log,
+	}), nil
 }
 
 // commander gives commands to Historicals, that of this process without a detour.

@@ -75,7 +75,9 @@ func (s *services) openCoordinator(ctx context.Context) error {
 	if err := s.rules.Refresh(ctx); err != nil { // the default ones may have just been written
 		return err
 	}
-	s.assigner = s.newAssigner()
+	if s.assigner, err = s.newAssigner(); err != nil {
+		return err
+	}
 	retention := duty.NewRetention(s.n.store, s.follower(),
 		s.runs("HistoricalManagementDuties", set.Duration("service.coordinator.period"), "runRules", "markOvershadowedSegmentsUnused"))
 	s.leads[cluster.Coordinator] = append(s.leads[cluster.Coordinator], s.late(retention.Run), s.late(s.assign))

@@ -205,23 +205,29 @@ var safeDivideFunction = &Function{
 		})),
 }
 
+// toPlaces is the kernel of functions that take a number to some decimal places; without these to a whole one.
+func toPlaces(
+	long func(x, places int64) int64, whole func(x float64) float64, double func(x float64, places int64) float64,
+) func(*Call, *Context) (Kernel, error) {
+	return func(c *Call, _ *Context) (Kernel, error) {
+		switch isLong, given := c.Args[0].Type().Runtime() == vector.Long, len(c.Args) > 1; {
+		case isLong && given:
+			return binary(long), nil
+		case isLong:
+			return unary(func(x int64) int64 { return x }), nil
+		case given:
+			return binary(double), nil
+		}
+		return unary(whole), nil
+	}
+}
+
 var roundFunction = &Function{
 	Name: "ROUND", Min: 1, Max: 2, RefusesNull: true,
 	Summary: "Rounds to a number of decimal places, half away from zero. A negative number of places rounds to tens, hundreds and so on.",
 	Forms:   []string{"$F(<NUMERIC>, [<INTEGER>])"},
 	Bind:    bindPlaces,
-	Kernel: func(c *Call, _ *Context) (Kernel, error) {
-		if c.Args[0].Type().Runtime() == vector.Long {
-			if len(c.Args) == 1 {
-				return unary(func(x int64) int64 { return x }), nil
-			}
-			return binary(roundLong), nil
-		}
-		if len(c.Args) == 1 {
-			return unary(func(x float64) float64 { return roundDouble(x, 0) }), nil
-		}
-		return binary(roundDouble), nil
-	},
+	Kernel:  toPlaces(roundLong, func(x float64) float64 { return roundDouble(x, 0) }, roundDouble),
 }
 
 // bindPlaces binds ROUND and TRUNCATE: the result has the type of the first argument.
@@ -323,18 +329,7 @@ var truncateFunction = &Function{
 	Summary: "Cuts a number to a number of decimal places, toward zero. A negative number of places cuts to tens, hundreds and so on.",
 	Forms:   []string{"$F(<NUMERIC>, [<INTEGER>])"},
 	Bind:    bindPlaces,
-	Kernel: func(c *Call, _ *Context) (Kernel, error) {
-		if c.Args[0].Type().Runtime() == vector.Long {
-			if len(c.Args) == 1 {
-				return unary(func(x int64) int64 { return x }), nil
-			}
-			return binary(truncateLong), nil
-		}
-		if len(c.Args) == 1 {
-			return unary(func(x float64) float64 { return float64(truncate(x)) }), nil
-		}
-		return binary(truncateDouble), nil
-	},
+	Kernel:  toPlaces(truncateLong, func(x float64) float64 { return float64(truncate(x)) }, truncateDouble),
 }
 
 func truncateLong(x, places int64) int64 {

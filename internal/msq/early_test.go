@@ -48,12 +48,14 @@ func withPieces(t *testing.T, b *bench, lines []string, context map[string]any) 
 		t.Fatalf("[%d] rows", out.Rows)
 	}
 	left := 0
-	_ = filepath.WalkDir(b.deps.TempDir, func(_ string, e fs.DirEntry, err error) error {
+	if err := filepath.WalkDir(b.deps.TempDir, func(_ string, e fs.DirEntry, err error) error {
 		if err == nil && !e.IsDir() {
 			left++
 		}
-		return nil
-	})
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
 	if left > 0 {
 		t.Errorf("[%d] files are left behind", left)
 	}

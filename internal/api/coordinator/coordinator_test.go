@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -24,6 +23,7 @@ import (
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/testkit/store"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
@@ -55,11 +55,7 @@ func (f *fixture) Submit(_ context.Context, t *task.Task) error {
 func open(t *testing.T) *fixture {
 	t.Helper()
 	f := &fixture{t: t, clock: clock.NewFake(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))}
-	var err error
-	f.store, err = metastore.Open(t.Context(), metastore.Options{Path: filepath.Join(t.TempDir(), "metadata.db"), Clock: f.clock})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f.store = store.Open(t, f.clock)
 	ctx, stop := context.WithCancel(context.Background())
 	published, ended := timeline.NewPublished(), make(chan error, 1)
 	go func() { ended <- f.store.Follow(ctx, published) }()

@@ -4,7 +4,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,21 +14,14 @@ import (
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/supervisor"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/testkit/store"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
 func open(t *testing.T) (http.Handler, *metastore.Store) {
 	t.Helper()
 	c := clock.NewFake(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))
-	store, err := metastore.Open(t.Context(), metastore.Options{Path: filepath.Join(t.TempDir(), "metadata.db"), Clock: c})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	store := store.Open(t, c)
 	scheduler := compact.New(store, timeline.NewPublished(), task.NewQueue(nil, nil, task.Options{Clock: c}),
 		compact.Options{Clock: c, Log: slog.New(slog.DiscardHandler)})
 	set := supervisor.New(store, map[string]supervisor.Kind{

@@ -3,7 +3,6 @@ package clean
 import (
 	"encoding/json"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"github.com/hengedb/henge/internal/duty/rule"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/testkit/store"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
@@ -26,15 +26,13 @@ func (q queue) Active() []task.Status { return q }
 // What is old and belongs to nothing goes; what is young, used, or of the whole cluster stays.
 func TestRound(t *testing.T) {
 	c := clock.NewFake(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))
-	store, err := metastore.Open(t.Context(), metastore.Options{Path: filepath.Join(t.TempDir(), "metadata.db"), Clock: c})
+	store := store.Open(t, c)
 	ok := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	ok(err)
-	defer func() { ok(store.Close()) }()
 	ctx, none := t.Context(), metastore.Fence{}
 	day := chrono.Interval{Start: 0, End: chrono.Day}
 	owner := metastore.LockOwner{TaskID: "t", GroupID: "t", Priority: 50}

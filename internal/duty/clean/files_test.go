@@ -19,6 +19,7 @@ import (
 	"github.com/hengedb/henge/internal/deepstore/faulty"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/testkit/store"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
@@ -35,12 +36,11 @@ type storage struct {
 
 func newStorage(t *testing.T) *storage {
 	s := &storage{t: t, clock: clock.NewFake(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))}
+	s.store = store.Open(t, s.clock)
 	var err error
-	s.store, err = metastore.Open(t.Context(), metastore.Options{Path: filepath.Join(t.TempDir(), "metadata.db"), Clock: s.clock})
-	s.ok(err)
 	s.local, err = deepstore.OpenLocal(t.TempDir())
 	s.ok(err)
-	t.Cleanup(func() { s.ok(errors.Join(s.store.Close(), s.local.Close())) })
+	t.Cleanup(func() { s.ok(s.local.Close()) })
 	s.deep = faulty.New(s.local, 1, faulty.Plan{})
 	s.cleaner = New(s.store, &s.tasks, Options{
 		Deep: s.deep, Prefixes: []string{"segments/", "cold/segments/"}, Clock: s.clock, Log: slog.New(slog.DiscardHandler),

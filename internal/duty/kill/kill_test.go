@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/testkit/store"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
@@ -40,18 +40,12 @@ func (f *fixture) PutReport(_ context.Context, _ string, report io.Reader) error
 func open(t *testing.T) *fixture {
 	t.Helper()
 	c := clock.NewFake(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))
-	store, err := metastore.Open(t.Context(), metastore.Options{Path: filepath.Join(t.TempDir(), "metadata.db"), Clock: c})
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := store.Open(t, c)
 	deep, err := deepstore.OpenLocal(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := store.Close(); err != nil {
-			t.Error(err)
-		}
 		if err := deep.Close(); err != nil {
 			t.Error(err)
 		}

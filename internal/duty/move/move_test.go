@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http/httptest"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -22,6 +21,7 @@ import (
 	"github.com/hengedb/henge/internal/deepstore/s3"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/testkit/store"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
@@ -39,16 +39,12 @@ func onEach(t *testing.T, test func(f *fixture)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		store, err := metastore.Open(t.Context(), metastore.Options{Path: filepath.Join(t.TempDir(), "metadata.db"), Clock: clock.System()})
-		if err != nil {
-			t.Fatal(err)
-		}
 		t.Cleanup(func() {
-			if err := errors.Join(store.Close(), deep.Close()); err != nil {
+			if err := deep.Close(); err != nil {
 				t.Error(err)
 			}
 		})
-		test(&fixture{t: t, store: store, deep: deep})
+		test(&fixture{t: t, store: store.Open(t, clock.System()), deep: deep})
 	}
 	t.Run("directory", func(t *testing.T) {
 		deep, err := deepstore.OpenLocal(t.TempDir())

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -15,22 +14,13 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/fault"
-	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/testkit/store"
 )
 
 func openStore(t *testing.T) *Store {
 	t.Helper()
-	meta, err := metastore.Open(t.Context(), metastore.Options{Path: filepath.Join(t.TempDir(), "meta.db"), Clock: clock.System(), Release: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := meta.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return NewStore(meta, prometheus.NewRegistry(), nil)
+	return NewStore(store.Open(t, clock.System()), prometheus.NewRegistry(), nil)
 }
 
 func someTask(id string, created int64) *task.Task {

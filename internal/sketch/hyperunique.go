@@ -93,7 +93,7 @@ func ObserveFloat(x float32) Observation {
 //	5  2  its bucket
 //	7     sparse: for each pair of registers in use its place + 7 (2) and its byte;  dense: 1,024 bytes
 type HyperUnique struct {
-	few       []Observation // before regs exists: different buckets, each with its largest position
+	few       []Observation // before regs exists: different buckets, each with its largest position, and its largest that a register can hold
 	regs      []byte
 	offset    uint8
 	nonZero   uint16
@@ -108,7 +108,7 @@ func (h *HyperUnique) Add(o Observation) {
 	}
 	if h.regs == nil {
 		for i, f := range h.few {
-			if uint16(f) == uint16(o) {
+			if uint16(f) == uint16(o) && (f>>16 > maxNibble) == (o>>16 > maxNibble) {
 				h.few[i] = max(f, o)
 				return
 			}
@@ -246,9 +246,11 @@ func (h *HyperUnique) Estimate() float64 {
 		if len(h.few) == 0 {
 			return 0
 		}
-		// Few enough that linear counting answers, unless a position does not fit four bits: let the registers decide.
 		d.expand()
 		return d.Estimate()
+	}
+	if h.nonZero < sparseBelow {
+		return h.estimateSparse()
 	}
 	sum, zeros := 0.0, 0
 	var counts [maxNibble + 1]int
@@ -268,21 +270,63 @@ func (h *HyperUnique) Estimate() float64 {
 	}
 	zeros = counts[0]
 	if special >= 0 {
-		up, low := int(h.regs[special]>>4)+int(h.offset), int(h.regs[special]&0x0f)+int(h.offset)
-		if h.overflows&1 == 0 {
-			up = max(up, int(h.overflow))
-		} else {
-			low = max(low, int(h.overflow))
+		more, none := h.withOverflow(h.regs[special])
+		sum += more
+		zeros += none
+	}
+	return corrected(sum, zeros)
+}
+
+// withOverflow returns what a pair of registers adds to the sum, and how many of the two count as zero, when the largest value belongs to one of them.
+func (h *HyperUnique) withOverflow(pair byte) (sum float64, zeros int) {
+	up, low := int(pair>>4)+int(h.offset), int(pair&0x0f)+int(h.offset)
+	if h.overflows&1 == 0 {
+		up = max(up, int(h.overflow))
+	} else {
+		low = max(low, int(h.overflow))
+	}
+	// The reference looks at the upper half of a value that it has already shifted down.
+	if up&0xf0 == 0 {
+		zeros++
+	}
+	if low&0x0f == 0 {
+		zeros++
+	}
+	return math.Pow(2, -float64(up)) + math.Pow(2, -float64(low)), zeros
+}
+
+// estimateSparse estimates as the reference does from the sparse form, in which it passes on the states of few values. The places there count from before
+// the header and that of the largest value does not, so that this value is seen only where it meets another pair: such a bucket is as if it were empty.
+func (h *HyperUnique) estimateSparse() float64 {
+	sum, zeros, pairs := 0.0, buckets, 0
+	entry := func(place int, b byte) {
+		more, none := math.Pow(2, -float64(b>>4+h.offset))+math.Pow(2, -float64(b&0x0f+h.offset)), 0
+		if b>>4 == 0 {
+			none++
 		}
-		sum += math.Pow(2, -float64(up)) + math.Pow(2, -float64(low))
-		// The reference looks at the upper half of a value that it has already shifted down.
-		if up&0xf0 == 0 {
-			zeros++
+		if b&0x0f == 0 {
+			none++
 		}
-		if low&0x0f == 0 {
-			zeros++
+		if h.overflow != 0 && place == int(h.overflows>>1) {
+			more, none = h.withOverflow(b)
+		}
+		sum += more
+		zeros += none - 2
+		pairs++
+	}
+	for i, b := range h.regs {
+		if b != 0 {
+			entry(i+hyperHeader, b)
 		}
 	}
+	for pairs < int(h.nonZero) {
+		entry(0, 0)
+	}
+	return corrected(sum+float64(zeros), zeros)
+}
+
+// corrected turns the sum over all registers into an estimate.
+func corrected(sum float64, zeros int) float64 {
 	e := hyperFactor / sum
 	switch {
 	case e <= 5*buckets/2.0:

@@ -83,6 +83,23 @@ func MetricOf(aggregator json.RawMessage) (column, metric string) {
 	case "longMax", "doubleMax", "floatMax":
 		return column, "MAX"
 	}
+	for t, name := range timedMetrics {
+		of, last := strings.CutSuffix(kind, "Last")
+		if !last {
+			of, _ = strings.CutSuffix(kind, "First")
+		}
+		if of != name || of == kind {
+			continue
+		}
+		spec := agg.Spec{Name: "EARLIEST"}
+		if last {
+			spec.Name = "LATEST"
+		}
+		if bytes, ok := fields["maxStringBytes"].(float64); ok && t == agg.TimedTextType {
+			spec.Params = []any{int64(bytes)}
+		}
+		return column, spec.Metric()
+	}
 	for _, name := range []string{"DS_HLL", "DS_THETA", "DS_QUANTILES_SKETCH", "DS_TUPLE_DOUBLES", "DS_KLL_DOUBLES", "DS_KLL_FLOATS", "HYPER_UNIQUE"} {
 		sketch := sketchMetrics[name]
 		if sketchName(sketch.kind) != sketchName(kind) {

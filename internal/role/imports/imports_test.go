@@ -143,6 +143,53 @@ func TestSketchesAreImported(t *testing.T) {
 	}
 }
 
+// What release 33 says of first and last values, and of a sketch among whose values one does not fit its register.
+func TestFirstAndLastValuesAreImported(t *testing.T) {
+	dir := t.TempDir()
+	place(t, dir, "pairs", "pairs/2024-03-01T00:00:00.000Z_2024-03-02T00:00:00.000Z/"+version+"/0")
+	found, err := peer.ReadFolder(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := server.Start(t, server.Options{})
+	if got := run(t, s, found.Segments); got.StatusCode != "SUCCESS" {
+		t.Fatalf("the task ended with %+v", got)
+	}
+	const (
+		numbers = "EARLIEST(lFirst), LATEST(lLast), EARLIEST(dFirst), LATEST(dLast), EARLIEST(fFirst), LATEST(fLast)"
+		ask     = "SELECT d, SUM(cnt), APPROX_COUNT_DISTINCT(hu), LATEST(sLast, 8), EARLIEST(sFirst, 8), " + numbers + " FROM pairs GROUP BY 1 ORDER BY 1"
+		want    = `[[null,47,40,"x","x",-5,1,0.5,0.5,0.5,0.5],["",56,41,"longlong","x",0,225,1.8571428571428572,-1.0E10,1.8571428,-1.0E10],` +
+			`["a",47,33,"語語","straße",-5,0,null,17.571428571428573,null,17.571428],["b",48,37,"x","longlong",1099511627776,0,0.5,null,0.5,null],` +
+			`["c",42,35,null,"straße",-5,0,2.857142857142857,0.5,2.857143,0.5],["none",2,1,null,null,null,null,null,null,null,null]]`
+	)
+	if diff := cmp.Diff(want, text(query(t, s, ask))); diff != "" {
+		t.Error(diff)
+	}
+	if got := text(query(t, s, "SELECT APPROX_COUNT_DISTINCT(hu) FROM pairs")); got != "[[85]]" {
+		t.Errorf("different users: %s, want 85", got)
+	}
+	var meta []struct {
+		Aggregators map[string]struct{ Type string } `json:"aggregators"`
+	}
+	body := map[string]any{"queryType": "segmentMetadata", "dataSource": "pairs", "analysisTypes": []string{"aggregators"}}
+	if err := s.Call(t.Context(), "POST", "/service/v2", body, &meta); err != nil {
+		t.Fatal(err)
+	}
+	if len(meta) != 1 || meta[0].Aggregators["lFirst"].Type != "longFirst" || meta[0].Aggregators["sLast"].Type != "stringLast" {
+		t.Errorf("metadata %+v", meta)
+	}
+	// Rolled up further they are what they were.
+	if err := s.Ingest(t.Context(), `REPLACE INTO pairs OVERWRITE ALL SELECT TIME_FLOOR(__time, 'P1D') AS __time, d, SUM(cnt) AS cnt, HYPER_UNIQUE(hu) AS hu,
+		EARLIEST(lFirst) AS lFirst, LATEST(lLast) AS lLast, EARLIEST(dFirst) AS dFirst, LATEST(dLast) AS dLast, EARLIEST(fFirst) AS fFirst, LATEST(fLast) AS fLast,
+		EARLIEST(sFirst, 60) AS sFirst, LATEST(sLast, 60) AS sLast FROM pairs GROUP BY 1, 2 PARTITIONED BY DAY`,
+		map[string]any{"finalizeAggregations": false, "waitUntilSegmentsLoad": true}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, text(query(t, s, ask))); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestADamagedSegmentIsNotImported(t *testing.T) {
 	dir := years(t)
 	damaged := filepath.Join(dir, "kinds/2022-01-01T00:00:00.000Z_2023-01-01T00:00:00.000Z", version, "0/index.zip")

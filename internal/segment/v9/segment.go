@@ -221,6 +221,9 @@ func (s *Segment) describe(name string) (Column, error) {
 		}
 	case "complex":
 		t, known := complexTypes[p.TypeName]
+		if pair, is := pairTypes[p.TypeName]; is {
+			t, known = pair, true
+		}
 		if !known {
 			return col, unknown(name, "it has the complex type [%.60q]", p.TypeName)
 		}
@@ -339,6 +342,9 @@ func (s *Segment) values(col *Column, c *cursor) (*vector.Vector, error) {
 	case "complex":
 		if col.Type == vector.JSON {
 			return c.oldNested(s.parts, rows)
+		}
+		if _, is := pairTypes[col.part.TypeName]; is {
+			return c.pairs(col.Type, s.parts, rows)
 		}
 		return c.complex(col.Type, s.parts, rows)
 	}

@@ -547,8 +547,73 @@ func TestUnknownThingsAreRefused(t *testing.T) {
 }
 
 // TestDamageIsTold cuts and changes a segment: no byte may make reading it panic, and a cut is always told.
+// blocked is bytes in blocks of so many, as cells are kept.
+func blocked(t *testing.T, b []byte, size int) []byte {
+	t.Helper()
+	places, blocks := littleInts(0), []byte(nil)
+	for part := range slices.Chunk(b, size) {
+		blocks = append(blocks, pack(t, lz4Block, part)...)
+		places = append(places, littleInts(len(blocks))...)
+	}
+	all := slices.Concat(littleInts(len(places)), places, littleInts(len(blocks)), blocks)
+	return append(littleInts(len(all)), all...)
+}
+
+func littleInts(n ...int) (out []byte) {
+	for _, x := range n {
+		out = binary.LittleEndian.AppendUint32(out, uint32(x))
+	}
+	return out
+}
+
+// Texts with their times may be kept in cells, too, if a property of the releases after 26 says so: in blocks that cut values anywhere.
+func TestPairsInCells(t *testing.T) {
+	text := strings.Repeat("aaaabbbb", 20)
+	for name, x := range map[string]struct {
+		flag     byte
+		distance func(n int) []byte
+	}{
+		"short": {shortTimes, func(n int) []byte { return littleInts(n) }},
+		"long":  {0, func(n int) []byte { return littleLongs(int64(n)) }},
+	} {
+		cells := [][]byte{
+			slices.Concat(x.distance(0), littleInts(len(text)), []byte(text)), nil, slices.Concat(x.distance(5), littleInts(0)),
+			slices.Concat(x.distance(7), littleInts(-1)), slices.Concat(x.distance(9), littleInts(1), []byte("x")),
+		}
+		column := func(cells [][]byte) *maker {
+			ends, body := littleLongs(0), []byte(nil)
+			for _, cell := range cells {
+				body = append(body, cell...)
+				ends = append(ends, littleLongs(int64(len(body)))...)
+			}
+			m := timed(5)
+			data := append([]byte{pairCells, x.flag, 0, 0}, littleLongs(1000)...)
+			m.column("s", "COMPLEX", `{"type":"complex","typeName":"serializablePairLongString"}`,
+				slices.Concat(data, blocked(t, ends, 24), blocked(t, body, 64)))
+			return m
+		}
+		at := func(time byte, value string) string {
+			return "\x00\x00\x00\x00\x00\x00\x03" + string([]byte{0xe8 + time}) + value
+		}
+		t.Run(name, func(t *testing.T) {
+			wants(t, read(t, column(cells), "s"), at(0, "\x01"+text), nil, at(5, ""), at(7, "\x01"), at(9, "\x01x"))
+			cells[4] = slices.Concat(x.distance(9), littleInts(100), []byte("x"))
+			refused(t, column(cells), "s", segment.ErrCorrupt)
+			refused(t, column(cells[:4]), "s", segment.ErrCorrupt)
+		})
+	}
+}
+
 func TestDamageIsTold(t *testing.T) {
-	files := unzip(t, "testdata/types_2020.zip")
+	for _, name := range []string{"types_2020", "pairs"} {
+		t.Run(name, func(t *testing.T) { damaged(t, "testdata/"+name+".zip") })
+	}
+}
+
+// damaged cuts a segment off, and changes bytes in it.
+func damaged(t *testing.T, path string) {
+	t.Helper()
+	files := unzip(t, path)
 	whole := files["00000.smoosh"].Data
 	try := func(files fstest.MapFS) error {
 		s, err := Open(files)
@@ -573,7 +638,7 @@ func TestDamageIsTold(t *testing.T) {
 }
 
 func FuzzOpen(f *testing.F) {
-	for _, name := range []string{"dim", "arrays", "types_2023"} {
+	for _, name := range []string{"dim", "arrays", "types_2023", "pairs"} {
 		files := unzip(f, "testdata/"+name+".zip")
 		f.Add(files["meta.smoosh"].Data, files["00000.smoosh"].Data)
 	}

@@ -202,7 +202,7 @@ func (s *scope) cardinality(in *inputs, a *CardinalityAggregator) (plan.AggCall,
 	x, name, params := columns[0], "APPROX_COUNT_DISTINCT", []any(nil)
 	var err error
 	switch {
-	case a.ByRow:
+	case bool(a.ByRow):
 		name, params = "HYPER_UNIQUE", []any{int64(1)} // of keys
 		x, err = call("$ROW_KEY", columns...)
 	case len(columns) > 1:

@@ -60,8 +60,8 @@ type CardinalityAggregator struct {
 	Name       string        `json:"name"`
 	Fields     []DimensionOf `json:"fields"`
 	FieldNames []DimensionOf `json:"fieldNames"`
-	ByRow      bool          `json:"byRow"`
-	Round      bool          `json:"round"`
+	ByRow      Flag          `json:"byRow"`
+	Round      Flag          `json:"round"`
 }
 
 // GroupingAggregator gives a bit per dimension of Groupings that is 1 where the row's subtotal leaves it out.

@@ -62,6 +62,9 @@ func (s *scope) filter(f Filter) (expr.Expr, error) {
 		}
 		return condition(x)
 	case *IntervalFilter:
+		if len(f.Intervals) == 0 {
+			return nil, invalid("Filter of type [interval] on dimension [%s] needs at least one interval", f.Dimension)
+		}
 		c, err := s.within(f.Dimension, f.Intervals)
 		if err == nil && c == nil {
 			c = boolLiteral(true)
@@ -295,7 +298,7 @@ func (s *scope) ranged(f *RangeFilter) (expr.Expr, error) {
 		v          any
 		op, strict string
 		open       bool
-	}{{f.Lower.V, ">=", ">", f.LowerOpen}, {f.Upper.V, "<=", "<", f.UpperOpen}} {
+	}{{f.Lower.V, ">=", ">", bool(f.LowerOpen)}, {f.Upper.V, "<=", "<", bool(f.UpperOpen)}} {
 		if side.v == nil {
 			continue
 		}
@@ -337,7 +340,7 @@ func (s *scope) bound(f *BoundFilter) (expr.Expr, error) {
 		v          *Text
 		op, strict string
 		open       bool
-	}{{f.Lower, ">=", ">", f.LowerStrict}, {f.Upper, "<=", "<", f.UpperStrict}} {
+	}{{f.Lower, ">=", ">", bool(f.LowerStrict)}, {f.Upper, "<=", "<", bool(f.UpperStrict)}} {
 		if side.v == nil || side.v.Null {
 			continue
 		}
@@ -433,7 +436,7 @@ func (s *scope) sameColumns(f *ColumnsFilter) (expr.Expr, error) {
 
 // searched is the condition that a search query finds something in the text x.
 func searched(x expr.Expr, q SearchQuery) (expr.Expr, error) {
-	one := func(value string, sensitive *bool, fallback bool) (expr.Expr, error) {
+	one := func(value string, sensitive *Flag, fallback Flag) (expr.Expr, error) {
 		if sensitive != nil {
 			fallback = *sensitive
 		}

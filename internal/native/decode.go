@@ -111,6 +111,9 @@ func decodeTyped[T any](text []byte, key, what string, types map[string]func() T
 		}
 		return out, invalid("%s of %s [%s] is unknown.%s Known are %s", what, key, name, hint, known(types))
 	}
+	if err := checkRequired(what, name, head); err != nil {
+		return out, err
+	}
 	out = create()
 	if err := json.Unmarshal(text, out); err != nil {
 		var zero T
@@ -167,6 +170,23 @@ func (w *Whole) UnmarshalJSON(text []byte) error {
 		return invalid("Query has [%.100s] where a whole number is wanted", text)
 	}
 	*w = Whole(n)
+	return nil
+}
+
+// Flag is true or false, which may come as text.
+type Flag bool
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (f *Flag) UnmarshalJSON(text []byte) error {
+	switch strings.Trim(string(text), `"`) {
+	case "true", "True", "TRUE":
+		*f = true
+	case "false", "False", "FALSE", "":
+		*f = false
+	case "null":
+	default:
+		return invalid("Query has [%.100s] where true or false is wanted", text)
+	}
 	return nil
 }
 

@@ -28,7 +28,13 @@ func (d *DimensionOf) UnmarshalJSON(text []byte) (err error) {
 	if err := json.Unmarshal(text, &head); err == nil && head.Type == nil {
 		c := &ColumnDimension{}
 		d.Dimension = c
-		return json.Unmarshal(text, c)
+		if err := json.Unmarshal(text, c); err != nil {
+			return err
+		}
+		if c.Dimension == "" {
+			return invalid("Dimension of type [default] needs [dimension]")
+		}
+		return nil
 	}
 	d.Dimension, err = decodeTyped(text, "type", "Dimension", dimensionTypes)
 	return err
@@ -57,7 +63,7 @@ type LookupDimension struct {
 	OutputName              *string `json:"outputName"`
 	Name                    string  `json:"name"`
 	Lookup                  *MapOf  `json:"lookup"`
-	RetainMissingValue      bool    `json:"retainMissingValue"`
+	RetainMissingValue      Flag    `json:"retainMissingValue"`
 	ReplaceMissingValueWith *string `json:"replaceMissingValueWith"`
 }
 
@@ -65,7 +71,7 @@ type LookupDimension struct {
 type ListFilteredDimension struct {
 	Delegate    DimensionOf `json:"delegate"`
 	Values      []string    `json:"values"`
-	IsWhitelist *bool       `json:"isWhitelist"`
+	IsWhitelist *Flag       `json:"isWhitelist"`
 }
 
 // RegexFilteredDimension keeps those values of a multi-value column that match Pattern.

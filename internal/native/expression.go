@@ -54,7 +54,10 @@ func (t *translator) newScope(columns []plan.Column, virtual []VirtualColumnOf) 
 
 // column returns what a name stands for. Columns keep their types, __time too; plain makes of them what native queries see.
 func (s *scope) column(name string) (expr.Expr, error) {
-	if v, ok := s.virtual[name]; ok && !s.busy[name] {
+	if v, ok := s.virtual[name]; ok && (!s.busy[name] || !s.t.ingesting) {
+		if s.busy[name] {
+			return nil, invalid("Self-referential column[%s]", name)
+		}
 		if s.t.references++; s.t.references > maxReferences {
 			return nil, invalid("Virtual columns are used more than [%d] times", maxReferences)
 		}

@@ -84,7 +84,7 @@ func extract(x expr.Expr, f Extraction) (expr.Expr, error) {
 	case *BucketExtraction:
 		return onEach(x, func(x expr.Expr) (expr.Expr, error) { return bucketText(x, f) })
 	case *LookupExtraction:
-		return lookup(x, f.Lookup, f.RetainMissingValue, f.ReplaceMissingValueWith)
+		return lookup(x, f.Lookup, bool(f.RetainMissingValue), f.ReplaceMissingValueWith)
 	}
 	return nil, fault.Unsupported("Extraction function is of a type that is not supported")
 }
@@ -296,13 +296,13 @@ func (s *scope) dimension(d Dimension) (expr.Expr, error) {
 		if d.Lookup != nil {
 			m = *d.Lookup
 		}
-		return lookup(x, m, d.RetainMissingValue, d.ReplaceMissingValueWith)
+		return lookup(x, m, bool(d.RetainMissingValue), d.ReplaceMissingValueWith)
 	case *ListFilteredDimension:
 		list := make([]expr.Expr, len(d.Values))
 		for i, v := range d.Values {
 			list[i] = textLiteral(v)
 		}
-		keep := d.IsWhitelist == nil || *d.IsWhitelist
+		keep := d.IsWhitelist == nil || bool(*d.IsWhitelist)
 		return s.filteredValues(d.Delegate, func(x expr.Expr) (expr.Expr, error) {
 			if len(list) == 0 {
 				return boolLiteral(!keep), nil

@@ -40,7 +40,7 @@ var extractionTypes = map[string]func() Extraction{
 type RegexExtraction struct {
 	Expr                    string  `json:"expr"`
 	Index                   *Whole  `json:"index"`
-	ReplaceMissingValue     bool    `json:"replaceMissingValue"`
+	ReplaceMissingValue     Flag    `json:"replaceMissingValue"`
 	ReplaceMissingValueWith *string `json:"replaceMissingValueWith"`
 }
 
@@ -78,20 +78,20 @@ type TimeFormatExtraction struct {
 	TimeZone    string          `json:"timeZone"`
 	Locale      string          `json:"locale"`
 	Granularity *GranularitySet `json:"granularity"`
-	AsMillis    bool            `json:"asMillis"`
+	AsMillis    Flag            `json:"asMillis"`
 }
 
 // TimeParseExtraction reads a time in one pattern and writes it in another.
 type TimeParseExtraction struct {
 	TimeFormat   string `json:"timeFormat"`
 	ResultFormat string `json:"resultFormat"`
-	Joda         bool   `json:"joda"`
+	Joda         Flag   `json:"joda"`
 }
 
 // LookupExtraction maps text through a table, which is given in place or registered under a name.
 type LookupExtraction struct {
 	Lookup                  MapOf   `json:"lookup"`
-	RetainMissingValue      bool    `json:"retainMissingValue"`
+	RetainMissingValue      Flag    `json:"retainMissingValue"`
 	ReplaceMissingValueWith *string `json:"replaceMissingValueWith"`
 }
 

@@ -115,9 +115,9 @@ type BoundFilter struct {
 	Dimension    string       `json:"dimension"`
 	Lower        *Text        `json:"lower"`
 	Upper        *Text        `json:"upper"`
-	LowerStrict  bool         `json:"lowerStrict"`
-	UpperStrict  bool         `json:"upperStrict"`
-	AlphaNumeric bool         `json:"alphaNumeric"`
+	LowerStrict  Flag         `json:"lowerStrict"`
+	UpperStrict  Flag         `json:"upperStrict"`
+	AlphaNumeric Flag         `json:"alphaNumeric"`
 	Ordering     OrderingOf   `json:"ordering"`
 	ExtractionFn ExtractionOf `json:"extractionFn"`
 }
@@ -128,8 +128,8 @@ type RangeFilter struct {
 	MatchValueType string `json:"matchValueType"`
 	Lower          Value  `json:"lower"`
 	Upper          Value  `json:"upper"`
-	LowerOpen      bool   `json:"lowerOpen"`
-	UpperOpen      bool   `json:"upperOpen"`
+	LowerOpen      Flag   `json:"lowerOpen"`
+	UpperOpen      Flag   `json:"upperOpen"`
 }
 
 // LikeFilter is SQL's LIKE.

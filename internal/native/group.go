@@ -334,7 +334,7 @@ func (t *translator) timeseries(q *Timeseries) (plan.Node, error) {
 	if q.Limit > 0 && q.Limit < math.MaxInt32 && skipsEmpty(&q.Common) {
 		limit = int64(q.Limit)
 	}
-	return &plan.Sort{Input: n, Keys: []plan.SortKey{{Column: 0, Desc: q.Descending, NullsFirst: true}}, Limit: limit}, nil
+	return &plan.Sort{Input: n, Keys: []plan.SortKey{{Column: 0, Desc: bool(q.Descending), NullsFirst: true}}, Limit: limit}, nil
 }
 
 // skipsEmpty reports whether a timeseries leaves empty buckets out.

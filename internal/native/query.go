@@ -57,7 +57,7 @@ type Common struct {
 	Filter         FilterOf          `json:"filter"`
 	VirtualColumns []VirtualColumnOf `json:"virtualColumns"`
 	Granularity    GranularitySet    `json:"granularity"`
-	Descending     bool              `json:"descending"`
+	Descending     Flag              `json:"descending"`
 	Context        map[string]Value  `json:"context"`
 }
 
@@ -248,6 +248,9 @@ func (q *Timeseries) check() error {
 	if err := q.checkGranularity(); err != nil {
 		return err
 	}
+	if q.Limit < 0 {
+		return invalid("limit must be greater than 0, but is [%d]", q.Limit)
+	}
 	return q.Grouping.check()
 }
 
@@ -350,6 +353,8 @@ type Scan struct {
 	OrderBy      []ScanOrder `json:"orderBy"`
 	BatchSize    Whole       `json:"batchSize"`
 	ResultFormat string      `json:"resultFormat"`
+	// Legacy shows the time as a text, in the first column, which is called LegacyTime.
+	Legacy Flag `json:"legacy"`
 }
 
 // ScanOrder orders by one column.
@@ -383,7 +388,7 @@ func (q *Scan) check() error {
 		}
 	}
 	switch {
-	case q.Limit != nil && *q.Limit <= 0:
+	case q.Limit != nil && *q.Limit < 0:
 		return invalid("limit must be greater than 0, but is [%d]", *q.Limit)
 	case q.Offset < 0:
 		return invalid("offset must be greater than or equal to 0, but is [%d]", q.Offset)
@@ -443,9 +448,11 @@ func (q *TimeBoundary) check() error { return q.checkSource() }
 type SegmentMetadata struct {
 	Common
 	ToInclude              *ColumnSet `json:"toInclude"`
-	Merge                  bool       `json:"merge"`
+	Merge                  Flag       `json:"merge"`
 	AnalysisTypes          *[]string  `json:"analysisTypes"`
-	LenientAggregatorMerge bool       `json:"lenientAggregatorMerge"`
+	LenientAggregatorMerge Flag       `json:"lenientAggregatorMerge"`
+	// UsingDefaultInterval says that the last week of data is meant, whatever the intervals.
+	UsingDefaultInterval Flag `json:"usingDefaultInterval"`
 	// AggregatorMergeStrategy is how aggregators of several segments become one list; AggregatorMerge reads it.
 	AggregatorMergeStrategy string `json:"aggregatorMergeStrategy"`
 }
@@ -467,7 +474,7 @@ func (q *SegmentMetadata) AggregatorMerge() AggregatorMerge {
 	switch {
 	case q.AggregatorMergeStrategy != "":
 		return AggregatorMerge(lower(q.AggregatorMergeStrategy))
-	case q.LenientAggregatorMerge:
+	case bool(q.LenientAggregatorMerge):
 		return MergeLenient
 	}
 	return MergeStrict
@@ -509,6 +516,9 @@ func (q *SegmentMetadata) check() error {
 	default:
 		return invalid("Invalid dataSource type of a segmentMetadata query: only tables and unions of them can be described")
 	}
+	if q.ToInclude != nil && q.ToInclude.Type == "list" && q.ToInclude.Columns == nil {
+		return invalid("toInclude of type [list] needs [columns]")
+	}
 	if q.ToInclude != nil && !slices.Contains([]string{"all", "none", "list"}, q.ToInclude.Type) {
 		return invalid("toInclude of type [%s] is unknown. Known are [all, none, list]", q.ToInclude.Type)
 	}
@@ -534,3 +544,29 @@ func (q *SegmentMetadata) check() error {
 type DataSourceMetadata struct{ Common }
 
 func (q *DataSourceMetadata) check() error { return q.checkSource() }
+
+// OfSegment returns q over that part of one table's time that a segment has, without what applies to all rows together.
+func OfSegment(q Query, table string, visible chrono.Interval) Query {
+	copied := reflect.New(reflect.TypeOf(q).Elem())
+	copied.Elem().Set(reflect.ValueOf(q).Elem())
+	out, _ := reflect.TypeAssert[Query](copied)
+	c := out.Parts()
+	c.DataSource = DataSourceOf{&TableSource{Name: table}}
+	within := Intervals{}
+	for _, iv := range q.Parts().When() {
+		if part, ok := iv.Intersect(visible); ok && !part.IsEmpty() {
+			within = append(within, part)
+		}
+	}
+	if len(within) == 0 {
+		within = Intervals{visible}
+	}
+	c.Intervals = &within
+	switch q := out.(type) {
+	case *GroupBy:
+		q.LimitSpec, q.Having = nil, HavingOf{}
+	case *SegmentMetadata:
+		q.UsingDefaultInterval = false
+	}
+	return out
+}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
 )
 
@@ -26,9 +27,18 @@ func (t *translator) scan(q *Scan) (*Plan, error) {
 			}
 		}
 	}
+	names = q.legacyNames(names)
 	out := &Plan{Unknown: map[string]bool{}}
 	p := &plan.Project{Input: node}
 	for _, name := range names {
+		if q.isLegacyTime(name) {
+			x, err := s.legacyTime()
+			if err != nil {
+				return nil, err
+			}
+			p.Exprs, p.Names = append(p.Exprs, x), append(p.Names, name)
+			continue
+		}
 		x, err := s.column(name)
 		if err != nil {
 			return nil, err
@@ -59,7 +69,7 @@ func (t *translator) scan(q *Scan) (*Plan, error) {
 		keys = append(keys, plan.SortKey{Column: i, Desc: desc, NullsFirst: !desc})
 	}
 	limit := int64(-1)
-	if q.Limit != nil {
+	if q.Limit != nil && *q.Limit > 0 { // 0 is no limit
 		limit = int64(*q.Limit)
 		if offset := int64(q.Offset); limit <= math.MaxInt64-offset {
 			limit += offset
@@ -86,6 +96,40 @@ func (t *translator) scan(q *Scan) (*Plan, error) {
 		out.Node = &plan.Limit{Input: p, Count: limit}
 	}
 	return out, nil
+}
+
+// LegacyTime is the name of the column with the time in scans of old clients.
+const LegacyTime = "timestamp"
+
+// isLegacyTime reports whether a column of q is the time as old clients know it.
+func (q *Scan) isLegacyTime(name string) bool { return bool(q.Legacy) && name == LegacyTime }
+
+// legacyNames puts the time that old clients know before the other columns, in the place of the time where all columns are wanted.
+func (q *Scan) legacyNames(names []string) []string {
+	if !bool(q.Legacy) || slices.Contains(names, LegacyTime) {
+		return names
+	}
+	out := []string{LegacyTime}
+	for _, name := range names {
+		if len(q.Columns) > 0 || name != plan.TimeColumn {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+func (s *scope) legacyTime() (expr.Expr, error) {
+	x, err := s.column(plan.TimeColumn)
+	if err != nil {
+		return nil, err
+	}
+	if x.Type().Base != expr.Timestamp {
+		if x, err = cast(x, longType); err != nil {
+			return nil, err
+		}
+		x = asTime(x)
+	}
+	return call("TIME_FORMAT", x, textLiteral("yyyy-MM-dd'T'HH:mm:ss.SSS'Z'"), textLiteral("UTC"))
 }
 
 // Ordered reports whether the rows are wanted in an order.

@@ -27,13 +27,13 @@ var searchQueryTypes = map[string]func() SearchQuery{
 type ContainsSearch struct {
 	Type          string  `json:"type"`
 	Value         *string `json:"value"`
-	CaseSensitive *bool   `json:"caseSensitive"`
+	CaseSensitive *Flag   `json:"caseSensitive"`
 }
 
 // FragmentSearch looks for all of Values.
 type FragmentSearch struct {
 	Values        []string `json:"values"`
-	CaseSensitive *bool    `json:"caseSensitive"`
+	CaseSensitive *Flag    `json:"caseSensitive"`
 }
 
 // RegexSearch looks for a match of Pattern.

@@ -193,7 +193,7 @@ func finished(a Aggregator, x expr.Expr) (expr.Expr, error) {
 			return cast(x, expr.Of(expr.Float))
 		}
 	case *CardinalityAggregator:
-		return estimated("$HYPER_UNIQUE_ESTIMATE", x, a.Round)
+		return estimated("$HYPER_UNIQUE_ESTIMATE", x, bool(a.Round))
 	case *SketchAggregator:
 		if a.ShouldFinalize != nil && !*a.ShouldFinalize {
 			return nil, nil

@@ -40,8 +40,8 @@ type NestedColumn struct {
 	ExpectedType   string     `json:"expectedType"`
 	PathParts      []PathPart `json:"pathParts"`
 	Path           string     `json:"path"`
-	ProcessFromRaw bool       `json:"processFromRaw"`
-	UseJQSyntax    bool       `json:"useJqSyntax"`
+	ProcessFromRaw Flag       `json:"processFromRaw"`
+	UseJQSyntax    Flag       `json:"useJqSyntax"`
 }
 
 // PathPart is a step of a path: a field or an array element.
@@ -74,7 +74,7 @@ type FilteredColumn struct {
 	Name        string      `json:"name"`
 	Delegate    DimensionOf `json:"delegate"`
 	Values      []string    `json:"values"`
-	IsAllowList *bool       `json:"isAllowList"`
+	IsAllowList *Flag       `json:"isAllowList"`
 }
 
 // Name returns the name of the column; it is one.

@@ -117,7 +117,7 @@ func describeAll(ctx context.Context, r *analysesRequest, files Files) ([]*analy
 		var a *analysis
 		err = exec.Protect(func() error {
 			a = analyze(r, l, reader.Info())
-			return nil
+			return a.look(r, reader)
 		})
 		reader.Release()
 		switch {
@@ -154,7 +154,7 @@ func AnalysesRoutes(mux *edge.Mux, files Files) {
 
 // analyses gives f the analyses of the segments of a query, in their order, or one of all.
 func (x *execution) analyses(ctx context.Context, q *lang.SegmentMetadata, segments []Listed, f func(*analysis) error) error {
-	all, err := x.described(ctx, analysesRequest{Asked: q.Analyses(), Include: q.ToInclude, Merge: q.Merge}, segments)
+	all, err := x.described(ctx, analysesRequest{Asked: q.Analyses(), Include: q.ToInclude, Merge: bool(q.Merge)}, segments)
 	if err != nil {
 		return err
 	}

@@ -82,7 +82,9 @@ func (x *execution) buckets(
 type stamper func(dst []byte, bucket int64) []byte
 
 // stampOf shows all buckets with one time.
-func stampOf(t int64) stamper { return func(dst []byte, _ int64) []byte { return appendTime(dst, t) } }
+func (x *execution) stampOf(t int64) stamper {
+	return func(dst []byte, _ int64) []byte { return x.appendMoment(dst, t) }
+}
 
 // starts are the segments of a bucket of a search: how many there are, and where the first begins.
 type starts struct {
@@ -117,7 +119,7 @@ func (x *execution) topN(ctx context.Context, q *lang.TopN, p *lang.Plan) error 
 	if known && len(ranges) > 0 {
 		first := ranges[0].Start
 		if !q.Granularity.Given || q.Granularity.IsAll() {
-			stamp, empty = stampOf(first), slices.Values([]int64{q.When()[0].Start})
+			stamp, empty = x.stampOf(first), slices.Values([]int64{q.When()[0].Start})
 		} else {
 			empty = bucketStarts(q.Granularity.Granularity, ranges, false)
 		}
@@ -152,7 +154,7 @@ func (x *execution) search(ctx context.Context, q *lang.Search, p *lang.Plan) er
 	case len(segments) == 0:
 		stamp, empty = x.appendBucket, none
 	case !q.Granularity.Given || q.Granularity.IsAll():
-		stamp, empty = stampOf(segments[0].Start), none
+		stamp, empty = x.stampOf(segments[0].Start), none
 		if list := q.When(); len(list) > 0 {
 			empty = slices.Values([]int64{list[0].Start})
 		}
@@ -167,7 +169,7 @@ func (x *execution) search(ctx context.Context, q *lang.Search, p *lang.Plan) er
 		of := startsOf(q.Granularity.Granularity, segments)
 		stamp = func(dst []byte, t int64) []byte {
 			if b := of[t]; b.n == 1 {
-				return appendTime(dst, b.first)
+				return x.appendMoment(dst, b.first)
 			}
 			return x.appendBucket(dst, t)
 		}
@@ -231,15 +233,18 @@ func (x *execution) timeBoundary(ctx context.Context, q *lang.TimeBoundary, p *l
 		if q.Latest() {
 			stamp = greatest
 		}
-		out.buf = append(appendTime(append(out.buf, `{"timestamp":`...), stamp), `,"result":{`...)
+		if x.stamp != nil {
+			stamp = *x.stamp
+		}
+		out.buf = append(x.appendMoment(append(out.buf, `{"timestamp":`...), stamp), `,"result":{`...)
 		if !q.Earliest() {
-			out.buf = appendTime(append(out.buf, `"maxTime":`...), greatest)
+			out.buf = x.appendMoment(append(out.buf, `"maxTime":`...), greatest)
 		}
 		if !q.Latest() {
 			if !q.Earliest() {
 				out.buf = append(out.buf, ',')
 			}
-			out.buf = appendTime(append(out.buf, `"minTime":`...), least)
+			out.buf = x.appendMoment(append(out.buf, `"minTime":`...), least)
 		}
 		out.buf = append(out.buf, "}}"...)
 		return nil

@@ -27,6 +27,10 @@ type execution struct {
 	settings map[string]any
 	out      *answer
 	zone     *chrono.Zone // in which the times of buckets are shown; nil: UTC
+	// longTimes says that times are shown as numbers.
+	longTimes bool
+	// stamp is the time that the answers about ends show in place of these; nil: they show the ends.
+	stamp *int64
 }
 
 // answer writes the answer of q.
@@ -230,8 +234,8 @@ func (x *execution) showBuckets(g lang.GranularitySet) {
 }
 
 func (x *execution) appendBucket(dst []byte, ms int64) []byte {
-	if x.zone == nil {
-		return appendTime(dst, ms)
+	if x.zone == nil || x.longTimes {
+		return x.appendMoment(dst, ms)
 	}
 	return appendTimeIn(dst, ms, x.zone)
 }

@@ -8,6 +8,8 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/api/query"
@@ -120,7 +122,7 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) (err error) {
 	}
 	dialect := edge.DialectOf(r.Context())
 	dialect.SetHeader(w.Header(), "Query-Id", id)
-	if err := unsupported(settings); err != nil {
+	if err := checkSettings(settings); err != nil {
 		return err
 	}
 	ctx, done, err := query.Deadline(r.Context(), settings, a.o.DefaultTimeout, a.o.MaxTimeout)
@@ -152,7 +154,16 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) (err error) {
 		out.pretty = &bytes.Buffer{}
 	}
 	x := &execution{session: session, id: id, settings: settings, out: out}
-	if err = x.answer(ctx, q); err == nil {
+	if x.longTimes, err = x.bool("serializeDateTimeAsLong"); err != nil {
+		return err
+	}
+	answer := x.answer
+	if by, err := x.bool("bySegment"); err != nil {
+		return err
+	} else if by {
+		answer = x.bySegment
+	}
+	if err = answer(ctx, q); err == nil {
 		err = out.close()
 	}
 	query.Wrote(ctx, out.bytes)
@@ -162,13 +173,23 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) (err error) {
 	return err
 }
 
-// unsupported refuses what would change the shape of the answer.
-func unsupported(settings map[string]any) error {
-	if by, err := query.Bool(settings, "bySegment", false); err != nil || by {
-		if err == nil {
-			err = fault.Unsupported("Query context [bySegment] is not supported")
+// switches are the parameters of the query context that are true or false.
+var switches = []string{
+	"bySegment", "finalize", "grandTotal", "resultAsArray", "serializeDateTimeAsLong", "skipEmptyBuckets", "sortByDimsFirst", "useCache", "populateCache",
+}
+
+// checkSettings refuses parameters of the query context that can't be read, also those that have no effect here.
+func checkSettings(settings map[string]any) error {
+	for _, name := range switches {
+		if _, err := query.Bool(settings, name, false); err != nil {
+			return err
 		}
-		return err
+	}
+	if v, ok := settings["vectorize"].(string); ok && !slices.Contains([]string{"true", "false", "force"}, strings.ToLower(v)) {
+		return fault.BadContext("Expected key [vectorize] to be one of [true, false, force], but got [%s]", v)
+	}
+	if v, ok := settings["groupByStrategy"].(string); ok && v != "v2" {
+		return fault.BadContext("Expected key [groupByStrategy] to be [v2], but got [%s]", v)
 	}
 	return nil
 }

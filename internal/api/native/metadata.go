@@ -125,7 +125,7 @@ const defaultHistory = 7 * 24 * 60 * 60 * 1000
 
 // recent returns the intervals of q, or those of the last week of the datasource.
 func (x *execution) recent(q *lang.SegmentMetadata, name string) []chrono.Interval {
-	if q.Intervals != nil {
+	if q.Intervals != nil && !q.UsingDefaultInterval {
 		return q.When()
 	}
 	end := int64(0)
@@ -186,6 +186,7 @@ func describe(c *segment.ColumnInfo, wants func(string) bool) *columnAnalysis {
 		out.HasNulls = true // as the reference says of all of them
 	case vector.KindList:
 		out.Type = "ARRAY"
+		out.HasNulls = false // as the reference says of all of them
 	case vector.KindString:
 		zero := 0
 		out.Cardinality = &zero
@@ -244,6 +245,9 @@ func (a *analysis) finish(how lang.AggregatorMerge) (*analysis, error) {
 	var err error
 	if a.Aggregators, err = foldSaid(how, a.said); err != nil {
 		return nil, err
+	}
+	if a.ID == "merged" && len(a.Aggregators) == 0 {
+		a.Aggregators = nil
 	}
 	if a.QueryGranularity != nil {
 		a.Granularity = granularityOf(*a.QueryGranularity)
@@ -343,8 +347,12 @@ func (x *execution) dataSourceMetadata(ctx context.Context, q *lang.DataSourceMe
 	}
 	out.buf = append(out.buf, '[')
 	if any {
-		out.buf = appendTime(append(out.buf, `{"timestamp":`...), latest)
-		out.buf = append(appendTime(append(out.buf, `,"result":{"maxIngestedEventTime":`...), latest), "}}"...)
+		stamp := latest
+		if x.stamp != nil {
+			stamp = *x.stamp
+		}
+		out.buf = x.appendMoment(append(out.buf, `{"timestamp":`...), stamp)
+		out.buf = append(x.appendMoment(append(out.buf, `,"result":{"maxIngestedEventTime":`...), latest), "}}"...)
 	}
 	out.buf = append(out.buf, ']')
 	return nil

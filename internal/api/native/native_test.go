@@ -164,7 +164,7 @@ func TestStatuses(t *testing.T) {
 		{"POST", "/service/v2?pretty", `{"queryType":"timeBoundary","dataSource":"x"}`, 200},
 		{"POST", "/service/v2", `{`, 400},
 		{"POST", "/service/v2", `{"queryType":"timeBoundary","dataSource":"x","context":{"timeout":"x"}}`, 400},
-		{"POST", "/service/v2", `{"queryType":"timeBoundary","dataSource":"x","context":{"bySegment":true}}`, 501},
+		{"POST", "/service/v2", `{"queryType":"timeBoundary","dataSource":"x","context":{"bySegment":true}}`, 200},
 		{"POST", "/service/v2/nosuch", `{}`, 404},
 		{"DELETE", "/service/v2/nosuch", ``, 202},
 		{"GET", "/service/v2", ``, 405},

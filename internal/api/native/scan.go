@@ -2,6 +2,7 @@ package native
 
 import (
 	"context"
+	"slices"
 	"sort"
 
 	"github.com/hengedb/henge/internal/chrono"
@@ -21,11 +22,13 @@ const inlineSegment = "inline_-146136543-09-08T08:23:32.096Z_146140482-04-24T15:
 type scanAnswer struct {
 	x          *execution
 	head, tail []byte // what stands before and behind the rows of an element, without the name of the segment
-	compact    bool
-	time       int // the column that says of which segment a row is; -1: all are of one
-	shown      int
-	size       int64
-	skip       int64 // rows still to leave out
+	// tails are those of segments that have columns of another type, by name.
+	tails   map[string][]byte
+	compact bool
+	time    int // the column that says of which segment a row is; -1: all are of one
+	shown   int
+	size    int64
+	skip    int64 // rows still to leave out
 
 	segments []namedSegment
 	segment  int   // of the element, an index of segments; -1: none
@@ -51,7 +54,10 @@ func (x *execution) scan(ctx context.Context, q *lang.Scan, p *lang.Plan) error 
 	case !q.Ordered() && !lang.ReadsTables(q.DataSource.DataSource):
 		a.segments, a.segment = []namedSegment{{id: inlineSegment}}, 0
 	}
-	a.head, a.tail = scanHead(p)
+	a.head, a.tail = scanHead(q, p, nil)
+	if err := x.segmentTails(ctx, a, q, p); err != nil {
+		return err
+	}
 	x.out.buf = append(x.out.buf, '[')
 	if err := x.rows(ctx, p.Node, a.row); err != nil {
 		return err
@@ -159,13 +165,44 @@ func (a *scanAnswer) begin() {
 // close ends an element.
 func (a *scanAnswer) close() {
 	if a.open {
-		a.x.out.buf = append(append(a.x.out.buf, ']'), a.tail...)
+		tail := a.tail
+		if a.segment >= 0 {
+			if own, ok := a.tails[a.segments[a.segment].id]; ok {
+				tail = own
+			}
+		}
+		a.x.out.buf = append(append(a.x.out.buf, ']'), tail...)
 	}
 	a.open, a.rows = false, 0
 }
 
-// scanHead makes what stands before and behind the rows of an element.
-func scanHead(p *lang.Plan) (head, tail []byte) {
+// segmentTails finds what stands behind the rows of the segments. The types of columns are those that a segment has: where they differ between
+// segments, the plan knows only that a column has nested data.
+func (x *execution) segmentTails(ctx context.Context, a *scanAnswer, q *lang.Scan, p *lang.Plan) error {
+	nested := slices.ContainsFunc(p.Node.Columns()[:p.Shown], func(c plan.Column) bool { return c.Type.ComplexName() == "json" })
+	if !nested || len(a.segments) == 0 || !lang.ReadsTables(q.DataSource.DataSource) {
+		return nil
+	}
+	var segments []Listed
+	for _, name := range lang.ScannedTables(q.DataSource.DataSource) {
+		segments = append(segments, x.session.List(name, q.When())...)
+	}
+	for i := range segments {
+		segments[i].At = i
+	}
+	all, err := x.described(ctx, analysesRequest{}, segments)
+	if err != nil {
+		return err
+	}
+	a.tails = map[string][]byte{}
+	for _, one := range all {
+		_, a.tails[one.ID] = scanHead(q, p, one.Columns.columns)
+	}
+	return nil
+}
+
+// scanHead makes what stands before and behind the rows of an element. The types of stored columns win over those of the plan.
+func scanHead(q *lang.Scan, p *lang.Plan, stored map[string]*columnAnalysis) (head, tail []byte) {
 	head = append(head, `,"columns":[`...)
 	tail = append(tail, `,"rowSignature":[`...)
 	for i, c := range p.Node.Columns()[:p.Shown] {
@@ -175,7 +212,14 @@ func scanHead(p *lang.Plan) (head, tail []byte) {
 		head = appendQuoted(head, c.Name)
 		tail = appendQuoted(append(tail, `{"name":`...), c.Name)
 		if !p.Unknown[c.Name] {
-			tail = appendQuoted(append(tail, `,"type":`...), signature(c))
+			t := signature(c)
+			if own, ok := stored[c.Name]; ok && c.Type.ComplexName() == "json" {
+				t = own.TypeSignature
+			}
+			if bool(q.Legacy) && c.Name == lang.LegacyTime {
+				t = vector.Long.String()
+			}
+			tail = appendQuoted(append(tail, `,"type":`...), t)
 		}
 		tail = append(tail, '}')
 	}

@@ -63,7 +63,7 @@ func (s *series) one(ctx context.Context, p *lang.Plan, ranges []chrono.Interval
 		t := c.time(row)
 		switch {
 		case len(ranges) == 0:
-		case s.q.Descending:
+		case bool(s.q.Descending):
 			t = ranges[len(ranges)-1].Start
 		default:
 			t = ranges[0].Start
@@ -78,7 +78,7 @@ func (s *series) all(ctx context.Context, p *lang.Plan, ranges []chrono.Interval
 	next, stop := iter.Pull(func(func(int64) bool) {})
 	if known && !s.q.SkipsEmpty() {
 		stop()
-		next, stop = iter.Pull(bucketStarts(s.q.Granularity.Granularity, ranges, s.q.Descending))
+		next, stop = iter.Pull(bucketStarts(s.q.Granularity.Granularity, ranges, bool(s.q.Descending)))
 		if err := s.computeEmpty(ctx); err != nil {
 			stop()
 			return err

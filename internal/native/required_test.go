@@ -1,0 +1,48 @@
+package native
+
+import (
+	"context"
+	"strings"
+	"testing"
+)
+
+func TestPartsWithoutWhatTheyNeed(t *testing.T) {
+	timeseries := func(rest string) string {
+		return `{"queryType":"timeseries","dataSource":"wiki","intervals":["2015/2016"],"granularity":"all",` + rest + `}`
+	}
+	filter := func(f string) string { return timeseries(`"filter":` + f) }
+	groups := func(dimension string) string {
+		return `{"queryType":"groupBy","dataSource":"wiki","intervals":["2015/2016"],"granularity":"all","dimensions":[` + dimension + `]}`
+	}
+	for _, c := range []struct{ body, want string }{
+		{filter(`{"type":"selector","value":"x"}`), "Filter of type [selector] needs [dimension]"},
+		{filter(`{"type":"in","dimension":"page"}`), "Filter of type [in] needs [values]"},
+		{filter(`{"type":"like","dimension":"page"}`), "Filter of type [like] needs [pattern]"},
+		{filter(`{"type":"regex","dimension":"page","pattern":null}`), "Filter of type [regex] needs [pattern]"},
+		{filter(`{"type":"interval","dimension":"__time"}`), "Filter of type [interval] needs [intervals]"},
+		{filter(`{"type":"interval","dimension":"__time","intervals":[]}`), "needs at least one interval"},
+		{filter(`{"type":"equals","column":"added","matchValue":36}`), "Filter of type [equals] needs [matchValueType]"},
+		{filter(`{"type":"range","column":"added","lower":1}`), "Filter of type [range] needs [matchValueType]"},
+		{filter(`{"type":"null"}`), "Filter of type [null] needs [column]"},
+		{filter(`{"type":"selector","dimension":"page","value":"x","extractionFn":{"type":"regex"}}`), "Extraction function of type [regex] needs [expr]"},
+		{filter(`{"type":"search","dimension":"page","query":{"type":"regex"}}`), "Search query of type [regex] needs [pattern]"},
+		{timeseries(`"aggregations":[{"type":"count"}]`), "Aggregator of type [count] needs [name]"},
+		{timeseries(`"aggregations":[{"type":"filtered","aggregator":{"type":"count","name":"c"}}]`), "Aggregator of type [filtered] needs [filter]"},
+		{timeseries(`"virtualColumns":[{"type":"expression","name":"v"}]`), "Virtual column of type [expression] needs [expression]"},
+		{timeseries(`"virtualColumns":[{"type":"expression","name":"v","expression":"v + 1"}],"aggregations":[{"type":"longSum","name":"s","fieldName":"v"}]`), "Self-referential column[v]"},
+		{timeseries(`"limit":-1`), "limit must be greater than 0"},
+		{timeseries(`"descending":"yes"`), "[\"yes\"] where true or false is wanted"},
+		{groups(`{"type":"extraction","dimension":"page"}`), "Dimension of type [extraction] needs [extractionFn]"},
+		{groups(`{}`), "Dimension of type [default] needs [dimension]"},
+		{groups(`{"type":"listFiltered","delegate":"tags"}`), "Dimension of type [listFiltered] needs [values]"},
+		{`{"queryType":"segmentMetadata","dataSource":"wiki","toInclude":{"type":"list"}}`, "toInclude of type [list] needs [columns]"},
+	} {
+		q, err := Decode([]byte(c.body))
+		if err == nil {
+			_, err = Translate(context.Background(), q, wiki{})
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want [%s]", c.body, err, c.want)
+		}
+	}
+}

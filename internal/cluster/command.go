@@ -35,6 +35,9 @@ type QueueState struct {
 	Pending []string `json:"pending"`
 	// Loading are those of them that are being loaded.
 	Loading []string `json:"loading,omitempty"`
+	// LoadedBytes is what was loaded since the answer before, and LoadingMicros how long something was being loaded in that time.
+	LoadedBytes   int64 `json:"loadedBytes,omitempty"`
+	LoadingMicros int64 `json:"loadingMicros,omitempty"`
 	// Failed are those that could not be, with the reason, since the answer before.
 	Failed map[string]string `json:"failed,omitempty"`
 }

@@ -34,6 +34,8 @@ type Options struct {
 	Leader func(role string) (url string, here bool)
 	// Seen is what queries of this process see of the published timeline; nil: all of it.
 	Seen func() *timeline.State
+	// Queues returns what servers were told to load and to drop, by their addresses.
+	Queues func() map[string]Queue
 	// Nodes returns the processes of the cluster.
 	Nodes func() []Node
 	// History is how far back the Broker's description of a datasource looks, in milliseconds.

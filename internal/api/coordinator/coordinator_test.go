@@ -35,6 +35,7 @@ type fixture struct {
 	handler   http.Handler
 	api       *API
 	loaded    []string
+	queues    map[string]Queue
 	submitted []*task.Task
 }
 
@@ -88,6 +89,7 @@ func open(t *testing.T) *fixture {
 		},
 		History:    30 * 24 * 3600 * 1000,
 		Compaction: compact.New(f.store, published, task.NewQueue(nil, nil, task.Options{Clock: f.clock}), compact.Options{Clock: f.clock, Log: slog.New(slog.DiscardHandler)}),
+		Queues:     func() map[string]Queue { return f.queues },
 		Nodes: func() []Node {
 			return []Node{
 				{Role: "coordinator", Service: "service/coordinator", Host: "h", Port: 8081},
@@ -307,7 +309,15 @@ func TestLoadStatus(t *testing.T) {
 	f.loaded = f.loaded[1:]
 	f.expect("GET", "C/loadstatus?simple", "", 200, `{"wiki":1}`)
 	f.expect("GET", "C/datasources/wiki/loadstatus?forceMetadataRefresh=true&interval=2026-03-01/2026-03-02", "", 200, `{"wiki":50.0}`)
-	f.expect("GET", "C/loadqueue", "", 200, `{"h:8083":{"segmentsToLoad":["`+lost+`"],"segmentsToDrop":[]},"w:8091":{"segmentsToLoad":[],"segmentsToDrop":[]}}`)
+	const idle = `"w:8091":{"segmentsToLoad":[],"segmentsToDrop":[]}}`
+	f.expect("GET", "C/loadqueue", "", 200, `{"h:8083":{"segmentsToLoad":[],"segmentsToDrop":[]},`+idle)
+	f.queues = map[string]Queue{"h:8083": {Load: []string{lost}, Drop: []string{"z_gone", f.loaded[0]}, Kbps: 2}, "unknown:1": {}}
+	f.expect("GET", "C/loadqueue", "", 200, `{"h:8083":{"segmentsToLoad":["`+lost+`"],"segmentsToDrop":["`+f.loaded[0]+`","z_gone"]},`+idle)
+	f.expect("GET", "C/loadqueue?simple", "", 200, `{"h:8083":{"segmentsToLoad":1,"segmentsToDrop":2,"segmentsToLoadSize":100,"segmentsToDropSize":100,"expectedLoadTimeMillis":400},`+
+		`"w:8091":{"segmentsToLoad":0,"segmentsToDrop":0,"segmentsToLoadSize":0,"segmentsToDropSize":0,"expectedLoadTimeMillis":0}}`)
+	if status, text := f.send("GET", "/service/coordinator/v1/loadqueue?full", ""); status != 200 || strings.Count(text, `"identifier"`) != 2 || !strings.Contains(text, lost) {
+		t.Errorf("in full: %d %s", status, text)
+	}
 	f.expect("POST", "C/rules/wiki", `[{"type":"loadForever","tieredReplicants":{"_default_tier":3,"hot":1}}]`, 200, "")
 	f.expect("GET", "C/loadstatus?full", "", 200, `{"_default_tier":{"wiki":13},"hot":{"wiki":6}}`)
 	f.expect("GET", "C/loadstatus?full&computeUsingClusterView", "", 200, `{"_default_tier":{"wiki":1},"hot":{"wiki":0}}`)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/timeline"
 )
 
 // loadWindow is the time that the load status of a datasource is about when no interval is given: two weeks, in milliseconds.
@@ -152,43 +153,50 @@ func (a *API) dataSourceLoadStatus(w http.ResponseWriter, r *http.Request) error
 	return out.write(w)
 }
 
-// loadQueue answers what each server has yet to load. Drops have no queue: a server drops what no timeline holds at once.
+// Queue is what a server was told to load and to drop and has not done, by the texts of ids, and how fast it loads in kilobits a second; 0: it is not known.
+type Queue struct {
+	Load, Drop []string
+	Kbps       int64
+}
+
+// loadQueue answers what each server has yet to load and to drop. Of segments that are used no more only the ids are known.
 func (a *API) loadQueue(w http.ResponseWriter, r *http.Request) error {
-	rules, err := a.allRules(r.Context())
-	if err != nil {
-		return err
-	}
-	v, now := a.view(), a.now()
-	queues := make(map[string][]served, len(v.servers))
-	for _, name := range v.state.DataSources() {
-		for _, s := range v.status(name, chrono.Eternity, rules, now) {
-			for _, server := range v.servers {
-				if server.replicates() && s.capped[server.Tier] > 0 && !server.holds(s.Segment, s.id) {
-					queues[server.Host] = append(queues[server.Host], s.served)
+	v, queues := a.view(), a.o.Queues()
+	find := func(ids []string) (list []*timeline.Segment, size int64) {
+		list = []*timeline.Segment{}
+		for _, text := range ids {
+			for _, id := range timeline.ParseAnyID(text) {
+				if s := v.state.Timeline(id.DataSource).Segment(id); s != nil {
+					list, size = append(list, s), size+s.Size
 				}
 			}
 		}
+		return list, size
 	}
 	out := object{}
 	for _, server := range v.servers {
 		queue := queues[server.Host]
-		size := int64(0)
-		for _, s := range queue {
-			size += s.Size
-		}
+		slices.Sort(queue.Load)
+		slices.Sort(queue.Drop)
 		var of object
 		switch {
 		case has(r, "simple"):
+			_, load := find(queue.Load)
+			_, drop := find(queue.Drop)
+			expected := int64(0)
+			if queue.Kbps > 0 {
+				expected = 8 * load / queue.Kbps
+			}
 			of = object{
-				{"segmentsToLoad", len(queue)}, {"segmentsToDrop", 0}, {"segmentsToLoadSize", size}, {"segmentsToDropSize", 0},
-				{"expectedLoadTimeMillis", 0},
+				{"segmentsToLoad", len(queue.Load)}, {"segmentsToDrop", len(queue.Drop)}, {"segmentsToLoadSize", load}, {"segmentsToDropSize", drop},
+				{"expectedLoadTimeMillis", expected},
 			}
 		case has(r, "full"):
-			of = object{{"segmentsToLoad", segmentsOf(queue)}, {"segmentsToDrop", []string{}}}
+			load, _ := find(queue.Load)
+			drop, _ := find(queue.Drop)
+			of = object{{"segmentsToLoad", load}, {"segmentsToDrop", drop}}
 		default:
-			ids := idsOf(queue)
-			slices.Sort(ids)
-			of = object{{"segmentsToLoad", ids}, {"segmentsToDrop", []string{}}}
+			of = object{{"segmentsToLoad", append([]string{}, queue.Load...)}, {"segmentsToDrop", append([]string{}, queue.Drop...)}}
 		}
 		out = append(out, member{server.Host, of})
 	}

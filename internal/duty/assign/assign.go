@@ -11,6 +11,7 @@
 //	strategy.go  which of several servers gets one
 //	move.go      evening out
 //	clone.go     servers that hold what another one holds
+//	rate.go      how fast servers load
 //	measure.go   what the meter is told
 //
 // Elsewhere: what rules mean (duty/rule), who holds what (cluster.Inventory), loading itself (role/historical).
@@ -80,6 +81,8 @@ type Duty struct {
 		sync.Mutex
 		pending map[string]map[string]told   // by server, the ids that it was told to load
 		drops   map[string]map[string]string // by server, the ids that it was told to drop
+		loading map[string]bool              // the servers that were told to load since they said that nothing is left to load
+		rates   map[string]rate              // by server
 		moves   map[string]move              // by id
 		failed  map[string]string            // by id, why no server could load it
 		refused map[string]map[string]int64  // by id, the servers that could not load it, with when in milliseconds
@@ -147,7 +150,7 @@ func (d *Duty) reset(epoch int64) {
 	d.epoch = epoch
 	d.known, d.mu.pending = map[string]*known{}, map[string]map[string]told{}
 	d.mu.drops, d.mu.moves, d.mu.failed = map[string]map[string]string{}, map[string]move{}, map[string]string{}
-	d.mu.refused = map[string]map[string]int64{}
+	d.mu.refused, d.mu.loading, d.mu.rates = map[string]map[string]int64{}, map[string]bool{}, map[string]rate{}
 	d.mu.fleet, d.mu.late = "", false
 	d.mu.config, d.mu.state = configuration{}, nil
 }
@@ -435,7 +438,7 @@ func (d *Duty) send(ctx context.Context, stocks []cluster.Stock, out commands) e
 	for i, s := range stocks {
 		address := s.Member.Address()
 		d.mu.Lock()
-		waits := len(d.mu.pending[address]) > 0
+		waits := d.mu.loading[address]
 		d.mu.Unlock()
 		if out[address] == nil && !waits || s.Down { // with nothing new it is asked what became of the old
 			continue
@@ -479,6 +482,8 @@ func (d *Duty) tell(ctx context.Context, to cluster.Member, o *order) error {
 		return fault.Unavailable("Historical [%s] could not be told what to load", address).WithCause(err)
 	}
 	d.toldLocked(address, o)
+	d.mu.loading[address] = len(state.Pending) > 0 || len(o.load) > 0
+	d.mu.rates[address] = d.mu.rates[address].and(state.LoadedBytes, state.LoadingMicros)
 	waits := map[string]bool{}
 	for _, id := range state.Pending {
 		waits[id] = true
@@ -570,8 +575,11 @@ func (d *Duty) refusingLocked() map[string][]string {
 	return out
 }
 
-// Queue is what a Historical was told and has not done, by segment id, with the reasons.
-type Queue struct{ Load, Drop map[string]string }
+// Queue is what a Historical was told and has not done, by segment id, with the reasons, and how fast it loads in kilobits a second; 0: it is not known.
+type Queue struct {
+	Load, Drop map[string]string
+	Kbps       int64
+}
 
 // Queues returns those of all servers that have something to do, by address.
 func (d *Duty) Queues() map[string]Queue {
@@ -586,7 +594,7 @@ func (d *Duty) Queues() map[string]Queue {
 		for id, t := range ids {
 			load[id] = t.reason
 		}
-		out[server] = Queue{Load: load}
+		out[server] = Queue{Load: load, Kbps: d.mu.rates[server].kbps()}
 	}
 	for server, ids := range d.mu.drops {
 		if len(ids) == 0 {

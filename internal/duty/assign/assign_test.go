@@ -95,6 +95,7 @@ func (w *world) Send(_ context.Context, to cluster.Member, c cluster.Command) (c
 			state.Failed[l.ID] = "the disk is full"
 		} else {
 			s.held[l.ID] = l.Size
+			state.LoadedBytes, state.LoadingMicros = state.LoadedBytes+l.Size, state.LoadingMicros+1000
 		}
 	}
 	for _, id := range c.Drop {
@@ -485,5 +486,57 @@ func TestStrategiesSpreadSegments(t *testing.T) {
 		if moved := len(w.servers["new:1"].held) > 0; moved != (want == "even") {
 			t.Errorf("%s: something is moved: %t", name, moved)
 		}
+	}
+}
+
+// TestRatesAreOfWhatServersTell has a server say how much it has loaded in which time.
+func TestRatesAreOfWhatServersTell(t *testing.T) {
+	var r rate
+	for _, tc := range []struct{ bytes, micros, want int64 }{
+		{0, 0, 0}, {1000, 0, 8_000_000}, {1000, 16_000, 1000}, {0, 16_000, 500}, {40 << 30, 0, 0},
+	} {
+		if r = r.and(tc.bytes, tc.micros); r.kbps() != tc.want && tc.want != 0 || r.bytes > rateBytes {
+			t.Errorf("with [%d] bytes in [%d] microseconds it is %d, of %+v", tc.bytes, tc.micros, r.kbps(), r)
+		}
+	}
+	w := newWorld(t, "a", "b")
+	id := w.segment(1, "1", 0)
+	for range 2 {
+		if err := w.visit(true, `[{"type":"loadForever","tieredReplicants":{"hot":1}}]`); err != nil {
+			t.Fatal(err)
+		}
+	}
+	holder := w.Holders(id)[0].Name
+	if got := w.duty.Rates(); len(got) != 1 || got[holder] != 800 {
+		t.Errorf("the rates are %v", got)
+	}
+}
+
+// TestNothingIsMovedToAServerThatCouldNotLoadIt has the emptiest server be the one that could not.
+func TestNothingIsMovedToAServerThatCouldNotLoadIt(t *testing.T) {
+	w := newWorld(t, "a")
+	for day := 1; day <= 4; day++ {
+		w.segment(day, "1", 0)
+	}
+	const once = `[{"type":"loadForever","tieredReplicants":{"hot":1}}]`
+	if err := w.visit(true, once); err != nil {
+		t.Fatal(err)
+	}
+	w.add("broken", "hot", 10_000)
+	broken := w.servers["broken:1"]
+	broken.broken = true
+	if err := w.visit(true, once); err == nil {
+		t.Error("what could not be moved was not told")
+	}
+	if err := w.visit(true, once); err == nil {
+		t.Error("the other two were not tried")
+	}
+	if err := w.visit(true, once); err != nil {
+		t.Errorf("all four have been tried: %v", err)
+	}
+	w.duty.o.Clock.(*clock.Fake).Advance(11 * time.Minute)
+	broken.broken = false
+	if err := w.visit(true, once); err != nil || len(broken.held) != 2 {
+		t.Errorf("later it holds %v, %v", broken.held, err)
 	}
 }

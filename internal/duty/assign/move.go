@@ -81,7 +81,7 @@ func (d *Duty) movableLocked(f *fleet, state *timeline.State, from, to *ship) (*
 		last := len(from.rest) - 1
 		id := from.rest[last]
 		from.rest = from.rest[:last]
-		if len(f.pending[id]) > 0 || len(f.leaving[id]) > 0 || holds(d.o.Inventory.Holders(id), to.address) {
+		if len(f.pending[id]) > 0 || len(f.leaving[id]) > 0 || slices.Contains(f.refused[id], to.address) || holds(d.o.Inventory.Holders(id), to.address) {
 			continue
 		}
 		s := find(state, id)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/duty/rule"
@@ -159,8 +160,14 @@ func (f *facts) loading(s *timeline.Segment, m match, otherwise string) Decision
 		case full[tier] == servers[tier]-loaded[tier]:
 			reason = fmt.Sprintf("%s wants it on tier [%s], where no server has room for its [%d] bytes", m.words, tier, s.Size)
 		default:
-			reason = fmt.Sprintf("%s wants it on tier [%s]; a server is to load it, and its log says what hinders it", m.words, tier)
+			reason = fmt.Sprintf("%s wants it on tier [%s]%s", m.words, tier, f.progress(id))
 		}
+	}
+	if to := f.assigned.Told[id]; len(to) > 0 {
+		details["loading"] = to
+	}
+	if why := f.assigned.Failed[id]; why != "" {
+		details["failed"] = why
 	}
 	switch {
 	case len(missing) > 0:
@@ -170,6 +177,18 @@ func (f *facts) loading(s *timeline.Segment, m match, otherwise string) Decision
 		return decision(s, Load, "loaded", "all copies that "+m.words+" wants are there", details)
 	}
 	return decision(s, Load, "unwanted", m.words+" keeps it in deep storage only", details)
+}
+
+// progress says in words how far loading a segment is.
+func (f *facts) progress(id string) string {
+	words := "; the Coordinator has told no server yet"
+	if to := f.assigned.Told[id]; len(to) > 0 {
+		words = fmt.Sprintf("; server [%s] is to load it", strings.Join(to, ", "))
+	}
+	if why := f.assigned.Failed[id]; why != "" {
+		words += "; the last that did not is " + why
+	}
+	return words
 }
 
 // compaction explains what the last round made of a segment.

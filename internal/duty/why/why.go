@@ -67,7 +67,9 @@ type Options struct {
 	Store     Store
 	Published *timeline.Published
 	// Servers returns the servers that rules place segments on.
-	Servers    func() []Server
+	Servers func() []Server
+	// Assigned returns what the Coordinator has told servers; nil: nobody knows.
+	Assigned   func(context.Context) Assigned
 	Compaction *compact.Scheduler
 	Tasks      Tasks
 	// Started is when the Coordinator began, in milliseconds.
@@ -75,6 +77,13 @@ type Options struct {
 	// AutoKill says when unused segments are deleted, nil: never by themselves.
 	AutoKill *AutoKill
 	Clock    clock.Clock
+}
+
+// Assigned is what the Coordinator has told servers to load.
+type Assigned struct {
+	// Told are the servers that are to load a segment, by its id, and Failed why the last that should have did not.
+	Told   map[string][]string `json:"told"`
+	Failed map[string]string   `json:"failed"`
 }
 
 // AutoKill is the ages, in milliseconds, from which on unused segments are deleted.
@@ -94,6 +103,7 @@ type facts struct {
 	tiers    map[string]int // how many servers they have
 	settings duty.Settings
 	now      int64
+	assigned Assigned
 	matches  map[chunk]match
 }
 
@@ -113,6 +123,9 @@ func (e *Explainer) facts(ctx context.Context) (*facts, error) {
 	}
 	for _, server := range f.servers {
 		f.tiers[server.Tier]++
+	}
+	if e.o.Assigned != nil {
+		f.assigned = e.o.Assigned(ctx)
 	}
 	return f, nil
 }

@@ -150,8 +150,12 @@ func TestSegments(t *testing.T) {
 	f.rules(`[{"type":"loadByInterval","interval":"2026-03-01/2026-03-03","tieredReplicants":{"_default_tier":1}},{"type":"dropForever"}]`)
 	const first = "rule [1] of [wiki], [loadByInterval],"
 	f.expect("loaded", f.segment(1), "load loaded: all copies that "+first+" wants are there", "drop kept: "+first+" keeps it", noCompaction)
-	f.expect("missing", f.segment(0), "load missing: "+first+" wants it on tier [_default_tier]; a server is to load it, and its log says what hinders it",
+	f.expect("missing", f.segment(0), "load missing: "+first+" wants it on tier [_default_tier]; the Coordinator has told no server yet",
 		"drop kept: "+first+" keeps it", noCompaction)
+	f.o.Assigned = func(context.Context) Assigned {
+		return Assigned{Told: map[string][]string{f.ids[0]: {"a:1", "b:1"}}, Failed: map[string]string{f.ids[0]: "server [c:1]: the disk is full"}}
+	}
+	f.expect("told", f.segment(0)[:1], "load missing: "+first+" wants it on tier [_default_tier]; server [a:1, b:1] is to load it; the last that did not is server [c:1]: the disk is full")
 	f.server.Max = 99
 	f.expect("no room", f.segment(0)[:1], "load missing: "+first+" wants it on tier [_default_tier], where no server has room for its [100] bytes")
 	f.expect("dropped", f.segment(3), "load unwanted: rule [2] of [wiki], [dropForever], drops it",
@@ -230,7 +234,7 @@ func TestDataSources(t *testing.T) {
 	f.tasks = []task.Status{{Task: &task.Task{ID: "t", GroupID: "t", Type: "compact", DataSource: "wiki"}, State: task.Pending}}
 	list, err := f.DataSource(t.Context(), "wiki")
 	f.ok(err)
-	const missing = "load missing: rule [1] of [wiki], [loadForever], wants it on tier [_default_tier]; a server is to load it, and its log says what hinders it"
+	const missing = "load missing: rule [1] of [wiki], [loadForever], wants it on tier [_default_tier]; the Coordinator has told no server yet"
 	const pending = "task waiting: all [2] task slots are taken; tasks of higher priority, then older ones, go first"
 	f.expect("wiki", lines(list), "load missing: [1] of [4] used segments lack copies", "compact disabled: it has no compaction settings", pending, missing)
 	f.set(compact.SettingName, `{"compactionConfigs":[{"dataSource":"wiki","taskPriority":25,"inputSegmentSizeBytes":1000,"skipOffsetFromLatest":"P10D"}]}`)

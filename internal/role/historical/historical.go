@@ -13,7 +13,9 @@ import (
 	"encoding/json"
 	"log/slog"
 	"sync"
+	"time"
 
+	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/segment/cache"
@@ -24,6 +26,7 @@ import (
 type Historical struct {
 	cache   *cache.Cache
 	changes *cluster.Log
+	clock   clock.Clock
 	log     *slog.Logger
 	wake    chan struct{}
 
@@ -33,13 +36,16 @@ type Historical struct {
 		queue   []cluster.LoadItem
 		loading map[string]context.CancelFunc // what loaders are at
 		failed  map[string]string             // why segments could not be loaded, since the last command
+		loaded  int64                         // bytes, likewise
+		busy    time.Duration                 // how long something was being loaded, likewise, as far as it has ended
+		since   time.Time                     // from when on something is being loaded, or counted
 	}
 }
 
-// New returns a Historical on a cache that its owner closes. Started is when the process began, in milliseconds.
-func New(c *cache.Cache, started int64, log *slog.Logger) *Historical {
-	h := &Historical{cache: c, log: log, wake: make(chan struct{}, 1)}
-	h.changes = cluster.NewLog(started, func() ([]string, int64) { return c.Loaded(), c.Used() })
+// New returns a Historical on a cache that its owner closes.
+func New(c *cache.Cache, times clock.Clock, log *slog.Logger) *Historical {
+	h := &Historical{cache: c, clock: times, log: log, wake: make(chan struct{}, 1)}
+	h.changes = cluster.NewLog(clock.Millis(times), func() ([]string, int64) { return c.Loaded(), c.Used() })
 	h.mu.loading, h.mu.failed = map[string]context.CancelFunc{}, map[string]string{}
 	return h
 }

@@ -57,6 +57,9 @@ func (h *Historical) state() cluster.QueueState {
 	defer h.mu.Unlock()
 	s := cluster.QueueState{Pending: []string{}, Failed: h.mu.failed}
 	h.mu.failed = map[string]string{}
+	h.countLocked(len(h.mu.loading))
+	s.LoadedBytes, s.LoadingMicros = h.mu.loaded, h.mu.busy.Microseconds()
+	h.mu.loaded, h.mu.busy = 0, 0
 	for id := range h.mu.loading {
 		s.Pending, s.Loading = append(s.Pending, id), append(s.Loading, id)
 	}
@@ -64,6 +67,15 @@ func (h *Historical) state() cluster.QueueState {
 		s.Pending = append(s.Pending, l.ID)
 	}
 	return s
+}
+
+// countLocked counts the time in which so many segments were being loaded, up to now.
+func (h *Historical) countLocked(loading int) {
+	now := h.clock.Now()
+	if loading > 0 {
+		h.mu.busy += now.Sub(h.mu.since)
+	}
+	h.mu.since = now
 }
 
 func (h *Historical) nudge() {
@@ -137,17 +149,20 @@ func (h *Historical) take(ctx context.Context) (item cluster.LoadItem, loading c
 		h.nudge() // another loader has something to do, too
 	}
 	loading, cancel := context.WithCancel(ctx)
+	h.countLocked(len(h.mu.loading))
 	h.mu.loading[item.ID] = cancel
 	return item, loading, func(err error) bool {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		wanted := loading.Err() == nil
 		cancel()
+		h.countLocked(len(h.mu.loading))
 		delete(h.mu.loading, item.ID)
 		switch {
 		case wanted && err != nil:
 			h.mu.failed[item.ID] = reason(err)
 		case wanted:
+			h.mu.loaded += item.Size
 			h.changes.Loaded(item.ID)
 		}
 		return wanted

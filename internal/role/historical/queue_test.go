@@ -38,7 +38,7 @@ func opened(t *testing.T, dir string, far func(deepstore.Store) deepstore.Store)
 			t.Error(err)
 		}
 	})
-	return New(c, 1, slog.New(slog.DiscardHandler)), deep
+	return New(c, clock.NewFake(time.UnixMilli(1)), slog.New(slog.DiscardHandler)), deep
 }
 
 // newHistorical returns a server, and a maker of segments of a day that are in its deep storage.
@@ -132,4 +132,46 @@ func TestAHistoricalObeysAndAnnounces(t *testing.T) {
 		t.Fatalf("a segment in deep storage can't be read: %v", err)
 	}
 	r.Release()
+}
+
+// slowly is a deep storage in which opening a file takes two seconds of a clock, and whose files are not on this machine.
+type slowly struct {
+	deepstore.Store
+	clock *clock.Fake
+}
+
+func (s slowly) Open(ctx context.Context, key string) (deepstore.Object, error) {
+	s.clock.Advance(2 * time.Second)
+	return s.Store.Open(ctx, key)
+}
+
+// TestAHistoricalTellsHowFastItLoads has it load two segments, one after the other.
+func TestAHistoricalTellsHowFastItLoads(t *testing.T) {
+	times := clock.NewFake(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))
+	b := newBench(t, func(s deepstore.Store) deepstore.Store { return slowly{s, times} })
+	b.clock = times
+	bytes, micros := int64(0), int64(0)
+	for _, id := range []string{"wiki_1", "wiki_2"} {
+		item := b.item(id, b.file(1000))
+		for c := (cluster.Command{Epoch: 1, Load: []cluster.LoadItem{item}}); ; c.Load = nil {
+			state, err := b.Command(t.Context(), c)
+			if err != nil || len(state.Failed) > 0 {
+				t.Fatal(err, state.Failed)
+			}
+			bytes, micros = bytes+state.LoadedBytes, micros+state.LoadingMicros
+			if len(state.Pending) == 0 {
+				break
+			}
+			if len(state.Loading) > 1 || len(state.Loading) == 1 && state.Loading[0] != id {
+				t.Errorf("at [%v] instead of [%s]", state.Loading, id)
+			}
+		}
+		times.Advance(time.Hour) // in which nothing is loaded
+		if want := 2 * item.Size; id == "wiki_2" && bytes != want {
+			t.Errorf("[%d] bytes instead of [%d]", bytes, want)
+		}
+	}
+	if micros != (4 * time.Second).Microseconds() {
+		t.Errorf("it took [%d] microseconds", micros)
+	}
 }

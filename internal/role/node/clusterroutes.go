@@ -29,6 +29,7 @@ func (s *services) clusterRoutes(role string, mux *edge.Mux) {
 		s.parts.Routes(mux)
 	case cluster.Coordinator, cluster.Overlord:
 		s.coordinator.LeaderRoutes(mux)
+		s.assignedRoutes(mux)
 		here := s.handler(mux.Errors, s.managementRoutes)
 		mux.On("/", through(append(s.overlordPassages(mux.Errors, s.n.redirect(cluster.Overlord)),
 			ownedPassages(func(role string) edge.Handler { return s.n.led(role, here, s.n.redirect(role)) })...), nil))

@@ -56,7 +56,7 @@ func (s *services) openCoordinator(ctx context.Context) error {
 	s.openWhy()
 	var err error
 	s.coordinator, err = coordinator.New(ctx, s.n.store, s.n.published, s, taskDoor{s}, coordinator.Options{
-		Leader: s.leader, Nodes: s.nodes, Seen: s.broker.Seen, DefaultReplicas: s.n.defaultReplicas(),
+		Leader: s.leader, Nodes: s.nodes, Seen: s.broker.Seen, Queues: s.queues, DefaultReplicas: s.n.defaultReplicas(),
 		AuditWindow:     set.Int("service.audit.manager.auditHistoryMillis"),
 		History:         set.Duration("service.query.segmentMetadata.defaultHistory").Milliseconds(),
 		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0), Clock: s.n.o.Clock, Log: s.n.o.Log, RulesChanged: s.rules.Refresh, Compaction: s.compaction, Supervisors: s.supervisors, Why: s.why, Duties: func() []*duty.Runs { return s.duties },
@@ -125,6 +125,7 @@ func (s *services) openWhy() {
 			o.AutoKill.Retain = math.MinInt64 / 2
 		}
 	}
+	o.Assigned = s.assigned
 	s.why = why.New(o)
 }
 

@@ -234,6 +234,9 @@ func (s *services) measureDuties(_ context.Context, emit func(obs.Sample)) error
 			gauge("segment/loadQueue/size", int(s.bytesOf(q.Load)), "server", server)
 			gauge("segment/dropQueue/count", len(q.Drop), "server", server)
 		}
+		for server, kbps := range s.assigner.Rates() {
+			gauge("segment/loading/rateKbps", int(kbps), "server", server)
+		}
 		for _, stock := range s.n.peers.inventory.Stocks(false) {
 			healthy := 1
 			if stock.Down {

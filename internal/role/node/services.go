@@ -19,7 +19,6 @@ import (
 	"github.com/hengedb/henge/internal/api/supervisors"
 	"github.com/hengedb/henge/internal/api/tasks"
 	"github.com/hengedb/henge/internal/chrono"
-	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/config"
 	"github.com/hengedb/henge/internal/deepstore"
@@ -148,7 +147,7 @@ func (s *services) openStorage() error {
 		return err
 	}
 	s.n.onClose(c.Close)
-	s.historical = historical.New(c, clock.Millis(s.n.o.Clock), s.n.o.Log)
+	s.historical = historical.New(c, s.n.o.Clock, s.n.o.Log)
 	return nil
 }
 

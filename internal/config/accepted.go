@@ -44,9 +44,7 @@ var Accepted = []Property{
 	{Key: "service.broker.segment.awaitInitializationOnStart", Kind: Bool, Default: "true", Doc: "A Broker takes no query before it knows the published timeline."},
 	{Key: "service.broker.retryPolicy.numTries", Kind: Int, Default: "1", Doc: "What a server does not give is asked of others as long as there are any."},
 
-	{Key: "service.server.http.maxIdleTime", Kind: Duration, Default: "PT5M", Doc: "Connections that nobody uses are closed after minutes."},
 	{Key: "service.server.http.enableRequestLimit", Kind: Bool, Default: "false", Doc: "Queries and tasks have limits of their own."},
-	{Key: "service.server.http.gracefulShutdownTimeout", Kind: Duration, Default: "PT30S", Doc: "A process that stops lets requests end that were begun."},
 	{Key: "service.server.http.maxScatterGatherBytes", Kind: Bytes, Default: "9223372036854775807", Doc: "What waits to be merged counts in the memory of its query, and spills."},
 	{Key: "service.server.http.maxSubqueryRows", Kind: Int, Default: "100000", Doc: "As above."},
 }

@@ -52,6 +52,8 @@ var Properties = []Property{
 	// Queries.
 	{Key: "service.server.http.defaultQueryTimeout", Kind: Int, Default: "300000", Doc: "Milliseconds a query may take when its context sets no `timeout`; 0: any time."},
 	{Key: "service.server.http.maxQueryTimeout", Kind: Int, Default: "9223372036854775807", Doc: "Longest `timeout`, in milliseconds, that a query may ask for."},
+	{Key: "service.server.http.gracefulShutdownTimeout", Kind: Duration, Default: "PT30S", Doc: "How long requests under way may go on when a process is stopped; queries that have not ended by then are interrupted."},
+	{Key: "service.server.http.maxIdleTime", Kind: Duration, Default: "PT5M", Doc: "How long a connection is kept on which no request comes."},
 	{Key: "service.server.http.maxRequestHeaderSize", Kind: Bytes, Default: "8192", Doc: "Largest header of a request, its first line included; larger ones are answered 431. Some kilobytes more may be taken."},
 	{Key: "service.server.http.enableForwardedRequestCustomizer", Kind: Bool, Default: "false", Doc: "Take the address of a client from the header `X-Forwarded-For`, which a Router or a balancer sets: for the audit history."},
 	{Key: "service.server.http.errorFormat", Kind: Text, Default: "union", Doc: "Error bodies: `union` holds the members that old and new clients read, `modern` those of new ones only."},

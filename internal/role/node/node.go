@@ -39,8 +39,6 @@ type Options struct {
 	Store *metastore.Store
 	Clock clock.Clock
 	Log   *slog.Logger
-	// Grace is how long requests under way may go on after a stop was asked for; 0: 5 s.
-	Grace time.Duration
 	// Protocol stands for that of another release in tests; 0: cluster.Protocol.
 	Protocol int
 	// Dial, if not nil, stands for the network to other processes, and Deep makes of deep storage what stands for it: tests cut and delay them.
@@ -89,9 +87,6 @@ type Node struct {
 func Start(ctx context.Context, o Options) (*Node, error) {
 	if o.Protocol == 0 {
 		o.Protocol = cluster.Protocol
-	}
-	if o.Grace <= 0 {
-		o.Grace = 5 * time.Second
 	}
 	if len(o.Roles) == 0 {
 		o.Roles = cluster.Roles
@@ -205,6 +200,7 @@ func (n *Node) listen() error {
 			return err
 		}
 		l.server.MaxHeaderBytes = int(n.settings.Bytes("service.server.http.maxRequestHeaderSize", 0))
+		l.server.IdleTimeout = n.settings.Duration("service.server.http.maxIdleTime")
 		n.listeners = append(n.listeners, l)
 	}
 	return nil
@@ -353,7 +349,7 @@ func (n *Node) Wait(ctx context.Context) error {
 func (n *Node) Stop(ctx context.Context) error {
 	n.ready.Store(false)
 	n.leave(ctx)
-	graceful, cancel := context.WithTimeout(ctx, n.o.Grace)
+	graceful, cancel := context.WithTimeout(ctx, n.settings.Duration("service.server.http.gracefulShutdownTimeout"))
 	defer cancel()
 	defer context.AfterFunc(graceful, n.running.Interrupt)()
 	var stops errgroup.Group

@@ -527,7 +527,7 @@ const crossed = `SELECT COUNT(*) FROM INFORMATION_SCHEMA.COLUMNS a, INFORMATION_
 
 // A stop waits for queries under way, and interrupts what does not end in time.
 func TestQueriesUnderWayAtAStop(t *testing.T) {
-	n, c := started(t, node.Options{Grace: 10 * time.Millisecond})
+	n, c := started(t, node.Options{}, "service.server.http.gracefulShutdownTimeout=PT0.01S")
 	answers := make(chan error, 1)
 	go func() {
 		_, err := c.Query(context.WithoutCancel(t.Context()), crossed)
@@ -540,5 +540,22 @@ func TestQueriesUnderWayAtAStop(t *testing.T) {
 	var told *server.Refusal
 	if err := <-answers; !errors.As(err, &told) || !strings.Contains(string(told.Body), `"error":"Query interrupted"`) {
 		t.Errorf("the query was told %v", err)
+	}
+}
+
+// A connection on which no request comes is closed after the time that the settings say.
+func TestIdleConnectionsAreClosed(t *testing.T) {
+	n, c := started(t, node.Options{}, "service.server.http.maxIdleTime=PT0.05S")
+	defer stop(t, n, c)
+	conn, err := net.Dial("tcp", strings.TrimPrefix(c.Addresses["router"], "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "GET /status/health HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(text), "HTTP/1.1 200") {
+		t.Errorf("what came before it was closed is [%s], %v", text, err)
 	}
 }

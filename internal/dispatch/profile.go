@@ -17,6 +17,7 @@ type counters struct {
 	Workers int           `json:"workers"`
 	Memory  int64         `json:"memory"`
 	Spilled int64         `json:"spilled"`
+	CPU     int64         `json:"cpu,omitempty"`
 	Scan    *scanCounters `json:"scan,omitempty"`
 }
 
@@ -36,6 +37,7 @@ func encodeProfile(did []*exec.NodeProfile) ([]byte, error) {
 		}
 		list[i] = &counters{
 			Rows: d.Rows, Batches: d.Batches, Bytes: d.Bytes, Nanos: d.Time.Nanoseconds(), Workers: d.Workers, Memory: d.Memory, Spilled: d.Spilled,
+			CPU: d.CPU.Nanoseconds(),
 		}
 		if d.Scan != nil {
 			scan := scanCounters(*d.Scan)
@@ -61,6 +63,7 @@ func decodeProfile(text []byte) ([]*exec.NodeProfile, error) {
 		}
 		out[i] = &exec.NodeProfile{
 			Rows: c.Rows, Batches: c.Batches, Bytes: c.Bytes, Time: time.Duration(c.Nanos), Workers: c.Workers, Memory: c.Memory, Spilled: c.Spilled,
+			CPU: time.Duration(c.CPU),
 		}
 		if c.Scan != nil {
 			scan := exec.ScanProfile(*c.Scan)

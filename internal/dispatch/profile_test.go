@@ -15,7 +15,7 @@ import (
 )
 
 var someProfile = []*exec.NodeProfile{
-	{Rows: 3, Batches: 1, Bytes: 24, Time: 5 * time.Microsecond, Workers: 2, Memory: 100, Spilled: 7},
+	{Rows: 3, Batches: 1, Bytes: 24, Time: 5 * time.Microsecond, Workers: 2, Memory: 100, Spilled: 7, CPU: 3 * time.Microsecond},
 	nil,
 	{Rows: 20, Workers: 1, Scan: &exec.ScanProfile{Segments: 4, Scanned: 3, Pruned: 1, Rows: 300}},
 }

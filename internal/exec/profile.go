@@ -36,6 +36,8 @@ type NodeProfile struct {
 	Workers int
 	// Memory is the most bytes it held at once, Spilled what it wrote to disk.
 	Memory, Spilled int64
+	// CPU is how long cores computed for a fragment, on another server, which its uppermost operator tells; 0: it is not that, or is not known.
+	CPU time.Duration
 	// Scan is set for scans.
 	Scan *ScanProfile
 }

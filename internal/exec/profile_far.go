@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/hengedb/henge/internal/plan"
 )
@@ -95,10 +96,20 @@ func (p *Profile) Chain(n plan.Node) []*NodeProfile {
 	}
 }
 
+// Computed notes how long cores computed for a fragment whose operators did as much.
+func Computed(did []*NodeProfile, took time.Duration) {
+	for _, d := range did {
+		if d != nil {
+			d.CPU = took
+			return
+		}
+	}
+}
+
 // Merge adds what another operator of the same node did.
 func (p *NodeProfile) Merge(o *NodeProfile) {
 	p.Rows, p.Batches, p.Bytes, p.Time, p.Workers = p.Rows+o.Rows, p.Batches+o.Batches, p.Bytes+o.Bytes, p.Time+o.Time, p.Workers+o.Workers
-	p.Memory, p.Spilled = p.Memory+o.Memory, p.Spilled+o.Spilled
+	p.Memory, p.Spilled, p.CPU = p.Memory+o.Memory, p.Spilled+o.Spilled, p.CPU+o.CPU
 	switch {
 	case o.Scan == nil:
 	case p.Scan == nil:

@@ -15,6 +15,7 @@ type did struct {
 	Rows, Bytes int64
 	MemoryBytes int64
 	TimeMs      float64
+	CPUMs       float64
 	Segments    *struct{ Total, Scanned, Pruned, Rows int64 }
 	Servers     []did
 	Server      string
@@ -50,7 +51,8 @@ func TestExplainAnalyzeCountsWhatAllServersDo(t *testing.T) {
 		"SELECT n + 1 FROM wiki WHERE __time >= TIMESTAMP '2024-01-03 00:00:00' AND n < 5":                    {map[string]int64{"Project": 50, "Scan": 50}, "Project"},
 	} {
 		var out struct {
-			Plan did
+			CPUMs float64
+			Plan  did
 		}
 		if err := json.Unmarshal([]byte(ask(t, c, "EXPLAIN ANALYZE AS JSON "+query)), &out); err != nil {
 			t.Fatal(err)
@@ -80,6 +82,19 @@ func TestExplainAnalyzeCountsWhatAllServersDo(t *testing.T) {
 		}
 		if rows != 50 || scanned != 10 {
 			t.Errorf("%s: the servers gave %d rows of %d segments", query, rows, scanned)
+		}
+		cpu := 0.0
+		for _, s := range root.Servers {
+			if s.CPUMs <= 0 {
+				t.Errorf("%s: server [%s] has not computed", query, s.Server)
+			}
+			cpu += s.CPUMs
+		}
+		if out.CPUMs < cpu || out.CPUMs > cpu+10_000 || root.CPUMs < cpu*0.99 {
+			t.Errorf("%s: cores have computed for %f ms, for %f on the servers, and for %f at their uppermost operator", query, out.CPUMs, cpu, root.CPUMs)
+		}
+		if want.root != "Scan" && scan.Servers[0].CPUMs != 0 {
+			t.Errorf("%s: it counts twice", query)
 		}
 		if want.root == "Aggregate" && root.MemoryBytes <= 0 {
 			t.Errorf("%s: no memory of %+v", query, root)

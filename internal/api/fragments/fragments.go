@@ -152,7 +152,9 @@ func (a *API) run(ctx context.Context, req *dispatch.Request, out *dispatch.Stre
 	if err := send(ctx, f, env, out); err != nil {
 		return nil, err
 	}
-	return env.Profile.Chain(f.Plan), nil
+	did := env.Profile.Chain(f.Plan)
+	exec.Computed(did, env.Share.Computed())
+	return did, nil
 }
 
 func send(ctx context.Context, f *exec.Fragment, env *exec.Env, out *dispatch.StreamWriter) error {

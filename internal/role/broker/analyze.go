@@ -23,6 +23,7 @@ type analysis struct {
 	Rows           int64    `json:"rows"`
 	MemoryBytes    int64    `json:"memoryBytes"` // the most held at once
 	SpilledBytes   int64    `json:"spilledBytes"`
+	CPUMillis      float64  `json:"cpuMs"` // of all processes
 	Plan           analyzed `json:"plan"`
 }
 
@@ -47,6 +48,7 @@ type did struct {
 	Workers      int           `json:"workers"`
 	MemoryBytes  int64         `json:"memoryBytes"`
 	SpilledBytes int64         `json:"spilledBytes"`
+	CPUMillis    float64       `json:"cpuMs,omitempty"` // of a server for its part of the query, at the uppermost operator of that
 	Segments     *segmentsRead `json:"segments,omitempty"`
 }
 
@@ -101,6 +103,9 @@ func (b *Broker) analyze(ctx context.Context, p *Prepared, id string, r *rows) (
 	out.RunningMillis = millis(b.o.Clock.Now().Sub(planned))
 	out.MemoryBytes, out.SpilledBytes = env.Budget.Peak(), disk.Peak()
 	out.Plan = b.analyzed(p, profile, node)
+	cpu := env.Share.Computed()
+	b.o.Meter.Micros(b.measured("query/cpu/time", id), cpu)
+	out.CPUMillis = millis(cpu) + out.Plan.cpu()
 	lines := out.text()
 	if p.AsJSON {
 		text, err := json.Marshal(out)
@@ -150,6 +155,17 @@ func (b *Broker) analyzed(p *Prepared, profile *exec.Profile, n plan.Node) analy
 	return out
 }
 
+// cpu is the time that cores have computed on other servers.
+func (a *analyzed) cpu() (millis float64) {
+	for i := range a.Servers {
+		millis += a.Servers[i].CPUMillis
+	}
+	for i := range a.Inputs {
+		millis += a.Inputs[i].cpu()
+	}
+	return millis
+}
+
 // merges reports whether an operator makes one result of those that servers have of their segments.
 func merges(n plan.Node) bool {
 	switch n.(type) {
@@ -162,6 +178,7 @@ func merges(n plan.Node) bool {
 func didOf(p *exec.NodeProfile) did {
 	out := did{
 		Rows: p.Rows, Batches: p.Batches, Bytes: p.Bytes, TimeMillis: millis(p.Time), Workers: p.Workers, MemoryBytes: p.Memory, SpilledBytes: p.Spilled,
+		CPUMillis: millis(p.CPU),
 	}
 	if s := p.Scan; s != nil {
 		out.Segments = &segmentsRead{Total: s.Segments, Scanned: s.Scanned, Pruned: s.Pruned, Rows: s.Rows}
@@ -172,7 +189,7 @@ func didOf(p *exec.NodeProfile) did {
 // text returns a line for each operator, its inputs indented below it, and a last line for the statement.
 func (a *analysis) text() []string {
 	lines := a.Plan.lines(nil, 0)
-	last := fmt.Sprintf("%d rows; planning %.3f ms, running %.3f ms, memory %d bytes", a.Rows, a.PlanningMillis, a.RunningMillis, a.MemoryBytes)
+	last := fmt.Sprintf("%d rows; planning %.3f ms, running %.3f ms, cpu %.3f ms, memory %d bytes", a.Rows, a.PlanningMillis, a.RunningMillis, a.CPUMillis, a.MemoryBytes)
 	if a.SpilledBytes > 0 {
 		last += fmt.Sprintf(", spilled %d bytes", a.SpilledBytes)
 	}
@@ -200,6 +217,9 @@ func (a *analyzed) lines(lines []string, depth int) []string {
 
 func (d *did) text() string {
 	text := fmt.Sprintf("rows=%d bytes=%d time=%.3fms", d.Rows, d.Bytes, d.TimeMillis)
+	if d.CPUMillis > 0 {
+		text += fmt.Sprintf(" cpu=%.3fms", d.CPUMillis)
+	}
 	if d.Workers > 1 {
 		text += fmt.Sprintf(" workers=%d", d.Workers)
 	}

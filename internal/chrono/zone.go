@@ -75,6 +75,15 @@ func LoadZone(name string) (*Zone, error) {
 	return z.(*Zone), nil
 }
 
+// InferZone returns the zone of a name that a query gives. A name that LoadZone does not know is read as UTC, as the reference reads it:
+// "+5", "europe/berlin", "".
+func InferZone(name string) *Zone {
+	if z, err := LoadZone(name); err == nil {
+		return z
+	}
+	return UTC
+}
+
 func unknownZone(name string) error {
 	if len(name) > 64 {
 		name = name[:64] + "..."

@@ -34,6 +34,8 @@ type Env struct {
 	BatchRows int
 	// MaxWindowRows is the most rows that a partition of a window may have, more are an ErrWindowRows; 0: as many as fit in memory.
 	MaxWindowRows int
+	// MaxSubqueryRows is the most rows that a join may keep of its right side, more are refused; 0: as many as there are.
+	MaxSubqueryRows int64
 
 	// Segments keeps what aggregations make of single segments; nil: nothing is kept.
 	Segments *SegmentCache

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -47,6 +48,10 @@ func (b *joinBuild) inMemory() bool { return b.parts == nil && b.file == nil }
 
 func (b *joinBuild) add(in *vector.Batch) error {
 	b.count += int64(in.Rows())
+	if most := b.env.MaxSubqueryRows; most > 0 && b.count > most {
+		return fault.ResourceLimit("Cannot issue the query, subqueries generated results beyond maximum[%d] rows. Raise [maxSubqueryRows] in "+
+			"the query context or leave it out: without it what does not fit in memory spills", most)
+	}
 	if !b.inMemory() {
 		return b.write(in.Compact())
 	}

@@ -165,6 +165,17 @@ func TestJoinEdges(t *testing.T) {
 			t.Errorf("scalar subquery of two rows: %v", err)
 		}
 	}
+	for _, c := range configs {
+		env := c.env(t)
+		env.MaxSubqueryRows = 2
+		_, err := rowsOf(t, &plan.Join{Left: l, Right: l, Keys: key}, env)
+		if err == nil || !strings.Contains(err.Error(), "subqueries generated results beyond maximum[2] rows") {
+			t.Errorf("a right side of three rows where two are allowed: %v", err)
+		}
+		if _, err := rowsOf(t, &plan.Join{Left: l, Right: inline(one, []any{int64(2)}, []any{nil}), Keys: key}, env); err != nil {
+			t.Errorf("a right side of two rows where two are allowed: %v", err)
+		}
+	}
 	zero, other := inline([]vector.Type{double}, []any{0.0}, []any{math.NaN()}), inline([]vector.Type{double}, []any{math.Copysign(0, -1)}, []any{math.NaN()})
 	everywhere(t, &plan.Join{Left: zero, Right: other, Keys: key}, func(t *testing.T, got [][]any) {
 		if len(got) != 1 || got[0][0] != 0.0 || got[0][1] != 0.0 { // zeros are equal whatever their sign, NaN equals nothing

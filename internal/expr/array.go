@@ -356,7 +356,7 @@ var arrayContainsFunction = &Function{
 }
 
 var arrayOverlapFunction = &Function{
-	Name: "ARRAY_OVERLAP", Min: 2, Max: 2, SeesLists: true,
+	Name: "ARRAY_OVERLAP", Min: 2, Max: 2, SeesLists: true, SeesNulls: true,
 	Summary: "Returns whether two arrays have an element in common.",
 	Forms:   listForms("array1, array2"),
 	Bind: func(b *binding) (Expr, error) {
@@ -364,9 +364,9 @@ var arrayOverlapFunction = &Function{
 		b.array(0, b.elem(1))
 		b.array(1, b.elem(0))
 		b.matched(0, 1, false, false)
-		return b.strict(Of(Boolean))
+		return b.call(Of(Boolean).NotNull().OrNull(b.typ(0).Nullable))
 	},
-	Kernel: fixed(listPredicate(func(a, x *vector.Vector, i int) bool { return hasAny(a, i, x, i) })),
+	Kernel: fixed(listPredicate(func(a, x *vector.Vector, i int) bool { return !x.IsNull(i) && hasAny(a, i, x, i) })),
 }
 
 // listPredicate makes the kernel of a predicate on an array and something else, NULL where the array is.

@@ -330,6 +330,9 @@ func decimalDigits(x float64) (digits string, point int) {
 		return "", 0
 	}
 	s := strconv.FormatFloat(x, 'e', -1, 64)
+	if s[1] != '.' { // two digits are nearer: 4.9e-324
+		s = strconv.FormatFloat(x, 'e', 1, 64)
+	}
 	i := strings.IndexByte(s, 'e')
 	exponent, _ := strconv.Atoi(s[i+1:])
 	return strings.Replace(s[:i], ".", "", 1), exponent + 1

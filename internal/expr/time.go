@@ -15,7 +15,7 @@ func zoned(c *Call, i int, ctx *Context) (*chrono.Zone, error) {
 		return nil, err
 	}
 	if s, ok := name.(string); ok {
-		return chrono.LoadZone(s)
+		return chrono.InferZone(s), nil
 	}
 	return ctx.Zone, nil
 }
@@ -62,14 +62,6 @@ func (b *binding) zone(i int) {
 	}
 	b.text(i)
 	b.wantConstant(i, "time zone")
-	if b.err != nil {
-		return
-	}
-	if s, ok := literalValue(b.args[i]); ok {
-		if _, err := chrono.LoadZone(s.(string)); err != nil {
-			b.err = err
-		}
-	}
 }
 
 var timeFloorFunction = bucketFunction("TIME_FLOOR", "timestamp_floor", "Rounds a timestamp down to the start of its period.",

@@ -276,9 +276,7 @@ func FloorGranularity(c *expr.Call, zone *chrono.Zone) (chrono.Granularity, bool
 			return none, false
 		}
 		if name, ok := l.Value.(string); ok {
-			if zone, err = chrono.LoadZone(name); err != nil {
-				return none, false
-			}
+			zone = chrono.InferZone(name)
 		}
 	}
 	g, err := chrono.PeriodGranularity(period, zone, origin)

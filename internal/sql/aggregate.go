@@ -452,6 +452,11 @@ func asNumber(fn *agg.Function, call *aggregateCall, a expr.Expr, e *syntax.Call
 // what they are. It returns the argument's type.
 func (x exprs) sizedArgument(call *aggregateCall, e *syntax.Call) (t expr.Type, err error) {
 	t = call.args[0].Type()
+	if len(call.spec.Params) > 0 {
+		if _, text := call.spec.Params[0].(string); text {
+			return t, aggregateType(call, e, "ANY>, <NUMERIC")
+		}
+	}
 	if t.Base == expr.Array {
 		call.spec.Params = nil
 	}

@@ -21,6 +21,8 @@ type settings struct {
 	approximateDistinct bool
 	// outerLimit is sqlOuterLimit, -1 when there is none.
 	outerLimit int64
+	// maxSubqueryRows is the most rows that a join may keep of its right side, 0 when the context sets none.
+	maxSubqueryRows int64
 	// finalizeAggregations is false when an INSERT keeps aggregates in their intermediate form.
 	finalizeAggregations bool
 	finalizeSketches     bool
@@ -66,12 +68,13 @@ func readSettings(r *Request, sets []*syntax.Set) (settings, error) {
 	s.skipEmptyBuckets = c.values["skipEmptyBuckets"] != false && c.values["skipEmptyBuckets"] != "false"
 	s.requireTime = c.values["requireTimeCondition"] == true || c.values["requireTimeCondition"] == "true"
 	s.outerLimit = c.long("sqlOuterLimit", -1)
-	if name := c.text("sqlTimeZone"); name != "" && c.err == nil {
-		zone, err := chrono.LoadZone(name)
-		if err != nil {
-			return settings{}, err
-		}
-		s.zone = zone
+	s.maxSubqueryRows = max(c.long("maxSubqueryRows", 0), 0)
+	switch name := merged["sqlTimeZone"].(type) {
+	case nil:
+	case string:
+		s.zone = chrono.InferZone(name)
+	default: // its text names no zone
+		s.zone = chrono.UTC
 	}
 	if s.zone == nil {
 		s.zone = chrono.UTC

@@ -93,6 +93,8 @@ type Statement struct {
 	Target *Target
 	// RequireTime says that the context wants every scan bounded in time; the optimized plan knows (plan.CheckTimeBounds).
 	RequireTime bool
+	// MaxSubqueryRows is for exec.Env.
+	MaxSubqueryRows int64
 }
 
 // Column is an outer column of a statement.
@@ -134,7 +136,8 @@ func Prepare(ctx context.Context, r Request) (*Statement, error) {
 	if b.params, err = b.readParams(script.Params); err != nil {
 		return nil, err
 	}
-	s := &Statement{Context: b.settings.merged, Now: b.settings.now, Zone: b.settings.zone, RequireTime: b.settings.requireTime, Lookups: r.Lookups}
+	s := &Statement{Context: b.settings.merged, Now: b.settings.now, Zone: b.settings.zone, RequireTime: b.settings.requireTime, Lookups: r.Lookups,
+		MaxSubqueryRows: b.settings.maxSubqueryRows}
 	b.env = expr.Context{Zone: b.settings.zone, Now: b.settings.now, Lookups: r.Lookups}
 
 	inner := script.Statement

@@ -28,6 +28,7 @@ import (
 var (
 	update      = flag.Bool("update", false, "take what passes out of testdata/corpus_pending.txt; a list whose file was removed is made anew")
 	differences = flag.String("differences", "", "write each difference to this file: id, tab, text")
+	excusedTo   = flag.String("excused", "", "write each difference that a rule of differs_test.go covers to this file: reason, id, statement, difference")
 	summary     = flag.Int("summary", 0, "print this many of the most common differences, with an example each")
 	topics      = flag.String("topics", "", "ask the statements of these topics only, separated by commas")
 )
@@ -81,6 +82,11 @@ func TestCorpus(t *testing.T) {
 	t.Logf("statements answered like the recording:\n%s", tally.Counts())
 	if *summary > 0 {
 		t.Logf("the most common differences:\n%s", tally.Summary(*summary))
+	}
+	if *excusedTo != "" {
+		if err := os.WriteFile(*excusedTo, []byte(excused.covered.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	excused.report(t, *topics == "")
 	list.Settle(t, outcome, *topics == "", *update)

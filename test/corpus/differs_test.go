@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
@@ -34,7 +35,7 @@ var differs = []wanted{
 	{difference: accepted + `Received an unexpected token \[;\]`, why: "a statement may end in a semicolon (5.1)"},
 	{difference: `^row`, sql: `AGG\(.*WITHIN GROUP`, why: "WITHIN GROUP gives the order (5.3); the reference parses and ignores it"},
 	{difference: accepted + `Cannot apply 'BIT_`, why: "bit aggregates cast their argument to BIGINT"},
-	{difference: accepted + `Cannot handle literal \[`, why: "constant arrays and NULL arrays are values"},
+	{difference: accepted + `Cannot handle literal \[`, why: "arrays are values, NULL ones too: of casts (6.4), in comparisons (6.7), of JSON_VALUE (7.8)"},
 	{difference: accepted + `Calcite assertion violated`, why: "a constant that folds to NULL is NULL"},
 	{difference: accepted + `Require at least 1 argument`, why: "ARRAY[] is the empty array (6.7)"},
 	{difference: accepted + `((Parameters|Values in expression list|Values passed to VALUES operator) must have|Parameters must be of the same type)`, why: "mixed types become the least restrictive one (6.3, 6.7)"},
@@ -57,7 +58,7 @@ var differs = []wanted{
 	{difference: `: false, want null$`, sql: ` (AND|OR|BETWEEN) `, why: "FALSE AND NULL is FALSE (6.6)"},
 	{difference: `: (-?\d+), want (-?\d+)$`, holds: cutTo32Bits, why: "INTEGER is never cut to 32 bits (6.1)"},
 	{difference: `: (-?\d+\.\d+[\dE-]*), want (-?\d+\.\d+[\dE-]*)$`, holds: sameFloat, why: "FLOAT is written with as few digits as read back the same (1.4)"},
-	{difference: `: "?\[?\d+\.\d+\]?"?, want "?\[?\d+\]?"?$`, sql: `UNION`, why: "the columns of a UNION have the least restrictive type (6.3)"},
+	{difference: `: "?\[?-?\d+\.\d+\]?"?, want "?\[?-?\d+\]?"?$`, sql: `UNION`, why: "the columns of a UNION have the least restrictive type (6.3)"},
 	{difference: `: (true|false), want (true|false)$|rows, want`, sql: `AS BOOLEAN`, why: "a number is true if it is above zero (6.4)"},
 	{difference: `: ".*(true|false|TRUE|FALSE).*", want ".*"$`, sql: `TRUE|FALSE|BOOLEAN|\(i > 3\)`,
 		why: "a boolean as text is true or false (6.4)"},
@@ -96,8 +97,7 @@ var differs = []wanted{
 	{sql: `DESC LIMIT`, difference: `want null$`, why: "NULL comes last in descending order, with a limit too (6.3, 10)"},
 	{difference: `: 300, want 44$|^0 rows, want 1$`, sql: `\?`, why: "a whole number is never cut (6.1)"},
 	{difference: `^SQL types \[DOUBLE\]`, sql: `AVG\(`, why: "AVG is DOUBLE (6.10)"},
-	{difference: `^status 400 invalidInput: Time zone \[`, why: "an unknown time zone is refused; the reference takes UTC"},
-	{difference: `^status 400 legacyQueryException: Expected key \[(sqlTimeZone|engine)\] to be a String`, why: "a context value of a wrong type is refused"},
+	{difference: `^status 400 legacyQueryException: Expected key \[engine\] to be a String`, why: "an unknown engine is refused (4.1)"},
 	{difference: `^status 400 invalidInput: requireTimeCondition is enabled`, why: "requireTimeCondition is a context parameter (4.1)"},
 	{difference: `^status 400 invalidInput: Unsupported engine\[`, why: "an unknown engine is refused (4.1)"},
 	{difference: `^[012] rows, want 4$`, sql: `^SELECT TABLE_NAME FROM INFORMATION_SCHEMA`, why: "sqlOuterLimit holds for system tables too (4.1)"},
@@ -127,6 +127,30 @@ var differs = []wanted{
 	{difference: accepted + `Illegal use of 'NULL'`, sql: `_UTF8\(CAST\(NULL`, why: "a NULL with a type is a value"},
 	{difference: `^SQL types \[`, sql: `LATEST\(hu\)`, why: "LATEST of a sketch is the sketch"},
 	{difference: `^row .*column \d+: |rows, want`, sql: `(RIGHT|FULL)( OUTER)? JOIN`, why: "RIGHT and FULL JOIN are answered right (11, number 7)"},
+	{difference: `: null, want `, sql: `LATEST\((i|b|mv, 16)\)`, why: "LATEST is the value of the last row, NULL included (6.6)"},
+	{difference: `: "1580515199999", want null$`, sql: `ANY_VALUE\(__time, 64\)`, why: "ANY_VALUE with a size is text, as in later releases"},
+	{difference: `does not support type \[COMPLEX<json>\]`, sql: `COUNT\(DISTINCT j\)`, why: "JSON has no approximate count, as later releases say even where there are no rows"},
+	{difference: `^status 400 invalidInput: (Invalid period|An invalid pattern|JSONPath)`, sql: `IS NULL$`,
+		why: "an invalid constant is refused, also where no value would matter (2.3)"},
+	{difference: `^status 400 invalidInput: (Unknown identifier '\*'|Cannot apply 'CONCAT' .*ARRAY|Cannot apply '\*' .*<INTERVAL)`,
+		why: "a star stands for columns in a select list only, arrays are no text, and intervals no results (5.3, 7.2, 6.1)"},
+	{difference: `: false, want null$`, sql: `= INTERVAL|< INTERVAL`, why: "an interval beside text is compared as text"},
+	{difference: `: 12, want 0$`, sql: `WHERE (- 'a' IS NULL|TIMESTAMP '[^']*' = '2020-01-01')$`, why: "text that is no number is NULL; text beside a time is read as one (6.3)"},
+	{difference: `"DruidQueryRel\(`, sql: `^EXPLAIN .* LEFT JOIN`, why: "a join is one native query in EXPLAIN as in later releases, in text too"},
+	{difference: `\\"groupBy\\".*\\"inline\\"`, sql: `^EXPLAIN .*VALUES.*GROUP BY`, why: "rows of VALUES are grouped in one native query"},
+	{difference: `column 0: null, want`, sql: `LEFT JOIN c_dim d ON t\.ns = d\.n`, why: "text beside a number is read as a number, in a join too (6.3)"},
+	{difference: `rows, want`, sql: `WHERE NOT \(\(s2 = 'red'\) AND \(i IS NULL\)\)|^SELECT CONTAINS_STRING\(ns, 'a'\) AS r, COUNT`, why: "conditions over NULL are NULL (6.6)"},
+	{difference: `^SQL types \[VARCHAR\]`, sql: `\{fn CONCAT`, why: "CONCAT is VARCHAR (7.2), in the form of JDBC too"},
+	{difference: `parameters.type\] can't be a number`, why: "the type of a parameter is a name (1.2)"},
+	{difference: `Illegal mixing of types`, sql: `COALESCE\(\?, 1\)`, why: "a date is not mixed with a number, as in later releases"},
+	{difference: accepted + `Values passed to IN operator`, why: "booleans count as 0 and 1 (6.3)"},
+	{difference: `Possibly max scatter-gather bytes limit`, why: "a negative limit is none"},
+	{difference: `: -?\d+\.\d+E?\d*"?, want|: "-?\d+\.\d+", want`, sql: `CAST\(SUM\(d\) AS VARCHAR\)`, why: "the last digits of sums depend on the order (10)"},
+	{difference: `: (24, want 25|64, want 63|4, want 3)$`, sql: `(APPROX_COUNT_DISTINCT_BUILTIN|DS_THETA)\(__time|_UTF8\(JSON_VALUE`,
+		why: "times and texts of JSON are counted like those of columns: 64 different ones are 64"},
+	{difference: `: (7, want 8|33, want 34)$`, sql: `COUNT\(DISTINCT [kv]\)`, why: "'' is not counted by the sketch, over subqueries and UNNEST neither (10)"},
+	{difference: `: 232\.0, want 231\.0$|: "\[559750\.875\]", want`, sql: `HLL_SKETCH_UNION|DS_TUPLE_DOUBLES\(tup16\)`, why: "what merged sketches estimate depends on the order of merging (10)"},
+	{difference: `: ".*\?", want`, sql: `(LEFT|SUBSTRING)\('.*\x{1F600}`, why: "half of a surrogate pair has no UTF-8: it is written as ?"},
 }
 
 func isWord(m []string) bool { return regexp.MustCompile(`^[A-Za-z]+$`).MatchString(m[2]) }
@@ -153,6 +177,7 @@ func samePadded(m []string) bool { return m[1] == strings.TrimRight(m[2], " ") }
 type excuses struct {
 	sql, difference []*regexp.Regexp
 	count           []int
+	covered         strings.Builder
 }
 
 func newExcuses(t *testing.T) *excuses {
@@ -179,6 +204,7 @@ func (e *excuses) covers(r *corpus.Record, difference string) bool {
 		m := e.difference[i].FindStringSubmatch(difference)
 		if m != nil && e.sql[i].MatchString(r.SQL) && (w.holds == nil || w.holds(m)) {
 			e.count[i]++
+			fmt.Fprintf(&e.covered, "%s\t%s\t%s\t%s\n", w.why, r.ID, r.SQL, difference)
 			return true
 		}
 	}

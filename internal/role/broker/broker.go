@@ -138,13 +138,7 @@ func (b *Broker) Prepare(ctx context.Context, req *query.Request, engine sql.Eng
 	began, state, lookups := b.o.Clock.Now(), b.Seen(), b.o.Lookups.View()
 	context := map[string]any{}
 	maps.Copy(context, b.o.Defaults)
-	for k, v := range req.Context {
-		if v == nil {
-			delete(context, k) // null takes a default back
-			continue
-		}
-		context[k] = v
-	}
+	maps.Copy(context, req.Context) // a null takes a default back
 	params, err := decodeParams(req.Parameters)
 	if err != nil {
 		return nil, err
@@ -204,6 +198,7 @@ func (b *Broker) OptimizeWithout(p *Prepared, off []string) plan.Node {
 func (b *Broker) Env(p *Prepared, name string) (env *exec.Env, done func()) {
 	env, done = b.env(p.Statement.Env(), name)
 	env.Tables = &tables{segments: b.segments, state: p.State, named: b.o.Segments.Use || b.o.Segments.Populate || b.o.Meter.Events()}
+	env.MaxSubqueryRows = p.MaxSubqueryRows
 	env.System, env.Externals = &systemRows{b, p.State, p.Lookups, p.Dialect}, b.externals
 	return env, done
 }

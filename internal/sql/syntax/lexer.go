@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -279,6 +280,10 @@ func (l *lexer) symbol(c byte) bool {
 // emit appends a token of n bytes that holds no line break and only ASCII.
 func (l *lexer) emit(kind tokenKind, n int) bool {
 	line, col := uint32(l.line), uint32(l.col)
+	if len(l.tokens) == cap(l.tokens) {
+		// The rest has as many to the byte as what was read: append alone would copy a long text's tokens a dozen times.
+		l.tokens = slices.Grow(l.tokens, len(l.tokens)*(len(l.text)-l.pos)/max(l.pos, 1)+64)
+	}
 	l.tokens = append(l.tokens, token{
 		kind: kind, start: uint32(l.pos), end: uint32(l.pos + n),
 		line: line, col: col, endLine: line, endCol: col + uint32(n) - 1,

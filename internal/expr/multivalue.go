@@ -60,6 +60,10 @@ func (b *binding) wanted(i, in int) {
 		b.mismatch()
 		return
 	}
+	if elem.IsNumeric() && b.elem(i).IsNumeric() { // 2.5 is not 2
+		elem = elementNumber(widerNumber(elem.Base, b.elem(i).Base))
+		b.cast(in, ArrayOf(elem))
+	}
 	b.cast(i, ArrayOf(elem))
 }
 
@@ -75,23 +79,19 @@ func mvPredicate(name, summary string, holds func(values, wanted *vector.Vector,
 		Name: name, Min: 2, Max: 2, SeesLists: true, SeesNulls: true, Summary: summary,
 		Forms: listForms("array, array"),
 		Bind: func(b *binding) (Expr, error) {
-			array := b.typ(0).Base == Array // which may be NULL, whereas a row without values holds one
 			if t := b.typ(1); t.IsTime() || t.Base == Boolean {
 				b.mismatch()
 			}
 			b.valuesOrArray(0)
 			b.wanted(1, 0)
-			return b.call(Of(Boolean).NotNull().OrNull(array))
+			return b.call(Of(Boolean).NotNull())
 		},
-		Kernel: func(c *Call, _ *Context) (Kernel, error) {
-			array := c.T.Nullable
+		Kernel: func(*Call, *Context) (Kernel, error) {
 			return func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
 				r, values, wanted := newRows[int64](n), args[0], args[1]
 				for i := range r.out {
 					empty := values.IsNull(i) || hasNoValue(values, i)
 					switch {
-					case array && values.IsNull(i):
-						r.null(i)
 					case empty || wanted.IsNull(i):
 						r.out[i] = b2i(nullMatches(values, wanted, i, empty, name == "MV_CONTAINS"))
 					default:

@@ -447,6 +447,9 @@ func (b *binder) setOperation(x *syntax.SetOp, in surroundings) (*relational, er
 		n = &plan.Union{Ins: nodes, Out: cols}
 		if !x.All {
 			n = distinct(n)
+			for c, of := range n.Columns() { // values, where there were rows of several
+				out[c].typ = of.Type
+			}
 		}
 	default:
 		kind := plan.Intersect

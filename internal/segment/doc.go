@@ -13,8 +13,8 @@
 // that are asked for.
 //
 // The central types: Segment, an open file (mapped, or read by ranges); Reader and Column, the reading interface that Segment
-// offers and that an in-memory index offers too; Writer, which takes batches of rows, sorts them within a memory limit and writes
-// a file; Merge, which makes one file of several Readers, with rollup if asked for. Inspect takes a file apart for people.
+// offers; Live, rows in memory that grow and are read in the same way; Writer, which takes batches of rows, sorts them within a memory
+// limit and writes a file; Merge, which makes one file of several Readers, with rollup if asked for. Inspect takes a file apart for people.
 //
 // A reader never trusts a byte. Structure is checked when a file is opened, contents by checksum and by range when they are first
 // touched. What does not hold is an error that errors.Is knows as ErrCorrupt; mapped bytes that vanish under a reader are the same

@@ -83,8 +83,8 @@ func (b *rowBuffer) bytes() int64 {
 }
 
 func (b *rowBuffer) append(batch *vector.Batch, threads int) error {
-	if len(batch.Cols) != len(b.specs) {
-		return fault.Defensive("Batch of [%d] columns was given to a segment of [%d]", len(batch.Cols), len(b.specs))
+	if err := b.takes(batch); err != nil {
+		return err
 	}
 	batch = batch.Compact()
 	err := parallel(threads, len(batch.Cols), func(i int) error { return b.columns[i].append(batch.Cols[i], batch.N, &b.specs[i]) })
@@ -94,13 +94,24 @@ func (b *rowBuffer) append(batch *vector.Batch, threads int) error {
 	return err
 }
 
-// append appends the first n rows of v.
+// takes reports what is wrong with a batch.
+func (b *rowBuffer) takes(batch *vector.Batch) error {
+	if len(batch.Cols) != len(b.specs) {
+		return fault.Defensive("Batch of [%d] columns was given to a segment of [%d]", len(batch.Cols), len(b.specs))
+	}
+	for i, v := range batch.Cols {
+		spec := &b.specs[i]
+		if fits := v.Type == spec.Type || spec.Multi && v.Type == vector.String; !fits || v.Len < batch.N {
+			return fault.Defensive("Batch has [%s] of [%d] rows for column [%s], which needs [%s] of [%d] rows", v.Type, v.Len, spec.Name, spec.Type, batch.N)
+		}
+	}
+	return nil
+}
+
+// append appends the first n rows of v, which fits the column.
 func (c *bufferColumn) append(v *vector.Vector, n int, spec *ColumnSpec) error {
 	if spec.Multi && v.Type.Kind == vector.KindString {
 		v = AsMulti(v)
-	}
-	if v.Type != spec.Type || v.Len < n {
-		return fault.Defensive("Batch has [%s] of [%d] rows for column [%s], which needs [%s] of [%d] rows", v.Type, v.Len, spec.Name, spec.Type, n)
 	}
 	owned, err := c.own(v)
 	if err != nil {
@@ -225,13 +236,18 @@ func (c *bufferColumn) column(t *memoryTable, spec *ColumnSpec) memoryColumn {
 		}
 	}
 	leaf.Dict = dict
-	if dict.Len() == 0 {
+	withoutTexts(leaf)
+	return m
+}
+
+// withoutTexts makes strings a constant null if their dictionary is empty: then there is nothing that a code could mean.
+func withoutTexts(leaf *vector.Vector) {
+	if leaf.Dict.Len() == 0 {
 		leaf.Codes, leaf.Dict = nil, nil
 		leaf.Strings = make([]string, 1)
 		leaf.Const = true
 		leaf.Valid = vector.NewBitmap(1)
 	}
-	return m
 }
 
 // leafOf returns the elements of the innermost lists of v, or v itself.

@@ -22,6 +22,7 @@ var configs = []slt.Config{
 	{Name: slt.DefaultConfig, New: direct(engine.Options{})},
 	{Name: "batch3", New: direct(engine.Options{BatchRows: 3})},
 	{Name: "segments", New: direct(engine.Options{SegmentRows: 2, Threads: 3})},
+	{Name: "live", New: direct(engine.Options{SegmentRows: 7, Threads: 2, Live: true})},
 	{Name: "spill", New: direct(engine.Options{SegmentRows: 2, BatchRows: 2, MemoryBytes: spillBytes, Disk: spilled})},
 	{Name: "kept", New: direct(engine.Options{SegmentRows: 2, Threads: 3, Kept: true})},
 	{Name: "norules", New: direct(engine.Options{RulesOff: plan.RuleNames()})},

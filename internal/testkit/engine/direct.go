@@ -27,6 +27,8 @@ type Options struct {
 	BatchRows, Threads int
 	// SegmentRows cuts loads into segments of at most that many rows, 0: as loaded.
 	SegmentRows int
+	// Live keeps segments in memory, as those that still grow are.
+	Live bool
 	// Servers is how many servers hold the segments, two of them each, 0: this process reads all. Only Serve knows of it.
 	Servers int
 	// FanIn is how many servers' parts are merged in one place; 0: the default. Servers merge the others'.
@@ -103,7 +105,7 @@ type Direct struct {
 // New returns a Direct over an empty Store.
 func New(t testing.TB, o Options) *Direct {
 	s := NewStore(t)
-	s.SegmentRows = o.SegmentRows
+	s.SegmentRows, s.Live = o.SegmentRows, o.Live
 	return &Direct{Store: s, broker: newBroker(t, s, o), options: o}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/hengedb/henge/internal/testkit/fixture"
 	"github.com/hengedb/henge/internal/testkit/slt"
 	"github.com/hengedb/henge/internal/timeline"
+	"github.com/hengedb/henge/internal/vector"
 )
 
 // Now is where the clock of a Store stands. A statement's context may say otherwise by sqlCurrentTimestamp.
@@ -27,10 +28,12 @@ var Now = time.Date(2024, 2, 29, 12, 34, 56, 789e6, time.UTC)
 type Store struct {
 	// SegmentRows cuts each load into segments of at most that many rows, 0: as loaded. Loads that name the size of their core set stay.
 	SegmentRows int
+	// Live keeps segments in memory, as those that still grow are, in place of files.
+	Live bool
 
 	dir       string
 	published *timeline.Published
-	open      map[timeline.SegmentID]*segment.Segment
+	open      map[timeline.SegmentID]segment.Reader
 	next      map[chunkID]int // the next partition number of a chunk
 	clock     clock.Clock
 	log       *slog.Logger
@@ -45,7 +48,7 @@ type chunkID struct {
 // NewStore returns an empty Store that closes its segments when the test ends.
 func NewStore(t testing.TB) *Store {
 	s := &Store{
-		dir: t.TempDir(), published: timeline.NewPublished(), open: map[timeline.SegmentID]*segment.Segment{}, next: map[chunkID]int{},
+		dir: t.TempDir(), published: timeline.NewPublished(), open: map[timeline.SegmentID]segment.Reader{}, next: map[chunkID]int{},
 		clock: clock.NewFake(Now), log: slog.New(slog.DiscardHandler),
 	}
 	s.lookups = lookup.NewSet(lookup.Options{Clock: s.clock, Log: s.log})
@@ -117,28 +120,62 @@ func (s *Store) write(ctx context.Context, table *fixture.Table, lo, hi int, id 
 		}
 		columns = append(columns, column)
 	}
-	path := filepath.Join(s.dir, fmt.Sprintf("%d.segment", len(s.open)))
-	w, err := segment.Create(path, segment.Options{Columns: specs, SortOrder: []string{fixture.TimeColumn}, TempDir: s.dir})
+	options := segment.Options{Columns: specs, SortOrder: []string{fixture.TimeColumn}, TempDir: s.dir}
+	rows := table.Batch(lo, hi)
+	var reader segment.Reader
+	var path string
+	var err error
+	if s.Live {
+		reader, err = grow(ctx, options, rows)
+	} else {
+		path = filepath.Join(s.dir, fmt.Sprintf("%d.segment", len(s.open)))
+		reader, err = file(ctx, path, options, rows)
+	}
 	if err != nil {
 		return nil, err
 	}
-	defer w.Abort()
-	if err := w.Append(ctx, table.Batch(lo, hi)); err != nil {
-		return nil, err
-	}
-	info, err := w.Finish(ctx)
-	if err != nil {
-		return nil, err
-	}
-	file, err := segment.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	s.open[id] = file
+	s.open[id] = reader
+	info := reader.Info()
 	return &timeline.Segment{
 		ID: id, Shard: timeline.Numbered{Partition: id.Partition, Core: core}, Schema: timeline.NewSchema(columns), File: path,
 		Size: info.Size, Rows: int64(info.Rows), BinaryVersion: timeline.BinaryVersion,
 	}, nil
+}
+
+// file returns rows that were written to a segment file.
+func file(ctx context.Context, path string, o segment.Options, rows *vector.Batch) (segment.Reader, error) {
+	w, err := segment.Create(path, o)
+	if err != nil {
+		return nil, err
+	}
+	defer w.Abort()
+	if err := w.Append(ctx, rows); err != nil {
+		return nil, err
+	}
+	if _, err := w.Finish(ctx); err != nil {
+		return nil, err
+	}
+	return segment.Open(path)
+}
+
+// grow returns rows that were appended to a growing segment, which got more after they were read.
+func grow(ctx context.Context, o segment.Options, rows *vector.Batch) (segment.Reader, error) {
+	live, err := segment.NewLive(o)
+	if err != nil {
+		return nil, err
+	}
+	defer live.Release()
+	for at := range rows.N {
+		if err := live.Append(ctx, rows.Slice(at, at+1)); err != nil {
+			return nil, err
+		}
+	}
+	reader := live.Reader()
+	if err := live.Append(ctx, rows); err != nil {
+		reader.Release()
+		return nil, err
+	}
+	return reader, nil
 }
 
 // Acquire implements broker.Segments.

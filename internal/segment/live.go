@@ -1,0 +1,267 @@
+package segment
+
+import (
+	"context"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/invariant"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// Live is a segment that still grows, in memory: rows are appended in the order they arrive, and readers see those that were there when they
+// asked. Persist makes a file of them, and only then are rows sorted and rolled up.
+//
+// It is used by any number of goroutines. What rows take is reserved from the budget before they are taken; when that is refused the rows that
+// are there can be read and persisted as before. Memory is given back when the Live and all who read it have let go.
+type Live struct {
+	opts   Options
+	memory account // guarded by mu
+	refs   atomic.Int64
+
+	mu struct {
+		sync.Mutex
+		buffer           *rowBuffer
+		rows             int
+		minTime, maxTime int64
+		// reader is that of the present rows; nil: nobody has asked since the last were appended.
+		reader *liveReader
+		// dicts are by column: what readers got last, which does as long as no text was new.
+		dicts []*vector.Dict
+		// failed is why no rows are taken any more: those of a batch came into some columns only.
+		failed error
+	}
+}
+
+// NewLive returns a Live without rows. The caller releases it.
+func NewLive(opts Options) (*Live, error) {
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
+	l := &Live{opts: opts.withDefaults()}
+	l.memory.budget = opts.Budget
+	l.refs.Store(1)
+	l.mu.buffer = newRowBuffer(l.opts.Columns)
+	for i := range l.mu.buffer.columns {
+		l.mu.buffer.columns[i].dict.loose = false // codes must be equal where texts are
+	}
+	l.mu.minTime, l.mu.maxTime = math.MaxInt64, math.MinInt64
+	l.mu.dicts = make([]*vector.Dict, len(l.opts.Columns))
+	return l, nil
+}
+
+// Append adds the rows of batch that count, all or none. Its columns are as for a Writer; it is not kept.
+func (l *Live) Append(ctx context.Context, batch *vector.Batch) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	batch = batch.Compact()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.mu.buffer
+	switch {
+	case l.mu.failed != nil:
+		return l.mu.failed
+	case l.mu.rows+batch.N > MaxRows:
+		return fault.ResourceLimit("Segment of more than [%d] rows is not possible; make smaller segments", MaxRows)
+	}
+	if err := b.takes(batch); err != nil {
+		return err
+	}
+	// What grows is copied to a larger place, and for a moment there are both.
+	if err := l.memory.set(2*b.bytes() + 4*batch.Bytes()); err != nil {
+		return err
+	}
+	err := b.append(batch, l.opts.Threads)
+	if err == nil {
+		err = l.memory.set(b.bytes())
+	}
+	if err != nil {
+		l.mu.failed = err
+		return err
+	}
+	l.noteTimes(batch)
+	l.mu.rows += batch.N
+	l.mu.reader = nil
+	return nil
+}
+
+// noteTimes follows the least and the greatest time.
+func (l *Live) noteTimes(batch *vector.Batch) {
+	at := slices.IndexFunc(l.opts.Columns, func(s ColumnSpec) bool { return s.Name == TimeColumn && s.Type == vector.Long })
+	if at < 0 {
+		return
+	}
+	v := batch.Cols[at]
+	for i := range batch.N {
+		if !v.IsNull(i) {
+			ms := v.LongAt(i)
+			l.mu.minTime, l.mu.maxTime = min(l.mu.minTime, ms), max(l.mu.maxTime, ms)
+		}
+	}
+}
+
+// Rows returns how many rows were appended.
+func (l *Live) Rows() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.mu.rows
+}
+
+// Reader returns the rows that are there now. The caller releases it. It is nil when the Live is released.
+func (l *Live) Reader() Reader {
+	if !l.acquire() {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.mu.reader == nil {
+		l.mu.reader = l.readerLocked()
+	}
+	return l.mu.reader
+}
+
+func (l *Live) readerLocked() *liveReader {
+	r := &liveReader{live: l, table: memoryTable{info: Info{Rows: l.mu.rows, Size: l.mu.buffer.bytes(),
+		QueryGranularity: l.opts.QueryGranularity, Metadata: l.opts.Metadata}}}
+	if r.table.info.HasTimes = l.mu.minTime <= l.mu.maxTime; r.table.info.HasTimes {
+		r.table.info.MinTime, r.table.info.MaxTime = l.mu.minTime, l.mu.maxTime
+	}
+	for i, s := range l.opts.Columns {
+		c := &l.mu.buffer.columns[i]
+		r.table.info.Columns = append(r.table.info.Columns, ColumnInfo{Name: s.Name, Type: s.Type, Multi: s.Multi, Metric: s.Metric,
+			Nulls: c.values.nullsBefore(l.mu.rows), Distinct: -1, Size: c.values.bytes() + c.dict.bytes() + c.texts.total})
+	}
+	r.open = make([]*memoryColumn, len(l.opts.Columns))
+	return r
+}
+
+// nullsBefore counts the nulls among the first rows.
+func (g *growing) nullsBefore(rows int) int {
+	if g.nulls == 0 || rows == g.n {
+		return g.nulls
+	}
+	return rows - vector.Bitmap(g.valid).Count(rows)
+}
+
+func (l *Live) acquire() bool {
+	for {
+		n := l.refs.Load()
+		if n <= 0 {
+			return false
+		}
+		if l.refs.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// Release gives the reference of the owner back, or that of a reader. With the last the memory is free.
+func (l *Live) Release() {
+	n := l.refs.Add(-1)
+	invariant.Check(n >= 0, "a growing segment was released more often than acquired")
+	if n == 0 {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.mu.buffer, l.mu.reader, l.mu.dicts = nil, nil, nil
+		l.memory.set(0) // releasing does not fail
+	}
+}
+
+// Persist writes the rows that are there now to a segment file at path, in the order and with the rollup of the options.
+func (l *Live) Persist(ctx context.Context, path string) (*Info, error) {
+	r := l.Reader()
+	if r == nil {
+		return nil, fault.Defensive("A growing segment was persisted after it was released")
+	}
+	defer r.Release()
+	w, err := Create(path, l.opts)
+	if err != nil {
+		return nil, err
+	}
+	defer w.Abort()
+	rows := r.Info().Rows
+	for at := 0; at < rows; at += BlockRows {
+		to := min(at+BlockRows, rows)
+		b := &vector.Batch{N: to - at, Cols: make([]*vector.Vector, len(l.opts.Columns))}
+		for i, s := range l.opts.Columns {
+			c, err := r.Column(s.Name)
+			if err == nil {
+				b.Cols[i], err = c.Read(nil, at, to)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		if err := w.Append(ctx, b); err != nil {
+			return nil, err
+		}
+	}
+	return w.Finish(ctx)
+}
+
+// liveReader is the first rows of a Live. They do not change, and what is appended behind them lies behind them in memory.
+type liveReader struct {
+	live  *Live
+	table memoryTable     // without columns
+	open  []*memoryColumn // by column, those that were asked for; guarded by live.mu
+}
+
+func (r *liveReader) Info() *Info     { return &r.table.info }
+func (r *liveReader) Advise([]string) {} // everything is in memory
+func (r *liveReader) Acquire() bool   { return r.live.acquire() }
+func (r *liveReader) Release()        { r.live.Release() }
+
+func (r *liveReader) Column(name string) (Column, error) {
+	i := slices.IndexFunc(r.table.info.Columns, func(c ColumnInfo) bool { return c.Name == name })
+	if i < 0 {
+		return nil, nil
+	}
+	r.live.mu.Lock()
+	defer r.live.mu.Unlock()
+	if r.open[i] == nil {
+		r.open[i] = r.columnLocked(i)
+	}
+	return r.open[i], nil
+}
+
+func (r *liveReader) columnLocked(i int) *memoryColumn {
+	from, rows := &r.live.mu.buffer.columns[i], r.table.info.Rows
+	c := &memoryColumn{table: &r.table, info: r.table.info.Columns[i]}
+	values := from.values.vector()
+	texts := leafOf(values).Type.Kind == vector.KindString
+	if texts {
+		c.dict = r.live.dictLocked(i)
+		leafOf(values).Dict = c.dict
+	}
+	c.values = values.Slice(0, rows)
+	own(c.values, rows)
+	if texts {
+		withoutTexts(leafOf(c.values))
+	}
+	return c
+}
+
+// dictLocked returns a dictionary of the texts of column i; those of rows to come may be in it.
+func (l *Live) dictLocked(i int) *vector.Dict {
+	texts := &l.mu.buffer.columns[i].dict
+	if d := l.mu.dicts[i]; d == nil || d.Len() < texts.len() {
+		l.mu.dicts[i] = texts.dict()
+	}
+	return l.mu.dicts[i]
+}
+
+// own cuts v, which has the memory of rows to come, to its first rows. What says which of them have a value is copied: its last word is theirs, too.
+func own(v *vector.Vector, rows int) {
+	if v.Valid != nil {
+		v.Valid = slices.Clone(v.Valid[:(rows+63)/64])
+	}
+	if v.Child != nil {
+		elements := int(v.Offsets[rows])
+		v.Child = v.Child.Slice(0, elements)
+		own(v.Child, elements)
+	}
+}

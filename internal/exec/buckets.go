@@ -63,6 +63,12 @@ func buckets(ctx context.Context, n *plan.Buckets, env *Env) (Operator, error) {
 // timeSpan returns the times of the first and the last row that the segments of a scan have, known: there are rows. The segments know, and
 // where other servers hold some, all rows of the datasource are asked.
 func timeSpan(ctx context.Context, scan *plan.Scan, env *Env) (first, last int64, known bool, err error) {
+	time := plan.Column{Name: plan.TimeColumn, Type: expr.Of(expr.Timestamp).NotNull()}
+	if len(scan.Out) == 0 { // a scan without columns need not open segments, and does not know their times then
+		timed := *scan
+		timed.Out = []plan.Column{time}
+		scan = &timed
+	}
 	leaves, there, err := env.leaves(ctx, scan)
 	if err != nil {
 		return 0, 0, false, err
@@ -80,7 +86,6 @@ func timeSpan(ctx context.Context, scan *plan.Scan, env *Env) (first, last int64
 	if there == nil {
 		return first, last, known, nil
 	}
-	time := plan.Column{Name: plan.TimeColumn, Type: expr.Of(expr.Timestamp).NotNull()}
 	ends := &plan.Aggregate{Input: &plan.Scan{DataSource: scan.DataSource, Out: []plan.Column{time}, Limit: -1}}
 	for _, name := range []string{"MIN", "MAX"} {
 		ends.Aggs = append(ends.Aggs, plan.AggCall{Agg: agg.Spec{Name: name, Args: []vector.Type{vector.Long}}, Args: []int{0}, Filter: -1, Name: name,

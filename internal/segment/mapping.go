@@ -76,11 +76,9 @@ func mapFile(path string) (*mapping, error) {
 // tailRead is how much of the end of a file is read when it is opened: most footers whole.
 const tailRead = 64 << 10
 
-// warm reads the ends of a file by system calls, during which other goroutines run. A page fault would hold up a processor instead, so that
+// warm reads the end of a file by a system call, during which other goroutines run. A page fault would hold up a processor instead, so that
 // the first query over many files would wait for them one after the other. What can't be read is found when it is needed.
 func warm(f *os.File, size int64) {
-	var header [headerSize]byte
-	_, _ = f.ReadAt(header[:], 0)
 	tail := make([]byte, min(size, tailRead))
 	_, _ = f.ReadAt(tail, size-int64(len(tail)))
 }

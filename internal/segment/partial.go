@@ -19,7 +19,7 @@ type Source interface {
 // partTail is how much of the end of a file is asked for when it is opened: most footers whole.
 const partTail = 32 << 10
 
-// OpenPartial maps a segment file that has its full size, but only holes where its bytes are not yet: they are filled in from a source, the ends
+// OpenPartial maps a segment file that has its full size, but only holes where its bytes are not yet: they are filled in from a source, the end
 // now and each column when it is first asked for, or before by Fetch. Columns are verified by their checksums as they come.
 func OpenPartial(ctx context.Context, path string, source Source) (*Segment, error) {
 	m, err := mapFile(path)
@@ -29,9 +29,6 @@ func OpenPartial(ctx context.Context, path string, source Source) (*Segment, err
 	m.source = source
 	size := int64(len(m.data))
 	err = source.Fill(ctx, max(0, size-partTail), min(size, partTail))
-	if err == nil {
-		err = source.Fill(ctx, 0, headerSize)
-	}
 	var s *Segment
 	if err == nil {
 		err = Guard(func() error {
@@ -85,6 +82,9 @@ func (s *Segment) fetch(ctx context.Context, columns []string) error {
 			continue
 		}
 		from, last := s.foot.columns[i].off, i
+		if i == 0 {
+			from = 0 // with the header
+		}
 		for last+1 < len(wanted) && wanted[last+1] {
 			last++
 		}

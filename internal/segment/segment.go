@@ -27,6 +27,8 @@ type Segment struct {
 	// damaged is set when something in the file turned out to be corrupt.
 	damaged atomic.Bool
 
+	// version is that of the tail, as it is stored.
+	version [4]byte
 	columns []columnSlot
 }
 
@@ -89,13 +91,6 @@ func open(name string, size int64, bytes store) (*Segment, error) {
 	if footLen > maxFooterBytes || footAt < headerSize || footAt > uint64(tailAt) || uint64(tailAt)-footAt < uint64(footLen) {
 		return nil, bad(tailAt, "its footer does not lie in the file")
 	}
-	header, err := bytes.span(0, headerSize)
-	if err != nil {
-		return nil, err
-	}
-	if string(header[:8]) != magic || string(header[8:12]) != string(tail[16:20]) || string(header[12:16]) != "\x00\x00\x00\x00" {
-		return nil, bad(0, "its header does not fit its tail")
-	}
 	raw, err := bytes.span(int64(footAt), int64(footLen))
 	if err != nil {
 		return nil, err
@@ -121,11 +116,29 @@ func open(name string, size int64, bytes store) (*Segment, error) {
 	s := &Segment{name: name, size: size, foot: foot, bytes: bytes, byName: make(map[string]int, len(foot.columns)),
 		columns: make([]columnSlot, len(foot.columns))}
 	s.refs.Store(1)
+	copy(s.version[:], tail[16:])
 	s.info = foot.info(size, int(binary.LittleEndian.Uint32(tail[16:])))
 	for i, c := range foot.columns {
 		s.byName[c.Name] = i
 	}
 	return s, nil
+}
+
+// checkHeader is not part of opening: the header says nothing that the tail does not, and lies at the other end of the file, so that the disk
+// would be asked twice. It is looked at with the first column, which lies behind it.
+func (s *Segment) checkHeader() error {
+	header, err := s.bytes.span(0, headerSize)
+	if err != nil {
+		return err
+	}
+	if string(header[:8]) != magic || string(header[8:12]) != string(s.version[:]) || string(header[12:16]) != "\x00\x00\x00\x00" {
+		s.damaged.Store(true)
+		if s.source != nil {
+			s.source.Spoiled(0, headerSize)
+		}
+		return (&CorruptError{File: s.name, Reason: "its header does not fit its tail"}).fault()
+	}
+	return nil
 }
 
 func (f *footer) info(size int64, version int) Info {
@@ -219,6 +232,11 @@ func (s *Segment) column(i int) (*fileColumn, error) {
 	}
 	var c *fileColumn
 	err := s.guard(func() (err error) {
+		if i == 0 {
+			if err := s.checkHeader(); err != nil {
+				return err
+			}
+		}
 		c, err = s.openColumn(s.foot.columns[i])
 		return err
 	})
@@ -249,6 +267,9 @@ func (s *Segment) columnAt(off int64) string {
 // Verify reads the whole file and checks every checksum and every value. It is for a file that has just arrived, and for the
 // background scrub; it says the same as touching every row would.
 func (s *Segment) Verify() error {
+	if err := s.guard(s.checkHeader); err != nil {
+		return err
+	}
 	for i := range s.columns {
 		c, err := s.column(i)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"maps"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -496,5 +497,20 @@ func intervalsOf(scan *plan.Scan) []chrono.Interval {
 
 // acquire sets the reader of every leaf of a scan. When it fails none is left acquired.
 func (t *tables) acquire(ctx context.Context, scan *plan.Scan, segments []*timeline.Segment, leaves []exec.Leaf) error {
-	return exec.AcquireLeaves(ctx, scan, leaves, func(ctx context.Context, i int) (segment.Reader, error) { return t.segments.Acquire(ctx, segments[i]) })
+	return exec.AcquireLeaves(ctx, scan, leaves, func(ctx context.Context, i int) (segment.Reader, error) {
+		if isCounted(scan, segments[i], leaves[i].Visible) {
+			iv := segments[i].ID.Interval
+			return segment.NewTable(segment.Info{Rows: int(segments[i].Rows), HasTimes: true, MinTime: iv.Start, MaxTime: iv.End - 1}, nil), nil
+		}
+		return t.segments.Acquire(ctx, segments[i])
+	})
+}
+
+// isCounted reports whether all that a scan wants of a segment is how many rows it has, which the timeline knows: the scan reads no column, and all
+// rows count. The segment is not opened then, wherever it is.
+func isCounted(scan *plan.Scan, s *timeline.Segment, visible chrono.Interval) bool {
+	if len(scan.Out) > 0 || scan.Filter != nil || s.Rows < 0 || !visible.Contains(s.ID.Interval) {
+		return false
+	}
+	return slices.ContainsFunc(intervalsOf(scan), func(iv chrono.Interval) bool { return iv.Contains(s.ID.Interval) })
 }

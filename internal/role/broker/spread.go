@@ -147,18 +147,23 @@ func (b *Broker) spread(ctx context.Context, p *Prepared, id string, env *exec.E
 // Split implements exec.Cluster.
 func (s *spread) Split(ctx context.Context, scan *plan.Scan) ([]exec.Leaf, exec.Remote, error) {
 	var segments []dispatch.Segment
+	var leaves []exec.Leaf
+	var mine []*timeline.Segment
 	for visible, seg := range s.wanted(scan) {
 		id := seg.ID.String()
+		if isCounted(scan, seg, visible) {
+			leaves, mine = append(leaves, exec.Leaf{ID: id, Visible: visible}), append(mine, seg)
+			continue
+		}
 		segments = append(segments, dispatch.Segment{Of: seg, ID: id, Visible: visible, Holders: s.query.Holders(id)})
 	}
-	s.counted(len(segments))
+	s.counted(len(segments) + len(mine))
 	here, there, err := s.broker.o.Dispatcher.Split(s.query, segments)
 	if err != nil {
 		return nil, nil, err
 	}
-	leaves, mine := make([]exec.Leaf, len(here)), make([]*timeline.Segment, len(here))
-	for i := range here {
-		leaves[i].ID, leaves[i].Visible, mine[i] = here[i].ID, here[i].Visible, here[i].Of
+	for _, h := range here {
+		leaves, mine = append(leaves, exec.Leaf{ID: h.ID, Visible: h.Visible}), append(mine, h.Of)
 	}
 	if err := s.acquire(ctx, scan, mine, leaves); err != nil {
 		return nil, nil, err

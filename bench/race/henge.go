@@ -162,14 +162,22 @@ func (h *server) load(ctx context.Context, t *table, file string, format fileFor
 	if err := json.Unmarshal(text, &task); err != nil {
 		return 0, fmt.Errorf("decoding the task of %s: %w", h.called, err)
 	}
+	if err := h.await(ctx, task.TaskID); err != nil {
+		return 0, err
+	}
+	return time.Since(began), nil
+}
+
+// await waits until a task has succeeded.
+func (h *server) await(ctx context.Context, task string) error {
 	for {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, h.base+"/"+h.product+"/indexer/v1/task/"+task.TaskID+"/status", nil)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, h.base+"/"+h.product+"/indexer/v1/task/"+task+"/status", nil)
 		if err != nil {
-			return 0, err
+			return err
 		}
 		text, err := h.do(request)
 		if err != nil {
-			return 0, err
+			return err
 		}
 		var reply struct {
 			Status struct {
@@ -178,17 +186,17 @@ func (h *server) load(ctx context.Context, t *table, file string, format fileFor
 			} `json:"status"`
 		}
 		if err := json.Unmarshal(text, &reply); err != nil {
-			return 0, fmt.Errorf("decoding the status of task [%s]: %w", task.TaskID, err)
+			return fmt.Errorf("decoding the status of task [%s]: %w", task, err)
 		}
 		switch reply.Status.StatusCode {
 		case "SUCCESS":
-			return time.Since(began), nil
+			return nil
 		case "FAILED":
-			return 0, fmt.Errorf("task [%s] of %s failed: %s", task.TaskID, h.called, reply.Status.ErrorMsg)
+			return fmt.Errorf("task [%s] of %s failed: %s", task, h.called, reply.Status.ErrorMsg)
 		}
 		select {
 		case <-ctx.Done():
-			return 0, ctx.Err()
+			return ctx.Err()
 		case <-time.After(2 * time.Millisecond):
 		}
 	}

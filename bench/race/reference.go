@@ -66,12 +66,12 @@ func (r *reference) load(ctx context.Context, t *table, file string, format file
 	if err := r.await(ctx, task.Task); err != nil {
 		return 0, err
 	}
-	missing := fmt.Sprintf(`SELECT COUNT(*) FROM sys.segments WHERE "datasource" = '%s' AND is_published = 1 AND is_overshadowed = 0 AND is_available = 0`, t.name)
+	missing := fmt.Sprintf(`SELECT segment_id FROM sys.segments WHERE "datasource" = '%s' AND is_published = 1 AND is_overshadowed = 0 AND is_available = 0`, t.name)
 	for {
 		rows, err := r.count(ctx, "SELECT COUNT(*) FROM "+t.name)
 		if err == nil && rows == int64(t.rows) {
-			var left int64
-			if left, err = r.count(ctx, missing); err == nil && left == 0 {
+			var left answer
+			if left, err = r.ask(ctx, missing); err == nil && len(left.rows) == 0 {
 				return time.Since(began), nil
 			}
 		}

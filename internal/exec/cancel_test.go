@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -134,9 +135,17 @@ func TestCancelTakesEffectWhileOperatorsWork(t *testing.T) {
 
 // A disk without room for what a query spills ends the query with an error that says so, and nothing is left.
 func TestAFullSpillDiskEndsQueries(t *testing.T) {
+	spillsTo(t, t.TempDir(), budget.DiskRoot(256<<10), func(err error) bool {
+		full, ok := errors.AsType[*budget.Exceeded](err)
+		return ok && full.Disk
+	})
+}
+
+// spillsTo runs the heavy plans where there is too little disk, which they must say.
+func spillsTo(t *testing.T, dir string, disk *budget.Budget, says func(error) bool) {
+	t.Helper()
 	for name, node := range heavyPlans() {
-		disk := budget.DiskRoot(256 << 10)
-		spill, err := budget.OpenSpillDir(t.TempDir(), disk)
+		spill, err := budget.OpenSpillDir(dir, disk)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -148,7 +157,7 @@ func TestAFullSpillDiskEndsQueries(t *testing.T) {
 		if op != nil {
 			op.Close()
 		}
-		if full, ok := errors.AsType[*budget.Exceeded](err); !ok || !full.Disk {
+		if !says(err) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if used := env.Budget.Used(); used != 0 || disk.Used() != 0 {
@@ -156,6 +165,9 @@ func TestAFullSpillDiskEndsQueries(t *testing.T) {
 		}
 		if err := spill.Close(); err != nil {
 			t.Error(err)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("%s: files are left: %v %v", name, left, err)
 		}
 	}
 }

@@ -120,6 +120,27 @@ func TestErrorStaysNearTheStandardError(t *testing.T) {
 	}
 }
 
+// Over many sets the error is the one that sketches of 2,048 registers must have, and to neither side.
+func TestErrorIsTheStandardError(t *testing.T) {
+	const sets, values = 300, 20_000
+	squares, sum := 0.0, 0.0
+	for set := range sets {
+		var h HyperUnique
+		for i := range values {
+			h.Add(ObserveText(fmt.Sprint(set, " ", i)))
+		}
+		off := h.Estimate()/values - 1
+		squares, sum = squares+off*off, sum+off
+	}
+	standard := 1.04 / math.Sqrt(2048)
+	if got := math.Sqrt(squares / sets); got > 1.15*standard {
+		t.Errorf("the standard error is %.4f, want %.4f", got, standard)
+	}
+	if got := sum / sets; math.Abs(got) > standard/4 {
+		t.Errorf("estimates are off by %.4f on average", got)
+	}
+}
+
 func TestMergeEqualsAdding(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, n := range []int{0, 3, 40, 60, 500, 20_000, 300_000} {

@@ -21,6 +21,7 @@ type column struct {
 	offsets []uint32 // of lists, one more than rows
 	child   *column
 
+	whole  bool      // whole numbers are values as they are
 	when   *Instants // of the time of rows
 	strict bool      // values must be numbers
 	flaw   flaw      // of the row at hand

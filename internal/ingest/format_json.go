@@ -124,6 +124,8 @@ func (d *jsonDecoder) plainRow(text []byte, line int64) {
 	for f, c := range d.columns {
 		t := &d.scan.cells[f]
 		switch {
+		case c.whole && t.kind == jsonNumber && t.number.integer:
+			c.long(t.number.long)
 		case t.kind <= jsonNull:
 			c.null()
 		case t.kind == jsonList:

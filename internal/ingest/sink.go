@@ -96,6 +96,7 @@ func newSink(fields []Field, opts *Options) *sink {
 	s := &sink{fields: fields, removeNull: opts.RemoveNullBytes, keepNull: opts.KeepNullBytes, shape: opts.Shape, twins: twinsOf(fields)}
 	for _, f := range fields {
 		c := newColumn(f.Type)
+		c.whole = f.Type == vector.Long && f.Time == nil
 		if c.when, c.strict = f.Time, f.Strict; c.when != nil || c.strict {
 			s.watched = append(s.watched, c)
 		}

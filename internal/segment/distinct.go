@@ -66,6 +66,22 @@ func (d *distinctCounter) add(x uint64) {
 	d.slots = nil
 }
 
+// addAll adds whole numbers as add does.
+func (d *distinctCounter) addAll(values []int64) {
+	i := 0
+	for ; i < len(values) && d.registers == nil; i++ {
+		d.add(uint64(values[i]))
+	}
+	last := d.last // so much has been seen
+	for _, x := range values[i:] {
+		if uint64(x) != last {
+			last = uint64(x)
+			d.register(last)
+		}
+	}
+	d.last = last
+}
+
 func (d *distinctCounter) register(x uint64) {
 	h := mixBits(x + 0x9e3779b97f4a7c15)
 	rank := uint8(bits.LeadingZeros64(h<<distinctLog2|1<<(distinctLog2-1))) + 1

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
+	"slices"
 
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -25,9 +26,10 @@ func (e *columnEncoder) longs(c *columnMeta, feed columnFeed) error {
 	nulls := 0 // of the block
 	least, greatest := int64(math.MaxInt64), int64(math.MinInt64)
 	var bytes []byte
+	stored := make([]uint64, BlockRows)
 	flush := func() error {
 		var f frameBlock
-		f, bytes = encodeFrame(bytes[:0], block, has, nulls)
+		f, bytes = encodeFrame(bytes[:0], block, has, nulls, stored)
 		f.Place = uint64(data.part.length)<<8 | f.Place
 		directory = append(directory, bytesOf([]frameBlock{f})...)
 		sums = append(sums, sumOf(block, has, nulls))
@@ -39,15 +41,25 @@ func (e *columnEncoder) longs(c *columnMeta, feed columnFeed) error {
 	}
 	err = feed(func(v *vector.Vector) error {
 		valid.add(v)
-		for i, x := range v.Longs[:v.Len] {
-			if v.Valid.Get(i) {
-				has.Set(len(block))
-				distinct.add(uint64(x))
+		for from := 0; from < v.Len; {
+			to := min(from+BlockRows-len(block), v.Len)
+			if v.Valid == nil {
+				has.SetRange(len(block), len(block)+to-from)
+				distinct.addAll(v.Longs[from:to])
 			} else {
-				has.Clear(len(block))
-				nulls++
+				for i, x := range v.Longs[from:to] {
+					if v.Valid.Get(from + i) {
+						has.Set(len(block) + i)
+						distinct.add(uint64(x))
+					} else {
+						has.Clear(len(block) + i)
+						nulls++
+					}
+				}
 			}
-			if block = append(block, x); len(block) == BlockRows {
+			block = append(block, v.Longs[from:to]...)
+			from = to
+			if len(block) == BlockRows {
 				if err := flush(); err != nil {
 					return err
 				}
@@ -91,8 +103,9 @@ func sumOf(values []int64, has vector.Bitmap, nulls int) int64 {
 	return sum
 }
 
-// encodeFrame appends the values of a block, nulls of which have no bit in has, to dst, padded to partAlign. Place holds the width.
-func encodeFrame(dst []byte, values []int64, has vector.Bitmap, nulls int) (frameBlock, []byte) {
+// encodeFrame appends the values of a block, nulls of which have no bit in has, to dst, padded to partAlign. Place holds the width. Stored is room
+// for as many values.
+func encodeFrame(dst []byte, values []int64, has vector.Bitmap, nulls int, stored []uint64) (frameBlock, []byte) {
 	f := frameBlock{Min: math.MaxInt64, Max: math.MinInt64, Unit: 1}
 	if nulls == 0 {
 		for _, x := range values {
@@ -129,40 +142,83 @@ func encodeFrame(dst []byte, values []int64, has vector.Bitmap, nulls int) (fram
 	} else {
 		f.Place = uint64(packedWidth + packed)
 	}
-	var word [8]byte
-	held, free := uint64(0), 64 // bits of a packed block that are not in dst yet
-	for i, x := range values {
-		u := uint64(x)
-		switch {
-		case nulls > 0 && !has.Get(i):
-			u = uint64(f.Min)
-			if width < 8 {
-				u = 0
+	stored = stored[:len(values)]
+	switch {
+	case nulls > 0:
+		for i, x := range values {
+			switch {
+			case !has.Get(i) && width < 8:
+				stored[i] = 0
+			case !has.Get(i):
+				stored[i] = uint64(f.Min)
+			case width < 8:
+				stored[i] = (uint64(x) - uint64(f.Min)) / unit
+			default:
+				stored[i] = uint64(x)
 			}
-		case width < 8 && unit == 1:
-			u -= uint64(f.Min)
-		case width < 8:
-			u = (u - uint64(f.Min)) / unit
 		}
-		if packed == 0 {
-			binary.LittleEndian.PutUint64(word[:], u)
-			dst = append(dst, word[:width]...)
-			continue
+	case width == 8:
+		for i, x := range values {
+			stored[i] = uint64(x)
 		}
+	case unit == 1:
+		for i, x := range values {
+			stored[i] = uint64(x) - uint64(f.Min)
+		}
+	default:
+		for i, x := range values {
+			stored[i] = (uint64(x) - uint64(f.Min)) / unit
+		}
+	}
+	if packed > 0 {
+		dst = appendBits(dst, stored, packed)
+	} else {
+		dst = appendWide(dst, stored, width)
+	}
+	for len(dst)%partAlign != 0 {
+		dst = append(dst, 0)
+	}
+	return f, dst
+}
+
+// appendBits appends values of so many bits without gaps.
+func appendBits(dst []byte, values []uint64, size int) []byte {
+	dst = slices.Grow(dst, (len(values)*size+63)/64*8)
+	held, free := uint64(0), 64 // bits that are not in dst yet
+	for _, u := range values {
 		held |= u << (64 - free)
-		if free -= packed; free <= 0 {
+		if free -= size; free <= 0 {
 			dst = binary.LittleEndian.AppendUint64(dst, held)
-			held = u >> (packed + free)
+			held = u >> (size + free)
 			free += 64
 		}
 	}
 	if free < 64 {
 		dst = binary.LittleEndian.AppendUint64(dst, held)
 	}
-	for len(dst)%partAlign != 0 {
-		dst = append(dst, 0)
+	return dst
+}
+
+// appendWide appends values of so many bytes.
+func appendWide(dst []byte, values []uint64, width int) []byte {
+	at := len(dst)
+	dst = slices.Grow(dst, len(values)*width+8)
+	room := dst[at : at+len(values)*width+8]
+	switch width {
+	case 1:
+		for i, u := range values {
+			room[i] = byte(u)
+		}
+	case 2:
+		for i, u := range values {
+			binary.LittleEndian.PutUint16(room[2*i:], uint16(u))
+		}
+	default:
+		for i, u := range values { // what is written beyond a value, the next one covers
+			binary.LittleEndian.PutUint64(room[i*width:], u)
+		}
 	}
-	return f, dst
+	return dst[:at+len(values)*width]
 }
 
 // packedSaves: values are packed in bits if that saves at least an eighth of the bytes. Decoding takes up to a third longer.

@@ -71,7 +71,7 @@ func BenchmarkSelectLongs(b *testing.B) {
 		for i := range values {
 			values[i] = 5 + int64(r.Uint64()>>(64-span))
 		}
-		f, data := encodeFrame(nil, values, nil, 0)
+		f, data := encodeFrame(nil, values, nil, 0, make([]uint64, len(values)))
 		data = slices.Concat(data, make([]byte, frameSlack))
 		pass := vector.NewBitmap(BlockRows)
 		b.Run(fmt.Sprintf("%d_bits", span), func(b *testing.B) {

@@ -27,7 +27,7 @@ func TestFramesOfEveryWidth(t *testing.T) {
 					has.Clear(3)
 					nulls = 1
 				}
-				f, data := encodeFrame(nil, values, has, nulls)
+				f, data := encodeFrame(nil, values, has, nulls, make([]uint64, len(values)))
 				if len(data)%partAlign != 0 || !f.fits(n, len(data)) {
 					t.Fatalf("%d values of %d bits take %d bytes, width %d", n, span, len(data), f.Place)
 				}
@@ -75,7 +75,7 @@ func BenchmarkFrames(b *testing.B) {
 		for i := range values {
 			values[i] = 5 + int64(r.Uint64()>>(64-span))
 		}
-		f, data := encodeFrame(nil, values, nil, 0)
+		f, data := encodeFrame(nil, values, nil, 0, make([]uint64, len(values)))
 		data = slices.Concat(data, make([]byte, frameSlack))
 		dst := make([]int64, BlockRows)
 		b.Run(fmt.Sprintf("bits=%d", span), func(b *testing.B) {

@@ -45,6 +45,43 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// answering is an engine of which only the name matters.
+type answering struct {
+	engine
+	called string
+}
+
+func (a answering) name() string { return a.called }
+
+func TestAnswersAreComparedWithWhomeverThereIs(t *testing.T) {
+	right, wrong := answer{rows: rows(t, `[[1]]`)}, answer{rows: rows(t, `[[2]]`)}
+	for _, tt := range []struct {
+		engines []string
+		answers map[string]answer
+		differs string
+	}{
+		{[]string{"Henge", duckName, "reference"}, map[string]answer{"Henge": wrong, duckName: right, "reference": right}, "Henge"},
+		{[]string{"Henge", duckName, "reference"}, map[string]answer{"Henge": right, duckName: right, "reference": right}, ""},
+		{[]string{"Henge", "reference"}, map[string]answer{"Henge": right, "reference": wrong}, "reference"},
+		{[]string{"Henge", duckName, "reference"}, map[string]answer{"Henge": right, "reference": wrong}, "reference"}, // DuckDB failed
+		{[]string{"Henge", "reference"}, map[string]answer{"reference": wrong}, ""},
+	} {
+		var engines []engine
+		for _, name := range tt.engines {
+			engines = append(engines, answering{called: name})
+		}
+		e := newEntry("query", engines)
+		e.compare(engines, tt.answers, query{})
+		differs := ""
+		for name := range e.Differs {
+			differs += name
+		}
+		if differs != tt.differs {
+			t.Errorf("%v: [%s] differs, want [%s]", tt.engines, differs, tt.differs)
+		}
+	}
+}
+
 func TestEventsAreTheSameEveryTime(t *testing.T) {
 	write := func(rows, nulls int, format fileFormat) string {
 		var b bytes.Buffer

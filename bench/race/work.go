@@ -41,18 +41,21 @@ func (r *race) load(ctx context.Context, t *table, format fileFormat, rounds int
 			if err := resetPeak(e.pid()); err != nil {
 				return err
 			}
-			source := path
+			source, stays := path, false
 			if p, ok := e.(*peer); ok && p.overParquet {
 				if source, err = r.file(ctx, t, parquet); err != nil {
 					return err
 				}
+				stays = true // where it is, to be read by each query
 			}
 			took, err := e.load(ctx, t, source, format)
 			if err != nil {
 				entry.fail(e, err)
 				continue
 			}
-			entry.add(e, took)
+			if !stays {
+				entry.add(e, took)
+			}
 			if err := r.peak(e, work); err != nil {
 				return err
 			}

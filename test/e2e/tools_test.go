@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -147,5 +148,50 @@ func TestBinaryStaysSmall(t *testing.T) {
 	}
 	if info.Size() >= limit {
 		t.Errorf("the stripped binary has %d bytes, at most %d are wanted: has a new import brought code that calls methods by name?", info.Size(), limit)
+	}
+}
+
+func TestInspectCommand(t *testing.T) {
+	dir := t.TempDir()
+	p := serve(t, filepath.Join(dir, "data"))
+	if err := p.Ingest(t.Context(), small("REPLACE INTO t OVERWRITE ALL", "x"), map[string]any{"waitUntilSegmentsLoad": true}); err != nil {
+		t.Fatal(err)
+	}
+	p.stop(t)
+	var file string
+	err := filepath.WalkDir(filepath.Join(dir, "data", "segments"), func(path string, d fs.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".segment") {
+			file = path
+		}
+		return err
+	})
+	if err != nil || file == "" {
+		t.Fatal("there is no segment", err)
+	}
+	r := tool(t, "", "inspect", "--verify", file)
+	if r.code != 0 || !strings.Contains(r.stdout, "__time") || !strings.Contains(r.stdout, "frame-of-reference") || !strings.Contains(r.stdout, "distinct") {
+		t.Errorf("status %d\n%s%s", r.code, r.stdout, r.stderr)
+	}
+	var a struct {
+		Rows    int
+		Size    int64
+		Columns []struct {
+			Name, Encoding string
+			Size           int64
+			Cardinality    *int
+		}
+	}
+	r = tool(t, "", "inspect", "--json", file)
+	if err := json.Unmarshal([]byte(r.stdout), &a); err != nil || r.code != 0 || a.Rows != 1 || len(a.Columns) < 2 || a.Columns[0].Name != "__time" || a.Columns[0].Encoding == "" {
+		t.Errorf("status %d, %v, %+v\n%s%s", r.code, err, a, r.stdout, r.stderr)
+	}
+	cut := filepath.Join(dir, "cut.segment")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, cut, string(text[:len(text)-1]))
+	if r := tool(t, "", "inspect", cut); r.code == 0 || !strings.Contains(r.stderr, cut) || r.stdout != "" {
+		t.Errorf("a file cut short: status %d\n%s%s", r.code, r.stdout, r.stderr)
 	}
 }

@@ -129,7 +129,7 @@ func invalidField(field, format string, args ...any) error {
 
 // decodeWire reads a wire object. Members that mean nothing here are ignored, as the reference does.
 func decodeWire(field string, text json.RawMessage, into any) error {
-	if err := json.Unmarshal(text, into); err != nil {
+	if err := fault.ReadJSON(text, into); err != nil {
 		return invalidField(field, "%s", fault.JSONProblem(err))
 	}
 	return nil

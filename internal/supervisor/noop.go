@@ -56,7 +56,7 @@ func (Noop) Parse(text json.RawMessage) (Spec, error) {
 		ID          *string  `json:"id"`
 		DataSources []string `json:"dataSources"`
 	}
-	if err := json.Unmarshal(text, &w); err != nil {
+	if err := fault.ReadJSON(text, &w); err != nil {
 		return nil, fault.InvalidInput("The supervisor specification is not readable: %v", err).WithCause(err)
 	}
 	if w.ID == nil || *w.ID == "" {

@@ -25,7 +25,7 @@ type noop struct {
 
 func parseNoop(payload []byte) (noop, error) {
 	n := noop{RunTime: 2500, IsReadyResult: "YES"}
-	if err := json.Unmarshal(payload, &n); err != nil {
+	if err := fault.ReadJSON(payload, &n); err != nil {
 		return n, fault.Malformed("Task of type [%s] is not readable: %v", NoopType, err)
 	}
 	switch n.IsReadyResult {

@@ -62,7 +62,7 @@ func (q *Queue) Read(body []byte) (*Task, error) {
 	}
 	var context struct{ Priority *int }
 	if raw, ok := fields["context"]; ok {
-		if err := json.Unmarshal(raw, &context); err != nil {
+		if err := fault.ReadJSON(raw, &context); err != nil {
 			return nil, fault.Malformed("Member [context] of the task is not readable: %v", err)
 		}
 		if context.Priority != nil {

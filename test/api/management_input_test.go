@@ -234,7 +234,7 @@ var bodies = []struct {
 	{
 		"POST /service/coordinator/v1/config/compaction", wrong{"", 400, "compaction configuration"}, wrong{"", 400, "error"}, wrong{"", 400, "error"},
 		[]wrong{
-			{`{}`, 400, "no [dataSource]"}, {`{"dataSource":5}`, 400, "dataSource"}, {`{"dataSource":"events","skipOffsetFromLatest":"x"}`, 400, "x"},
+			{`{}`, 400, "no [dataSource]"}, {`{"dataSource":[5]}`, 400, "dataSource"}, {`{"dataSource":"events","skipOffsetFromLatest":"x"}`, 400, "x"},
 			{`{"dataSource":"events","taskPriority":"x"}`, 400, "taskPriority"}, {`{"dataSource":"events","inputSegmentSizeBytes":-1}`, 400, "inputSegmentSizeBytes [-1]"},
 			{`{"dataSource":"events","maxRowsPerSegment":0}`, 400, "maxRowsPerSegment [0]"}, {`{"dataSource":"events","engine":"frob"}`, 400, "engine [frob]"},
 			{`{"dataSource":"events","engine":"msq"}`, 400, "supported only with supervisor-based compaction"}, {`{"dataSource":"events","skipIntervals":["x"]}`, 400, "x"},

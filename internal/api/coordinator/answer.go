@@ -105,7 +105,7 @@ func (a *API) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 
 // decode reads JSON into v; the message is for the author of the text.
 func decode(text []byte, v any) error {
-	err := json.Unmarshal(text, v)
+	err := fault.ReadJSON(text, v)
 	var kind *json.UnmarshalTypeError
 	switch {
 	case err == nil:

@@ -369,7 +369,7 @@ func TestDynamicConfig(t *testing.T) {
 	f := open(t)
 	f.expect("GET", "C/config", "", 200, `~"maxSegmentsToMove":100,"replicantLifetime":15`)
 	f.expect("POST", "C/config", `{"maxSegmentsToMove":101,"frob":1,"decommissioningNodes":"a:1, b:2"}`, 200, "")
-	f.expect("POST", "C/config", `{"replicantLifetime":16}`, 200, "")
+	f.expect("POST", "C/config", `{"replicantLifetime":"16"}`, 200, "")
 	f.expect("GET", "C/config", "", 200, `~"maxSegmentsToMove":101,"replicantLifetime":16`)
 	f.expect("GET", "C/config", "", 200, `~"decommissioningNodes":["a:1","b:2"]`)
 	f.expect("GET", "C/config/history?count=1", "", 200, `~\"replicantLifetime\":16`)

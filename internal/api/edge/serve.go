@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"time"
 
 	"github.com/klauspost/compress/gzhttp"
@@ -53,9 +54,14 @@ func (m *Mux) Handler(aliases []string, c clock.Clock, seen func(context.Context
 }
 
 // withoutRoute answers 404 and 405 the way the interface does, with an empty body, and marks the answers of handlers that panic as broken.
+// A slash at the end of a path means nothing where no route has one.
 func withoutRoute(mux *http.ServeMux) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h, pattern := mux.Handler(r)
+		if path := strings.TrimRight(r.URL.Path, "/"); pattern == "" && path != "" && path != r.URL.Path {
+			r.URL.Path, r.URL.RawPath = path, strings.TrimRight(r.URL.RawPath, "/")
+			h, pattern = mux.Handler(r)
+		}
 		if pattern != "" {
 			defer breakOff(r)
 			mux.ServeHTTP(w, r)

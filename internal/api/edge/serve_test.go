@@ -156,6 +156,17 @@ func TestWithoutARouteTheBodyIsEmpty(t *testing.T) {
 	}
 }
 
+func TestASlashAtTheEndMeansNothing(t *testing.T) {
+	s := serve(t, nil)
+	for _, path := range []string{"/service/v2/echo/a%2Fb", "/service-ext/x"} {
+		wantResp, want := get(t, http.MethodGet, s.URL+path)
+		resp, body := get(t, http.MethodGet, s.URL+path+"/")
+		if resp.StatusCode != wantResp.StatusCode || !bytes.Equal(body, want) || resp.Header.Get("Allow") != wantResp.Header.Get("Allow") {
+			t.Errorf("%s: %d %q, want %d %q", path, resp.StatusCode, body, wantResp.StatusCode, want)
+		}
+	}
+}
+
 func TestHeadHasNoBody(t *testing.T) {
 	resp, body := get(t, http.MethodHead, serve(t, nil).URL+"/service/v2/echo/a")
 	if resp.StatusCode != http.StatusOK || len(body) != 0 || resp.Header.Get("X-Service-SQL-Query-Id") != "a" {

@@ -42,14 +42,14 @@ type Request struct {
 	Dialect string
 }
 
-// lenientBool reads true, false, their text in quotes, and null.
+// lenientBool reads true, false, their text in quotes, 1, 0 and null.
 type lenientBool bool
 
 func (b *lenientBool) UnmarshalJSON(text []byte) error {
 	switch strings.ToLower(strings.Trim(string(text), `"`)) {
-	case "true":
+	case "true", "1":
 		*b = true
-	case "false", "null", "":
+	case "false", "0", "null", "":
 		*b = false
 	default:
 		return fmt.Errorf("want true or false, got %s", text)

@@ -204,7 +204,7 @@ func member(members map[string]json.RawMessage, name string, into any) error {
 	if !ok {
 		return nil
 	}
-	if err := json.Unmarshal(raw, into); err != nil {
+	if err := fault.ReadJSON(raw, into); err != nil {
 		if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 			return fault.InvalidInput("Member [%s] of a rule can't be a JSON %s.", name, kind.Value).WithCause(err)
 		}

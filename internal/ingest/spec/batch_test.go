@@ -253,3 +253,18 @@ func FuzzBatchSpecs(f *testing.F) {
 		}
 	})
 }
+
+// Scalars of another JSON type that say the same are taken, as clients of the reference system write them.
+func TestScalarsOfOtherTypes(t *testing.T) {
+	text := `{"dataSchema":{"dataSource":"d","timestampSpec":{"column":"t"},"dimensionsSpec":{"dimensions":[{"name":7,"createBitmapIndex":"false"}]},
+		"metricsSpec":[{"type":"longSum","name":8,"fieldName":9}],"granularitySpec":{"segmentGranularity":"DAY","rollup":"false"}},
+		"ioConfig":{"appendToExisting":"true","inputSource":{"type":"inline","data":"x"},"inputFormat":{"type":"csv","columns":["t"],"skipHeaderRows":"1"}}}`
+	x, err := ParseIndex("index", json.RawMessage(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := x.Schema.Dimensions.Explicit[0]
+	if d.Name != "7" || d.Bitmap || x.Schema.Metrics[0].Name != "8" || x.Schema.Granularity.Rollup || !x.Append {
+		t.Errorf("%+v of %+v", d, x.Schema)
+	}
+}

@@ -51,7 +51,7 @@ type dimensionWire struct {
 func (d *Dimension) UnmarshalJSON(text []byte) error {
 	w := dimensionWire{Type: "string"}
 	if json.Unmarshal(text, &w.Name) != nil {
-		if err := json.Unmarshal(text, &w); err != nil {
+		if err := fault.ReadJSON(text, &w); err != nil {
 			return err
 		}
 	}

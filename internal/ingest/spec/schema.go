@@ -128,7 +128,7 @@ func (m *metricWire) UnmarshalJSON(text []byte) error {
 		Fields     json.RawMessage `json:"fields"`
 		Aggregator *metricWire     `json:"aggregator"`
 	}
-	if err := json.Unmarshal(text, &w); err != nil {
+	if err := fault.ReadJSON(text, &w); err != nil {
 		return err
 	}
 	*m = metricWire{Name: w.Name, Inputs: w.FieldNames, Wire: slices.Clone(text)}
@@ -193,7 +193,7 @@ func decode(field string, text json.RawMessage, into any) error {
 	if absent(text) {
 		return nil
 	}
-	if err := json.Unmarshal(text, into); err != nil {
+	if err := fault.ReadJSON(text, into); err != nil {
 		if fault.Find(err) != nil {
 			return err
 		}

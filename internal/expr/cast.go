@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -370,36 +372,23 @@ func castFromArray(k Kernel, t vector.Type) Kernel {
 	}
 }
 
+// scalarTypes are what the names of types in CAST, RETURNING and table schemas stand for.
+var scalarTypes = map[string]Base{
+	"BOOLEAN": Boolean, "TINYINT": TinyInt, "SMALLINT": SmallInt, "INT": Integer, "INTEGER": Integer, "BIGINT": BigInt,
+	"FLOAT": Float, "REAL": Real, "DOUBLE": Double, "DOUBLE PRECISION": Double, "DECIMAL": Decimal, "DEC": Decimal, "NUMERIC": Decimal,
+	"CHAR": Char, "CHARACTER": Char, "VARCHAR": Varchar, "CHARACTER VARYING": Varchar, "CHAR VARYING": Varchar,
+	"DATE": Date, "TIMESTAMP": Timestamp,
+}
+
+// TypeNames are the names that ParseTypeName knows, in order.
+var TypeNames = slices.Sorted(maps.Keys(scalarTypes))
+
 // ParseTypeName returns the scalar type that a SQL type name stands for in CAST, RETURNING and table schemas; parameters such as the
 // length of a VARCHAR are not part of the name.
 func ParseTypeName(name string) (Type, bool) {
-	switch strings.ToUpper(name) {
-	case "BOOLEAN":
-		return Of(Boolean), true
-	case "TINYINT":
-		return Of(TinyInt), true
-	case "SMALLINT":
-		return Of(SmallInt), true
-	case "INT", "INTEGER":
-		return Of(Integer), true
-	case "BIGINT":
-		return Of(BigInt), true
-	case "FLOAT":
-		return Of(Float), true
-	case "REAL":
-		return Of(Real), true
-	case "DOUBLE", "DOUBLE PRECISION":
-		return Of(Double), true
-	case "DECIMAL", "DEC", "NUMERIC":
-		return Of(Decimal), true
-	case "CHAR", "CHARACTER":
-		return Of(Char), true
-	case "VARCHAR", "CHARACTER VARYING", "CHAR VARYING":
-		return Of(Varchar), true
-	case "DATE":
-		return Of(Date), true
-	case "TIMESTAMP":
-		return Of(Timestamp), true
+	base, ok := scalarTypes[strings.ToUpper(name)]
+	if !ok {
+		return Type{}, false
 	}
-	return Type{}, false
+	return Of(base), true
 }

@@ -136,10 +136,7 @@ func (f *failure) fault() error {
 	list := strings.Join(options, ", ")
 	err := fault.SQLParse(at.span(), "Received an unexpected token [%s] (line [%d], column [%d]), acceptable options: [%s]",
 		image, at.line, at.col, list).With("token", image).With("expected", "["+list+"]")
-	if instead := f.habit(); instead != "" {
-		err = err.With("suggestion", instead)
-	}
-	return err
+	return advise(err, f.habit(options))
 }
 
 // image returns a token as messages show it.

@@ -1,12 +1,31 @@
 package syntax
 
-import "strings"
+import (
+	"slices"
+	"strings"
 
-// habit returns what to write instead of the token that failed where it is a known habit of another dialect, and "" where it is none.
-func (f *failure) habit() string {
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// advise adds what to write instead, if that is known: behind the sentence that clients match, and in the context under "suggestion".
+func advise(err *fault.Error, instead string) error {
+	if instead == "" {
+		return err
+	}
+	out := err.With("suggestion", instead)
+	out.Message += ". Write instead: " + instead
+	return out
+}
+
+// habit returns what to write instead of the token that failed, one of options wanted, where it is a known habit of another dialect or a
+// slip of the pen, and "" where it is none.
+func (f *failure) habit(options []string) string {
 	tok := &f.toks[f.at]
-	if f.at == 0 {
-		return ""
+	if tok.kind == tokOpenQuote {
+		return "a quote at the end of what begins with " + firstWord(f.text[tok.start:])
+	}
+	if near := f.misspelled(tok, options); near != "" || f.at == 0 {
+		return near
 	}
 	before := &f.toks[f.at-1]
 	switch {
@@ -24,8 +43,59 @@ func (f *failure) habit() string {
 		return "INTERVAL '" + f.source(tok) + "' " + unit
 	case tok.kind == tokString && (before.is(kwLimit) || before.is(kwOffset)) && isNumber(strings.Trim(f.source(tok), "'")):
 		return upper(f.source(before)) + " " + strings.Trim(f.source(tok), "'")
+	case tok.kind == tokMinus && (before.is(kwLimit) || before.is(kwOffset)):
+		return "a whole number that is not negative; without " + upper(f.source(before)) + " all rows are meant"
+	case before.is(kwOrder) || before.is(kwGroup) || before.is(kwPartition):
+		return upper(f.source(before)) + " BY"
+	}
+	if near := f.misspelled(before, clauses); near != "" && tok.kind != tokEOF {
+		return near // it was read as an alias
+	}
+	if slices.Contains(options, `","`) && beginsOperand(tok) && (beginsOperand(before) || before.kind == tokRightParen) {
+		return "a comma before " + f.source(tok)
 	}
 	return ""
+}
+
+// clauses are the keywords that a misspelled alias may have been meant as.
+var clauses = strings.Fields(`"FROM" "WHERE" "GROUP" "HAVING" "ORDER" "LIMIT" "OFFSET" "QUALIFY" "WINDOW" "UNION" "INNER" "LEFT" "RIGHT" "CROSS" "PARTITIONED" "CLUSTERED"`)
+
+// misspelled returns the keyword among images that a word is nearly, "" if there is none or it is a keyword itself.
+func (f *failure) misspelled(tok *token, images []string) string {
+	if tok.kind != tokWord || tok.keyword.isReserved() || tok.end-tok.start < 4 {
+		return ""
+	}
+	var words []string
+	for _, image := range images {
+		if strings.HasPrefix(image, `"`) {
+			words = append(words, strings.Trim(image, `"`))
+		}
+	}
+	near := fault.Nearest(f.source(tok), words)
+	if len(near) < 4 || strings.EqualFold(near, f.source(tok)) {
+		return ""
+	}
+	return near
+}
+
+// beginsOperand reports whether a token is a name or a constant.
+func beginsOperand(tok *token) bool {
+	switch tok.kind {
+	case tokWord:
+		return !tok.keyword.isReserved()
+	case tokQuotedName, tokInteger, tokDecimal, tokApprox, tokString:
+		return true
+	}
+	return false
+}
+
+// firstWord returns text up to the first blank, and no more than a few letters of it.
+func firstWord(text string) string {
+	word, _, _ := strings.Cut(text, " ")
+	if runes := []rune(word); len(runes) > 20 {
+		return string(runes[:20]) + "..."
+	}
+	return word
 }
 
 func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }

@@ -39,10 +39,7 @@ type lexicalError struct {
 func (e *lexicalError) fault() error {
 	at := fault.Span{Line: e.line, Column: e.col, EndLine: e.line, EndColumn: e.col}
 	err := fault.SQLParse(at, `Lexical error at line %d, column %d.  Encountered: %s after : "%s"`, e.line, e.col, e.encountered, e.after)
-	if instead := e.habit(); instead != "" {
-		err = err.With("suggestion", instead)
-	}
-	return err
+	return advise(err, e.habit())
 }
 
 // charClass of a byte tells what a token that starts with it can be.

@@ -68,7 +68,12 @@ func (f *TimestampFormat) Parse(s string) (ms int64, ok bool) {
 	case timestampAuto:
 		return parseAuto(s)
 	case timestampISO:
-		return ParseISO(stripQuotes(s))
+		s = stripQuotes(s)
+		if ms, ok := ParseISO(s); ok {
+			return ms, true
+		}
+		n, err := strconv.ParseInt(s, 10, 64) // too many digits for a year: milliseconds, as a datasource that is read again has them
+		return n, err == nil
 	case timestampRuby:
 		seconds, err := strconv.ParseFloat(stripQuotes(s), 64)
 		if err != nil {

@@ -64,6 +64,8 @@ func parseDelimited(kind string, text json.RawMessage) (Format, error) {
 		return nil, invalidField("inputFormat", "'delimiter' must be text without line breaks")
 	case f.Delimiter == f.ListDelimiter:
 		return nil, invalidField("inputFormat", "'delimiter' and 'listDelimiter' must differ")
+	case len(f.Columns) == 0 && w.FindColumnsFromHeader == nil && w.HasHeaderRow == nil:
+		return nil, invalidField("inputFormat", "either 'columns' or 'findColumnsFromHeader' must be set")
 	case f.SkipRows < 0:
 		return nil, invalidField("inputFormat", "'skipHeaderRows' must not be negative")
 	}

@@ -423,7 +423,8 @@ func TestRefusedWireForms(t *testing.T) {
 		{format, `{"type":"csv","columns":["a","a"]}`, "occurs more than once"},
 		{format, `{"type":"csv","columns":7}`, "field 'columns' can't be a JSON number"},
 		{format, `{"type":"tsv","delimiter":""}`, "'delimiter'"},
-		{format, `{"type":"csv","skipHeaderRows":-1}`, "must not be negative"},
+		{format, `{"type":"csv","findColumnsFromHeader":true,"skipHeaderRows":-1}`, "must not be negative"},
+		{format, `{"type":"csv"}`, "either 'columns' or 'findColumnsFromHeader' must be set"},
 		{format, `{"type":"json","flattenSpec":{"fields":[{"type":"path","name":"a","expr":"$.a["}]}}`, "flattenSpec"},
 		{source, `{"type":"inlin"}`, "did you mean 'inline'"},
 		{source, `{"type":"inline"}`, "non-empty 'data'"},
@@ -463,7 +464,7 @@ func FuzzFormats(f *testing.F) {
 	}
 	columns := fields(f, "a string b long c mv d COMPLEX<json> column_1 mv")
 	formats := []Format{&JSON{}, Lines{}}
-	for _, text := range []string{`{"type":"csv","findColumnsFromHeader":true}`, `{"type":"csv","listDelimiter":";"}`, `{"type":"tsv","columns":["a","b"]}`} {
+	for _, text := range []string{`{"type":"csv","findColumnsFromHeader":true}`, `{"type":"csv","findColumnsFromHeader":false,"listDelimiter":";"}`, `{"type":"tsv","columns":["a","b"]}`} {
 		p, err := ParseFormat(json.RawMessage(text))
 		if err != nil {
 			f.Fatal(err)

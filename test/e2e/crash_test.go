@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -218,11 +219,20 @@ func crashAt(t *testing.T, data, step, statement string, context map[string]any)
 		t.Fatal(err)
 	}
 	write(t, armed, "")
-	id, err := submit(t.Context(), &p.Client, statement, context)
-	if err != nil {
-		t.Fatal(err)
+	// The process may be gone before it has answered, so that the id is chosen here.
+	id = "killed"
+	if strings.HasPrefix(statement, "{") {
+		statement = `{"id":"killed",` + statement[1:]
+	} else {
+		context, id = maps.Clone(context), "query-killed"
+		if context == nil {
+			context = map[string]any{}
+		}
+		context["sqlQueryId"] = "killed"
 	}
-	if task, err := p.Await(t.Context(), id); err == nil {
+	if _, err := submit(t.Context(), &p.Client, statement, context); err != nil {
+		t.Logf("submitting: %v", err)
+	} else if task, err := p.Await(t.Context(), id); err == nil {
 		t.Fatalf("the task ended as %s (%s) without passing step [%s]", task.StatusCode, task.ErrorMsg, step)
 	}
 	<-p.ended // the connection broke because the process is gone

@@ -23,12 +23,14 @@ type Lease struct {
 }
 
 // Fence returns what a leader gives with its writes.
-func (l Lease) Fence() Fence { return Fence{Lease: l.Name, Epoch: l.Epoch} }
+func (l Lease) Fence() Fence { return Fence{Lease: l.Name, Holder: l.Holder, Epoch: l.Epoch} }
 
 // Fence makes a write happen only while an epoch of a lease is the newest, or while a task is active and a run of it the newest. The zero value
 // checks nothing, for writers that are neither.
 type Fence struct {
 	Lease string
+	// Holder is who must have the lease; empty: anybody. A database that has lost its last moments gives an epoch to a second holder.
+	Holder string
 	// Task is of writers that run a task; Lease is empty then, and Epoch the number of the run.
 	Task  string
 	Epoch int64
@@ -57,13 +59,17 @@ func (f Fence) check(ctx context.Context, t *tx) error {
 		return f.checkRun(ctx, t)
 	}
 	var epoch int64
-	err := t.row(ctx, []any{&epoch}, "SELECT epoch FROM leases WHERE name = ?"+t.dialect.lockRow, f.Lease)
+	var holder string
+	err := t.row(ctx, []any{&epoch, &holder}, "SELECT epoch, holder FROM leases WHERE name = ?"+t.dialect.lockRow, f.Lease)
 	if err != nil && !errors.Is(err, errNoRow) {
 		return err
 	}
 	if epoch != f.Epoch || epoch == 0 { // a lease that was never held has no row that could be locked against its first holder
 		return fault.Unavailable("This process is no longer the leader for [%s]: its epoch [%d] was followed by epoch [%d]",
 			f.Lease, f.Epoch, epoch).WithCause(ErrDeposed)
+	}
+	if f.Holder != "" && holder != f.Holder {
+		return fault.Unavailable("This process is no longer the leader for [%s]: its epoch [%d] was given to another process", f.Lease, f.Epoch).WithCause(ErrDeposed)
 	}
 	return nil
 }

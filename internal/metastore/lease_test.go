@@ -1,6 +1,7 @@
 package metastore
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"testing"
@@ -51,6 +52,59 @@ func TestLease(t *testing.T) {
 		if c, ok := acquire("c", time.Hour); !ok || c.Epoch != 4 {
 			t.Errorf("after the release: %+v %v", c, ok)
 		}
+	})
+}
+
+// A database that has lost its last moments gives an epoch, and the number of a run, that it has given before. Who had it then writes nothing.
+func TestNumbersThatWereLost(t *testing.T) {
+	onEach(t, func(t *testing.T, f *fixture) {
+		lose := func(statement string) {
+			t.Helper()
+			f.ok(f.write(f.ctx(), func(ctx context.Context, tx *tx) error {
+				_, err := tx.exec(ctx, statement)
+				return err
+			}))
+			f.clock.Advance(time.Second)
+		}
+		acquire := func(holder string, ttl time.Duration) Lease {
+			t.Helper()
+			l, ok, err := f.AcquireLease(f.ctx(), "overlord", holder, "", ttl)
+			if err != nil || !ok {
+				t.Fatal(ok, err)
+			}
+			return l
+		}
+		writes := func(fence Fence) error { return f.CheckFence(WithFence(f.ctx(), fence)) }
+		deposed := func(who string, fence Fence) {
+			t.Helper()
+			if err := writes(fence); !errors.Is(err, ErrDeposed) {
+				t.Errorf("%s: %v", who, err)
+			}
+		}
+		acquire("a", 0)
+		lost := acquire("b", time.Hour)
+		f.ok(writes(lost.Fence()))
+		lose("UPDATE leases SET holder = 'a', epoch = 1, expires = 0")
+		again := acquire("c", time.Hour)
+		if again.Epoch != lost.Epoch {
+			t.Fatalf("epochs [%d] and [%d]", lost.Epoch, again.Epoch)
+		}
+		deposed("the leader that was lost", lost.Fence())
+		f.ok(writes(again.Fence()))
+		if ok, err := f.RenewLease(f.ctx(), lost, time.Hour); ok || err != nil {
+			t.Errorf("the lost lease is renewed: %v %v", ok, err)
+		}
+
+		f.ok(f.InsertTask(f.ctx(), Fence{}, Task{ID: "t", GroupID: "t", Active: true, StatusCode: "RUNNING"}, nil))
+		first, err := f.AssignTask(f.ctx(), Fence{}, "t", nil)
+		f.ok(err)
+		f.ok(writes(Fence{Task: "t", Epoch: first}))
+		lose("UPDATE tasks SET run = 0")
+		deposed("a run that nobody knows", Fence{Task: "t", Epoch: first})
+		second, err := f.AssignTask(f.ctx(), Fence{}, "t", nil)
+		f.ok(err)
+		deposed("the run that was lost", Fence{Task: "t", Epoch: first})
+		f.ok(writes(Fence{Task: "t", Epoch: second}))
 	})
 }
 

@@ -83,14 +83,14 @@ func (s *Store) UpdateTask(ctx context.Context, fence Fence, id, statusCode stri
 }
 
 // AssignTask notes who runs an active task, and returns the number of the run: from then on those before it write nothing. A complete task is a
-// Conflict.
+// Conflict. Numbers are taken from the clock, so that one which a database has lost with its last moments does not come a second time.
 func (s *Store) AssignTask(ctx context.Context, fence Fence, id string, runner json.RawMessage) (run int64, err error) {
 	err = s.write(ctx, func(ctx context.Context, t *tx) error {
 		if err := fence.check(ctx, t); err != nil {
 			return err
 		}
-		err := t.row(ctx, []any{&run}, "UPDATE tasks SET run = run + 1, runner = ?, updated = ? WHERE id = ? AND active = 1 RETURNING run",
-			jsonText(runner), t.now, id)
+		err := t.row(ctx, []any{&run}, "UPDATE tasks SET run = CASE WHEN run < ? THEN ? ELSE run + 1 END, runner = ?, updated = ? WHERE id = ? AND active = 1 RETURNING run",
+			t.now, t.now, jsonText(runner), t.now, id)
 		if !errors.Is(err, errNoRow) {
 			return err
 		}

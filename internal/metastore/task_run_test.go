@@ -20,7 +20,7 @@ func TestOnlyTheNewestRunOfATaskWrites(t *testing.T) {
 		f.ok(err)
 		second, err := f.AssignTask(f.ctx(), Fence{}, owner.TaskID, json.RawMessage(`{"host":"b"}`))
 		f.ok(err)
-		if first != 1 || second != 2 {
+		if first < 1 || second <= first {
 			t.Fatalf("runs [%d] and [%d]", first, second)
 		}
 		zombie := WithFence(f.ctx(), Fence{Task: owner.TaskID, Epoch: first})

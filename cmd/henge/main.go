@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -38,12 +39,18 @@ func main() {
 // exitInterrupted is the status by which shells know that a program was interrupted.
 const exitInterrupted = 130
 
-// messageOf returns what a user is told of an error.
+// messageOf returns what is told of an error. Who runs this program is who can mend what it runs on: of that also the cause is told, which a server keeps for
+// its log.
 func messageOf(err error) string {
-	if f := fault.Find(err); f != nil {
-		return f.Message
+	f := fault.Find(err)
+	if f == nil {
+		return err.Error()
 	}
-	return err.Error()
+	switch f.Category {
+	case fault.CategoryServiceUnavailable, fault.CategoryRuntimeFailure, fault.CategoryDefensive:
+		return strings.Join(strings.Fields(f.Error()), " ") // causes may have lines of their own
+	}
+	return f.Message
 }
 
 // errReported ends the program with status 1 when the user has been told why already.

@@ -161,6 +161,10 @@ type Membership struct {
 	Clock clock.Clock
 	Log   *slog.Logger
 
+	leaving struct {
+		sync.Mutex // held while the announcement is renewed, which Leave waits for
+		done       bool
+	}
 	failing    bool      // the last look failed
 	trustUntil time.Time // until then what ran out counts: nobody could renew
 }
@@ -226,11 +230,22 @@ func (m *Membership) Run(ctx context.Context) error {
 	}
 }
 
-func (m *Membership) round(ctx context.Context) error {
+// renew renews the announcements, and makes those anew that have run out; not those of a process that has left, which others may ask for nothing any more.
+func (m *Membership) renew(ctx context.Context) error {
+	m.leaving.Lock()
+	defer m.leaving.Unlock()
+	if m.leaving.done {
+		return nil
+	}
 	n, err := m.Store.RenewMembers(ctx, m.Holder, m.TTL)
 	if err == nil && n < int64(len(m.Own)) {
 		err = m.announce(ctx)
 	}
+	return err
+}
+
+func (m *Membership) round(ctx context.Context) error {
+	err := m.renew(ctx)
 	if err == nil {
 		err = m.look(ctx)
 	}
@@ -279,5 +294,10 @@ func (m *Membership) Discovered() bool {
 	return n >= len(m.Own)
 }
 
-// Leave withdraws the announcements: others ask this process for nothing new.
-func (m *Membership) Leave(ctx context.Context) error { return m.Store.Withdraw(ctx, m.Holder) }
+// Leave withdraws the announcements for good: others ask this process for nothing new while it ends what is under way, however long that takes.
+func (m *Membership) Leave(ctx context.Context) error {
+	m.leaving.Lock()
+	defer m.leaving.Unlock()
+	m.leaving.done = true
+	return m.Store.Withdraw(ctx, m.Holder)
+}

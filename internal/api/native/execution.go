@@ -26,6 +26,7 @@ type execution struct {
 	id       string
 	settings map[string]any
 	out      *answer
+	history  int64        // how far a segmentMetadata query without intervals looks, in milliseconds
 	zone     *chrono.Zone // in which the times of buckets are shown; nil: UTC
 	// longTimes says that times are shown as numbers.
 	longTimes bool

@@ -2,6 +2,7 @@ package native
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -59,6 +60,8 @@ type Options struct {
 	MaxRequestBytes int64
 	// DefaultTimeout and MaxTimeout, in milliseconds, apply to a query's `timeout`; 0: none.
 	DefaultTimeout, MaxTimeout int64
+	// History is how many milliseconds before the end of the data a segmentMetadata query without intervals looks; 0: a week.
+	History int64
 }
 
 // API serves the endpoints.
@@ -153,7 +156,7 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) (err error) {
 	if r.URL.Query().Has("pretty") {
 		out.pretty = &bytes.Buffer{}
 	}
-	x := &execution{session: session, id: id, settings: settings, out: out}
+	x := &execution{session: session, id: id, settings: settings, out: out, history: cmp.Or(a.o.History, defaultHistory)}
 	if x.longTimes, err = x.bool("serializeDateTimeAsLong"); err != nil {
 		return err
 	}

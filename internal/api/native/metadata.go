@@ -120,10 +120,10 @@ func (x *execution) segmentMetadata(ctx context.Context, q *lang.SegmentMetadata
 	return nil
 }
 
-// defaultHistory is how far before the end of the data a segmentMetadata query without intervals looks.
+// defaultHistory is how far before the end of the data a segmentMetadata query without intervals looks, unless Options say otherwise.
 const defaultHistory = 7 * 24 * 60 * 60 * 1000
 
-// recent returns the intervals of q, or those of the last week of the datasource.
+// recent returns the intervals of q, or the last part of the datasource's time.
 func (x *execution) recent(q *lang.SegmentMetadata, name string) []chrono.Interval {
 	if q.Intervals != nil && !q.UsingDefaultInterval {
 		return q.When()
@@ -134,7 +134,7 @@ func (x *execution) recent(q *lang.SegmentMetadata, name string) []chrono.Interv
 			end = l.Interval.End
 		}
 	}
-	return []chrono.Interval{{Start: end - defaultHistory, End: end}}
+	return []chrono.Interval{{Start: end - x.history, End: end}}
 }
 
 func analyze(r *analysesRequest, l *Listed, info *segment.Info) *analysis {

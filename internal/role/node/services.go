@@ -209,6 +209,7 @@ func (s *services) openBroker() error {
 	s.native = native.New(s.broker, s.n.running, native.Options{
 		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0),
 		DefaultTimeout:  set.Int("service.server.http.defaultQueryTimeout"), MaxTimeout: set.Int("service.server.http.maxQueryTimeout"),
+		History: set.Duration("service.query.segmentMetadata.defaultHistory").Milliseconds(),
 	})
 	return nil
 }

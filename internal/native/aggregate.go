@@ -1,6 +1,7 @@
 package native
 
 import (
+	"math"
 	"slices"
 
 	"github.com/hengedb/henge/internal/agg"
@@ -150,10 +151,15 @@ func (s *scope) simple(in *inputs, a *SimpleAggregator) (plan.AggCall, error) {
 		return plan.AggCall{}, err
 	}
 	x = plain(x)
-	if d.cast != expr.Invalid && x.Type().Base != expr.Other {
-		if x, err = cast(x, expr.Of(d.cast)); err != nil {
-			return plan.AggCall{}, err
+	if s.t.ingesting { // records that have no number there are bad ones
+		if d.cast != expr.Invalid && x.Type().Base != expr.Other {
+			x, err = cast(x, expr.Of(d.cast))
 		}
+	} else {
+		x, err = d.argument(x)
+	}
+	if err != nil {
+		return plan.AggCall{}, err
 	}
 	args, types := []int{in.add(x, a.FieldName)}, []expr.Type{x.Type()}
 	if d.byTime {
@@ -182,14 +188,85 @@ func (s *scope) simple(in *inputs, a *SimpleAggregator) (plan.AggCall, error) {
 	return call, err
 }
 
+// argument converts what is aggregated. Texts of a column count as the numbers they are; one that is none changes no sum and no bound, but is
+// there: the sum of such texts is 0. An array has no number.
+func (d simpleAggregator) argument(x expr.Expr) (expr.Expr, error) {
+	to := expr.Of(d.cast)
+	isNumber := d.cast != expr.Invalid && d.cast != expr.Varchar
+	switch from := x.Type(); {
+	case isNumber && (from.Base == expr.Array || from.Base == expr.Other && d.name == "ANY_VALUE"):
+		return &expr.Literal{T: to}, nil
+	case d.cast == expr.Invalid || from.Base == expr.Other:
+		return x, nil
+	case !isNumber || !from.IsCharacter() || from.Multi || isNullConstant(x) || d.name == "ANY_VALUE" || d.name == "VAR_SAMP":
+		return cast(x, to)
+	}
+	none, err := d.none()
+	if err != nil {
+		return nil, err
+	}
+	word, err := call("LOWER", x)
+	if err != nil {
+		return nil, err
+	}
+	isWord, err := expr.NewIn(word, []expr.Expr{textLiteral("true"), textLiteral("false")}, fault.Span{})
+	if err != nil {
+		return nil, err
+	}
+	n, err := cast(x, to)
+	if err != nil {
+		return nil, err
+	}
+	if n, err = call("COALESCE", n, none); err != nil {
+		return nil, err
+	}
+	whens := []expr.When{{Cond: isWord, Then: none}}
+	if !d.byTime {
+		missing, err := call("IS NULL", x)
+		if err != nil {
+			return nil, err
+		}
+		whens = slices.Insert(whens, 0, expr.When{Cond: missing, Then: &expr.Literal{T: to}})
+	}
+	if x, err = expr.NewCase(whens, n, fault.Span{}); err != nil {
+		return nil, err
+	}
+	return cast(x, to)
+}
+
+// none is the number that changes nothing: what a text that is no number counts as.
+func (d simpleAggregator) none() (expr.Expr, error) {
+	sign := 0
+	switch d.name {
+	case "MIN":
+		sign = 1
+	case "MAX":
+		sign = -1
+	}
+	if d.cast == expr.BigInt {
+		return longLiteral([]int64{math.MinInt64, 0, math.MaxInt64}[sign+1]), nil
+	}
+	least := 0.0
+	if sign != 0 {
+		least = math.Inf(sign)
+	}
+	return cast(doubleLiteral(least), expr.Of(d.cast))
+}
+
 // cardinality estimates the number of different values: of all columns together, or of their combinations.
 func (s *scope) cardinality(in *inputs, a *CardinalityAggregator) (plan.AggCall, error) {
 	fields := a.Fields
 	if len(fields) == 0 {
 		fields = a.FieldNames
 	}
-	if len(fields) == 0 {
+	if a.Fields == nil && a.FieldNames == nil {
 		return plan.AggCall{}, invalid("Aggregator [%s] of type [cardinality] needs fields", a.Name)
+	}
+	if len(fields) == 0 { // no values
+		x := &expr.Literal{T: textType}
+		call, err := newCall("APPROX_COUNT_DISTINCT", []expr.Type{x.Type()}, nil)
+		call.Args = []int{in.add(x, a.Name)}
+		return keeping(call, hyperUniqueType), err
 	}
 	columns := make([]expr.Expr, len(fields))
 	for i, f := range fields {
@@ -334,7 +411,7 @@ func (s *scope) post(p PostAggregator) (expr.Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		return castTo(x, p.OutputType)
+		return plain(x), nil // the output type is what a planner expects; values are as computed
 	case *ArithmeticPost:
 		return s.arithmeticPost(p)
 	case *ExtremePost:

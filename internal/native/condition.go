@@ -375,6 +375,12 @@ func boundTerm(op string, x expr.Expr, text string, ordering OrderingOf) (expr.E
 				return nil, err
 			}
 		}
+		if _, ok := expr.ParseDouble(text); !ok { // words come before numbers
+			if op[0] == '<' {
+				return boolLiteral(false), nil
+			}
+			return call("IS NOT NULL", x)
+		}
 		return compareText(op, x, text)
 	case "strlen":
 		x, err := textOf(x)
@@ -389,7 +395,7 @@ func boundTerm(op string, x expr.Expr, text string, ordering OrderingOf) (expr.E
 		if err != nil {
 			return nil, err
 		}
-		return compare(op, n, limit)
+		return longerOr(op, x, n, limit, text)
 	case "alphanumeric":
 		x, err := textOf(x)
 		if err != nil {
@@ -406,6 +412,26 @@ func boundTerm(op string, x expr.Expr, text string, ordering OrderingOf) (expr.E
 		return expr.NewCompare(op, key, limit, fault.Span{})
 	}
 	return nil, fault.Unsupported("Filter of type [bound] with ordering [%s] is not supported", ordering)
+}
+
+// longerOr compares texts by their lengths, and those of one length as texts.
+func longerOr(op string, x, length, limit expr.Expr, text string) (expr.Expr, error) {
+	longer, err := compare(op[:1], length, limit)
+	if err != nil {
+		return nil, err
+	}
+	same, err := compare("=", length, limit)
+	if err != nil {
+		return nil, err
+	}
+	further, err := expr.NewCompare(op, x, textLiteral(text), fault.Span{})
+	if err != nil {
+		return nil, err
+	}
+	if same, err = expr.NewAnd([]expr.Expr{same, further}, fault.Span{}); err != nil {
+		return nil, err
+	}
+	return expr.NewOr([]expr.Expr{longer, same}, fault.Span{})
 }
 
 func (s *scope) sameColumns(f *ColumnsFilter) (expr.Expr, error) {
@@ -463,8 +489,11 @@ func searched(x expr.Expr, q SearchQuery) (expr.Expr, error) {
 			}
 			terms = append(terms, c)
 		}
-		if len(terms) == 0 {
-			return boolLiteral(true), nil
+		switch {
+		case q.Values == nil:
+			return boolLiteral(false), nil
+		case len(terms) == 0:
+			return call("IS NOT NULL", x)
 		}
 		return all(terms)
 	case *RegexSearch:

@@ -226,6 +226,12 @@ func cast(e expr.Expr, to expr.Type) (expr.Expr, error) {
 	if e.Type().Base == expr.Array && to.IsCharacter() {
 		return call("ARRAY_TO_MV", e)
 	}
+	if from := e.Type(); from.Base == expr.Other && to.Base != expr.Other {
+		if from.ComplexName() == "json" { // a plain value is itself, other nested data has no text or number
+			return expr.NewJSONValue(e, textLiteral("$"), to, fault.Span{})
+		}
+		return &expr.Literal{T: to}, nil
+	}
 	return expr.NewCast(e, to, fault.Span{})
 }
 

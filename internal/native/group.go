@@ -404,7 +404,7 @@ func (t *translator) groupBy(q *GroupBy) (plan.Node, error) {
 			if n, key, err = orderKey(n, i, ordering, o.Descending()); err != nil {
 				return nil, err
 			}
-			keys = append(keys, key)
+			keys = append(append(keys, key), ties(i, ordering, o.Descending())...)
 		}
 	}
 	for i := range q.Dimensions {

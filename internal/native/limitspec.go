@@ -22,7 +22,9 @@ func (l *LimitSpec) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	switch l.Type {
-	case "", "default", "NoopLimitSpec", "noop":
+	case "", "NoopLimitSpec", "noop":
+		*l = LimitSpec{Type: l.Type}
+	case "default":
 	default:
 		return invalid("limitSpec of type [%s] is unknown. Known are [default, NoopLimitSpec]", l.Type)
 	}

@@ -63,6 +63,14 @@ func orderKey(n plan.Node, i int, ordering OrderingOf, desc bool) (plan.Node, pl
 	return p, key, nil
 }
 
+// ties are the keys behind one of orderKey: texts of one length come in their own order.
+func ties(column int, ordering OrderingOf, desc bool) []plan.SortKey {
+	if ordering != "strlen" {
+		return nil
+	}
+	return []plan.SortKey{{Column: column, Desc: desc, NullsFirst: !desc}}
+}
+
 // limitEach keeps some rows of each subtotal: the first key is its number, the others are the order within it.
 func limitEach(n plan.Node, keys []plan.SortKey, offset, limit int64) (plan.Node, error) {
 	number := plan.WindowCall{Fn: "ROW_NUMBER", AggCall: plan.AggCall{Filter: -1, Name: "$row", Type: longType.NotNull()}, Frame: plan.Frame{

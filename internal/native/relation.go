@@ -184,7 +184,7 @@ func (t *translator) unnest(d *UnnestSource) (plan.Node, error) {
 		return nil, err
 	}
 	name := d.VirtualColumn.output()
-	x, err := s.virtualColumn(d.VirtualColumn.VirtualColumn)
+	x, err := s.unnested(d.VirtualColumn.VirtualColumn)
 	if err != nil {
 		return nil, err
 	}
@@ -209,6 +209,18 @@ func (t *translator) unnest(d *UnnestSource) (plan.Node, error) {
 		return t.filtered(base, d.UnnestFilter.Filter)
 	}
 	return base, nil
+}
+
+// unnested is the list that a virtual column has. The type that an expression is to have is that of the values in the list.
+func (s *scope) unnested(v VirtualColumn) (expr.Expr, error) {
+	if e, ok := v.(*ExpressionColumn); ok && e.OutputType != "" {
+		untyped := *e
+		untyped.OutputType = ""
+		if x, err := s.virtualColumn(&untyped); err != nil || x.Type().Base == expr.Array {
+			return x, err
+		}
+	}
+	return s.virtualColumn(v)
 }
 
 // inline makes a constant relation.

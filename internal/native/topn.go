@@ -62,7 +62,7 @@ func (t *translator) topN(q *TopN) (plan.Node, error) {
 			return nil, err
 		}
 		key.NullsFirst = true // in both directions
-		keys = append(keys, key)
+		keys = append(append(keys, key), ties(1, ordering, inverted)...)
 	default:
 		return nil, invalid("must specify a metric")
 	}

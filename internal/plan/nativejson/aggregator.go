@@ -88,9 +88,58 @@ func (g *grouped) aggregator(i int) {
 			"initialCombineValue", "0", "isNullUnlessAggregated", true, "shouldAggregateNullInputs", false,
 			"shouldCombineAggregateNullInputs", false, "fold", fold, "combine", combine,
 			"maxSizeBytes", 1024), and(cond, notNull(args[0])), name)
+	case "ARRAY_AGG", "ARRAY_CONCAT_AGG", "STRING_AGG":
+		if fold := g.collected(call, args, name); fold != nil {
+			if call.Agg.Name == "STRING_AGG" {
+				cond = and(cond, notNull(args[0]))
+			}
+			add(fold, cond, name)
+			return
+		}
+		add(g.simple(call, args, name), cond, name)
 	default:
 		add(g.simple(call, args, name), cond, name)
 	}
+}
+
+// collected writes an aggregate that gathers values in an array as the fold that it is for native queries; nil: it is none, for its values are ordered.
+func (g *grouped) collected(call *plan.AggCall, args []expr.Expr, name string) object {
+	if len(args) != 1 {
+		return nil
+	}
+	params := call.Agg.Params
+	none, finalize := runtimeName(call.Type)+"[]", ""
+	if call.Agg.Name == "STRING_AGG" {
+		if len(params) == 0 {
+			return nil
+		}
+		separator, ok := params[0].(string)
+		if !ok {
+			return nil
+		}
+		text := "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(separator) + "'" // the reference writes other marks as they are
+		none, params, finalize = "[]", params[1:], "if(array_length(o) == 0, null, array_to_string(o, "+text+"))"
+	}
+	size := any(1024)
+	if len(params) > 0 {
+		size = params[0]
+	}
+	one, all := "array_append", "array_concat"
+	if call.Distinct {
+		one, all = "array_set_add", "array_set_add_all"
+	}
+	if call.Agg.Name == "ARRAY_CONCAT_AGG" {
+		one = all
+	}
+	field := g.virtuals.column(args[0])
+	out := obj("type", "expression", "name", name, "fields", []string{field}, "accumulatorIdentifier", "__acc", "initialValue", none,
+		"initialCombineValue", none, "isNullUnlessAggregated", true, "shouldAggregateNullInputs", call.Agg.Name == "ARRAY_AGG",
+		"shouldCombineAggregateNullInputs", false, "fold", one+`("__acc", "`+field+`")`, "combine", all+`("__acc", "`+name+`")`)
+	if finalize != "" {
+		out.set("finalize", finalize)
+	}
+	out.set("maxSizeBytes", size)
+	return out
 }
 
 // simple writes an aggregator that is a type name and the column it reads.

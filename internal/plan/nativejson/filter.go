@@ -282,6 +282,13 @@ func (f *filters) call(x *expr.Call) object {
 		return obj("type", "not", "field", f.write(x.Args[0]))
 	case "LIKE":
 		return f.like(x)
+	case "REGEXP_LIKE":
+		pattern, ok := textOf(x.Args[1])
+		column, isColumn := f.column(x.Args[0])
+		if !ok || !isColumn {
+			return f.expression(x)
+		}
+		return obj("type", "regex", "dimension", column, "pattern", pattern, "extractionFn", nil)
 	case "CONTAINS_STRING", "ICONTAINS_STRING":
 		text, ok := textOf(x.Args[1])
 		column, isColumn := f.column(x.Args[0])

@@ -295,6 +295,20 @@ func (g *grouped) topNQuery(filter any, metric object) object {
 	return q
 }
 
+// inOrder reports whether an order wanted is the one that groups come in: that of the dimensions.
+func (g *grouped) inOrder() bool {
+	s := g.s
+	if s.limit >= 0 || s.offset > 0 || s.group.node.Sets != nil || len(s.keys) > len(g.dimNames) {
+		return false
+	}
+	for i, k := range s.keys {
+		if k.Desc || g.out[k.Column].name != g.dimNames[i] {
+			return false
+		}
+	}
+	return true
+}
+
 func (g *grouped) groupByQuery(filter any) object {
 	s := g.s
 	q := s.head("groupBy")
@@ -311,7 +325,7 @@ func (g *grouped) groupByQuery(filter any) object {
 		q.set("having", obj("type", "filter", "filter", s.filterSpec(g.named(h), nil), "finalize", true))
 	}
 	limit := obj("type", "NoopLimitSpec")
-	if s.sorted {
+	if s.sorted && !g.inOrder() {
 		columns := []object{}
 		for _, k := range s.keys {
 			c := g.out[k.Column]

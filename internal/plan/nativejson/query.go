@@ -89,13 +89,18 @@ func Translate(n plan.Node, o Options) ([]Query, error) {
 		if err != nil {
 			return nil, err
 		}
+		s.showConstants(names)
 		q, err := s.query()
 		if err != nil {
 			return nil, err
 		}
 		r := Query{Query: q.query, Signature: []Field{}, ColumnMappings: []ColumnMapping{}}
 		for _, c := range q.signature {
-			r.Signature = append(r.Signature, Field{Name: c.name, Type: runtimeName(c.typ)})
+			field := Field{Name: c.name}
+			if c.typ.Base != expr.Null {
+				field.Type = runtimeName(c.typ)
+			}
+			r.Signature = append(r.Signature, field)
 		}
 		for i, c := range q.columns() {
 			if i < len(names) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -15,26 +14,13 @@ import (
 
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/testkit/store"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // ttl is how long leases last here. They run on the database's clock, so tests wait for some of them.
 const ttl = 300 * time.Millisecond
-
-func openStore(t *testing.T) *metastore.Store {
-	t.Helper()
-	s, err := metastore.Open(t.Context(), metastore.Options{Path: filepath.Join(t.TempDir(), "metastore.db")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
-}
 
 var quiet = slog.New(slog.DiscardHandler)
 
@@ -86,7 +72,7 @@ func (s stuck) RenewLease(ctx context.Context, l metastore.Lease, ttl time.Durat
 }
 
 func TestAStaleLeaderWritesNothing(t *testing.T) {
-	store := openStore(t)
+	store := store.Open(t, clock.System())
 	free := make(chan struct{})
 	first := newCandidate(t, stuck{store, free}, "a:1")
 	stale := <-first.led
@@ -114,7 +100,7 @@ func TestAStaleLeaderWritesNothing(t *testing.T) {
 }
 
 func TestALeaderThatStopsHandsOver(t *testing.T) {
-	store := openStore(t)
+	store := store.Open(t, clock.System())
 	first := newCandidate(t, store, "a:1")
 	<-first.led
 	second := newCandidate(t, store, "b:1")
@@ -129,7 +115,7 @@ func TestALeaderThatStopsHandsOver(t *testing.T) {
 func member(role, host string, port int) Member { return Member{Role: role, Host: host, Port: port} }
 
 func TestProcessesSeeEachOther(t *testing.T) {
-	store := openStore(t)
+	store := store.Open(t, clock.System())
 	join := func(holder string, own ...Member) (*Membership, error) {
 		m := &Membership{Store: store, Holder: holder, Own: own, TTL: ttl, View: NewView(), Clock: clock.System(), Log: quiet}
 		return m, m.Join(t.Context())
@@ -192,7 +178,7 @@ func (down) RenewMembers(context.Context, string, time.Duration) (int64, error) 
 }
 
 func TestWhatWasKnownStaysWhileTheMetastoreIsDown(t *testing.T) {
-	store := openStore(t)
+	store := store.Open(t, clock.System())
 	now := clock.NewFake(time.Unix(0, 0))
 	other := &Membership{Store: store, Holder: "b", Own: []Member{member(Historical, "h", 3)}, TTL: ttl, View: NewView(), Clock: now, Log: quiet}
 	m := &Membership{Store: store, Holder: "a", Own: []Member{member(Broker, "h", 1)}, TTL: ttl, View: NewView(), Clock: now, Log: quiet}

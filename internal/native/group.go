@@ -57,15 +57,9 @@ func (t *translator) group(g grouped) (plan.Node, error) {
 	out := &plan.Aggregate{}
 	bucketed := g.bucketed()
 	if bucketed {
-		x, err := s.column(plan.TimeColumn)
+		x, err := s.time()
 		if err != nil {
 			return nil, err
-		}
-		if x.Type().Base != expr.Timestamp {
-			if x, err = cast(x, longType); err != nil {
-				return nil, err
-			}
-			x = asTime(x)
 		}
 		if x, err = g.bucket(x); err != nil {
 			return nil, err

@@ -118,16 +118,22 @@ func (q *Scan) legacyNames(names []string) []string {
 	return out
 }
 
-func (s *scope) legacyTime() (expr.Expr, error) {
+// time is the time of a row as a time, also where a subquery gives a number for it.
+func (s *scope) time() (expr.Expr, error) {
 	x, err := s.column(plan.TimeColumn)
-	if err != nil {
+	if err != nil || x.Type().Base == expr.Timestamp {
+		return x, err
+	}
+	if x, err = cast(x, longType); err != nil {
 		return nil, err
 	}
-	if x.Type().Base != expr.Timestamp {
-		if x, err = cast(x, longType); err != nil {
-			return nil, err
-		}
-		x = asTime(x)
+	return asTime(x), nil
+}
+
+func (s *scope) legacyTime() (expr.Expr, error) {
+	x, err := s.time()
+	if err != nil {
+		return nil, err
 	}
 	return call("TIME_FORMAT", x, textLiteral("yyyy-MM-dd'T'HH:mm:ss.SSS'Z'"), textLiteral("UTC"))
 }

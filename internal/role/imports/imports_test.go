@@ -113,9 +113,11 @@ func TestSegmentsAreImported(t *testing.T) {
 	}
 }
 
-func TestSketchesAreImported(t *testing.T) {
+// imported starts a server that has taken one fixture over, which lay at a path below the old deep storage.
+func imported(t *testing.T, fixture, path string) *server.Server {
+	t.Helper()
 	dir := t.TempDir()
-	place(t, dir, "sketches", "sketched/2022-10-31T00:00:00.000Z_2022-11-07T00:00:00.000Z/"+version+"/0")
+	place(t, dir, fixture, path)
 	found, err := peer.ReadFolder(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)
@@ -124,6 +126,11 @@ func TestSketchesAreImported(t *testing.T) {
 	if got := run(t, s, found.Segments); got.StatusCode != "SUCCESS" {
 		t.Fatalf("the task ended with %+v", got)
 	}
+	return s
+}
+
+func TestSketchesAreImported(t *testing.T) {
+	s := imported(t, "sketches", "sketched/2022-10-31T00:00:00.000Z_2022-11-07T00:00:00.000Z/"+version+"/0")
 	got := text(query(t, s, `SELECT SUM(n), APPROX_COUNT_DISTINCT_DS_HLL(hll), APPROX_COUNT_DISTINCT_DS_THETA(theta), APPROX_COUNT_DISTINCT(hu),
 		APPROX_QUANTILE_DS(q, 1), DS_GET_QUANTILE(DS_QUANTILES_SKETCH(q), 0) FROM sketched`))
 	if !strings.HasPrefix(got, "[[") || strings.Contains(got, "null") {
@@ -145,16 +152,7 @@ func TestSketchesAreImported(t *testing.T) {
 
 // What release 33 says of first and last values, and of a sketch among whose values one does not fit its register.
 func TestFirstAndLastValuesAreImported(t *testing.T) {
-	dir := t.TempDir()
-	place(t, dir, "pairs", "pairs/2024-03-01T00:00:00.000Z_2024-03-02T00:00:00.000Z/"+version+"/0")
-	found, err := peer.ReadFolder(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := server.Start(t, server.Options{})
-	if got := run(t, s, found.Segments); got.StatusCode != "SUCCESS" {
-		t.Fatalf("the task ended with %+v", got)
-	}
+	s := imported(t, "pairs", "pairs/2024-03-01T00:00:00.000Z_2024-03-02T00:00:00.000Z/"+version+"/0")
 	const (
 		numbers = "EARLIEST(lFirst), LATEST(lLast), EARLIEST(dFirst), LATEST(dLast), EARLIEST(fFirst), LATEST(fLast)"
 		ask     = "SELECT d, SUM(cnt), APPROX_COUNT_DISTINCT(hu), LATEST(sLast, 8), EARLIEST(sFirst, 8), " + numbers + " FROM pairs GROUP BY 1 ORDER BY 1"

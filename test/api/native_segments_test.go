@@ -64,7 +64,7 @@ func TestNativeAnswersBySegment(t *testing.T) {
 	for _, c := range []struct{ name, body, want string }{
 		{"a scan", `{"queryType":"scan",` + types + `,` + by + `}`, "can't be set for a scan"},
 		{"a word that is no way to vectorize", `{"queryType":"timeBoundary","dataSource":"g_types","context":{"vectorize":"maybe"}}`, "Expected key [vectorize] to be one of [true, false, force]"},
-		{"a strategy of old releases", `{"queryType":"timeBoundary","dataSource":"g_types","context":{"groupByStrategy":"v1"}}`, "Expected key [groupByStrategy]"},
+		{"a strategy that never was", `{"queryType":"timeBoundary","dataSource":"g_types","context":{"groupByStrategy":"v3"}}`, "Expected key [groupByStrategy]"},
 		{"a number as a switch", `{"queryType":"timeBoundary","dataSource":"g_types","context":{"skipEmptyBuckets":5}}`, "Expected key [skipEmptyBuckets] to be a Boolean"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -191,7 +191,8 @@ func checkSettings(settings map[string]any) error {
 	if v, ok := settings["vectorize"].(string); ok && !slices.Contains([]string{"true", "false", "force"}, strings.ToLower(v)) {
 		return fault.BadContext("Expected key [vectorize] to be one of [true, false, force], but got [%s]", v)
 	}
-	if v, ok := settings["groupByStrategy"].(string); ok && v != "v2" {
+	// Old releases had two ways to group, with the same answers; both names stand for ours.
+	if v, ok := settings["groupByStrategy"].(string); ok && v != "v1" && v != "v2" {
 		return fault.BadContext("Expected key [groupByStrategy] to be [v2], but got [%s]", v)
 	}
 	return nil

@@ -122,8 +122,11 @@ func TestLongListsOfTokensAreCut(t *testing.T) {
 	if got := shortened(short); got != short {
 		t.Errorf("%q", got)
 	}
-	got := shortened("Received [x], acceptable options: [" + strings.Repeat("\"TOKEN\", ", 100) + "\"LAST\"]")
-	if len(got) > 200 || !strings.HasSuffix(got, "\"TOKEN\", …]") {
-		t.Errorf("%q", got)
+	long := "Received [x], acceptable options: [" + strings.Repeat("\"TOKEN\", ", 100) + "\"LAST\"]"
+	for _, advice := range []string{"", ". Write instead: WHERE"} {
+		got := shortened(long + advice)
+		if len(got) > 200 || !strings.HasSuffix(got, "\"TOKEN\", …]"+advice) {
+			t.Errorf("%q", got)
+		}
 	}
 }

@@ -145,7 +145,7 @@ func (s *session) report(statement string, err error) error {
 // maxOptions is how much of the tokens a parser would have liked is shown.
 const maxOptions = 120
 
-// shortened cuts the list of acceptable tokens, which can fill a screen.
+// shortened cuts the list of acceptable tokens, which can fill a screen; what to write instead, which may stand behind it, stays.
 func shortened(message string) string {
 	const before = "acceptable options: ["
 	at := strings.Index(message, before)
@@ -156,7 +156,11 @@ func shortened(message string) string {
 	if cut < at+len(before) {
 		return message
 	}
-	return message[:cut] + ", …]"
+	advice := ""
+	if behind := strings.LastIndex(message, "]. Write instead: "); behind > cut {
+		advice = message[behind+1:]
+	}
+	return message[:cut] + ", …]" + advice
 }
 
 func (s *session) run(ctx context.Context, statement string) error {

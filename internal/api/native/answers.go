@@ -233,10 +233,7 @@ func (x *execution) timeBoundary(ctx context.Context, q *lang.TimeBoundary, p *l
 		if q.Latest() {
 			stamp = greatest
 		}
-		if x.stamp != nil {
-			stamp = *x.stamp
-		}
-		out.buf = append(x.appendMoment(append(out.buf, `{"timestamp":`...), stamp), `,"result":{`...)
+		out.buf = append(x.appendMoment(append(out.buf, `{"timestamp":`...), x.shownAt(stamp)), `,"result":{`...)
 		if !q.Earliest() {
 			out.buf = x.appendMoment(append(out.buf, `"maxTime":`...), greatest)
 		}

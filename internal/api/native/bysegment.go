@@ -14,8 +14,7 @@ import (
 // bySegment answers a query of each segment by itself: an element has what the query over that segment alone gives, with the segment's name and
 // the part of its time that counts. What only makes sense of all rows (the limit and the having of groups) does not apply.
 func (x *execution) bySegment(ctx context.Context, q lang.Query) error {
-	switch q.(type) {
-	case *lang.Scan:
+	if _, scan := q.(*lang.Scan); scan {
 		return fault.InvalidInput("Query context [bySegment] can't be set for a scan, whose rows come by segment anyway")
 	}
 	switch q.Parts().DataSource.DataSource.(type) {
@@ -93,6 +92,14 @@ func ends[T any](q lang.Query, segments []T) []T {
 		}
 	}
 	return segments
+}
+
+// shownAt returns the time that an answer about an end shows beside it: that end, or where the segment begins that the answer is of.
+func (x *execution) shownAt(end int64) int64 {
+	if x.stamp != nil {
+		return *x.stamp
+	}
+	return end
 }
 
 // appendMoment writes a time: as a number if the context wants that.

@@ -347,11 +347,7 @@ func (x *execution) dataSourceMetadata(ctx context.Context, q *lang.DataSourceMe
 	}
 	out.buf = append(out.buf, '[')
 	if any {
-		stamp := latest
-		if x.stamp != nil {
-			stamp = *x.stamp
-		}
-		out.buf = x.appendMoment(append(out.buf, `{"timestamp":`...), stamp)
+		out.buf = x.appendMoment(append(out.buf, `{"timestamp":`...), x.shownAt(latest))
 		out.buf = append(x.appendMoment(append(out.buf, `,"result":{"maxIngestedEventTime":`...), latest), "}}"...)
 	}
 	out.buf = append(out.buf, ']')

@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -175,6 +176,23 @@ func TestADeepStorageThatIsSlow(t *testing.T) {
 	}
 }
 
+// alone reports whether this process runs no test but t; otherwise it has run t in such a process, whose failure is that of t. A limit
+// of a process is for all its files, those too that the go command has it write beside the tests.
+func alone(t *testing.T) bool {
+	t.Helper()
+	const mark = "HENGE_TEST_ALONE"
+	if os.Getenv(mark) == t.Name() {
+		return true
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.run=^"+strings.ReplaceAll(t.Name(), "/", "$/^")+"$")
+	cmd.Env = append(os.Environ(), mark+"="+t.Name())
+	out, err := cmd.CombinedOutput()
+	if err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {
+		t.Errorf("in a process of its own: %v\n%s", err, out)
+	}
+	return false
+}
+
 // A Historical whose disk takes no more, or nothing at all, says so of each segment and announces none of them; when it takes them again they are loaded.
 func TestADiskThatTakesNothing(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, b *bench) (mend func()){
@@ -213,6 +231,9 @@ func TestADiskThatTakesNothing(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "full" && !alone(t) {
+				return
+			}
 			b := newBench(t, notHere)
 			first := b.item("first", b.file(100))
 			if failed := b.load(first); len(failed) > 0 {

@@ -214,7 +214,7 @@ func (s Spec) wholeParam(i int, def int64) (int64, error) {
 	return 0, fault.InvalidInput("A constant of aggregation [%s] must be a number, not [%v]", s.Name, s.Params[i])
 }
 
-// eachText calls f with the texts of row i, which is not null: one, or those of a list.
+// eachText calls f with the texts of row i, which is not null: one, or those of a list that are not null.
 func eachText(v *vector.Vector, i int, f func(string) error) error {
 	if v.Type.Kind != vector.KindList {
 		return f(v.StringAt(i))

@@ -34,23 +34,18 @@ type joinState struct {
 func (s *joinState) Grow(n int) { s.texts, s.seen = grown(s.texts, n), grown(s.seen, n) }
 
 func (s *joinState) Update(args []*vector.Vector, groups []uint32, n int) error {
-	v := args[0]
+	return textsByGroup(args[0], groups, n, s.append)
+}
+
+// textsByGroup calls add with the group and each text of n rows, those of lists too.
+func textsByGroup(v *vector.Vector, groups []uint32, n int, add func(group uint32, text string) error) error {
 	for i := range n {
 		if v.IsNull(i) {
 			continue
 		}
-		lo, hi, from := i, i+1, v
-		if v.Type.Kind == vector.KindList {
-			lo, hi = v.ListAt(i)
-			from = v.Child
-		}
-		for ; lo < hi; lo++ {
-			if from.IsNull(lo) {
-				continue
-			}
-			if err := s.append(group(groups, i), from.StringAt(lo)); err != nil {
-				return err
-			}
+		g := group(groups, i)
+		if err := eachText(v, i, func(text string) error { return add(g, text) }); err != nil {
+			return err
 		}
 	}
 	return nil

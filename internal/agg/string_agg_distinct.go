@@ -35,22 +35,7 @@ type textsState struct {
 func (s *textsState) Grow(n int) { s.sets, s.sizes = grown(s.sets, n), grown(s.sizes, n) }
 
 func (s *textsState) Update(args []*vector.Vector, groups []uint32, n int) error {
-	v := args[0]
-	for i := range n {
-		if v.IsNull(i) {
-			continue
-		}
-		g := group(groups, i)
-		for lo, hi := v.ListAt(i); lo < hi; lo++ {
-			if v.Child.IsNull(lo) {
-				continue
-			}
-			if err := s.add(g, v.Child.StringAt(lo)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return textsByGroup(args[0], groups, n, s.add)
 }
 
 func (s *textsState) add(g uint32, text string) error {

@@ -91,6 +91,24 @@ func (k *killable) awaitWorkers() {
 	})
 }
 
+// files returns three files to load, of which no row comes before they are released, once all workers are there to read them.
+func (k *killable) files() *server.Gate {
+	k.t.Helper()
+	k.awaitWorkers()
+	g := server.NewGate(k.t, 1000)
+	g.Files = 3
+	return g
+}
+
+// arm returns files to load whose rows come at once; the process that comes to the step while it loads them kills itself.
+func (k *killable) arm(step string) *server.Gate {
+	k.t.Helper()
+	g := k.files()
+	g.Release()
+	write(k.t, k.armed, step)
+	return g
+}
+
 // replaceKilled waits until a worker has killed itself, and starts another one.
 func (k *killable) replaceKilled(between func()) {
 	k.t.Helper()
@@ -141,11 +159,7 @@ func TestAControllerIsKilled(t *testing.T) {
 		}
 		for _, step := range steps {
 			name := fmt.Sprintf("%s, durable %t", step, durable)
-			k.awaitWorkers()
-			g := server.NewGate(t, 1000)
-			g.Files = 3
-			g.Release()
-			write(t, k.armed, step)
+			g := k.arm(step)
 			table := strings.ReplaceAll(step, "-", "") + fmt.Sprint(durable)
 			statement := strings.Replace(g.Statement("INSERT INTO "+table), "TIME_PARSE(t) AS __time, n FROM", "TIME_PARSE(t) AS __time, n, COUNT(*) AS c FROM", 1)
 			statement = strings.Replace(statement, "PARTITIONED", "GROUP BY 1, 2 PARTITIONED", 1)
@@ -199,11 +213,7 @@ func TestTheWorkerOfANativeLoadIsKilled(t *testing.T) {
 	for _, durable := range []bool{true, false} {
 		for _, step := range []string{"stage-0", "segments"} {
 			name := fmt.Sprintf("%s, durable %t", step, durable)
-			k.awaitWorkers()
-			g := server.NewGate(t, 1000)
-			g.Files = 3
-			g.Release()
-			write(t, k.armed, step)
+			g := k.arm(step)
 			table := strings.ReplaceAll(step, "-", "") + fmt.Sprint(durable)
 			k.goesOn(g, load(g, table, durable), name, durable)
 			rows(table, name)
@@ -211,9 +221,7 @@ func TestTheWorkerOfANativeLoadIsKilled(t *testing.T) {
 	}
 
 	// A worker that only helps is killed in the middle of what it reads.
-	k.awaitWorkers()
-	g := server.NewGate(t, 1000)
-	g.Files = 3
+	g := k.files()
 	id := load(g, "helped", false)
 	for range 3 {
 		<-g.Reading

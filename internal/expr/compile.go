@@ -2,6 +2,7 @@ package expr
 
 import (
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/invariant"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -102,7 +103,21 @@ func (c *compiler) compileCall(x *Call) (node, error) {
 	if err != nil {
 		return nil, err
 	}
+	if invariant.Enabled && !x.T.Nullable {
+		kernel = neverNull(x, kernel)
+	}
 	return &callNode{args: args, kernel: kernel, t: x.T.Runtime(), seesNulls: x.Fn.SeesNulls, volatile: x.Fn.Volatile}, nil
+}
+
+// neverNull checks what the planner relies on where it counts or compares values that a call can't leave out.
+func neverNull(x *Call, kernel Kernel) Kernel {
+	return func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
+		v, err := kernel(args, n, valid)
+		for i := 0; err == nil && i < n; i++ {
+			invariant.Check(!v.IsNull(i), "function [%s] is NULL in a row, its type [%s] is not", x.Fn.Name, x.T)
+		}
+		return v, err
+	}
 }
 
 // columnNode reads the column of a slot.

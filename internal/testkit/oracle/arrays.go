@@ -23,15 +23,15 @@ func arrayCall(name string, args []any, null bool) (v any, ok bool) {
 			return nil, true
 		}
 		return out, true
-	case "ARRAY_LENGTH", "ARRAY_OFFSET", "ARRAY_SLICE", "ARRAY_OVERLAP", "ARRAY_CONCAT":
+	case "ARRAY_LENGTH", "ARRAY_OFFSET", "ARRAY_SLICE", "ARRAY_CONCAT":
 		if null {
 			return nil, true
 		}
-	case "ARRAY_APPEND", "ARRAY_CONTAINS": // the element may be null, and no array contains the null array
+	case "ARRAY_APPEND", "ARRAY_CONTAINS", "ARRAY_OVERLAP": // the element may be null, and no array contains or meets the null array
 		if args[0] == nil {
 			return nil, true
 		}
-		if name == "ARRAY_CONTAINS" && args[1] == nil {
+		if name != "ARRAY_APPEND" && args[1] == nil {
 			return int64(0), true
 		}
 	default:

@@ -3,7 +3,9 @@
 //
 //	go run . -henge ../bin/henge
 //	go run . -henge ../bin/henge -build -write ../README.md
+//	go run . -henge ../bin/henge -segments 10000
 //
+// With -segments it starts the server on that many small local segments: what that took stands in docs/operations.md.
 // With -generated it loads input of any size in little memory, and groups it: what that took stands in docs/ingestion.md.
 package main
 
@@ -53,6 +55,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	asJSON := flags.Bool("json", false, "print JSON instead of a table")
 	into := flags.String("write", "", "also put the table between <!-- figures --> and <!-- /figures --> of this file")
 	generated := flags.Int64("generated", 0, "instead: load so many files of 1 GB, made up while they are read, under -memory, and group them by a key of nearly each row")
+	segments := flags.Int("segments", 0, "instead: load so many small segments, and start the server anew on them, after a stop and after kill -9")
 	memory := flags.String("memory", "1GiB", "service.memory.limit with -generated")
 	dir := flags.String("dir", "", "folder for the servers' data (default: the system's for temporary files)")
 	if err := flags.Parse(args); err != nil {
@@ -65,7 +68,11 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if *generated > 0 {
 		return m.large(ctx, *generated, *memory, stdout)
 	}
-	figures, err := m.all(ctx, *build)
+	measure := func() ([]figure, error) { return m.all(ctx, *build) }
+	if *segments > 0 {
+		measure = func() ([]figure, error) { return m.segments(ctx, *segments) }
+	}
+	figures, err := measure()
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ type server struct {
 	cmd        *exec.Cmd
 	dir        string
 	router     string
+	began      time.Time
 	readyAfter time.Duration
 }
 
@@ -33,6 +34,15 @@ func (m *measurement) withServer(ctx context.Context, f func(*server) error, arg
 		return err
 	}
 	defer os.RemoveAll(dir)
+	s, err := m.start(ctx, dir, arguments...)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(s), s.stop())
+}
+
+// start starts the binary on a directory and returns when it is ready. The caller stops or kills it.
+func (m *measurement) start(ctx context.Context, dir string, arguments ...string) (*server, error) {
 	args := []string{"server", "--data", dir, "--set", "service.log.level=warn"}
 	for _, role := range []string{"router", "coordinator", "broker", "historical", "overlord", "indexer"} {
 		args = append(args, "--set", "service."+role+".plaintextPort=0")
@@ -41,21 +51,32 @@ func (m *measurement) withServer(ctx context.Context, f func(*server) error, arg
 	s.cmd.Stderr = m.log
 	out, err := s.cmd.StdoutPipe()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	began := time.Now()
+	s.began = time.Now()
 	if err := s.cmd.Start(); err != nil {
-		return err
+		return nil, err
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
-	s.readyAfter = time.Since(began)
+	s.readyAfter = time.Since(s.began)
 	if match := routerURL.FindStringSubmatch(line); match != nil {
 		s.router = match[1]
-		err = f(s)
-	} else if err == nil {
+		return s, nil
+	}
+	if err == nil {
 		err = fmt.Errorf("the server says %q instead of where it answers", line)
 	}
-	return errors.Join(err, s.stop())
+	return nil, errors.Join(err, s.stop())
+}
+
+// kill ends the process as a power failure would.
+func (s *server) kill() error {
+	http.DefaultClient.CloseIdleConnections()
+	if err := s.cmd.Process.Kill(); err != nil {
+		return err
+	}
+	_ = s.cmd.Wait() // it was killed
+	return nil
 }
 
 func (s *server) stop() error {

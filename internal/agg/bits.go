@@ -1,6 +1,10 @@
 package agg
 
-import "github.com/hengedb/henge/internal/vector"
+import (
+	"strconv"
+
+	"github.com/hengedb/henge/internal/vector"
+)
 
 var (
 	bitAnd = bitwise("BIT_AND", "Combines the values bit by bit with AND.", -1, true, func(a, b int64) int64 { return a & b })
@@ -12,7 +16,7 @@ func bitwise(name, doc string, start int64, duplicates bool, op func(a, b int64)
 	return &Function{
 		Name: name, Doc: doc, Signature: "'" + name + "(<INTEGER>)'", MinArgs: 1, MaxArgs: 1, Casts: ToLong, Duplicates: duplicates,
 		check: func(s Spec) error {
-			if s.Args[0].Kind != vector.KindLong {
+			if t := s.Args[0]; t.Kind != vector.KindLong && t != vector.ListOf(vector.String) {
 				return badType(s, 0)
 			}
 			return nil
@@ -37,13 +41,46 @@ func (s *bitState) Update(args []*vector.Vector, groups []uint32, n int) error {
 		if v.IsNull(i) {
 			continue
 		}
-		g := group(groups, i)
-		if !s.seen[g] {
-			s.bits[g], s.seen[g] = s.start, true
+		if v.Type.Kind == vector.KindList {
+			s.addTexts(group(groups, i), v, i)
+		} else {
+			s.add(group(groups, i), v.LongAt(i))
 		}
-		s.bits[g] = s.op(s.bits[g], v.LongAt(i))
 	}
 	return nil
+}
+
+func (s *bitState) add(g uint32, x int64) {
+	if !s.seen[g] {
+		s.bits[g], s.seen[g] = s.start, true
+	}
+	s.bits[g] = s.op(s.bits[g], x)
+}
+
+// addTexts adds the values of row i of a multi-value string, of which those that are no number count as 0. A NULL among them makes the row
+// nothing, as in the reference.
+func (s *bitState) addTexts(g uint32, v *vector.Vector, i int) {
+	lo, hi := v.ListAt(i)
+	for k := lo; k < hi; k++ {
+		if v.Child.IsNull(k) {
+			return
+		}
+	}
+	for ; lo < hi; lo++ {
+		s.add(g, wholeNumber(v.Child.StringAt(lo)))
+	}
+}
+
+// wholeNumber reads a number as CAST to BIGINT does; 0 for a text that is none.
+func wholeNumber(text string) int64 {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return n
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil || x != x {
+		return 0
+	}
+	return int64(x)
 }
 
 func (s *bitState) Merge(parts []*vector.Vector, groups []uint32, n int) error {

@@ -51,7 +51,7 @@ func ParseRoles(names []string) ([]string, error) {
 
 // Protocol is the version of what processes say to each other. This release speaks with those of the same and of the one before; dispatch.Version is its
 // version of fragments. Bump both together when old and new would misunderstand each other, and keep what the one before understands.
-const Protocol = 2
+const Protocol = 3
 
 // Member is a process in one of its roles.
 type Member struct {
@@ -64,6 +64,10 @@ type Member struct {
 	Started  int64  `json:"started"`
 	Version  string `json:"version"`
 	Protocol int    `json:"protocol"`
+	// Revision is that of the sources; empty: the build does not say.
+	Revision string `json:"revision,omitempty"`
+	// Bound says that the process listens at its host only, and not on all interfaces.
+	Bound bool `json:"bindOnHost,omitempty"`
 	// Service is the name of what the process is one of, as its settings say; empty: that of its role.
 	Service string `json:"service,omitempty"`
 	// Labels is a JSON object; empty: none.

@@ -141,7 +141,7 @@ var Properties = []Property{
 
 	// Duties.
 	{Key: "service.coordinator.asOverlord.enabled", Kind: Bool, Default: "false", Doc: "A process that is started as Coordinator is an Overlord too. In a process with both roles it changes nothing."},
-	{Key: "service.coordinator.startDelay", Kind: Duration, Default: "PT0S", Doc: "How long a Coordinator that begins to lead waits before its duties. It knows what Historicals hold before it tells them anything, and needs no delay for that."},
+	{Key: "service.coordinator.startDelay", Kind: Duration, Default: "PT10S", Doc: "How long after the start of its process a Coordinator begins with its duties, so that the Historicals that start with it are there when it says what each of them loads. One that takes over later does not wait. A process that is everything by itself waits only if this is set."},
 	{Key: "service.coordinator.period", Kind: Duration, Default: "PT60S", Doc: "How often the Coordinator looks at all datasources beside what changes tell it."},
 	{Key: "service.coordinator.period.indexingPeriod", Kind: Duration, Default: "PT1800S", Doc: "How often the Coordinator looks for what to compact and to kill, beside what changes tell it."},
 	{Key: "service.coordinator.period.metadataStoreManagementPeriod", Kind: Duration, Default: "PT1H", Doc: "How often the Coordinator looks at the chores that forget old records."},

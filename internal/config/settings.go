@@ -338,8 +338,16 @@ func parseBytes(v string, whole int64) (int64, error) {
 	return 0, fmt.Errorf("write a number with an optional unit such as KiB, MiB, GiB, KB, MB, GB or %%")
 }
 
-// hint names the known key nearest to an unknown one.
+// otherRoles are what else the role that runs tasks is called.
+var otherRoles = []string{"service.worker.", "service.middleManager.", "service.peon."}
+
+// hint names the known key nearest to an unknown one: that of the same role under the name that it has here, or the one spelled most alike.
 func hint(key string) string {
+	for _, name := range otherRoles {
+		if rest, of := strings.CutPrefix(key, name); of && find("service.indexer."+rest) != nil {
+			return "; did you mean [service.indexer." + rest + "]?"
+		}
+	}
 	known := make([]string, len(Properties))
 	for i := range Properties { // not those that change nothing
 		known[i] = Properties[i].Key

@@ -58,6 +58,7 @@ func TestProblemsNameTheSettingAndTheNearestKnownOne(t *testing.T) {
 		want  []string
 	}{
 		"misspelt":      {[]string{"service.router.plainTextPort=1"}, []string{"[service.router.plainTextPort]", "did you mean [service.router.plaintextPort]"}},
+		"other role":    {[]string{"service.worker.plaintextPort=1"}, []string{"[service.worker.plaintextPort]", "did you mean [service.indexer.plaintextPort]"}},
 		"foreign":       {[]string{"druid.host=x"}, []string{"[druid.host]", "unknown"}},
 		"no number":     {[]string{"service.router.plaintextPort=x"}, []string{"[x]", "[service.router.plaintextPort]", "whole number"}},
 		"no bool":       {[]string{"service.sql.enable=yes"}, []string{"[yes]", "true or false"}},

@@ -22,9 +22,8 @@ type buffer struct {
 	w       *vector.FrameWriter
 	r       *vector.FrameReader
 
-	// server gave the rows, and its operators did this for them.
-	server string
-	did    []*exec.NodeProfile
+	// did is what the operators of the servers did that gave the rows, for one who wants to know.
+	did exec.PartProfile
 	// runs are the rows of single segments, in their order; nil: nobody keeps them.
 	runs []exec.Operator
 }

@@ -13,9 +13,9 @@ const (
 	maxHeaderBytes = 256 << 20
 	// maxPlanBytes is that of package wire.
 	maxPlanBytes = 256 << 20
-	// maxFaultBytes bounds a fault in a stream, maxProfileBytes what it says of the operators.
+	// maxFaultBytes bounds a fault in a stream, maxProfileBytes what it says of the operators: some KiB of each server that the sender merges.
 	maxFaultBytes   = 1 << 20
-	maxProfileBytes = 1 << 20
+	maxProfileBytes = 64 << 20
 
 	// streamDepth is how many batches of a streamed part wait for the query; beyond them the connection waits.
 	streamDepth = 4

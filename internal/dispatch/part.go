@@ -49,15 +49,21 @@ func retries(ctx context.Context, err error, attempt int) bool {
 // takeOver places the segments of a server that broke on others. Groups may come from any number of them. Rows have an order in the part
 // as a whole, and those that were given are the first in it: one server goes on, the one that holds most of the segments. Where it can it merges what the
 // others give, and reads the rest itself where it can't.
+//
+// All are told where the files are. Copies that are dropped on several servers at a time, as when a rule wants fewer, may each be missed where they are
+// looked for, and a server that lacks one segment is not asked for the others again.
 func (r *running) takeOver(segments []Segment, never map[string]bool) ([]share, error) {
 	segments = r.again(segments)
 	shares, err := r.d.place(r.q, segments, never)
+	for i := range shares {
+		shares[i].located = true
+	}
 	if err != nil || r.f.Groups {
 		return shares, err
 	}
 	most := slices.MaxFunc(shares, func(a, b share) int { return len(a.segments) - len(b.segments) })
 	if !mergeable(r.f) || !r.d.merges(most.server) {
-		return []share{{server: most.server, segments: segments}}, nil
+		return []share{{server: most.server, segments: segments, located: true}}, nil
 	}
 	most.others = slices.DeleteFunc(shares, func(s share) bool { return s.server == most.server })
 	return []share{most}, nil
@@ -81,6 +87,7 @@ func startWhole(ctx context.Context, r *running, s share) *wholePart {
 		})
 		if p.err == nil {
 			r.finished()
+			r.f.Far.Done(s.servers())
 		}
 		return nil // the reader is told
 	})
@@ -134,7 +141,7 @@ func closeAll(buffers []*buffer) {
 func (r *running) whole(ctx context.Context, s share, never map[string]bool, attempt int) ([]*buffer, error) {
 	b, err := r.hedged(ctx, s)
 	if err == nil {
-		r.f.Far.Add(b.server, b.did)
+		r.f.Far.Add(b.did, s.servers())
 		return []*buffer{b}, nil
 	}
 	if ctx.Err() != nil {
@@ -182,12 +189,11 @@ func (r *running) hedged(ctx context.Context, s share) (*buffer, error) {
 		group.Go(func(ctx context.Context) error {
 			b := newBuffer(r.q.Memory, r.q.Spill)
 			err := exec.Protect(func() (err error) {
-				b.server = s.server.Name
 				stream, err := r.read(ctx, s, 0, b.add)
 				if err != nil {
 					return err
 				}
-				b.did = stream.Did()
+				b.did = stream.part(&s)
 				r.keep(b, s.segments, stream.starts)
 				return nil
 			})
@@ -268,7 +274,9 @@ func startStreamed(ctx context.Context, r *running, s share) *streamedPart {
 	p := &streamedPart{group: exec.NewGroup(ctx), batches: make(chan *vector.Batch, streamDepth)}
 	p.group.Go(func(ctx context.Context) error {
 		defer close(p.batches)
-		p.err = exec.Protect(func() error { return p.run(ctx, r, s) })
+		if p.err = exec.Protect(func() error { return p.run(ctx, r, s) }); p.err == nil {
+			r.f.Far.Done(s.servers())
+		}
 		return nil // the reader is told
 	})
 	return p
@@ -289,7 +297,7 @@ func (p *streamedPart) run(ctx context.Context, r *running, s share) error {
 			}
 		})
 		if err == nil {
-			r.f.Far.Add(s.server.Name, stream.Did())
+			r.f.Far.Add(stream.part(&s), s.servers())
 			return nil
 		}
 		if ctx.Err() != nil {

@@ -76,6 +76,8 @@ type share struct {
 	segments []Segment
 	// others are what the server has other servers read and merges with its own (tree.go).
 	others []share
+	// located says to tell the server where the files of all segments are, those included that it is known to hold.
+	located bool
 }
 
 // place returns each server's share; segments keep their order. Of the servers that hold a segment it takes the one of the highest rank

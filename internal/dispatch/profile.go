@@ -28,8 +28,37 @@ type scanCounters struct {
 	Rows     int64 `json:"rows"`
 }
 
-// encodeProfile returns a JSON list with the counters of each operator, null for nodes without one.
-func encodeProfile(did []*exec.NodeProfile) ([]byte, error) {
+// told is what a server says of its operators and of those of the servers whose shares it has merged, from version 3 on.
+type told struct {
+	Server    string      `json:"server,omitempty"` // who asked the sender knows its name
+	Operators []*counters `json:"operators"`
+	Silent    int         `json:"silent,omitempty"`
+	Others    []told      `json:"others,omitempty"`
+}
+
+// encodeProfile returns what the operators did as JSON: before version 3 a list with the counters of each, null for nodes without one; from then on an object
+// with that list and those of others.
+func encodeProfile(part *exec.PartProfile, version byte) ([]byte, error) {
+	var out any = countersOf(part.Did)
+	if version >= versionTold {
+		out = tell(part)
+	}
+	text, err := json.Marshal(out)
+	if err != nil {
+		return nil, fmt.Errorf("encoding what operators did: %w", err)
+	}
+	return text, nil
+}
+
+func tell(part *exec.PartProfile) told {
+	out := told{Server: part.Server, Operators: countersOf(part.Did), Silent: part.Silent}
+	for i := range part.Others {
+		out.Others = append(out.Others, tell(&part.Others[i]))
+	}
+	return out
+}
+
+func countersOf(did []*exec.NodeProfile) []*counters {
 	list := make([]*counters, len(did))
 	for i, d := range did {
 		if d == nil {
@@ -44,31 +73,65 @@ func encodeProfile(did []*exec.NodeProfile) ([]byte, error) {
 			list[i].Scan = &scan
 		}
 	}
-	text, err := json.Marshal(list)
-	if err != nil {
-		return nil, fmt.Errorf("encoding what operators did: %w", err)
-	}
-	return text, nil
+	return list
 }
 
-func decodeProfile(text []byte) ([]*exec.NodeProfile, error) {
-	var list []*counters
-	if err := json.Unmarshal(text, &list); err != nil {
+func decodeProfile(text []byte, version byte) (*exec.PartProfile, error) {
+	var sent told
+	var err error
+	if version >= versionTold {
+		err = json.Unmarshal(text, &sent)
+	} else {
+		err = json.Unmarshal(text, &sent.Operators)
+	}
+	if err != nil {
 		return nil, &broken{corrupt("what operators did is no JSON")}
 	}
-	out := make([]*exec.NodeProfile, len(list))
-	for i, c := range list {
+	part, ok := sent.part(0)
+	if !ok {
+		return nil, &broken{corrupt("what operators did can't be meant")}
+	}
+	return &part, nil
+}
+
+// part returns what a server has told; false: it can't be.
+func (t *told) part(depth int) (out exec.PartProfile, ok bool) {
+	out = exec.PartProfile{Server: t.Server, Did: make([]*exec.NodeProfile, len(t.Operators)), Silent: t.Silent}
+	if depth > maxDepth || t.Silent < 0 || (t.Server == "") != (depth == 0) {
+		return out, false
+	}
+	for i, c := range t.Operators {
 		if c == nil {
 			continue
 		}
-		out[i] = &exec.NodeProfile{
+		out.Did[i] = &exec.NodeProfile{
 			Rows: c.Rows, Batches: c.Batches, Bytes: c.Bytes, Time: time.Duration(c.Nanos), Workers: c.Workers, Memory: c.Memory, Spilled: c.Spilled,
 			CPU: time.Duration(c.CPU),
 		}
 		if c.Scan != nil {
 			scan := exec.ScanProfile(*c.Scan)
-			out[i].Scan = &scan
+			out.Did[i].Scan = &scan
 		}
 	}
-	return out, nil
+	for i := range t.Others {
+		other, ok := t.Others[i].part(depth + 1)
+		if !ok {
+			return out, false
+		}
+		out.Others = append(out.Others, other)
+	}
+	return out, true
+}
+
+// part returns what the stream of a share's server has told. Of those that it merges it is silent where it speaks a version that does not tell.
+func (s *StreamReader) part(of *share) exec.PartProfile {
+	if s.did == nil {
+		return exec.PartProfile{Server: of.server.Name}
+	}
+	out := *s.did
+	out.Server = of.server.Name
+	if s.version < versionTold {
+		out.Silent = of.servers() - 1
+	}
+	return out
 }

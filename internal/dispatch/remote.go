@@ -184,6 +184,7 @@ func (r *remote) Open(ctx context.Context, f *exec.Fragment) ([]exec.Operator, e
 	}
 	run := &running{d: r.d, q: r.q, f: f, plan: plan, kept: kept, parts: len(shares), began: r.d.o.Clock.Now()}
 	for _, s := range shares {
+		f.Far.Ask(s.servers())
 		if f.Streamed {
 			out = append(out, startStreamed(ctx, run, s))
 		} else {

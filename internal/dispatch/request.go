@@ -16,10 +16,13 @@ import (
 
 // Version is the newest of requests and streams that this release knows (cluster.Protocol). It speaks that and the one before: a Broker asks each server in
 // the newest that both know. A server refuses those it does not know, and the Broker then asks another.
-const Version = 2
+const Version = 3
 
 // versionOthers is the first in which a server can be asked to merge what others read.
 const versionOthers = 2
+
+// versionTold is the first in which a server that merges what others read tells what their operators did.
+const versionTold = 3
 
 // spoken returns the newest version that two processes both know, of which one may not say.
 func spoken(own, other int) byte {

@@ -106,11 +106,11 @@ func (s *StreamWriter) Segment(i int) error {
 }
 
 // Profile says what the operators did. It is for askers that want to know, behind all rows.
-func (s *StreamWriter) Profile(did []*exec.NodeProfile) error {
+func (s *StreamWriter) Profile(did *exec.PartProfile) error {
 	if err := s.Begin(); err != nil {
 		return err
 	}
-	text, err := encodeProfile(did)
+	text, err := encodeProfile(did, s.version)
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ type StreamReader struct {
 	frames *vector.FrameReader
 	rows   int64
 	begun  bool
-	did    []*exec.NodeProfile
+	did    *exec.PartProfile
 	// batches is how many came, and starts where those of single segments begin.
 	batches int
 	starts  []segmentStart
@@ -197,8 +197,9 @@ func cut(err error) error {
 // BySegment lets the stream say where the rows of each of so many segments begin.
 func (s *StreamReader) BySegment(segments int) { s.told = make([]bool, segments) }
 
-// Did returns what the operators did, once Next has returned io.EOF; nil: the server did not say.
-func (s *StreamReader) Did() []*exec.NodeProfile { return s.did }
+// Did returns what the operators did, once Next has returned io.EOF; nil: the server did not say. Those of versions before 3 do not say what others did
+// whose shares they have merged.
+func (s *StreamReader) Did() *exec.PartProfile { return s.did }
 
 // Next returns the next rows, or io.EOF behind the last: then all have come.
 func (s *StreamReader) Next() (*vector.Batch, error) {
@@ -269,7 +270,7 @@ func (s *StreamReader) profile() error {
 	if err != nil {
 		return err
 	}
-	s.did, err = decodeProfile(text)
+	s.did, err = decodeProfile(text, s.version)
 	return err
 }
 

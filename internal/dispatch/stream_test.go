@@ -136,7 +136,7 @@ func TestRequestsSurviveTheirBytes(t *testing.T) {
 func FuzzStreamReader(f *testing.F) {
 	f.Add(stream(f, 0, nil))
 	f.Add(stream(f, 3, fault.Unavailable("The server is stopping")))
-	f.Add(profiled(f))
+	f.Add(profiled(f, Version))
 	f.Fuzz(func(_ *testing.T, b []byte) { _, _ = readAll(b) }) // it must end and not panic
 }
 

@@ -22,10 +22,9 @@ import (
 // A server that merges asks the others as a Broker does: a part that breaks there is done again by another that holds the segments, and one that is late is
 // asked for a second time. When it breaks itself, or finds nobody for a part, the Broker has all of it done anew.
 
-// mergeable reports whether merging the parts of a fragment makes fewer rows of them: groups, or the first rows of an order. What operators did is only
-// told by those who were asked.
+// mergeable reports whether merging the parts of a fragment makes fewer rows of them: groups, or the first rows of an order.
 func mergeable(f *exec.Fragment) bool {
-	if f.Far != nil || f.Streamed {
+	if f.Streamed {
 		return false
 	}
 	sort, ok := f.Plan.(*plan.Sort)
@@ -66,6 +65,14 @@ func tree(shares []share, fanIn int, merges func(*Server) bool) []share {
 		out[i].others = tree(out[i].others, fanIn, merges)
 	}
 	return out
+}
+
+// servers is how many work at the share.
+func (s *share) servers() (n int) {
+	for range s.all() {
+		n++
+	}
+	return n
 }
 
 // rows is how many the server reads itself.
@@ -127,7 +134,7 @@ func (s *share) sent(n *roster) []SentSegment {
 	out := make([]SentSegment, len(s.segments))
 	for i, of := range s.segments {
 		out[i] = SentSegment{ID: of.ID, Visible: [2]int64{of.Visible.Start, of.Visible.End}}
-		if !holds(of.Holders, s.server) {
+		if s.located || !holds(of.Holders, s.server) {
 			out[i].LoadSpec = of.Of.LoadSpec()
 		}
 		if n == nil {

@@ -118,11 +118,11 @@ func TestOthersSurviveTheirBytes(t *testing.T) {
 		t.Error(diff)
 	}
 	for name, change := range map[string]func(r *Request){
-		"of an unknown server":  func(r *Request) { r.Others[0].Server = len(r.Servers) },
-		"of a negative server":  func(r *Request) { r.Others[0].Others[0].Server = -1 },
-		"of an unknown holder":  func(r *Request) { r.Others[0].Segments[0].Holders = []int{99} },
-		"of the version before": func(r *Request) { r.Version = versionOthers - 1 },
-		"streamed":              func(r *Request) { r.Streamed = true },
+		"of an unknown server": func(r *Request) { r.Others[0].Server = len(r.Servers) },
+		"of a negative server": func(r *Request) { r.Others[0].Others[0].Server = -1 },
+		"of an unknown holder": func(r *Request) { r.Others[0].Segments[0].Holders = []int{99} },
+		"of the first version": func(r *Request) { r.Version = versionOthers - 1 },
+		"streamed":             func(r *Request) { r.Streamed = true },
 		"endless": func(r *Request) {
 			for range maxDepth + 1 {
 				r.Others = []SentShare{{Others: r.Others}}
@@ -138,7 +138,7 @@ func TestOthersSurviveTheirBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := ReadRequest(bytes.NewReader(text), 0); !errors.Is(err, ErrCorrupt) {
+		if _, err := ReadRequest(bytes.NewReader(text), int(bad.Version)); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("others %s are taken: %v", name, err)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/duty/rule"
 	"github.com/hengedb/henge/internal/metastore"
@@ -79,23 +78,16 @@ func (d *Retention) sweep(
 	}
 	var dropped, overshadowed []string
 	unmatched := 0
-	// Segments of one interval share their rule: what decides is looked up once for each.
-	verdicts := make(map[chrono.Interval]verdict)
+	rules := rule.At(now, lists[dataSource], lists[rule.Default])
 	for s := range tl.All() {
 		if hidden[s.ID] {
 			overshadowed = append(overshadowed, s.ID.String())
 			continue
 		}
-		v, ok := verdicts[s.ID.Interval]
-		if !ok {
-			match, found := rule.Find(s.ID.Interval, now, lists[dataSource], lists[rule.Default])
-			v = verdict{match.Action, found}
-			verdicts[s.ID.Interval] = v
-		}
-		switch {
-		case !v.found:
+		switch match := rules.Find(s.ID.Interval); {
+		case match < 0:
 			unmatched++
-		case v.action == rule.Drop:
+		case rules.Rule(match).Action == rule.Drop:
 			dropped = append(dropped, s.ID.String())
 		}
 	}
@@ -114,12 +106,6 @@ func (d *Retention) sweep(
 	n, err = d.mark(ctx, dataSource, overshadowed)
 	out.Overshadowed += n
 	return err
-}
-
-// verdict is what the rules say of an interval.
-type verdict struct {
-	action rule.Action
-	found  bool
 }
 
 func (d *Retention) mark(ctx context.Context, dataSource string, ids []string) (int, error) {

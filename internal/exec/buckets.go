@@ -69,7 +69,7 @@ func timeSpan(ctx context.Context, scan *plan.Scan, env *Env) (first, last int64
 		timed.Out = []plan.Column{time}
 		scan = &timed
 	}
-	leaves, there, err := env.leaves(ctx, scan)
+	leaves, there, err := env.leaves(ctx, scan, nil)
 	if err != nil {
 		return 0, 0, false, err
 	}

@@ -53,13 +53,17 @@ func open(ctx context.Context, node plan.Node, env *Env) (*Pipeline, Operator, e
 func openNode(ctx context.Context, node plan.Node, env *Env) (*Pipeline, Operator, error) {
 	need := env.need
 	env = env.needing(nil)
+	if reads := env.reads; reads != nil {
+		p, err := openScan(ctx, node.(*plan.Scan), reads, env.reading(nil))
+		return p, nil, err
+	}
 	switch n := node.(type) {
 	case *plan.Scan:
 		if n.Time != 0 {
 			op, err := buildOrderedScan(ctx, n, env)
 			return nil, op, err
 		}
-		p, err := openScan(ctx, n, env)
+		p, err := openScan(ctx, n, readingOf(n), env)
 		return p, nil, err
 	case *plan.Filter:
 		cond, err := expr.Compile(n.Cond, env.Expr)
@@ -73,11 +77,17 @@ func openNode(ctx context.Context, node plan.Node, env *Env) (*Pipeline, Operato
 		if err != nil {
 			return nil, nil, err
 		}
+		s, inner := step{node: n}, env
+		if scan, ok := n.Input.(*plan.Scan); ok && scan.Time == 0 {
+			var reads *reading
+			reads, s.here = readingUnder(n, scan)
+			inner = env.reading(reads)
+		}
 		used := newColumnSet(n.Input)
 		for _, e := range n.Exprs {
 			used.addExpr(e)
 		}
-		return chain(ctx, step{node: n}, n.Input, env.needing(used), func(in Operator) Operator { return &projectOp{input: in, exprs: exprs} })
+		return chain(ctx, s, n.Input, inner.needing(used), func(in Operator) Operator { return &projectOp{input: in, exprs: exprs} })
 	case *plan.Unnest:
 		return chain(ctx, step{node: n, need: need}, n.Input, env.needing(unnestNeeds(n, need)), func(in Operator) Operator { return newUnnest(n, need, in, env) })
 	case *plan.Join:

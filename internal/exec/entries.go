@@ -44,7 +44,7 @@ func newEntries(a *aggregation, p *Pipeline) *entries {
 			return nil
 		}
 		c := p.origin(d.args[0])
-		if c < 0 || p.scan.Out[c].Type.Runtime() != vector.String || p.scan.Out[c].Type.Multi {
+		if c < 0 || p.reads.Out[c].Type.Runtime() != vector.String || p.reads.Out[c].Type.Multi {
 			return nil
 		}
 		e.columns = append(e.columns, c)

@@ -63,6 +63,8 @@ type Env struct {
 	anyOrder bool
 	// scatterGroups is how many groups there are before rows are put aside; 0: as many as are measured to be best.
 	scatterGroups int
+	// reads is how the scan that is being built is read; nil: as nothing above knows of.
+	reads *reading
 	// need says which output columns of the node being built are looked at; nil: all. What is not may come as nulls.
 	need []bool
 }
@@ -74,6 +76,13 @@ func (e *Env) needing(need []bool) *Env {
 	}
 	c := *e
 	c.need = need
+	return &c
+}
+
+// reading returns e for a scan that is read in some way.
+func (e *Env) reading(r *reading) *Env {
+	c := *e
+	c.reads = r
 	return &c
 }
 
@@ -99,8 +108,9 @@ func (e *Env) inOrder() *Env {
 
 // Tables hands out the segments of datasources, of the one state of the timeline that the query has pinned.
 type Tables interface {
-	// Leaves returns the visible segments of a scan, acquired; the operator releases each.
-	Leaves(ctx context.Context, scan *plan.Scan) ([]Leaf, error)
+	// Leaves returns the visible segments of a scan, acquired; the operator releases each. These columns of them are going to be read, some by
+	// names of paths (segment.PathName).
+	Leaves(ctx context.Context, scan *plan.Scan, columns []string) ([]Leaf, error)
 }
 
 // Leaf is a segment with the part of time in which it is visible.

@@ -38,7 +38,9 @@ func simulate(servers, groups, keys int) *simulated {
 	return s
 }
 
-func (s *simulated) Split(context.Context, *plan.Scan) ([]Leaf, Remote, error) { return nil, s, nil }
+func (s *simulated) Split(context.Context, *plan.Scan, []string) ([]Leaf, Remote, error) {
+	return nil, s, nil
+}
 
 func (s *simulated) Open(_ context.Context, _ *Fragment) ([]Operator, error) {
 	out := make([]Operator, len(s.streams))

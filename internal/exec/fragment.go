@@ -25,14 +25,15 @@ type Fragment struct {
 	// Streamed says that the rows come in an order that is the same whenever the fragment runs over the same segments: a stream that broke
 	// can go on elsewhere behind the rows that were given. Others are of use only when they are whole.
 	Streamed bool
-	// Far, if not nil, is told what the operators did where the fragment ran.
+	// Far, if not nil, is told by who runs the fragment what the operators did there.
 	Far *FarProfile
 }
 
 // Cluster knows which segments are held by other servers.
 type Cluster interface {
-	// Split returns the visible segments of a scan that this process reads, acquired, and who reads the others; nil: there are none.
-	Split(ctx context.Context, scan *plan.Scan) (here []Leaf, there Remote, err error)
+	// Split returns the visible segments of a scan that this process reads, acquired as Tables does it, and who reads the others; nil: there
+	// are none.
+	Split(ctx context.Context, scan *plan.Scan, columns []string) (here []Leaf, there Remote, err error)
 }
 
 // Remote are the segments of one scan that other servers read.
@@ -43,14 +44,14 @@ type Remote interface {
 }
 
 // leaves returns the segments of a scan that are read here, and who reads the others.
-func (e *Env) leaves(ctx context.Context, scan *plan.Scan) ([]Leaf, Remote, error) {
+func (e *Env) leaves(ctx context.Context, scan *plan.Scan, columns []string) ([]Leaf, Remote, error) {
 	switch {
 	case e.Cluster != nil:
-		return e.Cluster.Split(ctx, scan)
+		return e.Cluster.Split(ctx, scan, columns)
 	case e.Tables == nil:
 		return nil, nil, fault.Unsupported("Datasource [%s] can't be read here", scan.DataSource)
 	}
-	leaves, err := e.Tables.Leaves(ctx, scan)
+	leaves, err := e.Tables.Leaves(ctx, scan, columns)
 	return leaves, nil, err
 }
 
@@ -174,7 +175,6 @@ func (o *farRows) begin(ctx context.Context) (err error) {
 	if !o.begun {
 		o.begun = true
 		o.streams, err = o.remote.Open(withoutSlot(ctx), o.fragment)
-		o.fragment.Far.ask(len(o.streams))
 	}
 	return err
 }

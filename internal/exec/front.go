@@ -265,11 +265,11 @@ func (f *front) address(d *frontDim, v *vector.Vector, n int, first bool) bool {
 		}
 	default:
 		for i, c := range v.Codes[:n] {
-			if v.Valid.Get(i) {
-				at[i] += c * step
-			} else {
-				at[i] += null
+			add := c * step
+			if v.Valid[i>>6]>>(i&63)&1 == 0 { // a move on a condition, not a branch to mispredict
+				add = null
 			}
+			at[i] += add
 		}
 	}
 	return true

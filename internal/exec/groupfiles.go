@@ -242,12 +242,14 @@ func spilledParts(ctx context.Context, workers []*grouper) (*groupParts, error) 
 	if err != nil {
 		return nil, err
 	}
-	// Each part has memory that no other takes, so that one which is left without has groups of its own to spill.
-	takers, free := 1, first.env.Budget.Free()
-	if first.level == 0 {
-		takers = sharers(first.env.Threads, free)
+	// Each of several parts has memory that no other takes, so that one which is left without has groups of its own to spill. One alone is
+	// bounded by what the query is: if others hold all memory at this moment, it lives on what is spared for those who can't do without.
+	takers, share := 1, budget.Unlimited
+	if free := first.env.Budget.Free(); first.level == 0 {
+		if takers = sharers(first.env.Threads, free); takers > 1 {
+			share = free / int64(takers)
+		}
 	}
-	share := free / int64(takers)
 	return &groupParts{n: spillFanOut, takers: takers, free: files.close, build: func(ctx context.Context, part int) (Operator, error) {
 		return files.merge(ctx, first, part, first.env.Budget.Child("a part of the groups", share))
 	}}, nil

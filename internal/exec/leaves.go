@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/segment"
 )
@@ -12,10 +13,9 @@ import (
 // acquiring is how many segments a query acquires at once. Where they are not in memory that is waiting, for a disk or for deep storage.
 const acquiring = 16
 
-// AcquireLeaves sets the readers of a scan's leaves, the i-th to what open(i) returns, and has the columns that the scan reads be there. When it fails
+// AcquireLeaves sets the readers of a scan's leaves, the i-th to what open(i) returns, and has the columns that are read be there. When it fails
 // none is left acquired.
-func AcquireLeaves(ctx context.Context, scan *plan.Scan, leaves []Leaf, open func(ctx context.Context, i int) (segment.Reader, error)) error {
-	names := columnsOf(scan)
+func AcquireLeaves(ctx context.Context, scan *plan.Scan, columns []string, leaves []Leaf, open func(ctx context.Context, i int) (segment.Reader, error)) error {
 	var next atomic.Int64
 	g := NewGroup(ctx)
 	for range min(acquiring, len(leaves)) {
@@ -34,7 +34,7 @@ func AcquireLeaves(ctx context.Context, scan *plan.Scan, leaves []Leaf, open fun
 				}
 				leaves[i].Reader = reader
 				if segment.InPart(reader) {
-					if err := segment.Fetch(one, reader, leaves[i].columns(scan, names)); err != nil {
+					if err := segment.Fetch(one, reader, leaves[i].columns(scan, columns)); err != nil {
 						return err
 					}
 				}
@@ -56,7 +56,7 @@ func AcquireLeaves(ctx context.Context, scan *plan.Scan, leaves []Leaf, open fun
 // columns returns the names of the columns that are read of a segment: those of the scan, and its times where not all of them count.
 func (l *Leaf) columns(scan *plan.Scan, names []string) []string {
 	info := l.Reader.Info()
-	for _, iv := range (&leafScan{scan: scan, leaf: *l}).intervals() {
+	for _, iv := range l.intervals(scan) {
 		if info.HasTimes && iv.Start <= info.MinTime && info.MaxTime < iv.End {
 			return names
 		}
@@ -64,11 +64,11 @@ func (l *Leaf) columns(scan *plan.Scan, names []string) []string {
 	return append(slices.Clone(names), segment.TimeColumn)
 }
 
-// columnsOf are the names of the columns that a scan reads.
-func columnsOf(scan *plan.Scan) []string {
-	names := make([]string, len(scan.Out))
-	for i, c := range scan.Out {
-		names[i] = c.Name
+// intervals returns the part of time in which rows count.
+func (l *Leaf) intervals(scan *plan.Scan) []chrono.Interval {
+	visible := []chrono.Interval{l.Visible}
+	if scan.Intervals == nil {
+		return visible
 	}
-	return names
+	return chrono.IntersectAll(visible, scan.Intervals)
 }

@@ -123,3 +123,34 @@ func TestGroupsBeyondTheMemoryStayWithinIt(t *testing.T) {
 		t.Errorf("the query held [%d] bytes under a limit of [%d]", watch.peak-before, limit)
 	}
 }
+
+// When the groups of a query are merged, other queries may just hold nearly all memory: what is left then is no bound for the parts, which have
+// what is spared.
+func TestGroupsAreMergedWhenMemoryIsNearlyGone(t *testing.T) {
+	node := heavyPlans()["groups"]
+	for _, left := range []int64{520 << 10, 540 << 10} { // little of it is free at that moment
+		memory, disk := budget.Root(4*littleMemory), budget.DiskRoot(1<<30)
+		spill, err := budget.OpenSpillDir(t.TempDir(), disk)
+		if err != nil {
+			t.Fatal(err)
+		}
+		others := memory.Child("other queries", budget.Unlimited)
+		if !others.TryReserve(memory.Free() - left) {
+			t.Fatal("there is less memory than is free")
+		}
+		env := &Env{Threads: 2, Expr: &expr.Context{}, Budget: memory.Child("a query", budget.Unlimited), Spill: spill}
+		op, err := Build(t.Context(), node, env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := 0
+		if err := Drain(t.Context(), op, func(b *vector.Batch) error { rows += b.Rows(); return nil }); err != nil || rows != heavyRows {
+			t.Errorf("with [%d] bytes: [%d] rows of [%d], %v", left, rows, heavyRows, err)
+		}
+		op.Close()
+		others.Close()
+		if err := spill.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -22,7 +22,7 @@ func (p *Pipeline) narrow(n *plan.Join, b *joinBuild, need []bool) (implied bool
 			continue
 		}
 		keys := b.keys(k.Right)
-		if keys == nil || p.scan.Out[column].Type.Runtime() != b.types[k.Right] {
+		if keys == nil || p.reads.Out[column].Type.Runtime() != b.types[k.Right] {
 			continue
 		}
 		decides := len(n.Keys) == 1 && n.On == nil && (n.Kind == plan.Semi || b.table.unique && none(need[len(n.Left.Columns()):]))
@@ -44,7 +44,7 @@ func none(set []bool) bool {
 // origin returns which column of the scan column c of the chain's rows is, -1: none.
 func (p *Pipeline) origin(c int) int {
 	for i := len(p.steps) - 1; i >= 0 && c >= 0; i-- {
-		switch n := p.steps[i].node.(type) {
+		switch n := p.steps[i].runs().(type) {
 		case *plan.Project:
 			x, ok := n.Exprs[c].(*expr.Column)
 			if !ok {
@@ -68,7 +68,7 @@ func (p *Pipeline) origin(c int) int {
 func (p *Pipeline) scanNeed() []bool {
 	need := p.need
 	for _, v := range slices.Backward(p.steps) {
-		switch n := v.node.(type) {
+		switch n := v.runs().(type) {
 		case *plan.Filter:
 			need = and(need, newColumnSet(n).addExpr(n.Cond))
 		case *plan.Project:

@@ -39,7 +39,7 @@ func buildOrderedScan(ctx context.Context, n *plan.Scan, env *Env) (Operator, er
 	plain := *n
 	plain.Time, plain.Limit = 0, -1
 	o.scan = &plain
-	leaves, there, err := env.leaves(ctx, n)
+	leaves, there, err := env.leaves(ctx, n, readingOf(o.scan).names())
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func (o *orderedScan) order() []plan.SortKey {
 func (o *orderedScan) open() error {
 	group := o.groups[0]
 	o.groups = o.groups[1:]
-	p, err := newPipeline(o.scan, group, o.env)
+	p, err := newPipeline(o.scan, readingOf(o.scan), group, o.env)
 	if err != nil {
 		return err
 	}

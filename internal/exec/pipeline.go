@@ -27,6 +27,7 @@ type Pipeline struct {
 	env    *Env
 	groups *aggregateOp // or
 	scan   *plan.Scan
+	reads  *reading // of scan
 	steps  []step
 	leaves []*leafScan
 	// there reads the segments that other servers hold; nil: there are none. Who consumes the pipeline opens its fragment.
@@ -53,7 +54,9 @@ type Pipeline struct {
 
 // step is one operator of the chain: what is shared, and how each worker makes its own.
 type step struct {
-	node  plan.Node
+	node plan.Node
+	// here is the projection over what is read of a scan in this process; nil: it is the node.
+	here  *plan.Project
 	build *joinBuild // joins: the right side, in memory
 	need  []bool     // joins: the columns of both sides that are looked at; unnests: the output columns
 	marks rowMarks   // RIGHT and FULL joins: the right rows with a partner
@@ -68,13 +71,21 @@ type morsel struct {
 	number   int
 }
 
-// openScan opens the pipeline of a scan alone. The caller closes it.
-func openScan(ctx context.Context, scan *plan.Scan, env *Env) (*Pipeline, error) {
-	leaves, there, err := env.leaves(ctx, scan)
+// runs returns the node that workers of this process run.
+func (s *step) runs() plan.Node {
+	if s.here != nil {
+		return s.here
+	}
+	return s.node
+}
+
+// openScan opens the pipeline of a scan alone, which is read in some way. The caller closes it.
+func openScan(ctx context.Context, scan *plan.Scan, reads *reading, env *Env) (*Pipeline, error) {
+	leaves, there, err := env.leaves(ctx, scan, reads.names())
 	if err != nil {
 		return nil, err
 	}
-	p, err := newPipeline(scan, leaves, env)
+	p, err := newPipeline(scan, reads, leaves, env)
 	if err != nil {
 		return nil, err
 	}
@@ -83,15 +94,15 @@ func openScan(ctx context.Context, scan *plan.Scan, env *Env) (*Pipeline, error)
 }
 
 // newPipeline takes over leaves.
-func newPipeline(scan *plan.Scan, leaves []Leaf, env *Env) (*Pipeline, error) {
-	p := &Pipeline{env: env, scan: scan, conditions: conditionsOf(scan), opened: env.Times.now()}
+func newPipeline(scan *plan.Scan, reads *reading, leaves []Leaf, env *Env) (*Pipeline, error) {
+	p := &Pipeline{env: env, scan: scan, reads: reads, conditions: conditionsOf(reads.Scan), opened: env.Times.now()}
 	if scan.Limit >= 0 {
 		p.rowsLeft = &atomic.Int64{}
 		p.rowsLeft.Store(scan.Limit)
 	}
-	names := columnsOf(scan)
+	names := reads.names()
 	for _, leaf := range leaves { // all are ours now, also when one fails
-		p.leaves = append(p.leaves, &leafScan{scan: scan, leaf: leaf})
+		p.leaves = append(p.leaves, &leafScan{scan: reads, leaf: leaf})
 		leaf.Reader.Advise(names)
 	}
 	for _, l := range p.leaves {
@@ -249,7 +260,7 @@ func (p *Pipeline) NewWorker(fresh bool) (*Worker, error) {
 	exprs.Reuse = !fresh
 	for _, s := range p.steps {
 		var err error
-		switch n := s.node.(type) {
+		switch n := s.runs().(type) {
 		case *plan.Filter:
 			op := &filterOp{input: w.top}
 			op.cond, err = expr.Compile(n.Cond, &exprs)

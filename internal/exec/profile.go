@@ -55,7 +55,6 @@ type ScanProfile struct {
 func NewProfile(c clock.Clock) *Profile {
 	p := &Profile{clock: c}
 	p.mu.nodes = map[plan.Node]*nodeProfile{}
-	p.away.asked, p.away.told, p.away.nodes = map[plan.Node]int{}, map[plan.Node]int{}, map[plan.Node][]ServerProfile{}
 	return p
 }
 

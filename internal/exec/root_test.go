@@ -20,11 +20,11 @@ type renewing struct {
 	asked     int
 }
 
-func (r *renewing) Leaves(ctx context.Context, scan *plan.Scan) ([]Leaf, error) {
+func (r *renewing) Leaves(ctx context.Context, scan *plan.Scan, columns []string) ([]Leaf, error) {
 	if r.asked++; r.asked <= r.times {
-		return r.bad.Leaves(ctx, scan)
+		return r.bad.Leaves(ctx, scan, columns)
 	}
-	return r.good.Leaves(ctx, scan)
+	return r.good.Leaves(ctx, scan, columns)
 }
 
 // A query that finds a copy to be damaged before it has given rows begins anew, once, and gives the rows of the better copy.

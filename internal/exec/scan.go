@@ -10,14 +10,13 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
-	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/vector"
 )
 
 // leafScan is one segment under a scan, shared by the workers.
 type leafScan struct {
-	scan *plan.Scan
+	scan *reading
 	leaf Leaf
 	// times are the intervals rows must lie in; exact says that every row of the ranges does.
 	times []chrono.Interval
@@ -38,19 +37,10 @@ type leafScan struct {
 	}
 }
 
-// intervals returns the part of time in which rows count.
-func (t *leafScan) intervals() []chrono.Interval {
-	visible := []chrono.Interval{t.leaf.Visible}
-	if t.scan.Intervals == nil {
-		return visible
-	}
-	return chrono.IntersectAll(visible, t.scan.Intervals)
-}
-
 // rowRanges returns the runs of rows that can count, by time.
 func (t *leafScan) rowRanges() ([][2]int, error) {
 	info := t.leaf.Reader.Info()
-	t.times = t.intervals()
+	t.times = t.leaf.intervals(t.scan.Scan)
 	for _, iv := range t.times {
 		if info.HasTimes && iv.Start <= info.MinTime && info.MaxTime < iv.End {
 			t.exact = true // all rows lie in one interval
@@ -139,29 +129,38 @@ type tally struct{ asked, passed int }
 // scanColumn is a column of a scan in one segment.
 type scanColumn struct {
 	column segment.Column // nil: the segment has none
+	// find finds what is wanted in column number texts; nil: column has it.
+	find   *expr.Program
+	texts  int
 	want   expr.Type
 	cast   *expr.Program // nil: the stored type is the wanted one
 	buf    *segment.Buffer
 	needed bool // after the filter
+	closed bool // nothing has looked at it yet
 }
 
 // newScanner returns a scanner of leaf, whose terms are planned. Need says which columns are looked at after the filter, nil: all. Before is the
 // worker's scanner of another segment of the same scan, nil: there was none; its memory is used again.
 func newScanner(leaf *leafScan, need []bool, programs map[expr.Expr]*expr.Program, env *Env, fresh bool, before *scanner) (*scanner, error) {
 	s := &scanner{leaf: leaf, env: env, programs: programs, fresh: fresh}
-	for i, c := range leaf.scan.Out {
-		column, err := openColumn(leaf, c.Name, c.Type, env)
-		if err != nil {
-			return nil, err
+	for i := range leaf.scan.Out {
+		column := scanColumn{want: leaf.scan.Out[i].Type, closed: true}
+		if leaf.scan.used[i] {
+			var err error
+			if column, err = openColumn(leaf, i, env); err != nil {
+				return nil, err
+			}
 		}
-		column.needed = need == nil || need[i]
+		column.buf = &segment.Buffer{}
+		column.needed = i < leaf.scan.width && (need == nil || need[i])
 		s.columns = append(s.columns, column)
 	}
 	if !leaf.exact {
-		column, err := openColumn(leaf, segment.TimeColumn, expr.Of(expr.Timestamp), env)
+		column, err := openStored(leaf, segment.TimeColumn, expr.Of(expr.Timestamp), env)
 		if err != nil {
 			return nil, err
 		}
+		column.buf = &segment.Buffer{}
 		s.columns = append(s.columns, column)
 	}
 	s.tallies, s.skip = make([]tally, len(leaf.planned.terms)), make([]bool, len(leaf.planned.terms))
@@ -179,13 +178,38 @@ func newScanner(leaf *leafScan, need []bool, programs map[expr.Expr]*expr.Progra
 	return s, nil
 }
 
-func openColumn(leaf *leafScan, name string, want expr.Type, env *Env) (scanColumn, error) {
-	out := scanColumn{want: want, buf: &segment.Buffer{}}
+// openColumn opens column i of what is read of a segment.
+func openColumn(leaf *leafScan, i int, env *Env) (scanColumn, error) {
+	want := leaf.scan.Out[i]
+	if i < leaf.scan.own {
+		return openStored(leaf, want.Name, want.Type, env)
+	}
+	if stored, err := leaf.scan.stored(i, leaf.leaf.Reader); err != nil || stored != nil {
+		if err != nil {
+			return scanColumn{}, err
+		}
+		return castColumn(stored, want.Name, want.Type, env)
+	}
+	texts, find, err := leaf.scan.parsing(i)
+	if err != nil {
+		return scanColumn{}, err
+	}
+	out := scanColumn{want: want.Type, texts: texts}
+	out.find, err = expr.Compile(find, env.Expr)
+	return out, err
+}
+
+// openStored opens a column of a segment, if it has it.
+func openStored(leaf *leafScan, name string, want expr.Type, env *Env) (scanColumn, error) {
 	column, err := leaf.leaf.Reader.Column(name)
 	if err != nil || column == nil {
-		return out, err
+		return scanColumn{want: want}, err
 	}
-	out.column = column
+	return castColumn(column, name, want, env)
+}
+
+func castColumn(column segment.Column, name string, want expr.Type, env *Env) (scanColumn, error) {
+	out := scanColumn{column: column, want: want}
 	info := column.Info()
 	stored := expr.FromRuntime(info.Type, info.Multi)
 	to := want
@@ -341,9 +365,8 @@ func (s *scanner) load(c int) (*vector.Vector, error) {
 // late completes the batch with the columns that no term needed.
 func (s *scanner) late() (*vector.Batch, error) {
 	s.thin()
-	out := s.leaf.scan.Out
-	b := &vector.Batch{N: s.n, Sel: s.sel, Cols: make([]*vector.Vector, len(out))}
-	for i := range out {
+	b := &vector.Batch{N: s.n, Sel: s.sel, Cols: make([]*vector.Vector, s.leaf.scan.width)}
+	for i := range b.Cols {
 		if !s.columns[i].needed {
 			b.Cols[i] = s.unused(i)
 			continue
@@ -368,6 +391,9 @@ func (s *scanner) unused(i int) *vector.Vector {
 
 // column reads a column of the present batch.
 func (s *scanner) column(c *scanColumn) (*vector.Vector, error) {
+	if c.find != nil {
+		return s.find(c)
+	}
 	if c.column == nil {
 		return vector.Nulls(c.want.Runtime(), s.n), nil
 	}
@@ -394,6 +420,31 @@ func (s *scanner) column(c *scanColumn) (*vector.Vector, error) {
 		return segment.AsMulti(v), nil
 	}
 	return v, nil
+}
+
+// find finds what a column wants in the texts of another one, in those of the rows that are left.
+func (s *scanner) find(c *scanColumn) (*vector.Vector, error) {
+	if of := &s.columns[c.texts]; of.closed {
+		opened, err := openColumn(s.leaf, c.texts, s.env)
+		if err != nil {
+			return nil, err
+		}
+		opened.buf = of.buf
+		*of = opened
+	}
+	texts, err := s.load(c.texts)
+	if err != nil {
+		return nil, err
+	}
+	v, err := c.find.Eval(&vector.Batch{N: s.n, Sel: s.sel, Cols: []*vector.Vector{texts}})
+	if err != nil || s.sel == nil {
+		return v, err
+	}
+	rows := make([]uint32, s.n)
+	for i, r := range s.sel {
+		rows[r] = uint32(i)
+	}
+	return v.Gather(rows), nil
 }
 
 // dense reports whether the present batch is a run of rows of which so many are left that a condition is better asked of all.

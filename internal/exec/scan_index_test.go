@@ -44,7 +44,7 @@ func TestFiltersUseIndexesWhereRowsAreFew(t *testing.T) {
 		"a rare value that is not wanted": {&expr.Not{X: is("word7")}, "scan", n - 50},
 	} {
 		scan := scanOf(c.filter, "word", "k")
-		leaf := &leafScan{scan: scan, leaf: s.leaves[0]}
+		leaf := &leafScan{scan: readingOf(scan), leaf: s.leaves[0]}
 		ranges, err := leaf.rowRanges()
 		if err != nil || len(ranges) != 1 {
 			t.Fatal(ranges, err)

@@ -62,9 +62,8 @@ func (p *planner) beyond(c *topKeys) bool {
 
 // stored returns a column of the scan if the segment has it in the type that is wanted, and else nil.
 func (p *planner) stored(column int) (segment.Column, error) {
-	out := p.leaf.scan.Out[column]
-	c, err := p.leaf.leaf.Reader.Column(out.Name)
-	if err != nil || c == nil || c.Info().Type != out.Type.Runtime() {
+	c, err := p.leaf.scan.stored(column, p.leaf.leaf.Reader)
+	if err != nil || c == nil || c.Info().Type != p.leaf.scan.Out[column].Type.Runtime() {
 		return nil, err
 	}
 	return c, nil

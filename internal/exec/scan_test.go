@@ -34,7 +34,7 @@ type counted struct {
 
 func (c counted) Release() { c.s.out.Add(-1); c.Reader.Release() }
 
-func (s *store) Leaves(context.Context, *plan.Scan) ([]Leaf, error) {
+func (s *store) Leaves(context.Context, *plan.Scan, []string) ([]Leaf, error) {
 	out := slices.Clone(s.leaves)
 	for i, l := range out {
 		if !l.Reader.Acquire() {

@@ -225,7 +225,7 @@ func (k *keptGroups) one(ctx context.Context, l keptLeaf, env *Env, f func(*vect
 		return err
 	}
 	a.unfinished = true
-	p, err := newPipeline(k.p.scan, []Leaf{l.leaf}, env)
+	p, err := newPipeline(k.p.scan, k.p.reads, []Leaf{l.leaf}, env)
 	if err != nil {
 		return err
 	}

@@ -83,7 +83,7 @@ func newSummary(a *aggregation, p *Pipeline, workers int) *summary {
 			if c.column = p.origin(call.Args[0]); c.column < 0 {
 				return nil
 			}
-			if call.Agg.Name != "COUNT" && !a.input[call.Args[0]].IsNumeric() || p.scan.Out[c.column].Type.Multi {
+			if call.Agg.Name != "COUNT" && !a.input[call.Args[0]].IsNumeric() || p.reads.Out[c.column].Type.Multi {
 				return nil
 			}
 		}
@@ -109,7 +109,7 @@ func (p *Pipeline) projectsScan() bool {
 // summaryKey finds out which column of the scan column c of the chain's rows is, or which one's bucket of time.
 func (p *Pipeline) summaryKey(c int) (key summaryKey, ok bool) {
 	for _, s := range slices.Backward(p.steps) {
-		x := s.node.(*plan.Project).Exprs[c]
+		x := s.runs().(*plan.Project).Exprs[c]
 		if ts, g, is := expr.TimeBucket(x, p.env.Expr); is && !key.bucketed {
 			key.bucket, key.bucketed, x = g, true, ts
 		}
@@ -120,7 +120,7 @@ func (p *Pipeline) summaryKey(c int) (key summaryKey, ok bool) {
 		c = column.Index
 	}
 	key.column = c
-	return key, p.scan.Out[c].Type.Runtime() == vector.Long
+	return key, p.reads.Out[c].Type.Runtime() == vector.Long
 }
 
 // take sums up the blocks at the begin of the rows of s from from up to, not including, to, as far as they can be, and returns to how many
@@ -210,7 +210,7 @@ func (k *summaryKey) values(c segment.Column, first, last int) *vector.Vector {
 
 // plain returns a column of the scan as the segment has it, nil if it has none of the type that is wanted.
 func (s *scanner) plain(column int) segment.Column {
-	if c := &s.columns[column]; c.cast == nil {
+	if c := &s.columns[column]; c.cast == nil { // of one that is found in texts there is none
 		return c.column
 	}
 	return nil

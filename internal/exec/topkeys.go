@@ -27,7 +27,7 @@ func (p *Pipeline) narrowTop(keys []plan.SortKey, limit int64) *topKeys {
 		return nil
 	}
 	c := p.origin(keys[0].Column)
-	if c < 0 || p.scan.Out[c].Type.Runtime() != vector.Long {
+	if c < 0 || p.reads.Out[c].Type.Runtime() != vector.Long {
 		return nil
 	}
 	k := &topKeys{column: c, desc: keys[0].Desc, nulls: keys[0].NullsFirst}

@@ -105,13 +105,17 @@ func (b *binding) element(i, list int) {
 	}
 }
 
-// index wants a position in an array: a number, which is cut to a whole one.
+// index wants a position in an array: a number, which is cut to a whole one; NULL counts as 0, as in the reference.
 func (b *binding) index(i int) {
 	if t := b.typ(i); !t.IsNumeric() && t.Base != Null {
 		b.mismatch()
 		return
 	}
 	b.cast(i, Of(BigInt))
+	if t := b.typ(i); b.err == nil && t.Nullable {
+		zero := &Literal{Value: int64(0), T: Of(BigInt).NotNull()}
+		b.args[i], b.err = NewCall(coalesceFunction, []Expr{b.args[i], zero}, b.at)
+	}
 }
 
 // elem returns the element type of argument i.
@@ -120,6 +124,11 @@ func (b *binding) elem(i int) Type { return b.typ(i).Elem() }
 // matched casts array a and the other argument, an array or with scalar an element, to a common element type in which both compare. With texts,
 // texts that are looked for among numbers stay texts, so that findElement tells those that are no number from NULL; else they are found at NULLs.
 func (b *binding) matched(a, other int, scalar, texts bool) {
+	boolean := b.typ(a).Elem().Base == Boolean
+	b.unBoolean(a)
+	if !scalar {
+		b.unBoolean(other)
+	}
 	if b.err != nil {
 		return
 	}
@@ -132,6 +141,7 @@ func (b *binding) matched(a, other int, scalar, texts bool) {
 	case y.Base == Null:
 	case x.Base == Null:
 		t = y
+	case boolean && !texts && y.IsNumeric(): // cut to a whole number
 	case x.IsNumeric() && y.IsNumeric():
 		t = elementNumber(widerNumber(x.Base, y.Base))
 	case texts && y.IsCharacter() && (x.IsNumeric() || x.Base == Boolean):
@@ -149,6 +159,13 @@ func (b *binding) matched(a, other int, scalar, texts bool) {
 		b.cast(other, t)
 	} else {
 		b.cast(other, ArrayOf(t))
+	}
+}
+
+// unBoolean makes the elements of an array of BOOLEAN numbers, which they are wherever an array is stored: 2 is not among them, though it is true.
+func (b *binding) unBoolean(i int) {
+	if t := b.typ(i); b.err == nil && t.Base == Array && t.Elem().Base == Boolean {
+		b.args[i] = &Cast{X: b.args[i], T: ArrayOf(Of(BigInt)).NotNull().OrNull(t.Nullable)}
 	}
 }
 
@@ -231,7 +248,7 @@ func indexOf(name, native string, origin int64, summary string) *Function {
 			b.lists(0)
 			b.array(0, b.typ(1))
 			if b.err == nil && !alike(b.elem(0), b.typ(1)) {
-				return &Literal{T: Of(Integer)}, nil
+				return b.indexOfNull()
 			}
 			b.matched(0, 1, true, false)
 			return b.call(Of(Integer))
@@ -251,6 +268,24 @@ func indexOf(name, native string, origin int64, summary string) *Function {
 			return r.vector(), nil
 		}),
 	}
+}
+
+// indexOfNull binds the search for a value of a type that no element has: it is found only where it is NULL, and the array has a NULL.
+func (b *binding) indexOfNull() (Expr, error) {
+	x := b.args[1]
+	if !x.Type().Nullable {
+		return &Literal{T: Of(Integer)}, nil
+	}
+	missing, err := NewCall(isNullFunction, []Expr{x}, b.at)
+	if err != nil {
+		return nil, err
+	}
+	b.args[1] = &Literal{T: b.elem(0).Plain()}
+	index, err := b.call(Of(Integer))
+	if err != nil {
+		return nil, err
+	}
+	return &Case{Whens: []When{{Cond: missing, Then: index}}, T: Of(Integer)}, nil
 }
 
 // alike reports whether a value of type x can be an element of type elem as it is: ARRAY_OFFSET_OF and its like cast neither, as in the reference.
@@ -347,10 +382,13 @@ var arrayContainsFunction = &Function{
 		x := c.Args[1].Type().Runtime()
 		scalar := x.Kind != vector.KindList || x == c.Args[0].Type().Elem().Runtime() // an element, which may be an array itself
 		return listPredicate(func(a, x *vector.Vector, i int) bool {
-			if scalar {
+			switch {
+			case scalar:
 				return findElement(a, i, x, i) >= 0
+			case x.IsNull(i): // asks for NULL, as the literal does
+				return hasNull(a, i)
 			}
-			return !x.IsNull(i) && hasAll(a, i, x, i)
+			return hasAll(a, i, x, i)
 		}), nil
 	},
 }
@@ -459,6 +497,7 @@ func appendOne(name, native string, list int, multi bool, summary string) *Funct
 			b.element(1-list, list)
 			b.lists(list)
 			b.array(list, b.typ(1-list))
+			b.unBoolean(list)
 			if b.err == nil {
 				b.typed(list, b.typ(1-list))
 				elem := b.elem(list)

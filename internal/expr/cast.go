@@ -256,12 +256,7 @@ func longsToDoubles(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vect
 }
 
 // boolText is the text of a BOOLEAN.
-func boolText(x int64) string {
-	if x > 0 {
-		return "true"
-	}
-	return "false"
-}
+func boolText(x int64) string { return strconv.FormatBool(x > 0) }
 
 // dayFloor returns a function that floors to the start of the day in a zone, remembering the day it saw last.
 func dayFloor(zone *chrono.Zone) func(int64) int64 {

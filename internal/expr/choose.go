@@ -53,7 +53,7 @@ func choose[T scalar](n *chooseNode, f *frame, out []T) (vector.Bitmap, error) {
 		if valid == nil && v.Valid != nil {
 			valid = vector.FullBitmap(len(out))
 		}
-		setValid(valid, v, rows, len(out))
+		setValid(valid, v, rows)
 		switch {
 		case v.AllNull(): // of any type
 		case rows == nil:
@@ -63,8 +63,8 @@ func choose[T scalar](n *chooseNode, f *frame, out []T) (vector.Bitmap, error) {
 		}
 		return nil
 	}
-	if done, err := blend(n, f, out); done || err != nil {
-		return nil, err
+	if done, valid, err := blend(n, f, out); done || err != nil {
+		return valid, err
 	}
 	if err := put(n.other, nil); err != nil {
 		return nil, err
@@ -95,50 +95,84 @@ func choose[T scalar](n *chooseNode, f *frame, out []T) (vector.Bitmap, error) {
 	return valid, nil
 }
 
-// blend is choose for one condition, a column of whole numbers against a constant, when nothing is NULL and the results are whole numbers. It reports false if
-// that is not so, and nothing was done. Each row gets both results and keeps one, so that there is no branch to mispredict.
-func blend[T scalar](n *chooseNode, f *frame, out []T) (done bool, err error) {
+// blend is choose for one condition, a column of whole numbers against a constant, when the results are whole numbers. It reports false if that is not so,
+// and nothing was done. Each row gets both results and keeps one, so that there is no branch to mispredict.
+func blend[T scalar](n *chooseNode, f *frame, out []T) (done bool, valid vector.Bitmap, err error) {
 	values, whole := any(out).([]int64)
 	cond, compares := n.conds[0].(*compareNode)
 	if !whole || !compares || len(n.conds) > 1 || cond.op >= opDistinct || cond.kind != vector.KindLong || f.n == 0 {
-		return false, nil
+		return false, nil, nil
 	}
 	if _, reads := cond.a.(columnNode); !reads {
-		return false, nil // it may be evaluated again
+		return false, nil, nil // it may be evaluated again
 	}
 	a, b, err := cond.operands(f)
-	if err != nil {
-		return false, err
+	if err != nil || a.Const || !b.Const || b.Valid != nil {
+		return false, nil, err
 	}
 	then, err := n.thens[0].eval(f)
 	if err != nil {
-		return false, err
+		return false, nil, err
 	}
 	other, err := n.other.eval(f)
-	if err != nil || a.Const || !b.Const || a.Valid != nil || b.Valid != nil || then.Valid != nil || other.Valid != nil {
-		return false, err
+	if err != nil || then.Const && then.Valid != nil || other.Const && other.Valid != nil {
+		return false, nil, err
 	}
 	x, c := a.Longs[:f.n], b.Longs[0]
+	if cond.op == opGe || cond.op == opLt {
+		if c == math.MinInt64 {
+			return false, nil, nil
+		}
+		c--
+	}
+	// Of each pair of operators one is the negation of the other.
+	equal, negated := cond.op == opEq || cond.op == opNe, cond.op == opNe || cond.op == opLe || cond.op == opLt
 	yes, no := columnOf[int64](then), columnOf[int64](other)
-	switch cond.op {
-	case opNe, opLe, opLt: // the negations of those below
+	switch {
+	case a.Valid != nil || then.Valid != nil || other.Valid != nil:
+		taken := holding(x, c, equal, negated, a.Valid)
+		for i := range values {
+			values[i] = either(taken[i>>6]>>(i&63)&1 != 0, yes.at(i), no.at(i))
+		}
+		return true, vector.Choose(taken, then.Valid, other.Valid, f.n), nil
+	case negated:
 		yes, no = no, yes
 	}
-	switch cond.op {
-	case opEq, opNe:
+	if equal {
 		for i, v := range x {
 			values[i] = either(v == c, yes.at(i), no.at(i))
 		}
-	case opGt, opLe:
+	} else {
 		blendAbove(values, x, c, yes, no)
-	default:
-		if c == math.MinInt64 { // all are at least that
-			fill(values, yes)
-			break
-		}
-		blendAbove(values, x, c-1, yes, no)
 	}
-	return true, nil
+	return true, nil, nil
+}
+
+// holding returns the valid rows whose value is greater than c, or equal to it, or with negated is not.
+func holding(x []int64, c int64, equal, negated bool, valid vector.Bitmap) vector.Bitmap {
+	rows := vector.NewBitmap(len(x))
+	flip := uint64(0)
+	if negated {
+		flip = ^flip
+	}
+	for w := range rows {
+		word := uint64(0)
+		values := x[64*w : min(64*w+64, len(x))]
+		if equal {
+			for i, v := range values {
+				word |= uint64(one(v == c)) << i
+			}
+		} else {
+			for i, v := range values {
+				word |= uint64(one(v > c)) << i
+			}
+		}
+		rows[w] = word ^ flip
+		if valid != nil {
+			rows[w] &= valid[w]
+		}
+	}
+	return rows
 }
 
 // blendAbove sets each of values to what yes has where x is greater than c, and else to what no has. A CASE mostly has a constant for the rows
@@ -197,15 +231,18 @@ func place[T scalar](out []T, from column[T], rows []uint32) {
 	}
 }
 
-// setValid makes the given rows of valid, nil rows: all n, those of v; a nil map stays as it is.
-func setValid(valid vector.Bitmap, v *vector.Vector, rows []uint32, n int) {
+// setValid makes the given rows of valid, nil rows: all, those of v; a nil map stays as it is.
+func setValid(valid vector.Bitmap, v *vector.Vector, rows []uint32) {
 	switch {
 	case valid == nil:
+	case rows == nil && v.Valid == nil:
+	case rows == nil && v.Const:
+		if v.IsNull(0) {
+			clear(valid)
+		}
 	case rows == nil:
-		for i := range n {
-			if v.IsNull(i) {
-				valid.Clear(i)
-			}
+		for w := range valid {
+			valid[w] &= v.Valid[w]
 		}
 	default:
 		for _, r := range rows {

@@ -285,17 +285,17 @@ func one(b bool) int {
 	return 0
 }
 
+// dropNulls leaves of sel the rows that are valid, in place and without a branch to mispredict.
 func dropNulls(sel []uint32, valid vector.Bitmap) []uint32 {
 	if valid == nil {
 		return sel
 	}
-	out := sel[:0]
+	k := 0
 	for _, r := range sel {
-		if valid.Get(int(r)) {
-			out = append(out, r)
-		}
+		sel[k] = r
+		k += int(valid[r>>6] >> (r & 63) & 1)
 	}
-	return out
+	return sel[:k]
 }
 
 func compareInts(op comparison, a, b column[int64], out []int64) {

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -119,7 +120,7 @@ func corpusValue(t *testing.T, typ Type, raw json.RawMessage) any {
 	}
 	text := string(raw)
 	if raw[0] == '"' {
-		text = jsonString(text)
+		text = jsontext.Text(text)
 	}
 	switch typ.Base {
 	case Timestamp:

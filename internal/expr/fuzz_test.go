@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"github.com/hengedb/henge/internal/jsontext"
 )
 
 func FuzzJSON(f *testing.F) {
@@ -15,19 +17,19 @@ func FuzzJSON(f *testing.F) {
 		f.Add(s, "$.a[1]")
 	}
 	f.Fuzz(func(t *testing.T, s, path string) {
-		text, ok := validJSON(s)
+		text, ok := jsontext.Valid(s)
 		if ok != json.Valid([]byte(s)) && !strings.ContainsRune(s, '\x7f') {
 			t.Fatalf("%q: valid is %t", s, ok)
 		}
-		if p, err := parseJSONPath(path); err == nil {
-			p.find(s)
-			p.find(text)
+		if p, err := jsontext.ParsePath(path); err == nil {
+			p.Find(s)
+			p.Find(text)
 		}
 		if !ok {
 			return
 		}
 		normal := string(appendNormalJSON(nil, text))
-		if again, ok := validJSON(normal); !ok || again != normal && utf8.ValidString(s) {
+		if again, ok := jsontext.Valid(normal); !ok || again != normal && utf8.ValidString(s) {
 			t.Fatalf("%q in normal form is %q", s, normal)
 		}
 		jsonPaths(text)

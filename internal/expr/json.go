@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -78,8 +79,10 @@ func jsonWriter(t Type) func(dst []byte, v *vector.Vector, i int) []byte {
 			}
 			return append(dst, ']')
 		}
-	case t.Base == Boolean:
-		return func(dst []byte, v *vector.Vector, i int) []byte { return strconv.AppendBool(dst, v.LongAt(i) > 0) }
+	case t.Base == Boolean: // a number in all that holds values, as in arrays
+		return func(dst []byte, v *vector.Vector, i int) []byte {
+			return strconv.AppendInt(dst, min(max(v.LongAt(i), 0), 1), 10)
+		}
 	case t.Base == Other:
 		return func(dst []byte, v *vector.Vector, i int) []byte { return append(dst, v.StringAt(i)...) }
 	}
@@ -164,7 +167,7 @@ func parseJSON(name, summary string, refuse func(string) error) *Function {
 				if !valid.Get(i) {
 					continue
 				}
-				text, ok := validJSON(in.at(i))
+				text, ok := jsontext.Valid(in.at(i))
 				if !ok && refuse != nil {
 					return nil, refuse(in.at(i))
 				}
@@ -201,26 +204,26 @@ func (b *binding) path(i int) {
 	}
 	if s, ok := literalValue(folded); ok {
 		b.args[i] = folded
-		_, b.err = parseJSONPath(s.(string))
+		_, b.err = jsontext.ParsePath(s.(string))
 	}
 }
 
 // pathFinder finds values by paths, keeping the path it saw last: it is the same for all rows nearly always.
 type pathFinder struct {
 	text   string
-	parsed jsonPath
+	parsed jsontext.Path
 	known  bool
 }
 
 func (f *pathFinder) find(s, path string) (string, bool, error) {
 	if !f.known || path != f.text {
-		parsed, err := parseJSONPath(path)
+		parsed, err := jsontext.ParsePath(path)
 		if err != nil {
 			return "", false, err
 		}
 		f.text, f.parsed, f.known = path, parsed, true
 	}
-	raw, ok := f.parsed.find(s)
+	raw, ok := f.parsed.Find(s)
 	return raw, ok, nil
 }
 
@@ -279,6 +282,30 @@ func NewJSONValue(x, path Expr, t Type, at fault.Span) (Expr, error) {
 	return (&binding{fn: jsonValueFunction, args: []Expr{x, path}, at: at}).jsonValue(t)
 }
 
+// AtPath recognises JSON_VALUE of a nested column at a path of names, and returns the path as jsontext.Path.Members writes it.
+func AtPath(e Expr) (column *Column, path string, ok bool) {
+	call, ok := e.(*Call)
+	if !ok || call.Fn != jsonValueFunction {
+		return nil, "", false
+	}
+	column, ok = call.Args[0].(*Column)
+	text, isLiteral := literalValue(call.Args[1])
+	if !ok || !isLiteral || column.T.OrNull(true) != JSON.OrNull(true) {
+		return nil, "", false
+	}
+	parsed, err := jsontext.ParsePath(text.(string))
+	if err != nil {
+		return nil, "", false
+	}
+	path, ok = parsed.Members()
+	return column, path, ok
+}
+
+// NewAtPath returns JSON_VALUE(x, path RETURNING t).
+func NewAtPath(x Expr, path string, t Type) (Expr, error) {
+	return NewJSONValue(x, textLiteral(path), t, fault.Span{})
+}
+
 func (b *binding) jsonValue(t Type) (Expr, error) {
 	b.json(0)
 	b.path(1)
@@ -312,7 +339,7 @@ func jsonScalar(t Type, ctx *Context) func(raw string) any {
 	return func(raw string) any {
 		switch raw[0] {
 		case '"':
-			text := jsonString(raw)
+			text := jsontext.Text(raw)
 			if t.IsNumeric() && (strings.EqualFold(text, "true") || strings.EqualFold(text, "false")) {
 				return nil
 			}
@@ -331,10 +358,10 @@ func jsonScalar(t Type, ctx *Context) func(raw string) any {
 		if t.IsTime() {
 			return fromText(raw)
 		}
-		if n, ok := parseDigits(raw); ok {
+		n, x, whole := jsontext.Number(raw)
+		if whole {
 			return fromLong(n)
 		}
-		x, _ := strconv.ParseFloat(raw, 64)
 		return fromDouble(x)
 	}
 }
@@ -352,7 +379,7 @@ func appendJSONList(b *vector.Builder, raw string, scalar func(string) any) bool
 	var values []any
 	nested, end := false, -1
 	numbers := b.Child().Type().IsNumeric()
-	jsonMembers(raw, 0, 0, func(_ string, from, to int) bool {
+	jsontext.Members(raw, 0, 0, func(_ string, from, to int) bool {
 		element := raw[from:to]
 		nested = nested || element[0] == '{' || element[0] == '['
 		if numbers { // unlike one by itself, a boolean among elements is a number: arrays of them are stored as numbers
@@ -414,7 +441,7 @@ var jsonQueryArrayFunction = &Function{
 				return true
 			}
 			end := -1
-			jsonMembers(raw, 0, 0, func(_ string, from, to int) bool {
+			jsontext.Members(raw, 0, 0, func(_ string, from, to int) bool {
 				if raw[from:to] == "null" {
 					b.Child().AppendNull()
 				} else {
@@ -443,11 +470,11 @@ var jsonKeysFunction = &Function{
 				return false
 			}
 			position, end := 0, -1
-			jsonMembers(raw, 0, 0, func(key string, _, _ int) bool {
+			jsontext.Members(raw, 0, 0, func(key string, _, _ int) bool {
 				if key == "" {
 					b.Child().AppendString(strconv.Itoa(position))
 				} else {
-					b.Child().AppendString(jsonString(key))
+					b.Child().AppendString(jsontext.Text(key))
 				}
 				position++
 				return true
@@ -586,7 +613,7 @@ var jsonMergeFunction = &Function{
 			}
 			merged := ""
 			for _, a := range args {
-				text, ok := validJSON(a.StringAt(i))
+				text, ok := jsontext.Valid(a.StringAt(i))
 				if !ok {
 					return nil, fault.InvalidInput("Function[json_merge] bad string input [%s]", shortened(a.StringAt(i)))
 				}
@@ -622,18 +649,18 @@ func mergeJSON(a, b string) string {
 		}
 		out = append(append(append(out, key...), ':'), value...)
 	}
-	jsonMembers(a, 0, 0, func(key string, from, to int) bool {
-		name, value := jsonString(key), a[from:to]
-		if at := (jsonStep{name: name, isName: true}).member(b, 0); at >= 0 {
-			stop, _ := jsonEnd(b, at, 0)
+	jsontext.Members(a, 0, 0, func(key string, from, to int) bool {
+		name, value := jsontext.Text(key), a[from:to]
+		if at := jsontext.Named(name).Member(b, 0); at >= 0 {
+			stop, _ := jsontext.End(b, at, 0)
 			value = mergeJSON(value, b[at:stop])
 		}
 		taken[name] = true
 		member(key, value)
 		return true
 	}, &end)
-	jsonMembers(b, 0, 0, func(key string, from, to int) bool {
-		if !taken[jsonString(key)] {
+	jsontext.Members(b, 0, 0, func(key string, from, to int) bool {
+		if !taken[jsontext.Text(key)] {
 			member(key, b[from:to])
 		}
 		return true

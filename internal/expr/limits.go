@@ -21,7 +21,4 @@ const (
 
 	// maxArrayDepth bounds how deep arrays nest in arrays: types are compared and values copied level by level.
 	maxArrayDepth = 32
-
-	// maxJSONDepth bounds the nesting of parsed JSON.
-	maxJSONDepth = 1000
 )

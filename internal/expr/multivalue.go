@@ -35,46 +35,45 @@ func (b *binding) values(i int) {
 	b.array(i, Of(Varchar))
 }
 
-// valuesOrArray wants a multi-value string or an array of any type.
+// valuesOrArray wants a multi-value string or an array of any type, whose elements it makes texts as those of the string are.
 func (b *binding) valuesOrArray(i int) {
-	if b.typ(i).Base == Array {
-		b.array(i, Type{})
-		b.typed(i, Of(Varchar))
+	if b.typ(i).Base != Array {
+		b.values(i)
 		return
 	}
-	b.values(i)
+	b.array(i, Type{})
+	b.texts(i)
 }
 
-// wanted wants the values to look for, an array or one value, and casts them to what the values at in are.
-func (b *binding) wanted(i, in int) {
+// isArrayAsText tells an array that valuesOrArray made texts of from a multi-value string.
+func isArrayAsText(e Expr) bool {
+	for {
+		c, ok := e.(*Cast)
+		if !ok {
+			return e.Type().Base == Array
+		}
+		e = c.X
+	}
+}
+
+// wanted wants the values to look for, an array or one value, as texts: 1.0 is not 1.
+func (b *binding) wanted(i int) {
 	b.array(i, Of(Varchar))
-	if b.err != nil {
-		return
-	}
-	elem := b.elem(in)
-	if b.elem(i).IsCharacter() && (elem.IsNumeric() || elem.Base == Boolean) {
-		b.cast(i, ArrayOf(Of(Varchar)))
-		return
-	}
-	if !castable(b.elem(i), elem) {
+	if b.err == nil && !castable(b.elem(i), Of(Varchar)) {
 		b.mismatch()
-		return
 	}
-	if elem.IsNumeric() && b.elem(i).IsNumeric() { // 2.5 is not 2
-		elem = elementNumber(widerNumber(elem.Base, b.elem(i).Base))
-		b.cast(in, ArrayOf(elem))
-	}
-	b.cast(i, ArrayOf(elem))
+	b.texts(i)
 }
 
 var mvContainsFunction = mvPredicate("MV_CONTAINS", "Returns whether a multi-value string has all the values of an array.",
-	func(values, wanted *vector.Vector, i int) bool { return hasAll(values, i, wanted, i) })
+	arrayContainsFunction, func(values, wanted *vector.Vector, i int) bool { return hasAll(values, i, wanted, i) })
 
 var mvOverlapFunction = mvPredicate("MV_OVERLAP", "Returns whether a multi-value string has a value of an array.",
-	func(values, wanted *vector.Vector, i int) bool { return hasAny(values, i, wanted, i) })
+	arrayOverlapFunction, func(values, wanted *vector.Vector, i int) bool { return hasAny(values, i, wanted, i) })
 
-// mvPredicate makes MV_CONTAINS or MV_OVERLAP. A NULL in the place of the array stands for an array of a NULL.
-func mvPredicate(name, summary string, holds func(values, wanted *vector.Vector, i int) bool) *Function {
+// mvPredicate makes MV_CONTAINS or MV_OVERLAP. A NULL in the place of the array stands for an array of a NULL. Of an array that is no column
+// it is what the function of arrays is; a column of arrays that is NULL has no values.
+func mvPredicate(name, summary string, ofArray *Function, holds func(values, wanted *vector.Vector, i int) bool) *Function {
 	return &Function{
 		Name: name, Min: 2, Max: 2, SeesLists: true, SeesNulls: true, Summary: summary,
 		Forms: listForms("array, array"),
@@ -82,16 +81,33 @@ func mvPredicate(name, summary string, holds func(values, wanted *vector.Vector,
 			if t := b.typ(1); t.IsTime() || t.Base == Boolean {
 				b.mismatch()
 			}
+			if b.err != nil {
+				return nil, b.err
+			}
+			if _, column := b.args[0].(*Column); b.typ(0).Base == Array && !column {
+				if ofArray == arrayOverlapFunction {
+					b.array(1, b.elem(0))
+				}
+				if b.err != nil {
+					return nil, b.err
+				}
+				return NewCall(ofArray, b.args, b.at)
+			}
 			b.valuesOrArray(0)
-			b.wanted(1, 0)
+			b.wanted(1)
 			return b.call(Of(Boolean).NotNull())
 		},
-		Kernel: func(*Call, *Context) (Kernel, error) {
+		Kernel: func(c *Call, _ *Context) (Kernel, error) {
+			array := isArrayAsText(c.Args[0])
 			return func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
 				r, values, wanted := newRows[int64](n), args[0], args[1]
 				for i := range r.out {
 					empty := values.IsNull(i) || hasNoValue(values, i)
 					switch {
+					case array && wanted.IsNull(i):
+						r.out[i] = b2i(!values.IsNull(i) && hasNull(values, i))
+					case array:
+						r.out[i] = b2i(holds(values, wanted, i))
 					case empty || wanted.IsNull(i):
 						r.out[i] = b2i(nullMatches(values, wanted, i, empty, name == "MV_CONTAINS"))
 					default:
@@ -142,7 +158,7 @@ func mvFilter(name, summary string, keep bool) *Function {
 				b.cast(0, Of(Varchar))
 			}
 			b.values(0)
-			b.wanted(1, 0)
+			b.wanted(1)
 			return b.call(MultiString)
 		},
 		Kernel: listBuilder(func(b *vector.Builder, args []*vector.Vector, i int) (bool, error) {

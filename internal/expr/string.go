@@ -13,6 +13,12 @@ var concatOperator = &Function{
 	Name: "||", Min: 2, Max: -1, NativeName: "concat", Forms: []string{"<STRING> || <STRING>"},
 	Bind: func(b *binding) (Expr, error) {
 		t := b.typ(0)
+		if t.Base == Array && isNullLiteral(b.args[1]) && len(b.args) == 2 {
+			return &Literal{T: t.OrNull(true)}, nil
+		}
+		if t.Base == Null && len(b.args) == 2 && b.typ(1).Base == Array {
+			return &Literal{T: Of(Varchar)}, nil
+		}
 		for i := range b.args {
 			if base := b.typ(i).Base; base != Char && base != Null {
 				t = Of(Varchar)
@@ -30,8 +36,15 @@ var concatFunction = &Function{
 	Name: "CONCAT", Min: 0, Max: -1, NativeName: "concat",
 	Summary: "Returns its arguments as text, one after the other; NULL if one of them is.",
 	Forms:   []string{"$F(expr, [expr, ...])"},
-	Bind:    func(b *binding) (Expr, error) { return b.concat(Of(Varchar)) },
-	Kernel:  fixed(concatKernel),
+	Bind: func(b *binding) (Expr, error) {
+		for i := range b.args { // times are milliseconds, unlike in "||"
+			if b.typ(i).IsTime() {
+				b.args[i] = &Cast{X: b.args[i], T: Of(BigInt).OrNull(b.typ(i).Nullable)}
+			}
+		}
+		return b.concat(Of(Varchar))
+	},
+	Kernel: fixed(concatKernel),
 }
 
 var textcatFunction = &Function{

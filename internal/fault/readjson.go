@@ -29,6 +29,12 @@ func ReadJSON(text []byte, into any) error {
 	return json.Unmarshal(text, into)
 }
 
+// ReadFlag reads what a client wrote for true or false as ReadJSON does, for types that read themselves; null is false.
+func ReadFlag(text []byte) (value, ok bool) {
+	err := ReadJSON(text, &value)
+	return value, err == nil
+}
+
 // converted returns text with the scalar that was of the wrong type in the type that is wanted; false: there is none.
 func converted(text []byte, wrong *json.UnmarshalTypeError) ([]byte, bool) {
 	end := int(wrong.Offset)

@@ -76,6 +76,19 @@ func TestReadJSONRefuses(t *testing.T) {
 	}
 }
 
+// Whatever reads true and false takes the same texts for them.
+func TestReadFlag(t *testing.T) {
+	for text, want := range map[string]struct{ value, ok bool }{
+		`true`: {true, true}, `"True"`: {true, true}, `"true"`: {true, true}, `1`: {true, true}, `2`: {true, true},
+		`false`: {false, true}, `"FALSE"`: {false, true}, `0`: {false, true}, `""`: {false, true}, `null`: {false, true},
+		`"yes"`: {}, `1.5`: {}, `"1"`: {}, `[]`: {}, `{}`: {},
+	} {
+		if value, ok := ReadFlag([]byte(text)); value != want.value && ok || ok != want.ok {
+			t.Errorf("%s: %t, %t", text, value, ok)
+		}
+	}
+}
+
 func FuzzReadJSON(f *testing.F) {
 	for _, s := range []string{`{"N":"5","F":"1.5","B":"true","S":5}`, `{"N":2.5,"List":[{"Name":1}]}`, `{"S":"\\","N":"\""}`, `[]`, `"`, `{"N":1e999}`} {
 		f.Add([]byte(s))

@@ -704,7 +704,10 @@ func (c *Controller) runGenerator(ctx context.Context, s *stage, plans []segment
 	s.setPartitions(len(plans))
 	s.enter(phaseReading, c.now())
 	w := c.job.write()
-	l.rollup, l.granularity, l.compaction = w.Rollup, c.job.Target.queryGranularity(), c.compaction
+	l.rollup, l.compaction = w.Rollup, c.compaction
+	if err := l.describe(c.job.Target); err != nil {
+		return nil, err
+	}
 	from := s.inputs[0].from
 	places := min(c.places(s), workers)
 	note := func(number int, seg *timeline.Segment) {

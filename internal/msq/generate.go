@@ -32,10 +32,19 @@ type layout struct {
 	handling []MultiValue
 	// auto are, by time chunk, types of columns of the statement that follow from the values there.
 	auto map[int64]map[int]vector.Type
-	// rollup and granularity are those of the segments, compaction the settings that each keeps as its lastCompactionState; nil: none.
+	// rollup and granularity are those of the segments, kept is what else their readers find in them, compaction the settings that each keeps as its
+	// lastCompactionState; nil: none.
 	rollup      bool
 	granularity string
+	kept        json.RawMessage
 	compaction  json.RawMessage
+}
+
+// describe takes over what the segments say of themselves.
+func (l *layout) describe(t *Target) (err error) {
+	l.granularity = t.queryGranularity()
+	l.kept, err = t.kept()
+	return err
 }
 
 // layoutOf orders the columns: time, those that rows are sorted by, the rest as the statement has them.

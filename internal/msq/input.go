@@ -112,7 +112,7 @@ func (in *inputs) stage(_ context.Context, i int, x *input) (exec.Operator, erro
 }
 
 // Leaves returns the worker's share of the segments of a scan.
-func (in *inputs) Leaves(ctx context.Context, scan *plan.Scan) ([]exec.Leaf, error) {
+func (in *inputs) Leaves(ctx context.Context, scan *plan.Scan, columns []string) ([]exec.Leaf, error) {
 	if in.order.slices != nil {
 		i, err := in.slicesOf(scan)
 		if err != nil {
@@ -133,7 +133,7 @@ func (in *inputs) Leaves(ctx context.Context, scan *plan.Scan) ([]exec.Leaf, err
 	if in.job.deps.Tables == nil {
 		return nil, fault.Unsupported("Datasource [%s] can't be read here", scan.DataSource)
 	}
-	leaves, err := in.job.deps.Tables.Leaves(ctx, scan)
+	leaves, err := in.job.deps.Tables.Leaves(ctx, scan, columns)
 	if err != nil {
 		return nil, err
 	}

@@ -162,7 +162,7 @@ func newBench(t testing.TB) *bench {
 }
 
 // Leaves makes bench the tables of its own segments: all those published, whatever their version.
-func (b *bench) Leaves(_ context.Context, scan *plan.Scan) ([]exec.Leaf, error) {
+func (b *bench) Leaves(_ context.Context, scan *plan.Scan, _ []string) ([]exec.Leaf, error) {
 	var out []exec.Leaf
 	for _, s := range b.meta.used {
 		if s.IsTombstone() || s.ID.DataSource != scan.DataSource {

@@ -151,7 +151,7 @@ func (c *Controller) countLeaves(ctx context.Context, scan *plan.Scan) (int, err
 	if c.deps.Tables == nil {
 		return 0, fault.Unsupported("Datasource [%s] can't be read here", scan.DataSource)
 	}
-	leaves, err := c.deps.Tables.Leaves(ctx, scan)
+	leaves, err := c.deps.Tables.Leaves(ctx, scan, nil)
 	if err != nil {
 		return 0, err
 	}

@@ -2,8 +2,10 @@ package msq
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/segment"
 )
 
 // Target says of the segments that a job writes what statements have no words for: native specs do. Lists are by column of the job's plan, nil:
@@ -19,6 +21,8 @@ type Target struct {
 	Auto []bool
 	// QueryGranularity is what times were truncated to, for readers of the segments; "": NONE.
 	QueryGranularity string
+	// TimestampSpec says where the rows had their times, for readers of the segments (segment.Kept); nil: in __time, in milliseconds.
+	TimestampSpec json.RawMessage
 	// Touched replaces the time chunks that get rows, and leaves the others as they are. Their locks are taken when it is known which they are.
 	Touched bool
 	// MaxLocks is the most time chunks that may be locked; 0: no limit.
@@ -53,6 +57,18 @@ func (t *Target) handling(column int) MultiValue {
 func (t *Target) noIndex(column int) bool { return t != nil && t.NoIndex != nil && t.NoIndex[column] }
 
 func (t *Target) touched() bool { return t != nil && t.Touched }
+
+// kept is what segments keep for their readers, beside the granularity; nil: nothing.
+func (t *Target) kept() (json.RawMessage, error) {
+	if t == nil || t.TimestampSpec == nil {
+		return nil, nil
+	}
+	text, err := json.Marshal(segment.Kept{TimestampSpec: t.TimestampSpec})
+	if err != nil {
+		return nil, fmt.Errorf("writing what segments keep: %w", err)
+	}
+	return text, nil
+}
 
 func (t *Target) queryGranularity() string {
 	if t == nil || t.QueryGranularity == "" {

@@ -198,6 +198,12 @@ func (d simpleAggregator) argument(x expr.Expr) (expr.Expr, error) {
 		return &expr.Literal{T: to}, nil
 	case d.cast == expr.Invalid || from.Base == expr.Other:
 		return x, nil
+	case isNumber && from.Multi && d.name != "ANY_VALUE" && d.name != "VAR_SAMP":
+		one, err := oneOrWord(x)
+		if err != nil {
+			return nil, err
+		}
+		return d.argument(one)
 	case !isNumber || !from.IsCharacter() || from.Multi || isNullConstant(x) || d.name == "ANY_VALUE" || d.name == "VAR_SAMP":
 		return cast(x, to)
 	}
@@ -232,6 +238,30 @@ func (d simpleAggregator) argument(x expr.Expr) (expr.Expr, error) {
 		return nil, err
 	}
 	return cast(x, to)
+}
+
+// oneOrWord is the value of a row of a multi-value string that has one, and a text that is no number where it has several.
+func oneOrWord(x expr.Expr) (expr.Expr, error) {
+	n, err := call("MV_LENGTH", x)
+	if err != nil {
+		return nil, err
+	}
+	several, err := compare(">", n, longLiteral(1))
+	if err != nil {
+		return nil, err
+	}
+	list, err := call("MV_TO_ARRAY", x)
+	if err != nil {
+		return nil, err
+	}
+	one, err := call("ARRAY_OFFSET", list, longLiteral(0))
+	if err != nil {
+		return nil, err
+	}
+	if one, err = cast(one, textType); err != nil {
+		return nil, err
+	}
+	return expr.NewCase([]expr.When{{Cond: several, Then: textLiteral("true")}}, one, fault.Span{})
 }
 
 // none is the number that changes nothing: what a text that is no number counts as.
@@ -336,52 +366,6 @@ func valuesOf(columns []expr.Expr) (expr.Expr, error) {
 		return nil, err
 	}
 	return call("ARRAY_TO_MV", all)
-}
-
-// folds are the fold expressions that SQL planners write, by function, and the aggregates they stand for.
-var folds = map[string]string{
-	"array_append": "ARRAY_AGG", "bitwiseand": "BIT_AND", "bitwiseor": "BIT_OR", "bitwisexor": "BIT_XOR",
-	"array_concat": "ARRAY_CONCAT_AGG", "array_set_add": "ARRAY_AGG", "array_set_add_all": "ARRAY_CONCAT_AGG",
-}
-
-// folded recognizes folds of the form f(accumulator, field).
-func (s *scope) folded(in *inputs, a *ExpressionAggregator) (plan.AggCall, error) {
-	unsupported := fault.Unsupported("Aggregator [%s] of type [expression] folds by [%.200s], which is not supported", a.Name, a.Fold)
-	n, err := parseExpression(a.Fold)
-	if err != nil {
-		return plan.AggCall{}, err
-	}
-	c, ok := n.(*callNode)
-	if !ok || len(c.args) != 2 || len(a.Fields) != 1 {
-		return plan.AggCall{}, unsupported
-	}
-	name := folds[c.name]
-	acc := a.AccumulatorID
-	if acc == "" {
-		acc = "__acc"
-	}
-	if first, isName := c.args[0].(*nameNode); name == "" || !isName || first.name != acc {
-		return plan.AggCall{}, unsupported
-	}
-	if field, isName := c.args[1].(*nameNode); !isName || !slices.Contains(a.Fields, field.name) {
-		return plan.AggCall{}, unsupported
-	}
-	x, err := s.column(a.Fields[0])
-	if err != nil {
-		return plan.AggCall{}, err
-	}
-	x = plain(x)
-	if name[:3] == "BIT" {
-		if x, err = cast(x, longType); err != nil {
-			return plan.AggCall{}, err
-		}
-	}
-	call, err := newCall(name, []expr.Type{x.Type()}, nil)
-	call.Args, call.Distinct = []int{in.add(x, a.Fields[0])}, c.name == "array_set_add"
-	if c.name == "array_set_add_all" {
-		return plan.AggCall{}, unsupported
-	}
-	return call, err
 }
 
 // post translates a post-aggregator over the outputs before it.

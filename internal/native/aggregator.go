@@ -72,16 +72,17 @@ type GroupingAggregator struct {
 
 // ExpressionAggregator folds rows by an expression.
 type ExpressionAggregator struct {
-	Name           string   `json:"name"`
-	Fields         []string `json:"fields"`
-	AccumulatorID  string   `json:"accumulatorIdentifier"`
-	InitialValue   string   `json:"initialValue"`
-	InitialCombine string   `json:"initialValueCombine"`
-	Fold           string   `json:"fold"`
-	Combine        string   `json:"combine"`
-	Compare        string   `json:"compare"`
-	Finalize       string   `json:"finalize"`
-	MaxSizeBytes   Whole    `json:"maxSizeBytes"`
+	Name          string   `json:"name"`
+	Fields        []string `json:"fields"`
+	AccumulatorID string   `json:"accumulatorIdentifier"`
+	InitialValue  string   `json:"initialValue"`
+	Fold          string   `json:"fold"`
+	Combine       string   `json:"combine"`
+	Finalize      string   `json:"finalize"`
+	// AggregateNulls says whether rows count that have NULL in a field, NullUnlessAggregated whether no rows give NULL and not the initial value;
+	// both do where nothing is said.
+	AggregateNulls       *Flag `json:"shouldAggregateNullInputs"`
+	NullUnlessAggregated *Flag `json:"isNullUnlessAggregated"`
 }
 
 func (a *SimpleAggregator) output() string      { return a.Name }

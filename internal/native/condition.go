@@ -396,16 +396,16 @@ func boundTerm(op string, x expr.Expr, text string, ordering OrderingOf) (expr.E
 			return nil, err
 		}
 		return longerOr(op, x, n, limit, text)
-	case "alphanumeric":
+	case "alphanumeric", "version":
 		x, err := textOf(x)
 		if err != nil {
 			return nil, err
 		}
-		key, err := call("$ALPHANUMERIC", x)
+		key, err := call(keyFunctions[ordering], x)
 		if err != nil {
 			return nil, err
 		}
-		limit, err := call("$ALPHANUMERIC", textLiteral(text))
+		limit, err := call(keyFunctions[ordering], textLiteral(text))
 		if err != nil {
 			return nil, err
 		}

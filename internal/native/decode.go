@@ -173,20 +173,16 @@ func (w *Whole) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Flag is true or false, which may come as text.
+// Flag is true or false, which may come as text or number (fault.ReadFlag).
 type Flag bool
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (f *Flag) UnmarshalJSON(text []byte) error {
-	switch strings.Trim(string(text), `"`) {
-	case "true", "True", "TRUE":
-		*f = true
-	case "false", "False", "FALSE", "":
-		*f = false
-	case "null":
-	default:
+	value, ok := fault.ReadFlag(text)
+	if !ok {
 		return invalid("Query has [%.100s] where true or false is wanted", text)
 	}
+	*f = Flag(value)
 	return nil
 }
 

@@ -96,9 +96,6 @@ func (s *scope) virtualColumn(v VirtualColumn) (expr.Expr, error) {
 }
 
 func (s *scope) nested(v *NestedColumn) (expr.Expr, error) {
-	if v.UseJQSyntax {
-		return nil, fault.Unsupported("Virtual column [%s] uses jq syntax, which is not supported; give pathParts", v.OutputName)
-	}
 	x, err := s.column(v.ColumnName)
 	if err != nil {
 		return nil, err

@@ -96,6 +96,15 @@ var own = map[string]struct {
 	"array_offset":       {2, 2, func(a []expr.Expr) (expr.Expr, error) { return called("ARRAY_OFFSET", a) }},
 }
 
+// isFunction reports whether the native language has a function or operator of a name.
+func isFunction(name string) bool {
+	_, is := own[name]
+	if !is {
+		_, is = byNativeName()[name]
+	}
+	return is
+}
+
 // function binds a function of the native language by name.
 func function(name string, args []expr.Expr) (expr.Expr, error) {
 	if f, ok := own[name]; ok {

@@ -19,6 +19,8 @@ type grouped struct {
 	dimensions  []DimensionOf
 	*Grouping
 	subtotals [][]string
+	// fudged says that the context may set the time of groups of all times.
+	fudged bool
 	// once says that a row counts once for a value that it has several times.
 	once bool
 	// chunks are the starts of time chunks, ascending, that are the buckets in place of those of the granularity; nil: there are none.
@@ -83,10 +85,11 @@ func (t *translator) group(g grouped) (plan.Node, error) {
 	for i := range in.exprs {
 		out.Keys = append(out.Keys, i)
 	}
-	at := make([]int, len(g.Aggregations)) // column of out, or -1 for groupings
+	at := make([]int, len(g.Aggregations))    // column of out, or -1 for groupings
+	nulls := make([]int, len(g.Aggregations)) // column of out with the number of rows that make a fold NULL, or -1
 	for i, a := range g.Aggregations {
+		at[i], nulls[i] = -1, -1
 		if _, ok := a.Aggregator.(*GroupingAggregator); ok {
-			at[i] = -1
 			continue
 		}
 		call, err := s.aggregator(in, a.Aggregator, nil)
@@ -95,6 +98,14 @@ func (t *translator) group(g grouped) (plan.Node, error) {
 		}
 		at[i] = len(out.Keys) + len(out.Aggs)
 		out.Aggs = append(out.Aggs, call)
+		count, err := s.foldedNulls(in, a.Aggregator, nil)
+		if err != nil {
+			return nil, err
+		}
+		if count != nil {
+			nulls[i] = len(out.Keys) + len(out.Aggs)
+			out.Aggs = append(out.Aggs, *count)
+		}
 	}
 	out.Input = &plan.Project{Input: node, Exprs: in.exprs, Names: in.names}
 	for i, k := range out.Keys {
@@ -107,7 +118,7 @@ func (t *translator) group(g grouped) (plan.Node, error) {
 		out.Sets = sets(g.subtotals, g.dimensions, bucketed)
 		out.Grouping = true
 	}
-	return t.outputs(g, out, at)
+	return t.outputs(g, out, at, nulls)
 }
 
 // sets are the subtotals as lists of key numbers. Every set has the time bucket.
@@ -132,15 +143,19 @@ func sets(subtotals [][]string, dimensions []DimensionOf, bucketed bool) [][]int
 	return out
 }
 
-// outputs projects the groups to their outputs. at gives the columns of the aggregators.
-func (t *translator) outputs(g grouped, in *plan.Aggregate, at []int) (plan.Node, error) {
+// outputs projects the groups to their outputs. at gives the columns of the aggregators, nulls those that count what makes folds NULL.
+func (t *translator) outputs(g grouped, in *plan.Aggregate, at, nulls []int) (plan.Node, error) {
 	columns := in.Columns()
 	p := &plan.Project{Input: in}
 	add := func(x expr.Expr, name string) { p.Exprs, p.Names = append(p.Exprs, x), append(p.Names, name) }
 	ref := func(i int) expr.Expr { return &expr.Column{Index: i, Name: columns[i].Name, T: columns[i].Type} }
 	first := 0
 	if !g.bucketed() {
-		add(&expr.Literal{Value: start(g.common), T: timeType.NotNull()}, plan.TimeColumn)
+		at, err := g.time()
+		if err != nil {
+			return nil, err
+		}
+		add(&expr.Literal{Value: at, T: timeType.NotNull()}, plan.TimeColumn)
 	} else {
 		add(ref(0), plan.TimeColumn)
 		first = 1
@@ -154,6 +169,19 @@ func (t *translator) outputs(g grouped, in *plan.Aggregate, at []int) (plan.Node
 			x, err := finished(a.Aggregator, ref(at[i]))
 			if err != nil {
 				return nil, err
+			}
+			if x == nil {
+				var count expr.Expr
+				if nulls[i] >= 0 {
+					count = ref(nulls[i])
+				}
+				if x, err = foldedResult(a.Aggregator, ref(at[i]), count); err != nil {
+					return nil, err
+				}
+				if x != nil {
+					add(x, a.output())
+					continue
+				}
 			}
 			if x == nil {
 				x = ref(at[i])
@@ -257,6 +285,19 @@ func start(c *Common) int64 {
 	return 0
 }
 
+// time is that of groups of all times.
+func (g *grouped) time() (int64, error) {
+	at, _ := g.common.Context["fudgeTimestamp"].V.(string)
+	if at == "" || !g.fudged {
+		return start(g.common), nil
+	}
+	ms, err := strconv.ParseInt(at, 10, 64)
+	if err != nil {
+		return 0, invalid("Query context [fudgeTimestamp] is [%.100s], which is no number of milliseconds", at)
+	}
+	return ms, nil
+}
+
 // groupingBits picks the bits of a's dimensions from the grouping id.
 func (g grouped) groupingBits(a *GroupingAggregator, in *plan.Aggregate, columns []plan.Column) (expr.Expr, error) {
 	if len(a.Groupings) > 62 {
@@ -352,7 +393,7 @@ func (q *Timeseries) SkipsEmpty() bool { return skipsEmpty(&q.Common) }
 
 func (t *translator) groupBy(q *GroupBy) (plan.Node, error) {
 	g := q.Granularity.Granularity
-	n, err := t.group(grouped{common: &q.Common, granularity: g, dimensions: q.Dimensions, Grouping: &q.Grouping, subtotals: q.SubtotalsSpec})
+	n, err := t.group(grouped{common: &q.Common, granularity: g, dimensions: q.Dimensions, Grouping: &q.Grouping, subtotals: q.SubtotalsSpec, fudged: true})
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,9 @@ func narrow(n plan.Node, width int) plan.Node {
 	return plan.Select(n, keep)
 }
 
+// keyFunctions give texts whose own order is another.
+var keyFunctions = map[OrderingOf]string{"alphanumeric": "$ALPHANUMERIC", "version": "$VERSION"}
+
 // orderKey is the sort key for column i in an order of texts. Where that is not the column's own order, a column is added to sort by.
 func orderKey(n plan.Node, i int, ordering OrderingOf, desc bool) (plan.Node, plan.SortKey, error) {
 	key := plan.SortKey{Column: i, Desc: desc, NullsFirst: !desc}
@@ -44,9 +47,9 @@ func orderKey(n plan.Node, i int, ordering OrderingOf, desc bool) (plan.Node, pl
 		if by, err = cast(x, textType); err == nil {
 			by, err = call("LENGTH", by)
 		}
-	case "alphanumeric":
+	case "alphanumeric", "version":
 		if by, err = cast(x, textType); err == nil {
-			by, err = call("$ALPHANUMERIC", by)
+			by, err = call(keyFunctions[ordering], by)
 		}
 	default:
 		return nil, key, fault.Unsupported("Ordering [%s] is not supported", ordering)

@@ -2,6 +2,7 @@ package native
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 )
 
@@ -51,9 +52,15 @@ type PathPart struct {
 	Index Whole  `json:"index"`
 }
 
+// jqName is a name in quotes of a path in the syntax of jq, which is else that of JSON_VALUE without its $. A ? of it leaves out errors, and there are none.
+var jqName = regexp.MustCompile(`\.?"([^"]*)"`)
+
 // JSONPath returns the path in the syntax of JSON_VALUE.
 func (c *NestedColumn) JSONPath() string {
-	if c.PathParts == nil {
+	switch {
+	case c.PathParts == nil && bool(c.UseJQSyntax):
+		return "$" + strings.TrimSuffix(jqName.ReplaceAllString(strings.ReplaceAll(c.Path, "?", ""), "['$1']"), ".")
+	case c.PathParts == nil:
 		return c.Path
 	}
 	var b strings.Builder

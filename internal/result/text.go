@@ -1,6 +1,10 @@
 package result
 
-import "unicode/utf8"
+import (
+	"unicode/utf8"
+
+	"github.com/hengedb/henge/internal/jsontext"
+)
 
 const upperHex = "0123456789ABCDEF"
 
@@ -12,27 +16,11 @@ func appendString(dst []byte, s string) []byte {
 	for i := 0; i < len(s); {
 		c := s[i]
 		if c < utf8.RuneSelf {
-			if c >= 0x20 && c != '"' && c != '\\' {
+			if !jsontext.Escaped(c) {
 				i++
 				continue
 			}
-			dst = append(dst, s[start:i]...)
-			switch c {
-			case '"', '\\':
-				dst = append(dst, '\\', c)
-			case '\b':
-				dst = append(dst, '\\', 'b')
-			case '\f':
-				dst = append(dst, '\\', 'f')
-			case '\n':
-				dst = append(dst, '\\', 'n')
-			case '\r':
-				dst = append(dst, '\\', 'r')
-			case '\t':
-				dst = append(dst, '\\', 't')
-			default:
-				dst = append(dst, '\\', 'u', '0', '0', upperHex[c>>4], upperHex[c&15])
-			}
+			dst = jsontext.AppendEscape(append(dst, s[start:i]...), c)
 			i++
 			start = i
 			continue

@@ -61,11 +61,11 @@ func annotate(t *testing.T, b []byte) string {
 	a.take(4, "zero")
 	for _, c := range foot.columns {
 		if c.length == 0 {
-			fmt.Fprintf(a, "# column %q, %s, %s: no bytes\n", c.Name, c.Type, c.enc)
+			fmt.Fprintf(a, "# column %q, %s, %s: no bytes\n", c.label(), c.Type, c.enc)
 			continue
 		}
 		a.gap(int(c.off))
-		fmt.Fprintf(a, "# column %q, %s, %s: %d bytes\n", c.Name, c.Type, c.enc, c.length)
+		fmt.Fprintf(a, "# column %q, %s, %s: %d bytes\n", c.label(), c.Type, c.enc, c.length)
 		type placed struct {
 			part
 			of *columnMeta
@@ -154,12 +154,13 @@ func (a *annotator) part(p part, c *columnMeta, element bool) {
 }
 
 var footerTags = map[uint64]string{tagRows: "rows", tagChunkLog2: "log2 of the bytes per checksum", tagColumn: "column", tagChecksums: "checksums of parts",
-	tagTimes: "least and greatest time", tagSortColumn: "sorted by", tagRollup: "rollup", tagGranularity: "query granularity", tagMetadata: "metadata"}
+	tagTimes: "least and greatest time", tagSortColumn: "sorted by", tagRollup: "rollup", tagGranularity: "query granularity", tagMetadata: "metadata", tagPathColumn: "path column"}
 
 var columnTags = map[uint64]string{tagName: "name", tagType: "type", tagEncoding: "encoding", tagRange: "range: offset, length",
 	tagPart: "part: kind, offset, length, first checksum", tagElement: "elements", tagWidth: "bytes per code", tagElements: "number of elements",
 	tagMulti: "multi-value", tagMetric: "metric", tagNulls: "nulls", tagDistinct: "distinct values", tagDistinctEstimate: "distinct values, estimate",
-	tagMin: "least value", tagMax: "greatest value", tagBounds: "bounds are cut"}
+	tagMin: "least value", tagMax: "greatest value", tagBounds: "bounds are cut", tagPath: "path",
+	tagMixed: "whole numbers among others"}
 
 func (a *annotator) record(indent string, names map[uint64]string) {
 	a.fields(indent, names, len(a.b)-tailSize)
@@ -170,15 +171,15 @@ func (a *annotator) fields(indent string, names map[uint64]string, end int) {
 		tag, n := binary.Uvarint(a.b[a.at:])
 		length, m := binary.Uvarint(a.b[a.at+n:])
 		a.take(n+m, "%s%d %s, %d bytes", indent, tag, names[tag], length)
-		if names[tag] == "column" || names[tag] == "elements" {
+		if strings.HasSuffix(names[tag], "column") || names[tag] == "elements" {
 			a.fields(indent+"    ", columnTags, a.at+int(length))
 			continue
 		}
 		body := a.b[a.at : a.at+int(length)]
 		switch names[tag] {
-		case "name", "type", "metric", "sorted by", "query granularity", "metadata":
+		case "name", "type", "metric", "path", "sorted by", "query granularity", "metadata":
 			a.take(len(body), "%s  %q", indent, body)
-		case "least value", "greatest value", "checksums of parts", "least and greatest time", "rollup", "multi-value":
+		case "least value", "greatest value", "checksums of parts", "least and greatest time", "rollup", "multi-value", "whole numbers among others":
 			if len(body) > 0 {
 				a.take(len(body), "%s  .", indent)
 			}

@@ -61,14 +61,14 @@ func (s *Segment) openColumn(m *columnMeta) (*fileColumn, error) {
 
 // openIn opens c, which is top or the elements inside it; b is the range of top.
 func (s *Segment) openIn(c, top *columnMeta, b []byte, rows int) (*fileColumn, error) {
-	out := &fileColumn{seg: s, meta: c, name: top.Name, indexRows: rows}
+	out := &fileColumn{seg: s, meta: c, name: top.label(), indexRows: rows}
 	area := func(k partKind) *area {
 		p := c.part(k)
 		if p == nil {
 			return nil
 		}
 		chunks := int((p.length-1)>>s.foot.chunkLog2) + 1
-		return &area{file: s.name, column: top.Name, kind: k, at: top.off + p.off, b: b[p.off : p.off+p.length : p.off+p.length],
+		return &area{file: s.name, column: top.label(), kind: k, at: top.off + p.off, b: b[p.off : p.off+p.length : p.off+p.length],
 			log2: s.foot.chunkLog2, sums: s.foot.checksums[p.firstSum : p.firstSum+chunks], seen: make([]uint64, (chunks+63)/64), damaged: &s.damaged}
 	}
 	if err := out.openValid(area(partValid)); err != nil {

@@ -28,8 +28,8 @@ func tryRead(b []byte) (rowsOf, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, info := range s.Info().Columns {
-		c, err := s.Column(info.Name)
+	for _, m := range s.foot.columns {
+		c, err := s.Column(m.key())
 		if err != nil {
 			return nil, err
 		}
@@ -286,6 +286,7 @@ func FuzzOpen(f *testing.F) {
 	tiny := []ColumnSpec{{Name: TimeColumn, Type: vector.Long}, {Name: "s", Type: vector.String}, {Name: "l", Type: vector.ListOf(vector.Double)}}
 	f.Add(writeRows(f, tiny, rowsOf{{int64(1), "a", []any{1.0, nil}}, {int64(2), nil, nil}}, Options{}, 2))
 	f.Add(writeRows(f, nil, nil, Options{}, 1))
+	f.Add(writeRows(f, []ColumnSpec{{Name: "j", Type: vector.JSON}}, rowsOf{{`{"a":1,"b":{"c":"x"},"d":0.5}`}, {`{"a":2,"d":1}`}}, Options{}, 2))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, file := range [][]byte{b, reseal(b)} {
 			if _, err := tryRead(file); err != nil && !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrNewer) {

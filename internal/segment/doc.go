@@ -10,7 +10,7 @@
 //	                                                    where each part lies, checksums of all parts
 //
 // The bytes are written down in docs/format/segment.md. Reading needs the tail, the footer and then only the ranges of the columns
-// that are asked for.
+// that are asked for. What stands at the paths of a nested column may be columns, too, behind those that rows have (paths.go).
 //
 // The central types: Segment, an open file (mapped, or read by ranges); Reader and Column, the reading interface that Segment
 // offers; Live, rows in memory that grow and are read in the same way; Writer, which takes batches of rows, sorts them within a memory

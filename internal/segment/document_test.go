@@ -3,6 +3,7 @@ package segment_test
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -17,6 +18,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/hengedb/henge/internal/segment"
+	"github.com/hengedb/henge/internal/vector"
 )
 
 // document reads a file by what docs/format/segment.md says and by nothing else: it shares no code with the package. What does not hold of
@@ -28,6 +30,7 @@ type document struct {
 	used     []bool // which bytes belong to something
 	rows     int
 	columns  []*docColumn
+	paths    []*docColumn
 	sorted   []string
 	metadata string
 	gran     string
@@ -38,6 +41,8 @@ type document struct {
 // docColumn is a column record.
 type docColumn struct {
 	name, typ, metric    string
+	path                 string
+	mixed                bool
 	nulls, enc, width    int
 	distinct, estimate   int // -1: not known
 	offset, length, rows int
@@ -102,7 +107,7 @@ func readDocument(b []byte) *document {
 	foot := d.take(int(little.Uint64(tail)), int(little.Uint32(tail[8:])))
 	must(docChecksum(foot) == little.Uint32(tail[12:]), "checksum of the footer")
 	d.rows = -1
-	var records [][]byte
+	var records, paths [][]byte
 	eachField(foot, func(tag int, p []byte) {
 		switch tag {
 		case 2:
@@ -124,17 +129,24 @@ func readDocument(b []byte) *document {
 			d.gran = string(p)
 		case 11:
 			d.metadata = string(p)
+		case 13:
+			paths = append(paths, p)
 		default:
 			must(tag%2 == 1, "footer tag %d is not in the document", tag)
 		}
 	})
 	must(d.rows >= 0 && d.chunk == 1<<16, "required tags of the footer")
 	end := 16
-	for _, r := range records {
+	for i, r := range append(records, paths...) {
 		c := d.column(r, nil)
 		must(c.offset >= end && c.offset%8 == 0 && (c.length == 0 || c.offset%64 == 0), "column %s begins at %d, the one before ends at %d", c.name, c.offset, end)
 		end = c.offset + c.length
-		d.columns = append(d.columns, c)
+		must((i >= len(records)) == (c.path != ""), "path %q of column %s", c.path, c.name)
+		if c.path == "" {
+			d.columns = append(d.columns, c)
+		} else {
+			d.paths = append(d.paths, c)
+		}
 	}
 	must(len(d.sums) == 4*d.chunks, "%d bytes of checksums for %d chunks", len(d.sums), d.chunks)
 	for i, used := range d.used {
@@ -180,8 +192,12 @@ func (d *document) column(record []byte, list *docColumn) *docColumn {
 			c.cut = varints(p, 1)[0]
 		case 16:
 			c.rows = varints(p, 1)[0]
+		case 17:
+			c.path = string(p)
 		case 18:
 			c.multi = true
+		case 20:
+			c.mixed = true
 		default:
 			must(tag%2 == 1, "column tag %d is not in the document", tag)
 		}
@@ -473,6 +489,25 @@ func sameValue(a, b any) bool {
 	return nan(a) && nan(b) || !isList && !isList2 && text(a) == text(b)
 }
 
+// docAtPath is what the text of an object has as the member that a path of one name leads to.
+func docAtPath(text any, path string) any {
+	object := map[string]any{}
+	if text, ok := text.(string); ok {
+		reader := json.NewDecoder(strings.NewReader(text))
+		reader.UseNumber()
+		err := reader.Decode(&object)
+		must(err == nil, "%s: %v", text, err)
+	}
+	switch x := object[strings.TrimPrefix(path, "$.")].(type) {
+	case json.Number:
+		n, err := x.Int64()
+		must(err == nil, "%s is no whole number", x)
+		return n
+	default:
+		return x
+	}
+}
+
 // Files are what the document says: somebody who has only it reads every value of every kind of column, and its statistics.
 func TestFilesAreWhatTheDocumentSays(t *testing.T) {
 	for _, n := range []int{0, 1, 70, 9000} {
@@ -508,6 +543,17 @@ func TestFilesAreWhatTheDocumentSays(t *testing.T) {
 						for kind := range c.parts {
 							kinds[100+kind] = true
 						}
+					}
+				}
+				must(len(d.paths) == 3 || n == 0 || nulls == 1 || n == 1, "%d columns of paths", len(d.paths))
+				for _, c := range d.paths {
+					at := slices.IndexFunc(segment.TestColumns, func(s segment.ColumnSpec) bool { return s.Name == c.name })
+					must(at >= 0 && segment.TestColumns[at].Type == vector.JSON, "a path of %s", c.name)
+					values := c.values()
+					c.checkRecord(values)
+					for row := range want {
+						x := docAtPath(want[row][at], c.path)
+						must(sameValue(x, values[row]), "path %s of %s row %d: %#v, want %#v", c.path, c.name, row, values[row], x)
 					}
 				}
 				if n == 9000 && nulls == 0.2 {

@@ -19,6 +19,8 @@ type columnEncoder struct {
 	// dict writes the entries of the merged dictionary in order, and returns how many there are; nil: no strings.
 	dict         func(emit func(string) error) (int, error)
 	bitmapValues int
+
+	paths *pathCollector // of a nested column whose paths become columns; nil: they don't
 }
 
 // encode writes the whole column.

@@ -110,6 +110,9 @@ func (e *columnEncoder) opaque(c *columnMeta, feed columnFeed) error {
 		if err != nil {
 			return err
 		}
+		if e.paths != nil {
+			feed = e.paths.watching(feed)
+		}
 		if values != nil {
 			return e.repetitive(c, feed, values)
 		}
@@ -143,16 +146,21 @@ func repetitive(feed columnFeed, rows int) (*interner, error) {
 	return &t, err
 }
 
-func (e *columnEncoder) repetitive(c *columnMeta, feed columnFeed, values *interner) error {
-	dict, codes := values.sorted()
-	n, err := e.dictionary(c, func(emit func(string) error) (int, error) {
+// emitting hands out the entries of a sorted dictionary.
+func emitting(dict *vector.Dict) func(emit func(string) error) (int, error) {
+	return func(emit func(string) error) (int, error) {
 		for i := range dict.Len() {
 			if err := emit(dict.Value(uint32(i))); err != nil {
 				return 0, err
 			}
 		}
 		return dict.Len(), nil
-	})
+	}
+}
+
+func (e *columnEncoder) repetitive(c *columnMeta, feed columnFeed, values *interner) error {
+	dict, codes := values.sorted()
+	n, err := e.dictionary(c, emitting(dict))
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ type footer struct {
 	rollup      bool
 	granularity string
 	metadata    json.RawMessage
-	columns     []*columnMeta
+	columns     []*columnMeta // those of paths after all others
 	checksums   []uint32
 }
 
@@ -73,7 +73,11 @@ func (f *footer) encode() []byte {
 		b = appendField(b, tagMetadata, f.metadata)
 	}
 	for _, c := range f.columns {
-		b = appendField(b, tagColumn, c.encode(false))
+		tag := uint64(tagColumn)
+		if c.Path != "" {
+			tag = tagPathColumn
+		}
+		b = appendField(b, tag, c.encode(false))
 	}
 	return appendField(b, tagChecksums, bytesOf(f.checksums))
 }
@@ -96,6 +100,12 @@ func (c *columnMeta) encode(element bool) []byte {
 	}
 	if c.Metric != "" {
 		b = appendText(b, tagMetric, c.Metric)
+	}
+	if c.Path != "" {
+		b = appendText(b, tagPath, c.Path)
+	}
+	if c.Mixed {
+		b = appendField(b, tagMixed, nil)
 	}
 	b = appendUvarints(b, tagNulls, uint64(c.Nulls))
 	switch {
@@ -148,6 +158,7 @@ func encodeBound(x any) []byte {
 // the file.
 func parseFooter(b []byte) (*footer, error) {
 	out := &footer{rows: -1}
+	var paths []*columnMeta
 	f := fields{b: b}
 	for {
 		tag, payload, ok := f.next()
@@ -173,12 +184,19 @@ func parseFooter(b []byte) (*footer, error) {
 				f.fail(errPayload)
 			}
 			out.metadata = append(json.RawMessage(nil), payload...)
-		case tagColumn:
+		case tagColumn, tagPathColumn:
 			c, err := parseColumn(payload, maxColumnDepth)
 			if err != nil {
 				return nil, err
 			}
-			out.columns = append(out.columns, c)
+			if (tag == tagPathColumn) != (c.Path != "") {
+				f.fail(errPath)
+			}
+			if tag == tagPathColumn {
+				paths = append(paths, c)
+			} else {
+				out.columns = append(out.columns, c)
+			}
 		case tagChecksums:
 			if len(payload)%4 != 0 {
 				f.fail(errPayload)
@@ -195,6 +213,7 @@ func parseFooter(b []byte) (*footer, error) {
 	if f.err != nil {
 		return nil, f.err
 	}
+	out.columns = append(out.columns, paths...)
 	return out, nil
 }
 
@@ -248,6 +267,10 @@ func parseColumn(b []byte, depth int) (*columnMeta, error) {
 			c.Multi = true
 		case tagMetric:
 			c.Metric = string(payload)
+		case tagPath:
+			c.Path = string(payload)
+		case tagMixed:
+			c.Mixed = true
 		case tagNulls:
 			c.Nulls = f.count(payload, math.MaxUint32)
 		case tagDistinct:

@@ -58,6 +58,10 @@ type ColumnInfo struct {
 	MinExact, MaxExact bool
 	// Indexed says that Bitmap answers.
 	Indexed bool
-	// Size is the bytes that the column takes in the file.
+	// Path says that the column holds what stands at a path of the nested column called Name (see PathName); empty for other columns.
+	Path string
+	// Mixed says of a path's Doubles that some stand as whole numbers in the texts: their values are known, how they are written is not.
+	Mixed bool
+	// Size is the bytes that the column takes in the file; those of its paths are not among them.
 	Size int64
 }

@@ -29,7 +29,9 @@ type Anatomy struct {
 
 // ColumnAnatomy is one column of an Anatomy, or the elements of a list.
 type ColumnAnatomy struct {
-	Name     string `json:"name"`
+	Name string `json:"name"`
+	// Path is set of a column that holds what stands at a path of the nested column called Name.
+	Path     string `json:"path,omitempty"`
 	Type     string `json:"type"`
 	Multi    bool   `json:"multiValue,omitempty"`
 	Metric   string `json:"metric,omitempty"`
@@ -84,7 +86,7 @@ func timeText(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01
 
 func (c *fileColumn) anatomy(top *columnMeta) *ColumnAnatomy {
 	m := c.meta
-	a := &ColumnAnatomy{Name: top.Name, Type: m.Type.String(), Multi: m.Multi, Metric: m.Metric, Encoding: m.enc.String(), Detail: c.detail(),
+	a := &ColumnAnatomy{Name: top.Name, Path: top.Path, Type: m.Type.String(), Multi: m.Multi, Metric: m.Metric, Encoding: m.enc.String(), Detail: c.detail(),
 		Rows: m.rows, Nulls: m.Nulls, CardinalityExact: m.Distinct >= 0 && m.DistinctExact, Min: boundText(m.Min), Max: boundText(m.Max), Indexed: m.Indexed,
 		Offset: top.off, Size: m.length}
 	if m.Distinct >= 0 {
@@ -203,7 +205,13 @@ func (c *ColumnAnatomy) writeText(w io.Writer, size int64, indent string) {
 	if c.Metric != "" {
 		kind += " metric " + c.Metric
 	}
+	if c.Path != "" {
+		kind += " path"
+	}
 	name := c.Name
+	if c.Path != "" {
+		name += " " + c.Path
+	}
 	if indent != "" {
 		name = "elements"
 	}

@@ -22,6 +22,7 @@ func TestInspectAccountsForEveryByte(t *testing.T) {
 	}
 	total := a.FooterSize
 	encodings := map[string]bool{}
+	var paths []string
 	for i := range a.Columns {
 		c := &a.Columns[i]
 		total += c.Size
@@ -38,10 +39,15 @@ func TestInspectAccountsForEveryByte(t *testing.T) {
 		if parts > c.Size || c.Size-parts > 8*int64(len(c.Parts)+20) {
 			t.Errorf("column %s has %d bytes, its parts %d", c.Name, c.Size, parts)
 		}
-		if info := s.Info().Column(c.Name); c.Type != info.Type.String() || c.Nulls != info.Nulls || c.Rows != len(rows) ||
+		if c.Path != "" {
+			paths = append(paths, c.Name+c.Path)
+		} else if info := s.Info().Column(c.Name); c.Type != info.Type.String() || c.Nulls != info.Nulls || c.Rows != len(rows) ||
 			c.Cardinality != nil && *c.Cardinality != info.Distinct {
 			t.Errorf("column %s: %+v", c.Name, c)
 		}
+	}
+	if got := strings.Join(paths, " "); got != "json$.a jsons$.id jsons$.text" {
+		t.Errorf("columns of paths are %s", got)
 	}
 	if gaps := a.Size - total; a.Size != int64(len(file)) || gaps != 0 {
 		t.Errorf("%d bytes of %d are told", total, len(file))
@@ -56,7 +62,7 @@ func TestInspectAccountsForEveryByte(t *testing.T) {
 		t.Fatal(err)
 	}
 	var back Anatomy
-	if err := json.Unmarshal(text, &back); err != nil || len(back.Columns) != len(allTypes) || back.Rows != len(rows) || *back.Columns[1].Cardinality != 12 {
+	if err := json.Unmarshal(text, &back); err != nil || len(back.Columns) != len(allTypes)+len(paths) || back.Columns[len(allTypes)].Path != "$.a" || back.Rows != len(rows) || *back.Columns[1].Cardinality != 12 {
 		t.Errorf("as JSON: %v, %+v", err, back)
 	}
 	var out strings.Builder
@@ -68,7 +74,7 @@ func TestInspectAccountsForEveryByte(t *testing.T) {
 			t.Errorf("the text has no column %s", c.Name)
 		}
 	}
-	for _, want := range []string{"rows ", "9000", "query granularity", "HOUR", `{"by":"test"}`, "index bitmaps", "packed blocks", "compressed with zstd", "multi-value", "metric HLLSketchBuild"} {
+	for _, want := range []string{"rows ", "9000", "query granularity", "HOUR", `{"by":"test"}`, "index bitmaps", "packed blocks", "compressed with zstd", "multi-value", "metric HLLSketchBuild", "\njson $.a ", "LONG path "} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the text has no [%s]:\n%s", want, out.String())
 		}

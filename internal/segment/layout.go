@@ -21,34 +21,50 @@ func (f *footer) check(limit int64) error {
 	if f.rows < 0 || f.chunkLog2 == 0 {
 		return &layoutError{reason: "the footer lacks the number of rows or the size of a chunk"}
 	}
-	names := make(map[string]bool, len(f.columns))
+	names := make(map[string]*columnMeta, len(f.columns))
 	end := int64(headerSize)
 	for _, c := range f.columns {
-		if names[c.Name] {
-			return &layoutError{column: c.Name, reason: "two columns have this name"}
+		if names[c.key()] != nil {
+			return &layoutError{column: c.label(), reason: "two columns have this name"}
 		}
-		names[c.Name] = true
+		names[c.key()] = c
+		if err := c.checkPath(names[c.Name]); err != nil {
+			return err
+		}
 		if c.off < end || c.length < 0 || c.length > limit-c.off || c.off%partAlign != 0 {
-			return &layoutError{column: c.Name, reason: "its range does not lie in the file"}
+			return &layoutError{column: c.label(), reason: "its range does not lie in the file"}
 		}
 		if c.rows >= 0 {
-			return &layoutError{column: c.Name, reason: "it has a number of elements and is no list's"}
+			return &layoutError{column: c.label(), reason: "it has a number of elements and is no list's"}
 		}
 		end = c.off + c.length
 		c.rows = f.rows
 		if err := f.checkColumn(c, c.length); err != nil {
-			err.column = c.Name
+			err.column = c.label()
 			return err
 		}
 		c.Size = c.length
 	}
 	for _, s := range f.sortOrder {
-		if !names[s] {
+		if names[s] == nil || names[s].Path != "" {
 			return &layoutError{reason: "rows are sorted by a column that there is none of"}
 		}
 	}
 	if f.hasTimes && f.minTime > f.maxTime {
 		return &layoutError{reason: "the least time is after the greatest"}
+	}
+	return nil
+}
+
+// checkPath holds a column against parent, the one whose paths it may belong to.
+func (c *columnMeta) checkPath(parent *columnMeta) error {
+	switch {
+	case c.Path != "" && (parent == nil || parent.Path != "" || parent.Type != vector.JSON):
+		return &layoutError{column: c.label(), reason: "it is a path's and there is no nested column of its name"}
+	case c.Path != "" && c.Type != vector.Long && c.Type != vector.Double && c.Type != vector.String:
+		return &layoutError{column: c.label(), reason: fmt.Sprintf("its type [%s] can't be that of a path", c.Type)}
+	case c.Mixed && (c.Path == "" || c.Type != vector.Double):
+		return &layoutError{column: c.label(), reason: "it has whole numbers among others and is no path's of doubles"}
 	}
 	return nil
 }
@@ -167,7 +183,9 @@ func (f *footer) checkColumn(c *columnMeta, limit int64) *layoutError {
 		if length(partListOffsets) != 4*(rows+1) {
 			return bad("its list offsets do not fit the number of its rows")
 		}
-		c.element.Name = c.Name
+		if c.element.Name = c.Name; c.element.Path != "" || c.element.Mixed {
+			return bad("its elements have a path")
+		}
 		if err := f.checkColumn(c.element, limit); err != nil {
 			return err
 		}

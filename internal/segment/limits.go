@@ -80,4 +80,22 @@ const (
 	// mergeWindowRows is the number of rows that a merge holds of each input, divided among many inputs down to the minimum.
 	mergeWindowRows    = 1 << 20
 	minMergeWindowRows = 64
+
+	// maxPathColumns is how many paths of a nested column become columns, those that most rows have; pathShare is the share of rows, 1 of
+	// so many, that must have one. Each costs an entry in the footer, and a path that few rows have is found fast enough in their text.
+	maxPathColumns = 100
+	pathShare      = 16
+
+	// maxPathDepth, maxPathNodes and maxPathBytes bound the paths that are looked at while a nested column is written: how deep objects lie in each
+	// other, how many different names they have in all, and how long the text of a path is. What is beyond has no columns.
+	maxPathDepth = 16
+	maxPathNodes = 1000
+	maxPathBytes = 1000
+
+	// maxPathValueBytes is the memory that the values at the paths of one column may take while it is written. Beyond, the paths with the
+	// most values have no columns.
+	maxPathValueBytes = 256 << 20
+
+	// exactWholes: whole numbers up to it are doubles, too.
+	exactWholes = 1 << 53
 )

@@ -44,7 +44,7 @@ type Options struct {
 	Fold   func(ColumnSpec) (Fold, error)
 	// RolledUp says that the rows were combined already, by whoever made them: readers are told so, nothing is combined.
 	RolledUp bool
-	// QueryGranularity and Metadata are kept in the file for its readers.
+	// QueryGranularity and Metadata (a Kept) are kept in the file for its readers.
 	QueryGranularity string
 	Metadata         json.RawMessage
 	// BitmapValues is the number of distinct values up to which a string column is indexed; 0: 5,000, negative: none is.
@@ -59,6 +59,8 @@ type Options struct {
 	BufferBytes int64
 	// Budget is asked for the memory that rows and merges take; nil: it is not accounted for.
 	Budget Budget
+
+	run bool // the file is a run that a Writer merges: nobody asks it for paths
 }
 
 func (o Options) withDefaults() Options {

@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/hengedb/henge/internal/vector"
 )
 
 // sharedBudget refuses what goes over its limit; several goroutines may use it.
@@ -53,15 +56,23 @@ func TestThreadsWriteTheSameFile(t *testing.T) {
 // TestColumnsWaitForTheirTurnWithoutMemory writes with little more memory than one goroutine needs: room for the maps of some dictionaries,
 // not for columns.
 func TestColumnsWaitForTheirTurnWithoutMemory(t *testing.T) {
-	rows := randomRows(rand.New(rand.NewPCG(14, 14)), 3000, 0.1)
+	specs, rows := allTypes, randomRows(rand.New(rand.NewPCG(14, 14)), 3000, 0.1)
+	for i, spec := range slices.Backward(specs) {
+		if spec.Type == vector.JSON { // how many of its paths become columns depends on the memory
+			specs = slices.Delete(slices.Clone(specs), i, i+1)
+			for r := range rows {
+				rows[r] = slices.Delete(rows[r], i, i+1)
+			}
+		}
+	}
 	opts := Options{SortOrder: []string{TimeColumn}}
 	var alone sharedBudget
 	alone.limit = 1 << 40
 	opts.Budget = &alone
-	want := writeRows(t, allTypes, rows, opts, 500)
+	want := writeRows(t, specs, rows, opts, 500)
 	tight := &sharedBudget{tightBudget: tightBudget{limit: alone.peak + 60_000}}
 	opts.Budget, opts.Threads = tight, 4
-	if got := writeRows(t, allTypes, rows, opts, 500); !bytes.Equal(want, got) {
+	if got := writeRows(t, specs, rows, opts, 500); !bytes.Equal(want, got) {
 		t.Error("files differ")
 	}
 	if tight.used != 0 || tight.refused == 0 {

@@ -73,7 +73,7 @@ func Fetch(ctx context.Context, r Reader, columns []string) error {
 func (s *Segment) fetch(ctx context.Context, columns []string) error {
 	wanted := make([]bool, len(s.columns))
 	for _, name := range columns {
-		if i, ok := s.byName[name]; ok {
+		if i, ok := s.place(name); ok {
 			wanted[i] = s.columns[i].open.Load() == nil
 		}
 	}
@@ -118,7 +118,7 @@ func (s *Segment) arrived(top *columnMeta, b []byte) error {
 				end := min(at+1<<s.foot.chunkLog2, p.length)
 				if checksum(b[p.off+at:p.off+end]) != s.foot.checksums[sum] {
 					s.source.Spoiled(top.off, top.length)
-					return (&CorruptError{File: s.name, Column: top.Name, Offset: top.off + p.off + at,
+					return (&CorruptError{File: s.name, Column: top.label(), Offset: top.off + p.off + at,
 						Reason: "a checksum of its " + p.kind.String() + " does not match as it came from deep storage"}).fault()
 				}
 				at = end

@@ -20,6 +20,7 @@ const (
 	tagRollup      = 7
 	tagGranularity = 9
 	tagMetadata    = 11
+	tagPathColumn  = 13 // record, repeated
 )
 
 // Tags of a column's record.
@@ -40,7 +41,8 @@ const (
 	tagMin              = 11
 	tagMax              = 13
 	tagBounds           = 15
-	// 17 is kept for the typed columns of the paths inside nested values.
+	tagPath             = 17
+	tagMixed            = 20
 )
 
 func appendField(b []byte, tag uint64, payload []byte) []byte {
@@ -62,6 +64,7 @@ func appendText(b []byte, tag uint64, s string) []byte { return appendField(b, t
 var (
 	errShort   = errors.New("a record ends too early")
 	errNewer   = errors.New("a record holds a field that this release does not know and may not skip")
+	errPath    = errors.New("the record of a path's column has no path, or another one has")
 	errPayload = errors.New("a field does not hold what its tag says")
 )
 

@@ -119,7 +119,7 @@ func open(name string, size int64, bytes store) (*Segment, error) {
 	copy(s.version[:], tail[16:])
 	s.info = foot.info(size, int(binary.LittleEndian.Uint32(tail[16:])))
 	for i, c := range foot.columns {
-		s.byName[c.Name] = i
+		s.byName[c.key()] = i
 	}
 	return s, nil
 }
@@ -144,9 +144,11 @@ func (s *Segment) checkHeader() error {
 func (f *footer) info(size int64, version int) Info {
 	out := Info{Version: version, Rows: f.rows, Size: size, HasTimes: f.hasTimes, MinTime: f.minTime, MaxTime: f.maxTime,
 		SortOrder: f.sortOrder, Rollup: f.rollup, QueryGranularity: f.granularity, Metadata: f.metadata,
-		Columns: make([]ColumnInfo, len(f.columns))}
-	for i, c := range f.columns {
-		out.Columns[i] = c.ColumnInfo
+		Columns: make([]ColumnInfo, 0, len(f.columns))}
+	for _, c := range f.columns {
+		if c.Path == "" {
+			out.Columns = append(out.Columns, c.ColumnInfo)
+		}
 	}
 	return out
 }
@@ -187,7 +189,7 @@ func (s *Segment) Release() {
 	}
 }
 
-// Column returns the column called name, or nil if the segment has none.
+// Column returns the column called name, which may be a path's, or nil if the segment has none.
 func (s *Segment) Column(name string) (Column, error) {
 	i, ok := s.byName[name]
 	if !ok {
@@ -210,7 +212,7 @@ func (s *Segment) Advise(columns []string) {
 		return // Fetch has brought them
 	}
 	for _, name := range columns {
-		i, ok := s.byName[name]
+		i, ok := s.place(name)
 		if !ok || s.columns[i].open.Load() != nil {
 			continue
 		}
@@ -258,7 +260,7 @@ func (s *Segment) guard(f func() error) error {
 func (s *Segment) columnAt(off int64) string {
 	for _, c := range s.foot.columns {
 		if off >= c.off && off < c.off+c.length {
-			return c.Name
+			return c.label()
 		}
 	}
 	return ""

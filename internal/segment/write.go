@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -78,7 +79,7 @@ func writeGuarded(ctx context.Context, w io.Writer, name string, inputs []Reader
 		return nil, err
 	}
 	for _, c := range foot.columns {
-		if c.Name == TimeColumn {
+		if c.key() == TimeColumn {
 			least, ok := c.Min.(int64)
 			greatest, _ := c.Max.(int64)
 			foot.hasTimes, foot.minTime, foot.maxTime = ok, least, greatest
@@ -91,17 +92,55 @@ func writeGuarded(ctx context.Context, w io.Writer, name string, inputs []Reader
 	return &info, nil
 }
 
-// columns merges and writes the columns, several at once if the options say so.
+// columns merges and writes the columns, and then those of the paths that were met in them.
 func (m *merge) columns(file *fileWriter) ([]*columnMeta, error) {
-	out := make([]*columnMeta, len(m.opts.Columns))
-	write := func(i int, to *fileWriter) (c *columnMeta, err error) {
-		spec := m.opts.Columns[i]
-		if c, err = m.column(to, spec); err != nil {
-			return nil, fmt.Errorf("writing column [%s]: %w", spec.Name, err)
+	specs := m.opts.Columns
+	collectors := make([]*pathCollector, len(specs))
+	for i, spec := range specs {
+		if spec.Type == vector.JSON && !m.opts.run {
+			collectors[i] = newPathCollector(m.opts.Budget)
+			defer collectors[i].close()
+		}
+	}
+	out, err := m.writeAll(file, len(specs), func(i int, to *fileWriter) (*columnMeta, error) {
+		c, err := m.column(to, specs[i], collectors[i])
+		if err != nil {
+			return nil, fmt.Errorf("writing column [%s]: %w", specs[i].Name, err)
 		}
 		return c, nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	threads := min(m.opts.Threads, len(out))
+	type pathOf struct {
+		*pathNode
+		column string
+	}
+	var paths []pathOf
+	for i, c := range collectors {
+		if c == nil {
+			continue
+		}
+		for _, n := range c.chosen() {
+			if taken := func(s ColumnSpec) bool { return s.Name == PathName(specs[i].Name, n.path) }; !slices.ContainsFunc(specs, taken) {
+				paths = append(paths, pathOf{n, specs[i].Name})
+			}
+		}
+	}
+	pathColumns, err := m.writeAll(file, len(paths), func(i int, to *fileWriter) (*columnMeta, error) {
+		c, err := paths[i].encode(to, paths[i].column, m.out, m.opts.BitmapValues)
+		if err != nil {
+			return nil, fmt.Errorf("writing path [%s] of column [%s]: %w", paths[i].path, paths[i].column, err)
+		}
+		return c, nil
+	})
+	return append(out, pathColumns...), err
+}
+
+// writeAll writes n columns, several at once if the options say so.
+func (m *merge) writeAll(file *fileWriter, n int, write func(i int, to *fileWriter) (*columnMeta, error)) ([]*columnMeta, error) {
+	out := make([]*columnMeta, n)
+	threads := min(m.opts.Threads, n)
 	if threads <= 1 {
 		for i := range out {
 			var err error
@@ -119,8 +158,8 @@ func (m *merge) columns(file *fileWriter) ([]*columnMeta, error) {
 	return out, err
 }
 
-// column merges and writes one column.
-func (m *merge) column(file *fileWriter, spec ColumnSpec) (*columnMeta, error) {
+// column merges and writes one column; of a nested one paths collects what stands at its paths.
+func (m *merge) column(file *fileWriter, spec ColumnSpec, paths *pathCollector) (*columnMeta, error) {
 	sources, err := sourcesOf(m.inputs, spec)
 	if err != nil {
 		return nil, err
@@ -137,7 +176,7 @@ func (m *merge) column(file *fileWriter, spec ColumnSpec) (*columnMeta, error) {
 		return nil, err
 	}
 	e := &columnEncoder{
-		file: file, rows: m.out, nulls: -1, bitmapValues: m.opts.BitmapValues,
+		file: file, rows: m.out, nulls: -1, bitmapValues: m.opts.BitmapValues, paths: paths,
 		top:  &columnMeta{ColumnInfo: ColumnInfo{Name: spec.Name, Type: spec.Type, Multi: spec.Multi, Metric: spec.Metric}, rows: m.out},
 		feed: func(f func(*vector.Vector) error) error { return m.groups(sources, spec.Type, fold, f) },
 		dict: func(emit func(string) error) (int, error) { return mergeSourceDicts(sources, emit) },

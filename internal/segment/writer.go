@@ -99,7 +99,7 @@ func (w *Writer) spill(ctx context.Context) error {
 	defer os.Remove(file.Name())
 	defer file.Close()
 	// A run keeps every row and needs no index. Metrics are folded when runs are merged.
-	opts := Options{Columns: w.opts.Columns, SortOrder: w.opts.SortOrder, BitmapValues: -1, Threads: w.opts.Threads}.withDefaults()
+	opts := Options{Columns: w.opts.Columns, SortOrder: w.opts.SortOrder, BitmapValues: -1, Threads: w.opts.Threads, run: true}.withDefaults()
 	if _, err := write(ctx, file, file.Name(), []Reader{table}, &opts); err != nil {
 		return err
 	}

@@ -412,10 +412,14 @@ func (x exprs) castArguments(fn *agg.Function, call *aggregateCall, e *syntax.Ca
 	return nil
 }
 
-// asLong makes a whole number of an argument. A text that is none counts as 0, as in the reference.
+// asLong makes a whole number of an argument. A text that is none counts as 0, as in the reference; those of a multi-value string the
+// aggregate reads itself.
 func (x exprs) asLong(a expr.Expr, e *syntax.Call) (expr.Expr, error) {
+	if a.Type().Multi {
+		return a, nil
+	}
 	whole, err := expr.NewCast(a, expr.Of(expr.BigInt), e.At)
-	if t := a.Type(); err != nil || !t.IsCharacter() || t.Multi {
+	if t := a.Type(); err != nil || !t.IsCharacter() {
 		return whole, err
 	}
 	some, err := x.callOf("IS NOT NULL", []expr.Expr{a}, e.At)

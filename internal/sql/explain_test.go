@@ -110,3 +110,28 @@ func explains(t *testing.T, sql, part string) {
 		t.Errorf("%s: plan %s\nwant it with %s", sql, got.Plan, part)
 	}
 }
+
+// Parts of plans that the reference gave for lists of texts, what is computed behind a limit, and buckets of time in an order.
+func TestExplainsOfListsAndLimits(t *testing.T) {
+	const hours = `"timestampResultField":"d0","timestampResultFieldGranularity":"\"HOUR\"","timestampResultFieldInOriginalDimensions":0`
+	for _, c := range []struct{ sql, want string }{
+		{"SELECT COUNT(*) FROM c_types WHERE s IN ('b', 'a', 'b')", `"filter":{"type":"in","dimension":"s","values":["a","b"]}`},
+		{"SELECT COUNT(*) FROM c_types WHERE s IN ('b', 'b')", `"filter":{"type":"equals","column":"s","matchValueType":"STRING","matchValue":"b"}`},
+		{"SELECT COUNT(*) FROM c_types WHERE s IN ('b', 'a') OR i > 3 OR s = 'c'", `"lowerOpen":true},{"type":"in","dimension":"s","values":["a","b","c"]}]}`},
+		{"SELECT COUNT(*) FROM c_types WHERE s NOT IN ('b', 'a', 'a')", `"filter":{"type":"and","fields":[{"type":"not","field":{"type":"equals","column":"s","matchValueType":"STRING",` +
+			`"matchValue":"b"}},{"type":"not","field":{"type":"equals","column":"s","matchValueType":"STRING","matchValue":"a"}}]}`},
+		{"SELECT COUNT(*) FROM c_types WHERE i IN (5, 3, 3)", `"matchValue":5},{"type":"equals","column":"i","matchValueType":"LONG","matchValue":3}]}`},
+		{"SELECT s || s2 || 'x' FROM c_types", `"expression":"concat(concat(\"s\",\"s2\"),'x')"`},
+		{"SELECT CONCAT(s, s2, 'x') FROM c_types", `"expression":"concat(\"s\",\"s2\",'x')"`},
+		{"SELECT s, SUM(i) * 2, COUNT(*) FROM c_types GROUP BY 1 ORDER BY 3 DESC LIMIT 5", `"postAggregations":[{"type":"expression","name":"s0","expression":"(\"a0\" * 2)"}]`},
+		{"SELECT s, SUM(i) * 2, COUNT(*) FROM c_types GROUP BY 1 ORDER BY 2 DESC LIMIT 5", `"postAggregations":[{"type":"expression","name":"p0","expression":"(\"a0\" * 2)"}]`},
+		{"SELECT s, SUM(i) * 2, COUNT(*) FROM c_types GROUP BY 1 ORDER BY 3 DESC", `"postAggregations":[{"type":"expression","name":"p0","expression":"(\"a0\" * 2)"}]`},
+		{"SELECT FLOOR(__time TO HOUR), s, COUNT(*) FROM c_types GROUP BY 1, 2 ORDER BY 1", hours},
+		{"SELECT FLOOR(__time TO HOUR), s, COUNT(*) FROM c_types GROUP BY 1, 2 ORDER BY 3 LIMIT 4", hours},
+		{"SELECT FLOOR(__time TO HOUR), s, COUNT(*) FROM c_types GROUP BY 1, 2 HAVING COUNT(*) > 3 ORDER BY 1 LIMIT 4", hours},
+		{"SELECT * FROM (VALUES (1, 'a'), (2, NULL)) AS v(n, s)", `"columnNames":["n","s"]`},
+		{"SELECT COUNT(*) FROM c_types WHERE s IN (SELECT k FROM c_dim)", `"dimensions":[{"type":"default","dimension":"k","outputName":"d0","outputType":"STRING"}]`},
+	} {
+		explains(t, c.sql, c.want)
+	}
+}

@@ -199,6 +199,24 @@ func (q *Queue) nudge() {
 	}
 }
 
+// left returns the tasks that have no end. While the store can't be reached it goes on asking: who takes over when the store comes back may be the
+// first to notice that its connections broke.
+func (q *Queue) left(ctx context.Context) ([]Active, error) {
+	for {
+		left, err := q.store.ActiveTasks(ctx)
+		if err == nil {
+			return left, nil
+		}
+		if f := fault.Find(err); f == nil || f.Category != fault.CategoryServiceUnavailable {
+			return nil, fmt.Errorf("reading the active tasks: %w", err)
+		}
+		q.o.Log.WarnContext(ctx, "the active tasks can't be read; they are asked for again", "error", err)
+		if err := q.o.Clock.Sleep(ctx, q.o.Retry); err != nil {
+			return nil, err
+		}
+	}
+}
+
 // Run takes up the tasks that have no end and works on the queue until ctx is done; then it stops what runs in this process, without ending it:
 // those tasks go on after the next start. What workers run goes on.
 func (q *Queue) Run(ctx context.Context) error {
@@ -206,12 +224,12 @@ func (q *Queue) Run(ctx context.Context) error {
 	q.mu.closed = false
 	q.mu.Unlock()
 	defer q.leave()
-	left, err := q.store.ActiveTasks(ctx)
+	left, err := q.left(ctx)
 	if ctx.Err() != nil {
 		return nil // stopped before it began
 	}
 	if err != nil {
-		return fmt.Errorf("reading the active tasks: %w", err)
+		return err
 	}
 	for _, a := range left {
 		if e := q.add(a); e != nil && a.Runner.Process != "" && q.o.Fleet != nil {

@@ -3,6 +3,7 @@ package task
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -139,6 +140,37 @@ func wait(t *testing.T, q *Queue, id string) *Status {
 		t.Fatalf("Wait(%s) = %v, %v", id, s, err)
 	}
 	return s
+}
+
+// returning is a store that can't be reached at first.
+type returning struct {
+	*memStore
+	away int
+}
+
+func (s *returning) ActiveTasks(ctx context.Context) ([]Active, error) {
+	if s.away--; s.away >= 0 {
+		return nil, fault.Unavailable("The store can't be reached")
+	}
+	return s.memStore.ActiveTasks(ctx)
+}
+
+func TestAQueueWaitsForItsStore(t *testing.T) {
+	s := &returning{memStore: newMemStore(), away: 3}
+	if err := s.InsertTask(t.Context(), &Task{ID: "left", Type: "t", DataSource: "ds"}); err != nil {
+		t.Fatal(err)
+	}
+	q := start(t, s, &scripted{run: func(context.Context, *Task) error { return nil }}, Options{})
+	for { // it is known to the queue when the store has been read
+		got, err := q.Wait(t.Context(), "left")
+		if err != nil || got != nil && got.State != Succeeded {
+			t.Fatalf("the task that was left: %+v, %v", got, err)
+		}
+		if got != nil {
+			return
+		}
+		runtime.Gosched()
+	}
 }
 
 func TestTasksEndAsTheirKindSays(t *testing.T) {

@@ -85,3 +85,25 @@ func And(a, b Bitmap, n int) Bitmap {
 	}
 	return out
 }
+
+// Choose returns the validity map of n rows of which those in taken come from a column with the map a, and the others from one with the map b; both may
+// be nil.
+func Choose(taken, a, b Bitmap, n int) Bitmap {
+	if a == nil && b == nil {
+		return nil
+	}
+	out := NewBitmap(n)
+	for i := range out {
+		out[i] = ^uint64(0)
+		if a != nil {
+			out[i] &= a[i] | ^taken[i]
+		}
+		if b != nil {
+			out[i] &= b[i] | taken[i]
+		}
+	}
+	if r := uint(n) & 63; r != 0 {
+		out[n>>6] &= 1<<r - 1
+	}
+	return out
+}

@@ -390,3 +390,41 @@ func BenchmarkFrameOfALargeDictionary(b *testing.B) {
 		}
 	}
 }
+
+func TestChoose(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	some := func(n int) Bitmap {
+		if r.IntN(4) == 0 {
+			return nil
+		}
+		b := NewBitmap(n)
+		for i := range n {
+			if r.IntN(2) == 0 {
+				b.Set(i)
+			}
+		}
+		return b
+	}
+	for _, n := range []int{0, 1, 63, 64, 65, 200} {
+		for range 20 {
+			taken := NewBitmap(n)
+			for w := range taken {
+				taken[w] = r.Uint64() // what lies beyond n is no row
+			}
+			a, b := some(n), some(n)
+			got := Choose(taken, a, b, n)
+			for i := range n {
+				want := b.Get(i)
+				if taken.Get(i) {
+					want = a.Get(i)
+				}
+				if got.Get(i) != want {
+					t.Fatalf("row %d of %d is %t, want %t", i, n, got.Get(i), want)
+				}
+			}
+			if got != nil && got.Count(n) != len(got.Rows(nil)) {
+				t.Fatalf("bits are set beyond row %d", n)
+			}
+		}
+	}
+}

@@ -2,6 +2,8 @@ package cluster
 
 import (
 	"database/sql"
+	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -67,20 +69,49 @@ func agePostgres(t *testing.T, store string, by time.Duration) {
 	}
 }
 
-// TestClocksMayBeMinutesApart has processes whose clocks differ by ten minutes: leases, fencing and time limits don't mind.
+// TestClocksMayBeMinutesApart has processes whose clocks differ by ten minutes: leases, announcements, fencing and time limits don't mind, neither with one store
+// for all of them nor with one of each, whose clock is as wrong as the process's.
 func TestClocksMayBeMinutesApart(t *testing.T) {
-	c := server.StartCluster(t, server.ClusterOptions{Skew: 5 * time.Minute, Processes: [][]string{
-		{"coordinator", "overlord"}, {"coordinator", "overlord"}, {"historical"}, {"historical"}, {"worker"}, {"worker"}, {"broker"}, {"router"},
-	}})
+	t.Run("one store", func(t *testing.T) { minutesApart(t, server.ClusterOptions{}) })
+	t.Run("a store of each", func(t *testing.T) {
+		minutesApart(t, server.ClusterOptions{Links: true, Metastore: metastore.Options{URL: postgres.URL(t)}})
+	})
+}
+
+func minutesApart(t *testing.T, o server.ClusterOptions) {
+	o.Skew = 5 * time.Minute
+	o.Processes = [][]string{ // of each role one that is too early and one that is too late
+		{"coordinator", "overlord"}, {"coordinator", "overlord"}, {"historical"}, {"historical"}, {"worker"}, {"worker"}, {"broker"}, {"broker"}, {"router"},
+	}
+	c := server.StartCluster(t, o)
+	// announced is how many servers a Broker sees, and Brokers are those that are too early and too late.
+	announced := func(broker *server.Process) string {
+		asker := server.Client{Addresses: map[string]string{"router": broker.Addresses["broker"]}}
+		rows, err := asker.Query(t.Context(), "SELECT COUNT(*) FROM sys.servers")
+		return fmt.Sprint(rows, err)
+	}
+	brokers := c.Nodes[6:8]
 	days(t, c, "wiki", 0, 5)
 	c.Until("two copies of each segment", func() bool { return ask(t, c, "SELECT MIN(num_replicas) FROM sys.segments") == "2" })
 	if err := c.Ingest(t.Context(), "REPLACE INTO wiki OVERWRITE ALL SELECT __time, n + 1 AS n FROM wiki PARTITIONED BY DAY", nil); err != nil {
 		t.Fatal(err)
 	}
-	c.Kill(c.Nodes[0])
+	for _, b := range brokers { // those who are late would take all announcements for run out
+		if got := announced(b); got != "[[11]] <nil>" {
+			t.Errorf("before anything ends a Broker sees %s servers", got)
+		}
+	}
+	leader := leading(t, c)
+	c.Kill(leader)
 	c.Until("a row can be added", func() bool {
 		return c.Ingest(t.Context(), "INSERT INTO wiki SELECT TIMESTAMP '2024-01-06' AS __time, 1000 AS n PARTITIONED BY DAY", nil) == nil
 	})
+	if next := leading(t, c); next == leader || next == nil {
+		t.Errorf("nobody has followed the leader that was killed")
+	}
+	for _, b := range brokers { // those who are early would see the one that was killed for minutes
+		c.Until("the announcement of the leader has run out, and nobody else's", func() bool { return announced(b) == "[[9]] <nil>" })
+	}
 	if got := ask(t, c, "SELECT MOD(SUM(n), 1000) FROM wiki"); got != "275" {
 		t.Errorf("the sum of the rows is [%s]", got)
 	}
@@ -89,4 +120,29 @@ func TestClocksMayBeMinutesApart(t *testing.T) {
 			t.Fatalf("[%s] rows", got)
 		}
 	}
+	for _, b := range brokers {
+		if got := announced(b); got != "[[9]] <nil>" {
+			t.Errorf("in the end a Broker sees %s servers", got)
+		}
+	}
+}
+
+// leading returns the process that leads as Coordinator; nil: nobody does.
+func leading(t *testing.T, c *server.Cluster) (leader *server.Process) {
+	t.Helper()
+	for _, p := range c.Nodes {
+		if p.Addresses["coordinator"] == "" || !p.Runs() {
+			continue
+		}
+		asked := server.Client{Addresses: p.Addresses}
+		status, _, err := asked.Send(t.Context(), "coordinator", http.MethodGet, "/service/coordinator/v1/isLeader", "")
+		switch {
+		case err != nil || status != http.StatusOK:
+		case leader != nil:
+			t.Error("two processes lead")
+		default:
+			leader = p
+		}
+	}
+	return leader
 }

@@ -42,6 +42,25 @@ func TestTheBlocklistIsObeyedAtOnce(t *testing.T) {
 	}
 }
 
+// A Router that knows no Broker says so with the status of the interface, in the shape of its errors.
+func TestARouterWithoutABrokerSaysSo(t *testing.T) {
+	c := server.StartCluster(t, server.ClusterOptions{Processes: [][]string{{"coordinator", "overlord"}, {"router"}}})
+	for _, request := range []struct{ path, body string }{
+		{"/service/v2/sql", `{"query":"SELECT 1"}`},
+		{"/service/v2", `{"queryType":"timeBoundary","dataSource":"wiki"}`},
+	} {
+		status, text, err := c.Send(t.Context(), "router", http.MethodPost, request.path, request.body)
+		if err != nil || status != http.StatusInternalServerError || !strings.Contains(string(text), "No Broker of service [service/broker] is available") {
+			t.Errorf("%s: %d %s %v", request.path, status, text, err)
+		}
+		for _, member := range []string{`"error"`, `"errorMessage"`, `"errorClass"`, `"host"`} {
+			if !strings.Contains(string(text), member) {
+				t.Errorf("%s: %s has no %s", request.path, text, member)
+			}
+		}
+	}
+}
+
 // A Coordinator that is told to be is the Overlord too, and one that is told to wait leads without doing anything.
 func TestACoordinatorMayBeOverlordAndMayWait(t *testing.T) {
 	c := server.StartCluster(t, server.ClusterOptions{

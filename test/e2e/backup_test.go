@@ -20,7 +20,7 @@ func TestAClusterIsBackedUpAndRestored(t *testing.T) {
 		return []string{
 			"--set", "service.metadata.storage.type=postgresql", "--set", "service.metadata.storage.connector.connectURI=" + store,
 			"--set", "service.storage.storageDirectory=" + filepath.Join(dir, deep), "--set", "service.discovery.leaseDuration=PT2S",
-			"--set", "service.memory.limit=256MiB", "--set", "service.server.http.unannouncePropagationDelay=PT0S",
+			"--set", "service.memory.limit=256MiB", "--set", "service.coordinator.startDelay=PT0S", "--set", "service.server.http.unannouncePropagationDelay=PT0S",
 		}
 	}
 	cluster := func(name string, settings []string) (all []*process) {

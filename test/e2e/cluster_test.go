@@ -37,7 +37,7 @@ func clusterOfProcesses(t *testing.T, deep ...string) {
 		for _, set := range append([]string{
 			"service.metadata.storage.type=postgresql", "service.metadata.storage.connector.connectURI=" + store,
 			"service.leader.leaseDuration=PT2S", "service.discovery.leaseDuration=PT3S",
-			"service.memory.limit=256MiB", "service.ingest.http.allowPrivate=true",
+			"service.memory.limit=256MiB", "service.coordinator.startDelay=PT0S", "service.ingest.http.allowPrivate=true",
 		}, deep...) {
 			arguments = append(arguments, "--set", set)
 		}

@@ -22,7 +22,7 @@ func TestWhatIsImportedCanBeAskedForAtOnce(t *testing.T) {
 		arguments := append([]string{"server", "--data", filepath.Join(dir, fmt.Sprintf("node%d", started))}, roles...)
 		for _, set := range []string{
 			"service.metadata.storage.type=postgresql", "service.metadata.storage.connector.connectURI=" + store, "service.discovery.leaseDuration=PT2S",
-			"service.storage.storageDirectory=" + filepath.Join(dir, "deep"), "service.memory.limit=256MiB",
+			"service.storage.storageDirectory=" + filepath.Join(dir, "deep"), "service.memory.limit=256MiB", "service.coordinator.startDelay=PT0S",
 		} {
 			arguments = append(arguments, "--set", set)
 		}

@@ -32,7 +32,7 @@ func startKillable(t *testing.T, others ...[]string) *killable {
 	k := &killable{t: t, dir: dir, armed: filepath.Join(dir, "armed")}
 	settings := []string{
 		"service.metadata.storage.type=postgresql", "service.metadata.storage.connector.connectURI=" + postgres.URL(t),
-		"service.leader.leaseDuration=PT1S", "service.discovery.leaseDuration=PT2S", "service.memory.limit=256MiB", "service.ingest.http.allowPrivate=true",
+		"service.leader.leaseDuration=PT1S", "service.discovery.leaseDuration=PT2S", "service.memory.limit=256MiB", "service.coordinator.startDelay=PT0S", "service.ingest.http.allowPrivate=true",
 		"service.storage.storageDirectory=" + filepath.Join(dir, "deep"), "service.msq.intermediate.storage.enable=true",
 	}
 	write(t, filepath.Join(dir, "settings"), strings.Join(settings, "\n"))

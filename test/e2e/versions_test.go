@@ -15,7 +15,7 @@ import (
 	"github.com/hengedb/henge/internal/testkit/postgres"
 )
 
-// A cluster is upgraded process by process, in any order: those of this protocol and of the next answer exactly together, load, and lead. One that is a
+// A cluster is upgraded process by process, in any order: those of this protocol and of the one before answer exactly together, load, and lead. One that is a
 // protocol further is refused, and says why.
 func TestProcessesOfTwoProtocolsAreOneCluster(t *testing.T) {
 	store, dir := postgres.URL(t), t.TempDir()
@@ -23,7 +23,7 @@ func TestProcessesOfTwoProtocolsAreOneCluster(t *testing.T) {
 	command := func(node string, protocol int, roles ...string) *exec.Cmd {
 		settings := []string{
 			"service.metadata.storage.type=postgresql", "service.metadata.storage.connector.connectURI=" + store, "service.leader.leaseDuration=PT1S",
-			"service.discovery.leaseDuration=PT2S", "service.storage.storageDirectory=" + filepath.Join(dir, "deep"), "service.memory.limit=256MiB",
+			"service.discovery.leaseDuration=PT2S", "service.storage.storageDirectory=" + filepath.Join(dir, "deep"), "service.memory.limit=256MiB", "service.coordinator.startDelay=PT0S",
 		}
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), crashDir+"="+filepath.Join(dir, node), crashArmed+"="+filepath.Join(dir, "never"),
@@ -35,7 +35,7 @@ func TestProcessesOfTwoProtocolsAreOneCluster(t *testing.T) {
 		started++
 		return launch(t, command(fmt.Sprintf("node%d", started), protocol, roles...))
 	}
-	const old, next = cluster.Protocol, cluster.Protocol + 1
+	const old, next = cluster.Protocol - 1, cluster.Protocol
 	control := run(old, "coordinator", "overlord", "worker")
 	historicals := []*process{run(old, "historical"), run(next, "historical")}
 	router := run(next, "router")

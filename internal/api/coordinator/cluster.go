@@ -1,6 +1,7 @@
 package coordinator
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 
@@ -18,6 +19,12 @@ type Node struct {
 	Port    int
 	// Started is in milliseconds.
 	Started int64
+	// Version and Revision are those of the program, Labels a JSON object; empty: it has none.
+	Version, Revision, Labels string
+	// Bound says that it listens at its host only.
+	Bound bool
+	// LookupTier names the lookups that it holds; empty: none.
+	LookupTier string
 	// Data describes a data server, Worker one that runs tasks; nil for others.
 	Data   *DataService
 	Worker *WorkerService
@@ -91,10 +98,17 @@ func (a *API) nodes(r *http.Request, role string) []any {
 		if n.Worker != nil {
 			services = append(services, member{"workerNodeService", n.Worker})
 		}
+		if n.LookupTier != "" {
+			services = append(services, member{"lookupNodeService", object{{"type", "lookupNodeService"}, {"lookupTier", n.LookupTier}}})
+		}
+		var labels any
+		if n.Labels != "" {
+			labels = json.RawMessage(n.Labels)
+		}
 		out = append(out, object{
 			{name + "Node", object{
-				{"service", service}, {"host", n.Host}, {"bindOnHost", false}, {"plaintextPort", n.Port}, {"port", -1}, {"tlsPort", -1},
-				{"enablePlaintextPort", true}, {"enableTlsPort", false},
+				{"service", service}, {"host", n.Host}, {"bindOnHost", n.Bound}, {"plaintextPort", n.Port}, {"port", -1}, {"tlsPort", -1},
+				{"enablePlaintextPort", true}, {"enableTlsPort", false}, {"labels", labels}, {"version", n.Version}, {"buildRevision", n.Revision},
 			}},
 			{"nodeType", n.Role}, {"services", services}, {"startTime", chrono.FormatMillis(n.Started, chrono.UTC)},
 		})

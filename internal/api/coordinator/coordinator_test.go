@@ -93,7 +93,10 @@ func open(t *testing.T) *fixture {
 		Nodes: func() []Node {
 			return []Node{
 				{Role: "coordinator", Service: "service/coordinator", Host: "h", Port: 8081},
-				{Role: "historical", Service: "service/historical", Host: "h", Port: 8083, Data: &DataService{Type: "dataNodeService", Tier: "_default_tier"}},
+				{
+					Role: "historical", Service: "service/historical", Host: "h", Port: 8083, Data: &DataService{Type: "dataNodeService", Tier: "_default_tier"},
+					Version: "1.2.3", Revision: "abc", Labels: `{"rack":"r1"}`, Bound: true, LookupTier: "__default",
+				},
 				{Role: "router", Service: "service/router", Host: "h", Port: 8888},
 			}
 		},
@@ -221,7 +224,12 @@ func TestLayout(t *testing.T) {
 	f.expect("GET", "C/cluster", "", 200, `{"coordinator":[{"host":"h","service":"service/coordinator","plaintextPort":8081}],"overlord":[],"broker":[],`+
 		`"historical":[{"host":"h","service":"service/historical","plaintextPort":8083}],"router":[{"host":"h","service":"service/router","plaintextPort":8888}]}`)
 	f.expect("GET", "C/cluster/nosuch", "", 200, `[]`)
-	f.expect("GET", "C/cluster/router?full=true", "", 200, `~"nodeType":"router"`)
+	f.expect("GET", "C/cluster/router?full=true", "", 200, `[{"serviceNode":{"service":"service/router","host":"h","bindOnHost":false,"plaintextPort":8888,"port":-1,`+
+		`"tlsPort":-1,"enablePlaintextPort":true,"enableTlsPort":false,"labels":null,"version":"","buildRevision":""},"nodeType":"router","services":{},`+
+		`"startTime":"1970-01-01T00:00:00.000Z"}]`)
+	f.expect("GET", "C/cluster/historical?full=true", "", 200, `~"bindOnHost":true`)
+	f.expect("GET", "C/cluster/historical?full=true", "", 200, `~"labels":{"rack":"r1"},"version":"1.2.3","buildRevision":"abc"`)
+	f.expect("GET", "C/cluster/historical?full=true", "", 200, `~"lookupNodeService":{"type":"lookupNodeService","lookupTier":"__default"}`)
 	f.expect("GET", "C/leader", "", 200, "http://h:8081")
 	f.expect("GET", "I/leader", "", 200, "http://h:8090")
 	f.expect("GET", "I/isLeader", "", 200, `{"leader":true}`)

@@ -21,7 +21,7 @@ func sendEach(ctx context.Context, f *exec.Fragment, env *exec.Env, own *leaves,
 	if scan == nil {
 		return invariant.Failed("a fragment has no scan")
 	}
-	all, err := own.Leaves(ctx, scan)
+	all, err := own.Leaves(ctx, scan, exec.ColumnsRead(f.Plan, scan))
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ type single struct {
 }
 
 // Leaves implements exec.Tables.
-func (s *single) Leaves(context.Context, *plan.Scan) ([]exec.Leaf, error) {
+func (s *single) Leaves(context.Context, *plan.Scan, []string) ([]exec.Leaf, error) {
 	s.taken = true
 	return []exec.Leaf{s.leaf}, nil
 }

@@ -109,7 +109,7 @@ func (a *API) answer(w http.ResponseWriter, r *http.Request) error {
 }
 
 // run sends the rows of a fragment, and returns what its operators did if the asker wants to know.
-func (a *API) run(ctx context.Context, req *dispatch.Request, out *dispatch.StreamWriter) ([]*exec.NodeProfile, error) {
+func (a *API) run(ctx context.Context, req *dispatch.Request, out *dispatch.StreamWriter) (*exec.PartProfile, error) {
 	zone, err := chrono.LoadZone(req.TimeZone)
 	if err != nil {
 		return nil, err
@@ -152,9 +152,9 @@ func (a *API) run(ctx context.Context, req *dispatch.Request, out *dispatch.Stre
 	if err := send(ctx, f, env, out); err != nil {
 		return nil, err
 	}
-	did := env.Profile.Chain(f.Plan)
-	exec.Computed(did, env.Share.Computed())
-	return did, nil
+	did := env.Profile.Part(f.Plan)
+	exec.Computed(did.Did, env.Share.Computed())
+	return &did, nil
 }
 
 func send(ctx context.Context, f *exec.Fragment, env *exec.Env, out *dispatch.StreamWriter) error {
@@ -187,8 +187,8 @@ type merging struct {
 }
 
 // Split implements exec.Cluster.
-func (m *merging) Split(ctx context.Context, scan *plan.Scan) ([]exec.Leaf, exec.Remote, error) {
-	leaves, err := m.own.Leaves(ctx, scan)
+func (m *merging) Split(ctx context.Context, scan *plan.Scan, columns []string) ([]exec.Leaf, exec.Remote, error) {
+	leaves, err := m.own.Leaves(ctx, scan, columns)
 	return leaves, m.relay, err
 }
 
@@ -199,12 +199,12 @@ type leaves struct {
 }
 
 // Leaves implements exec.Tables. What can't be read here may be read elsewhere.
-func (l *leaves) Leaves(ctx context.Context, scan *plan.Scan) ([]exec.Leaf, error) {
+func (l *leaves) Leaves(ctx context.Context, scan *plan.Scan, columns []string) ([]exec.Leaf, error) {
 	out := make([]exec.Leaf, len(l.wanted))
 	for i := range l.wanted {
 		out[i].ID, out[i].Visible = l.wanted[i].ID, l.wanted[i].Interval()
 	}
-	err := exec.AcquireLeaves(ctx, scan, out, func(ctx context.Context, i int) (segment.Reader, error) {
+	err := exec.AcquireLeaves(ctx, scan, columns, out, func(ctx context.Context, i int) (segment.Reader, error) {
 		return l.segments.Acquire(ctx, l.wanted[i].ID, l.wanted[i].LoadSpec)
 	})
 	switch {

@@ -11,10 +11,11 @@ import (
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/msq"
 	lang "github.com/hengedb/henge/internal/native"
+	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/segment"
 )
 
-// combining are the aggregators that merge sketches: how segmentMetadata names them, and the settings that have their defaults.
+// combining are the aggregators that have more settings than their column: how segmentMetadata names them, and the settings that have their defaults.
 var combining = map[string]struct {
 	kind     string
 	defaults map[string]any
@@ -26,6 +27,8 @@ var combining = map[string]struct {
 	"KllFloatsSketch":        {"KllFloatsSketchMerge", map[string]any{"k": 200, "maxStreamLength": 1000000000}},
 	"arrayOfDoublesSketch":   {"", map[string]any{"nominalEntries": 16384, "metricColumns": nil, "numberOfValues": 1}},
 	"hyperUnique":            {"", map[string]any{"isInputHyperUnique": false, "round": false}},
+	"stringFirst":            {"", map[string]any{"timeColumn": plan.TimeColumn, "maxStringBytes": 1024}},
+	"stringLast":             {"", map[string]any{"timeColumn": plan.TimeColumn, "maxStringBytes": 1024}},
 }
 
 // aggregatorsOf returns the aggregators by which the metrics of a segment combine further, by column.
@@ -139,7 +142,9 @@ func foldSaid(how lang.AggregatorMerge, said []saidAt) (map[string]any, error) {
 		if i == 0 {
 			out = next
 		} else {
-			out = mergeAggregators(how, out, next)
+			if out = mergeAggregators(how, out, next); len(out) == 0 {
+				out = nil // what segments without aggregators are together says nothing
+			}
 		}
 	}
 	return out, nil

@@ -48,3 +48,35 @@ func TestMergeAggregators(t *testing.T) {
 		}
 	}
 }
+
+// What segments without aggregators are together says nothing, which fits nothing; the first of them alone fits all.
+func TestAggregatorsOfSegmentsWithout(t *testing.T) {
+	none, sum := []byte(`{}`), []byte(`{"n":"sum"}`)
+	for _, c := range []struct {
+		how  lang.AggregatorMerge
+		said []saidAt
+		want map[string]any
+	}{
+		{lang.MergeStrict, []saidAt{{0, 0, none}, {1, 1, sum}}, map[string]any{"n": "sum"}},
+		{lang.MergeStrict, []saidAt{{0, 1, none}, {2, 2, sum}}, nil},
+		{lang.MergeLenient, []saidAt{{0, 1, none}, {2, 2, sum}}, map[string]any{"n": "sum"}},
+	} {
+		got, err := foldSaid(c.how, c.said)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", c.how, diff)
+		}
+	}
+}
+
+func TestGranularityOf(t *testing.T) {
+	for name, want := range map[string]any{
+		"SIX_HOUR": "SIX_HOUR", "DAY": "DAY", "NONE": map[string]string{"type": "none"}, "ALL": map[string]string{"type": "all"}, "weekly": "weekly",
+	} {
+		if diff := cmp.Diff(want, granularityOf(name)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}

@@ -64,6 +64,7 @@ type sentAnalysis struct {
 	Size             int64             `json:"size"`
 	NumRows          int64             `json:"numRows"`
 	QueryGranularity *string           `json:"queryGranularity,omitempty"`
+	TimestampSpec    *timestampSpec    `json:"timestampSpec,omitempty"`
 	Rollup           *bool             `json:"rollup,omitempty"`
 	Said             []saidAt          `json:"said,omitempty"`
 	// Times are those from the first to behind the last row, equal where there are no rows.
@@ -79,6 +80,7 @@ type sentColumn struct {
 
 func (a *analysis) send() sentAnalysis {
 	s := sentAnalysis{At: a.at, ID: a.ID, Intervals: a.intervals, Size: a.Size, NumRows: a.NumRows, QueryGranularity: a.QueryGranularity, Rollup: a.Rollup, Said: a.said}
+	s.TimestampSpec = a.TimestampSpec
 	if a.times != nil {
 		s.Times = &[2]int64{a.times.Start, a.times.End}
 	}
@@ -91,6 +93,7 @@ func (a *analysis) send() sentAnalysis {
 
 func (s *sentAnalysis) analysis() *analysis {
 	a := &analysis{at: s.At, ID: s.ID, intervals: s.Intervals, Size: s.Size, NumRows: s.NumRows, QueryGranularity: s.QueryGranularity, Rollup: s.Rollup, said: s.Said}
+	a.TimestampSpec = s.TimestampSpec
 	if s.Times != nil {
 		a.times = &chrono.Interval{Start: s.Times[0], End: s.Times[1]}
 	}

@@ -3,6 +3,7 @@ package native
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,7 +24,7 @@ type analysis struct {
 	Size             int64          `json:"size"`
 	NumRows          int64          `json:"numRows"`
 	Aggregators      map[string]any `json:"aggregators"`
-	TimestampSpec    any            `json:"timestampSpec"`
+	TimestampSpec    *timestampSpec `json:"timestampSpec"`
 	QueryGranularity *string        `json:"-"`
 	Granularity      any            `json:"queryGranularity"`
 	Rollup           *bool          `json:"rollup"`
@@ -107,6 +108,10 @@ func (x *execution) segmentMetadata(ctx context.Context, q *lang.SegmentMetadata
 	for i := range segments {
 		segments[i].At = i
 	}
+	if q.Merge && len(segments) > 1 && segments[1].Interval.End > segments[0].Interval.End {
+		// The reference puts the later of the first two before the other, for its columns, and after that takes them as they come.
+		segments[0].At, segments[1].At = 1, 0
+	}
 	if err := x.analyses(ctx, q, segments, func(a *analysis) error {
 		shown, err := a.finish(q.AggregatorMerge())
 		if err != nil {
@@ -154,6 +159,9 @@ func analyze(r *analysesRequest, l *Listed, info *segment.Info) *analysis {
 		granularity := info.QueryGranularity
 		a.QueryGranularity = &granularity
 	}
+	if wants("timestampspec") {
+		a.TimestampSpec = timestampSpecOf(info)
+	}
 	if wants("times") {
 		times := timesOf(info)
 		a.times = &times
@@ -169,6 +177,23 @@ func analyze(r *analysesRequest, l *Listed, info *segment.Info) *analysis {
 		}
 	}
 	return a
+}
+
+// timestampSpec says where rows had their times.
+type timestampSpec struct {
+	Column  string `json:"column"`
+	Format  string `json:"format"`
+	Missing any    `json:"missingValue"`
+}
+
+// timestampSpecOf returns that of a segment: statements and compaction read the time from where it is stored.
+func timestampSpecOf(info *segment.Info) *timestampSpec {
+	kept, err := segment.ParseKept(info.Metadata)
+	spec := &timestampSpec{}
+	if err != nil || kept.TimestampSpec == nil || json.Unmarshal(kept.TimestampSpec, spec) != nil {
+		return &timestampSpec{Column: plan.TimeColumn, Format: "millis"}
+	}
+	return spec
 }
 
 // columnBits is how many bits of the place of a column are for those of one segment.
@@ -231,6 +256,9 @@ func (a *analysis) merge(b *analysis) {
 	if a.QueryGranularity != nil && (b.QueryGranularity == nil || *a.QueryGranularity != *b.QueryGranularity) {
 		a.QueryGranularity = nil
 	}
+	if a.TimestampSpec != nil && (b.TimestampSpec == nil || *a.TimestampSpec != *b.TimestampSpec) {
+		a.TimestampSpec = nil
+	}
 	for _, name := range b.Columns.names {
 		if mine, ok := a.Columns.columns[name]; ok {
 			a.Columns.set(name, mine.merge(b.Columns.columns[name]))
@@ -265,7 +293,7 @@ func (a *analysis) finish(how lang.AggregatorMerge) (*analysis, error) {
 	return a, nil
 }
 
-// granularityOf shows the granularity of a name as an object; what is no name is shown as it is.
+// granularityOf shows a granularity as the reference does: none, all and periods without a name as objects.
 func granularityOf(name string) any {
 	g, err := chrono.ParseGranularity(name)
 	switch {
@@ -275,6 +303,9 @@ func granularityOf(name string) any {
 		return map[string]string{"type": "none"}
 	case g.IsAll():
 		return map[string]string{"type": "all"}
+	}
+	if name, ok := g.Name(); ok {
+		return name
 	}
 	p, _ := g.Period()
 	return map[string]any{"type": "period", "period": p.String(), "timeZone": "UTC", "origin": nil}

@@ -20,11 +20,14 @@ func TestAnalysesAreMergedInAnyOrder(t *testing.T) {
 	kinds := []vector.Type{vector.String, vector.Long, vector.Double}
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		r := &analysesRequest{Merge: true, Asked: []string{"cardinality", "size", "interval", "minmax", "querygranularity", "rollup", "aggregators"}}
+		r := &analysesRequest{Merge: true, Asked: []string{"cardinality", "size", "interval", "minmax", "querygranularity", "timestampspec", "rollup", "aggregators"}}
 		n := 2 + random.IntN(6)
 		var parts, again []*analysis
 		for at := range n {
 			info := &segment.Info{Rows: random.IntN(100), Rollup: random.IntN(4) > 0, QueryGranularity: []string{"DAY", "DAY", "HOUR", ""}[random.IntN(4)]}
+			if random.IntN(3) == 0 {
+				info.Metadata = json.RawMessage(`{"timestampSpec":{"column":"t","format":"iso","missingValue":null}}`)
+			}
 			for _, c := range random.Perm(5)[:random.IntN(6)] {
 				info.Columns = append(info.Columns, segment.ColumnInfo{
 					Name: fmt.Sprint("c", c), Type: kinds[max(0, random.IntN(12)-9)], Multi: random.IntN(4) == 0, Nulls: random.IntN(2), Distinct: random.IntN(9),

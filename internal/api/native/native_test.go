@@ -81,6 +81,10 @@ func ask(t *testing.T, method, path, body string) (int, string) {
 const fruit = `"dataSource":{"type":"inline","columnNames":["__time","name","n","tags"],"columnTypes":["LONG","STRING","LONG","ARRAY<STRING>"],
 	"rows":[[0,"apple",1,["a"]],[3600000,"pear",5,["a","b"]],[7200000,"apple",2,null]]},"intervals":["1970/1971"]`
 
+// versions is a datasource of texts that may be versions.
+const versions = `"dataSource":{"type":"inline","columnNames":["v"],"columnTypes":["STRING"],"rows":[["1.10"],["1.9"],["2-alpha"],["2"],["2-sp"],["1.0"],[null],["x"],["1-rc1"],
+	["10"]]},"intervals":["1970/1971"],"granularity":"all"`
+
 const sums = `"aggregations":[{"type":"count","name":"rows"},{"type":"longSum","name":"n","fieldName":"n"}]`
 
 func TestAnswers(t *testing.T) {
@@ -103,6 +107,13 @@ func TestAnswers(t *testing.T) {
 				{"type":"inline","columnNames":["__time","x","n"],"columnTypes":["LONG","STRING","LONG"],"rows":[[0,"a",1]]},
 				{"type":"inline","columnNames":["__time","x","n"],"columnTypes":["LONG","COMPLEX<json>","LONG"],"rows":[[0,{"k":1},2]]}]}}`,
 			`[{"segmentId":"` + inlineSegment + `","columns":["x","n"],"events":[["a",1],[null,2]],"rowSignature":[{"name":"x","type":"STRING"},{"name":"n","type":"LONG"}]}]`},
+		{"groups in the order of versions", `{"queryType":"groupBy","dimensions":["v"],"aggregations":[],` + versions + `,"context":{"resultAsArray":true},
+			"limitSpec":{"type":"default","columns":[{"dimension":"v","dimensionOrder":"version"}]}}`,
+			`[[null],["x"],["1-rc1"],["1.0"],["1.9"],["1.10"],["2-alpha"],["2"],["2-sp"],["10"]]`},
+		{"a topN in the order of versions", `{"queryType":"topN","dimension":"v","metric":{"type":"dimension","ordering":"version"},"threshold":4,"aggregations":[],` + versions + `}`,
+			`[{"timestamp":"1970-01-01T00:00:00.000Z","result":[{"v":null},{"v":"x"},{"v":"1-rc1"},{"v":"1.0"}]}]`},
+		{"between versions", `{"queryType":"timeseries","aggregations":[{"type":"count","name":"c"}],"filter":{"type":"bound","dimension":"v","ordering":"version","lower":"1.5",
+			"upper":"2"},` + versions + `}`, `[{"timestamp":"1970-01-01T00:00:00.000Z","result":{"c":4}}]`},
 		{"a search without a query finds all", `{"queryType":"search","granularity":"all","searchDimensions":["name"],"limit":1,` + fruit + `}`,
 			`[{"timestamp":"-146136543-09-08T08:23:32.096Z","result":[{"dimension":"name","value":"apple","count":2}]}]`},
 		{"groupBy as arrays", `{"queryType":"groupBy","granularity":"all","dimensions":["name"],` + fruit + `,` + sums + `,"context":{"resultAsArray":true}}`,

@@ -2,7 +2,6 @@ package native
 
 import (
 	"context"
-	"slices"
 	"sort"
 
 	"github.com/hengedb/henge/internal/chrono"
@@ -22,8 +21,12 @@ const inlineSegment = "inline_-146136543-09-08T08:23:32.096Z_146140482-04-24T15:
 type scanAnswer struct {
 	x          *execution
 	head, tail []byte // what stands before and behind the rows of an element, without the name of the segment
-	// tails are those of segments that have columns of another type, by name.
-	tails   map[string][]byte
+	// nested are the columns whose type is each segment's own matter, listed the segments by name where there are any, and own is the tail of the
+	// segment that was asked for last.
+	nested  []string
+	listed  map[string]Listed
+	own     segmentTail
+	tailOf  func(stored map[string]*columnAnalysis) []byte
 	compact bool
 	time    int // the column that says of which segment a row is; -1: all are of one
 	shown   int
@@ -55,14 +58,18 @@ func (x *execution) scan(ctx context.Context, q *lang.Scan, p *lang.Plan) error 
 		a.segments, a.segment = []namedSegment{{id: inlineSegment}}, 0
 	}
 	a.head, a.tail = scanHead(q, p, nil)
-	if err := x.segmentTails(ctx, a, q, p); err != nil {
-		return err
+	a.tailOf = func(stored map[string]*columnAnalysis) []byte {
+		_, tail := scanHead(q, p, stored)
+		return tail
 	}
+	x.findNested(a, q, p)
 	x.out.buf = append(x.out.buf, '[')
-	if err := x.rows(ctx, p.Node, a.row); err != nil {
+	if err := x.rows(ctx, p.Node, func(c *cells, row int) error { return a.row(ctx, c, row) }); err != nil {
 		return err
 	}
-	a.close()
+	if err := a.close(ctx); err != nil {
+		return err
+	}
 	x.out.buf = append(x.out.buf, ']')
 	return nil
 }
@@ -102,15 +109,19 @@ func (a *scanAnswer) at(t int64) int {
 	return -1
 }
 
-func (a *scanAnswer) row(c *cells, row int) error {
+func (a *scanAnswer) row(ctx context.Context, c *cells, row int) error {
 	if a.time >= 0 {
 		if s := a.at(c.long(a.time, row)); s != a.segment {
-			a.close()
+			if err := a.close(ctx); err != nil {
+				return err
+			}
 			a.segment = s
 		}
 	}
 	if a.rows == a.size {
-		a.close()
+		if err := a.close(ctx); err != nil {
+			return err
+		}
 	}
 	a.rows++
 	if a.skip > 0 {
@@ -163,42 +174,69 @@ func (a *scanAnswer) begin() {
 }
 
 // close ends an element.
-func (a *scanAnswer) close() {
+func (a *scanAnswer) close(ctx context.Context) error {
 	if a.open {
-		tail := a.tail
-		if a.segment >= 0 {
-			if own, ok := a.tails[a.segments[a.segment].id]; ok {
-				tail = own
-			}
+		tail, err := a.segmentTail(ctx)
+		if err != nil {
+			return err
 		}
 		a.x.out.buf = append(append(a.x.out.buf, ']'), tail...)
 	}
 	a.open, a.rows = false, 0
+	return nil
 }
 
-// segmentTails finds what stands behind the rows of the segments. The types of columns are those that a segment has: where they differ between
-// segments, the plan knows only that a column has nested data.
-func (x *execution) segmentTails(ctx context.Context, a *scanAnswer, q *lang.Scan, p *lang.Plan) error {
-	nested := slices.ContainsFunc(p.Node.Columns()[:p.Shown], func(c plan.Column) bool { return c.Type.ComplexName() == "json" })
-	if !nested || len(a.segments) == 0 || !lang.ReadsTables(q.DataSource.DataSource) {
-		return nil
+// segmentTail is what stands behind the rows of a segment.
+type segmentTail struct {
+	id   string
+	text []byte
+}
+
+// findNested finds the columns whose types are those that a segment has: where they differ between segments, the plan knows only that a column has
+// nested data.
+func (x *execution) findNested(a *scanAnswer, q *lang.Scan, p *lang.Plan) {
+	if len(a.segments) == 0 || !lang.ReadsTables(q.DataSource.DataSource) {
+		return
 	}
-	var segments []Listed
+	for _, c := range p.Node.Columns()[:p.Shown] {
+		if c.Type.ComplexName() == "json" {
+			a.nested = append(a.nested, c.Name)
+		}
+	}
+	if len(a.nested) == 0 {
+		return
+	}
+	a.listed = map[string]Listed{}
 	for _, name := range lang.ScannedTables(q.DataSource.DataSource) {
-		segments = append(segments, x.session.List(name, q.When())...)
+		for _, l := range x.session.List(name, q.When()) {
+			a.listed[l.ID] = l
+		}
 	}
-	for i := range segments {
-		segments[i].At = i
+}
+
+// segmentTail returns what stands behind the rows of the element. A segment's nested columns are looked into when its first element ends, so that
+// no row waits for those of segments that the scan may never come to.
+func (a *scanAnswer) segmentTail(ctx context.Context) ([]byte, error) {
+	if a.segment < 0 {
+		return a.tail, nil
 	}
-	all, err := x.described(ctx, analysesRequest{}, segments)
+	l, ok := a.listed[a.segments[a.segment].id]
+	if !ok {
+		return a.tail, nil
+	}
+	if a.own.id == l.ID {
+		return a.own.text, nil
+	}
+	l.At = 0
+	all, err := a.x.described(ctx, analysesRequest{Include: &lang.ColumnSet{Type: "list", Columns: a.nested}}, []Listed{l})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	a.tails = map[string][]byte{}
-	for _, one := range all {
-		_, a.tails[one.ID] = scanHead(q, p, one.Columns.columns)
+	a.own = segmentTail{l.ID, a.tail}
+	if len(all) > 0 {
+		a.own.text = a.tailOf(all[0].Columns.columns)
 	}
-	return nil
+	return a.own.text, nil
 }
 
 // scanHead makes what stands before and behind the rows of an element. The types of stored columns win over those of the plan.

@@ -231,7 +231,7 @@ func TestRequestFaults(t *testing.T) {
 		{jsonType, `{"query":"q","parameters":{}}`, 400, badJSON, "Malformed SQL query wrapped in JSON: member [parameters] can't be an object"},
 		{jsonType, `{"query":"q","parameters":[1]}`, 400, badJSON, "Malformed SQL query wrapped in JSON: member [parameters] can't be a number"},
 		{jsonType, `{"query":"q","header":"x"}`, 400, badJSON, `Malformed SQL query wrapped in JSON: want true or false, got "x"`},
-		{jsonType, `{"query":"q","header":2}`, 400, badJSON, "Malformed SQL query wrapped in JSON: want true or false, got 2"},
+		{jsonType, `{"query":"q","header":"yes"}`, 400, badJSON, "Malformed SQL query wrapped in JSON: want true or false, got \"yes\""},
 		{jsonType, `{"query":"q","typesHeader":true}`, 400, badJSON, "Cannot include 'typesHeader' without 'header'"},
 		{jsonType, `{"query":"q","sqlTypesHeader":true}`, 400, badJSON, "Cannot include 'sqlTypesHeader' without 'header'"},
 		{jsonType, `{"query":"q","resultFormat":"xml"}`, 400, invalid, "Result format [xml] is unknown; use one of [object, array, objectLines, arrayLines, csv]"},

@@ -42,18 +42,15 @@ type Request struct {
 	Dialect string
 }
 
-// lenientBool reads true, false, their text in quotes, 1, 0 and null.
+// lenientBool is true or false, which may come as text or number (fault.ReadFlag).
 type lenientBool bool
 
 func (b *lenientBool) UnmarshalJSON(text []byte) error {
-	switch strings.ToLower(strings.Trim(string(text), `"`)) {
-	case "true", "1":
-		*b = true
-	case "false", "0", "null", "":
-		*b = false
-	default:
+	value, ok := fault.ReadFlag(text)
+	if !ok {
 		return fmt.Errorf("want true or false, got %s", text)
 	}
+	*b = lenientBool(value)
 	return nil
 }
 

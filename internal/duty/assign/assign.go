@@ -7,6 +7,7 @@
 //
 //	assign.go    the duty: rounds, commands, what became of them
 //	fleet.go     the servers with what they will hold when all commands are obeyed
+//	sight.go     the visible segments of a datasource
 //	place.go     copies of one segment
 //	strategy.go  which of several servers gets one
 //	move.go      evening out
@@ -27,15 +28,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/duty"
-	"github.com/hengedb/henge/internal/duty/rule"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/timeline"
 )
@@ -75,7 +75,8 @@ type Options struct {
 type Duty struct {
 	o     Options
 	epoch int64
-	known map[string]*known // by datasource; of the goroutine that runs rounds
+	known map[string]*known                 // by datasource; of the goroutine that runs rounds
+	debug atomic.Pointer[map[string]string] // configuration.Debug of the last round
 
 	mu struct {
 		sync.Mutex
@@ -98,6 +99,9 @@ type told struct {
 	reason string
 	// begun is when the server was first seen to be at it, in milliseconds; 0: it waits for its turn there.
 	begun int64
+	// since is when it was told, and late that somebody was told of its waiting.
+	since int64
+	late  bool
 }
 
 // New returns the duty.
@@ -115,18 +119,30 @@ type configuration struct {
 	BothLoad        bool     `json:"replicateAfterLoadTimeout"`
 	Smart           bool     `json:"smartSegmentLoading"`
 	Decommissioning []string `json:"decommissioningNodes"`
+	// RoundRobin gives segments to the servers of a tier by turns, the emptiest first, in place of the strategy; it counts where Smart is false.
+	RoundRobin bool `json:"useRoundRobinSegmentAssignment"`
+	// Lifetime is how many periods a segment may wait to be loaded by a server before somebody is told.
+	Lifetime int `json:"replicantLifetime"`
+	// Debug are names and values of dimensions: what is counted with one of them is logged, too.
+	Debug map[string]string `json:"debugDimensions"`
 	// Clones are servers that are to hold what another one holds, by address, with the addresses of these.
 	Clones map[string]string `json:"cloneServers"`
 }
 
+// smartLifetime is the Lifetime where Smart is true, as in the reference: then queues are long.
+const smartLifetime = 60
+
 func (d *Duty) configuration(ctx context.Context) (configuration, error) {
-	c := configuration{MaxMoves: 100, Smart: true, Replicas: 500, Queue: 500}
+	c := configuration{MaxMoves: 100, Smart: true, Replicas: 500, Queue: 500, RoundRobin: true, Lifetime: 15}
 	text, found, err := d.o.Settings.Setting(ctx, "coordinator.config")
 	if err != nil || !found {
 		return c, err
 	}
 	if err := json.Unmarshal(text, &c); err != nil {
 		return c, fault.Defensive("The Coordinator's settings can't be read").WithCause(err)
+	}
+	if c.Smart {
+		c.Lifetime = smartLifetime
 	}
 	return c, nil
 }
@@ -243,10 +259,12 @@ func (d *Duty) round(ctx context.Context, v duty.Visit) error {
 	d.mu.Lock()
 	d.mu.config, d.mu.state = config, v.State
 	d.mu.Unlock()
+	d.debug.Store(&config.Debug)
 	stocks := d.o.Inventory.Stocks(false)
 	now := clock.Millis(d.o.Clock)
 	out := commands{}
 	if v.All {
+		d.tellLate(ctx, now, config)
 		d.giveUp(ctx, now, config, out)
 	}
 	fleet := d.fleet(stocks, config)
@@ -260,7 +278,7 @@ func (d *Duty) round(ctx context.Context, v duty.Visit) error {
 		}
 	}
 	if v.All {
-		d.dropOthers(fleet, out)
+		d.dropOthers(fleet, v.State, out)
 		if len(failed) == 0 && d.o.Strategy != Random {
 			d.even(fleet, v.State, config, out)
 		}
@@ -275,124 +293,6 @@ func (d *Duty) round(ctx context.Context, v duty.Visit) error {
 	}
 	failed = append(failed, d.send(ctx, stocks, out))
 	return errors.Join(failed...)
-}
-
-// known is what the duty knows of a datasource: the ids of its visible segments by their text, and how often it was looked at.
-type known struct {
-	ids   map[string]*seen
-	looks int
-}
-
-// seen is a visible segment as of one of the looks at its datasource.
-type seen struct {
-	id   string
-	look int
-}
-
-// follow decides on the segments of a datasource.
-func (d *Duty) follow(f *fleet, v duty.Visit, dataSource string, now int64, out commands) error {
-	k := d.known[dataSource]
-	if k == nil {
-		k = &known{ids: map[string]*seen{}}
-		d.known[dataSource] = k
-	}
-	k.looks++
-	verdicts := map[chrono.Interval]*verdict{} // segments of one interval share their rule
-	missing, visible := 0, 0
-	holders := v.State.Timeline(dataSource).Lookup(chrono.Eternity)
-	slices.Reverse(holders) // the newest first
-	var text []byte
-	for _, holder := range holders {
-		segments := holder.Segments()
-		f.look(segments)
-		decided := verdicts[holder.Chunk.Interval]
-		if decided == nil {
-			decided = &verdict{}
-			decided.rule, decided.found = rule.Find(holder.Chunk.Interval, now, v.Rules[dataSource], v.Rules[rule.Default])
-			decided.copies, decided.sum = f.wants(decided.rule)
-			verdicts[holder.Chunk.Interval] = decided
-		}
-		text = timeline.SegmentID{DataSource: dataSource, Interval: holder.Chunk.Interval, Version: holder.Chunk.Version}.Append(text[:0])
-		common := len(text)
-		for _, s := range segments {
-			if s.IsTombstone() {
-				continue
-			}
-			text = s.ID.AppendPartition(text[:common])
-			one := k.ids[string(text)]
-			if one == nil {
-				one = &seen{id: string(text)}
-				k.ids[one.id] = one
-			}
-			if one.look == k.looks { // a newer version interrupts its chunk
-				continue
-			}
-			one.look = k.looks
-			visible++
-			holders := d.o.Inventory.Holders(one.id)
-			for _, server := range holders {
-				if o := f.by[server.Name]; o != nil {
-					o.known++
-				}
-			}
-			if decided.found && f.place(s, one.id, decided, holders, out) { // what no rule is about stays where it is
-				missing++
-			}
-		}
-	}
-	if len(k.ids) > visible {
-		d.forget(k, out)
-	}
-	if len(k.ids) == 0 {
-		delete(d.known, dataSource)
-	}
-	if missing > 0 {
-		d.count("segment/assignSkipped/count", missing, "dataSource", dataSource, "description", "No server has room")
-		return fault.Runtime("[%d] segments of datasource [%s] have fewer copies than the rules want: no server has room", missing, dataSource)
-	}
-	return nil
-}
-
-// forget drops the segments that the last look at a datasource has not seen any more.
-func (d *Duty) forget(k *known, out commands) {
-	for id, one := range k.ids {
-		if one.look == k.looks {
-			continue
-		}
-		for _, s := range d.o.Inventory.Holders(id) {
-			out.drop(s.Name, id, unwanted)
-		}
-		delete(k.ids, id)
-	}
-}
-
-// unwanted is why segments are dropped that are not visible.
-const unwanted = "no rule wants it"
-
-// dropOthers drops what is held and visible in no datasource. Only servers that hold more than was seen to be visible have such.
-func (d *Duty) dropOthers(f *fleet, out commands) {
-	for _, t := range f.tiers {
-		for _, o := range t.ships {
-			if o.known == o.Segments {
-				continue
-			}
-			for _, id := range f.held(o) {
-				if !d.visible(id) {
-					out.drop(o.address, id, unwanted)
-				}
-			}
-		}
-	}
-}
-
-// visible reports whether the segment with an id was seen.
-func (d *Duty) visible(text string) bool {
-	for _, id := range timeline.ParseAnyID(text) {
-		if k := d.known[id.DataSource]; k != nil && k.ids[text] != nil {
-			return true
-		}
-	}
-	return false
 }
 
 // commands are what servers are to be told, by address.
@@ -465,7 +365,7 @@ func (d *Duty) tell(ctx context.Context, to cluster.Member, o *order) error {
 		d.mu.pending[address], d.mu.drops[address] = map[string]told{}, map[string]string{}
 	}
 	for _, l := range o.load {
-		d.mu.pending[address][l.ID] = told{reason: o.reasons[l.ID]}
+		d.mu.pending[address][l.ID] = told{reason: o.reasons[l.ID], since: clock.Millis(d.o.Clock)}
 	}
 	for _, id := range o.drop {
 		d.mu.drops[address][id] = o.reasons[id]
@@ -524,6 +424,27 @@ func (d *Duty) refuseLocked(address, id, reason string, now int64) {
 	d.mu.refused[id][address] = now
 	if m, ok := d.mu.moves[id]; ok && m.to == address {
 		delete(d.mu.moves, id)
+	}
+}
+
+// tellLate warns of segments that servers were told to load many periods ago, of each once.
+func (d *Duty) tellLate(ctx context.Context, now int64, c configuration) {
+	most := int64(c.Lifetime) * d.o.Follow.Period.Milliseconds()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for address, ids := range d.mu.pending {
+		late := 0
+		for id, t := range ids {
+			if most > 0 && !t.late && now-t.since >= most {
+				t.late = true
+				ids[id] = t
+				late++
+			}
+		}
+		if late > 0 {
+			d.o.Log.WarnContext(ctx, "segments have waited to be loaded for longer than replicantLifetime says", "server", address, "segments", late,
+				"periods", c.Lifetime)
+		}
 	}
 }
 

@@ -173,7 +173,9 @@ func TestServersHoldWhatTheRulesWant(t *testing.T) {
 	recent := `{"type":"loadByPeriod","period":"P3D","tieredReplicants":{"hot":2}}`
 	check("what no rule is about stays", true, `[`+recent+`]`, map[string]int{"01 v1": 2, "08 v2": 2, "09 v1": 2})
 	check("fewer copies", true, `[{"type":"loadForever","tieredReplicants":{"hot":1}}]`, map[string]int{"01 v1": 1, "08 v2": 1, "09 v1": 1})
-	check("another tier's are dropped", true, `[`+recent+`,{"type":"loadForever","tieredReplicants":{"cold":2}}]`, map[string]int{"08 v2": 2, "09 v1": 2})
+	check("another tier's stay as long as it has no server", true, `[`+recent+`,{"type":"loadForever","tieredReplicants":{"cold":2}}]`,
+		map[string]int{"01 v1": 1, "08 v2": 2, "09 v1": 2})
+	check("what is to be in deep storage only is dropped", true, `[`+recent+`,{"type":"loadForever","tieredReplicants":{}}]`, map[string]int{"08 v2": 2, "09 v1": 2})
 	check("everywhere", true, `[{"type":"broadcastForever"}]`, map[string]int{"01 v1": 3, "08 v2": 3, "09 v1": 3})
 	check("no copies: deep storage only", false, `[{"type":"loadForever","tieredReplicants":{"hot":0}}]`, map[string]int{})
 	check("more copies than servers", true, `[{"type":"loadForever","tieredReplicants":{"hot":1000000000}}]`, map[string]int{"01 v1": 3, "08 v2": 3, "09 v1": 3})
@@ -242,6 +244,34 @@ func TestATierIsChangedWithoutAGap(t *testing.T) {
 	if holders := w.Holders(id); len(holders) != 1 || holders[0].Name != "c:1" {
 		t.Errorf("held by %v", holders)
 	}
+}
+
+// A tier that has no server, as one that is misspelled, takes nothing away from others: as many copies as it is to have stay until it has them.
+func TestATierWithoutServersTakesNothingAway(t *testing.T) {
+	w := newWorld(t, "a", "b")
+	w.segment(1, "1", 0)
+	expect := func(what, rules string, want map[string]int) {
+		t.Helper()
+		for range 3 {
+			if err := w.visit(true, rules); err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		got := map[string]int{}
+		for _, s := range w.servers {
+			got[s.member.Tier] += len(s.held)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s: %s", what, d)
+		}
+	}
+	expect("loaded", twice, map[string]int{"hot": 2})
+	expect("ten thousand copies on a tier that is not there", `[{"type":"loadForever","tieredReplicants":{"cold":10000}}]`, map[string]int{"hot": 2})
+	expect("one copy there", `[{"type":"loadForever","tieredReplicants":{"cold":1}}]`, map[string]int{"hot": 1})
+	expect("one here, one there", `[{"type":"loadForever","tieredReplicants":{"hot":1,"cold":1}}]`, map[string]int{"hot": 1})
+	w.add("c", "cold", 10_000)
+	expect("the tier is there", `[{"type":"loadForever","tieredReplicants":{"cold":1}}]`, map[string]int{"hot": 0, "cold": 1})
+	expect("no copy wanted", `[{"type":"loadForever","tieredReplicants":{"other":0}}]`, map[string]int{"hot": 0, "cold": 0})
 }
 
 func TestSegmentsAreSpreadEvenly(t *testing.T) {

@@ -15,8 +15,9 @@ import (
 type fleet struct {
 	inventory Inventory
 	by        map[string]*ship
-	tiers     []*tier // by name
-	clones    []clone // by address; they are in neither
+	met       map[*cluster.Server]*ship // by by name, for those that were met; nil: not of the fleet
+	tiers     []*tier                   // by name
+	clones    []clone                   // by address; they are in neither
 	// pending are the servers that were told to load a segment, leaving those told to drop it.
 	pending, leaving map[string][]string
 	strategy         Strategy
@@ -29,7 +30,7 @@ type fleet struct {
 
 	// chunk is the segments of the time chunk that is looked at. Those of one chunk are asked together, and should not be on one server: when a
 	// segment of it needs a place they are counted by server, once. Servers know by the number of the chunk whether their count is of this one.
-	chunk   []*timeline.Segment
+	chunk   []string // ids; empty: tombstones
 	number  int
 	counted bool
 
@@ -41,6 +42,9 @@ type fleet struct {
 type tier struct {
 	name  string
 	ships []*ship
+	// order is ships as they were at the beginning, turn whose turn it is; nil: the strategy chooses.
+	order []*ship
+	turn  int
 	// replicas is how many copies beyond the first of their segments it may be given in this round.
 	replicas int
 }
@@ -68,7 +72,7 @@ type ship struct {
 
 // fleet returns the servers as they are known to be.
 func (d *Duty) fleet(stocks []cluster.Stock, c configuration) *fleet {
-	f := &fleet{inventory: d.o.Inventory, strategy: d.o.Strategy, by: map[string]*ship{}, pending: map[string][]string{}, leaving: map[string][]string{}, moving: map[string]bool{}}
+	f := &fleet{inventory: d.o.Inventory, strategy: d.o.Strategy, by: map[string]*ship{}, met: map[*cluster.Server]*ship{}, pending: map[string][]string{}, leaving: map[string][]string{}, moving: map[string]bool{}}
 	tiers := map[string]*tier{}
 	for _, s := range stocks {
 		o := &ship{Stock: s, address: s.Member.Address(), bytes: s.Used, count: s.Segments}
@@ -97,6 +101,9 @@ func (d *Duty) fleet(stocks []cluster.Stock, c configuration) *fleet {
 		slices.SortStableFunc(t.ships, (*ship).emptier)
 		for i, o := range t.ships {
 			o.at = i
+		}
+		if !c.Smart && c.RoundRobin {
+			t.order = slices.Clone(t.ships)
 		}
 		f.tiers = append(f.tiers, t)
 	}
@@ -140,18 +147,46 @@ func (f *fleet) held(s *ship) []string {
 	return f.ids[s.address]
 }
 
-// wants returns how many copies a rule wants on each tier, never more than it has servers, and their sum.
-func (f *fleet) wants(r rule.Rule) (copies []int, sum int) {
-	copies = make([]int, len(f.tiers))
+// verdict returns how many copies a rule wants on each tier, never more than it has servers. Those on tiers without any are wanted all the same: until there are
+// servers, as many copies stay where they are.
+func (f *fleet) verdict(r rule.Rule) *verdict {
+	v := &verdict{rule: r, copies: make([]int, len(f.tiers))}
+	there := map[string]bool{}
 	for i, t := range f.tiers {
-		copies[i] = max(0, min(r.Copies(t.name, len(t.ships)), len(t.ships)))
-		sum += copies[i]
+		there[t.name] = true
+		v.copies[i] = max(0, min(r.Copies(t.name, len(t.ships)), len(t.ships)))
+		v.sum += v.copies[i]
 	}
-	return copies, sum
+	if r.Action != rule.Load {
+		return v
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Replicas)) {
+		if n := r.Replicas[name]; n > 0 && !there[name] {
+			v.absent = append(v.absent, name)
+			v.sum += min(n, len(f.by))
+		}
+	}
+	return v
+}
+
+// find notes which servers hold the segment that is looked at.
+func (f *fleet) find(holders []*cluster.Server) {
+	f.there = f.there[:0]
+	for _, server := range holders {
+		o, met := f.met[server]
+		if !met {
+			o = f.by[server.Name]
+			f.met[server] = o
+		}
+		if o != nil {
+			o.known++
+			f.there = append(f.there, o)
+		}
+	}
 }
 
 // look goes on to another time chunk.
-func (f *fleet) look(chunk []*timeline.Segment) {
+func (f *fleet) look(chunk []string) {
 	f.chunk, f.counted = chunk, false
 	f.number++
 }
@@ -162,8 +197,8 @@ func (f *fleet) neighbours() {
 		return
 	}
 	f.counted = true
-	for _, s := range f.chunk {
-		for _, server := range f.inventory.Holders(s.ID.String()) {
+	for _, id := range f.chunk {
+		for _, server := range f.inventory.Holders(id) {
 			if o := f.by[server.Name]; o != nil {
 				o.meet(f.number)
 			}
@@ -240,11 +275,26 @@ func (f *fleet) refusing(id string) (out []*ship) {
 	return out
 }
 
-// cheapest returns the server of a tier with the lowest cost, or as the strategy says any, of those that have room for a segment and are not among others, or nil. A server
+// next returns the server whose turn it is, or the first after it that is fit, or nil.
+func (t *tier) next(unfit func(*ship) bool) *ship {
+	for i := range t.order {
+		at := (t.turn + i) % len(t.order)
+		if o := t.order[at]; !unfit(o) {
+			t.turn = at + 1
+			return o
+		}
+	}
+	return nil
+}
+
+// cheapest returns the server of a tier with the lowest cost, or as settings or the strategy say the next one or any, of those that have room for a segment and are not among others, or nil. A server
 // costs at least what it holds: those behind one that holds more than the best costs need no look.
 func (f *fleet) cheapest(t *tier, seg *timeline.Segment, others ...[]*ship) *ship {
 	unfit := func(s *ship) bool {
 		return !s.fits(seg) || slices.ContainsFunc(others, func(list []*ship) bool { return slices.Contains(list, s) })
+	}
+	if t.order != nil {
+		return t.next(unfit)
 	}
 	if f.strategy == Random {
 		return anyOf(slices.DeleteFunc(slices.Clone(t.ships), unfit))

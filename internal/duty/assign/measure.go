@@ -5,7 +5,26 @@ import "github.com/hengedb/henge/internal/obs"
 // count tells the meter what became of segments, in the words of the interface.
 func (d *Duty) count(metric string, n int, dims ...string) {
 	if n > 0 {
+		d.explain(metric, n, dims)
 		d.o.Follow.Meter.Count(obs.Occurrence{Service: "coordinator", Metric: metric, Dims: dims}, float64(n))
+	}
+}
+
+// explain logs what was counted with a dimension that debugDimensions ask for.
+func (d *Duty) explain(metric string, n int, dims []string) {
+	wanted := d.debug.Load()
+	if wanted == nil {
+		return
+	}
+	for i := 0; i+1 < len(dims); i += 2 {
+		if value, ok := (*wanted)[dims[i]]; ok && value == dims[i+1] {
+			args := []any{"metric", metric, "value", n}
+			for _, dim := range dims {
+				args = append(args, dim)
+			}
+			d.o.Log.Info("counted, as debugDimensions ask", args...)
+			return
+		}
 	}
 }
 

@@ -4,28 +4,14 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/hengedb/henge/internal/cluster"
-	"github.com/hengedb/henge/internal/duty/rule"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// verdict is what the rules say of an interval.
-type verdict struct {
-	rule  rule.Rule
-	found bool
-	// copies are how many are wanted on each tier of the fleet, sum on all together.
-	copies []int
-	sum    int
-}
-
-// place gives a segment of the chunk as many copies on each tier as its rule wants. It returns whether copies lack for which there is no room.
-func (f *fleet) place(s *timeline.Segment, id string, v *verdict, holders []*cluster.Server, out commands) (lacks bool) {
-	f.there, f.coming = f.there[:0], f.coming[:0]
-	gone := f.leaving[id]
-	for _, server := range holders {
-		if o := f.by[server.Name]; o != nil && !slices.Contains(gone, o.address) {
-			f.there = append(f.there, o)
-		}
+// place gives a segment of the chunk, which servers were found to hold, as many copies on each tier as its rule wants. It returns whether copies lack for which there is no room.
+func (f *fleet) place(s *timeline.Segment, id string, v *verdict, out commands) (lacks bool) {
+	f.coming = f.coming[:0]
+	if gone := f.leaving[id]; len(gone) > 0 {
+		f.there = slices.DeleteFunc(f.there, func(o *ship) bool { return slices.Contains(gone, o.address) })
 	}
 	for _, address := range f.pending[id] {
 		if o := f.by[address]; o != nil && !slices.Contains(f.there, o) {

@@ -63,26 +63,7 @@ type Rule struct {
 
 // Matches reports whether the rule is about segments of the interval; now is the instant of the rule run, in milliseconds. Load and
 // broadcast rules match by overlap, drop rules by containment, so that a segment on the border is kept.
-func (r Rule) Matches(iv chrono.Interval, now int64) bool {
-	switch w := r.When.(type) {
-	case Forever:
-		return true
-	case Interval:
-		if r.Action == Drop {
-			return w.Contains(iv)
-		}
-		return w.Overlaps(iv)
-	case Period:
-		from := w.Length.Add(now, chrono.UTC, -1)
-		if r.Action == Drop {
-			return iv.Start >= from && (w.Future || iv.End <= now)
-		}
-		return iv.End > from && (w.Future || iv.Start < now)
-	case Before:
-		return iv.End <= w.Length.Add(now, chrono.UTC, -1)
-	}
-	return false
-}
+func (r Rule) Matches(iv chrono.Interval, now int64) bool { return r.bound(now).holds(iv) }
 
 // Copies returns how many copies of a matching segment the rule wants on a tier that has the given number of servers.
 func (r Rule) Copies(tier string, servers int) int {
@@ -106,9 +87,9 @@ func LoadForever(copies int) List {
 // Find returns the first rule of the lists that matches; false if none does, and then the segment stays as it is.
 func Find(iv chrono.Interval, now int64, lists ...List) (Rule, bool) {
 	for _, list := range lists {
-		for _, r := range list {
-			if r.Matches(iv, now) {
-				return r, true
+		for i := range list {
+			if list[i].Matches(iv, now) {
+				return list[i], true
 			}
 		}
 	}

@@ -11,19 +11,6 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// outcomeOf is the word for what compaction makes of segments.
-func outcomeOf(s compact.Status) string {
-	switch s {
-	case compact.Pending:
-		return "waiting"
-	case compact.Running:
-		return "running"
-	case compact.Skipped:
-		return "skipped"
-	}
-	return "compacted"
-}
-
 // DataSource explains a datasource: each time chunk that compaction has not finished, each segment that is not as its rules want it, each task
 // without an end, and a summary before them. Nothing: it has no used segments, no settings and no tasks.
 func (e *Explainer) DataSource(ctx context.Context, dataSource string) ([]Decision, error) {
@@ -114,11 +101,11 @@ func (e *Explainer) open(ctx context.Context, f *facts, dataSource string) (out 
 		if o.Status == compact.Compacted {
 			continue
 		}
-		details := map[string]any{"segments": len(o.Group.Segments), "bytes": o.Group.Bytes}
-		if o.Task != "" {
-			details["task"] = o.Task
+		reason, details, err := e.grouped(ctx, &o)
+		if err != nil {
+			return nil, 0, err
 		}
-		out = append(out, Decision{"interval", o.Group.Interval.String(), dataSource, Compact, outcomeOf(o.Status), o.Why, details})
+		out = append(out, Decision{"interval", o.Group.Interval.String(), dataSource, Compact, outcomeOf(o.Status), reason, details})
 	}
 	tl := f.state.Timeline(dataSource)
 	for s := range tl.All() {

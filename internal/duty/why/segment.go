@@ -22,7 +22,7 @@ func (e *Explainer) Segment(ctx context.Context, id string) ([]Decision, error) 
 		tl := f.state.Timeline(dataSource)
 		for _, reading := range timeline.ParseIDs(dataSource, id) {
 			if s := tl.Segment(reading); s != nil {
-				return e.used(f, tl, s), nil
+				return e.used(ctx, f, tl, s)
 			}
 		}
 	}
@@ -38,13 +38,17 @@ func (e *Explainer) Segment(ctx context.Context, id string) ([]Decision, error) 
 }
 
 func decision(s *timeline.Segment, topic, outcome, reason string, details map[string]any) Decision {
+	if details == nil {
+		details = map[string]any{}
+	}
 	return Decision{"segment", s.ID.String(), s.ID.DataSource, topic, outcome, reason, details}
 }
 
 // used explains a segment that is used.
-func (e *Explainer) used(f *facts, tl *timeline.Timeline, s *timeline.Segment) []Decision {
+func (e *Explainer) used(ctx context.Context, f *facts, tl *timeline.Timeline, s *timeline.Segment) ([]Decision, error) {
 	load, drop := e.retention(f, tl, s)
-	return []Decision{load, drop, e.compaction(s)}
+	compaction, err := e.compaction(ctx, tl, s)
+	return []Decision{load, drop, compaction}, err
 }
 
 // match is the rule about a segment, in words and as it was written.
@@ -85,20 +89,47 @@ func (f *facts) find(of chunk) match {
 	return match{}
 }
 
+// paused ends the reason of what waits for an operator.
+const paused = "; duties are paused (pauseCoordination)"
+
+// with returns facts and one more.
+func with(facts map[string]any, name string, value any) map[string]any {
+	out := maps.Clone(facts)
+	out[name] = value
+	return out
+}
+
+// maxHiding is how many of the segments that hide another are named.
+const maxHiding = 10
+
+// hiding returns the ids of the visible segments in the time of a hidden one, the first of them.
+func hiding(tl *timeline.Timeline, s *timeline.Segment) []string {
+	out := []string{}
+	for _, h := range tl.Lookup(s.ID.Interval) {
+		for _, by := range h.Segments() {
+			if len(out) < maxHiding {
+				out = append(out, by.ID.String())
+			}
+		}
+	}
+	return out
+}
+
 // retention explains why a used segment is loaded or not, and why it is not taken out of use.
 func (e *Explainer) retention(f *facts, tl *timeline.Timeline, s *timeline.Segment) (load, drop Decision) {
 	if tl.SegmentIsOvershadowed(s) {
 		const hidden = "newer segments hide it"
-		load = decision(s, Load, "unwanted", hidden, nil)
+		by := map[string]any{"hiddenBy": hiding(tl, s)}
+		load = decision(s, Load, "unwanted", hidden, by)
 		wait := f.settings.Wait - (f.now - e.o.Started)
 		switch {
 		case f.settings.Pause:
-			return load, decision(s, Drop, "waiting", hidden+"; duties are paused (pauseCoordination)", nil)
+			return load, decision(s, Drop, "waiting", hidden+paused, with(by, "pauseCoordination", true))
 		case wait > 0:
 			return load, decision(s, Drop, "waiting", hidden+"; it goes out of use when the Coordinator has been up for millisToWaitBeforeDeleting",
-				map[string]any{"waitMillis": wait})
+				with(by, "waitMillis", wait))
 		}
-		return load, decision(s, Drop, "dropped", hidden+"; it goes out of use in the next round", nil)
+		return load, decision(s, Drop, "dropped", hidden+"; it goes out of use in the next round", by)
 	}
 	m := f.match(s)
 	switch {
@@ -106,32 +137,48 @@ func (e *Explainer) retention(f *facts, tl *timeline.Timeline, s *timeline.Segme
 		const none = "no retention rule is about it; it stays as it is"
 		return f.loading(s, m, none), decision(s, Drop, "kept", none, nil)
 	case m.rule.Action == rule.Drop:
-		outcome, reason := "dropped", m.words+" drops it in the next round"
+		load = decision(s, Load, "unwanted", m.words+" drops it", m.shown)
 		switch {
 		case f.settings.Pause:
-			outcome, reason = "waiting", m.words+" drops it; duties are paused (pauseCoordination)"
+			return load, decision(s, Drop, "waiting", m.words+" drops it"+paused, with(m.shown, "pauseCoordination", true))
 		case len(f.servers) == 0:
-			outcome, reason = "waiting", m.words+" drops it; rules do not run while there are no servers"
+			return load, decision(s, Drop, "waiting", m.words+" drops it; rules do not run while there are no servers", with(m.shown, "historicals", 0))
 		}
-		return decision(s, Load, "unwanted", m.words+" drops it", m.shown), decision(s, Drop, outcome, reason, m.shown)
+		return load, decision(s, Drop, "dropped", m.words+" drops it in the next round", m.shown)
 	}
 	return f.loading(s, m, m.words+" keeps it"), decision(s, Drop, "kept", m.words+" keeps it", m.shown)
+}
+
+// tierRoom is what a tier has for a segment of which it lacks copies.
+type tierRoom struct {
+	Servers  int `json:"servers"`
+	WithCopy int `json:"withCopy"`
+	// Full is how many servers have neither a copy nor room for one, FreeBytes the most room on one without a copy.
+	Full      int   `json:"full"`
+	FreeBytes int64 `json:"freeBytes"`
 }
 
 // loading explains where the copies of a segment are that its rule wants.
 func (f *facts) loading(s *timeline.Segment, m match, otherwise string) Decision {
 	id := s.ID.String()
-	var on []string
+	on := []string{}
 	loaded, servers, full := map[string]int{}, f.tiers, map[string]int{}
+	room := map[string]int64{} // the most on a server of each tier that has no copy
 	for _, server := range f.servers {
 		if _, found := slices.BinarySearch(server.Loaded, id); found || s.IsTombstone() {
 			on = append(on, server.Host)
 			loaded[server.Tier]++
-		} else if server.Max-server.Used < s.Size {
+			continue
+		}
+		free := max(server.Max-server.Used, 0)
+		if most, known := room[server.Tier]; !known || free > most {
+			room[server.Tier] = free
+		}
+		if free < s.Size {
 			full[server.Tier]++
 		}
 	}
-	details := map[string]any{"servers": slices.Concat([]string{}, on), "size": s.Size}
+	details := map[string]any{"servers": on, "size": s.Size}
 	maps.Copy(details, m.shown)
 	if !m.found {
 		if len(on) > 0 {
@@ -144,6 +191,7 @@ func (f *facts) loading(s *timeline.Segment, m match, otherwise string) Decision
 		wants = servers
 	}
 	missing := map[string]int{}
+	lacking := map[string]tierRoom{}
 	reason := ""
 	for _, tier := range slices.Sorted(maps.Keys(wants)) {
 		lack := m.rule.Copies(tier, servers[tier]) - loaded[tier]
@@ -151,6 +199,7 @@ func (f *facts) loading(s *timeline.Segment, m match, otherwise string) Decision
 			continue
 		}
 		missing[tier] = lack
+		lacking[tier] = tierRoom{Servers: servers[tier], WithCopy: loaded[tier], Full: full[tier], FreeBytes: room[tier]}
 		switch {
 		case reason != "":
 		case servers[tier] == 0:
@@ -171,7 +220,7 @@ func (f *facts) loading(s *timeline.Segment, m match, otherwise string) Decision
 	}
 	switch {
 	case len(missing) > 0:
-		details["missing"] = missing
+		details["missing"], details["tiers"] = missing, lacking
 		return decision(s, Load, "missing", reason, details)
 	case len(on) > 0:
 		return decision(s, Load, "loaded", "all copies that "+m.words+" wants are there", details)
@@ -191,19 +240,6 @@ func (f *facts) progress(id string) string {
 	return words
 }
 
-// compaction explains what the last round made of a segment.
-func (e *Explainer) compaction(s *timeline.Segment) Decision {
-	o, ok := e.o.Compaction.Explain(s.ID)
-	if !ok {
-		return decision(s, Compact, "disabled", "its datasource has no compaction settings, no round has seen it yet, or it is not visible", nil)
-	}
-	details := map[string]any{"interval": o.Group.Interval, "segments": len(o.Group.Segments), "bytes": o.Group.Bytes}
-	if o.Task != "" {
-		details["task"] = o.Task
-	}
-	return decision(s, Compact, outcomeOf(o.Status), o.Why, details)
-}
-
 // unused explains a segment that is out of use.
 func (e *Explainer) unused(f *facts, s *timeline.Segment, since int64) []Decision {
 	at := chrono.FormatMillis(since, chrono.UTC)
@@ -216,12 +252,13 @@ func (e *Explainer) unused(f *facts, s *timeline.Segment, since int64) []Decisio
 	allowed := len(f.settings.KillDataSources) == 0 || slices.Contains(f.settings.KillDataSources, s.ID.DataSource)
 	switch {
 	case !allowed:
-		return append(out, decision(s, Kill, "kept", "its datasource is not in killDataSourceWhitelist", details))
+		return append(out, decision(s, Kill, "kept", "its datasource is not in killDataSourceWhitelist", with(details, "killDataSourceWhitelist", f.settings.KillDataSources)))
 	case f.now-since < k.Buffer:
-		details["deletedFrom"] = chrono.FormatMillis(since+k.Buffer, chrono.UTC)
-		return append(out, decision(s, Kill, "waiting", "it has not been unused for service.coordinator.kill.bufferPeriod", details))
+		return append(out, decision(s, Kill, "waiting", "it has not been unused for service.coordinator.kill.bufferPeriod",
+			with(details, "deletedFrom", chrono.FormatMillis(since+k.Buffer, chrono.UTC))))
 	case s.ID.Interval.End > f.now-k.Retain:
-		return append(out, decision(s, Kill, "waiting", "its interval ends within service.coordinator.kill.durationToRetain", details))
+		return append(out, decision(s, Kill, "waiting", "its interval ends within service.coordinator.kill.durationToRetain",
+			with(details, "deletedFrom", chrono.FormatMillis(s.ID.Interval.End+k.Retain, chrono.UTC))))
 	}
 	return append(out, decision(s, Kill, "waiting", "a kill task will delete it when its turn comes", details))
 }

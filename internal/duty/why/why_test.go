@@ -29,6 +29,7 @@ type fixture struct {
 	ids       []string
 	server    Server
 	tasks     []task.Status
+	disabled  bool
 	*Explainer
 }
 
@@ -46,7 +47,7 @@ func (f *fixture) Active() []task.Status {
 }
 func (f *fixture) Capacity() int { return 2 }
 func (f *fixture) Used() int     { return 2 }
-func (f *fixture) Enabled() bool { return true }
+func (f *fixture) Enabled() bool { return !f.disabled }
 
 func open(t *testing.T) *fixture {
 	t.Helper()
@@ -141,7 +142,10 @@ func (f *fixture) expect(what string, got []string, want ...string) {
 	}
 }
 
-const noCompaction = "compact disabled: its datasource has no compaction settings, no round has seen it yet, or it is not visible"
+const (
+	noCompaction     = "compact disabled: its datasource has no compaction settings"
+	hiddenCompaction = "compact unwanted: newer segments hide it"
+)
 
 func TestSegments(t *testing.T) {
 	f := open(t)
@@ -171,7 +175,7 @@ func TestSegments(t *testing.T) {
 	f.expect("deep storage", f.segment(0)[:1], "load unwanted: rule [1] of [wiki], [loadForever], keeps it in deep storage only")
 	f.publish(1)
 	f.expect("hidden", f.segment(0), "load unwanted: newer segments hide it",
-		"drop waiting: newer segments hide it; it goes out of use when the Coordinator has been up for millisToWaitBeforeDeleting", noCompaction)
+		"drop waiting: newer segments hide it; it goes out of use when the Coordinator has been up for millisToWaitBeforeDeleting", hiddenCompaction)
 	f.set("coordinator.config", `{"millisToWaitBeforeDeleting":0}`)
 	f.expect("hidden for long", f.segment(0)[1:2], "drop dropped: newer segments hide it; it goes out of use in the next round")
 	_, err := f.store.MarkUnused(t.Context(), metastore.Fence{}, "wiki", metastore.Selection{IDs: f.ids[:1]}, nil)

@@ -202,7 +202,7 @@ func (s *DataSchema) fill(text json.RawMessage) (json.RawMessage, error) {
 		metrics[i] = m.Wire
 	}
 	for name, value := range map[string]any{
-		"timestampSpec": map[string]any{"column": s.Time.Column, "format": s.Time.given, "missingValue": s.Time.missing}, "dimensionsSpec": spec,
+		"timestampSpec": s.Time, "dimensionsSpec": spec,
 		"metricsSpec": metrics, "granularitySpec": granularity, "transformSpec": map[string]any{"filter": s.Filter, "transforms": transforms},
 	} {
 		text, err := json.Marshal(value)

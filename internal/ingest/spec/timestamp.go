@@ -20,6 +20,11 @@ type Timestamp struct {
 	missing json.RawMessage // the missingValue
 }
 
+// MarshalJSON writes the timestampSpec with its defaults.
+func (t Timestamp) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]any{"column": t.Column, "format": t.given, "missingValue": t.missing})
+}
+
 func parseTimestamp(text json.RawMessage) (Timestamp, error) {
 	w := struct {
 		Column  *string         `json:"column"`

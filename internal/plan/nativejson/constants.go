@@ -9,6 +9,7 @@ import (
 // showConstants makes rows of a statement that reads nothing: constants are a row under the names of the output, and what can't be computed
 // beforehand is computed over one row with a zero.
 func (s *stage) showConstants(names []string) {
+	s.nameRows(names)
 	if len(s.in) > 0 || s.group != nil || s.operator != "" || s.filter != nil || s.source.get("type") != "inline" || len(s.cols) == 0 {
 		return
 	}
@@ -39,6 +40,39 @@ func (s *stage) showConstants(names []string) {
 		s.source.set("columnTypes", types)
 	}
 	s.source.set("rows", [][]any{row})
+}
+
+// nameRows gives constant rows that are output as they are the names of the output.
+func (s *stage) nameRows(names []string) {
+	if s.group != nil || s.operator != "" || s.source.get("type") != "inline" || len(s.cols) != len(s.in) || len(names) != len(s.in) || len(s.in) == 0 {
+		return
+	}
+	for i, e := range s.cols {
+		if c, ok := e.(*expr.Column); !ok || c.Index != i || slices.Contains(names[:i], names[i]) {
+			return
+		}
+	}
+	shown := make(object, len(s.source))
+	for i, m := range s.source {
+		if m.name == "columnNames" {
+			m.value = names
+		}
+		shown[i] = m
+	}
+	s.source = shown
+	byIndex := func(e expr.Expr) expr.Expr {
+		if c, ok := e.(*expr.Column); ok {
+			return &expr.Column{Index: c.Index, Name: names[c.Index], T: c.T}
+		}
+		return e
+	}
+	for i := range s.in {
+		s.in[i].name = names[i]
+		s.cols[i] = byIndex(s.cols[i])
+	}
+	if s.filter != nil {
+		s.filter = expr.Rewrite(s.filter, byIndex)
+	}
 }
 
 // shownConstant is a constant as a cell of a row.

@@ -103,6 +103,9 @@ func (f *filters) write(e expr.Expr) object {
 	case *expr.Or:
 		return f.or(x.Terms)
 	case *expr.Not:
+		if in, ok := x.X.(*expr.In); ok {
+			return f.notIn(in)
+		}
 		return obj("type", "not", "field", f.write(x.X))
 	case *expr.In:
 		return f.in(x)
@@ -176,16 +179,27 @@ func (f *filters) or(terms []expr.Expr) object {
 	var fields, sets []object
 	values := map[any][]any{}
 	var order []any
+	add := func(column, value any) {
+		if values[column] == nil {
+			order = append(order, column)
+		}
+		values[column] = append(values[column], value)
+	}
 	for _, t := range terms {
 		field := f.write(t)
-		if field.get("type") == "equals" && field.get("matchValueType") == "STRING" {
+		switch {
+		case field.get("type") == "equals" && field.get("matchValueType") == "STRING":
 			c, v := field.get("column"), field.get("matchValue")
-			if values[c] == nil {
-				order = append(order, c)
-			} else if slices.Contains(values[c], v) {
+			if slices.Contains(values[c], v) {
 				continue
 			}
-			values[c] = append(values[c], v)
+			add(c, v)
+		case field.get("type") == "in":
+			list, _ := field.get("values").([]any)
+			for _, v := range list {
+				add(field.get("dimension"), v)
+			}
+			continue
 		}
 		fields = append(fields, field)
 	}
@@ -194,7 +208,7 @@ func (f *filters) or(terms []expr.Expr) object {
 	})
 	for _, c := range order {
 		if len(values[c]) > 1 {
-			sets = append(sets, obj("type", "in", "dimension", c, "values", values[c]))
+			sets = append(sets, anyOfTexts(c, values[c]))
 		}
 	}
 	fields = append(fields, sets...)
@@ -202,6 +216,20 @@ func (f *filters) or(terms []expr.Expr) object {
 		return fields[0]
 	}
 	return obj("type", "or", "fields", fields)
+}
+
+// anyOfTexts is the filter for one of some texts: they are a sorted set.
+func anyOfTexts(column any, values []any) object {
+	values = slices.Clone(values)
+	slices.SortFunc(values, func(a, b any) int {
+		x, _ := a.(string)
+		y, _ := b.(string)
+		return strings.Compare(x, y)
+	})
+	if values = slices.Compact(values); len(values) == 1 && values[0] != nil {
+		return obj("type", "equals", "column", column, "matchValueType", "STRING", "matchValue", values[0])
+	}
+	return obj("type", "in", "dimension", column, "values", values)
 }
 
 func (f *filters) in(x *expr.In) object {
@@ -214,17 +242,42 @@ func (f *filters) in(x *expr.In) object {
 		if x.HasNull {
 			values = append([]any{nil}, values...)
 		}
-		return obj("type", "in", "dimension", column, "values", values)
+		return anyOfTexts(column, values)
 	}
-	var fields []object
-	for _, v := range x.Values {
-		kind, value := equalTo(x.X, v)
-		fields = append(fields, obj("type", "equals", "column", column, "matchValueType", kind, "matchValue", value))
-	}
+	fields := f.each(x, column)
 	if len(fields) == 1 {
 		return fields[0]
 	}
 	return obj("type", "or", "fields", fields)
+}
+
+// each are the equalities that a list stands for, each once.
+func (f *filters) each(x *expr.In, column string) []object {
+	var fields []object
+	for i, v := range x.Values {
+		if slices.Contains(x.Values[:i], v) {
+			continue
+		}
+		kind, value := equalTo(x.X, v)
+		fields = append(fields, obj("type", "equals", "column", column, "matchValueType", kind, "matchValue", value))
+	}
+	return fields
+}
+
+// notIn is none of the equalities that a list stands for.
+func (f *filters) notIn(x *expr.In) object {
+	column, ok := f.column(x.X)
+	if !ok || x.HasNull || len(x.Values) == 0 {
+		return obj("type", "not", "field", f.in(x))
+	}
+	fields := f.each(x, column)
+	for i, o := range fields {
+		fields[i] = obj("type", "not", "field", o)
+	}
+	if len(fields) == 1 {
+		return fields[0]
+	}
+	return obj("type", "and", "fields", fields)
 }
 
 // column returns the column, virtual if need be, that has the value of e; false if the filter is to be an expression as a whole.

@@ -31,6 +31,9 @@ func (s *stage) groupQuery() (*result, error) {
 		return n.groupQuery()
 	}
 	g := &grouped{s: s, virtuals: s.newVirtuals(), aggPrefix: unusedPrefix("a", s.in), postPrefix: unusedPrefix("p", s.in)}
+	if s.computesLast() {
+		g.postPrefix = unusedPrefix("s", s.in)
+	}
 	filter := s.filterSpec(s.filter, g.virtuals)
 	granularity, byTime := s.timeseries()
 	dimPrefix := unusedPrefix("d", s.in)
@@ -63,6 +66,25 @@ func (s *stage) groupQuery() (*result, error) {
 		}
 	}
 	return r, nil
+}
+
+// computesLast reports whether what is computed of aggregates is computed behind a limit, of the rows that it leaves: where the order is by keys and
+// aggregates, and all keys are output.
+func (s *stage) computesLast() bool {
+	if s.limit < 0 && s.offset == 0 {
+		return false
+	}
+	for _, k := range s.keys {
+		if _, ok := s.cols[k.Column].(*expr.Column); !ok {
+			return false
+		}
+	}
+	for i := range s.group.dims {
+		if !slices.ContainsFunc(s.cols, func(e expr.Expr) bool { c, ok := e.(*expr.Column); return ok && c.Index == i }) {
+			return false
+		}
+	}
+	return true
 }
 
 // dimension writes what is grouped by: a column, virtual if need be, or a column of text through an extraction function.
@@ -358,9 +380,14 @@ func (g *grouped) groupByQuery(filter any) object {
 	return q
 }
 
-// timeField is what the context says of a key that is a bucket of __time, in a query whose groups come in no order.
+// timeField is what the context says of a key that is a bucket of __time, in a query whose limit is not by keys alone: such a limit holds on data
+// servers already.
 func (g *grouped) timeField() map[string]any {
-	if g.s.sorted || g.s.group.node.Sets != nil || g.s.w.option("sqlUseGranularity") == false {
+	if g.s.group.node.Sets != nil || g.s.w.option("sqlUseGranularity") == false {
+		return nil
+	}
+	byKeys := !slices.ContainsFunc(g.s.keys, func(k plan.SortKey) bool { return !slices.Contains(g.dimNames, g.out[k.Column].name) })
+	if g.s.limit >= 0 && g.s.group.having == nil && byKeys {
 		return nil
 	}
 	for i, d := range g.s.group.dims {

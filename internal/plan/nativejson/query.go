@@ -187,7 +187,24 @@ type writer struct {
 	tables map[string][]string
 }
 
-func (w *writer) native(e expr.Expr) string { return expr.Native(plain(e), &w.options.Expr) }
+func (w *writer) native(e expr.Expr) string { return expr.Native(inPairs(plain(e)), &w.options.Expr) }
+
+// inPairs joins texts two by two, as the operator is written, where the plan joins them at once.
+func inPairs(e expr.Expr) expr.Expr {
+	return expr.Rewrite(e, func(e expr.Expr) expr.Expr {
+		c, ok := e.(*expr.Call)
+		if !ok || c.Fn.Name != "||" || len(c.Args) < 3 {
+			return e
+		}
+		out := c.Args[0]
+		for _, a := range c.Args[1:] {
+			pair := *c
+			pair.Args = []expr.Expr{out, a}
+			out = &pair
+		}
+		return out
+	})
+}
 
 // result is a finished native query. pick are the columns of the signature that are output, nil: all.
 type result struct {

@@ -296,6 +296,10 @@ func (w *writer) readJoin(x *plan.Join) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
+	keys := x.Keys
+	if x.Kind == plan.Semi && x.On == nil && right.group == nil && !right.sorted && !w.options.Tasks {
+		keys = right.distinct(x) // so that no row is found twice
+	}
 	if !w.options.Tasks || !right.isTable || right.source[0].value != "inputNumber" {
 		if right, err = right.nest(); err != nil {
 			return nil, err
@@ -312,7 +316,7 @@ func (w *writer) readJoin(x *plan.Join) (*stage, error) {
 	s := w.newStage(nil, in)
 	s.cols = cols
 	var terms []expr.Expr
-	for _, k := range x.Keys {
+	for _, k := range keys {
 		op := "="
 		if k.NullSafe {
 			op = "IS NOT DISTINCT FROM"
@@ -334,6 +338,22 @@ func (w *writer) readJoin(x *plan.Join) (*stage, error) {
 		s.cols = s.cols[:len(x.Columns())]
 	}
 	return s, nil
+}
+
+// distinct groups s, the right side of a join, by the keys of the join, and returns these with their places among the groups.
+func (s *stage) distinct(x *plan.Join) []plan.EquiKey {
+	groups := &plan.Aggregate{Input: x.Right}
+	keys := slices.Clone(x.Keys)
+	for i := range keys {
+		place := slices.Index(groups.Keys, keys[i].Right)
+		if place < 0 {
+			place = len(groups.Keys)
+			groups.Keys = append(groups.Keys, keys[i].Right)
+		}
+		keys[i].Right = place
+	}
+	s.aggregate(groups)
+	return keys
 }
 
 // isJoin reports whether s is a join and nothing has been done to its rows.

@@ -159,6 +159,9 @@ func (l *load) plan(ctx context.Context) (*plan.Write, *msq.Target, []string, er
 	}
 	target := &msq.Target{Touched: !x.Append && (!x.DropExisting || len(intervals) == 0), MaxLocks: x.Tuning.MaxLocks,
 		QueryGranularity: x.Schema.Granularity.Query.String()}
+	if target.TimestampSpec, err = json.Marshal(x.Schema.Time); err != nil {
+		return nil, nil, nil, err
+	}
 	if w.Input, err = l.stored(ctx, g, input); err != nil {
 		return nil, nil, nil, err
 	}

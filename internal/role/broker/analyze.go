@@ -33,7 +33,7 @@ type analyzed struct {
 	Detail   string `json:"detail"`
 	did
 	Servers []serverDid `json:"servers,omitempty"`
-	// SilentParts is how many parts of the work are not counted: their servers did not tell, or were stopped before the end.
+	// SilentParts is how many servers' parts of the work are not counted: they did not tell, or were stopped before the end.
 	SilentParts int        `json:"silentParts,omitempty"`
 	Inputs      []analyzed `json:"inputs,omitempty"`
 }
@@ -52,10 +52,13 @@ type did struct {
 	Segments     *segmentsRead `json:"segments,omitempty"`
 }
 
-// serverDid are the counters of an operator on a server. Its segments are those that the server was asked for.
+// serverDid are the counters of an operator on a server, and on those whose shares it merged with its own, which are not in its own counters. Its segments are
+// those that it read itself.
 type serverDid struct {
 	Server string `json:"server"`
 	did
+	Servers     []serverDid `json:"servers,omitempty"`
+	SilentParts int         `json:"silentParts,omitempty"`
 }
 
 // segmentsRead are the segments of a scan's datasource: those outside of its intervals and those without a row that can count are pruned.
@@ -131,9 +134,9 @@ func (b *Broker) analyzed(p *Prepared, profile *exec.Profile, n plan.Node) analy
 	if here != nil {
 		all.Merge(here)
 	}
+	out.Servers = serversDid(servers)
 	for i := range servers {
-		out.Servers = append(out.Servers, serverDid{servers[i].Server, didOf(&servers[i].NodeProfile)})
-		all.Merge(&servers[i].NodeProfile)
+		all.MergeAll(&servers[i])
 	}
 	if here != nil && merges(n) { // what servers gave went in and not out
 		all.Rows, all.Batches, all.Bytes = here.Rows, here.Batches, here.Bytes
@@ -155,13 +158,30 @@ func (b *Broker) analyzed(p *Prepared, profile *exec.Profile, n plan.Node) analy
 	return out
 }
 
+func serversDid(servers []exec.ServerProfile) (out []serverDid) {
+	for i := range servers {
+		s := &servers[i]
+		out = append(out, serverDid{Server: s.Server, did: didOf(&s.NodeProfile), Servers: serversDid(s.Others), SilentParts: s.Silent})
+	}
+	return out
+}
+
 // cpu is the time that cores have computed on other servers.
 func (a *analyzed) cpu() (millis float64) {
 	for i := range a.Servers {
-		millis += a.Servers[i].CPUMillis
+		millis += a.Servers[i].cpu()
 	}
 	for i := range a.Inputs {
 		millis += a.Inputs[i].cpu()
+	}
+	return millis
+}
+
+// cpu is the time that cores have computed on a server and on those whose shares it merged.
+func (s *serverDid) cpu() (millis float64) {
+	millis = s.CPUMillis
+	for i := range s.Servers {
+		millis += s.Servers[i].cpu()
 	}
 	return millis
 }
@@ -202,17 +222,30 @@ func (a *analyzed) lines(lines []string, depth int) []string {
 	if a.Workers > 0 {
 		line += " (" + a.text() + ")"
 	}
-	if a.SilentParts > 0 {
-		line += fmt.Sprintf(" (%d parts not counted)", a.SilentParts)
-	}
-	lines = append(lines, line)
+	lines = append(lines, line+silence(a.SilentParts))
 	for i := range a.Servers {
-		lines = append(lines, indent+"  | "+a.Servers[i].Server+" ("+a.Servers[i].text()+")")
+		lines = a.Servers[i].lines(lines, indent+"  | ")
 	}
 	for i := range a.Inputs {
 		lines = a.Inputs[i].lines(lines, depth+1)
 	}
 	return lines
+}
+
+// lines has those whose shares the server merged indented below it.
+func (s *serverDid) lines(lines []string, indent string) []string {
+	lines = append(lines, indent+s.Server+" ("+s.text()+")"+silence(s.SilentParts))
+	for i := range s.Servers {
+		lines = s.Servers[i].lines(lines, indent+"| ")
+	}
+	return lines
+}
+
+func silence(parts int) string {
+	if parts == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d parts not counted)", parts)
 }
 
 func (d *did) text() string {

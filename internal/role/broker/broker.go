@@ -402,7 +402,7 @@ type tables struct {
 }
 
 // Leaves implements exec.Tables.
-func (t *tables) Leaves(ctx context.Context, scan *plan.Scan) ([]exec.Leaf, error) {
+func (t *tables) Leaves(ctx context.Context, scan *plan.Scan, columns []string) ([]exec.Leaf, error) {
 	var segments []*timeline.Segment
 	var leaves []exec.Leaf
 	for visible, s := range t.wanted(scan) {
@@ -414,7 +414,7 @@ func (t *tables) Leaves(ctx context.Context, scan *plan.Scan) ([]exec.Leaf, erro
 			leaves[i].ID = s.ID.String()
 		}
 	}
-	return leaves, t.acquire(ctx, scan, segments, leaves)
+	return leaves, t.acquire(ctx, scan, columns, segments, leaves)
 }
 
 func (t *tables) counted(segments int) {
@@ -496,8 +496,8 @@ func intervalsOf(scan *plan.Scan) []chrono.Interval {
 }
 
 // acquire sets the reader of every leaf of a scan. When it fails none is left acquired.
-func (t *tables) acquire(ctx context.Context, scan *plan.Scan, segments []*timeline.Segment, leaves []exec.Leaf) error {
-	return exec.AcquireLeaves(ctx, scan, leaves, func(ctx context.Context, i int) (segment.Reader, error) {
+func (t *tables) acquire(ctx context.Context, scan *plan.Scan, columns []string, segments []*timeline.Segment, leaves []exec.Leaf) error {
+	return exec.AcquireLeaves(ctx, scan, columns, leaves, func(ctx context.Context, i int) (segment.Reader, error) {
 		if isCounted(scan, segments[i], leaves[i].Visible) {
 			iv := segments[i].ID.Interval
 			return segment.NewTable(segment.Info{Rows: int(segments[i].Rows), HasTimes: true, MinTime: iv.Start, MaxTime: iv.End - 1}, nil), nil

@@ -145,7 +145,7 @@ func (b *Broker) spread(ctx context.Context, p *Prepared, id string, env *exec.E
 }
 
 // Split implements exec.Cluster.
-func (s *spread) Split(ctx context.Context, scan *plan.Scan) ([]exec.Leaf, exec.Remote, error) {
+func (s *spread) Split(ctx context.Context, scan *plan.Scan, columns []string) ([]exec.Leaf, exec.Remote, error) {
 	var segments []dispatch.Segment
 	var leaves []exec.Leaf
 	var mine []*timeline.Segment
@@ -165,7 +165,7 @@ func (s *spread) Split(ctx context.Context, scan *plan.Scan) ([]exec.Leaf, exec.
 	for _, h := range here {
 		leaves, mine = append(leaves, exec.Leaf{ID: h.ID, Visible: h.Visible}), append(mine, h.Of)
 	}
-	if err := s.acquire(ctx, scan, mine, leaves); err != nil {
+	if err := s.acquire(ctx, scan, columns, mine, leaves); err != nil {
 		return nil, nil, err
 	}
 	return leaves, there, nil

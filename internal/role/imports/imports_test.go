@@ -138,14 +138,14 @@ func TestSketchesAreImported(t *testing.T) {
 	}
 	// Rolled-up rows stay so.
 	var meta []struct {
-		Rollup      bool                    `json:"rollup"`
-		Granularity struct{ Period string } `json:"queryGranularity"`
+		Rollup      bool   `json:"rollup"`
+		Granularity string `json:"queryGranularity"`
 	}
 	body := map[string]any{"queryType": "segmentMetadata", "dataSource": "sketched", "analysisTypes": []string{"rollup", "queryGranularity"}}
 	if err := s.Call(t.Context(), "POST", "/service/v2", body, &meta); err != nil {
 		t.Fatal(err)
 	}
-	if len(meta) != 1 || !meta[0].Rollup || meta[0].Granularity.Period != "P1D" {
+	if len(meta) != 1 || !meta[0].Rollup || meta[0].Granularity != "DAY" {
 		t.Errorf("metadata %+v", meta)
 	}
 }

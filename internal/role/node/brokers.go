@@ -67,7 +67,7 @@ func (b *brokers) ServeHTTP(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	to := &forward{n: b.n, targets: func() []string { return b.addresses(service) }, none: func(*http.Request) error {
-		return fault.Unavailable("No Broker of service [%s] is there that could answer the query", service)
+		return fault.Runtime("No Broker of service [%s] is available: none is there that could answer the query", service)
 	}}
 	return to.ServeHTTP(w, r)
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -98,6 +99,7 @@ func (n *Node) own(capacity int) []cluster.Member {
 	for _, l := range n.listeners {
 		m := cluster.Member{
 			Role: l.role, Host: n.host(), Port: l.port(), Started: clock.Millis(n.o.Clock), Version: n.o.Version, Protocol: n.o.Protocol,
+			Revision: revision(), Bound: set.Bool("service.bindOnHost"),
 			Service: service, Labels: labels, Processors: runtime.GOMAXPROCS(0), Memory: n.memory.Limit(),
 		}
 		switch l.role {
@@ -112,6 +114,18 @@ func (n *Node) own(capacity int) []cluster.Member {
 		out = append(out, m)
 	}
 	return out
+}
+
+// revision is that of the sources that the program was built of, where the build says it.
+func revision() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				return s.Value
+			}
+		}
+	}
+	return ""
 }
 
 // openPeers learns of the other processes. Announcing this one comes last, when it can be asked.

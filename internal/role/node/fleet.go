@@ -124,11 +124,15 @@ func (s *services) nodes() []coordinator.Node {
 	var out []coordinator.Node
 	for _, role := range cluster.Roles {
 		for _, m := range s.n.peers.members.Members(role) {
-			node := coordinator.Node{Role: m.Role, Service: m.ServiceName(), Host: m.Host, Port: m.Port, Started: m.Started}
+			node := coordinator.Node{
+				Role: m.Role, Service: m.ServiceName(), Host: m.Host, Port: m.Port, Started: m.Started,
+				Version: m.Version, Revision: m.Revision, Labels: m.Labels, Bound: m.Bound, LookupTier: m.LookupTier,
+			}
 			switch m.Role {
 			case cluster.Historical:
 				node.Data = &coordinator.DataService{Type: "dataNodeService", Tier: m.Tier, MaxSize: m.MaxBytes, Server: m.Role, Priority: m.Priority}
-			case cluster.Indexer:
+			case cluster.Indexer: // a data server of the interface, too, if one without room
+				node.Data = &coordinator.DataService{Type: "dataNodeService", Tier: rule.DefaultTier, Server: "indexer-executor"}
 				node.Worker = &coordinator.WorkerService{
 					Type: "workerNodeService", IP: m.Host, Capacity: m.Capacity, Version: "0", Category: m.Category,
 				}

@@ -32,10 +32,17 @@ const followRetry = 30 * time.Second
 // compactionGap is the shortest time between two rounds of automatic compaction.
 const compactionGap = 250 * time.Millisecond
 
-// late returns duties of a Coordinator that begin some time after it begins to lead.
+// late returns duties of a Coordinator that begin some time after its process: so the Historicals that start with it are there when it says what each of them
+// loads. One that begins to lead later does not wait.
 func (s *services) late(run func(context.Context) error) func(context.Context) error {
+	const key = "service.coordinator.startDelay"
+	delay := s.n.settings.Duration(key)
+	if s.n.peers.alone && !s.n.settings.IsSet(key) { // there is nobody to wait for
+		delay = 0
+	}
+	first := s.n.o.Clock.Now().Add(delay)
 	return func(ctx context.Context) error {
-		if err := s.n.o.Clock.Sleep(ctx, s.n.settings.Duration("service.coordinator.startDelay")); err != nil {
+		if wait := first.Sub(s.n.o.Clock.Now()); wait > 0 && s.n.o.Clock.Sleep(ctx, wait) != nil {
 			return nil // it has stopped to lead before its duties began
 		}
 		return run(ctx)

@@ -201,17 +201,32 @@ func (c *Cache) Fetch(ctx context.Context, id string, loadSpec func() json.RawMe
 	loaded := c.mu.byID[id]
 	c.mu.Unlock()
 	if loaded != nil { // as nearly all are
-		return c.open(ctx, loaded, id)
+		if s, err := c.open(ctx, loaded, id); err == nil || c.knows(loaded) {
+			return s, err
+		}
 	}
 	key, err := c.opts.Store.Key(loadSpec())
 	if err != nil {
 		return nil, fmt.Errorf("fetching segment [%s]: %w", id, err)
 	}
-	f, err := c.ensure(ctx, id, key, false)
-	if err != nil {
-		return nil, err
+	for {
+		f, err := c.ensure(ctx, id, key, false)
+		if err != nil {
+			return nil, err
+		}
+		s, err := c.open(ctx, f, id)
+		if err == nil || c.knows(f) {
+			return s, err
+		}
+		// Between the two it was dropped, or has made room for others: what failed is that its copy is gone.
 	}
-	return c.open(ctx, f, id)
+}
+
+// knows reports whether f has neither made room for others nor been dropped.
+func (c *Cache) knows(f *file) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.mu.byKey[f.key] == f
 }
 
 // Loaded returns the ids that are loaded, sorted.

@@ -27,11 +27,15 @@ func arrayCall(name string, args []any, null bool) (v any, ok bool) {
 		if null {
 			return nil, true
 		}
-	case "ARRAY_APPEND", "ARRAY_CONTAINS", "ARRAY_OVERLAP": // the element may be null, and no array contains or meets the null array
+	case "ARRAY_APPEND", "ARRAY_CONTAINS", "ARRAY_OVERLAP": // the element may be null, the null array asks for NULL and meets no array
 		if args[0] == nil {
 			return nil, true
 		}
-		if name != "ARRAY_APPEND" && args[1] == nil {
+		switch {
+		case args[1] != nil:
+		case name == "ARRAY_CONTAINS":
+			return b2i(slices.Contains(args[0].([]any), nil)), true
+		case name == "ARRAY_OVERLAP":
 			return int64(0), true
 		}
 	default:

@@ -141,7 +141,18 @@ func (c *Cluster) Start(roles ...string) *Process {
 // StartWith adds a process with properties of its own, as key=value.
 func (c *Cluster) StartWith(settings []string, roles ...string) *Process {
 	c.t.Helper()
-	p, err := c.open(roles, settings)
+	return c.startSpeaking(0, settings, roles)
+}
+
+// StartSpeaking adds a process that speaks an older protocol as its newest.
+func (c *Cluster) StartSpeaking(protocol int, roles ...string) *Process {
+	c.t.Helper()
+	return c.startSpeaking(protocol, nil, roles)
+}
+
+func (c *Cluster) startSpeaking(protocol int, settings, roles []string) *Process {
+	c.t.Helper()
+	p, err := c.open(protocol, roles, settings)
 	if err != nil {
 		c.t.Fatalf("starting a process with the roles %v: %v", roles, err)
 	}
@@ -150,7 +161,7 @@ func (c *Cluster) StartWith(settings []string, roles ...string) *Process {
 
 // Refused tries to start a process with properties of its own, and returns why it does not start.
 func (c *Cluster) Refused(settings []string, roles ...string) error {
-	_, err := c.open(roles, settings)
+	_, err := c.open(0, roles, settings)
 	return err
 }
 
@@ -160,7 +171,7 @@ func (c *Cluster) StartInPlace(killed *Process) (*Process, error) {
 	for role, url := range killed.Addresses {
 		ports = append(ports, "service."+role+".plaintextPort="+url[strings.LastIndexByte(url, ':')+1:])
 	}
-	return c.open(killed.Roles, ports)
+	return c.open(0, killed.Roles, ports)
 }
 
 // StartTwin adds a process whose data directory has the name of another one that runs, as if its machine were a copy of that one's.
@@ -181,12 +192,13 @@ func (c *Cluster) dirOf(number int) string {
 	return filepath.Join(c.dir, fmt.Sprintf("node%d", number))
 }
 
-func (c *Cluster) open(roles, more []string) (*Process, error) {
+// open starts a process; protocol 0 is this release's.
+func (c *Cluster) open(protocol int, roles, more []string) (*Process, error) {
 	p := &Process{Roles: roles, Addresses: map[string]string{}, number: len(c.Nodes)}
 	p.dir = c.dirOf(p.number)
 	flags := append(FreePorts(), "service.data.dir="+p.dir,
 		"service.storage.storageDirectory="+filepath.Join(c.dir, "deep"), "service.leader.leaseDuration=PT1S", "service.discovery.leaseDuration=PT2S",
-		"service.server.http.unannouncePropagationDelay=PT0S")
+		"service.server.http.unannouncePropagationDelay=PT0S", "service.coordinator.startDelay=PT0S")
 	if c.links != "" {
 		link, err := postgres.OpenLink(c.links)
 		if err != nil {
@@ -208,7 +220,7 @@ func (c *Cluster) open(roles, more []string) (*Process, error) {
 		wrong = -wrong
 	}
 	o := node.Options{
-		Settings: settings, Roles: names, Version: "test", Store: c.store, Clock: skew(c.clock, wrong), Log: slog.New(slog.DiscardHandler), Dial: c.network.dial(p),
+		Settings: settings, Roles: names, Version: "test", Protocol: protocol, Store: c.store, Clock: skew(c.clock, wrong), Log: slog.New(slog.DiscardHandler), Dial: c.network.dial(p),
 	}
 	if p.link != nil {
 		o.Store, o.Deep = nil, func(s deepstore.Store) deepstore.Store { return slowStore{s, &p.slow} }

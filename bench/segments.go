@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// restartLimit is what a server with ten thousand local segments promises to need until it is ready, in milliseconds.
+	restartLimit = 1000
+	// perLoad is how many time chunks one statement fills; the interface allows 5,000.
+	perLoad = 2500
+)
+
+// segments loads so many segments of some rows, one an hour, and measures how soon a server that has all of them in its local files is there: after a stop, and
+// after kill -9.
+func (m *measurement) segments(ctx context.Context, count int) ([]figure, error) {
+	dir, err := os.MkdirTemp(m.dir, "henge-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	s, err := m.start(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.hours(ctx, count); err != nil {
+		return nil, errors.Join(err, s.stop())
+	}
+	var out []figure
+	for _, how := range []struct {
+		name string
+		end  func(*server) error
+	}{{"a stop", (*server).stop}, {"kill -9", (*server).kill}} {
+		var ready, cpu, announced, answered []float64
+		for range m.times {
+			if err := how.end(s); err != nil {
+				return nil, err
+			}
+			if s, err = m.start(ctx, dir); err != nil {
+				return nil, err
+			}
+			ready = append(ready, milliseconds(s.readyAfter))
+			computed, err := s.computed()
+			if err != nil {
+				return nil, errors.Join(err, s.stop())
+			}
+			cpu = append(cpu, milliseconds(computed))
+			if err := s.holds(ctx, count); err != nil {
+				return nil, errors.Join(err, s.stop())
+			}
+			announced = append(announced, milliseconds(time.Since(s.began)))
+			if err := s.sums(ctx, count); err != nil {
+				return nil, errors.Join(err, s.stop())
+			}
+			answered = append(answered, milliseconds(time.Since(s.began)))
+		}
+		of := fmt.Sprintf("%d local segments after %s: ", count, how.name)
+		out = append(out, newFigure(of+"ready", "ms", restartLimit, ready), newFigure(of+"cores have computed until then", "ms", restartLimit, cpu),
+			newFigure(of+"all announced", "ms", restartLimit, announced),
+			newFigure(of+"a sum over all rows answered", "ms", 5*restartLimit, answered))
+	}
+	return out, s.stop()
+}
+
+// computed is how long cores have computed for the process: what of its time is not for others that run beside it.
+func (s *server) computed() (time.Duration, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	const user, system, tick = 11, 12, 10 * time.Millisecond // places behind the name, and the kernel's unit
+	if len(fields) <= system {
+		return 0, fmt.Errorf("/proc has %q of the server", text)
+	}
+	var ticks [2]int64
+	for i, at := range []int{user, system} {
+		if ticks[i], err = strconv.ParseInt(fields[at], 10, 64); err != nil {
+			return 0, err
+		}
+	}
+	return time.Duration(ticks[0]+ticks[1]) * tick, nil
+}
+
+// hours loads a segment of two rows for each of so many hours, and waits until all of them are in local files.
+func (s *server) hours(ctx context.Context, count int) error {
+	for from := 0; from < count; from += perLoad {
+		var rows strings.Builder
+		for h := from; h < min(from+perLoad, count); h++ {
+			fmt.Fprintf(&rows, `{\"h\":%d,\"k\":\"a\"}\n{\"h\":%d,\"k\":\"b\"}\n`, h, h)
+		}
+		load := `INSERT INTO many SELECT MILLIS_TO_TIMESTAMP(h * 3600000) AS __time, h, k FROM TABLE(EXTERN('{"type":"inline","data":"` + rows.String() +
+			`"}', '{"type":"json"}')) EXTEND (h BIGINT, k VARCHAR) PARTITIONED BY HOUR`
+		if err := s.ingest(ctx, load); err != nil {
+			return err
+		}
+	}
+	return s.holds(ctx, count)
+}
+
+// holds waits until the server has announced so many segments.
+func (s *server) holds(ctx context.Context, count int) error {
+	for {
+		rows, err := s.query(ctx, "SELECT COUNT(*) FROM sys.server_segments")
+		if err != nil {
+			return err
+		}
+		if fmt.Sprint(rows) == fmt.Sprintf("[[%d]]", count) {
+			return nil
+		}
+		select {
+		case <-time.After(5 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// sums asks for what needs a column of each segment.
+func (s *server) sums(ctx context.Context, count int) error {
+	rows, err := s.query(ctx, "SELECT COUNT(*), SUM(h) FROM many WHERE k = 'b'")
+	if want := fmt.Sprintf("[[%d %d]]", count, count*(count-1)/2); err == nil && fmt.Sprint(rows) != want {
+		err = fmt.Errorf("the answer is %v, it should be %s", rows, want)
+	}
+	return err
+}

@@ -20,6 +20,8 @@ type Command struct {
 	Epoch int64      `json:"epoch"`
 	Load  []LoadItem `json:"load,omitempty"`
 	Drop  []string   `json:"drop,omitempty"`
+	// Turbo says to load with as many threads as at a start, rather than with those that leave the rest to queries.
+	Turbo bool `json:"turbo,omitempty"`
 }
 
 // LoadItem is a segment to load.

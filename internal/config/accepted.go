@@ -24,8 +24,6 @@ var Accepted = []Property{
 	{Key: "service.segmentCache.deleteOnRemove", Kind: Bool, Default: "true", Doc: "Files of dropped segments are deleted."},
 	{Key: "service.segmentCache.dropSegmentDelayMillis", Kind: Int, Default: "30000", Doc: "Files are deleted when the last query that reads them has ended."},
 	{Key: "service.segmentCache.infoDir", Kind: Text, Doc: "What is in the cache stands in a file of it."},
-	{Key: "service.segmentCache.numLoadingThreads", Kind: Int, Default: "0", Doc: "Segments are mapped at their first use; what must be copied is copied several at a time."},
-	{Key: "service.segmentCache.numBootstrapThreads", Kind: Int, Default: "0", Doc: "As above."},
 	{Key: "service.segmentCache.announceIntervalMillis", Kind: Int, Default: "5000", Doc: "All segments of a start are announced at once."},
 	{Key: "service.segmentCache.lazyLoadOnStart", Kind: Bool, Default: "false", Doc: "Segments are mapped at their first use in any case."},
 

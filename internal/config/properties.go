@@ -37,6 +37,8 @@ var Properties = []Property{
 	{Key: "service.storage.storageDirectory", Kind: Text, Default: "", Doc: "Directory of local deep storage. Empty: `segments` in the data directory."},
 	{Key: "service.segmentCache.directory", Kind: Text, Default: "", Doc: "Directory of the Historical's segment cache. Empty: `cache` in the data directory."},
 	{Key: "service.segmentCache.locations", Kind: JSON, Default: "[]", Doc: "The same as a list of one object: `path` is the directory, `maxSize` takes the place of `service.server.maxSize` where that is not set. Several directories are refused: make one volume of the disks."},
+	{Key: "service.segmentCache.numLoadingThreads", Kind: Int, Default: "0", Doc: "How many segments a Historical loads at once, 1024 at most; 0: 4."},
+	{Key: "service.segmentCache.numBootstrapThreads", Kind: Int, Default: "0", Doc: "How many while it is among the `turboLoadingNodes` of the Coordinator's dynamic configuration; 0: `numLoadingThreads`."},
 	{Key: "service.server.maxSize", Kind: Bytes, Default: "300000000000", Doc: "Bytes of segments a Historical may hold."},
 	{Key: "service.server.tier", Kind: Text, Default: "_default_tier", Doc: "Tier of a Historical."},
 	{Key: "service.server.priority", Kind: Int, Default: "0", Doc: "Priority of a Historical among those that hold the same segment."},

@@ -24,6 +24,7 @@ const maxWait = 5 * time.Minute
 type Historical interface {
 	Changes() *cluster.Log
 	Command(ctx context.Context, c cluster.Command) (cluster.QueueState, error)
+	LoadingThreads() (usual, turbo int)
 }
 
 // API serves the endpoints of a Historical.
@@ -42,6 +43,7 @@ func New(h Historical, published *timeline.Published, c clock.Clock) *API {
 func (a *API) Routes(mux *edge.Mux) {
 	mux.On("GET "+cluster.LogPath, a.changes)
 	mux.On("POST "+cluster.CommandPath, a.command)
+	mux.On("GET /service-internal/v1/segments/loadCapabilities", a.capabilities)
 }
 
 // changes waits for something new and answers with it, or with 204. With the flag ids changes name segments and do not describe them.
@@ -114,6 +116,13 @@ func describe(state *timeline.State, c cluster.Change) (json.RawMessage, error) 
 		return bytes.Join([][]byte{action[:len(action)-1], text[1:]}, []byte(",")), nil
 	}
 	return plain, nil
+}
+
+// capabilities says how many segments are loaded at once.
+func (a *API) capabilities(w http.ResponseWriter, _ *http.Request) error {
+	usual, turbo := a.historical.LoadingThreads()
+	edge.WriteJSON(w, http.StatusOK, map[string]int{"numLoadingThreads": usual, "numTurboLoadingThreads": turbo})
+	return nil
 }
 
 // maxCommandBytes bounds a command: a hundred thousand segments.

@@ -119,6 +119,8 @@ type configuration struct {
 	BothLoad        bool     `json:"replicateAfterLoadTimeout"`
 	Smart           bool     `json:"smartSegmentLoading"`
 	Decommissioning []string `json:"decommissioningNodes"`
+	// Turbo are the servers, by address, that load with as many threads as at a start.
+	Turbo []string `json:"turboLoadingNodes"`
 	// RoundRobin gives segments to the servers of a tier by turns, the emptiest first, in place of the strategy; it counts where Smart is false.
 	RoundRobin bool `json:"useRoundRobinSegmentAssignment"`
 	// Lifetime is how many periods a segment may wait to be loaded by a server before somebody is told.
@@ -370,9 +372,9 @@ func (d *Duty) tell(ctx context.Context, to cluster.Member, o *order) error {
 	for _, id := range o.drop {
 		d.mu.drops[address][id] = o.reasons[id]
 	}
-	epoch := d.epoch
+	c := cluster.Command{Epoch: d.epoch, Load: o.load, Drop: o.drop, Turbo: slices.Contains(d.mu.config.Turbo, address)}
 	d.mu.Unlock()
-	state, err := d.o.Commander.Send(ctx, to, cluster.Command{Epoch: epoch, Load: o.load, Drop: o.drop})
+	state, err := d.o.Commander.Send(ctx, to, c)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err != nil {

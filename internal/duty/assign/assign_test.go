@@ -33,6 +33,7 @@ type simulated struct {
 	member cluster.Member
 	server *cluster.Server
 	held   map[string]int64 // sizes
+	turbo  bool             // as the last command says
 	broken bool             // it fails to load anything
 	slow   []string         // what it was told and does not get to loading; nil: it loads at once
 }
@@ -88,6 +89,7 @@ func (w *world) Send(_ context.Context, to cluster.Member, c cluster.Command) (c
 	if c.Epoch != 7 {
 		w.t.Errorf("a command of epoch [%d]", c.Epoch)
 	}
+	s.turbo = c.Turbo
 	for _, l := range c.Load {
 		if s.slow != nil {
 			s.slow = append(s.slow, l.ID)

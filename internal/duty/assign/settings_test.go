@@ -47,6 +47,30 @@ func TestSegmentsAreGivenByTurnsWhereTheSettingsSaySo(t *testing.T) {
 	}
 }
 
+// A server that is to load in a hurry is told so with what it is to load, and a server that no longer is with the next command.
+func TestServersAreToldToLoadInAHurry(t *testing.T) {
+	w := newWorld(t, "a", "b")
+	for _, test := range []struct {
+		settings string
+		want     string
+	}{
+		{`{"turboLoadingNodes":["b:1"]}`, "false true"},
+		{`{"turboLoadingNodes":["a:1","gone:1"]}`, "true false"},
+		{`{}`, "false false"},
+	} {
+		w.settings = test.settings
+		for day := range 4 {
+			w.segment(len(w.segments)+day+1, "1", 0)
+		}
+		if err := w.visit(true, once); err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(w.servers["a:1"].turbo, " ", w.servers["b:1"].turbo); got != test.want {
+			t.Errorf("%s: in a hurry are %s, want %s", test.settings, got, test.want)
+		}
+	}
+}
+
 func TestSegmentsThatWaitForLongAreTold(t *testing.T) {
 	for _, test := range []struct {
 		settings string

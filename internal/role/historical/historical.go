@@ -9,6 +9,7 @@
 package historical
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -28,11 +29,13 @@ type Historical struct {
 	changes *cluster.Log
 	clock   clock.Clock
 	log     *slog.Logger
+	threads Threads
 	wake    chan struct{}
 
 	mu struct {
 		sync.Mutex
 		epoch   int64 // of the last command
+		turbo   bool  // likewise
 		queue   []cluster.LoadItem
 		loading map[string]context.CancelFunc // what loaders are at
 		failed  map[string]string             // why segments could not be loaded, since the last command
@@ -42,9 +45,25 @@ type Historical struct {
 	}
 }
 
+// Threads is how many segments are loaded at once; maxThreads at most.
+type Threads struct {
+	// Loading is the number for usual; 0: usualThreads.
+	Loading int
+	// Turbo is the number while the Coordinator says to load as at a start; 0: that of Loading.
+	Turbo int
+}
+
+// maxThreads bounds what is set.
+const maxThreads = 1024
+
+// usualThreads is for the wait for deep storage, which is longer than any other.
+const usualThreads = 4
+
 // New returns a Historical on a cache that its owner closes.
-func New(c *cache.Cache, times clock.Clock, log *slog.Logger) *Historical {
-	h := &Historical{cache: c, clock: times, log: log, wake: make(chan struct{}, 1)}
+func New(c *cache.Cache, threads Threads, times clock.Clock, log *slog.Logger) *Historical {
+	threads.Loading = cmp.Or(min(max(threads.Loading, 0), maxThreads), usualThreads)
+	threads.Turbo = cmp.Or(min(max(threads.Turbo, 0), maxThreads), threads.Loading)
+	h := &Historical{cache: c, threads: threads, clock: times, log: log, wake: make(chan struct{}, 1)}
 	h.changes = cluster.NewLog(clock.Millis(times), func() ([]string, int64) { return c.Loaded(), c.Used() })
 	h.mu.loading, h.mu.failed = map[string]context.CancelFunc{}, map[string]string{}
 	return h
@@ -52,6 +71,9 @@ func New(c *cache.Cache, times clock.Clock, log *slog.Logger) *Historical {
 
 // Changes is what the Historical announces.
 func (h *Historical) Changes() *cluster.Log { return h.changes }
+
+// LoadingThreads returns how many segments are loaded at once: for usual, and while the Coordinator says to load as at a start.
+func (h *Historical) LoadingThreads() (usual, turbo int) { return h.threads.Loading, h.threads.Turbo }
 
 // Acquire returns a segment that the caller releases.
 func (h *Historical) Acquire(ctx context.Context, s *timeline.Segment) (segment.Reader, error) {

@@ -10,9 +10,6 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// loaders is how many segments are loaded at once: they wait for deep storage more than for anything else.
-const loaders = 4
-
 // Command takes what the leading Coordinator says, and returns what is left to do. Drops are done when it returns; loads are queued, the first
 // first. A command of an earlier leader is refused.
 func (h *Historical) Command(ctx context.Context, c cluster.Command) (cluster.QueueState, error) {
@@ -22,7 +19,7 @@ func (h *Historical) Command(ctx context.Context, c cluster.Command) (cluster.Qu
 		h.mu.Unlock()
 		return cluster.QueueState{}, fault.Conflict("Commands of epoch [%d] are not obeyed any more: a Coordinator of epoch [%d] leads", c.Epoch, newer)
 	}
-	h.mu.epoch = c.Epoch
+	h.mu.epoch, h.mu.turbo = c.Epoch, c.Turbo
 	for _, id := range c.Drop {
 		h.mu.queue = slices.DeleteFunc(h.mu.queue, func(l cluster.LoadItem) bool { return l.ID == id })
 		if cancel := h.mu.loading[id]; cancel != nil {
@@ -89,7 +86,7 @@ func (h *Historical) nudge() {
 func (h *Historical) Run(ctx context.Context) error {
 	var working sync.WaitGroup
 	defer working.Wait()
-	for range loaders {
+	for range max(h.threads.Loading, h.threads.Turbo) {
 		working.Go(func() { h.work(ctx) })
 	}
 	<-ctx.Done()
@@ -134,14 +131,18 @@ func reason(err error) string {
 }
 
 // take takes the first of the queue. Its context ends when it is to be dropped; done says how it ended, and whether it is wanted still. Nothing to
-// do is a nil context.
+// do, or not now, is a nil context: who is at something looks again behind it.
 //
 // What done announces is no longer pending in the same moment, and no command to drop it comes between: its drop is announced after it, or it is not
 // announced at all.
 func (h *Historical) take(ctx context.Context) (item cluster.LoadItem, loading context.Context, done func(err error) (wanted bool)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.mu.queue) == 0 {
+	most := h.threads.Loading
+	if h.mu.turbo {
+		most = h.threads.Turbo
+	}
+	if len(h.mu.queue) == 0 || len(h.mu.loading) >= most {
 		return item, nil, nil
 	}
 	item, h.mu.queue = h.mu.queue[0], h.mu.queue[1:]

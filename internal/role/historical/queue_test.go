@@ -38,7 +38,7 @@ func opened(t *testing.T, dir string, far func(deepstore.Store) deepstore.Store)
 			t.Error(err)
 		}
 	})
-	return New(c, clock.NewFake(time.UnixMilli(1)), slog.New(slog.DiscardHandler)), deep
+	return New(c, Threads{}, clock.NewFake(time.UnixMilli(1)), slog.New(slog.DiscardHandler)), deep
 }
 
 // newHistorical returns a server, and a maker of segments of a day that are in its deep storage.

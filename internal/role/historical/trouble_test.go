@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -173,6 +174,49 @@ func TestADeepStorageThatIsSlow(t *testing.T) {
 	}
 	if err != nil || len(state.Failed) > 0 || len(b.Loaded()) != len(quick) {
 		t.Errorf("after nobody wants them: %+v, loaded %v, %v", state, b.Loaded(), err)
+	}
+}
+
+// How many segments come at once is what the settings say, and while the Coordinator says so what they say of a start.
+func TestThreadsThatLoad(t *testing.T) {
+	s := &stuck{asked: make(chan struct{})}
+	dir := t.TempDir()
+	h, deep := opened(t, dir, func(real deepstore.Store) deepstore.Store {
+		s.Store = notHere(real)
+		return s
+	})
+	h.threads = Threads{Loading: 1, Turbo: 3}
+	b := &bench{h, t, deep, dir}
+	run(t, h)
+	good := b.file(100)
+	loading := func(c cluster.Command) int {
+		t.Helper()
+		c.Epoch = 1
+		state, err := b.Command(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(state.Loading)
+	}
+	loading(cluster.Command{Load: []cluster.LoadItem{b.item("slow1", good), b.item("slow2", good), b.item("slow3", good), b.item("slow4", good)}})
+	<-s.asked
+	for range 100 {
+		if n := loading(cluster.Command{}); n != 1 {
+			t.Fatalf("[%d] are loaded at once", n)
+		}
+	}
+	loading(cluster.Command{Turbo: true})
+	<-s.asked
+	<-s.asked
+	for range 100 {
+		if n := loading(cluster.Command{Turbo: true}); n != 3 {
+			t.Fatalf("[%d] are loaded at once in a hurry", n)
+		}
+	}
+	loading(cluster.Command{Drop: []string{"slow1", "slow2", "slow3"}})
+	<-s.asked // the one that waited
+	for loading(cluster.Command{}) != 1 {
+		runtime.Gosched()
 	}
 }
 

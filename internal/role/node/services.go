@@ -147,7 +147,10 @@ func (s *services) openStorage() error {
 		return err
 	}
 	s.n.onClose(c.Close)
-	s.historical = historical.New(c, s.n.o.Clock, s.n.o.Log)
+	set := s.n.settings
+	s.historical = historical.New(c, historical.Threads{
+		Loading: int(set.Int("service.segmentCache.numLoadingThreads")), Turbo: int(set.Int("service.segmentCache.numBootstrapThreads")),
+	}, s.n.o.Clock, s.n.o.Log)
 	return nil
 }
 

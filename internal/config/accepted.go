@@ -20,7 +20,6 @@ var Accepted = []Property{
 	{Key: "service.coordinator.loadqueuepeon.http.batchSize", Kind: Int, Default: "1", Doc: "Historicals are told of all that they are to load, in its order."},
 	{Key: "service.coordinator.loadqueuepeon.http.repeatDelay", Kind: Duration, Default: "PT1M", Doc: "As above."},
 
-	{Key: "service.segmentCache.locationSelector.strategy", Kind: Text, Default: "leastBytesUsed", Doc: "There is one location."},
 	{Key: "service.segmentCache.deleteOnRemove", Kind: Bool, Default: "true", Doc: "Files of dropped segments are deleted."},
 	{Key: "service.segmentCache.dropSegmentDelayMillis", Kind: Int, Default: "30000", Doc: "Files are deleted when the last query that reads them has ended."},
 	{Key: "service.segmentCache.infoDir", Kind: Text, Doc: "What is in the cache stands in a file of it."},

@@ -203,11 +203,16 @@ func TestSettingsOfSecurityAreNotTakenWithoutEffect(t *testing.T) {
 	}
 }
 
-func TestTheLocationOfTheSegmentCacheIsADirectoryAndASize(t *testing.T) {
+func TestLocationsOfTheSegmentCacheAreDirectoriesWithSizes(t *testing.T) {
 	for text, want := range map[string]string{
-		`[{"path":"/x","maxSize":1000}]`: "/x 1000", `[{"path":"/x","maxSize":"2KB","freeSpacePercent":1.0}]`: "/x 2000", `[{"path":"/x"}]`: "/x 300000000000",
-		`[]`: " 300000000000", `[{"path":"/x"},{"path":"/y"}]`: "list of one", `[{"maxSize":1}]`: "list of one", `{"path":"/x"}`: "list of one",
-		`[{"path":"/x","maxSize":"much"}]`: "number of bytes",
+		`[{"path":"/x","maxSize":1000}]`: "[{/x 1000 0}] 1000", `[{"path":"/x","maxSize":"2KB","freeSpacePercent":1.5}]`: "[{/x 2000 1.5}] 2000",
+		`[{"path":"/x"}]`: "[{/x 0 0}] 300000000000", `[{"path":"/x","maxSize":1},{"path":"/y"}]`: "[{/x 1 0} {/y 0 0}] 300000000000",
+		`[{"path":"/x","maxSize":1000},{"path":"/y","maxSize":"5"}]`: "[{/x 1000 0} {/y 5 0}] 1005", `[]`: "[] 300000000000",
+		`[{"path":"/x"},{"maxSize":1}]`: "[path] is missing in location [1]", `{"path":"/x"}`: "is not a list of",
+		`[{"path":"/x"},{"path":"/y/../x/"}]`:        "path [/y/../x/] stands twice",
+		`[{"path":"/x","maxSize":"much"}]`:           "value [much] of [maxSize] in location [0] of setting [service.segmentCache.locations]",
+		`[{"path":"/x","freeSpacePercent":100.5}]`:   "value [100.5] of [freeSpacePercent] in location [0]",
+		`[{"path":"/x","freeSpacePercent":"ample"}]`: "is not a list of",
 	} {
 		s, err := Load(Sources{Flags: []string{"service.segmentCache.locations=" + text}})
 		if err != nil {
@@ -216,12 +221,16 @@ func TestTheLocationOfTheSegmentCacheIsADirectoryAndASize(t *testing.T) {
 			}
 			continue
 		}
-		if got := fmt.Sprint(s.Text("service.segmentCache.directory"), " ", s.Bytes("service.server.maxSize", 0)); got != want {
+		if got := fmt.Sprint(s.Locations(), " ", s.Bytes("service.server.maxSize", 0)); got != want {
 			t.Errorf("%s: %s", text, got)
 		}
 	}
 	s, err := Load(Sources{Flags: []string{`service.segmentCache.locations=[{"path":"/x","maxSize":1000}]`, "service.server.maxSize=5"}})
 	if err != nil || s.Bytes("service.server.maxSize", 0) != 5 {
 		t.Errorf("the size of its own is %v, %v", s, err)
+	}
+	_, err = Load(Sources{Flags: []string{`service.segmentCache.locations=[{"path":"/x"}]`, "service.segmentCache.directory=/y"}})
+	if err == nil || !strings.Contains(err.Error(), "both say where the segment cache is") {
+		t.Errorf("two places: %v", err)
 	}
 }

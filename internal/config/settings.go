@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,8 @@ type Settings struct {
 	values  map[string]string // canonical keys
 	sources map[string]string // where each value came from, for messages
 	aliases []string
+	// locations are those of the segment cache.
+	locations []Location
 }
 
 // Sources says where Load takes values from; later members win.
@@ -108,30 +111,63 @@ func Load(src Sources) (*Settings, error) {
 	return s, nil
 }
 
-// locate takes the directory and the size of the segment cache from service.segmentCache.locations, where they are not set by themselves.
+// Location is a directory of the segment cache.
+type Location struct {
+	Path string
+	// MaxBytes is how much it may hold; 0: nobody has said.
+	MaxBytes int64
+	// FreePercent is how much of its file system stays free, 0 to 100.
+	FreePercent float64
+}
+
+// Locations returns the directories of the segment cache where service.segmentCache.locations names them.
+func (s *Settings) Locations() []Location { return s.locations }
+
+// locate reads service.segmentCache.locations. Their sizes are service.server.maxSize, where that is not set by itself.
 func (s *Settings) locate() error {
-	const key = "service.segmentCache.locations"
-	var locations []struct {
-		Path    string          `json:"path"`
-		MaxSize json.RawMessage `json:"maxSize"`
+	const key, directory, most = "service.segmentCache.locations", "service.segmentCache.directory", "service.server.maxSize"
+	var list []struct {
+		Path        string          `json:"path"`
+		MaxSize     json.RawMessage `json:"maxSize"`
+		FreePercent float64         `json:"freeSpacePercent"`
 	}
 	text, set := s.values[key]
 	if !set {
 		return nil
 	}
-	if err := json.Unmarshal([]byte(text), &locations); err != nil || len(locations) > 1 || len(locations) == 1 && locations[0].Path == "" {
-		return fmt.Errorf("value [%s] of setting [%s] (%s) is not a list of one {\"path\":..,\"maxSize\":..}", text, key, s.sources[key])
+	if err := json.Unmarshal([]byte(text), &list); err != nil {
+		return fmt.Errorf("value [%s] of setting [%s] (%s) is not a list of {\"path\":..,\"maxSize\":..}: %w", text, key, s.sources[key], err)
 	}
-	for _, l := range locations {
-		size := strings.Trim(string(l.MaxSize), `"`)
-		if _, err := parseBytes(size, 1<<40); size != "" && err != nil {
-			return fmt.Errorf("value [%s] of [maxSize] in setting [%s] (%s) is not a number of bytes: %w", size, key, s.sources[key], err)
+	sum, bounded := int64(0), len(list) > 0
+	for i, l := range list {
+		at := Location{Path: l.Path, FreePercent: l.FreePercent}
+		about := fmt.Sprintf("in location [%d] of setting [%s] (%s)", i, key, s.sources[key])
+		if l.Path == "" {
+			return fmt.Errorf("[path] is missing %s", about)
 		}
-		for name, value := range map[string]string{"service.segmentCache.directory": l.Path, "service.server.maxSize": size} {
-			if _, set := s.values[name]; !set && value != "" {
-				s.values[name], s.sources[name] = value, s.sources[key]
+		if slices.ContainsFunc(s.locations, func(o Location) bool { return filepath.Clean(o.Path) == filepath.Clean(l.Path) }) {
+			return fmt.Errorf("path [%s] stands twice in setting [%s] (%s)", l.Path, key, s.sources[key])
+		}
+		if l.FreePercent < 0 || l.FreePercent > 100 {
+			return fmt.Errorf("value [%g] of [freeSpacePercent] %s is not between 0 and 100", l.FreePercent, about)
+		}
+		size, err := strings.Trim(string(l.MaxSize), `"`), error(nil)
+		if size != "" {
+			if at.MaxBytes, err = parseBytes(size, 1<<40); err != nil {
+				return fmt.Errorf("value [%s] of [maxSize] %s is not a number of bytes: %w", size, about, err)
 			}
 		}
+		bounded = bounded && at.MaxBytes > 0
+		if sum += at.MaxBytes; sum < 0 {
+			sum = math.MaxInt64
+		}
+		s.locations = append(s.locations, at)
+	}
+	if from, set := s.sources[directory]; set && len(list) > 0 && s.values[directory] != "" {
+		return fmt.Errorf("settings [%s] (%s) and [%s] (%s) both say where the segment cache is: leave one out", directory, from, key, s.sources[key])
+	}
+	if _, set := s.values[most]; !set && bounded {
+		s.values[most], s.sources[most] = strconv.FormatInt(sum, 10), s.sources[key]
 	}
 	return nil
 }

@@ -1,12 +1,15 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/hengedb/henge/internal/api/coordinator"
@@ -138,16 +141,33 @@ func (s *services) openStorage() error {
 	if s.n.o.Deep != nil {
 		s.deep = s.n.o.Deep(s.deep)
 	}
-	dir, err := s.path("service.segmentCache.directory", "cache")
-	if err != nil {
-		return err
+	set := s.n.settings
+	most := set.Bytes("service.server.maxSize", 0)
+	var places []cache.Place
+	for _, l := range set.Locations() {
+		dir, err := filepath.Abs(l.Path)
+		if err != nil {
+			return err
+		}
+		places = append(places, cache.Place{Dir: dir, MaxBytes: cmp.Or(l.MaxBytes, most), FreePercent: l.FreePercent})
 	}
-	c, err := cache.Open(cache.Options{Dir: dir, Store: s.deep, MaxBytes: s.n.settings.Bytes("service.server.maxSize", 0)})
+	if len(places) == 0 {
+		dir, err := s.path("service.segmentCache.directory", "cache")
+		if err != nil {
+			return err
+		}
+		places = []cache.Place{{Dir: dir, MaxBytes: most}}
+	}
+	const selector = "service.segmentCache.locationSelector.strategy"
+	strategy := cache.Strategy(set.Text(selector))
+	if !slices.Contains(cache.Strategies, strategy) {
+		return fault.InvalidInput("Value [%s] of setting [%s] is not one of %v", strategy, selector, cache.Strategies)
+	}
+	c, err := cache.Open(cache.Options{Places: places, Strategy: strategy, Store: s.deep})
 	if err != nil {
 		return err
 	}
 	s.n.onClose(c.Close)
-	set := s.n.settings
 	s.historical = historical.New(c, historical.Threads{
 		Loading: int(set.Int("service.segmentCache.numLoadingThreads")), Turbo: int(set.Int("service.segmentCache.numBootstrapThreads")),
 	}, s.n.o.Clock, s.n.o.Log)

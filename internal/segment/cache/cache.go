@@ -7,7 +7,7 @@
 // Of a file of Fetch that is not small only the columns are copied that queries ask for (partial.go), so that to ask for a little of what no node holds
 // does not cost all of it.
 //
-// What is kept survives a restart: a manifest, one line per segment, is all that is read then. A file is opened when a query first
+// Copies are in one or several directories (place.go). What is kept survives a restart: a manifest in each, one line per segment, is all that is read then. A file is opened when a query first
 // asks for it. Copies are verified whole when they arrive. One that is gone, or that a query finds to be corrupt, is fetched again when it is next
 // asked for. If that fails the copy stays, for its other columns; one that is no better in deep storage is not fetched a third time.
 //
@@ -48,12 +48,11 @@ const (
 
 // Options say what a Cache is made of.
 type Options struct {
-	// Dir is where copies and the manifest are; it belongs to one Cache of one process.
-	Dir string
+	// Places are where copies are, at least one, and Strategy says which of them a file comes to.
+	Places   []Place
+	Strategy Strategy
 	// Store is the deep storage that segments are fetched from.
 	Store deepstore.Store
-	// MaxBytes bounds the files of all segments held, copied or not; 0: they are not bounded.
-	MaxBytes int64
 }
 
 // Cache holds segment files. It is used by any number of goroutines.
@@ -67,16 +66,17 @@ type Cache struct {
 		sync.Mutex
 		byID   map[string]*file // loaded, by segment id
 		byKey  map[string]*file // all, by deep storage key
-		used   int64            // bytes of all
 		cold   *list.List       // fetched and not loaded, the one used last in front
 		mapped *list.List       // mapped, the one used last in front
-		log    *manifest
+		places []*place         // the slice itself stays as it is
+		turn   int              // of RoundRobin
 	}
 }
 
 // file is one file of deep storage, which several segments may share. Its fields belong to the Cache's mutex, but for key and opening.
 type file struct {
 	key      string
+	at       *place // nil: it was not fetched yet
 	size     int64
 	inPlace  bool                // mapped in deep storage: there is no copy
 	partial  *partial            // the copy, if it is there in part; nil: it is whole
@@ -90,36 +90,35 @@ type file struct {
 	opening sync.Mutex // held while the file is opened or fetched again
 }
 
-// Open returns the cache in opts.Dir, with what it held when it was last used.
+// Open returns the cache in its places, with what it held when it was last used. What was in a place that is no longer one is as if it had not
+// been loaded.
 func Open(opts Options) (*Cache, error) {
-	for _, name := range []string{arriving, partials} {
-		temp := filepath.Join(opts.Dir, name)
-		if err := os.RemoveAll(temp); err != nil {
-			return nil, writeFault(temp, err)
-		}
-		if err := os.MkdirAll(temp, 0o700); err != nil {
-			return nil, writeFault(temp, err)
-		}
-	}
 	c := &Cache{opts: opts}
 	c.life, c.end = context.WithCancel(context.Background())
 	c.mu.byID, c.mu.byKey = map[string]*file{}, map[string]*file{}
 	c.mu.cold, c.mu.mapped = list.New(), list.New()
 	_, onDisk := opts.Store.(deepstore.OnDisk)
-	log, err := openManifest(filepath.Join(opts.Dir, "manifest"), func(l line) {
-		f := c.mu.byKey[l.Key]
-		if f == nil { // deep storage may have been on this machine then and be elsewhere now: a copy that is not there is fetched
-			f = &file{key: l.Key, size: l.Size, inPlace: l.InPlace && onDisk, ids: map[string]struct{}{}}
-			c.mu.byKey[l.Key] = f
-			c.mu.used += f.size
+	for _, o := range opts.Places {
+		p, err := openPlace(o, func(p *place, l line) bool {
+			f := c.mu.byKey[l.Key]
+			if c.mu.byID[l.ID] != nil || f != nil && f.at != p {
+				return false // this place was none for a while, and another one has the segment now
+			}
+			if f == nil { // deep storage may have been on this machine then and be elsewhere now: a copy that is not there is fetched
+				f = &file{key: l.Key, at: p, size: l.Size, inPlace: l.InPlace && onDisk, ids: map[string]struct{}{}}
+				c.mu.byKey[l.Key] = f
+				p.used += f.size
+			}
+			f.ids[l.ID] = struct{}{}
+			c.mu.byID[l.ID] = f
+			p.ids++
+			return true
+		})
+		if err != nil {
+			return nil, errors.Join(err, c.closeLogsLocked())
 		}
-		f.ids[l.ID] = struct{}{}
-		c.mu.byID[l.ID] = f
-	})
-	if err != nil {
-		return nil, err
+		c.mu.places = append(c.mu.places, p)
 	}
-	c.mu.log = log
 	return c, nil
 }
 
@@ -151,7 +150,7 @@ func (c *Cache) Load(ctx context.Context, id string, loadSpec json.RawMessage) e
 		} else if old != nil {
 			return fault.Defensive("Segment [%s] is loaded from another file already", id)
 		}
-		if err := c.mu.log.add(line{ID: id, Key: key, Size: f.size, InPlace: f.inPlace}); err != nil {
+		if err := f.at.log.add(line{ID: id, Key: key, Size: f.size, InPlace: f.inPlace}); err != nil {
 			return err
 		}
 		if f.inCold != nil {
@@ -160,6 +159,7 @@ func (c *Cache) Load(ctx context.Context, id string, loadSpec json.RawMessage) e
 		}
 		f.ids[id] = struct{}{}
 		c.mu.byID[id] = f
+		f.at.ids++
 		return nil
 	}
 }
@@ -172,9 +172,10 @@ func (c *Cache) Drop(id string) error {
 	if f == nil {
 		return nil
 	}
-	if err := c.mu.log.remove(id, len(c.mu.byID)-1, c.linesLocked(id)); err != nil {
+	if err := f.at.log.remove(id, f.at.ids-1, c.linesLocked(f.at, id)); err != nil {
 		return err
 	}
+	f.at.ids--
 	delete(c.mu.byID, id)
 	delete(f.ids, id)
 	if len(f.ids) == 0 {
@@ -245,7 +246,11 @@ func (c *Cache) Loaded() []string {
 func (c *Cache) Used() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.mu.used
+	used := int64(0)
+	for _, p := range c.mu.places {
+		used += p.used
+	}
+	return used
 }
 
 // Close ends the use of the cache. Queries that hold segments keep them.
@@ -260,7 +265,15 @@ func (c *Cache) Close() error {
 		}
 	}
 	c.mu.byKey, c.mu.byID = map[string]*file{}, map[string]*file{}
-	return c.mu.log.close()
+	return c.closeLogsLocked()
+}
+
+func (c *Cache) closeLogsLocked() error {
+	var errs []error
+	for _, p := range c.mu.places {
+		errs = append(errs, p.log.close())
+	}
+	return errors.Join(errs...)
 }
 
 // ensure returns the file with this key, fetched; one that was not there yet is fetched whole, or as far as it is asked for. Goroutines that want the
@@ -337,8 +350,8 @@ func (c *Cache) fetch(ctx context.Context, f *file, id string, whole bool) (*seg
 	if err := c.reserve(f, id, o.Size()); err != nil {
 		return nil, err
 	}
-	path := c.path(f)
-	temp, err := c.copy(ctx, o)
+	path := f.path()
+	temp, err := f.at.copy(ctx, o)
 	if err != nil {
 		return nil, fmt.Errorf("fetching segment [%s] from deep storage: %w", id, err)
 	}
@@ -349,7 +362,7 @@ func (c *Cache) fetch(ctx context.Context, f *file, id string, whole bool) (*seg
 		}
 	}
 	if err == nil {
-		if err = place(temp, path); err != nil {
+		if err = install(temp, path); err != nil {
 			s.Release()
 		}
 	}
@@ -361,10 +374,10 @@ func (c *Cache) fetch(ctx context.Context, f *file, id string, whole bool) (*seg
 }
 
 // copy copies an object to a file of its own.
-func (c *Cache) copy(ctx context.Context, o deepstore.Object) (path string, err error) {
-	out, err := os.CreateTemp(filepath.Join(c.opts.Dir, arriving), "*")
+func (p *place) copy(ctx context.Context, o deepstore.Object) (path string, err error) {
+	out, err := os.CreateTemp(filepath.Join(p.Dir, arriving), "*")
 	if err != nil {
-		return "", writeFault(filepath.Join(c.opts.Dir, arriving), err)
+		return "", writeFault(filepath.Join(p.Dir, arriving), err)
 	}
 	defer func() {
 		if closeErr := out.Close(); err == nil && closeErr != nil {
@@ -393,8 +406,8 @@ func (c *Cache) copy(ctx context.Context, o deepstore.Object) (path string, err 
 	return out.Name(), nil
 }
 
-// place gives an arrived file its name.
-func place(temp, path string) error {
+// install gives an arrived file its name.
+func install(temp, path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return writeFault(path, err)
 	}
@@ -420,25 +433,28 @@ func (c *Cache) openFault(id string, f *file, err error) error {
 	return fmt.Errorf("loading segment [%s]: %w", id, err)
 }
 
-// reserve makes room for the file.
+// reserve makes room for the file in its place.
 func (c *Cache) reserve(f *file, id string, size int64) error {
+	p, err := c.settle(f, id, size)
+	if err != nil {
+		return err
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if f.partial != nil && c.mu.byKey[f.key] != f {
 		return writeFault(f.partial.path, fs.ErrNotExist) // it has made room for others
 	}
-	for c.opts.MaxBytes > 0 && c.mu.used+size-f.size > c.opts.MaxBytes {
+	for p.left() < size-f.size {
 		oldest := c.mu.cold.Back()
-		if oldest != nil && oldest.Value.(*file) == f {
+		for oldest != nil && (oldest.Value.(*file) == f || oldest.Value.(*file).at != p) {
 			oldest = oldest.Prev()
 		}
 		if oldest == nil {
-			return fault.Capacity("Segment [%s] of [%d] bytes does not fit into the segment cache: [%d] of [%d] bytes are used",
-				id, size, c.mu.used, c.opts.MaxBytes)
+			return fault.Capacity("Segment [%s] of [%d] bytes does not fit into the segment cache: %s", id, size, c.roomLocked())
 		}
 		c.forgetLocked(oldest.Value.(*file))
 	}
-	c.mu.used += size - f.size
+	p.used += size - f.size
 	f.size = size
 	return nil
 }
@@ -454,7 +470,7 @@ func (c *Cache) open(ctx context.Context, f *file, id string) (*segment.Segment,
 		return s, nil
 	}
 	c.mu.Lock()
-	path, part, kept, damaged := c.path(f), f.partial, len(f.ids) > 0, f.damagedLocked()
+	path, part, kept, damaged := f.path(), f.partial, len(f.ids) > 0, f.damagedLocked()
 	c.mu.Unlock()
 	if damaged {
 		return c.renew(ctx, f, id, kept)
@@ -567,8 +583,10 @@ func (c *Cache) forgetLocked(f *file) {
 	}
 	if c.mu.byKey[f.key] == f {
 		delete(c.mu.byKey, f.key)
-		c.mu.used -= f.size
-		c.removeLocked(f)
+		if f.at != nil { // it was fetched
+			f.at.used -= f.size
+			c.removeLocked(f)
+		}
 	}
 }
 
@@ -578,23 +596,27 @@ func (c *Cache) removeLocked(f *file) {
 	case f.partial != nil:
 		f.partial.close()
 	case !f.inPlace:
-		os.Remove(c.path(f))
+		os.Remove(f.path())
 	}
 }
 
 // path returns the file of a copy.
-func (c *Cache) path(f *file) string {
+func (f *file) path() string {
 	sum := sha256.Sum256([]byte(f.key))
 	name := hex.EncodeToString(sum[:16])
-	return filepath.Join(c.opts.Dir, name[:2], name+".segment")
+	return filepath.Join(f.at.Dir, name[:2], name+".segment")
 }
 
 // Sweep removes the copies that no segment is loaded from: what a crash has left. It looks at every file, and is for a duty in the
 // background.
 func (c *Cache) Sweep(ctx context.Context) error {
-	found, err := filepath.Glob(filepath.Join(c.opts.Dir, "??", "*.segment"))
-	if err != nil {
-		return fmt.Errorf("segment cache [%s]: %w", c.opts.Dir, err)
+	var found []string
+	for _, p := range c.opts.Places {
+		paths, err := filepath.Glob(filepath.Join(p.Dir, "??", "*.segment"))
+		if err != nil {
+			return fmt.Errorf("segment cache [%s]: %w", p.Dir, err)
+		}
+		found = append(found, paths...)
 	}
 	known := c.copies()
 	for _, path := range found {
@@ -617,7 +639,9 @@ func (c *Cache) copies() map[string]bool {
 	defer c.mu.Unlock()
 	out := make(map[string]bool, len(c.mu.byKey))
 	for _, f := range c.mu.byKey {
-		out[c.path(f)] = true
+		if f.at != nil {
+			out[f.path()] = true
+		}
 	}
 	return out
 }
@@ -627,7 +651,7 @@ func (c *Cache) sweep(path string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, f := range c.mu.byKey {
-		if path == c.path(f) {
+		if f.at != nil && path == f.path() {
 			return nil
 		}
 	}

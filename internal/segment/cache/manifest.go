@@ -33,16 +33,14 @@ type manifest struct {
 // maxLineBytes bounds a line that is read.
 const maxLineBytes = 1 << 20
 
-// openManifest reads the manifest at path and calls each for every segment that is loaded. It is then written anew, so that what is
-// appended never follows half a line.
-func openManifest(path string, each func(line)) (*manifest, error) {
+// openManifest reads the manifest at path and calls each for every segment that is loaded. It is then written anew with those that
+// each takes, so that what is appended never follows half a line.
+func openManifest(path string, each func(line) (taken bool)) (*manifest, error) {
 	live, err := readManifest(path)
 	if err != nil {
 		return nil, err
 	}
-	for _, l := range live {
-		each(l)
-	}
+	maps.DeleteFunc(live, func(_ string, l line) bool { return !each(l) })
 	m := &manifest{path: path}
 	return m, m.rewrite(maps.Values(live))
 }
@@ -144,11 +142,11 @@ func (m *manifest) close() error {
 	return nil
 }
 
-// linesLocked are the loaded segments but for one.
-func (c *Cache) linesLocked(but string) iter.Seq[line] {
+// linesLocked are the loaded segments of a place but for one.
+func (c *Cache) linesLocked(at *place, but string) iter.Seq[line] {
 	return func(yield func(line) bool) {
 		for id, f := range c.mu.byID {
-			if id != but && !yield(line{ID: id, Key: f.key, Size: f.size, InPlace: f.inPlace}) {
+			if id != but && f.at == at && !yield(line{ID: id, Key: f.key, Size: f.size, InPlace: f.inPlace}) {
 				return
 			}
 		}

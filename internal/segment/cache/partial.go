@@ -55,9 +55,13 @@ func (c *Cache) fetchPart(ctx context.Context, f *file, id string, o deepstore.O
 
 // newPartial makes a file of holes for an object.
 func (c *Cache) newPartial(f *file, id string, o deepstore.Object) (*partial, error) {
-	out, err := os.CreateTemp(filepath.Join(c.opts.Dir, partials), "*.segment")
+	at, err := c.settle(f, id, o.Size())
 	if err != nil {
-		return nil, writeFault(filepath.Join(c.opts.Dir, partials), err)
+		return nil, err
+	}
+	out, err := os.CreateTemp(filepath.Join(at.Dir, partials), "*.segment")
+	if err != nil {
+		return nil, writeFault(filepath.Join(at.Dir, partials), err)
 	}
 	err = out.Truncate(o.Size())
 	err = errors.Join(err, out.Close())
@@ -173,7 +177,7 @@ func (c *Cache) complete(ctx context.Context, f *file, id string) error {
 	s, err := segment.Open(p.path)
 	if err == nil {
 		if err = s.Verify(); err == nil {
-			err = place(p.path, c.path(f))
+			err = install(p.path, f.path())
 		}
 		if err != nil {
 			s.Release()
@@ -189,7 +193,7 @@ func (c *Cache) complete(ctx context.Context, f *file, id string) error {
 	defer c.mu.Unlock()
 	f.partial = nil
 	if c.mu.byKey[f.key] != f { // made room for another meanwhile
-		os.Remove(c.path(f))
+		os.Remove(f.path())
 		s.Release()
 		return nil
 	}

@@ -28,7 +28,6 @@ var Accepted = []Property{
 
 	{Key: "service.lookup.lookupTierIsDatasource", Kind: Bool, Default: "false", Doc: "Tiers are named by `service.lookup.lookupTier`."},
 	{Key: "service.lookup.enableLookupSyncOnStartup", Kind: Bool, Default: "true", Doc: "Lookups are there before a process takes queries."},
-	{Key: "service.audit.manager.type", Kind: Text, Default: "sql", Doc: "The audit history is in the metadata store."},
 	{Key: "service.audit.manager.skipNullField", Kind: Bool, Default: "false", Doc: "Payloads are kept as they were shown."},
 	{Key: "service.audit.manager.auditSystemRequests", Kind: Bool, Default: "true", Doc: "What processes do for each other is no entry."},
 	{Key: "service.emitter.prometheus.addServiceAsLabel", Kind: Bool, Default: "false", Doc: "The label `service` is there in any case."},
@@ -41,7 +40,6 @@ var Accepted = []Property{
 	{Key: "service.broker.segment.awaitInitializationOnStart", Kind: Bool, Default: "true", Doc: "A Broker takes no query before it knows the published timeline."},
 	{Key: "service.broker.retryPolicy.numTries", Kind: Int, Default: "1", Doc: "What a server does not give is asked of others as long as there are any."},
 
-	{Key: "service.server.http.enableRequestLimit", Kind: Bool, Default: "false", Doc: "Queries and tasks have limits of their own."},
 	{Key: "service.server.http.maxScatterGatherBytes", Kind: Bytes, Default: "9223372036854775807", Doc: "What waits to be merged counts in the memory of its query, and spills."},
 	{Key: "service.server.http.maxSubqueryRows", Kind: Int, Default: "100000", Doc: "As above."},
 }

@@ -80,6 +80,7 @@ var Properties = []Property{
 	{Key: "service.query.scheduler.prioritization.segmentRangeThreshold", Kind: Duration, Default: "", Doc: "With `threshold`, how much time the segments that a query reads may span together. Empty: any."},
 	{Key: "service.query.scheduler.prioritization.adjustment", Kind: Int, Default: "5", Doc: "With `threshold`, what a crossed threshold takes off the priority."},
 	{Key: "service.server.http.numThreads", Kind: Int, Default: "0", Doc: "What shares of lanes are shares of, where `service.query.scheduler.numThreads` is not less; 0: 30 more than the larger of 10 and the cores and a sixteenth of them and 2. Requests are not bounded by it."},
+	{Key: "service.server.http.enableRequestLimit", Kind: Bool, Default: "false", Doc: "Requests of users beyond `service.server.http.numThreads` at a time are refused with 429 on each port; `/status/health` and what processes ask of each other are not counted."},
 	{Key: "service.broker.select.tier", Kind: Text, Default: "highestPriority", Doc: "Which Historicals of those that hold a segment a Broker asks, by `service.server.priority`: `highestPriority`, `lowestPriority`, `custom` (an order of priorities), `preferred` (one tier before all others), `strict` (certain priorities only, the highest first) or `pooled` (certain priorities only, all alike). The next ones are asked where the first do not answer."},
 	{Key: "service.broker.select.tier.custom.priorities", Kind: JSON, Default: "[]", Doc: "Priorities in the order in which they are asked with `custom`; others come after these, the highest first."},
 	{Key: "service.broker.select.tier.preferred.tier", Kind: Text, Default: "", Doc: "The tier that is asked first with `preferred`."},
@@ -181,6 +182,7 @@ var Properties = []Property{
 	{Key: "service.query.segmentMetadata.defaultHistory", Kind: Duration, Default: "P7D", Doc: "How far back the Broker's datasource description looks when no interval is given."},
 
 	// Audit.
+	{Key: "service.audit.manager.type", Kind: Text, Default: "sql", Doc: "Where changes of settings and rules are noted: `sql`, the metadata store, which histories are read from, or `log`, the log of the process, which leaves histories empty."},
 	{Key: "service.audit.manager.auditHistoryMillis", Kind: Int, Default: "604800000", Doc: "How far back histories go, in milliseconds, when a request names neither an interval nor a count."},
 	{Key: "service.audit.manager.maxPayloadSizeBytes", Kind: Int, Default: "-1", Doc: "Largest payload in bytes that the audit history keeps; of larger ones it says so instead. -1: any."},
 

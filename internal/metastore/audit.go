@@ -29,15 +29,19 @@ func (t *tx) audit(ctx context.Context, e *AuditEntry) error {
 	if e == nil {
 		return nil
 	}
-	id, err := t.counter(ctx, "audit", 1)
-	if err != nil {
-		return err
-	}
 	payload := e.Payload
 	if limit := t.store.options.MaxAuditBytes; limit > 0 && int64(len(payload)) > limit {
 		payload = fmt.Sprintf("Payload was not stored as its size [%d] was more than the limit [%d] set by service.audit.manager.maxPayloadSizeBytes", len(payload), limit)
 	}
 	t.audited = append(t.audited, *e)
+	t.audited[len(t.audited)-1].Payload = payload
+	if t.store.options.NoAudit {
+		return nil
+	}
+	id, err := t.counter(ctx, "audit", 1)
+	if err != nil {
+		return err
+	}
 	return t.insert(ctx, "audit", "id, type, key, author, identity, comment, ip, request, payload, at", "",
 		[][]any{{id, e.Type, e.Key, e.Author, e.Identity, e.Comment, e.IP, optional(string(e.Request)), payload, t.now}})
 }

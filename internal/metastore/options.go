@@ -20,6 +20,8 @@ type Options struct {
 	Release string
 	// MaxAuditBytes is how large the payload of an audit entry may be; of a larger one the history says so instead. 0: any size.
 	MaxAuditBytes int64
+	// NoAudit keeps no audit history: entries are only given to Audited.
+	NoAudit bool
 	// Audited, if not nil, is told of each entry of the audit history when it is written. It does not wait.
 	Audited func(AuditEntry)
 	// FaultPoint, if not nil, is called with the name of each step of Publish (see publishSteps). If it returns an error, the process

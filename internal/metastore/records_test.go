@@ -298,6 +298,24 @@ func TestSupervisors(t *testing.T) {
 	})
 }
 
+// Without a history entries go where they are told, and nowhere else.
+func TestNoAuditHistory(t *testing.T) {
+	f := &fixture{t: t, clock: clock.NewFake(testStart)}
+	var told []AuditEntry
+	s, err := Open(t.Context(), Options{
+		Path: filepath.Join(t.TempDir(), "m.db"), Clock: f.clock, NoAudit: true, MaxAuditBytes: 5, Audited: func(e AuditEntry) { told = append(told, e) },
+	})
+	f.ok(err)
+	defer func() { f.ok(s.Close()) }()
+	f.ok(s.Audit(t.Context(), AuditEntry{Type: "x", Key: "k", Payload: "12345"}))
+	f.ok(s.Audit(t.Context(), AuditEntry{Type: "x", Key: "l", Payload: "123456"}))
+	got, err := s.AuditHistory(t.Context(), AuditFilter{Type: "x"})
+	f.ok(err)
+	if len(got) != 0 || len(told) != 2 || told[0].Payload != "12345" || told[1].Key != "l" || !strings.Contains(told[1].Payload, "size [6] was more than the limit [5]") {
+		t.Errorf("the history is %+v, told was %+v", got, told)
+	}
+}
+
 // A payload beyond the limit is not kept, and the history says so.
 func TestAuditLimit(t *testing.T) {
 	f := &fixture{t: t, clock: clock.NewFake(testStart)}

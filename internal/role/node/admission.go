@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 	"encoding/json"
-	"runtime"
 	"strconv"
 	"time"
 
@@ -18,11 +17,7 @@ import (
 func (n *Node) admission() (query.RunningOptions, error) {
 	set := n.settings
 	total := int(set.Int("service.query.scheduler.numThreads"))
-	threads := int(set.Int("service.server.http.numThreads"))
-	if threads <= 0 {
-		cores := runtime.GOMAXPROCS(0)
-		threads = max(10, cores*17/16+2) + 30
-	}
+	threads := requestThreads(set)
 	o := query.RunningOptions{
 		Limits: query.Limits{Total: total}, Meter: n.meter,
 		Blocklist: func() []query.BlockRule {

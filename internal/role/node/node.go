@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -145,13 +146,17 @@ func (n *Node) start(ctx context.Context) error {
 	requests := newHTTPMetrics(n.metrics)
 	aliases := n.settings.Aliases()
 	for _, l := range n.listeners {
-		mux := edge.NewMux(&edge.Errors{
+		errors := &edge.Errors{
 			Host: n.hostPort(l), Modern: n.settings.Text("service.server.http.errorFormat") == "modern", Log: n.o.Log,
-		})
+		}
+		mux := edge.NewMux(errors)
 		n.process().Routes(mux)
 		services.routes(l.role, mux)
 		n.routes[l.role] = mux.Patterns()
 		h := mux.Handler(aliases, n.o.Clock, requests.seen(l.role, n.o.Log))
+		if n.settings.Bool("service.server.http.enableRequestLimit") {
+			h = limited(h, requestThreads(n.settings), errors)
+		}
 		if n.settings.Bool("service.server.http.enableForwardedRequestCustomizer") {
 			h = forwarded(h)
 		}
@@ -242,6 +247,14 @@ func (n *Node) openStore(ctx context.Context) error {
 		return err
 	}
 	o.Audited = func(e metastore.AuditEntry) {
+		if o.NoAudit {
+			payload := edge.RedactSQL(e.Payload)
+			if shown, err := edge.Redact(json.RawMessage(e.Payload)); err == nil {
+				payload = string(shown)
+			}
+			n.o.Log.InfoContext(ctx, "audit", "type", e.Type, "key", e.Key, "author", e.Author, "identity", e.Identity, "comment", e.Comment, "ip", e.IP,
+				"payload", payload)
+		}
 		n.meter.Count(obs.Occurrence{
 			Service: "coordinator", Metric: "config/audit", Dims: []string{"key", e.Key, "type", e.Type},
 			More: []string{"author", e.Author, "comment", e.Comment, "remote_address", e.IP},

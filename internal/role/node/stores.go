@@ -62,6 +62,13 @@ func (s *Stores) Close() error {
 // metastoreOptions says where the settings have the metastore.
 func metastoreOptions(set *config.Settings, dir string) (metastore.Options, error) {
 	o := metastore.Options{MaxAuditBytes: max(0, set.Int("service.audit.manager.maxPayloadSizeBytes"))}
+	switch manager := set.Text("service.audit.manager.type"); manager {
+	case "sql":
+	case "log":
+		o.NoAudit = true
+	default:
+		return o, fault.InvalidInput("Value [%s] of setting [service.audit.manager.type] is unknown; use sql or log", manager)
+	}
 	switch kind := set.Text("service.metadata.storage.type"); kind {
 	case "sqlite":
 		if o.Path = set.Text("service.metadata.storage.connector.connectURI"); o.Path == "" {

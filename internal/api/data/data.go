@@ -4,8 +4,10 @@ package data
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/role/historical"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
@@ -25,6 +28,7 @@ type Historical interface {
 	Changes() *cluster.Log
 	Command(ctx context.Context, c cluster.Command) (cluster.QueueState, error)
 	LoadingThreads() (usual, turbo int)
+	Change(ctx context.Context, changes []historical.Change, turbo bool, wait time.Duration) []historical.Outcome
 }
 
 // API serves the endpoints of a Historical.
@@ -44,6 +48,7 @@ func (a *API) Routes(mux *edge.Mux) {
 	mux.On("GET "+cluster.LogPath, a.changes)
 	mux.On("POST "+cluster.CommandPath, a.command)
 	mux.On("GET /service-internal/v1/segments/loadCapabilities", a.capabilities)
+	mux.On("POST /service-internal/v1/segments/changeRequests", a.change)
 }
 
 // changes waits for something new and answers with it, or with 204. With the flag ids changes name segments and do not describe them.
@@ -123,6 +128,83 @@ func (a *API) capabilities(w http.ResponseWriter, _ *http.Request) error {
 	usual, turbo := a.historical.LoadingThreads()
 	edge.WriteJSON(w, http.StatusOK, map[string]int{"numLoadingThreads": usual, "numTurboLoadingThreads": turbo})
 	return nil
+}
+
+// status is what became of a request to load or to drop a segment.
+type status struct {
+	State string  `json:"state"`
+	Cause *string `json:"failureCause"`
+	Mode  string  `json:"loadingMode"`
+}
+
+// change takes segments to load and to drop, each with its descriptor, and answers when one of them has ended, or after the timeout with 204. A batch that
+// is sent again goes on.
+func (a *API) change(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	wait, err := strconv.ParseInt(q.Get("timeout"), 10, 64)
+	if err != nil || wait <= 0 {
+		return fault.InvalidInput("Parameter [timeout] [%s] is not a positive number of milliseconds", q.Get("timeout"))
+	}
+	mode := cmp.Or(q.Get("loadingMode"), "NORMAL")
+	if mode != "NORMAL" && mode != "TURBO" {
+		return fault.InvalidInput("Parameter [loadingMode] [%s] is neither NORMAL nor TURBO", mode)
+	}
+	var requests []json.RawMessage
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxCommandBytes)).Decode(&requests); err != nil {
+		return fault.Malformed("The list of change requests could not be read: %v", err)
+	}
+	if len(requests) == 0 {
+		return fault.InvalidInput("No change requests provided")
+	}
+	changes := make([]historical.Change, len(requests))
+	for i, text := range requests {
+		if changes[i], err = readChange(text); err != nil {
+			return fmt.Errorf("change request [%d]: %w", i, err)
+		}
+	}
+	outcomes := a.historical.Change(r.Context(), changes, mode == "TURBO", time.Duration(min(wait, maxWait.Milliseconds()))*time.Millisecond)
+	if outcomes == nil {
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	type answer struct {
+		Request json.RawMessage `json:"request"`
+		Status  status          `json:"status"`
+	}
+	out := make([]answer, len(outcomes))
+	for i, o := range outcomes {
+		out[i] = answer{requests[i], status{State: "PENDING", Mode: mode}}
+		switch {
+		case o.Failed != "":
+			out[i].Status.State, out[i].Status.Cause = "FAILED", &o.Failed
+		case o.Done:
+			out[i].Status.State = "SUCCESS"
+		}
+	}
+	edge.WriteJSON(w, http.StatusOK, out)
+	return nil
+}
+
+// readChange reads one request: an action, and the members of a segment's descriptor.
+func readChange(text json.RawMessage) (c historical.Change, err error) {
+	var kind struct {
+		Action string `json:"action"`
+	}
+	var of timeline.Segment
+	if err := json.Unmarshal(text, &kind); err != nil {
+		return c, fault.Malformed("It is no object with an [action]: %v", err)
+	}
+	if kind.Action != "load" && kind.Action != "drop" {
+		return c, fault.InvalidInput("Action [%s] is neither load nor drop", kind.Action)
+	}
+	if err := json.Unmarshal(text, &of); err != nil {
+		return c, err
+	}
+	c = historical.Change{Drop: kind.Action == "drop", LoadItem: cluster.LoadItem{ID: of.ID.String(), LoadSpec: of.LoadSpec(), Size: of.Size}}
+	if !c.Drop && c.LoadSpec == nil {
+		return c, fault.InvalidInput("Segment [%s] has no [loadSpec]", c.ID)
+	}
+	return c, nil
 }
 
 // maxCommandBytes bounds a command: a hundred thousand segments.

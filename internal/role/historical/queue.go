@@ -21,16 +21,10 @@ func (h *Historical) Command(ctx context.Context, c cluster.Command) (cluster.Qu
 	}
 	h.mu.epoch, h.mu.turbo = c.Epoch, c.Turbo
 	for _, id := range c.Drop {
-		h.mu.queue = slices.DeleteFunc(h.mu.queue, func(l cluster.LoadItem) bool { return l.ID == id })
-		if cancel := h.mu.loading[id]; cancel != nil {
-			cancel()
-		}
+		h.leaveLocked(id)
 	}
 	for _, l := range c.Load {
-		waits := slices.ContainsFunc(h.mu.queue, func(o cluster.LoadItem) bool { return o.ID == l.ID })
-		if !waits && h.mu.loading[l.ID] == nil {
-			h.mu.queue = append(h.mu.queue, l)
-		}
+		h.enqueueLocked(l)
 	}
 	h.mu.Unlock()
 	for _, id := range c.Drop {
@@ -38,6 +32,31 @@ func (h *Historical) Command(ctx context.Context, c cluster.Command) (cluster.Qu
 	}
 	h.nudge()
 	return h.state(), nil
+}
+
+// leave ends the loading of a segment, or what waits for it.
+func (h *Historical) leave(id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.leaveLocked(id)
+}
+
+func (h *Historical) leaveLocked(id string) {
+	h.mu.queue = slices.DeleteFunc(h.mu.queue, func(l cluster.LoadItem) bool { return l.ID == id })
+	if cancel := h.mu.loading[id]; cancel != nil {
+		cancel()
+	}
+	if h.mu.asked[id] != nil {
+		h.endedLocked(id, "it was told to be dropped meanwhile")
+	}
+}
+
+// enqueueLocked has a segment loaded, unless it waits or is being loaded already.
+func (h *Historical) enqueueLocked(l cluster.LoadItem) {
+	waits := slices.ContainsFunc(h.mu.queue, func(o cluster.LoadItem) bool { return o.ID == l.ID })
+	if !waits && h.mu.loading[l.ID] == nil {
+		h.mu.queue = append(h.mu.queue, l)
+	}
 }
 
 func (h *Historical) drop(ctx context.Context, id string) {
@@ -162,9 +181,11 @@ func (h *Historical) take(ctx context.Context) (item cluster.LoadItem, loading c
 		switch {
 		case wanted && err != nil:
 			h.mu.failed[item.ID] = reason(err)
+			h.endedLocked(item.ID, reason(err))
 		case wanted:
 			h.mu.loaded += item.Size
 			h.changes.Loaded(item.ID)
+			h.endedLocked(item.ID, "")
 		}
 		return wanted
 	}

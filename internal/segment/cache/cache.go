@@ -230,6 +230,13 @@ func (c *Cache) knows(f *file) bool {
 	return c.mu.byKey[f.key] == f
 }
 
+// Holds reports whether a segment is loaded.
+func (c *Cache) Holds(id string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.mu.byID[id] != nil
+}
+
 // Loaded returns the ids that are loaded, sorted.
 func (c *Cache) Loaded() []string {
 	c.mu.Lock()

@@ -1,0 +1,100 @@
+package historical
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/hengedb/henge/internal/cluster"
+)
+
+// Change is a request to load or to drop a segment, of somebody who is not the leading Coordinator.
+type Change struct {
+	Drop bool
+	cluster.LoadItem
+}
+
+// Outcome is what became of a Change.
+type Outcome struct {
+	// Done says that it has ended, and Failed why it failed, if it did.
+	Done   bool
+	Failed string
+}
+
+// maxUntold is how many ends of loads are kept until somebody asks for them.
+const maxUntold = 100_000
+
+// asked is a segment that changes want to be loaded, whose end nobody was told yet.
+type asked struct {
+	done   bool
+	failed string
+}
+
+// Change does what changes want and returns when one of them has ended, what became of each; nil: none did within wait. To ask again goes on with what
+// has not ended. What was told is forgotten: a load that failed is tried again when it is asked for again. What no rule wants here the Coordinator
+// drops in the end.
+func (h *Historical) Change(ctx context.Context, changes []Change, turbo bool, wait time.Duration) []Outcome {
+	for _, c := range changes {
+		if c.Drop {
+			h.leave(c.ID)
+			h.drop(ctx, c.ID)
+		}
+	}
+	timer := h.clock.NewTimer(wait)
+	defer timer.Stop()
+	for {
+		out, news := h.outcomes(changes, turbo)
+		if slices.ContainsFunc(out, func(o Outcome) bool { return o.Done }) {
+			return out
+		}
+		h.nudge()
+		select {
+		case <-news:
+		case <-timer.C():
+			return nil
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// outcomes has loaded what is not, and returns what became of changes. The channel is closed when something more has been loaded, or failed to be.
+func (h *Historical) outcomes(changes []Change, turbo bool) ([]Outcome, <-chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.mu.turbo = turbo
+	out := make([]Outcome, len(changes))
+	for i, c := range changes {
+		a := h.mu.asked[c.ID]
+		switch {
+		case c.Drop:
+			out[i].Done = !h.cache.Holds(c.ID)
+			if !out[i].Done {
+				out[i] = Outcome{true, "its entry in the segment cache could not be removed; the log says why"}
+			}
+		case a != nil && a.done:
+			out[i] = Outcome{true, a.failed}
+			delete(h.mu.asked, c.ID)
+		case h.cache.Holds(c.ID) && h.mu.loading[c.ID] == nil:
+			out[i].Done = true
+			delete(h.mu.asked, c.ID)
+		case a == nil:
+			if len(h.mu.asked) >= maxUntold { // those who asked have gone
+				maps.DeleteFunc(h.mu.asked, func(_ string, a *asked) bool { return a.done })
+			}
+			h.mu.asked[c.ID] = &asked{}
+			h.enqueueLocked(c.LoadItem)
+		}
+	}
+	return out, h.mu.news
+}
+
+// endedLocked tells those who have asked for a segment what became of it.
+func (h *Historical) endedLocked(id, failed string) {
+	if a := h.mu.asked[id]; a != nil {
+		a.done, a.failed = true, failed
+	}
+	close(h.mu.news)
+	h.mu.news = make(chan struct{})
+}

@@ -140,6 +140,7 @@ func TestIndex(t *testing.T) {
 		t.Errorf("what is shown is read as\n%s, %v; want\n%s", twice, err, text)
 	}
 	for change, problem := range map[string]string{
+		`"ioConfig":{>"ioConfig":{"type":"kafka",`:                                                        "Type [kafka] of [ioConfig] is unknown; that of a task of type [index_parallel] is [index_parallel]",
 		`"ioConfig":{>"ioConfig":{"appendToExisting":true,"dropExisting":true,`:                           "Cannot simultaneously replace and append",
 		`"ioConfig":{>"tuningConfig":{"forceGuaranteedRollup":true},"ioConfig":{"appendToExisting":true,`: "Perfect rollup cannot be guaranteed",
 		`"inputSource">"other"`:                         "[spec.ioConfig.inputSource] is required",

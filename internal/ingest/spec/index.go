@@ -26,6 +26,7 @@ type Index struct {
 }
 
 type ioWire struct {
+	Type         string          `json:"type"`
 	Source       json.RawMessage `json:"inputSource"`
 	Format       json.RawMessage `json:"inputFormat"`
 	Firehose     json.RawMessage `json:"firehose"`
@@ -75,6 +76,8 @@ func (x *Index) parseIO(text json.RawMessage) error {
 		return err
 	}
 	switch {
+	case io.Type != "" && io.Type != "index" && io.Type != "index_parallel":
+		return fault.InvalidInput("Type [%s] of [ioConfig] is unknown; that of a task of type [%s] is [%s]", io.Type, x.kind, x.kind)
 	case !absent(io.Firehose):
 		return fault.InvalidInput("[firehose] in [ioConfig] is not supported; use inputSource and inputFormat")
 	case absent(io.Source):

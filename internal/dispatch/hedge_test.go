@@ -16,33 +16,45 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// A server that is late with its part, when others have given theirs, does not hold the query up: one that holds the same segments is asked too, and the first
-// that answers counts. The late one is told that nobody waits any more.
-func TestALatePartIsAskedForASecondTime(t *testing.T) {
-	stuck, left := make(chan struct{}), make(chan struct{})
-	start := func(name string, answer http.HandlerFunc) *Server {
-		s := httptest.NewServer(answer)
-		t.Cleanup(s.Close)
-		return &Server{Name: name, URL: s.URL}
-	}
-	rows := func(w http.ResponseWriter, r *http.Request) {
+// answering returns a server that answers requests.
+func answering(t *testing.T, name string, answer http.HandlerFunc) *Server {
+	s := httptest.NewServer(answer)
+	t.Cleanup(s.Close)
+	return &Server{Name: name, URL: s.URL}
+}
+
+// starts returns a server that answers with the starts of the segments that it is asked for, up to one of which refuse, if not nil, returns a failure.
+func starts(t *testing.T, name string, refuse func(SentSegment) error) *Server {
+	return answering(t, name, func(w http.ResponseWriter, r *http.Request) {
 		req, err := ReadRequest(r.Body, 0)
 		if err != nil {
 			t.Error(err)
 			return
 		}
 		out := NewStreamWriter(w, req.Version, 0, nil)
+		var failed error
 		for _, s := range req.Segments {
+			if refuse != nil {
+				if failed = refuse(s); failed != nil {
+					break
+				}
+			}
 			if err := out.Rows(&vector.Batch{N: 1, Cols: []*vector.Vector{vector.FromLongs([]int64{s.Interval().Start})}}); err != nil {
 				t.Error(err)
 			}
 		}
-		if err := out.End(nil); err != nil {
+		if err := out.End(failed); err != nil {
 			t.Error(err)
 		}
-	}
-	quick, second := start("quick", rows), start("second", rows)
-	late := start("late", func(_ http.ResponseWriter, r *http.Request) {
+	})
+}
+
+// A server that is late with its part, when others have given theirs, does not hold the query up: one that holds the same segments is asked too, and the first
+// that answers counts. The late one is told that nobody waits any more.
+func TestALatePartIsAskedForASecondTime(t *testing.T) {
+	stuck, left := make(chan struct{}), make(chan struct{})
+	quick, second := starts(t, "quick", nil), starts(t, "second", nil)
+	late := answering(t, "late", func(_ http.ResponseWriter, r *http.Request) {
 		if _, err := ReadRequest(r.Body, 0); err != nil {
 			t.Error(err)
 		}

@@ -3,7 +3,6 @@ package dispatch
 import (
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -20,32 +19,15 @@ import (
 // A rule that wants one copy in place of two takes each server another half of the segments away. A query that was planned before finds that both lack
 // something, and is answered all the same: who takes a part over is told where its files are.
 func TestCopiesDroppedOnSeveralServersAtATimeAreRead(t *testing.T) {
-	start := func(name string, dropped string) *Server {
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			req, err := ReadRequest(r.Body, 0)
-			if err != nil {
-				t.Error(err)
-				return
+	without := func(name, dropped string) *Server {
+		return starts(t, name, func(s SentSegment) error {
+			if s.ID == dropped && s.LoadSpec == nil {
+				return Elsewhere(fault.NotFound("Segment [%s] is not loaded on this node", s.ID))
 			}
-			out := NewStreamWriter(w, req.Version, 0, nil)
-			var failed error
-			for _, s := range req.Segments {
-				if s.ID == dropped && s.LoadSpec == nil {
-					failed = Elsewhere(fault.NotFound("Segment [%s] is not loaded on this node", s.ID))
-					break
-				}
-				if err := out.Rows(&vector.Batch{N: 1, Cols: []*vector.Vector{vector.FromLongs([]int64{s.Interval().Start})}}); err != nil {
-					t.Error(err)
-				}
-			}
-			if err := out.End(failed); err != nil {
-				t.Error(err)
-			}
-		}))
-		t.Cleanup(s.Close)
-		return &Server{Name: name, URL: s.URL}
+			return nil
+		})
 	}
-	a, b := start("a", "one"), start("b", "two")
+	a, b := without("a", "one"), without("b", "two")
 	both := []*Server{a, b}
 	segment := func(id string, start int64) Segment {
 		of := (&timeline.Segment{Rows: 1}).Locate([]byte(`{"type":"local"}`))

@@ -42,7 +42,7 @@ type Historical struct {
 		loaded  int64                         // bytes, likewise
 		busy    time.Duration                 // how long something was being loaded, likewise, as far as it has ended
 		since   time.Time                     // from when on something is being loaded, or counted
-		asked   map[string]*asked             // by id, what others than the Coordinator want to be loaded
+		asked   map[string]*Outcome           // by id, of loads that others than the Coordinator want and were not told the end of
 		news    chan struct{}                 // closed when something has been loaded, or failed to be
 	}
 }
@@ -68,7 +68,7 @@ func New(c *cache.Cache, threads Threads, times clock.Clock, log *slog.Logger) *
 	h := &Historical{cache: c, threads: threads, clock: times, log: log, wake: make(chan struct{}, 1)}
 	h.changes = cluster.NewLog(clock.Millis(times), func() ([]string, int64) { return c.Loaded(), c.Used() })
 	h.mu.loading, h.mu.failed = map[string]context.CancelFunc{}, map[string]string{}
-	h.mu.asked, h.mu.news = map[string]*asked{}, make(chan struct{})
+	h.mu.asked, h.mu.news = map[string]*Outcome{}, make(chan struct{})
 	return h
 }
 

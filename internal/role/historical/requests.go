@@ -25,12 +25,6 @@ type Outcome struct {
 // maxUntold is how many ends of loads are kept until somebody asks for them.
 const maxUntold = 100_000
 
-// asked is a segment that changes want to be loaded, whose end nobody was told yet.
-type asked struct {
-	done   bool
-	failed string
-}
-
 // Change does what changes want and returns when one of them has ended, what became of each; nil: none did within wait. To ask again goes on with what
 // has not ended. What was told is forgotten: a load that failed is tried again when it is asked for again. What no rule wants here the Coordinator
 // drops in the end.
@@ -73,17 +67,17 @@ func (h *Historical) outcomes(changes []Change, turbo bool) ([]Outcome, <-chan s
 			if !out[i].Done {
 				out[i] = Outcome{true, "its entry in the segment cache could not be removed; the log says why"}
 			}
-		case a != nil && a.done:
-			out[i] = Outcome{true, a.failed}
+		case a != nil && a.Done:
+			out[i] = *a
 			delete(h.mu.asked, c.ID)
 		case h.cache.Holds(c.ID) && h.mu.loading[c.ID] == nil:
 			out[i].Done = true
 			delete(h.mu.asked, c.ID)
 		case a == nil:
 			if len(h.mu.asked) >= maxUntold { // those who asked have gone
-				maps.DeleteFunc(h.mu.asked, func(_ string, a *asked) bool { return a.done })
+				maps.DeleteFunc(h.mu.asked, func(_ string, a *Outcome) bool { return a.Done })
 			}
-			h.mu.asked[c.ID] = &asked{}
+			h.mu.asked[c.ID] = &Outcome{}
 			h.enqueueLocked(c.LoadItem)
 		}
 	}
@@ -93,7 +87,7 @@ func (h *Historical) outcomes(changes []Change, turbo bool) ([]Outcome, <-chan s
 // endedLocked tells those who have asked for a segment what became of it.
 func (h *Historical) endedLocked(id, failed string) {
 	if a := h.mu.asked[id]; a != nil {
-		a.done, a.failed = true, failed
+		*a = Outcome{true, failed}
 	}
 	close(h.mu.news)
 	h.mu.news = make(chan struct{})

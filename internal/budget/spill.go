@@ -22,8 +22,9 @@ const (
 // SpillDir is a folder of temporary files whose bytes count against a disk budget. Files are removed when they are closed; what a
 // killed process left behind is removed by OpenSpillDir. It is safe for use by many goroutines.
 type SpillDir struct {
-	path string
-	disk *Budget
+	path    string
+	disk    *Budget
+	handles *handles // shared by all that For and Child return
 
 	mu struct {
 		sync.Mutex
@@ -45,7 +46,7 @@ func OpenSpillDir(path string, disk *Budget) (*SpillDir, error) {
 			return nil, fmt.Errorf("removing stale spill file: %w", err)
 		}
 	}
-	d := &SpillDir{path: path, disk: disk}
+	d := &SpillDir{path: path, disk: disk, handles: &handles{max: maxOpenFiles}}
 	d.mu.open = map[*SpillFile]struct{}{}
 	return d, nil
 }
@@ -58,7 +59,7 @@ func (d *SpillDir) For(disk *Budget) *SpillDir {
 	if d == nil {
 		return nil
 	}
-	c := &SpillDir{path: d.path, disk: disk}
+	c := &SpillDir{path: d.path, disk: disk, handles: d.handles}
 	c.mu.open = map[*SpillFile]struct{}{}
 	return c
 }
@@ -77,12 +78,11 @@ func (d *SpillDir) Create() (*SpillFile, error) {
 	if d == nil {
 		return nil, fault.ResourceLimit("The query does not fit in memory and may not spill to disk: no spill folder is configured.")
 	}
-	f, err := os.CreateTemp(d.path, spillPrefix+"*")
+	f, err := d.handles.create(d.path, spillPrefix+"*")
 	if err != nil {
 		return nil, spillError(err)
 	}
 	s := &SpillFile{dir: d, f: f, account: NewAccount(d.disk)}
-	s.w = bufio.NewWriterSize(writeCounter{s}, spillBuffer)
 	d.mu.Lock()
 	d.mu.open[s] = struct{}{}
 	d.mu.Unlock()
@@ -111,8 +111,8 @@ func (d *SpillDir) Close() error {
 // from Reader may be used by one goroutine each.
 type SpillFile struct {
 	dir     *SpillDir
-	f       *os.File
-	w       *bufio.Writer
+	f       *handle
+	w       *bufio.Writer // nil: nothing waits to be written
 	size    int64
 	account Account
 	closed  bool
@@ -120,6 +120,9 @@ type SpillFile struct {
 
 // Write appends p.
 func (s *SpillFile) Write(p []byte) (int, error) {
+	if s.w == nil {
+		s.w = bufio.NewWriterSize(writeCounter{s}, spillBuffer)
+	}
 	n, err := s.w.Write(p)
 	return n, err
 }
@@ -127,17 +130,28 @@ func (s *SpillFile) Write(p []byte) (int, error) {
 // Size returns the bytes written and flushed so far.
 func (s *SpillFile) Size() int64 { return s.size }
 
-// Flush ends writing: what was written can be read.
-func (s *SpillFile) Flush() error { return s.w.Flush() }
+// Flush ends writing: what was written can be read, and the buffer is free: there may be thousands of files.
+func (s *SpillFile) Flush() error {
+	if s.w == nil {
+		return nil
+	}
+	err := s.w.Flush()
+	s.w = nil
+	return err
+}
 
 // Reader returns a buffered reader from the start of what was flushed.
 func (s *SpillFile) Reader() *bufio.Reader {
-	return bufio.NewReaderSize(io.NewSectionReader(s.f, 0, s.size), spillBuffer)
+	return bufio.NewReaderSize(io.NewSectionReader(s, 0, s.size), spillBuffer)
 }
 
 // ReadAt fills p from an offset in what was flushed, as io.ReaderAt.
 func (s *SpillFile) ReadAt(p []byte, offset int64) (int, error) {
-	n, err := s.f.ReadAt(p, offset)
+	var n int
+	err := s.f.use(func(f *os.File) (err error) {
+		n, err = f.ReadAt(p, offset)
+		return err
+	})
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = spillError(err)
 	}
@@ -153,7 +167,8 @@ func (s *SpillFile) Close() error {
 	s.dir.mu.Lock()
 	delete(s.dir.mu.open, s)
 	s.dir.mu.Unlock()
-	err := errors.Join(s.f.Close(), os.Remove(s.f.Name()))
+	s.w = nil
+	err := s.f.remove()
 	s.account.Close()
 	if err != nil {
 		return fmt.Errorf("removing spill file: %w", err)
@@ -168,7 +183,11 @@ func (c writeCounter) Write(p []byte) (int, error) {
 	if err := c.s.account.Set(c.s.size + int64(len(p))); err != nil {
 		return 0, err
 	}
-	n, err := c.s.f.Write(p)
+	var n int
+	err := c.s.f.use(func(f *os.File) (err error) {
+		n, err = f.WriteAt(p, c.s.size)
+		return err
+	})
 	c.s.size += int64(n)
 	if err != nil {
 		return n, spillError(err)

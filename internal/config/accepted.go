@@ -14,9 +14,6 @@ var Accepted = []Property{
 	{Key: "service.manager.config.pollDuration", Kind: Duration, Default: "PT1M", Doc: "As above."},
 	{Key: "service.coordinator.kill.compaction.durationToRetain", Kind: Duration, Default: "P90D", Doc: "Compaction settings of datasources without segments go at once, as in the reference."},
 	{Key: "service.coordinator.kill.pendingSegments.durationToRetain", Kind: Duration, Default: "P1D", Doc: "Promised ids go a day after the oldest task that may have them."},
-	{Key: "service.coordinator.dutyGroups", Kind: List, Default: "[]", Doc: "Duties don't wait for each other: compaction follows changes, and needs no group of its own to be quick."},
-	{Key: "service.coordinator.<name>.duties", Kind: List, Default: "[]", Doc: "As above."},
-	{Key: "service.coordinator.<name>.period", Kind: Duration, Default: "PT60S", Doc: "As above."},
 	{Key: "service.coordinator.loadqueuepeon.http.batchSize", Kind: Int, Default: "1", Doc: "Historicals are told of all that they are to load, in its order."},
 	{Key: "service.coordinator.loadqueuepeon.http.repeatDelay", Kind: Duration, Default: "PT1M", Doc: "As above."},
 

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,15 +54,21 @@ func (s *services) late(run func(context.Context) error) func(context.Context) e
 // Coordinator's duties.
 func (s *services) openCoordinator(ctx context.Context) error {
 	set := s.n.settings
+	groups, err := dutyGroups(set)
+	if err != nil {
+		return err
+	}
+	own := groupOf(groups, compactSegments)
+	if own == nil {
+		own = &dutyGroup{name: "IndexingServiceDuties", duties: []string{compactSegments}, period: set.Duration("service.coordinator.period.indexingPeriod")}
+	}
 	s.compaction = compact.New(s.n.store, s.n.published, s.queue, compact.Options{
-		Period: set.Duration("service.coordinator.period.indexingPeriod"), Gap: compactionGap, Clock: s.n.o.Clock, Log: s.n.o.Log,
-		Runs: s.runs("IndexingServiceDuties", set.Duration("service.coordinator.period.indexingPeriod"), "compactSegments"),
+		Period: own.period, Gap: compactionGap, Clock: s.n.o.Clock, Log: s.n.o.Log, Runs: s.runs(own.name, own.period, own.duties...),
 	})
 	s.supervisors = supervisor.New(s.n.store, map[string]supervisor.Kind{
 		supervisor.NoopType: supervisor.Noop{}, "noop": supervisor.Noop{}, compact.SupervisorType: compact.Kind{Scheduler: s.compaction},
 	})
 	s.openWhy()
-	var err error
 	s.coordinator, err = coordinator.New(ctx, s.n.store, s.n.published, s, taskDoor{s}, coordinator.Options{
 		Leader: s.leader, Nodes: s.nodes, Seen: s.broker.Seen, Queues: s.queues, DefaultReplicas: s.n.defaultReplicas(),
 		AuditWindow:     set.Int("service.audit.manager.auditHistoryMillis"),
@@ -89,7 +96,7 @@ func (s *services) openCoordinator(ctx context.Context) error {
 		s.runs("HistoricalManagementDuties", set.Duration("service.coordinator.period"), "runRules", "markOvershadowedSegmentsUnused"))
 	s.leads[cluster.Coordinator] = append(s.leads[cluster.Coordinator], s.late(retention.Run), s.late(s.assign))
 	s.leads[cluster.Overlord] = append(s.leads[cluster.Overlord], s.compaction.Run) // they submit tasks
-	s.openCleaning()
+	s.openCleaning(groupOf(groups, killSupervisors))
 	return nil
 }
 
@@ -136,8 +143,9 @@ func (s *services) openWhy() {
 	s.why = why.New(o)
 }
 
-// openCleaning starts the duties that delete what is no longer needed: unused segments, if that is on, and old records.
-func (s *services) openCleaning() {
+// openCleaning starts the duties that delete what is no longer needed: unused segments, if that is on, and old records; those of supervisors with
+// the period of a group of their own, where there is one.
+func (s *services) openCleaning(supervisors *dutyGroup) {
 	const prefix = "service.coordinator.kill."
 	set := s.n.settings
 	if set.Bool(prefix + "on") {
@@ -179,6 +187,13 @@ func (s *services) openCleaning() {
 	prefixes := []string{move.Home}
 	if archive := strings.Trim(set.Text("service.storage.archiveBaseKey"), "/"); archive != "" {
 		prefixes = append(prefixes, archive+"/"+move.Home)
+	}
+	if g := supervisors; g != nil {
+		o := clean.Options{Period: g.period, Chores: map[string]clean.Chore{clean.Supervisors: {On: true, Retain: g.retain}}, Clock: s.n.o.Clock, Log: s.n.o.Log}
+		if !slices.Contains(g.duties, compactSegments) { // which notes when the group runs
+			o.Runs = s.runs(g.name, g.period, g.duties...)
+		}
+		s.leads[cluster.Overlord] = append(s.leads[cluster.Overlord], clean.New(s.n.store, s.queue, o).Run)
 	}
 	s.cleaner = clean.New(s.n.store, s.queue, clean.Options{
 		Period: period, Chores: chores, Deep: s.deep, Prefixes: prefixes, DropTask: s.files.Drop, Clock: s.n.o.Clock, Log: s.n.o.Log, Runs: s.runs("MetadataStoreManagementDuties", period, on...),

@@ -2,6 +2,7 @@ package node_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -241,6 +242,79 @@ func TestSettingsThatCanNotBe(t *testing.T) {
 	} {
 		if f := refused(t, server.Options{Dir: t.TempDir(), Settings: []string{setting}}); !strings.Contains(f.Message, want) {
 			t.Errorf("%s: %s", setting, f.Message)
+		}
+	}
+}
+
+// Duties are taken out of the groups that there are anyhow, and run with the period of their new one.
+func TestGroupsOfDuties(t *testing.T) {
+	const prefix = "service.coordinator."
+	s := server.Start(t, server.Options{Settings: []string{
+		prefix + "dutyGroups=often,old", prefix + "often.duties=compactSegments", prefix + "often.period=PT1S",
+		prefix + "old.duties=killSupervisors", prefix + "old.period=PT1S", prefix + "old.duty.killSupervisors.durationToRetain=PT0S",
+	}})
+	for _, r := range [][2]string{{"/service/indexer/v1/supervisor", `{"type":"noop","id":"ended"}`}, {"/service/indexer/v1/supervisor/ended/terminate", ""}} {
+		if status, body, err := s.Send(t.Context(), "overlord", http.MethodPost, r[0], r[1]); err != nil || status != http.StatusOK {
+			t.Fatalf("%s: %d %s, %v", r[0], status, body, err)
+		}
+	}
+	type group struct {
+		Name, Period, LastRunStart string
+		DutyNames                  []string
+	}
+	groups := func() map[string]group {
+		var answer struct{ DutyGroups []group }
+		if status, body := get(t, s.Addresses["coordinator"]+"/service/coordinator/v1/duties"); status != http.StatusOK || json.Unmarshal([]byte(body), &answer) != nil {
+			t.Fatalf("%d %s", status, body)
+		}
+		out := map[string]group{}
+		for _, g := range answer.DutyGroups {
+			out[g.Name] = g
+		}
+		return out
+	}
+	found := groups()
+	if g := found["often"]; g.Period != "PT1S" || fmt.Sprint(g.DutyNames) != "[compactSegments]" {
+		t.Errorf("group [often] is %+v", g)
+	}
+	if _, there := found["IndexingServiceDuties"]; there {
+		t.Error("compaction is in two groups")
+	}
+	deadline := time.Now().Add(20 * time.Second)
+	for groups()["often"].LastRunStart == "" || groups()["old"].LastRunStart == "" {
+		if time.Now().After(deadline) {
+			t.Fatalf("the groups did not run: %+v", groups())
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	for {
+		status, body := get(t, s.Addresses["overlord"]+"/service/indexer/v1/supervisor/ended/history")
+		if status == http.StatusNotFound {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the ended supervisor is still known: %d %s", status, body)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+func TestGroupsOfDutiesThatCanNotBe(t *testing.T) {
+	const prefix = "service.coordinator."
+	for _, test := range []struct {
+		settings []string
+		want     string
+	}{
+		{[]string{prefix + "dutyGroups=a"}, "Group [a] of setting [service.coordinator.dutyGroups] has no duties: set [service.coordinator.a.duties]"},
+		{[]string{prefix + "dutyGroups=a", prefix + "a.duties=dust"}, "Duty [dust] of setting [service.coordinator.a.duties] is unknown: it must be [compactSegments] or [killSupervisors]"},
+		{[]string{prefix + "dutyGroups=a", prefix + "a.duties=compactSegments", prefix + "a.period=PT0S"}, "Value [PT0S] of setting [service.coordinator.a.period] is not above zero"},
+		{
+			[]string{prefix + "dutyGroups=a,b", prefix + "a.duties=killSupervisors", prefix + "b.duties=killSupervisors"},
+			"Duty [killSupervisors] of setting [service.coordinator.b.duties] stands in group [a], too",
+		},
+	} {
+		if f := refused(t, server.Options{Dir: t.TempDir(), Settings: test.settings}); f.Message != test.want {
+			t.Errorf("%v: %s", test.settings, f.Message)
 		}
 	}
 }

@@ -13,10 +13,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+	"unsafe"
 )
 
 // henge is a server of its own on free ports with a data directory of its own, asked over HTTP as any client would.
@@ -72,7 +74,7 @@ func (h *henge) start() error {
 	if err != nil {
 		return err
 	}
-	if err := h.cmd.Start(); err != nil {
+	if err := startOn(h.cmd, h.threads); err != nil {
 		return fmt.Errorf("starting [%s]: %w", h.binary, err)
 	}
 	line, err := bufio.NewReader(out).ReadString('\n')
@@ -81,6 +83,42 @@ func (h *henge) start() error {
 		return nil
 	}
 	return errors.Join(fmt.Errorf("the server said [%s] instead of being ready; its log is [%s]", strings.TrimSpace(line), log.Name()), err, h.close())
+}
+
+// startOn starts a command that may use so many processors, as it inherits from the thread that starts it: Henge has one thread more, which computes
+// no queries.
+func startOn(cmd *exec.Cmd, processors int) error {
+	if processors >= runtime.NumCPU() {
+		return cmd.Start()
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var all, few processorSet
+	if err := all.call(syscall.SYS_SCHED_GETAFFINITY); err != nil {
+		return fmt.Errorf("asking for processors: %w", err)
+	}
+	left := processors
+	for w, word := range all {
+		for ; word != 0 && left > 0; left-- {
+			few[w] |= word & -word
+			word &= word - 1
+		}
+	}
+	if err := few.call(syscall.SYS_SCHED_SETAFFINITY); err != nil {
+		return fmt.Errorf("keeping to [%d] processors: %w", processors, err)
+	}
+	return errors.Join(cmd.Start(), all.call(syscall.SYS_SCHED_SETAFFINITY))
+}
+
+// processorSet has a bit for each processor, as the system takes them.
+type processorSet [16]uint64
+
+// call asks for the processors of this thread, or sets them.
+func (p *processorSet) call(number uintptr) error {
+	if _, _, code := syscall.RawSyscall(number, 0, unsafe.Sizeof(*p), uintptr(unsafe.Pointer(p))); code != 0 {
+		return code
+	}
+	return nil
 }
 
 func (h *henge) pid() int { return h.cmd.Process.Pid }

@@ -3,7 +3,11 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"math"
+	"os/exec"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -134,6 +138,23 @@ func TestQuantile(t *testing.T) {
 	for _, tt := range []struct{ q, want float64 }{{0.5, 2.5}, {0.99, 4}, {0.25, 1}} {
 		if got := quantile(values, tt.q); got != tt.want {
 			t.Errorf("quantile(%v) = %v, want %v", tt.q, got, tt.want)
+		}
+	}
+}
+
+func TestACommandKeepsToItsProcessors(t *testing.T) {
+	if runtime.NumCPU() < 2 {
+		t.Skip("there is one processor")
+	}
+	for _, n := range []int{1, runtime.NumCPU()} {
+		cmd := exec.Command("nproc")
+		var out bytes.Buffer
+		cmd.Stdout = &out
+		if err := errors.Join(startOn(cmd, n), cmd.Wait()); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.TrimSpace(out.String()); got != strconv.Itoa(n) {
+			t.Errorf("it has [%s] processors, not [%d]", got, n)
 		}
 	}
 }

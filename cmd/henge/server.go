@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/config"
 	"github.com/hengedb/henge/internal/fault"
@@ -51,6 +52,7 @@ service.broker.plaintextPort) and from --set. --list-settings prints them all.`,
 			if err != nil {
 				return err
 			}
+			budget.SpareThread()
 			n, err := node.Start(cmd.Context(), node.Options{Settings: settings, Roles: roles, Version: version, Clock: clock.System(), Log: log})
 			if err != nil {
 				return err

@@ -2,7 +2,6 @@ package exec
 
 import (
 	"context"
-	"runtime"
 	"sync/atomic"
 
 	"github.com/hengedb/henge/internal/agg"
@@ -143,7 +142,7 @@ func (e *Env) withDefaults() *Env {
 		c.Budget = budget.Root(1 << 62)
 	}
 	if c.Threads <= 0 {
-		c.Threads = runtime.GOMAXPROCS(0)
+		c.Threads = budget.Cores()
 	}
 	if c.scatterGroups <= 0 {
 		c.scatterGroups = scatterGroups

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -9,12 +10,21 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 )
 
-// slice is how long a goroutine computes before it lets others go first, if any wait. A batch takes far less.
-const slice = 4 * time.Millisecond
+const (
+	// slice is how long a goroutine computes before it lets others go first, if any wait. A batch takes far less.
+	slice = 4 * time.Millisecond
+	// small is what small queries compute at most. It is not tight: a goroutine with a slot may have to wait for a core.
+	small = 5 * slice
+)
 
 // Scheduler shares the cores of the process between queries. Goroutines that compute hold a slot; when more want to compute than there
 // are slots they take turns of a few milliseconds, and the next turn goes to the query of the highest priority, among those to the one
-// that holds the fewest slots, and then to the one that has computed least. So a small query waits for one turn of a large one, not for its end.
+// that holds the fewest slots, and then to the one that has computed least; of those that are a few turns apart to one that is small so far, and
+// then to the one that came first. So a small query waits for one turn of a large one, not for its end, and of many small ones none is passed by those that come later.
+//
+// What a query has computed is compared in virtual time, as in weighted fair queueing (Demers, Keshav, Shenker: Analysis and simulation of a fair
+// queueing algorithm, 1989): that goes on as fast as a query computes which has its even part of the cores, and a query that comes begins with it.
+// A large query thus gets its part beside small ones that never end to come.
 type Scheduler struct {
 	clock clock.Clock
 	slots int
@@ -26,30 +36,36 @@ type Scheduler struct {
 		sync.Mutex
 		free    int
 		waiting []*waiter // in the order they came
-		shares  map[*Share]struct{}
+		held    []*slot
+		shares  int
+		busy    int           // shares that hold slots or want some
+		virtual time.Duration // what a query has computed that had its even part all the time
+		joined  uint64        // shares there have ever been
 	}
 }
 
 // waiter is a goroutine that wants a slot.
 type waiter struct {
+	slot    *slot
 	share   *Share
 	granted chan struct{} // closed with the scheduler's lock held
 }
 
 // Share is one query's part of the cores.
 type Share struct {
-	s       *Scheduler
-	running int           // slots held
-	rank    int64         // its priority
-	used    time.Duration // computed, counted from that of the query that had computed least when this one began
-	began   time.Duration // used when this one began
+	s        *Scheduler
+	order    uint64        // of those that came before it is less
+	wants    int           // slots held or waited for
+	running  int           // slots held
+	rank     int64         // its priority
+	used     time.Duration // computed, in virtual time
+	computed time.Duration
 }
 
 // NewScheduler returns a scheduler of so many slots.
 func NewScheduler(slots int, c clock.Clock) *Scheduler {
 	s := &Scheduler{clock: c, slots: max(slots, 1)}
 	s.mu.free = s.slots
-	s.mu.shares = map[*Share]struct{}{}
 	return s
 }
 
@@ -60,16 +76,9 @@ func (s *Scheduler) Join() *Share {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sh := &Share{s: s}
-	first := true
-	for o := range s.mu.shares {
-		if first || o.used < sh.used {
-			sh.used, first = o.used, false
-		}
-	}
-	sh.began = sh.used
-	s.mu.shares[sh] = struct{}{}
-	return sh
+	s.mu.shares++
+	s.mu.joined++
+	return &Share{s: s, order: s.mu.joined, used: s.mu.virtual}
 }
 
 // Load returns how many goroutines compute now, and how many wait for their turn.
@@ -96,7 +105,7 @@ func (sh *Share) Computed() time.Duration {
 	}
 	sh.s.mu.Lock()
 	defer sh.s.mu.Unlock()
-	return sh.used - sh.began
+	return sh.computed
 }
 
 // Leave ends the query's part. None of its goroutines may compute any more.
@@ -106,7 +115,7 @@ func (sh *Share) Leave() {
 	}
 	sh.s.mu.Lock()
 	defer sh.s.mu.Unlock()
-	delete(sh.s.mu.shares, sh)
+	sh.s.mu.shares--
 }
 
 // crowded reports whether there are more queries than slots: several goroutines of a short one would only get in each other's way.
@@ -116,17 +125,49 @@ func (sh *Share) crowded() bool {
 	}
 	sh.s.mu.Lock()
 	defer sh.s.mu.Unlock()
-	return len(sh.s.mu.shares) > sh.s.slots
+	return sh.s.mu.shares > sh.s.slots
+}
+
+// count adds up what was computed until now. The lock is held.
+func (s *Scheduler) count(now time.Time) {
+	for _, t := range s.mu.held {
+		took := now.Sub(t.counted)
+		t.counted = now
+		t.share.used += took
+		t.share.computed += took
+		s.mu.virtual += took / time.Duration(s.mu.busy)
+	}
+}
+
+// want notes that one more goroutine wants a slot, and leave that one does no longer. The lock is held.
+func (sh *Share) want() {
+	if sh.wants++; sh.wants == 1 {
+		sh.s.count(sh.s.clock.Now()) // it was computed without this one
+		sh.s.mu.busy++
+		sh.used = max(sh.used, sh.s.mu.virtual-small) // of what it did not want in the meantime little is made up for
+	}
+}
+
+func (sh *Share) leave() {
+	if sh.wants--; sh.wants == 0 {
+		sh.s.mu.busy--
+	}
 }
 
 // slot is the right of one goroutine to compute.
 type slot struct {
-	share *Share
-	since time.Time
-	held  bool
+	share   *Share
+	since   time.Time
+	held    bool
+	counted time.Time // up to when its time is part of what the share has computed; with the scheduler's lock held
 }
 
 type slotKey struct{}
+
+// Compute runs f, which is to wait for nothing but stop(ctx), with a slot of the share. Panics become faults.
+func (sh *Share) Compute(ctx context.Context, f func(ctx context.Context) error) error {
+	return Protect(func() error { return sh.compute(ctx, f) })
+}
 
 // compute runs f with a slot of the share, which f's context carries: every stop(ctx) is a place to let others go first.
 func (sh *Share) compute(ctx context.Context, f func(ctx context.Context) error) error {
@@ -181,14 +222,15 @@ func yield(ctx context.Context) error {
 func (t *slot) acquire(ctx context.Context) error {
 	s := t.share.s
 	s.mu.Lock()
+	t.share.want()
 	if s.mu.free > 0 && ctx.Err() == nil { // then nobody waits
 		s.mu.free--
-		t.share.running++
+		s.give(t)
 		s.mu.Unlock()
 		t.since, t.held = s.clock.Now(), true
 		return nil
 	}
-	w := &waiter{share: t.share, granted: make(chan struct{})}
+	w := &waiter{slot: t, share: t.share, granted: make(chan struct{})}
 	s.mu.waiting = append(s.mu.waiting, w)
 	s.grant()
 	s.mu.Unlock()
@@ -199,13 +241,13 @@ func (t *slot) acquire(ctx context.Context) error {
 		defer s.mu.Unlock()
 		select {
 		case <-w.granted: // in the same moment: give it back
-			t.share.running--
-			s.mu.free++
+			s.take(t)
 			s.grant()
 		default:
 			s.mu.waiting = without(s.mu.waiting, w)
 			s.wanted.Store(int32(len(s.mu.waiting)))
 		}
+		t.share.leave()
 		return context.Cause(ctx)
 	}
 	t.since, t.held = s.clock.Now(), true
@@ -219,13 +261,25 @@ func (t *slot) release() {
 	}
 	t.held = false
 	s := t.share.s
-	used := s.clock.Now().Sub(t.since)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	t.share.used += used
-	t.share.running--
-	s.mu.free++
+	s.take(t)
+	t.share.leave()
 	s.grant()
+}
+
+// give notes that t holds a slot that was free, and take that it is free again. The lock is held.
+func (s *Scheduler) give(t *slot) {
+	t.share.running++
+	t.counted = s.clock.Now()
+	s.mu.held = append(s.mu.held, t)
+}
+
+func (s *Scheduler) take(t *slot) {
+	s.count(s.clock.Now())
+	t.share.running--
+	s.mu.held = slices.DeleteFunc(s.mu.held, func(o *slot) bool { return o == t })
+	s.mu.free++
 }
 
 // grant gives free slots to waiters. The lock is held.
@@ -240,7 +294,7 @@ func (s *Scheduler) grant() {
 		}
 		s.mu.waiting = without(s.mu.waiting, best)
 		s.mu.free--
-		best.share.running++
+		s.give(best.slot)
 		close(best.granted)
 	}
 	s.wanted.Store(int32(len(s.mu.waiting)))
@@ -254,7 +308,13 @@ func (sh *Share) before(o *Share) bool {
 	case sh.running != o.running:
 		return sh.running < o.running
 	}
-	return sh.used < o.used
+	if apart := sh.used - o.used; apart <= -small || apart >= small {
+		return apart < 0
+	}
+	if is := sh.computed < small; is != (o.computed < small) {
+		return is
+	}
+	return sh.order < o.order
 }
 
 func without(ws []*waiter, w *waiter) []*waiter {

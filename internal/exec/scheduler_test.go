@@ -131,6 +131,93 @@ func envOf(t *testing.T, s *store) *Env {
 	return env
 }
 
+// A query that has to wait for slots several times is not passed by those that come later, each of which has computed less.
+func TestSmallQueriesEndInTheOrderTheyCame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sys := clock.System()
+		s := NewScheduler(1, sys)
+		const queries, steps = 40, 3
+		var mu sync.Mutex
+		var ended []int
+		var wg sync.WaitGroup
+		for i := range queries {
+			if err := sys.Sleep(context.Background(), 100*time.Microsecond); err != nil { // they come faster than they are answered
+				t.Error(err)
+			}
+			wg.Go(func() {
+				sh := s.Join()
+				defer sh.Leave()
+				for range steps {
+					if err := sh.compute(context.Background(), func(ctx context.Context) error { return sys.Sleep(ctx, 200*time.Microsecond) }); err != nil {
+						t.Error(err)
+					}
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				ended = append(ended, i)
+			})
+		}
+		wg.Wait()
+		for at, i := range ended {
+			if i < at-1 || i > at+1 { // a newer one has begun when an older one asks again
+				t.Fatalf("they ended as %v", ended)
+			}
+		}
+	})
+}
+
+// Small queries never end to come, and all slots could be theirs; a large one gets its even part all the same, also for what it computed before they came.
+func TestALargeQueryGetsItsPartBesideSmallOnes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sys := clock.System()
+		s := NewScheduler(1, sys)
+		large := s.Join()
+		defer large.Leave()
+		const clients, batch = 4, time.Millisecond
+		var done atomic.Bool
+		var wg sync.WaitGroup
+		wg.Go(func() {
+			err := large.compute(context.Background(), func(ctx context.Context) error {
+				for !done.Load() {
+					if err := errors.Join(sys.Sleep(ctx, batch), stop(ctx)); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+		if err := sys.Sleep(context.Background(), 10*time.Second); err != nil { // with all there is
+			t.Error(err)
+		}
+		for range clients {
+			wg.Go(func() {
+				for !done.Load() {
+					sh := s.Join()
+					if err := sh.compute(context.Background(), func(ctx context.Context) error { return sys.Sleep(ctx, batch) }); err != nil {
+						t.Error(err)
+					}
+					sh.Leave()
+				}
+			})
+		}
+		if err := sys.Sleep(context.Background(), time.Second); err != nil {
+			t.Error(err)
+		}
+		before := large.Computed()
+		if err := sys.Sleep(context.Background(), 10*time.Second); err != nil {
+			t.Error(err)
+		}
+		if got, even := large.Computed()-before, 10*time.Second/(clients+1); got < even*8/10 || got > even*15/10 {
+			t.Errorf("the large query computed for %v; its even part is %v", got, even)
+		}
+		done.Store(true)
+		wg.Wait()
+	})
+}
+
 func TestTheNextSlotGoesByPriority(t *testing.T) {
 	s := NewScheduler(1, clock.System())
 	high, plain, low := s.Join(), s.Join(), s.Join()

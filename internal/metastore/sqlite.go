@@ -6,10 +6,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
 
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
+	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/fault"
 )
 
@@ -51,7 +51,7 @@ func (s *Store) openSQLite(ctx context.Context) error {
 	if s.readers, err = sql.Open("sqlite", address(url.Values{"_pragma": {"query_only(ON)"}})); err != nil {
 		return err
 	}
-	readers := min(maxReaders, 2*runtime.GOMAXPROCS(0))
+	readers := min(maxReaders, 2*budget.Cores())
 	s.readers.SetMaxOpenConns(readers)
 	s.readers.SetMaxIdleConns(readers)
 	return nil

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -109,7 +108,7 @@ func New(job Job, deps Deps) (*Controller, error) {
 	}
 	c.threads = deps.Threads
 	if c.threads <= 0 {
-		c.threads = runtime.GOMAXPROCS(0)
+		c.threads = budget.Cores()
 	}
 	if c.opts.MaxThreads > 0 {
 		c.threads = min(c.threads, c.opts.MaxThreads)

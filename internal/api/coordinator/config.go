@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"runtime"
 	"strings"
 
+	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/metastore"
 )
@@ -95,7 +95,7 @@ type dynamic struct {
 func defaultDynamic() dynamic {
 	return dynamic{
 		MillisToWaitBeforeDeleting: 900_000, MergeBytesLimit: 524_288_000, MergeSegmentsLimit: 100, MaxSegmentsToMove: 100, ReplicantLifetime: 15,
-		ReplicationThrottleLimit: 500, BalancerComputeThreads: max(1, runtime.GOMAXPROCS(0)/2), KillDataSourceWhitelist: nameSet{},
+		ReplicationThrottleLimit: 500, BalancerComputeThreads: max(1, budget.Cores()/2), KillDataSourceWhitelist: nameSet{},
 		KillTaskSlotRatio: 0.1, MaxKillTaskSlots: math.MaxInt32, KillPendingSegmentsSkipList: nameSet{}, MaxSegmentsInNodeLoadingQueue: 500,
 		DecommissioningNodes: nameSet{}, DecommissioningMaxPercent: 70, MaxNonPrimaryReplicantsToLoad: math.MaxInt32,
 		UseRoundRobinSegmentAssignment: true, SmartSegmentLoading: true, TurboLoadingNodes: nameSet{}, CloneServers: map[string]string{},

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"sync"
 	"sync/atomic"
 
+	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/dispatch"
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/invariant"
@@ -36,7 +36,7 @@ func sendEach(ctx context.Context, f *exec.Fragment, env *exec.Env, own *leaves,
 	}
 	one := *env
 	if one.Threads <= 0 {
-		one.Threads = runtime.GOMAXPROCS(0)
+		one.Threads = budget.Cores()
 	}
 	lanes := max(1, min(len(all), one.Threads))
 	one.Threads = max(1, one.Threads/lanes)

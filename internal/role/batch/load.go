@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"runtime"
 	"slices"
 	"sync/atomic"
 
@@ -67,7 +66,7 @@ func (k *Index) load(ctx context.Context, t *task.Task, x *spec.Index, text json
 	l.part, l.parts, l.log = p, parts, overlord.TaskLog(ctx)
 	threads := k.o.Threads
 	if threads <= 0 {
-		threads = runtime.GOMAXPROCS(0)
+		threads = budget.Cores()
 	}
 	splits, err := l.table.Splits(ctx, l.options(), learnBytes)
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"iter"
 	"log/slog"
 	"maps"
-	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -111,7 +110,7 @@ const sentRows = 200_000
 func New(published *timeline.Published, segments Segments, system map[string]SystemTable, externals exec.Externals, o Options) *Broker {
 	threads := o.Threads
 	if threads <= 0 {
-		threads = runtime.GOMAXPROCS(0)
+		threads = budget.Cores()
 	}
 	if o.LargeSide == 0 && o.Servers != nil {
 		o.LargeSide = sentRows
@@ -132,6 +131,8 @@ type Prepared struct {
 	Dialect string
 	// began is when preparing began.
 	began time.Time
+	// share is the part of the cores that it was prepared with, which Env takes over; nil: it gets a new one.
+	share *exec.Share
 }
 
 // Prepare parses and binds a request against the newest state.
@@ -151,7 +152,7 @@ func (b *Broker) Prepare(ctx context.Context, req *query.Request, engine sql.Eng
 	if err != nil {
 		return nil, err
 	}
-	return &Prepared{s, state, lookups, req.Dialect, began}, nil
+	return &Prepared{Statement: s, State: state, Lookups: lookups, Dialect: req.Dialect, began: began}, nil
 }
 
 func (b *Broker) catalog(state *timeline.State, lookups *lookup.View) catalog {
@@ -197,17 +198,21 @@ func (b *Broker) OptimizeWithout(p *Prepared, off []string) plan.Node {
 
 // Env returns what the operators of a statement need: a part of the memory and a share of the cores. Done gives them back.
 func (b *Broker) Env(p *Prepared, name string) (env *exec.Env, done func()) {
-	env, done = b.env(p.Statement.Env(), name)
+	if p.share == nil {
+		p.share = b.scheduler.Join()
+	}
+	env, done = b.env(p.Statement.Env(), name, p.share)
+	p.share = nil
 	env.Tables = &tables{segments: b.segments, state: p.State, named: b.o.Segments.Use || b.o.Segments.Populate || b.o.Meter.Events()}
 	env.MaxSubqueryRows = p.MaxSubqueryRows
 	env.System, env.Externals = &systemRows{b, p.State, p.Lookups, p.Dialect}, b.externals
 	return env, done
 }
 
-func (b *Broker) env(context expr.Context, name string) (env *exec.Env, done func()) {
+func (b *Broker) env(context expr.Context, name string, share *exec.Share) (env *exec.Env, done func()) {
 	env = &exec.Env{
 		Expr: &context, Budget: b.o.Memory.Child(name, b.o.Memory.Limit()/memoryShare), Spill: b.o.Spill,
-		Threads: b.o.Threads, Share: b.scheduler.Join(), Lexicons: b.lexicons, Observations: b.observations, BatchRows: b.o.BatchRows,
+		Threads: b.o.Threads, Share: share, Lexicons: b.lexicons, Observations: b.observations, BatchRows: b.o.BatchRows,
 	}
 	if b.o.Meter != nil {
 		env.GroupSpill = &atomic.Int64{}
@@ -232,12 +237,25 @@ func (b *Broker) Load() (active, pending int) { return b.scheduler.Load() }
 // ResultHits returns how many queries were answered from the cache of results.
 func (b *Broker) ResultHits() int64 { return b.results.hits.Load() }
 
-// Start implements query.Engine.
+// Start implements query.Engine. A statement is parsed and planned with its share of the cores, too: of many at once those that came first are
+// answered first.
 func (b *Broker) Start(ctx context.Context, req *query.Request) (query.Rows, error) {
-	p, err := b.Prepare(ctx, req, sql.Native)
+	share := b.scheduler.Join()
+	var p *Prepared
+	err := share.Compute(ctx, func(ctx context.Context) (err error) {
+		p, err = b.Prepare(ctx, req, sql.Native)
+		return err
+	})
 	if err != nil {
+		share.Leave()
 		return nil, err
 	}
+	p.share = share
+	defer func() {
+		if p.share != nil { // nothing has to be computed
+			p.share.Leave()
+		}
+	}()
 	if err := query.Describe(ctx, query.SQLKind, p.dataSources(), p.nativeTypes); err != nil {
 		return nil, err
 	}
@@ -295,7 +313,10 @@ func (b *Broker) Rows(ctx context.Context, p *Prepared, id string) (query.Rows, 
 	for _, c := range p.Columns {
 		r.columns = append(r.columns, result.Column{Name: c.Name, Type: c.Type})
 	}
-	node := b.Optimize(p)
+	var node plan.Node
+	if err := p.share.Compute(ctx, func(context.Context) error { node = b.Optimize(p); return nil }); err != nil {
+		return nil, err
+	}
 	b.o.Meter.Time(b.measured("sqlQuery/planningTimeMs", id), b.o.Clock.Now().Sub(p.began))
 	if p.RequireTime {
 		if err := plan.CheckTimeBounds(node); err != nil {

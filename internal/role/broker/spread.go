@@ -23,7 +23,7 @@ type Servers interface {
 
 // FragmentEnv implements fragments.Engine: what this process gives to a query of another one.
 func (b *Broker) FragmentEnv(zone *chrono.Zone, now int64, name string) (env *exec.Env, done func()) {
-	return b.env(expr.Context{Zone: zone, Now: now, Lookups: mappings(b.o.Lookups.View())}, name)
+	return b.env(expr.Context{Zone: zone, Now: now, Lookups: mappings(b.o.Lookups.View())}, name, b.scheduler.Join())
 }
 
 // SegmentCache implements fragments.Engine.

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/fault"
@@ -100,7 +100,7 @@ func (n *Node) own(capacity int) []cluster.Member {
 		m := cluster.Member{
 			Role: l.role, Host: n.host(), Port: l.port(), Started: clock.Millis(n.o.Clock), Version: n.o.Version, Protocol: n.o.Protocol,
 			Revision: revision(), Bound: set.Bool("service.bindOnHost"),
-			Service: service, Labels: labels, Processors: runtime.GOMAXPROCS(0), Memory: n.memory.Limit(),
+			Service: service, Labels: labels, Processors: budget.Cores(), Memory: n.memory.Limit(),
 		}
 		switch l.role {
 		case cluster.Historical:

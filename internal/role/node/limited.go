@@ -2,10 +2,10 @@ package node
 
 import (
 	"net/http"
-	"runtime"
 	"strings"
 
 	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/config"
 	"github.com/hengedb/henge/internal/fault"
 )
@@ -15,7 +15,7 @@ func requestThreads(set *config.Settings) int {
 	if threads := int(set.Int("service.server.http.numThreads")); threads > 0 {
 		return threads
 	}
-	return max(10, runtime.GOMAXPROCS(0)*17/16+2) + 30
+	return max(10, budget.Cores()*17/16+2) + 30
 }
 
 // limited answers so many requests at once and refuses more. What processes ask of each other, and whether this one is well, is not counted: most of it

@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"time"
 
@@ -21,6 +20,7 @@ import (
 	"github.com/hengedb/henge/internal/api/statements"
 	"github.com/hengedb/henge/internal/api/supervisors"
 	"github.com/hengedb/henge/internal/api/tasks"
+	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/config"
@@ -186,7 +186,7 @@ func (s *services) openBroker() error {
 	}
 	threads := int(set.Int("service.processing.numThreads"))
 	if threads <= 0 {
-		threads = runtime.GOMAXPROCS(0)
+		threads = budget.Cores()
 	}
 	externals := &broker.Externals{Access: s.access(), Memory: s.n.memory, TempDir: s.n.spill.Path(), Disk: s.n.disk, Decoders: threads}
 	if kind := set.Text("service.cache.type"); kind != "caffeine" && kind != "local" {
@@ -365,7 +365,7 @@ func (n *Node) capacity() int {
 	if n := n.settings.Int("service.worker.capacity"); n > 0 {
 		return int(n)
 	}
-	return max(2, runtime.GOMAXPROCS(0)-1)
+	return max(2, budget.Cores()-1)
 }
 
 // access says what input sources may touch.

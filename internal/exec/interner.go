@@ -27,11 +27,15 @@ func (x *interner) len() int { return max(len(x.offsets)-1, 0) }
 func (x *interner) text(number uint32) []byte { return x.blob[x.offsets[number]:x.offsets[number+1]] }
 
 // number returns the number of s, adding it if it is new.
-func (x *interner) number(s string) uint32 {
+func (x *interner) number(s string) uint32 { return x.numberOf(s, tagOf(s)) }
+
+// tagOf returns what slots have of a text.
+func tagOf(s string) uint64 { return vector.HashString(s) >> 32 }
+
+func (x *interner) numberOf(s string, tag uint64) uint32 {
 	if x.slots == nil {
 		x.slots, x.shift, x.offsets = make([]uint64, 16), 32-4, make([]uint32, 1, 16)
 	}
-	tag := vector.HashString(s) >> 32
 	mask := uint64(len(x.slots) - 1)
 	for at := tag >> x.shift; ; at = (at + 1) & mask {
 		slot := x.slots[at]
@@ -52,11 +56,12 @@ func (x *interner) number(s string) uint32 {
 }
 
 // find returns the number of s, if it has one.
-func (x *interner) find(s string) (number uint32, ok bool) {
+func (x *interner) find(s string) (number uint32, ok bool) { return x.findOf(s, tagOf(s)) }
+
+func (x *interner) findOf(s string, tag uint64) (number uint32, ok bool) {
 	if x.slots == nil {
 		return 0, false
 	}
-	tag := vector.HashString(s) >> 32
 	mask := uint64(len(x.slots) - 1)
 	for at := tag >> x.shift; x.slots[at] != 0; at = (at + 1) & mask {
 		slot := x.slots[at]
@@ -65,6 +70,64 @@ func (x *interner) find(s string) (number uint32, ok bool) {
 		}
 	}
 	return 0, false
+}
+
+// together is how many texts are looked up at once: a processor waits for the memory of all of them together, where it would for each in turn.
+const together = 32
+
+// lookup is what is known of texts that are looked up together.
+type lookup struct {
+	tags    [together]uint64
+	slots   [together]uint64
+	begins  [together]uint32
+	touched byte // what was read to bring memory near, so that it is read
+}
+
+// begin brings the slots of entries of d near.
+func (l *lookup) begin(x *interner, d *vector.Dict, codes []uint32) {
+	for i, c := range codes {
+		l.tags[i] = tagOf(d.Value(c))
+	}
+	if x.slots == nil {
+		clear(l.slots[:])
+		return
+	}
+	for i := range codes {
+		l.slots[i] = x.slots[l.tags[i]>>x.shift]
+	}
+}
+
+// findEach sets the numbers of at most so many entries of d as are looked up together, plus 1; 0: the text has none.
+func (x *interner) findEach(d *vector.Dict, codes, numbers []uint32, l *lookup) {
+	l.begin(x, d, codes)
+	for i := range codes {
+		l.begins[i] = math.MaxUint32
+		if slot := l.slots[i]; slot != 0 && slot>>32 == l.tags[i] {
+			l.begins[i] = x.offsets[uint32(slot)-1]
+		}
+	}
+	for i := range codes {
+		if at := int(l.begins[i]); at < len(x.blob) {
+			l.touched ^= x.blob[at]
+		}
+	}
+	for i, c := range codes {
+		numbers[i] = 0
+		if l.slots[i] == 0 {
+			continue
+		}
+		if n, ok := x.findOf(d.Value(c), l.tags[i]); ok {
+			numbers[i] = n + 1
+		}
+	}
+}
+
+// numberEach sets the numbers of at most so many entries of d as are looked up together, plus 1, adding those that are new.
+func (x *interner) numberEach(d *vector.Dict, codes, numbers []uint32, l *lookup) {
+	l.begin(x, d, codes)
+	for i, c := range codes {
+		numbers[i] = x.numberOf(d.Value(c), l.tags[i]) + 1
+	}
 }
 
 // dict returns the texts so far as a dictionary. It stays as it is when texts are added, and is the same until then, so that those who

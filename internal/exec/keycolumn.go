@@ -144,6 +144,9 @@ func (c *keyColumn) textWords(v *vector.Vector, n int, dst []uint64, s int) {
 			dst[i*s] = uint64(w)
 		}
 		clearNulls(v, n, dst, s)
+	case v.Dict != nil && c.lexicon != nil:
+		c.lexicon.look(v.Dict, v.Codes[:n], dst, s)
+		clearNulls(v, n, dst, s)
 	default:
 		for i := range n {
 			dst[i*s] = c.textWord(v, i)

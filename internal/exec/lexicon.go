@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -188,8 +189,42 @@ func (x *lexicon) learn(d *vector.Dict, words, codes []uint32) {
 func (x *lexicon) addAll(d *vector.Dict, words, codes []uint32) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for _, c := range codes {
-		atomic.StoreUint32(&words[c], x.texts.number(d.Value(c))+1)
+	var l lookup
+	var found [together]uint32
+	for len(codes) > 0 {
+		some := codes[:min(together, len(codes))]
+		codes = codes[len(some):]
+		x.texts.numberEach(d, some, found[:], &l)
+		for i, c := range some {
+			atomic.StoreUint32(&words[c], found[i])
+		}
+	}
+}
+
+// look writes the words of the entries of d that codes name to every s-th place of dst, and remembers nothing of d.
+func (x *lexicon) look(d *vector.Dict, codes []uint32, dst []uint64, s int) {
+	var l lookup
+	var found [together]uint32
+	added := false
+	for len(codes) > 0 {
+		some := codes[:min(together, len(codes))]
+		codes = codes[len(some):]
+		x.mu.RLock()
+		x.texts.findEach(d, some, found[:], &l)
+		x.mu.RUnlock()
+		if slices.Contains(found[:len(some)], 0) {
+			x.mu.Lock()
+			x.texts.numberEach(d, some, found[:], &l)
+			x.mu.Unlock()
+			added = true
+		}
+		for i := range some {
+			dst[i*s] = uint64(found[i])
+		}
+		dst = dst[min(len(some)*s, len(dst)):]
+	}
+	if added {
+		x.charge()
 	}
 }
 
@@ -197,14 +232,24 @@ func (x *lexicon) addAll(d *vector.Dict, words, codes []uint32) {
 func (x *lexicon) findAll(d *vector.Dict, words, codes []uint32) (unknown []uint32) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	for _, c := range codes {
-		if atomic.LoadUint32(&words[c]) != 0 {
-			continue
+	var l lookup
+	var asked, found [together]uint32
+	for len(codes) > 0 {
+		n := 0
+		for len(codes) > 0 && n < together {
+			if atomic.LoadUint32(&words[codes[0]]) == 0 {
+				asked[n] = codes[0]
+				n++
+			}
+			codes = codes[1:]
 		}
-		if n, ok := x.texts.find(d.Value(c)); ok {
-			atomic.StoreUint32(&words[c], n+1)
-		} else {
-			unknown = append(unknown, c)
+		x.texts.findEach(d, asked[:n], found[:], &l)
+		for i, c := range asked[:n] {
+			if found[i] != 0 {
+				atomic.StoreUint32(&words[c], found[i])
+			} else {
+				unknown = append(unknown, c)
+			}
 		}
 	}
 	return unknown

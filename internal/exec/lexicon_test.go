@@ -2,7 +2,9 @@ package exec
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 
@@ -115,4 +117,63 @@ func TestKeyTableLeavesRetiredLexicon(t *testing.T) {
 		t.Error("the table still has the lexicon")
 	}
 	check()
+}
+
+// Words that are looked up in groups, by several goroutines that add what is new, are those of the texts, wherever they are to be written.
+func TestLexiconLooksUpWithoutRemembering(t *testing.T) {
+	x := NewLexicons(budget.Root(1 << 30)).of(columnName{"d", "c"})
+	var all sync.WaitGroup
+	for g := range 4 {
+		all.Go(func() {
+			d := vector.NewDict(words(5000, g*2000))
+			rng := rand.New(rand.NewPCG(uint64(g), 1))
+			for n := range 300 {
+				codes := make([]uint32, n)
+				for i := range codes {
+					codes[i] = rng.Uint32N(uint32(d.Len()))
+				}
+				const s = 3
+				dst := make([]uint64, n*s)
+				x.look(d, codes, dst, s)
+				texts := x.dict()
+				for i, c := range codes {
+					if got := texts.Value(uint32(dst[i*s]) - 1); got != d.Value(c) || dst[i*s+1] != 0 {
+						t.Errorf("entry [%s] has the word of [%s]", d.Value(c), got)
+						return
+					}
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// BenchmarkLearn has a lexicon of two million texts learn the entries of a segment's dictionary, nearly all of which it knows.
+func BenchmarkLearn(b *testing.B) {
+	const known, entries = 2_000_000, 500_000
+	rng := rand.New(rand.NewPCG(7, 7))
+	text := func(n uint64) string { return fmt.Sprintf("%016x", n*0x9e3779b97f4a7c15) }
+	x := NewLexicons(budget.Root(1 << 40)).of(columnName{"d", "c"})
+	for n := range known {
+		x.texts.number(text(uint64(n)))
+	}
+	chosen := make([]string, entries)
+	for i := range chosen {
+		chosen[i] = text(rng.Uint64N(known + known/50))
+	}
+	slices.Sort(chosen)
+	codes := make([]uint32, entries)
+	for i := range codes {
+		codes[i] = uint32(i)
+	}
+	rng.Shuffle(entries, func(i, j int) { codes[i], codes[j] = codes[j], codes[i] })
+	b.ResetTimer()
+	for range b.N {
+		d := vector.NewDict(chosen)
+		words := make([]uint32, entries)
+		for lo := 0; lo < entries; lo += 4096 {
+			x.learn(d, words, codes[lo:min(lo+4096, entries)])
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/entries, "ns/entry")
 }

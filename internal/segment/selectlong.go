@@ -49,7 +49,7 @@ func (f *frameBlock) between(least, greatest int64, data []byte, lo, n int, pass
 			span -= first
 		}
 	}
-	if w := f.width(); w > 0 && w < 8 && f.packed() == 0 && at&63 == 0 {
+	if w := f.width(); w > 0 && f.packed() == 0 && at&63 == 0 {
 		whole := n &^ 63
 		bytesBetween(data, f.offset()+lo*w, w, first, span, pass[at/64:(at+whole)/64])
 		lo, at, n = lo+whole, at+whole, n-whole

@@ -66,7 +66,7 @@ func TestSelectLongsAgreesWithReading(t *testing.T) {
 
 func BenchmarkSelectLongs(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 9))
-	for _, span := range []uint{4, 6, 8, 13, 24, 33} {
+	for _, span := range []uint{4, 6, 8, 13, 24, 33, 64} {
 		values := make([]int64, BlockRows)
 		for i := range values {
 			values[i] = 5 + int64(r.Uint64()>>(64-span))
@@ -78,6 +78,12 @@ func BenchmarkSelectLongs(b *testing.B) {
 			b.SetBytes(BlockRows)
 			for b.Loop() {
 				f.between(5+1<<(span-3), 5+1<<(span-2), data, 0, BlockRows, pass, 0)
+			}
+		})
+		b.Run(fmt.Sprintf("%d_bits_one", span), func(b *testing.B) {
+			b.SetBytes(BlockRows)
+			for b.Loop() {
+				f.between(values[7], values[7], data, 0, BlockRows, pass, 0)
 			}
 		})
 	}

@@ -42,18 +42,18 @@ func unpack(dst []int64, data []byte, at, w int, least int64, unit uint64) {
 	}
 }
 
-// bytesBetween sets pass to a bit for each of the values of w bytes, of 1 to 7, that lie in data from byte at on, 64 for each of its words:
+// bytesBetween sets pass to a bit for each of the values of w bytes, of 1 to 8, that lie in data from byte at on, 64 for each of its words:
 // whether it is first or one of the span after it.
 func bytesBetween(data []byte, at, w int, first, span uint64, pass []uint64) {
 	if len(pass) == 0 {
 		return
 	}
 	data = data[at : at+64*len(pass)*w+frameSlack]
-	invariant.Check(w >= 1 && w < 8, "values of [%d] bytes", w)
+	invariant.Check(w >= 1 && w <= 8, "values of [%d] bytes", w)
 	p := unsafe.Pointer(&data[0])
-	mask := uint64(1)<<(8*uint(w)) - 1
+	mask := ^uint64(0) >> (64 - 8*uint(w))
 	step := uintptr(w)
-	if span < (mask+1)/rareBetween {
+	if span < mask/rareBetween {
 		for i := range pass {
 			pass[i] = rareBytesBetween(p, step, mask, first, span)
 			p = unsafe.Add(p, 64*step)

@@ -20,7 +20,8 @@ const (
 // Scheduler shares the cores of the process between queries. Goroutines that compute hold a slot; when more want to compute than there
 // are slots they take turns of a few milliseconds, and the next turn goes to the query of the highest priority, among those to the one
 // that holds the fewest slots, and then to the one that has computed least; of those that are a few turns apart to one that is small so far, and
-// then to the one that came first. So a small query waits for one turn of a large one, not for its end, and of many small ones none is passed by those that come later.
+// then to the one that came first. So of many small queries none is passed by those that come later. A large one gives its turn up when a small one
+// waits, which waits for a batch of it and not for its end.
 //
 // What a query has computed is compared in virtual time, as in weighted fair queueing (Demers, Keshav, Shenker: Analysis and simulation of a fair
 // queueing algorithm, 1989): that goes on as fast as a query computes which has its even part of the cores, and a query that comes begins with it.
@@ -31,6 +32,8 @@ type Scheduler struct {
 	// wanted is how many goroutines wait, so that those that compute need not look at the clock while none does. It is changed with the lock
 	// held.
 	wanted atomic.Int32
+	// urgent is whether a small query is among them.
+	urgent atomic.Bool
 
 	mu struct {
 		sync.Mutex
@@ -159,6 +162,7 @@ type slot struct {
 	share   *Share
 	since   time.Time
 	held    bool
+	large   bool      // the query was not small any more when it got the slot
 	counted time.Time // up to when its time is part of what the share has computed; with the scheduler's lock held
 }
 
@@ -204,14 +208,18 @@ func idle(ctx context.Context, f func() error) error {
 	return err
 }
 
-// yield lets others go first when the goroutine has had its slice.
+// yield lets others go first when the goroutine has had its slice, or is a large query's and a small one waits.
 func yield(ctx context.Context) error {
 	t, _ := ctx.Value(slotKey{}).(*slot)
 	if t == nil || !t.held {
 		return nil
 	}
 	s := t.share.s
-	if s.wanted.Load() == 0 || s.clock.Now().Sub(t.since) < slice {
+	if s.wanted.Load() == 0 {
+		return nil
+	}
+	held := s.clock.Now().Sub(t.since)
+	if urgent := s.urgent.Load() && (t.large || held >= small); held < slice && !urgent {
 		return nil
 	}
 	t.release()
@@ -245,7 +253,7 @@ func (t *slot) acquire(ctx context.Context) error {
 			s.grant()
 		default:
 			s.mu.waiting = without(s.mu.waiting, w)
-			s.wanted.Store(int32(len(s.mu.waiting)))
+			s.tell()
 		}
 		t.share.leave()
 		return context.Cause(ctx)
@@ -271,6 +279,7 @@ func (t *slot) release() {
 // give notes that t holds a slot that was free, and take that it is free again. The lock is held.
 func (s *Scheduler) give(t *slot) {
 	t.share.running++
+	t.large = !t.share.small()
 	t.counted = s.clock.Now()
 	s.mu.held = append(s.mu.held, t)
 }
@@ -297,8 +306,17 @@ func (s *Scheduler) grant() {
 		s.give(best.slot)
 		close(best.granted)
 	}
-	s.wanted.Store(int32(len(s.mu.waiting)))
+	s.tell()
 }
+
+// tell lets those that compute know who waits. The lock is held.
+func (s *Scheduler) tell() {
+	s.wanted.Store(int32(len(s.mu.waiting)))
+	s.urgent.Store(slices.ContainsFunc(s.mu.waiting, func(w *waiter) bool { return w.share.small() }))
+}
+
+// small reports whether the query is small so far. The lock is held.
+func (sh *Share) small() bool { return sh.computed < small }
 
 // before reports whether the next slot is that of sh rather than that of o. The lock is held.
 func (sh *Share) before(o *Share) bool {
@@ -311,8 +329,8 @@ func (sh *Share) before(o *Share) bool {
 	if apart := sh.used - o.used; apart <= -small || apart >= small {
 		return apart < 0
 	}
-	if is := sh.computed < small; is != (o.computed < small) {
-		return is
+	if sh.small() != o.small() {
+		return sh.small()
 	}
 	return sh.order < o.order
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/vector"
@@ -208,6 +209,9 @@ func (o *aggregateOp) memories() []*budget.Budget {
 	most := o.pipeline.Workers()
 	if n := min(o.a.env.Threads, len(sourcesOf(o.far))); n >= leastMergers {
 		most = max(most, n)
+	}
+	if o.pipeline.short() && slices.ContainsFunc(o.a.specs, func(s agg.Spec) bool { return agg.Lookup(s.Name).InOrder }) {
+		most = 1 // the values of small tables come in the order of their segments, each time
 	}
 	workers := sharers(most, free)
 	shares := slices.Repeat([]*budget.Budget{memory}, workers)

@@ -208,6 +208,15 @@ func (p *Pipeline) Workers() int {
 	return max(1, n)
 }
 
+// short reports whether a worker would take all rows of the scan at a time, were they in one segment.
+func (p *Pipeline) short() bool {
+	rows := 0
+	for _, l := range p.leaves {
+		rows += l.rows
+	}
+	return p.groups == nil && rows <= morselRows
+}
+
 // Close releases the segments and the right sides of joins. Vectors that came from the pipeline are invalid from then on.
 func (p *Pipeline) Close() {
 	p.env.profile.scanned(p.leaves)

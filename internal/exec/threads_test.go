@@ -117,3 +117,24 @@ func TestALargeSegmentIsReadByAllThreadsAndNoMore(t *testing.T) {
 		}
 	}
 }
+
+// What a small table gathers comes in the order of its segments, however many threads there are.
+func TestSmallTablesAreGatheredInOrder(t *testing.T) {
+	s := visits(t, 6, 60)
+	scan := &plan.Scan{DataSource: "visits", Limit: -1, Out: []plan.Column{{Name: "ms", Type: expr.FromRuntime(long, false)}}}
+	list := vector.ListOf(long)
+	node := &plan.Aggregate{Input: scan, Aggs: typed([]vector.Type{long}, call("ARRAY_AGG", list, 0))}
+	want := ""
+	for i := range 50 {
+		sched := NewScheduler(4, clock.System())
+		env := &Env{Threads: 1 + 3*min(i, 1), Expr: &expr.Context{}, Tables: &store{t: t, leaves: s.leaves}, Share: sched.Join()}
+		got := fmt.Sprint(mustRows(t, node, env))
+		env.Share.Leave()
+		if want == "" {
+			want = got
+		}
+		if got != want {
+			t.Fatalf("%d threads: %s, want %s", env.Threads, got, want)
+		}
+	}
+}

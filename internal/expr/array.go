@@ -23,8 +23,8 @@ var arrayFunction = &Function{
 			b.fail("Parameters must be of the same type")
 			return nil, b.err
 		}
-		if elem.Base == Float {
-			elem = Of(Double)
+		if elem.Base == Float && !allFloats(b.args) {
+			elem = Of(Double) // FLOAT can't hold the others
 		}
 		depth := 1
 		for t := elem; t.Base == Array; t = t.Elem() {
@@ -53,14 +53,16 @@ var arrayFunction = &Function{
 	},
 }
 
+// allFloats reports whether all of the values that are not the literal NULL are FLOATs.
+func allFloats(args []Expr) bool {
+	return !slices.ContainsFunc(args, func(a Expr) bool { t := a.Type(); return t.Base != Float && t.Base != Null })
+}
+
 // array wants an array; what is no list becomes one of one element, and a NULL one of elements of type elem.
 func (b *binding) array(i int, elem Type) {
 	t := b.typ(i)
 	switch {
 	case t.Base == Array:
-		if t.Elem().Base == Float {
-			b.cast(i, ArrayOf(Of(Double)))
-		}
 	case t.Multi:
 		b.cast(i, ArrayOf(Of(Varchar)))
 	case t.Base == Null:
@@ -201,7 +203,7 @@ func elementAt(name, native string, origin int64, multi bool, summary string) *F
 		Bind: func(b *binding) (Expr, error) {
 			b.lists(0)
 			b.index(1)
-			if b.err == nil && !multi && isNullLiteral(b.args[0]) {
+			if b.err == nil && !multi && b.typ(0).Base == Null {
 				return b.args[0], nil
 			}
 			b.array(0, Type{})
@@ -381,16 +383,31 @@ var arrayContainsFunction = &Function{
 	Kernel: func(c *Call, _ *Context) (Kernel, error) {
 		x := c.Args[1].Type().Runtime()
 		scalar := x.Kind != vector.KindList || x == c.Args[0].Type().Elem().Runtime() // an element, which may be an array itself
+		column := isArrayColumn(c.Args[1])
 		return listPredicate(func(a, x *vector.Vector, i int) bool {
 			switch {
 			case scalar:
 				return findElement(a, i, x, i) >= 0
-			case x.IsNull(i): // asks for NULL, as the literal does
-				return hasNull(a, i)
+			case x.IsNull(i):
+				return !column && hasNull(a, i)
 			}
 			return hasAll(a, i, x, i)
 		}), nil
 	},
+}
+
+// isArrayColumn reports whether an argument that is a list was given as a column of arrays, or as all values of a multi-value string: in the
+// place of what is looked for it is found nowhere where it is NULL, while everything else that is NULL asks for NULL, as in the reference.
+func isArrayColumn(e Expr) bool {
+	switch x := e.(type) {
+	case *Column:
+		return x.T.Base == Array || x.T.Multi
+	case *Cast:
+		return isArrayColumn(x.X)
+	case *Call:
+		return x.Fn == mvToArrayFunction && isArrayColumn(x.Args[0])
+	}
+	return false
 }
 
 var arrayOverlapFunction = &Function{
@@ -500,6 +517,9 @@ func appendOne(name, native string, list int, multi bool, summary string) *Funct
 			b.unBoolean(list)
 			if b.err == nil {
 				b.typed(list, b.typ(1-list))
+				if b.elem(list).Base == Float && !allFloats(b.args[1-list:2-list]) {
+					b.cast(list, ArrayOf(Of(Double)))
+				}
 				elem := b.elem(list)
 				if t := b.typ(1 - list); t.Multi || !castable(t, elem) {
 					b.mismatch()
@@ -556,6 +576,8 @@ func (b *binding) list(i int, multi bool) (Expr, error) {
 // joined returns the type of the elements of an array of those of type a and of type b, one in which none is lost.
 func joined(a, b Type) Type {
 	switch {
+	case a.Base == Float && b.Base == Float:
+		return a
 	case a.IsNumeric() && b.IsNumeric():
 		return elementNumber(widerNumber(a.Base, b.Base))
 	case a.IsCharacter() != b.IsCharacter() && b.Base != Null:
@@ -564,7 +586,7 @@ func joined(a, b Type) Type {
 	return a
 }
 
-// elementNumber is the type of numbers in an array: there are no arrays of FLOAT.
+// elementNumber is the type of numbers in an array that are not all FLOATs.
 func elementNumber(base Base) Type {
 	if base == Float {
 		base = Double
@@ -736,12 +758,17 @@ var arrayToMVFunction = &Function{
 
 var mvToArrayFunction = &Function{
 	Name: "MV_TO_ARRAY", Min: 1, Max: 1, SeesLists: true,
-	Summary: "Converts a multi-value string to an array; an array stays what it is.",
+	Summary: "Converts a multi-value string to an array, and the elements of an array to texts.",
 	Forms:   listForms("str"),
 	Bind: func(b *binding) (Expr, error) {
 		switch t := b.typ(0); {
 		case t.Base == Array:
+			if b.texts(0); b.err != nil {
+				return nil, b.err
+			}
 			return b.args[0], nil
+		case t.IsNumeric():
+			b.cast(0, Of(Varchar))
 		case !t.IsCharacter() && t.Base != Null:
 			b.mismatch()
 		}

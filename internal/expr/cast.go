@@ -41,10 +41,18 @@ func NewCast(x Expr, to Type, at fault.Span) (Expr, error) {
 	return &Cast{X: x, T: t}, nil
 }
 
-// isUnrounded reports whether a cast to FLOAT inside a cast to a 64-bit number may be left out: the reference computes FLOATs in 64 bits
-// and rounds at the end of an expression only.
+// isUnrounded reports whether a cast to FLOAT inside a cast to a 64-bit number, or to text, may be left out: the reference computes FLOATs in
+// 64 bits and rounds at the end of an expression only.
 func isUnrounded(c *Cast, to Type) bool {
-	return c.T.Base == Float && c.X.Type().Runtime() == vector.Double && to.Runtime() == vector.Double
+	return c.T.Base == Float && c.X.Type().Runtime() == vector.Double && (to.Runtime() == vector.Double || to.IsCharacter())
+}
+
+// Unrounded returns x as DOUBLE where it is a FLOAT that was computed in 64 bits, and else x.
+func Unrounded(x Expr) Expr {
+	if c, ok := x.(*Cast); ok && isUnrounded(c, Of(Double)) {
+		return c.X
+	}
+	return x
 }
 
 // castable reports whether a cast from one type to another has a meaning.

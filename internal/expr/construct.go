@@ -172,6 +172,8 @@ func NewIn(x Expr, list []Expr, at fault.Span) (Expr, error) {
 	return in, nil
 }
 
+func isTextOrNumber(t Type) bool { return t.IsCharacter() || t.IsNumeric() }
+
 // inType returns the type in which x is compared with every element of a list of literals.
 func inType(x Type, list []Expr) (Type, bool) {
 	var t Type
@@ -191,6 +193,10 @@ func inType(x Type, list []Expr) (Type, bool) {
 		} else if t.Runtime() != u.Runtime() {
 			if t.Runtime().IsNumeric() && u.Runtime().IsNumeric() {
 				t = Of(Double)
+				continue
+			}
+			if x.IsCharacter() && isTextOrNumber(t) && isTextOrNumber(u) {
+				t = Of(Varchar) // as text, because one of the list is
 				continue
 			}
 			return Type{}, false

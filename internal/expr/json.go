@@ -123,7 +123,7 @@ func writeMultiValue(dst []byte, v *vector.Vector, i int) []byte {
 }
 
 var toJSONStringFunction = &Function{
-	Name: "TO_JSON_STRING", NativeName: "to_json_string", Min: 1, Max: 1, SeesLists: true,
+	Name: "TO_JSON_STRING", NativeName: "to_json_string", Min: 1, Max: 1,
 	Summary: "Returns the JSON text of a value.",
 	Forms:   listForms("expr"),
 	Bind: func(b *binding) (Expr, error) {
@@ -154,7 +154,7 @@ func shortened(s string) string {
 
 func parseJSON(name, summary string, refuse func(string) error) *Function {
 	return &Function{
-		Name: name, Min: 1, Max: 1, RefusesNull: refuse != nil, Summary: summary,
+		Name: name, Min: 1, Max: 1, RefusesNull: true, Summary: summary,
 		Forms: []string{"$F(<STRING>)"},
 		Bind: func(b *binding) (Expr, error) {
 			b.text(0)
@@ -456,7 +456,7 @@ var jsonQueryArrayFunction = &Function{
 }
 
 var jsonKeysFunction = &Function{
-	Name: "JSON_KEYS", NativeName: "json_keys", Min: 2, Max: 2,
+	Name: "JSON_KEYS", NativeName: "json_keys", Min: 2, Max: 2, RefusesNull: true,
 	Summary: "Returns the names of the object at a path of a JSON value, or the positions of an array.",
 	Forms:   listForms("expr, path"),
 	Bind: func(b *binding) (Expr, error) {

@@ -71,8 +71,9 @@ var mvContainsFunction = mvPredicate("MV_CONTAINS", "Returns whether a multi-val
 var mvOverlapFunction = mvPredicate("MV_OVERLAP", "Returns whether a multi-value string has a value of an array.",
 	arrayOverlapFunction, func(values, wanted *vector.Vector, i int) bool { return hasAny(values, i, wanted, i) })
 
-// mvPredicate makes MV_CONTAINS or MV_OVERLAP. A NULL in the place of the array stands for an array of a NULL. Of an array that is no column
-// it is what the function of arrays is; a column of arrays that is NULL has no values.
+// mvPredicate makes MV_CONTAINS or MV_OVERLAP. A NULL in the place of the array stands in MV_CONTAINS for an array of a NULL, unless a column of
+// arrays has it; in MV_OVERLAP it shares no value with any row. Of an array that is no column it is what the function of arrays is; a column of
+// arrays that is NULL has no values.
 func mvPredicate(name, summary string, ofArray *Function, holds func(values, wanted *vector.Vector, i int) bool) *Function {
 	return &Function{
 		Name: name, Min: 2, Max: 2, SeesLists: true, SeesNulls: true, Summary: summary,
@@ -98,18 +99,18 @@ func mvPredicate(name, summary string, ofArray *Function, holds func(values, wan
 			return b.call(Of(Boolean).NotNull())
 		},
 		Kernel: func(c *Call, _ *Context) (Kernel, error) {
-			array := isArrayAsText(c.Args[0])
+			array, forNull := isArrayAsText(c.Args[0]), name == "MV_CONTAINS" && !isArrayColumn(c.Args[1])
 			return func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
 				r, values, wanted := newRows[int64](n), args[0], args[1]
 				for i := range r.out {
 					empty := values.IsNull(i) || hasNoValue(values, i)
 					switch {
-					case array && wanted.IsNull(i):
-						r.out[i] = b2i(!values.IsNull(i) && hasNull(values, i))
+					case wanted.IsNull(i):
+						r.out[i] = b2i(forNull && (empty && !array || !values.IsNull(i) && hasNull(values, i)))
 					case array:
 						r.out[i] = b2i(holds(values, wanted, i))
-					case empty || wanted.IsNull(i):
-						r.out[i] = b2i(nullMatches(values, wanted, i, empty, name == "MV_CONTAINS"))
+					case empty:
+						r.out[i] = b2i(asksForNull(wanted, i, name == "MV_CONTAINS"))
 					default:
 						r.out[i] = b2i(holds(values, wanted, i))
 					}
@@ -120,11 +121,8 @@ func mvPredicate(name, summary string, ofArray *Function, holds func(values, wan
 	}
 }
 
-// nullMatches decides where the row has no values or nothing is asked for, which counts as asking for NULL.
-func nullMatches(values, wanted *vector.Vector, i int, empty, all bool) bool {
-	if wanted.IsNull(i) {
-		return empty || hasNull(values, i)
-	}
+// asksForNull reports whether row i of wanted, which is not NULL, has NULLs, or with all nothing else: that is what a row without values has.
+func asksForNull(wanted *vector.Vector, i int, all bool) bool {
 	lo, hi := wanted.ListAt(i)
 	nulls := 0
 	for k := lo; k < hi; k++ {
@@ -162,9 +160,10 @@ func mvFilter(name, summary string, keep bool) *Function {
 			return b.call(MultiString)
 		},
 		Kernel: listBuilder(func(b *vector.Builder, args []*vector.Vector, i int) (bool, error) {
-			return keepValues(b, args[0], i, func(k int) bool {
-				return (!args[1].IsNull(i) && findElement(args[1], i, args[0].Child, k) >= 0) == keep
-			}), nil
+			if args[1].IsNull(i) {
+				return false, nil // whether a value is in it is not known of any
+			}
+			return keepValues(b, args[0], i, func(k int) bool { return (findElement(args[1], i, args[0].Child, k) >= 0) == keep }), nil
 		}),
 	}
 }

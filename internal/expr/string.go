@@ -265,8 +265,9 @@ func trimFunction(name, native string, coerces bool, summary string, trim func(s
 					b.text(i)
 				}
 			}
-			if len(b.args) == 2 && isNullLiteral(b.args[1]) {
-				b.args = b.args[:1]
+			if b.err == nil && len(b.args) == 2 && b.typ(1).Nullable { // a set that is NULL has no characters, as in the reference
+				none := &Literal{Value: "", T: Of(Varchar).NotNull()}
+				b.args[1], b.err = NewCall(coalesceFunction, []Expr{b.args[1], none}, b.at)
 			}
 			return b.call(Of(Varchar).NotNull().OrNull(b.anyNullable()))
 		},
@@ -303,6 +304,9 @@ var trimBothFunction = trimFunction("TRIM", "", true,
 func NewTrim(side string, set, s Expr, at fault.Span) (Expr, error) {
 	args := []Expr{s}
 	if set != nil {
+		if isNullLiteral(set) { // in this form NULL makes NULL
+			return &Literal{T: Of(Varchar)}, nil
+		}
 		args = append(args, set)
 	}
 	fn := trimBothFunction

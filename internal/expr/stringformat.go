@@ -251,7 +251,11 @@ func (f *formatter) null(d *directive, arg any) bool {
 	if arg != nil {
 		return false
 	}
-	f.pad(&directive{flags: strings.ReplaceAll(d.flags, "0", ""), width: d.width, upper: d.upper}, "null")
+	text := "null"
+	if d.precision >= 0 {
+		text = unitSlice(text, 0, d.precision)
+	}
+	f.pad(&directive{flags: strings.ReplaceAll(d.flags, "0", ""), width: d.width, upper: d.upper}, text)
 	return true
 }
 

@@ -234,7 +234,7 @@ var dateTruncFunction = &Function{
 }
 
 var timeShiftFunction = &Function{
-	Name: "TIME_SHIFT", NativeName: "timestamp_shift", Min: 3, Max: 4, SeesNulls: true,
+	Name: "TIME_SHIFT", NativeName: "timestamp_shift", Min: 3, Max: 4, SeesNulls: true, RefusesNull: true,
 	Summary: "Shifts a timestamp by a period, a number of times, by the calendar of a time zone.",
 	Forms:   []string{"$F(<TIMESTAMP>, <CHARACTER>, <INTEGER>, [<CHARACTER>])"},
 	Bind: func(b *binding) (Expr, error) {
@@ -448,7 +448,7 @@ var millisToTimestampFunction = &Function{
 }
 
 var timestampToMillisFunction = &Function{
-	Name: "TIMESTAMP_TO_MILLIS", Min: 1, Max: 1,
+	Name: "TIMESTAMP_TO_MILLIS", Min: 1, Max: 1, RefusesNull: true,
 	Summary: "Returns the milliseconds of a timestamp since 1970-01-01.",
 	Forms:   []string{"$F(<TIMESTAMP>)"},
 	Bind: func(b *binding) (Expr, error) {

@@ -40,7 +40,7 @@ func constantKernel(x int64) Kernel {
 }
 
 var timeParseFunction = &Function{
-	Name: "TIME_PARSE", Aliases: []string{"TO_TIMESTAMP"}, NativeName: "timestamp_parse", Min: 1, Max: 3, SeesNulls: true,
+	Name: "TIME_PARSE", Aliases: []string{"TO_TIMESTAMP"}, NativeName: "timestamp_parse", Min: 1, Max: 3, SeesNulls: true, RefusesNull: true,
 	Summary: "Reads a timestamp from text, in ISO 8601 or by a Joda-Time pattern; text that is no such timestamp gives NULL.",
 	Forms:   []string{"$F(<CHARACTER>, [<CHARACTER>, [<CHARACTER>]])"},
 	Bind: func(b *binding) (Expr, error) {

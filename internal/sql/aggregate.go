@@ -412,14 +412,14 @@ func (x exprs) castArguments(fn *agg.Function, call *aggregateCall, e *syntax.Ca
 	return nil
 }
 
-// asLong makes a whole number of an argument. A text that is none counts as 0, as in the reference; those of a multi-value string the
-// aggregate reads itself.
+// asLong makes a whole number of an argument. A text of a column that is none counts as 0, as in the reference; those of a multi-value string
+// the aggregate reads itself.
 func (x exprs) asLong(a expr.Expr, e *syntax.Call) (expr.Expr, error) {
 	if a.Type().Multi {
 		return a, nil
 	}
 	whole, err := expr.NewCast(a, expr.Of(expr.BigInt), e.At)
-	if t := a.Type(); err != nil || !t.IsCharacter() {
+	if _, column := a.(*expr.Column); err != nil || !column || !a.Type().IsCharacter() {
 		return whole, err
 	}
 	some, err := x.callOf("IS NOT NULL", []expr.Expr{a}, e.At)
@@ -435,7 +435,7 @@ func asNumber(fn *agg.Function, call *aggregateCall, a expr.Expr, e *syntax.Call
 	t := a.Type()
 	switch {
 	case t.IsNumeric():
-		return a, nil
+		return expr.Unrounded(a), nil
 	case t.Multi: // rows of one value count
 		list, err := expr.NewCast(a, expr.ArrayOf(expr.Of(expr.Varchar)), e.At)
 		if err != nil {
@@ -464,7 +464,7 @@ func (x exprs) sizedArgument(call *aggregateCall, e *syntax.Call) (t expr.Type, 
 	if t.Base == expr.Array {
 		call.spec.Params = nil
 	}
-	if len(call.spec.Params) == 0 || !t.IsTime() && t.Base != expr.Null {
+	if t.Base != expr.Null && (len(call.spec.Params) == 0 || !t.IsTime()) {
 		return t, nil
 	}
 	if t.IsTime() {
@@ -488,7 +488,7 @@ func aggregateResult(fn *agg.Function, arg expr.Type, result vector.Type) expr.T
 	}
 	arg.Nullable = true
 	switch fn.Name {
-	case "SUM", "AVG":
+	case "SUM", "AVG", "APPROX_QUANTILE_DS", "STDDEV_POP", "STDDEV_SAMP", "VAR_POP", "VAR_SAMP":
 		return t
 	case "BIT_AND", "BIT_OR", "BIT_XOR":
 		if arg.Base == expr.Null || arg.IsInteger() && fn.Name != "BIT_XOR" {

@@ -85,7 +85,13 @@ func Parse(text json.RawMessage) (*DataSchema, error) {
 			s.Filter = w.Transform.Filter
 		}
 	}
-	return s, s.check()
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	if absent(w.Timestamp) {
+		return nil, fault.InvalidInput("[dataSchema] needs a [timestampSpec], which says where the time of a record is")
+	}
+	return s, nil
 }
 
 func (s *DataSchema) check() error {

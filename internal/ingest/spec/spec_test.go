@@ -110,6 +110,8 @@ func TestSchemaRefusals(t *testing.T) {
 		`{"parser":{"type":"string"}}`:                                                        "[parser]",
 		`{"metricsSpec":[{"type":"count"}]}`:                                                  "has no name",
 		`{"dimensionsSpec":7}`:                                                                "dimensionsSpec",
+		`{"dimensionsSpec":{"dimensions":["a"]}}`:                                             "[timestampSpec]",
+		`{"timestampSpec":null}`:                                                              "[timestampSpec]",
 	} {
 		_, err := Parse(json.RawMessage(text))
 		if fault.Find(err) == nil || !strings.Contains(err.Error(), want) {

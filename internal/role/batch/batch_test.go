@@ -78,15 +78,15 @@ func TestColumnsOfSegments(t *testing.T) {
 
 func TestLearns(t *testing.T) {
 	for text, want := range map[string]bool{
-		`{"dimensionsSpec":{"dimensions":["a",{"type":"long","name":"b"}]},"metricsSpec":[{"type":"count","name":"c"},{"type":"longSum","name":"s","fieldName":"n"}]}`: false,
-		`{"dimensionsSpec":{"dimensions":["a",{"type":"auto","name":"b","castToType":"LONG"}]}}`:                                                                       false,
-		`{"dimensionsSpec":{}}`: true,
-		`{"dimensionsSpec":{"dimensions":["a"],"includeAllDimensions":true}}`:                                                                                   true,
-		`{"dimensionsSpec":{"dimensions":[{"type":"auto","name":"b"}]}}`:                                                                                        true,
-		`{"dimensionsSpec":{"dimensions":["n"]},"metricsSpec":[{"type":"longSum","name":"s","fieldName":"n"}]}`:                                                 true,
-		`{"dimensionsSpec":{"dimensions":["a"]},"metricsSpec":[{"type":"longSum","name":"s","fieldName":"n"},{"type":"doubleSum","name":"d","fieldName":"n"}]}`: true,
-		`{"dimensionsSpec":{"dimensions":["a"]},"metricsSpec":[{"type":"thetaSketch","name":"s","fieldName":"n"}]}`:                                             true,
-		`{"dimensionsSpec":{"dimensions":["a"]},"transformSpec":{"transforms":[{"type":"expression","name":"x","expression":"1"}]}}`:                            true,
+		`{"timestampSpec":{},"dimensionsSpec":{"dimensions":["a",{"type":"long","name":"b"}]},"metricsSpec":[{"type":"count","name":"c"},{"type":"longSum","name":"s","fieldName":"n"}]}`: false,
+		`{"timestampSpec":{},"dimensionsSpec":{"dimensions":["a",{"type":"auto","name":"b","castToType":"LONG"}]}}`:                                                                       false,
+		`{"timestampSpec":{},"dimensionsSpec":{}}`:                                                                                                                                 true,
+		`{"timestampSpec":{},"dimensionsSpec":{"dimensions":["a"],"includeAllDimensions":true}}`:                                                                                   true,
+		`{"timestampSpec":{},"dimensionsSpec":{"dimensions":[{"type":"auto","name":"b"}]}}`:                                                                                        true,
+		`{"timestampSpec":{},"dimensionsSpec":{"dimensions":["n"]},"metricsSpec":[{"type":"longSum","name":"s","fieldName":"n"}]}`:                                                 true,
+		`{"timestampSpec":{},"dimensionsSpec":{"dimensions":["a"]},"metricsSpec":[{"type":"longSum","name":"s","fieldName":"n"},{"type":"doubleSum","name":"d","fieldName":"n"}]}`: true,
+		`{"timestampSpec":{},"dimensionsSpec":{"dimensions":["a"]},"metricsSpec":[{"type":"thetaSketch","name":"s","fieldName":"n"}]}`:                                             true,
+		`{"timestampSpec":{},"dimensionsSpec":{"dimensions":["a"]},"transformSpec":{"transforms":[{"type":"expression","name":"x","expression":"1"}]}}`:                            true,
 	} {
 		s, err := spec.Parse(json.RawMessage(text))
 		if err != nil {
@@ -99,7 +99,7 @@ func TestLearns(t *testing.T) {
 }
 
 func TestMentioned(t *testing.T) {
-	s, err := spec.Parse(json.RawMessage(`{"transformSpec":{"transforms":[{"type":"expression","name":"x","expression":"upper(\"a b\") + c_d"}],
+	s, err := spec.Parse(json.RawMessage(`{"timestampSpec":{},"transformSpec":{"transforms":[{"type":"expression","name":"x","expression":"upper(\"a b\") + c_d"}],
 		"filter":{"type":"selector","dimension":"k","value":"in"}}}`))
 	if err != nil {
 		t.Fatal(err)

@@ -64,10 +64,10 @@ func (p *parser) typeRest(t *TypeName, k keyword) {
 	case kwDouble:
 		p.acceptWord(kwPrecision)
 	}
-	if p.accept(tokLeftParen) {
+	if most := typeArgs(t.Name); most > 0 && p.accept(tokLeftParen) {
 		for {
 			t.Args = append(t.Args, p.smallInteger())
-			if !p.accept(tokComma) {
+			if len(t.Args) == most || !p.accept(tokComma) {
 				break
 			}
 		}
@@ -87,4 +87,15 @@ func (p *parser) typeRest(t *TypeName, k keyword) {
 			p.expectWord(kwZone)
 		}
 	}
+}
+
+// typeArgs returns how many numbers may follow the name of a type in parentheses, its length or its precision and scale.
+func typeArgs(name string) int {
+	switch name {
+	case "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "INT", "BIGINT", "REAL", "FLOAT", "DOUBLE", "DATE":
+		return 0
+	case "CHAR", "VARCHAR", "TIME", "TIMESTAMP":
+		return 1
+	}
+	return 2
 }

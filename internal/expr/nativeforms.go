@@ -1,8 +1,8 @@
 package expr
 
 import (
-	"slices"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/hengedb/henge/internal/chrono"

@@ -68,8 +68,8 @@ func TestNativeAnswersBySegment(t *testing.T) {
 	for _, c := range []struct{ name, body, want string }{
 		{"a scan", `{"queryType":"scan",` + types + `,` + by + `}`, "can't be set for a scan"},
 		{"a word that is no way to vectorize", `{"queryType":"timeBoundary","dataSource":"g_types","context":{"vectorize":"maybe"}}`, "Expected key [vectorize] to be one of [true, false, force]"},
-		{"a strategy that never was", `{"queryType":"timeBoundary","dataSource":"g_types","context":{"groupByStrategy":"v3"}}`, "Expected key [groupByStrategy]"},
-		{"a number as a switch", `{"queryType":"timeBoundary","dataSource":"g_types","context":{"skipEmptyBuckets":5}}`, "Expected key [skipEmptyBuckets] to be a Boolean"},
+		{"a strategy that never was", `{"queryType":"groupBy",` + types + `,"granularity":"all","context":{"groupByStrategy":"v3"}}`, "Expected key [groupByStrategy]"},
+		{"a number as a switch", `{"queryType":"timeseries",` + types + `,"granularity":"all","context":{"skipEmptyBuckets":5}}`, "Expected key [skipEmptyBuckets] to be a Boolean"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if status, _, got := post(t, s, "/service/v2", c.body); status != http.StatusBadRequest || !strings.Contains(got, c.want) {

@@ -172,5 +172,22 @@ func walkSources(d DataSource, f func(DataSource)) {
 	}
 }
 
+// UnitedTables returns the names of the tables that d is a union of, nil if it is anything else.
+func UnitedTables(d DataSource) []string {
+	u, ok := d.(*UnionSource)
+	if !ok {
+		return nil
+	}
+	var out []string
+	for _, s := range u.DataSources {
+		t, ok := s.DataSource.(*TableSource)
+		if !ok {
+			return nil
+		}
+		out = append(out, t.Name)
+	}
+	return out
+}
+
 // ScannedTables returns the tables whose rows a query's rows are made of: not those on the right side of a join.
 func ScannedTables(d DataSource) []string { return TablesOf(leftmost(d)) }

@@ -139,6 +139,9 @@ func TestAnswers(t *testing.T) {
 		{"aggregates as they are", `{"queryType":"groupBy","granularity":"all","dimensions":[],` + fruit + `,"context":{"finalize":false,"resultAsArray":true},"aggregations":[
 			{"type":"longFirst","name":"f","fieldName":"n"},{"type":"longLast","name":"l","fieldName":"n"},{"type":"doubleMean","name":"m","fieldName":"n"}]}`,
 			`[[{"lhs":0,"rhs":1},{"lhs":7200000,"rhs":2},"QCAAAAAAAAAAAAAAAAAAAw=="]]`},
+		{"numbers of computed texts", `{"queryType":"groupBy","granularity":"all","dimensions":[],` + fruit + `,"virtualColumns":[{"type":"expression","name":"v","expression":"upper(name)"}],
+			"aggregations":[{"type":"longSum","name":"stored","fieldName":"name"},{"type":"longSum","name":"computed","fieldName":"v"},{"type":"doubleMax","name":"m","fieldName":"v"}],
+			"context":{"resultAsArray":true}}`, `[[0,null,null]]`},
 		{"rows without a time", `{"queryType":"scan","intervals":["1970/1971"],"resultFormat":"compactedList","dataSource":{"type":"inline","columnNames":["s"],"columnTypes":["STRING"],"rows":[["a"]]}}`,
 			`[{"segmentId":"` + inlineSegment + `","columns":["__time","s"],"events":[[0,"a"]],"rowSignature":[{"name":"__time","type":"LONG"},{"name":"s","type":"STRING"}]}]`},
 		{"a table by its name alone", `{"queryType":"timeBoundary","dataSource":{"name":"x"}}`, `[]`},

@@ -157,6 +157,7 @@ func TestExplainsOfConditions(t *testing.T) {
 		{"(i > 3) IS FALSE", `"filter":{"type":"range","column":"i","matchValueType":"LONG","upper":3}`},
 		{"s2 IN ('a','b') AND s2 > 'a'", `"filter":` + equals("s2", "b")},
 		{"i = 3 AND i = 4", zero},
+		{"mv = 'a' AND mv = 'b'", `"filter":{"type":"and","fields":[` + equals("mv", "a") + `,` + equals("mv", "b") + `]}`},
 		{"i <> i", zero},
 		{"s2 = NULL", zero},
 		{"__time < TIMESTAMP '2020-01-01' AND __time > TIMESTAMP '2021-01-01'", zero},

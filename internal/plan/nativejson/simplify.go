@@ -200,7 +200,7 @@ func (w *writer) operand(e expr.Expr) (allowed, bool) {
 		a.spans = a.spans.not()
 		return a, true
 	case *expr.In:
-		if x.HasNull || len(x.Values) == 0 {
+		if x.HasNull || len(x.Values) == 0 || isMulti(x.X) {
 			return allowed{}, false
 		}
 		a := allowed{x: x.X, key: w.key(x.X)}
@@ -234,6 +234,9 @@ func (w *writer) operands(terms []expr.Expr, join func(a, b spans) spans) (allow
 	return out, true
 }
 
+// isMulti reports whether an operand has several values, of which a row may fit one condition with one and another with another.
+func isMulti(x expr.Expr) bool { return stripCasts(x).Type().Multi }
+
 func (w *writer) key(x expr.Expr) string { return w.native(stripCasts(x)) }
 
 func (w *writer) comparison(x *expr.Call) (allowed, bool) {
@@ -248,7 +251,7 @@ func (w *writer) comparison(x *expr.Call) (allowed, bool) {
 		left, right, op = right, left, flipped[op]
 	}
 	l, ok := right.(*expr.Literal)
-	if _, both := left.(*expr.Literal); !ok || both {
+	if _, both := left.(*expr.Literal); !ok || both || isMulti(left) {
 		return allowed{}, false
 	}
 	switch l.Value.(type) {

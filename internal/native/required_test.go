@@ -52,9 +52,11 @@ func TestPartsWithoutWhatTheyNeed(t *testing.T) {
 		{`{"queryType":"scan","dataSource":"wiki","intervals":["2015/2016"],"orderBy":[{"columnName":"__time"}]}`, "needs [order]"},
 		{`{"queryType":"scan","dataSource":"wiki","intervals":["2015/2016"],"order":"descending","orderBy":[{"columnName":"__time","order":"ascending"}]}`,
 			"Cannot provide 'order' incompatible with 'orderBy'"},
-		{`{"queryType":"groupBy","dataSource":"wiki","intervals":["2015/2016"],"granularity":"all","dimensions":["page"],"subtotalsSpec":[null]}`, "subtotalsSpec can't hold null"},
+		{`{"queryType":"groupBy","dataSource":"wiki","intervals":["2015/2016"],"granularity":"all","dimensions":["page"],` +
+			`"subtotalsSpec":[null]}`, "subtotalsSpec can't hold null"},
 		{`{"queryType":"groupBy","dataSource":"wiki","intervals":["2015/2016"],"granularity":"all","aggregations":[{"type":"count","name":""}]}`, "Column name must be provided"},
-		{`{"queryType":"groupBy","dataSource":"wiki","intervals":["2015/2016"],"granularity":"all","having":{"type":"dimSelector","value":"x"}}`, "Having of type [dimSelector] needs [dimension]"},
+		{`{"queryType":"groupBy","dataSource":"wiki","intervals":["2015/2016"],"granularity":"all","having":{"type":"dimSelector",` +
+			`"value":"x"}}`, "Having of type [dimSelector] needs [dimension]"},
 		{`{"queryType":"groupBy","dataSource":"wiki","intervals":["2015/2016"],"granularity":"all","aggregations":[{"type":"count","name":"c"}],` +
 			`"having":{"type":"greaterThan","aggregation":"c","value":"x"}}`, "wants a number and not [x]"},
 		{`{"queryType":"segmentMetadata","dataSource":"wiki","toInclude":{"type":"list"}}`, "toInclude of type [list] needs [columns]"},

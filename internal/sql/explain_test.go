@@ -168,7 +168,8 @@ func TestExplainsOfConditions(t *testing.T) {
 		{"CASE WHEN i > 3 THEN i ELSE i END > 4", lower("4")},
 		{"COALESCE(s2, 'x') = 'x'", `"filter":{"type":"or","fields":[` + equals("s2", "x") + `,{"type":"null","column":"s2"}]}`},
 		{"COALESCE(s2, 'x') = 'y'", `"filter":` + equals("s2", "y")},
-		{"NULLIF(s2, 'red') IS NULL", `"filter":{"type":"or","fields":[` + equals("s2", "red") + `,{"type":"and","fields":[{"type":"null","column":"s2"},{"type":"not","field":` + equals("s2", "red")},
+		{"NULLIF(s2, 'red') IS NULL", `"filter":{"type":"or","fields":[` + equals("s2", "red") + `,{"type":"and","fields":[{"type":"null","column":"s2"},` +
+			`{"type":"not","field":` + equals("s2", "red")},
 		{"CAST(i AS VARCHAR) = '3'", `"filter":` + equals("i", "3")},
 		{"MILLIS_TO_TIMESTAMP(tm) > TIMESTAMP '1970-01-01'", `"filter":{"type":"range","column":"tm"`},
 	} {
@@ -191,7 +192,8 @@ func TestExplainsOfConditions(t *testing.T) {
 		{"SELECT SUM(f) FROM c_types", `{"type":"doubleSum","name":"a0","fieldName":"f"}`},
 		{"SELECT DISTINCT s2 FROM c_types LIMIT 3", `"threshold":3,"intervals":{"type":"intervals","intervals":["-146136543-09-08T08:23:32.096Z/146140482-04-24T15:36:27.903Z"]},` +
 			`"granularity":{"type":"all"},"aggregations":[]`},
-		{"SELECT MV_FILTER_ONLY(mv, ARRAY['a']) FROM c_types", `{"type":"mv-filtered","name":"v0","delegate":{"type":"default","dimension":"mv","outputName":"mv","outputType":"STRING"},"values":["a"]`},
+		{"SELECT MV_FILTER_ONLY(mv, ARRAY['a']) FROM c_types", `{"type":"mv-filtered","name":"v0","delegate":{"type":"default","dimension":"mv",` +
+			`"outputName":"mv","outputType":"STRING"},"values":["a"]`},
 		{"SELECT MV_CONTAINS(mv, 'a'), ARRAY[1, 2] FROM c_types", `"expression":"array_contains(\"mv\",'a')"`},
 		{"SELECT MV_CONTAINS(mv, 'a'), ARRAY[1, 2] FROM c_types", `"expression":"array(1,2)"`},
 		{"SELECT x / 2, s2 NOT LIKE 'r%' FROM c_types", `"expression":"(\"x\" / 2)"`},

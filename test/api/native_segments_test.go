@@ -53,7 +53,8 @@ func TestNativeAnswersBySegment(t *testing.T) {
 			`"events":[{"as":[],"n":"plain"}],"rowSignature":[{"name":"as","type":"COMPLEX<json>"},{"name":"n","type":"STRING"}]}]`},
 		{"the first segment's types", `{"queryType":"scan",` + types + `,"columns":["as","n"],"limit":1,"offset":1}`,
 			`"events":[{"as":["only"],"n":{"k":{"z":2.5}}}],"rowSignature":[{"name":"as","type":"ARRAY<STRING>"},{"name":"n","type":"COMPLEX<json>"}]}]`},
-		{"a scan of a union, table by table", `{"queryType":"scan","dataSource":{"type":"union","dataSources":["g_types","g_hours"]},"intervals":["2015-09-12T00/2015-09-12T01","2020/2021"],` +
+		{"a scan of a union, table by table", `{"queryType":"scan","dataSource":{"type":"union","dataSources":["g_types","g_hours"]},` +
+			`"intervals":["2015-09-12T00/2015-09-12T01","2020/2021"],` +
 			`"columns":["cnt","l"],"filter":{"type":"or","fields":[{"type":"selector","dimension":"countryName","value":"Australia"},{"type":"selector","dimension":"l","value":"0"}]},` +
 			`"limit":2,"resultFormat":"compactedList"}`, `[{"segmentId":"g_hours_2015-09-12T00:00:00.000Z_2015-09-12T01:00:00.000Z_V","columns":["cnt","l"],"events":[[1,null]],` +
 			`"rowSignature":[{"name":"cnt","type":"LONG"},{"name":"l"}]},{"segmentId":"g_types_2020-02-01T00:00:00.000Z_2020-03-01T00:00:00.000Z_V","columns":["cnt","l"],` +

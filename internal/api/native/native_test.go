@@ -130,7 +130,8 @@ func TestAnswers(t *testing.T) {
 			`[{"timestamp":"1970-01-01T00:00:00.000Z","result":[{"name":"apple"}]}]`},
 		{"a zone that nobody knows", `{"queryType":"timeseries","granularity":{"type":"period","period":"P1D","timeZone":"Nowhere/X"},` + fruit + `,` + sums + `}`,
 			`[{"timestamp":"1970-01-01T00:00:00.000Z","result":{"rows":3,"n":8}}]`},
-		{"times as texts and numbers", `{"queryType":"groupBy","granularity":"all","intervals":["1970/1971"],"dataSource":{"type":"inline","columnNames":["t"],"columnTypes":["LONG"],"rows":[[3600000]]},
+		{"times as texts and numbers", `{"queryType":"groupBy","granularity":"all","intervals":["1970/1971"],"dataSource":{"type":"inline",` +
+			`"columnNames":["t"],"columnTypes":["LONG"],"rows":[[3600000]]},
 			"dimensions":[{"type":"extraction","dimension":"t","outputName":"iso","extractionFn":{"type":"timeFormat"}},
 			{"type":"extraction","dimension":"t","outputName":"ms","extractionFn":{"type":"timeFormat","asMillis":true,"granularity":"day"}}],"context":{"resultAsArray":true}}`,
 			`[["1970-01-01T01:00:00.000Z","0"]]`},
@@ -139,10 +140,12 @@ func TestAnswers(t *testing.T) {
 		{"aggregates as they are", `{"queryType":"groupBy","granularity":"all","dimensions":[],` + fruit + `,"context":{"finalize":false,"resultAsArray":true},"aggregations":[
 			{"type":"longFirst","name":"f","fieldName":"n"},{"type":"longLast","name":"l","fieldName":"n"},{"type":"doubleMean","name":"m","fieldName":"n"}]}`,
 			`[[{"lhs":0,"rhs":1},{"lhs":7200000,"rhs":2},"QCAAAAAAAAAAAAAAAAAAAw=="]]`},
-		{"numbers of computed texts", `{"queryType":"groupBy","granularity":"all","dimensions":[],` + fruit + `,"virtualColumns":[{"type":"expression","name":"v","expression":"upper(name)"}],
+		{"numbers of computed texts", `{"queryType":"groupBy","granularity":"all","dimensions":[],` + fruit + `,"virtualColumns":[{"type":"expression",` +
+			`"name":"v","expression":"upper(name)"}],
 			"aggregations":[{"type":"longSum","name":"stored","fieldName":"name"},{"type":"longSum","name":"computed","fieldName":"v"},{"type":"doubleMax","name":"m","fieldName":"v"}],
 			"context":{"resultAsArray":true}}`, `[[0,null,null]]`},
-		{"rows without a time", `{"queryType":"scan","intervals":["1970/1971"],"resultFormat":"compactedList","dataSource":{"type":"inline","columnNames":["s"],"columnTypes":["STRING"],"rows":[["a"]]}}`,
+		{"rows without a time", `{"queryType":"scan","intervals":["1970/1971"],"resultFormat":"compactedList","dataSource":{"type":"inline",` +
+			`"columnNames":["s"],"columnTypes":["STRING"],"rows":[["a"]]}}`,
 			`[{"segmentId":"` + inlineSegment + `","columns":["__time","s"],"events":[[0,"a"]],"rowSignature":[{"name":"__time","type":"LONG"},{"name":"s","type":"STRING"}]}]`},
 		{"a table by its name alone", `{"queryType":"timeBoundary","dataSource":{"name":"x"}}`, `[]`},
 		{"scan", `{"queryType":"scan","columns":["name","tags","nosuch"],"limit":1,"offset":1,` + fruit + `}`,

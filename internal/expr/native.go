@@ -2,6 +2,7 @@ package expr
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -60,8 +61,7 @@ func (w *nativeWriter) write(e Expr) {
 	case *Or:
 		w.infix(" || ", x.Terms)
 	case *Not:
-		w.WriteByte('!')
-		w.write(x.X)
+		w.not(x)
 	case *In:
 		w.in(x)
 	case *Each:
@@ -103,6 +103,22 @@ func (w *nativeWriter) infix(op string, terms []Expr) {
 		w.write(t)
 	}
 	w.WriteByte(')')
+}
+
+// not writes a negation; none of a list is each of its values not.
+func (w *nativeWriter) not(x *Not) {
+	in, ok := x.X.(*In)
+	if !ok || in.HasNull || len(in.Values) < 2 {
+		w.WriteString("(! ")
+		w.write(x.X)
+		w.WriteByte(')')
+		return
+	}
+	terms := make([]Expr, len(in.Values))
+	for i, v := range in.Values {
+		terms[i] = &Call{Fn: comparisonFunctions[opNe], Args: []Expr{in.X, &Literal{Value: v, T: in.X.Type()}}, T: Of(Boolean)}
+	}
+	w.infix(" && ", terms)
 }
 
 func (w *nativeWriter) call(c *Call) {
@@ -166,8 +182,21 @@ func withoutWidening(args []Expr, operator string) []Expr {
 		if _, both := other.(*Cast); ok && (!both || i == 1) && c.T.IsFractional() && c.X.Type().IsNumeric() && other.Type().IsFractional() {
 			out[i] = c.X
 		}
+		if l, isLiteral := a.(*Literal); isLiteral && l.T.IsFractional() {
+			if _, both := other.(*Literal); !both {
+				out[i] = wholeNumber(l)
+			}
+		}
 	}
 	return out
+}
+
+// wholeNumber is a constant as a whole number, if it is one.
+func wholeNumber(l *Literal) Expr {
+	if x, ok := l.Value.(float64); ok && x == math.Trunc(x) && math.Abs(x) < 1<<53 {
+		return &Literal{Value: int64(x), T: Of(BigInt)}
+	}
+	return l
 }
 
 // withoutListCasts leaves out that strings are taken for lists of strings, which native functions of lists do by themselves.
@@ -232,14 +261,16 @@ func (w *nativeWriter) padded(args []Expr, n int) []Expr {
 }
 
 func (w *nativeWriter) coalesce(args []Expr) {
-	if len(args) == 1 {
-		w.write(args[0])
-		return
+	w.WriteString("case_searched(")
+	last := len(args) - 1
+	for _, a := range args[:last] {
+		w.WriteString("notnull(")
+		w.write(a)
+		w.WriteString("),")
+		w.write(a)
+		w.WriteByte(',')
 	}
-	w.WriteString("nvl(")
-	w.write(args[0])
-	w.WriteByte(',')
-	w.coalesce(args[1:])
+	w.write(args[last])
 	w.WriteByte(')')
 }
 
@@ -332,6 +363,17 @@ func (w *nativeWriter) escaped(s string) {
 }
 
 func (w *nativeWriter) array(list []any) {
+	if slices.ContainsFunc(list, func(v any) bool { return v != nil }) {
+		w.WriteString("array(")
+		for i, e := range list {
+			if i > 0 {
+				w.WriteByte(',')
+			}
+			w.value(e)
+		}
+		w.WriteByte(')')
+		return
+	}
 	kind := ""
 	for _, e := range list {
 		switch e.(type) {

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/hengedb/henge/internal/chrono"
@@ -35,6 +36,22 @@ func init() { // the forms write calls, whose forms these are
 	}
 	for _, name := range []string{"GREATEST", "LEAST", "ARRAY_TO_STRING", "ARRAY_TO_MV"} {
 		nativeForms[name] = func(w *nativeWriter, args []Expr) bool { return w.plainCall(name, withoutCasts(args)) }
+	}
+	for _, name := range []string{"MV_CONTAINS", "MV_OVERLAP", "ARRAY_CONCAT", "ARRAY_OVERLAP", "ARRAY_CONTAINS"} {
+		nativeForms[name] = func(w *nativeWriter, args []Expr) bool { return w.ofLists(name, args) }
+	}
+	nativeForms["PARSE_LONG"] = func(w *nativeWriter, args []Expr) bool { // the base 10 is the default
+		n, ok := wholeLiteral(args[len(args)-1])
+		return len(args) == 2 && ok && n == 10 && w.plainCall("PARSE_LONG", args[:1])
+	}
+	nativeForms["JSON_OBJECT"] = func(w *nativeWriter, args []Expr) bool {
+		plain := slices.Clone(args)
+		for i, a := range plain {
+			if c, ok := a.(*Call); ok && len(c.Args) == 1 && c.Fn.entry().NativeName == "to_json" {
+				plain[i] = c.Args[0]
+			}
+		}
+		return w.plainCall("JSON_OBJECT", plain)
 	}
 	for _, name := range []string{"TRIM", "BTRIM", "LTRIM", "RTRIM"} {
 		nativeForms[name] = func(w *nativeWriter, args []Expr) bool {
@@ -230,6 +247,28 @@ func (w *nativeWriter) shiftedByMonths(args []Expr, sign int64) bool {
 	w.write(args[0])
 	w.WriteString(",'P" + itoa(n) + "M'," + itoa(sign) + ",")
 	w.value(w.zone)
+	w.WriteByte(')')
+	return true
+}
+
+// ofLists writes a function of lists; constant ones are made by a function. Multi-value strings are lists there.
+func (w *nativeWriter) ofLists(name string, args []Expr) bool {
+	w.WriteString(strings.ToLower(strings.Replace(name, "MV_", "ARRAY_", 1)) + "(")
+	for i, a := range withoutListCasts(args) {
+		if i > 0 {
+			w.WriteByte(',')
+		}
+		l, ok := a.(*Literal)
+		list, isList := []any(nil), false
+		if ok {
+			list, isList = l.Value.([]any)
+		}
+		if isList && len(list) == 1 && i > 0 && name == "MV_CONTAINS" {
+			w.value(list[0])
+		} else {
+			w.write(a)
+		}
+	}
 	w.WriteByte(')')
 	return true
 }

@@ -82,7 +82,7 @@ func TestFold(t *testing.T) {
 		{"a > 1 OR 1 = 1", "1"},
 		{"CASE WHEN 1 = 2 THEN a WHEN a > 1 THEN 1 ELSE 2 END", `case_searched(("a" > 1),1,2)`},
 		{"CASE WHEN 1 = 1 THEN a ELSE 1 / 0 END", `"a"`},
-		{"COALESCE(NULL, a, b, 1, a)", `nvl("a",nvl("b",1))`},
+		{"COALESCE(NULL, a, b, 1, a)", `case_searched(notnull("a"),"a",notnull("b"),"b",1)`},
 		{"ts > TIMESTAMP '2000-01-01 00:00:00' + INTERVAL '1' DAY", `("ts" > 946771200000)`},
 		{"RANDOM() > 2", `(random() > 2)`},
 	} {

@@ -156,7 +156,8 @@ func (s *scope) simple(in *inputs, a *SimpleAggregator) (plan.AggCall, error) {
 			x, err = cast(x, expr.Of(d.cast))
 		}
 	} else {
-		x, err = d.argument(x)
+		_, virtual := s.virtual[a.FieldName]
+		x, err = d.argument(x, virtual || a.FieldName == "")
 	}
 	if err != nil {
 		return plan.AggCall{}, err
@@ -189,8 +190,8 @@ func (s *scope) simple(in *inputs, a *SimpleAggregator) (plan.AggCall, error) {
 }
 
 // argument converts what is aggregated. Texts of a column count as the numbers they are; one that is none changes no sum and no bound, but is
-// there: the sum of such texts is 0. An array has no number.
-func (d simpleAggregator) argument(x expr.Expr) (expr.Expr, error) {
+// there: the sum of such texts is 0. Of texts that are computed, one that is no number is NULL. An array has no number.
+func (d simpleAggregator) argument(x expr.Expr, computed bool) (expr.Expr, error) {
 	to := expr.Of(d.cast)
 	isNumber := d.cast != expr.Invalid && d.cast != expr.Varchar
 	switch from := x.Type(); {
@@ -203,7 +204,7 @@ func (d simpleAggregator) argument(x expr.Expr) (expr.Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		return d.argument(one)
+		return d.argument(one, computed)
 	case !isNumber || !from.IsCharacter() || from.Multi || isNullConstant(x) || d.name == "ANY_VALUE" || d.name == "VAR_SAMP":
 		return cast(x, to)
 	}
@@ -223,8 +224,10 @@ func (d simpleAggregator) argument(x expr.Expr) (expr.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n, err = call("COALESCE", n, none); err != nil {
-		return nil, err
+	if !computed {
+		if n, err = call("COALESCE", n, none); err != nil {
+			return nil, err
+		}
 	}
 	whens := []expr.When{{Cond: isWord, Then: none}}
 	if !d.byTime {

@@ -71,6 +71,9 @@ func (s *scope) filter(f Filter) (expr.Expr, error) {
 		}
 		return c, err
 	case *ColumnsFilter:
+		if len(f.Dimensions) < 2 {
+			return nil, invalid("Filter of type [columnComparison] must have at least 2 dimensions")
+		}
 		return s.sameColumns(f)
 	}
 	return s.textFilter(f)

@@ -8,7 +8,7 @@ import (
 // DataSource is what a query reads. The concrete sources are in this file.
 type DataSource interface{ dataSource() }
 
-// DataSourceOf holds a datasource; on the wire, a bare name is a table, a list of names a union.
+// DataSourceOf holds a datasource; on the wire, a bare name is a table.
 type DataSourceOf struct{ DataSource }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -21,9 +21,16 @@ func (d *DataSourceOf) UnmarshalJSON(text []byte) (err error) {
 		d.DataSource = t
 		return json.Unmarshal(text, &t.Name)
 	case text[0] == '[':
-		u := &UnionSource{}
-		d.DataSource = u
-		return json.Unmarshal(text, &u.DataSources)
+		return invalid("A datasource can't be a list; want a name, or an object of type [union]")
+	}
+	// A name alone makes a table.
+	var head struct {
+		Type *string `json:"type"`
+		Name *string `json:"name"`
+	}
+	if err := json.Unmarshal(text, &head); err == nil && head.Type == nil && head.Name != nil {
+		d.DataSource = &TableSource{Name: *head.Name}
+		return nil
 	}
 	d.DataSource, err = decodeTyped(text, "type", "Datasource", dataSourceTypes)
 	return err
@@ -163,6 +170,23 @@ func walkSources(d DataSource, f func(DataSource)) {
 	case *FilteredSource:
 		walkSources(d.Base.DataSource, f)
 	}
+}
+
+// UnitedTables returns the names of the tables that d is a union of, nil if it is anything else.
+func UnitedTables(d DataSource) []string {
+	u, ok := d.(*UnionSource)
+	if !ok {
+		return nil
+	}
+	var out []string
+	for _, s := range u.DataSources {
+		t, ok := s.DataSource.(*TableSource)
+		if !ok {
+			return nil
+		}
+		out = append(out, t.Name)
+	}
+	return out
 }
 
 // ScannedTables returns the tables whose rows a query's rows are made of: not those on the right side of a join.

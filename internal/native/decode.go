@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hengedb/henge/internal/fault"
@@ -166,6 +168,9 @@ func (w *Whole) UnmarshalJSON(text []byte) error {
 		return nil
 	}
 	n, err := json.Number(strings.Trim(string(text), `"`)).Int64()
+	if f, isNumber := strconv.ParseFloat(string(text), 64); err != nil && isNumber == nil && math.Abs(f) < 1<<53 {
+		n, err = int64(f), nil // a fraction is cut off
+	}
 	if err != nil {
 		return invalid("Query has [%.100s] where a whole number is wanted", text)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"slices"
 
+	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 )
@@ -38,6 +39,9 @@ func extract(x expr.Expr, f Extraction) (expr.Expr, error) {
 		}
 		return cast(n, textType)
 	case *SubstringExtraction:
+		if f.Index < 0 || f.Length != nil && *f.Length <= 0 {
+			return nil, invalid("Extraction function of type [substring] needs an index of at least 0 and a length of at least 1")
+		}
 		args := []expr.Expr{x, longLiteral(int64(f.Index) + 1)}
 		if f.Length != nil {
 			args = append(args, longLiteral(int64(*f.Length)))
@@ -79,20 +83,23 @@ func extract(x expr.Expr, f Extraction) (expr.Expr, error) {
 			if err != nil {
 				return nil, err
 			}
-			return call("TIME_FORMAT", t, textLiteral(f.ResultFormat))
+			if t, err = call("TIME_FORMAT", t, textLiteral(f.ResultFormat)); err != nil {
+				return nil, err
+			}
+			return call("COALESCE", t, x) // what is no time stays
 		})
 	case *BucketExtraction:
 		return onEach(x, func(x expr.Expr) (expr.Expr, error) { return bucketText(x, f) })
 	case *LookupExtraction:
+		if bool(f.RetainMissingValue) && f.ReplaceMissingValueWith != nil {
+			return nil, invalid("Cannot specify a [replaceMissingValueWith] and set [retainMissingValue] to true")
+		}
 		return lookup(x, f.Lookup, bool(f.RetainMissingValue), f.ReplaceMissingValueWith)
 	}
 	return nil, fault.Unsupported("Extraction function is of a type that is not supported")
 }
 
 func timeFormat(x expr.Expr, f *TimeFormatExtraction) (expr.Expr, error) {
-	if f.AsMillis {
-		return nil, fault.Unsupported("Extraction function [timeFormat] with asMillis is not supported")
-	}
 	if x.Type().Base != expr.Timestamp {
 		n, err := number(x)
 		if err != nil {
@@ -109,12 +116,22 @@ func timeFormat(x expr.Expr, f *TimeFormatExtraction) (expr.Expr, error) {
 			return nil, err
 		}
 	}
-	pattern, zone := f.Format, f.TimeZone
-	if pattern == "" {
-		pattern = "yyyy-MM-dd'T'HH:mm:ss.SSSZZ"
+	if f.AsMillis && f.Format == "" {
+		ms, err := cast(x, longType)
+		if err != nil {
+			return nil, err
+		}
+		return cast(ms, textType)
 	}
+	pattern, zone := f.Format, f.TimeZone
 	if zone == "" {
 		zone = "UTC"
+	}
+	if pattern == "" {
+		pattern = "yyyy-MM-dd'T'HH:mm:ss.SSSZZ"
+		if chrono.InferZone(zone) == chrono.UTC {
+			pattern = "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'"
+		}
 	}
 	return call("TIME_FORMAT", x, textLiteral(pattern), textLiteral(zone))
 }
@@ -292,12 +309,21 @@ func (s *scope) dimension(d Dimension) (expr.Expr, error) {
 		if err != nil {
 			return nil, err
 		}
+		switch {
+		case d.Name != "" && d.Lookup != nil:
+			return nil, invalid("Dimension of type [lookup] can't have both name [%s] and lookup", d.Name)
+		case bool(d.RetainMissingValue) && d.ReplaceMissingValueWith != nil:
+			return nil, invalid("Cannot specify a [replaceMissingValueWith] and set [retainMissingValue] to true")
+		}
 		m := MapOf{Name: d.Name}
 		if d.Lookup != nil {
 			m = *d.Lookup
 		}
 		return lookup(x, m, bool(d.RetainMissingValue), d.ReplaceMissingValueWith)
 	case *ListFilteredDimension:
+		if len(d.Values) == 0 {
+			return nil, invalid("values list must be non-empty")
+		}
 		list := make([]expr.Expr, len(d.Values))
 		for i, v := range d.Values {
 			list[i] = textLiteral(v)

@@ -44,6 +44,9 @@ var foldRules = map[string]foldRule{
 
 // folding returns by what rule an aggregator folds, and what.
 func (s *scope) folding(a *ExpressionAggregator) (foldRule, expr.Expr, error) {
+	if a.Combine == "" && len(a.Fields) != 1 {
+		return foldRule{}, nil, invalid("Aggregator [%s] of type [expression] must have a single input field if no combine expression is supplied", a.Name)
+	}
 	unsupported := fault.Unsupported("Aggregator [%s] of type [expression] folds by [%.200s], which is not supported", a.Name, a.Fold)
 	n, err := parseExpression(a.Fold)
 	if err != nil {

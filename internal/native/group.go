@@ -86,7 +86,8 @@ func (t *translator) group(g grouped) (plan.Node, error) {
 		out.Keys = append(out.Keys, i)
 	}
 	at := make([]int, len(g.Aggregations))    // column of out, or -1 for groupings
-	nulls := make([]int, len(g.Aggregations)) // column of out with the number of rows that make a fold NULL, or -1
+	nulls := make([]int, len(g.Aggregations)) // column of out with the number of rows that make a fold NULL, or with the time of a first or last; or -1
+	kept := keepsSketches(g.common) && len(g.PostAggregations) == 0
 	for i, a := range g.Aggregations {
 		at[i], nulls[i] = -1, -1
 		if _, ok := a.Aggregator.(*GroupingAggregator); ok {
@@ -96,8 +97,21 @@ func (t *translator) group(g grouped) (plan.Node, error) {
 		if err != nil {
 			return nil, err
 		}
+		if kept && isMean(a.Aggregator) {
+			call = keeping(call, meanType)
+		}
 		at[i] = len(out.Keys) + len(out.Aggs)
 		out.Aggs = append(out.Aggs, call)
+		if kept {
+			time, err := timeOf(in, call)
+			if err != nil {
+				return nil, err
+			}
+			if time != nil {
+				nulls[i] = len(out.Keys) + len(out.Aggs)
+				out.Aggs = append(out.Aggs, *time)
+			}
+		}
 		count, err := s.foldedNulls(in, a.Aggregator, nil)
 		if err != nil {
 			return nil, err
@@ -165,6 +179,17 @@ func (t *translator) outputs(g grouped, in *plan.Aggregate, at, nulls []int) (pl
 	}
 	var sketches []int // aggregators that show an estimate
 	for i, a := range g.Aggregations {
+		if call := at[i] - len(in.Keys); at[i] >= 0 && (in.Aggs[call].Agg.Keep && isMean(a.Aggregator) || nulls[i] >= 0 && isTimed(in.Aggs[call])) {
+			x := ref(at[i])
+			if nulls[i] >= 0 {
+				var err error
+				if x, err = pairOf(ref(nulls[i]), x, in.Aggs[call]); err != nil {
+					return nil, err
+				}
+			}
+			add(x, a.output())
+			continue
+		}
 		if at[i] >= 0 {
 			x, err := finished(a.Aggregator, ref(at[i]))
 			if err != nil {
@@ -410,16 +435,21 @@ func (t *translator) groupBy(q *GroupBy) (plan.Node, error) {
 	}
 	width := len(n.Columns())
 	var keys []plan.SortKey
+	l := q.LimitSpec
+	// A limit holds for all subtotals together, in the order wanted; rows that are equal in that come subtotal by subtotal.
+	together := q.SubtotalsSpec != nil && l != nil && len(l.Columns) > 0 && (l.Limit != nil || l.Offset > 0)
 	if q.SubtotalsSpec != nil {
 		width--
-		keys = []plan.SortKey{{Column: width}}
+		if !together {
+			keys = []plan.SortKey{{Column: width}}
+		}
 	}
-	last := q.is("sortByDimsFirst")
+	last := q.is("sortByDimsFirst") && (l == nil || l.Type != "default" || len(l.Columns) > 0)
 	if !last {
 		keys = append(keys, plan.SortKey{Column: 0})
 	}
 	limit, offset := int64(-1), int64(0)
-	if l := q.LimitSpec; l != nil {
+	if l != nil {
 		if l.Limit != nil && *l.Limit < math.MaxInt32 {
 			limit = int64(*l.Limit)
 		}
@@ -432,8 +462,8 @@ func (t *translator) groupBy(q *GroupBy) (plan.Node, error) {
 			ordering := o.DimensionOrder
 			if i > len(q.Dimensions) {
 				ordering = "" // aggregates have their own order
-			} else if ordering == "" && !n.Columns()[i].Type.IsNumeric() {
-				ordering = "lexicographic"
+			} else if ordering == "" && i > 0 {
+				ordering = "lexicographic" // of numbers, too
 			}
 			var key plan.SortKey
 			if n, key, err = orderKey(n, i, ordering, o.Descending()); err != nil {
@@ -441,6 +471,9 @@ func (t *translator) groupBy(q *GroupBy) (plan.Node, error) {
 			}
 			keys = append(append(keys, key), ties(i, ordering, o.Descending())...)
 		}
+	}
+	if together {
+		keys = append(keys, plan.SortKey{Column: width})
 	}
 	for i := range q.Dimensions {
 		c := n.Columns()[i+1]
@@ -450,12 +483,6 @@ func (t *translator) groupBy(q *GroupBy) (plan.Node, error) {
 	}
 	if last {
 		keys = append(keys, plan.SortKey{Column: 0})
-	}
-	if q.SubtotalsSpec != nil && (limit >= 0 || offset > 0) {
-		if n, err = limitEach(n, keys, offset, limit); err != nil {
-			return nil, err
-		}
-		offset, limit = 0, -1
 	}
 	return narrow(&plan.Sort{Input: n, Keys: keys, Offset: offset, Limit: limit}, width), nil
 }

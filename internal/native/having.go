@@ -108,6 +108,9 @@ func (s *scope) having(h Having) (expr.Expr, error) {
 	case *DimensionHaving:
 		return s.selector(h.Dimension, h.Value, h.ExtractionFn)
 	case *NumberHaving:
+		if _, ok := expr.ParseDouble(h.Value.S); !ok && h.Value.S != "" {
+			return nil, invalid("Having of type [%s] wants a number and not [%.100s]", h.Type, h.Value.S)
+		}
 		x, err := s.column(h.Aggregation)
 		if err != nil {
 			return nil, err

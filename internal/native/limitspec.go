@@ -25,8 +25,8 @@ func (l *LimitSpec) UnmarshalJSON(text []byte) error {
 	case "", "NoopLimitSpec", "noop":
 		*l = LimitSpec{Type: l.Type}
 	case "default":
-	default:
-		return invalid("limitSpec of type [%s] is unknown. Known are [default, NoopLimitSpec]", l.Type)
+	default: // what is no limit that is known is none
+		*l = LimitSpec{Type: l.Type}
 	}
 	if l.Limit != nil && *l.Limit <= 0 {
 		return invalid("limit[%d] must be >0", *l.Limit)
@@ -50,16 +50,10 @@ func (o *OrderItem) UnmarshalJSON(text []byte) error {
 		return json.Unmarshal(text, &o.Dimension)
 	}
 	type wire OrderItem
-	if err := json.Unmarshal(text, (*wire)(o)); err != nil {
-		return err
-	}
-	if d := lower(o.Direction); d != "" && !strings.HasPrefix("ascending", d) && !strings.HasPrefix("descending", d) {
-		return invalid("direction [%s] is unknown. Known are [ascending, descending]", o.Direction)
-	}
-	return nil
+	return json.Unmarshal(text, (*wire)(o))
 }
 
-// Descending reports whether the direction is descending.
+// Descending reports whether the direction is descending; other words than that, or its beginning, mean ascending.
 func (o *OrderItem) Descending() bool {
 	d := lower(o.Direction)
 	return d != "" && strings.HasPrefix("descending", d)
@@ -88,12 +82,17 @@ func (o *OrderingOf) UnmarshalJSON(text []byte) error {
 		}
 		name = wire.Type
 	}
+	var err error
+	*o, err = orderingOf(name)
+	return err
+}
+
+func orderingOf(name string) (OrderingOf, error) {
 	switch name = lower(name); name {
 	case "lexicographic", "numeric", "alphanumeric", "strlen", "version", "natural", "":
-		*o = OrderingOf(name)
-		return nil
+		return OrderingOf(name), nil
 	}
-	return invalid("ordering [%s] is unknown. Known are [alphanumeric, lexicographic, natural, numeric, strlen, version]", name)
+	return "", invalid("ordering [%s] is unknown. Known are [alphanumeric, lexicographic, natural, numeric, strlen, version]", name)
 }
 
 // TopNMetric is the order of a topN. The concrete orders are below.

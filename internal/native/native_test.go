@@ -138,7 +138,7 @@ func TestExpressions(t *testing.T) {
 		{`timestamp_format(0,'yyyy','UTC')`, `'1970'`},
 		{`cast('12', 'LONG') + 1`, `13`},
 		{`array_length(ARRAY<LONG>[1,2,3])`, `3`},
-		{`[1, 2.5]`, `ARRAY<DOUBLE>[1.0, 2.5]`},
+		{`[1, 2.5]`, `array(1.0,2.5)`},
 		{`'it\'s \u0041'`, `'it\u0027s A'`},
 		{`0x10 + 1.5e1`, `31.0`},
 		{`-9223372036854775808`, `-9223372036854775808`},
@@ -197,7 +197,7 @@ func TestFilters(t *testing.T) {
 		`{"type":"bound","dimension":"page","lower":"a","lowerStrict":true}`:                   `("page" > 'a')`,
 		`{"type":"bound","dimension":"added","upper":9,"ordering":"numeric"}`:                  `("added" <= 9)`,
 		`{"type":"range","column":"added","matchValueType":"LONG","lower":1,"upperOpen":true}`: `("added" >= 1)`,
-		`{"type":"not","field":{"type":"null","column":"page"}}`:                               `!isnull("page")`,
+		`{"type":"not","field":{"type":"null","column":"page"}}`:                               `(! isnull("page"))`,
 		`{"type":"interval","dimension":"__time","intervals":["1970-01-01/1970-01-02"]}`:       `(("__time" >= 0) && ("__time" < 86400000))`,
 		`{"type":"expression","expression":"added > 1"}`:                                       `("added" > 1)`,
 	} {

@@ -81,11 +81,21 @@ func (c *Common) When() []chrono.Interval {
 	return chrono.Condense(slices.Clone(*c.Intervals))
 }
 
-func (c *Common) checkSource() error {
+func (c *Common) checkSource() (err error) {
 	if c.DataSource.DataSource == nil {
 		return invalid("dataSource can't be null")
 	}
-	return nil
+	for _, v := range c.VirtualColumns {
+		if v.VirtualColumn != nil && v.output() == plan.TimeColumn {
+			return invalid("virtualColumn name[%s] not allowed", plan.TimeColumn)
+		}
+	}
+	walkSources(c.DataSource.DataSource, func(d DataSource) {
+		if u, ok := d.(*UnionSource); ok && len(u.DataSources) == 0 {
+			err = invalid("'dataSources' must be non-null and non-empty for 'union'")
+		}
+	})
+	return err
 }
 
 func (c *Common) checkGranularity() error {
@@ -114,7 +124,24 @@ func (g *GranularitySet) UnmarshalJSON(text []byte) error {
 		return nil
 	}
 	g.Given = true
-	return g.Granularity.UnmarshalJSON(text)
+	return g.Granularity.UnmarshalJSON(inKnownZone(text))
+}
+
+// inKnownZone puts UTC for a time zone that nobody knows, as in all that queries say of zones.
+func inKnownZone(text []byte) []byte {
+	var members map[string]json.RawMessage
+	var zone string
+	if json.Unmarshal(text, &members) != nil || json.Unmarshal(members["timeZone"], &zone) != nil {
+		return text
+	}
+	if _, err := chrono.LoadZone(zone); err == nil {
+		return text
+	}
+	members["timeZone"] = json.RawMessage(`"UTC"`)
+	if known, err := json.Marshal(members); err == nil {
+		return known
+	}
+	return text
 }
 
 // orAll returns the granularity, all if none was given.
@@ -251,6 +278,9 @@ func (q *Timeseries) check() error {
 	if q.Limit < 0 {
 		return invalid("limit must be greater than 0, but is [%d]", q.Limit)
 	}
+	if name, _ := q.Context["timestampResultField"].V.(string); name != "" && q.has(name) {
+		return invalid("[%s] already defined", name)
+	}
 	return q.Grouping.check()
 }
 
@@ -333,7 +363,20 @@ func (q *GroupBy) check() error {
 	if q.has(plan.TimeColumn) || slices.ContainsFunc(q.Dimensions, func(d DimensionOf) bool { return d.output() == plan.TimeColumn }) {
 		return invalid("'__time' cannot be used as an output name for dimensions, aggregators, or post-aggregators.")
 	}
+	if q.has("") || slices.ContainsFunc(q.Dimensions, func(d DimensionOf) bool { return d.output() == "" }) {
+		return invalid("Column name must be provided and non-empty")
+	}
+	if l := q.LimitSpec; l != nil {
+		for _, o := range l.Columns {
+			if o.Dimension == plan.TimeColumn {
+				return invalid("Unknown column in order clause[%s]", o.Dimension)
+			}
+		}
+	}
 	for _, set := range q.SubtotalsSpec {
+		if set == nil {
+			return invalid("subtotalsSpec can't hold null")
+		}
 		for _, name := range set {
 			if !slices.ContainsFunc(q.Dimensions, func(d DimensionOf) bool { return d.output() == name }) {
 				return invalid("Subtotal spec names [%s], which is no dimension of the query", name)
@@ -382,6 +425,16 @@ func (q *Scan) check() error {
 			return invalid("order [%s] is unknown. Known are [none, ascending, descending]", o.Order)
 		}
 	}
+	for _, o := range q.OrderBy {
+		if o.Order == "" {
+			return invalid("orderBy of column [%s] needs [order]", o.ColumnName)
+		}
+	}
+	if len(q.OrderBy) > 0 && q.Order != "" && q.Order != "none" {
+		if len(q.OrderBy) != 1 || q.OrderBy[0].ColumnName != plan.TimeColumn || q.OrderBy[0].Order != q.Order {
+			return invalid("Cannot provide 'order' incompatible with 'orderBy'")
+		}
+	}
 	for _, o := range q.order() {
 		if len(q.Columns) > 0 && !slices.Contains(q.Columns, o.ColumnName) {
 			return invalid("Column [%s] from 'orderBy' must also appear in 'columns'.", o.ColumnName)
@@ -421,6 +474,14 @@ func (q *Search) check() error {
 	}
 	if q.Query.SearchQuery == nil {
 		q.Query.SearchQuery = &AllSearch{}
+	}
+	if q.Limit < 0 {
+		return invalid("limit can't be negative, but is [%d]", q.Limit)
+	}
+	if q.Sort != nil {
+		if _, err := orderingOf(q.Sort.Type); err != nil {
+			return err
+		}
 	}
 	for _, d := range q.SearchDimensions {
 		if d.Dimension == nil {

@@ -20,6 +20,15 @@ var required = map[string]map[string][]string{
 		"expression":       {"expression"},
 		"not":              {"field"},
 	},
+	"Datasource": {
+		"table":       {"name"},
+		"globalTable": {"name"},
+		"inline":      {"columnNames"},
+		"query":       {"query"},
+	},
+	"Having": {
+		"dimSelector": {"dimension"},
+	},
 	"Aggregator": {
 		"filtered":   {"filter", "aggregator"},
 		"expression": {"name", "fields", "initialValue", "fold"},

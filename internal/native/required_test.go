@@ -35,6 +35,30 @@ func TestPartsWithoutWhatTheyNeed(t *testing.T) {
 		{groups(`{"type":"extraction","dimension":"page"}`), "Dimension of type [extraction] needs [extractionFn]"},
 		{groups(`{}`), "Dimension of type [default] needs [dimension]"},
 		{groups(`{"type":"listFiltered","delegate":"tags"}`), "Dimension of type [listFiltered] needs [values]"},
+		{groups(`{"type":"listFiltered","delegate":"tags","values":[]}`), "values list must be non-empty"},
+		{groups(`{"type":"lookup","dimension":"page","outputName":"x","name":"l","lookup":{"type":"map","map":{}}}`), "can't have both name [l] and lookup"},
+		{groups(`{"type":"extraction","dimension":"page","outputName":"x","extractionFn":{"type":"substring","index":0,"length":0}}`), "a length of at least 1"},
+		{groups(`{"type":"extraction","dimension":"page","outputName":"x","extractionFn":{"type":"registeredLookup","lookup":"l","retainMissingValue":true,` +
+			`"replaceMissingValueWith":"y"}}`), "Cannot specify a [replaceMissingValueWith]"},
+		{filter(`{"type":"columnComparison","dimensions":["page"]}`), "at least 2 dimensions"},
+		{timeseries(`"virtualColumns":[{"type":"expression","name":"__time","expression":"1"}]`), "virtualColumn name[__time] not allowed"},
+		{timeseries(`"aggregations":[{"type":"count","name":"c"}],"context":{"timestampResultField":"c"}`), "[c] already defined"},
+		{timeseries(`"aggregations":[{"type":"expression","name":"e","fields":["added","deleted"],"initialValue":"0","fold":"__acc + added"}]`), "must have a single input field"},
+		{`{"queryType":"timeBoundary","dataSource":["wiki"]}`, "A datasource can't be a list"},
+		{`{"queryType":"timeBoundary","dataSource":{"type":"table"}}`, "Datasource of type [table] needs [name]"},
+		{`{"queryType":"timeBoundary","dataSource":{"type":"union","dataSources":[]}}`, "non-empty for 'union'"},
+		{`{"queryType":"search","dataSource":"wiki","intervals":["2015/2016"],"granularity":"all","limit":-1}`, "limit can't be negative"},
+		{`{"queryType":"search","dataSource":"wiki","intervals":["2015/2016"],"granularity":"all","sort":{"type":"frob"}}`, "ordering [frob] is unknown"},
+		{`{"queryType":"scan","dataSource":"wiki","intervals":["2015/2016"],"orderBy":[{"columnName":"__time"}]}`, "needs [order]"},
+		{`{"queryType":"scan","dataSource":"wiki","intervals":["2015/2016"],"order":"descending","orderBy":[{"columnName":"__time","order":"ascending"}]}`,
+			"Cannot provide 'order' incompatible with 'orderBy'"},
+		{`{"queryType":"groupBy","dataSource":"wiki","intervals":["2015/2016"],"granularity":"all","dimensions":["page"],` +
+			`"subtotalsSpec":[null]}`, "subtotalsSpec can't hold null"},
+		{`{"queryType":"groupBy","dataSource":"wiki","intervals":["2015/2016"],"granularity":"all","aggregations":[{"type":"count","name":""}]}`, "Column name must be provided"},
+		{`{"queryType":"groupBy","dataSource":"wiki","intervals":["2015/2016"],"granularity":"all","having":{"type":"dimSelector",` +
+			`"value":"x"}}`, "Having of type [dimSelector] needs [dimension]"},
+		{`{"queryType":"groupBy","dataSource":"wiki","intervals":["2015/2016"],"granularity":"all","aggregations":[{"type":"count","name":"c"}],` +
+			`"having":{"type":"greaterThan","aggregation":"c","value":"x"}}`, "wants a number and not [x]"},
 		{`{"queryType":"segmentMetadata","dataSource":"wiki","toInclude":{"type":"list"}}`, "toInclude of type [list] needs [columns]"},
 	} {
 		q, err := Decode([]byte(c.body))

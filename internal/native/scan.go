@@ -16,6 +16,9 @@ func (t *translator) scan(q *Scan) (*Plan, error) {
 	}
 	names := q.Columns
 	if len(names) == 0 {
+		if timeless(q.DataSource.DataSource, s.columns) {
+			names = append(names, plan.TimeColumn)
+		}
 		for _, c := range s.columns {
 			names = append(names, c.Name)
 		}
@@ -37,6 +40,10 @@ func (t *translator) scan(q *Scan) (*Plan, error) {
 				return nil, err
 			}
 			p.Exprs, p.Names = append(p.Exprs, x), append(p.Names, name)
+			continue
+		}
+		if name == plan.TimeColumn && timeless(q.DataSource.DataSource, s.columns) {
+			p.Exprs, p.Names = append(p.Exprs, &expr.Literal{Value: int64(0), T: timeType.NotNull()}), append(p.Names, name)
 			continue
 		}
 		x, err := s.column(name)
@@ -96,6 +103,15 @@ func (t *translator) scan(q *Scan) (*Plan, error) {
 		out.Node = &plan.Limit{Input: p, Count: limit}
 	}
 	return out, nil
+}
+
+// timeless reports whether rows of constants or of a query have no time: it is 0 for scans.
+func timeless(d DataSource, columns []plan.Column) bool {
+	switch d.(type) {
+	case *InlineSource, *QuerySource:
+		return !slices.ContainsFunc(columns, func(c plan.Column) bool { return c.Name == plan.TimeColumn })
+	}
+	return false
 }
 
 // LegacyTime is the name of the column with the time in scans of old clients.

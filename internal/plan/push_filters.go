@@ -54,6 +54,9 @@ func (o *optimizer) push(n Node, terms []expr.Expr) Node {
 		return WithInputs(x, []Node{o.push(x.Input, terms)})
 
 	case *Union:
+		if o.options.KeepFilters {
+			return filter(mapInputs(n, func(c Node) Node { return o.push(c, nil) }), terms)
+		}
 		o.moved(terms)
 		in := make([]Node, len(x.Ins))
 		for i, c := range x.Ins {
@@ -83,6 +86,9 @@ func (o *optimizer) push(n Node, terms []expr.Expr) Node {
 		return filter(WithInputs(x, []Node{o.push(x.Input, down)}), stay)
 
 	case *Join:
+		if o.options.KeepFilters && !joinsAll(x, terms) {
+			return filter(o.pushJoin(x, nil), terms)
+		}
 		return o.pushJoin(x, terms)
 	}
 	return filter(mapInputs(n, func(c Node) Node { return o.push(c, nil) }), terms)
@@ -92,6 +98,17 @@ func (o *optimizer) moved(terms []expr.Expr) {
 	if len(terms) > 0 {
 		o.fired()
 	}
+}
+
+// joinsAll reports whether each of the terms reads both sides of a join.
+func joinsAll(x *Join, terms []expr.Expr) bool {
+	width := len(x.Left.Columns())
+	for _, e := range terms {
+		if readsOnly(e, func(c int) bool { return c < width }) || readsOnly(e, func(c int) bool { return c >= width }) {
+			return false
+		}
+	}
+	return true
 }
 
 // pushJoin distributes terms, over the columns of left then right, and the terms of the join condition.

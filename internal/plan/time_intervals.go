@@ -23,10 +23,26 @@ func (o *optimizer) timeIntervals(n Node) Node {
 	if column < 0 {
 		return n
 	}
-	reader := timeReader{column: column, zone: o.options.Context.Zone}
+	bound, stay := TimeBounds(scan.Filter, column, o.options.Context.Zone, scan.Intervals)
+	if bound == nil || scan.Intervals != nil && len(Split(stay)) == len(Split(scan.Filter)) {
+		return n
+	}
+	o.fired()
+	if len(bound) == 0 {
+		return Empty(scan.Out)
+	}
+	c := *scan
+	c.Filter, c.Intervals = stay, bound
+	return &c
+}
+
+// TimeBounds reads the terms of a condition that bound a column of times: the intervals within those of before (nil: all time; nil again where there are
+// no bounds), and what they do not say completely.
+func TimeBounds(cond expr.Expr, column int, zone *chrono.Zone, before []chrono.Interval) (within []chrono.Interval, rest expr.Expr) {
+	reader := timeReader{column: column, zone: zone}
 	var stay []expr.Expr
-	bound, bounded := scan.Intervals, scan.Intervals != nil
-	for _, term := range Split(scan.Filter) {
+	bounded := before != nil
+	for _, term := range Split(cond) {
 		set, exact := reader.set(term)
 		if set == nil {
 			stay = append(stay, term)
@@ -36,21 +52,15 @@ func (o *optimizer) timeIntervals(n Node) Node {
 			stay = append(stay, term)
 		}
 		if bounded {
-			bound = chrono.IntersectAll(bound, set.list)
+			before = chrono.IntersectAll(before, set.list)
 		} else {
-			bound, bounded = chrono.IntersectAll(set.list, []chrono.Interval{allTime}), true
+			before, bounded = chrono.IntersectAll(set.list, []chrono.Interval{allTime}), true
 		}
 	}
-	if !bounded || scan.Intervals != nil && len(stay) == len(Split(scan.Filter)) {
-		return n
+	if bounded && before == nil {
+		before = []chrono.Interval{}
 	}
-	o.fired()
-	if len(bound) == 0 {
-		return Empty(scan.Out)
-	}
-	c := *scan
-	c.Filter, c.Intervals = Conjunction(stay), bound
-	return &c
+	return before, Conjunction(stay)
 }
 
 // instants is a set of instants; not nil, though it may be empty.

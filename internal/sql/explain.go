@@ -66,7 +66,7 @@ func (s *Statement) planText(context map[string]any) (string, error) {
 		names[i] = c.Name
 	}
 	if system {
-		return systemText(plan.Optimize(s.Plan, plan.Options{Context: env, Off: []string{"share"}}), names), nil
+		return systemText(plan.Optimize(s.Plan, plan.Options{Context: env, Off: []string{"share", "prune_columns"}}), names), nil
 	}
 	shown := maps.Clone(context)
 	if shown == nil {

@@ -48,6 +48,8 @@ func (t *systemTree) node(n plan.Node, names []string, depth int) {
 	case *plan.Filter:
 		t.line(depth, "Filter", "condition=["+systemExpr(x.Cond)+"]")
 	case *plan.Aggregate:
+		x = overColumns(x)
+		n = x
 		group := make([]string, len(x.Keys))
 		for i, k := range x.Keys {
 			group[i] = strconv.Itoa(k)
@@ -108,6 +110,38 @@ func (t *systemTree) node(n plan.Node, names []string, depth int) {
 	for _, c := range n.Inputs() {
 		t.node(c, nil, depth+1)
 	}
+}
+
+// overColumns is an aggregate over what a projection of columns reads.
+func overColumns(x *plan.Aggregate) *plan.Aggregate {
+	p, ok := x.Input.(*plan.Project)
+	if !ok {
+		return x
+	}
+	from := make([]int, len(p.Exprs))
+	for i, e := range p.Exprs {
+		c, ok := e.(*expr.Column)
+		if !ok {
+			return x
+		}
+		from[i] = c.Index
+	}
+	out := *x
+	out.Input, out.Keys, out.Aggs = p.Input, make([]int, len(x.Keys)), make([]plan.AggCall, len(x.Aggs))
+	for i, k := range x.Keys {
+		out.Keys[i] = from[k]
+	}
+	for i, a := range x.Aggs {
+		args := make([]int, len(a.Args))
+		for j, c := range a.Args {
+			args[j] = from[c]
+		}
+		if a.Args = args; a.Filter >= 0 {
+			a.Filter = from[a.Filter]
+		}
+		out.Aggs[i] = a
+	}
+	return &out
 }
 
 // passesAll reports whether p gives the columns of its input as they are.

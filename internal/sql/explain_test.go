@@ -135,3 +135,75 @@ func TestExplainsOfListsAndLimits(t *testing.T) {
 		explains(t, c.sql, c.want)
 	}
 }
+
+// Parts of plans that the reference gave for conditions that say one thing twice, contradict themselves, or are of a CASE.
+func TestExplainsOfConditions(t *testing.T) {
+	const none, zero = `"rows":[]`, `"columnNames":["EXPR$0"],"columnTypes":["LONG"],"rows":[[0]]`
+	lower := func(n string) string {
+		return `"filter":{"type":"range","column":"i","matchValueType":"LONG","lower":` + n + `,"lowerOpen":true}`
+	}
+	equals := func(c, v string) string {
+		return `{"type":"equals","column":"` + c + `","matchValueType":"STRING","matchValue":"` + v + `"}`
+	}
+	between := `"filter":{"type":"not","field":{"type":"range","column":"i","matchValueType":"LONG","lower":1,"upper":5}}`
+	for _, c := range []struct{ cond, want string }{
+		{"i > 3 AND i > 5", lower("5")},
+		{"i > 3 OR i > 5", lower("3")},
+		{"i > 3 AND i <> 2", lower("3")},
+		{"i > 3 AND i IS NOT NULL", lower("3")},
+		{"i >= 3 AND i <= 3", `"filter":{"type":"equals","column":"i","matchValueType":"LONG","matchValue":3}`},
+		{"i NOT BETWEEN 1 AND 5", between},
+		{"i < 1 OR i > 5", between},
+		{"(i > 3) IS FALSE", `"filter":{"type":"range","column":"i","matchValueType":"LONG","upper":3}`},
+		{"s2 IN ('a','b') AND s2 > 'a'", `"filter":` + equals("s2", "b")},
+		{"i = 3 AND i = 4", zero},
+		{"mv = 'a' AND mv = 'b'", `"filter":{"type":"and","fields":[` + equals("mv", "a") + `,` + equals("mv", "b") + `]}`},
+		{"i <> i", zero},
+		{"s2 = NULL", zero},
+		{"__time < TIMESTAMP '2020-01-01' AND __time > TIMESTAMP '2021-01-01'", zero},
+		{"s2 = 'a' AND i = 3 AND s2 = 'b'", `"columnNames":["s2","i"],"columnTypes":["STRING","LONG"],"rows":[]},`},
+		{"UPPER(s2) = 'A' AND UPPER(s2) = 'B'", `"intervals":{"type":"intervals","intervals":[]},"virtualColumns":[{"type":"expression","name":"v0","expression":"upper(\"s2\")"`},
+		{"CASE WHEN s2 = 'red' THEN 1 ELSE 0 END = 1", `"filter":` + equals("s2", "red")},
+		{"CASE WHEN i > 3 THEN 'a' ELSE 'b' END = 'b'", `"filter":{"type":"not","field":{"type":"range","column":"i"`},
+		{"CASE WHEN i > 3 THEN i ELSE i END > 4", lower("4")},
+		{"COALESCE(s2, 'x') = 'x'", `"filter":{"type":"or","fields":[` + equals("s2", "x") + `,{"type":"null","column":"s2"}]}`},
+		{"COALESCE(s2, 'x') = 'y'", `"filter":` + equals("s2", "y")},
+		{"NULLIF(s2, 'red') IS NULL", `"filter":{"type":"or","fields":[` + equals("s2", "red") + `,{"type":"and","fields":[{"type":"null","column":"s2"},` +
+			`{"type":"not","field":` + equals("s2", "red")},
+		{"CAST(i AS VARCHAR) = '3'", `"filter":` + equals("i", "3")},
+		{"MILLIS_TO_TIMESTAMP(tm) > TIMESTAMP '1970-01-01'", `"filter":{"type":"range","column":"tm"`},
+	} {
+		explains(t, "SELECT COUNT(*) FROM c_types WHERE "+c.cond, c.want)
+	}
+	for _, c := range []struct{ sql, want string }{
+		{"SELECT id, s2 FROM c_types WHERE i = 3 AND i = 4", `"columnNames":["id","s2"],"columnTypes":["LONG","STRING"],` + none},
+		{"SELECT s2, COUNT(*) AS c FROM c_types WHERE s2 = 'a' AND s2 = 'b' GROUP BY s2", `"columnNames":["s2","c"],"columnTypes":["STRING","LONG"],` + none},
+		{"SELECT s2, COUNT(*) AS c FROM c_types WHERE i = 3 AND i = 4 GROUP BY s2", `"columnNames":["s2","$f1"],"columnTypes":["STRING","LONG"],` + none},
+		{"SELECT SUM(i) FROM c_types WHERE i = 3 AND i = 4", `"rows":[[null]]`},
+		{"SELECT COUNT(*) FILTER (WHERE i <> i) FROM c_types", `"filter":{"type":"false"}`},
+		{"SELECT CASE WHEN i > 3 THEN 'a' WHEN i < 2 THEN 'a' ELSE 'b' END FROM c_types", `"expression":"case_searched(((\"i\" > 3) || (\"i\" < 2)),'a','b')"`},
+		{"SELECT CASE WHEN i > 3 THEN 1 WHEN i < 2 THEN 2 ELSE 2 END FROM c_types", `"expression":"case_searched((\"i\" > 3),1,2)"`},
+		{"SELECT CAST(i AS VARCHAR), COUNT(*) FROM c_types GROUP BY 1", `"dimensions":[{"type":"default","dimension":"i","outputName":"d0","outputType":"STRING"}]`},
+		{"SELECT CAST(__time AS DATE), COUNT(*) FROM c_types GROUP BY 1", `"granularity":"DAY"`},
+		{"SELECT LOOKUP(s2, 'x'), COUNT(*) FROM c_types GROUP BY 1", `"extractionFn":{"type":"registeredLookup","lookup":"x","retainMissingValue":false,`},
+		{"SELECT FLOOR(__time TO DAY), MAX(i + 1) FROM c_types GROUP BY 1", `"virtualColumns":[{"type":"expression","name":"v1"`},
+		{"SELECT MAX(CASE WHEN s2 = 'red' THEN i END) FROM c_types", `{"type":"filtered","aggregator":{"type":"longMax","name":"a0","fieldName":"i"}`},
+		{"SELECT COUNT(CASE WHEN s2 = 'red' THEN NULL ELSE 1 END) FROM c_types", `"filter":{"type":"not","field":` + equals("s2", "red")},
+		{"SELECT SUM(f) FROM c_types", `{"type":"doubleSum","name":"a0","fieldName":"f"}`},
+		{"SELECT DISTINCT s2 FROM c_types LIMIT 3", `"threshold":3,"intervals":{"type":"intervals","intervals":["-146136543-09-08T08:23:32.096Z/146140482-04-24T15:36:27.903Z"]},` +
+			`"granularity":{"type":"all"},"aggregations":[]`},
+		{"SELECT MV_FILTER_ONLY(mv, ARRAY['a']) FROM c_types", `{"type":"mv-filtered","name":"v0","delegate":{"type":"default","dimension":"mv",` +
+			`"outputName":"mv","outputType":"STRING"},"values":["a"]`},
+		{"SELECT MV_CONTAINS(mv, 'a'), ARRAY[1, 2] FROM c_types", `"expression":"array_contains(\"mv\",'a')"`},
+		{"SELECT MV_CONTAINS(mv, 'a'), ARRAY[1, 2] FROM c_types", `"expression":"array(1,2)"`},
+		{"SELECT x / 2, s2 NOT LIKE 'r%' FROM c_types", `"expression":"(\"x\" / 2)"`},
+		{"SELECT t.id FROM c_types t JOIN c_dim d ON t.s2 = d.k WHERE t.i > 3", `"joinType":"INNER"},"intervals":{"type":"intervals","intervals":[` +
+			`"-146136543-09-08T08:23:32.096Z/146140482-04-24T15:36:27.903Z"]},"resultFormat":"compactedList",` + lower("3")},
+		{"SELECT k FROM (SELECT k FROM c_dim UNION ALL SELECT k FROM c_dim) WHERE k = 'a'", `"dataSource":{"type":"union"`},
+		{"SELECT k FROM c_dim UNION ALL SELECT s2 FROM c_types LIMIT 3", `"limit":3,"columns":["s2"]`},
+		{"SELECT s2, COUNT(*) FROM c_types GROUP BY 1 HAVING COUNT(*) > 3 ORDER BY 1", `"limitSpec":{"type":"default","columns":[{"dimension":"d0","direction":"ascending"`},
+		{"SELECT FLOOR(__time TO DAY), s2, COUNT(*) FROM c_types GROUP BY ROLLUP(FLOOR(__time TO DAY), s2)", `"timestampResultFieldInOriginalDimensions":0`},
+	} {
+		explains(t, c.sql, c.want)
+	}
+}

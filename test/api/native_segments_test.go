@@ -53,6 +53,12 @@ func TestNativeAnswersBySegment(t *testing.T) {
 			`"events":[{"as":[],"n":"plain"}],"rowSignature":[{"name":"as","type":"COMPLEX<json>"},{"name":"n","type":"STRING"}]}]`},
 		{"the first segment's types", `{"queryType":"scan",` + types + `,"columns":["as","n"],"limit":1,"offset":1}`,
 			`"events":[{"as":["only"],"n":{"k":{"z":2.5}}}],"rowSignature":[{"name":"as","type":"ARRAY<STRING>"},{"name":"n","type":"COMPLEX<json>"}]}]`},
+		{"a scan of a union, table by table", `{"queryType":"scan","dataSource":{"type":"union","dataSources":["g_types","g_hours"]},` +
+			`"intervals":["2015-09-12T00/2015-09-12T01","2020/2021"],` +
+			`"columns":["cnt","l"],"filter":{"type":"or","fields":[{"type":"selector","dimension":"countryName","value":"Australia"},{"type":"selector","dimension":"l","value":"0"}]},` +
+			`"limit":2,"resultFormat":"compactedList"}`, `[{"segmentId":"g_hours_2015-09-12T00:00:00.000Z_2015-09-12T01:00:00.000Z_V","columns":["cnt","l"],"events":[[1,null]],` +
+			`"rowSignature":[{"name":"cnt","type":"LONG"},{"name":"l"}]},{"segmentId":"g_types_2020-02-01T00:00:00.000Z_2020-03-01T00:00:00.000Z_V","columns":["cnt","l"],` +
+			`"events":[[null,0]],"rowSignature":[{"name":"cnt"},{"name":"l","type":"LONG"}]}]`},
 		{"a scan of old clients", `{"queryType":"scan",` + types + `,"columns":["s"],"limit":1,"legacy":true,"resultFormat":"compactedList"}`,
 			`"columns":["timestamp","s"],"events":[["2020-01-01T00:00:00.000Z","a"]],"rowSignature":[{"name":"timestamp","type":"LONG"},{"name":"s","type":"STRING"}]}]`},
 		{"times as numbers", `{"queryType":"timeseries",` + types + `,"granularity":"year",` + rows + `,"descending":"true","context":{"serializeDateTimeAsLong":true}}`,
@@ -68,8 +74,8 @@ func TestNativeAnswersBySegment(t *testing.T) {
 	for _, c := range []struct{ name, body, want string }{
 		{"a scan", `{"queryType":"scan",` + types + `,` + by + `}`, "can't be set for a scan"},
 		{"a word that is no way to vectorize", `{"queryType":"timeBoundary","dataSource":"g_types","context":{"vectorize":"maybe"}}`, "Expected key [vectorize] to be one of [true, false, force]"},
-		{"a strategy that never was", `{"queryType":"timeBoundary","dataSource":"g_types","context":{"groupByStrategy":"v3"}}`, "Expected key [groupByStrategy]"},
-		{"a number as a switch", `{"queryType":"timeBoundary","dataSource":"g_types","context":{"skipEmptyBuckets":5}}`, "Expected key [skipEmptyBuckets] to be a Boolean"},
+		{"a strategy that never was", `{"queryType":"groupBy",` + types + `,"granularity":"all","context":{"groupByStrategy":"v3"}}`, "Expected key [groupByStrategy]"},
+		{"a number as a switch", `{"queryType":"timeseries",` + types + `,"granularity":"all","context":{"skipEmptyBuckets":5}}`, "Expected key [skipEmptyBuckets] to be a Boolean"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if status, _, got := post(t, s, "/service/v2", c.body); status != http.StatusBadRequest || !strings.Contains(got, c.want) {

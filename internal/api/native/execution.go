@@ -41,6 +41,10 @@ func (x *execution) answer(ctx context.Context, q lang.Query) error {
 		return x.segmentMetadata(ctx, q)
 	case *lang.DataSourceMetadata:
 		return x.dataSourceMetadata(ctx, q)
+	case *lang.Scan:
+		if tables := lang.UnitedTables(q.DataSource.DataSource); tables != nil && !q.Ordered() {
+			return x.scanUnion(ctx, q, tables)
+		}
 	}
 	p, err := lang.Translate(ctx, q, x.session)
 	if err != nil {

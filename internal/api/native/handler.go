@@ -125,7 +125,7 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) (err error) {
 	}
 	dialect := edge.DialectOf(r.Context())
 	dialect.SetHeader(w.Header(), "Query-Id", id)
-	if err := checkSettings(settings); err != nil {
+	if err := checkSettings(q, settings); err != nil {
 		return err
 	}
 	ctx, done, err := query.Deadline(r.Context(), settings, a.o.DefaultTimeout, a.o.MaxTimeout)
@@ -178,12 +178,16 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) (err error) {
 
 // switches are the parameters of the query context that are true or false.
 var switches = []string{
-	"bySegment", "finalize", "grandTotal", "resultAsArray", "serializeDateTimeAsLong", "skipEmptyBuckets", "sortByDimsFirst", "useCache", "populateCache",
+	"bySegment", "finalize", "grandTotal", "resultAsArray", "serializeDateTimeAsLong", "sortByDimsFirst", "useCache", "populateCache",
 }
 
 // checkSettings refuses parameters of the query context that can't be read, also those that have no effect here.
-func checkSettings(settings map[string]any) error {
-	for _, name := range switches {
+func checkSettings(q lang.Query, settings map[string]any) error {
+	names := switches
+	if _, ok := q.(*lang.Timeseries); ok {
+		names = append(slices.Clone(switches), "skipEmptyBuckets")
+	}
+	for _, name := range names {
 		if _, err := query.Bool(settings, name, false); err != nil {
 			return err
 		}
@@ -192,7 +196,8 @@ func checkSettings(settings map[string]any) error {
 		return fault.BadContext("Expected key [vectorize] to be one of [true, false, force], but got [%s]", v)
 	}
 	// Old releases had two ways to group, with the same answers; both names stand for ours.
-	if v, ok := settings["groupByStrategy"].(string); ok && v != "v1" && v != "v2" {
+	_, groups := q.(*lang.GroupBy)
+	if v, ok := settings["groupByStrategy"].(string); groups && ok && v != "v1" && v != "v2" {
 		return fault.BadContext("Expected key [groupByStrategy] to be [v2], but got [%s]", v)
 	}
 	return nil

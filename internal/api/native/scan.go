@@ -2,6 +2,7 @@ package native
 
 import (
 	"context"
+	"slices"
 	"sort"
 
 	"github.com/hengedb/henge/internal/chrono"
@@ -32,6 +33,7 @@ type scanAnswer struct {
 	shown   int
 	size    int64
 	skip    int64 // rows still to leave out
+	given   int64 // rows that were not
 
 	segments []namedSegment
 	segment  int   // of the element, an index of segments; -1: none
@@ -47,7 +49,49 @@ type namedSegment struct {
 }
 
 func (x *execution) scan(ctx context.Context, q *lang.Scan, p *lang.Plan) error {
-	a := &scanAnswer{x: x, compact: q.ResultFormat == "compactedList", time: p.Time, shown: p.Shown, size: scanBatch, skip: int64(q.Offset), segment: -1}
+	x.out.buf = append(x.out.buf, '[')
+	if _, err := x.scanned(ctx, q, p, false); err != nil {
+		return err
+	}
+	x.out.buf = append(x.out.buf, ']')
+	return nil
+}
+
+// scanUnion gives the rows of several tables, table by table in the order of their names, each with the columns that it has.
+func (x *execution) scanUnion(ctx context.Context, q *lang.Scan, tables []string) error {
+	x.out.buf = append(x.out.buf, '[')
+	written, skip, limited := false, q.Offset, q.Limit != nil && *q.Limit > 0
+	left := lang.Whole(0)
+	if limited {
+		left = *q.Limit
+	}
+	for _, name := range slices.Sorted(slices.Values(tables)) {
+		of := *q
+		of.DataSource = lang.DataSourceOf{DataSource: &lang.TableSource{Name: name}}
+		of.Limit, of.Offset = &left, skip
+		p, err := lang.Translate(ctx, &of, x.session)
+		if err != nil {
+			return err
+		}
+		a, err := x.scanned(ctx, &of, p, written)
+		if err != nil {
+			return err
+		}
+		written, skip = a.written, lang.Whole(a.skip)
+		if left -= lang.Whole(a.given); limited && left <= 0 {
+			break
+		}
+		if !limited {
+			left = 0
+		}
+	}
+	x.out.buf = append(x.out.buf, ']')
+	return nil
+}
+
+// scanned writes the elements of a scan; written says that there are some before them.
+func (x *execution) scanned(ctx context.Context, q *lang.Scan, p *lang.Plan, written bool) (*scanAnswer, error) {
+	a := &scanAnswer{written: written, x: x, compact: q.ResultFormat == "compactedList", time: p.Time, shown: p.Shown, size: scanBatch, skip: int64(q.Offset), segment: -1}
 	if q.BatchSize > 0 {
 		a.size = int64(q.BatchSize)
 	}
@@ -63,15 +107,10 @@ func (x *execution) scan(ctx context.Context, q *lang.Scan, p *lang.Plan) error 
 		return tail
 	}
 	x.findNested(a, q, p)
-	x.out.buf = append(x.out.buf, '[')
 	if err := x.rows(ctx, p.Node, func(c *cells, row int) error { return a.row(ctx, c, row) }); err != nil {
-		return err
+		return nil, err
 	}
-	if err := a.close(ctx); err != nil {
-		return err
-	}
-	x.out.buf = append(x.out.buf, ']')
-	return nil
+	return a, a.close(ctx)
 }
 
 // named returns the segments that a query reads, by time.
@@ -128,6 +167,7 @@ func (a *scanAnswer) row(ctx context.Context, c *cells, row int) error {
 		a.skip--
 		return nil
 	}
+	a.given++
 	out := a.x.out
 	if a.open {
 		out.buf = append(out.buf, ',')

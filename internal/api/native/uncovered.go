@@ -24,6 +24,9 @@ func responseContext(s Session, q *lang.Common, settings map[string]any) (string
 		}
 	}
 	missing := chrono.Subtract(asked, chrono.Condense(covered))
+	if len(missing) == 0 {
+		return "{}", nil
+	}
 	overflowed := len(missing) > limit
 	text, err := edge.MarshalJSON(map[string]any{"uncoveredIntervals": missing[:min(limit, len(missing))], "uncoveredIntervalsOverflowed": overflowed})
 	if err != nil {

@@ -17,11 +17,22 @@ func (g *grouped) aggregator(i int) {
 	g.aggNames = append(g.aggNames, name)
 	var cond expr.Expr
 	if call.Filter >= 0 {
-		cond = g.s.group.args[call.Filter]
+		cond = g.s.w.condition(g.s.group.args[call.Filter])
 	}
 	args := make([]expr.Expr, len(call.Args))
 	for j, a := range call.Args {
 		args[j] = plain(g.s.group.args[a])
+	}
+	if len(args) > 0 && call.Agg.Name != "SUM" && call.Agg.Name != "AVG" {
+		if value, only := oneBranch(args[0]); only != nil && !isOne(value) {
+			args[0] = value
+			if call.Agg.Name == "COUNT" && value.Type().Nullable {
+				only = and(notNull(value), only)
+			}
+			if cond = and(cond, only); call.Agg.Name == "COUNT" {
+				args = nil
+			}
+		}
 	}
 	add := func(spec object, cond expr.Expr, name string) {
 		if cond != nil {
@@ -44,7 +55,7 @@ func (g *grouped) aggregator(i int) {
 			add(obj("type", "count", "name", name), cond, name)
 			return
 		}
-		add(obj("type", numberKind(value)+"Sum", "name", name, "fieldName", g.virtuals.column(value)), cond, name)
+		add(obj("type", sumKind(value), "name", name, "fieldName", g.virtuals.column(value)), cond, name)
 	case "GROUPING":
 		fields := make([]string, len(args))
 		for j, a := range args {
@@ -66,12 +77,12 @@ func (g *grouped) aggregator(i int) {
 				known = and(known, cond)
 			}
 		}
-		add(obj("type", numberKind(value)+"Sum", "name", sum, "fieldName", g.virtuals.column(value)), cond, sum)
+		add(obj("type", sumKind(value), "name", sum, "fieldName", g.virtuals.column(value)), cond, sum)
 		add(obj("type", "count", "name", count), known, count)
 		fields := []object{obj("type", "fieldAccess", "fieldName", sum), obj("type", "fieldAccess", "fieldName", count)}
 		g.posts = append(g.posts, obj("type", "arithmetic", "name", name, "fn", "quotient", "fields", fields))
 	case "APPROX_COUNT_DISTINCT":
-		field := g.virtuals.column(args[0])
+		field := g.virtuals.column(withoutCast(args[0]))
 		if args[0].Type().Base == expr.Other {
 			add(obj("type", "hyperUnique", "name", name, "fieldName", field, "isInputHyperUnique", false, "round", true), cond, name)
 			return
@@ -184,6 +195,14 @@ func numberKind(e expr.Expr) string {
 	return "string"
 }
 
+// sumKind is the type of a sum: that of FLOATs is DOUBLE.
+func sumKind(e expr.Expr) string {
+	if kind := numberKind(e); kind != "float" {
+		return kind + "Sum"
+	}
+	return "doubleSum"
+}
+
 // filteredSum reads SUM(CASE WHEN cond THEN x ELSE 0 END) as the sum of x where cond is true. The reference looks for
 // the whole number 0 only.
 func filteredSum(e expr.Expr) (value, cond expr.Expr) {
@@ -200,10 +219,29 @@ func filteredSum(e expr.Expr) (value, cond expr.Expr) {
 	return c.Whens[0].Then, c.Whens[0].Cond
 }
 
+// oneBranch reads a CASE that has a value where cond is true, else NULL.
+func oneBranch(e expr.Expr) (value, cond expr.Expr) {
+	c, ok := e.(*expr.Case)
+	if !ok || len(c.Whens) != 1 {
+		return e, nil
+	}
+	isNull := func(e expr.Expr) bool {
+		l, ok := e.(*expr.Literal)
+		return e == nil || ok && l.Value == nil
+	}
+	switch {
+	case isNull(c.Else):
+		return c.Whens[0].Then, c.Whens[0].Cond
+	case isNull(c.Whens[0].Then):
+		return c.Else, &expr.Not{X: c.Whens[0].Cond}
+	}
+	return e, nil
+}
+
 // counted is the condition of rows that COUNT(e) counts. Of CASE WHEN cond THEN 1 END it is cond.
 func counted(e expr.Expr) expr.Expr {
-	if c, ok := e.(*expr.Case); ok && len(c.Whens) == 1 && c.Else == nil && isOne(c.Whens[0].Then) {
-		return c.Whens[0].Cond
+	if value, cond := oneBranch(e); cond != nil && isOne(value) {
+		return cond
 	}
 	return notNull(e)
 }

@@ -2,8 +2,11 @@ package nativejson
 
 import (
 	"slices"
+	"strconv"
 
+	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/plan"
 )
 
 // showConstants makes rows of a statement that reads nothing: constants are a row under the names of the output, and what can't be computed
@@ -44,7 +47,7 @@ func (s *stage) showConstants(names []string) {
 
 // nameRows gives constant rows that are output as they are the names of the output.
 func (s *stage) nameRows(names []string) {
-	if s.group != nil || s.operator != "" || s.source.get("type") != "inline" || len(s.cols) != len(s.in) || len(names) != len(s.in) || len(s.in) == 0 {
+	if s.named || s.group != nil || s.operator != "" || s.source.get("type") != "inline" || len(s.cols) != len(s.in) || len(names) != len(s.in) || len(s.in) == 0 {
 		return
 	}
 	for i, e := range s.cols {
@@ -89,4 +92,188 @@ func shownConstant(v any) any {
 		return number(float64(v))
 	}
 	return v
+}
+
+// where sets the condition of a stage's rows. Times that a join or a union is asked for are its intervals, as a table's are already.
+func (s *stage) where(cond expr.Expr) {
+	if kind := s.source.get("type"); cond != nil && (kind == "join" || kind == "union") {
+		if i := slices.IndexFunc(s.in, func(c column) bool { return c.name == plan.TimeColumn && c.typ.Base == expr.Timestamp }); i >= 0 {
+			s.intervals, cond = plan.TimeBounds(cond, i, s.w.options.Expr.Zone, s.intervals)
+		}
+	}
+	simple := s.w.condition(cond)
+	s.filter = simple
+	if isAlways(simple) {
+		s.filter = nil
+	}
+	if cond == nil || !isNever(simple) || isNever(cond) {
+		return
+	}
+	computed := false
+	for _, t := range plan.Split(plain(cond)) {
+		a, ok := s.w.operand(t)
+		computed = computed || ok && !isColumn(stripCasts(a.x))
+	}
+	if computed {
+		s.filter, s.unmetPart, s.intervals = nil, cond, []chrono.Interval{}
+		return
+	}
+	s.unmet = s.read([]expr.Expr{cond})
+}
+
+// read are the columns that expressions read, in the order of the datasource.
+func (s *stage) read(list []expr.Expr) []column {
+	used := make([]bool, len(s.in))
+	for _, e := range list {
+		expr.Rewrite(e, func(e expr.Expr) expr.Expr {
+			if c, ok := e.(*expr.Column); ok {
+				used[c.Index] = true
+			}
+			return e
+		})
+	}
+	out := []column{}
+	for i, c := range s.in {
+		if used[i] {
+			out = append(out, c)
+		}
+	}
+	if len(s.rowNames) > 0 {
+		slices.SortStableFunc(out, func(a, b column) int { return slices.Index(s.rowNames, a.name) - slices.Index(s.rowNames, b.name) })
+	}
+	return out
+}
+
+func emptySource(columns []column) object {
+	names, types := make([]string, len(columns)), make([]string, len(columns))
+	for i, c := range columns {
+		names[i], types[i] = c.name, runtimeName(c.typ)
+	}
+	return obj("type", "inline", "columnNames", names, "columnTypes", types, "rows", [][]any{})
+}
+
+// showEmpty makes rows of a statement whose condition is never true: none, or the one that aggregates of no rows are. Where several columns are read the
+// reference finds that out too late: the query stays, over no rows.
+func (s *stage) showEmpty(names []string) {
+	rows, isInline := s.source.get("rows").([][]any)
+	none := isInline && len(rows) == 0
+	if s.operator != "" || s.unmet == nil && !(none && s.group != nil) {
+		return
+	}
+	outer := func() []column {
+		out := make([]column, len(s.cols))
+		for i, e := range s.cols {
+			out[i] = column{typ: e.Type()}
+			if c, ok := e.(*expr.Column); ok {
+				out[i].name = c.Name
+			}
+			if s.pick == nil && i < len(names) {
+				out[i].name = names[i]
+			}
+		}
+		return out
+	}
+	if s.group == nil {
+		if len(s.unmet) > 1 {
+			s.become(emptySource(s.read(append(slices.Clone(s.cols), columnsExprs(s.in, s.unmet)...))))
+			return
+		}
+		in := outer()
+		s.rowsOf(emptySource(in), in)
+		return
+	}
+	g := s.group
+	if g.having != nil || g.node.Sets != nil {
+		return
+	}
+	var args []expr.Expr
+	for _, a := range g.node.Aggs {
+		for _, i := range a.Args {
+			args = append(args, g.args[i])
+		}
+		if a.Filter >= 0 {
+			args = append(args, g.args[a.Filter])
+		}
+	}
+	used := s.read(slices.Concat(g.dims, args, columnsExprs(s.in, s.unmet)))
+	switch {
+	case len(s.unmet) > 1 || len(g.dims) == 0 && len(used) > 1 || s.limit >= 0 || s.offset > 0:
+		s.become(emptySource(used))
+	case len(g.dims) > 0:
+		in := outer()
+		if elsewhere := s.read(slices.Concat(g.dims, args)); len(elsewhere) < len(used) && !slices.ContainsFunc(g.dims, func(e expr.Expr) bool { return !isColumn(e) }) {
+			for i, e := range s.cols { // columns that are only in the condition make the reference lose the names of aggregates
+				if c, ok := e.(*expr.Column); ok && c.Index >= len(g.dims) {
+					in[i].name, s.named = "$f"+strconv.Itoa(c.Index), true
+				}
+			}
+		}
+		s.rowsOf(emptySource(in), in)
+	default:
+		s.noGroup(outer())
+	}
+}
+
+// noGroup is the row of aggregates without keys over no rows.
+func (s *stage) noGroup(outer []column) {
+	g := s.group
+	row, in := make([]any, len(g.node.Aggs)), make([]column, len(g.node.Aggs))
+	for i, a := range g.node.Aggs {
+		if a.Agg.Name == "COUNT" || a.Agg.Name == "APPROX_COUNT_DISTINCT" {
+			row[i] = 0
+		}
+		in[i] = column{"$f" + strconv.Itoa(i), a.Type}
+	}
+	plainly := len(s.cols) == len(in)
+	for i, e := range s.cols {
+		c, ok := e.(*expr.Column)
+		plainly = plainly && ok && c.Index == i
+	}
+	if plainly {
+		in = outer
+	}
+	cols := s.cols
+	source := emptySource(in)
+	for i := range source {
+		if source[i].name == "rows" {
+			source[i].value = [][]any{row}
+		}
+	}
+	s.rowsOf(source, in)
+	if !plainly {
+		s.cols = nil
+		for _, e := range cols {
+			s.cols = append(s.cols, expr.Rewrite(e, func(e expr.Expr) expr.Expr {
+				if c, ok := e.(*expr.Column); ok {
+					return &expr.Column{Index: c.Index, Name: in[c.Index].name, T: c.T}
+				}
+				return e
+			}))
+		}
+	}
+}
+
+// become gives the stage another datasource of the same columns.
+func (s *stage) become(source object) {
+	s.source, s.filter, s.unmet, s.intervals = source, nil, nil, nil
+}
+
+// rowsOf gives the stage a datasource whose columns are output as they are.
+func (s *stage) rowsOf(source object, in []column) {
+	s.become(source)
+	s.in, s.group, s.keys, s.cols = in, nil, nil, nil
+	for i, c := range in {
+		s.cols = append(s.cols, &expr.Column{Index: i, Name: c.name, T: c.typ})
+	}
+}
+
+// columnsExprs are columns of a datasource as expressions.
+func columnsExprs(in, some []column) []expr.Expr {
+	var out []expr.Expr
+	for i, c := range in {
+		if slices.Contains(some, c) {
+			out = append(out, &expr.Column{Index: i, Name: c.name, T: c.typ})
+		}
+	}
+	return out
 }

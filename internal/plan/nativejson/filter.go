@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -124,8 +125,16 @@ func (f *filters) write(e expr.Expr) object {
 // and joins terms; two ranges of one column become one.
 func (f *filters) and(terms []expr.Expr) object {
 	var fields []object
+	var written []object
 	for _, t := range terms {
 		field := f.write(t)
+		if inner, ok := field.get("fields").([]object); ok && field.get("type") == "and" {
+			written = append(written, inner...)
+		} else {
+			written = append(written, field)
+		}
+	}
+	for _, field := range written {
 		merged := false
 		for i := range fields {
 			if r, ok := mergeRanges(fields[i], field); ok {
@@ -185,8 +194,19 @@ func (f *filters) or(terms []expr.Expr) object {
 		}
 		values[column] = append(values[column], value)
 	}
+	var written []object
 	for _, t := range terms {
 		field := f.write(t)
+		if inner, ok := field.get("fields").([]object); ok && field.get("type") == "or" {
+			written = append(written, inner...)
+		} else {
+			written = append(written, field)
+		}
+	}
+	for _, field := range written {
+		if slices.ContainsFunc(fields, func(o object) bool { return o.get("type") == "equals" && reflect.DeepEqual(o, field) }) {
+			continue
+		}
 		switch {
 		case field.get("type") == "equals" && field.get("matchValueType") == "STRING":
 			c, v := field.get("column"), field.get("matchValue")
@@ -282,7 +302,7 @@ func (f *filters) notIn(x *expr.In) object {
 
 // column returns the column, virtual if need be, that has the value of e; false if the filter is to be an expression as a whole.
 func (f *filters) column(e expr.Expr) (string, bool) {
-	e = stripCasts(e)
+	e = withoutCast(stripCasts(e))
 	if c, ok := e.(*expr.Column); ok {
 		return c.Name, true
 	}
@@ -291,7 +311,7 @@ func (f *filters) column(e expr.Expr) (string, bool) {
 	}
 	if c, ok := e.(*expr.Call); ok {
 		switch c.Fn.Name {
-		case "SUBSTRING", "SUBSTR", "LEFT", "RIGHT", "LOOKUP", "REGEXP_EXTRACT":
+		case "SUBSTRING", "SUBSTR", "LOOKUP", "REGEXP_EXTRACT":
 			return "", false
 		}
 	}
@@ -307,6 +327,19 @@ func stripCasts(e expr.Expr) expr.Expr {
 		}
 		e = c.X
 	}
+}
+
+// withoutCast is the column that a conversion is of, which filters and dimensions make by themselves.
+func withoutCast(e expr.Expr) expr.Expr {
+	c, ok := e.(*expr.Cast)
+	if !ok || !isColumn(c.X) || c.X.Type().Multi || c.X.Type() == c.T {
+		return e
+	}
+	simple := func(t expr.Type) bool { return t.IsNumeric() || t.IsCharacter() }
+	if simple(c.T) && simple(c.X.Type()) {
+		return c.X
+	}
+	return e
 }
 
 var ranges = map[string]struct {
@@ -382,7 +415,7 @@ func (f *filters) call(x *expr.Call) object {
 		}
 		return out
 	}
-	kind, value = equalTo(left, l.Value)
+	kind, value = equalToOne(left, l.Value)
 	equals := obj("type", "equals", "column", column, "matchValueType", kind, "matchValue", value)
 	if op == "<>" {
 		return obj("type", "not", "field", equals)
@@ -425,6 +458,9 @@ func (f *filters) multi(x *expr.Call) object {
 		fields = append(fields, obj("type", "equals", "column", column, "matchValueType", "STRING", "matchValue", v))
 	}
 	if len(fields) == 1 {
+		if x.Fn.Name == "MV_OVERLAP" {
+			fields[0] = obj("type", "equals", "column", column, "matchValueType", "ARRAY<STRING>", "matchValue", values[0])
+		}
 		return fields[0]
 	}
 	return obj("type", "and", "fields", fields)
@@ -509,6 +545,18 @@ func equalTo(e expr.Expr, v any) (string, any) {
 		return "FLOAT", number(x)
 	}
 	return typedValue(v)
+}
+
+// equalToOne is equalTo of a single value: a FLOAT is compared with a fraction as a DOUBLE, and what is made a whole number with one.
+func equalToOne(e expr.Expr, v any) (string, any) {
+	kind, value := equalTo(e, v)
+	switch whole, isWhole := typedValue(v); {
+	case kind == "FLOAT" && whole != "LONG":
+		return "DOUBLE", value
+	case kind == "DOUBLE" && whole == "LONG" && e.Type().IsInteger():
+		return whole, isWhole
+	}
+	return kind, value
 }
 
 // number writes a double as all results do.

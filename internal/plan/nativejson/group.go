@@ -34,13 +34,18 @@ func (s *stage) groupQuery() (*result, error) {
 	if s.computesLast() {
 		g.postPrefix = unusedPrefix("s", s.in)
 	}
+	if s.unmetPart != nil {
+		s.filterSpec(s.unmetPart, g.virtuals)
+	}
 	filter := s.filterSpec(s.filter, g.virtuals)
 	granularity, byTime := s.timeseries()
 	dimPrefix := unusedPrefix("d", s.in)
 	for i, d := range s.group.dims {
 		name := dimPrefix + strconv.Itoa(i)
 		g.dimNames = append(g.dimNames, name)
-		if !byTime {
+		if byTime {
+			g.virtuals.skip() // of the bucket, which the granularity says
+		} else {
 			g.dims = append(g.dims, g.dimension(d, name))
 		}
 	}
@@ -92,7 +97,7 @@ func (g *grouped) dimension(d expr.Expr, name string) object {
 	if column, fn := extracted(d); fn != nil && g.s.w.option("forceExpressionVirtualColumns") != true {
 		return obj("type", "extraction", "dimension", column, "outputName", name, "outputType", runtimeName(d.Type()), "extractionFn", fn)
 	}
-	return obj("type", "default", "dimension", g.virtuals.column(d), "outputName", name, "outputType", runtimeName(d.Type()))
+	return obj("type", "default", "dimension", g.virtuals.column(withoutCast(d)), "outputName", name, "outputType", runtimeName(d.Type()))
 }
 
 // extracted returns the column and the extraction function of a part of a text; no function where e is anything else.
@@ -120,6 +125,13 @@ func extracted(e expr.Expr) (column string, fn object) {
 			length = n
 		}
 		return from.Name, obj("type", "substring", "index", start-1, "length", length)
+	case "LOOKUP":
+		lookup, ok := textOf(c.Args[1])
+		if !ok || len(c.Args) != 2 {
+			return "", nil
+		}
+		return from.Name, obj("type", "registeredLookup", "lookup", lookup, "retainMissingValue", false, "replaceMissingValueWith", nil, "injective", nil,
+			"optimize", true)
 	case "REGEXP_EXTRACT":
 		pattern, ok := textOf(c.Args[1])
 		index := int64(0)
@@ -149,7 +161,7 @@ func (s *stage) isQuery() bool { return s.source[0].value == "query" }
 // timeseries returns the granularity if the groups are buckets of __time and nothing else is asked that a timeseries can't do.
 func (s *stage) timeseries() (any, bool) {
 	g := s.group
-	if s.w.options.Tasks || len(g.dims) != 1 || g.having != nil || g.node.Sets != nil || s.isQuery() || s.w.option("sqlUseGranularity") == false {
+	if s.w.options.Tasks || len(g.dims) != 1 || g.having != nil || g.node.Sets != nil || s.isQuery() || s.source.get("type") == "join" || s.w.option("sqlUseGranularity") == false {
 		return nil, false
 	}
 	for _, k := range s.keys {
@@ -165,6 +177,13 @@ func (s *stage) timeseries() (any, bool) {
 
 // granularityOf returns the granularity whose bucket start e is, over __time.
 func (s *stage) granularityOf(e expr.Expr) (any, bool) {
+	if day, ok := e.(*expr.Cast); ok && day.T.Base == expr.Date && isColumn(day.X) && s.w.native(day.X) == `"`+plan.TimeColumn+`"` {
+		zone := s.w.options.Expr.Zone
+		if zone == nil || zone.Name() == chrono.UTC.Name() {
+			return "DAY", true
+		}
+		return obj("type", "period", "period", "P1D", "timeZone", zone.Name(), "origin", nil), true
+	}
 	c, ok := e.(*expr.Call)
 	if !ok || c.Fn.Name != "TIME_FLOOR" {
 		return nil, false
@@ -256,7 +275,7 @@ func (g *grouped) common(q *object, filter any) {
 }
 
 func (g *grouped) aggregations(q *object) {
-	if len(g.aggs) > 0 {
+	if g.aggs != nil {
 		q.set("aggregations", g.aggs)
 	}
 	if len(g.posts) > 0 {
@@ -312,6 +331,9 @@ func (g *grouped) topNQuery(filter any, metric object) object {
 		q.set("filter", filter)
 	}
 	q.set("granularity", obj("type", "all"))
+	if g.aggs == nil {
+		g.aggs = []object{}
+	}
 	g.aggregations(&q)
 	q.set("context", s.context(nil))
 	return q
@@ -323,12 +345,25 @@ func (g *grouped) inOrder() bool {
 	if s.limit >= 0 || s.offset > 0 || s.group.node.Sets != nil || len(s.keys) > len(g.dimNames) {
 		return false
 	}
+	if s.group.having != nil && g.showsAll() {
+		return false
+	}
 	for i, k := range s.keys {
 		if k.Desc || g.out[k.Column].name != g.dimNames[i] {
 			return false
 		}
 	}
 	return true
+}
+
+// showsAll reports whether all dimensions and aggregates are output, and nothing else.
+func (g *grouped) showsAll() bool {
+	for _, e := range g.s.cols {
+		if !isColumn(e) {
+			return false
+		}
+	}
+	return len(g.out) == len(g.dimNames)+len(g.aggNames)
 }
 
 func (g *grouped) groupByQuery(filter any) object {
@@ -383,7 +418,7 @@ func (g *grouped) groupByQuery(filter any) object {
 // timeField is what the context says of a key that is a bucket of __time, in a query whose limit is not by keys alone: such a limit holds on data
 // servers already.
 func (g *grouped) timeField() map[string]any {
-	if g.s.group.node.Sets != nil || g.s.w.option("sqlUseGranularity") == false {
+	if g.s.w.option("sqlUseGranularity") == false || g.s.source.get("type") == "join" {
 		return nil
 	}
 	byKeys := !slices.ContainsFunc(g.s.keys, func(k plan.SortKey) bool { return !slices.Contains(g.dimNames, g.out[k.Column].name) })

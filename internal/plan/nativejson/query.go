@@ -65,7 +65,8 @@ var offRules = []string{"join_keys", "join_side", "push_limits", "linear_sums", 
 // Translate returns the native queries of a plan as it was bound: one, or one per branch of an outermost UNION ALL.
 func Translate(n plan.Node, o Options) ([]Query, error) {
 	tables := tableColumns(n)
-	n = plan.Optimize(n, plan.Options{Context: o.Expr, Off: offRules})
+	apart := isUnion(n)
+	n = plan.Optimize(n, plan.Options{Context: o.Expr, Off: offRules, KeepFilters: true})
 	switch x := n.(type) {
 	case *plan.Write:
 		n = x.Input
@@ -79,8 +80,8 @@ func Translate(n plan.Node, o Options) ([]Query, error) {
 		}
 	}
 	branches := []plan.Node{n}
-	if u, ok := n.(*plan.Union); ok {
-		branches = u.Ins
+	if apart {
+		branches = branchesOf(n)
 	}
 	var out []Query
 	for _, b := range branches {
@@ -89,6 +90,7 @@ func Translate(n plan.Node, o Options) ([]Query, error) {
 		if err != nil {
 			return nil, err
 		}
+		s.showEmpty(names)
 		s.showConstants(names)
 		q, err := s.query()
 		if err != nil {
@@ -110,6 +112,44 @@ func Translate(n plan.Node, o Options) ([]Query, error) {
 		out = append(out, r)
 	}
 	return out, nil
+}
+
+// isUnion reports whether a statement is a union, limited or not, and does not read one as a table.
+func isUnion(n plan.Node) bool {
+	switch x := n.(type) {
+	case *plan.Union:
+		return true
+	case *plan.Write:
+		return isUnion(x.Input)
+	case *plan.Export:
+		return isUnion(x.Input)
+	case *plan.Limit:
+		return x.Offset == 0 && isUnion(x.Input)
+	case *plan.Sort:
+		return len(x.Keys) == 0 && x.Offset == 0 && isUnion(x.Input)
+	}
+	return false
+}
+
+// branchesOf are the branches of a union, each with its limit.
+func branchesOf(n plan.Node) []plan.Node {
+	switch x := n.(type) {
+	case *plan.Union:
+		return x.Ins
+	case *plan.Limit:
+		if u, ok := x.Input.(*plan.Union); ok {
+			out := make([]plan.Node, len(u.Ins))
+			for i, in := range u.Ins {
+				out[i] = &plan.Limit{Input: in, Count: x.Count}
+			}
+			return out
+		}
+	case *plan.Sort:
+		if len(x.Keys) == 0 {
+			return branchesOf(&plan.Limit{Input: x.Input, Count: x.Limit})
+		}
+	}
+	return []plan.Node{n}
 }
 
 // Fragment returns the native query of a part of a plan as it is: nothing is optimized any more. Its columns are those of n, in their order.
@@ -244,24 +284,63 @@ func (s *stage) newVirtuals() *virtuals { return &virtuals{s: s, prefix: unusedP
 
 // column returns the column that has the value of e.
 func (v *virtuals) column(e expr.Expr) string {
-	e = plain(e)
+	e = v.s.w.bare(plain(e))
 	if c, ok := e.(*expr.Column); ok {
 		return c.Name
 	}
 	for i, x := range v.exprs {
-		if expr.Equal(x, e) {
+		if x != nil && expr.Equal(x, e) {
 			return v.prefix + strconv.Itoa(i)
 		}
 	}
 	name := v.prefix + strconv.Itoa(len(v.exprs))
 	v.exprs = append(v.exprs, e)
-	if field := nestedField(e, name); field != nil && v.s.w.option("forceExpressionVirtualColumns") != true {
+	if kept := filteredValues(e, name); kept != nil {
+		v.list = append(v.list, kept)
+	} else if field := nestedField(e, name); field != nil && v.s.w.option("forceExpressionVirtualColumns") != true {
 		v.list = append(v.list, field)
 	} else {
 		v.list = append(v.list, obj("type", "expression", "name", name, "expression", v.s.w.native(e), "outputType", runtimeName(e.Type())))
 	}
 	return name
 }
+
+// bare is the column that e is written as: what only changes a type that native queries do not tell apart says nothing.
+func (w *writer) bare(e expr.Expr) expr.Expr {
+	var columns []*expr.Column
+	expr.Rewrite(e, func(x expr.Expr) expr.Expr {
+		if c, ok := x.(*expr.Column); ok {
+			columns = append(columns, c)
+		}
+		return x
+	})
+	if len(columns) == 1 && w.native(columns[0]) == w.native(e) {
+		return columns[0]
+	}
+	return e
+}
+
+// filteredValues is the virtual column of some of the values of a multi-value column, nil if e is anything else.
+func filteredValues(e expr.Expr, name string) object {
+	c, ok := e.(*expr.Call)
+	if !ok || c.Fn.Name != "MV_FILTER_ONLY" && c.Fn.Name != "MV_FILTER_NONE" || len(c.Args) != 2 {
+		return nil
+	}
+	source := c.Args[0]
+	if cast, ok := source.(*expr.Cast); ok {
+		source = cast.X
+	}
+	from, ok := source.(*expr.Column)
+	values, isList := listOf(c.Args[1])
+	if !ok || !isList {
+		return nil
+	}
+	return obj("type", "mv-filtered", "name", name, "delegate", obj("type", "default", "dimension", from.Name, "outputName", from.Name, "outputType", "STRING"),
+		"values", values, "isAllowList", c.Fn.Name == "MV_FILTER_ONLY")
+}
+
+// skip leaves a number out.
+func (v *virtuals) skip() { v.exprs = append(v.exprs, nil) }
 
 // nestedField is the virtual column of JSON_VALUE or JSON_QUERY over a column, nil if e is anything else.
 func nestedField(e expr.Expr, name string) object {
@@ -352,6 +431,9 @@ func (s *stage) scanQuery() (*result, error) {
 		kind = s.operator
 	}
 	v := s.newVirtuals()
+	if s.unmetPart != nil {
+		s.filterSpec(s.unmetPart, v)
+	}
 	filter := s.filterSpec(s.filter, v)
 	r := &result{pick: s.pick}
 	names := []string{}

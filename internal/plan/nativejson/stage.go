@@ -36,6 +36,12 @@ type stage struct {
 	pick []int
 	// rowNames are all columns of the datasource, if that is a table.
 	rowNames []string
+	// unmet are the columns that a condition reads which is never true, in the datasource's order; nil: there is none. unmetPart is such a condition
+	// of what is computed.
+	unmet     []column
+	unmetPart expr.Expr
+	// named says that the columns of constant rows have their names already.
+	named bool
 	// operator is the name of an operator that native queries do not have.
 	operator string
 }
@@ -78,7 +84,8 @@ func (w *writer) read(n plan.Node) (*stage, error) {
 		s := w.newStage(source, columnsOf(x.Out))
 		s.isTable = x.Filter == nil && x.Intervals == nil
 		s.rowNames = slices.Clone(w.tables[x.DataSource])
-		s.intervals, s.filter = x.Intervals, x.Filter
+		s.intervals = x.Intervals
+		s.where(x.Filter)
 		return s, nil
 	case *plan.Inline:
 		return w.newStage(inlineSource(x), columnsOf(x.Out)), nil
@@ -115,9 +122,9 @@ func (w *writer) read(n plan.Node) (*stage, error) {
 		}
 		cond := s.over(x.Cond)
 		if s.group != nil {
-			s.group.having = and(s.group.having, cond)
+			s.group.having = w.condition(and(s.group.having, cond))
 		} else {
-			s.filter = and(s.filter, cond)
+			s.where(and(s.filter, cond))
 			s.isTable = false
 		}
 	case *plan.Project:
@@ -225,7 +232,7 @@ func (s *stage) project(x *plan.Project) (*stage, error) {
 	}
 	cols := make([]expr.Expr, len(x.Exprs))
 	for i, e := range x.Exprs {
-		cols[i] = s.over(e)
+		cols[i] = value(s.over(e))
 	}
 	s.cols = cols
 	return s, nil

@@ -1,0 +1,64 @@
+package native
+
+import (
+	"math"
+
+	"github.com/hengedb/henge/internal/agg"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/plan"
+)
+
+// With finalize false in its context a query shows aggregates as they are before they become results: a mean as its sum and count, a first or last
+// as its time and value.
+
+var meanType = expr.FromRuntime(agg.MeanType, false)
+
+func isMean(a Aggregator) bool {
+	switch a := a.(type) {
+	case *FilteredAggregator:
+		return isMean(a.Aggregator.Aggregator)
+	case *SimpleAggregator:
+		return a.Type == "doubleMean"
+	}
+	return false
+}
+
+// isTimed reports whether an aggregate is the first or last by a time.
+func isTimed(call plan.AggCall) bool { return call.Agg.Name == "EARLIEST" || call.Agg.Name == "LATEST" }
+
+// timeOf is the aggregate that gives the time of a first or last; nil: call is none.
+func timeOf(in *inputs, call plan.AggCall) (*plan.AggCall, error) {
+	if !isTimed(call) || len(call.Args) < 2 {
+		return nil, nil
+	}
+	name := "MIN"
+	if call.Agg.Name == "LATEST" {
+		name = "MAX"
+	}
+	x, err := cast(in.exprs[call.Args[1]], longType)
+	if err != nil {
+		return nil, err
+	}
+	out, err := newCall(name, []expr.Type{x.Type()}, nil)
+	out.Name, out.Args, out.Filter = "$time", []int{in.add(x, "$time")}, call.Filter
+	return &out, err
+}
+
+// pairOf shows a time and a value; no rows have the time that any other replaces.
+func pairOf(time, value expr.Expr, of plan.AggCall) (expr.Expr, error) {
+	none := int64(math.MaxInt64)
+	if of.Agg.Name == "LATEST" {
+		none = math.MinInt64
+	}
+	time, err := call("COALESCE", time, longLiteral(none))
+	if err != nil {
+		return nil, err
+	}
+	if time, err = call("TO_JSON", time); err != nil {
+		return nil, err
+	}
+	if value, err = call("TO_JSON", value); err != nil {
+		return nil, err
+	}
+	return call("JSON_OBJECT", textLiteral("lhs"), time, textLiteral("rhs"), value)
+}

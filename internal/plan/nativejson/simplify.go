@@ -1,0 +1,681 @@
+package nativejson
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/plan"
+)
+
+// A plan keeps conditions close to the statement. The reference joins what they say of one operand before it shows them: bounds that a
+// narrower one makes needless go, and what can never be true is FALSE. Conditions are those of filters, where NULL is as good as FALSE.
+
+var (
+	never  = &expr.Literal{Value: int64(0), T: expr.Of(expr.Boolean).NotNull()}
+	always = &expr.Literal{Value: int64(1), T: expr.Of(expr.Boolean).NotNull()}
+)
+
+func isNever(e expr.Expr) bool {
+	l, ok := e.(*expr.Literal)
+	return ok && (l.Value == nil || l.Value == int64(0) || l.Value == false)
+}
+
+func isAlways(e expr.Expr) bool {
+	l, ok := e.(*expr.Literal)
+	return ok && (l.Value == int64(1) || l.Value == true)
+}
+
+func test(op string, args ...expr.Expr) expr.Expr {
+	return &expr.Call{Fn: expr.MustLookup(op), Args: args, T: expr.Of(expr.Boolean)}
+}
+
+// bound is an end of a span: the comparison's operand and constant. The zero value is no bound.
+type bound struct {
+	x    expr.Expr
+	l    *expr.Literal
+	open bool
+}
+
+func (b bound) none() bool { return b.l == nil }
+
+// span is what lies between two bounds.
+type span struct{ lo, hi bound }
+
+func (s span) isPoint() bool {
+	return !s.lo.none() && !s.hi.none() && !s.lo.open && !s.hi.open && compareValues(s.lo.l.Value, s.hi.l.Value) == 0
+}
+
+func (s span) isEmpty() bool {
+	if s.lo.none() || s.hi.none() {
+		return false
+	}
+	c := compareValues(s.lo.l.Value, s.hi.l.Value)
+	return c > 0 || c == 0 && (s.lo.open || s.hi.open)
+}
+
+// compareValues orders two constants of one operand.
+func compareValues(a, b any) int {
+	x, isText := a.(string)
+	y, areTexts := b.(string)
+	switch {
+	case isText && areTexts:
+		return strings.Compare(x, y)
+	case isText:
+		return 1
+	case areTexts:
+		return -1
+	}
+	i, ok := a.(int64)
+	j, both := b.(int64)
+	if ok && both {
+		return cmp.Compare(i, j)
+	}
+	return cmp.Compare(numberOf(a), numberOf(b))
+}
+
+func numberOf(v any) float64 {
+	switch v := v.(type) {
+	case int64:
+		return float64(v)
+	case float32:
+		return float64(v)
+	case float64:
+		return v
+	}
+	return 0
+}
+
+// compareLow orders lower bounds by what they let in, compareHigh upper ones.
+func compareLow(a, b bound) int {
+	if a.none() || b.none() {
+		return cmp.Compare(rank(!a.none()), rank(!b.none()))
+	}
+	if c := compareValues(a.l.Value, b.l.Value); c != 0 {
+		return c
+	}
+	return cmp.Compare(rank(a.open), rank(b.open))
+}
+
+func compareHigh(a, b bound) int {
+	if a.none() || b.none() {
+		return cmp.Compare(rank(a.none()), rank(b.none()))
+	}
+	if c := compareValues(a.l.Value, b.l.Value); c != 0 {
+		return c
+	}
+	return cmp.Compare(rank(!a.open), rank(!b.open))
+}
+
+func rank(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// spans are what a condition allows of its operand, disjoint and ascending.
+type spans []span
+
+func (s spans) and(t spans) spans {
+	var out spans
+	for _, a := range s {
+		for _, b := range t {
+			c := span{a.lo, a.hi}
+			if compareLow(b.lo, c.lo) > 0 {
+				c.lo = b.lo
+			}
+			if compareHigh(b.hi, c.hi) < 0 {
+				c.hi = b.hi
+			}
+			if !c.isEmpty() {
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
+func (s spans) or(t spans) spans {
+	all := slices.Concat(s, t)
+	slices.SortStableFunc(all, func(a, b span) int { return compareLow(a.lo, b.lo) })
+	var out spans
+	for _, c := range all {
+		if n := len(out); n > 0 && touches(out[n-1].hi, c.lo) {
+			if compareHigh(c.hi, out[n-1].hi) > 0 {
+				out[n-1].hi = c.hi
+			}
+			continue
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// touches reports whether nothing lies between an upper bound and a lower one.
+func touches(hi, lo bound) bool {
+	if hi.none() || lo.none() {
+		return true
+	}
+	c := compareValues(hi.l.Value, lo.l.Value)
+	return c > 0 || c == 0 && !(hi.open && lo.open)
+}
+
+func (s spans) not() spans {
+	var out spans
+	lo := bound{}
+	for _, c := range s {
+		if !c.lo.none() {
+			hi := c.lo
+			hi.open = !hi.open
+			out = append(out, span{lo, hi})
+		}
+		if c.hi.none() {
+			return out
+		}
+		lo = c.hi
+		lo.open = !lo.open
+	}
+	return append(out, span{lo: lo})
+}
+
+// allowed is what a condition says of one operand.
+type allowed struct {
+	x     expr.Expr
+	key   string
+	spans spans
+	// known says that the condition is that there is a value, missing that there is none.
+	known, missing bool
+}
+
+// operand reads a condition that compares one operand with constants.
+func (w *writer) operand(e expr.Expr) (allowed, bool) {
+	switch x := e.(type) {
+	case *expr.Not:
+		a, ok := w.operand(x.X)
+		if !ok || a.missing || a.known {
+			return a, false
+		}
+		a.spans = a.spans.not()
+		return a, true
+	case *expr.In:
+		if x.HasNull || len(x.Values) == 0 || isMulti(x.X) {
+			return allowed{}, false
+		}
+		a := allowed{x: x.X, key: w.key(x.X)}
+		for _, v := range x.Values {
+			b := bound{x: x.X, l: &expr.Literal{Value: v, T: x.X.Type().NotNull()}}
+			a.spans = a.spans.or(spans{{b, b}})
+		}
+		return a, true
+	case *expr.And:
+		return w.operands(x.Terms, spans.and)
+	case *expr.Or:
+		return w.operands(x.Terms, spans.or)
+	case *expr.Call:
+		return w.comparison(x)
+	}
+	return allowed{}, false
+}
+
+func (w *writer) operands(terms []expr.Expr, join func(a, b spans) spans) (allowed, bool) {
+	out, ok := w.operand(terms[0])
+	if !ok || out.missing || out.known {
+		return out, false
+	}
+	for _, t := range terms[1:] {
+		a, ok := w.operand(t)
+		if !ok || a.missing || a.known || a.key != out.key {
+			return a, false
+		}
+		out.spans = join(out.spans, a.spans)
+	}
+	return out, true
+}
+
+// isMulti reports whether an operand has several values, of which a row may fit one condition with one and another with another.
+func isMulti(x expr.Expr) bool { return stripCasts(x).Type().Multi }
+
+func (w *writer) key(x expr.Expr) string { return w.native(stripCasts(x)) }
+
+func (w *writer) comparison(x *expr.Call) (allowed, bool) {
+	switch op := x.Fn.Name; {
+	case op == "IS NULL" || op == "IS NOT NULL":
+		return allowed{x: x.Args[0], key: w.key(x.Args[0]), known: op == "IS NOT NULL", missing: op == "IS NULL", spans: spans{{}}}, true
+	case len(x.Args) != 2 || flipped[op] == "":
+		return allowed{}, false
+	}
+	left, right, op := x.Args[0], x.Args[1], x.Fn.Name
+	if _, ok := left.(*expr.Literal); ok {
+		left, right, op = right, left, flipped[op]
+	}
+	l, ok := right.(*expr.Literal)
+	if _, both := left.(*expr.Literal); !ok || both || isMulti(left) {
+		return allowed{}, false
+	}
+	switch l.Value.(type) {
+	case int64, float64, float32, string:
+	default:
+		return allowed{}, false
+	}
+	a := allowed{x: left, key: w.key(left)}
+	b := bound{x: left, l: l}
+	switch op {
+	case "=":
+		a.spans = spans{{b, b}}
+	case "<>":
+		a.spans = spans{{b, b}}.not()
+	default:
+		b.open = ranges[op].open
+		if ranges[op].bound == "lower" {
+			a.spans = spans{{lo: b}}
+		} else {
+			a.spans = spans{{hi: b}}
+		}
+	}
+	return a, true
+}
+
+// shown is the condition that an operand is in the spans; false if it takes several that are no simpler than those it was made of.
+func (a allowed) shown() (expr.Expr, bool) {
+	switch {
+	case len(a.spans) == 0:
+		return never, true
+	case len(a.spans) == 1:
+		return a.spans[0].shown(a.x), true
+	case !slices.ContainsFunc(a.spans, func(s span) bool { return !s.isPoint() }):
+		in := &expr.In{X: a.spans[0].lo.x}
+		for _, s := range a.spans {
+			in.Values = append(in.Values, s.lo.l.Value)
+		}
+		return in, true
+	}
+	if gap := a.spans.not(); len(gap) == 1 {
+		if gap[0].isPoint() {
+			return test("<>", gap[0].lo.x, gap[0].lo.l), true
+		}
+		return &expr.Not{X: gap[0].shown(a.x)}, true
+	}
+	return nil, false
+}
+
+func (s span) shown(x expr.Expr) expr.Expr {
+	if s.isPoint() {
+		return test("=", s.lo.x, s.lo.l)
+	}
+	var terms []expr.Expr
+	if !s.lo.none() {
+		op := ">="
+		if s.lo.open {
+			op = ">"
+		}
+		terms = append(terms, test(op, s.lo.x, s.lo.l))
+	}
+	if !s.hi.none() {
+		op := "<="
+		if s.hi.open {
+			op = "<"
+		}
+		terms = append(terms, test(op, s.hi.x, s.hi.l))
+	}
+	if len(terms) == 0 {
+		return test("IS NOT NULL", x)
+	}
+	return plan.Conjunction(terms)
+}
+
+// condition simplifies a condition of which it only matters whether it is true.
+func (w *writer) condition(e expr.Expr) expr.Expr {
+	if e == nil {
+		return nil
+	}
+	switch x := value(plain(e)).(type) {
+	case *expr.And:
+		return w.allOf(x.Terms)
+	case *expr.Or:
+		return w.anyOf(x.Terms)
+	case *expr.Not:
+		if _, isIn := x.X.(*expr.In); isIn {
+			return x
+		}
+		inner := x.X
+		if a, ok := w.operand(inner); ok && !a.known && !a.missing && len(a.spans) == 0 {
+			return x // neither true nor false of NULL
+		}
+		return &expr.Not{X: inner}
+	case *expr.Case:
+		if x.T.Base == expr.Boolean {
+			if c, ok := w.branches(x, func(e expr.Expr) expr.Expr { return w.condition(e) }); ok {
+				return c
+			}
+		}
+		return x
+	case *expr.Call:
+		return w.simpleTest(x)
+	default:
+		return x
+	}
+}
+
+// allOf joins terms of which all must be true.
+func (w *writer) allOf(terms []expr.Expr) expr.Expr {
+	var list []expr.Expr
+	for _, t := range terms {
+		t = w.condition(t)
+		if isNever(t) {
+			return never
+		}
+		if !isAlways(t) {
+			list = append(list, plan.Split(t)...)
+		}
+	}
+	if len(list) == 0 {
+		return always
+	}
+	list = w.joined(list, func(same []allowed) (expr.Expr, bool) {
+		out := allowed{x: same[0].x, spans: spans{{}}}
+		missing, bounded := false, false
+		for _, a := range same {
+			missing, bounded = missing || a.missing, bounded || !a.missing
+			out.spans = out.spans.and(a.spans)
+		}
+		if missing && bounded {
+			return nil, false
+		}
+		if missing {
+			return test("IS NULL", out.x), true
+		}
+		return out.shown()
+	})
+	if slices.ContainsFunc(list, isNever) {
+		return never
+	}
+	return plan.Conjunction(list)
+}
+
+// anyOf joins terms of which one must be true.
+func (w *writer) anyOf(terms []expr.Expr) expr.Expr {
+	var list []expr.Expr
+	for _, t := range terms {
+		t = w.condition(t)
+		if isAlways(t) {
+			return always
+		}
+		if isNever(t) {
+			continue
+		}
+		if o, ok := t.(*expr.Or); ok {
+			list = append(list, o.Terms...)
+		} else {
+			list = append(list, t)
+		}
+	}
+	if len(list) == 0 {
+		return never
+	}
+	list = w.joined(list, func(same []allowed) (expr.Expr, bool) {
+		out := allowed{x: same[0].x}
+		points := true
+		for _, a := range same {
+			if a.missing {
+				return nil, false
+			}
+			for _, s := range a.spans {
+				points = points && s.isPoint()
+			}
+			out.spans = out.spans.or(a.spans)
+		}
+		if points && len(out.spans) > 1 {
+			return nil, false // they are shown as they stand
+		}
+		return out.shown()
+	})
+	if len(list) == 1 {
+		return list[0]
+	}
+	return &expr.Or{Terms: list}
+}
+
+// joined puts what several terms say of one operand in the place of the first of them.
+func (w *writer) joined(list []expr.Expr, join func([]allowed) (expr.Expr, bool)) []expr.Expr {
+	read := make([]allowed, len(list))
+	same := map[string][]int{}
+	for i, t := range list {
+		if a, ok := w.operand(t); ok {
+			read[i] = a
+			same[a.key] = append(same[a.key], i)
+		}
+	}
+	drop := make([]bool, len(list))
+	out := slices.Clone(list)
+	for _, at := range same {
+		if len(at) == 1 && len(read[at[0]].spans) > 0 {
+			continue
+		}
+		group := make([]allowed, len(at))
+		for i, k := range at {
+			group[i] = read[k]
+		}
+		one, ok := join(group)
+		if !ok {
+			continue
+		}
+		out[at[0]] = one
+		for _, k := range at[1:] {
+			drop[k] = true
+		}
+	}
+	var kept []expr.Expr
+	for i, t := range out {
+		if !drop[i] {
+			kept = append(kept, t)
+		}
+	}
+	return kept
+}
+
+// simpleTest simplifies a test that is not made of others.
+func (w *writer) simpleTest(x *expr.Call) expr.Expr {
+	switch op := x.Fn.Name; {
+	case op == "IS FALSE":
+		if a, ok := w.operand(x.Args[0]); ok && !a.known && !a.missing {
+			a.spans = a.spans.not()
+			if out, ok := a.shown(); ok {
+				return out
+			}
+		}
+		return x
+	case op == "IS NULL" || op == "IS NOT NULL":
+		c, ok := x.Args[0].(*expr.Case)
+		if ok {
+			if out, ok := w.branches(c, func(e expr.Expr) expr.Expr {
+				if l, ok := e.(*expr.Literal); ok {
+					if (l.Value == nil) == (op == "IS NULL") {
+						return always
+					}
+					return never
+				}
+				return test(op, e)
+			}); ok {
+				return out
+			}
+		}
+		if a, ok := w.operand(x.Args[0]); ok && op == "IS NOT NULL" && !a.known && !a.missing {
+			return test(op, stripCasts(a.x)) // a comparison with a constant is known where its operand is
+		}
+		return x
+	case len(x.Args) != 2 || flipped[op] == "":
+		return x
+	}
+	left, right, op := x.Args[0], x.Args[1], x.Fn.Name
+	if _, ok := left.(*expr.Literal); ok {
+		left, right, op = right, left, flipped[op]
+	}
+	l, ok := right.(*expr.Literal)
+	if v, both := left.(*expr.Literal); ok && both && v.Value != nil && l.Value != nil {
+		if holds(op, compareValues(v.Value, l.Value)) {
+			return always
+		}
+		return never
+	}
+	if !ok {
+		if op == "<>" && isColumn(left) && isColumn(right) && w.native(left) == w.native(right) {
+			return never
+		}
+		return x
+	}
+	if l.Value == nil {
+		return never
+	}
+	compared := func(e expr.Expr) expr.Expr {
+		if v, ok := e.(*expr.Literal); ok {
+			if v.Value != nil && holds(op, compareValues(v.Value, l.Value)) {
+				return always
+			}
+			return never
+		}
+		return w.condition(test(op, e, l))
+	}
+	switch c := stripCasts(left).(type) {
+	case *expr.Case:
+		if out, ok := w.branches(c, compared); ok {
+			return out
+		}
+	case *expr.Call:
+		if c.Fn.Name == "COALESCE" || c.Fn.Name == "NVL" {
+			return w.firstKnown(c.Args, compared)
+		}
+		if c.T.Base == expr.Boolean && op == "=" && isAlways(l) {
+			return w.condition(c)
+		}
+	}
+	return x
+}
+
+func holds(op string, c int) bool {
+	switch op {
+	case "=":
+		return c == 0
+	case "<>":
+		return c != 0
+	case "<":
+		return c < 0
+	case "<=":
+		return c <= 0
+	case ">":
+		return c > 0
+	}
+	return c >= 0
+}
+
+// branches is a test of a CASE as tests of its branches, each where its condition is the first that is true.
+func (w *writer) branches(c *expr.Case, test func(expr.Expr) expr.Expr) (expr.Expr, bool) {
+	var some, before []expr.Expr
+	add := func(cond, then expr.Expr) {
+		t := test(then)
+		if isNever(t) {
+			return
+		}
+		var terms []expr.Expr
+		if cond != nil {
+			terms = append(terms, plan.Split(cond)...)
+		}
+		if !isAlways(t) {
+			terms = append(terms, plan.Split(t)...)
+		}
+		terms = append(terms, w.noneOf(before, terms)...)
+		if len(terms) == 0 {
+			terms = append(terms, always)
+		}
+		some = append(some, plan.Conjunction(terms))
+	}
+	for _, when := range c.Whens {
+		cond := w.condition(when.Cond)
+		add(cond, when.Then)
+		before = append(before, cond)
+	}
+	if c.Else != nil {
+		add(nil, c.Else)
+	} else {
+		add(nil, &expr.Literal{T: c.T})
+	}
+	return w.anyOf(some), true
+}
+
+// noneOf says that none of some conditions is true, beside terms that may exclude them already.
+func (w *writer) noneOf(conds, beside []expr.Expr) []expr.Expr {
+	if len(conds) == 0 {
+		return nil
+	}
+	var out []expr.Expr
+	one := w.anyOf(conds)
+	list := []expr.Expr{one}
+	if o, ok := one.(*expr.Or); ok {
+		list = o.Terms
+	}
+	for _, c := range list {
+		a, ok := w.operand(c)
+		if ok && slices.ContainsFunc(beside, func(t expr.Expr) bool {
+			b, ok := w.operand(t)
+			return ok && b.key == a.key && !a.missing && !b.missing && len(a.spans.and(b.spans)) == 0
+		}) {
+			continue
+		}
+		out = append(out, test("IS NOT TRUE", c))
+	}
+	return out
+}
+
+// firstKnown is a test of the first of some values that is not NULL.
+func (w *writer) firstKnown(args []expr.Expr, compared func(expr.Expr) expr.Expr) expr.Expr {
+	var some, missing []expr.Expr
+	for _, a := range args {
+		t := compared(a)
+		if !isNever(t) {
+			terms := slices.Clone(missing)
+			if !isAlways(t) {
+				terms = append(plan.Split(t), terms...)
+			}
+			if len(terms) == 0 {
+				return always
+			}
+			some = append(some, plan.Conjunction(terms))
+		}
+		if _, ok := a.(*expr.Literal); ok {
+			break
+		}
+		missing = append(missing, test("IS NULL", a))
+	}
+	return w.anyOf(some)
+}
+
+// value simplifies what is computed: branches of a CASE that give the same are one.
+func value(e expr.Expr) expr.Expr {
+	return expr.Rewrite(e, func(e expr.Expr) expr.Expr {
+		c, ok := e.(*expr.Case)
+		if !ok {
+			return e
+		}
+		out := &expr.Case{Else: c.Else, T: c.T}
+		for _, when := range c.Whens {
+			if n := len(out.Whens); n > 0 && expr.Equal(out.Whens[n-1].Then, when.Then) {
+				last := &out.Whens[n-1]
+				if or, ok := last.Cond.(*expr.Or); ok {
+					last.Cond = &expr.Or{Terms: append(slices.Clone(or.Terms), when.Cond)}
+				} else {
+					last.Cond = &expr.Or{Terms: []expr.Expr{last.Cond, when.Cond}}
+				}
+				continue
+			}
+			out.Whens = append(out.Whens, when)
+		}
+		if n := len(out.Whens); c.Else != nil && n > 0 && expr.Equal(out.Whens[n-1].Then, c.Else) {
+			out.Whens = out.Whens[:n-1]
+		}
+		if len(out.Whens) == 0 {
+			return c.Else
+		}
+		return out
+	})
+}

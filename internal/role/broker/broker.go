@@ -131,9 +131,13 @@ type Prepared struct {
 	Dialect string
 	// began is when preparing began.
 	began time.Time
-	// share is the part of the cores that it was prepared with, which Env takes over; nil: it gets a new one.
-	share *exec.Share
+	// share is the part of the cores that it was prepared with, which Env takes over; nil: it gets a new one. Planner is what it is planned with; nil:
+	// it is long, and planned beside the others.
+	share, planner *exec.Share
 }
+
+// longStatement is the length in bytes from which a statement may take longer to plan than a turn on a core: planning can't give way to others.
+const longStatement = 8 << 10
 
 // Prepare parses and binds a request against the newest state.
 func (b *Broker) Prepare(ctx context.Context, req *query.Request, engine sql.Engine) (*Prepared, error) {
@@ -241,8 +245,12 @@ func (b *Broker) ResultHits() int64 { return b.results.hits.Load() }
 // answered first.
 func (b *Broker) Start(ctx context.Context, req *query.Request) (query.Rows, error) {
 	share := b.scheduler.Join()
+	planner := share
+	if len(req.SQL) >= longStatement {
+		planner = nil
+	}
 	var p *Prepared
-	err := share.Compute(ctx, func(ctx context.Context) (err error) {
+	err := planner.Compute(ctx, func(ctx context.Context) (err error) {
 		p, err = b.Prepare(ctx, req, sql.Native)
 		return err
 	})
@@ -250,7 +258,7 @@ func (b *Broker) Start(ctx context.Context, req *query.Request) (query.Rows, err
 		share.Leave()
 		return nil, err
 	}
-	p.share = share
+	p.share, p.planner = share, planner
 	defer func() {
 		if p.share != nil { // nothing has to be computed
 			p.share.Leave()
@@ -314,7 +322,7 @@ func (b *Broker) Rows(ctx context.Context, p *Prepared, id string) (query.Rows, 
 		r.columns = append(r.columns, result.Column{Name: c.Name, Type: c.Type})
 	}
 	var node plan.Node
-	if err := p.share.Compute(ctx, func(context.Context) error { node = b.Optimize(p); return nil }); err != nil {
+	if err := p.planner.Compute(ctx, func(context.Context) error { node = b.Optimize(p); return nil }); err != nil {
 		return nil, err
 	}
 	b.o.Meter.Time(b.measured("sqlQuery/planningTimeMs", id), b.o.Clock.Now().Sub(p.began))

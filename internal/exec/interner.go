@@ -83,23 +83,27 @@ type lookup struct {
 	touched byte // what was read to bring memory near, so that it is read
 }
 
-// begin brings the slots of entries of d near.
-func (l *lookup) begin(x *interner, d *vector.Dict, codes []uint32) {
+// read takes the tags of the entries of d that are looked up next: at most so many as are looked up together.
+func (l *lookup) read(d *vector.Dict, codes []uint32) {
 	for i, c := range codes {
 		l.tags[i] = tagOf(d.Value(c))
 	}
+}
+
+// approach brings the slots of n texts near.
+func (l *lookup) approach(x *interner, n int) {
 	if x.slots == nil {
 		clear(l.slots[:])
 		return
 	}
-	for i := range codes {
+	for i := range n {
 		l.slots[i] = x.slots[l.tags[i]>>x.shift]
 	}
 }
 
-// findEach sets the numbers of at most so many entries of d as are looked up together, plus 1; 0: the text has none.
+// findEach sets the numbers, plus 1, of the entries of d that l has read; 0: the text has none.
 func (x *interner) findEach(d *vector.Dict, codes, numbers []uint32, l *lookup) {
-	l.begin(x, d, codes)
+	l.approach(x, len(codes))
 	for i := range codes {
 		l.begins[i] = math.MaxUint32
 		if slot := l.slots[i]; slot != 0 && slot>>32 == l.tags[i] {
@@ -122,9 +126,9 @@ func (x *interner) findEach(d *vector.Dict, codes, numbers []uint32, l *lookup) 
 	}
 }
 
-// numberEach sets the numbers of at most so many entries of d as are looked up together, plus 1, adding those that are new.
+// numberEach sets the numbers, plus 1, of the entries of d that l has read, adding those that are new.
 func (x *interner) numberEach(d *vector.Dict, codes, numbers []uint32, l *lookup) {
-	l.begin(x, d, codes)
+	l.approach(x, len(codes))
 	for i, c := range codes {
 		numbers[i] = x.numberOf(d.Value(c), l.tags[i]) + 1
 	}

@@ -194,6 +194,7 @@ func (x *lexicon) addAll(d *vector.Dict, words, codes []uint32) {
 	for len(codes) > 0 {
 		some := codes[:min(together, len(codes))]
 		codes = codes[len(some):]
+		l.read(d, some)
 		x.texts.numberEach(d, some, found[:], &l)
 		for i, c := range some {
 			atomic.StoreUint32(&words[c], found[i])
@@ -209,6 +210,7 @@ func (x *lexicon) look(d *vector.Dict, codes []uint32, dst []uint64, s int) {
 	for len(codes) > 0 {
 		some := codes[:min(together, len(codes))]
 		codes = codes[len(some):]
+		l.read(d, some)
 		x.mu.RLock()
 		x.texts.findEach(d, some, found[:], &l)
 		x.mu.RUnlock()
@@ -243,6 +245,7 @@ func (x *lexicon) findAll(d *vector.Dict, words, codes []uint32) (unknown []uint
 			}
 			codes = codes[1:]
 		}
+		l.read(d, asked[:n])
 		x.texts.findEach(d, asked[:n], found[:], &l)
 		for i, c := range asked[:n] {
 			if found[i] != 0 {

@@ -50,7 +50,6 @@ type Scheduler struct {
 // waiter is a goroutine that wants a slot.
 type waiter struct {
 	slot    *slot
-	share   *Share
 	granted chan struct{} // closed with the scheduler's lock held
 }
 
@@ -142,7 +141,7 @@ func (s *Scheduler) count(now time.Time) {
 	}
 }
 
-// want notes that one more goroutine wants a slot, and leave that one does no longer. The lock is held.
+// want notes that one more goroutine wants a slot or has one, and rest that one does no longer. The lock is held.
 func (sh *Share) want() {
 	if sh.wants++; sh.wants == 1 {
 		sh.s.count(sh.s.clock.Now()) // it was computed without this one
@@ -151,7 +150,7 @@ func (sh *Share) want() {
 	}
 }
 
-func (sh *Share) leave() {
+func (sh *Share) rest() {
 	if sh.wants--; sh.wants == 0 {
 		sh.s.mu.busy--
 	}
@@ -232,13 +231,12 @@ func (t *slot) acquire(ctx context.Context) error {
 	s.mu.Lock()
 	t.share.want()
 	if s.mu.free > 0 && ctx.Err() == nil { // then nobody waits
-		s.mu.free--
 		s.give(t)
 		s.mu.Unlock()
 		t.since, t.held = s.clock.Now(), true
 		return nil
 	}
-	w := &waiter{slot: t, share: t.share, granted: make(chan struct{})}
+	w := &waiter{slot: t, granted: make(chan struct{})}
 	s.mu.waiting = append(s.mu.waiting, w)
 	s.grant()
 	s.mu.Unlock()
@@ -255,7 +253,7 @@ func (t *slot) acquire(ctx context.Context) error {
 			s.mu.waiting = without(s.mu.waiting, w)
 			s.tell()
 		}
-		t.share.leave()
+		t.share.rest()
 		return context.Cause(ctx)
 	}
 	t.since, t.held = s.clock.Now(), true
@@ -272,12 +270,13 @@ func (t *slot) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.take(t)
-	t.share.leave()
+	t.share.rest()
 	s.grant()
 }
 
 // give notes that t holds a slot that was free, and take that it is free again. The lock is held.
 func (s *Scheduler) give(t *slot) {
+	s.mu.free--
 	t.share.running++
 	t.large = !t.share.small()
 	t.counted = s.clock.Now()
@@ -296,13 +295,11 @@ func (s *Scheduler) grant() {
 	for s.mu.free > 0 && len(s.mu.waiting) > 0 {
 		best := s.mu.waiting[0]
 		for _, w := range s.mu.waiting[1:] {
-			a, b := w.share, best.share
-			if a.before(b) {
+			if w.slot.share.before(best.slot.share) {
 				best = w
 			}
 		}
 		s.mu.waiting = without(s.mu.waiting, best)
-		s.mu.free--
 		s.give(best.slot)
 		close(best.granted)
 	}
@@ -312,7 +309,7 @@ func (s *Scheduler) grant() {
 // tell lets those that compute know who waits. The lock is held.
 func (s *Scheduler) tell() {
 	s.wanted.Store(int32(len(s.mu.waiting)))
-	s.urgent.Store(slices.ContainsFunc(s.mu.waiting, func(w *waiter) bool { return w.share.small() }))
+	s.urgent.Store(slices.ContainsFunc(s.mu.waiting, func(w *waiter) bool { return w.slot.share.small() }))
 }
 
 // small reports whether the query is small so far. The lock is held.

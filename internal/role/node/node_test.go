@@ -280,23 +280,14 @@ func TestGroupsOfDuties(t *testing.T) {
 	if _, there := found["IndexingServiceDuties"]; there {
 		t.Error("compaction is in two groups")
 	}
-	deadline := time.Now().Add(20 * time.Second)
-	for groups()["often"].LastRunStart == "" || groups()["old"].LastRunStart == "" {
-		if time.Now().After(deadline) {
-			t.Fatalf("the groups did not run: %+v", groups())
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	for {
-		status, body := get(t, s.Addresses["overlord"]+"/service/indexer/v1/supervisor/ended/history")
-		if status == http.StatusNotFound {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the ended supervisor is still known: %d %s", status, body)
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+	server.Until(t, "both groups have run", func() bool {
+		now := groups()
+		return now["often"].LastRunStart != "" && now["old"].LastRunStart != ""
+	})
+	server.Until(t, "the ended supervisor is forgotten", func() bool {
+		status, _ := get(t, s.Addresses["overlord"]+"/service/indexer/v1/supervisor/ended/history")
+		return status == http.StatusNotFound
+	})
 }
 
 func TestGroupsOfDutiesThatCanNotBe(t *testing.T) {

@@ -277,14 +277,20 @@ func (c *Cluster) Mute(p *Process) {
 	}
 }
 
-// Until waits until ok, and fails the test when that takes longer than any machine should need.
+// Until is the function of that name, for the cluster's test.
 func (c *Cluster) Until(what string, ok func() bool) {
 	c.t.Helper()
-	ctx, cancel := context.WithTimeout(c.t.Context(), 30*time.Second)
+	Until(c.t, what, ok)
+}
+
+// Until waits until ok, and fails the test when that takes longer than any machine should need.
+func Until(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	for !ok() {
 		if clock.System().Sleep(ctx, 10*time.Millisecond) != nil {
-			c.t.Fatalf("it never came to this: %s", what)
+			t.Fatalf("it never came to this: %s", what)
 		}
 	}
 }

@@ -1,14 +1,13 @@
 package plan
 
 import (
-	"math/bits"
+	"slices"
 
 	"github.com/hengedb/henge/internal/expr"
 )
 
-// maxOrderedJoins bounds the inputs of the inner joins that are put in order together: choosing takes the third power of it, and sets of
-// inputs are words of 64 bits.
-const maxOrderedJoins = 32
+// maxOrderedJoins bounds the inputs of the inner joins that are put in order together: choosing takes the third power of it.
+const maxOrderedJoins = 256
 
 // joinOrder puts the inputs of neighbouring inner joins into another order when that is expected to make far fewer rows on the way: first
 // the pair whose join is smallest, then the next (greedy operator ordering, Fegaras 1998). Inputs that no condition connects come last.
@@ -76,16 +75,16 @@ type joinInput struct {
 type joinTerm struct {
 	on     expr.Expr // nil: key
 	key    EquiKey
-	inputs uint64 // those it reads
-	// left and right are the inputs of the two sides of an equality, 0 for other conditions.
-	left, right uint64
+	inputs inputSet // those it reads
+	// left and right are the inputs of the two sides of an equality, empty for other conditions.
+	left, right inputSet
 }
 
 // joined is a part of the tree.
 type joined struct {
 	node    Node
 	columns []int // by position: the number of the column
-	inputs  uint64
+	inputs  inputSet
 	rows    float64
 	cost    float64 // rows made on the way
 }
@@ -102,8 +101,8 @@ func (g *joinGraph) add(n Node) (columns []int, as joined) {
 		columns = append(append(columns, left...), right...)
 		for _, k := range x.Keys {
 			t := joinTerm{key: EquiKey{Left: left[k.Left], Right: right[k.Right], NullSafe: k.NullSafe}}
-			t.left, t.right = 1<<g.owner[t.key.Left], 1<<g.owner[t.key.Right]
-			t.inputs = t.left | t.right
+			t.left, t.right = oneInput(g.owner[t.key.Left]), oneInput(g.owner[t.key.Right])
+			t.inputs = t.left.or(t.right)
 			g.terms = append(g.terms, t)
 		}
 		for _, e := range Split(x.On) {
@@ -159,7 +158,7 @@ func (g *joinGraph) input(n Node) ([]int, joined) {
 
 func (g *joinGraph) alone(number int, columns []int) joined {
 	in := g.inputs[number]
-	return joined{node: in.node, columns: columns, inputs: 1 << number, rows: max(g.known(in.rows), 1)}
+	return joined{node: in.node, columns: columns, inputs: oneInput(number), rows: max(g.known(in.rows), 1)}
 }
 
 // known gives inputs the same size where the sizes are not known.
@@ -175,17 +174,17 @@ func (g *joinGraph) term(e expr.Expr) joinTerm {
 	t := joinTerm{on: e, inputs: g.read(e)}
 	if c, ok := e.(*expr.Call); ok && len(c.Args) == 2 && (c.Fn.Name == fnEqual || c.Fn.Name == fnNotDistinct) {
 		l, r := g.read(c.Args[0]), g.read(c.Args[1])
-		if l != 0 && r != 0 && l&r == 0 && c.Args[0].Type().Runtime() == c.Args[1].Type().Runtime() {
+		if !l.isEmpty() && !r.isEmpty() && !l.meets(&r) && c.Args[0].Type().Runtime() == c.Args[1].Type().Runtime() {
 			t.left, t.right = l, r
 		}
 	}
 	return t
 }
 
-func (g *joinGraph) read(e expr.Expr) (inputs uint64) {
+func (g *joinGraph) read(e expr.Expr) (inputs inputSet) {
 	expr.Walk(e, func(x expr.Expr) bool {
 		if c, ok := x.(*expr.Column); ok {
-			inputs |= 1 << g.owner[c.Index]
+			inputs = inputs.or(oneInput(g.owner[c.Index]))
 		}
 		return true
 	})
@@ -206,27 +205,62 @@ func (g *joinGraph) order() joined {
 		first += len(columns)
 		parts = append(parts, part)
 	}
+	pairs := make([][]joinPair, len(parts)) // pairs[i][j-i-1] is of parts i and j
+	for i := range parts {
+		pairs[i] = make([]joinPair, 0, len(parts)-i-1)
+		for j := i + 1; j < len(parts); j++ {
+			pairs[i] = append(pairs[i], g.pair(&parts[i], &parts[j]))
+		}
+	}
 	for len(parts) > 1 {
-		a, b, best, connected := 0, 1, joined{}, false
+		a, b := 0, 1
 		for i := range parts {
 			for j := i + 1; j < len(parts); j++ {
-				together, condition := g.estimate(&parts[i], &parts[j])
-				if best.inputs == 0 || condition && !connected || condition == connected && together.rows < best.rows {
-					a, b, best, connected = i, j, together, condition
+				if pairs[i][j-i-1].better(pairs[a][b-a-1]) {
+					a, b = i, j
 				}
 			}
 		}
-		best = g.build(parts[a], parts[b])
-		parts[a] = best
-		parts = append(parts[:b], parts[b+1:]...)
+		parts[a] = g.build(parts[a], parts[b])
+		parts = slices.Delete(parts, b, b+1)
+		for i := range b {
+			pairs[i] = slices.Delete(pairs[i], b-i-1, b-i)
+		}
+		pairs = slices.Delete(pairs, b, b+1)
+		for i := range parts {
+			switch {
+			case i < a:
+				pairs[i][a-i-1] = g.pair(&parts[i], &parts[a])
+			case i > a:
+				pairs[a][i-a-1] = g.pair(&parts[a], &parts[i])
+			}
+		}
 	}
 	out := parts[0]
-	out.node = g.filtered(out.node, 0, func(c int) int { return c })
+	out.node = g.filtered(out.node, inputSet{}, func(c int) int { return c })
 	return out
 }
 
+// joinPair is what the join of two parts is expected to be.
+type joinPair struct {
+	rows      float64
+	connected bool // by a condition
+}
+
+func (g *joinGraph) pair(l, r *joined) joinPair {
+	together, condition := g.estimate(l, r)
+	return joinPair{rows: together.rows, connected: condition}
+}
+
+func (p joinPair) better(q joinPair) bool {
+	if p.connected != q.connected {
+		return p.connected
+	}
+	return p.rows < q.rows
+}
+
 // filtered asks the conditions that read exactly some inputs, one or none, of n. Most of them are elsewhere: filters are pushed before.
-func (g *joinGraph) filtered(n Node, inputs uint64, at func(column int) int) Node {
+func (g *joinGraph) filtered(n Node, inputs inputSet, at func(column int) int) Node {
 	var own []expr.Expr
 	for i := range g.terms {
 		if t := &g.terms[i]; t.inputs == inputs {
@@ -238,16 +272,16 @@ func (g *joinGraph) filtered(n Node, inputs uint64, at func(column int) int) Nod
 
 // estimate returns the size of the join of two parts, and whether a condition connects them.
 func (g *joinGraph) estimate(l, r *joined) (out joined, condition bool) {
-	out = joined{inputs: l.inputs | r.inputs, rows: l.rows * r.rows}
+	out = joined{inputs: l.inputs.or(r.inputs), rows: l.rows * r.rows}
 	keys := 0
 	for i := range g.terms {
 		t := &g.terms[i]
-		if !t.between(l.inputs, r.inputs) {
+		if !t.between(l, r, &out) {
 			continue
 		}
 		condition = true
 		switch {
-		case t.left == 0 || t.left&^l.inputs != 0 && t.left&^r.inputs != 0 || t.right&^l.inputs != 0 && t.right&^r.inputs != 0:
+		case t.left.isEmpty(), !t.left.within(&l.inputs) && !t.left.within(&r.inputs), !t.right.within(&l.inputs) && !t.right.within(&r.inputs):
 			out.rows *= otherSelectivity
 		case keys == 0:
 			keys++
@@ -263,18 +297,18 @@ func (g *joinGraph) estimate(l, r *joined) (out joined, condition bool) {
 }
 
 // between reports whether a term can be asked once two parts are joined, and could not before.
-func (t *joinTerm) between(l, r uint64) bool {
-	return t.inputs&^(l|r) == 0 && t.inputs&^l != 0 && t.inputs&^r != 0
+func (t *joinTerm) between(l, r, both *joined) bool {
+	return t.inputs.within(&both.inputs) && !t.inputs.within(&l.inputs) && !t.inputs.within(&r.inputs)
 }
 
 // distinct is about how many different values an expression over some inputs has.
-func (g *joinGraph) distinct(inputs uint64) float64 {
+func (g *joinGraph) distinct(inputs inputSet) float64 {
 	least := -1.0
-	for s := inputs; s != 0; s &= s - 1 {
-		if d := g.known(g.inputs[bits.TrailingZeros64(s)].distinct); least < 0 || d < least {
+	inputs.each(func(number int) {
+		if d := g.known(g.inputs[number].distinct); least < 0 || d < least {
 			least = d
 		}
-	}
+	})
 	return least
 }
 
@@ -300,7 +334,7 @@ func (g *joinGraph) build(l, r joined) joined {
 	for i := range g.terms {
 		t := &g.terms[i]
 		switch {
-		case !t.between(l.inputs, r.inputs):
+		case !t.between(&l, &r, &out):
 		case t.on != nil:
 			on = append(on, renumber(t.on, at))
 		default:

@@ -367,12 +367,13 @@ func (n *Join) Columns() []Column {
 	if n.Kind == Semi || n.Kind == Anti || n.Kind == AntiNull {
 		return left
 	}
-	out := make([]Column, 0, len(left)+len(n.Right.Columns()))
+	right := n.Right.Columns()
+	out := make([]Column, 0, len(left)+len(right))
 	for _, c := range left {
 		c.Type = c.Type.OrNull(n.Kind == Right || n.Kind == Full)
 		out = append(out, c)
 	}
-	for _, c := range n.Right.Columns() {
+	for _, c := range right {
 		c.Type = c.Type.OrNull(n.Kind == Left || n.Kind == Full || n.Kind == Single)
 		out = append(out, c)
 	}

@@ -114,3 +114,51 @@ func columnNames(n plan.Node) []string {
 	}
 	return out
 }
+
+// A chain of u joined with itself, written so that neighbours in the text have no condition: all of it is ordered, far beyond 64 inputs.
+func TestJoinOrderOfManyTables(t *testing.T) {
+	for _, tables := range []int{40, 100, 200} {
+		var from, where []string
+		for i := range tables {
+			from = append(from, "u u"+strconv.Itoa(i*7%tables)) // 7 and the numbers of tables have no common divisor
+			if i > 0 {
+				where = append(where, "u"+strconv.Itoa(i-1)+".n = u"+strconv.Itoa(i)+".n")
+			}
+		}
+		text := "SELECT COUNT(*) FROM " + strings.Join(from, ", ") + " WHERE " + strings.Join(where, " AND ")
+		s, err := sql.Prepare(t.Context(), sql.Request{Text: text, Catalog: catalog{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := plan.Optimize(s.Plan, plan.Options{Rows: rows, Context: expr.Context{Zone: s.Zone, Now: s.Now}})
+		joins := 0
+		var walk func(plan.Node)
+		walk = func(n plan.Node) {
+			if j, ok := n.(*plan.Join); ok {
+				joins++
+				if len(j.Keys) == 0 {
+					t.Errorf("%d tables: a join has no key", tables)
+				}
+			}
+			for _, in := range n.Inputs() {
+				walk(in)
+			}
+		}
+		walk(n)
+		if joins != tables-1 {
+			t.Errorf("%d joins of %d tables", joins, tables)
+		}
+	}
+}
+
+// Asking for the columns of a join visits each of its inputs once, however deep they are nested.
+func TestColumnsOfDeepJoins(t *testing.T) {
+	leaf := &plan.Inline{Out: []plan.Column{{Name: "a", Type: expr.Of(expr.BigInt)}}}
+	var n plan.Node = leaf
+	for range 100 {
+		n = &plan.Join{Kind: plan.Inner, Left: leaf, Right: n}
+	}
+	if got := len(n.Columns()); got != 101 {
+		t.Errorf("%d columns, want 101", got)
+	}
+}

@@ -1,6 +1,8 @@
 package sql
 
 import (
+	"slices"
+
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
@@ -60,14 +62,77 @@ func nullForNone(n plan.Node) *plan.Aggregate {
 	return nil
 }
 
-// domain returns the distinct outer values.
+// domain returns the distinct outer values, and perhaps more: those of rows that subqueries remove.
 func (d *decorrelator) domain() plan.Node {
-	p := &plan.Project{Input: d.outer, Exprs: d.values, Names: make([]string, len(d.values))}
+	outer, values := beforeSubqueries(d.outer, d.values)
+	p := &plan.Project{Input: outer, Exprs: values, Names: make([]string, len(values))}
 	keys := firstN(len(d.values))
 	for i := range keys {
 		p.Names[i] = "$outer"
 	}
 	return &plan.Aggregate{Input: p, Keys: keys}
+}
+
+// beforeSubqueries returns the rows that n had before subqueries were joined to it, with values over them. A domain over n itself would
+// copy those subqueries together with their domains, so that a query of n subqueries had 2^n of them.
+func beforeSubqueries(n plan.Node, values []expr.Expr) (plan.Node, []expr.Expr) {
+	rows, over := n, values
+	var kept []expr.Expr // the conditions on the way that can be asked of n
+	for {
+		switch x := n.(type) {
+		case *plan.Join:
+			switch x.Kind {
+			case plan.Inner, plan.Right, plan.Full:
+				return rows, over // these make rows
+			}
+			width := len(x.Left.Columns())
+			beyond := func(e expr.Expr) bool { return hasPlaceholder(e, width, correlatedBase) }
+			if slices.ContainsFunc(values, beyond) {
+				return rows, over
+			}
+			n, kept = x.Left, slices.DeleteFunc(kept, beyond)
+			rows, over = n, values
+			if len(kept) > 0 {
+				rows = &plan.Filter{Input: n, Cond: plan.Conjunction(slices.Clone(kept))}
+			}
+		case *plan.Filter:
+			n, kept = x.Input, append(kept, plan.Split(x.Cond)...)
+		case *plan.Project:
+			values, kept = slices.Clone(values), slices.DeleteFunc(kept, func(e expr.Expr) bool { return throughColumns(x, e) == nil })
+			for i, e := range kept {
+				kept[i] = throughColumns(x, e)
+			}
+			for i, e := range values {
+				if values[i] = throughColumns(x, e); values[i] == nil {
+					return rows, over
+				}
+			}
+			n = x.Input
+		default:
+			return rows, over
+		}
+	}
+}
+
+// throughColumns returns e, an expression over p, over p's input; nil if it reads what p computes.
+func throughColumns(p *plan.Project, e expr.Expr) expr.Expr {
+	computed := false
+	out := expr.Rewrite(e, func(e expr.Expr) expr.Expr {
+		c, ok := e.(*expr.Column)
+		if !ok || c.Index >= correlatedBase {
+			return e
+		}
+		below, ok := p.Exprs[c.Index].(*expr.Column)
+		if !ok {
+			computed = true
+			return e
+		}
+		return below
+	})
+	if computed {
+		return nil
+	}
+	return out
 }
 
 // correlated reports whether n or something below it uses an outer column.

@@ -251,8 +251,18 @@ func (blk *block) rewriteSubquery(c *expr.Column, f func(expr.Expr) expr.Expr) e
 
 // filter keeps the rows of n for which cond is true. Subqueries that are terms of their own become semi and anti joins.
 func (blk *block) filter(n plan.Node, cond expr.Expr) (plan.Node, error) {
-	var plain []expr.Expr
+	var plain, with []expr.Expr
 	for _, term := range plan.Split(cond) {
+		if hasPlaceholder(term, subqueryBase, correlatedBase) {
+			with = append(with, term)
+		} else {
+			plain = append(plain, term)
+		}
+	}
+	if len(plain) > 0 {
+		n, plain = &plan.Filter{Input: n, Cond: plan.Conjunction(plain)}, nil
+	}
+	for _, term := range with {
 		s, not := blk.termSubquery(term)
 		if s == nil {
 			plain = append(plain, term)

@@ -89,6 +89,9 @@ var nullifFunction = &Function{
 	Summary: "Returns NULL if the arguments are equal, and the first one otherwise.",
 	Forms:   []string{"$F(expr, expr)"},
 	Bind: func(b *binding) (Expr, error) {
+		if err := CheckRepeated(b.args[0], 2, b.at); err != nil {
+			return nil, err
+		}
 		equal, err := NewCompare("=", b.args[0], b.args[1], b.at)
 		if err != nil {
 			return nil, err

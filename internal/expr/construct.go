@@ -270,6 +270,13 @@ func NewBetween(x, low, high Expr, symmetric, not bool, at fault.Span) (Expr, er
 		}
 		return nil, typeError(fn, []Expr{x, low, high}, at)
 	}
+	comparisons := 2
+	if symmetric {
+		comparisons = 4
+	}
+	if err := CheckRepeated(x, comparisons, at); err != nil {
+		return nil, err
+	}
 	out, err := newBetween(x, low, high, at)
 	if err == nil && symmetric {
 		var swapped Expr

@@ -1,10 +1,16 @@
 package expr
 
+import "github.com/hengedb/henge/internal/fault"
+
 // Limits that keep hostile statements and data from exhausting the process.
 const (
 	// maxDepth bounds the nesting of an expression that is compiled; recursion over trees of that depth needs a few megabytes of stack.
 	// AND, OR and IN lists are flat and don't count.
 	maxDepth = 10_000
+
+	// maxRepeatedParts bounds what an expression grows to where it is written once and compared more than once, as by BETWEEN, IN and
+	// NULLIF: nested in each other they would double it, or more, at every level.
+	maxRepeatedParts = 50_000
 
 	// maxDictCaches is how many dictionaries a node remembers its results for. A worker reads one segment at a time, so few are live.
 	maxDictCaches = 4
@@ -22,3 +28,17 @@ const (
 	// maxArrayDepth bounds how deep arrays nest in arrays: types are compared and values copied level by level.
 	maxArrayDepth = 32
 )
+
+// CheckRepeated returns an error if an expression that is compared several times is too large for that.
+func CheckRepeated(e Expr, times int, at fault.Span) error {
+	parts := 0
+	Walk(e, func(Expr) bool {
+		parts += times
+		return parts <= maxRepeatedParts
+	})
+	if parts > maxRepeatedParts {
+		return fault.InvalidSQL(at, "Expression that is compared [%d] times here is too large: written out these have more than [%d] parts; compute it in a subquery",
+			times, maxRepeatedParts)
+	}
+	return nil
+}

@@ -242,7 +242,18 @@ func isNullWith(e expr.Expr, ok func(int) bool) bool {
 
 // pushableThrough reports whether e may be computed below p: from the expressions that its columns stand for.
 func pushableThrough(e expr.Expr, p *Project) bool {
-	return readsOnly(e, func(c int) bool { return !isVolatile(p.Exprs[c]) })
+	if !readsOnly(e, func(c int) bool { return !isVolatile(p.Exprs[c]) }) {
+		return false
+	}
+	size := 0
+	count := func(expr.Expr) bool { size++; return size <= maxMergedNodes }
+	expr.Walk(e, func(x expr.Expr) bool {
+		if c, ok := x.(*expr.Column); ok {
+			expr.Walk(p.Exprs[c.Index], count)
+		}
+		return count(x)
+	})
+	return size <= maxMergedNodes
 }
 
 // readsSome reports whether e reads a column: a constant condition says something of all rows and stays where it is.

@@ -1,8 +1,6 @@
 package sql
 
 import (
-	"slices"
-
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
@@ -64,76 +62,144 @@ func nullForNone(n plan.Node) *plan.Aggregate {
 
 // domain returns the distinct outer values, and perhaps more: those of rows that subqueries remove.
 func (d *decorrelator) domain() plan.Node {
-	outer, values := beforeSubqueries(d.outer, d.values)
+	outer, values := d.outer, d.values
+	if rows, to := withoutSubqueries(outer); rows != outer {
+		if moved := readable(values, to); len(moved) == len(values) {
+			outer, values = rows, moved
+		}
+	}
 	p := &plan.Project{Input: outer, Exprs: values, Names: make([]string, len(values))}
 	keys := firstN(len(d.values))
 	for i := range keys {
-		p.Names[i] = "$outer"
+		p.Names[i] = domainColumn
 	}
 	return &plan.Aggregate{Input: p, Keys: keys}
 }
 
-// beforeSubqueries returns the rows that n had before subqueries were joined to it, with values over them. A domain over n itself would
-// copy those subqueries together with their domains, so that a query of n subqueries had 2^n of them.
-func beforeSubqueries(n plan.Node, values []expr.Expr) (plan.Node, []expr.Expr) {
-	rows, over := n, values
-	var kept []expr.Expr // the conditions on the way that can be asked of n
-	for {
-		switch x := n.(type) {
-		case *plan.Join:
-			switch x.Kind {
-			case plan.Inner, plan.Right, plan.Full:
-				return rows, over // these make rows
-			}
-			width := len(x.Left.Columns())
-			beyond := func(e expr.Expr) bool { return hasPlaceholder(e, width, correlatedBase) }
-			if slices.ContainsFunc(values, beyond) {
-				return rows, over
-			}
-			n, kept = x.Left, slices.DeleteFunc(kept, beyond)
-			rows, over = n, values
-			if len(kept) > 0 {
-				rows = &plan.Filter{Input: n, Cond: plan.Conjunction(slices.Clone(kept))}
-			}
-		case *plan.Filter:
-			n, kept = x.Input, append(kept, plan.Split(x.Cond)...)
-		case *plan.Project:
-			values, kept = slices.Clone(values), slices.DeleteFunc(kept, func(e expr.Expr) bool { return throughColumns(x, e) == nil })
-			for i, e := range kept {
-				kept[i] = throughColumns(x, e)
-			}
-			for i, e := range values {
-				if values[i] = throughColumns(x, e); values[i] == nil {
-					return rows, over
-				}
-			}
-			n = x.Input
-		default:
-			return rows, over
+// withoutSubqueries returns the rows of n as they were before subqueries were joined to them, or more of them, and where each column of n
+// went: -1 if it is gone. A domain over n itself would copy those subqueries together with their domains, so that a query of n subqueries
+// had 2^n of them.
+func withoutSubqueries(n plan.Node) (plan.Node, []int) {
+	switch x := n.(type) {
+	case *plan.Join:
+		return joinWithoutSubqueries(x)
+	case *plan.Filter:
+		in, to := withoutSubqueries(x.Input)
+		if in == x.Input {
+			return n, to
 		}
+		if kept := readable(plan.Split(x.Cond), to); len(kept) > 0 {
+			in = &plan.Filter{Input: in, Cond: plan.Conjunction(kept)}
+		}
+		return in, to
+	case *plan.Project:
+		in, below := withoutSubqueries(x.Input)
+		if in == x.Input {
+			break
+		}
+		p := &plan.Project{Input: in}
+		to := make([]int, len(x.Exprs))
+		for i, e := range x.Exprs {
+			to[i] = -1
+			if kept := readable([]expr.Expr{e}, below); len(kept) > 0 {
+				to[i] = len(p.Exprs)
+				p.Exprs, p.Names = append(p.Exprs, kept[0]), append(p.Names, x.Names[i])
+			}
+		}
+		return p, to
 	}
+	return n, firstN(len(n.Columns()))
 }
 
-// throughColumns returns e, an expression over p, over p's input; nil if it reads what p computes.
-func throughColumns(p *plan.Project, e expr.Expr) expr.Expr {
-	computed := false
-	out := expr.Rewrite(e, func(e expr.Expr) expr.Expr {
-		c, ok := e.(*expr.Column)
-		if !ok || c.Index >= correlatedBase {
-			return e
+func joinWithoutSubqueries(x *plan.Join) (plan.Node, []int) {
+	width := len(x.Left.Columns())
+	switch x.Kind {
+	case plan.Semi, plan.Anti, plan.AntiNull:
+		return withoutSubqueries(x.Left)
+	case plan.Single, plan.Left, plan.Inner:
+	default:
+		return x, firstN(len(x.Columns()))
+	}
+	left, to := withoutSubqueries(x.Left)
+	if x.Kind == plan.Single || hasDomain(x.Right) {
+		for range x.Right.Columns() {
+			to = append(to, -1)
 		}
-		below, ok := p.Exprs[c.Index].(*expr.Column)
-		if !ok {
-			computed = true
-			return e
+		return left, to
+	}
+	right, toRight := x.Right, firstN(len(x.Right.Columns()))
+	if x.Kind == plan.Inner {
+		right, toRight = withoutSubqueries(x.Right)
+	}
+	if left == x.Left && right == x.Right {
+		return x, firstN(len(x.Columns()))
+	}
+	j := &plan.Join{Kind: x.Kind, Left: left, Right: right}
+	for _, k := range x.Keys {
+		if to[k.Left] >= 0 && toRight[k.Right] >= 0 {
+			j.Keys = append(j.Keys, plan.EquiKey{Left: to[k.Left], Right: toRight[k.Right], NullSafe: k.NullSafe})
 		}
-		return below
-	})
-	if computed {
-		return nil
+	}
+	newWidth := len(left.Columns())
+	for _, t := range toRight {
+		if t >= 0 {
+			t += newWidth
+		}
+		to = append(to, t)
+	}
+	var on []expr.Expr
+	if x.On != nil {
+		on = plan.Split(x.On)
+	}
+	kept := readable(on, to)
+	j.On = plan.Conjunction(kept)
+	if x.Kind == plan.Left && (len(j.Keys) < len(x.Keys) || len(kept) < len(on)) {
+		// With fewer conditions other rows have partners; only the left columns are sure.
+		for i := range to[width:] {
+			to[width+i] = -1
+		}
+		return left, to
+	}
+	return j, to
+}
+
+// readable returns those of exprs, over columns that went to, that read no column which is gone, over where the others are.
+func readable(exprs []expr.Expr, to []int) []expr.Expr {
+	var out []expr.Expr
+	for _, e := range exprs {
+		gone := false
+		moved := expr.Remap(e, func(i int) int {
+			switch {
+			case i >= correlatedBase:
+				return i
+			case to[i] < 0:
+				gone = true
+				return 0
+			}
+			return to[i]
+		})
+		if !gone {
+			out = append(out, moved)
+		}
 	}
 	return out
 }
+
+// hasDomain reports whether n depends on other rows through a domain.
+func hasDomain(n plan.Node) bool {
+	found := false
+	plan.Walk(n, func(n plan.Node) bool {
+		if a, ok := n.(*plan.Aggregate); ok && len(a.Aggs) == 0 {
+			p, ok := a.Input.(*plan.Project)
+			found = found || ok && len(p.Names) > 0 && p.Names[0] == domainColumn
+		}
+		return !found
+	})
+	return found
+}
+
+// domainColumn is the name of the columns of a domain.
+const domainColumn = "$outer"
 
 // correlated reports whether n or something below it uses an outer column.
 func correlated(n plan.Node) bool {
@@ -186,7 +252,7 @@ func (d *decorrelator) push(n plan.Node) (plan.Node, error) {
 			p.Exprs, p.Names = append(p.Exprs, bound(e, at)), append(p.Names, x.Names[i])
 		}
 		for i := range k {
-			p.Exprs, p.Names = append(p.Exprs, columnOf(in, at+i)), append(p.Names, "$outer")
+			p.Exprs, p.Names = append(p.Exprs, columnOf(in, at+i)), append(p.Names, domainColumn)
 		}
 		return p, nil
 	case *plan.Aggregate:
@@ -385,7 +451,7 @@ func (d *decorrelator) pushAggregate(x *plan.Aggregate) (plan.Node, error) {
 		p.Exprs, p.Names = append(p.Exprs, e), append(p.Names, a.Name)
 	}
 	for i := range k {
-		p.Exprs, p.Names = append(p.Exprs, columnOf(j, i)), append(p.Names, "$outer")
+		p.Exprs, p.Names = append(p.Exprs, columnOf(j, i)), append(p.Names, domainColumn)
 	}
 	return p, nil
 }
@@ -478,7 +544,7 @@ func (d *decorrelator) pushJoin(x *plan.Join) (plan.Node, error) {
 				return nil, err
 			}
 		}
-		p.Exprs, p.Names = append(p.Exprs, e), append(p.Names, "$outer")
+		p.Exprs, p.Names = append(p.Exprs, e), append(p.Names, domainColumn)
 	}
 	return p, nil
 }

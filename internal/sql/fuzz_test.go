@@ -67,6 +67,23 @@ func TestExtremeStatements(t *testing.T) {
 		}
 		with += prev + " p, " + prev + " q)"
 	}
+	within := func(n int, before, x, after string) string {
+		return strings.Repeat(before, n) + x + strings.Repeat(after, n)
+	}
+	const tooLarge = "is too large: written out these have more than [50000] parts"
+	for name, text := range map[string]string{
+		"nested NULLIF":    "SELECT " + within(60, "NULLIF(", "cnt", ", 1)") + " FROM t",
+		"nested BETWEEN":   "SELECT COUNT(*) FROM t WHERE " + within(60, "(", "cnt", " BETWEEN 0 AND 1)"),
+		"nested SYMMETRIC": "SELECT COUNT(*) FROM t WHERE " + within(60, "(", "cnt", " BETWEEN SYMMETRIC 0 AND 1)"),
+		"nested lists":     "SELECT COUNT(*) FROM t WHERE " + within(60, "(", "cnt", " IN (cnt, 2, 3))"),
+		"nested rows":      "SELECT COUNT(*) FROM t WHERE " + within(60, "(", "cnt", ", 1) IN ((1, 1), (0, 1))"),
+		"nested ANY":       "SELECT COUNT(*) FROM t WHERE " + within(60, "(", "cnt", " > ANY (2, 3))"),
+		"nested choices":   "SELECT " + within(60, "CASE ", "cnt", " WHEN 1 THEN 2 WHEN 2 THEN 1 END") + " FROM t",
+	} {
+		if _, err := prepare(text); err == nil || !strings.Contains(err.Error(), tooLarge) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 	for name, text := range map[string]string{
 		"10,000 parentheses":   "SELECT " + strings.Repeat("(", 10000) + "1" + strings.Repeat(")", 10000),
 		"10,000 values":        "SELECT dim1 FROM t WHERE cnt IN (" + many(10000, "7", ",") + ")",
@@ -79,6 +96,7 @@ func TestExtremeStatements(t *testing.T) {
 		"nested CASE":          "SELECT " + strings.Repeat("CASE WHEN cnt = 1 THEN 1 ELSE ", 900) + "2" + strings.Repeat(" END", 900) + " FROM t",
 		"cube of 20":           "SELECT 1 FROM t GROUP BY CUBE (" + many(20, "cnt", ", ") + ")",
 		"NOT of NOT":           "SELECT " + strings.Repeat("NOT ", 1500) + "TRUE",
+		"doubling conditions":  strings.Repeat("SELECT x + x AS x FROM (", 100) + "SELECT cnt AS x FROM t" + strings.Repeat(") WHERE x > 0", 100),
 		"doubling projections": strings.Repeat("SELECT x + x AS x FROM (", 100) + "SELECT cnt AS x FROM t" + strings.Repeat(")", 100),
 	} {
 		s, err := prepare(text)

@@ -1,6 +1,8 @@
 package sql
 
 import (
+	"slices"
+
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/sql/syntax"
@@ -178,6 +180,11 @@ func (x exprs) inList(e *syntax.InList) (expr.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	if slices.ContainsFunc(list, func(e expr.Expr) bool { return !expr.IsConstant(e) }) { // it becomes comparisons
+		if err := expr.CheckRepeated(inner, len(list), e.At); err != nil {
+			return nil, err
+		}
+	}
 	out, err := expr.NewIn(inner, list, e.At)
 	if err != nil {
 		return nil, incompatibleIn(e.At)
@@ -194,6 +201,11 @@ func (x exprs) inRows(e *syntax.InList, row *syntax.Row) (expr.Expr, error) {
 	left, err := x.list(row.Items)
 	if err != nil {
 		return nil, err
+	}
+	for _, l := range left {
+		if err := expr.CheckRepeated(l, len(e.List), e.At); err != nil {
+			return nil, err
+		}
 	}
 	alternatives := make([]expr.Expr, len(e.List))
 	for i, item := range e.List {
@@ -254,6 +266,9 @@ func (x exprs) caseOf(e *syntax.Case) (expr.Expr, error) {
 	var err error
 	if e.Operand != nil {
 		if operand, err = x.bind(e.Operand); err != nil {
+			return nil, err
+		}
+		if err := expr.CheckRepeated(operand, len(e.Whens), e.Operand.Span()); err != nil {
 			return nil, err
 		}
 	}

@@ -115,6 +115,9 @@ func (x exprs) quantified(e *syntax.Quantified) (expr.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := expr.CheckRepeated(left, len(row.Items), e.At); err != nil {
+		return nil, err
+	}
 	terms := make([]expr.Expr, len(row.Items))
 	for i, item := range row.Items {
 		right, err := x.bind(item)

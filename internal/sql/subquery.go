@@ -544,17 +544,77 @@ func (blk *block) attachComparison(n plan.Node, s *subquery) (plan.Node, expr.Ex
 	if err != nil {
 		return nil, nil, err
 	}
-	match := b.call("IS NOT NULL", columnOf(j, len(j.Left.Columns())+width))
-	var missing []expr.Expr
-	for _, o := range operands {
-		missing = append(missing, b.call("IS NULL", o))
+	n, match := j, b.call("IS NOT NULL", columnOf(j, len(j.Left.Columns())+width))
+	whens := []expr.When{{Cond: match, Then: boolLiteral(true)}, {Cond: none, Then: boolLiteral(false)}}
+	if width == 1 {
+		whens = append(whens, expr.When{Cond: b.or([]expr.Expr{b.call("IS NULL", operands[0]), unknown}), Then: null})
+		return n, b.choose(whens, boolLiteral(false)), b.err
 	}
-	whens := []expr.When{
-		{Cond: match, Then: boolLiteral(true)},
-		{Cond: none, Then: boolLiteral(false)},
-		{Cond: b.or(append(missing, unknown)), Then: null},
+	if width > maxNullableRow {
+		return nil, nil, fault.UnsupportedSQL(at, "NOT IN, and IN as a value, of rows of more than [%d] values are not supported over a query", maxNullableRow)
 	}
-	return j, b.choose(whens, boolLiteral(false)), b.err
+	for pattern := 1; pattern < 1<<width; pattern++ {
+		var possible expr.Expr
+		if n, possible, err = blk.attachPossible(n, s, operands, pattern, &b); err != nil {
+			return nil, nil, err
+		}
+		whens = append(whens, expr.When{Cond: possible, Then: null})
+	}
+	return n, b.choose(whens, boolLiteral(false)), b.err
+}
+
+// maxNullableRow is how many values a row of IN may have where NULLs count: each set of its columns is a join.
+const maxNullableRow = 5
+
+// attachPossible joins what says whether a row of an IN subquery may be the operands for all that is known: they are equal in the columns
+// that are not in pattern, and in each of the others one of the two is NULL. Right rows are summed up by the former: which sets of the
+// latter are NULL together.
+func (blk *block) attachPossible(n plan.Node, s *subquery, operands []expr.Expr, pattern int, b *boolBuilder) (plan.Node, expr.Expr, error) {
+	p := plan.Extend(s.rel.node, nil, nil)
+	sums := &plan.Aggregate{Input: p}
+	equal := *s
+	equal.operands = nil
+	for i, o := range operands {
+		if pattern&(1<<i) == 0 {
+			sums.Keys = append(sums.Keys, i)
+			equal.operands = append(equal.operands, o)
+		}
+	}
+	var sets []int // of columns that are NULL on the right; in the rest of the pattern the operand is
+	for set := pattern; ; set = (set - 1) & pattern {
+		sets = append(sets, set)
+		var nulls []expr.Expr
+		for i := range operands {
+			if set&(1<<i) != 0 {
+				nulls = append(nulls, b.call("IS NULL", columnOf(s.rel.node, i)))
+			}
+		}
+		rows := countRows("$rows")
+		if len(nulls) > 0 {
+			rows.Filter = len(p.Exprs)
+			p.Exprs, p.Names = append(p.Exprs, b.and(nulls)), append(p.Names, "$null")
+		}
+		sums.Aggs = append(sums.Aggs, rows)
+		if set == 0 {
+			break
+		}
+	}
+	j, err := blk.joinSubquery(n, &equal, plan.Left, sums)
+	if err != nil {
+		return nil, nil, err
+	}
+	first := len(j.Left.Columns()) + len(sums.Keys)
+	var possible []expr.Expr
+	for k, set := range sets {
+		terms := []expr.Expr{b.call("IS TRUE", b.compare(">", columnOf(j, first+k), longLiteral(0)))}
+		for i, o := range operands {
+			if (pattern&^set)&(1<<i) != 0 {
+				terms = append(terms, b.call("IS NULL", o))
+			}
+		}
+		possible = append(possible, b.and(terms))
+	}
+	return j, b.or(possible), b.err
 }
 
 // boolBuilder builds conditions; it keeps the first error.

@@ -191,9 +191,9 @@ func withoutWidening(args []Expr, operator string) []Expr {
 	return out
 }
 
-// wholeNumber is a constant as a whole number, if it is one.
+// wholeNumber is a constant as the whole number that it was before it was made a DOUBLE. One written with a point stays as it is.
 func wholeNumber(l *Literal) Expr {
-	if x, ok := l.Value.(float64); ok && x == math.Trunc(x) && math.Abs(x) < 1<<53 {
+	if x, ok := l.Value.(float64); ok && l.T.Base != Decimal && x == math.Trunc(x) && math.Abs(x) < 1<<53 {
 		return &Literal{Value: int64(x), T: Of(BigInt)}
 	}
 	return l

@@ -92,9 +92,7 @@ func withoutNumberCasts(args []Expr) []Expr {
 				out[i] = x.X
 			}
 		case *Literal:
-			if f, ok := x.Value.(float64); ok && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
-				out[i] = &Literal{Value: int64(f), T: Of(BigInt)}
-			}
+			out[i] = wholeNumber(x)
 		}
 	}
 	return out

@@ -1,6 +1,7 @@
 package nativejson
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -161,6 +162,12 @@ func (g *grouped) simple(call *plan.AggCall, args []expr.Expr, name string) obje
 	if suffix != "" {
 		kind = numberKind(args[0]) + suffix
 	}
+	if isUnsizedText(call) {
+		if kind = "double" + suffix; !isColumn(args[0]) {
+			args = slices.Clone(args)
+			args[0] = &expr.Cast{X: args[0], T: expr.Of(expr.Double)}
+		}
+	}
 	out := obj("type", kind, "name", name)
 	if len(args) > 0 {
 		out.set("fieldName", g.virtuals.column(args[0]))
@@ -180,6 +187,15 @@ func (g *grouped) simple(call *plan.AggCall, args []expr.Expr, name string) obje
 		}
 	}
 	return out
+}
+
+// isUnsizedText reports whether an aggregate picks one of several texts without saying how long they may be: for the reference, that is one of numbers.
+func isUnsizedText(call *plan.AggCall) bool {
+	switch call.Agg.Name {
+	case "EARLIEST", "EARLIEST_BY", "LATEST", "LATEST_BY", "ANY_VALUE":
+		return call.Type.IsCharacter() && len(call.Agg.Params) == 0
+	}
+	return false
 }
 
 // numberKind is the first part of an aggregator's type name.

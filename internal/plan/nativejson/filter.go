@@ -42,7 +42,10 @@ func (s *stage) filterSpec(e expr.Expr, v *virtuals) any {
 		return nil
 	}
 	f := &filters{w: s.w, v: v}
-	out := f.write(plain(e))
+	out := combined(f.write(plain(e)))
+	if out.get("type") == "true" {
+		return nil
+	}
 	if s.w.option("sqlUseBoundAndSelectors") == true {
 		return selectors(out)
 	}
@@ -122,34 +125,16 @@ func (f *filters) write(e expr.Expr) object {
 	return f.expression(e)
 }
 
-// and joins terms; two ranges of one column become one.
-func (f *filters) and(terms []expr.Expr) object {
-	var fields []object
-	var written []object
+// and joins terms.
+func (f *filters) and(terms []expr.Expr) object { return joined("and", f.writeAll("and", terms)) }
+
+// writeAll writes terms; those that are a junction of the same kind become several.
+func (f *filters) writeAll(kind string, terms []expr.Expr) []object {
+	var out []object
 	for _, t := range terms {
-		field := f.write(t)
-		if inner, ok := field.get("fields").([]object); ok && field.get("type") == "and" {
-			written = append(written, inner...)
-		} else {
-			written = append(written, field)
-		}
+		out = append(out, operandsOf(kind, f.write(t))...)
 	}
-	for _, field := range written {
-		merged := false
-		for i := range fields {
-			if r, ok := mergeRanges(fields[i], field); ok {
-				fields[i], merged = r, true
-				break
-			}
-		}
-		if !merged {
-			fields = append(fields, field)
-		}
-	}
-	if len(fields) == 1 {
-		return fields[0]
-	}
-	return obj("type", "and", "fields", fields)
+	return out
 }
 
 func (o object) get(name string) any {
@@ -159,28 +144,6 @@ func (o object) get(name string) any {
 		}
 	}
 	return nil
-}
-
-// mergeRanges joins a range with a lower bound and one with an upper bound.
-func mergeRanges(a, b object) (object, bool) {
-	if a.get("type") != "range" || b.get("type") != "range" || a.get("column") != b.get("column") ||
-		a.get("matchValueType") != b.get("matchValueType") {
-		return nil, false
-	}
-	if a.get("lower") == nil {
-		a, b = b, a
-	}
-	if a.get("lower") == nil || a.get("upper") != nil || b.get("upper") == nil || b.get("lower") != nil {
-		return nil, false
-	}
-	out := obj("type", "range", "column", a.get("column"), "matchValueType", a.get("matchValueType"), "lower", a.get("lower"), "upper", b.get("upper"))
-	if a.get("lowerOpen") != nil {
-		out.set("lowerOpen", true)
-	}
-	if b.get("upperOpen") != nil {
-		out.set("upperOpen", true)
-	}
-	return out, true
 }
 
 // or joins terms; several equalities of one string column become an in filter, behind the others.
@@ -194,16 +157,7 @@ func (f *filters) or(terms []expr.Expr) object {
 		}
 		values[column] = append(values[column], value)
 	}
-	var written []object
-	for _, t := range terms {
-		field := f.write(t)
-		if inner, ok := field.get("fields").([]object); ok && field.get("type") == "or" {
-			written = append(written, inner...)
-		} else {
-			written = append(written, field)
-		}
-	}
-	for _, field := range written {
+	for _, field := range f.writeAll("or", terms) {
 		if slices.ContainsFunc(fields, func(o object) bool { return o.get("type") == "equals" && reflect.DeepEqual(o, field) }) {
 			continue
 		}
@@ -231,11 +185,7 @@ func (f *filters) or(terms []expr.Expr) object {
 			sets = append(sets, anyOfTexts(c, values[c]))
 		}
 	}
-	fields = append(fields, sets...)
-	if len(fields) == 1 {
-		return fields[0]
-	}
-	return obj("type", "or", "fields", fields)
+	return joined("or", append(fields, sets...))
 }
 
 // anyOfTexts is the filter for one of some texts: they are a sorted set.
@@ -264,11 +214,7 @@ func (f *filters) in(x *expr.In) object {
 		}
 		return anyOfTexts(column, values)
 	}
-	fields := f.each(x, column)
-	if len(fields) == 1 {
-		return fields[0]
-	}
-	return obj("type", "or", "fields", fields)
+	return joined("or", f.each(x, column))
 }
 
 // each are the equalities that a list stands for, each once.
@@ -278,7 +224,10 @@ func (f *filters) each(x *expr.In, column string) []object {
 		if slices.Contains(x.Values[:i], v) {
 			continue
 		}
-		kind, value := equalTo(x.X, v)
+		kind, value := equalTo(x.X, &expr.Literal{Value: v, T: x.X.Type()})
+		if kind == "DOUBLE" && stripCasts(x.X).Type().Base == expr.Float {
+			kind = "FLOAT" // a list has the type of the column
+		}
 		fields = append(fields, obj("type", "equals", "column", column, "matchValueType", kind, "matchValue", value))
 	}
 	return fields
@@ -294,10 +243,7 @@ func (f *filters) notIn(x *expr.In) object {
 	for i, o := range fields {
 		fields[i] = obj("type", "not", "field", o)
 	}
-	if len(fields) == 1 {
-		return fields[0]
-	}
-	return obj("type", "and", "fields", fields)
+	return joined("and", fields)
 }
 
 // column returns the column, virtual if need be, that has the value of e; false if the filter is to be an expression as a whole.
@@ -407,7 +353,7 @@ func (f *filters) call(x *expr.Call) object {
 	if !ok {
 		return f.expression(x)
 	}
-	kind, value := typedValue(l.Value)
+	kind, value := typedValue(l)
 	if r, ok := ranges[op]; ok {
 		out := obj("type", "range", "column", column, "matchValueType", kind, r.bound, value)
 		if r.open {
@@ -415,7 +361,7 @@ func (f *filters) call(x *expr.Call) object {
 		}
 		return out
 	}
-	kind, value = equalToOne(left, l.Value)
+	kind, value = equalTo(left, l)
 	equals := obj("type", "equals", "column", column, "matchValueType", kind, "matchValue", value)
 	if op == "<>" {
 		return obj("type", "not", "field", equals)
@@ -507,28 +453,30 @@ func textOf(e expr.Expr) (string, bool) {
 	return s, ok
 }
 
-// typedValue returns the native type of a constant and how it is written. Comparing has made numbers DOUBLE; whole ones are LONG again.
-func typedValue(v any) (string, any) {
-	switch x := v.(type) {
+// typedValue returns the native type of a constant and how it is written. Comparing has made numbers DOUBLE; whole ones are LONG again, but
+// for those that were written with a point.
+func typedValue(l *expr.Literal) (string, any) {
+	switch x := l.Value.(type) {
 	case int64:
 		return "LONG", x
 	case float64:
-		if x == math.Trunc(x) && math.Abs(x) < 1<<53 {
+		if l.T.Base != expr.Decimal && x == math.Trunc(x) && math.Abs(x) < 1<<53 {
 			return "LONG", int64(x)
 		}
 		return "DOUBLE", number(x)
 	case float32:
-		return typedValue(float64(x))
+		return typedValue(&expr.Literal{Value: float64(x), T: l.T})
 	case []any:
 		return "ARRAY<STRING>", x
 	}
-	return "STRING", v
+	return "STRING", l.Value
 }
 
-// equalTo is typedValue of what e equals: beside a fraction a whole number is one, too.
-func equalTo(e expr.Expr, v any) (string, any) {
+// equalTo is typedValue of what e equals: beside a fraction a whole number is one, too. What is made a DOUBLE only to be compared with a whole number
+// is compared as what it is.
+func equalTo(e expr.Expr, l *expr.Literal) (string, any) {
 	var x float64
-	switch n := v.(type) {
+	switch n := l.Value.(type) {
 	case int64:
 		x = float64(n)
 	case float32:
@@ -536,25 +484,16 @@ func equalTo(e expr.Expr, v any) (string, any) {
 	case float64:
 		x = n
 	default:
-		return typedValue(v)
+		return typedValue(l)
 	}
-	switch stripCasts(e).Type().Base {
-	case expr.Double:
-		return "DOUBLE", number(x)
-	case expr.Float:
+	kind, value := typedValue(l)
+	switch {
+	case e.Type().IsInteger() || kind == "DOUBLE":
+		return kind, value
+	case stripCasts(e).Type().Base == expr.Float:
 		return "FLOAT", number(x)
-	}
-	return typedValue(v)
-}
-
-// equalToOne is equalTo of a single value: a FLOAT is compared with a fraction as a DOUBLE, and what is made a whole number with one.
-func equalToOne(e expr.Expr, v any) (string, any) {
-	kind, value := equalTo(e, v)
-	switch whole, isWhole := typedValue(v); {
-	case kind == "FLOAT" && whole != "LONG":
-		return "DOUBLE", value
-	case kind == "DOUBLE" && whole == "LONG" && e.Type().IsInteger():
-		return whole, isWhole
+	case e.Type().IsFractional():
+		return "DOUBLE", number(x)
 	}
 	return kind, value
 }

@@ -53,7 +53,7 @@ func (s *stage) groupQuery() (*result, error) {
 		g.aggregator(i)
 	}
 	for _, e := range s.cols {
-		g.out = append(g.out, column{g.output(e), e.Type()})
+		g.out = append(g.out, column{g.output(e), g.outputType(e)})
 	}
 	r := &result{signature: g.out, pick: s.pick}
 	switch {
@@ -161,7 +161,7 @@ func (s *stage) isQuery() bool { return s.source[0].value == "query" }
 // timeseries returns the granularity if the groups are buckets of __time and nothing else is asked that a timeseries can't do.
 func (s *stage) timeseries() (any, bool) {
 	g := s.group
-	if s.w.options.Tasks || len(g.dims) != 1 || g.having != nil || g.node.Sets != nil || s.isQuery() || s.source.get("type") == "join" || s.w.option("sqlUseGranularity") == false {
+	if s.w.options.Tasks || len(g.dims) != 1 || g.having != nil || g.node.Sets != nil || s.isQuery() || s.source.get("type") == "join" {
 		return nil, false
 	}
 	for _, k := range s.keys {
@@ -231,6 +231,16 @@ func (g *grouped) output(e expr.Expr) string {
 	g.posts = append(g.posts, obj("type", "expression", "name", name, "expression", g.s.w.native(g.named(e))))
 	g.postExprs, g.postNames = append(g.postExprs, e), append(g.postNames, name)
 	return name
+}
+
+// outputType is the type of a column of the query.
+func (g *grouped) outputType(e expr.Expr) expr.Type {
+	if c, ok := e.(*expr.Column); ok {
+		if i := c.Index - len(g.dimNames); i >= 0 && i < len(g.aggNames) && isUnsizedText(&g.s.group.node.Aggs[i]) {
+			return expr.Of(expr.Double)
+		}
+	}
+	return e.Type()
 }
 
 // named returns e with the columns under the names they have in the query's result.
@@ -418,7 +428,7 @@ func (g *grouped) groupByQuery(filter any) object {
 // timeField is what the context says of a key that is a bucket of __time, in a query whose limit is not by keys alone: such a limit holds on data
 // servers already.
 func (g *grouped) timeField() map[string]any {
-	if g.s.w.option("sqlUseGranularity") == false || g.s.source.get("type") == "join" {
+	if g.s.source.get("type") == "join" {
 		return nil
 	}
 	byKeys := !slices.ContainsFunc(g.s.keys, func(k plan.SortKey) bool { return !slices.Contains(g.dimNames, g.out[k.Column].name) })

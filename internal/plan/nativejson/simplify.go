@@ -140,13 +140,14 @@ func (a allowed) shown() (expr.Expr, bool) {
 		}
 		return in, true
 	}
-	if gap := a.spans.not(); len(gap) == 1 {
-		if gap[0].isPoint() {
-			return test("<>", gap[0].lo.x, gap[0].lo.l), true
-		}
-		return &expr.Not{X: gap[0].shown(a.x)}, true
+	gap := a.spans.not()
+	switch {
+	case len(gap) != 1:
+		return nil, false
+	case gap[0].isPoint():
+		return test("<>", gap[0].lo.x, gap[0].lo.l), true
 	}
-	return nil, false
+	return &expr.Or{Terms: []expr.Expr{a.spans[0].shown(a.x), a.spans[1].shown(a.x)}}, true
 }
 
 func (s span) shown(x expr.Expr) expr.Expr {
@@ -222,7 +223,9 @@ func (w *writer) allOf(terms []expr.Expr) expr.Expr {
 	if len(list) == 0 {
 		return always
 	}
-	list = w.joined(list, func(same []allowed) (expr.Expr, bool) {
+	list = w.withoutKnown(list)
+	slices.SortStableFunc(list, func(a, b expr.Expr) int { return termRank(a) - termRank(b) })
+	list = w.byOperand(list, func(same []allowed) (expr.Expr, bool) {
 		out := allowed{x: same[0].x, spans: spans{{}}}
 		missing, bounded := false, false
 		for _, a := range same {
@@ -241,6 +244,35 @@ func (w *writer) allOf(terms []expr.Expr) expr.Expr {
 		return never
 	}
 	return plan.Conjunction(list)
+}
+
+// withoutKnown leaves out that there is a value where another term of a conjunction compares it.
+func (w *writer) withoutKnown(list []expr.Expr) []expr.Expr {
+	compared := map[string]bool{}
+	for _, t := range list {
+		if a, ok := w.operand(t); ok && !a.known && !a.missing {
+			compared[a.key] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(t expr.Expr) bool {
+		a, ok := w.operand(t)
+		return ok && a.known && compared[a.key]
+	})
+}
+
+// termRank orders the terms of a conjunction: tests for a value come behind the others, negations last.
+func termRank(e expr.Expr) int {
+	switch x := e.(type) {
+	case *expr.Not:
+		if _, isIn := x.X.(*expr.In); !isIn {
+			return 2
+		}
+	case *expr.Call:
+		if x.Fn.Name == "IS NOT NULL" {
+			return 1
+		}
+	}
+	return 0
 }
 
 // anyOf joins terms of which one must be true.
@@ -263,31 +295,14 @@ func (w *writer) anyOf(terms []expr.Expr) expr.Expr {
 	if len(list) == 0 {
 		return never
 	}
-	list = w.joined(list, func(same []allowed) (expr.Expr, bool) {
-		out := allowed{x: same[0].x}
-		points := true
-		for _, a := range same {
-			if a.missing {
-				return nil, false
-			}
-			for _, s := range a.spans {
-				points = points && s.isPoint()
-			}
-			out.spans = out.spans.or(a.spans)
-		}
-		if points && len(out.spans) > 1 {
-			return nil, false // they are shown as they stand
-		}
-		return out.shown()
-	})
 	if len(list) == 1 {
 		return list[0]
 	}
 	return &expr.Or{Terms: list}
 }
 
-// joined puts what several terms say of one operand in the place of the first of them.
-func (w *writer) joined(list []expr.Expr, join func([]allowed) (expr.Expr, bool)) []expr.Expr {
+// byOperand puts what several terms say of one operand in the place of the first of them.
+func (w *writer) byOperand(list []expr.Expr, join func([]allowed) (expr.Expr, bool)) []expr.Expr {
 	read := make([]allowed, len(list))
 	same := map[string][]int{}
 	for i, t := range list {

@@ -159,6 +159,9 @@ func (s *scope) simple(in *inputs, a *SimpleAggregator) (plan.AggCall, error) {
 		_, virtual := s.virtual[a.FieldName]
 		x, err = d.argument(x, virtual || a.FieldName == "")
 	}
+	if err == nil && d.cast == expr.Varchar && plain(x).Type().Multi {
+		x, err = a.oneText(x)
+	}
 	if err != nil {
 		return plan.AggCall{}, err
 	}
@@ -189,7 +192,35 @@ func (s *scope) simple(in *inputs, a *SimpleAggregator) (plan.AggCall, error) {
 	return call, err
 }
 
-// argument converts what is aggregated. Texts of a column count as the numbers they are; one that is none changes no sum and no bound, but is
+// oneText is the text of a row of a multi-value string: its value, or its values as a list in brackets; the first of them where lists are not wanted.
+func (a *SimpleAggregator) oneText(x expr.Expr) (expr.Expr, error) {
+	list, err := call("MV_TO_ARRAY", x)
+	if err != nil {
+		return nil, err
+	}
+	one, err := call("ARRAY_OFFSET", list, longLiteral(0))
+	if err != nil || a.AggregateMultipleValues != nil && !bool(*a.AggregateMultipleValues) {
+		return one, err
+	}
+	joined, err := call("ARRAY_TO_STRING", list, textLiteral(", "))
+	if err != nil {
+		return nil, err
+	}
+	if joined, err = call("CONCAT", textLiteral("["), joined, textLiteral("]")); err != nil {
+		return nil, err
+	}
+	n, err := call("MV_LENGTH", x)
+	if err != nil {
+		return nil, err
+	}
+	several, err := compare(">", n, longLiteral(1))
+	if err != nil {
+		return nil, err
+	}
+	return expr.NewCase([]expr.When{{Cond: several, Then: joined}}, one, fault.Span{})
+}
+
+// argument converts what is aggregated. Texts of a column count as the numbers they are; one that is none, NULL too, changes no sum and no bound, but is
 // there: the sum of such texts is 0. Of texts that are computed, one that is no number is NULL. An array has no number.
 func (d simpleAggregator) argument(x expr.Expr, computed bool) (expr.Expr, error) {
 	to := expr.Of(d.cast)
@@ -205,6 +236,16 @@ func (d simpleAggregator) argument(x expr.Expr, computed bool) (expr.Expr, error
 			return nil, err
 		}
 		return d.argument(one, computed)
+	case isNumber && from.IsCharacter() && !from.Multi && !isNullConstant(x) && d.name == "ANY_VALUE" && !computed:
+		n, err := cast(x, to)
+		if err != nil {
+			return nil, err
+		}
+		zero, err := cast(longLiteral(0), to)
+		if err != nil {
+			return nil, err
+		}
+		return call("COALESCE", n, zero)
 	case !isNumber || !from.IsCharacter() || from.Multi || isNullConstant(x) || d.name == "ANY_VALUE" || d.name == "VAR_SAMP":
 		return cast(x, to)
 	}
@@ -230,7 +271,7 @@ func (d simpleAggregator) argument(x expr.Expr, computed bool) (expr.Expr, error
 		}
 	}
 	whens := []expr.When{{Cond: isWord, Then: none}}
-	if !d.byTime {
+	if !d.byTime && computed {
 		missing, err := call("IS NULL", x)
 		if err != nil {
 			return nil, err

@@ -46,6 +46,8 @@ type SimpleAggregator struct {
 	MaxStringBytes Whole    `json:"maxStringBytes"`
 	Estimator      string   `json:"estimator"`
 	Fields         []string `json:"fieldNames"`
+	// AggregateMultipleValues says whether a text of several values is that of all of them; it is if nothing is said.
+	AggregateMultipleValues *Flag `json:"aggregateMultipleValues"`
 }
 
 // FilteredAggregator is an aggregator over the rows that Filter keeps.

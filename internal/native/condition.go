@@ -111,6 +111,13 @@ func (s *scope) textFilter(f Filter) (expr.Expr, error) {
 		if err != nil {
 			return nil, err
 		}
+		column, err := s.column(f.Dimension)
+		if err != nil {
+			return nil, err
+		}
+		if _, every := f.Query.SearchQuery.(*AllSearch); every && column.Type().IsNumeric() { // NULL is no number
+			return call("IS NOT NULL", column)
+		}
 		return searched(x, f.Query.SearchQuery)
 	}
 	return nil, fault.Unsupported("Filter is of a type that is not supported")
@@ -285,10 +292,20 @@ func (s *scope) typed(op, column, typ string, v any) (expr.Expr, error) {
 	switch from := x.Type(); {
 	case from.Base == expr.Float && t.Runtime().Kind == vector.KindDouble && op == "=":
 		literal = nearest(value.(float64), from)
-	case t.IsNumeric() && from.IsCharacter():
-		if x, err = cast(x, t); err != nil {
+	case t.IsNumeric() && from.IsCharacter() && op == "=": // texts equal the text of the number
+		number, err := textOf(literal)
+		if err != nil {
 			return nil, err
 		}
+		return expr.NewCompare(op, x, number, fault.Span{})
+	case t.IsNumeric() && from.IsCharacter():
+		number, err := textOf(literal)
+		if err != nil {
+			return nil, err
+		}
+		return numericTerm(op, x, number)
+	case t.IsCharacter() && !from.IsCharacter() && op != "=":
+		return boundTerm(op, x, value.(string), "lexicographic")
 	case t.IsCharacter() && !from.IsCharacter():
 		return compareText(op, x, value.(string))
 	}
@@ -360,7 +377,27 @@ func (s *scope) bound(f *BoundFilter) (expr.Expr, error) {
 	if len(terms) == 0 {
 		return nil, invalid("Filter of type [bound] on dimension [%s] needs lower or upper", f.Dimension)
 	}
-	return all(terms)
+	cond, err := all(terms)
+	if err != nil || f.Lower != nil && !f.Lower.Null || !x.Type().IsCharacter() {
+		return cond, err
+	}
+	none, err := call("IS NULL", x) // of texts, NULL is below all others
+	if err != nil {
+		return nil, err
+	}
+	return expr.NewOr([]expr.Expr{none, cond}, fault.Span{})
+}
+
+// numericTerm compares texts in numeric order.
+func numericTerm(op string, x, limit expr.Expr) (expr.Expr, error) {
+	key, err := call("$NUMERIC_ORDER", x)
+	if err != nil {
+		return nil, err
+	}
+	if limit, err = call("$NUMERIC_ORDER", limit); err != nil {
+		return nil, err
+	}
+	return expr.NewCompare(op, key, limit, fault.Span{})
 }
 
 func boundTerm(op string, x expr.Expr, text string, ordering OrderingOf) (expr.Expr, error) {
@@ -372,6 +409,9 @@ func boundTerm(op string, x expr.Expr, text string, ordering OrderingOf) (expr.E
 		}
 		return expr.NewCompare(op, x, textLiteral(text), fault.Span{})
 	case "numeric":
+		if x.Type().IsCharacter() {
+			return numericTerm(op, x, textLiteral(text))
+		}
 		if x.Type().Base != expr.Timestamp {
 			var err error
 			if x, err = number(x); err != nil {
@@ -414,7 +454,7 @@ func boundTerm(op string, x expr.Expr, text string, ordering OrderingOf) (expr.E
 		}
 		return expr.NewCompare(op, key, limit, fault.Span{})
 	}
-	return nil, fault.Unsupported("Filter of type [bound] with ordering [%s] is not supported", ordering)
+	return nil, invalid("Filter of type [bound] can't have the ordering [%s]", ordering)
 }
 
 // longerOr compares texts by their lengths, and those of one length as texts.

@@ -1,6 +1,9 @@
 package native
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // Dimension says by what a query groups. The concrete dimensions are in this file.
 type Dimension interface {
@@ -70,8 +73,18 @@ type LookupDimension struct {
 // ListFilteredDimension keeps those values of a multi-value column that are listed, or with IsWhitelist false the others.
 type ListFilteredDimension struct {
 	Delegate    DimensionOf `json:"delegate"`
-	Values      []string    `json:"values"`
+	Values      []Text      `json:"values"`
 	IsWhitelist *Flag       `json:"isWhitelist"`
+}
+
+// keepsListed reports whether the listed values are those that stay.
+func (d *ListFilteredDimension) keepsListed() bool {
+	return d.IsWhitelist == nil || bool(*d.IsWhitelist)
+}
+
+// keepsNull reports whether NULL is a value that stays.
+func (d *ListFilteredDimension) keepsNull() bool {
+	return slices.ContainsFunc(d.Values, func(v Text) bool { return v.Null }) == d.keepsListed()
 }
 
 // RegexFilteredDimension keeps those values of a multi-value column that match Pattern.

@@ -222,12 +222,25 @@ func bucketText(x expr.Expr, f *BucketExtraction) (expr.Expr, error) {
 			return nil, err
 		}
 	}
-	if size == float64(int64(size)) && f.Offset == float64(int64(f.Offset)) {
-		if n, err = cast(n, longType); err != nil {
-			return nil, err
-		}
+	whole, err := cast(n, longType)
+	if err != nil {
+		return nil, err
 	}
-	return cast(n, textType)
+	if size == float64(int64(size)) && f.Offset == float64(int64(f.Offset)) {
+		return cast(whole, textType)
+	}
+	isWhole, err := compare("=", n, whole)
+	if err != nil {
+		return nil, err
+	}
+	short, err := cast(whole, textType)
+	if err != nil {
+		return nil, err
+	}
+	if n, err = cast(n, textType); err != nil {
+		return nil, err
+	}
+	return expr.NewCase([]expr.When{{Cond: isWhole, Then: short}}, n, fault.Span{})
 }
 
 // registered maps text through the lookup of a name. Keys that it does not have stay, or become other, or NULL.
@@ -324,11 +337,13 @@ func (s *scope) dimension(d Dimension) (expr.Expr, error) {
 		if len(d.Values) == 0 {
 			return nil, invalid("values list must be non-empty")
 		}
-		list := make([]expr.Expr, len(d.Values))
-		for i, v := range d.Values {
-			list[i] = textLiteral(v)
+		var list []expr.Expr
+		for _, v := range d.Values {
+			if !v.Null {
+				list = append(list, textLiteral(v.S))
+			}
 		}
-		keep := d.IsWhitelist == nil || bool(*d.IsWhitelist)
+		keep := d.keepsListed()
 		return s.filteredValues(d.Delegate, func(x expr.Expr) (expr.Expr, error) {
 			if len(list) == 0 {
 				return boolLiteral(!keep), nil
@@ -346,9 +361,10 @@ func (s *scope) dimension(d Dimension) (expr.Expr, error) {
 			return call("MV_FILTER_NONE", x, array)
 		})
 	case *RegexFilteredDimension:
+		whole := `\A(?:` + d.Pattern + `)\z` // all of a value is to match
 		return s.filteredValues(d.Delegate, func(x expr.Expr) (expr.Expr, error) {
-			return call("REGEXP_LIKE", x, textLiteral(d.Pattern))
-		}, func(x expr.Expr) (expr.Expr, error) { return call("MV_FILTER_REGEX", x, textLiteral(d.Pattern)) })
+			return call("REGEXP_LIKE", x, textLiteral(whole))
+		}, func(x expr.Expr) (expr.Expr, error) { return call("MV_FILTER_REGEX", x, textLiteral(whole)) })
 	case *PrefixFilteredDimension:
 		return s.filteredValues(d.Delegate, func(x expr.Expr) (expr.Expr, error) {
 			head, err := call("LEFT", x, longLiteral(int64(len([]rune(d.Prefix)))))
@@ -361,10 +377,12 @@ func (s *scope) dimension(d Dimension) (expr.Expr, error) {
 	return nil, fault.Unsupported("Dimension is of a type that is not supported")
 }
 
-func arrayOfTexts(list []string) expr.Expr {
+func arrayOfTexts(list []Text) expr.Expr {
 	values := make([]any, len(list))
 	for i, v := range list {
-		values[i] = v
+		if !v.Null {
+			values[i] = v.S
+		}
 	}
 	return &expr.Literal{Value: values, T: expr.ArrayOf(textType)}
 }

@@ -19,8 +19,10 @@ type grouped struct {
 	dimensions  []DimensionOf
 	*Grouping
 	subtotals [][]string
-	// fudged says that the context may set the time of groups of all times.
+	// fudged says that the groups are those of a groupBy: the context may set the time of groups of all times.
 	fudged bool
+	// rows, if not nil, makes a further condition for rows to count.
+	rows func(*scope) (expr.Expr, error)
 	// once says that a row counts once for a value that it has several times.
 	once bool
 	// chunks are the starts of time chunks, ascending, that are the buckets in place of those of the granularity; nil: there are none.
@@ -51,9 +53,16 @@ const subtotalColumn = "$subtotal"
 // group translates to a node with the columns of Plan: time, dimensions, aggregators, post-aggregators; and subtotalColumn if there are
 // subtotals.
 func (t *translator) group(g grouped) (plan.Node, error) {
-	node, s, err := t.input(g.common)
+	node, s, err := t.input(g.common, g.fudged)
 	if err != nil {
 		return nil, err
+	}
+	if g.rows != nil {
+		cond, err := g.rows(s)
+		if err != nil {
+			return nil, err
+		}
+		node = &plan.Filter{Input: node, Cond: cond}
 	}
 	in := &inputs{}
 	out := &plan.Aggregate{}
@@ -86,8 +95,7 @@ func (t *translator) group(g grouped) (plan.Node, error) {
 		out.Keys = append(out.Keys, i)
 	}
 	at := make([]int, len(g.Aggregations))    // column of out, or -1 for groupings
-	nulls := make([]int, len(g.Aggregations)) // column of out with the number of rows that make a fold NULL, or with the time of a first or last; or -1
-	kept := keepsSketches(g.common) && len(g.PostAggregations) == 0
+	nulls := make([]int, len(g.Aggregations)) // column of out with the number of rows that make a fold NULL, with the time of a first or last, or with a mean as it is kept; or -1
 	for i, a := range g.Aggregations {
 		at[i], nulls[i] = -1, -1
 		if _, ok := a.Aggregator.(*GroupingAggregator); ok {
@@ -97,19 +105,16 @@ func (t *translator) group(g grouped) (plan.Node, error) {
 		if err != nil {
 			return nil, err
 		}
-		if kept && isMean(a.Aggregator) {
-			call = keeping(call, meanType)
-		}
 		at[i] = len(out.Keys) + len(out.Aggs)
 		out.Aggs = append(out.Aggs, call)
-		if kept {
-			time, err := timeOf(in, call)
+		if g.shownUnfinished(a.output()) {
+			more, err := unfinished(in, a.Aggregator, call)
 			if err != nil {
 				return nil, err
 			}
-			if time != nil {
+			if more != nil {
 				nulls[i] = len(out.Keys) + len(out.Aggs)
-				out.Aggs = append(out.Aggs, *time)
+				out.Aggs = append(out.Aggs, *more)
 			}
 		}
 		count, err := s.foldedNulls(in, a.Aggregator, nil)
@@ -177,19 +182,9 @@ func (t *translator) outputs(g grouped, in *plan.Aggregate, at, nulls []int) (pl
 	for i, d := range g.dimensions {
 		add(ref(first+i), d.output())
 	}
-	var sketches []int // aggregators that show an estimate
+	var sketches []int   // aggregators that show an estimate, or else another value than the one that they keep
+	var raws []expr.Expr // what these keep
 	for i, a := range g.Aggregations {
-		if call := at[i] - len(in.Keys); at[i] >= 0 && (in.Aggs[call].Agg.Keep && isMean(a.Aggregator) || nulls[i] >= 0 && isTimed(in.Aggs[call])) {
-			x := ref(at[i])
-			if nulls[i] >= 0 {
-				var err error
-				if x, err = pairOf(ref(nulls[i]), x, in.Aggs[call]); err != nil {
-					return nil, err
-				}
-			}
-			add(x, a.output())
-			continue
-		}
 		if at[i] >= 0 {
 			x, err := finished(a.Aggregator, ref(at[i]))
 			if err != nil {
@@ -208,10 +203,22 @@ func (t *translator) outputs(g grouped, in *plan.Aggregate, at, nulls []int) (pl
 					continue
 				}
 			}
+			raw := ref(at[i])
+			switch call := in.Aggs[at[i]-len(in.Keys)]; {
+			case nulls[i] >= 0 && isMean(a.Aggregator):
+				raw = ref(nulls[i])
+			case nulls[i] >= 0 && isTimed(call):
+				if x == nil {
+					x = raw
+				}
+				if raw, err = pairOf(ref(nulls[i]), x, call); err != nil {
+					return nil, err
+				}
+			}
 			if x == nil {
-				x = ref(at[i])
+				x = raw
 			} else {
-				sketches = append(sketches, i)
+				sketches, raws = append(sketches, i), append(raws, raw)
 			}
 			add(x, a.output())
 			continue
@@ -223,8 +230,8 @@ func (t *translator) outputs(g grouped, in *plan.Aggregate, at, nulls []int) (pl
 		add(x, a.output())
 	}
 	shown := len(p.Exprs)
-	for _, i := range sketches {
-		add(ref(at[i]), rawColumn(g.Aggregations[i].output()))
+	for n, i := range sketches {
+		add(raws[n], rawColumn(g.Aggregations[i].output()))
 	}
 	if g.subtotals != nil {
 		x, err := subtotalNumber(g, in)
@@ -310,9 +317,12 @@ func start(c *Common) int64 {
 	return 0
 }
 
+// fudgeTimestamp is the parameter of the query context with the time of groups of all times.
+const fudgeTimestamp = "fudgeTimestamp"
+
 // time is that of groups of all times.
 func (g *grouped) time() (int64, error) {
-	at, _ := g.common.Context["fudgeTimestamp"].V.(string)
+	at, _ := g.common.Context[fudgeTimestamp].V.(string)
 	if at == "" || !g.fudged {
 		return start(g.common), nil
 	}
@@ -416,9 +426,35 @@ func (c *Common) is(name string) bool {
 // SkipsEmpty reports whether buckets without rows are to be left out of a timeseries.
 func (q *Timeseries) SkipsEmpty() bool { return skipsEmpty(&q.Common) }
 
+// groups are the groups of q. Without dimensions there is none if no rows are in it.
+func (t *translator) groups(q *GroupBy) (plan.Node, error) {
+	g := grouped{common: &q.Common, granularity: q.Granularity.Granularity, dimensions: q.Dimensions, Grouping: &q.Grouping, subtotals: q.SubtotalsSpec, fudged: true}
+	if len(q.Dimensions) > 0 || q.SubtotalsSpec != nil || g.bucketed() {
+		return t.group(g)
+	}
+	counted := q.Grouping
+	counted.Aggregations = append(slices.Clone(q.Aggregations), AggregatorOf{&SimpleAggregator{Type: "count", Name: "$rows"}})
+	g.Grouping = &counted
+	n, err := t.group(g)
+	if err != nil {
+		return nil, err
+	}
+	rows := len(counted.Aggregations) // behind the time and the other aggregators
+	some, err := compare(">", reference(n, rows), longLiteral(0))
+	if err != nil {
+		return nil, err
+	}
+	var keep []int
+	for i := range n.Columns() {
+		if i != rows {
+			keep = append(keep, i)
+		}
+	}
+	return plan.Select(&plan.Filter{Input: n, Cond: some}, keep), nil
+}
+
 func (t *translator) groupBy(q *GroupBy) (plan.Node, error) {
-	g := q.Granularity.Granularity
-	n, err := t.group(grouped{common: &q.Common, granularity: g, dimensions: q.Dimensions, Grouping: &q.Grouping, subtotals: q.SubtotalsSpec, fudged: true})
+	n, err := t.groups(q)
 	if err != nil {
 		return nil, err
 	}
@@ -490,7 +526,23 @@ func (t *translator) groupBy(q *GroupBy) (plan.Node, error) {
 // Ungrouped is the timeseries over all buckets of q together.
 func Ungrouped(q *Timeseries) *Timeseries {
 	out := *q
-	out.Granularity, out.Limit, out.Descending = GranularitySet{Granularity: chrono.All, Given: true}, 0, false
+	out.Granularity, out.Limit = GranularitySet{Granularity: chrono.All, Given: true}, 0
+	return &out
+}
+
+// UpTo is q over the buckets up to the one that begins at last, in the order of q.
+func UpTo(q *Timeseries, g chrono.Granularity, last int64) *Timeseries {
+	out, part := *q, chrono.Interval{Start: chrono.Eternity.Start, End: g.Next(last)}
+	if q.Descending {
+		part = chrono.Interval{Start: last, End: chrono.Eternity.End}
+	}
+	within := Intervals{}
+	for _, iv := range q.When() {
+		if both, ok := iv.Intersect(part); ok {
+			within = append(within, both)
+		}
+	}
+	out.Intervals = &within
 	return &out
 }
 

@@ -2,8 +2,10 @@ package native
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hengedb/henge/internal/chrono"
@@ -167,7 +169,9 @@ func (iv *Intervals) UnmarshalJSON(text []byte) error {
 		if len(wire.Intervals) > 0 && wire.Intervals[0] == '{' {
 			return invalid("intervals of intervals must be a list")
 		}
-		text = wire.Intervals
+		if text = wire.Intervals; isNull(text) {
+			return invalid("intervals without [intervals]")
+		}
 	}
 	var list []string
 	switch {
@@ -368,7 +372,7 @@ func (q *GroupBy) check() error {
 	}
 	if l := q.LimitSpec; l != nil {
 		for _, o := range l.Columns {
-			if o.Dimension == plan.TimeColumn {
+			if !q.has(o.Dimension) && !slices.ContainsFunc(q.Dimensions, func(d DimensionOf) bool { return d.output() == o.Dimension }) {
 				return invalid("Unknown column in order clause[%s]", o.Dimension)
 			}
 		}
@@ -606,13 +610,16 @@ type DataSourceMetadata struct{ Common }
 
 func (q *DataSourceMetadata) check() error { return q.checkSource() }
 
-// OfSegment returns q over that part of one table's time that a segment has, without what applies to all rows together.
+// OfSegment returns q over that part of one table's time that a segment has, without what applies to all rows together: the limit and having of
+// groups; their post-aggregators are NULL.
 func OfSegment(q Query, table string, visible chrono.Interval) Query {
 	copied := reflect.New(reflect.TypeOf(q).Elem())
 	copied.Elem().Set(reflect.ValueOf(q).Elem())
 	out, _ := reflect.TypeAssert[Query](copied)
-	c := out.Parts()
-	c.DataSource = DataSourceOf{&TableSource{Name: table}}
+	c, whole := out.Parts(), start(q.Parts())
+	if UnitedTables(c.DataSource.DataSource) != nil {
+		c.DataSource = DataSourceOf{&TableSource{Name: table}}
+	}
 	within := Intervals{}
 	for _, iv := range q.Parts().When() {
 		if part, ok := iv.Intersect(visible); ok && !part.IsEmpty() {
@@ -626,6 +633,14 @@ func OfSegment(q Query, table string, visible chrono.Interval) Query {
 	switch q := out.(type) {
 	case *GroupBy:
 		q.LimitSpec, q.Having = nil, HavingOf{}
+		q.PostAggregations = slices.Clone(q.PostAggregations)
+		for i, p := range q.PostAggregations {
+			q.PostAggregations[i].PostAggregator = &ExpressionPost{Name: p.output(), Expression: "null"}
+		}
+		if fudge, _ := c.Context[fudgeTimestamp].V.(string); fudge == "" { // groups of all times have the time that those of all segments have
+			c.Context = maps.Clone(c.Context)
+			c.Context[fudgeTimestamp] = Value{strconv.FormatInt(whole, 10)}
+		}
 	case *SegmentMetadata:
 		q.UsingDefaultInterval = false
 	}

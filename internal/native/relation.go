@@ -16,9 +16,6 @@ func (t *translator) source(d DataSource) (plan.Node, error) {
 	case nil:
 		return nil, invalid("dataSource can't be null")
 	case *TableSource:
-		if d.Name == "" {
-			return nil, invalid("Datasource of type [table] has no name")
-		}
 		columns := t.catalog.Columns(d.Name)
 		if columns == nil {
 			return emptyRelation(nil), nil

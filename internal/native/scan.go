@@ -10,15 +10,12 @@ import (
 
 // scan translates a scan: the columns asked for, or all. The rows of its offset come, too: who reads them leaves them out.
 func (t *translator) scan(q *Scan) (*Plan, error) {
-	node, s, err := t.input(&q.Common)
+	node, s, err := t.input(&q.Common, false)
 	if err != nil {
 		return nil, err
 	}
 	names := q.Columns
 	if len(names) == 0 {
-		if timeless(q.DataSource.DataSource, s.columns) {
-			names = append(names, plan.TimeColumn)
-		}
 		for _, c := range s.columns {
 			names = append(names, c.Name)
 		}
@@ -40,10 +37,6 @@ func (t *translator) scan(q *Scan) (*Plan, error) {
 				return nil, err
 			}
 			p.Exprs, p.Names = append(p.Exprs, x), append(p.Names, name)
-			continue
-		}
-		if name == plan.TimeColumn && timeless(q.DataSource.DataSource, s.columns) {
-			p.Exprs, p.Names = append(p.Exprs, &expr.Literal{Value: int64(0), T: timeType.NotNull()}), append(p.Names, name)
 			continue
 		}
 		x, err := s.column(name)
@@ -85,6 +78,9 @@ func (t *translator) scan(q *Scan) (*Plan, error) {
 	out.Node = p
 	if len(keys) > 0 {
 		out.Node = narrow(&plan.Sort{Input: p, Keys: keys, Limit: limit}, out.Shown)
+		if _, table := leftmost(q.DataSource.DataSource).(*TableSource); table && limit < 0 && len(order) == 1 && order[0].ColumnName == plan.TimeColumn {
+			out.Time, out.Node = keys[0].Column, &plan.Sort{Input: p, Keys: keys, Limit: limit}
+		}
 		return out, nil
 	}
 	if ReadsTables(q.DataSource.DataSource) {
@@ -103,15 +99,6 @@ func (t *translator) scan(q *Scan) (*Plan, error) {
 		out.Node = &plan.Limit{Input: p, Count: limit}
 	}
 	return out, nil
-}
-
-// timeless reports whether rows of constants or of a query have no time: it is 0 for scans.
-func timeless(d DataSource, columns []plan.Column) bool {
-	switch d.(type) {
-	case *InlineSource, *QuerySource:
-		return !slices.ContainsFunc(columns, func(c plan.Column) bool { return c.Name == plan.TimeColumn })
-	}
-	return false
 }
 
 // LegacyTime is the name of the column with the time in scans of old clients.

@@ -24,9 +24,10 @@ func (q *Search) ResultLimit() int64 {
 
 // search translates a search: for each dimension, the values found with the number of their rows.
 //
-// It looks into each time chunk for itself, dimension by dimension and value by value in their order, and stops there when it has found as many as
-// the limit: what comes later in the chunk is not counted. The hits of all chunks are counted together, sorted as wanted and limited once more.
-// So searches stay cheap over columns with many values, and their counts are lower bounds when there are more hits than the limit.
+// It looks into each time chunk for itself, first into texts, dimension by dimension and value by value in their order, then into numbers and what is
+// computed, by the time at which they come up, and stops there when it has found as many as the limit: what comes later in the chunk is not counted. The
+// hits of all chunks are counted together, sorted as wanted and limited once more. So searches stay cheap over columns with many values, and their
+// counts are lower bounds when there are more hits than the limit.
 func (t *translator) search(q *Search) (plan.Node, error) {
 	dims, err := t.searched(q)
 	if err != nil {
@@ -36,7 +37,7 @@ func (t *translator) search(q *Search) (plan.Node, error) {
 	chunks := t.chunks(&q.Common)
 	hits := []plan.Column{
 		{Name: "$chunk", Type: longType}, {Name: "$number", Type: longType},
-		{Name: "dimension", Type: textType}, {Name: "value", Type: textType}, {Name: "count", Type: longType},
+		{Name: "dimension", Type: textType}, {Name: "value", Type: textType}, {Name: "count", Type: longType}, {Name: "$first", Type: longType},
 	}
 	var ins []plan.Node
 	for number, d := range dims {
@@ -54,7 +55,7 @@ func (t *translator) search(q *Search) (plan.Node, error) {
 	if len(ins) > 1 {
 		n = &plan.Union{Ins: ins, Out: hits}
 	}
-	if n, err = limitEach(n, []plan.SortKey{{Column: 0}, {Column: 1}, {Column: 3, NullsFirst: true}}, 0, q.ResultLimit()); err != nil {
+	if n, err = limitEach(n, []plan.SortKey{{Column: 0}, {Column: 5, NullsFirst: true}, {Column: 1}, {Column: 3, NullsFirst: true}}, 0, q.ResultLimit()); err != nil {
 		return nil, err
 	}
 	bucket := expr.Expr(&expr.Literal{Value: start(&q.Common), T: timeType.NotNull()})
@@ -94,22 +95,77 @@ func (t *translator) search(q *Search) (plan.Node, error) {
 	return narrow(&plan.Sort{Input: n, Keys: keys, Limit: limit}, len(columns)), nil
 }
 
-// searched are the dimensions that a search looks into: those that it names, or all columns of text.
-func (t *translator) searched(q *Search) ([]DimensionOf, error) {
-	if len(q.SearchDimensions) > 0 {
-		return q.SearchDimensions, nil
-	}
+// searched are the dimensions that a search looks into: those that it names, or all columns of texts and numbers save the time.
+func (t *translator) searched(q *Search) ([]searchedDimension, error) {
 	n, err := t.source(q.DataSource.DataSource)
 	if err != nil {
 		return nil, err
 	}
-	var out []DimensionOf
-	for _, c := range n.Columns() {
-		if c.Type.IsCharacter() {
-			out = append(out, DimensionOf{&ColumnDimension{Dimension: c.Name}})
+	list := q.SearchDimensions
+	if len(list) == 0 {
+		for _, c := range n.Columns() {
+			if c.Type.IsCharacter() || c.Type.IsNumeric() {
+				list = append(list, DimensionOf{&ColumnDimension{Dimension: c.Name}})
+			}
+		}
+	}
+	out := make([]searchedDimension, 0, len(list))
+	for _, d := range list {
+		name := columnOf(d.Dimension)
+		isVirtual := slices.ContainsFunc(q.VirtualColumns, func(v VirtualColumnOf) bool { return v.VirtualColumn != nil && v.output() == name })
+		i := slices.IndexFunc(n.Columns(), func(c plan.Column) bool { return c.Name == name })
+		switch {
+		case isVirtual:
+			out = append(out, searchedDimension{DimensionOf: d, byRow: true})
+		case i < 0: // there is nothing to find
+		case n.Columns()[i].Type.IsCharacter(): // an index of values knows nothing of filters and types
+			out = append(out, searchedDimension{DimensionOf: DimensionOf{unfiltered(d.Dimension)}})
+		default:
+			out = append(out, searchedDimension{DimensionOf: d, byRow: true, withoutNull: n.Columns()[i].Type.Base == expr.Other})
 		}
 	}
 	return out, nil
+}
+
+// searchedDimension is a dimension that is looked into.
+type searchedDimension struct {
+	DimensionOf
+	// byRow says that its values are found in the order of rows, withoutNull that NULL is none of them.
+	byRow, withoutNull bool
+}
+
+// columnOf is the name of the column that a dimension is made of.
+func columnOf(d Dimension) string {
+	switch d := d.(type) {
+	case *ColumnDimension:
+		return d.Dimension
+	case *LookupDimension:
+		return d.Dimension
+	case *ListFilteredDimension:
+		return columnOf(d.Delegate.Dimension)
+	case *RegexFilteredDimension:
+		return columnOf(d.Delegate.Dimension)
+	case *PrefixFilteredDimension:
+		return columnOf(d.Delegate.Dimension)
+	}
+	return ""
+}
+
+// unfiltered is d with all its values, as texts.
+func unfiltered(d Dimension) Dimension {
+	switch d := d.(type) {
+	case *ColumnDimension:
+		text := *d
+		text.OutputType = ""
+		return &text
+	case *ListFilteredDimension:
+		return unfiltered(d.Delegate.Dimension)
+	case *RegexFilteredDimension:
+		return unfiltered(d.Delegate.Dimension)
+	case *PrefixFilteredDimension:
+		return unfiltered(d.Delegate.Dimension)
+	}
+	return d
 }
 
 // chunks are the starts of the time chunks that a query reads, ascending; nil where it reads others than tables.
@@ -127,12 +183,20 @@ func (t *translator) chunks(q *Common) []int64 {
 	return slices.Compact(out)
 }
 
-// hits are the values of one dimension that the query finds, per chunk, with the number of the dimension.
-func (t *translator) hits(q *Search, d DimensionOf, chunks []int64, number int64) (plan.Node, error) {
+// hits are the values of one dimension that the query finds, per chunk, with the number of the dimension and the time of their first row, NULL for an
+// index of values.
+func (t *translator) hits(q *Search, d searchedDimension, chunks []int64, number int64) (plan.Node, error) {
 	count := &Grouping{Aggregations: []AggregatorOf{{&SimpleAggregator{Type: "count", Name: "$count"}}}}
-	n, err := t.group(grouped{common: &q.Common, granularity: chrono.All, chunks: chunks, dimensions: []DimensionOf{d}, Grouping: count, once: true})
+	if d.byRow {
+		count.Aggregations = append(count.Aggregations, AggregatorOf{&SimpleAggregator{Type: "longMin", Name: "$first", FieldName: plan.TimeColumn}})
+	}
+	n, err := t.group(grouped{common: &q.Common, granularity: chrono.All, chunks: chunks, dimensions: []DimensionOf{d.DimensionOf}, Grouping: count, once: !d.byRow})
 	if err != nil {
 		return nil, err
+	}
+	first := expr.Expr(&expr.Literal{T: longType})
+	if d.byRow {
+		first = reference(n, 3)
 	}
 	value, err := cast(reference(n, 1), textType)
 	if err != nil {
@@ -142,12 +206,21 @@ func (t *translator) hits(q *Search, d DimensionOf, chunks []int64, number int64
 	if err != nil {
 		return nil, err
 	}
+	if d.withoutNull {
+		known, err := call("IS NOT NULL", value)
+		if err != nil {
+			return nil, err
+		}
+		if found, err = all([]expr.Expr{known, found}); err != nil {
+			return nil, err
+		}
+	}
 	chunk, err := cast(reference(n, 0), longType)
 	if err != nil {
 		return nil, err
 	}
-	return &plan.Project{Input: &plan.Filter{Input: n, Cond: found}, Names: []string{"$chunk", "$number", "dimension", "value", "count"},
-		Exprs: []expr.Expr{chunk, longLiteral(number), textLiteral(d.output()), value, reference(n, 2)}}, nil
+	return &plan.Project{Input: &plan.Filter{Input: n, Cond: found}, Names: []string{"$chunk", "$number", "dimension", "value", "count", "$first"},
+		Exprs: []expr.Expr{chunk, longLiteral(number), textLiteral(d.output()), value, reference(n, 2), first}}, nil
 }
 
 // reference is column i of a node.

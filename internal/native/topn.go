@@ -4,18 +4,56 @@ import (
 	"slices"
 
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 )
+
+// anyLeft is the condition that a row has a value that d keeps; NULL is one.
+func (s *scope) anyLeft(d *ListFilteredDimension) (expr.Expr, error) {
+	x, err := s.dimension(d.Delegate.Dimension)
+	if err != nil {
+		return nil, err
+	}
+	left, err := s.dimension(d)
+	if err != nil {
+		return nil, err
+	}
+	none, err := call("IS NULL", x)
+	if err != nil {
+		return nil, err
+	}
+	if left.Type().Multi {
+		if left, err = call("MV_LENGTH", left); err == nil {
+			left, err = compare(">", left, longLiteral(0))
+		}
+	} else {
+		left, err = call("IS NOT NULL", left)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return expr.NewOr([]expr.Expr{none, left}, fault.Span{})
+}
 
 // topN sorts each bucket's groups. Under granularity all the limit is part of the plan; otherwise the reader counts per bucket.
 func (t *translator) topN(q *TopN) (plan.Node, error) {
 	g := q.Granularity.orAll()
-	n, err := t.group(grouped{common: &q.Common, granularity: g, dimensions: []DimensionOf{q.Dimension}, Grouping: &q.Grouping})
+	groups := grouped{common: &q.Common, granularity: g, dimensions: []DimensionOf{q.Dimension}, Grouping: &q.Grouping}
+	nulls := true // rows of which no value is left are in no group
+	switch d := q.Dimension.Dimension.(type) {
+	case *ListFilteredDimension:
+		if nulls = !d.keepsNull(); !nulls {
+			groups.rows = func(s *scope) (expr.Expr, error) { return s.anyLeft(d) }
+		}
+	case *RegexFilteredDimension, *PrefixFilteredDimension:
+	default:
+		nulls = false
+	}
+	n, err := t.group(groups)
 	if err != nil {
 		return nil, err
 	}
-	switch q.Dimension.Dimension.(type) {
-	case *ListFilteredDimension, *RegexFilteredDimension, *PrefixFilteredDimension: // rows of which no value is left are in no group
+	if nulls {
 		known, err := call("IS NOT NULL", &expr.Column{Index: 1, Name: n.Columns()[1].Name, T: n.Columns()[1].Type})
 		if err != nil {
 			return nil, err

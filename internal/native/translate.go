@@ -2,6 +2,7 @@ package native
 
 import (
 	"context"
+	"slices"
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
@@ -28,7 +29,7 @@ type Plan struct {
 	// Unknown names the columns of a scan that nothing has.
 	Unknown map[string]bool
 	// Shown is how many columns of a scan are those asked for: behind them may stand the time of the row. Time is the number of the column
-	// that has it, -1: none.
+	// that has it, -1: none. All rows of a table in the order of time have it.
 	Shown, Time int
 }
 
@@ -85,11 +86,14 @@ func (t *translator) query(q Query) (plan.Node, error) {
 }
 
 // input translates what a query reads: the rows of its datasource that are in its intervals and pass its filter. The scope is over their
-// columns and knows the query's virtual columns.
-func (t *translator) input(q *Common) (plan.Node, *scope, error) {
+// columns and knows the query's virtual columns. groups says that q is a groupBy.
+func (t *translator) input(q *Common, groups bool) (plan.Node, *scope, error) {
 	node, err := t.source(q.DataSource.DataSource)
 	if err != nil {
 		return nil, nil, err
+	}
+	if timeless(q.DataSource.DataSource, groups) {
+		node = withoutTime(node)
 	}
 	s, err := t.newScope(node.Columns(), q.VirtualColumns)
 	if err != nil {
@@ -116,6 +120,37 @@ func (t *translator) input(q *Common) (plan.Node, *scope, error) {
 		node = &plan.Filter{Input: node, Cond: cond}
 	}
 	return node, s, nil
+}
+
+// timeless reports whether the rows that a query reads have no time of their own: those of constants without such a column, of lookups, and of
+// groups that are of all times, unless they are grouped once more.
+func timeless(source DataSource, groups bool) bool {
+	switch d := leftmost(source).(type) {
+	case *InlineSource:
+		return !slices.Contains(d.ColumnNames, plan.TimeColumn)
+	case *LookupSource:
+		return true
+	case *QuerySource:
+		switch inner := d.Query.Query.(type) {
+		case *GroupBy:
+			_, direct := source.(*QuerySource)
+			return inner.Granularity.IsAll() && !(direct && groups)
+		case *Scan:
+			return len(inner.Columns) > 0 && !slices.Contains(inner.Columns, plan.TimeColumn)
+		}
+	}
+	return false
+}
+
+// withoutTime gives rows the time 0, in the first column.
+func withoutTime(n plan.Node) plan.Node {
+	out := &plan.Project{Input: n, Exprs: []expr.Expr{&expr.Literal{Value: int64(0), T: timeType.NotNull()}}, Names: []string{plan.TimeColumn}}
+	for i, c := range n.Columns() {
+		if c.Name != plan.TimeColumn {
+			out.Exprs, out.Names = append(out.Exprs, reference(n, i)), append(out.Names, c.Name)
+		}
+	}
+	return out
 }
 
 // all joins terms by AND; nil for none.
@@ -179,7 +214,7 @@ func emptyRelation(columns []plan.Column) plan.Node {
 
 // timeBoundary computes both ends.
 func (t *translator) timeBoundary(q *TimeBoundary) (plan.Node, error) {
-	node, s, err := t.input(&q.Common)
+	node, s, err := t.input(&q.Common, false)
 	if err != nil {
 		return nil, err
 	}

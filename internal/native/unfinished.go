@@ -2,6 +2,7 @@ package native
 
 import (
 	"math"
+	"slices"
 
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/expr"
@@ -9,7 +10,7 @@ import (
 )
 
 // With finalize false in its context a query shows aggregates as they are before they become results: a mean as its sum and count, a first or last
-// as its time and value.
+// as its time and value. A post-aggregator that accesses a field sees them so, whatever the context says.
 
 var meanType = expr.FromRuntime(agg.MeanType, false)
 
@@ -25,6 +26,23 @@ func isMean(a Aggregator) bool {
 
 // isTimed reports whether an aggregate is the first or last by a time.
 func isTimed(call plan.AggCall) bool { return call.Agg.Name == "EARLIEST" || call.Agg.Name == "LATEST" }
+
+// shownUnfinished reports whether an aggregate is wanted as it is before it becomes a result.
+func (g *grouped) shownUnfinished(name string) bool {
+	return keepsSketches(g.common) || slices.ContainsFunc(g.PostAggregations, func(p PostAggregatorOf) bool {
+		f, ok := p.PostAggregator.(*FieldPost)
+		return ok && f.Type == "fieldAccess" && f.FieldName == name
+	})
+}
+
+// unfinished is the further aggregate that an unfinished mean, first or last needs; nil: call is none.
+func unfinished(in *inputs, a Aggregator, call plan.AggCall) (*plan.AggCall, error) {
+	if isMean(a) {
+		call = keeping(call, meanType)
+		return &call, nil
+	}
+	return timeOf(in, call)
+}
 
 // timeOf is the aggregate that gives the time of a first or last; nil: call is none.
 func timeOf(in *inputs, call plan.AggCall) (*plan.AggCall, error) {

@@ -80,7 +80,7 @@ func (c *NestedColumn) JSONPath() string {
 type FilteredColumn struct {
 	Name        string      `json:"name"`
 	Delegate    DimensionOf `json:"delegate"`
-	Values      []string    `json:"values"`
+	Values      []Text      `json:"values"`
 	IsAllowList *Flag       `json:"isAllowList"`
 }
 

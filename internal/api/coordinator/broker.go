@@ -8,6 +8,7 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/native"
+	"github.com/hengedb/henge/internal/timeline"
 )
 
 // BrokerRoutes adds the Broker's endpoints about datasources to mux.
@@ -175,18 +176,27 @@ func (a *API) queryCandidates(w http.ResponseWriter, r *http.Request) error {
 	return write(w, out)
 }
 
-// candidates describes the segments of the visible chunks in the intervals with at most limit servers for each; -1 is all.
+// candidates describes the segments of the visible chunks in the intervals, each with the part of them that it answers for and at most limit
+// servers; -1 is all.
 func (v *view) candidates(dataSource string, intervals []chrono.Interval, limit int) []object {
 	out := []object{}
-	for _, s := range servedChunks(v.served(dataSource), intervals...) {
-		on := s.on
-		if limit >= 0 {
-			on = on[:min(limit, len(on))]
+	list := v.served(dataSource)
+	byID := make(map[timeline.SegmentID]served, len(list))
+	for _, s := range list {
+		byID[s.ID] = s
+	}
+	for _, holder := range timelineOf(list).LookupIncomplete(intervals...) {
+		for _, segment := range holder.Segments() {
+			s := byID[segment.ID]
+			on := s.on
+			if limit >= 0 {
+				on = on[:min(limit, len(on))]
+			}
+			out = append(out, object{
+				{"interval", holder.Interval}, {"version", s.ID.Version}, {"partitionNumber", s.ID.Partition}, {"size", s.Size},
+				{"locations", serverObjects(on)},
+			})
 		}
-		out = append(out, object{
-			{"interval", s.ID.Interval}, {"version", s.ID.Version}, {"partitionNumber", s.ID.Partition}, {"size", s.Size},
-			{"locations", serverObjects(on)},
-		})
 	}
 	return out
 }

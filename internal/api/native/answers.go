@@ -250,11 +250,12 @@ func (x *execution) timeBoundary(ctx context.Context, q *lang.TimeBoundary, p *l
 	return err
 }
 
-// ranges returns the times for which a query's tables have data in its intervals: per segment, sorted, overlapping ones joined. known says
-// whether it reads tables only: of other datasources nothing is known beforehand.
+// ranges returns the times for which a query's tables have data in its intervals: per segment, sorted, overlapping ones joined. Other datasources
+// have data at all times; known is false where these have no end.
 func (x *execution) ranges(ctx context.Context, q *lang.Common) (out []chrono.Interval, known bool, err error) {
 	if !lang.ReadsTables(q.DataSource.DataSource) {
-		return nil, false, nil
+		list := q.When()
+		return list, len(list) > 0 && list[0] != chrono.Eternity, nil
 	}
 	within := q.When()
 	for _, name := range lang.ScannedTables(q.DataSource.DataSource) {

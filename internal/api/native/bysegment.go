@@ -17,10 +17,8 @@ func (x *execution) bySegment(ctx context.Context, q lang.Query) error {
 	if _, scan := q.(*lang.Scan); scan {
 		return fault.InvalidInput("Query context [bySegment] can't be set for a scan, whose rows come by segment anyway")
 	}
-	switch q.Parts().DataSource.DataSource.(type) {
-	case *lang.TableSource, *lang.UnionSource:
-	default:
-		return fault.Unsupported("Query context [bySegment] is supported for tables and unions of tables only")
+	if !lang.ReadsTables(q.Parts().DataSource.DataSource) {
+		return fault.Unsupported("Query context [bySegment] is supported for the rows of tables only")
 	}
 	type share struct {
 		table  string

@@ -206,6 +206,7 @@ func checkSettings(q lang.Query, settings map[string]any) error {
 // cancel ends a query. An id that nothing has is answered alike: the query may just have ended.
 func (a *API) cancel(w http.ResponseWriter, r *http.Request) error {
 	a.running.Cancel(r.PathValue("id"))
+	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusAccepted)
 	return nil
 }

@@ -79,7 +79,7 @@ func ask(t *testing.T, method, path, body string) (int, string) {
 
 // fruit is a datasource of three rows, as part of a query.
 const fruit = `"dataSource":{"type":"inline","columnNames":["__time","name","n","tags"],"columnTypes":["LONG","STRING","LONG","ARRAY<STRING>"],
-	"rows":[[0,"apple",1,["a"]],[3600000,"pear",5,["a","b"]],[7200000,"apple",2,null]]},"intervals":["1970/1971"]`
+	"rows":[[0,"apple",1,["a"]],[3600000,"pear",5,["a","b"]],[7200000,"apple",2,null]]},"intervals":["1970-01-01T00/1970-01-01T03"]`
 
 // versions is a datasource of texts that may be versions.
 const versions = `"dataSource":{"type":"inline","columnNames":["v"],"columnTypes":["STRING"],"rows":[["1.10"],["1.9"],["2-alpha"],["2"],["2-sp"],["1.0"],[null],["x"],["1-rc1"],
@@ -93,7 +93,24 @@ func TestAnswers(t *testing.T) {
 			`[{"timestamp":"1970-01-01T00:00:00.000Z","result":{"rows":3,"n":8}}]`},
 		{"timeseries descending with a total", `{"queryType":"timeseries","granularity":"hour","descending":true,"limit":2,` + fruit + `,` + sums + `,"context":{"grandTotal":true}}`,
 			`[{"timestamp":"1970-01-01T02:00:00.000Z","result":{"rows":1,"n":2}},{"timestamp":"1970-01-01T01:00:00.000Z","result":{"rows":1,"n":5}},
-			{"timestamp":null,"result":{"rows":3,"n":8}}]`},
+			{"timestamp":null,"result":{"rows":2,"n":7}}]`},
+		{"empty buckets of constants", `{"queryType":"timeseries","granularity":"day","dataSource":{"type":"inline","columnNames":["n"],"columnTypes":["LONG"],"rows":[[9]]},
+			"intervals":["1969-12-31/1970-01-02"],` + sums + `}`,
+			`[{"timestamp":"1969-12-31T00:00:00.000Z","result":{"rows":0,"n":null}},{"timestamp":"1970-01-01T00:00:00.000Z","result":{"rows":1,"n":9}}]`},
+		{"groups of all times have the time 0", `{"queryType":"timeseries","granularity":"all","aggregations":[{"type":"longSum","name":"s","fieldName":"m"}],
+			"intervals":["2000/2001"],"dataSource":{"type":"query","query":{"queryType":"groupBy","granularity":"all","dimensions":["name"],` + fruit + `,
+			"aggregations":[{"type":"longSum","name":"m","fieldName":"n"}]}}}`, `[{"timestamp":"2000-01-01T00:00:00.000Z","result":{"s":null}}]`},
+		{"no group of no rows", `{"queryType":"groupBy","granularity":"all","dimensions":[],"filter":{"type":"false"},` + fruit + `,` + sums + `}`, `[]`},
+		{"the field of a first", `{"queryType":"timeseries","granularity":"all",` + fruit + `,"aggregations":[{"type":"longLast","name":"l","fieldName":"n"}],
+			"postAggregations":[{"type":"fieldAccess","name":"raw","fieldName":"l"},{"type":"finalizingFieldAccess","name":"fin","fieldName":"l"}]}`,
+			`[{"timestamp":"1970-01-01T00:00:00.000Z","result":{"l":2,"raw":{"lhs":7200000,"rhs":2},"fin":2}}]`},
+		{"numbers in a search, and columns that there are not", `{"queryType":"search","granularity":"all","searchDimensions":["nosuch","n","name"],"query":{"type":"all"},"limit":3,
+			"sort":{"type":"lexicographic"},` + fruit + `}`, `[{"timestamp":"-146136543-09-08T08:23:32.096Z","result":[{"dimension":"n","value":"1","count":1},
+			{"dimension":"name","value":"apple","count":2},{"dimension":"name","value":"pear","count":1}]}]`},
+		{"a value matches a regexFiltered dimension as a whole", `{"queryType":"topN","granularity":"all","metric":{"type":"dimension"},"threshold":9,` + fruit + `,
+			"dimension":{"type":"regexFiltered","delegate":"name","pattern":"p.ar|a"}}`, `[{"timestamp":"1970-01-01T00:00:00.000Z","result":[{"name":"pear"}]}]`},
+		{"NULL is below an upper bound", `{"queryType":"timeseries","aggregations":[{"type":"count","name":"c"}],"filter":{"type":"bound","dimension":"v","upper":"1.1"},` + versions + `}`,
+			`[{"timestamp":"1970-01-01T00:00:00.000Z","result":{"c":3}}]`},
 		{"topN", `{"queryType":"topN","granularity":"all","dimension":"name","metric":"n","threshold":1,` + fruit + `,` + sums + `}`,
 			`[{"timestamp":"1970-01-01T00:00:00.000Z","result":[{"name":"pear","rows":1,"n":5}]}]`},
 		{"groupBy", `{"queryType":"groupBy","granularity":"all","dimensions":["name"],` + fruit + `,` + sums + `,"having":{"type":"greaterThan","aggregation":"rows","value":1}}`,

@@ -18,7 +18,7 @@ const scanBatch = 20480
 const inlineSegment = "inline_-146136543-09-08T08:23:32.096Z_146140482-04-24T15:36:27.903Z_dummy_version"
 
 // scanAnswer writes the rows of a scan. Those of each segment are elements of their own, of at most size rows, unless the query wants an order:
-// then an element names no segment. Rows that the offset leaves out count as rows of their element.
+// then an element names no segment, save that of all rows in the order of time each is an element of its own. Rows that the offset leaves out count as rows of their element.
 type scanAnswer struct {
 	x          *execution
 	head, tail []byte // what stands before and behind the rows of an element, without the name of the segment
@@ -94,6 +94,9 @@ func (x *execution) scanned(ctx context.Context, q *lang.Scan, p *lang.Plan, wri
 	a := &scanAnswer{written: written, x: x, compact: q.ResultFormat == "compactedList", time: p.Time, shown: p.Shown, size: scanBatch, skip: int64(q.Offset), segment: -1}
 	if q.BatchSize > 0 {
 		a.size = int64(q.BatchSize)
+	}
+	if q.Ordered() && p.Time >= 0 {
+		a.size = 1 // rows of several segments that come one by one
 	}
 	switch {
 	case p.Time >= 0:

@@ -18,6 +18,7 @@ type series struct {
 	field string // also the time as a member of the result; "" for none
 	left  int64  // how many rows may still come
 	n     int64
+	last  int64  // the bucket of the last row
 	empty []byte // the result of an empty bucket
 }
 
@@ -170,6 +171,7 @@ func (s *series) write(t int64, result []byte) {
 		return
 	}
 	s.left--
+	s.last = t
 	out := s.x.out
 	if s.n++; s.n > 1 {
 		out.buf = append(out.buf, ',')
@@ -198,7 +200,11 @@ func (s *series) grandTotal(ctx context.Context) error {
 	if wanted, err := s.x.bool("grandTotal"); err != nil || !wanted {
 		return err
 	}
-	return s.single(ctx, lang.Ungrouped(s.q), func(c *cells, row int) {
+	total := lang.Ungrouped(s.q)
+	if s.left <= 0 && s.q.Granularity.Given && !s.q.Granularity.IsAll() { // of the rows that there are
+		total = lang.UpTo(total, s.q.Granularity.Granularity, s.last)
+	}
+	return s.single(ctx, total, func(c *cells, row int) {
 		out := s.x.out
 		if s.n > 0 {
 			out.buf = append(out.buf, ',')

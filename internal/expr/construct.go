@@ -94,6 +94,49 @@ func NewCase(whens []When, other Expr, at fault.Span) (Expr, error) {
 	return out, nil
 }
 
+// NewCaseOfValues is NewCase, save that conditions on a multi-value string are asked of each of its values if the results are texts, so that
+// every value has a result.
+func NewCaseOfValues(whens []When, other Expr, at fault.Span) (Expr, error) {
+	plain, err := NewCase(whens, other, at)
+	if err != nil || plain.Type().Multi || !plain.Type().IsCharacter() {
+		return plain, err
+	}
+	for _, w := range whens {
+		if source := conditionedValues(w.Cond); source != nil {
+			return newCaseOverValues(source, whens, other, at)
+		}
+	}
+	return plain, nil
+}
+
+// conditionedValues returns the multi-value string that a condition is about, nil if there is none.
+func conditionedValues(cond Expr) Expr {
+	switch x := cond.(type) {
+	case *Any:
+		return x.Source
+	case *Not:
+		return conditionedValues(x.X)
+	case *And:
+		return firstConditioned(x.Terms)
+	case *Or:
+		return firstConditioned(x.Terms)
+	case *Call:
+		if (x.Fn == isNullFunction || x.Fn == isNotNullFunction) && x.Args[0].Type().Multi {
+			return x.Args[0]
+		}
+	}
+	return nil
+}
+
+func firstConditioned(terms []Expr) Expr {
+	for _, t := range terms {
+		if source := conditionedValues(t); source != nil {
+			return source
+		}
+	}
+	return nil
+}
+
 // newCaseOverValues maps a CASE over the values of source. A condition that is true for some value of source becomes the condition for
 // the value at hand.
 func newCaseOverValues(source Expr, whens []When, other Expr, at fault.Span) (Expr, error) {

@@ -418,6 +418,11 @@ func (x exprs) asLong(a expr.Expr, e *syntax.Call) (expr.Expr, error) {
 	if a.Type().Multi {
 		return a, nil
 	}
+	if c, ok := a.(*expr.Cast); ok && c.T.IsInteger() && c.X.Type().IsCharacter() {
+		if _, column := c.X.(*expr.Column); column {
+			a = c.X
+		}
+	}
 	whole, err := expr.NewCast(a, expr.Of(expr.BigInt), e.At)
 	if _, column := a.(*expr.Column); err != nil || !column || !a.Type().IsCharacter() {
 		return whole, err

@@ -303,7 +303,10 @@ func (x exprs) caseOf(e *syntax.Case) (expr.Expr, error) {
 			return nil, err
 		}
 	}
-	return expr.NewCase(whens, other, e.At)
+	if x.inAggregate || x.clause == "WHERE" || x.clause == "FILTER" || x.clause == "HAVING" || x.clause == "ON" {
+		return expr.NewCase(whens, other, e.At) // whose conditions ask of rows
+	}
+	return expr.NewCaseOfValues(whens, other, e.At)
 }
 
 func (x exprs) array(e *syntax.Array) (expr.Expr, error) {

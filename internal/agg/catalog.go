@@ -58,11 +58,11 @@ type Casts uint8
 const (
 	// AsIs leaves arguments as they are.
 	AsIs Casts = iota
-	// ToNumber leaves numbers as they are; text becomes DOUBLE, booleans BIGINT.
+	// ToNumber leaves numbers as they are; text becomes DOUBLE.
 	ToNumber
 	// ToDouble makes every argument a DOUBLE.
 	ToDouble
-	// ToLong makes a BIGINT of numbers, text and booleans.
+	// ToLong makes a BIGINT of whole numbers and text.
 	ToLong
 	// ToBoolean takes conditions.
 	ToBoolean

@@ -120,6 +120,11 @@ var modFunction = &Function{
 	},
 }
 
+// arithmetical reports whether a function is an operator of two numbers.
+func arithmetical(fn *Function) bool {
+	return fn == addFunction || fn == subtractFunction || fn == multiplyFunction || fn == divideFunction || fn == remainderFunction
+}
+
 func (b *binding) negated() (Expr, error) {
 	t := b.typ(0)
 	if t.IsInterval() {

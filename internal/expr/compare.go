@@ -135,7 +135,7 @@ func comparedWithText(t Type) (Type, bool) {
 	case t.Base == Boolean:
 		return Of(Boolean), true
 	case t.IsInterval(): // as its number of milliseconds or months
-		return Of(Varchar), true
+		return Of(BigInt), true
 	}
 	return Type{}, false
 }

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hengedb/henge/internal/fault"
@@ -78,6 +79,9 @@ func NewCall(fn *Function, args []Expr, at fault.Span) (Expr, error) {
 	}
 	if !fn.SeesLists {
 		if i := firstMulti(args); i >= 0 {
+			if _, comparing := comparisonOf(fn); (comparing || arithmetical(fn)) && !fn.SeesNulls && slices.ContainsFunc(args, isUntypedNull) {
+				return nullOver(fn, args, i, at)
+			}
 			return overValues(args, i, func(args []Expr) (Expr, error) { return NewCall(fn, args, at) })
 		}
 	}
@@ -90,6 +94,22 @@ func NewCall(fn *Function, args []Expr, at fault.Span) (Expr, error) {
 	}
 	b := &binding{fn: fn, args: append([]Expr(nil), args...), at: at}
 	return fn.Bind(b)
+}
+
+// nullOver binds an operator between a multi-value string, argument i, and a NULL, which gives one NULL for all its values.
+func nullOver(fn *Function, args []Expr, i int, at fault.Span) (Expr, error) {
+	args = slices.Clone(args)
+	args[i] = &Literal{T: args[i].Type().Elem().OrNull(true)}
+	e, err := NewCall(fn, args, at)
+	if err != nil {
+		return nil, err
+	}
+	return &Literal{T: e.Type().OrNull(true)}, nil
+}
+
+func isUntypedNull(e Expr) bool {
+	l, ok := e.(*Literal)
+	return ok && l.T.Base == Null
 }
 
 // MustLookup returns a function that is known to be in the catalog; it panics otherwise, which is a mistake of the caller's code.

@@ -104,6 +104,9 @@ func (x exprs) bindAggregate(e *syntax.Call) (aggregateCall, error) {
 		if err != nil {
 			return call, err
 		}
+		if _, null := e.Filter.(*syntax.Null); null {
+			return call, fault.InvalidSQL(e.Filter.Span(), "FILTER clause must be a condition")
+		}
 		call.filter = cond
 	}
 	args := e.Args
@@ -392,7 +395,7 @@ func (x exprs) castArguments(fn *agg.Function, call *aggregateCall, e *syntax.Ca
 		switch {
 		case fn.Casts == agg.ToNumber:
 			call.args[i], err = asNumber(fn, call, a, e)
-		case fn.Casts == agg.ToLong && (plain || t.Multi):
+		case fn.Casts == agg.ToLong && (t.IsInteger() || t.IsCharacter() || t.Base == expr.Null || fn.Name == "BIT_XOR" && t.IsNumeric()):
 			call.args[i], err = x.asLong(a, e)
 		case fn.Casts == agg.ToLong:
 			return aggregateType(call, e, "INTEGER")
@@ -449,8 +452,6 @@ func asNumber(fn *agg.Function, call *aggregateCall, a expr.Expr, e *syntax.Call
 		return expr.NewCast(list, expr.Of(expr.Double), e.At)
 	case t.IsCharacter() || t.Base == expr.Null:
 		return expr.NewCast(a, expr.Of(expr.Double), e.At)
-	case t.Base == expr.Boolean:
-		return expr.NewCast(a, expr.Of(expr.BigInt), e.At)
 	case t.Base == expr.Other && fn.Name != "SUM" && fn.Name != "AVG", fn.Name == "AVG" && t.Runtime() == agg.MeanType:
 		return a, nil // of a rolled-up column
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/sql/syntax"
+	"github.com/hengedb/henge/internal/vector"
 )
 
 var operatorNames = [...]string{
@@ -146,7 +147,47 @@ func (x exprs) is(e *syntax.Is) (expr.Expr, error) {
 	if e.Not {
 		name = "NOT " + name
 	}
+	if name == "NULL" || name == "NOT NULL" {
+		if nullable := dividends(inner, nil); nullable != nil {
+			return x.someNull(nullable, e.Not, e.At)
+		}
+	}
 	return x.callOf("IS "+name, []expr.Expr{inner}, e.At)
+}
+
+// dividends returns the expressions one of which must be NULL for a quotient of whole numbers, or what is computed from one, to be NULL;
+// nil if e is no such thing. The quotient need not be computed then, so that it can't fail.
+func dividends(e expr.Expr, found []expr.Expr) []expr.Expr {
+	c, ok := e.(*expr.Call)
+	if !ok || c.T.Multi || len(c.Args) != 2 {
+		return nil
+	}
+	switch c.Fn.Name {
+	case "/":
+		if c.Args[0].Type().Runtime() == vector.Long {
+			return append(found, c.Args...)
+		}
+	case "+", "-", "*", "=", "<>", "<", "<=", ">", ">=":
+		for i, a := range c.Args {
+			if more := dividends(a, found); more != nil {
+				return append(more, c.Args[1-i])
+			}
+		}
+	}
+	return nil
+}
+
+// someNull binds the condition that one of several expressions is NULL, or that none is.
+func (x exprs) someNull(list []expr.Expr, not bool, at fault.Span) (expr.Expr, error) {
+	terms := make([]expr.Expr, len(list))
+	for i, e := range list {
+		var err error
+		if terms[i], err = x.callOf("IS NULL", []expr.Expr{e}, at); err != nil {
+			return nil, err
+		}
+	}
+	some, err := expr.NewOr(terms, at)
+	return negated(some, err, not, at)
 }
 
 func (x exprs) between(e *syntax.Between) (expr.Expr, error) {

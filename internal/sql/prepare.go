@@ -199,6 +199,11 @@ func (b *binder) selectStatement(q *syntax.Query, s *Statement) error {
 	if err != nil {
 		return err
 	}
+	for _, c := range rel.cols {
+		if c.typ.IsInterval() {
+			return fault.InvalidSQL(q.Span(), "Column [%s] is of type [%s], which can't be the type of a result", c.name, c.typ)
+		}
+	}
 	n := rel.node
 	if limit := b.settings.outerLimit; limit >= 0 {
 		n = outerLimit(n, limit)

@@ -9,7 +9,7 @@
 //	zone.go       Zone: offsets, local time to instants
 //	period.go     Period: P1Y2M.. and calendar addition
 //	granularity.go, floor.go   Granularity: buckets of time, FloorAll for vectors
-//	pattern.go    Pattern: formats such as yyyy-MM-dd'T'HH:mm
+//	pattern.go    Pattern: formats such as yyyy-MM-dd'T'HH:mm; locale.go: names in other languages
 //	extract.go    EXTRACT; shift.go: TIMESTAMPADD and TIMESTAMPDIFF
 //	timestampspec.go   the formats of a timestampSpec: iso, posix, auto, ..
 //

@@ -13,6 +13,7 @@ import "github.com/hengedb/henge/internal/fault"
 type Pattern struct {
 	text     string
 	elements []element
+	names    *names // nil: English
 }
 
 // element is one letter run or literal of a pattern.

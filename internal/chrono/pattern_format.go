@@ -14,17 +14,17 @@ func (p *Pattern) Append(dst []byte, ms int64, zone *Zone) []byte {
 func (p *Pattern) AppendOffset(dst []byte, ms, offset int64, zone *Zone) []byte {
 	days, rest := split(satAdd(ms, offset))
 	year, month, day := civilFromDays(days)
+	names := p.names
+	if names == nil {
+		names = english
+	}
 	for i := range p.elements {
 		e := &p.elements[i]
 		switch e.letter {
 		case 0:
 			dst = append(dst, e.literal...)
 		case 'G':
-			if year > 0 {
-				dst = append(dst, "AD"...)
-			} else {
-				dst = append(dst, "BC"...)
-			}
+			dst = append(dst, names.eras[second(year > 0)]...)
 		case 'C':
 			dst = appendPadded(dst, abs(year)/100, e.width)
 		case 'y':
@@ -40,13 +40,20 @@ func (p *Pattern) AppendOffset(dst []byte, ms, offset int64, zone *Zone) []byte 
 		case 'e':
 			dst = appendPadded(dst, int64(weekday(days)), e.width)
 		case 'E':
-			dst = appendName(dst, dayNames[weekday(days)-1], e.width >= 4)
+			if e.width >= 4 {
+				dst = append(dst, names.days[weekday(days)-1]...)
+			} else {
+				dst = append(dst, names.shortDays[weekday(days)-1]...)
+			}
 		case 'D':
 			dst = appendPadded(dst, days-daysFromCivil(year, 1, 1)+1, e.width)
 		case 'M':
-			if e.width >= 3 {
-				dst = appendName(dst, monthNames[month-1], e.width >= 4)
-			} else {
+			switch {
+			case e.width >= 4:
+				dst = append(dst, names.months[month-1]...)
+			case e.width == 3:
+				dst = append(dst, names.shortMonths[month-1]...)
+			default:
 				dst = appendPadded(dst, int64(month), e.width)
 			}
 		case 'd':
@@ -59,6 +66,8 @@ func (p *Pattern) AppendOffset(dst []byte, ms, offset int64, zone *Zone) []byte 
 			} else {
 				dst = appendOffsetFields(dst, offset, e.width == 2, 2, 2)
 			}
+		case 'a':
+			dst = append(dst, names.halves[second(rest >= 12*Hour)]...)
 		default:
 			dst = e.appendClock(dst, rest)
 		}
@@ -66,15 +75,18 @@ func (p *Pattern) AppendOffset(dst []byte, ms, offset int64, zone *Zone) []byte 
 	return dst
 }
 
+// second is the place of the second of two names if the condition holds, else that of the first.
+func second(condition bool) int {
+	if condition {
+		return 1
+	}
+	return 0
+}
+
 // appendClock prints the letters of the time of day.
 func (e *element) appendClock(dst []byte, millisOfDay int64) []byte {
 	hour := millisOfDay / Hour
 	switch e.letter {
-	case 'a':
-		if hour < 12 {
-			return append(dst, "AM"...)
-		}
-		return append(dst, "PM"...)
 	case 'h':
 		hour = (hour+11)%12 + 1
 	case 'K':
@@ -109,13 +121,6 @@ func (e *element) appendYear(dst []byte, year int64) []byte {
 		return appendPadded(dst, abs(year)%100, 2)
 	}
 	return appendYear(dst, year, e.width)
-}
-
-func appendName(dst []byte, name string, whole bool) []byte {
-	if !whole {
-		name = name[:3]
-	}
-	return append(dst, name...)
 }
 
 func abs(v int64) int64 {

@@ -133,6 +133,9 @@ func timeFormat(x expr.Expr, f *TimeFormatExtraction) (expr.Expr, error) {
 			pattern = "yyyy-MM-dd'T'HH:mm:ss.SSS'Z'"
 		}
 	}
+	if f.Locale != nil {
+		return call("$TIME_FORMAT_IN", x, textLiteral(pattern), textLiteral(zone), textLiteral(*f.Locale))
+	}
 	return call("TIME_FORMAT", x, textLiteral(pattern), textLiteral(zone))
 }
 

@@ -76,7 +76,7 @@ type (
 type TimeFormatExtraction struct {
 	Format      string          `json:"format"`
 	TimeZone    string          `json:"timeZone"`
-	Locale      string          `json:"locale"`
+	Locale      *string         `json:"locale"`
 	Granularity *GranularitySet `json:"granularity"`
 	AsMillis    Flag            `json:"asMillis"`
 }

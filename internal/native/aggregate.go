@@ -230,7 +230,9 @@ func (d simpleAggregator) argument(x expr.Expr, computed bool) (expr.Expr, error
 		return &expr.Literal{T: to}, nil
 	case d.cast == expr.Invalid || from.Base == expr.Other:
 		return x, nil
-	case isNumber && from.Multi && d.name != "ANY_VALUE" && d.name != "VAR_SAMP":
+	case d.cast == expr.Varchar && from.Base == expr.Float:
+		return textOf(x) // the short one
+	case isNumber && from.Multi && d.name != "VAR_SAMP":
 		one, err := oneOrWord(x)
 		if err != nil {
 			return nil, err
@@ -350,11 +352,11 @@ func (s *scope) cardinality(in *inputs, a *CardinalityAggregator) (plan.AggCall,
 		}
 		columns[i] = x
 	}
-	x, name, params := columns[0], "APPROX_COUNT_DISTINCT", []any(nil)
+	x, name := columns[0], "APPROX_COUNT_DISTINCT"
 	var err error
 	switch {
 	case bool(a.ByRow):
-		name, params = "HYPER_UNIQUE", []any{int64(1)} // of keys
+		name = "HYPER_UNIQUE" // of keys
 		x, err = call("$ROW_KEY", columns...)
 	case len(columns) > 1:
 		x, err = valuesOf(columns)
@@ -362,7 +364,7 @@ func (s *scope) cardinality(in *inputs, a *CardinalityAggregator) (plan.AggCall,
 	if err != nil {
 		return plan.AggCall{}, err
 	}
-	call, err := newCall(name, []expr.Type{x.Type()}, params)
+	call, err := newCall(name, []expr.Type{x.Type()}, nil)
 	call.Args = []int{in.add(x, a.Name)}
 	return keeping(call, hyperUniqueType), err
 }
@@ -499,6 +501,13 @@ func (s *scope) arithmeticPost(p *ArithmeticPost) (expr.Expr, error) {
 func divideOrZero(a, b expr.Expr) (expr.Expr, error) {
 	zero, err := expr.NewCompare("=", b, doubleLiteral(0), fault.Span{})
 	if err != nil {
+		return nil, err
+	}
+	known, err := call("IS NOT NULL", a)
+	if err != nil {
+		return nil, err
+	}
+	if zero, err = expr.NewAnd([]expr.Expr{known, zero}, fault.Span{}); err != nil {
 		return nil, err
 	}
 	q, err := call("/", a, b)

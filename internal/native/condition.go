@@ -1,6 +1,7 @@
 package native
 
 import (
+	"math"
 	"strconv"
 
 	"github.com/hengedb/henge/internal/expr"
@@ -290,6 +291,12 @@ func (s *scope) typed(op, column, typ string, v any) (expr.Expr, error) {
 	}
 	literal := expr.Expr(&expr.Literal{Value: value, T: t.NotNull()})
 	switch from := x.Type(); {
+	case from.IsInteger() && t.Runtime().Kind == vector.KindDouble && op == "=": // the whole number that it is, or none
+		f := value.(float64)
+		if math.Trunc(f) != f || math.Abs(f) >= 1<<63 {
+			return boolLiteral(false), nil
+		}
+		literal = longLiteral(int64(f))
 	case from.Base == expr.Float && t.Runtime().Kind == vector.KindDouble && op == "=":
 		literal = nearest(value.(float64), from)
 	case t.IsNumeric() && from.IsCharacter() && op == "=": // texts equal the text of the number
@@ -526,7 +533,7 @@ func searched(x expr.Expr, q SearchQuery) (expr.Expr, error) {
 	case *FragmentSearch:
 		var terms []expr.Expr
 		for _, v := range q.Values {
-			c, err := one(v, q.CaseSensitive, false)
+			c, err := one(*v, q.CaseSensitive, false)
 			if err != nil {
 				return nil, err
 			}

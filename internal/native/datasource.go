@@ -23,12 +23,11 @@ func (d *DataSourceOf) UnmarshalJSON(text []byte) (err error) {
 	case text[0] == '[':
 		return invalid("A datasource can't be a list; want a name, or an object of type [union]")
 	}
-	// A name alone makes a table.
+	// A name makes a table where there is no type that is known.
 	var head struct {
-		Type *string `json:"type"`
 		Name *string `json:"name"`
 	}
-	if err := json.Unmarshal(text, &head); err == nil && head.Type == nil && head.Name != nil {
+	if err := json.Unmarshal(text, &head); err == nil && head.Name != nil && !hasType(text, dataSourceTypes) {
 		d.DataSource = &TableSource{Name: *head.Name}
 		return nil
 	}
@@ -129,6 +128,16 @@ func ReadsTables(d DataSource) bool {
 		}
 	})
 	return tables
+}
+
+// Untyped reports whether nothing is known of the types of d's columns save the time: they are those of the rows of a scan.
+func Untyped(d DataSource) bool {
+	q, ok := d.(*QuerySource)
+	if !ok {
+		return false
+	}
+	_, scan := q.Query.Query.(*Scan)
+	return scan
 }
 
 // leftmost descends to the source whose segments are scanned.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -117,11 +118,46 @@ func decodeTyped[T any](text []byte, key, what string, types map[string]func() T
 		return out, err
 	}
 	out = create()
-	if err := json.Unmarshal(text, out); err != nil {
+	if err := unmarshal(text, out); err != nil {
 		var zero T
 		return zero, explainJSON(err)
 	}
 	return out, nil
+}
+
+// unmarshal decodes text as json.Unmarshal does, but takes a number, true or false where a text is wanted.
+func unmarshal(text []byte, out any) error {
+	for {
+		err := json.Unmarshal(text, out)
+		var wrong *json.UnmarshalTypeError
+		if !errors.As(err, &wrong) || wrong.Type == nil || wrong.Type.Kind() != reflect.String {
+			return err
+		}
+		end := int(wrong.Offset)
+		if end > len(text) {
+			return err
+		}
+		start := end
+		for start > 0 && !bytes.ContainsRune([]byte(" \t\r\n,:[{"), rune(text[start-1])) {
+			start--
+		}
+		if start == end || bytes.ContainsAny(text[start:end], `"{}[]`) {
+			return err
+		}
+		text = slices.Concat(text[:start], []byte{'"'}, text[start:end], []byte{'"'}, text[end:])
+	}
+}
+
+// hasType reports whether text is an object with one of the types.
+func hasType[T any](text []byte, types map[string]func() T) bool {
+	var head struct {
+		Type any `json:"type"`
+	}
+	if json.Unmarshal(text, &head) != nil {
+		return true // what is no object is no default either
+	}
+	name, _ := head.Type.(string)
+	return types[name] != nil
 }
 
 func names[T any](types map[string]func() T) []string {
@@ -165,6 +201,9 @@ type Whole int64
 // UnmarshalJSON implements json.Unmarshaler.
 func (w *Whole) UnmarshalJSON(text []byte) error {
 	if isNull(text) {
+		return nil
+	}
+	if string(text) == `""` {
 		return nil
 	}
 	n, err := json.Number(strings.Trim(string(text), `"`)).Int64()

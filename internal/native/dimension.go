@@ -24,15 +24,12 @@ func (d *DimensionOf) UnmarshalJSON(text []byte) (err error) {
 		d.Dimension = c
 		return json.Unmarshal(text, &c.Dimension)
 	}
-	// A dimension without a type is a column.
-	var head struct {
-		Type *string `json:"type"`
-	}
-	if err := json.Unmarshal(text, &head); err == nil && head.Type == nil {
+	// A dimension without a type, or of one that nobody knows, is a column.
+	if !hasType(text, dimensionTypes) {
 		c := &ColumnDimension{}
 		d.Dimension = c
-		if err := json.Unmarshal(text, c); err != nil {
-			return err
+		if err := unmarshal(text, c); err != nil {
+			return explainJSON(err)
 		}
 		if c.Dimension == "" {
 			return invalid("Dimension of type [default] needs [dimension]")

@@ -338,18 +338,19 @@ func (g grouped) groupingBits(a *GroupingAggregator, in *plan.Aggregate, columns
 	if len(a.Groupings) > 62 {
 		return nil, invalid("Aggregator [%s] of type [grouping] can't have more than [62] dimensions", a.Name)
 	}
-	var out = longLiteral(0)
+	out := longLiteral(0)
 	if in.Sets == nil {
 		return out, nil
 	}
 	id := &expr.Column{Index: len(columns) - 1, Name: columns[len(columns)-1].Name, T: columns[len(columns)-1].Type}
-	for i, name := range a.Groupings {
-		d := slices.IndexFunc(g.dimensions, func(d DimensionOf) bool {
-			c, ok := d.Dimension.(*ColumnDimension)
-			return d.output() == name || ok && c.Dimension == name
-		})
-		if d < 0 {
-			continue // a column that is no dimension is in no subtotal's way
+	for i, name := range a.Groupings { // names of columns, not of outputs
+		d := slices.IndexFunc(g.dimensions, func(d DimensionOf) bool { return columnOf(d.Dimension) == name })
+		if d < 0 { // no subtotal has a column that is no dimension
+			var err error
+			if out, err = call("+", out, longLiteral(int64(1)<<(len(a.Groupings)-1-i))); err != nil {
+				return nil, err
+			}
+			continue
 		}
 		bit, err := call("BITWISE_SHIFT_RIGHT", id, longLiteral(int64(len(g.dimensions)-1-d)))
 		if err != nil {

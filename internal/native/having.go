@@ -104,7 +104,7 @@ func (s *scope) having(h Having) (expr.Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		return expr.NewNot(c, fault.Span{})
+		return call("IS NOT TRUE", c) // a group is in or out
 	case *DimensionHaving:
 		return s.selector(h.Dimension, h.Value, h.ExtractionFn)
 	case *NumberHaving:

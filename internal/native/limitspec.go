@@ -114,6 +114,13 @@ func (m *TopNMetricOf) UnmarshalJSON(text []byte) (err error) {
 		m.TopNMetric = n
 		return json.Unmarshal(text, &n.Metric)
 	}
+	var head struct {
+		Metric *string `json:"metric"`
+	}
+	if err := json.Unmarshal(text, &head); err == nil && head.Metric != nil && !hasType(text, metricTypes) {
+		m.TopNMetric = &NumericMetric{Metric: *head.Metric} // of no type that is known
+		return nil
+	}
 	m.TopNMetric, err = decodeTyped(text, "type", "Metric", metricTypes)
 	return err
 }

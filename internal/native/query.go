@@ -126,7 +126,10 @@ func (g *GranularitySet) UnmarshalJSON(text []byte) error {
 		return nil
 	}
 	g.Given = true
-	return g.Granularity.UnmarshalJSON(inKnownZone(text))
+	if err := g.Granularity.UnmarshalJSON(inKnownZone(text)); err != nil {
+		return invalid("%s", err)
+	}
+	return nil
 }
 
 // inKnownZone puts UTC for a time zone that nobody knows, as in all that queries say of zones.
@@ -173,7 +176,7 @@ func (iv *Intervals) UnmarshalJSON(text []byte) error {
 			return invalid("intervals without [intervals]")
 		}
 	}
-	var list []string
+	var list []*string
 	switch {
 	case isNull(text):
 		return nil
@@ -189,12 +192,15 @@ func (iv *Intervals) UnmarshalJSON(text []byte) error {
 		*iv = parsed
 		return nil
 	}
-	if err := json.Unmarshal(text, &list); err != nil {
+	if err := unmarshal(text, &list); err != nil {
 		return invalid("intervals must be a list of texts such as 2015-09-12/2015-09-13")
 	}
 	*iv = make(Intervals, 0, len(list))
 	for _, s := range list {
-		one, err := chrono.ParseInterval(s)
+		if s == nil {
+			continue
+		}
+		one, err := chrono.ParseInterval(*s)
 		if err != nil {
 			return invalid("%s", err)
 		}

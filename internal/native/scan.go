@@ -32,7 +32,7 @@ func (t *translator) scan(q *Scan) (*Plan, error) {
 	p := &plan.Project{Input: node}
 	for _, name := range names {
 		if q.isLegacyTime(name) {
-			x, err := s.legacyTime()
+			x, err := s.legacyTime(q.is("serializeDateTimeAsLong"))
 			if err != nil {
 				return nil, err
 			}
@@ -133,10 +133,10 @@ func (s *scope) time() (expr.Expr, error) {
 	return asTime(x), nil
 }
 
-func (s *scope) legacyTime() (expr.Expr, error) {
+func (s *scope) legacyTime(asLong bool) (expr.Expr, error) {
 	x, err := s.time()
-	if err != nil {
-		return nil, err
+	if err != nil || asLong {
+		return x, err
 	}
 	return call("TIME_FORMAT", x, textLiteral("yyyy-MM-dd'T'HH:mm:ss.SSS'Z'"), textLiteral("UTC"))
 }

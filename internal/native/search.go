@@ -109,6 +109,7 @@ func (t *translator) searched(q *Search) ([]searchedDimension, error) {
 			}
 		}
 	}
+	tables := ReadsTables(q.DataSource.DataSource)
 	out := make([]searchedDimension, 0, len(list))
 	for _, d := range list {
 		name := columnOf(d.Dimension)
@@ -117,7 +118,9 @@ func (t *translator) searched(q *Search) ([]searchedDimension, error) {
 		switch {
 		case isVirtual:
 			out = append(out, searchedDimension{DimensionOf: d, byRow: true})
-		case i < 0: // there is nothing to find
+		case i < 0 && tables: // there is nothing to find
+		case i < 0:
+			out = append(out, searchedDimension{DimensionOf: d, byRow: true})
 		case n.Columns()[i].Type.IsCharacter(): // an index of values knows nothing of filters and types
 			out = append(out, searchedDimension{DimensionOf: DimensionOf{unfiltered(d.Dimension)}})
 		default:

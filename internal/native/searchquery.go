@@ -1,5 +1,7 @@
 package native
 
+import "slices"
+
 // SearchQuery finds text in text. The concrete queries are in this file.
 type SearchQuery interface{ searchQuery() }
 
@@ -12,6 +14,9 @@ func (q *SearchQueryOf) UnmarshalJSON(text []byte) (err error) {
 		return nil
 	}
 	q.SearchQuery, err = decodeTyped(text, "type", "Search query", searchQueryTypes)
+	if f, ok := q.SearchQuery.(*FragmentSearch); err == nil && ok && slices.Contains(f.Values, nil) {
+		return invalid("Search query of type [fragment] can't have null among its values")
+	}
 	return err
 }
 
@@ -32,8 +37,8 @@ type ContainsSearch struct {
 
 // FragmentSearch looks for all of Values.
 type FragmentSearch struct {
-	Values        []string `json:"values"`
-	CaseSensitive *Flag    `json:"caseSensitive"`
+	Values        []*string `json:"values"`
+	CaseSensitive *Flag     `json:"caseSensitive"`
 }
 
 // RegexSearch looks for a match of Pattern.

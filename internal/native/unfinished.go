@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hengedb/henge/internal/agg"
+	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
 )
@@ -64,9 +65,15 @@ func timeOf(in *inputs, call plan.AggCall) (*plan.AggCall, error) {
 
 // pairOf shows a time and a value; no rows have the time that any other replaces.
 func pairOf(time, value expr.Expr, of plan.AggCall) (expr.Expr, error) {
-	none := int64(math.MaxInt64)
+	none := chrono.Eternity.End // what texts have
 	if of.Agg.Name == "LATEST" {
-		none = math.MinInt64
+		none = chrono.Eternity.Start
+	}
+	if !of.Type.IsCharacter() {
+		none = math.MaxInt64
+		if of.Agg.Name == "LATEST" {
+			none = math.MinInt64
+		}
 	}
 	time, err := call("COALESCE", time, longLiteral(none))
 	if err != nil {

@@ -37,16 +37,8 @@ func observe(h1, h2 uint64) Observation {
 	return Observation(pos<<16 | uint32(last&bucketMask))
 }
 
-// ObserveText hashes text as UTF-8 with seed 0, as hyperUnique columns do. The empty text adds nothing.
-func ObserveText(s string) Observation {
-	if s == "" {
-		return 0
-	}
-	return ObserveKey(s)
-}
-
-// ObserveKey hashes bytes with seed 0; also no bytes are a value.
-func ObserveKey(s string) Observation { return observe(murmur3([]byte(s))) }
+// ObserveText hashes text as UTF-8 with seed 0, as hyperUnique columns do; the empty text is a value.
+func ObserveText(s string) Observation { return observe(murmur3([]byte(s))) }
 
 // ObserveChars hashes text as UTF-16, little endian: what counting a string column in a query does, whereas hyperUnique columns are
 // made with ObserveText. The two must not be mixed. The empty text adds nothing.

@@ -167,12 +167,15 @@ func TestMergeEqualsAdding(t *testing.T) {
 	}
 }
 
-func TestEmptyTextAddsNothing(t *testing.T) {
+func TestEmptyText(t *testing.T) {
 	var h HyperUnique
-	h.Add(ObserveText(""))
-	h.Add(ObserveChars(""))
+	h.Add(ObserveChars("")) // counted in a query, it adds nothing
 	if h.Estimate() != 0 || text(&h) != "AQAAAAAAAA==" {
 		t.Errorf("estimate [%v], bytes %s", h.Estimate(), text(&h))
+	}
+	h.Add(ObserveText("")) // in a column, it is a value
+	if text(&h) != "AQAAAEAAAA==" {
+		t.Errorf("bytes %s", text(&h))
 	}
 }
 

@@ -11,8 +11,26 @@ import (
 // shortest digits that read back as x, at least one after the point, plain from 1e-3 up to 1e7 and otherwise as d.dddE±n.
 func AppendDouble(dst []byte, x float64) []byte { return appendFloating(dst, x, 64) }
 
-// AppendFloat appends the text of a FLOAT: the shortest digits that read back as the same 32-bit number, in the form of AppendDouble.
-func AppendFloat(dst []byte, x float32) []byte { return appendFloating(dst, float64(x), 32) }
+// AppendFloat appends the text of a FLOAT: the shortest digits that read back as the same 32-bit number, in the form of AppendDouble. Of whole
+// numbers beyond 24 bits it has the digits that such a number is good for, as Java's Float.toString before release 19.
+func AppendFloat(dst []byte, x float32) []byte {
+	if abs := math.Abs(float64(x)); abs >= 1<<24 && abs < 1<<63 {
+		_, exponent := math.Frexp(abs)
+		power := 1.0
+		for range int(float64(exponent-1-25) * math.Log10(2)) {
+			power *= 10
+		}
+		if power > 1 {
+			whole := float64(int64(abs)/int64(power)) * power
+			if int64(abs)%int64(power) >= int64(power)/2 {
+				whole += power
+			}
+			return appendFloating(dst, math.Copysign(whole, float64(x)), 64)
+		}
+		return appendFloating(dst, float64(x), 64)
+	}
+	return appendFloating(dst, float64(x), 32)
+}
 
 func appendFloating(dst []byte, x float64, bits int) []byte {
 	switch {

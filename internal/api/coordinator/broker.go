@@ -144,13 +144,13 @@ func (a *API) candidates(w http.ResponseWriter, r *http.Request) error {
 	if text == "" {
 		return fault.InvalidInput("Parameter [intervals] is missing")
 	}
-	intervals, err := chrono.ParseIntervals(text)
-	if err != nil {
-		return err
-	}
 	limit, ok := mostCandidates(r)
 	if !ok {
 		return empty(w, http.StatusNotFound)
+	}
+	intervals, err := chrono.ParseIntervals(text)
+	if err != nil {
+		return err
 	}
 	return write(w, a.seen().candidates(r.PathValue("dataSource"), chrono.Condense(intervals), limit))
 }

@@ -18,7 +18,7 @@ func (x *execution) bySegment(ctx context.Context, q lang.Query) error {
 		return fault.InvalidInput("Query context [bySegment] can't be set for a scan, whose rows come by segment anyway")
 	}
 	if !lang.ReadsTables(q.Parts().DataSource.DataSource) {
-		return fault.Unsupported("Query context [bySegment] is supported for the rows of tables only")
+		return fault.InvalidInput("Query context [bySegment] can't be set for constants and the results of queries, which have no segments")
 	}
 	type share struct {
 		table  string

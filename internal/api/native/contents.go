@@ -19,6 +19,11 @@ func (a *analysis) look(r *analysesRequest, reader segment.Reader) error {
 			continue
 		}
 		var err error
+		if c.Multi {
+			if d.HasMultipleValues, err = hasSeveral(reader, c.Name); err != nil {
+				return err
+			}
+		}
 		switch {
 		case c.Type.ComplexName() == "json":
 			err = d.lookInto(reader, c)
@@ -30,6 +35,31 @@ func (a *analysis) look(r *analysesRequest, reader segment.Reader) error {
 		}
 	}
 	return nil
+}
+
+// hasSeveral reports whether a row of a multi-value string has more than one value.
+func hasSeveral(reader segment.Reader, name string) (bool, error) {
+	column, err := reader.Column(name)
+	if err != nil || column == nil {
+		return false, err
+	}
+	const batch = 4096
+	var buf segment.Buffer
+	for from, rows := 0, reader.Info().Rows; from < rows; from += batch {
+		v, err := column.Read(&buf, from, min(from+batch, rows))
+		if err != nil {
+			return false, err
+		}
+		if v = v.Flat(); v.Type.Kind != vector.KindList {
+			return false, nil
+		}
+		for i := 1; i < len(v.Offsets); i++ {
+			if v.Offsets[i]-v.Offsets[i-1] > 1 {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
 }
 
 // bound finds the least and the greatest text of a column: NULL is the least where there is one.

@@ -105,6 +105,9 @@ func (x *execution) segmentMetadata(ctx context.Context, q *lang.SegmentMetadata
 	for _, name := range lang.ScannedTables(q.DataSource.DataSource) {
 		segments = append(segments, x.session.List(name, x.recent(q, name))...)
 	}
+	if !q.Merge {
+		slices.SortFunc(segments, func(a, b Listed) int { return strings.Compare(a.ID, b.ID) })
+	}
 	for i := range segments {
 		segments[i].At = i
 	}
@@ -139,7 +142,14 @@ func (x *execution) recent(q *lang.SegmentMetadata, name string) []chrono.Interv
 			end = l.Interval.End
 		}
 	}
-	return []chrono.Interval{{Start: end - x.history, End: end}}
+	last := chrono.Interval{Start: end - x.history, End: end}
+	out := []chrono.Interval{}
+	for _, iv := range q.When() {
+		if part, ok := iv.Intersect(last); ok {
+			out = append(out, part)
+		}
+	}
+	return out
 }
 
 func analyze(r *analysesRequest, l *Listed, info *segment.Info) *analysis {

@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -209,9 +210,11 @@ func distinctSets(sets [][]int) [][]int {
 		return sets
 	}
 	var out [][]int
+	seen := map[string]bool{}
 	for _, s := range sets {
-		sorted := slices.Sorted(slices.Values(s))
-		if !slices.ContainsFunc(out, func(o []int) bool { return slices.Equal(slices.Sorted(slices.Values(o)), sorted) }) {
+		keys := fmt.Sprint(slices.Sorted(slices.Values(s)))
+		if !seen[keys] {
+			seen[keys] = true
 			out = append(out, s)
 		}
 	}

@@ -100,6 +100,8 @@ func (w *writer) read(n plan.Node) (*stage, error) {
 		return w.readUnion(x)
 	case *plan.SetOp:
 		return w.readOperator(x, x.Kind.String())
+	case *plan.Window:
+		return w.readOperator(x, "windowOperator")
 	case *plan.Write:
 		return w.read(x.Input)
 	case *plan.Export:
@@ -115,7 +117,7 @@ func (w *writer) read(n plan.Node) (*stage, error) {
 	}
 	switch x := n.(type) {
 	case *plan.Filter:
-		if s.sorted {
+		if s.sorted || s.group == nil && s.isOvergrown(x.Cond) {
 			if s, err = s.nest(); err != nil {
 				return nil, err
 			}
@@ -148,8 +150,6 @@ func (w *writer) read(n plan.Node) (*stage, error) {
 		s.sorted, s.offset, s.limit = true, x.Offset, x.Count
 	case *plan.Unnest:
 		return s.unnest(x)
-	case *plan.Window:
-		return w.readOperator(x, "windowOperator")
 	}
 	return s, nil
 }
@@ -203,6 +203,23 @@ func (s *stage) over(e expr.Expr) expr.Expr {
 	})
 }
 
+// maxWrittenParts bounds the size of an expression over those of the stage before: beyond it the stage becomes a query of its own. A tower of
+// subqueries that each use a column twice would double the expression at every level.
+const maxWrittenParts = 10_000
+
+// isOvergrown reports whether e, over the columns of the last node, is too large over what the stage's expressions are over.
+func (s *stage) isOvergrown(e expr.Expr) bool {
+	parts := 0
+	count := func(expr.Expr) bool { parts++; return parts <= maxWrittenParts }
+	expr.Walk(e, func(x expr.Expr) bool {
+		if c, ok := x.(*expr.Column); ok {
+			expr.Walk(s.cols[c.Index], count)
+		}
+		return count(x)
+	})
+	return parts > maxWrittenParts
+}
+
 func and(a, b expr.Expr) expr.Expr {
 	if a == nil {
 		return b
@@ -229,6 +246,13 @@ func (s *stage) project(x *plan.Project) (*stage, error) {
 		}
 		s.pick = pick
 		return s, nil
+	}
+	if s.group == nil && slices.ContainsFunc(x.Exprs, s.isOvergrown) {
+		n, err := s.nest()
+		if err != nil {
+			return nil, err
+		}
+		s = n
 	}
 	cols := make([]expr.Expr, len(x.Exprs))
 	for i, e := range x.Exprs {

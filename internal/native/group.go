@@ -459,6 +459,10 @@ func (t *translator) groupBy(q *GroupBy) (plan.Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	width := len(n.Columns())
+	if n, err = ranked(n, &q.Grouping, 1+len(q.Dimensions)); err != nil {
+		return nil, err
+	}
 	if q.Having.Having != nil {
 		s, err := t.newScope(n.Columns(), nil)
 		if err != nil {
@@ -470,7 +474,6 @@ func (t *translator) groupBy(q *GroupBy) (plan.Node, error) {
 		}
 		n = &plan.Filter{Input: n, Cond: c}
 	}
-	width := len(n.Columns())
 	var keys []plan.SortKey
 	l := q.LimitSpec
 	// A limit holds for all subtotals together, in the order wanted; rows that are equal in that come subtotal by subtotal.
@@ -495,6 +498,10 @@ func (t *translator) groupBy(q *GroupBy) (plan.Node, error) {
 			i := slices.IndexFunc(n.Columns()[:width], func(c plan.Column) bool { return c.Name == o.Dimension })
 			if i < 0 {
 				return nil, invalid("Unknown column in order clause[%s]", o.Dimension)
+			}
+			if by := slices.IndexFunc(n.Columns(), func(c plan.Column) bool { return c.Name == rankColumn(o.Dimension) }); by >= 0 {
+				keys = append(keys, plan.SortKey{Column: by, Desc: o.Descending(), NullsFirst: !o.Descending()})
+				continue
 			}
 			ordering := o.DimensionOrder
 			if i > len(q.Dimensions) {

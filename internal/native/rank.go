@@ -1,0 +1,52 @@
+package native
+
+import (
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/plan"
+)
+
+// rankColumn names the column by which groups are ordered, and compared in a having, in place of a sketch.
+func rankColumn(name string) string { return "$rank " + name }
+
+// ranked adds, behind the columns of groups, what the sketches among the aggregates, which begin at column first, count: sketches have the order of
+// their estimates, also where they are shown themselves.
+func ranked(n plan.Node, g *Grouping, first int) (plan.Node, error) {
+	columns := n.Columns()
+	out := &plan.Project{Input: n}
+	for i, a := range g.Aggregations {
+		if columns[first+i].Type.Base != expr.Other {
+			continue
+		}
+		x, err := estimateOf(a.Aggregator, reference(n, first+i))
+		if err != nil {
+			return nil, err
+		}
+		if x != nil {
+			out.Exprs, out.Names = append(out.Exprs, x), append(out.Names, rankColumn(a.output()))
+		}
+	}
+	if len(out.Exprs) == 0 {
+		return n, nil
+	}
+	all := &plan.Project{Input: n}
+	for i, c := range columns {
+		all.Exprs, all.Names = append(all.Exprs, reference(n, i)), append(all.Names, c.Name)
+	}
+	all.Exprs, all.Names = append(all.Exprs, out.Exprs...), append(all.Names, out.Names...)
+	return all, nil
+}
+
+// estimateOf is what a sketch counts; nil: the aggregate is no sketch.
+func estimateOf(a Aggregator, x expr.Expr) (expr.Expr, error) {
+	switch a := a.(type) {
+	case *FilteredAggregator:
+		return estimateOf(a.Aggregator.Aggregator, x)
+	case *SketchAggregator:
+		plainly := *a
+		plainly.ShouldFinalize, plainly.Deviations = nil, nil
+		return finished(&plainly, x)
+	case *CardinalityAggregator:
+		return finished(a, x)
+	}
+	return nil, nil
+}

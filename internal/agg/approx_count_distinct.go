@@ -24,10 +24,16 @@ var approxCountDistinct = &Function{
 // hyperUnique is the metric of the same name: its result stays a sketch.
 var hyperUnique = &Function{
 	Name: "HYPER_UNIQUE", Doc: "Builds a hyperUnique sketch, which APPROX_COUNT_DISTINCT reads.",
-	Signature: "'HYPER_UNIQUE(<ANY>)'", MinArgs: 1, MaxArgs: 1, Duplicates: true,
+	Signature: "'HYPER_UNIQUE(<ANY>)'", MinArgs: 1, MaxArgs: 1, MaxParams: 1, Duplicates: true,
 	check:  countable,
 	result: always(HyperUniqueType), partial: one(HyperUniqueType),
-	create: func(Spec) State { return &hyperState{text: sketch.ObserveText, keep: true} },
+	create: func(s Spec) State {
+		text := sketch.ObserveText
+		if len(s.Params) > 0 { // values of several columns
+			text = sketch.ObserveMarked
+		}
+		return &hyperState{text: text, keep: true}
+	},
 }
 
 func countable(s Spec) error {

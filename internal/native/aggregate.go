@@ -8,6 +8,7 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/sketch"
 )
 
 // simpleAggregator says how a native aggregator of one column is run.
@@ -352,19 +353,20 @@ func (s *scope) cardinality(in *inputs, a *CardinalityAggregator) (plan.AggCall,
 		}
 		columns[i] = x
 	}
-	x, name := columns[0], "APPROX_COUNT_DISTINCT"
+	x, name, params := columns[0], "APPROX_COUNT_DISTINCT", []any(nil)
 	var err error
 	switch {
 	case bool(a.ByRow):
 		name = "HYPER_UNIQUE" // of keys
 		x, err = call("$ROW_KEY", columns...)
 	case len(columns) > 1:
+		name, params = "HYPER_UNIQUE", []any{int64(1)}
 		x, err = valuesOf(columns)
 	}
 	if err != nil {
 		return plan.AggCall{}, err
 	}
-	call, err := newCall(name, []expr.Type{x.Type()}, nil)
+	call, err := newCall(name, []expr.Type{x.Type()}, params)
 	call.Args = []int{in.add(x, a.Name)}
 	return keeping(call, hyperUniqueType), err
 }
@@ -383,16 +385,16 @@ func (s *scope) counted(d Dimension) (expr.Expr, error) {
 	return cast(x, textType)
 }
 
-// valuesOf returns the values that a row has in several columns as one multi-value string. A number is none of the texts.
+// valuesOf returns the values that a row has in several columns as one multi-value string, with marks before numbers.
 func valuesOf(columns []expr.Expr) (expr.Expr, error) {
 	null := &expr.Literal{T: textType}
 	list := make([]expr.Expr, len(columns))
 	for i, x := range columns {
 		var err error
 		if !x.Type().Multi {
-			isText := x.Type().IsCharacter()
-			if x, err = cast(x, textType); err == nil && !isText {
-				x, err = call("CONCAT", textLiteral("\x00"), x)
+			mark := markOf(x.Type())
+			if x, err = textOf(x); err == nil && mark != "" {
+				x, err = call("CONCAT", textLiteral(mark), x)
 			}
 			if err == nil {
 				list[i], err = call("ARRAY", x)
@@ -412,6 +414,19 @@ func valuesOf(columns []expr.Expr) (expr.Expr, error) {
 		return nil, err
 	}
 	return call("ARRAY_TO_MV", all)
+}
+
+// markOf is the mark of numbers among the values of several columns, "" for texts.
+func markOf(t expr.Type) string {
+	switch {
+	case t.Base == expr.Float:
+		return sketch.MarkFloat
+	case t.Base == expr.Double:
+		return sketch.MarkDouble
+	case t.IsInteger():
+		return sketch.MarkLong
+	}
+	return ""
 }
 
 // post translates a post-aggregator over the outputs before it.

@@ -9,7 +9,7 @@ import (
 func rankColumn(name string) string { return "$rank " + name }
 
 // ranked adds, behind the columns of groups, what the sketches among the aggregates, which begin at column first, count: sketches have the order of
-// their estimates, also where they are shown themselves.
+// their estimates, also where they are shown themselves; so have firsts and lasts that of their values.
 func ranked(n plan.Node, g *Grouping, first int) (plan.Node, error) {
 	columns := n.Columns()
 	out := &plan.Project{Input: n}
@@ -36,7 +36,7 @@ func ranked(n plan.Node, g *Grouping, first int) (plan.Node, error) {
 	return all, nil
 }
 
-// estimateOf is what a sketch counts; nil: the aggregate is no sketch.
+// estimateOf is what a sketch counts, or the value of a first or last with its time; nil: the aggregate is neither.
 func estimateOf(a Aggregator, x expr.Expr) (expr.Expr, error) {
 	switch a := a.(type) {
 	case *FilteredAggregator:
@@ -47,6 +47,16 @@ func estimateOf(a Aggregator, x expr.Expr) (expr.Expr, error) {
 		return finished(&plainly, x)
 	case *CardinalityAggregator:
 		return finished(a, x)
+	case *SimpleAggregator: // a time and a value
+		d := simpleAggregators[a.Type]
+		if !d.byTime || x.Type().ComplexName() != "json" {
+			return nil, nil
+		}
+		value, err := call("JSON_VALUE", x, textLiteral("$.rhs"))
+		if err != nil {
+			return nil, err
+		}
+		return cast(value, expr.Of(d.cast))
 	}
 	return nil, nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"strconv"
 
 	"github.com/hengedb/henge/internal/fault"
 )
@@ -37,20 +38,47 @@ func observe(h1, h2 uint64) Observation {
 	return Observation(pos<<16 | uint32(last&bucketMask))
 }
 
-// ObserveText hashes text as UTF-8 with seed 0, as hyperUnique columns do; the empty text is a value.
+// ObserveText hashes text as UTF-8 with seed 0, as hyperUnique columns do. The empty text is a value whose hash is 0: it is kept as the largest there is,
+// and adds nothing to estimates of few.
 func ObserveText(s string) Observation { return observe(murmur3([]byte(s))) }
 
 // ObserveChars hashes text as UTF-16, little endian: what counting a string column in a query does, whereas hyperUnique columns are
-// made with ObserveText. The two must not be mixed. The empty text adds nothing.
+// made with ObserveText. The two must not be mixed.
 func ObserveChars(s string) Observation {
-	if s == "" {
-		return 0
-	}
 	if h1, h2, ok := murmur3ASCII(s); ok {
 		return observe(h1, h2)
 	}
 	var stack [256]byte
 	return observe(murmur3(AppendUTF16(stack[:0], s)))
+}
+
+// The marks of texts that are numbers: ObserveMarked hashes the number behind them.
+const (
+	MarkLong   = "\x00L"
+	MarkDouble = "\x00D"
+	MarkFloat  = "\x00F"
+)
+
+// ObserveMarked hashes text as ObserveChars does, and what is marked as a number as that number: values of several types in one list.
+func ObserveMarked(s string) Observation {
+	if len(s) < 2 || s[0] != 0 {
+		return ObserveChars(s)
+	}
+	switch number := s[2:]; s[:2] {
+	case MarkLong:
+		if n, err := strconv.ParseInt(number, 10, 64); err == nil {
+			return ObserveLong(n)
+		}
+	case MarkDouble:
+		if x, err := strconv.ParseFloat(number, 64); err == nil {
+			return ObserveDouble(x)
+		}
+	case MarkFloat:
+		if x, err := strconv.ParseFloat(number, 32); err == nil {
+			return ObserveFloat(float32(x))
+		}
+	}
+	return ObserveChars(s)
 }
 
 // ObserveLong hashes a long by its eight bytes.

@@ -168,14 +168,29 @@ func TestMergeEqualsAdding(t *testing.T) {
 }
 
 func TestEmptyText(t *testing.T) {
-	var h HyperUnique
-	h.Add(ObserveChars("")) // counted in a query, it adds nothing
-	if h.Estimate() != 0 || text(&h) != "AQAAAAAAAA==" {
-		t.Errorf("estimate [%v], bytes %s", h.Estimate(), text(&h))
+	for _, o := range []Observation{ObserveText(""), ObserveChars("")} {
+		var h HyperUnique
+		h.Add(o)
+		if h.Estimate() != 0 || text(&h) != "AQAAAEAAAA==" {
+			t.Errorf("estimate [%v], bytes %s", h.Estimate(), text(&h))
+		}
 	}
-	h.Add(ObserveText("")) // in a column, it is a value
-	if text(&h) != "AQAAAEAAAA==" {
-		t.Errorf("bytes %s", text(&h))
+}
+
+func TestMarkedNumbersAreNumbers(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		got, want Observation
+	}{
+		{"long", ObserveMarked(MarkLong + "-7"), ObserveLong(-7)},
+		{"double", ObserveMarked(MarkDouble + "1.0E10"), ObserveDouble(1e10)},
+		{"float", ObserveMarked(MarkFloat + "0.1"), ObserveFloat(0.1)},
+		{"text", ObserveMarked("7"), ObserveChars("7")},
+		{"no text", ObserveMarked(""), ObserveChars("")},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: got [%x], want [%x]", c.name, c.got, c.want)
+		}
 	}
 }
 

@@ -59,7 +59,7 @@ func (w *nativeWriter) write(e Expr) {
 	case *And:
 		w.infix(" && ", x.Terms)
 	case *Or:
-		w.infix(" || ", x.Terms)
+		w.infix(" || ", withoutLists(x.Terms))
 	case *Not:
 		w.not(x)
 	case *In:
@@ -105,8 +105,38 @@ func (w *nativeWriter) infix(op string, terms []Expr) {
 	w.WriteByte(')')
 }
 
+// withoutLists are the terms of a disjunction with a comparison for each value of a list.
+func withoutLists(terms []Expr) []Expr {
+	var out []Expr
+	for _, t := range terms {
+		if in, ok := t.(*In); ok {
+			out = append(out, in.comparisons()...)
+		} else {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// comparisons are those that a list stands for.
+func (x *In) comparisons() []Expr {
+	equal := comparisonFunctions[opEq]
+	terms := make([]Expr, 0, len(x.Values)+1)
+	for _, v := range x.Values {
+		terms = append(terms, &Call{Fn: equal, Args: []Expr{x.X, &Literal{Value: v, T: x.X.Type()}}, T: Of(Boolean)})
+	}
+	if x.HasNull {
+		terms = append(terms, &Call{Fn: equal, Args: []Expr{x.X, &Literal{T: x.X.Type()}}, T: Of(Boolean)})
+	}
+	return terms
+}
+
 // not writes a negation; none of a list is each of its values not.
 func (w *nativeWriter) not(x *Not) {
+	if c, ok := x.X.(*Call); ok && c.Fn.Name == comparisonNames[opEq] && (c.Args[0].Type().Multi || c.Args[1].Type().Multi) {
+		w.infix(" != ", c.Args)
+		return
+	}
 	in, ok := x.X.(*In)
 	if !ok || in.HasNull || len(in.Values) < 2 {
 		w.WriteString("(! ")
@@ -171,7 +201,13 @@ func (w *nativeWriter) call(c *Call) {
 func withoutWidening(args []Expr, operator string) []Expr {
 	switch operator {
 	case "==", "!=":
-		return args
+		out := slices.Clone(args)
+		for i, a := range out {
+			if c, ok := a.(*Cast); ok && c.X.Type().Base == Float {
+				out[i] = c.X
+			}
+		}
+		return out
 	case "<", "<=", ">", ">=":
 		return withoutNumberCasts(args)
 	}
@@ -276,6 +312,12 @@ func (w *nativeWriter) coalesce(args []Expr) {
 
 func (w *nativeWriter) cast(c *Cast) {
 	from, to := c.X.Type(), c.T
+	if to.Base == Float {
+		if call := ofFloats(c.X); call != nil {
+			w.call(call)
+			return
+		}
+	}
 	switch {
 	case from.IsCharacter() && to.IsTime() && !from.Multi:
 		w.zoned("timestamp_parse", c.X, "null")
@@ -296,6 +338,26 @@ func (w *nativeWriter) cast(c *Cast) {
 	}
 }
 
+// ofFloats is a function of FLOATs that is computed in DOUBLE as it is written: without saying so. nil: e is none.
+func ofFloats(e Expr) *Call {
+	c, ok := e.(*Call)
+	if !ok {
+		return nil
+	}
+	out := *c
+	out.Args = slices.Clone(c.Args)
+	found := false
+	for i, a := range out.Args {
+		if cast, ok := a.(*Cast); ok && cast.X.Type().Base == Float {
+			out.Args[i], found = cast.X, true
+		}
+	}
+	if !found {
+		return nil
+	}
+	return &out
+}
+
 // zoned writes a function of x whose last argument is the zone.
 func (w *nativeWriter) zoned(name string, x Expr, middle string) {
 	w.WriteString(name + "(")
@@ -306,14 +368,7 @@ func (w *nativeWriter) zoned(name string, x Expr, middle string) {
 }
 
 func (w *nativeWriter) in(x *In) {
-	equal := comparisonFunctions[opEq]
-	terms := make([]Expr, 0, len(x.Values)+1)
-	for _, v := range x.Values {
-		terms = append(terms, &Call{Fn: equal, Args: []Expr{x.X, &Literal{Value: v, T: x.X.Type()}}, T: Of(Boolean)})
-	}
-	if x.HasNull {
-		terms = append(terms, &Call{Fn: equal, Args: []Expr{x.X, &Literal{T: x.X.Type()}}, T: Of(Boolean)})
-	}
+	terms := x.comparisons()
 	if len(terms) == 1 {
 		w.write(terms[0])
 		return

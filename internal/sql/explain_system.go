@@ -56,7 +56,7 @@ func (t *systemTree) node(n plan.Node, names []string, depth int) {
 		}
 		list := []string{"group=[{" + strings.Join(group, ", ") + "}]"}
 		for i, a := range x.Aggs {
-			list = append(list, names[len(x.Keys)+i]+"=["+systemCall(&a)+"]")
+			list = append(list, names[len(x.Keys)+i]+"=["+systemCall(&a, len(x.Keys) > 0)+"]")
 		}
 		t.line(depth, "Aggregate", list...)
 	case *plan.Sort:
@@ -165,12 +165,17 @@ func systemBounds(offset, limit int64) []string {
 	return out
 }
 
-func systemCall(a *plan.AggCall) string {
+// systemCall writes an aggregate. The sum of a group is never that of no rows, which has a name of its own.
+func systemCall(a *plan.AggCall, grouped bool) string {
 	args := make([]string, len(a.Args))
 	for i, c := range a.Args {
 		args[i] = "$" + strconv.Itoa(c)
 	}
-	text := a.Agg.Name + "("
+	name := a.Agg.Name
+	if name == "SUM" && grouped {
+		name = "$SUM0"
+	}
+	text := name + "("
 	if a.Distinct {
 		text += "DISTINCT "
 	}

@@ -95,6 +95,31 @@ func TestExplainsOfConstantsAndFolds(t *testing.T) {
 	}
 }
 
+// Parts of plans that the reference gave for filters of several terms, groups that are computed on, and relations of lists and elements.
+func TestExplainsOfJunctionsAndGroups(t *testing.T) {
+	for _, c := range []struct{ sql, want string }{
+		{"SELECT COUNT(*) FROM c_types WHERE x > 2.0", `{"type":"range","column":"x","matchValueType":"DOUBLE","lower":2.0,"lowerOpen":true}`},
+		{"SELECT SUM(i) * 1.0 FROM c_types", `"expression":"(\"a0\" * 1.0)"`},
+		{"SELECT COUNT(*) FROM c_types WHERE x > 1 AND x < 2.5", `{"type":"range","column":"x","matchValueType":"DOUBLE","lower":1.0,"upper":2.5,"lowerOpen":true,"upperOpen":true}`},
+		{"SELECT COUNT(*) FROM c_types WHERE s = 'red' OR l NOT BETWEEN 1 AND 5", `"filter":{"type":"not","field":{"type":"and","fields":[{"type":"not","field":` +
+			`{"type":"equals","column":"s","matchValueType":"STRING","matchValue":"red"}},{"type":"range","column":"l","matchValueType":"LONG","lower":1,"upper":5}]}}`},
+		{"SELECT COUNT(*) FROM c_types WHERE tm BETWEEN 1 AND 5 AND ns = 'a'", `"fields":[{"type":"equals","column":"ns","matchValueType":"STRING","matchValue":"a"},{"type":"range"`},
+		{"SELECT COUNT(*) FROM c_types WHERE i IN (1, NULL)", `"right":{"type":"inline","columnNames":["ROW_VALUE"],"columnTypes":["LONG"],"rows":[[1],[null]]},"rightPrefix":"j0.",` +
+			`"condition":"(\"i\" == \"j0.ROW_VALUE\")","joinType":"INNER"`},
+		{"SELECT LATEST(s) FROM c_types", `{"type":"doubleLast","name":"a0","fieldName":"s","timeColumn":"__time"}`},
+		{"SELECT CAST(FLOOR(__time TO DAY) AS DATE), COUNT(*) FROM c_types GROUP BY 1", `"granularity":"DAY"`},
+		{"SELECT s2, COALESCE(SUM(i), 0) FROM c_types GROUP BY 1", `"signature":[{"name":"d0","type":"STRING"},{"name":"a0","type":"LONG"}]`},
+		{"SELECT s2, COUNT(*) AS c, SUM(i) / COUNT(*) AS r FROM c_types GROUP BY 1 ORDER BY c DESC LIMIT 3", `{"type":"expression","name":"s0","expression":"(\"a1\" / \"a0\")"}`},
+		{"SELECT 'x', COUNT(*) * 2 FROM c_types GROUP BY 1", `"queryType":"timeseries"`},
+		{"SELECT MAX(c) FROM (SELECT s2, COUNT(*) AS c FROM c_types GROUP BY s2) WHERE c > 1", `"filter":{"type":"range","column":"a0","matchValueType":"LONG","lower":1,"lowerOpen":true}`},
+		{"SELECT UPPER(s2), i + 1 FROM c_types WHERE s2 = 'red' AND i = 3", `"expression":"'RED'","outputType":"STRING"},{"type":"expression","name":"v1","expression":"4"`},
+		{"SELECT v FROM c_types CROSS JOIN UNNEST(MV_TO_ARRAY(mv)) AS u(v) WHERE v = 'a' AND i > 2", `"unnestFilter":{"type":"equals","column":"j0.unnest","matchValueType":"STRING","matchValue":"a"}`},
+		{"SELECT ABS(f) FROM c_types", `"expression":"abs(\"f\")","outputType":"FLOAT"`},
+	} {
+		explains(t, c.sql, c.want)
+	}
+}
+
 // explains asks for a plan that has a part.
 func explains(t *testing.T, sql, part string) {
 	t.Helper()

@@ -14,7 +14,8 @@ import (
 // aggregator writes aggregate i of the group.
 func (g *grouped) aggregator(i int) {
 	call := &g.s.group.node.Aggs[i]
-	name := g.aggPrefix + strconv.Itoa(i)
+	name := g.aggPrefix + strconv.Itoa(g.aggCount)
+	g.aggCount++
 	g.aggNames = append(g.aggNames, name)
 	var cond expr.Expr
 	if call.Filter >= 0 {

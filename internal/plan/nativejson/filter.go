@@ -47,27 +47,48 @@ func (s *stage) filterSpec(e expr.Expr, v *virtuals) any {
 		return nil
 	}
 	if s.w.option("sqlUseBoundAndSelectors") == true {
-		return selectors(out)
+		return s.selectors(out, v)
 	}
 	return out
 }
 
+// isText reports whether a column, virtual or not, is one of texts.
+func (s *stage) isText(column any, v *virtuals) bool {
+	for _, c := range s.in {
+		if c.name == column {
+			return c.typ.IsCharacter()
+		}
+	}
+	if v != nil {
+		for _, o := range v.list {
+			if o.get("name") == column {
+				return o.get("outputType") == "STRING"
+			}
+		}
+	}
+	return false
+}
+
 // selectors writes a filter with the older types selector and bound.
-func selectors(o object) object {
+func (s *stage) selectors(o object, v *virtuals) object {
 	switch o.get("type") {
 	case "and", "or":
 		fields, _ := o.get("fields").([]object)
 		out := make([]object, len(fields))
 		for i, f := range fields {
-			out[i] = selectors(f)
+			out[i] = s.selectors(f, v)
 		}
 		return obj("type", o.get("type"), "fields", out)
 	case "not":
 		field, _ := o.get("field").(object)
-		return obj("type", "not", "field", selectors(field))
+		return obj("type", "not", "field", s.selectors(field, v))
 	case "null":
 		return obj("type", "selector", "dimension", o.get("column"), "value", nil)
 	case "equals":
+		if o.get("matchValueType") != "STRING" && s.isText(o.get("column"), v) { // texts are compared as numbers between bounds only
+			value := fmt.Sprint(o.get("matchValue"))
+			return obj("type", "bound", "dimension", o.get("column"), "lower", value, "upper", value, "ordering", obj("type", "numeric"))
+		}
 		return obj("type", "selector", "dimension", o.get("column"), "value", fmt.Sprint(o.get("matchValue")))
 	case "range":
 		out := obj("type", "bound", "dimension", o.get("column"))

@@ -16,7 +16,9 @@ type grouped struct {
 	dims       []object
 	dimNames   []string
 	aggs       []object
-	aggNames   []string
+	aggNames   []string // "" for one that is not shown
+	aggCount   int
+	byTime     bool // the groups are buckets of time
 	posts      []object
 	postExprs  []expr.Expr
 	postNames  []string
@@ -31,28 +33,38 @@ func (s *stage) groupQuery() (*result, error) {
 		return n.groupQuery()
 	}
 	g := &grouped{s: s, virtuals: s.newVirtuals(), aggPrefix: unusedPrefix("a", s.in), postPrefix: unusedPrefix("p", s.in)}
-	if s.computesLast() {
-		g.postPrefix = unusedPrefix("s", s.in)
+	if g.computesLast() {
+		g.postPrefix = "s"
 	}
 	if s.unmetPart != nil {
 		s.filterSpec(s.unmetPart, g.virtuals)
 	}
 	filter := s.filterSpec(s.filter, g.virtuals)
+	constants := s.constantKeys()
 	granularity, byTime := s.timeseries()
+	g.byTime = byTime
 	dimPrefix := unusedPrefix("d", s.in)
 	for i, d := range s.group.dims {
 		name := dimPrefix + strconv.Itoa(i)
 		g.dimNames = append(g.dimNames, name)
-		if byTime {
+		switch {
+		case byTime:
 			g.virtuals.skip() // of the bucket, which the granularity says
-		} else {
+		case !slices.Contains(constants, i):
 			g.dims = append(g.dims, g.dimension(d, name))
 		}
 	}
 	for i := range s.group.node.Aggs {
-		g.aggregator(i)
+		if s.shows(len(s.group.dims) + i) {
+			g.aggregator(i)
+		} else {
+			g.aggNames = append(g.aggNames, "")
+		}
 	}
 	for _, e := range s.cols {
+		if constants != nil {
+			e = s.group.withKeys(e)
+		}
 		g.out = append(g.out, column{g.output(e), g.outputType(e)})
 	}
 	r := &result{signature: g.out, pick: s.pick}
@@ -73,23 +85,56 @@ func (s *stage) groupQuery() (*result, error) {
 	return r, nil
 }
 
-// computesLast reports whether what is computed of aggregates is computed behind a limit, of the rows that it leaves: where the order is by keys and
-// aggregates, and all keys are output.
-func (s *stage) computesLast() bool {
-	if s.limit < 0 && s.offset == 0 {
-		return false
+// shows reports whether a column of the groups is output, or a condition on them reads it.
+func (s *stage) shows(column int) bool {
+	found := false
+	for _, e := range append(slices.Clone(s.cols), s.group.having) {
+		if e != nil {
+			expr.Rewrite(e, func(e expr.Expr) expr.Expr {
+				if c, ok := e.(*expr.Column); ok && c.Index == column {
+					found = true
+				}
+				return e
+			})
+		}
 	}
+	return found
+}
+
+// computesLast reports whether what is computed of aggregates is computed behind an order, of the rows that a limit leaves: where these have no fewer
+// columns than the groups, or, if there is no limit, where the order is by keys alone and all of them are output.
+func (g *grouped) computesLast() bool {
+	s := g.s
+	limited := s.limit >= 0 || s.offset > 0
 	for _, k := range s.keys {
-		if _, ok := s.cols[k.Column].(*expr.Column); !ok {
+		c, ok := orderedBy(s.cols[k.Column]).(*expr.Column)
+		if !ok || !limited && c.Index >= len(s.group.dims) {
 			return false
 		}
+	}
+	if limited {
+		columns := len(s.group.dims)
+		for i := range s.group.node.Aggs {
+			if s.shows(len(s.group.dims) + i) {
+				columns++
+			}
+		}
+		return len(s.cols) >= columns
 	}
 	for i := range s.group.dims {
 		if !slices.ContainsFunc(s.cols, func(e expr.Expr) bool { c, ok := e.(*expr.Column); return ok && c.Index == i }) {
 			return false
 		}
 	}
-	return true
+	return len(s.keys) > 0 && !s.inOrder()
+}
+
+// orderedBy is what an order by e is an order of: that of a number as another type is that of the number.
+func orderedBy(e expr.Expr) expr.Expr {
+	if c, ok := e.(*expr.Cast); ok && c.T.IsNumeric() && c.X.Type().IsNumeric() {
+		return c.X
+	}
+	return e
 }
 
 // dimension writes what is grouped by: a column, virtual if need be, or a column of text through an extraction function.
@@ -239,6 +284,9 @@ func (g *grouped) outputType(e expr.Expr) expr.Type {
 		if i := c.Index - len(g.dimNames); i >= 0 && i < len(g.aggNames) && isUnsizedText(&g.s.group.node.Aggs[i]) {
 			return expr.Of(expr.Double)
 		}
+		if c.Index >= len(g.dimNames) {
+			return c.T.OrNull(g.s.group.node.Columns()[c.Index].Type.Nullable)
+		}
 	}
 	return e.Type()
 }
@@ -257,18 +305,21 @@ func (g *grouped) timeseriesQuery(filter, granularity any) object {
 	s := g.s
 	q := s.head("timeseries")
 	q.set("intervals", s.intervalSpec())
-	if len(s.keys) == 1 && s.keys[0].Desc {
+	if g.byTime && len(s.keys) == 1 && s.keys[0].Desc {
 		q.set("descending", true)
 	}
 	g.common(&q, filter)
 	q.set("granularity", granularity)
 	g.aggregations(&q)
-	if s.limit >= 0 && len(s.group.dims) > 0 {
+	if s.limit >= 0 && g.byTime {
 		q.set("limit", s.limit)
 	}
 	var extra map[string]any
 	if len(s.group.dims) > 0 {
-		extra = map[string]any{"skipEmptyBuckets": true, "timestampResultField": g.dimNames[0]}
+		extra = map[string]any{"skipEmptyBuckets": true}
+		if g.byTime {
+			extra["timestampResultField"] = g.dimNames[0]
+		}
 	}
 	q.set("context", s.context(extra))
 	return q
@@ -298,7 +349,7 @@ func (g *grouped) topN() object {
 	s := g.s
 	const most = 100_000
 	if len(g.dims) != 1 || s.group.having != nil || s.group.node.Sets != nil || s.limit < 1 || s.limit > most || s.offset > 0 ||
-		len(s.keys) > 1 || s.w.option("useApproximateTopN") == false || s.isQuery() {
+		len(s.keys) > 1 || s.isQuery() {
 		return nil
 	}
 	if t := s.group.dims[0].Type(); t.Base == expr.Array || t.Base == expr.Other {
@@ -319,6 +370,12 @@ func (g *grouped) topN() object {
 			return obj("type", "inverted", "metric", byKey)
 		}
 		return byKey
+	}
+	if s.w.option("useApproximateTopN") == false {
+		return nil
+	}
+	if c, ok := orderedBy(s.cols[k.Column]).(*expr.Column); ok {
+		name = g.output(c)
 	}
 	metric := obj("type", "numeric", "metric", name)
 	if !k.Desc {
@@ -350,16 +407,15 @@ func (g *grouped) topNQuery(filter any, metric object) object {
 }
 
 // inOrder reports whether an order wanted is the one that groups come in: that of the dimensions.
-func (g *grouped) inOrder() bool {
-	s := g.s
-	if s.limit >= 0 || s.offset > 0 || s.group.node.Sets != nil || len(s.keys) > len(g.dimNames) {
+func (s *stage) inOrder() bool {
+	if s.limit >= 0 || s.offset > 0 || s.group.node.Sets != nil || len(s.keys) > len(s.group.dims) {
 		return false
 	}
-	if s.group.having != nil && g.showsAll() {
+	if s.group.having != nil && s.showsAll() {
 		return false
 	}
 	for i, k := range s.keys {
-		if k.Desc || g.out[k.Column].name != g.dimNames[i] {
+		if c, ok := s.cols[k.Column].(*expr.Column); k.Desc || !ok || c.Index != i {
 			return false
 		}
 	}
@@ -367,13 +423,13 @@ func (g *grouped) inOrder() bool {
 }
 
 // showsAll reports whether all dimensions and aggregates are output, and nothing else.
-func (g *grouped) showsAll() bool {
-	for _, e := range g.s.cols {
+func (s *stage) showsAll() bool {
+	for _, e := range s.cols {
 		if !isColumn(e) {
 			return false
 		}
 	}
-	return len(g.out) == len(g.dimNames)+len(g.aggNames)
+	return len(s.cols) == len(s.group.dims)+len(s.group.node.Aggs)
 }
 
 func (g *grouped) groupByQuery(filter any) object {
@@ -392,7 +448,7 @@ func (g *grouped) groupByQuery(filter any) object {
 		q.set("having", obj("type", "filter", "filter", s.filterSpec(g.named(h), nil), "finalize", true))
 	}
 	limit := obj("type", "NoopLimitSpec")
-	if s.sorted && !g.inOrder() {
+	if s.sorted && !s.inOrder() {
 		columns := []object{}
 		for _, k := range s.keys {
 			c := g.out[k.Column]

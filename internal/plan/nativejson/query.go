@@ -123,6 +123,8 @@ func isUnion(n plan.Node) bool {
 		return isUnion(x.Input)
 	case *plan.Export:
 		return isUnion(x.Input)
+	case *plan.Project:
+		return isIdentity(x) && isUnion(x.Input)
 	case *plan.Limit:
 		return x.Offset == 0 && isUnion(x.Input)
 	case *plan.Sort:
@@ -131,11 +133,25 @@ func isUnion(n plan.Node) bool {
 	return false
 }
 
+// isIdentity reports whether a projection gives its input's columns as they are.
+func isIdentity(x *plan.Project) bool {
+	for i, e := range x.Exprs {
+		if c, ok := e.(*expr.Column); !ok || c.Index != i {
+			return false
+		}
+	}
+	return len(x.Exprs) == len(x.Input.Columns())
+}
+
 // branchesOf are the branches of a union, each with its limit.
 func branchesOf(n plan.Node) []plan.Node {
 	switch x := n.(type) {
 	case *plan.Union:
 		return x.Ins
+	case *plan.Project:
+		if isIdentity(x) {
+			return branchesOf(x.Input)
+		}
 	case *plan.Limit:
 		if u, ok := x.Input.(*plan.Union); ok {
 			out := make([]plan.Node, len(u.Ins))
@@ -300,7 +316,11 @@ func (v *virtuals) column(e expr.Expr) string {
 	} else if field := nestedField(e, name); field != nil && v.s.w.option("forceExpressionVirtualColumns") != true {
 		v.list = append(v.list, field)
 	} else {
-		v.list = append(v.list, obj("type", "expression", "name", name, "expression", v.s.w.native(e), "outputType", runtimeName(e.Type())))
+		var typ any
+		if e.Type().Base != expr.Null {
+			typ = runtimeName(e.Type())
+		}
+		v.list = append(v.list, obj("type", "expression", "name", name, "expression", v.s.w.native(e), "outputType", typ))
 	}
 	return name
 }
@@ -437,7 +457,7 @@ func (s *stage) scanQuery() (*result, error) {
 	filter := s.filterSpec(s.filter, v)
 	r := &result{pick: s.pick}
 	names := []string{}
-	for _, e := range s.cols {
+	for _, e := range s.withFixed(s.cols) {
 		name := v.column(e)
 		r.signature = append(r.signature, column{name, e.Type()})
 		if !slices.Contains(names, name) {

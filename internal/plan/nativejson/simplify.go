@@ -342,7 +342,16 @@ func (w *writer) byOperand(list []expr.Expr, join func([]allowed) (expr.Expr, bo
 // simpleTest simplifies a test that is not made of others.
 func (w *writer) simpleTest(x *expr.Call) expr.Expr {
 	switch op := x.Fn.Name; {
-	case op == "IS FALSE":
+	case op == "IS FALSE" || op == "IS NOT TRUE":
+		if n, ok := x.Args[0].(*expr.Not); ok && op == "IS NOT TRUE" {
+			return w.condition(n.X)
+		}
+		if c, ok := x.Args[0].(*expr.Call); ok && c.Fn.Name == "IS NOT NULL" {
+			return test("IS NULL", c.Args...)
+		}
+		if op == "IS NOT TRUE" {
+			return x
+		}
 		if a, ok := w.operand(x.Args[0]); ok && !a.known && !a.missing {
 			a.spans = a.spans.not()
 			if out, ok := a.shown(); ok {
@@ -351,6 +360,12 @@ func (w *writer) simpleTest(x *expr.Call) expr.Expr {
 		}
 		return x
 	case op == "IS NULL" || op == "IS NOT NULL":
+		if c, ok := x.Args[0].(*expr.Column); ok && !c.T.Nullable {
+			if op == "IS NULL" {
+				return never
+			}
+			return always
+		}
 		c, ok := x.Args[0].(*expr.Case)
 		if ok {
 			if out, ok := w.branches(c, func(e expr.Expr) expr.Expr {
@@ -411,6 +426,10 @@ func (w *writer) simpleTest(x *expr.Call) expr.Expr {
 			return w.firstKnown(c.Args, compared)
 		}
 		if c.T.Base == expr.Boolean && op == "=" && isAlways(l) {
+			return w.condition(c)
+		}
+	case *expr.And, *expr.Or, *expr.Not, *expr.In:
+		if op == "=" && isAlways(l) {
 			return w.condition(c)
 		}
 	}
@@ -514,9 +533,15 @@ func (w *writer) firstKnown(args []expr.Expr, compared func(expr.Expr) expr.Expr
 	return w.anyOf(some)
 }
 
-// value simplifies what is computed: branches of a CASE that give the same are one.
+// value simplifies what is computed: branches of a CASE that give the same are one, and what is known needs no other value.
 func value(e expr.Expr) expr.Expr {
 	return expr.Rewrite(e, func(e expr.Expr) expr.Expr {
+		if inner := flooredOnce(e); inner != nil {
+			return inner
+		}
+		if c, ok := e.(*expr.Call); ok && c.Fn.Name == "COALESCE" && isColumn(c.Args[0]) && !c.Args[0].Type().Nullable {
+			return c.Args[0]
+		}
 		c, ok := e.(*expr.Case)
 		if !ok {
 			return e
@@ -542,4 +567,38 @@ func value(e expr.Expr) expr.Expr {
 		}
 		return out
 	})
+}
+
+// flooredOnce is a floor of a floor as one: the coarser of them. nil: e is none, or the two say more than one.
+func flooredOnce(e expr.Expr) expr.Expr {
+	if c, ok := e.(*expr.Cast); ok && c.T.Base == expr.Date {
+		if inner, ok := floorMonths(c.X); ok && inner != 0 {
+			return c.X
+		}
+		return nil
+	}
+	outer, ok := floorMonths(e)
+	if !ok {
+		return nil
+	}
+	c, _ := e.(*expr.Call)
+	inner, ok := floorMonths(c.Args[0])
+	if !ok || outer < inner || outer == 0 {
+		return nil
+	}
+	within, _ := c.Args[0].(*expr.Call)
+	out := *c
+	out.Args = slices.Clone(c.Args)
+	out.Args[0] = within.Args[0]
+	return &out
+}
+
+// floorMonths is how long the buckets of a floor of a time are: years, quarters and months in months, a day a small part of one; 0: any other length.
+func floorMonths(e expr.Expr) (float64, bool) {
+	c, ok := e.(*expr.Call)
+	if !ok || c.Fn.Name != "TIME_FLOOR" || len(c.Args) != 2 {
+		return 0, false
+	}
+	period, _ := textOf(c.Args[1])
+	return map[string]float64{"P1Y": 12, "P3M": 3, "P1M": 1, "P1D": 0.01}[period], true
 }

@@ -40,6 +40,8 @@ type stage struct {
 	// of what is computed.
 	unmet     []column
 	unmetPart expr.Expr
+	// elements is the column of an unnest whose elements have no condition yet.
+	elements string
 	// named says that the columns of constant rows have their names already.
 	named bool
 	// operator is the name of an operator that native queries do not have.
@@ -85,7 +87,7 @@ func (w *writer) read(n plan.Node) (*stage, error) {
 		s.isTable = x.Filter == nil && x.Intervals == nil
 		s.rowNames = slices.Clone(w.tables[x.DataSource])
 		s.intervals = x.Intervals
-		s.where(x.Filter)
+		s.where(s.joinLists(x.Filter))
 		return s, nil
 	case *plan.Inline:
 		return w.newStage(inlineSource(x), columnsOf(x.Out)), nil
@@ -123,8 +125,15 @@ func (w *writer) read(n plan.Node) (*stage, error) {
 			}
 		}
 		cond := s.over(x.Cond)
+		if s.elements != "" && s.group == nil {
+			if cond = s.whereElements(cond); cond == nil {
+				return s, nil
+			}
+		}
 		if s.group != nil {
-			s.group.having = w.condition(and(s.group.having, cond))
+			if s.group.having = w.condition(and(s.group.having, s.group.withKeys(cond))); isAlways(s.group.having) {
+				s.group.having = nil
+			}
 		} else {
 			s.where(and(s.filter, cond))
 			s.isTable = false
@@ -133,21 +142,23 @@ func (w *writer) read(n plan.Node) (*stage, error) {
 		return s.project(x)
 	case *plan.Aggregate:
 		if s.sorted || s.group != nil {
-			if s, err = s.nest(); err != nil {
+			if s, err = s.nestGroups(); err != nil {
 				return nil, err
 			}
 		}
 		s.aggregate(x)
 	case *plan.Sort:
+		if s.isOneRow() && x.Offset == 0 && x.Limit != 0 {
+			return s, nil
+		}
 		if s, err = s.bounded(); err != nil {
 			return nil, err
 		}
 		s.sorted, s.keys, s.offset, s.limit = true, x.Keys, x.Offset, x.Limit
 	case *plan.Limit:
-		if s, err = s.bounded(); err != nil {
-			return nil, err
+		if !s.isOneRow() || x.Offset > 0 || x.Count == 0 {
+			s.bound(x.Offset, x.Count)
 		}
-		s.sorted, s.offset, s.limit = true, x.Offset, x.Count
 	case *plan.Unnest:
 		return s.unnest(x)
 	}
@@ -193,6 +204,22 @@ func (s *stage) bounded() (*stage, error) {
 	return s, nil
 }
 
+// isOneRow reports whether s is the aggregates of all rows.
+func (s *stage) isOneRow() bool {
+	return s.group != nil && !s.sorted && len(s.group.dims) == 0 && s.group.node.Sets == nil
+}
+
+// bound leaves rows out, after those that an order with a limit leaves out.
+func (s *stage) bound(offset, count int64) {
+	if s.limit >= 0 {
+		left := max(s.limit-offset, 0)
+		if count < 0 || count > left {
+			count = left
+		}
+	}
+	s.sorted, s.offset, s.limit = true, s.offset+offset, count
+}
+
 // over returns e, over the columns of the last node, over what the stage's expressions are over.
 func (s *stage) over(e expr.Expr) expr.Expr {
 	return expr.Rewrite(e, func(e expr.Expr) expr.Expr {
@@ -230,6 +257,10 @@ func and(a, b expr.Expr) expr.Expr {
 func (s *stage) project(x *plan.Project) (*stage, error) {
 	if s.sorted {
 		pick := make([]int, len(x.Exprs))
+		if s.group == nil && len(s.keys) == 0 && s.pick == nil && s.operator == "" {
+			s.compute(x)
+			return s, nil
+		}
 		for i, e := range x.Exprs {
 			c, ok := e.(*expr.Column)
 			if !ok {
@@ -254,15 +285,24 @@ func (s *stage) project(x *plan.Project) (*stage, error) {
 		}
 		s = n
 	}
+	s.compute(x)
+	return s, nil
+}
+
+// compute makes the columns of s those of a projection.
+func (s *stage) compute(x *plan.Project) {
 	cols := make([]expr.Expr, len(x.Exprs))
 	for i, e := range x.Exprs {
 		cols[i] = value(s.over(e))
 	}
 	s.cols = cols
-	return s, nil
+	if s.source.get("type") == "inline" && s.group == nil && s.filter == nil && !s.named {
+		s.nameRows(x.Names)
+	}
 }
 
 func (s *stage) aggregate(x *plan.Aggregate) {
+	s.cols = s.withFixed(s.cols)
 	g := &group{node: x, args: s.cols}
 	for _, k := range x.Keys {
 		g.dims = append(g.dims, s.cols[k])
@@ -270,6 +310,9 @@ func (s *stage) aggregate(x *plan.Aggregate) {
 	s.group = g
 	s.cols = nil
 	for i, c := range x.Columns() {
+		if a := i - len(x.Keys); a >= 0 && len(x.Keys) > 0 && x.Aggs[a].Agg.Name == "SUM" {
+			c.Type = c.Type.NotNull() // for the reference, the sum of a group is a number
+		}
 		s.cols = append(s.cols, &expr.Column{Index: i, Name: c.Name, T: c.Type})
 	}
 }
@@ -282,12 +325,15 @@ func (s *stage) unnest(x *plan.Unnest) (*stage, error) {
 		s.cols = append(append([]expr.Expr(nil), s.cols...), e)
 		return s, nil
 	}
-	if s.group != nil || s.sorted || s.filter != nil || s.intervals != nil {
+	if s.group != nil || s.sorted {
 		var err error
 		if s, err = s.nest(); err != nil {
 			return nil, err
 		}
 		e = s.colsAt(list.Column)
+	}
+	if l, ok := e.(*expr.Literal); ok {
+		return s.withRows(l, list.Elem), nil
 	}
 	// An array made of a multi-value string is the string itself here.
 	typ := e.Type()
@@ -299,7 +345,61 @@ func (s *stage) unnest(x *plan.Unnest) (*stage, error) {
 	in := append(append([]column(nil), s.in...), column{name, list.Elem})
 	out := s.w.newStage(obj("type", "unnest", "base", s.source, "virtualColumn", virtual, "unnestFilter", nil), in)
 	out.cols = append(append([]expr.Expr(nil), s.cols...), &expr.Column{Index: len(in) - 1, Name: name, T: list.Elem})
+	out.filter, out.intervals, out.elements = s.filter, s.intervals, name
 	return out, nil
+}
+
+// withRows joins s with the elements of a constant array, which are rows of their own.
+func (s *stage) withRows(array *expr.Literal, elem expr.Type) *stage {
+	list, _ := array.Value.([]any)
+	rows := make([][]any, len(list))
+	for i, v := range list {
+		rows[i] = []any{shownConstant(v)}
+	}
+	const name = "EXPR$0"
+	source := emptySource([]column{{name, elem}})
+	for i := range source {
+		if source[i].name == "rows" {
+			source[i].value = rows
+		}
+	}
+	if len(s.in) == 0 {
+		out := s.w.newStage(source, []column{{name, elem}})
+		out.cols = append(slices.Clone(s.cols), out.cols...)
+		out.named = true
+		return out
+	}
+	prefix := unusedPrefix("j", s.in) + "0."
+	in := append(slices.Clone(s.in), column{prefix + name, elem})
+	out := s.w.newStage(obj("type", "join", "left", s.source, "right", source, "rightPrefix", prefix, "condition", "1", "joinType", "INNER"), in)
+	out.cols = append(slices.Clone(s.cols), &expr.Column{Index: len(in) - 1, Name: prefix + name, T: elem})
+	out.filter, out.intervals = s.filter, s.intervals
+	return out
+}
+
+// whereElements takes what a condition says of the elements of an unnest into it, and returns the rest.
+func (s *stage) whereElements(cond expr.Expr) expr.Expr {
+	var own, rest []expr.Expr
+	for _, t := range plan.Split(cond) {
+		if read := s.read([]expr.Expr{t}); len(read) == 1 && read[0].name == s.elements {
+			own = append(own, t)
+		} else {
+			rest = append(rest, t)
+		}
+	}
+	if len(own) == 0 {
+		return cond
+	}
+	for i := range s.source {
+		if s.source[i].name == "unnestFilter" {
+			s.source[i].value = s.filterSpec(s.w.condition(plan.Conjunction(own)), nil)
+		}
+	}
+	s.elements = ""
+	if len(rest) == 0 {
+		return nil
+	}
+	return plan.Conjunction(rest)
 }
 
 func (s *stage) colsAt(i int) expr.Expr { return s.cols[i] }
@@ -313,12 +413,38 @@ func (s *stage) nest() (*stage, error) {
 	return s.w.newStage(obj("type", "query", "query", q.query), q.columns()), nil
 }
 
+// nestGroups is nest for what is grouped then: it is the outer query that chooses and computes of the inner one's groups.
+func (s *stage) nestGroups() (*stage, error) {
+	if s.sorted || s.group == nil || s.group.having == nil && !slices.ContainsFunc(s.cols, func(e expr.Expr) bool { return !isColumn(e) }) {
+		return s.nest()
+	}
+	inner, groups := *s, *s.group
+	groups.having, inner.group = nil, &groups
+	inner.cols = nil
+	for i, c := range groups.node.Columns() {
+		inner.cols = append(inner.cols, &expr.Column{Index: i, Name: c.Name, T: c.Type})
+	}
+	outer, err := inner.nest()
+	if err != nil {
+		return nil, err
+	}
+	if s.group.having != nil {
+		outer.where(outer.over(s.group.having))
+	}
+	cols := make([]expr.Expr, len(s.cols))
+	for i, e := range s.cols {
+		cols[i] = outer.over(e)
+	}
+	outer.cols = cols
+	return outer, nil
+}
+
 func (w *writer) readJoin(x *plan.Join) (*stage, error) {
 	left, err := w.read(x.Left)
 	if err != nil {
 		return nil, err
 	}
-	if !left.isTable && !left.isJoin() {
+	if !left.isPlainTable() && !left.isJoin() {
 		if left, err = left.nest(); err != nil {
 			return nil, err
 		}
@@ -331,7 +457,7 @@ func (w *writer) readJoin(x *plan.Join) (*stage, error) {
 	if x.Kind == plan.Semi && x.On == nil && right.group == nil && !right.sorted && !w.options.Tasks {
 		keys = right.distinct(x) // so that no row is found twice
 	}
-	if !w.options.Tasks || !right.isTable || right.source[0].value != "inputNumber" {
+	if !w.options.Tasks || !right.isPlainTable() || right.source[0].value != "inputNumber" {
 		if right, err = right.nest(); err != nil {
 			return nil, err
 		}
@@ -387,6 +513,9 @@ func (s *stage) distinct(x *plan.Join) []plan.EquiKey {
 	return keys
 }
 
+// isPlainTable reports whether s is a table and nothing has been done to its rows.
+func (s *stage) isPlainTable() bool { return s.isTable && s.group == nil && !s.sorted }
+
 // isJoin reports whether s is a join and nothing has been done to its rows.
 func (s *stage) isJoin() bool {
 	return len(s.source) > 0 && s.source[0].value == "join" && s.group == nil && !s.sorted && s.filter == nil && s.intervals == nil
@@ -409,7 +538,7 @@ func (w *writer) readUnion(x *plan.Union) (*stage, error) {
 		if i == 0 {
 			in = q.columns()
 		}
-		if s.isTable && sameColumns(q.columns(), in) {
+		if s.isPlainTable() && sameColumns(q.columns(), in) {
 			sources[i] = s.source
 			continue
 		}

@@ -249,7 +249,7 @@ func (x exprs) frame(over *syntax.Window, fn *windowFunction, w *windowCall) err
 	}
 	w.frame.Exclude = [...]plan.FrameExclusion{syntax.ExcludeDefault: plan.ExcludeNothing, syntax.ExcludeNoOthers: plan.ExcludeNothing,
 		syntax.ExcludeCurrentRow: plan.ExcludeCurrentRow, syntax.ExcludeGroup: plan.ExcludeGroup, syntax.ExcludeTies: plan.ExcludeTies}[f.Exclude]
-	if err := checkFrame(w.fn, f, w.order); err != nil {
+	if err := checkFrame(f, w.order); err != nil {
 		return err
 	}
 	start, end := bounds(f)

@@ -19,13 +19,10 @@ func bounds(f *syntax.Frame) (start, end syntax.FrameBound) {
 	return start, end
 }
 
-// checkFrame refuses a frame clause that has no meaning for a window with the given order, or for the function that is called.
-func checkFrame(name string, f *syntax.Frame, order []windowOrder) error {
+// checkFrame refuses a frame clause that has no meaning for a window with the given order.
+func checkFrame(f *syntax.Frame, order []windowOrder) error {
 	start, end := bounds(f)
 	offsets := start.Offset != nil || end.Offset != nil
-	if offsets && (name == "FIRST_VALUE" || name == "LAST_VALUE") {
-		return fault.InvalidSQL(f.At, "Framing of FIRST_VALUE/LAST_VALUE is only allowed with UNBOUNDED or CURRENT ROW.")
-	}
 	switch {
 	case start.Kind == syntax.UnboundedFollowing:
 		return fault.InvalidSQL(f.At, "UNBOUNDED FOLLOWING cannot be specified for the lower frame boundary")

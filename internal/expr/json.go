@@ -138,11 +138,11 @@ var toJSONStringFunction = &Function{
 	}),
 }
 
-var parseJSONFunction = parseJSON("PARSE_JSON", "Parses JSON text; text that is not JSON is an error.", func(s string) error {
+var parseJSONFunction = parseJSON("PARSE_JSON", "Parses the JSON value that a text begins with; text that begins with none is an error.", func(s string) error {
 	return fault.InvalidInput("Function[parse_json] bad string input [%s]", shortened(s))
 })
 
-var tryParseJSONFunction = parseJSON("TRY_PARSE_JSON", "Parses JSON text; text that is not JSON gives NULL.", nil)
+var tryParseJSONFunction = parseJSON("TRY_PARSE_JSON", "Parses the JSON value that a text begins with; text that begins with none gives NULL.", nil)
 
 // shortened cuts a text that goes into a message.
 func shortened(s string) string {
@@ -167,7 +167,7 @@ func parseJSON(name, summary string, refuse func(string) error) *Function {
 				if !valid.Get(i) {
 					continue
 				}
-				text, ok := jsontext.Valid(in.at(i))
+				text, ok := jsontext.First(in.at(i))
 				if !ok && refuse != nil {
 					return nil, refuse(in.at(i))
 				}

@@ -226,6 +226,8 @@ func TestConstantsOfTheSpecification(t *testing.T) {
 		{`TO_JSON_STRING(PARSE_JSON('{"x": "y"}'))`, `{"x":"y"}`},
 		{`TO_JSON_STRING('a')`, `"a"`},
 		{`TRY_PARSE_JSON('{x:x}')`, "NULL"},
+		{`TO_JSON_STRING(TRY_PARSE_JSON(' 1.5 GB'))`, "1.5"},
+		{`TRY_PARSE_JSON('2020-02-29')`, "NULL"},
 		{`PARSE_JSON('{x:x}')`, "Function[parse_json] bad string input [{x:x}]"},
 		{`JSON_KEYS(PARSE_JSON('{"a":1,"b":2}'), '$.')`, `["a","b"]`},
 		{`JSON_PATHS(PARSE_JSON('{"a":1,"b":[2]}'))`, `["$.b","$.a"]`},

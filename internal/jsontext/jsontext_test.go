@@ -71,6 +71,21 @@ func TestNumbersAreWholeOrNot(t *testing.T) {
 	}
 }
 
+func TestFirst(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{`1 2`, `1`}, {` {"a":1} x`, `{"a":1}`}, {`"a"b`, `"a"`}, {`[1]]`, `[1]`}, {`true false`, `true`}, {`true,`, `true`}, {"1.5\tGB", `1.5`}, {`-2e3`, `-2e3`},
+		{`12a`, ``}, {`1]`, ``}, {`1,2`, ``}, {`2020-02-29`, ``}, {`truex`, ``}, {`true1`, ``}, {`null_`, ``}, {`1e`, ``}, {``, ``}, {` `, ``}, {`{x:1}`, ``},
+	} {
+		got, ok := First(c.text)
+		if !ok {
+			got = ""
+		}
+		if got != c.want {
+			t.Errorf("First(%q) = %q, want %q", c.text, got, c.want)
+		}
+	}
+}
+
 func FuzzWalk(f *testing.F) {
 	for _, s := range []string{`{"a":[1,2.5,"x",null,{"k":true}]}`, `{"a":1,"a":2}`, ` [ 1 , {} ] `, `{"":{}}`, `{"a" 1}`, `[1,`, `"\ud83d\ude00"`} {
 		f.Add(s)

@@ -190,6 +190,28 @@ func Valid(s string) (string, bool) {
 	return s[i:end], true
 }
 
+// First returns the JSON value that s begins with, without the white space around; what follows it counts as far only as it could belong
+// to it: behind a number there must be white space, behind true, false and null no letter, digit or underscore.
+func First(s string) (string, bool) {
+	i := Space(s, 0)
+	end, ok := End(s, i, 0)
+	if !ok {
+		return "", false
+	}
+	if end < len(s) {
+		next := s[end]
+		switch s[i] {
+		case '"', '{', '[':
+		case 't', 'f', 'n':
+			letter := next >= '0' && next <= '9' || next >= 'A' && next <= 'Z' || next >= 'a' && next <= 'z' || next == '_' || next >= 0x80
+			ok = !letter
+		default:
+			ok = Space(s, end) > end
+		}
+	}
+	return s[i:end], ok
+}
+
 // Text returns the text of a raw string.
 func Text(raw string) string {
 	body := raw[1 : len(raw)-1]

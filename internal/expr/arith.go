@@ -133,6 +133,9 @@ func (b *binding) negated() (Expr, error) {
 	if t.Base == Null {
 		return b.args[0], nil
 	}
+	if l, ok := b.args[0].(*Literal); ok && l.Value == float64(0) {
+		return l, b.err // constants have no -0.0
+	}
 	b.operand(0)
 	return b.rounded(t)
 }

@@ -3,6 +3,7 @@ package expr
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"testing"
 
@@ -186,6 +187,11 @@ func literals(e Expr, b *vector.Batch, i int) Expr {
 	})
 }
 
+var signedZero = regexp.MustCompile(`(^|[\[ ])-0($|[\] ])`)
+
+// unsignedZeros makes -0 in the text of a value 0: constants have no -0.0.
+func unsignedZeros(s string) string { return signedZero.ReplaceAllString(s, "${1}0$2") }
+
 func TestEncodingsGiveTheSameAnswers(t *testing.T) {
 	for seed := range uint64(6) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -220,7 +226,7 @@ func TestEncodingsGiveTheSameAnswers(t *testing.T) {
 				}
 				if l, ok := folded.(*Literal); !ok {
 					t.Fatalf("seed %d: %s did not fold, but to %s", seed, sql, Native(folded, nil))
-				} else if got := fmt.Sprint(l.Value); got != want[i] && sql != "CAST(s AS BOOLEAN)" {
+				} else if got := fmt.Sprint(l.Value); unsignedZeros(got) != unsignedZeros(want[i]) && sql != "CAST(s AS BOOLEAN)" {
 					t.Fatalf("seed %d: %s folded is %s, want %s", seed, sql, got, want[i])
 				}
 			}

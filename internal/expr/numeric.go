@@ -53,12 +53,21 @@ func inDouble(name, native, summary string, f func(float64) float64) *Function {
 	}
 }
 
+// naturalLog is math.Log, which reads the numbers next to zero, those with fewer digits, as larger ones on some processors.
+func naturalLog(x float64) float64 {
+	const least, scale = 0x1p-1022, 54
+	if x > 0 && x < least {
+		return math.Log(x*(1<<scale)) - scale*math.Ln2
+	}
+	return math.Log(x)
+}
+
 var doubleFunctions = []*Function{
 	inDouble("SQRT", "", "Returns the square root.", math.Sqrt),
 	inDouble("CBRT", "", "Returns the cube root.", math.Cbrt),
 	inDouble("EXP", "", "Returns e raised to the power of the argument.", math.Exp),
-	inDouble("LN", "log", "Returns the natural logarithm.", math.Log),
-	inDouble("LOG10", "", "Returns the logarithm to base 10.", math.Log10),
+	inDouble("LN", "log", "Returns the natural logarithm.", naturalLog),
+	inDouble("LOG10", "", "Returns the logarithm to base 10.", func(x float64) float64 { return naturalLog(x) * (1 / math.Ln10) }),
 	inDouble("SIN", "", "Returns the sine of an angle in radians.", math.Sin),
 	inDouble("COS", "", "Returns the cosine of an angle in radians.", math.Cos),
 	inDouble("TAN", "", "Returns the tangent of an angle in radians.", math.Tan),
@@ -107,9 +116,9 @@ var logFunction = &Function{
 	},
 	Kernel: func(c *Call, _ *Context) (Kernel, error) {
 		if len(c.Args) == 1 {
-			return unary(math.Log), nil
+			return unary(naturalLog), nil
 		}
-		return binary(func(base, x float64) float64 { return math.Log(x) / math.Log(base) }), nil
+		return binary(func(base, x float64) float64 { return naturalLog(x) / naturalLog(base) }), nil
 	},
 }
 

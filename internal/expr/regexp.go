@@ -307,16 +307,8 @@ var regexpExtractFunction = &Function{
 		b.regex(1)
 		if b.has(2) {
 			b.whole(2)
-			n, ok := b.constant(2, "group").(int64)
-			if b.err == nil && !ok {
+			if _, ok := b.constant(2, "group").(int64); b.err == nil && !ok {
 				b.fail("Function[regexp_extract] index must be a numeric literal")
-			}
-			if b.err == nil {
-				x, _ := literalValue(b.args[1])
-				p, err := compilePattern(x.(string), b.fn.Name, time.Second)
-				if err == nil && (n < 0 || n > int64(p.groups)) {
-					b.fail("No group %d", n)
-				}
 			}
 		}
 		return b.call(Of(Varchar))
@@ -331,6 +323,15 @@ var regexpExtractFunction = &Function{
 			x, _ := literalValue(c.Args[2])
 			n, _ := x.(int64)
 			group = int(n)
+		}
+		if group < 0 || group > p.groups { // an error of the rows that match
+			return onFirst(failing1(func(s string) (string, bool, error) {
+				_, ok, err := p.find(s, 0)
+				if ok {
+					err = fault.InvalidSQL(fault.Span{}, "No group %d", group)
+				}
+				return "", false, err
+			})), nil
 		}
 		return onFirst(failing1(func(s string) (string, bool, error) { return p.find(s, group) })), nil
 	},

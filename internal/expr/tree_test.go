@@ -85,6 +85,9 @@ func TestFold(t *testing.T) {
 		{"COALESCE(NULL, a, b, 1, a)", `case_searched(notnull("a"),"a",notnull("b"),"b",1)`},
 		{"ts > TIMESTAMP '2000-01-01 00:00:00' + INTERVAL '1' DAY", `("ts" > 946771200000)`},
 		{"RANDOM() > 2", `(random() > 2)`},
+		{"-0.0", "0.0"},
+		{"CEIL(-0.5)", "0.0"},
+		{"0.0 * -1", "0.0"},
 	} {
 		e, err := Fold(mustParse(t, c.sql, mixed...), nil)
 		if err != nil {

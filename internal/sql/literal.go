@@ -41,6 +41,9 @@ func numberLiteral(n *syntax.Number) (expr.Expr, error) {
 	if err != nil || math.IsInf(v, 0) {
 		return nil, fault.InvalidSQL(n.At, "Numeric literal '%s' out of range", strings.ToUpper(n.Text))
 	}
+	if v == 0 {
+		v = 0 // constants have no -0.0
+	}
 	base := expr.Decimal
 	if n.Kind == syntax.Approx {
 		base = expr.Double

@@ -29,11 +29,27 @@ func (x exprs) unary(e *syntax.Unary) (expr.Expr, error) {
 	}
 	switch e.Op {
 	case syntax.Not:
-		return expr.NewNot(inner, e.At)
+		return x.not(inner, e.At)
 	case syntax.Neg:
 		return expr.NewCall(expr.MustLookup("-"), []expr.Expr{inner}, e.At)
 	}
 	return expr.NewCall(expr.MustLookup("+"), []expr.Expr{inner}, e.At)
+}
+
+// inverse are the comparisons that hold of single values where the keys do not.
+var inverse = map[string]string{"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+
+// not negates a condition. Of a multi-value string NOT (mv < 'a') is mv >= 'a', as in the reference: some value is not below it. That of
+// equality is of the whole row.
+func (x exprs) not(e expr.Expr, at fault.Span) (expr.Expr, error) {
+	if some, ok := e.(*expr.Any); ok {
+		c, _ := some.Body.(*expr.Call)
+		if c != nil && inverse[c.Fn.Name] != "" {
+			body, err := expr.NewCompare(inverse[c.Fn.Name], c.Args[0], c.Args[1], at)
+			return &expr.Any{Source: some.Source, Body: body}, err
+		}
+	}
+	return expr.NewNot(e, at)
 }
 
 // dateParam makes milliseconds of a parameter of type DATE that is compared with a number: what drivers send for a number column is taken as that.

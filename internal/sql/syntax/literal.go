@@ -201,6 +201,9 @@ func (p *parser) bytes() Expr {
 // temporal reads the string of a date or time whose type word has been read, and checks its form.
 func (p *parser) temporal(start int, kind TemporalKind) Expr {
 	text := p.stringValue()
+	if kind != Time {
+		text = strings.TrimLeft(text, " ")
+	}
 	if !p.failed && !validTemporal(kind, text) {
 		at := p.from(start).At
 		p.stop(fault.SQLParse(at, "Illegal %s literal '%s': not in format '%s' (line [%d], column [%d])",

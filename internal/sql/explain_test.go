@@ -114,6 +114,9 @@ func TestExplainsOfJunctionsAndGroups(t *testing.T) {
 		{"SELECT MAX(c) FROM (SELECT s2, COUNT(*) AS c FROM c_types GROUP BY s2) WHERE c > 1", `"filter":{"type":"range","column":"a0","matchValueType":"LONG","lower":1,"lowerOpen":true}`},
 		{"SELECT UPPER(s2), i + 1 FROM c_types WHERE s2 = 'red' AND i = 3", `"expression":"'RED'","outputType":"STRING"},{"type":"expression","name":"v1","expression":"4"`},
 		{"SELECT v FROM c_types CROSS JOIN UNNEST(MV_TO_ARRAY(mv)) AS u(v) WHERE v = 'a' AND i > 2", `"unnestFilter":{"type":"equals","column":"j0.unnest","matchValueType":"STRING","matchValue":"a"}`},
+		{"SELECT n + 1 FROM (VALUES (1), (2)) t(n)", `"columnNames":["EXPR$0"],"columnTypes":["LONG"],"rows":[[2],[3]]`},
+		{"SELECT MAX(x) FROM (VALUES (1), (2)) t(x) WHERE x < 2", `"columnNames":["x"],"columnTypes":["LONG"],"rows":[[1]]`},
+		{"SELECT COUNT(*) FROM c_types WHERE s2 IN (SELECT x FROM (VALUES ('red'), ('blue')) t(x))", `"right":{"type":"inline","columnNames":["x"],"columnTypes":["STRING"],"rows":[["red"],["blue"]]}`},
 		{"SELECT ABS(f) FROM c_types", `"expression":"abs(\"f\")","outputType":"FLOAT"`},
 	} {
 		explains(t, c.sql, c.want)

@@ -66,7 +66,7 @@ var offRules = []string{"join_keys", "join_side", "push_limits", "linear_sums", 
 func Translate(n plan.Node, o Options) ([]Query, error) {
 	tables := tableColumns(n)
 	apart := isUnion(n)
-	n = plan.Optimize(n, plan.Options{Context: o.Expr, Off: offRules, KeepFilters: true})
+	n = plan.Optimize(namedRows(n), plan.Options{Context: o.Expr, Off: offRules, KeepFilters: true})
 	switch x := n.(type) {
 	case *plan.Write:
 		n = x.Input

@@ -135,7 +135,9 @@ func (w *writer) read(n plan.Node) (*stage, error) {
 				s.group.having = nil
 			}
 		} else {
-			s.where(and(s.filter, cond))
+			if !s.chooseRows(cond) {
+				s.where(and(s.filter, cond))
+			}
 			s.isTable = false
 		}
 	case *plan.Project:
@@ -295,9 +297,8 @@ func (s *stage) compute(x *plan.Project) {
 	for i, e := range x.Exprs {
 		cols[i] = value(s.over(e))
 	}
-	s.cols = cols
-	if s.source.get("type") == "inline" && s.group == nil && s.filter == nil && !s.named {
-		s.nameRows(x.Names)
+	if !s.computeRows(cols, x.Names) {
+		s.cols = cols
 	}
 }
 
@@ -454,10 +455,10 @@ func (w *writer) readJoin(x *plan.Join) (*stage, error) {
 		return nil, err
 	}
 	keys := x.Keys
-	if x.Kind == plan.Semi && x.On == nil && right.group == nil && !right.sorted && !w.options.Tasks {
+	if x.Kind == plan.Semi && x.On == nil && right.group == nil && !right.sorted && !w.options.Tasks && !right.isRelation() {
 		keys = right.distinct(x) // so that no row is found twice
 	}
-	if !w.options.Tasks || !right.isPlainTable() || right.source[0].value != "inputNumber" {
+	if !right.isRelation() && (!w.options.Tasks || !right.isPlainTable() || right.source[0].value != "inputNumber") {
 		if right, err = right.nest(); err != nil {
 			return nil, err
 		}

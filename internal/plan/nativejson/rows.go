@@ -1,0 +1,145 @@
+package nativejson
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/plan"
+)
+
+// What is chosen and computed of constant rows is computed beforehand: native queries show the rows that come of it.
+
+// maxFoldedRows is how many rows are computed beforehand.
+const maxFoldedRows = 1000
+
+// namedRows gives constant rows the names that an alias gives their columns.
+func namedRows(n plan.Node) plan.Node {
+	old := n.Inputs()
+	if len(old) == 0 {
+		return n
+	}
+	in := make([]plan.Node, len(old))
+	for i, c := range old {
+		in[i] = namedRows(c)
+	}
+	n = plan.WithInputs(n, in)
+	p, ok := n.(*plan.Project)
+	if !ok || !isIdentity(p) {
+		return n
+	}
+	rows, ok := p.Input.(*plan.Inline)
+	if !ok {
+		return n
+	}
+	named := *rows
+	named.Out = slices.Clone(rows.Out)
+	for i := range named.Out {
+		named.Out[i].Name = p.Names[i]
+	}
+	return plan.WithInputs(n, []plan.Node{&named})
+}
+
+// constantRows are the rows of a stage that has done nothing but name them.
+func (s *stage) constantRows() ([][]any, bool) {
+	rows, ok := s.source.get("rows").([][]any)
+	ok = ok && s.source.get("type") == "inline" && s.group == nil && !s.sorted && s.filter == nil && s.operator == "" && !s.named && s.unmet == nil && s.unmetPart == nil
+	return rows, ok && len(rows) > 0 && len(rows) <= maxFoldedRows && len(s.in) > 0
+}
+
+// ofRow is e over a constant row; false if it can't be computed.
+func (s *stage) ofRow(e expr.Expr, row []any) (any, bool) {
+	over := expr.Rewrite(e, func(e expr.Expr) expr.Expr {
+		c, ok := e.(*expr.Column)
+		if !ok {
+			return e
+		}
+		v := row[c.Index]
+		if n, ok := v.(json.Number); ok {
+			if x, err := n.Float64(); err == nil {
+				v = x
+			}
+		}
+		return &expr.Literal{Value: v, T: c.T}
+	})
+	if l, ok := over.(*expr.Literal); ok {
+		return l.Value, true
+	}
+	folded, err := expr.Fold(over, &s.w.options.Expr)
+	l, ok := folded.(*expr.Literal)
+	if err != nil || !ok {
+		return nil, false
+	}
+	return l.Value, true
+}
+
+// chooseRows leaves out the constant rows that a condition is not true of; false if it can't be told.
+func (s *stage) chooseRows(cond expr.Expr) bool {
+	rows, ok := s.constantRows()
+	if !ok {
+		return false
+	}
+	var kept [][]any
+	for _, row := range rows {
+		v, ok := s.ofRow(cond, row)
+		if !ok {
+			return false
+		}
+		if v == int64(1) {
+			kept = append(kept, row)
+		}
+	}
+	if len(kept) == 0 {
+		return false
+	}
+	s.setRows(s.in, kept)
+	return true
+}
+
+// computeRows makes the constant rows those of a projection; false if they can't be computed.
+func (s *stage) computeRows(exprs []expr.Expr, names []string) bool {
+	rows, ok := s.constantRows()
+	if !ok {
+		return false
+	}
+	in := make([]column, len(exprs))
+	for i, e := range exprs {
+		if t := e.Type().Base; t == expr.Array || t == expr.Other || slices.Contains(names[:i], names[i]) {
+			return false
+		}
+		in[i] = column{names[i], e.Type()}
+	}
+	out := make([][]any, len(rows))
+	for i, row := range rows {
+		for _, e := range exprs {
+			v, ok := s.ofRow(e, row)
+			if !ok {
+				return false
+			}
+			out[i] = append(out[i], shownConstant(v))
+		}
+	}
+	s.setRows(in, out)
+	return true
+}
+
+// setRows makes constant rows the datasource.
+func (s *stage) setRows(in []column, rows [][]any) {
+	source := emptySource(in)
+	for i := range source {
+		if source[i].name == "rows" {
+			source[i].value = rows
+		}
+	}
+	s.source, s.in = source, in
+	s.cols = nil
+	for i, c := range in {
+		s.cols = append(s.cols, &expr.Column{Index: i, Name: c.name, T: c.typ})
+	}
+}
+
+// isRelation reports whether s is constant rows as they are, which a join takes as a datasource.
+func (s *stage) isRelation() bool {
+	_, ok := s.constantRows()
+	return ok
+}

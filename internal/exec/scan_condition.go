@@ -221,7 +221,7 @@ func onlyTextColumn(e expr.Expr) *expr.Column {
 			found = x
 		case *expr.Call:
 			pure = pure && !x.Fn.Volatile
-		case *expr.Each, *expr.Any, *expr.Element:
+		case *expr.Each, *expr.Any, *expr.Loop, *expr.Element:
 			pure = false
 		}
 		return pure

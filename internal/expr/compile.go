@@ -69,6 +69,8 @@ func (c *compiler) compileNode(e Expr) (node, error) {
 		return c.compileEach(x)
 	case *Any:
 		return c.compileAny(x)
+	case *Loop:
+		return c.compileLoop(x)
 	}
 	return nil, fault.Defensive("Expression of kind [%T] can't be evaluated", e)
 }

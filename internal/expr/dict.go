@@ -25,7 +25,7 @@ func dictSource(e Expr) (Expr, bool) {
 			source = x
 		case *Call:
 			pure = pure && !x.Fn.Volatile
-		case *Each, *Any:
+		case *Each, *Any, *Loop:
 			pure = false
 		}
 		return pure

@@ -78,6 +78,9 @@ func constantOperands(e Expr) bool {
 		return isLiteral(x.Source) && IsConstant(x.Source) && closed(x.Body, 1)
 	case *Any:
 		return isLiteral(x.Source) && closed(x.Body, 1)
+	case *Loop:
+		return !slices.ContainsFunc(x.Lists, func(l Expr) bool { return !isLiteral(l) }) &&
+			(x.Initial == nil || isLiteral(x.Initial)) && closed(x.Body, x.levels())
 	}
 	return false
 }
@@ -93,6 +96,16 @@ func closed(e Expr, levels int) bool {
 		return closed(x.Source, levels) && closed(x.Body, levels+1)
 	case *Any:
 		return closed(x.Source, levels) && closed(x.Body, levels+1)
+	case *Loop:
+		ok := true
+		mapLoop(x, func(c Expr) Expr {
+			ok = ok && closed(c, levels)
+			return c
+		}, func(c Expr) Expr {
+			ok = ok && closed(c, levels+x.levels())
+			return c
+		})
+		return ok
 	case *Call:
 		if x.Fn.Volatile {
 			return false

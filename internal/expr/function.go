@@ -166,6 +166,33 @@ func firstMulti(args []Expr) int {
 	return -1
 }
 
+// OverValues binds over the values of multi-value arguments, as functions of values do in the native language: bind gets single values in their place,
+// and its result is multi-value, also that of a predicate, which is 1 or 0. Without such arguments the result is that of bind.
+func OverValues(args []Expr, bind func([]Expr) (Expr, error)) (Expr, error) {
+	at := firstMulti(args)
+	if at < 0 {
+		return bind(args)
+	}
+	e, err := overValues(args, at, func(inner []Expr) (Expr, error) {
+		body, err := OverValues(inner, bind)
+		if err == nil && body.Type().Base == Boolean {
+			body = &Cast{X: body, T: Of(BigInt).NotNull().OrNull(body.Type().Nullable)}
+		}
+		return body, err
+	})
+	return e, err
+}
+
+// AnyValue is true where a condition on the values of a multi-value expression is true for one of them.
+func AnyValue(x Expr, condition func(Expr) (Expr, error)) (Expr, error) {
+	if each, ok := x.(*Each); ok && !each.Body.Type().Multi {
+		body, err := condition(each.Body)
+		return &Any{Source: each.Source, Body: body}, err
+	}
+	body, err := condition(&Element{T: x.Type().Elem()})
+	return &Any{Source: x, Body: body}, err
+}
+
 // overValues binds a function over the values of the multi-value argument at: bind gets the arguments with an Element in the place of
 // that argument and of its equals, so that a function of one multi-value string twice sees the same value twice, and of two different ones
 // every pair. A predicate becomes true if it is for some value.
@@ -215,6 +242,8 @@ func liftElements(e Expr, level int) Expr {
 		return &Each{Source: liftElements(x.Source, level), Body: liftElements(x.Body, level+1), T: x.T}
 	case *Any:
 		return &Any{Source: liftElements(x.Source, level), Body: liftElements(x.Body, level+1)}
+	case *Loop:
+		return mapLoop(x, func(c Expr) Expr { return liftElements(c, level) }, func(c Expr) Expr { return liftElements(c, level+x.levels()) })
 	case *Column, *Literal:
 		return x
 	}

@@ -25,6 +25,9 @@ const (
 	// maxListElements bounds the length of an array that ARRAY_SLICE may pad to.
 	maxListElements = 1 << 24
 
+	// maxLoopTurns bounds over how many values lambdas go for the rows of one batch: all of them are there at once.
+	maxLoopTurns = 1 << 25
+
 	// maxArrayDepth bounds how deep arrays nest in arrays: types are compared and values copied level by level.
 	maxArrayDepth = 32
 )

@@ -68,6 +68,8 @@ func (w *nativeWriter) write(e Expr) {
 		w.within(x.Source, x.Body)
 	case *Any:
 		w.within(x.Source, x.Body)
+	case *Loop:
+		w.loop(x)
 	case *Element:
 		if i := len(w.elements) - 1 - x.Depth; i >= 0 {
 			outer := w.elements
@@ -83,6 +85,30 @@ func (w *nativeWriter) within(source, body Expr) {
 	w.elements = append(slices.Clip(outer), source)
 	w.write(body)
 	w.elements = outer
+}
+
+// loop writes a lambda, whose parameters are named by how many stand around them.
+func (w *nativeWriter) loop(x *Loop) {
+	name := x.Kind.String()
+	if len(x.Lists) > 1 && !x.Zip {
+		name = "cartesian_" + name
+	}
+	outer := w.elements
+	params := make([]string, x.levels())
+	for i := range params {
+		params[i] = "x" + itoa(int64(len(outer)+i))
+		w.elements = append(slices.Clip(w.elements), &Column{Name: params[i]})
+	}
+	w.WriteString(name + "((" + strings.Join(params, ",") + ") -> ")
+	w.write(x.Body)
+	w.elements = outer
+	w.WriteByte(',')
+	w.list(x.Lists...)
+	if x.Initial != nil {
+		w.WriteByte(',')
+		w.write(x.Initial)
+	}
+	w.WriteByte(')')
 }
 
 func (w *nativeWriter) list(exprs ...Expr) {

@@ -3,7 +3,7 @@ package expr
 import "github.com/hengedb/henge/internal/fault"
 
 // Expr is a typed scalar expression over the columns of one input. The concrete nodes are Column, Literal, Call, Cast, Case, And,
-// Or, Not, In, Each, Any and Element; nothing else implements it. Nodes are immutable: rewrites build new ones.
+// Or, Not, In, Each, Any, Loop and Element; nothing else implements it. Nodes are immutable: rewrites build new ones.
 type Expr interface {
 	// Type returns the SQL type of the value.
 	Type() Type
@@ -79,7 +79,7 @@ type Any struct {
 	Body   Expr
 }
 
-// Element is the current value of the Each or Any that is Depth levels further out (0: the innermost).
+// Element is the current value of the Each or Any that is Depth levels further out (0: the innermost); a Loop is a level for each of its lists.
 type Element struct {
 	Depth int
 	T     Type

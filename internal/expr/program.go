@@ -70,6 +70,7 @@ type frame struct {
 	n      int
 	parent *frame
 	sel    []uint32         // rows of the parent, when there is one
+	same   bool             // the rows are all those of the parent
 	cols   []*vector.Vector // by slot; nil: not gathered yet
 	elem   *vector.Vector   // the elements, when the rows are those of a list
 	elems  []*vector.Vector // gathered elements of the lists around, by depth
@@ -80,7 +81,15 @@ func (f *frame) narrow(sel []uint32) *frame {
 	return &frame{n: len(sel), parent: f, sel: sel, cols: make([]*vector.Vector, len(f.cols))}
 }
 
+// within returns the frame of the same rows with elements of their own.
+func (f *frame) within(elem *vector.Vector) *frame {
+	return &frame{n: f.n, parent: f, same: true, cols: make([]*vector.Vector, len(f.cols)), elem: elem}
+}
+
 func (f *frame) column(slot int) *vector.Vector {
+	if f.cols[slot] == nil && f.same {
+		f.cols[slot] = f.parent.column(slot)
+	}
 	if f.cols[slot] == nil {
 		f.cols[slot] = f.parent.column(slot).Gather(f.sel)
 	}
@@ -94,6 +103,9 @@ func (f *frame) element(depth int) *vector.Vector {
 			return f.elem
 		}
 		outer--
+	}
+	if f.same {
+		return f.parent.element(outer)
 	}
 	for len(f.elems) <= depth {
 		f.elems = append(f.elems, nil)

@@ -43,6 +43,12 @@ func Walk(e Expr, f func(Expr) bool) {
 	case *Any:
 		Walk(x.Source, f)
 		Walk(x.Body, f)
+	case *Loop:
+		for _, l := range x.Lists {
+			Walk(l, f)
+		}
+		Walk(x.Initial, f)
+		Walk(x.Body, f)
 	}
 }
 
@@ -101,6 +107,8 @@ func mapOperands(e Expr, f func(Expr) Expr) Expr {
 		if s, b := f(x.Source), f(x.Body); s != x.Source || b != x.Body {
 			return &Any{Source: s, Body: b}
 		}
+	case *Loop:
+		return x.MapOperands(f)
 	}
 	return e
 }
@@ -194,6 +202,9 @@ func Equal(a, b Expr) bool {
 	case *Any:
 		y, ok := b.(*Any)
 		return ok && Equal(x.Source, y.Source) && Equal(x.Body, y.Body)
+	case *Loop:
+		y, ok := b.(*Loop)
+		return ok && equalLoops(x, y)
 	case *Element:
 		y, ok := b.(*Element)
 		return ok && x.Depth == y.Depth

@@ -421,7 +421,7 @@ func boundTerm(op string, x expr.Expr, text string, ordering OrderingOf) (expr.E
 		}
 		if x.Type().Base != expr.Timestamp {
 			var err error
-			if x, err = number(x); err != nil {
+			if x, err = ownNumber(x); err != nil {
 				return nil, err
 			}
 		}

@@ -14,6 +14,8 @@ type scope struct {
 	virtual map[string]VirtualColumn
 	// busy are the virtual columns being bound: inside one, its own name means the column it hides.
 	busy map[string]bool
+	// params are the parameters of the lambdas around what is being bound.
+	params []param
 }
 
 var (
@@ -80,6 +82,9 @@ func (s *scope) virtualColumn(v VirtualColumn) (expr.Expr, error) {
 		if err != nil {
 			return nil, err
 		}
+		if v.OutputType == "" && isUnknown(e) {
+			return &expr.Literal{T: expr.Of(expr.Float)}, nil // as what says no type
+		}
 		if lower(v.OutputType) == "long" || lower(v.OutputType) == "double" {
 			if x := plain(e); x.Type().IsNumeric() && x.Type().Base != expr.Float {
 				return x, nil // the type is for what the expression does not say
@@ -125,13 +130,20 @@ func (s *scope) expression(text string) (expr.Expr, error) {
 func (s *scope) bind(n syntaxNode) (expr.Expr, error) {
 	switch n := n.(type) {
 	case *nameNode:
-		return s.column(n.name)
+		if x := s.parameter(n.name); x != nil {
+			return x, nil
+		}
+		x, err := s.column(n.name)
+		if err == nil && isNullConstant(x) { // of no type, but no constant either
+			return &expr.Cast{X: x, T: expr.Of(expr.Null)}, nil
+		}
+		return x, err
 	case *constantNode:
 		return constant(n)
 	case *callNode:
 		return s.call(n)
 	}
-	return nil, fault.Unsupported("A lambda may only stand in functions that take one, and those are not supported")
+	return nil, invalid("A lambda may only stand as the first argument of a function that takes one")
 }
 
 func constant(n *constantNode) (expr.Expr, error) {
@@ -286,47 +298,87 @@ func parseType(name string) (expr.Type, error) {
 	return expr.Type{}, invalid("Type [%s] is unknown. Known are [LONG, DOUBLE, FLOAT, STRING, ARRAY<LONG>, ARRAY<DOUBLE>, ARRAY<STRING>, COMPLEX<..>]", name)
 }
 
-// condition makes a truth value of e: numbers are true unless 0, text is true if it says so.
+// condition makes a truth value of e: numbers are true above 0, text is true if it says so.
 func condition(e expr.Expr) (expr.Expr, error) {
 	switch t := e.Type(); {
 	case t.Base == expr.Boolean:
 		return e, nil
 	case t.Base == expr.Null:
 		return &expr.Literal{T: boolType}, nil
-	case t.IsCharacter():
+	case t.IsCharacter() && !t.Multi:
 		low, err := call("LOWER", e)
 		if err != nil {
 			return nil, err
 		}
 		return expr.NewCompare("=", low, textLiteral("true"), fault.Span{})
+	case t.Multi:
+		return expr.AnyValue(e, condition)
+	case t.Base == expr.Array:
+		only, err := call("$ONLY_ELEMENT", e)
+		if err != nil {
+			return nil, err
+		}
+		c, err := condition(only)
+		if err != nil {
+			return nil, err
+		}
+		if c, err = call("IS TRUE", c); err != nil {
+			return nil, err
+		}
+		return withNulls(c, e)
+	case t.Base == expr.Other:
+		x, err := text(e)
+		if err != nil {
+			return nil, err
+		}
+		return condition(x)
 	case t.IsFractional():
-		return expr.NewCompare("<>", e, doubleLiteral(0), fault.Span{})
+		return expr.NewCompare(">", e, doubleLiteral(0), fault.Span{})
 	}
-	return expr.NewCompare("<>", plain(e), longLiteral(0), fault.Span{})
+	if c, ok := e.(*expr.Cast); ok && c.X.Type().Base == expr.Boolean {
+		return c.X, nil
+	}
+	return expr.NewCompare(">", plain(e), longLiteral(0), fault.Span{})
 }
 
-// compare compares as the native language does: two texts as texts, else as numbers. A time beside a number is compared as a time, so that
-// rules see conditions on __time.
+// compare compares as the native language does: two texts as texts, lists as lists, else as numbers. A time beside a number is compared as a time, so
+// that rules see conditions on __time.
 func compare(op string, a, b expr.Expr) (expr.Expr, error) {
 	ta, tb := a.Type(), b.Type()
 	switch {
 	case ta.Base == expr.Timestamp && (tb.Base == expr.Timestamp || isTimeConstant(b)):
-		b = asTime(b)
+		return expr.NewCompare(op, a, asTime(b), fault.Span{})
 	case tb.Base == expr.Timestamp && isTimeConstant(a):
-		a = asTime(a)
-	default:
-		a, b = plain(a), plain(b)
-		ta, tb = a.Type(), b.Type()
-		var err error
-		switch {
-		case ta.IsCharacter() && tb.IsNumeric():
-			a, err = cast(a, doubleType)
-		case tb.IsCharacter() && ta.IsNumeric():
-			b, err = cast(b, doubleType)
-		}
-		if err != nil {
+		return expr.NewCompare(op, asTime(a), b, fault.Span{})
+	case ta.Base == expr.Float && tb.Base == expr.Float:
+		return expr.NewCompare(op, a, b, fault.Span{})
+	}
+	a, b = operand(a), operand(b)
+	if isUnknown(a) || isUnknown(b) {
+		return &expr.Literal{T: boolType}, nil
+	}
+	ta, tb = a.Type(), b.Type()
+	var err error
+	switch {
+	case ta.IsCharacter() && tb.IsCharacter(), ta.IsInteger() && tb.IsInteger(), ta.IsFractional() && tb.IsFractional():
+	case ta.Base == expr.Other || tb.Base == expr.Other:
+		if a, err = text(a); err != nil {
 			return nil, err
 		}
+		b, err = text(b)
+	case ta.Base == expr.Array || tb.Base == expr.Array:
+		var args []expr.Expr
+		if _, args, err = alike([]expr.Expr{a, b}); err == nil {
+			a, b = args[0], args[1]
+		}
+	case ta.IsCharacter() || tb.IsCharacter():
+		if a, err = double(a); err != nil {
+			return nil, err
+		}
+		b, err = double(b)
+	}
+	if err != nil {
+		return nil, err
 	}
 	return expr.NewCompare(op, a, b, fault.Span{})
 }

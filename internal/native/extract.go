@@ -101,7 +101,7 @@ func extract(x expr.Expr, f Extraction) (expr.Expr, error) {
 
 func timeFormat(x expr.Expr, f *TimeFormatExtraction) (expr.Expr, error) {
 	if x.Type().Base != expr.Timestamp {
-		n, err := number(x)
+		n, err := ownNumber(x)
 		if err != nil {
 			return nil, err
 		}

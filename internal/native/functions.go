@@ -10,12 +10,18 @@ import (
 )
 
 // call binds a call or operator of the native language.
+
 func (s *scope) call(n *callNode) (expr.Expr, error) {
+	if len(n.args) > 0 {
+		if l, ok := n.args[0].(*lambdaNode); ok {
+			return s.loop(n, l)
+		}
+	}
+	if _, ok := n.args0().(*nameNode); !ok && n.name == "mv_to_array" && len(n.args) == 1 {
+		return nil, invalid("Function [mv_to_array] of native expressions takes the name of a column only; use [array] instead")
+	}
 	args := make([]expr.Expr, len(n.args))
 	for i, a := range n.args {
-		if _, ok := a.(*lambdaNode); ok {
-			return nil, fault.Unsupported("Function [%s] of native expressions takes a lambda, which is not supported", n.name)
-		}
 		x, err := s.bind(a)
 		if err != nil {
 			return nil, err
@@ -23,95 +29,194 @@ func (s *scope) call(n *callNode) (expr.Expr, error) {
 		args[i] = x
 	}
 	e, err := function(n.name, args)
+	if err == nil {
+		e, err = settled(e, args)
+	}
 	if f := fault.Find(err); f != nil && f.Category == fault.CategoryInvalidInput {
 		return nil, invalid("%s", f.Message) // without the classes of SQL
 	}
 	return e, err
 }
 
-// own are the functions that are not just one of package expr under another name.
-var own = map[string]struct {
-	least, most int
-	bind        func(args []expr.Expr) (expr.Expr, error)
-}{
-	"&&":     {2, -1, func(a []expr.Expr) (expr.Expr, error) { return junction(a, expr.NewAnd) }},
-	"||":     {2, -1, func(a []expr.Expr) (expr.Expr, error) { return junction(a, expr.NewOr) }},
-	"unary!": {1, 1, negation},
-	"unary-": {1, 1, func(a []expr.Expr) (expr.Expr, error) { return arithmetic("-", longLiteral(0), a[0]) }},
-	"==":     {2, 2, func(a []expr.Expr) (expr.Expr, error) { return compare("=", a[0], a[1]) }},
-	"!=":     {2, 2, func(a []expr.Expr) (expr.Expr, error) { return compare("<>", a[0], a[1]) }},
-	"<":      {2, 2, func(a []expr.Expr) (expr.Expr, error) { return compare("<", a[0], a[1]) }},
-	"<=":     {2, 2, func(a []expr.Expr) (expr.Expr, error) { return compare("<=", a[0], a[1]) }},
-	">":      {2, 2, func(a []expr.Expr) (expr.Expr, error) { return compare(">", a[0], a[1]) }},
-	">=":     {2, 2, func(a []expr.Expr) (expr.Expr, error) { return compare(">=", a[0], a[1]) }},
-	"+":      {2, 2, plus},
-	"-":      {2, 2, func(a []expr.Expr) (expr.Expr, error) { return arithmetic("-", a[0], a[1]) }},
-	"*":      {2, 2, func(a []expr.Expr) (expr.Expr, error) { return arithmetic("*", a[0], a[1]) }},
-	"/":      {2, 2, func(a []expr.Expr) (expr.Expr, error) { return arithmetic("/", a[0], a[1]) }},
-	"%":      {2, 2, func(a []expr.Expr) (expr.Expr, error) { return arithmetic("MOD", a[0], a[1]) }},
-	"^":      {2, 2, power},
-	"pow":    {2, 2, func(a []expr.Expr) (expr.Expr, error) { return called("POWER", a) }},
+// settled computes what takes constants only; one that is NULL has no type.
 
-	"case_searched":      {2, -1, caseSearched},
-	"case_simple":        {3, -1, caseSimple},
-	"if":                 {3, 3, caseSearched},
-	"nvl":                {2, 2, func(a []expr.Expr) (expr.Expr, error) { return coalesce(a) }},
-	"coalesce":           {1, -1, func(a []expr.Expr) (expr.Expr, error) { return coalesce(a) }},
-	"isnull":             {1, 1, func(a []expr.Expr) (expr.Expr, error) { return called("IS NULL", a) }},
-	"notnull":            {1, 1, func(a []expr.Expr) (expr.Expr, error) { return called("IS NOT NULL", a) }},
-	"istrue":             {1, 1, func(a []expr.Expr) (expr.Expr, error) { return truth("IS TRUE", a) }},
-	"isfalse":            {1, 1, func(a []expr.Expr) (expr.Expr, error) { return truth("IS FALSE", a) }},
-	"nottrue":            {1, 1, func(a []expr.Expr) (expr.Expr, error) { return truth("IS NOT TRUE", a) }},
-	"notfalse":           {1, 1, func(a []expr.Expr) (expr.Expr, error) { return truth("IS NOT FALSE", a) }},
-	"isdistinctfrom":     {2, 2, func(a []expr.Expr) (expr.Expr, error) { return compare("IS DISTINCT FROM", a[0], a[1]) }},
-	"notdistinctfrom":    {2, 2, func(a []expr.Expr) (expr.Expr, error) { return compare("IS NOT DISTINCT FROM", a[0], a[1]) }},
-	"like":               {2, 3, like},
-	"cast":               {2, 2, castCall},
-	"max":                {1, -1, func(a []expr.Expr) (expr.Expr, error) { return called("GREATEST", a) }},
-	"min":                {1, -1, func(a []expr.Expr) (expr.Expr, error) { return called("LEAST", a) }},
-	"rint":               {1, 1, func(a []expr.Expr) (expr.Expr, error) { return called("ROUND", a) }},
-	"signum":             {1, 1, func(a []expr.Expr) (expr.Expr, error) { return called("SIGN", a) }},
-	"todegrees":          {1, 1, func(a []expr.Expr) (expr.Expr, error) { return called("DEGREES", a) }},
-	"toradians":          {1, 1, func(a []expr.Expr) (expr.Expr, error) { return called("RADIANS", a) }},
-	"pi":                 {0, 0, func(a []expr.Expr) (expr.Expr, error) { return called("PI", a) }},
-	"log":                {1, 1, func(a []expr.Expr) (expr.Expr, error) { return called("LN", a) }},
-	"concat":             {0, -1, func(a []expr.Expr) (expr.Expr, error) { return called("CONCAT", a) }},
-	"substring":          {2, 3, substring},
-	"strpos":             {2, 3, strpos},
-	"trim":               {1, 2, func(a []expr.Expr) (expr.Expr, error) { return trim("BOTH", a) }},
-	"btrim":              {1, 2, func(a []expr.Expr) (expr.Expr, error) { return trim("BOTH", a) }},
-	"ltrim":              {1, 2, func(a []expr.Expr) (expr.Expr, error) { return trim("LEADING", a) }},
-	"rtrim":              {1, 2, func(a []expr.Expr) (expr.Expr, error) { return trim("TRAILING", a) }},
-	"timestamp":          {1, 2, func(a []expr.Expr) (expr.Expr, error) { return called("TIME_PARSE", a) }},
-	"timestamp_floor":    {2, 4, func(a []expr.Expr) (expr.Expr, error) { return timeCall("TIME_FLOOR", a, 0, 2) }},
-	"timestamp_ceil":     {2, 4, func(a []expr.Expr) (expr.Expr, error) { return timeCall("TIME_CEIL", a, 0, 2) }},
-	"timestamp_shift":    {3, 4, func(a []expr.Expr) (expr.Expr, error) { return timeCall("TIME_SHIFT", a, 0) }},
-	"timestamp_extract":  {2, 3, func(a []expr.Expr) (expr.Expr, error) { return timeCall("TIME_EXTRACT", a, 0) }},
-	"timestamp_format":   {1, 3, func(a []expr.Expr) (expr.Expr, error) { return timeCall("TIME_FORMAT", a, 0) }},
-	"timestamp_parse":    {1, 3, timestampParse},
-	"unix_timestamp":     {1, 2, unixTimestamp},
-	"json_value":         {2, 3, jsonValue},
-	"mv_harmonize_nulls": {1, 1, func(a []expr.Expr) (expr.Expr, error) { return a[0], nil }},
-	"mv_to_array":        {1, 1, toArray},
-	"array_offset":       {2, 2, func(a []expr.Expr) (expr.Expr, error) { return called("ARRAY_OFFSET", a) }},
+func settled(e expr.Expr, args []expr.Expr) (expr.Expr, error) {
+	for _, a := range args {
+		if _, ok := a.(*expr.Literal); !ok {
+			return e, nil
+		}
+	}
+	e, err := expr.Fold(e, &expr.Context{})
+	if err == nil && isNullConstant(e) {
+		e = unknown()
+	}
+	return e, err
+}
+
+// form is how a function of the native language binds.
+
+type form struct {
+	least, most int // how many arguments it takes; -1: any number
+	bind        func(args []expr.Expr) (expr.Expr, error)
+	// lists says that it takes multi-value strings as a whole; others are mapped over their values.
+	lists bool
+}
+
+// own are the functions that are not just one of package expr under another name.
+
+var own map[string]form
+
+func init() { // some forms call others
+	own = map[string]form{
+		"&&":     {2, -1, func(a []expr.Expr) (expr.Expr, error) { return junction(a, expr.NewAnd) }, false},
+		"||":     {2, -1, func(a []expr.Expr) (expr.Expr, error) { return junction(a, expr.NewOr) }, false},
+		"unary!": {1, 1, negation, false},
+		"unary-": {1, 1, negative, false},
+		"+":      {2, 2, operator("+"), false},
+		"-":      {2, 2, operator("-"), false},
+		"*":      {2, 2, operator("*"), false},
+		"/":      {2, 2, operator("/"), false},
+		"%":      {2, 2, operator("%"), false},
+		"^":      {2, 2, operator("$WHOLE_POWER"), false},
+
+		"case_searched":   {2, -1, caseSearched, false},
+		"case_simple":     {3, -1, caseSimple, false},
+		"if":              {3, 3, caseSearched, false},
+		"nvl":             {2, 2, coalesce, false},
+		"coalesce":        {1, -1, coalesce, false},
+		"isnull":          {1, 1, func(a []expr.Expr) (expr.Expr, error) { return called("IS NULL", a) }, true},
+		"notnull":         {1, 1, func(a []expr.Expr) (expr.Expr, error) { return called("IS NOT NULL", a) }, true},
+		"istrue":          {1, 1, func(a []expr.Expr) (expr.Expr, error) { return truth("IS TRUE", a) }, false},
+		"isfalse":         {1, 1, func(a []expr.Expr) (expr.Expr, error) { return truth("IS FALSE", a) }, false},
+		"nottrue":         {1, 1, func(a []expr.Expr) (expr.Expr, error) { return truth("IS NOT TRUE", a) }, false},
+		"notfalse":        {1, 1, func(a []expr.Expr) (expr.Expr, error) { return truth("IS NOT FALSE", a) }, false},
+		"isdistinctfrom":  {2, 2, func(a []expr.Expr) (expr.Expr, error) { return distinct("IS DISTINCT FROM", a) }, false},
+		"notdistinctfrom": {2, 2, func(a []expr.Expr) (expr.Expr, error) { return distinct("IS NOT DISTINCT FROM", a) }, false},
+		"cast":            {2, 2, castCall, true},
+		"greatest":        {0, -1, func(a []expr.Expr) (expr.Expr, error) { return extreme("GREATEST", a) }, false},
+		"least":           {0, -1, func(a []expr.Expr) (expr.Expr, error) { return extreme("LEAST", a) }, false},
+
+		"pi":          {0, 0, func(a []expr.Expr) (expr.Expr, error) { return called("PI", a) }, false},
+		"abs":         {1, 1, func(a []expr.Expr) (expr.Expr, error) { return ofNumber("ABS", a) }, false},
+		"max":         {2, 2, func(a []expr.Expr) (expr.Expr, error) { return ofNumbers("GREATEST", a) }, false},
+		"min":         {2, 2, func(a []expr.Expr) (expr.Expr, error) { return ofNumbers("LEAST", a) }, false},
+		"div":         {2, 2, div, false},
+		"safe_divide": {2, 2, safeDivide, false},
+		"round":       {1, 2, round, false},
+
+		"concat":           {0, -1, func(a []expr.Expr) (expr.Expr, error) { return ofTexts("CONCAT", a) }, false},
+		"strlen":           {1, 1, func(a []expr.Expr) (expr.Expr, error) { return ofTexts("LENGTH", a) }, false},
+		"lower":            {1, 1, func(a []expr.Expr) (expr.Expr, error) { return ofTexts("LOWER", a) }, false},
+		"upper":            {1, 1, func(a []expr.Expr) (expr.Expr, error) { return ofTexts("UPPER", a) }, false},
+		"reverse":          {1, 1, reverse, false},
+		"replace":          {3, 3, func(a []expr.Expr) (expr.Expr, error) { return ofTexts("REPLACE", a) }, false},
+		"repeat":           {2, 2, textAndCount("REPEAT"), false},
+		"left":             {2, 2, textAndCount("LEFT"), false},
+		"right":            {2, 2, textAndCount("RIGHT"), false},
+		"lpad":             {3, 3, pad("LPAD"), false},
+		"rpad":             {3, 3, pad("RPAD"), false},
+		"like":             {2, 3, like, false},
+		"regexp_like":      {2, 2, ofPattern("REGEXP_LIKE"), false},
+		"regexp_extract":   {2, 3, ofPattern("REGEXP_EXTRACT"), false},
+		"regexp_replace":   {3, 3, ofPattern("REGEXP_REPLACE"), false},
+		"contains_string":  {2, 2, contained("CONTAINS_STRING"), false},
+		"icontains_string": {2, 2, contained("ICONTAINS_STRING"), false},
+		"parse_long":       {1, 2, parseLong, false},
+		"substring":        {2, 3, substring, false},
+		"strpos":           {2, 3, strpos, false},
+		"trim":             {1, 2, func(a []expr.Expr) (expr.Expr, error) { return trim("BOTH", a) }, false},
+		"btrim":            {1, 2, func(a []expr.Expr) (expr.Expr, error) { return trim("BOTH", a) }, false},
+		"ltrim":            {1, 2, func(a []expr.Expr) (expr.Expr, error) { return trim("LEADING", a) }, false},
+		"rtrim":            {1, 2, func(a []expr.Expr) (expr.Expr, error) { return trim("TRAILING", a) }, false},
+		"format":           {1, -1, format, false},
+
+		"timestamp":         {1, 2, timestamp, false},
+		"unix_timestamp":    {1, 2, unixTimestamp, false},
+		"timestamp_floor":   {2, 4, func(a []expr.Expr) (expr.Expr, error) { return timeCall("TIME_FLOOR", a, 0, 2) }, false},
+		"timestamp_ceil":    {2, 4, func(a []expr.Expr) (expr.Expr, error) { return timeCall("TIME_CEIL", a, 0, 2) }, false},
+		"timestamp_shift":   {3, 4, timestampShift, false},
+		"timestamp_extract": {2, 3, timestampExtract, false},
+		"timestamp_format":  {1, 3, timestampFormat, false},
+		"timestamp_parse":   {1, 3, timestampParse, false},
+
+		"json_value": {2, 3, jsonValue, true},
+
+		"array":              {1, -1, arrayOf, true},
+		"array_length":       {1, 1, func(a []expr.Expr) (expr.Expr, error) { return ofList("ARRAY_LENGTH", a, 0) }, true},
+		"array_offset":       {2, 2, elementOf("ARRAY_OFFSET"), true},
+		"array_ordinal":      {2, 2, elementOf("ARRAY_ORDINAL"), true},
+		"array_contains":     {2, 2, containment("ARRAY_CONTAINS"), true},
+		"array_overlap":      {2, 2, containment("ARRAY_OVERLAP"), true},
+		"scalar_in_array":    {2, 2, func(a []expr.Expr) (expr.Expr, error) { return ofElement("SCALAR_IN_ARRAY", a[1], a[0], true) }, true},
+		"array_offset_of":    {2, 2, func(a []expr.Expr) (expr.Expr, error) { return ofElement("ARRAY_OFFSET_OF", a[0], a[1], false) }, true},
+		"array_ordinal_of":   {2, 2, func(a []expr.Expr) (expr.Expr, error) { return ofElement("ARRAY_ORDINAL_OF", a[0], a[1], false) }, true},
+		"array_append":       {2, 2, func(a []expr.Expr) (expr.Expr, error) { return ofElement("ARRAY_APPEND", a[0], a[1], false) }, true},
+		"array_prepend":      {2, 2, func(a []expr.Expr) (expr.Expr, error) { return ofElement("ARRAY_PREPEND", a[1], a[0], true) }, true},
+		"array_concat":       {2, 2, concatenation, true},
+		"array_set_add":      {2, 2, addToSet, true},
+		"array_set_add_all":  {2, 2, addToSet, true},
+		"array_slice":        {2, 3, slice, true},
+		"array_to_string":    {2, 2, joined, true},
+		"string_to_array":    {2, 2, split, false},
+		"array_to_mv":        {1, 1, toMultiValue, true},
+		"mv_to_array":        {1, 1, toArray, true},
+		"mv_harmonize_nulls": {1, 1, harmonizeNulls, true},
+	}
+	for _, name := range []string{"istrue", "isfalse", "nottrue", "notfalse"} {
+		f := own[name]
+		f.lists = true
+		own[name] = f
+	}
+	for name, op := range map[string]string{"==": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="} {
+		own[name] = form{2, 2, func(a []expr.Expr) (expr.Expr, error) { return compare(op, a[0], a[1]) }, false}
+	}
+	for name, of := range map[string]string{
+		"acos": "ACOS", "asin": "ASIN", "atan": "ATAN", "cbrt": "CBRT", "cos": "COS", "cosh": "$COSH", "cot": "COT", "exp": "EXP", "expm1": "$EXPM1",
+		"log": "LN", "log10": "LOG10", "log1p": "$LOG1P", "nextup": "$NEXTUP", "rint": "$RINT", "signum": "$SIGNUM", "sin": "SIN", "sinh": "$SINH",
+		"sqrt": "SQRT", "tan": "TAN", "tanh": "$TANH", "todegrees": "DEGREES", "toradians": "RADIANS", "ulp": "$ULP", "getexponent": "$GET_EXPONENT",
+		"floor": "FLOOR", "ceil": "CEIL", "bitwiseconvertdoubletolongbits": "BITWISE_CONVERT_DOUBLE_TO_LONG_BITS",
+		"atan2": "ATAN2", "copysign": "$COPYSIGN", "hypot": "$HYPOT", "nextafter": "$NEXTAFTER", "pow": "POWER", "remainder": "$REMAINDER", "scalb": "$SCALB",
+	} {
+		fn := expr.MustLookup(of)
+		own[name] = form{fn.Min, fn.Max, func(a []expr.Expr) (expr.Expr, error) { return computed(of, doubleType, a) }, false}
+	}
+	for name, of := range map[string]string{
+		"bitwiseand": "BITWISE_AND", "bitwiseor": "BITWISE_OR", "bitwisexor": "BITWISE_XOR", "bitwiseshiftleft": "BITWISE_SHIFT_LEFT",
+		"bitwiseshiftright": "BITWISE_SHIFT_RIGHT", "bitwisecomplement": "BITWISE_COMPLEMENT",
+		"bitwiseconvertlongbitstodouble": "BITWISE_CONVERT_LONG_BITS_TO_DOUBLE",
+	} {
+		fn := expr.MustLookup(of)
+		own[name] = form{fn.Min, fn.Max, func(a []expr.Expr) (expr.Expr, error) { return computed(of, longType, a) }, false}
+	}
+	for name, of := range map[string]string{
+		"human_readable_binary_byte_format": "HUMAN_READABLE_BINARY_BYTE_FORMAT", "human_readable_decimal_byte_format": "HUMAN_READABLE_DECIMAL_BYTE_FORMAT",
+		"human_readable_decimal_format": "HUMAN_READABLE_DECIMAL_FORMAT",
+	} {
+		own[name] = form{1, 2, func(a []expr.Expr) (expr.Expr, error) { return humanReadable(of, a) }, false}
+	}
 }
 
 // isFunction reports whether the native language has a function or operator of a name.
+
 func isFunction(name string) bool {
 	_, is := own[name]
 	if !is {
 		_, is = byNativeName()[name]
 	}
-	return is
+	return is || isLoop(name)
 }
 
 // function binds a function of the native language by name.
+
 func function(name string, args []expr.Expr) (expr.Expr, error) {
 	if f, ok := own[name]; ok {
 		if len(args) < f.least || f.most >= 0 && len(args) > f.most {
-			return nil, invalid("Function [%s] of native expressions does not take [%d] arguments", strings.TrimPrefix(name, "unary"), len(args))
+			return nil, wrongCount(strings.TrimPrefix(name, "unary"), f.least, f.most)
 		}
-		return f.bind(args)
+		if f.lists {
+			return f.bind(args)
+		}
+		return expr.OverValues(args, func(args []expr.Expr) (expr.Expr, error) { return f.bind(slices.Clone(args)) })
 	}
 	fn, ok := byNativeName()[name]
 	if !ok {
@@ -119,17 +224,45 @@ func function(name string, args []expr.Expr) (expr.Expr, error) {
 		if near := fault.Nearest(name, functionNames()); near != "" {
 			hint = "; did you mean [" + near + "]?"
 		}
-		return nil, invalid("Function [%s] of native expressions is unknown%s", name, hint)
+		return nil, invalid("Function [%s] of native expressions is not defined%s", name, hint)
+	}
+	if len(args) < fn.Min || fn.Max >= 0 && len(args) > fn.Max {
+		return nil, wrongCount(name, fn.Min, fn.Max)
 	}
 	for i, a := range args {
-		if a.Type().Base == expr.Boolean {
-			args[i] = plain(a)
-		}
+		args[i] = operand(a)
 	}
-	return expr.NewCall(fn, args, fault.Span{})
+	if fn.RefusesNull && slices.ContainsFunc(args[:fn.Min], isNullConstant) {
+		return unknown(), nil
+	}
+	if fn.SeesLists {
+		return expr.NewCall(fn, args, fault.Span{})
+	}
+	return expr.OverValues(args, func(args []expr.Expr) (expr.Expr, error) { return expr.NewCall(fn, args, fault.Span{}) })
+}
+
+// wrongCount says how many arguments a function takes.
+
+func wrongCount(name string, least, most int) error {
+	count, s := "", "s"
+	switch {
+	case most < 0:
+		count = "at least " + itoa(least)
+	case least == most:
+		count = itoa(least)
+	case most == least+1:
+		count = itoa(least) + " or " + itoa(most)
+	default:
+		count = itoa(least) + " to " + itoa(most)
+	}
+	if most == 1 || most < 0 && least == 1 {
+		s = ""
+	}
+	return invalid("Function [%s] of native expressions requires %s argument%s", name, count, s)
 }
 
 // byNativeName is the catalog of package expr under the names of the native language.
+
 var byNativeName = sync.OnceValue(func() map[string]*expr.Function {
 	m := map[string]*expr.Function{}
 	for _, f := range expr.Functions() {
@@ -152,273 +285,88 @@ func functionNames() []string {
 			out = append(out, n)
 		}
 	}
+	out = append(out, loopNames()...)
 	slices.Sort(out)
 	return out
 }
 
 func called(name string, args []expr.Expr) (expr.Expr, error) {
-	fn, ok := expr.Lookup(name)
-	if !ok {
-		return nil, fault.Unsupported("Function [%s] is not supported", lower(name))
-	}
-	return expr.NewCall(fn, args, fault.Span{})
+	return expr.NewCall(expr.MustLookup(name), args, fault.Span{})
 }
 
-func junction(args []expr.Expr, join func([]expr.Expr, fault.Span) (expr.Expr, error)) (expr.Expr, error) {
-	terms := make([]expr.Expr, len(args))
-	for i, a := range args {
-		c, err := condition(a)
-		if err != nil {
-			return nil, err
-		}
-		terms[i] = c
-	}
-	return join(terms, fault.Span{})
-}
+// computed calls a function of numbers that are all made of type to. One argument that is no number makes the result NULL; of several, what is no number
 
-func negation(args []expr.Expr) (expr.Expr, error) {
-	c, err := condition(args[0])
-	if err != nil {
-		return nil, err
-	}
-	return expr.NewNot(c, fault.Span{})
-}
+// counts as 0.
 
-func truth(name string, args []expr.Expr) (expr.Expr, error) {
-	c, err := condition(args[0])
-	if err != nil {
-		return nil, err
-	}
-	return call(name, c)
-}
+// noNumber is the NULL of a type that depends on args: no constant, if one of them is none.
 
-// number makes a number of e: text is read as a double.
-func number(e expr.Expr) (expr.Expr, error) {
-	if e = plain(e); e.Type().IsCharacter() {
-		return cast(e, doubleType)
-	}
-	return e, nil
-}
+// numberOrZero makes a number of type to of e; of texts and lists, what is no number counts as 0.
 
-func arithmetic(op string, a, b expr.Expr) (expr.Expr, error) {
-	a, err := number(a)
-	if err != nil {
-		return nil, err
-	}
-	if b, err = number(b); err != nil {
-		return nil, err
-	}
-	return call(op, a, b)
-}
+// converted calls a function of arguments that are all converted alike.
 
-// plus adds numbers and joins texts.
-func plus(args []expr.Expr) (expr.Expr, error) {
-	if args[0].Type().IsCharacter() && args[1].Type().IsCharacter() {
-		return call("||", args[0], args[1])
-	}
-	return arithmetic("+", args[0], args[1])
-}
+// operator binds arithmetic: two texts are joined by + and else refused, two whole numbers give a whole one, everything else a DOUBLE.
 
-// power is whole for whole numbers.
-func power(args []expr.Expr) (expr.Expr, error) {
-	whole := plain(args[0]).Type().IsInteger() && plain(args[1]).Type().IsInteger()
-	e, err := arithmetic("POWER", args[0], args[1])
-	if err == nil && whole {
-		return cast(e, longType)
-	}
-	return e, err
-}
+// arithmetic is an operator of numbers.
+
+// ofNumber calls a function of a number that keeps its type.
+
+// ofNumbers calls a function of two numbers: whole ones, or else DOUBLEs.
+
+// twoNumbers makes two whole numbers or two DOUBLEs of arguments; a type says that the result is a NULL of it.
+
+// withNulls is e where no argument is NULL.
+
+// extreme binds greatest and least: of numbers, or else of texts; NULLs are left out.
+
+// distinct binds the comparisons that take a NULL for a value.
 
 // caseSearched binds case_searched(cond, then, cond, then, .., else).
-func caseSearched(args []expr.Expr) (expr.Expr, error) {
-	var whens []expr.When
-	i := 0
-	for ; i+1 < len(args); i += 2 {
-		c, err := condition(args[i])
-		if err != nil {
-			return nil, err
-		}
-		whens = append(whens, expr.When{Cond: c, Then: args[i+1]})
-	}
-	return newCase(whens, args[i:])
-}
-
-func newCase(whens []expr.When, rest []expr.Expr) (expr.Expr, error) {
-	var other expr.Expr
-	if len(rest) > 0 {
-		other = rest[0]
-	}
-	// The arms must be of one kind: where text meets something else, all become text.
-	arms := make([]expr.Type, 0, len(whens)+1)
-	for _, w := range whens {
-		arms = append(arms, w.Then.Type())
-	}
-	if other != nil {
-		arms = append(arms, other.Type())
-	}
-	if _, ok := expr.LeastRestrictive(arms...); !ok {
-		for i := range whens {
-			x, err := cast(whens[i].Then, textType)
-			if err != nil {
-				return nil, err
-			}
-			whens[i].Then = x
-		}
-		if other != nil {
-			x, err := cast(other, textType)
-			if err != nil {
-				return nil, err
-			}
-			other = x
-		}
-	}
-	return expr.NewCase(whens, other, fault.Span{})
-}
 
 // caseSimple binds case_simple(x, value, then, .., else).
-func caseSimple(args []expr.Expr) (expr.Expr, error) {
-	var whens []expr.When
-	i := 1
-	for ; i+1 < len(args); i += 2 {
-		c, err := compare("=", args[0], args[i])
-		if err != nil {
-			return nil, err
-		}
-		whens = append(whens, expr.When{Cond: c, Then: args[i+1]})
-	}
-	return newCase(whens, args[i:])
-}
 
-func coalesce(args []expr.Expr) (expr.Expr, error) {
-	types := make([]expr.Type, len(args))
-	for i, a := range args {
-		types[i] = a.Type()
-	}
-	if _, ok := expr.LeastRestrictive(types...); !ok {
-		for i, a := range args {
-			x, err := cast(a, textType)
-			if err != nil {
-				return nil, err
-			}
-			args[i] = x
-		}
-	}
-	return called("COALESCE", args)
-}
+// elementAs casts a list of one element, which is all that can be cast to no list.
 
-func like(args []expr.Expr) (expr.Expr, error) {
-	x, err := cast(args[0], textType)
-	if err != nil {
-		return nil, err
-	}
-	var escape expr.Expr
-	if len(args) == 3 {
-		escape = args[2]
-	}
-	return expr.NewLike(x, args[1], escape, false, fault.Span{})
-}
+// ofPattern calls a function of a text and a regular expression.
 
-func castCall(args []expr.Expr) (expr.Expr, error) {
-	name, ok := constantText(args[1])
-	if !ok {
-		return nil, invalid("Function [cast] of native expressions wants the type as a constant")
-	}
-	return castTo(args[0], name)
-}
+// contained binds a search for a constant text.
 
-func constantText(e expr.Expr) (string, bool) {
-	l, ok := e.(*expr.Literal)
-	if !ok {
-		return "", false
-	}
-	s, ok := l.Value.(string)
-	return s, ok
-}
+// textAndCount calls a function of a text and a number.
+
+// format binds format(pattern, ..): a NULL pattern is NULL.
 
 // substring counts from 0.
-func substring(args []expr.Expr) (expr.Expr, error) {
-	x, err := cast(args[0], textType)
-	if err != nil {
-		return nil, err
-	}
-	from, err := arithmetic("+", args[1], longLiteral(1))
-	if err != nil {
-		return nil, err
-	}
-	return called("SUBSTRING", append([]expr.Expr{x, from}, args[2:]...))
-}
 
 // strpos counts from 0 and is -1 where nothing is found.
-func strpos(args []expr.Expr) (expr.Expr, error) {
-	if len(args) == 3 {
-		return nil, fault.Unsupported("Function [strpos] of native expressions with a start is not supported")
-	}
-	e, err := called("STRPOS", args)
-	if err != nil {
-		return nil, err
-	}
-	return arithmetic("-", e, longLiteral(1))
-}
-
-func trim(side string, args []expr.Expr) (expr.Expr, error) {
-	set := textLiteral(" ")
-	if len(args) == 2 {
-		set = args[1]
-	}
-	return expr.NewTrim(side, set, args[0], fault.Span{})
-}
 
 // timeCall calls a time function whose arguments at the given places are milliseconds.
-func timeCall(name string, args []expr.Expr, at ...int) (expr.Expr, error) {
-	for _, i := range at {
-		if i < len(args) {
-			args[i] = asTime(args[i])
-		}
-	}
-	for len(args) > 0 && isNullConstant(args[len(args)-1]) && len(args) > 2 {
-		args = args[:len(args)-1]
-	}
-	return called(name, args)
-}
+
+// timestampExtract binds timestamp_extract, which counts centuries and millennia in DOUBLE.
+
+// timestampFormat binds timestamp_format. Without a format it is that of ISO 8601, with Z for no offset.
 
 func isNullConstant(e expr.Expr) bool {
 	l, ok := e.(*expr.Literal)
 	return ok && l.Value == nil
 }
 
-func timestampParse(args []expr.Expr) (expr.Expr, error) {
-	for len(args) > 1 && isNullConstant(args[len(args)-1]) {
-		args = args[:len(args)-1]
-	}
-	return called("TIME_PARSE", args)
+func isConstants(args []expr.Expr) bool {
+	return !slices.ContainsFunc(args, func(a expr.Expr) bool { _, ok := a.(*expr.Literal); return !ok })
 }
 
-func unixTimestamp(args []expr.Expr) (expr.Expr, error) {
-	t, err := timestampParse(args)
-	if err != nil {
-		return nil, err
-	}
-	return arithmetic("/", t, longLiteral(1000))
-}
+// arrayOf makes an array of its arguments: of texts if one is a text, else of DOUBLE if one is.
 
-func jsonValue(args []expr.Expr) (expr.Expr, error) {
-	t := textType
-	if len(args) == 3 {
-		name, ok := constantText(args[2])
-		if !ok {
-			return nil, invalid("Function [json_value] of native expressions wants the type as a constant")
-		}
-		var err error
-		if t, err = parseType(name); err != nil {
-			return nil, err
-		}
-	}
-	return expr.NewJSONValue(args[0], args[1], t, fault.Span{})
-}
+// ofList calls a function of a list, which is the argument at a place.
 
-func toArray(args []expr.Expr) (expr.Expr, error) {
-	if args[0].Type().Base == expr.Array {
-		return args[0], nil
-	}
-	return called("MV_TO_ARRAY", args)
-}
+// containment calls a function of two lists, of which the second is made one of elements as the first has them.
+
+// ofElement calls a function of a list and of what is an element of it; first says that the element is its first argument.
+
+// concatenation makes one list of two, with the elements that the first has.
+
+// addToSet makes a set of two lists: each value once, in order.
+
+// toMultiValue makes a list of texts.
+
+// toArray makes an array of texts.
+
+// harmonizeNulls makes a list with a NULL of a NULL and of a list without values.

@@ -122,7 +122,7 @@ func (s *scope) having(h Having) (expr.Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		if x, err = number(x); err != nil {
+		if x, err = ownNumber(x); err != nil {
 			return nil, err
 		}
 		op := map[string]string{"equalTo": "=", "greaterThan": ">", "lessThan": "<"}[h.Type]

@@ -30,6 +30,14 @@ type (
 	}
 )
 
+// args0 is the first argument, nil: there is none.
+func (n *callNode) args0() syntaxNode {
+	if len(n.args) == 0 {
+		return nil
+	}
+	return n.args[0]
+}
+
 func (n *nameNode) position() int     { return n.at }
 func (n *constantNode) position() int { return n.at }
 func (n *callNode) position() int     { return n.at }

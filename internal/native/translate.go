@@ -174,7 +174,7 @@ func (s *scope) within(column string, intervals []chrono.Interval) (expr.Expr, e
 		return nil, err
 	}
 	if x.Type().Base != expr.Timestamp {
-		if x, err = number(x); err != nil {
+		if x, err = ownNumber(x); err != nil {
 			return nil, err
 		}
 	}

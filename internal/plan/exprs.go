@@ -59,6 +59,8 @@ func MapOperands(e expr.Expr, f func(expr.Expr) expr.Expr) expr.Expr {
 		if s, b := f(x.Source), f(x.Body); s != x.Source || b != x.Body {
 			return &expr.Any{Source: s, Body: b}
 		}
+	case *expr.Loop:
+		return x.MapOperands(f)
 	}
 	return e
 }

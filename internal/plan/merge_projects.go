@@ -52,7 +52,7 @@ func mergeable(outer, inner *Project) bool {
 			switch y := x.(type) {
 			case *expr.Column:
 				uses[y.Index]++
-			case *expr.Case, *expr.Each, *expr.Any:
+			case *expr.Case, *expr.Each, *expr.Any, *expr.Loop:
 				lazy = true // what stands inside may be computed more often than once a row
 			}
 			return true
@@ -74,7 +74,7 @@ func containsEach(e expr.Expr) bool {
 	found := false
 	expr.Walk(e, func(x expr.Expr) bool {
 		switch x.(type) {
-		case *expr.Each, *expr.Any:
+		case *expr.Each, *expr.Any, *expr.Loop:
 			found = true
 		}
 		return !found

@@ -311,6 +311,19 @@ func (p *printer) expr(e expr.Expr) {
 		p.WriteString(": ")
 		p.expr(x.Body)
 		p.WriteString(")")
+	case *expr.Loop:
+		p.WriteString(x.Kind.String())
+		if x.Zip {
+			p.WriteString(" side by side")
+		}
+		p.list(x.Lists, "(", ", ", ": ")
+		if x.Initial != nil {
+			p.WriteString("from ")
+			p.expr(x.Initial)
+			p.WriteString(" ")
+		}
+		p.expr(x.Body)
+		p.WriteString(")")
 	case *expr.Element:
 		p.WriteString("it")
 		p.WriteString(strings.Repeat("^", x.Depth))

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"strconv"
 
 	"github.com/hengedb/henge/internal/api/edge"
@@ -93,6 +94,9 @@ func newCells(columns []plan.Column) *cells {
 func (c *cells) value(dst []byte, column, row int) []byte {
 	v := c.batch.Cols[column]
 	if t := c.columns[column].Type; t.Multi && v.Type.Kind == vector.KindList {
+		if v.Type.Elem().Kind != vector.KindString {
+			return appendNumbers(dst, v, row)
+		}
 		return appendMulti(dst, v, row)
 	}
 	if c.columns[column].Type.ComplexName() == "json" {
@@ -160,6 +164,33 @@ func appendMulti(dst []byte, v *vector.Vector, row int) []byte {
 			dst = append(dst, ',')
 		}
 		item(i)
+	}
+	return append(dst, ']')
+}
+
+// appendNumbers appends the numbers that a function has made of the values of a multi-value string: always a list, of a NULL if there is no value.
+func appendNumbers(dst []byte, v *vector.Vector, row int) []byte {
+	list, ok := v.ValueAt(row).([]any)
+	if !ok || len(list) == 0 {
+		list = []any{nil}
+	}
+	dst = append(dst, '[')
+	for i, x := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		switch x := x.(type) {
+		case int64:
+			dst = strconv.AppendInt(dst, x, 10)
+		case float64:
+			if math.IsNaN(x) || math.IsInf(x, 0) {
+				dst = appendQuoted(dst, string(expr.AppendDouble(nil, x)))
+			} else {
+				dst = expr.AppendDouble(dst, x)
+			}
+		default:
+			dst = append(dst, "null"...)
+		}
 	}
 	return append(dst, ']')
 }

@@ -310,7 +310,7 @@ func scanHead(q *lang.Scan, p *lang.Plan, stored map[string]*columnAnalysis) (he
 // signature names the native type of a column.
 func signature(c plan.Column) string {
 	if c.Type.Multi {
-		return vector.String.String()
+		return c.Type.Elem().Runtime().String()
 	}
 	return c.Type.Runtime().String()
 }

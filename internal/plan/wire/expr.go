@@ -20,6 +20,7 @@ const (
 	tagEach
 	tagAny
 	tagElement
+	tagLoop
 )
 
 func exprTag(e expr.Expr) uint64 {
@@ -48,6 +49,8 @@ func exprTag(e expr.Expr) uint64 {
 		return tagAny
 	case *expr.Element:
 		return tagElement
+	case *expr.Loop:
+		return tagLoop
 	}
 	return noExpr
 }
@@ -131,6 +134,8 @@ func (c *coder) expr(p *expr.Expr) {
 		x := fresh[expr.Element](c, p)
 		integer(c, &x.Depth)
 		c.typ(&x.T)
+	case tagLoop:
+		c.loop(fresh[expr.Loop](c, p))
 	default:
 		c.fail("A plan of a newer release can't be read: expression [%d] is unknown", tag)
 	}
@@ -140,6 +145,22 @@ func (c *coder) expr(p *expr.Expr) {
 func (c *coder) operand(p *expr.Expr) {
 	if c.expr(p); c.err == nil && *p == nil {
 		c.fail("A plan can't be read: an operand is missing")
+	}
+}
+
+func (c *coder) loop(x *expr.Loop) {
+	integer(c, &x.Kind)
+	if c.err == nil && x.Kind > expr.LoopFold {
+		c.fail("A plan of a newer release can't be read: loop [%d] is unknown", x.Kind)
+		return
+	}
+	list(c, &x.Lists, c.operand)
+	c.bool(&x.Zip)
+	c.expr(&x.Initial)
+	c.operand(&x.Body)
+	c.typ(&x.T)
+	if c.err == nil && (len(x.Lists) == 0 || (x.Initial != nil) != (x.Kind == expr.LoopFold)) {
+		c.fail("A plan can't be read: a loop is not whole")
 	}
 }
 

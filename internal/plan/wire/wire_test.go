@@ -29,11 +29,13 @@ func sample() plan.Node {
 				Args: []expr.Expr{&expr.Column{Index: 2, Name: "n", T: long}, &expr.Literal{Value: int64(math.MinInt64), T: long}}}},
 		}},
 	}
-	project := &plan.Project{Input: scan, Names: []string{"n", "x", "l"}, Exprs: []expr.Expr{
+	project := &plan.Project{Input: scan, Names: []string{"n", "x", "l", "o"}, Exprs: []expr.Expr{
 		&expr.Column{Index: 2, Name: "n", T: long},
 		&expr.Case{Whens: []expr.When{{Cond: &expr.Literal{Value: int64(1), T: expr.Of(expr.Boolean)},
 			Then: &expr.Cast{X: &expr.Literal{Value: math.NaN(), T: expr.Of(expr.Double)}, T: text}}}, T: text},
 		&expr.Literal{Value: []any{float32(1.5), nil}, T: expr.ArrayOf(expr.Of(expr.Float))},
+		&expr.Loop{Kind: expr.LoopFold, Lists: []expr.Expr{&expr.Column{Index: 3, Name: "a", T: expr.ArrayOf(expr.Of(expr.Double))}}, Zip: true,
+			Initial: &expr.Literal{Value: 0.5, T: expr.Of(expr.Double)}, Body: &expr.Element{Depth: 1, T: expr.Of(expr.Double)}, T: expr.Of(expr.Double)},
 	}}
 	right := &plan.Inline{Out: []plan.Column{{Name: "k", Type: long}}, Rows: &vector.Batch{N: 2, Cols: []*vector.Vector{vector.FromLongs([]int64{1, 2})}}}
 	join := &plan.Join{Kind: plan.Left, Left: project, Right: right, Keys: []plan.EquiKey{{Left: 0, Right: 0, NullSafe: true}}}

@@ -3,6 +3,7 @@ package oracle
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/hengedb/henge/internal/expr"
@@ -69,10 +70,83 @@ func eval(e expr.Expr, row []any, elements []any) any {
 			}
 		}
 		return int64(0)
+	case *expr.Loop:
+		return loop(x, row, elements)
 	case *expr.Call:
 		return call(x, row, elements)
 	}
 	panic(unknown(fmt.Sprintf("expression %T", e)))
+}
+
+// loop goes over the combinations of the values of lists one by one.
+func loop(x *expr.Loop, row []any, elements []any) any {
+	lists := make([][]any, len(x.Lists))
+	for i, l := range x.Lists {
+		list, ok := eval(l, row, elements).([]any)
+		if !ok {
+			if x.Kind == expr.LoopSome || x.Kind == expr.LoopEvery {
+				return int64(0)
+			}
+			return nil
+		}
+		lists[i] = list
+	}
+	turns := [][]any{nil}
+	if x.Zip {
+		turns = nil
+		for i := range lists[0] {
+			var turn []any
+			for _, l := range lists {
+				if i < len(l) {
+					turn = append([]any{l[i]}, turn...)
+				}
+			}
+			if len(turn) == len(lists) {
+				turns = append(turns, turn)
+			}
+		}
+	} else {
+		for _, l := range lists {
+			var longer [][]any
+			for _, turn := range turns {
+				for _, v := range l {
+					longer = append(longer, append([]any{v}, turn...))
+				}
+			}
+			turns = longer
+		}
+	}
+	out := []any{}
+	var made any
+	if x.Initial != nil {
+		made = eval(x.Initial, row, elements)
+	}
+	for _, turn := range turns {
+		if x.Kind == expr.LoopFold {
+			made = eval(x.Body, row, slices.Concat([]any{made}, turn, elements))
+			continue
+		}
+		v := eval(x.Body, row, slices.Concat(turn, elements))
+		switch holds := v != nil && truth(v); {
+		case x.Kind == expr.LoopMap:
+			out = append(out, v)
+		case x.Kind == expr.LoopKeep && holds:
+			out = append(out, turn[0])
+		case x.Kind == expr.LoopSome && holds:
+			return int64(1)
+		case x.Kind == expr.LoopEvery && !holds:
+			return int64(0)
+		}
+	}
+	switch x.Kind {
+	case expr.LoopFold:
+		return made
+	case expr.LoopSome:
+		return int64(0)
+	case expr.LoopEvery:
+		return int64(1)
+	}
+	return out
 }
 
 // values lists the values of a multi-value string; none is one NULL.

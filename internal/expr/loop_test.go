@@ -1,0 +1,117 @@
+package expr
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// loops are over column 0, a list of numbers, and column 1, a number.
+func loops(t *testing.T) map[string]struct {
+	loop *Loop
+	want []any
+} {
+	long := Of(BigInt)
+	list, number := &Column{Index: 0, Name: "list", T: ArrayOf(long)}, &Column{Index: 1, Name: "number", T: long}
+	call := func(name string, args ...Expr) Expr {
+		e, err := NewCall(MustLookup(name), args, fault.Span{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	it := func(depth int) Expr { return &Element{Depth: depth, T: long} }
+	above, err := NewCompare(">", it(0), &Literal{Value: int64(1), T: long.NotNull()}, fault.Span{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	truth := Of(Boolean).NotNull()
+	return map[string]struct {
+		loop *Loop
+		want []any
+	}{
+		"map":    {&Loop{Kind: LoopMap, Lists: []Expr{list}, Body: call("+", it(0), number), T: list.T}, []any{[]any{int64(11), int64(12), int64(13)}, []any{}, nil, []any{nil, int64(45)}}},
+		"filter": {&Loop{Kind: LoopKeep, Lists: []Expr{list}, Body: above, T: list.T}, []any{[]any{int64(2), int64(3)}, []any{}, nil, []any{int64(5)}}},
+		"any":    {&Loop{Kind: LoopSome, Lists: []Expr{list}, Body: above, T: truth}, []any{int64(1), int64(0), int64(0), int64(1)}},
+		"all":    {&Loop{Kind: LoopEvery, Lists: []Expr{list}, Body: above, T: truth}, []any{int64(0), int64(1), int64(0), int64(0)}},
+		"fold": {&Loop{Kind: LoopFold, Lists: []Expr{list}, Initial: number, Body: call("+", call("*", it(0), &Literal{Value: int64(2), T: long.NotNull()}), it(1)), T: long},
+			[]any{int64(91), int64(20), nil, nil}},
+		"pairs": {&Loop{Kind: LoopMap, Lists: []Expr{list, list}, Body: call("-", it(1), it(0)), T: list.T},
+			[]any{[]any{int64(0), int64(-1), int64(-2), int64(1), int64(0), int64(-1), int64(2), int64(1), int64(0)}, []any{}, nil, []any{nil, nil, nil, int64(0)}}},
+		"side by side": {&Loop{Kind: LoopFold, Lists: []Expr{list, list}, Zip: true, Initial: number, Body: call("+", it(0), call("*", it(1), it(2))), T: long},
+			[]any{int64(24), int64(20), nil, nil}},
+	}
+}
+
+func loopBatch() *vector.Batch {
+	lists := vector.NewBuilder(vector.ListOf(vector.Long), 4)
+	for _, row := range []any{[]any{int64(1), int64(2), int64(3)}, []any{}, nil, []any{nil, int64(5)}} {
+		lists.Append(row)
+	}
+	return &vector.Batch{N: 4, Cols: []*vector.Vector{lists.Build(), vector.FromLongs([]int64{10, 20, 30, 40})}}
+}
+
+func TestLoops(t *testing.T) {
+	for name, c := range loops(t) {
+		for _, reuse := range []bool{false, true} {
+			p, err := Compile(c.loop, &Context{Reuse: reuse})
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			v, err := p.Eval(loopBatch())
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			got := make([]any, v.Len)
+			for i := range got {
+				got[i] = v.ValueAt(i)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("%s (reuse %v, -want +got):\n%s", name, reuse, diff)
+			}
+		}
+		again := Remap(c.loop, func(i int) int { return i })
+		if !Equal(c.loop, again) || Equal(c.loop, Remap(c.loop, func(i int) int { return i + 1 })) {
+			t.Errorf("%s: equality does not see the columns of a loop", name)
+		}
+		if diff := cmp.Diff(false, IsConstant(c.loop)); diff != "" {
+			t.Errorf("%s counts as a constant", name)
+		}
+	}
+}
+
+func TestLoopsOfTooMuchAreRefused(t *testing.T) {
+	wide := make([]any, 5000)
+	for i := range wide {
+		wide[i] = int64(i)
+	}
+	l := &Literal{Value: wide, T: ArrayOf(Of(BigInt))}
+	loop := &Loop{Kind: LoopSome, Lists: []Expr{l, l}, Body: &Literal{Value: int64(0), T: Of(Boolean)}, T: Of(Boolean)}
+	p, err := Compile(loop, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Eval(&vector.Batch{N: 1}); fault.Find(err) == nil {
+		t.Errorf("25 million combinations for one row give %v", err)
+	}
+}
+
+// The elements of a loop inside a map over values are those of the loop, and outside of it those of the map.
+func TestLiftingElementsOutOfLoops(t *testing.T) {
+	long := Of(BigInt)
+	loop := &Loop{Kind: LoopMap, Lists: []Expr{&Element{Depth: 0, T: ArrayOf(long)}}, Body: &Element{Depth: 1, T: long}, T: ArrayOf(long)}
+	got := liftElements(loop, 0).(*Loop)
+	if d := got.Lists[0].(*Element).Depth; d != 1 {
+		t.Errorf("the list is lifted to depth %d", d)
+	}
+	if d := got.Body.(*Element).Depth; d != 2 {
+		t.Errorf("an element from outside is lifted to depth %d", d)
+	}
+	inner := &Loop{Kind: LoopMap, Lists: loop.Lists, Body: &Element{Depth: 0, T: long}, T: ArrayOf(long)}
+	if d := liftElements(inner, 0).(*Loop).Body.(*Element).Depth; d != 0 {
+		t.Errorf("the loop's own element is lifted to depth %d", d)
+	}
+}

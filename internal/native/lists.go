@@ -1,0 +1,234 @@
+package native
+
+import (
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// The functions of lists.
+
+func arrayOf(args []expr.Expr) (expr.Expr, error) {
+	for i, a := range args {
+		x := operand(a)
+		if x.Type().Multi {
+			var err error
+			if x, err = list(x); err != nil {
+				return nil, err
+			}
+		}
+		args[i] = x
+	}
+	t, args, err := alike(args)
+	if err != nil {
+		return nil, err
+	}
+	if t.Base == expr.Null {
+		for i := range args {
+			args[i] = &expr.Literal{T: textType}
+		}
+	}
+	return called("ARRAY", args)
+}
+
+func ofList(name string, args []expr.Expr, at int) (expr.Expr, error) {
+	x, err := list(args[at])
+	if err != nil {
+		return nil, err
+	}
+	if args[at] = x; isUnknown(x) {
+		return x, nil
+	}
+	return called(name, args)
+}
+
+func elementOf(name string) func(args []expr.Expr) (expr.Expr, error) {
+	return func(args []expr.Expr) (expr.Expr, error) {
+		n, err := long(args[1])
+		if err != nil {
+			return nil, err
+		}
+		args[1] = n
+		return ofList(name, args, 0)
+	}
+}
+
+func containment(name string) func(args []expr.Expr) (expr.Expr, error) {
+	return func(args []expr.Expr) (expr.Expr, error) {
+		a, err := list(args[0])
+		if err != nil {
+			return nil, err
+		}
+		if isUnknown(a) {
+			return &expr.Literal{T: boolType}, nil
+		}
+		b, err := list(args[1])
+		if err != nil {
+			return nil, err
+		}
+		if isUnknown(b) {
+			if name == "ARRAY_OVERLAP" {
+				b = &expr.Literal{T: a.Type()}
+			} else {
+				b = &expr.Literal{Value: []any{nil}, T: a.Type().NotNull()}
+			}
+		}
+		return call(name, a, b)
+	}
+}
+
+func ofElement(name string, of, x expr.Expr, first bool) (expr.Expr, error) {
+	of, err := list(of)
+	if err != nil {
+		return nil, err
+	}
+	x = operand(x)
+	if isUnknown(of) {
+		if name != "ARRAY_APPEND" && name != "ARRAY_PREPEND" {
+			return of, nil
+		}
+		t := x.Type()
+		if isUnknown(x) {
+			t = textType
+		}
+		return &expr.Literal{T: expr.ArrayOf(t)}, nil
+	}
+	switch name {
+	case "ARRAY_OFFSET_OF", "ARRAY_ORDINAL_OF":
+		if x.Type().Base == expr.Array && !x.Type().Multi {
+			return nil, invalid("Function [%s] of native expressions needs a scalar as second argument but got [%s] instead", lower(name), x.Type().Runtime())
+		}
+	case "SCALAR_IN_ARRAY":
+	default:
+		if x.Type().Base == expr.Array && of.Type().Elem().Base != expr.Array {
+			if x, err = number(x); err != nil {
+				return nil, err
+			}
+		}
+		if x, err = convert(x, of.Type().Elem()); err != nil {
+			return nil, err
+		}
+	}
+	if first {
+		return call(name, x, of)
+	}
+	return call(name, of, x)
+}
+
+func concatenation(args []expr.Expr) (expr.Expr, error) {
+	a, err := list(args[0])
+	if err != nil {
+		return nil, err
+	}
+	b, err := list(args[1])
+	switch {
+	case err != nil:
+		return nil, err
+	case isUnknown(a):
+		return b, nil
+	case isUnknown(b):
+		return &expr.Literal{T: a.Type()}, nil
+	}
+	if b, err = convert(b, a.Type()); err != nil {
+		return nil, err
+	}
+	e, err := call("ARRAY_CONCAT", a, b)
+	if err != nil {
+		return nil, err
+	}
+	return withNulls(e, a, b)
+}
+
+func addToSet(args []expr.Expr) (expr.Expr, error) {
+	if isUnknown(args[1]) {
+		a, err := list(args[0])
+		if err != nil || isUnknown(a) {
+			return a, err
+		}
+		args[1] = &expr.Literal{Value: []any{nil}, T: a.Type().NotNull()}
+	} else if x := operand(args[1]); x.Type().Base != expr.Array {
+		e, err := arrayOf([]expr.Expr{x})
+		if err != nil {
+			return nil, err
+		}
+		args[1] = e
+	}
+	e, err := concatenation(args)
+	if err != nil || isUnknown(e) {
+		return e, err
+	}
+	if e, err = call("ARRAY_DISTINCT", e); err != nil {
+		return nil, err
+	}
+	return call("ARRAY_SORT", e)
+}
+
+func slice(args []expr.Expr) (expr.Expr, error) {
+	for i := 1; i < len(args); i++ {
+		n, err := long(args[i])
+		if err != nil {
+			return nil, err
+		}
+		args[i] = n
+	}
+	return ofList("ARRAY_SLICE", args, 0)
+}
+
+func joined(args []expr.Expr) (expr.Expr, error) {
+	by, err := text(args[1])
+	if err != nil {
+		return nil, err
+	}
+	args[1] = by
+	return ofList("ARRAY_TO_STRING", args, 0)
+}
+
+func split(args []expr.Expr) (expr.Expr, error) {
+	x, err := text(args[0])
+	if err != nil {
+		return nil, err
+	}
+	by, err := text(args[1])
+	if err != nil {
+		return nil, err
+	}
+	if isNullConstant(x) {
+		return unknown(), nil
+	}
+	return call("STRING_TO_ARRAY", x, by)
+}
+
+func toMultiValue(args []expr.Expr) (expr.Expr, error) {
+	x, err := list(args[0])
+	if err != nil || isUnknown(x) {
+		return x, err
+	}
+	if !args[0].Type().IsCharacter() { // what no column of texts has stays an array until it is cast to a text
+		return expr.NewCast(x, expr.ArrayOf(textType), fault.Span{})
+	}
+	return call("ARRAY_TO_MV", x)
+}
+
+func toArray(args []expr.Expr) (expr.Expr, error) {
+	x, err := list(args[0])
+	if err != nil || isUnknown(x) {
+		return x, err
+	}
+	return expr.NewCast(x, expr.ArrayOf(textType), fault.Span{})
+}
+
+func harmonizeNulls(args []expr.Expr) (expr.Expr, error) {
+	x, err := toArray(args)
+	if err != nil || isUnknown(x) {
+		return x, err
+	}
+	n, err := call("ARRAY_LENGTH", x)
+	if err != nil {
+		return nil, err
+	}
+	some, err := compare(">", n, longLiteral(0))
+	if err != nil {
+		return nil, err
+	}
+	none := &expr.Literal{Value: []any{nil}, T: expr.ArrayOf(textType).NotNull()}
+	return expr.NewCase([]expr.When{{Cond: some, Then: x}}, none, fault.Span{})
+}

@@ -121,7 +121,7 @@ func (g *grouped) collected(call *plan.AggCall, args []expr.Expr, name string) o
 		return nil
 	}
 	params := call.Agg.Params
-	none, finalize := runtimeName(call.Type)+"[]", ""
+	none, finalize := strings.Replace(runtimeName(call.Type), "FLOAT", "DOUBLE", 1)+"[]", "" // native arrays of FLOATs are of DOUBLEs
 	if call.Agg.Name == "STRING_AGG" {
 		if len(params) == 0 {
 			return nil

@@ -456,6 +456,9 @@ func (g *grouped) groupByQuery(filter any) object {
 			if c.typ.Runtime().IsNumeric() {
 				order = "numeric"
 			}
+			if a, ok := orderedBy(s.cols[k.Column]).(*expr.Column); ok && g.postPrefix == "s" {
+				c.name = g.output(a)
+			}
 			columns = append(columns, obj("dimension", c.name, "direction", direction(k.Desc), "dimensionOrder", obj("type", order)))
 		}
 		limit = obj("type", "default", "columns", columns)

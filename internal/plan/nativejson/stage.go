@@ -593,9 +593,11 @@ func (w *writer) readOperator(n plan.Node, name string) (*stage, error) {
 
 // inlineSource shows the rows of a constant relation.
 func inlineSource(x *plan.Inline) object {
-	names, types := make([]string, len(x.Out)), make([]string, len(x.Out))
+	names, types := make([]string, len(x.Out)), make([]any, len(x.Out))
 	for i, c := range x.Out {
-		names[i], types[i] = c.Name, runtimeName(c.Type)
+		if names[i] = c.Name; c.Type.Base != expr.Null {
+			types[i] = runtimeName(c.Type)
+		}
 	}
 	rows := make([][]any, 0, x.Rows.Rows())
 	batch := x.Rows.Compact()

@@ -430,6 +430,9 @@ func (b *binder) setOperation(x *syntax.SetOp, in surroundings) (*relational, er
 		if !ok {
 			return nil, fault.InvalidSQL(listSpan(x.Arms[0]), "Type mismatch in column %d of %s", c+1, name)
 		}
+		if t.Base == expr.Char {
+			t = constantsType(arms, c, t)
+		}
 		cols[c] = plan.Column{Name: arms[0].cols[c].name, Type: t}
 		out[c] = outColumn{name: cols[c].Name, typ: t, named: arms[0].cols[c].named}
 	}
@@ -462,6 +465,20 @@ func (b *binder) setOperation(x *syntax.SetOp, in surroundings) (*relational, er
 		}
 	}
 	return &relational{node: n, cols: out}, nil
+}
+
+// constantsType returns the type of column c of several queries, of which t says that all are constant texts: VARCHAR if they are not of one length.
+func constantsType(arms []*relational, c int, t expr.Type) expr.Type {
+	constants := make([]expr.Expr, 0, len(arms))
+	for _, arm := range arms {
+		if p, ok := arm.node.(*plan.Project); ok && c < len(p.Exprs) {
+			constants = append(constants, p.Exprs[c])
+		}
+	}
+	if varying, ok := expr.CommonType(constants); ok && len(constants) > 1 && varying.Base == expr.Varchar {
+		t.Base = expr.Varchar
+	}
+	return t
 }
 
 func firstOf(list []*relational, otherwise *relational) *relational {

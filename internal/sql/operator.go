@@ -360,7 +360,7 @@ func (x exprs) caseOf(e *syntax.Case) (expr.Expr, error) {
 			return nil, err
 		}
 	}
-	if x.inAggregate || x.clause == "WHERE" || x.clause == "FILTER" || x.clause == "HAVING" || x.clause == "ON" {
+	if x.in.arm || x.inAggregate || x.clause == "WHERE" || x.clause == "FILTER" || x.clause == "HAVING" || x.clause == "ON" {
 		return expr.NewCase(whens, other, e.At) // whose conditions ask of rows
 	}
 	return expr.NewCaseOfValues(whens, other, e.At)

@@ -34,6 +34,8 @@ func (r *relational) planColumns() []plan.Column {
 
 // surroundings are what a query sees beside its own text.
 type surroundings struct {
+	// arm is set in the queries of a UNION, INTERSECT or EXCEPT, where a text is one value.
+	arm bool
 	// ctes are the WITH queries in scope, innermost first.
 	ctes *cte
 	// outer is the block around a subquery, corr collects the outer columns the subquery uses. Both are nil at the top.
@@ -403,7 +405,7 @@ func oneRow() plan.Node { return &plan.Inline{Rows: &vector.Batch{N: 1}} }
 
 // setOperation binds UNION, INTERSECT and EXCEPT.
 func (b *binder) setOperation(x *syntax.SetOp, in surroundings) (*relational, error) {
-	in.ordered = false
+	in.ordered, in.arm = false, true
 	name := [...]string{syntax.Union: "UNION", syntax.Intersect: "INTERSECT", syntax.Except: "EXCEPT"}[x.Op]
 	if x.All {
 		name += " ALL"

@@ -28,6 +28,9 @@ const (
 	// maxLoopTurns bounds over how many values lambdas go for the rows of one batch: all of them are there at once.
 	maxLoopTurns = 1 << 25
 
+	// maxFoldBytes bounds what a fold makes for the rows of one batch: a body that uses it twice doubles it at every turn.
+	maxFoldBytes = 1 << 28
+
 	// maxArrayDepth bounds how deep arrays nest in arrays: types are compared and values copied level by level.
 	maxArrayDepth = 32
 )

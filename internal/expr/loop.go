@@ -291,6 +291,9 @@ func (n *loopNode) fold(f *frame, t *turns) (*vector.Vector, error) {
 			return nil, err
 		}
 		made = body.Flat()
+		if made.Bytes() > maxFoldBytes {
+			return nil, fault.InvalidInput("A fold makes values of more than [%d] bytes", maxFoldBytes)
+		}
 		done = append(done, made)
 		left := make([]uint32, 0, len(rows))
 		for i, row := range rows {

@@ -115,3 +115,26 @@ func TestLiftingElementsOutOfLoops(t *testing.T) {
 		t.Errorf("the loop's own element is lifted to depth %d", d)
 	}
 }
+
+// A fold that doubles what it has made is refused before memory ends.
+func TestFoldThatGrows(t *testing.T) {
+	list := ArrayOf(Of(BigInt))
+	values := make([]any, 60)
+	for i := range values {
+		values[i] = int64(i)
+	}
+	made := &Element{Depth: 0, T: list}
+	body, err := NewCall(MustLookup("ARRAY_CONCAT"), []Expr{made, made}, fault.Span{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Compile(&Loop{Kind: LoopFold, Lists: []Expr{&Column{Index: 0, T: list}}, Initial: &Literal{Value: []any{int64(1)}, T: list}, Body: body, T: list}, &Context{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := vector.NewBuilder(vector.ListOf(vector.Long), 1)
+	rows.Append(values)
+	if _, err := p.Eval(&vector.Batch{N: 1, Cols: []*vector.Vector{rows.Build()}}); err == nil || err.Error() != "A fold makes values of more than [268435456] bytes" {
+		t.Errorf("%v", err)
+	}
+}

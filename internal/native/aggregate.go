@@ -124,10 +124,23 @@ func (s *scope) aggregator(in *inputs, a Aggregator, cond expr.Expr) (plan.AggCa
 		return call, err
 	}
 	call.Name = a.output()
-	if cond != nil {
-		call.Filter = in.add(cond, "$filter")
+	err = in.choose(&call, cond)
+	return call, err
+}
+
+// choose makes a call count only rows for which cond is true, too; nil: all.
+func (in *inputs) choose(c *plan.AggCall, cond expr.Expr) error {
+	if cond == nil {
+		return nil
 	}
-	return call, nil
+	if c.Filter >= 0 {
+		var err error
+		if cond, err = expr.NewAnd([]expr.Expr{in.exprs[c.Filter], cond}, fault.Span{}); err != nil {
+			return err
+		}
+	}
+	c.Filter = in.add(cond, "$filter")
+	return nil
 }
 
 func (s *scope) simple(in *inputs, a *SimpleAggregator) (plan.AggCall, error) {

@@ -1,7 +1,6 @@
 package native
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/hengedb/henge/internal/expr"
@@ -9,8 +8,9 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// An aggregator of type expression folds rows into an accumulator by an expression. What such folds are for, sums, extremes, bits and lists, are
-// aggregates that engines know: folds of the form f(accumulator, term) are translated to those, where the term has no accumulator in it.
+// An aggregator of type expression folds rows into an accumulator by an expression. What such folds are mostly for, sums, extremes, bits and
+// lists, are aggregates that engines know: folds of the form f(accumulator, term) are translated to those, where the term has no accumulator in
+// it. For others the rows are collected (collect.go).
 
 // foldRule is what folding by a function comes to.
 type foldRule struct {
@@ -42,23 +42,22 @@ var foldRules = map[string]foldRule{
 	"array_concat":  {aggregate: "ARRAY_CONCAT_AGG"},
 }
 
-// folding returns by what rule an aggregator folds, and what.
+// folding returns by what rule an aggregator folds, and what. The rule is empty where no aggregate is the same.
 func (s *scope) folding(a *ExpressionAggregator) (foldRule, expr.Expr, error) {
 	if a.Combine == "" && len(a.Fields) != 1 {
 		return foldRule{}, nil, invalid("Aggregator [%s] of type [expression] must have a single input field if no combine expression is supplied", a.Name)
 	}
-	unsupported := fault.Unsupported("Aggregator [%s] of type [expression] folds by [%.200s], which is not supported", a.Name, a.Fold)
 	n, err := parseExpression(a.Fold)
 	if err != nil {
 		return foldRule{}, nil, err
 	}
 	c, ok := n.(*callNode)
 	if !ok || len(c.args) != 2 {
-		return foldRule{}, nil, unsupported
+		return foldRule{}, nil, nil
 	}
 	rule, ok := foldRules[c.name]
 	if !ok {
-		return foldRule{}, nil, unsupported
+		return foldRule{}, nil, nil
 	}
 	term := c.args[1]
 	if rule.either && !a.isAccumulator(c.args[0]) {
@@ -66,14 +65,17 @@ func (s *scope) folding(a *ExpressionAggregator) (foldRule, expr.Expr, error) {
 		c.args[0] = c.args[1]
 	}
 	if !a.isAccumulator(c.args[0]) || slices.ContainsFunc(namesOf(term, nil), func(name string) bool { return !slices.Contains(a.Fields, name) }) {
-		return foldRule{}, nil, unsupported
+		return foldRule{}, nil, nil
 	}
 	if !rule.numeric {
 		if _, plainField := term.(*nameNode); !plainField {
-			return foldRule{}, nil, unsupported
+			return foldRule{}, nil, nil
 		}
 	} else if combines, err := a.combines(c.name, term); err != nil || !combines {
-		return foldRule{}, nil, cmp.Or(err, error(unsupported))
+		if err == nil && a.Combine != "" { // what it comes to depends on the segments
+			err = fault.Unsupported("Aggregator [%s] of type [expression] folds by [%.200s] but combines by [%.200s], which is not supported", a.Name, a.Fold, a.Combine)
+		}
+		return foldRule{}, nil, err
 	}
 	x, err := s.bind(term)
 	if err != nil {
@@ -82,7 +84,7 @@ func (s *scope) folding(a *ExpressionAggregator) (foldRule, expr.Expr, error) {
 	x = plain(x)
 	if rule.numeric && !x.Type().IsNumeric() {
 		if !rule.whole && !isNullConstant(x) {
-			return foldRule{}, nil, unsupported // of texts, + joins them
+			return foldRule{}, nil, nil // of texts, + joins them
 		}
 		if x, err = cast(x, longType); err != nil {
 			return foldRule{}, nil, err
@@ -117,11 +119,15 @@ func (s *scope) folding(a *ExpressionAggregator) (foldRule, expr.Expr, error) {
 
 func (a *ExpressionAggregator) isAccumulator(n syntaxNode) bool {
 	name, ok := n.(*nameNode)
-	accumulator := a.AccumulatorID
-	if accumulator == "" {
-		accumulator = "__acc"
+	return ok && name.name == a.accumulator()
+}
+
+// accumulator is the name of the accumulator.
+func (a *ExpressionAggregator) accumulator() string {
+	if a.AccumulatorID == "" {
+		return "__acc"
 	}
-	return ok && name.name == accumulator
+	return a.AccumulatorID
 }
 
 // combines reports whether the results of segments come together by the function that folds rows. Where nothing is said they are folded like rows, as if
@@ -208,6 +214,9 @@ func (s *scope) folded(in *inputs, a *ExpressionAggregator) (plan.AggCall, error
 	if err != nil {
 		return plan.AggCall{}, err
 	}
+	if rule.aggregate == "" {
+		return s.collected(in, a, 0)
+	}
 	call, err := newCall(rule.aggregate, []expr.Type{x.Type()}, nil)
 	call.Args, call.Distinct = []int{in.add(x, a.Name)}, rule.distinct
 	return call, err
@@ -248,17 +257,33 @@ func (s *scope) foldedNulls(in *inputs, a Aggregator, cond expr.Expr) (*plan.Agg
 	return nil, nil
 }
 
-// foldedResult is what an aggregator shows of its accumulator x; nulls counts the rows that have made it NULL, nil: none can. Nil is x itself.
-func foldedResult(a Aggregator, x, nulls expr.Expr) (expr.Expr, error) {
+// foldedResult is what an aggregator shows of its accumulator x; nulls counts the rows that have made it NULL, nil: none can. lists are what was
+// collected for a fold that is no aggregate. Nil is x itself.
+func foldedResult(a Aggregator, x, nulls expr.Expr, lists []expr.Expr) (expr.Expr, error) {
 	f, ok := a.(*FilteredAggregator)
 	if ok {
-		return foldedResult(f.Aggregator.Aggregator, x, nulls)
+		return foldedResult(f.Aggregator.Aggregator, x, nulls, lists)
 	}
 	e, ok := a.(*ExpressionAggregator)
 	if !ok {
 		return nil, nil
 	}
 	s := &scope{t: &translator{}}
+	var out expr.Expr
+	var err error
+	if len(lists) > 0 {
+		out, err = s.foldLists(e, lists)
+	} else {
+		out, err = s.aggregated(e, x, nulls)
+	}
+	if err != nil || e.Finalize == "" {
+		return out, err
+	}
+	return s.finalized(e, out)
+}
+
+// aggregated is the accumulator that x, an aggregate, stands for.
+func (s *scope) aggregated(e *ExpressionAggregator, x, nulls expr.Expr) (expr.Expr, error) {
 	n, err := parseExpression(e.Fold)
 	if err != nil {
 		return nil, err
@@ -298,9 +323,11 @@ func foldedResult(a Aggregator, x, nulls expr.Expr) (expr.Expr, error) {
 			return nil, err
 		}
 	}
-	if e.Finalize == "" {
-		return out, nil
-	}
+	return out, nil
+}
+
+// finalized is what the expression that finalizes makes of an accumulator.
+func (s *scope) finalized(e *ExpressionAggregator, out expr.Expr) (expr.Expr, error) {
 	over, err := s.t.newScope([]plan.Column{{Name: "o", Type: out.Type()}}, nil)
 	if err != nil {
 		return nil, err

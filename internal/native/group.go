@@ -94,8 +94,9 @@ func (t *translator) group(g grouped) (plan.Node, error) {
 	for i := range in.exprs {
 		out.Keys = append(out.Keys, i)
 	}
-	at := make([]int, len(g.Aggregations))    // column of out, or -1 for groupings
-	nulls := make([]int, len(g.Aggregations)) // column of out with the number of rows that make a fold NULL, with the time of a first or last, or with a mean as it is kept; or -1
+	at := make([]int, len(g.Aggregations))       // column of out, or -1 for groupings
+	nulls := make([]int, len(g.Aggregations))    // column of out with the number of rows that make a fold NULL, with the time of a first or last, or with a mean as it is kept; or -1
+	beside := make([][]int, len(g.Aggregations)) // columns of out with what is collected beside it for a fold; nil: nothing is
 	for i, a := range g.Aggregations {
 		at[i], nulls[i] = -1, -1
 		if _, ok := a.Aggregator.(*GroupingAggregator); ok {
@@ -125,6 +126,17 @@ func (t *translator) group(g grouped) (plan.Node, error) {
 			nulls[i] = len(out.Keys) + len(out.Aggs)
 			out.Aggs = append(out.Aggs, *count)
 		}
+		more, err := s.collectedBeside(in, a.Aggregator, nil)
+		if err != nil {
+			return nil, err
+		}
+		if more != nil {
+			beside[i] = []int{at[i]}
+		}
+		for _, c := range more {
+			beside[i] = append(beside[i], len(out.Keys)+len(out.Aggs))
+			out.Aggs = append(out.Aggs, c)
+		}
 	}
 	out.Input = &plan.Project{Input: node, Exprs: in.exprs, Names: in.names}
 	for i, k := range out.Keys {
@@ -137,7 +149,7 @@ func (t *translator) group(g grouped) (plan.Node, error) {
 		out.Sets = sets(g.subtotals, g.dimensions, bucketed)
 		out.Grouping = true
 	}
-	return t.outputs(g, out, at, nulls)
+	return t.outputs(g, out, at, nulls, beside)
 }
 
 // sets are the subtotals as lists of key numbers. Every set has the time bucket.
@@ -162,8 +174,9 @@ func sets(subtotals [][]string, dimensions []DimensionOf, bucketed bool) [][]int
 	return out
 }
 
-// outputs projects the groups to their outputs. at gives the columns of the aggregators, nulls those that count what makes folds NULL.
-func (t *translator) outputs(g grouped, in *plan.Aggregate, at, nulls []int) (plan.Node, error) {
+// outputs projects the groups to their outputs. at gives the columns of the aggregators, nulls those that count what makes folds NULL, beside the
+// lists of the folds that are no aggregates.
+func (t *translator) outputs(g grouped, in *plan.Aggregate, at, nulls []int, beside [][]int) (plan.Node, error) {
 	columns := in.Columns()
 	p := &plan.Project{Input: in}
 	add := func(x expr.Expr, name string) { p.Exprs, p.Names = append(p.Exprs, x), append(p.Names, name) }
@@ -195,7 +208,11 @@ func (t *translator) outputs(g grouped, in *plan.Aggregate, at, nulls []int) (pl
 				if nulls[i] >= 0 {
 					count = ref(nulls[i])
 				}
-				if x, err = foldedResult(a.Aggregator, ref(at[i]), count); err != nil {
+				var lists []expr.Expr
+				for _, c := range beside[i] {
+					lists = append(lists, ref(c))
+				}
+				if x, err = foldedResult(a.Aggregator, ref(at[i]), count, lists); err != nil {
 					return nil, err
 				}
 				if x != nil {

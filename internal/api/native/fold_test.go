@@ -24,6 +24,19 @@ func TestFolds(t *testing.T) {
 		{"a sum of nothing", `"fields":["n"],"initialValue":"0","fold":"__acc + \"n\"","isNullUnlessAggregated":false`, `null`, `0`},
 		{"rows with NULL do not count", `"fields":["n"],"initialValue":"0","fold":"__acc + \"n\"","shouldAggregateNullInputs":false`, `51`, `null`},
 		{"a count", `"fields":["d"],"initialValue":"0","fold":"__acc + if(\"d\" > 1, 1, 0)","combine":"__acc + \"x\""`, `2`, `null`},
+		{"a product with NULL", `"fields":["n"],"initialValue":"1","fold":"__acc * \"n\""`, `null`, `null`},
+		{"a product", `"fields":["n"],"initialValue":"1","fold":"__acc * nvl(\"n\",1)","combine":"__acc * \"x\""`, `907200`, `null`},
+		{"a product of rows without NULL", `"fields":["n","d"],"initialValue":"1.0","fold":"__acc * (n + d)","combine":"__acc * \"x\"","shouldAggregateNullInputs":false`, `2910600.0`, `null`},
+		{"a product of nothing", `"fields":["n"],"initialValue":"7","fold":"__acc * nvl(\"n\",1)","isNullUnlessAggregated":false`, `6350400`, `7`},
+		{"digits", `"fields":["n"],"initialValue":"0","fold":"if(isnull(\"n\"), __acc, __acc * 10 + \"n\")","combine":"__acc","finalize":"o % 1000"`, `900`, `null`},
+		{"texts of two fields", `"fields":["v","n"],"initialValue":"''","fold":"concat(__acc, nvl(v, '-'), nvl(n, 0), ';')","combine":"concat(__acc, \"x\")"`,
+			`"1.101;1.92;2-alpha3;20;2-sp5;1.06;-7;x8;1-rc19;1010;"`, `null`},
+		{"a list of some", `"fields":["n","v"],"initialValue":"ARRAY<STRING>[]","fold":"if(n % 2 == 0, array_append(__acc, v), __acc)","combine":"array_concat(__acc, \"x\")"`,
+			`["1.9","1.0","x","10"]`, `null`},
+		{"of no fields", `"fields":[],"initialValue":"0","fold":"__acc + 2","combine":"__acc + \"x\""`, `20`, `null`},
+		{"the accumulator alone", `"fields":["n"],"initialValue":"3","fold":"__acc + __acc"`, `3072`, `null`},
+		{"not of its fields", `"fields":["n"],"initialValue":"0","fold":"__acc + \"d\""`, `null`, `null`},
+		{"a count without a way to combine", `"fields":["d"],"initialValue":"0","fold":"__acc + if(\"d\" > 1, 1, 0)"`, `2`, `null`},
 		{"another name", `"fields":["n"],"accumulatorIdentifier":"a","initialValue":"0","fold":"a + nvl(\"n\",0)"`, `51`, `null`},
 	} {
 		for filter, want := range map[string]string{`true`: c.want, `false`: c.none} {
@@ -34,16 +47,13 @@ func TestFolds(t *testing.T) {
 		}
 	}
 	for _, fold := range []string{
-		`"fields":["n"],"initialValue":"10","fold":"__acc + \"n\""`,              // each segment begins with it
-		`"fields":["n"],"initialValue":"0","fold":"__acc + __acc"`,               // not of a term
-		`"fields":["n"],"initialValue":"1","fold":"__acc * \"n\""`,               // no aggregate
-		`"fields":["n"],"initialValue":"0","fold":"__acc + \"d\""`,               // not of its fields
-		`"fields":["d"],"initialValue":"0","fold":"__acc + if(\"d\" > 1, 1, 0)"`, // results of segments would be compared with 1
+		`"fields":["n"],"initialValue":"10","fold":"__acc + \"n\""`, // each segment begins with it
 		`"fields":["n"],"initialValue":"0","fold":"__acc + \"n\"","combine":"max(__acc, \"x\")"`,
-		`"fields":["v"],"initialValue":"''","fold":"__acc + \"v\""`, // joins texts
-		`"fields":["n"],"initialValue":"n","fold":"__acc + \"n\""`,  // no constant
+		`"fields":["n"],"initialValue":"n","fold":"__acc * \"n\""`,                         // no constant
+		`"fields":["tags"],"initialValue":"0","fold":"__acc + array_length(\"tags\") * 2"`, // of a multi-value string
 	} {
-		if status, got := ask(t, http.MethodPost, "/service/v2", `{"queryType":"timeseries",`+rows+`,"aggregations":[{"type":"expression","name":"x",`+fold+`}]}`); status != http.StatusNotImplemented {
+		if status, got := ask(t, http.MethodPost, "/service/v2", `{"queryType":"timeseries",`+rows+`,"virtualColumns":[{"type":"expression","name":"tags","expression":"array_to_mv(array(v, v))","outputType":"STRING"}],
+			"aggregations":[{"type":"expression","name":"x",`+fold+`}]}`); status != http.StatusNotImplemented {
 			t.Errorf("%s: status %d, %s", fold, status, got)
 		}
 	}

@@ -148,9 +148,6 @@ func (f *folder) evaluate(e Expr) Expr {
 			return e
 		}
 	}
-	if v == float64(0) {
-		v = float64(0) // constants have no -0.0
-	}
 	return &Literal{Value: v, T: t.NotNull().OrNull(v == nil)}
 }
 

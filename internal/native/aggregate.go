@@ -95,14 +95,9 @@ func (s *scope) aggregator(in *inputs, a Aggregator, cond expr.Expr) (plan.AggCa
 		if a.Aggregator.Aggregator == nil || a.Filter.Filter == nil {
 			return call, invalid("Aggregator [%s] of type [filtered] needs a filter and an aggregator", a.Name)
 		}
-		c, err := s.filter(a.Filter.Filter)
+		c, err := s.chosen(a, cond)
 		if err != nil {
 			return call, err
-		}
-		if cond != nil {
-			if c, err = expr.NewAnd([]expr.Expr{cond, c}, fault.Span{}); err != nil {
-				return call, err
-			}
 		}
 		call, err := s.aggregator(in, a.Aggregator.Aggregator, c)
 		call.Name = a.output()
@@ -126,6 +121,15 @@ func (s *scope) aggregator(in *inputs, a Aggregator, cond expr.Expr) (plan.AggCa
 	call.Name = a.output()
 	err = in.choose(&call, cond)
 	return call, err
+}
+
+// chosen is the condition of the rows that a filtered aggregator takes of those for which cond is true; nil: of all.
+func (s *scope) chosen(a *FilteredAggregator, cond expr.Expr) (expr.Expr, error) {
+	c, err := s.filter(a.Filter.Filter)
+	if err != nil || cond == nil {
+		return c, err
+	}
+	return expr.NewAnd([]expr.Expr{cond, c}, fault.Span{})
 }
 
 // choose makes a call count only rows for which cond is true, too; nil: all.

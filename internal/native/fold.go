@@ -226,14 +226,9 @@ func (s *scope) folded(in *inputs, a *ExpressionAggregator) (plan.AggCall, error
 func (s *scope) foldedNulls(in *inputs, a Aggregator, cond expr.Expr) (*plan.AggCall, error) {
 	switch a := a.(type) {
 	case *FilteredAggregator:
-		c, err := s.filter(a.Filter.Filter)
+		c, err := s.chosen(a, cond)
 		if err != nil {
 			return nil, err
-		}
-		if cond != nil {
-			if c, err = expr.NewAnd([]expr.Expr{cond, c}, fault.Span{}); err != nil {
-				return nil, err
-			}
 		}
 		return s.foldedNulls(in, a.Aggregator.Aggregator, c)
 	case *ExpressionAggregator:

@@ -102,8 +102,8 @@ func (s *scope) folding(a *ExpressionAggregator) (foldRule, expr.Expr, error) {
 	if err != nil {
 		return foldRule{}, nil, err
 	}
-	if zero := isZero(initial); rule.initial == "" && !zero { // it would count once for each segment
-		return foldRule{}, nil, fault.Unsupported("Aggregator [%s] of type [expression] begins with [%.200s]; a sum can only begin with 0", a.Name, a.InitialValue)
+	if rule.initial == "" && !isZero(initial) {
+		return foldRule{}, nil, nil
 	}
 	if initial.T.Base == expr.Double && x.Type().IsInteger() || x.Type().Base == expr.Float {
 		if x, err = cast(x, doubleType); err != nil {

@@ -9,11 +9,15 @@
 //	filter.go dimension.go extraction.go aggregator.go having.go limitspec.go virtual.go searchquery.go
 //	                                 the parts of queries, as they are on the wire
 //	lexer.go parser.go               the native expression language
-//	expression.go functions.go       its binding to package expr
+//	expression.go functions.go lambda.go coerce.go
+//	                                 its binding to package expr: names, functions, loops, and the conversions between all types
+//	numbers.go texts.go times.go lists.go choices.go
+//	                                 the families of its functions
 //	translate.go relation.go         queries and datasources to plan nodes
 //	condition.go extract.go          filters, extraction functions and dimensions to expressions
-//	group.go aggregate.go topn.go order.go scan.go
+//	group.go aggregate.go topn.go order.go rank.go scan.go search.go
 //	                                 grouping, ordering and limits; scans and searches
+//	fold.go collect.go unfinished.go aggregators that fold by an expression; what aggregates keep before they are finished
 //
 // Columns of a Plan have the types that native queries know: times and booleans are LONG.
 //

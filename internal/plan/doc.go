@@ -12,6 +12,7 @@
 //	push_filters.go    conditions move towards the rows they judge
 //	join_keys.go       equalities of a join condition become hash keys; outer joins that lose their NULL rows become inner
 //	join_order.go      neighbouring inner joins are made in the order that makes the fewest rows
+//	inputset.go        sets of the inputs of a tree of joins
 //	join_side.go       the smaller side of an inner join is built, the larger one probes
 //	estimate.go        how many rows an operator gives, as far as statistics tell
 //	early_exprs.go     what a projection takes from one side of a join is computed there, where that has fewer rows

@@ -593,7 +593,7 @@ func (x exprs) grouping(e *syntax.Call) (expr.Expr, error) {
 		return nil, fault.InvalidSQL(e.At, "Invalid number of arguments to function 'GROUPING'. Was expecting 1 to 62 arguments")
 	}
 	inner := x
-	inner.inAggregate, inner.around = true, e.At
+	inner.inAggregate, inner.inGrouping, inner.around = true, true, e.At
 	args, err := inner.list(e.Args)
 	if err != nil {
 		return nil, err

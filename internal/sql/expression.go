@@ -19,7 +19,9 @@ type exprs struct {
 	aliases, fallback bool
 	// inAggregate and inWindow are set inside the arguments of such a call, around is its place.
 	inAggregate, inWindow bool
-	around                fault.Span
+	// inGrouping is set inside GROUPING, whose arguments are bound like the keys of groups.
+	inGrouping bool
+	around     fault.Span
 	// expanding are the aliases being expanded, against an alias that names itself.
 	expanding *syntax.SelectItem
 }

@@ -360,7 +360,8 @@ func (x exprs) caseOf(e *syntax.Case) (expr.Expr, error) {
 			return nil, err
 		}
 	}
-	if x.in.arm || x.inAggregate || x.clause == "WHERE" || x.clause == "FILTER" || x.clause == "HAVING" || x.clause == "ON" {
+	ofRows := x.inAggregate && !x.inGrouping || x.clause == "WHERE" || x.clause == "FILTER" || x.clause == "ON"
+	if x.in.arm || ofRows {
 		return expr.NewCase(whens, other, e.At) // whose conditions ask of rows
 	}
 	return expr.NewCaseOfValues(whens, other, e.At)

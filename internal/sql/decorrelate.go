@@ -172,7 +172,7 @@ func readable(exprs []expr.Expr, to []int) []expr.Expr {
 			switch {
 			case i >= correlatedBase:
 				return i
-			case to[i] < 0:
+			case i >= len(to) || to[i] < 0: // gone, or a placeholder
 				gone = true
 				return 0
 			}

@@ -518,6 +518,24 @@ func (q *Queue) Finished(ctx context.Context, since int64) ([]Status, error) {
 	return q.store.FinishedTasks(ctx, since)
 }
 
+// Known returns both, a task that ends meanwhile among those that have ended: a task is in one of them all the time.
+func (q *Queue) Known(ctx context.Context, since int64) (finished, active []Status, err error) {
+	active = q.Active() // first: what is not active any more is in the store
+	if finished, err = q.Finished(ctx, since); err != nil {
+		return nil, nil, err
+	}
+	return finished, Unfinished(active, finished), nil
+}
+
+// Unfinished returns those of active that are not among finished.
+func Unfinished(active, finished []Status) []Status {
+	ended := make(map[string]bool, len(finished))
+	for i := range finished {
+		ended[finished[i].Task.ID] = true
+	}
+	return slices.DeleteFunc(active, func(s Status) bool { return ended[s.Task.ID] })
+}
+
 // Capacity returns how many tasks run at once, and Used how many do now.
 func (q *Queue) Capacity() int {
 	workers := q.Workers()

@@ -301,3 +301,39 @@ func TestSubmitRefuses(t *testing.T) {
 		}
 	}
 }
+
+// endingStore has a task end each time somebody asks what has ended.
+type endingStore struct {
+	*memStore
+	before, after func()
+}
+
+func (s endingStore) FinishedTasks(ctx context.Context, since int64) ([]Status, error) {
+	s.before()
+	defer s.after()
+	return s.memStore.FinishedTasks(ctx, since)
+}
+
+// A task that ends right before or after it was asked what has ended is known, and once.
+func TestKnownTasksThatEnd(t *testing.T) {
+	for _, early := range []bool{true, false} {
+		release := make(chan struct{})
+		store := endingStore{memStore: newMemStore(), before: func() {}, after: func() {}}
+		var q *Queue
+		end := func() {
+			close(release)
+			wait(t, q, "a")
+		}
+		if early {
+			store.before = end
+		} else {
+			store.after = end
+		}
+		q = start(t, store, &scripted{run: func(context.Context, *Task) error { <-release; return nil }}, Options{Capacity: 1})
+		submit(t, q, "a")
+		finished, active, err := q.Known(t.Context(), 0)
+		if err != nil || len(finished)+len(active) != 1 {
+			t.Errorf("ends before %v: finished %v, active %v, %v", early, finished, active, err)
+		}
+	}
+}

@@ -371,6 +371,7 @@ func (a *API) listState(w http.ResponseWriter, r *http.Request, state string) er
 		return (q.Get("datasource") == "" || q.Get("datasource") == s.Task.DataSource) && (q.Get("type") == "" || q.Get("type") == s.Task.Type)
 	}
 	out := []statusObject{}
+	var active []task.Status
 	if state == "" || state == "complete" {
 		since, until := clock.Millis(a.o.Clock)-a.o.Recent, int64(math.MaxInt64)
 		if text := q.Get("createdTimeInterval"); text != "" {
@@ -380,18 +381,21 @@ func (a *API) listState(w http.ResponseWriter, r *http.Request, state string) er
 			}
 			since, until = iv.Start, iv.End
 		}
-		done, err := a.queue.Finished(r.Context(), since)
+		done, rest, err := a.queue.Known(r.Context(), since)
 		if err != nil {
 			return err
 		}
+		active = rest
 		sort.SliceStable(done, func(i, j int) bool { return done[i].Task.Created > done[j].Task.Created })
 		for i := range done {
 			if len(out) < limit && done[i].Task.Created < until && keep(&done[i]) {
 				out = append(out, object(&done[i], true))
 			}
 		}
+	} else {
+		active = a.queue.Active()
 	}
-	for _, s := range a.queue.Active() {
+	for _, s := range active {
 		if keep(&s) && (state == "" || strings.EqualFold(state, s.State.RunnerStatusCode())) {
 			out = append(out, object(&s, true))
 		}

@@ -104,19 +104,21 @@ func (s *services) decisions(ctx context.Context) ([]why.Decision, error) {
 // recentTasks returns the tasks that lists show: those that ended recently, newest first, then the active ones.
 func (s *services) recentTasks(ctx context.Context) ([]task.Status, error) {
 	since := clock.Millis(s.n.o.Clock) - s.n.settings.Duration("service.indexer.storage.recentlyFinishedThreshold").Milliseconds()
+	if s.n.peers.leaders[cluster.Overlord].Leads() {
+		done, active, err := s.queue.Known(ctx, since)
+		return slices.Concat(done, active), err
+	}
+	records, err := s.records.ActiveTasks(ctx) // before those that have ended: in between a task may end
+	if err != nil {
+		return nil, err
+	}
 	done, err := s.queue.Finished(ctx, since)
 	if err != nil {
 		return nil, err
 	}
-	if s.n.peers.leaders[cluster.Overlord].Leads() {
-		return slices.Concat(done, s.queue.Active()), nil
+	var active []task.Status
+	for _, r := range records { // which of them wait is known to the leader
+		active = append(active, task.Status{Task: r.Task, State: task.Running, Queued: r.Task.Created, Duration: -1, Location: r.Runner.Location})
 	}
-	active, err := s.records.ActiveTasks(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, a := range active { // which of them wait is known to the leader
-		done = append(done, task.Status{Task: a.Task, State: task.Running, Queued: a.Task.Created, Duration: -1, Location: a.Runner.Location})
-	}
-	return done, nil
+	return slices.Concat(done, task.Unfinished(active, done)), nil
 }

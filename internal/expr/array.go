@@ -877,18 +877,21 @@ func distinctElements(child *vector.Vector, elements []int) []int {
 	return sorted
 }
 
+// bindElement binds a function of a list that gives one of its elements or NULL.
+func bindElement(b *binding) (Expr, error) {
+	b.array(0, Type{})
+	if b.err != nil {
+		return nil, b.err
+	}
+	return b.call(b.elem(0).OrNull(true))
+}
+
 // extremeElement makes ARRAY_MAX (sign 1) and ARRAY_MIN (sign -1). NULL elements don't count.
 func extremeElement(name string, sign int, summary string) *Function {
 	return &Function{
 		Name: name, Min: 1, Max: 1, SeesLists: true, Summary: summary,
 		Forms: listForms("array"),
-		Bind: func(b *binding) (Expr, error) {
-			b.array(0, Type{})
-			if b.err != nil {
-				return nil, b.err
-			}
-			return b.call(b.elem(0).OrNull(true))
-		},
+		Bind:  bindElement,
 		Kernel: fixed(func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
 			child := args[0].Child
 			b := vector.NewBuilder(child.Type, n)

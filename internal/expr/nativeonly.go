@@ -113,13 +113,7 @@ var getExponentFunction = &Function{
 // onlyElementFunction is what a list counts as in the place of a number: its element, if it has one, else NULL.
 var onlyElementFunction = &Function{
 	Name: "$ONLY_ELEMENT", Min: 1, Max: 1, SeesLists: true,
-	Bind: func(b *binding) (Expr, error) {
-		b.array(0, Type{})
-		if b.err != nil {
-			return nil, b.err
-		}
-		return b.call(b.elem(0).OrNull(true))
-	},
+	Bind: bindElement,
 	Kernel: fixed(func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
 		list, picks, has, some := args[0], make([]uint32, n), vector.NewBitmap(n), false
 		for i := range n {

@@ -78,23 +78,34 @@ var timeFormatFunction = &Function{
 		b.zone(2)
 		return b.call(Of(Varchar).NotNull().OrNull(b.typ(0).Nullable))
 	},
-	Kernel: func(c *Call, ctx *Context) (Kernel, error) {
-		zone, err := zoned(c, 2, ctx)
+	Kernel: timeFormatKernel,
+}
+
+// timeFormatKernel writes times by the pattern, zone and language that the second, third and fourth argument are, if they are given.
+func timeFormatKernel(c *Call, ctx *Context) (Kernel, error) {
+	zone, err := zoned(c, 2, ctx)
+	if err != nil {
+		return nil, err
+	}
+	pattern, err := patternArg(c, ctx)
+	if err != nil {
+		return nil, err
+	}
+	if pattern == nil {
+		if pattern, err = chrono.CompilePattern("yyyy-MM-dd'T'HH:mm:ss.SSSZZ"); err != nil {
+			return nil, err
+		}
+	}
+	if len(c.Args) > 3 {
+		language, err := constantArg(c, 3, ctx)
 		if err != nil {
 			return nil, err
 		}
-		pattern, err := patternArg(c, ctx)
-		if err != nil {
-			return nil, err
-		}
-		if pattern == nil {
-			if pattern, err = chrono.CompilePattern("yyyy-MM-dd'T'HH:mm:ss.SSSZZ"); err != nil {
-				return nil, err
-			}
-		}
-		offsets := zone.Offsets()
-		return onFirst(textKernel(func(dst []byte, ms int64) []byte { return pattern.AppendOffset(dst, ms, offsets.At(ms), zone) })), nil
-	},
+		tag, _ := language.(string)
+		pattern = pattern.In(tag)
+	}
+	offsets := zone.Offsets()
+	return onFirst(textKernel(func(dst []byte, ms int64) []byte { return pattern.AppendOffset(dst, ms, offsets.At(ms), zone) })), nil
 }
 
 // pattern wants a constant Joda-Time pattern as argument i, if it was given.

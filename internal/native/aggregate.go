@@ -212,11 +212,7 @@ func (s *scope) simple(in *inputs, a *SimpleAggregator) (plan.AggCall, error) {
 
 // oneText is the text of a row of a multi-value string: its value, or its values as a list in brackets; the first of them where lists are not wanted.
 func (a *SimpleAggregator) oneText(x expr.Expr) (expr.Expr, error) {
-	list, err := call("MV_TO_ARRAY", x)
-	if err != nil {
-		return nil, err
-	}
-	one, err := call("ARRAY_OFFSET", list, longLiteral(0))
+	list, one, several, err := valuesInRow(x)
 	if err != nil || a.AggregateMultipleValues != nil && !bool(*a.AggregateMultipleValues) {
 		return one, err
 	}
@@ -225,14 +221,6 @@ func (a *SimpleAggregator) oneText(x expr.Expr) (expr.Expr, error) {
 		return nil, err
 	}
 	if joined, err = call("CONCAT", textLiteral("["), joined, textLiteral("]")); err != nil {
-		return nil, err
-	}
-	n, err := call("MV_LENGTH", x)
-	if err != nil {
-		return nil, err
-	}
-	several, err := compare(">", n, longLiteral(1))
-	if err != nil {
 		return nil, err
 	}
 	return expr.NewCase([]expr.When{{Cond: several, Then: joined}}, one, fault.Span{})
@@ -304,21 +292,25 @@ func (d simpleAggregator) argument(x expr.Expr, computed bool) (expr.Expr, error
 	return cast(x, to)
 }
 
-// oneOrWord is the value of a row of a multi-value string that has one, and a text that is no number where it has several.
-func oneOrWord(x expr.Expr) (expr.Expr, error) {
+// valuesInRow returns the values of a row of a multi-value string, the first of them, and whether there are several.
+func valuesInRow(x expr.Expr) (list, one, several expr.Expr, err error) {
+	if list, err = call("MV_TO_ARRAY", x); err != nil {
+		return nil, nil, nil, err
+	}
+	if one, err = call("ARRAY_OFFSET", list, longLiteral(0)); err != nil {
+		return nil, nil, nil, err
+	}
 	n, err := call("MV_LENGTH", x)
 	if err != nil {
-		return nil, err
+		return nil, nil, nil, err
 	}
-	several, err := compare(">", n, longLiteral(1))
-	if err != nil {
-		return nil, err
-	}
-	list, err := call("MV_TO_ARRAY", x)
-	if err != nil {
-		return nil, err
-	}
-	one, err := call("ARRAY_OFFSET", list, longLiteral(0))
+	several, err = compare(">", n, longLiteral(1))
+	return list, one, several, err
+}
+
+// oneOrWord is the value of a row of a multi-value string that has one, and a text that is no number where it has several.
+func oneOrWord(x expr.Expr) (expr.Expr, error) {
+	_, one, several, err := valuesInRow(x)
 	if err != nil {
 		return nil, err
 	}

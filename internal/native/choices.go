@@ -35,6 +35,7 @@ func truth(name string, args []expr.Expr) (expr.Expr, error) {
 	return call(name, c)
 }
 
+// distinct binds the comparisons that take a NULL for a value.
 func distinct(op string, args []expr.Expr) (expr.Expr, error) {
 	for i, a := range args {
 		if isUnknown(a) {
@@ -48,6 +49,7 @@ func distinct(op string, args []expr.Expr) (expr.Expr, error) {
 	return compare(op, args[0], args[1])
 }
 
+// caseSearched binds case_searched(cond, then, cond, then, .., else).
 func caseSearched(args []expr.Expr) (expr.Expr, error) {
 	var whens []expr.When
 	i := 0
@@ -83,6 +85,7 @@ func newCase(whens []expr.When, rest []expr.Expr) (expr.Expr, error) {
 	return expr.NewCase(whens, other, fault.Span{})
 }
 
+// caseSimple binds case_simple(x, value, then, .., else).
 func caseSimple(args []expr.Expr) (expr.Expr, error) {
 	var whens []expr.When
 	i := 1
@@ -101,7 +104,7 @@ func coalesce(args []expr.Expr) (expr.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	return called("COALESCE", args)
+	return call("COALESCE", args...)
 }
 
 func castCall(args []expr.Expr) (expr.Expr, error) {
@@ -134,6 +137,7 @@ func castCall(args []expr.Expr) (expr.Expr, error) {
 	return castTo(x, t.Runtime().String())
 }
 
+// elementAs casts a list of one element, which is all that can be cast to no list.
 func elementAs(x expr.Expr, t expr.Type) (expr.Expr, error) {
 	if l, ok := x.(*expr.Literal); ok {
 		if values, isList := l.Value.([]any); isList && len(values) != 1 {

@@ -175,6 +175,18 @@ func convert(e expr.Expr, to expr.Type) (expr.Expr, error) {
 	return e, nil
 }
 
+// convertEach converts the first arguments, each by its own function.
+func convertEach(args []expr.Expr, to ...func(expr.Expr) (expr.Expr, error)) error {
+	for i, convert := range to {
+		x, err := convert(args[i])
+		if err != nil {
+			return err
+		}
+		args[i] = x
+	}
+	return nil
+}
+
 // alike makes all of args what the widest type among them is.
 func alike(args []expr.Expr) (expr.Type, []expr.Expr, error) {
 	t := expr.Of(expr.Null)

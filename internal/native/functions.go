@@ -10,7 +10,6 @@ import (
 )
 
 // call binds a call or operator of the native language.
-
 func (s *scope) call(n *callNode) (expr.Expr, error) {
 	if len(n.args) > 0 {
 		if l, ok := n.args[0].(*lambdaNode); ok {
@@ -39,7 +38,6 @@ func (s *scope) call(n *callNode) (expr.Expr, error) {
 }
 
 // settled computes what takes constants only; one that is NULL has no type.
-
 func settled(e expr.Expr, args []expr.Expr) (expr.Expr, error) {
 	for _, a := range args {
 		if _, ok := a.(*expr.Literal); !ok {
@@ -54,7 +52,6 @@ func settled(e expr.Expr, args []expr.Expr) (expr.Expr, error) {
 }
 
 // form is how a function of the native language binds.
-
 type form struct {
 	least, most int // how many arguments it takes; -1: any number
 	bind        func(args []expr.Expr) (expr.Expr, error)
@@ -63,7 +60,6 @@ type form struct {
 }
 
 // own are the functions that are not just one of package expr under another name.
-
 var own map[string]form
 
 func init() { // some forms call others
@@ -84,8 +80,8 @@ func init() { // some forms call others
 		"if":              {3, 3, caseSearched, false},
 		"nvl":             {2, 2, coalesce, false},
 		"coalesce":        {1, -1, coalesce, false},
-		"isnull":          {1, 1, func(a []expr.Expr) (expr.Expr, error) { return called("IS NULL", a) }, true},
-		"notnull":         {1, 1, func(a []expr.Expr) (expr.Expr, error) { return called("IS NOT NULL", a) }, true},
+		"isnull":          {1, 1, func(a []expr.Expr) (expr.Expr, error) { return call("IS NULL", a...) }, true},
+		"notnull":         {1, 1, func(a []expr.Expr) (expr.Expr, error) { return call("IS NOT NULL", a...) }, true},
 		"istrue":          {1, 1, func(a []expr.Expr) (expr.Expr, error) { return truth("IS TRUE", a) }, false},
 		"isfalse":         {1, 1, func(a []expr.Expr) (expr.Expr, error) { return truth("IS FALSE", a) }, false},
 		"nottrue":         {1, 1, func(a []expr.Expr) (expr.Expr, error) { return truth("IS NOT TRUE", a) }, false},
@@ -96,7 +92,7 @@ func init() { // some forms call others
 		"greatest":        {0, -1, func(a []expr.Expr) (expr.Expr, error) { return extreme("GREATEST", a) }, false},
 		"least":           {0, -1, func(a []expr.Expr) (expr.Expr, error) { return extreme("LEAST", a) }, false},
 
-		"pi":          {0, 0, func(a []expr.Expr) (expr.Expr, error) { return called("PI", a) }, false},
+		"pi":          {0, 0, func(a []expr.Expr) (expr.Expr, error) { return call("PI", a...) }, false},
 		"abs":         {1, 1, func(a []expr.Expr) (expr.Expr, error) { return ofNumber("ABS", a) }, false},
 		"max":         {2, 2, func(a []expr.Expr) (expr.Expr, error) { return ofNumbers("GREATEST", a) }, false},
 		"min":         {2, 2, func(a []expr.Expr) (expr.Expr, error) { return ofNumbers("LEAST", a) }, false},
@@ -197,7 +193,6 @@ func init() { // some forms call others
 }
 
 // isFunction reports whether the native language has a function or operator of a name.
-
 func isFunction(name string) bool {
 	_, is := own[name]
 	if !is {
@@ -207,7 +202,6 @@ func isFunction(name string) bool {
 }
 
 // function binds a function of the native language by name.
-
 func function(name string, args []expr.Expr) (expr.Expr, error) {
 	if f, ok := own[name]; ok {
 		if len(args) < f.least || f.most >= 0 && len(args) > f.most {
@@ -242,7 +236,6 @@ func function(name string, args []expr.Expr) (expr.Expr, error) {
 }
 
 // wrongCount says how many arguments a function takes.
-
 func wrongCount(name string, least, most int) error {
 	count, s := "", "s"
 	switch {
@@ -262,7 +255,6 @@ func wrongCount(name string, least, most int) error {
 }
 
 // byNativeName is the catalog of package expr under the names of the native language.
-
 var byNativeName = sync.OnceValue(func() map[string]*expr.Function {
 	m := map[string]*expr.Function{}
 	for _, f := range expr.Functions() {
@@ -290,60 +282,6 @@ func functionNames() []string {
 	return out
 }
 
-func called(name string, args []expr.Expr) (expr.Expr, error) {
-	return expr.NewCall(expr.MustLookup(name), args, fault.Span{})
-}
-
-// computed calls a function of numbers that are all made of type to. One argument that is no number makes the result NULL; of several, what is no number
-
-// counts as 0.
-
-// noNumber is the NULL of a type that depends on args: no constant, if one of them is none.
-
-// numberOrZero makes a number of type to of e; of texts and lists, what is no number counts as 0.
-
-// converted calls a function of arguments that are all converted alike.
-
-// operator binds arithmetic: two texts are joined by + and else refused, two whole numbers give a whole one, everything else a DOUBLE.
-
-// arithmetic is an operator of numbers.
-
-// ofNumber calls a function of a number that keeps its type.
-
-// ofNumbers calls a function of two numbers: whole ones, or else DOUBLEs.
-
-// twoNumbers makes two whole numbers or two DOUBLEs of arguments; a type says that the result is a NULL of it.
-
-// withNulls is e where no argument is NULL.
-
-// extreme binds greatest and least: of numbers, or else of texts; NULLs are left out.
-
-// distinct binds the comparisons that take a NULL for a value.
-
-// caseSearched binds case_searched(cond, then, cond, then, .., else).
-
-// caseSimple binds case_simple(x, value, then, .., else).
-
-// elementAs casts a list of one element, which is all that can be cast to no list.
-
-// ofPattern calls a function of a text and a regular expression.
-
-// contained binds a search for a constant text.
-
-// textAndCount calls a function of a text and a number.
-
-// format binds format(pattern, ..): a NULL pattern is NULL.
-
-// substring counts from 0.
-
-// strpos counts from 0 and is -1 where nothing is found.
-
-// timeCall calls a time function whose arguments at the given places are milliseconds.
-
-// timestampExtract binds timestamp_extract, which counts centuries and millennia in DOUBLE.
-
-// timestampFormat binds timestamp_format. Without a format it is that of ISO 8601, with Z for no offset.
-
 func isNullConstant(e expr.Expr) bool {
 	l, ok := e.(*expr.Literal)
 	return ok && l.Value == nil
@@ -352,21 +290,3 @@ func isNullConstant(e expr.Expr) bool {
 func isConstants(args []expr.Expr) bool {
 	return !slices.ContainsFunc(args, func(a expr.Expr) bool { _, ok := a.(*expr.Literal); return !ok })
 }
-
-// arrayOf makes an array of its arguments: of texts if one is a text, else of DOUBLE if one is.
-
-// ofList calls a function of a list, which is the argument at a place.
-
-// containment calls a function of two lists, of which the second is made one of elements as the first has them.
-
-// ofElement calls a function of a list and of what is an element of it; first says that the element is its first argument.
-
-// concatenation makes one list of two, with the elements that the first has.
-
-// addToSet makes a set of two lists: each value once, in order.
-
-// toMultiValue makes a list of texts.
-
-// toArray makes an array of texts.
-
-// harmonizeNulls makes a list with a NULL of a NULL and of a list without values.

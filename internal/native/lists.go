@@ -7,6 +7,7 @@ import (
 
 // The functions of lists.
 
+// arrayOf makes an array of its arguments: of texts if one is a text, else of DOUBLE if one is.
 func arrayOf(args []expr.Expr) (expr.Expr, error) {
 	for i, a := range args {
 		x := operand(a)
@@ -27,9 +28,10 @@ func arrayOf(args []expr.Expr) (expr.Expr, error) {
 			args[i] = &expr.Literal{T: textType}
 		}
 	}
-	return called("ARRAY", args)
+	return call("ARRAY", args...)
 }
 
+// ofList calls a function of a list, which is the argument at a place.
 func ofList(name string, args []expr.Expr, at int) (expr.Expr, error) {
 	x, err := list(args[at])
 	if err != nil {
@@ -38,7 +40,7 @@ func ofList(name string, args []expr.Expr, at int) (expr.Expr, error) {
 	if args[at] = x; isUnknown(x) {
 		return x, nil
 	}
-	return called(name, args)
+	return call(name, args...)
 }
 
 func elementOf(name string) func(args []expr.Expr) (expr.Expr, error) {
@@ -52,6 +54,7 @@ func elementOf(name string) func(args []expr.Expr) (expr.Expr, error) {
 	}
 }
 
+// containment calls a function of two lists, of which the second is made one of elements as the first has them.
 func containment(name string) func(args []expr.Expr) (expr.Expr, error) {
 	return func(args []expr.Expr) (expr.Expr, error) {
 		a, err := list(args[0])
@@ -76,6 +79,7 @@ func containment(name string) func(args []expr.Expr) (expr.Expr, error) {
 	}
 }
 
+// ofElement calls a function of a list and of what is an element of it; first says that the element is its first argument.
 func ofElement(name string, of, x expr.Expr, first bool) (expr.Expr, error) {
 	of, err := list(of)
 	if err != nil {
@@ -114,6 +118,7 @@ func ofElement(name string, of, x expr.Expr, first bool) (expr.Expr, error) {
 	return call(name, of, x)
 }
 
+// concatenation makes one list of two, with the elements that the first has.
 func concatenation(args []expr.Expr) (expr.Expr, error) {
 	a, err := list(args[0])
 	if err != nil {
@@ -138,6 +143,7 @@ func concatenation(args []expr.Expr) (expr.Expr, error) {
 	return withNulls(e, a, b)
 }
 
+// addToSet makes a set of two lists: each value once, in order.
 func addToSet(args []expr.Expr) (expr.Expr, error) {
 	if isUnknown(args[1]) {
 		a, err := list(args[0])
@@ -197,6 +203,7 @@ func split(args []expr.Expr) (expr.Expr, error) {
 	return call("STRING_TO_ARRAY", x, by)
 }
 
+// toMultiValue makes a list of texts.
 func toMultiValue(args []expr.Expr) (expr.Expr, error) {
 	x, err := list(args[0])
 	if err != nil || isUnknown(x) {
@@ -208,6 +215,7 @@ func toMultiValue(args []expr.Expr) (expr.Expr, error) {
 	return call("ARRAY_TO_MV", x)
 }
 
+// toArray makes an array of texts.
 func toArray(args []expr.Expr) (expr.Expr, error) {
 	x, err := list(args[0])
 	if err != nil || isUnknown(x) {
@@ -216,6 +224,7 @@ func toArray(args []expr.Expr) (expr.Expr, error) {
 	return expr.NewCast(x, expr.ArrayOf(textType), fault.Span{})
 }
 
+// harmonizeNulls makes a list with a NULL of a NULL and of a list without values.
 func harmonizeNulls(args []expr.Expr) (expr.Expr, error) {
 	x, err := toArray(args)
 	if err != nil || isUnknown(x) {

@@ -9,6 +9,8 @@ import (
 
 // Arithmetic and the functions of numbers.
 
+// computed calls a function of numbers that are all made of type to. One argument that is no number makes the result NULL; of several, what is no number
+// counts as 0.
 func computed(name string, to expr.Type, args []expr.Expr) (expr.Expr, error) {
 	result := doubleType
 	if to == longType && name != "BITWISE_CONVERT_LONG_BITS_TO_DOUBLE" || name == "BITWISE_CONVERT_DOUBLE_TO_LONG_BITS" || name == "$GET_EXPONENT" {
@@ -40,6 +42,7 @@ func one(b bool) int {
 	return 0
 }
 
+// noNumber is the NULL of a type that depends on args: no constant, if one of them is none.
 func noNumber(t expr.Type, args []expr.Expr) expr.Expr {
 	if isConstants(args) {
 		return unknown()
@@ -47,6 +50,7 @@ func noNumber(t expr.Type, args []expr.Expr) expr.Expr {
 	return &expr.Literal{T: t.OrNull(true)}
 }
 
+// numberOrZero makes a number of type to of e; of texts and lists, what is no number counts as 0.
 func numberOrZero(e expr.Expr, to expr.Type) (expr.Expr, error) {
 	x, err := number(e)
 	if err != nil {
@@ -71,6 +75,7 @@ func numberOrZero(e expr.Expr, to expr.Type) (expr.Expr, error) {
 	return withNulls(x, operand(e))
 }
 
+// converted calls a function of arguments that are all converted alike.
 func converted(name string, to func(expr.Expr) (expr.Expr, error), args []expr.Expr) (expr.Expr, error) {
 	for i, a := range args {
 		x, err := to(a)
@@ -96,9 +101,10 @@ func negative(args []expr.Expr) (expr.Expr, error) {
 	if err != nil || isUnknown(x) {
 		return x, err
 	}
-	return called("-", []expr.Expr{x})
+	return call("-", []expr.Expr{x}...)
 }
 
+// operator binds arithmetic: two texts are joined by + and else refused, two whole numbers give a whole one, everything else a DOUBLE.
 func operator(name string) func(args []expr.Expr) (expr.Expr, error) {
 	return func(args []expr.Expr) (expr.Expr, error) {
 		a, b := operand(args[0]), operand(args[1])
@@ -137,8 +143,10 @@ func operator(name string) func(args []expr.Expr) (expr.Expr, error) {
 	}
 }
 
+// arithmetic is an operator of numbers.
 func arithmetic(op string, a, b expr.Expr) (expr.Expr, error) { return operator(op)([]expr.Expr{a, b}) }
 
+// ofNumber calls a function of a number that keeps its type.
 func ofNumber(name string, args []expr.Expr) (expr.Expr, error) {
 	x := operand(args[0])
 	switch t := x.Type(); {
@@ -150,6 +158,7 @@ func ofNumber(name string, args []expr.Expr) (expr.Expr, error) {
 	return call(name, x)
 }
 
+// ofNumbers calls a function of two numbers: whole ones, or else DOUBLEs.
 func ofNumbers(name string, args []expr.Expr) (expr.Expr, error) {
 	a, b, t, err := twoNumbers(args)
 	if err != nil || t.Base != expr.Invalid {
@@ -162,6 +171,7 @@ func ofNumbers(name string, args []expr.Expr) (expr.Expr, error) {
 	return withNulls(e, a, b) // where the function of SQL leaves a NULL out
 }
 
+// twoNumbers makes two whole numbers or two DOUBLEs of arguments; a type says that the result is a NULL of it.
 func twoNumbers(args []expr.Expr) (a, b expr.Expr, null expr.Type, err error) {
 	a, b = operand(args[0]), operand(args[1])
 	switch {
@@ -182,6 +192,7 @@ func twoNumbers(args []expr.Expr) (a, b expr.Expr, null expr.Type, err error) {
 	return a, b, expr.Type{}, err
 }
 
+// withNulls is e where no argument is NULL.
 func withNulls(e expr.Expr, args ...expr.Expr) (expr.Expr, error) {
 	var terms []expr.Expr
 	for _, a := range args {
@@ -260,9 +271,10 @@ func humanReadable(name string, args []expr.Expr) (expr.Expr, error) {
 	if isUnknown(args[0]) {
 		return args[0], nil
 	}
-	return called(name, args)
+	return call(name, args...)
 }
 
+// extreme binds greatest and least: of numbers, or else of texts; NULLs are left out.
 func extreme(name string, args []expr.Expr) (expr.Expr, error) {
 	args = slices.DeleteFunc(args, isUnknown)
 	if len(args) == 0 {
@@ -272,5 +284,5 @@ func extreme(name string, args []expr.Expr) (expr.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	return called(name, args)
+	return call(name, args...)
 }

@@ -33,6 +33,7 @@ func like(args []expr.Expr) (expr.Expr, error) {
 	return expr.NewLike(x, args[1], escape, false, fault.Span{})
 }
 
+// ofPattern calls a function of a text and a regular expression.
 func ofPattern(name string) func(args []expr.Expr) (expr.Expr, error) {
 	return func(args []expr.Expr) (expr.Expr, error) {
 		x, err := text(args[0])
@@ -42,10 +43,11 @@ func ofPattern(name string) func(args []expr.Expr) (expr.Expr, error) {
 		if args[0] = x; isNullConstant(x) {
 			return unknown(), nil
 		}
-		return called(name, args)
+		return call(name, args...)
 	}
 }
 
+// contained binds a search for a constant text.
 func contained(name string) func(args []expr.Expr) (expr.Expr, error) {
 	return func(args []expr.Expr) (expr.Expr, error) {
 		if _, ok := args[1].(*expr.Literal); !ok {
@@ -68,7 +70,7 @@ func parseLong(args []expr.Expr) (expr.Expr, error) {
 			return nil, err
 		}
 	}
-	return called("PARSE_LONG", args)
+	return call("PARSE_LONG", args...)
 }
 
 func reverse(args []expr.Expr) (expr.Expr, error) {
@@ -78,50 +80,39 @@ func reverse(args []expr.Expr) (expr.Expr, error) {
 	return ofTexts("REVERSE", args)
 }
 
+// textAndCount calls a function of a text and a number.
 func textAndCount(name string) func(args []expr.Expr) (expr.Expr, error) {
 	return func(args []expr.Expr) (expr.Expr, error) {
-		x, err := text(args[0])
-		if err != nil {
+		if err := convertEach(args, text, long); err != nil {
 			return nil, err
 		}
-		n, err := long(args[1])
-		if err != nil {
-			return nil, err
-		}
-		if l, ok := n.(*expr.Literal); ok && name != "REPEAT" {
+		if l, ok := args[1].(*expr.Literal); ok && name != "REPEAT" {
 			if k, isLong := l.Value.(int64); isLong && k < 0 {
 				return nil, invalid("Function [%s] of native expressions needs a number that is not negative", lower(name))
 			}
 		}
-		return call(name, x, n)
+		return call(name, args...)
 	}
 }
 
 func pad(name string) func(args []expr.Expr) (expr.Expr, error) {
 	return func(args []expr.Expr) (expr.Expr, error) {
-		x, err := text(args[0])
-		if err != nil {
+		if err := convertEach(args, text, long, text); err != nil {
 			return nil, err
 		}
-		n, err := long(args[1])
-		if err != nil {
-			return nil, err
-		}
-		with, err := text(args[2])
-		if err != nil {
-			return nil, err
-		}
-		return call(name, x, n, with)
+		return call(name, args...)
 	}
 }
 
+// format binds format(pattern, ..): a NULL pattern is NULL.
 func format(args []expr.Expr) (expr.Expr, error) {
 	for i, a := range args {
 		args[i] = operand(a)
 	}
-	return called("STRING_FORMAT", args)
+	return call("STRING_FORMAT", args...)
 }
 
+// substring counts from 0.
 func substring(args []expr.Expr) (expr.Expr, error) {
 	x, err := text(args[0])
 	if err != nil {
@@ -131,18 +122,16 @@ func substring(args []expr.Expr) (expr.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	return called("SUBSTRING", append([]expr.Expr{x, from}, args[2:]...))
+	return call("SUBSTRING", append([]expr.Expr{x, from}, args[2:]...)...)
 }
 
+// strpos counts from 0 and is -1 where nothing is found.
 func strpos(args []expr.Expr) (expr.Expr, error) {
-	x, err := text(args[0])
-	if err != nil {
+	if err := convertEach(args, text, text); err != nil {
 		return nil, err
 	}
-	part, err := text(args[1])
-	if err != nil {
-		return nil, err
-	}
+	x, part := args[0], args[1]
+	var err error
 	if isNullConstant(x) || isNullConstant(part) {
 		return &expr.Literal{T: longType}, nil
 	}

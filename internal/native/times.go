@@ -8,6 +8,7 @@ import (
 
 // The functions of times, which are milliseconds.
 
+// timeCall calls a time function whose arguments at the given places are milliseconds.
 func timeCall(name string, args []expr.Expr, at ...int) (expr.Expr, error) {
 	for _, i := range at {
 		if i >= len(args) || i > 0 && isNullConstant(args[i]) {
@@ -25,9 +26,10 @@ func timeCall(name string, args []expr.Expr, at ...int) (expr.Expr, error) {
 	if isUnknown(args[0]) {
 		return args[0], nil
 	}
-	return called(name, args)
+	return call(name, args...)
 }
 
+// timestampExtract binds timestamp_extract, which counts centuries and millennia in DOUBLE.
 func timestampExtract(args []expr.Expr) (expr.Expr, error) {
 	unit, _ := constantText(args[1])
 	e, err := timeCall("TIME_EXTRACT", args, 0)
@@ -37,6 +39,7 @@ func timestampExtract(args []expr.Expr) (expr.Expr, error) {
 	return e, err
 }
 
+// timestampFormat binds timestamp_format. Without a format it is that of ISO 8601, with Z for no offset.
 func timestampFormat(args []expr.Expr) (expr.Expr, error) {
 	if len(args) > 1 && !isNullConstant(args[1]) {
 		return timeCall("TIME_FORMAT", args, 0)
@@ -73,7 +76,7 @@ func timestampParse(args []expr.Expr) (expr.Expr, error) {
 	for len(args) > 1 && isNullConstant(args[len(args)-1]) {
 		args = args[:len(args)-1]
 	}
-	return called("TIME_PARSE", args)
+	return call("TIME_PARSE", args...)
 }
 
 func timestamp(args []expr.Expr) (expr.Expr, error) {

@@ -245,15 +245,20 @@ func pushableThrough(e expr.Expr, p *Project) bool {
 	if !readsOnly(e, func(c int) bool { return !isVolatile(p.Exprs[c]) }) {
 		return false
 	}
+	return !IsOvergrown(e, p.Exprs)
+}
+
+// IsOvergrown reports whether e would be too large if the expressions below stood in it for the columns it reads.
+func IsOvergrown(e expr.Expr, below []expr.Expr) bool {
 	size := 0
 	count := func(expr.Expr) bool { size++; return size <= maxMergedNodes }
 	expr.Walk(e, func(x expr.Expr) bool {
 		if c, ok := x.(*expr.Column); ok {
-			expr.Walk(p.Exprs[c.Index], count)
+			expr.Walk(below[c.Index], count)
 		}
 		return count(x)
 	})
-	return size <= maxMergedNodes
+	return size > maxMergedNodes
 }
 
 // readsSome reports whether e reads a column: a constant condition says something of all rows and stays where it is.

@@ -232,22 +232,9 @@ func (s *stage) over(e expr.Expr) expr.Expr {
 	})
 }
 
-// maxWrittenParts bounds the size of an expression over those of the stage before: beyond it the stage becomes a query of its own. A tower of
-// subqueries that each use a column twice would double the expression at every level.
-const maxWrittenParts = 10_000
-
-// isOvergrown reports whether e, over the columns of the last node, is too large over what the stage's expressions are over.
-func (s *stage) isOvergrown(e expr.Expr) bool {
-	parts := 0
-	count := func(expr.Expr) bool { parts++; return parts <= maxWrittenParts }
-	expr.Walk(e, func(x expr.Expr) bool {
-		if c, ok := x.(*expr.Column); ok {
-			expr.Walk(s.cols[c.Index], count)
-		}
-		return count(x)
-	})
-	return parts > maxWrittenParts
-}
+// isOvergrown reports whether e, over the columns of the last node, is too large over what the stage's expressions are over: the stage becomes a
+// query of its own then.
+func (s *stage) isOvergrown(e expr.Expr) bool { return plan.IsOvergrown(e, s.cols) }
 
 func and(a, b expr.Expr) expr.Expr {
 	if a == nil {

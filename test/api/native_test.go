@@ -1,6 +1,8 @@
 package api
 
 import (
+	"encoding/json"
+	"net/http"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -19,6 +21,44 @@ func TestNativeExchanges(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	player := s.LoadGolden(t.Context(), t, shared)
 	replayNative(t, player, filepath.Join(shared, "golden", "native"), "native")
+}
+
+// TestNativeExchangesOverACluster is the same over processes of one role each, that pass each other plans and rows.
+func TestNativeExchangesOverACluster(t *testing.T) {
+	shared := server.Shared(t)
+	c := server.StartCluster(t, server.ClusterOptions{Processes: server.Small})
+	player := c.LoadGolden(t.Context(), t, shared)
+	replayNative(t, player, filepath.Join(shared, "golden", "native"), "native")
+
+	// Lambdas and folds are sent to where the rows are, and the accumulators of many segments become one.
+	var groups []struct {
+		Event struct {
+			Namespace                                     string
+			Added, Deleted, Twice, Folded, Listed, Larger int64
+		}
+	}
+	err := c.Call(t.Context(), http.MethodPost, "/service/v2", json.RawMessage(`{"queryType":"groupBy","dataSource":"wikiticker","intervals":["2015-09-12/2015-09-13"],
+		"granularity":"all","dimensions":["namespace"],"virtualColumns":[
+			{"type":"expression","name":"doubled","expression":"fold((x, acc) -> acc + x, map(x -> x * 2, array(added, deleted)), 0)","outputType":"LONG"}],
+		"aggregations":[{"type":"longSum","name":"twice","fieldName":"doubled"},{"type":"longSum","name":"added","fieldName":"added"},{"type":"longSum","name":"deleted","fieldName":"deleted"},
+			{"type":"expression","name":"folded","fields":["added","deleted"],"initialValue":"0","fold":"__acc + 2 * (added + deleted)","combine":"__acc + folded"},
+			{"type":"expression","name":"listed","fields":["added"],"initialValue":"ARRAY<LONG>[]","fold":"if(added > 500, array_append(__acc, added), __acc)",
+				"combine":"array_concat(__acc, listed)","finalize":"array_length(o)"},
+			{"type":"filtered","filter":{"type":"range","column":"added","matchValueType":"LONG","lower":500,"lowerOpen":true},"aggregator":{"type":"count","name":"larger"}}]}`), &groups)
+	if err != nil {
+		t.Fatal(err)
+	}
+	larger := int64(0)
+	for _, g := range groups {
+		e := g.Event
+		if sum := 2 * (e.Added + e.Deleted); e.Twice != sum || e.Folded != sum || e.Listed != e.Larger {
+			t.Errorf("namespace %q: %+v", e.Namespace, e)
+		}
+		larger += e.Larger
+	}
+	if larger < 100 {
+		t.Errorf("%d rows in lists: this tests too little", larger)
+	}
 }
 
 // TestNativeSketches is the same for the native queries of sketches, whose datasources are those of the statements of golden/corpus.

@@ -549,13 +549,10 @@ func appendOne(name, native string, list int, multi bool, summary string) *Funct
 
 // typed gives the empty array ARRAY[], whose elements have no type, elements of type elem.
 func (b *binding) typed(i int, elem Type) {
-	if b.err != nil || b.elem(i).Base != Null {
+	if b.err != nil || b.elem(i).Base != Null || elem.Base == Null {
 		return
 	}
-	switch elem.Base {
-	case Null:
-		elem = Of(Varchar)
-	case Float:
+	if elem.Base == Float {
 		elem = Of(Double)
 	}
 	b.args[i] = &Cast{X: b.args[i], T: ArrayOf(elem.Plain())}

@@ -124,10 +124,18 @@ func (w *Writer) appendTypes(dst []byte, t expr.Type) []byte {
 	return append(dst, '}')
 }
 
-// runtimeName returns the runtime type name of the headers; ok is false for types without one.
+// runtimeName returns the runtime type name of the headers; ok is false for types without one, as that of an untyped NULL and of arrays of them
+// (spec/sql.md, section 6.10).
 func runtimeName(t expr.Type) (name string, ok bool) {
 	if t.Multi {
 		t = t.Elem()
+	}
+	innermost := t
+	for innermost.Base == expr.Array {
+		innermost = innermost.Elem()
+	}
+	if innermost.Base == expr.Null {
+		return "", false
 	}
 	r := t.Runtime()
 	return r.String(), r.Kind != vector.KindInvalid

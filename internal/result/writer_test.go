@@ -118,13 +118,13 @@ func TestTypeNamesInHeaders(t *testing.T) {
 	}
 	o := Options{Format: ArrayLines, Header: true, TypesHeader: true, SQLTypesHeader: true}
 	want := `["ts","d","f","x","b","a","mv","j","hll","u","r"]` + "\n" +
-		`["LONG","LONG","FLOAT","DOUBLE","LONG","ARRAY<LONG>","STRING","COMPLEX<json>","COMPLEX<hyperUnique>","STRING",null]` + "\n" +
+		`["LONG","LONG","FLOAT","DOUBLE","LONG","ARRAY<LONG>","STRING","COMPLEX<json>","COMPLEX<hyperUnique>",null,null]` + "\n" +
 		`["TIMESTAMP","DATE","FLOAT","DECIMAL","BOOLEAN","ARRAY","VARCHAR","OTHER","OTHER","NULL","ROW"]` + "\n\n"
 	if diff := cmp.Diff(want, render(t, columns, o)); diff != "" {
 		t.Error(diff)
 	}
 	o.Format = CSV
-	want = "ts,d,f,x,b,a,mv,j,hll,u,r\nLONG,LONG,FLOAT,DOUBLE,LONG,ARRAY<LONG>,STRING,COMPLEX<json>,COMPLEX<hyperUnique>,STRING,\n" +
+	want = "ts,d,f,x,b,a,mv,j,hll,u,r\nLONG,LONG,FLOAT,DOUBLE,LONG,ARRAY<LONG>,STRING,COMPLEX<json>,COMPLEX<hyperUnique>,,\n" +
 		"TIMESTAMP,DATE,FLOAT,DECIMAL,BOOLEAN,ARRAY,VARCHAR,OTHER,OTHER,NULL,ROW\n\n"
 	if diff := cmp.Diff(want, render(t, columns, o)); diff != "" {
 		t.Error(diff)

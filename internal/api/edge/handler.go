@@ -81,6 +81,10 @@ func protect(h Handler, w http.ResponseWriter, r *http.Request) (err error) {
 	return h(w, r)
 }
 
+// WithoutMark returns a JSON body without the byte order mark that some editors and shells put in front of it (RFC 8259, section 8.1, lets a
+// reader ignore it).
+func WithoutMark(body []byte) []byte { return bytes.TrimPrefix(body, []byte("\uFEFF")) }
+
 // Mux collects routes. Patterns are those of http.ServeMux with canonical paths ("POST /service/v2/sql").
 type Mux struct {
 	*http.ServeMux

@@ -82,6 +82,13 @@ func (a *API) Routes(mux *edge.Mux) {
 		mux.On("POST "+path, a.run)
 	}
 	mux.On("DELETE /service/v2/{id}", a.cancel)
+	// Names of endpoints are no ids.
+	for name, allowed := range map[string]string{"sql": http.MethodPost, "candidates": http.MethodPost, "datasources": http.MethodGet} {
+		mux.ServeMux.HandleFunc("DELETE /service/v2/"+name, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Allow", allowed)
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		})
+	}
 	// Without this, a POST to an endpoint that is turned off would be 405 because of the DELETE.
 	mux.ServeMux.HandleFunc("POST /service/v2/{id}", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) })
 }
@@ -103,7 +110,7 @@ func (a *API) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 		}
 		return nil, fault.Malformed("Request body could not be read: %v", err)
 	}
-	return body, nil
+	return edge.WithoutMark(body), nil
 }
 
 func (a *API) run(w http.ResponseWriter, r *http.Request) (err error) {

@@ -232,6 +232,10 @@ func TestStatuses(t *testing.T) {
 		{"POST", "/service/v2", `{"queryType":"timeBoundary","dataSource":"x","context":{"bySegment":true}}`, 200},
 		{"POST", "/service/v2/nosuch", `{}`, 404},
 		{"DELETE", "/service/v2/nosuch", ``, 202},
+		{"DELETE", "/service/v2/sql", ``, 405},
+		{"DELETE", "/service/v2/candidates", ``, 405},
+		{"DELETE", "/service/v2/datasources", ``, 405},
+		{"POST", "/service/v2", "\uFEFF" + `{"queryType":"timeBoundary","dataSource":"x"}`, 200},
 		{"GET", "/service/v2", ``, 405},
 	} {
 		if got, body := ask(t, c.method, c.path, c.body); got != c.want {

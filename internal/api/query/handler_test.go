@@ -216,6 +216,7 @@ func TestRequestFaults(t *testing.T) {
 		{jsonType, "", 400, badJSON, "Empty query"},
 		{jsonType, " null ", 400, badJSON, "Empty query"},
 		{jsonType, "{}", 400, badJSON, "Empty query"},
+		{jsonType, "\uFEFF{}", 400, badJSON, "Empty query"},
 		{jsonType, `{"query":null}`, 400, badJSON, "Empty query"},
 		{"text/plain", " \n", 400, badJSON, "Empty query"},
 		{"application/x-www-form-urlencoded", "", 400, badJSON, "Empty query"},

@@ -113,7 +113,7 @@ func ReadRequest(w http.ResponseWriter, r *http.Request, maxBytes int64, dialect
 }
 
 func (req *Request) decode(body []byte) error {
-	trimmed := bytes.TrimSpace(body)
+	trimmed := bytes.TrimSpace(edge.WithoutMark(body))
 	if len(trimmed) == 0 || string(trimmed) == "null" {
 		return fault.Malformed("Empty query")
 	}

@@ -128,8 +128,12 @@ func (r *Record) Compare(status int, body []byte) string {
 		}
 	}
 	for i, t := range r.Types {
-		if t != nil && rows[1][i] != any(*t) {
-			return fmt.Sprintf("runtime types %v, want %s at %d", rows[1], *t, i)
+		var want any
+		if t != nil {
+			want = *t
+		}
+		if rows[1][i] != want {
+			return fmt.Sprintf("runtime types %v, want %v at %d", rows[1], want, i)
 		}
 	}
 	return r.compareRows(rows[3:])

@@ -9,7 +9,8 @@ import (
 )
 
 func TestCompare(t *testing.T) {
-	rows := `{"id":"a","sql":"SELECT x, y FROM t","columns":["x","y"],"types":["LONG",null],"sqlTypes":["BIGINT","DOUBLE"],"rows":[[1,0.1],[2,null]]}`
+	rows := `{"id":"a","sql":"SELECT x, y FROM t","columns":["x","y"],"types":["LONG","DOUBLE"],"sqlTypes":["BIGINT","DOUBLE"],"rows":[[1,0.1],[2,null]]}`
+	untyped := `{"id":"d","sql":"SELECT NULL","columns":["x"],"types":[null],"sqlTypes":["NULL"],"rows":[[null]]}`
 	loose := strings.Replace(rows, `"rows"`, `"unordered":true,"rows"`, 1)
 	const head = `["x","y"],["LONG","DOUBLE"],["BIGINT","DOUBLE"]`
 	refused := `{"id":"b","sql":"SELEC","error":{"status":400,"body":{"category":"INVALID_INPUT","errorCode":"invalidInput"}}}`
@@ -29,6 +30,8 @@ func TestCompare(t *testing.T) {
 		{"name", rows, 200, `[["x","z"],["LONG","DOUBLE"],["BIGINT","DOUBLE"],[1,0.1],[2,null]]`, "columns"},
 		{"more columns", rows, 200, `[["x","y","z"],["LONG","DOUBLE","LONG"],["BIGINT","DOUBLE","BIGINT"],[1,0.1,1],[2,null,1]]`, "columns"},
 		{"type", rows, 200, `[["x","y"],["LONG","DOUBLE"],["INTEGER","DOUBLE"],[1,0.1],[2,null]]`, "SQL types"},
+		{"no type", untyped, 200, `[["x"],[null],["NULL"],[null]]`, ""},
+		{"a type where there is none", untyped, 200, `[["x"],["STRING"],["NULL"],[null]]`, "runtime types"},
 		{"header only", rows, 200, `[["x","y"]]`, "header rows are missing"},
 		{"error instead", rows, 400, `{}`, "status 400"},
 		{"error", refused, 400, `{"category":"INVALID_INPUT","errorCode":"invalidInput"}`, ""},

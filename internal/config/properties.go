@@ -63,6 +63,7 @@ var Properties = []Property{
 	{Key: "service.server.http.maxRequestBytes", Kind: Bytes, Default: "64MiB", Doc: "Largest request body."},
 	{Key: "service.query.default.context.<name>", Kind: Text, Default: "", Doc: "Default of a query context parameter."},
 	{Key: "service.sql.enable", Kind: Bool, Default: "true", Doc: "Serve SQL."},
+	{Key: "service.sql.planner.requireTimeCondition", Kind: Bool, Default: "false", Doc: "Refuse SQL queries that read a datasource without a condition on `__time`."},
 	{Key: "service.sql.planner.sqlTimeZone", Kind: Text, Default: "UTC", Doc: "Time zone of queries that set none."},
 	{Key: "service.query.scheduler.numThreads", Kind: Int, Default: "0", Doc: "Queries that may run at once; more are refused with 429. 0: any number."},
 	{Key: "service.query.scheduler.laning.strategy", Kind: Text, Default: "none", Doc: "How queries are put into lanes, which have limits of their own: `none`, `hilo` (those of a negative `priority` into lane `low`) or `manual` (by `lane` in their context)."},

@@ -26,7 +26,6 @@ type settings struct {
 	// finalizeAggregations is false when an INSERT keeps aggregates in their intermediate form.
 	finalizeAggregations bool
 	finalizeSketches     bool
-	requireTime          bool
 	// skipEmptyBuckets is false when groups by time show buckets without rows.
 	skipEmptyBuckets bool
 }
@@ -66,7 +65,6 @@ func readSettings(r *Request, sets []*syntax.Set) (settings, error) {
 	s.finalizeAggregations = c.boolean("finalizeAggregations", true)
 	s.finalizeSketches = c.boolean("sqlFinalizeOuterSketches", false)
 	s.skipEmptyBuckets = c.values["skipEmptyBuckets"] != false && c.values["skipEmptyBuckets"] != "false"
-	s.requireTime = c.values["requireTimeCondition"] == true || c.values["requireTimeCondition"] == "true"
 	s.outerLimit = c.long("sqlOuterLimit", -1)
 	s.maxSubqueryRows = max(c.long("maxSubqueryRows", 0), 0)
 	switch name := merged["sqlTimeZone"].(type) {

@@ -91,8 +91,6 @@ type Statement struct {
 	Lookups expr.Lookups
 	// Target is set for INSERT and REPLACE of a datasource; an INSERT INTO EXTERN has a plan.Export as its root.
 	Target *Target
-	// RequireTime says that the context wants every scan bounded in time; the optimized plan knows (plan.CheckTimeBounds).
-	RequireTime bool
 	// MaxSubqueryRows is for exec.Env.
 	MaxSubqueryRows int64
 }
@@ -136,8 +134,7 @@ func Prepare(ctx context.Context, r Request) (*Statement, error) {
 	if b.params, err = b.readParams(script.Params); err != nil {
 		return nil, err
 	}
-	s := &Statement{Context: b.settings.merged, Now: b.settings.now, Zone: b.settings.zone, RequireTime: b.settings.requireTime, Lookups: r.Lookups,
-		MaxSubqueryRows: b.settings.maxSubqueryRows}
+	s := &Statement{Context: b.settings.merged, Now: b.settings.now, Zone: b.settings.zone, Lookups: r.Lookups, MaxSubqueryRows: b.settings.maxSubqueryRows}
 	b.env = expr.Context{Zone: b.settings.zone, Now: b.settings.now, Lookups: r.Lookups}
 
 	inner := script.Statement

@@ -95,7 +95,6 @@ var differs = []wanted{
 	{difference: `: 300, want 44$|^0 rows, want 1$`, sql: `\?`, why: "a whole number is never cut (6.1)"},
 	{difference: `^SQL types \[DOUBLE\]`, sql: `AVG\(`, why: "AVG is DOUBLE (6.10)"},
 	{difference: `^status 400 legacyQueryException: Expected key \[engine\] to be a String`, why: "an unknown engine is refused (4.1)"},
-	{difference: `^status 400 invalidInput: requireTimeCondition is enabled`, why: "requireTimeCondition is a context parameter (4.1)"},
 	{difference: `^status 400 invalidInput: Unsupported engine\[`, why: "an unknown engine is refused (4.1)"},
 	{difference: `^[012] rows, want 4$`, sql: `^SELECT TABLE_NAME FROM INFORMATION_SCHEMA`, why: "sqlOuterLimit holds for system tables too (4.1)"},
 	{difference: `row 0 column 0: "BindableSort\(fetch`, why: "sqlOuterLimit holds for system tables too (4.1)"},

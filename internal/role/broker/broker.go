@@ -49,6 +49,8 @@ type Options struct {
 	// Defaults are the context parameters of queries that don't set them.
 	Defaults map[string]any
 	Zone     *chrono.Zone
+	// RequireTime refuses queries that read a datasource without a condition on its time (plan.CheckTimeBounds).
+	RequireTime bool
 	// Lookups are those that statements may use; nil: there are none.
 	Lookups *lookup.Set
 	// Servers and Dispatcher spread queries over the servers of a cluster; nil: this process reads all segments.
@@ -326,7 +328,7 @@ func (b *Broker) Rows(ctx context.Context, p *Prepared, id string) (query.Rows, 
 		return nil, err
 	}
 	b.o.Meter.Time(b.measured("sqlQuery/planningTimeMs", id), b.o.Clock.Now().Sub(p.began))
-	if p.RequireTime {
+	if b.o.RequireTime {
 		if err := plan.CheckTimeBounds(node); err != nil {
 			return nil, err
 		}

@@ -208,7 +208,7 @@ func (s *services) openBroker() error {
 		},
 		Segments: s.segmentCache("historical"),
 		Threads:  threads, Memory: s.n.memory, Spill: s.n.spill, Defaults: defaults,
-		Zone: zone, Lookups: s.lookups, Meter: s.n.meter, Clock: s.n.o.Clock, Log: s.n.o.Log,
+		Zone: zone, RequireTime: set.Bool("service.sql.planner.requireTimeCondition"), Lookups: s.lookups, Meter: s.n.meter, Clock: s.n.o.Clock, Log: s.n.o.Log,
 	}
 	if s.n.peers.alone { // who asks and who reads are one
 		options.Segments.Use = options.Segments.Use || set.Bool("service.broker.cache.useCache")

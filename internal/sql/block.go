@@ -17,8 +17,9 @@ type block struct {
 	// node is what FROM, and then WHERE, gave; scope names its columns.
 	node  plan.Node
 	scope *scope
-	// aliases are the names SELECT gives to its items.
+	// aliases are the names SELECT gives to its items; shared those that several items have.
 	aliases map[string]*syntax.SelectItem
+	shared  map[string]bool
 	windows map[string]*syntax.WindowDef
 
 	// What the expressions of the block have placeholders for.
@@ -91,6 +92,9 @@ func (blk *block) selectRest(sel *syntax.Select, order []syntax.OrderItem, limit
 	if err != nil {
 		return nil, err
 	}
+	if !blk.in.ordered && limit < 0 && offset == 0 {
+		keys = nil // nobody sees the order
+	}
 	return blk.build(buildInput{items: items, having: having, qualify: qualify, order: keys, distinct: sel.Distinct, limit: limit, offset: offset})
 }
 
@@ -153,6 +157,7 @@ func (blk *block) items(list []syntax.SelectItem) ([]item, error) {
 	var out []item
 	var seen map[string]bool // the columns of * so far
 	taken := map[string]bool{}
+	blk.shared = map[string]bool{}
 	for i := range list {
 		it := &list[i]
 		star, ok := it.X.(*syntax.Star)
@@ -165,6 +170,7 @@ func (blk *block) items(list []syntax.SelectItem) ([]item, error) {
 				return nil, notYet(it.At, "A row value in SELECT")
 			}
 			name, named := itemName(it, len(taken))
+			blk.shared[name] = taken[name]
 			taken[name] = true
 			out = append(out, item{x: e, name: name, named: named, source: it.X})
 			continue

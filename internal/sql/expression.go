@@ -243,6 +243,9 @@ func (x exprs) name(e *syntax.Name) (expr.Expr, error) {
 
 // alias binds the select item called id, nil if there is none.
 func (x exprs) alias(id syntax.Ident) (expr.Expr, error) {
+	if x.aliases && x.shared[id.Name] {
+		return nil, fault.InvalidSQL(id.At, "Column '%s' is ambiguous", id.Name)
+	}
 	it := x.block.aliases[id.Name]
 	if it == nil || it == x.expanding {
 		return nil, nil

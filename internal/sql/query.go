@@ -79,9 +79,6 @@ func (b *binder) queryIn(q *syntax.Query, in surroundings) (*relational, error) 
 		return nil, err
 	}
 	order := q.OrderBy
-	if !in.ordered && limit < 0 && offset == 0 {
-		order = nil
-	}
 	// A body in parentheses has its own clauses; its order matters only to them.
 	inner := in
 	inner.ordered = in.ordered && len(order) == 0
@@ -190,6 +187,9 @@ func (b *binder) orderAndLimit(rel *relational, order []syntax.OrderItem, limit,
 			}
 		}
 		keys = append(keys, sortKeyOver(rel.node, column, &item))
+	}
+	if !in.ordered && limit < 0 && offset == 0 {
+		return rel, nil
 	}
 	n := rel.node
 	if len(extra) > 0 {

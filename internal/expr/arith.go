@@ -113,8 +113,13 @@ var modFunction = &Function{
 			b.cast(1, t)
 		}
 		e, err := NewCall(remainderFunction, b.args, b.at)
-		if err != nil || !t.IsNumeric() {
-			return e, err
+		switch {
+		case err != nil:
+			return nil, err
+		case t.Base == Null:
+			return &Literal{T: t}, nil
+		case !t.IsNumeric():
+			return e, nil
 		}
 		return retype(coerce(e, t), t), nil
 	},

@@ -671,10 +671,14 @@ func joinList(name, summary string) *Function {
 			b.lists(0)
 			b.array(0, Type{})
 			b.texts(0)
-			if b.typ(1).Multi {
+			switch {
+			case b.typ(1).Multi:
 				b.mismatch()
+			case b.typ(1).Base == Array && b.err == nil:
+				b.args[1], b.err = NewCall(listTextFunction, b.args[1:], b.at)
+			default:
+				b.anyText(1)
 			}
-			b.anyText(1)
 			return b.call(Of(Varchar))
 		},
 		Kernel: fixed(func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {

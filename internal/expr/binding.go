@@ -168,6 +168,21 @@ func (b *binding) constant(i int, what string) any {
 	return nil
 }
 
+// written wants a constant that is written as one, not computed; a cast of it will do.
+func (b *binding) written(i int) {
+	e := b.args[i]
+	for {
+		c, ok := e.(*Cast)
+		if !ok {
+			break
+		}
+		e = c.X
+	}
+	if _, ok := e.(*Literal); !ok {
+		b.fail("Argument to function '%s' must be a literal", b.fn.Name)
+	}
+}
+
 func (b *binding) mustBeLiteral(what string) {
 	b.fail("Argument to function '%s' must be a literal: it is the %s", b.fn.Name, what)
 }

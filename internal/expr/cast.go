@@ -35,24 +35,23 @@ func NewCast(x Expr, to Type, at fault.Span) (Expr, error) {
 	if from.OrNull(true) == to.OrNull(true) {
 		return x, nil
 	}
-	if c, ok := x.(*Cast); ok && isUnrounded(c, to) {
-		x = c.X
+	if to.Runtime() == vector.Double || to.IsCharacter() {
+		x = Unrounded(x)
 	}
 	return &Cast{X: x, T: t}, nil
 }
 
-// isUnrounded reports whether a cast to FLOAT inside a cast to a 64-bit number, or to text, may be left out: the reference computes FLOATs in
-// 64 bits and rounds at the end of an expression only.
-func isUnrounded(c *Cast, to Type) bool {
-	return c.T.Base == Float && c.X.Type().Runtime() == vector.Double && (to.Runtime() == vector.Double || to.IsCharacter())
-}
-
-// Unrounded returns x as DOUBLE where it is a FLOAT that was computed in 64 bits, and else x.
+// Unrounded returns x as DOUBLE where it is a FLOAT that is cast from something else, and else x: the reference computes FLOATs in 64 bits
+// and rounds at the end of an expression only.
 func Unrounded(x Expr) Expr {
-	if c, ok := x.(*Cast); ok && isUnrounded(c, Of(Double)) {
+	c, ok := x.(*Cast)
+	if !ok || c.T.Base != Float || c.X.Type().Base == Float {
+		return x
+	}
+	if c.X.Type().Runtime() == vector.Double {
 		return c.X
 	}
-	return x
+	return &Cast{X: c.X, T: Of(Double).OrNull(c.T.Nullable)}
 }
 
 // castable reports whether a cast from one type to another has a meaning.
@@ -92,8 +91,10 @@ func coerce(x Expr, to Type) Expr {
 	if l, ok := x.(*Literal); ok && l.Value == nil {
 		return &Literal{T: to.OrNull(true)}
 	}
-	if c, ok := x.(*Cast); ok && isUnrounded(c, to) {
-		return c.X
+	if to.Runtime() == vector.Double || to.IsCharacter() {
+		if x = Unrounded(x); from.Base == Float {
+			from = x.Type()
+		}
 	}
 	same := from.Base == to.Base && from.Base != Array ||
 		from.IsInteger() && to.IsInteger() ||

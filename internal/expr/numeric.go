@@ -179,6 +179,9 @@ var safeDivideFunction = &Function{
 	Summary: "Returns x divided by y, or NULL if y is zero.",
 	Forms:   []string{"$F(<NUMERIC>, <NUMERIC>)"},
 	Bind: func(b *binding) (Expr, error) {
+		if b.typ(0).IsNumeric() && b.typ(1).IsCharacter() {
+			b.cast(1, Of(Decimal))
+		}
 		t, _ := arithmeticType(b.typ(0), b.typ(1))
 		for i := range b.args {
 			b.exactNumber(i)

@@ -56,6 +56,9 @@ func ranksFunctions(prefix, typ, kind string, internal bool, read func(string) (
 			Bind: func(b *binding) (Expr, error) {
 				b.sketchAt(0, typ)
 				for i := 1; i < len(b.args); i++ {
+					if many {
+						b.written(i)
+					}
 					b.exactNumber(i)
 					b.cast(i, Of(Double))
 				}

@@ -194,7 +194,7 @@ func NewFloorTo(unit chrono.Unit, x Expr, ceil bool, at fault.Span) (Expr, error
 		return nil, typeError(&Function{Name: name, Forms: forms}, []Expr{x}, at)
 	}
 	period, ok := unit.Period()
-	if !ok {
+	if !ok || unit == chrono.UnitMicrosecond {
 		return nil, fault.InvalidSQL(at, "Unit [%s] can't be used in %s(.. TO ..)", unit, name)
 	}
 	e, err := NewCall(fn, []Expr{x, textLiteral(period.String())}, at)

@@ -77,6 +77,22 @@ func TestColumnsDescribeTypes(t *testing.T) {
 	}
 }
 
+// The reference lists these as it does, whatever is in them.
+func TestColumnsOfTheTablesThemselves(t *testing.T) {
+	for table, want := range map[string]string{"SCHEMATA": "", "TABLES": "", "ROUTINES": "SIGNATURES", "server_segments": "server segment_id",
+		"COLUMNS": "CHARACTER_MAXIMUM_LENGTH CHARACTER_OCTET_LENGTH NUMERIC_PRECISION NUMERIC_PRECISION_RADIX NUMERIC_SCALE DATETIME_PRECISION CHARACTER_SET_NAME COLLATION_NAME"} {
+		var nullable []string
+		for _, row := range rows(t, "COLUMNS", "TABLE_NAME", table, "COLUMN_NAME", "IS_NULLABLE") {
+			if row[1] == "YES" {
+				nullable = append(nullable, row[0].(string))
+			}
+		}
+		if got := strings.Join(nullable, " "); got != want {
+			t.Errorf("%s: nullable are [%s], want [%s]", table, got, want)
+		}
+	}
+}
+
 func TestTablesAndSchemata(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -7,6 +7,7 @@ package infoschema
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
@@ -18,34 +19,40 @@ const (
 	System      = "sys"
 )
 
-// table is a name and its columns; a B before a column's name says BIGINT, else it is VARCHAR.
+// table is a name and its columns.
 type table struct {
 	name string
 	cols []plan.Column
+	// required are the columns that are listed as not nullable.
+	required map[string]bool
 }
 
+// define makes a table. Columns are VARCHAR, with # before the name BIGINT; with ! before that they are listed as not nullable, as the reference
+// lists them, also where it has NULLs in them: to the planner every column is nullable.
 func define(name string, columns ...string) table {
-	t := table{name: name}
+	t := table{name: name, required: map[string]bool{}}
 	for _, c := range columns {
+		c, required := strings.CutPrefix(c, "!")
 		typ := expr.Of(expr.Varchar)
 		if c[0] == '#' {
 			c, typ = c[1:], expr.Of(expr.BigInt)
 		}
 		t.cols = append(t.cols, plan.Column{Name: c, Type: typ})
+		t.required[c] = required
 	}
 	return t
 }
 
-// Columns of spec/sql.md, sections 8.1 and 8.2; # marks BIGINT.
+// Columns of spec/sql.md, sections 8.1 and 8.2.
 var schemas = map[string][]table{
 	Information: {
-		define("SCHEMATA", "CATALOG_NAME", "SCHEMA_NAME", "SCHEMA_OWNER", "DEFAULT_CHARACTER_SET_CATALOG", "DEFAULT_CHARACTER_SET_SCHEMA",
-			"DEFAULT_CHARACTER_SET_NAME", "SQL_PATH"),
-		define("TABLES", "TABLE_CATALOG", "TABLE_SCHEMA", "TABLE_NAME", "TABLE_TYPE", "IS_JOINABLE", "IS_BROADCAST"),
-		define("COLUMNS", "TABLE_CATALOG", "TABLE_SCHEMA", "TABLE_NAME", "COLUMN_NAME", "#ORDINAL_POSITION", "COLUMN_DEFAULT", "IS_NULLABLE",
-			"DATA_TYPE", "CHARACTER_MAXIMUM_LENGTH", "CHARACTER_OCTET_LENGTH", "#NUMERIC_PRECISION", "#NUMERIC_PRECISION_RADIX", "#NUMERIC_SCALE",
-			"#DATETIME_PRECISION", "CHARACTER_SET_NAME", "COLLATION_NAME", "#JDBC_TYPE"),
-		define("ROUTINES", "ROUTINE_CATALOG", "ROUTINE_SCHEMA", "ROUTINE_NAME", "ROUTINE_TYPE", "IS_AGGREGATOR", "SIGNATURES"),
+		define("SCHEMATA", "!CATALOG_NAME", "!SCHEMA_NAME", "!SCHEMA_OWNER", "!DEFAULT_CHARACTER_SET_CATALOG", "!DEFAULT_CHARACTER_SET_SCHEMA",
+			"!DEFAULT_CHARACTER_SET_NAME", "!SQL_PATH"),
+		define("TABLES", "!TABLE_CATALOG", "!TABLE_SCHEMA", "!TABLE_NAME", "!TABLE_TYPE", "!IS_JOINABLE", "!IS_BROADCAST"),
+		define("COLUMNS", "!TABLE_CATALOG", "!TABLE_SCHEMA", "!TABLE_NAME", "!COLUMN_NAME", "!#ORDINAL_POSITION", "!COLUMN_DEFAULT", "!IS_NULLABLE",
+			"!DATA_TYPE", "CHARACTER_MAXIMUM_LENGTH", "CHARACTER_OCTET_LENGTH", "#NUMERIC_PRECISION", "#NUMERIC_PRECISION_RADIX", "#NUMERIC_SCALE",
+			"#DATETIME_PRECISION", "CHARACTER_SET_NAME", "COLLATION_NAME", "!#JDBC_TYPE"),
+		define("ROUTINES", "!ROUTINE_CATALOG", "!ROUTINE_SCHEMA", "!ROUTINE_NAME", "!ROUTINE_TYPE", "!IS_AGGREGATOR", "SIGNATURES"),
 	},
 	System: {
 		define("segments", "segment_id", "datasource", "start", "end", "#size", "version", "#partition_num", "#num_replicas", "#num_rows",
@@ -71,6 +78,16 @@ func Columns(schema, name string) []plan.Column {
 		}
 	}
 	return nil
+}
+
+// required reports whether a column of a table of INFORMATION_SCHEMA or sys is listed as not nullable.
+func required(schema, name, column string) bool {
+	for _, t := range schemas[schema] {
+		if t.name == name {
+			return t.required[column]
+		}
+	}
+	return false
 }
 
 // Tables returns the names of a schema's tables, sorted.

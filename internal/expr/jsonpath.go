@@ -1,11 +1,9 @@
 package expr
 
 import (
-	"cmp"
-	"slices"
 	"strconv"
-	"unicode/utf16"
 
+	"github.com/hengedb/henge/internal/hashorder"
 	"github.com/hengedb/henge/internal/jsontext"
 )
 
@@ -32,18 +30,13 @@ func jsonPaths(s string) []string {
 			position++
 			if key != "" {
 				name := jsontext.Text(key)
-				path, hash = jsontext.Child(at.path, name), textHash(name)
+				path, hash = jsontext.Child(at.path, name), hashorder.Text(name)
 			}
 			queue = append(queue, jsonLeaf{at.raw[from:to], path, 31*at.hash + 31 + hash})
 			return true
 		}, &end)
 	}
-	buckets := 16
-	for 3*buckets < 4*len(leaves) {
-		buckets *= 2
-	}
-	bucket := func(l jsonLeaf) uint32 { return (l.hash ^ l.hash>>16) & uint32(buckets-1) }
-	slices.SortStableFunc(leaves, func(a, b jsonLeaf) int { return cmp.Compare(bucket(a), bucket(b)) })
+	hashorder.Sort(leaves, func(l jsonLeaf) uint32 { return l.hash })
 	paths := make([]string, len(leaves))
 	for i, l := range leaves {
 		paths[i] = l.path
@@ -59,13 +52,4 @@ func plainList(s string, start int) bool {
 		return plain
 	}, &end)
 	return plain
-}
-
-// textHash is the hash of a text that the reference's sets go by, over its UTF-16 code units.
-func textHash(s string) uint32 {
-	h := uint32(0)
-	for _, u := range utf16.Encode([]rune(s)) {
-		h = 31*h + uint32(u)
-	}
-	return h
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/hashorder"
 	"github.com/hengedb/henge/internal/native"
 	"github.com/hengedb/henge/internal/timeline"
 )
@@ -35,7 +36,7 @@ func (a *API) BrokerRoutes(m *edge.Mux) {
 	mux.On("POST /service/v2/candidates", a.queryCandidates)
 }
 
-// columnNames are the columns of some segments, each once, in the order they came up.
+// columnNames are the columns of some segments, each once, in the order of the reference's hash sets.
 type columnNames struct {
 	Dimensions []string `json:"dimensions"`
 	Metrics    []string `json:"metrics"`
@@ -58,6 +59,8 @@ func namesOf(list []served) columnNames {
 			}
 		}
 	}
+	hashorder.SortTexts(out.Dimensions)
+	hashorder.SortTexts(out.Metrics)
 	return out
 }
 

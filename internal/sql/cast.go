@@ -33,7 +33,7 @@ func (x exprs) cast(e *syntax.Cast) (expr.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !convertible(inner.Type(), t) {
+	if inner.Type().Base == expr.Array && t.Base != expr.Array {
 		return nil, fault.InvalidSQL(e.At, "Cast function cannot convert value of type %s to type %s", expr.TypeText(inner), t)
 	}
 	out, err := expr.NewCast(inner, t, e.At)
@@ -44,22 +44,6 @@ func (x exprs) cast(e *syntax.Cast) (expr.Expr, error) {
 		return out, err
 	}
 	return x.atPrecision(out, e.Type.Args[0])
-}
-
-// convertible reports whether CAST takes one type to another. Expressions convert more, for what is stored and for native queries: an
-// array of one element and its element, dates and numbers.
-func convertible(from, to expr.Type) bool {
-	switch {
-	case from.Base == expr.Null:
-		return true
-	case from.Base == expr.Array || to.Base == expr.Array:
-		return from.Base == to.Base
-	case from.Base == expr.Date:
-		return !to.IsNumeric()
-	case to.Base == expr.Date:
-		return !from.IsNumeric()
-	}
-	return true
 }
 
 // intervalNumber returns the number of units in an interval of one unit, which is what SQL casts it to.

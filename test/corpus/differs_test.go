@@ -40,7 +40,7 @@ var differs = []wanted{
 	{difference: accepted + `No match found for function signature (LOG|DIV|INITCAP|CBRT|SIGN|ASCII|CHR|LAST_DAY|MD5|SHA\d+|SQUARE|RADIANS|NOW|IF|PI|RAND|SPLIT_PART|APPROX_QUANTILE|APPROX_QUANTILE_FIXED_BUCKETS|MEDIAN|MODE|MAX_BY|MIN_BY|CORR|COVAR_\w+|REGR_\w+|PERCENTILE_\w+|EVERY|SOME|COUNT_IF|APPROX_TOP_K)\(`,
 		why: "the function is newer than the recorded release, of an extension it had not loaded, or one of ours (11, number 25)"},
 	{difference: accepted + `Interval field value \d+ exceeds precision`, why: "the limit of two digits is dropped (11, number 29)"},
-	{difference: accepted + `Cast function cannot convert value of type NULL to type \w+ ARRAY`, why: "JSON_VALUE returns arrays (7.8), as in later releases"},
+	{difference: accepted + `Cast function cannot convert value of type`, why: "the table of casts has it (6.4)"},
 	{difference: accepted + `Column '\w+' is ambiguous`, sql: `USING`, why: "the column of a USING is one column (5.3), as in later releases"},
 	{difference: accepted + `(Query needs \d+ merge buffers|Subquery generated results beyond maximum)`, why: "large intermediate results spill (11, number 5)"},
 	{difference: accepted + `(Illegal use of dynamic parameter|parameter \[\d+\] is an array)`, why: "parameters of every type are taken, dates and arrays too (11, number 21)"},

@@ -116,7 +116,7 @@ var ifFunction = &Function{
 var greatestFunction = extremeFunction("GREATEST", 1, "Returns the greatest of its arguments that are not NULL.")
 var leastFunction = extremeFunction("LEAST", -1, "Returns the least of its arguments that are not NULL.")
 
-// extremeFunction is GREATEST or LEAST: as text if an argument is text, else as DOUBLE if one is fractional, else as BIGINT.
+// extremeFunction is GREATEST or LEAST: as text if an argument is text, of the type of the first such, else as DOUBLE if one is fractional, else as BIGINT.
 func extremeFunction(name string, sign int, summary string) *Function {
 	return &Function{
 		Name: name, Min: 0, Max: -1, SeesNulls: true, Summary: summary,
@@ -142,7 +142,7 @@ func bindExtreme(b *binding) (Expr, error) {
 		switch {
 		case u.Base == Null:
 		case u.IsCharacter():
-			if !t.IsCharacter() || u.Base == Varchar {
+			if !t.IsCharacter() {
 				t = Of(u.Base)
 			}
 		case t.IsCharacter():

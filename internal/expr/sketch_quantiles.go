@@ -58,6 +58,9 @@ func ranksFunctions(prefix, typ, kind string, internal bool, read func(string) (
 				for i := 1; i < len(b.args); i++ {
 					if many {
 						b.written(i)
+						if b.typ(i).Base == Null {
+							b.mismatch()
+						}
 					}
 					b.exactNumber(i)
 					b.cast(i, Of(Double))

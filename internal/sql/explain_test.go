@@ -126,16 +126,33 @@ func TestExplainsOfJunctionsAndGroups(t *testing.T) {
 // explains asks for a plan that has a part.
 func explains(t *testing.T, sql, part string) {
 	t.Helper()
-	s, err := prepare("EXPLAIN PLAN FOR " + sql)
+	plansAs(t, "EXPLAIN PLAN FOR "+sql, part)
+}
+
+func plansAs(t *testing.T, sql, part string) {
+	t.Helper()
+	s, err := prepare(sql)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := s.Explanation(nil)
+	got, err := s.Explanation(s.Context)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(got.Plan, part) {
 		t.Errorf("%s: plan %s\nwant it with %s", sql, got.Plan, part)
+	}
+}
+
+// Filters that the reference gave for selectors of a column, where filters of the older types are asked for.
+func TestExplainsOfSelectors(t *testing.T) {
+	for _, c := range []struct{ where, want string }{
+		{"i IN (10, 9, 1)", `"filter":{"type":"in","dimension":"i","values":["1","10","9"]}`},
+		{"i IS NULL OR i = 4 OR i = 3", `"filter":{"type":"in","dimension":"i","values":[null,"3","4"]}`},
+		{"i = 9 OR s = 'a' OR i = 1", `"fields":[{"type":"selector","dimension":"s","value":"a"},{"type":"in","dimension":"i","values":["1","9"]}]`},
+		{"i NOT IN (1, 2)", `"fields":[{"type":"not","field":{"type":"selector","dimension":"i","value":"1"}},{"type":"not","field":{"type":"selector","dimension":"i","value":"2"}}]`},
+	} {
+		plansAs(t, "SET sqlUseBoundAndSelectors = TRUE; EXPLAIN PLAN FOR SELECT COUNT(*) FROM c_types WHERE "+c.where, c.want)
 	}
 }
 

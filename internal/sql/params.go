@@ -12,7 +12,7 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// readParams makes literals of the values for n parameters. Values beyond n are ignored.
+// readParams makes literals of the values for n parameters. Values beyond n are ignored, if they are of a type.
 func (b *binder) readParams(n int) ([]*expr.Literal, error) {
 	given := b.request.Params
 	out := make([]*expr.Literal, 0, n)
@@ -25,6 +25,11 @@ func (b *binder) readParams(n int) ([]*expr.Literal, error) {
 			return nil, err
 		}
 		out = append(out, l)
+	}
+	for i := n; i < len(given); i++ {
+		if _, err := paramBase(i, given[i]); err != nil {
+			return nil, err
+		}
 	}
 	return out, nil
 }
@@ -39,14 +44,23 @@ var paramTypes = map[string]expr.Base{
 	"NVARCHAR": expr.Varchar,
 }
 
-func (b *binder) paramLiteral(i int, p Param) (*expr.Literal, error) {
+// paramBase returns what paramTypes says of a parameter's type.
+func paramBase(i int, p Param) (expr.Base, error) {
 	base, ok := paramTypes[p.Type]
 	if !ok {
 		hint := ""
 		if _, ok := paramTypes[strings.ToUpper(p.Type)]; ok {
 			hint = "; names of types are in capital letters here"
 		}
-		return nil, fault.InvalidInput("Type [%s] of parameter [%d] is not a SQL type name%s", p.Type, i+1, hint)
+		return 0, fault.InvalidInput("Type [%s] of parameter [%d] is not a SQL type name%s", p.Type, i+1, hint)
+	}
+	return base, nil
+}
+
+func (b *binder) paramLiteral(i int, p Param) (*expr.Literal, error) {
+	base, err := paramBase(i, p)
+	if err != nil {
+		return nil, err
 	}
 	if base == expr.Array {
 		return arrayParam(i, p.Value)

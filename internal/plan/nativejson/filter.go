@@ -78,6 +78,11 @@ func (s *stage) selectors(o object, v *virtuals) object {
 		for i, f := range fields {
 			out[i] = s.selectors(f, v)
 		}
+		if o.get("type") == "or" {
+			if out = selectorsToIns(out); len(out) == 1 {
+				return out[0]
+			}
+		}
 		return obj("type", o.get("type"), "fields", out)
 	case "not":
 		field, _ := o.get("field").(object)
@@ -110,6 +115,39 @@ func (s *stage) selectors(o object, v *virtuals) object {
 		return out
 	}
 	return o
+}
+
+// selectorsToIns gathers the selectors of a column, where there are several, into one in filter behind all others.
+func selectorsToIns(fields []object) []object {
+	values := map[any][]any{}
+	for _, f := range fields {
+		if f.get("type") == "selector" {
+			values[f.get("dimension")] = append(values[f.get("dimension")], f.get("value"))
+		}
+	}
+	var out, ins []object
+	for _, f := range fields {
+		list := values[f.get("dimension")]
+		if f.get("type") != "selector" || len(list) < 2 && list != nil {
+			out = append(out, f)
+			continue
+		}
+		if list == nil {
+			continue // gathered
+		}
+		slices.SortFunc(list, func(a, b any) int { return strings.Compare(inOrder(a), inOrder(b)) })
+		ins = append(ins, obj("type", "in", "dimension", f.get("dimension"), "values", slices.Compact(list)))
+		values[f.get("dimension")] = nil
+	}
+	return append(out, ins...)
+}
+
+// inOrder is a key by which the values of an in filter are sorted: as texts, behind NULL.
+func inOrder(value any) string {
+	if value == nil {
+		return ""
+	}
+	return fmt.Sprint("=", value)
 }
 
 type filters struct {

@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"slices"
+
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -224,7 +226,7 @@ func nullTest(name string, ifNull int64, native string) *Function {
 			return &Not{X: &Any{Source: each.Source, Body: &Not{X: test}}}, nil
 		},
 		Kernel: func(c *Call, _ *Context) (Kernel, error) {
-			multi := c.Args[0].Type().Multi
+			multi := c.Args[0].Type().Multi && !madeAsList(c.Args[0])
 			return func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
 				v, out := args[0], make([]int64, n)
 				for i := range out {
@@ -235,6 +237,13 @@ func nullTest(name string, ifNull int64, native string) *Function {
 			}, nil
 		},
 	}
+}
+
+// madeAsList reports whether the values of a multi-value string come from a function of lists. NULL is then only a list that is: an empty
+// one is none, nor is one with a NULL in it.
+func madeAsList(e Expr) bool {
+	c, ok := e.(*Call)
+	return ok && slices.Contains([]string{"MV_SLICE", "MV_APPEND", "MV_PREPEND", "MV_CONCAT", "STRING_TO_MV", "ARRAY_TO_MV"}, c.Fn.Name)
 }
 
 // hasNoValue reports whether row i of a multi-value string, itself not NULL, holds nothing but a NULL.

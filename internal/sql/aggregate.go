@@ -165,8 +165,8 @@ func (x exprs) bindAggregate(e *syntax.Call) (aggregateCall, error) {
 	}
 	if fn.ByTime && wanted < fn.MaxArgs {
 		t, err := x.resolve(syntax.Ident{Pos: e.Pos, Name: plan.TimeColumn})
-		if err != nil {
-			return call, err
+		if err != nil { // of a join, the time of the relation that stands first
+			t = x.scope.first(plan.TimeColumn)
 		}
 		if t == nil {
 			if t, err = x.resolve(syntax.Ident{Pos: e.Pos, Name: hiddenTime}); err != nil {

@@ -121,6 +121,16 @@ func (s *scope) lookup(id syntax.Ident) (expr.Expr, error) {
 	return found, nil
 }
 
+// first returns the column of that name that stands first, nil if there is none.
+func (s *scope) first(name string) expr.Expr {
+	for i := range s.relations {
+		if c := s.relations[i].lookup(name); c != nil {
+			return c
+		}
+	}
+	return nil
+}
+
 // relation returns the relation a qualifier names, nil if none.
 func (s *scope) relation(parts []syntax.Ident) *relation {
 	for i := range s.relations {

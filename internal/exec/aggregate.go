@@ -453,13 +453,18 @@ func (a *aggregation) fold(ctx context.Context, main *grouper, rows Operator, d 
 	})
 }
 
-// sortArgs orders the different rows of a DISTINCT by their arguments.
+// sortArgs orders the different rows of a DISTINCT by their arguments: as the aggregation's rows, if these are in an order of them, else ascending.
 func (a *aggregation) sortArgs(rows Operator, d distinctRows) Operator {
 	types := slices.Clone(a.keys)
 	var keys []plan.SortKey
 	for i, arg := range d.args {
 		types = append(types, a.input[arg])
-		keys = append(keys, plan.SortKey{Column: len(a.keys) + i, NullsFirst: true})
+		key := plan.SortKey{NullsFirst: true}
+		if at := slices.IndexFunc(a.node.Order, func(k plan.SortKey) bool { return k.Column == arg }); at >= 0 {
+			key = a.node.Order[at]
+		}
+		key.Column = len(a.keys) + i
+		keys = append(keys, key)
 	}
 	return newSortOf(rows, types, keys, 0, -1, a.env)
 }

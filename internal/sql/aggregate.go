@@ -245,12 +245,17 @@ func (x exprs) orderAggregate(fn *agg.Function, call *aggregateCall, e *syntax.C
 		call.order = nil
 	case x.inWindow:
 		return fault.InvalidSQL(e.At, "An aggregate over a window can't have an ORDER BY of its own")
-	case call.distinct:
-		// Different values come in their own order.
-		if first := call.order[0]; len(call.order) > 1 || !expr.Equal(first.x, call.args[0]) || sortKey(0, first.item) != (plan.SortKey{NullsFirst: true}) {
-			return fault.InvalidSQL(e.At, "An aggregate of DISTINCT values can be ordered by these values only, ascending with NULL first")
+	case e.Distinct:
+		ascending := sortKey(0, call.order[0].item) == plan.SortKey{NullsFirst: true}
+		same := expr.Equal(call.order[0].x, call.args[0])
+		switch {
+		case len(call.order) > 1 || !same && syntax.Print(items[0].X) != syntax.Print(e.Args[0]):
+			return fault.InvalidSQL(e.At, "An aggregate of DISTINCT values can be ordered by these values only")
+		case ascending:
+			call.order = nil // as different values come anyway
+		case !call.distinct || !same: // the elements of lists, or texts of what is no text
+			return fault.InvalidSQL(e.At, "An aggregate of DISTINCT values of type [%s] can only be ordered ascending, with NULL first", call.order[0].x.Type())
 		}
-		call.order = nil
 	}
 	return nil
 }

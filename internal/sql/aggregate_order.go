@@ -3,13 +3,24 @@ package sql
 import (
 	"slices"
 
+	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
 )
 
 // byOrder gives the aggregates of n the orders their rows are to come in, nil for any. An Aggregate has one order: where the calls want
-// several, the groups are made once for each, and joined. The columns are those of n.
+// several, the groups are made once for each, and joined. The columns are those of n. The different values of a DISTINCT come in their own order, ascending,
+// if there is no other for them.
 func byOrder(n *plan.Aggregate, orders [][]plan.SortKey) plan.Node {
+	if slices.ContainsFunc(orders, func(o []plan.SortKey) bool { return o != nil }) {
+		for i, a := range n.Aggs {
+			if orders[i] == nil && a.Distinct && agg.Lookup(a.Agg.Name).InOrder {
+				for _, arg := range a.Args {
+					orders[i] = append(orders[i], plan.SortKey{Column: arg, NullsFirst: true})
+				}
+			}
+		}
+	}
 	var different [][]plan.SortKey
 	for _, o := range orders {
 		if o != nil && !slices.ContainsFunc(different, func(d []plan.SortKey) bool { return slices.Equal(d, o) }) {

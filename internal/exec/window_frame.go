@@ -55,22 +55,37 @@ func rangeKey(b *vector.Batch, order []plan.SortKey) (*vector.Vector, error) {
 func (w *windowFrames) bounds(i int) (lo, hi int) {
 	start, end := w.p.start(i), w.p.end(i)
 	lo, hi = start, end
+	ok := true
 	if !w.f.FromUnbounded {
-		n, ok := offsetAt(w.p.rows, w.f.FromColumn, w.f.FromOffset, i)
-		if !ok {
-			return start, start
-		}
-		lo = w.edge(i, n, start, end, false)
+		lo, ok = w.bound(i, w.f.FromColumn, w.f.FromOffset, start, end, false)
 	}
-	if !w.f.ToUnbounded {
-		n, ok := offsetAt(w.p.rows, w.f.ToColumn, w.f.ToOffset, i)
-		if !ok {
-			return start, start
-		}
-		hi = w.edge(i, n, start, end, true)
+	if ok && !w.f.ToUnbounded {
+		hi, ok = w.bound(i, w.f.ToColumn, w.f.ToOffset, start, end, true)
+	}
+	if !ok {
+		return start, start
 	}
 	lo, hi = max(lo, start), min(hi, end)
 	return lo, max(lo, hi)
+}
+
+// bound returns the first row of row i's frame, or with upper the row after its last; ok is false if what says how far it is is NULL.
+func (w *windowFrames) bound(i, column int, constant int64, start, end int, upper bool) (at int, ok bool) {
+	if w.f.Values && column >= 0 {
+		if w.key.IsNull(i) {
+			return w.peerEdge(i, upper), true
+		}
+		limit := w.p.rows.Cols[column]
+		if limit.IsNull(i) {
+			return 0, false
+		}
+		return w.search(start, end, valueLimit(limit, i, w.p.order[0].Desc, upper)), true
+	}
+	n, ok := offsetAt(w.p.rows, column, constant, i)
+	if !ok {
+		return 0, false
+	}
+	return w.edge(i, n, start, end, upper), true
 }
 
 // span is a run of rows: lo up to, not including, hi.
@@ -137,14 +152,18 @@ func (w *windowFrames) edge(i int, n int64, start, end int, upper bool) int {
 		return w.groupEdge(i, n, start, end, upper)
 	case w.f.Range:
 		if w.key == nil || n == 0 || w.key.IsNull(i) {
-			if upper {
-				return int(w.p.peerHi[i])
-			}
-			return int(w.p.peerLo[i])
+			return w.peerEdge(i, upper)
 		}
-		return w.rangeEdge(i, n, start, end, upper)
+		return w.search(start, end, rangeLimit(w.key, i, n, w.p.order[0].Desc, upper))
 	}
 	return rowEdge(i, n, start, end, upper)
+}
+
+func (w *windowFrames) peerEdge(i int, upper bool) int {
+	if upper {
+		return int(w.p.peerHi[i])
+	}
+	return int(w.p.peerLo[i])
 }
 
 // rowEdge is the edge of a ROWS frame.
@@ -171,16 +190,14 @@ func (w *windowFrames) groupEdge(i int, n int64, start, end int, upper bool) int
 	}
 }
 
-// rangeEdge looks for the row by its value. Nulls lie together at one end and are never within an offset of a value.
-func (w *windowFrames) rangeEdge(i int, n int64, start, end int, upper bool) int {
-	desc := w.p.order[0].Desc
+// search looks for the first row beyond a value. Nulls lie together at one end and are never within an offset of a value.
+func (w *windowFrames) search(start, end int, beyond func(key *vector.Vector, j int) bool) int {
 	for start < end && w.key.IsNull(start) {
 		start = int(w.p.peerHi[start])
 	}
 	for start < end && w.key.IsNull(end-1) {
 		end = int(w.p.peerLo[end-1])
 	}
-	beyond := rangeLimit(w.key, i, n, desc, upper)
 	return start + sort.Search(end-start, func(k int) bool { return beyond(w.key, start+k) })
 }
 
@@ -197,6 +214,18 @@ func rangeLimit(key *vector.Vector, i int, n int64, desc, upper bool) func(key *
 	limit := key.DoubleAt(i) + float64(n)
 	return func(key *vector.Vector, j int) bool {
 		return after(vector.CompareDoubles(key.DoubleAt(j), limit), desc, upper)
+	}
+}
+
+// valueLimit is rangeLimit where the edge is a value, row i of limit.
+func valueLimit(limit *vector.Vector, i int, desc, upper bool) func(key *vector.Vector, j int) bool {
+	if limit.Type.Kind == vector.KindLong {
+		at := limit.LongAt(i)
+		return func(key *vector.Vector, j int) bool { return after(compareLongs(key.LongAt(j), at), desc, upper) }
+	}
+	at := limit.DoubleAt(i)
+	return func(key *vector.Vector, j int) bool {
+		return after(vector.CompareDoubles(key.DoubleAt(j), at), desc, upper)
 	}
 }
 

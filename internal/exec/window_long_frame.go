@@ -53,26 +53,39 @@ func (w *longFrames) bounds(b *vector.Batch, i, r int) (lo, hi int, err error) {
 		return 0, 0, err
 	}
 	lo, hi = 0, w.p.n()
+	ok := true
 	if !w.f.FromUnbounded {
-		n, ok := offsetAt(b, w.f.FromColumn, w.f.FromOffset, r)
-		if !ok {
-			return 0, 0, nil
-		}
-		if lo, err = w.edge(b, i, r, n, false); err != nil {
-			return 0, 0, err
-		}
+		lo, ok, err = w.bound(b, i, r, w.f.FromColumn, w.f.FromOffset, false)
 	}
-	if !w.f.ToUnbounded {
-		n, ok := offsetAt(b, w.f.ToColumn, w.f.ToOffset, r)
-		if !ok {
-			return 0, 0, nil
-		}
-		if hi, err = w.edge(b, i, r, n, true); err != nil {
-			return 0, 0, err
-		}
+	if ok && err == nil && !w.f.ToUnbounded {
+		hi, ok, err = w.bound(b, i, r, w.f.ToColumn, w.f.ToOffset, true)
+	}
+	if !ok || err != nil {
+		return 0, 0, err
 	}
 	lo, hi = max(lo, 0), min(hi, w.p.n())
 	return lo, max(lo, hi), nil
+}
+
+// bound returns the first row of the frame, or with upper the row after its last; ok is false if what says how far it is is NULL.
+func (w *longFrames) bound(b *vector.Batch, i, r, column int, constant int64, upper bool) (at int, ok bool, err error) {
+	if w.f.Values && column >= 0 {
+		limit := b.Cols[column]
+		switch {
+		case b.Cols[w.key].IsNull(r):
+			return w.peerEdge(upper), true, nil
+		case limit.IsNull(r):
+			return 0, false, nil
+		}
+		at, err = w.search(valueLimit(limit, r, w.p.order[0].Desc, upper), upper)
+		return at, true, err
+	}
+	n, ok := offsetAt(b, column, constant, r)
+	if !ok {
+		return 0, false, nil
+	}
+	at, err = w.edge(b, i, r, n, upper)
+	return at, true, err
 }
 
 // rows returns what EXCLUDE leaves of the frame of row i.
@@ -89,11 +102,16 @@ func (w *longFrames) edge(b *vector.Batch, i, r int, n int64, upper bool) (int, 
 	case !w.f.Range:
 		return rowEdge(i, n, 0, w.p.n(), upper), nil
 	case w.key >= 0 && n != 0 && !b.Cols[w.key].IsNull(r):
-		return w.rangeEdge(b.Cols[w.key], r, n, upper)
-	case upper:
-		return w.peers.hi, nil
+		return w.search(rangeLimit(b.Cols[w.key], r, n, w.p.order[0].Desc, upper), upper)
 	}
-	return w.peers.lo, nil
+	return w.peerEdge(upper), nil
+}
+
+func (w *longFrames) peerEdge(upper bool) int {
+	if upper {
+		return w.peers.hi
+	}
+	return w.peers.lo
 }
 
 func (w *longFrames) groupEdge(n int64, upper bool) (int, error) {
@@ -110,9 +128,8 @@ func (w *longFrames) groupEdge(n int64, upper bool) (int, error) {
 	}
 }
 
-// rangeEdge looks for the row by its value, near the edge of the frame before.
-func (w *longFrames) rangeEdge(key *vector.Vector, r int, n int64, upper bool) (int, error) {
-	beyond := rangeLimit(key, r, n, w.p.order[0].Desc, upper)
+// search looks for the first row beyond a value, near the edge of the frame before.
+func (w *longFrames) search(beyond func(key *vector.Vector, j int) bool, upper bool) (int, error) {
 	near := &w.near.lo
 	if upper {
 		near = &w.near.hi

@@ -236,8 +236,10 @@ type Frame struct {
 	FromUnbounded        bool
 	ToUnbounded          bool
 	FromOffset, ToOffset int64
-	// FromColumn and ToColumn, when not -1, give the offset per row.
+	// FromColumn and ToColumn, when not -1, give the offset per row; with Values, which only a Range has, they give the value of the order
+	// column at which the frame begins or ends.
 	FromColumn, ToColumn int
+	Values               bool
 	Exclude              FrameExclusion
 }
 

@@ -231,6 +231,9 @@ func (p *printer) windowCall(in []Column, c *WindowCall) {
 	case c.Frame.Groups:
 		unit = "groups"
 	}
+	if c.Frame.Values {
+		unit = "range of values"
+	}
 	p.printf(" %s %s..%s", unit, bound(c.Frame.FromUnbounded, c.Frame.FromColumn, c.Frame.FromOffset),
 		bound(c.Frame.ToUnbounded, c.Frame.ToColumn, c.Frame.ToOffset))
 	if c.Frame.Exclude != ExcludeNothing {

@@ -2,7 +2,6 @@ package sql
 
 import (
 	"math"
-	"strconv"
 
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/expr"
@@ -254,49 +253,20 @@ func (x exprs) frame(over *syntax.Window, fn *windowFunction, w *windowCall) err
 	}
 	start, end := bounds(f)
 	w.frame.Range, w.frame.Groups = f.Unit == syntax.FrameRange, f.Unit == syntax.FrameGroups
-	var err error
 	w.frame.FromUnbounded = start.Kind == syntax.UnboundedPreceding
 	w.frame.ToUnbounded = end.Kind == syntax.UnboundedFollowing
-	if w.frame.FromOffset, w.from, err = x.frameOffset(&start); err != nil {
+	from, err := x.frameOffset(&start, w)
+	if err != nil {
 		return err
 	}
-	w.frame.ToOffset, w.to, err = x.frameOffset(&end)
-	return err
-}
-
-// frameOffset returns the signed offset of a bound, as a constant or else as an expression.
-func (x exprs) frameOffset(b *syntax.FrameBound) (int64, expr.Expr, error) {
-	if b.Offset == nil {
-		return 0, nil, nil
-	}
-	e, err := x.bind(b.Offset)
+	to, err := x.frameOffset(&end, w)
 	if err != nil {
-		return 0, nil, err
+		return err
 	}
-	if e, err = expr.Fold(e, &x.b.env); err != nil {
-		return 0, nil, err
+	w.frame.Values = from.measured || to.measured
+	if w.frame.FromOffset, w.from, err = x.placed(from, w); err != nil {
+		return err
 	}
-	sign := int64(1)
-	if b.Kind == syntax.OffsetPreceding {
-		sign = -1
-	}
-	if l, ok := e.(*expr.Literal); ok {
-		switch v := l.Value.(type) {
-		case int64:
-			if v >= 0 {
-				return sign * v, nil, nil
-			}
-		case float64:
-			return 0, nil, notYet(b.At, "A fractional offset ["+strconv.FormatFloat(v, 'g', -1, 64)+"] of a window frame")
-		}
-		return 0, nil, fault.InvalidSQL(b.Offset.Span(), "ROWS value must be a non-negative integral constant")
-	}
-	if !e.Type().IsNumeric() {
-		return 0, nil, fault.InvalidSQL(b.Offset.Span(), "ROWS value must be a non-negative integral constant")
-	}
-	if e, err = expr.NewCast(e, expr.Of(expr.BigInt), b.At); err != nil || sign > 0 {
-		return 0, e, err
-	}
-	e, err = x.callOf("-", []expr.Expr{e}, b.At)
-	return 0, e, err
+	w.frame.ToOffset, w.to, err = x.placed(to, w)
+	return err
 }

@@ -52,3 +52,97 @@ const rangeHint = "Order By with RANGE clause currently supports only UNBOUNDED 
 
 // measurable reports whether values of type t have a distance.
 func measurable(t expr.Type) bool { return t.IsNumeric() || t.IsTime() || t.IsInterval() }
+
+// frameOffset is how far a bound of a frame lies from the row. The zero value is the row itself, or no bound.
+type frameOffset struct {
+	preceding bool
+	constant  int64
+	x         expr.Expr // nil: the constant
+	// measured offsets have no whole number that could be added to a value: months, and numbers with fractions.
+	measured bool
+	bound    *syntax.FrameBound
+}
+
+// frameOffset binds how far a bound of w lies from the row: a number of rows or groups, or what can be added to the value that orders a RANGE.
+func (x exprs) frameOffset(b *syntax.FrameBound, w *windowCall) (frameOffset, error) {
+	out := frameOffset{preceding: b.Kind == syntax.OffsetPreceding, bound: b}
+	if b.Offset == nil {
+		return out, nil
+	}
+	e, err := x.bind(b.Offset)
+	if err != nil {
+		return out, err
+	}
+	if e, err = expr.Fold(e, &x.b.env); err != nil {
+		return out, err
+	}
+	t := e.Type()
+	switch {
+	case w.frame.Range && !distanceOf(w.order[0].x.Type(), t):
+		return out, fault.InvalidSQL(b.Offset.Span(), "Data type mismatch between ORDER BY and RANGE clause")
+	case w.frame.Range:
+		out.measured = t.IsFractional() || t.Base == expr.IntervalMonth
+	case !t.IsNumeric():
+		return out, notRows(b)
+	}
+	out.x = e
+	l, ok := e.(*expr.Literal)
+	if !ok {
+		return out, nil
+	}
+	switch v := l.Value.(type) {
+	case int64:
+		if v < 0 {
+			return out, notRows(b)
+		}
+		if !out.measured {
+			out.constant, out.x = v, nil
+		}
+	case float64:
+		if v < 0 || !out.measured {
+			return out, notRows(b)
+		}
+	default:
+		return out, notRows(b)
+	}
+	return out, nil
+}
+
+func notRows(b *syntax.FrameBound) error {
+	return fault.InvalidSQL(b.Offset.Span(), "ROWS value must be a non-negative integral constant")
+}
+
+// distanceOf reports whether values of type offset are distances between values of type t.
+func distanceOf(t, offset expr.Type) bool {
+	if t.IsNumeric() {
+		return offset.IsNumeric()
+	}
+	return offset.IsInterval()
+}
+
+// placed returns what a plan has of a bound of w: a signed constant, or an expression: the signed offset, or where the frame goes by values the value at
+// which it begins or ends.
+func (x exprs) placed(o frameOffset, w *windowCall) (int64, expr.Expr, error) {
+	switch {
+	case o.x == nil && o.preceding:
+		return -o.constant, nil, nil
+	case o.x == nil:
+		return o.constant, nil, nil
+	case w.frame.Values:
+		op := "+"
+		if o.preceding != w.order[0].item.Desc {
+			op = "-"
+		}
+		at, err := x.callOf(op, []expr.Expr{w.order[0].x, o.x}, o.bound.At)
+		return 0, at, err
+	}
+	e := o.x
+	var err error
+	if !e.Type().IsInterval() {
+		e, err = expr.NewCast(e, expr.Of(expr.BigInt), o.bound.At)
+	}
+	if err == nil && o.preceding {
+		e, err = x.callOf("-", []expr.Expr{e}, o.bound.At)
+	}
+	return 0, e, err
+}

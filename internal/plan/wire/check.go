@@ -104,6 +104,9 @@ func check(c *coder, n plan.Node) {
 			if call.Frame.Exclude > plan.ExcludeTies {
 				c.fail("A plan of a newer release can't be read: frame exclusion [%d] is unknown", call.Frame.Exclude)
 			}
+			if call.Frame.Values && !call.Frame.Range {
+				c.fail("A frame of values must be a range")
+			}
 		}
 	}
 }

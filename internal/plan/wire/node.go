@@ -269,6 +269,7 @@ func (c *coder) windowCall(p *plan.WindowCall) {
 	integer(c, &f.FromColumn)
 	integer(c, &f.ToColumn)
 	integer(c, &f.Exclude)
+	c.bool(&f.Values)
 }
 
 func (c *coder) raw(p *json.RawMessage) {

@@ -70,6 +70,9 @@ func call(c *expr.Call, row, elements []any) any {
 	if null {
 		return nil
 	}
+	if len(args) == 2 && c.Args[1].Type().Base == expr.IntervalMonth {
+		return addMonths(args[0].(int64), longs(name, 0, args[1].(int64)).(int64))
+	}
 	if v, ok := compared(name, args); ok {
 		return v
 	}
@@ -163,6 +166,14 @@ func one(name string, arg any) any {
 		}
 	}
 	panic(unknown("function " + name))
+}
+
+// addMonths keeps the day of the month, or takes the last of a month that has no such day.
+func addMonths(ms, months int64) int64 {
+	t := time.UnixMilli(ms).UTC()
+	first := t.AddDate(0, int(months), 1-t.Day())
+	last := first.AddDate(0, 1, -1).Day()
+	return first.AddDate(0, 0, min(t.Day(), last)-1).UnixMilli()
 }
 
 func longs(name string, x, y int64) any {

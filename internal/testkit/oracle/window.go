@@ -146,21 +146,17 @@ func (p *partition) known(column, i int, at int64) int64 {
 // frame returns the rows of row i's frame, in order.
 func (p *partition) frame(c *plan.WindowCall, i int) [][]any {
 	var out [][]any
-	f := c.Frame
-	for _, bound := range []struct {
-		column int
-		offset *int64
-	}{{f.FromColumn, &f.FromOffset}, {f.ToColumn, &f.ToOffset}} {
-		if bound.column < 0 {
-			continue
-		}
-		var ok bool
-		if *bound.offset, ok = p.rows[i][bound.column].(int64); !ok {
-			return nil // no frame
-		}
+	f := &c.Frame
+	from, ok := p.offset(f, i, f.FromColumn, f.FromOffset)
+	if !ok {
+		return nil
+	}
+	to, ok := p.offset(f, i, f.ToColumn, f.ToOffset)
+	if !ok {
+		return nil
 	}
 	for j := range p.rows {
-		if !f.FromUnbounded && p.distance(&f, i, j, f.FromOffset) < 0 || !f.ToUnbounded && p.distance(&f, i, j, f.ToOffset) > 0 {
+		if !f.FromUnbounded && p.distance(f, i, j, from) < 0 || !f.ToUnbounded && p.distance(f, i, j, to) > 0 {
 			continue
 		}
 		peer := p.group[i] == p.group[j]
@@ -175,13 +171,35 @@ func (p *partition) frame(c *plan.WindowCall, i int) [][]any {
 	return out
 }
 
+// offset is how far a bound lies from row i; ok is false if the row has no frame.
+func (p *partition) offset(f *plan.Frame, i, column int, constant int64) (offset float64, ok bool) {
+	if column < 0 {
+		return float64(constant), true
+	}
+	at := p.rows[i][column]
+	if !f.Values {
+		n, ok := at.(int64)
+		return float64(n), ok
+	}
+	key := p.rows[i][p.order[0].Column]
+	switch {
+	case key == nil:
+		return 0, true
+	case at == nil:
+		return 0, false
+	case p.order[0].Desc:
+		return number(key) - number(at), true
+	}
+	return number(at) - number(key), true
+}
+
 // distance is how far row j is behind the bound that lies offset from row i: negative before it, 0 on it.
-func (p *partition) distance(f *plan.Frame, i, j int, offset int64) float64 {
+func (p *partition) distance(f *plan.Frame, i, j int, offset float64) float64 {
 	switch {
 	case f.Groups || f.Range && offset == 0:
-		return float64(p.group[j]) - float64(p.group[i]) - float64(offset)
+		return float64(p.group[j]) - float64(p.group[i]) - offset
 	case !f.Range:
-		return float64(j) - float64(i) - float64(offset)
+		return float64(j) - float64(i) - offset
 	}
 	key := p.order[0]
 	a, b := p.rows[i][key.Column], p.rows[j][key.Column]
@@ -196,5 +214,5 @@ func (p *partition) distance(f *plan.Frame, i, j int, offset int64) float64 {
 	if key.Desc {
 		d = -d
 	}
-	return d - float64(offset)
+	return d - offset
 }

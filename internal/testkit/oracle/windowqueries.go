@@ -63,6 +63,10 @@ func (g *Generator) windowCall() string {
 			return fmt.Sprintf("%s OVER (%sORDER BY %s %s)", call, partition, by, g.frame(g.pick("RANGE", "GROUPS")))
 		},
 		func() string {
+			call := g.pick("COUNT(*)", "SUM(n)", "MAX(n)") + filter
+			return fmt.Sprintf("%s OVER (%sORDER BY %s %s)", call, partition, g.pick("__time", "__time DESC"), g.frame("RANGE OF TIMES"))
+		},
+		func() string {
 			return fmt.Sprintf("%s OVER (%s)", g.pick("COUNT(*)", "SUM(n)", "MAX(s)", "COUNT(DISTINCT n)", "AVG(f)")+filter, partition)
 		},
 	)
@@ -71,6 +75,12 @@ func (g *Generator) windowCall() string {
 // frame is any frame that is allowed: its start may not come after its end by their kinds.
 func (g *Generator) frame(unit string) string {
 	offset := func() string {
+		if unit == "RANGE OF TIMES" {
+			return g.pick("INTERVAL '1' MONTH", "INTERVAL '2' MONTH", "INTERVAL '10' DAY")
+		}
+		if unit == "RANGE" && g.r.IntN(6) == 0 {
+			return g.pick("0.5", "1.5", "2.25")
+		}
 		if g.r.IntN(8) == 0 {
 			return "ABS(n)" // and no frame where it is NULL
 		}
@@ -85,7 +95,7 @@ func (g *Generator) frame(unit string) string {
 	}
 	from := g.r.IntN(4)
 	to := max(from, 1) + g.r.IntN(5-max(from, 1))
-	return fmt.Sprintf("%s BETWEEN %s AND %s%s", unit, bounds[from](), bounds[to](), g.exclusion())
+	return fmt.Sprintf("%s BETWEEN %s AND %s%s", strings.TrimSuffix(unit, " OF TIMES"), bounds[from](), bounds[to](), g.exclusion())
 }
 
 func (g *Generator) exclusion() string {

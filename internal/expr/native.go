@@ -135,13 +135,32 @@ func (w *nativeWriter) infix(op string, terms []Expr) {
 func withoutLists(terms []Expr) []Expr {
 	var out []Expr
 	for _, t := range terms {
-		if in, ok := t.(*In); ok {
+		if in, ok := t.(*In); ok && !in.writesOnce() {
 			out = append(out, in.comparisons()...)
 		} else {
 			out = append(out, t)
 		}
 	}
 	return out
+}
+
+// maxRepeated is how many nodes an operand has at most that is written beside each value of a list.
+const maxRepeated = 64
+
+// writesOnce reports whether the operand of a list is written once: lists in each other would else double the text with each level.
+func (x *In) writesOnce() bool {
+	if len(x.Values) < 2 && !(x.HasNull && len(x.Values) == 1) {
+		return false
+	}
+	size, hasList := 0, false
+	Walk(x.X, func(e Expr) bool {
+		size++
+		if _, ok := e.(*In); ok {
+			hasList = true
+		}
+		return !hasList && size <= maxRepeated
+	})
+	return hasList || size > maxRepeated
 }
 
 // comparisons are those that a list stands for.
@@ -164,7 +183,7 @@ func (w *nativeWriter) not(x *Not) {
 		return
 	}
 	in, ok := x.X.(*In)
-	if !ok || in.HasNull || len(in.Values) < 2 {
+	if !ok || in.HasNull || len(in.Values) < 2 || in.writesOnce() {
 		w.WriteString("(! ")
 		w.write(x.X)
 		w.WriteByte(')')
@@ -394,6 +413,18 @@ func (w *nativeWriter) zoned(name string, x Expr, middle string) {
 }
 
 func (w *nativeWriter) in(x *In) {
+	if x.writesOnce() {
+		list := x.Values
+		if x.HasNull {
+			list = append(slices.Clone(list), nil)
+		}
+		w.WriteString("array_contains(")
+		w.array(list)
+		w.WriteByte(',')
+		w.write(x.X)
+		w.WriteByte(')')
+		return
+	}
 	terms := x.comparisons()
 	if len(terms) == 1 {
 		w.write(terms[0])

@@ -298,6 +298,8 @@ func TestNativeLanguage(t *testing.T) {
 		{"UPPER(mv)", `upper("mv")`},
 		{"mv = 'a'", `("mv" == 'a')`},
 		{"NOT (l = 1)", `(! ("l" == 1))`},
+		{"l IN (1, 2)", `(("l" == 1) || ("l" == 2))`},
+		{"(l IN (1, 2)) IN (TRUE, FALSE)", `array_contains(array(1,0),(("l" == 1) || ("l" == 2)))`},
 		{"dim1 || 'a''b\\c=+é`~'", `concat("dim1",'a\u0027b\u005Cc\u003D\u002Bé` + "`" + `~')`},
 		{"CASE WHEN l > 3 THEN 'a' END", `case_searched(("l" > 3),'a',null)`},
 		{"TRUNCATE(l)", `(cast(cast("l" * 1,'long'),'double') / 1)`},

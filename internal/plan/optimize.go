@@ -15,7 +15,8 @@ type Options struct {
 	// LargeSide is from how many rows on the smaller side of a join is too large to be sent to the servers that hold the larger one; 0:
 	// nothing is sent, all rows are here.
 	LargeSide float64
-	// KeepFilters says that conditions over joins and unions stay over them, for plans that are read.
+	// KeepFilters says that conditions over joins and unions stay over them, and that constant rows which are only counted keep their columns, for
+	// plans that are read.
 	KeepFilters bool
 	// Context is the time zone and the current time of the query, for constants.
 	Context expr.Context

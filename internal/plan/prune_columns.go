@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -23,6 +25,9 @@ func (o *optimizer) prune(n Node, need []bool) (Node, []int) {
 		return o.pruneScan(x, need)
 	case *Inline:
 		keep, to := kept(need)
+		if len(keep) == 0 && o.options.KeepFilters {
+			keep, to = kept(slices.Repeat([]bool{true}, len(need)))
+		}
 		if len(keep) == len(need) {
 			return n, to
 		}

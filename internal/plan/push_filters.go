@@ -163,8 +163,8 @@ func strengthen(x *Join, terms []expr.Expr) *Join {
 	width := len(x.Left.Columns())
 	leftNeeded, rightNeeded := false, false
 	for _, e := range terms {
-		leftNeeded = leftNeeded || rejectsNull(e, func(c int) bool { return c < width })
-		rightNeeded = rightNeeded || rejectsNull(e, func(c int) bool { return c >= width })
+		leftNeeded = leftNeeded || RejectsNull(e, func(c int) bool { return c < width })
+		rightNeeded = rightNeeded || RejectsNull(e, func(c int) bool { return c >= width })
 	}
 	kind := x.Kind
 	switch {
@@ -185,19 +185,19 @@ func strengthen(x *Join, terms []expr.Expr) *Join {
 	return &c
 }
 
-// rejectsNull reports whether e is certainly not TRUE when all columns for which ok holds are NULL. It knows comparisons, IN, LIKE and
+// RejectsNull reports whether e is certainly not TRUE when all columns for which ok holds are NULL. It knows comparisons, IN, LIKE and
 // IS NOT NULL over such columns; anything else may be TRUE.
-func rejectsNull(e expr.Expr, ok func(int) bool) bool {
+func RejectsNull(e expr.Expr, ok func(int) bool) bool {
 	switch x := e.(type) {
 	case *expr.And:
 		for _, t := range x.Terms {
-			if rejectsNull(t, ok) {
+			if RejectsNull(t, ok) {
 				return true
 			}
 		}
 	case *expr.Or:
 		for _, t := range x.Terms {
-			if !rejectsNull(t, ok) {
+			if !RejectsNull(t, ok) {
 				return false
 			}
 		}

@@ -42,6 +42,11 @@ func (g *grouped) aggregator(i int) {
 		}
 		g.aggs = append(g.aggs, spec)
 	}
+	if finalized := finalizing(call.Agg.Name); finalized != "" && g.s.isInner {
+		state := name + ":a"
+		g.posts = append(g.posts, obj("type", finalized, "name", name, "fieldName", state))
+		name = state
+	}
 	switch call.Agg.Name {
 	case "COUNT":
 		if len(args) > 0 {
@@ -113,6 +118,17 @@ func (g *grouped) aggregator(i int) {
 	default:
 		add(g.simple(call, args, name), cond, name)
 	}
+}
+
+// finalizing is the post-aggregator that makes a result of what an aggregator ends with; "": that is one.
+func finalizing(name string) string {
+	switch name {
+	case "APPROX_COUNT_DISTINCT":
+		return "hyperUniqueCardinality"
+	case "EARLIEST", "EARLIEST_BY", "LATEST", "LATEST_BY", "ANY_VALUE":
+		return "finalizingFieldAccess"
+	}
+	return ""
 }
 
 // collected writes an aggregate that gathers values in an array as the fold that it is for native queries; nil: it is none, for its values are ordered.

@@ -1,6 +1,7 @@
 package nativejson
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/hengedb/henge/internal/expr"
@@ -15,9 +16,9 @@ const manyColumns = 4
 
 // fixed returns the columns that the condition gives one value.
 func (s *stage) fixed() map[int]*expr.Literal {
-	var out map[int]*expr.Literal
+	out := maps.Clone(s.values)
 	if s.filter == nil {
-		return nil
+		return out
 	}
 	for _, t := range plan.Split(s.filter) {
 		c, ok := t.(*expr.Call)
@@ -49,8 +50,7 @@ func (s *stage) fixed() map[int]*expr.Literal {
 }
 
 // withFixed returns what is computed and read of the datasource, with the constants that the condition makes of its columns.
-func (s *stage) withFixed(cols []expr.Expr) []expr.Expr {
-	values := s.fixed()
+func (s *stage) withFixed(cols []expr.Expr, values map[int]*expr.Literal) []expr.Expr {
 	if values == nil {
 		return cols
 	}
@@ -68,6 +68,17 @@ func (s *stage) withFixed(cols []expr.Expr) []expr.Expr {
 		return cols
 	}
 	return out
+}
+
+// chosen returns the columns of a query without groups, with their constants. Of one or two columns of a join those are read that its rows are chosen by.
+func (s *stage) chosen() []expr.Expr {
+	if s.join != nil && s.join.crossed {
+		return s.cols
+	}
+	if s.join != nil && !s.join.changed && len(s.cols) <= 2 {
+		return s.withFixed(s.cols, s.values)
+	}
+	return s.withFixed(s.cols, s.fixed())
 }
 
 // computedFrom is e over columns some of which have a value; a constant if all have.

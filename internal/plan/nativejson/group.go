@@ -32,6 +32,7 @@ func (s *stage) groupQuery() (*result, error) {
 	if n := s.exactDistinct(); n != nil {
 		return n.groupQuery()
 	}
+	s.inTableOrder()
 	g := &grouped{s: s, virtuals: s.newVirtuals(), aggPrefix: unusedPrefix("a", s.in), postPrefix: unusedPrefix("p", s.in)}
 	if g.computesLast() {
 		g.postPrefix = "s"

@@ -66,7 +66,7 @@ var offRules = []string{"join_keys", "join_side", "push_limits", "linear_sums", 
 func Translate(n plan.Node, o Options) ([]Query, error) {
 	tables := tableColumns(n)
 	apart := isUnion(n)
-	n = plan.Optimize(namedRows(n), plan.Options{Context: o.Expr, Off: offRules, KeepFilters: true})
+	n = plan.Optimize(rightKeys(namedRows(n)), plan.Options{Context: o.Expr, Off: offRules, KeepFilters: true})
 	switch x := n.(type) {
 	case *plan.Write:
 		n = x.Input
@@ -82,6 +82,9 @@ func Translate(n plan.Node, o Options) ([]Query, error) {
 	branches := []plan.Node{n}
 	if apart {
 		branches = branchesOf(n)
+		if u, ok := n.(*plan.Union); ok {
+			branches = (&writer{options: o, tables: tables}).together(u)
+		}
 	}
 	var out []Query
 	for _, b := range branches {
@@ -166,6 +169,28 @@ func branchesOf(n plan.Node) []plan.Node {
 		}
 	}
 	return []plan.Node{n}
+}
+
+// together are the branches of a union that are queries: the first ones are one if they read tables as they are, and the same columns.
+func (w *writer) together(u *plan.Union) []plan.Node {
+	var in []column
+	count := 0
+	for i, n := range u.Ins {
+		s, err := w.read(n)
+		if err != nil || !s.isPlainTable() || slices.ContainsFunc(s.cols, func(e expr.Expr) bool { return !isColumn(e) }) {
+			break
+		}
+		q, err := s.query()
+		if err != nil || i > 0 && !sameColumns(q.columns(), in) {
+			break
+		}
+		in = q.columns()
+		count++
+	}
+	if count < 2 {
+		return u.Ins
+	}
+	return append([]plan.Node{&plan.Union{Ins: u.Ins[:count], Out: u.Out}}, u.Ins[count:]...)
 }
 
 // Fragment returns the native query of a part of a plan as it is: nothing is optimized any more. Its columns are those of n, in their order.
@@ -417,6 +442,32 @@ func pathParts(path string) ([]object, bool) {
 	return parts, true
 }
 
+// manyTableColumns are as many as cost no more to read than a constant.
+const manyTableColumns = 5
+
+// countedBy are the columns that are read of rows which are only counted: the one that a condition reads, or the whole of narrow rows, else a constant.
+func (s *stage) countedBy(v *virtuals) []string {
+	if s.rowNames == nil || s.w.options.Tasks {
+		return s.rowNames
+	}
+	var read []string
+	if s.filter != nil {
+		for _, c := range s.read([]expr.Expr{s.filter}) {
+			read = append(read, c.name)
+		}
+	}
+	if s.intervals != nil && !slices.Contains(read, plan.TimeColumn) {
+		read = append(read, plan.TimeColumn)
+	}
+	switch {
+	case len(read) == 1:
+		return read
+	case len(read) == 0 && len(s.rowNames) <= manyTableColumns:
+		return slices.Clone(s.rowNames)
+	}
+	return []string{v.column(&expr.Literal{Value: int64(0), T: expr.Of(expr.BigInt).NotNull()})}
+}
+
 // head starts a query: type, datasource.
 func (s *stage) head(kind string) object {
 	return obj("queryType", kind, "dataSource", s.source)
@@ -457,7 +508,7 @@ func (s *stage) scanQuery() (*result, error) {
 	filter := s.filterSpec(s.filter, v)
 	r := &result{pick: s.pick}
 	names := []string{}
-	for _, e := range s.withFixed(s.cols) {
+	for _, e := range s.chosen() {
 		name := v.column(e)
 		r.signature = append(r.signature, column{name, e.Type()})
 		if !slices.Contains(names, name) {
@@ -465,7 +516,7 @@ func (s *stage) scanQuery() (*result, error) {
 		}
 	}
 	if len(names) == 0 {
-		names = s.rowNames // rows that are only counted are read whole
+		names = s.countedBy(v)
 	}
 	slices.Sort(names)
 	q := s.head(kind)

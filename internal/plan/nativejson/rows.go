@@ -102,6 +102,10 @@ func (s *stage) computeRows(exprs []expr.Expr, names []string) bool {
 	if !ok {
 		return false
 	}
+	if len(exprs) == 0 { // rows that are only counted are shown whole
+		s.cols = nil
+		return true
+	}
 	in := make([]column, len(exprs))
 	for i, e := range exprs {
 		if t := e.Type().Base; t == expr.Array || t == expr.Other || slices.Contains(names[:i], names[i]) {
@@ -142,4 +146,50 @@ func (s *stage) setRows(in []column, rows [][]any) {
 func (s *stage) isRelation() bool {
 	_, ok := s.constantRows()
 	return ok
+}
+
+// eachItsGroup reads groups of constant rows that are a group each as these rows; false if some are more, or an aggregate does not follow from one row.
+func (s *stage) eachItsGroup(x *plan.Aggregate) bool {
+	rows, ok := s.constantRows()
+	if !ok || x.Sets != nil || len(x.Keys) == 0 || s.w.options.Tasks {
+		return false
+	}
+	var cols []expr.Expr
+	for _, k := range x.Keys {
+		cols = append(cols, s.cols[k])
+	}
+	seen := map[string]bool{}
+	for _, row := range rows {
+		var key []any
+		for _, e := range cols {
+			c, ok := e.(*expr.Column)
+			if !ok {
+				return false
+			}
+			key = append(key, row[c.Index])
+		}
+		text, err := marshal(key)
+		if err != nil || seen[string(text)] {
+			return false
+		}
+		seen[string(text)] = true
+	}
+	for _, a := range x.Aggs {
+		if a.Filter >= 0 {
+			return false
+		}
+		switch a.Agg.Name {
+		case "COUNT":
+			if len(a.Args) > 0 && s.cols[a.Args[0]].Type().Nullable {
+				return false
+			}
+			cols = append(cols, &expr.Literal{Value: int64(1), T: a.Type})
+		case "SUM", "MIN", "MAX":
+			cols = append(cols, s.cols[a.Args[0]])
+		default:
+			return false
+		}
+	}
+	s.cols, s.named = cols, true
+	return true
 }

@@ -454,6 +454,9 @@ func holds(op string, c int) bool {
 
 // branches is a test of a CASE as tests of its branches, each where its condition is the first that is true.
 func (w *writer) branches(c *expr.Case, test func(expr.Expr) expr.Expr) (expr.Expr, bool) {
+	if isLarge(c) {
+		return nil, false
+	}
 	var some, before []expr.Expr
 	add := func(cond, then expr.Expr) {
 		t := test(then)
@@ -484,6 +487,21 @@ func (w *writer) branches(c *expr.Case, test func(expr.Expr) expr.Expr) (expr.Ex
 		add(nil, &expr.Literal{T: c.T})
 	}
 	return w.anyOf(some), true
+}
+
+// maxBranches is how many nodes a CASE has at most whose branches become tests, maxNested how many others: each test repeats the conditions before it.
+const maxBranches, maxNested = 200, 6
+
+func isLarge(c *expr.Case) bool {
+	size, cases := 0, 0
+	expr.Walk(c, func(e expr.Expr) bool {
+		size++
+		if _, ok := e.(*expr.Case); ok {
+			cases++
+		}
+		return size <= maxBranches && cases <= maxNested
+	})
+	return size > maxBranches || cases > maxNested
 }
 
 // noneOf says that none of some conditions is true, beside terms that may exclude them already.

@@ -44,8 +44,15 @@ type stage struct {
 	elements string
 	// named says that the columns of constant rows have their names already.
 	named bool
+	// isInner says that another query reads the groups, which are to have results where aggregators end with states.
+	isInner bool
 	// operator is the name of an operator that native queries do not have.
 	operator string
+	// join is the join that the datasource is, nil: it is none, or something has been done to its rows.
+	join *join
+	// values are columns of a join to which the queries it joins give one value, compared those that its condition compares, which a condition on its rows
+	// makes no constants.
+	values map[int]*expr.Literal
 }
 
 // group is the grouping of a stage.
@@ -97,6 +104,9 @@ func (w *writer) read(n plan.Node) (*stage, error) {
 		}
 		return w.newStage(obj("type", "table", "name", x.Schema+"."+x.Table), columnsOf(x.Out)), nil
 	case *plan.Join:
+		if x.Kind == plan.Semi || x.Kind == plan.AntiNull {
+			return w.readSubquery(x)
+		}
 		return w.readJoin(x)
 	case *plan.Union:
 		return w.readUnion(x)
@@ -125,6 +135,11 @@ func (w *writer) read(n plan.Node) (*stage, error) {
 			}
 		}
 		cond := s.over(x.Cond)
+		if s.isJoin() {
+			if cond, err = s.intoJoin(cond); err != nil || cond == nil {
+				return s, err
+			}
+		}
 		if s.elements != "" && s.group == nil {
 			if cond = s.whereElements(cond); cond == nil {
 				return s, nil
@@ -148,7 +163,9 @@ func (w *writer) read(n plan.Node) (*stage, error) {
 				return nil, err
 			}
 		}
-		s.aggregate(x)
+		if !s.eachItsGroup(x) {
+			s.aggregate(x)
+		}
 	case *plan.Sort:
 		if s.isOneRow() && x.Offset == 0 && x.Limit != 0 {
 			return s, nil
@@ -290,7 +307,7 @@ func (s *stage) compute(x *plan.Project) {
 }
 
 func (s *stage) aggregate(x *plan.Aggregate) {
-	s.cols = s.withFixed(s.cols)
+	s.cols = s.withFixed(s.cols, s.fixed())
 	g := &group{node: x, args: s.cols}
 	for _, k := range x.Keys {
 		g.dims = append(g.dims, s.cols[k])
@@ -392,8 +409,14 @@ func (s *stage) whereElements(cond expr.Expr) expr.Expr {
 
 func (s *stage) colsAt(i int) expr.Expr { return s.cols[i] }
 
-// nest makes s the datasource of a new stage.
+// nest makes s the datasource of a new stage that reads its results.
 func (s *stage) nest() (*stage, error) {
+	s.isInner = !s.w.options.Tasks
+	return s.side()
+}
+
+// side makes s the datasource of a new stage, as it is: a side of a join.
+func (s *stage) side() (*stage, error) {
 	q, err := s.query()
 	if err != nil {
 		return nil, err
@@ -425,88 +448,6 @@ func (s *stage) nestGroups() (*stage, error) {
 	}
 	outer.cols = cols
 	return outer, nil
-}
-
-func (w *writer) readJoin(x *plan.Join) (*stage, error) {
-	left, err := w.read(x.Left)
-	if err != nil {
-		return nil, err
-	}
-	if !left.isPlainTable() && !left.isJoin() {
-		if left, err = left.nest(); err != nil {
-			return nil, err
-		}
-	}
-	right, err := w.read(x.Right)
-	if err != nil {
-		return nil, err
-	}
-	keys := x.Keys
-	if x.Kind == plan.Semi && x.On == nil && right.group == nil && !right.sorted && !w.options.Tasks && !right.isRelation() {
-		keys = right.distinct(x) // so that no row is found twice
-	}
-	if !right.isRelation() && (!w.options.Tasks || !right.isPlainTable() || right.source[0].value != "inputNumber") {
-		if right, err = right.nest(); err != nil {
-			return nil, err
-		}
-	}
-	prefix := unusedPrefix("j", left.in) + "0."
-	in := append([]column(nil), left.in...)
-	cols := append([]expr.Expr(nil), left.cols...)
-	for i, c := range right.in {
-		name := prefix + c.name
-		in = append(in, column{name, c.typ})
-		cols = append(cols, &expr.Column{Index: len(left.in) + i, Name: name, T: c.typ})
-	}
-	s := w.newStage(nil, in)
-	s.cols = cols
-	var terms []expr.Expr
-	for _, k := range keys {
-		op := "="
-		if k.NullSafe {
-			op = "IS NOT DISTINCT FROM"
-		}
-		equal := &expr.Call{Fn: expr.MustLookup(op), Args: []expr.Expr{cols[k.Left], cols[len(left.cols)+k.Right]}, T: expr.Of(expr.Boolean)}
-		terms = append(terms, equal)
-	}
-	if x.On != nil {
-		terms = append(terms, plan.Split(s.over(x.On))...)
-	}
-	condition := "1"
-	if len(terms) > 0 {
-		condition = w.native(plan.Conjunction(terms))
-	}
-	kind := map[plan.JoinKind]string{plan.Inner: "INNER", plan.Left: "LEFT", plan.Right: "RIGHT", plan.Full: "FULL", plan.Semi: "INNER",
-		plan.Anti: "ANTI", plan.AntiNull: "ANTI", plan.Single: "LEFT"}[x.Kind]
-	s.source = obj("type", "join", "left", left.source, "right", right.source, "rightPrefix", prefix, "condition", condition, "joinType", kind)
-	if len(x.Columns()) < len(s.cols) {
-		s.cols = s.cols[:len(x.Columns())]
-	}
-	return s, nil
-}
-
-// distinct groups s, the right side of a join, by the keys of the join, and returns these with their places among the groups.
-func (s *stage) distinct(x *plan.Join) []plan.EquiKey {
-	groups := &plan.Aggregate{Input: x.Right}
-	keys := slices.Clone(x.Keys)
-	for i := range keys {
-		place := slices.Index(groups.Keys, keys[i].Right)
-		if place < 0 {
-			place = len(groups.Keys)
-			groups.Keys = append(groups.Keys, keys[i].Right)
-		}
-		keys[i].Right = place
-	}
-	s.aggregate(groups)
-	return keys
-}
-
-// isPlainTable reports whether s is a table and nothing has been done to its rows.
-func (s *stage) isPlainTable() bool { return s.isTable && s.group == nil && !s.sorted }
-
-// isJoin reports whether s is a join and nothing has been done to its rows.
-func (s *stage) isJoin() bool {
-	return len(s.source) > 0 && s.source[0].value == "join" && s.group == nil && !s.sorted && s.filter == nil && s.intervals == nil
 }
 
 // readUnion reads a union of plain tables as one datasource, and any other as one of queries.

@@ -1,0 +1,423 @@
+package nativejson
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/hengedb/henge/internal/agg"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/plan"
+)
+
+// Joins. The reference knows one kind of condition: equalities of something on the left with a column on the right. What is computed on the right is
+// computed by the query there, what else a statement asks for is a condition on the rows of the join, and NOT IN is two joins.
+
+// join is a join in the making.
+type join struct {
+	kind  plan.JoinKind
+	left  object
+	right *stage
+	// width is how many columns the left side has.
+	width  int
+	prefix string
+	terms  []expr.Expr
+	// changed says that a condition on its rows has become a part of it, crossed that it had none before.
+	changed, crossed bool
+}
+
+var joinNames = map[plan.JoinKind]string{
+	plan.Inner: "INNER", plan.Left: "LEFT", plan.Right: "RIGHT", plan.Full: "FULL", plan.Semi: "INNER", plan.Anti: "ANTI", plan.AntiNull: "ANTI",
+	plan.Single: "LEFT",
+}
+
+// datasource is the join as a datasource; of is what the right side of it is.
+func (j *join) datasource(w *writer, of object) object {
+	condition := "1"
+	if len(j.terms) > 0 {
+		condition = w.native(plan.Conjunction(j.terms))
+	}
+	return obj("type", "join", "left", j.left, "right", of, "rightPrefix", j.prefix, "condition", condition, "joinType", joinNames[j.kind])
+}
+
+// readSubquery reads a join that is a condition of the form IN. A condition beside it is one on the rows of the join.
+func (w *writer) readSubquery(x *plan.Join) (*stage, error) {
+	scan, ok := x.Left.(*plan.Scan)
+	if !ok || w.options.Tasks || scan.Filter == nil && scan.Intervals == nil {
+		return w.readJoin(x)
+	}
+	whole, joined := *scan, *x
+	whole.Filter, whole.Intervals = nil, nil
+	joined.Left = &whole
+	s, err := w.readJoin(&joined)
+	if err != nil {
+		return nil, err
+	}
+	s.intervals = scan.Intervals
+	if scan.Filter != nil {
+		s.where(and(s.filter, s.over(scan.Filter)))
+	}
+	return s, nil
+}
+
+func (w *writer) readJoin(x *plan.Join) (*stage, error) {
+	if x.Kind == plan.AntiNull && x.On == nil && len(x.Keys) == 1 && !w.options.Tasks {
+		return w.readNotIn(x)
+	}
+	left, err := w.read(x.Left)
+	if err != nil {
+		return nil, err
+	}
+	values := map[int]*expr.Literal{}
+	if !left.isPlainTable() && !left.isJoin() {
+		if x.Kind == plan.Inner || x.Kind == plan.Semi {
+			values = left.outputValues(0)
+		}
+		if left, err = left.side(); err != nil {
+			return nil, err
+		}
+	}
+	right, err := w.read(x.Right)
+	if err != nil {
+		return nil, err
+	}
+	keys := x.Keys
+	if x.Kind == plan.Semi && x.On == nil && right.group == nil && right.sorted && !w.options.Tasks {
+		if right, err = right.nest(); err != nil {
+			return nil, err
+		}
+	}
+	if x.Kind == plan.Semi && x.On == nil && right.group == nil && !right.sorted && !w.options.Tasks && !right.isRelation() {
+		keys = right.distinct(x) // so that no row is found twice
+	}
+	if x.Kind == plan.Inner {
+		maps.Copy(values, right.outputValues(len(left.in)))
+	}
+	inner := right
+	if !right.isRelation() && (!w.options.Tasks || !right.isPlainTable() || right.source[0].value != "inputNumber") {
+		if right, err = right.side(); err != nil {
+			return nil, err
+		}
+	}
+	prefix := unusedPrefix("j", left.in) + "0."
+	in := append([]column(nil), left.in...)
+	cols := append([]expr.Expr(nil), left.cols...)
+	missing := x.Kind == plan.Left || x.Kind == plan.Full || x.Kind == plan.Single
+	for i, c := range right.in {
+		name := prefix + c.name
+		c.typ = c.typ.OrNull(missing)
+		in = append(in, column{name, c.typ})
+		cols = append(cols, &expr.Column{Index: len(left.in) + i, Name: name, T: c.typ})
+	}
+	s := w.newStage(nil, in)
+	s.cols = cols
+	var terms []expr.Expr
+	for _, k := range keys {
+		op := "="
+		if k.NullSafe {
+			op = "IS NOT DISTINCT FROM"
+		}
+		terms = append(terms, test(op, cols[k.Left], cols[len(left.cols)+k.Right]))
+	}
+	if x.On != nil {
+		terms = append(terms, plan.Split(s.over(x.On))...)
+	}
+	j := &join{kind: x.Kind, left: left.source, right: inner, width: len(left.in), prefix: prefix, terms: terms}
+	s.source = j.datasource(w, right.source)
+	if len(values) > 0 {
+		s.values = values
+	}
+	if x.Kind != plan.Semi && x.Kind != plan.Anti && x.Kind != plan.AntiNull {
+		s.join = j
+	}
+	if len(x.Columns()) < len(s.cols) {
+		s.cols = s.cols[:len(x.Columns())]
+	}
+	return s, nil
+}
+
+// outputValues are the columns of the query that s becomes which have one value, counted from an offset on.
+func (s *stage) outputValues(offset int) map[int]*expr.Literal {
+	out := map[int]*expr.Literal{}
+	if s.group != nil || s.sorted || s.filter == nil {
+		return out
+	}
+	values := s.fixed()
+	for i, e := range s.cols {
+		if c, ok := e.(*expr.Column); ok && values[c.Index] != nil {
+			out[offset+i] = values[c.Index]
+		}
+	}
+	return out
+}
+
+// distinct groups s, the right side of a join, by the keys of the join, and returns these with their places among the groups.
+func (s *stage) distinct(x *plan.Join) []plan.EquiKey {
+	groups := &plan.Aggregate{Input: x.Right}
+	keys := slices.Clone(x.Keys)
+	for i := range keys {
+		place := slices.Index(groups.Keys, keys[i].Right)
+		if place < 0 {
+			place = len(groups.Keys)
+			groups.Keys = append(groups.Keys, keys[i].Right)
+		}
+		keys[i].Right = place
+	}
+	s.aggregate(groups)
+	return keys
+}
+
+// readNotIn reads NOT IN as the reference does: joined with how many rows and values the list has, and with its values. A row stays where the list is
+// empty, or where it has a value, that is none of the list's, and all of these are known.
+func (w *writer) readNotIn(x *plan.Join) (*stage, error) {
+	key := x.Keys[0]
+	width := len(x.Left.Columns())
+	whole := expr.Of(expr.BigInt).NotNull()
+	value := x.Right.Columns()[key.Right]
+	count := func(args ...int) plan.AggCall {
+		spec := agg.Spec{Name: "COUNT"}
+		for range args {
+			spec.Args = append(spec.Args, value.Type.Runtime())
+		}
+		return plan.AggCall{Agg: spec, Args: args, Filter: -1, Name: "count" + strconv.Itoa(len(args)), Type: whole}
+	}
+	counts := &plan.Aggregate{Input: x.Right, Aggs: []plan.AggCall{count(), count(key.Right)}}
+	found := &plan.Project{
+		Input: x.Right, Names: []string{value.Name, "found"},
+		Exprs: []expr.Expr{&expr.Column{Index: key.Right, Name: value.Name, T: value.Type}, &expr.Literal{Value: int64(1), T: whole}},
+	}
+	values := &plan.Aggregate{Input: found, Keys: []int{0, 1}}
+	all := &plan.Join{Left: &plan.Join{Left: x.Left, Right: counts, Kind: plan.Inner}, Right: values, Kind: plan.Left, Keys: []plan.EquiKey{{Left: key.Left, Right: 0}}}
+	columns := all.Columns()
+	column := func(i int) expr.Expr { return &expr.Column{Index: i, Name: columns[i].Name, T: columns[i].Type} }
+	rows, known := column(width), column(width+1)
+	cond := &expr.Or{Terms: []expr.Expr{
+		test("=", rows, &expr.Literal{Value: int64(0), T: whole}),
+		&expr.And{Terms: []expr.Expr{test("IS NULL", column(width+3)), test(">=", known, rows), test("IS NOT NULL", column(key.Left))}},
+	}}
+	keep := make([]int, width)
+	for i := range keep {
+		keep[i] = i
+	}
+	return w.read(plan.Select(&plan.Filter{Input: all, Cond: cond}, keep))
+}
+
+// isPlainTable reports whether s is a table and nothing has been done to its rows.
+func (s *stage) isPlainTable() bool { return s.isTable && s.group == nil && !s.sorted }
+
+// isJoin reports whether s is a join and nothing has been done to its rows.
+func (s *stage) isJoin() bool {
+	return len(s.source) > 0 && s.source[0].value == "join" && s.group == nil && !s.sorted && s.filter == nil && s.intervals == nil
+}
+
+// intoJoin makes a condition on the rows of a join, over the join's columns, a part of the join where the reference does: all of it, or it only says that
+// a side has a row. What is left of it is returned; nil: nothing.
+func (s *stage) intoJoin(cond expr.Expr) (expr.Expr, error) {
+	j := s.join
+	if j == nil || s.w.options.Tasks {
+		return cond, nil
+	}
+	terms := plan.Split(cond)
+	onLeft := func(c int) bool { return c < j.width }
+	onRight := func(c int) bool { return c >= j.width }
+	needs := func(side func(int) bool) bool {
+		return slices.ContainsFunc(terms, func(t expr.Expr) bool { return plan.RejectsNull(t, side) })
+	}
+	kind := j.kind
+	if (kind == plan.Left || kind == plan.Single || kind == plan.Full) && needs(onRight) {
+		kind = map[plan.JoinKind]plan.JoinKind{plan.Left: plan.Inner, plan.Single: plan.Inner, plan.Full: plan.Right}[kind]
+	}
+	if (kind == plan.Right || kind == plan.Full) && needs(onLeft) {
+		kind = map[plan.JoinKind]plan.JoinKind{plan.Right: plan.Inner, plan.Full: plan.Left}[kind]
+	}
+	if kind != plan.Inner {
+		if kind == j.kind {
+			return cond, nil
+		}
+		return cond, s.rejoin(kind, j.terms)
+	}
+	var added []expr.Expr
+	for _, t := range terms {
+		if s.isKnownKey(t) {
+			continue
+		}
+		equal := j.equality(t)
+		if equal == nil {
+			return s.intoCross(cond, terms)
+		}
+		added = append(added, equal)
+	}
+	if j.kind == plan.Inner && len(j.terms) > 0 && len(added) > 0 {
+		return cond, nil
+	}
+	return nil, s.rejoin(plan.Inner, append(slices.Clone(j.terms), added...))
+}
+
+// intoCross makes the only condition on the rows of a join without one, which is of the right side, a column of the query there.
+func (s *stage) intoCross(cond expr.Expr, terms []expr.Expr) (expr.Expr, error) {
+	j := s.join
+	if j.kind != plan.Inner || len(j.terms) > 0 {
+		return cond, nil
+	}
+	c, isCall := terms[0].(*expr.Call)
+	if len(terms) > 1 || !isCall || c.Fn.Name == "=" || !j.isOnRight(c) || j.right.group != nil || j.right.sorted || j.right.operator != "" || j.right.isRelation() {
+		return cond, nil
+	}
+	right := *j.right
+	right.cols = append(slices.Clone(right.cols), expr.Rewrite(c, func(e expr.Expr) expr.Expr {
+		if c, ok := e.(*expr.Column); ok {
+			return j.right.cols[c.Index-j.width]
+		}
+		return e
+	}))
+	j.right = &right
+	nested, err := right.side()
+	if err != nil {
+		return nil, err
+	}
+	last := nested.in[len(nested.in)-1]
+	met := &expr.Column{Index: len(s.in), Name: j.prefix + last.name, T: last.typ}
+	s.in = append(slices.Clone(s.in), column{met.Name, met.T})
+	j.terms = []expr.Expr{test("=", &expr.Literal{Value: int64(1), T: expr.Of(expr.BigInt).NotNull()}, met)}
+	s.source = j.datasource(s.w, nested.source)
+	return nil, nil
+}
+
+// rejoin changes the kind and the condition of a join.
+func (s *stage) rejoin(kind plan.JoinKind, terms []expr.Expr) error {
+	j := s.join
+	j.crossed = j.crossed || len(j.terms) == 0 && j.kind == plan.Inner
+	j.kind, j.terms, j.changed = kind, terms, true
+	right, _ := s.source.get("right").(object)
+	s.source = j.datasource(s.w, right)
+	for _, t := range terms {
+		c, ok := t.(*expr.Call)
+		if !ok || len(c.Args) != 2 {
+			continue
+		}
+		l, isConstant := c.Args[0].(*expr.Literal)
+		if column, ok := c.Args[1].(*expr.Column); ok && isConstant {
+			if s.values == nil {
+				s.values = map[int]*expr.Literal{}
+			}
+			s.values[column.Index] = l
+		}
+	}
+	return nil
+}
+
+func (j *join) isOnRight(e expr.Expr) bool {
+	some, only := false, true
+	expr.Rewrite(e, func(e expr.Expr) expr.Expr {
+		if c, ok := e.(*expr.Column); ok {
+			some, only = true, only && c.Index >= j.width
+		}
+		return e
+	})
+	return some && only
+}
+
+func (j *join) isOnLeft(e expr.Expr) bool {
+	only := true
+	expr.Rewrite(e, func(e expr.Expr) expr.Expr {
+		if c, ok := e.(*expr.Column); ok {
+			only = only && c.Index < j.width
+		}
+		return e
+	})
+	return only
+}
+
+// equality is a condition that a join can have: that something on the left, or a constant, is what a column on the right is. nil: it is another.
+func (j *join) equality(t expr.Expr) expr.Expr {
+	c, ok := t.(*expr.Call)
+	if !ok || len(c.Args) != 2 || c.Fn.Name != "=" && c.Fn.Name != "IS NOT DISTINCT FROM" {
+		return nil
+	}
+	left, right := c.Args[0], c.Args[1]
+	if isColumn(left) && j.isOnRight(left) {
+		left, right = right, left
+	}
+	if !isColumn(right) || !j.isOnRight(right) || !j.isOnLeft(left) {
+		return nil
+	}
+	return test(c.Fn.Name, left, right)
+}
+
+// isKnownKey reports whether a condition only says that there is a value which an equality of an inner join demands anyway.
+func (s *stage) isKnownKey(t expr.Expr) bool {
+	c, ok := t.(*expr.Call)
+	if !ok || c.Fn.Name != "IS NOT NULL" {
+		return false
+	}
+	column, ok := c.Args[0].(*expr.Column)
+	if !ok {
+		return false
+	}
+	return slices.ContainsFunc(s.join.terms, func(t expr.Expr) bool {
+		equal, ok := t.(*expr.Call)
+		return ok && equal.Fn.Name == "=" && slices.ContainsFunc(equal.Args, func(a expr.Expr) bool {
+			x, ok := a.(*expr.Column)
+			return ok && x.Index == column.Index
+		})
+	})
+}
+
+// rightKeys has what a join compares on its right side computed there.
+func rightKeys(n plan.Node) plan.Node {
+	old := n.Inputs()
+	if len(old) == 0 {
+		return n
+	}
+	in := make([]plan.Node, len(old))
+	for i, c := range old {
+		in[i] = rightKeys(c)
+	}
+	n = plan.WithInputs(n, in)
+	x, ok := n.(*plan.Join)
+	if !ok || x.On == nil {
+		return n
+	}
+	width, total := len(x.Left.Columns()), len(x.Left.Columns())+len(x.Right.Columns())
+	j := &join{width: width}
+	var computed []expr.Expr
+	terms := slices.Clone(plan.Split(x.On))
+	for i, t := range terms {
+		c, ok := t.(*expr.Call)
+		if !ok || c.Fn.Name != "=" || len(c.Args) != 2 {
+			continue
+		}
+		left, right := c.Args[0], c.Args[1]
+		if j.isOnRight(left) {
+			left, right = right, left
+		}
+		if isColumn(right) || !j.isOnRight(right) || !j.isOnLeft(left) {
+			continue
+		}
+		terms[i] = test("=", left, &expr.Column{Index: total + len(computed), T: right.Type()})
+		computed = append(computed, right)
+	}
+	if len(computed) == 0 {
+		return n
+	}
+	right := &plan.Project{Input: x.Right}
+	for i, c := range x.Right.Columns() {
+		right.Exprs, right.Names = append(right.Exprs, &expr.Column{Index: i, Name: c.Name, T: c.Type}), append(right.Names, c.Name)
+	}
+	for i, e := range computed {
+		right.Exprs = append(right.Exprs, expr.Rewrite(e, func(e expr.Expr) expr.Expr {
+			if c, ok := e.(*expr.Column); ok {
+				return &expr.Column{Index: c.Index - width, Name: c.Name, T: c.T}
+			}
+			return e
+		}))
+		right.Names = append(right.Names, "computed"+strconv.Itoa(i))
+	}
+	wide := *x
+	wide.Right, wide.On = right, plan.Conjunction(terms)
+	keep := make([]int, len(x.Columns()))
+	for i := range keep {
+		keep[i] = i
+	}
+	return plan.Select(&wide, keep)
+}

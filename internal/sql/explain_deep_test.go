@@ -16,9 +16,13 @@ func TestExplainOfDeepConditionsStaysSmall(t *testing.T) {
 		return cond
 	}
 	for name, form := range map[string]func(string, int) string{
-		"lists":    func(c string, _ int) string { return "(" + c + ") IN (TRUE, FALSE)" },
-		"negated":  func(c string, i int) string { return fmt.Sprintf("NOT ((%s) IN (FALSE) OR cnt NOT IN (4, 5, %d))", c, i) },
-		"branches": func(c string, i int) string { return fmt.Sprintf("CASE WHEN %s THEN cnt IN (1, 2, %d) ELSE cnt = %d END", c, i, i) },
+		"lists": func(c string, _ int) string { return "(" + c + ") IN (TRUE, FALSE)" },
+		"negated": func(c string, i int) string {
+			return fmt.Sprintf("NOT ((%s) IN (FALSE) OR cnt NOT IN (4, 5, %d))", c, i)
+		},
+		"branches": func(c string, i int) string {
+			return fmt.Sprintf("CASE WHEN %s THEN cnt IN (1, 2, %d) ELSE cnt = %d END", c, i, i)
+		},
 	} {
 		for _, depth := range []int{10, 20} {
 			if r := describe("EXPLAIN PLAN FOR SELECT COUNT(*) FROM t WHERE " + deep(depth, form)); len(r) > 20_000 || !strings.Contains(r, "queryType") {

@@ -293,7 +293,10 @@ var timestampAddFunction = &Function{
 		}
 		b.whole(1)
 		t := b.typ(2)
-		if !t.IsTime() && t.Base != Null {
+		if t.Base == Null && b.err == nil {
+			return &Literal{T: t}, nil
+		}
+		if !t.IsTime() {
 			b.mismatch()
 		}
 		b.cast(2, Of(Timestamp))
@@ -309,8 +312,8 @@ var timestampAddFunction = &Function{
 			return nil, err
 		}
 		zone := ctx.Zone
-		if u == chrono.UnitMicrosecond {
-			return onRest(binary(func(n, ms int64) int64 { return ms + n/1000 })), nil
+		if parts, ok := partsOfMilli(u); ok {
+			return onRest(binary(func(n, ms int64) int64 { return ms + n/parts })), nil
 		}
 		if _, err := chrono.TimestampAdd(u, 0, 0, zone); err != nil {
 			return nil, err
@@ -328,9 +331,12 @@ var timestampDiffFunction = &Function{
 	Summary: "Returns the number of whole units from one timestamp to another.",
 	Forms:   []string{"$F(<ANY>, <DATETIME>, <DATETIME>)"},
 	Bind: func(b *binding) (Expr, error) {
-		b.unitArgument(0)
+		u := b.unitArgument(0)
 		for i := 1; i < 3; i++ {
 			b.instant(i)
+		}
+		if u == chrono.UnitNanosecond {
+			return b.strict(Of(BigInt))
 		}
 		return b.strict(Of(Integer))
 	},
@@ -340,8 +346,8 @@ var timestampDiffFunction = &Function{
 			return nil, err
 		}
 		zone := ctx.Zone
-		if u == chrono.UnitMicrosecond {
-			return onRest(binary(func(a, b int64) int64 { return (b - a) * 1000 })), nil
+		if parts, ok := partsOfMilli(u); ok {
+			return onRest(binary(func(a, b int64) int64 { return (b - a) * parts })), nil
 		}
 		if _, err := chrono.TimestampDiff(u, 0, 0, zone); err != nil {
 			return nil, err
@@ -352,6 +358,17 @@ var timestampDiffFunction = &Function{
 		})
 		return onRest(diff), nil
 	},
+}
+
+// partsOfMilli returns how many of a unit are a millisecond, the finest that an instant has, if it is a smaller one.
+func partsOfMilli(u chrono.Unit) (int64, bool) {
+	switch u {
+	case chrono.UnitMicrosecond:
+		return 1000, true
+	case chrono.UnitNanosecond:
+		return 1_000_000, true
+	}
+	return 0, false
 }
 
 func unitOf(c *Call, ctx *Context) (chrono.Unit, error) {

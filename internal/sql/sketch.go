@@ -56,7 +56,7 @@ func isLiteral(e syntax.Expr) bool {
 func typeSketch(fn *agg.Function, call *aggregateCall, e *syntax.Call) error {
 	double := expr.Of(expr.Double)
 	for i, a := range call.args {
-		if t := a.Type(); fn.Name == "APPROX_COUNT_DISTINCT_DS_HLL_UTF8" && i == 0 && t.Base != expr.Other && t.Base != expr.Null && !t.IsCharacter() {
+		if t := a.Type(); fn.Name == "APPROX_COUNT_DISTINCT_DS_HLL_UTF8" && i == 0 && t.Base != expr.Null && !t.IsCharacter() {
 			return aggregateType(call, e, "COLUMN")
 		}
 		if fn.Name != "BLOOM_FILTER" {

@@ -33,15 +33,14 @@ func bindCoalesce(b *binding) (Expr, error) {
 	return b.call(t.NotNull().OrNull(nullable))
 }
 
-// CommonType returns the least restrictive type of expressions whose values become one column. Literals of different lengths make VARCHAR
+// CommonType returns the least restrictive type of expressions whose values become one column. Texts of different lengths make VARCHAR
 // of CHAR. It reports false when there is none.
 func CommonType(results []Expr) (Type, bool) {
 	types, length := make([]Type, len(results)), -1
 	varying := false
 	for i, e := range results {
 		types[i] = e.Type()
-		if s, ok := literalValue(e); ok && types[i].Base == Char {
-			n := unitCount(s.(string))
+		if n, ok := charLength(e); ok {
 			varying = varying || length >= 0 && n != length
 			length = n
 		}
@@ -54,6 +53,36 @@ func CommonType(results []Expr) (Type, bool) {
 		t.Base = Float
 	}
 	return t, ok
+}
+
+// charLength returns the length that the type of a constant text has, if e is one: of a literal, and of what is made of literals.
+func charLength(e Expr) (int, bool) {
+	if e.Type().Base != Char {
+		return 0, false
+	}
+	if v, ok := literalValue(e); ok {
+		s, ok := v.(string)
+		return unitCount(s), ok
+	}
+	c, ok := e.(*Call)
+	if !ok {
+		return 0, false
+	}
+	switch c.Fn.Name {
+	case "UPPER", "LOWER", "SUBSTRING":
+		return charLength(c.Args[0])
+	case "||":
+		sum := 0
+		for _, a := range c.Args {
+			n, ok := charLength(a)
+			if !ok {
+				return 0, false
+			}
+			sum += n
+		}
+		return sum, true
+	}
+	return 0, false
 }
 
 // floatFirst reports whether FLOAT comes before DOUBLE in a list without decimals: the reference takes both for equally wide, so that the

@@ -446,6 +446,9 @@ var positionFunction = &Function{
 		b.anyText(0)
 		b.anyText(1)
 		if b.has(2) {
+			if b.typ(2).IsCharacter() {
+				b.cast(2, Of(BigInt))
+			}
 			b.whole(2)
 		}
 		return b.strict(Of(Integer))

@@ -110,7 +110,15 @@ func timeFormat(x expr.Expr, f *TimeFormatExtraction) (expr.Expr, error) {
 		}
 		x = asTime(n)
 	}
-	if f.Granularity != nil && f.Granularity.Given {
+	switch {
+	case f.Granularity == nil || !f.Granularity.Given:
+	case f.Granularity.IsAll(): // the bucket of all times begins with time
+		known, err := call("IS NOT NULL", x)
+		if err != nil {
+			return nil, err
+		}
+		x = &expr.Case{Whens: []expr.When{{Cond: known, Then: &expr.Literal{Value: chrono.Eternity.Start, T: timeType.NotNull()}}}, T: timeType}
+	default:
 		var err error
 		if x, err = floor(f.Granularity.Granularity, x); err != nil {
 			return nil, err

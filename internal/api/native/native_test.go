@@ -162,6 +162,10 @@ func TestAnswers(t *testing.T) {
 			"dimensions":[{"type":"extraction","dimension":"t","outputName":"iso","extractionFn":{"type":"timeFormat"}},
 			{"type":"extraction","dimension":"t","outputName":"ms","extractionFn":{"type":"timeFormat","asMillis":true,"granularity":"day"}}],"context":{"resultAsArray":true}}`,
 			`[["1970-01-01T01:00:00.000Z","0"]]`},
+		{"the bucket of all times begins with time", `{"queryType":"groupBy","granularity":"all","intervals":["1970/1971"],"dataSource":{"type":"inline",` +
+			`"columnNames":["t"],"columnTypes":["LONG"],"rows":[[3600000],[7200000]]},"dimensions":[{"type":"extraction","dimension":"t","outputName":"d",` +
+			`"extractionFn":{"type":"timeFormat","format":"yyyy-MM-dd HH","timeZone":"America/New_York","granularity":"all"}}],"context":{"resultAsArray":true}}`,
+			`[["-146136543-09-08 03"]]`},
 		{"what is no time stays", `{"queryType":"groupBy","granularity":"all",` + fruit + `,"dimensions":[{"type":"extraction","dimension":"name","outputName":"x",
 			"extractionFn":{"type":"time","timeFormat":"yyyy","resultFormat":"yyyy"}}],"context":{"resultAsArray":true}}`, `[["apple"],["pear"]]`},
 		{"aggregates as they are", `{"queryType":"groupBy","granularity":"all","dimensions":[],` + fruit + `,"context":{"finalize":false,"resultAsArray":true},"aggregations":[

@@ -73,7 +73,7 @@ func (g *grouped) aggregator(i int) {
 		sum, count := name+":sum", name+":count"
 		value := args[0]
 		known := cond
-		if value.Type().Nullable {
+		if value.Type().Nullable || isColumn(value) && g.s.isQuery() {
 			if c, ok := value.(*expr.Case); ok && c.Else == nil {
 				var only expr.Expr
 				if value, only = filteredSum(value); only != nil {

@@ -79,9 +79,7 @@ func (s *stage) selectors(o object, v *virtuals) object {
 			out[i] = s.selectors(f, v)
 		}
 		if o.get("type") == "or" {
-			if out = selectorsToIns(out); len(out) == 1 {
-				return out[0]
-			}
+			return joined("or", listed(out))
 		}
 		return obj("type", o.get("type"), "fields", out)
 	case "not":
@@ -117,37 +115,28 @@ func (s *stage) selectors(o object, v *virtuals) object {
 	return o
 }
 
-// selectorsToIns gathers the selectors of a column, where there are several, into one in filter behind all others.
-func selectorsToIns(fields []object) []object {
+// listed puts what several selectors say of one column in one list, behind the others.
+func listed(fields []object) []object {
 	values := map[any][]any{}
-	for _, f := range fields {
-		if f.get("type") == "selector" {
-			values[f.get("dimension")] = append(values[f.get("dimension")], f.get("value"))
+	var order []any
+	isOne := func(o object) bool {
+		return o.get("type") == "selector" && o.get("value") != nil && o.get("extractionFn") == nil
+	}
+	for _, o := range fields {
+		if c := o.get("dimension"); isOne(o) {
+			if values[c] == nil {
+				order = append(order, c)
+			}
+			values[c] = append(values[c], o.get("value"))
 		}
 	}
-	var out, ins []object
-	for _, f := range fields {
-		list := values[f.get("dimension")]
-		if f.get("type") != "selector" || len(list) < 2 && list != nil {
-			out = append(out, f)
-			continue
+	out := slices.DeleteFunc(slices.Clone(fields), func(o object) bool { return isOne(o) && len(values[o.get("dimension")]) > 1 })
+	for _, c := range order {
+		if len(values[c]) > 1 {
+			out = append(out, obj("type", "in", "dimension", c, "values", sortedTexts(values[c])))
 		}
-		if list == nil {
-			continue // gathered
-		}
-		slices.SortFunc(list, func(a, b any) int { return strings.Compare(inOrder(a), inOrder(b)) })
-		ins = append(ins, obj("type", "in", "dimension", f.get("dimension"), "values", slices.Compact(list)))
-		values[f.get("dimension")] = nil
 	}
-	return append(out, ins...)
-}
-
-// inOrder is a key by which the values of an in filter are sorted: as texts, behind NULL.
-func inOrder(value any) string {
-	if value == nil {
-		return ""
-	}
-	return fmt.Sprint("=", value)
+	return out
 }
 
 type filters struct {
@@ -375,19 +364,19 @@ func (f *filters) call(x *expr.Call) object {
 		return f.like(x)
 	case "REGEXP_LIKE":
 		pattern, ok := textOf(x.Args[1])
-		column, isColumn := f.column(x.Args[0])
+		column, fn, isColumn := f.source(x.Args[0])
 		if !ok || !isColumn {
 			return f.expression(x)
 		}
-		return obj("type", "regex", "dimension", column, "pattern", pattern, "extractionFn", nil)
+		return obj("type", "regex", "dimension", column, "pattern", pattern, "extractionFn", fn)
 	case "CONTAINS_STRING", "ICONTAINS_STRING":
 		text, ok := textOf(x.Args[1])
-		column, isColumn := f.column(x.Args[0])
+		column, fn, isColumn := f.source(x.Args[0])
 		if !ok || !isColumn {
 			return f.expression(x)
 		}
 		query := obj("type", "contains", "value", text, "caseSensitive", op == "CONTAINS_STRING")
-		return obj("type", "search", "dimension", column, "query", query, "extractionFn", nil)
+		return obj("type", "search", "dimension", column, "query", query, "extractionFn", fn)
 	case "MV_CONTAINS", "MV_OVERLAP":
 		return f.multi(x)
 	}
@@ -408,11 +397,18 @@ func (f *filters) call(x *expr.Call) object {
 	if _, isLiteral := left.(*expr.Literal); isLiteral {
 		return f.expression(x)
 	}
+	kind, value := typedValue(l)
+	if from, fn := f.part(left); fn != nil && f.w.option("sqlUseBoundAndSelectors") == true && kind == "STRING" && (op == "=" || op == "<>") {
+		selector := obj("type", "selector", "dimension", from, "value", value, "extractionFn", fn)
+		if op == "<>" {
+			return obj("type", "not", "field", selector)
+		}
+		return selector
+	}
 	column, ok := f.column(left)
 	if !ok {
 		return f.expression(x)
 	}
-	kind, value := typedValue(l)
 	if r, ok := ranges[op]; ok {
 		out := obj("type", "range", "column", column, "matchValueType", kind, r.bound, value)
 		if r.open {
@@ -433,9 +429,26 @@ func isColumn(e expr.Expr) bool {
 	return ok
 }
 
+// part is the column and the extraction function that a filter has for a part of a text; no function where e is anything else.
+func (f *filters) part(e expr.Expr) (string, object) {
+	if f.w.option("forceExpressionVirtualColumns") == true || f.w.options.Tasks {
+		return "", nil
+	}
+	return extracted(e)
+}
+
+// source is the column that a filter of texts reads, and the extraction function that it reads it through, nil: none; false if it is to be an expression.
+func (f *filters) source(e expr.Expr) (column string, fn any, ok bool) {
+	if from, part := f.part(e); part != nil {
+		return from, part, true
+	}
+	column, ok = f.column(e)
+	return column, nil, ok
+}
+
 func (f *filters) like(x *expr.Call) object {
 	pattern, ok := textOf(x.Args[1])
-	column, isColumn := f.column(x.Args[0])
+	column, fn, isColumn := f.source(x.Args[0])
 	if !ok || !isColumn {
 		return f.expression(x)
 	}
@@ -445,7 +458,7 @@ func (f *filters) like(x *expr.Call) object {
 			escape = text
 		}
 	}
-	return obj("type", "like", "dimension", column, "pattern", pattern, "escape", escape, "extractionFn", nil)
+	return obj("type", "like", "dimension", column, "pattern", pattern, "escape", escape, "extractionFn", fn)
 }
 
 // multi writes MV_CONTAINS and MV_OVERLAP of constants.

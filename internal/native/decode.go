@@ -96,6 +96,9 @@ func isNull(text []byte) bool {
 	return len(text) == 0 || string(text) == "null"
 }
 
+// scripted are the parts that the reference can have in JavaScript, which nobody enables here.
+var scripted = []string{"Aggregator", "Extraction function", "Filter", "Post-aggregator"}
+
 // decodeTyped reads an object whose member key names its type. types makes an empty value of each; what says of what kind the types are.
 func decodeTyped[T any](text []byte, key, what string, types map[string]func() T) (out T, err error) {
 	var head map[string]json.RawMessage
@@ -107,6 +110,9 @@ func decodeTyped[T any](text []byte, key, what string, types map[string]func() T
 		return out, invalid("%s has no [%s]; want one of %s", what, key, known(types))
 	}
 	create, ok := types[name]
+	if !ok && name == "javascript" && slices.Contains(scripted, what) {
+		return out, invalid("JavaScript is disabled")
+	}
 	if !ok {
 		hint := ""
 		if n := fault.Nearest(name, names(types)); n != "" {

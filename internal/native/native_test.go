@@ -108,6 +108,7 @@ func TestFaults(t *testing.T) {
 		{`{"queryType":"timeBoundary","dataSource":"wiki","filter":{"type":"bound","dimension":"page"}}`, "needs lower or upper"},
 		{`{"queryType":"segmentMetadata","dataSource":{"type":"lookup","lookup":"names"}}`, "only tables and unions"},
 		{`{"queryType":"timeBoundary","dataSource":"wiki","filter":{"type":"frob"}}`, "Filter of type [frob] is unknown"},
+		{`{"queryType":"timeBoundary","dataSource":"wiki","filter":{"type":"javascript","dimension":"page","function":"function(x){return true}"}}`, "JavaScript is disabled"},
 		{`{"queryType":"timeBoundary","dataSource":"wiki","filter":{"type":"expression","expression":"page +"}}`, "it ends too early"},
 		{`{"queryType":"timeBoundary","dataSource":"wiki","filter":{"type":"expression","expression":"uper(page)"}}`, "did you mean [upper]?"},
 		{`{"queryType":"timeseries","dataSource":"wiki","intervals":[],"granularity":"all","aggregations":[{"type":"count","name":"a"},{"type":"count","name":"a"}]}`, "[a] already defined"},

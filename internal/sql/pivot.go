@@ -66,7 +66,7 @@ func (blk *block) pivot(x *syntax.Pivot) (source, error) {
 	return sourceOf(rel, x.At), nil
 }
 
-// pivotItem returns "aggregate FILTER (WHERE axis = value) AS name".
+// pivotItem returns "aggregate FILTER (WHERE axis = value) AS name". A value without a name is called as it is written, a text with its quotes.
 func pivotItem(x *syntax.Pivot, v *syntax.PivotValue, a *syntax.SelectItem) (syntax.SelectItem, error) {
 	call, ok := a.X.(*syntax.Call)
 	if !ok || !isAggregate(call.Name) {
@@ -81,11 +81,7 @@ func pivotItem(x *syntax.Pivot, v *syntax.PivotValue, a *syntax.SelectItem) (syn
 			if i > 0 {
 				name.WriteString("_")
 			}
-			if s, ok := v.Items[i].(*syntax.String); ok {
-				name.WriteString(s.Value)
-			} else {
-				name.WriteString(syntax.Print(v.Items[i]))
-			}
+			name.WriteString(syntax.Print(v.Items[i]))
 		}
 	}
 	if a.Alias.Name != "" {
@@ -138,7 +134,7 @@ func (blk *block) unpivot(x *syntax.Unpivot) (source, error) {
 			measures[i] = append(measures[i], e)
 		}
 		for i := range x.Axes {
-			var e expr.Expr = stringLiteral(label.String())
+			var e expr.Expr = &expr.Literal{Value: label.String(), T: expr.Of(expr.Varchar).NotNull()}
 			if len(c.Values) > 0 {
 				if e, err = bind.bind(c.Values[i]); err != nil {
 					return source{}, err

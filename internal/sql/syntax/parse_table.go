@@ -2,12 +2,15 @@ package syntax
 
 import "github.com/hengedb/henge/internal/fault"
 
-// tables reads what stands behind FROM. Joins and commas bind alike, from the left.
+// tables reads what stands behind FROM. A comma binds weaker than a join, which shows where a RIGHT or FULL one keeps rows. For others it makes no
+// difference, and all is read from the left, so that conditions of joins may name tables before the comma, too.
 func (p *parser) tables() TableExpr {
 	start, outer := p.pos, p.tall
 	p.tall = 0
 	left := p.table()
 	height := p.tall
+	var comma *Join     // the last
+	var since TableExpr // what is joined behind it
 	for {
 		j := &Join{Kind: CommaJoin}
 		if !p.accept(tokComma) && !p.joinKind(j) {
@@ -28,7 +31,35 @@ func (p *parser) tables() TableExpr {
 		height = p.taller(height, p.tall)
 		j.Pos = p.from(start)
 		left = j
+		switch {
+		case j.Kind == CommaJoin:
+			if comma, since = j, j.Right; dependent(since) {
+				comma = nil
+			}
+		case comma != nil:
+			behind := *j
+			behind.Left, since = since, &behind
+			if j.Kind == RightJoin || j.Kind == FullJoin {
+				height = p.taller(height, 0)
+				before := *comma
+				before.Pos, before.Right = j.Pos, since
+				comma, left = &before, &before
+			}
+		}
 	}
+}
+
+// dependent reports whether t may name tables that stand before it.
+func dependent(t TableExpr) bool {
+	switch t := t.(type) {
+	case *Aliased:
+		return dependent(t.X)
+	case *Derived:
+		return t.Lateral
+	case *Unnest:
+		return true
+	}
+	return false
 }
 
 // atAlias reports whether an alias stands here, with or without AS.

@@ -67,6 +67,20 @@ func (w *printer) table(t TableExpr) {
 	}
 }
 
+// hasComma reports whether a comma that a join behind t would bind tighter than stands in t.
+func hasComma(t TableExpr) bool {
+	for {
+		j, ok := t.(*Join)
+		switch {
+		case !ok:
+			return false
+		case j.Kind == CommaJoin:
+			return true
+		}
+		t = j.Left
+	}
+}
+
 // joined writes a table expression where a join needs parentheses.
 func (w *printer) joined(t TableExpr, inParens bool) {
 	if _, isJoin := t.(*Join); !isJoin && !inParens {
@@ -79,7 +93,11 @@ func (w *printer) joined(t TableExpr, inParens bool) {
 }
 
 func (w *printer) join(j *Join) {
-	w.table(j.Left)
+	if (j.Kind == RightJoin || j.Kind == FullJoin) && hasComma(j.Left) {
+		w.joined(j.Left, true)
+	} else {
+		w.table(j.Left)
+	}
 	switch j.Kind {
 	case CommaJoin:
 		w.put(",")

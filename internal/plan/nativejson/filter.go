@@ -120,7 +120,7 @@ func listed(fields []object) []object {
 	values := map[any][]any{}
 	var order []any
 	isOne := func(o object) bool {
-		return o.get("type") == "selector" && o.get("value") != nil && o.get("extractionFn") == nil
+		return o.get("type") == "selector" && o.get("extractionFn") == nil
 	}
 	for _, o := range fields {
 		if c := o.get("dimension"); isOne(o) {

@@ -216,7 +216,7 @@ func (g *Generator) source() string {
 		g.from, g.words = []string{"p"}, nil
 		in := "SELECT __time, t, l, d, f, s, m, n AS v FROM t"
 		p := g.pick("COUNT(*) AS k", "SUM(v) AS k", "MAX(v) FILTER (WHERE v > 0) AS k")
-		return "(SELECT __time, t AS s, t, m, l, d, f, COALESCE(\"a_k\", 0) AS n, \"b_k\" AS o FROM (" + in + ") PIVOT (" + p + " FOR s IN ('a', 'b'))) AS p"
+		return "(SELECT __time, t AS s, t, m, l, d, f, COALESCE(\"'a'_k\", 0) AS n, \"'b'_k\" AS o FROM (" + in + ") PIVOT (" + p + " FOR s IN ('a', 'b'))) AS p"
 	case 18:
 		g.from = []string{"p"}
 		return "(SELECT * FROM (SELECT __time, s, t, m, n AS n1, n * 3 AS n2, d, f, l FROM t) UNPIVOT " + g.pick("", "INCLUDE NULLS ") + "(n FOR part IN (n1, n2))) AS p"

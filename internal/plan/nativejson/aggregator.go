@@ -38,7 +38,11 @@ func (g *grouped) aggregator(i int) {
 	}
 	add := func(spec object, cond expr.Expr, name string) {
 		if cond != nil {
-			spec = obj("type", "filtered", "aggregator", spec, "filter", g.s.filterSpec(cond, g.virtuals), "name", name)
+			filter := g.s.filterSpec(cond, g.virtuals)
+			if filter == nil {
+				filter = obj("type", "true")
+			}
+			spec = obj("type", "filtered", "aggregator", spec, "filter", filter, "name", name)
 		}
 		g.aggs = append(g.aggs, spec)
 	}

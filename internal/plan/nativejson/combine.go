@@ -37,6 +37,10 @@ func combined(o object) object {
 		field = combined(field)
 		same := obj("type", "not", "field", field)
 		switch field.get("type") {
+		case "true":
+			return obj("type", "false")
+		case "false":
+			return obj("type", "true")
 		case "and":
 			return cheaper(same, combineRanges("or", negatedAll(operandsOf("and", field))))
 		case "or":

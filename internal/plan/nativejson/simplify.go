@@ -186,7 +186,10 @@ func (w *writer) condition(e expr.Expr) expr.Expr {
 	case *expr.Or:
 		return w.anyOf(x.Terms)
 	case *expr.Not:
-		if _, isIn := x.X.(*expr.In); isIn {
+		if in, isIn := x.X.(*expr.In); isIn {
+			if in.HasNull {
+				return never // a value may be the unknown one
+			}
 			return x
 		}
 		inner := x.X

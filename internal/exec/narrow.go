@@ -11,21 +11,22 @@ import (
 
 // narrow lets the scan look for the keys that the right side of a join has, before it reads other columns: of a star join most rows never
 // leave the scan. It is called before the join is appended. It reports whether the scan then does all of the join's work: the join only
-// asks for existence, or no column of its right side is looked at and each key is there once.
+// asks for existence, or no column of its right side is looked at and each key is there once. Of a RIGHT join it never does: the right rows
+// without a partner have to be known.
 func (p *Pipeline) narrow(n *plan.Join, b *joinBuild, need []bool) (implied bool) {
-	if n.Kind != plan.Inner && n.Kind != plan.Semi || p.scan == nil || p.scan.Limit >= 0 {
+	if n.Kind != plan.Inner && n.Kind != plan.Semi && n.Kind != plan.Right || p.scan == nil || p.scan.Limit >= 0 {
 		return false // a limit counts rows before the join
 	}
 	for _, k := range n.Keys {
 		column := p.origin(k.Left)
-		if column < 0 || k.NullSafe {
+		if column < 0 || k.NullSafe && b.table.rows.Cols[k.Right].HasNulls() {
 			continue
 		}
 		keys := b.keys(k.Right)
 		if keys == nil || p.reads.Out[column].Type.Runtime() != b.types[k.Right] {
 			continue
 		}
-		decides := len(n.Keys) == 1 && n.On == nil && (n.Kind == plan.Semi || b.table.unique && none(need[len(n.Left.Columns()):]))
+		decides := len(n.Keys) == 1 && n.On == nil && (n.Kind == plan.Semi || n.Kind == plan.Inner && b.table.unique && none(need[len(n.Left.Columns()):]))
 		p.conditions = append(p.conditions, &keysIn{column: column, keys: keys, decides: decides})
 		implied = implied || decides
 	}
@@ -41,7 +42,7 @@ func none(set []bool) bool {
 	return true
 }
 
-// origin returns which column of the scan column c of the chain's rows is, -1: none.
+// origin returns which column of the scan has the value that column c of the chain's rows has, -1: none.
 func (p *Pipeline) origin(c int) int {
 	for i := len(p.steps) - 1; i >= 0 && c >= 0; i-- {
 		switch n := p.steps[i].runs().(type) {
@@ -52,8 +53,8 @@ func (p *Pipeline) origin(c int) int {
 			}
 			c = x.Index
 		case *plan.Join:
-			if c >= len(n.Left.Columns()) {
-				return -1
+			if width := len(n.Left.Columns()); c >= width {
+				c = leftOf(n, c-width)
 			}
 		case *plan.Unnest:
 			if c >= len(n.Input.Columns()) {
@@ -62,6 +63,18 @@ func (p *Pipeline) origin(c int) int {
 		}
 	}
 	return c
+}
+
+// leftOf returns the left column of a join that has the value of a right one in each row, -1: there is none.
+func leftOf(n *plan.Join, right int) int {
+	if n.Kind == plan.Inner {
+		for _, k := range n.Keys {
+			if k.Right == right {
+				return k.Left
+			}
+		}
+	}
+	return -1
 }
 
 // scanNeed returns which columns of the scan are looked at by the steps and by who takes their rows, nil: all.

@@ -9,13 +9,16 @@
 //	print.go           trees for goldens and EXPLAIN
 //	optimize.go        the order of the rules and their switches
 //	fold_constants.go  expressions without columns become literals, filters that are never true become empty relations
+//	common_terms.go    what all parts of a disjunction ask is a condition of its own
 //	push_filters.go    conditions move towards the rows they judge
+//	push_semi_joins.go the existence of a partner is asked on the side that it is of
 //	join_keys.go       equalities of a join condition become hash keys; outer joins that lose their NULL rows become inner
 //	join_order.go      neighbouring inner joins are made in the order that makes the fewest rows
 //	inputset.go        sets of the inputs of a tree of joins
 //	join_side.go       the smaller side of an inner join is built, the larger one probes
 //	estimate.go        how many rows an operator gives, as far as statistics tell
 //	early_exprs.go     what a projection takes from one side of a join is computed there, where that has fewer rows
+//	reduce_sides.go    what is grouped for a join is read for the keys that the other side has
 //	partial_groups.go  the large side of a join is grouped before it, where the other one can't be sent to its servers
 //	whole_means.go     the mean of whole numbers is taken without a cast
 //	linear_sums.go     sums of one number plus constants are one sum

@@ -103,7 +103,7 @@ func earlySides(j *Join) []earlySide {
 
 // takes reports whether e can be computed on the side alone.
 func (s *earlySide) takes(e expr.Expr) bool {
-	return readsOnly(e, func(column int) bool { return column >= s.first && column < s.first+s.width }) && (!s.padded || nullOfNulls(e))
+	return readsOnly(e, func(column int) bool { return column >= s.first && column < s.first+s.width }) && (!s.padded || NullOfNulls(e))
 }
 
 func (s *earlySide) find(e expr.Expr) int {
@@ -166,15 +166,15 @@ func harmless(e expr.Expr) bool {
 	return ok
 }
 
-// nullOfNulls reports whether e is NULL when all columns are.
-func nullOfNulls(e expr.Expr) bool {
+// NullOfNulls reports whether e is certainly NULL when all columns are.
+func NullOfNulls(e expr.Expr) bool {
 	switch x := e.(type) {
 	case *expr.Column:
 		return true
 	case *expr.Cast:
-		return nullOfNulls(x.X)
+		return NullOfNulls(x.X)
 	case *expr.Call:
-		return isStrict(x) && slices.ContainsFunc(x.Args, nullOfNulls)
+		return isStrict(x) && slices.ContainsFunc(x.Args, NullOfNulls)
 	}
 	return false
 }

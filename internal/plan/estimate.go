@@ -2,9 +2,11 @@ package plan
 
 import "github.com/hengedb/henge/internal/expr"
 
+// groups is how many groups there are for a row.
+const groups = 0.25
+
 // rows estimates how many rows n gives, -1 when nothing is known.
 func (o *optimizer) rows(n Node) float64 {
-	const groups = 0.25 // of the rows that are grouped
 	switch x := n.(type) {
 	case *Scan:
 		if o.options.Rows == nil {
@@ -50,19 +52,67 @@ func (o *optimizer) rows(n Node) float64 {
 	case *SetOp:
 		return o.rows(x.Left)
 	case *Join:
-		left, right := o.rows(x.Left), o.rows(x.Right)
+		return o.joinRows(x)
+	}
+	return -1
+}
+
+// joinRows is rows of a join.
+func (o *optimizer) joinRows(x *Join) float64 {
+	left, right := o.rows(x.Left), o.rows(x.Right)
+	switch {
+	case x.Kind == Semi && left >= 0 && right >= 0: // as many as there are of the right side's keys
+		return left * min(1, right/max(1, o.distinct(x.Right)))
+	case x.Kind == Semi, x.Kind == Anti, x.Kind == AntiNull, x.Kind == Single:
+		return left
+	case left < 0 || right < 0:
+		return -1
+	}
+	rows := left * right
+	width, keyed := len(x.Left.Columns()), len(x.Keys) > 0
+	for _, e := range Split(x.On) {
+		if _, _, _, equal := equality(e, width); equal {
+			keyed = true
+		} else {
+			rows *= otherSelectivity
+		}
+	}
+	if keyed {
+		rows /= max(1, min(o.distinct(x.Left), o.distinct(x.Right)))
+	}
+	switch x.Kind {
+	case Left:
+		return max(rows, left)
+	case Right:
+		return max(rows, right)
+	case Full:
+		return max(rows, left, right)
+	}
+	return rows
+}
+
+// distinct estimates how many different values a key of n's rows would have, did no condition take some away; -1 when nothing is known.
+func (o *optimizer) distinct(n Node) float64 {
+	switch x := n.(type) {
+	case *Scan:
+		if o.options.Rows == nil {
+			return -1
+		}
+		return o.options.Rows(&Scan{DataSource: x.DataSource, Limit: -1})
+	case *Filter, *Project, *Shared, *Sort, *Limit, *Window:
+		return o.distinct(n.Inputs()[0])
+	case *Aggregate:
+		if len(x.Keys) > 0 {
+			return times(o.distinct(x.Input), groups)
+		}
+	case *Join:
+		left := o.distinct(x.Left)
 		if x.Kind == Semi || x.Kind == Anti || x.Kind == AntiNull || x.Kind == Single {
 			return left
 		}
-		if left < 0 || right < 0 {
-			return -1
-		}
-		if len(x.Keys) == 0 {
-			return left * right
-		}
-		return max(left, right)
+		return max(left, o.distinct(x.Right))
 	}
-	return -1
+	return o.rows(n)
 }
 
 // times is a part of a number of rows that may be unknown.
@@ -87,6 +137,7 @@ const otherSelectivity = 0.25
 func selectivity(e expr.Expr) float64 {
 	const (
 		equal = 0.05 // one value of a column
+		like  = 0.1
 		most  = 0.9
 	)
 	switch x := e.(type) {
@@ -115,6 +166,8 @@ func selectivity(e expr.Expr) float64 {
 		switch x.Fn.Name {
 		case fnEqual, fnNotDistinct, fnIsNull:
 			return equal
+		case "LIKE":
+			return like
 		case fnIsNotNull, "<>":
 			return most
 		}

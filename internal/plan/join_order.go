@@ -24,10 +24,12 @@ func (o *optimizer) joinOrder(n Node) Node {
 		return n
 	}
 	g := joinGraph{o: o}
-	columns, written := g.add(n)
+	columns := g.add(n)
+	g.equate()
 	best := g.order()
 	const worthwhile = 0.8 // of the estimated rows; above it the order of the text is as good a guess
-	if best.cost >= worthwhile*written.cost {
+	next := 0
+	if written := g.written(n, &next); best.products >= written.products && best.cost >= worthwhile*written.cost {
 		return n
 	}
 	o.fired()
@@ -62,6 +64,10 @@ type joinGraph struct {
 	inputs []joinInput
 	owner  []int // by column: its input
 	terms  []joinTerm
+	// same is by column one that it is equal to: the representative of its class if that is itself.
+	same []int
+	// values is by representative about how many different values its class has.
+	values []float64
 }
 
 // joinInput is what is joined.
@@ -87,17 +93,18 @@ type joined struct {
 	inputs  inputSet
 	rows    float64
 	cost    float64 // rows made on the way
+	// products counts the joins without a condition.
+	products int
 }
 
-// add takes a tree apart and returns the numbers of n's columns and what n costs as it was written.
-func (g *joinGraph) add(n Node) (columns []int, as joined) {
+// add takes a tree apart and returns the numbers of n's columns.
+func (g *joinGraph) add(n Node) (columns []int) {
 	switch x := n.(type) {
 	case *Join:
 		if !isInner(x) {
 			break
 		}
-		left, l := g.add(x.Left)
-		right, r := g.add(x.Right)
+		left, right := g.add(x.Left), g.add(x.Right)
 		columns = append(append(columns, left...), right...)
 		for _, k := range x.Keys {
 			t := joinTerm{key: EquiKey{Left: left[k.Left], Right: right[k.Right], NullSafe: k.NullSafe}}
@@ -108,18 +115,82 @@ func (g *joinGraph) add(n Node) (columns []int, as joined) {
 		for _, e := range Split(x.On) {
 			g.terms = append(g.terms, g.term(renumber(e, columns)))
 		}
-		return columns, g.join(l, r)
+		return columns
 	case *Project:
 		if !passes(x) {
 			break
 		}
-		in, as := g.add(x.Input)
+		in := g.add(x.Input)
 		for _, e := range x.Exprs {
 			columns = append(columns, in[e.(*expr.Column).Index])
 		}
-		return columns, as
+		return columns
 	}
 	return g.input(n)
+}
+
+// written returns what a tree that was added costs as it was written; next is the number of its first input.
+func (g *joinGraph) written(n Node, next *int) joined {
+	switch x := n.(type) {
+	case *Join:
+		if isInner(x) {
+			l, r := g.written(x.Left, next), g.written(x.Right, next)
+			out, _ := g.estimate(&l, &r)
+			return out
+		}
+	case *Project:
+		if passes(x) {
+			return g.written(x.Input, next)
+		}
+	}
+	*next++
+	return g.alone(*next-1, nil)
+}
+
+// equate puts columns that are equal in all results into one class: a = b and b = c make three of them. None of them has more values that find
+// partners than the smallest of their tables has rows: customers and suppliers that are joined by their nations have as many as there are
+// nations, if nations are joined too.
+func (g *joinGraph) equate() {
+	g.same, g.values = make([]int, len(g.owner)), make([]float64, len(g.owner))
+	for c, input := range g.owner {
+		g.same[c], g.values[c] = c, g.known(g.inputs[input].distinct)
+	}
+	for i := range g.terms {
+		a, b, ok := g.terms[i].columns()
+		if !ok {
+			continue
+		}
+		if a, b = g.class(a), g.class(b); a != b {
+			g.same[a] = b
+			g.values[b] = min(g.values[a], g.values[b])
+		}
+	}
+}
+
+// class returns the representative of a column's class.
+func (g *joinGraph) class(column int) int {
+	for g.same[column] != column {
+		g.same[column] = g.same[g.same[column]]
+		column = g.same[column]
+	}
+	return column
+}
+
+// columns returns the columns that an equality is of.
+func (t *joinTerm) columns() (a, b int, ok bool) {
+	if t.on == nil {
+		return t.key.Left, t.key.Right, true
+	}
+	if t.left.isEmpty() {
+		return 0, 0, false
+	}
+	args := t.on.(*expr.Call).Args
+	l, isLeft := args[0].(*expr.Column)
+	r, isRight := args[1].(*expr.Column)
+	if !isLeft || !isRight {
+		return 0, 0, false
+	}
+	return l.Index, r.Index, true
 }
 
 // passes reports whether p only picks columns of a join.
@@ -135,17 +206,8 @@ func passes(p *Project) bool {
 	return true
 }
 
-func (g *joinGraph) input(n Node) ([]int, joined) {
-	in := joinInput{node: n, rows: g.o.rows(n)}
-	in.distinct = in.rows
-	switch x := n.(type) {
-	case *Scan:
-		if g.o.options.Rows != nil {
-			in.distinct = g.o.options.Rows(x)
-		}
-	case *Filter:
-		in.distinct = g.o.rows(x.Input)
-	}
+func (g *joinGraph) input(n Node) []int {
+	in := joinInput{node: n, rows: g.o.rows(n), distinct: g.o.distinct(n)}
 	number := len(g.inputs)
 	g.inputs = append(g.inputs, in)
 	columns := make([]int, len(n.Columns()))
@@ -153,7 +215,7 @@ func (g *joinGraph) input(n Node) ([]int, joined) {
 		columns[i] = len(g.owner)
 		g.owner = append(g.owner, number)
 	}
-	return columns, g.alone(number, columns)
+	return columns
 }
 
 func (g *joinGraph) alone(number int, columns []int) joined {
@@ -241,6 +303,14 @@ func (g *joinGraph) order() joined {
 	return out
 }
 
+// weight is by what the side of a join that streams is chosen.
+func (j *joined) weight() float64 {
+	if isJoined(j.node) {
+		return streaming * j.rows
+	}
+	return j.rows
+}
+
 // joinPair is what the join of two parts is expected to be.
 type joinPair struct {
 	rows      float64
@@ -273,7 +343,8 @@ func (g *joinGraph) filtered(n Node, inputs inputSet, at func(column int) int) N
 // estimate returns the size of the join of two parts, and whether a condition connects them.
 func (g *joinGraph) estimate(l, r *joined) (out joined, condition bool) {
 	out = joined{inputs: l.inputs.or(r.inputs), rows: l.rows * r.rows}
-	keys := 0
+	keys, keyed := 1.0, false
+	var ofLeft, ofRight inputSet // inputs of the keys
 	for i := range g.terms {
 		t := &g.terms[i]
 		if !t.between(l, r, &out) {
@@ -283,16 +354,25 @@ func (g *joinGraph) estimate(l, r *joined) (out joined, condition bool) {
 		switch {
 		case t.left.isEmpty(), !t.left.within(&l.inputs) && !t.left.within(&r.inputs), !t.right.within(&l.inputs) && !t.right.within(&r.inputs):
 			out.rows *= otherSelectivity
-		case keys == 0:
-			keys++
-			out.rows /= max(1, min(g.distinct(t.left), g.distinct(t.right)))
+			continue
+		case t.left.within(&l.inputs):
+			ofLeft, ofRight = ofLeft.or(t.left), ofRight.or(t.right)
 		default:
-			keys++
-			out.rows *= otherSelectivity // keys of several columns are rarely independent of each other
+			ofLeft, ofRight = ofLeft.or(t.right), ofRight.or(t.left)
 		}
+		keyed = true
+		keys *= g.different(t)
+	}
+	if keyed {
+		// Keys of several columns are rarely independent of each other: there are no more of them than rows that have them.
+		out.rows /= max(1, min(keys, g.combinations(ofLeft), g.combinations(ofRight)))
 	}
 	out.rows = max(out.rows, 1)
 	out.cost = l.cost + r.cost + out.rows
+	out.products = l.products + r.products
+	if !condition {
+		out.products++
+	}
 	return out, condition
 }
 
@@ -301,26 +381,25 @@ func (t *joinTerm) between(l, r, both *joined) bool {
 	return t.inputs.within(&both.inputs) && !t.inputs.within(&l.inputs) && !t.inputs.within(&r.inputs)
 }
 
-// distinct is about how many different values an expression over some inputs has.
-func (g *joinGraph) distinct(inputs inputSet) float64 {
-	least := -1.0
-	inputs.each(func(number int) {
-		if d := g.known(g.inputs[number].distinct); least < 0 || d < least {
-			least = d
-		}
-	})
-	return least
+// different is about how many different values the sides of an equality have in common.
+func (g *joinGraph) different(t *joinTerm) float64 {
+	if a, _, ok := t.columns(); ok {
+		return g.values[g.class(a)]
+	}
+	return min(g.combinations(t.left), g.combinations(t.right))
 }
 
-// join is estimate for parts whose tree is not wanted.
-func (g *joinGraph) join(l, r joined) joined {
-	out, _ := g.estimate(&l, &r)
-	return out
+// combinations bounds how many different values rows of some inputs have.
+func (g *joinGraph) combinations(inputs inputSet) float64 {
+	product := 1.0
+	inputs.each(func(number int) { product *= max(1, g.known(g.inputs[number].distinct)) })
+	return product
 }
 
-// build joins two parts on all terms between them. The larger one streams.
+// build joins two parts on all terms between them. The larger one streams, or one that is joined already and so is there row by row in any
+// case, unless it is far smaller.
 func (g *joinGraph) build(l, r joined) joined {
-	if l.rows < r.rows {
+	if l.weight() < r.weight() {
 		l, r = r, l
 	}
 	out, _ := g.estimate(&l, &r)

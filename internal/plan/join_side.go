@@ -2,6 +2,21 @@ package plan
 
 import "github.com/hengedb/henge/internal/expr"
 
+// streaming is how many times as many rows a side must have to stream in place of one that is a join itself: its rows are wide, and made by many
+// workers, where a table is built by one.
+const streaming = 4
+
+// isJoined reports whether the rows of n come from a join without being grouped.
+func isJoined(n Node) bool {
+	switch n.(type) {
+	case *Join:
+		return true
+	case *Project, *Filter:
+		return isJoined(n.Inputs()[0])
+	}
+	return false
+}
+
 // joinSide makes the side of an inner join that has fewer rows the right one, which is built into a hash table while the left one streams.
 func (o *optimizer) joinSide(n Node) Node {
 	n = mapInputs(n, o.joinSide)
@@ -10,8 +25,12 @@ func (o *optimizer) joinSide(n Node) Node {
 		return n
 	}
 	left, right := o.rows(x.Left), o.rows(x.Right)
-	// An unknown side is taken to be large. A swap must pay for the projection that restores the order of columns.
-	const worthwhile = 1.5
+	// An unknown side is taken to be large. A swap must pay for the projection that restores the order of columns, and for keeping rows that are
+	// joined already.
+	worthwhile := 1.5
+	if isJoined(x.Left) {
+		worthwhile = streaming
+	}
 	if left < 0 || right >= 0 && right <= left*worthwhile {
 		return n
 	}

@@ -15,6 +15,8 @@ type Options struct {
 	// LargeSide is from how many rows on the smaller side of a join is too large to be sent to the servers that hold the larger one; 0:
 	// nothing is sent, all rows are here.
 	LargeSide float64
+	// ReducedScan is from how many rows on it is worth to read a scan by the keys of a join above; 0: the default.
+	ReducedScan float64
 	// KeepFilters says that conditions over joins and unions stay over them, and that constant rows which are only counted keep their columns, for
 	// plans that are read.
 	KeepFilters bool
@@ -32,7 +34,10 @@ var rules = []struct {
 }{
 	{"fold_constants", (*optimizer).foldConstants},
 	{"merge_projects", (*optimizer).mergeProjects},
+	{"common_terms", (*optimizer).commonTerms},
 	{"push_filters", (*optimizer).pushFilters},
+	{"time_intervals", (*optimizer).timeIntervals},
+	{"push_semi_joins", (*optimizer).pushSemiJoins},
 	{"join_order", (*optimizer).joinOrder},
 	{"join_keys", (*optimizer).joinKeys},
 	{"fold_constants", (*optimizer).foldConstants},
@@ -47,6 +52,7 @@ var rules = []struct {
 	{"share", (*optimizer).share},
 	{"prune_columns", (*optimizer).pruneColumns},
 	{"drop_sorts", (*optimizer).dropSorts},
+	{"reduce_sides", (*optimizer).reduceSides},
 	{"join_side", (*optimizer).joinSide},
 	{"merge_projects", (*optimizer).mergeProjects},
 }

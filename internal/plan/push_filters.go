@@ -144,6 +144,9 @@ func (o *optimizer) pushJoin(x *Join, terms []expr.Expr) Node {
 		on = append(on, stay...)
 		o.moved(stay)
 		stay = nil
+		if !o.options.KeepFilters {
+			left, right = append(left, impliedOf(on, func(c int) bool { return c < width })...), append(right, impliedOf(on, func(c int) bool { return c >= width })...)
+		}
 	}
 	o.moved(left)
 	o.moved(right)

@@ -16,11 +16,11 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write what statements give into testdata")
 
-// catalog has two datasources: t with 1,000 rows and u with 10.
+// catalog has datasources: t with 1,000 rows, u with 10, and f with 100,000.
 type catalog struct{}
 
 func (catalog) Table(_ context.Context, _ sql.Schema, name string) (*sql.Table, error) {
-	columns := map[string]string{"t": "a b n:l x:d mv:m", "u": "a c n:l"}[name]
+	columns := map[string]string{"t": "a b n:l x:d mv:m", "u": "a c n:l", "f": "a n:l"}[name]
 	if columns == "" {
 		return nil, nil
 	}
@@ -33,9 +33,11 @@ func (catalog) Table(_ context.Context, _ sql.Schema, name string) (*sql.Table, 
 	return t, nil
 }
 
-func (catalog) Names(context.Context, sql.Schema) []string { return []string{"t", "u"} }
+func (catalog) Names(context.Context, sql.Schema) []string { return []string{"f", "t", "u"} }
 
-func rows(s *plan.Scan) float64 { return map[string]float64{"t": 1000, "u": 10}[s.DataSource] }
+func rows(s *plan.Scan) float64 {
+	return map[string]float64{"t": 1000, "u": 10, "f": 100_000}[s.DataSource]
+}
 
 // testdata/rules.txt holds blocks: comments, "fires: ..." and "not: ..." with rules that must and must not change the plan, "off: ..." with
 // rules switched off, "large: ..." with the rows of a side that is too large to be sent, a statement, and the plan after optimizing.

@@ -36,12 +36,13 @@ func (d *decorrelator) apply(n plan.Node, kind plan.JoinKind) (plan.Node, error)
 	return d.push(n)
 }
 
-// nullForNone finds the Aggregate whose columns n passes on unchanged, if it has no keys and only aggregates that are NULL over no rows.
+// nullForNone finds the Aggregate of which n computes what is NULL if its columns are, if it has no keys and only aggregates that are NULL over
+// no rows.
 func nullForNone(n plan.Node) *plan.Aggregate {
 	switch x := n.(type) {
 	case *plan.Project:
 		for _, e := range x.Exprs {
-			if _, ok := e.(*expr.Column); !ok {
+			if !plan.NullOfNulls(e) {
 				return nil
 			}
 		}

@@ -341,6 +341,11 @@ func (blk *block) joinSubquery(n plan.Node, s *subquery, kind plan.JoinKind, rig
 	if err != nil {
 		return nil, err
 	}
+	if s.kind == existsQuery && (kind == plan.Semi || kind == plan.Anti) {
+		if rows, terms := pullUp(right); keyedByMore(terms) {
+			return onTerms(n, left, kind, rows, terms), nil
+		}
+	}
 	values := len(right.Columns())
 	if right, err = newDecorrelator(n, left[:len(s.corr.outer)]).apply(right, kind); err != nil {
 		return nil, err

@@ -67,6 +67,8 @@ type Options struct {
 	Files native.Files
 	// LargeSide is plan.Options.LargeSide; 0: sentRows where there are Servers.
 	LargeSide float64
+	// ReducedScan is plan.Options.ReducedScan.
+	ReducedScan float64
 	// Meter is told the times of segments; nil: nobody wants to know.
 	Meter *obs.Meter
 	Clock clock.Clock
@@ -199,6 +201,7 @@ func (b *Broker) Optimize(p *Prepared) plan.Node { return b.OptimizeWithout(p, n
 func (b *Broker) OptimizeWithout(p *Prepared, off []string) plan.Node {
 	return plan.Optimize(p.Plan, plan.Options{
 		Off: off, Context: p.Statement.Env(), Rows: b.catalog(p.State, p.Lookups).scanRows, LargeSide: b.o.LargeSide,
+		ReducedScan: b.o.ReducedScan,
 	})
 }
 

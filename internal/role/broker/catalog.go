@@ -70,7 +70,7 @@ type schemaCache struct {
 type schemaEntry struct {
 	of      *timeline.Timeline
 	columns []plan.Column
-	rows    int64
+	rows    float64
 }
 
 func (c *schemaCache) columns(name string, t *timeline.Timeline) []plan.Column {
@@ -91,13 +91,20 @@ func (c *schemaCache) entry(name string, t *timeline.Timeline) schemaEntry {
 	return e
 }
 
-// visibleRows returns how many rows the visible segments that overlap some intervals have, as far as it is known.
-func visibleRows(t *timeline.Timeline, intervals ...chrono.Interval) int64 {
-	rows := int64(0)
+// visibleRows returns how many rows the visible segments have in some intervals, as far as it is known: of a chunk that is cut, the part that is
+// left of its time.
+func visibleRows(t *timeline.Timeline, intervals ...chrono.Interval) float64 {
+	rows := 0.0
 	for _, holder := range t.Lookup(intervals...) {
+		of := int64(0)
 		for _, s := range holder.Segments() {
-			rows += max(s.Rows, 0)
+			of += max(s.Rows, 0)
 		}
+		part := 1.0
+		if whole := holder.Chunk.Interval; whole != chrono.Eternity && !whole.IsEmpty() {
+			part = float64(holder.Interval.Millis()) / float64(whole.Millis())
+		}
+		rows += float64(of) * part
 	}
 	return rows
 }
@@ -109,9 +116,9 @@ func (c catalog) scanRows(scan *plan.Scan) float64 {
 		return 0
 	}
 	if scan.Intervals != nil {
-		return float64(visibleRows(t, scan.Intervals...))
+		return visibleRows(t, scan.Intervals...)
 	}
-	return float64(c.cache.entry(scan.DataSource, t).rows)
+	return c.cache.entry(scan.DataSource, t).rows
 }
 
 // mergeSchemas returns the columns of a datasource: time first, then those of the newest segments in their order, dimensions before

@@ -43,6 +43,8 @@ type Options struct {
 	Disk *budget.Budget
 	// LargeSide is from how many rows on the smaller side of a join is too large to be sent, 0: the default.
 	LargeSide float64
+	// ReducedScan is from how many rows on a scan is read by the keys of a join, 0: the default.
+	ReducedScan float64
 	// RulesOff names rewrite rules that are not applied.
 	RulesOff []string
 	// Kept keeps the groups of single segments, and answers from what was kept: each statement is run twice. Where there are Servers they keep them, and so
@@ -75,7 +77,7 @@ func newBroker(t testing.TB, s *Store, o Options) *broker.Broker {
 	})
 	options := broker.Options{
 		Threads: o.Threads, BatchRows: o.BatchRows, Memory: budget.Root(o.MemoryBytes), Spill: spill, Lookups: s.lookups,
-		LargeSide: o.LargeSide, Clock: s.clock, Log: s.log,
+		LargeSide: o.LargeSide, ReducedScan: o.ReducedScan, Clock: s.clock, Log: s.log,
 	}
 	if o.Kept {
 		options.Segments = exec.SegmentCache{

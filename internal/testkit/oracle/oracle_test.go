@@ -99,6 +99,9 @@ func options(r *rand.Rand) engine.Options {
 	if r.IntN(2) == 0 {
 		o.LargeSide = 1
 	}
+	if r.IntN(2) == 0 {
+		o.ReducedScan = 1
+	}
 	for _, rule := range plan.RuleNames() {
 		if r.IntN(4) == 0 {
 			o.RulesOff = append(o.RulesOff, rule)

@@ -306,7 +306,7 @@ func (g *joinGraph) order() joined {
 // weight is by what the side of a join that streams is chosen.
 func (j *joined) weight() float64 {
 	if isJoined(j.node) {
-		return streaming * j.rows
+		return streamingWeight(j.rows)
 	}
 	return j.rows
 }

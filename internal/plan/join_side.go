@@ -2,9 +2,13 @@ package plan
 
 import "github.com/hengedb/henge/internal/expr"
 
-// streaming is how many times as many rows a side must have to stream in place of one that is a join itself: its rows are wide, and made by many
-// workers, where a table is built by one.
-const streaming = 4
+// streamingWeight is how many rows the other side must have to stream in place of one that is a join itself, of which about so many rows are
+// expected. These are wide, and made by many workers, where a table is built by one; estimates of joins are often far too low, and a table of
+// few rows costs next to nothing.
+func streamingWeight(rows float64) float64 {
+	const times, few = 4, 65_536
+	return max(times*rows, few)
+}
 
 // isJoined reports whether the rows of n come from a join without being grouped.
 func isJoined(n Node) bool {
@@ -25,13 +29,9 @@ func (o *optimizer) joinSide(n Node) Node {
 		return n
 	}
 	left, right := o.rows(x.Left), o.rows(x.Right)
-	// An unknown side is taken to be large. A swap must pay for the projection that restores the order of columns, and for keeping rows that are
-	// joined already.
-	worthwhile := 1.5
-	if isJoined(x.Left) {
-		worthwhile = streaming
-	}
-	if left < 0 || right >= 0 && right <= left*worthwhile {
+	// An unknown side is taken to be large. A swap must pay for the projection that restores the order of columns.
+	const worthwhile = 1.5
+	if left < 0 || right >= 0 && right <= worthwhile*left || isJoined(x.Left) && right <= streamingWeight(left) {
 		return n
 	}
 	o.fired()

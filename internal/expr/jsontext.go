@@ -43,7 +43,7 @@ func appendNormalJSON(dst []byte, s string) []byte {
 	case 't', 'f', 'n':
 		return append(dst, s...)
 	}
-	return appendNormalNumber(dst, s)
+	return AppendJSONNumber(dst, s)
 }
 
 func appendNormalObject(dst []byte, s string) []byte {
@@ -70,9 +70,9 @@ func appendNormalObject(dst []byte, s string) []byte {
 	return append(dst, '}')
 }
 
-// appendNormalNumber keeps whole numbers of any length and writes others as DOUBLE; those beyond its range become strings, as results
-// show them.
-func appendNormalNumber(dst []byte, s string) []byte {
+// AppendJSONNumber appends the text of a JSON number in normal form: whole numbers of any length as they are, others as DOUBLE; those
+// beyond its range become strings, as results show them.
+func AppendJSONNumber(dst []byte, s string) []byte {
 	if !strings.ContainsAny(s, ".eE") {
 		if s == "-0" {
 			return append(dst, '0')

@@ -354,7 +354,8 @@ func (d *jsonDecoder) number(f int, c *column, raw []byte, n number) {
 	case c.typ.IsNumeric():
 		c.number(n)
 	case c.typ.Kind == vector.KindComplex:
-		c.str(raw)
+		d.scratch = expr.AppendJSONNumber(d.scratch[:0], string(raw))
+		c.str(d.scratch)
 	case n.integer || !bytes.ContainsAny(raw, ".eE"):
 		// Whole numbers keep their digits, however many they are.
 		if string(raw) == "-0" {

@@ -2,10 +2,12 @@ package ingest
 
 import (
 	"github.com/valyala/fastjson"
+
+	"github.com/hengedb/henge/internal/expr"
 )
 
-// appendJSON appends v as compact JSON with its members in their order and its numbers as they were written. (fastjson's own printer escapes
-// strings as Go does, which is no JSON.)
+// appendJSON appends v as compact JSON with its members in their order and its numbers as JSON values show them. (fastjson's own printer
+// escapes strings as Go does, which is no JSON.)
 func appendJSON(dst []byte, v *fastjson.Value) []byte {
 	switch v.Type() {
 	case fastjson.TypeObject:
@@ -32,6 +34,10 @@ func appendJSON(dst []byte, v *fastjson.Value) []byte {
 		return append(dst, ']')
 	case fastjson.TypeString:
 		return appendJSONString(dst, v.GetStringBytes())
+	case fastjson.TypeNumber:
+		at := len(dst)
+		dst = v.MarshalTo(dst)
+		return expr.AppendJSONNumber(dst[:at], string(dst[at:]))
 	default:
 		return v.MarshalTo(dst)
 	}

@@ -133,9 +133,9 @@ func TestJSONRows(t *testing.T) {
 		{"arrays", `{"a":[1,"2",null,3.7],"b":[1,2.5],"c":7}`, "a ARRAY<LONG> b ARRAY<DOUBLE> c ARRAY<LONG>",
 			[][]any{{[]any{int64(1), int64(2), nil, int64(3)}, []any{1.0, 2.5}, []any{int64(7)}}}, nil},
 		{"one value in a list is a value", `{"a":["x"],"b":[]}`, "a string b string", [][]any{{"x", nil}}, nil},
-		{"nested", `{"a":{"k":{"z":1.50,"y":"two"}, "arr":[1, true,null]},"b":"plain","c":3,"d":null}`,
+		{"nested", `{"a":{"k":{"z":1.50,"y":"two"}, "arr":[1, true,null,12345678901234567890,10000000000.0,-0]},"b":"plain","c":3,"d":1e-4}`,
 			"a COMPLEX<json> b COMPLEX<json> c COMPLEX<json> d COMPLEX<json>",
-			[][]any{{`{"k":{"z":1.50,"y":"two"},"arr":[1,true,null]}`, `"plain"`, "3", nil}}, nil},
+			[][]any{{`{"k":{"z":1.5,"y":"two"},"arr":[1,true,null,12345678901234567890,1.0E10,0]}`, `"plain"`, "3", "1.0E-4"}}, nil},
 		{"too deep", strings.Repeat(`{"a":`, 400) + "1" + strings.Repeat("}", 400) + "\n{\"a\":1}", "a long", [][]any{{int64(1)}},
 			[]string{"Unable to parse row [" + strings.Repeat(`{"a":`, 204) + `{"a"` + "...] (Record: 1, Line: 1)"}},
 	} {

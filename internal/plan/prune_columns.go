@@ -179,6 +179,12 @@ func (o *optimizer) pruneJoin(x *Join, need []bool) (Node, []int) {
 	onlyLeft := x.Kind == Semi || x.Kind == Anti || x.Kind == AntiNull
 	all := make([]bool, width+len(x.Right.Columns()))
 	copy(all, need)
+	if x.Kind == Single && !slices.Contains(all[width:], true) {
+		// Nobody reads what the scalar subquery gives: it is not asked, so that it can't fail for having several rows either.
+		o.fired()
+		left, to := o.prune(x.Left, all[:width])
+		return left, append(to, slices.Repeat([]int{-1}, len(need)-width)...)
+	}
 	if x.On != nil {
 		all = union(all, x.On)
 	}

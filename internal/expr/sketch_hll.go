@@ -16,9 +16,6 @@ var hllFunctions = []*Function{
 		Bind: func(b *binding) (Expr, error) {
 			b.sketchAt(0, "HLLSketch")
 			if b.has(1) {
-				if b.typ(1).IsInteger() { // the native language has no other booleans
-					b.cast(1, Of(Boolean))
-				}
 				b.boolean(1)
 			}
 			return b.call(Of(Double).NotNull())

@@ -23,7 +23,7 @@ func (s *stage) showConstants(names []string) {
 	typed := false
 	for i, e := range s.cols {
 		l, ok := e.(*expr.Literal)
-		if t := e.Type().Base; !ok || t == expr.Array || t == expr.Other || i >= len(names) || slices.Contains(names[:i], names[i]) {
+		if t := e.Type().Base; !ok || t == expr.Array || t == expr.Other || i >= len(names) || slices.Contains(names[:i], names[i]) || s.w.isRetyped(i, l) {
 			s.source = obj("type", "inline", "columnNames", []string{"ZERO"}, "columnTypes", []string{"LONG"}, "rows", [][]any{{0}})
 			return
 		}

@@ -65,6 +65,7 @@ var offRules = []string{"common_terms", "push_semi_joins", "reduce_sides", "join
 // Translate returns the native queries of a plan as it was bound: one, or one per branch of an outermost UNION ALL.
 func Translate(n plan.Node, o Options) ([]Query, error) {
 	tables := tableColumns(n)
+	written := constantsOf(n)
 	apart := isUnion(n)
 	n = plan.Optimize(rightKeys(namedRows(n)), plan.Options{Context: o.Expr, Off: offRules, KeepFilters: true})
 	switch x := n.(type) {
@@ -88,7 +89,7 @@ func Translate(n plan.Node, o Options) ([]Query, error) {
 	}
 	var out []Query
 	for _, b := range branches {
-		w := &writer{options: o, tables: tables}
+		w := &writer{options: o, tables: tables, written: written}
 		s, err := w.read(b)
 		if err != nil {
 			return nil, err
@@ -266,6 +267,8 @@ type writer struct {
 	options Options
 	// tables are the names of all columns of the datasources.
 	tables map[string][]string
+	// written are the output columns of a statement that reads nothing, as they were before they were computed.
+	written []expr.Expr
 }
 
 func (w *writer) native(e expr.Expr) string { return expr.Native(inPairs(plain(e)), &w.options.Expr) }

@@ -172,7 +172,7 @@ func Bool(b bool) *expr.Literal {
 // fold computes the constants in e and drops terms that decide nothing. What can't be computed stays: the rows that meet it, if any do,
 // get the error.
 func (o *optimizer) fold(e expr.Expr) expr.Expr {
-	if o.options.KeepFilters && (e.Type().Base == expr.Other || e.Type().Multi) {
+	if o.options.KeepFilters && (e.Type().Base == expr.Other || e.Type().Multi) && expr.IsConstant(e) {
 		return e
 	}
 	if folded, err := expr.Fold(e, &o.options.Context); err == nil {

@@ -216,6 +216,9 @@ func (o *optimizer) pruneJoin(x *Join, need []bool) (Node, []int) {
 }
 
 func (o *optimizer) pruneUnion(x *Union, need []bool) (Node, []int) {
+	if o.options.KeepFilters && !slices.Contains(need, true) {
+		need = slices.Repeat([]bool{true}, len(need))
+	}
 	keep, to := kept(need)
 	ins := make([]Node, len(x.Ins))
 	for i, in := range x.Ins {

@@ -82,36 +82,16 @@ func (s *Statement) planText(context map[string]any) (string, error) {
 			shown["sqlReplaceTimeChunks"] = chunks
 		}
 	}
-	queries, err := nativejson.Translate(s.Plan, nativejson.Options{Context: shown, Expr: env, Names: names})
+	native, ok := s.Context["useNativeQueryExplain"]
+	asText := ok && (native == false || native == "false")
+	queries, err := nativejson.Translate(s.Plan, nativejson.Options{Context: shown, Expr: env, Names: names, Text: asText})
 	if err != nil {
 		return "", err
 	}
-	if native, ok := s.Context["useNativeQueryExplain"]; ok && (native == false || native == "false") {
-		return legacyText(queries)
+	if asText {
+		return queries.Text()
 	}
-	return nativejson.JSON(queries)
-}
-
-// legacyText is the form of PLAN that useNativeQueryExplain=false asks for.
-func legacyText(queries []nativejson.Query) (string, error) {
-	var b strings.Builder
-	indent := ""
-	if len(queries) > 1 {
-		b.WriteString("DruidUnionRel(limit=[-1])\n")
-		indent = "  "
-	}
-	for _, q := range queries {
-		text, err := q.Query.MarshalJSON()
-		if err != nil {
-			return "", err
-		}
-		fields := make([]string, len(q.Signature))
-		for i, f := range q.Signature {
-			fields[i] = f.Name + ":" + f.Type
-		}
-		b.WriteString(indent + "DruidQueryRel(query=[" + string(text) + "], signature=[{" + strings.Join(fields, ", ") + "}])\n")
-	}
-	return b.String(), nil
+	return queries.JSON()
 }
 
 // attributes are the members of the ATTRIBUTES column.

@@ -42,11 +42,11 @@ func (t *systemTree) node(n plan.Node, names []string, depth int) {
 		}
 		list := make([]string, len(x.Exprs))
 		for i, e := range x.Exprs {
-			list[i] = names[i] + "=[" + systemExpr(e) + "]"
+			list[i] = names[i] + "=[" + plan.FormatOperators(e) + "]"
 		}
 		t.line(depth, "Project", list...)
 	case *plan.Filter:
-		t.line(depth, "Filter", "condition=["+systemExpr(x.Cond)+"]")
+		t.line(depth, "Filter", "condition=["+plan.FormatOperators(x.Cond)+"]")
 	case *plan.Aggregate:
 		x = overColumns(x)
 		n = x
@@ -80,7 +80,7 @@ func (t *systemTree) node(n plan.Node, names []string, depth int) {
 			terms = append(terms, "=($"+strconv.Itoa(k.Left)+", $"+strconv.Itoa(len(x.Left.Columns())+k.Right)+")")
 		}
 		if x.On != nil || len(terms) == 0 {
-			terms = append(terms, systemExpr(x.On))
+			terms = append(terms, plan.FormatOperators(x.On))
 		}
 		condition := terms[0]
 		if len(terms) > 1 {
@@ -184,41 +184,4 @@ func systemCall(a *plan.AggCall, grouped bool) string {
 		text += " FILTER $" + strconv.Itoa(a.Filter)
 	}
 	return text
-}
-
-// systemExpr writes a call as its operator and operands: =($1, 'x').
-func systemExpr(e expr.Expr) string {
-	list := func(name string, args ...expr.Expr) string {
-		texts := make([]string, len(args))
-		for i, a := range args {
-			texts[i] = systemExpr(a)
-		}
-		return name + "(" + strings.Join(texts, ", ") + ")"
-	}
-	switch x := e.(type) {
-	case nil:
-		return "true"
-	case *expr.Column:
-		return "$" + strconv.Itoa(x.Index)
-	case *expr.Call:
-		return list(x.Fn.Name, x.Args...)
-	case *expr.And:
-		return list("AND", x.Terms...)
-	case *expr.Or:
-		return list("OR", x.Terms...)
-	case *expr.Not:
-		return list("NOT", x.X)
-	case *expr.Cast:
-		return "CAST(" + systemExpr(x.X) + "):" + x.T.String()
-	case *expr.Case:
-		var args []expr.Expr
-		for _, w := range x.Whens {
-			args = append(args, w.Cond, w.Then)
-		}
-		if x.Else != nil {
-			args = append(args, x.Else)
-		}
-		return list("CASE", args...)
-	}
-	return plan.FormatExpr(e)
 }

@@ -77,6 +77,13 @@ func TestExplainsOfConstantsAndFolds(t *testing.T) {
 	for _, c := range []struct{ sql, want string }{
 		{"SELECT 1 AS x, 'a' AS y", `"dataSource":{"type":"inline","columnNames":["x","y"],"columnTypes":["LONG","STRING"],"rows":[[1,"a"]]}`},
 		{"SELECT 1+1, UPPER('a'), CAST(1 AS DOUBLE), DATE '2000-01-01', 1 < 2", `"columnTypes":["LONG","STRING","DOUBLE","LONG","LONG"],"rows":[[2,"A",1.0,946684800000,1]]}`},
+		{"SELECT GREATEST(1, 2), UPPER('a')", `"columnNames":["ZERO"],"columnTypes":["LONG"],"rows":[[0]]}`},
+		{"SELECT GREATEST(1, 2), UPPER('a')", `"expression":"'A'"`},
+		{"SELECT ARRAY_TO_STRING(ARRAY['a'], NULL)", `"expression":"'a'","outputType":"STRING"`},
+		{"SELECT CAST(12 AS CHAR)", `"rows":[[0]]`},
+		{"SELECT COALESCE(NULL, 2), ARRAY_CONTAINS(ARRAY['a'], NULL)", `"rows":[[2,0]]`},
+		{"SELECT JSON_QUERY(PARSE_JSON('{}'), '$.a')", `"expression":"json_query(parse_json('{}'),'$.a')"`},
+		{"SELECT STRING_TO_MV('a,b', ',')", `"expression":"string_to_array('a,b',',')","outputType":"STRING"`},
 		{"SELECT NULL, 1", `"columnNames":["EXPR$0","EXPR$1"],"columnTypes":[null,"LONG"],"rows":[[null,1]]}`},
 		{"SELECT NULL", `"columnNames":["EXPR$0"],"rows":[[null]]}`},
 		{"SELECT NULL", `"signature":[{"name":"EXPR$0"}]`},

@@ -77,7 +77,7 @@ func (g *grouped) aggregator(i int) {
 		sum, count := name+":sum", name+":count"
 		value := args[0]
 		known := cond
-		if value.Type().Nullable || isColumn(value) && g.s.isQuery() {
+		if value.Type().Nullable || isColumn(value) && g.s.source[0].value == "query" {
 			if c, ok := value.(*expr.Case); ok && c.Else == nil {
 				var only expr.Expr
 				if value, only = filteredSum(value); only != nil {
@@ -308,12 +308,14 @@ func (s *stage) exactDistinct() *stage {
 	keys := append(append([]int(nil), g.node.Keys...), call.Args[0])
 	inner.cols = g.args
 	inner.group = nil
-	inner.aggregate(&plan.Aggregate{Input: g.node.Input, Keys: keys})
+	groups := &plan.Aggregate{Input: g.node.Input, Keys: keys}
+	inner.aggregate(groups)
+	inner.names = rowNamesOf(groups)
 	q, err := inner.query()
 	if err != nil {
 		return nil
 	}
-	outer := s.w.newStage(obj("type", "query", "query", q.query), q.columns())
+	outer := inner.outer(q)
 	args := outer.cols
 	distinct := len(keys) - 1
 	count := plan.AggCall{Agg: agg.Spec{Name: "COUNT"}, Args: []int{distinct}, Filter: -1, Name: call.Name, Type: call.Type}

@@ -68,7 +68,7 @@ func (s *stage) groupQuery() (*result, error) {
 		}
 		g.out = append(g.out, column{g.output(e), g.outputType(e)})
 	}
-	r := &result{signature: g.out, pick: s.pick}
+	r := &result{signature: g.out, pick: s.pick, reads: s.reads}
 	switch {
 	case s.w.options.Tasks:
 		r.query = g.groupByQuery(filter)
@@ -202,12 +202,16 @@ func wholeOf(e expr.Expr) (int64, bool) {
 	return n, ok
 }
 
-func (s *stage) isQuery() bool { return s.source[0].value == "query" }
+// isQuery reports whether the datasource is a query, which a query shown as text does not say.
+func (s *stage) isQuery() bool { return s.reads == nil && s.source[0].value == "query" }
+
+// isOfJoin is that for joins.
+func (s *stage) isOfJoin() bool { return s.reads == nil && s.source.get("type") == "join" }
 
 // timeseries returns the granularity if the groups are buckets of __time and nothing else is asked that a timeseries can't do.
 func (s *stage) timeseries() (any, bool) {
 	g := s.group
-	if s.w.options.Tasks || len(g.dims) != 1 || g.having != nil || g.node.Sets != nil || s.isQuery() || s.source.get("type") == "join" {
+	if s.w.options.Tasks || len(g.dims) != 1 || g.having != nil || g.node.Sets != nil || s.isQuery() || s.isOfJoin() {
 		return nil, false
 	}
 	for _, k := range s.keys {
@@ -488,7 +492,7 @@ func (g *grouped) groupByQuery(filter any) object {
 // timeField is what the context says of a key that is a bucket of __time, in a query whose limit is not by keys alone: such a limit holds on data
 // servers already.
 func (g *grouped) timeField() map[string]any {
-	if g.s.source.get("type") == "join" {
+	if g.s.isOfJoin() {
 		return nil
 	}
 	byKeys := !slices.ContainsFunc(g.s.keys, func(k plan.SortKey) bool { return !slices.Contains(g.dimNames, g.out[k.Column].name) })

@@ -18,6 +18,8 @@ type join struct {
 	kind  plan.JoinKind
 	left  object
 	right *stage
+	// leftQuery and rightQuery are those of the sides, in the text form.
+	leftQuery, rightQuery *result
 	// width is how many columns the left side has.
 	width  int
 	prefix string
@@ -68,6 +70,9 @@ func (w *writer) readJoin(x *plan.Join) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
+	if w.options.Text && left.isPlainTable() {
+		left = left.unpruned()
+	}
 	values := map[int]*expr.Literal{}
 	if !left.isPlainTable() && !left.isJoin() {
 		if x.Kind == plan.Inner || x.Kind == plan.Semi {
@@ -99,12 +104,21 @@ func (w *writer) readJoin(x *plan.Join) (*stage, error) {
 			return nil, err
 		}
 	}
+	j := &join{kind: x.Kind, left: left.source, right: inner, width: len(left.in)}
+	if w.options.Text {
+		if err := j.readSides(left, right); err != nil {
+			return nil, err
+		}
+	}
 	prefix := unusedPrefix("j", left.in) + "0."
 	in := append([]column(nil), left.in...)
 	cols := append([]expr.Expr(nil), left.cols...)
 	missing := x.Kind == plan.Left || x.Kind == plan.Full || x.Kind == plan.Single
 	for i, c := range right.in {
 		name := prefix + c.name
+		if w.options.Text {
+			name = unusedName(c.name, in)
+		}
 		c.typ = c.typ.OrNull(missing)
 		in = append(in, column{name, c.typ})
 		cols = append(cols, &expr.Column{Index: len(left.in) + i, Name: name, T: c.typ})
@@ -120,10 +134,21 @@ func (w *writer) readJoin(x *plan.Join) (*stage, error) {
 		terms = append(terms, test(op, cols[k.Left], cols[len(left.cols)+k.Right]))
 	}
 	if x.On != nil {
-		terms = append(terms, plan.Split(s.over(x.On))...)
+		for _, t := range plan.Split(s.over(x.On)) {
+			if c, ok := t.(*expr.Call); ok && c.Fn.Name == "IS TRUE" {
+				t = c.Args[0]
+			}
+			if equal := j.equality(t); equal != nil {
+				t = equal
+			}
+			terms = append(terms, t)
+		}
 	}
-	j := &join{kind: x.Kind, left: left.source, right: inner, width: len(left.in), prefix: prefix, terms: terms}
+	j.prefix, j.terms = prefix, terms
 	s.source = j.datasource(w, right.source)
+	if w.options.Text {
+		s.reads = j.reads()
+	}
 	if len(values) > 0 {
 		s.values = values
 	}
@@ -174,16 +199,16 @@ func (w *writer) readNotIn(x *plan.Join) (*stage, error) {
 	width := len(x.Left.Columns())
 	whole := expr.Of(expr.BigInt).NotNull()
 	value := x.Right.Columns()[key.Right]
-	count := func(args ...int) plan.AggCall {
+	count := func(name string, args ...int) plan.AggCall {
 		spec := agg.Spec{Name: "COUNT"}
 		for range args {
 			spec.Args = append(spec.Args, value.Type.Runtime())
 		}
-		return plan.AggCall{Agg: spec, Args: args, Filter: -1, Name: "count" + strconv.Itoa(len(args)), Type: whole}
+		return plan.AggCall{Agg: spec, Args: args, Filter: -1, Name: name, Type: whole}
 	}
-	counts := &plan.Aggregate{Input: x.Right, Aggs: []plan.AggCall{count(), count(key.Right)}}
+	counts := &plan.Aggregate{Input: x.Right, Aggs: []plan.AggCall{count("c"), count("ck", key.Right)}}
 	found := &plan.Project{
-		Input: x.Right, Names: []string{value.Name, "found"},
+		Input: x.Right, Names: []string{value.Name, "i"},
 		Exprs: []expr.Expr{&expr.Column{Index: key.Right, Name: value.Name, T: value.Type}, &expr.Literal{Value: int64(1), T: whole}},
 	}
 	values := &plan.Aggregate{Input: found, Keys: []int{0, 1}}
@@ -277,9 +302,18 @@ func (s *stage) intoCross(cond expr.Expr, terms []expr.Expr) (expr.Expr, error) 
 	}
 	last := nested.in[len(nested.in)-1]
 	met := &expr.Column{Index: len(s.in), Name: j.prefix + last.name, T: last.typ}
+	if s.w.options.Text {
+		met.Name = unusedName(last.name, s.in)
+		if err := j.readSides(nil, nested); err != nil {
+			return nil, err
+		}
+	}
 	s.in = append(slices.Clone(s.in), column{met.Name, met.T})
 	j.terms = []expr.Expr{test("=", &expr.Literal{Value: int64(1), T: expr.Of(expr.BigInt).NotNull()}, met)}
 	s.source = j.datasource(s.w, nested.source)
+	if s.w.options.Text {
+		s.reads = j.reads()
+	}
 	return nil, nil
 }
 
@@ -290,6 +324,9 @@ func (s *stage) rejoin(kind plan.JoinKind, terms []expr.Expr) error {
 	j.kind, j.terms, j.changed = kind, terms, true
 	right, _ := s.source.get("right").(object)
 	s.source = j.datasource(s.w, right)
+	if s.w.options.Text {
+		s.reads = j.reads()
+	}
 	for _, t := range terms {
 		c, ok := t.(*expr.Call)
 		if !ok || len(c.Args) != 2 {
@@ -363,15 +400,15 @@ func (s *stage) isKnownKey(t expr.Expr) bool {
 	})
 }
 
-// rightKeys has what a join compares on its right side computed there.
-func rightKeys(n plan.Node) plan.Node {
+// computedKeys has what a join compares computed on its sides: on its right, and on its left where that is not a table as it is.
+func computedKeys(n plan.Node) plan.Node {
 	old := n.Inputs()
 	if len(old) == 0 {
 		return n
 	}
 	in := make([]plan.Node, len(old))
 	for i, c := range old {
-		in[i] = rightKeys(c)
+		in[i] = computedKeys(c)
 	}
 	n = plan.WithInputs(n, in)
 	x, ok := n.(*plan.Join)
@@ -380,7 +417,8 @@ func rightKeys(n plan.Node) plan.Node {
 	}
 	width, total := len(x.Left.Columns()), len(x.Left.Columns())+len(x.Right.Columns())
 	j := &join{width: width}
-	var computed []expr.Expr
+	onLeft := !isTableOrJoin(x.Left)
+	var lefts, rights []expr.Expr
 	terms := slices.Clone(plan.Split(x.On))
 	for i, t := range terms {
 		c, ok := t.(*expr.Call)
@@ -391,33 +429,74 @@ func rightKeys(n plan.Node) plan.Node {
 		if j.isOnRight(left) {
 			left, right = right, left
 		}
-		if isColumn(right) || !j.isOnRight(right) || !j.isOnLeft(left) {
+		if !j.isOnRight(right) || !j.isOnLeft(left) {
 			continue
 		}
-		terms[i] = test("=", left, &expr.Column{Index: total + len(computed), T: right.Type()})
-		computed = append(computed, right)
+		if !isColumn(right) {
+			rights = append(rights, right)
+			right = &expr.Column{Index: total + len(rights) - 1, T: right.Type()}
+		}
+		if _, constant := left.(*expr.Literal); onLeft && !isColumn(left) && !constant {
+			lefts = append(lefts, left)
+			left = &expr.Column{Index: -len(lefts), T: left.Type()}
+		}
+		terms[i] = test("=", left, right)
 	}
-	if len(computed) == 0 {
+	if len(lefts)+len(rights) == 0 {
 		return n
 	}
-	right := &plan.Project{Input: x.Right}
-	for i, c := range x.Right.Columns() {
-		right.Exprs, right.Names = append(right.Exprs, &expr.Column{Index: i, Name: c.Name, T: c.Type}), append(right.Names, c.Name)
+	wide := *x
+	wide.Left, wide.Right = withComputed(x.Left, lefts, 0), withComputed(x.Right, rights, width)
+	wide.On = expr.Rewrite(plan.Conjunction(terms), func(e expr.Expr) expr.Expr {
+		c, ok := e.(*expr.Column)
+		switch {
+		case ok && c.Index < 0:
+			return &expr.Column{Index: width - 1 - c.Index, Name: c.Name, T: c.T}
+		case ok && c.Index >= width:
+			return &expr.Column{Index: c.Index + len(lefts), Name: c.Name, T: c.T}
+		}
+		return e
+	})
+	wide.Keys = slices.Clone(x.Keys)
+	keep := make([]int, len(x.Columns()))
+	for i := range keep {
+		if keep[i] = i; i >= width {
+			keep[i] += len(lefts)
+		}
 	}
-	for i, e := range computed {
-		right.Exprs = append(right.Exprs, expr.Rewrite(e, func(e expr.Expr) expr.Expr {
+	return plan.Select(&wide, keep)
+}
+
+// isTableOrJoin reports whether n is a table, of whose columns some may have been chosen or computed, or a join.
+func isTableOrJoin(n plan.Node) bool {
+	switch x := n.(type) {
+	case *plan.Scan:
+		return x.Filter == nil && x.Intervals == nil
+	case *plan.Join:
+		return true
+	case *plan.Project:
+		return isTableOrJoin(x.Input)
+	}
+	return false
+}
+
+// withComputed is n with further columns, which are over the columns of a join that begin at an offset.
+func withComputed(n plan.Node, list []expr.Expr, offset int) plan.Node {
+	if len(list) == 0 {
+		return n
+	}
+	out := &plan.Project{Input: n}
+	for i, c := range n.Columns() {
+		out.Exprs, out.Names = append(out.Exprs, &expr.Column{Index: i, Name: c.Name, T: c.Type}), append(out.Names, c.Name)
+	}
+	for i, e := range list {
+		out.Exprs = append(out.Exprs, expr.Rewrite(e, func(e expr.Expr) expr.Expr {
 			if c, ok := e.(*expr.Column); ok {
-				return &expr.Column{Index: c.Index - width, Name: c.Name, T: c.T}
+				return &expr.Column{Index: c.Index - offset, Name: c.Name, T: c.T}
 			}
 			return e
 		}))
-		right.Names = append(right.Names, "computed"+strconv.Itoa(i))
+		out.Names = append(out.Names, "computed"+strconv.Itoa(i))
 	}
-	wide := *x
-	wide.Right, wide.On = right, plan.Conjunction(terms)
-	keep := make([]int, len(x.Columns()))
-	for i := range keep {
-		keep[i] = i
-	}
-	return plan.Select(&wide, keep)
+	return out
 }

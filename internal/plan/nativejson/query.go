@@ -21,6 +21,8 @@ type Options struct {
 	Names []string
 	// Tasks says that the queries are run by tasks, which group in one way only: no query is a timeseries or topN.
 	Tasks bool
+	// Text says that plans are shown as text: a query over others names their columns as their rows do.
+	Text bool
 	// Leaf says what a leaf of the plan is where the query runs; nil, or where it returns nil: the datasource that it names.
 	Leaf func(plan.Node) *Leaf
 }
@@ -40,6 +42,15 @@ type Query struct {
 	Query          object
 	Signature      []Field
 	ColumnMappings []ColumnMapping
+
+	result *result
+}
+
+// Plan is the queries of a statement: one, or one per branch of an outermost UNION ALL.
+type Plan struct {
+	Queries []Query
+	// limit is how many rows a union gives at most, -1: all.
+	limit int64
 }
 
 // Field is a column of a native query's result.
@@ -62,12 +73,13 @@ func (q Query) MarshalJSON() ([]byte, error) {
 // offRules are those that make a plan cheaper to run and further from the statement.
 var offRules = []string{"common_terms", "push_semi_joins", "reduce_sides", "join_keys", "join_side", "push_limits", "linear_sums", "determined_keys"}
 
-// Translate returns the native queries of a plan as it was bound: one, or one per branch of an outermost UNION ALL.
-func Translate(n plan.Node, o Options) ([]Query, error) {
+// Translate returns the native queries of a plan as it was bound.
+func Translate(n plan.Node, o Options) (Plan, error) {
+	out := Plan{limit: -1}
 	tables := tableColumns(n)
 	written := constantsOf(n)
 	apart := isUnion(n)
-	n = plan.Optimize(rightKeys(namedRows(n)), plan.Options{Context: o.Expr, Off: offRules, KeepFilters: true})
+	n = plan.Optimize(computedKeys(namedRows(n)), plan.Options{Context: o.Expr, Off: offRules, KeepFilters: true})
 	switch x := n.(type) {
 	case *plan.Write:
 		n = x.Input
@@ -83,39 +95,45 @@ func Translate(n plan.Node, o Options) ([]Query, error) {
 	branches := []plan.Node{n}
 	if apart {
 		branches = branchesOf(n)
+		out.limit = limitOf(n)
 		if u, ok := n.(*plan.Union); ok {
 			branches = (&writer{options: o, tables: tables}).together(u)
 		}
 	}
-	var out []Query
 	for _, b := range branches {
 		w := &writer{options: o, tables: tables, written: written}
 		s, err := w.read(b)
 		if err != nil {
-			return nil, err
+			return out, err
 		}
 		s.showEmpty(names)
 		s.showConstants(names)
 		q, err := s.query()
 		if err != nil {
-			return nil, err
+			return out, err
 		}
-		r := Query{Query: q.query, Signature: []Field{}, ColumnMappings: []ColumnMapping{}}
-		for _, c := range q.signature {
-			field := Field{Name: c.name}
-			if c.typ.Base != expr.Null {
-				field.Type = runtimeName(c.typ)
-			}
-			r.Signature = append(r.Signature, field)
-		}
+		r := Query{Query: q.query, Signature: q.fields(), ColumnMappings: []ColumnMapping{}, result: q}
 		for i, c := range q.columns() {
 			if i < len(names) {
 				r.ColumnMappings = append(r.ColumnMappings, ColumnMapping{QueryColumn: c.name, OutputColumn: names[i]})
 			}
 		}
-		out = append(out, r)
+		out.Queries = append(out.Queries, r)
 	}
 	return out, nil
+}
+
+// limitOf is how many rows a union gives at most, -1: all.
+func limitOf(n plan.Node) int64 {
+	switch x := n.(type) {
+	case *plan.Limit:
+		return x.Count
+	case *plan.Sort:
+		return x.Limit
+	case *plan.Project:
+		return limitOf(x.Input)
+	}
+	return -1
 }
 
 // isUnion reports whether a statement is a union, limited or not, and does not read one as a table.
@@ -241,32 +259,28 @@ func (q *Query) SetContext(key string, value any) {
 	}
 }
 
-// tableColumns returns the names of the columns of the datasources that a plan reads, before rules narrow its scans.
-func tableColumns(n plan.Node) map[string][]string {
-	out := map[string][]string{}
+// tableColumns returns the columns of the datasources that a plan reads, before rules narrow its scans.
+func tableColumns(n plan.Node) map[string][]column {
+	out := map[string][]column{}
 	plan.Walk(n, func(n plan.Node) bool {
 		if x, ok := n.(*plan.Scan); ok {
-			names := make([]string, len(x.Out))
-			for i, c := range x.Out {
-				names[i] = c.Name
-			}
-			out[x.DataSource] = names
+			out[x.DataSource] = columnsOf(x.Out)
 		}
 		return true
 	})
 	return out
 }
 
-// JSON writes queries as the PLAN column of EXPLAIN shows them.
-func JSON(queries []Query) (string, error) {
-	text, err := marshal(queries)
+// JSON writes the queries as the PLAN column of EXPLAIN shows them.
+func (p *Plan) JSON() (string, error) {
+	text, err := marshal(p.Queries)
 	return string(text), err
 }
 
 type writer struct {
 	options Options
-	// tables are the names of all columns of the datasources.
-	tables map[string][]string
+	// tables are all columns of the datasources.
+	tables map[string][]column
 	// written are the output columns of a statement that reads nothing, as they were before they were computed.
 	written []expr.Expr
 }
@@ -295,6 +309,19 @@ type result struct {
 	query     object
 	signature []column
 	pick      []int
+	// reads is what the query reads in the text form, nil: a datasource.
+	reads *relation
+}
+
+// fields are the columns of the signature, whose type may be unknown.
+func (r *result) fields() []Field {
+	out := make([]Field, len(r.signature))
+	for i, c := range r.signature {
+		if out[i].Name = c.name; c.typ.Base != expr.Null {
+			out[i].Type = runtimeName(c.typ)
+		}
+	}
+	return out
 }
 
 func (r *result) columns() []column {
@@ -314,6 +341,13 @@ func (s *stage) query() (*result, error) {
 		return s.groupQuery()
 	}
 	return s.scanQuery()
+}
+
+// whole is the query of all that the datasource of s has.
+func (s *stage) whole() (*result, error) {
+	all := s.w.newStage(s.source, s.in)
+	all.reads = s.reads
+	return all.query()
 }
 
 // virtuals are the virtual columns of a query; equal expressions share one.
@@ -471,9 +505,34 @@ func (s *stage) countedBy(v *virtuals) []string {
 	return []string{v.column(&expr.Literal{Value: int64(0), T: expr.Of(expr.BigInt).NotNull()})}
 }
 
+// countedColumns are the columns of those names, in the datasource's order.
+func (s *stage) countedColumns(names []string) []column {
+	all := s.in
+	if s.rowNames != nil {
+		name, _ := s.source.get("name").(string)
+		all = s.w.tables[name]
+	}
+	var out []column
+	for _, name := range names {
+		if !slices.ContainsFunc(all, func(c column) bool { return c.name == name }) {
+			out = append(out, column{name, expr.Of(expr.BigInt)})
+		}
+	}
+	for _, c := range all {
+		if slices.Contains(names, c.name) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
 // head starts a query: type, datasource.
 func (s *stage) head(kind string) object {
-	return obj("queryType", kind, "dataSource", s.source)
+	source := s.source
+	if s.reads != nil {
+		source = obj("type", "table", "name", s.reads.source)
+	}
+	return obj("queryType", kind, "dataSource", source)
 }
 
 func (s *stage) intervalSpec() object {
@@ -509,7 +568,7 @@ func (s *stage) scanQuery() (*result, error) {
 		s.filterSpec(s.unmetPart, v)
 	}
 	filter := s.filterSpec(s.filter, v)
-	r := &result{pick: s.pick}
+	r := &result{pick: s.pick, reads: s.reads}
 	names := []string{}
 	for _, e := range s.chosen() {
 		name := v.column(e)
@@ -519,7 +578,9 @@ func (s *stage) scanQuery() (*result, error) {
 		}
 	}
 	if len(names) == 0 {
-		names = s.countedBy(v)
+		if names = s.countedBy(v); s.w.options.Text {
+			r.signature, r.pick = s.countedColumns(names), []int{}
+		}
 	}
 	slices.Sort(names)
 	q := s.head(kind)

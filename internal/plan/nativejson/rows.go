@@ -13,7 +13,7 @@ import (
 // maxFoldedRows is how many rows are computed beforehand.
 const maxFoldedRows = 1000
 
-// namedRows gives constant rows the names that an alias gives their columns.
+// namedRows gives constant rows and aggregates the names that an alias gives their columns.
 func namedRows(n plan.Node) plan.Node {
 	old := n.Inputs()
 	if len(old) == 0 {
@@ -27,6 +27,14 @@ func namedRows(n plan.Node) plan.Node {
 	p, ok := n.(*plan.Project)
 	if !ok || !isIdentity(p) {
 		return n
+	}
+	if groups, ok := p.Input.(*plan.Aggregate); ok {
+		named := *groups
+		named.Aggs = slices.Clone(groups.Aggs)
+		for i := range named.Aggs {
+			named.Aggs[i].Name = p.Names[len(groups.Keys)+i]
+		}
+		return plan.WithInputs(n, []plan.Node{&named})
 	}
 	rows, ok := p.Input.(*plan.Inline)
 	if !ok {

@@ -3,6 +3,7 @@ package nativejson
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
@@ -21,13 +22,16 @@ type column struct {
 type stage struct {
 	w         *writer
 	source    object
-	isTable   bool // source is a table and nothing has been done to it yet
+	reads     *relation // what source is in the text form, nil: a datasource
+	isTable   bool      // source is a table and nothing has been done to it yet
 	in        []column
 	intervals []chrono.Interval
 	filter    expr.Expr
 	// cols are the columns of the node that was read last.
 	cols  []expr.Expr
 	group *group
+	// names are how the rows call these columns, in the text form.
+	names []string
 	// sorted is set once an order or a limit is; after that only columns can be chosen.
 	sorted        bool
 	keys          []plan.SortKey
@@ -81,6 +85,30 @@ func columnsOf(cols []plan.Column) []column {
 
 // read returns the stage that gives n's rows.
 func (w *writer) read(n plan.Node) (*stage, error) {
+	s, err := w.readNode(n)
+	if err == nil && w.options.Text {
+		s.names = rowNamesOf(n)
+	}
+	return s, err
+}
+
+// rowNamesOf are the names of a node's columns: those of aggregates without one are numbered.
+func rowNamesOf(n plan.Node) []string {
+	columns := n.Columns()
+	out := make([]string, len(columns))
+	x, grouped := n.(*plan.Aggregate)
+	for i, c := range columns {
+		out[i] = c.Name
+		if a := i - len(columns); grouped {
+			if a += len(x.Aggs); a >= 0 && a < len(x.Aggs) && x.Aggs[a].Agg.Name == c.Name {
+				out[i] = "EXPR$" + strconv.Itoa(a)
+			}
+		}
+	}
+	return out
+}
+
+func (w *writer) readNode(n plan.Node) (*stage, error) {
 	if x, ok := n.(*plan.External); ok {
 		return w.readExternal(x), nil
 	}
@@ -92,7 +120,9 @@ func (w *writer) read(n plan.Node) (*stage, error) {
 		}
 		s := w.newStage(source, columnsOf(x.Out))
 		s.isTable = x.Filter == nil && x.Intervals == nil
-		s.rowNames = slices.Clone(w.tables[x.DataSource])
+		for _, c := range w.tables[x.DataSource] {
+			s.rowNames = append(s.rowNames, c.name)
+		}
 		s.intervals = x.Intervals
 		s.where(s.joinLists(x.Filter))
 		return s, nil
@@ -340,17 +370,29 @@ func (s *stage) unnest(x *plan.Unnest) (*stage, error) {
 	if l, ok := e.(*expr.Literal); ok {
 		return s.withRows(l, list.Elem), nil
 	}
+	var reads *relation
+	if s.w.options.Text {
+		s = s.unpruned()
+		var err error
+		if reads, err = s.unnested(s.colsAt(list.Column)); err != nil {
+			return nil, err
+		}
+		e = s.colsAt(list.Column)
+	}
 	// An array made of a multi-value string is the string itself here.
 	typ := e.Type()
 	if c, ok := e.(*expr.Call); ok && c.Fn.Name == "MV_TO_ARRAY" {
 		e, typ = stripCasts(c.Args[0]), expr.Of(expr.Varchar)
 	}
 	name := unusedPrefix("j", s.in) + "0.unnest"
+	if s.w.options.Text {
+		name = unusedName("UNNEST", s.in)
+	}
 	virtual := obj("type", "expression", "name", name, "expression", s.w.native(e), "outputType", runtimeName(typ))
 	in := append(append([]column(nil), s.in...), column{name, list.Elem})
 	out := s.w.newStage(obj("type", "unnest", "base", s.source, "virtualColumn", virtual, "unnestFilter", nil), in)
 	out.cols = append(append([]expr.Expr(nil), s.cols...), &expr.Column{Index: len(in) - 1, Name: name, T: list.Elem})
-	out.filter, out.intervals, out.elements = s.filter, s.intervals, name
+	out.filter, out.intervals, out.elements, out.reads = s.filter, s.intervals, name, reads
 	return out, nil
 }
 
@@ -401,6 +443,9 @@ func (s *stage) whereElements(cond expr.Expr) expr.Expr {
 		}
 	}
 	s.elements = ""
+	if s.reads != nil {
+		s.reads.last = strings.Replace(s.reads.last, noElementFilter, "", 1)
+	}
 	if len(rest) == 0 {
 		return nil
 	}
@@ -421,7 +466,7 @@ func (s *stage) side() (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.w.newStage(obj("type", "query", "query", q.query), q.columns()), nil
+	return s.outer(q), nil
 }
 
 // nestGroups is nest for what is grouped then: it is the outer query that chooses and computes of the inner one's groups.
@@ -435,6 +480,7 @@ func (s *stage) nestGroups() (*stage, error) {
 	for i, c := range groups.node.Columns() {
 		inner.cols = append(inner.cols, &expr.Column{Index: i, Name: c.Name, T: c.Type})
 	}
+	inner.names = rowNamesOf(groups.node)
 	outer, err := inner.nest()
 	if err != nil {
 		return nil, err
@@ -454,6 +500,7 @@ func (s *stage) nestGroups() (*stage, error) {
 func (w *writer) readUnion(x *plan.Union) (*stage, error) {
 	sources := make([]object, len(x.Ins))
 	var in []column
+	var queries []*result
 	plain := true
 	for i, n := range x.Ins {
 		s, err := w.read(n)
@@ -467,6 +514,7 @@ func (w *writer) readUnion(x *plan.Union) (*stage, error) {
 		if i == 0 {
 			in = q.columns()
 		}
+		queries = append(queries, q)
 		if s.isPlainTable() && sameColumns(q.columns(), in) {
 			sources[i] = s.source
 			continue
@@ -477,7 +525,11 @@ func (w *writer) readUnion(x *plan.Union) (*stage, error) {
 	if !plain || len(in) != len(x.Out) {
 		in = columnsOf(x.Out)
 	}
-	return w.newStage(obj("type", "union", "dataSources", sources), in), nil
+	s := w.newStage(obj("type", "union", "dataSources", sources), in)
+	if w.options.Text {
+		s.reads = &relation{name: "DruidUnionDataSourceRel", source: "__union__", inputs: queries}
+	}
+	return s, nil
 }
 
 func sameColumns(a, b []column) bool {

@@ -1,0 +1,198 @@
+package nativejson
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/plan"
+)
+
+// The text form of plans, which useNativeQueryExplain=false asks for, is a tree: a query over others stands above them, names a table that does not exist in
+// their place, and their columns as the rows below it are called. What a join or an unnest has on its left is not narrowed.
+
+// relation is what a query reads that stands above others.
+type relation struct {
+	name       string
+	properties []string
+	source     string
+	inputs     []*result
+	// last is a further line below.
+	last string
+}
+
+// Text writes the queries as a tree.
+func (p *Plan) Text() (string, error) {
+	var b strings.Builder
+	unions := len(p.Queries) - 1 // each is one of all before it and the next
+	for i := range unions {
+		b.WriteString(strings.Repeat("  ", i) + "DruidUnionRel(limit=[" + strconv.FormatInt(p.limit, 10) + "])\n")
+	}
+	for i, q := range p.Queries {
+		depth := unions
+		if i > 0 {
+			depth = unions - i + 1
+		}
+		if err := q.result.writeText(&b, depth); err != nil {
+			return "", err
+		}
+	}
+	return b.String(), nil
+}
+
+func (r *result) writeText(b *strings.Builder, depth int) error {
+	text, err := r.query.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	signature := make([]string, len(r.signature))
+	for i, f := range r.fields() {
+		if f.Type == "" {
+			f.Type = "null"
+		}
+		signature[i] = f.Name + ":" + f.Type
+	}
+	reads := r.reads
+	if reads == nil {
+		reads = &relation{name: "DruidQueryRel"}
+	}
+	properties := append(slices.Clone(reads.properties), "query=["+string(text)+"]", "signature=[{"+strings.Join(signature, ", ")+"}]")
+	b.WriteString(strings.Repeat("  ", depth) + reads.name + "(" + strings.Join(properties, ", ") + ")\n")
+	for _, in := range reads.inputs {
+		if err := in.writeText(b, depth+1); err != nil {
+			return err
+		}
+	}
+	if reads.last != "" {
+		b.WriteString(strings.Repeat("  ", depth+1) + reads.last + "\n")
+	}
+	return nil
+}
+
+// outer is a stage that reads the results of q, which is the query of s.
+func (s *stage) outer(q *result) *stage {
+	out := s.w.newStage(obj("type", "query", "query", q.query), s.rowColumns(q))
+	if s.w.options.Text {
+		out.reads = &relation{name: "DruidOuterQueryRel", source: "__subquery__", inputs: []*result{q}}
+	}
+	return out
+}
+
+// rowColumns are the columns of q, the query of s, under the names that those above know them by.
+func (s *stage) rowColumns(q *result) []column {
+	cols := q.columns()
+	if !s.w.options.Text || len(s.names) != len(cols) {
+		return cols
+	}
+	var out []column
+	for i, c := range cols {
+		out = append(out, column{unusedName(s.names[i], out), c.typ})
+	}
+	return out
+}
+
+// unusedName is a name, with the first number behind it that makes it another than those in use.
+func unusedName(name string, in []column) string {
+	out := name
+	for i := 0; slices.ContainsFunc(in, func(c column) bool { return c.name == out }); i++ {
+		out = name + strconv.Itoa(i)
+	}
+	return out
+}
+
+// unpruned is s over all columns of its table, if it reads one.
+func (s *stage) unpruned() *stage {
+	name, _ := s.source.get("name").(string)
+	all := s.w.tables[name]
+	if s.reads != nil || s.source.get("type") != "table" || s.group != nil || s.sorted || len(all) == 0 {
+		return s
+	}
+	moved := func(e expr.Expr) expr.Expr {
+		return expr.Rewrite(e, func(e expr.Expr) expr.Expr {
+			if c, ok := e.(*expr.Column); ok {
+				if i := slices.IndexFunc(all, func(a column) bool { return a.name == s.in[c.Index].name }); i >= 0 {
+					return &expr.Column{Index: i, Name: c.Name, T: c.T}
+				}
+			}
+			return e
+		})
+	}
+	out := *s
+	out.in = all
+	out.cols = make([]expr.Expr, len(s.cols))
+	for i, e := range s.cols {
+		out.cols[i] = moved(e)
+	}
+	if s.filter != nil {
+		out.filter = moved(s.filter)
+	}
+	return &out
+}
+
+// noElementFilter says of an unnest that it takes all elements. With a condition on them it says nothing.
+const noElementFilter = ", filter=[null]"
+
+// unnested is what is read where the elements of e are rows beside those of s.
+func (s *stage) unnested(e expr.Expr) (*relation, error) {
+	base, err := s.whole()
+	if err != nil {
+		return nil, err
+	}
+	var required []string
+	for i, c := range s.in {
+		if slices.Contains(s.read([]expr.Expr{e}), c) {
+			required = append(required, strconv.Itoa(i))
+		}
+	}
+	const row = "$cor0"
+	arrays := slices.ContainsFunc(s.in, func(c column) bool { return c.typ.Base == expr.Array })
+	over := expr.Rewrite(e, func(x expr.Expr) expr.Expr {
+		c, ok := x.(*expr.Column)
+		if !ok {
+			return stripCasts(x)
+		}
+		name := s.in[c.Index].name
+		if arrays { // rows with arrays are taken apart: their columns are numbered
+			name += "_" + strconv.Itoa(c.Index)
+		}
+		return &expr.Column{Index: c.Index, Name: name, T: c.T}
+	})
+	elements := plan.FormatOperatorsOver(over, func(c *expr.Column) string { return row + "." + c.Name })
+	return &relation{
+		name: "DruidCorrelateUnnestRel", source: "__correlate_unnest__", inputs: []*result{base}, last: "DruidUnnestRel(expr=[" + elements + "]" + noElementFilter + ")",
+		properties: []string{"correlation=[" + row + "]", "joinType=[inner]", "requiredColumns=[{" + strings.Join(required, ", ") + "}]"},
+	}, nil
+}
+
+// readSides makes the queries of the sides of a join; nil: as it was.
+func (j *join) readSides(left, right *stage) error {
+	of := func(s *stage) (*result, error) {
+		if s.reads != nil && s.reads.name == "DruidOuterQueryRel" { // what is joined is the query itself
+			return s.reads.inputs[0], nil
+		}
+		return s.whole()
+	}
+	var err error
+	if left != nil {
+		if j.leftQuery, err = of(left); err != nil {
+			return err
+		}
+	}
+	if right != nil {
+		j.rightQuery, err = of(right)
+	}
+	return err
+}
+
+// reads is the join in the text form.
+func (j *join) reads() *relation {
+	condition := "true"
+	if len(j.terms) > 0 {
+		condition = plan.FormatOperators(plan.Conjunction(j.terms))
+	}
+	return &relation{
+		name: "DruidJoinQueryRel", source: "__join__", inputs: []*result{j.leftQuery, j.rightQuery},
+		properties: []string{"condition=[" + condition + "]", "joinType=[" + strings.ToLower(joinNames[j.kind]) + "]"},
+	}
+}

@@ -1,6 +1,8 @@
 package sql
 
 import (
+	"slices"
+
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
@@ -25,13 +27,10 @@ func newDecorrelator(outer plan.Node, values []expr.Expr) *decorrelator {
 	return &decorrelator{outer: outer, values: values}
 }
 
-// apply returns n with the outer values as its last columns. kind is the join that will use it.
-func (d *decorrelator) apply(n plan.Node, kind plan.JoinKind) (plan.Node, error) {
+// apply returns n with the outer values as its last columns.
+func (d *decorrelator) apply(n plan.Node) (plan.Node, error) {
 	if len(d.values) == 0 {
 		return n, nil
-	}
-	if kind == plan.Single || kind == plan.Left {
-		d.sparse = nullForNone(n)
 	}
 	return d.push(n)
 }
@@ -48,18 +47,16 @@ func nullForNone(n plan.Node) *plan.Aggregate {
 		}
 		return nullForNone(x.Input)
 	case *plan.Aggregate:
-		if len(x.Keys) > 0 || x.Sets != nil {
+		if len(x.Keys) > 0 || x.Sets != nil || slices.ContainsFunc(x.Aggs, emptyIsZero) {
 			return nil
-		}
-		for _, a := range x.Aggs {
-			if agg.Lookup(a.Agg.Name).EmptyIsZero {
-				return nil
-			}
 		}
 		return x
 	}
 	return nil
 }
+
+// emptyIsZero reports whether an aggregate over no rows is 0, and not NULL.
+func emptyIsZero(a plan.AggCall) bool { return agg.Lookup(a.Agg.Name).EmptyIsZero }
 
 // domain returns the distinct outer values, and perhaps more: those of rows that subqueries remove.
 func (d *decorrelator) domain() plan.Node {
@@ -444,7 +441,7 @@ func (d *decorrelator) pushAggregate(x *plan.Aggregate) (plan.Node, error) {
 	p := &plan.Project{Input: j}
 	for i, a := range x.Aggs {
 		var e expr.Expr = columnOf(j, k+i)
-		if agg.Lookup(a.Agg.Name).EmptyIsZero {
+		if emptyIsZero(a) {
 			if e, err = expr.NewCall(expr.MustLookup("COALESCE"), []expr.Expr{e, longLiteral(0)}, fault.Span{}); err != nil {
 				return nil, err
 			}

@@ -141,7 +141,11 @@ func (blk *block) joinDependent(left source, x *syntax.Join, alias *syntax.Alias
 	width := len(right.node.Columns())
 	n, columns := extend(left.node, corr.outer)
 	left.node = n
-	if right.node, err = newDecorrelator(n, corr.outer).apply(right.node, kind); err != nil {
+	d := newDecorrelator(n, corr.outer)
+	if kind == plan.Left {
+		d.sparse = nullForNone(right.node)
+	}
+	if right.node, err = d.apply(right.node); err != nil {
 		return source{}, err
 	}
 	keys := make([]plan.EquiKey, len(columns))

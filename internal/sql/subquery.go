@@ -320,35 +320,42 @@ func (blk *block) semiJoin(n plan.Node, s *subquery, not bool) (plan.Node, error
 	case not:
 		kind = plan.Anti
 	}
-	j, err := blk.joinSubquery(n, s, kind, s.rel.node)
+	j, first, err := blk.joinSubquery(n, s, kind, s.rel.node)
 	if err != nil {
 		return nil, err
 	}
-	if len(j.Left.Columns()) == width {
+	if first == width {
 		return j, nil
 	}
 	return plan.Select(j, firstN(width)), nil
 }
 
 // joinSubquery joins n with a subquery's plan on its outer columns and, for IN, its operands. The columns of n come first, then the
-// operands and outer values that had to be computed, then those of right (none of them for a semi join).
-func (blk *block) joinSubquery(n plan.Node, s *subquery, kind plan.JoinKind, right plan.Node) (*plan.Join, error) {
+// operands and outer values that had to be computed, then, from column first on, those of right (none of them for a semi join).
+func (blk *block) joinSubquery(n plan.Node, s *subquery, kind plan.JoinKind, right plan.Node) (joined plan.Node, first int, err error) {
 	left := append([]expr.Expr(nil), s.corr.outer...)
 	if s.kind == inQuery {
 		left = append(left, s.operands...)
 	}
-	n, left, err := blk.attach(n, left)
-	if err != nil {
-		return nil, err
+	if n, left, err = blk.attach(n, left); err != nil {
+		return nil, 0, err
 	}
 	if s.kind == existsQuery && (kind == plan.Semi || kind == plan.Anti) {
 		if rows, terms := pullUp(right); keyedByMore(terms) {
-			return onTerms(n, left, kind, rows, terms), nil
+			j := onTerms(n, left, kind, rows, terms)
+			return j, len(j.Left.Columns()), nil
+		}
+	}
+	d := newDecorrelator(n, left[:len(s.corr.outer)])
+	var late *lateValues
+	if (kind == plan.Single || kind == plan.Left) && len(s.corr.outer) > 0 {
+		if late = lateValuesOf(right); late != nil {
+			right, d.sparse, kind = late.of, late.of, plan.Left // there is one row for each different value
 		}
 	}
 	values := len(right.Columns())
-	if right, err = newDecorrelator(n, left[:len(s.corr.outer)]).apply(right, kind); err != nil {
-		return nil, err
+	if right, err = d.apply(right); err != nil {
+		return nil, 0, err
 	}
 	n, columns := extend(n, left)
 	j := &plan.Join{Kind: kind, Left: n, Right: right}
@@ -360,7 +367,11 @@ func (blk *block) joinSubquery(n plan.Node, s *subquery, kind plan.JoinKind, rig
 			j.Keys = append(j.Keys, plan.EquiKey{Left: columns[len(s.corr.outer)+i], Right: i})
 		}
 	}
-	return j, nil
+	joined, first = j, len(n.Columns())
+	if late != nil {
+		joined, err = late.over(j)
+	}
+	return joined, first, err
 }
 
 // extend returns n with the values of exprs, and the columns they are in.
@@ -436,12 +447,11 @@ func hasPlaceholder(e expr.Expr, from, to int) bool {
 func (blk *block) attachOne(n plan.Node, s *subquery) (plan.Node, expr.Expr, error) {
 	switch s.kind {
 	case scalarQuery:
-		j, err := blk.joinSubquery(n, s, plan.Single, s.rel.node)
+		j, first, err := blk.joinSubquery(n, s, plan.Single, s.rel.node)
 		if err != nil {
 			return nil, nil, err
 		}
-		i := len(j.Left.Columns())
-		return j, columnOf(j, i), nil
+		return j, columnOf(j, first), nil
 	case existsQuery:
 		return blk.attachExists(n, s)
 	}
@@ -459,11 +469,11 @@ func (blk *block) attachExists(n plan.Node, s *subquery) (plan.Node, expr.Expr, 
 	if len(s.corr.outer) == 0 {
 		count.Input = &plan.Limit{Input: count.Input, Count: 1}
 	}
-	j, err := blk.joinSubquery(n, s, plan.Left, count)
+	j, first, err := blk.joinSubquery(n, s, plan.Left, count)
 	if err != nil {
 		return nil, nil, err
 	}
-	rows := columnOf(j, len(j.Left.Columns()))
+	rows := columnOf(j, first)
 	some, err := expr.NewCompare(">", rows, longLiteral(0), s.at)
 	if err != nil {
 		return nil, nil, err
@@ -507,11 +517,10 @@ func (blk *block) attachComparison(n plan.Node, s *subquery) (plan.Node, expr.Ex
 	if err != nil {
 		return nil, nil, err
 	}
-	j, err := blk.joinSubquery(n, &plain, plan.Left, sums)
+	j, first, err := blk.joinSubquery(n, &plain, plan.Left, sums)
 	if err != nil {
 		return nil, nil, err
 	}
-	first := len(j.Left.Columns())
 	rows, knownRows := columnOf(j, first), columnOf(j, first+1)
 	n = j
 	none := b.not(b.call("IS TRUE", b.compare(">", rows, longLiteral(0))))
@@ -545,11 +554,10 @@ func (blk *block) attachComparison(n plan.Node, s *subquery) (plan.Node, expr.Ex
 	matches := plan.Extend(&plan.Aggregate{Input: s.rel.node, Keys: keys}, []expr.Expr{boolLiteral(true)}, []string{"$match"})
 	s2 := *s
 	s2.operands = operands
-	j, err = blk.joinSubquery(n, &s2, plan.Left, matches)
-	if err != nil {
+	if j, first, err = blk.joinSubquery(n, &s2, plan.Left, matches); err != nil {
 		return nil, nil, err
 	}
-	n, match := j, b.call("IS NOT NULL", columnOf(j, len(j.Left.Columns())+width))
+	n, match := j, b.call("IS NOT NULL", columnOf(j, first+width))
 	whens := []expr.When{{Cond: match, Then: boolLiteral(true)}, {Cond: none, Then: boolLiteral(false)}}
 	if width == 1 {
 		whens = append(whens, expr.When{Cond: b.or([]expr.Expr{b.call("IS NULL", operands[0]), unknown}), Then: null})
@@ -604,11 +612,11 @@ func (blk *block) attachPossible(n plan.Node, s *subquery, operands []expr.Expr,
 			break
 		}
 	}
-	j, err := blk.joinSubquery(n, &equal, plan.Left, sums)
+	j, first, err := blk.joinSubquery(n, &equal, plan.Left, sums)
 	if err != nil {
 		return nil, nil, err
 	}
-	first := len(j.Left.Columns()) + len(sums.Keys)
+	first += len(sums.Keys)
 	var possible []expr.Expr
 	for k, set := range sets {
 		terms := []expr.Expr{b.call("IS TRUE", b.compare(">", columnOf(j, first+k), longLiteral(0)))}

@@ -47,7 +47,7 @@ func openAggregate(ctx context.Context, n *plan.Aggregate, env *Env) (*Pipeline,
 	if len(n.Keys) == 0 {
 		return nil, o, nil
 	}
-	p := &Pipeline{env: env, groups: o}
+	p := &Pipeline{env: env, parted: o}
 	if env.anyOrder {
 		return p, nil, nil
 	}
@@ -76,13 +76,18 @@ func (o *aggregateOp) Next(ctx context.Context) (*vector.Batch, error) {
 		return nil, err
 	}
 	if o.out == nil {
-		o.out = o.source()
+		o.out = o.reader()
 	}
 	return o.out.Next(ctx)
 }
 
+// workers returns how many workers are worth starting.
+func (o *aggregateOp) workers() int { return min(o.a.env.Threads, o.parts.n, o.parts.takers) }
+
 // source returns one of the readers of what was grouped.
-func (o *aggregateOp) source() *groupSource {
+func (o *aggregateOp) source() partSource { return o.reader() }
+
+func (o *aggregateOp) reader() *groupSource {
 	s := &groupSource{parts: o.parts}
 	if o.a.sets != nil {
 		s.finish = o.withoutSet

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
@@ -102,6 +103,12 @@ func BenchmarkQueries(b *testing.B) {
 		return &plan.Aggregate{Input: &plan.Join{Left: benchScan(nil, "d5k", "m1"), Right: dim(n), Keys: []plan.EquiKey{{}}}, Keys: []int{3},
 			Aggs: typed([]vector.Type{str, long, str, str}, call("SUM", long, 1))}
 	}
+	first := func(partition string) plan.Node { // the sum of the first values of each partition
+		w := &plan.Window{Input: benchScan(nil, partition, "__time", "m2"), Partition: []int{0}, Order: []plan.SortKey{{Column: 1}}, Calls: []plan.WindowCall{{
+			Fn: "FIRST_VALUE", AggCall: plan.AggCall{Agg: agg.Spec{Name: "FIRST_VALUE"}, Args: []int{2}, Filter: -1, Type: expr.Of(expr.Double)},
+			Frame: plan.Frame{Range: true, FromUnbounded: true, FromColumn: -1, ToColumn: -1}}}}
+		return &plan.Aggregate{Input: w, Aggs: typed(types(w.Columns()), call("SUM", double, 3))}
+	}
 	distinct := call("COUNT", long, 0)
 	distinct.Distinct = true
 	for _, c := range []struct {
@@ -122,6 +129,8 @@ func BenchmarkQueries(b *testing.B) {
 		{"star_tenth", star(500)},
 		{"sort_long", &plan.Sort{Input: benchScan(nil, "m1", "d25"), Keys: []plan.SortKey{{}}, Limit: -1}},
 		{"top_long", &plan.Sort{Input: benchScan(nil, "m1", "d25"), Keys: []plan.SortKey{{Desc: true}}, Limit: 100}},
+		{"window_user", first("user")},
+		{"window_long", first("m1")},
 		{"filter_like", group(benchScan(likeExpr(b, textCol("d5k"), "%er 0__2"), "d5k", "m1"), nil, call("SUM", long, 1))},
 		{"filter_rare", group(benchScan(compare(b, "=", textCol("d5k"), text1("page number 0042")), "d5k", "m1"), nil, call("SUM", long, 1))},
 		{"filter_tenth", group(benchScan(compare(b, "<", textCol("d250"), text1("value-025")), "d250", "m1"), nil, call("SUM", long, 1))},

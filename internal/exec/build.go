@@ -94,6 +94,8 @@ func openNode(ctx context.Context, node plan.Node, env *Env) (*Pipeline, Operato
 		return openJoin(ctx, n, need, env)
 	case *plan.Aggregate:
 		return openAggregate(ctx, n, env)
+	case *plan.Window:
+		return openWindow(ctx, n, env)
 	case *plan.Buckets:
 		op, err := buckets(ctx, n, env)
 		return nil, op, err
@@ -209,9 +211,6 @@ func buildStream(ctx context.Context, node plan.Node, need []bool, env *Env) (Op
 			return nil, err
 		}
 		return &setOp{node: n, left: left, right: right, env: env}, nil
-	case *plan.Window:
-		// Rows that the window's order leaves equal stay as they come, and frames of rows tell them apart.
-		return over(ctx, n.Input, env.inOrder(), func(in Operator) (Operator, error) { return newWindow(n, in, env) })
 	}
 	return nil, invariant.Failed("plan node [%T] has no operator", node)
 }

@@ -25,7 +25,8 @@
 //	join*.go                        hash joins and nested loops
 //	sort.go merge.go sortbound.go   sorting and top-N
 //	setop.go
-//	window*.go                      windows over partitions in memory; window_long*.go: over one that does not fit, in pages.go
+//	window*.go                      windows over partitions in memory; window_parts.go: by many workers; window_long*.go: over a partition that
+//	                                does not fit, in pages.go
 //	buckets.go                      times at which there may be no rows
 //	shared.go                       what is computed once and read in several places
 //	profile*.go                     what each operator does, here and on other servers, for EXPLAIN ANALYZE

@@ -248,10 +248,12 @@ type groupSource struct {
 	parts *groupParts
 	// finish, if not nil, is what remains to be done with each batch.
 	finish func(*vector.Batch) *vector.Batch
-	// onTake, if not nil, is told the number of each part that is begun.
-	onTake  func(number int)
+	// taken, if not nil, is told the number of each part that is begun.
+	taken   func(number int)
 	present Operator
 }
+
+func (s *groupSource) onTake(f func(number int)) { s.taken = f }
 
 func (s *groupSource) Next(ctx context.Context) (*vector.Batch, error) {
 	for {
@@ -263,8 +265,8 @@ func (s *groupSource) Next(ctx context.Context) (*vector.Batch, error) {
 			if op == nil {
 				return nil, io.EOF
 			}
-			if s.present = op; s.onTake != nil {
-				s.onTake(number)
+			if s.present = op; s.taken != nil {
+				s.taken(number)
 			}
 		}
 		b, err := s.present.Next(ctx)

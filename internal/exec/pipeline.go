@@ -21,11 +21,11 @@ const morselRows = 16 * vector.BatchRows
 // fewMorsels is up to how many morsels a query is so short that it need not have several workers when others wait.
 const fewMorsels = 32
 
-// Pipeline is a chain of filters, projections, unnests and joins with small right sides over a scan, or over the groups of an aggregation,
-// which runs on many workers.
+// Pipeline is a chain of filters, projections, unnests and joins with small right sides over a scan, or over the parts of an aggregation or
+// a window, which runs on many workers.
 type Pipeline struct {
 	env    *Env
-	groups *aggregateOp // or
+	parted partedRows // or
 	scan   *plan.Scan
 	reads  *reading // of scan
 	steps  []step
@@ -185,19 +185,37 @@ func (p *Pipeline) choose() *leafScan {
 	return most
 }
 
-// prepare does what comes before the workers can start: it groups all rows of an aggregation.
+// partedRows are rows in parts, each of which is for one worker.
+type partedRows interface {
+	// run makes the parts, if that was not done.
+	run(ctx context.Context) error
+	// workers returns how many workers are worth starting, once there are parts.
+	workers() int
+	// source returns the reader of one worker.
+	source() partSource
+	Close()
+}
+
+// partSource takes one part after the other. Who has the parts closes it.
+type partSource interface {
+	Operator
+	// onTake has f told the number of each part that is begun.
+	onTake(f func(number int))
+}
+
+// prepare does what comes before the workers can start: it makes the parts of what is no scan.
 func (p *Pipeline) prepare(ctx context.Context) error {
-	if p.groups == nil {
+	if p.parted == nil {
 		return nil
 	}
-	return p.env.profile.timed(func() error { return p.groups.run(ctx) })
+	return p.env.profile.timed(func() error { return p.parted.run(ctx) })
 }
 
 // Workers returns how many workers are worth starting now. It changes with what else runs: who divides something among them asks once. The
 // pipeline is prepared.
 func (p *Pipeline) Workers() int {
-	if p.groups != nil {
-		return max(1, min(p.env.Threads, p.groups.parts.n, p.groups.parts.takers))
+	if p.parted != nil {
+		return max(1, p.parted.workers())
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -209,12 +227,15 @@ func (p *Pipeline) Workers() int {
 }
 
 // short reports whether a worker would take all rows of the scan at a time, were they in one segment.
-func (p *Pipeline) short() bool {
+func (p *Pipeline) short() bool { return p.parted == nil && p.rows() <= morselRows }
+
+// rows returns how many rows of the segments of the scan can count.
+func (p *Pipeline) rows() int {
 	rows := 0
 	for _, l := range p.leaves {
 		rows += l.rows
 	}
-	return p.groups == nil && rows <= morselRows
+	return rows
 }
 
 // Close releases the segments and the right sides of joins. Vectors that came from the pipeline are invalid from then on.
@@ -225,9 +246,9 @@ func (p *Pipeline) Close() {
 		l.leaf.Reader.Release()
 	}
 	p.leaves = nil
-	if p.groups != nil {
-		p.groups.Close()
-		p.groups = nil
+	if p.parted != nil {
+		p.parted.Close()
+		p.parted = nil
 	}
 	for _, s := range p.steps {
 		if s.build != nil {
@@ -240,14 +261,14 @@ func (p *Pipeline) Close() {
 // Worker runs morsels through the chain with programs and buffers of its own. It is an Operator of one goroutine.
 type Worker struct {
 	source morselSource
-	groups *groupSource // or
+	parts  partSource // or
 	top    Operator
 }
 
-// onTake has f told the number of each morsel, or part of the groups, that the worker begins.
+// onTake has f told the number of each morsel, or part, that the worker begins.
 func (w *Worker) onTake(f func(number int)) {
-	if w.groups != nil {
-		w.groups.onTake = f
+	if w.parts != nil {
+		w.parts.onTake(f)
 	}
 	w.source.onTake = f
 }
@@ -255,9 +276,9 @@ func (w *Worker) onTake(f func(number int)) {
 // NewWorker returns a worker. With fresh its batches stay valid until the pipeline is closed.
 func (p *Pipeline) NewWorker(fresh bool) (*Worker, error) {
 	w := &Worker{}
-	if p.groups != nil {
-		w.groups = p.groups.source()
-		w.top = w.groups
+	if p.parted != nil {
+		w.parts = p.parted.source()
+		w.top = w.parts
 	} else {
 		w.source = morselSource{p: p, fresh: fresh, need: p.scanNeed(), programs: map[expr.Expr]*expr.Program{}}
 		w.top = &w.source
@@ -483,22 +504,30 @@ func (o *probeOp) Close() { o.input.Close() }
 // Run starts n workers and calls consume with each batch, from the worker's goroutine; worker numbers begin at 0. A batch is valid during the
 // call. The pipeline is prepared.
 func (p *Pipeline) Run(ctx context.Context, n int, consume func(ctx context.Context, worker int, b *vector.Batch) error) error {
+	return p.runMorsels(ctx, n, nil, consume)
+}
+
+// runMorsels is Run for whoever wants to be told of each morsel that a worker begins.
+func (p *Pipeline) runMorsels(ctx context.Context, n int, begins func(worker, number int), consume func(ctx context.Context, worker int, b *vector.Batch) error) error {
 	if n == 1 {
-		return p.runWorker(ctx, 0, consume)
+		return p.runWorker(ctx, 0, begins, consume)
 	}
 	g := NewGroup(withoutSlot(ctx))
 	for i := range n {
 		g.Go(func(ctx context.Context) error {
-			return p.env.Share.compute(ctx, func(ctx context.Context) error { return p.runWorker(ctx, i, consume) })
+			return p.env.Share.compute(ctx, func(ctx context.Context) error { return p.runWorker(ctx, i, begins, consume) })
 		})
 	}
 	return idle(ctx, g.Wait)
 }
 
-func (p *Pipeline) runWorker(ctx context.Context, number int, consume func(context.Context, int, *vector.Batch) error) error {
+func (p *Pipeline) runWorker(ctx context.Context, number int, begins func(int, int), consume func(context.Context, int, *vector.Batch) error) error {
 	w, err := p.NewWorker(false)
 	if err != nil {
 		return err
+	}
+	if begins != nil {
+		w.onTake(func(morsel int) { begins(number, morsel) })
 	}
 	w.source.anyOrder, w.source.worker = true, number
 	return segment.Guard(func() error {

@@ -35,8 +35,38 @@ type windowOp struct {
 	parted, continues bool
 }
 
+// openWindow computes a window in parts where that pays, else over all rows in order.
+func openWindow(ctx context.Context, n *plan.Window, env *Env) (*Pipeline, Operator, error) {
+	// Rows that the window's order leaves equal stay as they come, and frames of rows tell them apart.
+	p, in, err := openParts(ctx, n.Input, env.inOrder())
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case p != nil && inParts(n, p, env):
+		return &Pipeline{env: env, parted: newWindowParts(n, p, env)}, nil, nil
+	case p != nil:
+		in = newGather(p)
+	}
+	o, err := newWindow(n, in, env)
+	if err != nil {
+		in.Close()
+		return nil, nil, err
+	}
+	return nil, o, nil
+}
+
+// newWindow takes over input.
 func newWindow(n *plan.Window, input Operator, env *Env) (*windowOp, error) {
-	o := &windowOp{node: n, types: types(n.Input.Columns()), env: env}
+	sorted := input
+	if keys := windowOrder(n); len(keys) > 0 {
+		sorted = newSortOf(input, types(n.Input.Columns()), keys, 0, -1, env)
+	}
+	return newWindowOver(n, sorted, env)
+}
+
+// newWindowOver takes over sorted, whose rows come in windowOrder.
+func newWindowOver(n *plan.Window, sorted Operator, env *Env) (*windowOp, error) {
+	o := &windowOp{node: n, types: types(n.Input.Columns()), env: env, sorted: sorted}
 	o.account = budget.NewAccount(env.Budget)
 	var err error
 	if o.calls, o.cut, err = newStreamedFunctions(n.Calls); err != nil {
@@ -52,17 +82,17 @@ func newWindow(n *plan.Window, input Operator, env *Env) (*windowOp, error) {
 		}
 		o.calls = append(o.calls, f)
 	}
+	o.rows = vector.NewBatchBuilder(o.types, 0)
+	return o, nil
+}
+
+// windowOrder is the order in which a window's rows are computed.
+func windowOrder(n *plan.Window) []plan.SortKey {
 	var keys []plan.SortKey
 	for _, p := range n.Partition {
 		keys = append(keys, plan.SortKey{Column: p, NullsFirst: true})
 	}
-	keys = append(keys, n.Order...)
-	o.sorted = input
-	if len(keys) > 0 {
-		o.sorted = newSortOf(input, o.types, keys, 0, -1, env)
-	}
-	o.rows = vector.NewBatchBuilder(o.types, 0)
-	return o, nil
+	return append(keys, n.Order...)
 }
 
 func (o *windowOp) Next(ctx context.Context) (*vector.Batch, error) {

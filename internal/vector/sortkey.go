@@ -36,34 +36,62 @@ func (k *SortKeys) Len() int { return len(k.offs) - 1 }
 func (k *SortKeys) Key(i int) []byte { return k.data[k.offs[i]:k.offs[i+1]] }
 
 // Prefix returns eight bytes of the key of row i, after those that all keys here have in common, as a number that orders like them.
-func (k *SortKeys) Prefix(i int) uint64 {
-	b := k.data[k.offs[i]+k.same : k.offs[i+1]]
-	if len(b) >= 8 {
-		return binary.BigEndian.Uint64(b)
+func (k *SortKeys) Prefix(i int) uint64 { return k.word(i, 0) }
+
+// word returns the eight bytes of the key of row i behind words others; beyond the end they are 0. No key begins with another one.
+func (k *SortKeys) word(i int, words uint32) uint64 {
+	at := k.offs[i] + k.same + 8*words
+	if end := k.offs[i+1]; at+8 > end {
+		var p [8]byte
+		if at < end {
+			copy(p[:], k.data[at:end])
+		}
+		return binary.BigEndian.Uint64(p[:])
 	}
-	var p [8]byte
-	copy(p[:], b)
-	return binary.BigEndian.Uint64(p[:])
+	return binary.BigEndian.Uint64(k.data[at:])
 }
 
 // Order returns the rows in the order of their keys; rows with equal keys keep theirs.
 func (k *SortKeys) Order() []uint32 {
-	n := k.Len()
-	places := make([]place, n)
+	places := make([]place, k.Len())
+	for i := range places {
+		places[i].row = uint32(i)
+	}
+	k.sort(places, nil, 0)
+	rows := make([]uint32, len(places))
+	for i, p := range places {
+		rows[i] = p.row
+	}
+	return rows
+}
+
+// fewPlaces is up to how many rows are sorted by comparing them.
+const fewPlaces = 256
+
+// sort orders rows whose keys have so many words in common: by the next one, and then those that are equal in it by the one after. Other
+// is as long as places, or nil.
+func (k *SortKeys) sort(places, other []place, words uint32) {
 	var differ uint64
 	for i := range places {
-		places[i] = place{k.Prefix(i), uint32(i)}
-		differ |= places[i].prefix ^ places[0].prefix
+		p := &places[i]
+		p.prefix = k.word(int(p.row), words)
+		differ |= p.prefix ^ places[0].prefix
 	}
-	places = sortByPrefix(places, differ)
-	rows := make([]uint32, n)
-	for lo := 0; lo < n; {
+	if other == nil && len(places) >= fewPlaces {
+		other = make([]place, len(places))
+	}
+	sortByPrefix(places, other, differ)
+	for lo := 0; lo < len(places); {
 		hi := lo + 1
-		for hi < n && places[hi].prefix == places[lo].prefix {
+		for hi < len(places) && places[hi].prefix == places[lo].prefix {
 			hi++
 		}
-		if hi-lo > 1 && !k.decided(places[lo:hi]) {
-			slices.SortFunc(places[lo:hi], func(a, b place) int {
+		switch same := places[lo:hi]; {
+		case len(same) == 1 || k.decided(same, words+1):
+		case len(same) >= fewPlaces:
+			k.sort(same, other[lo:hi], words+1)
+		default:
+			slices.SortFunc(same, func(a, b place) int {
 				if c := k.Compare(int(a.row), k, int(b.row)); c != 0 {
 					return c
 				}
@@ -72,10 +100,6 @@ func (k *SortKeys) Order() []uint32 {
 		}
 		lo = hi
 	}
-	for i, p := range places {
-		rows[i] = p.row
-	}
-	return rows
 }
 
 // place is a row with the prefix of its key.
@@ -84,10 +108,10 @@ type place struct {
 	row    uint32
 }
 
-// decided reports whether the prefix is all there is of the keys of some rows with equal prefixes.
-func (k *SortKeys) decided(places []place) bool {
+// decided reports whether so many words are all there is of the keys of some rows.
+func (k *SortKeys) decided(places []place, words uint32) bool {
 	for _, p := range places {
-		if k.offs[p.row+1]-k.offs[p.row] != k.same+8 {
+		if k.offs[p.row+1]-k.offs[p.row] > k.same+8*words {
 			return false
 		}
 	}
@@ -95,32 +119,34 @@ func (k *SortKeys) decided(places []place) bool {
 }
 
 // sortByPrefix sorts by the bytes of the prefix in which there are differences, the lowest first (a radix sort, which is stable), or by
-// comparing when there are few rows.
-func sortByPrefix(places []place, differ uint64) []place {
-	if len(places) < 256 {
+// comparing when there are few rows. Other is as long as places if these are not few.
+func sortByPrefix(places, other []place, differ uint64) {
+	if len(places) < fewPlaces {
 		slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(a.prefix, b.prefix) })
-		return places
+		return
 	}
-	other := make([]place, len(places))
+	from, to := places, other
 	for shift := 0; shift < 64; shift += 8 {
 		if differ>>shift&0xff == 0 {
 			continue
 		}
 		var starts [257]int
-		for _, p := range places {
+		for _, p := range from {
 			starts[p.prefix>>shift&0xff+1]++
 		}
 		for i := range 256 {
 			starts[i+1] += starts[i]
 		}
-		for _, p := range places {
+		for _, p := range from {
 			b := p.prefix >> shift & 0xff
-			other[starts[b]] = p
+			to[starts[b]] = p
 			starts[b]++
 		}
-		places, other = other, places
+		from, to = to, from
 	}
-	return places
+	if &from[0] != &places[0] {
+		copy(places, from)
+	}
 }
 
 // Compare orders row i against row j of l.

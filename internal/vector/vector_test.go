@@ -8,6 +8,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -424,6 +426,35 @@ func TestChoose(t *testing.T) {
 			}
 			if got != nil && got.Count(n) != len(got.Rows(nil)) {
 				t.Fatalf("bits are set beyond row %d", n)
+			}
+		}
+	}
+}
+
+// Keys that have their first hundred bytes in common are ordered by what follows, and equal ones stay as they come.
+func TestOrderOfKeysWithMuchInCommon(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	for _, n := range []int{fewPlaces - 1, fewPlaces, 5000} {
+		texts, numbers := NewBuilder(String, n), NewBuilder(Long, n)
+		for range n {
+			s := strings.Repeat("same", 25*r.IntN(2)+1) + strings.Repeat("x", r.IntN(20)) + strconv.Itoa(r.IntN(50))
+			if r.IntN(20) == 0 {
+				texts.AppendNull()
+			} else {
+				texts.AppendString(s)
+			}
+			numbers.AppendLong(int64(r.IntN(3)))
+		}
+		cols := []*Vector{texts.Build(), numbers.Build()}
+		for _, o := range []Order{{}, {Desc: true}, {NullsFirst: true}, {Desc: true, NullsFirst: true}} {
+			keys := NewSortKeys(cols, []Order{o, {Desc: !o.Desc}}, n)
+			want := make([]uint32, n)
+			for i := range want {
+				want[i] = uint32(i)
+			}
+			slices.SortStableFunc(want, func(a, b uint32) int { return bytes.Compare(keys.Key(int(a)), keys.Key(int(b))) })
+			if got := keys.Order(); !slices.Equal(got, want) {
+				t.Errorf("%d rows, %+v: wrong order", n, o)
 			}
 		}
 	}

@@ -1,0 +1,222 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// windowParts computes a window in parts. The workers of a scan spread its rows by a hash of their partition; each part is then sorted and
+// computed by one worker, which goes on with what stands on the window.
+//
+// Rows that the window's order leaves equal keep the order of the scan: each row has its place there as a last column, by which it is sorted in
+// the end.
+type windowParts struct {
+	node  *plan.Window
+	env   *Env
+	input *Pipeline
+	parts []windowPart
+	ready bool
+	next  atomic.Int32 // the part that is taken next
+
+	mu      sync.Mutex
+	sources []*windowSource
+}
+
+// windowPart is the rows of some partitions.
+type windowPart struct {
+	mu     sync.Mutex
+	sorter *sorter // nil: there are no rows, or they were taken
+}
+
+// partsOfWindow is into how many parts a window is cut for each worker: so many that workers end together, and that the rows of one are
+// sorted at once.
+const partsOfWindow = 8
+
+// inParts reports whether a window over a pipeline is worth computing in parts. Whoever wants the partitions in order gets them in order.
+func inParts(n *plan.Window, input *Pipeline, env *Env) bool {
+	const batches = 16 // that one worker computes as fast
+	return env.anyOrder && len(n.Partition) > 0 && env.Threads > 1 && input.scan != nil && input.there == nil && input.rowsLeft == nil &&
+		input.rows() > batches*env.BatchRows
+}
+
+// newWindowParts takes over input.
+func newWindowParts(n *plan.Window, input *Pipeline, env *Env) *windowParts {
+	return &windowParts{node: n, env: env, input: input}
+}
+
+// run spreads the rows of the input, if that was not done.
+func (o *windowParts) run(ctx context.Context) error {
+	if o.ready {
+		return nil
+	}
+	o.ready = true
+	types := append(types(o.node.Input.Columns()), vector.Long)
+	keys := append(windowOrder(o.node), plan.SortKey{Column: len(types) - 1})
+	o.parts = make([]windowPart, partsOfWindow*o.env.Threads)
+	for i := range o.parts {
+		o.parts[i].sorter = newSorter(&sorting{types: types, keys: keys, limit: -1, env: o.env})
+	}
+	spreaders := make([]windowSpreader, o.input.Workers())
+	return o.input.runMorsels(ctx, len(spreaders), func(worker, number int) { spreaders[worker].at = int64(number) << 32 },
+		func(_ context.Context, worker int, b *vector.Batch) error { return spreaders[worker].add(o, b) })
+}
+
+// windowSpreader is one worker's.
+type windowSpreader struct {
+	at     int64 // the place of the next row
+	hashes []uint64
+	rows   [][]uint32 // by part
+}
+
+func (s *windowSpreader) add(o *windowParts, b *vector.Batch) error {
+	b = b.Compact()
+	keys := make([]*vector.Vector, len(o.node.Partition))
+	for i, c := range o.node.Partition {
+		keys[i] = b.Cols[c]
+	}
+	s.hashes = sized(s.hashes, b.N)
+	vector.HashRows(keys, s.hashes)
+	if s.rows == nil {
+		s.rows = make([][]uint32, len(o.parts))
+	}
+	for i := range s.rows {
+		s.rows[i] = s.rows[i][:0]
+	}
+	for i, h := range s.hashes {
+		part := (h >> 32) * uint64(len(o.parts)) >> 32
+		s.rows[part] = append(s.rows[part], uint32(i))
+	}
+	places := make([]int64, b.N)
+	for i := range places {
+		places[i] = s.at + int64(i)
+	}
+	s.at += int64(b.N)
+	placed := &vector.Batch{N: b.N, Cols: append(append(make([]*vector.Vector, 0, len(b.Cols)+1), b.Cols...), vector.FromLongs(places))}
+	for i, rows := range s.rows {
+		if len(rows) == 0 {
+			continue
+		}
+		if err := o.parts[i].add(&vector.Batch{N: placed.N, Cols: placed.Cols, Sel: rows}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *windowPart) add(b *vector.Batch) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.sorter.add(b)
+}
+
+// workers returns how many workers are worth starting.
+func (o *windowParts) workers() int {
+	n := 0
+	for i := range o.parts {
+		if s := o.parts[i].sorter; s != nil && (s.run.Rows() > 0 || len(s.runs) > 0 || len(s.spilled) > 0) {
+			n++
+		}
+	}
+	return max(1, min(n, o.env.Threads))
+}
+
+// source returns a reader of some of the parts.
+func (o *windowParts) source() partSource {
+	s := &windowSource{of: o}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.sources = append(o.sources, s)
+	return s
+}
+
+func (o *windowParts) Close() {
+	for _, s := range o.sources {
+		s.end()
+	}
+	for i := range o.parts {
+		if s := o.parts[i].sorter; s != nil {
+			s.close()
+		}
+	}
+	o.parts = nil
+	o.input.Close()
+}
+
+// windowSource takes one part after the other.
+type windowSource struct {
+	of      *windowParts
+	take    func(number int)
+	present *windowOp
+	sorter  *sorter // of the present part
+}
+
+func (s *windowSource) onTake(f func(number int)) { s.take = f }
+
+func (s *windowSource) Next(ctx context.Context) (*vector.Batch, error) {
+	for {
+		if s.present == nil {
+			if err := s.begin(ctx); err != nil {
+				return nil, err
+			}
+		}
+		b, err := s.present.Next(ctx)
+		if !errors.Is(err, io.EOF) {
+			return b, err
+		}
+		s.end()
+	}
+}
+
+// begin begins with the next part, io.EOF if there is none.
+func (s *windowSource) begin(ctx context.Context) error {
+	number := int(s.of.next.Add(1)) - 1
+	if number >= len(s.of.parts) {
+		return io.EOF
+	}
+	if s.take != nil {
+		s.take(number)
+	}
+	s.sorter, s.of.parts[number].sorter = s.of.parts[number].sorter, nil
+	runs, err := s.sorter.finish(ctx)
+	if err == nil {
+		s.present, err = newWindowOver(s.of.node, &withoutPlaces{s.sorter.merge(runs)}, s.of.env)
+	}
+	if err != nil {
+		s.end()
+	}
+	return err
+}
+
+// end is done with the present part.
+func (s *windowSource) end() {
+	if s.present != nil {
+		s.present.Close()
+		s.present = nil
+	}
+	if s.sorter != nil {
+		s.sorter.close()
+		s.sorter = nil
+	}
+}
+
+// Close is part of Operator; the parts end their sources.
+func (s *windowSource) Close() {}
+
+// withoutPlaces drops the last column.
+type withoutPlaces struct{ input Operator }
+
+func (o *withoutPlaces) Next(ctx context.Context) (*vector.Batch, error) {
+	b, err := o.input.Next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &vector.Batch{N: b.N, Sel: b.Sel, Cols: b.Cols[:len(b.Cols)-1]}, nil
+}
+
+func (o *withoutPlaces) Close() { o.input.Close() }

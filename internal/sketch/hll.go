@@ -123,13 +123,18 @@ func (h *HLL) Merge(o *HLL) error {
 			return hllFailed(err)
 		}
 		if h.plain != nil {
-			if err := u.UpdateSketch(h.plain); err != nil {
-				return hllFailed(err)
+			if u, err = unite(u, h.log, h.plain); err != nil {
+				return err
 			}
 		}
 		h.union, h.plain, h.stored = u, nil, ""
 	}
-	return hllFailed(h.union.UpdateSketch(from))
+	u, err := unite(h.union, h.log, from)
+	if err != nil {
+		return err
+	}
+	h.union = u
+	return nil
 }
 
 // MergeStored is Merge for a sketch of a column, of which there are many: in the end they estimate from registers.

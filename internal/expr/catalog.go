@@ -22,7 +22,7 @@ var functions = slices.Concat(
 
 		// Numbers.
 		absFunction, floorFunction, ceilFunction, roundFunction, truncateFunction, modFunction, divFunction, safeDivideFunction,
-		powerFunction, atan2Function, logFunction, signFunction, piFunction, parseLongFunction, randomFunction, sampleFunction, alphanumericFunction, versionFunction, chunkFunction, floatTextFunction, rowKeyFunction, numericOrderFunction, timeFormatInFunction,
+		powerFunction, atan2Function, logFunction, signFunction, piFunction, parseLongFunction, randomFunction, sampleFunction, alphanumericFunction, versionFunction, chunkFunction, floatTextFunction, rowKeyFunction, numericOrderFunction, textDoubleFunction, textLongFunction, timeFormatInFunction,
 
 		// Strings.
 		concatFunction, concatWSFunction, textcatFunction, lengthFunction, lowerFunction, upperFunction, initcapFunction,

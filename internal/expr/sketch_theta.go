@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"encoding/json"
 	"strconv"
 
 	"github.com/hengedb/henge/internal/sketch"
@@ -45,6 +46,20 @@ var thetaFunctions = []*Function{
 			}
 			return `{"estimate":` + doubleText(t.Estimate()) + `,"highBound":` + doubleText(high) + `,"lowBound":` + doubleText(low) +
 				`,"numStdDev":` + strconv.FormatInt(deviations, 10) + `}`, nil
+		}),
+	},
+	{ // the estimate in what the function before gives, by which native queries sort
+		Name: "$THETA_BOUNDED_ESTIMATE", Min: 1, Max: 1,
+		Bind: func(b *binding) (Expr, error) {
+			b.sketchAt(0, "thetaSketch")
+			return b.call(Of(Double))
+		},
+		Kernel: perRow(func(args []*vector.Vector, i int) (float64, error) {
+			var bounds struct {
+				Estimate float64 `json:"estimate"`
+			}
+			err := json.Unmarshal([]byte(args[0].StringAt(i)), &bounds)
+			return bounds.Estimate, err
 		}),
 	},
 	thetaSetFunction("THETA_SKETCH_UNION", "Returns what is in any of the theta sketches.", func(size int, list []*sketch.Theta) *sketch.Theta {

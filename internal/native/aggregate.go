@@ -174,8 +174,9 @@ func (s *scope) simple(in *inputs, a *SimpleAggregator) (plan.AggCall, error) {
 			x, err = cast(x, expr.Of(d.cast))
 		}
 	} else {
+		_, stored := x.(*expr.Column)
 		_, virtual := s.virtual[a.FieldName]
-		x, err = d.argument(x, virtual || a.FieldName == "")
+		x, err = d.argument(x, virtual && !stored || a.FieldName == "")
 	}
 	if err == nil && d.cast == expr.Varchar && plain(x).Type().Multi {
 		x, err = a.oneText(x)
@@ -227,7 +228,8 @@ func (a *SimpleAggregator) oneText(x expr.Expr) (expr.Expr, error) {
 }
 
 // argument converts what is aggregated. Texts of a column count as the numbers they are; one that is none, NULL too, changes no sum and no bound, but is
-// there: the sum of such texts is 0. Of texts that are computed, one that is no number is NULL. An array has no number.
+// there: the sum of such texts is 0. Of texts that are computed, one that is no number is NULL. A mean is that of the texts that are not NULL. An array has
+// no number.
 func (d simpleAggregator) argument(x expr.Expr, computed bool) (expr.Expr, error) {
 	to := expr.Of(d.cast)
 	isNumber := d.cast != expr.Invalid && d.cast != expr.Varchar
@@ -273,13 +275,14 @@ func (d simpleAggregator) argument(x expr.Expr, computed bool) (expr.Expr, error
 	if err != nil {
 		return nil, err
 	}
-	if !computed {
+	mean := d.name == "AVG"
+	if !computed || mean {
 		if n, err = call("COALESCE", n, none); err != nil {
 			return nil, err
 		}
 	}
 	whens := []expr.When{{Cond: isWord, Then: none}}
-	if !d.byTime && computed {
+	if !d.byTime && computed || mean {
 		missing, err := call("IS NULL", x)
 		if err != nil {
 			return nil, err

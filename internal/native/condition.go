@@ -362,6 +362,11 @@ func (s *scope) bound(f *BoundFilter) (expr.Expr, error) {
 			return nil, err
 		}
 	}
+	source := x
+	between := f.Lower != nil && !f.Lower.Null && f.Upper != nil && !f.Upper.Null
+	if between && source.Type().Multi { // one value is to be within both
+		x = &expr.Element{T: source.Type().Elem()}
+	}
 	var terms []expr.Expr
 	for _, side := range []struct {
 		v          *Text
@@ -385,6 +390,9 @@ func (s *scope) bound(f *BoundFilter) (expr.Expr, error) {
 		return nil, invalid("Filter of type [bound] on dimension [%s] needs lower or upper", f.Dimension)
 	}
 	cond, err := all(terms)
+	if err == nil && between && source.Type().Multi {
+		cond = &expr.Any{Source: source, Body: cond}
+	}
 	if err != nil || f.Lower != nil && !f.Lower.Null || !x.Type().IsCharacter() {
 		return cond, err
 	}

@@ -3,6 +3,7 @@ package native
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 )
 
 // Dimension says by what a query groups. The concrete dimensions are in this file.
@@ -120,4 +121,12 @@ func (d DimensionOf) name() string {
 		return ""
 	}
 	return d.Dimension.output()
+}
+
+// naturalOrder is the order of the dimension's values: that of numbers for one that gives numbers.
+func (d DimensionOf) naturalOrder() OrderingOf {
+	if c, ok := d.Dimension.(*ColumnDimension); ok && c.OutputType != "" && !strings.EqualFold(c.OutputType, "STRING") {
+		return "numeric"
+	}
+	return "lexicographic"
 }

@@ -16,6 +16,8 @@ type scope struct {
 	busy map[string]bool
 	// params are the parameters of the lambdas around what is being bound.
 	params []param
+	// wholeFolds says that an accumulator that begins as a whole number stays one, as in groups; that of a timeseries does not.
+	wholeFolds bool
 }
 
 var (
@@ -86,7 +88,7 @@ func (s *scope) virtualColumn(v VirtualColumn) (expr.Expr, error) {
 			return &expr.Literal{T: expr.Of(expr.Float)}, nil // as what says no type
 		}
 		if lower(v.OutputType) == "long" || lower(v.OutputType) == "double" {
-			if x := plain(e); x.Type().IsNumeric() && x.Type().Base != expr.Float {
+			if x := operand(e); x.Type().IsNumeric() {
 				return x, nil // the type is for what the expression does not say
 			}
 		}

@@ -201,6 +201,34 @@ func whenNotNull(x, then expr.Expr) (expr.Expr, error) {
 	return expr.NewCase([]expr.When{{Cond: c, Then: then}}, nil, fault.Span{})
 }
 
+// textDouble is the number that x is, a text with blanks around it too.
+func textDouble(x expr.Expr) (expr.Expr, error) {
+	if !x.Type().IsCharacter() {
+		return cast(x, doubleType)
+	}
+	x, err := call("TRIM", x)
+	if err != nil {
+		return nil, err
+	}
+	return call("$TEXT_DOUBLE", x)
+}
+
+// numberDimension converts a dimension to a type of numbers. A text is a number only if it is one as a whole, and a LONG only if it has no fraction.
+func numberDimension(x expr.Expr, name string) (expr.Expr, error) {
+	t, err := parseType(name)
+	if err != nil || !x.Type().IsCharacter() || x.Type().Multi || !t.IsNumeric() {
+		return castTo(x, name)
+	}
+	function := "$TEXT_DOUBLE"
+	if t.IsInteger() {
+		function = "$TEXT_LONG"
+	}
+	if x, err = call(function, x); err != nil {
+		return nil, err
+	}
+	return cast(x, t)
+}
+
 // bucketText writes the lower bound of the bucket of a number.
 func bucketText(x expr.Expr, f *BucketExtraction) (expr.Expr, error) {
 	size := 1.0
@@ -210,7 +238,7 @@ func bucketText(x expr.Expr, f *BucketExtraction) (expr.Expr, error) {
 	if size == 0 {
 		return nil, invalid("Extraction function [bucket] needs a size other than 0")
 	}
-	n, err := cast(x, doubleType)
+	n, err := textDouble(x)
 	if err != nil {
 		return nil, err
 	}
@@ -271,7 +299,7 @@ func registered(x expr.Expr, name string, retain bool, other *string) (expr.Expr
 
 // lookup maps text through a table that is part of the query, or through a registered lookup.
 func lookup(x expr.Expr, m MapOf, retain bool, other *string) (expr.Expr, error) {
-	x, err := cast(x, textType)
+	x, err := textOf(x)
 	if err != nil {
 		return nil, err
 	}
@@ -327,7 +355,7 @@ func (s *scope) dimension(d Dimension) (expr.Expr, error) {
 			}
 			return castTo(x, "STRING")
 		}
-		return castTo(x, d.OutputType)
+		return numberDimension(x, d.OutputType)
 	case *LookupDimension:
 		x, err := s.column(d.Dimension)
 		if err != nil {

@@ -105,6 +105,9 @@ func (s *scope) folding(a *ExpressionAggregator) (foldRule, expr.Expr, error) {
 	if rule.initial == "" && !isZero(initial) {
 		return foldRule{}, nil, nil
 	}
+	if s.wholeFolds && initial.T.IsInteger() && x.Type().IsFractional() {
+		return foldRule{}, nil, nil // the accumulator is whole after each row
+	}
 	if initial.T.Base == expr.Double && x.Type().IsInteger() || x.Type().Base == expr.Float {
 		if x, err = cast(x, doubleType); err != nil {
 			return foldRule{}, nil, err

@@ -27,6 +27,8 @@ type grouped struct {
 	once bool
 	// chunks are the starts of time chunks, ascending, that are the buckets in place of those of the granularity; nil: there are none.
 	chunks []int64
+	// void says that all aggregates are NULL, for post-aggregators too.
+	void bool
 }
 
 // bucketed reports whether there may be several buckets of time.
@@ -64,6 +66,7 @@ func (t *translator) group(g grouped) (plan.Node, error) {
 		}
 		node = &plan.Filter{Input: node, Cond: cond}
 	}
+	s.wholeFolds = g.fudged || len(g.dimensions) > 0
 	in := &inputs{}
 	out := &plan.Aggregate{}
 	bucketed := g.bucketed()
@@ -203,6 +206,13 @@ func (t *translator) outputs(g grouped, in *plan.Aggregate, at, nulls []int, bes
 			if err != nil {
 				return nil, err
 			}
+			if addsFloats(a.Aggregator) {
+				if !g.fudged {
+					x = operand(x)
+				}
+				add(x, a.output())
+				continue
+			}
 			if x == nil {
 				var count expr.Expr
 				if nulls[i] >= 0 {
@@ -249,6 +259,11 @@ func (t *translator) outputs(g grouped, in *plan.Aggregate, at, nulls []int, bes
 	shown := len(p.Exprs)
 	for n, i := range sketches {
 		add(raws[n], rawColumn(g.Aggregations[i].output()))
+	}
+	if g.void {
+		for i := 1 + len(g.dimensions); i < len(p.Exprs); i++ {
+			p.Exprs[i] = &expr.Literal{T: p.Exprs[i].Type().OrNull(true)}
+		}
 	}
 	if g.subtotals != nil {
 		x, err := subtotalNumber(g, in)
@@ -414,7 +429,7 @@ func floor(g chrono.Granularity, x expr.Expr) (expr.Expr, error) {
 }
 
 func (t *translator) timeseries(q *Timeseries) (plan.Node, error) {
-	n, err := t.group(grouped{common: &q.Common, granularity: q.Granularity.orAll(), Grouping: &q.Grouping})
+	n, err := t.group(grouped{common: &q.Common, granularity: q.Granularity.orAll(), Grouping: &q.Grouping, void: q.void})
 	if err != nil || q.Granularity.orAll().IsAll() {
 		return n, err
 	}
@@ -477,7 +492,7 @@ func (t *translator) groupBy(q *GroupBy) (plan.Node, error) {
 		return nil, err
 	}
 	width := len(n.Columns())
-	if n, err = ranked(n, &q.Grouping, 1+len(q.Dimensions)); err != nil {
+	if n, err = ranked(n, &q.Grouping, 1+len(q.Dimensions), !keepsSketches(&q.Common)); err != nil {
 		return nil, err
 	}
 	if q.Having.Having != nil {
@@ -493,8 +508,7 @@ func (t *translator) groupBy(q *GroupBy) (plan.Node, error) {
 	}
 	var keys []plan.SortKey
 	l := q.LimitSpec
-	// A limit holds for all subtotals together, in the order wanted; rows that are equal in that come subtotal by subtotal.
-	together := q.SubtotalsSpec != nil && l != nil && len(l.Columns) > 0 && (l.Limit != nil || l.Offset > 0)
+	together := q.SubtotalsSpec != nil && q.resorts()
 	if q.SubtotalsSpec != nil {
 		width--
 		if !together {
@@ -548,6 +562,28 @@ func (t *translator) groupBy(q *GroupBy) (plan.Node, error) {
 	return narrow(&plan.Sort{Input: n, Keys: keys, Offset: offset, Limit: limit}, width), nil
 }
 
+// resorts reports whether the limit spec wants another order than that in which groups come anyway, by their dimensions. Subtotals are then ordered
+// all together, and else come one after the other.
+func (q *GroupBy) resorts() bool {
+	l := q.LimitSpec
+	if l == nil {
+		return false
+	}
+	if len(l.Columns) > len(q.Dimensions) {
+		return true
+	}
+	for i, c := range l.Columns {
+		order, d := c.DimensionOrder, q.Dimensions[i]
+		if order == "" {
+			order = "lexicographic"
+		}
+		if c.Descending() || c.Dimension != d.name() || order != d.naturalOrder() {
+			return true
+		}
+	}
+	return q.is("sortByDimsFirst") && !q.Granularity.IsAll()
+}
+
 // Ungrouped is the timeseries over all buckets of q together.
 func Ungrouped(q *Timeseries) *Timeseries {
 	out := *q
@@ -575,6 +611,13 @@ func UpTo(q *Timeseries, g chrono.Granularity, last int64) *Timeseries {
 func Never(q *Timeseries) *Timeseries {
 	out := Ungrouped(q)
 	out.Filter = FilterOf{&FalseFilter{}}
+	return out
+}
+
+// Void is a timeseries with the outputs of q over no bucket: what a total over none shows.
+func Void(q *Timeseries) *Timeseries {
+	out := Never(q)
+	out.void = true
 	return out
 }
 

@@ -273,6 +273,9 @@ type Timeseries struct {
 	Common
 	Grouping
 	Limit Whole `json:"limit"`
+
+	// void says that all aggregates are NULL.
+	void bool
 }
 
 func (q *Timeseries) check() error {

@@ -9,15 +9,15 @@ import (
 func rankColumn(name string) string { return "$rank " + name }
 
 // ranked adds, behind the columns of groups, what the sketches among the aggregates, which begin at column first, count: sketches have the order of
-// their estimates, also where they are shown themselves; so have firsts and lasts that of their values.
-func ranked(n plan.Node, g *Grouping, first int) (plan.Node, error) {
+// their estimates, also where they are shown themselves; so have firsts and lasts that of their values. finalized says that they are not.
+func ranked(n plan.Node, g *Grouping, first int, finalized bool) (plan.Node, error) {
 	columns := n.Columns()
 	out := &plan.Project{Input: n}
 	for i, a := range g.Aggregations {
 		if columns[first+i].Type.Base != expr.Other {
 			continue
 		}
-		x, err := estimateOf(a.Aggregator, reference(n, first+i))
+		x, err := estimateOf(a.Aggregator, reference(n, first+i), finalized)
 		if err != nil {
 			return nil, err
 		}
@@ -36,12 +36,15 @@ func ranked(n plan.Node, g *Grouping, first int) (plan.Node, error) {
 	return all, nil
 }
 
-// estimateOf is what a sketch counts, or the value of a first or last with its time; nil: the aggregate is neither.
-func estimateOf(a Aggregator, x expr.Expr) (expr.Expr, error) {
+// estimateOf is what a sketch counts, finalized or not, or the value of a first or last with its time; nil: the aggregate is neither.
+func estimateOf(a Aggregator, x expr.Expr, finalized bool) (expr.Expr, error) {
 	switch a := a.(type) {
 	case *FilteredAggregator:
-		return estimateOf(a.Aggregator.Aggregator, x)
+		return estimateOf(a.Aggregator.Aggregator, x, finalized)
 	case *SketchAggregator:
+		if a.Deviations != nil && finalized && (a.ShouldFinalize == nil || *a.ShouldFinalize) { // shown with its bounds
+			return call("$THETA_BOUNDED_ESTIMATE", x)
+		}
 		plainly := *a
 		plainly.ShouldFinalize, plainly.Deviations = nil, nil
 		return finished(&plainly, x)

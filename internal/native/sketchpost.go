@@ -53,16 +53,11 @@ func init() { // posts nest, so the table refers to itself
 			}
 			return s.ofFields(p, "HLL_SKETCH_UNION", []expr.Expr{wholeLiteral(p.LgK, 12), textLiteral(typ)}, nil)
 		},
-		"thetaSketchEstimate": thetaEstimate,
-		"sketchEstimate":      thetaEstimate,
-		"thetaSketchToString": functionOf("$THETA_TEXT"),
-		"thetaSketchConstant": func(_ *scope, p *SketchPost) (expr.Expr, error) {
-			var text string
-			if json.Unmarshal(p.Value, &text) != nil {
-				return nil, invalid("Post-aggregator [%s] of type [%s] must have the base64 of a sketch as its value", p.Name, p.Type)
-			}
-			return call("DECODE_BASE64_COMPLEX", textLiteral("thetaSketch"), textLiteral(text))
-		},
+		"thetaSketchEstimate":                thetaEstimate,
+		"sketchEstimate":                     thetaEstimate,
+		"thetaSketchToString":                functionOf("$THETA_TEXT"),
+		"thetaSketchConstant":                constantOf("thetaSketch"),
+		"arrayOfDoublesSketchConstant":       constantOf("arrayOfDoublesSketch"),
 		"thetaSketchSetOp":                   thetaSetOp,
 		"sketchSetOper":                      thetaSetOp,
 		"quantilesDoublesSketchToString":     functionOf("DS_QUANTILE_SUMMARY"),
@@ -138,6 +133,17 @@ func wholeLiteral(w *Whole, def int64) expr.Expr {
 // functionOf translates a post-aggregator that is a function of its field.
 func functionOf(name string) func(*scope, *SketchPost) (expr.Expr, error) {
 	return func(s *scope, p *SketchPost) (expr.Expr, error) { return s.ofField(p, name) }
+}
+
+// constantOf translates a post-aggregator that is a sketch, given as base64.
+func constantOf(sketch string) func(*scope, *SketchPost) (expr.Expr, error) {
+	return func(_ *scope, p *SketchPost) (expr.Expr, error) {
+		var text string
+		if json.Unmarshal(p.Value, &text) != nil {
+			return nil, invalid("Post-aggregator [%s] of type [%s] must have the base64 of a sketch as its value", p.Name, p.Type)
+		}
+		return call("DECODE_BASE64_COMPLEX", textLiteral(sketch), textLiteral(text))
+	}
 }
 
 // ofField calls a function over the field and further arguments.

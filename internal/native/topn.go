@@ -71,7 +71,7 @@ func (t *translator) topN(q *TopN) (plan.Node, error) {
 		inverted, metric = !inverted, m.Metric.TopNMetric
 	}
 	width := len(n.Columns())
-	if n, err = ranked(n, &q.Grouping, 2); err != nil {
+	if n, err = ranked(n, &q.Grouping, 2, !keepsSketches(&q.Common)); err != nil {
 		return nil, err
 	}
 	switch m := metric.(type) {
@@ -83,7 +83,7 @@ func (t *translator) topN(q *TopN) (plan.Node, error) {
 		if i < 0 {
 			return nil, invalid("Must have an AggregatorFactory or PostAggregator for metric[%s]", m.Metric)
 		}
-		keys = append(keys, plan.SortKey{Column: i, Desc: !inverted})
+		keys = append(keys, plan.SortKey{Column: i, Desc: !inverted, NullsFirst: inverted})
 	case *DimensionMetric:
 		ordering := m.Ordering
 		if ordering == "" {

@@ -25,6 +25,18 @@ func isMean(a Aggregator) bool {
 	return false
 }
 
+// addsFloats reports whether an aggregator is a sum or bound of FLOATs. These are FLOATs themselves, which groupBys show as such and others as DOUBLEs.
+func addsFloats(a Aggregator) bool {
+	switch a := a.(type) {
+	case *FilteredAggregator:
+		return addsFloats(a.Aggregator.Aggregator)
+	case *SimpleAggregator:
+		d := simpleAggregators[a.Type]
+		return d.cast == expr.Float && !d.byTime && d.name != "ANY_VALUE"
+	}
+	return false
+}
+
 // isTimed reports whether an aggregate is the first or last by a time.
 func isTimed(call plan.AggCall) bool { return call.Agg.Name == "EARLIEST" || call.Agg.Name == "LATEST" }
 

@@ -160,6 +160,13 @@ func TestBucketsOfNativeQueries(t *testing.T) {
 			`[{"timestamp":"2024-01-01T02:00:00.000Z","result":{"maxIngestedEventTime":"2024-01-01T02:00:00.000Z"}}]`},
 		"only the last time": {`{"queryType":"timeBoundary","dataSource":"days","bound":"maxtime"}`,
 			`[{"timestamp":"2024-01-02T05:00:00.000Z","result":{"maxTime":"2024-01-02T05:00:00.000Z"}}]`},
+		"a segment has data until the end of the bucket of its last row": {`{"queryType":"timeseries","dataSource":"events","granularity":"hour","intervals":["2024-01-01T02:45/2024-01-01T05"],` + count + `}`,
+			`[{"timestamp":"2024-01-01T02:00:00.000Z","result":{"c":0}}]`},
+		"of all times, to its end": {`{"queryType":"timeseries","dataSource":"events","granularity":"all","intervals":["2024-01-01T03:10/2024-01-01T05"],` + count + `}`,
+			`[{"timestamp":"2024-01-01T03:10:00.000Z","result":{"c":0}}]`},
+		"topN behind the last row": {strings.Replace(topN, `"2024-01-01/2024-01-02"`, `"2024-01-01T03:10/2024-01-01T05"`, 1) + `,"granularity":"all"}`,
+			`[{"timestamp":"2024-01-01T03:10:00.000Z","result":[]}]`},
+		"topN before the first row": {strings.Replace(topN, `"2024-01-01/2024-01-02"`, `"2024-01-01/2024-01-01T00:10"`, 1) + `,"granularity":"all"}`, `[]`},
 		"topN that finds nothing": {topN + `,"granularity":"all","filter":{"type":"false"}}`, `[{"timestamp":"2024-01-01T00:30:00.000Z","result":[]}]`},
 		"topN over listed values": {`{"queryType":"topN",` + from + `,"granularity":"all","metric":"c","threshold":5,` + count +
 			`,"dimension":{"type":"listFiltered","delegate":"k","values":["b"]}}`, `[{"timestamp":"2024-01-01T00:30:00.000Z","result":[{"k":"b","c":1}]}]`},

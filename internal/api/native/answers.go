@@ -112,16 +112,9 @@ func startsOf(g chrono.Granularity, segments []chrono.Interval) map[int64]starts
 func (x *execution) topN(ctx context.Context, q *lang.TopN, p *lang.Plan) error {
 	x.showBuckets(q.Granularity)
 	stamp, empty := stamper(x.appendBucket), none
-	ranges, known, err := x.ranges(ctx, q.Parts())
+	ranges, known, err := x.ranges(ctx, q.Parts(), q.Granularity)
 	if err != nil {
 		return err
-	}
-	if known && len(ranges) == 0 && (!q.Granularity.Given || q.Granularity.IsAll()) { // no rows, but segments
-		for _, name := range lang.ScannedTables(q.DataSource.DataSource) {
-			if len(x.session.Chunks(name, q.When())) > 0 {
-				empty = slices.Values([]int64{q.When()[0].Start})
-			}
-		}
 	}
 	if known && len(ranges) > 0 {
 		first := ranges[0].Start
@@ -257,9 +250,9 @@ func (x *execution) timeBoundary(ctx context.Context, q *lang.TimeBoundary, p *l
 	return err
 }
 
-// ranges returns the times for which a query's tables have data in its intervals: per segment, sorted, overlapping ones joined. Other datasources
-// have data at all times; known is false where these have no end.
-func (x *execution) ranges(ctx context.Context, q *lang.Common) (out []chrono.Interval, known bool, err error) {
+// ranges returns the times for which a query's tables have data in its intervals: per segment, sorted. A segment has data until the end of the
+// bucket of its last row. Other datasources have data at all times; known is false where these have no end.
+func (x *execution) ranges(ctx context.Context, q *lang.Common, g lang.GranularitySet) (out []chrono.Interval, known bool, err error) {
 	if !lang.ReadsTables(q.DataSource.DataSource) {
 		list := q.When()
 		return list, len(list) > 0 && list[0] != chrono.Eternity, nil
@@ -268,6 +261,11 @@ func (x *execution) ranges(ctx context.Context, q *lang.Common) (out []chrono.In
 	for _, name := range lang.ScannedTables(q.DataSource.DataSource) {
 		all := func(chrono.Interval) bool { return true }
 		err := x.times(ctx, name, within, all, func(visible, rows chrono.Interval) {
+			last := rows.End - 1
+			rows.End = chrono.Eternity.End
+			if g.Given && !g.IsAll() {
+				rows.End = g.Next(last)
+			}
 			for _, iv := range within {
 				if part, ok := rows.Intersect(visible); ok {
 					if part, ok = part.Intersect(iv); ok && !part.IsEmpty() {

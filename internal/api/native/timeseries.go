@@ -30,7 +30,7 @@ func (x *execution) timeseries(ctx context.Context, q *lang.Timeseries, p *lang.
 	if f, ok := x.settings["timestampResultField"].(string); ok {
 		s.field = f
 	}
-	ranges, known, err := x.ranges(ctx, q.Parts())
+	ranges, known, err := x.ranges(ctx, q.Parts(), q.Granularity)
 	if err != nil {
 		return err
 	}
@@ -201,7 +201,10 @@ func (s *series) grandTotal(ctx context.Context) error {
 		return err
 	}
 	total := lang.Ungrouped(s.q)
-	if s.left <= 0 && s.q.Granularity.Given && !s.q.Granularity.IsAll() { // of the rows that there are
+	switch {
+	case s.n == 0:
+		total = lang.Void(s.q)
+	case s.left <= 0 && s.q.Granularity.Given && !s.q.Granularity.IsAll(): // of the rows that there are
 		total = lang.UpTo(total, s.q.Granularity.Granularity, s.last)
 	}
 	return s.single(ctx, total, func(c *cells, row int) {

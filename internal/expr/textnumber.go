@@ -1,0 +1,48 @@
+package expr
+
+import (
+	"math"
+	"math/big"
+	"strings"
+)
+
+// Dimensions of native queries read numbers out of texts more strictly than a cast does: the words true and false are none, and a whole number is one
+// only if there is nothing behind its decimal point.
+
+// textDoubleFunction gives the DOUBLE that a text is, else NULL.
+var textDoubleFunction = &Function{
+	Name: "$TEXT_DOUBLE", Min: 1, Max: 1,
+	Bind: func(b *binding) (Expr, error) {
+		b.text(0)
+		return b.call(Of(Double))
+	},
+	Kernel: fixed(partial1(parseDecimal)),
+}
+
+// textLongFunction gives the BIGINT that a text is exactly, else NULL.
+var textLongFunction = &Function{
+	Name: "$TEXT_LONG", Min: 1, Max: 1,
+	Bind: func(b *binding) (Expr, error) {
+		b.text(0)
+		return b.call(Of(BigInt))
+	},
+	Kernel: fixed(partial1(exactLong)),
+}
+
+// maxExactText bounds the texts that are computed exactly, and with them the exponents: 1e-99999999 would be a number of that many digits.
+const maxExactText = 64
+
+func exactLong(s string) (int64, bool) {
+	if n, ok := parseDigits(s); ok {
+		return n, true
+	}
+	x, ok := parseDecimal(s)
+	if !ok || len(s) > maxExactText || math.Abs(x) > 1<<63 || x != 0 && math.Abs(x) < 1 || x == 0 && strings.ContainsAny(s, "eE") {
+		return 0, false
+	}
+	r, ok := new(big.Rat).SetString(s)
+	if !ok || !r.IsInt() || !r.Num().IsInt64() {
+		return 0, false
+	}
+	return r.Num().Int64(), true
+}

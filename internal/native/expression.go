@@ -102,6 +102,23 @@ func (s *scope) virtualColumn(v VirtualColumn) (expr.Expr, error) {
 	return nil, fault.Unsupported("Virtual column [%s] is of a kind that is not supported", v.output())
 }
 
+// asComputed is the value of a virtual column before it gets the type that it is to have.
+func (s *scope) asComputed(v *ExpressionColumn) (expr.Expr, error) {
+	s.busy[v.Name] = true
+	defer delete(s.busy, v.Name)
+	e, err := s.expression(v.Expression)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case isUnknown(e):
+		return s.virtualColumn(v)
+	case e.Type().Base == expr.Float && lower(v.OutputType) != "float":
+		return operand(e), nil
+	}
+	return plain(e), nil
+}
+
 func (s *scope) nested(v *NestedColumn) (expr.Expr, error) {
 	x, err := s.column(v.ColumnName)
 	if err != nil {

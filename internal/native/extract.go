@@ -201,6 +201,15 @@ func whenNotNull(x, then expr.Expr) (expr.Expr, error) {
 	return expr.NewCase([]expr.When{{Cond: c, Then: then}}, nil, fault.Span{})
 }
 
+// ofStored is what a dimension makes of a column: of NULL in a column of numbers it is NULL, whatever f makes of that.
+func ofStored(x expr.Expr, f func(expr.Expr) (expr.Expr, error)) (expr.Expr, error) {
+	out, err := f(x)
+	if _, column := x.(*expr.Column); err != nil || !column || !x.Type().IsNumeric() {
+		return out, err
+	}
+	return whenNotNull(x, out)
+}
+
 // textDouble is the number that x is, a text with blanks around it too.
 func textDouble(x expr.Expr) (expr.Expr, error) {
 	if !x.Type().IsCharacter() {
@@ -345,7 +354,7 @@ func (s *scope) dimension(d Dimension) (expr.Expr, error) {
 			return nil, err
 		}
 		if d.ExtractionFn.Extraction != nil {
-			if x, err = extract(x, d.ExtractionFn.Extraction); err != nil {
+			if x, err = ofStored(x, func(x expr.Expr) (expr.Expr, error) { return extract(x, d.ExtractionFn.Extraction) }); err != nil {
 				return nil, err
 			}
 		}
@@ -371,7 +380,9 @@ func (s *scope) dimension(d Dimension) (expr.Expr, error) {
 		if d.Lookup != nil {
 			m = *d.Lookup
 		}
-		return lookup(x, m, bool(d.RetainMissingValue), d.ReplaceMissingValueWith)
+		return ofStored(x, func(x expr.Expr) (expr.Expr, error) {
+			return lookup(x, m, bool(d.RetainMissingValue), d.ReplaceMissingValueWith)
+		})
 	case *ListFilteredDimension:
 		if len(d.Values) == 0 {
 			return nil, invalid("values list must be non-empty")

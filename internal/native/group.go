@@ -231,14 +231,16 @@ func (t *translator) outputs(g grouped, in *plan.Aggregate, at, nulls []int, bes
 				}
 			}
 			raw := ref(at[i])
-			switch call := in.Aggs[at[i]-len(in.Keys)]; {
+			switch aggregate := in.Aggs[at[i]-len(in.Keys)]; {
 			case nulls[i] >= 0 && isMean(a.Aggregator):
-				raw = ref(nulls[i])
-			case nulls[i] >= 0 && isTimed(call):
+				if raw, err = call("COALESCE", ref(nulls[i]), &expr.Literal{Value: noMean, T: meanType.NotNull()}); err != nil {
+					return nil, err
+				}
+			case nulls[i] >= 0 && isTimed(aggregate):
 				if x == nil {
 					x = raw
 				}
-				if raw, err = pairOf(ref(nulls[i]), x, call); err != nil {
+				if raw, err = pairOf(ref(nulls[i]), x, aggregate); err != nil {
 					return nil, err
 				}
 			}

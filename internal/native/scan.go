@@ -8,8 +8,9 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// scan translates a scan: the columns asked for, or all. The rows of its offset come, too: who reads them leaves them out.
-func (t *translator) scan(q *Scan) (*Plan, error) {
+// scan translates a scan: the columns asked for, or all. The rows of its offset come, too: who reads them leaves them out. shown says that the rows are
+// the answer, and not what another query reads: expressions are then shown as they are computed, whatever type is wanted.
+func (t *translator) scan(q *Scan, shown bool) (*Plan, error) {
 	node, s, err := t.input(&q.Common, false)
 	if err != nil {
 		return nil, err
@@ -28,7 +29,7 @@ func (t *translator) scan(q *Scan) (*Plan, error) {
 		}
 	}
 	names = q.legacyNames(names)
-	out := &Plan{Unknown: map[string]bool{}}
+	out := &Plan{Unknown: map[string]bool{}, Declared: map[string]string{}}
 	p := &plan.Project{Input: node}
 	for _, name := range names {
 		if q.isLegacyTime(name) {
@@ -43,7 +44,19 @@ func (t *translator) scan(q *Scan) (*Plan, error) {
 		if err != nil {
 			return nil, err
 		}
-		_, virtual := s.virtual[name]
+		v, virtual := s.virtual[name]
+		if e, ok := v.(*ExpressionColumn); ok && shown && e.OutputType != "" {
+			declared := x.Type()
+			if x, err = s.asComputed(e); err != nil {
+				return nil, err
+			}
+			if t := x.Type(); t.OrNull(true) != declared.OrNull(true) && !(t.IsNumeric() && declared.IsCharacter()) {
+				if declared, err = parseType(e.OutputType); err != nil {
+					return nil, err
+				}
+				out.Declared[name] = declared.Runtime().String()
+			}
+		}
 		if !virtual && !slices.ContainsFunc(s.columns, func(c plan.Column) bool { return c.Name == name }) {
 			out.Unknown[name] = true
 		}

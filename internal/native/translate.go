@@ -28,6 +28,8 @@ type Plan struct {
 	Node plan.Node
 	// Unknown names the columns of a scan that nothing has.
 	Unknown map[string]bool
+	// Declared has the native types that virtual columns of a scan are said to have where their values have others.
+	Declared map[string]string
 	// Shown is how many columns of a scan are those asked for: behind them may stand the time of the row. Time is the number of the column
 	// that has it, -1: none. All rows of a table in the order of time have it.
 	Shown, Time int
@@ -37,7 +39,7 @@ type Plan struct {
 func Translate(ctx context.Context, q Query, catalog Catalog) (*Plan, error) {
 	t := &translator{ctx: ctx, catalog: catalog}
 	if s, ok := q.(*Scan); ok {
-		return t.scan(s)
+		return t.scan(s, true)
 	}
 	node, err := t.query(q)
 	if err != nil {
@@ -68,7 +70,7 @@ func (t *translator) query(q Query) (plan.Node, error) {
 	case *GroupBy:
 		return t.groupBy(q)
 	case *Scan:
-		p, err := t.scan(q)
+		p, err := t.scan(q, false)
 		if err != nil {
 			return nil, err
 		}

@@ -15,6 +15,9 @@ import (
 
 var meanType = expr.FromRuntime(agg.MeanType, false)
 
+// noMean is the mean of nothing as it is kept: a sum and a number of 0.
+var noMean = string(make([]byte, 16))
+
 func isMean(a Aggregator) bool {
 	switch a := a.(type) {
 	case *FilteredAggregator:

@@ -110,6 +110,15 @@ func TestAnswers(t *testing.T) {
 		{"a whole sum of fractions stays whole in groups", `{"queryType":"groupBy","granularity":"all","dimensions":["n"],"virtualColumns":[{"type":"expression","name":"h","expression":"n * 1.5"}],
 			"aggregations":[{"type":"expression","name":"x","fields":["h"],"initialValue":"0","fold":"__acc + h"}],` + fruit + `,"context":{"resultAsArray":true}}`,
 			`[["1",1],["2",3],["5",7]]`},
+		{"a scan shows expressions as they are computed", `{"queryType":"scan","columns":["a","b","c"],"limit":1,"resultFormat":"compactedList","virtualColumns":[
+			{"type":"expression","name":"a","expression":"n * 2","outputType":"FLOAT"},{"type":"expression","name":"b","expression":"name","outputType":"LONG"},
+			{"type":"expression","name":"c","expression":"n / 2.0","outputType":"STRING"}],` + fruit + `}`,
+			`[{"segmentId":"` + inlineSegment + `","columns":["a","b","c"],"events":[[2,"apple",0.5]],"rowSignature":[{"name":"a","type":"FLOAT"},{"name":"b","type":"LONG"},{"name":"c","type":"DOUBLE"}]}]`},
+		{"of NULL in a column of numbers, dimensions make NULL", `{"queryType":"groupBy","granularity":"all","aggregations":[],"intervals":["1970/1971"],"context":{"resultAsArray":true},
+			"dataSource":{"type":"inline","columnNames":["n","s"],"columnTypes":["LONG","STRING"],"rows":[[null,null]]},"dimensions":[
+			{"type":"extraction","dimension":"n","outputName":"a","extractionFn":{"type":"stringFormat","format":"[%s]"}},
+			{"type":"lookup","dimension":"n","outputName":"b","lookup":{"type":"map","map":{}},"replaceMissingValueWith":"miss"},
+			{"type":"extraction","dimension":"s","outputName":"c","extractionFn":{"type":"stringFormat","format":"[%s]"}}]}`, `[[null,null,"[null]"]]`},
 		{"dimensions of numbers have the order of numbers", `{"queryType":"groupBy","granularity":"all","dimensions":[{"type":"default","dimension":"n","outputType":"LONG"}],` + fruit + `,
 			"subtotalsSpec":[["n"],[]],"limitSpec":{"type":"default","columns":[{"dimension":"n","dimensionOrder":"numeric"}]},"aggregations":[],"context":{"resultAsArray":true}}`,
 			`[[1],[2],[5],[null]]`},

@@ -297,6 +297,9 @@ func scanHead(q *lang.Scan, p *lang.Plan, stored map[string]*columnAnalysis) (he
 			if own, ok := stored[c.Name]; ok && c.Type.ComplexName() == "json" {
 				t = own.TypeSignature
 			}
+			if d, ok := p.Declared[c.Name]; ok {
+				t = d
+			}
 			if bool(q.Legacy) && c.Name == lang.LegacyTime {
 				t = vector.Long.String()
 			}

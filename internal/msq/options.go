@@ -76,12 +76,12 @@ func ParseOptions(context map[string]any) (*Options, error) {
 	tasks := c.integer("numTasks", 2)
 	o := &Options{
 		MaxNumTasks:         int(c.integer("maxNumTasks", tasks)),
-		AutoAssignment:      c.oneOf("taskAssignment", "max", "auto") == "auto",
+		AutoAssignment:      c.enum("taskAssignment", "WorkerAssignmentStrategy", "max", "auto") == "auto",
 		MaxInputBytes:       c.positive("maxInputBytesPerWorker", defaultInputBytes),
 		MaxInputFiles:       int(c.positive("maxInputFilesPerWorker", defaultMaxInputFiles)),
 		FinalizeAggregation: c.boolean("finalizeAggregations", true),
-		ArraysAsMultiValue:  c.oneOf("arrayIngestMode", "array", "mvd") == "mvd",
-		SortMergeJoin:       c.oneOf("sqlJoinAlgorithm", "broadcast", "sortMerge") == "sortMerge",
+		ArraysAsMultiValue:  c.enum("arrayIngestMode", "ArrayIngestMode", "array", "mvd") == "mvd",
+		SortMergeJoin:       c.oneOf("sqlJoinAlgorithm", "Expected key [sqlJoinAlgorithm] to be one of [broadcast, sortMerge], but got [%s]", "broadcast", "sortMerge") == "sortMerge",
 		RowsPerSegment:      int(c.positive("rowsPerSegment", defaultRowsPerSegment)),
 		MaxNumSegments:      int(c.positive("maxNumSegments", 0)),
 		MaxPartitions:       int(c.positive("maxPartitions", defaultMaxPartitions)),
@@ -93,7 +93,7 @@ func ParseOptions(context map[string]any) (*Options, error) {
 		FailOnEmptyInsert:   c.boolean("failOnEmptyInsert", false),
 		WaitUntilLoaded:     c.boolean("waitUntilSegmentsLoad", false),
 		RemoveNullBytes:     c.boolean("removeNullBytes", false),
-		DurableResults:      c.oneOf("selectDestination", "taskReport", "durableStorage") == "durableStorage",
+		DurableResults:      c.enum("selectDestination", "MSQSelectDestination", "taskReport", "durableStorage") == "durableStorage",
 		RowsPerPage:         int(c.positive("rowsPerPage", defaultRowsPerPage)),
 		MaxFrameSize:        c.positive("maxFrameSize", defaultMaxFrameSize),
 		MaxThreads:          int(c.positive("maxThreads", 0)),
@@ -102,7 +102,7 @@ func ParseOptions(context map[string]any) (*Options, error) {
 		LockType:            LockType(strings.ToUpper(c.text("taskLockType"))),
 		ConcurrentLocks:     c.boolean("useConcurrentLocks", false),
 		Priority:            int(c.integer("priority", 50)),
-		Timeout:             time.Duration(min(max(c.integer("timeout", 0), 0), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond,
+		Timeout:             time.Duration(min(max(c.long("timeout", 0), 0), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond,
 		Deadline:            c.instant("queryDeadline"),
 		Reindex:             c.boolean("isReindex", false),
 		StoreCompaction:     c.boolean("storeCompactionState", false),
@@ -113,14 +113,14 @@ func ParseOptions(context map[string]any) (*Options, error) {
 	}
 	o.DurableShuffle = c.boolean("durableShuffleStorage", false) || o.FaultTolerance
 	// What these choose between is the same here: docs/ingestion.md says why.
-	c.oneOf("includeSegmentSource", "NONE", "REALTIME")
-	c.oneOf("clusterStatisticsMergeMode", "SEQUENTIAL", "PARALLEL", "AUTO")
+	c.enum("includeSegmentSource", "SegmentSource", "NONE", "REALTIME")
+	c.enum("clusterStatisticsMergeMode", "ClusterStatisticsMergeMode", "SEQUENTIAL", "PARALLEL", "AUTO")
 	c.boolean("backgroundFetchExternalFiles", true)
 	strict := int64(0)
-	if c.oneOf("mode", "strict", "nonStrict") == "nonStrict" {
+	if c.oneOf("mode", "%s is an unknown multi stage query mode. Acceptable modes: [nonStrict, strict]", "strict", "nonStrict") == "nonStrict" {
 		strict = -1
 	}
-	o.MaxParseExceptions = c.integer("maxParseExceptions", strict)
+	o.MaxParseExceptions = c.long("maxParseExceptions", strict)
 	if c.err != nil {
 		return nil, c.err
 	}
@@ -140,62 +140,89 @@ type contextReader struct {
 	err    error
 }
 
-func (c *contextReader) fail(name, want string, value any) {
+func (c *contextReader) fail(format string, args ...any) {
 	if c.err == nil {
-		c.err = fault.BadContext("Query context parameter [%s] must be %s, but it is [%v]", name, want, value)
+		c.err = fault.BadContext(format, args...)
 	}
 }
 
+// integer reads a whole number; text must hold one of 32 bits.
 func (c *contextReader) integer(name string, def int64) int64 {
-	value, ok := c.values[name]
-	if !ok || value == nil {
+	return c.whole(name, def, "an Integer", "integer", 32)
+}
+
+// long is integer with 64 bits.
+func (c *contextReader) long(name string, def int64) int64 {
+	return c.whole(name, def, "a Long", "long", 64)
+}
+
+// whole reads a number, of which what is behind the point is left out, or text that holds a whole one.
+func (c *contextReader) whole(name string, def int64, kind, format string, bits int) int64 {
+	text, isText := c.values[name].(string)
+	switch v := c.values[name].(type) {
+	case nil:
+		return def
+	case string, int, int64, float64, json.Number:
+		if !isText {
+			text = fmt.Sprint(v)
+		}
+	default:
+		c.fail("Expected key [%s] to be %s, but got [%s]", name, kind, fault.JSONClass(v))
 		return def
 	}
-	if n, err := strconv.ParseInt(fmt.Sprint(value), 10, 64); err == nil {
-		return n
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		f, notNumber := strconv.ParseFloat(text, 64)
+		if err = notNumber; math.Abs(f) >= 1<<63 || isText && f != math.Trunc(f) {
+			err = strconv.ErrRange
+		}
+		n = int64(f)
 	}
-	if f, ok := value.(float64); ok && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
-		return int64(f)
-	}
-	c.fail(name, "an integer", value)
-	return def
-}
-
-// positive reads an integer above 0; def may be 0 for "not set".
-func (c *contextReader) positive(name string, def int64) int64 {
-	n := c.integer(name, def)
-	if value, ok := c.values[name]; ok && value != nil && (n <= 0 || n > math.MaxInt32 && name != "maxInputBytesPerWorker") {
-		c.fail(name, "a positive integer", value)
+	if err != nil || isText && bits == 32 && int64(int32(n)) != n {
+		c.fail("Expected key [%s] to be in %s format, but got [%s]", name, format, text)
 		return def
 	}
 	return n
 }
 
-func (c *contextReader) boolean(name string, def bool) bool {
-	value, ok := c.values[name]
-	if !ok || value == nil {
+// positive reads an integer above 0; def may be 0 for "not set".
+func (c *contextReader) positive(name string, def int64) int64 {
+	read := c.integer
+	if name == "maxInputBytesPerWorker" {
+		read = c.long
+	}
+	n := read(name, def)
+	if value, ok := c.values[name]; ok && value != nil && (n <= 0 || n > math.MaxInt32 && name != "maxInputBytesPerWorker") {
+		c.fail("Query context parameter [%s] must be a positive integer, but it is [%v]", name, value)
 		return def
 	}
-	switch strings.ToLower(fmt.Sprint(value)) {
-	case "true":
-		return true
-	case "false":
-		return false
+	return n
+}
+
+// boolean reads true or false, also as text; text that is neither is false.
+func (c *contextReader) boolean(name string, def bool) bool {
+	switch v := c.values[name].(type) {
+	case nil:
+		return def
+	case bool:
+		return v
+	case string:
+		return strings.EqualFold(v, "true")
+	default:
+		c.fail("Expected key [%s] to be a Boolean, but got [%s]", name, fault.JSONClass(v))
+		return def
 	}
-	c.fail(name, "true or false", value)
-	return def
 }
 
 func (c *contextReader) text(name string) string {
-	value, ok := c.values[name]
-	if !ok || value == nil {
-		return ""
+	switch v := c.values[name].(type) {
+	case nil:
+	case string:
+		return v
+	default:
+		c.fail("Expected key [%s] to be a String, but got [%s]", name, fault.JSONClass(v))
 	}
-	s, ok := value.(string)
-	if !ok {
-		c.fail(name, "a string", value)
-	}
-	return s
+	return ""
 }
 
 // instant reads a time as ISO 8601 text; the zero time: not set.
@@ -206,16 +233,17 @@ func (c *contextReader) instant(name string) time.Time {
 	}
 	ms, err := chrono.ParseInstant(text)
 	if err != nil {
-		c.fail(name, "a time such as 2026-01-01T00:00:00Z", text)
+		c.fail("Query context parameter [%s] must be a time such as 2026-01-01T00:00:00Z, but it is [%s]", name, text)
 		return time.Time{}
 	}
 	return time.UnixMilli(ms)
 }
 
-// oneOf reads one of the choices, in any case; the first is the default.
-func (c *contextReader) oneOf(name string, choices ...string) string {
+// oneOf reads one of the choices, in any case; the first is the default. Another is refused with a message that may have a verb for the
+// value.
+func (c *contextReader) oneOf(name, refusal string, choices ...string) string {
 	text := c.text(name)
-	if text == "" {
+	if _, given := c.values[name].(string); !given {
 		return choices[0]
 	}
 	for _, choice := range choices {
@@ -223,8 +251,13 @@ func (c *contextReader) oneOf(name string, choices ...string) string {
 			return choice
 		}
 	}
-	c.fail(name, "one of ["+strings.Join(choices, ", ")+"]", text)
+	c.fail(refusal, text)
 	return choices[0]
+}
+
+// enum is oneOf for what the reference declares as an enum: its messages name it.
+func (c *contextReader) enum(name, enum string, choices ...string) string {
+	return c.oneOf(name, "Expected key ["+name+"] to be referring to one of the values ["+strings.ToUpper(strings.Join(choices, ","))+"] of enum ["+enum+"], but got [%s]", choices...)
 }
 
 // list reads an array of strings, its JSON text, or names between commas.
@@ -244,7 +277,7 @@ func (c *contextReader) list(name string) []string {
 			out = append(out, fmt.Sprint(v))
 		}
 	default:
-		c.fail(name, "a list of columns", value)
+		c.fail("Expected key [%s] to be a String, but got [%s]", name, fault.JSONClass(value))
 	}
 	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
 }
@@ -259,14 +292,14 @@ func (c *contextReader) object(name string) json.RawMessage {
 	if !isText {
 		encoded, err := json.Marshal(value)
 		if err != nil {
-			c.fail(name, "an object", value)
+			c.fail("Expected key [%s] to be an %s, but got [%v]", name, name, value)
 			return nil
 		}
 		text = string(encoded)
 	}
 	var object map[string]any
 	if json.Unmarshal([]byte(text), &object) != nil {
-		c.fail(name, "an object", value)
+		c.fail("Expected key [%s] to be an %s, but got [%v]", name, name, value)
 		return nil
 	}
 	return json.RawMessage(text)

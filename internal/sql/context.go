@@ -2,7 +2,6 @@ package sql
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -209,7 +208,7 @@ func (c *contextReader) boolean(key string, otherwise bool) bool {
 	case string:
 		return strings.EqualFold(v, "true")
 	default:
-		c.fail("Expected key [%s] to be a Boolean, but got [%s]", key, jsonKind(v))
+		c.fail("Expected key [%s] to be a Boolean, but got [%s]", key, fault.JSONClass(v))
 		return otherwise
 	}
 }
@@ -250,7 +249,7 @@ func (c *contextReader) number(key, kind, format string, otherwise int64) int64 
 		}
 		text = v
 	default:
-		c.fail("Expected key [%s] to be %s, but got [%s]", key, kind, jsonKind(v))
+		c.fail("Expected key [%s] to be %s, but got [%s]", key, kind, fault.JSONClass(v))
 		return otherwise
 	}
 	c.fail("Expected key [%s] to be in %s format, but got [%s]", key, format, text)
@@ -263,34 +262,7 @@ func (c *contextReader) text(key string) string {
 	case string:
 		return v
 	default:
-		c.fail("Expected key [%s] to be a String, but got [%s]", key, jsonKind(v))
+		c.fail("Expected key [%s] to be a String, but got [%s]", key, fault.JSONClass(v))
 	}
 	return ""
-}
-
-// jsonKind names the class the reference's JSON reader gives a value, which is what its messages show.
-func jsonKind(v any) string {
-	switch x := v.(type) {
-	case string:
-		return "java.lang.String"
-	case bool:
-		return "java.lang.Boolean"
-	case int, int64:
-		return "java.lang.Integer"
-	case float64:
-		if x == math.Trunc(x) {
-			return "java.lang.Integer"
-		}
-		return "java.lang.Double"
-	case json.Number:
-		if strings.ContainsAny(x.String(), ".eE") {
-			return "java.lang.Double"
-		}
-		return "java.lang.Integer"
-	case []any:
-		return "java.util.ArrayList"
-	case map[string]any:
-		return "java.util.LinkedHashMap"
-	}
-	return fmt.Sprintf("%T", v)
 }

@@ -254,7 +254,7 @@ func arrayParam(i int, v any) (*expr.Literal, error) {
 				kind = expr.BigInt
 			}
 		default:
-			return nil, fault.InvalidInput("parameter [%d] is an array, with an illegal value of type [%s] at index [%d]", i+1, jsonKind(e), j)
+			return nil, fault.InvalidInput("parameter [%d] is an array, with an illegal value of type [%s] at index [%d]", i+1, fault.JSONClass(e), j)
 		}
 		elem = max(elem, kind)
 	}

@@ -9,25 +9,32 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Long reads a whole number from a query context: a JSON number or text that holds one. Absent and null give fallback.
+// Long reads a whole number from a query context: a JSON number, of which what is behind the point is left out, or text that holds one.
+// Absent and null give fallback.
 func Long(context map[string]any, key string, fallback int64) (int64, error) {
 	switch v := context[key].(type) {
 	case nil:
 		return fallback, nil
 	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n, nil
+		}
+		if f, err := v.Float64(); err == nil && math.Abs(f) < 1<<63 {
+			return int64(f), nil
+		}
 		return parseWhole(key, v.String(), "long")
 	case string:
 		return parseWhole(key, strings.TrimSpace(v), "long")
 	case int64:
 		return v, nil
 	case float64:
-		return parseWhole(key, strconv.FormatFloat(v, 'f', -1, 64), "long")
+		return parseWhole(key, strconv.FormatFloat(math.Trunc(v), 'f', -1, 64), "long")
 	default:
-		return 0, fault.BadContext("Expected key [%s] to be a Long, but got [%s]", key, javaClass(v))
+		return 0, fault.BadContext("Expected key [%s] to be a Long, but got [%s]", key, fault.JSONClass(v))
 	}
 }
 
-// Int reads a whole number of 32 bits. Of a JSON number, what is behind the point is left out.
+// Int is Long for a number of 32 bits.
 func Int(context map[string]any, key string, fallback int) (int, error) {
 	var text string
 	switch v := context[key].(type) {
@@ -45,7 +52,7 @@ func Int(context map[string]any, key string, fallback int) (int, error) {
 	case float64:
 		text = strconv.FormatFloat(math.Trunc(v), 'f', -1, 64)
 	default:
-		return 0, fault.BadContext("Expected key [%s] to be an Integer, but got [%s]", key, javaClass(v))
+		return 0, fault.BadContext("Expected key [%s] to be an Integer, but got [%s]", key, fault.JSONClass(v))
 	}
 	n, err := parseWhole(key, text, "integer")
 	if err == nil && (n > math.MaxInt32 || n < math.MinInt32) {
@@ -75,7 +82,7 @@ func Bool(context map[string]any, key string, fallback bool) (bool, error) {
 	case string:
 		return strings.EqualFold(v, "true"), nil
 	default:
-		return false, fault.BadContext("Expected key [%s] to be a Boolean, but got [%s]", key, javaClass(v))
+		return false, fault.BadContext("Expected key [%s] to be a Boolean, but got [%s]", key, fault.JSONClass(v))
 	}
 }
 
@@ -87,21 +94,6 @@ func Text(context map[string]any, key, fallback string) (string, error) {
 	case string:
 		return v, nil
 	default:
-		return "", fault.BadContext("Expected key [%s] to be a String, but got [%s]", key, javaClass(v))
+		return "", fault.BadContext("Expected key [%s] to be a String, but got [%s]", key, fault.JSONClass(v))
 	}
-}
-
-// javaClass names the kind of a JSON value the way the reference's messages do.
-func javaClass(v any) string {
-	switch v.(type) {
-	case string:
-		return "java.lang.String"
-	case bool:
-		return "java.lang.Boolean"
-	case json.Number, float64, int64:
-		return "java.lang.Number"
-	case []any:
-		return "java.util.ArrayList"
-	}
-	return "java.util.LinkedHashMap"
 }

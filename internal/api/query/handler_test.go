@@ -241,8 +241,8 @@ func TestRequestFaults(t *testing.T) {
 		{jsonType, `{"query":"q","context":{"timeout":"2000'"}}`, 400, "Query context parse failed", "Expected key [timeout] to be in long format, but got [2000']"},
 		{jsonType, `{"query":"q","context":{"timeout":{}}}`, 400, "Query context parse failed", "Expected key [timeout] to be a Long, but got [java.util.LinkedHashMap]"},
 		{jsonType, `{"query":"q","context":{"timeout":-1}}`, 400, "Query context parse failed", "Timeout must be a non negative value, but was [-1]"},
-		{jsonType, `{"query":"q","context":{"sqlQueryId":5}}`, 400, "Query context parse failed", "Expected key [sqlQueryId] to be a String, but got [java.lang.Number]"},
-		{jsonType, `{"query":"q","context":{"writeExceptionBodyAsResponseRow":1}}`, 400, "Query context parse failed", "Expected key [writeExceptionBodyAsResponseRow] to be a Boolean, but got [java.lang.Number]"},
+		{jsonType, `{"query":"q","context":{"sqlQueryId":5}}`, 400, "Query context parse failed", "Expected key [sqlQueryId] to be a String, but got [java.lang.Integer]"},
+		{jsonType, `{"query":"q","context":{"writeExceptionBodyAsResponseRow":1}}`, 400, "Query context parse failed", "Expected key [writeExceptionBodyAsResponseRow] to be a Boolean, but got [java.lang.Integer]"},
 		{jsonType, `{"query":"q","context":{"engine":"x"}}`, 400, invalid, "Unsupported engine[x]"},
 		{jsonType, `{"query":"unknown"}`, 400, invalid, "No such statement (line [1], column [1])"},
 	} {
@@ -565,12 +565,12 @@ func TestContextValues(t *testing.T) {
 	context := map[string]any{
 		"n": json.Number("5"), "text": " 7 ", "whole": json.Number("3e2"), "part": json.Number("1.5"), "partText": "1.5", "big": json.Number("3000000000"), "t": true, "yes": "TRUE", "no": "no", "list": []any{},
 	}
-	for key, want := range map[string]int64{"n": 5, "text": 7, "whole": 300, "big": 3000000000, "absent": -1} {
+	for key, want := range map[string]int64{"n": 5, "text": 7, "whole": 300, "part": 1, "big": 3000000000, "absent": -1} {
 		if got, err := Long(context, key, -1); err != nil || got != want {
 			t.Errorf("Long(%s) = %d, %v", key, got, err)
 		}
 	}
-	for _, key := range []string{"part", "t", "yes", "list"} {
+	for _, key := range []string{"partText", "t", "yes", "list"} {
 		if _, err := Long(context, key, 0); err == nil {
 			t.Errorf("Long(%s) is no error", key)
 		}

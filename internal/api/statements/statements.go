@@ -65,6 +65,14 @@ func (a *API) Routes(mux *edge.Mux) {
 	for _, path := range []string{"/service/v2/sql/task", "/service/v2/sql/task/{$}"} {
 		mux.On("POST "+path, a.submitTask)
 	}
+	// Without these, DELETE would take the name of the endpoint for the id of a query.
+	for _, path := range []string{base, base + "/{$}", "/service/v2/sql/task", "/service/v2/sql/task/{$}"} {
+		mux.On("DELETE "+path, func(w http.ResponseWriter, _ *http.Request) error {
+			w.Header().Set("Allow", http.MethodPost)
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return nil
+		})
+	}
 	for _, path := range []string{base + "/enabled", "/service/v2/sql/task/enabled"} {
 		mux.On("GET "+path, func(w http.ResponseWriter, _ *http.Request) error {
 			edge.WriteJSON(w, http.StatusOK, map[string]bool{"enabled": true})
@@ -174,12 +182,16 @@ func (a *API) submit(w http.ResponseWriter, r *http.Request) error {
 
 // checkContext refuses context parameters that statements can't have.
 func (a *API) checkContext(context map[string]any) error {
-	mode, _ := context["executionMode"].(string)
+	mode, isText := context["executionMode"].(string)
 	switch {
 	case context["executionMode"] == nil:
 		return fault.InvalidInput("Execution mode is not provided to the sql statement api. Please set [executionMode] to [ASYNC] in the query context")
+	case !isText:
+		return fault.BadContext("Expected key [executionMode] to be of type [ExecutionMode], but got [%s]", fault.JSONClass(context["executionMode"]))
+	case !strings.EqualFold(mode, "ASYNC") && !strings.EqualFold(mode, "SYNC"):
+		return fault.BadContext("Expected key [executionMode] to be referring to one of the values [SYNC,ASYNC] of enum [ExecutionMode], but got [%s]", mode)
 	case !strings.EqualFold(mode, "ASYNC"):
-		return fault.InvalidInput("The sql statement api currently does not support the provided execution mode [%v]. Please set [executionMode] to [ASYNC] in the query context", context["executionMode"])
+		return fault.InvalidInput("The sql statement api currently does not support the provided execution mode [%s]. Please set [executionMode] to [ASYNC] in the query context", strings.ToUpper(mode))
 	}
 	if destination, _ := context["selectDestination"].(string); strings.EqualFold(destination, "durableStorage") && !a.o.Durable {
 		return fault.InvalidInput("The sql statement api cannot read from the select destination [durableStorage] provided in the query context [selectDestination] " +
@@ -370,9 +382,9 @@ func (p *payload) writer(w io.Writer, rows *msq.Results, format result.Format) (
 
 func (a *API) results(w http.ResponseWriter, r *http.Request) error {
 	pageText := r.URL.Query().Get("page")
-	page := -1
+	page := int64(-1)
 	if pageText != "" {
-		n, err := strconv.ParseInt(pageText, 10, 32)
+		n, err := strconv.ParseInt(pageText, 10, 64)
 		if err != nil {
 			w.WriteHeader(http.StatusNotFound) // as for any number in a query string that can't be read
 			return nil
@@ -380,7 +392,7 @@ func (a *API) results(w http.ResponseWriter, r *http.Request) error {
 		if n < 0 {
 			return fault.InvalidInput("Page cannot be negative. Please pass a positive number.").WithCode("general")
 		}
-		page = int(n)
+		page = n
 	}
 	s, p, err := a.find(r)
 	if err != nil {
@@ -405,7 +417,7 @@ func (a *API) results(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if page >= len(rows.Pages) && (page > 0 || len(rows.Pages) > 0) {
+	if page >= int64(len(rows.Pages)) && (page > 0 || len(rows.Pages) > 0) {
 		if !rows.Durable {
 			return fault.InvalidInput("Page number [%d] is out of the range of results", page)
 		}
@@ -414,7 +426,7 @@ func (a *API) results(w http.ResponseWriter, r *http.Request) error {
 	if err := a.disposition(w, r); err != nil {
 		return err
 	}
-	return p.stream(r.Context(), w, rows, page, format)
+	return p.stream(r.Context(), w, rows, int(page), format)
 }
 
 // format picks the format of results: that of the URL, else that of the submission, else lines of objects.

@@ -181,6 +181,7 @@ func TestSelect(t *testing.T) {
 	}
 	for query, want := range map[string]string{
 		"?page=1":           "Page number [1] is out of the range of results",
+		"?page=9999999999":  "Page number [9999999999] is out of the range of results",
 		"?page=-1":          "Page cannot be negative. Please pass a positive number.",
 		"?resultFormat=xml": "Result format [xml] is unknown; use one of [object, array, objectLines, arrayLines, csv]",
 	} {
@@ -337,7 +338,9 @@ func TestWhatIsRefused(t *testing.T) {
 	}{
 		{"SELECT 1", ``, 400, "Execution mode is not provided to the sql statement api. Please set [executionMode] to [ASYNC] in the query context"},
 		{"SELECT 1", `"executionMode":"SYNC"`, 400, "The sql statement api currently does not support the provided execution mode [SYNC]. Please set [executionMode] to [ASYNC] in the query context"},
-		{"SELECT 1", `"executionMode":7`, 400, "The sql statement api currently does not support the provided execution mode [7]. Please set [executionMode] to [ASYNC] in the query context"},
+		{"SELECT 1", `"executionMode":"sync"`, 400, "The sql statement api currently does not support the provided execution mode [SYNC]. Please set [executionMode] to [ASYNC] in the query context"},
+		{"SELECT 1", `"executionMode":"later"`, 400, "Expected key [executionMode] to be referring to one of the values [SYNC,ASYNC] of enum [ExecutionMode], but got [later]"},
+		{"SELECT 1", `"executionMode":7`, 400, "Expected key [executionMode] to be of type [ExecutionMode], but got [java.lang.Integer]"},
 		{"SELECT 1", async + `,"__resultFormat":"csv"`, 400, "Query context parameter [__resultFormat] is not allowed"},
 		{"SELECT 1", async + `,"sqlInsertSegmentGranularity":"x"`, 400, "Query context parameter [sqlInsertSegmentGranularity] is not allowed"},
 		{"SELECT 1", async + `,"sqlInsertSegmentGranularity":null`, 400, "Query context parameter [sqlInsertSegmentGranularity] is not allowed"},
@@ -358,8 +361,10 @@ func TestWhatIsRefused(t *testing.T) {
 	if status, _ := s.send(http.MethodDelete, base+"/nosuch", ""); status != http.StatusNotFound {
 		t.Errorf("cancelling an unknown one: %d", status)
 	}
-	if status, body := s.send(http.MethodGet, base, ""); status != http.StatusMethodNotAllowed || body != "" {
-		t.Errorf("a list: %d %q", status, body)
+	for _, request := range [][2]string{{http.MethodGet, base}, {http.MethodDelete, base}, {http.MethodDelete, base + "/"}, {http.MethodDelete, "/service/v2/sql/task"}} {
+		if status, body := s.send(request[0], request[1], ""); status != http.StatusMethodNotAllowed || body != "" {
+			t.Errorf("%s: %d %q", request, status, body)
+		}
 	}
 }
 

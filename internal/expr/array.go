@@ -10,14 +10,10 @@ import (
 )
 
 var arrayFunction = &Function{
-	Name: "ARRAY", NativeName: "array", Min: 0, Max: -1, SeesNulls: true, SeesLists: true,
+	Name: "ARRAY", NativeName: "array", Min: 0, Max: -1, SeesNulls: true,
 	Summary: "Makes an array of its arguments, which are cast to their least restrictive type.",
 	Forms:   []string{"$F[expr, ...]"},
 	Bind: func(b *binding) (Expr, error) {
-		if i := firstMulti(b.args); i >= 0 {
-			b.fail("A multi-value string can't be an element of an array; convert it with MV_TO_ARRAY first")
-			return nil, b.err
-		}
 		elem, ok := CommonType(b.args)
 		if !ok {
 			b.fail("Parameters must be of the same type")
@@ -26,12 +22,9 @@ var arrayFunction = &Function{
 		if elem.Base == Float && !allFloats(b.args) {
 			elem = Of(Double) // FLOAT can't hold the others
 		}
-		depth := 1
-		for t := elem; t.Base == Array; t = t.Elem() {
-			if depth++; depth > maxArrayDepth {
-				b.fail("Arrays are nested more than [%d] deep", maxArrayDepth)
-				return nil, b.err
-			}
+		if depth(elem) >= maxArrayDepth {
+			b.fail("Arrays are nested more than [%d] deep", maxArrayDepth)
+			return nil, b.err
 		}
 		for i := range b.args {
 			b.cast(i, elem)
@@ -51,6 +44,15 @@ var arrayFunction = &Function{
 			return b.Build(), nil
 		}, nil
 	},
+}
+
+// depth returns how many arrays are nested in each other in values of t.
+func depth(t Type) int {
+	n := 0
+	for ; t.Base == Array; t = t.Elem() {
+		n++
+	}
+	return n
 }
 
 // allFloats reports whether all of the values that are not the literal NULL are FLOATs.

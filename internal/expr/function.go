@@ -214,13 +214,21 @@ func overValues(args []Expr, at int, bind func([]Expr) (Expr, error)) (Expr, err
 	return mapValues(source, body)
 }
 
-// mapValues wraps a body over the values of source into Each, or Any when it is a predicate.
+// mapValues wraps a body over the values of source into Each, or Any when it is a predicate. Of arrays it makes an array of arrays.
 func mapValues(source, body Expr) (Expr, error) {
 	t := body.Type()
 	switch t.Base {
 	case Boolean:
 		return &Any{Source: source, Body: body}, nil
-	case Array, Other, Row:
+	case Array: // a list of lists, as the values of two sources are every pair
+		if each, ok := body.(*Each); !ok || each.T.Multi {
+			if depth(t) >= maxArrayDepth {
+				return nil, fault.InvalidSQL(fault.Span{}, "Arrays are nested more than [%d] deep", maxArrayDepth)
+			}
+			t = ArrayOf(t).NotNull()
+		}
+		return &Each{Source: source, Body: body, T: t}, nil
+	case Other, Row:
 		return nil, fault.InvalidSQL(fault.Span{}, "A function that returns [%s] can't be applied to the values of a multi-value string; "+
 			"convert it with MV_TO_ARRAY first", t)
 	case Null:

@@ -90,14 +90,14 @@ func (n *eachNode) eval(f *frame) (*vector.Vector, error) {
 	if err != nil {
 		return nil, err
 	}
-	if values.Type.Kind == vector.KindList {
+	if values.Type == n.t {
 		return flatten(values, s, n.t), nil
 	}
 	out := &vector.Vector{Type: n.t, Len: f.n, Offsets: s.start, Child: values}
 	if values.Const {
 		out.Child = values.Flat()
 	}
-	if values.Valid != nil {
+	if values.Valid != nil && values.Type.Kind != vector.KindList {
 		for i := range f.n {
 			if s.start[i+1]-s.start[i] == 1 && values.IsNull(int(s.start[i])) {
 				invalidate(out, i)

@@ -195,15 +195,23 @@ func AnyValue(x Expr, condition func(Expr) (Expr, error)) (Expr, error) {
 
 // overValues binds a function over the values of the multi-value argument at: bind gets the arguments with an Element in the place of
 // that argument and of its equals, so that a function of one multi-value string twice sees the same value twice, and of two different ones
-// every pair. A predicate becomes true if it is for some value.
+// every pair. What was mapped over a multi-value string counts as that string: UPPER(x) || x pairs each value with itself. A predicate
+// becomes true if it is for some value.
 func overValues(args []Expr, at int, bind func([]Expr) (Expr, error)) (Expr, error) {
 	source := args[at]
+	if each, ok := mappedValues(source); ok {
+		source = each.Source
+	}
 	elem := source.Type().Elem()
 	inner := make([]Expr, len(args))
 	for i, a := range args {
-		if Equal(a, source) {
+		each, mapped := mappedValues(a)
+		switch {
+		case Equal(a, source):
 			inner[i] = &Element{T: elem}
-		} else {
+		case mapped && Equal(each.Source, source):
+			inner[i] = each.Body
+		default:
 			inner[i] = liftElements(a, 0)
 		}
 	}
@@ -212,6 +220,12 @@ func overValues(args []Expr, at int, bind func([]Expr) (Expr, error)) (Expr, err
 		return nil, err
 	}
 	return mapValues(source, body)
+}
+
+// mappedValues returns e as the mapping of a multi-value string to another one.
+func mappedValues(e Expr) (*Each, bool) {
+	each, ok := e.(*Each)
+	return each, ok && each.T.Multi && each.Body.Type().Base != Null
 }
 
 // mapValues wraps a body over the values of source into Each, or Any when it is a predicate. Of arrays it makes an array of arrays.

@@ -19,7 +19,7 @@ func NewCast(x Expr, to Type, at fault.Span) (Expr, error) {
 		if to.Base == Array {
 			return &Cast{X: x, T: to}, nil
 		}
-		if to.IsCharacter() {
+		if from.IsCharacter() && to.IsCharacter() {
 			to.Multi = true
 			return retype(x, to), nil
 		}

@@ -140,8 +140,11 @@ func firstConditioned(terms []Expr) Expr {
 // newCaseOverValues maps a CASE over the values of source. A condition that is true for some value of source becomes the condition for
 // the value at hand.
 func newCaseOverValues(source Expr, whens []When, other Expr, at fault.Span) (Expr, error) {
+	if each, ok := mappedValues(source); ok {
+		source = each.Source
+	}
 	elem := source.Type().Elem()
-	within := func(e Expr) Expr { return perValue(liftElements(e, 0), liftElements(source, 0), elem) }
+	within := func(e Expr) Expr { return perValue(e, source, elem) }
 	inner := make([]When, len(whens))
 	for i, w := range whens {
 		inner[i] = When{Cond: within(w.Cond), Then: within(w.Then)}
@@ -156,8 +159,8 @@ func newCaseOverValues(source Expr, whens []When, other Expr, at fault.Span) (Ex
 	return mapValues(source, body)
 }
 
-// perValue replaces in e, which is in the body of a map over source, the source by its current value and predicates over all values of
-// the source by their body.
+// perValue puts e into the body of a map over source: it replaces the source by its current value, and mappings of the source and
+// predicates over all of its values by their body. Functions of lists see all of the source there, too.
 func perValue(e, source Expr, elem Type) Expr {
 	if Equal(e, source) {
 		return &Element{T: elem}
@@ -167,12 +170,22 @@ func perValue(e, source Expr, elem Type) Expr {
 		if Equal(x.Source, source) {
 			return x.Body
 		}
-		return x
+		return liftElements(x, 0)
 	case *Each:
-		if Equal(x.Source, source) && !x.Body.Type().Multi {
+		if Equal(x.Source, source) && x.T.Multi && !x.Body.Type().Multi {
 			return x.Body
 		}
-		return x
+		return liftElements(x, 0)
+	case *Loop, *Element:
+		return liftElements(x, 0)
+	case *Cast:
+		if x.T.Base == Array {
+			return liftElements(x, 0)
+		}
+	case *Call:
+		if x.Fn.SeesLists && x.Fn != isNullFunction && x.Fn != isNotNullFunction {
+			return liftElements(x, 0)
+		}
 	}
 	return mapOperands(e, func(c Expr) Expr { return perValue(c, source, elem) })
 }

@@ -248,8 +248,26 @@ func mapValues(source, body Expr) (Expr, error) {
 	case Null:
 		t.Base = Varchar
 	}
+	if plain, ok := withoutValues(body); ok {
+		return plain, nil
+	}
 	t.Multi, t.Nullable = true, true
 	return &Each{Source: source, Body: body, T: t}, nil
+}
+
+// withoutValues returns the body of a map where it turns out to read no value: COALESCE('a', x) is 'a' once, not for each value of x.
+func withoutValues(body Expr) (Expr, bool) {
+	folded, err := Fold(body, &Context{})
+	if err != nil {
+		return nil, false
+	}
+	reads := false
+	Walk(folded, func(e Expr) bool {
+		_, element := e.(*Element)
+		reads = reads || element
+		return !reads
+	})
+	return folded, !reads
 }
 
 // liftElements adds one to the depth of the elements of e that belong to an Each or Any around e.

@@ -130,22 +130,33 @@ func abs(v int64) int64 {
 	return v
 }
 
-// longZoneNames are the English names behind abbreviations that mean the same in every zone that has them.
+// longZoneNames are the English names behind abbreviations. An abbreviation that means something else elsewhere has its offset behind it.
 var longZoneNames = map[string]string{
 	"UTC": "Coordinated Universal Time", "GMT": "Greenwich Mean Time", "WET": "Western European Standard Time",
 	"WEST": "Western European Summer Time", "CET": "Central European Standard Time", "CEST": "Central European Summer Time",
 	"EET": "Eastern European Standard Time", "EEST": "Eastern European Summer Time", "MSK": "Moscow Standard Time",
-	"EST": "Eastern Standard Time", "EDT": "Eastern Daylight Time", "CDT": "Central Daylight Time", "MST": "Mountain Standard Time",
-	"MDT": "Mountain Daylight Time", "PST": "Pacific Standard Time", "PDT": "Pacific Daylight Time", "AKST": "Alaska Standard Time",
-	"AKDT": "Alaska Daylight Time", "HST": "Hawaii-Aleutian Standard Time", "JST": "Japan Standard Time", "KST": "Korean Standard Time",
+	"BST": "British Summer Time", "IST+01:00": "Irish Standard Time",
+	"EST": "Eastern Standard Time", "EDT": "Eastern Daylight Time", "CST-06:00": "Central Standard Time", "CDT-05:00": "Central Daylight Time",
+	"MST": "Mountain Standard Time", "MDT": "Mountain Daylight Time", "PST-08:00": "Pacific Standard Time", "PDT": "Pacific Daylight Time",
+	"AKST": "Alaska Standard Time", "AKDT": "Alaska Daylight Time", "HST": "Hawaii-Aleutian Standard Time", "AST": "Atlantic Standard Time",
+	"ADT": "Atlantic Daylight Time", "NST": "Newfoundland Standard Time", "NDT": "Newfoundland Daylight Time",
+	"CST-05:00": "Cuba Standard Time", "CDT-04:00": "Cuba Daylight Time", "SST": "Samoa Standard Time", "ChST": "Chamorro Standard Time",
+	"IST+02:00": "Israel Standard Time", "IDT": "Israel Daylight Time", "PKT": "Pakistan Standard Time", "IST+05:30": "India Standard Time",
+	"WIB": "Western Indonesia Time", "WITA": "Central Indonesia Time", "WIT": "Eastern Indonesia Time", "CST+08:00": "China Standard Time",
+	"HKT": "Hong Kong Standard Time", "PST+08:00": "Philippine Standard Time", "JST": "Japan Standard Time", "KST": "Korean Standard Time",
+	"AWST": "Australian Western Standard Time", "ACST": "Australian Central Standard Time", "ACDT": "Australian Central Daylight Time",
 	"AEST": "Australian Eastern Standard Time", "AEDT": "Australian Eastern Daylight Time", "NZST": "New Zealand Standard Time",
-	"NZDT": "New Zealand Daylight Time", "SAST": "South Africa Standard Time",
+	"NZDT": "New Zealand Daylight Time", "WAT": "West Africa Standard Time", "CAT": "Central Africa Time", "EAT": "East Africa Time",
+	"SAST": "South Africa Standard Time",
 }
 
 // appendZoneName prints the abbreviation or the long name of the zone, or its offset where there is no such name.
 func appendZoneName(dst []byte, ms, offset int64, zone *Zone, long bool) []byte {
 	name := zone.abbreviation(ms)
 	if long {
+		if known, ok := longZoneNames[string(appendOffset([]byte(name), offset))]; ok {
+			return append(dst, known...)
+		}
 		name = longZoneNames[name]
 	}
 	if name == "" || strings.HasPrefix(name, "+") || strings.HasPrefix(name, "-") {

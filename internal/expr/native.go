@@ -57,7 +57,7 @@ func (w *nativeWriter) write(e Expr) {
 		}
 		w.WriteByte(')')
 	case *And:
-		w.infix(" && ", x.Terms)
+		w.infix(" && ", withoutNotIn(x.Terms))
 	case *Or:
 		w.infix(" || ", withoutLists(x.Terms))
 	case *Not:
@@ -131,6 +131,21 @@ func (w *nativeWriter) infix(op string, terms []Expr) {
 	w.WriteByte(')')
 }
 
+// withoutNotIn are the terms of a conjunction with a comparison for each value that another is not.
+func withoutNotIn(terms []Expr) []Expr {
+	var out []Expr
+	for _, t := range terms {
+		if not, ok := t.(*Not); ok {
+			if in, ok := not.X.(*In); ok && in.writesEach() {
+				out = append(out, in.differences()...)
+				continue
+			}
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
 // withoutLists are the terms of a disjunction with a comparison for each value of a list.
 func withoutLists(terms []Expr) []Expr {
 	var out []Expr
@@ -183,17 +198,25 @@ func (w *nativeWriter) not(x *Not) {
 		return
 	}
 	in, ok := x.X.(*In)
-	if !ok || in.HasNull || len(in.Values) < 2 || in.writesOnce() {
+	if !ok || !in.writesEach() {
 		w.WriteString("(! ")
 		w.write(x.X)
 		w.WriteByte(')')
 		return
 	}
-	terms := make([]Expr, len(in.Values))
-	for i, v := range in.Values {
-		terms[i] = &Call{Fn: comparisonFunctions[opNe], Args: []Expr{in.X, &Literal{Value: v, T: in.X.Type()}}, T: Of(Boolean)}
+	w.infix(" && ", in.differences())
+}
+
+// writesEach reports whether the negation of a list is written as a comparison with each of its values.
+func (x *In) writesEach() bool { return !x.HasNull && len(x.Values) >= 2 && !x.writesOnce() }
+
+// differences are the comparisons that the negation of a list stands for.
+func (x *In) differences() []Expr {
+	terms := make([]Expr, len(x.Values))
+	for i, v := range x.Values {
+		terms[i] = &Call{Fn: comparisonFunctions[opNe], Args: []Expr{x.X, &Literal{Value: v, T: x.X.Type()}}, T: Of(Boolean)}
 	}
-	w.infix(" && ", terms)
+	return terms
 }
 
 func (w *nativeWriter) call(c *Call) {

@@ -34,6 +34,12 @@ func init() { // the forms write calls, whose forms these are
 	for _, name := range []string{"SIN", "COS", "TAN", "COT", "ASIN", "ACOS", "ATAN", "ATAN2", "EXP", "LN", "LOG10", "POWER", "DEGREES", "RADIANS"} {
 		nativeForms[name] = func(w *nativeWriter, args []Expr) bool { return w.plainCall(name, withoutNumberCasts(args)) }
 	}
+	for name, sign := range map[string]string{"IS TRUE": ">", "IS NOT FALSE": ">", "IS FALSE": "<=", "IS NOT TRUE": "<="} { // as numbers
+		nativeForms[name] = func(w *nativeWriter, args []Expr) bool {
+			w.infix(" "+sign+" ", []Expr{args[0], &Literal{Value: int64(0), T: Of(BigInt).NotNull()}})
+			return true
+		}
+	}
 	for _, name := range []string{"GREATEST", "LEAST", "ARRAY_TO_STRING", "ARRAY_TO_MV"} {
 		nativeForms[name] = func(w *nativeWriter, args []Expr) bool { return w.plainCall(name, withoutCasts(args)) }
 	}

@@ -79,7 +79,7 @@ func Translate(n plan.Node, o Options) (Plan, error) {
 	tables := tableColumns(n)
 	written := constantsOf(n)
 	apart := isUnion(n)
-	n = plan.Optimize(computedKeys(namedRows(n)), plan.Options{Context: o.Expr, Off: offRules, KeepFilters: true})
+	n = plan.Optimize(computedKeys(truthsAsked(namedRows(n))), plan.Options{Context: o.Expr, Off: offRules, KeepFilters: true})
 	switch x := n.(type) {
 	case *plan.Write:
 		n = x.Input

@@ -329,7 +329,7 @@ func (s *stage) project(x *plan.Project) (*stage, error) {
 func (s *stage) compute(x *plan.Project) {
 	cols := make([]expr.Expr, len(x.Exprs))
 	for i, e := range x.Exprs {
-		cols[i] = value(s.over(e))
+		cols[i] = shown(value(s.over(e)))
 	}
 	if !s.computeRows(cols, x.Names) {
 		s.cols = cols

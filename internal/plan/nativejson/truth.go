@@ -1,0 +1,236 @@
+package nativejson
+
+import (
+	"slices"
+
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/plan"
+)
+
+// What is true, false or neither. Where only truth counts, in a condition, tests of it say no more than what they test; where its value is shown they stay,
+// and a CASE of truths is the junction of its branches.
+
+// truthsAsked leaves tests for truth out of the conditions of a plan.
+func truthsAsked(n plan.Node) plan.Node {
+	old := n.Inputs()
+	if len(old) == 0 {
+		return n
+	}
+	in := make([]plan.Node, len(old))
+	for i, c := range old {
+		in[i] = truthsAsked(c)
+	}
+	n = plan.WithInputs(n, in)
+	if x, ok := n.(*plan.Filter); ok {
+		return &plan.Filter{Input: x.Input, Cond: asked(x.Cond)}
+	}
+	return n
+}
+
+// asked is a condition of which only matters whether it is true.
+func asked(e expr.Expr) expr.Expr {
+	terms := func(list []expr.Expr) []expr.Expr {
+		out := make([]expr.Expr, len(list))
+		for i, t := range list {
+			out[i] = asked(t)
+		}
+		return out
+	}
+	switch x := e.(type) {
+	case *expr.And:
+		return &expr.And{Terms: terms(x.Terms)}
+	case *expr.Or:
+		return &expr.Or{Terms: terms(x.Terms)}
+	case *expr.Call:
+		switch x.Fn.Name {
+		case "IS TRUE":
+			return asked(x.Args[0])
+		case "IS FALSE":
+			if c := opposite(x.Args[0]); c != nil {
+				return c
+			}
+		}
+	}
+	return e
+}
+
+var opposites = map[string]string{"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<", "IS NULL": "IS NOT NULL", "IS NOT NULL": "IS NULL"}
+
+// opposite is the comparison that is true where e is false; nil: e is none.
+func opposite(e expr.Expr) expr.Expr {
+	c, ok := e.(*expr.Call)
+	if !ok || opposites[c.Fn.Name] == "" {
+		return nil
+	}
+	out := *c
+	out.Fn = expr.MustLookup(opposites[c.Fn.Name])
+	return &out
+}
+
+// shown is what is computed, with what it says of truths in the words of the reference.
+func shown(e expr.Expr) expr.Expr {
+	return expr.Rewrite(e, func(e expr.Expr) expr.Expr {
+		switch x := e.(type) {
+		case *expr.Not:
+			if c, ok := x.X.(*expr.Call); ok && truthTests[c.Fn.Name] != "" {
+				return shownTest(truthTests[c.Fn.Name], c.Args[0])
+			}
+			if c := opposite(x.X); c != nil {
+				return c
+			}
+		case *expr.Call:
+			return shownCall(x)
+		case *expr.Case:
+			return shownCase(x)
+		}
+		return e
+	})
+}
+
+// truthTests are the tests for truth with their negations.
+var truthTests = map[string]string{"IS TRUE": "IS NOT TRUE", "IS NOT TRUE": "IS TRUE", "IS FALSE": "IS NOT FALSE", "IS NOT FALSE": "IS FALSE"}
+
+// shownTest is a test for truth of e; where e is true or false it is e or the opposite.
+func shownTest(name string, e expr.Expr) expr.Expr {
+	if !e.Type().Nullable {
+		if name == "IS TRUE" || name == "IS NOT FALSE" {
+			return e
+		}
+		if c := opposite(e); c != nil {
+			return c
+		}
+		return &expr.Not{X: e}
+	}
+	return &expr.Call{Fn: expr.MustLookup(name), Args: []expr.Expr{e}, T: expr.Of(expr.Boolean).NotNull()}
+}
+
+func shownCall(x *expr.Call) expr.Expr {
+	if truthTests[x.Fn.Name] != "" {
+		return shownTest(x.Fn.Name, x.Args[0])
+	}
+	if x.Fn.Name == "=" && len(x.Args) == 2 && x.Args[0].Type().Base == expr.Boolean && isAlways(x.Args[1]) {
+		return x.Args[0]
+	}
+	if len(x.Args) == 0 || flipped[x.Fn.Name] == "" && !slices.Contains([]string{"LIKE", "IS NULL", "IS NOT NULL"}, x.Fn.Name) {
+		return x
+	}
+	if t := x.Args[0].Type(); t.Multi || t.Base == expr.Array || t.Base == expr.Other {
+		return x
+	}
+	for _, a := range x.Args[1:] {
+		if _, constant := a.(*expr.Literal); !constant {
+			return x
+		}
+	}
+	of := func(e expr.Expr) expr.Expr {
+		call := *x
+		call.Args = append([]expr.Expr{e}, x.Args[1:]...)
+		v, constant := e.(*expr.Literal)
+		if !constant {
+			return &call
+		}
+		return ofConstant(&call, v)
+	}
+	switch c := stripCasts(x.Args[0]).(type) {
+	case *expr.Case:
+		if !isLarge(c) {
+			return branchesShown(c, of)
+		}
+	case *expr.Call:
+		if (c.Fn.Name == "COALESCE" || c.Fn.Name == "NVL") && len(c.Args) == 2 && !c.T.Multi {
+			known := notNull(c.Args[0])
+			return branchesShown(&expr.Case{Whens: []expr.When{{Cond: known, Then: c.Args[0]}}, Else: c.Args[1], T: c.T}, of)
+		}
+	}
+	return x
+}
+
+// ofConstant is what a test says of a constant.
+func ofConstant(x *expr.Call, v *expr.Literal) expr.Expr {
+	holding := func(b bool) expr.Expr {
+		if b {
+			return always
+		}
+		return never
+	}
+	switch x.Fn.Name {
+	case "IS NULL", "IS NOT NULL":
+		return holding((v.Value == nil) == (x.Fn.Name == "IS NULL"))
+	case "LIKE":
+		if folded, err := expr.Fold(x, nil); err == nil {
+			return folded
+		}
+		return x
+	}
+	l, _ := x.Args[1].(*expr.Literal)
+	return holding(v.Value != nil && l.Value != nil && holds(x.Fn.Name, compareValues(v.Value, l.Value)))
+}
+
+func shownCase(x *expr.Case) expr.Expr {
+	out := &expr.Case{Else: x.Else, T: x.T}
+	for _, when := range x.Whens {
+		out.Whens = append(out.Whens, expr.When{Cond: asked(when.Cond), Then: when.Then})
+	}
+	if x.T.Base == expr.Boolean && !isLarge(x) {
+		return branchesShown(out, func(e expr.Expr) expr.Expr { return e })
+	}
+	return out
+}
+
+// branchesShown is a test of a CASE as the junction of the tests of its branches.
+func branchesShown(c *expr.Case, test func(expr.Expr) expr.Expr) expr.Expr {
+	var some, before []expr.Expr
+	add := func(cond, then expr.Expr) {
+		t := test(then)
+		if l, ok := t.(*expr.Literal); ok && (l.Value == int64(0) || l.Value == nil && then.Type().Base != expr.Boolean) {
+			return
+		}
+		var terms []expr.Expr
+		if cond != nil {
+			terms = append(terms, shownTest("IS TRUE", cond))
+		}
+		if !isAlways(t) {
+			terms = append(terms, plan.Split(t)...)
+		}
+		for _, b := range before {
+			terms = append(terms, shownTest("IS NOT TRUE", b))
+		}
+		if len(terms) == 0 {
+			terms = append(terms, always)
+		}
+		some = append(some, plan.Conjunction(terms))
+	}
+	for _, when := range c.Whens {
+		add(when.Cond, when.Then)
+		before = append(before, when.Cond)
+	}
+	otherwise := c.Else
+	if otherwise == nil {
+		otherwise = &expr.Literal{T: c.T}
+	}
+	add(nil, otherwise)
+	switch len(some) {
+	case 0:
+		return never
+	case 1:
+		return some[0]
+	}
+	return &expr.Or{Terms: withoutImplied(some)}
+}
+
+// withoutImplied leaves out of the terms of a disjunction that there is a value where another term is that there is none.
+func withoutImplied(terms []expr.Expr) []expr.Expr {
+	out := slices.Clone(terms)
+	for _, t := range terms {
+		missing, ok := t.(*expr.Call)
+		if !ok || missing.Fn.Name != "IS NULL" {
+			continue
+		}
+		for i, o := range out {
+			if a, ok := o.(*expr.And); ok {
+				out[i] = plan.Conjunction(slices.DeleteFunc(slices.Clone(a.Terms), func(e expr.Expr) bool { return expr.Equal(e, notNull(missing.Args[0])) }))
+			}
+		}
+	}
+	return out
+}

@@ -66,6 +66,8 @@ func TestExplainsOfNumbers(t *testing.T) {
 		{"SELECT x = 3 FROM c_types", `"expression":"(\"x\" == 3.0)"`},
 		{"SELECT SUM(CASE WHEN s2 = 'red' THEN d ELSE 0 END) FROM c_types", `"expression":"case_searched((\"s2\" == 'red'),\"d\",0.0)"`},
 		{"SELECT AVG(CASE WHEN s2 = 'red' THEN 1 ELSE 0 END) FROM c_types", `{"type":"count","name":"a0:count"}]`},
+		{"SELECT SUM(CAST(i AS DOUBLE)), BIT_AND(i) FROM c_types", `[{"type":"doubleSum","name":"a0","fieldName":"i"},`},
+		{"SELECT LATEST(i, 16) FROM c_types", `[{"type":"longLast","name":"a0","fieldName":"i","timeColumn":"__time"}]`},
 		{"SELECT AVG(CASE WHEN s2 = 'red' THEN i END) FROM c_types", `{"type":"longSum","name":"a0:sum","fieldName":"i"},"filter":{"type":"equals","column":"s2"`},
 	} {
 		explains(t, c.sql, c.want)
@@ -149,6 +151,43 @@ func plansAs(t *testing.T, sql, part string) {
 	if !strings.Contains(got.Plan, part) {
 		t.Errorf("%s: plan %s\nwant it with %s", sql, got.Plan, part)
 	}
+}
+
+// Computed columns that the reference gave for truths, and for tests of what has branches.
+func TestExplainsOfTruths(t *testing.T) {
+	for _, c := range []struct{ sql, want string }{
+		{"(i > 3) IS TRUE", `((\"i\" > 3) > 0)`},
+		{"(i > 3 OR s = 'a') IS NOT TRUE", `(((\"i\" > 3) || (\"s\" == 'a')) <= 0)`},
+		{"NOT ((i > 3) IS NOT TRUE)", `((\"i\" > 3) > 0)`},
+		{"(s IS NULL) IS FALSE", `notnull(\"s\")`},
+		{"CASE WHEN (i > 3) IS FALSE THEN 1 ELSE 2 END", `case_searched((\"i\" <= 3),1,2)`},
+		{"CASE WHEN i > 3 THEN TRUE END", `(((\"i\" > 3) > 0) || (null && ((\"i\" > 3) <= 0)))`},
+		{"CASE WHEN i > 3 THEN FALSE ELSE s = 'a' END", `((\"s\" == 'a') && ((\"i\" > 3) <= 0))`},
+		{"CASE WHEN i > 3 THEN 1 WHEN i > 2 THEN 2 ELSE 3 END = 2", `(((\"i\" > 2) > 0) && ((\"i\" > 3) <= 0))`},
+		{"COALESCE(i, 0) = 0", `((\"i\" == 0) || isnull(\"i\"))`},
+		{"COALESCE(s, 'x') LIKE 'y'", `(notnull(\"s\") && like(\"s\",'y'))`},
+		{"NULLIF(s, 'a') = 'b'", `((\"s\" == 'b') && ((\"s\" == 'a') <= 0))`},
+		{"tm NOT IN (1, 2) AND i > 3", `((\"tm\" != 1) && (\"tm\" != 2) && (\"i\" > 3))`},
+	} {
+		explains(t, "SELECT "+c.sql+" FROM c_types", `"expression":"`+c.want+`"`)
+	}
+}
+
+// Filters that the reference gave for comparisons of buckets of time.
+func TestExplainsOfBuckets(t *testing.T) {
+	at := func(ends string) string {
+		return `"filter":{"type":"range","column":"__time","matchValueType":"LONG",` + ends
+	}
+	for _, c := range []struct{ cond, want string }{
+		{"FLOOR(__time TO DAY) > TIMESTAMP '2020-01-01'", at(`"lower":"1577923200000"}`)},
+		{"FLOOR(__time TO DAY) < TIMESTAMP '2020-01-01 10:00:00'", at(`"upper":"1577923200000","upperOpen":true}`)},
+		{"FLOOR(__time TO DAY) = TIMESTAMP '2020-01-01'", at(`"lower":1577836800000,"upper":1577923200000,"upperOpen":true}`)},
+		{"FLOOR(__time TO DAY) = TIMESTAMP '2020-01-01 10:00:00'", `"filter":{"type":"false"}`},
+	} {
+		explains(t, "SELECT COUNT(*) FILTER (WHERE "+c.cond+") FROM c_types", c.want)
+	}
+	explains(t, "SELECT COUNT(*) FROM c_types WHERE FLOOR(__time TO YEAR) < TIMESTAMP '2020-01-01' OR MV_OVERLAP(mv, ARRAY['a', 'b']) OR s = 'x'",
+		`{"type":"range","column":"__time","matchValueType":"LONG","upper":1577836800000,"upperOpen":true},{"type":"in","dimension":"mv","values":["a","b"]}`)
 }
 
 // Filters that the reference gave for selectors of a column, where filters of the older types are asked for.

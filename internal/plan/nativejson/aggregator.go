@@ -66,7 +66,7 @@ func (g *grouped) aggregator(i int) {
 			add(obj("type", "count", "name", name), cond, name)
 			return
 		}
-		add(obj("type", sumKind(value), "name", name, "fieldName", g.virtuals.column(value)), cond, name)
+		add(obj("type", sumKind(value), "name", name, "fieldName", g.field(value)), cond, name)
 	case "GROUPING":
 		fields := make([]string, len(args))
 		for j, a := range args {
@@ -88,12 +88,12 @@ func (g *grouped) aggregator(i int) {
 				known = and(known, cond)
 			}
 		}
-		add(obj("type", sumKind(value), "name", sum, "fieldName", g.virtuals.column(value)), cond, sum)
+		add(obj("type", sumKind(value), "name", sum, "fieldName", g.field(value)), cond, sum)
 		add(obj("type", "count", "name", count), known, count)
 		fields := []object{obj("type", "fieldAccess", "fieldName", sum), obj("type", "fieldAccess", "fieldName", count)}
 		g.posts = append(g.posts, obj("type", "arithmetic", "name", name, "fn", "quotient", "fields", fields))
 	case "APPROX_COUNT_DISTINCT":
-		field := g.virtuals.column(withoutCast(args[0]))
+		field := g.field(args[0])
 		if args[0].Type().Base == expr.Other {
 			add(obj("type", "hyperUnique", "name", name, "fieldName", field, "isInputHyperUnique", false, "round", true), cond, name)
 			return
@@ -102,7 +102,7 @@ func (g *grouped) aggregator(i int) {
 		add(obj("type", "cardinality", "name", name, "fields", []object{dim}, "byRow", false, "round", true), cond, name)
 	case "BIT_AND", "BIT_OR", "BIT_XOR":
 		fn := map[string]string{"BIT_AND": "bitwiseAnd", "BIT_OR": "bitwiseOr", "BIT_XOR": "bitwiseXor"}[call.Agg.Name]
-		field := g.virtuals.column(args[0])
+		field := g.field(args[0])
 		fold := fn + `("__acc", "` + field + `")`
 		// Clients compare the text as it is: the reference puts the name in place of the field's wherever that occurs in fold.
 		combine := strings.ReplaceAll(fold, field, name)
@@ -122,6 +122,11 @@ func (g *grouped) aggregator(i int) {
 	default:
 		add(g.simple(call, args, name), cond, name)
 	}
+}
+
+// field is the column that an aggregator reads: it converts by itself.
+func (g *grouped) field(e expr.Expr) string {
+	return g.virtuals.column(withoutCast(e))
 }
 
 // finalizing is the post-aggregator that makes a result of what an aggregator ends with; "": that is one.
@@ -164,7 +169,7 @@ func (g *grouped) collected(call *plan.AggCall, args []expr.Expr, name string) o
 	if call.Agg.Name == "ARRAY_CONCAT_AGG" {
 		one = all
 	}
-	field := g.virtuals.column(args[0])
+	field := g.field(args[0])
 	out := obj("type", "expression", "name", name, "fields", []string{field}, "accumulatorIdentifier", "__acc", "initialValue", none,
 		"initialCombineValue", none, "isNullUnlessAggregated", true, "shouldAggregateNullInputs", call.Agg.Name == "ARRAY_AGG",
 		"shouldCombineAggregateNullInputs", false, "fold", one+`("__acc", "`+field+`")`, "combine", all+`("__acc", "`+name+`")`)
@@ -191,7 +196,7 @@ func (g *grouped) simple(call *plan.AggCall, args []expr.Expr, name string) obje
 	}
 	out := obj("type", kind, "name", name)
 	if len(args) > 0 {
-		out.set("fieldName", g.virtuals.column(args[0]))
+		out.set("fieldName", g.field(args[0]))
 	}
 	if strings.HasSuffix(suffix, "st") {
 		out.set("timeColumn", g.virtuals.column(args[1]))
@@ -202,7 +207,7 @@ func (g *grouped) simple(call *plan.AggCall, args []expr.Expr, name string) obje
 			size = call.Agg.Params[0]
 		}
 		out.set("maxStringBytes", size)
-	} else {
+	} else if suffix == "" { // numbers have no size
 		for i, p := range call.Agg.Params {
 			out.set("param"+strconv.Itoa(i), p)
 		}

@@ -42,7 +42,8 @@ func (s *stage) filterSpec(e expr.Expr, v *virtuals) any {
 		return nil
 	}
 	f := &filters{w: s.w, v: v}
-	out := combined(f.write(plain(e)))
+	e = plain(e)
+	out := f.withTimesAsTexts(e, combined(f.write(e)))
 	if out.get("type") == "true" {
 		return nil
 	}
@@ -173,16 +174,13 @@ func (f *filters) write(e expr.Expr) object {
 	return f.expression(e)
 }
 
-// and joins terms.
-func (f *filters) and(terms []expr.Expr) object { return joined("and", f.writeAll("and", terms)) }
-
-// writeAll writes terms; those that are a junction of the same kind become several.
-func (f *filters) writeAll(kind string, terms []expr.Expr) []object {
+// and joins terms; those that are a conjunction become several.
+func (f *filters) and(terms []expr.Expr) object {
 	var out []object
 	for _, t := range terms {
-		out = append(out, operandsOf(kind, f.write(t))...)
+		out = append(out, operandsOf("and", f.write(t))...)
 	}
-	return out
+	return joined("and", out)
 }
 
 func (o object) get(name string) any {
@@ -205,7 +203,15 @@ func (f *filters) or(terms []expr.Expr) object {
 		}
 		values[column] = append(values[column], value)
 	}
-	for _, field := range f.writeAll("or", terms) {
+	var written []object
+	own := map[int]bool{} // lists that the statement does not write as equalities
+	for _, t := range terms {
+		if c, ok := t.(*expr.Call); ok && c.Fn.Name == "MV_OVERLAP" {
+			own[len(written)] = true
+		}
+		written = append(written, operandsOf("or", f.write(t))...)
+	}
+	for i, field := range written {
 		if slices.ContainsFunc(fields, func(o object) bool { return o.get("type") == "equals" && reflect.DeepEqual(o, field) }) {
 			continue
 		}
@@ -216,7 +222,7 @@ func (f *filters) or(terms []expr.Expr) object {
 				continue
 			}
 			add(c, v)
-		case field.get("type") == "in":
+		case field.get("type") == "in" && !own[i]:
 			list, _ := field.get("values").([]any)
 			for _, v := range list {
 				add(field.get("dimension"), v)
@@ -382,6 +388,9 @@ func (f *filters) call(x *expr.Call) object {
 	}
 	if len(x.Args) != 2 || flipped[op] == "" {
 		return f.expression(x)
+	}
+	if o := f.floorRange(x); o != nil {
+		return o
 	}
 	left, right := x.Args[0], x.Args[1]
 	if _, ok := left.(*expr.Literal); ok {

@@ -495,8 +495,9 @@ func (g *grouped) timeField() map[string]any {
 	if g.s.isOfJoin() {
 		return nil
 	}
+	var found map[string]any
 	byKeys := !slices.ContainsFunc(g.s.keys, func(k plan.SortKey) bool { return !slices.Contains(g.dimNames, g.out[k.Column].name) })
-	if g.s.limit >= 0 && g.s.group.having == nil && byKeys {
+	if g.s.limit >= 0 && g.s.group.having == nil && g.s.group.node.Sets == nil && byKeys {
 		return nil
 	}
 	for i, d := range g.s.group.dims {
@@ -508,8 +509,11 @@ func (g *grouped) timeField() map[string]any {
 		if err != nil {
 			continue
 		}
-		return map[string]any{"timestampResultField": g.dimNames[i], "timestampResultFieldGranularity": string(text),
+		if found != nil {
+			return nil // which of several is the rows' time can't be said
+		}
+		found = map[string]any{"timestampResultField": g.dimNames[i], "timestampResultFieldGranularity": string(text),
 			"timestampResultFieldInOriginalDimensions": i}
 	}
-	return nil
+	return found
 }

@@ -173,6 +173,26 @@ func TestExplainsOfTruths(t *testing.T) {
 	}
 }
 
+// Columns that a condition gives one value are constants where a projection reads them, and only there.
+func TestExplainsOfFixedColumns(t *testing.T) {
+	red, key := `"virtualColumns":[{"type":"expression","name":"v0","expression":"'red'","outputType":"STRING"}]`, `"dimensions":[{"type":"default","dimension":"`
+	for _, c := range []struct{ sql, want string }{
+		{"SELECT id, s, s2, ns, l FROM c_types WHERE s2 = 'red'", `"columns":["id","l","ns","s","s2"]`},
+		{"SELECT s2, s FROM c_types WHERE s2 = 'red'", red},
+		{"SELECT s, s2 FROM c_types WHERE s2 = 'red' AND i > 3", red},
+		{"SELECT i, s2 FROM (SELECT s2, i FROM c_types LIMIT 5) WHERE s2 = 'red'", red},
+		{"SELECT s2, MAX(i) FROM c_types WHERE s2 = 'red' GROUP BY s2", key + `s2"`},
+		{"SELECT s2, MAX(i), MAX(l) FROM c_types WHERE s2 = 'red' GROUP BY s2", red},
+		{"SELECT s2, COUNT(*) FROM c_types WHERE s2 = 'red' AND __time > TIMESTAMP '2020-01-01' GROUP BY s2", red},
+		{"SELECT MAX(i), s2 FROM c_types WHERE s2 = 'red' GROUP BY s2", `"postAggregations":[{"type":"expression","name":"p0","expression":"'red'"}]`},
+		{"SELECT s2, s2, COUNT(*) FROM c_types WHERE s2 = 'red' GROUP BY s2", `{"type":"expression","name":"p1","expression":"'red'"}]`},
+		{"SELECT COUNT(*), s2, i FROM c_types WHERE s2 = 'red' AND l = 3 GROUP BY s2, i ORDER BY 1", key + `i","outputName":"d1"`},
+		{"SELECT c, s2 FROM (SELECT s2, COUNT(*) AS c FROM c_types GROUP BY s2) WHERE c = 3", `"expression":"3"`},
+	} {
+		explains(t, c.sql, c.want)
+	}
+}
+
 // Filters that the reference gave for comparisons of buckets of time.
 func TestExplainsOfBuckets(t *testing.T) {
 	at := func(ends string) string {

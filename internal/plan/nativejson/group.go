@@ -62,11 +62,16 @@ func (s *stage) groupQuery() (*result, error) {
 			g.aggNames = append(g.aggNames, "")
 		}
 	}
+	fixed := s.constantOutputs()
 	for _, e := range s.cols {
-		if constants != nil {
-			e = s.group.withKeys(e)
+		e = withConstants(e, fixed)
+		name := ""
+		if isColumn(e) {
+			name = g.output(e)
+		} else {
+			name = g.computed(e)
 		}
-		g.out = append(g.out, column{g.output(e), g.outputType(e)})
+		g.out = append(g.out, column{name, g.outputType(e)})
 	}
 	r := &result{signature: g.out, pick: s.pick, reads: s.reads}
 	switch {
@@ -277,6 +282,11 @@ func (g *grouped) output(e expr.Expr) string {
 			return g.postNames[i]
 		}
 	}
+	return g.computed(e)
+}
+
+// computed returns a new column of the query for e, which is over keys and aggregates.
+func (g *grouped) computed(e expr.Expr) string {
 	name := g.postPrefix + strconv.Itoa(len(g.postExprs))
 	g.posts = append(g.posts, obj("type", "expression", "name", name, "expression", g.s.w.native(g.named(e))))
 	g.postExprs, g.postNames = append(g.postExprs, e), append(g.postNames, name)

@@ -73,5 +73,9 @@ func (s *stage) inTableOrder() {
 	for i, e := range s.cols {
 		cols[i] = moved(e)
 	}
-	s.group, s.cols = &group{node: &node, dims: dims, args: g.args, having: moved(g.having)}, cols
+	fixed := map[int]*expr.Literal{}
+	for k, l := range g.fixed {
+		fixed[to[k]] = l
+	}
+	s.group, s.cols = &group{node: &node, dims: dims, args: g.args, having: moved(g.having), fixed: fixed}, cols
 }

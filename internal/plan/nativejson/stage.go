@@ -65,6 +65,8 @@ type group struct {
 	// dims are the keys, args the columns of the Aggregate's input, over the stage's datasource.
 	dims, args []expr.Expr
 	having     expr.Expr
+	// fixed are the keys that a condition gives one value.
+	fixed map[int]*expr.Literal
 }
 
 func (w *writer) newStage(source object, in []column) *stage {
@@ -337,10 +339,14 @@ func (s *stage) compute(x *plan.Project) {
 }
 
 func (s *stage) aggregate(x *plan.Aggregate) {
-	s.cols = s.withFixed(s.cols, s.fixed())
-	g := &group{node: x, args: s.cols}
-	for _, k := range x.Keys {
+	values := s.fixed()
+	s.cols = s.withFixed(s.cols, values, s.keysAndArgs(x))
+	g := &group{node: x, args: s.cols, fixed: map[int]*expr.Literal{}}
+	for i, k := range x.Keys {
 		g.dims = append(g.dims, s.cols[k])
+		if c, ok := s.cols[k].(*expr.Column); ok && values[c.Index] != nil {
+			g.fixed[i] = values[c.Index]
+		}
 	}
 	s.group = g
 	s.cols = nil

@@ -129,6 +129,8 @@ func BenchmarkQueries(b *testing.B) {
 		{"star_tenth", star(500)},
 		{"sort_long", &plan.Sort{Input: benchScan(nil, "m1", "d25"), Keys: []plan.SortKey{{}}, Limit: -1}},
 		{"top_long", &plan.Sort{Input: benchScan(nil, "m1", "d25"), Keys: []plan.SortKey{{Desc: true}}, Limit: 100}},
+		{"join_facts", &plan.Aggregate{Input: &plan.Join{Left: benchScan(nil, "m1", "d250"), Right: benchScan(nil, "m1", "d250"), Keys: []plan.EquiKey{{}, {Left: 1, Right: 1}}},
+			Aggs: typed([]vector.Type{long, str, long, str}, call("COUNT", long))}},
 		{"window_user", first("user")},
 		{"window_long", first("m1")},
 		{"filter_like", group(benchScan(likeExpr(b, textCol("d5k"), "%er 0__2"), "d5k", "m1"), nil, call("SUM", long, 1))},

@@ -48,7 +48,7 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 7, "times each query is measured")
 	flag.IntVar(&o.loads, "loads", 3, "times each load is measured (work ingest)")
 	flag.DurationVar(&o.seconds, "seconds", 5*time.Second, "how long each number of clients asks")
-	flag.StringVar(&o.only, "only", "queries,ingest,size,clients,ssb-flat,ssb-star,clickbench", "work to do, of: queries ingest size clients ssb-flat ssb-star clickbench, and cold: event queries, each the first of a process with cold caches, and flights: real data of an npm package, which npm fetches")
+	flag.StringVar(&o.only, "only", "queries,ingest,size,clients,ssb-flat,ssb-star,decisions,clickbench", "work to do, of: queries ingest size clients ssb-flat ssb-star decisions clickbench, and cold: event queries, each the first of a process with cold caches, and flights: real data of an npm package, which npm fetches")
 	flag.StringVar(&o.engines, "engines", "henge,duckdb,chdb", "engines that take part, Henge first; also duckdb-parquet, which reads files of Parquet for each query, and reference")
 	flag.StringVar(&o.reference, "reference", "", "address of the Router of a running reference system, as http://127.0.0.1:8888, on the same file system")
 	flag.StringVar(&o.query, "query", "", "regular expression of the names of queries to ask")
@@ -137,7 +137,7 @@ func summarize(r *report, path string) error {
 }
 
 // works are the names of what can be chosen.
-var works = []string{"queries", "ingest", "size", "clients", "cold", "ssb-flat", "ssb-star", "clickbench", "flights"}
+var works = []string{"queries", "ingest", "size", "clients", "cold", "ssb-flat", "ssb-star", "decisions", "clickbench", "flights"}
 
 // work does what was chosen.
 func (r *race) work(ctx context.Context, chosen []string, o options) error {
@@ -175,6 +175,16 @@ func (r *race) work(ctx context.Context, chosen []string, o options) error {
 			}
 		}
 		if err := r.queries(ctx, "Star Schema Benchmark, star", ssbQueries(false)); err != nil {
+			return err
+		}
+	}
+	if slices.Contains(chosen, "decisions") {
+		for _, t := range newDecisions(o.rows).tables() {
+			if err := r.load(ctx, t, ndjson, 1); err != nil {
+				return err
+			}
+		}
+		if err := r.queries(ctx, "Decision support", decisionsQueries()); err != nil {
 			return err
 		}
 	}

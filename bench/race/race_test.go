@@ -158,3 +158,22 @@ func TestACommandKeepsToItsProcessors(t *testing.T) {
 		}
 	}
 }
+
+func TestDecisionsQueriesAreInTheWordsOfEachEngine(t *testing.T) {
+	list := decisionsQueries()
+	if len(list) != 22 {
+		t.Fatalf("%d questions", len(list))
+	}
+	for _, q := range list {
+		for d, sql := range q.sql {
+			if strings.ContainsAny(sql, "{}") {
+				t.Errorf("%s, %s: %s", q.name, d, sql)
+			}
+		}
+	}
+	for d, want := range map[dialect]string{hengeSQL: "items.__time<TIMESTAMP '1998-09-03'", duckSQL: "items.__time<904780800000", clickSQL: "items.__time<904780800000"} {
+		if sql := list[0].sql[d]; !strings.Contains(sql, want) {
+			t.Errorf("%s: %s", d, sql)
+		}
+	}
+}

@@ -250,20 +250,30 @@ type orderKey struct {
 
 // overItems returns e over the columns of the select list, nil if it needs others.
 func overItems(e expr.Expr, items []item) expr.Expr {
+	column := func(i int) expr.Expr {
+		t := items[i].x.Type()
+		if t.Multi {
+			t = t.Elem()
+		}
+		return &expr.Column{Index: i, Name: items[i].name, T: t}
+	}
 	for i := range items {
 		if expr.Equal(items[i].x, e) {
-			t := e.Type()
-			if t.Multi {
-				t = t.Elem()
-			}
-			return &expr.Column{Index: i, Name: items[i].name, T: t}
+			return column(i)
 		}
 	}
 	if _, ok := e.(*expr.Column); ok {
 		return nil
 	}
 	missing := false
-	out := plan.MapOperands(e, func(c expr.Expr) expr.Expr {
+	out := overSingles(e, func(source, body expr.Expr) expr.Expr {
+		for i := range items {
+			if isMap(items[i].x, source, body) {
+				return column(i)
+			}
+		}
+		return nil
+	}, func(c expr.Expr) expr.Expr {
 		by := overItems(c, items)
 		if by == nil {
 			missing = true
@@ -274,7 +284,7 @@ func overItems(e expr.Expr, items []item) expr.Expr {
 	if missing {
 		return nil
 	}
-	return withoutLoops(out)
+	return out
 }
 
 // orderBy binds ORDER BY. Names of the select list come before columns.

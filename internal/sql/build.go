@@ -302,7 +302,15 @@ func (g *grouping) rewrite(e expr.Expr) expr.Expr {
 	}
 	c, ok := e.(*expr.Column)
 	if !ok {
-		return withoutLoops(plan.MapOperands(e, g.rewrite))
+		return overSingles(e, func(source, body expr.Expr) expr.Expr {
+			for i, k := range g.keys {
+				if isMap(k, source, body) {
+					c := g.node.Columns()[i]
+					return &expr.Column{Index: i, Name: c.Name, T: c.Type}
+				}
+			}
+			return nil
+		}, g.rewrite)
 	}
 	switch {
 	case c.Index >= correlatedBase:
@@ -324,19 +332,58 @@ func (g *grouping) rewrite(e expr.Expr) expr.Expr {
 	return c
 }
 
-// withoutLoops turns a map over the values of what is, once grouped, a single value into the body for that value.
-func withoutLoops(e expr.Expr) expr.Expr {
+// overSingles rewrites the operands of e, which is no column. In maps over the values of a multi-value string, single returns what holds the
+// results of the map of source with body one by one, nil if nothing does; where the source is a single value, too, there is no map any more.
+func overSingles(e expr.Expr, single func(source, body expr.Expr) expr.Expr, rewrite func(expr.Expr) expr.Expr) expr.Expr {
+	var source, body expr.Expr
 	switch x := e.(type) {
 	case *expr.Each:
-		if !x.Source.Type().Multi {
-			return replaceElement(x.Body, x.Source, 0)
-		}
+		source, body = x.Source, x.Body
 	case *expr.Any:
-		if !x.Source.Type().Multi {
-			return replaceElement(x.Body, x.Source, 0)
+		source, body = x.Source, x.Body
+	default:
+		return plan.MapOperands(e, rewrite)
+	}
+	reads := false
+	var within func(level int) func(expr.Expr) expr.Expr
+	within = func(level int) func(expr.Expr) expr.Expr {
+		return func(e expr.Expr) expr.Expr {
+			if level == 0 {
+				if one := single(source, e); one != nil {
+					return one
+				}
+			}
+			switch x := e.(type) {
+			case *expr.Element:
+				reads = reads || x.Depth == level
+				return x
+			case *expr.Each:
+				return &expr.Each{Source: within(level)(x.Source), Body: within(level + 1)(x.Body), T: x.T}
+			case *expr.Any:
+				return &expr.Any{Source: within(level)(x.Source), Body: within(level + 1)(x.Body)}
+			case *expr.Column:
+				return rewrite(x)
+			}
+			return plan.MapOperands(e, within(level))
 		}
 	}
-	return e
+	body = within(0)(body)
+	if !reads {
+		return replaceElement(body, nil, 0)
+	}
+	if source = rewrite(source); !source.Type().Multi {
+		return replaceElement(body, source, 0)
+	}
+	if each, ok := e.(*expr.Each); ok {
+		return &expr.Each{Source: source, Body: body, T: each.T}
+	}
+	return &expr.Any{Source: source, Body: body}
+}
+
+// isMap reports whether e is the map of source with body.
+func isMap(e, source, body expr.Expr) bool {
+	each, ok := e.(*expr.Each)
+	return ok && expr.Equal(each.Source, source) && expr.Equal(each.Body, body)
 }
 
 func replaceElement(e, by expr.Expr, level int) expr.Expr {

@@ -202,6 +202,9 @@ func overValues(args []Expr, at int, bind func([]Expr) (Expr, error)) (Expr, err
 	if each, ok := mappedValues(source); ok {
 		source = each.Source
 	}
+	if i := slices.IndexFunc(args, func(a Expr) bool { return Equal(a, source) }); i >= 0 {
+		source = args[i] // messages show where it stands by itself
+	}
 	elem := source.Type().Elem()
 	inner := make([]Expr, len(args))
 	for i, a := range args {

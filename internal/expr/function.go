@@ -251,18 +251,20 @@ func mapValues(source, body Expr) (Expr, error) {
 	case Null:
 		t.Base = Varchar
 	}
-	if plain, ok := withoutValues(body); ok {
-		return plain, nil
-	}
 	t.Multi, t.Nullable = true, true
 	return &Each{Source: source, Body: body, T: t}, nil
 }
 
-// withoutValues returns the body of a map where it turns out to read no value: COALESCE('a', x) is 'a' once, not for each value of x.
-func withoutValues(body Expr) (Expr, bool) {
-	folded, err := Fold(body, &Context{})
+// WithoutValues returns e or, if e is a map whose body turns out to read no value, that body: in SQL COALESCE('a', x) is 'a' once, not for each
+// value of x.
+func WithoutValues(e Expr) Expr {
+	each, ok := e.(*Each)
+	if !ok || !each.T.Multi {
+		return e
+	}
+	folded, err := Fold(each.Body, &Context{})
 	if err != nil {
-		return nil, false
+		return e
 	}
 	reads := false
 	Walk(folded, func(e Expr) bool {
@@ -270,7 +272,10 @@ func withoutValues(body Expr) (Expr, bool) {
 		reads = reads || element
 		return !reads
 	})
-	return folded, !reads
+	if reads || folded.Type().Base == Null {
+		return e
+	}
+	return folded
 }
 
 // liftElements adds one to the depth of the elements of e that belong to an Each or Any around e.

@@ -1,6 +1,8 @@
 package native
 
 import (
+	"slices"
+
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 )
@@ -9,15 +11,13 @@ import (
 
 // arrayOf makes an array of its arguments: of texts if one is a text, else of DOUBLE if one is.
 func arrayOf(args []expr.Expr) (expr.Expr, error) {
+	multi := false
 	for i, a := range args {
-		x := operand(a)
-		if x.Type().Multi {
-			var err error
-			if x, err = list(x); err != nil {
-				return nil, err
-			}
-		}
-		args[i] = x
+		args[i] = operand(a)
+		multi = multi || args[i].Type().Multi
+	}
+	if multi {
+		return expr.OverValues(args, func(single []expr.Expr) (expr.Expr, error) { return arrayOf(slices.Clone(single)) })
 	}
 	t, args, err := alike(args)
 	if err != nil {

@@ -62,6 +62,14 @@ func (x exprs) bind(e syntax.Expr) (expr.Expr, error) {
 	if err := x.b.count(e); err != nil {
 		return nil, err
 	}
+	out, err := x.bindNode(e)
+	if err != nil {
+		return nil, err
+	}
+	return expr.WithoutValues(out), nil
+}
+
+func (x exprs) bindNode(e syntax.Expr) (expr.Expr, error) {
 	switch e := e.(type) {
 	case *syntax.Name:
 		return x.name(e)

@@ -88,6 +88,11 @@ func (c *compiler) compileAll(list []Expr) ([]node, error) {
 }
 
 func (c *compiler) compileCall(x *Call) (node, error) {
+	if x.Fn.NativeName == "concat" {
+		whole := *x
+		whole.Args = concatenated(x.Args)
+		x = &whole
+	}
 	args, err := c.compileAll(x.Args)
 	if err != nil {
 		return nil, err

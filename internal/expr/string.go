@@ -59,22 +59,28 @@ var textcatFunction = &Function{
 	Kernel: fixed(concatKernel),
 }
 
-// concat binds a concatenation. One inside another becomes part of it, so that "a || b || c" copies once.
+// concat binds a concatenation.
 func (b *binding) concat(t Type) (Expr, error) {
 	if len(b.args) == 0 {
 		return &Literal{T: t}, nil
 	}
-	var args []Expr
 	for i := range b.args {
 		b.anyText(i)
-		if c, ok := b.args[i].(*Call); ok && c.Fn.NativeName == "concat" {
-			args = append(args, c.Args...)
+	}
+	return b.strict(t)
+}
+
+// concatenated returns the arguments of a concatenation with those of one inside another in its place, so that "a || b || c" copies once.
+func concatenated(args []Expr) []Expr {
+	var out []Expr
+	for _, a := range args {
+		if c, ok := a.(*Call); ok && c.Fn.NativeName == "concat" {
+			out = append(out, concatenated(c.Args)...)
 		} else {
-			args = append(args, b.args[i])
+			out = append(out, a)
 		}
 	}
-	b.args = args
-	return b.strict(t)
+	return out
 }
 
 func concatKernel(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {

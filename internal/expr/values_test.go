@@ -291,7 +291,7 @@ func TestNativeLanguage(t *testing.T) {
 		{"l + 1", `("l" + 1)`},
 		{"l = 1 AND dim1 <> 'a'", `(("l" == 1) && ("dim1" != 'a'))`},
 		{"CASE WHEN l > 3 THEN 'a' ELSE 'b' END", `case_searched(("l" > 3),'a','b')`},
-		{"dim1 || 'x' || dim1", `concat("dim1",'x',"dim1")`},
+		{"dim1 || 'x' || dim1", `concat(concat("dim1",'x'),"dim1")`},
 		{"CAST(dim1 AS BIGINT)", `CAST("dim1", 'LONG')`},
 		{"CAST(dim1 AS TIMESTAMP)", `timestamp_parse("dim1",null,'UTC')`},
 		{"COALESCE(dim1, 'a', 'b')", `case_searched(notnull("dim1"),"dim1",notnull('a'),'a','b')`},

@@ -15,11 +15,13 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Decode reads a query. Faults say which member is wrong.
+// Decode reads the query that a body begins with; what stands behind it is not read, as in the reference. Faults say which member is wrong.
 func Decode(body []byte) (Query, error) {
-	if err := checkDepth(body); err != nil {
+	end, err := checkDepth(body)
+	if err != nil {
 		return nil, err
 	}
+	body = body[:end]
 	var q queryOf
 	if err := json.Unmarshal(body, &q); err != nil {
 		return nil, explainJSON(err)
@@ -33,38 +35,30 @@ func Decode(body []byte) (Query, error) {
 	return q.Query, nil
 }
 
-// checkDepth reads the text once, without recursion, and refuses what is no JSON or nests too deep.
-func checkDepth(body []byte) error {
+// checkDepth reads the first value once, without recursion, and refuses what is no JSON or nests too deep. It returns where the value ends.
+func checkDepth(body []byte) (end int64, err error) {
 	dec := json.NewDecoder(bytes.NewReader(body))
 	dec.UseNumber()
-	depth, values := 0, 0
-	for {
+	for depth := 0; ; {
 		t, err := dec.Token()
 		if err == io.EOF {
-			break
+			return 0, fault.Malformed("Query is empty or ends too early").WithLegacy(fault.LegacyUnknown)
 		}
 		if err != nil {
-			return explainJSON(err)
+			return 0, explainJSON(err)
 		}
 		switch t {
 		case json.Delim('{'), json.Delim('['):
 			if depth++; depth > maxDepth {
-				return fault.Malformed("Query nests deeper than [%d] levels", maxDepth)
+				return 0, fault.Malformed("Query nests deeper than [%d] levels", maxDepth)
 			}
 		case json.Delim('}'), json.Delim(']'):
 			depth--
 		}
 		if depth == 0 {
-			values++
+			return dec.InputOffset(), nil
 		}
 	}
-	if values == 0 || depth > 0 {
-		return fault.Malformed("Query is empty or ends too early").WithLegacy(fault.LegacyUnknown)
-	}
-	if values > 1 {
-		return fault.Malformed("There is text behind the query").WithLegacy(fault.LegacyUnknown)
-	}
-	return nil
 }
 
 // explainJSON makes a fault of what encoding/json reports; faults of our own pass.

@@ -90,7 +90,8 @@ func TestFaults(t *testing.T) {
 	for _, c := range []struct{ body, want string }{
 		{`x`, "is no JSON"},
 		{``, "is empty"},
-		{`{"queryType":"scan"} 1`, "text behind"},
+		{`{"queryType":"scan"`, "ends too early"},
+		{`]`, "is no JSON"},
 		{`{"queryType":"scan","dataSource":"wiki"}`, "intervals can't be null"},
 		{`{"queryType":"timeserie","dataSource":"wiki"}`, "Did you mean [timeseries]?"},
 		{`{"queryType":"timeBoundary"}`, "dataSource can't be null"},

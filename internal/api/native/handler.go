@@ -114,6 +114,10 @@ func (a *API) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 }
 
 func (a *API) run(w http.ResponseWriter, r *http.Request) (err error) {
+	if !edge.AdmitsJSON(r) {
+		w.WriteHeader(http.StatusNotAcceptable)
+		return nil
+	}
 	body, err := a.read(w, r)
 	if err != nil {
 		return err

@@ -289,6 +289,7 @@ func TestStatuses(t *testing.T) {
 		want               int
 	}{
 		{"POST", "/service/v2/", `{"queryType":"timeBoundary","dataSource":"x"}`, 200},
+		{"POST", "/service/v2", `{"queryType":"timeBoundary","dataSource":"x"} {"not":read`, 200},
 		{"POST", "/service/v2?pretty", `{"queryType":"timeBoundary","dataSource":"x"}`, 200},
 		{"POST", "/service/v2", `{`, 400},
 		{"POST", "/service/v2", `{"queryType":"timeBoundary","dataSource":"x","context":{"timeout":"x"}}`, 400},
@@ -303,6 +304,23 @@ func TestStatuses(t *testing.T) {
 	} {
 		if got, body := ask(t, c.method, c.path, c.body); got != c.want {
 			t.Errorf("%s %s: status %d, want %d: %s", c.method, c.path, got, c.want, body)
+		}
+	}
+}
+
+func TestAnAnswerThatMayNotBeJSONIsNone(t *testing.T) {
+	mux := edge.NewMux(&edge.Errors{})
+	New(empty{}, query.NewRunning(clock.System(), query.RunningOptions{}), Options{MaxRequestBytes: 1 << 20}).Routes(mux)
+	for accept, want := range map[string]int{"": 200, "*/*": 200, "text/html, application/json;q=0.1": 200, "text/html": 406} {
+		r := httptest.NewRequest(http.MethodPost, "/service/v2", strings.NewReader(`{"queryType":"timeBoundary","dataSource":"x"}`))
+		r.Header.Set("Content-Type", "application/json")
+		if accept != "" {
+			r.Header.Set("Accept", accept)
+		}
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, r)
+		if w.Code != want || want == 406 && w.Body.Len() > 0 {
+			t.Errorf("%s: status %d, %q", accept, w.Code, w.Body)
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"math"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -64,25 +63,8 @@ func (a *API) Routes(mux *edge.Mux) {
 	}
 }
 
-// admitsJSON says whether an Accept header lets us answer at all.
-func admitsJSON(accept []string) bool {
-	if len(accept) == 0 {
-		return true
-	}
-	for _, line := range accept {
-		for part := range strings.SplitSeq(line, ",") {
-			media, _, _ := strings.Cut(strings.TrimSpace(part), ";")
-			switch strings.TrimSpace(media) {
-			case "*/*", "application/json", "application/*", "":
-				return true
-			}
-		}
-	}
-	return false
-}
-
 func (a *API) run(w http.ResponseWriter, r *http.Request) error {
-	if !admitsJSON(r.Header.Values("Accept")) {
+	if !edge.AdmitsJSON(r) {
 		w.WriteHeader(http.StatusNotAcceptable)
 		return nil
 	}

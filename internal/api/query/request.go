@@ -119,12 +119,9 @@ func (req *Request) decode(body []byte) error {
 	}
 	var wire wireRequest
 	dec := json.NewDecoder(bytes.NewReader(trimmed))
-	dec.UseNumber()
+	dec.UseNumber() // what stands behind the object is not read
 	if err := dec.Decode(&wire); err != nil {
 		return malformed(trimmed, err)
-	}
-	if _, err := dec.Token(); err != io.EOF {
-		return fault.Malformed("Malformed SQL query wrapped in JSON: there is text behind the object at byte [%d]", dec.InputOffset())
 	}
 	if wire.Query == nil {
 		return fault.Malformed("Empty query")

@@ -119,6 +119,36 @@ func (s *scope) asComputed(v *ExpressionColumn) (expr.Expr, error) {
 	return plain(e), nil
 }
 
+// plainNested is the text, number or truth value that a nested column has, the last as a text, as nested data; NULL for objects and lists.
+func (s *scope) plainNested(v *NestedColumn) (expr.Expr, error) {
+	x, err := s.column(v.ColumnName)
+	if err != nil || x.Type().ComplexName() != "json" {
+		return nil, err
+	}
+	path := textLiteral(v.JSONPath())
+	value, err := expr.NewJSONValue(x, path, textType, fault.Span{})
+	if err != nil {
+		return nil, err
+	}
+	missing, err := call("IS NULL", value)
+	if err != nil {
+		return nil, err
+	}
+	truth, err := expr.NewIn(value, []expr.Expr{textLiteral("true"), textLiteral("false")}, fault.Span{})
+	if err != nil {
+		return nil, err
+	}
+	word, err := call("TO_JSON", value)
+	if err != nil {
+		return nil, err
+	}
+	own, err := call("JSON_QUERY", x, path)
+	if err != nil {
+		return nil, err
+	}
+	return expr.NewCase([]expr.When{{Cond: missing, Then: &expr.Literal{T: own.Type().OrNull(true)}}, {Cond: truth, Then: word}}, own, fault.Span{})
+}
+
 func (s *scope) nested(v *NestedColumn) (expr.Expr, error) {
 	x, err := s.column(v.ColumnName)
 	if err != nil {

@@ -45,15 +45,11 @@ func (t *translator) scan(q *Scan, shown bool) (*Plan, error) {
 			return nil, err
 		}
 		v, virtual := s.virtual[name]
-		if e, ok := v.(*ExpressionColumn); ok && shown && e.OutputType != "" {
-			declared := x.Type()
-			if x, err = s.asComputed(e); err != nil {
-				return nil, err
-			}
-			if t := x.Type(); t.OrNull(true) != declared.OrNull(true) && !(t.IsNumeric() && declared.IsCharacter()) {
-				if declared, err = parseType(e.OutputType); err != nil {
-					return nil, err
-				}
+		if own, declared, err := s.asShown(v); err != nil {
+			return nil, err
+		} else if own != nil && shown {
+			t, want := own.Type(), x.Type()
+			if x = own; t.OrNull(true) != want.OrNull(true) && !(t.IsNumeric() && want.IsCharacter()) {
 				out.Declared[name] = declared.Runtime().String()
 			}
 		}
@@ -112,6 +108,32 @@ func (t *translator) scan(q *Scan, shown bool) (*Plan, error) {
 		out.Node = &plan.Limit{Input: p, Count: limit}
 	}
 	return out, nil
+}
+
+// asShown is the value of a virtual column before it gets the type that it is to have, declared; nil: that is the same.
+func (s *scope) asShown(v VirtualColumn) (x expr.Expr, declared expr.Type, err error) {
+	switch v := v.(type) {
+	case *ExpressionColumn:
+		if v.OutputType == "" {
+			return nil, declared, nil
+		}
+		if declared, err = parseType(v.OutputType); err == nil {
+			x, err = s.asComputed(v)
+		}
+		return x, declared, err
+	case *NestedColumn:
+		if bool(v.ProcessFromRaw) {
+			return nil, declared, nil
+		}
+		if declared = textType; v.ExpectedType != "" {
+			if declared, err = parseType(v.ExpectedType); err != nil {
+				return nil, declared, err
+			}
+		}
+		x, err = s.plainNested(v)
+		return x, declared, err
+	}
+	return nil, declared, nil
 }
 
 // LegacyTime is the name of the column with the time in scans of old clients.

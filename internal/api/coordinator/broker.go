@@ -3,6 +3,7 @@ package coordinator
 import (
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/chrono"
@@ -133,12 +134,9 @@ func describedIntervals(list []served, iv chrono.Interval) object {
 	return out
 }
 
-// mostCandidates returns how many servers of a segment are asked for, -1: all; false: it is no number.
+// mostCandidates returns how many servers of a segment are asked for, 0 or less: all; false: it is no number.
 func mostCandidates(r *http.Request) (int, bool) {
-	limit, present, ok := queryInt(r, "numCandidates")
-	if !present {
-		limit = -1
-	}
+	limit, _, ok := queryInt(r, "numCandidates")
 	return limit, ok
 }
 
@@ -151,9 +149,12 @@ func (a *API) candidates(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return empty(w, http.StatusNotFound)
 	}
-	intervals, err := chrono.ParseIntervals(text)
-	if err != nil {
-		return err
+	var intervals []chrono.Interval
+	if text = strings.TrimRight(text, ","); text != "" { // as lists of the reference may end
+		var err error
+		if intervals, err = chrono.ParseIntervals(text); err != nil {
+			return err
+		}
 	}
 	return write(w, a.seen().candidates(r.PathValue("dataSource"), chrono.Condense(intervals), limit))
 }
@@ -180,7 +181,7 @@ func (a *API) queryCandidates(w http.ResponseWriter, r *http.Request) error {
 }
 
 // candidates describes the segments of the visible chunks in the intervals, each with the part of them that it answers for and at most limit
-// servers; -1 is all.
+// servers; 0 or less is all.
 func (v *view) candidates(dataSource string, intervals []chrono.Interval, limit int) []object {
 	out := []object{}
 	list := v.served(dataSource)
@@ -192,7 +193,7 @@ func (v *view) candidates(dataSource string, intervals []chrono.Interval, limit 
 		for _, segment := range holder.Segments() {
 			s := byID[segment.ID]
 			on := s.on
-			if limit >= 0 {
+			if limit > 0 {
 				on = on[:min(limit, len(on))]
 			}
 			out = append(out, object{

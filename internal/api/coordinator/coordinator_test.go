@@ -456,7 +456,8 @@ func TestBrokerDescribesDataSources(t *testing.T) {
 		`{"2026-03-01T00:00:00.000Z/2026-03-04T00:00:00.000Z":{"dimensions":["page"],"metrics":["n"]}}`)
 	f.expect("GET", "/service/v2/datasources/nosuch?full", "", 200, `{}`)
 	f.expect("GET", "/service/v2/datasources/nosuch/metrics", "", 200, `[]`)
-	f.expect("GET", "/service/v2/datasources/wiki/candidates?intervals=2026-03-01/2026-03-02&numCandidates=0", "", 200, `~"partitionNumber":1,"size":100,"locations":[]}]`)
+	f.expect("GET", "/service/v2/datasources/wiki/candidates?intervals=2026-03-01/2026-03-02&numCandidates=0", "", 200, `~"partitionNumber":1,"size":100,"locations":[{`)
+	f.expect("GET", "/service/v2/datasources/wiki/candidates?intervals=,", "", 200, `[]`)
 	f.expect("GET", "/service/v2/datasources/wiki/candidates", "", 400, `~"invalidInput"`)
 	f.expect("POST", "/service/v2/candidates", `{"queryType":"timeBoundary","dataSource":"wiki","intervals":"2026-03-02/2026-03-03"}`, 200,
 		`~[{"interval":"`+day2+`","version":`)

@@ -174,9 +174,8 @@ func (s *scope) simple(in *inputs, a *SimpleAggregator) (plan.AggCall, error) {
 			x, err = cast(x, expr.Of(d.cast))
 		}
 	} else {
-		_, stored := x.(*expr.Column)
-		_, virtual := s.virtual[a.FieldName]
-		x, err = d.argument(x, virtual && !stored || a.FieldName == "")
+		c, column := x.(*expr.Column)
+		x, err = d.argument(x, a.FieldName == "" || !column || !storedIn(s.source, c.Name))
 	}
 	if err == nil && d.cast == expr.Varchar && plain(x).Type().Multi {
 		x, err = a.oneText(x)
@@ -228,7 +227,7 @@ func (a *SimpleAggregator) oneText(x expr.Expr) (expr.Expr, error) {
 }
 
 // argument converts what is aggregated. Texts of a column count as the numbers they are; one that is none, NULL too, changes no sum and no bound, but is
-// there: the sum of such texts is 0. Of texts that are computed, one that is no number is NULL. A mean is that of the texts that are not NULL. An array has
+// there: the sum of such texts is 0. Of texts that are computed, or of no segment, one that is no number is NULL. A mean is that of the texts that are not NULL. An array has
 // no number.
 func (d simpleAggregator) argument(x expr.Expr, computed bool) (expr.Expr, error) {
 	to := expr.Of(d.cast)

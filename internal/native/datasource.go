@@ -3,6 +3,7 @@ package native
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 )
 
 // DataSource is what a query reads. The concrete sources are in this file.
@@ -128,6 +129,31 @@ func ReadsTables(d DataSource) bool {
 		}
 	})
 	return tables
+}
+
+// storedIn reports whether a column of d is one of segments, and not of constants, lookups or the answer of a query.
+func storedIn(d DataSource, name string) bool {
+	switch d := d.(type) {
+	case *QuerySource, *InlineSource, *LookupSource:
+		return false
+	case *JoinSource:
+		return !strings.HasPrefix(name, d.RightPrefix) && storedIn(d.Left.DataSource, name)
+	case *UnnestSource:
+		return storedIn(d.Base.DataSource, name)
+	case *FilteredSource:
+		return storedIn(d.Base.DataSource, name)
+	}
+	return true
+}
+
+// hidesTime reports whether the time of d's rows is no column of it: that of groups of all times.
+func hidesTime(d DataSource) bool {
+	q, ok := d.(*QuerySource)
+	if !ok {
+		return false
+	}
+	g, ok := q.Query.Query.(*GroupBy)
+	return ok && g.Granularity.IsAll()
 }
 
 // Untyped reports whether nothing is known of the types of d's columns save the time: they are those of the rows of a scan.

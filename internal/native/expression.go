@@ -16,6 +16,8 @@ type scope struct {
 	busy map[string]bool
 	// params are the parameters of the lambdas around what is being bound.
 	params []param
+	// source is what the columns are of; nil: another node of the plan.
+	source DataSource
 	// wholeFolds says that an accumulator that begins as a whole number stays one, as in groups; that of a timeseries does not.
 	wholeFolds bool
 }

@@ -150,6 +150,9 @@ func (t *translator) join(d *JoinSource) (plan.Node, error) {
 	}
 	named := &plan.Project{Input: right}
 	for i, c := range right.Columns() {
+		if c.Name == plan.TimeColumn && hidesTime(d.Right.DataSource) {
+			continue
+		}
 		named.Exprs = append(named.Exprs, &expr.Column{Index: i, Name: c.Name, T: c.Type})
 		named.Names = append(named.Names, d.RightPrefix+c.Name)
 	}

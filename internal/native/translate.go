@@ -101,6 +101,7 @@ func (t *translator) input(q *Common, groups bool) (plan.Node, *scope, error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	s.source = q.DataSource.DataSource
 	var terms []expr.Expr
 	if within, err := s.within(plan.TimeColumn, q.When()); err != nil {
 		return nil, nil, err

@@ -160,6 +160,16 @@ func TestBucketsOfNativeQueries(t *testing.T) {
 			`[{"timestamp":"2024-01-01T02:00:00.000Z","result":{"maxIngestedEventTime":"2024-01-01T02:00:00.000Z"}}]`},
 		"only the last time": {`{"queryType":"timeBoundary","dataSource":"days","bound":"maxtime"}`,
 			`[{"timestamp":"2024-01-02T05:00:00.000Z","result":{"maxTime":"2024-01-02T05:00:00.000Z"}}]`},
+		"texts of segments that are no numbers count as 0": {`{"queryType":"timeseries",` + from + `,"granularity":"all","virtualColumns":[{"type":"expression","name":"v","expression":"k"}],` +
+			`"aggregations":[{"type":"longSum","name":"a","fieldName":"k"},{"type":"doubleFirst","name":"b","fieldName":"v"}]}`,
+			`[{"timestamp":"2024-01-01T00:30:00.000Z","result":{"a":0,"b":0.0}}]`},
+		"other texts that are no numbers are none": {`{"queryType":"groupBy","dataSource":{"type":"query","query":{"queryType":"groupBy",` + from + `,"granularity":"all","dimensions":["k"],` +
+			`"aggregations":[]}},"intervals":"2024-01-01/2024-01-02","granularity":"all","dimensions":[],"aggregations":[{"type":"longSum","name":"a","fieldName":"k"}],"context":{"resultAsArray":true}}`,
+			`[[null]]`},
+		"groups of all times have no time in a join": {`{"queryType":"scan","dataSource":{"type":"join","left":"events","right":{"type":"query","query":{"queryType":"groupBy",` + from + `,` +
+			`"granularity":"all","dimensions":["k"],"aggregations":[]}},"rightPrefix":"r.","condition":"k == \"r.k\"","joinType":"INNER"},"intervals":"2024-01-01/2024-01-02","columns":[],"limit":1,` +
+			`"resultFormat":"compactedList"}`, `[{"segmentId":"events_2024-01-01T00:00:00.000Z_2024-01-02T00:00:00.000Z_V","columns":["__time","k","n","r.k"],"events":[[1704069000000,"a",1,"a"]],` +
+			`"rowSignature":[{"name":"__time","type":"LONG"},{"name":"k","type":"STRING"},{"name":"n","type":"LONG"},{"name":"r.k","type":"STRING"}]}]`},
 		"a segment has data until the end of the bucket of its last row": {`{"queryType":"timeseries","dataSource":"events","granularity":"hour","intervals":["2024-01-01T02:45/2024-01-01T05"],` + count + `}`,
 			`[{"timestamp":"2024-01-01T02:00:00.000Z","result":{"c":0}}]`},
 		"of all times, to its end": {`{"queryType":"timeseries","dataSource":"events","granularity":"all","intervals":["2024-01-01T03:10/2024-01-01T05"],` + count + `}`,

@@ -320,6 +320,16 @@ func (s *scope) typed(op, column, typ string, v any) (expr.Expr, error) {
 }
 
 func (s *scope) ranged(f *RangeFilter) (expr.Expr, error) {
+	lower, isText := f.Lower.V.(string)
+	if upper, both := f.Upper.V.(string); isText && both { // of a multi-value string one value is to be within both
+		x, err := s.column(f.Column)
+		if err != nil {
+			return nil, err
+		}
+		if x.Type().Multi {
+			return s.bound(&BoundFilter{Dimension: f.Column, Lower: &Text{S: lower}, Upper: &Text{S: upper}, LowerStrict: f.LowerOpen, UpperStrict: f.UpperOpen})
+		}
+	}
 	var terms []expr.Expr
 	for _, side := range []struct {
 		v          any

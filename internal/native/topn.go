@@ -83,7 +83,7 @@ func (t *translator) topN(q *TopN) (plan.Node, error) {
 		if i < 0 {
 			return nil, invalid("Must have an AggregatorFactory or PostAggregator for metric[%s]", m.Metric)
 		}
-		keys = append(keys, plan.SortKey{Column: i, Desc: !inverted, NullsFirst: inverted})
+		keys = append(keys, plan.SortKey{Column: i, Desc: !inverted, NullsFirst: inverted && q.isTimed(m.Metric)})
 	case *DimensionMetric:
 		ordering := m.Ordering
 		if ordering == "" {
@@ -117,4 +117,18 @@ func (t *translator) topN(q *TopN) (plan.Node, error) {
 	}
 	n = &plan.Sort{Input: n, Keys: keys, Limit: limit}
 	return narrow(n, width), nil
+}
+
+// isTimed reports whether a metric is a first or last: NULL with a time is the least of these, while other NULLs stand behind all values.
+func (q *TopN) isTimed(metric string) bool {
+	for _, a := range q.Aggregations {
+		of := a.Aggregator
+		for f, ok := of.(*FilteredAggregator); ok; f, ok = of.(*FilteredAggregator) {
+			of = f.Aggregator.Aggregator
+		}
+		if s, ok := of.(*SimpleAggregator); ok && a.output() == metric {
+			return simpleAggregators[s.Type].byTime
+		}
+	}
+	return false
 }

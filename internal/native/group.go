@@ -532,6 +532,11 @@ func (t *translator) groupBy(q *GroupBy) (plan.Node, error) {
 			if i < 0 {
 				return nil, invalid("Unknown column in order clause[%s]", o.Dimension)
 			}
+			for _, p := range q.PostAggregations {
+				if what := incomparable(p.PostAggregator); what != "" && p.PostAggregator.output() == o.Dimension {
+					return nil, invalid("Comparing %s is not supported", what)
+				}
+			}
 			if by := slices.IndexFunc(n.Columns(), func(c plan.Column) bool { return c.Name == rankColumn(o.Dimension) }); by >= 0 {
 				keys = append(keys, plan.SortKey{Column: by, Desc: o.Descending(), NullsFirst: !o.Descending()})
 				continue

@@ -329,6 +329,15 @@ func TestAnAnswerThatMayNotBeJSONIsNone(t *testing.T) {
 	}
 }
 
+func TestGroupsAreNotOrderedByHistograms(t *testing.T) {
+	status, body := ask(t, http.MethodPost, "/service/v2", `{"queryType":"groupBy","granularity":"all","dimensions":["name"],`+fruit+`,
+		"aggregations":[{"type":"quantilesDoublesSketch","name":"q","fieldName":"n"}],"limitSpec":{"type":"default","columns":["h"]},
+		"postAggregations":[{"type":"quantilesDoublesSketchToHistogram","name":"h","field":{"type":"fieldAccess","fieldName":"q"}}]}`)
+	if status != http.StatusBadRequest || !strings.Contains(body, `"errorMessage":"Comparing histograms is not supported"`) {
+		t.Errorf("status %d: %s", status, body)
+	}
+}
+
 func TestBucketsOfGapsAndOverlaps(t *testing.T) {
 	hour := int64(3600_000)
 	ranges := []chrono.Interval{{Start: hour / 2, End: hour + 1}, {Start: hour, End: 2*hour + 1}, {Start: 5 * hour, End: 5*hour + 1}}

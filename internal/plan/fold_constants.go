@@ -23,7 +23,7 @@ func (o *optimizer) foldConstants(n Node) Node {
 func (o *optimizer) foldNode(n Node) Node {
 	switch x := n.(type) {
 	case *Scan:
-		if isNever(x.Filter) {
+		if isNever(x.Filter) && !o.options.KeepUnmet {
 			return Empty(x.Out)
 		}
 		if isAlways(x.Filter) {
@@ -35,7 +35,7 @@ func (o *optimizer) foldNode(n Node) Node {
 		if isAlways(x.Cond) {
 			return x.Input
 		}
-		if isNever(x.Cond) || isEmpty(x.Input) {
+		if isNever(x.Cond) && !o.options.KeepUnmet || isEmpty(x.Input) {
 			return Empty(x.Columns())
 		}
 	case *Project:

@@ -20,6 +20,8 @@ type Options struct {
 	// KeepFilters says that conditions over joins and unions stay over them, that constant rows and unions which are only counted keep their columns, and that what
 	// has no constants of its type in the reference is not computed beforehand, for plans that are read.
 	KeepFilters bool
+	// KeepUnmet says that conditions which are never true stay where they are.
+	KeepUnmet bool
 	// Context is the time zone and the current time of the query, for constants.
 	Context expr.Context
 	// Fired is told the name of a rule each time it changed the plan.

@@ -193,6 +193,25 @@ func TestExplainsOfFixedColumns(t *testing.T) {
 	}
 }
 
+// Statements whose condition is never true read no rows; a limit of theirs stays, an order does not.
+func TestExplainsOfNoRows(t *testing.T) {
+	const eternity = `"intervals":{"type":"intervals","intervals":["-146136543-09-08T08:23:32.096Z/146140482-04-24T15:36:27.903Z"]},`
+	for _, c := range []struct{ sql, want string }{
+		{"SELECT ns FROM c_types WHERE FALSE LIMIT 5 OFFSET 2", `"columnNames":["ns"],"columnTypes":["STRING"],"rows":[]},` + eternity +
+			`"resultFormat":"compactedList","offset":2,"limit":5,"columns":["ns"]`},
+		{"SELECT ns, UPPER(s) AS u FROM c_types WHERE FALSE LIMIT 5", `"columnNames":["s","ns"],"columnTypes":["STRING","STRING"],"rows":[]}`},
+		{"SELECT ns, UPPER(s) AS u FROM c_types WHERE FALSE", `"columnNames":["ns","u"],"columnTypes":["STRING","STRING"],"rows":[]}`},
+		{"SELECT ns, i FROM c_types WHERE FALSE ORDER BY __time LIMIT 4", `"columnNames":["__time","ns","i"],"columnTypes":["LONG","STRING","LONG"],"rows":[]},` + eternity +
+			`"resultFormat":"compactedList","columns":["__time","i","ns"]`},
+		{"SELECT s, COUNT(*) FROM c_types WHERE FALSE GROUP BY s LIMIT 3", `"resultFormat":"compactedList","columns":["EXPR$1","s"]`},
+		{"SELECT s, COUNT(*) FROM c_types WHERE FALSE GROUP BY s ORDER BY 2 DESC LIMIT 3", `"queryType":"topN","dataSource":{"type":"inline","columnNames":["s"]`},
+		{"SELECT s, COUNT(*) AS c FROM c_types WHERE FALSE GROUP BY s HAVING COUNT(*) > 3", `"columnNames":["s","c"]`},
+		{"SELECT t.id FROM c_types t LEFT JOIN (SELECT k FROM c_dim WHERE FALSE) d ON t.s2 = d.k", `"right":{"type":"query","query":{"queryType":"scan","dataSource":{"type":"inline"`},
+	} {
+		explains(t, c.sql, c.want)
+	}
+}
+
 // Filters that the reference gave for comparisons of buckets of time.
 func TestExplainsOfBuckets(t *testing.T) {
 	at := func(ends string) string {

@@ -106,7 +106,7 @@ func (s *stage) where(cond expr.Expr) {
 	if isAlways(simple) {
 		s.filter = nil
 	}
-	if cond == nil || !isNever(simple) || isNever(cond) {
+	if cond == nil || !isNever(simple) {
 		return
 	}
 	computed := false
@@ -174,8 +174,15 @@ func (s *stage) showEmpty(names []string) {
 		return out
 	}
 	if s.group == nil {
-		if len(s.unmet) > 1 {
-			s.become(emptySource(s.read(append(slices.Clone(s.cols), columnsExprs(s.in, s.unmet)...))))
+		if len(s.unmet) > 1 || s.limit >= 0 || s.offset > 0 || s.sorted {
+			used := s.read(append(slices.Clone(s.cols), columnsExprs(s.in, s.unmet)...))
+			if len(s.unmet) <= 1 {
+				used = s.read(s.cols)
+			}
+			if len(s.keys) > 0 {
+				s.keys, s.limit, s.offset = nil, -1, 0
+			}
+			s.become(emptySource(used))
 			return
 		}
 		in := outer()
@@ -197,7 +204,7 @@ func (s *stage) showEmpty(names []string) {
 	}
 	used := s.read(slices.Concat(g.dims, args, columnsExprs(s.in, s.unmet)))
 	switch {
-	case len(s.unmet) > 1 || len(g.dims) == 0 && len(used) > 1 || s.limit >= 0 || s.offset > 0:
+	case len(s.unmet) > 1 || len(g.dims) == 0 && len(used) > 1 || (s.limit >= 0 || s.offset > 0) && len(s.keys) > 0:
 		s.become(emptySource(used))
 	case len(g.dims) > 0:
 		in := outer()
@@ -207,6 +214,9 @@ func (s *stage) showEmpty(names []string) {
 					in[i].name, s.named = "$f"+strconv.Itoa(c.Index), true
 				}
 			}
+		}
+		if len(g.node.Aggs) > 0 {
+			s.limit, s.offset = -1, 0
 		}
 		s.rowsOf(emptySource(in), in)
 	default:

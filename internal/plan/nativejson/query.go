@@ -79,7 +79,7 @@ func Translate(n plan.Node, o Options) (Plan, error) {
 	tables := tableColumns(n)
 	written := constantsOf(n)
 	apart := isUnion(n)
-	n = plan.Optimize(computedKeys(truthsAsked(namedRows(n))), plan.Options{Context: o.Expr, Off: offRules, KeepFilters: true})
+	n = simplified(computedKeys(truthsAsked(namedRows(n))), o.Expr)
 	switch x := n.(type) {
 	case *plan.Write:
 		n = x.Input
@@ -121,6 +121,48 @@ func Translate(n plan.Node, o Options) (Plan, error) {
 		out.Queries = append(out.Queries, r)
 	}
 	return out, nil
+}
+
+// simplified applies the rules that keep the statement's shape. A condition that is never true stays where it is one on the rows of the statement; what
+// comes of others is computed.
+func simplified(n plan.Node, context expr.Context) plan.Node {
+	o := plan.Options{Context: context, Off: offRules, KeepFilters: true, KeepUnmet: true}
+	out := plan.Optimize(n, o)
+	unmet := false
+	plan.Walk(out, func(n plan.Node) bool {
+		switch x := n.(type) {
+		case *plan.Filter:
+			unmet = unmet || isNever(x.Cond)
+		case *plan.Scan:
+			unmet = unmet || x.Filter != nil && isNever(x.Filter)
+		}
+		return !unmet
+	})
+	if !unmet || isOfUnmet(out, false) {
+		return out
+	}
+	o.KeepUnmet = false
+	return plan.Optimize(n, o)
+}
+
+// isOfUnmet reports whether the rows of a statement, or its groups, are of a table by a condition that is never true.
+func isOfUnmet(n plan.Node, grouped bool) bool {
+	switch x := n.(type) {
+	case *plan.Sort:
+		return !grouped && x.Limit != 0 && isOfUnmet(x.Input, grouped)
+	case *plan.Limit:
+		return !grouped && x.Count != 0 && isOfUnmet(x.Input, grouped)
+	case *plan.Project:
+		return isOfUnmet(x.Input, grouped)
+	case *plan.Aggregate:
+		return !grouped && x.Sets == nil && isOfUnmet(x.Input, true)
+	case *plan.Filter:
+		_, ofTable := x.Input.(*plan.Scan)
+		return ofTable && isNever(x.Cond)
+	case *plan.Scan:
+		return x.Filter != nil && isNever(x.Filter)
+	}
+	return false
 }
 
 // limitOf is how many rows a union gives at most, -1: all.

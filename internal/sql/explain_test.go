@@ -212,6 +212,26 @@ func TestExplainsOfNoRows(t *testing.T) {
 	}
 }
 
+// Keys come in the order of the table, and what is computed of aggregates before or behind an order, as in the reference.
+func TestExplainsOfOrders(t *testing.T) {
+	key := func(name, as string) string { return `"dimension":"` + name + `","outputName":"` + as + `"` }
+	post := func(name string) string { return `"postAggregations":[{"type":"expression","name":"` + name + `"` }
+	for _, c := range []struct{ sql, want string }{
+		{"SELECT f, s, COUNT(*) FROM c_types GROUP BY 1, 2", key("f", "d0")},
+		{"SELECT f, s, COUNT(*) FROM c_types GROUP BY 1, 2 ORDER BY 1, 2", key("f", "d0")},
+		{"SELECT f, s, COUNT(*) FROM c_types GROUP BY 1, 2 ORDER BY 2", key("f", "d1")},
+		{"SELECT f, s, COUNT(*) + 1 FROM c_types GROUP BY 1, 2 ORDER BY 2", key("f", "d0")},
+		{"SELECT f, s, BIT_XOR(b) FROM c_types GROUP BY 1, 2 LIMIT 3", key("f", "d1")},
+		{"SELECT f, s, ANY_VALUE(s2, 10) FROM c_types GROUP BY 1, 2 LIMIT 3", key("f", "d0")},
+		{"SELECT f, s, COUNT(*) AS c FROM c_types GROUP BY CUBE(f, s) ORDER BY c", key("f", "d0")},
+		{"SELECT s2, COUNT(*) / 2 FROM c_types GROUP BY 1 ORDER BY 1 DESC", post("p0")},
+		{"SELECT s2, COUNT(*) / 2 FROM c_types GROUP BY 1 ORDER BY 1 DESC LIMIT 3", post("s0")},
+		{"SELECT s2, MAX(i) AS c, SUM(i) / COUNT(*) FROM c_types GROUP BY 1 ORDER BY c DESC", post("s0")},
+	} {
+		explains(t, c.sql, c.want)
+	}
+}
+
 // Filters that the reference gave for comparisons of buckets of time.
 func TestExplainsOfBuckets(t *testing.T) {
 	at := func(ends string) string {

@@ -93,7 +93,7 @@ func (g *grouped) aggregator(i int) {
 		fields := []object{obj("type", "fieldAccess", "fieldName", sum), obj("type", "fieldAccess", "fieldName", count)}
 		g.posts = append(g.posts, obj("type", "arithmetic", "name", name, "fn", "quotient", "fields", fields))
 	case "APPROX_COUNT_DISTINCT":
-		field := g.field(args[0])
+		field := g.virtuals.column(withoutCast(args[0]))
 		if args[0].Type().Base == expr.Other {
 			add(obj("type", "hyperUnique", "name", name, "fieldName", field, "isInputHyperUnique", false, "round", true), cond, name)
 			return
@@ -124,8 +124,11 @@ func (g *grouped) aggregator(i int) {
 	}
 }
 
-// field is the column that an aggregator reads: it converts by itself.
+// field is the column that an aggregator reads: it converts by itself, but for texts that are numbers.
 func (g *grouped) field(e expr.Expr) string {
+	if c, ok := e.(*expr.Cast); ok && c.T.IsNumeric() && c.X.Type().IsCharacter() {
+		return g.virtuals.column(e)
+	}
 	return g.virtuals.column(withoutCast(e))
 }
 

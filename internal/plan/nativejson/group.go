@@ -107,32 +107,25 @@ func (s *stage) shows(column int) bool {
 	return found
 }
 
-// computesLast reports whether what is computed of aggregates is computed behind an order, of the rows that a limit leaves: where these have no fewer
-// columns than the groups, or, if there is no limit, where the order is by keys alone and all of them are output.
+// computesLast reports whether what is computed of aggregates is computed behind an order: of the rows that a limit leaves where these have no fewer
+// columns than the groups, and without a limit where they have fewer.
 func (g *grouped) computesLast() bool {
 	s := g.s
-	limited := s.limit >= 0 || s.offset > 0
 	for _, k := range s.keys {
-		c, ok := orderedBy(s.cols[k.Column]).(*expr.Column)
-		if !ok || !limited && c.Index >= len(s.group.dims) {
+		if !isColumn(orderedBy(s.cols[k.Column])) {
 			return false
 		}
 	}
-	if limited {
-		columns := len(s.group.dims)
-		for i := range s.group.node.Aggs {
-			if s.shows(len(s.group.dims) + i) {
-				columns++
-			}
+	columns := len(s.group.dims)
+	for i := range s.group.node.Aggs {
+		if s.shows(len(s.group.dims) + i) {
+			columns++
 		}
+	}
+	if s.limit >= 0 || s.offset > 0 {
 		return len(s.cols) >= columns
 	}
-	for i := range s.group.dims {
-		if !slices.ContainsFunc(s.cols, func(e expr.Expr) bool { c, ok := e.(*expr.Column); return ok && c.Index == i }) {
-			return false
-		}
-	}
-	return len(s.keys) > 0 && !s.inOrder()
+	return len(s.cols) < columns && len(s.keys) > 0 && !s.inOrder()
 }
 
 // orderedBy is what an order by e is an order of: that of a number as another type is that of the number.

@@ -6,18 +6,28 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 )
 
-// ofColumns are the aggregates that the reference computes of columns as they are; others take constants and times beside them.
-var ofColumns = []string{"COUNT", "SUM", "MIN", "MAX", "AVG", "APPROX_COUNT_DISTINCT", "GROUPING"}
+// forgetsOrder reports whether groups are limited, or have subtotals, or are put in order as they are; groups with subtotals that are put in order as they
+// are keep their keys as they are written.
+func (s *stage) forgetsOrder() bool {
+	if s.limit >= 0 || s.offset > 0 {
+		return true
+	}
+	asTheyAre := s.group.having == nil && s.showsAll() && s.inPlace()
+	if s.group.node.Sets != nil {
+		return len(s.keys) == 0 || !asTheyAre
+	}
+	return len(s.keys) > 0 && !s.inOrder() && asTheyAre
+}
 
 // inTableOrder has the keys of a group in the order of the table where the reference forgets that of the statement: where keys and arguments are columns
-// as they are, and a limit or subtotals come after.
+// as they are, without constants beside them, and something comes after.
 func (s *stage) inTableOrder() {
 	g := s.group
-	if s.w.options.Tasks || len(g.dims) < 2 || s.limit < 0 && s.offset == 0 && g.node.Sets == nil || s.rowNames == nil {
+	if s.w.options.Tasks || len(g.dims) < 2 || s.rowNames == nil || !s.forgetsOrder() {
 		return
 	}
 	for _, a := range g.node.Aggs {
-		if a.Filter >= 0 || !slices.Contains(ofColumns, a.Agg.Name) || slices.ContainsFunc(a.Args, func(i int) bool { return !isColumn(g.args[i]) }) {
+		if a.Filter >= 0 || len(a.Agg.Params) > 0 || slices.ContainsFunc(a.Args, func(i int) bool { return !isColumn(g.args[i]) }) {
 			return
 		}
 	}

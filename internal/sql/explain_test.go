@@ -188,6 +188,11 @@ func TestExplainsOfFixedColumns(t *testing.T) {
 		{"SELECT s2, s2, COUNT(*) FROM c_types WHERE s2 = 'red' GROUP BY s2", `{"type":"expression","name":"p1","expression":"'red'"}]`},
 		{"SELECT COUNT(*), s2, i FROM c_types WHERE s2 = 'red' AND l = 3 GROUP BY s2, i ORDER BY 1", key + `i","outputName":"d1"`},
 		{"SELECT c, s2 FROM (SELECT s2, COUNT(*) AS c FROM c_types GROUP BY s2) WHERE c = 3", `"expression":"3"`},
+		{"SELECT t.s2, d.k FROM c_types t JOIN c_dim d ON t.s2 = d.k WHERE d.k = 'red'", `"columns":["j0.k","s2"]`},
+		{"SELECT t.id, d.k FROM c_types t JOIN c_dim d ON t.s2 = d.k WHERE d.k = 'red'", red},
+		{"SELECT t.s2, t.i FROM c_types t CROSS JOIN c_dim d WHERE t.s2 = 'red'", red},
+		{"SELECT COUNT(*) FROM c_types t CROSS JOIN c_dim d", `"columns":["__time","k","n","name","w"]`},
+		{"SELECT t.id FROM c_types t, (SELECT COUNT(*) FROM c_dim)", `"right":{"type":"query","query":{"queryType":"timeseries"`},
 	} {
 		explains(t, c.sql, c.want)
 	}

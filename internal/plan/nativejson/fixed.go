@@ -53,7 +53,7 @@ func given(cond expr.Expr, out map[int]*expr.Literal) map[int]*expr.Literal {
 // withFixed returns what is computed and read of the datasource, with the constants that the condition makes of its columns. read are the columns in the
 // order in which they are chosen.
 func (s *stage) withFixed(cols []expr.Expr, values map[int]*expr.Literal, read []expr.Expr) []expr.Expr {
-	if values == nil || s.source.get("type") != "join" && s.isAllRead(read) {
+	if values == nil || (s.join != nil || s.source.get("type") != "join") && s.isAllRead(read) {
 		return cols
 	}
 	out := make([]expr.Expr, len(cols))
@@ -69,9 +69,15 @@ func (s *stage) isAllRead(chosen []expr.Expr) bool {
 	if s.filter != nil {
 		read = append(read, s.filter)
 	}
+	if s.join != nil {
+		read = append(read, s.join.terms...)
+	}
 	used := s.read(read)
 	if s.intervals != nil && s.rowNames != nil && !slices.ContainsFunc(used, func(c column) bool { return c.name == plan.TimeColumn }) {
 		return false // the time is read, and not chosen
+	}
+	if s.join != nil && (s.join.onlyJoined || s.join.ofTables && len(used) == len(s.in)) {
+		return false
 	}
 	if len(used) != len(chosen) || s.rowNames != nil && len(used) == len(s.rowNames) {
 		return false
@@ -141,14 +147,8 @@ func (s *stage) inPlace() bool {
 	return true
 }
 
-// chosen returns the columns of a query without groups, with their constants. Of one or two columns of a join those are read that its rows are chosen by.
+// chosen returns the columns of a query without groups, with their constants.
 func (s *stage) chosen() []expr.Expr {
-	if s.join != nil && s.join.crossed {
-		return s.cols
-	}
-	if s.join != nil && !s.join.changed && len(s.cols) <= 2 {
-		return s.withFixed(s.cols, s.values, s.cols)
-	}
 	return s.withFixed(s.cols, s.fixed(), s.cols)
 }
 

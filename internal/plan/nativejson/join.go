@@ -24,8 +24,10 @@ type join struct {
 	width  int
 	prefix string
 	terms  []expr.Expr
-	// changed says that a condition on its rows has become a part of it, crossed that it had none before.
-	changed, crossed bool
+	// onlyJoined says that nothing asks for the right side's columns, ofTables that the sides are tables with all their columns.
+	onlyJoined, ofTables bool
+	// changed says that a condition on its rows has become a part of it.
+	changed bool
 }
 
 var joinNames = map[plan.JoinKind]string{
@@ -98,13 +100,21 @@ func (w *writer) readJoin(x *plan.Join) (*stage, error) {
 	if x.Kind == plan.Inner {
 		maps.Copy(values, right.outputValues(len(left.in)))
 	}
+	onlyJoined := len(right.cols) == 0 && right.group == nil && !right.sorted && right.rowNames != nil && !w.options.Tasks
+	if onlyJoined { // of rows that are only joined all columns are read
+		right = right.unpruned()
+		for i, c := range right.in {
+			right.cols, right.names = append(right.cols, &expr.Column{Index: i, Name: c.name, T: c.typ}), append(right.names, c.name)
+		}
+	}
 	inner := right
 	if !right.isRelation() && (!w.options.Tasks || !right.isPlainTable() || right.source[0].value != "inputNumber") {
 		if right, err = right.side(); err != nil {
 			return nil, err
 		}
 	}
-	j := &join{kind: x.Kind, left: left.source, right: inner, width: len(left.in)}
+	j := &join{kind: x.Kind, left: left.source, right: inner, width: len(left.in), onlyJoined: onlyJoined}
+	j.ofTables = left.isPlainTable() && inner.isPlainTable() && len(left.in) == len(left.rowNames) && len(inner.cols) == len(inner.rowNames)
 	if w.options.Text {
 		if err := j.readSides(left, right); err != nil {
 			return nil, err
@@ -320,7 +330,6 @@ func (s *stage) intoCross(cond expr.Expr, terms []expr.Expr) (expr.Expr, error) 
 // rejoin changes the kind and the condition of a join.
 func (s *stage) rejoin(kind plan.JoinKind, terms []expr.Expr) error {
 	j := s.join
-	j.crossed = j.crossed || len(j.terms) == 0 && j.kind == plan.Inner
 	j.kind, j.terms, j.changed = kind, terms, true
 	right, _ := s.source.get("right").(object)
 	s.source = j.datasource(s.w, right)

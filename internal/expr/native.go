@@ -385,6 +385,7 @@ func (w *nativeWriter) cast(c *Cast) {
 			w.call(call)
 			return
 		}
+		to = Of(Double) // the native language knows no FLOAT
 	}
 	switch {
 	case from.IsCharacter() && to.IsTime() && !from.Multi:
@@ -395,7 +396,7 @@ func (w *nativeWriter) cast(c *Cast) {
 		w.zoned("timestamp_format", c.X, "'yyyy-MM-dd'")
 	case from.Base == Timestamp && to.IsCharacter():
 		w.zoned("timestamp_format", c.X, "'yyyy-MM-dd HH:mm:ss'")
-	case from.Runtime() == to.Runtime():
+	case from.Runtime() == to.Runtime() || from.Base == Float && to.Base == Double:
 		w.write(c.X)
 	default:
 		w.WriteString("CAST(")

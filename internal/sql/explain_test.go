@@ -68,6 +68,9 @@ func TestExplainsOfNumbers(t *testing.T) {
 		{"SELECT AVG(CASE WHEN s2 = 'red' THEN 1 ELSE 0 END) FROM c_types", `{"type":"count","name":"a0:count"}]`},
 		{"SELECT SUM(CAST(i AS DOUBLE)), BIT_AND(i) FROM c_types", `[{"type":"doubleSum","name":"a0","fieldName":"i"},`},
 		{"SELECT LATEST(i, 16) FROM c_types", `[{"type":"longLast","name":"a0","fieldName":"i","timeColumn":"__time"}]`},
+		{"SELECT COUNT(l) FILTER (WHERE s = 'a') FROM c_types", `"fields":[{"type":"not","field":{"type":"null","column":"l"}},{"type":"equals","column":"s"`},
+		{"SELECT CAST(d AS FLOAT), CAST(s AS FLOAT) FROM c_types", `"expression":"CAST(\"s\", 'DOUBLE')"`},
+		{"SELECT CASE WHEN i > 3 THEN f ELSE 2.5 END FROM c_types", `case_searched((\"i\" > 3),\"f\",2.5)`},
 		{"SELECT AVG(CASE WHEN s2 = 'red' THEN i END) FROM c_types", `{"type":"longSum","name":"a0:sum","fieldName":"i"},"filter":{"type":"equals","column":"s2"`},
 	} {
 		explains(t, c.sql, c.want)
@@ -190,6 +193,10 @@ func TestExplainsOfFixedColumns(t *testing.T) {
 		{"SELECT c, s2 FROM (SELECT s2, COUNT(*) AS c FROM c_types GROUP BY s2) WHERE c = 3", `"expression":"3"`},
 		{"SELECT t.s2, d.k FROM c_types t JOIN c_dim d ON t.s2 = d.k WHERE d.k = 'red'", `"columns":["j0.k","s2"]`},
 		{"SELECT t.id, d.k FROM c_types t JOIN c_dim d ON t.s2 = d.k WHERE d.k = 'red'", red},
+		{"SELECT i + l, s || '-' || s2 FROM c_types WHERE i = 3", `"expression":"(3 + \"l\")"`},
+		{"SELECT CASE WHEN s2 = 'red' THEN i ELSE 0 END FROM c_types WHERE s2 = 'red'", `"columns":["i"]`},
+		{"SELECT l, s2, MAX(i) + 1 FROM c_types WHERE s2 = 'red' AND b = 1 GROUP BY 1, 2 HAVING MAX(i) > 3", key + `l","outputName":"d0","outputType":"LONG"}],"agg`},
+		{"SELECT COUNT(*) FROM c_types WHERE x = (SELECT MAX(n) FROM c_dim)", `"condition":"(\"x\" == \"j0.p0\")","joinType":"INNER"`},
 		{"SELECT t.s2, t.i FROM c_types t CROSS JOIN c_dim d WHERE t.s2 = 'red'", red},
 		{"SELECT COUNT(*) FROM c_types t CROSS JOIN c_dim d", `"columns":["__time","k","n","name","w"]`},
 		{"SELECT t.id FROM c_types t, (SELECT COUNT(*) FROM c_dim)", `"right":{"type":"query","query":{"queryType":"timeseries"`},

@@ -54,7 +54,7 @@ func (g *grouped) aggregator(i int) {
 	switch call.Agg.Name {
 	case "COUNT":
 		if len(args) > 0 {
-			cond = and(cond, counted(args[0]))
+			cond = and(counted(args[0]), cond)
 		}
 		add(obj("type", "count", "name", name), cond, name)
 	case "SUM":

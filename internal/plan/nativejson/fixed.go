@@ -154,34 +154,32 @@ func (s *stage) chosen() []expr.Expr {
 
 // computedFrom is e over columns some of which have a value; a constant if all have.
 func (s *stage) computedFrom(values map[int]*expr.Literal, e expr.Expr) expr.Expr {
-	read, open := false, false
+	read := false
 	over := expr.Rewrite(e, func(e expr.Expr) expr.Expr {
-		c, ok := e.(*expr.Column)
-		if !ok {
-			return e
-		}
-		if v := values[c.Index]; v != nil {
+		if c, ok := e.(*expr.Column); ok && values[c.Index] != nil {
 			read = true
-			return v
+			return values[c.Index]
 		}
-		open = true
 		return e
 	})
-	if !read || open {
+	if !read {
 		return e
 	}
 	folded, err := expr.Fold(over, &s.w.options.Expr)
-	if l, ok := folded.(*expr.Literal); err == nil && ok {
+	if err != nil {
+		return e
+	}
+	if l, ok := folded.(*expr.Literal); ok {
 		return &expr.Literal{Value: l.Value, T: e.Type()}
 	}
-	return e
+	return folded
 }
 
 // constantKeys returns the keys of the groups that are constants and need not be grouped by: they are computed behind the groups where anything else is, or
 // where they are not output.
 func (s *stage) constantKeys() []int {
 	var out []int
-	if s.group.node.Sets != nil || s.group.having != nil {
+	if s.group.node.Sets != nil {
 		return nil
 	}
 	computes := !s.showsAll() || !s.inPlace()

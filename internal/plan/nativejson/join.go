@@ -277,6 +277,12 @@ func (s *stage) intoJoin(cond expr.Expr) (expr.Expr, error) {
 			continue
 		}
 		equal := j.equality(t)
+		if equal == nil && len(terms) == 1 {
+			var err error
+			if equal, err = s.computedEquality(t); err != nil {
+				return nil, err
+			}
+		}
 		if equal == nil {
 			return s.intoCross(cond, terms)
 		}
@@ -298,8 +304,24 @@ func (s *stage) intoCross(cond expr.Expr, terms []expr.Expr) (expr.Expr, error) 
 	if len(terms) > 1 || !isCall || c.Fn.Name == "=" || !j.isOnRight(c) || j.right.group != nil || j.right.sorted || j.right.operator != "" || j.right.isRelation() {
 		return cond, nil
 	}
+	met, err := s.onRight(c)
+	if err != nil {
+		return nil, err
+	}
+	j.terms = []expr.Expr{test("=", &expr.Literal{Value: int64(1), T: expr.Of(expr.BigInt).NotNull()}, met)}
+	right, _ := s.source.get("right").(object)
+	s.source = j.datasource(s.w, right)
+	if s.w.options.Text {
+		s.reads = j.reads()
+	}
+	return nil, nil
+}
+
+// onRight has the query on the right side of the join compute e, which is over its columns, and returns the column.
+func (s *stage) onRight(e expr.Expr) (*expr.Column, error) {
+	j := s.join
 	right := *j.right
-	right.cols = append(slices.Clone(right.cols), expr.Rewrite(c, func(e expr.Expr) expr.Expr {
+	right.cols = append(slices.Clone(right.cols), expr.Rewrite(e, func(e expr.Expr) expr.Expr {
 		if c, ok := e.(*expr.Column); ok {
 			return j.right.cols[c.Index-j.width]
 		}
@@ -319,12 +341,29 @@ func (s *stage) intoCross(cond expr.Expr, terms []expr.Expr) (expr.Expr, error) 
 		}
 	}
 	s.in = append(slices.Clone(s.in), column{met.Name, met.T})
-	j.terms = []expr.Expr{test("=", &expr.Literal{Value: int64(1), T: expr.Of(expr.BigInt).NotNull()}, met)}
 	s.source = j.datasource(s.w, nested.source)
-	if s.w.options.Text {
-		s.reads = j.reads()
+	return met, nil
+}
+
+// computedEquality is an equality with what is computed of the groups on the right side of a join without a condition; nil: t is none.
+func (s *stage) computedEquality(t expr.Expr) (expr.Expr, error) {
+	j := s.join
+	c, ok := t.(*expr.Call)
+	if !ok || c.Fn.Name != "=" || len(c.Args) != 2 || len(j.terms) > 0 || j.right.group == nil || j.right.sorted || j.right.operator != "" {
+		return nil, nil
 	}
-	return nil, nil
+	left, right := c.Args[0], c.Args[1]
+	if j.isOnRight(left) {
+		left, right = right, left
+	}
+	if !j.isOnRight(right) || !j.isOnLeft(left) {
+		return nil, nil
+	}
+	met, err := s.onRight(right)
+	if err != nil {
+		return nil, err
+	}
+	return test("=", left, met), nil
 }
 
 // rejoin changes the kind and the condition of a join.

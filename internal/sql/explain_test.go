@@ -234,6 +234,7 @@ func TestExplainsOfOrders(t *testing.T) {
 		{"SELECT f, s, COUNT(*) FROM c_types GROUP BY 1, 2 ORDER BY 2", key("f", "d1")},
 		{"SELECT f, s, COUNT(*) + 1 FROM c_types GROUP BY 1, 2 ORDER BY 2", key("f", "d0")},
 		{"SELECT f, s, BIT_XOR(b) FROM c_types GROUP BY 1, 2 LIMIT 3", key("f", "d1")},
+		{"SELECT DISTINCT f, s, f FROM c_types", `"dimension":"s","outputName":"d1","outputType":"STRING"}],"limitSpec"`},
 		{"SELECT f, s, ANY_VALUE(s2, 10) FROM c_types GROUP BY 1, 2 LIMIT 3", key("f", "d0")},
 		{"SELECT f, s, COUNT(*) AS c FROM c_types GROUP BY CUBE(f, s) ORDER BY c", key("f", "d0")},
 		{"SELECT s2, COUNT(*) / 2 FROM c_types GROUP BY 1 ORDER BY 1 DESC", post("p0")},

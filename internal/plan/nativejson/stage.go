@@ -339,6 +339,47 @@ func (s *stage) compute(x *plan.Project) {
 }
 
 func (s *stage) aggregate(x *plan.Aggregate) {
+	unique, place := s.uniqueKeys(x)
+	if unique == x {
+		s.aggregateEach(x)
+		return
+	}
+	s.aggregateEach(unique)
+	cols := make([]expr.Expr, len(x.Keys)+len(x.Aggs))
+	for i := range cols {
+		if i < len(place) {
+			cols[i] = s.cols[place[i]]
+		} else {
+			cols[i] = s.cols[i-len(place)+len(unique.Keys)]
+		}
+	}
+	s.cols = cols
+}
+
+// uniqueKeys is x without keys that are the same as others, and the place of each key among those that are left. Subtotals need all of them.
+func (s *stage) uniqueKeys(x *plan.Aggregate) (*plan.Aggregate, []int) {
+	if x.Sets != nil || s.w.options.Tasks {
+		return x, nil
+	}
+	var keys []int
+	place := make([]int, len(x.Keys))
+	for i, k := range x.Keys {
+		at := slices.IndexFunc(keys, func(other int) bool { return expr.Equal(s.cols[other], s.cols[k]) })
+		if at < 0 {
+			at = len(keys)
+			keys = append(keys, k)
+		}
+		place[i] = at
+	}
+	if len(keys) == len(x.Keys) {
+		return x, nil
+	}
+	out := *x
+	out.Keys = keys
+	return &out, place
+}
+
+func (s *stage) aggregateEach(x *plan.Aggregate) {
 	values := s.fixed()
 	s.cols = s.withFixed(s.cols, values, s.keysAndArgs(x))
 	g := &group{node: x, args: s.cols, fixed: map[int]*expr.Literal{}}

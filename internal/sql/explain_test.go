@@ -67,6 +67,8 @@ func TestExplainsOfNumbers(t *testing.T) {
 		{"SELECT SUM(CASE WHEN s2 = 'red' THEN d ELSE 0 END) FROM c_types", `"expression":"case_searched((\"s2\" == 'red'),\"d\",0.0)"`},
 		{"SELECT AVG(CASE WHEN s2 = 'red' THEN 1 ELSE 0 END) FROM c_types", `{"type":"count","name":"a0:count"}]`},
 		{"SELECT SUM(CAST(i AS DOUBLE)), BIT_AND(i) FROM c_types", `[{"type":"doubleSum","name":"a0","fieldName":"i"},`},
+		{"SELECT DS_HLL(s, 10) FROM c_types", `{"type":"HLLSketchBuild","name":"a0","fieldName":"s","lgK":10,"tgtHllType":"HLL_4","shouldFinalize":false,"round":true}`},
+		{"SELECT APPROX_COUNT_DISTINCT_DS_HLL(s) FROM c_types", `"fieldName":"s","lgK":12,"tgtHllType":"HLL_4","round":true}`},
 		{"SELECT LATEST(i, 16) FROM c_types", `[{"type":"longLast","name":"a0","fieldName":"i","timeColumn":"__time"}]`},
 		{"SELECT COUNT(l) FILTER (WHERE s = 'a') FROM c_types", `"fields":[{"type":"not","field":{"type":"null","column":"l"}},{"type":"equals","column":"s"`},
 		{"SELECT CAST(d AS FLOAT), CAST(s AS FLOAT) FROM c_types", `"expression":"CAST(\"s\", 'DOUBLE')"`},

@@ -110,6 +110,8 @@ func (g *grouped) aggregator(i int) {
 			"initialCombineValue", "0", "isNullUnlessAggregated", true, "shouldAggregateNullInputs", false,
 			"shouldCombineAggregateNullInputs", false, "fold", fold, "combine", combine,
 			"maxSizeBytes", 1024), and(cond, notNull(args[0])), name)
+	case "DS_HLL", "APPROX_COUNT_DISTINCT_DS_HLL":
+		add(g.hllSketch(call, args[0], name), cond, name)
 	case "ARRAY_AGG", "ARRAY_CONCAT_AGG", "STRING_AGG":
 		if fold := g.collected(call, args, name); fold != nil {
 			if call.Agg.Name == "STRING_AGG" {
@@ -180,6 +182,22 @@ func (g *grouped) collected(call *plan.AggCall, args []expr.Expr, name string) o
 		out.set("finalize", finalize)
 	}
 	out.set("maxSizeBytes", size)
+	return out
+}
+
+// hllSketch writes an HLL sketch, built of values or merged of sketches, of which one aggregate gives the estimate.
+func (g *grouped) hllSketch(call *plan.AggCall, arg expr.Expr, name string) object {
+	kind := "HLLSketchBuild"
+	if arg.Type().Base == expr.Other {
+		kind = "HLLSketchMerge"
+	}
+	params := []any{12, "HLL_4"}
+	copy(params, call.Agg.Params)
+	out := obj("type", kind, "name", name, "fieldName", g.virtuals.column(withoutCast(arg)), "lgK", params[0], "tgtHllType", params[1])
+	if call.Agg.Name == "DS_HLL" {
+		out.set("shouldFinalize", false)
+	}
+	out.set("round", true)
 	return out
 }
 

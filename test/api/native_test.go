@@ -177,7 +177,7 @@ func TestBucketsOfNativeQueries(t *testing.T) {
 		"topN behind the last row": {strings.Replace(topN, `"2024-01-01/2024-01-02"`, `"2024-01-01T03:10/2024-01-01T05"`, 1) + `,"granularity":"all"}`,
 			`[{"timestamp":"2024-01-01T03:10:00.000Z","result":[]}]`},
 		"topN before the first row": {strings.Replace(topN, `"2024-01-01/2024-01-02"`, `"2024-01-01/2024-01-01T00:10"`, 1) + `,"granularity":"all"}`, `[]`},
-		"topN that finds nothing": {topN + `,"granularity":"all","filter":{"type":"false"}}`, `[{"timestamp":"2024-01-01T00:30:00.000Z","result":[]}]`},
+		"topN that finds nothing":   {topN + `,"granularity":"all","filter":{"type":"false"}}`, `[{"timestamp":"2024-01-01T00:30:00.000Z","result":[]}]`},
 		"topN over listed values": {`{"queryType":"topN",` + from + `,"granularity":"all","metric":"c","threshold":5,` + count +
 			`,"dimension":{"type":"listFiltered","delegate":"k","values":["b"]}}`, `[{"timestamp":"2024-01-01T00:30:00.000Z","result":[{"k":"b","c":1}]}]`},
 		"a constant with a fraction": {`{"queryType":"groupBy",` + from + `,"granularity":"all","dimensions":[],` + count + `,"postAggregations":[` +

@@ -66,12 +66,26 @@ func (d *decorrelator) domain() plan.Node {
 			outer, values = rows, moved
 		}
 	}
-	p := &plan.Project{Input: outer, Exprs: values, Names: make([]string, len(values))}
-	keys := firstN(len(d.values))
-	for i := range keys {
-		p.Names[i] = domainColumn
+	p := &plan.Project{Input: outer}
+	for _, v := range values {
+		p.Exprs, p.Names = append(p.Exprs, oneZero(v)), append(p.Names, domainColumn)
 	}
-	return &plan.Aggregate{Input: p, Keys: keys}
+	return &plan.Aggregate{Input: p, Keys: firstN(len(d.values))}
+}
+
+// oneZero returns e with 0.0 in place of -0.0: groups tell them apart, the equality by which outer rows find their group does not.
+func oneZero(e expr.Expr) expr.Expr {
+	if !e.Type().IsFractional() {
+		return e
+	}
+	sum, err := expr.NewCall(expr.MustLookup("+"), []expr.Expr{e, &expr.Literal{T: expr.Of(expr.Double).NotNull(), Value: 0.0}}, fault.Span{})
+	if err != nil {
+		return e
+	}
+	if sum.Type().Runtime() == e.Type().Runtime() {
+		return sum
+	}
+	return &expr.Cast{X: sum, T: e.Type()}
 }
 
 // withoutSubqueries returns the rows of n as they were before subqueries were joined to them, or more of them, and where each column of n
@@ -383,6 +397,9 @@ func (d *decorrelator) byEquality(x *plan.Filter) plan.Node {
 	var n = x.Input
 	if len(rest) > 0 {
 		n = &plan.Filter{Input: n, Cond: plan.Conjunction(rest)}
+	}
+	for i, l := range locals {
+		locals[i] = oneZero(l)
 	}
 	return plan.Extend(n, locals, nil)
 }

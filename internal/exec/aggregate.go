@@ -428,15 +428,9 @@ func (a *aggregation) foldParts(ctx context.Context, mains []*grouper, parts *gr
 	if workers <= 1 {
 		return a.fold(ctx, mains[0], source, d)
 	}
-	grp := NewGroup(withoutSlot(ctx))
-	for _, main := range mains[:workers] {
-		grp.Go(func(ctx context.Context) error {
-			return a.env.Share.compute(ctx, func(ctx context.Context) error {
-				return a.fold(ctx, main, &groupSource{parts: parts}, d)
-			})
-		})
-	}
-	return idle(ctx, grp.Wait)
+	return a.env.atOnce(ctx, workers, func(ctx context.Context, i int) error {
+		return a.fold(ctx, mains[i], &groupSource{parts: parts}, d)
+	})
 }
 
 // fold gives the calls of d each of the different rows, which nobody else does.

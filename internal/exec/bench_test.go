@@ -131,6 +131,8 @@ func BenchmarkQueries(b *testing.B) {
 		{"top_long", &plan.Sort{Input: benchScan(nil, "m1", "d25"), Keys: []plan.SortKey{{Desc: true}}, Limit: 100}},
 		{"join_facts", &plan.Aggregate{Input: &plan.Join{Left: benchScan(nil, "m1", "d250"), Right: benchScan(nil, "m1", "d250"), Keys: []plan.EquiKey{{}, {Left: 1, Right: 1}}},
 			Aggs: typed([]vector.Type{long, str, long, str}, call("COUNT", long))}},
+		{"join_doubles", &plan.Aggregate{Input: &plan.Join{Left: benchScan(nil, "m2", "m1"), Right: benchScan(nil, "m2"), Keys: []plan.EquiKey{{}}},
+			Aggs: typed([]vector.Type{double, long, double}, call("SUM", long, 1))}},
 		{"window_user", first("user")},
 		{"window_long", first("m1")},
 		{"filter_like", group(benchScan(likeExpr(b, textCol("d5k"), "%er 0__2"), "d5k", "m1"), nil, call("SUM", long, 1))},

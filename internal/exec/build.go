@@ -132,11 +132,14 @@ func openJoin(ctx context.Context, n *plan.Join, need []bool, env *Env) (*Pipeli
 	if _, err := newJoinProbe(n, need, env); err != nil {
 		return nil, nil, err
 	}
-	right, err := build(ctx, n.Right, env.unordered().needing(rightNeed))
+	rows, right, err := open(ctx, n.Right, env.unordered().needing(rightNeed))
 	if err != nil {
 		return nil, nil, err
 	}
-	b, err := buildJoin(ctx, n, right, 0, env)
+	if rows != nil && (rows.there != nil || rows.rowsLeft != nil) { // others send rows too, or the first rows are wanted
+		rows, right = nil, newGather(rows)
+	}
+	b, err := buildJoin(ctx, n, rows, right, 0, env)
 	if err != nil {
 		return nil, nil, err
 	}

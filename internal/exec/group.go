@@ -51,6 +51,21 @@ func (g *Group) Wait() error {
 	return g.err
 }
 
+// atOnce runs f n times, each time with another number from 0 on, on goroutines that take part in the query's share of the cores. One alone runs on the
+// goroutine that asks.
+func (e *Env) atOnce(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
+	if n == 1 {
+		return f(ctx, 0)
+	}
+	g := NewGroup(withoutSlot(ctx))
+	for i := range n {
+		g.Go(func(ctx context.Context) error {
+			return e.Share.compute(ctx, func(ctx context.Context) error { return f(ctx, i) })
+		})
+	}
+	return idle(ctx, g.Wait)
+}
+
 // Protect runs f and turns a panic into an error: reads of mapped files that the disk can't serve into a corruption fault, everything
 // else into a defensive one that carries the stack for the log. Query goroutines run nothing outside of it.
 func Protect(f func() error) (err error) {

@@ -224,18 +224,13 @@ func (f *groupFiles) close() {
 func spilledParts(ctx context.Context, workers []*grouper) (*groupParts, error) {
 	first := workers[0]
 	files := first.files
-	grp := NewGroup(withoutSlot(ctx))
-	for _, g := range workers {
-		grp.Go(func(ctx context.Context) error {
-			return g.env.Share.compute(ctx, func(ctx context.Context) error {
-				err := g.spill(ctx)
-				g.account.Close()
-				g.table, g.states, g.scatter = nil, nil, nil
-				return err
-			})
-		})
-	}
-	err := idle(ctx, grp.Wait)
+	err := first.env.atOnce(ctx, len(workers), func(ctx context.Context, i int) error {
+		g := workers[i]
+		err := g.spill(ctx)
+		g.account.Close()
+		g.table, g.states, g.scatter = nil, nil, nil
+		return err
+	})
 	if err == nil {
 		err = files.finish(ctx)
 	}

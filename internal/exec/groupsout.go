@@ -125,23 +125,17 @@ func (o *aggregateOp) absorbFar(ctx context.Context, workers []*partialGroups) e
 			return err
 		}
 	}
-	g := NewGroup(withoutSlot(ctx))
-	for _, p := range workers {
-		g.Go(func(ctx context.Context) error {
-			return o.a.env.Share.compute(ctx, func(ctx context.Context) error {
-				for {
-					run, ok := o.far.take()
-					if !ok {
-						return nil
-					}
-					if err := Drain(ctx, run, func(b *vector.Batch) error { return p.absorb(ctx, b, wanted) }); err != nil {
-						return err
-					}
-				}
-			})
-		})
-	}
-	return idle(ctx, g.Wait)
+	return o.a.env.atOnce(ctx, len(workers), func(ctx context.Context, i int) error {
+		for {
+			run, ok := o.far.take()
+			if !ok {
+				return nil
+			}
+			if err := Drain(ctx, run, func(b *vector.Batch) error { return workers[i].absorb(ctx, b, wanted) }); err != nil {
+				return err
+			}
+		}
+	})
 }
 
 // groups returns how many groups all tables have.

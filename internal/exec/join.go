@@ -14,7 +14,8 @@ import (
 // block nested loop.
 //
 // A right side that did not fit in memory lies in files. With keys, the left rows are spread likewise, and file by file is joined by a
-// joinOp of its own (a grace hash join). Without keys, each left batch is joined with one block of the file after the other.
+// joinOp of its own (a grace hash join). Without keys, or when all rows of a file have few of them, each left batch is joined with one block of the
+// file after the other.
 type joinOp struct {
 	node  *plan.Join
 	left  Operator
@@ -189,7 +190,11 @@ func (k *joinBlocks) advance(ctx context.Context) error {
 	} else {
 		p.base += p.table.rows.N
 	}
-	p.use(&joinTable{rows: k.next})
+	table, err := newJoinTable(ctx, k.next, k.join.node.Keys, k.join.env)
+	if err != nil {
+		return err
+	}
+	p.use(table)
 	next, err := k.r.Next()
 	switch {
 	case errors.Is(err, io.EOF):

@@ -74,7 +74,7 @@ func (o *graceJoin) open(ctx context.Context) error {
 	if right == nil {
 		right = noRows{}
 	}
-	build, err := buildJoin(ctx, o.join.node, right, o.join.build.level+1, o.join.env)
+	build, err := buildJoin(ctx, o.join.node, nil, right, o.join.build.level+1, o.join.env)
 	if err != nil {
 		return err
 	}

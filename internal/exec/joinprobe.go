@@ -26,13 +26,12 @@ type joinProbe struct {
 	matched    rowMarks // right rows with a partner, for RIGHT and FULL; nil: nobody asks
 
 	table *joinTable
-	keys  *keyTable
+	keys  joinFinder
 	base  int // number of the table's first row in matched
 	// last says that no further table follows for the present batch, so that left rows without a partner are known.
 	last bool
 
 	batch *vector.Batch
-	ids   []uint32         // by left row: key number + 1, 0: none
 	found []bool           // by left row: has a partner
 	nulls []*vector.Vector // by output column: what stands for one that nobody looks at
 	// gatherers are by output column, where a batch need not stay valid when the next is asked for; nil: it must.
@@ -56,10 +55,7 @@ func newJoinProbe(n *plan.Join, need []bool, env *Env) (*joinProbe, error) {
 
 // use sets the table that batches are joined with from now on.
 func (p *joinProbe) use(t *joinTable) {
-	p.table, p.keys = t, nil
-	if t.keys != nil {
-		p.keys = t.keys.reader()
-	}
+	p.table, p.keys = t, newJoinFinder(t)
 }
 
 // begin starts a left batch, whose rows all count.
@@ -80,35 +76,15 @@ func (p *joinProbe) again() {
 	for i, k := range p.node.Keys {
 		cols[i] = joinKey(p.batch.Cols[k.Left])
 	}
-	if p.keys == nil {
-		p.ids = sized(p.ids, p.batch.N)
-		p.table.find(cols[0], p.ids)
-		return
-	}
-	p.ids = p.keys.lookup(cols, p.batch.N)
-	if without := withoutKey(cols, p.node.Keys, p.batch.N); without != nil {
-		for i, w := range without {
-			if w {
-				p.ids[i] = 0
-			}
-		}
-	}
+	p.keys.find(cols, p.batch.N)
 }
 
-// candidates returns the range of right rows, places in order, that left row i may be joined with.
+// candidates returns the range of right rows, places of the table, that left row i may be joined with.
 func (p *joinProbe) candidates(i int) (lo, hi uint32) {
 	if !p.table.keyed() {
 		return 0, uint32(p.table.rows.N)
 	}
-	id := p.ids[i]
-	switch {
-	case id == 0:
-		return 0, 0
-	case p.table.unique:
-		r := p.table.only[id]
-		return max(r, 1) - 1, r
-	}
-	return p.table.starts[id-1], p.table.starts[id]
+	return p.keys.candidates(i)
 }
 
 // existence reports whether only the existence of a partner counts.
@@ -131,7 +107,7 @@ func (p *joinProbe) step() (out *vector.Batch, done bool, err error) {
 		p.row = p.batch.N
 		return p.pairs(lefts, rights), true, nil
 	}
-	if p.on == nil && p.table.unique && p.node.Kind == plan.Left && p.last {
+	if p.on == nil && p.table.unique && p.node.Kind == plan.Left && p.last && p.base == 0 {
 		p.row = p.batch.N
 		return p.padded(), true, nil
 	}
@@ -141,11 +117,7 @@ func (p *joinProbe) step() (out *vector.Batch, done bool, err error) {
 		at := lo + p.next
 		take := min(hi-at, uint32(p.rows-len(lefts)))
 		for k := at; k < at+take; k++ {
-			r := k
-			if p.table.order != nil {
-				r = p.table.order[k]
-			}
-			lefts, rights = append(lefts, uint32(p.row)), append(rights, r)
+			lefts, rights = append(lefts, uint32(p.row)), append(rights, p.table.row(k))
 		}
 		if at+take == hi {
 			p.row, p.next = p.row+1, 0
@@ -182,10 +154,8 @@ func (p *joinProbe) partners() (lefts, rights []uint32) {
 	n := p.batch.N
 	p.pairsBuf[0], p.pairsBuf[1] = sized(p.pairsBuf[0], n), sized(p.pairsBuf[1], n)
 	lefts, rights = p.pairsBuf[0], p.pairsBuf[1]
-	only := p.table.only
 	k := 0
-	for i, id := range p.ids[:n] {
-		r := only[id]
+	for i, r := range p.keys.to[:n] {
 		lefts[k], rights[k] = uint32(i), r-1
 		k += one(r != 0)
 	}
@@ -198,9 +168,7 @@ func (p *joinProbe) padded() *vector.Batch {
 	p.pairsBuf[1] = sized(p.pairsBuf[1], n)
 	rights := p.pairsBuf[1]
 	var missing []int
-	only := p.table.only
-	for i, id := range p.ids[:n] {
-		r := only[id]
+	for i, r := range p.keys.to[:n] {
 		if r == 0 {
 			missing = append(missing, i)
 			r = 1

@@ -1,26 +1,40 @@
 package exec
 
-import "github.com/hengedb/henge/internal/vector"
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync/atomic"
 
-// joinRows collects the right rows of a join. What text of a column is of one dictionary, as that of one segment is, stays codes.
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// joinRows collects right rows of a join. Text that comes as codes of a dictionary, as that of a segment does, stays codes.
 type joinRows struct {
 	cols  []joinColumn
 	n     int
 	bytes int64
 }
 
-// joinColumn is a column of joinRows.
+// joinColumn is a column of joinRows: in pieces, so that it grows without being copied.
 type joinColumn struct {
+	typ    vector.Type
+	pieces []*vector.Vector // complete
+
+	// The last piece:
 	codes   []uint32
 	dict    *vector.Dict // of codes; nil: there are none
 	invalid []uint32     // rows of codes that are null
 	plain   *vector.Builder
 }
 
+// joinPieceRows is when a piece is complete.
+const joinPieceRows = 1 << 16
+
 func newJoinRows(types []vector.Type) *joinRows {
 	r := &joinRows{cols: make([]joinColumn, len(types))}
 	for i, t := range types {
-		r.cols[i].plain = vector.NewBuilder(t, 0)
+		r.cols[i] = joinColumn{typ: t, plain: vector.NewBuilder(t, 0)}
 	}
 	return r
 }
@@ -35,17 +49,42 @@ func (r *joinRows) append(b *vector.Batch) {
 
 // append adds the rows of v that count in b, and returns about how many bytes they take.
 func (c *joinColumn) append(v *vector.Vector, b *vector.Batch) int64 {
-	before := int64(0)
-	switch coded := v.Type.Kind == vector.KindString && v.Dict != nil && !v.Const; {
-	case coded && (c.dict == v.Dict || c.dict == nil && c.plain.Len() == 0):
+	if v.Type.Kind == vector.KindString && v.Dict != nil && !v.Const {
+		if c.dict != v.Dict || len(c.codes) >= joinPieceRows {
+			c.complete()
+		}
 		c.dict = v.Dict
 		c.appendCodes(v, b.Sel)
 		return 4 * int64(b.Rows())
-	case c.dict != nil:
-		before = c.spell()
+	}
+	if c.dict != nil || c.plain.Len() >= joinPieceRows {
+		c.complete()
 	}
 	c.plain.AppendRows(v, b.Sel)
-	return before + (&vector.Batch{N: b.N, Cols: []*vector.Vector{v}, Sel: b.Sel}).Bytes()
+	return (&vector.Batch{N: b.N, Cols: []*vector.Vector{v}, Sel: b.Sel}).Bytes()
+}
+
+// complete makes a piece of the last rows.
+func (c *joinColumn) complete() {
+	rows := c.plain.Len()
+	switch {
+	case c.dict != nil:
+		v := vector.FromCodes(c.codes, c.dict)
+		if len(c.invalid) > 0 {
+			v.Valid = vector.FullBitmap(v.Len)
+			for _, i := range c.invalid {
+				v.Valid.Clear(int(i))
+			}
+		}
+		c.pieces = append(c.pieces, v)
+		c.codes, c.dict, c.invalid = nil, nil, nil
+	case rows > 0:
+		c.pieces = append(c.pieces, c.plain.Build())
+		if rows < joinPieceRows {
+			rows = 0 // what follows may be codes
+		}
+		c.plain = vector.NewBuilder(c.typ, min(rows, joinPieceRows))
+	}
 }
 
 // appendCodes adds codes of the given rows, nil: all.
@@ -72,24 +111,12 @@ func (c *joinColumn) appendCodes(v *vector.Vector, rows []uint32) {
 	}
 }
 
-// spell makes texts of the codes, and returns how many bytes they take beyond those of the codes.
-func (c *joinColumn) spell() int64 {
-	v := c.coded()
-	c.codes, c.dict, c.invalid = nil, nil, nil
-	c.plain.AppendRows(v, nil)
-	return (&vector.Batch{N: v.Len, Cols: []*vector.Vector{v}}).Bytes() - 4*int64(v.Len)
-}
-
-// coded returns the rows as codes of their dictionary.
-func (c *joinColumn) coded() *vector.Vector {
-	v := vector.FromCodes(c.codes, c.dict)
-	if len(c.invalid) > 0 {
-		v.Valid = vector.FullBitmap(v.Len)
-		for _, i := range c.invalid {
-			v.Valid.Clear(int(i))
-		}
-	}
-	return v
+// take returns the pieces and leaves c empty.
+func (c *joinColumn) take() []*vector.Vector {
+	c.complete()
+	pieces := c.pieces
+	c.pieces, c.plain = nil, vector.NewBuilder(c.typ, 0)
+	return pieces
 }
 
 // build returns the rows and leaves r empty.
@@ -97,22 +124,143 @@ func (r *joinRows) build() *vector.Batch {
 	out := &vector.Batch{N: r.n, Cols: make([]*vector.Vector, len(r.cols))}
 	for i := range r.cols {
 		c := &r.cols[i]
-		if c.dict != nil && c.dict.Len() > usefulDict*len(c.codes) {
-			c.spell()
-		}
-		if c.dict == nil {
-			out.Cols[i] = encodeText(c.plain.Build())
-			continue
-		}
-		out.Cols[i] = shrunk(c.coded())
-		c.codes, c.dict, c.invalid = nil, nil, nil
+		out.Cols[i] = joined(c.typ, c.take(), r.n)
 	}
 	r.n, r.bytes = 0, 0
 	return out
 }
 
+// joinedRows returns the rows of all readers in the order of their morsels, and leaves the readers empty.
+func joinedRows(ctx context.Context, readers []joinReader, env *Env) (*vector.Batch, error) {
+	first := readers[0].rows
+	if len(readers) == 1 && len(readers[0].runs) == 0 {
+		return first.build(), nil
+	}
+	runs, n := runsOf(readers)
+	out := &vector.Batch{N: n, Cols: make([]*vector.Vector, len(first.cols))}
+	var next atomic.Int32
+	err := env.atOnce(ctx, max(1, min(env.Threads, len(out.Cols), n/joinChunkRows)), func(ctx context.Context, _ int) error {
+		for c := int(next.Add(1)) - 1; c < len(out.Cols); c = int(next.Add(1)) - 1 {
+			if err := stop(ctx); err != nil {
+				return err
+			}
+			out.Cols[c] = joined(first.cols[c].typ, inOrder(readers, c, runs), n)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// rowsOfRun are rows of a reader.
+type rowsOfRun struct {
+	joinRun
+	reader, end int
+}
+
+// runsOf returns the rows of all readers in the order of their morsels, and how many there are.
+func runsOf(readers []joinReader) (runs []rowsOfRun, n int) {
+	for i := range readers {
+		r := &readers[i]
+		for k, run := range r.runs {
+			end := r.rows.n
+			if k+1 < len(r.runs) {
+				end = r.runs[k+1].row
+			}
+			if run.row < end {
+				runs = append(runs, rowsOfRun{run, i, end})
+			}
+		}
+		n += r.rows.n
+	}
+	slices.SortStableFunc(runs, func(a, b rowsOfRun) int { return cmp.Compare(a.morsel, b.morsel) })
+	return runs, n
+}
+
+// inOrder returns the runs of a column in pieces, which it takes from the readers.
+func inOrder(readers []joinReader, column int, runs []rowsOfRun) []*vector.Vector {
+	pieces, begins := make([][]*vector.Vector, len(readers)), make([][]int, len(readers))
+	for i := range readers {
+		pieces[i] = readers[i].rows.cols[column].take()
+		at := 0
+		for _, p := range pieces[i] {
+			begins[i] = append(begins[i], at)
+			at += p.Len
+		}
+	}
+	var out []*vector.Vector
+	for _, run := range runs {
+		begin := begins[run.reader]
+		k, found := slices.BinarySearch(begin, run.row)
+		if !found {
+			k--
+		}
+		for at := run.row; at < run.end; k++ {
+			p := pieces[run.reader][k]
+			to := min(run.end-begin[k], p.Len)
+			out = append(out, p.Slice(at-begin[k], to))
+			at = begin[k] + to
+		}
+	}
+	return out
+}
+
+// joined makes one column of n rows of pieces, text as it is quickest to work with.
+func joined(t vector.Type, pieces []*vector.Vector, n int) *vector.Vector {
+	if t.Kind == vector.KindString && n > 0 {
+		if v := oneDictionary(pieces, n); v != nil {
+			return v
+		}
+		if v := encoded(pieces, n); v != nil {
+			return v
+		}
+	}
+	if len(pieces) == 1 && pieces[0].Dict == nil {
+		return pieces[0]
+	}
+	b := vector.NewBuilder(t, n)
+	for _, p := range pieces {
+		b.AppendRows(p, nil)
+	}
+	return b.Build()
+}
+
 // usefulDict is how many entries there may be in a dictionary for each row that has one, for looking at all of them.
 const usefulDict = 16
+
+// oneDictionary returns n rows that have the codes of one dictionary, nil if they have not.
+func oneDictionary(pieces []*vector.Vector, n int) *vector.Vector {
+	d := pieces[0].Dict
+	if d == nil || d.Len() > usefulDict*n || slices.ContainsFunc(pieces, func(p *vector.Vector) bool { return p.Dict != d }) {
+		return nil
+	}
+	codes := make([]uint32, 0, n)
+	for _, p := range pieces {
+		codes = append(codes, p.Codes[:p.Len]...)
+	}
+	v := vector.FromCodes(codes, d)
+	v.Valid = validOf(pieces, n)
+	return shrunk(v)
+}
+
+// validOf returns which of n rows are not null, nil: none is.
+func validOf(pieces []*vector.Vector, n int) vector.Bitmap {
+	var valid vector.Bitmap
+	at := 0
+	for _, p := range pieces {
+		if p.Valid != nil {
+			if valid == nil {
+				valid = vector.FullBitmap(n)
+			}
+			for i := range p.Len {
+				if !p.Valid.Get(i) {
+					valid.Clear(at + i)
+				}
+			}
+		}
+		at += p.Len
+	}
+	return valid
+}
 
 // shrunk returns v, which has codes, over a dictionary of the entries that it uses, unless these are most of them: what follows is done once for
 // each entry.
@@ -137,26 +285,49 @@ func shrunk(v *vector.Vector) *vector.Vector {
 	return out
 }
 
-// encodeText turns a string column with many repetitions into codes, so that what is done with the joined rows is done once per value.
-func encodeText(v *vector.Vector) *vector.Vector {
-	if v.Type.Kind != vector.KindString || v.Const || v.Dict != nil || v.Len == 0 {
-		return v
-	}
+// encoded gives n rows of texts codes of a dictionary of their own when there are many repetitions, so that what is done with the joined rows is done
+// once per value; else it returns nil.
+func encoded(pieces []*vector.Vector, n int) *vector.Vector {
 	texts := &interner{}
-	codes := make([]uint32, v.Len)
-	for i, s := range v.Strings {
-		if !v.Valid.Get(i) {
-			continue
+	codes := make([]uint32, n)
+	known := map[*vector.Dict][]uint32{} // by code: number + 1; 0: not asked yet
+	rows := map[*vector.Dict]int{}
+	for _, p := range pieces {
+		if p.Dict != nil {
+			rows[p.Dict] += p.Len
 		}
-		codes[i] = texts.number(s)
-		if texts.len() > 16 && texts.len()*2 > v.Len {
-			return v
+	}
+	at := 0
+	for _, p := range pieces {
+		var numbers []uint32
+		if d := p.Dict; d != nil && d.Len() <= usefulDict*rows[d] {
+			if numbers = known[d]; numbers == nil {
+				numbers = make([]uint32, d.Len())
+				known[d] = numbers
+			}
 		}
+		for i := range p.Len {
+			switch {
+			case p.IsNull(i):
+			case numbers == nil:
+				codes[at+i] = texts.number(p.StringAt(i))
+			default:
+				code := p.Codes[i]
+				if numbers[code] == 0 {
+					numbers[code] = texts.number(p.Dict.Value(code)) + 1
+				}
+				codes[at+i] = numbers[code] - 1
+			}
+			if texts.len() > 16 && texts.len()*2 > n {
+				return nil
+			}
+		}
+		at += p.Len
 	}
 	if texts.len() == 0 {
-		return v
+		return nil
 	}
 	out := vector.FromCodes(codes, texts.dict())
-	out.Valid = v.Valid
+	out.Valid = validOf(pieces, n)
 	return out
 }

@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"context"
+
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -13,38 +15,40 @@ const fewNumbers = 1 << 18
 // Without keys every row is a candidate for every other. Rows with a null in a key that is not null-safe (or NaN, which equals nothing)
 // are kept and have no key: they have no partner.
 //
-// Keys have numbers from 0 on. Those of one Long key whose values lie close together are the distances from the least; others are found in
-// a hash table.
+// Keys of one Long column whose values lie close together have numbers, the distances from the least, and so have those of one column of text, which
+// is numbered. Others are found in a hash table.
 type joinTable struct {
-	rows  *vector.Batch
-	free  int64
-	equi  []plan.EquiKey // empty: no keys
-	keys  *keyTable      // nil: numbers are distances
-	least int64          // of the values when numbers are distances,
-	span  uint64         // how many numbers there are then
+	rows *vector.Batch
+	free int64
+	equi []plan.EquiKey // empty: no keys
+
+	words *keyTable // turns keys into words; nil: they are Longs with numbers
+	hash  *joinHash // of the words; nil: keys have numbers
+	least int64     // number 0,
+	span  uint64    // and how many numbers there are
 
 	// unique says that no key has two rows; only is then by key number + 1 the row + 1, 0: there is none.
 	unique bool
 	only   []uint32
 	// Else there are:
-	starts []uint32 // by key: where its rows start in order
+	starts []uint32 // by key number + 1: where its rows start in order; they end where those of the next do
 	order  []uint32 // rows by key
 	// nullKey says that some row has a null in a key (what NOT IN wants to know).
 	nullKey bool
 }
 
-// newJoinTable takes over rows. Free is the memory that there is.
-func newJoinTable(rows *vector.Batch, equi []plan.EquiKey, free int64) *joinTable {
-	t := &joinTable{rows: rows, equi: equi, free: free}
-	if t.keyed() {
-		t.index()
+// newJoinTable takes over rows.
+func newJoinTable(ctx context.Context, rows *vector.Batch, equi []plan.EquiKey, env *Env) (*joinTable, error) {
+	t := &joinTable{rows: rows, equi: equi, free: env.Budget.Free()}
+	if !t.keyed() {
+		return t, nil
 	}
-	return t
+	return t, t.index(ctx, env)
 }
 
 func (t *joinTable) keyed() bool { return len(t.equi) > 0 }
 
-func (t *joinTable) index() {
+func (t *joinTable) index(ctx context.Context, env *Env) error {
 	n := t.rows.N
 	cols := make([]*vector.Vector, len(t.equi))
 	for i, k := range t.equi {
@@ -52,10 +56,34 @@ func (t *joinTable) index() {
 	}
 	without := withoutKey(cols, t.equi, n)
 	t.nullKey = without != nil
-	of, numbers := t.number(cols, without)
-	if t.unique = t.one(of, without, numbers); !t.unique {
-		t.group(of, without, numbers)
+	var of []uint32 // the number of each row's key; those of rows without one mean nothing
+	if t.near(cols, without) {
+		of = make([]uint32, n)
+		for i, x := range cols[0].Longs[:n] {
+			of[i] = uint32(x - t.least)
+		}
+	} else {
+		words, err := t.turn(ctx, cols, n, env)
+		if err != nil {
+			return err
+		}
+		if len(cols) > 1 || cols[0].Type.IsNumeric() {
+			if t.hash, err = newJoinHash(ctx, words, t.words.stride, n, without, env); err != nil {
+				return err
+			}
+			t.unique, t.order = t.hash.order == nil, t.hash.order
+			return nil
+		}
+		t.span = uint64(t.words.cols[0].texts.len()) + 1
+		of = make([]uint32, n)
+		for i, w := range words {
+			of[i] = uint32(w)
+		}
 	}
+	if t.unique = t.one(of, without, int(t.span)); !t.unique {
+		t.group(of, without, int(t.span))
+	}
+	return nil
 }
 
 // one notes the row of each key, and reports whether none has two.
@@ -76,17 +104,17 @@ func (t *joinTable) one(of []uint32, without []bool, numbers int) bool {
 
 // group brings rows with the same key together, in their order, by a counting sort.
 func (t *joinTable) group(of []uint32, without []bool, numbers int) {
-	t.starts = make([]uint32, numbers+1)
+	t.starts = make([]uint32, numbers+2)
 	for i, k := range of {
 		if without == nil || !without[i] {
-			t.starts[k+1]++
+			t.starts[k+2]++
 		}
 	}
 	for k := range numbers {
-		t.starts[k+1] += t.starts[k]
+		t.starts[k+2] += t.starts[k+1]
 	}
-	t.order = make([]uint32, t.starts[numbers])
-	next := append([]uint32(nil), t.starts...)
+	t.order = make([]uint32, t.starts[numbers+1])
+	next := append([]uint32(nil), t.starts[1:]...)
 	for i, k := range of {
 		if without == nil || !without[i] {
 			t.order[next[k]] = uint32(i)
@@ -95,33 +123,44 @@ func (t *joinTable) group(of []uint32, without []bool, numbers int) {
 	}
 }
 
-// number returns the number of each row's key, and how many numbers there are. Those of rows without a key mean nothing.
-func (t *joinTable) number(cols []*vector.Vector, without []bool) (of []uint32, numbers int) {
-	n := t.rows.N
-	of = make([]uint32, n)
-	if t.near(cols, without) {
-		for i, x := range cols[0].Longs[:n] {
-			if without == nil || !without[i] {
-				of[i] = uint32(x - t.least)
-			}
-		}
-		return of, int(t.span)
-	}
+// turn returns the words of each row's key, those of one behind those of the other.
+func (t *joinTable) turn(ctx context.Context, cols []*vector.Vector, n int, env *Env) ([]uint64, error) {
 	types := make([]vector.Type, len(cols))
 	for i, c := range cols {
 		types[i] = c.Type
 	}
-	t.keys = newKeyTable(types, nil)
-	batch := make([]*vector.Vector, len(cols))
-	for lo := 0; lo < n; lo += vector.BatchRows {
-		hi := min(lo+vector.BatchRows, n)
-		for i, c := range cols {
-			batch[i] = c.Slice(lo, hi)
+	t.words = newKeyTable(types, nil)
+	for i, c := range cols {
+		if t.equi[i].NullSafe && c.Type.IsNumeric() && c.HasNulls() && !t.words.masked {
+			t.words.mask()
 		}
-		copy(of[lo:], t.keys.find(batch, hi-lo))
 	}
-	t.keys.settle()
-	return of, t.keys.len()
+	s := t.words.stride
+	words := make([]uint64, n*s)
+	chunks := max(1, min(env.Threads, n/joinChunkRows))
+	if !t.words.sharesWords() {
+		chunks = 1 // texts are numbered as they come
+	}
+	err := env.atOnce(ctx, chunks, func(ctx context.Context, c int) error {
+		by := t.words
+		if chunks > 1 {
+			by = t.words.reader()
+		}
+		batch := make([]*vector.Vector, len(cols))
+		for lo, end := c*n/chunks, (c+1)*n/chunks; lo < end; lo += vector.BatchRows {
+			if err := stop(ctx); err != nil {
+				return err
+			}
+			hi := min(lo+vector.BatchRows, end)
+			for i, c := range cols {
+				batch[i] = c.Slice(lo, hi)
+			}
+			by.fillWords(batch, hi-lo, words[lo*s:], s)
+		}
+		return nil
+	})
+	t.words.settle()
+	return words, err
 }
 
 // near finds out whether the numbers of keys can be distances.
@@ -149,41 +188,20 @@ func (t *joinTable) near(cols []*vector.Vector, without []bool) bool {
 	return true
 }
 
-// find sets out to key number + 1 of each value of a Long column, 0 where there is none or the value is null. Numbers are distances.
-func (t *joinTable) find(v *vector.Vector, out []uint32) {
-	if v.Const {
-		v = v.Flat()
-	}
-	least, span := uint64(t.least), t.span
-	if v.Valid == nil {
-		for i, x := range v.Longs[:len(out)] {
-			at := uint64(x) - least
-			if at >= span {
-				at = ^uint64(0)
-			}
-			out[i] = uint32(at + 1)
-		}
-		return
-	}
-	for i, x := range v.Longs[:len(out)] {
-		out[i] = 0
-		if at := uint64(x) - least; at < span && v.Valid.Get(i) {
-			out[i] = uint32(at + 1)
-		}
-	}
-}
-
 // bytes returns the memory held beside the rows.
 func (t *joinTable) bytes() int64 {
 	n := 4 * int64(cap(t.starts)+cap(t.order)+cap(t.only))
-	if t.keys != nil {
-		n += t.keys.bytes()
+	if t.words != nil {
+		n += t.words.bytes()
+	}
+	if t.hash != nil {
+		n += t.hash.bytes() - 4*int64(cap(t.order))
 	}
 	return n
 }
 
 // joinRowBytes is about what indexing takes per row, before the table exists.
-func joinRowBytes(keys int) int64 { return int64(8*(keys+1) + 16 + 12) }
+func joinRowBytes(keys int) int64 { return int64(16*(keys+1) + 16 + 12) }
 
 // joinKey returns a key column in which values are one group exactly if they are equal: -0.0 becomes 0.0.
 func joinKey(v *vector.Vector) *vector.Vector {

@@ -237,7 +237,7 @@ func (t *keyTable) findRows(keys []*vector.Vector, n int, out []uint32) {
 	t.probe(t.rows, t.stride, n, out)
 }
 
-// reader returns a view of the table for looking up only. Any number of readers may be used at once, each by one goroutine, as long as
+// reader returns a view of the table for turning keys into words. Any number of readers may be used at once, each by one goroutine, as long as
 // nothing is added to the table.
 func (t *keyTable) reader() *keyTable {
 	r := *t
@@ -257,55 +257,6 @@ func (t *keyTable) settle() {
 		c := &t.cols[i]
 		c.dict, c.memo, c.scratch, c.shared = nil, nil, nil, false
 	}
-	if len(t.cols) == 1 && t.cols[0].texts != nil {
-		t.index(t.cols[0].texts.len() + 1)
-	}
-}
-
-// lookup returns number + 1 of each of the n rows of keys, 0 for rows that the table does not have. The slice is valid until the next
-// call. Only readers may be asked.
-func (t *keyTable) lookup(keys []*vector.Vector, n int) []uint32 {
-	t.groups = sized(t.groups, n)
-	out := t.groups
-	t.rows = sized(t.rows, n*t.stride)
-	t.fillWords(keys, n, t.rows, t.stride)
-	if t.byWord != nil {
-		for i, w := range t.rows[:n] {
-			out[i] = 0
-			if w < uint64(len(t.byWord)) {
-				out[i] = t.byWord[w]
-			}
-		}
-		return out
-	}
-	t.hashRows(t.rows, t.stride, n)
-	s := t.stride
-	mask := uint64(len(t.slots) - 1)
-	for i := range n {
-		row := t.rows[i*s : i*s+s]
-		tag := t.hashes[i] >> 32
-		out[i] = 0
-		for at := tag >> t.shift; t.slots[at] != 0; at = (at + 1) & mask {
-			slot := t.slots[at]
-			if slot>>32 == tag {
-				g := int(uint32(slot)) - 1
-				if equalWords(row, t.words[g*s:g*s+s]) {
-					out[i] = uint32(slot)
-					break
-				}
-			}
-		}
-	}
-	if !t.masked && t.numbers > 0 && t.nullNumbers(keys, n) { // the table has no such nulls
-		for c, k := range keys {
-			for i := range n {
-				if t.cols[c].isNumber() && k.IsNull(i) {
-					out[i] = 0
-				}
-			}
-		}
-	}
-	return out
 }
 
 // fillWords turns n rows of keys into words, one run of them every s words of rows: the mask words first, then those of the columns.

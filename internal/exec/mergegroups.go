@@ -39,20 +39,14 @@ func mergeGroups(ctx context.Context, workers []*grouper) ([]*grouper, error) {
 		g.table.maskAlike(first.table)
 	}
 	shares := make([][]uint8, len(workers))
-	grp := NewGroup(withoutSlot(ctx))
-	for i, g := range workers {
-		grp.Go(func(ctx context.Context) error {
-			return g.env.Share.compute(ctx, func(ctx context.Context) (err error) {
-				shares[i], err = g.shares(ctx, len(workers), alike)
-				return err
-			})
-		})
-	}
-	if err := idle(ctx, grp.Wait); err != nil {
+	env := first.env
+	if err := env.atOnce(ctx, len(workers), func(ctx context.Context, i int) (err error) {
+		shares[i], err = workers[i].shares(ctx, len(workers), alike)
+		return err
+	}); err != nil {
 		return nil, err
 	}
 	merged := make([]*grouper, len(workers))
-	grp = NewGroup(withoutSlot(ctx))
 	for i := range merged {
 		g, err := newGrouper(first.keys, first.table.lexicons(), first.specs, 0, first.env)
 		if err != nil {
@@ -67,18 +61,15 @@ func mergeGroups(ctx context.Context, workers []*grouper) ([]*grouper, error) {
 		if g.env.Budget.Free() > int64(most)*int64(64+8*len(g.keys)) {
 			g.table.reserve(most)
 		}
-		grp.Go(func(ctx context.Context) error {
-			return g.env.Share.compute(ctx, func(ctx context.Context) error {
-				for w, source := range workers {
-					if err := g.absorbShare(ctx, source, shares[w], uint8(i)); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
-		})
 	}
-	if err := idle(ctx, grp.Wait); err != nil {
+	if err := env.atOnce(ctx, len(merged), func(ctx context.Context, i int) error {
+		for w, source := range workers {
+			if err := merged[i].absorbShare(ctx, source, shares[w], uint8(i)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
 		for _, g := range merged {
 			g.close()
 		}

@@ -509,16 +509,7 @@ func (p *Pipeline) Run(ctx context.Context, n int, consume func(ctx context.Cont
 
 // runMorsels is Run for whoever wants to be told of each morsel that a worker begins.
 func (p *Pipeline) runMorsels(ctx context.Context, n int, begins func(worker, number int), consume func(ctx context.Context, worker int, b *vector.Batch) error) error {
-	if n == 1 {
-		return p.runWorker(ctx, 0, begins, consume)
-	}
-	g := NewGroup(withoutSlot(ctx))
-	for i := range n {
-		g.Go(func(ctx context.Context) error {
-			return p.env.Share.compute(ctx, func(ctx context.Context) error { return p.runWorker(ctx, i, begins, consume) })
-		})
-	}
-	return idle(ctx, g.Wait)
+	return p.env.atOnce(ctx, n, func(ctx context.Context, i int) error { return p.runWorker(ctx, i, begins, consume) })
 }
 
 func (p *Pipeline) runWorker(ctx context.Context, number int, begins func(int, int), consume func(context.Context, int, *vector.Batch) error) error {

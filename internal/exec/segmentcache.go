@@ -207,14 +207,7 @@ func (k *keptGroups) run(ctx context.Context, f func(*vector.Batch) error) error
 			}
 		}
 	}
-	if lanes == 1 {
-		return work(ctx)
-	}
-	g := NewGroup(withoutSlot(ctx))
-	for range lanes {
-		g.Go(func(ctx context.Context) error { return k.p.env.Share.compute(ctx, work) })
-	}
-	return idle(ctx, g.Wait)
+	return k.p.env.atOnce(ctx, lanes, func(ctx context.Context, _ int) error { return work(ctx) })
 }
 
 // one groups one segment, keeps the groups and gives them to f.

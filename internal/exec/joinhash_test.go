@@ -1,0 +1,131 @@
+package exec
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/plan"
+)
+
+// A table of keys finds all rows of each, in their order, however many parts it has and however many goroutines build it.
+func TestJoinHashFindsTheRowsOfEachKey(t *testing.T) {
+	r := rand.New(rand.NewPCG(31, 1))
+	for _, c := range []struct {
+		rows, stride, values, threads int
+	}{
+		{0, 1, 1, 1}, {1, 2, 1, 4}, {300, 1, 40, 1}, {300, 3, 4, 1}, {5000, 1, 1, 1}, {20_000, 2, 60, 4}, {70_000, 1, 1 << 40, 4}, {70_000, 2, 100, 3}, {100_000, 1, 5, 4},
+	} {
+		for _, rare := range []int{0, 7} {
+			t.Run(fmt.Sprintf("%d rows of %d words, %d values, %d goroutines, every %d without key", c.rows, c.stride, c.values, c.threads, rare), func(t *testing.T) {
+				words := make([]uint64, c.rows*c.stride)
+				for i := range words {
+					words[i] = r.Uint64N(uint64(c.values))
+				}
+				var without []bool
+				if rare > 0 {
+					without = make([]bool, c.rows)
+				}
+				want := map[string][]uint32{}
+				key := func(row []uint64) string { return fmt.Sprint(row) }
+				several := false
+				for i := range c.rows {
+					if rare > 0 && r.IntN(rare) == 0 {
+						without[i] = true
+						continue
+					}
+					k := key(words[i*c.stride : (i+1)*c.stride])
+					want[k] = append(want[k], uint32(i))
+					several = several || len(want[k]) > 1
+				}
+				env := (&Env{Threads: c.threads}).withDefaults()
+				h, err := newJoinHash(t.Context(), words, c.stride, c.rows, without, env)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if (h.order != nil) != several {
+					t.Fatalf("there is an order: %v, want %v", h.order != nil, several)
+				}
+				asked := words
+				for range 100 * c.stride { // most of them unknown
+					asked = append(asked, r.Uint64N(uint64(2*c.values)))
+				}
+				n := len(asked) / c.stride
+				hashes, slots, from, to := make([]uint64, n), make([]uint64, n), make([]uint32, n), make([]uint32, n)
+				for i := range hashes {
+					hashes[i] = hashWords(asked[i*c.stride : (i+1)*c.stride])
+				}
+				h.find(asked, hashes, slots, from, to)
+				for i := range n {
+					var got []uint32
+					switch {
+					case several:
+						got = h.order[from[i]:to[i]]
+					case to[i] > 0:
+						got = []uint32{to[i] - 1}
+					}
+					if k := key(asked[i*c.stride : (i+1)*c.stride]); !slices.Equal(got, want[k]) {
+						t.Fatalf("key %s has rows %v, want %v", k, got, want[k])
+					}
+				}
+			})
+		}
+	}
+}
+
+// The right side of a join is read by many workers; its rows come in the order of its segments all the same, and spill as those of one.
+func TestManyReadersOfTheRightSideAreLikeOne(t *testing.T) {
+	r := rand.New(rand.NewPCG(32, 1))
+	s := &store{t: t}
+	for i := range int64(4) {
+		s.addSegment(chrono.Interval{Start: i * 100_000_000, End: (i + 1) * 100_000_000}, eventSchema, true, events(r, i*100_000_000, 4_000))
+	}
+	right := scanOf(nil, "__time", "s", "d", "word", "k")
+	left := inline(types(right.Columns()), mustRows(t, &plan.Limit{Input: right, Count: 3}, &Env{Tables: s, Budget: budget.Root(1 << 30), Threads: 1})...)
+	for _, key := range []int{0, 1, 2, 3, 4} {
+		node := &plan.Join{Kind: plan.Inner, Left: left, Right: right, Keys: []plan.EquiKey{{Left: key, Right: key}}}
+		one := mustRows(t, node, &Env{Tables: s, Budget: budget.Root(1 << 30), Threads: 1})
+		for range 3 {
+			if diff := cmp.Diff(one, mustRows(t, node, &Env{Tables: s, Budget: budget.Root(1 << 30), Threads: 4})); diff != "" {
+				t.Fatalf("by column %d: %s", key, diff)
+			}
+		}
+		small := config{batch: 512, spill: 300 << 10}.env(t)
+		small.Tables, small.Threads = s, 4
+		sameRows(t, one, mustRows(t, node, small))
+	}
+}
+
+// Rows with the same key that do not fit in memory, which no hash tells apart, are joined block by block.
+func TestRowsOfOneKeyThatDoNotFitAreJoined(t *testing.T) {
+	r := rand.New(rand.NewPCG(33, 1))
+	s := &store{t: t}
+	rows := events(r, 0, 8_000)
+	for i, row := range rows {
+		row[1], row[4] = "s", int64(i/6_000)
+	}
+	s.addSegment(chrono.Interval{Start: 0, End: 100_000_000}, eventSchema, true, rows)
+	right := scanOf(nil, "__time", "s", "d", "word", "k")
+	first := mustRows(t, &plan.Limit{Input: right, Count: 6}, &Env{Tables: s, Budget: budget.Root(1 << 30), Threads: 1})
+	for i := range first[:2] {
+		first[i][1], first[i][4] = "nowhere", int64(1_000_000)
+	}
+	left := inline(types(right.Columns()), first...)
+	for _, kind := range []plan.JoinKind{plan.Inner, plan.Left, plan.Right, plan.Full, plan.Semi, plan.Anti, plan.AntiNull} {
+		for _, keys := range [][]plan.EquiKey{{{Left: 4, Right: 4}}, {{Left: 1, Right: 1}, {Left: 4, Right: 4}}, {{Left: 0, Right: 0}}} {
+			if kind == plan.AntiNull && len(keys) > 1 {
+				continue
+			}
+			node := &plan.Join{Kind: kind, Left: left, Right: right, Keys: keys}
+			want := mustRows(t, node, &Env{Tables: s, Budget: budget.Root(1 << 30), Threads: 1})
+			small := config{batch: 256, spill: 300 << 10}.env(t)
+			small.Tables = s
+			sameRows(t, want, mustRows(t, node, small))
+		}
+	}
+}

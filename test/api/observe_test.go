@@ -25,6 +25,24 @@ func watched(t *testing.T) *server.Server {
 	return s
 }
 
+// What is computed once and read twice is shown once.
+func TestExplainAnalyzeOfWhatIsShared(t *testing.T) {
+	s := watched(t)
+	rows, err := s.Query(t.Context(), "EXPLAIN ANALYZE WITH g AS (SELECT k, SUM(n) AS s FROM w GROUP BY k) SELECT k FROM g WHERE s = (SELECT MAX(s) FROM g)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	for _, r := range rows {
+		fmt.Fprintln(&text, r[0])
+	}
+	for want, n := range map[string]int{"Shared 1": 2, "Shared 1, as above": 1, "Scan w": 1} {
+		if got := strings.Count(text.String(), want); got != n {
+			t.Errorf("[%s] is there [%d] times, want [%d], in:\n%s", want, got, n, text.String())
+		}
+	}
+}
+
 func TestExplainAnalyze(t *testing.T) {
 	s := watched(t)
 	const query = "SELECT a.k, COUNT(*) FROM w a JOIN w b ON a.k = b.k WHERE a.__time >= TIMESTAMP '2024-01-02 00:00:00' GROUP BY 1 ORDER BY 2 DESC LIMIT 3"

@@ -105,7 +105,7 @@ func (b *Broker) analyze(ctx context.Context, p *Prepared, id string, r *rows) (
 	}
 	out.RunningMillis = millis(b.o.Clock.Now().Sub(planned))
 	out.MemoryBytes, out.SpilledBytes = env.Budget.Peak(), disk.Peak()
-	out.Plan = b.analyzed(p, profile, node)
+	out.Plan = b.analyzed(p, profile, node, map[int]bool{})
 	cpu := env.Share.Computed()
 	b.o.Meter.Micros(b.measured("query/cpu/time", id), cpu)
 	out.CPUMillis = millis(cpu) + out.Plan.cpu()
@@ -124,7 +124,9 @@ func (b *Broker) analyze(ctx context.Context, p *Prepared, id string, r *rows) (
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-func (b *Broker) analyzed(p *Prepared, profile *exec.Profile, n plan.Node) analyzed {
+// analyzed tells of n and what is below it. The inputs of what is computed once and read in several places are there once; shared has the ids that were
+// met.
+func (b *Broker) analyzed(p *Prepared, profile *exec.Profile, n plan.Node, shared map[int]bool) analyzed {
 	detail := plan.FormatOne(n)
 	name, _, _ := strings.Cut(detail, " ")
 	out := analyzed{Operator: name, Detail: detail}
@@ -152,8 +154,15 @@ func (b *Broker) analyzed(p *Prepared, profile *exec.Profile, n plan.Node) analy
 			out.Segments.Pruned += out.Segments.Total - overlapping
 		}
 	}
+	if x, ok := n.(*plan.Shared); ok {
+		if shared[x.ID] {
+			out.Detail += ", as above"
+			return out
+		}
+		shared[x.ID] = true
+	}
 	for _, c := range n.Inputs() {
-		out.Inputs = append(out.Inputs, b.analyzed(p, profile, c))
+		out.Inputs = append(out.Inputs, b.analyzed(p, profile, c, shared))
 	}
 	return out
 }

@@ -109,6 +109,10 @@ func BenchmarkQueries(b *testing.B) {
 			Frame: plan.Frame{Range: true, FromUnbounded: true, FromColumn: -1, ToColumn: -1}}}}
 		return &plan.Aggregate{Input: w, Aggs: typed(types(w.Columns()), call("SUM", double, 3))}
 	}
+	// The sum of the ranks of the groups of m1 and m2, nearly as many as there are rows, among those of the same m1, by their counts.
+	rank := &plan.Aggregate{Input: &plan.Window{Input: group(benchScan(nil, "m1", "m2"), []int{0, 1}, call("COUNT", long)), Partition: []int{0},
+		Order: []plan.SortKey{{Column: 2, Desc: true}}, Calls: []plan.WindowCall{window("RANK", long, wholeFrame)}},
+		Aggs: typed([]vector.Type{long, double, long, long}, call("SUM", long, 3))}
 	distinct := call("COUNT", long, 0)
 	distinct.Distinct = true
 	for _, c := range []struct {
@@ -135,6 +139,7 @@ func BenchmarkQueries(b *testing.B) {
 			Aggs: typed([]vector.Type{double, long, double}, call("SUM", long, 1))}},
 		{"window_user", first("user")},
 		{"window_long", first("m1")},
+		{"window_groups", rank},
 		{"filter_like", group(benchScan(likeExpr(b, textCol("d5k"), "%er 0__2"), "d5k", "m1"), nil, call("SUM", long, 1))},
 		{"filter_rare", group(benchScan(compare(b, "=", textCol("d5k"), text1("page number 0042")), "d5k", "m1"), nil, call("SUM", long, 1))},
 		{"filter_tenth", group(benchScan(compare(b, "<", textCol("d250"), text1("value-025")), "d250", "m1"), nil, call("SUM", long, 1))},

@@ -38,12 +38,18 @@ type windowOp struct {
 // openWindow computes a window in parts where that pays, else over all rows in order.
 func openWindow(ctx context.Context, n *plan.Window, env *Env) (*Pipeline, Operator, error) {
 	// Rows that the window's order leaves equal stay as they come, and frames of rows tell them apart.
-	p, in, err := openParts(ctx, n.Input, env.inOrder())
+	inner, groups := env.inOrder(), []int(nil)
+	if inParts(n, env) {
+		if groups = groupColumns(n.Input); groups != nil {
+			inner = env.unordered()
+		}
+	}
+	p, in, err := openParts(ctx, n.Input, inner)
 	switch {
 	case err != nil:
 		return nil, nil, err
-	case p != nil && inParts(n, p, env):
-		return &Pipeline{env: env, parted: newWindowParts(n, p, env)}, nil, nil
+	case p != nil && inParts(n, env) && (groups != nil || manyRows(p)):
+		return &Pipeline{env: env, parted: newWindowParts(n, p, groups, env)}, nil, nil
 	case p != nil:
 		in = newGather(p)
 	}

@@ -4,25 +4,28 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 
+	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// windowParts computes a window in parts. The workers of a scan spread its rows by a hash of their partition; each part is then sorted and
-// computed by one worker, which goes on with what stands on the window.
+// windowParts computes a window in parts. The workers of a scan, or of an aggregation, spread its rows by a hash of their partition; each part is then
+// sorted and computed by one worker, which goes on with what stands on the window.
 //
 // Rows that the window's order leaves equal keep the order of the scan: each row has its place there as a last column, by which it is sorted in
-// the end.
+// the end. Groups are sorted by their keys.
 type windowParts struct {
-	node  *plan.Window
-	env   *Env
-	input *Pipeline
-	parts []windowPart
-	ready bool
-	next  atomic.Int32 // the part that is taken next
+	node   *plan.Window
+	env    *Env
+	input  *Pipeline
+	groups []int // columns of the input that are the keys of its groups; nil: it is a scan's
+	parts  []windowPart
+	ready  bool
+	next   atomic.Int32 // the part that is taken next
 
 	mu      sync.Mutex
 	sources []*windowSource
@@ -38,16 +41,55 @@ type windowPart struct {
 // sorted at once.
 const partsOfWindow = 8
 
-// inParts reports whether a window over a pipeline is worth computing in parts. Whoever wants the partitions in order gets them in order.
-func inParts(n *plan.Window, input *Pipeline, env *Env) bool {
+// inParts reports whether a window may be computed in parts. Whoever wants the partitions in order gets them in order.
+func inParts(n *plan.Window, env *Env) bool {
+	return env.anyOrder && len(n.Partition) > 0 && env.Threads > 1
+}
+
+// manyRows reports whether the rows of a scan are worth being computed in parts.
+func manyRows(input *Pipeline) bool {
 	const batches = 16 // that one worker computes as fast
-	return env.anyOrder && len(n.Partition) > 0 && env.Threads > 1 && input.scan != nil && input.there == nil && input.rowsLeft == nil &&
-		input.rows() > batches*env.BatchRows
+	return input.scan != nil && input.there == nil && input.rowsLeft == nil && input.rows() > batches*input.env.BatchRows
+}
+
+// groupColumns returns which columns of n's rows tell them apart as groups of an aggregation, by which these are ordered; nil: n gives no groups, or
+// not with all of their keys.
+func groupColumns(n plan.Node) []int {
+	switch n := n.(type) {
+	case *plan.Aggregate:
+		if len(n.Keys) == 0 || n.Sets != nil {
+			return nil
+		}
+		out := make([]int, len(n.Keys))
+		for i := range out {
+			out[i] = i
+		}
+		return out
+	case *plan.Filter:
+		return groupColumns(n.Input)
+	case *plan.Project:
+		below := groupColumns(n.Input)
+		if below == nil {
+			return nil
+		}
+		out := make([]int, len(below))
+		for i, column := range below {
+			out[i] = slices.IndexFunc(n.Exprs, func(e expr.Expr) bool {
+				x, ok := e.(*expr.Column)
+				return ok && x.Index == column
+			})
+			if out[i] < 0 {
+				return nil
+			}
+		}
+		return out
+	}
+	return nil
 }
 
 // newWindowParts takes over input.
-func newWindowParts(n *plan.Window, input *Pipeline, env *Env) *windowParts {
-	return &windowParts{node: n, env: env, input: input}
+func newWindowParts(n *plan.Window, input *Pipeline, groups []int, env *Env) *windowParts {
+	return &windowParts{node: n, env: env, input: input, groups: groups}
 }
 
 // run spreads the rows of the input, if that was not done.
@@ -56,13 +98,26 @@ func (o *windowParts) run(ctx context.Context) error {
 		return nil
 	}
 	o.ready = true
-	types := append(types(o.node.Input.Columns()), vector.Long)
-	keys := append(windowOrder(o.node), plan.SortKey{Column: len(types) - 1})
-	o.parts = make([]windowPart, partsOfWindow*o.env.Threads)
+	if err := o.input.prepare(ctx); err != nil {
+		return err
+	}
+	types, keys := types(o.node.Input.Columns()), windowOrder(o.node)
+	for _, c := range o.groups {
+		if !slices.ContainsFunc(keys, func(k plan.SortKey) bool { return k.Column == c }) {
+			keys = append(keys, plan.SortKey{Column: c, NullsFirst: true})
+		}
+	}
+	if o.groups == nil {
+		types, keys = append(types, vector.Long), append(keys, plan.SortKey{Column: len(types)})
+	}
+	spreaders := make([]windowSpreader, o.input.Workers())
+	o.parts = make([]windowPart, 1)
+	if len(spreaders) > 1 {
+		o.parts = make([]windowPart, partsOfWindow*o.env.Threads)
+	}
 	for i := range o.parts {
 		o.parts[i].sorter = newSorter(&sorting{types: types, keys: keys, limit: -1, env: o.env})
 	}
-	spreaders := make([]windowSpreader, o.input.Workers())
 	return o.input.runMorsels(ctx, len(spreaders), func(worker, number int) { spreaders[worker].at = int64(number) << 32 },
 		func(_ context.Context, worker int, b *vector.Batch) error { return spreaders[worker].add(o, b) })
 }
@@ -92,21 +147,28 @@ func (s *windowSpreader) add(o *windowParts, b *vector.Batch) error {
 		part := (h >> 32) * uint64(len(o.parts)) >> 32
 		s.rows[part] = append(s.rows[part], uint32(i))
 	}
+	if o.groups == nil {
+		b = s.placed(b)
+	}
+	for i, rows := range s.rows {
+		if len(rows) == 0 {
+			continue
+		}
+		if err := o.parts[i].add(&vector.Batch{N: b.N, Cols: b.Cols, Sel: rows}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// placed returns b with the places of its rows.
+func (s *windowSpreader) placed(b *vector.Batch) *vector.Batch {
 	places := make([]int64, b.N)
 	for i := range places {
 		places[i] = s.at + int64(i)
 	}
 	s.at += int64(b.N)
-	placed := &vector.Batch{N: b.N, Cols: append(append(make([]*vector.Vector, 0, len(b.Cols)+1), b.Cols...), vector.FromLongs(places))}
-	for i, rows := range s.rows {
-		if len(rows) == 0 {
-			continue
-		}
-		if err := o.parts[i].add(&vector.Batch{N: placed.N, Cols: placed.Cols, Sel: rows}); err != nil {
-			return err
-		}
-	}
-	return nil
+	return &vector.Batch{N: b.N, Cols: append(append(make([]*vector.Vector, 0, len(b.Cols)+1), b.Cols...), vector.FromLongs(places))}
 }
 
 func (p *windowPart) add(b *vector.Batch) error {
@@ -185,7 +247,11 @@ func (s *windowSource) begin(ctx context.Context) error {
 	s.sorter, s.of.parts[number].sorter = s.of.parts[number].sorter, nil
 	runs, err := s.sorter.finish(ctx)
 	if err == nil {
-		s.present, err = newWindowOver(s.of.node, &withoutPlaces{s.sorter.merge(runs)}, s.of.env)
+		rows := s.sorter.merge(runs)
+		if s.of.groups == nil {
+			rows = &withoutPlaces{rows}
+		}
+		s.present, err = newWindowOver(s.of.node, rows, s.of.env)
 	}
 	if err != nil {
 		s.end()

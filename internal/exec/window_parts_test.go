@@ -6,6 +6,7 @@ import (
 
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -28,32 +29,45 @@ func numberedEvents(t *testing.T) (*store, plan.Node) {
 		Calls: []plan.WindowCall{window("ROW_NUMBER", long, wholeFrame), window("LAG", long, wholeFrame, 2), sum}}
 }
 
+// numberedGroups is a window over groups of those events, of which its order leaves many equal: they keep the order of the keys.
+func numberedGroups(t *testing.T) (*store, plan.Node) {
+	s, _ := numberedEvents(t)
+	groups := &plan.Aggregate{Input: scanOf(nil, "word", "k", "__time"), Keys: []int{0, 1, 2}, Aggs: typed([]vector.Type{str, long, long}, call("COUNT", long))}
+	some := &plan.Filter{Input: groups, Cond: compare(t, "<>", &expr.Column{Index: 2, Name: "__time", T: expr.Of(expr.BigInt)}, number1(2000))}
+	return s, &plan.Window{Input: plan.Select(some, []int{3, 2, 1, 0}), Partition: []int{3}, Order: []plan.SortKey{{Column: 2, Desc: true}},
+		Calls: []plan.WindowCall{window("ROW_NUMBER", long, wholeFrame), window("LAG", long, wholeFrame, 1)}}
+}
+
 // Windows in parts give what a window over all rows gives, also to rows that the order leaves equal.
 func TestWindowsInParts(t *testing.T) {
-	s, node := numberedEvents(t)
-	sorted := &plan.Sort{Input: node, Keys: []plan.SortKey{{Column: 0}, {Column: 2}, {Column: 3}}, Limit: -1}
-	want, err := rowsOf(t, sorted, &Env{Tables: s, Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []config{{batch: 1}, {batch: 64}, {batch: 100, spill: 200 << 10}, {batch: 64, spill: 1 << 20}} {
-		for _, threads := range []int{2, 3} {
-			env := c.env(t)
-			env.Tables, env.Threads = s, threads
-			p, op, err := openWindow(t.Context(), node.(*plan.Window), env.withDefaults().unordered())
-			if err != nil || p == nil || op != nil {
-				t.Fatalf("%+v: no parts, %v", c, err)
-			}
-			p.Close()
-			got, err := rowsOf(t, sorted, env)
+	for name, make := range map[string]func(*testing.T) (*store, plan.Node){"events": numberedEvents, "groups": numberedGroups} {
+		t.Run(name, func(t *testing.T) {
+			s, node := make(t)
+			sorted := &plan.Sort{Input: node, Keys: []plan.SortKey{{Column: 0}, {Column: 1}, {Column: 2}, {Column: 3}}, Limit: -1}
+			want, err := rowsOf(t, sorted, &Env{Tables: s, Threads: 1})
 			if err != nil {
-				t.Fatalf("%+v: %v", c, err)
+				t.Fatal(err)
 			}
-			sameOrder(t, want, got)
-			if env.Budget.Used() != 0 {
-				t.Errorf("%+v: [%d] bytes are left", c, env.Budget.Used())
+			for _, c := range []config{{batch: 1}, {batch: 64}, {batch: 64, aside: 3}, {batch: 100, spill: 300 << 10}, {batch: 64, spill: 1 << 20}} {
+				for _, threads := range []int{2, 3} {
+					env := c.env(t)
+					env.Tables, env.Threads = s, threads
+					p, op, err := openWindow(t.Context(), node.(*plan.Window), env.withDefaults().unordered())
+					if err != nil || p == nil || op != nil {
+						t.Fatalf("%+v: no parts, %v", c, err)
+					}
+					p.Close()
+					got, err := rowsOf(t, sorted, env)
+					if err != nil {
+						t.Fatalf("%+v: %v", c, err)
+					}
+					sameOrder(t, want, got)
+					if env.Budget.Used() != 0 {
+						t.Errorf("%+v: [%d] bytes are left", c, env.Budget.Used())
+					}
+				}
 			}
-		}
+		})
 	}
 }
 

@@ -32,7 +32,7 @@ func (c *Controller) Query() (nativejson.Query, error) {
 		if !ok {
 			return nil
 		}
-		leaf, err := externalLeaf(x, 0)
+		leaf, err := ExternalLeaf(x, 0)
 		leafErr = errors.Join(leafErr, err)
 		return leaf
 	}}
@@ -87,13 +87,6 @@ func (c *Controller) describe(w *plan.Write) error {
 	for _, s := range slices.Backward(c.stages) {
 		if s.node == nil {
 			continue
-		}
-		if s.native.Get("queryType") == "scan" {
-			text, err := marshal(s.scanSignature())
-			if err != nil {
-				return err
-			}
-			s.native.SetContext("scanSignature", string(text))
 		}
 		// The first half of a grouping shows the query that both halves answer.
 		for _, in := range s.inputs {
@@ -170,15 +163,15 @@ func (in *input) leafOf(number int) (*nativejson.Leaf, error) {
 			leaf.Names = in.from.names
 			return leaf, nil
 		}
-		return externalLeaf(x, number)
+		return ExternalLeaf(x, number)
 	case *plan.Scan:
 		return leaf, nil
 	}
 	return nil, nil
 }
 
-// externalLeaf shows source and format with what they leave out.
-func externalLeaf(x *plan.External, number int) (*nativejson.Leaf, error) {
+// ExternalLeaf shows source and format of data from outside with what they leave out. number is its place among the inputs.
+func ExternalLeaf(x *plan.External, number int) (*nativejson.Leaf, error) {
 	source, err := ingest.ParseSource(x.Source)
 	if err != nil {
 		return nil, err
@@ -232,16 +225,4 @@ func (s *stage) processorJSON() (any, error) {
 		out.Prefix, out.Condition, out.JoinType = join.Source.Prefix, join.Source.Condition, join.Source.JoinType
 	}
 	return out, nil
-}
-
-// scanSignature lists the columns of a scan by name, as its context holds them.
-func (s *stage) scanSignature() []fieldJSON {
-	out := []fieldJSON{}
-	for _, f := range s.native.Signature {
-		if field := (fieldJSON{f.Name, f.Type}); !slices.Contains(out, field) {
-			out = append(out, field)
-		}
-	}
-	slices.SortFunc(out, func(a, b fieldJSON) int { return strings.Compare(a.Name, b.Name) })
-	return out
 }

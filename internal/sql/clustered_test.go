@@ -17,12 +17,12 @@ func TestClusteredBy(t *testing.T) {
 		names   string
 	}{
 		`SELECT __time, dim1, m2 FROM t PARTITIONED BY DAY CLUSTERED BY 3, dim1`:                                {[]int{2, 1}, 0, "m2 dim1"},
-		`SELECT __time, dim1 FROM t PARTITIONED BY DAY CLUSTERED BY UPPER(dim1), dim1`:                          {[]int{2, 1}, 1, `UPPER(dim1) dim1`},
+		`SELECT __time, dim1 FROM t PARTITIONED BY DAY CLUSTERED BY UPPER(dim1), dim1`:                          {[]int{2, 1}, 1, `UPPER("dim1") dim1`},
 		`SELECT __time, dim1 FROM t PARTITIONED BY DAY CLUSTERED BY dim2`:                                       {[]int{2}, 1, "dim2"},
-		`SELECT __time, dim1, CEIL(m2) AS c FROM t PARTITIONED BY DAY CLUSTERED BY CEIL(m2)`:                    {[]int{2}, 0, "c"},
-		`SELECT __time, dim1 AS x FROM t PARTITIONED BY DAY CLUSTERED BY m2 + 1, x, cnt`:                        {[]int{2, 1, 3}, 2, "m2 + 1 x cnt"},
-		`SELECT __time, dim1, COUNT(*) AS n FROM t GROUP BY 1, 2 PARTITIONED BY DAY CLUSTERED BY SUM(m2), dim1`: {[]int{3, 1}, 1, `SUM(m2) dim1`},
-		`SELECT dim1 FROM t UNION ALL SELECT dim2 FROM t PARTITIONED BY ALL CLUSTERED BY UPPER(dim1)`:           {[]int{1}, 1, `UPPER(dim1)`},
+		`SELECT __time, dim1, CEIL(m2) AS c FROM t PARTITIONED BY DAY CLUSTERED BY CEIL(m2)`:                    {[]int{2}, 0, `CEIL("m2")`},
+		`SELECT __time, dim1 AS x FROM t PARTITIONED BY DAY CLUSTERED BY m2 + 1, x, cnt`:                        {[]int{2, 1, 3}, 2, `"m2" + 1 x cnt`},
+		`SELECT __time, dim1, COUNT(*) AS n FROM t GROUP BY 1, 2 PARTITIONED BY DAY CLUSTERED BY SUM(m2), dim1`: {[]int{3, 1}, 1, `SUM("m2") dim1`},
+		`SELECT dim1 FROM t UNION ALL SELECT dim2 FROM t PARTITIONED BY ALL CLUSTERED BY UPPER(dim1)`:           {[]int{1}, 1, `UPPER("dim1")`},
 		`SELECT dim1 FROM t LIMIT 3 PARTITIONED BY ALL CLUSTERED BY cnt`:                                        {[]int{1}, 1, "cnt"},
 	} {
 		s, err := prepare("REPLACE INTO x OVERWRITE ALL "+text, func(r *Request) { r.Engine = MSQ })
@@ -37,7 +37,7 @@ func TestClusteredBy(t *testing.T) {
 		if got := strings.Join(s.Target.ClusteredBy, " "); got != want.names {
 			t.Errorf("%s: clustered by [%s], want [%s]", text, got, want.names)
 		}
-		if _, err := s.Explanation(nil); err != nil {
+		if _, err := s.Explanation(nil, nil); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

@@ -2,6 +2,7 @@ package sql
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"strings"
 
@@ -20,11 +21,11 @@ type Explanation struct {
 var ExplainColumns = []Column{{"PLAN", expr.Of(expr.Varchar)}, {"RESOURCES", expr.Of(expr.Varchar)}, {"ATTRIBUTES", expr.Of(expr.Varchar)}}
 
 // Explanation describes the statement as EXPLAIN PLAN FOR does. context is what the queries in it show as theirs: the statement's, and
-// the query ids if they are known.
-func (s *Statement) Explanation(context map[string]any) (Explanation, error) {
+// the query ids if they are known; external says how data from outside is shown, nil: as the statement has it.
+func (s *Statement) Explanation(context map[string]any, external func(*plan.External) (*nativejson.Leaf, error)) (Explanation, error) {
 	var out Explanation
 	var err error
-	if out.Plan, err = s.planText(context); err != nil {
+	if out.Plan, err = s.planText(context, external); err != nil {
 		return out, err
 	}
 	type resource struct {
@@ -36,10 +37,7 @@ func (s *Statement) Explanation(context map[string]any) (Explanation, error) {
 		if r.Type == "SYSTEM_TABLE" {
 			continue // only rows of them are guarded, not the tables
 		}
-		item := resource{r.Name, r.Type}
-		if n := len(list); n == 0 || list[n-1] != item {
-			list = append(list, item)
-		}
+		list = append(list, resource{r.Name, r.Type}) // what is read and written is there twice
 	}
 	text, err := json.Marshal(list)
 	if err != nil {
@@ -52,7 +50,7 @@ func (s *Statement) Explanation(context map[string]any) (Explanation, error) {
 }
 
 // planText is the PLAN column: native queries, or a tree when the statement reads what native queries can't.
-func (s *Statement) planText(context map[string]any) (string, error) {
+func (s *Statement) planText(context map[string]any, external func(*plan.External) (*nativejson.Leaf, error)) (string, error) {
 	system := false
 	plan.Walk(s.Plan, func(n plan.Node) bool {
 		if x, ok := n.(*plan.System); ok && x.Schema != string(SchemaLookup) {
@@ -84,8 +82,18 @@ func (s *Statement) planText(context map[string]any) (string, error) {
 	}
 	native, ok := s.Context["useNativeQueryExplain"]
 	asText := ok && (native == false || native == "false")
-	queries, err := nativejson.Translate(s.Plan, nativejson.Options{Context: shown, Expr: env, Names: names, Text: asText})
-	if err != nil {
+	var leafErr error
+	leaf := func(n plan.Node) *nativejson.Leaf {
+		x, ok := n.(*plan.External)
+		if !ok || external == nil {
+			return nil
+		}
+		out, err := external(x)
+		leafErr = errors.Join(leafErr, err)
+		return out
+	}
+	queries, err := nativejson.Translate(s.Plan, nativejson.Options{Context: shown, Expr: env, Names: names, Tasks: s.Engine == MSQ, Text: asText, Leaf: leaf})
+	if err = errors.Join(err, leafErr); err != nil {
 		return "", err
 	}
 	if asText {

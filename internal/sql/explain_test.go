@@ -26,7 +26,7 @@ func TestCorpusExplains(t *testing.T) {
 		}
 		context := map[string]any{"timeout": json.Number("10000")}
 		maps.Copy(context, s.Context)
-		got, err := s.Explanation(context)
+		got, err := s.Explanation(context, nil)
 		if err != nil {
 			t.Errorf("%s: %v", r.SQL, err)
 			continue
@@ -149,7 +149,7 @@ func plansAs(t *testing.T, sql, part string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := s.Explanation(s.Context)
+	got, err := s.Explanation(s.Context, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

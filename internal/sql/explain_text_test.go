@@ -23,7 +23,7 @@ func TestExplainsAsText(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := s.Explanation(s.Context)
+		got, err := s.Explanation(s.Context, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -69,7 +69,7 @@ func describe(text string) string {
 		return out
 	}
 	if s.Explain {
-		e, err := s.Explanation(nil)
+		e, err := s.Explanation(nil, nil)
 		if err != nil {
 			return err.Error()
 		}

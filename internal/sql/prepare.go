@@ -72,6 +72,8 @@ func (k Kind) String() string { return [...]string{"SELECT", "INSERT", "REPLACE"
 // Statement is a prepared statement.
 type Statement struct {
 	Kind Kind
+	// Engine is what will run the statement.
+	Engine Engine
 	// Explain is set for EXPLAIN PLAN FOR: Kind, Plan, Columns and Resources are those of the statement explained, which is not to be run.
 	Explain bool
 	// Analyze is set for EXPLAIN ANALYZE: the statement is run, and what that took is the answer. AsJSON says in which form.
@@ -106,7 +108,7 @@ type Target struct {
 	DataSource string
 	// Granularity is that of PARTITIONED BY.
 	Granularity chrono.Granularity
-	// ClusteredBy are the names of the output columns of CLUSTERED BY.
+	// ClusteredBy are the columns of CLUSTERED BY as they are shown: names, and expressions with their names in quotes.
 	ClusteredBy []string
 	// Overwrite are the time chunks a REPLACE replaces; chrono.Eternity for ALL; nil for INSERT.
 	Overwrite []chrono.Interval
@@ -134,7 +136,7 @@ func Prepare(ctx context.Context, r Request) (*Statement, error) {
 	if b.params, err = b.readParams(script.Params); err != nil {
 		return nil, err
 	}
-	s := &Statement{Context: b.settings.merged, Now: b.settings.now, Zone: b.settings.zone, Lookups: r.Lookups, MaxSubqueryRows: b.settings.maxSubqueryRows}
+	s := &Statement{Engine: r.Engine, Context: b.settings.merged, Now: b.settings.now, Zone: b.settings.zone, Lookups: r.Lookups, MaxSubqueryRows: b.settings.maxSubqueryRows}
 	b.env = expr.Context{Zone: b.settings.zone, Now: b.settings.now, Lookups: r.Lookups}
 
 	inner := script.Statement

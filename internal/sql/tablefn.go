@@ -53,7 +53,7 @@ func (blk *block) tableFunction(x *syntax.TableFunction) (source, error) {
 	if err := json.Unmarshal(ext.Source, &kind); err != nil || kind.Type == "" {
 		return source{}, refuse("Invalid value for the field [inputSource]. Reason: [it must be a JSON object with a member [type]]")
 	}
-	blk.b.resources[Resource{Name: kind.Type, Type: "EXTERNAL"}] = true
+	blk.b.resources[Resource{Name: "EXTERNAL", Type: "EXTERNAL"}] = true
 	r := relationOf("", ext.Out, 0)
 	r.at = x.At
 	return source{node: ext, scope: &scope{relations: []relation{r}}}, nil

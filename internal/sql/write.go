@@ -56,11 +56,7 @@ func (b *binder) writeStatement(x *syntax.Insert, s *Statement) error {
 		return err
 	}
 	for i, c := range w.Cluster {
-		name := syntax.Print(x.ClusteredBy[i].X)
-		if c < len(rel.cols) {
-			name = rel.cols[c].name
-		}
-		s.Target.ClusteredBy = append(s.Target.ClusteredBy, name)
+		s.Target.ClusteredBy = append(s.Target.ClusteredBy, clusterName(x.ClusteredBy[i].X, c, rel))
 	}
 	if w.Rollup = !b.settings.finalizeAggregations && groups(x.Query); w.Rollup {
 		for i := range rel.cols {
@@ -371,6 +367,17 @@ func (b *binder) clusteredBy(x *syntax.Insert, rel *relational, w *plan.Write) e
 		w.Cluster = append(w.Cluster, c.Index)
 	}
 	return nil
+}
+
+// clusterName is how column c of CLUSTERED BY, which the statement writes as e, is shown: a number is the output column's name.
+func clusterName(e syntax.Expr, c int, rel *relational) string {
+	switch x := e.(type) {
+	case *syntax.Number:
+		return rel.cols[c].name
+	case *syntax.Name:
+		return x.Parts[len(x.Parts)-1].Name
+	}
+	return syntax.PrintQuoted(e)
 }
 
 // clusteredByHidden gives w the columns of a CLUSTERED BY that names more than output columns. It can name what an ORDER BY could: the query is

@@ -440,7 +440,7 @@ func isColumn(e expr.Expr) bool {
 
 // part is the column and the extraction function that a filter has for a part of a text; no function where e is anything else.
 func (f *filters) part(e expr.Expr) (string, object) {
-	if f.w.option("forceExpressionVirtualColumns") == true || f.w.options.Tasks {
+	if f.w.option("forceExpressionVirtualColumns") == true || f.w.asItIs {
 		return "", nil
 	}
 	return extracted(e)

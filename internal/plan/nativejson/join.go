@@ -47,7 +47,7 @@ func (j *join) datasource(w *writer, of object) object {
 // readSubquery reads a join that is a condition of the form IN. A condition beside it is one on the rows of the join.
 func (w *writer) readSubquery(x *plan.Join) (*stage, error) {
 	scan, ok := x.Left.(*plan.Scan)
-	if !ok || w.options.Tasks || scan.Filter == nil && scan.Intervals == nil {
+	if !ok || w.asItIs || scan.Filter == nil && scan.Intervals == nil {
 		return w.readJoin(x)
 	}
 	whole, joined := *scan, *x
@@ -65,7 +65,7 @@ func (w *writer) readSubquery(x *plan.Join) (*stage, error) {
 }
 
 func (w *writer) readJoin(x *plan.Join) (*stage, error) {
-	if x.Kind == plan.AntiNull && x.On == nil && len(x.Keys) == 1 && !w.options.Tasks {
+	if x.Kind == plan.AntiNull && x.On == nil && len(x.Keys) == 1 && !w.asItIs {
 		return w.readNotIn(x)
 	}
 	left, err := w.read(x.Left)
@@ -89,18 +89,18 @@ func (w *writer) readJoin(x *plan.Join) (*stage, error) {
 		return nil, err
 	}
 	keys := x.Keys
-	if x.Kind == plan.Semi && x.On == nil && right.group == nil && right.sorted && !w.options.Tasks {
+	if x.Kind == plan.Semi && x.On == nil && right.group == nil && right.sorted && !w.asItIs {
 		if right, err = right.nest(); err != nil {
 			return nil, err
 		}
 	}
-	if x.Kind == plan.Semi && x.On == nil && right.group == nil && !right.sorted && !w.options.Tasks && !right.isRelation() {
+	if x.Kind == plan.Semi && x.On == nil && right.group == nil && !right.sorted && !w.asItIs && !right.isRelation() {
 		keys = right.distinct(x) // so that no row is found twice
 	}
 	if x.Kind == plan.Inner {
 		maps.Copy(values, right.outputValues(len(left.in)))
 	}
-	onlyJoined := len(right.cols) == 0 && right.group == nil && !right.sorted && right.rowNames != nil && !w.options.Tasks
+	onlyJoined := len(right.cols) == 0 && right.group == nil && !right.sorted && right.rowNames != nil && !w.asItIs
 	if onlyJoined { // of rows that are only joined all columns are read
 		right = right.unpruned()
 		for i, c := range right.in {
@@ -108,7 +108,7 @@ func (w *writer) readJoin(x *plan.Join) (*stage, error) {
 		}
 	}
 	inner := right
-	if !right.isRelation() && (!w.options.Tasks || !right.isPlainTable() || right.source[0].value != "inputNumber") {
+	if !right.isRelation() && (!w.asItIs || !right.isPlainTable() || right.source[0].value != "inputNumber") {
 		if right, err = right.side(); err != nil {
 			return nil, err
 		}
@@ -249,7 +249,7 @@ func (s *stage) isJoin() bool {
 // a side has a row. What is left of it is returned; nil: nothing.
 func (s *stage) intoJoin(cond expr.Expr) (expr.Expr, error) {
 	j := s.join
-	if j == nil || s.w.options.Tasks {
+	if j == nil || s.w.asItIs {
 		return cond, nil
 	}
 	terms := plan.Split(cond)

@@ -23,7 +23,7 @@ func (s *stage) forgetsOrder() bool {
 // as they are, without constants beside them, and something comes after.
 func (s *stage) inTableOrder() {
 	g := s.group
-	if s.w.options.Tasks || len(g.dims) < 2 || s.rowNames == nil || !s.forgetsOrder() {
+	if s.w.asItIs || len(g.dims) < 2 || s.rowNames == nil || !s.forgetsOrder() {
 		return
 	}
 	for _, a := range g.node.Aggs {

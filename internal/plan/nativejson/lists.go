@@ -12,7 +12,7 @@ import (
 // joinLists joins a table with the lists that its rows must have a value of, where the reference takes a list for a relation: one with NULL in it, or with as
 // many values as the context parameter inSubQueryThreshold says. It returns the other conditions.
 func (s *stage) joinLists(cond expr.Expr) expr.Expr {
-	if cond == nil || s.w.options.Tasks {
+	if cond == nil || s.w.asItIs {
 		return cond
 	}
 	var rest []expr.Expr

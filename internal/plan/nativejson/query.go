@@ -19,7 +19,8 @@ type Options struct {
 	Expr expr.Context
 	// Names are the outer names of the plan's columns; nil: their own.
 	Names []string
-	// Tasks says that the queries are run by tasks, which group in one way only: no query is a timeseries or topN.
+	// Tasks says that the queries are run by tasks, which group in one way only: no query is a timeseries or topN. Scans say what their columns are, and
+	// sort by any.
 	Tasks bool
 	// Text says that plans are shown as text: a query over others names their columns as their rows do.
 	Text bool
@@ -82,7 +83,7 @@ func Translate(n plan.Node, o Options) (Plan, error) {
 	n = simplified(computedKeys(truthsAsked(namedRows(n))), o.Expr)
 	switch x := n.(type) {
 	case *plan.Write:
-		n = x.Input
+		n = clustered(x)
 	case *plan.Export:
 		n = x.Input
 	}
@@ -121,6 +122,18 @@ func Translate(n plan.Node, o Options) (Plan, error) {
 		out.Queries = append(out.Queries, r)
 	}
 	return out, nil
+}
+
+// clustered is what an INSERT or REPLACE reads, in the order that it is stored in.
+func clustered(x *plan.Write) plan.Node {
+	if len(x.Cluster) == 0 {
+		return x.Input
+	}
+	keys := make([]plan.SortKey, len(x.Cluster))
+	for i, c := range x.Cluster {
+		keys[i] = plan.SortKey{Column: c}
+	}
+	return &plan.Sort{Input: x.Input, Keys: keys, Limit: -1}
 }
 
 // simplified applies the rules that keep the statement's shape. A condition that is never true stays where it is one on the rows of the statement; what
@@ -256,7 +269,7 @@ func (w *writer) together(u *plan.Union) []plan.Node {
 
 // Fragment returns the native query of a part of a plan as it is: nothing is optimized any more. Its columns are those of n, in their order.
 func Fragment(n plan.Node, o Options) (Query, error) {
-	w := &writer{options: o}
+	w := &writer{options: o, asItIs: true}
 	s, err := w.read(n)
 	if err != nil {
 		return Query{}, err
@@ -321,6 +334,8 @@ func (p *Plan) JSON() (string, error) {
 
 type writer struct {
 	options Options
+	// asItIs says that the plan is one that is run, whose steps are written one by one.
+	asItIs bool
 	// tables are all columns of the datasources.
 	tables map[string][]column
 	// written are the output columns of a statement that reads nothing, as they were before they were computed.
@@ -526,7 +541,7 @@ const manyTableColumns = 5
 
 // countedBy are the columns that are read of rows which are only counted: the one that a condition reads, or the whole of narrow rows, else a constant.
 func (s *stage) countedBy(v *virtuals) []string {
-	if s.rowNames == nil || s.w.options.Tasks {
+	if s.rowNames == nil || s.w.asItIs {
 		return s.rowNames
 	}
 	var read []string
@@ -619,9 +634,11 @@ func (s *stage) scanQuery() (*result, error) {
 			names = append(names, name)
 		}
 	}
+	read := r.signature
 	if len(names) == 0 {
-		if names = s.countedBy(v); s.w.options.Text {
-			r.signature, r.pick = s.countedColumns(names), []int{}
+		names = s.countedBy(v)
+		if read = s.countedColumns(names); s.w.options.Text {
+			r.signature, r.pick = read, []int{}
 		}
 	}
 	slices.Sort(names)
@@ -651,10 +668,30 @@ func (s *stage) scanQuery() (*result, error) {
 	}
 	q.set("columns", names)
 	q.set("legacy", false)
-	q.set("context", s.context(nil))
+	more, err := s.scanContext(read)
+	if err != nil {
+		return nil, err
+	}
+	q.set("context", s.context(more))
 	q.set("granularity", obj("type", "all"))
 	r.query = q
 	return r, nil
+}
+
+// scanContext is what the context of a scan says of its columns, which tasks ask for.
+func (s *stage) scanContext(columns []column) (map[string]any, error) {
+	if !s.w.options.Tasks {
+		return nil, nil
+	}
+	fields := []Field{}
+	for _, c := range columns {
+		if f := (Field{c.name, runtimeName(c.typ)}); !slices.Contains(fields, f) {
+			fields = append(fields, f)
+		}
+	}
+	slices.SortFunc(fields, func(a, b Field) int { return strings.Compare(a.Name, b.Name) })
+	text, err := marshal(fields)
+	return map[string]any{"scanSignature": string(text)}, err
 }
 
 func direction(desc bool) string {

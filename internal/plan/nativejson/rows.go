@@ -159,7 +159,7 @@ func (s *stage) isRelation() bool {
 // eachItsGroup reads groups of constant rows that are a group each as these rows; false if some are more, or an aggregate does not follow from one row.
 func (s *stage) eachItsGroup(x *plan.Aggregate) bool {
 	rows, ok := s.constantRows()
-	if !ok || x.Sets != nil || len(x.Keys) == 0 || s.w.options.Tasks {
+	if !ok || x.Sets != nil || len(x.Keys) == 0 || s.w.asItIs {
 		return false
 	}
 	var cols []expr.Expr

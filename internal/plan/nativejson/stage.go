@@ -358,7 +358,7 @@ func (s *stage) aggregate(x *plan.Aggregate) {
 
 // uniqueKeys is x without keys that are the same as others, and the place of each key among those that are left. Subtotals need all of them.
 func (s *stage) uniqueKeys(x *plan.Aggregate) (*plan.Aggregate, []int) {
-	if x.Sets != nil || s.w.options.Tasks {
+	if x.Sets != nil || s.w.asItIs {
 		return x, nil
 	}
 	var keys []int
@@ -503,7 +503,7 @@ func (s *stage) colsAt(i int) expr.Expr { return s.cols[i] }
 
 // nest makes s the datasource of a new stage that reads its results.
 func (s *stage) nest() (*stage, error) {
-	s.isInner = !s.w.options.Tasks
+	s.isInner = !s.w.asItIs
 	return s.side()
 }
 

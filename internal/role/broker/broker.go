@@ -288,7 +288,7 @@ func (p *Prepared) dataSources() []string {
 
 // nativeTypes are the types of the native queries that the statement would be.
 func (p *Prepared) nativeTypes() []string {
-	e, err := p.Explanation(p.Context)
+	e, err := p.Explanation(p.Context, nil)
 	if err != nil {
 		return nil
 	}

@@ -3,6 +3,9 @@ package broker
 import (
 	"maps"
 
+	"github.com/hengedb/henge/internal/msq"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/plan/nativejson"
 	"github.com/hengedb/henge/internal/result"
 	"github.com/hengedb/henge/internal/sql"
 	"github.com/hengedb/henge/internal/vector"
@@ -15,7 +18,7 @@ func (b *Broker) explain(p *Prepared, id string, r *rows) (*rows, error) {
 	if context["queryId"] == nil {
 		context["queryId"] = id
 	}
-	e, err := p.Explanation(context)
+	e, err := p.Explanation(context, func(x *plan.External) (*nativejson.Leaf, error) { return msq.ExternalLeaf(x, 0) })
 	if err != nil {
 		return nil, err
 	}

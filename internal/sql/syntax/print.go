@@ -13,13 +13,22 @@ func Print(n Node) string {
 	return w.String()
 }
 
+// PrintQuoted is Print with all names in quotes.
+func PrintQuoted(n Node) string {
+	w := printer{quotes: true}
+	w.node(n)
+	return w.String()
+}
+
 // QuoteIdent returns name as an identifier, in quotes if it needs them.
 func QuoteIdent(name string) string {
 	if isPlainWord(name) && !IsReserved(name) {
 		return name
 	}
-	return `"` + strings.ReplaceAll(name, `"`, `""`) + `"`
+	return quoted(name)
 }
+
+func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 // QuoteString returns s as a string literal.
 func QuoteString(s string) string {
@@ -40,7 +49,10 @@ func isPlainWord(name string) bool {
 }
 
 // printer writes SQL.
-type printer struct{ strings.Builder }
+type printer struct {
+	strings.Builder
+	quotes bool // around names that need none, too
+}
 
 // put writes its arguments one behind the other.
 func (w *printer) put(parts ...string) {
@@ -131,6 +143,10 @@ func (w *printer) each(n int, separator string, one func(i int)) {
 func (w *printer) ident(id Ident) {
 	if id.Quoted {
 		w.put(`"`, strings.ReplaceAll(id.Name, `"`, `""`), `"`)
+		return
+	}
+	if w.quotes {
+		w.put(quoted(id.Name))
 		return
 	}
 	w.put(QuoteIdent(id.Name))

@@ -29,11 +29,26 @@ func FormatOperatorsOver(e expr.Expr, column func(*expr.Column) string) string {
 	case *expr.Call:
 		return list(x.Fn.Name, x.Args...)
 	case *expr.And:
-		return list("AND", x.Terms...)
+		var terms []expr.Expr
+		for _, t := range x.Terms {
+			if not, ok := t.(*expr.Not); ok {
+				if in, ok := not.X.(*expr.In); ok {
+					terms = append(terms, eachOf(in, "<>")...)
+					continue
+				}
+			}
+			terms = append(terms, t)
+		}
+		return list("AND", terms...)
 	case *expr.Or:
 		return list("OR", x.Terms...)
 	case *expr.Not:
+		if in, ok := x.X.(*expr.In); ok {
+			return list("AND", eachOf(in, "<>")...)
+		}
 		return list("NOT", x.X)
+	case *expr.In:
+		return list("OR", eachOf(x, "=")...)
 	case *expr.Cast:
 		return "CAST(" + FormatOperatorsOver(x.X, column) + "):" + x.T.String()
 	case *expr.Case:
@@ -47,4 +62,17 @@ func FormatOperatorsOver(e expr.Expr, column func(*expr.Column) string) string {
 		return list("CASE", args...)
 	}
 	return FormatExpr(e)
+}
+
+// eachOf are the comparisons that a list stands for.
+func eachOf(x *expr.In, op string) []expr.Expr {
+	var out []expr.Expr
+	for _, v := range x.Values {
+		l := &expr.Literal{Value: v, T: x.X.Type().NotNull()}
+		out = append(out, &expr.Call{Fn: expr.MustLookup(op), Args: []expr.Expr{x.X, l}, T: expr.Of(expr.Boolean)})
+	}
+	if x.HasNull {
+		out = append(out, &expr.Literal{T: expr.Of(expr.Boolean)})
+	}
+	return out
 }

@@ -51,20 +51,13 @@ func (s *Statement) Explanation(context map[string]any, external func(*plan.Exte
 
 // planText is the PLAN column: native queries, or a tree when the statement reads what native queries can't.
 func (s *Statement) planText(context map[string]any, external func(*plan.External) (*nativejson.Leaf, error)) (string, error) {
-	system := false
-	plan.Walk(s.Plan, func(n plan.Node) bool {
-		if x, ok := n.(*plan.System); ok && x.Schema != string(SchemaLookup) {
-			system = true
-		}
-		return !system
-	})
 	env := s.Env()
 	names := make([]string, len(s.Columns))
 	for i, c := range s.Columns {
 		names[i] = c.Name
 	}
-	if system {
-		return systemText(plan.Optimize(s.Plan, plan.Options{Context: env, Off: []string{"share", "prune_columns"}}), names), nil
+	if readsSystem(s.Plan) {
+		return systemText(s.Plan, env, names), nil
 	}
 	shown := maps.Clone(context)
 	if shown == nil {
@@ -100,6 +93,18 @@ func (s *Statement) planText(context map[string]any, external func(*plan.Externa
 		return queries.Text()
 	}
 	return queries.JSON()
+}
+
+// readsSystem reports whether a plan reads tables that the process computes.
+func readsSystem(n plan.Node) bool {
+	found := false
+	plan.Walk(n, func(n plan.Node) bool {
+		if x, ok := n.(*plan.System); ok && x.Schema != string(SchemaLookup) {
+			found = true
+		}
+		return !found
+	})
+	return found
 }
 
 // attributes are the members of the ATTRIBUTES column.

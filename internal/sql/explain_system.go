@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -9,56 +10,108 @@ import (
 )
 
 // systemText writes a plan that reads system tables as a tree in the words of the reference, which runs such plans by an interpreter of
-// its own: operators are Bindable, columns are $ and their position. names are the plan's outer names, nil: its own.
-func systemText(n plan.Node, names []string) string {
-	var t systemTree
-	t.node(n, names, 0)
+// its own: operators are Bindable, columns are $ and their position. names are the plan's outer names.
+func systemText(n plan.Node, env expr.Context, names []string) string {
+	t := systemTree{columns: map[string][]plan.Column{}}
+	joins := false
+	plan.Walk(n, func(n plan.Node) bool {
+		if x, ok := n.(*plan.System); ok {
+			t.columns[x.Schema+"."+x.Table] = x.Out
+		}
+		_, isJoin := n.(*plan.Join)
+		joins = joins || isJoin
+		return true
+	})
+	o := plan.Options{Context: env, Off: []string{"share"}, KeepFilters: true}
+	if !joins { // only the sides of joins are narrowed
+		o.Off = append(o.Off, "prune_columns")
+	}
+	t.node(sortedBelow(plan.Optimize(n, o)), names, 0)
 	return t.String()
 }
 
-type systemTree struct{ strings.Builder }
+// sortedBelow has a plan that sorts the columns it chooses sort before it chooses.
+func sortedBelow(n plan.Node) plan.Node {
+	sort, ok := n.(*plan.Sort)
+	if !ok {
+		return n
+	}
+	p, ok := sort.Input.(*plan.Project)
+	if !ok || passesAll(p) {
+		return n
+	}
+	keys := make([]plan.SortKey, len(sort.Keys))
+	for i, k := range sort.Keys {
+		c, ok := p.Exprs[k.Column].(*expr.Column)
+		if !ok {
+			return n
+		}
+		keys[i] = k
+		keys[i].Column = c.Index
+	}
+	for _, e := range p.Exprs {
+		switch e.(type) {
+		case *expr.Column, *expr.Literal:
+		default:
+			return n
+		}
+	}
+	below := *sort
+	below.Input, below.Keys = p.Input, keys
+	return plan.WithInputs(p, []plan.Node{&below})
+}
+
+type systemTree struct {
+	strings.Builder
+	// columns are all columns of the tables.
+	columns map[string][]plan.Column
+}
 
 func (t *systemTree) line(depth int, operator string, attributes ...string) {
 	t.WriteString(strings.Repeat("  ", depth) + "Bindable" + operator + "(" + strings.Join(attributes, ", ") + ")\n")
 }
 
+// node writes n and what is below. names are those that its columns have above, "" for one that is only computed with; nil: its own.
 func (t *systemTree) node(n plan.Node, names []string, depth int) {
 	if names == nil {
-		for _, c := range n.Columns() {
-			names = append(names, c.Name)
+		names = namesOfColumns(n)
+	}
+	if p, ok := n.(*plan.Project); ok && passesAll(p) && fixedBelow(p.Input) == nil { // only gives names
+		t.node(p.Input, names, depth)
+		return
+	}
+	if values, chosen := fixedBelow(n), slices.Repeat([]string{""}, len(names)); values != nil || isComputed(n) {
+		for i, name := range names {
+			chosen[i] = name + "=[" + t.column(n, values, i) + "]"
 		}
+		t.line(depth, "Project", chosen...)
+		depth++
+	}
+	t.operator(n, names, depth)
+}
+
+// operator is node without a projection of what n computes.
+func (t *systemTree) operator(n plan.Node, names []string, depth int) {
+	if names == nil {
+		names = namesOfColumns(n)
 	}
 	switch x := n.(type) {
 	case *plan.System:
-		t.line(depth, "TableScan", "table=[["+x.Schema+", "+x.Table+"]]")
+		t.table(x, depth)
 		return
 	case *plan.Scan:
 		t.line(depth, "TableScan", "table=[["+x.DataSource+"]]")
 		return
 	case *plan.Project:
-		if passesAll(x) { // only gives names
-			t.node(x.Input, names, depth)
-			return
-		}
-		list := make([]string, len(x.Exprs))
-		for i, e := range x.Exprs {
-			list[i] = names[i] + "=[" + plan.FormatOperators(e) + "]"
-		}
-		t.line(depth, "Project", list...)
+		t.project(x, names, depth)
+		return
 	case *plan.Filter:
-		t.line(depth, "Filter", "condition=["+plan.FormatOperators(x.Cond)+"]")
+		t.line(depth, "Filter", "condition=["+plan.FormatOperatorsOver(x.Cond, func(c *expr.Column) string { return t.column(x.Input, nil, c.Index) })+"]")
+		t.operator(x.Input, names, depth+1)
+		return
 	case *plan.Aggregate:
-		x = overColumns(x)
-		n = x
-		group := make([]string, len(x.Keys))
-		for i, k := range x.Keys {
-			group[i] = strconv.Itoa(k)
-		}
-		list := []string{"group=[{" + strings.Join(group, ", ") + "}]"}
-		for i, a := range x.Aggs {
-			list = append(list, names[len(x.Keys)+i]+"=["+systemCall(&a, len(x.Keys) > 0)+"]")
-		}
-		t.line(depth, "Aggregate", list...)
+		t.aggregate(overColumns(x), names, depth)
+		return
 	case *plan.Sort:
 		var list []string
 		for i, k := range x.Keys {
@@ -72,21 +125,15 @@ func (t *systemTree) node(n plan.Node, names []string, depth int) {
 			list = append(list, "dir"+strconv.Itoa(i)+"=["+direction+"]")
 		}
 		t.line(depth, "Sort", append(list, systemBounds(x.Offset, x.Limit)...)...)
+		t.node(x.Input, names, depth+1)
+		return
 	case *plan.Limit:
 		t.line(depth, "Sort", systemBounds(x.Offset, x.Count)...)
+		t.node(x.Input, names, depth+1)
+		return
 	case *plan.Join:
-		var terms []string
-		for _, k := range x.Keys {
-			terms = append(terms, "=($"+strconv.Itoa(k.Left)+", $"+strconv.Itoa(len(x.Left.Columns())+k.Right)+")")
-		}
-		if x.On != nil || len(terms) == 0 {
-			terms = append(terms, plan.FormatOperators(x.On))
-		}
-		condition := terms[0]
-		if len(terms) > 1 {
-			condition = "AND(" + strings.Join(terms, ", ") + ")"
-		}
-		t.line(depth, "Join", "condition=["+condition+"]", "joinType=["+strings.ToLower(x.Kind.String())+"]")
+		t.join(x, depth)
+		return
 	case *plan.Union:
 		t.line(depth, "Union", "all=[true]")
 	case *plan.Inline:
@@ -110,6 +157,228 @@ func (t *systemTree) node(n plan.Node, names []string, depth int) {
 	for _, c := range n.Inputs() {
 		t.node(c, nil, depth+1)
 	}
+}
+
+// table writes a table, of which only some columns may be chosen.
+func (t *systemTree) table(x *plan.System, depth int) {
+	all := t.columns[x.Schema+"."+x.Table]
+	if len(x.Out) < len(all) {
+		list := make([]string, len(x.Out))
+		for i, c := range x.Out {
+			list[i] = c.Name + "=[$" + strconv.Itoa(slices.IndexFunc(all, func(a plan.Column) bool { return a.Name == c.Name })) + "]"
+		}
+		t.line(depth, "Project", list...)
+		depth++
+	}
+	t.line(depth, "TableScan", "table=[["+x.Schema+", "+x.Table+"]]")
+}
+
+func (t *systemTree) project(x *plan.Project, names []string, depth int) {
+	list := make([]string, len(x.Exprs))
+	below := make([]string, len(x.Input.Columns()))
+	values := fixedBelow(x.Input)
+	for i, e := range x.Exprs {
+		if c, ok := e.(*expr.Column); ok {
+			below[c.Index] = names[i]
+		}
+		list[i] = names[i] + "=[" + plan.FormatOperatorsOver(e, func(c *expr.Column) string { return t.column(x.Input, values, c.Index) }) + "]"
+	}
+	t.line(depth, "Project", list...)
+	if !hasAggregates(x.Input) {
+		below = namesOfColumns(x.Input)
+	}
+	t.operator(x.Input, below, depth+1)
+}
+
+func namesOfColumns(n plan.Node) []string {
+	var out []string
+	for _, c := range n.Columns() {
+		out = append(out, c.Name)
+	}
+	return out
+}
+
+// hasAggregates reports whether n is groups, or those that a condition chooses.
+func hasAggregates(n plan.Node) bool {
+	if f, ok := n.(*plan.Filter); ok {
+		return hasAggregates(f.Input)
+	}
+	_, ok := n.(*plan.Aggregate)
+	return ok
+}
+
+// fixedBelow are the columns that a condition on a table gives one value; nil: there are none.
+func fixedBelow(n plan.Node) map[int]*expr.Literal {
+	if s, ok := n.(*plan.Sort); ok {
+		return fixedBelow(s.Input)
+	}
+	f, ok := n.(*plan.Filter)
+	if !ok {
+		return nil
+	}
+	if _, ok := f.Input.(*plan.System); !ok {
+		return nil
+	}
+	var out map[int]*expr.Literal
+	for _, t := range plan.Split(f.Cond) {
+		x, ok := t.(*expr.Call)
+		if !ok || x.Fn.Name != "=" {
+			continue
+		}
+		c, isColumn := x.Args[0].(*expr.Column)
+		l, isConstant := x.Args[1].(*expr.Literal)
+		if isColumn && isConstant {
+			if out == nil {
+				out = map[int]*expr.Literal{}
+			}
+			out[c.Index] = &expr.Literal{Value: l.Value, T: c.T}
+		}
+	}
+	return out
+}
+
+// isComputed reports whether columns of n are computed of the aggregates that are shown in its place.
+func isComputed(n plan.Node) bool {
+	if f, ok := n.(*plan.Filter); ok {
+		return isComputed(f.Input)
+	}
+	x, ok := n.(*plan.Aggregate)
+	return ok && slices.ContainsFunc(x.Aggs, func(a plan.AggCall) bool { return isReduced(&a, len(x.Keys) > 0) })
+}
+
+// column is column i of n, which may be a constant or computed of aggregates.
+func (t *systemTree) column(n plan.Node, values map[int]*expr.Literal, i int) string {
+	if l := values[i]; l != nil {
+		typ := l.T.NotNull().String()
+		if text := plan.FormatExpr(l) + ":" + typ; !l.T.Nullable {
+			return text
+		}
+		return "CAST(" + plan.FormatExpr(l) + ":" + typ + "):" + typ
+	}
+	for {
+		f, ok := n.(*plan.Filter)
+		if !ok {
+			break
+		}
+		n = f.Input
+	}
+	if x, ok := n.(*plan.Aggregate); ok && isComputed(x) && i >= len(x.Keys) {
+		return reduceCalls(overColumns(x)).columns[i-len(x.Keys)]
+	}
+	return "$" + strconv.Itoa(i)
+}
+
+func (t *systemTree) join(x *plan.Join, depth int) {
+	var terms []string
+	for _, k := range x.Keys {
+		terms = append(terms, "=($"+strconv.Itoa(k.Left)+", $"+strconv.Itoa(len(x.Left.Columns())+k.Right)+")")
+	}
+	if x.On != nil || len(terms) == 0 {
+		terms = append(terms, plan.FormatOperators(x.On))
+	}
+	condition := terms[0]
+	if len(terms) > 1 {
+		condition = "AND(" + strings.Join(terms, ", ") + ")"
+	}
+	kind, right := x.Kind, x.Right
+	if kind == plan.Semi && x.On == nil { // joined with the values that there are, each once
+		groups := &plan.Aggregate{Input: right}
+		for _, k := range x.Keys {
+			groups.Keys = append(groups.Keys, k.Right)
+		}
+		kind, right = plan.Inner, groups
+	}
+	t.line(depth, "Join", "condition=["+condition+"]", "joinType=["+strings.ToLower(kind.String())+"]")
+	t.node(x.Left, nil, depth+1)
+	t.node(right, nil, depth+1)
+}
+
+func (t *systemTree) aggregate(x *plan.Aggregate, names []string, depth int) {
+	group := make([]string, len(x.Keys))
+	for i, k := range x.Keys {
+		group[i] = strconv.Itoa(k)
+	}
+	list := []string{"group=[{" + strings.Join(group, ", ") + "}]"}
+	calls := reduceCalls(x)
+	for i, call := range calls.list {
+		name := ""
+		if of := calls.of[i]; of >= 0 {
+			name = names[len(x.Keys)+of]
+		}
+		if name == "" {
+			name = "agg#" + strconv.Itoa(i)
+		}
+		list = append(list, name+"=["+call+"]")
+	}
+	t.line(depth, "Aggregate", list...)
+	p, ok := x.Input.(*plan.Project)
+	if !ok {
+		t.operator(x.Input, nil, depth+1)
+		return
+	}
+	below := make([]string, len(p.Exprs)) // what is computed to be aggregated has no names
+	for i, e := range p.Exprs {
+		below[i] = "$f" + strconv.Itoa(i)
+		if c, ok := e.(*expr.Column); ok {
+			below[i] = p.Input.Columns()[c.Index].Name
+		}
+	}
+	t.node(p, below, depth+1)
+}
+
+// systemCalls are the aggregates that are shown for those of a plan: sums over all rows and means are computed of sums and counts.
+type systemCalls struct {
+	list []string
+	// of is the aggregate that each is, -1: it is one that others are computed of.
+	of []int
+	// columns are the aggregates of the plan over keys and list.
+	columns []string
+}
+
+// isReduced reports whether an aggregate is computed of others.
+func isReduced(a *plan.AggCall, grouped bool) bool {
+	return a.Agg.Name == "AVG" || a.Agg.Name == "SUM" && !grouped
+}
+
+func reduceCalls(x *plan.Aggregate) systemCalls {
+	var out systemCalls
+	grouped := len(x.Keys) > 0
+	add := func(call string, of int) string {
+		i := slices.Index(out.list, call)
+		if i < 0 {
+			i = len(out.list)
+			out.list, out.of = append(out.list, call), append(out.of, of)
+		}
+		return "$" + strconv.Itoa(len(x.Keys)+i)
+	}
+	for i, a := range x.Aggs {
+		if !isReduced(&a, grouped) {
+			if a.Agg.Name == "SUM" {
+				out.columns = append(out.columns, add(systemCall("$SUM0", &a), i))
+			} else {
+				out.columns = append(out.columns, add(systemCall(a.Agg.Name, &a), i))
+			}
+			continue
+		}
+		of := i
+		if a.Agg.Name == "AVG" {
+			of = -1
+		}
+		sum := add(systemCall("$SUM0", &a), of)
+		count := add(systemCall("COUNT", &a), -1)
+		if !grouped {
+			sum = "CASE(=(" + count + ", 0), null:BIGINT, " + sum + ")"
+		}
+		switch {
+		case a.Agg.Name == "SUM":
+			out.columns = append(out.columns, sum)
+		case grouped:
+			out.columns = append(out.columns, "CAST(/("+sum+", "+count+")):BIGINT")
+		default:
+			out.columns = append(out.columns, "/("+sum+", "+count+")")
+		}
+	}
+	return out
 }
 
 // overColumns is an aggregate over what a projection of columns reads.
@@ -165,15 +434,11 @@ func systemBounds(offset, limit int64) []string {
 	return out
 }
 
-// systemCall writes an aggregate. The sum of a group is never that of no rows, which has a name of its own.
-func systemCall(a *plan.AggCall, grouped bool) string {
+// systemCall writes an aggregate under a name.
+func systemCall(name string, a *plan.AggCall) string {
 	args := make([]string, len(a.Args))
 	for i, c := range a.Args {
 		args[i] = "$" + strconv.Itoa(c)
-	}
-	name := a.Agg.Name
-	if name == "SUM" && grouped {
-		name = "$SUM0"
 	}
 	text := name + "("
 	if a.Distinct {

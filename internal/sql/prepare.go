@@ -204,7 +204,7 @@ func (b *binder) selectStatement(q *syntax.Query, s *Statement) error {
 		}
 	}
 	n := rel.node
-	if limit := b.settings.outerLimit; limit >= 0 {
+	if limit := b.settings.outerLimit; limit >= 0 && !(b.explaining && readsSystem(n)) { // plans over system tables don't show it
 		n = outerLimit(n, limit)
 	}
 	if n, err = b.finishSketches(n); err != nil {

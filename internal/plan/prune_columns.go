@@ -24,10 +24,10 @@ func (o *optimizer) prune(n Node, need []bool) (Node, []int) {
 	case *Scan:
 		return o.pruneScan(x, need)
 	case *Inline:
-		keep, to := kept(need)
-		if len(keep) == 0 && o.options.KeepFilters {
-			keep, to = kept(slices.Repeat([]bool{true}, len(need)))
+		if o.options.KeepFilters {
+			return n, identity(len(need))
 		}
+		keep, to := kept(need)
 		if len(keep) == len(need) {
 			return n, to
 		}

@@ -372,3 +372,37 @@ func TestExplainsOfConditions(t *testing.T) {
 		explains(t, c.sql, c.want)
 	}
 }
+
+// Parts of plans that the reference gave for what is compared with itself.
+func TestExplainsOfComparisonsWithItself(t *testing.T) {
+	for _, c := range []struct{ sql, want string }{
+		{"SELECT l > l FROM c_types", `"expression":"(null && isnull(\"l\"))"`},
+		{"SELECT NOT (l > l) FROM c_types", `"expression":"(null || notnull(\"l\"))"`},
+		{"SELECT __time >= __time FROM c_types", `"expression":"1"`},
+		{"SELECT CASE WHEN l > l THEN i ELSE 0 END FROM c_types", `"expression":"0"`},
+		{"SELECT COUNT(*) FROM c_types WHERE l >= l", `"filter":{"type":"not","field":{"type":"null","column":"l"}}`},
+		{"SELECT COUNT(*) FROM c_types WHERE l > l OR i = 1", `"filter":{"type":"equals","column":"i","matchValueType":"LONG","matchValue":1}`},
+		{"SELECT COUNT(*) FROM c_types WHERE l > l AND i = 1", `"columnNames":["l","i"],"columnTypes":["LONG","LONG"],"rows":[]}`},
+		{"SELECT COUNT(*) FILTER (WHERE l > l) FROM c_types", `"filter":{"type":"false"}`},
+	} {
+		explains(t, c.sql, c.want)
+	}
+}
+
+// Parts of plans that the reference gave for constant rows: those that are only counted, are in order already, or are chosen, and what may be NULL.
+func TestExplainsOfConstantRows(t *testing.T) {
+	const v, n = "(VALUES (1, 'a'), (2, 'b')) AS t(n, s)", "(VALUES (1, 'a'), (2, NULL)) AS t(n, s)"
+	for _, c := range []struct{ sql, want string }{
+		{"SELECT COUNT(*) FROM " + v, `"columnNames":["DUMMY"],"columnTypes":["LONG"],"rows":[[0],[0]]}`},
+		{"SELECT COUNT(*) FROM " + v + " WHERE n > 1", `"columnNames":["DUMMY"],"columnTypes":["LONG"],"rows":[[0]]}`},
+		{"SELECT COUNT(*) FROM (VALUES (1), (2)) AS t(n)", `"columnNames":["n"],"columnTypes":["LONG"],"rows":[[1],[2]]}`},
+		{"SELECT n FROM " + v + " WHERE s = 'c'", `"columnNames":["n","s"],"columnTypes":["LONG","STRING"],"rows":[]}`},
+		{"SELECT n FROM " + v + " ORDER BY s", `"rows":[[1,"a"],[2,"b"]]},"intervals":{"type":"intervals","intervals":["-146136543-09-08T08:23:32.096Z/146140482-04-24T15:36:27.903Z"]},"resultFormat":"compactedList","columns":["n","s"]`},
+		{"SELECT s || 'x' FROM " + v, `"rows":[["ax"],["bx"]]`},
+		{"SELECT s || 'x' FROM " + n, `"expression":"concat(\"s\",'x')"`},
+		{"SELECT n * 2 FROM " + n, `"rows":[[2],[4]]`},
+		{"SELECT COALESCE(s, 'x') FROM " + n, `"expression":"nvl(\"s\",'x')"`},
+	} {
+		explains(t, c.sql, c.want)
+	}
+}

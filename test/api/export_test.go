@@ -80,7 +80,7 @@ func TestExportIsExplainedAndDescribed(t *testing.T) {
 	if err := json.Unmarshal([]byte(answer), &rows); err != nil || status != 200 || len(rows) != 1 {
 		t.Fatalf("%d %s %v", status, answer, err)
 	}
-	want := []string{`[{"name":"inline","type":"EXTERNAL"},{"name":"local","type":"EXTERNAL"}]`, `{"statementType":"INSERT","targetDataSource":"EXTERN"}`}
+	want := []string{`[{"name":"EXTERNAL","type":"EXTERNAL"},{"name":"local","type":"EXTERNAL"}]`, `{"statementType":"INSERT","targetDataSource":"EXTERN"}`}
 	if d := cmp.Diff(want, rows[0][1:]); d != "" {
 		t.Error(d)
 	}

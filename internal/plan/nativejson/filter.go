@@ -397,9 +397,6 @@ func (f *filters) call(x *expr.Call) object {
 		left, right, op = right, left, flipped[op]
 	}
 	l, ok := right.(*expr.Literal)
-	if !ok && op == "=" && isColumn(left) && isColumn(right) && f.w.native(left) == f.w.native(right) {
-		return f.call(&expr.Call{Fn: expr.MustLookup("IS NOT NULL"), Args: []expr.Expr{left}, T: x.T})
-	}
 	if !ok || l.Value == nil {
 		return f.expression(x)
 	}

@@ -62,13 +62,7 @@ func (s *stage) ofRow(e expr.Expr, row []any) (any, bool) {
 		if !ok {
 			return e
 		}
-		v := row[c.Index]
-		if n, ok := v.(json.Number); ok {
-			if x, err := n.Float64(); err == nil {
-				v = x
-			}
-		}
-		return &expr.Literal{Value: v, T: c.T}
+		return &expr.Literal{Value: cell(row[c.Index]), T: c.T}
 	})
 	if l, ok := over.(*expr.Literal); ok {
 		return l.Value, true
@@ -97,8 +91,8 @@ func (s *stage) chooseRows(cond expr.Expr) bool {
 			kept = append(kept, row)
 		}
 	}
-	if len(kept) == 0 {
-		return false
+	if kept == nil {
+		kept = [][]any{}
 	}
 	s.setRows(s.in, kept)
 	return true
@@ -110,13 +104,16 @@ func (s *stage) computeRows(exprs []expr.Expr, names []string) bool {
 	if !ok {
 		return false
 	}
-	if len(exprs) == 0 { // rows that are only counted are shown whole
+	if len(exprs) == 0 { // of rows that are only counted one column is enough
+		if len(s.in) > 1 {
+			s.setRows([]column{{"DUMMY", expr.Of(expr.BigInt)}}, slices.Repeat([][]any{{0}}, len(rows)))
+		}
 		s.cols = nil
 		return true
 	}
 	in := make([]column, len(exprs))
 	for i, e := range exprs {
-		if t := e.Type().Base; t == expr.Array || t == expr.Other || slices.Contains(names[:i], names[i]) {
+		if t := e.Type().Base; t == expr.Array || t == expr.Other || slices.Contains(names[:i], names[i]) || !isColumn(e) && s.w.isOfUnknown(e) {
 			return false
 		}
 		in[i] = column{names[i], e.Type()}
@@ -133,6 +130,57 @@ func (s *stage) computeRows(exprs []expr.Expr, names []string) bool {
 	}
 	s.setRows(in, out)
 	return true
+}
+
+// isOfUnknown reports whether what is computed may be NULL, or is chosen by what may be: the reference leaves that to the query.
+func (w *writer) isOfUnknown(e expr.Expr) bool {
+	if _, constant := e.(*expr.Literal); constant || w.asItIs {
+		return false
+	}
+	if e.Type().Nullable {
+		return true
+	}
+	chosen := false
+	expr.Walk(e, func(e expr.Expr) bool {
+		c, isCall := e.(*expr.Call)
+		chosen = chosen || isCall && (c.Fn.Name == "COALESCE" || c.Fn.Name == "NVL") && c.Args[0].Type().Nullable
+		return !chosen
+	})
+	return chosen
+}
+
+// areInOrder reports whether constant rows are in an order already.
+func (s *stage) areInOrder(keys []plan.SortKey) bool {
+	rows, ok := s.constantRows()
+	if !ok || s.w.asItIs {
+		return false
+	}
+	for i := range max(len(rows)-1, 0) {
+		for _, k := range keys {
+			c, isColumn := s.cols[k.Column].(*expr.Column)
+			if !isColumn || k.Desc || rows[i][c.Index] == nil || rows[i+1][c.Index] == nil {
+				return false
+			}
+			order := compareValues(cell(rows[i][c.Index]), cell(rows[i+1][c.Index]))
+			if order > 0 {
+				return false
+			}
+			if order < 0 {
+				break
+			}
+		}
+	}
+	return true
+}
+
+// cell is what a constant row shows as a number or text.
+func cell(v any) any {
+	if n, ok := v.(json.Number); ok {
+		if x, err := n.Float64(); err == nil {
+			return x
+		}
+	}
+	return v
 }
 
 // setRows makes constant rows the datasource.

@@ -402,7 +402,9 @@ func (w *writer) simpleTest(x *expr.Call) expr.Expr {
 		return never
 	}
 	if !ok {
-		if op == "<>" && isColumn(left) && isColumn(right) && w.native(left) == w.native(right) {
+		if same, ok := withItself(x); ok && same {
+			return w.condition(notNull(left))
+		} else if ok {
 			return never
 		}
 		return x

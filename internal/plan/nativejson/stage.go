@@ -202,6 +202,13 @@ func (w *writer) readNode(n plan.Node) (*stage, error) {
 		if s.isOneRow() && x.Offset == 0 && x.Limit != 0 {
 			return s, nil
 		}
+		if x.Offset == 0 && x.Limit < 0 && s.areInOrder(x.Keys) {
+			s.sorted, s.pick = true, []int{}
+			for i := range s.cols {
+				s.pick = append(s.pick, i)
+			}
+			return s, nil
+		}
 		if s, err = s.bounded(); err != nil {
 			return nil, err
 		}

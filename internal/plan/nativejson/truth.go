@@ -54,6 +54,32 @@ func asked(e expr.Expr) expr.Expr {
 	return e
 }
 
+// withItself reports whether a condition compares something with itself, and whether it is true of a value then.
+func withItself(e expr.Expr) (same, ok bool) {
+	x, isCall := e.(*expr.Call)
+	if !isCall || len(x.Args) != 2 || flipped[x.Fn.Name] == "" || !expr.Equal(x.Args[0], x.Args[1]) {
+		return false, false
+	}
+	if _, constant := x.Args[0].(*expr.Literal); constant || isMulti(x.Args[0]) {
+		return false, false
+	}
+	return holds(x.Fn.Name, 0), true
+}
+
+// shownWithItself is what something compared with itself is: of NULL neither true nor false.
+func shownWithItself(x expr.Expr, same bool) expr.Expr {
+	unknown := &expr.Literal{T: expr.Of(expr.Boolean)}
+	switch {
+	case !x.Type().Nullable && same:
+		return always
+	case !x.Type().Nullable:
+		return never
+	case same:
+		return &expr.Or{Terms: []expr.Expr{unknown, notNull(x)}}
+	}
+	return &expr.And{Terms: []expr.Expr{unknown, test("IS NULL", x)}}
+}
+
 var opposites = map[string]string{"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<", "IS NULL": "IS NOT NULL", "IS NOT NULL": "IS NULL"}
 
 // opposite is the comparison that is true where e is false; nil: e is none.
@@ -79,12 +105,39 @@ func shown(e expr.Expr) expr.Expr {
 				return c
 			}
 		case *expr.Call:
+			if same, ok := withItself(x); ok {
+				return shownWithItself(x.Args[0], same)
+			}
 			return shownCall(x)
 		case *expr.Case:
 			return shownCase(x)
 		}
 		return e
 	})
+}
+
+// withoutUnknown is a condition of which only matters whether it is true, without terms that are NULL.
+func withoutUnknown(e expr.Expr) expr.Expr {
+	unknown := func(e expr.Expr) bool {
+		l, ok := e.(*expr.Literal)
+		return ok && l.Value == nil
+	}
+	switch x := e.(type) {
+	case *expr.And:
+		if slices.ContainsFunc(x.Terms, unknown) {
+			return never
+		}
+	case *expr.Or:
+		terms := slices.DeleteFunc(slices.Clone(x.Terms), unknown)
+		switch len(terms) {
+		case 0:
+			return never
+		case 1:
+			return terms[0]
+		}
+		return &expr.Or{Terms: terms}
+	}
+	return e
 }
 
 // truthTests are the tests for truth with their negations.
@@ -169,7 +222,20 @@ func ofConstant(x *expr.Call, v *expr.Literal) expr.Expr {
 func shownCase(x *expr.Case) expr.Expr {
 	out := &expr.Case{Else: x.Else, T: x.T}
 	for _, when := range x.Whens {
-		out.Whens = append(out.Whens, expr.When{Cond: asked(when.Cond), Then: when.Then})
+		cond := withoutUnknown(asked(when.Cond))
+		if isAlways(cond) {
+			out.Else = when.Then
+			break
+		}
+		if !isNever(cond) {
+			out.Whens = append(out.Whens, expr.When{Cond: cond, Then: when.Then})
+		}
+	}
+	if len(out.Whens) == 0 {
+		if out.Else == nil {
+			return &expr.Literal{T: x.T}
+		}
+		return out.Else
 	}
 	if x.T.Base == expr.Boolean && !isLarge(x) {
 		return branchesShown(out, func(e expr.Expr) expr.Expr { return e })

@@ -406,3 +406,39 @@ func TestExplainsOfConstantRows(t *testing.T) {
 		explains(t, c.sql, c.want)
 	}
 }
+
+// Parts of plans that the reference gave for values at paths inside of expressions, which are columns behind those that are read.
+func TestExplainsOfNestedFields(t *testing.T) {
+	field := func(name, path string) string {
+		return `{"type":"nested-field","columnName":"j","outputName":"` + name + `","expectedType":"LONG","pathParts":[{"type":"field","field":"` + path + `"}],"processFromRaw":false}`
+	}
+	const k = "JSON_VALUE(j, '$.k' RETURNING BIGINT)"
+	for _, c := range []struct{ sql, want string }{
+		{"SELECT " + k + " + 1 FROM c_types", `"expression":"(\"v1\" + 1)","outputType":"LONG"},` + field("v1", "k")},
+		{"SELECT " + k + ", " + k + " + 1 FROM c_types", field("v0", "k") + `,{"type":"expression","name":"v1","expression":"(\"v0\" + 1)","outputType":"LONG"}]`},
+		{"SELECT " + k + " + 1, i + 1 FROM c_types", `"expression":"(\"i\" + 1)","outputType":"LONG"},` + field("v2", "k")},
+		{"SELECT COUNT(*) FROM c_types WHERE " + k + " > i", `"expression":"(json_value(\"j\",'$.k', 'LONG') > \"i\")"`},
+		{"SELECT MV_LENGTH(MV_FILTER_ONLY(mv, ARRAY['a'])) FROM c_types", `"expression":"array_length(\"v1\")","outputType":"LONG"},{"type":"mv-filtered","name":"v1"`},
+	} {
+		explains(t, c.sql, c.want)
+	}
+}
+
+// Parts of plans that the reference gave for exact counts of distinct values beside other aggregates, and for NOT IN lists that are groups.
+func TestExplainsOfTwoSteps(t *testing.T) {
+	known := func(name, key string) string {
+		return `{"type":"filtered","aggregator":{"type":"count","name":"` + name + `"},"filter":{"type":"not","field":{"type":"null","column":"` + key + `"}},"name":"` + name + `"}`
+	}
+	for _, c := range []struct{ sql, want string }{
+		{"SELECT COUNT(DISTINCT s), COUNT(*) FROM c_types", `"aggregations":[` + known("_a0", "d0") + `,{"type":"longSum","name":"_a1","fieldName":"a0"}]`},
+		{"SELECT COUNT(DISTINCT s), MAX(i), SUM(x) FROM c_types", `{"type":"longMax","name":"_a1","fieldName":"a0"},{"type":"doubleSum","name":"_a2","fieldName":"a1"}]`},
+		{"SELECT s2, COUNT(DISTINCT s) FROM c_types GROUP BY 1", `"dimensions":[{"type":"default","dimension":"d1","outputName":"_d0","outputType":"STRING"}],"aggregations":[` + known("a0", "d0")},
+		{"SELECT s2, COUNT(DISTINCT s) FROM c_types GROUP BY 1 HAVING COUNT(DISTINCT s) > 1", `"aggregations":[` + known("a0", "d1")},
+		{"SELECT tx FROM c_types WHERE tx NOT IN (SELECT DISTINCT k FROM c_dim)", `"postAggregations":[{"type":"expression","name":"p0","expression":"1"}]`},
+		{"SELECT tx FROM c_types WHERE tx NOT IN (SELECT k FROM c_dim GROUP BY 1 HAVING COUNT(*) > 5)", `"dimensions":[],"aggregations":[{"type":"count","name":"a0"},` + known("a1", "d0")},
+		{"SELECT tx FROM c_types WHERE tx NOT IN (SELECT k FROM c_dim GROUP BY 1 ORDER BY COUNT(*) DESC LIMIT 5)", `"postAggregations":[{"type":"expression","name":"s0","expression":"1"}]`},
+		{"SELECT tx FROM c_types WHERE i > 3 AND tx NOT IN (SELECT k FROM c_dim)", `"filter":{"type":"and","fields":[{"type":"range","column":"i","matchValueType":"LONG","lower":3,"lowerOpen":true},{"type":"or"`},
+	} {
+		plansAs(t, "SET useApproximateCountDistinct = FALSE; EXPLAIN PLAN FOR "+c.sql, c.want)
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/vector"
@@ -316,40 +315,4 @@ func isOne(e expr.Expr) bool {
 
 func notNull(e expr.Expr) expr.Expr {
 	return &expr.Call{Fn: expr.MustLookup("IS NOT NULL"), Args: []expr.Expr{e}, T: expr.Of(expr.Boolean).NotNull()}
-}
-
-// exactDistinct rewrites a single exact COUNT(DISTINCT x) as a count over the groups of x, which is how native queries do it; nil if the
-// stage has anything else to compute.
-func (s *stage) exactDistinct() *stage {
-	g := s.group
-	if len(g.node.Aggs) != 1 || !g.node.Aggs[0].Distinct || g.node.Aggs[0].Agg.Name != "COUNT" || g.node.Sets != nil || len(g.node.Aggs[0].Args) != 1 {
-		return nil
-	}
-	call := g.node.Aggs[0]
-	inner := *s
-	inner.sorted, inner.keys, inner.limit, inner.offset, inner.pick = false, nil, -1, 0, nil
-	if call.Filter >= 0 {
-		inner.filter = and(inner.filter, g.args[call.Filter])
-	}
-	keys := append(append([]int(nil), g.node.Keys...), call.Args[0])
-	inner.cols = g.args
-	inner.group = nil
-	groups := &plan.Aggregate{Input: g.node.Input, Keys: keys}
-	inner.aggregate(groups)
-	inner.names = rowNamesOf(groups)
-	q, err := inner.query()
-	if err != nil {
-		return nil
-	}
-	outer := inner.outer(q)
-	args := outer.cols
-	distinct := len(keys) - 1
-	count := plan.AggCall{Agg: agg.Spec{Name: "COUNT"}, Args: []int{distinct}, Filter: -1, Name: call.Name, Type: call.Type}
-	node := &plan.Aggregate{Input: g.node.Input, Aggs: []plan.AggCall{count}}
-	for i := range g.node.Keys {
-		node.Keys = append(node.Keys, i)
-	}
-	outer.group = &group{node: node, dims: args[:distinct], args: args, having: g.having}
-	outer.cols, outer.sorted, outer.keys, outer.limit, outer.offset, outer.pick = s.cols, s.sorted, s.keys, s.limit, s.offset, s.pick
-	return outer
 }

@@ -335,8 +335,8 @@ func (g *grouped) timeseriesQuery(filter, granularity any) object {
 
 // common sets virtual columns and filter.
 func (g *grouped) common(q *object, filter any) {
-	if len(g.virtuals.list) > 0 {
-		q.set("virtualColumns", g.virtuals.list)
+	if list := g.virtuals.columns(); len(list) > 0 {
+		q.set("virtualColumns", list)
 	}
 	if filter != nil {
 		q.set("filter", filter)
@@ -395,8 +395,8 @@ func (g *grouped) topN() object {
 func (g *grouped) topNQuery(filter any, metric object) object {
 	s := g.s
 	q := s.head("topN")
-	if len(g.virtuals.list) > 0 {
-		q.set("virtualColumns", g.virtuals.list)
+	if list := g.virtuals.columns(); len(list) > 0 {
+		q.set("virtualColumns", list)
 	}
 	q.set("dimension", g.dims[0])
 	q.set("metric", metric)

@@ -59,7 +59,11 @@ func (w *writer) readSubquery(x *plan.Join) (*stage, error) {
 	}
 	s.intervals = scan.Intervals
 	if scan.Filter != nil {
-		s.where(and(s.filter, s.over(scan.Filter)))
+		beside := s.over(scan.Filter)
+		if s.filter != nil {
+			beside = and(beside, s.filter)
+		}
+		s.where(beside)
 	}
 	return s, nil
 }
@@ -216,12 +220,16 @@ func (w *writer) readNotIn(x *plan.Join) (*stage, error) {
 		}
 		return plan.AggCall{Agg: spec, Args: args, Filter: -1, Name: name, Type: whole}
 	}
-	counts := &plan.Aggregate{Input: x.Right, Aggs: []plan.AggCall{count("c"), count("ck", key.Right)}}
-	found := &plan.Project{
-		Input: x.Right, Names: []string{value.Name, "i"},
-		Exprs: []expr.Expr{&expr.Column{Index: key.Right, Name: value.Name, T: value.Type}, &expr.Literal{Value: int64(1), T: whole}},
+	list := x.Right
+	if isGroupOf(list, key.Right) {
+		list = &plan.Limit{Input: list, Count: -1} // a query as it is, with the condition on its groups
 	}
-	values := &plan.Aggregate{Input: found, Keys: []int{0, 1}}
+	counts := &plan.Aggregate{Input: list, Aggs: []plan.AggCall{count("c"), count("ck", key.Right)}}
+	marked := withMark(x.Right, &expr.Literal{Value: int64(1), T: whole})
+	var values plan.Node = plan.Select(marked, []int{key.Right, len(marked.Columns()) - 1})
+	if !isGroupOf(x.Right, key.Right) {
+		values = &plan.Aggregate{Input: values, Keys: []int{0, 1}}
+	}
 	all := &plan.Join{Left: &plan.Join{Left: x.Left, Right: counts, Kind: plan.Inner}, Right: values, Kind: plan.Left, Keys: []plan.EquiKey{{Left: key.Left, Right: 0}}}
 	columns := all.Columns()
 	column := func(i int) expr.Expr { return &expr.Column{Index: i, Name: columns[i].Name, T: columns[i].Type} }
@@ -235,6 +243,46 @@ func (w *writer) readNotIn(x *plan.Join) (*stage, error) {
 		keep[i] = i
 	}
 	return w.read(plan.Select(&plan.Filter{Input: all, Cond: cond}, keep))
+}
+
+// withMark is n with a constant as its last column, which is chosen where the rows are.
+func withMark(n plan.Node, mark *expr.Literal) plan.Node {
+	switch x := n.(type) {
+	case *plan.Sort:
+		return plan.WithInputs(x, []plan.Node{withMark(x.Input, mark)})
+	case *plan.Limit:
+		return plan.WithInputs(x, []plan.Node{withMark(x.Input, mark)})
+	case *plan.Project:
+		out := *x
+		out.Input = withMark(x.Input, mark)
+		out.Exprs = append(slices.Clone(x.Exprs), &expr.Column{Index: len(x.Input.Columns()), Name: "i", T: mark.T})
+		out.Names = append(slices.Clone(x.Names), "i")
+		return &out
+	}
+	out := &plan.Project{Input: n}
+	for i, c := range n.Columns() {
+		out.Exprs, out.Names = append(out.Exprs, &expr.Column{Index: i, Name: c.Name, T: c.Type}), append(out.Names, c.Name)
+	}
+	out.Exprs, out.Names = append(out.Exprs, mark), append(out.Names, "i")
+	return out
+}
+
+// isGroupOf reports whether the rows of n are groups by one of its columns alone.
+func isGroupOf(n plan.Node, column int) bool {
+	switch x := n.(type) {
+	case *plan.Sort:
+		return isGroupOf(x.Input, column)
+	case *plan.Limit:
+		return isGroupOf(x.Input, column)
+	case *plan.Filter:
+		return isGroupOf(x.Input, column)
+	case *plan.Project:
+		c, ok := x.Exprs[column].(*expr.Column)
+		return ok && isGroupOf(x.Input, c.Index)
+	case *plan.Aggregate:
+		return len(x.Keys) == 1 && column == 0 && x.Sets == nil
+	}
+	return false
 }
 
 // isPlainTable reports whether s is a table and nothing has been done to its rows.

@@ -9,7 +9,7 @@ import (
 // forgetsOrder reports whether groups are limited, or have subtotals, or are put in order as they are; groups with subtotals that are put in order as they
 // are keep their keys as they are written.
 func (s *stage) forgetsOrder() bool {
-	if s.limit >= 0 || s.offset > 0 {
+	if s.unordered || s.limit >= 0 || s.offset > 0 {
 		return true
 	}
 	asTheyAre := s.group.having == nil && s.showsAll() && s.inPlace()

@@ -407,12 +407,29 @@ func (s *stage) whole() (*result, error) {
 	return all.query()
 }
 
-// virtuals are the virtual columns of a query; equal expressions share one.
+// virtuals are the virtual columns of a query; equal expressions share one. A number that is left out has neither an expression nor a column.
 type virtuals struct {
 	s      *stage
 	prefix string
 	exprs  []expr.Expr
 	list   []object
+}
+
+// columns are the virtual columns. What is more than an expression inside of one is a column of its own, behind those that the query reads.
+func (v *virtuals) columns() []object {
+	for i := 0; i < len(v.list); i++ {
+		if v.list[i].get("type") != "expression" || v.s.w.asItIs {
+			continue
+		}
+		over := expr.Rewrite(v.exprs[i], func(e expr.Expr) expr.Expr {
+			if v.special(e, "") == nil {
+				return e
+			}
+			return &expr.Column{Name: v.column(e), T: e.Type()}
+		})
+		v.list[i] = v.expression(over, v.prefix+strconv.Itoa(i))
+	}
+	return slices.DeleteFunc(slices.Clone(v.list), func(o object) bool { return o == nil })
 }
 
 func (s *stage) newVirtuals() *virtuals { return &virtuals{s: s, prefix: unusedPrefix("v", s.in)} }
@@ -430,18 +447,31 @@ func (v *virtuals) column(e expr.Expr) string {
 	}
 	name := v.prefix + strconv.Itoa(len(v.exprs))
 	v.exprs = append(v.exprs, e)
-	if kept := filteredValues(e, name); kept != nil {
-		v.list = append(v.list, kept)
-	} else if field := nestedField(e, name); field != nil && v.s.w.option("forceExpressionVirtualColumns") != true {
-		v.list = append(v.list, field)
-	} else {
-		var typ any
-		if e.Type().Base != expr.Null {
-			typ = runtimeName(e.Type())
-		}
-		v.list = append(v.list, obj("type", "expression", "name", name, "expression", v.s.w.native(e), "outputType", typ))
+	special := v.special(e, name)
+	if special == nil {
+		special = v.expression(e, name)
 	}
+	v.list = append(v.list, special)
 	return name
+}
+
+// special is the virtual column that is made for one kind of expression; nil: there is none for e.
+func (v *virtuals) special(e expr.Expr, name string) object {
+	if kept := filteredValues(e, name); kept != nil {
+		return kept
+	}
+	if v.s.w.option("forceExpressionVirtualColumns") == true {
+		return nil
+	}
+	return nestedField(e, name)
+}
+
+func (v *virtuals) expression(e expr.Expr, name string) object {
+	var typ any
+	if e.Type().Base != expr.Null {
+		typ = runtimeName(e.Type())
+	}
+	return obj("type", "expression", "name", name, "expression", v.s.w.native(e), "outputType", typ)
 }
 
 // bare is the column that e is written as: what only changes a type that native queries do not tell apart says nothing.
@@ -479,7 +509,7 @@ func filteredValues(e expr.Expr, name string) object {
 }
 
 // skip leaves a number out.
-func (v *virtuals) skip() { v.exprs = append(v.exprs, nil) }
+func (v *virtuals) skip() { v.exprs, v.list = append(v.exprs, nil), append(v.list, nil) }
 
 // nestedField is the virtual column of JSON_VALUE or JSON_QUERY over a column, nil if e is anything else.
 func nestedField(e expr.Expr, name string) object {
@@ -644,8 +674,8 @@ func (s *stage) scanQuery() (*result, error) {
 	slices.Sort(names)
 	q := s.head(kind)
 	q.set("intervals", s.intervalSpec())
-	if len(v.list) > 0 {
-		q.set("virtualColumns", v.list)
+	if list := v.columns(); len(list) > 0 {
+		q.set("virtualColumns", list)
 	}
 	q.set("resultFormat", "compactedList")
 	if s.offset > 0 {

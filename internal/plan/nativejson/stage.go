@@ -50,6 +50,8 @@ type stage struct {
 	named bool
 	// isInner says that another query reads the groups, which are to have results where aggregators end with states.
 	isInner bool
+	// unordered says that nobody asks for the order of the keys.
+	unordered bool
 	// operator is the name of an operator that native queries do not have.
 	operator string
 	// join is the join that the datasource is, nil: it is none, or something has been done to its rows.

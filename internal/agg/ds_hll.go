@@ -93,6 +93,7 @@ func newHLLState(s Spec, utf8, keep bool) State {
 	}
 	if keep {
 		f = f.kept()
+		f.grouped = func(dst []byte, h *sketch.HLL) ([]byte, error) { return h.AppendRead(dst) }
 	}
-	return newSketchState(f)
+	return newSketchState(f.of(s))
 }

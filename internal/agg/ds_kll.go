@@ -52,7 +52,7 @@ func kllFunction[T float32 | float64](name string, t vector.Type, fresh func(int
 					again.Merge(q) // which turns the order of the values around
 					return again.AppendBinary(dst)
 				},
-			}.kept())
+			}.kept().of(s))
 		},
 	}
 }

@@ -79,9 +79,9 @@ var dsTuple = &Function{
 				return u.of(max(u.hint, 1)).Result().AppendBinary(dst), nil
 			},
 			grouped: func(dst []byte, u *tupleGroup) ([]byte, error) {
-				return u.of(max(u.hint, 1)).Cut().AppendBinary(dst), nil
+				return u.of(max(u.hint, 1)).Again().AppendBinary(dst), nil
 			},
-		}.kept())
+		}.kept().of(s))
 	},
 }
 

@@ -60,6 +60,14 @@ type sketchState[S grouped] struct {
 
 func newSketchState[S grouped](f sketchForm[S]) State { return &sketchState[S]{sketchForm: f} }
 
+// of is the form for the results that s asks for.
+func (f sketchForm[S]) of(s Spec) sketchForm[S] {
+	if s.MergedOnce {
+		f.grouped = nil
+	}
+	return f
+}
+
 // kept makes the form's result the sketch itself.
 func (f sketchForm[S]) kept() sketchForm[S] {
 	f.result = f.typ

@@ -32,6 +32,9 @@ type Spec struct {
 	Params []any
 	// Keep says that results are the intermediate values, as a rolled-up column stores them; there must be one per group.
 	Keep bool
+	// MergedOnce says that results of groups are those of a single merge. Else, as in the reference, a group's sketch is merged into another
+	// one before it is shown, which may order its values anew and leave some out.
+	MergedOnce bool
 }
 
 // resolve finds the function and checks the arguments.

@@ -53,6 +53,21 @@ var hllFunctions = []*Function{
 		}),
 	},
 	{
+		Name: "$HLL_READ", Min: 1, Max: 1, // the sketch as it is stored after it was read
+		Bind: func(b *binding) (Expr, error) {
+			b.sketchAt(0, "HLLSketch")
+			return b.call(ComplexOf("HLLSketch"))
+		},
+		Kernel: perRowComplex(func(args []*vector.Vector, i int) (string, error) {
+			h, err := sketch.ParseHLL(args[0].StringAt(i))
+			if err != nil {
+				return "", err
+			}
+			b, err := h.AppendRead(nil)
+			return string(b), err
+		}),
+	},
+	{
 		Name: "HLL_SKETCH_TO_STRING", Min: 1, Max: 1,
 		Summary: "Describes an HLL sketch in words.",
 		Forms:   []string{"$F(<HLLSketch>)"},

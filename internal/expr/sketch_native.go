@@ -42,15 +42,8 @@ var nativeSketchFunctions = []*Function{
 	})),
 	ofTuple("$TUPLE_ESTIMATE", Of(Double), func(t *sketch.Tuple) (float64, error) { return t.Estimate(), nil }),
 	ofTuple("$TUPLE_KEYS", Of(BigInt), func(t *sketch.Tuple) (int64, error) { return int64(t.Keys()), nil }),
-	ofTuple("$TUPLE_TEXT", Of(Varchar), func(t *sketch.Tuple) (string, error) {
-		low, high, err := t.Bounds(2)
-		return summaryText("### DirectArrayOfDoublesCompactSketch SUMMARY: ", [][2]string{
-			{"Estimate", doubleText(t.Estimate())}, {"Upper Bound, 95% conf", doubleText(high)}, {"Lower Bound, 95% conf", doubleText(low)},
-			{"Theta (double)", doubleText(thetaShare(t.Theta()))}, {"Theta (long)", strconv.FormatUint(t.Theta(), 10)},
-			{"EstMode?", strconv.FormatBool(t.Theta() < math.MaxInt64)}, {"Empty?", strconv.FormatBool(t.Empty())},
-			{"Retained Entries", strconv.Itoa(t.Keys())}, {"Seed Hash", "93cc | 37836"},
-		}), err
-	}),
+	tupleText("$TUPLE_TEXT", "DirectArrayOfDoublesCompactSketch"),
+	tupleText("$TUPLE_SET_TEXT", "HeapArrayOfDoublesCompactSketch"),
 	ofTupleValues("$TUPLE_MEANS", func(values []float64) float64 { mean, _ := meanAndVariance(values); return mean }),
 	ofTupleValues("$TUPLE_VARIANCES", func(values []float64) float64 { _, variance := meanAndVariance(values); return variance }),
 	{
@@ -112,7 +105,7 @@ var nativeSketchFunctions = []*Function{
 			for _, x := range t.Value(int(number) - 1) {
 				q.Add(x)
 			}
-			return string(q.AppendResult(nil)), nil
+			return string(q.AppendSized(nil)), nil
 		}),
 	},
 	kllText[float64]("$KLL_DOUBLES_TEXT", "KllDoublesSketch", "KllDirectCompactDoublesSketch", 8),
@@ -138,6 +131,19 @@ func ofTuple[R scalar](name string, t Type, f func(*sketch.Tuple) (R, error)) *F
 		}
 		return f(s)
 	}))
+}
+
+// tupleText describes a sketch in words, as the reference does: class is what it calls the sketch.
+func tupleText(name, class string) *Function {
+	return ofTuple(name, Of(Varchar), func(t *sketch.Tuple) (string, error) {
+		low, high, err := t.Bounds(2)
+		return summaryText("### "+class+" SUMMARY: ", [][2]string{
+			{"Estimate", doubleText(t.Estimate())}, {"Upper Bound, 95% conf", doubleText(high)}, {"Lower Bound, 95% conf", doubleText(low)},
+			{"Theta (double)", doubleText(thetaShare(t.Theta()))}, {"Theta (long)", strconv.FormatUint(t.Theta(), 10)},
+			{"EstMode?", strconv.FormatBool(t.Theta() < math.MaxInt64)}, {"Empty?", strconv.FormatBool(t.Empty())},
+			{"Retained Entries", strconv.Itoa(t.Keys())}, {"Seed Hash", "93cc | 37836"},
+		}), err
+	})
 }
 
 // ofTupleValues computes a number of each value over all keys.

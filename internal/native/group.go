@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
@@ -110,6 +111,7 @@ func (t *translator) group(g grouped) (plan.Node, error) {
 			return nil, err
 		}
 		at[i] = len(out.Keys) + len(out.Aggs)
+		call.Agg.MergedOnce = !g.fudged && agg.Lookup(call.Agg.Name).Sketch
 		out.Aggs = append(out.Aggs, call)
 		if g.shownUnfinished(a.output()) {
 			more, err := unfinished(in, a.Aggregator, call)
@@ -297,29 +299,40 @@ func (t *translator) outputs(g grouped, in *plan.Aggregate, at, nulls []int, bes
 		}
 		p = next
 	}
-	return g.withoutRaw(p, shown, sketches), nil
+	return g.shown(p, shown, sketches)
 }
 
-// withoutRaw leaves out the sketches that stand behind the first shown columns, or puts them in the place of their estimates if the
-// context wants that.
-func (g grouped) withoutRaw(p *plan.Project, shown int, sketches []int) plan.Node {
-	if len(sketches) == 0 {
-		return p
-	}
+// shown leaves out the sketches that stand behind the first shown columns, or puts them in the place of their estimates if the context wants
+// that. What the reference reads from the answers of its data servers is read here too, before it is shown.
+func (g grouped) shown(p *plan.Project, shown int, sketches []int) (plan.Node, error) {
 	columns := p.Columns()
-	out := &plan.Project{Input: p}
+	out, same := &plan.Project{Input: p}, len(sketches) == 0
+	travels := ReadsTables(g.common.DataSource.DataSource)
 	for i, c := range columns {
 		if i >= shown && i < shown+len(sketches) {
 			continue
 		}
-		from := i
+		from, aggregated := i, i < shown
 		if k := i - 1 - len(g.dimensions); i < shown && keepsSketches(g.common) && slices.Contains(sketches, k) {
 			from = shown + slices.Index(sketches, k)
 		}
-		out.Exprs = append(out.Exprs, &expr.Column{Index: from, Name: c.Name, T: columns[from].Type})
-		out.Names = append(out.Names, c.Name)
+		if k := i - shown - len(sketches); k >= 0 && k < len(g.PostAggregations) {
+			_, aggregated = g.PostAggregations[k].PostAggregator.(*FieldPost)
+		}
+		x := expr.Expr(&expr.Column{Index: from, Name: c.Name, T: columns[from].Type})
+		if travels && aggregated && columns[from].Type.ComplexName() == hllName {
+			var err error
+			if x, err = call("$HLL_READ", x); err != nil {
+				return nil, err
+			}
+			same = false
+		}
+		out.Exprs, out.Names = append(out.Exprs, x), append(out.Names, c.Name)
 	}
-	return out
+	if same {
+		return p, nil
+	}
+	return out, nil
 }
 
 // subtotalNumber finds, from the grouping id, which of the subtotals a row is of.

@@ -44,8 +44,8 @@ type sketchAggregator struct {
 }
 
 var sketchAggregators = map[string]sketchAggregator{
-	"HLLSketchBuild":         {name: "DS_HLL", typ: "HLLSketch"},
-	"HLLSketchMerge":         {name: "DS_HLL", typ: "HLLSketch", merges: true},
+	"HLLSketchBuild":         {name: "DS_HLL", typ: hllName},
+	"HLLSketchMerge":         {name: "DS_HLL", typ: hllName, merges: true},
 	"thetaSketch":            {name: "DS_THETA", typ: "thetaSketch"},
 	"sketchBuild":            {name: "DS_THETA", typ: "thetaSketch"},
 	"sketchMerge":            {name: "DS_THETA", typ: "thetaSketch"},
@@ -141,7 +141,7 @@ func (d sketchAggregator) argument(a *SketchAggregator, x expr.Expr) (expr.Expr,
 	case d.typ == "arrayOfDoublesSketch" && len(a.MetricColumns) == 0:
 		return &expr.Literal{T: expr.ComplexOf(d.typ)}, nil
 	case d.typ == "arrayOfDoublesSketch" && !t.Multi && !t.IsCharacter():
-		return cast(x, textType)
+		return textOf(x)
 	}
 	return x, nil
 }
@@ -155,7 +155,7 @@ func (a *SketchAggregator) params(d sketchAggregator) (string, []any, error) {
 		return int64(*w)
 	}
 	switch d.typ {
-	case "HLLSketch":
+	case hllName:
 		typ := a.TgtHLLType
 		if typ == "" {
 			typ = "HLL_4"
@@ -199,7 +199,7 @@ func finished(a Aggregator, x expr.Expr) (expr.Expr, error) {
 			return nil, nil
 		}
 		switch typ := sketchAggregators[a.Type].typ; typ {
-		case "HLLSketch":
+		case hllName:
 			return estimated("HLL_SKETCH_ESTIMATE", x, a.Round)
 		case "thetaSketch":
 			if a.Deviations != nil {
@@ -247,6 +247,9 @@ func keeping(call plan.AggCall, t expr.Type) plan.AggCall {
 	call.Agg.Keep, call.Type = true, t
 	return call
 }
+
+// hllName is the type of HLL sketches.
+const hllName = "HLLSketch"
 
 // hyperUniqueType is the SQL type of hyperUnique sketches.
 var hyperUniqueType = expr.FromRuntime(agg.HyperUniqueType, false).NotNull()

@@ -2,6 +2,7 @@ package native
 
 import (
 	"encoding/json"
+	"math"
 	"strings"
 
 	"github.com/hengedb/henge/internal/expr"
@@ -67,7 +68,7 @@ func init() { // posts nest, so the table refers to itself
 		"arrayOfDoublesSketchToNumEntries":   functionOf("$TUPLE_KEYS"),
 		"arrayOfDoublesSketchToMeans":        functionOf("$TUPLE_MEANS"),
 		"arrayOfDoublesSketchToVariances":    functionOf("$TUPLE_VARIANCES"),
-		"arrayOfDoublesSketchToString":       functionOf("$TUPLE_TEXT"),
+		"arrayOfDoublesSketchToString":       tupleText,
 		"arrayOfDoublesSketchToBase64String": func(s *scope, p *SketchPost) (expr.Expr, error) { return s.post(p.Field.PostAggregator) },
 		"arrayOfDoublesSketchToEstimateAndBounds": func(s *scope, p *SketchPost) (expr.Expr, error) {
 			return s.ofField(p, "$TUPLE_BOUNDS", wholeLiteral(p.Deviations, 1))
@@ -164,7 +165,11 @@ func (s *scope) ofNumbers(p *SketchPost, name, member string, numbers []json.Num
 	case numbers != nil && len(numbers) == 0 && strings.HasSuffix(name, "QUANTILES"):
 		return &expr.Literal{Value: []any{}, T: expr.ArrayOf(doubleType)}, nil
 	case numbers != nil && len(numbers) == 0 && strings.HasSuffix(name, "CDF"):
-		return &expr.Literal{Value: []any{1.0}, T: expr.ArrayOf(doubleType)}, nil
+		all, err := s.ofField(p, strings.TrimSuffix(name, "CDF")+"RANK", doubleLiteral(math.Inf(1))) // NaN if there are no values
+		if err != nil {
+			return nil, err
+		}
+		return call("ARRAY", all)
 	case len(numbers) == 0:
 		return nil, invalid("Post-aggregator [%s] of type [%s] must have [%s]", p.Name, p.Type, member)
 	}
@@ -217,6 +222,14 @@ func thetaSetOp(s *scope, p *SketchPost) (expr.Expr, error) {
 		return nil, err
 	}
 	return s.ofFields(p, "THETA_SKETCH_"+operation, []expr.Expr{wholeLiteral(p.Size, 16384)}, nil)
+}
+
+// tupleText describes a sketch; one that a set operation made is another class of the reference.
+func tupleText(s *scope, p *SketchPost) (expr.Expr, error) {
+	if of, ok := p.Field.PostAggregator.(*SketchPost); ok && of.Type == "arrayOfDoublesSketchSetOp" {
+		return s.ofField(p, "$TUPLE_SET_TEXT")
+	}
+	return s.ofField(p, "$TUPLE_TEXT")
 }
 
 func tupleSetOp(s *scope, p *SketchPost) (expr.Expr, error) {

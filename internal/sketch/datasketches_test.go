@@ -379,7 +379,7 @@ func FuzzParseTuple(f *testing.F) {
 		if err := u.Merge(s); err != nil {
 			t.Fatal(err)
 		}
-		u.Cut().Sums()
+		u.Again().Sums()
 		if _, err := IntersectTuple([]*Tuple{s, s}); err != nil {
 			t.Fatal(err)
 		}

@@ -228,6 +228,20 @@ func (h *HLL) AppendBinary(dst []byte) ([]byte, error) {
 	return append(dst, b...), hllFailed(err)
 }
 
+// AppendRead appends the stored form of what is read from the stored form of h: the values of a small sketch find other places then.
+func (h *HLL) AppendRead(dst []byte) ([]byte, error) {
+	b, err := h.AppendBinary(nil)
+	if err != nil || b[hllModeAt]&hllModeMask != hllModeSet {
+		return append(dst, b...), err
+	}
+	s, err := hll.NewHllSketchFromSlice(b, true)
+	if err != nil {
+		return dst, hllFailed(err)
+	}
+	b, err = s.ToCompactSlice()
+	return append(dst, b...), hllFailed(err)
+}
+
 // AppendBinaryAs is AppendBinary for a sketch of the type that HLLTypes has at typ.
 func (h *HLL) AppendBinaryAs(typ int, dst []byte) ([]byte, error) {
 	s, err := h.filled()

@@ -204,8 +204,16 @@ func (q *Quantiles) AppendBinary(dst []byte) []byte {
 // AppendResult is AppendBinary as the reference answers it: an empty sketch has its size there, and another length of the header.
 func (q *Quantiles) AppendResult(dst []byte) []byte {
 	at := len(dst)
+	dst = q.AppendSized(dst)
+	dst[at] = 2
+	return dst
+}
+
+// AppendSized is AppendBinary, but an empty sketch has its size.
+func (q *Quantiles) AppendSized(dst []byte) []byte {
+	at := len(dst)
 	dst = q.AppendBinary(dst)
-	dst[at], dst[at+4], dst[at+5] = 2, byte(q.k), byte(q.k>>8)
+	dst[at+4], dst[at+5] = byte(q.k), byte(q.k>>8)
 	return dst
 }
 

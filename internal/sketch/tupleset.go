@@ -116,10 +116,10 @@ func (u *TupleUnion) Result() *Tuple {
 	return out
 }
 
-// Cut returns Result with at most as many keys as the size, as a union of several sketches has.
-func (u *TupleUnion) Cut() *Tuple {
+// Again returns Result merged into another union, which has at most as many keys as the size, and its own order of them.
+func (u *TupleUnion) Again() *Tuple {
 	t := u.Result()
-	if len(t.keys) <= u.nominal {
+	if t.empty {
 		return t
 	}
 	c := NewTupleUnion(u.nominal, u.width)

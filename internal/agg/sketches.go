@@ -40,6 +40,8 @@ type sketchForm[S grouped] struct {
 	store func(dst []byte, s S) ([]byte, error)
 	// grouped is store for the result of a group among others; nil: it does not differ. The reference merges such results once more.
 	grouped func(dst []byte, s S) ([]byte, error)
+	// again says that results are those of groups among others even if there are no keys.
+	again bool
 	// sparse says that the partial result of no values is null.
 	sparse bool
 	// takesNull says that add wants rows whose argument is null too.
@@ -62,9 +64,10 @@ func newSketchState[S grouped](f sketchForm[S]) State { return &sketchState[S]{s
 
 // of is the form for the results that s asks for.
 func (f sketchForm[S]) of(s Spec) sketchForm[S] {
-	if s.MergedOnce {
+	if s.Merging == MergedOnce {
 		f.grouped = nil
 	}
+	f.again = s.Merging == MergedTwice
 	return f
 }
 
@@ -189,7 +192,7 @@ func (s *sketchState[S]) Final(lo, hi int) (*vector.Vector, error) {
 				return nil, err
 			}
 		}
-		if s.many && s.grouped != nil {
+		if (s.many || s.again) && s.grouped != nil {
 			p, err := s.grouped(nil, x)
 			if err != nil {
 				return nil, err

@@ -32,10 +32,19 @@ type Spec struct {
 	Params []any
 	// Keep says that results are the intermediate values, as a rolled-up column stores them; there must be one per group.
 	Keep bool
-	// MergedOnce says that results of groups are those of a single merge. Else, as in the reference, a group's sketch is merged into another
-	// one before it is shown, which may order its values anew and leave some out.
-	MergedOnce bool
+	// Merging says how often sketches are merged.
+	Merging Merging
 }
+
+// Merging says how often a sketch is merged before it is a result. Each time its values may be ordered anew, and some be left out.
+type Merging uint8
+
+// The reference merges the sketches of a groupBy query twice, those of others once.
+const (
+	MergedByKeys Merging = iota // twice where there are keys
+	MergedOnce
+	MergedTwice
+)
 
 // resolve finds the function and checks the arguments.
 func (s Spec) resolve() (*call, error) {

@@ -35,6 +35,14 @@ type grouped struct {
 // bucketed reports whether there may be several buckets of time.
 func (g *grouped) bucketed() bool { return g.chunks != nil || !g.granularity.IsAll() }
 
+// merging is how often sketches are merged.
+func (g *grouped) merging() agg.Merging {
+	if g.fudged {
+		return agg.MergedTwice
+	}
+	return agg.MergedOnce
+}
+
 // bucket is that of a time.
 func (g *grouped) bucket(x expr.Expr) (expr.Expr, error) {
 	if g.chunks == nil {
@@ -111,7 +119,9 @@ func (t *translator) group(g grouped) (plan.Node, error) {
 			return nil, err
 		}
 		at[i] = len(out.Keys) + len(out.Aggs)
-		call.Agg.MergedOnce = !g.fudged && agg.Lookup(call.Agg.Name).Sketch
+		if agg.Lookup(call.Agg.Name).Sketch {
+			call.Agg.Merging = g.merging()
+		}
 		out.Aggs = append(out.Aggs, call)
 		if g.shownUnfinished(a.output()) {
 			more, err := unfinished(in, a.Aggregator, call)

@@ -8,7 +8,7 @@ import (
 // rankColumn names the column by which groups are ordered, and compared in a having, in place of a sketch.
 func rankColumn(name string) string { return "$rank " + name }
 
-// ranked adds, behind the columns of groups, what the sketches among the aggregates, which begin at column first, count: sketches have the order of
+// ranked adds, behind the columns of groups, what the sketches among the aggregates, which begin at column first, and the post-aggregators count: sketches have the order of
 // their estimates, also where they are shown themselves; so have firsts and lasts that of their values. finalized says that they are not.
 func ranked(n plan.Node, g *Grouping, first int, finalized bool) (plan.Node, error) {
 	columns := n.Columns()
@@ -25,6 +25,17 @@ func ranked(n plan.Node, g *Grouping, first int, finalized bool) (plan.Node, err
 			out.Exprs, out.Names = append(out.Exprs, x), append(out.Names, rankColumn(a.output()))
 		}
 	}
+	for i, p := range g.PostAggregations {
+		like := rankedPosts[postType(p.PostAggregator)]
+		if like == "" {
+			continue
+		}
+		x, err := finished(&SketchAggregator{Type: like}, reference(n, first+len(g.Aggregations)+i))
+		if err != nil {
+			return nil, err
+		}
+		out.Exprs, out.Names = append(out.Exprs, x), append(out.Names, rankColumn(p.output()))
+	}
 	if len(out.Exprs) == 0 {
 		return n, nil
 	}
@@ -36,13 +47,32 @@ func ranked(n plan.Node, g *Grouping, first int, finalized bool) (plan.Node, err
 	return all, nil
 }
 
+// rankedPosts are the post-aggregators that give sketches, with the aggregator whose sketches they are.
+var rankedPosts = map[string]string{
+	"HLLSketchUnion":                        "HLLSketchMerge",
+	"thetaSketchSetOp":                      "thetaSketch",
+	"sketchSetOper":                         "thetaSketch",
+	"thetaSketchConstant":                   "thetaSketch",
+	"arrayOfDoublesSketchSetOp":             "arrayOfDoublesSketch",
+	"arrayOfDoublesSketchConstant":          "arrayOfDoublesSketch",
+	"arrayOfDoublesSketchToQuantilesSketch": "quantilesDoublesSketch",
+}
+
+// postType is the type of a post-aggregator of sketches, "" of others.
+func postType(p PostAggregator) string {
+	if s, ok := p.(*SketchPost); ok {
+		return s.Type
+	}
+	return ""
+}
+
 // estimateOf is what a sketch counts, finalized or not, or the value of a first or last with its time; nil: the aggregate is neither.
 func estimateOf(a Aggregator, x expr.Expr, finalized bool) (expr.Expr, error) {
 	switch a := a.(type) {
 	case *FilteredAggregator:
 		return estimateOf(a.Aggregator.Aggregator, x, finalized)
 	case *SketchAggregator:
-		if a.Deviations != nil && finalized && (a.ShouldFinalize == nil || *a.ShouldFinalize) { // shown with its bounds
+		if a.Deviations != nil && finalized && a.finalizes() && !sketchAggregators[a.Type].unbounded { // shown with its bounds
 			return call("$THETA_BOUNDED_ESTIMATE", x)
 		}
 		plainly := *a

@@ -32,6 +32,11 @@ type SketchAggregator struct {
 
 func (a *SketchAggregator) output() string { return a.Name }
 
+// finalizes reports whether an estimate is shown, unless the context wants the sketch.
+func (a *SketchAggregator) finalizes() bool {
+	return a.ShouldFinalize == nil || *a.ShouldFinalize || sketchAggregators[a.Type].finalized
+}
+
 // sketchAggregator says how a native aggregator of sketches is run.
 type sketchAggregator struct {
 	// name is the aggregate of package agg, typ the type of its sketches.
@@ -41,14 +46,16 @@ type sketchAggregator struct {
 	numbers bool
 	// merges says that it takes sketches only.
 	merges bool
+	// unbounded says that no bounds are shown, finalized that the sketch itself is not, unless the context wants that.
+	unbounded, finalized bool
 }
 
 var sketchAggregators = map[string]sketchAggregator{
 	"HLLSketchBuild":         {name: "DS_HLL", typ: hllName},
 	"HLLSketchMerge":         {name: "DS_HLL", typ: hllName, merges: true},
 	"thetaSketch":            {name: "DS_THETA", typ: "thetaSketch"},
-	"sketchBuild":            {name: "DS_THETA", typ: "thetaSketch"},
-	"sketchMerge":            {name: "DS_THETA", typ: "thetaSketch"},
+	"sketchBuild":            {name: "DS_THETA", typ: "thetaSketch", unbounded: true, finalized: true},
+	"sketchMerge":            {name: "DS_THETA", typ: "thetaSketch", unbounded: true},
 	"quantilesDoublesSketch": {name: "DS_QUANTILES_SKETCH", typ: "quantilesDoublesSketch", numbers: true},
 	"KllDoublesSketch":       {name: "DS_KLL_DOUBLES", typ: "KllDoublesSketch", numbers: true},
 	"KllFloatsSketch":        {name: "DS_KLL_FLOATS", typ: "KllFloatsSketch", numbers: true},
@@ -195,14 +202,15 @@ func finished(a Aggregator, x expr.Expr) (expr.Expr, error) {
 	case *CardinalityAggregator:
 		return estimated("$HYPER_UNIQUE_ESTIMATE", x, bool(a.Round))
 	case *SketchAggregator:
-		if a.ShouldFinalize != nil && !*a.ShouldFinalize {
+		d := sketchAggregators[a.Type]
+		if !a.finalizes() {
 			return nil, nil
 		}
-		switch typ := sketchAggregators[a.Type].typ; typ {
+		switch d.typ {
 		case hllName:
 			return estimated("HLL_SKETCH_ESTIMATE", x, a.Round)
 		case "thetaSketch":
-			if a.Deviations != nil {
+			if a.Deviations != nil && !d.unbounded {
 				return call("THETA_SKETCH_ESTIMATE_WITH_ERROR_BOUNDS", x, longLiteral(int64(*a.Deviations)))
 			}
 			return call("THETA_SKETCH_ESTIMATE", x)
@@ -211,7 +219,7 @@ func finished(a Aggregator, x expr.Expr) (expr.Expr, error) {
 		case "arrayOfDoublesSketch":
 			return call("$TUPLE_ESTIMATE", x)
 		default:
-			return call("$COUNT_"+strings.ToUpper(typ), x)
+			return call("$COUNT_"+strings.ToUpper(d.typ), x)
 		}
 	}
 	return nil, nil

@@ -24,6 +24,7 @@ func TestHowOftenTupleSketchesAreMerged(t *testing.T) {
 		`"queryType":"timeseries"`: 24, // a sketch of 16 keys holds up to 30 until it is merged
 		`"queryType":"topN","dimension":"g","metric":{"type":"dimension"},"threshold":5`: 24,
 		`"queryType":"groupBy","dimensions":["g"]`:                                       16,
+		`"queryType":"groupBy","dimensions":[]`:                                          16,
 	} {
 		status, got := ask(t, http.MethodPost, "/service/v2", `{`+query+`,`+keys+`}`)
 		m := sketch.FindStringSubmatch(got)
@@ -56,6 +57,50 @@ func TestSketchesOfFloatsAndOfNothing(t *testing.T) {
 		status, got := ask(t, http.MethodPost, "/service/v2", `{`+rows+`,`+c.query+`}`)
 		if status != http.StatusOK || !strings.Contains(got, c.want) {
 			t.Errorf("%s: status %d, %s, want %s", c.name, status, got, c.want)
+		}
+	}
+}
+
+func TestSketchesOfPostAggregatorsAreOrderedByTheirEstimates(t *testing.T) {
+	const from = `"dataSource":{"type":"inline","columnNames":["g","k","n"],"columnTypes":["STRING","STRING","LONG"],"rows":[["a","x",1],["a","y",1],["b","x",1],["b","y",1],["b","z",1],
+		["c","x",1],["d","x",1],["d","z",1]]},"intervals":["1970/1971"],"granularity":"all"`
+	const fields = `"fields":[{"type":"fieldAccess","name":"x","fieldName":"x"},{"type":"fieldAccess","name":"x","fieldName":"x"}]}]`
+	for aggregator, post := range map[string]string{
+		`"thetaSketch"`:    `{"type":"thetaSketchSetOp","name":"p","func":"UNION",`,
+		`"sketchBuild"`:    `{"type":"sketchSetOper","name":"p","func":"INTERSECT",`,
+		`"HLLSketchBuild"`: `{"type":"HLLSketchUnion","name":"p",`,
+		`"arrayOfDoublesSketch","metricColumns":["n"]`: `{"type":"arrayOfDoublesSketchSetOp","name":"p","operation":"UNION",`,
+	} {
+		sketches := from + `,"aggregations":[{"type":` + aggregator + `,"name":"x","fieldName":"k"}],"postAggregations":[` + post + fields
+		for _, query := range []string{
+			`"queryType":"topN","dimension":"g","metric":"p","threshold":9,` + sketches,
+			`"queryType":"groupBy","dimensions":["g"],"limitSpec":{"type":"default","columns":[{"dimension":"p","direction":"descending"}]},` + sketches,
+		} {
+			status, got := ask(t, http.MethodPost, "/service/v2", `{`+query+`}`)
+			var order string
+			for _, m := range regexp.MustCompile(`"g":"(.)"`).FindAllStringSubmatch(got, -1) {
+				order += m[1]
+			}
+			if status != http.StatusOK || order != "badc" {
+				t.Errorf("%s: status %d, %s", query, status, got)
+			}
+		}
+	}
+}
+
+func TestOldThetaAggregatorsShowNoSketchesAndNoBounds(t *testing.T) {
+	const rows = `"dataSource":{"type":"inline","columnNames":["k"],"columnTypes":["STRING"],"rows":[["x"],["y"]]},"intervals":["1970/1971"],"granularity":"all"`
+	for aggregator, want := range map[string]string{
+		`"type":"sketchBuild","errorBoundsStdDev":2`:  `"x":2.0`,
+		`"type":"sketchBuild","shouldFinalize":false`: `"x":2.0`,
+		`"type":"sketchMerge","errorBoundsStdDev":2`:  `"x":2.0`,
+		`"type":"sketchMerge","shouldFinalize":false`: `"x":"AgM`,
+		`"type":"thetaSketch","shouldFinalize":false`: `"x":"AgM`,
+		`"type":"thetaSketch","errorBoundsStdDev":2`:  `"x":{"estimate":2.0,"highBound":2.0,"lowBound":2.0,"numStdDev":2}`,
+	} {
+		status, got := ask(t, http.MethodPost, "/service/v2", `{"queryType":"timeseries",`+rows+`,"aggregations":[{`+aggregator+`,"name":"x","fieldName":"k"}]}`)
+		if status != http.StatusOK || !strings.Contains(got, want) {
+			t.Errorf("%s: status %d, %s, want %s", aggregator, status, got, want)
 		}
 	}
 }

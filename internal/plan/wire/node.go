@@ -254,7 +254,7 @@ func (c *coder) spec(p *agg.Spec) {
 	list(c, &p.Args, c.physical)
 	list(c, &p.Params, c.value)
 	c.bool(&p.Keep)
-	c.bool(&p.MergedOnce)
+	integer(c, &p.Merging)
 }
 
 func (c *coder) windowCall(p *plan.WindowCall) {

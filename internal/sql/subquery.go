@@ -21,6 +21,9 @@ type subquery struct {
 	op       string
 	all      bool
 	at       fault.Span
+	// query is what was bound; text is its SQL, once it was compared.
+	query *syntax.Query
+	text  string
 }
 
 type subqueryKind uint8
@@ -30,6 +33,7 @@ const (
 	existsQuery
 	inQuery
 	quantifiedQuery // op ANY or op ALL
+	valuesQuery     // a scalar one: all values as an array
 )
 
 // correlation collects the columns of the query around that a subquery uses.
@@ -58,15 +62,50 @@ func (x exprs) bindSubquery(q *syntax.Query, columns int) (*subquery, error) {
 	if columns > 0 && len(rel.cols) != columns {
 		return nil, fault.InvalidSQL(q.At, "A subquery here must have [%d] columns, but it has [%d]", columns, len(rel.cols))
 	}
-	return &subquery{rel: rel, corr: corr, at: q.At}, nil
+	return &subquery{rel: rel, corr: corr, at: q.At, query: q}, nil
 }
 
+// addSubquery returns the placeholder for s, whose value is of type t. Equal subqueries share one, so that one in SELECT is found among
+// the keys of GROUP BY.
 func (blk *block) addSubquery(s *subquery, t expr.Type) (expr.Expr, error) {
 	if len(blk.subqueries) >= maxPlaceholders {
 		return nil, fault.InvalidSQL(s.at, "A query can't have more than [%d] subqueries", maxPlaceholders)
 	}
-	blk.subqueries = append(blk.subqueries, s)
-	return &expr.Column{Index: subqueryBase + len(blk.subqueries) - 1, Name: "$subquery", T: t}, nil
+	at := slices.IndexFunc(blk.subqueries, s.same)
+	if at < 0 {
+		at = len(blk.subqueries)
+		blk.subqueries = append(blk.subqueries, s)
+	}
+	return &expr.Column{Index: subqueryBase + at, Name: "$subquery", T: t}, nil
+}
+
+// same reports whether s and o, of one block, have the same value in every row.
+func (s *subquery) same(o *subquery) bool {
+	return s.kind == o.kind && s.op == o.op && s.all == o.all && slices.EqualFunc(s.operands, o.operands, expr.Equal) &&
+		slices.EqualFunc(s.corr.outer, o.corr.outer, expr.Equal) && s.sameText(o)
+}
+
+// sameText reports whether s and o read the same. Those with parameters do only if they are one text: each ? has a value of its own.
+func (s *subquery) sameText(o *subquery) bool {
+	if s.query == o.query {
+		return true
+	}
+	for _, q := range []*subquery{s, o} {
+		if q.text == "" {
+			q.text = syntax.Print(q.query)
+		}
+	}
+	return s.text == o.text && !hasParams(s.query)
+}
+
+func hasParams(q *syntax.Query) bool {
+	found := false
+	syntax.Walk(q, func(n syntax.Node) bool {
+		_, param := n.(*syntax.Param)
+		found = found || param
+		return !found
+	})
+	return found
 }
 
 func (x exprs) scalarSubquery(e *syntax.Subquery) (expr.Expr, error) {
@@ -218,7 +257,7 @@ func (x exprs) multiInQuery(operand expr.Expr, s *subquery) (expr.Expr, error) {
 		Aggs: []plan.AggCall{{Agg: agg.Spec{Name: "ARRAY_AGG", Args: []vector.Type{vector.String}, Params: []any{int64(maxInValuesBytes)}},
 			Args: []int{0}, Filter: -1, Name: "$values", Type: expr.ArrayOf(expr.Of(expr.Varchar))}},
 	}
-	s.rel = &relational{node: values}
+	s.rel, s.kind = &relational{node: values}, valuesQuery
 	list, err := x.addSubquery(s, expr.ArrayOf(expr.Of(expr.Varchar)))
 	if err != nil {
 		return nil, err
@@ -446,7 +485,7 @@ func hasPlaceholder(e expr.Expr, from, to int) bool {
 // attachOne joins one subquery to n and returns its value.
 func (blk *block) attachOne(n plan.Node, s *subquery) (plan.Node, expr.Expr, error) {
 	switch s.kind {
-	case scalarQuery:
+	case scalarQuery, valuesQuery:
 		j, first, err := blk.joinSubquery(n, s, plan.Single, s.rel.node)
 		if err != nil {
 			return nil, nil, err

@@ -32,7 +32,9 @@ type block struct {
 	grouped bool
 	keys    []expr.Expr
 	sets    [][]int
-	places  map[*expr.Column]place
+	// setColumn is where the Aggregate says which of several sets a group is of.
+	setColumn int
+	places    map[*expr.Column]place
 }
 
 // place is where a column is named in the text, and how.

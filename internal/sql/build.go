@@ -1,6 +1,8 @@
 package sql
 
 import (
+	"slices"
+
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
@@ -20,6 +22,7 @@ type buildInput struct {
 func (blk *block) build(in buildInput) (*relational, error) {
 	n := blk.node
 	if blk.grouped {
+		blk.keysInTableOrder(&in)
 		g, err := blk.aggregate(n)
 		if err != nil {
 			return nil, err
@@ -44,8 +47,8 @@ func (blk *block) build(in buildInput) (*relational, error) {
 		if len(blk.calls) > 0 {
 			n = blk.sortGroups(n)
 		}
-		if !in.distinct && len(in.order) == 0 && (blk.in.ordered || in.limit >= 0 || in.offset > 0) {
-			in.order = blk.byKeys(n, in.items)
+		if !in.distinct && blk.orderShows(&in) {
+			in.order = blk.byKeys(n, &in)
 		}
 	}
 	if len(blk.calls) > 0 {
@@ -93,9 +96,9 @@ func (blk *block) output(n plan.Node, in buildInput) (*relational, error) {
 	if len(later) > 0 {
 		n = plan.Extend(n, later, nil)
 	}
-	if in.distinct && len(keys) == 0 && blk.keyOrder() && (blk.in.ordered || in.limit >= 0 || in.offset > 0) {
-		for i := range in.items {
-			if k, ok := groupKey(n, i); ok {
+	if in.distinct && blk.keyOrder() && blk.orderShows(&in) {
+		for _, i := range blk.distinctKeys(&in) {
+			if k, ok := groupKey(n, i); ok && !slices.ContainsFunc(keys, func(o plan.SortKey) bool { return o.Column == i }) {
 				keys = append(keys, k)
 			}
 		}
@@ -114,51 +117,6 @@ func (blk *block) output(n plan.Node, in buildInput) (*relational, error) {
 		rel.cols[i] = outColumn{name: in.items[i].name, typ: c.Type, named: in.items[i].named}
 	}
 	return rel, nil
-}
-
-// keyOrder reports whether groups without an ORDER BY are to come in the order of their keys, which clients of the interactive engine
-// rely on: at the top, where a LIMIT picks some of them, and below window calls, which may look at neighbours.
-func (blk *block) keyOrder() bool {
-	return blk.b.request.Engine == Native && !blk.b.explaining && blk.sets == nil
-}
-
-// byKeys returns the group keys as an ORDER BY.
-func (blk *block) byKeys(n plan.Node, items []item) []orderKey {
-	var out []orderKey
-	for i := range blk.keys {
-		if _, ok := groupKey(n, i); !ok {
-			continue
-		}
-		key := orderKey{column: -1, x: columnOf(n, i), item: &syntax.OrderItem{}}
-		for j := range items {
-			if expr.Equal(items[j].x, key.x) {
-				key.column = j
-				break
-			}
-		}
-		out = append(out, key)
-	}
-	return out
-}
-
-// groupKey returns column i of n as a sort key, if it has an order worth keeping.
-func groupKey(n plan.Node, i int) (plan.SortKey, bool) {
-	t := n.Columns()[i].Type
-	return plan.SortKey{Column: i, NullsFirst: true}, t.Base != expr.Other && t.Base != expr.Array
-}
-
-// sortGroups puts the groups of n, an Aggregate or what filters it, in the order of their keys.
-func (blk *block) sortGroups(n plan.Node) plan.Node {
-	var keys []plan.SortKey
-	for i := range blk.keys {
-		if k, ok := groupKey(n, i); ok {
-			keys = append(keys, k)
-		}
-	}
-	if len(keys) == 0 {
-		return n
-	}
-	return &plan.Sort{Input: n, Keys: keys, Limit: -1}
 }
 
 // grouping is a block's Aggregate: where its keys and aggregates are.
@@ -188,11 +146,9 @@ func (blk *block) aggregate(n plan.Node) (*grouping, error) {
 		agg.Keys = append(agg.Keys, add(k, exprName(k)))
 	}
 	g := &grouping{block: blk, aggregates: make([]expr.Expr, len(blk.aggregates))}
-	needsID := false
 	for i := range blk.aggregates {
 		a := &blk.aggregates[i]
 		if a.grouping && !blk.b.explaining {
-			needsID = needsID || blk.sets != nil
 			continue
 		}
 		call := plan.AggCall{Agg: a.spec, Filter: -1, Distinct: a.distinct, Name: a.spec.Name, Type: a.typ}
@@ -222,11 +178,12 @@ func (blk *block) aggregate(n plan.Node) (*grouping, error) {
 		n = plan.UnnestOf(n, k)
 		agg.Keys[i] = len(n.Columns()) - 1
 	}
-	agg.Input, agg.Grouping = n, needsID
+	agg.Input, agg.Grouping = n, blk.sets != nil && !blk.b.explaining
+	blk.setColumn = len(blk.keys) + len(agg.Aggs)
 	g.node = byOrder(agg, orders)
 	for i := range blk.aggregates {
 		if blk.aggregates[i].grouping && g.aggregates[i] == nil {
-			if g.aggregates[i], err = g.groupingID(&blk.aggregates[i], len(blk.keys)+len(agg.Aggs)); err != nil {
+			if g.aggregates[i], err = g.groupingID(&blk.aggregates[i], blk.setColumn); err != nil {
 				return nil, err
 			}
 		}

@@ -37,7 +37,7 @@
 //	pivot.go      PIVOT and UNPIVOT                  group.go     GROUP BY and grouping sets
 //	expression.go, operator.go, call.go, literal.go  expressions  aggregate.go, window.go  the calls that are not scalar
 //	subquery.go, decorrelate.go  queries in expressions           write.go    INSERT and REPLACE, explain.go  EXPLAIN PLAN FOR
-//	build.go      a bound block becomes a plan
+//	build.go      a bound block becomes a plan           group_order.go  the order of groups
 //	errors.go     sentences shared by several files  types.go     names of types
 //
 // Deliberately elsewhere: what functions do (expr, agg), how plans get better (plan), whether a caller may (auth, asked by the edge).

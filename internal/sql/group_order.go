@@ -1,0 +1,161 @@
+package sql
+
+import (
+	"slices"
+
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/sql/syntax"
+)
+
+// keyOrder reports whether groups that ORDER BY does not tell apart are to come in the order of their keys, which clients of the interactive
+// engine rely on: at the top, where a LIMIT picks some of them, and below window calls, which may look at neighbours.
+func (blk *block) keyOrder() bool { return blk.b.request.Engine == Native && !blk.b.explaining }
+
+// orderShows reports whether the order of the block's rows can be seen.
+func (blk *block) orderShows(in *buildInput) bool {
+	return blk.in.ordered || in.limit >= 0 || in.offset > 0
+}
+
+// byKeys returns the ORDER BY with the group keys that are not in it behind it; before them come the sets, those with more keys first.
+func (blk *block) byKeys(n plan.Node, in *buildInput) []orderKey {
+	out := in.order
+	for _, k := range blk.groupKeys(n) {
+		key := orderKey{column: -1, x: columnOf(n, k.Column), item: &syntax.OrderItem{}}
+		for j := range in.items {
+			if expr.Equal(in.items[j].x, key.x) {
+				key.column = j
+				break
+			}
+		}
+		if !slices.ContainsFunc(out, func(o orderKey) bool {
+			return o.column >= 0 && o.column == key.column || o.x != nil && expr.Equal(o.x, key.x)
+		}) {
+			out = append(out, key)
+		}
+	}
+	return out
+}
+
+// groupKey returns column i of n as a sort key, if it has an order worth keeping.
+func groupKey(n plan.Node, i int) (plan.SortKey, bool) {
+	t := n.Columns()[i].Type
+	return plan.SortKey{Column: i, NullsFirst: true}, t.Base != expr.Other && t.Base != expr.Array
+}
+
+// groupKeys returns the order of the groups of n, an Aggregate or what has its columns first.
+func (blk *block) groupKeys(n plan.Node) []plan.SortKey {
+	var keys []plan.SortKey
+	if blk.sets != nil {
+		keys = append(keys, plan.SortKey{Column: blk.setColumn})
+	}
+	for i := range blk.keys {
+		if k, ok := groupKey(n, i); ok {
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+// sortGroups puts the groups of n in their order.
+func (blk *block) sortGroups(n plan.Node) plan.Node {
+	keys := blk.groupKeys(n)
+	if len(keys) == 0 {
+		return n
+	}
+	return &plan.Sort{Input: n, Keys: keys, Limit: -1}
+}
+
+// keysInTableOrder puts the keys in the order of the table's columns where the reference does: where keys and arguments are columns as they
+// are, and groups are limited, or have several sets, or are put in order as they are. Groups that ORDER BY does not tell apart show it.
+func (blk *block) keysInTableOrder(in *buildInput) {
+	if len(blk.keys) < 2 || !blk.keyOrder() || !blk.orderShows(in) || !blk.forgetsOrder(in) || !blk.ofTable(blk.keys) {
+		return
+	}
+	for _, a := range blk.aggregates {
+		if !a.grouping && (a.filter != nil || len(a.spec.Params) > 0 || !blk.ofTable(a.args)) {
+			return
+		}
+	}
+	before := blk.keys
+	blk.keys = slices.Clone(before)
+	slices.SortStableFunc(blk.keys, byIndex)
+	for _, set := range blk.sets {
+		for i, k := range set {
+			set[i] = blk.keyIndex(before[k])
+		}
+	}
+}
+
+// byIndex orders columns as they stand in their node.
+func byIndex(a, b expr.Expr) int { return a.(*expr.Column).Index - b.(*expr.Column).Index }
+
+// distinctKeys returns the items that make rows distinct, in the order that rows have without ORDER BY.
+func (blk *block) distinctKeys(in *buildInput) []int {
+	keys, columns := make([]int, len(in.items)), make([]expr.Expr, len(in.items))
+	for i, it := range in.items {
+		keys[i], columns[i] = i, it.x
+	}
+	if !blk.grouped && (in.limit >= 0 || in.offset > 0 || !inOrder(in.order)) && blk.ofTable(columns) {
+		slices.SortStableFunc(keys, func(a, b int) int { return byIndex(columns[a], columns[b]) })
+	}
+	return keys
+}
+
+// forgetsOrder reports whether the order in which the keys are written does not count.
+func (blk *block) forgetsOrder(in *buildInput) bool {
+	if in.limit >= 0 || in.offset > 0 {
+		return true
+	}
+	asTheyAre := in.having == nil && blk.inPlace(in.items)
+	if blk.sets != nil {
+		return len(in.order) == 0 || !asTheyAre
+	}
+	return asTheyAre && !inOrder(in.order)
+}
+
+// inOrder reports whether an ORDER BY is that of the items.
+func inOrder(order []orderKey) bool {
+	for i, o := range order {
+		if o.column != i || o.item.Desc {
+			return false
+		}
+	}
+	return true
+}
+
+// inPlace reports whether the items are the keys and then the aggregates, and nothing else.
+func (blk *block) inPlace(items []item) bool {
+	if len(items) != len(blk.keys)+len(blk.aggregates) {
+		return false
+	}
+	for i, it := range items[:len(blk.keys)] {
+		if !expr.Equal(it.x, blk.keys[i]) {
+			return false
+		}
+	}
+	for i, it := range items[len(blk.keys):] {
+		if c, ok := it.x.(*expr.Column); !ok || c.Index != aggregateBase+i {
+			return false
+		}
+	}
+	return true
+}
+
+// ofTable reports whether list are columns of a datasource, which gives the block's rows alone.
+func (blk *block) ofTable(list []expr.Expr) bool {
+	for _, e := range list {
+		if c, ok := e.(*expr.Column); !ok || c.Index >= aggregateBase {
+			return false
+		}
+	}
+	n := blk.node
+	for {
+		f, ok := n.(*plan.Filter)
+		if !ok {
+			_, scan := n.(*plan.Scan)
+			return scan
+		}
+		n = f.Input
+	}
+}

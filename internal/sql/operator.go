@@ -246,6 +246,11 @@ func (x exprs) inList(e *syntax.InList) (expr.Expr, error) {
 	if err != nil {
 		return nil, incompatibleIn(e.At)
 	}
+	if inner.Type().IsTime() {
+		if err := x.checkTimes(out, e.At); err != nil {
+			return nil, err
+		}
+	}
 	return negated(out, nil, e.Not, e.At)
 }
 
@@ -281,6 +286,11 @@ func (x exprs) inRows(e *syntax.InList, row *syntax.Row) (expr.Expr, error) {
 		for j := range left {
 			if terms[j], err = expr.NewCompare("=", left[j], right[j], item.Span()); err != nil {
 				return nil, incompatibleIn(e.At)
+			}
+			if left[j].Type().IsTime() {
+				if err := x.checkTimes(terms[j], e.At); err != nil {
+					return nil, err
+				}
 			}
 		}
 		if alternatives[i], err = expr.NewAnd(terms, item.Span()); err != nil {

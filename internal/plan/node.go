@@ -26,6 +26,9 @@ type Node interface {
 // TimeColumn is the name of the primary time column of a datasource.
 const TimeColumn = "__time"
 
+// OuterColumn is the name of the columns of a subquery's plan that have the values of a column of the query around it.
+const OuterColumn = "$outer"
+
 // Column is an output column of a node.
 type Column struct {
 	Name string

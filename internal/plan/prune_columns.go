@@ -191,8 +191,12 @@ func (o *optimizer) pruneJoin(x *Join, need []bool) (Node, []int) {
 	for _, k := range x.Keys {
 		all[k.Left], all[width+k.Right] = true, true
 	}
-	left, toLeft := o.prune(x.Left, all[:width])
-	right, toRight := o.prune(x.Right, all[width:])
+	side := o.prune
+	if ofText := x.Kind == Inner || x.Kind == Left || x.Kind == Right || x.Kind == Full; ofText && !joinsSubquery(x) {
+		side = o.pruneSide
+	}
+	left, toLeft := side(x.Left, all[:width])
+	right, toRight := side(x.Right, all[width:])
 	newWidth := len(left.Columns())
 	to := append([]int(nil), toLeft...)
 	for _, t := range toRight {
@@ -213,6 +217,29 @@ func (o *optimizer) pruneJoin(x *Join, need []bool) (Node, []int) {
 		to = to[:width]
 	}
 	return &c, to
+}
+
+// joinsSubquery reports whether a join finds the values of a correlated subquery.
+func joinsSubquery(x *Join) bool {
+	cols := x.Right.Columns()
+	return slices.ContainsFunc(x.Keys, func(k EquiKey) bool { return cols[k.Right].Name == OuterColumn })
+}
+
+// pruneSide prunes a side of a join. Where filters are kept, what only a filter of that side reads goes, too.
+func (o *optimizer) pruneSide(n Node, need []bool) (Node, []int) {
+	in, to := o.prune(n, need)
+	_, filtered := in.(*Filter)
+	if scan, ok := in.(*Scan); ok {
+		filtered = scan.Filter != nil
+	}
+	if !filtered || !o.options.KeepFilters {
+		return in, to
+	}
+	keep, kept := kept(need)
+	if len(keep) == len(in.Columns()) {
+		return in, to
+	}
+	return Select(in, moveAll(keep, to)), kept
 }
 
 func (o *optimizer) pruneUnion(x *Union, need []bool) (Node, []int) {

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
@@ -29,11 +31,30 @@ func (o *optimizer) timeIntervals(n Node) Node {
 	}
 	o.fired()
 	if len(bound) == 0 {
-		return Empty(scan.Out)
+		if !o.options.KeepUnmet || timesExclude(scan, column, o.options.Context.Zone) {
+			return Empty(scan.Out)
+		}
+		stay = nil
 	}
 	c := *scan
 	c.Filter, c.Intervals = stay, bound
 	return &c
+}
+
+// timesExclude reports whether comparisons of the time column itself, and not of buckets of it, exclude each other in a scan's filter.
+func timesExclude(scan *Scan, column int, zone *chrono.Zone) bool {
+	reader := timeReader{column: column, zone: zone}
+	plain := slices.DeleteFunc(Split(scan.Filter), func(term expr.Expr) bool {
+		bucket := false
+		expr.Walk(term, func(e expr.Expr) bool {
+			_, floor := reader.floor(e)
+			bucket = bucket || floor
+			return !bucket
+		})
+		return bucket
+	})
+	bound, _ := TimeBounds(Conjunction(plain), column, zone, scan.Intervals)
+	return bound != nil && len(bound) == 0
 }
 
 // TimeBounds reads the terms of a condition that bound a column of times: the intervals within those of before (nil: all time; nil again where there are

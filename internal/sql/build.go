@@ -80,10 +80,14 @@ func (blk *block) output(n plan.Node, in buildInput) (*relational, error) {
 			column = width + len(later)
 			later = append(later, o.x)
 		case column < 0:
-			column = len(p.Exprs)
-			p.Exprs, p.Names = append(p.Exprs, o.x), append(p.Names, "$order")
+			if column = width + slices.IndexFunc(p.Exprs[width:], func(e expr.Expr) bool { return expr.Equal(e, o.x) }); column < width {
+				column = len(p.Exprs)
+				p.Exprs, p.Names = append(p.Exprs, o.x), append(p.Names, "$order")
+			}
 		}
-		keys = append(keys, sortKeyOver(blk.node, column, o.item))
+		if !slices.ContainsFunc(keys, func(k plan.SortKey) bool { return k.Column == column }) { // else the rows are in that order already
+			keys = append(keys, sortKeyOver(blk.node, column, o.item))
+		}
 	}
 	var err error
 	if p.Input, p.Exprs, err = blk.attach(n, p.Exprs); err != nil {

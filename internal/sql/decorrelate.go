@@ -21,6 +21,8 @@ type decorrelator struct {
 	// sparse is an Aggregate without keys whose row for no input may be missing, because it would be all NULL and the join above gives
 	// NULL for a missing row anyway.
 	sparse *plan.Aggregate
+	// nulls tells that outer values may be NULL in what apply returns: those of a domain, not those that stand in an equality.
+	nulls bool
 }
 
 func newDecorrelator(outer plan.Node, values []expr.Expr) *decorrelator {
@@ -58,8 +60,18 @@ func nullForNone(n plan.Node) *plan.Aggregate {
 // emptyIsZero reports whether an aggregate over no rows is 0, and not NULL.
 func emptyIsZero(a plan.AggCall) bool { return agg.Lookup(a.Agg.Name).EmptyIsZero }
 
+// zeroForNull is a count of rows that may not be there.
+func zeroForNull(count expr.Expr) (expr.Expr, error) {
+	none, err := expr.NewCall(expr.MustLookup("IS NULL"), []expr.Expr{count}, fault.Span{})
+	if err != nil {
+		return nil, err
+	}
+	return expr.NewCase([]expr.When{{Cond: none, Then: longLiteral(0)}}, count, fault.Span{})
+}
+
 // domain returns the distinct outer values, and perhaps more: those of rows that subqueries remove.
 func (d *decorrelator) domain() plan.Node {
+	d.nulls = true
 	outer, values := d.outer, d.values
 	if rows, to := withoutSubqueries(outer); rows != outer {
 		if moved := readable(values, to); len(moved) == len(values) {
@@ -68,7 +80,7 @@ func (d *decorrelator) domain() plan.Node {
 	}
 	p := &plan.Project{Input: outer}
 	for _, v := range values {
-		p.Exprs, p.Names = append(p.Exprs, oneZero(v)), append(p.Names, domainColumn)
+		p.Exprs, p.Names = append(p.Exprs, oneZero(v)), append(p.Names, plan.OuterColumn)
 	}
 	return &plan.Aggregate{Input: p, Keys: firstN(len(d.values))}
 }
@@ -203,15 +215,12 @@ func hasDomain(n plan.Node) bool {
 	plan.Walk(n, func(n plan.Node) bool {
 		if a, ok := n.(*plan.Aggregate); ok && len(a.Aggs) == 0 {
 			p, ok := a.Input.(*plan.Project)
-			found = found || ok && len(p.Names) > 0 && p.Names[0] == domainColumn
+			found = found || ok && len(p.Names) > 0 && p.Names[0] == plan.OuterColumn
 		}
 		return !found
 	})
 	return found
 }
-
-// domainColumn is the name of the columns of a domain.
-const domainColumn = "$outer"
 
 // correlated reports whether n or something below it uses an outer column.
 func correlated(n plan.Node) bool {
@@ -264,7 +273,7 @@ func (d *decorrelator) push(n plan.Node) (plan.Node, error) {
 			p.Exprs, p.Names = append(p.Exprs, bound(e, at)), append(p.Names, x.Names[i])
 		}
 		for i := range k {
-			p.Exprs, p.Names = append(p.Exprs, columnOf(in, at+i)), append(p.Names, domainColumn)
+			p.Exprs, p.Names = append(p.Exprs, columnOf(in, at+i)), append(p.Names, plan.OuterColumn)
 		}
 		return p, nil
 	case *plan.Aggregate:
@@ -459,14 +468,14 @@ func (d *decorrelator) pushAggregate(x *plan.Aggregate) (plan.Node, error) {
 	for i, a := range x.Aggs {
 		var e expr.Expr = columnOf(j, k+i)
 		if emptyIsZero(a) {
-			if e, err = expr.NewCall(expr.MustLookup("COALESCE"), []expr.Expr{e, longLiteral(0)}, fault.Span{}); err != nil {
+			if e, err = zeroForNull(e); err != nil {
 				return nil, err
 			}
 		}
 		p.Exprs, p.Names = append(p.Exprs, e), append(p.Names, a.Name)
 	}
 	for i := range k {
-		p.Exprs, p.Names = append(p.Exprs, columnOf(j, i)), append(p.Names, domainColumn)
+		p.Exprs, p.Names = append(p.Exprs, columnOf(j, i)), append(p.Names, plan.OuterColumn)
 	}
 	return p, nil
 }
@@ -559,7 +568,7 @@ func (d *decorrelator) pushJoin(x *plan.Join) (plan.Node, error) {
 				return nil, err
 			}
 		}
-		p.Exprs, p.Names = append(p.Exprs, e), append(p.Names, domainColumn)
+		p.Exprs, p.Names = append(p.Exprs, e), append(p.Names, plan.OuterColumn)
 	}
 	return p, nil
 }

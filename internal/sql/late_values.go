@@ -2,7 +2,6 @@ package sql
 
 import (
 	"github.com/hengedb/henge/internal/expr"
-	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 )
 
@@ -61,7 +60,7 @@ func (l *lateValues) over(j *plan.Join) (plan.Node, error) {
 		}
 		plain = false
 		var err error
-		if aggregates[i], err = expr.NewCall(expr.MustLookup("COALESCE"), []expr.Expr{aggregates[i], longLiteral(0)}, fault.Span{}); err != nil {
+		if aggregates[i], err = zeroForNull(aggregates[i]); err != nil {
 			return nil, err
 		}
 	}

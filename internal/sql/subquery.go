@@ -399,7 +399,7 @@ func (blk *block) joinSubquery(n plan.Node, s *subquery, kind plan.JoinKind, rig
 	n, columns := extend(n, left)
 	j := &plan.Join{Kind: kind, Left: n, Right: right}
 	for i := range s.corr.outer {
-		j.Keys = append(j.Keys, plan.EquiKey{Left: columns[i], Right: values + i, NullSafe: true})
+		j.Keys = append(j.Keys, plan.EquiKey{Left: columns[i], Right: values + i, NullSafe: d.nulls})
 	}
 	if s.kind == inQuery {
 		for i := range s.operands {

@@ -108,13 +108,13 @@ func (g *grouped) aggregator(i int) {
 		add(obj("type", "expression", "name", name, "fields", []string{field}, "accumulatorIdentifier", "__acc", "initialValue", "0",
 			"initialCombineValue", "0", "isNullUnlessAggregated", true, "shouldAggregateNullInputs", false,
 			"shouldCombineAggregateNullInputs", false, "fold", fold, "combine", combine,
-			"maxSizeBytes", 1024), and(cond, notNull(args[0])), name)
+			"maxSizeBytes", 1024), and(notNull(args[0]), cond), name)
 	case "DS_HLL", "APPROX_COUNT_DISTINCT_DS_HLL":
 		add(g.hllSketch(call, args[0], name), cond, name)
 	case "ARRAY_AGG", "ARRAY_CONCAT_AGG", "STRING_AGG":
 		if fold := g.collected(call, args, name); fold != nil {
 			if call.Agg.Name == "STRING_AGG" {
-				cond = and(cond, notNull(args[0]))
+				cond = and(notNull(args[0]), cond)
 			}
 			add(fold, cond, name)
 			return

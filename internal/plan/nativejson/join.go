@@ -193,14 +193,14 @@ func (s *stage) outputValues(offset int) map[int]*expr.Literal {
 // distinct groups s, the right side of a join, by the keys of the join, and returns these with their places among the groups.
 func (s *stage) distinct(x *plan.Join) []plan.EquiKey {
 	groups := &plan.Aggregate{Input: x.Right}
+	for _, k := range x.Keys {
+		groups.Keys = append(groups.Keys, k.Right)
+	}
+	slices.Sort(groups.Keys)
+	groups.Keys = slices.Compact(groups.Keys)
 	keys := slices.Clone(x.Keys)
 	for i := range keys {
-		place := slices.Index(groups.Keys, keys[i].Right)
-		if place < 0 {
-			place = len(groups.Keys)
-			groups.Keys = append(groups.Keys, keys[i].Right)
-		}
-		keys[i].Right = place
+		keys[i].Right = slices.Index(groups.Keys, keys[i].Right)
 	}
 	s.aggregate(groups)
 	return keys

@@ -180,7 +180,7 @@ var arrayLengthFunction = lengthOfList("ARRAY_LENGTH", []string{"CARDINALITY"}, 
 
 func lengthOfList(name string, aliases []string, summary string) *Function {
 	return &Function{
-		Name: name, Aliases: aliases, Min: 1, Max: 1, SeesLists: true, Summary: summary, NativeName: "array_length",
+		Name: name, Aliases: aliases, Min: 1, Max: 1, SeesLists: true, NullsOfMaps: true, Summary: summary, NativeName: "array_length",
 		Forms: listForms("array"),
 		Bind: func(b *binding) (Expr, error) {
 			b.array(0, Type{})
@@ -243,7 +243,7 @@ func elementAt(name, native string, origin int64, multi bool, summary string) *F
 // indexOf makes ARRAY_OFFSET_OF (origin 0) or ARRAY_ORDINAL_OF (origin 1), or their counterparts.
 func indexOf(name, native string, origin int64, summary string) *Function {
 	return &Function{
-		Name: name, NativeName: native, Min: 2, Max: 2, SeesLists: true, SeesNulls: true, Summary: summary,
+		Name: name, NativeName: native, Min: 2, Max: 2, SeesLists: true, NullsOfMaps: true, SeesNulls: true, Summary: summary,
 		Forms: listForms("array, expr"),
 		Bind: func(b *binding) (Expr, error) {
 			if b.typ(1).Multi {
@@ -507,7 +507,7 @@ func appendElements(b *vector.Builder, list *vector.Vector, i int) {
 // appendOne makes ARRAY_APPEND and ARRAY_PREPEND, and their counterparts; list is the position of the array.
 func appendOne(name, native string, list int, multi bool, summary string) *Function {
 	return &Function{
-		Name: name, NativeName: native, Min: 2, Max: 2, SeesLists: true, SeesNulls: true, Summary: summary,
+		Name: name, NativeName: native, Min: 2, Max: 2, SeesLists: true, NullsOfMaps: true, SeesNulls: true, Summary: summary,
 		Forms: listForms([]string{"array, expr", "expr, array"}[list]),
 		Bind: func(b *binding) (Expr, error) {
 			if multi && b.typ(1-list).IsNumeric() {
@@ -596,7 +596,7 @@ func elementNumber(base Base) Type {
 // concatLists makes ARRAY_CONCAT and MV_CONCAT.
 func concatLists(name string, multi bool, summary string) *Function {
 	return &Function{
-		Name: name, NativeName: "array_concat", Min: 2, Max: 2, SeesLists: true, Summary: summary,
+		Name: name, NativeName: "array_concat", Min: 2, Max: 2, SeesLists: true, NullsOfMaps: true, Summary: summary,
 		Forms: listForms("array1, array2"),
 		Bind: func(b *binding) (Expr, error) {
 			b.lists(0, 1)
@@ -629,7 +629,7 @@ func concatLists(name string, multi bool, summary string) *Function {
 // sliceOf makes ARRAY_SLICE and MV_SLICE.
 func sliceOf(name string, multi bool, summary string) *Function {
 	return &Function{
-		Name: name, NativeName: "array_slice", Min: 2, Max: 3, SeesLists: true, Summary: summary,
+		Name: name, NativeName: "array_slice", Min: 2, Max: 3, SeesLists: true, NullsOfMaps: true, Summary: summary,
 		Forms: listForms("array, start, [end]"),
 		Bind: func(b *binding) (Expr, error) {
 			b.lists(0)

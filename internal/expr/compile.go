@@ -113,6 +113,11 @@ func (c *compiler) compileCall(x *Call) (node, error) {
 	if invariant.Enabled && !x.T.Nullable {
 		kernel = neverNull(x, kernel)
 	}
+	for i, a := range x.Args {
+		if x.HoldsNull(i) {
+			args[i] = &heldNullNode{of: args[i], t: a.Type().Runtime()}
+		}
+	}
 	return &callNode{args: args, kernel: kernel, t: x.T.Runtime(), seesNulls: x.Fn.SeesNulls, volatile: x.Fn.Volatile}, nil
 }
 

@@ -30,6 +30,9 @@ type Function struct {
 	SeesNulls bool
 	// SeesLists says that multi-value arguments are handed over whole; otherwise binding maps the function over their values.
 	SeesLists bool
+	// NullsOfMaps says that what a map makes of a row without values is a list that holds a NULL: MV_LENGTH(UPPER(x)) is 1 where MV_LENGTH(x)
+	// is NULL.
+	NullsOfMaps bool
 	// RefusesNull says that the literal NULL in the place of a required argument is an error, as in the reference; a NULL that comes from
 	// elsewhere is not.
 	RefusesNull bool

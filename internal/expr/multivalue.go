@@ -26,6 +26,45 @@ var mvFunctions = []*Function{
 	mvFilterRegexFunction, mvFilterPrefixFunction,
 }
 
+// HoldsNull reports whether argument i of a call, where it is NULL, is for the function a list that holds one.
+func (x *Call) HoldsNull(i int) bool {
+	e := x.Args[i]
+	if !x.Fn.NullsOfMaps || e.Type().Base != Array {
+		return false
+	}
+	for {
+		c, ok := e.(*Cast)
+		if !ok {
+			_, mapped := mappedValues(e)
+			return mapped
+		}
+		e = c.X
+	}
+}
+
+// heldNullNode gives the lists of another node, with one that holds a NULL for each that is NULL.
+type heldNullNode struct {
+	of node
+	t  vector.Type
+}
+
+func (n *heldNullNode) eval(f *frame) (*vector.Vector, error) {
+	lists, err := n.of.eval(f)
+	if err != nil || !lists.HasNulls() {
+		return lists, err
+	}
+	b := vector.NewBuilder(n.t, f.n)
+	for i := range f.n {
+		if lists.IsNull(i) {
+			b.Child().AppendNull()
+		} else {
+			appendElements(b.Child(), lists, i)
+		}
+		b.AppendList()
+	}
+	return b.Build(), nil
+}
+
 // values wants a multi-value string, which a plain string is too, but no array.
 func (b *binding) values(i int) {
 	if t := b.typ(i); !t.IsCharacter() && t.Base != Null {

@@ -187,8 +187,8 @@ const (
 
 // isStrict reports whether a call is NULL as soon as one of its arguments is.
 func isStrict(c *expr.Call) bool {
-	for _, a := range c.Args {
-		if a.Type().Multi {
+	for i, a := range c.Args {
+		if a.Type().Multi || c.HoldsNull(i) {
 			return false
 		}
 	}

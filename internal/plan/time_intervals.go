@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"slices"
-
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
@@ -30,31 +28,38 @@ func (o *optimizer) timeIntervals(n Node) Node {
 		return n
 	}
 	o.fired()
-	if len(bound) == 0 {
-		if !o.options.KeepUnmet || timesExclude(scan, column, o.options.Context.Zone) {
-			return Empty(scan.Out)
-		}
-		stay = nil
-	}
 	c := *scan
-	c.Filter, c.Intervals = stay, bound
+	switch {
+	case len(bound) > 0:
+		c.Filter, c.Intervals = stay, bound
+	case o.options.KeepUnmet && o.isEmptyByBuckets(scan, column):
+		c.Filter, c.Intervals = nil, bound
+	default:
+		return Empty(scan.Out)
+	}
 	return &c
 }
 
-// timesExclude reports whether comparisons of the time column itself, and not of buckets of it, exclude each other in a scan's filter.
-func timesExclude(scan *Scan, column int, zone *chrono.Zone) bool {
-	reader := timeReader{column: column, zone: zone}
-	plain := slices.DeleteFunc(Split(scan.Filter), func(term expr.Expr) bool {
+// isEmptyByBuckets reports whether only conditions on buckets of time leave no time for the rows of a scan.
+func (o *optimizer) isEmptyByBuckets(scan *Scan, column int) bool {
+	var others []expr.Expr
+	for _, t := range Split(scan.Filter) {
 		bucket := false
-		expr.Walk(term, func(e expr.Expr) bool {
-			_, floor := reader.floor(e)
-			bucket = bucket || floor
+		expr.Walk(t, func(e expr.Expr) bool {
+			switch x := e.(type) {
+			case *expr.Call:
+				bucket = bucket || x.Fn.Name == "TIME_FLOOR"
+			case *expr.Cast:
+				bucket = bucket || x.T.Base == expr.Date
+			}
 			return !bucket
 		})
-		return bucket
-	})
-	bound, _ := TimeBounds(Conjunction(plain), column, zone, scan.Intervals)
-	return bound != nil && len(bound) == 0
+		if !bucket {
+			others = append(others, t)
+		}
+	}
+	bound, _ := TimeBounds(Conjunction(others), column, o.options.Context.Zone, scan.Intervals)
+	return bound == nil || len(bound) > 0
 }
 
 // TimeBounds reads the terms of a condition that bound a column of times: the intervals within those of before (nil: all time; nil again where there are

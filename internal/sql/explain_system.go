@@ -65,6 +65,8 @@ type systemTree struct {
 	strings.Builder
 	// columns are all columns of the tables.
 	columns map[string][]plan.Column
+	// chosen says that something above chooses columns, which need no constants in their place then.
+	chosen bool
 }
 
 func (t *systemTree) line(depth int, operator string, attributes ...string) {
@@ -76,15 +78,22 @@ func (t *systemTree) node(n plan.Node, names []string, depth int) {
 	if names == nil {
 		names = namesOfColumns(n)
 	}
-	if p, ok := n.(*plan.Project); ok && passesAll(p) && fixedBelow(p.Input) == nil { // only gives names
+	fixed := func(n plan.Node) map[int]*expr.Literal {
+		if t.chosen {
+			return nil
+		}
+		return fixedBelow(n)
+	}
+	if p, ok := n.(*plan.Project); ok && passesAll(p) && fixed(p.Input) == nil { // only gives names
 		t.node(p.Input, names, depth)
 		return
 	}
-	if values, chosen := fixedBelow(n), slices.Repeat([]string{""}, len(names)); values != nil || isComputed(n) {
+	if values := fixed(n); values != nil || isComputed(n) {
+		list := make([]string, len(names))
 		for i, name := range names {
-			chosen[i] = name + "=[" + t.column(n, values, i) + "]"
+			list[i] = name + "=[" + t.column(n, values, i) + "]"
 		}
-		t.line(depth, "Project", chosen...)
+		t.line(depth, "Project", list...)
 		depth++
 	}
 	t.operator(n, names, depth)
@@ -184,6 +193,7 @@ func (t *systemTree) project(x *plan.Project, names []string, depth int) {
 		list[i] = names[i] + "=[" + plan.FormatOperatorsOver(e, func(c *expr.Column) string { return t.column(x.Input, values, c.Index) }) + "]"
 	}
 	t.line(depth, "Project", list...)
+	t.chosen = true
 	if !hasAggregates(x.Input) {
 		below = namesOfColumns(x.Input)
 	}
@@ -311,6 +321,7 @@ func (t *systemTree) aggregate(x *plan.Aggregate, names []string, depth int) {
 		list = append(list, name+"=["+call+"]")
 	}
 	t.line(depth, "Aggregate", list...)
+	t.chosen = true
 	p, ok := x.Input.(*plan.Project)
 	if !ok {
 		t.operator(x.Input, nil, depth+1)

@@ -442,3 +442,35 @@ func TestExplainsOfTwoSteps(t *testing.T) {
 		plansAs(t, "SET useApproximateCountDistinct = FALSE; EXPLAIN PLAN FOR "+c.sql, c.want)
 	}
 }
+
+// Parts of plans that the reference gave for dates, limits of one group, branches of unions, what is computed behind a limit, and types of numbers.
+func TestExplainsOfWhatIsShown(t *testing.T) {
+	day := `{"type":"range","column":"__time","matchValueType":"LONG","lower":1442016000000,"upper":1442102400000,"upperOpen":true}`
+	for _, c := range []struct{ sql, want string }{
+		{"SELECT COUNT(*) FROM c_types WHERE CAST(__time AS DATE) = DATE '2015-09-12' OR i = 1", `"filter":{"type":"or","fields":[` + day},
+		{"SELECT COUNT(*) FILTER (WHERE CAST(__time AS DATE) <> DATE '2015-09-12') FROM c_types", `"filter":{"type":"not","field":` + day + `}`},
+		{"SELECT s FROM c_types WHERE FLOOR(__time TO DAY) = TIMESTAMP '2015-09-12 06:00:00' AND i > 3", `"name":"c_types"},"intervals":{"type":"intervals","intervals":[]},"resultFormat"`},
+		{"SELECT COUNT(*) FROM c_types HAVING COUNT(*) > 1 LIMIT 20", `"limitSpec":{"type":"default","columns":[],"limit":20}`},
+		{"SELECT s FROM c_types UNION ALL SELECT 'a' AS x", `"columnNames":["x"],"columnTypes":["STRING"],"rows":[["a"]]}`},
+		{"SELECT CASE WHEN s IS NOT NULL THEN s END FROM c_types", `"expression":"nvl(\"s\",null)"`},
+		{"SELECT CASE WHEN __time >= TIMESTAMP '2020-01-01' AND __time < TIMESTAMP '2020-01-01' THEN 'a' ELSE s END FROM c_types", `"columns":["s"]`},
+		{"SELECT c * 2, s FROM (SELECT s, COUNT(*) AS c FROM c_types GROUP BY 1 ORDER BY 2 DESC LIMIT 5)", `"postAggregations":[{"type":"expression","name":"s0","expression":"(\"a0\" * 2)"}]`},
+		{"SELECT c * 2, s FROM (SELECT s, COUNT(*) AS c FROM c_types GROUP BY 1 ORDER BY 2 DESC LIMIT 5)", `"signature":[{"name":"s0","type":"LONG"},{"name":"d0","type":"STRING"}]`},
+		{"SELECT SUM(CASE WHEN i > 3 THEN f ELSE 0 END), MAX(f - 100), MAX(f * 1.5) FROM c_types", `"expression":"(\"f\" - 100)","outputType":"FLOAT"`},
+		{"SELECT SUM(CASE WHEN s = 'a' THEN f ELSE 0 END) FROM c_types", `"outputType":"DOUBLE"`},
+		{"SELECT COUNT(*) FROM c_arrays WHERE ARRAY_CONTAINS(da, 1)", `array_contains(\"da\",1)`},
+		{"SELECT SUM(f + 1) FROM c_types", `"expression":"(\"f\" + 1)","outputType":"DOUBLE"`},
+		{"SELECT MAX(CASE WHEN s = 'a' THEN f ELSE 0 END) FROM c_types", `"outputType":"FLOAT"`},
+		{"SELECT HLL_SKETCH_ESTIMATE(DS_HLL(s)) * 2 FROM c_types", `[{"type":"HLLSketchEstimate","name":"p1","field":{"type":"fieldAccess","name":"p0","fieldName":"a0"},"round":false},` +
+			`{"type":"expression","name":"p2","expression":"(\"p1\" * 2)"}]`},
+		{"SELECT HLL_SKETCH_TO_STRING(DS_HLL(s)), HLL_SKETCH_ESTIMATE_WITH_ERROR_BOUNDS(DS_HLL(s), 2) FROM c_types", `{"type":"HLLSketchToString","name":"p1",` +
+			`"field":{"type":"fieldAccess","name":"p0","fieldName":"a0"}},{"type":"HLLSketchEstimateWithBounds","name":"p3","field":{"type":"fieldAccess","name":"p2","fieldName":"a0"},"numStdDev":2}]`},
+		{"SELECT ARRAY_CONCAT(da, ARRAY[1]) FROM c_arrays", `array_concat(\"da\",array(1))`},
+		{"SELECT b.k FROM c_types a RIGHT JOIN (SELECT k FROM c_dim WHERE k = 'red') b ON a.s = b.k", `"expression":"'red'"`},
+		{"SELECT COUNT(*) FROM c_types WHERE tx NOT IN (SELECT k FROM c_dim) AND i > 3", `"filter":{"type":"and","fields":[{"type":"or"`},
+	} {
+		explains(t, c.sql, c.want)
+	}
+	plansAs(t, "SET useApproximateCountDistinct = FALSE; EXPLAIN PLAN FOR SELECT s, COUNT(DISTINCT s) FROM c_types GROUP BY 1",
+		`"postAggregations":[{"type":"expression","name":"p0","expression":"case_searched(notnull(\"d0\"),1,0)"}]`)
+}

@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/hengedb/henge/internal/expr"
@@ -440,7 +441,11 @@ func (b *binder) setOperation(x *syntax.SetOp, in surroundings) (*relational, er
 	}
 	nodes := make([]plan.Node, len(arms))
 	for i, arm := range arms {
-		n, err := castColumns(arm.node, cols, x.Arms[i].Span())
+		own := slices.Clone(cols)
+		for c := range own {
+			own[c].Name = arm.cols[c].name
+		}
+		n, err := castColumns(arm.node, own, x.Arms[i].Span())
 		if err != nil {
 			return nil, err
 		}

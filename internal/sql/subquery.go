@@ -293,11 +293,14 @@ func (blk *block) rewriteSubquery(c *expr.Column, f func(expr.Expr) expr.Expr) e
 
 // filter keeps the rows of n for which cond is true. Subqueries that are terms of their own become semi and anti joins.
 func (blk *block) filter(n plan.Node, cond expr.Expr) (plan.Node, error) {
-	var plain, with []expr.Expr
+	var plain, with, behind []expr.Expr
 	for _, term := range plan.Split(cond) {
-		if hasPlaceholder(term, subqueryBase, correlatedBase) {
+		switch {
+		case hasPlaceholder(term, subqueryBase, correlatedBase):
 			with = append(with, term)
-		} else {
+		case blk.b.explaining && slices.ContainsFunc(with, isNegated): // a plan that is shown has them in the order of the text
+			behind = append(behind, term)
+		default:
 			plain = append(plain, term)
 		}
 	}
@@ -320,14 +323,21 @@ func (blk *block) filter(n plan.Node, cond expr.Expr) (plan.Node, error) {
 		}
 		n = joined
 	}
-	if len(plain) == 0 {
+	if len(plain) > 0 {
+		var err error
+		if n, plain, err = blk.attach(n, plain); err != nil {
+			return nil, err
+		}
+	}
+	if plain = append(plain, behind...); len(plain) == 0 {
 		return n, nil
 	}
-	n, plain, err := blk.attach(n, plain)
-	if err != nil {
-		return nil, err
-	}
 	return &plan.Filter{Input: n, Cond: plan.Conjunction(plain)}, nil
+}
+
+func isNegated(term expr.Expr) bool {
+	_, ok := term.(*expr.Not)
+	return ok
 }
 
 // termSubquery returns the EXISTS or IN subquery that a term is, or that it negates.

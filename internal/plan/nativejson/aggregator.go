@@ -65,7 +65,7 @@ func (g *grouped) aggregator(i int) {
 			add(obj("type", "count", "name", name), cond, name)
 			return
 		}
-		add(obj("type", sumKind(value), "name", name, "fieldName", g.field(value)), cond, name)
+		add(obj("type", sumKind(value), "name", name, "fieldName", g.summed(value)), cond, name)
 	case "GROUPING":
 		fields := make([]string, len(args))
 		for j, a := range args {
@@ -87,7 +87,7 @@ func (g *grouped) aggregator(i int) {
 				known = and(known, cond)
 			}
 		}
-		add(obj("type", sumKind(value), "name", sum, "fieldName", g.field(value)), cond, sum)
+		add(obj("type", sumKind(value), "name", sum, "fieldName", g.summed(value)), cond, sum)
 		add(obj("type", "count", "name", count), known, count)
 		fields := []object{obj("type", "fieldAccess", "fieldName", sum), obj("type", "fieldAccess", "fieldName", count)}
 		g.posts = append(g.posts, obj("type", "arithmetic", "name", name, "fn", "quotient", "fields", fields))
@@ -131,6 +131,14 @@ func (g *grouped) field(e expr.Expr) string {
 		return g.virtuals.column(e)
 	}
 	return g.virtuals.column(withoutCast(e))
+}
+
+// summed is the column that a sum reads: what is computed of FLOATs is DOUBLE.
+func (g *grouped) summed(e expr.Expr) string {
+	if typeOfFloats(e).Base == expr.Float && !isColumn(e) && !g.s.w.asItIs {
+		return g.virtuals.columnAs(e, expr.Of(expr.Double))
+	}
+	return g.field(e)
 }
 
 // finalizing is the post-aggregator that makes a result of what an aggregator ends with; "": that is one.

@@ -322,11 +322,17 @@ func (f *filters) column(e expr.Expr) (string, bool) {
 func stripCasts(e expr.Expr) expr.Expr {
 	for {
 		c, ok := e.(*expr.Cast)
-		if !ok || !(c.T.IsNumeric() && c.X.Type().IsNumeric() || c.T.IsTime() && c.X.Type().IsTime() || c.T.Base == expr.Array && c.X.Type().IsCharacter()) {
+		if !ok || !(c.T.IsNumeric() && c.X.Type().IsNumeric() || isSameTime(c) || c.T.Base == expr.Array && c.X.Type().IsCharacter()) {
 			return e
 		}
 		e = c.X
 	}
+}
+
+// isSameTime reports whether a conversion is of a time to the same time: a date has none of the day.
+func isSameTime(c *expr.Cast) bool {
+	from := c.X.Type()
+	return c.T.IsTime() && from.IsTime() && (c.T.Base != expr.Date || from.Base == expr.Date)
 }
 
 // withoutCast is the column that a conversion is of, which filters and dimensions make by themselves.

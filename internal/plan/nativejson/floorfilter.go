@@ -19,17 +19,32 @@ func (w *writer) floored(e expr.Expr) (g chrono.Granularity, op string, at int64
 		left, right, op = right, left, flipped[op]
 	}
 	l, constant := right.(*expr.Literal)
-	floor, isFloor := left.(*expr.Call)
-	if !constant || !isFloor || floor.Fn.Name != "TIME_FLOOR" {
+	if !constant {
 		return g, "", 0, false
 	}
-	column, isColumn := floor.Args[0].(*expr.Column)
 	at, isTime := l.Value.(int64)
-	if !isColumn || !isTime || column.Name != plan.TimeColumn {
-		return g, "", 0, false
+	g, ok = w.bucketOfTime(stripCasts(left))
+	return g, op, at, ok && isTime
+}
+
+// bucketOfTime is the granularity of the bucket of __time that e is the start of: a date is a day.
+func (w *writer) bucketOfTime(e expr.Expr) (chrono.Granularity, bool) {
+	isTime := func(e expr.Expr) bool {
+		c, ok := e.(*expr.Column)
+		return ok && c.Name == plan.TimeColumn
 	}
-	g, ok = plan.FloorGranularity(floor, w.options.Expr.Zone)
-	return g, op, at, ok
+	switch x := e.(type) {
+	case *expr.Cast:
+		if x.T.Base == expr.Date && isTime(x.X) {
+			g, err := chrono.PeriodGranularity(chrono.Period{Days: 1}, w.options.Expr.Zone, nil)
+			return g, err == nil
+		}
+	case *expr.Call:
+		if x.Fn.Name == "TIME_FLOOR" && isTime(x.Args[0]) {
+			return plan.FloorGranularity(x, w.options.Expr.Zone)
+		}
+	}
+	return chrono.Granularity{}, false
 }
 
 // floorRange is a comparison of a bucket of __time as a range of times; nil: e is none.

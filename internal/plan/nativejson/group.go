@@ -22,6 +22,7 @@ type grouped struct {
 	posts      []object
 	postExprs  []expr.Expr
 	postNames  []string
+	accesses   int // how many numbers are those of aggregates that post-aggregators read
 	aggPrefix  string
 	postPrefix string
 	out        []column // the output columns of the stage
@@ -74,6 +75,9 @@ func (s *stage) groupQuery() (*result, error) {
 		g.out = append(g.out, column{name, g.outputType(e)})
 	}
 	r := &result{signature: g.out, pick: s.pick, reads: s.reads}
+	if s.behind {
+		r.signature, r.pick = r.columns(), nil
+	}
 	switch {
 	case s.w.options.Tasks:
 		r.query = g.groupByQuery(filter)
@@ -280,8 +284,19 @@ func (g *grouped) output(e expr.Expr) string {
 
 // computed returns a new column of the query for e, which is over keys and aggregates.
 func (g *grouped) computed(e expr.Expr) string {
-	name := g.postPrefix + strconv.Itoa(len(g.postExprs))
-	g.posts = append(g.posts, obj("type", "expression", "name", name, "expression", g.s.w.native(g.named(e))))
+	if name := g.ofSketch(e); name != "" {
+		return name
+	}
+	named := g.named(e)
+	return g.post(e, func(name string) object {
+		return obj("type", "expression", "name", name, "expression", g.s.w.native(named))
+	})
+}
+
+// post adds a post-aggregator for e.
+func (g *grouped) post(e expr.Expr, of func(name string) object) string {
+	name := g.postPrefix + strconv.Itoa(len(g.postExprs)+g.accesses)
+	g.posts = append(g.posts, of(name))
 	g.postExprs, g.postNames = append(g.postExprs, e), append(g.postNames, name)
 	return name
 }
@@ -304,6 +319,9 @@ func (g *grouped) named(e expr.Expr) expr.Expr {
 	return expr.Rewrite(e, func(e expr.Expr) expr.Expr {
 		if c, ok := e.(*expr.Column); ok {
 			return &expr.Column{Index: c.Index, Name: g.output(c), T: c.T}
+		}
+		if name := g.ofSketch(e); name != "" {
+			return &expr.Column{Name: name, T: e.Type()}
 		}
 		return e
 	})

@@ -81,7 +81,7 @@ func (w *writer) readJoin(x *plan.Join) (*stage, error) {
 	}
 	values := map[int]*expr.Literal{}
 	if !left.isPlainTable() && !left.isJoin() {
-		if x.Kind == plan.Inner || x.Kind == plan.Semi {
+		if x.Kind == plan.Inner || x.Kind == plan.Semi || x.Kind == plan.Left {
 			values = left.outputValues(0)
 		}
 		if left, err = left.side(); err != nil {
@@ -101,7 +101,7 @@ func (w *writer) readJoin(x *plan.Join) (*stage, error) {
 	if x.Kind == plan.Semi && x.On == nil && right.group == nil && !right.sorted && !w.asItIs && !right.isRelation() {
 		keys = right.distinct(x) // so that no row is found twice
 	}
-	if x.Kind == plan.Inner {
+	if x.Kind == plan.Inner || x.Kind == plan.Right {
 		maps.Copy(values, right.outputValues(len(left.in)))
 	}
 	onlyJoined := len(right.cols) == 0 && right.group == nil && !right.sorted && right.rowNames != nil && !w.asItIs

@@ -2,6 +2,7 @@ package nativejson
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,7 +81,7 @@ func Translate(n plan.Node, o Options) (Plan, error) {
 	tables := tableColumns(n)
 	written := constantsOf(n)
 	apart := isUnion(n)
-	n = simplified(computedKeys(truthsAsked(namedRows(n))), o.Expr)
+	n = simplified(computedKeys(countedKeys(truthsAsked(namedRows(n)))), o.Expr)
 	switch x := n.(type) {
 	case *plan.Write:
 		n = clustered(x)
@@ -101,14 +102,18 @@ func Translate(n plan.Node, o Options) (Plan, error) {
 			branches = (&writer{options: o, tables: tables}).together(u)
 		}
 	}
-	for _, b := range branches {
+	for i, b := range branches {
 		w := &writer{options: o, tables: tables, written: written}
 		s, err := w.read(b)
 		if err != nil {
 			return out, err
 		}
-		s.showEmpty(names)
-		s.showConstants(names)
+		own := names
+		if i > 0 {
+			own = rowNamesOf(b)
+		}
+		s.showEmpty(own)
+		s.showConstants(own)
 		q, err := s.query()
 		if err != nil {
 			return out, err
@@ -342,7 +347,67 @@ type writer struct {
 	written []expr.Expr
 }
 
-func (w *writer) native(e expr.Expr) string { return expr.Native(inPairs(plain(e)), &w.options.Expr) }
+func (w *writer) native(e expr.Expr) string {
+	return expr.Native(wholeElements(inPairs(plain(e))), &w.options.Expr)
+}
+
+// wholeElements are whole numbers beside an array of DOUBLEs as they are written.
+func wholeElements(e expr.Expr) expr.Expr {
+	whole := func(v any) any {
+		if x, ok := v.(float64); ok && x == math.Trunc(x) && math.Abs(x) < 1<<53 {
+			return int64(x)
+		}
+		return v
+	}
+	return expr.Rewrite(e, func(e expr.Expr) expr.Expr {
+		c, ok := e.(*expr.Call)
+		if !ok || !strings.HasPrefix(c.Fn.Name, "ARRAY_") {
+			return e
+		}
+		out := *c
+		out.Args = slices.Clone(c.Args)
+		for i, a := range c.Args {
+			l, ok := a.(*expr.Literal)
+			if !ok {
+				continue
+			}
+			list, isList := l.Value.([]any)
+			switch {
+			case l.T.Base == expr.Double:
+				out.Args[i] = &expr.Literal{Value: whole(l.Value), T: l.T}
+			case isList && l.T.Elem().Base == expr.Double:
+				values := make([]any, len(list))
+				for j, v := range list {
+					values[j] = whole(v)
+				}
+				out.Args[i] = &expr.Literal{Value: values, T: l.T}
+			}
+		}
+		return &out
+	})
+}
+
+// typeOfFloats is the type of what is computed: a FLOAT and a whole number make a FLOAT for the reference.
+func typeOfFloats(e expr.Expr) expr.Type {
+	t := e.Type()
+	x, ok := e.(*expr.Call)
+	if !ok || t.Base != expr.Double || len(x.Args) != 2 || !slices.Contains([]string{"+", "-", "*", "/"}, x.Fn.Name) {
+		return t
+	}
+	whole := func(e expr.Expr) bool {
+		l, ok := e.(*expr.Literal)
+		if !ok {
+			return e.Type().IsInteger()
+		}
+		kind, _ := typedValue(l)
+		return kind == "LONG"
+	}
+	l, r := stripCasts(x.Args[0]), stripCasts(x.Args[1])
+	if l.Type().Base == expr.Float && whole(r) || whole(l) && r.Type().Base == expr.Float {
+		return expr.Of(expr.Float)
+	}
+	return t
+}
 
 // inPairs joins texts two by two, as the operator is written, where the plan joins them at once.
 func inPairs(e expr.Expr) expr.Expr {
@@ -412,6 +477,7 @@ type virtuals struct {
 	s      *stage
 	prefix string
 	exprs  []expr.Expr
+	types  []expr.Type
 	list   []object
 }
 
@@ -427,7 +493,7 @@ func (v *virtuals) columns() []object {
 			}
 			return &expr.Column{Name: v.column(e), T: e.Type()}
 		})
-		v.list[i] = v.expression(over, v.prefix+strconv.Itoa(i))
+		v.list[i] = v.expression(over, v.types[i], v.prefix+strconv.Itoa(i))
 	}
 	return slices.DeleteFunc(slices.Clone(v.list), func(o object) bool { return o == nil })
 }
@@ -436,20 +502,28 @@ func (s *stage) newVirtuals() *virtuals { return &virtuals{s: s, prefix: unusedP
 
 // column returns the column that has the value of e.
 func (v *virtuals) column(e expr.Expr) string {
+	if v.s.w.asItIs {
+		return v.columnAs(e, e.Type())
+	}
+	return v.columnAs(e, typeOfFloats(e))
+}
+
+// columnAs is column for a value that is wanted as one of a type.
+func (v *virtuals) columnAs(e expr.Expr, typ expr.Type) string {
 	e = v.s.w.bare(plain(e))
 	if c, ok := e.(*expr.Column); ok {
 		return c.Name
 	}
 	for i, x := range v.exprs {
-		if x != nil && expr.Equal(x, e) {
+		if x != nil && expr.Equal(x, e) && v.types[i].Base == typ.Base {
 			return v.prefix + strconv.Itoa(i)
 		}
 	}
 	name := v.prefix + strconv.Itoa(len(v.exprs))
-	v.exprs = append(v.exprs, e)
+	v.exprs, v.types = append(v.exprs, e), append(v.types, typ)
 	special := v.special(e, name)
 	if special == nil {
-		special = v.expression(e, name)
+		special = v.expression(e, typ, name)
 	}
 	v.list = append(v.list, special)
 	return name
@@ -466,12 +540,12 @@ func (v *virtuals) special(e expr.Expr, name string) object {
 	return nestedField(e, name)
 }
 
-func (v *virtuals) expression(e expr.Expr, name string) object {
-	var typ any
+func (v *virtuals) expression(e expr.Expr, typ expr.Type, name string) object {
+	var shown any
 	if e.Type().Base != expr.Null {
-		typ = runtimeName(e.Type())
+		shown = runtimeName(typ)
 	}
-	return obj("type", "expression", "name", name, "expression", v.s.w.native(e), "outputType", typ)
+	return obj("type", "expression", "name", name, "expression", v.s.w.native(e), "outputType", shown)
 }
 
 // bare is the column that e is written as: what only changes a type that native queries do not tell apart says nothing.
@@ -509,7 +583,9 @@ func filteredValues(e expr.Expr, name string) object {
 }
 
 // skip leaves a number out.
-func (v *virtuals) skip() { v.exprs, v.list = append(v.exprs, nil), append(v.list, nil) }
+func (v *virtuals) skip() {
+	v.exprs, v.types, v.list = append(v.exprs, nil), append(v.types, expr.Type{}), append(v.list, nil)
+}
 
 // nestedField is the virtual column of JSON_VALUE or JSON_QUERY over a column, nil if e is anything else.
 func nestedField(e expr.Expr, name string) object {

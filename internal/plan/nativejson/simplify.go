@@ -592,6 +592,32 @@ func value(e expr.Expr) expr.Expr {
 	})
 }
 
+// withoutNever is what is computed without branches whose conditions contradict themselves.
+func (w *writer) withoutNever(e expr.Expr) expr.Expr {
+	if w.asItIs {
+		return e
+	}
+	return expr.Rewrite(e, func(e expr.Expr) expr.Expr {
+		c, ok := e.(*expr.Case)
+		if !ok {
+			return e
+		}
+		out := &expr.Case{Else: c.Else, T: c.T}
+		for _, when := range c.Whens {
+			if !isNever(w.condition(when.Cond)) {
+				out.Whens = append(out.Whens, when)
+			}
+		}
+		switch {
+		case len(out.Whens) > 0:
+			return out
+		case c.Else == nil:
+			return &expr.Literal{T: c.T}
+		}
+		return c.Else
+	})
+}
+
 // flooredOnce is a floor of a floor as one: the coarser of them. nil: e is none, or the two say more than one.
 func flooredOnce(e expr.Expr) expr.Expr {
 	if c, ok := e.(*expr.Cast); ok && c.T.Base == expr.Date {

@@ -38,6 +38,8 @@ type stage struct {
 	offset, limit int64
 	// pick are the columns that are output, in terms of cols, once sorted; nil: all.
 	pick []int
+	// behind says that some of pick are computed behind the order.
+	behind bool
 	// rowNames are all columns of the datasource, if that is a table.
 	rowNames []string
 	// unmet are the columns that a condition reads which is never true, in the datasource's order; nil: there is none. unmetPart is such a condition
@@ -264,9 +266,12 @@ func (s *stage) bounded() (*stage, error) {
 	return s, nil
 }
 
-// isOneRow reports whether s is the aggregates of all rows.
+// isOneRow reports whether s is the aggregates of all rows, without a condition. Groups that tasks make are limited all the same.
 func (s *stage) isOneRow() bool {
-	return s.group != nil && !s.sorted && len(s.group.dims) == 0 && s.group.node.Sets == nil
+	if s.w.options.Tasks && !s.w.asItIs {
+		return false
+	}
+	return s.group != nil && s.group.having == nil && !s.sorted && len(s.group.dims) == 0 && s.group.node.Sets == nil
 }
 
 // bound leaves rows out, after those that an order with a limit leaves out.
@@ -308,6 +313,10 @@ func (s *stage) project(x *plan.Project) (*stage, error) {
 			s.compute(x)
 			return s, nil
 		}
+		if s.group != nil && s.limit >= 0 && !s.w.asItIs {
+			s.computeBehind(x)
+			return s, nil
+		}
 		for i, e := range x.Exprs {
 			c, ok := e.(*expr.Column)
 			if !ok {
@@ -336,11 +345,38 @@ func (s *stage) project(x *plan.Project) (*stage, error) {
 	return s, nil
 }
 
+// computeBehind makes the columns of groups that are limited those of a projection: what it computes comes behind those that order them.
+func (s *stage) computeBehind(x *plan.Project) {
+	place := func(i int) int {
+		if s.pick != nil {
+			return s.pick[i]
+		}
+		return i
+	}
+	pick := make([]int, len(x.Exprs))
+	cols := slices.Clone(s.cols)
+	for i, e := range x.Exprs {
+		if c, ok := e.(*expr.Column); ok {
+			pick[i] = place(c.Index)
+			continue
+		}
+		over := expr.Rewrite(e, func(e expr.Expr) expr.Expr {
+			if c, ok := e.(*expr.Column); ok {
+				return s.cols[place(c.Index)]
+			}
+			return e
+		})
+		pick[i] = len(cols)
+		cols = append(cols, shown(value(over)))
+	}
+	s.cols, s.pick, s.behind = cols, pick, s.behind || len(cols) > len(s.cols)
+}
+
 // compute makes the columns of s those of a projection.
 func (s *stage) compute(x *plan.Project) {
 	cols := make([]expr.Expr, len(x.Exprs))
 	for i, e := range x.Exprs {
-		cols[i] = shown(value(s.over(e)))
+		cols[i] = s.w.withoutNever(shown(value(s.over(e))))
 	}
 	if !s.computeRows(cols, x.Names) {
 		s.cols = cols

@@ -237,10 +237,29 @@ func shownCase(x *expr.Case) expr.Expr {
 		}
 		return out.Else
 	}
+	if first := firstOfTwo(out); first != nil {
+		return first
+	}
 	if x.T.Base == expr.Boolean && !isLarge(x) {
 		return branchesShown(out, func(e expr.Expr) expr.Expr { return e })
 	}
 	return out
+}
+
+// firstOfTwo is a CASE that is a value where there is one, else another; nil: it is none.
+func firstOfTwo(x *expr.Case) expr.Expr {
+	if len(x.Whens) != 1 || x.T.Multi {
+		return nil
+	}
+	known, ok := x.Whens[0].Cond.(*expr.Call)
+	if !ok || known.Fn.Name != "IS NOT NULL" || !expr.Equal(known.Args[0], x.Whens[0].Then) {
+		return nil
+	}
+	other := x.Else
+	if other == nil {
+		other = &expr.Literal{T: x.T}
+	}
+	return &expr.Call{Fn: expr.MustLookup("COALESCE"), Args: []expr.Expr{x.Whens[0].Then, other}, T: x.T}
 }
 
 // branchesShown is a test of a CASE as the junction of the tests of its branches.

@@ -85,7 +85,7 @@ func (s *subquery) same(o *subquery) bool {
 		slices.EqualFunc(s.corr.outer, o.corr.outer, expr.Equal) && s.sameText(o)
 }
 
-// sameText reports whether s and o read the same. Those with parameters do only if they are one text: each ? has a value of its own.
+// sameText reports whether s and o read the same. Those with values of their own do only if they are one text.
 func (s *subquery) sameText(o *subquery) bool {
 	if s.query == o.query {
 		return true
@@ -95,14 +95,20 @@ func (s *subquery) sameText(o *subquery) bool {
 			q.text = syntax.Print(q.query)
 		}
 	}
-	return s.text == o.text && !hasParams(s.query)
+	return s.text == o.text && !hasOwnValues(s.query)
 }
 
-func hasParams(q *syntax.Query) bool {
+// hasOwnValues reports whether two queries of the same text may differ: each ? has its own value, and each RAND().
+func hasOwnValues(q *syntax.Query) bool {
 	found := false
 	syntax.Walk(q, func(n syntax.Node) bool {
-		_, param := n.(*syntax.Param)
-		found = found || param
+		switch n := n.(type) {
+		case *syntax.Param:
+			found = true
+		case *syntax.Call:
+			fn, ok := expr.Lookup(n.Name)
+			found = found || ok && fn.Volatile
+		}
 		return !found
 	})
 	return found
@@ -294,14 +300,19 @@ func (blk *block) rewriteSubquery(c *expr.Column, f func(expr.Expr) expr.Expr) e
 // filter keeps the rows of n for which cond is true. Subqueries that are terms of their own become semi and anti joins.
 func (blk *block) filter(n plan.Node, cond expr.Expr) (plan.Node, error) {
 	var plain, with, behind []expr.Expr
-	for _, term := range plan.Split(cond) {
-		switch {
-		case hasPlaceholder(term, subqueryBase, correlatedBase):
-			with = append(with, term)
-		case blk.b.explaining && slices.ContainsFunc(with, isNegated): // a plan that is shown has them in the order of the text
-			behind = append(behind, term)
-		default:
-			plain = append(plain, term)
+	terms := plan.Split(cond)
+	if blk.b.explaining && slices.ContainsFunc(terms, blk.readsValues) { // a plan that is shown has conditions on values in the order of the text
+		plain, with = nil, terms
+	} else {
+		for _, term := range terms {
+			switch {
+			case hasPlaceholder(term, subqueryBase, correlatedBase):
+				with = append(with, term)
+			case blk.b.explaining && slices.ContainsFunc(with, isNegated): // and those behind a NOT IN
+				behind = append(behind, term)
+			default:
+				plain = append(plain, term)
+			}
 		}
 	}
 	if len(plain) > 0 {
@@ -333,6 +344,15 @@ func (blk *block) filter(n plan.Node, cond expr.Expr) (plan.Node, error) {
 		return n, nil
 	}
 	return &plan.Filter{Input: n, Cond: plan.Conjunction(plain)}, nil
+}
+
+// readsValues reports whether a term compares what subqueries give and is none itself.
+func (blk *block) readsValues(term expr.Expr) bool {
+	if !hasPlaceholder(term, subqueryBase, correlatedBase) {
+		return false
+	}
+	s, _ := blk.termSubquery(term)
+	return s == nil
 }
 
 func isNegated(term expr.Expr) bool {

@@ -62,6 +62,8 @@ type Env struct {
 	anyOrder bool
 	// scatterGroups is how many groups there are before rows are put aside; 0: as many as are measured to be best.
 	scatterGroups int
+	// nearGroups is how many groups there are before keys are looked at for being near each other; 0: as many as are measured to be best.
+	nearGroups int
 	// reads is how the scan that is being built is read; nil: as nothing above knows of.
 	reads *reading
 	// need says which output columns of the node being built are looked at; nil: all. What is not may come as nulls.
@@ -146,6 +148,9 @@ func (e *Env) withDefaults() *Env {
 	}
 	if c.scatterGroups <= 0 {
 		c.scatterGroups = scatterGroups
+	}
+	if c.nearGroups <= 0 {
+		c.nearGroups = nearGroups
 	}
 	if c.BatchRows <= 0 {
 		c.BatchRows = vector.BatchRows

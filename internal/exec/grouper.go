@@ -37,6 +37,7 @@ type grouper struct {
 	// arguments is memory for those of a chunk of rows that were put aside.
 	arguments []vector.Vector
 	look      int // at how many groups to look again whether rows should be put aside
+	lookNear  int // and whether keys are near each other
 }
 
 // newGrouper returns a grouper of no groups. Key columns may have lexicons; nil: none has.
@@ -100,10 +101,20 @@ func (g *grouper) sibling() (*grouper, error) {
 	return o, o.makeStates()
 }
 
-// consider is told that n more rows were met, and begins to put rows aside when that is the quicker way.
+// consider is told that n more rows were met, and looks for a quicker way to find groups when there are many: an array in place of hashing, or putting
+// rows aside.
 func (g *grouper) consider(n int) {
 	g.rows += n
-	if g.aside == nil || g.scatter != nil || g.table.len() < max(g.look, g.env.scatterGroups) {
+	if g.table == nil || g.scatter != nil {
+		return
+	}
+	groups := g.table.len()
+	many := g.aside != nil && groups >= max(g.look, g.env.scatterGroups)
+	if many || groups >= max(g.lookNear, g.env.nearGroups) {
+		g.lookNear = 2 * groups
+		g.table.approach(g.env.Budget.Free())
+	}
+	if !many || g.table.near {
 		return
 	}
 	if len(g.keys) == 1 && !g.table.cols[0].isNumber() || !g.table.sharesWords() {

@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"math"
+	"math/bits"
 	"sync/atomic"
 
 	"github.com/hengedb/henge/internal/vector"
@@ -16,8 +18,11 @@ const (
 )
 
 // indexed reports whether keys are looked up in the array by word, which it makes and extends as needed. The array fits the keys of one
-// column of text that all queries number alike.
+// column of text that all queries number alike, and Longs that lie near each other.
 func (t *keyTable) indexed() bool {
+	if t.near {
+		return true
+	}
 	if len(t.cols) != 1 || t.cols[0].lexicon == nil {
 		return false
 	}
@@ -43,6 +48,10 @@ func (t *keyTable) index(words int) {
 
 // probeIndex looks rows of one word up in the array.
 func (t *keyTable) probeIndex(rows []uint64, w, n int, out []uint32) {
+	if t.near {
+		t.probeNear(rows, w, n, out)
+		return
+	}
 	for i := range n {
 		x := rows[i*w]
 		g := t.byWord[x]
@@ -59,6 +68,108 @@ func (t *keyTable) addWord(w uint64) uint32 {
 	t.n++
 	t.byWord[w] = uint32(t.n)
 	return uint32(t.n)
+}
+
+const (
+	// nearGroups is from how many groups on keys are looked at for being near: fewer are found in the first caches anyway.
+	nearGroups = 1 << 12
+	// nearShare says how many Longs there may be from the least key to the greatest for each group, and maxNear how many in all: 16 MiB.
+	nearShare = 64
+	maxNear   = 1 << 22
+)
+
+// approach makes the array by word when the keys are Longs that lie near each other: ids, mostly. It takes no more memory than there is.
+func (t *keyTable) approach(free int64) {
+	if t.near || t.far || t.masked || len(t.cols) != 1 || t.cols[0].typ.Kind != vector.KindLong || t.n == 0 {
+		return
+	}
+	least, greatest := int64(t.words[0]), int64(t.words[0])
+	for _, w := range t.words {
+		least, greatest = min(least, int64(w)), max(greatest, int64(w))
+	}
+	if span := t.nearSpan(least, greatest); span > 0 && 16*int64(span) < free {
+		t.approachOver(least, span)
+	}
+}
+
+// nearSpan returns how many Longs there are from least to greatest, 0: too many.
+func (t *keyTable) nearSpan(least, greatest int64) int {
+	span := uint64(greatest) - uint64(least)
+	if span >= uint64(min(maxNear, nearShare*t.n)) {
+		return 0
+	}
+	return int(span) + 1
+}
+
+// approachOver makes the array for so many Longs from least on, which the keys are among.
+func (t *keyTable) approachOver(least int64, span int) {
+	t.near, t.least, t.byWord, t.slots = true, uint64(least), make([]uint32, span), nil
+	for g, w := range t.words {
+		t.byWord[w-t.least] = uint32(g) + 1
+	}
+}
+
+// leave goes back to a hash table.
+func (t *keyTable) leave() {
+	size := uint(bits.Len(uint(max(4*t.n, 16) - 1)))
+	t.near, t.far, t.byWord = false, true, nil
+	t.slots, t.shift = make([]uint64, 1<<size), 32-size
+	mask := uint64(len(t.slots) - 1)
+	for g, w := range t.words {
+		tag := vector.HashLong(w) >> 32
+		at := tag >> t.shift
+		for t.slots[at] != 0 {
+			at = (at + 1) & mask
+		}
+		t.slots[at] = tag<<32 | uint64(g+1)
+	}
+}
+
+// probeNear looks rows of one word up in the array of a table that is near.
+func (t *keyTable) probeNear(rows []uint64, w, n int, out []uint32) {
+	least, byWord := t.least, t.byWord
+	for i := range n {
+		x := rows[i*w]
+		at := x - least
+		if at >= uint64(len(byWord)) {
+			if !t.reach(int64(x)) {
+				t.leave()
+				t.probe(rows[i*w:], w, n-i, out[i:])
+				return
+			}
+			least, byWord = t.least, t.byWord
+			at = x - least
+		}
+		g := byWord[at]
+		if g == 0 {
+			t.words = append(t.words, x)
+			t.n++
+			g = uint32(t.n)
+			byWord[at] = g
+		}
+		out[i] = g - 1
+	}
+}
+
+// reach makes the array longer, so that it has x, and as many Longs again on that side. It reports false if it would be too long.
+func (t *keyTable) reach(x int64) bool {
+	least, greatest := int64(t.least), int64(t.least+uint64(len(t.byWord)-1))
+	span := t.nearSpan(min(least, x), max(greatest, x))
+	if span == 0 {
+		return false
+	}
+	from, more := min(least, x), uint64(min(len(t.byWord), maxNear-span))
+	if x < least {
+		more = min(more, uint64(from)-uint64(math.MaxInt64+1)) // down to the least Long
+		from -= int64(more)
+	} else {
+		more = min(more, uint64(math.MaxInt64)-uint64(x))
+	}
+	old := t.byWord
+	t.byWord = make([]uint32, span+int(more))
+	copy(t.byWord[uint64(least)-uint64(from):], old)
+	t.least = uint64(from)
+	return true
 }
 
 // findCodes looks up the codes of a dictionary, whose words all queries share, without writing words down. It reports false if the keys

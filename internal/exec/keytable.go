@@ -29,8 +29,12 @@ type keyTable struct {
 	shift uint     // 32 - log2(len(slots))
 
 	front front
-	// byWord is, for one column of text, the number + 1 of each word. It takes the place of slots; nil: it would be mostly empty.
+	// byWord is, for one column of text, the number + 1 of each word, and of a table that is near that of each Long from least on. It takes the place of
+	// slots; nil: it would be mostly empty.
 	byWord []uint32
+	near   bool
+	far    bool // it was near once
+	least  uint64
 	// met has the words that were met by rows whose numbers nobody wanted; see keymet.go.
 	met   vector.Bitmap
 	noted metCodes
@@ -74,6 +78,7 @@ func (t *keyTable) reset() {
 	t.words, t.n, t.rows, t.hashes, t.groups, t.upper, t.met = nil, 0, nil, nil, nil, nil, nil
 	t.noted = metCodes{}
 	t.slots, t.shift, t.byWord = make([]uint64, 16), 32-4, nil
+	t.near, t.far = false, false
 	t.masked, t.stride = false, t.places
 	for i := range t.cols {
 		t.cols[i].reset()
@@ -132,6 +137,9 @@ func (t *keyTable) reserve(n int) {
 
 // mask gives the keys words for nulls.
 func (t *keyTable) mask() {
+	if t.near {
+		t.leave()
+	}
 	masks := (t.numbers + 63) / 64
 	old, s := t.words, t.stride
 	t.masked, t.stride = true, s+masks
@@ -177,7 +185,10 @@ func (t *keyTable) bytes() int64 {
 // ahead returns how much more memory the table may take while n more keys are added; see grouper.ahead.
 func (t *keyTable) ahead(n int) int64 {
 	more := 8 * growthOf(len(t.words), cap(t.words), n*t.stride)
-	if t.byWord == nil {
+	switch {
+	case t.near:
+		more += 8 * int64(len(t.byWord)) // twice as large, beside the present one
+	case t.byWord == nil:
 		more += slotGrowth(t.slots, t.n, n)
 	}
 	for i := range t.cols {

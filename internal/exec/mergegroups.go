@@ -3,6 +3,7 @@ package exec
 import (
 	"bytes"
 	"context"
+	"math"
 )
 
 // parallelMergeGroups is how many groups make merging the workers' tables on several cores worth while.
@@ -58,7 +59,7 @@ func mergeGroups(ctx context.Context, workers []*grouper) ([]*grouper, error) {
 		for _, s := range shares {
 			most = max(most, bytes.Count(s, []byte{uint8(i)}))
 		}
-		if g.env.Budget.Free() > int64(most)*int64(64+8*len(g.keys)) {
+		if g.env.Budget.Free() > int64(most)*int64(64+8*len(g.keys)) && !g.table.approachAll(workers) {
 			g.table.reserve(most)
 		}
 	}
@@ -79,6 +80,24 @@ func mergeGroups(ctx context.Context, workers []*grouper) ([]*grouper, error) {
 		g.close()
 	}
 	return merged, nil
+}
+
+// approachAll makes the array by word of an empty table for the keys of all workers, if theirs have one.
+func (t *keyTable) approachAll(workers []*grouper) bool {
+	least, greatest, keys := int64(math.MaxInt64), int64(math.MinInt64), 0
+	for _, g := range workers {
+		if !g.table.near {
+			return false
+		}
+		least, greatest = min(least, int64(g.table.least)), max(greatest, int64(g.table.least+uint64(len(g.table.byWord)-1)))
+		keys += g.table.n
+	}
+	span := uint64(greatest) - uint64(least)
+	if span >= uint64(min(maxNear, nearShare*keys)) {
+		return false
+	}
+	t.approachOver(least, int(span)+1)
+	return true
 }
 
 // shares returns by group which of n shares it belongs to; alike says that all tables have the same words for a key. Afterwards keys and intermediate values may be read by several goroutines.

@@ -207,18 +207,22 @@ func (s *hyperState) Merge(parts []*vector.Vector, groups []uint32, n int) error
 }
 
 func (s *hyperState) Partial(lo, hi int) []*vector.Vector {
+	return []*vector.Vector{s.written(lo, hi, (*sketch.HyperUnique).AppendWhole)}
+}
+
+func (s *hyperState) written(lo, hi int, form func(*sketch.HyperUnique, []byte) []byte) *vector.Vector {
 	b := vector.NewBuilder(HyperUniqueType, hi-lo)
 	var buf []byte
 	for g := lo; g < hi; g++ {
-		buf = s.sketches[g].AppendBinary(buf[:0])
+		buf = form(&s.sketches[g], buf[:0])
 		b.AppendString(string(buf))
 	}
-	return []*vector.Vector{b.Build()}
+	return b.Build()
 }
 
 func (s *hyperState) Final(lo, hi int) (*vector.Vector, error) {
 	if s.keep {
-		return s.Partial(lo, hi)[0], nil
+		return s.written(lo, hi, (*sketch.HyperUnique).AppendBinary), nil
 	}
 	out := make([]int64, hi-lo)
 	for i := range out {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"strconv"
 
 	"github.com/hengedb/henge/internal/fault"
@@ -18,6 +19,7 @@ const (
 
 	hyperVersion = 1
 	hyperHeader  = 7
+	wholeVersion = 2 // of AppendWhole
 	// sparseBelow is the number of registers in use from which the stored form is dense.
 	sparseBelow = 128
 	// sparseMax bounds the observations kept one by one before the registers are allocated.
@@ -119,6 +121,9 @@ type HyperUnique struct {
 	nonZero   uint16
 	overflow  uint8
 	overflows uint16 // the bucket of overflow
+	// beyond are observations below the overflow that no register could hold. They are not stored, but once the offset is high enough they have a
+	// register: so what is estimated does not depend on the order in which they came.
+	beyond []Observation
 }
 
 // Add adds an observation and reports whether that changed anything, memory included.
@@ -173,12 +178,7 @@ func (h *HyperUnique) add(bucket uint16, pos uint8) {
 		return
 	}
 	if pos > h.offset+maxNibble {
-		if pos > h.overflow {
-			if h.overflow <= h.offset+maxNibble {
-				h.add(h.overflows, h.overflow)
-			}
-			h.overflow, h.overflows = pos, bucket
-		}
+		h.addBeyond(bucket, pos)
 		return
 	}
 	x := pos - h.offset
@@ -199,6 +199,20 @@ func (h *HyperUnique) add(bucket uint16, pos uint8) {
 	}
 }
 
+// addBeyond adds what four bits can't hold. The largest is the overflow, of equal ones that of the first bucket.
+func (h *HyperUnique) addBeyond(bucket uint16, pos uint8) {
+	switch {
+	case pos > h.overflow || pos == h.overflow && bucket < h.overflows:
+		pos, h.overflow = h.overflow, pos
+		bucket, h.overflows = h.overflows, bucket
+		h.add(bucket, pos)
+	case pos < h.overflow || bucket != h.overflows:
+		if o := Observation(pos)<<16 | Observation(bucket); !slices.Contains(h.beyond, o) {
+			h.beyond = append(h.beyond, o)
+		}
+	}
+}
+
 // raise subtracts one from all registers, none of which is zero.
 func (h *HyperUnique) raise() {
 	h.offset++
@@ -211,6 +225,11 @@ func (h *HyperUnique) raise() {
 		if h.regs[i]&0x0f != 0 {
 			h.nonZero++
 		}
+	}
+	beyond := h.beyond
+	h.beyond = nil
+	for _, o := range beyond {
+		h.add(uint16(o), uint8(o>>16))
 	}
 }
 
@@ -229,7 +248,7 @@ func (h *HyperUnique) Merge(o *HyperUnique) {
 		// Fold the lower one into a copy of the higher, whose offset stands.
 		low := *h
 		*h = *o
-		h.regs = append([]byte(nil), o.regs...)
+		h.regs, h.beyond = slices.Clone(o.regs), slices.Clone(o.beyond)
 		o = &low
 	}
 	diff := int(h.offset) - int(o.offset)
@@ -251,6 +270,9 @@ func (h *HyperUnique) Merge(o *HyperUnique) {
 		h.raise()
 	}
 	h.add(o.overflows, o.overflow)
+	for _, x := range o.beyond {
+		h.add(uint16(x), uint8(x>>16))
+	}
 }
 
 var (
@@ -392,12 +414,52 @@ func (h *HyperUnique) AppendBinary(dst []byte) []byte {
 	return dst
 }
 
-// ParseHyperUnique reads the stored form; no bytes at all are an empty sketch.
-func ParseHyperUnique(p string) (*HyperUnique, error) {
-	h := &HyperUnique{}
-	if p == "" {
-		return h, nil
+// AppendWhole appends a form that nothing is lost in, for what is merged later: the stored one, or before it, when there are observations that it has no
+// place for, a version of its own, their number, and each in four bytes, big endian.
+func (h *HyperUnique) AppendWhole(dst []byte) []byte {
+	if h.regs == nil {
+		d := HyperUnique{few: h.few}
+		d.expand()
+		h = &d
 	}
+	if len(h.beyond) == 0 || len(h.beyond) > math.MaxUint8 {
+		return h.AppendBinary(dst)
+	}
+	dst = append(dst, wholeVersion, byte(len(h.beyond)))
+	for _, o := range h.beyond {
+		dst = binary.BigEndian.AppendUint32(dst, uint32(o))
+	}
+	return h.AppendBinary(dst)
+}
+
+// ParseHyperUnique reads either form; no bytes at all are an empty sketch.
+func ParseHyperUnique(p string) (*HyperUnique, error) {
+	if p == "" {
+		return &HyperUnique{}, nil
+	}
+	if p[0] != wholeVersion {
+		return parseStored(p)
+	}
+	if len(p) < 2 || len(p) < 2+4*int(p[1]) {
+		return nil, hyperCorrupt("its length is wrong")
+	}
+	beyond := p[2 : 2+4*int(p[1])]
+	h, err := parseStored(p[2+len(beyond):])
+	if err != nil {
+		return nil, err
+	}
+	for ; len(beyond) > 0; beyond = beyond[4:] {
+		o := Observation(beyond[0])<<24 | Observation(beyond[1])<<16 | Observation(beyond[2])<<8 | Observation(beyond[3])
+		if uint16(o) >= buckets || o>>16 > 64 {
+			return nil, hyperCorrupt("an observation is out of range")
+		}
+		h.add(uint16(o), uint8(o>>16))
+	}
+	return h, nil
+}
+
+func parseStored(p string) (*HyperUnique, error) {
+	h := &HyperUnique{}
 	if len(p) < hyperHeader || p[0] != hyperVersion {
 		return nil, hyperCorrupt("its header is unknown")
 	}

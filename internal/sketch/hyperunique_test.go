@@ -10,6 +10,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"strconv"
 	"testing"
 )
 
@@ -58,12 +59,47 @@ func TestEstimateEqualsTheReference(t *testing.T) {
 		pages.Add(ObserveChars(row.Page))
 		channels.Add(ObserveChars(row.Channel))
 	}
-	// golden/sql/*approx-distinct*
-	if got := math.Round(pages.Estimate()); got != 35310 {
-		t.Errorf("different pages [%v], the reference says 35310", got)
+	// The reference says 35310, 35285 of the same rows in other orders (golden/sql/084-approx-distinct): it forgets values beyond four bits that were not
+	// the largest when they came.
+	if got := math.Round(pages.Estimate()); got != 35361 {
+		t.Errorf("different pages [%v], want 35361", got)
 	}
 	if got := math.Round(channels.Estimate()); got != 51 {
 		t.Errorf("different channels [%v], want 51", got)
+	}
+}
+
+// What is estimated depends neither on the order of the values nor on how they are spread over sketches that are merged, also when these were written
+// down in between.
+func TestOrderChangesNoEstimate(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 2))
+	for _, n := range []int{300, 5_000, 60_000} {
+		values := make([]Observation, n)
+		for i := range values {
+			values[i] = ObserveChars(strconv.Itoa(i))
+		}
+		var one HyperUnique
+		for _, v := range values {
+			one.Add(v)
+		}
+		for range 20 {
+			r.Shuffle(n, func(i, k int) { values[i], values[k] = values[k], values[i] })
+			parts := make([]HyperUnique, 1+r.IntN(5))
+			for _, v := range values {
+				parts[r.IntN(len(parts))].Add(v)
+			}
+			var all HyperUnique
+			for i := range parts {
+				p, err := ParseHyperUnique(string(parts[i].AppendWhole(nil)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				all.Merge(p)
+			}
+			if one.Estimate() != all.Estimate() {
+				t.Fatalf("of [%d] values in [%d] sketches [%v] are different, of the same in one [%v]", n, len(parts), all.Estimate(), one.Estimate())
+			}
+		}
 	}
 }
 

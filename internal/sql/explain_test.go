@@ -441,6 +441,27 @@ func TestExplainsOfTwoSteps(t *testing.T) {
 	} {
 		plansAs(t, "SET useApproximateCountDistinct = FALSE; EXPLAIN PLAN FOR "+c.sql, c.want)
 	}
+	const crossed = `"rightPrefix":"j0.","condition":"1","joinType":"INNER"}`
+	for _, c := range []struct{ sql, want string }{
+		{"SELECT COUNT(DISTINCT s), COUNT(DISTINCT i) FROM c_types", crossed},
+		{"SELECT COUNT(DISTINCT s), AVG(x) FROM c_types", `"columns":["a0","j0.a0"]`},
+		{"SELECT COUNT(DISTINCT s), COUNT(DISTINCT i) * 2 FROM c_types", `"expression":"(\"j0.a0\" * 2)"`},
+	} {
+		plansAs(t, "SET useApproximateCountDistinct = FALSE; EXPLAIN PLAN FOR "+c.sql, c.want)
+	}
+	equals := func(set string) string {
+		return `{"type":"equals","column":"a1","matchValueType":"LONG","matchValue":` + set + `}`
+	}
+	for _, c := range []struct{ sql, want string }{
+		{"SELECT COUNT(DISTINCT s), COUNT(*) FROM c_types", `{"type":"grouping","name":"a1","groupings":["s"]}],"limitSpec":{"type":"NoopLimitSpec"},"subtotalsSpec":[["d0"],[]]`},
+		{"SELECT COUNT(DISTINCT s), COUNT(*) FROM c_types", `"filter":{"type":"and","fields":[{"type":"not","field":{"type":"null","column":"d0"}},` + equals("0") + `]},"name":"_a0"}`},
+		{"SELECT COUNT(DISTINCT s), SUM(i) FROM c_types", `"aggregator":{"type":"longMin","name":"_a1","fieldName":"a0"},"filter":` + equals("1")},
+		{"SELECT s2, COUNT(DISTINCT s), MAX(i) FROM c_types GROUP BY 1", `"groupings":["s2","s"]}],"limitSpec":{"type":"NoopLimitSpec"},"subtotalsSpec":[["d0","d1"],["d1"]]`},
+		{"SELECT COUNT(DISTINCT s), COUNT(DISTINCT i), COUNT(*) FROM c_types", `"subtotalsSpec":[["d0"],["d1"],[]]`},
+		{"SELECT COUNT(DISTINCT s), COUNT(DISTINCT i), COUNT(*) FROM c_types", `"aggregator":{"type":"longMin","name":"_a2","fieldName":"a0"},"filter":` + equals("3")},
+	} {
+		plansAs(t, "SET useApproximateCountDistinct = FALSE; SET useGroupingSetForExactDistinct = TRUE; EXPLAIN PLAN FOR "+c.sql, c.want)
+	}
 }
 
 // Parts of plans that the reference gave for dates, limits of one group, branches of unions, what is computed behind a limit, and types of numbers.

@@ -52,6 +52,124 @@ func countedKeys(n plan.Node) plan.Node {
 	return out
 }
 
+// joinedCounts are aggregates of all rows, among them exact counts of distinct values that can't be computed together: each is of its own rows, joined with the
+// others. nil: x is none.
+func (w *writer) joinedCounts(x *plan.Aggregate) plan.Node {
+	if len(x.Keys) > 0 || x.Sets != nil || w.asItIs || w.option("useGroupingSetForExactDistinct") == true {
+		return nil
+	}
+	var others []plan.AggCall
+	counts := map[int]plan.AggCall{}
+	var args []int
+	inTwoSteps := true
+	for _, a := range x.Aggs {
+		switch {
+		case a.Filter >= 0 || a.Distinct && (a.Agg.Name != "COUNT" || len(a.Args) != 1):
+			return nil
+		case !a.Distinct:
+			others = append(others, a)
+			inTwoSteps = inTwoSteps && again[a.Agg.Name] != ""
+		case !slices.Contains(args, a.Args[0]):
+			args = append(args, a.Args[0])
+			counts[a.Args[0]] = a
+		}
+	}
+	if len(args) == 0 || len(args) == 1 && inTwoSteps {
+		return nil
+	}
+	var out plan.Node
+	if len(others) > 0 {
+		out = &plan.Aggregate{Input: x.Input, Aggs: others}
+	}
+	for _, arg := range args {
+		one := &plan.Aggregate{Input: x.Input, Aggs: []plan.AggCall{counts[arg]}}
+		if out == nil {
+			out = one
+		} else {
+			out = &plan.Join{Left: out, Right: one, Kind: plan.Inner}
+		}
+	}
+	keep := make([]int, len(x.Aggs))
+	other := 0
+	for i, a := range x.Aggs {
+		if keep[i] = len(others) + slices.Index(args, argOf(&a)); !a.Distinct {
+			keep[i] = other
+			other++
+		}
+	}
+	return plan.Select(out, keep)
+}
+
+// countedInSets are aggregates among which are exact counts of distinct values, where the context asks for grouping sets: groups by the keys and the values
+// of each count, and by the keys alone for the other aggregates, are told apart by what they are groups of. nil: x is anything else.
+func (w *writer) countedInSets(x *plan.Aggregate) plan.Node {
+	if x.Sets != nil || w.asItIs || w.option("useGroupingSetForExactDistinct") != true {
+		return nil
+	}
+	inner := &plan.Aggregate{Input: x.Input, Keys: slices.Clone(x.Keys)}
+	for _, a := range x.Aggs {
+		switch arg := argOf(&a); {
+		case a.Filter >= 0 || a.Distinct && (a.Agg.Name != "COUNT" || arg < 0 || slices.Contains(x.Keys, arg)):
+			return nil
+		case !a.Distinct:
+			inner.Aggs = append(inner.Aggs, a)
+		case !slices.Contains(inner.Keys, arg):
+			inner.Keys = append(inner.Keys, arg)
+		}
+	}
+	values := len(inner.Keys) - len(x.Keys)
+	if values == 0 || values == 1 && len(inner.Aggs) == 0 {
+		return nil
+	}
+	var keys []int
+	for i := range x.Keys {
+		keys = append(keys, i)
+	}
+	for i := range values {
+		inner.Sets = append(inner.Sets, append(slices.Clone(keys), len(keys)+i))
+	}
+	others := len(inner.Aggs)
+	if others > 0 {
+		inner.Sets = append(inner.Sets, keys)
+	}
+	whole := expr.Of(expr.BigInt).NotNull()
+	inner.Aggs = append(inner.Aggs, plan.AggCall{Agg: agg.Spec{Name: "GROUPING"}, Args: inner.Keys, Filter: -1, Name: "g", Type: whole})
+
+	columns := inner.Columns()
+	below := &plan.Project{Input: inner}
+	for i, c := range columns {
+		below.Exprs, below.Names = append(below.Exprs, &expr.Column{Index: i, Name: c.Name, T: c.Type}), append(below.Names, c.Name)
+	}
+	set := below.Exprs[len(columns)-1]
+	missing := int64(1)<<values - 1 // the values that the groups by the keys alone are not of
+	isSet := func(without int64) int {
+		below.Exprs, below.Names = append(below.Exprs, test("=", set, &expr.Literal{Value: without, T: whole})), append(below.Names, "s")
+		return len(below.Exprs) - 1
+	}
+	outer := &plan.Aggregate{Input: below, Keys: keys}
+	other := len(inner.Keys)
+	for _, a := range x.Aggs {
+		step := plan.AggCall{Agg: agg.Spec{Name: "MIN"}, Args: []int{other}, Name: a.Name, Type: a.Type}
+		if a.Distinct {
+			at := slices.Index(inner.Keys, a.Args[0])
+			step.Agg.Name, step.Args = "COUNT", []int{at}
+			step.Filter = isSet(missing &^ (1 << (len(inner.Keys) - 1 - at)))
+		} else {
+			step.Filter = isSet(missing)
+			other++
+		}
+		outer.Aggs = append(outer.Aggs, step)
+	}
+	return outer
+}
+
+func argOf(a *plan.AggCall) int {
+	if len(a.Args) == 1 {
+		return a.Args[0]
+	}
+	return -1
+}
+
 // exactDistinct is the stage that counts the groups of another, where the aggregates of s have one COUNT(DISTINCT x) among them; nil: they have none, or
 // anything else that this can't do.
 func (s *stage) exactDistinct() *stage {

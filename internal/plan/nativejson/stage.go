@@ -158,6 +158,13 @@ func (w *writer) readNode(n plan.Node) (*stage, error) {
 		if len(x.Lists) > 1 {
 			return w.readOperator(x, "unnestOperator")
 		}
+	case *plan.Aggregate:
+		if joined := w.joinedCounts(x); joined != nil {
+			return w.read(joined)
+		}
+		if sets := w.countedInSets(x); sets != nil {
+			return w.read(sets)
+		}
 	}
 	s, err := w.read(n.Inputs()[0])
 	if err != nil {

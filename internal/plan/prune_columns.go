@@ -244,7 +244,8 @@ func (o *optimizer) pruneSide(n Node, need []bool) (Node, []int) {
 
 func (o *optimizer) pruneUnion(x *Union, need []bool) (Node, []int) {
 	if o.options.KeepFilters && !slices.Contains(need, true) {
-		need = slices.Repeat([]bool{true}, len(need))
+		need = slices.Clone(need)
+		need[len(need)-1] = true
 	}
 	keep, to := kept(need)
 	ins := make([]Node, len(x.Ins))

@@ -486,6 +486,12 @@ func TestExplainsOfWhatIsShown(t *testing.T) {
 			`{"type":"expression","name":"p2","expression":"(\"p1\" * 2)"}]`},
 		{"SELECT HLL_SKETCH_TO_STRING(DS_HLL(s)), HLL_SKETCH_ESTIMATE_WITH_ERROR_BOUNDS(DS_HLL(s), 2) FROM c_types", `{"type":"HLLSketchToString","name":"p1",` +
 			`"field":{"type":"fieldAccess","name":"p0","fieldName":"a0"}},{"type":"HLLSketchEstimateWithBounds","name":"p3","field":{"type":"fieldAccess","name":"p2","fieldName":"a0"},"numStdDev":2}]`},
+		{"SELECT i NOT IN ('a', 'b') FROM c_types", `"expression":"null"`},
+		{"SELECT CASE WHEN i NOT IN ('a', 'b') THEN s ELSE s2 END FROM c_types", `"columns":["s2"]`},
+		{"SELECT COUNT(*) FROM c_types WHERE i IN ('a', 'b')", `"rows":[[0]]`},
+		{"SELECT DS_HLL(s) FROM c_types", `"signature":[{"name":"a0","type":"COMPLEX"}]`},
+		{"SELECT s2 || '-' || s FROM c_types WHERE s2 = 'tv'", `"expression":"concat('tv-',\"s\")"`},
+		{"SELECT tx NOT IN ('a') FROM c_types", `"expression":"(\"tx\" != 'a')"`},
 		{"SELECT ARRAY_CONCAT(da, ARRAY[1]) FROM c_arrays", `array_concat(\"da\",array(1))`},
 		{"SELECT b.k FROM c_types a RIGHT JOIN (SELECT k FROM c_dim WHERE k = 'red') b ON a.s = b.k", `"expression":"'red'"`},
 		{"SELECT COUNT(*) FROM c_types WHERE tx NOT IN (SELECT k FROM c_dim) AND i > 3", `"filter":{"type":"and","fields":[{"type":"or"`},

@@ -307,6 +307,9 @@ func (g *grouped) outputType(e expr.Expr) expr.Type {
 		if i := c.Index - len(g.dimNames); i >= 0 && i < len(g.aggNames) && isUnsizedText(&g.s.group.node.Aggs[i]) {
 			return expr.Of(expr.Double)
 		}
+		if i := c.Index - len(g.dimNames); i >= 0 && i < len(g.s.group.node.Aggs) && g.s.group.node.Aggs[i].Agg.Name == "DS_HLL" && !g.s.w.asItIs {
+			return expr.ComplexOf("") // which sketch it is the reference does not say
+		}
 		if c.Index >= len(g.dimNames) {
 			return c.T.OrNull(g.s.group.node.Columns()[c.Index].Type.Nullable)
 		}

@@ -18,7 +18,7 @@ func (s *stage) joinLists(cond expr.Expr) expr.Expr {
 	var rest []expr.Expr
 	for _, t := range plan.Split(cond) {
 		in, ok := t.(*expr.In)
-		if !ok || !in.HasNull && len(in.Values) < s.w.listThreshold() || isMulti(in.X) {
+		if !ok || len(in.Values) == 0 || !in.HasNull && len(in.Values) < s.w.listThreshold() || isMulti(in.X) {
 			rest = append(rest, t)
 			continue
 		}

@@ -418,12 +418,34 @@ func inPairs(e expr.Expr) expr.Expr {
 		}
 		out := c.Args[0]
 		for _, a := range c.Args[1:] {
+			if joined := joinedTexts(out, a); joined != nil {
+				out = joined
+				continue
+			}
 			pair := *c
 			pair.Args = []expr.Expr{out, a}
 			out = &pair
 		}
 		return out
 	})
+}
+
+// joinedTexts are two constant texts as one; nil: they are none.
+func joinedTexts(a, b expr.Expr) expr.Expr {
+	l, isConstant := a.(*expr.Literal)
+	r, areConstants := b.(*expr.Literal)
+	if !isConstant || !areConstants {
+		return nil
+	}
+	if l.Value == nil || r.Value == nil {
+		return &expr.Literal{T: expr.Of(expr.Varchar)}
+	}
+	left, isText := l.Value.(string)
+	right, areTexts := r.Value.(string)
+	if !isText || !areTexts {
+		return nil
+	}
+	return &expr.Literal{Value: left + right, T: expr.Of(expr.Varchar).NotNull()}
 }
 
 // result is a finished native query. pick are the columns of the signature that are output, nil: all.

@@ -185,6 +185,11 @@ func (w *writer) condition(e expr.Expr) expr.Expr {
 		return w.allOf(x.Terms)
 	case *expr.Or:
 		return w.anyOf(x.Terms)
+	case *expr.In:
+		if len(x.Values) == 0 {
+			return never
+		}
+		return x
 	case *expr.Not:
 		if in, isIn := x.X.(*expr.In); isIn {
 			if in.HasNull {

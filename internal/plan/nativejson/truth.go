@@ -97,12 +97,22 @@ func opposite(e expr.Expr) expr.Expr {
 func shown(e expr.Expr) expr.Expr {
 	return expr.Rewrite(e, func(e expr.Expr) expr.Expr {
 		switch x := e.(type) {
+		case *expr.In:
+			if len(x.Values) == 0 && x.HasNull {
+				return &expr.Literal{T: expr.Of(expr.Boolean)} // one of unknown values
+			}
 		case *expr.Not:
+			if l, ok := x.X.(*expr.Literal); ok && l.Value == nil {
+				return l
+			}
 			if c, ok := x.X.(*expr.Call); ok && truthTests[c.Fn.Name] != "" {
 				return shownTest(truthTests[c.Fn.Name], c.Args[0])
 			}
 			if c := opposite(x.X); c != nil {
 				return c
+			}
+			if in, ok := x.X.(*expr.In); ok && len(in.Values) == 1 && !in.HasNull && !isMulti(in.X) {
+				return test("<>", in.X, &expr.Literal{Value: in.Values[0], T: in.X.Type().NotNull()})
 			}
 		case *expr.Call:
 			if same, ok := withItself(x); ok {
@@ -123,6 +133,10 @@ func withoutUnknown(e expr.Expr) expr.Expr {
 		return ok && l.Value == nil
 	}
 	switch x := e.(type) {
+	case *expr.Literal:
+		if x.Value == nil {
+			return never
+		}
 	case *expr.And:
 		if slices.ContainsFunc(x.Terms, unknown) {
 			return never

@@ -22,6 +22,12 @@ var sketchMetrics = map[string]struct {
 	"DS_KLL_FLOATS":       {"KllFloatsSketch", []string{"k"}},
 	"HYPER_UNIQUE":        {"hyperUnique", nil},
 
+	"APPROX_COUNT_DISTINCT":             {"hyperUnique", nil},
+	"APPROX_COUNT_DISTINCT_BUILTIN":     {"hyperUnique", nil},
+	"APPROX_COUNT_DISTINCT_DS_HLL":      {"HLLSketchMerge", []string{"lgK", "tgtHllType"}},
+	"APPROX_COUNT_DISTINCT_DS_HLL_UTF8": {"HLLSketchMerge", []string{"lgK", "tgtHllType"}},
+	"APPROX_COUNT_DISTINCT_DS_THETA":    {"thetaSketch", []string{"size"}},
+
 	"TDIGEST_GENERATE_SKETCH": {"tDigestSketch", []string{"compression"}},
 	"$APPROX_HISTOGRAM":       {"approxHistogramFold", []string{"resolution"}},
 	"$FIXED_BUCKETS":          {"fixedBucketsHistogram", []string{"numBuckets", "lowerLimit", "upperLimit", "outlierHandlingMode"}},
@@ -62,6 +68,9 @@ func MetricJSON(metric, column string, t vector.Type) any {
 		out["type"] = s.kind
 		for i, p := range call.Params[:min(len(call.Params), len(s.settings))] {
 			out[s.settings[i]] = p
+		}
+		if strings.HasSuffix(call.Name, "_UTF8") {
+			out["stringEncoding"] = "utf8"
 		}
 	}
 	return out
@@ -106,6 +115,9 @@ func MetricOf(aggregator json.RawMessage) (column, metric string) {
 			continue
 		}
 		spec := agg.Spec{Name: name}
+		if encoding, _ := fields["stringEncoding"].(string); encoding == "utf8" {
+			spec.Name += "_UTF8"
+		}
 		for _, p := range sketch.settings {
 			switch x := fields[p].(type) {
 			case float64:

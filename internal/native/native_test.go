@@ -30,6 +30,8 @@ func (wiki) Columns(name string) []plan.Column {
 	}
 }
 
+func (wiki) Metrics(string) []string { return []string{"added"} }
+
 func (wiki) Lookup(name string) ([]plan.Column, error) {
 	if name != "names" {
 		return nil, fault.InvalidInput("Lookup [%s] not found", name)
@@ -75,7 +77,7 @@ func TestOutputColumns(t *testing.T) {
 		{`{"queryType":"scan","dataSource":"wiki","intervals":["2020/2021"],"columns":["page"],"offset":2}`, "page __time"},
 		{`{"queryType":"scan","intervals":["2020/2021"],"dataSource":{"type":"join","left":"wiki","right":{"type":"inline","columnNames":["k"],
 			"columnTypes":["STRING"],"rows":[["a"]]},"rightPrefix":"j.","condition":"page == \"j.k\"","joinType":"LEFT"}}`,
-			"__time page tags added score j.k"},
+			"__time page tags score j.k added"},
 		{`{"queryType":"search","dataSource":"wiki","intervals":["2020/2021"],"query":{"type":"insensitive_contains","value":"a"}}`, "__time dimension value count"},
 		{`{"queryType":"timeBoundary","dataSource":"wiki"}`, "MIN MAX"},
 	} {

@@ -8,6 +8,29 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
+// metricsLast lists the columns of a source: of a table, its metrics stand by name behind all others.
+func (t *translator) metricsLast(columns []plan.Column, source DataSource) []string {
+	metrics := t.metrics(source)
+	var names, last []string
+	for _, c := range columns {
+		if slices.Contains(metrics, c.Name) {
+			last = append(last, c.Name)
+		} else {
+			names = append(names, c.Name)
+		}
+	}
+	slices.Sort(last)
+	return append(names, last...)
+}
+
+// metrics are those of the table that the rows of a source are of.
+func (t *translator) metrics(source DataSource) []string {
+	if table, ok := leftmost(source).(*TableSource); ok {
+		return t.catalog.Metrics(table.Name)
+	}
+	return nil
+}
+
 // scan translates a scan: the columns asked for, or all. The rows of its offset come, too: who reads them leaves them out. shown says that the rows are
 // the answer, and not what another query reads: expressions are then shown as they are computed, whatever type is wanted.
 func (t *translator) scan(q *Scan, shown bool) (*Plan, error) {
@@ -17,9 +40,7 @@ func (t *translator) scan(q *Scan, shown bool) (*Plan, error) {
 	}
 	names := q.Columns
 	if len(names) == 0 {
-		for _, c := range s.columns {
-			names = append(names, c.Name)
-		}
+		names = t.metricsLast(s.columns, q.DataSource.DataSource)
 		at := min(1, len(names)) // virtual columns come after the time
 		for _, v := range q.VirtualColumns {
 			if v.VirtualColumn != nil && !slices.Contains(names, v.output()) {

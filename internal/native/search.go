@@ -95,7 +95,7 @@ func (t *translator) search(q *Search) (plan.Node, error) {
 	return narrow(&plan.Sort{Input: n, Keys: keys, Limit: limit}, len(columns)), nil
 }
 
-// searched are the dimensions that a search looks into: those that it names, or all columns of texts and numbers save the time.
+// searched are the dimensions that a search looks into: those that it names, or all of texts, numbers and nested data save the time and metrics.
 func (t *translator) searched(q *Search) ([]searchedDimension, error) {
 	n, err := t.source(q.DataSource.DataSource)
 	if err != nil {
@@ -103,8 +103,9 @@ func (t *translator) searched(q *Search) ([]searchedDimension, error) {
 	}
 	list := q.SearchDimensions
 	if len(list) == 0 {
+		metrics := t.metrics(q.DataSource.DataSource)
 		for _, c := range n.Columns() {
-			if c.Type.IsCharacter() || c.Type.IsNumeric() {
+			if !slices.Contains(metrics, c.Name) && (c.Type.IsCharacter() || c.Type.IsNumeric() || c.Type.ComplexName() == "json") {
 				list = append(list, DimensionOf{&ColumnDimension{Dimension: c.Name}})
 			}
 		}

@@ -95,7 +95,7 @@ func (s *scope) sketch(in *inputs, a *SketchAggregator) (plan.AggCall, error) {
 		}
 		args, types = append(args, in.add(m, name)), append(types, m.Type())
 	}
-	name, params, err := a.params(d)
+	name, params, err := a.params(d, s.t.ingesting)
 	if err != nil {
 		return plan.AggCall{}, err
 	}
@@ -154,7 +154,7 @@ func (d sketchAggregator) argument(a *SketchAggregator, x expr.Expr) (expr.Expr,
 }
 
 // params returns the name of the aggregate and its constants.
-func (a *SketchAggregator) params(d sketchAggregator) (string, []any, error) {
+func (a *SketchAggregator) params(d sketchAggregator, ingesting bool) (string, []any, error) {
 	number := func(w *Whole, def int64) int64 {
 		if w == nil {
 			return def
@@ -176,7 +176,10 @@ func (a *SketchAggregator) params(d sketchAggregator) (string, []any, error) {
 	case "quantilesDoublesSketch":
 		return d.name, []any{number(a.K, 128)}, nil
 	case "KllDoublesSketch", "KllFloatsSketch":
-		return d.name, []any{int64(200)}, nil // the reference takes a k and leaves it at that
+		if !ingesting { // the reference takes the k of a query and leaves it at that
+			return d.name, []any{int64(200)}, nil
+		}
+		return d.name, []any{number(a.K, 200)}, nil
 	case "arrayOfDoublesSketch":
 		width := number(a.NumberOfValues, max(1, int64(len(a.MetricColumns))))
 		if n := len(a.MetricColumns); n > 0 && width != int64(n) {

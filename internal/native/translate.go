@@ -15,6 +15,8 @@ import (
 type Catalog interface {
 	// Columns returns the columns of a datasource, time first; nil if there is no such datasource.
 	Columns(name string) []plan.Column
+	// Metrics returns the names of those columns of a datasource that ingestion aggregated.
+	Metrics(name string) []string
 	// Lookup returns the columns of a lookup, k and v; the fault says why it can't be used.
 	Lookup(name string) ([]plan.Column, error)
 	// Chunks returns the times that the visible segments of a datasource in the intervals are of.

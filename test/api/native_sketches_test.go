@@ -41,3 +41,27 @@ func TestNativeSketchesThatAreShown(t *testing.T) {
 		}
 	}
 }
+
+// TestNativeQueriesKnowMetrics asks for columns of rows that were rolled up: a scan gives metrics last and by name, a search looks into none.
+func TestNativeQueriesKnowMetrics(t *testing.T) {
+	s := server.Start(t, server.Options{})
+	const sql = `REPLACE INTO rolled OVERWRITE ALL SELECT TIME_PARSE('2024-01-01') AS __time, MAX(n) AS zm, k, APPROX_COUNT_DISTINCT_DS_HLL_UTF8(k) AS hk, COUNT(*) AS am, n AS z
+		FROM (VALUES ('k1', 1), ('k1', 1), ('k2', 12)) AS t (k, n) GROUP BY k, n PARTITIONED BY DAY`
+	if err := s.Ingest(t.Context(), sql, map[string]any{"finalizeAggregations": false}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, body, want string }{
+		{"a scan", `{"queryType":"scan","dataSource":"rolled","intervals":"2024/2025","limit":1}`, `"columns":["__time","k","z","am","hk","zm"]`},
+		{"a scan of a join", `{"queryType":"scan","dataSource":{"type":"join","left":"rolled","right":{"type":"inline","columnNames":["k"],"columnTypes":["STRING"],"rows":[["k1"]]},` +
+			`"rightPrefix":"r.","condition":"k == \"r.k\"","joinType":"INNER"},"intervals":"2024/2025","limit":1}`, `"columns":["__time","k","z","r.k","am","hk","zm"]`},
+		{"a search", `{"queryType":"search","dataSource":"rolled","intervals":"2024/2025","granularity":"all","query":{"type":"contains","value":"1"}}`,
+			`"result":[{"dimension":"z","value":"1","count":1},{"dimension":"z","value":"12","count":1},{"dimension":"k","value":"k1","count":1}]`},
+		{"the aggregators", `{"queryType":"segmentMetadata","dataSource":"rolled","analysisTypes":["aggregators"],"toInclude":{"type":"none"}}`,
+			`"hk":{"fieldName":"hk","lgK":12,"name":"hk","stringEncoding":"utf8","tgtHllType":"HLL_4","type":"HLLSketchMerge"}`},
+	} {
+		status, _, got := post(t, s, "/service/v2", c.body)
+		if status != http.StatusOK || !strings.Contains(got, c.want) {
+			t.Errorf("%s: status %d, %s, want %s", c.name, status, got, c.want)
+		}
+	}
+}

@@ -29,6 +29,7 @@ type empty struct{}
 
 func (empty) Pin() Session                 { return empty{} }
 func (empty) Columns(string) []plan.Column { return nil }
+func (empty) Metrics(string) []string      { return nil }
 func (empty) DataSources() []string        { return nil }
 func (empty) Lookup(name string) ([]plan.Column, error) {
 	return nil, fault.InvalidInput("Lookup [%s] not found", name)

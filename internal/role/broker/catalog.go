@@ -70,6 +70,7 @@ type schemaCache struct {
 type schemaEntry struct {
 	of      *timeline.Timeline
 	columns []plan.Column
+	metrics []plan.Column // the last ones of columns
 	rows    float64
 }
 
@@ -86,7 +87,8 @@ func (c *schemaCache) entry(name string, t *timeline.Timeline) schemaEntry {
 	if c.entries == nil {
 		c.entries = map[string]schemaEntry{}
 	}
-	e := schemaEntry{t, mergeSchemas(t), visibleRows(t, chrono.Eternity)}
+	e := schemaEntry{of: t, rows: visibleRows(t, chrono.Eternity)}
+	e.columns, e.metrics = mergeSchemas(t)
 	c.entries[name] = e
 	return e
 }
@@ -122,8 +124,9 @@ func (c catalog) scanRows(scan *plan.Scan) float64 {
 }
 
 // mergeSchemas returns the columns of a datasource: time first, then those of the newest segments in their order, dimensions before
-// metrics, then what only older ones have. A column whose type differs between segments gets the least restrictive type.
-func mergeSchemas(t *timeline.Timeline) []plan.Column {
+// metrics, then what only older ones have; and the part of them that are the metrics. A column whose type differs between segments gets the least
+// restrictive type.
+func mergeSchemas(t *timeline.Timeline) (all, metrics []plan.Column) {
 	var schemas []*timeline.Schema // distinct ones, oldest first
 	newest := map[*timeline.Schema]string{}
 	for _, holder := range t.Lookup(chrono.Eternity) { // what is overshadowed is not seen, nor are its columns
@@ -138,7 +141,7 @@ func mergeSchemas(t *timeline.Timeline) []plan.Column {
 		}
 	}
 	if len(schemas) == 0 {
-		return nil
+		return nil, nil
 	}
 	for i := 1; i < len(schemas); i++ { // few: insertion by version, newest first
 		for j := i; j > 0 && newest[schemas[j]] >= newest[schemas[j-1]]; j-- {
@@ -146,8 +149,10 @@ func mergeSchemas(t *timeline.Timeline) []plan.Column {
 		}
 	}
 	out := []plan.Column{{Name: plan.TimeColumn, Type: expr.Of(expr.Timestamp).NotNull()}}
+	dimensions := 0
 	at := map[string]int{plan.TimeColumn: 0}
 	for _, metrics := range []bool{false, true} {
+		dimensions = len(out)
 		for _, s := range schemas {
 			for _, c := range s.Columns {
 				if c.Metric != metrics || c.Name == plan.TimeColumn {
@@ -166,7 +171,7 @@ func mergeSchemas(t *timeline.Timeline) []plan.Column {
 			}
 		}
 	}
-	return out
+	return out, out[dimensions:]
 }
 
 func columnType(c timeline.Column) (expr.Type, bool) {

@@ -38,6 +38,19 @@ func (s *Session) Columns(name string) []plan.Column {
 	return s.broker.schemas.columns(name, t)
 }
 
+// Metrics implements native.Session.
+func (s *Session) Metrics(name string) []string {
+	t := s.state.Timeline(name)
+	if t.Len() == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range s.broker.schemas.entry(name, t).metrics {
+		names = append(names, c.Name)
+	}
+	return names
+}
+
 // Lookup implements native.Session.
 func (s *Session) Lookup(name string) ([]plan.Column, error) {
 	_, err := s.lookups.Table(name)

@@ -26,13 +26,12 @@ func ranked(n plan.Node, g *Grouping, first int, finalized bool) (plan.Node, err
 		}
 	}
 	for i, p := range g.PostAggregations {
-		like := rankedPosts[postType(p.PostAggregator)]
-		if like == "" {
-			continue
-		}
-		x, err := finished(&SketchAggregator{Type: like}, reference(n, first+len(g.Aggregations)+i))
+		x, err := estimateOfPost(p.PostAggregator, reference(n, first+len(g.Aggregations)+i))
 		if err != nil {
 			return nil, err
+		}
+		if x == nil {
+			continue
 		}
 		out.Exprs, out.Names = append(out.Exprs, x), append(out.Names, rankColumn(p.output()))
 	}
@@ -58,12 +57,16 @@ var rankedPosts = map[string]string{
 	"arrayOfDoublesSketchToQuantilesSketch": "quantilesDoublesSketch",
 }
 
-// postType is the type of a post-aggregator of sketches, "" of others.
-func postType(p PostAggregator) string {
-	if s, ok := p.(*SketchPost); ok {
-		return s.Type
+// estimateOfPost is what a sketch that a post-aggregator gives counts, or the estimate that it gives with bounds; nil: it gives neither.
+func estimateOfPost(p PostAggregator, x expr.Expr) (expr.Expr, error) {
+	s, ok := p.(*SketchPost)
+	switch {
+	case ok && s.Type == "thetaSketchEstimate" && s.BoundsStdDev != nil:
+		return call("$THETA_BOUNDED_ESTIMATE", x)
+	case ok && rankedPosts[s.Type] != "":
+		return finished(&SketchAggregator{Type: rankedPosts[s.Type]}, x)
 	}
-	return ""
+	return nil, nil
 }
 
 // estimateOf is what a sketch counts, finalized or not, or the value of a first or last with its time; nil: the aggregate is neither.

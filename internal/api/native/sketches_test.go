@@ -66,9 +66,10 @@ func TestSketchesOfPostAggregatorsAreOrderedByTheirEstimates(t *testing.T) {
 		["c","x",1],["d","x",1],["d","z",1]]},"intervals":["1970/1971"],"granularity":"all"`
 	const fields = `"fields":[{"type":"fieldAccess","name":"x","fieldName":"x"},{"type":"fieldAccess","name":"x","fieldName":"x"}]}]`
 	for aggregator, post := range map[string]string{
-		`"thetaSketch"`:    `{"type":"thetaSketchSetOp","name":"p","func":"UNION",`,
-		`"sketchBuild"`:    `{"type":"sketchSetOper","name":"p","func":"INTERSECT",`,
-		`"HLLSketchBuild"`: `{"type":"HLLSketchUnion","name":"p",`,
+		`"thetaSketch"`:           `{"type":"thetaSketchSetOp","name":"p","func":"UNION",`,
+		`"thetaSketch","size":32`: `{"type":"thetaSketchEstimate","name":"p","errorBoundsStdDev":2,"field":{"type":"fieldAccess","fieldName":"x"},`,
+		`"sketchBuild"`:           `{"type":"sketchSetOper","name":"p","func":"INTERSECT",`,
+		`"HLLSketchBuild"`:        `{"type":"HLLSketchUnion","name":"p",`,
 		`"arrayOfDoublesSketch","metricColumns":["n"]`: `{"type":"arrayOfDoublesSketchSetOp","name":"p","operation":"UNION",`,
 	} {
 		sketches := from + `,"aggregations":[{"type":` + aggregator + `,"name":"x","fieldName":"k"}],"postAggregations":[` + post + fields

@@ -289,6 +289,16 @@ func overItems(e expr.Expr, items []item) expr.Expr {
 	return out
 }
 
+// ofItems returns an expression over the columns of the select list over what these are made of.
+func ofItems(e expr.Expr, items []item) expr.Expr {
+	return expr.Rewrite(e, func(e expr.Expr) expr.Expr {
+		if c, ok := e.(*expr.Column); ok {
+			return items[c.Index].x
+		}
+		return e
+	})
+}
+
 // orderBy binds ORDER BY. Names of the select list come before columns.
 func (blk *block) orderBy(order []syntax.OrderItem, items []item, isDistinct bool) ([]orderKey, error) {
 	x := blk.exprs("ORDER BY")

@@ -76,6 +76,9 @@ func (blk *block) output(n plan.Node, in buildInput) (*relational, error) {
 	for _, o := range in.order {
 		column := o.column
 		switch {
+		case o.later && blk.b.explaining: // the reference makes rows distinct by what they are ordered by, too, which comes of the others
+			column = len(p.Exprs)
+			p.Exprs, p.Names = append(p.Exprs, ofItems(o.x, in.items)), append(p.Names, "$order")
 		case o.later:
 			column = width + len(later)
 			later = append(later, o.x)

@@ -63,6 +63,7 @@ func (s *Statement) planText(context map[string]any, external func(*plan.Externa
 	if shown == nil {
 		shown = map[string]any{}
 	}
+	delete(shown, "bySegment") // results of single segments are none of a statement
 	if t := s.Target; t != nil {
 		granularity, err := json.Marshal(segmentGranularityJSON(t.Granularity))
 		if err != nil {

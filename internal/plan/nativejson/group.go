@@ -345,7 +345,10 @@ func (g *grouped) timeseriesQuery(filter, granularity any) object {
 	}
 	var extra map[string]any
 	if len(s.group.dims) > 0 {
-		extra = map[string]any{"skipEmptyBuckets": true}
+		extra = map[string]any{}
+		if _, given := s.w.options.Context["skipEmptyBuckets"]; !given {
+			extra["skipEmptyBuckets"] = true
+		}
 		if g.byTime {
 			extra["timestampResultField"] = g.dimNames[0]
 		}

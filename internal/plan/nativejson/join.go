@@ -155,6 +155,9 @@ func (w *writer) readJoin(x *plan.Join) (*stage, error) {
 			if equal := j.equality(t); equal != nil {
 				t = equal
 			}
+			if slices.ContainsFunc(terms, func(o expr.Expr) bool { return expr.Equal(o, t) }) {
+				continue
+			}
 			terms = append(terms, t)
 		}
 	}

@@ -48,7 +48,11 @@ func (blk *block) build(in buildInput) (*relational, error) {
 			n = blk.sortGroups(n)
 		}
 		if !in.distinct && blk.orderShows(&in) {
-			in.order = blk.byKeys(n, &in)
+			keys := blk.groupKeys(n)
+			if !blk.grouped && len(blk.calls) == 0 && len(in.order) > 0 {
+				keys = ownOrder(n)
+			}
+			in.order = byKeys(n, &in, keys)
 		}
 	}
 	if len(blk.calls) > 0 {

@@ -17,10 +17,10 @@ func (blk *block) orderShows(in *buildInput) bool {
 	return blk.in.ordered || in.limit >= 0 || in.offset > 0
 }
 
-// byKeys returns the ORDER BY with the group keys that are not in it behind it; before them come the sets, those with more keys first.
-func (blk *block) byKeys(n plan.Node, in *buildInput) []orderKey {
+// byKeys returns the ORDER BY with keys, columns of n, behind it that are not in it.
+func byKeys(n plan.Node, in *buildInput, keys []plan.SortKey) []orderKey {
 	out := in.order
-	for _, k := range blk.groupKeys(n) {
+	for _, k := range keys {
 		key := orderKey{column: -1, x: columnOf(n, k.Column), item: &syntax.OrderItem{}}
 		for j := range in.items {
 			if expr.Equal(in.items[j].x, key.x) {
@@ -43,7 +43,8 @@ func groupKey(n plan.Node, i int) (plan.SortKey, bool) {
 	return plan.SortKey{Column: i, NullsFirst: true}, t.Base != expr.Other && t.Base != expr.Array
 }
 
-// groupKeys returns the order of the groups of n, an Aggregate or what has its columns first.
+// groupKeys returns the order of the groups of n, an Aggregate or what has its columns first. Groups of several sets come set by set, those
+// with more keys first.
 func (blk *block) groupKeys(n plan.Node) []plan.SortKey {
 	var keys []plan.SortKey
 	if blk.sets != nil {
@@ -55,6 +56,39 @@ func (blk *block) groupKeys(n plan.Node) []plan.SortKey {
 		}
 	}
 	return keys
+}
+
+// ownOrder returns the order in which the rows of n come by themselves: groups, and distinct rows, by those of their keys that can be seen.
+func ownOrder(n plan.Node) []plan.SortKey {
+	switch x := n.(type) {
+	case *plan.Filter:
+		return ownOrder(x.Input)
+	case *plan.Project:
+		var keys []plan.SortKey
+		for _, k := range ownOrder(x.Input) {
+			k.Column = slices.IndexFunc(x.Exprs, func(e expr.Expr) bool {
+				c, ok := e.(*expr.Column)
+				return ok && c.Index == k.Column
+			})
+			if k.Column < 0 {
+				break
+			}
+			keys = append(keys, k)
+		}
+		return keys
+	case *plan.Aggregate:
+		if x.Sets != nil {
+			return nil
+		}
+		var keys []plan.SortKey
+		for i := range x.Keys {
+			if k, ok := groupKey(x, i); ok {
+				keys = append(keys, k)
+			}
+		}
+		return keys
+	}
+	return nil
 }
 
 // sortGroups puts the groups of n in their order.

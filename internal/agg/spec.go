@@ -16,6 +16,8 @@
 package agg
 
 import (
+	"fmt"
+
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -120,12 +122,10 @@ func badType(s Spec, i int) error {
 
 // textParam returns constant i as text, or def.
 func (s Spec) textParam(i int, def string) string {
-	if i < len(s.Params) {
-		if x, ok := s.Params[i].(string); ok {
-			return x
-		}
+	if i >= len(s.Params) {
+		return def
 	}
-	return def
+	return fmt.Sprint(s.Params[i])
 }
 
 // longParam returns constant i as a long, or def.

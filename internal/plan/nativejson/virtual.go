@@ -1,0 +1,181 @@
+package nativejson
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/hengedb/henge/internal/expr"
+)
+
+// virtuals are the virtual columns of a query; equal expressions share one. A number that is left out has neither an expression nor a column.
+type virtuals struct {
+	s      *stage
+	prefix string
+	exprs  []expr.Expr
+	types  []expr.Type
+	list   []object
+}
+
+// columns are the virtual columns. What is more than an expression inside of one is a column of its own, behind those that the query reads.
+func (v *virtuals) columns() []object {
+	for i := 0; i < len(v.list); i++ {
+		if v.list[i].get("type") != "expression" || v.s.w.asItIs {
+			continue
+		}
+		over := expr.Rewrite(v.exprs[i], func(e expr.Expr) expr.Expr {
+			if v.special(e, "") == nil {
+				return e
+			}
+			return &expr.Column{Name: v.column(e), T: e.Type()}
+		})
+		v.list[i] = v.expression(over, v.types[i], v.prefix+strconv.Itoa(i))
+	}
+	return slices.DeleteFunc(slices.Clone(v.list), func(o object) bool { return o == nil })
+}
+
+func (s *stage) newVirtuals() *virtuals { return &virtuals{s: s, prefix: unusedPrefix("v", s.in)} }
+
+// column returns the column that has the value of e.
+func (v *virtuals) column(e expr.Expr) string {
+	if v.s.w.asItIs {
+		return v.columnAs(e, e.Type())
+	}
+	return v.columnAs(e, typeOfFloats(e))
+}
+
+// columnAs is column for a value that is wanted as one of a type.
+func (v *virtuals) columnAs(e expr.Expr, typ expr.Type) string {
+	e = v.s.w.bare(plain(e))
+	if c, ok := e.(*expr.Column); ok {
+		return c.Name
+	}
+	for i, x := range v.exprs {
+		if x != nil && expr.Equal(x, e) && v.types[i].Base == typ.Base {
+			return v.prefix + strconv.Itoa(i)
+		}
+	}
+	name := v.prefix + strconv.Itoa(len(v.exprs))
+	v.exprs, v.types = append(v.exprs, e), append(v.types, typ)
+	special := v.special(e, name)
+	if special == nil {
+		special = v.expression(e, typ, name)
+	}
+	v.list = append(v.list, special)
+	return name
+}
+
+// special is the virtual column that is made for one kind of expression; nil: there is none for e.
+func (v *virtuals) special(e expr.Expr, name string) object {
+	if kept := filteredValues(e, name); kept != nil {
+		return kept
+	}
+	if v.s.w.option("forceExpressionVirtualColumns") == true {
+		return nil
+	}
+	return nestedField(e, name)
+}
+
+func (v *virtuals) expression(e expr.Expr, typ expr.Type, name string) object {
+	var shown any
+	if e.Type().Base != expr.Null {
+		shown = runtimeName(typ)
+	}
+	return obj("type", "expression", "name", name, "expression", v.s.w.native(e), "outputType", shown)
+}
+
+// bare is the column that e is written as: what only changes a type that native queries do not tell apart says nothing.
+func (w *writer) bare(e expr.Expr) expr.Expr {
+	var columns []*expr.Column
+	expr.Rewrite(e, func(x expr.Expr) expr.Expr {
+		if c, ok := x.(*expr.Column); ok {
+			columns = append(columns, c)
+		}
+		return x
+	})
+	if len(columns) == 1 && w.native(columns[0]) == w.native(e) {
+		return columns[0]
+	}
+	return e
+}
+
+// filteredValues is the virtual column of some of the values of a multi-value column, nil if e is anything else.
+func filteredValues(e expr.Expr, name string) object {
+	c, ok := e.(*expr.Call)
+	if !ok || c.Fn.Name != "MV_FILTER_ONLY" && c.Fn.Name != "MV_FILTER_NONE" || len(c.Args) != 2 {
+		return nil
+	}
+	source := c.Args[0]
+	if cast, ok := source.(*expr.Cast); ok {
+		source = cast.X
+	}
+	from, ok := source.(*expr.Column)
+	values, isList := listOf(c.Args[1])
+	if !ok || !isList {
+		return nil
+	}
+	return obj("type", "mv-filtered", "name", name, "delegate", obj("type", "default", "dimension", from.Name, "outputName", from.Name, "outputType", "STRING"),
+		"values", values, "isAllowList", c.Fn.Name == "MV_FILTER_ONLY")
+}
+
+// skip leaves a number out.
+func (v *virtuals) skip() {
+	v.exprs, v.types, v.list = append(v.exprs, nil), append(v.types, expr.Type{}), append(v.list, nil)
+}
+
+// nestedField is the virtual column of JSON_VALUE or JSON_QUERY over a column, nil if e is anything else.
+func nestedField(e expr.Expr, name string) object {
+	c, ok := e.(*expr.Call)
+	if !ok || c.Fn.Name != "JSON_VALUE" && c.Fn.Name != "JSON_QUERY" || len(c.Args) < 2 {
+		return nil
+	}
+	from, ok := c.Args[0].(*expr.Column)
+	path, isText := textOf(c.Args[1])
+	if !ok || !isText {
+		return nil
+	}
+	parts, ok := pathParts(path)
+	if !ok {
+		return nil
+	}
+	return obj("type", "nested-field", "columnName", from.Name, "outputName", name, "expectedType", runtimeName(c.T), "pathParts", parts,
+		"processFromRaw", c.Fn.Name == "JSON_QUERY")
+}
+
+// pathParts reads $.a.b and $.a[0].
+func pathParts(path string) ([]object, bool) {
+	parts := []object{}
+	rest := path
+	if len(rest) == 0 || rest[0] != '$' {
+		return nil, false
+	}
+	rest = rest[1:]
+	for rest != "" {
+		end := 1
+		switch rest[0] {
+		case '.':
+			for end < len(rest) && rest[end] != '.' && rest[end] != '[' {
+				end++
+			}
+			if end > 1 {
+				parts = append(parts, obj("type", "field", "field", rest[1:end]))
+			}
+		case '[':
+			for end < len(rest) && rest[end] != ']' {
+				end++
+			}
+			i, err := strconv.Atoi(rest[1:end])
+			if err != nil || end == len(rest) {
+				return nil, false
+			}
+			parts = append(parts, obj("type", "arrayElement", "index", i))
+			end++
+		default:
+			return nil, false
+		}
+		rest = rest[end:]
+	}
+	return parts, true
+}
+
+// manyTableColumns are as many as cost no more to read than a constant.
+const manyTableColumns = 5

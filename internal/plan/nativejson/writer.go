@@ -1,0 +1,121 @@
+package nativejson
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/hengedb/henge/internal/expr"
+)
+
+// writer writes one plan.
+type writer struct {
+	options Options
+	// asItIs says that the plan is one that is run, whose steps are written one by one.
+	asItIs bool
+	// tables are all columns of the datasources.
+	tables map[string][]column
+	// written are the output columns of a statement that reads nothing, as they were before they were computed.
+	written []expr.Expr
+}
+
+func (w *writer) native(e expr.Expr) string {
+	return expr.Native(wholeElements(inPairs(plain(e))), &w.options.Expr)
+}
+
+// wholeElements are whole numbers beside an array of DOUBLEs as they are written.
+func wholeElements(e expr.Expr) expr.Expr {
+	whole := func(v any) any {
+		if x, ok := v.(float64); ok && x == math.Trunc(x) && math.Abs(x) < 1<<53 {
+			return int64(x)
+		}
+		return v
+	}
+	return expr.Rewrite(e, func(e expr.Expr) expr.Expr {
+		c, ok := e.(*expr.Call)
+		if !ok || !strings.HasPrefix(c.Fn.Name, "ARRAY_") {
+			return e
+		}
+		out := *c
+		out.Args = slices.Clone(c.Args)
+		for i, a := range c.Args {
+			l, ok := a.(*expr.Literal)
+			if !ok {
+				continue
+			}
+			list, isList := l.Value.([]any)
+			switch {
+			case l.T.Base == expr.Double:
+				out.Args[i] = &expr.Literal{Value: whole(l.Value), T: l.T}
+			case isList && l.T.Elem().Base == expr.Double:
+				values := make([]any, len(list))
+				for j, v := range list {
+					values[j] = whole(v)
+				}
+				out.Args[i] = &expr.Literal{Value: values, T: l.T}
+			}
+		}
+		return &out
+	})
+}
+
+// typeOfFloats is the type of what is computed: a FLOAT and a whole number make a FLOAT for the reference.
+func typeOfFloats(e expr.Expr) expr.Type {
+	t := e.Type()
+	x, ok := e.(*expr.Call)
+	if !ok || t.Base != expr.Double || len(x.Args) != 2 || !slices.Contains([]string{"+", "-", "*", "/"}, x.Fn.Name) {
+		return t
+	}
+	whole := func(e expr.Expr) bool {
+		l, ok := e.(*expr.Literal)
+		if !ok {
+			return e.Type().IsInteger()
+		}
+		kind, _ := typedValue(l)
+		return kind == "LONG"
+	}
+	l, r := stripCasts(x.Args[0]), stripCasts(x.Args[1])
+	if l.Type().Base == expr.Float && whole(r) || whole(l) && r.Type().Base == expr.Float {
+		return expr.Of(expr.Float)
+	}
+	return t
+}
+
+// inPairs joins texts two by two, as the operator is written, where the plan joins them at once.
+func inPairs(e expr.Expr) expr.Expr {
+	return expr.Rewrite(e, func(e expr.Expr) expr.Expr {
+		c, ok := e.(*expr.Call)
+		if !ok || c.Fn.Name != "||" || len(c.Args) < 3 {
+			return e
+		}
+		out := c.Args[0]
+		for _, a := range c.Args[1:] {
+			if joined := joinedTexts(out, a); joined != nil {
+				out = joined
+				continue
+			}
+			pair := *c
+			pair.Args = []expr.Expr{out, a}
+			out = &pair
+		}
+		return out
+	})
+}
+
+// joinedTexts are two constant texts as one; nil: they are none.
+func joinedTexts(a, b expr.Expr) expr.Expr {
+	l, isConstant := a.(*expr.Literal)
+	r, areConstants := b.(*expr.Literal)
+	if !isConstant || !areConstants {
+		return nil
+	}
+	if l.Value == nil || r.Value == nil {
+		return &expr.Literal{T: expr.Of(expr.Varchar)}
+	}
+	left, isText := l.Value.(string)
+	right, areTexts := r.Value.(string)
+	if !isText || !areTexts {
+		return nil
+	}
+	return &expr.Literal{Value: left + right, T: expr.Of(expr.Varchar).NotNull()}
+}

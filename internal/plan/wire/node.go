@@ -249,12 +249,12 @@ func (c *coder) aggregate(p *plan.AggCall) {
 	c.typ(&p.Type)
 }
 
+// spec leaves Merging out: what is sent gives intermediate values, of which whoever asked makes results.
 func (c *coder) spec(p *agg.Spec) {
 	c.text(&p.Name)
 	list(c, &p.Args, c.physical)
 	list(c, &p.Params, c.value)
 	c.bool(&p.Keep)
-	integer(c, &p.Merging)
 }
 
 func (c *coder) windowCall(p *plan.WindowCall) {

@@ -38,7 +38,8 @@ type joinProbe struct {
 	gatherers []vector.Gatherer
 	pairsBuf  [2][]uint32
 	row       int
-	next      uint32 // candidate of row to look at next
+	next      uint32 // candidate of row to look at next, of all rows for one that searches
+	searching int    // rows that had candidates left the last time
 }
 
 func newJoinProbe(n *plan.Join, need []bool, env *Env) (*joinProbe, error) {
@@ -68,7 +69,7 @@ func (p *joinProbe) begin(b *vector.Batch) {
 
 // again starts the same batch over, with the table now in use.
 func (p *joinProbe) again() {
-	p.row, p.next = 0, 0
+	p.row, p.next, p.searching = 0, 0, p.batch.N
 	if !p.table.keyed() {
 		return
 	}
@@ -101,6 +102,13 @@ func (p *joinProbe) step() (out *vector.Batch, done bool, err error) {
 			p.found[p.row] = p.found[p.row] || lo < hi
 		}
 		return p.exist(from, p.row), true, nil
+	}
+	if p.existence() && p.row == 0 {
+		return p.search()
+	}
+	if p.alone() {
+		p.row = p.batch.N
+		return p.besideOne(), true, nil
 	}
 	if p.on == nil && p.table.unique && p.node.Kind == plan.Inner {
 		lefts, rights := p.partners()
@@ -147,6 +155,59 @@ func (p *joinProbe) step() (out *vector.Batch, done bool, err error) {
 		out = p.exist(from, p.row)
 	}
 	return out, done, nil
+}
+
+// search looks at some candidates of each row that has not found a partner, at more of them each time: most rows that have one find it soon.
+func (p *joinProbe) search() (out *vector.Batch, done bool, err error) {
+	lefts, rights := make([]uint32, 0, p.rows), make([]uint32, 0, p.rows)
+	take, left := max(1, min(p.next, uint32(p.rows/max(1, p.searching)))), 0
+	for i := range p.batch.N {
+		if p.found[i] {
+			continue
+		}
+		lo, hi := p.candidates(i)
+		if hi-lo <= p.next {
+			continue
+		}
+		for at := lo + p.next; at < min(hi, lo+p.next+take); at++ {
+			lefts, rights = append(lefts, uint32(i)), append(rights, p.table.row(at))
+		}
+		left++
+	}
+	p.next, p.searching = p.next+take, left
+	if left == 0 {
+		p.row = p.batch.N
+		return p.exist(0, p.row), true, nil
+	}
+	if lefts, _, err = p.residual(lefts, rights); err != nil {
+		return nil, false, err
+	}
+	for _, l := range lefts {
+		p.found[l] = true
+	}
+	return nil, false, nil
+}
+
+// alone reports whether every left row is joined with one right row, the same for all, as with the value of a subquery.
+func (p *joinProbe) alone() bool {
+	if p.table.keyed() || p.on != nil || p.table.rows.N != 1 || !p.last || p.base != 0 {
+		return false
+	}
+	return p.node.Kind == plan.Inner || p.node.Kind == plan.Left || p.node.Kind == plan.Single
+}
+
+// besideOne gives all rows of the batch, each with the one right row.
+func (p *joinProbe) besideOne() *vector.Batch {
+	n := p.batch.N
+	out := &vector.Batch{N: n, Cols: append(make([]*vector.Vector, 0, len(p.batch.Cols)+len(p.rightTypes)), p.batch.Cols...)}
+	for i, c := range p.table.rows.Cols {
+		if at := len(p.leftTypes) + i; !p.need[at] {
+			out.Cols = append(out.Cols, p.unused(at, p.rightTypes[i], n))
+		} else {
+			out.Cols = append(out.Cols, vector.Constant(p.rightTypes[i], c.ValueAt(0), n))
+		}
+	}
+	return out
 }
 
 // partners returns the pairs of the whole batch when no row has more than one partner.

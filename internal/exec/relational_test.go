@@ -57,7 +57,7 @@ func TestSortAgreesWithSortingRows(t *testing.T) {
 
 func TestJoinAgreesWithNestedLoops(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 1))
-	left, right := randomRows(r, 120), randomRows(r, 90)
+	left, all := randomRows(r, 120), randomRows(r, 90)
 	lcols := len(testTypes)
 	// l.id + r.id is even
 	even := func() expr.Expr {
@@ -76,7 +76,12 @@ func TestJoinAgreesWithNestedLoops(t *testing.T) {
 		{"key and condition", []plan.EquiKey{{Left: 1, Right: 1}}, true},
 		{"condition", nil, true},
 		{"cross", nil, false},
+		{"one row", nil, false},
 	} {
+		right := all
+		if c.name == "one row" {
+			right = all[:1]
+		}
 		for _, kind := range []plan.JoinKind{plan.Inner, plan.Left, plan.Right, plan.Full, plan.Semi, plan.Anti, plan.AntiNull} {
 			if kind == plan.AntiNull && (len(c.keys) != 1 || c.on) {
 				continue

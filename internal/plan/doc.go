@@ -12,6 +12,7 @@
 //	common_terms.go    what all parts of a disjunction ask is a condition of its own
 //	push_filters.go    conditions move towards the rows they judge
 //	push_semi_joins.go the existence of a partner is asked on the side that it is of
+//	anti_joins.go      outer joins of which only the NULL rows are kept become anti joins
 //	join_keys.go       equalities of a join condition become hash keys; outer joins that lose their NULL rows become inner
 //	join_order.go      neighbouring inner joins are made in the order that makes the fewest rows
 //	inputset.go        sets of the inputs of a tree of joins

@@ -42,6 +42,7 @@ var rules = []struct {
 	{"push_semi_joins", (*optimizer).pushSemiJoins},
 	{"join_order", (*optimizer).joinOrder},
 	{"join_keys", (*optimizer).joinKeys},
+	{"anti_joins", (*optimizer).antiJoins},
 	{"fold_constants", (*optimizer).foldConstants},
 	{"merge_projects", (*optimizer).mergeProjects},
 	{"push_limits", (*optimizer).pushLimits},

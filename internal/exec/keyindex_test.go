@@ -84,18 +84,19 @@ func TestNearKeysTakeNoMemoryThatThereIsNot(t *testing.T) {
 
 // Near keys of several workers are merged into tables that are near from the beginning.
 func TestNearKeysOfManyWorkers(t *testing.T) {
-	rows := make([][]any, 90_000)
+	const part = 20_000
+	rows := make([][]any, 3*part)
 	r := rand.New(rand.NewPCG(42, 1))
 	for i := range rows {
-		rows[i] = []any{r.Int64N(60_000) - 20_000, int64(i)}
+		rows[i] = []any{r.Int64N(45_000) - 20_000, int64(i)}
 	}
 	s := &store{t: t}
 	for i := range 3 {
-		part := make([][]any, 0, 30_000)
-		for k, row := range rows[i*30_000 : (i+1)*30_000] {
-			part = append(part, []any{int64(k), "", 0.0, "", row[0], nil})
+		of := make([][]any, 0, part)
+		for k, row := range rows[i*part : (i+1)*part] {
+			of = append(of, []any{int64(k), "", 0.0, "", row[0], nil})
 		}
-		s.addSegment(chrono.Eternity, eventSchema, true, part)
+		s.addSegment(chrono.Eternity, eventSchema, true, of)
 	}
 	node := &plan.Aggregate{Input: scanOf(nil, "k"), Keys: []int{0}, Aggs: typed([]vector.Type{long}, call("COUNT", long))}
 	counts := map[int64]int64{}

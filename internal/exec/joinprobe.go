@@ -103,7 +103,7 @@ func (p *joinProbe) step() (out *vector.Batch, done bool, err error) {
 		}
 		return p.exist(from, p.row), true, nil
 	}
-	if p.existence() && p.row == 0 {
+	if p.existence() {
 		return p.search()
 	}
 	if p.alone() {
@@ -146,15 +146,10 @@ func (p *joinProbe) step() (out *vector.Batch, done bool, err error) {
 			p.matched.set(p.base + int(rights[i]))
 		}
 	}
-	switch p.node.Kind {
-	case plan.Inner, plan.Right:
-		out = p.pairs(lefts, rights)
-	case plan.Left, plan.Full, plan.Single:
-		out = p.outer(lefts, rights, from, p.row)
-	default:
-		out = p.exist(from, p.row)
+	if p.node.Kind == plan.Inner || p.node.Kind == plan.Right {
+		return p.pairs(lefts, rights), done, nil
 	}
-	return out, done, nil
+	return p.outer(lefts, rights, from, p.row), done, nil
 }
 
 // search looks at some candidates of each row that has not found a partner, at more of them each time: most rows that have one find it soon.

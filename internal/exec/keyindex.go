@@ -2,7 +2,6 @@ package exec
 
 import (
 	"math"
-	"math/bits"
 	"sync/atomic"
 
 	"github.com/hengedb/henge/internal/vector"
@@ -87,15 +86,15 @@ func (t *keyTable) approach(free int64) {
 	for _, w := range t.words {
 		least, greatest = min(least, int64(w)), max(greatest, int64(w))
 	}
-	if span := t.nearSpan(least, greatest); span > 0 && 16*int64(span) < free {
+	if span := nearSpan(least, greatest, t.n); span > 0 && 16*int64(span) < free {
 		t.approachOver(least, span)
 	}
 }
 
-// nearSpan returns how many Longs there are from least to greatest, 0: too many.
-func (t *keyTable) nearSpan(least, greatest int64) int {
+// nearSpan returns how many Longs there are from least to greatest, 0: too many for so many keys.
+func nearSpan(least, greatest int64, keys int) int {
 	span := uint64(greatest) - uint64(least)
-	if span >= uint64(min(maxNear, nearShare*t.n)) {
+	if span >= uint64(min(maxNear, nearShare*keys)) {
 		return 0
 	}
 	return int(span) + 1
@@ -109,21 +108,8 @@ func (t *keyTable) approachOver(least int64, span int) {
 	}
 }
 
-// leave goes back to a hash table.
-func (t *keyTable) leave() {
-	size := uint(bits.Len(uint(max(4*t.n, 16) - 1)))
-	t.near, t.far, t.byWord = false, true, nil
-	t.slots, t.shift = make([]uint64, 1<<size), 32-size
-	mask := uint64(len(t.slots) - 1)
-	for g, w := range t.words {
-		tag := vector.HashLong(w) >> 32
-		at := tag >> t.shift
-		for t.slots[at] != 0 {
-			at = (at + 1) & mask
-		}
-		t.slots[at] = tag<<32 | uint64(g+1)
-	}
-}
+// leave gives the array of a table that is near up. The keys have no slots then.
+func (t *keyTable) leave() { t.near, t.far, t.byWord = false, true, nil }
 
 // probeNear looks rows of one word up in the array of a table that is near.
 func (t *keyTable) probeNear(rows []uint64, w, n int, out []uint32) {
@@ -134,6 +120,7 @@ func (t *keyTable) probeNear(rows []uint64, w, n int, out []uint32) {
 		if at >= uint64(len(byWord)) {
 			if !t.reach(int64(x)) {
 				t.leave()
+				t.fillSlots()
 				t.probe(rows[i*w:], w, n-i, out[i:])
 				return
 			}
@@ -154,7 +141,7 @@ func (t *keyTable) probeNear(rows []uint64, w, n int, out []uint32) {
 // reach makes the array longer, so that it has x, and as many Longs again on that side. It reports false if it would be too long.
 func (t *keyTable) reach(x int64) bool {
 	least, greatest := int64(t.least), int64(t.least+uint64(len(t.byWord)-1))
-	span := t.nearSpan(min(least, x), max(greatest, x))
+	span := nearSpan(min(least, x), max(greatest, x), t.n)
 	if span == 0 {
 		return false
 	}

@@ -145,14 +145,26 @@ func (t *keyTable) mask() {
 	t.masked, t.stride = true, s+masks
 	t.words = make([]uint64, 0, max(len(old)/max(s, 1), 16)*t.stride)
 	zero := make([]uint64, masks)
-	clear(t.slots)
-	size := uint64(len(t.slots) - 1)
 	for g := range t.n {
 		t.words = append(append(t.words, zero...), old[g*s:g*s+s]...)
-		tag := hashWords(t.words[g*t.stride:]) >> 32
+	}
+	t.fillSlots()
+}
+
+// fillSlots puts all keys into slots, more of them if there is no room.
+func (t *keyTable) fillSlots() {
+	if len(t.slots) < 2*t.n || len(t.slots) == 0 {
+		size := uint(bits.Len(uint(max(4*t.n, 16) - 1)))
+		t.slots, t.shift = make([]uint64, 1<<size), 32-size
+	} else {
+		clear(t.slots)
+	}
+	mask := uint64(len(t.slots) - 1)
+	for g := range t.n {
+		tag := hashWords(t.words[g*t.stride:g*t.stride+t.stride]) >> 32
 		at := tag >> t.shift
 		for t.slots[at] != 0 {
-			at = (at + 1) & size
+			at = (at + 1) & mask
 		}
 		t.slots[at] = tag<<32 | uint64(g+1)
 	}

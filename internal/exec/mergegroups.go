@@ -92,12 +92,11 @@ func (t *keyTable) approachAll(workers []*grouper) bool {
 		least, greatest = min(least, int64(g.table.least)), max(greatest, int64(g.table.least+uint64(len(g.table.byWord)-1)))
 		keys += g.table.n
 	}
-	span := uint64(greatest) - uint64(least)
-	if span >= uint64(min(maxNear, nearShare*keys)) {
-		return false
+	span := nearSpan(least, greatest, keys)
+	if span > 0 {
+		t.approachOver(least, span)
 	}
-	t.approachOver(least, int(span)+1)
-	return true
+	return span > 0
 }
 
 // shares returns by group which of n shares it belongs to; alike says that all tables have the same words for a key. Afterwards keys and intermediate values may be read by several goroutines.

@@ -9,7 +9,7 @@ import (
 // commonTerms takes what all parts of a disjunction ask out of it: (a AND b) OR (a AND c) is a AND (b OR c), in three-valued logic too. An
 // equality of two tables that is repeated in each part then is the key of a join.
 func (o *optimizer) commonTerms(n Node) Node {
-	n = mapInputs(n, o.commonTerms)
+	n = MapInputs(n, o.commonTerms)
 	if _, ok := n.(*Project); ok {
 		return n
 	}

@@ -9,7 +9,7 @@ import (
 // determinedKeys takes out of a grouping the keys that the keys before them determine, constants among them, and computes them from the
 // groups. At least one key stays: a grouping without keys has a group even over no rows. The order of the groups stays as it is.
 func (o *optimizer) determinedKeys(n Node) Node {
-	n = mapInputs(n, o.determinedKeys)
+	n = MapInputs(n, o.determinedKeys)
 	a, ok := n.(*Aggregate)
 	if !ok || a.Sets != nil || len(a.Keys) < 2 {
 		return n

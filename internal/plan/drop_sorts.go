@@ -3,10 +3,10 @@ package plan
 // dropSorts removes orders that nobody sees: those of rows that are grouped, built into a hash table, compared as sets, or sorted again. A
 // sort with a limit picks rows and stays.
 func (o *optimizer) dropSorts(n Node) Node {
-	n = mapInputs(n, o.dropSorts)
+	n = MapInputs(n, o.dropSorts)
 	switch x := n.(type) {
 	case *Aggregate, *SetOp:
-		return mapInputs(n, o.unsorted)
+		return MapInputs(n, o.unsorted)
 	case *Join:
 		return WithInputs(x, []Node{x.Left, o.unsorted(x.Right)})
 	case *Sort:
@@ -24,7 +24,7 @@ func (o *optimizer) unsorted(n Node) Node {
 			return o.unsorted(x.Input)
 		}
 	case *Project, *Filter, *Unnest:
-		return mapInputs(n, o.unsorted)
+		return MapInputs(n, o.unsorted)
 	}
 	return n
 }

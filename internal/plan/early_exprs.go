@@ -15,7 +15,7 @@ func (o *optimizer) earlyExprs(n Node) Node {
 			n = o.early(p, j)
 		}
 	}
-	return mapInputs(n, o.earlyExprs)
+	return MapInputs(n, o.earlyExprs)
 }
 
 func (o *optimizer) early(p *Project, j *Join) Node {

@@ -7,7 +7,7 @@ import (
 
 // foldConstants computes what reads no column, drops terms that decide nothing, and turns what can have no rows into an empty relation.
 func (o *optimizer) foldConstants(n Node) Node {
-	n = mapInputs(n, o.foldConstants)
+	n = MapInputs(n, o.foldConstants)
 	folded := mapExprs(n, o.fold)
 	if folded != n {
 		o.fired()

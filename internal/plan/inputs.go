@@ -71,8 +71,8 @@ func WithInputs(n Node, in []Node) Node {
 	return n
 }
 
-// mapInputs returns n with f applied to each input.
-func mapInputs(n Node, f func(Node) Node) Node {
+// MapInputs returns n with f applied to each input.
+func MapInputs(n Node, f func(Node) Node) Node {
 	old := n.Inputs()
 	if len(old) == 0 {
 		return n

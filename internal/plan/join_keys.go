@@ -5,7 +5,7 @@ import "github.com/hengedb/henge/internal/expr"
 // joinKeys takes the equalities between the two sides out of a join condition and makes them keys, so that the join can hash. A side of
 // an equality that is no column is computed by a projection below the join.
 func (o *optimizer) joinKeys(n Node) Node {
-	n = mapInputs(n, o.joinKeys)
+	n = MapInputs(n, o.joinKeys)
 	x, ok := n.(*Join)
 	if !ok || x.On == nil {
 		return n

@@ -16,7 +16,7 @@ const maxOrderedJoins = 256
 // different keys. Where rows are not known all inputs count the same, and only joins without a condition are avoided.
 func (o *optimizer) joinOrder(n Node) Node {
 	if !isInner(n) {
-		return mapInputs(n, o.joinOrder)
+		return MapInputs(n, o.joinOrder)
 	}
 	inputs := 0
 	n = o.orderInputs(n, &inputs)
@@ -52,10 +52,10 @@ func isInner(n Node) bool {
 // orderInputs orders what is below a tree of inner joins, and counts the inputs of the tree.
 func (o *optimizer) orderInputs(n Node, count *int) Node {
 	if p, ok := n.(*Project); isInner(n) || ok && passes(p) {
-		return mapInputs(n, func(c Node) Node { return o.orderInputs(c, count) })
+		return MapInputs(n, func(c Node) Node { return o.orderInputs(c, count) })
 	}
 	*count++
-	return mapInputs(n, o.joinOrder)
+	return MapInputs(n, o.joinOrder)
 }
 
 // joinGraph is the inputs of a tree of inner joins and the conditions between them. Columns are numbered through all inputs.

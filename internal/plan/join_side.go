@@ -23,7 +23,7 @@ func isJoined(n Node) bool {
 
 // joinSide makes the side of an inner join that has fewer rows the right one, which is built into a hash table while the left one streams.
 func (o *optimizer) joinSide(n Node) Node {
-	n = mapInputs(n, o.joinSide)
+	n = MapInputs(n, o.joinSide)
 	x, ok := n.(*Join)
 	if !ok || x.Kind != Inner && x.Kind != Left && x.Kind != Right {
 		return n

@@ -9,7 +9,7 @@ import (
 // linearSums computes several sums of one whole number plus different constants from a single sum and a count: SUM(x + c) is
 // SUM(x) + c * COUNT(x), exactly, as whole numbers wrap around in both.
 func (o *optimizer) linearSums(n Node) Node {
-	n = mapInputs(n, o.linearSums)
+	n = MapInputs(n, o.linearSums)
 	a, ok := n.(*Aggregate)
 	if !ok || a.Sets != nil {
 		return n

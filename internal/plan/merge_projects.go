@@ -14,7 +14,7 @@ func (o *optimizer) merge(n Node, names bool) Node {
 	case *Sort, *Limit, *Filter: // their columns are their input's
 		passes = names
 	}
-	n = mapInputs(n, func(c Node) Node { return o.merge(c, passes) })
+	n = MapInputs(n, func(c Node) Node { return o.merge(c, passes) })
 	p, ok := n.(*Project)
 	if !ok {
 		return n

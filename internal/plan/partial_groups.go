@@ -14,7 +14,7 @@ import (
 //
 // Joins with dimensions that can be sent cost less than grouping by their keys and stay as they are.
 func (o *optimizer) partialGroups(n Node) Node {
-	n = mapInputs(n, o.partialGroups)
+	n = MapInputs(n, o.partialGroups)
 	a, ok := n.(*Aggregate)
 	if !ok || o.options.LargeSide <= 0 || len(a.Order) > 0 {
 		return n

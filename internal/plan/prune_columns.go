@@ -89,7 +89,7 @@ func (o *optimizer) prune(n Node, need []bool) (Node, []int) {
 		return o.pruneWindow(x, need)
 	}
 	// SetOp compares whole rows, Write and Export store them: their inputs keep all columns.
-	n = mapInputs(n, o.pruneColumns)
+	n = MapInputs(n, o.pruneColumns)
 	return n, identity(len(need))
 }
 

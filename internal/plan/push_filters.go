@@ -55,7 +55,7 @@ func (o *optimizer) push(n Node, terms []expr.Expr) Node {
 
 	case *Union:
 		if o.options.KeepFilters {
-			return filter(mapInputs(n, func(c Node) Node { return o.push(c, nil) }), terms)
+			return filter(MapInputs(n, func(c Node) Node { return o.push(c, nil) }), terms)
 		}
 		o.moved(terms)
 		in := make([]Node, len(x.Ins))
@@ -91,7 +91,7 @@ func (o *optimizer) push(n Node, terms []expr.Expr) Node {
 		}
 		return o.pushJoin(x, terms)
 	}
-	return filter(mapInputs(n, func(c Node) Node { return o.push(c, nil) }), terms)
+	return filter(MapInputs(n, func(c Node) Node { return o.push(c, nil) }), terms)
 }
 
 func (o *optimizer) moved(terms []expr.Expr) {

@@ -21,7 +21,7 @@ func (o *optimizer) pushLimits(n Node) Node {
 			return scan
 		}
 	}
-	return mapInputs(n, o.pushLimits)
+	return MapInputs(n, o.pushLimits)
 }
 
 // limit returns x one step further down, or nil.

@@ -11,7 +11,7 @@ func (o *optimizer) pushSemiJoins(n Node) Node {
 			n = pushed
 		}
 	}
-	return mapInputs(n, o.pushSemiJoins)
+	return MapInputs(n, o.pushSemiJoins)
 }
 
 // pushSemi returns x with its join on one side of the one below it, nil if it stays.

@@ -32,7 +32,7 @@ func (r *reducer) reduce(n Node) Node {
 	if _, ok := n.(*Shared); ok {
 		return n // equal inputs stay equal
 	}
-	n = mapInputs(n, r.reduce)
+	n = MapInputs(n, r.reduce)
 	x, ok := n.(*Join)
 	if !ok || len(x.Keys) == 0 {
 		return n

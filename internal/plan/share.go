@@ -155,7 +155,7 @@ func stable(n Node) bool {
 // replace puts a Shared over each of equal nodes, those below others of them included.
 func (s *sharer) replace(o *optimizer, n Node) Node {
 	id := s.ids[n]
-	n = mapInputs(n, func(c Node) Node { return s.replace(o, c) })
+	n = MapInputs(n, func(c Node) Node { return s.replace(o, c) })
 	if id == 0 {
 		return n
 	}

@@ -9,7 +9,7 @@ import (
 // timeIntervals turns the terms of a scan's filter that bound __time into intervals, by which segments and blocks are pruned. A term that
 // the intervals say completely is dropped from the filter; one that they only bound stays.
 func (o *optimizer) timeIntervals(n Node) Node {
-	n = mapInputs(n, o.timeIntervals)
+	n = MapInputs(n, o.timeIntervals)
 	scan, ok := n.(*Scan)
 	if !ok || scan.Filter == nil {
 		return n

@@ -8,7 +8,7 @@ import (
 // wholeMeans takes the mean of whole numbers from the numbers themselves: AVG(CAST(x AS DOUBLE)) is AVG(x), which adds the same doubles
 // and can take those of whole blocks from what segments know of them.
 func (o *optimizer) wholeMeans(n Node) Node {
-	n = mapInputs(n, o.wholeMeans)
+	n = MapInputs(n, o.wholeMeans)
 	a, ok := n.(*Aggregate)
 	if !ok {
 		return n

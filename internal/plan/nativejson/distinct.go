@@ -16,15 +16,7 @@ var again = map[string]string{"COUNT": "SUM", "SUM": "SUM", "MIN": "MIN", "MAX":
 
 // countedKeys has exact counts of the distinct values of a key be what they are of a group: one, or none of NULL.
 func countedKeys(n plan.Node) plan.Node {
-	old := n.Inputs()
-	if len(old) == 0 {
-		return n
-	}
-	in := make([]plan.Node, len(old))
-	for i, c := range old {
-		in[i] = countedKeys(c)
-	}
-	n = plan.WithInputs(n, in)
+	n = plan.MapInputs(n, countedKeys)
 	x, ok := n.(*plan.Aggregate)
 	if !ok || x.Sets != nil || len(x.Aggs) != 1 {
 		return n

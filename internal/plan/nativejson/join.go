@@ -501,15 +501,7 @@ func (s *stage) isKnownKey(t expr.Expr) bool {
 
 // computedKeys has what a join compares computed on its sides: on its right, and on its left where that is not a table as it is.
 func computedKeys(n plan.Node) plan.Node {
-	old := n.Inputs()
-	if len(old) == 0 {
-		return n
-	}
-	in := make([]plan.Node, len(old))
-	for i, c := range old {
-		in[i] = computedKeys(c)
-	}
-	n = plan.WithInputs(n, in)
+	n = plan.MapInputs(n, computedKeys)
 	x, ok := n.(*plan.Join)
 	if !ok || x.On == nil {
 		return n

@@ -15,15 +15,7 @@ const maxFoldedRows = 1000
 
 // namedRows gives constant rows and aggregates the names that an alias gives their columns.
 func namedRows(n plan.Node) plan.Node {
-	old := n.Inputs()
-	if len(old) == 0 {
-		return n
-	}
-	in := make([]plan.Node, len(old))
-	for i, c := range old {
-		in[i] = namedRows(c)
-	}
-	n = plan.WithInputs(n, in)
+	n = plan.MapInputs(n, namedRows)
 	p, ok := n.(*plan.Project)
 	if !ok || !isIdentity(p) {
 		return n

@@ -12,15 +12,7 @@ import (
 
 // truthsAsked leaves tests for truth out of the conditions of a plan.
 func truthsAsked(n plan.Node) plan.Node {
-	old := n.Inputs()
-	if len(old) == 0 {
-		return n
-	}
-	in := make([]plan.Node, len(old))
-	for i, c := range old {
-		in[i] = truthsAsked(c)
-	}
-	n = plan.WithInputs(n, in)
+	n = plan.MapInputs(n, truthsAsked)
 	if x, ok := n.(*plan.Filter); ok {
 		return &plan.Filter{Input: x.Input, Cond: asked(x.Cond)}
 	}

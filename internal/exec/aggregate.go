@@ -37,6 +37,8 @@ type distinctRows struct {
 	calls  []int
 	// sorted wants the rows in the order of the arguments, as ARRAY_AGG(DISTINCT) promises.
 	sorted bool
+	// aside says how rows can be put aside.
+	aside *scatterable
 	// each says that the argument is a multi-value string, of which the values are the arguments.
 	each bool
 }
@@ -68,7 +70,7 @@ func newAggregation(n *plan.Aggregate, env *Env) (*aggregation, error) {
 		})
 		if at < 0 {
 			at = len(a.distinct)
-			a.distinct = append(a.distinct, distinctRows{args: c.Args, filter: c.Filter, each: each})
+			a.distinct = append(a.distinct, distinctRows{args: c.Args, filter: c.Filter, each: each, aside: &scatterable{}})
 		}
 		d := &a.distinct[at]
 		d.calls = append(d.calls, i)
@@ -118,7 +120,7 @@ func (a *aggregation) newPartial(memory *budget.Budget) (*partialGroups, error) 
 			return nil, err
 		}
 		if a.sets == nil {
-			g.aside = &scatterable{}
+			g.aside = d.aside
 		}
 		p.distinct = append(p.distinct, g)
 	}

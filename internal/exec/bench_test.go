@@ -18,7 +18,7 @@ import (
 
 var benchSchema = []segment.ColumnSpec{
 	{Name: "__time", Type: long}, {Name: "d25", Type: str}, {Name: "d250", Type: str}, {Name: "d5k", Type: str}, {Name: "user", Type: str},
-	{Name: "m1", Type: long}, {Name: "m2", Type: double},
+	{Name: "m1", Type: long}, {Name: "m2", Type: double}, {Name: "order", Type: long},
 }
 
 const benchRows = 1 << 20 // in each of two segments
@@ -47,6 +47,7 @@ func benchStore(b *testing.B) *store {
 				bb.Col(4).AppendString(fmt.Sprintf("user-%06d", int(r.ExpFloat64()*40000)%200_000))
 				bb.Col(5).AppendLong(int64(r.IntN(100_000)))
 				bb.Col(6).AppendDouble(r.Float64() * 1000)
+				bb.Col(7).AppendLong(4 * int64(r.IntN(500_000)))
 			}
 			bb.Grew(vector.BatchRows, 0)
 			if err := w.Append(context.Background(), bb.Build()); err != nil {
@@ -126,6 +127,7 @@ func BenchmarkQueries(b *testing.B) {
 		{"group_d250_d5k", top(group(benchScan(nil, "d250", "d5k", "m1"), []int{0, 1}, call("SUM", long, 2)), 2)},
 		{"top_user", top(group(benchScan(nil, "user"), []int{0}, call("COUNT", long)), 1)},
 		{"group_long", top(group(benchScan(nil, "m1"), []int{0}, call("COUNT", long)), 1)},
+		{"group_order", top(group(benchScan(nil, "order", "m1"), []int{0}, call("SUM", long, 1)), 1)},
 		{"group_unique", top(group(benchScan(nil, "__time"), []int{0}, call("COUNT", long)), 1)},
 		{"distinct_user", group(benchScan(nil, "user"), nil, distinct)},
 		{"approx_user", group(benchScan(nil, "user"), nil, call("APPROX_COUNT_DISTINCT", long, 0))},

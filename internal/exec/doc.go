@@ -16,11 +16,12 @@
 //	                                scan_term.go, scan_number.go: what that means in one segment; codeset.go, keyset.go; narrow.go: what joins ask
 //	                                scan_aside.go: few rows of several batches as one
 //	filter.go project.go limit.go union.go unnest.go inline.go
-//	aggregate*.go grouper.go        grouping; scatter.go: rows put aside when there are many groups; groupparts.go, mergegroups.go: what
-//	                                workers have, made one, part by part; groupfiles.go: groups that do not fit in memory
+//	aggregate*.go grouper.go        grouping; scatter.go: rows put aside when there are many groups (manygroups.go); groupparts.go,
+//	                                indexedparts.go, mergegroups.go: what workers have, made one, part by part; groupfiles.go: groups that do
+//	                                not fit in memory
 //	summary.go                      blocks of rows by what segments know of them, in place of their rows
-//	keytable.go keycolumn.go        numbers for keys: words (keywords.go), hash table (keyprobe.go); keyindex.go, front.go: arrays in place of hashing;
-//	                                keymet.go: sets of words
+//	keytable.go keycolumn.go        numbers for keys: words (keywords.go), hash table (keyprobe.go); keyindex.go, keydeal.go, front.go: arrays in
+//	                                place of hashing; keymet.go: sets of words
 //	lexicon.go interner.go          numbers for text: of all queries, of one table
 //	join*.go                        hash joins and nested loops; joinbuild.go, joinrows.go: the right side, read by all workers; jointable.go, joinhash.go,
 //	                                joinfind.go: its rows by key

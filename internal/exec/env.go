@@ -60,10 +60,8 @@ type Env struct {
 	profile *nodeProfile
 	// anyOrder says that whoever takes the rows does not care for their order.
 	anyOrder bool
-	// scatterGroups is how many groups there are before rows are put aside; 0: as many as are measured to be best.
-	scatterGroups int
-	// nearGroups is how many groups there are before keys are looked at for being near each other; 0: as many as are measured to be best.
-	nearGroups int
+	// many says how many groups are many.
+	many manyGroups
 	// reads is how the scan that is being built is read; nil: as nothing above knows of.
 	reads *reading
 	// need says which output columns of the node being built are looked at; nil: all. What is not may come as nulls.
@@ -146,12 +144,7 @@ func (e *Env) withDefaults() *Env {
 	if c.Threads <= 0 {
 		c.Threads = budget.Cores()
 	}
-	if c.scatterGroups <= 0 {
-		c.scatterGroups = scatterGroups
-	}
-	if c.nearGroups <= 0 {
-		c.nearGroups = nearGroups
-	}
+	c.many.complete()
 	if c.BatchRows <= 0 {
 		c.BatchRows = vector.BatchRows
 	}

@@ -28,22 +28,24 @@ type config struct {
 	spill int64 // memory in bytes, 0: plenty and no spilling
 	// shared lets the query number texts and remember observations as all queries of a process do.
 	shared bool
-	// aside is from how many groups on rows are put aside, 0: many.
-	aside int
-	// near is from how many groups on keys are looked at for being near each other, 0: many.
-	near int
+	// many says how many groups are many.
+	many manyGroups
 }
 
 var configs = []config{
 	{name: "1", batch: 1}, {name: "3", batch: 3}, {name: "4096", batch: 4096}, {name: "spill", batch: 16, spill: 40 << 10},
 	{name: "shared", batch: 64, shared: true}, {name: "shared, spill", batch: 16, spill: 40 << 10, shared: true},
-	{name: "near", batch: 16, near: 2}, {name: "near, spill", batch: 16, spill: 40 << 10, near: 2},
-	{name: "aside", batch: 16, aside: 3, shared: true}, {name: "aside, spill", batch: 16, spill: 200 << 10, aside: 3, shared: true},
+	{name: "near", batch: 16, shared: true, many: manyGroups{near: 2, merge: 3}},
+	{name: "near, spill", batch: 16, spill: 40 << 10, many: manyGroups{near: 2, merge: 3}},
+	{name: "aside", batch: 16, shared: true, many: manyGroups{aside: 3, merge: 3}},
+	{name: "aside, spill", batch: 16, spill: 200 << 10, shared: true, many: manyGroups{aside: 3}},
+	{name: "dealt", batch: 16, many: manyGroups{near: 2, cache: 1, aside: 3}},
+	{name: "dealt, spill", batch: 16, spill: 200 << 10, many: manyGroups{near: 2, cache: 1, aside: 3}},
 }
 
 func (c config) env(t testing.TB) *Env {
 	t.Helper()
-	env := &Env{BatchRows: c.batch, Threads: 2, Expr: &expr.Context{}, scatterGroups: c.aside, nearGroups: c.near}
+	env := &Env{BatchRows: c.batch, Threads: 2, Expr: &expr.Context{}, many: c.many}
 	if c.spill == 0 {
 		env.Budget = budget.Root(1 << 30)
 		c.share(env)

@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"io"
+	"slices"
 
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/budget"
@@ -20,6 +21,7 @@ type grouper struct {
 	keys    []vector.Type
 	specs   []agg.Spec
 	partial []int // by aggregate: how many intermediate vectors it has
+	numeric bool  // all of them have numbers
 	level   int
 
 	table   *keyTable // nil: no keys, one group
@@ -42,7 +44,7 @@ type grouper struct {
 
 // newGrouper returns a grouper of no groups. Key columns may have lexicons; nil: none has.
 func newGrouper(keys []vector.Type, lexicons []*lexicon, specs []agg.Spec, level int, env *Env) (*grouper, error) {
-	g := &grouper{env: env, keys: keys, specs: specs, level: level, account: budget.NewAccount(env.Budget),
+	g := &grouper{env: env, keys: keys, specs: specs, numeric: true, level: level, account: budget.NewAccount(env.Budget),
 		files: newGroupFiles(env, level)}
 	for _, s := range specs {
 		types, err := s.IntermediateTypes()
@@ -50,6 +52,7 @@ func newGrouper(keys []vector.Type, lexicons []*lexicon, specs []agg.Spec, level
 			return nil, err
 		}
 		g.partial = append(g.partial, len(types))
+		g.numeric = g.numeric && !slices.ContainsFunc(types, func(t vector.Type) bool { return !t.IsNumeric() })
 	}
 	if len(keys) > 0 {
 		g.table = newKeyTable(keys, lexicons)
@@ -96,7 +99,7 @@ func (g *grouper) find(keys []*vector.Vector, n int) []uint32 {
 
 // sibling returns a grouper of no groups whose table has the same words for keys. It reserves no memory.
 func (g *grouper) sibling() (*grouper, error) {
-	o := &grouper{env: g.env, keys: g.keys, specs: g.specs, partial: g.partial, level: g.level, unfinished: g.unfinished,
+	o := &grouper{env: g.env, keys: g.keys, specs: g.specs, partial: g.partial, numeric: g.numeric, level: g.level, unfinished: g.unfinished,
 		table: g.table.sibling(), files: newGroupFiles(g.env, g.level)}
 	return o, o.makeStates()
 }
@@ -109,23 +112,33 @@ func (g *grouper) consider(n int) {
 		return
 	}
 	groups := g.table.len()
-	many := g.aside != nil && groups >= max(g.look, g.env.scatterGroups)
-	if many || groups >= max(g.lookNear, g.env.nearGroups) {
-		g.lookNear = 2 * groups
-		g.table.approach(g.env.Budget.Free())
-	}
-	if !many || g.table.near {
+	many := g.aside != nil && groups >= max(g.look, g.env.many.aside)
+	if !many && groups < max(g.lookNear, g.env.many.near) {
 		return
 	}
+	g.lookNear = 2 * groups
+	_, span := g.table.nearness()
+	switch cached := span > 0 && span*(4+8*len(g.states)) <= g.env.many.cache; {
+	case cached:
+		g.look = 2 * groups
+	case many && g.putAside(span > 0):
+		return
+	}
+	g.table.approach(g.env.Budget.Free())
+}
+
+// putAside begins to put rows aside, whose keys may be near each other, if that is quicker.
+func (g *grouper) putAside(near bool) bool {
 	if len(g.keys) == 1 && !g.table.cols[0].isNumber() || !g.table.sharesWords() {
 		g.aside = nil // an array by word does better, or words mean nothing elsewhere
-		return
+		return false
 	}
 	if g.rows > scatterRepeats*g.table.len() {
 		g.look = 2 * g.table.len()
-		return
+		return false
 	}
-	g.scatter = newScatter(g, g.aside)
+	g.scatter = newScatter(g, g.aside, near)
+	return true
 }
 
 // meet adds n rows of keys to a set of rows.

@@ -85,6 +85,9 @@ func partsOf(ctx context.Context, workers []*grouper) (*groupParts, error) {
 	case aside:
 		return scatteredParts(ctx, workers)
 	}
+	if p := indexedParts(workers); p != nil {
+		return p, nil
+	}
 	tables, err := mergeGroups(ctx, workers)
 	if err != nil {
 		return nil, err
@@ -103,6 +106,8 @@ func partsOf(ctx context.Context, workers []*grouper) (*groupParts, error) {
 type scattered struct {
 	workers []*grouper
 	mains   []scatteredMain // by worker
+	dealt   bool            // keys are dealt to partitions
+	within  dealtRange      // what they are among then
 	mu      sync.Mutex      // held to change what a worker holds
 }
 
@@ -116,15 +121,19 @@ type scatteredMain struct {
 func scatteredParts(ctx context.Context, workers []*grouper) (*groupParts, error) {
 	s := &scattered{workers: workers, mains: make([]scatteredMain, len(workers))}
 	first := workers[0]
-	for _, g := range workers[1:] {
+	for _, g := range workers {
 		first.table.maskAlike(g.table)
+		s.dealt = s.dealt || g.scatter != nil && g.scatter.of.dealt()
 	}
 	for i, g := range workers {
 		if err := stop(ctx); err != nil {
 			return nil, err
 		}
 		g.table.maskAlike(first.table)
-		s.mains[i] = newScatteredMain(g)
+		s.mains[i] = newScatteredMain(g, s.dealt)
+	}
+	if s.dealt {
+		s.within = dealtWithin(workers)
 	}
 	return &groupParts{n: scatterParts, takers: scatterParts, build: s.part, free: func() {
 		for _, g := range workers {
@@ -133,14 +142,14 @@ func scatteredParts(ctx context.Context, workers []*grouper) (*groupParts, error
 	}}, nil
 }
 
-func newScatteredMain(g *grouper) scatteredMain {
+func newScatteredMain(g *grouper, dealt bool) scatteredMain {
 	var m scatteredMain
 	t := g.table
 	part := make([]uint8, t.len())
 	masks := t.stride - t.places
 	var next [scatterParts]int
 	for i := range part {
-		part[i] = scatterPartOf(t.words[i*t.stride:(i+1)*t.stride], masks)
+		part[i] = scatterPartOf(t.words[i*t.stride:(i+1)*t.stride], masks, dealt)
 		next[part[i]]++
 	}
 	for p, n := range next {
@@ -158,6 +167,23 @@ func newScatteredMain(g *grouper) scatteredMain {
 	return m
 }
 
+// dealtWithin returns what the keys of workers that deal them are among, nothing when some are null.
+func dealtWithin(workers []*grouper) dealtRange {
+	within := noLongs
+	for _, g := range workers {
+		if g.table.masked {
+			return noLongs
+		}
+		for _, w := range g.table.words {
+			within.add(dealtRange{int64(w), int64(w)})
+		}
+		if g.scatter != nil {
+			within.add(g.scatter.within)
+		}
+	}
+	return within
+}
+
 // part makes the groups of partition p.
 func (s *scattered) part(ctx context.Context, p int) (Operator, error) {
 	first := s.workers[0]
@@ -166,7 +192,9 @@ func (s *scattered) part(ctx context.Context, p int) (Operator, error) {
 		return nil, err
 	}
 	g.account = budget.NewAccount(g.env.Budget)
-	g.table.reserve(s.expected(p))
+	if expected := s.expected(p); !s.dealt || !g.table.deal(s.within, expected) {
+		g.table.reserve(expected)
+	}
 	for i, w := range s.workers {
 		if err = s.merge(ctx, g, w, &s.mains[i], p); err != nil {
 			break

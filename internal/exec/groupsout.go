@@ -116,7 +116,7 @@ func (o *aggregateOp) absorbFar(ctx context.Context, workers []*partialGroups) e
 		return err
 	}
 	first := workers[0]
-	for len(workers) == 1 || first.groups() < parallelMergeGroups { // few groups are not worth more
+	for len(workers) == 1 || first.groups() < first.main.env.many.merge { // few groups are not worth more
 		run, ok := o.far.take()
 		if !ok {
 			return nil

@@ -47,7 +47,11 @@ func (t *keyTable) index(words int) {
 
 // probeIndex looks rows of one word up in the array.
 func (t *keyTable) probeIndex(rows []uint64, w, n int, out []uint32) {
-	if t.near {
+	switch {
+	case t.dealt:
+		t.probeDealt(rows, w, n, out)
+		return
+	case t.near:
 		t.probeNear(rows, w, n, out)
 		return
 	}
@@ -63,32 +67,32 @@ func (t *keyTable) probeIndex(rows []uint64, w, n int, out []uint32) {
 
 // addWord adds a key of one word to the array and returns its number + 1.
 func (t *keyTable) addWord(w uint64) uint32 {
-	t.words = append(t.words, w)
+	t.words = append(roomy(t.words, 1), w)
 	t.n++
 	t.byWord[w] = uint32(t.n)
 	return uint32(t.n)
 }
 
 const (
-	// nearGroups is from how many groups on keys are looked at for being near: fewer are found in the first caches anyway.
-	nearGroups = 1 << 12
 	// nearShare says how many Longs there may be from the least key to the greatest for each group, and maxNear how many in all: 16 MiB.
 	nearShare = 64
 	maxNear   = 1 << 22
 )
 
-// approach makes the array by word when the keys are Longs that lie near each other: ids, mostly. It takes no more memory than there is.
-func (t *keyTable) approach(free int64) {
-	if t.near || t.far || t.masked || len(t.cols) != 1 || t.cols[0].typ.Kind != vector.KindLong || t.n == 0 {
-		return
+// nearness returns the least key and how many Longs there are up to the greatest if all are Longs that lie near each other: ids, mostly. No
+// Longs: they don't.
+func (t *keyTable) nearness() (from int64, span int) {
+	switch {
+	case t.near:
+		return int64(t.least), len(t.byWord)
+	case t.far || t.masked || len(t.cols) != 1 || t.cols[0].typ.Kind != vector.KindLong || t.n == 0:
+		return 0, 0
 	}
 	least, greatest := int64(t.words[0]), int64(t.words[0])
 	for _, w := range t.words {
 		least, greatest = min(least, int64(w)), max(greatest, int64(w))
 	}
-	if span := nearSpan(least, greatest, t.n); span > 0 && 16*int64(span) < free {
-		t.approachOver(least, span)
-	}
+	return least, nearSpan(least, greatest, t.n)
 }
 
 // nearSpan returns how many Longs there are from least to greatest, 0: too many for so many keys.
@@ -100,6 +104,16 @@ func nearSpan(least, greatest int64, keys int) int {
 	return int(span) + 1
 }
 
+// approach makes the array by word when keys are near each other. It takes no more memory than there is.
+func (t *keyTable) approach(free int64) {
+	if t.near {
+		return
+	}
+	if least, span := t.nearness(); span > 0 && 16*int64(span) < free {
+		t.approachOver(least, span)
+	}
+}
+
 // approachOver makes the array for so many Longs from least on, which the keys are among.
 func (t *keyTable) approachOver(least int64, span int) {
 	t.near, t.least, t.byWord, t.slots = true, uint64(least), make([]uint32, span), nil
@@ -109,10 +123,11 @@ func (t *keyTable) approachOver(least int64, span int) {
 }
 
 // leave gives the array of a table that is near up. The keys have no slots then.
-func (t *keyTable) leave() { t.near, t.far, t.byWord = false, true, nil }
+func (t *keyTable) leave() { t.near, t.dealt, t.far, t.byWord = false, false, true, nil }
 
 // probeNear looks rows of one word up in the array of a table that is near.
 func (t *keyTable) probeNear(rows []uint64, w, n int, out []uint32) {
+	t.words = roomy(t.words, n)
 	least, byWord := t.least, t.byWord
 	for i := range n {
 		x := rows[i*w]

@@ -117,7 +117,7 @@ func equalWords(a, b []uint64) bool {
 
 // add puts a new key into the free slot at.
 func (t *keyTable) add(at, tag uint64, row []uint64) {
-	t.words = append(t.words, row...)
+	t.words = append(roomy(t.words, len(row)), row...)
 	t.n++
 	t.slots[at] = tag<<32 | uint64(t.n)
 	if t.n*2 > len(t.slots) {

@@ -33,6 +33,7 @@ type keyTable struct {
 	// slots; nil: it would be mostly empty.
 	byWord []uint32
 	near   bool
+	dealt  bool // it is near and has the Longs of one partition; see keydeal.go
 	far    bool // it was near once
 	least  uint64
 	// met has the words that were met by rows whose numbers nobody wanted; see keymet.go.
@@ -78,7 +79,7 @@ func (t *keyTable) reset() {
 	t.words, t.n, t.rows, t.hashes, t.groups, t.upper, t.met = nil, 0, nil, nil, nil, nil, nil
 	t.noted = metCodes{}
 	t.slots, t.shift, t.byWord = make([]uint64, 16), 32-4, nil
-	t.near, t.far = false, false
+	t.near, t.dealt, t.far = false, false, false
 	t.masked, t.stride = false, t.places
 	for i := range t.cols {
 		t.cols[i].reset()
@@ -196,7 +197,10 @@ func (t *keyTable) bytes() int64 {
 
 // ahead returns how much more memory the table may take while n more keys are added; see grouper.ahead.
 func (t *keyTable) ahead(n int) int64 {
-	more := 8 * growthOf(len(t.words), cap(t.words), n*t.stride)
+	more := int64(0)
+	if len(t.words)+n*t.stride > cap(t.words) {
+		more = 8 * int64(max(2*cap(t.words), len(t.words)+n*t.stride))
+	}
 	switch {
 	case t.near:
 		more += 8 * int64(len(t.byWord)) // twice as large, beside the present one
@@ -207,6 +211,15 @@ func (t *keyTable) ahead(n int) int64 {
 		more += t.cols[i].ahead(n)
 	}
 	return more
+}
+
+// roomy returns s with room for n more, twice as much when it had not enough: append takes smaller steps with long slices, so that of what is
+// copied and given to the collector there would be five times as much as is kept.
+func roomy(s []uint64, n int) []uint64 {
+	if len(s)+n <= cap(s) {
+		return s
+	}
+	return append(make([]uint64, 0, max(2*cap(s), len(s)+n, 16)), s...)
 }
 
 // growthOf returns how many elements more append may hold while it adds n to a slice.

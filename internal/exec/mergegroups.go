@@ -6,9 +6,6 @@ import (
 	"math"
 )
 
-// parallelMergeGroups is how many groups make merging the workers' tables on several cores worth while.
-const parallelMergeGroups = 1 << 15
-
 // mergeGroups makes one set of tables of those of the workers, which it empties. Few groups are absorbed by the first table. Many are
 // divided by a hash of their key, and each share is merged by a goroutine of its own into a table of its own.
 func mergeGroups(ctx context.Context, workers []*grouper) ([]*grouper, error) {
@@ -23,7 +20,7 @@ func mergeGroups(ctx context.Context, workers []*grouper) ([]*grouper, error) {
 		return workers[:1], nil
 	}
 	first := workers[0]
-	if len(workers) == 1 || first.table == nil || total < parallelMergeGroups {
+	if len(workers) == 1 || first.table == nil || total < first.env.many.merge {
 		for _, g := range workers[1:] {
 			if err := first.absorb(ctx, g); err != nil {
 				return nil, err

@@ -13,14 +13,12 @@ const (
 	// one partition of some millions fit in its second cache. A byte has the number of one.
 	scatterBits  = 8
 	scatterParts = 1 << scatterBits
-	// scatterGroups is how many groups make it worth while: fewer fit in the second cache together.
-	scatterGroups = 1 << 15
 	// scatterRepeats is how often a key may have been met on average so that rows are put aside: keys that come again and again are found
 	// in the caches.
 	scatterRepeats = 16
 	// scatterChunk is how many rows of one partition lie together.
 	scatterChunk = 512
-	// scatterHold is how many bytes of rows a worker puts aside before it tries to make groups of them, for each of scatterGroups: 64 MiB.
+	// scatterHold is how many bytes of rows a worker puts aside before it tries to make groups of them, for each group that is needed for doing so: 64 MiB.
 	scatterHold = 2 << 10
 )
 
@@ -29,6 +27,7 @@ type scatterable struct {
 	columns []int         // of the input
 	types   []vector.Type // theirs
 	args    [][]int       // by aggregate: its arguments as places in columns; nil for those that rows do not reach
+	dealing
 }
 
 // scatter puts the rows of a grouper aside once there are so many groups that each row would wait for memory: partition by partition, by a
@@ -43,10 +42,11 @@ type scatter struct {
 	stride  int  // words of a key
 	width   int  // words of a row
 	parts   [scatterParts]scatterPart
-	hold    int64 // bytes of rows that may lie aside
-	rows    int64 // bytes that do
-	groups  int64 // bytes of the partitions' groups
-	alone   bool  // making groups of rows has saved no memory
+	hold    int64      // bytes of rows that may lie aside
+	rows    int64      // bytes that do
+	groups  int64      // bytes of the partitions' groups
+	alone   bool       // making groups of rows has saved no memory
+	within  dealtRange // what keys that were dealt are among
 	scratch struct {
 		words  []uint64
 		part   []uint8
@@ -60,9 +60,10 @@ type scatterPart struct {
 	made   *grouper   // groups of rows that were put aside before; nil: none. Its memory counts with the scatter's.
 }
 
-// newScatter returns an empty scatter for the rows that g will meet from now on.
-func newScatter(g *grouper, of *scatterable) *scatter {
-	s := &scatter{g: g, of: of, hold: int64(g.env.scatterGroups) * scatterHold}
+// newScatter returns an empty scatter for the rows that g will meet from now on, whose keys may be near each other.
+func newScatter(g *grouper, of *scatterable, near bool) *scatter {
+	s := &scatter{g: g, of: of, hold: int64(g.env.many.aside) * scatterHold, within: noLongs}
+	of.decide(near)
 	s.layout(false)
 	return s
 }
@@ -151,8 +152,11 @@ func argumentWords(v *vector.Vector, n int, dst []uint64, stride int) {
 	}
 }
 
-// scatterPartOf returns the partition of a key.
-func scatterPartOf(key []uint64, masks int) uint8 {
+// scatterPartOf returns the partition of a key, which is dealt or spread by a hash.
+func scatterPartOf(key []uint64, masks int, dealt bool) uint8 {
+	if dealt {
+		return dealtTo(key[masks])
+	}
 	return uint8(hashKey(key, masks) & (scatterParts - 1)) // the upper bits are the place in a table
 }
 
@@ -163,15 +167,26 @@ func (s *scatter) spread(words []uint64, key, n int) {
 	part := sized(s.scratch.part, n)
 	s.scratch.part = part
 	var count, at [scatterParts]int
-	if stride == 1 {
+	dealt := s.of.dealt()
+	switch {
+	case stride == 1 && dealt:
+		within := s.within
+		for i := range part {
+			x := words[i*w+key]
+			within.add(dealtRange{int64(x), int64(x)})
+			part[i] = dealtTo(x)
+			count[part[i]]++
+		}
+		s.within = within
+	case stride == 1:
 		for i := range part {
 			part[i] = uint8(vector.HashLong(words[i*w+key]) & (scatterParts - 1))
 			count[part[i]]++
 		}
-	} else {
+	default:
 		for i := range part {
 			row := words[i*w+key:]
-			part[i] = scatterPartOf(row[:stride], masks)
+			part[i] = scatterPartOf(row[:stride], masks, dealt)
 			count[part[i]]++
 		}
 	}
@@ -262,6 +277,9 @@ func (s *scatter) makeGroupsOf(p int) error {
 		var err error
 		if part.made, err = s.g.sibling(); err != nil {
 			return err
+		}
+		if s.of.dealt() && s.stride == 1 {
+			part.made.table.deal(s.within, s.rowsIn(p))
 		}
 	} else {
 		before = part.made.bytes()

@@ -48,7 +48,7 @@ func TestWindowsInParts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, c := range []config{{batch: 5}, {batch: 64}, {batch: 64, aside: 3}, {batch: 100, spill: 300 << 10}, {batch: 64, spill: 1 << 20}} {
+			for _, c := range []config{{batch: 5}, {batch: 64}, {batch: 64, many: manyGroups{aside: 3}}, {batch: 100, spill: 300 << 10}, {batch: 64, spill: 1 << 20}} {
 				for _, threads := range []int{2, 3} {
 					env := c.env(t)
 					env.Tables, env.Threads = s, threads

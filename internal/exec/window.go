@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/plan"
@@ -38,13 +39,13 @@ type windowOp struct {
 // openWindow computes a window in parts where that pays, else over all rows in order.
 func openWindow(ctx context.Context, n *plan.Window, env *Env) (*Pipeline, Operator, error) {
 	// Rows that the window's order leaves equal stay as they come, and frames of rows tell them apart.
-	inner, groups := env.inOrder(), []int(nil)
+	input, inner, groups := n.Input, env.inOrder(), []plan.SortKey(nil)
 	if inParts(n, env) {
-		if groups = groupColumns(n.Input); groups != nil {
-			inner = env.unordered()
+		if below, keys := groupsBelow(n); below != nil {
+			input, inner, groups = below, env.unordered(), keys
 		}
 	}
-	p, in, err := openParts(ctx, n.Input, inner)
+	p, in, err := openParts(ctx, input, inner)
 	switch {
 	case err != nil:
 		return nil, nil, err
@@ -53,7 +54,7 @@ func openWindow(ctx context.Context, n *plan.Window, env *Env) (*Pipeline, Opera
 	case p != nil:
 		in = newGather(p)
 	}
-	o, err := newWindow(n, in, env)
+	o, err := newWindow(n, in, groups, env)
 	if err != nil {
 		in.Close()
 		return nil, nil, err
@@ -61,10 +62,10 @@ func openWindow(ctx context.Context, n *plan.Window, env *Env) (*Pipeline, Opera
 	return nil, o, nil
 }
 
-// newWindow takes over input.
-func newWindow(n *plan.Window, input Operator, env *Env) (*windowOp, error) {
+// newWindow takes over input, whose rows come in order where the window's order leaves them equal, or are groups that are told apart by keys.
+func newWindow(n *plan.Window, input Operator, groups []plan.SortKey, env *Env) (*windowOp, error) {
 	sorted := input
-	if keys := windowOrder(n); len(keys) > 0 {
+	if keys := windowOrder(n, groups); len(keys) > 0 {
 		sorted = newSortOf(input, types(n.Input.Columns()), keys, 0, -1, env)
 	}
 	return newWindowOver(n, sorted, env)
@@ -92,13 +93,19 @@ func newWindowOver(n *plan.Window, sorted Operator, env *Env) (*windowOp, error)
 	return o, nil
 }
 
-// windowOrder is the order in which a window's rows are computed.
-func windowOrder(n *plan.Window) []plan.SortKey {
+// windowOrder is the order in which a window's rows are computed, which are groups that are told apart by keys, or nil.
+func windowOrder(n *plan.Window, groups []plan.SortKey) []plan.SortKey {
 	var keys []plan.SortKey
 	for _, p := range n.Partition {
 		keys = append(keys, plan.SortKey{Column: p, NullsFirst: true})
 	}
-	return append(keys, n.Order...)
+	keys = append(keys, n.Order...)
+	for _, group := range groups {
+		if !slices.ContainsFunc(keys, func(k plan.SortKey) bool { return k.Column == group.Column }) {
+			keys = append(keys, group)
+		}
+	}
+	return keys
 }
 
 func (o *windowOp) Next(ctx context.Context) (*vector.Batch, error) {

@@ -17,12 +17,12 @@ import (
 // sorted and computed by one worker, which goes on with what stands on the window.
 //
 // Rows that the window's order leaves equal keep the order of the scan: each row has its place there as a last column, by which it is sorted in
-// the end. Groups are sorted by their keys.
+// the end. Groups are sorted as they were asked for, and by their keys.
 type windowParts struct {
 	node   *plan.Window
 	env    *Env
 	input  *Pipeline
-	groups []int // columns of the input that are the keys of its groups; nil: it is a scan's
+	groups []plan.SortKey // what tells the groups of the input apart; nil: it is a scan's
 	parts  []windowPart
 	ready  bool
 	next   atomic.Int32 // the part that is taken next
@@ -87,8 +87,24 @@ func groupColumns(n plan.Node) []int {
 	return nil
 }
 
+// groupsBelow returns what gives a window its rows and their order if they are groups: a sort below is part of the order. Nil: they are not.
+func groupsBelow(n *plan.Window) (plan.Node, []plan.SortKey) {
+	input, keys := n.Input, []plan.SortKey(nil)
+	if s, ok := input.(*plan.Sort); ok && s.Limit < 0 && s.Offset == 0 {
+		input, keys = s.Input, slices.Clone(s.Keys)
+	}
+	groups := groupColumns(input)
+	if groups == nil {
+		return nil, nil
+	}
+	for _, c := range groups {
+		keys = append(keys, plan.SortKey{Column: c, NullsFirst: true})
+	}
+	return input, keys
+}
+
 // newWindowParts takes over input.
-func newWindowParts(n *plan.Window, input *Pipeline, groups []int, env *Env) *windowParts {
+func newWindowParts(n *plan.Window, input *Pipeline, groups []plan.SortKey, env *Env) *windowParts {
 	return &windowParts{node: n, env: env, input: input, groups: groups}
 }
 
@@ -101,12 +117,7 @@ func (o *windowParts) run(ctx context.Context) error {
 	if err := o.input.prepare(ctx); err != nil {
 		return err
 	}
-	types, keys := types(o.node.Input.Columns()), windowOrder(o.node)
-	for _, c := range o.groups {
-		if !slices.ContainsFunc(keys, func(k plan.SortKey) bool { return k.Column == c }) {
-			keys = append(keys, plan.SortKey{Column: c, NullsFirst: true})
-		}
-	}
+	types, keys := types(o.node.Input.Columns()), windowOrder(o.node, o.groups)
 	if o.groups == nil {
 		types, keys = append(types, vector.Long), append(keys, plan.SortKey{Column: len(types)})
 	}

@@ -38,9 +38,17 @@ func numberedGroups(t *testing.T) (*store, plan.Node) {
 		Calls: []plan.WindowCall{window("ROW_NUMBER", long, wholeFrame), window("LAG", long, wholeFrame, 1)}}
 }
 
+// sortedGroups is the same over groups that are sorted another way, which those that the window's order leaves equal keep.
+func sortedGroups(t *testing.T) (*store, plan.Node) {
+	s, node := numberedGroups(t)
+	w := node.(*plan.Window)
+	w.Input = &plan.Sort{Input: w.Input, Keys: []plan.SortKey{{Column: 1, Desc: true}, {Column: 0}}, Limit: -1}
+	return s, w
+}
+
 // Windows in parts give what a window over all rows gives, also to rows that the order leaves equal.
 func TestWindowsInParts(t *testing.T) {
-	for name, make := range map[string]func(*testing.T) (*store, plan.Node){"events": numberedEvents, "groups": numberedGroups} {
+	for name, make := range map[string]func(*testing.T) (*store, plan.Node){"events": numberedEvents, "groups": numberedGroups, "sorted groups": sortedGroups} {
 		t.Run(name, func(t *testing.T) {
 			s, node := make(t)
 			sorted := &plan.Sort{Input: node, Keys: []plan.SortKey{{Column: 0}, {Column: 1}, {Column: 2}, {Column: 3}}, Limit: -1}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -223,6 +224,9 @@ func TestPartialsMergeToTheSameResult(t *testing.T) {
 				}
 				merged, _ := spec.New()
 				merged.Grow(ngroups)
+				other, _ := spec.New()
+				absorbed, absorbs := other.(Absorbing)
+				other.Grow(ngroups)
 				for w := range workers {
 					st, _ := spec.New()
 					for i := w; i < rows; i += 10 * workers {
@@ -262,6 +266,9 @@ func TestPartialsMergeToTheSameResult(t *testing.T) {
 					if err := merged.Merge(parts, id, ngroups); err != nil {
 						t.Fatal(err)
 					}
+					if absorbs {
+						absorbed.Absorb(st, id, id)
+					}
 					if st.Bytes() <= 0 {
 						t.Errorf("%s holds no memory", f.Name)
 					}
@@ -274,6 +281,17 @@ func TestPartialsMergeToTheSameResult(t *testing.T) {
 					}
 					for i := range v.Len {
 						got = append(got, v.ValueAt(i))
+					}
+				}
+				if absorbs {
+					v, err := absorbed.Final(0, ngroups)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for i := range v.Len {
+						if x := v.ValueAt(i); !reflect.DeepEqual(x, got[i]) {
+							t.Errorf("%s(%s): group [%d] is %v of absorbed states, %v of merged ones", f.Name, typ, i, x, got[i])
+						}
 					}
 				}
 				if f.Sketch {

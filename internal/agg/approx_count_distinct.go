@@ -206,6 +206,17 @@ func (s *hyperState) Merge(parts []*vector.Vector, groups []uint32, n int) error
 	return nil
 }
 
+// Absorb implements Absorbing.
+func (s *hyperState) Absorb(o State, from, groups []uint32) {
+	theirs := o.(*hyperState).sketches
+	for i, g := range groups {
+		h := &s.sketches[g]
+		before := h.Bytes()
+		h.Merge(&theirs[from[i]])
+		s.heap += h.Bytes() - before
+	}
+}
+
 func (s *hyperState) Partial(lo, hi int) []*vector.Vector {
 	return []*vector.Vector{s.written(lo, hi, (*sketch.HyperUnique).AppendWhole)}
 }

@@ -23,6 +23,13 @@ type State interface {
 	Bytes() int64
 }
 
+// Absorbing is a State that can take groups over from another one without their being written as intermediate values and read again.
+type Absorbing interface {
+	State
+	// Absorb folds groups from[i] of o, a state of the same Spec, into groups[i]. It leaves o as it is: several states may absorb of it at a time.
+	Absorb(o State, from, groups []uint32)
+}
+
 // grown returns s with length n, new elements zero.
 func grown[T any](s []T, n int) []T {
 	if n <= len(s) {

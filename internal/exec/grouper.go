@@ -312,14 +312,36 @@ func (g *grouper) mergeFrom(ctx context.Context, o *grouper, lo, hi int, rows []
 	default:
 		groups = g.find(gathered(o.table.keys(lo, hi), rows), n)
 	}
-	var parts []*vector.Vector
-	for _, s := range o.states {
-		parts = append(parts, gathered(s.Partial(lo, hi), rows)...)
-	}
-	if err := g.mergeStates(parts, groups, n); err != nil {
-		return err
+	var from []uint32
+	for i, s := range g.states {
+		if a, ok := s.(agg.Absorbing); ok && groups != nil {
+			if from == nil {
+				from = numbered(lo, hi, rows)
+			}
+			a.Absorb(o.states[i], from, groups)
+			continue
+		}
+		if err := s.Merge(gathered(o.states[i].Partial(lo, hi), rows), groups, n); err != nil {
+			return err
+		}
 	}
 	return g.fit(ctx)
+}
+
+// numbered returns the numbers lo+rows[i], or with rows nil all from lo up to, not including, hi.
+func numbered(lo, hi int, rows []uint32) []uint32 {
+	if rows == nil {
+		out := make([]uint32, hi-lo)
+		for i := range out {
+			out[i] = uint32(lo + i)
+		}
+		return out
+	}
+	out := make([]uint32, len(rows))
+	for i, r := range rows {
+		out[i] = uint32(lo) + r
+	}
+	return out
 }
 
 // gathered returns the given rows of cols, or with rows nil all.

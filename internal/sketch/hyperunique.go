@@ -164,6 +164,43 @@ func (h *HyperUnique) Floor() Observation {
 	return Observation(uint32(h.offset)+1) << 16
 }
 
+// pair is two registers in use that share a byte, and its place.
+type pair struct {
+	place int
+	b     byte
+}
+
+// fewPairs is what the registers would hold of few observations, in their order; ok is false when four bits can't hold one of them.
+func (h *HyperUnique) fewPairs(buf []pair) (out []pair, ok bool) {
+	for _, f := range h.few {
+		bucket, pos := uint16(f), byte(f>>16)
+		if pos > maxNibble {
+			return nil, false
+		}
+		if bucket&1 == 0 {
+			pos <<= 4
+		}
+		place := int(bucket >> 1)
+		at := len(buf)
+		for at > 0 && buf[at-1].place > place {
+			at--
+		}
+		if at > 0 && buf[at-1].place == place {
+			buf[at-1].b |= pos // the other register: each bucket comes once
+			continue
+		}
+		buf = slices.Insert(buf, at, pair{place, pos})
+	}
+	return buf, true
+}
+
+// expanded returns a copy of a sketch of few observations that has registers.
+func (h *HyperUnique) expanded() *HyperUnique {
+	d := &HyperUnique{few: h.few}
+	d.expand()
+	return d
+}
+
 // expand allocates the registers and moves the observations there.
 func (h *HyperUnique) expand() {
 	h.regs = make([]byte, registers)
@@ -279,20 +316,31 @@ var (
 	hyperAlpha  = 0.7213 / (1 + 1.079/float64(buckets))
 	hyperFactor = hyperAlpha * buckets * buckets
 	twoTo64     = math.Pow(2, 64)
+	powers      = powersOfHalf() // 2 to the power of minus what a register says
 )
+
+func powersOfHalf() (out [maxNibble + 65]float64) {
+	for i := range out {
+		out[i] = math.Ldexp(1, -i)
+	}
+	return out
+}
 
 // Estimate returns the estimated number of different values.
 func (h *HyperUnique) Estimate() float64 {
+	if len(h.few) == 0 && h.regs == nil {
+		return 0
+	}
 	if h.regs == nil {
-		d := HyperUnique{few: h.few}
-		if len(h.few) == 0 {
-			return 0
+		var buf [sparseMax]pair
+		if pairs, ok := h.fewPairs(buf[:0]); ok {
+			return h.estimateSparse(pairs, len(h.few))
 		}
-		d.expand()
-		return d.Estimate()
+		return h.expanded().Estimate()
 	}
 	if h.nonZero < sparseBelow {
-		return h.estimateSparse()
+		var buf [sparseBelow]pair
+		return h.estimateSparse(h.pairsInUse(buf[:0]), int(h.nonZero))
 	}
 	sum, zeros := 0.0, 0
 	var counts [maxNibble + 1]int
@@ -308,7 +356,7 @@ func (h *HyperUnique) Estimate() float64 {
 		counts[b&0x0f]++
 	}
 	for x, n := range counts {
-		sum += float64(n) * math.Pow(2, -float64(x+int(h.offset)))
+		sum += float64(n) * powers[x+int(h.offset)]
 	}
 	zeros = counts[0]
 	if special >= 0 {
@@ -334,15 +382,15 @@ func (h *HyperUnique) withOverflow(pair byte) (sum float64, zeros int) {
 	if low&0x0f == 0 {
 		zeros++
 	}
-	return math.Pow(2, -float64(up)) + math.Pow(2, -float64(low)), zeros
+	return powers[up] + powers[low], zeros
 }
 
 // estimateSparse estimates as the reference does from the sparse form, in which it passes on the states of few values. The places there count from before
 // the header and that of the largest value does not, so that this value is seen only where it meets another pair: such a bucket is as if it were empty.
-func (h *HyperUnique) estimateSparse() float64 {
-	sum, zeros, pairs := 0.0, buckets, 0
+func (h *HyperUnique) estimateSparse(inUse []pair, nonZero int) float64 {
+	sum, zeros := 0.0, buckets
 	entry := func(place int, b byte) {
-		more, none := math.Pow(2, -float64(b>>4+h.offset))+math.Pow(2, -float64(b&0x0f+h.offset)), 0
+		more, none := powers[b>>4+h.offset]+powers[b&0x0f+h.offset], 0
 		if b>>4 == 0 {
 			none++
 		}
@@ -354,17 +402,24 @@ func (h *HyperUnique) estimateSparse() float64 {
 		}
 		sum += more
 		zeros += none - 2
-		pairs++
 	}
-	for i, b := range h.regs {
-		if b != 0 {
-			entry(i+hyperHeader, b)
-		}
+	for _, p := range inUse {
+		entry(p.place+hyperHeader, p.b)
 	}
-	for pairs < int(h.nonZero) {
+	for range nonZero - len(inUse) {
 		entry(0, 0)
 	}
 	return corrected(sum+float64(zeros), zeros)
+}
+
+// pairsInUse returns the registers in use.
+func (h *HyperUnique) pairsInUse(buf []pair) []pair {
+	for i, b := range h.regs {
+		if b != 0 {
+			buf = append(buf, pair{i, b})
+		}
+	}
+	return buf
 }
 
 // corrected turns the sum over all registers into an estimate.
@@ -388,25 +443,31 @@ func corrected(sum float64, zeros int) float64 {
 
 // AppendBinary appends the stored form.
 func (h *HyperUnique) AppendBinary(dst []byte) []byte {
+	var buf [sparseBelow]pair
+	var inUse []pair
+	nonZero := int(h.nonZero)
 	if h.regs == nil {
-		d := HyperUnique{few: h.few}
-		d.expand()
-		h = &d
+		var ok bool
+		if inUse, ok = h.fewPairs(buf[:0]); !ok {
+			return h.expanded().AppendBinary(dst)
+		}
+		nonZero = len(h.few)
 	}
 	dst = append(dst, hyperVersion, h.offset)
-	dst = binary.BigEndian.AppendUint16(dst, h.nonZero)
+	dst = binary.BigEndian.AppendUint16(dst, uint16(nonZero))
 	dst = append(dst, h.overflow)
 	dst = binary.BigEndian.AppendUint16(dst, h.overflows)
-	if h.nonZero >= sparseBelow {
+	if nonZero >= sparseBelow {
 		return append(dst, h.regs...)
 	}
+	if h.regs != nil {
+		inUse = h.pairsInUse(buf[:0])
+	}
 	// The reference sizes the sparse form for one entry per register and leaves the unused ones zero.
-	end := len(dst) + 3*int(h.nonZero)
-	for i, b := range h.regs {
-		if b != 0 {
-			dst = binary.BigEndian.AppendUint16(dst, uint16(i+hyperHeader))
-			dst = append(dst, b)
-		}
+	end := len(dst) + 3*nonZero
+	for _, p := range inUse {
+		dst = binary.BigEndian.AppendUint16(dst, uint16(p.place+hyperHeader))
+		dst = append(dst, p.b)
 	}
 	for len(dst) < end {
 		dst = append(dst, 0)
@@ -417,10 +478,8 @@ func (h *HyperUnique) AppendBinary(dst []byte) []byte {
 // AppendWhole appends a form that nothing is lost in, for what is merged later: the stored one, or before it, when there are observations that it has no
 // place for, a version of its own, their number, and each in four bytes, big endian.
 func (h *HyperUnique) AppendWhole(dst []byte) []byte {
-	if h.regs == nil {
-		d := HyperUnique{few: h.few}
-		d.expand()
-		h = &d
+	if slices.ContainsFunc(h.few, func(f Observation) bool { return f>>16 > maxNibble }) {
+		h = h.expanded()
 	}
 	if len(h.beyond) == 0 || len(h.beyond) > math.MaxUint8 {
 		return h.AppendBinary(dst)
@@ -468,24 +527,26 @@ func parseStored(p string) (*HyperUnique, error) {
 	if h.offset > 64 || h.overflow > 64 || h.overflows >= buckets {
 		return nil, hyperCorrupt("a number in its header is out of range")
 	}
-	h.regs = make([]byte, registers)
-	body := p[hyperHeader:]
-	if len(body) == registers {
-		copy(h.regs, body)
-	} else {
-		if len(body)%3 != 0 {
-			return nil, hyperCorrupt("its length is wrong")
-		}
-		for ; len(body) > 0; body = body[3:] {
-			at := int(body[0])<<8 | int(body[1])
-			if at == 0 && body[2] == 0 {
-				continue
+	switch body := p[hyperHeader:]; {
+	case len(body) == registers:
+		h.regs = []byte(body)
+	case len(body)%3 != 0:
+		return nil, hyperCorrupt("its length is wrong")
+	case h.offset == 0 && h.overflow == 0 && len(body) <= 3*sparseMax: // so many registers are in use at most
+		err := eachStored(body, func(at int, b byte) {
+			if up := Observation(b >> 4); up > 0 {
+				h.Add(up<<16 | Observation(2*at))
 			}
-			at -= hyperHeader
-			if at < 0 || at >= registers {
-				return nil, hyperCorrupt("a register is out of range")
+			if low := Observation(b & 0x0f); low > 0 {
+				h.Add(low<<16 | Observation(2*at+1))
 			}
-			h.regs[at] = body[2]
+		})
+		h.nonZero = 0
+		return h, err
+	default:
+		h.regs = make([]byte, registers)
+		if err := eachStored(body, func(at int, b byte) { h.regs[at] = b }); err != nil {
+			return nil, err
 		}
 	}
 	// Count anew: the number decides when registers are raised and must not be believed.
@@ -502,6 +563,22 @@ func parseStored(p string) (*HyperUnique, error) {
 		h.raise()
 	}
 	return h, nil
+}
+
+// eachStored calls f with the pairs of registers of the sparse form.
+func eachStored(body string, f func(at int, b byte)) error {
+	for ; len(body) > 0; body = body[3:] {
+		at := int(body[0])<<8 | int(body[1])
+		if at == 0 && body[2] == 0 {
+			continue
+		}
+		at -= hyperHeader
+		if at < 0 || at >= registers {
+			return hyperCorrupt("a register is out of range")
+		}
+		f(at, body[2])
+	}
+	return nil
 }
 
 func hyperCorrupt(why string) error {

@@ -103,6 +103,38 @@ func TestOrderChangesNoEstimate(t *testing.T) {
 	}
 }
 
+// Few values that were kept one by one are estimated and written as the registers that they would be in.
+func TestFewAreAsInRegisters(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 1))
+	for range 2000 {
+		var h HyperUnique
+		for range r.IntN(sparseMax) {
+			o := ObserveLong(r.Int64())
+			if r.IntN(8) == 0 && len(h.few) > 0 {
+				o = h.few[0] ^ 1 // the bucket beside it
+			}
+			if r.IntN(500) == 0 {
+				o = o&0xffff | 20<<16
+			}
+			h.Add(o)
+		}
+		in := h.expanded()
+		if a, b := h.Estimate(), in.Estimate(); a != b && len(h.few) > 0 {
+			t.Fatalf("[%d] values are estimated as [%v], in registers as [%v]", len(h.few), a, b)
+		}
+		if a, b := string(h.AppendBinary(nil)), string(in.AppendBinary(nil)); a != b {
+			t.Fatalf("[%d] values are written as %x, in registers as %x", len(h.few), a, b)
+		}
+		stored, err := ParseHyperUnique(string(in.AppendBinary(nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a, b := stored.Estimate(), in.Estimate(); a != b && in.nonZero > 0 {
+			t.Fatalf("[%d] values are estimated as [%v] once read, as [%v] before", len(h.few), a, b)
+		}
+	}
+}
+
 // A value whose hash ends in more than fifteen zeros does not fit its register. What release 27 and release 33 say of few values among which there is such
 // a one ("k...") they say for all kinds of queries; one more would be right for most.
 func TestFewValuesBeyondFourBits(t *testing.T) {

@@ -6,7 +6,7 @@
 // or passes the fault on. Disk for spilled data is a second tree of the same type.
 //
 // There are two ways to ask. Who can do without, by spilling, by evicting or by taking less, asks with TryReserve, which leaves an eighth of
-// the process's memory alone. Who can't asks with Reserve, which may take that too: what a query needs at least is there even while others
+// the memory of the process, and of the query, alone. Who can't asks with Reserve, which may take that too: what a query needs at least is there even while others
 // hold all that they could get, and many heavy queries at once end instead of failing for want of a buffer.
 //
 // Budgets count what callers declare; they neither allocate nor measure. ApplyGoLimit ties the garbage collector to the same number.
@@ -38,7 +38,7 @@ type Budget struct {
 	res    *resource
 	name   string
 	limit  int64 // bytes; Unlimited: none
-	spare  int64 // of the limit: what TryReserve leaves for Reserve
+	spare  int64 // of the limit: what TryReserve leaves for Reserve; of the root and of queries
 	used   atomic.Int64
 	peak   atomic.Int64
 }
@@ -63,6 +63,14 @@ func (b *Budget) Child(name string, limit int64) *Budget {
 		return &Budget{res: memory, name: name, limit: limit}
 	}
 	return &Budget{parent: b, res: b.res, name: name, limit: limit}
+}
+
+// Query is Child for something whose parts share its limit: of it, too, TryReserve leaves an eighth for Reserve, so that one part does not fail
+// because others hold all they could get.
+func (b *Budget) Query(name string, limit int64) *Budget {
+	q := b.Child(name, limit)
+	q.spare = limit / spareShare
+	return q
 }
 
 // Reserve takes n bytes that the caller can't do without, at every level or at none.

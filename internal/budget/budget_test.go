@@ -67,6 +67,19 @@ func TestTryReserveLeavesASpare(t *testing.T) {
 	}
 }
 
+// So is an eighth of a query's, whatever its parts hold.
+func TestQueriesLeaveASpare(t *testing.T) {
+	root := Root(1600)
+	query := root.Query("query q1", 160)
+	sort, table := query.Child("sort", Unlimited), query.Child("table", Unlimited)
+	if sort.Free() != 140 || sort.TryReserve(141) || !sort.TryReserve(140) {
+		t.Errorf("[%d] bytes were taken, [%d] are free", query.Used(), sort.Free())
+	}
+	if table.TryReserve(1) || table.Reserve(21) == nil || table.Reserve(20) != nil {
+		t.Error("the spare is not what Reserve can take")
+	}
+}
+
 func TestNilBudgetIsUnlimited(t *testing.T) {
 	var b *Budget
 	if err := b.Reserve(1 << 50); err != nil {

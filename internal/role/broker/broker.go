@@ -220,7 +220,7 @@ func (b *Broker) Env(p *Prepared, name string) (env *exec.Env, done func()) {
 
 func (b *Broker) env(context expr.Context, name string, share *exec.Share) (env *exec.Env, done func()) {
 	env = &exec.Env{
-		Expr: &context, Budget: b.o.Memory.Child(name, b.o.Memory.Limit()/memoryShare), Spill: b.o.Spill,
+		Expr: &context, Budget: b.o.Memory.Query(name, b.o.Memory.Limit()/memoryShare), Spill: b.o.Spill,
 		Threads: b.o.Threads, Share: share, Lexicons: b.lexicons, Observations: b.observations, BatchRows: b.o.BatchRows,
 	}
 	if b.o.Meter != nil {

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"math"
+	"slices"
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
@@ -128,6 +129,17 @@ var modFunction = &Function{
 // arithmetical reports whether a function is an operator of two numbers.
 func arithmetical(fn *Function) bool {
 	return fn == addFunction || fn == subtractFunction || fn == multiplyFunction || fn == divideFunction || fn == remainderFunction
+}
+
+// isNullByOperand reports whether e is arithmetic or a comparison with the constant NULL. It is NULL whatever the other operand is, and that
+// one isn't evaluated: 1 / 0 + NULL is no error.
+func isNullByOperand(e Expr) bool {
+	c, ok := e.(*Call)
+	if !ok || c.Fn.SeesNulls || !slices.ContainsFunc(c.Args, isNullLiteral) {
+		return false
+	}
+	_, comparing := comparisonOf(c.Fn)
+	return comparing || arithmetical(c.Fn.entry())
 }
 
 func (b *binding) negated() (Expr, error) {

@@ -88,6 +88,9 @@ func (c *compiler) compileAll(list []Expr) ([]node, error) {
 }
 
 func (c *compiler) compileCall(x *Call) (node, error) {
+	if isNullByOperand(x) {
+		return c.compile(&Literal{T: x.T.OrNull(true)})
+	}
 	if x.Fn.NativeName == "concat" {
 		whole := *x
 		whole.Args = concatenated(x.Args)

@@ -51,7 +51,12 @@ func (f *folder) fold(e Expr, depth int) Expr {
 			return f.coalesce(x, depth)
 		}
 	}
+	before := f.err
 	e = mapOperands(e, func(c Expr) Expr { return f.fold(c, depth+1) })
+	if isNullByOperand(e) {
+		f.err = before
+		return &Literal{T: e.Type().OrNull(true)}
+	}
 	if c, ok := e.(*Cast); ok {
 		if l, ok := c.X.(*Literal); ok && l.Value == nil {
 			return &Literal{T: c.T.OrNull(true)}

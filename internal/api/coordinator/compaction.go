@@ -13,6 +13,7 @@ import (
 	"github.com/hengedb/henge/internal/duty/compact"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/native"
 )
 
 func (a *API) compactionRoutes(mux routes) {
@@ -54,6 +55,11 @@ func (a *API) compactionRoutes(mux routes) {
 		return write(w, c.Cluster)
 	})
 	mux.On("POST "+overlord+"/config/cluster", a.setClusterCompaction)
+	for _, method := range []string{"GET ", "DELETE "} { // no name of a datasource
+		mux.On(method+config+"/taskslots", func(w http.ResponseWriter, _ *http.Request) error {
+			return empty(w, http.StatusMethodNotAllowed)
+		})
+	}
 	mux.On("GET "+config+"/{dataSource}", a.compactionOf)
 	mux.On("DELETE "+config+"/{dataSource}", a.deleteCompaction)
 	a.supervisedRoutes(mux, overlord+"/config/datasources")
@@ -197,7 +203,7 @@ func (a *API) setTaskSlots(w http.ResponseWriter, r *http.Request) error {
 	slots, hasSlots, ok := queryInt(r, "max")
 	ratio, err := strconv.ParseFloat(query.Get("ratio"), 64)
 	hasRatio := query.Get("ratio") != ""
-	if !ok || hasRatio && (err != nil || math.IsNaN(ratio)) {
+	if !ok || hasRatio && (err != nil || math.IsNaN(ratio) || math.IsInf(ratio, 0)) {
 		return empty(w, http.StatusNotFound)
 	}
 	autoScale := query.Get("useAutoScaleSlots")
@@ -235,7 +241,25 @@ func parseCompaction(text []byte) (compact.Config, error) {
 	if err := decode(text, &c); err != nil {
 		return c, err
 	}
-	return c, c.Validate()
+	if err := c.Validate(); err != nil {
+		return c, err
+	}
+	return c, readable(&c)
+}
+
+// readable tests that tasks will be able to read the metrics and the filter of settings.
+func readable(c *compact.Config) error {
+	for _, text := range c.Metrics {
+		var metric native.AggregatorOf
+		if err := metric.UnmarshalJSON(text); err != nil {
+			return err
+		}
+	}
+	if c.Transform == nil || isNothing(c.Transform.Filter) {
+		return nil
+	}
+	var filter native.FilterOf
+	return filter.UnmarshalJSON(c.Transform.Filter)
 }
 
 // simulateCompaction answers what a round would do under the cluster settings of the body, of which those left out are the present ones.

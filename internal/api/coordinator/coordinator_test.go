@@ -417,6 +417,40 @@ func TestCompactionConfig(t *testing.T) {
 	} {
 		f.expect("GET", "C/config/compaction/wiki", "", 200, "~"+part)
 	}
+	f.expect("POST", "C/config/compaction", `{"dataSource":"full","tuningConfig":{"partitionsSpec":{"type":"hashed","numShards":-1},"indexSpec":{"longEncoding":"auto"},
+		"splitHintSpec":{"type":"maxSize","maxNumFiles":3},"appendableIndexSpec":{}},"metricsSpec":[{"type":"hyperUnique","name":"h","fieldName":"u"},
+		{"type":"stringLast","name":"s","fieldName":"u","maxStringBytes":9},{"type":"filtered","aggregator":{"type":"count","name":"c"},"filter":{"type":"selector","dimension":"a","value":"b"}}],
+		"dimensionsSpec":{"dimensions":[{"type":"json","name":"j"},{"name":"a","multiValueHandling":"array"}]}}`, 200, "")
+	for _, part := range []string{
+		`"partitionsSpec":{"type":"hashed","numShards":null,"partitionDimensions":[],"partitionFunction":"murmur3_32_abs","maxRowsPerSegment":5000000}`,
+		`"indexSpec":{"bitmap":{"type":"roaring"},"dimensionCompression":"lz4","longEncoding":"auto","metricCompression":"lz4","stringDictionaryEncoding":{"type":"utf8"}}`,
+		`"splitHintSpec":{"maxNumFiles":3,"maxSplitSize":1073741824,"type":"maxSize"}`, `"appendableIndexSpec":{"preserveExistingMetrics":false,"type":"onheap"}`,
+		`{"fieldName":"u","isInputHyperUnique":false,"name":"h","round":false,"type":"hyperUnique"}`,
+		`{"fieldName":"u","maxStringBytes":9,"name":"s","timeColumn":"__time","type":"stringLast"}`, `"name":"c","type":"filtered"}`,
+		`{"createBitmapIndex":true,"multiValueHandling":"SORTED_ARRAY","name":"j","type":"json"}`, `"multiValueHandling":"ARRAY"`,
+	} {
+		f.expect("GET", "C/config/compaction/full", "", 200, "~"+part)
+	}
+	for bad, want := range map[string]string{
+		`"metricsSpec":[{"type":"nope","name":"h"}]`:                                `nope`,
+		`"metricsSpec":[{"type":"count"}]`:                                          `A metric needs [name]`,
+		`"metricsSpec":["x"]`:                                                       `A metric must be an object`,
+		`"metricsSpec":[{"type":"longSum","name":"h"}]`:                             `fieldName`,
+		`"metricsSpec":[{"type":"count","name":"h"},{"type":"count","name":"h"}]`:   `Two metrics of the metricsSpec have the name [h]`,
+		`"dimensionsSpec":{"dimensions":["a","a"]}`:                                 `Two dimensions of the dimensionsSpec have the name [a]`,
+		`"dimensionsSpec":{"dimensions":[{"name":"a","multiValueHandling":"zzz"}]}`: `multiValueHandling [ZZZ] of dimension [a] is unknown`,
+		`"transformSpec":{"filter":{"type":"nope"}}`:                                `nope`,
+		`"tuningConfig":{"partitionsSpec":{"type":"hashed","numShards":0}}`:         `numShards [0] must be positive`,
+		`"tuningConfig":{"splitHintSpec":{"type":"nope"}}`:                          `splitHintSpec type [nope] is unknown; use maxSize or segments`,
+		`"tuningConfig":{"indexSpec":3}`:                                            `The indexSpec must be an object, not [3]`,
+		`"tuningConfig":{"appendableIndexSpec":{"type":3}}`:                         `must be text, not [3]`,
+	} {
+		f.expect("POST", "C/config/compaction", `{"dataSource":"full",`+bad+`}`, 400, "~"+want)
+	}
+	f.expect("DELETE", "C/config/compaction/full", "", 200, "")
+	f.expect("GET", "C/config/compaction/taskslots", "", 405, "")
+	f.expect("DELETE", "C/config/compaction/taskslots", "", 405, "")
+	f.expect("POST", "C/config/compaction/taskslots?ratio=Infinity", "", 404, "")
 	f.expect("POST", "C/config/compaction/taskslots?ratio=0.2&max=5", "", 200, "")
 	f.clock.Advance(time.Second)
 	f.expect("POST", "C/config/compaction/taskslots", "", 200, "")

@@ -3,6 +3,7 @@ package compact
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 
 	"github.com/hengedb/henge/internal/fault"
 )
@@ -48,6 +49,95 @@ func canonicalList(list []json.RawMessage) ([]string, error) {
 		}
 	}
 	return out, nil
+}
+
+// canonicalMetrics is canonical of each with its defaults filled in.
+func canonicalMetrics(list []json.RawMessage) ([]string, error) {
+	filled := make([]json.RawMessage, len(list))
+	for i, text := range list {
+		var err error
+		if filled[i], err = fillMetric(text); err != nil {
+			return nil, err
+		}
+	}
+	return canonicalList(filled)
+}
+
+// defaults are the members of a part that is kept as it was written, by its type, where nothing was said. The reference shows them.
+type defaults map[string]map[string]string
+
+var splitHintDefaults = defaults{
+	"maxSize":  {"maxSplitSize": "1073741824", "maxNumFiles": "1000"},
+	"segments": {"maxInputSegmentBytesPerTask": "1073741824", "maxNumSegments": "1000"},
+}
+
+var appendableDefaults = defaults{"onheap": {"preserveExistingMetrics": "false"}}
+
+var metricDefaults = defaults{
+	"hyperUnique": {"isInputHyperUnique": "false", "round": "false"},
+	"cardinality": {"byRow": "false", "round": "false"},
+	"stringAny":   {"maxStringBytes": "1024"},
+	"stringFirst": {"timeColumn": `"__time"`, "maxStringBytes": "1024"},
+	"stringLast":  {"timeColumn": `"__time"`, "maxStringBytes": "1024"},
+	"longFirst":   {"timeColumn": `"__time"`},
+	"longLast":    {"timeColumn": `"__time"`},
+	"doubleFirst": {"timeColumn": `"__time"`},
+	"doubleLast":  {"timeColumn": `"__time"`},
+	"floatFirst":  {"timeColumn": `"__time"`},
+	"floatLast":   {"timeColumn": `"__time"`},
+}
+
+// fill writes what was not said into an object, and the type where that was left out, if one is usual.
+func (d defaults) fill(text json.RawMessage, usual string) (json.RawMessage, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(text, &fields); err != nil || fields == nil {
+		return nil, fault.InvalidInput("A part of the compaction settings must be an object, not [%s]", text)
+	}
+	kind := usual
+	if t := fields["type"]; !isNull(t) && json.Unmarshal(t, &kind) != nil {
+		return nil, fault.InvalidInput("The [type] of a part of the compaction settings must be text, not [%s]", t)
+	}
+	if kind != "" {
+		fields["type"] = json.RawMessage(strconv.Quote(kind))
+	}
+	for name, value := range d[kind] {
+		if isNull(fields[name]) {
+			fields[name] = json.RawMessage(value)
+		}
+	}
+	return json.Marshal(fields)
+}
+
+// fillMetric is fill for a metric; one that is filtered has the name of what it filters.
+func fillMetric(text json.RawMessage) (json.RawMessage, error) {
+	var fields struct {
+		Type       string          `json:"type"`
+		Name       json.RawMessage `json:"name"`
+		Aggregator json.RawMessage `json:"aggregator"`
+	}
+	if json.Unmarshal(text, &fields) == nil && fields.Type == "filtered" && isNull(fields.Name) {
+		var inner struct {
+			Name string `json:"name"`
+		}
+		if json.Unmarshal(fields.Aggregator, &inner) == nil && inner.Name != "" {
+			return defaults{"filtered": {"name": strconv.Quote(inner.Name)}}.fill(text, "")
+		}
+	}
+	return metricDefaults.fill(text, "")
+}
+
+// fillIndex is fill for an index spec. How nested data is packed is shown only where it was said.
+func fillIndex(text json.RawMessage) (json.RawMessage, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(text, &fields); err != nil || fields == nil {
+		return nil, fault.InvalidInput("The indexSpec must be an object, not [%s]", text)
+	}
+	for name, value := range indexDefaults {
+		if isNull(fields[name]) && name != "jsonCompression" {
+			fields[name] = json.RawMessage(value)
+		}
+	}
+	return json.Marshal(fields)
 }
 
 // indexDefaults are the members of an index spec where nothing was said.

@@ -3,6 +3,7 @@ package compact
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
@@ -86,8 +87,11 @@ func (c *Config) Validate() error {
 	case c.Engine != nil && *c.Engine != EngineNative && *c.Engine != EngineMSQ:
 		return fault.InvalidInput("Compaction engine [%s] is unknown; use native or msq", *c.Engine)
 	}
-	for _, metric := range c.Metrics {
-		if err := checkNamed(metric, "A metric", "type", "name"); err != nil {
+	if err := c.checkMetrics(); err != nil {
+		return err
+	}
+	if c.Dimensions != nil {
+		if err := c.Dimensions.validate(); err != nil {
 			return err
 		}
 	}
@@ -109,12 +113,84 @@ func (c *Config) Validate() error {
 	if t.MaxSubTasks != nil && *t.MaxSubTasks <= 0 {
 		return fault.InvalidInput("maxNumConcurrentSubTasks [%d] must be positive", *t.MaxSubTasks)
 	}
+	if err := t.fill(); err != nil {
+		return err
+	}
 	t.PerfectRollup = false
 	if p := t.Partitions; p != nil {
 		if err := p.validate(); err != nil {
 			return err
 		}
 		t.PerfectRollup = p.Type != dynamic
+	}
+	return nil
+}
+
+// computes matches the types of metrics that read a column or compute an expression.
+var computes = regexp.MustCompile(`^(long|double|float)(Sum|Min|Max)$`)
+
+// checkMetrics tests that each metric has a type and a name of its own, and fills in what they leave out.
+func (c *Config) checkMetrics() error {
+	names := map[string]bool{}
+	for i, metric := range c.Metrics {
+		if checkNamed(metric, "A metric", "type") == nil {
+			filled, err := fillMetric(metric)
+			if err != nil {
+				return err
+			}
+			metric = filled
+		}
+		if err := checkNamed(metric, "A metric", "type", "name"); err != nil {
+			return err
+		}
+		c.Metrics[i] = metric
+		var named struct {
+			Type       string `json:"type"`
+			Name       string `json:"name"`
+			Field      string `json:"fieldName"`
+			Expression string `json:"expression"`
+		}
+		if err := json.Unmarshal(metric, &named); err != nil {
+			return fault.InvalidInput("A metric of the metricsSpec can't be read").WithCause(err)
+		}
+		if computes.MatchString(named.Type) && (named.Field == "") == (named.Expression == "") {
+			return fault.InvalidInput("Metric [%s] of type [%s] needs either a fieldName or an expression", named.Name, named.Type)
+		}
+		if names[named.Name] {
+			return fault.InvalidInput("Two metrics of the metricsSpec have the name [%s]", named.Name)
+		}
+		names[named.Name] = true
+	}
+	return nil
+}
+
+// fill writes defaults into the parts that are kept as they were written.
+func (t *TuningConfig) fill() error {
+	for _, part := range []struct {
+		text *json.RawMessage
+		fill func(json.RawMessage) (json.RawMessage, error)
+	}{
+		{&t.IndexSpec, fillIndex},
+		{&t.IntermediateIndexSpec, fillIndex},
+		{&t.AppendableIndexSpec, func(text json.RawMessage) (json.RawMessage, error) { return appendableDefaults.fill(text, "onheap") }},
+		{&t.SplitHintSpec, func(text json.RawMessage) (json.RawMessage, error) { return splitHintDefaults.fill(text, "") }},
+	} {
+		if isNull(*part.text) {
+			continue
+		}
+		filled, err := part.fill(*part.text)
+		if err != nil {
+			return err
+		}
+		*part.text = filled
+	}
+	if hint := t.SplitHintSpec; !isNull(hint) {
+		var kind struct {
+			Type string `json:"type"`
+		}
+		if err := json.Unmarshal(hint, &kind); err != nil || splitHintDefaults[kind.Type] == nil {
+			return fault.InvalidInput("splitHintSpec type [%s] is unknown; use maxSize or segments", kind.Type)
+		}
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package compact
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hengedb/henge/internal/fault"
@@ -24,6 +25,8 @@ type Dimension struct {
 // plainTypes are the types of dimensions whose every member is known.
 var plainTypes = []string{"string", "long", "double", "float"}
 
+var multiValueHandlings = []string{"SORTED_ARRAY", "SORTED_SET", "ARRAY"}
+
 // UnmarshalJSON reads a name or an object.
 func (d *Dimension) UnmarshalJSON(text []byte) error {
 	fields := struct {
@@ -41,10 +44,18 @@ func (d *Dimension) UnmarshalJSON(text []byte) error {
 		return fault.InvalidInput("A dimension must have a name")
 	}
 	fields.Type = strings.ToLower(fields.Type)
-	d.name, d.text = fields.Name, slices.Clone(text)
+	fields.Multi = strings.ToUpper(fields.Multi)
+	if !slices.Contains(multiValueHandlings, fields.Multi) {
+		return fault.InvalidInput("multiValueHandling [%s] of dimension [%s] is unknown; use one of %v", fields.Multi, fields.Name, multiValueHandlings)
+	}
+	d.name = fields.Name
 	if !slices.Contains(plainTypes, fields.Type) { // nested and automatic columns, and those of later releases
-		same, err := canonical(text)
-		d.key = same
+		shown, err := defaults{fields.Type: {"multiValueHandling": strconv.Quote(fields.Multi), "createBitmapIndex": "true"}}.fill(text, fields.Type)
+		if err != nil {
+			return err
+		}
+		d.text = shown
+		d.key, err = canonical(shown)
 		return err
 	}
 	if fields.Bitmap == nil {
@@ -61,6 +72,17 @@ func (d *Dimension) UnmarshalJSON(text []byte) error {
 
 // MarshalJSON writes the object.
 func (d Dimension) MarshalJSON() ([]byte, error) { return d.text, nil }
+
+// validate tests that no two dimensions have the same name.
+func (s *DimensionsSpec) validate() error {
+	names := s.names()
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return fault.InvalidInput("Two dimensions of the dimensionsSpec have the name [%s]", name)
+		}
+	}
+	return nil
+}
 
 // keys lists what the dimensions have in common with equal ones, in their order, without those named.
 func (s *DimensionsSpec) keys(without []string) []string {

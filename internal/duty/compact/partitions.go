@@ -17,7 +17,7 @@ const (
 	singleDim = "single_dim"
 )
 
-// defaultRows is how many rows a segment of dynamic partitioning has at most.
+// defaultRows is how many rows a segment has at most where partitioning does not say.
 const defaultRows = 5_000_000
 
 // defaultFunction is how hashed partitioning makes numbers of values.
@@ -38,7 +38,7 @@ type PartitionsSpec struct {
 
 // MarshalJSON writes the members of the kind, defaults filled in.
 func (p PartitionsSpec) MarshalJSON() ([]byte, error) {
-	dimensions := slices.Concat([]string{}, p.PartitionDimensions)
+	dimensions := append([]string{}, p.PartitionDimensions...)
 	switch p.Type {
 	case dynamic:
 		return json.Marshal(struct {
@@ -114,12 +114,21 @@ func (p *PartitionsSpec) dimensions() []string {
 	return p.PartitionDimensions
 }
 
+// unset is how writers of old say that a number is not given.
+const unset = -1
+
+// validate returns a fault that says what is wrong, and fills in what follows from what was given.
 func (p *PartitionsSpec) validate() error {
 	rows := 0
-	for _, n := range []*int64{p.TargetRows, p.MaxRows} {
-		if n != nil && *n > 0 {
+	for _, n := range []**int64{&p.TargetRows, &p.MaxRows} {
+		if *n != nil && **n == unset {
+			*n = nil
+		} else if *n != nil && **n > 0 {
 			rows++
 		}
+	}
+	if p.NumShards != nil && *p.NumShards == unset {
+		p.NumShards = nil
 	}
 	switch p.Type {
 	case dynamic:
@@ -127,6 +136,12 @@ func (p *PartitionsSpec) validate() error {
 	case hashed:
 		if p.NumShards != nil && rows > 0 {
 			return fault.InvalidInput("partitionsSpec [hashed] takes targetRowsPerSegment or numShards, not both")
+		}
+		if p.NumShards != nil && *p.NumShards <= 0 {
+			return fault.InvalidInput("numShards [%d] must be positive", *p.NumShards)
+		}
+		if p.NumShards == nil && rows == 0 {
+			p.MaxRows = new(int64(defaultRows))
 		}
 		if f := p.PartitionFunction; f != nil && *f != defaultFunction {
 			return fault.InvalidInput("partitionFunction [%s] is unknown; use %s", *f, defaultFunction)

@@ -44,7 +44,7 @@ func newTarget(c *Config) (*target, error) {
 			return nil, err
 		}
 	}
-	if t.metrics, err = canonicalList(c.Metrics); err != nil {
+	if t.metrics, err = canonicalMetrics(c.Metrics); err != nil {
 		return nil, err
 	}
 	if t.projects, err = canonicalList(c.Projections); err != nil {
@@ -228,7 +228,7 @@ func (t *target) checkMetrics(s *State) (string, error) {
 	if len(t.metrics) == 0 {
 		return "", nil
 	}
-	current, err := canonicalList(s.Metrics)
+	current, err := canonicalMetrics(s.Metrics)
 	if err != nil || slices.Equal(t.metrics, current) {
 		return "", err
 	}

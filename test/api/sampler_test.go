@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -130,5 +131,21 @@ func TestSamplerReadsEveryFormatAndSource(t *testing.T) {
 	p = preview(t, s, fmt.Sprintf(`{"type":"local","files":[%q],"systemFields":["__file_path"]}`, path), `{"type":"json"}`, at)
 	if p.Indexed != 2 || p.Data[0].Parsed["__file_path"] != path {
 		t.Errorf("system fields: %+v", p)
+	}
+}
+
+// How much is sampled has bounds, of which a refusal tells.
+func TestSamplerRefusesWhatIsTooMuch(t *testing.T) {
+	s := server.Start(t, server.Options{})
+	for config, want := range map[string]string{
+		`{"numRows":5001}`: "Failed to sample data: numRows must be <= 5000, not 5001",
+		`{"numRows":0}`:    "Failed to sample data: Invalid max row count: 0",
+		`{"timeoutMs":-1}`: "Failed to sample data: Invalid timeout: -1",
+	} {
+		status, _, text := post(t, s, "/service/indexer/v1/sampler", `{"type":"index_parallel","spec":{"ioConfig":{"type":"index_parallel","inputSource":{"type":"inline","data":"{}"},
+			"inputFormat":{"type":"json"}},"dataSchema":{"dataSource":"x","timestampSpec":{"column":"t"},"dimensionsSpec":{}}},"samplerConfig":`+config+`}`)
+		if status != http.StatusBadRequest || !strings.Contains(text, want) {
+			t.Errorf("%s: %d %s", config, status, text)
+		}
 	}
 }

@@ -180,7 +180,10 @@ func parseLimits(w *requestWire) (limits, error) {
 		return l, nil
 	}
 	if c.Rows != nil {
-		l.rows = min(*c.Rows, maxRows)
+		l.rows = *c.Rows
+	}
+	if l.rows > maxRows {
+		return l, fault.InvalidInput("Failed to sample data: numRows must be <= %d, not %d", maxRows, l.rows)
 	}
 	if l.rows <= 0 {
 		return l, fault.InvalidInput("Failed to sample data: Invalid max row count: %d", l.rows)

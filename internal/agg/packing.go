@@ -191,19 +191,33 @@ func IsTimed(t vector.Type) bool {
 	return ok
 }
 
+// TimedValue is the type of the values of such a type of pairs.
+func TimedValue(t vector.Type) vector.Type {
+	args, _ := timed.args(t)
+	return args[0]
+}
+
+// ReadTimed reads a value of such a type: a time in milliseconds and the value at it; false: it is broken.
+func ReadTimed(t vector.Type, text string) (time int64, value any, ok bool) {
+	of := TimedValue(t)
+	parts := []*vector.Builder{vector.NewBuilder(vector.Long, 1), vector.NewBuilder(of, 1)}
+	if !timed.read(text, []vector.Type{vector.Long, of}, parts) {
+		return 0, nil, false
+	}
+	return parts[0].Build().LongAt(0), parts[1].Build().ValueAt(0), true
+}
+
 // AppendTimed appends a value of such a type as the reference shows it: {"lhs":time,"rhs":value}.
 func AppendTimed(dst []byte, t vector.Type, text string) []byte {
-	args, _ := timed.args(t)
-	parts := []*vector.Builder{vector.NewBuilder(vector.Long, 1), vector.NewBuilder(args[0], 1)}
-	if !timed.read(text, []vector.Type{vector.Long, args[0]}, parts) {
+	time, value, ok := ReadTimed(t, text)
+	if !ok {
 		return append(dst, "null"...)
 	}
-	value := parts[1].Build().ValueAt(0)
 	shown, err := json.Marshal(value)
 	if err != nil { // a number that JSON has no text for
 		shown, _ = json.Marshal(fmt.Sprint(value))
 	}
-	return append(append(append(strconv.AppendInt(append(dst, `{"lhs":`...), parts[0].Build().LongAt(0), 10), `,"rhs":`...), shown...), '}')
+	return append(append(append(strconv.AppendInt(append(dst, `{"lhs":`...), time, 10), `,"rhs":`...), shown...), '}')
 }
 
 // ofNumbers packs the intermediate values of a function of numbers as a type.

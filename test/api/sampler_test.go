@@ -149,3 +149,88 @@ func TestSamplerRefusesWhatIsTooMuch(t *testing.T) {
 		}
 	}
 }
+
+// Dimensions show the values that records have: nested ones as they are, numbers of their kind, and what can't be a number as an error of the row.
+func TestSamplerShowsValuesAsDimensionsHaveThem(t *testing.T) {
+	const records = `{"t":"2022-01-01","o":{"a":1,"b":{"c":"x"}},"l":[3,1],"m":["b","a"],"z":null,"f":1.5,"b":true,"big":12345678901234567890,"s":"7"}` + "\n" +
+		`{"t":"2022-01-01","o":{"a":2},"l":[4],"m":"c","f":2,"b":false,"big":3,"s":"x"}`
+	const event = `{t=2022-01-01, l=[4], m=c, f=2, b=false, big=3, s=x}`
+	row := func(event, dimension, problem string) string {
+		return "Found unparseable columns in row: [SamplerInputRow{row=MapBasedInputRow{timestamp=2022-01-01T00:00:00.000Z, event=" + event + ", dimensions=[" + dimension +
+			"]}}], exceptions: [" + problem + "]"
+	}
+	s := server.Start(t, server.Options{})
+	for _, c := range []struct {
+		dimensions, metrics string
+		types               string // of the columns
+		rows                [2]string
+		errors              [2]string
+	}{
+		{`{}`, ``, "[l:STRING m:STRING f:STRING b:STRING big:STRING s:STRING]", [2]string{
+			`{"b":"true","big":"1.2345678901234567E19","f":"1.5","l":["1","3"],"m":["a","b"],"s":"7"}`,
+			`{"b":"false","big":"3","f":"2","l":"4","m":"c","s":"x"}`}, [2]string{}},
+		{`{"dimensions":[{"type":"json","name":"o"},{"type":"json","name":"l"},{"type":"json","name":"s"},{"type":"json","name":"f"}]}`, ``,
+			"[o:COMPLEX<json> l:COMPLEX<json> s:STRING f:COMPLEX<json>]", [2]string{
+				`{"f":1.5,"l":[3,1],"o":{"a":1,"b":{"c":"x"}},"s":"7"}`, `{"f":2,"l":[4],"o":{"a":2},"s":"x"}`}, [2]string{}},
+		{`{"dimensions":["o",{"type":"auto","name":"m"}]}`, ``, "[o:STRING m:ARRAY<STRING>]", [2]string{
+			`{"m":["b","a"],"o":"{a=1, b={c=x}}"}`, `{"m":"c","o":"{a=2}"}`}, [2]string{}},
+		{`{"dimensions":[{"type":"double","name":"s"}]}`, ``, "[s:DOUBLE]", [2]string{`{"s":7.0}`, `{"s":null}`},
+			[2]string{"", row(event, "s", "could not convert value [x] to double")}},
+		{`{"dimensions":[{"type":"long","name":"b"},{"type":"long","name":"l"}]}`, ``, "[b:LONG l:LONG]", [2]string{`{"b":1,"l":null}`, `{"b":0,"l":null}`}, [2]string{
+			row("{t=2022-01-01, l=[3, 1], m=[b, a], f=1.5, b=true, big=1.2345678901234567E19, s=7}", "b, l",
+				"Could not ingest value [3, 1] as long. A long column cannot have multiple values in the same row."),
+			row(event, "b, l", "Could not ingest value [4] as long. A long column cannot have multiple values in the same row.")}},
+		{`{"dimensions":[{"type":"float","name":"o"}]}`, ``, "[o:FLOAT]", [2]string{`{"o":null}`, `{"o":null}`}, [2]string{
+			row("{t=2022-01-01, l=[3, 1], m=[b, a], f=1.5, b=true, big=1.2345678901234567E19, s=7}", "o",
+				"Could not convert value [{a=1, b={c=x}}] to float. Invalid type: [class java.util.LinkedHashMap]"),
+			row(event, "o", "Could not convert value [{a=2}] to float. Invalid type: [class java.util.LinkedHashMap]")}},
+		{`{"dimensions":["b"]}`, `{"type":"hyperUnique","name":"h","fieldName":"s"},{"type":"stringFirst","name":"p","fieldName":"s"},{"type":"longLast","name":"q","fieldName":"f"}`,
+			"[b:STRING h:COMPLEX<hyperUnique> p:COMPLEX<serializablePairLongString> q:LONG]", [2]string{
+				`{"b":"true","h":"AQAAAQAAAACxIA==","p":{"lhs":1640995200000,"rhs":"7"},"q":{"lhs":1640995200000,"rhs":1}}`,
+				`{"b":"false","h":"AQAAAQAAAALyAQ==","p":{"lhs":1640995200000,"rhs":"x"},"q":{"lhs":1640995200000,"rhs":2}}`}, [2]string{}},
+	} {
+		var got struct {
+			Indexed int                           `json:"numRowsIndexed"`
+			Schema  []struct{ Name, Type string } `json:"logicalSegmentSchema"`
+			Data    []struct {
+				Parsed      map[string]any
+				Unparseable bool
+				Error       string
+			}
+		}
+		body, err := json.Marshal(map[string]any{"type": "index", "spec": map[string]any{
+			"ioConfig": map[string]any{"inputSource": map[string]any{"type": "inline", "data": records}, "inputFormat": map[string]any{"type": "json"}},
+			"dataSchema": map[string]any{"dataSource": "x", "timestampSpec": map[string]any{"column": "t"}, "dimensionsSpec": json.RawMessage(c.dimensions),
+				"metricsSpec": json.RawMessage("[" + c.metrics + "]"), "granularitySpec": map[string]any{"rollup": false}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Call(t.Context(), http.MethodPost, "/service/indexer/v1/sampler", json.RawMessage(body), &got); err != nil {
+			t.Errorf("%s: %v", c.dimensions, err)
+			continue
+		}
+		var types []string
+		for _, f := range got.Schema[1:] {
+			types = append(types, f.Name+":"+f.Type)
+		}
+		if fmt.Sprint(types) != c.types {
+			t.Errorf("%s: types %v, not %s", c.dimensions, types, c.types)
+		}
+		indexed := 2
+		for i, row := range got.Data {
+			delete(row.Parsed, "__time")
+			if text, err := json.Marshal(row.Parsed); err != nil || string(text) != c.rows[i] {
+				t.Errorf("%s: row [%d] is %s (%v), not %s", c.dimensions, i, text, err, c.rows[i])
+			}
+			if row.Error != c.errors[i] || row.Unparseable != (row.Error != "") {
+				t.Errorf("%s: the error of row [%d] is\n%s, not\n%s", c.dimensions, i, row.Error, c.errors[i])
+			}
+			if row.Error != "" {
+				indexed--
+			}
+		}
+		if got.Indexed != indexed || len(got.Data) != 2 {
+			t.Errorf("%s: %d of %d rows", c.dimensions, got.Indexed, len(got.Data))
+		}
+	}
+}

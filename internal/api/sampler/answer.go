@@ -3,10 +3,6 @@ package sampler
 import (
 	"context"
 	"encoding/json"
-	"slices"
-	"strings"
-
-	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/ingest/spec"
 	"github.com/hengedb/henge/internal/plan"
@@ -44,14 +40,11 @@ func (s *sample) answer(ctx context.Context) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	multi := map[string]string{}
-	for i, d := range out.Physical {
-		t := columns.ColumnType(d)
-		g.Dimensions = append(g.Dimensions, plan.Column{Name: d.Name, Type: t})
+	made := s.schema.Made()
+	made[plan.TimeColumn] = true
+	for _, d := range out.Physical {
+		g.Dimensions = append(g.Dimensions, plan.Column{Name: d.Name, Type: columns.ColumnType(d)})
 		out.Schema = append(out.Schema, columnJSON{d.Name, schemaType(columns.StoredType(d))})
-		if t.Multi {
-			multi[d.Name] = out.Physical[i].MultiValue
-		}
 	}
 	parsed := make(map[int64]*ingest.Object, input.Rows.N)
 	node, err := g.Translate(ctx, input)
@@ -65,10 +58,28 @@ func (s *sample) answer(ctx context.Context) (*answer, error) {
 	if input.Rows.N > 0 {
 		err = s.each(ctx, g, input, func(names []string, b *vector.Batch, row int, order int64) {
 			o := &ingest.Object{}
+			e, problems := &s.entries[order], []string(nil)
 			for i, v := range b.Cols[:len(b.Cols)-1] {
-				o.Add(names[i], inOrder(ingest.ValueOf(v, row), multi[names[i]]))
+				switch d := i - 1; {
+				case d < 0 && g.Granularity.IsAll():
+					o.Add(names[i], int64(0)) // the time of all rows is that of their segment, which there is none of
+				case d < 0 || d >= len(out.Physical):
+					o.Add(names[i], stateOf(v, row))
+				case made[names[i]]:
+					o.Add(names[i], inOrder(ingest.ValueOf(v, row), out.Physical[d].MultiValue))
+				default:
+					field, _ := e.flat.Get(names[i])
+					value, problem := valueOf(out.Physical[d], field)
+					if problem != "" {
+						problems = append(problems, problem)
+					}
+					o.Add(names[i], value)
+				}
 			}
-			parsed[order] = o
+			if parsed[order] = o; len(problems) > 0 {
+				e.error = problemOf(e, out.Physical, problems)
+				out.Indexed--
+			}
 		})
 		if err != nil {
 			return nil, err
@@ -76,7 +87,7 @@ func (s *sample) answer(ctx context.Context) (*answer, error) {
 	}
 	bytes := int64(0)
 	for i, e := range s.entries {
-		r := rowJSON{Input: e.input, Parsed: parsed[int64(i)], Unparseable: !e.row(), Error: e.error}
+		r := rowJSON{Input: e.input, Parsed: parsed[int64(i)], Unparseable: e.error != "", Error: e.error}
 		if r.Parsed == nil && e.row() {
 			continue // merged into an earlier one
 		}
@@ -97,30 +108,4 @@ func (s *sample) answer(ctx context.Context) (*answer, error) {
 		}
 	}
 	return out, nil
-}
-
-// schemaType is the name of a column's type as segments have it.
-func schemaType(t expr.Type) string {
-	if t.Multi {
-		return "STRING"
-	}
-	return t.Runtime().String()
-}
-
-// inOrder puts the values of a multi-value string in the order in which they are stored.
-func inOrder(v any, handling string) any {
-	list, ok := v.([]any)
-	if !ok || handling == "" || handling == "ARRAY" {
-		return v
-	}
-	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b any) int {
-		x, _ := a.(string)
-		y, _ := b.(string)
-		return strings.Compare(x, y)
-	})
-	if handling == "SORTED_SET" {
-		list = slices.Compact(list)
-	}
-	return list
 }

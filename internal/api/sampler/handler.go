@@ -55,6 +55,7 @@ const (
 type request struct {
 	table  *ingest.Table
 	schema *spec.DataSchema
+	format json.RawMessage // of table
 	limits limits
 }
 
@@ -157,7 +158,7 @@ func parse(body []byte) (*request, error) {
 	if err != nil {
 		return nil, err
 	}
-	req := &request{table: &ingest.Table{Source: source}}
+	req := &request{table: &ingest.Table{Source: source}, format: w.Spec.IOConfig.Format}
 	switch {
 	case !isNull(w.Spec.IOConfig.Format):
 		if req.table.Format, err = ingest.ParseFormat(w.Spec.IOConfig.Format); err != nil {
@@ -168,6 +169,9 @@ func parse(body []byte) (*request, error) {
 	}
 	if req.schema, err = spec.Parse(w.Spec.DataSchema); err != nil {
 		return nil, err
+	}
+	if !isNull(w.Spec.DataSchema) && req.schema.DataSource == "" {
+		return nil, fault.InvalidInput("[spec.dataSchema.dataSource] cannot be null or empty. Please provide a dataSource.")
 	}
 	req.limits, err = parseLimits(&w)
 	return req, err

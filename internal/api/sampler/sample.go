@@ -28,9 +28,10 @@ type sample struct {
 // entry is a record that was read and not filtered.
 type entry struct {
 	input *ingest.Object // as the format gives it; nil: it did not parse
-	flat  *ingest.Object // its columns
-	time  int64
-	error string // why it is no row
+	// flat are its columns, narrow those that are found without being asked for: nested ones only where schemas are discovered.
+	flat, narrow *ingest.Object
+	time         int64
+	error        string // why it is no row
 }
 
 func (e *entry) row() bool { return e.error == "" }
@@ -106,7 +107,13 @@ func (s *sample) next(ctx context.Context, records *ingest.Records, system []ing
 	if rec.Object == nil {
 		return entry{error: parseProblem(s.table.Format, records.ParseError(&rec))}, nil
 	}
-	e := entry{input: rec.Object, flat: records.Flatten(rec.Object, s.schema.Dimensions.Discover)}
+	if s.table.Source.Type() == "druid" { // a column that is null in a row is no field of it
+		rec.Object = withoutNulls(rec.Object)
+	}
+	e := entry{input: rec.Object, flat: records.Flatten(rec.Object, true), narrow: records.Flatten(rec.Object, s.schema.Dimensions.Discover)}
+	if !s.schema.Dimensions.Discover && spec.DropsNulls(s.format) {
+		e.narrow = withoutNulls(e.narrow)
+	}
 	if len(system) > 0 { // the record is shown without them
 		all := &ingest.Object{Names: slices.Clone(e.flat.Names), Values: slices.Clone(e.flat.Values)}
 		for _, f := range system {
@@ -115,16 +122,26 @@ func (s *sample) next(ctx context.Context, records *ingest.Records, system []ing
 		e.flat = all
 	}
 	var problem string
-	if e.time, problem = s.schema.Time.Of(e.flat); problem != "" {
+	if e.time, problem = s.schema.Time.Of(e.narrow); problem != "" {
 		e.error = problem + place(rec.Line)
 	}
 	return e, nil
 }
 
+func withoutNulls(o *ingest.Object) *ingest.Object {
+	out := &ingest.Object{}
+	for i, name := range o.Names {
+		if o.Values[i] != nil {
+			out.Add(name, o.Values[i])
+		}
+	}
+	return out
+}
+
 // parseProblem is the reference's message for a record that did not parse.
 func parseProblem(f ingest.Format, e *ingest.ParseError) string {
 	text := "Unable to parse row [" + e.Row + "]"
-	if f != nil && f.Type() == "json" {
+	if f != nil && (f.Type() == "json" || f.Type() == "regex") {
 		text += " into JSON"
 	}
 	return text + place(e.Line)
@@ -186,6 +203,7 @@ func (s *sample) ingestion() (*native.Ingestion, error) {
 // relation makes the rows among entries a constant relation, numbered by their place, and learns their columns.
 func (s *sample) relation(entries []entry) (*plan.Inline, *spec.Columns) {
 	columns := s.schema.NewColumns()
+	columns.Name(s.format)
 	rows := 0
 	for i := range entries {
 		if entries[i].row() {
@@ -208,7 +226,7 @@ func (s *sample) relation(entries []entry) (*plan.Inline, *spec.Columns) {
 	nested := map[string]bool{} // dimensions with values of several kinds are computed as they are
 	_, physical := columns.List()
 	for _, d := range physical {
-		nested[d.Name] = d.Type == "auto" && columns.ColumnType(d).Runtime() == vector.JSON
+		nested[d.Name] = columns.ColumnType(d).Runtime() == vector.JSON
 	}
 	for _, name := range columns.Fields() {
 		if name == plan.TimeColumn {

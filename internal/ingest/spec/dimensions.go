@@ -133,6 +133,29 @@ func SpatialOf(dimensions []Dimension) map[string][]string {
 	return out
 }
 
+// Made returns the names of the columns that transforms make: at them fields of that name are not seen.
+func (s *DataSchema) Made() map[string]bool {
+	made := map[string]bool{}
+	for _, name := range s.transformNames() {
+		made[name] = true
+	}
+	return made
+}
+
+// transformNames returns the name of each transform that can be read.
+func (s *DataSchema) transformNames() []string {
+	var names []string
+	for _, text := range s.Transforms {
+		var w struct {
+			Name string `json:"name"`
+		}
+		if json.Unmarshal(text, &w) == nil {
+			names = append(names, w.Name)
+		}
+	}
+	return names
+}
+
 // Columns finds the dimensions of rows: the explicit ones and, if the schema leaves them open, what the records have beside. It knows the types of
 // all fields by their values. It is used by one goroutine.
 type Columns struct {
@@ -140,6 +163,8 @@ type Columns struct {
 	shape    ingest.Shape
 	excluded map[string]bool
 	named    map[string]bool
+	// sparse: the format drops fields that are null, so that those which always are aren't found.
+	sparse bool
 }
 
 // NewColumns starts without records.
@@ -162,17 +187,45 @@ func (s *DataSchema) NewColumns() *Columns {
 	return c
 }
 
-// Name tells the fields that the flattenSpec of a format names: they are dimensions also where their values are nested.
-func (c *Columns) Name(format json.RawMessage) {
-	var w struct {
-		Flatten struct {
-			Fields []json.RawMessage `json:"fields"`
-		} `json:"flattenSpec"`
+// formatWire is what a format says about the fields that are found.
+type formatWire struct {
+	Type    string `json:"type"`
+	Keep    *bool  `json:"keepNullColumns"`
+	Flatten *struct {
+		Discover *bool             `json:"useFieldDiscovery"`
+		Fields   []json.RawMessage `json:"fields"`
+	} `json:"flattenSpec"`
+}
+
+// DropsNulls reports whether a format doesn't find a field in a record in which it is null: JSON without a flattenSpec, unless it is told to keep them.
+func DropsNulls(format json.RawMessage) bool {
+	var w formatWire
+	// What is wrong with it is said where it is read.
+	return json.Unmarshal(format, &w) == nil && w.dropsNulls()
+}
+
+func (w *formatWire) dropsNulls() bool {
+	switch {
+	case w.Type != "json":
+		return false
+	case w.Keep != nil:
+		return !*w.Keep
 	}
+	return w.Flatten == nil || w.Flatten.Discover != nil && !*w.Flatten.Discover
+}
+
+// Name tells the fields that the flattenSpec of a format names: they are dimensions also where their values are nested. Those that the format drops
+// are none.
+func (c *Columns) Name(format json.RawMessage) {
+	var w formatWire
 	if json.Unmarshal(format, &w) != nil {
 		return // what is wrong with it is said where it is read
 	}
+	c.sparse = w.dropsNulls()
 	c.named = map[string]bool{}
+	if w.Flatten == nil {
+		return
+	}
 	for _, raw := range w.Flatten.Fields {
 		var name string
 		field := struct {
@@ -227,6 +280,9 @@ func onlyNested(k *ingest.Kinds) bool {
 	return k.Scalars() == 0 && k.Flat == 0 && k.Objects+k.Lists > 0
 }
 
+// isEmpty reports whether the values of a field, or the elements of its lists, were null in all records.
+func isEmpty(k *ingest.Kinds) bool { return k != nil && k.Scalars()+k.Lists+k.Objects == 0 }
+
 // discovered returns the dimension of a field by the values it had.
 func discovered(name string, k *ingest.Kinds) Dimension {
 	d := Dimension{Name: name, MultiValue: "SORTED_ARRAY", Type: "auto", Bitmap: true}
@@ -256,7 +312,7 @@ func (c *Columns) List() (logical, physical []Dimension) {
 	}
 	for _, name := range c.shape.Names() {
 		k := c.shape.Of(name)
-		if explicit[name] || c.excluded[name] || !d.Discover && !c.named[name] && onlyNested(k) {
+		if explicit[name] || c.excluded[name] || !d.Discover && !c.named[name] && (onlyNested(k) || c.sparse && isEmpty(k)) {
 			continue
 		}
 		if !d.Discover {
@@ -305,10 +361,18 @@ func (c *Columns) ColumnType(d Dimension) expr.Type {
 	return expr.MultiString
 }
 
-// StoredType returns the type that segments get: where values are of several kinds, which ColumnType calls JSON, the one that holds them all.
+// StoredType returns the type that segments get: where values are of several kinds, which ColumnType calls JSON, the one that holds them all. A json
+// dimension is shown as the one kind of value that it has, if that is neither list nor object.
 func (c *Columns) StoredType(d Dimension) expr.Type {
 	t, k := c.ColumnType(d), c.shape.Of(d.Name)
-	if t.Runtime() != vector.JSON || d.Type != "auto" || k == nil {
+	switch {
+	case k != nil && d.Type == "auto" && d.CastTo == "" && isEmpty(k.Elements) && k.Scalars()+k.Objects == 0:
+		return expr.JSON // lists of nothing
+	case k == nil || t.Runtime() != vector.JSON:
+		return t
+	case d.Type == "json":
+		return simpleType(k)
+	case d.Type != "auto":
 		return t
 	}
 	all := *k
@@ -331,6 +395,20 @@ func (c *Columns) StoredType(d Dimension) expr.Type {
 		return expr.ArrayOf(stored)
 	}
 	return stored
+}
+
+// simpleType is the type of values that are all of one simple kind, else JSON.
+func simpleType(k *ingest.Kinds) expr.Type {
+	switch all := k.Scalars() + k.Lists + k.Objects; {
+	case all == 0:
+	case all == k.Longs:
+		return expr.Of(expr.BigInt)
+	case all == k.Doubles:
+		return expr.Of(expr.Double)
+	case all == k.Texts+k.Booleans:
+		return expr.Of(expr.Varchar)
+	}
+	return expr.JSON
 }
 
 // columnType is the type of a column of values of these kinds.

@@ -83,7 +83,7 @@ func (t *Timestamp) Of(o *ingest.Object) (ms int64, problem string) {
 }
 
 func unparseable(v any, o *ingest.Object) string {
-	return "Timestamp[" + string(appendJava(nil, v)) + "] is unparseable! Event: " + event(o)
+	return "Timestamp[" + string(AppendJava(nil, v)) + "] is unparseable! Event: " + event(o)
 }
 
 // maxEvent cuts the text of a record in a message.
@@ -91,14 +91,15 @@ const maxEvent = 1024
 
 // event is a record as Java prints a map.
 func event(o *ingest.Object) string {
-	text := string(appendJava(nil, o))
+	text := string(AppendJava(nil, o))
 	if len(text) > maxEvent {
 		text = strings.ToValidUTF8(text[:maxEvent], "") + "..."
 	}
 	return text
 }
 
-func appendJava(dst []byte, v any) []byte {
+// AppendJava appends a value of a record as Java prints it: `{a=1, b=[x, y]}`.
+func AppendJava(dst []byte, v any) []byte {
 	switch v := v.(type) {
 	case *ingest.Object:
 		dst = append(dst, '{')
@@ -106,7 +107,7 @@ func appendJava(dst []byte, v any) []byte {
 			if i > 0 {
 				dst = append(dst, ", "...)
 			}
-			dst = appendJava(append(append(dst, name...), '='), v.Values[i])
+			dst = AppendJava(append(append(dst, name...), '='), v.Values[i])
 		}
 		return append(dst, '}')
 	case []any:
@@ -115,7 +116,7 @@ func appendJava(dst []byte, v any) []byte {
 			if i > 0 {
 				dst = append(dst, ", "...)
 			}
-			dst = appendJava(dst, e)
+			dst = AppendJava(dst, e)
 		}
 		return append(dst, ']')
 	}

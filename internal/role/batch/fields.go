@@ -109,7 +109,7 @@ func (l *load) chooseFields() ([]spec.Dimension, error) {
 	if len(dimensions)+len(s.Metrics) > maxColumns {
 		return nil, fault.InvalidInput("The records have [%d] fields; a datasource has at most [%d] columns", len(dimensions), maxColumns)
 	}
-	made := madeBy(s.Transforms)
+	made := s.Made()
 	words := mentioned(s)
 	uses := map[string][]expr.Type{}
 	var names []string
@@ -163,20 +163,6 @@ func (l *load) chooseFields() ([]spec.Dimension, error) {
 		l.fields = append(l.fields, f)
 	}
 	return dimensions, nil
-}
-
-// madeBy returns the names of the columns that transforms make.
-func madeBy(transforms []json.RawMessage) map[string]bool {
-	made := map[string]bool{}
-	for _, text := range transforms {
-		var w struct {
-			Name string `json:"name"`
-		}
-		if json.Unmarshal(text, &w) == nil {
-			made[w.Name] = true
-		}
-	}
-	return made
 }
 
 // inputType returns the type in which transforms, filters and aggregators see a field: lists of an auto dimension are arrays, other lists
@@ -281,7 +267,7 @@ func (l *load) ranged(name string) bool {
 // typeOf returns the type that a dimension is stored as; columns are those that it is made of.
 func (l *load) typeOf(d spec.Dimension, columns []plan.Column) expr.Type {
 	t := l.dimensionType(d)
-	made := madeBy(l.spec.Schema.Transforms)[d.Name]
+	made := l.spec.Schema.Made()[d.Name]
 	if d.Type != "auto" || d.CastTo != "" || !made && slices.Contains(l.columns.Fields(), d.Name) {
 		return t
 	}

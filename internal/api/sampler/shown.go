@@ -1,0 +1,188 @@
+package sampler
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hengedb/henge/internal/agg"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/ingest/spec"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// Dimensions that are fields of the records are shown by the values that the records have, not by those of the columns that transforms and
+// metrics compute with: these have one type for all records, so that an object among texts or the kind of a number would be lost.
+
+// valueOf is what a dimension has of a field with value v. problem says why it can't be converted; "": it was.
+func valueOf(d spec.Dimension, v any) (out any, problem string) {
+	v = asDouble(v)
+	switch d.Type {
+	case "json", "auto":
+		return v, ""
+	case "long", "double", "float":
+		if v == nil || v == "" {
+			return nil, ""
+		}
+		if out = number(d.Type, v); out == nil {
+			problem = noNumber(d.Type, v)
+		}
+		return out, problem
+	}
+	return texts(v, d.MultiValue), ""
+}
+
+// asDouble makes a double of an integer that is too large for a LONG.
+func asDouble(v any) any {
+	if digits, ok := v.(ingest.Digits); ok {
+		_, v, _, _ = ingest.NumberOf(digits)
+	}
+	return v
+}
+
+// noNumber says that a value can't be converted to a type of numbers.
+func noNumber(typ string, v any) string {
+	text, class := string(spec.AppendJava(nil, v)), ""
+	switch v.(type) {
+	case []any:
+		return "Could not ingest value " + text + " as " + typ + ". A " + typ + " column cannot have multiple values in the same row."
+	case *ingest.Object:
+		class = "java.util.LinkedHashMap"
+	case bool:
+		class = "java.lang.Boolean"
+	default:
+		return "could not convert value [" + text + "] to " + typ
+	}
+	return "Could not convert value [" + text + "] to " + typ + ". Invalid type: [class " + class + "]"
+}
+
+// number converts a value to a type of numbers; nil: it is none of them.
+func number(typ string, v any) any {
+	switch v := v.(type) {
+	case bool:
+		if typ != "long" {
+			return nil
+		}
+		if v {
+			return int64(1)
+		}
+		return int64(0)
+	case []any, *ingest.Object:
+		return nil
+	}
+	long, double, whole, ok := ingest.NumberOf(v)
+	if _, isText := v.(string); !ok || typ == "long" && isText && !whole {
+		return nil
+	}
+	switch typ {
+	case "long":
+		return long
+	case "float":
+		return float32(double)
+	}
+	return double
+}
+
+// texts converts a value to that of a multi-value string: null, a text or a list of several.
+func texts(v any, handling string) any {
+	list, ok := v.([]any)
+	if !ok {
+		if v == nil {
+			return nil
+		}
+		return string(spec.AppendJava(nil, v))
+	}
+	out := make([]any, len(list))
+	for i, e := range list {
+		if e != nil {
+			out[i] = string(spec.AppendJava(nil, e))
+		}
+	}
+	switch len(out) {
+	case 0:
+		return nil
+	case 1:
+		return out[0]
+	}
+	return inOrder(out, handling)
+}
+
+// inOrder puts the values of a multi-value string in the order in which they are stored.
+func inOrder(v any, handling string) any {
+	list, ok := v.([]any)
+	if !ok || handling == "" || handling == "ARRAY" {
+		return v
+	}
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b any) int {
+		x, _ := a.(string)
+		y, _ := b.(string)
+		return strings.Compare(x, y)
+	})
+	if handling == "SORTED_SET" {
+		list = slices.Compact(list)
+	}
+	return list
+}
+
+// stateOf is what is shown of row of a column of aggregates: states of sketches as bytes, firsts and lasts as their time and value.
+func stateOf(v *vector.Vector, row int) any {
+	value := ingest.ValueOf(v, row)
+	text, ok := value.(string)
+	switch {
+	case !ok || v.Type.Kind != vector.KindComplex || v.Type == vector.JSON:
+		return value
+	case agg.IsTimed(v.Type):
+		at, value, ok := agg.ReadTimed(v.Type, text)
+		if !ok {
+			return nil
+		}
+		pair := &ingest.Object{}
+		pair.Add("lhs", at)
+		pair.Add("rhs", finite(value))
+		return pair
+	}
+	return []byte(text)
+}
+
+// finite makes text of a number that JSON has none for.
+func finite(v any) any {
+	if f, ok := v.(float64); ok && (math.IsNaN(f) || math.IsInf(f, 0)) {
+		return strconv.FormatFloat(f, 'g', -1, 64)
+	}
+	return v
+}
+
+// schemaType is the name of a column's type as segments have it.
+func schemaType(t expr.Type) string {
+	switch r := t.Runtime(); {
+	case t.Multi:
+		return "STRING"
+	case agg.IsTimed(r):
+		value := agg.TimedValue(r)
+		if value == vector.String {
+			return "COMPLEX<serializablePairLongString>"
+		}
+		return value.String()
+	default:
+		return r.String()
+	}
+}
+
+// problemOf is the error of a record of which values could not be converted to those of its dimensions.
+func problemOf(e *entry, dimensions []spec.Dimension, problems []string) string {
+	event := &ingest.Object{}
+	for i, name := range e.narrow.Names {
+		event.Add(name, asDouble(e.narrow.Values[i]))
+	}
+	names := make([]string, len(dimensions))
+	for i, d := range dimensions {
+		names[i] = d.Name
+	}
+	return "Found unparseable columns in row: [SamplerInputRow{row=MapBasedInputRow{timestamp=" + time.UnixMilli(e.time).UTC().Format("2006-01-02T15:04:05.000Z") +
+		", event=" + string(spec.AppendJava(nil, event)) + ", dimensions=[" + strings.Join(names, ", ") + "]}}], exceptions: [" +
+		strings.Join(problems, ",") + "]"
+}

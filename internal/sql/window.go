@@ -235,22 +235,35 @@ func (x exprs) resolveWindow(w *syntax.Window, depth int) (*syntax.Window, error
 	return &out, nil
 }
 
-// frame gives w its frame. Without a clause it is the partition, or with an order all rows up to the current one and its peers.
+// frame gives w its frame. Without an order it is the partition, whatever a clause of rows says: no row is before another. Without a clause it
+// is all rows up to the current one and its peers.
 func (x exprs) frame(over *syntax.Window, fn *windowFunction, w *windowCall) error {
-	w.frame = plan.Frame{Range: true, FromUnbounded: true, ToUnbounded: len(w.order) == 0, FromColumn: -1, ToColumn: -1}
+	whole := plan.Frame{Range: true, FromUnbounded: true, ToUnbounded: true, FromColumn: -1, ToColumn: -1}
+	w.frame = whole
 	if fn != nil && !fn.framed {
-		w.frame.ToUnbounded = true
 		return nil
 	}
-	f := over.Frame
-	if f == nil {
+	w.frame.ToUnbounded = len(w.order) == 0
+	if over.Frame == nil {
 		return nil
 	}
-	w.frame.Exclude = [...]plan.FrameExclusion{syntax.ExcludeDefault: plan.ExcludeNothing, syntax.ExcludeNoOthers: plan.ExcludeNothing,
-		syntax.ExcludeCurrentRow: plan.ExcludeCurrentRow, syntax.ExcludeGroup: plan.ExcludeGroup, syntax.ExcludeTies: plan.ExcludeTies}[f.Exclude]
-	if err := checkFrame(f, w.order); err != nil {
+	if err := checkFrame(over.Frame, w.order); err != nil {
 		return err
 	}
+	if err := x.frameClause(over.Frame, w); err != nil {
+		return err
+	}
+	if len(w.order) == 0 {
+		whole.Exclude = w.frame.Exclude
+		w.frame, w.from, w.to = whole, nil, nil
+	}
+	return nil
+}
+
+// frameClause gives w the frame of a clause.
+func (x exprs) frameClause(f *syntax.Frame, w *windowCall) error {
+	w.frame.Exclude = [...]plan.FrameExclusion{syntax.ExcludeDefault: plan.ExcludeNothing, syntax.ExcludeNoOthers: plan.ExcludeNothing,
+		syntax.ExcludeCurrentRow: plan.ExcludeCurrentRow, syntax.ExcludeGroup: plan.ExcludeGroup, syntax.ExcludeTies: plan.ExcludeTies}[f.Exclude]
 	start, end := bounds(f)
 	w.frame.Range, w.frame.Groups = f.Unit == syntax.FrameRange, f.Unit == syntax.FrameGroups
 	w.frame.FromUnbounded = start.Kind == syntax.UnboundedPreceding

@@ -189,6 +189,16 @@ func TestNativeLoads(t *testing.T) {
 			"SELECT shard_spec FROM sys.segments WHERE datasource = 'x' AND is_active = 1 AND num_rows > 0 ORDER BY partition_num": `[[{"type":"range","dimensions":["k"],"start":null,"end":["a"],"partitionNum":0,"numCorePartitions":3}] ` +
 				`[{"type":"range","dimensions":["k"],"start":["a"],"end":["b"],"partitionNum":1,"numCorePartitions":3}] [{"type":"range","dimensions":["k"],"start":["b"],"end":null,"partitionNum":2,"numCorePartitions":3}]]`,
 		}},
+		{"ranges of the time, which is no dimension, and of what rows don't have", nativeLoad{
+			lines: rows, granularity: `{"segmentGranularity":"YEAR","rollup":false}`,
+			tuning: `{"type":"index_parallel","forceGuaranteedRollup":true,"partitionsSpec":{"type":"range","partitionDimensions":["__time","c"],"targetRowsPerSegment":1}}`,
+		}, map[string]string{
+			"SELECT COUNT(*), COUNT(DISTINCT k) FROM x": "[[4 2]]",
+		}},
+		{"hashed by the time, which is no dimension, and by what rows don't have", nativeLoad{
+			lines: rows, dimensions: `{"dimensions":["k"]}`, metrics: `[{"type":"count","name":"c"}]`, granularity: rollup,
+			tuning: `{"type":"index_parallel","forceGuaranteedRollup":true,"partitionsSpec":{"type":"hashed","numShards":2,"partitionDimensions":["__time","c"]}}`,
+		}, map[string]string{"SELECT k, SUM(c) FROM x GROUP BY 1": "[[<nil> 1] [a 2] [b 1]]"}},
 		{"hashed by target", nativeLoad{
 			lines: rows, granularity: `{"segmentGranularity":"YEAR","rollup":false}`, dimensions: `{"dimensions":["user","k"]}`,
 			tuning: `{"type":"index_parallel","forceGuaranteedRollup":true,"partitionsSpec":{"type":"hashed","targetRowsPerSegment":1}}`,

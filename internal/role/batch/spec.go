@@ -42,15 +42,13 @@ func aggregatorsOf(metrics []spec.Metric) ([]native.AggregatorOf, error) {
 	return out, nil
 }
 
-// partitioned makes a write and its target divide rows as a partitionsSpec says. What it names and the rows don't have is NULL in all of them.
+// partitioned makes a write and its target divide rows as a partitionsSpec says. What it names and the rows don't have is NULL in all of them, and so is the
+// time, which is no dimension: rows are divided by it already.
 func partitioned(p *spec.Partitions, w *plan.Write, t *msq.Target) error {
 	var places []int
 	for _, name := range p.Dimensions {
 		at := slices.IndexFunc(w.Input.Columns(), func(c plan.Column) bool { return c.Name == name })
-		switch {
-		case name == plan.TimeColumn:
-			return fault.InvalidInput("[partitionsSpec] names the time, which divides rows already")
-		case at < 0:
+		if at < 0 || name == plan.TimeColumn {
 			continue
 		}
 		if p.Type != "hashed" && w.Input.Columns()[at].Type.Multi {

@@ -158,21 +158,13 @@ func (n *anyNode) eval(f *frame) (*vector.Vector, error) {
 	}
 	out := newRows[int64](f.n)
 	for i := range f.n {
-		lo, hi := int(s.start[i]), int(s.start[i+1])
-		missing := false
-		if s.empty && hi-lo == 1 {
-			from, to := list.ListAt(i)
-			missing = from == to || list.IsNull(i)
+		unknown := false
+		for k := int(s.start[i]); k < int(s.start[i+1]) && out.out[i] == 0; k++ {
+			null := values.IsNull(k)
+			out.out[i], unknown = b2i(!null && values.LongAt(k) > 0), unknown || null
 		}
-		if missing && values.IsNull(lo) {
+		if unknown && out.out[i] == 0 {
 			out.null(i)
-			continue
-		}
-		for k := lo; k < hi; k++ {
-			if !values.IsNull(k) && values.LongAt(k) > 0 {
-				out.out[i] = 1
-				break
-			}
 		}
 	}
 	return out.vector(), nil

@@ -72,8 +72,8 @@ type Each struct {
 	T      Type
 }
 
-// Any is the predicate on a multi-value string that is true if Body, a predicate of Element, is true for some value, and false
-// otherwise; for a row without values it is Body of NULL.
+// Any is the predicate on a multi-value string that is true if Body, a predicate of Element, is true for some value, else NULL if it
+// is for some, and false otherwise; for a row without values it is Body of NULL.
 type Any struct {
 	Source Expr
 	Body   Expr

@@ -49,6 +49,10 @@ func (x exprs) not(e expr.Expr, at fault.Span) (expr.Expr, error) {
 			return &expr.Any{Source: some.Source, Body: body}, err
 		}
 	}
+	e, err := x.byValues(e, at)
+	if err != nil {
+		return nil, err
+	}
 	return expr.NewNot(e, at)
 }
 

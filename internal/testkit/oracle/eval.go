@@ -64,12 +64,16 @@ func eval(e expr.Expr, row []any, elements []any) any {
 		if list, _ := source.([]any); len(list) == 0 {
 			return eval(x.Body, row, append([]any{nil}, elements...))
 		}
+		var out any = int64(0)
 		for _, v := range values(source) {
-			if truth(eval(x.Body, row, append([]any{v}, elements...))) {
+			switch of := eval(x.Body, row, append([]any{v}, elements...)); {
+			case truth(of):
 				return int64(1)
+			case of == nil:
+				out = nil
 			}
 		}
-		return int64(0)
+		return out
 	case *expr.Loop:
 		return loop(x, row, elements)
 	case *expr.Call:

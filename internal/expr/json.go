@@ -456,7 +456,7 @@ var jsonQueryArrayFunction = &Function{
 }
 
 var jsonKeysFunction = &Function{
-	Name: "JSON_KEYS", NativeName: "json_keys", Min: 2, Max: 2, RefusesNull: true,
+	Name: "JSON_KEYS", NativeName: "json_keys", Min: 2, Max: 2,
 	Summary: "Returns the names of the object at a path of a JSON value, or the positions of an array.",
 	Forms:   listForms("expr, path"),
 	Bind: func(b *binding) (Expr, error) {
@@ -613,7 +613,7 @@ var jsonMergeFunction = &Function{
 			}
 			merged := ""
 			for _, a := range args {
-				text, ok := jsontext.Valid(a.StringAt(i))
+				text, ok := jsontext.First(a.StringAt(i))
 				if !ok {
 					return nil, fault.InvalidInput("Function[json_merge] bad string input [%s]", shortened(a.StringAt(i)))
 				}

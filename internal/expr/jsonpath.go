@@ -14,13 +14,14 @@ type jsonLeaf struct {
 }
 
 // jsonPaths returns the paths of what a JSON value has beside objects: scalars, and lists of nothing but scalars as a whole. Their order is that
-// of the reference's hash set of steps, which users of both see.
+// of the reference's hash set of steps, which users of both see. Of paths that hash alike the first added comes first: an object or a list adds
+// its scalars as it is met, breadth first, and a list of scalars is met after the scalars beside it.
 func jsonPaths(s string) []string {
 	var leaves []jsonLeaf
 	for queue := []jsonLeaf{{s, "$", 1}}; len(queue) > 0; queue = queue[1:] {
 		at := queue[0]
 		start := jsontext.Space(at.raw, 0)
-		if start >= len(at.raw) || at.raw[start] != '{' && (at.raw[start] != '[' || plainList(at.raw, start)) {
+		if start >= len(at.raw) || !nests(at.raw[start]) || plainList(at.raw, start) {
 			leaves = append(leaves, at)
 			continue
 		}
@@ -32,7 +33,12 @@ func jsonPaths(s string) []string {
 				name := jsontext.Text(key)
 				path, hash = jsontext.Child(at.path, name), hashorder.Text(name)
 			}
-			queue = append(queue, jsonLeaf{at.raw[from:to], path, 31*at.hash + 31 + hash})
+			member := jsonLeaf{at.raw[from:to], path, 31*at.hash + 31 + hash}
+			if nests(at.raw[from]) {
+				queue = append(queue, member)
+			} else {
+				leaves = append(leaves, member)
+			}
 			return true
 		}, &end)
 	}
@@ -44,11 +50,17 @@ func jsonPaths(s string) []string {
 	return paths
 }
 
-// plainList reports whether a list has neither objects nor lists in it.
+// nests reports whether a value that begins so has values in it.
+func nests(first byte) bool { return first == '{' || first == '[' }
+
+// plainList reports whether a value is a list that has neither objects nor lists in it.
 func plainList(s string, start int) bool {
+	if s[start] != '[' {
+		return false
+	}
 	plain, end := true, -1
 	jsontext.Members(s, start, 0, func(_ string, from, _ int) bool {
-		plain = plain && s[from] != '{' && s[from] != '['
+		plain = plain && !nests(s[from])
 		return plain
 	}, &end)
 	return plain

@@ -44,12 +44,13 @@ func (p Path) Members() (string, bool) {
 	return path, true
 }
 
-// ParsePath reads $, .name, ['name'], ["name"] and [n]. The root is also what nothing and "$." stand for, as in the reference.
+// ParsePath reads $, .name, ['name'], ["name"] and [n]. The root is also what nothing stands for, and a dot at the end of a path stands for
+// nothing, as in the reference.
 func ParsePath(path string) (Path, error) {
 	refuse := func(format string, args ...any) error {
 		return fault.InvalidInput("JSONPath [%s] is invalid, "+format, append([]any{path}, args...)...)
 	}
-	if path == "" || path == "$" || path == "$." {
+	if path == "" {
 		return nil, nil
 	}
 	if !strings.HasPrefix(path, "$") {
@@ -64,7 +65,10 @@ func ParsePath(path string) (Path, error) {
 				end++
 			}
 			if end == i+1 {
-				if end < len(path) && path[end] == '[' {
+				switch {
+				case end == len(path):
+					return out, nil
+				case path[end] == '[':
 					return nil, refuse("found '[' at invalid position [%d], must not follow '.' or must be contained with '", end)
 				}
 				return nil, refuse("path parts separated by '.' must not be empty")

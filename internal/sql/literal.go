@@ -114,11 +114,7 @@ func intervalLiteral(e *syntax.Interval) (expr.Expr, error) {
 	if e.To != "" {
 		units += " TO " + e.To
 	}
-	form := intervalForms[units]
-	if form == nil {
-		return nil, fault.InvalidSQL(e.At, "Interval [%s] is not supported", units)
-	}
-	m := form.FindStringSubmatch(strings.TrimSpace(e.Text))
+	m := intervalForms[units].FindStringSubmatch(strings.TrimSpace(e.Text))
 	if m == nil {
 		return nil, fault.InvalidSQL(e.At, "Illegal interval literal format '%s' for INTERVAL %s", e.Text, units)
 	}

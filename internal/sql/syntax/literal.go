@@ -215,6 +215,11 @@ func (p *parser) temporal(start int, kind TemporalKind) Expr {
 // intervalUnits are the units of an interval, from the longest.
 var intervalUnits = []keyword{kwYear, kwQuarter, kwMonth, kwWeek, kwDay, kwHour, kwMinute, kwSecond}
 
+// lastUnits are the units that an interval may end with, by the one it begins with.
+var lastUnits = map[string][]keyword{
+	"YEAR": {kwMonth}, "DAY": {kwHour, kwMinute, kwSecond}, "HOUR": {kwMinute, kwSecond}, "MINUTE": {kwSecond},
+}
+
 // interval reads what follows the word INTERVAL.
 func (p *parser) interval(start int) Expr {
 	v := &Interval{Precision: -1, Fraction: -1}
@@ -232,12 +237,9 @@ func (p *parser) interval(start int) Expr {
 		}
 		p.expect(tokRightParen)
 	}
-	if v.From != "SECOND" && p.acceptWord(kwTo) {
-		v.To = p.intervalUnit()
-		if v.To == "SECOND" && p.accept(tokLeftParen) {
-			v.Fraction = p.smallInteger()
-			p.expect(tokRightParen)
-		}
+	if v.To = p.lastUnit(v.From); v.To == "SECOND" && p.accept(tokLeftParen) {
+		v.Fraction = p.smallInteger()
+		p.expect(tokRightParen)
 	}
 	v.Pos = p.from(start)
 	return v
@@ -250,6 +252,17 @@ func (p *parser) intervalUnit() string {
 		}
 	}
 	p.fail()
+	return ""
+}
+
+// lastUnit reads TO and the last unit of an interval, if it has one. A TO before any other unit belongs to what is around:
+// FLOOR(t - INTERVAL '3' MONTH TO YEAR).
+func (p *parser) lastUnit(first string) string {
+	for _, last := range lastUnits[first] {
+		if p.acceptWords(kwTo, last) {
+			return keywordText[last]
+		}
+	}
 	return ""
 }
 

@@ -87,14 +87,15 @@ func (w *nativeWriter) plainCall(name string, args []Expr) bool {
 	return true
 }
 
-// withoutNumberCasts leaves out that numbers become DOUBLE, which native functions of numbers do by themselves; constants are whole again.
+// withoutNumberCasts leaves out that numbers become DOUBLE, which native functions of numbers do by themselves; constants are whole again. That a fraction
+// is cut stays.
 func withoutNumberCasts(args []Expr) []Expr {
 	out := make([]Expr, len(args))
 	for i, a := range args {
 		out[i] = a
 		switch x := a.(type) {
 		case *Cast:
-			if x.X.Type().IsNumeric() {
+			if x.X.Type().IsNumeric() && (x.T.IsFractional() || x.X.Type().IsInteger()) {
 				out[i] = x.X
 			}
 		case *Literal:

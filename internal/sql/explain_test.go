@@ -270,6 +270,8 @@ func TestExplainsOfSelectors(t *testing.T) {
 		{"i IN (10, 9, 1)", `"filter":{"type":"in","dimension":"i","values":["1","10","9"]}`},
 		{"i IS NULL OR i = 4 OR i = 3", `"filter":{"type":"in","dimension":"i","values":[null,"3","4"]}`},
 		{"i = 9 OR s = 'a' OR i = 1", `"fields":[{"type":"selector","dimension":"s","value":"a"},{"type":"in","dimension":"i","values":["1","9"]}]`},
+		{"x = 2 OR x = 1.5", `"filter":{"type":"in","dimension":"x","values":["1.5","2"]}`},
+		{"x = 10000000000", `"filter":{"type":"selector","dimension":"x","value":"10000000000"}`},
 		{"i NOT IN (1, 2)", `"fields":[{"type":"not","field":{"type":"selector","dimension":"i","value":"1"}},{"type":"not","field":{"type":"selector","dimension":"i","value":"2"}}]`},
 	} {
 		plansAs(t, "SET sqlUseBoundAndSelectors = TRUE; EXPLAIN PLAN FOR SELECT COUNT(*) FROM c_types WHERE "+c.where, c.want)
@@ -312,6 +314,8 @@ func TestExplainsOfConditions(t *testing.T) {
 	}
 	between := `"filter":{"type":"not","field":{"type":"range","column":"i","matchValueType":"LONG","lower":1,"upper":5}}`
 	for _, c := range []struct{ cond, want string }{
+		{"NOT (s2 = 'a' OR s2 IN ('a','b'))", `"filter":{"type":"and","fields":[{"type":"not","field":` + equals("s2", "a") + `},{"type":"not","field":` + equals("s2", "b") + `}]}`},
+		{"NOT (mv = 'a' OR s2 = 'b')", `"filter":{"type":"and","fields":[{"type":"not","field":` + equals("mv", "a") + `},{"type":"not","field":` + equals("s2", "b") + `}]}`},
 		{"i > 3 AND i > 5", lower("5")},
 		{"i > 3 OR i > 5", lower("3")},
 		{"i > 3 AND i <> 2", lower("3")},

@@ -111,6 +111,10 @@ func (s *stage) where(cond expr.Expr) {
 	}
 	computed := false
 	for _, t := range plan.Split(plain(cond)) {
+		if isNever(s.w.condition(t)) { // known without the others
+			computed = false
+			break
+		}
 		a, ok := s.w.operand(t)
 		computed = computed || ok && !isColumn(stripCasts(a.x))
 	}
@@ -204,7 +208,7 @@ func (s *stage) showEmpty(names []string) {
 	}
 	used := s.read(slices.Concat(g.dims, args, columnsExprs(s.in, s.unmet)))
 	switch {
-	case len(s.unmet) > 1 || len(g.dims) == 0 && len(used) > 1 || (s.limit >= 0 || s.offset > 0) && len(s.keys) > 0:
+	case len(s.unmet) > 1 || len(g.dims) == 0 && (len(used) > 1 || slices.ContainsFunc(g.node.Aggs, needsGroup)) || (s.limit >= 0 || s.offset > 0) && len(s.keys) > 0:
 		s.become(emptySource(used))
 	case len(g.dims) > 0:
 		in := outer()
@@ -222,6 +226,14 @@ func (s *stage) showEmpty(names []string) {
 	default:
 		s.noGroup(outer())
 	}
+}
+
+// knownOfNoRows are the aggregates of which the reference knows what they are of no rows.
+var knownOfNoRows = []string{"COUNT", "SUM", "MIN", "MAX", "APPROX_COUNT_DISTINCT"}
+
+// needsGroup reports whether the reference computes an aggregate of no rows, too.
+func needsGroup(a plan.AggCall) bool {
+	return a.Filter >= 0 || !slices.Contains(knownOfNoRows, a.Agg.Name)
 }
 
 // noGroup is the row of aggregates without keys over no rows.

@@ -178,7 +178,11 @@ func (f *filters) write(e expr.Expr) object {
 func (f *filters) and(terms []expr.Expr) object {
 	var out []object
 	for _, t := range terms {
-		out = append(out, operandsOf("and", f.write(t))...)
+		for _, o := range operandsOf("and", f.write(t)) {
+			if !slices.ContainsFunc(out, func(before object) bool { return reflect.DeepEqual(before, o) }) {
+				out = append(out, o)
+			}
+		}
 	}
 	return joined("and", out)
 }
@@ -212,7 +216,7 @@ func (f *filters) or(terms []expr.Expr) object {
 		written = append(written, operandsOf("or", f.write(t))...)
 	}
 	for i, field := range written {
-		if slices.ContainsFunc(fields, func(o object) bool { return o.get("type") == "equals" && reflect.DeepEqual(o, field) }) {
+		if slices.ContainsFunc(fields, func(o object) bool { return reflect.DeepEqual(o, field) }) {
 			continue
 		}
 		switch {
@@ -278,7 +282,7 @@ func (f *filters) each(x *expr.In, column string) []object {
 		if slices.Contains(x.Values[:i], v) {
 			continue
 		}
-		kind, value := equalTo(x.X, &expr.Literal{Value: v, T: x.X.Type()})
+		kind, value := f.equalTo(x.X, &expr.Literal{Value: v, T: x.X.Type()})
 		if kind == "DOUBLE" && stripCasts(x.X).Type().Base == expr.Float {
 			kind = "FLOAT" // a list has the type of the column
 		}
@@ -316,6 +320,14 @@ func (f *filters) column(e expr.Expr) (string, bool) {
 		}
 	}
 	return f.v.column(e), true
+}
+
+// tested is the column that a test for NULL reads. A text that is no number makes one, so that such a conversion stays.
+func (f *filters) tested(e expr.Expr) (string, bool) {
+	if c, ok := stripCasts(e).(*expr.Cast); ok && c.T.IsNumeric() && c.X.Type().IsCharacter() && f.v != nil {
+		return f.v.column(c), true
+	}
+	return f.column(e)
 }
 
 // stripCasts removes conversions between numbers, which filters on columns do by themselves.
@@ -359,7 +371,7 @@ func (f *filters) call(x *expr.Call) object {
 	op := x.Fn.Name
 	switch op {
 	case "IS NULL", "IS NOT NULL":
-		column, ok := f.column(x.Args[0])
+		column, ok := f.tested(x.Args[0])
 		if !ok {
 			return f.expression(x)
 		}
@@ -428,7 +440,7 @@ func (f *filters) call(x *expr.Call) object {
 		}
 		return out
 	}
-	kind, value = equalTo(left, l)
+	kind, value = f.equalTo(left, l)
 	equals := obj("type", "equals", "column", column, "matchValueType", kind, "matchValue", value)
 	if op == "<>" {
 		return obj("type", "not", "field", equals)
@@ -557,8 +569,8 @@ func typedValue(l *expr.Literal) (string, any) {
 }
 
 // equalTo is typedValue of what e equals: beside a fraction a whole number is one, too. What is made a DOUBLE only to be compared with a whole number
-// is compared as what it is.
-func equalTo(e expr.Expr, l *expr.Literal) (string, any) {
+// is compared as what it is. The older filters have numbers as they are written.
+func (f *filters) equalTo(e expr.Expr, l *expr.Literal) (string, any) {
 	var x float64
 	switch n := l.Value.(type) {
 	case int64:
@@ -572,6 +584,8 @@ func equalTo(e expr.Expr, l *expr.Literal) (string, any) {
 	}
 	kind, value := typedValue(l)
 	switch {
+	case f.w.option("sqlUseBoundAndSelectors") == true:
+		return kind, value
 	case e.Type().IsInteger() || kind == "DOUBLE":
 		return kind, value
 	case stripCasts(e).Type().Base == expr.Float:

@@ -198,6 +198,14 @@ func (w *writer) condition(e expr.Expr) expr.Expr {
 			return x
 		}
 		inner := x.X
+		switch c := inner.(type) {
+		case *expr.Or:
+			return w.allOf(opposed(c.Terms))
+		case *expr.Call:
+			if truthTests[c.Fn.Name] != "" {
+				return w.condition(asked(test(truthTests[c.Fn.Name], c.Args...)))
+			}
+		}
 		if a, ok := w.operand(inner); ok && !a.known && !a.missing && len(a.spans) == 0 {
 			return x // neither true nor false of NULL
 		}
@@ -214,6 +222,17 @@ func (w *writer) condition(e expr.Expr) expr.Expr {
 	default:
 		return x
 	}
+}
+
+// opposed are the negations of some terms.
+func opposed(terms []expr.Expr) []expr.Expr {
+	out := make([]expr.Expr, len(terms))
+	for i, t := range terms {
+		if out[i] = opposite(t); out[i] == nil {
+			out[i] = &expr.Not{X: t}
+		}
+	}
+	return out
 }
 
 // allOf joins terms of which all must be true.
@@ -235,12 +254,15 @@ func (w *writer) allOf(terms []expr.Expr) expr.Expr {
 	slices.SortStableFunc(list, func(a, b expr.Expr) int { return termRank(a) - termRank(b) })
 	list = w.byOperand(list, func(same []allowed) (expr.Expr, bool) {
 		out := allowed{x: same[0].x, spans: spans{{}}}
-		missing, bounded := false, false
+		missing, known, bounded := false, false, false
 		for _, a := range same {
-			missing, bounded = missing || a.missing, bounded || !a.missing
+			missing, known, bounded = missing || a.missing, known || a.known, bounded || !a.missing && !a.known
 			out.spans = out.spans.and(a.spans)
 		}
-		if missing && bounded {
+		switch {
+		case missing && bounded:
+			return never, true
+		case missing && known:
 			return nil, false
 		}
 		if missing {
@@ -272,6 +294,9 @@ func (w *writer) withoutKnown(list []expr.Expr) []expr.Expr {
 func termRank(e expr.Expr) int {
 	switch x := e.(type) {
 	case *expr.Not:
+		if c, isCall := x.X.(*expr.Call); isCall && flipped[c.Fn.Name] != "" {
+			return 0
+		}
 		if _, isIn := x.X.(*expr.In); !isIn {
 			return 2
 		}
@@ -368,14 +393,13 @@ func (w *writer) simpleTest(x *expr.Call) expr.Expr {
 		}
 		return x
 	case op == "IS NULL" || op == "IS NOT NULL":
-		if c, ok := x.Args[0].(*expr.Column); ok && !c.T.Nullable {
-			if op == "IS NULL" {
-				return never
+		if t := operandsTested(op, x.Args[0]); t != nil {
+			if c, ok := t.(*expr.Call); ok && expr.Equal(c.Args[0], x.Args[0]) {
+				return t
 			}
-			return always
+			return w.condition(t)
 		}
-		c, ok := x.Args[0].(*expr.Case)
-		if ok {
+		if c, ok := x.Args[0].(*expr.Case); ok {
 			if out, ok := w.branches(c, func(e expr.Expr) expr.Expr {
 				if l, ok := e.(*expr.Literal); ok {
 					if (l.Value == nil) == (op == "IS NULL") {
@@ -387,9 +411,6 @@ func (w *writer) simpleTest(x *expr.Call) expr.Expr {
 			}); ok {
 				return out
 			}
-		}
-		if a, ok := w.operand(x.Args[0]); ok && op == "IS NOT NULL" && !a.known && !a.missing {
-			return test(op, stripCasts(a.x)) // a comparison with a constant is known where its operand is
 		}
 		return x
 	case len(x.Args) != 2 || flipped[op] == "":

@@ -170,6 +170,11 @@ func shownCall(x *expr.Call) expr.Expr {
 	if x.Fn.Name == "=" && len(x.Args) == 2 && x.Args[0].Type().Base == expr.Boolean && isAlways(x.Args[1]) {
 		return x.Args[0]
 	}
+	if x.Fn.Name == "IS NULL" || x.Fn.Name == "IS NOT NULL" {
+		if t := operandsTested(x.Fn.Name, x.Args[0]); t != nil {
+			return t
+		}
+	}
 	if len(x.Args) == 0 || flipped[x.Fn.Name] == "" && !slices.Contains([]string{"LIKE", "IS NULL", "IS NOT NULL"}, x.Fn.Name) {
 		return x
 	}
@@ -206,15 +211,9 @@ func shownCall(x *expr.Call) expr.Expr {
 
 // ofConstant is what a test says of a constant.
 func ofConstant(x *expr.Call, v *expr.Literal) expr.Expr {
-	holding := func(b bool) expr.Expr {
-		if b {
-			return always
-		}
-		return never
-	}
 	switch x.Fn.Name {
 	case "IS NULL", "IS NOT NULL":
-		return holding((v.Value == nil) == (x.Fn.Name == "IS NULL"))
+		return truth((v.Value == nil) == (x.Fn.Name == "IS NULL"))
 	case "LIKE":
 		if folded, err := expr.Fold(x, nil); err == nil {
 			return folded
@@ -222,7 +221,7 @@ func ofConstant(x *expr.Call, v *expr.Literal) expr.Expr {
 		return x
 	}
 	l, _ := x.Args[1].(*expr.Literal)
-	return holding(v.Value != nil && l.Value != nil && holds(x.Fn.Name, compareValues(v.Value, l.Value)))
+	return truth(v.Value != nil && l.Value != nil && holds(x.Fn.Name, compareValues(v.Value, l.Value)))
 }
 
 func shownCase(x *expr.Case) expr.Expr {
@@ -306,7 +305,11 @@ func branchesShown(c *expr.Case, test func(expr.Expr) expr.Expr) expr.Expr {
 	case 1:
 		return some[0]
 	}
-	return &expr.Or{Terms: withoutImplied(some)}
+	some = withoutImplied(some)
+	if slices.ContainsFunc(some, isAlways) {
+		return always
+	}
+	return &expr.Or{Terms: some}
 }
 
 // withoutImplied leaves out of the terms of a disjunction that there is a value where another term is that there is none.
@@ -319,7 +322,11 @@ func withoutImplied(terms []expr.Expr) []expr.Expr {
 		}
 		for i, o := range out {
 			if a, ok := o.(*expr.And); ok {
-				out[i] = plan.Conjunction(slices.DeleteFunc(slices.Clone(a.Terms), func(e expr.Expr) bool { return expr.Equal(e, notNull(missing.Args[0])) }))
+				rest := slices.DeleteFunc(slices.Clone(a.Terms), func(e expr.Expr) bool { return expr.Equal(e, notNull(missing.Args[0])) })
+				if len(rest) == 0 {
+					rest = append(rest, always)
+				}
+				out[i] = plan.Conjunction(rest)
 			}
 		}
 	}

@@ -1,0 +1,103 @@
+package nativejson
+
+import (
+	"slices"
+
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/plan"
+)
+
+// strictOperators are the operators that are NULL just where one of their operands is; of functions the reference does not know it.
+var strictOperators = []string{"=", "<>", "<", "<=", ">", ">=", "LIKE", "+", "-", "*", "/", "FLOOR", "CEIL", "TRIM"}
+
+// operandsTested is a test for NULL of what an operator computes as tests of its operands; nil: x is nothing of the kind.
+func operandsTested(op string, x expr.Expr) expr.Expr {
+	missing := op == "IS NULL"
+	switch x := x.(type) {
+	case *expr.Literal:
+		return truth((x.Value == nil) == missing)
+	case *expr.Column:
+		if !x.T.Nullable {
+			return truth(!missing)
+		}
+	case *expr.Not:
+		return operandTested(op, x.X)
+	case *expr.Cast:
+		if x.X.Type().IsNumeric() && x.T.IsNumeric() {
+			return operandTested(op, x.X)
+		}
+	case *expr.Case:
+		if !x.T.Nullable {
+			return truth(!missing)
+		}
+	case *expr.Call:
+		if !x.T.Nullable && !slices.Contains(alwaysNullable, x.Fn.Name) {
+			return truth(!missing)
+		}
+		if !slices.Contains(strictOperators, x.Fn.Name) {
+			return nil
+		}
+		return argumentsTested(op, x.Args)
+	}
+	return nil
+}
+
+// argumentsTested says that one of some operands is NULL, or that none is.
+func argumentsTested(op string, args []expr.Expr) expr.Expr {
+	missing := op == "IS NULL"
+	var terms []expr.Expr
+	for _, a := range args {
+		t := operandTested(op, a)
+		switch {
+		case isAlways(t) && missing || isNever(t) && !missing:
+			return t
+		case isAlways(t) || isNever(t):
+		case missing:
+			terms = append(terms, disjuncts(t)...)
+		default:
+			terms = append(terms, plan.Split(t)...)
+		}
+	}
+	terms = withoutRepeated(terms)
+	switch {
+	case len(terms) == 0:
+		return truth(!missing)
+	case len(terms) == 1:
+		return terms[0]
+	case missing:
+		return &expr.Or{Terms: terms}
+	}
+	return plan.Conjunction(terms)
+}
+
+func operandTested(op string, x expr.Expr) expr.Expr {
+	if t := operandsTested(op, x); t != nil {
+		return t
+	}
+	return &expr.Call{Fn: expr.MustLookup(op), Args: []expr.Expr{x}, T: expr.Of(expr.Boolean).NotNull()}
+}
+
+func truth(b bool) expr.Expr {
+	if b {
+		return always
+	}
+	return never
+}
+
+func disjuncts(e expr.Expr) []expr.Expr {
+	if o, ok := e.(*expr.Or); ok {
+		return o.Terms
+	}
+	return []expr.Expr{e}
+}
+
+// withoutRepeated leaves out terms that are there before.
+func withoutRepeated(terms []expr.Expr) []expr.Expr {
+	var out []expr.Expr
+	for _, t := range terms {
+		if !slices.ContainsFunc(out, func(o expr.Expr) bool { return expr.Equal(o, t) }) {
+			out = append(out, t)
+		}
+	}
+	return out
+}

@@ -48,6 +48,17 @@ func appendText(dst []byte, v *fastjson.Value) []byte {
 	switch v.Type() {
 	case fastjson.TypeString:
 		return append(dst, v.GetStringBytes()...)
+	case fastjson.TypeObject:
+		dst = append(dst, '{')
+		first := true
+		v.GetObject().Visit(func(key []byte, member *fastjson.Value) {
+			if !first {
+				dst = append(dst, ", "...)
+			}
+			first = false
+			dst = appendText(append(append(dst, key...), '='), member)
+		})
+		return append(dst, '}')
 	case fastjson.TypeArray:
 		dst = append(dst, '[')
 		for i, e := range v.GetArray() {

@@ -100,8 +100,8 @@ func AppendJSON(dst []byte, v any) []byte {
 	return append(dst, "null"...)
 }
 
-// AppendText appends the text of a value as it becomes a string: text and numbers as they are, an object as JSON, and a list within a list
-// as the reference writes one, [3, [4, 5]].
+// AppendText appends the text of a value as it becomes a string: text and numbers as they are, an object and a list within a list as the
+// reference writes them, {a=1, b=[3, [4, 5]]}.
 func AppendText(dst []byte, v any) []byte {
 	switch v := v.(type) {
 	case string:
@@ -121,6 +121,15 @@ func AppendText(dst []byte, v any) []byte {
 			dst = AppendText(dst, e)
 		}
 		return append(dst, ']')
+	case *Object:
+		dst = append(dst, '{')
+		for i, name := range v.Names {
+			if i > 0 {
+				dst = append(dst, ", "...)
+			}
+			dst = AppendText(append(append(dst, name...), '='), v.Values[i])
+		}
+		return append(dst, '}')
 	}
 	return AppendJSON(dst, v)
 }

@@ -83,7 +83,7 @@ func (t *Timestamp) Of(o *ingest.Object) (ms int64, problem string) {
 }
 
 func unparseable(v any, o *ingest.Object) string {
-	return "Timestamp[" + string(AppendJava(nil, v)) + "] is unparseable! Event: " + event(o)
+	return "Timestamp[" + string(ingest.AppendText(nil, v)) + "] is unparseable! Event: " + event(o)
 }
 
 // maxEvent cuts the text of a record in a message.
@@ -91,34 +91,9 @@ const maxEvent = 1024
 
 // event is a record as Java prints a map.
 func event(o *ingest.Object) string {
-	text := string(AppendJava(nil, o))
+	text := string(ingest.AppendText(nil, o))
 	if len(text) > maxEvent {
 		text = strings.ToValidUTF8(text[:maxEvent], "") + "..."
 	}
 	return text
-}
-
-// AppendJava appends a value of a record as Java prints it: `{a=1, b=[x, y]}`.
-func AppendJava(dst []byte, v any) []byte {
-	switch v := v.(type) {
-	case *ingest.Object:
-		dst = append(dst, '{')
-		for i, name := range v.Names {
-			if i > 0 {
-				dst = append(dst, ", "...)
-			}
-			dst = AppendJava(append(append(dst, name...), '='), v.Values[i])
-		}
-		return append(dst, '}')
-	case []any:
-		dst = append(dst, '[')
-		for i, e := range v {
-			if i > 0 {
-				dst = append(dst, ", "...)
-			}
-			dst = AppendJava(dst, e)
-		}
-		return append(dst, ']')
-	}
-	return ingest.AppendText(dst, v)
 }

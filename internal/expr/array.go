@@ -15,7 +15,7 @@ var arrayFunction = &Function{
 	Forms:   []string{"$F[expr, ...]"},
 	Bind: func(b *binding) (Expr, error) {
 		elem, ok := CommonType(b.args)
-		if !ok {
+		if !ok || elem.IsCharacter() && slices.ContainsFunc(b.args, isBoolean) {
 			b.fail("Parameters must be of the same type")
 			return nil, b.err
 		}
@@ -54,6 +54,8 @@ func depth(t Type) int {
 	}
 	return n
 }
+
+func isBoolean(e Expr) bool { return e.Type().Base == Boolean }
 
 // allFloats reports whether all of the values that are not the literal NULL are FLOATs.
 func allFloats(args []Expr) bool {

@@ -33,12 +33,7 @@ func (blk *block) wantsEmptyBuckets(in *buildInput) bool {
 	if _, ok := n.(*plan.Scan); !ok {
 		return false
 	}
-	ts, _, ok := expr.TimeBucket(blk.keys[0], &b.env)
-	if !ok {
-		return false
-	}
-	c, ok := ts.(*expr.Column)
-	return ok && c.Name == plan.TimeColumn
+	return blk.isTimeBucket(blk.keys[0])
 }
 
 // addEmptyBuckets joins the groups to the buckets of the time that was asked of: what has no rows counts 0 and is NULL otherwise.

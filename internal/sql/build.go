@@ -45,10 +45,10 @@ func (blk *block) build(in buildInput) (*relational, error) {
 	}
 	if blk.keyOrder() {
 		if len(blk.calls) > 0 {
-			n = blk.sortGroups(n)
+			n = blk.sortGroups(n, &in)
 		}
 		if !in.distinct && blk.orderShows(&in) {
-			keys := blk.groupKeys(n)
+			keys := blk.groupKeys(n, &in)
 			if !blk.grouped && len(blk.calls) == 0 && len(in.order) > 0 {
 				keys = ownOrder(n)
 			}

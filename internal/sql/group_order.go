@@ -45,17 +45,84 @@ func groupKey(n plan.Node, i int) (plan.SortKey, bool) {
 
 // groupKeys returns the order of the groups of n, an Aggregate or what has its columns first. Groups of several sets come set by set, those
 // with more keys first.
-func (blk *block) groupKeys(n plan.Node) []plan.SortKey {
+func (blk *block) groupKeys(n plan.Node, in *buildInput) []plan.SortKey {
 	var keys []plan.SortKey
 	if blk.sets != nil {
 		keys = append(keys, plan.SortKey{Column: blk.setColumn})
 	}
+	first := blk.leadingTime(in)
+	if first >= 0 {
+		keys = append(keys, plan.SortKey{Column: first, NullsFirst: true})
+	}
 	for i := range blk.keys {
-		if k, ok := groupKey(n, i); ok {
+		if k, ok := groupKey(n, i); ok && i != first {
 			keys = append(keys, k)
 		}
 	}
 	return keys
+}
+
+// leadingTime returns the key that groups are ordered by before all others, or -1. It is the only bucket of the rows' time, if other keys
+// follow it: in the reference such groups have a time of their own, and go by it, save where data servers pick those of a LIMIT by their keys.
+func (blk *block) leadingTime(in *buildInput) int {
+	if blk.sets != nil || blk.picksByKeys(in) {
+		return -1
+	}
+	found := -1
+	for i, k := range blk.keys {
+		if !blk.isTimeBucket(k) {
+			continue
+		}
+		if found >= 0 {
+			return -1
+		}
+		found = i
+	}
+	if found == len(blk.keys)-1 {
+		return -1
+	}
+	return found
+}
+
+// picksByKeys reports whether groups are limited by nothing but their keys. The clauses are over the groups.
+func (blk *block) picksByKeys(in *buildInput) bool {
+	if in.limit < 0 || in.having != nil || len(blk.calls) > 0 {
+		return false
+	}
+	return !slices.ContainsFunc(in.order, func(o orderKey) bool {
+		x := o.x
+		if o.column >= 0 {
+			x = in.items[o.column].x
+		}
+		c, ok := x.(*expr.Column)
+		return !ok || c.Index >= len(blk.keys)
+	})
+}
+
+// isTimeBucket reports whether key is a bucket of the time of a datasource's rows, which the block has alone, or from a subquery that gives
+// its columns.
+func (blk *block) isTimeBucket(key expr.Expr) bool {
+	n := blk.node
+	for {
+		switch x := n.(type) {
+		case *plan.Filter:
+			n = x.Input
+		case *plan.Project:
+			if c, ok := key.(*expr.Column); ok {
+				key = x.Exprs[c.Index]
+			}
+			n = x.Input
+		case *plan.Scan:
+			ts, _, ok := expr.TimeBucket(key, &blk.b.env)
+			if !ok {
+				return false
+			}
+			c, ok := ts.(*expr.Column)
+			return ok && c.Name == plan.TimeColumn
+		default:
+			return false
+		}
+	}
 }
 
 // ownOrder returns the order in which the rows of n come by themselves: groups, and distinct rows, by those of their keys that can be seen.
@@ -92,8 +159,8 @@ func ownOrder(n plan.Node) []plan.SortKey {
 }
 
 // sortGroups puts the groups of n in their order.
-func (blk *block) sortGroups(n plan.Node) plan.Node {
-	keys := blk.groupKeys(n)
+func (blk *block) sortGroups(n plan.Node, in *buildInput) plan.Node {
+	keys := blk.groupKeys(n, in)
 	if len(keys) == 0 {
 		return n
 	}

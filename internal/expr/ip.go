@@ -60,6 +60,15 @@ func (b *binding) addressOrOther(i int) {
 	b.address(i)
 }
 
+// address6 wants an address as text; a number is none.
+func (b *binding) address6(i int) {
+	if b.typ(i).IsNumeric() {
+		b.cast(i, Of(Varchar))
+		return
+	}
+	b.text(i)
+}
+
 var ipv4ParseFunction = &Function{
 	Name: "IPV4_PARSE", NativeName: "ipv4_parse", Min: 1, Max: 1,
 	Summary: "Returns the number of an IPv4 address given as text; a number in the range of addresses is returned as it is.",
@@ -164,7 +173,7 @@ var ipv6MatchFunction = &Function{
 	Summary: "Returns whether an IPv6 address is in a subnet such as 75e9:efa4:29c6:85f6::/64.",
 	Forms:   []string{"$F(<CHARACTER>, <CHARACTER>)"},
 	Bind: func(b *binding) (Expr, error) {
-		b.text(0)
+		b.address6(0)
 		text := b.constantText(1, "subnet")
 		if _, ok := parseSubnet6(text); b.err == nil && !ok {
 			b.fail("Function[ipv6_match] subnet arg has an invalid format: %s", text)

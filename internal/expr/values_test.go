@@ -145,6 +145,8 @@ func TestConstantsOfTheSpecification(t *testing.T) {
 		{"IPV4_MATCH('1.2', '10.0.0.0/8')", "false"},
 		{"IPV4_MATCH('10.1.2.3', 'x')", "Function[ipv4_match] subnet arg has an invalid format: x"},
 		{"IPV6_MATCH('75e9:efa4:29c6:85f6::232c','75e9:efa4:29c6:85f6::/64')", "true"},
+		{"IPV6_MATCH(7, '::/0')", "false"},
+		{"IPV6_MATCH(1.5, '::/0')", "false"},
 
 		{"TIMESTAMP '2000-01-01 00:00:00'", "2000-01-01T00:00:00.000Z"},
 		{"CAST(TIMESTAMP '2000-02-03 04:05:06' AS VARCHAR)", "2000-02-03 04:05:06"},

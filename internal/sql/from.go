@@ -115,6 +115,7 @@ func (s source) as(x *syntax.Aliased) (source, error) {
 	simple := len(s.scope.merged) == 0 && len(x.Columns) == 0
 	if simple && len(s.scope.relations) == 1 {
 		r.cols = s.scope.relations[0].cols
+		r.sole = len(r.cols) == 1 && isNameless(x.X)
 		return source{node: s.node, scope: &scope{relations: []relation{r}}}, nil
 	}
 	p := &plan.Project{Input: s.node}
@@ -127,6 +128,19 @@ func (s source) as(x *syntax.Aliased) (source, error) {
 	}
 	r.cols = relationOf("", p.Columns(), 0).cols
 	return source{node: p, scope: &scope{relations: []relation{r}}}, nil
+}
+
+// isNameless reports whether the columns of an item of FROM have no names but those an alias gives them.
+func isNameless(t syntax.TableExpr) bool {
+	switch x := t.(type) {
+	case *syntax.Unnest:
+		return true
+	case *syntax.Derived:
+		q := x.Query
+		_, values := q.Body.(*syntax.Values)
+		return values && len(q.OrderBy) == 0 && q.Limit == nil && q.Offset == nil
+	}
+	return false
 }
 
 // isDataSchema reports whether name is a fixed name of the schema of datasources; an API alias is a further one.

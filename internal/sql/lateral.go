@@ -11,6 +11,9 @@ import (
 
 // joinUnnest binds left, UNNEST(array, ..): for each row of left the elements of arrays made of its columns.
 func (blk *block) joinUnnest(left source, x *syntax.Join, u *syntax.Unnest, alias *syntax.Aliased) (source, error) {
+	if err := distinctFromElements(left.scope, u, alias); err != nil {
+		return source{}, err
+	}
 	outer := x.Kind == syntax.LeftJoin
 	if x.Natural || len(x.Using) > 0 || x.Kind == syntax.RightJoin || x.Kind == syntax.FullJoin || outer && !isTrue(x.On) {
 		return blk.joinDependent(left, x, alias, func(inner *block) (source, error) {
@@ -25,6 +28,7 @@ func (blk *block) joinUnnest(left source, x *syntax.Join, u *syntax.Unnest, alia
 	if alias != nil {
 		r := &s.scope.relations[width]
 		r.name, r.at = alias.Alias.Name, alias.At
+		r.sole = len(alias.Columns) == 0 && len(r.cols) == 1
 		if n := len(alias.Columns); n > 0 {
 			if n != len(r.cols) {
 				return source{}, fault.InvalidSQL(alias.Columns[0].At, "List of column aliases must have same degree as table; table has %d columns (%s), "+
@@ -51,6 +55,30 @@ func (blk *block) joinUnnest(left source, x *syntax.Join, u *syntax.Unnest, alia
 	return s, err
 }
 
+// distinctFromElements refuses an array whose bare name is also that of its elements: UNNEST(a) AS u(a) may mean either, UNNEST(t.a) AS u(a)
+// only the array.
+func distinctFromElements(left *scope, u *syntax.Unnest, alias *syntax.Aliased) error {
+	if alias == nil {
+		return nil
+	}
+	elements := make(map[string]bool, len(alias.Columns))
+	for _, c := range alias.Columns {
+		elements[c.Name] = true
+	}
+	var err error
+	for _, arg := range u.Args {
+		syntax.Walk(arg, func(n syntax.Node) bool {
+			name, ok := n.(*syntax.Name)
+			if ok && err == nil && len(name.Parts) == 1 && elements[name.Parts[0].Name] && left.first(name.Parts[0].Name) != nil {
+				err = fault.InvalidSQL(name.At, "Column '%s' is ambiguous", name.Parts[0].Name)
+			}
+			_, query := n.(*syntax.Query)
+			return !query
+		})
+	}
+	return err
+}
+
 // isTrue reports whether a join condition is the word TRUE.
 func isTrue(e syntax.Expr) bool {
 	b, ok := e.(*syntax.Bool)
@@ -71,7 +99,7 @@ func (blk *block) unnest(left source, u *syntax.Unnest, outer bool) (source, err
 			return source{}, fault.InvalidSQL(u.At, "Cannot apply 'UNNEST' to arguments of type 'UNNEST(<%s>)'. Supported form(s): 'UNNEST(<ARRAY>)'",
 				strings.ToUpper(t.String()))
 		}
-		outer = outer || i == 0 && fromMulti(a)
+		outer = outer || i == 0 && fromMulti(madeBy(left.node, a))
 	}
 	n, arrays, err := inner.attach(left.node, arrays)
 	if err != nil {
@@ -101,6 +129,24 @@ func fromMulti(e expr.Expr) bool {
 		return x.T.IsCharacter()
 	}
 	return false
+}
+
+// madeBy returns the expression that makes a column of n in a subquery which n only selects from, else e itself.
+func madeBy(n plan.Node, e expr.Expr) expr.Expr {
+	for {
+		c, column := e.(*expr.Column)
+		switch x := n.(type) {
+		case *plan.Filter:
+			n = x.Input
+			continue
+		case *plan.Project:
+			if column {
+				n, e = x.Input, x.Exprs[c.Index]
+				continue
+			}
+		}
+		return e
+	}
 }
 
 // joinLateral binds left, LATERAL (query): the query may name left's columns.

@@ -25,6 +25,8 @@ type relation struct {
 	data bool
 	cols []scopeColumn
 	at   fault.Span
+	// sole says that name means the only column, too: that of an UNNEST or of VALUES, to which the text gives no name of its own.
+	sole bool
 }
 
 type scopeColumn struct {
@@ -115,10 +117,15 @@ func (s *scope) lookup(id syntax.Ident) (expr.Expr, error) {
 			break // a relation's own duplicates: the first counts
 		}
 	}
-	if found == nil {
-		return nil, nil
+	if found != nil {
+		return found, nil
 	}
-	return found, nil
+	for i := range s.relations {
+		if r := &s.relations[i]; r.sole && r.name == id.Name {
+			return r.cols[0].col, nil
+		}
+	}
+	return nil, nil
 }
 
 // first returns the column of that name that stands first, nil if there is none.
@@ -161,6 +168,9 @@ func (r *relation) lookup(name string) *expr.Column {
 		if r.cols[i].name == name {
 			return r.cols[i].col
 		}
+	}
+	if r.sole && r.name == name {
+		return r.cols[0].col
 	}
 	return nil
 }

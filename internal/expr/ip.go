@@ -75,7 +75,7 @@ var ipv4ParseFunction = &Function{
 	Forms:   []string{"$F(expr)"},
 	Bind: func(b *binding) (Expr, error) {
 		b.addressOrOther(0)
-		return b.call(Of(Integer))
+		return b.call(Of(BigInt))
 	},
 	Kernel: func(c *Call, _ *Context) (Kernel, error) {
 		if c.Args[0].Type().Runtime() == vector.Long {

@@ -26,7 +26,7 @@ func (c *Container) UnmarshalJSON(text []byte) error {
 		Version *string         `json:"version"`
 		Factory json.RawMessage `json:"lookupExtractorFactory"`
 	}
-	if err := json.Unmarshal(text, &wire); err != nil {
+	if err := fault.ReadJSON(text, &wire); err != nil {
 		return fault.InvalidInput("A lookup must be an object with [version] and [lookupExtractorFactory]")
 	}
 	*c = Container{Factory: wire.Factory}

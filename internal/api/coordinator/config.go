@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/hengedb/henge/internal/budget"
@@ -51,15 +52,24 @@ func (a *API) setting(r *http.Request, name string, v any) error {
 // nameSet is a list of names, read from an array or from text with commas.
 type nameSet []string
 
-// UnmarshalJSON reads both forms.
+// UnmarshalJSON reads both forms, each name once. Null leaves the set as it is.
 func (s *nameSet) UnmarshalJSON(text []byte) error {
+	if string(text) == "null" {
+		return nil
+	}
 	var joined string
-	if json.Unmarshal(text, &joined) != nil {
-		return json.Unmarshal(text, (*[]string)(s))
+	var names []string
+	if json.Unmarshal(text, &joined) == nil {
+		names = strings.Split(joined, ",")
+		for i := range names {
+			names[i] = strings.TrimSpace(names[i])
+		}
+	} else if err := json.Unmarshal(text, &names); err != nil {
+		return err
 	}
 	*s = nameSet{}
-	for name := range strings.SplitSeq(joined, ",") {
-		if name = strings.TrimSpace(name); name != "" {
+	for _, name := range names {
+		if name != "" && !slices.Contains(*s, name) {
 			*s = append(*s, name)
 		}
 	}

@@ -381,6 +381,9 @@ func TestDynamicConfig(t *testing.T) {
 	f.expect("GET", "C/config", "", 200, `~"maxSegmentsToMove":101,"replicantLifetime":16`)
 	f.expect("GET", "C/config", "", 200, `~"decommissioningNodes":["a:1","b:2"]`)
 	f.expect("GET", "C/config/history?count=1", "", 200, `~\"replicantLifetime\":16`)
+	f.expect("POST", "C/config", `{"decommissioningNodes":null,"killDataSourceWhitelist":["b","a","b",""]}`, 200, "")
+	f.expect("GET", "C/config", "", 200, `~"decommissioningNodes":["a:1","b:2"]`)
+	f.expect("GET", "C/config", "", 200, `~"killDataSourceWhitelist":["b","a"]`)
 	for _, bad := range []string{"", "null", "[]", "{", `{"replicantLifetime":"x"}`, `{"killTaskSlotRatio":2}`, `{"maxKillTaskSlots":-1}`,
 		`{"decommissioningMaxPercentOfMaxSegmentsToMove":101}`} {
 		f.expect("POST", "C/config", bad, 400, `~{"error":"`)
@@ -392,6 +395,23 @@ func TestDynamicConfig(t *testing.T) {
 	f.expect("POST", "I/worker", `{"type":"default","selectStrategy":{"type":"javascript","function":"x"}}`, 400, "")
 	f.expect("POST", "I/worker", `null`, 400, "")
 	f.expect("GET", "I/worker/history?count=5", "", 200, `~"key":"worker.config"`)
+}
+
+func TestLookupTiers(t *testing.T) {
+	const lookup = `"lookupExtractorFactory":{"type":"map","map":{"a":"A"}}}`
+	f := open(t)
+	f.expect("POST", "C/lookups/config", `{"empty":{},"t":{"l":{"version":2,`+lookup+`}}`, 202, `{"empty":{},"t":{"l":{"version":"2",`+lookup+`}}`)
+	f.expect("GET", "C/lookups/config", "", 200, `["empty","t"]`)
+	f.expect("GET", "C/lookups/config/empty", "", 200, `[]`)
+	f.expect("GET", "C/lookups/status", "", 200, `{"empty":{},"t":{"l":{"loaded":true}}}`)
+	f.expect("GET", "C/lookups/status/t/l?detailed=true", "", 200, `{"loaded":true,"pendingNodes":[]}`)
+	f.expect("POST", "C/lookups/config/t/l", `{"version":10,`+lookup, 500, `~can't replace existing spec`)
+	f.expect("POST", "C/lookups/config", `{"t":null}`, 400, `~Tier [t] must be an object of lookups`)
+	f.expect("POST", "C/lookups/config/t/l", `{"version":[],`+lookup, 400, `~{"error":"`)
+	f.expect("DELETE", "C/lookups/config/empty", "", 202, "")
+	f.expect("GET", "C/lookups/config", "", 200, `["t"]`)
+	f.expect("DELETE", "C/lookups/config/t/l", "", 202, "")
+	f.expect("GET", "C/lookups/config", "", 200, `[]`)
 }
 
 func TestCompactionConfig(t *testing.T) {
@@ -417,13 +437,14 @@ func TestCompactionConfig(t *testing.T) {
 	} {
 		f.expect("GET", "C/config/compaction/wiki", "", 200, "~"+part)
 	}
-	f.expect("POST", "C/config/compaction", `{"dataSource":"full","tuningConfig":{"partitionsSpec":{"type":"hashed","numShards":-1},"indexSpec":{"longEncoding":"auto"},
+	f.expect("POST", "C/config/compaction", `{"dataSource":"full","tuningConfig":{"partitionsSpec":{"type":"hashed","numShards":-1},"indexSpec":{"longEncoding":"auto","stringDictionaryEncoding":{"type":"frontCoded"}},
 		"splitHintSpec":{"type":"maxSize","maxNumFiles":3},"appendableIndexSpec":{}},"metricsSpec":[{"type":"hyperUnique","name":"h","fieldName":"u"},
 		{"type":"stringLast","name":"s","fieldName":"u","maxStringBytes":9},{"type":"filtered","aggregator":{"type":"count","name":"c"},"filter":{"type":"selector","dimension":"a","value":"b"}}],
 		"dimensionsSpec":{"dimensions":[{"type":"json","name":"j"},{"name":"a","multiValueHandling":"array"}]}}`, 200, "")
 	for _, part := range []string{
 		`"partitionsSpec":{"type":"hashed","numShards":null,"partitionDimensions":[],"partitionFunction":"murmur3_32_abs","maxRowsPerSegment":5000000}`,
-		`"indexSpec":{"bitmap":{"type":"roaring"},"dimensionCompression":"lz4","longEncoding":"auto","metricCompression":"lz4","stringDictionaryEncoding":{"type":"utf8"}}`,
+		`"indexSpec":{"bitmap":{"type":"roaring"},"dimensionCompression":"lz4","longEncoding":"auto","metricCompression":"lz4",` +
+			`"stringDictionaryEncoding":{"bucketSize":4,"formatVersion":0,"type":"frontCoded"}}`,
 		`"splitHintSpec":{"maxNumFiles":3,"maxSplitSize":1073741824,"type":"maxSize"}`, `"appendableIndexSpec":{"preserveExistingMetrics":false,"type":"onheap"}`,
 		`{"fieldName":"u","isInputHyperUnique":false,"name":"h","round":false,"type":"hyperUnique"}`,
 		`{"fieldName":"u","maxStringBytes":9,"name":"s","timeColumn":"__time","type":"stringLast"}`, `"name":"c","type":"filtered"}`,

@@ -82,14 +82,14 @@ func (a *API) lookupStatusRoutes(mux routes, base string) {
 // loadedLookup says whether all processes of a tier have a lookup.
 type loadedLookup struct {
 	Loaded bool `json:"loaded"`
-	// Pending are the processes that do not have it yet.
-	Pending []string `json:"pendingNodes,omitempty"`
+	// Pending are the processes that do not have it yet, in an answer with details.
+	Pending []string `json:"pendingNodes,omitzero"`
 }
 
 func (a *API) loadedLookups(r *http.Request, tier string, lookups map[string]lookup.Container) map[string]loadedLookup {
 	out := map[string]loadedLookup{}
 	for name, c := range lookups {
-		status := loadedLookup{}
+		status := loadedLookup{Pending: []string{}}
 		for _, n := range a.o.LookupNodes() {
 			if n.Tier != tier {
 				continue
@@ -98,7 +98,7 @@ func (a *API) loadedLookups(r *http.Request, tier string, lookups map[string]loo
 				status.Pending = append(status.Pending, n.Host)
 			}
 		}
-		status.Loaded = status.Pending == nil
+		status.Loaded = len(status.Pending) == 0
 		if r.URL.Query().Get("detailed") != "true" {
 			status.Pending = nil
 		}

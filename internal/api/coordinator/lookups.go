@@ -106,7 +106,7 @@ func (a *API) lookupTier(w http.ResponseWriter, r *http.Request) error {
 	case r.URL.Query().Get("detailed") == "true":
 		return write(w, tier)
 	}
-	return write(w, slices.Sorted(maps.Keys(tier)))
+	return write(w, append([]string{}, slices.Sorted(maps.Keys(tier))...))
 }
 
 // lookupConflict is an update that may not replace what is there. The answer is 500, which clients know it by.
@@ -116,7 +116,11 @@ type lookupConflict string
 func (c lookupConflict) Error() string { return string(c) }
 
 // put adds lookups to those of a tier; each must have a version above that of the one it replaces. One that is as it was is no change.
+// A tier is there also without lookups.
 func (t lookupTiers) put(tier string, lookups map[string]lookup.Container) error {
+	if t[tier] == nil {
+		t[tier] = map[string]lookup.Container{}
+	}
 	for name, c := range lookups {
 		if c.Version == "" {
 			return lookupConflict(fmt.Sprintf("lookup [%s]:[%s] does not have version.", tier, name))
@@ -124,9 +128,6 @@ func (t lookupTiers) put(tier string, lookups map[string]lookup.Container) error
 		old, ok := t[tier][name]
 		if ok && !c.Replaces(old) && !c.Same(old) {
 			return lookupConflict(fmt.Sprintf("given update for lookup [%s]:[%s] can't replace existing spec [%s].", tier, name, old))
-		}
-		if t[tier] == nil {
-			t[tier] = map[string]lookup.Container{}
 		}
 		t[tier][name] = c
 	}
@@ -167,6 +168,11 @@ func (a *API) setLookups(w http.ResponseWriter, r *http.Request) error {
 	var posted lookupTiers
 	if err := decode(text, &posted); err != nil {
 		return refuseInput(w, err)
+	}
+	for tier, lookups := range posted {
+		if lookups == nil {
+			return refuse(w, http.StatusBadRequest, "Tier ["+tier+"] must be an object of lookups")
+		}
 	}
 	err = a.changeLookups(r, func(tiers lookupTiers) error {
 		for tier, lookups := range posted {
@@ -214,7 +220,7 @@ func (a *API) lookupsSet(w http.ResponseWriter, err error, posted lookupTiers) e
 
 var errNoLookup = errors.New("there is no such lookup")
 
-// deleteLookups forgets one lookup, or all of a tier. A tier without lookups is none.
+// deleteLookups forgets one lookup, or all of a tier. The last lookup takes its tier along.
 func (a *API) deleteLookups(w http.ResponseWriter, r *http.Request) error {
 	tier, name := r.PathValue("tier"), r.PathValue("lookup")
 	err := a.changeLookups(r, func(tiers lookupTiers) error {

@@ -137,7 +137,17 @@ func fillIndex(text json.RawMessage) (json.RawMessage, error) {
 			fields[name] = json.RawMessage(value)
 		}
 	}
+	if err := fillEncoding(fields); err != nil {
+		return nil, err
+	}
 	return json.Marshal(fields)
+}
+
+// fillEncoding writes what was not said into the encoding of texts of an index spec.
+func fillEncoding(fields map[string]json.RawMessage) (err error) {
+	const name = "stringDictionaryEncoding"
+	fields[name], err = defaults{"frontCoded": {"bucketSize": "4", "formatVersion": "0"}}.fill(fields[name], "")
+	return err
 }
 
 // indexDefaults are the members of an index spec where nothing was said.
@@ -158,6 +168,9 @@ func canonicalIndex(text json.RawMessage) (string, error) {
 		if isNull(fields[name]) {
 			fields[name] = json.RawMessage(value)
 		}
+	}
+	if err := fillEncoding(fields); err != nil {
+		return "", err
 	}
 	if string(fields["bitmap"]) == `{"type":"roaring","compressRunOnSerialization":true}` {
 		fields["bitmap"] = json.RawMessage(indexDefaults["bitmap"])

@@ -83,13 +83,16 @@ func parseFlattenField(format string, raw json.RawMessage) (flattenField, error)
 	if w.Name == "" {
 		return flattenField{}, invalidField("flattenSpec", "a field has no 'name'")
 	}
-	if w.Expr == "" {
-		w.Expr = w.Name
-	}
 	switch strings.ToLower(w.Type) {
 	case "root":
+		if w.Expr == "" {
+			w.Expr = w.Name
+		}
 		return flattenField{w.Name, func(o *Object) any { v, _ := o.Get(w.Expr); return v }}, nil
 	case "path":
+		if w.Expr == "" {
+			return flattenField{}, missingExpr(w)
+		}
 		p, err := compileJSONPath(w.Expr)
 		if err != nil {
 			return flattenField{}, err
@@ -99,6 +102,9 @@ func parseFlattenField(format string, raw json.RawMessage) (flattenField, error)
 		if format != "json" {
 			return flattenField{}, fault.InvalidInput("Field [%s] of [flattenSpec] has type [jq], which only format [json] has; use type [path]", w.Name)
 		}
+		if w.Expr == "" {
+			return flattenField{}, missingExpr(w)
+		}
 		return compileJQ(w)
 	case "tree":
 		if len(w.Nodes) == 0 {
@@ -107,6 +113,10 @@ func parseFlattenField(format string, raw json.RawMessage) (flattenField, error)
 		return flattenField{w.Name, func(o *Object) any { return walkTree(o, w.Nodes) }}, nil
 	}
 	return flattenField{}, unknownType("flattenSpec", w.Type, []string{"jq", "path", "root", "tree"})
+}
+
+func missingExpr(w flattenFieldWire) error {
+	return invalidField("flattenSpec", "field '%s' of type '%s' has no 'expr'", w.Name, w.Type)
 }
 
 func walkTree(o *Object, nodes []string) any {
@@ -290,6 +300,16 @@ func (f *flattening) flatten(o *Object, nested bool) *Object {
 	return out
 }
 
+// reach returns the columns that may be asked for by name: the fields, and all that is at the root, also where it isn't discovered.
+func (f *flattening) reach(o *Object) *Object {
+	if f.discover {
+		return f.flatten(o, true)
+	}
+	all := *f
+	all.discover = true
+	return all.flatten(o, true)
+}
+
 func isFlat(v any) bool {
 	switch v := v.(type) {
 	case *Object:
@@ -306,4 +326,4 @@ func isFlat(v any) bool {
 }
 
 // needed reports whether records must be made objects to find their columns.
-func (f *flattening) needed() bool { return len(f.fields) > 0 || !f.discover }
+func (f *flattening) needed() bool { return len(f.fields) > 0 }

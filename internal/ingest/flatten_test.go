@@ -79,8 +79,20 @@ func TestFlattenSpec(t *testing.T) {
 	}
 	rows, _, err = read(t, `{"type":"json","flattenSpec":{"useFieldDiscovery":false,"fields":[{"type":"path","name":"color","expr":"$.store.bike.color"}]}}`,
 		store, "color string n long", Options{})
-	if d := cmp.Diff([][]any{{"red", nil}}, rows); d != "" || err != nil {
+	if d := cmp.Diff([][]any{{"red", int64(3)}}, rows); d != "" || err != nil { // what is at the root is there for who asks for it
 		t.Error("without discovery", d, err)
+	}
+	f, err := parseFlattening("json", json.RawMessage(`{"useFieldDiscovery":false,"fields":[{"type":"path","name":"color","expr":"$.store.bike.color"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(AppendJSON(nil, f.flatten(parsed(t, store), false))); got != `{"color":"red"}` {
+		t.Error("found without discovery:", got)
+	}
+	for _, kind := range []string{"path", "jq"} {
+		if _, err := parseFlattening("json", json.RawMessage(`{"fields":[{"type":"`+kind+`","name":"a"}]}`)); fault.Find(err) == nil {
+			t.Errorf("a field of type %s without expr was taken: %v", kind, err)
+		}
 	}
 }
 

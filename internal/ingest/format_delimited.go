@@ -77,6 +77,9 @@ func parseDelimited(kind string, text json.RawMessage) (Format, error) {
 			return nil, invalidField("inputFormat", "column '%s' occurs more than once in 'columns'", c)
 		}
 	}
+	if f.FromHeader { // its names count, not those of the format
+		f.Columns = nil
+	}
 	return f, nil
 }
 

@@ -112,7 +112,7 @@ func (d *regexObjects) object(line string) (o *Object, reason string) {
 	o = &Object{}
 	for i, name := range d.f.Columns[:min(len(groups), len(d.f.Columns))] {
 		switch g := groups[i]; {
-		case g == nil || *g == "":
+		case g == nil:
 			o.Add(name, nil)
 		case d.f.ListDelimiter != "" && strings.Contains(*g, d.f.ListDelimiter):
 			var list []any

@@ -80,6 +80,9 @@ func (r *Records) Next(ctx context.Context) (rec Record, err error) {
 	return rec, err
 }
 
+// Reach returns the columns of a record that may be asked for by name: those of Flatten, and all that is at its root.
+func (r *Records) Reach(o *Object) *Object { return r.flat.reach(o) }
+
 // Flatten returns the columns of a record as the flattenSpec says: with nested set also objects at its root.
 func (r *Records) Flatten(o *Object, nested bool) *Object { return r.flat.flatten(o, nested) }
 
@@ -166,7 +169,7 @@ func (s *sink) record(r *Record, flat *flattening, places map[string]int) {
 	}
 	o := r.Object
 	if flat != nil && flat.needed() {
-		o = flat.flatten(o, true)
+		o = flat.reach(o)
 	}
 	s.object(o, places)
 	if f := s.flawed(); f != 0 {

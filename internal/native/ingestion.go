@@ -234,6 +234,8 @@ func stored(x expr.Expr, to expr.Type) (expr.Expr, error) {
 	switch {
 	case to.Multi && from.IsCharacter():
 		return x, nil // one value
+	case to.Multi && from.Base == expr.Array:
+		return call("ARRAY_TO_MV", x)
 	case to.Base == expr.Other && from.Base != expr.Other:
 		return call("TO_JSON_STRING", x)
 	case from == expr.JSON && (to.IsNumeric() || to.Base == expr.Array):

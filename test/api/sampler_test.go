@@ -199,7 +199,7 @@ func TestSamplerShowsValuesAsDimensionsHaveThem(t *testing.T) {
 			}
 		}
 		body, err := json.Marshal(map[string]any{"type": "index", "spec": map[string]any{
-			"ioConfig": map[string]any{"inputSource": map[string]any{"type": "inline", "data": records}, "inputFormat": map[string]any{"type": "json"}},
+			"ioConfig": map[string]any{"type": "index", "inputSource": map[string]any{"type": "inline", "data": records}, "inputFormat": map[string]any{"type": "json"}},
 			"dataSchema": map[string]any{"dataSource": "x", "timestampSpec": map[string]any{"column": "t"}, "dimensionsSpec": json.RawMessage(c.dimensions),
 				"metricsSpec": json.RawMessage("[" + c.metrics + "]"), "granularitySpec": map[string]any{"rollup": false}}}})
 		if err != nil {
@@ -231,6 +231,64 @@ func TestSamplerShowsValuesAsDimensionsHaveThem(t *testing.T) {
 		}
 		if got.Indexed != indexed || len(got.Data) != 2 {
 			t.Errorf("%s: %d of %d rows", c.dimensions, got.Indexed, len(got.Data))
+		}
+	}
+}
+
+// Without field discovery only the fields of the flattenSpec are found, but all that is at the root can be named; transforms may make lists; what metrics
+// of numbers can't take is an error of the row, and what they read is no dimension.
+func TestSamplerFindsAndMakesColumns(t *testing.T) {
+	const records = `{"t":"2022-01-01","k":"ab","n":1,"l":[3,1],"x":{"y":[7,8]}}` + "\n" + `{"t":"2022-01-02","k":"5","n":2}`
+	row := func(event, dimension, problem string) string {
+		return "Found unparseable columns in row: [SamplerInputRow{row=MapBasedInputRow{timestamp=2022-01-01T00:00:00.000Z, event=" + event + ", dimensions=[" + dimension +
+			"]}}], exceptions: [" + problem + "]"
+	}
+	const event = "{t=2022-01-01, k=ab, n=1, l=[3, 1]}"
+	s := server.Start(t, server.Options{})
+	for _, c := range []struct {
+		format, schema string
+		types          string // of the columns
+		first, error   string // of the first row
+	}{
+		{`{"type":"json","flattenSpec":{"useFieldDiscovery":false}}`, `"dimensionsSpec":{}`, "[]", `{}`, ""},
+		{`{"type":"json","flattenSpec":{"useFieldDiscovery":false}}`, `"dimensionsSpec":{"dimensions":["k",{"type":"json","name":"x"}]}`, "[k:STRING x:COMPLEX<json>]",
+			`{"k":"ab","x":{"y":[7,8]}}`, ""},
+		{`{"type":"json","flattenSpec":{"useFieldDiscovery":false,"fields":["k",{"type":"path","name":"z","expr":"$.x.z"}]}}`, `"dimensionsSpec":{}`,
+			"[k:STRING z:STRING]", `{"k":"ab","z":null}`, ""},
+		{`{"type":"json"}`, `"dimensionsSpec":{"dimensions":["a",{"type":"auto","name":"b"},"c",{"type":"auto","name":"d"},{"type":"auto","name":"e"}]},"transformSpec":{"transforms":[{"type":"expression","name":"a",` +
+			`"expression":"array(k,'z')"},{"type":"expression","name":"b","expression":"array(n,2)"},{"type":"expression","name":"c","expression":"array(k)"},` +
+			`{"type":"expression","name":"d","expression":"array(k)"},{"type":"expression","name":"e","expression":"mv_to_array(nosuch)"}]}`,
+			"[a:STRING b:ARRAY<LONG> c:STRING d:ARRAY<STRING> e:STRING]", `{"a":["ab","z"],"b":[1,2],"c":"ab","d":["ab"],"e":null}`, ""},
+		{`{"type":"json"}`, `"dimensionsSpec":{},"metricsSpec":[{"type":"longSum","name":"s","expression":"n * 2"},{"type":"floatSum","name":"f","fieldName":"n"}]`,
+			"[k:STRING l:STRING s:LONG f:FLOAT]", `{"f":1.0,"k":"ab","l":["1","3"],"s":2}`, ""},
+		{`{"type":"json"}`, `"dimensionsSpec":{"dimensions":["n"]},"metricsSpec":[{"type":"longSum","name":"s","fieldName":"k"},{"type":"doubleMax","name":"m","fieldName":"l"}]`,
+			"[n:STRING s:LONG m:DOUBLE]", `{"m":null,"n":"1","s":null}`,
+			row(event, "n", "Unable to parse value[ab] for field[k],Unknown type[class java.util.ArrayList] for field[l]")},
+	} {
+		var got struct {
+			Schema []struct{ Name, Type string } `json:"logicalSegmentSchema"`
+			Data   []struct {
+				Parsed map[string]any
+				Error  string
+			}
+		}
+		inline, err := json.Marshal(records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := `{"type":"index","spec":{"ioConfig":{"type":"index","inputSource":{"type":"inline","data":` + string(inline) + `},"inputFormat":` + c.format +
+			`},"dataSchema":{"dataSource":"x","timestampSpec":{"column":"t"},"granularitySpec":{"rollup":false},` + c.schema + `}}}`
+		if err := s.Call(t.Context(), http.MethodPost, "/service/indexer/v1/sampler", json.RawMessage(body), &got); err != nil || len(got.Data) != 2 {
+			t.Errorf("%s %s: %v, %d rows", c.format, c.schema, err, len(got.Data))
+			continue
+		}
+		types := []string{}
+		for _, f := range got.Schema[1:] {
+			types = append(types, f.Name+":"+f.Type)
+		}
+		delete(got.Data[0].Parsed, "__time")
+		if first, err := json.Marshal(got.Data[0].Parsed); err != nil || string(first) != c.first || fmt.Sprint(types) != c.types || got.Data[0].Error != c.error {
+			t.Errorf("%s %s: types %v, the first row %s, its error\n%s, not %s, %s,\n%s", c.format, c.schema, types, first, got.Data[0].Error, c.types, c.first, c.error)
 		}
 	}
 }

@@ -72,6 +72,7 @@ type requestWire struct {
 	Spec *struct {
 		DataSchema json.RawMessage `json:"dataSchema"`
 		IOConfig   *struct {
+			Type   string          `json:"type"`
 			Source json.RawMessage `json:"inputSource"`
 			Format json.RawMessage `json:"inputFormat"`
 		} `json:"ioConfig"`
@@ -136,7 +137,7 @@ func parse(body []byte) (*request, error) {
 		return nil, fault.Malformed("Request body cannot be empty")
 	}
 	var w requestWire
-	if err := json.Unmarshal(body, &w); err != nil {
+	if err := fault.ReadJSON(body, &w); err != nil {
 		return nil, fault.Malformed("Request body is not a sampler spec: %v", err)
 	}
 	switch w.Type {
@@ -151,6 +152,8 @@ func parse(body []byte) (*request, error) {
 		return nil, fault.InvalidInput("[spec] is required")
 	case w.Spec.IOConfig == nil:
 		return nil, fault.InvalidInput("[spec.ioConfig] is required")
+	case w.Spec.IOConfig.Type != "index" && w.Spec.IOConfig.Type != "index_parallel":
+		return nil, fault.InvalidInput("Could not resolve type id '%s' of [spec.ioConfig]: known type ids = [index, index_parallel]", w.Spec.IOConfig.Type)
 	case isNull(w.Spec.IOConfig.Source):
 		return nil, fault.InvalidInput("[spec.ioConfig.inputSource] is required")
 	}

@@ -110,7 +110,7 @@ func (s *sample) next(ctx context.Context, records *ingest.Records, system []ing
 	if s.table.Source.Type() == "druid" { // a column that is null in a row is no field of it
 		rec.Object = withoutNulls(rec.Object)
 	}
-	e := entry{input: rec.Object, flat: records.Flatten(rec.Object, true), narrow: records.Flatten(rec.Object, s.schema.Dimensions.Discover)}
+	e := entry{input: rec.Object, flat: records.Reach(rec.Object), narrow: records.Flatten(rec.Object, s.schema.Dimensions.Discover)}
 	if !s.schema.Dimensions.Discover && spec.DropsNulls(s.format) {
 		e.narrow = withoutNulls(e.narrow)
 	}
@@ -122,7 +122,7 @@ func (s *sample) next(ctx context.Context, records *ingest.Records, system []ing
 		e.flat = all
 	}
 	var problem string
-	if e.time, problem = s.schema.Time.Of(e.narrow); problem != "" {
+	if e.time, problem = s.schema.Time.Of(e.flat, e.narrow); problem != "" {
 		e.error = problem + place(rec.Line)
 	}
 	return e, nil
@@ -204,6 +204,9 @@ func (s *sample) ingestion() (*native.Ingestion, error) {
 func (s *sample) relation(entries []entry) (*plan.Inline, *spec.Columns) {
 	columns := s.schema.NewColumns()
 	columns.Name(s.format)
+	for _, m := range s.schema.Metrics {
+		columns.Exclude(native.MetricFields(m.Wire)...)
+	}
 	rows := 0
 	for i := range entries {
 		if entries[i].row() {
@@ -228,12 +231,20 @@ func (s *sample) relation(entries []entry) (*plan.Inline, *spec.Columns) {
 	for _, d := range physical {
 		nested[d.Name] = columns.ColumnType(d).Runtime() == vector.JSON
 	}
+	counted := map[string]bool{} // metrics of numbers see only numbers of a field, and texts of them
+	for _, m := range s.schema.Metrics {
+		name, _, ok := m.Number()
+		counted[name] = ok
+	}
 	for _, name := range columns.Fields() {
 		if name == plan.TimeColumn {
 			continue
 		}
 		t := columns.TypeOf(name)
-		if nested[name] {
+		switch {
+		case counted[name] && !t.IsNumeric() && (t.Multi || !t.IsCharacter()):
+			t = expr.Of(expr.Double)
+		case nested[name]:
 			t = expr.JSON
 		}
 		add(name, t, func(e *entry, _ int) any {

@@ -35,6 +35,47 @@ func valueOf(d spec.Dimension, v any) (out any, problem string) {
 	return texts(v, d.MultiValue), ""
 }
 
+// madeValue is what a dimension has in row of a column that a transform made.
+func madeValue(d spec.Dimension, v *vector.Vector, row int) any {
+	switch {
+	case d.Type == "string":
+		return texts(ingest.ValueOf(v, row), d.MultiValue)
+	case v.Type.Kind == vector.KindList:
+		return v.ValueAt(row) // also of one value
+	}
+	return ingest.ValueOf(v, row)
+}
+
+// metricProblems say which fields of a record the metrics of numbers can't take.
+func (s *sample) metricProblems(e *entry, made map[string]bool) (problems []string) {
+	for _, m := range s.schema.Metrics {
+		field, _, ok := m.Number()
+		if !ok || made[field] {
+			continue
+		}
+		v, _ := e.flat.Get(field)
+		if class := classOf(v); class != "" {
+			problems = append(problems, "Unknown type[class "+class+"] for field["+field+"]")
+		} else if _, _, _, ok := ingest.NumberOf(v); v != nil && !ok {
+			problems = append(problems, "Unable to parse value["+string(ingest.AppendText(nil, v))+"] for field["+field+"]")
+		}
+	}
+	return problems
+}
+
+// classOf names the kind of a value that is neither number nor text; "": it is one.
+func classOf(v any) string {
+	switch v.(type) {
+	case []any:
+		return "java.util.ArrayList"
+	case *ingest.Object:
+		return "java.util.LinkedHashMap"
+	case bool:
+		return "java.lang.Boolean"
+	}
+	return ""
+}
+
 // asDouble makes a double of an integer that is too large for a LONG.
 func asDouble(v any) any {
 	if digits, ok := v.(ingest.Digits); ok {
@@ -45,15 +86,11 @@ func asDouble(v any) any {
 
 // noNumber says that a value can't be converted to a type of numbers.
 func noNumber(typ string, v any) string {
-	text, class := string(spec.AppendJava(nil, v)), ""
-	switch v.(type) {
-	case []any:
+	text, class := string(ingest.AppendText(nil, v)), classOf(v)
+	if _, list := v.([]any); list {
 		return "Could not ingest value " + text + " as " + typ + ". A " + typ + " column cannot have multiple values in the same row."
-	case *ingest.Object:
-		class = "java.util.LinkedHashMap"
-	case bool:
-		class = "java.lang.Boolean"
-	default:
+	}
+	if class == "" {
 		return "could not convert value [" + text + "] to " + typ
 	}
 	return "Could not convert value [" + text + "] to " + typ + ". Invalid type: [class " + class + "]"
@@ -93,12 +130,12 @@ func texts(v any, handling string) any {
 		if v == nil {
 			return nil
 		}
-		return string(spec.AppendJava(nil, v))
+		return string(ingest.AppendText(nil, v))
 	}
 	out := make([]any, len(list))
 	for i, e := range list {
 		if e != nil {
-			out[i] = string(spec.AppendJava(nil, e))
+			out[i] = string(ingest.AppendText(nil, e))
 		}
 	}
 	switch len(out) {
@@ -183,6 +220,6 @@ func problemOf(e *entry, dimensions []spec.Dimension, problems []string) string 
 		names[i] = d.Name
 	}
 	return "Found unparseable columns in row: [SamplerInputRow{row=MapBasedInputRow{timestamp=" + time.UnixMilli(e.time).UTC().Format("2006-01-02T15:04:05.000Z") +
-		", event=" + string(spec.AppendJava(nil, event)) + ", dimensions=[" + strings.Join(names, ", ") + "]}}], exceptions: [" +
+		", event=" + string(ingest.AppendText(nil, event)) + ", dimensions=[" + strings.Join(names, ", ") + "]}}], exceptions: [" +
 		strings.Join(problems, ",") + "]"
 }

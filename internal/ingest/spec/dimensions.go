@@ -163,6 +163,8 @@ type Columns struct {
 	shape    ingest.Shape
 	excluded map[string]bool
 	named    map[string]bool
+	// closed: only the named fields are found.
+	closed bool
 	// sparse: the format drops fields that are null, so that those which always are aren't found.
 	sparse bool
 }
@@ -185,6 +187,13 @@ func (s *DataSchema) NewColumns() *Columns {
 		}
 	}
 	return c
+}
+
+// Exclude tells fields that are no dimensions without being named as such.
+func (c *Columns) Exclude(names ...string) {
+	for _, name := range names {
+		c.excluded[name] = true
+	}
 }
 
 // formatWire is what a format says about the fields that are found.
@@ -211,7 +220,7 @@ func (w *formatWire) dropsNulls() bool {
 	case w.Keep != nil:
 		return !*w.Keep
 	}
-	return w.Flatten == nil || w.Flatten.Discover != nil && !*w.Flatten.Discover
+	return w.Flatten == nil
 }
 
 // Name tells the fields that the flattenSpec of a format names: they are dimensions also where their values are nested. Those that the format drops
@@ -226,6 +235,7 @@ func (c *Columns) Name(format json.RawMessage) {
 	if w.Flatten == nil {
 		return
 	}
+	c.closed = w.Flatten.Discover != nil && !*w.Flatten.Discover
 	for _, raw := range w.Flatten.Fields {
 		var name string
 		field := struct {
@@ -312,7 +322,7 @@ func (c *Columns) List() (logical, physical []Dimension) {
 	}
 	for _, name := range c.shape.Names() {
 		k := c.shape.Of(name)
-		if explicit[name] || c.excluded[name] || !d.Discover && !c.named[name] && (onlyNested(k) || c.sparse && isEmpty(k)) {
+		if explicit[name] || c.excluded[name] || !c.finds(name, k) {
 			continue
 		}
 		if !d.Discover {
@@ -324,6 +334,17 @@ func (c *Columns) List() (logical, physical []Dimension) {
 		physical = append(physical, Dimension{Type: "auto", Name: name, MultiValue: "SORTED_ARRAY", Bitmap: true})
 	}
 	return logical, physical
+}
+
+// finds reports whether a field that had values of these kinds is a dimension without being asked for.
+func (c *Columns) finds(name string, k *ingest.Kinds) bool {
+	switch {
+	case name == "" || c.closed && !c.named[name]:
+		return false
+	case c.schema.Dimensions.Discover || c.named[name]:
+		return true
+	}
+	return !onlyNested(k) && !(c.sparse && isEmpty(k))
 }
 
 // FixedType returns the type of the dimension's column where that does not depend on values; false: it does.

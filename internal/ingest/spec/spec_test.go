@@ -41,7 +41,8 @@ func TestTimes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, problem := ts.Of(object("t", c.value, "l", []any{int64(1), nil}, "o", object("x", 2.0)))
+		o := object("t", c.value, "l", []any{int64(1), nil}, "o", object("x", 2.0))
+		got, problem := ts.Of(o, o)
 		if got != c.want || problem != c.error {
 			t.Errorf("%s of %v: %d %q", c.spec, c.value, got, problem)
 		}

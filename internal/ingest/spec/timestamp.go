@@ -69,15 +69,15 @@ func (t *Timestamp) Instants() *ingest.Instants {
 	return &ingest.Instants{Format: t.Format, Missing: t.Missing}
 }
 
-// Of returns the time of a record in milliseconds, or the message of the reference for a record without one.
-func (t *Timestamp) Of(o *ingest.Object) (ms int64, problem string) {
+// Of returns the time of a record in milliseconds, or the message of the reference for a record without one, which shows the record as found.
+func (t *Timestamp) Of(o, found *ingest.Object) (ms int64, problem string) {
 	v, _ := o.Get(t.Column)
 	ms, ok := t.Instants().Of(v)
 	switch {
 	case !ok:
-		return 0, unparseable(v, o)
+		return 0, unparseable(v, found)
 	case ms < chrono.MinInstant || ms >= chrono.MaxInstant:
-		return 0, "Encountered row with timestamp[" + string(ingest.AppendText(nil, v)) + "] that cannot be represented as a long: [" + event(o) + "]"
+		return 0, "Encountered row with timestamp[" + string(ingest.AppendText(nil, v)) + "] that cannot be represented as a long: [" + event(found) + "]"
 	}
 	return ms, ""
 }
@@ -87,12 +87,12 @@ func unparseable(v any, o *ingest.Object) string {
 }
 
 // maxEvent cuts the text of a record in a message.
-const maxEvent = 1024
+const maxEvent = 100
 
 // event is a record as Java prints a map.
 func event(o *ingest.Object) string {
 	text := string(ingest.AppendText(nil, o))
-	if len(text) > maxEvent {
+	if len(text) >= maxEvent {
 		text = strings.ToValidUTF8(text[:maxEvent], "") + "..."
 	}
 	return text

@@ -8,6 +8,7 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest/spec"
+	"github.com/hengedb/henge/internal/native"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -22,28 +23,6 @@ type field struct {
 	number string
 	// single refuses records with several values.
 	single bool
-}
-
-// numbers are the aggregators of one numeric field, with the type in which they take it.
-var numbers = map[string]expr.Base{
-	"longSum": expr.BigInt, "longMin": expr.BigInt, "longMax": expr.BigInt, "doubleSum": expr.Double, "doubleMin": expr.Double, "doubleMax": expr.Double,
-	"floatSum": expr.Float, "floatMin": expr.Float, "floatMax": expr.Float, "longFirst": expr.BigInt, "longLast": expr.BigInt, "longAny": expr.BigInt,
-	"doubleFirst": expr.Double, "doubleLast": expr.Double, "doubleAny": expr.Double, "doubleMean": expr.Double, "floatFirst": expr.Float,
-	"floatLast": expr.Float, "floatAny": expr.Float, "variance": expr.Double,
-}
-
-// numberOf returns the field of an aggregator of one number, and its type; false: it is another aggregator.
-func numberOf(m spec.Metric) (name string, typ expr.Base, ok bool) {
-	var w struct {
-		Type      string `json:"type"`
-		FieldName string `json:"fieldName"`
-		Time      string `json:"timeColumn"`
-	}
-	if json.Unmarshal(m.Wire, &w) != nil || w.FieldName == "" || w.Time != "" && w.Time != plan.TimeColumn {
-		return "", 0, false
-	}
-	typ, ok = numbers[w.Type]
-	return w.FieldName, typ, ok
 }
 
 // sketched reports whether a sketch of numbers is made of a field.
@@ -92,7 +71,7 @@ func learns(s *spec.DataSchema) bool {
 		if isCount(m) {
 			continue
 		}
-		name, typ, ok := numberOf(m)
+		name, typ, ok := m.Number()
 		if old, used := types[name]; !ok || used && old != typ {
 			return true
 		}
@@ -105,6 +84,9 @@ func learns(s *spec.DataSchema) bool {
 func (l *load) chooseFields() ([]spec.Dimension, error) {
 	s := l.spec.Schema
 	l.columns.Name(l.spec.FormatText)
+	for _, m := range s.Metrics {
+		l.columns.Exclude(native.MetricFields(m.Wire)...)
+	}
 	_, dimensions := l.columns.List()
 	if len(dimensions)+len(s.Metrics) > maxColumns {
 		return nil, fault.InvalidInput("The records have [%d] fields; a datasource has at most [%d] columns", len(dimensions), maxColumns)
@@ -132,7 +114,7 @@ func (l *load) chooseFields() ([]spec.Dimension, error) {
 		}
 	}
 	for _, m := range s.Metrics {
-		if name, typ, ok := numberOf(m); ok && !made[name] && name != plan.TimeColumn {
+		if name, typ, ok := m.Number(); ok && !made[name] && name != plan.TimeColumn {
 			use(name, expr.Of(typ))
 		}
 	}
@@ -193,7 +175,7 @@ func mentioned(s *spec.DataSchema) func(name string) bool {
 	}
 	add(s.Filter)
 	for _, m := range s.Metrics {
-		if _, _, simple := numberOf(m); !simple && !isCount(m) {
+		if _, _, simple := m.Number(); !simple && !isCount(m) {
 			add(m.Wire)
 		}
 	}

@@ -44,7 +44,7 @@ func (r *records) time(record, flat *ingest.Object, line int64) (at int64, ok bo
 	for _, f := range r.system {
 		flat.Set(f.Name, f.Value)
 	}
-	at, problem := r.by.l.spec.Schema.Time.Of(flat)
+	at, problem := r.by.l.spec.Schema.Time.Of(flat, flat)
 	if problem != "" {
 		return 0, false, r.unparseable(string(ingest.AppendJSON(nil, record)), problem+place(line))
 	}

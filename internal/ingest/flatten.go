@@ -16,6 +16,7 @@ import (
 
 // flattening is a flattenSpec: what the columns of a nested record are.
 type flattening struct {
+	// wire has all members; nil: there is no flattenSpec.
 	wire json.RawMessage
 	// discover adds the values at the root to the fields.
 	discover bool
@@ -44,7 +45,6 @@ func parseFlattening(format string, text json.RawMessage) (*flattening, error) {
 	if len(text) == 0 || string(text) == "null" {
 		return f, nil
 	}
-	f.wire = text
 	var w struct {
 		UseFieldDiscovery *bool             `json:"useFieldDiscovery"`
 		Fields            []json.RawMessage `json:"fields"`
@@ -59,8 +59,9 @@ func parseFlattening(format string, text json.RawMessage) (*flattening, error) {
 		return nil, invalidField("flattenSpec", "there are more than %d fields", maxFlattenFields)
 	}
 	seen := map[string]bool{}
-	for _, raw := range w.Fields {
-		field, err := parseFlattenField(format, raw)
+	shown := make([]flattenFieldWire, len(w.Fields))
+	for i, raw := range w.Fields {
+		field, err := parseFlattenField(format, raw, &shown[i])
 		if err != nil {
 			return nil, err
 		}
@@ -70,10 +71,16 @@ func parseFlattening(format string, text json.RawMessage) (*flattening, error) {
 		seen[field.name] = true
 		f.fields = append(f.fields, field)
 	}
-	return f, nil
+	var err error
+	f.wire, err = marshalPlain(struct {
+		UseFieldDiscovery bool               `json:"useFieldDiscovery"`
+		Fields            []flattenFieldWire `json:"fields"`
+	}{f.discover, shown})
+	return f, err
 }
 
-func parseFlattenField(format string, raw json.RawMessage) (flattenField, error) {
+// parseFlattenField reads a field; shown becomes its wire form with all members.
+func parseFlattenField(format string, raw json.RawMessage, shown *flattenFieldWire) (flattenField, error) {
 	var w flattenFieldWire
 	if err := json.Unmarshal(raw, &w.Name); err == nil {
 		w.Type = "root"
@@ -83,16 +90,18 @@ func parseFlattenField(format string, raw json.RawMessage) (flattenField, error)
 	if w.Name == "" {
 		return flattenField{}, invalidField("flattenSpec", "a field has no 'name'")
 	}
-	switch strings.ToLower(w.Type) {
-	case "root":
-		if w.Expr == "" {
-			w.Expr = w.Name
+	w.Type = strings.ToLower(w.Type)
+	if w.Expr == "" {
+		if w.Type == "path" || w.Type == "jq" {
+			return flattenField{}, invalidField("flattenSpec", "field '%s' of type '%s' has no 'expr'", w.Name, w.Type)
 		}
+		w.Expr = w.Name
+	}
+	*shown = w
+	switch w.Type {
+	case "root":
 		return flattenField{w.Name, func(o *Object) any { v, _ := o.Get(w.Expr); return v }}, nil
 	case "path":
-		if w.Expr == "" {
-			return flattenField{}, missingExpr(w)
-		}
 		p, err := compileJSONPath(w.Expr)
 		if err != nil {
 			return flattenField{}, err
@@ -102,9 +111,6 @@ func parseFlattenField(format string, raw json.RawMessage) (flattenField, error)
 		if format != "json" {
 			return flattenField{}, fault.InvalidInput("Field [%s] of [flattenSpec] has type [jq], which only format [json] has; use type [path]", w.Name)
 		}
-		if w.Expr == "" {
-			return flattenField{}, missingExpr(w)
-		}
 		return compileJQ(w)
 	case "tree":
 		if len(w.Nodes) == 0 {
@@ -113,10 +119,6 @@ func parseFlattenField(format string, raw json.RawMessage) (flattenField, error)
 		return flattenField{w.Name, func(o *Object) any { return walkTree(o, w.Nodes) }}, nil
 	}
 	return flattenField{}, unknownType("flattenSpec", w.Type, []string{"jq", "path", "root", "tree"})
-}
-
-func missingExpr(w flattenFieldWire) error {
-	return invalidField("flattenSpec", "field '%s' of type '%s' has no 'expr'", w.Name, w.Type)
 }
 
 func walkTree(o *Object, nodes []string) any {

@@ -51,20 +51,19 @@ func parseDelimited(kind string, text json.RawMessage) (Format, error) {
 	if w.ListDelimiter != nil {
 		f.ListDelimiter = *w.ListDelimiter
 	}
-	switch {
-	case w.FindColumnsFromHeader != nil && w.HasHeaderRow != nil && *w.FindColumnsFromHeader != *w.HasHeaderRow:
-		return nil, invalidField("inputFormat", "'findColumnsFromHeader' and 'hasHeaderRow' contradict each other")
-	case w.FindColumnsFromHeader != nil:
-		f.FromHeader = *w.FindColumnsFromHeader
-	case w.HasHeaderRow != nil:
-		f.FromHeader = *w.HasHeaderRow
+	if w.HasHeaderRow != nil { // its older name
+		if w.FindColumnsFromHeader != nil {
+			return nil, invalidField("inputFormat", "Cannot accept both [findColumnsFromHeader] and [hasHeaderRow]")
+		}
+		f.wire.FindColumnsFromHeader, f.wire.HasHeaderRow = w.HasHeaderRow, nil
 	}
+	f.FromHeader = f.wire.FindColumnsFromHeader != nil && *f.wire.FindColumnsFromHeader
 	switch {
 	case f.Delimiter == "" || strings.ContainsAny(f.Delimiter, "\r\n"):
 		return nil, invalidField("inputFormat", "'delimiter' must be text without line breaks")
 	case f.Delimiter == f.ListDelimiter:
 		return nil, invalidField("inputFormat", "'delimiter' and 'listDelimiter' must differ")
-	case len(f.Columns) == 0 && w.FindColumnsFromHeader == nil && w.HasHeaderRow == nil:
+	case len(f.Columns) == 0 && f.wire.FindColumnsFromHeader == nil:
 		return nil, invalidField("inputFormat", "either 'columns' or 'findColumnsFromHeader' must be set")
 	case f.SkipRows < 0:
 		return nil, invalidField("inputFormat", "'skipHeaderRows' must not be negative")
@@ -86,7 +85,7 @@ func parseDelimited(kind string, text json.RawMessage) (Format, error) {
 // Type returns "csv" or "tsv".
 func (f *Delimited) Type() string { return f.kind }
 
-// MarshalJSON returns the wire form as it was given.
+// MarshalJSON returns the wire form.
 func (f *Delimited) MarshalJSON() ([]byte, error) {
 	w := f.wire
 	w.Type = f.kind

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/valyala/fastjson"
 
@@ -35,12 +36,41 @@ func parseJSONFormat(text json.RawMessage) (Format, error) {
 	if err := decodeWire("inputFormat", text, &w); err != nil {
 		return nil, err
 	}
+	if w.AssumeNewlineDelimited && w.UseJSONNodeReader {
+		return nil, invalidField("inputFormat", "'useJsonNodeReader' can't be true where 'assumeNewlineDelimited' is")
+	}
+	if err := checkFeatures(w.FeatureSpec); err != nil {
+		return nil, err
+	}
 	flat, err := parseFlattening("json", w.FlattenSpec)
 	if err != nil {
 		return nil, err
 	}
 	return &JSON{KeepNullColumns: w.KeepNullColumns, AssumeNewlineDelimited: w.AssumeNewlineDelimited, UseJSONNodeReader: w.UseJSONNodeReader,
 		featureSpec: w.FeatureSpec, flat: flat}, nil
+}
+
+// jsonFeatures are the parser's features that a featureSpec may name.
+var jsonFeatures = []string{"AUTO_CLOSE_SOURCE", "ALLOW_COMMENTS", "ALLOW_YAML_COMMENTS", "ALLOW_UNQUOTED_FIELD_NAMES", "ALLOW_SINGLE_QUOTES",
+	"ALLOW_UNQUOTED_CONTROL_CHARS", "ALLOW_BACKSLASH_ESCAPING_ANY_CHARACTER", "ALLOW_NUMERIC_LEADING_ZEROS", "ALLOW_LEADING_PLUS_SIGN_FOR_NUMBERS",
+	"ALLOW_LEADING_DECIMAL_POINT_FOR_NUMBERS", "ALLOW_TRAILING_DECIMAL_POINT_FOR_NUMBERS", "ALLOW_NON_NUMERIC_NUMBERS", "ALLOW_MISSING_VALUES",
+	"ALLOW_TRAILING_COMMA", "STRICT_DUPLICATE_DETECTION", "IGNORE_UNDEFINED", "INCLUDE_SOURCE_IN_LOCATION", "USE_FAST_DOUBLE_PARSER",
+	"USE_FAST_BIG_NUMBER_PARSER"}
+
+func checkFeatures(text json.RawMessage) error {
+	if !given(text) {
+		return nil
+	}
+	var features map[string]json.RawMessage
+	if err := decodeWire("featureSpec", text, &features); err != nil {
+		return err
+	}
+	for name := range features {
+		if !slices.Contains(jsonFeatures, name) {
+			return invalidField("featureSpec", "there is no feature '%s'; known are [%s]", name, strings.Join(jsonFeatures, ", "))
+		}
+	}
+	return nil
 }
 
 // Type returns "json".

@@ -40,10 +40,10 @@ func parseDatasource(text json.RawMessage) (Source, error) {
 	switch w := &s.wire; {
 	case w.DataSource == "":
 		return nil, invalidField("inputSource", "a source of this type needs a 'dataSource'")
+	case given(w.Segments) == given(w.Interval):
+		return nil, invalidField("inputSource", "Specify exactly one of 'interval' and 'segments'")
 	case given(w.Segments):
 		return nil, fault.Unsupported("Input source [%s] with [segments] is not supported; give an [interval]", w.Type)
-	case !given(w.Interval):
-		return nil, invalidField("inputSource", "a source of this type needs an 'interval'")
 	}
 	var interval string
 	if json.Unmarshal(s.wire.Interval, &interval) != nil {

@@ -44,6 +44,9 @@ type httpWire struct {
 	SystemFields []string          `json:"systemFields,omitempty"`
 }
 
+// httpSchemes are those that can be read at all; fewer of them may be allowed.
+var httpSchemes = []string{"http", "https"}
+
 func parseHTTP(text json.RawMessage) (Source, error) {
 	var w httpWire
 	if err := decodeWire("inputSource", text, &w); err != nil {
@@ -60,6 +63,9 @@ func parseHTTP(text json.RawMessage) (Source, error) {
 		u, err := url.Parse(text)
 		if err != nil || u.Host == "" {
 			return nil, invalidField("inputSource", "'%s' is not an absolute URI", text)
+		}
+		if !slices.Contains(httpSchemes, strings.ToLower(u.Scheme)) {
+			return nil, invalidField("inputSource", "Only [%s] protocols are allowed", strings.Join(httpSchemes, ", "))
 		}
 		s.URIs = append(s.URIs, u)
 	}

@@ -147,6 +147,25 @@ func (in *inputs) choose(c *plan.AggCall, cond expr.Expr) error {
 	return nil
 }
 
+// summed reports whether the aggregator is one of those that take an expression in place of a field.
+func (d simpleAggregator) summed() bool { return d.name == "SUM" || d.name == "MIN" || d.name == "MAX" }
+
+func (a *SimpleAggregator) check() error {
+	d := simpleAggregators[a.Type]
+	switch {
+	case d.name == "COUNT":
+	case d.summed() && a.Expression != "" && a.FieldName != "":
+		return invalid("Aggregator [%s] of type [%s] can't have a fieldName and an expression", a.Name, a.Type)
+	case d.summed() && a.Expression != "":
+		return checkExpression(a.Expression)
+	case a.FieldName == "":
+		return invalid("Aggregator [%s] of type [%s] must have a fieldName or an expression", a.Name, a.Type)
+	case a.MaxStringBytes < 0:
+		return invalid("[maxStringBytes] of aggregator [%s] must be greater than 0", a.Name)
+	}
+	return nil
+}
+
 func (s *scope) simple(in *inputs, a *SimpleAggregator) (plan.AggCall, error) {
 	d := simpleAggregators[a.Type]
 	if d.name == "COUNT" {
@@ -154,16 +173,10 @@ func (s *scope) simple(in *inputs, a *SimpleAggregator) (plan.AggCall, error) {
 	}
 	var x expr.Expr
 	var err error
-	summed := d.name == "SUM" || d.name == "MIN" || d.name == "MAX" // only these know expressions
-	switch {
-	case summed && a.Expression != "" && a.FieldName != "":
-		return plan.AggCall{}, invalid("Aggregator [%s] of type [%s] can't have a fieldName and an expression", a.Name, a.Type)
-	case summed && a.Expression != "":
+	if d.summed() && a.Expression != "" {
 		x, err = s.expression(a.Expression)
-	case a.FieldName != "":
+	} else {
 		x, err = s.column(a.FieldName)
-	default:
-		return plan.AggCall{}, invalid("Aggregator [%s] of type [%s] must have a fieldName or an expression", a.Name, a.Type)
 	}
 	if err != nil {
 		return plan.AggCall{}, err
@@ -342,13 +355,17 @@ func (d simpleAggregator) none() (expr.Expr, error) {
 }
 
 // cardinality estimates the number of different values: of all columns together, or of their combinations.
+func (a *CardinalityAggregator) check() error {
+	if a.Fields == nil && a.FieldNames == nil {
+		return invalid("Aggregator [%s] of type [cardinality] needs fields", a.Name)
+	}
+	return nil
+}
+
 func (s *scope) cardinality(in *inputs, a *CardinalityAggregator) (plan.AggCall, error) {
 	fields := a.Fields
 	if len(fields) == 0 {
 		fields = a.FieldNames
-	}
-	if a.Fields == nil && a.FieldNames == nil {
-		return plan.AggCall{}, invalid("Aggregator [%s] of type [cardinality] needs fields", a.Name)
 	}
 	if len(fields) == 0 { // no values
 		x := &expr.Literal{T: textType}

@@ -2,6 +2,7 @@ package native
 
 import (
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/hengedb/henge/internal/expr"
@@ -152,12 +153,38 @@ func (s *scope) fields(fields []FilterOf, join func([]expr.Expr, fault.Span) (ex
 		terms = append(terms, c)
 	}
 	switch len(terms) {
-	case 0:
-		return nil, invalid("A filter of type [%s] needs at least one field", name)
+	case 0: // all of them were null
+		return nil, noFields(name)
 	case 1:
 		return terms[0], nil
 	}
 	return join(terms, fault.Span{})
+}
+
+func noFields(name string) error {
+	return invalid("A filter of type [%s] needs at least one field", name)
+}
+
+func (f *AndFilter) check() error { return checkJoined(f.Fields, "and") }
+func (f *OrFilter) check() error  { return checkJoined(f.Fields, "or") }
+
+func checkJoined(fields []FilterOf, name string) error {
+	if !slices.ContainsFunc(fields, func(f FilterOf) bool { return f.Filter != nil }) {
+		return noFields(name)
+	}
+	return nil
+}
+
+func (f *BoundFilter) check() error {
+	if (f.Lower == nil || f.Lower.Null) && (f.Upper == nil || f.Upper.Null) {
+		return invalid("Filter of type [bound] on dimension [%s] needs lower or upper", f.Dimension)
+	}
+	return nil
+}
+
+func (f *RegexFilter) check() error {
+	_, err := call("REGEXP_LIKE", textLiteral(""), textLiteral(f.Pattern))
+	return err
 }
 
 // anyOf joins terms by OR; none is false.

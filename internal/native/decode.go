@@ -122,8 +122,17 @@ func decodeTyped[T any](text []byte, key, what string, types map[string]func() T
 		var zero T
 		return zero, explainJSON(err)
 	}
+	if c, ok := any(out).(checked); ok {
+		if err := c.check(); err != nil {
+			var zero T
+			return zero, err
+		}
+	}
 	return out, nil
 }
+
+// checked is a part that may decode and still make no sense, whatever columns there are.
+type checked interface{ check() error }
 
 // unmarshal decodes text as json.Unmarshal does, but takes a number, true or false where a text is wanted.
 func unmarshal(text []byte, out any) error {

@@ -201,6 +201,40 @@ func isFunction(name string) bool {
 	return is || isLoop(name)
 }
 
+func notDefined(name string) error {
+	hint := ""
+	if near := fault.Nearest(name, functionNames()); near != "" {
+		hint = "; did you mean [" + near + "]?"
+	}
+	return invalid("Function [%s] of native expressions is not defined%s", name, hint)
+}
+
+// checkExpression refuses what is no expression whatever columns there are: for its syntax, or a function that is not defined.
+func checkExpression(text string) error {
+	n, err := parseExpression(text)
+	if err != nil {
+		return err
+	}
+	return checkFunctions(n)
+}
+
+func checkFunctions(n syntaxNode) error {
+	switch n := n.(type) {
+	case *lambdaNode:
+		return checkFunctions(n.body)
+	case *callNode:
+		if !isFunction(n.name) {
+			return notDefined(n.name)
+		}
+		for _, a := range n.args {
+			if err := checkFunctions(a); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // function binds a function of the native language by name.
 func function(name string, args []expr.Expr) (expr.Expr, error) {
 	if f, ok := own[name]; ok {
@@ -214,11 +248,7 @@ func function(name string, args []expr.Expr) (expr.Expr, error) {
 	}
 	fn, ok := byNativeName()[name]
 	if !ok {
-		hint := ""
-		if near := fault.Nearest(name, functionNames()); near != "" {
-			hint = "; did you mean [" + near + "]?"
-		}
-		return nil, invalid("Function [%s] of native expressions is not defined%s", name, hint)
+		return nil, notDefined(name)
 	}
 	if len(args) < fn.Min || fn.Max >= 0 && len(args) > fn.Max {
 		return nil, wrongCount(name, fn.Min, fn.Max)

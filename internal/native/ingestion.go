@@ -29,6 +29,21 @@ type Ingestion struct {
 	Order string
 }
 
+// CheckTransforms refuses transforms that are null, and two of one name.
+func CheckTransforms(transforms []VirtualColumnOf) error {
+	seen := map[string]bool{}
+	for _, v := range transforms {
+		if v.VirtualColumn == nil {
+			return invalid("A transform can't be null")
+		}
+		if seen[v.output()] {
+			return invalid("Transform name [%s] cannot be used twice", v.output())
+		}
+		seen[v.output()] = true
+	}
+	return nil
+}
+
 // Translate makes a plan over the rows of input, which has the time of each row, a LONG or TIMESTAMP, as __time. Columns of the plan: __time,
 // the dimensions, the metrics, the order.
 func (g *Ingestion) Translate(ctx context.Context, input plan.Node) (plan.Node, error) {
@@ -184,6 +199,9 @@ func keepState(call plan.AggCall) plan.AggCall {
 func (g *Ingestion) rows(t *translator, input plan.Node) (plan.Node, error) {
 	node := input
 	if len(g.Transforms) > 0 {
+		if err := CheckTransforms(g.Transforms); err != nil {
+			return nil, err
+		}
 		s, err := t.newScope(input.Columns(), nil)
 		if err != nil {
 			return nil, err
@@ -195,9 +213,6 @@ func (g *Ingestion) rows(t *translator, input plan.Node) (plan.Node, error) {
 			p.Exprs, p.Names = append(p.Exprs, &expr.Column{Index: i, Name: c.Name, T: c.Type}), append(p.Names, c.Name)
 		}
 		for _, v := range g.Transforms {
-			if v.VirtualColumn == nil {
-				return nil, invalid("A transform can't be null")
-			}
 			x, err := s.virtualColumn(v.VirtualColumn)
 			if err != nil {
 				return nil, err

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hengedb/henge/internal/agg"
@@ -31,6 +32,18 @@ type SketchAggregator struct {
 }
 
 func (a *SketchAggregator) output() string { return a.Name }
+
+func (a *SketchAggregator) check() error {
+	if a.FieldName == "" {
+		return invalid("Aggregator [%s] of type [%s] must have a fieldName", a.Name, a.Type)
+	}
+	if a.TgtHLLType != "" && !slices.Contains(hllTypes, a.TgtHLLType) {
+		return invalid("[tgtHllType] of aggregator [%s] is [%s]; known are %v", a.Name, a.TgtHLLType, hllTypes)
+	}
+	return nil
+}
+
+var hllTypes = []string{"HLL_4", "HLL_6", "HLL_8"}
 
 // finalizes reports whether an estimate is shown, unless the context wants the sketch.
 func (a *SketchAggregator) finalizes() bool {
@@ -66,9 +79,6 @@ var sketchAggregators = map[string]sketchAggregator{
 // sketch translates an aggregator of sketches; its result is the sketch, which finished makes a number of.
 func (s *scope) sketch(in *inputs, a *SketchAggregator) (plan.AggCall, error) {
 	d := sketchAggregators[a.Type]
-	if a.FieldName == "" {
-		return plan.AggCall{}, invalid("Aggregator [%s] of type [%s] must have a fieldName", a.Name, a.Type)
-	}
 	x, err := s.column(a.FieldName)
 	if err != nil {
 		return plan.AggCall{}, err

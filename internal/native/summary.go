@@ -25,6 +25,16 @@ type SummaryAggregator struct {
 
 func (a *SummaryAggregator) output() string { return a.Name }
 
+// ofDimension reports whether the aggregator reads a dimension, not a field.
+func (a *SummaryAggregator) ofDimension() bool { return a.Type == "bloom" && a.Field.Dimension != nil }
+
+func (a *SummaryAggregator) check() error {
+	if a.FieldName == "" && !a.ofDimension() {
+		return invalid("Aggregator [%s] of type [%s] must have a fieldName", a.Name, a.Type)
+	}
+	return nil
+}
+
 // summaries are the aggregates of package agg by the type of the aggregator.
 var summaries = map[string]string{
 	"tDigestSketch": "TDIGEST_GENERATE_SKETCH", "approxHistogram": "$APPROX_HISTOGRAM", "approxHistogramFold": "$APPROX_HISTOGRAM",
@@ -35,13 +45,10 @@ var summaries = map[string]string{
 func (s *scope) summary(in *inputs, a *SummaryAggregator) (plan.AggCall, error) {
 	var x expr.Expr
 	var err error
-	switch {
-	case a.Type == "bloom" && a.Field.Dimension != nil:
+	if a.ofDimension() {
 		x, err = s.dimension(a.Field.Dimension)
-	case a.FieldName != "":
+	} else {
 		x, err = s.column(a.FieldName)
-	default:
-		return plan.AggCall{}, invalid("Aggregator [%s] of type [%s] must have a fieldName", a.Name, a.Type)
 	}
 	if err != nil {
 		return plan.AggCall{}, err

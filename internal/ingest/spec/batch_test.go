@@ -48,6 +48,11 @@ func TestPartitions(t *testing.T) {
 	}
 }
 
+// typed adds the type to a tuningConfig that is not empty.
+func typed(text string) json.RawMessage {
+	return json.RawMessage(strings.Replace(text, "{", `{"type":"index_parallel",`, 1))
+}
+
 func TestTuning(t *testing.T) {
 	for text, problem := range map[string]string{
 		`{"maxRowsInMemory":"many"}`:                                         `["many"] is not a whole number`,
@@ -55,8 +60,9 @@ func TestTuning(t *testing.T) {
 		`{"partitionsSpec":{"type":"hashed","numShards":2}}`:                 "DynamicPartitionsSpec must be used for best-effort rollup",
 		`{"indexSpec":{"bitmap":{"type":"frob"}}}`:                           "Type [frob] of [bitmap]",
 		`{"indexSpec":{"longEncoding":"short"}}`:                             "known are [longs auto]",
+		`{"maxNumConcurrentSubTasks":0}`:                                     "must be positive",
 	} {
-		if _, err := ParseTuning(TuningParallel, json.RawMessage(text)); err == nil || !strings.Contains(err.Error(), problem) {
+		if _, err := ParseTuning(TuningParallel, typed(text)); err == nil || !strings.Contains(err.Error(), problem) {
 			t.Errorf("%s: %v, want %q", text, err, problem)
 		}
 	}
@@ -74,7 +80,7 @@ func TestTuning(t *testing.T) {
 		`{"reportParseExceptions":true,"maxNumSubTasks":5}`:                                                        {"dynamic", 5_000_000, 0, 0, 1, 5, 0},
 		`{"maxParseExceptions":7,"maxSavedParseExceptions":99999999,"maxNumConcurrentSubTasks":2,"maxRetry":null}`: {"dynamic", 5_000_000, 0, 7, 10000, 2, 0},
 	} {
-		tuning, err := ParseTuning(TuningParallel, json.RawMessage(text))
+		tuning, err := ParseTuning(TuningParallel, typed(text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,7 +105,7 @@ func TestTuning(t *testing.T) {
 
 const someIndex = `{"dataSchema":{"dataSource":"d","timestampSpec":{"column":"t"},"dimensionsSpec":{"dimensions":["a"]},"metricsSpec":[{"type":"longSum","name":"n",
 	"fieldName":"m"}],"granularitySpec":{"segmentGranularity":"MONTH","intervals":["2024-01-01/2024-01-02","2024-01-02/2024-01-03"]}},
-	"ioConfig":{"inputSource":{"type":"inline","data":"x"},"inputFormat":{"type":"csv","columns":["a"]}}}`
+	"ioConfig":{"type":"index","inputSource":{"type":"inline","data":"x"},"inputFormat":{"type":"csv","columns":["a"]}}}`
 
 func TestIndex(t *testing.T) {
 	x, err := ParseIndex("index", json.RawMessage(someIndex))
@@ -140,19 +146,25 @@ func TestIndex(t *testing.T) {
 		t.Errorf("what is shown is read as\n%s, %v; want\n%s", twice, err, text)
 	}
 	for change, problem := range map[string]string{
-		`"ioConfig":{>"ioConfig":{"type":"kafka",`:                                                        "Type [kafka] of [ioConfig] is unknown; that of a task of type [index_parallel] is [index_parallel]",
-		`"ioConfig":{>"ioConfig":{"appendToExisting":true,"dropExisting":true,`:                           "Cannot simultaneously replace and append",
-		`"ioConfig":{>"tuningConfig":{"forceGuaranteedRollup":true},"ioConfig":{"appendToExisting":true,`: "Perfect rollup cannot be guaranteed",
+		`"ioConfig":{"type":"index_parallel",>"ioConfig":{`:              "[ioConfig] has no [type]; it is [index_parallel]",
+		`"ioConfig":{"type":"index_parallel">"ioConfig":{"type":"kafka"`: "Type [kafka] of [ioConfig] is unknown; known are [index_parallel]",
+		`"ioConfig":{>"tuningConfig":{"maxRetry":1},"ioConfig":{`:        "[tuningConfig] has no [type]; it is [index_parallel]",
+		`"ioConfig":{>"tuningConfig":{"type":"index"},"ioConfig":{`:      "Type [index] of [tuningConfig] is unknown",
+		`"intervals":["2024-01-01/2024-01-02","2024-01-02/2024-01-03"]}},
+	"ioConfig":{>"rollup":true}},"ioConfig":{"dropExisting":true,`: "[dropExisting] needs [intervals]",
+		`["a"]>["__time"]`: "as a dimension",
+		`"ioConfig":{>"ioConfig":{"appendToExisting":true,"dropExisting":true,`:                                                   "Cannot simultaneously replace and append",
+		`"ioConfig":{>"tuningConfig":{"type":"index_parallel","forceGuaranteedRollup":true},"ioConfig":{"appendToExisting":true,`: "Perfect rollup cannot be guaranteed",
 		`"inputSource">"other"`:                         "[spec.ioConfig.inputSource] is required",
 		`"inputFormat">"other"`:                         "inputFormat required for input source [inline]",
 		`"dataSource":"d",>`:                            "has no [dataSource]",
 		`"dataSchema">"other"`:                          "[spec.dataSchema] is required",
 		`"name":"n">"name":"a"`:                         "[a] seen in dimensions list, metricsSpec list",
 		`"dataSource":"d">"dataSource":"d","parser":{}`: "[parser] in [dataSchema] is not supported",
-		`["a"]>[{"type":"point","name":"a"}]`:           "Dimension [a] has type [point]",
 	} {
 		from, to, _ := strings.Cut(change, ">")
-		if _, err := ParseIndex("index_parallel", json.RawMessage(strings.Replace(someIndex, from, to, 1))); err == nil || !strings.Contains(err.Error(), problem) {
+		text := strings.Replace(someIndex, `"type":"index"`, `"type":"index_parallel"`, 1)
+		if _, err := ParseIndex("index_parallel", json.RawMessage(strings.Replace(text, from, to, 1))); err == nil || !strings.Contains(err.Error(), problem) {
 			t.Errorf("%s: %v, want %q", change, err, problem)
 		}
 	}
@@ -259,7 +271,7 @@ func FuzzBatchSpecs(f *testing.F) {
 func TestScalarsOfOtherTypes(t *testing.T) {
 	text := `{"dataSchema":{"dataSource":"d","timestampSpec":{"column":"t"},"dimensionsSpec":{"dimensions":[{"name":7,"createBitmapIndex":"false"}]},
 		"metricsSpec":[{"type":"longSum","name":8,"fieldName":9}],"granularitySpec":{"segmentGranularity":"DAY","rollup":"false"}},
-		"ioConfig":{"appendToExisting":"true","inputSource":{"type":"inline","data":"x"},"inputFormat":{"type":"csv","columns":["t"],"skipHeaderRows":"1"}}}`
+		"ioConfig":{"type":"index","appendToExisting":"true","inputSource":{"type":"inline","data":"x"},"inputFormat":{"type":"csv","columns":["t"],"skipHeaderRows":"1"}}}`
 	x, err := ParseIndex("index", json.RawMessage(text))
 	if err != nil {
 		t.Fatal(err)

@@ -62,8 +62,8 @@ func (d *Dimension) UnmarshalJSON(text []byte) error {
 	case "spatial":
 		d.Bitmap, d.Coordinates = true, w.Coordinates
 	case "long", "float", "double":
-	default:
-		return fault.InvalidInput("Dimension [%s] has type [%s]; known are [string, long, float, double, json, auto, spatial]", w.Name, w.Type)
+	default: // a type that is not known is the default one, as in the reference
+		d.Type, d.Bitmap = "string", true
 	}
 	if w.Bitmap != nil {
 		d.Bitmap = *w.Bitmap

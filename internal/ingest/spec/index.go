@@ -3,6 +3,7 @@ package spec
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
@@ -75,9 +76,10 @@ func (x *Index) parseIO(text json.RawMessage) error {
 	if err := decode("ioConfig", text, &io); err != nil {
 		return err
 	}
+	if err := checkType("ioConfig", io.Type, x.kind); err != nil {
+		return err
+	}
 	switch {
-	case io.Type != "" && io.Type != "index" && io.Type != "index_parallel":
-		return fault.InvalidInput("Type [%s] of [ioConfig] is unknown; that of a task of type [%s] is [%s]", io.Type, x.kind, x.kind)
 	case !absent(io.Firehose):
 		return fault.InvalidInput("[firehose] in [ioConfig] is not supported; use inputSource and inputFormat")
 	case absent(io.Source):
@@ -101,8 +103,21 @@ func (x *Index) parseIO(text json.RawMessage) error {
 	return nil
 }
 
+// checkType refuses a config whose type is missing or is not one of those that it may have; the first is the usual one.
+func checkType(field, name string, known ...string) error {
+	switch {
+	case slices.Contains(known, name):
+		return nil
+	case name == "":
+		return fault.InvalidInput("[%s] has no [type]; it is [%s]", field, known[0])
+	}
+	return fault.InvalidInput("Type [%s] of [%s] is unknown; known are [%s]", name, field, strings.Join(known, ", "))
+}
+
 func (x *Index) check() error {
 	switch p := x.Tuning.Given(); {
+	case x.DropExisting && len(x.Schema.Granularity.Given) == 0:
+		return fault.InvalidInput("[dropExisting] needs [intervals] in [granularitySpec]: those whose time chunks are replaced")
 	case x.Append && x.DropExisting:
 		return fault.InvalidInput("Cannot simultaneously replace and append to existing segments. Either dropExisting or appendToExisting should be set to false")
 	case x.Append && x.Tuning.Perfect:
@@ -205,7 +220,7 @@ func (s *DataSchema) fill(text json.RawMessage) (json.RawMessage, error) {
 		metrics[i] = m.Wire
 	}
 	for name, value := range map[string]any{
-		"timestampSpec": s.Time, "dimensionsSpec": spec,
+		"dataSource": s.DataSource, "timestampSpec": s.Time, "dimensionsSpec": spec,
 		"metricsSpec": metrics, "granularitySpec": granularity, "transformSpec": map[string]any{"filter": s.Filter, "transforms": transforms},
 	} {
 		text, err := json.Marshal(value)

@@ -110,6 +110,10 @@ func (s *DataSchema) check() error {
 		if d.Name == "" {
 			return fault.InvalidInput("A dimension in [dimensionsSpec] has no name")
 		}
+		if d.Name == TimeColumn && d.Type != "long" {
+			return fault.InvalidInput("Cannot specify a column more than once: [%s] seen in dimensions list, primary timestamp; "+
+				"as a dimension, which gives its place in the order, it has type [long]", TimeColumn)
+		}
 		if seen[d.Name] {
 			return fault.InvalidInput("Cannot specify a column more than once: [%s] occurs in dimensionsSpec twice", d.Name)
 		}
@@ -177,13 +181,7 @@ func parseGranularity(text json.RawMessage) (Granularity, error) {
 	if err := decode("granularitySpec", text, &w); err != nil {
 		return g, err
 	}
-	switch strings.ToLower(w.Type) {
-	case "", "uniform":
-	case "arbitrary":
-		g.Arbitrary = true
-	default:
-		return g, fault.InvalidInput("Type [%s] of [granularitySpec] is unknown; known are [uniform, arbitrary]", w.Type)
-	}
+	g.Arbitrary = strings.EqualFold(w.Type, "arbitrary") // any other type is uniform, as in the reference
 	g.Segment, g.Query = w.Segment, w.Query
 	if w.Rollup != nil {
 		g.Rollup = *w.Rollup

@@ -60,6 +60,9 @@ func parseTimestamp(text json.RawMessage) (Timestamp, error) {
 			return t, fault.InvalidInput("[missingValue] in [timestampSpec] is not an ISO 8601 time: [%s]", at)
 		}
 		t.Missing = &ms
+		if t.missing, err = json.Marshal(chrono.FormatMillis(ms, chrono.UTC)); err != nil {
+			return t, err
+		}
 	}
 	return t, nil
 }

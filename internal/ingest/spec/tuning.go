@@ -31,6 +31,7 @@ type Tuning struct {
 }
 
 type tuningWire struct {
+	Type               string          `json:"type"`
 	MaxRowsPerSegment  *integer        `json:"maxRowsPerSegment"`
 	Appendable         json.RawMessage `json:"appendableIndexSpec"`
 	MaxRowsInMemory    *integer        `json:"maxRowsInMemory"`
@@ -71,11 +72,22 @@ const (
 	TuningCompaction = "compaction"
 )
 
+// tuningTypes are those that the tuningConfig of a kind may have.
+var tuningTypes = map[string][]string{
+	TuningIndex: {TuningIndex}, TuningParallel: {TuningParallel, TuningCompaction},
+	TuningCompaction: {TuningParallel, TuningCompaction, TuningIndex, ""},
+}
+
 // ParseTuning reads a tuningConfig, which is shown as one of the given kind. An absent one has all defaults.
 func ParseTuning(kind string, text json.RawMessage) (*Tuning, error) {
 	t := &Tuning{kind: kind}
 	if err := decode("tuningConfig", text, &t.wire); err != nil {
 		return nil, err
+	}
+	if !absent(text) {
+		if err := checkType("tuningConfig", t.wire.Type, tuningTypes[kind]...); err != nil {
+			return nil, err
+		}
 	}
 	w := &t.wire
 	if w.Workers == nil {
@@ -113,10 +125,14 @@ func (t *Tuning) check() error {
 	case !t.Perfect && p.Perfect() && t.kind != TuningCompaction:
 		return fault.InvalidInput("[partitionsSpec] of type [%s] needs [forceGuaranteedRollup]: DynamicPartitionsSpec must be used for best-effort rollup", p.Type)
 	}
-	if _, err := t.indexSpec(); err != nil {
-		return err
+	for name, n := range map[string]*integer{"maxNumConcurrentSubTasks": t.wire.Workers, "maxNumSegmentsToMerge": t.wire.SegmentsToMerge,
+		"totalNumMergeTasks": t.wire.MergeTasks} {
+		if n != nil && *n <= 0 {
+			return fault.InvalidInput("[%s] in [tuningConfig] must be positive, it is [%d]", name, *n)
+		}
 	}
-	return nil
+	_, err := t.indexSpec()
+	return err
 }
 
 // Given returns the partitions that were given, or the default.
@@ -253,12 +269,15 @@ func (t *Tuning) MarshalJSON() ([]byte, error) {
 var parallelMembers = []string{"splitHintSpec", "maxNumConcurrentSubTasks", "maxRetry", "taskStatusCheckPeriodMs", "chatHandlerTimeout",
 	"chatHandlerNumRetries", "maxNumSegmentsToMerge", "totalNumMergeTasks", "maxAllowedLockCount"}
 
-// integer is a whole number, which may also be given as text.
+// integer is a whole number, which may also be given as text. A number's fraction is cut off.
 type integer int64
 
 // UnmarshalJSON reads the number.
 func (n *integer) UnmarshalJSON(text []byte) error {
 	v, err := strconv.ParseInt(string(bytes.Trim(text, `"`)), 10, 64)
+	if f, isNumber := strconv.ParseFloat(string(text), 64); err != nil && isNumber == nil && math.Abs(f) < 1<<53 {
+		v, err = int64(f), nil
+	}
 	if err != nil {
 		return fault.InvalidInput("[%s] is not a whole number", text)
 	}

@@ -185,3 +185,32 @@ func TestReport(t *testing.T) {
 		t.Errorf("the report is %s", text)
 	}
 }
+
+func TestReportsThatKeepBadRecords(t *testing.T) {
+	p := newPart(0)
+	p.enter("BUILD_SEGMENTS")
+	if shown := p.json(0); len(shown.Events) != 0 {
+		t.Errorf("a load that keeps none shows %v", shown.Events)
+	}
+	p.saves = true
+	p.finish(errors.New("why"))
+	shown := p.json(0)
+	if shown.State != "BUILD_SEGMENTS" || len(shown.Events) != 2 || shown.Events[buildSegments] == nil || shown.Events[determinePartitions] == nil {
+		t.Errorf("%+v", shown)
+	}
+}
+
+func TestTransformsThatMakeNoSense(t *testing.T) {
+	one := json.RawMessage(`{"type":"expression","name":"v","expression":"1"}`)
+	for want, list := range map[string][]json.RawMessage{
+		"Transform name [v] cannot be used twice": {one, one},
+		"A transform can't be null":               {one, json.RawMessage("null")},
+	} {
+		if _, err := transformsOf(list); err == nil || err.Error() != want {
+			t.Errorf("%v, want [%s]", err, want)
+		}
+	}
+	if _, err := transformsOf([]json.RawMessage{one}); err != nil {
+		t.Error(err)
+	}
+}

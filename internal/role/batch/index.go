@@ -121,6 +121,7 @@ func (k *Index) Run(ctx context.Context, t *task.Task) error {
 	r := newReport(t, shown, k.o.Clock)
 	r.subtasks = newSubtasks(r, k.o.Host)
 	p := r.add()
+	p.saves = x.Tuning.SavedParseErrors > 0
 	k.begin(t.ID, r)
 	err = k.load(ctx, t, x, text, s, p, r.subtasks)
 	return k.end(ctx, t.ID, r, problem(err))

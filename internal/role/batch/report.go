@@ -57,7 +57,9 @@ type event struct {
 type part struct {
 	// determine and build are what was counted beside that which readers have.
 	determine, build counts
-	mu               struct {
+	// saves says that bad records are kept: a report then has a list of them for each phase, empty or not.
+	saves bool
+	mu    struct {
 		sync.Mutex
 		state     string
 		readers   map[string][]*reader // by phase, by worker
@@ -177,10 +179,11 @@ func (p *part) enter(state string) {
 func (p *part) finish(failure error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.mu.state = "COMPLETED"
 	if failure != nil {
 		p.mu.failure = task.Message(failure)
+		return // the state says how far it came
 	}
+	p.mu.state = "COMPLETED"
 }
 
 type partJSON struct {
@@ -204,8 +207,8 @@ func (p *part) json(now int64) partJSON {
 	totals := map[string]countsJSON{determinePartitions: p.counted(determinePartitions), buildSegments: p.counted(buildSegments)}
 	events := map[string][]event{}
 	for phase := range totals {
-		if list := p.events(phase); len(list) > 0 {
-			events[phase] = list
+		if list := p.events(phase); len(list) > 0 || p.saves {
+			events[phase] = append([]event{}, list...)
 		}
 	}
 	p.mu.Lock()

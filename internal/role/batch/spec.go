@@ -28,7 +28,7 @@ func transformsOf(texts []json.RawMessage) ([]native.VirtualColumnOf, error) {
 			return nil, err
 		}
 	}
-	return out, nil
+	return out, native.CheckTransforms(out)
 }
 
 // aggregatorsOf reads the aggregators of a metricsSpec.

@@ -18,7 +18,7 @@ import (
 func (c *Controller) Query() (nativejson.Query, error) {
 	node, w := c.job.Plan, c.job.write()
 	if w != nil {
-		node = w.Input
+		node = nativejson.Clustered(w, w.Input)
 	} else if x := c.job.export(); x != nil {
 		node = x.Input
 	}
@@ -67,7 +67,11 @@ func (c *Controller) describe(w *plan.Write) error {
 				leaves[in.leaf] = leaf
 			}
 		}
-		q, err := nativejson.Fragment(s.query, o)
+		query := s.query
+		if w != nil && s == c.rows {
+			query = nativejson.Clustered(w, query)
+		}
+		q, err := nativejson.Fragment(query, o)
 		if err != nil {
 			return err
 		}
@@ -191,9 +195,18 @@ func (s *stage) filter() any {
 	return s.native.Get("filter")
 }
 
+// limitOf returns the limit of a stage whose other work is to choose columns; nil: it has none.
+func limitOf(n plan.Node) *plan.Limit {
+	if p, ok := n.(*plan.Project); ok {
+		n = p.Input
+	}
+	limit, _ := n.(*plan.Limit)
+	return limit
+}
+
 // processorJSON describes what a stage does with its rows.
 func (s *stage) processorJSON() (any, error) {
-	if n, ok := s.node.(*plan.Limit); ok && s.processor == "limit" {
+	if n := limitOf(s.node); n != nil && s.processor == "limit" {
 		return struct {
 			Type   string `json:"type"`
 			Offset int64  `json:"offset"`

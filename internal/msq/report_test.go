@@ -134,7 +134,7 @@ func TestDefinitionsOfAnInsert(t *testing.T) {
 		"id": "query-1_0", "input": [` + source + `],
 		"processor": {"type": "scan", "query": {"queryType": "scan", "dataSource": ` + source + `,
 			"intervals": {"type": "intervals", "intervals": ["-146136543-09-08T08:23:32.096Z/146140482-04-24T15:36:27.903Z"]},
-			"resultFormat": "compactedList", "columns": ["k", "n", "t"], "legacy": false,
+			"resultFormat": "compactedList", "orderBy": [{"columnName": "k", "order": "ascending"}], "columns": ["k", "n", "t"], "legacy": false,
 			"context": {"__timeColumn": "t", "finalize": true, "maxParseExceptions": 0, "queryId": "1", "sqlQueryId": "1", "sqlInsertSegmentGranularity": "\"DAY\"",
 				"scanSignature": "[{\"name\":\"k\",\"type\":\"STRING\"},{\"name\":\"n\",\"type\":\"LONG\"},{\"name\":\"t\",\"type\":\"LONG\"}]"},
 			"granularity": {"type": "all"}}},

@@ -57,6 +57,9 @@ func (s *stage) report(now time.Time, allCounters bool) (StageReport, StageCount
 	r := StageReport{Number: s.number, Definition: s.definition, Phase: string(s.mu.phase), Workers: s.mu.workers, Partitions: s.mu.partitions,
 		Start: s.mu.started, Sort: s.shuffle.kind == sortedShuffle || s.shuffle.kind == rangeShuffle}
 	if s.mu.phase != phaseNone {
+		if r.Partitions == 0 && s.shuffle.kind != rangeShuffle { // those of ranges follow from the rows, others are settled before
+			r.Partitions = s.shuffle.partitions
+		}
 		r.Shuffle, r.Output = s.shuffle.reported(), "localStorage"
 		if s.durable {
 			r.Output = "durableStorage"

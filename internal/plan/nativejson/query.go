@@ -82,7 +82,7 @@ func Translate(n plan.Node, o Options) (Plan, error) {
 	n = simplified(computedKeys(countedKeys(truthsAsked(namedRows(n)))), o.Expr)
 	switch x := n.(type) {
 	case *plan.Write:
-		n = clustered(x)
+		n = Clustered(x, x.Input)
 	case *plan.Export:
 		n = x.Input
 	}
@@ -127,16 +127,16 @@ func Translate(n plan.Node, o Options) (Plan, error) {
 	return out, nil
 }
 
-// clustered is what an INSERT or REPLACE reads, in the order that it is stored in.
-func clustered(x *plan.Write) plan.Node {
+// Clustered is what an INSERT or REPLACE reads, in the order that it is stored in. Rows is its input, or what that says in another way.
+func Clustered(x *plan.Write, rows plan.Node) plan.Node {
 	if len(x.Cluster) == 0 {
-		return x.Input
+		return rows
 	}
 	keys := make([]plan.SortKey, len(x.Cluster))
 	for i, c := range x.Cluster {
 		keys[i] = plan.SortKey{Column: c}
 	}
-	return &plan.Sort{Input: x.Input, Keys: keys, Limit: -1}
+	return &plan.Sort{Input: rows, Keys: keys, Limit: -1}
 }
 
 // simplified applies the rules that keep the statement's shape. A condition that is never true stays where it is one on the rows of the statement; what
@@ -200,6 +200,9 @@ func Fragment(n plan.Node, o Options) (Query, error) {
 	s, err := w.read(n)
 	if err != nil {
 		return Query{}, err
+	}
+	if len(o.Names) > 0 {
+		s.showConstants(o.Names)
 	}
 	q, err := s.query()
 	if err != nil {

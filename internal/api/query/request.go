@@ -22,6 +22,8 @@ import (
 type Parameter struct {
 	Type  string          `json:"type"`
 	Value json.RawMessage `json:"value"`
+	// Unbound says that there is null in place of a parameter.
+	Unbound bool `json:"-"`
 }
 
 // Request is a SQL request.
@@ -71,7 +73,7 @@ func ReadRequest(w http.ResponseWriter, r *http.Request, maxBytes int64, dialect
 		return nil, edge.UnsupportedMedia("Missing Content-Type header")
 	}
 	media, _, err := mime.ParseMediaType(header)
-	if err != nil {
+	if err != nil || !strings.Contains(media, "/") {
 		return nil, fault.InvalidInput("Invalid Content-Type header: %s", header)
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBytes))
@@ -141,9 +143,9 @@ func (req *Request) decode(body []byte) error {
 		}
 		req.Format, req.FormatGiven = f, true
 	}
-	for i, p := range wire.Parameters {
-		if p == nil {
-			return fault.InvalidSQL(fault.Span{}, "No value bound for parameter (position [%d])", i+1)
+	for _, p := range wire.Parameters {
+		if p == nil { // refused when it is bound
+			p = &Parameter{Unbound: true}
 		}
 		req.Parameters = append(req.Parameters, *p)
 	}

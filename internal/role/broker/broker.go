@@ -181,6 +181,9 @@ func mappings(lookups *lookup.View) expr.Lookups {
 func decodeParams(in []query.Parameter) ([]sql.Param, error) {
 	out := make([]sql.Param, len(in))
 	for i, p := range in {
+		if p.Unbound {
+			return nil, fault.InvalidSQL(fault.Span{}, "No value bound for parameter (position [%d])", i+1)
+		}
 		var v any
 		if len(p.Value) > 0 {
 			dec := json.NewDecoder(bytes.NewReader(p.Value))

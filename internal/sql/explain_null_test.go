@@ -33,6 +33,8 @@ func TestExplainsOfTestsForNull(t *testing.T) {
 		{"SELECT CAST(s AS BIGINT) IS NULL FROM c_types", `"expression":"isnull(CAST(\"s\", 'LONG'))"`},
 		{"SELECT s2, MAX(x) - MIN(x), MIN(x) FROM c_types GROUP BY 1 HAVING MAX(x) - MIN(x) IS NOT NULL", `"filter":{"type":"and","fields":[` + known("a0") + `,` + known("a1") + `]}`},
 		{"SELECT COALESCE(x, 0) IS NOT NULL FROM c_types", `"expression":"1"`},
+		{"SELECT COUNT(*) FROM c_types WHERE FALSE LIMIT 3", `"rows":[[0]]},"intervals":{"type":"intervals","intervals":["-146136543-09-08T08:23:32.096Z/146140482-04-24T15:36:27.903Z"]},"resultFormat":"compactedList","limit":3`},
+		{"SELECT COUNT(*) FROM c_types WHERE NOT (CASE WHEN l > 1 THEN TRUE ELSE FALSE END)", `"filter":{"type":"not","field":{"type":"range","column":"l"`},
 		{"SELECT AVG(x) FROM c_types WHERE FALSE", `"queryType":"timeseries","dataSource":{"type":"inline","columnNames":["x"],"columnTypes":["DOUBLE"],"rows":[]}`},
 		{"SELECT COUNT(*) FILTER (WHERE i > 1) FROM c_types WHERE FALSE", `"dataSource":{"type":"inline","columnNames":["i"],"columnTypes":["LONG"],"rows":[]}`},
 		{"SELECT CAST(f AS BIGINT) < 0 FROM c_types", `"expression":"(CAST(\"f\", 'LONG') < 0)"`},

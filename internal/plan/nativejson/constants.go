@@ -255,6 +255,7 @@ func (s *stage) noGroup(outer []column) {
 		in = outer
 	}
 	cols := s.cols
+	s.limit = s.w.limit
 	source := emptySource(in)
 	for i := range source {
 		if source[i].name == "rows" {

@@ -79,6 +79,7 @@ func Translate(n plan.Node, o Options) (Plan, error) {
 	tables := tableColumns(n)
 	written := constantsOf(n)
 	apart := isUnion(n)
+	limit := limitOf(n)
 	n = simplified(computedKeys(countedKeys(truthsAsked(namedRows(n)))), o.Expr)
 	switch x := n.(type) {
 	case *plan.Write:
@@ -101,7 +102,10 @@ func Translate(n plan.Node, o Options) (Plan, error) {
 		}
 	}
 	for i, b := range branches {
-		w := &writer{options: o, tables: tables, written: written}
+		w := &writer{options: o, tables: tables, written: written, limit: -1}
+		if len(branches) == 1 {
+			w.limit = limit
+		}
 		s, err := w.read(b)
 		if err != nil {
 			return out, err

@@ -205,6 +205,10 @@ func (w *writer) condition(e expr.Expr) expr.Expr {
 			if truthTests[c.Fn.Name] != "" {
 				return w.condition(asked(test(truthTests[c.Fn.Name], c.Args...)))
 			}
+		case *expr.Case:
+			if cond := w.condition(c); !c.T.Nullable && isComparison(cond) {
+				return test("IS NOT TRUE", cond)
+			}
 		}
 		if a, ok := w.operand(inner); ok && !a.known && !a.missing && len(a.spans) == 0 {
 			return x // neither true nor false of NULL
@@ -222,6 +226,12 @@ func (w *writer) condition(e expr.Expr) expr.Expr {
 	default:
 		return x
 	}
+}
+
+// isComparison reports whether a condition compares two values.
+func isComparison(e expr.Expr) bool {
+	c, ok := e.(*expr.Call)
+	return ok && flipped[c.Fn.Name] != ""
 }
 
 // opposed are the negations of some terms.
@@ -294,7 +304,7 @@ func (w *writer) withoutKnown(list []expr.Expr) []expr.Expr {
 func termRank(e expr.Expr) int {
 	switch x := e.(type) {
 	case *expr.Not:
-		if c, isCall := x.X.(*expr.Call); isCall && flipped[c.Fn.Name] != "" {
+		if isComparison(x.X) {
 			return 0
 		}
 		if _, isIn := x.X.(*expr.In); !isIn {
@@ -383,6 +393,11 @@ func (w *writer) simpleTest(x *expr.Call) expr.Expr {
 			return test("IS NULL", c.Args...)
 		}
 		if op == "IS NOT TRUE" {
+			if c, ok := x.Args[0].(*expr.Case); ok {
+				if cond := w.condition(c); isComparison(cond) {
+					return test(op, cond)
+				}
+			}
 			return x
 		}
 		if a, ok := w.operand(x.Args[0]); ok && !a.known && !a.missing {

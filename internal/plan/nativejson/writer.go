@@ -17,6 +17,8 @@ type writer struct {
 	tables map[string][]column
 	// written are the output columns of a statement that reads nothing, as they were before they were computed.
 	written []expr.Expr
+	// limit is how many rows the statement gives at most, -1: all. A plan of one row has lost it.
+	limit int64
 }
 
 func (w *writer) native(e expr.Expr) string {

@@ -148,6 +148,9 @@ func converter(from, to Type, ctx *Context) Kernel {
 		if elem.Base == Boolean { // arrays hold 0 and 1
 			elem = Of(BigInt)
 		}
+		if elem.OrNull(true) == JSON && to.Elem().IsCharacter() {
+			return castElements(unary(jsonText), to.Runtime())
+		}
 		return castElements(converter(elem, to.Elem(), ctx), to.Runtime())
 	case to.Base == Array || to.Multi:
 		return castToArray(converter(from, to.Elem(), ctx), to.Runtime())

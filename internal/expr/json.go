@@ -455,6 +455,14 @@ var jsonQueryArrayFunction = &Function{
 	},
 }
 
+// jsonText is a JSON value as text: of a string what it says, of others how they are written.
+func jsonText(raw string) string {
+	if strings.HasPrefix(raw, `"`) { // a NULL has no text at all
+		return jsontext.Text(raw)
+	}
+	return raw
+}
+
 var jsonKeysFunction = &Function{
 	Name: "JSON_KEYS", NativeName: "json_keys", Min: 2, Max: 2,
 	Summary: "Returns the names of the object at a path of a JSON value, or the positions of an array.",

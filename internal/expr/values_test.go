@@ -207,6 +207,7 @@ func TestConstantsOfTheSpecification(t *testing.T) {
 		{"ARRAY_SLICE(ARRAY[1], 2)", "NULL"},
 		{"ARRAY_TO_STRING(ARRAY[1,2], '-')", "1-2"},
 		{"ARRAY_TO_STRING(ARRAY[1,NULL], '-')", "1-null"},
+		{`ARRAY_TO_STRING(JSON_QUERY_ARRAY(PARSE_JSON('[1,"x\ty",{"b":"c"},null,""]'), '$'), '|')`, "1|x\ty|{\"b\":\"c\"}|null|"},
 		{"SCALAR_IN_ARRAY(36, ARRAY[1,36])", "true"},
 		{"SCALAR_IN_ARRAY(NULL, ARRAY[1,NULL])", "true"},
 		{"STRING_TO_ARRAY('a,b,,', ',')", `["a","b"]`},

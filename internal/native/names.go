@@ -13,34 +13,10 @@ func MetricFields(aggregator json.RawMessage) []string {
 	}
 	var names []string
 	if n, err := parseExpression(w.Expression); w.Expression != "" && err == nil {
-		names = namesIn(n, nil)
+		names = namesOf(n, nil)
 	}
 	if !isNull(w.Within) {
 		names = append(names, MetricFields(w.Within)...)
-	}
-	return names
-}
-
-// namesIn returns the names in an expression that are not parameters of a lambda around them.
-func namesIn(n syntaxNode, bound map[string]bool) (names []string) {
-	switch n := n.(type) {
-	case *nameNode:
-		if !bound[n.name] {
-			names = append(names, n.name)
-		}
-	case *callNode:
-		for _, arg := range n.args {
-			names = append(names, namesIn(arg, bound)...)
-		}
-	case *lambdaNode:
-		inner := map[string]bool{}
-		for name := range bound {
-			inner[name] = true
-		}
-		for _, name := range n.params {
-			inner[name] = true
-		}
-		names = namesIn(n.body, inner)
 	}
 	return names
 }

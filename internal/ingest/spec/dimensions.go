@@ -133,27 +133,18 @@ func SpatialOf(dimensions []Dimension) map[string][]string {
 	return out
 }
 
-// Made returns the names of the columns that transforms make: at them fields of that name are not seen.
+// Made returns the names of the columns that transforms make, as far as they can be read: fields of these names are not seen.
 func (s *DataSchema) Made() map[string]bool {
 	made := map[string]bool{}
-	for _, name := range s.transformNames() {
-		made[name] = true
-	}
-	return made
-}
-
-// transformNames returns the name of each transform that can be read.
-func (s *DataSchema) transformNames() []string {
-	var names []string
 	for _, text := range s.Transforms {
 		var w struct {
 			Name string `json:"name"`
 		}
 		if json.Unmarshal(text, &w) == nil {
-			names = append(names, w.Name)
+			made[w.Name] = true
 		}
 	}
-	return names
+	return made
 }
 
 // Columns finds the dimensions of rows: the explicit ones and, if the schema leaves them open, what the records have beside. It knows the types of
@@ -420,13 +411,16 @@ func (c *Columns) StoredType(d Dimension) expr.Type {
 
 // simpleType is the type of values that are all of one simple kind, else JSON.
 func simpleType(k *ingest.Kinds) expr.Type {
-	switch all := k.Scalars() + k.Lists + k.Objects; {
-	case all == 0:
-	case all == k.Longs:
+	all := k.Scalars() + k.Lists + k.Objects
+	if all == 0 {
+		return expr.JSON
+	}
+	switch all {
+	case k.Longs:
 		return expr.Of(expr.BigInt)
-	case all == k.Doubles:
+	case k.Doubles:
 		return expr.Of(expr.Double)
-	case all == k.Texts+k.Booleans:
+	case k.Texts + k.Booleans:
 		return expr.Of(expr.Varchar)
 	}
 	return expr.JSON

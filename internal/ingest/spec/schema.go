@@ -98,13 +98,6 @@ func (s *DataSchema) check() error {
 	if n := len(s.Dimensions.Explicit) + len(s.Metrics); n > maxColumns {
 		return fault.InvalidInput("The dataSchema has [%d] dimensions and metrics; a datasource has at most [%d]", n, maxColumns)
 	}
-	made := map[string]bool{}
-	for _, name := range s.transformNames() {
-		if made[name] {
-			return fault.InvalidInput("Transform name '%s' cannot be used twice", name)
-		}
-		made[name] = true
-	}
 	seen := map[string]bool{}
 	for _, d := range s.Dimensions.Explicit {
 		if d.Name == "" {

@@ -442,6 +442,7 @@ func TestRefusedWireForms(t *testing.T) {
 		{source, `{"type":"local","baseDir":"/x","filter":"*","files":["a"]}`, "not both"},
 		{source, `{"type":"local","baseDir":"/x","filter":"[a"}`, "not a valid pattern"},
 		{source, `{"type":"http","uris":["x"]}`, "not an absolute URI"},
+		{source, `{"type":"http","uris":["ftp://localhost/x"]}`, "Only [http, https] protocols are allowed"},
 		{source, `{"type":"http"}`, "needs 'uris'"},
 		{source, strings.Repeat(`{"type":"combining","delegates":[`, 20) + `{"type":"inline","data":"x"}` + strings.Repeat(`]}`, 20), "nest deeper"},
 	} {

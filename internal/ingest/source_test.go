@@ -258,7 +258,7 @@ func TestHTTPGuards(t *testing.T) {
 		want      string
 	}{
 		"address":  {server.URL, "", &Access{CheckAddress: refuse}, "is private"},
-		"protocol": {"ftp://localhost/x", "", nil, "Only [http, https] protocols are allowed"},
+		"protocol": {server.URL, "", &Access{HTTPProtocols: []string{"https"}}, "Only protocols [https] are allowed"},
 		"header":   {server.URL, `,"requestHeaders":{"X-A":"1"}`, &Access{HTTPHeaders: []string{"x-b"}}, "Request header [X-A]"},
 		"env":      {server.URL, `,"httpAuthenticationPassword":{"type":"environment","variable":"P"}`, nil, "not allowed here"},
 		"env unset": {server.URL, `,"httpAuthenticationPassword":{"type":"environment","variable":"P"}`,

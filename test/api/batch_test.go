@@ -93,7 +93,7 @@ func TestNativeLoads(t *testing.T) {
 			dimensions: `{}`,
 		}, map[string]string{
 			"SELECT COLUMN_NAME FROM INFORMATION_SCHEMA.COLUMNS WHERE TABLE_NAME = 'x' ORDER BY 1": "[[__time] [both] [flat] [k] [named] [second]]",
-			"SELECT k, named, second, flat FROM x ORDER BY __time LIMIT 1":                         `[[a {"z":1,"a":[]} q ["p","q"]]]`,
+			"SELECT k, named, second, flat FROM x ORDER BY __time LIMIT 1":                         `[[a {z=1, a=[]} q ["p","q"]]]`,
 		}},
 		{"rollup in hashed partitions, nested", nativeLoad{
 			lines:       rows,

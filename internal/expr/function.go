@@ -89,14 +89,22 @@ func NewCall(fn *Function, args []Expr, at fault.Span) (Expr, error) {
 		}
 	}
 	if fn.RefusesNull {
-		for _, a := range args[:min(fn.Min, len(args))] {
-			if l, ok := a.(*Literal); ok && l.T.Base == Null {
-				return nil, fault.InvalidSQL(at, "Illegal use of 'NULL'")
-			}
+		if err := refuseNull(args[:min(fn.Min, len(args))], at); err != nil {
+			return nil, err
 		}
 	}
 	b := &binding{fn: fn, args: append([]Expr(nil), args...), at: at}
 	return fn.Bind(b)
+}
+
+// refuseNull refuses the literal NULL among arguments that must have a type.
+func refuseNull(args []Expr, at fault.Span) error {
+	for _, a := range args {
+		if l, ok := a.(*Literal); ok && l.T.Base == Null {
+			return fault.InvalidSQL(at, "Illegal use of 'NULL'")
+		}
+	}
+	return nil
 }
 
 // nullOver binds an operator between a multi-value string, argument i, and a NULL, which gives one NULL for all its values.

@@ -468,6 +468,9 @@ var jsonKeysFunction = &Function{
 	Summary: "Returns the names of the object at a path of a JSON value, or the positions of an array.",
 	Forms:   listForms("expr, path"),
 	Bind: func(b *binding) (Expr, error) {
+		if err := refuseNull(b.args[1:], b.at); err != nil { // of the path: the value may be NULL
+			return nil, err
+		}
 		b.json(0)
 		b.path(1)
 		return b.call(ArrayOf(Of(Varchar)))

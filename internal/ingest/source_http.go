@@ -125,7 +125,7 @@ func httpProtocols(access *Access) []string {
 	if access != nil && access.HTTPProtocols != nil {
 		return access.HTTPProtocols
 	}
-	return []string{"http", "https"}
+	return httpSchemes
 }
 
 // guardedDialer asks CheckAddress at the moment of dialing, when names are resolved: a redirect or a changing DNS answer can't get around it.

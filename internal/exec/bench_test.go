@@ -139,6 +139,8 @@ func BenchmarkQueries(b *testing.B) {
 			Aggs: typed([]vector.Type{long, str, long, str}, call("COUNT", long))}},
 		{"join_doubles", &plan.Aggregate{Input: &plan.Join{Left: benchScan(nil, "m2", "m1"), Right: benchScan(nil, "m2"), Keys: []plan.EquiKey{{}}},
 			Aggs: typed([]vector.Type{double, long, double}, call("SUM", long, 1))}},
+		{"join_pairs", &plan.Aggregate{Input: &plan.Join{Left: benchScan(nil, "m1", "m2"), Right: benchScan(nil, "m1", "order"), Keys: []plan.EquiKey{{}}},
+			Aggs: typed([]vector.Type{long, double, long, long}, call("SUM", double, 1), call("MAX", long, 3))}},
 		{"window_user", first("user")},
 		{"window_long", first("m1")},
 		{"window_groups", rank},

@@ -88,6 +88,17 @@ func (t *joinTable) row(place uint32) uint32 {
 	return t.order[place]
 }
 
+// rowsAt sets out to the rows at the places from first on.
+func (t *joinTable) rowsAt(first uint32, out []uint32) {
+	if t.order != nil {
+		copy(out, t.order[first:])
+		return
+	}
+	for i := range out {
+		out[i] = first + uint32(i)
+	}
+}
+
 // longNumbers sets out to key number + 1 of each value of a Long column, 0 where there is none or the value is null. Numbers are distances.
 func (t *joinTable) longNumbers(v *vector.Vector, out []uint32) {
 	if v.Const {

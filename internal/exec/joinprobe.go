@@ -119,32 +119,13 @@ func (p *joinProbe) step() (out *vector.Batch, done bool, err error) {
 		p.row = p.batch.N
 		return p.padded(), true, nil
 	}
-	lefts, rights := make([]uint32, 0, p.rows), make([]uint32, 0, p.rows)
-	for p.row < p.batch.N && len(lefts) < p.rows {
-		lo, hi := p.candidates(p.row)
-		at := lo + p.next
-		take := min(hi-at, uint32(p.rows-len(lefts)))
-		for k := at; k < at+take; k++ {
-			lefts, rights = append(lefts, uint32(p.row)), append(rights, p.table.row(k))
-		}
-		if at+take == hi {
-			p.row, p.next = p.row+1, 0
-		} else {
-			p.next += take
-		}
-	}
+	lefts, rights := p.collect()
 	done = p.row >= p.batch.N
 	if lefts, rights, err = p.residual(lefts, rights); err != nil {
 		return nil, false, err
 	}
-	for i, l := range lefts {
-		if p.found[l] && p.node.Kind == plan.Single {
-			return nil, false, fault.InvalidInput("Subquery expression returned more than one row")
-		}
-		p.found[l] = true
-		if p.matched != nil {
-			p.matched.set(p.base + int(rights[i]))
-		}
+	if err := p.mark(lefts, rights); err != nil {
+		return nil, false, err
 	}
 	if p.node.Kind == plan.Inner || p.node.Kind == plan.Right {
 		return p.pairs(lefts, rights), done, nil
@@ -152,9 +133,64 @@ func (p *joinProbe) step() (out *vector.Batch, done bool, err error) {
 	return p.outer(lefts, rights, from, p.row), done, nil
 }
 
+// collect returns the next candidate pairs, at most as many as an output batch has rows, and goes on by them. They stay until it is called again.
+func (p *joinProbe) collect() (lefts, rights []uint32) {
+	lefts, rights = p.buffers(p.rows)
+	k := 0
+	for p.row < p.batch.N && k < p.rows {
+		lo, hi := p.candidates(p.row)
+		lo += p.next
+		take := min(int(hi-lo), p.rows-k)
+		p.table.rowsAt(lo, rights[k:k+take])
+		left := uint32(p.row)
+		for i := range lefts[k : k+take] {
+			lefts[k+i] = left
+		}
+		k += take
+		if lo+uint32(take) == hi {
+			p.row, p.next = p.row+1, 0
+		} else {
+			p.next += uint32(take)
+		}
+	}
+	return lefts[:k], rights[:k]
+}
+
+// buffers returns memory for n pairs, the same each time.
+func (p *joinProbe) buffers(n int) (lefts, rights []uint32) {
+	p.pairsBuf[0], p.pairsBuf[1] = sized(p.pairsBuf[0], n), sized(p.pairsBuf[1], n)
+	return p.pairsBuf[0], p.pairsBuf[1]
+}
+
+// mark notes which rows of both sides have a partner, where that is asked for.
+func (p *joinProbe) mark(lefts, rights []uint32) error {
+	switch p.node.Kind {
+	case plan.Inner:
+		return nil
+	case plan.Single:
+		for _, l := range lefts {
+			if p.found[l] {
+				return fault.InvalidInput("Subquery expression returned more than one row")
+			}
+			p.found[l] = true
+		}
+	default:
+		for _, l := range lefts {
+			p.found[l] = true
+		}
+	}
+	if p.matched != nil {
+		for _, r := range rights {
+			p.matched.set(p.base + int(r))
+		}
+	}
+	return nil
+}
+
 // search looks at some candidates of each row that has not found a partner, at more of them each time: most rows that have one find it soon.
 func (p *joinProbe) search() (out *vector.Batch, done bool, err error) {
-	lefts, rights := make([]uint32, 0, p.rows), make([]uint32, 0, p.rows)
+	lefts, rights := p.buffers(p.rows)
+	lefts, rights = lefts[:0], rights[:0]
 	take, left := max(1, min(p.next, uint32(p.rows/max(1, p.searching)))), 0
 	for i := range p.batch.N {
 		if p.found[i] {
@@ -208,8 +244,7 @@ func (p *joinProbe) besideOne() *vector.Batch {
 // partners returns the pairs of the whole batch when no row has more than one partner.
 func (p *joinProbe) partners() (lefts, rights []uint32) {
 	n := p.batch.N
-	p.pairsBuf[0], p.pairsBuf[1] = sized(p.pairsBuf[0], n), sized(p.pairsBuf[1], n)
-	lefts, rights = p.pairsBuf[0], p.pairsBuf[1]
+	lefts, rights = p.buffers(n)
 	k := 0
 	for i, r := range p.keys.to[:n] {
 		lefts[k], rights[k] = uint32(i), r-1

@@ -156,10 +156,9 @@ func openJoin(ctx context.Context, n *plan.Join, need []bool, env *Env) (*Pipeli
 			p.steps = append(p.steps, step{node: n, build: b, need: need, implied: p.narrow(n, b, need)})
 			return p, nil, nil
 		case outer && p.there == nil && b.mark():
-			// All workers probe, and when all have ended the rows they left over follow.
 			p.narrow(n, b, need)
-			p.steps = append(p.steps, step{node: n, build: b, need: need, marks: b.marks})
-			return nil, &unmatchedOp{input: newGather(p), node: n, table: b.table, marks: b.marks, rows: env.BatchRows}, nil
+			p.steps = append(p.steps, step{node: n, build: b, need: need, outer: &unmatched{marks: b.marks}})
+			return p, nil, nil
 		}
 		left = newGather(p)
 	}

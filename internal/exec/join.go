@@ -137,14 +137,9 @@ func (o *joinOp) rest(ctx context.Context) (*vector.Batch, error) {
 			}
 		}
 		var rows []uint32
-		end := o.probe.base + o.probe.table.rows.N
-		for ; o.tail < end && len(rows) < o.env.BatchRows; o.tail++ {
-			if !o.probe.matched.get(o.tail) {
-				rows = append(rows, uint32(o.tail-o.probe.base))
-			}
-		}
+		rows, o.tail = o.probe.matched.missing(o.tail, o.probe.base+o.probe.table.rows.N, o.probe.base, o.env.BatchRows)
 		if len(rows) > 0 {
-			return rightOnly(o.node, o.probe.table.rows, rows), nil
+			return o.probe.rightOnly(rows), nil
 		}
 		if int64(o.tail) >= o.build.count {
 			return nil, io.EOF

@@ -37,6 +37,8 @@ type joinProbe struct {
 	// gatherers are by output column, where a batch need not stay valid when the next is asked for; nil: it must.
 	gatherers []vector.Gatherer
 	pairsBuf  [2][]uint32
+	outerBuf  [2][]uint32
+	valid     vector.Bitmap
 	row       int
 	next      uint32 // candidate of row to look at next, of all rows for one that searches
 	searching int    // rows that had candidates left the last time
@@ -106,18 +108,9 @@ func (p *joinProbe) step() (out *vector.Batch, done bool, err error) {
 	if p.existence() {
 		return p.search()
 	}
-	if p.alone() {
+	if out, ok := p.atOnce(); ok {
 		p.row = p.batch.N
-		return p.besideOne(), true, nil
-	}
-	if p.on == nil && p.table.unique && p.node.Kind == plan.Inner {
-		lefts, rights := p.partners()
-		p.row = p.batch.N
-		return p.pairs(lefts, rights), true, nil
-	}
-	if p.on == nil && p.table.unique && p.node.Kind == plan.Left && p.last && p.base == 0 {
-		p.row = p.batch.N
-		return p.padded(), true, nil
+		return out, true, nil
 	}
 	lefts, rights := p.collect()
 	done = p.row >= p.batch.N
@@ -131,6 +124,23 @@ func (p *joinProbe) step() (out *vector.Batch, done bool, err error) {
 		return p.pairs(lefts, rights), done, nil
 	}
 	return p.outer(lefts, rights, from, p.row), done, nil
+}
+
+// atOnce joins the whole batch if no row can have more than one partner, and no condition decides.
+func (p *joinProbe) atOnce() (out *vector.Batch, ok bool) {
+	switch {
+	case p.on != nil:
+	case p.alone():
+		return p.besideOne(), true
+	case !p.table.unique:
+	case p.node.Kind == plan.Inner || p.node.Kind == plan.Right:
+		lefts, rights := p.partners()
+		p.meet(rights)
+		return p.pairs(lefts, rights), true
+	case (p.node.Kind == plan.Left || p.node.Kind == plan.Full) && p.last && p.base == 0:
+		return p.padded(), true
+	}
+	return nil, false
 }
 
 // collect returns the next candidate pairs, at most as many as an output batch has rows, and goes on by them. They stay until it is called again.
@@ -179,12 +189,17 @@ func (p *joinProbe) mark(lefts, rights []uint32) error {
 			p.found[l] = true
 		}
 	}
+	p.meet(rights)
+	return nil
+}
+
+// meet notes that right rows have a partner, if anybody asks.
+func (p *joinProbe) meet(rights []uint32) {
 	if p.matched != nil {
 		for _, r := range rights {
 			p.matched.set(p.base + int(r))
 		}
 	}
-	return nil
 }
 
 // search looks at some candidates of each row that has not found a partner, at more of them each time: most rows that have one find it soon.
@@ -221,7 +236,7 @@ func (p *joinProbe) search() (out *vector.Batch, done bool, err error) {
 
 // alone reports whether every left row is joined with one right row, the same for all, as with the value of a subquery.
 func (p *joinProbe) alone() bool {
-	if p.table.keyed() || p.on != nil || p.table.rows.N != 1 || !p.last || p.base != 0 {
+	if p.table.keyed() || p.table.rows.N != 1 || !p.last || p.base != 0 {
 		return false
 	}
 	return p.node.Kind == plan.Inner || p.node.Kind == plan.Left || p.node.Kind == plan.Single
@@ -256,22 +271,43 @@ func (p *joinProbe) partners() (lefts, rights []uint32) {
 // padded gives all rows of the batch, each with its one partner or with nulls.
 func (p *joinProbe) padded() *vector.Batch {
 	n := p.batch.N
-	p.pairsBuf[1] = sized(p.pairsBuf[1], n)
-	rights := p.pairsBuf[1]
-	var missing []int
+	_, rights := p.buffers(n)
+	valid, missing := p.validity(n), 0
 	for i, r := range p.keys.to[:n] {
 		if r == 0 {
-			missing = append(missing, i)
+			valid.Clear(i)
+			missing++
 			r = 1
+		} else if p.matched != nil {
+			p.matched.set(int(r) - 1)
 		}
 		rights[i] = r - 1
 	}
 	out := &vector.Batch{N: n, Cols: append(make([]*vector.Vector, 0, len(p.batch.Cols)+len(p.rightTypes)), p.batch.Cols...)}
+	return p.rightPadded(out, rights, valid, missing)
+}
+
+// validity returns a bitmap of n set bits for the right columns of an output batch.
+func (p *joinProbe) validity(n int) vector.Bitmap {
+	if p.gatherers == nil {
+		return vector.FullBitmap(n)
+	}
+	p.valid = sized(p.valid, (n+63)/64)
+	p.valid.SetRange(0, n)
+	return p.valid
+}
+
+// rightPadded appends the right columns to out: the given rows, and nulls where valid is not set, which is so missing times.
+func (p *joinProbe) rightPadded(out *vector.Batch, rights []uint32, valid vector.Bitmap, missing int) *vector.Batch {
 	for i, c := range p.table.rows.Cols {
-		if len(missing) == n || !p.need[len(p.leftTypes)+i] {
-			out.Cols = append(out.Cols, p.unused(len(p.leftTypes)+i, p.rightTypes[i], n))
-		} else {
-			out.Cols = append(out.Cols, withNulls(c.Gather(rights), missing))
+		at := len(p.leftTypes) + i
+		switch missing {
+		case out.N:
+			out.Cols = append(out.Cols, p.unused(at, p.rightTypes[i], out.N))
+		case 0:
+			out.Cols = append(out.Cols, p.gather(at, c, p.rightTypes[i], rights))
+		default:
+			out.Cols = append(out.Cols, p.gather(at, c, p.rightTypes[i], rights).Where(valid))
 		}
 	}
 	return out
@@ -297,16 +333,22 @@ func (p *joinProbe) pairs(lefts, rights []uint32) *vector.Batch {
 	if len(lefts) == 0 {
 		return nil
 	}
-	out := &vector.Batch{N: len(lefts), Cols: make([]*vector.Vector, 0, len(p.batch.Cols)+len(p.rightTypes))}
-	if p.every(lefts) {
-		out.Cols = append(out.Cols, p.batch.Cols...)
-	} else {
-		for i, c := range p.batch.Cols {
-			out.Cols = append(out.Cols, p.gather(i, c, p.leftTypes[i], lefts))
-		}
-	}
+	out := p.lefts(lefts)
 	for i, c := range p.table.rows.Cols {
 		out.Cols = append(out.Cols, p.gather(len(p.leftTypes)+i, c, p.rightTypes[i], rights))
+	}
+	return out
+}
+
+// lefts gives the left columns of pairs.
+func (p *joinProbe) lefts(rows []uint32) *vector.Batch {
+	out := &vector.Batch{N: len(rows), Cols: make([]*vector.Vector, 0, len(p.batch.Cols)+len(p.rightTypes))}
+	if p.every(rows) {
+		out.Cols = append(out.Cols, p.batch.Cols...)
+		return out
+	}
+	for i, c := range p.batch.Cols {
+		out.Cols = append(out.Cols, p.gather(i, c, p.leftTypes[i], rows))
 	}
 	return out
 }
@@ -356,36 +398,33 @@ func (p *joinProbe) outer(lefts, rights []uint32, from, to int) *vector.Batch {
 	if !p.last {
 		return p.pairs(lefts, rights)
 	}
-	var missing []int // rows of the output
-	ls, rs := make([]uint32, 0, len(lefts)), make([]uint32, 0, len(lefts))
-	at := 0
+	missing := 0
+	for _, found := range p.found[from:to] {
+		missing += one(!found)
+	}
+	if missing == 0 {
+		return p.pairs(lefts, rights)
+	}
+	n := len(lefts) + missing
+	p.outerBuf[0], p.outerBuf[1] = sized(p.outerBuf[0], n), sized(p.outerBuf[1], n)
+	ls, rs, valid := p.outerBuf[0], p.outerBuf[1], p.validity(n)
+	at, k := 0, 0
 	for i := from; i < to; i++ {
 		if !p.found[i] {
-			missing = append(missing, len(ls))
-			ls, rs = append(ls, uint32(i)), append(rs, 0)
+			valid.Clear(k)
+			ls[k], rs[k] = uint32(i), 0
+			k++
 			continue
 		}
 		for ; at < len(lefts) && int(lefts[at]) == i; at++ {
-			ls, rs = append(ls, lefts[at]), append(rs, rights[at])
+			ls[k], rs[k] = lefts[at], rights[at]
+			k++
 		}
 	}
 	// A row that goes on in the next step has its pairs here too.
-	ls, rs = append(ls, lefts[at:]...), append(rs, rights[at:]...)
-	if len(missing) == 0 {
-		return p.pairs(ls, rs)
-	}
-	out := &vector.Batch{N: len(ls)}
-	for i, c := range p.batch.Cols {
-		out.Cols = append(out.Cols, p.gather(i, c, p.leftTypes[i], ls))
-	}
-	for i, c := range p.table.rows.Cols {
-		if len(missing) == len(ls) || !p.need[len(p.leftTypes)+i] {
-			out.Cols = append(out.Cols, vector.Nulls(p.rightTypes[i], len(ls)))
-		} else {
-			out.Cols = append(out.Cols, withNulls(c.Gather(rs), missing))
-		}
-	}
-	return out
+	copy(ls[k:], lefts[at:])
+	copy(rs[k:], rights[at:])
+	return p.rightPadded(p.lefts(ls), rs, valid, missing)
 }
 
 // exist gives the finished left rows that SEMI, ANTI and NOT IN keep.

@@ -2,11 +2,9 @@ package exec
 
 import (
 	"context"
-	"errors"
 	"io"
 	"sync/atomic"
 
-	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -24,50 +22,55 @@ func (m rowMarks) set(row int) {
 	}
 }
 
-// unmatchedOp gives what the workers of a RIGHT or FULL join give, and after them the right rows that none of them has found a partner for.
-type unmatchedOp struct {
-	input Operator // closes the table
-	node  *plan.Join
-	table *joinTable
-	marks rowMarks
-	rows  int // of a batch
-	ended bool
-	next  int
+// unmatched is what the workers of a RIGHT or FULL join share: which right rows have a partner is known when all of them have ended.
+type unmatched struct {
+	marks   rowMarks
+	working atomic.Int64 // workers that have not come to the end of their left rows
+	given   atomic.Bool  // one of them, the last, gives the rows without a partner: a worker that begins later finds nothing to do
 }
 
-func (o *unmatchedOp) Next(ctx context.Context) (*vector.Batch, error) {
+// left is called by a worker at the end of its left rows, once, and reports whether it gives the right rows that were left over.
+func (u *unmatched) left() bool { return u.working.Add(-1) == 0 && !u.given.Swap(true) }
+
+// unmatched gives the next of the right rows without a partner, if this worker gives them.
+func (o *probeOp) unmatched(ctx context.Context) (*vector.Batch, error) {
 	if !o.ended {
-		b, err := o.input.Next(ctx)
-		if !errors.Is(err, io.EOF) {
-			return b, err
+		if o.ended, o.last = true, o.outer.left(); o.last {
+			o.begins()
 		}
-		o.ended = true
+	}
+	if !o.last {
+		return nil, io.EOF
 	}
 	if err := stop(ctx); err != nil {
 		return nil, err
 	}
 	var rows []uint32
-	for ; o.next < o.table.rows.N && len(rows) < o.rows; o.next++ {
-		if !o.marks.get(o.next) {
-			rows = append(rows, uint32(o.next))
-		}
-	}
+	rows, o.tail = o.outer.marks.missing(o.tail, o.probe.table.rows.N, 0, o.probe.rows)
 	if len(rows) == 0 {
 		return nil, io.EOF
 	}
-	return rightOnly(o.node, o.table.rows, rows), nil
+	return o.probe.rightOnly(rows), nil
 }
 
-func (o *unmatchedOp) Close() { o.input.Close() }
+// missing returns rows from from up to, not including, to that are not marked, at most n, less base, and where to go on.
+func (m rowMarks) missing(from, to, base, n int) (rows []uint32, next int) {
+	for ; from < to && len(rows) < n; from++ {
+		if !m.get(from) {
+			rows = append(rows, uint32(from-base))
+		}
+	}
+	return rows, from
+}
 
 // rightOnly gives rows of the right side, padded with nulls on the left.
-func rightOnly(n *plan.Join, right *vector.Batch, rows []uint32) *vector.Batch {
-	out := &vector.Batch{N: len(rows)}
-	for _, c := range n.Left.Columns() {
-		out.Cols = append(out.Cols, vector.Nulls(c.Type.Runtime(), len(rows)))
+func (p *joinProbe) rightOnly(rows []uint32) *vector.Batch {
+	out := &vector.Batch{N: len(rows), Cols: make([]*vector.Vector, 0, len(p.leftTypes)+len(p.rightTypes))}
+	for i, t := range p.leftTypes {
+		out.Cols = append(out.Cols, p.unused(i, t, len(rows)))
 	}
-	for _, c := range right.Cols {
-		out.Cols = append(out.Cols, c.Gather(rows))
+	for i, c := range p.table.rows.Cols {
+		out.Cols = append(out.Cols, p.gather(len(p.leftTypes)+i, c, p.rightTypes[i], rows))
 	}
 	return out
 }

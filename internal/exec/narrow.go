@@ -42,9 +42,13 @@ func none(set []bool) bool {
 	return true
 }
 
-// origin returns which column of the scan has the value that column c of the chain's rows has, -1: none.
+// origin returns which column of the scan has the value that column c of the chain's rows has, -1: none. After RIGHT and FULL joins none has: there are
+// rows that come from no row of the scan.
 func (p *Pipeline) origin(c int) int {
 	for i := len(p.steps) - 1; i >= 0 && c >= 0; i-- {
+		if p.steps[i].outer != nil {
+			return -1
+		}
 		switch n := p.steps[i].runs().(type) {
 		case *plan.Project:
 			x, ok := n.Exprs[c].(*expr.Column)

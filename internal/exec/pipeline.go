@@ -2,6 +2,7 @@ package exec
 
 import (
 	"context"
+	"errors"
 	"io"
 	"slices"
 	"sync"
@@ -46,6 +47,8 @@ type Pipeline struct {
 	morsels []morsel // in the order of the rows
 	opened  time.Time
 
+	begun atomic.Int64 // how many morsels or parts were begun, as far as somebody asked to be told
+
 	mu   sync.Mutex
 	next int // morsels before were taken, when they are taken in order
 	left int // not taken yet
@@ -59,7 +62,7 @@ type step struct {
 	here  *plan.Project
 	build *joinBuild // joins: the right side, in memory
 	need  []bool     // joins: the columns of both sides that are looked at; unnests: the output columns
-	marks rowMarks   // RIGHT and FULL joins: the right rows with a partner
+	outer *unmatched // RIGHT and FULL joins: what workers share of the right rows without a partner
 	// implied says of a join that the scan's conditions do all of its work.
 	implied bool
 }
@@ -260,22 +263,36 @@ func (p *Pipeline) Close() {
 
 // Worker runs morsels through the chain with programs and buffers of its own. It is an Operator of one goroutine.
 type Worker struct {
+	p      *Pipeline
+	take   func(number int) // nil: nobody asks
 	source morselSource
 	parts  partSource // or
 	top    Operator
 }
 
-// onTake has f told the number of each morsel, or part, that the worker begins.
+// onTake has f told the number of each morsel, or part, that the worker begins. Rows of the right sides of joins that come after all of them have the
+// next numbers.
 func (w *Worker) onTake(f func(number int)) {
-	if w.parts != nil {
-		w.parts.onTake(f)
+	w.take = func(number int) {
+		w.p.begun.Add(1)
+		f(number)
 	}
-	w.source.onTake = f
+	if w.parts != nil {
+		w.parts.onTake(w.take)
+	}
+	w.source.onTake = w.take
+}
+
+// begins begins rows that are of no morsel, and come after all that are.
+func (w *Worker) begins() {
+	if w.take != nil {
+		w.take(int(w.p.begun.Load()))
+	}
 }
 
 // NewWorker returns a worker. With fresh its batches stay valid until the pipeline is closed.
 func (p *Pipeline) NewWorker(fresh bool) (*Worker, error) {
-	w := &Worker{}
+	w := &Worker{p: p}
 	if p.parted != nil {
 		w.parts = p.parted.source()
 		w.top = w.parts
@@ -308,7 +325,11 @@ func (p *Pipeline) NewWorker(fresh bool) (*Worker, error) {
 			}
 			op := &probeOp{input: w.top}
 			if op.probe, err = newJoinProbe(n, s.need, p.env); err == nil {
-				op.probe.facts, op.probe.matched = s.build.facts, s.marks
+				op.probe.facts = s.build.facts
+				if op.outer = s.outer; op.outer != nil {
+					op.probe.matched, op.begins = op.outer.marks, w.begins
+					op.outer.working.Add(1)
+				}
 				op.probe.use(s.build.table)
 				if !fresh {
 					op.probe.reuse()
@@ -319,7 +340,7 @@ func (p *Pipeline) NewWorker(fresh bool) (*Worker, error) {
 		if err != nil {
 			return nil, err
 		}
-		if p.env.Profile != nil && s.marks == nil { // else the join is counted as a whole
+		if p.env.Profile != nil {
 			w.top = p.env.Profile.node(s.node).over(w.top)
 		}
 	}
@@ -468,17 +489,28 @@ func (s *morselSource) limit(b *vector.Batch) *vector.Batch {
 
 func (s *morselSource) Close() {}
 
-// probeOp joins a stream with a table.
+// probeOp joins a worker's stream with a table.
 type probeOp struct {
 	input  Operator
 	probe  *joinProbe
 	active bool
+
+	outer       *unmatched // nil: right rows without a partner are left out
+	begins      func()     // is called before they are given
+	ended, last bool       // the input has ended, and the inputs of all other workers had
+	tail        int        // next right row to look at then
 }
 
 func (o *probeOp) Next(ctx context.Context) (*vector.Batch, error) {
 	for {
 		if !o.active {
+			if o.ended {
+				return o.unmatched(ctx)
+			}
 			b, err := o.input.Next(ctx)
+			if errors.Is(err, io.EOF) && o.outer != nil {
+				return o.unmatched(ctx)
+			}
 			if err != nil {
 				return nil, err
 			}

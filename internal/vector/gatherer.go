@@ -2,9 +2,10 @@ package vector
 
 // Gatherer gathers rows into memory that it uses again with the next call: what it returned before is then invalid. The zero Gatherer is ready.
 type Gatherer struct {
-	out   Vector
-	longs []int64
-	codes []uint32
+	out     Vector
+	longs   []int64
+	doubles []float64
+	codes   []uint32
 }
 
 // Gather returns the given rows of v, as Vector.Gather does. They may be rows of what it returned before, if these ascend.
@@ -19,6 +20,9 @@ func (g *Gatherer) Gather(v *Vector, rows []uint32) *Vector {
 	case v.Type.Kind == KindLong:
 		g.longs = gatherInto(g.longs, v.Longs, rows)
 		g.out = Vector{Type: v.Type, Len: len(rows), Longs: g.longs}
+	case v.Type.Kind == KindDouble:
+		g.doubles = gatherInto(g.doubles, v.Doubles, rows)
+		g.out = Vector{Type: v.Type, Len: len(rows), Doubles: g.doubles}
 	default:
 		return v.Gather(rows)
 	}

@@ -156,6 +156,19 @@ func (v *Vector) ValueAt(i int) any {
 	return nil
 }
 
+// Where returns v with nulls in the rows that are not in valid, with which it may share storage.
+func (v *Vector) Where(valid Bitmap) *Vector {
+	if valid == nil {
+		return v
+	}
+	if v.Const {
+		v = v.Flat()
+	}
+	out := *v
+	out.Valid = And(v.Valid, valid, v.Len)
+	return &out
+}
+
 // Gather returns the rows of v named by rows, in their order. Constants stay constant and codes stay codes.
 func (v *Vector) Gather(rows []uint32) *Vector {
 	n := len(rows)

@@ -11,6 +11,7 @@ import (
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/vector"
@@ -114,6 +115,11 @@ func BenchmarkQueries(b *testing.B) {
 	rank := &plan.Aggregate{Input: &plan.Window{Input: group(benchScan(nil, "m1", "m2"), []int{0, 1}, call("COUNT", long)), Partition: []int{0},
 		Order: []plan.SortKey{{Column: 2, Desc: true}}, Calls: []plan.WindowCall{window("RANK", long, wholeFrame)}},
 		Aggs: typed([]vector.Type{long, double, long, long}, call("SUM", long, 3))}
+	sum, err := expr.NewCall(expr.MustLookup("+"), []expr.Expr{column(0, long), number1(2)}, fault.Span{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	spans := &plan.Project{Input: benchScan(compare(b, "<", column(0, long), number1(500)), "m1"), Exprs: []expr.Expr{column(0, long), sum}, Names: []string{"from", "to"}}
 	distinct := call("COUNT", long, 0)
 	distinct.Distinct = true
 	for _, c := range []struct {
@@ -144,6 +150,9 @@ func BenchmarkQueries(b *testing.B) {
 		{"join_full", &plan.Aggregate{Input: &plan.Join{Kind: plan.Full, Left: benchScan(nil, "m1", "m2"), Keys: []plan.EquiKey{{}},
 			Right: benchScan(compare(b, "<", &expr.Column{Index: 0, Name: "m1", T: expr.Of(expr.BigInt)}, number1(1000)), "m1", "order")},
 			Aggs: typed([]vector.Type{long, double, long, long}, call("SUM", double, 1), call("MAX", long, 3))}},
+		{"join_between", &plan.Aggregate{Input: &plan.Join{Left: benchScan(nil, "m1"), Right: spans,
+			On: plan.Conjunction([]expr.Expr{compare(b, ">=", column(0, long), column(1, long)), compare(b, "<=", column(0, long), column(2, long))})},
+			Aggs: typed([]vector.Type{long, long, long}, call("COUNT", long))}},
 		{"window_user", first("user")},
 		{"window_long", first("m1")},
 		{"window_groups", rank},

@@ -24,7 +24,7 @@
 //	                                place of hashing; keymet.go: sets of words
 //	lexicon.go interner.go          numbers for text: of all queries, of one table
 //	join*.go                        hash joins and nested loops; joinbuild.go, joinrows.go: the right side, read by all workers; jointable.go, joinhash.go,
-//	                                joinfind.go: its rows by key
+//	                                joinfind.go: its rows by key, joinrange.go: in the order of a value
 //	sort.go merge.go sortbound.go   sorting and top-N
 //	setop.go
 //	window*.go                      windows over partitions in memory; window_parts.go: by many workers; window_long*.go: over a partition that

@@ -10,8 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// joinOp joins the left input, which streams, with the right one, which was read before: by hash when the join has keys, else as a
-// block nested loop.
+// joinOp joins the left input, which streams, with the right one, which was read before: by hash when the join has keys, by searching
+// sorted rows when its condition compares the two sides, else as a block nested loop.
 //
 // A right side that did not fit in memory lies in files. With keys, the left rows are spread likewise, and file by file is joined by a
 // joinOp of its own (a grace hash join). Without keys, or when all rows of a file have few of them, each left batch is joined with one block of the
@@ -97,7 +97,9 @@ func (o *joinOp) Next(ctx context.Context) (*vector.Batch, error) {
 					return nil, err
 				}
 			}
-			o.probe.begin(b)
+			if err := o.probe.begin(b); err != nil {
+				return nil, err
+			}
 			o.active = true
 		}
 		b, done, err := o.probe.step()
@@ -110,7 +112,9 @@ func (o *joinOp) Next(ctx context.Context) (*vector.Batch, error) {
 				if err := o.blocks.advance(ctx); err != nil {
 					return nil, err
 				}
-				o.probe.again()
+				if err := o.probe.again(); err != nil {
+					return nil, err
+				}
 				o.active = true
 			}
 		}
@@ -185,7 +189,7 @@ func (k *joinBlocks) advance(ctx context.Context) error {
 	} else {
 		p.base += p.table.rows.N
 	}
-	table, err := newJoinTable(ctx, k.next, k.join.node.Keys, k.join.env)
+	table, err := newJoinTable(ctx, k.next, k.join.node, k.join.env)
 	if err != nil {
 		return err
 	}

@@ -185,7 +185,7 @@ func (b *joinBuild) finish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if b.table, err = newJoinTable(ctx, rows, b.node.Keys, b.env); err != nil {
+	if b.table, err = newJoinTable(ctx, rows, b.node, b.env); err != nil {
 		return err
 	}
 	for i := range b.readers {

@@ -72,20 +72,12 @@ func (f *joinFinder) none(of func(i int) bool) {
 	}
 }
 
-// candidates returns the places of the rows that row i may be joined with; see joinTable.row.
+// candidates returns the places of the rows that row i may be joined with; see joinTable.rowsAt.
 func (f *joinFinder) candidates(i int) (lo, hi uint32) {
 	if f.table.unique {
 		return max(f.to[i], 1) - 1, f.to[i]
 	}
 	return f.from[i], f.to[i]
-}
-
-// row returns the row at a place of candidates.
-func (t *joinTable) row(place uint32) uint32 {
-	if t.order == nil {
-		return place
-	}
-	return t.order[place]
 }
 
 // rowsAt sets out to the rows at the places from first on.

@@ -20,8 +20,9 @@ type joinProbe struct {
 	leftTypes  []vector.Type
 	rightTypes []vector.Type
 	need       []bool // columns of both sides that are looked at; the others are nulls
-	on         *expr.Program
-	rows       int // of an output batch
+	whole      *expr.Program
+	ranges     *rangeProbe // nil: whole holds nothing to be searched for
+	rows       int         // of an output batch
 	facts      joinFacts
 	matched    rowMarks // right rows with a partner, for RIGHT and FULL; nil: nobody asks
 
@@ -32,8 +33,11 @@ type joinProbe struct {
 	last bool
 
 	batch *vector.Batch
-	found []bool           // by left row: has a partner
-	nulls []*vector.Vector // by output column: what stands for one that nobody looks at
+	// ranged says that the ranges of the batch are known. On is what has to be asked of pairs then, or all of the condition; nil: nothing.
+	ranged bool
+	on     *expr.Program
+	found  []bool           // by left row: has a partner
+	nulls  []*vector.Vector // by output column: what stands for one that nobody looks at
 	// gatherers are by output column, where a batch need not stay valid when the next is asked for; nil: it must.
 	gatherers []vector.Gatherer
 	pairsBuf  [2][]uint32
@@ -49,7 +53,10 @@ func newJoinProbe(n *plan.Join, need []bool, env *Env) (*joinProbe, error) {
 	p.leftTypes, p.rightTypes = types(n.Left.Columns()), types(n.Right.Columns())
 	if n.On != nil {
 		var err error
-		if p.on, err = expr.Compile(n.On, env.Expr); err != nil {
+		if p.whole, err = expr.Compile(n.On, env.Expr); err != nil {
+			return nil, err
+		}
+		if p.ranges, err = newRangeProbe(n, p.existence(), env); err != nil {
 			return nil, err
 		}
 	}
@@ -62,32 +69,53 @@ func (p *joinProbe) use(t *joinTable) {
 }
 
 // begin starts a left batch, whose rows all count.
-func (p *joinProbe) begin(b *vector.Batch) {
+func (p *joinProbe) begin(b *vector.Batch) error {
 	p.batch = b
 	p.found = sized(p.found, b.N)
 	clear(p.found)
-	p.again()
+	return p.again()
 }
 
 // again starts the same batch over, with the table now in use.
-func (p *joinProbe) again() {
-	p.row, p.next, p.searching = 0, 0, p.batch.N
+func (p *joinProbe) again() (err error) {
+	p.row, p.next, p.searching, p.on = 0, 0, p.batch.N, p.whole
+	if p.ranges != nil {
+		if p.ranged, err = p.ranges.begin(p.table, p.batch, p.rows); p.ranged {
+			p.on = p.ranges.rest
+		}
+		return err
+	}
 	if !p.table.keyed() {
-		return
+		return nil
 	}
 	cols := make([]*vector.Vector, len(p.node.Keys))
 	for i, k := range p.node.Keys {
 		cols[i] = joinKey(p.batch.Cols[k.Left])
 	}
 	p.keys.find(cols, p.batch.N)
+	return nil
 }
 
-// candidates returns the range of right rows, places of the table, that left row i may be joined with.
+// candidates returns the range of places that left row i may be joined with; see take.
 func (p *joinProbe) candidates(i int) (lo, hi uint32) {
-	if !p.table.keyed() {
+	switch {
+	case p.ranged:
+		return p.ranges.lo[i], p.ranges.hi[i]
+	case !p.table.keyed():
 		return 0, uint32(p.table.rows.N)
 	}
 	return p.keys.candidates(i)
+}
+
+// take sets out to the right rows that left row i may be joined with, at places from lo up to hi, and returns how many there are and the place behind
+// them.
+func (p *joinProbe) take(i int, lo, hi uint32, out []uint32) (n int, next uint32) {
+	if p.ranged {
+		return p.ranges.take(i, lo, out[:min(len(out), int(hi-lo))])
+	}
+	n = min(int(hi-lo), len(out))
+	p.table.rowsAt(lo, out[:n])
+	return n, lo + uint32(n)
 }
 
 // existence reports whether only the existence of a partner counts.
@@ -149,18 +177,16 @@ func (p *joinProbe) collect() (lefts, rights []uint32) {
 	k := 0
 	for p.row < p.batch.N && k < p.rows {
 		lo, hi := p.candidates(p.row)
-		lo += p.next
-		take := min(int(hi-lo), p.rows-k)
-		p.table.rowsAt(lo, rights[k:k+take])
+		n, next := p.take(p.row, lo+p.next, hi, rights[k:])
 		left := uint32(p.row)
-		for i := range lefts[k : k+take] {
+		for i := range lefts[k : k+n] {
 			lefts[k+i] = left
 		}
-		k += take
-		if lo+uint32(take) == hi {
+		k += n
+		if next == hi {
 			p.row, p.next = p.row+1, 0
 		} else {
-			p.next += uint32(take)
+			p.next = next - lo
 		}
 	}
 	return lefts[:k], rights[:k]
@@ -204,9 +230,8 @@ func (p *joinProbe) meet(rights []uint32) {
 
 // search looks at some candidates of each row that has not found a partner, at more of them each time: most rows that have one find it soon.
 func (p *joinProbe) search() (out *vector.Batch, done bool, err error) {
-	lefts, rights := p.buffers(p.rows)
-	lefts, rights = lefts[:0], rights[:0]
-	take, left := max(1, min(p.next, uint32(p.rows/max(1, p.searching)))), 0
+	take, left, k := max(1, min(p.next, uint32(p.rows/max(1, p.searching)))), 0, 0
+	lefts, rights := p.buffers(int(take) * p.searching)
 	for i := range p.batch.N {
 		if p.found[i] {
 			continue
@@ -215,8 +240,11 @@ func (p *joinProbe) search() (out *vector.Batch, done bool, err error) {
 		if hi-lo <= p.next {
 			continue
 		}
-		for at := lo + p.next; at < min(hi, lo+p.next+take); at++ {
-			lefts, rights = append(lefts, uint32(i)), append(rights, p.table.row(at))
+		lo += p.next
+		n, _ := p.take(i, lo, min(hi, lo+take), rights[k:])
+		for ; n > 0; n-- {
+			lefts[k] = uint32(i)
+			k++
 		}
 		left++
 	}
@@ -225,7 +253,7 @@ func (p *joinProbe) search() (out *vector.Batch, done bool, err error) {
 		p.row = p.batch.N
 		return p.exist(0, p.row), true, nil
 	}
-	if lefts, _, err = p.residual(lefts, rights); err != nil {
+	if lefts, _, err = p.residual(lefts[:k], rights[:k]); err != nil {
 		return nil, false, err
 	}
 	for _, l := range lefts {
@@ -236,7 +264,7 @@ func (p *joinProbe) search() (out *vector.Batch, done bool, err error) {
 
 // alone reports whether every left row is joined with one right row, the same for all, as with the value of a subquery.
 func (p *joinProbe) alone() bool {
-	if p.table.keyed() || p.table.rows.N != 1 || !p.last || p.base != 0 {
+	if p.ranged || p.table.keyed() || p.table.rows.N != 1 || !p.last || p.base != 0 {
 		return false
 	}
 	return p.node.Kind == plan.Inner || p.node.Kind == plan.Left || p.node.Kind == plan.Single

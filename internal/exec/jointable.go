@@ -21,6 +21,8 @@ type joinTable struct {
 	rows *vector.Batch
 	free int64
 	equi []plan.EquiKey // empty: no keys
+	// ranges are the rows in order, if the condition of a join without keys can be searched for; nil: it can't.
+	ranges *lazyRanges
 
 	words *keyTable // turns keys into words; nil: they are Longs with numbers
 	hash  *joinHash // of the words; nil: keys have numbers
@@ -38,9 +40,12 @@ type joinTable struct {
 }
 
 // newJoinTable takes over rows.
-func newJoinTable(ctx context.Context, rows *vector.Batch, equi []plan.EquiKey, env *Env) (*joinTable, error) {
-	t := &joinTable{rows: rows, equi: equi, free: env.Budget.Free()}
+func newJoinTable(ctx context.Context, rows *vector.Batch, n *plan.Join, env *Env) (*joinTable, error) {
+	t := &joinTable{rows: rows, equi: n.Keys, free: env.Budget.Free()}
 	if !t.keyed() {
+		if rangeConditionOf(n) != nil {
+			t.ranges = &lazyRanges{}
+		}
 		return t, nil
 	}
 	return t, t.index(ctx, env)
@@ -193,6 +198,9 @@ func (t *joinTable) bytes() int64 {
 	n := 4 * int64(cap(t.starts)+cap(t.order)+cap(t.only))
 	if t.words != nil {
 		n += t.words.bytes()
+	}
+	if t.ranges != nil {
+		n += rangeRowBytes * int64(t.rows.N)
 	}
 	if t.hash != nil {
 		n += t.hash.bytes() - 4*int64(cap(t.order))

@@ -514,7 +514,9 @@ func (o *probeOp) Next(ctx context.Context) (*vector.Batch, error) {
 			if err != nil {
 				return nil, err
 			}
-			o.probe.begin(b.Compact())
+			if err := o.probe.begin(b.Compact()); err != nil {
+				return nil, err
+			}
 			o.active = true
 		}
 		if err := stop(ctx); err != nil {

@@ -86,46 +86,17 @@ func TestJoinAgreesWithNestedLoops(t *testing.T) {
 			if kind == plan.AntiNull && (len(c.keys) != 1 || c.on) {
 				continue
 			}
-			var want [][]any
-			matched := make([]bool, len(right))
-			rightNull := false
-			for _, rr := range right {
-				rightNull = rightNull || len(c.keys) > 0 && rr[c.keys[0].Right] == nil && !c.keys[0].NullSafe
-			}
-			for _, l := range left {
-				found := false
-				for j, rr := range right {
-					ok := true
-					for _, k := range c.keys {
-						a, b := l[k.Left], rr[k.Right]
-						ok = ok && (a != nil && b != nil || k.NullSafe) && a == b
-					}
-					if c.on {
-						ok = ok && l[0].(int64) > rr[0].(int64)
-					}
-					if !ok {
-						continue
-					}
-					found, matched[j] = true, true
-					if kind <= plan.Full {
-						want = append(want, append(slices.Clone(l), rr...))
+			want := nestedLoops(kind, left, right, func(l, rr []any) bool {
+				for _, k := range c.keys {
+					if a, b := l[k.Left], rr[k.Right]; (a == nil || b == nil) && !k.NullSafe || a != b {
+						return false
 					}
 				}
-				switch {
-				case kind == plan.Semi && found, kind == plan.Anti && !found:
-					want = append(want, l)
-				case kind == plan.AntiNull && !found && !rightNull && (l[c.keys[0].Left] != nil || c.keys[0].NullSafe):
-					want = append(want, l)
-				case (kind == plan.Left || kind == plan.Full) && !found:
-					want = append(want, append(slices.Clone(l), make([]any, lcols)...))
-				}
-			}
-			if kind == plan.Right || kind == plan.Full {
-				for j, rr := range right {
-					if !matched[j] {
-						want = append(want, append(make([]any, lcols), rr...))
-					}
-				}
+				return !c.on || l[0].(int64) > rr[0].(int64)
+			})
+			if kind == plan.AntiNull { // the rows without a partner, less those of which that is not known
+				rightNull := slices.ContainsFunc(right, func(rr []any) bool { return rr[c.keys[0].Right] == nil && !c.keys[0].NullSafe })
+				want = slices.DeleteFunc(want, func(l []any) bool { return rightNull || l[c.keys[0].Left] == nil && !c.keys[0].NullSafe })
 			}
 			t.Run(fmt.Sprintf("%s_%d", strings.ReplaceAll(c.name, " ", "_"), kind), func(t *testing.T) {
 				node := &plan.Join{Kind: kind, Left: inline(testTypes, left...), Right: inline(testTypes, right...), Keys: c.keys}
@@ -136,6 +107,37 @@ func TestJoinAgreesWithNestedLoops(t *testing.T) {
 			})
 		}
 	}
+}
+
+// nestedLoops joins rows as the definition of a join says.
+func nestedLoops(kind plan.JoinKind, left, right [][]any, match func(l, r []any) bool) (out [][]any) {
+	matched := make([]bool, len(right))
+	for _, l := range left {
+		found := false
+		for i, r := range right {
+			if !match(l, r) {
+				continue
+			}
+			found, matched[i] = true, true
+			if kind <= plan.Full {
+				out = append(out, append(slices.Clone(l), r...))
+			}
+		}
+		switch {
+		case kind == plan.Semi && found, (kind == plan.Anti || kind == plan.AntiNull) && !found:
+			out = append(out, l)
+		case (kind == plan.Left || kind == plan.Full) && !found:
+			out = append(out, append(slices.Clone(l), make([]any, len(right[0]))...))
+		}
+	}
+	if kind == plan.Right || kind == plan.Full {
+		for i, r := range right {
+			if !matched[i] {
+				out = append(out, append(make([]any, len(left[0])), r...))
+			}
+		}
+	}
+	return out
 }
 
 func column(i int, t vector.Type) *expr.Column {

@@ -41,7 +41,7 @@ func factored(e expr.Expr) ([]expr.Expr, bool) {
 	for i, t := range list {
 		parts[i] = Split(t)
 		if i == 0 {
-			common = slices.DeleteFunc(slices.Clone(parts[i]), isVolatile)
+			common = slices.DeleteFunc(slices.Clone(parts[i]), IsVolatile)
 		} else {
 			common = slices.DeleteFunc(common, func(c expr.Expr) bool { return !hasTerm(parts[i], c) })
 		}
@@ -109,7 +109,7 @@ func implied(or *expr.Or, ok func(column int) bool) expr.Expr {
 					continue
 				}
 			}
-			if readsSome(t) && readsOnly(t, ok) && !isVolatile(t) {
+			if readsSome(t) && readsOnly(t, ok) && !IsVolatile(t) {
 				own = append(own, t)
 			}
 		}

@@ -53,7 +53,7 @@ func keptKeys(a *Aggregate, p *Project) (keep, to []int) {
 			return slices.ContainsFunc(keep, func(j int) bool { return isColumn(p.Exprs[a.Keys[j]], column) })
 		}
 		last := i == len(a.Keys)-1 && len(keep) == 0
-		if !last && !isVolatile(e) && readsOnly(e, before) {
+		if !last && !IsVolatile(e) && readsOnly(e, before) {
 			continue
 		}
 		to[i] = len(keep)

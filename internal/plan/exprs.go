@@ -131,8 +131,8 @@ func isTrivial(e expr.Expr) bool {
 	return false
 }
 
-// isVolatile reports whether e gives another value each time it is computed.
-func isVolatile(e expr.Expr) bool {
+// IsVolatile reports whether e gives another value each time it is computed.
+func IsVolatile(e expr.Expr) bool {
 	found := false
 	expr.Walk(e, func(x expr.Expr) bool {
 		if c, ok := x.(*expr.Call); ok && c.Fn.Volatile {

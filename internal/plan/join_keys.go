@@ -81,7 +81,7 @@ func equality(e expr.Expr, width int) (left, right expr.Expr, nullSafe, ok bool)
 	if !readsSome(a) || !readsSome(b) || !readsOnly(a, onLeft) || !readsOnly(b, onRight) {
 		return nil, nil, false, false
 	}
-	if a.Type().Runtime() != b.Type().Runtime() || isVolatile(a) || isVolatile(b) {
+	if a.Type().Runtime() != b.Type().Runtime() || IsVolatile(a) || IsVolatile(b) {
 		return nil, nil, false, false
 	}
 	return a, b, c.Fn.Name == fnNotDistinct, true

@@ -46,7 +46,7 @@ func (o *optimizer) joinOrder(n Node) Node {
 
 func isInner(n Node) bool {
 	j, ok := n.(*Join)
-	return ok && j.Kind == Inner && (j.On == nil || !isVolatile(j.On))
+	return ok && j.Kind == Inner && (j.On == nil || !IsVolatile(j.On))
 }
 
 // orderInputs orders what is below a tree of inner joins, and counts the inputs of the tree.

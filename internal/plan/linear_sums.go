@@ -59,7 +59,7 @@ func addShifted(groups []*shiftedSums, call *AggCall, i int, p *Project) []*shif
 			return groups
 		}
 	}
-	if isVolatile(x) {
+	if IsVolatile(x) {
 		return groups
 	}
 	return append(groups, &shiftedSums{x: x, filter: call.Filter, calls: []int{i}, shifts: []int64{shift}})

@@ -62,7 +62,7 @@ func mergeable(outer, inner *Project) bool {
 		if isTrivial(e) {
 			continue
 		}
-		if uses[i] > 1 || isVolatile(e) || lazy && containsEach(e) {
+		if uses[i] > 1 || IsVolatile(e) || lazy && containsEach(e) {
 			return false
 		}
 		expr.Walk(e, func(expr.Expr) bool { size++; return true })

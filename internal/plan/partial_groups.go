@@ -24,7 +24,7 @@ func (o *optimizer) partialGroups(n Node) Node {
 		return n
 	}
 	j, ok := p.Input.(*Join)
-	if !ok || len(j.Keys) == 0 || j.On != nil && isVolatile(j.On) {
+	if !ok || len(j.Keys) == 0 || j.On != nil && IsVolatile(j.On) {
 		return n
 	}
 	large := o.largeSide(j)
@@ -105,7 +105,7 @@ func (g *partialGrouping) collect() bool {
 	}
 	for _, k := range g.a.Keys {
 		switch e := g.p.Exprs[k]; {
-		case isVolatile(e):
+		case IsVolatile(e):
 			return false
 		case readsOnly(e, g.onOther):
 		case readsOnly(e, g.onLarge):
@@ -159,14 +159,14 @@ func (g *partialGrouping) call(c *AggCall) bool {
 	partial.Args, partial.Filter, partial.Distinct = nil, -1, false
 	for _, at := range c.Args {
 		e := g.p.Exprs[at]
-		if isVolatile(e) || e.Type().Multi || !readsOnly(e, g.onLarge) {
+		if IsVolatile(e) || e.Type().Multi || !readsOnly(e, g.onLarge) {
 			return false
 		}
 		partial.Args = append(partial.Args, g.read(e))
 	}
 	if c.Filter >= 0 {
 		switch e := g.p.Exprs[c.Filter]; {
-		case isVolatile(e):
+		case IsVolatile(e):
 			return false
 		case readsOnly(e, g.onOther):
 		case readsOnly(e, g.onLarge):

@@ -39,7 +39,7 @@ func (o *optimizer) push(n Node, terms []expr.Expr) Node {
 		if x.Sets != nil {
 			ok = func(c int) bool { return c < len(x.Keys) && inAllSets(x.Sets, c) }
 		}
-		down, stay := partition(terms, func(e expr.Expr) bool { return readsSome(e) && readsOnly(e, ok) && !isVolatile(e) })
+		down, stay := partition(terms, func(e expr.Expr) bool { return readsSome(e) && readsOnly(e, ok) && !IsVolatile(e) })
 		for i, e := range down {
 			down[i] = renumber(e, x.Keys)
 		}
@@ -115,8 +115,8 @@ func joinsAll(x *Join, terms []expr.Expr) bool {
 func (o *optimizer) pushJoin(x *Join, terms []expr.Expr) Node {
 	x = strengthen(x, terms)
 	width := len(x.Left.Columns())
-	onLeft := func(e expr.Expr) bool { return readsOnly(e, func(c int) bool { return c < width }) && !isVolatile(e) }
-	onRight := func(e expr.Expr) bool { return readsOnly(e, func(c int) bool { return c >= width }) && !isVolatile(e) }
+	onLeft := func(e expr.Expr) bool { return readsOnly(e, func(c int) bool { return c < width }) && !IsVolatile(e) }
+	onRight := func(e expr.Expr) bool { return readsOnly(e, func(c int) bool { return c >= width }) && !IsVolatile(e) }
 
 	var left, right, stay []expr.Expr
 	for _, e := range terms {
@@ -245,7 +245,7 @@ func isNullWith(e expr.Expr, ok func(int) bool) bool {
 
 // pushableThrough reports whether e may be computed below p: from the expressions that its columns stand for.
 func pushableThrough(e expr.Expr, p *Project) bool {
-	if !readsOnly(e, func(c int) bool { return !isVolatile(p.Exprs[c]) }) {
+	if !readsOnly(e, func(c int) bool { return !IsVolatile(p.Exprs[c]) }) {
 		return false
 	}
 	return !IsOvergrown(e, p.Exprs)

@@ -144,7 +144,7 @@ func stable(n Node) bool {
 			tables = true
 		}
 		mapExprs(n, func(e expr.Expr) expr.Expr {
-			volatile = volatile || isVolatile(e)
+			volatile = volatile || IsVolatile(e)
 			return e
 		})
 		return !volatile

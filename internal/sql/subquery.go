@@ -20,6 +20,7 @@ type subquery struct {
 	operands []expr.Expr
 	op       string
 	all      bool
+	truth    bool // of IN: only whether it is true counts, not what it is instead
 	at       fault.Span
 	// query is what was bound; text is its SQL, once it was compared.
 	query *syntax.Query
@@ -81,7 +82,7 @@ func (blk *block) addSubquery(s *subquery, t expr.Type) (expr.Expr, error) {
 
 // same reports whether s and o, of one block, have the same value in every row.
 func (s *subquery) same(o *subquery) bool {
-	return s.kind == o.kind && s.op == o.op && s.all == o.all && slices.EqualFunc(s.operands, o.operands, expr.Equal) &&
+	return s.kind == o.kind && s.op == o.op && s.all == o.all && s.truth == o.truth && slices.EqualFunc(s.operands, o.operands, expr.Equal) &&
 		slices.EqualFunc(s.corr.outer, o.corr.outer, expr.Equal) && s.sameText(o)
 }
 
@@ -335,6 +336,9 @@ func (blk *block) filter(n plan.Node, cond expr.Expr) (plan.Node, error) {
 		n = joined
 	}
 	if len(plain) > 0 {
+		if !blk.b.explaining {
+			plain = blk.truths(plain)
+		}
 		var err error
 		if n, plain, err = blk.attach(n, plain); err != nil {
 			return nil, err
@@ -344,6 +348,30 @@ func (blk *block) filter(n plan.Node, cond expr.Expr) (plan.Node, error) {
 		return n, nil
 	}
 	return &plan.Filter{Input: n, Cond: plan.Conjunction(plain)}, nil
+}
+
+// truths returns terms of a filter in which IN subqueries below AND and OR alone tell whether they are true, and no more: a filter drops rows for
+// which something is false and those for which it is unknown alike.
+func (blk *block) truths(terms []expr.Expr) []expr.Expr {
+	out := make([]expr.Expr, len(terms))
+	for i, e := range terms {
+		switch x := e.(type) {
+		case *expr.And:
+			e = &expr.And{Terms: blk.truths(x.Terms)}
+		case *expr.Or:
+			e = &expr.Or{Terms: blk.truths(x.Terms)}
+		case *expr.Column:
+			if s, _ := blk.termSubquery(x); s != nil && s.kind == inQuery {
+				told := *s
+				told.truth = true
+				if told, err := blk.addSubquery(&told, x.T); err == nil { // else there are so many that one more is not worth an error
+					e = told
+				}
+			}
+		}
+		out[i] = e
+	}
+	return out
 }
 
 // readsValues reports whether a term compares what subqueries give and is none itself.
@@ -560,6 +588,13 @@ func countRows(name string) plan.AggCall {
 func (blk *block) attachComparison(n plan.Node, s *subquery) (plan.Node, expr.Expr, error) {
 	at := s.at
 	b := boolBuilder{at: at}
+	n, operands, err := blk.attach(n, s.operands)
+	if err != nil {
+		return nil, nil, err
+	}
+	if s.truth {
+		return blk.attachMatch(n, s, operands, &b)
+	}
 	width := len(s.rel.cols)
 	cols := s.rel.node.Columns()
 
@@ -581,11 +616,6 @@ func (blk *block) attachComparison(n plan.Node, s *subquery) (plan.Node, expr.Ex
 	}
 	plain := *s
 	plain.kind = existsQuery // joined on the outer columns alone
-	operands := s.operands
-	n, operands, err := blk.attach(n, operands)
-	if err != nil {
-		return nil, nil, err
-	}
 	j, first, err := blk.joinSubquery(n, &plain, plan.Left, sums)
 	if err != nil {
 		return nil, nil, err
@@ -615,18 +645,10 @@ func (blk *block) attachComparison(n plan.Node, s *subquery) (plan.Node, expr.Ex
 		return n, b.choose(whens, holds), b.err
 	}
 
-	// The distinct rows, with a mark that a left join makes NULL where there is no match.
-	keys := make([]int, width)
-	for i := range keys {
-		keys[i] = i
-	}
-	matches := plan.Extend(&plan.Aggregate{Input: s.rel.node, Keys: keys}, []expr.Expr{boolLiteral(true)}, []string{"$match"})
-	s2 := *s
-	s2.operands = operands
-	if j, first, err = blk.joinSubquery(n, &s2, plan.Left, matches); err != nil {
+	var match expr.Expr
+	if n, match, err = blk.attachMatch(n, s, operands, &b); err != nil {
 		return nil, nil, err
 	}
-	n, match := j, b.call("IS NOT NULL", columnOf(j, first+width))
 	whens := []expr.When{{Cond: match, Then: boolLiteral(true)}, {Cond: none, Then: boolLiteral(false)}}
 	if width == 1 {
 		whens = append(whens, expr.When{Cond: b.or([]expr.Expr{b.call("IS NULL", operands[0]), unknown}), Then: null})
@@ -643,6 +665,20 @@ func (blk *block) attachComparison(n plan.Node, s *subquery) (plan.Node, expr.Ex
 		whens = append(whens, expr.When{Cond: possible, Then: null})
 	}
 	return n, b.choose(whens, boolLiteral(false)), b.err
+}
+
+// attachMatch joins the distinct rows of an IN subquery, with a mark that a left join makes NULL where there is no match, and returns whether there is
+// one.
+func (blk *block) attachMatch(n plan.Node, s *subquery, operands []expr.Expr, b *boolBuilder) (plan.Node, expr.Expr, error) {
+	width := len(s.rel.cols)
+	matches := plan.Extend(&plan.Aggregate{Input: s.rel.node, Keys: firstN(width)}, []expr.Expr{boolLiteral(true)}, []string{"$match"})
+	equal := *s
+	equal.operands = operands
+	j, first, err := blk.joinSubquery(n, &equal, plan.Left, matches)
+	if err != nil {
+		return nil, nil, err
+	}
+	return j, b.call("IS NOT NULL", columnOf(j, first+width)), b.err
 }
 
 // maxNullableRow is how many values a row of IN may have where NULLs count: each set of its columns is a join.

@@ -120,6 +120,9 @@ func BenchmarkQueries(b *testing.B) {
 		b.Fatal(err)
 	}
 	spans := &plan.Project{Input: benchScan(compare(b, "<", column(0, long), number1(500)), "m1"), Exprs: []expr.Expr{column(0, long), sum}, Names: []string{"from", "to"}}
+	// The sum of the row numbers of each m1 in the order of m2.
+	number := &plan.Aggregate{Input: &plan.Window{Input: benchScan(nil, "m1", "m2"), Partition: []int{0}, Order: []plan.SortKey{{Column: 1}},
+		Calls: []plan.WindowCall{window("ROW_NUMBER", long, wholeFrame)}}, Aggs: typed([]vector.Type{long, double, long}, call("SUM", long, 2))}
 	distinct := call("COUNT", long, 0)
 	distinct.Distinct = true
 	for _, c := range []struct {
@@ -153,6 +156,7 @@ func BenchmarkQueries(b *testing.B) {
 		{"join_between", &plan.Aggregate{Input: &plan.Join{Left: benchScan(nil, "m1"), Right: spans,
 			On: plan.Conjunction([]expr.Expr{compare(b, ">=", column(0, long), column(1, long)), compare(b, "<=", column(0, long), column(2, long))})},
 			Aggs: typed([]vector.Type{long, long, long}, call("COUNT", long))}},
+		{"window_number", number},
 		{"window_user", first("user")},
 		{"window_long", first("m1")},
 		{"window_groups", rank},

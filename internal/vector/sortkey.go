@@ -27,21 +27,35 @@ type SortKeys struct {
 	data []byte
 	offs []uint32
 	same uint32 // bytes that all keys begin with: 1 when the first column has no nulls
+	size uint32 // of each key; 0: they differ
 }
 
 // Len returns the number of rows.
 func (k *SortKeys) Len() int { return len(k.offs) - 1 }
 
 // Key returns the key of row i.
-func (k *SortKeys) Key(i int) []byte { return k.data[k.offs[i]:k.offs[i+1]] }
+func (k *SortKeys) Key(i int) []byte {
+	at, end := k.span(i)
+	return k.data[at:end]
+}
+
+// span returns where the key of row i lies. Rows that are sorted are looked at in any order: what is computed need not be fetched.
+func (k *SortKeys) span(i int) (at, end uint32) {
+	if k.size > 0 {
+		at = uint32(i) * k.size
+		return at, at + k.size
+	}
+	return k.offs[i], k.offs[i+1]
+}
 
 // Prefix returns eight bytes of the key of row i, after those that all keys here have in common, as a number that orders like them.
 func (k *SortKeys) Prefix(i int) uint64 { return k.word(i, 0) }
 
 // word returns the eight bytes of the key of row i behind words others; beyond the end they are 0. No key begins with another one.
 func (k *SortKeys) word(i int, words uint32) uint64 {
-	at := k.offs[i] + k.same + 8*words
-	if end := k.offs[i+1]; at+8 > end {
+	at, end := k.span(i)
+	at += k.same + 8*words
+	if at+8 > end {
 		var p [8]byte
 		if at < end {
 			copy(p[:], k.data[at:end])
@@ -91,15 +105,26 @@ func (k *SortKeys) sort(places, other []place, words uint32) {
 		case len(same) >= fewPlaces:
 			k.sort(same, other[lo:hi], words+1)
 		default:
-			slices.SortFunc(same, func(a, b place) int {
-				if c := k.Compare(int(a.row), k, int(b.row)); c != 0 {
-					return c
-				}
-				return cmp.Compare(a.row, b.row)
-			})
+			k.sortFew(same, words+1)
 		}
 		lo = hi
 	}
+}
+
+// sortFew orders rows whose keys have so many words in common by comparing the next one, and only where that is equal what follows.
+func (k *SortKeys) sortFew(places []place, words uint32) {
+	for i := range places {
+		places[i].prefix = k.word(int(places[i].row), words)
+	}
+	slices.SortFunc(places, func(a, b place) int {
+		if a.prefix != b.prefix {
+			return cmp.Compare(a.prefix, b.prefix)
+		}
+		if c := k.Compare(int(a.row), k, int(b.row)); c != 0 {
+			return c
+		}
+		return cmp.Compare(a.row, b.row)
+	})
 }
 
 // place is a row with the prefix of its key.
@@ -110,6 +135,9 @@ type place struct {
 
 // decided reports whether so many words are all there is of the keys of some rows.
 func (k *SortKeys) decided(places []place, words uint32) bool {
+	if k.size > 0 {
+		return k.size <= k.same+8*words
+	}
 	for _, p := range places {
 		if k.offs[p.row+1]-k.offs[p.row] > k.same+8*words {
 			return false
@@ -169,6 +197,9 @@ func NewSortKeys(cols []*Vector, orders []Order, n int) *SortKeys {
 	}
 	for i := range n {
 		k.offs[i+1] += k.offs[i]
+	}
+	if !slices.ContainsFunc(cols, func(v *Vector) bool { return !v.Const && (v.Valid != nil || !v.Type.IsNumeric()) }) && n > 0 {
+		k.size = k.offs[1]
 	}
 	k.data = make([]byte, k.offs[n])
 	at := make([]uint32, n)

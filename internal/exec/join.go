@@ -156,6 +156,9 @@ func (o *joinOp) Close() {
 		o.out.Close()
 	}
 	o.left.Close()
+	if o.blocks != nil {
+		o.probe.table.close()
+	}
 	o.build.close()
 	o.account.Close()
 }
@@ -170,6 +173,7 @@ type joinBlocks struct {
 // first goes to the first block.
 func (k *joinBlocks) first(ctx context.Context) error {
 	k.r = vector.NewFrameReader(k.join.build.file.Reader())
+	k.join.probe.table.close()
 	k.join.probe.table = nil
 	var err error
 	if k.next, err = k.r.Next(); err != nil {
@@ -193,6 +197,7 @@ func (k *joinBlocks) advance(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	p.table.close()
 	p.use(table)
 	next, err := k.r.Next()
 	switch {

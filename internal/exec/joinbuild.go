@@ -229,5 +229,6 @@ func (b *joinBuild) close() {
 		b.parts.close()
 	}
 	_ = b.file.Close() // a temporary file: nothing is lost
+	b.table.close()
 	b.table = nil
 }

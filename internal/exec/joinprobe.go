@@ -78,22 +78,20 @@ func (p *joinProbe) begin(b *vector.Batch) error {
 
 // again starts the same batch over, with the table now in use.
 func (p *joinProbe) again() (err error) {
-	p.row, p.next, p.searching, p.on = 0, 0, p.batch.N, p.whole
+	p.row, p.next, p.searching, p.ranged, p.on = 0, 0, p.batch.N, false, p.whole
+	if p.table.keyed() {
+		cols := make([]*vector.Vector, len(p.node.Keys))
+		for i, k := range p.node.Keys {
+			cols[i] = joinKey(p.batch.Cols[k.Left])
+		}
+		p.keys.find(cols, p.batch.N)
+	}
 	if p.ranges != nil {
-		if p.ranged, err = p.ranges.begin(p.table, p.batch, p.rows); p.ranged {
+		if p.ranged, err = p.ranges.begin(p); p.ranged {
 			p.on = p.ranges.rest
 		}
-		return err
 	}
-	if !p.table.keyed() {
-		return nil
-	}
-	cols := make([]*vector.Vector, len(p.node.Keys))
-	for i, k := range p.node.Keys {
-		cols[i] = joinKey(p.batch.Cols[k.Left])
-	}
-	p.keys.find(cols, p.batch.N)
-	return nil
+	return err
 }
 
 // candidates returns the range of places that left row i may be joined with; see take.

@@ -5,15 +5,17 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 
+	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// rangeCondition is what is asked of the order of values of both sides by the condition of a join without keys: the right rows lie sorted by one value,
-// so that binary search finds the range of them for a left row, and within it a tree of maxima finds those for which a second comparison holds,
-// as where a value of one side lies between two of the other.
+// rangeCondition is what is asked of the order of values of both sides by the condition of a join, beside its keys: the right rows of each key lie
+// sorted by one value, so that binary search finds the range of them for a left row, and within it a tree of maxima finds those for which a second
+// comparison holds, as where a value of one side lies between two of the other.
 type rangeCondition struct {
 	width  int          // columns of the left side
 	first  []rangeBound // of one value of the right side
@@ -30,7 +32,7 @@ type rangeBound struct {
 
 // rangeConditionOf takes a join's condition apart; nil: there is nothing in it to be searched for.
 func rangeConditionOf(n *plan.Join) *rangeCondition {
-	if len(n.Keys) > 0 || n.On == nil {
+	if n.On == nil || n.Kind == plan.AntiNull {
 		return nil
 	}
 	c := &rangeCondition{width: len(n.Left.Columns())}
@@ -95,28 +97,64 @@ func rangeBoundOf(term expr.Expr, width int) *rangeBound {
 	return b
 }
 
-// joinRanges are the right rows in the order of a value. It is read by any number of goroutines.
+// joinRanges are the right rows in the order of a value, with keys by key as the table has them. It is read by any number of goroutines.
 type joinRanges struct {
-	rows   []uint32 // those of equal values in their order; rows with a null in what is compared are left out
+	rows   []uint32 // by place of the table's order; those of equal values in their order
 	values []int64  // of rows, as orderOf has them
 	second *maxTree // of the second comparison's values of rows; nil: there is none
 }
 
-// rangeRowBytes is about what joinRanges takes per row while it is made.
-const rangeRowBytes = 4 + 8 + 9 + 16 + 8
+const (
+	// rangeRowBytes is about what joinRanges takes per row while it is made.
+	rangeRowBytes = 4 + 8 + 9 + 24 + 8
+	// rangeWorth is how many candidates for each right row are looked at before the rows are sorted.
+	rangeWorth = 32
+	// fewOfKey is with how many rows of each key, on average, the rest of the condition is asked of each.
+	fewOfKey = 8
+)
 
-// lazyRanges are made when the first worker wants them.
+// lazyRanges are made when they are worth it.
 type lazyRanges struct {
-	once   sync.Once
-	ranges *joinRanges // nil: a value could not be computed
+	mu      sync.Mutex
+	account budget.Account
+	tried   atomic.Bool
+	ranges  *joinRanges // nil: rows are joined without
 }
 
-func (l *lazyRanges) get(c *rangeCondition, rows *vector.Batch, env *Env) *joinRanges {
-	l.once.Do(func() { l.ranges, _ = newJoinRanges(c, rows, env) }) // whoever joins without it meets the error, if a left row comes to it
+// get returns the ranges of a table, nil if it has none. They are made if worth is true.
+func (l *lazyRanges) get(c *rangeCondition, t *joinTable, worth bool, env *Env) *joinRanges {
+	if !l.tried.Load() {
+		if !worth {
+			return nil
+		}
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if !l.tried.Load() {
+			if l.account.TrySet(rangeRowBytes * int64(t.rows.N)) {
+				// An error is left to whoever joins without ranges, if a left row comes to it.
+				if l.ranges, _ = newJoinRanges(c, t, env); l.ranges == nil {
+					l.account.Close()
+				}
+			}
+			l.tried.Store(true)
+		}
+	}
 	return l.ranges
 }
 
-func newJoinRanges(c *rangeCondition, rows *vector.Batch, env *Env) (*joinRanges, error) {
+func (l *lazyRanges) close() {
+	if l != nil {
+		l.account.Close()
+	}
+}
+
+// newJoinRanges returns nil if the rows are better joined without.
+func newJoinRanges(c *rangeCondition, t *joinTable, env *Env) (*joinRanges, error) {
+	rows := t.rows
+	groups, ok := t.groups()
+	if !ok {
+		return nil, nil
+	}
 	values, valid, err := rightOrder(c.first[0].right, c.width, rows, env)
 	if err != nil {
 		return nil, err
@@ -129,22 +167,20 @@ func newJoinRanges(c *rangeCondition, rows *vector.Batch, env *Env) (*joinRanges
 		}
 		valid = vector.And(valid, also, rows.N)
 	}
-	type placed struct {
-		value int64
-		row   uint32
+	if groups != nil && valid != nil {
+		return nil, nil // places of rows that can't be compared would have to be skipped
 	}
-	sorted := make([]placed, 0, rows.N)
+	sorted := make([]rangeRow, 0, rows.N)
 	for i, v := range values {
-		if valid.Get(i) {
-			sorted = append(sorted, placed{v, uint32(i)})
+		switch {
+		case !valid.Get(i):
+		case groups == nil:
+			sorted = append(sorted, rangeRow{value: v, row: uint32(i)})
+		case groups[i] != noGroup:
+			sorted = append(sorted, rangeRow{value: v, row: uint32(i), group: groups[i]})
 		}
 	}
-	slices.SortFunc(sorted, func(a, b placed) int {
-		if a.value != b.value {
-			return cmp.Compare(a.value, b.value)
-		}
-		return cmp.Compare(a.row, b.row)
-	})
+	slices.SortFunc(sorted, rangeRow.compare)
 	out := &joinRanges{rows: make([]uint32, len(sorted)), values: values[:len(sorted)]}
 	for i, s := range sorted {
 		out.rows[i], out.values[i] = s.row, s.value
@@ -157,6 +193,52 @@ func newJoinRanges(c *rangeCondition, rows *vector.Batch, env *Env) (*joinRanges
 		out.second = newMaxTree(leaves)
 	}
 	return out, nil
+}
+
+// rangeRow is a right row: the place where the rows of its key begin, and its value.
+type rangeRow struct {
+	value int64
+	group uint32
+	row   uint32
+}
+
+func (a rangeRow) compare(b rangeRow) int {
+	switch {
+	case a.group != b.group:
+		return cmp.Compare(a.group, b.group)
+	case a.value != b.value:
+		return cmp.Compare(a.value, b.value)
+	}
+	return cmp.Compare(a.row, b.row)
+}
+
+// noGroup is the group of rows without a key.
+const noGroup = math.MaxUint32
+
+// groups returns by row the place where the rows of its key begin, nil without keys; ok is false if keys have few rows.
+func (t *joinTable) groups() (groups []uint32, ok bool) {
+	if !t.keyed() {
+		return nil, true
+	}
+	finder := newJoinFinder(t)
+	groups = make([]uint32, t.rows.N)
+	cols := make([]*vector.Vector, len(t.equi))
+	members := 0
+	for lo := 0; lo < t.rows.N; lo += vector.BatchRows {
+		n := min(vector.BatchRows, t.rows.N-lo)
+		for i, k := range t.equi {
+			cols[i] = joinKey(t.rows.Cols[k.Right].Slice(lo, lo+n))
+		}
+		finder.find(cols, n)
+		for i := range n {
+			from, to := finder.candidates(i)
+			if groups[lo+i] = from; from == to {
+				groups[lo+i] = noGroup
+			}
+			members += int(to - from)
+		}
+	}
+	return groups, members >= fewOfKey*t.rows.N
 }
 
 // rightOrder returns the values of e, an expression over both sides that looks at the right one only, of all right rows.
@@ -221,8 +303,9 @@ type rangeProbe struct {
 	rest      *expr.Program
 	first     []*expr.Program
 	second    *expr.Program
+	seen      int // candidates for rows that were joined without ranges
 
-	ranges *joinRanges // nil: the present batch is joined row by row
+	ranges *joinRanges // of the present batch
 	values []int64
 	lo, hi []uint32 // by left row: from which place up to, not including, which
 	limits []int64  // of the second comparison
@@ -256,63 +339,62 @@ func newRangeProbe(n *plan.Join, existence bool, env *Env) (*rangeProbe, error) 
 	return p, err
 }
 
-// fewRangeRows is up to how many left rows a table is not sorted for.
-const fewRangeRows = 32
-
-// begin finds the ranges of a batch of left rows, and reports whether it did: for few of them a table is not sorted.
-func (p *rangeProbe) begin(t *joinTable, b *vector.Batch, full int) (bool, error) {
-	if p.ranges = nil; t.rows.N == 0 || b.N < min(fewRangeRows, full) {
+// begin finds the ranges of the present batch of a join, and reports whether it did: for few candidates a table is not sorted.
+func (p *rangeProbe) begin(j *joinProbe) (bool, error) {
+	if j.table.ranges == nil {
 		return false, nil
 	}
-	ranges := t.ranges.get(p.condition, t.rows, p.env)
-	if ranges == nil {
-		return false, nil
+	n := j.batch.N
+	p.values, p.lo, p.hi = sized(p.values, n), sized(p.lo, n), sized(p.hi, n)
+	for i := range n {
+		p.lo[i], p.hi[i] = j.candidates(i)
+		p.seen += int(p.hi[i] - p.lo[i])
 	}
-	p.values, p.lo, p.hi = sized(p.values, b.N), sized(p.lo, b.N), sized(p.hi, b.N)
-	clear(p.lo)
-	for i := range p.hi {
-		p.hi[i] = uint32(len(ranges.rows))
+	p.ranges = j.table.ranges.get(p.condition, j.table, p.seen >= rangeWorth*j.table.rows.N, p.env)
+	if p.ranges == nil || j.table.rows.N == 0 {
+		return false, nil
 	}
 	for i, program := range p.first {
-		v, err := program.Eval(b)
+		v, err := program.Eval(j.batch)
 		if err != nil {
 			return false, err
 		}
-		p.bound(&p.condition.first[i], v, ranges.values)
+		p.bound(&p.condition.first[i], v)
 	}
-	if p.second != nil {
-		v, err := p.second.Eval(b)
-		if err != nil {
-			return false, err
-		}
-		p.limit(v)
+	if p.second == nil {
+		return true, nil
 	}
-	p.ranges = ranges
+	v, err := p.second.Eval(j.batch)
+	if err != nil {
+		return false, err
+	}
+	p.limit(v)
 	for i, lo := range p.lo {
-		if p.lo[i] = min(lo, p.hi[i]); p.second != nil {
-			p.lo[i] = p.next(i, p.lo[i])
-		}
+		p.lo[i] = p.next(i, lo)
 	}
 	return true, nil
 }
 
 // bound cuts the ranges by one of the first comparisons, v being its left values.
-func (p *rangeProbe) bound(b *rangeBound, v *vector.Vector, values []int64) {
+func (p *rangeProbe) bound(b *rangeBound, v *vector.Vector) {
 	orderOf(v, p.values)
 	nulls := v.HasNulls()
+	most := uint32(len(p.ranges.rows)) // without keys there may be rows left out
 	for i, x := range p.values {
+		lo, hi := p.lo[i], min(p.hi[i], most)
 		if nulls && v.IsNull(i) {
-			p.hi[i] = 0
+			p.hi[i] = lo
 			continue
 		}
+		values := p.ranges.values[lo:hi]
 		at, found := slices.BinarySearch(values, x)
 		if found && b.equal == b.below { // behind those that are equal
 			at = afterEqual(values, at, x)
 		}
-		if b.below {
-			p.hi[i] = min(p.hi[i], uint32(at))
+		if p.hi[i] = hi; b.below {
+			p.hi[i] = lo + uint32(at)
 		} else {
-			p.lo[i] = max(p.lo[i], uint32(at))
+			p.lo[i] = lo + uint32(at)
 		}
 	}
 }
@@ -335,7 +417,7 @@ func (p *rangeProbe) limit(v *vector.Vector) {
 		x = b.upward(x)
 		switch {
 		case v.IsNull(i), !b.equal && x == math.MaxInt64:
-			p.hi[i] = 0
+			p.hi[i] = p.lo[i]
 		case !b.equal:
 			x++
 		}

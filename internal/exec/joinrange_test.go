@@ -64,10 +64,12 @@ func compareNaNLast(a, b float64) int {
 
 func TestRangeJoinsAgreeWithNestedLoops(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 1))
-	left, right := randomSpans(r, 150), randomSpans(r, 110)
+	many, all := randomSpans(r, 400), randomSpans(r, 110)
+	full := slices.DeleteFunc(slices.Clone(all), func(row []any) bool { return slices.Contains(row, nil) })
 	for i, c := range []struct {
 		terms []sidesCompared
 		even  bool // the sum of the numbers of both rows is even, too
+		key   bool // both rows have one text
 	}{
 		{terms: []sidesCompared{{3, "<", 3}}},
 		{terms: []sidesCompared{{3, ">=", 3}}},
@@ -81,7 +83,15 @@ func TestRangeJoinsAgreeWithNestedLoops(t *testing.T) {
 		{terms: []sidesCompared{{2, ">", 2}, {3, "<=", 3}, {4, ">=", 3}}}, // of which two bound one value
 		{terms: []sidesCompared{{3, "<=", 4}, {4, ">=", 3}}, even: true},
 		{terms: []sidesCompared{{3, "<", 3}}, even: true},
+		{terms: []sidesCompared{{2, "<", 2}}, key: true},
+		{terms: []sidesCompared{{3, ">=", 3}, {3, "<", 4}}, key: true},
+		{terms: []sidesCompared{{3, "<=", 4}, {4, ">=", 3}}, key: true, even: true},
+		{terms: []sidesCompared{{3, "<=", 3}, {4, ">", 3}}, key: true},
 	} {
+		left, right, keys := many[:100], all, []plan.EquiKey(nil)
+		if c.key { // it takes more rows for ranges to be worth it
+			left, right, keys = many, full, []plan.EquiKey{{Left: 1, Right: 1}}
+		}
 		var on []expr.Expr
 		for _, term := range c.terms {
 			// Every second condition is written from the right.
@@ -96,11 +106,11 @@ func TestRangeJoinsAgreeWithNestedLoops(t *testing.T) {
 		}
 		for _, kind := range []plan.JoinKind{plan.Inner, plan.Left, plan.Right, plan.Full, plan.Semi, plan.Anti} {
 			want := nestedLoops(kind, left, right, func(l, r []any) bool {
-				return !slices.ContainsFunc(c.terms, func(s sidesCompared) bool { return !s.holds(l, r) }) &&
+				return !slices.ContainsFunc(c.terms, func(s sidesCompared) bool { return !s.holds(l, r) }) && (!c.key || l[1] != nil && l[1] == r[1]) &&
 					(!c.even || (l[0].(int64)+r[0].(int64))%2 == 0)
 			})
 			t.Run(fmt.Sprintf("%d_%d", i, kind), func(t *testing.T) {
-				node := &plan.Join{Kind: kind, Left: inline(spanTypes, left...), Right: inline(spanTypes, right...), On: plan.Conjunction(on)}
+				node := &plan.Join{Kind: kind, Left: inline(spanTypes, left...), Right: inline(spanTypes, right...), Keys: keys, On: plan.Conjunction(on)}
 				everywhere(t, node, func(t *testing.T, got [][]any) { sameRows(t, want, got) })
 			})
 		}
@@ -127,7 +137,7 @@ func TestRangeJoinWithNothingOnTheLeftComputesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	one := []vector.Type{long}
-	many := make([][]any, 2*fewRangeRows)
+	many := make([][]any, 2*rangeWorth)
 	for i := range many {
 		many[i] = []any{int64(i)}
 	}

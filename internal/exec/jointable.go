@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 
+	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -21,7 +22,7 @@ type joinTable struct {
 	rows *vector.Batch
 	free int64
 	equi []plan.EquiKey // empty: no keys
-	// ranges are the rows in order, if the condition of a join without keys can be searched for; nil: it can't.
+	// ranges are the rows in the order of a value, if the condition asks for it; nil: it does not, or keys have one row.
 	ranges *lazyRanges
 
 	words *keyTable // turns keys into words; nil: they are Longs with numbers
@@ -42,13 +43,15 @@ type joinTable struct {
 // newJoinTable takes over rows.
 func newJoinTable(ctx context.Context, rows *vector.Batch, n *plan.Join, env *Env) (*joinTable, error) {
 	t := &joinTable{rows: rows, equi: n.Keys, free: env.Budget.Free()}
-	if !t.keyed() {
-		if rangeConditionOf(n) != nil {
-			t.ranges = &lazyRanges{}
+	if t.keyed() {
+		if err := t.index(ctx, env); err != nil {
+			return nil, err
 		}
-		return t, nil
 	}
-	return t, t.index(ctx, env)
+	if !t.unique && rangeConditionOf(n) != nil {
+		t.ranges = &lazyRanges{account: budget.NewAccount(env.Budget)}
+	}
+	return t, nil
 }
 
 func (t *joinTable) keyed() bool { return len(t.equi) > 0 }
@@ -193,14 +196,18 @@ func (t *joinTable) near(cols []*vector.Vector, without []bool) bool {
 	return true
 }
 
-// bytes returns the memory held beside the rows.
+// close gives back memory that the table has reserved by itself.
+func (t *joinTable) close() {
+	if t != nil {
+		t.ranges.close()
+	}
+}
+
+// bytes returns the memory held beside the rows, but for ranges.
 func (t *joinTable) bytes() int64 {
 	n := 4 * int64(cap(t.starts)+cap(t.order)+cap(t.only))
 	if t.words != nil {
 		n += t.words.bytes()
-	}
-	if t.ranges != nil {
-		n += rangeRowBytes * int64(t.rows.N)
 	}
 	if t.hash != nil {
 		n += t.hash.bytes() - 4*int64(cap(t.order))

@@ -234,6 +234,9 @@ func (g *Generator) source() string {
 	case 0, 1, 2, 3:
 		g.from = []string{"t", "u"}
 		on := g.pick("t.s = u.s", "t.n = u.n", "t.n = u.n AND t.s = u.s", "t.t = u.s AND u.n > 0", "t.n = u.d", "t.s IS NOT DISTINCT FROM u.s", "t.n = u.n + 1")
+		if g.rows <= 100 && g.r.IntN(4) == 0 { // what has an order is searched for in it
+			on = g.pick("t.n BETWEEN u.n AND u.l", "t.d >= u.d AND t.d < u.n", "t.l < u.n AND t.n >= u.l", "u.d > t.d", "t.__time <= u.__time AND t.n > u.n AND t.s <> u.s")
+		}
 		return "t " + g.join() + " u ON " + on
 	case 4: // a subquery over both sides
 		g.from = []string{"t", "u"}

@@ -1,0 +1,289 @@
+package expr
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// listBuilder makes the kernel of a function that builds a list per row; where build reports false the row is NULL.
+func listBuilder(build func(b *vector.Builder, args []*vector.Vector, i int) (bool, error)) func(*Call, *Context) (Kernel, error) {
+	return func(c *Call, _ *Context) (Kernel, error) {
+		t := c.T.Runtime()
+		return func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
+			b := vector.NewBuilder(t, n)
+			for i := range n {
+				if !valid.Get(i) {
+					b.AppendNull()
+					continue
+				}
+				ok, err := build(b.Child(), args, i)
+				if err != nil {
+					return nil, err
+				}
+				if ok {
+					b.AppendList()
+				} else {
+					b.AppendNull()
+				}
+			}
+			return b.Build(), nil
+		}, nil
+	}
+}
+
+func appendElements(b *vector.Builder, list *vector.Vector, i int) {
+	lo, hi := list.ListAt(i)
+	for ; lo < hi; lo++ {
+		b.AppendFrom(list.Child, lo)
+	}
+}
+
+// appendOne makes ARRAY_APPEND and ARRAY_PREPEND, and their counterparts; list is the position of the array.
+func appendOne(name, native string, list int, multi bool, summary string) *Function {
+	return &Function{
+		Name: name, NativeName: native, Min: 2, Max: 2, SeesLists: true, NullsOfMaps: true, SeesNulls: true, Summary: summary,
+		Forms: listForms([]string{"array, expr", "expr, array"}[list]),
+		Bind: func(b *binding) (Expr, error) {
+			if multi && b.typ(1-list).IsNumeric() {
+				b.mismatch()
+			}
+			b.element(1-list, list)
+			b.lists(list)
+			b.array(list, b.typ(1-list))
+			b.unBoolean(list)
+			if b.err == nil {
+				b.typed(list, b.typ(1-list))
+				if b.elem(list).Base == Float && !allFloats(b.args[1-list:2-list]) {
+					b.cast(list, ArrayOf(Of(Double)))
+				}
+				elem := b.elem(list)
+				if t := b.typ(1 - list); t.Multi || !castable(t, elem) {
+					b.mismatch()
+				}
+				b.cast(1-list, elem)
+				if multi {
+					b.cast(1-list, Of(Varchar))
+				}
+			}
+			return b.list(list, multi)
+		},
+		Kernel: listBuilder(func(b *vector.Builder, args []*vector.Vector, i int) (bool, error) {
+			if args[list].IsNull(i) {
+				return false, nil
+			}
+			if list == 1 {
+				b.AppendFrom(args[0], i)
+			}
+			appendElements(b, args[list], i)
+			if list == 0 {
+				b.AppendFrom(args[1], i)
+			}
+			return true, nil
+		}),
+	}
+}
+
+// concatLists makes ARRAY_CONCAT and MV_CONCAT.
+func concatLists(name string, multi bool, summary string) *Function {
+	return &Function{
+		Name: name, NativeName: "array_concat", Min: 2, Max: 2, SeesLists: true, NullsOfMaps: true, Summary: summary,
+		Forms: listForms("array1, array2"),
+		Bind: func(b *binding) (Expr, error) {
+			b.lists(0, 1)
+			b.array(0, b.elem(1))
+			if b.err == nil {
+				b.array(1, b.elem(0))
+			}
+			if b.err == nil {
+				b.typed(0, b.elem(1))
+				if !castable(b.elem(1), b.elem(0)) {
+					b.mismatch()
+				}
+				t := joined(b.elem(0), b.elem(1))
+				if multi {
+					t = Of(Varchar)
+				}
+				b.cast(0, ArrayOf(t))
+				b.cast(1, ArrayOf(t))
+			}
+			return b.list(0, multi)
+		},
+		Kernel: listBuilder(func(b *vector.Builder, args []*vector.Vector, i int) (bool, error) {
+			appendElements(b, args[0], i)
+			appendElements(b, args[1], i)
+			return true, nil
+		}),
+	}
+}
+
+// sliceOf makes ARRAY_SLICE and MV_SLICE.
+func sliceOf(name string, multi bool, summary string) *Function {
+	return &Function{
+		Name: name, NativeName: "array_slice", Min: 2, Max: 3, SeesLists: true, NullsOfMaps: true, Summary: summary,
+		Forms: listForms("array, start, [end]"),
+		Bind: func(b *binding) (Expr, error) {
+			b.lists(0)
+			b.array(0, Type{})
+			for i := 1; i < len(b.args); i++ {
+				b.index(i)
+			}
+			return b.list(0, multi)
+		},
+		Kernel: listBuilder(func(b *vector.Builder, args []*vector.Vector, i int) (bool, error) {
+			lo, hi := args[0].ListAt(i)
+			size := int64(hi - lo)
+			from, to := args[1].LongAt(i), size
+			if len(args) == 3 {
+				to = args[2].LongAt(i)
+			}
+			if from < 0 || from > size || from > to {
+				return false, nil
+			}
+			if to > maxListElements {
+				return false, fault.InvalidInput("Function [%s] can't make an array of [%d] elements", name, to)
+			}
+			for k := from; k < to; k++ {
+				if k < size {
+					b.AppendFrom(args[0].Child, lo+int(k))
+				} else {
+					b.AppendNull()
+				}
+			}
+			return true, nil
+		}),
+	}
+}
+
+// joinList makes ARRAY_TO_STRING and MV_TO_STRING.
+func joinList(name, summary string) *Function {
+	return &Function{
+		Name: name, NativeName: "array_to_string", Min: 2, Max: 2, SeesLists: true, SeesNulls: true, Summary: summary,
+		Forms: listForms("array, delimiter"),
+		Bind: func(b *binding) (Expr, error) {
+			b.lists(0)
+			b.array(0, Type{})
+			b.texts(0)
+			switch {
+			case b.typ(1).Multi:
+				b.mismatch()
+			case b.typ(1).Base == Array && b.err == nil:
+				b.args[1], b.err = NewCall(listTextFunction, b.args[1:], b.at)
+			default:
+				b.anyText(1)
+			}
+			return b.call(Of(Varchar))
+		},
+		Kernel: fixed(func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
+			list, delimiters, r := args[0], columnOf[string](args[1]), newRows[string](n)
+			var parts []string
+			for i := range r.out {
+				if list.IsNull(i) {
+					r.null(i)
+					continue
+				}
+				delimiter := "" // a NULL stands for nothing, as in the reference
+				if !args[1].IsNull(i) {
+					delimiter = delimiters.at(i)
+				}
+				lo, hi := list.ListAt(i)
+				if hi-lo == 1 && list.Child.IsNull(lo) {
+					r.null(i)
+					continue
+				}
+				parts = parts[:0]
+				for ; lo < hi; lo++ {
+					if list.Child.IsNull(lo) {
+						parts = append(parts, "null")
+					} else {
+						parts = append(parts, list.Child.StringAt(lo))
+					}
+				}
+				r.out[i] = strings.Join(parts, delimiter)
+			}
+			return r.vector(), nil
+		}),
+	}
+}
+
+// splitText makes STRING_TO_ARRAY and STRING_TO_MV.
+func splitText(name string, multi bool, summary string) *Function {
+	return &Function{
+		Name: name, NativeName: "string_to_array", Min: 2, Max: 2, Summary: summary,
+		Forms: listForms("string, expr"),
+		Bind: func(b *binding) (Expr, error) {
+			b.anyText(0)
+			b.anyText(1)
+			if b.err == nil && !isNullLiteral(b.args[1]) {
+				b.regex(1)
+			}
+			if multi {
+				return b.call(MultiString)
+			}
+			return b.call(ArrayOf(Of(Varchar)))
+		},
+		Kernel: func(c *Call, ctx *Context) (Kernel, error) {
+			p, err := regexArg(c, 1, ctx)
+			if err != nil {
+				return nil, err
+			}
+			return listBuilder(func(b *vector.Builder, args []*vector.Vector, i int) (bool, error) {
+				parts, err := p.split(args[0].StringAt(i))
+				for _, s := range parts {
+					b.AppendString(s)
+				}
+				return true, err
+			})(c, ctx)
+		},
+	}
+}
+
+var arrayToMVFunction = &Function{
+	Name: "ARRAY_TO_MV", Min: 1, Max: 1, SeesLists: true,
+	Summary: "Converts an array to a multi-value string.",
+	Forms:   listForms("array"),
+	Bind: func(b *binding) (Expr, error) {
+		b.array(0, Type{})
+		b.texts(0)
+		return b.call(MultiString)
+	},
+	Kernel: fixed(func(args []*vector.Vector, _ int, _ vector.Bitmap) (*vector.Vector, error) { return args[0], nil }),
+}
+
+var mvToArrayFunction = &Function{
+	Name: "MV_TO_ARRAY", Min: 1, Max: 1, SeesLists: true,
+	Summary: "Converts a multi-value string to an array, and the elements of an array to texts.",
+	Forms:   listForms("str"),
+	Bind: func(b *binding) (Expr, error) {
+		switch t := b.typ(0); {
+		case t.Base == Array:
+			if b.texts(0); b.err != nil {
+				return nil, b.err
+			}
+			return b.args[0], nil
+		case t.IsNumeric():
+			b.cast(0, Of(Varchar))
+		case !t.IsCharacter() && t.Base != Null:
+			b.mismatch()
+		}
+		b.array(0, Of(Varchar))
+		if b.err != nil {
+			return nil, b.err
+		}
+		return b.strict(ArrayOf(Of(Varchar)))
+	},
+	// A row whose only value is NULL has no values.
+	Kernel: fixed(func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
+		out := *args[0]
+		out.Valid = slices.Clone(out.Valid)
+		for i := range n {
+			lo, hi := out.ListAt(i)
+			if hi-lo == 1 && out.Child.IsNull(lo) && !out.Const {
+				invalidate(&out, i)
+			}
+		}
+		return &out, nil
+	}),
+}

@@ -46,7 +46,7 @@ func (c *compiler) compileDict(e Expr, source Expr) (node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &dictNode{inner: inner, source: in}
+	n := &dictNode{inner: inner, source: in, nullable: source.Type().Nullable}
 	if x, ok := source.(*Column); ok {
 		n.slot = c.slot(x.Index)
 	} else {
@@ -63,7 +63,9 @@ type dictNode struct {
 	source node
 	slot   int // of the column, -1: the element of depth
 	depth  int
-	seen   []*dictResults // most recent first
+	// nullable says that NULL is an entry, too: of texts that never are NULL it might break what the types of functions promise.
+	nullable bool
+	seen     []*dictResults // most recent first
 }
 
 // dictResults are the results of a node for the entries of one dictionary. Entry dict.Len() is that of NULL.
@@ -136,7 +138,7 @@ func entries(v *vector.Vector) []uint32 {
 
 // results returns the results for v's dictionary, or nil when the rows are to be evaluated one by one.
 func (n *dictNode) results(v *vector.Vector, f *frame) *dictResults {
-	if v.Dict == nil || v.Const {
+	if v.Dict == nil || v.Const || v.Valid != nil && !n.nullable {
 		return nil
 	}
 	r := n.lookup(v.Dict)
@@ -179,13 +181,15 @@ func (n *dictNode) lookup(d *vector.Dict) *dictResults {
 
 // evaluate computes the entries of d and NULL, nil if some entry is an error: the error counts only if a row has that entry.
 func (n *dictNode) evaluate(d *vector.Dict, f *frame) *vector.Vector {
-	entries := all(d.Len() + 1)
-	if entries[d.Len()] = 0; d.Len() == 0 {
-		d = noText
-	}
+	entries := all(d.Len() + one(n.nullable))
 	in := vector.FromCodes(entries, d)
-	in.Valid = vector.FullBitmap(len(entries))
-	in.Valid.Clear(len(entries) - 1)
+	if n.nullable {
+		if entries[d.Len()] = 0; d.Len() == 0 {
+			in.Dict = noText
+		}
+		in.Valid = vector.FullBitmap(len(entries))
+		in.Valid.Clear(len(entries) - 1)
+	}
 	inner := &frame{n: len(entries), cols: make([]*vector.Vector, len(f.cols))}
 	if n.slot >= 0 {
 		inner.cols[n.slot] = in

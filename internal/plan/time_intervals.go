@@ -151,23 +151,34 @@ func (r timeReader) set(e expr.Expr) (bound *instants, exact bool) {
 		}
 		return &instants{chrono.Subtract([]chrono.Interval{allTime}, s.list)}, true
 	case *expr.In:
-		if !isTime(x.X, r.column) || x.HasNull {
-			return nil, false
-		}
-		bound = &instants{}
-		for _, v := range x.Values {
-			ms, ok := v.(int64)
-			if !ok {
-				return nil, false
-			}
-			bound.list = append(bound.list, at(ms))
-		}
-		bound.list = chrono.Condense(bound.list)
-		return bound, true
+		return r.anyOf(x)
 	case *expr.Call:
 		return r.call(x)
 	}
 	return nil, false
+}
+
+// anyOf is set for a list of times, or of starts of buckets.
+func (r timeReader) anyOf(x *expr.In) (*instants, bool) {
+	floor, floored := r.floor(x.X)
+	if !floored && !isTime(x.X, r.column) || x.HasNull {
+		return nil, false
+	}
+	bound := &instants{}
+	for _, v := range x.Values {
+		ms, ok := v.(int64)
+		switch {
+		case !ok:
+			return nil, false
+		case !floored:
+			bound.list = append(bound.list, at(ms))
+		default:
+			bucket, _ := flooredSet(floor, "=", ms)
+			bound.list = append(bound.list, bucket.list...)
+		}
+	}
+	bound.list = chrono.Condense(bound.list)
+	return bound, true
 }
 
 func (r timeReader) call(x *expr.Call) (*instants, bool) {

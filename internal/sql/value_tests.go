@@ -12,9 +12,9 @@ var keepsRows = []string{"FILTER", "HAVING", "ON", "QUALIFY", "WHERE"}
 
 // byValues makes of each MV_CONTAINS and MV_OVERLAP with constants, in a condition that is about to be negated, the comparisons of single values
 // that it stands for. They are UNKNOWN where a value is NULL or there is none, so that the row is not kept, as in the reference; as output the
-// functions are never NULL.
+// functions are never NULL. A plan that is shown has them as they are written.
 func (x exprs) byValues(e expr.Expr, at fault.Span) (expr.Expr, error) {
-	if !slices.Contains(keepsRows, x.clause) {
+	if !slices.Contains(keepsRows, x.clause) || x.b.explaining {
 		return e, nil
 	}
 	b := boolBuilder{at: at}

@@ -87,7 +87,7 @@ func (g *grouped) aggregator(i int) {
 				known = and(known, cond)
 			}
 		}
-		add(obj("type", sumKind(value), "name", sum, "fieldName", g.summed(value)), cond, sum)
+		add(obj("type", sumKind(value), "name", sum, "fieldName", g.field(value)), cond, sum)
 		add(obj("type", "count", "name", count), known, count)
 		fields := []object{obj("type", "fieldAccess", "fieldName", sum), obj("type", "fieldAccess", "fieldName", count)}
 		g.posts = append(g.posts, obj("type", "arithmetic", "name", name, "fn", "quotient", "fields", fields))

@@ -152,8 +152,11 @@ func combineRanges(kind string, fields []object) object {
 				together = together.or(rangeSpans(r))
 			}
 		}
-		if len(together) >= len(list) || len(together) == 0 && kind == "and" {
+		if len(together) >= len(list) || len(together) == 0 && !slices.ContainsFunc(list, isBounded) {
 			continue
+		}
+		if len(together) == 0 {
+			return obj("type", "false")
 		}
 		done[c] = true
 		if len(together) == 1 && together[0].lo.none() && together[0].hi.none() {
@@ -184,6 +187,9 @@ func isRange(o object) bool {
 	return false
 }
 
+// isBounded reports whether a filter is a range with bounds that are not one value: a row with several values may have two that are wanted.
+func isBounded(o object) bool { return o.get("type") == "range" }
+
 // rangeKey tells ranges of different columns apart, and of texts from those of numbers.
 func rangeKey(r object) any {
 	return [2]any{r.get("column"), r.get("matchValueType") == "STRING"}
@@ -198,10 +204,15 @@ func rangeSpans(r object) spans {
 		if v == nil {
 			return bound{}
 		}
-		if n, ok := v.(json.Number); ok {
+		switch n := v.(type) {
+		case json.Number:
 			if x, err := n.Float64(); err == nil {
 				v = x
 			}
+		case bucketTime:
+			v = int64(n)
+		case wholeDouble:
+			v = int64(n)
 		}
 		return bound{l: &expr.Literal{Value: v}, open: r.get(name+"Open") != nil}
 	}
@@ -213,7 +224,7 @@ func rangeOf(column, valueType any, s span) object {
 		switch v := b.l.Value.(type) {
 		case int64:
 			if valueType == "DOUBLE" {
-				return number(float64(v))
+				return wholeDouble(v)
 			}
 		case float64:
 			return number(v)
@@ -238,3 +249,9 @@ func rangeOf(column, valueType any, s span) object {
 	}
 	return out
 }
+
+// wholeDouble is a whole number among others that are none. Older filters have it as it is written.
+type wholeDouble int64
+
+// MarshalJSON writes the number as a DOUBLE.
+func (n wholeDouble) MarshalJSON() ([]byte, error) { return marshal(number(float64(n))) }

@@ -43,7 +43,7 @@ func (s *stage) filterSpec(e expr.Expr, v *virtuals) any {
 	}
 	f := &filters{w: s.w, v: v}
 	e = plain(e)
-	out := f.withTimesAsTexts(e, combined(f.write(e)))
+	out := timesAsNumbers(combined(f.write(e)))
 	if out.get("type") == "true" {
 		return nil
 	}
@@ -87,33 +87,88 @@ func (s *stage) selectors(o object, v *virtuals) object {
 		field, _ := o.get("field").(object)
 		return obj("type", "not", "field", s.selectors(field, v))
 	case "null":
-		return obj("type", "selector", "dimension", o.get("column"), "value", nil)
+		return selector(o.get("column"), nil)
 	case "equals":
-		if o.get("matchValueType") != "STRING" && s.isText(o.get("column"), v) { // texts are compared as numbers between bounds only
-			value := fmt.Sprint(o.get("matchValue"))
-			return obj("type", "bound", "dimension", o.get("column"), "lower", value, "upper", value, "ordering", obj("type", "numeric"))
+		_, isText := o.get("matchValue").(string)
+		switch {
+		case !isText && s.isText(o.get("column"), v): // texts are compared as numbers between bounds only
+			return point(o, "numeric")
+		case isText && s.isNumber(o.get("column")): // and numbers as texts
+			return point(o, "lexicographic")
 		}
-		return obj("type", "selector", "dimension", o.get("column"), "value", fmt.Sprint(o.get("matchValue")))
-	case "range":
-		out := obj("type", "bound", "dimension", o.get("column"))
-		for _, bound := range []string{"lower", "upper"} {
-			if v := o.get(bound); v != nil {
-				out.set(bound, fmt.Sprint(v))
+		return selector(o.get("column"), fmt.Sprint(o.get("matchValue")))
+	case "in":
+		values, _ := o.get("values").([]any)
+		if fields := make([]object, len(values)); s.isNumber(o.get("dimension")) {
+			for i, v := range values {
+				fields[i] = point(obj("column", o.get("dimension"), "matchValue", v), "lexicographic")
 			}
+			return joined("or", fields)
 		}
-		for _, bound := range []string{"lower", "upper"} {
-			if o.get(bound+"Open") != nil {
-				out.set(bound+"Strict", true)
-			}
+		column, fn := throughOf(o.get("dimension"))
+		out := obj("type", "in", "dimension", column, "values", values)
+		if fn != nil {
+			out.set("extractionFn", fn)
 		}
-		ordering := "numeric"
-		if o.get("matchValueType") == "STRING" {
-			ordering = "lexicographic"
-		}
-		out.set("ordering", obj("type", ordering))
 		return out
+	case "range":
+		return bounds(o)
 	}
 	return o
+}
+
+// isNumber reports whether a column of the datasource is one of numbers.
+func (s *stage) isNumber(name any) bool {
+	return slices.ContainsFunc(s.in, func(c column) bool { return c.name == name && c.typ.IsNumeric() })
+}
+
+// throughOf is the column that an older filter reads, and the extraction function that it reads it through; nil: none.
+func throughOf(column any) (name, fn any) {
+	text, _ := column.(string)
+	if name, fn, ok := strings.Cut(text, functionMark); ok {
+		return name, json.RawMessage(fn)
+	}
+	return column, nil
+}
+
+func selector(of, value any) object {
+	column, fn := throughOf(of)
+	out := obj("type", "selector", "dimension", column, "value", value)
+	if fn != nil {
+		out.set("extractionFn", fn)
+	}
+	return out
+}
+
+// point is an equality as bounds that are the same.
+func point(o object, ordering string) object {
+	value := fmt.Sprint(o.get("matchValue"))
+	return obj("type", "bound", "dimension", o.get("column"), "lower", value, "upper", value, "ordering", obj("type", ordering))
+}
+
+// bounds is a range as a filter of the older type.
+func bounds(o object) object {
+	column, fn := throughOf(o.get("column"))
+	out := obj("type", "bound", "dimension", column)
+	for _, bound := range []string{"lower", "upper"} {
+		if v := o.get(bound); v != nil {
+			out.set(bound, fmt.Sprint(v))
+		}
+	}
+	for _, bound := range []string{"lower", "upper"} {
+		if o.get(bound+"Open") != nil {
+			out.set(bound+"Strict", true)
+		}
+	}
+	ordering := "numeric"
+	if o.get("matchValueType") == "STRING" {
+		ordering = "lexicographic"
+	}
+	if fn != nil {
+		out.set("extractionFn", fn)
+	}
+	out.set("ordering", obj("type", ordering))
+	return out
 }
 
 // listed puts what several selectors say of one column in one list, behind the others.
@@ -261,9 +316,9 @@ func anyOfTexts(column any, values []any) object {
 }
 
 func (f *filters) in(x *expr.In) object {
-	column, ok := f.column(x.X)
+	column, ok := f.listColumn(x.X)
 	if !ok {
-		return f.expression(x)
+		return f.eachCompared(x, "=", "or")
 	}
 	if !x.X.Type().Runtime().IsNumeric() {
 		values := append([]any(nil), x.Values...)
@@ -273,6 +328,26 @@ func (f *filters) in(x *expr.In) object {
 		return anyOfTexts(column, values)
 	}
 	return joined("or", f.each(x, column))
+}
+
+// listColumn is the column that a list is compared with; buckets of __time are compared one by one.
+func (f *filters) listColumn(e expr.Expr) (string, bool) {
+	if _, ok := f.w.bucketOfTime(stripCasts(e)); ok {
+		return "", false
+	}
+	return f.column(e)
+}
+
+// eachCompared compares what no column has with the values of a list one by one.
+func (f *filters) eachCompared(x *expr.In, op, junction string) object {
+	if x.HasNull || f.v == nil {
+		return f.expression(x)
+	}
+	fields := make([]object, len(x.Values))
+	for i, v := range x.Values {
+		fields[i] = f.call(&expr.Call{Fn: expr.MustLookup(op), Args: []expr.Expr{x.X, &expr.Literal{Value: v, T: x.X.Type().NotNull()}}, T: expr.Of(expr.Boolean)})
+	}
+	return joined(junction, fields)
 }
 
 // each are the equalities that a list stands for, each once.
@@ -293,8 +368,13 @@ func (f *filters) each(x *expr.In, column string) []object {
 
 // notIn is none of the equalities that a list stands for.
 func (f *filters) notIn(x *expr.In) object {
-	column, ok := f.column(x.X)
-	if !ok || x.HasNull || len(x.Values) == 0 {
+	column, ok := f.listColumn(x.X)
+	switch {
+	case x.HasNull || len(x.Values) == 0:
+		return obj("type", "not", "field", f.in(x))
+	case !ok && f.v != nil:
+		return f.eachCompared(x, "<>", "and")
+	case !ok:
 		return obj("type", "not", "field", f.in(x))
 	}
 	fields := f.each(x, column)
@@ -316,10 +396,23 @@ func (f *filters) column(e expr.Expr) (string, bool) {
 	if c, ok := e.(*expr.Call); ok {
 		switch c.Fn.Name {
 		case "SUBSTRING", "SUBSTR", "LOOKUP", "REGEXP_EXTRACT":
-			return "", false
+			return f.through(e)
 		}
 	}
 	return f.v.column(e), true
+}
+
+// functionMark stands between a column and the extraction function, as JSON, that an older filter reads it through.
+const functionMark = "\x00"
+
+// through is the column that an older filter reads for a part of a text, with the function; false for other filters, which have none.
+func (f *filters) through(e expr.Expr) (string, bool) {
+	from, fn := f.part(e)
+	if fn == nil || f.w.option("sqlUseBoundAndSelectors") != true {
+		return "", false
+	}
+	text, err := marshal(fn)
+	return from + functionMark + string(text), err == nil
 }
 
 // tested is the column that a test for NULL reads. A text that is no number makes one, so that such a conversion stays.
@@ -422,12 +515,8 @@ func (f *filters) call(x *expr.Call) object {
 		return f.expression(x)
 	}
 	kind, value := typedValue(l)
-	if from, fn := f.part(left); fn != nil && f.w.option("sqlUseBoundAndSelectors") == true && kind == "STRING" && (op == "=" || op == "<>") {
-		selector := obj("type", "selector", "dimension", from, "value", value, "extractionFn", fn)
-		if op == "<>" {
-			return obj("type", "not", "field", selector)
-		}
-		return selector
+	if _, isList := l.Value.([]any); isList && f.w.option("sqlUseBoundAndSelectors") == true {
+		return f.expression(x) // of arrays the older filters know nothing
 	}
 	column, ok := f.column(left)
 	if !ok {
@@ -563,7 +652,11 @@ func typedValue(l *expr.Literal) (string, any) {
 	case float32:
 		return typedValue(&expr.Literal{Value: float64(x), T: l.T})
 	case []any:
-		return "ARRAY<STRING>", x
+		values := make([]any, len(x))
+		for i, v := range x {
+			values[i] = shownConstant(v)
+		}
+		return runtimeName(l.T), values
 	}
 	return "STRING", l.Value
 }
@@ -588,7 +681,7 @@ func (f *filters) equalTo(e expr.Expr, l *expr.Literal) (string, any) {
 		return kind, value
 	case e.Type().IsInteger() || kind == "DOUBLE":
 		return kind, value
-	case stripCasts(e).Type().Base == expr.Float:
+	case typeOfFloats(stripCasts(e)).Base == expr.Float:
 		return "FLOAT", number(x)
 	case e.Type().IsFractional():
 		return "DOUBLE", number(x)

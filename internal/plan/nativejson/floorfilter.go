@@ -1,6 +1,7 @@
 package nativejson
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/hengedb/henge/internal/chrono"
@@ -56,10 +57,10 @@ func (f *filters) floorRange(e expr.Expr) object {
 	bucket := g.Bucket(at)
 	aligned := bucket.Start == at
 	from := func(ms int64) object {
-		return obj("type", "range", "column", plan.TimeColumn, "matchValueType", "LONG", "lower", ms)
+		return obj("type", "range", "column", plan.TimeColumn, "matchValueType", "LONG", "lower", bucketTime(ms))
 	}
 	before := func(ms int64) object {
-		return obj("type", "range", "column", plan.TimeColumn, "matchValueType", "LONG", "upper", ms, "upperOpen", true)
+		return obj("type", "range", "column", plan.TimeColumn, "matchValueType", "LONG", "upper", bucketTime(ms), "upperOpen", true)
 	}
 	within := obj("type", "range", "column", plan.TimeColumn, "matchValueType", "LONG", "lower", bucket.Start, "upper", bucket.End, "upperOpen", true)
 	switch {
@@ -81,17 +82,28 @@ func (f *filters) floorRange(e expr.Expr) object {
 	return before(bucket.End)
 }
 
-// withTimesAsTexts is the filter that is one comparison of a bucket alone: with one end that is a text.
-func (f *filters) withTimesAsTexts(e expr.Expr, o object) object {
-	if _, _, _, ok := f.w.floored(e); !ok || o.get("type") != "range" || o.get("lower") != nil && o.get("upper") != nil {
+// bucketTime is the only end of a range that a comparison of a bucket is: a text, but for numbers where the junction of a filter has it.
+type bucketTime int64
+
+// MarshalJSON writes the time as a text.
+func (t bucketTime) MarshalJSON() ([]byte, error) {
+	return []byte(strconv.Quote(strconv.FormatInt(int64(t), 10))), nil
+}
+
+// timesAsNumbers is a filter in which what is joined by it itself has times of buckets as numbers.
+func timesAsNumbers(o object) object {
+	fields, ok := o.get("fields").([]object)
+	if !ok {
 		return o
 	}
-	out := make(object, len(o))
-	for i, m := range o {
-		if ms, ok := m.value.(int64); ok {
-			m.value = strconv.FormatInt(ms, 10)
+	numbers := make([]object, len(fields))
+	for i, f := range fields {
+		numbers[i] = slices.Clone(f)
+		for j, m := range f {
+			if t, ok := m.value.(bucketTime); ok {
+				numbers[i][j].value = int64(t)
+			}
 		}
-		out[i] = m
 	}
-	return out
+	return obj("type", o.get("type"), "fields", numbers)
 }

@@ -75,6 +75,12 @@ func (s *stage) groupQuery() (*result, error) {
 		g.out = append(g.out, column{name, g.outputType(e)})
 	}
 	r := &result{signature: g.out, pick: s.pick, reads: s.reads}
+	if len(g.out) == 0 && s.w.options.Text { // of groups that are only counted the keys are read
+		r.pick = []int{}
+		for i, d := range s.group.dims {
+			r.signature = append(r.signature, column{g.dimNames[i], d.Type()})
+		}
+	}
 	if s.behind {
 		r.signature, r.pick = r.columns(), nil
 	}

@@ -76,8 +76,8 @@ func (w *writer) readJoin(x *plan.Join) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	if w.options.Text && left.isPlainTable() {
-		left = left.unpruned()
+	if left.isPlainTable() {
+		left = left.unprunedText()
 	}
 	values := map[int]*expr.Literal{}
 	if !left.isPlainTable() && !left.isJoin() {

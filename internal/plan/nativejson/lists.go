@@ -11,23 +11,36 @@ import (
 
 // joinLists joins a table with the lists that its rows must have a value of, where the reference takes a list for a relation: one with NULL in it, or with as
 // many values as the context parameter inSubQueryThreshold says. It returns the other conditions.
-func (s *stage) joinLists(cond expr.Expr) expr.Expr {
-	if cond == nil || s.w.asItIs {
-		return cond
+func (s *stage) joinLists(cond expr.Expr) (expr.Expr, error) {
+	if cond == nil || s.w.asItIs || !slices.ContainsFunc(plan.Split(cond), s.w.isJoined) {
+		return cond, nil
+	}
+	if s.w.options.Text {
+		s.filter = cond
+		*s = *s.unpruned()
+		cond, s.filter = s.filter, nil
 	}
 	var rest []expr.Expr
 	for _, t := range plan.Split(cond) {
-		in, ok := t.(*expr.In)
-		if !ok || len(in.Values) == 0 || !in.HasNull && len(in.Values) < s.w.listThreshold() || isMulti(in.X) {
+		if !s.w.isJoined(t) {
 			rest = append(rest, t)
 			continue
 		}
-		s.joinList(in)
+		in, _ := t.(*expr.In)
+		if err := s.joinList(in); err != nil {
+			return nil, err
+		}
 	}
 	if len(rest) == 0 {
-		return nil
+		return nil, nil
 	}
-	return plan.Conjunction(rest)
+	return plan.Conjunction(rest), nil
+}
+
+// isJoined reports whether a condition is a list that is joined.
+func (w *writer) isJoined(t expr.Expr) bool {
+	in, ok := t.(*expr.In)
+	return ok && len(in.Values) > 0 && (in.HasNull || len(in.Values) >= w.listThreshold()) && !isMulti(in.X)
 }
 
 // listThreshold is how many values make a list a relation; without the parameter no number does.
@@ -38,7 +51,7 @@ func (w *writer) listThreshold() int {
 	return int(^uint(0) >> 1)
 }
 
-func (s *stage) joinList(in *expr.In) {
+func (s *stage) joinList(in *expr.In) error {
 	const name = "ROW_VALUE"
 	typ := in.X.Type()
 	rows := make([][]any, 0, len(in.Values)+1)
@@ -51,7 +64,16 @@ func (s *stage) joinList(in *expr.In) {
 	list := obj("type", "inline", "columnNames", []string{name}, "columnTypes", []string{runtimeName(typ)}, "rows", rows)
 	prefix := unusedPrefix("j", s.in) + "0."
 	value := &expr.Column{Index: len(s.in), Name: prefix + name, T: typ}
+	j := &join{kind: plan.Inner, left: s.source, prefix: prefix, terms: []expr.Expr{test("=", in.X, value)}}
+	if s.w.options.Text {
+		value.Name = unusedName(name, s.in)
+		if err := j.readSides(s, s.w.newStage(list, []column{{name, typ}})); err != nil {
+			return err
+		}
+		s.reads = j.reads()
+	}
+	s.source = j.datasource(s.w, list)
 	s.in = append(slices.Clone(s.in), column{value.Name, typ})
-	s.source = obj("type", "join", "left", s.source, "right", list, "rightPrefix", prefix, "condition", s.w.native(test("=", in.X, value)), "joinType", "INNER")
 	s.isTable = false
+	return nil
 }

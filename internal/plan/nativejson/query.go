@@ -80,7 +80,8 @@ func Translate(n plan.Node, o Options) (Plan, error) {
 	written := constantsOf(n)
 	apart := isUnion(n)
 	limit := limitOf(n)
-	n = simplified(computedKeys(countedKeys(truthsAsked(namedRows(n)))), o.Expr)
+	within := isOrderedWithin(n)
+	n = simplified(computedKeys(countedKeys(regrouped(truthsAsked(namedRows(n))))), o.Expr)
 	switch x := n.(type) {
 	case *plan.Write:
 		n = Clustered(x, x.Input)
@@ -110,6 +111,7 @@ func Translate(n plan.Node, o Options) (Plan, error) {
 		if err != nil {
 			return out, err
 		}
+		s.orderedWithin = within
 		own := names
 		if i > 0 {
 			own = rowNamesOf(b)
@@ -183,6 +185,24 @@ func isOfUnmet(n plan.Node, grouped bool) bool {
 		return x.Filter != nil && isNever(x.Filter)
 	}
 	return false
+}
+
+// isOrderedWithin reports whether the rows of a statement are in the order of a query that it reads, which it only chooses and computes columns of.
+func isOrderedWithin(n plan.Node) bool {
+	depth := 0
+	for {
+		switch x := n.(type) {
+		case *plan.Project:
+			n = x.Input
+			depth++
+		case *plan.Limit:
+			n = x.Input
+		case *plan.Sort:
+			return depth > 1
+		default:
+			return false
+		}
+	}
 }
 
 // limitOf is how many rows a union gives at most, -1: all.
@@ -415,6 +435,10 @@ func (s *stage) scanQuery() (*result, error) {
 		}
 	}
 	slices.Sort(names)
+	order := s.scanOrder(r.signature)
+	if s.orderedWithin || s.isInner && s.w.options.Text && len(r.pick) > 0 {
+		r.signature, r.pick = r.columns(), nil
+	}
 	q := s.head(kind)
 	q.set("intervals", s.intervalSpec())
 	if list := v.columns(); len(list) > 0 {
@@ -427,15 +451,7 @@ func (s *stage) scanQuery() (*result, error) {
 	if s.limit >= 0 {
 		q.set("limit", s.limit)
 	}
-	if len(s.keys) == 1 && r.signature[s.keys[0].Column].name == plan.TimeColumn {
-		q.set("order", direction(s.keys[0].Desc))
-	} else if len(s.keys) > 0 {
-		order := make([]object, len(s.keys))
-		for i, k := range s.keys {
-			order[i] = obj("columnName", r.signature[k.Column].name, "order", direction(k.Desc))
-		}
-		q.set("orderBy", order)
-	}
+	q = append(q, order...)
 	if filter != nil {
 		q.set("filter", filter)
 	}
@@ -449,6 +465,21 @@ func (s *stage) scanQuery() (*result, error) {
 	q.set("granularity", obj("type", "all"))
 	r.query = q
 	return r, nil
+}
+
+// scanOrder is how a scan says in which order its rows are.
+func (s *stage) scanOrder(columns []column) object {
+	switch {
+	case len(s.keys) == 0:
+		return nil
+	case len(s.keys) == 1 && columns[s.keys[0].Column].name == plan.TimeColumn:
+		return obj("order", direction(s.keys[0].Desc))
+	}
+	order := make([]object, len(s.keys))
+	for i, k := range s.keys {
+		order[i] = obj("columnName", columns[k.Column].name, "order", direction(k.Desc))
+	}
+	return obj("orderBy", order)
 }
 
 // scanContext is what the context of a scan says of its columns, which tasks ask for.

@@ -133,7 +133,7 @@ func (a allowed) shown() (expr.Expr, bool) {
 		return never, true
 	case len(a.spans) == 1:
 		return a.spans[0].shown(a.x), true
-	case !slices.ContainsFunc(a.spans, func(s span) bool { return !s.isPoint() }):
+	case a.spans.arePoints():
 		in := &expr.In{X: a.spans[0].lo.x}
 		for _, s := range a.spans {
 			in.Values = append(in.Values, s.lo.l.Value)
@@ -262,28 +262,61 @@ func (w *writer) allOf(terms []expr.Expr) expr.Expr {
 	}
 	list = w.withoutKnown(list)
 	slices.SortStableFunc(list, func(a, b expr.Expr) int { return termRank(a) - termRank(b) })
-	list = w.byOperand(list, func(same []allowed) (expr.Expr, bool) {
-		out := allowed{x: same[0].x, spans: spans{{}}}
-		missing, known, bounded := false, false, false
-		for _, a := range same {
-			missing, known, bounded = missing || a.missing, known || a.known, bounded || !a.missing && !a.known
-			out.spans = out.spans.and(a.spans)
-		}
-		switch {
-		case missing && bounded:
-			return never, true
-		case missing && known:
-			return nil, false
-		}
-		if missing {
-			return test("IS NULL", out.x), true
-		}
-		return out.shown()
-	})
+	list = w.byOperand(list, allTogether)
 	if slices.ContainsFunc(list, isNever) {
 		return never
 	}
 	return plan.Conjunction(list)
+}
+
+// allTogether is what terms of a conjunction say of one operand, as one; false if they stay as they are.
+func allTogether(same []allowed) (expr.Expr, bool) {
+	out := allowed{x: same[0].x, spans: spans{{}}}
+	missing, known, bounded := false, false, false
+	for _, a := range same {
+		missing, known, bounded = missing || a.missing, known || a.known, bounded || !a.missing && !a.known
+		out.spans = out.spans.and(a.spans)
+	}
+	switch {
+	case missing && bounded:
+		return never, true
+	case missing && known:
+		return nil, false
+	case missing:
+		return test("IS NULL", out.x), true
+	case stayApart(same, out.spans):
+		return nil, false
+	}
+	return out.shown()
+}
+
+// stayApart reports whether the reference does not join terms of a conjunction, which together leave some spans: lists with other lists, with values that
+// are left out and with what is between two bounds, and these with each other. One value that is left out by another term is a contradiction all the same.
+func stayApart(same []allowed, left spans) bool {
+	lists, without := 0, 0
+	within, gaps := spans{{}}, false
+	point := false
+	for _, a := range same {
+		switch gap := a.spans.not(); {
+		case len(a.spans) == 1:
+			within = within.and(a.spans)
+			point = point || a.spans[0].isPoint()
+		case a.spans.arePoints():
+			lists++
+		case gap.arePoints():
+			without++
+		default:
+			gaps = true
+		}
+	}
+	between := len(within) == 1 && !point && !within[0].lo.none() && !within[0].hi.none()
+	switch {
+	case lists > 0:
+		return lists > 1 || without > 0 || gaps || between
+	case without > 0:
+		return between || point && len(left) > 0
+	}
+	return gaps && between
 }
 
 // withoutKnown leaves out that there is a value where another term of a conjunction compares it.
@@ -335,6 +368,7 @@ func (w *writer) anyOf(terms []expr.Expr) expr.Expr {
 			list = append(list, t)
 		}
 	}
+	list = w.withoutExcluded(list)
 	if len(list) == 0 {
 		return never
 	}
@@ -342,6 +376,43 @@ func (w *writer) anyOf(terms []expr.Expr) expr.Expr {
 		return list[0]
 	}
 	return &expr.Or{Terms: list}
+}
+
+// withoutExcluded has that an operand is not one value or is not another, in a disjunction, be that there is a value.
+func (w *writer) withoutExcluded(list []expr.Expr) []expr.Expr {
+	first := map[string]int{}
+	var out []expr.Expr
+	for _, t := range list {
+		x := excluding(t)
+		if x == nil {
+			out = append(out, t)
+			continue
+		}
+		switch at, before := first[w.key(x)]; {
+		case !before:
+			first[w.key(x)] = len(out)
+			out = append(out, t)
+		case !expr.Equal(out[at], t):
+			out[at] = notNull(x)
+		}
+	}
+	return out
+}
+
+// excluding is what a condition says of that it is not one value; nil: it says anything else.
+func excluding(e expr.Expr) expr.Expr {
+	op := "<>"
+	if n, ok := e.(*expr.Not); ok {
+		e, op = n.X, "="
+	}
+	c, ok := e.(*expr.Call)
+	if !ok || c.Fn.Name != op || len(c.Args) != 2 {
+		return nil
+	}
+	if l, ok := c.Args[1].(*expr.Literal); !ok || l.Value == nil {
+		return nil
+	}
+	return c.Args[0]
 }
 
 // byOperand puts what several terms say of one operand in the place of the first of them.

@@ -32,6 +32,11 @@ func (s span) isEmpty() bool {
 	return c > 0 || c == 0 && (s.lo.open || s.hi.open)
 }
 
+// arePoints reports whether each span is one value.
+func (list spans) arePoints() bool {
+	return !slices.ContainsFunc(list, func(s span) bool { return !s.isPoint() })
+}
+
 // compareValues orders two constants of one operand.
 func compareValues(a, b any) int {
 	x, isText := a.(string)

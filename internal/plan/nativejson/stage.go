@@ -52,6 +52,8 @@ type stage struct {
 	named bool
 	// isInner says that another query reads the groups, which are to have results where aggregators end with states.
 	isInner bool
+	// orderedWithin says that the order is one of rows that a projection reads, which leaves out what they are ordered by.
+	orderedWithin bool
 	// unordered says that nobody asks for the order of the keys.
 	unordered bool
 	// operator is the name of an operator that native queries do not have.
@@ -130,7 +132,11 @@ func (w *writer) readNode(n plan.Node) (*stage, error) {
 			s.rowNames = append(s.rowNames, c.name)
 		}
 		s.intervals = x.Intervals
-		s.where(s.joinLists(x.Filter))
+		rest, err := s.joinLists(x.Filter)
+		if err != nil {
+			return nil, err
+		}
+		s.where(rest)
 		return s, nil
 	case *plan.Inline:
 		return w.newStage(inlineSource(x), columnsOf(x.Out)), nil
@@ -202,7 +208,7 @@ func (w *writer) readNode(n plan.Node) (*stage, error) {
 		return s.project(x)
 	case *plan.Aggregate:
 		if s.sorted || s.group != nil {
-			if s, err = s.nestGroups(); err != nil {
+			if s, err = s.nestGroups(x); err != nil {
 				return nil, err
 			}
 		}
@@ -324,6 +330,10 @@ func (s *stage) project(x *plan.Project) (*stage, error) {
 			s.computeBehind(x)
 			return s, nil
 		}
+		if s.group == nil && len(s.keys) > 0 && s.operator == "" && !s.w.asItIs && !s.w.options.Tasks {
+			s.computeOrdered(x)
+			return s, nil
+		}
 		for i, e := range x.Exprs {
 			c, ok := e.(*expr.Column)
 			if !ok {
@@ -377,6 +387,39 @@ func (s *stage) computeBehind(x *plan.Project) {
 		cols = append(cols, shown(value(over)))
 	}
 	s.cols, s.pick, s.behind = cols, pick, s.behind || len(cols) > len(s.cols)
+}
+
+// computeOrdered makes the columns of a scan that is in an order those of a projection; what it is ordered by comes behind them.
+func (s *stage) computeOrdered(x *plan.Project) {
+	over := func(e expr.Expr) expr.Expr {
+		return expr.Rewrite(e, func(e expr.Expr) expr.Expr {
+			c, ok := e.(*expr.Column)
+			switch {
+			case !ok:
+				return e
+			case s.pick != nil:
+				return s.cols[s.pick[c.Index]]
+			}
+			return s.cols[c.Index]
+		})
+	}
+	var cols []expr.Expr
+	pick := make([]int, len(x.Exprs))
+	for i, e := range x.Exprs {
+		cols = append(cols, s.w.withoutNever(shown(value(over(e)))))
+		pick[i] = i
+	}
+	keys := slices.Clone(s.keys)
+	for i, k := range keys {
+		by := s.cols[k.Column]
+		at := slices.IndexFunc(cols, func(e expr.Expr) bool { return expr.Equal(e, by) })
+		if at < 0 {
+			at = len(cols)
+			cols = append(cols, by)
+		}
+		keys[i].Column = at
+	}
+	s.cols, s.pick, s.keys = cols, pick, keys
 }
 
 // compute makes the columns of s those of a projection.
@@ -467,16 +510,16 @@ func (s *stage) unnest(x *plan.Unnest) (*stage, error) {
 		e = s.colsAt(list.Column)
 	}
 	if l, ok := e.(*expr.Literal); ok {
-		return s.withRows(l, list.Elem), nil
+		return s.withRows(l, list.Elem)
 	}
+	s = s.unprunedText()
+	e = s.colsAt(list.Column)
 	var reads *relation
 	if s.w.options.Text {
-		s = s.unpruned()
 		var err error
-		if reads, err = s.unnested(s.colsAt(list.Column)); err != nil {
+		if reads, err = s.unnested(e); err != nil {
 			return nil, err
 		}
-		e = s.colsAt(list.Column)
 	}
 	// An array made of a multi-value string is the string itself here.
 	typ := e.Type()
@@ -496,7 +539,7 @@ func (s *stage) unnest(x *plan.Unnest) (*stage, error) {
 }
 
 // withRows joins s with the elements of a constant array, which are rows of their own.
-func (s *stage) withRows(array *expr.Literal, elem expr.Type) *stage {
+func (s *stage) withRows(array *expr.Literal, elem expr.Type) (*stage, error) {
 	list, _ := array.Value.([]any)
 	rows := make([][]any, len(list))
 	for i, v := range list {
@@ -513,14 +556,23 @@ func (s *stage) withRows(array *expr.Literal, elem expr.Type) *stage {
 		out := s.w.newStage(source, []column{{name, elem}})
 		out.cols = append(slices.Clone(s.cols), out.cols...)
 		out.named = true
-		return out
+		return out, nil
 	}
-	prefix := unusedPrefix("j", s.in) + "0."
-	in := append(slices.Clone(s.in), column{prefix + name, elem})
-	out := s.w.newStage(obj("type", "join", "left", s.source, "right", source, "rightPrefix", prefix, "condition", "1", "joinType", "INNER"), in)
-	out.cols = append(slices.Clone(s.cols), &expr.Column{Index: len(in) - 1, Name: prefix + name, T: elem})
-	out.filter, out.intervals = s.filter, s.intervals
-	return out
+	s = s.unprunedText()
+	j := &join{kind: plan.Inner, left: s.source, prefix: unusedPrefix("j", s.in) + "0."}
+	element := column{j.prefix + name, elem}
+	var reads *relation
+	if s.w.options.Text {
+		element.name = unusedName(name, s.in)
+		if err := j.readSides(s, s.w.newStage(source, []column{{name, elem}})); err != nil {
+			return nil, err
+		}
+		reads = j.reads()
+	}
+	out := s.w.newStage(j.datasource(s.w, source), append(slices.Clone(s.in), element))
+	out.cols = append(slices.Clone(s.cols), &expr.Column{Index: len(s.in), Name: element.name, T: elem})
+	out.filter, out.intervals, out.reads = s.filter, s.intervals, reads
+	return out, nil
 }
 
 // whereElements takes what a condition says of the elements of an unnest into it, and returns the rest.
@@ -569,7 +621,7 @@ func (s *stage) side() (*stage, error) {
 }
 
 // nestGroups is nest for what is grouped then: it is the outer query that chooses and computes of the inner one's groups.
-func (s *stage) nestGroups() (*stage, error) {
+func (s *stage) nestGroups(x *plan.Aggregate) (*stage, error) {
 	if s.sorted || s.group == nil || s.group.having == nil && !slices.ContainsFunc(s.cols, func(e expr.Expr) bool { return !isColumn(e) }) {
 		return s.nest()
 	}
@@ -592,6 +644,7 @@ func (s *stage) nestGroups() (*stage, error) {
 		cols[i] = outer.over(e)
 	}
 	outer.cols = cols
+	outer.narrowRead(x)
 	return outer, nil
 }
 
@@ -623,6 +676,12 @@ func (w *writer) readUnion(x *plan.Union) (*stage, error) {
 	}
 	if !plain || len(in) != len(x.Out) {
 		in = columnsOf(x.Out)
+	}
+	if w.options.Text {
+		in = slices.Clone(in)
+		for i, c := range x.Out {
+			in[i].name = c.Name
+		}
 	}
 	s := w.newStage(obj("type", "union", "dataSources", sources), in)
 	if w.options.Text {

@@ -3,6 +3,7 @@ package nativejson
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/hengedb/henge/internal/expr"
 )
@@ -30,7 +31,18 @@ func (v *virtuals) columns() []object {
 		})
 		v.list[i] = v.expression(over, v.types[i], v.prefix+strconv.Itoa(i))
 	}
-	return slices.DeleteFunc(slices.Clone(v.list), func(o object) bool { return o == nil })
+	list := slices.DeleteFunc(slices.Clone(v.list), func(o object) bool { return o == nil })
+	slices.SortFunc(list, func(a, b object) int { return strings.Compare(nameOf(a), nameOf(b)) })
+	return list
+}
+
+// nameOf is the name of a virtual column; that of a field of JSON is called its output's.
+func nameOf(o object) string {
+	name, ok := o.get("name").(string)
+	if !ok {
+		name, _ = o.get("outputName").(string)
+	}
+	return name
 }
 
 func (s *stage) newVirtuals() *virtuals { return &virtuals{s: s, prefix: unusedPrefix("v", s.in)} }
@@ -45,7 +57,9 @@ func (v *virtuals) column(e expr.Expr) string {
 
 // columnAs is column for a value that is wanted as one of a type.
 func (v *virtuals) columnAs(e expr.Expr, typ expr.Type) string {
-	e = v.s.w.bare(plain(e))
+	if e = v.s.w.bare(plain(e)); typ.Base == expr.Float && e.Type().Base == expr.Double {
+		e = &expr.Cast{X: e, T: expr.Of(expr.Float).OrNull(e.Type().Nullable)}
+	}
 	if c, ok := e.(*expr.Column); ok {
 		return c.Name
 	}

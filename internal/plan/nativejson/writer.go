@@ -61,26 +61,43 @@ func wholeElements(e expr.Expr) expr.Expr {
 	})
 }
 
-// typeOfFloats is the type of what is computed: a FLOAT and a whole number make a FLOAT for the reference.
+// typeOfFloats is the type of what is computed: of FLOATs, beside numbers that are no fractions written with a point, it is FLOAT for the reference.
 func typeOfFloats(e expr.Expr) expr.Type {
-	t := e.Type()
-	x, ok := e.(*expr.Call)
-	if !ok || t.Base != expr.Double || len(x.Args) != 2 || !slices.Contains([]string{"+", "-", "*", "/"}, x.Fn.Name) {
-		return t
-	}
-	whole := func(e expr.Expr) bool {
-		l, ok := e.(*expr.Literal)
-		if !ok {
-			return e.Type().IsInteger()
-		}
-		kind, _ := typedValue(l)
-		return kind == "LONG"
-	}
-	l, r := stripCasts(x.Args[0]), stripCasts(x.Args[1])
-	if l.Type().Base == expr.Float && whole(r) || whole(l) && r.Type().Base == expr.Float {
+	if ofFloats(e) {
 		return expr.Of(expr.Float)
 	}
-	return t
+	return e.Type()
+}
+
+func ofFloats(e expr.Expr) bool {
+	x, ok := e.(*expr.Call)
+	if !ok || x.T.Base != expr.Double || len(x.Args) == 0 {
+		return false
+	}
+	isFloat := func(e expr.Expr) bool {
+		e = stripCasts(e)
+		return e.Type().Base == expr.Float || ofFloats(e)
+	}
+	switch x.Fn.Name {
+	case "ABS", "ROUND", "FLOOR", "CEIL":
+		return isFloat(x.Args[0])
+	case "+", "-", "*", "/":
+		if len(x.Args) == 1 {
+			return isFloat(x.Args[0])
+		}
+		return !slices.ContainsFunc(x.Args, isPointed) && slices.ContainsFunc(x.Args, isFloat)
+	}
+	return false
+}
+
+// isPointed reports whether a number is written with a point.
+func isPointed(e expr.Expr) bool {
+	l, ok := stripCasts(e).(*expr.Literal)
+	if !ok {
+		return false
+	}
+	kind, _ := typedValue(l)
+	return kind == "DOUBLE"
 }
 
 // inPairs joins texts two by two, as the operator is written, where the plan joins them at once.

@@ -91,6 +91,9 @@ func newHLLState(s Spec, utf8, keep bool) State {
 			return err
 		},
 	}
+	if s.Merging == MergedNot || s.Keep { // a rolled-up column stores what was asked for
+		f.merge = (*sketch.HLL).MergeGroup
+	}
 	if keep {
 		f = f.kept()
 		f.grouped = func(dst []byte, h *sketch.HLL) ([]byte, error) { return h.AppendRead(dst) }

@@ -64,7 +64,7 @@ func newSketchState[S grouped](f sketchForm[S]) State { return &sketchState[S]{s
 
 // of is the form for the results that s asks for.
 func (f sketchForm[S]) of(s Spec) sketchForm[S] {
-	if s.Merging == MergedOnce {
+	if s.Merging == MergedOnce || s.Merging == MergedNot {
 		f.grouped = nil
 	}
 	f.again = s.Merging == MergedTwice

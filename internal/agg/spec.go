@@ -41,11 +41,12 @@ type Spec struct {
 // Merging says how often a sketch is merged before it is a result. Each time its values may be ordered anew, and some be left out.
 type Merging uint8
 
-// The reference merges the sketches of a groupBy query twice, those of others once.
+// The reference merges the sketches of a groupBy query twice, those of others once, and those that a query makes of the answer of another one not at all.
 const (
 	MergedByKeys Merging = iota // twice where there are keys
 	MergedOnce
 	MergedTwice
+	MergedNot
 )
 
 // resolve finds the function and checks the arguments.

@@ -24,6 +24,14 @@ type aggregateOp struct {
 	out      *groupSource
 }
 
+// mergesGroups reports whether sketches of groups are merged. They are in the order of the groups' keys, so that what is kept of them does not
+// depend on the number of workers.
+func mergesGroups(n *plan.Aggregate) bool {
+	return plan.OverGroups(n.Input) && slices.ContainsFunc(n.Aggs, func(c plan.AggCall) bool {
+		return len(c.Agg.Args) > 0 && c.Agg.Args[0].Kind == vector.KindComplex && agg.Lookup(c.Agg.Name).Sketch
+	})
+}
+
 // openAggregate makes the pipeline or the operator of an Aggregate node. Unless the caller does not care, groups come in the order of their
 // keys, as clients of the reference system are used to.
 func openAggregate(ctx context.Context, n *plan.Aggregate, env *Env) (*Pipeline, Operator, error) {
@@ -32,7 +40,11 @@ func openAggregate(ctx context.Context, n *plan.Aggregate, env *Env) (*Pipeline,
 		return nil, nil, err
 	}
 	o := &aggregateOp{a: a}
-	if o.pipeline, o.input, err = openParts(ctx, n.Input, env.unordered().needing(aggregateNeeds(n))); err != nil {
+	rows := env.unordered()
+	if mergesGroups(n) {
+		rows = env.inOrder()
+	}
+	if o.pipeline, o.input, err = openParts(ctx, n.Input, rows.needing(aggregateNeeds(n))); err != nil {
 		return nil, nil, err
 	}
 	if len(n.Order) > 0 {

@@ -93,3 +93,17 @@ func Walk(n Node, f func(Node) bool) {
 		Walk(c, f)
 	}
 }
+
+// OverGroups reports whether the rows of n are groups, fewer or combined with others, and not rows of a table.
+func OverGroups(n Node) bool {
+	for {
+		if _, ok := n.(*Aggregate); ok {
+			return true
+		}
+		in := n.Inputs()
+		if len(in) == 0 {
+			return false
+		}
+		n = in[0]
+	}
+}

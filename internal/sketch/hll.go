@@ -33,6 +33,7 @@ type HLL struct {
 	// stored is what plain was read from, as long as it did not change: reading sorts the values of small sketches anew.
 	stored string
 	merges int // by MergeStored
+	groups bool
 }
 
 // NewHLL returns an empty sketch of 1<<log registers of the type that HLLTypes has at typ.
@@ -143,6 +144,13 @@ func (h *HLL) MergeStored(o *HLL) error {
 	return h.Merge(o)
 }
 
+// MergeGroup is Merge for the sketch of a group, of a query or of rows that are rolled up: what they make together is of the type asked for,
+// registers too, and keeps the history that merging leaves.
+func (h *HLL) MergeGroup(o *HLL) error {
+	h.groups = true
+	return h.Merge(o)
+}
+
 // Adopt is Merge, but takes the first sketch as it is: a partial result of this one, not an input.
 func (h *HLL) Adopt(o *HLL) error {
 	if h.plain == nil && h.union == nil && o.plain != nil && o.log <= h.log {
@@ -220,6 +228,9 @@ func (h *HLL) AppendBinary(dst []byte) ([]byte, error) {
 	if h.stored != "" {
 		return append(dst, h.stored...), nil
 	}
+	if h.groups {
+		return h.AppendBinaryAs(int(h.typ), dst)
+	}
 	s, err := h.filled()
 	if err != nil {
 		return dst, err
@@ -228,11 +239,18 @@ func (h *HLL) AppendBinary(dst []byte) ([]byte, error) {
 	return append(dst, b...), hllFailed(err)
 }
 
-// AppendRead appends the stored form of what is read from the stored form of h: the values of a small sketch find other places then.
+// AppendRead appends the stored form of what is read from the stored form of h: the values of a small sketch find other places then, and it is of
+// the type asked for.
 func (h *HLL) AppendRead(dst []byte) ([]byte, error) {
 	b, err := h.AppendBinary(nil)
-	if err != nil || b[hllModeAt]&hllModeMask != hllModeSet {
-		return append(dst, b...), err
+	if err != nil {
+		return dst, err
+	}
+	if mode := &b[hllModeAt]; *mode&hllModeMask != hllModeArray { // values are stored the same for each type
+		*mode = *mode&hllModeMask | byte(h.typ)<<2
+	}
+	if b[hllModeAt]&hllModeMask != hllModeSet {
+		return append(dst, b...), nil
 	}
 	s, err := hll.NewHllSketchFromSlice(b, true)
 	if err != nil {

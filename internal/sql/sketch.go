@@ -121,22 +121,32 @@ func numberOrNull(a expr.Expr, double expr.Type, zero bool, at fault.Span) (expr
 }
 
 // finishSketches wraps a query's plan so that sketches which are outputs themselves are shown as the number that they estimate: with
-// the context's sqlFinalizeOuterSketches all of them, else tuple sketches unless the context says finalize=false.
+// the context's sqlFinalizeOuterSketches all of them, else tuple sketches unless the context says finalize=false. HLL sketches that are shown
+// themselves are so as what the reference reads from the answers of its data servers.
 func (b *binder) finishSketches(n plan.Node) (plan.Node, error) {
 	finish, _ := expr.Lookup("$FINISH_SKETCH")
+	read, _ := expr.Lookup("$HLL_READ")
 	columns := n.Columns()
 	p := &plan.Project{Input: n}
 	changed := false
 	for i, c := range columns {
 		var x expr.Expr = &expr.Column{Index: i, Name: c.Name, T: c.Type}
+		var f *expr.Function
 		if c.Type.Base == expr.Other {
-			if name := aggregateBehind(n, i); b.finishes(name) {
-				var err error
-				if x, err = expr.NewCall(finish, []expr.Expr{x}, fault.Span{}); err != nil {
-					return nil, err
-				}
-				changed = true
+			name, tables := aggregateBehind(n, i)
+			switch {
+			case b.finishes(name):
+				f = finish
+			case name == "DS_HLL" && tables && !b.explaining:
+				f = read
 			}
+		}
+		if f != nil {
+			var err error
+			if x, err = expr.NewCall(f, []expr.Expr{x}, fault.Span{}); err != nil {
+				return nil, err
+			}
+			changed = true
 		}
 		p.Exprs, p.Names = append(p.Exprs, x), append(p.Names, c.Name)
 	}
@@ -156,14 +166,14 @@ func (b *binder) finishes(aggregate string) bool {
 	return false
 }
 
-// aggregateBehind returns the name of the aggregate that column i of n passes on, "" if it is none.
-func aggregateBehind(n plan.Node, i int) string {
+// aggregateBehind returns the name of the aggregate that column i of n passes on, "" if it is none, and whether that aggregates rows of tables.
+func aggregateBehind(n plan.Node, i int) (name string, tables bool) {
 	for {
 		switch x := n.(type) {
 		case *plan.Project:
 			c, ok := x.Exprs[i].(*expr.Column)
 			if !ok {
-				return ""
+				return "", false
 			}
 			n, i = x.Input, c.Index
 		case *plan.Filter:
@@ -174,11 +184,11 @@ func aggregateBehind(n plan.Node, i int) string {
 			n = x.Input
 		case *plan.Aggregate:
 			if k := i - len(x.Keys); k >= 0 && k < len(x.Aggs) {
-				return x.Aggs[k].Agg.Name
+				return x.Aggs[k].Agg.Name, !plan.OverGroups(x.Input)
 			}
-			return ""
+			return "", false
 		default:
-			return ""
+			return "", false
 		}
 	}
 }

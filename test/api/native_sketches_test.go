@@ -42,6 +42,34 @@ func TestNativeSketchesThatAreShown(t *testing.T) {
 	}
 }
 
+// TestSQLSketchesThatAreShown is the same for SQL, where the sketches of groups are merged in the order of the groups.
+func TestSQLSketchesThatAreShown(t *testing.T) {
+	s := server.Start(t, server.Options{})
+	if err := s.Ingest(t.Context(), `REPLACE INTO nine OVERWRITE ALL SELECT TIME_PARSE('2024-01-01') AS __time, 'a' AS k, n
+		FROM (VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8)) AS t (n) PARTITIONED BY DAY CLUSTERED BY n`, nil); err != nil {
+		t.Fatal(err)
+	}
+	const (
+		first  = `AwEHDAUIAAEJAAAAgbxdBoYv+Q3L18IEwekXBdIWcwd1gWYH/C1CCntl5ggr8vsG`
+		second = `AwEHDAUIAAEJAAAAgbxdBoYv+Q3L18IEK/L7BsHpFwXSFnMHdYFmB3tl5gj8LUIK`
+		groups = `(SELECT n, k, DS_HLL(n, 12, 'HLL_8') AS x FROM nine GROUP BY n, k)`
+	)
+	for sql, want := range map[string]string{
+		`SELECT DS_HLL(n) AS x FROM nine`:                                      second,
+		`SELECT k, DS_HLL(n) AS x FROM nine GROUP BY k`:                        first,
+		`SELECT DS_HLL(x) AS x FROM ` + groups:                                 first,
+		`SELECT k, DS_HLL(x) AS x FROM ` + groups + ` GROUP BY k`:              first,
+		`SELECT DS_HLL(x, 12, 'HLL_8') AS x FROM ` + groups:                    `AwEHDAUIAAkJ`,
+		`SELECT DS_HLL(x, 4, 'HLL_8') AS x FROM ` + groups:                     `CgEHBAAAAAr`,
+		`SELECT k, DS_HLL(x, 12, 'HLL_6') AS x FROM ` + groups + ` GROUP BY k`: `AwEHDAUIAAUJ`,
+	} {
+		status, _, got := post(t, s, "/service/v2/sql", fmt.Sprintf(`{"query":%q}`, sql))
+		if status != http.StatusOK || !strings.Contains(got, want) {
+			t.Errorf("%s: status %d, %s, want %s", sql, status, got, want)
+		}
+	}
+}
+
 // TestNativeQueriesKnowMetrics asks for columns of rows that were rolled up: a scan gives metrics last and by name, a search looks into none.
 func TestNativeQueriesKnowMetrics(t *testing.T) {
 	s := server.Start(t, server.Options{})

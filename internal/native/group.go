@@ -30,6 +30,8 @@ type grouped struct {
 	chunks []int64
 	// void says that all aggregates are NULL, for post-aggregators too.
 	void bool
+	// sketchless are the aggregators of hyperUnique sketches that find none in their column: not finalized, they are NULL outside of a groupBy.
+	sketchless []int
 }
 
 // bucketed reports whether there may be several buckets of time.
@@ -121,6 +123,9 @@ func (t *translator) group(g grouped) (plan.Node, error) {
 		at[i] = len(out.Keys) + len(out.Aggs)
 		if agg.Lookup(call.Agg.Name).Sketch {
 			call.Agg.Merging = g.merging()
+		}
+		if !g.fudged && call.Agg.Name == "HYPER_UNIQUE" && isNullConstant(in.exprs[call.Args[0]]) {
+			g.sketchless = append(g.sketchless, i)
 		}
 		out.Aggs = append(out.Aggs, call)
 		if g.shownUnfinished(a.output()) {
@@ -330,6 +335,9 @@ func (g grouped) shown(p *plan.Project, shown int, sketches []int) (plan.Node, e
 			_, aggregated = g.PostAggregations[k].PostAggregator.(*FieldPost)
 		}
 		x := expr.Expr(&expr.Column{Index: from, Name: c.Name, T: columns[from].Type})
+		if from != i && slices.Contains(g.sketchless, sketches[from-shown]) {
+			x = &expr.Literal{T: columns[from].Type.OrNull(true)}
+		}
 		if travels && aggregated && columns[from].Type.ComplexName() == hllName {
 			var err error
 			if x, err = call("$HLL_READ", x); err != nil {

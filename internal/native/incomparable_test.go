@@ -16,6 +16,8 @@ func TestWhatHasNoOrderDoesNotOrderGroups(t *testing.T) {
 		`"type":"arrayOfDoublesSketchTTest","fields":[` + field + `]`: "Comparing arrays of p values is not supported",
 		`"type":"quantilesDoublesSketchToQuantile","fraction":0.5`:    "",
 		`"type":"thetaSketchToString"`:                                "",
+		`"type":"fieldAccess","fieldName":"a"`:                        "Comparing values that are not finalized is not supported",
+		`"type":"finalizingFieldAccess","fieldName":"a"`:              "",
 	} {
 		q, err := Decode([]byte(`{"queryType":"groupBy","dataSource":"wiki","intervals":["2020/2021"],"granularity":"all","dimensions":[],"aggregations":[{"type":"count","name":"a"}],
 			"postAggregations":[{"name":"p","field":` + field + `,` + post + `}],"limitSpec":{"type":"default","columns":["p"]}}`))

@@ -91,6 +91,11 @@ func (c *Common) checkSource() (err error) {
 		if v.VirtualColumn != nil && v.output() == plan.TimeColumn {
 			return invalid("virtualColumn name[%s] not allowed", plan.TimeColumn)
 		}
+		if x, ok := v.VirtualColumn.(*ExpressionColumn); ok { // also one that nothing asks for
+			if err := checkExpression(x.Expression); err != nil {
+				return err
+			}
+		}
 	}
 	walkSources(c.DataSource.DataSource, func(d DataSource) {
 		if u, ok := d.(*UnionSource); ok && len(u.DataSources) == 0 {
@@ -431,6 +436,7 @@ func (q *Scan) check() error {
 	default:
 		return invalid("resultFormat [%s] is unknown. Known are [list, compactedList]", q.ResultFormat)
 	}
+	q.Order = lower(q.Order)
 	for _, o := range append([]ScanOrder{{Order: q.Order}}, q.OrderBy...) {
 		switch o.Order {
 		case "", "none", "ascending", "descending":

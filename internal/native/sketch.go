@@ -34,6 +34,9 @@ type SketchAggregator struct {
 func (a *SketchAggregator) output() string { return a.Name }
 
 func (a *SketchAggregator) check() error {
+	if sketchAggregators[a.Type].combines { // the parts of a result, which go by its name
+		a.FieldName = a.Name
+	}
 	if a.FieldName == "" {
 		return invalid("Aggregator [%s] of type [%s] must have a fieldName", a.Name, a.Type)
 	}
@@ -61,19 +64,27 @@ type sketchAggregator struct {
 	merges bool
 	// unbounded says that no bounds are shown, finalized that the sketch itself is not, unless the context wants that.
 	unbounded, finalized bool
+	// combines says that it takes the column of its own name.
+	combines bool
 }
 
 var sketchAggregators = map[string]sketchAggregator{
 	"HLLSketchBuild":         {name: "DS_HLL", typ: hllName},
 	"HLLSketchMerge":         {name: "DS_HLL", typ: hllName, merges: true},
+	"HLLSketch":              {name: "DS_HLL", typ: hllName, merges: true},
 	"thetaSketch":            {name: "DS_THETA", typ: "thetaSketch"},
 	"sketchBuild":            {name: "DS_THETA", typ: "thetaSketch", unbounded: true, finalized: true},
 	"sketchMerge":            {name: "DS_THETA", typ: "thetaSketch", unbounded: true},
 	"quantilesDoublesSketch": {name: "DS_QUANTILES_SKETCH", typ: "quantilesDoublesSketch", numbers: true},
-	"KllDoublesSketch":       {name: "DS_KLL_DOUBLES", typ: "KllDoublesSketch", numbers: true},
-	"KllFloatsSketch":        {name: "DS_KLL_FLOATS", typ: "KllFloatsSketch", numbers: true},
-	"arrayOfDoublesSketch":   {name: "DS_TUPLE_DOUBLES", typ: "arrayOfDoublesSketch"},
-	"hyperUnique":            {name: "HYPER_UNIQUE", typ: "hyperUnique", merges: true},
+	"KllDoublesSketch":       {name: "DS_KLL_DOUBLES", typ: "KllDoublesSketch", numbers: true, finalized: true},
+	"KllFloatsSketch":        {name: "DS_KLL_FLOATS", typ: "KllFloatsSketch", numbers: true, finalized: true},
+
+	"quantilesDoublesSketchMerge": {name: "DS_QUANTILES_SKETCH", typ: "quantilesDoublesSketch", numbers: true, combines: true},
+	"KllDoublesSketchMerge":       {name: "DS_KLL_DOUBLES", typ: "KllDoublesSketch", numbers: true, finalized: true, combines: true},
+	"KllFloatsSketchMerge":        {name: "DS_KLL_FLOATS", typ: "KllFloatsSketch", numbers: true, finalized: true, combines: true},
+
+	"arrayOfDoublesSketch": {name: "DS_TUPLE_DOUBLES", typ: "arrayOfDoublesSketch"},
+	"hyperUnique":          {name: "HYPER_UNIQUE", typ: "hyperUnique", merges: true},
 }
 
 // sketch translates an aggregator of sketches; its result is the sketch, which finished makes a number of.
@@ -146,7 +157,7 @@ func (d sketchAggregator) argument(a *SketchAggregator, x expr.Expr) (expr.Expr,
 		return nil, fault.InvalidInput("Aggregator [%s] of type [%s] can't take the column [%s] of type [%s]", a.Name, a.Type, a.FieldName, t)
 	case sketches:
 		return x, nil
-	case a.Type == "HLLSketchMerge" && !missing:
+	case d.typ == hllName && d.merges && !missing:
 		return nil, fault.InvalidInput("Aggregator [%s] of type [%s] merges sketches, which column [%s] of type [%s] has none of", a.Name, a.Type,
 			a.FieldName, t)
 	case d.merges: // columns without sketches add nothing

@@ -52,7 +52,7 @@ func init() { // posts nest, so the table refers to itself
 			if typ == "" {
 				typ = "HLL_4"
 			}
-			return s.ofFields(p, "HLL_SKETCH_UNION", []expr.Expr{wholeLiteral(p.LgK, 12), textLiteral(typ)}, nil)
+			return s.ofFields(p, 1, "HLL_SKETCH_UNION", []expr.Expr{wholeLiteral(p.LgK, 12), textLiteral(typ)}, nil)
 		},
 		"thetaSketchEstimate":                thetaEstimate,
 		"sketchEstimate":                     thetaEstimate,
@@ -82,20 +82,20 @@ func init() { // posts nest, so the table refers to itself
 			if len(p.Fields) != 2 {
 				return nil, invalid("Post-aggregator [%s] of type [%s] must have two fields, not [%d]", p.Name, p.Type, len(p.Fields))
 			}
-			return s.ofFields(p, "$TUPLE_TTEST", nil, nil)
+			return s.ofFields(p, 2, "$TUPLE_TTEST", nil, nil)
 		},
 	}
 	for typ, prefix := range map[string]string{
 		"quantilesDoublesSketch": "DS_", "KllDoublesSketch": "$KLL_DOUBLES_", "KllFloatsSketch": "$KLL_FLOATS_",
 	} {
 		sketchPosts[typ+"ToQuantile"] = func(s *scope, p *SketchPost) (expr.Expr, error) {
-			return s.ofNumbers(p, prefix+"GET_QUANTILE", "fraction", []json.Number{p.Fraction})
+			return s.ofNumbers(p, prefix+"GET_QUANTILE", "fraction", []json.Number{orZero(p.Fraction)})
 		}
 		sketchPosts[typ+"ToQuantiles"] = func(s *scope, p *SketchPost) (expr.Expr, error) {
 			return s.ofNumbers(p, prefix+"GET_QUANTILES", "fractions", p.Fractions)
 		}
 		sketchPosts[typ+"ToRank"] = func(s *scope, p *SketchPost) (expr.Expr, error) {
-			return s.ofNumbers(p, prefix+"RANK", "value", []json.Number{json.Number(strings.Trim(string(p.Value), `"`))})
+			return s.ofNumbers(p, prefix+"RANK", "value", []json.Number{orZero(json.Number(strings.Trim(string(p.Value), `"`)))})
 		}
 		sketchPosts[typ+"ToCDF"] = func(s *scope, p *SketchPost) (expr.Expr, error) {
 			return s.ofNumbers(p, prefix+"CDF", "splitPoints", p.SplitPoints)
@@ -122,6 +122,14 @@ func init() { // posts nest, so the table refers to itself
 	for name := range sketchPosts {
 		postAggregatorTypes[name] = func() PostAggregator { return new(SketchPost) }
 	}
+}
+
+// orZero is a number, 0 where none is given.
+func orZero(n json.Number) json.Number {
+	if n == "" {
+		return "0"
+	}
+	return n
 }
 
 func wholeLiteral(w *Whole, def int64) expr.Expr {
@@ -184,10 +192,10 @@ func (s *scope) ofNumbers(p *SketchPost, name, member string, numbers []json.Num
 	return s.ofField(p, name, args...)
 }
 
-// ofFields calls a function over the fields with arguments before and after them.
-func (s *scope) ofFields(p *SketchPost, name string, before, after []expr.Expr) (expr.Expr, error) {
-	if len(p.Fields) < 2 {
-		return nil, invalid("Post-aggregator [%s] of type [%s] must have two fields or more", p.Name, p.Type)
+// ofFields calls a function over the fields, of which there must be some, with arguments before and after them.
+func (s *scope) ofFields(p *SketchPost, least int, name string, before, after []expr.Expr) (expr.Expr, error) {
+	if len(p.Fields) < least {
+		return nil, invalid("Post-aggregator [%s] of type [%s] must have [%d] fields or more", p.Name, p.Type, least)
 	}
 	args := before
 	for _, f := range p.Fields {
@@ -221,7 +229,7 @@ func thetaSetOp(s *scope, p *SketchPost) (expr.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.ofFields(p, "THETA_SKETCH_"+operation, []expr.Expr{wholeLiteral(p.Size, 16384)}, nil)
+	return s.ofFields(p, 2, "THETA_SKETCH_"+operation, []expr.Expr{wholeLiteral(p.Size, 16384)}, nil)
 }
 
 // tupleText describes a sketch; one that a set operation made is another class of the reference.
@@ -237,5 +245,5 @@ func tupleSetOp(s *scope, p *SketchPost) (expr.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.ofFields(p, "DS_TUPLE_DOUBLES_"+operation, nil, []expr.Expr{wholeLiteral(p.NominalEntries, 4096)})
+	return s.ofFields(p, 2, "DS_TUPLE_DOUBLES_"+operation, nil, []expr.Expr{wholeLiteral(p.NominalEntries, 4096)})
 }

@@ -70,6 +70,42 @@ func TestSQLSketchesThatAreShown(t *testing.T) {
 	}
 }
 
+// TestNativeSketchesWithoutSomeMembers asks for what the reference answers, or refuses, where a member is missing or says nothing.
+func TestNativeSketchesWithoutSomeMembers(t *testing.T) {
+	s := server.Start(t, server.Options{})
+	const rows = `{"t":"2024-01-01T00:00:00Z","k":"a","n":1}` + "\n" + `{"t":"2024-01-01T00:00:01Z","k":"b","n":2}`
+	if err := s.Ingest(t.Context(), inline("REPLACE INTO two OVERWRITE ALL", rows), nil); err != nil {
+		t.Fatal(err)
+	}
+	const (
+		all       = `"dataSource":"two","intervals":"2024-01-01/2024-01-02","granularity":"all"`
+		series    = `{"queryType":"timeseries",` + all
+		groups    = `{"queryType":"groupBy","dimensions":["k"],` + all
+		quantiles = `,"aggregations":[{"type":"quantilesDoublesSketch","name":"x","fieldName":"n"}],"postAggregations":[{"name":"p","field":{"type":"fieldAccess","fieldName":"x"},`
+		hll       = `,"aggregations":[{"type":"HLLSketchBuild","name":"x","fieldName":"n"}],"postAggregations":[{"name":"p",`
+		unshown   = `,"aggregations":[{"type":"hyperUnique","name":"x","fieldName":"n"}],"context":{"finalize":false}}`
+	)
+	for _, c := range []struct{ name, body, want string }{
+		{"an aggregator of parts", series + `,"aggregations":[{"type":"quantilesDoublesSketchMerge","name":"n","fieldName":"k"}]}`, `"n":2`},
+		{"parts that are not there", series + `,"aggregations":[{"type":"KllFloatsSketchMerge","name":"x","fieldName":"n"}]}`, `"x":0`},
+		{"a KLL sketch that is always finalized", series + `,"aggregations":[{"type":"KllDoublesSketch","name":"x","fieldName":"n","shouldFinalize":false}]}`, `"x":2`},
+		{"a quantile without fraction", series + quantiles + `"type":"quantilesDoublesSketchToQuantile"}]}`, `"p":1.0`},
+		{"a rank without value", series + quantiles + `"type":"quantilesDoublesSketchToRank"}]}`, `"p":0.0`},
+		{"a union of one", series + hll + `"type":"HLLSketchUnion","fields":[{"type":"fieldAccess","fieldName":"x"}]}]}`, `"p":"AgEHDAMIAg`},
+		{"hyperUnique of numbers", series + unshown, `"x":null`},
+		{"hyperUnique of numbers in groups", groups + unshown, `"x":"AQAAAAAAAA=="`},
+		{"an order by what is not finalized", groups + hll + `"type":"fieldAccess","fieldName":"x"}],"limitSpec":{"type":"default","columns":["p"]}}`,
+			`Comparing values that are not finalized is not supported`},
+		{"a virtual column that nobody asks for", series + `,"virtualColumns":[{"type":"expression","name":"v","expression":"no(1)"}]}`, `Function [no] of native expressions is not defined`},
+		{"a strategy that is a number", groups + `,"context":{"groupByStrategy":2}}`, `Expected key [groupByStrategy] to be [v2], but got [2]`},
+		{"an order in capitals", `{"queryType":"scan",` + all + `,"columns":["__time","n"],"order":"DESCENDING"}`, `"n":2}],"rowSignature"`},
+	} {
+		if _, _, got := post(t, s, "/service/v2", c.body); !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
 // TestNativeQueriesKnowMetrics asks for columns of rows that were rolled up: a scan gives metrics last and by name, a search looks into none.
 func TestNativeQueriesKnowMetrics(t *testing.T) {
 	s := server.Start(t, server.Options{})

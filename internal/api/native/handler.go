@@ -207,9 +207,13 @@ func checkSettings(q lang.Query, settings map[string]any) error {
 		return fault.BadContext("Expected key [vectorize] to be one of [true, false, force], but got [%s]", v)
 	}
 	// Old releases had two ways to group, with the same answers; both names stand for ours.
-	_, groups := q.(*lang.GroupBy)
-	if v, ok := settings["groupByStrategy"].(string); groups && ok && v != "v1" && v != "v2" {
-		return fault.BadContext("Expected key [groupByStrategy] to be [v2], but got [%s]", v)
+	if _, groups := q.(*lang.GroupBy); !groups || settings["groupByStrategy"] == nil {
+		return nil
+	}
+	switch v := settings["groupByStrategy"]; v {
+	case "v1", "v2":
+	default:
+		return fault.BadContext("Expected key [groupByStrategy] to be [v2], but got [%v]", v)
 	}
 	return nil
 }

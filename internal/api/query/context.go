@@ -42,8 +42,8 @@ func Int(context map[string]any, key string, fallback int) (int, error) {
 		return fallback, nil
 	case json.Number:
 		text = v.String()
-		if f, err := v.Float64(); err == nil && math.Abs(f) < 1<<31 {
-			return int(f), nil
+		if f, err := v.Float64(); err == nil { // a number that is too large is the largest; text that says one is refused
+			return int(min(max(f, math.MinInt32), math.MaxInt32)), nil
 		}
 	case string:
 		text = strings.TrimSpace(v)

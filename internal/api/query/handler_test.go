@@ -562,7 +562,7 @@ func TestOtherRoutes(t *testing.T) {
 
 func TestContextValues(t *testing.T) {
 	context := map[string]any{
-		"n": json.Number("5"), "text": " 7 ", "whole": json.Number("3e2"), "part": json.Number("1.5"), "partText": "1.5", "big": json.Number("3000000000"), "t": true, "yes": "TRUE", "no": "no", "list": []any{},
+		"n": json.Number("5"), "text": " 7 ", "whole": json.Number("3e2"), "part": json.Number("1.5"), "partText": "1.5", "big": json.Number("3000000000"), "bigText": "3000000000", "t": true, "yes": "TRUE", "no": "no", "list": []any{},
 	}
 	for key, want := range map[string]int64{"n": 5, "text": 7, "whole": 300, "part": 1, "big": 3000000000, "absent": -1} {
 		if got, err := Long(context, key, -1); err != nil || got != want {
@@ -575,7 +575,7 @@ func TestContextValues(t *testing.T) {
 		}
 	}
 	for key, want := range map[string]string{
-		"big": "Expected key [big] to be in integer format, but got [3000000000]", "list": "Expected key [list] to be an Integer, but got [java.util.ArrayList]",
+		"bigText": "Expected key [bigText] to be in integer format, but got [3000000000]", "list": "Expected key [list] to be an Integer, but got [java.util.ArrayList]",
 		"t": "Expected key [t] to be an Integer, but got [java.lang.Boolean]", "partText": "Expected key [partText] to be in integer format, but got [1.5]",
 	} {
 		if _, err := Int(context, key, 0); err == nil || err.Error() != want {

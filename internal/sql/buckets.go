@@ -33,7 +33,7 @@ func (blk *block) wantsEmptyBuckets(in *buildInput) bool {
 	if _, ok := n.(*plan.Scan); !ok {
 		return false
 	}
-	return blk.isTimeBucket(blk.keys[0])
+	return blk.b.isTimeBucket(blk.node, blk.keys[0])
 }
 
 // addEmptyBuckets joins the groups to the buckets of the time that was asked of: what has no rows counts 0 and is NULL otherwise.

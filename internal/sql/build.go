@@ -43,22 +43,16 @@ func (blk *block) build(in buildInput) (*relational, error) {
 			return nil, err
 		}
 	}
-	if blk.keyOrder() {
-		if len(blk.calls) > 0 {
-			n = blk.sortGroups(n, &in)
-		}
-		if !in.distinct && blk.orderShows(&in) {
-			keys := blk.groupKeys(n, &in)
-			if !blk.grouped && len(blk.calls) == 0 && len(in.order) > 0 {
-				keys = ownOrder(n)
-			}
-			in.order = byKeys(n, &in, keys)
-		}
+	if blk.keyOrder() && len(blk.calls) > 0 {
+		n = blk.sortGroups(n, &in)
 	}
 	if len(blk.calls) > 0 {
 		if n, err = blk.window(n, &in); err != nil {
 			return nil, err
 		}
+	}
+	if blk.keyOrder() && !in.distinct && blk.orderShows(&in) {
+		blk.orderTies(n, &in)
 	}
 	if in.qualify != nil {
 		if n, err = blk.filter(n, in.qualify); err != nil {
@@ -464,7 +458,8 @@ func (blk *block) window(n plan.Node, in *buildInput) (plan.Node, error) {
 		n = plan.Extend(n, added, nil)
 	}
 	starts := make([]int, len(nodes))
-	for j, node := range nodes {
+	for _, j := range wholeFirst(nodes) {
+		node := nodes[j]
 		starts[j] = len(n.Columns())
 		node.Input = n
 		n = node
@@ -491,6 +486,20 @@ func (blk *block) window(n plan.Node, in *buildInput) (plan.Node, error) {
 		}
 	}
 	return n, nil
+}
+
+// wholeFirst returns the order in which windows are computed: as they are written, but those over all rows before those of partitions, as in
+// the reference. The last one gives the order of the rows.
+func wholeFirst(nodes []*plan.Window) []int {
+	var whole, parts []int
+	for i, node := range nodes {
+		if len(node.Partition) == 0 {
+			whole = append(whole, i)
+		} else {
+			parts = append(parts, i)
+		}
+	}
+	return append(whole, parts...)
 }
 
 func sameInts(a, b []int) bool {

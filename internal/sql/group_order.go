@@ -21,7 +21,7 @@ func (blk *block) orderShows(in *buildInput) bool {
 func byKeys(n plan.Node, in *buildInput, keys []plan.SortKey) []orderKey {
 	out := in.order
 	for _, k := range keys {
-		key := orderKey{column: -1, x: columnOf(n, k.Column), item: &syntax.OrderItem{}}
+		key := orderKey{column: -1, x: columnOf(n, k.Column), item: &syntax.OrderItem{Desc: k.Desc, Nulls: nullOrder(k)}}
 		for j := range in.items {
 			if expr.Equal(in.items[j].x, key.x) {
 				key.column = j
@@ -37,6 +37,24 @@ func byKeys(n plan.Node, in *buildInput, keys []plan.SortKey) []orderKey {
 	return out
 }
 
+func nullOrder(k plan.SortKey) syntax.NullOrder {
+	if k.NullsFirst {
+		return syntax.NullsFirst
+	}
+	return syntax.NullsLast
+}
+
+// orderTies puts rows that ORDER BY does not tell apart in their own order: that of the window calls, that of the groups. n is what the
+// rows are made of. Rows of window calls without ORDER BY are in that order already.
+func (blk *block) orderTies(n plan.Node, in *buildInput) {
+	switch {
+	case len(in.order) > 0 && (len(blk.calls) > 0 || !blk.grouped):
+		in.order = byKeys(n, in, blk.b.ownOrder(n))
+	case len(blk.calls) == 0:
+		in.order = byKeys(n, in, blk.groupKeys(n, in))
+	}
+}
+
 // groupKey returns column i of n as a sort key, if it has an order worth keeping.
 func groupKey(n plan.Node, i int) (plan.SortKey, bool) {
 	t := n.Columns()[i].Type
@@ -48,7 +66,7 @@ func groupKey(n plan.Node, i int) (plan.SortKey, bool) {
 func (blk *block) groupKeys(n plan.Node, in *buildInput) []plan.SortKey {
 	var keys []plan.SortKey
 	if blk.sets != nil {
-		keys = append(keys, plan.SortKey{Column: blk.setColumn})
+		keys = append(keys, plan.SortKey{Column: blk.setColumn, NullsFirst: true})
 	}
 	first := blk.leadingTime(in)
 	if first >= 0 {
@@ -68,9 +86,14 @@ func (blk *block) leadingTime(in *buildInput) int {
 	if blk.sets != nil || blk.picksByKeys(in) {
 		return -1
 	}
+	return blk.b.leadingTime(blk.node, blk.keys)
+}
+
+// leadingTime is that of groups by keys over the rows of n that nothing picks.
+func (b *binder) leadingTime(n plan.Node, keys []expr.Expr) int {
 	found := -1
-	for i, k := range blk.keys {
-		if !blk.isTimeBucket(k) {
+	for i, k := range keys {
+		if !b.isTimeBucket(n, k) {
 			continue
 		}
 		if found >= 0 {
@@ -78,7 +101,7 @@ func (blk *block) leadingTime(in *buildInput) int {
 		}
 		found = i
 	}
-	if found == len(blk.keys)-1 {
+	if found == len(keys)-1 {
 		return -1
 	}
 	return found
@@ -99,10 +122,9 @@ func (blk *block) picksByKeys(in *buildInput) bool {
 	})
 }
 
-// isTimeBucket reports whether key is a bucket of the time of a datasource's rows, which the block has alone, or from a subquery that gives
-// its columns.
-func (blk *block) isTimeBucket(key expr.Expr) bool {
-	n := blk.node
+// isTimeBucket reports whether key, over the rows of n, is a bucket of the time of a datasource's rows, which n has alone, or from a
+// subquery that gives its columns.
+func (b *binder) isTimeBucket(n plan.Node, key expr.Expr) bool {
 	for {
 		switch x := n.(type) {
 		case *plan.Filter:
@@ -113,7 +135,7 @@ func (blk *block) isTimeBucket(key expr.Expr) bool {
 			}
 			n = x.Input
 		case *plan.Scan:
-			ts, _, ok := expr.TimeBucket(key, &blk.b.env)
+			ts, _, ok := expr.TimeBucket(key, &b.env)
 			if !ok {
 				return false
 			}
@@ -125,14 +147,15 @@ func (blk *block) isTimeBucket(key expr.Expr) bool {
 	}
 }
 
-// ownOrder returns the order in which the rows of n come by themselves: groups, and distinct rows, by those of their keys that can be seen.
-func ownOrder(n plan.Node) []plan.SortKey {
+// ownOrder returns the order in which the rows of n come by themselves: those of window calls by their partitions and order, groups and
+// distinct rows by those of their keys that can be seen.
+func (b *binder) ownOrder(n plan.Node) []plan.SortKey {
 	switch x := n.(type) {
 	case *plan.Filter:
-		return ownOrder(x.Input)
+		return b.ownOrder(x.Input)
 	case *plan.Project:
 		var keys []plan.SortKey
-		for _, k := range ownOrder(x.Input) {
+		for _, k := range b.ownOrder(x.Input) {
 			k.Column = slices.IndexFunc(x.Exprs, func(e expr.Expr) bool {
 				c, ok := e.(*expr.Column)
 				return ok && c.Index == k.Column
@@ -143,24 +166,48 @@ func ownOrder(n plan.Node) []plan.SortKey {
 			keys = append(keys, k)
 		}
 		return keys
-	case *plan.Aggregate:
-		if x.Sets != nil {
-			return nil
-		}
+	case *plan.Window:
 		var keys []plan.SortKey
-		for i := range x.Keys {
-			if k, ok := groupKey(x, i); ok {
-				keys = append(keys, k)
-			}
+		for _, i := range x.Partition {
+			keys = append(keys, plan.SortKey{Column: i, NullsFirst: true})
 		}
-		return keys
+		return append(append(keys, x.Order...), b.ownOrder(x.Input)...)
+	case *plan.Sort:
+		return x.Keys
+	case *plan.Aggregate:
+		return b.orderOfGroups(x)
 	}
 	return nil
 }
 
-// sortGroups puts the groups of n in their order.
+// orderOfGroups is ownOrder for groups.
+func (b *binder) orderOfGroups(n *plan.Aggregate) []plan.SortKey {
+	if n.Sets != nil {
+		return nil
+	}
+	keys := make([]expr.Expr, len(n.Keys))
+	for i, k := range n.Keys {
+		keys[i] = columnOf(n.Input, k)
+	}
+	var out []plan.SortKey
+	first := b.leadingTime(n.Input, keys)
+	if first >= 0 {
+		out = append(out, plan.SortKey{Column: first, NullsFirst: true})
+	}
+	for i := range keys {
+		if k, ok := groupKey(n, i); ok && i != first {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// sortGroups puts the groups of n, the block's or those of a subquery that gives its rows, in their order.
 func (blk *block) sortGroups(n plan.Node, in *buildInput) plan.Node {
 	keys := blk.groupKeys(n, in)
+	if !blk.grouped {
+		keys = blk.b.ownOrder(n)
+	}
 	if len(keys) == 0 {
 		return n
 	}

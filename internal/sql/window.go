@@ -74,6 +74,8 @@ func (x exprs) windowCall(e *syntax.Call) (expr.Expr, error) {
 		err = inner.windowFunction(e, fn, &w)
 	case isAggregate(e.Name):
 		w.call, err = inner.bindAggregate(e)
+	case e.Name == "GROUPING":
+		err = x.windowedGrouping(e, &w)
 	default:
 		return nil, fault.InvalidSQL(e.At, "OVER must be applied to aggregate function")
 	}
@@ -88,6 +90,17 @@ func (x exprs) windowCall(e *syntax.Call) (expr.Expr, error) {
 	}
 	x.block.calls = append(x.block.calls, w)
 	return &expr.Column{Index: windowBase + len(x.block.calls) - 1, Name: e.Name, T: w.call.typ}, nil
+}
+
+// windowedGrouping binds GROUPING(..) OVER (..): it is that of the row itself, whatever the window.
+func (x exprs) windowedGrouping(e *syntax.Call, w *windowCall) error {
+	value, err := x.grouping(e)
+	if err != nil {
+		return err
+	}
+	w.fn = "LAG"
+	w.call = aggregateCall{spec: agg.Spec{Name: w.fn, Params: []any{int64(0)}}, args: []expr.Expr{value}, typ: value.Type(), at: e.At}
+	return nil
 }
 
 func (x exprs) windowFunction(e *syntax.Call, fn *windowFunction, w *windowCall) error {

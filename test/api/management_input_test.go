@@ -24,6 +24,8 @@ var (
 		{"x", 400, "Invalid interval [x]"}, {"2026-01-02%2F2026-01-01", 400, "2026-01-02/2026-01-01"}, {"2026-01-01%2F", 400, "Invalid interval"},
 		{"2026-13-01%2FP1D", 400, "2026-13-01"}, {"%2F", 400, "Invalid interval"}, {"2026-01-01%2FP1X", 400, "P1X"},
 	}
+	// noIntervals are wrongIntervals of endpoints that take an empty one for one that can't be read.
+	noIntervals        = append([]wrong{{"", 400, "Invalid interval"}}, wrongIntervals...)
 	wrongPathIntervals = []wrong{
 		{"x", 400, "Invalid interval [x]"}, {"2026-01-02_2026-01-01", 400, "2026-01-02/2026-01-01"}, {"2026-01-01_", 400, "Invalid interval"},
 	}
@@ -46,7 +48,7 @@ var parameters = []struct {
 	{"DELETE /service/coordinator/v1/datasources/events/intervals/*", wrongPathIntervals},
 	{"DELETE /service/indexer/v1/datasources/events/intervals/*", wrongPathIntervals},
 	{"DELETE /service/coordinator/v1/datasources/events?kill=true&interval=*", wrongIntervals},
-	{"GET /service/coordinator/v1/datasources/events/loadstatus?forceMetadataRefresh=true&interval=*", wrongIntervals},
+	{"GET /service/coordinator/v1/datasources/events/loadstatus?forceMetadataRefresh=true&interval=*", noIntervals},
 	{"GET /service/coordinator/v1/datasources/events/loadstatus?interval=*", []wrong{{"2026-01-01%2FP1D", 400, "forceMetadataRefresh must be specified"}}},
 	{"GET /service/coordinator/v1/datasources/events/handoffComplete?version=1&partitionNumber=0&interval=*", wrongIntervals},
 	{"GET /service/coordinator/v1/metadata/datasources/events/unusedSegments?interval=*", wrongIntervals},
@@ -65,15 +67,15 @@ var parameters = []struct {
 	{"GET /service/coordinator/v1/servers/*", []wrong{{"h:1", 404, ""}}},
 	{"GET /service/coordinator/v1/servers/*/segments", []wrong{{"h:1", 404, ""}}},
 	{"GET /service/coordinator/v1/rules/history?count=*", wrongCounts},
-	{"GET /service/coordinator/v1/rules/history?interval=*", wrongIntervals},
+	{"GET /service/coordinator/v1/rules/history?interval=*", noIntervals},
 	{"GET /service/coordinator/v1/rules/events/history?count=*", wrongCounts},
-	{"GET /service/coordinator/v1/rules/events/history?interval=*", wrongIntervals},
+	{"GET /service/coordinator/v1/rules/events/history?interval=*", noIntervals},
 	{"GET /service/coordinator/v1/config/history?count=*", wrongCounts},
-	{"GET /service/coordinator/v1/config/history?interval=*", wrongIntervals},
+	{"GET /service/coordinator/v1/config/history?interval=*", noIntervals},
 	{"GET /service/indexer/v1/worker/history?count=*", wrongCounts},
-	{"GET /service/indexer/v1/worker/history?interval=*", wrongIntervals},
+	{"GET /service/indexer/v1/worker/history?interval=*", noIntervals},
 	{"GET /service/coordinator/v1/config/compaction/events/history?count=*", wrongCounts},
-	{"GET /service/coordinator/v1/config/compaction/events/history?interval=*", wrongIntervals},
+	{"GET /service/coordinator/v1/config/compaction/events/history?interval=*", noIntervals},
 	{"GET /service/indexer/v1/compaction/config/datasources/events/history?count=*", wrongCounts},
 	{"GET /service/coordinator/v1/config/compaction/*", []wrong{{"nosuch", 404, "does not exist"}}},
 	{"DELETE /service/coordinator/v1/config/compaction/*", []wrong{{"nosuch", 404, "does not exist"}}},
@@ -93,7 +95,7 @@ var parameters = []struct {
 	{"GET /service/coordinator/v1/lookups/config/*", []wrong{{"nosuch", 404, "error"}}},
 	{"GET /service/coordinator/v1/lookups/config/__default/*", []wrong{{"nosuch", 404, "error"}}},
 	{"GET /service/coordinator/v1/broker/config/history?count=*", wrongCounts},
-	{"GET /service/coordinator/v1/broker/config/history?interval=*", wrongIntervals},
+	{"GET /service/coordinator/v1/broker/config/history?interval=*", noIntervals},
 	{"GET /service/coordinator/v1/config/cloneStatus?targetServer=*", []wrong{{"nosuch", 200, `{"cloneStatus":[]}`}, {"", 200, `{"cloneStatus":[]}`}}},
 	{"GET /service/coordinator/v1/datasources/events/handoffComplete?interval=2024-01-01%2FP1D&version=1&partitionNumber=*", append([]wrong{{"", 200, "false"}}, wrongNumbers...)},
 	{"GET /service/coordinator/v1/datasources/events/handoffComplete?interval=2024-01-01%2FP1D&partitionNumber=0&version=*", []wrong{{"", 200, "false"}}},

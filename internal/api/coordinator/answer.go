@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"math"
-	"mime"
 	"net/http"
 	"strconv"
 	"strings"
@@ -65,10 +64,10 @@ func pathInterval(r *http.Request) (chrono.Interval, error) {
 
 // queryInterval reads an interval of the query, with / or _. It is nil if there is none.
 func queryInterval(r *http.Request) (*chrono.Interval, error) {
-	text := r.URL.Query().Get("interval")
-	if text == "" {
+	if !has(r, "interval") {
 		return nil, nil
 	}
+	text := r.URL.Query().Get("interval")
 	iv, err := chrono.ParseInterval(strings.ReplaceAll(text, "_", "/"))
 	return &iv, err
 }
@@ -96,8 +95,10 @@ func (a *API) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if len(text) == 0 {
 		return nil, nil
 	}
-	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || media != "application/json" {
+	if err := edge.CheckMedia(r); err != nil {
+		return nil, err
+	}
+	if !edge.IsJSON(r) {
 		return nil, errMedia
 	}
 	return text, nil

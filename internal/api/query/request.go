@@ -72,10 +72,10 @@ func ReadRequest(w http.ResponseWriter, r *http.Request, maxBytes int64, dialect
 	if header == "" {
 		return nil, edge.UnsupportedMedia("Missing Content-Type header")
 	}
-	media, _, err := mime.ParseMediaType(header)
-	if err != nil || !strings.Contains(media, "/") {
-		return nil, fault.InvalidInput("Invalid Content-Type header: %s", header)
+	if err := edge.CheckMedia(r); err != nil {
+		return nil, err
 	}
+	media, _, _ := mime.ParseMediaType(header) // checked
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBytes))
 	if err != nil {
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {

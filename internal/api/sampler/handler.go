@@ -43,7 +43,9 @@ type API struct {
 func New(run Run, o Options) *API { return &API{run, o} }
 
 // Routes adds the endpoint to mux.
-func (a *API) Routes(mux *edge.Mux) { mux.On("POST /service/indexer/v1/sampler", a.sample) }
+func (a *API) Routes(mux *edge.Mux) {
+	mux.On("POST /service/indexer/v1/sampler", edge.JSONOnly(a.sample))
+}
 
 const (
 	defaultRows    = 200

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"mime"
 	"net/http"
 	"strconv"
 
@@ -47,7 +46,7 @@ const base = "/service/indexer/v1/supervisor"
 // Routes adds the endpoints to mux.
 func (a *API) Routes(mux *edge.Mux) {
 	mux.On("GET "+base, a.list)
-	mux.On("POST "+base, a.put)
+	mux.On("POST "+base, edge.JSONOnly(a.put))
 	mux.On("GET "+base+"/history", a.allHistory)
 	mux.On("GET "+base+"/{id}", a.known(func(w http.ResponseWriter, _ *http.Request, s *supervisor.Supervisor) error { return write(w, s.Spec) }))
 	mux.On("GET "+base+"/{id}/status", a.known(a.status))
@@ -64,15 +63,14 @@ func (a *API) Routes(mux *edge.Mux) {
 			return a.suspend(w, r, s, on)
 		}))
 	}
-	for _, path := range []string{"reset", "resetOffsets"} {
-		mux.On("POST "+base+"/{id}/"+path, a.known(a.reset))
-	}
+	mux.On("POST "+base+"/{id}/reset", a.known(a.reset))
+	mux.On("POST "+base+"/{id}/resetOffsets", jsonIfAny(a.known(a.reset)))
 	for _, path := range []string{"terminate", "shutdown"} {
 		mux.On("POST "+base+"/{id}/"+path, a.known(a.terminate))
 	}
-	mux.On("POST "+base+"/{id}/taskGroups/handoff", a.known(func(w http.ResponseWriter, _ *http.Request, s *supervisor.Supervisor) error {
+	mux.On("POST "+base+"/{id}/taskGroups/handoff", jsonIfAny(a.known(func(w http.ResponseWriter, _ *http.Request, s *supervisor.Supervisor) error {
 		return refuse(w, http.StatusBadRequest, "Supervisor [%s] does not support early handoff", s.ID())
-	}))
+	})))
 	mux.On("POST "+base+"/suspendAll", a.every(func(ctx context.Context, _ *http.Request, s *supervisor.Supervisor) error {
 		return a.flip(ctx, s, true)
 	}))
@@ -83,6 +81,24 @@ func (a *API) Routes(mux *edge.Mux) {
 		_, err := a.set.Terminate(ctx, s.ID(), a.o.Audit(r, auditKind, s.ID()))
 		return err
 	}))
+	for _, name := range []string{"suspendAll", "resumeAll", "terminateAll"} { // these are no ids
+		mux.On("GET "+base+"/"+name, func(w http.ResponseWriter, _ *http.Request) error {
+			w.Header().Set("Allow", http.MethodPost)
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return nil
+		})
+	}
+}
+
+// jsonIfAny is edge.JSONOnly for an endpoint that also takes requests without a body.
+func jsonIfAny(h edge.Handler) edge.Handler {
+	strict := edge.JSONOnly(h)
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if r.ContentLength == 0 && r.Header.Get("Content-Type") == "" {
+			return h(w, r)
+		}
+		return strict(w, r)
+	}
 }
 
 func write(w http.ResponseWriter, v any) error {
@@ -171,11 +187,6 @@ func (a *API) list(w http.ResponseWriter, r *http.Request) error {
 
 // put creates a supervisor or updates one.
 func (a *API) put(w http.ResponseWriter, r *http.Request) error {
-	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || media != "application/json" {
-		w.WriteHeader(http.StatusUnsupportedMediaType)
-		return nil
-	}
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, a.o.MaxRequestBytes))
 	if err != nil {
 		return fault.Malformed("The request could not be read").WithCause(err)

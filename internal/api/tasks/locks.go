@@ -14,23 +14,23 @@ import (
 
 // lockRoutes adds the endpoints about locks and promised segments.
 func (a *API) lockRoutes(mux *edge.Mux) {
-	mux.On("POST "+base+"/lockedIntervals", a.lockedByPriority)
-	mux.On("POST "+base+"/lockedIntervals/v2", func(w http.ResponseWriter, r *http.Request) error {
+	mux.On("POST "+base+"/lockedIntervals", edge.JSONOnly(a.lockedByPriority))
+	mux.On("POST "+base+"/lockedIntervals/v2", edge.JSONOnly(func(w http.ResponseWriter, r *http.Request) error {
 		locks, err := a.chosenLocks(w, r)
 		if locks == nil {
 			return err
 		}
 		edge.WriteJSON(w, http.StatusOK, intervalsOf(locks))
 		return nil
-	})
-	mux.On("POST "+base+"/activeLocks", func(w http.ResponseWriter, r *http.Request) error {
+	}))
+	mux.On("POST "+base+"/activeLocks", edge.JSONOnly(func(w http.ResponseWriter, r *http.Request) error {
 		locks, err := a.chosenLocks(w, r)
 		if locks == nil {
 			return err
 		}
 		edge.WriteJSON(w, http.StatusOK, map[string]any{"datasourceToLocks": locks})
 		return nil
-	})
+	}))
 	mux.On("DELETE "+base+"/pendingSegments/{dataSource}", a.deletePending)
 }
 
@@ -110,8 +110,12 @@ func intervalsOf(locks map[string][]metastore.Lock) map[string][]chrono.Interval
 // lockedByPriority is the older form: the body maps datasources to the lowest priority that counts.
 func (a *API) lockedByPriority(w http.ResponseWriter, r *http.Request) error {
 	var body map[string]int
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, a.o.MaxRequestBytes)).Decode(&body); err != nil {
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, a.o.MaxRequestBytes)).Decode(&body); err != nil && err != io.EOF {
 		return fault.Malformed("Body does not map datasources to priorities: %v", err)
+	}
+	if len(body) == 0 {
+		edge.WriteText(w, http.StatusBadRequest, "No Datasource provided")
+		return nil
 	}
 	var filters []lockFilter
 	for name, priority := range body {

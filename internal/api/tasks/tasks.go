@@ -85,7 +85,7 @@ const base = "/service/indexer/v1"
 
 // Routes adds the endpoints to mux.
 func (a *API) Routes(mux *edge.Mux) {
-	mux.On("POST "+base+"/task", a.submit)
+	mux.On("POST "+base+"/task", edge.JSONOnly(a.submit))
 	mux.On("GET "+base+"/task/{id}", a.payload)
 	mux.On("GET "+base+"/task/{id}/status", a.status)
 	mux.On("GET "+base+"/task/{id}/reports", a.reports)
@@ -93,10 +93,12 @@ func (a *API) Routes(mux *edge.Mux) {
 	mux.On("GET "+base+"/task/{id}/segments", a.segments)
 	mux.On("POST "+base+"/task/{id}/shutdown", a.shutdown)
 	mux.On("POST "+base+"/datasources/{dataSource}/shutdownAllTasks", a.shutdownAll)
-	mux.On("POST "+base+"/taskStatus", a.statuses)
+	mux.On("POST "+base+"/taskStatus", edge.JSONOnly(a.statuses))
 	mux.On("GET "+base+"/tasks", a.list)
-	for path, state := range map[string]string{"runningTasks": "running", "pendingTasks": "pending", "waitingTasks": "waiting", "completeTasks": "complete"} {
-		mux.On("GET "+base+"/"+path, func(w http.ResponseWriter, r *http.Request) error { return a.listState(w, r, state) })
+	for path, l := range map[string]listing{
+		"runningTasks": {state: "running"}, "pendingTasks": {state: "pending"}, "waitingTasks": {state: "waiting"}, "completeTasks": {state: "complete", limit: "n"},
+	} {
+		mux.On("GET "+base+"/"+path, func(w http.ResponseWriter, r *http.Request) error { return a.listState(w, r, l) })
 	}
 	a.workerRoutes(mux)
 	a.lockRoutes(mux)
@@ -190,8 +192,10 @@ func (a *API) reports(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if report == nil {
-		edge.WriteText(w, http.StatusNotFound, "No task reports were found for this task. The task may not exist, or it may not have completed yet.")
+	if report == nil { // the sentence is not quoted, though the endpoint's type is JSON
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(w, "No task reports were found for this task. The task may not exist, or it may not have completed yet.") // the caller is gone if it fails
 		return nil
 	}
 	defer report.Close()
@@ -340,7 +344,7 @@ var listStates = []string{"pending", "waiting", "running", "complete"}
 
 func (a *API) list(w http.ResponseWriter, r *http.Request) error {
 	state := r.URL.Query().Get("state")
-	if state != "" {
+	if r.URL.Query().Has("state") {
 		known := false
 		for _, s := range listStates {
 			known = known || strings.EqualFold(s, state)
@@ -350,22 +354,30 @@ func (a *API) list(w http.ResponseWriter, r *http.Request) error {
 			return nil
 		}
 	}
-	return a.listState(w, r, strings.ToLower(state))
+	return a.listState(w, r, listing{state: strings.ToLower(state), limit: "max", byTime: true})
 }
 
-// listState writes the tasks of one state ("": all), complete ones first and newest first, under the filters of the query string.
-func (a *API) listState(w http.ResponseWriter, r *http.Request, state string) error {
-	q := r.URL.Query()
+// listing is what an endpoint lists, and which parameters it reads besides the filters.
+type listing struct {
+	// state is the tasks' state; "": all.
+	state string
+	// limit names the parameter with the number of complete tasks; "": none does.
+	limit string
+	// byTime says that createdTimeInterval is read.
+	byTime bool
+}
+
+// listState writes tasks, complete ones first and newest first, under the filters of the query string.
+func (a *API) listState(w http.ResponseWriter, r *http.Request, l listing) error {
+	q, state := r.URL.Query(), l.state
 	limit := math.MaxInt
-	for _, key := range []string{"max", "n"} {
-		if text := q.Get(key); text != "" {
-			n, err := strconv.ParseInt(text, 10, 32)
-			if err != nil {
-				w.WriteHeader(http.StatusNotFound)
-				return nil
-			}
-			limit = int(n)
+	if text := q.Get(l.limit); text != "" {
+		n, err := strconv.ParseInt(text, 10, 32)
+		if err != nil {
+			w.WriteHeader(http.StatusNotFound)
+			return nil
 		}
+		limit = int(n)
 	}
 	keep := func(s *task.Status) bool {
 		return (q.Get("datasource") == "" || q.Get("datasource") == s.Task.DataSource) && (q.Get("type") == "" || q.Get("type") == s.Task.Type)
@@ -374,7 +386,7 @@ func (a *API) listState(w http.ResponseWriter, r *http.Request, state string) er
 	var active []task.Status
 	if state == "" || state == "complete" {
 		since, until := clock.Millis(a.o.Clock)-a.o.Recent, int64(math.MaxInt64)
-		if text := q.Get("createdTimeInterval"); text != "" {
+		if text := q.Get("createdTimeInterval"); l.byTime && text != "" {
 			iv, err := chrono.ParseInterval(strings.ReplaceAll(text, "_", "/"))
 			if err != nil {
 				return err

@@ -274,8 +274,18 @@ func TestUnknownTasks(t *testing.T) {
 	s.wantText(http.MethodPost, "/task/nosuch/shutdown", "", 404, "Cannot find any task with id: [nosuch]")
 	s.wantText(http.MethodGet, "/task", "", 405, "")
 	s.wantText(http.MethodPost, "/taskStatus", "[]", 400, "No Task IDs provided.")
-	s.wantText(http.MethodPost, "/taskStatus", "", 400, "No Task IDs provided.")
+	s.wantText(http.MethodPost, "/taskStatus", "null", 400, "No Task IDs provided.")
 	s.wantText(http.MethodPost, "/taskStatus", `["nosuch"]`, 200, "{}")
+	s.wantText(http.MethodGet, "/tasks?state=", "", 400, "Invalid task state[]. Must be one of [pending, waiting, running, complete].")
+	s.wantText(http.MethodGet, "/runningTasks?max=x&n=y", "", 200, "[]")
+	s.wantText(http.MethodGet, "/completeTasks?n=y", "", 404, "")
+	s.wantText(http.MethodGet, "/completeTasks?createdTimeInterval=y", "", 200, "[]")
+	for _, body := range []string{"null", "{}"} {
+		s.wantText(http.MethodPost, "/lockedIntervals", body, 400, "No Datasource provided")
+	}
+	for _, path := range []string{"/task", "/taskStatus", "/lockedIntervals", "/lockedIntervals/v2", "/activeLocks"} {
+		s.wantText(http.MethodPost, path, "", 415, "") // without a body the test's client says no media type
+	}
 }
 
 func TestTasksThatAreRefused(t *testing.T) {

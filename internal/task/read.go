@@ -51,6 +51,12 @@ func (q *Queue) Read(body []byte) (*Task, error) {
 			return nil, err
 		}
 	}
+	if raw, ok := fields["id"]; ok && string(raw) == `""` {
+		return nil, fault.InvalidInput("Invalid value for field [id]: must not be empty")
+	}
+	if err := checkResource(fields["resource"]); err != nil {
+		return nil, err
+	}
 	if t.ID == "" {
 		t.ID = NewID(t.Type, t.DataSource, spanOf(fields), t.Created)
 	}
@@ -88,6 +94,24 @@ func (q *Queue) Read(body []byte) (*Task, error) {
 		return nil, fmt.Errorf("encoding task [%s]: %w", t.ID, err)
 	}
 	return t, nil
+}
+
+// checkResource reads the member "resource", which is shown and has no effect.
+func checkResource(raw json.RawMessage) error {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil
+	}
+	var resource struct {
+		Group    *string `json:"availabilityGroup"`
+		Capacity int     `json:"requiredCapacity"`
+	}
+	if err := fault.ReadJSON(raw, &resource); err != nil {
+		return fault.Malformed("Member [resource] of the task is not readable: %v", err)
+	}
+	if resource.Group == nil || resource.Capacity < 1 {
+		return fault.InvalidInput("Member [resource] of the task must have an [availabilityGroup] and a [requiredCapacity] of at least 1")
+	}
+	return nil
 }
 
 func readText(fields map[string]json.RawMessage, key string, into *string) error {

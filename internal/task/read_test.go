@@ -28,6 +28,11 @@ func TestRead(t *testing.T) {
 		{"no type", `{"id":"x"}`, "", ""},
 		{"unknown type", `{"type":"frob"}`, "", ""},
 		{"wrong member", `{"type":"noop","runTime":"long"}`, "", ""},
+		{"an id without a character", `{"type":"noop","id":""}`, "", ""},
+		{"resource that is no object", `{"type":"noop","resource":"a"}`, "", ""},
+		{"resource without a group", `{"type":"noop","resource":{"requiredCapacity":1}}`, "", ""},
+		{"resource without room", `{"type":"noop","resource":{"availabilityGroup":"a","requiredCapacity":0}}`, "", ""},
+		{"resource of its own", `{"type":"noop","resource":{"availabilityGroup":"a","requiredCapacity":2}}`, "any", "^noop_"},
 		{"context of a wrong type", `{"type":"noop","context":7}`, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

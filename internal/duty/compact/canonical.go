@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/jsontext"
 )
 
 // canonical writes JSON so that equal values are equal texts: members sorted, and left out where they are null, since some writers show
@@ -63,52 +64,7 @@ func canonicalMetrics(list []json.RawMessage) ([]string, error) {
 	return canonicalList(filled)
 }
 
-// defaults are the members of a part that is kept as it was written, by its type, where nothing was said. The reference shows them.
-type defaults map[string]map[string]string
-
-var splitHintDefaults = defaults{
-	"maxSize":  {"maxSplitSize": "1073741824", "maxNumFiles": "1000"},
-	"segments": {"maxInputSegmentBytesPerTask": "1073741824", "maxNumSegments": "1000"},
-}
-
-var appendableDefaults = defaults{"onheap": {"preserveExistingMetrics": "false"}}
-
-var metricDefaults = defaults{
-	"hyperUnique": {"isInputHyperUnique": "false", "round": "false"},
-	"cardinality": {"byRow": "false", "round": "false"},
-	"stringAny":   {"maxStringBytes": "1024"},
-	"stringFirst": {"timeColumn": `"__time"`, "maxStringBytes": "1024"},
-	"stringLast":  {"timeColumn": `"__time"`, "maxStringBytes": "1024"},
-	"longFirst":   {"timeColumn": `"__time"`},
-	"longLast":    {"timeColumn": `"__time"`},
-	"doubleFirst": {"timeColumn": `"__time"`},
-	"doubleLast":  {"timeColumn": `"__time"`},
-	"floatFirst":  {"timeColumn": `"__time"`},
-	"floatLast":   {"timeColumn": `"__time"`},
-}
-
-// fill writes what was not said into an object, and the type where that was left out, if one is usual.
-func (d defaults) fill(text json.RawMessage, usual string) (json.RawMessage, error) {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(text, &fields); err != nil || fields == nil {
-		return nil, fault.InvalidInput("A part of the compaction settings must be an object, not [%s]", text)
-	}
-	kind := usual
-	if t := fields["type"]; !isNull(t) && json.Unmarshal(t, &kind) != nil {
-		return nil, fault.InvalidInput("The [type] of a part of the compaction settings must be text, not [%s]", t)
-	}
-	if kind != "" {
-		fields["type"] = json.RawMessage(strconv.Quote(kind))
-	}
-	for name, value := range d[kind] {
-		if isNull(fields[name]) {
-			fields[name] = json.RawMessage(value)
-		}
-	}
-	return json.Marshal(fields)
-}
-
-// fillMetric is fill for a metric; one that is filtered has the name of what it filters.
+// fillMetric fills in the defaults of a metric; one that is filtered has the name of what it filters.
 func fillMetric(text json.RawMessage) (json.RawMessage, error) {
 	var fields struct {
 		Type       string          `json:"type"`
@@ -120,13 +76,13 @@ func fillMetric(text json.RawMessage) (json.RawMessage, error) {
 			Name string `json:"name"`
 		}
 		if json.Unmarshal(fields.Aggregator, &inner) == nil && inner.Name != "" {
-			return defaults{"filtered": {"name": strconv.Quote(inner.Name)}}.fill(text, "")
+			return jsontext.Defaults{"filtered": {"name": strconv.Quote(inner.Name)}}.Fill("metricsSpec", text, "")
 		}
 	}
-	return metricDefaults.fill(text, "")
+	return jsontext.Metrics.Fill("metricsSpec", text, "")
 }
 
-// fillIndex is fill for an index spec. How nested data is packed is shown only where it was said.
+// fillIndex fills in the defaults of an index spec. How nested data is packed is shown only where it was said.
 func fillIndex(text json.RawMessage) (json.RawMessage, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(text, &fields); err != nil || fields == nil {
@@ -146,7 +102,7 @@ func fillIndex(text json.RawMessage) (json.RawMessage, error) {
 // fillEncoding writes what was not said into the encoding of texts of an index spec.
 func fillEncoding(fields map[string]json.RawMessage) (err error) {
 	const name = "stringDictionaryEncoding"
-	fields[name], err = defaults{"frontCoded": {"bucketSize": "4", "formatVersion": "0"}}.fill(fields[name], "")
+	fields[name], err = jsontext.Encodings.Fill(name, fields[name], "")
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/jsontext"
 )
 
 // Config is the settings of a datasource. What is null keeps what segments have.
@@ -172,8 +173,12 @@ func (t *TuningConfig) fill() error {
 	}{
 		{&t.IndexSpec, fillIndex},
 		{&t.IntermediateIndexSpec, fillIndex},
-		{&t.AppendableIndexSpec, func(text json.RawMessage) (json.RawMessage, error) { return appendableDefaults.fill(text, "onheap") }},
-		{&t.SplitHintSpec, func(text json.RawMessage) (json.RawMessage, error) { return splitHintDefaults.fill(text, "") }},
+		{&t.AppendableIndexSpec, func(text json.RawMessage) (json.RawMessage, error) {
+			return jsontext.Appendables.Fill("appendableIndexSpec", text, "onheap")
+		}},
+		{&t.SplitHintSpec, func(text json.RawMessage) (json.RawMessage, error) {
+			return jsontext.SplitHints.Fill("splitHintSpec", text, "")
+		}},
 	} {
 		if isNull(*part.text) {
 			continue
@@ -188,7 +193,7 @@ func (t *TuningConfig) fill() error {
 		var kind struct {
 			Type string `json:"type"`
 		}
-		if err := json.Unmarshal(hint, &kind); err != nil || splitHintDefaults[kind.Type] == nil {
+		if err := json.Unmarshal(hint, &kind); err != nil || jsontext.SplitHints[kind.Type] == nil {
 			return fault.InvalidInput("splitHintSpec type [%s] is unknown; use maxSize or segments", kind.Type)
 		}
 	}

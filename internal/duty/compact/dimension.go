@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/jsontext"
 )
 
 // DimensionsSpec is the wanted dimensions in their order.
@@ -50,7 +51,7 @@ func (d *Dimension) UnmarshalJSON(text []byte) error {
 	}
 	d.name = fields.Name
 	if !slices.Contains(plainTypes, fields.Type) { // nested and automatic columns, and those of later releases
-		shown, err := defaults{fields.Type: {"multiValueHandling": strconv.Quote(fields.Multi), "createBitmapIndex": "true"}}.fill(text, fields.Type)
+		shown, err := jsontext.Defaults{fields.Type: {"multiValueHandling": strconv.Quote(fields.Multi), "createBitmapIndex": "true"}}.Fill("dimensionsSpec", text, fields.Type)
 		if err != nil {
 			return err
 		}

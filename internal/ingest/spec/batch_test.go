@@ -29,6 +29,11 @@ func TestPartitions(t *testing.T) {
 		{`{"type":"hashed","partitionFunction":"md5"}`, "", "Partition function [md5] is unknown", 0},
 		{`{"type":"hashed","numShards":1000000}`, "", "at most [100000]", 0},
 		{`{"type":"hashed","numShards":"two"}`, "", "is not a whole number", 0},
+		{`{"type":"hashed","numShards":0}`, "", "numShards[0] should be positive", 0},
+		{`{"type":"hashed","targetRowsPerSegment":-2}`, "", "targetRowsPerSegment[-2] should be positive", 0},
+		{`{"type":"hashed","targetRowsPerSegment":4,"maxRowsPerSegment":4}`, "", "At most one of targetRowsPerSegment or maxRowsPerSegment", 0},
+		{`{"type":"hashed","numShards":-1,"partitionFunction":"MURMUR3_32_ABS"}`, `{"type":"hashed","numShards":null,"partitionDimensions":[],` +
+			`"partitionFunction":"murmur3_32_abs","targetRowsPerSegment":null,"maxRowsPerSegment":null}`, "", 5_000_000},
 		{`{"type":"frob"}`, "", "Type [frob] of [partitionsSpec] is unknown", 0},
 		{`{}`, "", "has no [type]", 0},
 		{`7`, "", "Invalid value for the field [partitionsSpec]", 0},
@@ -55,12 +60,21 @@ func typed(text string) json.RawMessage {
 
 func TestTuning(t *testing.T) {
 	for text, problem := range map[string]string{
-		`{"maxRowsInMemory":"many"}`:                                         `["many"] is not a whole number`,
-		`{"forceGuaranteedRollup":true,"partitionsSpec":{"type":"dynamic"}}`: "cannot be used for perfect rollup",
-		`{"partitionsSpec":{"type":"hashed","numShards":2}}`:                 "DynamicPartitionsSpec must be used for best-effort rollup",
-		`{"indexSpec":{"bitmap":{"type":"frob"}}}`:                           "Type [frob] of [bitmap]",
-		`{"indexSpec":{"longEncoding":"short"}}`:                             "known are [longs auto]",
-		`{"maxNumConcurrentSubTasks":0}`:                                     "must be positive",
+		`{"maxRowsInMemory":"many"}`:                                                         `["many"] is not a whole number`,
+		`{"forceGuaranteedRollup":true,"partitionsSpec":{"type":"dynamic"}}`:                 "cannot be used for perfect rollup",
+		`{"partitionsSpec":{"type":"hashed","numShards":2}}`:                                 "DynamicPartitionsSpec must be used for best-effort rollup",
+		`{"indexSpec":{"bitmap":{"type":"frob"}}}`:                                           "Type [frob] of [bitmap]",
+		`{"indexSpec":{"longEncoding":"short"}}`:                                             "known are [longs auto]",
+		`{"maxNumConcurrentSubTasks":0}`:                                                     "must be positive",
+		`{"splitHintSpec":{}}`:                                                               "[splitHintSpec] has no [type]",
+		`{"splitHintSpec":{"type":"half"}}`:                                                  "known are [maxSize, segments]",
+		`{"splitHintSpec":{"type":"maxSize","maxNumFiles":0}}`:                               "[maxNumFiles] in [splitHintSpec] must be larger than 0",
+		`{"splitHintSpec":"maxSize"}`:                                                        "[splitHintSpec] must be an object",
+		`{"appendableIndexSpec":"onheap"}`:                                                   "[appendableIndexSpec] must be an object",
+		`{"segmentWriteOutMediumFactory":"tmpFile"}`:                                         "[segmentWriteOutMediumFactory] must be an object",
+		`{"chatHandlerTimeout":"a while"}`:                                                   "[chatHandlerTimeout] in [tuningConfig] is no period",
+		`{"indexSpec":{"stringDictionaryEncoding":{"type":"frontCoded","bucketSize":6}}}`:    "must be a power of two",
+		`{"indexSpec":{"stringDictionaryEncoding":{"type":"frontCoded","formatVersion":2}}}`: "[formatVersion] in [stringDictionaryEncoding] must be 0 or 1",
 	} {
 		if _, err := ParseTuning(TuningParallel, typed(text)); err == nil || !strings.Contains(err.Error(), problem) {
 			t.Errorf("%s: %v, want %q", text, err, problem)
@@ -99,6 +113,29 @@ func TestTuning(t *testing.T) {
 		var shown map[string]any
 		if err != nil || json.Unmarshal(text, &shown) != nil || len(shown) != members || shown["type"] != kind {
 			t.Errorf("%s has %d members: %s, %v", kind, len(shown), text, err)
+		}
+	}
+}
+
+// Parts that are kept as they were written are shown with what was not said, and members of older releases with what the partitionsSpec says.
+func TestTuningIsShownWhole(t *testing.T) {
+	tuning, err := ParseTuning(TuningParallel, typed(`{"forceGuaranteedRollup":true,"partitionsSpec":{"type":"hashed","numShards":4,"partitionDimensions":["a"]},
+		"appendableIndexSpec":{},"segmentWriteOutMediumFactory":{},"splitHintSpec":{"type":"maxSize","maxSplitSize":"1GiB"},"chatHandlerTimeout":"PT2S",
+		"indexSpec":{"stringDictionaryEncoding":{"type":"frontCoded"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(tuning)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`"appendableIndexSpec":{"preserveExistingMetrics":false,"type":"onheap"}`, `"segmentWriteOutMediumFactory":{"type":"tmpFile"}`,
+		`"splitHintSpec":{"maxNumFiles":1000,"maxSplitSize":"1GiB","type":"maxSize"}`, `"chatHandlerTimeout":"PT2S"`,
+		`"stringDictionaryEncoding":{"bucketSize":4,"formatVersion":0,"type":"frontCoded"}`, `"numShards":4,"partitionDimensions":["a"]`,
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("%s has no %s", text, want)
 		}
 	}
 }

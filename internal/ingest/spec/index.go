@@ -8,6 +8,7 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/jsontext"
 )
 
 // Index is the spec of a batch load: a task of type index_parallel or index (spec/ingestion.md, section 11).
@@ -217,7 +218,11 @@ func (s *DataSchema) fill(text json.RawMessage) (json.RawMessage, error) {
 	}
 	metrics := make([]json.RawMessage, len(s.Metrics))
 	for i, m := range s.Metrics {
-		metrics[i] = m.Wire
+		filled, err := jsontext.Metrics.Fill("metricsSpec", m.Wire, "")
+		if err != nil {
+			return nil, err
+		}
+		metrics[i] = filled
 	}
 	for name, value := range map[string]any{
 		"dataSource": s.DataSource, "timestampSpec": s.Time, "dimensionsSpec": spec,

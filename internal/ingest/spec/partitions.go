@@ -3,6 +3,7 @@ package spec
 import (
 	"encoding/json"
 	"math"
+	"strings"
 
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/timeline"
@@ -109,7 +110,15 @@ func (p *Partitions) UnmarshalJSON(text []byte) error {
 }
 
 func (p *Partitions) hashed(w *partitionsWire) error {
-	if w.Function != "" && w.Function != timeline.GroupHashFunction {
+	for name, n := range map[string]*integer{"numShards": w.Shards, "targetRowsPerSegment": w.Target, "maxRowsPerSegment": w.Max} {
+		if n != nil && *n <= 0 && *n != -1 { // which meant none in old releases
+			return fault.InvalidInput("%s[%d] should be positive in [partitionsSpec] of type [hashed]", name, *n)
+		}
+	}
+	if w.Target.positive() > 0 && w.Max.positive() > 0 {
+		return fault.InvalidInput("At most one of targetRowsPerSegment or maxRowsPerSegment must be present in [partitionsSpec] of type [hashed]")
+	}
+	if w.Function != "" && !strings.EqualFold(w.Function, timeline.GroupHashFunction) {
 		return fault.InvalidInput("Partition function [%s] is unknown; known is [%s]", w.Function, timeline.GroupHashFunction)
 	}
 	if p.TargetRows == 0 {

@@ -6,7 +6,9 @@ import (
 	"math"
 	"strconv"
 
+	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/jsontext"
 )
 
 // Tuning is a tuningConfig of a batch task (spec/ingestion.md, section 11). Members that have no effect here are shown as they were given.
@@ -75,7 +77,7 @@ const (
 // tuningTypes are those that the tuningConfig of a kind may have.
 var tuningTypes = map[string][]string{
 	TuningIndex: {TuningIndex}, TuningParallel: {TuningParallel, TuningCompaction},
-	TuningCompaction: {TuningParallel, TuningCompaction, TuningIndex, ""},
+	TuningCompaction: {TuningParallel, TuningCompaction, TuningIndex},
 }
 
 // ParseTuning reads a tuningConfig, which is shown as one of the given kind. An absent one has all defaults.
@@ -99,7 +101,7 @@ func ParseTuning(kind string, text json.RawMessage) (*Tuning, error) {
 	case w.Perfect && (w.MaxRowsPerSegment.positive() > 0 || w.NumShards.positive() > 0 || len(w.PartitionBy) > 0):
 		t.Partitions = &Partitions{Type: "hashed", TargetRows: w.MaxRowsPerSegment.positive(), Shards: int(min(w.NumShards.positive(), maxShards)),
 			Dimensions: w.PartitionBy}
-	case !w.Perfect && (w.MaxRowsPerSegment.positive() > 0 || w.MaxTotalRows.positive() > 0):
+	case !w.Perfect && (w.MaxRowsPerSegment != nil || w.MaxTotalRows != nil):
 		t.Partitions = &Partitions{Type: "dynamic", MaxRows: w.MaxRowsPerSegment.or(defaultRowsPerSegment), MaxTotalRows: w.MaxTotalRows.positive()}
 	}
 	t.Perfect = w.Perfect
@@ -122,7 +124,7 @@ func (t *Tuning) check() error {
 	switch p := t.Given(); {
 	case t.Perfect && !p.Perfect():
 		return fault.InvalidInput("[partitionsSpec] of type [%s] cannot be used for perfect rollup; known are [hashed, range, single_dim]", p.Type)
-	case !t.Perfect && p.Perfect() && t.kind != TuningCompaction:
+	case !t.Perfect && p.Perfect():
 		return fault.InvalidInput("[partitionsSpec] of type [%s] needs [forceGuaranteedRollup]: DynamicPartitionsSpec must be used for best-effort rollup", p.Type)
 	}
 	for name, n := range map[string]*integer{"maxNumConcurrentSubTasks": t.wire.Workers, "maxNumSegmentsToMerge": t.wire.SegmentsToMerge,
@@ -131,8 +133,71 @@ func (t *Tuning) check() error {
 			return fault.InvalidInput("[%s] in [tuningConfig] must be positive, it is [%d]", name, *n)
 		}
 	}
-	_, err := t.indexSpec()
-	return err
+	if _, err := t.indexSpec(); err != nil {
+		return err
+	}
+	return t.checkParts()
+}
+
+// checkParts reads the parts that are kept as they were written and have no effect, so that mistakes in them show as elsewhere.
+func (t *Tuning) checkParts() error {
+	for _, read := range []func() (json.RawMessage, error){t.appendable, t.medium, t.splitHint} {
+		if _, err := read(); err != nil {
+			return err
+		}
+	}
+	var timeout string
+	if absent(t.wire.ChatTimeout) || json.Unmarshal(t.wire.ChatTimeout, &timeout) != nil { // a number is one of milliseconds
+		return nil
+	}
+	if _, err := chrono.ParsePeriod(timeout); err != nil {
+		return fault.InvalidInput("[chatHandlerTimeout] in [tuningConfig] is no period: [%s]", timeout).WithCause(err)
+	}
+	return nil
+}
+
+// appendable returns the appendableIndexSpec with its defaults.
+func (t *Tuning) appendable() (json.RawMessage, error) {
+	if absent(t.wire.Appendable) {
+		t.wire.Appendable = json.RawMessage("{}")
+	}
+	return jsontext.Appendables.Fill("appendableIndexSpec", t.wire.Appendable, "onheap")
+}
+
+// medium returns the segmentWriteOutMediumFactory with its type.
+func (t *Tuning) medium() (json.RawMessage, error) {
+	if absent(t.wire.Medium) {
+		return t.wire.Medium, nil
+	}
+	return jsontext.Defaults{}.Fill("segmentWriteOutMediumFactory", t.wire.Medium, "tmpFile")
+}
+
+// splitHint returns the splitHintSpec with its defaults.
+func (t *Tuning) splitHint() (json.RawMessage, error) {
+	if absent(t.wire.SplitHint) {
+		return t.wire.SplitHint, nil
+	}
+	filled, err := jsontext.SplitHints.Fill("splitHintSpec", t.wire.SplitHint, "")
+	if err != nil {
+		return nil, err
+	}
+	var given struct {
+		Type  string   `json:"type"`
+		Files *integer `json:"maxNumFiles"`
+		Parts *integer `json:"maxNumSegments"`
+	}
+	if err := decode("splitHintSpec", filled, &given); err != nil {
+		return nil, err
+	}
+	if err := checkType("splitHintSpec", given.Type, "maxSize", "segments"); err != nil {
+		return nil, err
+	}
+	for name, n := range map[string]*integer{"maxNumFiles": given.Files, "maxNumSegments": given.Parts} {
+		if n != nil && *n <= 0 {
+			return nil, fault.InvalidInput("[%s] in [splitHintSpec] must be larger than 0, it is [%d]", name, *n)
+		}
+	}
+	return filled, nil
 }
 
 // Given returns the partitions that were given, or the default.
@@ -167,9 +232,12 @@ var indexDefaults = []struct {
 	{"longEncoding", `"longs"`, []string{"longs", "auto"}},
 }
 
-func (t *Tuning) indexSpec() (json.RawMessage, error) {
+func (t *Tuning) indexSpec() (json.RawMessage, error) { return FillIndexSpec(t.wire.IndexSpec) }
+
+// FillIndexSpec returns an indexSpec, which may be absent, with its defaults.
+func FillIndexSpec(text json.RawMessage) (json.RawMessage, error) {
 	given := map[string]json.RawMessage{}
-	if err := decode("indexSpec", t.wire.IndexSpec, &given); err != nil {
+	if err := decode("indexSpec", text, &given); err != nil {
 		return nil, err
 	}
 	for _, d := range indexDefaults {
@@ -178,11 +246,45 @@ func (t *Tuning) indexSpec() (json.RawMessage, error) {
 			given[d.name] = json.RawMessage(d.value)
 			continue
 		}
+		if d.name == "stringDictionaryEncoding" {
+			filled, err := fillEncoding(value)
+			if err != nil {
+				return nil, err
+			}
+			given[d.name] = filled
+			continue
+		}
 		if err := checkIndexMember(d.name, value, d.known); err != nil {
 			return nil, err
 		}
 	}
 	return json.Marshal(given)
+}
+
+// fillEncoding returns a stringDictionaryEncoding with its defaults.
+func fillEncoding(text json.RawMessage) (json.RawMessage, error) {
+	const name = "stringDictionaryEncoding"
+	filled, err := jsontext.Encodings.Fill(name, text, "")
+	if err != nil {
+		return nil, err
+	}
+	if err := checkIndexMember(name, filled, nil); err != nil {
+		return nil, err
+	}
+	given := struct {
+		Bucket  integer `json:"bucketSize"`
+		Version integer `json:"formatVersion"`
+	}{Bucket: 1}
+	if err := decode(name, filled, &given); err != nil {
+		return nil, err
+	}
+	if b := given.Bucket; b < 1 || b > 128 || b&(b-1) != 0 {
+		return nil, fault.InvalidInput("[bucketSize] in [%s] must be a power of two up to 128, it is [%d]", name, b)
+	}
+	if v := given.Version; v != 0 && v != 1 {
+		return nil, fault.InvalidInput("[formatVersion] in [%s] must be 0 or 1, it is [%d]", name, v)
+	}
+	return filled, nil
 }
 
 func checkIndexMember(name string, value json.RawMessage, known []string) error {
@@ -234,9 +336,17 @@ func (t *Tuning) MarshalJSON() ([]byte, error) {
 	def(&w.MaxColumnsToMerge, -1)
 	def(&w.Await, 0)
 	def(&w.MaxLocks, -1)
-	if absent(w.Appendable) {
-		w.Appendable = json.RawMessage(`{"type":"onheap","preserveExistingMetrics":false}`)
+	for _, part := range []struct {
+		shown *json.RawMessage
+		read  func() (json.RawMessage, error)
+	}{{&w.Appendable, t.appendable}, {&w.Medium, t.medium}, {&w.SplitHint, t.splitHint}} {
+		filled, err := part.read()
+		if err != nil {
+			return nil, err
+		}
+		*part.shown = filled
 	}
+	w.showPartitions(t.Partitions)
 	if absent(w.ChatTimeout) {
 		w.ChatTimeout = json.RawMessage(`"PT10S"`)
 	}
@@ -263,6 +373,27 @@ func (t *Tuning) MarshalJSON() ([]byte, error) {
 	}
 	members["type"] = json.RawMessage(strconv.Quote(t.kind))
 	return json.Marshal(members)
+}
+
+// showPartitions gives the older members the values of a partitionsSpec.
+func (w *tuningWire) showPartitions(p *Partitions) {
+	if p == nil {
+		return
+	}
+	number := func(n int64) *integer {
+		if n == 0 {
+			return nil
+		}
+		v := integer(n)
+		return &v
+	}
+	w.MaxTotalRows, w.NumShards = number(p.MaxTotalRows), number(int64(p.Shards))
+	switch p.Type {
+	case "hashed":
+		w.PartitionBy, w.MaxRowsPerSegment = p.Dimensions, number(p.TargetRows)
+	default:
+		w.MaxRowsPerSegment = number(p.MaxRows)
+	}
 }
 
 // parallelMembers are those that only tasks with sub-tasks have.

@@ -187,9 +187,13 @@ func TestCompact(t *testing.T) {
 	})
 	t.Run("nothing there", func(t *testing.T) {
 		s, _ := load(t)
-		task, r := runNative(t, s, compact(`,"interval":"1990-01-01/1991-01-01"`))
-		if !strings.Contains(task.ErrorMsg, "Can't find segments") || r.Stats.Payload.Error == nil {
-			t.Errorf("%+v, %+v", task, r)
+		task := awaitTask(t, s, compact(`,"interval":"1990-01-01/1991-01-01"`))
+		if !strings.Contains(task.ErrorMsg, "Can't find segments") {
+			t.Errorf("%+v", task)
+		}
+		err := s.Call(t.Context(), http.MethodGet, "/service/indexer/v1/task/"+task.ID+"/reports", nil, nil) // it never began
+		if err == nil || !strings.Contains(err.Error(), "No task reports were found") {
+			t.Errorf("%v", err)
 		}
 	})
 }

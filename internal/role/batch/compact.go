@@ -80,7 +80,7 @@ func (k *Compact) Prepare(ctx context.Context, t *task.Task) (bool, error) {
 	}
 	span, ok := changed(c, searched(c, t.DataSource), intervals)
 	if !ok {
-		return true, nil // Run says that there is nothing
+		return false, nothingToDo(c)
 	}
 	return k.lock(ctx, t, metastore.LockRequest{Interval: span, Type: s.replaceLock()})
 }
@@ -239,10 +239,14 @@ func sourcesOf(ctx context.Context, session *broker.Session, dataSource string, 
 	return out, err
 }
 
+func nothingToDo(c *spec.Compaction) error {
+	return fault.InvalidInput("Can't find segments from inputSpec [%s], nothing to do.", inputText(c))
+}
+
 // checkSources refuses to compact other segments than those that were meant.
 func checkSources(c *spec.Compaction, sources []source) error {
 	if len(sources) == 0 {
-		return fault.InvalidInput("Can't find segments from inputSpec [%s], nothing to do.", inputText(c))
+		return nothingToDo(c)
 	}
 	ids := make([]string, 0, len(sources))
 	for _, s := range sources {

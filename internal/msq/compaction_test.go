@@ -25,7 +25,8 @@ func TestReplaceStoresCompactionState(t *testing.T) {
 			`"maxTotalRows":9223372036854775807},` + columns + `,` + index + `,` + granularity + `}`},
 		"ranges": {cluster: []int{1}, context: map[string]any{"storeCompactionState": "true", "rowsPerSegment": 3, "indexSpec": `{"bitmap":{"type":"concise"}}`},
 			want: `{"partitionsSpec":{"type":"range","targetRowsPerSegment":null,"maxRowsPerSegment":3,"partitionDimensions":["k"],"assumeGrouped":false},` +
-				columns + `,"indexSpec":{"bitmap":{"type":"concise"}},` + granularity + `}`},
+				columns + `,"indexSpec":{"bitmap":{"type":"concise"},"dimensionCompression":"lz4","longEncoding":"longs","metricCompression":"lz4",` +
+				`"stringDictionaryEncoding":{"type":"utf8"}},` + granularity + `}`},
 		"not asked": {context: map[string]any{}, want: ""},
 	} {
 		t.Run(name, func(t *testing.T) {

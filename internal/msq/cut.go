@@ -264,7 +264,7 @@ func (c *cutter) join(n *plan.Join) (*fragment, error) {
 		if err != nil {
 			return nil, err
 		}
-		in := c.seal(right, shuffle{kind: mixShuffle, partitions: 1}, true)
+		in := c.seal(right, resultShuffle(right), true)
 		out := *left
 		out.node, out.query = plan.WithInputs(n, []plan.Node{left.node, in.leaf}), plan.WithInputs(n, []plan.Node{left.query, in.leaf})
 		out.inputs = append(append([]*input(nil), left.inputs...), in)

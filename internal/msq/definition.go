@@ -152,8 +152,10 @@ func (in *input) definition(filter any) (any, error) {
 			Type       string            `json:"type"`
 			DataSource string            `json:"dataSource"`
 			Intervals  []chrono.Interval `json:"intervals"`
-			Filter     any               `json:"filter,omitempty"`
-		}{"table", leaf.DataSource, intervals, filter}, nil
+			// Given are the intervals again, where the statement has some: the reference shows both.
+			Given  []chrono.Interval `json:"intervalsForSerialization,omitempty"`
+			Filter any               `json:"filter,omitempty"`
+		}{"table", leaf.DataSource, intervals, leaf.Intervals, filter}, nil
 	case *plan.Inline:
 		rows := make([][]any, 0, min(leaf.Rows.Rows(), maxInlineRows))
 		compact := leaf.Rows.Compact()

@@ -598,7 +598,7 @@ func TestQueriesInStages(t *testing.T) {
 		{name: "limit", node: &plan.Aggregate{Input: &plan.Limit{Input: in(), Count: 5}, Aggs: []plan.AggCall{count}}, rows: []string{"5"},
 			stages: "scan/mix groupByPreShuffle/mix groupByPostShuffle/mix"},
 		{name: "join", node: &plan.Aggregate{Input: &plan.Join{Kind: plan.Inner, Left: in(), Right: in(), Keys: []plan.EquiKey{{Left: 0, Right: 0}}},
-			Aggs: []plan.AggCall{count}}, rows: []string{"36"}, stages: "scan/mix groupByPreShuffle/mix groupByPostShuffle/mix"},
+			Aggs: []plan.AggCall{count}}, rows: []string{"36"}, stages: "scan/globalSort groupByPreShuffle/mix groupByPostShuffle/mix"},
 		{name: "full join", node: &plan.Aggregate{Input: &plan.Join{Kind: plan.Full, Left: in(), Right: in(), Keys: []plan.EquiKey{{Left: 1, Right: 1}}},
 			Aggs: []plan.AggCall{count}}, rows: []string{"12"}, stages: "scan/hash scan/hash groupByPreShuffle/mix groupByPostShuffle/mix"},
 		{name: "union", node: &plan.Aggregate{Input: &plan.Union{Ins: []plan.Node{in(), in()}, Out: in().Columns()}, Aggs: []plan.AggCall{count}}, rows: []string{"24"},

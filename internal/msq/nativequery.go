@@ -127,7 +127,9 @@ func (c *Controller) queryContext(w *plan.Write) map[string]any {
 	context["sqlInsertSegmentGranularity"] = nil
 	maps.Copy(context, writeContext(w))
 	context["finalize"] = c.opts.FinalizeAggregation
-	context["maxParseExceptions"] = c.opts.MaxParseExceptions
+	if context["maxParseExceptions"] == nil {
+		context["maxParseExceptions"] = c.opts.MaxParseExceptions
+	}
 	return context
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
+	ingestspec "github.com/hengedb/henge/internal/ingest/spec"
 )
 
 // Options are the context parameters of the multi-stage engine (spec/ingestion.md, section 3), read and checked once.
@@ -89,7 +90,7 @@ func ParseOptions(context map[string]any) (*Options, error) {
 		RowsInMemory:        int(c.positive("maxRowsInMemory", c.positive("rowsInMemory", defaultRowsInMemory))),
 		SegmentSortOrder:    c.list("segmentSortOrder"),
 		SortByTime:          c.boolean("forceSegmentSortByTime", true),
-		IndexSpec:           c.object("indexSpec"),
+		IndexSpec:           c.indexSpec(),
 		FailOnEmptyInsert:   c.boolean("failOnEmptyInsert", false),
 		WaitUntilLoaded:     c.boolean("waitUntilSegmentsLoad", false),
 		RemoveNullBytes:     c.boolean("removeNullBytes", false),
@@ -280,6 +281,19 @@ func (c *contextReader) list(name string) []string {
 		c.fail("Expected key [%s] to be a String, but got [%s]", name, fault.JSONClass(value))
 	}
 	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
+}
+
+// indexSpec reads the indexSpec and fills in its defaults; nil if none was given.
+func (c *contextReader) indexSpec() json.RawMessage {
+	given := c.object("indexSpec")
+	if given == nil {
+		return nil
+	}
+	filled, err := ingestspec.FillIndexSpec(given)
+	if err != nil {
+		c.fail("Expected key [indexSpec] to be an indexSpec, but got [%s]: %v", given, err)
+	}
+	return filled
 }
 
 // object reads an object or its JSON text.

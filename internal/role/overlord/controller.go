@@ -140,6 +140,7 @@ type destination struct {
 	DataSource         string   `json:"dataSource,omitempty"`
 	SegmentGranularity any      `json:"segmentGranularity,omitempty"`
 	ReplaceTimeChunks  []string `json:"replaceTimeChunks,omitempty"`
+	SegmentSortOrder   []string `json:"segmentSortOrder,omitempty"`
 	// ExportStorageProvider and ResultFormat are those of an export.
 	ExportStorageProvider json.RawMessage `json:"exportStorageProvider,omitempty"`
 	ResultFormat          string          `json:"resultFormat,omitempty"`
@@ -149,6 +150,8 @@ type tuningConfig struct {
 	MaxNumWorkers   int `json:"maxNumWorkers"`
 	MaxRowsInMemory int `json:"maxRowsInMemory"`
 	RowsPerSegment  int `json:"rowsPerSegment"`
+	// IndexSpec is the one that was given.
+	IndexSpec json.RawMessage `json:"indexSpec,omitempty"`
 }
 
 type resultsContext struct {
@@ -195,7 +198,7 @@ func (c *Controller) NewTask(req *query.Request, p *broker.Prepared) (*task.Task
 		Spec: querySpec{
 			Query: native.Query, ColumnMappings: native.ColumnMappings,
 			Destination: destinationOf(p, options), AssignmentStrategy: "max",
-			TuningConfig: tuningConfig{options.MaxNumTasks - 1, options.RowsInMemory, options.RowsPerSegment},
+			TuningConfig: tuningConfig{options.MaxNumTasks - 1, options.RowsInMemory, options.RowsPerSegment, options.IndexSpec},
 		},
 	}
 	if options.AutoAssignment {
@@ -235,7 +238,7 @@ func destinationOf(p *broker.Prepared, o *msq.Options) destination {
 	case p.Target == nil:
 		return destination{Type: "taskReport"}
 	}
-	d := destination{Type: "dataSource", DataSource: p.Target.DataSource, SegmentGranularity: p.Target.Granularity}
+	d := destination{Type: "dataSource", DataSource: p.Target.DataSource, SegmentGranularity: p.Target.Granularity, SegmentSortOrder: o.SegmentSortOrder}
 	for _, iv := range p.Target.Overwrite {
 		d.ReplaceTimeChunks = append(d.ReplaceTimeChunks, iv.String())
 	}

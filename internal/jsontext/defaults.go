@@ -22,21 +22,25 @@ var Appendables = Defaults{"onheap": {"preserveExistingMetrics": "false"}}
 // Encodings are those of the stringDictionaryEncoding of an indexSpec.
 var Encodings = Defaults{"frontCoded": {"bucketSize": "4", "formatVersion": "0"}}
 
+var sketch = map[string]string{"lgK": "12", "tgtHllType": `"HLL_4"`}
+
 var firstOrLast = map[string]string{"timeColumn": `"__time"`}
 
 // Metrics are those of an aggregator.
 var Metrics = Defaults{
-	"hyperUnique": {"isInputHyperUnique": "false", "round": "false"},
-	"cardinality": {"byRow": "false", "round": "false"},
-	"stringAny":   {"maxStringBytes": "1024"},
-	"stringFirst": {"timeColumn": `"__time"`, "maxStringBytes": "1024"},
-	"stringLast":  {"timeColumn": `"__time"`, "maxStringBytes": "1024"},
-	"longFirst":   firstOrLast,
-	"longLast":    firstOrLast,
-	"doubleFirst": firstOrLast,
-	"doubleLast":  firstOrLast,
-	"floatFirst":  firstOrLast,
-	"floatLast":   firstOrLast,
+	"hyperUnique":    {"isInputHyperUnique": "false", "round": "false"},
+	"cardinality":    {"byRow": "false", "round": "false"},
+	"HLLSketchBuild": sketch,
+	"HLLSketchMerge": sketch,
+	"stringAny":      {"maxStringBytes": "1024"},
+	"stringFirst":    {"timeColumn": `"__time"`, "maxStringBytes": "1024"},
+	"stringLast":     {"timeColumn": `"__time"`, "maxStringBytes": "1024"},
+	"longFirst":      firstOrLast,
+	"longLast":       firstOrLast,
+	"doubleFirst":    firstOrLast,
+	"doubleLast":     firstOrLast,
+	"floatFirst":     firstOrLast,
+	"floatLast":      firstOrLast,
 }
 
 // Fill writes what was not said into the object text, and the type where that was left out, if one is usual. what names the part in refusals.

@@ -106,6 +106,8 @@ func parse(t *task.Task) (*payload, error) {
 	switch {
 	case p.Interval == nil:
 		return nil, fault.InvalidInput("Kill task [%s] has no interval", t.ID)
+	case p.Interval.IsEmpty():
+		return nil, fault.InvalidInput("Interval [%s] of kill task [%s] is empty", p.Interval, t.ID)
 	case p.BatchSize != nil && *p.BatchSize <= 0:
 		return nil, fault.InvalidInput("batchSize[%d] must be a positive integer.", *p.BatchSize)
 	case p.Limit != nil && *p.Limit <= 0:

@@ -159,6 +159,7 @@ func TestKillRefusesBadPayloads(t *testing.T) {
 	f := open(t)
 	for members, want := range map[string]string{
 		`"x":1`:                                "has no interval",
+		`"interval":"2020/2020"`:               "is empty",
 		`"interval":"x"`:                       "[x]",
 		`"interval":"2026/2027","batchSize":0`: "batchSize[0] must be a positive integer.",
 		`"interval":"2026/2027","limit":-1`:    "limit[-1] must be a positive integer.",

@@ -16,9 +16,9 @@ func TestPartitions(t *testing.T) {
 		{`{"type":"dynamic"}`, `{"type":"dynamic","maxRowsPerSegment":5000000,"maxTotalRows":null}`, "", 5_000_000},
 		{`{"type":"dynamic","maxRowsPerSegment":"7","maxTotalRows":9}`, `{"type":"dynamic","maxRowsPerSegment":7,"maxTotalRows":9}`, "", 7},
 		{`{"type":"hashed","numShards":2}`, `{"type":"hashed","numShards":2,"partitionDimensions":[],"partitionFunction":"murmur3_32_abs",` +
-			`"targetRowsPerSegment":null,"maxRowsPerSegment":null}`, "", 5_000_000},
+			`"maxRowsPerSegment":null}`, "", 5_000_000},
 		{`{"type":"hashed","maxRowsPerSegment":10,"partitionDimensions":["a"]}`, `{"type":"hashed","numShards":null,"partitionDimensions":["a"],` +
-			`"partitionFunction":"murmur3_32_abs","targetRowsPerSegment":10,"maxRowsPerSegment":10}`, "", 10},
+			`"partitionFunction":"murmur3_32_abs","maxRowsPerSegment":10}`, "", 10},
 		{`{"type":"range","partitionDimensions":["a","b"],"maxRowsPerSegment":30}`, `{"type":"range","partitionDimensions":["a","b"],` +
 			`"targetRowsPerSegment":null,"maxRowsPerSegment":30,"assumeGrouped":false}`, "", 20},
 		{`{"type":"dimension","partitionDimension":"a","targetPartitionSize":30}`, `{"type":"single_dim","partitionDimension":"a",` +
@@ -31,9 +31,9 @@ func TestPartitions(t *testing.T) {
 		{`{"type":"hashed","numShards":"two"}`, "", "is not a whole number", 0},
 		{`{"type":"hashed","numShards":0}`, "", "numShards[0] should be positive", 0},
 		{`{"type":"hashed","targetRowsPerSegment":-2}`, "", "targetRowsPerSegment[-2] should be positive", 0},
-		{`{"type":"hashed","targetRowsPerSegment":4,"maxRowsPerSegment":4}`, "", "At most one of targetRowsPerSegment or maxRowsPerSegment", 0},
+		{`{"type":"hashed","targetRowsPerSegment":4,"maxRowsPerSegment":5}`, "", "At most one of targetRowsPerSegment or maxRowsPerSegment", 0},
 		{`{"type":"hashed","numShards":-1,"partitionFunction":"MURMUR3_32_ABS"}`, `{"type":"hashed","numShards":null,"partitionDimensions":[],` +
-			`"partitionFunction":"murmur3_32_abs","targetRowsPerSegment":null,"maxRowsPerSegment":null}`, "", 5_000_000},
+			`"partitionFunction":"murmur3_32_abs","maxRowsPerSegment":null}`, "", 5_000_000},
 		{`{"type":"frob"}`, "", "Type [frob] of [partitionsSpec] is unknown", 0},
 		{`{}`, "", "has no [type]", 0},
 		{`7`, "", "Invalid value for the field [partitionsSpec]", 0},

@@ -115,7 +115,7 @@ func (p *Partitions) hashed(w *partitionsWire) error {
 			return fault.InvalidInput("%s[%d] should be positive in [partitionsSpec] of type [hashed]", name, *n)
 		}
 	}
-	if w.Target.positive() > 0 && w.Max.positive() > 0 {
+	if w.Target.positive() > 0 && w.Max.positive() > 0 && *w.Target != *w.Max { // payloads were stored with both
 		return fault.InvalidInput("At most one of targetRowsPerSegment or maxRowsPerSegment must be present in [partitionsSpec] of type [hashed]")
 	}
 	if w.Function != "" && !strings.EqualFold(w.Function, timeline.GroupHashFunction) {
@@ -160,9 +160,8 @@ func (p Partitions) MarshalJSON() ([]byte, error) {
 			Shards     *int64   `json:"numShards"`
 			Dimensions []string `json:"partitionDimensions"`
 			Function   string   `json:"partitionFunction"`
-			Target     *int64   `json:"targetRowsPerSegment"`
 			Max        *int64   `json:"maxRowsPerSegment"`
-		}{p.Type, number(int64(p.Shards)), dimensions, timeline.GroupHashFunction, number(p.TargetRows), number(p.TargetRows)})
+		}{p.Type, number(int64(p.Shards)), dimensions, timeline.GroupHashFunction, number(p.TargetRows)})
 	case "single_dim":
 		return json.Marshal(struct {
 			Type      string `json:"type"`

@@ -387,6 +387,7 @@ func (w *tuningWire) showPartitions(p *Partitions) {
 		v := integer(n)
 		return &v
 	}
+	w.Partitions = p
 	w.MaxTotalRows, w.NumShards = number(p.MaxTotalRows), number(int64(p.Shards))
 	switch p.Type {
 	case "hashed":

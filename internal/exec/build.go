@@ -126,13 +126,13 @@ func chain(ctx context.Context, s step, input plan.Node, env *Env, make func(Ope
 func openJoin(ctx context.Context, n *plan.Join, need []bool, env *Env) (*Pipeline, Operator, error) {
 	inner := env.unordered()
 	if n.Kind != plan.Right && n.Kind != plan.Full {
-		inner = env // the rows come in the order of the left ones
+		inner = env // the rows come in the order of the left ones, those of one of them in the order of the right ones
 	}
 	leftNeed, rightNeed, need := joinNeeds(n, need)
 	if _, err := newJoinProbe(n, need, env); err != nil {
 		return nil, nil, err
 	}
-	rows, right, err := open(ctx, n.Right, env.unordered().needing(rightNeed))
+	rows, right, err := open(ctx, n.Right, inner.needing(rightNeed))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -53,6 +53,9 @@ func (o *optimizer) rows(n Node) float64 {
 		return o.rows(x.Left)
 	case *Join:
 		return o.joinRows(x)
+	case *Unnest:
+		const elements = 2 // of a list
+		return times(o.rows(x.Input), elements)
 	}
 	return -1
 }

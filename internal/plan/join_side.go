@@ -22,13 +22,23 @@ func isJoined(n Node) bool {
 }
 
 // joinSide makes the side of an inner join that has fewer rows the right one, which is built into a hash table while the left one streams.
-func (o *optimizer) joinSide(n Node) Node {
-	n = MapInputs(n, o.joinSide)
+func (o *optimizer) joinSide(n Node) Node { return o.sides(n, true) }
+
+// fewRows is up to how many rows a side may be built though the other one has fewer, to keep the order of rows.
+const fewRows = 100_000
+
+// sides is joinSide for a node whose rows are read in their order, or in any.
+func (o *optimizer) sides(n Node, inOrder bool) Node {
+	below := inOrder && passesOrder(n)
+	n = MapInputs(n, func(in Node) Node { return o.sides(in, below) })
 	x, ok := n.(*Join)
 	if !ok || x.Kind != Inner && x.Kind != Left && x.Kind != Right {
 		return n
 	}
 	left, right := o.rows(x.Left), o.rows(x.Right)
+	if inOrder && x.Kind != Right && right >= 0 && right <= fewRows { // rows come in the order of the left side, as in the reference
+		return n
+	}
 	// An unknown side is taken to be large. A swap must pay for the projection that restores the order of columns.
 	const worthwhile = 1.5
 	if left < 0 || right >= 0 && right <= worthwhile*left || isJoined(x.Left) && right <= streamingWeight(left) {
@@ -58,4 +68,13 @@ func (o *optimizer) joinSide(n Node) Node {
 		keep = append(keep, i)
 	}
 	return Select(c, keep)
+}
+
+// passesOrder reports whether the rows of n come in the order of those of its inputs.
+func passesOrder(n Node) bool {
+	switch n.(type) {
+	case *Project, *Filter, *Limit, *Join:
+		return true
+	}
+	return false
 }

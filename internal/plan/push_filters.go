@@ -100,10 +100,13 @@ func (o *optimizer) moved(terms []expr.Expr) {
 	}
 }
 
-// joinsAll reports whether each of the terms reads both sides of a join.
+// joinsAll reports whether each of the terms is an equality that reads both sides of a join.
 func joinsAll(x *Join, terms []expr.Expr) bool {
 	width := len(x.Left.Columns())
 	for _, e := range terms {
+		if c, ok := e.(*expr.Call); !ok || c.Fn.Name != "=" {
+			return false
+		}
 		if readsOnly(e, func(c int) bool { return c < width }) || readsOnly(e, func(c int) bool { return c >= width }) {
 			return false
 		}

@@ -76,7 +76,7 @@ func (g *grouped) aggregator(i int) {
 		sum, count := name+":sum", name+":count"
 		value := args[0]
 		known := cond
-		if value.Type().Nullable || isColumn(value) && g.s.source[0].value == "query" {
+		if g.s.w.isOfUnknown(value) || isColumn(value) && g.s.source[0].value == "query" {
 			if c, ok := value.(*expr.Case); ok && c.Else == nil {
 				var only expr.Expr
 				if value, only = filteredSum(value); only != nil {
@@ -276,6 +276,11 @@ func sumKind(e expr.Expr) string {
 // filteredSum reads SUM(CASE WHEN cond THEN x ELSE 0 END) as the sum of x where cond is true. The reference looks for
 // the whole number 0 only.
 func filteredSum(e expr.Expr) (value, cond expr.Expr) {
+	if c, ok := e.(*expr.Call); ok && (c.Fn.Name == "COALESCE" || c.Fn.Name == "NVL") && len(c.Args) == 2 { // a CASE of what is known
+		if l, ok := c.Args[1].(*expr.Literal); ok && l.Value == int64(0) {
+			return c.Args[0], operandTested("IS NOT NULL", c.Args[0])
+		}
+	}
 	c, ok := e.(*expr.Case)
 	if !ok || len(c.Whens) != 1 {
 		return e, nil

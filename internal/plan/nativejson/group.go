@@ -81,7 +81,7 @@ func (s *stage) groupQuery() (*result, error) {
 			r.signature = append(r.signature, column{g.dimNames[i], d.Type()})
 		}
 	}
-	if s.behind {
+	if s.behind || s.readsPicked() {
 		r.signature, r.pick = r.columns(), nil
 	}
 	switch {
@@ -90,7 +90,11 @@ func (s *stage) groupQuery() (*result, error) {
 	case byTime:
 		r.query = g.timeseriesQuery(filter, granularity)
 	case len(g.dims) == 0 && s.group.node.Sets == nil && s.group.having == nil && !s.isQuery():
-		r.query = g.timeseriesQuery(filter, obj("type", "all"))
+		if end := g.timeBoundary(); end != "" {
+			r.query = g.timeBoundaryQuery(end, filter)
+		} else {
+			r.query = g.timeseriesQuery(filter, obj("type", "all"))
+		}
 	default:
 		if metric := g.topN(); metric != nil {
 			r.query = g.topNQuery(filter, metric)
@@ -99,6 +103,11 @@ func (s *stage) groupQuery() (*result, error) {
 		}
 	}
 	return r, nil
+}
+
+// readsPicked reports whether a query above reads some columns of groups in an order, in the text form, among them those that they are ordered by.
+func (s *stage) readsPicked() bool {
+	return s.isInner && s.w.options.Text && len(s.pick) > 0 && !slices.ContainsFunc(s.keys, func(k plan.SortKey) bool { return !slices.Contains(s.pick, k.Column) })
 }
 
 // shows reports whether a column of the groups is output, or a condition on them reads it.
@@ -360,6 +369,32 @@ func (g *grouped) timeseriesQuery(filter, granularity any) object {
 		}
 	}
 	q.set("context", s.context(extra))
+	return q
+}
+
+// timeBoundary returns which end of the rows' times is all that is asked for, where the context wants such queries; "": it is not.
+func (g *grouped) timeBoundary() string {
+	if g.s.w.option("enableTimeBoundaryPlanning") != true || len(g.aggs) != 1 || len(g.posts) > 0 || g.aggs[0].get("fieldName") != plan.TimeColumn {
+		return ""
+	}
+	switch g.aggs[0].get("type") {
+	case "longMin":
+		return "minTime"
+	case "longMax":
+		return "maxTime"
+	}
+	return ""
+}
+
+func (g *grouped) timeBoundaryQuery(end string, filter any) object {
+	q := g.s.head("timeBoundary")
+	q.set("intervals", g.s.intervalSpec())
+	q.set("bound", end)
+	if filter != nil {
+		q.set("filter", filter)
+	}
+	q.set("context", g.s.context(map[string]any{end + "ArrayOutputName": g.aggNames[0]}))
+	q.set("granularity", obj("type", "all"))
 	return q
 }
 

@@ -28,6 +28,8 @@ type join struct {
 	onlyJoined, ofTables bool
 	// changed says that a condition on its rows has become a part of it.
 	changed bool
+	// full is the FULL JOIN that a condition on its rows has made another kind of; nil: none.
+	full object
 }
 
 var joinNames = map[plan.JoinKind]string{
@@ -105,8 +107,14 @@ func (w *writer) readJoin(x *plan.Join) (*stage, error) {
 		maps.Copy(values, right.outputValues(len(left.in)))
 	}
 	onlyJoined := len(right.cols) == 0 && right.group == nil && !right.sorted && right.rowNames != nil && !w.asItIs
-	if onlyJoined { // of rows that are only joined all columns are read
+	var computed []expr.Expr // what is computed of the right side's columns behind the join
+	if computesBeside(x, right) {
 		right = right.unpruned()
+		computed = right.cols
+	}
+	if onlyJoined || computed != nil { // of rows that are only joined all columns are read
+		right = right.unpruned()
+		right.cols, right.names = nil, nil
 		for i, c := range right.in {
 			right.cols, right.names = append(right.cols, &expr.Column{Index: i, Name: c.name, T: c.typ}), append(right.names, c.name)
 		}
@@ -136,6 +144,18 @@ func (w *writer) readJoin(x *plan.Join) (*stage, error) {
 		c.typ = c.typ.OrNull(missing)
 		in = append(in, column{name, c.typ})
 		cols = append(cols, &expr.Column{Index: len(left.in) + i, Name: name, T: c.typ})
+	}
+	if computed != nil {
+		joined := cols[len(left.cols):]
+		cols = slices.Clone(cols[:len(left.cols)])
+		for _, e := range computed {
+			cols = append(cols, expr.Rewrite(e, func(e expr.Expr) expr.Expr {
+				if c, ok := e.(*expr.Column); ok {
+					return joined[c.Index]
+				}
+				return e
+			}))
+		}
 	}
 	s := w.newStage(nil, in)
 	s.cols = cols
@@ -176,6 +196,29 @@ func (w *writer) readJoin(x *plan.Join) (*stage, error) {
 		s.cols = s.cols[:len(x.Columns())]
 	}
 	return s, nil
+}
+
+// computesBeside reports whether the right side of a join is a table of whose columns something is computed that the join does not compare.
+func computesBeside(x *plan.Join, right *stage) bool {
+	if right.w.asItIs || !right.isTable || right.group != nil || right.sorted || right.rowNames == nil || x.Kind != plan.Inner && x.Kind != plan.Left && x.Kind != plan.Right && x.Kind != plan.Full {
+		return false
+	}
+	if !slices.ContainsFunc(right.cols, func(e expr.Expr) bool { return !isColumn(e) }) {
+		return false
+	}
+	compared := make([]int, 0, len(x.Keys))
+	for _, k := range x.Keys {
+		compared = append(compared, k.Right)
+	}
+	if x.On != nil {
+		width := len(x.Left.Columns())
+		for _, c := range columnsOfExpr(x.On) {
+			if c >= width {
+				compared = append(compared, c-width)
+			}
+		}
+	}
+	return !slices.ContainsFunc(compared, func(i int) bool { return !isColumn(right.cols[i]) })
 }
 
 // outputValues are the columns of the query that s becomes which have one value, counted from an offset on.
@@ -319,6 +362,10 @@ func (s *stage) intoJoin(cond expr.Expr) (expr.Expr, error) {
 	if kind != plan.Inner {
 		if kind == j.kind {
 			return cond, nil
+		}
+		if j.kind == plan.Full && !s.w.options.Text {
+			right, _ := s.source.get("right").(object)
+			j.full = j.datasource(s.w, right)
 		}
 		return cond, s.rejoin(kind, j.terms)
 	}

@@ -12,11 +12,44 @@ func (s *stage) forgetsOrder() bool {
 	if s.unordered || s.limit >= 0 || s.offset > 0 {
 		return true
 	}
+	if len(s.keys) == 0 && s.group.having == nil && s.group.node.Sets == nil && s.readsOtherwise() {
+		return true
+	}
 	asTheyAre := s.group.having == nil && s.showsAll() && s.inPlace()
 	if s.group.node.Sets != nil {
 		return len(s.keys) == 0 || !asTheyAre
 	}
 	return len(s.keys) > 0 && !s.inOrder() && asTheyAre
+}
+
+// readsOtherwise reports whether groups are output with their keys in the order of the table, or without the key that is first there.
+func (s *stage) readsOtherwise() bool {
+	g := s.group
+	places := make([]int, len(g.dims))
+	for i, d := range g.dims {
+		c, ok := d.(*expr.Column)
+		if !ok {
+			return false
+		}
+		places[i] = slices.Index(s.rowNames, c.Name)
+	}
+	if len(places) < 2 || len(s.cols) == 0 {
+		return false
+	}
+	if !s.shows(slices.Index(places, slices.Min(places))) {
+		return true
+	}
+	var shown []int
+	for i, e := range s.cols {
+		c, ok := e.(*expr.Column)
+		if !ok || c.Index >= len(places) != (i >= len(places)) || c.Index >= len(places) && c.Index != i {
+			return false
+		}
+		if c.Index < len(places) {
+			shown = append(shown, places[c.Index])
+		}
+	}
+	return len(shown) == len(places) && s.showsAll() && slices.IsSorted(shown)
 }
 
 // inTableOrder has the keys of a group in the order of the table where the reference forgets that of the statement: where keys and arguments are columns

@@ -111,7 +111,7 @@ func Translate(n plan.Node, o Options) (Plan, error) {
 		if err != nil {
 			return out, err
 		}
-		s.orderedWithin = within
+		s.orderedWithin = s.orderedWithin || within
 		own := names
 		if i > 0 {
 			own = rowNamesOf(b)

@@ -79,43 +79,12 @@ func (s *stage) outer(q *result) *stage {
 	return out
 }
 
-// narrowRead leaves those columns of the query that s reads which its condition and the groups that x makes of it read, in the text form.
-func (s *stage) narrowRead(x *plan.Aggregate) {
-	if !s.w.options.Text {
-		return
-	}
-	var list []expr.Expr
-	if s.filter != nil {
-		list = append(list, s.filter)
-	}
-	for _, k := range x.Keys {
-		list = append(list, s.cols[k])
-	}
-	for _, a := range x.Aggs {
-		for _, i := range a.Args {
-			list = append(list, s.cols[i])
-		}
-		if a.Filter >= 0 {
-			list = append(list, s.cols[a.Filter])
-		}
-	}
-	used := s.read(list)
-	query := *s.reads.inputs[0]
-	signature := query.columns()
-	query.signature, query.pick = nil, nil
-	for i, c := range s.in {
-		if slices.Contains(used, c) {
-			query.signature = append(query.signature, signature[i])
-		}
-	}
-	if len(query.signature) > 0 {
-		s.reads.inputs[0] = &query
-	}
-}
-
 // rowColumns are the columns of q, the query of s, under the names that those above know them by.
 func (s *stage) rowColumns(q *result) []column {
 	cols := q.columns()
+	if len(cols) == 0 && s.group != nil && s.sorted && !s.w.options.Text { // of groups in an order that are only counted nothing is left out
+		return q.signature
+	}
 	if !s.w.options.Text || len(s.names) != len(cols) {
 		return cols
 	}

@@ -3,6 +3,7 @@ package nativejson
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
@@ -17,6 +18,11 @@ const maxFoldedRows = 1000
 func namedRows(n plan.Node) plan.Node {
 	n = plan.MapInputs(n, namedRows)
 	p, ok := n.(*plan.Project)
+	if ok {
+		if f, chosen := p.Input.(*plan.Filter); chosen {
+			return namedChosen(p, f)
+		}
+	}
 	if !ok || !isIdentity(p) {
 		return n
 	}
@@ -26,6 +32,7 @@ func namedRows(n plan.Node) plan.Node {
 		for i := range named.Aggs {
 			named.Aggs[i].Name = p.Names[len(groups.Keys)+i]
 		}
+		named.Input = namedKeys(groups, p.Names)
 		return plan.WithInputs(n, []plan.Node{&named})
 	}
 	rows, ok := p.Input.(*plan.Inline)
@@ -38,6 +45,41 @@ func namedRows(n plan.Node) plan.Node {
 		named.Out[i].Name = p.Names[i]
 	}
 	return plan.WithInputs(n, []plan.Node{&named})
+}
+
+// namedKeys is what is grouped, with computed keys under the names that the groups have.
+func namedKeys(groups *plan.Aggregate, names []string) plan.Node {
+	p, ok := groups.Input.(*plan.Project)
+	if !ok {
+		return groups.Input
+	}
+	named := *p
+	named.Names = slices.Clone(p.Names)
+	for i, k := range groups.Keys {
+		if !isColumn(p.Exprs[k]) {
+			named.Names[k] = names[i]
+		}
+	}
+	return &named
+}
+
+// namedChosen gives aggregates the names that a projection behind a condition on them gives their columns; others that the condition reads are numbered.
+func namedChosen(p *plan.Project, f *plan.Filter) plan.Node {
+	groups, ok := f.Input.(*plan.Aggregate)
+	if !ok || slices.ContainsFunc(p.Exprs, func(e expr.Expr) bool { return !isColumn(e) }) {
+		return p
+	}
+	named := *groups
+	named.Aggs = slices.Clone(groups.Aggs)
+	for i := range named.Aggs {
+		named.Aggs[i].Name = "$f" + strconv.Itoa(len(groups.Keys)+i)
+	}
+	for i, e := range p.Exprs {
+		if c, ok := e.(*expr.Column); ok && c.Index >= len(groups.Keys) {
+			named.Aggs[c.Index-len(groups.Keys)].Name = p.Names[i]
+		}
+	}
+	return plan.WithInputs(p, []plan.Node{plan.WithInputs(f, []plan.Node{&named})})
 }
 
 // constantRows are the rows of a stage that has done nothing but name them.

@@ -230,6 +230,7 @@ func (w *writer) readNode(n plan.Node) (*stage, error) {
 			return nil, err
 		}
 		s.sorted, s.keys, s.offset, s.limit = true, x.Keys, x.Offset, x.Limit
+		s.orderByTime()
 	case *plan.Limit:
 		if !s.isOneRow() || x.Offset > 0 || x.Count == 0 {
 			s.bound(x.Offset, x.Count)
@@ -389,6 +390,26 @@ func (s *stage) computeBehind(x *plan.Project) {
 	s.cols, s.pick, s.behind = cols, pick, s.behind || len(cols) > len(s.cols)
 }
 
+// orderByTime has a scan in the order of the dates of its times be in that of the times.
+func (s *stage) orderByTime() {
+	if s.group != nil || s.w.asItIs || s.w.options.Tasks || len(s.keys) != 1 {
+		return
+	}
+	day, ok := s.cols[s.keys[0].Column].(*expr.Cast)
+	if !ok || day.T.Base != expr.Date {
+		return
+	}
+	if c, ok := day.X.(*expr.Column); !ok || c.Name != plan.TimeColumn {
+		return
+	}
+	s.pick = make([]int, len(s.cols))
+	for i := range s.pick {
+		s.pick[i] = i
+	}
+	s.keys = []plan.SortKey{{Column: len(s.cols), Desc: s.keys[0].Desc}}
+	s.cols, s.orderedWithin = append(slices.Clone(s.cols), day.X), true
+}
+
 // computeOrdered makes the columns of a scan that is in an order those of a projection; what it is ordered by comes behind them.
 func (s *stage) computeOrdered(x *plan.Project) {
 	over := func(e expr.Expr) expr.Expr {
@@ -474,7 +495,22 @@ func (s *stage) uniqueKeys(x *plan.Aggregate) (*plan.Aggregate, []int) {
 	return &out, place
 }
 
+// groupsNeededSide reports whether groups are by columns of that side of a FULL JOIN alone whose rows a condition needs: the reference leaves the join as it is.
+func (s *stage) groupsNeededSide(x *plan.Aggregate) bool {
+	j := s.join
+	if j == nil || j.full == nil || len(x.Keys) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(x.Keys, func(k int) bool {
+		c, ok := s.cols[k].(*expr.Column)
+		return !ok || (c.Index < j.width) != (j.kind == plan.Left)
+	})
+}
+
 func (s *stage) aggregateEach(x *plan.Aggregate) {
+	if s.groupsNeededSide(x) {
+		s.source = s.join.full
+	}
 	values := s.fixed()
 	s.cols = s.withFixed(s.cols, values, s.keysAndArgs(x))
 	g := &group{node: x, args: s.cols, fixed: map[int]*expr.Literal{}}
@@ -620,32 +656,89 @@ func (s *stage) side() (*stage, error) {
 	return s.outer(q), nil
 }
 
-// nestGroups is nest for what is grouped then: it is the outer query that chooses and computes of the inner one's groups.
+// nestGroups is nest for what is grouped by x then: it is the outer query that computes of the inner one's groups, and that chooses of them where it does
+// not read all that they have.
 func (s *stage) nestGroups(x *plan.Aggregate) (*stage, error) {
 	if s.sorted || s.group == nil || s.group.having == nil && !slices.ContainsFunc(s.cols, func(e expr.Expr) bool { return !isColumn(e) }) {
 		return s.nest()
 	}
 	inner, groups := *s, *s.group
-	groups.having, inner.group = nil, &groups
-	inner.cols = nil
-	for i, c := range groups.node.Columns() {
-		inner.cols = append(inner.cols, &expr.Column{Index: i, Name: c.Name, T: c.Type})
+	inner.group = &groups
+	having := groups.having
+	used := s.readOfGroups(x)
+	if having == nil || !slices.Contains(used, false) {
+		having = nil
+		used = slices.Repeat([]bool{true}, len(used))
+	} else {
+		groups.having = nil
 	}
-	inner.names = rowNamesOf(groups.node)
+	names := rowNamesOf(groups.node)
+	inner.cols, inner.names = nil, nil
+	for i, c := range groups.node.Columns() {
+		if used[i] {
+			inner.cols, inner.names = append(inner.cols, &expr.Column{Index: i, Name: c.Name, T: c.Type}), append(inner.names, names[i])
+		}
+	}
 	outer, err := inner.nest()
 	if err != nil {
 		return nil, err
 	}
-	if s.group.having != nil {
-		outer.where(outer.over(s.group.having))
+	read := outer.cols
+	outer.cols = make([]expr.Expr, len(used))
+	for i, n := 0, 0; i < len(used); i++ {
+		if used[i] {
+			outer.cols[i] = read[n]
+			n++
+		}
+	}
+	if having != nil {
+		outer.where(outer.over(having))
 	}
 	cols := make([]expr.Expr, len(s.cols))
 	for i, e := range s.cols {
-		cols[i] = outer.over(e)
+		if !slices.ContainsFunc(columnsOfExpr(e), func(c int) bool { return !used[c] }) {
+			cols[i] = outer.over(e)
+		}
 	}
 	outer.cols = cols
-	outer.narrowRead(x)
 	return outer, nil
+}
+
+// readOfGroups says which columns of the groups of s the condition on them and the groups that x makes of them read.
+func (s *stage) readOfGroups(x *plan.Aggregate) []bool {
+	used := make([]bool, len(s.group.node.Columns()))
+	read := func(e expr.Expr) {
+		for _, c := range columnsOfExpr(e) {
+			used[c] = true
+		}
+	}
+	if s.group.having != nil {
+		read(s.group.having)
+	}
+	for _, k := range x.Keys {
+		read(s.cols[k])
+	}
+	for _, a := range x.Aggs {
+		for _, i := range a.Args {
+			read(s.cols[i])
+		}
+		if a.Filter >= 0 {
+			read(s.cols[a.Filter])
+		}
+	}
+	return used
+}
+
+// columnsOfExpr are the columns that e reads.
+func columnsOfExpr(e expr.Expr) []int {
+	var out []int
+	expr.Walk(e, func(e expr.Expr) bool {
+		if c, ok := e.(*expr.Column); ok {
+			out = append(out, c.Index)
+		}
+		return true
+	})
+	return out
 }
 
 // readUnion reads a union of plain tables as one datasource, and any other as one of queries.

@@ -64,7 +64,7 @@ func (v *virtuals) columnAs(e expr.Expr, typ expr.Type) string {
 		return c.Name
 	}
 	for i, x := range v.exprs {
-		if x != nil && expr.Equal(x, e) && v.types[i].Base == typ.Base {
+		if x != nil && v.types[i].Base == typ.Base && (expr.Equal(x, e) || !v.s.w.asItIs && v.s.w.native(x) == v.s.w.native(e)) {
 			return v.prefix + strconv.Itoa(i)
 		}
 	}

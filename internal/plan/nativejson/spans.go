@@ -33,8 +33,8 @@ func (s span) isEmpty() bool {
 }
 
 // arePoints reports whether each span is one value.
-func (list spans) arePoints() bool {
-	return !slices.ContainsFunc(list, func(s span) bool { return !s.isPoint() })
+func (s spans) arePoints() bool {
+	return !slices.ContainsFunc(s, func(one span) bool { return !one.isPoint() })
 }
 
 // compareValues orders two constants of one operand.

@@ -80,7 +80,7 @@ func newHLLState(s Spec, utf8, keep bool) State {
 				return eachText(v, i, text(h))
 			}
 		},
-		merge:  (*sketch.HLL).MergeStored,
+		merge:  (*sketch.HLL).Merge,
 		adopt:  (*sketch.HLL).Adopt,
 		store:  func(dst []byte, h *sketch.HLL) ([]byte, error) { return h.AppendBinary(dst) },
 		sparse: true,

@@ -26,8 +26,11 @@ type aggregateOp struct {
 
 // mergesGroups reports whether sketches of groups are merged. They are in the order of the groups' keys, so that what is kept of them does not
 // depend on the number of workers.
-func mergesGroups(n *plan.Aggregate) bool {
-	return plan.OverGroups(n.Input) && slices.ContainsFunc(n.Aggs, func(c plan.AggCall) bool {
+func mergesGroups(n *plan.Aggregate) bool { return mergesSketches(n) && plan.OverGroups(n.Input) }
+
+// mergesSketches reports whether an aggregate makes sketches of those of a column.
+func mergesSketches(n *plan.Aggregate) bool {
+	return slices.ContainsFunc(n.Aggs, func(c plan.AggCall) bool {
 		return len(c.Agg.Args) > 0 && c.Agg.Args[0].Kind == vector.KindComplex && agg.Lookup(c.Agg.Name).Sketch
 	})
 }

@@ -31,7 +31,12 @@ type SegmentCache struct {
 
 // wants reports whether the cache is for an aggregation over a pipeline. Joins, and what depends on more than the segments, are not for it.
 func (c *SegmentCache) wants(n *plan.Aggregate, p *Pipeline, env *Env) bool {
-	if !c.takes(n) || env.Profile != nil || p == nil || p.scan == nil || p.scan.Limit >= 0 || len(p.leaves) == 0 {
+	return c.takes(n) && groupsBySegment(p, env)
+}
+
+// groupsBySegment reports whether what an aggregation makes of a pipeline can be made of each of its segments.
+func groupsBySegment(p *Pipeline, env *Env) bool {
+	if env.Profile != nil || p == nil || p.scan == nil || p.scan.Limit >= 0 || len(p.leaves) == 0 {
 		return false
 	}
 	for _, s := range p.steps {
@@ -40,6 +45,12 @@ func (c *SegmentCache) wants(n *plan.Aggregate, p *Pipeline, env *Env) bool {
 		}
 	}
 	return true
+}
+
+// wantsSegments reports whether the sketches of columns are to be merged segment by segment, and these in their order: what sketches of sketches
+// estimate depends on it, and does not depend on the number of workers then.
+func wantsSegments(n *plan.Aggregate, p *Pipeline, env *Env) bool {
+	return mergesSketches(n) && len(n.Order) == 0 && groupsBySegment(p, env) && len(p.leaves) > 1
 }
 
 // takes reports whether the cache is for an aggregation, whatever it is over.
@@ -62,7 +73,7 @@ func nativeTypes(n *plan.Aggregate) []string {
 // keptGroups are the segments of an aggregation that its pipeline need not read: their groups are known, or are made one segment at a time to be
 // known.
 type keptGroups struct {
-	cache   *SegmentCache
+	cache   *SegmentCache // nil: they are not kept
 	node    *plan.Aggregate
 	p       *Pipeline
 	known   []Operator
@@ -72,12 +83,18 @@ type keptGroups struct {
 type keptLeaf struct {
 	leaf Leaf
 	key  RowKey
+	// after is closed when the groups of the segment before were given, done when those of this one were.
+	after, done chan struct{}
 }
 
 // takeKept takes the segments off a pipeline that the cache knows or wants to know; nil: none.
 func takeKept(n *plan.Aggregate, p *Pipeline, env *Env) *keptGroups {
 	cache := env.Segments
-	if !cache.wants(n, p, env) {
+	switch {
+	case cache.wants(n, p, env):
+	case wantsSegments(n, p, env):
+		return takeApart(n, p)
+	default:
 		return nil
 	}
 	scan := *p.scan
@@ -110,7 +127,7 @@ func takeKept(n *plan.Aggregate, p *Pipeline, env *Env) *keptGroups {
 			left = append(left, l)
 			continue
 		}
-		k.wanting = append(k.wanting, keptLeaf{l.leaf, key})
+		k.want(l.leaf, key)
 	}
 	if len(left) == len(p.leaves) {
 		return nil
@@ -148,6 +165,28 @@ func keptKey(base []byte, id string, cut bool, times []chrono.Interval) RowKey {
 // cut reports whether the bounds of time cut through the segment.
 func (l *leafScan) cut() bool { return !l.exact || l.rows < l.leaf.Reader.Info().Rows }
 
+// takeApart takes all segments off a pipeline, to be grouped one at a time.
+func takeApart(n *plan.Aggregate, p *Pipeline) *keptGroups {
+	k := &keptGroups{node: n, p: p}
+	for _, l := range p.leaves {
+		k.want(l.leaf, RowKey{})
+	}
+	p.leaves = nil
+	p.recut()
+	return k
+}
+
+// want adds a segment behind those that are wanted.
+func (k *keptGroups) want(l Leaf, key RowKey) {
+	w := keptLeaf{leaf: l, key: key, after: make(chan struct{}), done: make(chan struct{})}
+	if n := len(k.wanting); n > 0 {
+		w.after = k.wanting[n-1].done
+	} else {
+		close(w.after)
+	}
+	k.wanting = append(k.wanting, w)
+}
+
 // recut makes the morsels of the segments that are left.
 func (p *Pipeline) recut() {
 	kept := p.morsels[:0]
@@ -162,7 +201,7 @@ func (p *Pipeline) recut() {
 	p.morsels, p.left = kept, len(kept)
 }
 
-// run gives the groups of all segments to f, from one goroutine at a time.
+// run gives the groups of all segments to f, from one goroutine at a time and in the order of the segments.
 func (k *keptGroups) run(ctx context.Context, f func(*vector.Batch) error) error {
 	for _, op := range k.known {
 		began := k.p.env.Times.now()
@@ -190,7 +229,6 @@ func (k *keptGroups) run(ctx context.Context, f func(*vector.Batch) error) error
 	}
 	env := *k.p.env
 	env.Threads, env.Segments, env.profile = max(1, env.Threads/lanes), nil, nil
-	var merging sync.Mutex
 	work := func(ctx context.Context) error {
 		for {
 			l, ok := take()
@@ -198,16 +236,38 @@ func (k *keptGroups) run(ctx context.Context, f func(*vector.Batch) error) error
 				return nil
 			}
 			err := k.one(ctx, l, &env, func(b *vector.Batch) error {
-				merging.Lock() // for the time that merging a batch takes
-				defer merging.Unlock()
+				if err := l.turn(ctx); err != nil {
+					return err
+				}
 				return f(b)
 			})
+			if err == nil {
+				err = l.turn(ctx) // without groups, too
+			}
 			if err != nil {
 				return err
 			}
+			close(l.done)
 		}
 	}
 	return k.p.env.atOnce(ctx, lanes, func(ctx context.Context, _ int) error { return work(ctx) })
+}
+
+// turn waits until the groups of the segments before were given. They are made before the first of them is, so that nobody waits for long.
+func (l *keptLeaf) turn(ctx context.Context) error {
+	select {
+	case <-l.after:
+		return nil
+	default:
+	}
+	return idle(ctx, func() error {
+		select {
+		case <-l.after:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	})
 }
 
 // one groups one segment, keeps the groups and gives them to f.
@@ -223,7 +283,10 @@ func (k *keptGroups) one(ctx context.Context, l keptLeaf, env *Env, f func(*vect
 		return err
 	}
 	p.steps, p.need = k.p.steps, k.p.need
-	groups := k.cache.Rows.Record(l.key, nil, k.cache.MaxEntry, &groupsOut{a: &aggregateOp{a: a, pipeline: p}})
+	groups := Operator(&groupsOut{a: &aggregateOp{a: a, pipeline: p}})
+	if k.cache != nil {
+		groups = k.cache.Rows.Record(l.key, nil, k.cache.MaxEntry, groups)
+	}
 	defer groups.Close()
 	return segment.Guard(func() error { return Drain(ctx, groups, f) })
 }

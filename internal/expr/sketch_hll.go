@@ -136,7 +136,7 @@ func unionHLL(args []*vector.Vector, i int) (string, error) {
 	for _, a := range args[2:] {
 		h, err := sketch.ParseHLL(textAt(a, i))
 		if err == nil {
-			err = out.Merge(h)
+			err = out.MergeGroup(h)
 		}
 		if err != nil {
 			return "", err

@@ -24,7 +24,7 @@ var HLLTypes = []string{"HLL_4", "HLL_6", "HLL_8"}
 
 // HLL estimates how many different values were added. Storage, estimators and union are those of the library; the stored form is the
 // compact one of DataSketches. A sketch that only had values added is of the type asked for and estimates by history; one that others
-// were merged into is of type HLL_4 and estimates from its registers, as the reference has it. It belongs to one goroutine.
+// were merged into is of type HLL_4, and estimates from its registers once registers met registers, as the reference has it. It belongs to one goroutine.
 type HLL struct {
 	log   int
 	typ   hll.TgtHllType
@@ -32,8 +32,7 @@ type HLL struct {
 	union hll.Union
 	// stored is what plain was read from, as long as it did not change: reading sorts the values of small sketches anew.
 	stored string
-	merges int // by MergeStored
-	groups bool
+	groups bool // by MergeGroup
 }
 
 // NewHLL returns an empty sketch of 1<<log registers of the type that HLLTypes has at typ.
@@ -113,7 +112,10 @@ func AppendUTF16(dst []byte, s string) []byte {
 }
 
 // Merge adds everything that was added to o, which is left as it is.
-func (h *HLL) Merge(o *HLL) error {
+func (h *HLL) Merge(o *HLL) error { return h.merge(o, o.stored) }
+
+// merge is Merge for a sketch whose values come in the order of its stored form; "": in that of what was read from it.
+func (h *HLL) merge(o *HLL, stored string) error {
 	from, err := o.sketch()
 	if err != nil || from == nil || from.IsEmpty() {
 		return err
@@ -124,13 +126,13 @@ func (h *HLL) Merge(o *HLL) error {
 			return hllFailed(err)
 		}
 		if h.plain != nil {
-			if u, err = unite(u, h.log, h.plain); err != nil {
+			if u, err = unite(u, h.log, h.plain, h.stored); err != nil {
 				return err
 			}
 		}
 		h.union, h.plain, h.stored = u, nil, ""
 	}
-	u, err := unite(h.union, h.log, from)
+	u, err := unite(h.union, h.log, from, stored)
 	if err != nil {
 		return err
 	}
@@ -138,17 +140,11 @@ func (h *HLL) Merge(o *HLL) error {
 	return nil
 }
 
-// MergeStored is Merge for a sketch of a column, of which there are many: in the end they estimate from registers.
-func (h *HLL) MergeStored(o *HLL) error {
-	h.merges++
-	return h.Merge(o)
-}
-
-// MergeGroup is Merge for the sketch of a group, of a query or of rows that are rolled up: what they make together is of the type asked for,
+// MergeGroup is Merge for the sketch of a group, of a query or of rows that are rolled up, whose values come in the order of what was read: what they make together is of the type asked for,
 // registers too, and keeps the history that merging leaves.
 func (h *HLL) MergeGroup(o *HLL) error {
 	h.groups = true
-	return h.Merge(o)
+	return h.merge(o, "")
 }
 
 // Adopt is Merge, but takes the first sketch as it is: a partial result of this one, not an input.
@@ -170,19 +166,6 @@ func (h *HLL) sketch() (hll.HllSketch, error) {
 		return h.plain, nil
 	}
 	s, err := h.union.GetResult(hll.TgtHllTypeHll4)
-	if err != nil || h.merges < 2 {
-		return s, hllFailed(err)
-	}
-	b, err := s.ToCompactSlice()
-	if err != nil || b[7]&hllModeMask != hllModeArray || b[5]&hllOutOfOrder != 0 {
-		return s, hllFailed(err)
-	}
-	// Several small sketches were merged one by one, which keeps a history that says nothing of their order: the library drops it when
-	// registers meet registers.
-	if err := h.union.UpdateSketch(s); err != nil {
-		return nil, hllFailed(err)
-	}
-	s, err = h.union.GetResult(hll.TgtHllTypeHll4)
 	return s, hllFailed(err)
 }
 

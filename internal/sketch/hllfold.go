@@ -58,9 +58,15 @@ func fold(s hll.HllSketch, log int) (hll.HllSketch, error) {
 }
 
 // unite merges a sketch into a union, which the library can only do where both have as many registers, or one has none yet: else the one with more is
-// folded. A union that is folded begins anew and is returned.
-func unite(u hll.Union, log int, from hll.HllSketch) (hll.Union, error) {
-	if int(from.GetCurMode()) != hllModeArray {
+// folded. A union that is folded begins anew and is returned. The values of a small sketch come in the order of its stored form, if that is given.
+func unite(u hll.Union, log int, from hll.HllSketch, stored string) (hll.Union, error) {
+	switch int(from.GetCurMode()) {
+	case hllModeSet:
+		if stored != "" {
+			return u, uniteStored(u, stored)
+		}
+		return u, hllFailed(u.UpdateSketch(from))
+	case hllModeList:
 		return u, hllFailed(u.UpdateSketch(from))
 	}
 	own, other := log, from.GetLgConfigK()
@@ -90,4 +96,35 @@ func unite(u hll.Union, log int, from hll.HllSketch) (hll.Union, error) {
 		}
 	}
 	return u, hllFailed(u.UpdateSketch(from))
+}
+
+// Parts of the stored form of a list of values.
+const (
+	hllListInts   = 2 // of four bytes, before the values
+	hllListStart  = hllListInts * hllValueBytes
+	hllListLog    = 3 // of the values that a list has room for
+	hllCountAt    = 6
+	hllValueBytes = 4
+	hllListValues = 7 // one more, and it is no list
+)
+
+// uniteStored merges a set of values into a union in the order in which they are stored. The library reads them into a table, which has another
+// one, but leaves lists as they are: it is given one list after the other.
+func uniteStored(u hll.Union, stored string) error {
+	values := []byte(stored[hllSetStart:])
+	for len(values) >= hllValueBytes {
+		n := min(len(values), hllListValues*hllValueBytes)
+		list := append([]byte(stored[:hllListStart]), values[:n]...)
+		list[0], list[hllLogAt+1], list[hllCountAt] = hllListInts, hllListLog, byte(n/hllValueBytes)
+		list[hllModeAt] = list[hllModeAt]&^hllModeMask | hllModeList
+		part, err := hll.NewHllSketchFromSlice(list, true)
+		if err != nil {
+			return hllFailed(err)
+		}
+		if err := u.UpdateSketch(part); err != nil {
+			return hllFailed(err)
+		}
+		values = values[n:]
+	}
+	return nil
 }

@@ -28,7 +28,9 @@ func (blk *block) joinUnnest(left source, x *syntax.Join, u *syntax.Unnest, alia
 	if alias != nil {
 		r := &s.scope.relations[width]
 		r.name, r.at = alias.Alias.Name, alias.At
-		r.sole = len(alias.Columns) == 0 && len(r.cols) == 1
+		if r.sole = len(alias.Columns) == 0 && len(r.cols) == 1; r.sole {
+			r.cols[0].shown = r.name
+		}
 		if n := len(alias.Columns); n > 0 {
 			if n != len(r.cols) {
 				return source{}, fault.InvalidSQL(alias.Columns[0].At, "List of column aliases must have same degree as table; table has %d columns (%s), "+

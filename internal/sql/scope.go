@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/hengedb/henge/internal/expr"
@@ -34,7 +35,11 @@ type scopeColumn struct {
 	col  *expr.Column
 	// hidden columns are found by name and left out of *.
 	hidden bool
+	// shown is the name in *; "": it is name.
+	shown string
 }
+
+func (c *scopeColumn) star() starColumn { return starColumn{cmp.Or(c.shown, c.name), c.col} }
 
 type mergedColumn struct {
 	name  string
@@ -192,7 +197,7 @@ func (s *scope) star(x *syntax.Star) ([]starColumn, error) {
 		var out []starColumn
 		for _, c := range r.cols {
 			if !c.hidden {
-				out = append(out, starColumn{c.name, c.col})
+				out = append(out, c.star())
 			}
 		}
 		return out, nil
@@ -204,7 +209,7 @@ func (s *scope) star(x *syntax.Star) ([]starColumn, error) {
 	for _, r := range s.relations {
 		for _, c := range r.cols {
 			if !c.hidden && !s.isMerged(c.name) {
-				out = append(out, starColumn{c.name, c.col})
+				out = append(out, c.star())
 			}
 		}
 	}

@@ -74,114 +74,37 @@ func (w *writer) readJoin(x *plan.Join) (*stage, error) {
 	if x.Kind == plan.AntiNull && x.On == nil && len(x.Keys) == 1 && !w.asItIs {
 		return w.readNotIn(x)
 	}
-	left, err := w.read(x.Left)
+	left, values, err := w.readLeft(x)
 	if err != nil {
 		return nil, err
 	}
-	if left.isPlainTable() {
-		left = left.unprunedText()
-	}
-	values := map[int]*expr.Literal{}
-	if !left.isPlainTable() && !left.isJoin() {
-		if x.Kind == plan.Inner || x.Kind == plan.Semi || x.Kind == plan.Left {
-			values = left.outputValues(0)
-		}
-		if left, err = left.side(); err != nil {
-			return nil, err
-		}
-	}
-	right, err := w.read(x.Right)
+	right, err := w.readRight(x)
 	if err != nil {
 		return nil, err
 	}
 	keys := x.Keys
-	if x.Kind == plan.Semi && x.On == nil && right.group == nil && right.sorted && !w.asItIs {
-		if right, err = right.nest(); err != nil {
-			return nil, err
-		}
-	}
 	if x.Kind == plan.Semi && x.On == nil && right.group == nil && !right.sorted && !w.asItIs && !right.isRelation() {
 		keys = right.distinct(x) // so that no row is found twice
 	}
 	if x.Kind == plan.Inner || x.Kind == plan.Right {
 		maps.Copy(values, right.outputValues(len(left.in)))
 	}
-	onlyJoined := len(right.cols) == 0 && right.group == nil && !right.sorted && right.rowNames != nil && !w.asItIs
-	var computed []expr.Expr // what is computed of the right side's columns behind the join
-	if computesBeside(x, right) {
-		right = right.unpruned()
-		computed = right.cols
-	}
-	if onlyJoined || computed != nil { // of rows that are only joined all columns are read
-		right = right.unpruned()
-		right.cols, right.names = nil, nil
-		for i, c := range right.in {
-			right.cols, right.names = append(right.cols, &expr.Column{Index: i, Name: c.name, T: c.typ}), append(right.names, c.name)
-		}
-	}
-	inner := right
+	inner, computed, onlyJoined := w.joinedWhole(x, right)
+	right = inner
 	if !right.isRelation() && (!w.asItIs || !right.isPlainTable() || right.source[0].value != "inputNumber") {
 		if right, err = right.side(); err != nil {
 			return nil, err
 		}
 	}
-	j := &join{kind: x.Kind, left: left.source, right: inner, width: len(left.in), onlyJoined: onlyJoined}
+	j := &join{kind: x.Kind, left: left.source, right: inner, width: len(left.in), onlyJoined: onlyJoined, prefix: unusedPrefix("j", left.in) + "0."}
 	j.ofTables = left.isPlainTable() && inner.isPlainTable() && len(left.in) == len(left.rowNames) && len(inner.cols) == len(inner.rowNames)
 	if w.options.Text {
 		if err := j.readSides(left, right); err != nil {
 			return nil, err
 		}
 	}
-	prefix := unusedPrefix("j", left.in) + "0."
-	in := append([]column(nil), left.in...)
-	cols := append([]expr.Expr(nil), left.cols...)
-	missing := x.Kind == plan.Left || x.Kind == plan.Full || x.Kind == plan.Single
-	for i, c := range right.in {
-		name := prefix + c.name
-		if w.options.Text {
-			name = unusedName(c.name, in)
-		}
-		c.typ = c.typ.OrNull(missing)
-		in = append(in, column{name, c.typ})
-		cols = append(cols, &expr.Column{Index: len(left.in) + i, Name: name, T: c.typ})
-	}
-	if computed != nil {
-		joined := cols[len(left.cols):]
-		cols = slices.Clone(cols[:len(left.cols)])
-		for _, e := range computed {
-			cols = append(cols, expr.Rewrite(e, func(e expr.Expr) expr.Expr {
-				if c, ok := e.(*expr.Column); ok {
-					return joined[c.Index]
-				}
-				return e
-			}))
-		}
-	}
-	s := w.newStage(nil, in)
-	s.cols = cols
-	var terms []expr.Expr
-	for _, k := range keys {
-		op := "="
-		if k.NullSafe {
-			op = "IS NOT DISTINCT FROM"
-		}
-		terms = append(terms, test(op, cols[k.Left], cols[len(left.cols)+k.Right]))
-	}
-	if x.On != nil {
-		for _, t := range plan.Split(s.over(x.On)) {
-			if c, ok := t.(*expr.Call); ok && c.Fn.Name == "IS TRUE" {
-				t = c.Args[0]
-			}
-			if equal := j.equality(t); equal != nil {
-				t = equal
-			}
-			if slices.ContainsFunc(terms, func(o expr.Expr) bool { return expr.Equal(o, t) }) {
-				continue
-			}
-			terms = append(terms, t)
-		}
-	}
-	j.prefix, j.terms = prefix, terms
+	s := w.joinedStage(j, left, right, computed)
+	j.terms = j.conditions(x.On, keys, s, len(left.cols))
 	s.source = j.datasource(w, right.source)
 	if w.options.Text {
 		s.reads = j.reads()
@@ -196,6 +119,111 @@ func (w *writer) readJoin(x *plan.Join) (*stage, error) {
 		s.cols = s.cols[:len(x.Columns())]
 	}
 	return s, nil
+}
+
+// readLeft reads the left side of a join, and the constants that its rows have, by column.
+func (w *writer) readLeft(x *plan.Join) (left *stage, values map[int]*expr.Literal, err error) {
+	if left, err = w.read(x.Left); err != nil {
+		return nil, nil, err
+	}
+	if left.isPlainTable() {
+		left = left.unprunedText()
+	}
+	values = map[int]*expr.Literal{}
+	if left.isPlainTable() || left.isJoin() {
+		return left, values, nil
+	}
+	if x.Kind == plan.Inner || x.Kind == plan.Semi || x.Kind == plan.Left {
+		values = left.outputValues(0)
+	}
+	left, err = left.side()
+	return left, values, err
+}
+
+// readRight reads the right side of a join.
+func (w *writer) readRight(x *plan.Join) (*stage, error) {
+	right, err := w.read(x.Right)
+	if err == nil && x.Kind == plan.Semi && x.On == nil && right.group == nil && right.sorted && !w.asItIs {
+		return right.nest()
+	}
+	return right, err
+}
+
+// joinedWhole returns the right side of a join with all columns, where rows are only joined, or something is computed of them behind the join.
+func (w *writer) joinedWhole(x *plan.Join, right *stage) (whole *stage, computed []expr.Expr, onlyJoined bool) {
+	onlyJoined = len(right.cols) == 0 && right.group == nil && !right.sorted && right.rowNames != nil && !w.asItIs
+	if computesBeside(x, right) {
+		right = right.unpruned()
+		computed = right.cols
+	}
+	if !onlyJoined && computed == nil {
+		return right, nil, false
+	}
+	right = right.unpruned()
+	right.cols, right.names = nil, nil
+	for i, c := range right.in {
+		right.cols, right.names = append(right.cols, &expr.Column{Index: i, Name: c.name, T: c.typ}), append(right.names, c.name)
+	}
+	return right, computed, onlyJoined
+}
+
+// joinedStage returns the stage of the rows of a join: the columns of the left side, then those of the right one or what is computed of them.
+func (w *writer) joinedStage(j *join, left, right *stage, computed []expr.Expr) *stage {
+	in := append([]column(nil), left.in...)
+	var joined []expr.Expr
+	missing := j.kind == plan.Left || j.kind == plan.Full || j.kind == plan.Single
+	for i, c := range right.in {
+		name := j.prefix + c.name
+		if w.options.Text {
+			name = unusedName(c.name, in)
+		}
+		c.typ = c.typ.OrNull(missing)
+		in = append(in, column{name, c.typ})
+		joined = append(joined, &expr.Column{Index: len(left.in) + i, Name: name, T: c.typ})
+	}
+	if computed != nil {
+		columns := joined
+		joined = make([]expr.Expr, len(computed))
+		for i, e := range computed {
+			joined[i] = expr.Rewrite(e, func(e expr.Expr) expr.Expr {
+				if c, ok := e.(*expr.Column); ok {
+					return columns[c.Index]
+				}
+				return e
+			})
+		}
+	}
+	s := w.newStage(nil, in)
+	s.cols = slices.Concat(left.cols, joined)
+	return s
+}
+
+// conditions are what a join asks of its pairs, each once: the equalities of its keys, and the terms of its condition. The left side has width
+// columns.
+func (j *join) conditions(on expr.Expr, keys []plan.EquiKey, s *stage, width int) []expr.Expr {
+	var terms []expr.Expr
+	for _, k := range keys {
+		op := "="
+		if k.NullSafe {
+			op = "IS NOT DISTINCT FROM"
+		}
+		terms = append(terms, test(op, s.cols[k.Left], s.cols[width+k.Right]))
+	}
+	if on == nil {
+		return terms
+	}
+	for _, t := range plan.Split(s.over(on)) {
+		if c, ok := t.(*expr.Call); ok && c.Fn.Name == "IS TRUE" {
+			t = c.Args[0]
+		}
+		if equal := j.equality(t); equal != nil {
+			t = equal
+		}
+		if !slices.ContainsFunc(terms, func(o expr.Expr) bool { return expr.Equal(o, t) }) {
+			terms = append(terms, t)
+		}
+	}
+	return terms
 }
 
 // computesBeside reports whether the right side of a join is a table of whose columns something is computed that the join does not compare.

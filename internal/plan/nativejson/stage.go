@@ -117,27 +117,11 @@ func rowNamesOf(n plan.Node) []string {
 }
 
 func (w *writer) readNode(n plan.Node) (*stage, error) {
-	if x, ok := n.(*plan.External); ok {
-		return w.readExternal(x), nil
-	}
 	switch x := n.(type) {
+	case *plan.External:
+		return w.readExternal(x), nil
 	case *plan.Scan:
-		source := obj("type", "table", "name", x.DataSource)
-		if leaf := w.leaf(x); leaf != nil {
-			source = inputNumber(leaf)
-		}
-		s := w.newStage(source, columnsOf(x.Out))
-		s.isTable = x.Filter == nil && x.Intervals == nil
-		for _, c := range w.tables[x.DataSource] {
-			s.rowNames = append(s.rowNames, c.name)
-		}
-		s.intervals = x.Intervals
-		rest, err := s.joinLists(x.Filter)
-		if err != nil {
-			return nil, err
-		}
-		s.where(rest)
-		return s, nil
+		return w.readScan(x)
 	case *plan.Inline:
 		return w.newStage(inlineSource(x), columnsOf(x.Out)), nil
 	case *plan.System:
@@ -178,32 +162,7 @@ func (w *writer) readNode(n plan.Node) (*stage, error) {
 	}
 	switch x := n.(type) {
 	case *plan.Filter:
-		if s.sorted || s.group == nil && s.isOvergrown(x.Cond) {
-			if s, err = s.nest(); err != nil {
-				return nil, err
-			}
-		}
-		cond := s.over(x.Cond)
-		if s.isJoin() {
-			if cond, err = s.intoJoin(cond); err != nil || cond == nil {
-				return s, err
-			}
-		}
-		if s.elements != "" && s.group == nil {
-			if cond = s.whereElements(cond); cond == nil {
-				return s, nil
-			}
-		}
-		if s.group != nil {
-			if s.group.having = w.condition(and(s.group.having, s.group.withKeys(cond))); isAlways(s.group.having) {
-				s.group.having = nil
-			}
-		} else {
-			if !s.chooseRows(cond) {
-				s.where(and(s.filter, cond))
-			}
-			s.isTable = false
-		}
+		return s.filtered(x)
 	case *plan.Project:
 		return s.project(x)
 	case *plan.Aggregate:
@@ -216,21 +175,7 @@ func (w *writer) readNode(n plan.Node) (*stage, error) {
 			s.aggregate(x)
 		}
 	case *plan.Sort:
-		if s.isOneRow() && x.Offset == 0 && x.Limit != 0 {
-			return s, nil
-		}
-		if x.Offset == 0 && x.Limit < 0 && s.areInOrder(x.Keys) {
-			s.sorted, s.pick = true, []int{}
-			for i := range s.cols {
-				s.pick = append(s.pick, i)
-			}
-			return s, nil
-		}
-		if s, err = s.bounded(); err != nil {
-			return nil, err
-		}
-		s.sorted, s.keys, s.offset, s.limit = true, x.Keys, x.Offset, x.Limit
-		s.orderByTime()
+		return s.sort(x)
 	case *plan.Limit:
 		if !s.isOneRow() || x.Offset > 0 || x.Count == 0 {
 			s.bound(x.Offset, x.Count)
@@ -238,6 +183,76 @@ func (w *writer) readNode(n plan.Node) (*stage, error) {
 	case *plan.Unnest:
 		return s.unnest(x)
 	}
+	return s, nil
+}
+
+func (w *writer) readScan(x *plan.Scan) (*stage, error) {
+	source := obj("type", "table", "name", x.DataSource)
+	if leaf := w.leaf(x); leaf != nil {
+		source = inputNumber(leaf)
+	}
+	s := w.newStage(source, columnsOf(x.Out))
+	s.isTable = x.Filter == nil && x.Intervals == nil
+	for _, c := range w.tables[x.DataSource] {
+		s.rowNames = append(s.rowNames, c.name)
+	}
+	s.intervals = x.Intervals
+	rest, err := s.joinLists(x.Filter)
+	if err != nil {
+		return nil, err
+	}
+	s.where(rest)
+	return s, nil
+}
+
+// filtered keeps the rows, or groups, for which a condition is true.
+func (s *stage) filtered(x *plan.Filter) (out *stage, err error) {
+	if s.sorted || s.group == nil && s.isOvergrown(x.Cond) {
+		if s, err = s.nest(); err != nil {
+			return nil, err
+		}
+	}
+	cond := s.over(x.Cond)
+	if s.isJoin() {
+		if cond, err = s.intoJoin(cond); err != nil || cond == nil {
+			return s, err
+		}
+	}
+	if s.elements != "" && s.group == nil {
+		if cond = s.whereElements(cond); cond == nil {
+			return s, nil
+		}
+	}
+	if s.group != nil {
+		if s.group.having = s.w.condition(and(s.group.having, s.group.withKeys(cond))); isAlways(s.group.having) {
+			s.group.having = nil
+		}
+		return s, nil
+	}
+	if !s.chooseRows(cond) {
+		s.where(and(s.filter, cond))
+	}
+	s.isTable = false
+	return s, nil
+}
+
+// sort puts the rows in order, unless they are, and cuts them.
+func (s *stage) sort(x *plan.Sort) (out *stage, err error) {
+	if s.isOneRow() && x.Offset == 0 && x.Limit != 0 {
+		return s, nil
+	}
+	if x.Offset == 0 && x.Limit < 0 && s.areInOrder(x.Keys) {
+		s.sorted, s.pick = true, make([]int, len(s.cols))
+		for i := range s.pick {
+			s.pick[i] = i
+		}
+		return s, nil
+	}
+	if s, err = s.bounded(); err != nil {
+		return nil, err
+	}
+	s.sorted, s.keys, s.offset, s.limit = true, x.Keys, x.Offset, x.Limit
+	s.orderByTime()
 	return s, nil
 }
 

@@ -18,7 +18,7 @@ import (
 func TestSegmentsThatAreNotLoadedInTimeAreLoadedElsewhere(t *testing.T) {
 	c := server.StartCluster(t, server.ClusterOptions{
 		Links: true, Metastore: metastore.Options{URL: postgres.URL(t)},
-		Settings:  []string{"service.coordinator.load.timeout=PT10S", "service.coordinator.period=PT0.5S"},
+		Settings:  []string{"service.coordinator.load.timeout=PT20S", "service.coordinator.period=PT0.5S"},
 		Processes: [][]string{{"coordinator"}, {"overlord", "worker"}, {"historical"}, {"router", "broker"}},
 	})
 	loads(t, c, "wiki", map[string]int{"_default_tier": 1})

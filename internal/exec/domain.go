@@ -11,7 +11,7 @@ import (
 func DomainOf(scan *plan.Scan) timeline.Domain {
 	d := timeline.Domain{}
 	points := map[string]bool{}
-	for _, e := range conjuncts(scan.Filter, nil) {
+	for _, e := range plan.Split(scan.Filter) {
 		if c, texts := textEquality(e); c != nil && !c.T.Multi {
 			name := scan.Out[c.Index].Name
 			if points[name] && len(d[name].Ranges) <= len(texts) {

@@ -319,6 +319,7 @@ func (p *joinProbe) validity(n int) vector.Bitmap {
 		return vector.FullBitmap(n)
 	}
 	p.valid = sized(p.valid, (n+63)/64)
+	clear(p.valid) // also the bits behind n, as in a new one
 	p.valid.SetRange(0, n)
 	return p.valid
 }
@@ -327,14 +328,15 @@ func (p *joinProbe) validity(n int) vector.Bitmap {
 func (p *joinProbe) rightPadded(out *vector.Batch, rights []uint32, valid vector.Bitmap, missing int) *vector.Batch {
 	for i, c := range p.table.rows.Cols {
 		at := len(p.leftTypes) + i
-		switch missing {
-		case out.N:
+		if missing == out.N || !p.need[at] {
 			out.Cols = append(out.Cols, p.unused(at, p.rightTypes[i], out.N))
-		case 0:
-			out.Cols = append(out.Cols, p.gather(at, c, p.rightTypes[i], rights))
-		default:
-			out.Cols = append(out.Cols, p.gather(at, c, p.rightTypes[i], rights).Where(valid))
+			continue
 		}
+		v := p.gather(at, c, p.rightTypes[i], rights)
+		if missing > 0 {
+			v = v.Where(valid)
+		}
+		out.Cols = append(out.Cols, v)
 	}
 	return out
 }

@@ -36,7 +36,7 @@ func rangeConditionOf(n *plan.Join) *rangeCondition {
 		return nil
 	}
 	c := &rangeCondition{width: len(n.Left.Columns())}
-	terms := conjuncts(n.On, nil)
+	terms := plan.Split(n.On)
 	bounds := make([]*rangeBound, len(terms))
 	first := -1
 	for i, t := range terms {

@@ -63,7 +63,7 @@ func conditionsOf(scan *plan.Scan) []condition {
 	var out []condition
 	ranges := map[int]*longRange{}
 	texts := map[int]*textTerms{}
-	for _, e := range conjuncts(scan.Filter, nil) {
+	for _, e := range plan.Split(scan.Filter) {
 		if r := longRangeOf(e); r != nil {
 			if before := ranges[r.column]; before != nil {
 				before.least, before.highest = max(before.least, r.least), min(before.highest, r.highest)
@@ -96,20 +96,6 @@ func conditionsOf(scan *plan.Scan) []condition {
 		}
 	}
 	return out
-}
-
-// conjuncts appends the terms that all have to be true for e to be; nil: none.
-func conjuncts(e expr.Expr, out []expr.Expr) []expr.Expr {
-	if e == nil {
-		return out
-	}
-	if and, ok := e.(*expr.And); ok {
-		for _, t := range and.Terms {
-			out = conjuncts(t, out)
-		}
-		return out
-	}
-	return append(out, e)
 }
 
 // comparisonOf recognises the comparison of a column with a constant that is not null, the column written first.

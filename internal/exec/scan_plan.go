@@ -9,6 +9,7 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -125,7 +126,7 @@ func (p *planner) addRange(c *longRange) error {
 		return err
 	}
 	if stored == nil {
-		p.program(conjunction(c.expr))
+		p.program(plan.Conjunction(c.expr))
 		return nil
 	}
 	t := &rangeTerm{column: c.column, stored: stored, least: c.least, span: uint64(c.highest) - uint64(c.least), rate: 0.5}
@@ -230,7 +231,7 @@ func (p *planner) addTexts(ctx context.Context, c *textTerms) error {
 		n = entriesOf(stored)
 	}
 	if n == 0 {
-		p.program(conjunction(c.terms))
+		p.program(plan.Conjunction(c.terms))
 		return nil
 	}
 	var set *codeSet // nil: all
@@ -258,14 +259,14 @@ func (p *planner) addTexts(ctx context.Context, c *textTerms) error {
 	}
 	if len(rest) > 0 {
 		if int(set.n) > max(maxPlannedEntries, p.leaf.rows) {
-			p.program(conjunction(rest))
+			p.program(plan.Conjunction(rest))
 		} else {
-			codes, err := p.codesOf(ctx, conjunction(rest), c.column, stored, set)
+			codes, err := p.codesOf(ctx, plan.Conjunction(rest), c.column, stored, set)
 			switch {
 			case err != nil:
 				return err
 			case codes == nil:
-				p.program(conjunction(rest))
+				p.program(plan.Conjunction(rest))
 			default:
 				set = codes
 			}
@@ -359,12 +360,4 @@ func (p *planner) codesOf(ctx context.Context, e expr.Expr, column int, stored s
 	}
 	out.settle()
 	return out, nil
-}
-
-// conjunction returns the predicate that all terms are true.
-func conjunction(terms []expr.Expr) expr.Expr {
-	if len(terms) == 1 {
-		return terms[0]
-	}
-	return &expr.And{Terms: terms}
 }

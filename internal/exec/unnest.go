@@ -135,18 +135,11 @@ func withNulls(v *vector.Vector, rows []int) *vector.Vector {
 	if len(rows) == 0 {
 		return v
 	}
-	if v.Const {
-		v = v.Flat()
-	}
-	out := *v
-	out.Valid = vector.FullBitmap(v.Len)
-	if v.Valid != nil {
-		copy(out.Valid, v.Valid)
-	}
+	valid := vector.FullBitmap(v.Len)
 	for _, r := range rows {
-		out.Valid.Clear(r)
+		valid.Clear(r)
 	}
-	return &out
+	return v.Where(valid)
 }
 
 func (o *unnestOp) Close() { o.input.Close() }

@@ -584,7 +584,8 @@ func countRows(name string) plan.AggCall {
 }
 
 // attachComparison computes IN, op ANY or op ALL with SQL's three truth values. The subquery is summed up per outer row: how many rows it
-// has, how many without a NULL, and for op ANY and ALL their extremes. IN needs a second join, with the distinct rows.
+// has, how many without a NULL, and for op ANY and ALL their extremes. IN needs a second join, with the distinct rows, and that alone where only
+// its truth counts.
 func (blk *block) attachComparison(n plan.Node, s *subquery) (plan.Node, expr.Expr, error) {
 	at := s.at
 	b := boolBuilder{at: at}

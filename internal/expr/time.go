@@ -206,11 +206,12 @@ func NewFloorTo(unit chrono.Unit, x Expr, ceil bool, at fault.Span) (Expr, error
 
 func textLiteral(s string) *Literal { return &Literal{Value: s, T: Of(Varchar).NotNull()} }
 
+var dateTruncUnits = strings.Fields("microseconds milliseconds second minute hour day week month quarter year decade century millennium")
+
 var dateTruncFunction = &Function{
 	Name: "DATE_TRUNC", Min: 2, Max: 2, RefusesNull: true,
-	Summary: "Rounds a timestamp down to a unit: microseconds, milliseconds, second, minute, hour, day, week, month, quarter, year, " +
-		"decade, century or millennium.",
-	Forms: []string{"$F(<CHARACTER>, <TIMESTAMP>)"},
+	Summary: "Rounds a timestamp down to a unit: " + strings.Join(dateTruncUnits, ", ") + ".",
+	Forms:   []string{"$F(<CHARACTER>, <TIMESTAMP>)"},
 	Bind: func(b *binding) (Expr, error) {
 		unit := b.constantText(0, "unit")
 		b.instant(1)
@@ -227,7 +228,11 @@ var dateTruncFunction = &Function{
 		u, ok := chrono.ParseUnit(name)
 		period, has := u.Period()
 		if !ok || !has {
-			return nil, fault.InvalidSQL(b.at, "Operator[DATE_TRUNC] cannot truncate to[%s]", unit)
+			err := fault.InvalidSQL(b.at, "Operator[DATE_TRUNC] cannot truncate to[%s]", unit)
+			if near := fault.Nearest(unit, dateTruncUnits); near != "" {
+				err = err.With("suggestion", "'"+near+"'")
+			}
+			return nil, err
 		}
 		return NewCall(timeFloorFunction, []Expr{b.args[1], textLiteral(period.String())}, b.at)
 	},

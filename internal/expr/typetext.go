@@ -10,8 +10,12 @@ import (
 
 // typeError is the error for arguments whose types fit none of a function's forms.
 func typeError(fn *Function, args []Expr, at fault.Span) error {
-	return fault.InvalidSQL(at, "Cannot apply '%s' to arguments of type '%s'. Supported form(s): %s",
+	err := fault.InvalidSQL(at, "Cannot apply '%s' to arguments of type '%s'. Supported form(s): %s",
 		fn.Name, callText(fn.Name, args), "'"+strings.Join(fn.Signatures(), "'\n'")+"'")
+	if (fn.Name == "+" || fn.Name == "-") && len(args) == 2 && args[0].Type().IsTime() && args[1].Type().IsNumeric() {
+		return err.With("suggestion", "an interval: INTERVAL '1' DAY")
+	}
+	return err
 }
 
 // callText shows the types of a call in the shape of the call: ABS(<VARCHAR>), <INTEGER> + <BOOLEAN>, <VARCHAR> IS TRUE.

@@ -19,6 +19,13 @@ func TestAdvice(t *testing.T) {
 		{`SELECT DATE 'x' FROM c_types`, "", "8"},
 		{`SELECT CAST('x' AS DATE) FROM c_types`, "a time of the form '2026-01-31'", "8"},
 		{`SELECT TIME_FLOOR(__time, '1 day') FROM c_types`, "an ISO 8601 period: 'P1D' is a day, 'PT5M' five minutes", "8"},
+		{`SELECT s, COUNT(*) FROM c_types`, "s among the keys of GROUP BY, or ANY_VALUE(s), the value of any of a group's rows", "8"},
+		{`SELECT DATE_TRUNC('moth', __time) FROM c_types`, "'month'", "8"},
+		{`SELECT DATE_TRUNC('seconds', __time) FROM c_types`, "'second'", "8"},
+		{`SELECT DATE_TRUNC('fortnight', __time) FROM c_types`, "", "8"},
+		{`SELECT __time - 1 FROM c_types`, "an interval: INTERVAL '1' DAY", "8"},
+		{`SELECT COUNTT(*) FROM c_types`, "COUNT", "15"},
+		{`SELECT nothing(*) FROM c_types`, "", "16"},
 		{`SELECT __tme FROM c_types`, "__time", "8"},
 	} {
 		_, err := prepare(c.text)

@@ -289,7 +289,8 @@ func (g *grouping) rewrite(e expr.Expr) expr.Expr {
 		if p.name == "" {
 			p.name = c.Name
 		}
-		g.err = fault.InvalidSQL(p.at, "Expression '%s' is not being grouped", p.name)
+		g.err = fault.InvalidSQL(p.at, "Expression '%s' is not being grouped", p.name).
+			With("suggestion", p.name+" among the keys of GROUP BY, or ANY_VALUE("+p.name+"), the value of any of a group's rows")
 	}
 	return c
 }

@@ -74,6 +74,9 @@ func (x exprs) arguments(e *syntax.Call) ([]expr.Expr, error) {
 			args[i] = x.b.params[p.Index]
 			continue
 		}
+		if star, ok := a.(*syntax.Star); ok {
+			return nil, starArgument(star, e.Name)
+		}
 		bound, err := x.bind(a)
 		if err != nil {
 			return nil, err
@@ -81,6 +84,19 @@ func (x exprs) arguments(e *syntax.Call) ([]expr.Expr, error) {
 		args[i] = bound
 	}
 	return args, nil
+}
+
+func unexpectedStar(at *syntax.Star) *fault.Error {
+	return fault.InvalidSQL(at.At, "Unknown identifier '%s'", starText(at))
+}
+
+// starArgument is the error for f(*) where f is no aggregate that counts rows: it may be a misspelled one.
+func starArgument(at *syntax.Star, name string) error {
+	err := unexpectedStar(at)
+	if near := fault.Nearest(name, []string{"COUNT"}); near != "" {
+		return err.With("suggestion", near)
+	}
+	return err
 }
 
 // callOf binds a call of the catalog's function name.

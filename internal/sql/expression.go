@@ -125,7 +125,7 @@ func (x exprs) bindNode(e syntax.Expr) (expr.Expr, error) {
 	case *syntax.Quantified:
 		return x.quantified(e)
 	case *syntax.Star:
-		return nil, fault.InvalidSQL(e.At, "Unknown identifier '%s'", starText(e))
+		return nil, unexpectedStar(e)
 	case *syntax.Row:
 		return nil, fault.InvalidSQL(e.At, "A row value may stand in IN and in comparisons with row values only")
 	case *syntax.Field:

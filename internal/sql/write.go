@@ -13,7 +13,9 @@ import (
 )
 
 // refuse is the error for an INSERT or REPLACE that can't be, without a place: the clause at fault may be one that is missing.
-func refuse(format string, args ...any) error { return fault.InvalidSQL(fault.Span{}, format, args...) }
+func refuse(format string, args ...any) *fault.Error {
+	return fault.InvalidSQL(fault.Span{}, format, args...)
+}
 
 // writeStatement binds INSERT and REPLACE.
 func (b *binder) writeStatement(x *syntax.Insert, s *Statement) error {
@@ -68,13 +70,16 @@ func (b *binder) writeStatement(x *syntax.Insert, s *Statement) error {
 	return nil
 }
 
+// writeEndpoint is where to send what writes.
+const writeEndpoint = "POST /service/v2/sql/task"
+
 // checkWrite refuses what can be seen without binding anything.
 func (b *binder) checkWrite(x *syntax.Insert, kind Kind) error {
 	switch {
 	case b.request.Engine == Native && kind == Insert:
-		return refuse("INSERT operations are not supported by requested SQL engine [native], consider using MSQ.")
+		return refuse("INSERT operations are not supported by requested SQL engine [native], consider using MSQ.").With("suggestion", writeEndpoint)
 	case b.request.Engine == Native:
-		return refuse("REPLACE operations are not supported by the requested SQL engine [native].  Consider using MSQ.")
+		return refuse("REPLACE operations are not supported by the requested SQL engine [native].  Consider using MSQ.").With("suggestion", writeEndpoint)
 	case x.Export != nil:
 		return b.checkExport(x)
 	case len(x.Columns) > 0:

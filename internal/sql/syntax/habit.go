@@ -45,6 +45,8 @@ func (f *failure) habit(options []string) string {
 		return upper(f.source(before)) + " " + strings.Trim(f.source(tok), "'")
 	case tok.kind == tokMinus && (before.is(kwLimit) || before.is(kwOffset)):
 		return "a whole number that is not negative; without " + upper(f.source(before)) + " all rows are meant"
+	case f.isLate():
+		return "the clauses in the order WHERE, GROUP BY, HAVING, ORDER BY, LIMIT"
 	case before.is(kwOrder) || before.is(kwGroup) || before.is(kwPartition):
 		return upper(f.source(before)) + " BY"
 	}
@@ -55,6 +57,30 @@ func (f *failure) habit(options []string) string {
 		return "a comma before " + f.source(tok)
 	}
 	return ""
+}
+
+// clauseOrder is the order in which clauses of a query may stand.
+var clauseOrder = []keyword{kwFrom, kwWhere, kwGroup, kwHaving, kwOrder, kwLimit}
+
+// isLate reports whether the token that failed begins a clause that should stand before one that was read.
+func (f *failure) isLate() bool {
+	place := slices.IndexFunc(clauseOrder, f.toks[f.at].is)
+	if place < 0 {
+		return false
+	}
+	for at, depth := f.at-1, 0; at >= 0 && depth >= 0; at-- {
+		switch tok := &f.toks[at]; {
+		case tok.kind == tokRightParen:
+			depth++
+		case tok.kind == tokLeftParen:
+			depth--
+		case depth == 0 && tok.is(kwSelect):
+			return false
+		case depth == 0 && slices.ContainsFunc(clauseOrder[place+1:], tok.is):
+			return true
+		}
+	}
+	return false
 }
 
 // clauses are the keywords that a misspelled alias may have been meant as.

@@ -100,7 +100,9 @@ func (o *aggregateOp) Next(ctx context.Context) (*vector.Batch, error) {
 func (o *aggregateOp) workers() int { return min(o.a.env.Threads, o.parts.n, o.parts.takers) }
 
 // source returns one of the readers of what was grouped.
-func (o *aggregateOp) source() partSource { return o.reader() }
+func (o *aggregateOp) source(bool) partSource { return o.reader() }
+
+func (o *aggregateOp) short() bool { return false }
 
 func (o *aggregateOp) reader() *groupSource {
 	s := &groupSource{parts: o.parts}

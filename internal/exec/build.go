@@ -99,6 +99,8 @@ func openNode(ctx context.Context, node plan.Node, env *Env) (*Pipeline, Operato
 	case *plan.Buckets:
 		op, err := buckets(ctx, n, env)
 		return nil, op, err
+	case *plan.Union:
+		return openUnion(ctx, n, need, env)
 	case *plan.Shared:
 		return nil, env.sharing.reader(n, env), nil
 	}
@@ -196,17 +198,6 @@ func buildStream(ctx context.Context, node plan.Node, need []bool, env *Env) (Op
 		})
 	case *plan.Sort:
 		return buildSort(ctx, n, need, env)
-	case *plan.Union:
-		u := &unionOp{}
-		for _, in := range n.Ins {
-			op, err := build(ctx, in, env)
-			if err != nil {
-				u.Close()
-				return nil, err
-			}
-			u.inputs = append(u.inputs, op)
-		}
-		return u, nil
 	case *plan.SetOp:
 		left, right, err := both(ctx, n.Left, n.Right, env.unordered())
 		if err != nil {

@@ -283,6 +283,13 @@ func (e *Env) lexicon(node plan.Node, column int) *lexicon {
 				return nil
 			}
 			node = n.Left
+		case *plan.Union:
+			for _, in := range n.Ins[1:] {
+				if e.lexicon(in, column) == nil {
+					return nil
+				}
+			}
+			node = n.Ins[0] // tables that are put together have many texts in common
 		default:
 			return nil
 		}

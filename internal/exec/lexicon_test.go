@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -59,6 +61,23 @@ func TestLexiconNumbersTextOnce(t *testing.T) {
 		t.Error("a text has another number than in a dictionary")
 	}
 	runtime.KeepAlive(dicts)
+}
+
+// Tables that are put together share the numbers of the first one; texts that are computed have none.
+func TestUnionsHaveTheLexiconOfTheirFirstTable(t *testing.T) {
+	env := &Env{Lexicons: NewLexicons(budget.Root(1 << 20))}
+	a, b := scanOf(nil, "s", "word"), scanOf(nil, "word", "s")
+	b.DataSource = "other"
+	computed := &plan.Project{Input: b, Exprs: []expr.Expr{column(0, str), &expr.Literal{Value: "x", T: expr.Of(expr.Varchar)}}, Names: []string{"a", "b"}}
+	if got := env.lexicon(&plan.Union{Ins: []plan.Node{a, b}, Out: a.Out}, 1); got == nil || got != env.lexicon(a, 1) {
+		t.Errorf("the union has %v, want that of its first table", got)
+	}
+	if got := env.lexicon(&plan.Union{Ins: []plan.Node{a, computed}, Out: a.Out}, 0); got == nil || got != env.lexicon(a, 0) {
+		t.Errorf("the union has %v, want that of its first table", got)
+	}
+	if got := env.lexicon(&plan.Union{Ins: []plan.Node{a, computed}, Out: a.Out}, 1); got != nil {
+		t.Errorf("a union with computed texts has %v, want none", got)
+	}
 }
 
 func TestLexiconsStayWithinTheirShare(t *testing.T) {

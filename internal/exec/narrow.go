@@ -14,23 +14,52 @@ import (
 // asks for existence, or no column of its right side is looked at and each key is there once. Of a RIGHT join it never does: the right rows
 // without a partner have to be known.
 func (p *Pipeline) narrow(n *plan.Join, b *joinBuild, need []bool) (implied bool) {
-	if n.Kind != plan.Inner && n.Kind != plan.Semi && n.Kind != plan.Right || p.scan == nil || p.scan.Limit >= 0 {
-		return false // a limit counts rows before the join
+	if n.Kind != plan.Inner && n.Kind != plan.Semi && n.Kind != plan.Right || !p.scans() {
+		return false
 	}
 	for _, k := range n.Keys {
-		column := p.origin(k.Left)
-		if column < 0 || k.NullSafe && b.table.rows.Cols[k.Right].HasNulls() {
+		if k.NullSafe && b.table.rows.Cols[k.Right].HasNulls() {
 			continue
 		}
 		keys := b.keys(k.Right)
-		if keys == nil || p.reads.Out[column].Type.Runtime() != b.types[k.Right] {
+		if keys == nil {
 			continue
 		}
 		decides := len(n.Keys) == 1 && n.On == nil && (n.Kind == plan.Semi || n.Kind == plan.Inner && b.table.unique && none(need[len(n.Left.Columns()):]))
-		p.conditions = append(p.conditions, &keysIn{column: column, keys: keys, decides: decides})
-		implied = implied || decides
+		asked := p.ask(k.Left, b.types[k.Right], keysIn{keys: keys, decides: decides})
+		implied = implied || asked && decides
 	}
 	return implied
+}
+
+// scans reports whether rows of scans may be left out. A limit counts rows before the join.
+func (p *Pipeline) scans() bool {
+	if arms, ok := p.parted.(*unionArms); ok {
+		return slices.ContainsFunc(arms.arms, func(a unionArm) bool { return a.pipeline != nil && a.pipeline.scans() })
+	}
+	return p.scan != nil && p.scan.Limit < 0
+}
+
+// ask lets the scan, or the scans of a union, look for keys of a type in the column that has the value of column c of the chain's rows. It reports
+// whether all of them do.
+func (p *Pipeline) ask(c int, of vector.Type, keys keysIn) bool {
+	if c = p.origin(c); c < 0 || !p.scans() {
+		return false
+	}
+	arms, ok := p.parted.(*unionArms)
+	if !ok {
+		if p.reads.Out[c].Type.Runtime() != of {
+			return false
+		}
+		keys.column = c
+		p.conditions = append(p.conditions, &keys)
+		return true
+	}
+	all := true
+	for _, a := range arms.arms {
+		all = a.pipeline != nil && a.pipeline.ask(c, of, keys) && all
+	}
+	return all
 }
 
 func none(set []bool) bool {

@@ -194,8 +194,10 @@ type partedRows interface {
 	run(ctx context.Context) error
 	// workers returns how many workers are worth starting, once there are parts.
 	workers() int
-	// source returns the reader of one worker.
-	source() partSource
+	// short reports whether one worker would take all rows at a time.
+	short() bool
+	// source returns the reader of one worker. With fresh its batches stay valid until the parts are closed.
+	source(fresh bool) partSource
 	Close()
 }
 
@@ -230,7 +232,12 @@ func (p *Pipeline) Workers() int {
 }
 
 // short reports whether a worker would take all rows of the scan at a time, were they in one segment.
-func (p *Pipeline) short() bool { return p.parted == nil && p.rows() <= morselRows }
+func (p *Pipeline) short() bool {
+	if p.parted != nil {
+		return p.parted.short()
+	}
+	return p.rows() <= morselRows
+}
 
 // rows returns how many rows of the segments of the scan can count.
 func (p *Pipeline) rows() int {
@@ -294,7 +301,7 @@ func (w *Worker) begins() {
 func (p *Pipeline) NewWorker(fresh bool) (*Worker, error) {
 	w := &Worker{p: p}
 	if p.parted != nil {
-		w.parts = p.parted.source()
+		w.parts = p.parted.source(fresh)
 		w.top = w.parts
 	} else {
 		w.source = morselSource{p: p, fresh: fresh, need: p.scanNeed(), programs: map[expr.Expr]*expr.Program{}}

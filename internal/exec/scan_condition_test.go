@@ -154,13 +154,16 @@ func TestJoinsNarrowScansWithoutChangingRows(t *testing.T) {
 				}
 				return plan.Select(join, columns)
 			}
+			union := func(ins ...plan.Node) plan.Node { return &plan.Union{Ins: ins, Out: scan.Out} }
 			for _, cfg := range configs[1:3] {
 				run := func(n plan.Node) [][]any {
-					env := cfg.env(t)
+					env := cfg.env(t).unordered()
 					env.Tables = s
 					return mustRows(t, n, env)
 				}
 				sameRows(t, run(above(opaque())), run(above(scan)))
+				sameRows(t, run(above(union(opaque(), opaque()))), run(above(union(scan, scan))))
+				sameRows(t, run(above(union(opaque(), opaque()))), run(above(union(scan, opaque()))))
 			}
 			env := configs[2].env(t).withDefaults()
 			env.Tables = s
@@ -172,6 +175,15 @@ func TestJoinsNarrowScansWithoutChangingRows(t *testing.T) {
 				t.Errorf("the join is implied: %v, want %v", got, c.implied)
 			}
 			p.Close()
+			for arm, want := range map[plan.Node]bool{scan: c.implied, opaque(): false} {
+				if p, _, err = open(t.Context(), above(union(scan, arm)), env.unordered()); err != nil {
+					t.Fatal(err)
+				}
+				if got := p.steps[0].implied; got != want {
+					t.Errorf("the join with a union is implied: %v, want %v", got, want)
+				}
+				p.Close()
+			}
 		})
 	}
 }

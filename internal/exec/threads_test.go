@@ -78,6 +78,7 @@ func TestALargeSegmentIsReadByAllThreadsAndNoMore(t *testing.T) {
 	for i, name := range []string{"session", "campaign", "ms"} {
 		scan.Out = append(scan.Out, plan.Column{Name: name, Type: expr.FromRuntime(types[i], false)})
 	}
+	union := &plan.Union{Ins: []plan.Node{scan, scan}, Out: scan.Out}
 	few := &plan.Aggregate{Input: scan, Keys: []int{1}, Aggs: typed(types, call("SUM", long, 2))}
 	for name, node := range map[string]plan.Node{
 		"rows":        scan,
@@ -86,6 +87,10 @@ func TestALargeSegmentIsReadByAllThreadsAndNoMore(t *testing.T) {
 		"sort":        &plan.Sort{Input: scan, Keys: []plan.SortKey{{Column: 2}, {Column: 0}}, Limit: -1},
 		"top":         &plan.Sort{Input: scan, Keys: []plan.SortKey{{Column: 0}}, Limit: 5},
 		"join":        &plan.Join{Left: scan, Right: few, Keys: []plan.EquiKey{{Left: 1, Right: 0}}},
+		"union":       &plan.Aggregate{Input: union, Keys: []int{1}, Aggs: typed(types, call("SUM", long, 2))},
+		"join of a union": &plan.Aggregate{
+			Input: &plan.Join{Left: union, Right: few, Keys: []plan.EquiKey{{Left: 1, Right: 0}}}, Aggs: typed(types, call("SUM", long, 2)),
+		},
 	} {
 		for _, c := range []struct{ threads, queries int }{{1, 1}, {3, 1}, {2, 3}} {
 			t.Run(fmt.Sprintf("%s, %d threads, %d queries", name, c.threads, c.queries), func(t *testing.T) {
@@ -123,18 +128,20 @@ func TestSmallTablesAreGatheredInOrder(t *testing.T) {
 	s := visits(t, 6, 60)
 	scan := &plan.Scan{DataSource: "visits", Limit: -1, Out: []plan.Column{{Name: "ms", Type: expr.FromRuntime(long, false)}}}
 	list := vector.ListOf(long)
-	node := &plan.Aggregate{Input: scan, Aggs: typed([]vector.Type{long}, call("ARRAY_AGG", list, 0))}
-	want := ""
-	for i := range 50 {
-		sched := NewScheduler(4, clock.System())
-		env := &Env{Threads: 1 + 3*min(i, 1), Expr: &expr.Context{}, Tables: &store{t: t, leaves: s.leaves}, Share: sched.Join()}
-		got := fmt.Sprint(mustRows(t, node, env))
-		env.Share.Leave()
-		if want == "" {
-			want = got
-		}
-		if got != want {
-			t.Fatalf("%d threads: %s, want %s", env.Threads, got, want)
+	for _, in := range []plan.Node{scan, &plan.Union{Ins: []plan.Node{scan, scan}, Out: scan.Out}} {
+		node := &plan.Aggregate{Input: in, Aggs: typed([]vector.Type{long}, call("ARRAY_AGG", list, 0))}
+		want := ""
+		for i := range 50 {
+			sched := NewScheduler(4, clock.System())
+			env := &Env{Threads: 1 + 3*min(i, 1), Expr: &expr.Context{}, Tables: &store{t: t, leaves: s.leaves}, Share: sched.Join()}
+			got := fmt.Sprint(mustRows(t, node, env))
+			env.Share.Leave()
+			if want == "" {
+				want = got
+			}
+			if got != want {
+				t.Fatalf("%d threads: %s, want %s", env.Threads, got, want)
+			}
 		}
 	}
 }

@@ -199,8 +199,10 @@ func (o *windowParts) workers() int {
 	return max(1, min(n, o.env.Threads))
 }
 
+func (o *windowParts) short() bool { return false }
+
 // source returns a reader of some of the parts.
-func (o *windowParts) source() partSource {
+func (o *windowParts) source(bool) partSource {
 	s := &windowSource{of: o}
 	o.mu.Lock()
 	defer o.mu.Unlock()

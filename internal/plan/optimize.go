@@ -34,6 +34,7 @@ var rules = []struct {
 	name  string
 	apply func(*optimizer, Node) Node
 }{
+	{"set_ops", (*optimizer).setOps},
 	{"fold_constants", (*optimizer).foldConstants},
 	{"merge_projects", (*optimizer).mergeProjects},
 	{"common_terms", (*optimizer).commonTerms},

@@ -22,7 +22,7 @@ func systemText(n plan.Node, env expr.Context, names []string) string {
 		joins = joins || isJoin
 		return true
 	})
-	o := plan.Options{Context: env, Off: []string{"share"}, KeepFilters: true}
+	o := plan.Options{Context: env, Off: []string{"set_ops", "share"}, KeepFilters: true}
 	if !joins { // only the sides of joins are narrowed
 		o.Off = append(o.Off, "prune_columns")
 	}

@@ -21,7 +21,7 @@ func isJoined(n Node) bool {
 	return false
 }
 
-// joinSide makes the side of an inner join that has fewer rows the right one, which is built into a hash table while the left one streams.
+// joinSide makes the side of a join that has fewer rows the right one, which is built into a hash table while the left one streams.
 func (o *optimizer) joinSide(n Node) Node { return o.sides(n, true) }
 
 // fewRows is up to how many rows a side may be built though the other one has fewer, to keep the order of rows.
@@ -32,7 +32,11 @@ func (o *optimizer) sides(n Node, inOrder bool) Node {
 	below := inOrder && passesOrder(n)
 	n = MapInputs(n, func(in Node) Node { return o.sides(in, below) })
 	x, ok := n.(*Join)
-	if !ok || x.Kind != Inner && x.Kind != Left && x.Kind != Right {
+	if !ok {
+		return n
+	}
+	kind, ok := map[JoinKind]JoinKind{Inner: Inner, Left: Right, Right: Left, Full: Full}[x.Kind]
+	if !ok {
 		return n
 	}
 	left, right := o.rows(x.Left), o.rows(x.Right)
@@ -45,7 +49,6 @@ func (o *optimizer) sides(n Node, inOrder bool) Node {
 		return n
 	}
 	o.fired()
-	kind := map[JoinKind]JoinKind{Inner: Inner, Left: Right, Right: Left}[x.Kind]
 	wl, wr := len(x.Left.Columns()), len(x.Right.Columns())
 	c := &Join{Kind: kind, Left: x.Right, Right: x.Left}
 	for _, k := range x.Keys {

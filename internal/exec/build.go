@@ -124,7 +124,7 @@ func chain(ctx context.Context, s step, input plan.Node, env *Env, make func(Ope
 }
 
 // openJoin reads the right side of a join, so that the left one can stream. A right side that fits in memory is shared by the workers of
-// the left pipeline.
+// the left pipeline, which is opened before: what the joins below look for is looked for in the right side, too.
 func openJoin(ctx context.Context, n *plan.Join, need []bool, env *Env) (*Pipeline, Operator, error) {
 	inner := env.unordered()
 	if n.Kind != plan.Right && n.Kind != plan.Full {
@@ -141,13 +141,17 @@ func openJoin(ctx context.Context, n *plan.Join, need []bool, env *Env) (*Pipeli
 	if rows != nil && (rows.there != nil || rows.rowsLeft != nil) { // others send rows too, or the first rows are wanted
 		rows, right = nil, newGather(rows)
 	}
-	b, err := buildJoin(ctx, n, rows, right, 0, env)
-	if err != nil {
-		return nil, nil, err
-	}
 	p, left, err := open(ctx, n.Left, inner.needing(leftNeed))
 	if err != nil {
-		b.close()
+		closeOpened(rows, right)
+		return nil, nil, err
+	}
+	if p != nil && rows != nil {
+		p.lend(n, rows)
+	}
+	b, err := buildJoin(ctx, n, rows, right, 0, env)
+	if err != nil {
+		closeOpened(p, left)
 		return nil, nil, err
 	}
 	if p != nil {
@@ -171,6 +175,15 @@ func openJoin(ctx context.Context, n *plan.Join, need []bool, env *Env) (*Pipeli
 		return nil, nil, err
 	}
 	return nil, op, nil
+}
+
+// closeOpened closes what open returned.
+func closeOpened(p *Pipeline, op Operator) {
+	if p != nil {
+		p.Close()
+	} else {
+		op.Close()
+	}
 }
 
 // buildStream makes the operators that are never part of a pipeline.

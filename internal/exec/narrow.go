@@ -62,6 +62,25 @@ func (p *Pipeline) ask(c int, of vector.Type, keys keysIn) bool {
 	return all
 }
 
+// lend lets the right side of a join, which is not read yet, look for the keys that the left side's scan looks for: of other keys there is no
+// left row.
+func (p *Pipeline) lend(n *plan.Join, right *Pipeline) {
+	if p.scan == nil || n.Kind != plan.Inner && n.Kind != plan.Left && n.Kind != plan.Semi && n.Kind != plan.Anti {
+		return
+	}
+	for _, k := range n.Keys {
+		column := p.origin(k.Left)
+		if column < 0 {
+			continue
+		}
+		for _, c := range p.conditions {
+			if in, ok := c.(*keysIn); ok && in.column == column {
+				right.ask(k.Right, p.reads.Out[column].Type.Runtime(), keysIn{keys: in.keys})
+			}
+		}
+	}
+}
+
 func none(set []bool) bool {
 	for _, x := range set {
 		if x {

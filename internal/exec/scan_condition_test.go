@@ -112,14 +112,7 @@ func TestJoinsNarrowScansWithoutChangingRows(t *testing.T) {
 	r := rand.New(rand.NewPCG(22, 3))
 	s := conditionStore(t, r)
 	scan := scanOf(nil, "__time", "s", "d", "word", "k")
-	opaque := func() plan.Node { // rows from which no join can narrow the scan
-		exprs, names := make([]expr.Expr, len(scan.Out)), make([]string, len(scan.Out))
-		for i, c := range scan.Out {
-			x := expr.Expr(&expr.Column{Index: i, Name: c.Name, T: c.Type})
-			exprs[i], names[i] = &expr.Case{Whens: []expr.When{{Cond: &expr.Literal{Value: int64(1), T: expr.Of(expr.Boolean)}, Then: x}}, T: c.Type}, c.Name
-		}
-		return &plan.Project{Input: scan, Exprs: exprs, Names: names}
-	}
+	opaque := func() plan.Node { return opaqueRows(scan) }
 	numbers := inline([]vector.Type{long, str}, []any{int64(2), "x"}, []any{int64(-4), "y"}, []any{nil, "z"}, []any{int64(17), "x"})
 	far := inline([]vector.Type{long, str}, []any{int64(math.MinInt64), "x"}, []any{int64(math.MaxInt64), "y"}, []any{int64(0), nil}, []any{int64(2), nil})
 	twice := inline([]vector.Type{long, str}, []any{int64(2), "x"}, []any{int64(2), "y"}, []any{int64(3), "z"})
@@ -183,6 +176,55 @@ func TestJoinsNarrowScansWithoutChangingRows(t *testing.T) {
 					t.Errorf("the join with a union is implied: %v, want %v", got, want)
 				}
 				p.Close()
+			}
+		})
+	}
+}
+
+// opaqueRows are the rows of a scan that no join can narrow.
+func opaqueRows(scan *plan.Scan) plan.Node {
+	exprs, names := make([]expr.Expr, len(scan.Out)), make([]string, len(scan.Out))
+	for i, c := range scan.Out {
+		x := expr.Expr(&expr.Column{Index: i, Name: c.Name, T: c.Type})
+		exprs[i], names[i] = &expr.Case{Whens: []expr.When{{Cond: &expr.Literal{Value: int64(1), T: expr.Of(expr.Boolean)}, Then: x}}, T: c.Type}, c.Name
+	}
+	return &plan.Project{Input: scan, Exprs: exprs, Names: names}
+}
+
+// What a join below leaves of its left side's keys is all that is read of the right side above, unless right rows without a partner are wanted.
+func TestJoinsLendTheirKeysToTheNext(t *testing.T) {
+	r := rand.New(rand.NewPCG(23, 3))
+	s := conditionStore(t, r)
+	scan := scanOf(nil, "__time", "s", "d", "word", "k")
+	few := inline([]vector.Type{long}, []any{int64(2)}, []any{int64(-4)}, []any{int64(17)})
+	for _, kind := range []plan.JoinKind{plan.Inner, plan.Left, plan.Semi, plan.Anti, plan.Right, plan.Full, plan.AntiNull} {
+		t.Run(kind.String(), func(t *testing.T) {
+			above := func(left, right plan.Node) *plan.Join {
+				narrowed := &plan.Join{Kind: plan.Inner, Left: left, Right: few, Keys: []plan.EquiKey{{Left: 4, Right: 0}}}
+				return &plan.Join{Kind: kind, Left: narrowed, Right: right, Keys: []plan.EquiKey{{Left: 4, Right: 4}}}
+			}
+			run := func(n plan.Node) [][]any {
+				env := configs[2].env(t)
+				env.Tables = s
+				return mustRows(t, n, env)
+			}
+			counted := func(left, right plan.Node) plan.Node {
+				return &plan.Aggregate{Input: above(left, right), Keys: []int{4, 1}, Aggs: typed(nil, call("COUNT", long))}
+			}
+			sameRows(t, run(counted(opaqueRows(scan), opaqueRows(scan))), run(counted(scan, scan)))
+			env := configs[2].env(t).withDefaults()
+			env.Tables = s
+			read := func(left plan.Node) int64 {
+				p, op, err := open(t.Context(), above(left, scan), env)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer closeOpened(p, op)
+				return p.steps[len(p.steps)-1].build.read.Load()
+			}
+			lends := kind == plan.Inner || kind == plan.Left || kind == plan.Semi || kind == plan.Anti
+			if all, some := read(opaqueRows(scan)), read(scan); (some < all) != lends {
+				t.Errorf("the right side gives %d rows, without the left side's keys %d", some, all)
 			}
 		})
 	}

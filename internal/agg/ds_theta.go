@@ -14,12 +14,12 @@ const thetaForms = "'$F(<COLUMN>)'\n'$F(<COLUMN>, <size>)'"
 var dsTheta = thetaFunction("DS_THETA", "Builds a theta sketch of the values, or merges theta sketches.", true)
 
 var approxCountDistinctTheta = thetaFunction("APPROX_COUNT_DISTINCT_DS_THETA",
-	"Estimates with a theta sketch how many different values there are. It also reads columns of theta sketches.", false)
+	"Estimates with a theta sketch how many different values there are; times count as their texts, by the second. It also reads columns of theta sketches.", false)
 
 func thetaFunction(name, doc string, keep bool) *Function {
 	f := &Function{
 		Name: name, Doc: doc, Signature: signature(thetaForms, name), MinArgs: 1, MaxArgs: 1, MaxParams: 1, EmptyIsZero: !keep, Sketch: true,
-		check:  checks(countableOr(ThetaType), func(s Spec) error { _, err := s.entries(0, defaultThetaSize); return err }),
+		check:  checks(countableOr(ThetaType), func(s Spec) error { _, err := s.entries(defaultThetaSize, leastKeys); return err }),
 		result: always(vector.Long), partial: one(ThetaType),
 		create: func(s Spec) State { return newThetaState(s, keep) },
 	}
@@ -29,20 +29,23 @@ func thetaFunction(name, doc string, keep bool) *Function {
 	return f
 }
 
-// entries returns constant i as the number of keys that a theta or tuple sketch keeps, or def.
-func (s Spec) entries(i int, def int64) (int, error) {
-	n, err := s.wholeParam(i, def)
+// leastKeys is how many keys a theta or tuple sketch keeps at least.
+const leastKeys = 16
+
+// entries returns the first constant as the number of keys that a theta or tuple sketch keeps, least or more, or def.
+func (s Spec) entries(def, least int64) (int, error) {
+	n, err := s.wholeParam(0, def)
 	if err != nil {
 		return 0, err
 	}
-	if n < 16 || n > 1<<26 || n&(n-1) != 0 {
-		return 0, fault.InvalidInput("The size of aggregation [%s] must be a power of two from [16] to [%d], not [%d]", s.Name, 1<<26, n)
+	if n < least || n > 1<<26 || n&(n-1) != 0 {
+		return 0, fault.InvalidInput("The size of aggregation [%s] must be a power of two from [%d] to [%d], not [%d]", s.Name, least, 1<<26, n)
 	}
 	return int(n), nil
 }
 
 func newThetaState(s Spec, keep bool) State {
-	size, _ := s.entries(0, defaultThetaSize) // checked
+	size, _ := s.entries(defaultThetaSize, leastKeys) // checked
 	var chars []byte
 	f := sketchForm[*thetaGroup]{
 		typ:   ThetaType,

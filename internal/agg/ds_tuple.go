@@ -18,7 +18,7 @@ var dsTuple = &Function{
 		"'DS_TUPLE_DOUBLES(<sketch>)'\n'DS_TUPLE_DOUBLES(<sketch>, <nominalEntries>)'",
 	MinArgs: 1, MaxArgs: maxTupleArgs, MaxParams: 2, Sketch: true,
 	check: func(s Spec) error {
-		if _, err := s.entries(0, defaultTupleSize); err != nil {
+		if _, err := s.tupleSize(); err != nil {
 			return err
 		}
 		if w, err := s.wholeParam(1, 1); err != nil || w < 0 || w > sketch.MaxTupleValues {
@@ -41,7 +41,7 @@ var dsTuple = &Function{
 	},
 	result: always(TupleType), partial: one(TupleType),
 	create: func(s Spec) State {
-		size, _ := s.entries(0, defaultTupleSize) // checked
+		size, _ := s.tupleSize() // checked
 		width := len(s.Args) - 1
 		if w, _ := s.wholeParam(1, 0); width == 0 {
 			width = int(w) // 0: that of the first sketch
@@ -83,6 +83,14 @@ var dsTuple = &Function{
 			},
 		}.kept().of(s))
 	},
+}
+
+// tupleSize is how many keys a tuple sketch keeps. One that only merges others may have any size.
+func (s Spec) tupleSize() (int, error) {
+	if len(s.Args) == 1 {
+		return s.entries(defaultTupleSize, 1)
+	}
+	return s.entries(defaultTupleSize, leastKeys)
 }
 
 // tupleGroup is a group's union, or a sketch that was read and is about to be merged into one.

@@ -122,15 +122,15 @@ func ranksFunctions(prefix, typ, kind string, internal bool, read func(string) (
 			}),
 		},
 		one(numbers("GET_QUANTILE", "Returns the value of a %s sketch below which a fraction of the values lies.", "fraction", false, Of(Double)),
-			func(r *sketch.Ranks, f float64) (float64, error) { return r.Quantile(f), sketch.CheckFraction(f) }),
+			quantileAt),
 		several(numbers("GET_QUANTILES", "Returns the values of a %s sketch below which fractions of the values lie, as JSON.", "fraction", true, complexText),
 			func(r *sketch.Ranks, fractions []float64) ([]float64, error) {
 				out := make([]float64, len(fractions))
 				for i, f := range fractions {
-					if err := sketch.CheckFraction(f); err != nil {
+					var err error
+					if out[i], err = quantileAt(r, f); err != nil {
 						return nil, err
 					}
-					out[i] = r.Quantile(f)
 				}
 				return out, nil
 			}),
@@ -197,4 +197,12 @@ func quantilesText(q *sketch.Quantiles) string {
 	line("Max Item", item(q.Max()))
 	t.WriteString("### END SKETCH SUMMARY\n")
 	return t.String()
+}
+
+// quantileAt is a quantile; where there are no values any fraction has NaN.
+func quantileAt(r *sketch.Ranks, fraction float64) (float64, error) {
+	if r.Total() == 0 {
+		return math.NaN(), nil
+	}
+	return r.Quantile(fraction), sketch.CheckFraction(fraction)
 }

@@ -58,8 +58,8 @@ func tupleSetFunction(name, summary string, operate func(size int, list []*sketc
 				b.long(last)
 				size, _ = b.constant(last, "number of entries").(int64)
 				b.args = b.args[:last]
-				if size < 16 || size > 1<<26 || size&(size-1) != 0 {
-					b.fail("The number of entries of [%s] must be a power of two from [16] to [%d], not [%d]", name, 1<<26, size)
+				if size < 1 || size > 1<<26 || size&(size-1) != 0 {
+					b.fail("The number of entries of [%s] must be a power of two up to [%d], not [%d]", name, 1<<26, size)
 				}
 			}
 			for i := range b.args {

@@ -141,8 +141,8 @@ func startLog(nominal, speed int) int {
 	return (target-minTableLog)%speed + minTableLog
 }
 
-// nominalSize makes n a power of two within the bounds of a table.
-func nominalSize(n int) int {
-	n = min(max(n, 16), 1<<26)
+// nominalSize makes n a power of two from least to the bound of a table.
+func nominalSize(n, least int) int {
+	n = min(max(n, least), 1<<26)
 	return 1 << bits.Len(uint(n-1))
 }

@@ -15,7 +15,7 @@ type ThetaUnion struct {
 
 // NewThetaUnion returns an empty union that keeps about size keys, a power of two.
 func NewThetaUnion(size int) *ThetaUnion {
-	size = nominalSize(size)
+	size = nominalSize(size, 16)
 	return &ThetaUnion{nominal: size, theta: maxTheta, empty: true}
 }
 

@@ -25,7 +25,7 @@ type TupleUnion struct {
 
 // NewTupleUnion returns an empty union that keeps about size keys, a power of two, with width values each.
 func NewTupleUnion(size, width int) *TupleUnion {
-	return &TupleUnion{nominal: nominalSize(size), width: width, theta: maxTheta, bound: maxTheta, empty: true}
+	return &TupleUnion{nominal: nominalSize(size, 1), width: width, theta: maxTheta, bound: maxTheta, empty: true}
 }
 
 // Add adds the values of a key, which is not 0.

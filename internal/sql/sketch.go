@@ -1,6 +1,8 @@
 package sql
 
 import (
+	"strings"
+
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
@@ -78,8 +80,8 @@ func typeSketch(fn *agg.Function, call *aggregateCall, e *syntax.Call) error {
 			return aggregateType(call, e, "COLUMN")
 		case t.Base == expr.Null:
 			call.args[i], err = expr.NewCast(a, expr.Of(expr.Varchar), e.At)
-		case fn.Name == "APPROX_COUNT_DISTINCT_DS_HLL_UTF8" && !t.IsCharacter():
-			call.args[i], err = expr.NewCast(a, expr.Of(expr.Varchar), e.At)
+		case strings.HasPrefix(fn.Name, "APPROX_COUNT_DISTINCT"):
+			call.args[i], err = timeAsText(a, e.At)
 		}
 		if err != nil {
 			return err
@@ -88,19 +90,34 @@ func typeSketch(fn *agg.Function, call *aggregateCall, e *syntax.Call) error {
 	return nil
 }
 
-// uncast takes off a cast of a number to text, or of a whole number to another number: what is counted is the number, as in the
+// uncast takes off a cast of a column of numbers to text, or of whole numbers to others: what is counted is the number, as in the
 // reference, so that sketches of both merge.
 func uncast(a expr.Expr) expr.Expr {
 	c, ok := a.(*expr.Cast)
-	if ok && (c.T.IsCharacter() && c.X.Type().IsNumeric() || c.T.IsFractional() && c.X.Type().IsInteger()) {
-		return c.X
+	if !ok {
+		return a
+	}
+	column, ok := c.X.(*expr.Column)
+	if ok && (c.T.IsCharacter() && column.T.IsNumeric() || c.T.IsFractional() && column.T.IsInteger()) {
+		return column
 	}
 	return a
 }
 
-// numberOrNull makes a number of an argument: text is read as one, what has none is NULL, or 0 if zero.
+// timeAsText makes the text of a time: the functions that estimate how many different values there are take texts and numbers.
+func timeAsText(a expr.Expr, at fault.Span) (expr.Expr, error) {
+	if !a.Type().IsTime() {
+		return a, nil
+	}
+	return expr.NewCast(a, expr.Of(expr.Varchar), at)
+}
+
+// numberOrNull makes a number of an argument: text is read as one, or is 0 if zero; what has none is NULL.
 func numberOrNull(a expr.Expr, double expr.Type, zero bool, at fault.Span) (expr.Expr, error) {
 	t := a.Type()
+	if zero && (t.Multi || t.IsCharacter()) {
+		return &expr.Literal{Value: 0.0, T: double.NotNull()}, nil
+	}
 	var out expr.Expr = &expr.Literal{T: double}
 	if !t.Multi && (t.IsNumeric() || t.IsTime() || t.Base == expr.Boolean || t.IsCharacter()) {
 		var err error
@@ -112,10 +129,6 @@ func numberOrNull(a expr.Expr, double expr.Type, zero bool, at fault.Span) (expr
 		if out, err = expr.NewCast(a, double, at); err != nil {
 			return nil, err
 		}
-	}
-	if zero && (t.Multi || t.IsCharacter()) {
-		coalesce, _ := expr.Lookup("COALESCE")
-		return expr.NewCall(coalesce, []expr.Expr{out, &expr.Literal{Value: 0.0, T: double.NotNull()}}, at)
 	}
 	return out, nil
 }

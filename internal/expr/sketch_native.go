@@ -19,27 +19,8 @@ var nativeSketchFunctions = []*Function{
 		}
 		return h.Estimate(), nil
 	})),
-	ofSketch("$THETA_TEXT", "thetaSketch", Of(Varchar), perRow(func(args []*vector.Vector, i int) (string, error) {
-		t, err := sketch.ParseTheta(args[0].StringAt(i))
-		if err != nil {
-			return "", err
-		}
-		low, high, err := t.Bounds(2)
-		hex := fmt.Sprintf("%x", t.Theta())
-		kind, seed := "DirectCompactSketch", "93cc | 37836"
-		switch {
-		case t.Empty():
-			kind, seed = "EmptyCompactSketch", "0 | 0"
-		case t.Keys() == 1 && t.Theta() == math.MaxInt64:
-			kind = "SingleItemSketch"
-		}
-		return summaryText("\n### "+kind+" SUMMARY: ", [][2]string{
-			{"Estimate", doubleText(t.Estimate())}, {"Upper Bound, 95% conf", doubleText(high)}, {"Lower Bound, 95% conf", doubleText(low)},
-			{"Theta (double)", doubleText(thetaShare(t.Theta()))}, {"Theta (long)", strconv.FormatUint(t.Theta(), 10)}, {"Theta (long) hex", hex},
-			{"EstMode?", strconv.FormatBool(t.Theta() < math.MaxInt64)}, {"Empty?", strconv.FormatBool(t.Empty())},
-			{"Ordered?", strconv.FormatBool(t.Ordered())}, {"Retained Entries", strconv.Itoa(t.Keys())}, {"Seed Hash", seed},
-		}), err
-	})),
+	thetaText("$THETA_TEXT", "DirectCompactSketch"),
+	thetaText("$THETA_SET_TEXT", "HeapCompactSketch"),
 	ofTuple("$TUPLE_ESTIMATE", Of(Double), func(t *sketch.Tuple) (float64, error) { return t.Estimate(), nil }),
 	ofTuple("$TUPLE_KEYS", Of(BigInt), func(t *sketch.Tuple) (int64, error) { return int64(t.Keys()), nil }),
 	tupleText("$TUPLE_TEXT", "DirectArrayOfDoublesCompactSketch"),
@@ -110,6 +91,31 @@ var nativeSketchFunctions = []*Function{
 	},
 	kllText[float64]("$KLL_DOUBLES_TEXT", "KllDoublesSketch", "KllDirectCompactDoublesSketch", 8),
 	kllText[float32]("$KLL_FLOATS_TEXT", "KllFloatsSketch", "KllDirectCompactFloatsSketch", 4),
+}
+
+// thetaText describes theta sketches of several keys by the name of a class of the reference.
+func thetaText(name, class string) *Function {
+	return ofSketch(name, "thetaSketch", Of(Varchar), perRow(func(args []*vector.Vector, i int) (string, error) {
+		t, err := sketch.ParseTheta(args[0].StringAt(i))
+		if err != nil {
+			return "", err
+		}
+		low, high, err := t.Bounds(2)
+		hex := fmt.Sprintf("%x", t.Theta())
+		kind, seed := class, "93cc | 37836"
+		switch {
+		case t.Empty():
+			kind, seed = "EmptyCompactSketch", "0 | 0"
+		case t.Keys() == 1 && t.Theta() == math.MaxInt64:
+			kind = "SingleItemSketch"
+		}
+		return summaryText("\n### "+kind+" SUMMARY: ", [][2]string{
+			{"Estimate", doubleText(t.Estimate())}, {"Upper Bound, 95% conf", doubleText(high)}, {"Lower Bound, 95% conf", doubleText(low)},
+			{"Theta (double)", doubleText(thetaShare(t.Theta()))}, {"Theta (long)", strconv.FormatUint(t.Theta(), 10)}, {"Theta (long) hex", hex},
+			{"EstMode?", strconv.FormatBool(t.Theta() < math.MaxInt64)}, {"Empty?", strconv.FormatBool(t.Empty())},
+			{"Ordered?", strconv.FormatBool(t.Ordered())}, {"Retained Entries", strconv.Itoa(t.Keys())}, {"Seed Hash", seed},
+		}), err
+	}))
 }
 
 func ofSketch(name, typ string, t Type, kernel func(*Call, *Context) (Kernel, error)) *Function {

@@ -154,12 +154,8 @@ func (a *SimpleAggregator) check() error {
 	d := simpleAggregators[a.Type]
 	switch {
 	case d.name == "COUNT":
-	case d.summed() && a.Expression != "" && a.FieldName != "":
-		return invalid("Aggregator [%s] of type [%s] can't have a fieldName and an expression", a.Name, a.Type)
 	case d.summed() && a.Expression != "":
 		return checkExpression(a.Expression)
-	case a.FieldName == "":
-		return invalid("Aggregator [%s] of type [%s] must have a fieldName or an expression", a.Name, a.Type)
 	case a.MaxStringBytes < 0:
 		return invalid("[maxStringBytes] of aggregator [%s] must be greater than 0", a.Name)
 	}

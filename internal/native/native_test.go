@@ -103,7 +103,7 @@ func TestFaults(t *testing.T) {
 		{`{"queryType":"topN","dataSource":"wiki","intervals":[],"dimension":"page","metric":"n","threshold":1}`, "Must specify a granularity"},
 		{`{"queryType":"timeseries","dataSource":"wiki","intervals":[]}`, "Must specify a granularity"},
 		{`{"queryType":"timeseries","dataSource":"wiki","intervals":[],"granularity":"all","aggregations":[{"type":"longSum","name":"a","fieldName":"added","expression":"1"}]}`,
-			"can't have a fieldName and an expression"},
+			"can't have [fieldName] and [expression]"},
 		{`{"queryType":"timeseries","dataSource":"wiki","intervals":[],"granularity":"all","aggregations":[{"type":"count","name":"a"}],` +
 			`"postAggregations":[{"type":"expression","name":"p","expression":"a + b"}]}`, "Missing fields [[b]] for postAggregator [p]"},
 		{`{"queryType":"groupBy","dataSource":"wiki","intervals":[],"granularity":"all","dimensions":["__time"]}`, "'__time' cannot be used as an output name"},

@@ -229,10 +229,13 @@ func inline(d *InlineSource) (plan.Node, error) {
 	if len(d.Rows)*max(1, len(d.ColumnNames)) > maxInlineValues {
 		return nil, fault.ResourceLimit("An inline datasource can't have more than [%d] values", maxInlineValues)
 	}
+	if d.ColumnTypes != nil && len(d.ColumnTypes) != len(d.ColumnNames) {
+		return nil, invalid("columnNames and columnTypes must be the same length")
+	}
 	builders := make([]*vector.Builder, len(d.ColumnNames))
 	for i, name := range d.ColumnNames {
 		t := textType
-		if i < len(d.ColumnTypes) && d.ColumnTypes[i] != nil {
+		if d.ColumnTypes != nil && d.ColumnTypes[i] != nil {
 			var err error
 			if t, err = parseType(*d.ColumnTypes[i]); err != nil {
 				return nil, err

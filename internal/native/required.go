@@ -1,8 +1,12 @@
 package native
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // required names, for each kind of part and each of its types, the members without which it makes no sense. Type * stands for all other types of a kind.
+// Of members with a bar between them there must be one.
 var required = map[string]map[string][]string{
 	"Filter": {
 		"selector":         {"dimension"},
@@ -23,17 +27,13 @@ var required = map[string]map[string][]string{
 	"Datasource": {
 		"table":       {"name"},
 		"globalTable": {"name"},
-		"inline":      {"columnNames"},
+		"inline":      {"columnNames", "rows"},
 		"query":       {"query"},
 	},
 	"Having": {
 		"dimSelector": {"dimension"},
 	},
-	"Aggregator": {
-		"filtered":   {"filter", "aggregator"},
-		"expression": {"name", "fields", "initialValue", "fold"},
-		"*":          {"name"},
-	},
+	"Aggregator": aggregatorMembers(),
 	"Post-aggregator": {
 		"expression": {"expression"},
 	},
@@ -62,6 +62,29 @@ var required = map[string]map[string][]string{
 	},
 }
 
+// aggregatorMembers are the members that aggregators need: most have a field, which may be one that no row has.
+func aggregatorMembers() map[string][]string {
+	out := map[string][]string{
+		"filtered":   {"filter", "aggregator"},
+		"expression": {"name", "fields", "initialValue", "fold"},
+		"*":          {"name"},
+	}
+	for name, d := range simpleAggregators {
+		switch {
+		case d.summed():
+			out[name] = []string{"name", "fieldName|expression"}
+		case d.name != "COUNT":
+			out[name] = []string{"name", "fieldName"}
+		}
+	}
+	for name, d := range sketchAggregators {
+		if !d.combines && name != "hyperUnique" {
+			out[name] = []string{"name", "fieldName"}
+		}
+	}
+	return out
+}
+
 // checkRequired refuses a part of a kind that lacks a member its type needs.
 func checkRequired(kind, name string, members map[string]json.RawMessage) error {
 	types := required[kind]
@@ -70,8 +93,17 @@ func checkRequired(kind, name string, members map[string]json.RawMessage) error 
 		list = types["*"]
 	}
 	for _, member := range list {
-		if isNull(members[member]) {
-			return invalid("%s of type [%s] needs [%s]", kind, name, member)
+		ways, given := strings.Split(member, "|"), 0
+		for _, way := range ways {
+			if !isNull(members[way]) {
+				given++
+			}
+		}
+		switch {
+		case given == 0:
+			return invalid("%s of type [%s] needs [%s]", kind, name, strings.Join(ways, "] or ["))
+		case given > 1:
+			return invalid("%s of type [%s] can't have [%s]", kind, name, strings.Join(ways, "] and ["))
 		}
 	}
 	return nil

@@ -18,17 +18,19 @@ type SketchAggregator struct {
 	LgK            *Whole   `json:"lgK"`
 	TgtHLLType     string   `json:"tgtHllType"`
 	StringEncoding string   `json:"stringEncoding"`
-	Round          bool     `json:"round"`
-	ShouldFinalize *bool    `json:"shouldFinalize"`
+	Round          Flag     `json:"round"`
+	ShouldFinalize *Flag    `json:"shouldFinalize"`
 	Size           *Whole   `json:"size"`
 	Deviations     *Whole   `json:"errorBoundsStdDev"`
 	K              *Whole   `json:"k"`
 	NominalEntries *Whole   `json:"nominalEntries"`
 	MetricColumns  []string `json:"metricColumns"`
 	NumberOfValues *Whole   `json:"numberOfValues"`
+	// MaxStreamLength is for memory that is set aside, which nothing here is.
+	MaxStreamLength *Whole `json:"maxStreamLength"`
 	// ThetaInput and HyperInput say that the column of an ingestion holds sketches.
-	ThetaInput bool `json:"isInputThetaSketch"`
-	HyperInput bool `json:"isInputHyperUnique"`
+	ThetaInput Flag `json:"isInputThetaSketch"`
+	HyperInput Flag `json:"isInputHyperUnique"`
 }
 
 func (a *SketchAggregator) output() string { return a.Name }
@@ -36,9 +38,6 @@ func (a *SketchAggregator) output() string { return a.Name }
 func (a *SketchAggregator) check() error {
 	if sketchAggregators[a.Type].combines { // the parts of a result, which go by its name
 		a.FieldName = a.Name
-	}
-	if a.FieldName == "" {
-		return invalid("Aggregator [%s] of type [%s] must have a fieldName", a.Name, a.Type)
 	}
 	if a.TgtHLLType != "" && !slices.Contains(hllTypes, a.TgtHLLType) {
 		return invalid("[tgtHllType] of aggregator [%s] is [%s]; known are %v", a.Name, a.TgtHLLType, hllTypes)
@@ -50,7 +49,7 @@ var hllTypes = []string{"HLL_4", "HLL_6", "HLL_8"}
 
 // finalizes reports whether an estimate is shown, unless the context wants the sketch.
 func (a *SketchAggregator) finalizes() bool {
-	return a.ShouldFinalize == nil || *a.ShouldFinalize || sketchAggregators[a.Type].finalized
+	return a.ShouldFinalize == nil || bool(*a.ShouldFinalize) || sketchAggregators[a.Type].finalized
 }
 
 // sketchAggregator says how a native aggregator of sketches is run.
@@ -111,7 +110,7 @@ func (s *scope) sketch(in *inputs, a *SketchAggregator) (plan.AggCall, error) {
 		if err != nil {
 			return plan.AggCall{}, err
 		}
-		if m, err = cast(m, doubleType); err != nil {
+		if m, err = summand(m); err != nil {
 			return plan.AggCall{}, err
 		}
 		args, types = append(args, in.add(m, name)), append(types, m.Type())
@@ -125,10 +124,18 @@ func (s *scope) sketch(in *inputs, a *SketchAggregator) (plan.AggCall, error) {
 	return call, err
 }
 
+// summand is what a metric column adds to the numbers of a tuple sketch: texts of columns add 0.
+func summand(x expr.Expr) (expr.Expr, error) {
+	if _, stored := x.(*expr.Column); x.Type().Multi || stored && x.Type().IsCharacter() {
+		return &expr.Literal{Value: 0.0, T: doubleType.NotNull()}, nil
+	}
+	return cast(x, doubleType)
+}
+
 // ingested converts a column of records, where sketches are base64 text, and where hyperUnique also takes the values themselves.
 func (d sketchAggregator) ingested(a *SketchAggregator, x expr.Expr) (expr.Expr, error) {
 	t := x.Type()
-	sketches := d.merges && !(d.typ == "hyperUnique" && !a.HyperInput) || a.ThetaInput || a.Type == "sketchMerge" || d.numbers ||
+	sketches := d.merges && !(d.typ == "hyperUnique" && !bool(a.HyperInput)) || bool(a.ThetaInput) || a.Type == "sketchMerge" || d.numbers ||
 		d.typ == "arrayOfDoublesSketch" && len(a.MetricColumns) == 0
 	switch {
 	case t.Base == expr.Other || isNullConstant(x):
@@ -232,14 +239,14 @@ func finished(a Aggregator, x expr.Expr) (expr.Expr, error) {
 		}
 		switch d.typ {
 		case hllName:
-			return estimated("HLL_SKETCH_ESTIMATE", x, a.Round)
+			return estimated("HLL_SKETCH_ESTIMATE", x, bool(a.Round))
 		case "thetaSketch":
 			if a.Deviations != nil && !d.unbounded {
 				return call("THETA_SKETCH_ESTIMATE_WITH_ERROR_BOUNDS", x, longLiteral(int64(*a.Deviations)))
 			}
 			return call("THETA_SKETCH_ESTIMATE", x)
 		case "hyperUnique":
-			return estimated("$HYPER_UNIQUE_ESTIMATE", x, a.Round)
+			return estimated("$HYPER_UNIQUE_ESTIMATE", x, bool(a.Round))
 		case "arrayOfDoublesSketch":
 			return call("$TUPLE_ESTIMATE", x)
 		default:
@@ -269,7 +276,7 @@ func keepsSketches(c *Common) bool {
 	case bool:
 		return !v
 	case string:
-		return lower(v) == "false"
+		return lower(v) != "true"
 	}
 	return false
 }

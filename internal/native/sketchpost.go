@@ -3,6 +3,7 @@ package native
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/hengedb/henge/internal/expr"
@@ -14,7 +15,7 @@ type SketchPost struct {
 	Name           string             `json:"name"`
 	Field          PostAggregatorOf   `json:"field"`
 	Fields         []PostAggregatorOf `json:"fields"`
-	Round          bool               `json:"round"`
+	Round          Flag               `json:"round"`
 	Deviations     *Whole             `json:"numStdDev"`
 	BoundsStdDev   *Whole             `json:"errorBoundsStdDev"`
 	LgK            *Whole             `json:"lgK"`
@@ -41,7 +42,7 @@ var sketchPosts map[string]func(*scope, *SketchPost) (expr.Expr, error)
 func init() { // posts nest, so the table refers to itself
 	sketchPosts = map[string]func(*scope, *SketchPost) (expr.Expr, error){
 		"HLLSketchEstimate": func(s *scope, p *SketchPost) (expr.Expr, error) {
-			return s.ofField(p, "HLL_SKETCH_ESTIMATE", boolLiteral(p.Round))
+			return s.ofField(p, "HLL_SKETCH_ESTIMATE", boolLiteral(bool(p.Round)))
 		},
 		"HLLSketchEstimateWithBounds": func(s *scope, p *SketchPost) (expr.Expr, error) {
 			return s.ofField(p, "HLL_SKETCH_ESTIMATE_WITH_ERROR_BOUNDS", wholeLiteral(p.Deviations, 1))
@@ -56,7 +57,7 @@ func init() { // posts nest, so the table refers to itself
 		},
 		"thetaSketchEstimate":                thetaEstimate,
 		"sketchEstimate":                     thetaEstimate,
-		"thetaSketchToString":                functionOf("$THETA_TEXT"),
+		"thetaSketchToString":                textOfSketch("$THETA_TEXT", "$THETA_SET_TEXT"),
 		"thetaSketchConstant":                constantOf("thetaSketch"),
 		"arrayOfDoublesSketchConstant":       constantOf("arrayOfDoublesSketch"),
 		"thetaSketchSetOp":                   thetaSetOp,
@@ -68,7 +69,7 @@ func init() { // posts nest, so the table refers to itself
 		"arrayOfDoublesSketchToNumEntries":   functionOf("$TUPLE_KEYS"),
 		"arrayOfDoublesSketchToMeans":        functionOf("$TUPLE_MEANS"),
 		"arrayOfDoublesSketchToVariances":    functionOf("$TUPLE_VARIANCES"),
-		"arrayOfDoublesSketchToString":       tupleText,
+		"arrayOfDoublesSketchToString":       textOfSketch("$TUPLE_TEXT", "$TUPLE_SET_TEXT"),
 		"arrayOfDoublesSketchToBase64String": func(s *scope, p *SketchPost) (expr.Expr, error) { return s.post(p.Field.PostAggregator) },
 		"arrayOfDoublesSketchToEstimateAndBounds": func(s *scope, p *SketchPost) (expr.Expr, error) {
 			return s.ofField(p, "$TUPLE_BOUNDS", wholeLiteral(p.Deviations, 1))
@@ -121,7 +122,20 @@ func init() { // posts nest, so the table refers to itself
 	}
 	for name := range sketchPosts {
 		postAggregatorTypes[name] = func() PostAggregator { return new(SketchPost) }
+		if needsName(name) {
+			required["Post-aggregator"][name] = []string{"name"}
+		}
 	}
+}
+
+// needsName reports whether a post-aggregator of sketches must have a name, also as the field of another: the reference asks for it unless they are
+// of HLL sketches, or make one of theta sketches or its text.
+func needsName(post string) bool {
+	switch post {
+	case "thetaSketchToString", "thetaSketchConstant", "thetaSketchSetOp", "sketchSetOper":
+		return false
+	}
+	return !strings.HasPrefix(post, "HLLSketch") && !strings.HasSuffix(post, "FromTDigestSketch")
 }
 
 // orZero is a number, 0 where none is given.
@@ -232,12 +246,14 @@ func thetaSetOp(s *scope, p *SketchPost) (expr.Expr, error) {
 	return s.ofFields(p, 2, "THETA_SKETCH_"+operation, []expr.Expr{wholeLiteral(p.Size, 16384)}, nil)
 }
 
-// tupleText describes a sketch; one that a set operation made is another class of the reference.
-func tupleText(s *scope, p *SketchPost) (expr.Expr, error) {
-	if of, ok := p.Field.PostAggregator.(*SketchPost); ok && of.Type == "arrayOfDoublesSketchSetOp" {
-		return s.ofField(p, "$TUPLE_SET_TEXT")
+// textOfSketch describes a sketch; one that a set operation made is another class of the reference.
+func textOfSketch(name, ofSets string) func(*scope, *SketchPost) (expr.Expr, error) {
+	return func(s *scope, p *SketchPost) (expr.Expr, error) {
+		if of, ok := p.Field.PostAggregator.(*SketchPost); ok && slices.Contains([]string{"thetaSketchSetOp", "sketchSetOper", "arrayOfDoublesSketchSetOp"}, of.Type) {
+			return s.ofField(p, ofSets)
+		}
+		return s.ofField(p, name)
 	}
-	return s.ofField(p, "$TUPLE_TEXT")
 }
 
 func tupleSetOp(s *scope, p *SketchPost) (expr.Expr, error) {

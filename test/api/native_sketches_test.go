@@ -92,6 +92,12 @@ func TestNativeSketchesWithoutSomeMembers(t *testing.T) {
 		{"a quantile without fraction", series + quantiles + `"type":"quantilesDoublesSketchToQuantile"}]}`, `"p":1.0`},
 		{"a rank without value", series + quantiles + `"type":"quantilesDoublesSketchToRank"}]}`, `"p":0.0`},
 		{"a union of one", series + hll + `"type":"HLLSketchUnion","fields":[{"type":"fieldAccess","fieldName":"x"}]}]}`, `"p":"AgEHDAMIAg`},
+		{"a metric that is a text", series + `,"aggregations":[{"type":"arrayOfDoublesSketch","name":"x","fieldName":"n","metricColumns":["k","n"]}],"postAggregations":[` +
+			`{"type":"arrayOfDoublesSketchToMetricsSumEstimate","name":"p","field":{"type":"fieldAccess","fieldName":"x"}}]}`, `"p":[0.0,3.0]`},
+		{"a field that no row has", series + `,"aggregations":[{"type":"HLLSketchBuild","name":"x","fieldName":""},{"type":"longSum","name":"y","fieldName":""}]}`, `"x":0.0,"y":null`},
+		{"sketches without a field", series + `,"aggregations":[{"type":"hyperUnique","name":"x"}]}`, `"x":0.0`},
+		{"a flag that is a number", series + `,"aggregations":[{"type":"HLLSketchBuild","name":"x","fieldName":"n","round":1}]}`, `"x":2}`},
+		{"a setting that says neither true nor false", series + `,"aggregations":[{"type":"HLLSketchBuild","name":"x","fieldName":"n"}],"context":{"finalize":""}}`, `"x":"AgEHDAMIAg`},
 		{"hyperUnique of numbers", series + unshown, `"x":null`},
 		{"hyperUnique of numbers in groups", groups + unshown, `"x":"AQAAAAAAAA=="`},
 		{"an order by what is not finalized", groups + hll + `"type":"fieldAccess","fieldName":"x"}],"limitSpec":{"type":"default","columns":["p"]}}`,

@@ -156,7 +156,7 @@ func TestAnswers(t *testing.T) {
 			"aggregations":[{"type":"thetaSketch","name":"u","fieldName":"n","errorBoundsStdDev":2}]}`, `[{"timestamp":"1970-01-01T00:00:00.000Z","result":[{"name":"apple",
 			"u":{"estimate":2.0,"highBound":2.0,"lowBound":2.0,"numStdDev":2}}]}]`},
 		{"a constant tuple sketch", `{"queryType":"timeseries","granularity":"all",` + fruit + `,"aggregations":[],"postAggregations":[{"type":"arrayOfDoublesSketchToEstimate","name":"p",
-			"field":{"type":"arrayOfDoublesSketchConstant","value":"AQEJAwgBzJP/////////fwEAAAAAAAAAjFnadZuMrkgAAAAAAAAAAA=="}}]}`,
+			"field":{"type":"arrayOfDoublesSketchConstant","name":"c","value":"AQEJAwgBzJP/////////fwEAAAAAAAAAjFnadZuMrkgAAAAAAAAAAA=="}}]}`,
 			`[{"timestamp":"1970-01-01T00:00:00.000Z","result":{"p":1.0}}]`},
 		{"empty buckets of constants", `{"queryType":"timeseries","granularity":"day","dataSource":{"type":"inline","columnNames":["n"],"columnTypes":["LONG"],"rows":[[9]]},
 			"intervals":["1969-12-31/1970-01-02"],` + sums + `}`,

@@ -43,12 +43,16 @@ func TestSketchesOfFloatsAndOfNothing(t *testing.T) {
 		"intervals":["1970/1971"]`
 	const tuple = `{"type":"arrayOfDoublesSketch","name":"a","fieldName":"f","metricColumns":["f"]},{"type":"arrayOfDoublesSketch","name":"b","fieldName":"s","metricColumns":["f"]}`
 	const quantiles = `{"type":"quantilesDoublesSketch","name":"a","fieldName":"f"}`
+	const theta = `{"type":"thetaSketch","name":"a","fieldName":"f"}`
 	const field = `"name":"x","field":{"type":"fieldAccess","name":"a","fieldName":"a"}`
 	for _, c := range []struct{ name, query, want string }{
 		{"the key of a FLOAT is its text", `"aggregations":[` + tuple + `],"postAggregations":[{"type":"arrayOfDoublesSketchToEstimate","name":"x","field":{"type":"arrayOfDoublesSketchSetOp",
 			"name":"s","operation":"INTERSECT","fields":[{"type":"fieldAccess","name":"a","fieldName":"a"},{"type":"fieldAccess","name":"b","fieldName":"b"}]}}]`, `"x":2.0`},
 		{"what a set operation made", `"aggregations":[` + tuple + `],"postAggregations":[{"type":"arrayOfDoublesSketchToString","name":"x","field":{"type":"arrayOfDoublesSketchSetOp",
 			"name":"s","operation":"UNION","fields":[{"type":"fieldAccess","name":"a","fieldName":"a"},{"type":"fieldAccess","name":"b","fieldName":"b"}]}}]`, `"x":"### HeapArrayOfDoublesCompactSketch SUMMARY: `},
+		{"what a set operation made of theta sketches", `"aggregations":[` + theta + `],"postAggregations":[{"type":"thetaSketchToString","name":"x","field":{"type":"thetaSketchSetOp",
+			"name":"s","func":"UNION","fields":[{"type":"fieldAccess","fieldName":"a"},{"type":"fieldAccess","fieldName":"a"}]}}]`, `"x":"\n### HeapCompactSketch SUMMARY: `},
+		{"what an aggregator of theta sketches made", `"aggregations":[` + theta + `],"postAggregations":[{"type":"thetaSketchToString",` + field + `}]`, `"x":"\n### DirectCompactSketch SUMMARY: `},
 		{"what an aggregator made", `"aggregations":[` + tuple + `],"postAggregations":[{"type":"arrayOfDoublesSketchToString",` + field + `}]`, `"x":"### DirectArrayOfDoublesCompactSketch SUMMARY: `},
 		{"quantiles of no keys", `"filter":{"type":"false"},"aggregations":[` + tuple + `],"postAggregations":[{"type":"arrayOfDoublesSketchToQuantilesSketch",` + field + `,"k":16}]`, `"x":"AQMIHhAAAAA="`},
 		{"all values", `"aggregations":[` + quantiles + `],"postAggregations":[{"type":"quantilesDoublesSketchToCDF",` + field + `,"splitPoints":[]}]`, `"x":[1.0]`},

@@ -12,7 +12,7 @@ const hllForms = "'$F(<COLUMN>)'\n'$F(<COLUMN>, <lgK>)'\n'$F(<COLUMN>, <lgK>, <t
 var dsHLL = hllFunction("DS_HLL", "Builds an HLL sketch of the values, or merges HLL sketches.", false, true)
 
 var approxCountDistinctHLL = hllFunction("APPROX_COUNT_DISTINCT_DS_HLL",
-	"Estimates with an HLL sketch how many different values there are; times count as their texts, by the second. It also reads columns of HLL sketches.", false, false)
+	"Estimates with an HLL sketch how many different values there are. It also reads columns of HLL sketches.", false, false)
 
 var approxCountDistinctHLLUTF8 = hllFunction("APPROX_COUNT_DISTINCT_DS_HLL_UTF8",
 	"Estimates with an HLL sketch, for which text is hashed as UTF-8, how many different strings there are.", true, false)

@@ -14,7 +14,7 @@ const thetaForms = "'$F(<COLUMN>)'\n'$F(<COLUMN>, <size>)'"
 var dsTheta = thetaFunction("DS_THETA", "Builds a theta sketch of the values, or merges theta sketches.", true)
 
 var approxCountDistinctTheta = thetaFunction("APPROX_COUNT_DISTINCT_DS_THETA",
-	"Estimates with a theta sketch how many different values there are; times count as their texts, by the second. It also reads columns of theta sketches.", false)
+	"Estimates with a theta sketch how many different values there are. It also reads columns of theta sketches.", false)
 
 func thetaFunction(name, doc string, keep bool) *Function {
 	f := &Function{

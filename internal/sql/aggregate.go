@@ -335,7 +335,7 @@ func (x exprs) typeAggregate(fn *agg.Function, call *aggregateCall, e *syntax.Ca
 		if t.Base == expr.Array {
 			return aggregateType(call, e, "SCALAR")
 		}
-		call.args[0], err = timeAsText(uncast(call.args[0]), e.At)
+		call.args[0] = uncast(call.args[0])
 	case "COUNT":
 		err = x.typeCount(call, e)
 	case "STRING_AGG":

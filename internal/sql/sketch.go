@@ -1,8 +1,6 @@
 package sql
 
 import (
-	"strings"
-
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
@@ -80,8 +78,8 @@ func typeSketch(fn *agg.Function, call *aggregateCall, e *syntax.Call) error {
 			return aggregateType(call, e, "COLUMN")
 		case t.Base == expr.Null:
 			call.args[i], err = expr.NewCast(a, expr.Of(expr.Varchar), e.At)
-		case strings.HasPrefix(fn.Name, "APPROX_COUNT_DISTINCT"):
-			call.args[i], err = timeAsText(a, e.At)
+		case fn.Name == "APPROX_COUNT_DISTINCT_DS_HLL_UTF8" && !t.IsCharacter():
+			call.args[i], err = expr.NewCast(a, expr.Of(expr.Varchar), e.At)
 		}
 		if err != nil {
 			return err
@@ -102,14 +100,6 @@ func uncast(a expr.Expr) expr.Expr {
 		return column
 	}
 	return a
-}
-
-// timeAsText makes the text of a time: the functions that estimate how many different values there are take texts and numbers.
-func timeAsText(a expr.Expr, at fault.Span) (expr.Expr, error) {
-	if !a.Type().IsTime() {
-		return a, nil
-	}
-	return expr.NewCast(a, expr.Of(expr.Varchar), at)
 }
 
 // numberOrNull makes a number of an argument: text is read as one, or is 0 if zero; what has none is NULL.

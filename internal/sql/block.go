@@ -180,6 +180,9 @@ func (blk *block) items(list []syntax.SelectItem) ([]item, error) {
 		if len(blk.scope.relations) == 0 {
 			return nil, fault.InvalidSQL(star.At, "SELECT * requires a FROM clause")
 		}
+		if err := blk.scope.distinctStar(star); err != nil {
+			return nil, err
+		}
 		cols, err := blk.scope.star(star)
 		if err != nil {
 			return nil, err

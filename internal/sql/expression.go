@@ -252,7 +252,7 @@ func (x exprs) name(e *syntax.Name) (expr.Expr, error) {
 // alias binds the select item called id, nil if there is none.
 func (x exprs) alias(id syntax.Ident) (expr.Expr, error) {
 	if x.aliases && x.shared[id.Name] {
-		return nil, fault.InvalidSQL(id.At, "Column '%s' is ambiguous", id.Name)
+		return nil, ambiguous(id.Name, id.At)
 	}
 	it := x.block.aliases[id.Name]
 	if it == nil || it == x.expanding {
@@ -268,6 +268,9 @@ func (x exprs) qualified(e *syntax.Name) (expr.Expr, error) {
 	last, qualifier := e.Parts[len(e.Parts)-1], e.Parts[:len(e.Parts)-1]
 	if r := x.scope.relation(qualifier); r != nil {
 		if c := r.lookup(last.Name); c != nil {
+			if r.count(last.Name) > 1 {
+				return nil, ambiguous(last.Name, e.At)
+			}
 			return x.mention(c, e.At), nil
 		}
 		names := make([]string, len(r.cols))

@@ -102,6 +102,9 @@ func (s source) as(x *syntax.Aliased) (source, error) {
 	if err != nil {
 		return source{}, err
 	}
+	if err := differentNames(x.Columns, "column alias list"); err != nil {
+		return source{}, err
+	}
 	if len(x.Columns) > 0 && len(x.Columns) != len(stars) {
 		quoted := make([]string, len(stars))
 		for i, c := range stars {
@@ -128,6 +131,18 @@ func (s source) as(x *syntax.Aliased) (source, error) {
 	}
 	r.cols = relationOf("", p.Columns(), 0).cols
 	return source{node: p, scope: &scope{relations: []relation{r}}}, nil
+}
+
+// differentNames refuses a list of names for columns, called what, in which a name occurs twice.
+func differentNames(list []syntax.Ident, what string) error {
+	seen := make(map[string]bool, len(list))
+	for _, id := range list {
+		if seen[id.Name] {
+			return fault.InvalidSQL(id.At, "Duplicate name '%s' in %s", id.Name, what)
+		}
+		seen[id.Name] = true
+	}
+	return nil
 }
 
 // isNameless reports whether the columns of an item of FROM have no names but those an alias gives them.
@@ -242,23 +257,41 @@ func (blk *block) withQuery(c *cte, x *syntax.Table) (source, error) {
 	if b.expansions++; b.expansions > maxExpansions {
 		return source{}, fault.InvalidSQL(x.At, "WITH queries are used more than [%d] times", maxExpansions)
 	}
-	in := c.in
-	in.ordered = false
-	rel, err := b.queryIn(c.def.Query, in)
+	rel, err := b.withRows(c)
 	if err != nil {
 		return source{}, err
-	}
-	if len(c.def.Columns) > 0 {
-		if len(c.def.Columns) != len(rel.cols) {
-			return source{}, fault.InvalidSQL(c.def.Columns[0].At, "Number of columns must match number of query columns")
-		}
-		for i := range rel.cols {
-			rel.cols[i].name = c.def.Columns[i].Name
-		}
 	}
 	n, r := rel.withTime(c.def.Name.Name)
 	r.at = x.At
 	return source{node: n, scope: &scope{relations: []relation{r}}}, nil
+}
+
+// withRows binds the query of a WITH and names its columns.
+func (b *binder) withRows(c *cte) (*relational, error) {
+	c.bound = true
+	in := c.in
+	in.ordered = false
+	rel, err := b.queryIn(c.def.Query, in)
+	if err != nil {
+		return nil, err
+	}
+	if len(c.def.Columns) == 0 {
+		r := relationOf("", rel.planColumns(), 0)
+		if name := r.twice(); name != "" {
+			return nil, fault.InvalidSQL(c.def.Query.At, "Column has duplicate column name '%s' and no column list specified", name)
+		}
+		return rel, nil
+	}
+	if len(c.def.Columns) != len(rel.cols) {
+		return nil, fault.InvalidSQL(c.def.Columns[0].At, "Number of columns must match number of query columns")
+	}
+	if err := differentNames(c.def.Columns, "column list"); err != nil {
+		return nil, err
+	}
+	for i := range rel.cols {
+		rel.cols[i].name = c.def.Columns[i].Name
+	}
+	return rel, nil
 }
 
 // join binds a join. A right side that is an UNNEST or LATERAL sees the left one.
@@ -349,11 +382,12 @@ func (blk *block) joinSources(x *syntax.Join, left, right source, keys []plan.Eq
 	return source{node: joined, scope: out}, nil
 }
 
-// commonColumns returns the names that both sides of a NATURAL join have, in the order of the left side. It is never nil.
+// commonColumns returns the names that both sides of a NATURAL join have, in the order of the left side. It is never nil. What a query's
+// text calls two columns is no name for either.
 func commonColumns(left, right *scope) []string {
 	out := []string{}
 	for _, name := range left.columnNames() {
-		if slices.Contains(right.columnNames(), name) {
+		if slices.Contains(right.columnNames(), name) && left.names(name) && right.names(name) {
 			out = append(out, name)
 		}
 	}

@@ -32,6 +32,9 @@ func (blk *block) joinUnnest(left source, x *syntax.Join, u *syntax.Unnest, alia
 			r.cols[0].shown = r.name
 		}
 		if n := len(alias.Columns); n > 0 {
+			if err := differentNames(alias.Columns, "column alias list"); err != nil {
+				return source{}, err
+			}
 			if n != len(r.cols) {
 				return source{}, fault.InvalidSQL(alias.Columns[0].At, "List of column aliases must have same degree as table; table has %d columns (%s), "+
 					"whereas alias list has %d columns", len(r.cols), "'"+strings.Join(s.scope.columnNames()[width:], "', '")+"'", n)
@@ -72,7 +75,7 @@ func distinctFromElements(left *scope, u *syntax.Unnest, alias *syntax.Aliased) 
 		syntax.Walk(arg, func(n syntax.Node) bool {
 			name, ok := n.(*syntax.Name)
 			if ok && err == nil && len(name.Parts) == 1 && elements[name.Parts[0].Name] && left.first(name.Parts[0].Name) != nil {
-				err = fault.InvalidSQL(name.At, "Column '%s' is ambiguous", name.Parts[0].Name)
+				err = ambiguous(name.Parts[0].Name, name.At)
 			}
 			_, query := n.(*syntax.Query)
 			return !query

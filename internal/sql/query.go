@@ -51,6 +51,8 @@ type cte struct {
 	def  *syntax.CTE
 	in   surroundings // of its definition
 	next *cte
+	// bound says that it was bound, and so is right.
+	bound bool
 }
 
 func (s *surroundings) findCTE(name string) *cte {
@@ -72,9 +74,32 @@ func (b *binder) queryIn(q *syntax.Query, in surroundings) (*relational, error) 
 		return nil, fault.InvalidSQL(q.At, "Queries are nested deeper than [%d] levels", maxQueryDepth)
 	}
 	defer func() { b.depth-- }()
+	around := in.ctes
 	for i := range q.With {
 		in.ctes = &cte{def: &q.With[i], in: in, next: in.ctes}
 	}
+	rel, err := b.queryWith(q, in)
+	if err != nil {
+		return nil, err
+	}
+	return rel, b.checkUnused(in.ctes, around)
+}
+
+// checkUnused binds the WITH queries before end that nothing used: they must be right, too.
+func (b *binder) checkUnused(c, end *cte) error {
+	for ; c != end; c = c.next {
+		if c.bound {
+			continue
+		}
+		if _, err := b.withRows(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// queryWith binds a query whose WITH queries in has.
+func (b *binder) queryWith(q *syntax.Query, in surroundings) (*relational, error) {
 	limit, offset, err := b.bounds(q)
 	if err != nil {
 		return nil, err

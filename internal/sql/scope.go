@@ -116,10 +116,9 @@ func (s *scope) lookup(id syntax.Ident) (expr.Expr, error) {
 				continue
 			}
 			if found != nil {
-				return nil, fault.InvalidSQL(id.At, "Column '%s' is ambiguous", id.Name)
+				return nil, ambiguous(id.Name, id.At)
 			}
 			found = c.col
-			break // a relation's own duplicates: the first counts
 		}
 	}
 	if found != nil {
@@ -131,6 +130,10 @@ func (s *scope) lookup(id syntax.Ident) (expr.Expr, error) {
 		}
 	}
 	return nil, nil
+}
+
+func ambiguous(name string, at fault.Span) error {
+	return fault.InvalidSQL(at, "Column '%s' is ambiguous", name)
 }
 
 // first returns the column of that name that stands first, nil if there is none.
@@ -184,6 +187,53 @@ func (r *relation) lookup(name string) *expr.Column {
 type starColumn struct {
 	name string
 	x    expr.Expr
+}
+
+// count says how many columns of r have the name.
+func (r *relation) count(name string) int {
+	n := 0
+	for i := range r.cols {
+		if r.cols[i].name == name {
+			n++
+		}
+	}
+	return n
+}
+
+// twice returns a name that two of r's columns have, which is no name for either: those of a query whose text gives it twice. "" if none.
+func (r *relation) twice() string {
+	seen := make(map[string]bool, len(r.cols))
+	for i := range r.cols {
+		if seen[r.cols[i].name] {
+			return r.cols[i].name
+		}
+		seen[r.cols[i].name] = true
+	}
+	return ""
+}
+
+// names reports whether no relation of s has the name twice.
+func (s *scope) names(name string) bool {
+	for i := range s.relations {
+		if s.relations[i].count(name) > 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// distinctStar refuses * and t.* where they have columns that no name tells apart.
+func (s *scope) distinctStar(x *syntax.Star) error {
+	for i := range s.relations {
+		r := &s.relations[i]
+		if len(x.Parts) > 0 && r != s.relation(x.Parts) {
+			continue
+		}
+		if name := r.twice(); name != "" {
+			return ambiguous(name, x.At)
+		}
+	}
+	return nil
 }
 
 // star expands * or t.*.

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"bytes"
 	"unicode/utf8"
 
 	"github.com/hengedb/henge/internal/jsontext"
@@ -42,6 +43,15 @@ func appendString(dst []byte, s string) []byte {
 	}
 	dst = append(dst, s[start:]...)
 	return append(dst, '"')
+}
+
+// hideFinalBackslash writes the last character of the JSON value at the end of dst, if it is a backslash, by its number: clients that look for
+// the ends of strings themselves take a quote behind a backslash for an escaped one.
+func hideFinalBackslash(dst []byte) []byte {
+	if end := `\\"`; bytes.HasSuffix(dst, []byte(end)) {
+		return append(dst[:len(dst)-len(end)], `\u005c"`...)
+	}
+	return dst
 }
 
 func appendEscape(dst []byte, u uint16) []byte {

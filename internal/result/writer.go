@@ -54,7 +54,7 @@ func NewWriter(w io.Writer, columns []Column, o Options) *Writer {
 	}
 	wr := &Writer{w: w, o: o, columns: columns}
 	for _, c := range columns {
-		wr.keys = append(wr.keys, append(appendString(nil, c.Name), ':'))
+		wr.keys = append(wr.keys, append(hideFinalBackslash(appendString(nil, c.Name)), ':'))
 		wr.encode = append(wr.encode, encoderOf(c.Type, &wr.o, &wr.scratch))
 	}
 	return wr
@@ -159,7 +159,7 @@ func (w *Writer) textRow(cell func(Column) (text string, ok bool)) {
 				w.buf = appendCSV(w.buf, text)
 			}
 		case ok:
-			w.buf = appendString(w.buf, text)
+			w.buf = hideFinalBackslash(appendString(w.buf, text))
 		default:
 			w.buf = append(w.buf, "null"...)
 		}
@@ -246,7 +246,7 @@ func (w *Writer) value(column int, v *vector.Vector, row int) {
 		w.buf = append(w.buf, "null"...)
 		return
 	}
-	w.buf = w.encode[column](w.buf, v, row)
+	w.buf = hideFinalBackslash(w.encode[column](w.buf, v, row))
 }
 
 func (w *Writer) csv(b *vector.Batch, row int) {

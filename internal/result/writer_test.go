@@ -312,6 +312,23 @@ func TestNamesAreEscapedToo(t *testing.T) {
 	}
 }
 
+func TestNoStringEndsInABackslashAsItIs(t *testing.T) {
+	columns := []Column{{`k\`, expr.Of(expr.Varchar)}, {"n", expr.ArrayOf(expr.Of(expr.Varchar))}}
+	b := &vector.Batch{N: 1, Cols: []*vector.Vector{build(columns[0].Type, `a\b\`), build(columns[1].Type, []any{`c\`})}}
+	for format, want := range map[Format]string{
+		Object: `[{"k\u005c":null,"n":null},{"k\u005c":"a\\b\u005c","n":"[\"c\\\\\"]"}]` + "\n",
+		Array:  `[["k\u005c","n"],["a\\b\u005c","[\"c\\\\\"]"]]` + "\n",
+		CSV:    `k\,n` + "\n" + `a\b\,"[""c\\""]"` + "\n\n",
+	} {
+		if got := render(t, columns, Options{Format: format, Header: true, StringifyArrays: true}, b); got != want {
+			t.Errorf("%s: %s, want %s", format, got, want)
+		}
+	}
+	if got := string(hideFinalBackslash([]byte(`"a\""`))); got != `"a\""` {
+		t.Errorf("an escaped quote at the end became %s", got)
+	}
+}
+
 func TestRawIsARowOfItsOwn(t *testing.T) {
 	for format, want := range map[Format]string{
 		Object:     `[{"user":"x","n":1},{"user":"y","n":2},{"error":"e,f"}]` + "\n",

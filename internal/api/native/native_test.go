@@ -60,6 +60,7 @@ type rows struct{ exec.Operator }
 func (*rows) Columns() []result.Column { return nil }
 func (*rows) Zone() *chrono.Zone       { return chrono.UTC }
 func (*rows) StringifyArrays() bool    { return false }
+func (*rows) Facts() string            { return "{}" }
 
 var _ query.Rows = (*rows)(nil)
 

@@ -1,9 +1,6 @@
 package native
 
 import (
-	"fmt"
-
-	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/api/query"
 	"github.com/hengedb/henge/internal/chrono"
 	lang "github.com/hengedb/henge/internal/native"
@@ -23,14 +20,5 @@ func responseContext(s Session, q *lang.Common, settings map[string]any) (string
 			covered = append(covered, l.Visible)
 		}
 	}
-	missing := chrono.Subtract(asked, chrono.Condense(covered))
-	if len(missing) == 0 {
-		return "{}", nil
-	}
-	overflowed := len(missing) > limit
-	text, err := edge.MarshalJSON(map[string]any{"uncoveredIntervals": missing[:min(limit, len(missing))], "uncoveredIntervalsOverflowed": overflowed})
-	if err != nil {
-		return "", fmt.Errorf("encoding the response context: %w", err)
-	}
-	return string(text), nil
+	return query.Uncovered(chrono.Subtract(asked, chrono.Condense(covered)), limit)
 }

@@ -25,6 +25,8 @@ type Rows interface {
 	Zone() *chrono.Zone
 	// StringifyArrays says whether arrays are written as text.
 	StringifyArrays() bool
+	// Facts is the response context, which says beside the rows what they do not cover, as JSON.
+	Facts() string
 	Next(ctx context.Context) (*vector.Batch, error)
 	Close()
 }

@@ -174,7 +174,7 @@ func (a *API) stream(ctx context.Context, w http.ResponseWriter, req *Request, r
 	out := &heldWriter{w: w, clock: a.o.Clock, begin: func() {
 		h := w.Header()
 		h.Set("Content-Type", req.Format.ContentType())
-		dialect.SetHeader(h, "Response-Context", "{}")
+		dialect.SetHeader(h, "Response-Context", rows.Facts())
 		h.Add("Trailer", whole)
 	}}
 	writer := result.NewWriter(out, rows.Columns(), result.Options{

@@ -62,6 +62,7 @@ func (s *scripted) Columns() []result.Column {
 }
 func (s *scripted) Zone() *chrono.Zone    { return chrono.UTC }
 func (s *scripted) StringifyArrays() bool { return true }
+func (s *scripted) Facts() string         { return "{}" }
 func (s *scripted) Close()                { s.e.open.Add(-1) }
 
 func (s *scripted) Next(ctx context.Context) (*vector.Batch, error) {

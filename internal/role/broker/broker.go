@@ -311,7 +311,7 @@ func (p *Prepared) nativeTypes() []string {
 
 // Rows begins a prepared SELECT or EXPLAIN.
 func (b *Broker) Rows(ctx context.Context, p *Prepared, id string) (query.Rows, error) {
-	r := &rows{zone: p.Zone, stringify: true}
+	r := &rows{zone: p.Zone, stringify: true, facts: "{}"}
 	if r.zone == nil {
 		r.zone = chrono.UTC
 	}
@@ -338,6 +338,9 @@ func (b *Broker) Rows(ctx context.Context, p *Prepared, id string) (query.Rows, 
 		if err := plan.CheckTimeBounds(node); err != nil {
 			return nil, err
 		}
+	}
+	if r.facts, err = b.uncovered(p, node); err != nil {
+		return nil, err
 	}
 	wanted, err := b.results.ask(ctx, p, node)
 	if err != nil {
@@ -388,6 +391,7 @@ type rows struct {
 	columns   []result.Column
 	zone      *chrono.Zone
 	stringify bool
+	facts     string
 	op        exec.Operator
 	done      func() // gives memory and cores back; nil: nothing was taken
 }
@@ -395,6 +399,7 @@ type rows struct {
 func (r *rows) Columns() []result.Column { return r.columns }
 func (r *rows) Zone() *chrono.Zone       { return r.zone }
 func (r *rows) StringifyArrays() bool    { return r.stringify }
+func (r *rows) Facts() string            { return r.facts }
 
 func (r *rows) Next(ctx context.Context) (b *vector.Batch, err error) {
 	if panicked := exec.Protect(func() error {

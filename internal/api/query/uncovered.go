@@ -1,0 +1,21 @@
+package query
+
+import (
+	"fmt"
+
+	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/chrono"
+)
+
+// Uncovered is the response context of a query that reads times without segments, of which it names up to limit.
+func Uncovered(missing []chrono.Interval, limit int) (string, error) {
+	if len(missing) == 0 {
+		return "{}", nil
+	}
+	overflowed := len(missing) > limit
+	text, err := edge.MarshalJSON(map[string]any{"uncoveredIntervals": missing[:min(limit, len(missing))], "uncoveredIntervalsOverflowed": overflowed})
+	if err != nil {
+		return "", fmt.Errorf("encoding the response context: %w", err)
+	}
+	return string(text), nil
+}

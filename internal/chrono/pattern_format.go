@@ -152,6 +152,9 @@ var longZoneNames = map[string]string{
 
 // appendZoneName prints the abbreviation or the long name of the zone, or its offset where there is no such name.
 func appendZoneName(dst []byte, ms, offset int64, zone *Zone, long bool) []byte {
+	if name := zone.ownName(ms, long); name != "" {
+		return append(dst, name...)
+	}
 	name := zone.abbreviation(ms)
 	if long {
 		if known, ok := longZoneNames[string(appendOffset([]byte(name), offset))]; ok {

@@ -38,7 +38,15 @@ func NewCast(x Expr, to Type, at fault.Span) (Expr, error) {
 	if to.Runtime() == vector.Double || to.IsCharacter() {
 		x = Unrounded(x)
 	}
-	return &Cast{X: x, T: t}, nil
+	return castOf(x, t), nil
+}
+
+// castOf is CAST(x AS t), or what reads a number at a path of JSON as one.
+func castOf(x Expr, t Type) Expr {
+	if n := numberAtPath(x, t); n != nil {
+		return n
+	}
+	return &Cast{X: x, T: t}
 }
 
 // Unrounded returns x as DOUBLE where it is a FLOAT that is cast from something else, and else x: the reference computes FLOATs in 64 bits
@@ -106,7 +114,7 @@ func coerce(x Expr, to Type) Expr {
 	if from.Base == Array && to.Base == Array && from.Runtime() == to.Runtime() {
 		return x
 	}
-	return &Cast{X: x, T: to.NotNull().OrNull(from.Nullable || loses(from, to))}
+	return castOf(x, to.NotNull().OrNull(from.Nullable || loses(from, to)))
 }
 
 // castNode converts vectors.

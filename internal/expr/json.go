@@ -282,6 +282,16 @@ func NewJSONValue(x, path Expr, t Type, at fault.Span) (Expr, error) {
 	return (&binding{fn: jsonValueFunction, args: []Expr{x, path}, at: at}).jsonValue(t)
 }
 
+// numberAtPath returns JSON_VALUE RETURNING t for a JSON_VALUE whose text becomes a number, so that a boolean is none here either; nil for
+// anything else.
+func numberAtPath(x Expr, t Type) Expr {
+	call, ok := x.(*Call)
+	if !ok || call.Fn.Name != "JSON_VALUE" || !call.T.IsCharacter() || !t.IsNumeric() {
+		return nil
+	}
+	return &Call{Fn: call.Fn, Args: call.Args, T: t.OrNull(true), At: call.At}
+}
+
 // AtPath recognises JSON_VALUE of a nested column at a path of names, and returns the path as jsontext.Path.Members writes it.
 func AtPath(e Expr) (column *Column, path string, ok bool) {
 	call, ok := e.(*Call)

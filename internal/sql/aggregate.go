@@ -499,10 +499,10 @@ func aggregateResult(fn *agg.Function, arg expr.Type, result vector.Type) expr.T
 	}
 	arg.Nullable = true
 	switch fn.Name {
-	case "SUM", "AVG", "APPROX_QUANTILE_DS", "STDDEV_POP", "STDDEV_SAMP", "VAR_POP", "VAR_SAMP":
+	case "SUM", "AVG", "APPROX_QUANTILE_DS", "STDDEV_POP", "STDDEV_SAMP", "VAR_POP", "VAR_SAMP", "BIT_XOR":
 		return t
-	case "BIT_AND", "BIT_OR", "BIT_XOR":
-		if arg.Base == expr.Null || arg.IsInteger() && fn.Name != "BIT_XOR" {
+	case "BIT_AND", "BIT_OR":
+		if arg.Base == expr.Null || arg.IsInteger() {
 			return arg
 		}
 		return t

@@ -102,6 +102,9 @@ func TestExplainsOfConstantsAndFolds(t *testing.T) {
 		{"SELECT ARRAY_AGG(l, 100) FROM c_types", `"fold":"array_append(\"__acc\", \"l\")","combine":"array_concat(\"__acc\", \"a0\")","maxSizeBytes":100}`},
 		{"SELECT STRING_AGG(s2, '|', 500) FROM c_types", `"finalize":"if(array_length(o) == 0, null, array_to_string(o, '|'))","maxSizeBytes":500},` +
 			`"filter":{"type":"not","field":{"type":"null","column":"s2"}},"name":"a0"}`},
+		{"SELECT MAX(i) FROM c_types OFFSET 2", `"fieldName":"i"}],"limitSpec":{"type":"default","columns":[],"offset":2}`},
+		{"SELECT COUNT(*) FROM c_types LIMIT 1 OFFSET 1", `"dimensions":[],"aggregations":[{"type":"count","name":"a0"}],` +
+			`"limitSpec":{"type":"default","columns":[],"offset":1,"limit":1}`},
 		{"SELECT l, MAX(d) FROM c_types GROUP BY l HAVING COUNT(*) > 3 ORDER BY 1", `"limitSpec":{"type":"NoopLimitSpec"}`},
 		{"SELECT l, MAX(d) FROM c_types GROUP BY l HAVING COUNT(*) > 3 ORDER BY 1 DESC", `"limitSpec":{"type":"default","columns":[{"dimension":"d0","direction":"descending"`},
 	} {

@@ -89,7 +89,7 @@ func (s *stage) groupQuery() (*result, error) {
 		r.query = g.groupByQuery(filter)
 	case byTime:
 		r.query = g.timeseriesQuery(filter, granularity)
-	case len(g.dims) == 0 && s.group.node.Sets == nil && s.group.having == nil && !s.isQuery():
+	case len(g.dims) == 0 && s.group.node.Sets == nil && s.group.having == nil && !s.isQuery() && s.offset == 0:
 		if end := g.timeBoundary(); end != "" {
 			r.query = g.timeBoundaryQuery(end, filter)
 		} else {

@@ -322,7 +322,17 @@ func (g *portable) condition(depth int) string {
 func (g *portable) source() string {
 	g.from = []string{"t"}
 	join := g.pick("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "JOIN", "LEFT JOIN")
-	switch g.r.IntN(9) {
+	switch g.r.IntN(11) {
+	case 9, 10: // tables put together, which all workers read
+		arm := func() string {
+			return "SELECT s, k, n, m, d FROM " + g.pick("t", "u", "w") + g.pick("", "", " WHERE n > 1", " WHERE s = 'a'")
+		}
+		union := "(" + arm() + " UNION ALL " + arm() + g.pick("", " UNION ALL "+arm()) + ") AS t"
+		if g.r.IntN(2) == 0 {
+			return union
+		}
+		g.from = []string{"t", "u"}
+		return union + " " + join + " u ON t.n = u.n" + g.pick("", " AND t.s = u.s", " AND t.m < u.m")
 	case 0, 1:
 		g.from = []string{"t", "u"}
 		return "t " + join + " u ON t." + g.pick("n", "m") + " = u." + g.pick("n", "m") + g.pick("", " AND t.s <> u.s", " AND u.d > t.d", " AND t.n > 1", " AND u.k = 'a'")

@@ -205,7 +205,19 @@ func (g *Generator) item(depth int) string {
 // source is a table, a join, or something that depends on a table, and sets what columns come from.
 func (g *Generator) source() string {
 	g.from, g.words, g.with = []string{"t"}, nil, ""
-	switch g.r.IntN(21) {
+	switch g.r.IntN(24) {
+	case 21, 22, 23: // tables put together, which all workers read
+		arm := func(table string) string {
+			columns := g.pick("__time, s, t, n, l, d, f, t AS m", "__time, s, t, n, l, d, f, t AS m", "__time, t AS s, s AS t, l AS n, n AS l, d, f, s AS m")
+			return "SELECT " + columns + " FROM " + table + g.pick("", "", " WHERE n > 1", " WHERE s = 'a'")
+		}
+		groups := "SELECT MAX(__time) AS __time, s, MIN(t) AS t, n, COUNT(*) AS l, MAX(d) AS d, MIN(f) AS f, MAX(t) AS m FROM t GROUP BY s, n"
+		union := "(" + arm("t") + " UNION ALL " + g.pick(arm("u"), arm("t"), groups, arm("u")+" UNION ALL "+arm("t")) + ") AS t"
+		if g.r.IntN(2) == 0 {
+			return union
+		}
+		g.from = []string{"t", "u"}
+		return union + " " + g.join() + " u ON " + g.pick("t.n = u.n", "t.s = u.s AND t.n = u.n", "t.s = u.s AND t.l > u.l")
 	case 16: // a dimension with one row per key
 		g.from = []string{"t", "u"}
 		unique := g.pick("SELECT n, MIN(s) AS s, MAX(t) AS t, COUNT(*) AS l, MIN(__time) AS __time, MAX(d) AS d, MIN(f) AS f, MIN(t) AS m FROM u GROUP BY n",

@@ -17,7 +17,7 @@ type Options struct {
 	LargeSide float64
 	// ReducedScan is from how many rows on it is worth to read a scan by the keys of a join above; 0: the default.
 	ReducedScan float64
-	// KeepFilters says that conditions over joins and unions stay over them, that constant rows keep their columns and unions which are only counted the last of them, and that what
+	// KeepFilters says that conditions over joins and unions stay over them, values that joins ask of columns stay in their conditions, that constant rows keep their columns and unions which are only counted the last of them, and that what
 	// has no constants of its type in the reference is not computed beforehand, for plans that are read.
 	KeepFilters bool
 	// KeepUnmet says that conditions which are never true stay where they are.

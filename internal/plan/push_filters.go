@@ -137,7 +137,7 @@ func (o *optimizer) pushJoin(x *Join, terms []expr.Expr) Node {
 		switch {
 		case onLeft(e) && readsSome(e) && (x.Kind == Inner || x.Kind == Semi || x.Kind == Right):
 			left = append(left, e)
-		case onRight(e) && readsSome(e) && x.Kind != Right && x.Kind != Full && x.Kind != AntiNull:
+		case onRight(e) && readsSome(e) && x.Kind != Right && x.Kind != Full && x.Kind != AntiNull && !(o.options.KeepFilters && givesColumn(e)):
 			right = append(right, e)
 		default:
 			on = append(on, e)
@@ -159,6 +159,21 @@ func (o *optimizer) pushJoin(x *Join, terms []expr.Expr) Node {
 	c := *x
 	c.Left, c.Right, c.On = o.push(x.Left, left), o.push(x.Right, right), Conjunction(on)
 	return filter(&c, stay)
+}
+
+// givesColumn reports whether a condition is that a column has one value.
+func givesColumn(e expr.Expr) bool {
+	c, ok := e.(*expr.Call)
+	if !ok || c.Fn.Name != "=" || len(c.Args) != 2 {
+		return false
+	}
+	left, right := c.Args[0], c.Args[1]
+	if _, constant := left.(*expr.Literal); constant {
+		left, right = right, left
+	}
+	_, isColumn := left.(*expr.Column)
+	_, isConstant := right.(*expr.Literal)
+	return isColumn && isConstant
 }
 
 // strengthen turns an outer join into a narrower one when terms above it drop the rows that have no partner.

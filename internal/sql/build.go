@@ -62,6 +62,9 @@ func (blk *block) build(in buildInput) (*relational, error) {
 	return blk.output(n, in)
 }
 
+// orderName is what a column is called that rows are only ordered by.
+const orderName = "$order"
+
 // output projects the select list, makes it distinct, sorts and cuts it.
 func (blk *block) output(n plan.Node, in buildInput) (*relational, error) {
 	width := len(in.items)
@@ -76,14 +79,14 @@ func (blk *block) output(n plan.Node, in buildInput) (*relational, error) {
 		switch {
 		case o.later && blk.b.explaining: // the reference makes rows distinct by what they are ordered by, too, which comes of the others
 			column = len(p.Exprs)
-			p.Exprs, p.Names = append(p.Exprs, ofItems(o.x, in.items)), append(p.Names, "$order")
+			p.Exprs, p.Names = append(p.Exprs, ofItems(o.x, in.items)), append(p.Names, orderName)
 		case o.later:
 			column = width + len(later)
 			later = append(later, o.x)
 		case column < 0:
 			if column = width + slices.IndexFunc(p.Exprs[width:], func(e expr.Expr) bool { return expr.Equal(e, o.x) }); column < width {
 				column = len(p.Exprs)
-				p.Exprs, p.Names = append(p.Exprs, o.x), append(p.Names, "$order")
+				p.Exprs, p.Names = append(p.Exprs, o.x), append(p.Names, orderName)
 			}
 		}
 		if !slices.ContainsFunc(keys, func(k plan.SortKey) bool { return k.Column == column }) { // else the rows are in that order already
@@ -165,7 +168,7 @@ func (blk *block) aggregate(n plan.Node) (*grouping, error) {
 		}
 		var order []plan.SortKey
 		for _, o := range a.order {
-			order = append(order, sortKey(add(o.x, "$order"), o.item))
+			order = append(order, sortKey(add(o.x, orderName), o.item))
 		}
 		orders = append(orders, order)
 		g.aggregates[i] = &expr.Column{Index: len(blk.keys) + len(agg.Aggs), Name: a.spec.Name, T: a.typ}

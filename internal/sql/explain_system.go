@@ -26,12 +26,48 @@ func systemText(n plan.Node, env expr.Context, names []string) string {
 	if !joins { // only the sides of joins are narrowed
 		o.Off = append(o.Off, "prune_columns")
 	}
-	t.node(sortedBelow(plan.Optimize(n, o)), names, 0)
+	t.node(sortedBelow(withOrderNamed(plan.Optimize(n, o))), names, 0)
 	return t.String()
 }
 
-// sortedBelow has a plan that sorts the columns it chooses sort before it chooses.
+// withOrderNamed has what rows are only ordered by be called as what it is, or as its number among the columns.
+func withOrderNamed(n plan.Node) plan.Node {
+	n = plan.MapInputs(n, withOrderNamed)
+	p, ok := n.(*plan.Project)
+	if !ok || !slices.Contains(p.Names, orderName) {
+		return n
+	}
+	out := &plan.Project{Input: p.Input, Exprs: p.Exprs, Names: slices.Clone(p.Names)}
+	for i, e := range p.Exprs {
+		if out.Names[i] != orderName {
+			continue
+		}
+		if out.Names[i] = "EXPR$" + strconv.Itoa(i); isOfTable(p.Input) {
+			if c, ok := e.(*expr.Column); ok {
+				out.Names[i] = c.Name
+			}
+		}
+	}
+	return out
+}
+
+// isOfTable reports whether the columns of n are those of a table.
+func isOfTable(n plan.Node) bool {
+	if f, ok := n.(*plan.Filter); ok {
+		return isOfTable(f.Input)
+	}
+	_, ok := n.(*plan.System)
+	return ok
+}
+
+// sortedBelow has a plan that sorts the columns it chooses sort before it chooses. One that leaves out what it sorts by does so where it is limited.
 func sortedBelow(n plan.Node) plan.Node {
+	if p, ok := n.(*plan.Project); ok {
+		if sort, ok := p.Input.(*plan.Sort); ok && sort.Limit >= 0 {
+			return plan.WithInputs(p, []plan.Node{sortedBelow(sort)})
+		}
+		return n
+	}
 	sort, ok := n.(*plan.Sort)
 	if !ok {
 		return n
@@ -208,10 +244,13 @@ func namesOfColumns(n plan.Node) []string {
 	return out
 }
 
-// hasAggregates reports whether n is groups, or those that a condition chooses.
+// hasAggregates reports whether n is groups, or those that a condition chooses, in an order or not.
 func hasAggregates(n plan.Node) bool {
-	if f, ok := n.(*plan.Filter); ok {
-		return hasAggregates(f.Input)
+	switch x := n.(type) {
+	case *plan.Filter:
+		return hasAggregates(x.Input)
+	case *plan.Sort:
+		return hasAggregates(x.Input)
 	}
 	_, ok := n.(*plan.Aggregate)
 	return ok

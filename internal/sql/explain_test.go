@@ -440,6 +440,8 @@ func TestExplainsOfTwoSteps(t *testing.T) {
 		{"SELECT COUNT(DISTINCT s), COUNT(*) FROM c_types", `"aggregations":[` + known("_a0", "d0") + `,{"type":"longSum","name":"_a1","fieldName":"a0"}]`},
 		{"SELECT COUNT(DISTINCT s), MAX(i), SUM(x) FROM c_types", `{"type":"longMax","name":"_a1","fieldName":"a0"},{"type":"doubleSum","name":"_a2","fieldName":"a1"}]`},
 		{"SELECT s2, COUNT(DISTINCT s) FROM c_types GROUP BY 1", `"dimensions":[{"type":"default","dimension":"d1","outputName":"_d0","outputType":"STRING"}],"aggregations":[` + known("a0", "d0")},
+		{"SELECT b, COUNT(DISTINCT s) FILTER (WHERE i > 4) FROM c_types GROUP BY 1", `"expression":"case_searched((\"i\" > 4),\"s\",null)","outputType":"STRING"}]`},
+		{"SELECT COUNT(DISTINCT s), SUM(l) FILTER (WHERE i > 4) FROM c_types", `"rightPrefix":"j0.","condition":"1","joinType":"INNER"}`},
 		{"SELECT s2, COUNT(DISTINCT s) FROM c_types GROUP BY 1 HAVING COUNT(DISTINCT s) > 1", `"aggregations":[` + known("a0", "d1")},
 		{"SELECT tx FROM c_types WHERE tx NOT IN (SELECT DISTINCT k FROM c_dim)", `"postAggregations":[{"type":"expression","name":"p0","expression":"1"}]`},
 		{"SELECT tx FROM c_types WHERE tx NOT IN (SELECT k FROM c_dim GROUP BY 1 HAVING COUNT(*) > 5)", `"dimensions":[],"aggregations":[{"type":"count","name":"a0"},` + known("a1", "d0")},
@@ -465,6 +467,7 @@ func TestExplainsOfTwoSteps(t *testing.T) {
 		{"SELECT COUNT(DISTINCT s), SUM(i) FROM c_types", `"aggregator":{"type":"longMin","name":"_a1","fieldName":"a0"},"filter":` + equals("1")},
 		{"SELECT s2, COUNT(DISTINCT s), MAX(i) FROM c_types GROUP BY 1", `"groupings":["s2","s"]}],"limitSpec":{"type":"NoopLimitSpec"},"subtotalsSpec":[["d0","d1"],["d1"]]`},
 		{"SELECT COUNT(DISTINCT s), COUNT(DISTINCT i), COUNT(*) FROM c_types", `"subtotalsSpec":[["d0"],["d1"],[]]`},
+		{"SELECT COUNT(DISTINCT i), COUNT(DISTINCT s) FROM c_types", `"dimensions":[{"type":"default","dimension":"i","outputName":"d0"`},
 		{"SELECT COUNT(DISTINCT s), COUNT(DISTINCT i), COUNT(*) FROM c_types", `"aggregator":{"type":"longMin","name":"_a2","fieldName":"a0"},"filter":` + equals("3")},
 	} {
 		plansAs(t, "SET useApproximateCountDistinct = FALSE; SET useGroupingSetForExactDistinct = TRUE; EXPLAIN PLAN FOR "+c.sql, c.want)

@@ -66,7 +66,7 @@ func (blk *block) table(t syntax.TableExpr) (source, error) {
 	case *syntax.Join:
 		return blk.join(x)
 	case *syntax.Unnest:
-		return blk.unnest(source{node: oneRow(), scope: &scope{}}, x, false)
+		return blk.unnest(source{node: oneRow(), scope: &scope{}}, x, false, nil)
 	case *syntax.TableFunction:
 		return blk.tableFunction(x)
 	case *syntax.Pivot:

@@ -17,11 +17,11 @@ func (blk *block) joinUnnest(left source, x *syntax.Join, u *syntax.Unnest, alia
 	outer := x.Kind == syntax.LeftJoin
 	if x.Natural || len(x.Using) > 0 || x.Kind == syntax.RightJoin || x.Kind == syntax.FullJoin || outer && !isTrue(x.On) {
 		return blk.joinDependent(left, x, alias, func(inner *block) (source, error) {
-			return inner.unnest(source{node: oneRow(), scope: &scope{}}, u, false)
+			return inner.unnest(source{node: oneRow(), scope: &scope{}}, u, false, nil)
 		})
 	}
 	width := len(left.scope.relations)
-	s, err := blk.unnest(left, u, outer)
+	s, err := blk.unnest(left, u, outer, alias)
 	if err != nil {
 		return source{}, err
 	}
@@ -90,8 +90,8 @@ func isTrue(e syntax.Expr) bool {
 	return ok && b.Value
 }
 
-// unnest appends the elements of arrays over left's columns to left.
-func (blk *block) unnest(left source, u *syntax.Unnest, outer bool) (source, error) {
+// unnest appends the elements of arrays over left's columns to left, under the names that an alias gives them; nil: there is none.
+func (blk *block) unnest(left source, u *syntax.Unnest, outer bool, alias *syntax.Aliased) (source, error) {
 	inner := newBlock(blk.b, blk.in)
 	inner.scope = left.scope
 	arrays, err := inner.exprs("UNNEST").list(u.Args)
@@ -113,7 +113,11 @@ func (blk *block) unnest(left source, u *syntax.Unnest, outer bool) (source, err
 	n, columns := extend(n, arrays)
 	node := &plan.Unnest{Input: n, Outer: outer, Ordinality: u.Ordinality}
 	for i, c := range columns {
-		node.Lists = append(node.Lists, plan.UnnestList{Column: c, Name: unnamed(i), Elem: arrays[i].Type().Elem().OrNull(len(columns) > 1)})
+		name := unnamed(i)
+		if alias != nil && i < len(alias.Columns) {
+			name = alias.Columns[i].Name
+		}
+		node.Lists = append(node.Lists, plan.UnnestList{Column: c, Name: name, Elem: arrays[i].Type().Elem().OrNull(len(columns) > 1)})
 	}
 	width := len(n.Columns())
 	r := relationOf("", node.Columns()[width:], width)

@@ -76,7 +76,7 @@ func (g *grouped) aggregator(i int) {
 		sum, count := name+":sum", name+":count"
 		value := args[0]
 		known := cond
-		if g.s.w.isOfUnknown(value) || isColumn(value) && g.s.source[0].value == "query" {
+		if g.s.w.isOfUnknown(value) || isColumn(value) && slices.Contains([]any{"query", "inline"}, g.s.source[0].value) {
 			if c, ok := value.(*expr.Case); ok && c.Else == nil {
 				var only expr.Expr
 				if value, only = filteredSum(value); only != nil {

@@ -14,6 +14,9 @@ import (
 // again is the aggregate that makes one of several results of another; "": there is none.
 var again = map[string]string{"COUNT": "SUM", "SUM": "SUM", "MIN": "MIN", "MAX": "MAX"}
 
+// setNumber is what the number of a grouping set is called by which counts of distinct values are told apart.
+const setNumber = "$g"
+
 // countedKeys has exact counts of the distinct values of a key be what they are of a group: one, or none of NULL.
 func countedKeys(n plan.Node) plan.Node {
 	n = plan.MapInputs(n, countedKeys)
@@ -56,11 +59,11 @@ func (w *writer) joinedCounts(x *plan.Aggregate) plan.Node {
 	inTwoSteps := true
 	for _, a := range x.Aggs {
 		switch {
-		case a.Filter >= 0 || a.Distinct && (a.Agg.Name != "COUNT" || len(a.Args) != 1):
+		case a.Distinct && (a.Filter >= 0 || a.Agg.Name != "COUNT" || len(a.Args) != 1):
 			return nil
 		case !a.Distinct:
 			others = append(others, a)
-			inTwoSteps = inTwoSteps && again[a.Agg.Name] != ""
+			inTwoSteps = inTwoSteps && a.Filter < 0 && again[a.Agg.Name] != ""
 		case !slices.Contains(args, a.Args[0]):
 			args = append(args, a.Args[0])
 			counts[a.Args[0]] = a
@@ -125,7 +128,7 @@ func (w *writer) countedInSets(x *plan.Aggregate) plan.Node {
 		inner.Sets = append(inner.Sets, keys)
 	}
 	whole := expr.Of(expr.BigInt).NotNull()
-	inner.Aggs = append(inner.Aggs, plan.AggCall{Agg: agg.Spec{Name: "GROUPING"}, Args: inner.Keys, Filter: -1, Name: "g", Type: whole})
+	inner.Aggs = append(inner.Aggs, plan.AggCall{Agg: agg.Spec{Name: "GROUPING"}, Args: inner.Keys, Filter: -1, Name: setNumber, Type: whole})
 
 	columns := inner.Columns()
 	below := &plan.Project{Input: inner}
@@ -183,13 +186,21 @@ func (s *stage) exactDistinct() *stage {
 	call := g.node.Aggs[at]
 	inner := *s
 	inner.sorted, inner.keys, inner.limit, inner.offset, inner.pick = false, nil, -1, 0, nil
-	if call.Filter >= 0 {
-		inner.filter = and(inner.filter, g.args[call.Filter])
-	}
 	inner.cols, inner.group = g.args, nil
+	input := g.node.Input
+	if call.Filter >= 0 { // the values of the other rows are none
+		of := func(list []expr.Expr) expr.Expr {
+			value := list[call.Args[0]]
+			return &expr.Case{Whens: []expr.When{{Cond: list[call.Filter], Then: value}}, T: value.Type().OrNull(true)}
+		}
+		all := plan.Select(input, places(len(input.Columns())))
+		all.Exprs, all.Names = append(all.Exprs, of(all.Exprs)), append(all.Names, "only")
+		inner.cols, input = append(slices.Clone(g.args), of(g.args)), all
+		call.Args = []int{len(g.args)}
+	}
 	inner.unordered = !s.showsAll() || g.having == nil && (!s.sorted || s.inOrder())
 	distinct := len(g.node.Keys)
-	groups := &plan.Aggregate{Input: g.node.Input, Keys: append(slices.Clone(g.node.Keys), call.Args[0])}
+	groups := &plan.Aggregate{Input: input, Keys: append(slices.Clone(g.node.Keys), call.Args[0])}
 	node := &plan.Aggregate{Input: g.node.Input}
 	for i := range g.node.Keys {
 		node.Keys = append(node.Keys, i)

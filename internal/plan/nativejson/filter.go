@@ -353,17 +353,32 @@ func (f *filters) eachCompared(x *expr.In, op, junction string) object {
 // each are the equalities that a list stands for, each once.
 func (f *filters) each(x *expr.In, column string) []object {
 	var fields []object
-	for i, v := range x.Values {
-		if slices.Contains(x.Values[:i], v) {
+	of, values := x.X, x.Values
+	if whole := stripCasts(x.X); whole.Type().Base == expr.BigInt {
+		of, values = whole, wholeValues(values)
+	}
+	for i, v := range values {
+		if slices.Contains(values[:i], v) {
 			continue
 		}
-		kind, value := f.equalTo(x.X, &expr.Literal{Value: v, T: x.X.Type()})
+		kind, value := f.equalTo(of, &expr.Literal{Value: v, T: of.Type()})
 		if kind == "DOUBLE" && stripCasts(x.X).Type().Base == expr.Float {
 			kind = "FLOAT" // a list has the type of the column
 		}
 		fields = append(fields, obj("type", "equals", "column", column, "matchValueType", kind, "matchValue", value))
 	}
 	return fields
+}
+
+// wholeValues are the values that a list of whole numbers has.
+func wholeValues(values []any) []any {
+	out := slices.Clone(values)
+	for i, v := range out {
+		if x, ok := v.(float64); ok {
+			out[i] = int64(x)
+		}
+	}
+	return out
 }
 
 // notIn is none of the equalities that a list stands for.

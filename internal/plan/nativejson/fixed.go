@@ -65,6 +65,9 @@ func (s *stage) withFixed(cols []expr.Expr, values map[int]*expr.Literal, read [
 
 // isAllRead reports whether what is chosen of a datasource is all that is read of it, in its order. Of all columns of a table it is not.
 func (s *stage) isAllRead(chosen []expr.Expr) bool {
+	if s.named && s.source.get("type") == "inline" {
+		return false // the elements of a constant array are chosen of it
+	}
 	read := slices.Clone(chosen)
 	if s.filter != nil {
 		read = append(read, s.filter)

@@ -107,7 +107,10 @@ func (s *stage) groupQuery() (*result, error) {
 
 // readsPicked reports whether a query above reads some columns of groups in an order, in the text form, among them those that they are ordered by.
 func (s *stage) readsPicked() bool {
-	return s.isInner && s.w.options.Text && len(s.pick) > 0 && !slices.ContainsFunc(s.keys, func(k plan.SortKey) bool { return !slices.Contains(s.pick, k.Column) })
+	if !s.w.options.Text || len(s.pick) == 0 {
+		return false
+	}
+	return s.showsPicked || s.isInner && !slices.ContainsFunc(s.keys, func(k plan.SortKey) bool { return !slices.Contains(s.pick, k.Column) })
 }
 
 // shows reports whether a column of the groups is output, or a condition on them reads it.

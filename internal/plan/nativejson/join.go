@@ -130,7 +130,7 @@ func (w *writer) readLeft(x *plan.Join) (left *stage, values map[int]*expr.Liter
 		left = left.unprunedText()
 	}
 	values = map[int]*expr.Literal{}
-	if left.isPlainTable() || left.isJoin() {
+	if left.isPlainTable() || left.isJoin() || left.isRelation() && !w.asItIs {
 		return left, values, nil
 	}
 	if x.Kind == plan.Inner || x.Kind == plan.Semi || x.Kind == plan.Left {
@@ -145,6 +145,9 @@ func (w *writer) readRight(x *plan.Join) (*stage, error) {
 	right, err := w.read(x.Right)
 	if err == nil && x.Kind == plan.Semi && x.On == nil && right.group == nil && right.sorted && !w.asItIs {
 		return right.nest()
+	}
+	if err == nil {
+		right.showsPicked = x.Kind == plan.Semi
 	}
 	return right, err
 }
@@ -312,11 +315,16 @@ func (w *writer) readNotIn(x *plan.Join) (*stage, error) {
 		test("=", rows, &expr.Literal{Value: int64(0), T: whole}),
 		&expr.And{Terms: []expr.Expr{test("IS NULL", column(width+3)), test(">=", known, rows), test("IS NOT NULL", column(key.Left))}},
 	}}
-	keep := make([]int, width)
-	for i := range keep {
-		keep[i] = i
+	return w.read(plan.Select(&plan.Filter{Input: all, Cond: cond}, places(width)))
+}
+
+// places are the first n numbers.
+func places(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
 	}
-	return w.read(plan.Select(&plan.Filter{Input: all, Cond: cond}, keep))
+	return out
 }
 
 // withMark is n with a constant as its last column, which is chosen where the rows are.
@@ -418,6 +426,34 @@ func (s *stage) intoJoin(cond expr.Expr) (expr.Expr, error) {
 		return cond, nil
 	}
 	return nil, s.rejoin(plan.Inner, append(slices.Clone(j.terms), added...))
+}
+
+// withoutKnown is a condition on the rows of a join in which what the query on the right side has as its condition already only says that there is a value.
+func (s *stage) withoutKnown(cond expr.Expr) expr.Expr {
+	j := s.join
+	if j == nil || s.w.asItIs || j.kind != plan.Inner && j.kind != plan.Right || j.right.filter == nil || j.right.group != nil || j.right.sorted {
+		return cond
+	}
+	known := plan.Split(j.right.filter)
+	terms := slices.Clone(plan.Split(cond))
+	for i, t := range terms {
+		columns := columnsOfExpr(t)
+		if len(columns) != 1 || columns[0] < j.width || columns[0]-j.width >= len(j.right.cols) {
+			continue
+		}
+		var column expr.Expr
+		below := s.w.condition(expr.Rewrite(t, func(e expr.Expr) expr.Expr {
+			if c, ok := e.(*expr.Column); ok {
+				column = c
+				return j.right.cols[c.Index-j.width]
+			}
+			return e
+		}))
+		if slices.ContainsFunc(known, func(k expr.Expr) bool { return expr.Equal(k, below) }) {
+			terms[i] = notNull(column)
+		}
+	}
+	return plan.Conjunction(terms)
 }
 
 // intoCross makes the only condition on the rows of a join without one, which is of the right side, a column of the query there.
@@ -578,8 +614,14 @@ func (s *stage) isKnownKey(t expr.Expr) bool {
 func computedKeys(n plan.Node) plan.Node {
 	n = plan.MapInputs(n, computedKeys)
 	x, ok := n.(*plan.Join)
-	if !ok || x.On == nil {
+	if !ok {
+		return withoutUnreadTexts(n)
+	}
+	if x.On == nil {
 		return n
+	}
+	if of := withComparedRows(x); of != plan.Node(x) {
+		return of
 	}
 	width, total := len(x.Left.Columns()), len(x.Left.Columns())+len(x.Right.Columns())
 	j := &join{width: width}
@@ -631,6 +673,33 @@ func computedKeys(n plan.Node) plan.Node {
 		}
 	}
 	return plan.Select(&wide, keep)
+}
+
+// limitedSides has the limit of the rows of an outer join hold for the side all of whose rows are kept, too, where that is a query.
+func limitedSides(n plan.Node) plan.Node {
+	x, ok := n.(*plan.Limit)
+	if !ok || x.Offset > 0 {
+		return plan.MapInputs(n, limitedSides)
+	}
+	return plan.WithInputs(x, []plan.Node{limitedBelow(x.Input, x.Count)})
+}
+
+// limitedBelow is limitedSides for what is directly below a limit.
+func limitedBelow(n plan.Node, count int64) plan.Node {
+	switch x := n.(type) {
+	case *plan.Project:
+		return plan.WithInputs(x, []plan.Node{limitedBelow(x.Input, count)})
+	case *plan.Join:
+		left, right := limitedSides(x.Left), limitedSides(x.Right)
+		switch {
+		case x.Kind == plan.Right:
+			right = &plan.Limit{Input: right, Count: count}
+		case x.Kind == plan.Left && !isTableOrJoin(left):
+			left = &plan.Limit{Input: left, Count: count}
+		}
+		return plan.WithInputs(x, []plan.Node{left, right})
+	}
+	return limitedSides(n)
 }
 
 // isTableOrJoin reports whether n is a table, of whose columns some may have been chosen or computed, or a join.

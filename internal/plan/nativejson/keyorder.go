@@ -9,6 +9,12 @@ import (
 // forgetsOrder reports whether groups are limited, or have subtotals, or are put in order as they are; groups with subtotals that are put in order as they
 // are keep their keys as they are written.
 func (s *stage) forgetsOrder() bool {
+	if s.countsInSets() {
+		return false
+	}
+	if s.rowNames == nil {
+		return s.forgetsJoinOrder()
+	}
 	if s.unordered || s.limit >= 0 || s.offset > 0 {
 		return true
 	}
@@ -22,6 +28,26 @@ func (s *stage) forgetsOrder() bool {
 	return len(s.keys) > 0 && !s.inOrder() && asTheyAre
 }
 
+// forgetsJoinOrder reports whether groups of all rows of a join are by a column of the table on its right side, and come as they are or in an order of their
+// own.
+func (s *stage) forgetsJoinOrder() bool {
+	j, g := s.join, s.group
+	if j == nil || j.changed || s.unordered || j.right == nil || j.right.group != nil || s.filter != nil || s.intervals != nil || g.having != nil || g.node.Sets != nil ||
+		len(s.keys) > 0 && s.inOrder() || !s.showsAll() || !s.inPlace() {
+		return false
+	}
+	return slices.ContainsFunc(g.dims, func(e expr.Expr) bool {
+		c, ok := e.(*expr.Column)
+		return ok && c.Index >= j.width
+	})
+}
+
+// countsInSets reports whether groups are those of which distinct values are counted, by nothing else.
+func (s *stage) countsInSets() bool {
+	aggs, sets := s.group.node.Aggs, s.group.node.Sets
+	return len(sets) > 0 && len(sets[0]) == 1 && len(aggs) > 0 && aggs[len(aggs)-1].Name == setNumber
+}
+
 // readsOtherwise reports whether groups are output with their keys in the order of the table, or without the key that is first there.
 func (s *stage) readsOtherwise() bool {
 	g := s.group
@@ -31,7 +57,7 @@ func (s *stage) readsOtherwise() bool {
 		if !ok {
 			return false
 		}
-		places[i] = slices.Index(s.rowNames, c.Name)
+		places[i] = s.placeOf(c)
 	}
 	if len(places) < 2 || len(s.cols) == 0 {
 		return false
@@ -52,11 +78,19 @@ func (s *stage) readsOtherwise() bool {
 	return len(shown) == len(places) && s.showsAll() && slices.IsSorted(shown)
 }
 
+// placeOf is the place of a column in its table, or among those of a join.
+func (s *stage) placeOf(c *expr.Column) int {
+	if s.rowNames == nil {
+		return c.Index
+	}
+	return slices.Index(s.rowNames, c.Name)
+}
+
 // inTableOrder has the keys of a group in the order of the table where the reference forgets that of the statement: where keys and arguments are columns
 // as they are, without constants beside them, and something comes after.
 func (s *stage) inTableOrder() {
 	g := s.group
-	if s.w.asItIs || len(g.dims) < 2 || s.rowNames == nil || !s.forgetsOrder() {
+	if s.w.asItIs || len(g.dims) < 2 || s.rowNames == nil && s.join == nil || !s.forgetsOrder() {
 		return
 	}
 	for _, a := range g.node.Aggs {
@@ -74,7 +108,7 @@ func (s *stage) inTableOrder() {
 		if !ok {
 			return
 		}
-		place[i] = slices.Index(s.rowNames, c.Name)
+		place[i] = s.placeOf(c)
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return place[a] - place[b] })
 	if slices.IsSorted(order) {

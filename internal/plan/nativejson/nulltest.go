@@ -42,6 +42,30 @@ func operandsTested(op string, x expr.Expr) expr.Expr {
 	return nil
 }
 
+// firstKnownTested is a test for NULL of the first value that is known, of some columns: each in turn, as the branches of a CASE. nil: x is anything else.
+func firstKnownTested(op string, x expr.Expr) expr.Expr {
+	c, ok := x.(*expr.Call)
+	if !ok || c.Fn.Name != "COALESCE" && c.Fn.Name != "NVL" || slices.ContainsFunc(c.Args, func(e expr.Expr) bool { return !isColumn(e) }) {
+		return nil
+	}
+	out := &expr.Or{}
+	for i, a := range c.Args {
+		if op == "IS NOT NULL" {
+			out.Terms = append(out.Terms, notNull(a))
+			continue
+		}
+		branch := &expr.And{Terms: []expr.Expr{test(op, a)}}
+		for _, before := range c.Args[:i] {
+			branch.Terms = append(branch.Terms, test(op, before))
+		}
+		if i < len(c.Args)-1 {
+			branch.Terms = append(branch.Terms, notNull(a))
+		}
+		out.Terms = append(out.Terms, branch)
+	}
+	return out
+}
+
 // argumentsTested says that one of some operands is NULL, or that none is.
 func argumentsTested(op string, args []expr.Expr) expr.Expr {
 	missing := op == "IS NULL"

@@ -81,7 +81,11 @@ func Translate(n plan.Node, o Options) (Plan, error) {
 	apart := isUnion(n)
 	limit := limitOf(n)
 	within := isOrderedWithin(n)
-	n = simplified(computedKeys(countedKeys(regrouped(truthsAsked(namedRows(n))))), o.Expr)
+	chosen := unnestsChosen(n)
+	if o.Text {
+		n = scalarsInOrder(n)
+	}
+	n = limitedSides(simplified(computedKeys(countedKeys(regrouped(truthsAsked(namedRows(n))))), o.Expr))
 	switch x := n.(type) {
 	case *plan.Write:
 		n = Clustered(x, x.Input)
@@ -103,7 +107,7 @@ func Translate(n plan.Node, o Options) (Plan, error) {
 		}
 	}
 	for i, b := range branches {
-		w := &writer{options: o, tables: tables, written: written, limit: -1}
+		w := &writer{options: o, tables: tables, written: written, limit: -1, unnestsChosen: chosen}
 		if len(branches) == 1 {
 			w.limit = limit
 		}

@@ -146,7 +146,7 @@ const noElementFilter = ", filter=[null]"
 
 // unnested is what is read where the elements of e are rows beside those of s.
 func (s *stage) unnested(e expr.Expr) (*relation, error) {
-	base, err := s.whole()
+	base, err := s.asRead()
 	if err != nil {
 		return nil, err
 	}
@@ -156,8 +156,13 @@ func (s *stage) unnested(e expr.Expr) (*relation, error) {
 			required = append(required, strconv.Itoa(i))
 		}
 	}
-	const row = "$cor0"
-	arrays := slices.ContainsFunc(s.in, func(c column) bool { return c.typ.Base == expr.Array })
+	number := s.w.unnests
+	s.w.unnests++
+	if s.w.unnestsChosen { // the rows are told apart once more
+		number++
+	}
+	row := "$cor" + strconv.Itoa(number)
+	arrays := !s.w.unnestsChosen && slices.ContainsFunc(s.in, func(c column) bool { return c.typ.Base == expr.Array })
 	over := expr.Rewrite(e, func(x expr.Expr) expr.Expr {
 		c, ok := x.(*expr.Column)
 		if !ok {
@@ -176,31 +181,127 @@ func (s *stage) unnested(e expr.Expr) (*relation, error) {
 	}, nil
 }
 
+// scalarsInOrder has the values of a correlated subquery behind what they are found by, as groups have them, and gives aggregates that are output beside
+// values of subqueries the names of the output.
+func scalarsInOrder(n plan.Node) plan.Node {
+	n = plan.MapInputs(n, scalarsInOrder)
+	switch x := n.(type) {
+	case *plan.Project:
+		return withAggregatesNamed(x)
+	case *plan.Join:
+		p, ok := x.Right.(*plan.Project)
+		if !ok || x.On != nil || !slices.Contains(p.Names, plan.OuterColumn) || slices.ContainsFunc(p.Exprs, func(e expr.Expr) bool { return !isColumn(e) }) {
+			return n
+		}
+		if groups, ok := p.Input.(*plan.Aggregate); ok {
+			return groupsInOrder(x, p, groups)
+		}
+	}
+	return n
+}
+
+// groupsInOrder is a join with the columns that p chooses of groups in the order of these.
+func groupsInOrder(x *plan.Join, p *plan.Project, groups *plan.Aggregate) plan.Node {
+	at := func(i int) int { return columnsOfExpr(p.Exprs[i])[0] }
+	order := places(len(p.Exprs))
+	slices.SortStableFunc(order, func(a, b int) int { return at(a) - at(b) })
+	right := &plan.Project{Input: groups}
+	width := len(x.Left.Columns())
+	keep := places(width + len(order))
+	for i, k := range order {
+		name := p.Names[k]
+		if a := at(k) - len(groups.Keys); a >= 0 {
+			name = "EXPR$" + strconv.Itoa(a)
+		}
+		right.Exprs, right.Names = append(right.Exprs, p.Exprs[k]), append(right.Names, name)
+		keep[width+k] = width + i
+	}
+	out := *x
+	out.Right, out.Keys = right, slices.Clone(x.Keys)
+	for i, k := range x.Keys {
+		out.Keys[i].Right = slices.Index(order, k.Right)
+	}
+	return plan.Select(&out, keep)
+}
+
+// withAggregatesNamed gives the aggregates on the left side of a join with subqueries the names that a projection gives them.
+func withAggregatesNamed(p *plan.Project) plan.Node {
+	x, ok := p.Input.(*plan.Join)
+	if !ok || x.Kind != plan.Single {
+		return p
+	}
+	groups, ok := x.Left.(*plan.Aggregate)
+	if !ok {
+		return p
+	}
+	named := *groups
+	named.Aggs = slices.Clone(groups.Aggs)
+	for i, e := range p.Exprs {
+		if c, ok := e.(*expr.Column); ok && c.Index >= len(groups.Keys) && c.Index < len(groups.Columns()) {
+			named.Aggs[c.Index-len(groups.Keys)].Name = p.Names[i]
+		}
+	}
+	return plan.WithInputs(p, []plan.Node{plan.WithInputs(x, []plan.Node{&named, x.Right})})
+}
+
 // readSides makes the queries of the sides of a join; nil: as it was.
 func (j *join) readSides(left, right *stage) error {
-	of := func(s *stage) (*result, error) {
-		if s.reads != nil && s.reads.name == "DruidOuterQueryRel" { // what is joined is the query itself
-			return s.reads.inputs[0], nil
-		}
-		return s.whole()
-	}
 	var err error
 	if left != nil {
-		if j.leftQuery, err = of(left); err != nil {
+		if j.leftQuery, err = left.asRead(); err != nil {
 			return err
 		}
 	}
 	if right != nil {
-		j.rightQuery, err = of(right)
+		j.rightQuery, err = right.asRead()
 	}
 	return err
+}
+
+// asRead is the query of all that s has, as a side of a join or what an unnest is of: if s only reads a query, that.
+func (s *stage) asRead() (*result, error) {
+	if s.reads != nil && s.reads.name == "DruidOuterQueryRel" {
+		return s.reads.inputs[0], nil
+	}
+	return s.whole()
+}
+
+// unnestsChosen reports whether the only lists that a plan unnests are of rows that a query chose or limited.
+func unnestsChosen(n plan.Node) bool {
+	var all []*plan.Unnest
+	plan.Walk(n, func(n plan.Node) bool {
+		if x, ok := n.(*plan.Unnest); ok {
+			all = append(all, x)
+		}
+		return true
+	})
+	return len(all) == 1 && isChosen(all[0].Input, false)
+}
+
+// isChosen reports whether n are rows of a table of which some, or some columns, are chosen.
+func isChosen(n plan.Node, chosen bool) bool {
+	switch x := n.(type) {
+	case *plan.Scan:
+		return chosen
+	case *plan.Project:
+		return isChosen(x.Input, chosen || !passesFirst(x))
+	case *plan.Filter, *plan.Limit, *plan.Sort:
+		return isChosen(n.Inputs()[0], true)
+	}
+	return false
+}
+
+// passesFirst reports whether the first columns of a projection are those of its input.
+func passesFirst(x *plan.Project) bool {
+	width := len(x.Input.Columns())
+	return len(x.Exprs) >= width && isIdentity(&plan.Project{Input: x.Input, Exprs: x.Exprs[:width]})
 }
 
 // reads is the join in the text form.
 func (j *join) reads() *relation {
 	condition := "true"
 	if len(j.terms) > 0 {
-		condition = plan.FormatOperators(plan.Conjunction(j.terms))
+		condition = plan.FormatOperators(plain(plan.Conjunction(j.terms)))
 	}
 	return &relation{
 		name: "DruidJoinQueryRel", source: "__join__", inputs: []*result{j.leftQuery, j.rightQuery},

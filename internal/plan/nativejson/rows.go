@@ -82,6 +82,31 @@ func namedChosen(p *plan.Project, f *plan.Filter) plan.Node {
 	return plan.WithInputs(p, []plan.Node{plan.WithInputs(f, []plan.Node{&named})})
 }
 
+// readRows reads constant rows. Arrays of a single one are computed of nothing.
+func (w *writer) readRows(x *plan.Inline) *stage {
+	s := w.newStage(inlineSource(x), columnsOf(x.Out))
+	rows, ok := s.source.get("rows").([][]any)
+	if !ok || len(rows) != 1 || w.asItIs || !slices.ContainsFunc(x.Out, func(c plan.Column) bool { return c.Type.Base == expr.Array }) {
+		return s
+	}
+	values := make([]expr.Expr, len(x.Out))
+	for i, c := range x.Out {
+		v := cell(rows[0][i])
+		if list, isList := v.([]any); isList {
+			elements := make([]any, len(list))
+			for j, e := range list {
+				elements[j] = cell(e)
+			}
+			v = elements
+		}
+		values[i] = &expr.Literal{Value: v, T: c.Type}
+	}
+	out := w.newStage(emptySource(nil), nil)
+	out.setRows(nil, [][]any{{}})
+	out.cols = values
+	return out
+}
+
 // constantRows are the rows of a stage that has done nothing but name them.
 func (s *stage) constantRows() ([][]any, bool) {
 	rows, ok := s.source.get("rows").([][]any)
@@ -164,6 +189,27 @@ func (s *stage) computeRows(exprs []expr.Expr, names []string) bool {
 	}
 	s.setRows(in, out)
 	return true
+}
+
+// rowOfConstants has constants that are aggregated of a statement which reads nothing be its row; where there are none, that is a zero.
+func (s *stage) rowOfConstants() {
+	rows, ok := s.source.get("rows").([][]any)
+	if !ok || len(rows) != 1 || len(s.in) > 0 || s.w.asItIs || s.group != nil || s.sorted || s.filter != nil || s.unmet != nil || s.unmetPart != nil {
+		return
+	}
+	in, row := make([]column, len(s.cols)), make([]any, len(s.cols))
+	for i, e := range s.cols {
+		l, ok := e.(*expr.Literal)
+		if !ok || l.T.Base == expr.Null || l.T.Base == expr.Array || l.T.Base == expr.Other {
+			return
+		}
+		in[i], row[i] = column{"$f" + strconv.Itoa(i), l.T}, shownConstant(l.Value)
+	}
+	if len(in) == 0 {
+		s.source = obj("type", "inline", "columnNames", []string{"ZERO"}, "columnTypes", []string{"LONG"}, "rows", [][]any{{0}})
+		return
+	}
+	s.setRows(in, [][]any{row})
 }
 
 // isOfUnknown reports whether what is computed may be NULL, or is chosen by what may be: the reference leaves that to the query.

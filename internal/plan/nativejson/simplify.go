@@ -266,7 +266,62 @@ func (w *writer) allOf(terms []expr.Expr) expr.Expr {
 	if slices.ContainsFunc(list, isNever) {
 		return never
 	}
-	return plan.Conjunction(list)
+	return w.withinOthers(list)
+}
+
+// withinOthers is a conjunction. Of a disjunction in it a term goes that another term of the conjunction contradicts, and one that follows from another only
+// says that there is a value.
+func (w *writer) withinOthers(list []expr.Expr) expr.Expr {
+	said := map[string]spans{}
+	for _, t := range list {
+		if a, ok := w.operand(t); ok && !a.known && !a.missing && len(a.spans) == 1 && !isMulti(a.x) {
+			said[a.key] = a.spans
+		}
+	}
+	if len(said) == 0 {
+		return plan.Conjunction(list)
+	}
+	out := make([]expr.Expr, 0, len(list))
+	for _, t := range list {
+		or, ok := t.(*expr.Or)
+		if _, ofOne := w.operand(t); !ok || ofOne {
+			out = append(out, t)
+			continue
+		}
+		var terms []expr.Expr
+		for _, o := range or.Terms {
+			if o = w.given(o, said); !isNever(o) {
+				terms = append(terms, o)
+			}
+		}
+		switch {
+		case slices.ContainsFunc(terms, isAlways):
+		case len(terms) == 0:
+			return never
+		case len(terms) == 1:
+			out = append(out, plan.Split(terms[0])...)
+		default:
+			out = append(out, &expr.Or{Terms: terms})
+		}
+	}
+	return plan.Conjunction(out)
+}
+
+// given is what a condition on one operand says where that is in some spans already.
+func (w *writer) given(t expr.Expr, said map[string]spans) expr.Expr {
+	a, ok := w.operand(t)
+	known := said[a.key]
+	if !ok || a.known || a.missing || known == nil {
+		return t
+	}
+	both := known.and(a.spans)
+	switch {
+	case len(both) == 0:
+		return never
+	case both.equal(known):
+		return w.condition(notNull(a.x))
+	}
+	return t
 }
 
 // allTogether is what terms of a conjunction say of one operand, as one; false if they stay as they are.
@@ -479,6 +534,9 @@ func (w *writer) simpleTest(x *expr.Call) expr.Expr {
 		}
 		return x
 	case op == "IS NULL" || op == "IS NOT NULL":
+		if t := firstKnownTested(op, x.Args[0]); t != nil {
+			return t
+		}
 		if t := operandsTested(op, x.Args[0]); t != nil {
 			if c, ok := t.(*expr.Call); ok && expr.Equal(c.Args[0], x.Args[0]) {
 				return t

@@ -100,6 +100,10 @@ func rank(b bool) int {
 // spans are what a condition allows of its operand, disjoint and ascending.
 type spans []span
 
+func (s spans) equal(t spans) bool {
+	return slices.EqualFunc(s, t, func(a, b span) bool { return compareLow(a.lo, b.lo) == 0 && compareHigh(a.hi, b.hi) == 0 })
+}
+
 func (s spans) and(t spans) spans {
 	var out spans
 	for _, a := range s {

@@ -48,10 +48,14 @@ type stage struct {
 	unmetPart expr.Expr
 	// elements is the column of an unnest whose elements have no condition yet.
 	elements string
+	// alias is what the statement calls the elements of an unnest.
+	alias string
 	// named says that the columns of constant rows have their names already.
 	named bool
 	// isInner says that another query reads the groups, which are to have results where aggregators end with states.
 	isInner bool
+	// showsPicked says that a condition reads the groups, which are only those of its columns that it compares, in the text form.
+	showsPicked bool
 	// orderedWithin says that the order is one of rows that a projection reads, which leaves out what they are ordered by.
 	orderedWithin bool
 	// unordered says that nobody asks for the order of the keys.
@@ -123,7 +127,7 @@ func (w *writer) readNode(n plan.Node) (*stage, error) {
 	case *plan.Scan:
 		return w.readScan(x)
 	case *plan.Inline:
-		return w.newStage(inlineSource(x), columnsOf(x.Out)), nil
+		return w.readRows(x), nil
 	case *plan.System:
 		if x.Schema == "lookup" {
 			return w.newStage(obj("type", "lookup", "lookup", x.Table), columnsOf(x.Out)), nil
@@ -214,7 +218,7 @@ func (s *stage) filtered(x *plan.Filter) (out *stage, err error) {
 	}
 	cond := s.over(x.Cond)
 	if s.isJoin() {
-		if cond, err = s.intoJoin(cond); err != nil || cond == nil {
+		if cond, err = s.intoJoin(s.withoutKnown(cond)); err != nil || cond == nil {
 			return s, err
 		}
 	}
@@ -523,6 +527,7 @@ func (s *stage) groupsNeededSide(x *plan.Aggregate) bool {
 }
 
 func (s *stage) aggregateEach(x *plan.Aggregate) {
+	s.rowOfConstants()
 	if s.groupsNeededSide(x) {
 		s.source = s.join.full
 	}
@@ -571,6 +576,8 @@ func (s *stage) unnest(x *plan.Unnest) (*stage, error) {
 		if reads, err = s.unnested(e); err != nil {
 			return nil, err
 		}
+		s = s.underAlias()
+		e = s.colsAt(list.Column)
 	}
 	// An array made of a multi-value string is the string itself here.
 	typ := e.Type()
@@ -586,7 +593,33 @@ func (s *stage) unnest(x *plan.Unnest) (*stage, error) {
 	out := s.w.newStage(obj("type", "unnest", "base", s.source, "virtualColumn", virtual, "unnestFilter", nil), in)
 	out.cols = append(append([]expr.Expr(nil), s.cols...), &expr.Column{Index: len(in) - 1, Name: name, T: list.Elem})
 	out.filter, out.intervals, out.elements, out.reads = s.filter, s.intervals, name, reads
+	out.alias = list.Name
 	return out, nil
+}
+
+// underAlias is s, if it is the rows of an unnest, with the name that the statement gives its elements: those above know them by it, in the text form.
+func (s *stage) underAlias() *stage {
+	last := len(s.in) - 1
+	if s.alias == "" || s.source.get("type") != "unnest" {
+		return s
+	}
+	out := *s
+	out.in = slices.Clone(s.in)
+	out.in[last].name = unusedName(s.alias, s.in[:last])
+	named := func(e expr.Expr) expr.Expr {
+		if c, ok := e.(*expr.Column); ok && c.Index == last {
+			return &expr.Column{Index: last, Name: out.in[last].name, T: c.T}
+		}
+		return e
+	}
+	out.cols = make([]expr.Expr, len(s.cols))
+	for i, e := range s.cols {
+		out.cols[i] = expr.Rewrite(e, named)
+	}
+	if s.filter != nil {
+		out.filter = expr.Rewrite(s.filter, named)
+	}
+	return &out
 }
 
 // withRows joins s with the elements of a constant array, which are rows of their own.
@@ -610,19 +643,20 @@ func (s *stage) withRows(array *expr.Literal, elem expr.Type) (*stage, error) {
 		return out, nil
 	}
 	s = s.unprunedText()
-	j := &join{kind: plan.Inner, left: s.source, prefix: unusedPrefix("j", s.in) + "0."}
+	right := s.w.newStage(source, []column{{name, elem}})
+	j := &join{kind: plan.Inner, left: s.source, right: right, width: len(s.in), prefix: unusedPrefix("j", s.in) + "0."}
 	element := column{j.prefix + name, elem}
 	var reads *relation
 	if s.w.options.Text {
 		element.name = unusedName(name, s.in)
-		if err := j.readSides(s, s.w.newStage(source, []column{{name, elem}})); err != nil {
+		if err := j.readSides(s, right); err != nil {
 			return nil, err
 		}
 		reads = j.reads()
 	}
 	out := s.w.newStage(j.datasource(s.w, source), append(slices.Clone(s.in), element))
 	out.cols = append(slices.Clone(s.cols), &expr.Column{Index: len(s.in), Name: element.name, T: elem})
-	out.filter, out.intervals, out.reads = s.filter, s.intervals, reads
+	out.filter, out.intervals, out.reads, out.join = s.filter, s.intervals, reads, j
 	return out, nil
 }
 

@@ -13,10 +13,31 @@ import (
 // truthsAsked leaves tests for truth out of the conditions of a plan.
 func truthsAsked(n plan.Node) plan.Node {
 	n = plan.MapInputs(n, truthsAsked)
-	if x, ok := n.(*plan.Filter); ok {
-		return &plan.Filter{Input: x.Input, Cond: asked(x.Cond)}
+	switch x := n.(type) {
+	case *plan.Filter:
+		return &plan.Filter{Input: x.Input, Cond: asked(castTruths(x.Cond))}
+	case *plan.Project:
+		out := &plan.Project{Input: x.Input, Names: x.Names, Exprs: make([]expr.Expr, len(x.Exprs))}
+		for i, e := range x.Exprs {
+			out.Exprs[i] = castTruths(e)
+		}
+		return out
 	}
 	return n
+}
+
+// castTruths has whole numbers as truths be tests for zero.
+func castTruths(e expr.Expr) expr.Expr {
+	return expr.Rewrite(e, func(e expr.Expr) expr.Expr {
+		c, ok := e.(*expr.Cast)
+		if !ok || c.T.Base != expr.Boolean || c.X.Type().Base != expr.BigInt {
+			return e
+		}
+		if _, constant := c.X.(*expr.Literal); constant {
+			return e
+		}
+		return test("<>", c.X, &expr.Literal{Value: int64(0), T: expr.Of(expr.BigInt).NotNull()})
+	})
 }
 
 // asked is a condition of which only matters whether it is true.

@@ -142,7 +142,11 @@ func nestedField(e expr.Expr, name string) object {
 	if !ok || c.Fn.Name != "JSON_VALUE" && c.Fn.Name != "JSON_QUERY" || len(c.Args) < 2 {
 		return nil
 	}
-	from, ok := c.Args[0].(*expr.Column)
+	source := c.Args[0]
+	if text, isCall := source.(*expr.Call); isCall && text.Fn.NativeName == "to_json" && len(text.Args) == 1 {
+		source = text.Args[0] // of a text the reference says the same
+	}
+	from, ok := source.(*expr.Column)
 	path, isText := textOf(c.Args[1])
 	if !ok || !isText {
 		return nil

@@ -19,6 +19,9 @@ type writer struct {
 	written []expr.Expr
 	// limit is how many rows the statement gives at most, -1: all. A plan of one row has lost it.
 	limit int64
+	// unnests is how many unnests have been read, in the text form; unnestsChosen says that the only one is of rows that a query chose.
+	unnests       int
+	unnestsChosen bool
 }
 
 func (w *writer) native(e expr.Expr) string {

@@ -10,6 +10,7 @@ func TestExplainsOfJoinedRows(t *testing.T) {
 		{"SELECT d.w FROM c_dim d JOIN (VALUES ('tan', 4)) v(c, y) ON d.n = v.y", `"columnNames":["y","y0"]`},
 		{"SELECT d.w, v.c FROM c_dim d JOIN (VALUES ('tan', 4)) v(c, y) ON d.n = v.y", `"columnNames":["c","y","y0"]`},
 		{"SELECT d.w FROM c_dim d LEFT JOIN (VALUES ('tan', 4)) v(c, y) ON d.k = v.c", `"columnNames":["c","y","c0"]`},
+		{"SELECT COUNT(*) FROM (VALUES ('tan', 4)) v(c, y) JOIN c_dim d ON v.c = d.k", `"left":{"type":"inline","columnNames":["c","y","c0"]`},
 		{"SELECT v.c, d.w FROM (VALUES ('tan', 4)) v(c, y) JOIN c_dim d ON v.c = d.k", `"left":{"type":"inline","columnNames":["c","y","c0"]`},
 		{"SELECT AVG(x) FROM (VALUES (2.5), (4.5)) v(x)", `"aggregator":{"type":"count","name":"a0:count"},"filter":{"type":"not","field":{"type":"null","column":"x"}}`},
 		{"SELECT COUNT(*)", `{"type":"inline","columnNames":["ZERO"],"columnTypes":["LONG"],"rows":[[0]]}`},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/sql/infoschema"
 )
 
 // systemText writes a plan that reads system tables as a tree in the words of the reference, which runs such plans by an interpreter of
@@ -60,7 +61,7 @@ func isOfTable(n plan.Node) bool {
 	return ok
 }
 
-// sortedBelow has a plan that sorts the columns it chooses sort before it chooses. One that leaves out what it sorts by does so where it is limited.
+// sortedBelow has a plan that sorts the columns it chooses, and limits them, do that before it chooses.
 func sortedBelow(n plan.Node) plan.Node {
 	if p, ok := n.(*plan.Project); ok {
 		if sort, ok := p.Input.(*plan.Sort); ok && sort.Limit >= 0 {
@@ -69,7 +70,7 @@ func sortedBelow(n plan.Node) plan.Node {
 		return n
 	}
 	sort, ok := n.(*plan.Sort)
-	if !ok {
+	if !ok || sort.Limit < 0 && sort.Offset == 0 {
 		return n
 	}
 	p, ok := sort.Input.(*plan.Project)
@@ -222,6 +223,9 @@ func (t *systemTree) project(x *plan.Project, names []string, depth int) {
 	list := make([]string, len(x.Exprs))
 	below := make([]string, len(x.Input.Columns()))
 	values := fixedBelow(x.Input)
+	if choosesAllRead(x) {
+		values = nil
+	}
 	for i, e := range x.Exprs {
 		if c, ok := e.(*expr.Column); ok {
 			below[c.Index] = names[i]
@@ -265,7 +269,8 @@ func fixedBelow(n plan.Node) map[int]*expr.Literal {
 	if !ok {
 		return nil
 	}
-	if _, ok := f.Input.(*plan.System); !ok {
+	table, ok := f.Input.(*plan.System)
+	if !ok {
 		return nil
 	}
 	var out map[int]*expr.Literal
@@ -281,9 +286,43 @@ func fixedBelow(n plan.Node) map[int]*expr.Literal {
 				out = map[int]*expr.Literal{}
 			}
 			out[c.Index] = &expr.Literal{Value: l.Value, T: c.T}
+			if table.Schema == infoschema.Information && infoschema.Required(table.Schema, table.Table, c.Name) {
+				out[c.Index].T = c.T.NotNull()
+			}
 		}
 	}
 	return out
+}
+
+// choosesAllRead reports whether a projection chooses the columns that are read of a table, in its order, and no others are read: no constants stand in their
+// place then. Of all columns of a table they do.
+func choosesAllRead(x *plan.Project) bool {
+	n := x.Input
+	if s, ok := n.(*plan.Sort); ok {
+		n = s.Input
+	}
+	f, ok := n.(*plan.Filter)
+	if !ok || len(x.Exprs) == len(f.Columns()) {
+		return false
+	}
+	last := -1
+	chosen := map[int]bool{}
+	for _, e := range x.Exprs {
+		c, ok := e.(*expr.Column)
+		if !ok || c.Index <= last {
+			return false
+		}
+		last = c.Index
+		chosen[last] = true
+	}
+	all := true
+	expr.Walk(f.Cond, func(e expr.Expr) bool {
+		if c, ok := e.(*expr.Column); ok {
+			all = all && chosen[c.Index]
+		}
+		return true
+	})
+	return all
 }
 
 // isComputed reports whether columns of n are computed of the aggregates that are shown in its place.
@@ -366,11 +405,13 @@ func (t *systemTree) aggregate(x *plan.Aggregate, names []string, depth int) {
 		t.operator(x.Input, nil, depth+1)
 		return
 	}
-	below := make([]string, len(p.Exprs)) // what is computed to be aggregated has no names
+	below := make([]string, len(p.Exprs)) // what is computed to be aggregated, and no key, has no names
 	for i, e := range p.Exprs {
 		below[i] = "$f" + strconv.Itoa(i)
 		if c, ok := e.(*expr.Column); ok {
 			below[i] = p.Input.Columns()[c.Index].Name
+		} else if k := slices.Index(x.Keys, i); k >= 0 && k < len(names) && names[k] != "" {
+			below[i] = names[k]
 		}
 	}
 	t.node(p, below, depth+1)

@@ -74,7 +74,7 @@ func withComparedRows(x *plan.Join) plan.Node {
 	return plan.Select(&out, keep)
 }
 
-// withoutUnreadTexts leaves texts out of constant rows that are joined by one column, where neither the join nor n, which chooses or groups its rows, reads them.
+// withoutUnreadTexts leaves texts out of constant rows on the right side of a join by one column, where neither the join nor n, which chooses or groups its rows, reads them.
 func withoutUnreadTexts(n plan.Node) plan.Node {
 	used := readDirectly(n)
 	if used == nil {
@@ -91,9 +91,6 @@ func withoutUnreadTexts(n plan.Node) plan.Node {
 	on, ok := x.On.(*expr.Call)
 	rows, ofRows := x.Right.(*plan.Inline)
 	offset := len(x.Left.Columns())
-	if left, onLeft := x.Left.(*plan.Inline); onLeft && !ofRows {
-		rows, ofRows, offset = left, true, 0
-	}
 	if !ok || !ofRows || len(rows.Out) < 2 || strings.HasPrefix(rows.Out[0].Name, "EXPR$") || slices.ContainsFunc(on.Args, func(e expr.Expr) bool { return !isColumn(e) }) {
 		return n
 	}
@@ -134,12 +131,7 @@ func withoutUnreadTexts(n plan.Node) plan.Node {
 		return &expr.Column{Index: to[c.Index], Name: c.Name, T: c.T}
 	}
 	out := *x
-	out.On = expr.Rewrite(x.On, moved)
-	if offset == 0 {
-		out.Left = kept
-	} else {
-		out.Right = kept
-	}
+	out.On, out.Right = expr.Rewrite(x.On, moved), kept
 	chosen := &plan.Project{Input: &out, Names: p.Names}
 	for _, e := range p.Exprs {
 		chosen.Exprs = append(chosen.Exprs, moved(e))

@@ -111,7 +111,7 @@ func (c *Catalog) columns() [][]any {
 	for _, t := range c.list() {
 		for i, col := range t.Columns {
 			d := describe(col.Type)
-			out = append(out, []any{c.Name, t.Schema, t.Name, col.Name, int64(i + 1), "", yesNo(col.Type.Nullable && !required(t.Schema, t.Name, col.Name)), d.name, nil, nil,
+			out = append(out, []any{c.Name, t.Schema, t.Name, col.Name, int64(i + 1), "", yesNo(col.Type.Nullable && !Required(t.Schema, t.Name, col.Name)), d.name, nil, nil,
 				d.precision, d.radix, d.scale, d.fraction, d.charset, d.collation, d.jdbc})
 		}
 	}

@@ -80,8 +80,8 @@ func Columns(schema, name string) []plan.Column {
 	return nil
 }
 
-// required reports whether a column of a table of INFORMATION_SCHEMA or sys is listed as not nullable.
-func required(schema, name, column string) bool {
+// Required reports whether a column of a table of INFORMATION_SCHEMA or sys is listed as not nullable.
+func Required(schema, name, column string) bool {
 	for _, t := range schemas[schema] {
 		if t.name == name {
 			return t.required[column]

@@ -260,10 +260,16 @@ func (w *nativeWriter) call(c *Call) {
 		args = w.padded(args, 4)
 	case "timestamp_extract", "timestamp_format", "timestamp_parse":
 		args = w.padded(args, 3)
+		if l, ok := args[1].(*Literal); ok && l.Value == nil && name == "timestamp_format" {
+			args = []Expr{args[0], textLiteral(isoPattern), args[2]}
+		}
 	}
 	w.list(args...)
 	w.WriteByte(')')
 }
+
+// isoPattern is how times are written without a pattern.
+const isoPattern = "yyyy-MM-dd'T'HH:mm:ss.SSSZZ"
 
 // withoutWidening leaves out that a whole number becomes a DOUBLE beside one, which native operators do by themselves; equality shows it.
 func withoutWidening(args []Expr, operator string) []Expr {

@@ -100,8 +100,11 @@ func (o *optimizer) moved(terms []expr.Expr) {
 	}
 }
 
-// joinsAll reports whether each of the terms is an equality that reads both sides of a join.
+// joinsAll reports whether each of the terms is an equality that reads both sides of a join without a condition.
 func joinsAll(x *Join, terms []expr.Expr) bool {
+	if x.On != nil || len(x.Keys) > 0 {
+		return len(terms) == 0
+	}
 	width := len(x.Left.Columns())
 	for _, e := range terms {
 		if c, ok := e.(*expr.Call); !ok || c.Fn.Name != "=" {

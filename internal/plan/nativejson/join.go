@@ -146,6 +146,10 @@ func (w *writer) readRight(x *plan.Join) (*stage, error) {
 	if err == nil && x.Kind == plan.Semi && x.On == nil && right.group == nil && right.sorted && !w.asItIs {
 		return right.nest()
 	}
+	if err == nil && x.Kind == plan.Semi && x.On == nil && right.group != nil && len(right.group.dims) > 0 && len(x.Keys) == 1 && !w.asItIs &&
+		!isGroupOf(x.Right, x.Keys[0].Right) {
+		return right.nest() // of its values some may be the same
+	}
 	if err == nil {
 		right.showsPicked = x.Kind == plan.Semi
 	}

@@ -189,6 +189,9 @@ func (w *writer) condition(e expr.Expr) expr.Expr {
 		if len(x.Values) == 0 {
 			return never
 		}
+		if c, ok := x.X.(*expr.Call); ok && (c.Fn.Name == "COALESCE" || c.Fn.Name == "NVL") && !x.HasNull && !isMulti(c) {
+			return w.condition(&expr.Or{Terms: eachEqual(x)})
+		}
 		return x
 	case *expr.Not:
 		if in, isIn := x.X.(*expr.In); isIn {
@@ -226,6 +229,15 @@ func (w *writer) condition(e expr.Expr) expr.Expr {
 	default:
 		return x
 	}
+}
+
+// eachEqual are the equalities that a list stands for.
+func eachEqual(x *expr.In) []expr.Expr {
+	out := make([]expr.Expr, len(x.Values))
+	for i, v := range x.Values {
+		out[i] = test("=", x.X, &expr.Literal{Value: v, T: x.X.Type().NotNull()})
+	}
+	return out
 }
 
 // isComparison reports whether a condition compares two values.

@@ -17,6 +17,7 @@ func TestExplainsOfWhatIsBeside(t *testing.T) {
 		{"SELECT COUNT(*) FROM c_types t, c_dim d WHERE t.s2 = d.k", `"condition":"(\"s2\" == \"j0.k\")","joinType":"INNER"}`},
 		{"SELECT c, COUNT(*)" + largest + "GROUP BY c", `"filter":{"type":"range","column":"a1","matchValueType":"LONG","lower":2,"lowerOpen":true},"granularity":{"type":"all"},"dimensions":[{"type":"default","dimension":"a0","outputName":"d0"`},
 		{"SELECT MAX(c), COUNT(g)" + largest, `"having":{"type":"filter","filter":{"type":"range","column":"a1"`},
+		{"SELECT COUNT(c) FROM (SELECT s2, SUM(l) AS c FROM c_types GROUP BY 1) WHERE c > 4", `"aggregations":[{"type":"count","name":"_a0"}]`},
 		{"SELECT COUNT(*) FROM (SELECT b, COUNT(*) AS c FROM c_types GROUP BY b ORDER BY 2 LIMIT 4)", `"aggregations":[{"type":"count","name":"_a0"}]`},
 		{"SELECT s2, b, COUNT(*) FROM c_types GROUP BY b, s2", `"dimensions":[{"type":"default","dimension":"s2","outputName":"d0"`},
 		{"SELECT b, COUNT(*) FROM c_types GROUP BY b, s2", `"dimensions":[{"type":"default","dimension":"s2","outputName":"d0"`},

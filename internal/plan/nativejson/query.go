@@ -85,7 +85,7 @@ func Translate(n plan.Node, o Options) (Plan, error) {
 	if o.Text {
 		n = scalarsInOrder(n)
 	}
-	n = limitedSides(simplified(computedKeys(countedKeys(regrouped(truthsAsked(namedRows(n))))), o.Expr))
+	n = limitedSides(simplified(computedKeys(countedKeys(regrouped(countedSums(truthsAsked(namedRows(n)))))), o.Expr))
 	switch x := n.(type) {
 	case *plan.Write:
 		n = Clustered(x, x.Input)

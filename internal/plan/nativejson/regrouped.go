@@ -32,6 +32,38 @@ func regrouped(n plan.Node) plan.Node {
 	return out
 }
 
+// countedSums has counts of the sums of groups be those of the groups: a group has a sum.
+func countedSums(n plan.Node) plan.Node {
+	n = plan.MapInputs(n, countedSums)
+	x, ok := n.(*plan.Aggregate)
+	if !ok {
+		return n
+	}
+	out := *x
+	out.Aggs = slices.Clone(x.Aggs)
+	for i, a := range x.Aggs {
+		if a.Agg.Name == "COUNT" && !a.Distinct && len(a.Args) == 1 && isSumOfGroups(x.Input, a.Args[0]) {
+			out.Aggs[i].Args, out.Aggs[i].Agg.Args = nil, nil
+		}
+	}
+	return &out
+}
+
+// isSumOfGroups reports whether a column of n is the sum of groups.
+func isSumOfGroups(n plan.Node, column int) bool {
+	switch x := n.(type) {
+	case *plan.Filter:
+		return isSumOfGroups(x.Input, column)
+	case *plan.Project:
+		c, ok := x.Exprs[column].(*expr.Column)
+		return ok && isSumOfGroups(x.Input, c.Index)
+	case *plan.Aggregate:
+		a := column - len(x.Keys)
+		return len(x.Keys) > 0 && x.Sets == nil && a >= 0 && a < len(x.Aggs) && x.Aggs[a].Agg.Name == "SUM" && x.Aggs[a].Filter < 0
+	}
+	return false
+}
+
 // ofOneRow is an aggregate of a group of one row, over its columns; nil: it does not follow from them.
 func ofOneRow(a plan.AggCall, column func(int) expr.Expr) expr.Expr {
 	if a.Filter >= 0 || len(a.Args) > 1 {

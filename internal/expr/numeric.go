@@ -62,12 +62,28 @@ func naturalLog(x float64) float64 {
 	return math.Log(x)
 }
 
+// log10 is exact for powers of ten, whose rounded logarithms would otherwise lie below a whole number: what is added to the logarithm of the
+// digits is log10(2), in two parts, for each power of two.
+func log10(x float64) float64 {
+	const twoHigh, twoLow = 3.01029995663611771306e-01, 3.69423907715893078616e-13
+	if !(x > 0) || math.IsInf(x, 1) {
+		return math.Log(x)
+	}
+	digits, power := math.Frexp(x)
+	if power > 0 {
+		digits, power = digits*2, power-1
+	}
+	k := float64(power)
+	low := k * twoLow // apart, so that nothing is fused
+	return float64(low+float64(math.Log(digits)*(1/math.Ln10))) + float64(k*twoHigh)
+}
+
 var doubleFunctions = []*Function{
 	inDouble("SQRT", "", "Returns the square root.", math.Sqrt),
 	inDouble("CBRT", "", "Returns the cube root.", math.Cbrt),
 	inDouble("EXP", "", "Returns e raised to the power of the argument.", math.Exp),
 	inDouble("LN", "log", "Returns the natural logarithm.", naturalLog),
-	inDouble("LOG10", "", "Returns the logarithm to base 10.", func(x float64) float64 { return naturalLog(x) * (1 / math.Ln10) }),
+	inDouble("LOG10", "", "Returns the logarithm to base 10.", log10),
 	inDouble("SIN", "", "Returns the sine of an angle in radians.", math.Sin),
 	inDouble("COS", "", "Returns the cosine of an angle in radians.", math.Cos),
 	inDouble("TAN", "", "Returns the tangent of an angle in radians.", math.Tan),

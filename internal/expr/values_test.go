@@ -234,6 +234,8 @@ func TestConstantsOfTheSpecification(t *testing.T) {
 		{`TRY_PARSE_JSON('2020-02-29')`, "NULL"},
 		{"LN(4.9E-324)", "-744.4400719213812"},
 		{"ROUND(LOG10(1E-310), 6)", "-310.0"},
+		{"LOG10(1E-4)", "-4.0"},
+		{"LOG10(1E15)", "15.0"},
 		{`PARSE_JSON('{x:x}')`, "Function[parse_json] bad string input [{x:x}]"},
 		{`JSON_KEYS(PARSE_JSON('{"a":1,"b":2}'), '$.')`, `["a","b"]`},
 		{`JSON_PATHS(PARSE_JSON('{"a":1,"b":[2]}'))`, `["$.b","$.a"]`},

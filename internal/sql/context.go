@@ -30,7 +30,8 @@ type settings struct {
 }
 
 // The context parameters that the server sets itself.
-var reservedKeys = []string{"sqlInsertSegmentGranularity", "sqlReplaceTimeChunks", "__resultFormat", "__user"}
+var reservedKeys = []string{"sqlInsertSegmentGranularity", "sqlReplaceTimeChunks", "__resultFormat", "__user", "timestampResultField",
+	"timestampResultFieldGranularity", "timestampResultFieldInOriginalDimensions"}
 
 // readSettings applies the SETs to the request's context and reads what planning needs of it.
 func readSettings(r *Request, sets []*syntax.Set) (settings, error) {
@@ -88,15 +89,20 @@ func readSettings(r *Request, sets []*syntax.Set) (settings, error) {
 
 // knownKeys are the kinds of the parameters that are read elsewhere. A value of the wrong kind is an error before anything runs.
 var knownKeys = []struct {
-	kind string // a Boolean, a String, an Integer, a Long, or the values of an enumeration
+	kind string // a Boolean, a String, an Integer, a Long, a Float
 	keys []string
 }{
 	{"a Boolean", []string{"useApproximateTopN", "sqlStringifyArrays", "useGroupingSetForExactDistinct", "useLexicographicTopN",
-		"enableTimeBoundaryPlanning"}},
-	{"a String", []string{"lane", "plannerStrategy", "sqlJoinAlgorithm", "brokerService"}},
+		"enableTimeBoundaryPlanning", "useNativeQueryExplain", "enableUnnest", "windowsAreForClosers", "finalize", "grandTotal",
+		"secondaryPartitionPruning", "forceLimitPushDown", "applyLimitPushDownToSegment", "groupByIsSingleThreaded", "forceHashAggregation",
+		"forcePushDownNestedQuery", "mergeThreadLocal", "sortByDimsFirst", "enableJoinFilterPushDown", "enableJoinFilterRewrite",
+		"enableJoinFilterRewriteValueColumnFilters", "enableRewriteJoinToFilter"}},
+	{"a String", []string{"lane", "plannerStrategy", "sqlJoinAlgorithm", "groupByStrategy", "postProcessing"}},
 	{"an Integer", []string{"priority", "maxSubqueryRows", "inSubQueryThreshold", "inFunctionThreshold", "maxNumericInFilters", "vectorSize",
-		"uncoveredIntervalsLimit", "numRetriesOnMissingSegments"}},
-	{"a Long", []string{"timeout", "maxScatterGatherBytes", "maxQueuedBytes"}},
+		"uncoveredIntervalsLimit", "numRetriesOnMissingSegments", "maxResults", "maxIntermediateRows",
+		"bufferGrouperInitialBuckets", "numParallelCombineThreads", "intermediateCombineDegree"}},
+	{"a Long", []string{"timeout", "maxScatterGatherBytes", "maxQueuedBytes", "joinFilterRewriteMaxSize"}},
+	{"a Float", []string{"bufferGrouperMaxLoadFactor"}},
 }
 
 // check reads the known keys.
@@ -110,6 +116,8 @@ func (c *contextReader) check() {
 				c.text(key)
 			case "an Integer":
 				c.number(key, "an Integer", "integer", 0)
+			case "a Float":
+				c.float(key)
 			default:
 				c.long(key, 0)
 			}
@@ -213,11 +221,21 @@ func (c *contextReader) boolean(key string, otherwise bool) bool {
 	}
 }
 
+func saturated(f float64) int64 {
+	switch {
+	case f >= 1<<63:
+		return math.MaxInt64
+	case f < -1<<63:
+		return math.MinInt64
+	}
+	return int64(f)
+}
+
 func (c *contextReader) long(key string, otherwise int64) int64 {
 	return c.number(key, "a Long", "long", otherwise)
 }
 
-// number reads a whole number; a fraction is cut off.
+// number reads a whole number; a fraction is cut off, and a number beyond those of 64 bits is the nearest of them.
 func (c *contextReader) number(key, kind, format string, otherwise int64) int64 {
 	text := ""
 	switch v := c.values[key].(type) {
@@ -228,16 +246,13 @@ func (c *contextReader) number(key, kind, format string, otherwise int64) int64 
 	case int:
 		return int64(v)
 	case float64:
-		if math.Abs(v) < 1<<63 {
-			return int64(v)
-		}
-		text = strconv.FormatFloat(v, 'g', -1, 64)
+		return saturated(v)
 	case json.Number:
-		if f, err := v.Float64(); err == nil && math.Abs(f) < 1<<63 {
-			if n, err := v.Int64(); err == nil {
-				return n
-			}
-			return int64(f)
+		if n, err := v.Int64(); err == nil {
+			return n
+		}
+		if f, err := v.Float64(); err == nil {
+			return saturated(f)
 		}
 		text = v.String()
 	case string:
@@ -254,6 +269,19 @@ func (c *contextReader) number(key, kind, format string, otherwise int64) int64 
 	}
 	c.fail("Expected key [%s] to be in %s format, but got [%s]", key, format, text)
 	return otherwise
+}
+
+// float checks that a value is a number.
+func (c *contextReader) float(key string) {
+	switch v := c.values[key].(type) {
+	case nil, int64, int, float64, json.Number:
+	case string:
+		if _, err := strconv.ParseFloat(v, 64); err != nil {
+			c.fail("Expected key [%s] to be in float format, but got [%s]", key, v)
+		}
+	default:
+		c.fail("Expected key [%s] to be a Float, but got [%s]", key, fault.JSONClass(v))
+	}
 }
 
 func (c *contextReader) text(key string) string {

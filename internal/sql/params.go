@@ -37,11 +37,11 @@ func (b *binder) readParams(n int) ([]*expr.Literal, error) {
 // paramTypes are the type names a parameter may have, and how its value is read. A value then has the type of the literal it stands for,
 // as in the reference: a whole number is INTEGER or BIGINT by its size, and a string CHAR.
 var paramTypes = map[string]expr.Base{
-	"BOOLEAN": expr.Boolean, "TINYINT": expr.BigInt, "SMALLINT": expr.BigInt, "INTEGER": expr.BigInt, "INT": expr.BigInt,
+	"BOOLEAN": expr.Boolean, "TINYINT": expr.BigInt, "SMALLINT": expr.BigInt, "INTEGER": expr.BigInt,
 	"BIGINT": expr.BigInt, "FLOAT": expr.Double, "REAL": expr.Double, "DOUBLE": expr.Double, "DECIMAL": expr.Decimal,
 	"NUMERIC": expr.Decimal, "CHAR": expr.Varchar, "VARCHAR": expr.Varchar, "DATE": expr.Date, "TIMESTAMP": expr.Timestamp,
 	"ARRAY": expr.Array, "NULL": expr.Null, "ANY": expr.Null, "OTHER": expr.Varchar, "LONGVARCHAR": expr.Varchar,
-	"NVARCHAR": expr.Varchar,
+	"NVARCHAR": expr.Varchar, "NCHAR": expr.Varchar, "LONGNVARCHAR": expr.Varchar,
 }
 
 // paramBase returns what paramTypes says of a parameter's type.

@@ -132,15 +132,9 @@ func MustLookup(name string) *Function {
 	return f
 }
 
+// arityError names the least number of arguments, as the reference does also where there may be more.
 func arityError(fn *Function, at fault.Span) error {
-	expected := itoa(int64(fn.Min))
-	switch {
-	case fn.Max < 0:
-		expected = "at least " + expected
-	case fn.Max > fn.Min:
-		expected += " to " + itoa(int64(fn.Max))
-	}
-	return fault.InvalidSQL(at, "Invalid number of arguments to function '%s'. Was expecting %s arguments", fn.Name, expected)
+	return fault.InvalidSQL(at, "Invalid number of arguments to function '%s'. Was expecting %d arguments", fn.Name, fn.Min)
 }
 
 // NoMatch is the error for a call of a function that is not in the catalog. It names the nearest one that is.

@@ -71,7 +71,7 @@ func TestUnknownLookups(t *testing.T) {
 		"LOOKUP(c, 'country', c)":  "Argument to function 'LOOKUP' must be a literal",
 		"LOOKUP(1, 'country')":     "Cannot apply 'LOOKUP' to arguments of type",
 		"LOOKUP(c, 'country', 1)":  "Cannot apply 'LOOKUP' to arguments of type",
-		"LOOKUP(c)":                "Was expecting 2 to 3 arguments",
+		"LOOKUP(c)":                "Was expecting 2 arguments",
 		"LOOKUP(NULL, 'country')":  "Illegal use of 'NULL'",
 		"LOOKUP(c, NULL)":          "Illegal use of 'NULL'",
 		"LOOKUP('a', 'nope')":      "Lookup [nope] not found",

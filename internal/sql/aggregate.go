@@ -2,7 +2,6 @@ package sql
 
 import (
 	"math"
-	"strconv"
 	"strings"
 
 	"github.com/hengedb/henge/internal/agg"
@@ -41,9 +40,14 @@ func (x exprs) aggregateCall(e *syntax.Call) (expr.Expr, error) {
 	return x.addAggregate(call)
 }
 
+// clauseFilter is the clause of the condition behind an aggregate.
+const clauseFilter = "FILTER"
+
 // mayAggregate refuses an aggregate where none may stand.
 func (x exprs) mayAggregate(at fault.Span) error {
 	switch {
+	case x.inAggregate && x.clause == clauseFilter:
+		return fault.InvalidSQL(x.around, "FILTER must not contain aggregate expression")
 	case x.inAggregate:
 		return fault.InvalidSQL(x.around, "Aggregate expressions cannot be nested")
 	case !x.aggregates && x.clause == "ORDER BY":
@@ -99,7 +103,7 @@ func (x exprs) bindAggregate(e *syntax.Call) (aggregateCall, error) {
 	inner.around = e.At
 	if e.Filter != nil {
 		f := inner
-		f.clause, f.windows = "FILTER", false
+		f.clause, f.windows, f.around = clauseFilter, false, e.Filter.Span()
 		cond, err := f.condition(e.Filter)
 		if err != nil {
 			return call, err
@@ -116,7 +120,7 @@ func (x exprs) bindAggregate(e *syntax.Call) (aggregateCall, error) {
 				args = nil
 			}
 		} else if len(args) == 0 {
-			return call, aggregateArity(e, 1, 1)
+			return call, aggregateArity(e, 1)
 		}
 	}
 	descending := false
@@ -138,7 +142,7 @@ func (x exprs) bindAggregate(e *syntax.Call) (aggregateCall, error) {
 	}
 	least := min(fn.MinArgs, wanted) + fn.MinParams
 	if len(args) < least || len(args) > wanted+fn.MaxParams {
-		return call, aggregateArity(e, least, wanted+fn.MaxParams)
+		return call, aggregateArity(e, least)
 	}
 	columns, params := args, []syntax.Expr(nil)
 	if len(args) > wanted {
@@ -270,20 +274,24 @@ func withinGroup(e *syntax.Call) (args []syntax.Expr, descending bool, err error
 	case len(e.WithinGroup) == 0 && len(e.Args) == 2:
 		return e.Args, false, nil
 	case len(e.WithinGroup) == 0:
-		return nil, false, aggregateArity(e, 2, 2)
+		return nil, false, aggregateArity(e, 2)
 	case len(e.Args) != 1:
-		return nil, false, aggregateArity(e, 1, 1)
+		return nil, false, aggregateArity(e, 1)
 	}
 	item := e.WithinGroup[0]
 	return []syntax.Expr{item.X, e.Args[0]}, sortKey(0, &item).Desc, nil
 }
 
-func aggregateArity(e *syntax.Call, least, most int) error {
-	expected := strconv.Itoa(least)
-	if most > least {
-		expected += " to " + strconv.Itoa(most)
+// nativeName is what an argument is called in a native query: a column by its name, what is computed by that of the first virtual column.
+func nativeName(x expr.Expr) string {
+	if c, ok := x.(*expr.Column); ok {
+		return c.Name
 	}
-	return fault.InvalidSQL(e.At, "Invalid number of arguments to function '%s'. Was expecting %s arguments", e.Name, expected)
+	return "v0"
+}
+
+func aggregateArity(e *syntax.Call, least int) error {
+	return fault.InvalidSQL(e.At, "Invalid number of arguments to function '%s'. Was expecting %d arguments", e.Name, least)
 }
 
 // constantParam returns the value of an argument that must be a literal, as text if asked for.
@@ -359,7 +367,7 @@ func (x exprs) typeAggregate(fn *agg.Function, call *aggregateCall, e *syntax.Ca
 		case expr.Other:
 			return aggregateType(call, e, "COMPARABLE_TYPE")
 		case expr.Array:
-			return fault.InvalidSQL(e.At, "Aggregation [%s] does not support type [%s]", fn.Name, t.Runtime())
+			return fault.InvalidSQL(fault.Span{}, "Aggregation [%s] does not support type [%s], column [%s]", fn.Name, t.Runtime(), nativeName(call.args[0]))
 		}
 	case "EARLIEST_BY", "LATEST_BY", "EARLIEST", "LATEST":
 		if u := call.args[1].Type(); !u.IsTime() {

@@ -193,7 +193,7 @@ func (blk *block) items(list []syntax.SelectItem) ([]item, error) {
 		for _, c := range cols {
 			e := c.x
 			if col, ok := e.(*expr.Column); ok {
-				e = blk.mention(col, star.At)
+				e = blk.mention(col, c.path, star.At)
 			}
 			name := unique(c.name, seen)
 			taken[name] = true

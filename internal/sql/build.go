@@ -239,11 +239,11 @@ func (g *grouping) groupingID(a *aggregateCall, id int) (expr.Expr, error) {
 
 // regroup rewrites everything above the Aggregate over its columns.
 func (blk *block) regroup(g *grouping, in *buildInput) error {
+	if in.having != nil { // first, as errors of it come before those of the items
+		in.having = g.rewrite(in.having)
+	}
 	for i := range in.items {
 		in.items[i].x = g.rewrite(in.items[i].x)
-	}
-	if in.having != nil {
-		in.having = g.rewrite(in.having)
 	}
 	if in.qualify != nil {
 		in.qualify = g.rewrite(in.qualify)

@@ -242,11 +242,11 @@ func (x exprs) name(e *syntax.Name) (expr.Expr, error) {
 			candidates = append(candidates, name)
 		}
 	}
-	notFound := suggest(fault.InvalidSQL(e.At, "Column '%s' not found in any table", last.Name), last.Name, candidates)
-	if last.Quoted && len(e.Parts) == 1 && notFound.Context["suggestion"] == "" {
-		notFound = notFound.With("suggestion", "single quotes, if a text is meant: '"+last.Name+"'")
+	missing := notFound(e.At, last.Name, candidates, "Column '%s' not found in any table", last.Name)
+	if last.Quoted && len(e.Parts) == 1 && missing.Context["suggestion"] == "" {
+		missing = missing.With("suggestion", "single quotes, if a text is meant: '"+last.Name+"'")
 	}
-	return nil, notFound
+	return nil, missing
 }
 
 // alias binds the select item called id, nil if there is none.
@@ -271,13 +271,13 @@ func (x exprs) qualified(e *syntax.Name) (expr.Expr, error) {
 			if r.count(last.Name) > 1 {
 				return nil, ambiguous(last.Name, e.At)
 			}
-			return x.mention(c, e.At), nil
+			return x.mention(c, joinIdents(e.Parts), e.At), nil
 		}
 		names := make([]string, len(r.cols))
 		for i := range r.cols {
 			names[i] = r.cols[i].name
 		}
-		return nil, suggest(fault.InvalidSQL(last.At, "Column '%s' not found in table '%s'", last.Name, joinIdents(qualifier)), last.Name, names)
+		return nil, notFound(last.At, last.Name, names, "Column '%s' not found in table '%s'", last.Name, joinIdents(qualifier))
 	}
 	if x.in.outer != nil {
 		outer := x.in.outer.exprs(x.clause)
@@ -288,7 +288,7 @@ func (x exprs) qualified(e *syntax.Name) (expr.Expr, error) {
 		return x.in.corr.column(bound, last.Name), nil
 	}
 	at := e.Parts[0].At.To(qualifier[len(qualifier)-1].At)
-	return nil, suggest(fault.InvalidSQL(at, "Table '%s' not found", joinIdents(qualifier)), joinIdents(qualifier), x.scope.relationNames())
+	return nil, notFound(at, joinIdents(qualifier), x.scope.relationNames(), "Table '%s' not found", joinIdents(qualifier))
 }
 
 // resolve finds a column by its bare name, here or in the queries around; nil if there is none.
@@ -304,23 +304,23 @@ func (blk *block) resolve(id syntax.Ident) (expr.Expr, error) {
 	return blk.in.corr.column(found, id.Name), nil
 }
 
-// mention returns the column c as named at a place.
-func (blk *block) mention(c *expr.Column, at fault.Span) *expr.Column {
+// mention returns the column c as it is named at a place.
+func (blk *block) mention(c *expr.Column, name string, at fault.Span) *expr.Column {
 	fresh := *c
 	if blk.places == nil {
 		blk.places = map[*expr.Column]place{}
 	}
-	blk.places[&fresh] = place{at: at, name: c.Name}
+	blk.places[&fresh] = place{at: at, name: name}
 	return &fresh
 }
 
 func (blk *block) mentionAll(e expr.Expr, at fault.Span) expr.Expr {
 	if c, ok := e.(*expr.Column); ok {
-		return blk.mention(c, at)
+		return blk.mention(c, c.Name, at)
 	}
 	return expr.Rewrite(e, func(e expr.Expr) expr.Expr {
 		if c, ok := e.(*expr.Column); ok {
-			return blk.mention(c, at)
+			return blk.mention(c, c.Name, at)
 		}
 		return e
 	})

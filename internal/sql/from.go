@@ -201,7 +201,7 @@ func (blk *block) namedTable(x *syntax.Table) (source, error) {
 		var ok bool
 		if schema, ok = b.schema(parts[0].Name); !ok {
 			known := []string{b.dialect(), string(SchemaInformation), string(SchemaSystem), string(SchemaLookup)}
-			return source{}, suggest(fault.InvalidSQL(x.Name.At, "Object '%s' not found", parts[0].Name), parts[0].Name, known)
+			return source{}, notFound(x.Name.At, parts[0].Name, known, "Object '%s' not found", parts[0].Name)
 		}
 		shown = parts[0].Name
 	default:
@@ -363,7 +363,7 @@ func (blk *block) joinSources(x *syntax.Join, left, right source, keys []plan.Eq
 		}
 		j.On = cond
 	case x.Kind < syntax.CrossJoin:
-		return source{}, fault.InvalidSQL(x.At, "INNER, LEFT, RIGHT or FULL join requires a condition (NATURAL keyword or ON or USING clause)")
+		return source{}, fault.InvalidSQL(x.Word.At, "INNER, LEFT, RIGHT or FULL join requires a condition (NATURAL keyword or ON or USING clause)")
 	}
 	out := &scope{merged: combined.merged}
 	leftScope, rightScope := left.scope, moved

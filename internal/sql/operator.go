@@ -374,7 +374,7 @@ func (x exprs) caseOf(e *syntax.Case) (expr.Expr, error) {
 			return nil, err
 		}
 	}
-	ofRows := x.inAggregate && !x.inGrouping || x.clause == "WHERE" || x.clause == "FILTER" || x.clause == "ON"
+	ofRows := x.inAggregate && !x.inGrouping || x.clause == "WHERE" || x.clause == clauseFilter || x.clause == "ON"
 	if x.in.arm || ofRows {
 		return expr.NewCase(whens, other, e.At) // whose conditions ask of rows
 	}
@@ -395,9 +395,10 @@ func (x exprs) item(e *syntax.Item) (expr.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t := args[0].Type(); t.Base != expr.Array && t.Base != expr.Null {
-		return nil, fault.InvalidSQL(e.At, "Cannot apply 'ITEM' to arguments of type 'ITEM(<%s>, <%s>)'. Supported form(s): <ARRAY>[<INTEGER>]",
-			t, args[1].Type())
+	list, index := args[0].Type(), args[1].Type()
+	if list.Base != expr.Array && list.Base != expr.Null || index.IsCharacter() {
+		return nil, fault.InvalidSQL(e.At, "Cannot apply 'ITEM' to arguments of type 'ITEM(<%s>, <%s>)'. Supported form(s): <ARRAY>[<INTEGER>]\n<MAP>[<VALUE>]",
+			expr.TypeText(args[0]), expr.TypeText(args[1]))
 	}
 	return x.callOf("ARRAY_ORDINAL", args, e.At)
 }

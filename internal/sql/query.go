@@ -306,7 +306,7 @@ func (b *binder) values(v *syntax.Values, in surroundings) (*relational, error) 
 	rows := make([][]expr.Expr, len(v.Rows))
 	for i, row := range v.Rows {
 		if len(row.Items) != width {
-			return nil, fault.InvalidSQL(row.At, "Rows of VALUES have different numbers of columns: [%d] and [%d]", width, len(row.Items))
+			return nil, fault.InvalidSQL(v.At, "Values passed to VALUES operator must have compatible types")
 		}
 		for _, item := range row.Items {
 			e, err := x.bind(item)

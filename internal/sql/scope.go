@@ -39,7 +39,14 @@ type scopeColumn struct {
 	shown string
 }
 
-func (c *scopeColumn) star() starColumn { return starColumn{cmp.Or(c.shown, c.name), c.col} }
+// star is the column in the expansion of * over a relation of this name.
+func (c *scopeColumn) star(relation string) starColumn {
+	path := c.name
+	if relation != "" {
+		path = relation + "." + path
+	}
+	return starColumn{name: cmp.Or(c.shown, c.name), path: path, x: c.col}
+}
 
 type mergedColumn struct {
 	name  string
@@ -183,10 +190,10 @@ func (r *relation) lookup(name string) *expr.Column {
 	return nil
 }
 
-// star is an expanded column of *.
+// starColumn is an expanded column of *; in errors it is called path.
 type starColumn struct {
-	name string
-	x    expr.Expr
+	name, path string
+	x          expr.Expr
 }
 
 // count says how many columns of r have the name.
@@ -242,24 +249,24 @@ func (s *scope) star(x *syntax.Star) ([]starColumn, error) {
 		r := s.relation(x.Parts)
 		if r == nil {
 			last := x.Parts[len(x.Parts)-1]
-			return nil, suggest(fault.InvalidSQL(x.At, "Unknown identifier '%s'", joinIdents(x.Parts)), last.Name, s.relationNames())
+			return nil, suggest(fault.InvalidSQL(x.Parts[0].At.To(last.At), "Unknown identifier '%s'", joinIdents(x.Parts)), last.Name, s.relationNames())
 		}
 		var out []starColumn
 		for _, c := range r.cols {
 			if !c.hidden {
-				out = append(out, c.star())
+				out = append(out, c.star(r.name))
 			}
 		}
 		return out, nil
 	}
 	var out []starColumn
 	for _, m := range s.merged {
-		out = append(out, starColumn{m.name, m.value})
+		out = append(out, starColumn{name: m.name, path: m.name, x: m.value})
 	}
 	for _, r := range s.relations {
 		for _, c := range r.cols {
 			if !c.hidden && !s.isMerged(c.name) {
-				out = append(out, c.star())
+				out = append(out, c.star(r.name))
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package sql
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/expr"
@@ -53,17 +54,27 @@ func (c *correlation) column(e expr.Expr, name string) expr.Expr {
 	return &expr.Column{Index: correlatedBase + len(c.outer) - 1, Name: name, T: e.Type()}
 }
 
-// bindSubquery binds a query inside the block and returns it with columns columns.
-func (x exprs) bindSubquery(q *syntax.Query, columns int) (*subquery, error) {
+// bindSubquery binds a query inside the block; scalar says that it stands for one value.
+func (x exprs) bindSubquery(q *syntax.Query, scalar bool) (*subquery, error) {
 	corr := &correlation{}
 	rel, err := x.b.queryIn(q, surroundings{ctes: x.in.ctes, outer: x.block, corr: corr})
 	if err != nil {
 		return nil, err
 	}
-	if columns > 0 && len(rel.cols) != columns {
-		return nil, fault.InvalidSQL(q.At, "A subquery here must have [%d] columns, but it has [%d]", columns, len(rel.cols))
+	if scalar && len(rel.cols) != 1 {
+		return nil, rowAsScalar(q, rel)
 	}
 	return &subquery{rel: rel, corr: corr, at: q.At, query: q}, nil
+}
+
+// rowAsScalar is the error for a query of several columns that stands for one value.
+func rowAsScalar(q *syntax.Query, rel *relational) error {
+	fields := make([]string, len(rel.cols))
+	for i, c := range rel.cols {
+		fields[i] = strings.ToUpper(c.typ.String() + " " + c.name)
+	}
+	return fault.InvalidSQL(q.At, "Cannot apply '$SCALAR_QUERY' to arguments of type '$SCALAR_QUERY(<RECORDTYPE(%s)>)'. "+
+		"Supported form(s): '$SCALAR_QUERY(<RECORDTYPE(SINGLE FIELD)>)'", strings.Join(fields, ", "))
 }
 
 // addSubquery returns the placeholder for s, whose value is of type t. Equal subqueries share one, so that one in SELECT is found among
@@ -116,7 +127,7 @@ func hasOwnValues(q *syntax.Query) bool {
 }
 
 func (x exprs) scalarSubquery(e *syntax.Subquery) (expr.Expr, error) {
-	s, err := x.bindSubquery(e.Query, 1)
+	s, err := x.bindSubquery(e.Query, true)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +135,7 @@ func (x exprs) scalarSubquery(e *syntax.Subquery) (expr.Expr, error) {
 }
 
 func (x exprs) exists(e *syntax.Exists) (expr.Expr, error) {
-	s, err := x.bindSubquery(e.Query, 0)
+	s, err := x.bindSubquery(e.Query, false)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +201,7 @@ func (x exprs) compareWithQuery(left syntax.Expr, q *syntax.Query, op string, al
 	if err != nil {
 		return nil, err
 	}
-	s, err := x.bindSubquery(q, 0)
+	s, err := x.bindSubquery(q, false)
 	if err != nil {
 		return nil, err
 	}

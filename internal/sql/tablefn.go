@@ -18,8 +18,7 @@ func (blk *block) tableFunction(x *syntax.TableFunction) (source, error) {
 	}
 	build := externalSources[x.Call.Name]
 	if build == nil {
-		err := fault.InvalidSQL(x.Call.At, "No match found for function signature %s", x.Call.Name)
-		return source{}, suggest(err, x.Call.Name, []string{"APPEND", "EXTERN", "HTTP", "INLINE", "LOCALFILES", "S3"})
+		return source{}, blk.noTableFunction(x.Call)
 	}
 	args, err := blk.functionArgs(x.Call)
 	if err != nil {
@@ -57,6 +56,21 @@ func (blk *block) tableFunction(x *syntax.TableFunction) (source, error) {
 	r := relationOf("", ext.Out, 0)
 	r.at = x.At
 	return source{node: ext, scope: &scope{relations: []relation{r}}}, nil
+}
+
+// noTableFunction is the error for a call of an unknown table function, with the types of its arguments.
+func (blk *block) noTableFunction(call *syntax.Call) error {
+	args := make([]expr.Expr, len(call.Args))
+	for i, a := range call.Args {
+		if n, ok := a.(*syntax.NamedArg); ok {
+			a = n.X
+		}
+		var err error
+		if args[i], err = (&block{b: blk.b, scope: &scope{}}).exprs(call.Name).bind(a); err != nil {
+			return err
+		}
+	}
+	return suggest(fault.Find(expr.NoMatch(call.Name, args, call.At)), call.Name, []string{"APPEND", "EXTERN", "HTTP", "INLINE", "LOCALFILES", "S3"})
 }
 
 // declaredColumns reads the columns of EXTEND.

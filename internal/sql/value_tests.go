@@ -8,7 +8,7 @@ import (
 )
 
 // keepsRows are the clauses that keep the rows for which a condition is true.
-var keepsRows = []string{"FILTER", "HAVING", "ON", "QUALIFY", "WHERE"}
+var keepsRows = []string{clauseFilter, "HAVING", "ON", "QUALIFY", "WHERE"}
 
 // byValues makes of each MV_CONTAINS and MV_OVERLAP with constants, in a condition that is about to be negated, the comparisons of single values
 // that it stands for. They are UNKNOWN where a value is NULL or there is none, so that the row is not kept, as in the reference; as output the

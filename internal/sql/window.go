@@ -105,7 +105,7 @@ func (x exprs) windowedGrouping(e *syntax.Call, w *windowCall) error {
 
 func (x exprs) windowFunction(e *syntax.Call, fn *windowFunction, w *windowCall) error {
 	if len(e.Args) < fn.min || len(e.Args) > fn.max {
-		return aggregateArity(e, fn.min, fn.max)
+		return aggregateArity(e, fn.min)
 	}
 	if e.Filter != nil {
 		return fault.InvalidSQL(e.At, "FILTER must not be applied to window function [%s]", e.Name)

@@ -50,6 +50,7 @@ type Join struct {
 	Kind        JoinKind
 	Natural     bool
 	Hint        string // inside /*+ ... */ behind JOIN
+	Word        Pos    // of JOIN, or the comma
 	Left, Right TableExpr
 	On          Expr
 	Using       []Ident

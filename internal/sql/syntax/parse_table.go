@@ -18,8 +18,12 @@ func (p *parser) tables() TableExpr {
 			return left
 		}
 		p.tall = 0
+		j.Word = Pos{At: p.toks[p.pos-1].span()}
 		j.Hint = p.hint()
 		j.Left, j.Right = left, p.table()
+		if j.Kind == CrossJoin && (p.atWord(kwOn) || p.atWord(kwUsing)) {
+			p.stop(fault.InvalidSQL(p.toks[p.pos].span(), "Cannot specify condition (NATURAL keyword, or ON or USING clause) following CROSS JOIN"))
+		}
 		if j.Kind < CrossJoin && !j.Natural {
 			switch {
 			case p.acceptWord(kwOn):

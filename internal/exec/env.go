@@ -35,6 +35,8 @@ type Env struct {
 	MaxWindowRows int
 	// MaxSubqueryRows is the most rows that a join may keep of its right side, more are refused; 0: as many as there are.
 	MaxSubqueryRows int64
+	// MaxSubqueryBytes is the same in bytes of their values.
+	MaxSubqueryBytes int64
 
 	// Segments keeps what aggregations make of single segments; nil: nothing is kept.
 	Segments *SegmentCache

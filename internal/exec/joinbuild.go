@@ -23,7 +23,8 @@ type joinBuild struct {
 	readers []joinReader
 	facts   joinFacts
 	count   int64        // rows; while they are read there may be more in
-	read    atomic.Int64 // rows that were read, and
+	read    atomic.Int64 // rows that were read,
+	values  atomic.Int64 // the bytes of their values where these are limited, and
 	size    atomic.Int64 // what those in memory take
 
 	table *joinTable
@@ -92,12 +93,26 @@ func (b *joinBuild) begin(readers int) {
 
 func (b *joinBuild) inMemory() bool { return b.parts == nil && b.file == nil }
 
-// add takes the rows of a batch that count, of one reader.
-func (b *joinBuild) add(reader int, in *vector.Batch) error {
+// admit counts the rows of a batch and refuses what is beyond the limits of the context.
+func (b *joinBuild) admit(in *vector.Batch) error {
+	beyond := func(most int64, unit, parameter string) error {
+		return fault.ResourceLimit("Cannot issue the query, subqueries generated results beyond maximum[%d] %s. Raise [%s] in "+
+			"the query context or leave it out: without it what does not fit in memory spills", most, unit, parameter)
+	}
 	rows := b.read.Add(int64(in.Rows()))
 	if most := b.env.MaxSubqueryRows; most > 0 && rows > most {
-		return fault.ResourceLimit("Cannot issue the query, subqueries generated results beyond maximum[%d] rows. Raise [maxSubqueryRows] in "+
-			"the query context or leave it out: without it what does not fit in memory spills", most)
+		return beyond(most, "rows", "maxSubqueryRows")
+	}
+	if most := b.env.MaxSubqueryBytes; most > 0 && b.values.Add(in.Bytes()) > most {
+		return beyond(most, "bytes", "maxSubqueryBytes")
+	}
+	return nil
+}
+
+// add takes the rows of a batch that count, of one reader.
+func (b *joinBuild) add(reader int, in *vector.Batch) error {
+	if err := b.admit(in); err != nil {
+		return err
 	}
 	r := &b.readers[reader]
 	if b.spilled.Load() {

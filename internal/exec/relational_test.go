@@ -174,6 +174,14 @@ func TestJoinEdges(t *testing.T) {
 	}
 	for _, c := range configs {
 		env := c.env(t)
+		env.MaxSubqueryBytes = 20
+		_, err := rowsOf(t, &plan.Join{Left: l, Right: l, Keys: key}, env)
+		if err == nil || !strings.Contains(err.Error(), "subqueries generated results beyond maximum[20] bytes") {
+			t.Errorf("a right side of three numbers where 20 bytes are allowed: %v", err)
+		}
+	}
+	for _, c := range configs {
+		env := c.env(t)
 		env.MaxSubqueryRows = 2
 		_, err := rowsOf(t, &plan.Join{Left: l, Right: l, Keys: key}, env)
 		if err == nil || !strings.Contains(err.Error(), "subqueries generated results beyond maximum[2] rows") {

@@ -22,6 +22,8 @@ type settings struct {
 	outerLimit int64
 	// maxSubqueryRows is the most rows that a join may keep of its right side, 0 when the context sets none.
 	maxSubqueryRows int64
+	// maxSubqueryBytes is the same in bytes.
+	maxSubqueryBytes int64
 	// finalizeAggregations is false when an INSERT keeps aggregates in their intermediate form.
 	finalizeAggregations bool
 	finalizeSketches     bool
@@ -67,6 +69,9 @@ func readSettings(r *Request, sets []*syntax.Set) (settings, error) {
 	s.skipEmptyBuckets = c.values["skipEmptyBuckets"] != false && c.values["skipEmptyBuckets"] != "false"
 	s.outerLimit = c.long("sqlOuterLimit", -1)
 	s.maxSubqueryRows = max(c.long("maxSubqueryRows", 0), 0)
+	if !namesLimit(merged["maxSubqueryBytes"]) {
+		s.maxSubqueryBytes = max(c.long("maxSubqueryBytes", 0), 0)
+	}
 	switch name := merged["sqlTimeZone"].(type) {
 	case nil:
 	case string:
@@ -123,9 +128,6 @@ func (c *contextReader) check() {
 			}
 		}
 	}
-	if v, ok := c.values["maxSubqueryBytes"].(string); !ok || v != "auto" && v != "disabled" && v != "unlimited" {
-		c.long("maxSubqueryBytes", 0)
-	}
 	if v, ok := c.values["sqlJoinAlgorithm"].(string); ok && !strings.EqualFold(v, "broadcast") && !strings.EqualFold(v, "sortMerge") {
 		c.fail("Expected key [sqlJoinAlgorithm] to be one of [broadcast, sortMerge], but got [%s]", v)
 	}
@@ -139,6 +141,9 @@ func (c *contextReader) check() {
 		c.boolean("vectorize", true)
 	}
 }
+
+// namesLimit reports whether a maxSubqueryBytes is one of the words that leave it to the server.
+func namesLimit(v any) bool { return v == "auto" || v == "disabled" || v == "unlimited" }
 
 // setValue returns what SET gives a key, nil to remove it.
 func setValue(set *syntax.Set) (any, error) {

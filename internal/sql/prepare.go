@@ -93,8 +93,8 @@ type Statement struct {
 	Lookups expr.Lookups
 	// Target is set for INSERT and REPLACE of a datasource; an INSERT INTO EXTERN has a plan.Export as its root.
 	Target *Target
-	// MaxSubqueryRows is for exec.Env.
-	MaxSubqueryRows int64
+	// MaxSubqueryRows and MaxSubqueryBytes are for exec.Env.
+	MaxSubqueryRows, MaxSubqueryBytes int64
 }
 
 // Column is an outer column of a statement.
@@ -136,7 +136,10 @@ func Prepare(ctx context.Context, r Request) (*Statement, error) {
 	if b.params, err = b.readParams(script.Params); err != nil {
 		return nil, err
 	}
-	s := &Statement{Engine: r.Engine, Context: b.settings.merged, Now: b.settings.now, Zone: b.settings.zone, Lookups: r.Lookups, MaxSubqueryRows: b.settings.maxSubqueryRows}
+	s := &Statement{
+		Engine: r.Engine, Context: b.settings.merged, Now: b.settings.now, Zone: b.settings.zone, Lookups: r.Lookups,
+		MaxSubqueryRows: b.settings.maxSubqueryRows, MaxSubqueryBytes: b.settings.maxSubqueryBytes,
+	}
 	b.env = expr.Context{Zone: b.settings.zone, Now: b.settings.now, Lookups: r.Lookups}
 
 	inner := script.Statement

@@ -200,8 +200,12 @@ func decodeParams(in []query.Parameter) ([]sql.Param, error) {
 // Optimize returns the plan that is to be run.
 func (b *Broker) Optimize(p *Prepared) plan.Node { return b.OptimizeWithout(p, nil) }
 
-// OptimizeWithout is Optimize without some rules, by name.
+// OptimizeWithout is Optimize without some rules, by name. Limits of subqueries are of right sides as the statement has them: then sides
+// are not exchanged, nor reduced by joins of our own.
 func (b *Broker) OptimizeWithout(p *Prepared, off []string) plan.Node {
+	if p.MaxSubqueryRows > 0 || p.MaxSubqueryBytes > 0 {
+		off = append(slices.Clone(off), "join_side", "reduce_sides")
+	}
 	return plan.Optimize(p.Plan, plan.Options{
 		Off: off, Context: p.Statement.Env(), Rows: b.catalog(p.State, p.Lookups).scanRows, LargeSide: b.o.LargeSide,
 		ReducedScan: b.o.ReducedScan,
@@ -216,7 +220,7 @@ func (b *Broker) Env(p *Prepared, name string) (env *exec.Env, done func()) {
 	env, done = b.env(p.Statement.Env(), name, p.share)
 	p.share = nil
 	env.Tables = &tables{segments: b.segments, state: p.State, named: b.o.Segments.Use || b.o.Segments.Populate || b.o.Meter.Events()}
-	env.MaxSubqueryRows = p.MaxSubqueryRows
+	env.MaxSubqueryRows, env.MaxSubqueryBytes = p.MaxSubqueryRows, p.MaxSubqueryBytes
 	env.System, env.Externals = &systemRows{b, p.State, p.Lookups, p.Dialect}, b.externals
 	return env, done
 }

@@ -8,6 +8,8 @@ import (
 
 // namedZones are the English names of zones of which the IANA database has numbers, or names that others share: those of its standard time, short
 // and long, those of its summer time, and the zones that have them.
+//
+//nolint:misspell // abbreviations of zones
 const namedZones = `
 WEST|Western European Summer Time|WET|Western European Time: Africa/Casablanca Africa/El_Aaiun
 WAT|Western African Time|CAT|Central Africa Time: Africa/Windhoek

@@ -109,7 +109,10 @@ func numberOrNull(a expr.Expr, double expr.Type, zero bool, at fault.Span) (expr
 		return &expr.Literal{Value: 0.0, T: double.NotNull()}, nil
 	}
 	var out expr.Expr = &expr.Literal{T: double}
-	if !t.Multi && (t.IsNumeric() || t.IsTime() || t.Base == expr.Boolean || t.IsCharacter()) {
+	switch {
+	case !t.Multi && t.IsCharacter():
+		out = &expr.Cast{X: a, T: double} // of JSON_VALUE it is the text that is read: true is 1 there
+	case t.IsNumeric(), t.IsTime(), t.Base == expr.Boolean:
 		var err error
 		if t.Base == expr.Boolean || t.IsTime() {
 			if a, err = expr.NewCast(a, expr.Of(expr.BigInt), at); err != nil {

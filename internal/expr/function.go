@@ -132,9 +132,13 @@ func MustLookup(name string) *Function {
 	return f
 }
 
-// arityError names the least number of arguments, as the reference does also where there may be more.
+// arityError names the least number of arguments, as the reference does also where there may be more; the advice shows all forms.
 func arityError(fn *Function, at fault.Span) error {
-	return fault.InvalidSQL(at, "Invalid number of arguments to function '%s'. Was expecting %d arguments", fn.Name, fn.Min)
+	err := fault.InvalidSQL(at, "Invalid number of arguments to function '%s'. Was expecting %d arguments", fn.Name, fn.Min)
+	if len(fn.Forms) > 0 {
+		return err.With("suggestion", strings.Join(fn.Signatures(), " or "))
+	}
+	return err
 }
 
 // NoMatch is the error for a call of a function that is not in the catalog. It names the nearest one that is.

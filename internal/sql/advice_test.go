@@ -25,6 +25,7 @@ func TestAdvice(t *testing.T) {
 		{`SELECT DATE_TRUNC('fortnight', __time) FROM c_types`, "", "8"},
 		{`SELECT __time - 1 FROM c_types`, "an interval: INTERVAL '1' DAY", "8"},
 		{`SELECT COUNTT(*) FROM c_types`, "COUNT", "15"},
+		{`SELECT ROUND() FROM c_types`, "ROUND(<NUMERIC>, [<INTEGER>])", "8"},
 		{`SELECT nothing(*) FROM c_types`, "", "16"},
 		{`SELECT __tme FROM c_types`, "__time", "8"},
 	} {

@@ -190,7 +190,7 @@ func (g *Generator) array(depth int) string {
 	depth--
 	return g.one(
 		func() string { return fmt.Sprintf("ARRAY_CONCAT(%s, %s)", g.array(depth), g.array(depth)) },
-		func() string { return fmt.Sprintf("ARRAY_APPEND(%s, %s)", g.array(depth), g.integer(depth)) },
+		func() string { return fmt.Sprintf("ARRAY_APPEND(%s, %s)", g.array(depth), g.integer(0)) }, // deeper ones may have several values
 		func() string { return fmt.Sprintf("ARRAY_SLICE(%s, %d, %d)", g.array(depth), g.r.IntN(3), g.r.IntN(4)) },
 		func() string {
 			return fmt.Sprintf("CASE WHEN %s THEN %s ELSE %s END", g.condition(depth), g.array(depth), g.array(depth))

@@ -18,15 +18,15 @@ func (s *scope) filter(f Filter) (expr.Expr, error) {
 	case *OrFilter:
 		return s.fields(f.Fields, expr.NewOr, "or")
 	case *NotFilter:
-		c, err := s.field(f.Field)
+		c, err := s.field("not", f.Field)
 		if err != nil {
 			return nil, err
 		}
 		return expr.NewNot(c, fault.Span{})
 	case *IsTrueFilter:
-		return s.tested("IS TRUE", f.Field)
+		return s.tested("istrue", "IS TRUE", f.Field)
 	case *IsFalseFilter:
-		return s.tested("IS FALSE", f.Field)
+		return s.tested("isfalse", "IS FALSE", f.Field)
 	case *TrueFilter:
 		return boolLiteral(true), nil
 	case *FalseFilter:
@@ -125,15 +125,16 @@ func (s *scope) textFilter(f Filter) (expr.Expr, error) {
 	return nil, fault.Unsupported("Filter is of a type that is not supported")
 }
 
-func (s *scope) field(f FilterOf) (expr.Expr, error) {
+// field is the condition of which a filter of type of is made.
+func (s *scope) field(of string, f FilterOf) (expr.Expr, error) {
 	if f.Filter == nil {
-		return nil, invalid("A filter of type [not] needs a field")
+		return nil, invalid("A filter of type [%s] needs a field", of)
 	}
 	return s.filter(f.Filter)
 }
 
-func (s *scope) tested(name string, f FilterOf) (expr.Expr, error) {
-	c, err := s.field(f)
+func (s *scope) tested(of, name string, f FilterOf) (expr.Expr, error) {
+	c, err := s.field(of, f)
 	if err != nil {
 		return nil, err
 	}

@@ -123,7 +123,7 @@ var histogramPosts = map[string]string{
 }
 
 func (s *scope) histogramPost(p *HistogramPost) (expr.Expr, error) {
-	x, err := s.post(&FieldPost{Type: "fieldAccess", FieldName: p.FieldName})
+	x, err := s.post(&FieldPost{Type: "fieldAccess", Name: p.Name, FieldName: p.FieldName})
 	if err != nil {
 		return nil, err
 	}

@@ -361,9 +361,10 @@ func TestArgumentsAreChecked(t *testing.T) {
 	}{
 		{Spec{Name: "SUM", Args: []vector.Type{vector.String}}, "Aggregation [SUM] does not support type [STRING]"},
 		{Spec{Name: "MAX", Args: []vector.Type{HyperUniqueType}}, "Aggregation [MAX] does not support type [COMPLEX<hyperUnique>]"},
-		{Spec{Name: "SUM"}, "does not take [0] arguments"},
-		{Spec{Name: "COUNT", Params: []any{int64(1)}}, "does not take [1] constants"},
-		{Spec{Name: "FOO"}, "[FOO] is unknown"},
+		{Spec{Name: "SUM"}, "Aggregate function [SUM] does not take [0] arguments"},
+		{Spec{Name: "COUNT", Params: []any{int64(1)}}, "Aggregate function [COUNT] does not take [1] constants"},
+		{Spec{Name: "FOO"}, "Aggregate function [FOO] is unknown"},
+		{Spec{Name: "DS_TUPLE_DOUBLES", Args: []vector.Type{TupleType}, Params: []any{int64(16), int64(256)}}, "A tuple sketch has from [1] to [255] values per key"},
 		{Spec{Name: "LATEST", Args: []vector.Type{vector.Long, vector.String}}, "does not support type [STRING]"},
 	} {
 		if _, err := c.spec.New(); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -26,8 +26,8 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"X(", "X(1", "X('a", "X(a)", "X(,)"} {
-		if _, err := ParseMetric(bad, vector.Long); err == nil {
-			t.Errorf("%s was read", bad)
+		if _, err := ParseMetric(bad, vector.Long); err == nil || err.Error() != "The metric ["+bad+"] of a segment can't be read" {
+			t.Errorf("%s: %v", bad, err)
 		}
 	}
 }

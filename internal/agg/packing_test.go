@@ -87,8 +87,9 @@ func TestDamagedStates(t *testing.T) {
 			}
 			b := vector.NewBuilder(typ, 1)
 			b.AppendString(text)
-			if err := state(t, Spec{Name: name, Args: []vector.Type{typ}}, 1).Update([]*vector.Vector{b.Build()}, nil, 1); err == nil {
-				t.Errorf("[%s] was read as %s", text, typ)
+			err := state(t, Spec{Name: name, Args: []vector.Type{typ}}, 1).Update([]*vector.Vector{b.Build()}, nil, 1)
+			if want := "A value of type [" + typ.String() + "] that aggregation [" + name + "] reads is damaged"; err == nil || err.Error() != want {
+				t.Errorf("[%s] as %s: %v, want %s", text, typ, err, want)
 			}
 		}
 	}

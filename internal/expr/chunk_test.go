@@ -13,8 +13,8 @@ func TestChunkOfTimes(t *testing.T) {
 		return NewCall(MustLookup("$CHUNK"), []Expr{&Column{T: Of(Timestamp)}, &Literal{Value: starts, T: Of(Varchar).NotNull()}}, fault.Span{})
 	}
 	for _, bad := range []string{"", "a", "10,5", "5,5"} {
-		if _, err := call(bad); err == nil {
-			t.Errorf("starts [%s] are taken", bad)
+		if _, err := call(bad); err == nil || err.Error() != "Starts of time chunks are ascending milliseconds, not ["+bad+"]" {
+			t.Errorf("starts [%s]: %v", bad, err)
 		}
 	}
 	e, err := call("-10,0,20")

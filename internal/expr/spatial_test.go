@@ -1,9 +1,6 @@
 package expr
 
-import (
-	"strings"
-	"testing"
-)
+import "testing"
 
 func TestBoundsContainPoints(t *testing.T) {
 	const (
@@ -40,14 +37,16 @@ func TestBoundsContainPoints(t *testing.T) {
 
 func TestBoundsThatAreNone(t *testing.T) {
 	for bound, want := range map[string]string{
-		`[]`:                "JSON object",
-		`{"type":"circle"}`: "[circle]",
-		`{"type":"rectangular","minCoords":[1],"maxCoords":[]}`:               "[minCoords]",
-		`{"type":"radius","coords":[1],"radius":1}`:                           "[coords]",
-		`{"type":"radius","coords":[1,2],"radius":1,"radiusUnit":"furlongs"}`: "[furlongs]",
-		`{"type":"polygon","abscissa":[1,2],"ordinate":[1,2]}`:                "[abscissa]",
+		`[]`:                "A spatial bound is a JSON object with a [type], and lists of numbers",
+		`{"type":"circle"}`: "A spatial bound has type [circle]; known are [rectangular, radius, polygon]",
+		`{"type":"rectangular","minCoords":[1],"maxCoords":[]}`: "A spatial bound of type [rectangular] has [1] numbers in [minCoords] and [0] in [maxCoords]; " +
+			"it needs as many in both, one for each coordinate",
+		`{"type":"radius","coords":[1],"radius":1}`:                           "A spatial bound of type [radius] has [1] numbers in [coords]; it needs at least two",
+		`{"type":"radius","coords":[1,2],"radius":1,"radiusUnit":"furlongs"}`: "[radiusUnit] of a spatial bound is [furlongs]; known are [euclidean, meters, kilometers, miles]",
+		`{"type":"polygon","abscissa":[1,2],"ordinate":[1,2]}`: "A spatial bound of type [polygon] has [2] numbers in [abscissa] and [2] in [ordinate]; " +
+			"it needs as many in both, at least three",
 	} {
-		if _, err := parseBound(bound); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := parseBound(bound); message(err) != want {
 			t.Errorf("%s: %v", bound, err)
 		}
 	}

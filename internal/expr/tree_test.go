@@ -114,10 +114,12 @@ func TestDeepAndWideTrees(t *testing.T) {
 		}
 		deep = next
 	}
-	if folded, err := Fold(deep, nil); err == nil {
-		if _, err = Compile(folded, nil); err == nil {
-			t.Error("a tree beyond the limit of depth compiles")
-		}
+	folded, err := Fold(deep, nil)
+	if err == nil {
+		_, err = Compile(folded, nil)
+	}
+	if err == nil || err.Error() != "The expression is nested deeper than [10000] levels" {
+		t.Errorf("a tree beyond the limit of depth: %v", err)
 	}
 	terms := make([]Expr, 50_000)
 	for i := range terms {

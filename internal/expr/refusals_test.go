@@ -1,0 +1,76 @@
+package expr
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// TestCallsThatSQLNeverMakes has refusals of calls that the grammar of SQL rules out and that native queries or the planner make.
+func TestCallsThatSQLNeverMakes(t *testing.T) {
+	json, path := &Column{T: JSON}, textLiteral("$.a")
+	for _, c := range []struct {
+		make func() (Expr, error)
+		want string
+	}{
+		{func() (Expr, error) { return NewJSONValue(json, path, Type{Base: Row}, fault.Span{}) },
+			"Function [JSON_VALUE] can't return type [ROW]; use JSON_QUERY for nested values"},
+		{func() (Expr, error) { return NewCall(jsonObjectFunction, []Expr{path}, fault.Span{}) }, "Function [JSON_OBJECT] needs a value for each name"},
+		{func() (Expr, error) {
+			return NewCall(wholePowerFunction, []Expr{&Column{T: Of(BigInt)}, longConstant(-1)}, fault.Span{})
+		}, "The exponent [-1] of a whole number must not be negative"},
+	} {
+		e, err := c.make()
+		if err == nil {
+			var p *Program
+			if p, err = Compile(e, nil); err == nil {
+				_, err = p.Eval(&vector.Batch{N: 1, Cols: []*vector.Vector{vector.FromLongs([]int64{2})}})
+			}
+		}
+		if message(err) != c.want {
+			t.Errorf("%v, want %s", err, c.want)
+		}
+	}
+}
+
+func TestPatternsThatTakeTooLong(t *testing.T) {
+	p, err := compilePattern("(?!b)(a|aa)+$", "REGEXP_LIKE", time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "A regular expression took longer than [1ms] for one string; rewrite it so that it needs less backtracking"
+	if _, err := p.matches(strings.Repeat("a", 60) + "!"); message(err) != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+func TestLambdasOfTooManyValues(t *testing.T) {
+	long := Of(BigInt)
+	list := &Column{T: ArrayOf(long)}
+	p, err := Compile(&Loop{Kind: LoopMap, Lists: []Expr{list, list}, Body: &Element{T: long}, T: list.T}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := vector.NewBuilder(vector.ListOf(vector.Long), 1)
+	values := make([]any, 4097)
+	for i := range values {
+		values[i] = int64(i)
+	}
+	b.Append(values)
+	const want = "A lambda would go over more than [16777216] combinations of values"
+	if _, err := p.Eval(&vector.Batch{N: 1, Cols: []*vector.Vector{b.Build()}}); message(err) != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// message returns what the user is told, without the cause.
+func message(err error) string {
+	if f := fault.Find(err); f != nil {
+		return f.Message
+	}
+	return fmt.Sprint(err)
+}

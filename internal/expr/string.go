@@ -386,7 +386,7 @@ var repeatFunction = &Function{
 		case n < 1:
 			return "", false, nil
 		case s != "" && n > int64(maxText/len(s)):
-			return "", false, fault.InvalidInput("Function [REPEAT] can't make a string of [%d] characters", n)
+			return "", false, fault.InvalidInput("Function [REPEAT] can't make a string of [%d] times [%d] characters", n, len(s))
 		}
 		return strings.Repeat(s, int(min(n, maxText))), true, nil
 	})),

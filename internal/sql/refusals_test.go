@@ -92,6 +92,8 @@ func TestRefusedWrites(t *testing.T) {
 			`Ordinal [0] specified in the CLUSTERED BY clause is invalid. It must be a positive integer.`},
 		{`INSERT INTO x SELECT * FROM t PARTITIONED BY ALL CLUSTERED BY -1`,
 			`Ordinal [-1] specified in the CLUSTERED BY clause is invalid. It must be a positive integer.`},
+		{`REPLACE INTO x OVERWRITE WHERE __time >= INTERVAL '1' DAY SELECT * FROM t PARTITIONED BY ALL`,
+			`Cannot get a timestamp from sql expression [INTERVAL '1' DAY]`},
 		{`REPLACE INTO x OVERWRITE WHERE __time >= 5 SELECT * FROM t PARTITIONED BY ALL`,
 			`Cannot get a timestamp from sql expression [5]`},
 		{`REPLACE INTO x OVERWRITE WHERE __time >= CAST(NULL AS TIMESTAMP) SELECT * FROM t PARTITIONED BY ALL`,

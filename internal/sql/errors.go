@@ -10,13 +10,12 @@ import (
 // notFound is the error that there is nothing called name: the sentence, and what may have been meant. A candidate that differs by case
 // only is named within the sentence, as the reference does.
 func notFound(at fault.Span, name string, candidates []string, format string, args ...any) *fault.Error {
-	err := fault.InvalidSQL(at, format, args...)
 	for _, c := range candidates {
 		if c != name && strings.EqualFold(c, name) {
 			return fault.InvalidSQL(at, "%s; did you mean '%s'?", fmt.Sprintf(format, args...), c).With("suggestion", c)
 		}
 	}
-	return suggest(err, name, candidates)
+	return suggest(fault.InvalidSQL(at, format, args...), name, candidates)
 }
 
 // suggest adds the candidate nearest to name to err: behind the position, so that the sentence clients match stays whole, and in the

@@ -135,12 +135,8 @@ func (s source) as(x *syntax.Aliased) (source, error) {
 
 // differentNames refuses a list of names for columns, called what, in which a name occurs twice.
 func differentNames(list []syntax.Ident, what string) error {
-	seen := make(map[string]bool, len(list))
-	for _, id := range list {
-		if seen[id.Name] {
-			return fault.InvalidSQL(id.At, "Duplicate name '%s' in %s", id.Name, what)
-		}
-		seen[id.Name] = true
+	if i := repeated(len(list), func(i int) string { return list[i].Name }); i >= 0 {
+		return fault.InvalidSQL(list[i].At, "Duplicate name '%s' in %s", list[i].Name, what)
 	}
 	return nil
 }
@@ -276,9 +272,9 @@ func (b *binder) withRows(c *cte) (*relational, error) {
 		return nil, err
 	}
 	if len(c.def.Columns) == 0 {
-		r := relationOf("", rel.planColumns(), 0)
-		if name := r.twice(); name != "" {
-			return nil, fault.InvalidSQL(c.def.Query.At, "Column has duplicate column name '%s' and no column list specified", name)
+		cols := rel.planColumns()
+		if i := repeated(len(cols), func(i int) string { return cols[i].Name }); i >= 0 {
+			return nil, fault.InvalidSQL(c.def.Query.At, "Column has duplicate column name '%s' and no column list specified", cols[i].Name)
 		}
 		return rel, nil
 	}

@@ -209,14 +209,22 @@ func (r *relation) count(name string) int {
 
 // twice returns a name that two of r's columns have, which is no name for either: those of a query whose text gives it twice. "" if none.
 func (r *relation) twice() string {
-	seen := make(map[string]bool, len(r.cols))
-	for i := range r.cols {
-		if seen[r.cols[i].name] {
-			return r.cols[i].name
-		}
-		seen[r.cols[i].name] = true
+	if i := repeated(len(r.cols), func(i int) string { return r.cols[i].name }); i >= 0 {
+		return r.cols[i].name
 	}
 	return ""
+}
+
+// repeated returns the first of n names that one before it has, too, -1: there is none.
+func repeated(n int, name func(i int) string) int {
+	seen := make(map[string]bool, n)
+	for i := range n {
+		if seen[name(i)] {
+			return i
+		}
+		seen[name(i)] = true
+	}
+	return -1
 }
 
 // names reports whether no relation of s has the name twice.

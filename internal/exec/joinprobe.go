@@ -56,7 +56,7 @@ func newJoinProbe(n *plan.Join, need []bool, env *Env) (*joinProbe, error) {
 		if p.whole, err = expr.Compile(n.On, env.Expr); err != nil {
 			return nil, err
 		}
-		if p.ranges, err = newRangeProbe(n, p.existence(), env); err != nil {
+		if p.ranges, err = newRangeProbe(n, p.node.LeftOnly(), env); err != nil {
 			return nil, err
 		}
 	}
@@ -116,22 +116,17 @@ func (p *joinProbe) take(i int, lo, hi uint32, out []uint32) (n int, next uint32
 	return n, lo + uint32(n)
 }
 
-// existence reports whether only the existence of a partner counts.
-func (p *joinProbe) existence() bool {
-	return p.node.Kind == plan.Semi || p.node.Kind == plan.Anti || p.node.Kind == plan.AntiNull
-}
-
 // step joins as many rows of the batch as give one output batch, which may be nil; done says that the batch is finished.
 func (p *joinProbe) step() (out *vector.Batch, done bool, err error) {
 	from := p.row
-	if p.existence() && p.on == nil {
+	if p.node.LeftOnly() && p.on == nil {
 		for ; p.row < p.batch.N; p.row++ {
 			lo, hi := p.candidates(p.row)
 			p.found[p.row] = p.found[p.row] || lo < hi
 		}
 		return p.exist(from, p.row), true, nil
 	}
-	if p.existence() {
+	if p.node.LeftOnly() {
 		return p.search()
 	}
 	if out, ok := p.atOnce(); ok {

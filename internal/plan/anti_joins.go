@@ -14,7 +14,7 @@ func (o *optimizer) antiJoins(n Node) Node {
 	if !ok || x.Kind != Left {
 		return n
 	}
-	width := len(x.Left.Columns())
+	width := Width(x.Left)
 	terms, found := []expr.Expr(nil), false
 	for _, t := range Split(f.Cond) {
 		if c := nullColumn(t); c >= width && x.hasKey(c-width) {

@@ -94,10 +94,10 @@ func earlySides(j *Join) []earlySide {
 	if j.Kind != Inner && j.Kind != Left && j.Kind != Right && j.Kind != Full {
 		return nil
 	}
-	width := len(j.Left.Columns())
+	width := Width(j.Left)
 	return []earlySide{
 		{input: j.Left, width: width, padded: j.Kind == Right || j.Kind == Full},
-		{input: j.Right, first: width, width: len(j.Right.Columns()), padded: j.Kind == Left || j.Kind == Full},
+		{input: j.Right, first: width, width: Width(j.Right), padded: j.Kind == Left || j.Kind == Full},
 	}
 }
 

@@ -72,7 +72,7 @@ func (o *optimizer) joinRows(x *Join) float64 {
 		return -1
 	}
 	rows := left * right
-	width, keyed := len(x.Left.Columns()), len(x.Keys) > 0
+	width, keyed := Width(x.Left), len(x.Keys) > 0
 	for _, e := range Split(x.On) {
 		if _, _, _, equal := equality(e, width); equal {
 			keyed = true
@@ -110,7 +110,7 @@ func (o *optimizer) distinct(n Node) float64 {
 		}
 	case *Join:
 		left := o.distinct(x.Left)
-		if x.Kind == Semi || x.Kind == Anti || x.Kind == AntiNull || x.Kind == Single {
+		if x.LeftOnly() || x.Kind == Single {
 			return left
 		}
 		return max(left, o.distinct(x.Right))

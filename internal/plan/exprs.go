@@ -149,13 +149,20 @@ func Split(e expr.Expr) []expr.Expr {
 	case nil:
 		return nil
 	case *expr.And:
-		var out []expr.Expr
-		for _, t := range x.Terms {
-			out = append(out, Split(t)...)
-		}
-		return out
+		return appendTerms(make([]expr.Expr, 0, len(x.Terms)), x)
 	}
 	return []expr.Expr{e}
+}
+
+func appendTerms(out []expr.Expr, e expr.Expr) []expr.Expr {
+	and, ok := e.(*expr.And)
+	if !ok {
+		return append(out, e)
+	}
+	for _, t := range and.Terms {
+		out = appendTerms(out, t)
+	}
+	return out
 }
 
 // Conjunction returns the conjunction of terms, nil for none.

@@ -10,7 +10,7 @@ func (o *optimizer) joinKeys(n Node) Node {
 	if !ok || x.On == nil {
 		return n
 	}
-	width := len(x.Left.Columns())
+	width := Width(x.Left)
 	left, right := newWidening(x.Left), newWidening(x.Right)
 	keys := append([]EquiKey(nil), x.Keys...)
 	var on []expr.Expr
@@ -94,7 +94,7 @@ type widening struct {
 	added []expr.Expr
 }
 
-func newWidening(n Node) *widening { return &widening{input: n, width: len(n.Columns())} }
+func newWidening(n Node) *widening { return &widening{input: n, width: Width(n)} }
 
 // column returns the position of e, adding it if it is no column of the input.
 func (w *widening) column(e expr.Expr) int {

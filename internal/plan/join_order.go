@@ -210,7 +210,7 @@ func (g *joinGraph) input(n Node) []int {
 	in := joinInput{node: n, rows: g.o.rows(n), distinct: g.o.distinct(n)}
 	number := len(g.inputs)
 	g.inputs = append(g.inputs, in)
-	columns := make([]int, len(n.Columns()))
+	columns := make([]int, Width(n))
 	for i := range columns {
 		columns[i] = len(g.owner)
 		g.owner = append(g.owner, number)
@@ -258,7 +258,7 @@ func (g *joinGraph) order() joined {
 	var parts []joined
 	first := 0
 	for i, in := range g.inputs {
-		columns := make([]int, len(in.node.Columns()))
+		columns := make([]int, Width(in.node))
 		for c := range columns {
 			columns[c] = first + c
 		}

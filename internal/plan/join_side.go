@@ -49,7 +49,7 @@ func (o *optimizer) sides(n Node, inOrder bool) Node {
 		return n
 	}
 	o.fired()
-	wl, wr := len(x.Left.Columns()), len(x.Right.Columns())
+	wl, wr := Width(x.Left), Width(x.Right)
 	c := &Join{Kind: kind, Left: x.Right, Right: x.Left}
 	for _, k := range x.Keys {
 		c.Keys = append(c.Keys, EquiKey{Left: k.Right, Right: k.Left, NullSafe: k.NullSafe})

@@ -366,10 +366,13 @@ func (n *Sort) Columns() []Column { return n.Input.Columns() }
 // Columns returns the input's columns.
 func (n *Limit) Columns() []Column { return n.Input.Columns() }
 
+// LeftOnly reports whether the rows are some of the left's, without columns of the right.
+func (n *Join) LeftOnly() bool { return n.Kind == Semi || n.Kind == Anti || n.Kind == AntiNull }
+
 // Columns returns left then right columns (left only for Semi, Anti and AntiNull), nullable where a partner may be missing.
 func (n *Join) Columns() []Column {
 	left := n.Left.Columns()
-	if n.Kind == Semi || n.Kind == Anti || n.Kind == AntiNull {
+	if n.LeftOnly() {
 		return left
 	}
 	right := n.Right.Columns()

@@ -71,9 +71,9 @@ type partialGrouping struct {
 }
 
 func newPartialGrouping(a *Aggregate, p *Project, j *Join, large int) *partialGrouping {
-	g := &partialGrouping{a: a, p: p, j: j, large: large, width: len(j.Left.Columns())}
+	g := &partialGrouping{a: a, p: p, j: j, large: large, width: Width(j.Left)}
 	if large == 1 {
-		g.first, g.width = g.width, len(j.Right.Columns())
+		g.first, g.width = g.width, Width(j.Right)
 	}
 	return g
 }

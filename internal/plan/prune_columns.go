@@ -9,7 +9,7 @@ import (
 
 // pruneColumns removes columns that nothing above reads.
 func (o *optimizer) pruneColumns(n Node) Node {
-	all := make([]bool, len(n.Columns()))
+	all := make([]bool, Width(n))
 	for i := range all {
 		all[i] = true
 	}
@@ -81,7 +81,7 @@ func (o *optimizer) prune(n Node, need []bool) (Node, []int) {
 		return o.pruneUnion(x, need)
 	case *Buckets:
 		c := *x
-		c.Input, _ = o.prune(x.Input, make([]bool, len(x.Input.Columns())))
+		c.Input, _ = o.prune(x.Input, make([]bool, Width(x.Input)))
 		return &c, identity(len(need))
 	case *Unnest:
 		return o.pruneUnnest(x, need)
@@ -113,10 +113,10 @@ func (o *optimizer) pruneScan(x *Scan, need []bool) (Node, []int) {
 
 func (o *optimizer) pruneProject(x *Project, need []bool) (Node, []int) {
 	keep, to := kept(need)
-	below := make([]bool, len(x.Input.Columns()))
-	c := &Project{}
+	below := make([]bool, Width(x.Input))
+	c := &Project{Exprs: make([]expr.Expr, 0, len(keep)), Names: make([]string, 0, len(keep))}
 	for _, k := range keep {
-		below = union(below, x.Exprs[k])
+		mark(below, x.Exprs[k])
 		c.Exprs = append(c.Exprs, x.Exprs[k])
 		c.Names = append(c.Names, x.Names[k])
 	}
@@ -141,7 +141,7 @@ func (o *optimizer) pruneAggregate(x *Aggregate, need []bool) (Node, []int) {
 		want[len(want)-1] = true
 	}
 	keep, to := kept(want)
-	below := make([]bool, len(x.Input.Columns()))
+	below := make([]bool, Width(x.Input))
 	for _, k := range x.Keys {
 		below[k] = true
 	}
@@ -175,9 +175,8 @@ func (o *optimizer) pruneAggregate(x *Aggregate, need []bool) (Node, []int) {
 }
 
 func (o *optimizer) pruneJoin(x *Join, need []bool) (Node, []int) {
-	width := len(x.Left.Columns())
-	onlyLeft := x.Kind == Semi || x.Kind == Anti || x.Kind == AntiNull
-	all := make([]bool, width+len(x.Right.Columns()))
+	width := Width(x.Left)
+	all := make([]bool, width+Width(x.Right))
 	copy(all, need)
 	if x.Kind == Single && !slices.Contains(all[width:], true) {
 		// Nobody reads what the scalar subquery gives: it is not asked, so that it can't fail for having several rows either.
@@ -186,7 +185,7 @@ func (o *optimizer) pruneJoin(x *Join, need []bool) (Node, []int) {
 		return left, append(to, slices.Repeat([]int{-1}, len(need)-width)...)
 	}
 	if x.On != nil {
-		all = union(all, x.On)
+		mark(all, x.On)
 	}
 	for _, k := range x.Keys {
 		all[k.Left], all[width+k.Right] = true, true
@@ -197,7 +196,7 @@ func (o *optimizer) pruneJoin(x *Join, need []bool) (Node, []int) {
 	}
 	left, toLeft := side(x.Left, all[:width])
 	right, toRight := side(x.Right, all[width:])
-	newWidth := len(left.Columns())
+	newWidth := Width(left)
 	to := append([]int(nil), toLeft...)
 	for _, t := range toRight {
 		if t >= 0 {
@@ -213,7 +212,7 @@ func (o *optimizer) pruneJoin(x *Join, need []bool) (Node, []int) {
 	if x.On != nil {
 		c.On = renumber(x.On, to)
 	}
-	if onlyLeft {
+	if x.LeftOnly() {
 		to = to[:width]
 	}
 	return &c, to
@@ -236,7 +235,7 @@ func (o *optimizer) pruneSide(n Node, need []bool) (Node, []int) {
 		return in, to
 	}
 	keep, kept := kept(need)
-	if len(keep) == len(in.Columns()) {
+	if len(keep) == Width(in) {
 		return in, to
 	}
 	return Select(in, moveAll(keep, to)), kept
@@ -257,7 +256,7 @@ func (o *optimizer) pruneUnion(x *Union, need []bool) (Node, []int) {
 }
 
 func (o *optimizer) pruneUnnest(x *Unnest, need []bool) (Node, []int) {
-	width := len(x.Input.Columns())
+	width := Width(x.Input)
 	below := append([]bool(nil), need[:width]...)
 	for _, l := range x.Lists {
 		below[l.Column] = true
@@ -268,7 +267,7 @@ func (o *optimizer) pruneUnnest(x *Unnest, need []bool) (Node, []int) {
 	for i := range c.Lists {
 		c.Lists[i].Column = to[c.Lists[i].Column]
 	}
-	newWidth := len(in.Columns())
+	newWidth := Width(in)
 	for i := range len(need) - width {
 		to = append(to, newWidth+i)
 	}
@@ -276,7 +275,7 @@ func (o *optimizer) pruneUnnest(x *Unnest, need []bool) (Node, []int) {
 }
 
 func (o *optimizer) pruneWindow(x *Window, need []bool) (Node, []int) {
-	width := len(x.Input.Columns())
+	width := Width(x.Input)
 	below := append([]bool(nil), need[:width]...)
 	for _, k := range x.Partition {
 		below[k] = true
@@ -307,7 +306,7 @@ func (o *optimizer) pruneWindow(x *Window, need []bool) (Node, []int) {
 	if len(c.Calls) < len(x.Calls) {
 		o.fired()
 	}
-	newWidth := len(in.Columns())
+	newWidth := Width(in)
 	for i := range c.Calls {
 		call := c.Calls[i]
 		call.AggCall = moveCall(call.AggCall, to)
@@ -335,7 +334,7 @@ func (o *optimizer) pruneWindow(x *Window, need []bool) (Node, []int) {
 
 // exactly returns the columns keep of n, n itself if those are all it has, in that order.
 func exactly(n Node, keep []int) Node {
-	if len(keep) == len(n.Columns()) {
+	if len(keep) == Width(n) {
 		same := true
 		for i, k := range keep {
 			same = same && i == k
@@ -378,14 +377,19 @@ func pick(cols []Column, keep []int) []Column {
 
 // union returns need with the columns that e reads.
 func union(need []bool, e expr.Expr) []bool {
-	out := append([]bool(nil), need...)
+	out := slices.Clone(need)
+	mark(out, e)
+	return out
+}
+
+// mark adds the columns that e reads to need.
+func mark(need []bool, e expr.Expr) {
 	expr.Walk(e, func(x expr.Expr) bool {
 		if c, ok := x.(*expr.Column); ok {
-			out[c.Index] = true
+			need[c.Index] = true
 		}
 		return true
 	})
-	return out
 }
 
 func moveAll(list, to []int) []int {

@@ -69,7 +69,7 @@ func (o *optimizer) push(n Node, terms []expr.Expr) Node {
 		return WithInputs(x, []Node{o.push(x.Left, terms), o.push(x.Right, retype(terms, x.Right))})
 
 	case *Unnest:
-		width := len(x.Input.Columns())
+		width := Width(x.Input)
 		down, stay := partition(terms, func(e expr.Expr) bool { return readsSome(e) && readsOnly(e, func(c int) bool { return c < width }) })
 		o.moved(down)
 		return filter(WithInputs(x, []Node{o.push(x.Input, down)}), stay)
@@ -105,7 +105,7 @@ func joinsAll(x *Join, terms []expr.Expr) bool {
 	if x.On != nil || len(x.Keys) > 0 {
 		return len(terms) == 0
 	}
-	width := len(x.Left.Columns())
+	width := Width(x.Left)
 	for _, e := range terms {
 		if c, ok := e.(*expr.Call); !ok || c.Fn.Name != "=" {
 			return false
@@ -120,7 +120,7 @@ func joinsAll(x *Join, terms []expr.Expr) bool {
 // pushJoin distributes terms, over the columns of left then right, and the terms of the join condition.
 func (o *optimizer) pushJoin(x *Join, terms []expr.Expr) Node {
 	x = strengthen(x, terms)
-	width := len(x.Left.Columns())
+	width := Width(x.Left)
 	onLeft := func(e expr.Expr) bool { return readsOnly(e, func(c int) bool { return c < width }) && !IsVolatile(e) }
 	onRight := func(e expr.Expr) bool { return readsOnly(e, func(c int) bool { return c >= width }) && !IsVolatile(e) }
 
@@ -184,7 +184,7 @@ func strengthen(x *Join, terms []expr.Expr) *Join {
 	if x.Kind != Left && x.Kind != Right && x.Kind != Full {
 		return x
 	}
-	width := len(x.Left.Columns())
+	width := Width(x.Left)
 	leftNeeded, rightNeeded := false, false
 	for _, e := range terms {
 		leftNeeded = leftNeeded || RejectsNull(e, func(c int) bool { return c < width })

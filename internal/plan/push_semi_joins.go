@@ -23,7 +23,7 @@ func (o *optimizer) pushSemi(x *Join) Node {
 	if !ok || !isInner(below) {
 		return nil
 	}
-	width, all := len(below.Left.Columns()), len(below.Columns())
+	width, all := Width(below.Left), Width(below)
 	left := readsLeft(x, all, func(c int) bool { return c < width })
 	right := !left && readsLeft(x, all, func(c int) bool { return c >= width })
 	if !left && !right {
@@ -37,11 +37,11 @@ func (o *optimizer) pushSemi(x *Join) Node {
 		return nil
 	}
 	// The right side's columns follow those of the one side only.
-	to := make([]int, all+len(x.Right.Columns()))
+	to := make([]int, all+Width(x.Right))
 	for i := range to {
 		to[i] = i - first // what is not read may be anything
 		if i >= all {
-			to[i] = i - all + len(side.Columns())
+			to[i] = i - all + Width(side)
 		}
 	}
 	sides := []Node{below.Left, below.Right}
@@ -68,8 +68,8 @@ func semiOver(x *Join, left Node, to []int) *Join {
 
 // pushSemiThrough moves the join below a projection that picks columns, if it can go on there.
 func (o *optimizer) pushSemiThrough(x *Join, p *Project) Node {
-	to := make([]int, len(p.Exprs)+len(x.Right.Columns()))
-	width := len(p.Input.Columns())
+	to := make([]int, len(p.Exprs)+Width(x.Right))
+	width := Width(p.Input)
 	for i := range to {
 		if i < len(p.Exprs) {
 			to[i] = p.Exprs[i].(*expr.Column).Index

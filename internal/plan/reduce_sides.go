@@ -139,7 +139,7 @@ func (r *reducer) below(n Node, on []reduction, small *Shared, rows float64) Nod
 			})
 		}
 	case *Join:
-		width := len(x.Left.Columns())
+		width := Width(x.Left)
 		ofLeft := func(column int) int {
 			if column < width {
 				return column

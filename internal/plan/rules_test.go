@@ -78,6 +78,14 @@ func TestRules(t *testing.T) {
 		fired := map[string]bool{}
 		n := plan.Optimize(s.Plan, plan.Options{Off: off, Rows: rows, LargeSide: large, Context: expr.Context{Zone: s.Zone, Now: s.Now},
 			Fired: func(r string) { fired[r] = true }})
+		for _, whole := range []plan.Node{s.Plan, n} {
+			plan.Walk(whole, func(n plan.Node) bool {
+				if columns := n.Columns(); plan.Width(n) != len(columns) {
+					t.Errorf("%s: %T is %d wide and has %d columns", text, n, plan.Width(n), len(columns))
+				}
+				return true
+			})
+		}
 		got := "\n" + strings.TrimSuffix(plan.Format(n), "\n")
 		for _, r := range append(slices.Clone(must), mustNot...) {
 			if !slices.Contains(plan.RuleNames(), r) {

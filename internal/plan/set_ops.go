@@ -48,7 +48,7 @@ const (
 
 // ofSide puts the number of its side behind the columns of n.
 func ofSide(n Node, side int64) Node {
-	p := Select(n, identity(len(n.Columns())))
+	p := Select(n, identity(Width(n)))
 	p.Exprs, p.Names = append(p.Exprs, sideLiteral(side)), append(p.Names, "$side")
 	return p
 }

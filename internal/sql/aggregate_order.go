@@ -41,7 +41,7 @@ func byOrder(n *plan.Aggregate, orders [][]plan.SortKey) plan.Node {
 		part.Order, part.Aggs, part.Grouping = order, nil, n.Sets != nil
 		before := 0
 		if joined != nil {
-			before = len(joined.Columns())
+			before = plan.Width(joined)
 		}
 		for j, a := range n.Aggs {
 			if slices.Equal(orders[j], order) || orders[j] == nil && i == 0 {
@@ -79,7 +79,7 @@ func joinGroups(left plan.Node, right *plan.Aggregate) plan.Node {
 	}
 	if right.Grouping {
 		// A key that is NULL in a row's set is not one that is NULL in its data.
-		j.Keys = append(j.Keys, plan.EquiKey{Left: setColumn(left), Right: len(right.Columns()) - 1})
+		j.Keys = append(j.Keys, plan.EquiKey{Left: setColumn(left), Right: plan.Width(right) - 1})
 	}
 	return j
 }
@@ -89,7 +89,7 @@ func setColumn(n plan.Node) int {
 	for {
 		j, ok := n.(*plan.Join)
 		if !ok {
-			return len(n.Columns()) - 1
+			return plan.Width(n) - 1
 		}
 		n = j.Left
 	}

@@ -68,7 +68,7 @@ const orderName = "$order"
 // output projects the select list, makes it distinct, sorts and cuts it.
 func (blk *block) output(n plan.Node, in buildInput) (*relational, error) {
 	width := len(in.items)
-	p := &plan.Project{}
+	p := &plan.Project{Exprs: make([]expr.Expr, 0, width), Names: make([]string, 0, width)}
 	for _, it := range in.items {
 		p.Exprs, p.Names = append(p.Exprs, it.x), append(p.Names, it.name)
 	}
@@ -117,7 +117,7 @@ func (blk *block) output(n plan.Node, in buildInput) (*relational, error) {
 	case in.limit >= 0 || in.offset > 0:
 		n = &plan.Limit{Input: n, Offset: in.offset, Count: in.limit}
 	}
-	if len(n.Columns()) > width {
+	if plan.Width(n) > width {
 		n = plan.Select(n, firstN(width))
 	}
 	rel := &relational{node: n, cols: make([]outColumn, width)}
@@ -130,7 +130,8 @@ func (blk *block) output(n plan.Node, in buildInput) (*relational, error) {
 // grouping is a block's Aggregate: where its keys and aggregates are.
 type grouping struct {
 	*block
-	node plan.Node
+	node  plan.Node
+	keyed []plan.Column // the columns of node, once they were asked for
 	// aggregates gives for each aggregate of the block what stands for it above the node.
 	aggregates []expr.Expr
 	err        error
@@ -180,11 +181,11 @@ func (blk *block) aggregate(n plan.Node) (*grouping, error) {
 	}
 	n = p
 	for i, k := range agg.Keys {
-		if !n.Columns()[k].Type.Multi {
+		if !p.Exprs[k].Type().Multi {
 			continue
 		}
 		n = plan.UnnestOf(n, k)
-		agg.Keys[i] = len(n.Columns()) - 1
+		agg.Keys[i] = plan.Width(n) - 1
 	}
 	agg.Input, agg.Grouping = n, blk.sets != nil && !blk.b.explaining
 	blk.setColumn = len(blk.keys) + len(agg.Aggs)
@@ -259,19 +260,25 @@ func (blk *block) regroup(g *grouping, in *buildInput) error {
 	return g.err
 }
 
+// key returns what reads key i.
+func (g *grouping) key(i int) *expr.Column {
+	if g.keyed == nil {
+		g.keyed = g.node.Columns()
+	}
+	return &expr.Column{Index: i, Name: g.keyed[i].Name, T: g.keyed[i].Type}
+}
+
 // rewrite returns e over the columns of the Aggregate. What is neither a key nor made of keys and aggregates is an error.
 func (g *grouping) rewrite(e expr.Expr) expr.Expr {
 	if i := g.keyIndex(e); i >= 0 {
-		c := g.node.Columns()[i]
-		return &expr.Column{Index: i, Name: c.Name, T: c.Type}
+		return g.key(i)
 	}
 	c, ok := e.(*expr.Column)
 	if !ok {
 		return overSingles(e, func(source, body expr.Expr) expr.Expr {
 			for i, k := range g.keys {
 				if isMap(k, source, body) {
-					c := g.node.Columns()[i]
-					return &expr.Column{Index: i, Name: c.Name, T: c.Type}
+					return g.key(i)
 				}
 			}
 			return nil
@@ -301,15 +308,17 @@ func (g *grouping) rewrite(e expr.Expr) expr.Expr {
 // overSingles rewrites the operands of e, which is no column. In maps over the values of a multi-value string, single returns what holds the
 // results of the map of source with body one by one, nil if nothing does; where the source is a single value, too, there is no map any more.
 func overSingles(e expr.Expr, single func(source, body expr.Expr) expr.Expr, rewrite func(expr.Expr) expr.Expr) expr.Expr {
-	var source, body expr.Expr
 	switch x := e.(type) {
 	case *expr.Each:
-		source, body = x.Source, x.Body
+		return mapOverSingles(e, x.Source, x.Body, single, rewrite)
 	case *expr.Any:
-		source, body = x.Source, x.Body
-	default:
-		return plan.MapOperands(e, rewrite)
+		return mapOverSingles(e, x.Source, x.Body, single, rewrite)
 	}
+	return plan.MapOperands(e, rewrite)
+}
+
+// mapOverSingles is overSingles of e, the map of source with body.
+func mapOverSingles(e, source, body expr.Expr, single func(source, body expr.Expr) expr.Expr, rewrite func(expr.Expr) expr.Expr) expr.Expr {
 	reads := false
 	var within func(level int) func(expr.Expr) expr.Expr
 	within = func(level int) func(expr.Expr) expr.Expr {
@@ -401,7 +410,7 @@ func (blk *block) window(n plan.Node, in *buildInput) (plan.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	width := len(n.Columns())
+	width := plan.Width(n)
 	next := 0
 	var added []expr.Expr
 	column := func() int {
@@ -464,7 +473,7 @@ func (blk *block) window(n plan.Node, in *buildInput) (plan.Node, error) {
 	starts := make([]int, len(nodes))
 	for _, j := range wholeFirst(nodes) {
 		node := nodes[j]
-		starts[j] = len(n.Columns())
+		starts[j] = plan.Width(n)
 		node.Input = n
 		n = node
 	}

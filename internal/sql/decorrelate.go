@@ -132,17 +132,17 @@ func withoutSubqueries(n plan.Node) (plan.Node, []int) {
 		}
 		return p, to
 	}
-	return n, firstN(len(n.Columns()))
+	return n, firstN(plan.Width(n))
 }
 
 func joinWithoutSubqueries(x *plan.Join) (plan.Node, []int) {
-	width := len(x.Left.Columns())
+	width := plan.Width(x.Left)
 	switch x.Kind {
 	case plan.Semi, plan.Anti, plan.AntiNull:
 		return withoutSubqueries(x.Left)
 	case plan.Single, plan.Left, plan.Inner:
 	default:
-		return x, firstN(len(x.Columns()))
+		return x, firstN(plan.Width(x))
 	}
 	left, to := withoutSubqueries(x.Left)
 	if x.Kind == plan.Single || hasDomain(x.Right) {
@@ -151,12 +151,12 @@ func joinWithoutSubqueries(x *plan.Join) (plan.Node, []int) {
 		}
 		return left, to
 	}
-	right, toRight := x.Right, firstN(len(x.Right.Columns()))
+	right, toRight := x.Right, firstN(plan.Width(x.Right))
 	if x.Kind == plan.Inner {
 		right, toRight = withoutSubqueries(x.Right)
 	}
 	if left == x.Left && right == x.Right {
-		return x, firstN(len(x.Columns()))
+		return x, firstN(plan.Width(x))
 	}
 	j := &plan.Join{Kind: x.Kind, Left: left, Right: right}
 	for _, k := range x.Keys {
@@ -164,7 +164,7 @@ func joinWithoutSubqueries(x *plan.Join) (plan.Node, []int) {
 			j.Keys = append(j.Keys, plan.EquiKey{Left: to[k.Left], Right: toRight[k.Right], NullSafe: k.NullSafe})
 		}
 	}
-	newWidth := len(left.Columns())
+	newWidth := plan.Width(left)
 	for _, t := range toRight {
 		if t >= 0 {
 			t += newWidth
@@ -258,7 +258,7 @@ func (d *decorrelator) push(n plan.Node) (plan.Node, error) {
 		return &plan.Join{Kind: plan.Inner, Left: n, Right: d.domain()}, nil
 	}
 	k := len(d.values)
-	width := len(n.Columns())
+	width := plan.Width(n)
 	switch x := n.(type) {
 	case *plan.Filter:
 		return d.pushFilter(x)
@@ -267,7 +267,7 @@ func (d *decorrelator) push(n plan.Node) (plan.Node, error) {
 		if err != nil {
 			return nil, err
 		}
-		at := len(x.Input.Columns())
+		at := plan.Width(x.Input)
 		p := &plan.Project{Input: in}
 		for i, e := range x.Exprs {
 			p.Exprs, p.Names = append(p.Exprs, bound(e, at)), append(p.Names, x.Names[i])
@@ -321,7 +321,7 @@ func (d *decorrelator) push(n plan.Node) (plan.Node, error) {
 		if err != nil {
 			return nil, err
 		}
-		return outerLast(plan.WithInputs(x, []plan.Node{in}), len(x.Input.Columns()), k), nil
+		return outerLast(plan.WithInputs(x, []plan.Node{in}), plan.Width(x.Input), k), nil
 	case *plan.Window:
 		in, err := d.push(x.Input)
 		if err != nil {
@@ -330,7 +330,7 @@ func (d *decorrelator) push(n plan.Node) (plan.Node, error) {
 		c := *x
 		c.Input = in
 		c.Partition = append([]int(nil), x.Partition...)
-		at := len(x.Input.Columns())
+		at := plan.Width(x.Input)
 		for i := range k {
 			c.Partition = append(c.Partition, at+i)
 		}
@@ -341,7 +341,7 @@ func (d *decorrelator) push(n plan.Node) (plan.Node, error) {
 
 // outerLast moves the k columns from at to the end.
 func outerLast(n plan.Node, at, k int) plan.Node {
-	width := len(n.Columns())
+	width := plan.Width(n)
 	keep := make([]int, 0, width)
 	for i := range width {
 		if i < at || i >= at+k {
@@ -355,7 +355,7 @@ func outerLast(n plan.Node, at, k int) plan.Node {
 }
 
 func (d *decorrelator) pushFilter(x *plan.Filter) (plan.Node, error) {
-	width := len(x.Input.Columns())
+	width := plan.Width(x.Input)
 	if !correlated(x.Input) {
 		if n := d.byEquality(x); n != nil {
 			return n, nil
@@ -435,7 +435,7 @@ func (d *decorrelator) pushAggregate(x *plan.Aggregate) (plan.Node, error) {
 		return nil, err
 	}
 	k := len(d.values)
-	at := len(x.Input.Columns())
+	at := plan.Width(x.Input)
 	c := *x
 	c.Input = in
 	c.Keys = append([]int(nil), x.Keys...)
@@ -454,7 +454,7 @@ func (d *decorrelator) pushAggregate(x *plan.Aggregate) (plan.Node, error) {
 	}
 	n := outerLast(&c, len(x.Keys), k)
 	if x.Grouping {
-		n = shiftGroupingID(n, len(x.Columns())-1, k)
+		n = shiftGroupingID(n, plan.Width(x)-1, k)
 	}
 	if len(x.Keys) > 0 || x.Sets != nil || x == d.sparse {
 		return n, nil
@@ -482,7 +482,7 @@ func (d *decorrelator) pushAggregate(x *plan.Aggregate) (plan.Node, error) {
 
 // shiftGroupingID divides the grouping id in column id by 2^k: the bits of k keys that are in every set.
 func shiftGroupingID(n plan.Node, id, k int) plan.Node {
-	p := plan.Select(n, firstN(len(n.Columns())))
+	p := plan.Select(n, firstN(plan.Width(n)))
 	shifted, err := expr.NewCall(expr.MustLookup("/"), []expr.Expr{p.Exprs[id], longLiteral(1 << k)}, fault.Span{})
 	if err == nil {
 		p.Exprs[id] = shifted
@@ -499,7 +499,7 @@ func (d *decorrelator) limitEach(n plan.Node, width int, keys []plan.SortKey, of
 	for i := range d.values {
 		w.Partition = append(w.Partition, width+i)
 	}
-	total := len(n.Columns())
+	total := plan.Width(n)
 	row := columnOf(w, total)
 	cond, err := expr.NewCompare(">", row, longLiteral(offset), fault.Span{})
 	if err != nil {
@@ -517,8 +517,7 @@ func (d *decorrelator) limitEach(n plan.Node, width int, keys []plan.SortKey, of
 
 func (d *decorrelator) pushJoin(x *plan.Join) (plan.Node, error) {
 	k := len(d.values)
-	wl, wr := len(x.Left.Columns()), len(x.Right.Columns())
-	onlyLeft := x.Kind == plan.Semi || x.Kind == plan.Anti || x.Kind == plan.AntiNull
+	wl, wr := plan.Width(x.Left), plan.Width(x.Right)
 	if x.Kind == plan.AntiNull && correlated(x.Right) {
 		return nil, fault.UnsupportedSQL(fault.Span{}, "NOT IN over a query that uses a column of an outer query is not supported yet")
 	}
@@ -550,7 +549,7 @@ func (d *decorrelator) pushJoin(x *plan.Join) (plan.Node, error) {
 		})
 		c.On = on
 	}
-	if onlyLeft {
+	if x.LeftOnly() {
 		return &c, nil // left columns, then the outer ones
 	}
 	keep := make([]int, 0, wl+wr+k)

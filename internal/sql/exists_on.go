@@ -57,7 +57,7 @@ func keyedByMore(terms []expr.Expr) bool {
 // onTerms joins n with right on conditions over right's columns and outer values, which are expressions over n.
 func onTerms(n plan.Node, outer []expr.Expr, kind plan.JoinKind, right plan.Node, terms []expr.Expr) *plan.Join {
 	n, columns := extend(n, outer)
-	width := len(n.Columns())
+	width := plan.Width(n)
 	on := make([]expr.Expr, len(terms))
 	for i, t := range terms {
 		on[i] = expr.Remap(t, func(c int) int {

@@ -319,8 +319,8 @@ func (blk *block) join(x *syntax.Join) (source, error) {
 func (blk *block) joinSources(x *syntax.Join, left, right source, keys []plan.EquiKey) (source, error) {
 	kind := [...]plan.JoinKind{syntax.InnerJoin: plan.Inner, syntax.LeftJoin: plan.Left, syntax.RightJoin: plan.Right, syntax.FullJoin: plan.Full,
 		syntax.CrossJoin: plan.Inner, syntax.CommaJoin: plan.Inner}[x.Kind]
-	width := len(left.node.Columns())
-	if width+len(right.node.Columns()) >= maxColumns {
+	width := plan.Width(left.node)
+	if width+plan.Width(right.node) >= maxColumns {
 		return source{}, fault.InvalidSQL(x.At, "A query can't have more than [%d] columns", maxColumns)
 	}
 	moved := right.scope.shift(width)

@@ -13,7 +13,7 @@ import (
 // columns it uses, before the join: that keeps the rows as they are, and the condition then compares columns. If one of them uses columns
 // of both sides, see joinOnPairs.
 func (blk *block) joinOnSubqueries(j *plan.Join, cond expr.Expr, at fault.Span) (plan.Node, error) {
-	width := len(j.Left.Columns())
+	width := plan.Width(j.Left)
 	left, right := j.Left, j.Right
 	type value struct {
 		x     expr.Expr // over the side
@@ -52,7 +52,7 @@ func (blk *block) joinOnSubqueries(j *plan.Join, cond expr.Expr, at fault.Span) 
 	if both {
 		return blk.joinOnPairs(j, cond)
 	}
-	added := len(left.Columns()) - width
+	added := plan.Width(left) - width
 	on := expr.Rewrite(cond, func(e expr.Expr) expr.Expr {
 		c, ok := e.(*expr.Column)
 		if !ok {
@@ -86,7 +86,7 @@ func (blk *block) joinOnSubqueries(j *plan.Join, cond expr.Expr, at fault.Span) 
 //
 // For RIGHT and FULL joins R is outer joined with P: a row without pairs stays, with a mark that is NULL and so equals nothing.
 func (blk *block) joinOnPairs(j *plan.Join, cond expr.Expr) (plan.Node, error) {
-	width, total := len(j.Left.Columns()), len(j.Columns())
+	width, total := plan.Width(j.Left), plan.Width(j)
 	used := map[int]bool{}
 	note := func(e expr.Expr) {
 		expr.Walk(e, func(e expr.Expr) bool {

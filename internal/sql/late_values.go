@@ -50,7 +50,7 @@ func lateValuesOf(n plan.Node) *lateValues {
 
 // over computes the values over a join whose right columns begin with the aggregates.
 func (l *lateValues) over(j *plan.Join) (plan.Node, error) {
-	width := len(j.Left.Columns())
+	width := plan.Width(j.Left)
 	aggregates := make([]expr.Expr, len(l.of.Aggs))
 	plain := len(l.exprs) == len(aggregates)
 	for i, a := range l.of.Aggs {

@@ -119,7 +119,7 @@ func (blk *block) unnest(left source, u *syntax.Unnest, outer bool, alias *synta
 		}
 		node.Lists = append(node.Lists, plan.UnnestList{Column: c, Name: name, Elem: arrays[i].Type().Elem().OrNull(len(columns) > 1)})
 	}
-	width := len(n.Columns())
+	width := plan.Width(n)
 	r := relationOf("", node.Columns()[width:], width)
 	r.at = u.At
 	s := &scope{relations: append(append([]relation(nil), left.scope.relations...), r), merged: left.scope.merged}
@@ -193,7 +193,7 @@ func (blk *block) joinDependent(left source, x *syntax.Join, alias *syntax.Alias
 	case syntax.RightJoin, syntax.FullJoin:
 		return source{}, fault.InvalidSQL(x.At, "The right side of a RIGHT or FULL join can't use columns of the left side")
 	}
-	width := len(right.node.Columns())
+	width := plan.Width(right.node)
 	n, columns := extend(left.node, corr.outer)
 	left.node = n
 	d := newDecorrelator(n, corr.outer)

@@ -149,7 +149,7 @@ func (blk *block) unpivot(x *syntax.Unpivot) (source, error) {
 		rows[i] = []expr.Expr{longLiteral(int64(i))}
 	}
 	j := &plan.Join{Kind: plan.Inner, Left: s.node, Right: inline([]plan.Column{{Name: "$arm", Type: notNullLong}}, rows)}
-	arm := columnOf(j, len(s.node.Columns()))
+	arm := columnOf(j, plan.Width(s.node))
 	pick := func(values []expr.Expr) (expr.Expr, error) {
 		whens := make([]expr.When, 0, arms)
 		for i, v := range values {

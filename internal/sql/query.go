@@ -223,7 +223,7 @@ func (b *binder) orderAndLimit(rel *relational, order []syntax.OrderItem, limit,
 		if n, extra, err = blk.attach(n, extra); err != nil {
 			return nil, err
 		}
-		width := len(n.Columns())
+		width := plan.Width(n)
 		for i := range keys {
 			if keys[i].Column >= len(rel.cols) {
 				keys[i].Column += width - len(rel.cols)
@@ -557,7 +557,7 @@ func distinct(n plan.Node) plan.Node {
 		keys[i] = i
 		if c.Type.Multi {
 			n = plan.UnnestOf(n, i)
-			keys[i] = len(n.Columns()) - 1
+			keys[i] = plan.Width(n) - 1
 		}
 	}
 	return &plan.Aggregate{Input: n, Keys: keys}

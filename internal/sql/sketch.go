@@ -1,6 +1,8 @@
 package sql
 
 import (
+	"slices"
+
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
@@ -133,6 +135,9 @@ func (b *binder) finishSketches(n plan.Node) (plan.Node, error) {
 	finish, _ := expr.Lookup("$FINISH_SKETCH")
 	read, _ := expr.Lookup("$HLL_READ")
 	columns := n.Columns()
+	if !slices.ContainsFunc(columns, func(c plan.Column) bool { return c.Type.Base == expr.Other }) {
+		return n, nil
+	}
 	p := &plan.Project{Input: n}
 	changed := false
 	for i, c := range columns {

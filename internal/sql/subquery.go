@@ -248,7 +248,7 @@ func byValue(r *relational) *relational {
 		column := columnOf(r.node, i)
 		if c.typ.Multi {
 			out.node = plan.UnnestOf(out.node, i)
-			column = columnOf(out.node, len(out.node.Columns())-1)
+			column = columnOf(out.node, plan.Width(out.node)-1)
 			out.cols[i].typ = column.T
 		}
 		p.Exprs, p.Names = append(p.Exprs, column), append(p.Names, c.name)
@@ -420,7 +420,7 @@ func (blk *block) semiJoin(n plan.Node, s *subquery, not bool) (plan.Node, error
 	if s.kind == inQuery && not && (len(s.corr.outer) > 0 || len(s.operands) > 1) {
 		return nil, nil
 	}
-	width := len(n.Columns())
+	width := plan.Width(n)
 	kind := plan.Semi
 	switch {
 	case not && s.kind == inQuery:
@@ -451,7 +451,7 @@ func (blk *block) joinSubquery(n plan.Node, s *subquery, kind plan.JoinKind, rig
 	if s.kind == existsQuery && (kind == plan.Semi || kind == plan.Anti) {
 		if rows, terms := pullUp(right); keyedByMore(terms) {
 			j := onTerms(n, left, kind, rows, terms)
-			return j, len(j.Left.Columns()), nil
+			return j, plan.Width(j.Left), nil
 		}
 	}
 	d := newDecorrelator(n, left[:len(s.corr.outer)])
@@ -461,7 +461,7 @@ func (blk *block) joinSubquery(n plan.Node, s *subquery, kind plan.JoinKind, rig
 			right, d.sparse, kind = late.of, late.of, plan.Left // there is one row for each different value
 		}
 	}
-	values := len(right.Columns())
+	values := plan.Width(right)
 	if right, err = d.apply(right); err != nil {
 		return nil, 0, err
 	}
@@ -475,7 +475,7 @@ func (blk *block) joinSubquery(n plan.Node, s *subquery, kind plan.JoinKind, rig
 			j.Keys = append(j.Keys, plan.EquiKey{Left: columns[len(s.corr.outer)+i], Right: i})
 		}
 	}
-	joined, first = j, len(n.Columns())
+	joined, first = j, plan.Width(n)
 	if late != nil {
 		joined, err = late.over(j)
 	}
@@ -484,7 +484,7 @@ func (blk *block) joinSubquery(n plan.Node, s *subquery, kind plan.JoinKind, rig
 
 // extend returns n with the values of exprs, and the columns they are in.
 func extend(n plan.Node, exprs []expr.Expr) (plan.Node, []int) {
-	width := len(n.Columns())
+	width := plan.Width(n)
 	columns := make([]int, len(exprs))
 	var added []expr.Expr
 	for i, e := range exprs {

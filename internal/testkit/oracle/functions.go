@@ -48,11 +48,7 @@ func call(c *expr.Call, row, elements []any) any {
 	case "IS NOT FALSE":
 		return b2i(args[0] == nil || truth(args[0]))
 	case "IS DISTINCT FROM", "IS NOT DISTINCT FROM":
-		same := args[0] == nil && args[1] == nil
-		if !null {
-			same = equal(args[0], args[1]) || order(args[0], args[1]) == 0
-		}
-		return b2i(same == (name == "IS NOT DISTINCT FROM"))
+		return b2i(same(args[0], args[1]) == (name == "IS NOT DISTINCT FROM"))
 	case "GREATEST", "LEAST":
 		var best any
 		for _, v := range args {

@@ -138,13 +138,7 @@ func join(x *plan.Join, left, right [][]any) [][]any {
 	partners := func(l, r []any) bool {
 		for _, k := range x.Keys {
 			a, b := l[k.Left], r[k.Right]
-			if a == nil || b == nil {
-				if !k.NullSafe || a != nil || b != nil {
-					return false
-				}
-				continue
-			}
-			if !equal(a, b) {
+			if k.NullSafe && !same(a, b) || !k.NullSafe && (a == nil || b == nil || !equal(a, b)) {
 				return false
 			}
 		}

@@ -65,6 +65,14 @@ func equal(a, b any) bool {
 	return number(a) == number(b)
 }
 
+// same is SQL's IS NOT DISTINCT FROM: nils are the same, NaNs are, zeros are.
+func same(a, b any) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return equal(a, b) || order(a, b) == 0
+}
+
 // groupKey is a text that is equal for values of one group: nils are, NaNs are, zeros are.
 func groupKey(row []any) string {
 	var b strings.Builder

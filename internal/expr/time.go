@@ -287,12 +287,22 @@ func (b *binding) unitArgument(i int) chrono.Unit {
 	return u
 }
 
+// spanArgument reads a unit that spans of time are counted in.
+func (b *binding) spanArgument(i int) chrono.Unit {
+	u := b.unitArgument(i)
+	_, length := u.Period()
+	if _, part := partsOfMilli(u); !length && !part {
+		b.fail("Unit [%s] of function [%s] is a field of a time and has no length", u, b.fn.Name)
+	}
+	return u
+}
+
 var timestampAddFunction = &Function{
 	Name: "TIMESTAMPADD", Min: 3, Max: 3,
 	Summary: "Adds a number of units to a timestamp.",
 	Forms:   []string{"$F(<ANY>, <INTEGER>, <DATETIME>)"},
 	Bind: func(b *binding) (Expr, error) {
-		u := b.unitArgument(0)
+		u := b.spanArgument(0)
 		if b.typ(1).IsCharacter() {
 			b.cast(1, Of(BigInt))
 		}
@@ -336,7 +346,7 @@ var timestampDiffFunction = &Function{
 	Summary: "Returns the number of whole units from one timestamp to another.",
 	Forms:   []string{"$F(<ANY>, <DATETIME>, <DATETIME>)"},
 	Bind: func(b *binding) (Expr, error) {
-		u := b.unitArgument(0)
+		u := b.spanArgument(0)
 		for i := 1; i < 3; i++ {
 			b.instant(i)
 		}

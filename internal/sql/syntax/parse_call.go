@@ -268,7 +268,7 @@ func (p *parser) substringArgs(*Call) {
 func (p *parser) positionArgs(*Call) {
 	p.push(p.exprOf(precLike + 1))
 	if p.acceptWord(kwIn) {
-		p.push(p.exprOf(precLike + 1))
+		p.push(p.expr())
 		if p.acceptWord(kwFrom) {
 			p.push(p.expr())
 		}

@@ -13,7 +13,7 @@ func (o *optimizer) commonTerms(n Node) Node {
 	if _, ok := n.(*Project); ok {
 		return n
 	}
-	return mapExprs(n, func(e expr.Expr) expr.Expr {
+	return MapExprs(n, func(e expr.Expr) expr.Expr {
 		changed := false
 		var out []expr.Expr
 		for _, t := range Split(e) {

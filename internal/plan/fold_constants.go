@@ -8,7 +8,7 @@ import (
 // foldConstants computes what reads no column, drops terms that decide nothing, and turns what can have no rows into an empty relation.
 func (o *optimizer) foldConstants(n Node) Node {
 	n = MapInputs(n, o.foldConstants)
-	folded := mapExprs(n, o.fold)
+	folded := MapExprs(n, o.fold)
 	if folded != n {
 		o.fired()
 		n = folded

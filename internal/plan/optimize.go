@@ -97,8 +97,8 @@ func (o *optimizer) fired() {
 	}
 }
 
-// mapExprs returns n with f applied to its own expressions; Scan, Filter, Project and Join have some.
-func mapExprs(n Node, f func(expr.Expr) expr.Expr) Node {
+// MapExprs returns n with f applied to its own expressions; Scan, Filter, Project and Join have some.
+func MapExprs(n Node, f func(expr.Expr) expr.Expr) Node {
 	switch x := n.(type) {
 	case *Scan:
 		if x.Filter != nil {

@@ -143,7 +143,7 @@ func stable(n Node) bool {
 		case *Scan, *External, *System:
 			tables = true
 		}
-		mapExprs(n, func(e expr.Expr) expr.Expr {
+		MapExprs(n, func(e expr.Expr) expr.Expr {
 			volatile = volatile || IsVolatile(e)
 			return e
 		})

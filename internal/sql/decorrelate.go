@@ -15,9 +15,16 @@ import (
 //
 // This is the unnesting of Neumann and Kemper, "Unnesting Arbitrary Queries" (BTW 2015). Where a filter says that an outer column
 // equals an expression over the subquery's own rows, that expression stands for the column and no domain is joined.
+//
+// An outer column of the query around itself is not a value of its rows: the placeholder stays, now for the column of that query, until
+// it is decorrelated in its turn. With a domain of its values at every level, queries in queries would have twice as many of them at each.
 type decorrelator struct {
 	outer  plan.Node
 	values []expr.Expr // over outer
+	// to gives for each outer column of the subquery the column it is from now on: the placeholder of a value, or one that is passed on.
+	to     []int
+	passes bool // some are
+	at     fault.Span
 	// sparse is an Aggregate without keys whose row for no input may be missing, because it would be all NULL and the join above gives
 	// NULL for a missing row anyway.
 	sparse *plan.Aggregate
@@ -25,16 +32,59 @@ type decorrelator struct {
 	nulls bool
 }
 
-func newDecorrelator(outer plan.Node, values []expr.Expr) *decorrelator {
-	return &decorrelator{outer: outer, values: values}
+func newDecorrelator(outer plan.Node, values []expr.Expr, at fault.Span) *decorrelator {
+	d := &decorrelator{outer: outer, to: make([]int, len(values)), at: at}
+	for i, v := range values {
+		if c, ok := v.(*expr.Column); ok && c.Index >= correlatedBase {
+			d.to[i], d.passes = c.Index-correlatedBase+passedBase, true
+			continue
+		}
+		d.to[i] = correlatedBase + len(d.values)
+		d.values = append(d.values, v)
+	}
+	return d
 }
 
-// apply returns n with the outer values as its last columns.
+// apply returns n with d.values as its last columns.
 func (d *decorrelator) apply(n plan.Node) (plan.Node, error) {
-	if len(d.values) == 0 {
-		return n, nil
+	if d.passes {
+		n = renumberOuter(n, func(i int) int { return d.to[i-correlatedBase] })
 	}
-	return d.push(n)
+	if len(d.values) > 0 {
+		var err error
+		if n, err = d.push(n); err != nil {
+			return nil, err
+		}
+		operators := 0
+		plan.Walk(n, func(plan.Node) bool {
+			operators++
+			return operators <= maxOperators
+		})
+		if operators > maxOperators {
+			return nil, fault.InvalidSQL(d.at, "The columns of outer queries in this query make its plan larger than [%d] operators", maxOperators)
+		}
+	}
+	if d.passes {
+		n = renumberOuter(n, func(i int) int {
+			if i >= passedBase {
+				i += correlatedBase - passedBase
+			}
+			return i
+		})
+	}
+	return n, nil
+}
+
+// renumberOuter returns n with other numbers for its outer columns.
+func renumberOuter(n plan.Node, to func(int) int) plan.Node {
+	renumber := func(i int) int {
+		if i >= correlatedBase {
+			return to(i)
+		}
+		return i
+	}
+	n = plan.MapInputs(n, func(in plan.Node) plan.Node { return renumberOuter(in, to) })
+	return plan.MapExprs(n, func(e expr.Expr) expr.Expr { return expr.Remap(e, renumber) })
 }
 
 // nullForNone finds the Aggregate of which n computes what is NULL if its columns are, if it has no keys and only aggregates that are NULL over
@@ -145,7 +195,7 @@ func joinWithoutSubqueries(x *plan.Join) (plan.Node, []int) {
 		return x, firstN(plan.Width(x))
 	}
 	left, to := withoutSubqueries(x.Left)
-	if x.Kind == plan.Single || hasDomain(x.Right) {
+	if x.Kind == plan.Single || hasDomain(x.Right) || correlated(x.Right) {
 		for range x.Right.Columns() {
 			to = append(to, -1)
 		}
@@ -222,7 +272,7 @@ func hasDomain(n plan.Node) bool {
 	return found
 }
 
-// correlated reports whether n or something below it uses an outer column.
+// correlated reports whether n or something below it uses an outer column that is not passed on.
 func correlated(n plan.Node) bool {
 	found := false
 	plan.Walk(n, func(n plan.Node) bool {
@@ -241,12 +291,14 @@ func correlated(n plan.Node) bool {
 	return found
 }
 
-func usesOuter(e expr.Expr) bool { return e != nil && hasPlaceholder(e, correlatedBase, 1<<62) }
+func usesOuter(e expr.Expr) bool { return e != nil && hasPlaceholder(e, correlatedBase, passedBase) }
+
+func isOuter(c *expr.Column) bool { return c.Index >= correlatedBase && c.Index < passedBase }
 
 // bound returns e with outer column k read from column at+k.
 func bound(e expr.Expr, at int) expr.Expr {
 	return expr.Rewrite(e, func(e expr.Expr) expr.Expr {
-		if c, ok := e.(*expr.Column); ok && c.Index >= correlatedBase {
+		if c, ok := e.(*expr.Column); ok && isOuter(c) {
 			return &expr.Column{Index: at + c.Index - correlatedBase, Name: c.Name, T: c.T}
 		}
 		return e
@@ -387,7 +439,7 @@ func (d *decorrelator) byEquality(x *plan.Filter) plan.Node {
 	}
 	for i, term := range rest {
 		rest[i] = expr.Rewrite(term, func(e expr.Expr) expr.Expr {
-			if c, ok := e.(*expr.Column); ok && c.Index >= correlatedBase {
+			if c, ok := e.(*expr.Column); ok && isOuter(c) {
 				return locals[c.Index-correlatedBase]
 			}
 			return e
@@ -422,7 +474,7 @@ func outerEquality(e expr.Expr) (k int, local expr.Expr) {
 	for i, a := range call.Args {
 		c, ok := a.(*expr.Column)
 		other := call.Args[1-i]
-		if ok && c.Index >= correlatedBase && !usesOuter(other) && c.T.Runtime() == other.Type().Runtime() {
+		if ok && isOuter(c) && !usesOuter(other) && c.T.Runtime() == other.Type().Runtime() {
 			return c.Index - correlatedBase, other
 		}
 	}
@@ -540,6 +592,8 @@ func (d *decorrelator) pushJoin(x *plan.Join) (plan.Node, error) {
 	if x.On != nil {
 		on := expr.Remap(x.On, func(i int) int {
 			switch {
+			case i >= passedBase:
+				return i
 			case i >= correlatedBase:
 				return wl + i - correlatedBase
 			case i >= wl:

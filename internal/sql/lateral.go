@@ -194,9 +194,10 @@ func (blk *block) joinDependent(left source, x *syntax.Join, alias *syntax.Alias
 		return source{}, fault.InvalidSQL(x.At, "The right side of a RIGHT or FULL join can't use columns of the left side")
 	}
 	width := plan.Width(right.node)
-	n, columns := extend(left.node, corr.outer)
-	left.node = n
-	d := newDecorrelator(n, corr.outer)
+	d := newDecorrelator(left.node, corr.outer, x.At)
+	var columns []int
+	left.node, columns = extend(left.node, d.values)
+	d.outer = left.node
 	if kind == plan.Left {
 		d.sparse = nullForNone(right.node)
 	}

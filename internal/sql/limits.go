@@ -27,6 +27,10 @@ const (
 	// maxGroupingSets bounds what CUBE and products of grouping sets may grow to.
 	maxGroupingSets = 4096
 
+	// maxOperators bounds the operators of a correlated subquery's plan: a query in queries that uses columns of all of them joins the values
+	// of each, which are those of the queries around it, too, and so on.
+	maxOperators = 10_000
+
 	// maxPlaceholders bounds the aggregates, the window calls, the subqueries and the outer references of one block, each.
 	maxPlaceholders = 1 << 20
 )
@@ -37,4 +41,5 @@ const (
 	windowBase     = 1 << 22
 	subqueryBase   = 1 << 23
 	correlatedBase = 1 << 24
+	passedBase     = 1 << 25 // outer columns that a decorrelator leaves to the next query around
 )

@@ -155,7 +155,17 @@ func TestRefusedSizes(t *testing.T) {
 	for i := range 10 {
 		tower += fmt.Sprintf(", w%d AS (SELECT * FROM w%d UNION ALL SELECT * FROM w%d)", i+1, i, i)
 	}
+	inner := "TRUE" // each query uses a column of each around it
+	for i := 11; i >= 0; i-- {
+		uses := ""
+		for outer := range i {
+			uses += fmt.Sprintf(" AND q%d.m1 > q%d.m1", i, outer)
+		}
+		inner = fmt.Sprintf("EXISTS (SELECT 1 FROM t q%d WHERE %s%s)", i, inner, uses)
+	}
 	refused(t, []refusal{
+		{"SELECT 1 FROM t WHERE " + inner,
+			"The columns of outer queries in this query make its plan larger than [10000] operators (line [1], column [97])"},
 		{strings.Repeat("SELECT * FROM (", maxQueryDepth) + "SELECT 1" + strings.Repeat(")", maxQueryDepth),
 			"Queries are nested deeper than [200] levels (line [1], column [3001])"},
 		{tower + " SELECT * FROM w10", "WITH queries are used more than [1000] times (line [1], column [50])"},

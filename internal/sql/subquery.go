@@ -454,7 +454,7 @@ func (blk *block) joinSubquery(n plan.Node, s *subquery, kind plan.JoinKind, rig
 			return j, plan.Width(j.Left), nil
 		}
 	}
-	d := newDecorrelator(n, left[:len(s.corr.outer)])
+	d := newDecorrelator(n, left[:len(s.corr.outer)], s.at)
 	var late *lateValues
 	if (kind == plan.Single || kind == plan.Left) && len(s.corr.outer) > 0 {
 		if late = lateValuesOf(right); late != nil {
@@ -465,14 +465,14 @@ func (blk *block) joinSubquery(n plan.Node, s *subquery, kind plan.JoinKind, rig
 	if right, err = d.apply(right); err != nil {
 		return nil, 0, err
 	}
-	n, columns := extend(n, left)
+	n, columns := extend(n, append(slices.Clone(d.values), left[len(s.corr.outer):]...))
 	j := &plan.Join{Kind: kind, Left: n, Right: right}
-	for i := range s.corr.outer {
+	for i := range d.values {
 		j.Keys = append(j.Keys, plan.EquiKey{Left: columns[i], Right: values + i, NullSafe: d.nulls})
 	}
 	if s.kind == inQuery {
 		for i := range s.operands {
-			j.Keys = append(j.Keys, plan.EquiKey{Left: columns[len(s.corr.outer)+i], Right: i})
+			j.Keys = append(j.Keys, plan.EquiKey{Left: columns[len(d.values)+i], Right: i})
 		}
 	}
 	joined, first = j, plan.Width(n)

@@ -34,8 +34,10 @@ type Function struct {
 	Internal bool
 	// Sketch says that it keeps a sketch: its constants are literals, DISTINCT is refused, and what is no value to it is left out.
 	Sketch bool
-	// TakesNumbers says that the sketch is of numbers.
-	TakesNumbers bool
+	// TakesNumbers says that the sketch is of numbers, TakesTexts that it is of texts.
+	TakesNumbers, TakesTexts bool
+	// SketchName names the function that gives the sketch by which this one counts; empty: there is none.
+	SketchName string
 	// InOrder says that the order of the rows shows in the result; over DISTINCT rows that is the order of the values.
 	InOrder bool
 

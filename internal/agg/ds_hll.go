@@ -9,27 +9,30 @@ import (
 
 const hllForms = "'$F(<COLUMN>)'\n'$F(<COLUMN>, <lgK>)'\n'$F(<COLUMN>, <lgK>, <tgtHllType>)'"
 
-var dsHLL = hllFunction("DS_HLL", "Builds an HLL sketch of the values, or merges HLL sketches.", false, true)
+var dsHLL = hllFunction("DS_HLL", "Builds an HLL sketch of the values, or merges HLL sketches.", false, "")
 
 var approxCountDistinctHLL = hllFunction("APPROX_COUNT_DISTINCT_DS_HLL",
-	"Estimates with an HLL sketch how many different values there are. It also reads columns of HLL sketches.", false, false)
+	"Estimates with an HLL sketch how many different values there are. It also reads columns of HLL sketches.", false, "DS_HLL")
 
 var approxCountDistinctHLLUTF8 = hllFunction("APPROX_COUNT_DISTINCT_DS_HLL_UTF8",
-	"Estimates with an HLL sketch, for which text is hashed as UTF-8, how many different strings there are.", true, false)
+	"Estimates with an HLL sketch, for which text is hashed as UTF-8, how many different strings there are.", true, "DS_HLL_UTF8")
 
 // dsHLLUTF8 is what native aggregators with the encoding utf8 are.
-var dsHLLUTF8 = internalFunction(hllFunction("DS_HLL_UTF8", "Builds an HLL sketch for which text is hashed as UTF-8.", true, true))
+var dsHLLUTF8 = internalFunction(hllFunction("DS_HLL_UTF8", "Builds an HLL sketch for which text is hashed as UTF-8.", true, ""))
 
 func internalFunction(f *Function) *Function {
 	f.Internal = true
 	return f
 }
 
-func hllFunction(name, doc string, utf8, keep bool) *Function {
+// hllFunction returns the function that gives an HLL sketch, or the estimate of the sketch that the function called sketchName gives.
+func hllFunction(name, doc string, utf8 bool, sketchName string) *Function {
+	keep := sketchName == ""
 	f := &Function{
-		Name: name, Doc: doc, Signature: signature(hllForms, name), MinArgs: 1, MaxArgs: 1, MaxParams: 2, EmptyIsZero: !keep, Sketch: true,
-		check:  checks(countableOr(HLLType), hllParams),
-		result: always(vector.Long), partial: one(HLLType),
+		Name: name, Doc: doc, Signature: signature(hllForms, name), MinArgs: 1, MaxArgs: 1, MaxParams: 2, EmptyIsZero: !keep, Sketch: true, TakesTexts: utf8,
+		SketchName: sketchName,
+		check:      checks(countableOr(HLLType), hllParams),
+		result:     always(vector.Long), partial: one(HLLType),
 		create: func(s Spec) State { return newHLLState(s, utf8, keep) },
 	}
 	if keep {

@@ -11,16 +11,19 @@ const defaultThetaSize = 16384
 
 const thetaForms = "'$F(<COLUMN>)'\n'$F(<COLUMN>, <size>)'"
 
-var dsTheta = thetaFunction("DS_THETA", "Builds a theta sketch of the values, or merges theta sketches.", true)
+var dsTheta = thetaFunction("DS_THETA", "Builds a theta sketch of the values, or merges theta sketches.", "")
 
 var approxCountDistinctTheta = thetaFunction("APPROX_COUNT_DISTINCT_DS_THETA",
-	"Estimates with a theta sketch how many different values there are. It also reads columns of theta sketches.", false)
+	"Estimates with a theta sketch how many different values there are. It also reads columns of theta sketches.", "DS_THETA")
 
-func thetaFunction(name, doc string, keep bool) *Function {
+// thetaFunction returns the function that gives a theta sketch, or the estimate of the sketch that the function called sketchName gives.
+func thetaFunction(name, doc, sketchName string) *Function {
+	keep := sketchName == ""
 	f := &Function{
 		Name: name, Doc: doc, Signature: signature(thetaForms, name), MinArgs: 1, MaxArgs: 1, MaxParams: 1, EmptyIsZero: !keep, Sketch: true,
-		check:  checks(countableOr(ThetaType), func(s Spec) error { _, err := s.entries(defaultThetaSize, leastKeys); return err }),
-		result: always(vector.Long), partial: one(ThetaType),
+		SketchName: sketchName,
+		check:      checks(countableOr(ThetaType), func(s Spec) error { _, err := s.entries(defaultThetaSize, leastKeys); return err }),
+		result:     always(vector.Long), partial: one(ThetaType),
 		create: func(s Spec) State { return newThetaState(s, keep) },
 	}
 	if keep {

@@ -14,6 +14,9 @@ var sketchFunctions = slices.Concat(hllFunctions, thetaFunctions, quantilesFunct
 // complexText is the type of results that are JSON text in a column of a complex type without a name.
 var complexText = ComplexOf("")
 
+// OfSketches reports whether the function works on sketches.
+func (f *Function) OfSketches() bool { return slices.Contains(sketchFunctions, f) }
+
 // sketchAt wants a sketch of the complex type name; text is read as base64 of one.
 func (b *binding) sketchAt(i int, name string) {
 	if b.err != nil {

@@ -77,6 +77,9 @@ func (x exprs) arguments(e *syntax.Call) ([]expr.Expr, error) {
 		if star, ok := a.(*syntax.Star); ok {
 			return nil, starArgument(star, e.Name)
 		}
+		if fn != nil && fn.OfSketches() {
+			a = sketchOf(a)
+		}
 		bound, err := x.bind(a)
 		if err != nil {
 			return nil, err

@@ -54,11 +54,26 @@ func isLiteral(e syntax.Expr) bool {
 	return false
 }
 
+// sketchOf returns an argument of a function of sketches: an aggregate that counts by a sketch stands for the sketch there.
+func sketchOf(arg syntax.Expr) syntax.Expr {
+	call, ok := arg.(*syntax.Call)
+	if !ok {
+		return arg
+	}
+	fn := agg.Lookup(call.Name)
+	if fn == nil || fn.SketchName == "" {
+		return arg
+	}
+	sketch := *call
+	sketch.Name = fn.SketchName
+	return &sketch
+}
+
 // typeSketch casts the arguments of a sketch aggregate: keys as they are, or as text in a tuple sketch; numbers where it wants numbers.
 func typeSketch(fn *agg.Function, call *aggregateCall, e *syntax.Call) error {
 	double := expr.Of(expr.Double)
 	for i, a := range call.args {
-		if t := a.Type(); fn.Name == "APPROX_COUNT_DISTINCT_DS_HLL_UTF8" && i == 0 && t.Base != expr.Null && !t.IsCharacter() {
+		if t := a.Type(); fn.TakesTexts && i == 0 && t.Base != expr.Null && !t.IsCharacter() {
 			return aggregateType(call, e, "COLUMN")
 		}
 		if fn.Name != "BLOOM_FILTER" {
@@ -68,6 +83,8 @@ func typeSketch(fn *agg.Function, call *aggregateCall, e *syntax.Call) error {
 		t := a.Type()
 		var err error
 		switch {
+		case fn.Name == "DS_TUPLE_DOUBLES" && t.ComplexName() == "json" && i == 0: // its text, if it is one value
+			call.args[i], err = expr.NewJSONValue(a, stringLiteral("$"), expr.Of(expr.Varchar), e.At)
 		case t.Base == expr.Other && i == 0: // the aggregate knows its own sketches
 			continue
 		case fn.Name == "DS_TUPLE_DOUBLES" && i == 0:
@@ -80,7 +97,7 @@ func typeSketch(fn *agg.Function, call *aggregateCall, e *syntax.Call) error {
 			return aggregateType(call, e, "COLUMN")
 		case t.Base == expr.Null:
 			call.args[i], err = expr.NewCast(a, expr.Of(expr.Varchar), e.At)
-		case fn.Name == "APPROX_COUNT_DISTINCT_DS_HLL_UTF8" && !t.IsCharacter():
+		case fn.TakesTexts && !t.IsCharacter():
 			call.args[i], err = expr.NewCast(a, expr.Of(expr.Varchar), e.At)
 		}
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/jsontext"
 )
 
 // granularityJSON is the wire form of a granularity that is not just a name.
@@ -73,7 +74,7 @@ func (g *Granularity) UnmarshalJSON(text []byte) error {
 		return err
 	}
 	var wire granularityJSON
-	if err := json.Unmarshal(text, &wire); err != nil {
+	if err := jsontext.Unmarshal(text, &wire); err != nil {
 		return fault.Malformed("Invalid granularity: expected a name or an object with [type]")
 	}
 	*g, err = wire.granularity()

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/hengedb/henge/internal/jsontext"
 )
 
 // DataSource is what a query reads. The concrete sources are in this file.
@@ -28,7 +30,7 @@ func (d *DataSourceOf) UnmarshalJSON(text []byte) (err error) {
 	var head struct {
 		Name *string `json:"name"`
 	}
-	if err := json.Unmarshal(text, &head); err == nil && head.Name != nil && !hasType(text, dataSourceTypes) {
+	if err := jsontext.Unmarshal(text, &head); err == nil && head.Name != nil && !hasType(text, dataSourceTypes) {
 		d.DataSource = &TableSource{Name: *head.Name}
 		return nil
 	}

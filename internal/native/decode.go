@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/jsontext"
 )
 
 // Decode reads the query that a body begins with; what stands behind it is not read, as in the reference. Faults say which member is wrong.
@@ -134,8 +135,9 @@ func decodeTyped[T any](text []byte, key, what string, types map[string]func() T
 // checked is a part that may decode and still make no sense, whatever columns there are.
 type checked interface{ check() error }
 
-// unmarshal decodes text as json.Unmarshal does, but takes a number, true or false where a text is wanted.
+// unmarshal decodes text as jsontext.Unmarshal does, but takes a number, true or false where a text is wanted.
 func unmarshal(text []byte, out any) error {
+	text = jsontext.Exact(text, out)
 	for {
 		err := json.Unmarshal(text, out)
 		var wrong *json.UnmarshalTypeError
@@ -162,7 +164,7 @@ func hasType[T any](text []byte, types map[string]func() T) bool {
 	var head struct {
 		Type any `json:"type"`
 	}
-	if json.Unmarshal(text, &head) != nil {
+	if jsontext.Unmarshal(text, &head) != nil {
 		return true // what is no object is no default either
 	}
 	name, _ := head.Type.(string)

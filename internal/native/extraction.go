@@ -1,6 +1,10 @@
 package native
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/hengedb/henge/internal/jsontext"
+)
 
 // Extraction turns the text of a column into another text. The concrete functions are in this file.
 type Extraction interface{ extraction() }
@@ -110,7 +114,7 @@ func (m *MapOf) UnmarshalJSON(text []byte) error {
 		Type string            `json:"type"`
 		Map  map[string]string `json:"map"`
 	}
-	if err := json.Unmarshal(text, &wire); err != nil {
+	if err := jsontext.Unmarshal(text, &wire); err != nil {
 		return err
 	}
 	if wire.Type != "map" {

@@ -1,6 +1,10 @@
 package native
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/hengedb/henge/internal/jsontext"
+)
 
 // Filter decides which rows count. The concrete filters are in this file.
 type Filter interface{ filter() }
@@ -76,7 +80,7 @@ type SelectorFilter struct {
 func (f *SelectorFilter) UnmarshalJSON(text []byte) error {
 	type wire SelectorFilter
 	w := wire{Value: Text{Null: true}}
-	if err := json.Unmarshal(text, &w); err != nil {
+	if err := jsontext.Unmarshal(text, &w); err != nil {
 		return err
 	}
 	*f = SelectorFilter(w)

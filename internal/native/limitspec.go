@@ -3,6 +3,8 @@ package native
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/hengedb/henge/internal/jsontext"
 )
 
 func lower(s string) string { return strings.ToLower(s) }
@@ -18,7 +20,7 @@ type LimitSpec struct {
 // UnmarshalJSON checks the type and the numbers.
 func (l *LimitSpec) UnmarshalJSON(text []byte) error {
 	type wire LimitSpec
-	if err := json.Unmarshal(text, (*wire)(l)); err != nil {
+	if err := jsontext.Unmarshal(text, (*wire)(l)); err != nil {
 		return err
 	}
 	switch l.Type {
@@ -50,7 +52,7 @@ func (o *OrderItem) UnmarshalJSON(text []byte) error {
 		return json.Unmarshal(text, &o.Dimension)
 	}
 	type wire OrderItem
-	return json.Unmarshal(text, (*wire)(o))
+	return jsontext.Unmarshal(text, (*wire)(o))
 }
 
 // Descending reports whether the direction is descending; other words than that, or its beginning, mean ascending.
@@ -77,7 +79,7 @@ func (o *OrderingOf) UnmarshalJSON(text []byte) error {
 		var wire struct {
 			Type string `json:"type"`
 		}
-		if err := json.Unmarshal(text, &wire); err != nil {
+		if err := jsontext.Unmarshal(text, &wire); err != nil {
 			return invalid("ordering must be a name or an object with a type")
 		}
 		name = wire.Type
@@ -117,7 +119,7 @@ func (m *TopNMetricOf) UnmarshalJSON(text []byte) (err error) {
 	var head struct {
 		Metric *string `json:"metric"`
 	}
-	if err := json.Unmarshal(text, &head); err == nil && head.Metric != nil && !hasType(text, metricTypes) {
+	if err := jsontext.Unmarshal(text, &head); err == nil && head.Metric != nil && !hasType(text, metricTypes) {
 		m.TopNMetric = &NumericMetric{Metric: *head.Metric} // of no type that is known
 		return nil
 	}

@@ -1,6 +1,10 @@
 package native
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/hengedb/henge/internal/jsontext"
+)
 
 // MetricFields returns the fields that the expression of an aggregator reads, also of one within it; none where it can't be read.
 func MetricFields(aggregator json.RawMessage) []string {
@@ -8,7 +12,7 @@ func MetricFields(aggregator json.RawMessage) []string {
 		Expression string          `json:"expression"`
 		Within     json.RawMessage `json:"aggregator"`
 	}
-	if json.Unmarshal(aggregator, &w) != nil {
+	if jsontext.Unmarshal(aggregator, &w) != nil {
 		return nil
 	}
 	var names []string

@@ -80,6 +80,11 @@ func TestOutputColumns(t *testing.T) {
 			"__time page tags score j.k added"},
 		{`{"queryType":"search","dataSource":"wiki","intervals":["2020/2021"],"query":{"type":"insensitive_contains","value":"a"}}`, "__time dimension value count"},
 		{`{"queryType":"timeBoundary","dataSource":"wiki"}`, "MIN MAX"},
+		// Members are what their names are, letter by letter: others mean nothing.
+		{`{"queryType":"timeBoundary","dataSource":"wiki","Bound":"maxTime","DataSource":"other"}`, "MIN MAX"},
+		{`{"queryType":"scan","dataSource":{"Type":"query","name":"wiki"},"intervals":["2020/2021"],"columns":["page"],"Columns":["added"],"offset":1}`, "page __time"},
+		{`{"queryType":"groupBy","dataSource":"wiki","intervals":["2020/2021"],"granularity":{"type":"all","Type":"x"},"Aggregations":[{"type":"count","name":"n"}],
+			"dimensions":[{"type":"default","dimension":"page","OutputName":"p"}],"limitSpec":{"type":"default","LIMIT":-1}}`, "__time page"},
 	} {
 		got, err := translated(t, c.body)
 		if err != nil || got != c.want {
@@ -102,6 +107,7 @@ func TestFaults(t *testing.T) {
 		{`{"queryType":"topN","dataSource":"wiki","intervals":[],"granularity":"all","dimension":"page","metric":"n","threshold":0}`, "Threshold cannot be equal to 0."},
 		{`{"queryType":"topN","dataSource":"wiki","intervals":[],"dimension":"page","metric":"n","threshold":1}`, "Must specify a granularity"},
 		{`{"queryType":"timeseries","dataSource":"wiki","intervals":[]}`, "Must specify a granularity"},
+		{`{"queryType":"timeseries","dataSource":"wiki","intervals":[],"Granularity":"all"}`, "Must specify a granularity"},
 		{`{"queryType":"timeseries","dataSource":"wiki","intervals":[],"granularity":"all","aggregations":[{"type":"longSum","name":"a","fieldName":"added","expression":"1"}]}`,
 			"can't have [fieldName] and [expression]"},
 		{`{"queryType":"timeseries","dataSource":"wiki","intervals":[],"granularity":"all","aggregations":[{"type":"count","name":"a"}],` +

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/plan"
 )
 
@@ -171,7 +172,7 @@ func (iv *Intervals) UnmarshalJSON(text []byte) error {
 		var wire struct {
 			Intervals json.RawMessage `json:"intervals"`
 		}
-		if err := json.Unmarshal(text, &wire); err != nil {
+		if err := jsontext.Unmarshal(text, &wire); err != nil {
 			return err
 		}
 		if len(wire.Intervals) > 0 && wire.Intervals[0] == '{' {

@@ -226,6 +226,7 @@ func TestRequestFaults(t *testing.T) {
 		{jsonType, "{\"query\":\"q\",\n x}", 400, badJSON, "Malformed SQL query wrapped in JSON: invalid character 'x' looking for beginning of object key string (line [2], column [3])"},
 		{jsonType, `[]`, 400, badJSON, "Malformed SQL query wrapped in JSON: want an object, got array"},
 		{jsonType, `"q"`, 400, badJSON, "Malformed SQL query wrapped in JSON: want an object, got string"},
+		{jsonType, `{"Query":"q"}`, 400, badJSON, "Empty query"},
 		{jsonType, `{"query":{"a":1}}`, 400, badJSON, "Malformed SQL query wrapped in JSON: member [query] can't be an object"},
 		{jsonType, `{"query":"q","resultFormat":1}`, 400, badJSON, "Malformed SQL query wrapped in JSON: member [resultFormat] can't be a number"},
 		{jsonType, `{"query":"q","context":[]}`, 400, badJSON, "Malformed SQL query wrapped in JSON: member [context] can't be an array"},
@@ -260,6 +261,7 @@ func TestRequestsThatAreFine(t *testing.T) {
 	s := serve(t, Options{}, 0, map[string]func(context.Context, int) (*vector.Batch, error){"q": ends(nil), "a+b": ends(nil), "a b": ends(nil)})
 	for _, tc := range []struct{ contentType, body, sql string }{
 		{"application/json", `{"query":"q","header":null,"typesHeader":"false","context":null,"parameters":null,"resultFormat":null,"queryType":"sql"}`, "q"},
+		{"application/json", `{"query":"q","Query":"x","QUERY":null,"resultformat":"xml","TypesHeader":true,"Context":{"timeout":"x"},"Parameters":1}`, "q"},
 		{"APPLICATION/JSON", "\n{\"query\":\"q\"}\n", "q"},
 		{"application/json", `{"query":"q"} {"not":read`, "q"},
 		{"text/plain", " q \n", "q"},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/result"
 )
 
@@ -120,7 +121,7 @@ func (req *Request) decode(body []byte) error {
 		return fault.Malformed("Empty query")
 	}
 	var wire wireRequest
-	dec := json.NewDecoder(bytes.NewReader(trimmed))
+	dec := json.NewDecoder(bytes.NewReader(jsontext.Exact(trimmed, &wire)))
 	dec.UseNumber() // what stands behind the object is not read
 	if err := dec.Decode(&wire); err != nil {
 		return malformed(trimmed, err)

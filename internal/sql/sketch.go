@@ -91,6 +91,8 @@ func typeSketch(fn *agg.Function, call *aggregateCall, e *syntax.Call) error {
 			if !t.IsCharacter() {
 				call.args[i], err = expr.NewCast(a, expr.Of(expr.Varchar), e.At)
 			}
+		case fn.Name == "DS_TUPLE_DOUBLES" && expr.IsConstant(a): // no number of the row, so that no row counts, as in the reference
+			call.args[i] = &expr.Literal{T: double}
 		case fn.Name == "DS_TUPLE_DOUBLES", fn.TakesNumbers:
 			call.args[i], err = numberOrNull(a, double, fn.Name == "DS_TUPLE_DOUBLES", e.At)
 		case t.Base == expr.Array:

@@ -134,15 +134,26 @@ type Externals interface {
 	Open(ctx context.Context, ext *plan.External) (Operator, error)
 }
 
+// textShare is the part of the memory that the strings which a function makes for a batch may have, leastText what they may have in any case.
+const (
+	textShare = 16
+	leastText = 16 << 20
+)
+
 // withDefaults returns a copy in which nothing is left open.
 func (e *Env) withDefaults() *Env {
 	c := *e
-	if c.Expr == nil {
-		c.Expr = &expr.Context{}
-	}
 	if c.Budget == nil {
 		c.Budget = budget.Root(1 << 62)
 	}
+	var functions expr.Context
+	if c.Expr != nil {
+		functions = *c.Expr
+	}
+	if functions.TextRoom == 0 { // each thread makes some, and there are those of the batch before
+		functions.TextRoom = max(c.Budget.Free()/textShare, leastText)
+	}
+	c.Expr = &functions
 	if c.Threads <= 0 {
 		c.Threads = budget.Cores()
 	}

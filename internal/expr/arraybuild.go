@@ -2,7 +2,6 @@ package expr
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/vector"
@@ -176,7 +175,7 @@ func joinList(name, summary string) *Function {
 			}
 			return b.call(Of(Varchar))
 		},
-		Kernel: fixed(func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
+		Kernel: metered(func(args []*vector.Vector, n int, _ vector.Bitmap, m *meter) (*vector.Vector, error) {
 			list, delimiters, r := args[0], columnOf[string](args[1]), newRows[string](n)
 			var parts []string
 			for i := range r.out {
@@ -201,7 +200,10 @@ func joinList(name, summary string) *Function {
 						parts = append(parts, list.Child.StringAt(lo))
 					}
 				}
-				r.out[i] = strings.Join(parts, delimiter)
+				var err error
+				if r.out[i], err = m.join(parts, delimiter); err != nil {
+					return nil, err
+				}
 			}
 			return r.vector(), nil
 		}),

@@ -113,6 +113,9 @@ func (c *compiler) compileCall(x *Call) (node, error) {
 	if err != nil {
 		return nil, err
 	}
+	if x.T.IsCharacter() && !x.T.Multi {
+		kernel = inRoom(x, kernel, c.ctx.textRoom())
+	}
 	if invariant.Enabled && !x.T.Nullable {
 		kernel = neverNull(x, kernel)
 	}

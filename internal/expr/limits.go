@@ -22,6 +22,9 @@ const (
 	// maxText bounds the length of a string that a function like REPEAT or LPAD may build, as Java bounds an array.
 	maxText = 1 << 28
 
+	// maxBatchText bounds what the strings that a function makes for the rows of one batch have together.
+	maxBatchText = 1 << 29
+
 	// maxListElements bounds the length of an array that ARRAY_SLICE may pad to.
 	maxListElements = 1 << 24
 

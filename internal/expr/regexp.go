@@ -352,7 +352,7 @@ var regexpReplaceFunction = &Function{
 	},
 	Kernel: func(c *Call, ctx *Context) (Kernel, error) {
 		r := &replacer{timeout: ctx.patternTime()}
-		return failing3(r.replace), nil
+		return growing3(r.replace)(c, ctx)
 	},
 }
 

@@ -29,7 +29,7 @@ var concatOperator = &Function{
 		}
 		return b.concat(t.OrNull(true))
 	},
-	Kernel: fixed(concatKernel),
+	Kernel: metered(concat),
 }
 
 var concatFunction = &Function{
@@ -44,7 +44,7 @@ var concatFunction = &Function{
 		}
 		return b.concat(Of(Varchar))
 	},
-	Kernel: fixed(concatKernel),
+	Kernel: metered(concat),
 }
 
 var textcatFunction = &Function{
@@ -56,7 +56,7 @@ var textcatFunction = &Function{
 		b.text(1)
 		return b.concat(Of(Varchar))
 	},
-	Kernel: fixed(concatKernel),
+	Kernel: metered(concat),
 }
 
 // concat binds a concatenation.
@@ -83,7 +83,7 @@ func concatenated(args []Expr) []Expr {
 	return out
 }
 
-func concatKernel(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
+func concat(args []*vector.Vector, n int, valid vector.Bitmap, m *meter) (*vector.Vector, error) {
 	parts := make([]column[string], len(args))
 	for i, a := range args {
 		parts[i] = columnOf[string](a)
@@ -95,6 +95,9 @@ func concatKernel(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Ve
 				size += len(p.at(i))
 			}
 		}
+	}
+	if err := m.add(size); err != nil {
+		return nil, err
 	}
 	var buf strings.Builder
 	buf.Grow(size)
@@ -120,7 +123,7 @@ var concatWSFunction = &Function{
 		}
 		return b.call(Of(Varchar))
 	},
-	Kernel: fixed(func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
+	Kernel: metered(func(args []*vector.Vector, n int, _ vector.Bitmap, m *meter) (*vector.Vector, error) {
 		parts := make([]column[string], len(args))
 		for i, a := range args {
 			parts[i] = columnOf[string](a)
@@ -137,7 +140,10 @@ var concatWSFunction = &Function{
 					present = append(present, parts[k].at(i))
 				}
 			}
-			r.out[i] = strings.Join(present, parts[0].at(i))
+			var err error
+			if r.out[i], err = m.join(present, parts[0].at(i)); err != nil {
+				return nil, err
+			}
 		}
 		return r.vector(), nil
 	}),
@@ -368,7 +374,7 @@ func padFunction(name, summary string, join func(s, fill string) string) *Functi
 			}
 			return b.call(Of(Varchar))
 		},
-		Kernel: fixed(failing3(pad)),
+		Kernel: growing3(pad),
 	}
 }
 
@@ -381,7 +387,7 @@ var repeatFunction = &Function{
 		b.whole(1)
 		return b.call(Of(Varchar))
 	},
-	Kernel: fixed(failing2(func(s string, n int64) (string, bool, error) {
+	Kernel: growing2(func(s string, n int64) (string, bool, error) {
 		switch {
 		case n < 1:
 			return "", false, nil
@@ -389,7 +395,7 @@ var repeatFunction = &Function{
 			return "", false, fault.InvalidInput("Function [REPEAT] can't make a string of [%d] times [%d] characters", n, len(s))
 		}
 		return strings.Repeat(s, int(min(n, maxText))), true, nil
-	})),
+	}),
 }
 
 var reverseFunction = &Function{
@@ -424,12 +430,12 @@ var replaceFunction = &Function{
 		}
 		return b.strict(Of(Varchar))
 	},
-	Kernel: fixed(failing3(func(s, from, to string) (string, bool, error) {
+	Kernel: growing3(func(s, from, to string) (string, bool, error) {
 		if len(to) > len(from) && len(to) > 0 && (len(s)+1) > maxText/len(to) {
 			return "", false, fault.InvalidInput("Function [REPLACE] can't make a string of more than [%d] characters", maxText)
 		}
 		return strings.ReplaceAll(s, from, to), true, nil
-	})),
+	}),
 }
 
 var strposFunction = &Function{

@@ -33,7 +33,7 @@ var stringFormatFunction = &Function{
 		}
 		return b.call(Of(Varchar).NotNull().OrNull(b.typ(0).Nullable))
 	},
-	Kernel: fixed(func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
+	Kernel: metered(func(args []*vector.Vector, n int, _ vector.Bitmap, m *meter) (*vector.Vector, error) {
 		formats, r := columnOf[string](args[0]), newRows[string](n)
 		values := make([]any, len(args)-1)
 		for i := range r.out {
@@ -45,6 +45,9 @@ var stringFormatFunction = &Function{
 				values[k] = a.ValueAt(i)
 			}
 			r.out[i] = javaFormat(formats.at(i), values)
+			if err := m.add(len(r.out[i])); err != nil {
+				return nil, err
+			}
 		}
 		return r.vector(), nil
 	}),

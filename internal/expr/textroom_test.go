@@ -1,0 +1,87 @@
+package expr
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// The strings of a batch have room together, however short each is: five rows of 20 bytes fit, and a sixth does not.
+func TestRoomForText(t *testing.T) {
+	text, list := Of(Varchar).NotNull(), ArrayOf(Of(Varchar).NotNull()).NotNull()
+	s, parts := &Column{Index: 0, Name: "s", T: text}, &Column{Index: 1, Name: "l", T: list}
+	ten := textLiteral(strings.Repeat("-", 10))
+	for _, c := range []struct {
+		fn   string
+		args []Expr
+	}{
+		{"||", []Expr{s, s}},
+		{"CONCAT", []Expr{s, ten}},
+		{"TEXTCAT", []Expr{s, s}},
+		{"CONCAT_WS", []Expr{textLiteral(""), s, s}},
+		{"REPEAT", []Expr{s, longConstant(2)}},
+		{"LPAD", []Expr{s, longConstant(20)}},
+		{"RPAD", []Expr{s, longConstant(20)}},
+		{"REPLACE", []Expr{s, textLiteral("x"), textLiteral("yy")}},
+		{"REGEXP_REPLACE", []Expr{s, textLiteral("x"), textLiteral("yy")}},
+		{"STRING_FORMAT", []Expr{textLiteral("%20s"), s}},
+		{"ARRAY_TO_STRING", []Expr{parts, ten}},
+		{"CONCAT", []Expr{&Call{Fn: MustLookup("REVERSE"), Args: []Expr{s}, T: text}, s}},
+	} {
+		e, err := NewCall(MustLookup(c.fn), c.args, fault.Span{})
+		if err != nil {
+			t.Fatalf("%s: %v", c.fn, err)
+		}
+		p, err := Compile(e, &Context{TextRoom: 100})
+		if err != nil {
+			t.Fatalf("%s: %v", c.fn, err)
+		}
+		for rows, want := range map[int]string{
+			5: "",
+			6: "Function [" + e.(*Call).Fn.Name + "] makes strings of more than [100] bytes together for rows that are computed at once",
+		} {
+			strs, lists := vector.NewBuilder(vector.String, rows), vector.NewBuilder(vector.ListOf(vector.String), rows)
+			for range rows {
+				strs.AppendString("xxxxxxxxxx")
+				lists.Append([]any{"12345", "67890"})
+			}
+			_, err := p.Eval(&vector.Batch{N: rows, Cols: []*vector.Vector{strs.Build(), lists.Build()}})
+			if got := ""; err != nil {
+				if got = message(err); got != want {
+					t.Errorf("%s of %d rows: %s, want [%s]", c.fn, rows, got, want)
+				}
+			} else if want != "" {
+				t.Errorf("%s of %d rows has room, want [%s]", c.fn, rows, want)
+			}
+		}
+	}
+}
+
+// A function that makes no more of its argument is held to the same, by its result.
+func TestRoomForResults(t *testing.T) {
+	p, err := Compile(&Call{Fn: MustLookup("REVERSE"), Args: []Expr{&Column{T: Of(Varchar).NotNull()}}, T: Of(Varchar).NotNull()}, &Context{TextRoom: 9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.Eval(&vector.Batch{N: 1, Cols: []*vector.Vector{vector.FromStrings([]string{"123456789"})}}); err != nil {
+		t.Error(err)
+	}
+	const want = "Function [REVERSE] makes strings of more than [9] bytes together for rows that are computed at once"
+	if _, err := p.Eval(&vector.Batch{N: 2, Cols: []*vector.Vector{vector.FromStrings([]string{"12345", "67890"})}}); message(err) != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// Nothing but the limit of the process is set where a query says nothing.
+func TestDefaultRoomForText(t *testing.T) {
+	for _, c := range []struct {
+		ctx  *Context
+		want int64
+	}{{nil, maxBatchText}, {&Context{}, maxBatchText}, {&Context{TextRoom: 5}, 5}, {&Context{TextRoom: 1 << 40}, maxBatchText}} {
+		if got := c.ctx.textRoom(); got != c.want {
+			t.Errorf("%+v has room for %d, want %d", c.ctx, got, c.want)
+		}
+	}
+}

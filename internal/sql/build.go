@@ -165,7 +165,11 @@ func (blk *block) aggregate(n plan.Node) (*grouping, error) {
 			call.Args = append(call.Args, add(arg, exprName(arg)))
 		}
 		if a.filter != nil {
-			call.Filter = add(a.filter, "$filter")
+			filter := a.filter
+			if blk.b.explaining {
+				filter = blk.truth(filter, ifFound)
+			}
+			call.Filter = add(filter, "$filter")
 		}
 		var order []plan.SortKey
 		for _, o := range a.order {

@@ -6,9 +6,9 @@ import "testing"
 func TestExplainsOfJoinedRows(t *testing.T) {
 	for _, c := range []struct{ sql, want string }{
 		{"SELECT d.w FROM c_dim d JOIN (VALUES ('tan'), ('red')) v(c) ON d.k = v.c", `"columnNames":["c0"],"columnTypes":["STRING"],"rows":[["tan"],["red"]]},"rightPrefix":"j0.","condition":"(\"k\" == \"j0.c0\")"`},
-		{"SELECT d.w, v.y FROM c_dim d JOIN (VALUES ('tan', 4)) v(c, y) ON d.k = v.c", `"columnNames":["y","c0"],"columnTypes":["LONG","STRING"],"rows":[[4,"tan"]]`},
-		{"SELECT d.w FROM c_dim d JOIN (VALUES ('tan', 4)) v(c, y) ON d.n = v.y", `"columnNames":["y","y0"]`},
-		{"SELECT d.w, v.c FROM c_dim d JOIN (VALUES ('tan', 4)) v(c, y) ON d.n = v.y", `"columnNames":["c","y","y0"]`},
+		{"SELECT d.w, v.y FROM c_dim d JOIN (VALUES ('tan', 4), ('red', 5)) v(c, y) ON d.k = v.c", `"columnNames":["y","c0"],"columnTypes":["LONG","STRING"],"rows":[[4,"tan"],[5,"red"]]`},
+		{"SELECT d.w FROM c_dim d JOIN (VALUES ('tan', 4), ('red', 5)) v(c, y) ON d.n = v.y", `"columnNames":["y","y0"]`},
+		{"SELECT d.w, v.c FROM c_dim d JOIN (VALUES ('tan', 4), ('red', 5)) v(c, y) ON d.n = v.y", `"columnNames":["c","y","y0"]`},
 		{"SELECT d.w FROM c_dim d LEFT JOIN (VALUES ('tan', 4)) v(c, y) ON d.k = v.c", `"columnNames":["c","y","c0"]`},
 		{"SELECT COUNT(*) FROM (VALUES ('tan', 4)) v(c, y) JOIN c_dim d ON v.c = d.k", `"left":{"type":"inline","columnNames":["c","y","c0"]`},
 		{"SELECT v.c, d.w FROM (VALUES ('tan', 4)) v(c, y) JOIN c_dim d ON v.c = d.k", `"left":{"type":"inline","columnNames":["c","y","c0"]`},

@@ -332,7 +332,7 @@ func (b *binder) values(v *syntax.Values, in surroundings) (*relational, error) 
 	for c := range cols {
 		rel.cols[c] = outColumn{name: cols[c].Name, typ: cols[c].Type}
 	}
-	constant := true
+	constant := !b.explaining || !slices.ContainsFunc(v.Rows, isComputedRow)
 	for i := range rows {
 		for c := range rows[i] {
 			e, err := expr.NewCast(rows[i][c], cols[c].Type.OrNull(rows[i][c].Type().Nullable), v.Rows[i].Items[c].Span())
@@ -368,6 +368,17 @@ func (b *binder) values(v *syntax.Values, in surroundings) (*relational, error) 
 		rel.node = &plan.Union{Ins: ins, Out: cols}
 	}
 	return rel, nil
+}
+
+// isComputedRow reports whether a row of VALUES is more than literals: in a plan that is shown such rows are queries of their own.
+func isComputedRow(r *syntax.Row) bool {
+	return slices.ContainsFunc(r.Items, func(e syntax.Expr) bool {
+		switch e.(type) {
+		case *syntax.Call, *syntax.Binary, *syntax.Cast:
+			return true
+		}
+		return false
+	})
 }
 
 // inline makes a relation of rows of literals.

@@ -21,7 +21,7 @@ type subquery struct {
 	operands []expr.Expr
 	op       string
 	all      bool
-	truth    bool // of IN: only whether it is true counts, not what it is instead
+	asked    truthAsked // of IN
 	at       fault.Span
 	// query is what was bound; text is its SQL, once it was compared.
 	query *syntax.Query
@@ -93,7 +93,7 @@ func (blk *block) addSubquery(s *subquery, t expr.Type) (expr.Expr, error) {
 
 // same reports whether s and o, of one block, have the same value in every row.
 func (s *subquery) same(o *subquery) bool {
-	return s.kind == o.kind && s.op == o.op && s.all == o.all && s.truth == o.truth && slices.EqualFunc(s.operands, o.operands, expr.Equal) &&
+	return s.kind == o.kind && s.op == o.op && s.all == o.all && s.asked == o.asked && slices.EqualFunc(s.operands, o.operands, expr.Equal) &&
 		slices.EqualFunc(s.corr.outer, o.corr.outer, expr.Equal) && s.sameText(o)
 }
 
@@ -347,9 +347,7 @@ func (blk *block) filter(n plan.Node, cond expr.Expr) (plan.Node, error) {
 		n = joined
 	}
 	if len(plain) > 0 {
-		if !blk.b.explaining {
-			plain = blk.truths(plain)
-		}
+		plain = blk.truths(plain, ifTrue)
 		var err error
 		if n, plain, err = blk.attach(n, plain); err != nil {
 			return nil, err
@@ -363,26 +361,30 @@ func (blk *block) filter(n plan.Node, cond expr.Expr) (plan.Node, error) {
 
 // truths returns terms of a filter in which IN subqueries below AND and OR alone tell whether they are true, and no more: a filter drops rows for
 // which something is false and those for which it is unknown alike.
-func (blk *block) truths(terms []expr.Expr) []expr.Expr {
+func (blk *block) truths(terms []expr.Expr, asked truthAsked) []expr.Expr {
 	out := make([]expr.Expr, len(terms))
 	for i, e := range terms {
-		switch x := e.(type) {
-		case *expr.And:
-			e = &expr.And{Terms: blk.truths(x.Terms)}
-		case *expr.Or:
-			e = &expr.Or{Terms: blk.truths(x.Terms)}
-		case *expr.Column:
-			if s, _ := blk.termSubquery(x); s != nil && s.kind == inQuery {
-				told := *s
-				told.truth = true
-				if told, err := blk.addSubquery(&told, x.T); err == nil { // else there are so many that one more is not worth an error
-					e = told
-				}
-			}
-		}
-		out[i] = e
+		out[i] = blk.truth(e, asked)
 	}
 	return out
+}
+
+func (blk *block) truth(e expr.Expr, asked truthAsked) expr.Expr {
+	switch x := e.(type) {
+	case *expr.And:
+		return &expr.And{Terms: blk.truths(x.Terms, asked)}
+	case *expr.Or:
+		return &expr.Or{Terms: blk.truths(x.Terms, asked)}
+	case *expr.Column:
+		if s, _ := blk.termSubquery(x); s != nil && s.kind == inQuery {
+			told := *s
+			told.asked = asked
+			if told, err := blk.addSubquery(&told, x.T); err == nil { // else there are so many that one more is not worth an error
+				return told
+			}
+		}
+	}
+	return e
 }
 
 // readsValues reports whether a term compares what subqueries give and is none itself.
@@ -508,6 +510,9 @@ func (blk *block) attach(n plan.Node, exprs []expr.Expr) (plan.Node, []expr.Expr
 	var out []expr.Expr
 	done := map[int]expr.Expr{}
 	for i, e := range exprs {
+		if blk.b.explaining {
+			e = blk.askedInside(e)
+		}
 		if !hasPlaceholder(e, subqueryBase, correlatedBase) {
 			continue
 		}
@@ -604,7 +609,10 @@ func (blk *block) attachComparison(n plan.Node, s *subquery) (plan.Node, expr.Ex
 	if err != nil {
 		return nil, nil, err
 	}
-	if s.truth {
+	if blk.isShown(s) {
+		return blk.attachShown(n, s, operands, &b)
+	}
+	if s.asked != asValue {
 		return blk.attachMatch(n, s, operands, &b)
 	}
 	width := len(s.rel.cols)

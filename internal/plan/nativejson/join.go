@@ -130,6 +130,10 @@ func (w *writer) readLeft(x *plan.Join) (left *stage, values map[int]*expr.Liter
 		left = left.unprunedText()
 	}
 	values = map[int]*expr.Literal{}
+	if left.isNothing() {
+		left.rowOfConstants()
+		return left, values, nil
+	}
 	if left.isPlainTable() || left.isJoin() || left.isRelation() && !w.asItIs {
 		return left, values, nil
 	}
@@ -617,9 +621,12 @@ func (s *stage) isKnownKey(t expr.Expr) bool {
 // computedKeys has what a join compares computed on its sides: on its right, and on its left where that is not a table as it is.
 func computedKeys(n plan.Node) plan.Node {
 	n = plan.MapInputs(n, computedKeys)
+	if f, ok := n.(*plan.Filter); ok {
+		return withRowsRead(f)
+	}
 	x, ok := n.(*plan.Join)
 	if !ok {
-		return withoutUnreadTexts(n)
+		return withoutUnreadColumns(n)
 	}
 	if x.On == nil {
 		return n

@@ -74,8 +74,23 @@ func withComparedRows(x *plan.Join) plan.Node {
 	return plan.Select(&out, keep)
 }
 
-// withoutUnreadTexts leaves texts out of constant rows on the right side of a join by one column, where neither the join nor n, which chooses or groups its rows, reads them.
-func withoutUnreadTexts(n plan.Node) plan.Node {
+// withRowsRead has constant rows on the right side of a join, to which only a condition behind the join compares the left one, be read by a query.
+func withRowsRead(f *plan.Filter) plan.Node {
+	x, ok := f.Input.(*plan.Join)
+	if !ok || x.Kind != plan.Inner || x.On != nil || len(x.Keys) > 0 || constantRowsOf(x.Right) == nil {
+		return f
+	}
+	j := &join{width: len(x.Left.Columns())}
+	if !slices.ContainsFunc(plan.Split(f.Cond), func(t expr.Expr) bool { return j.equality(t) != nil }) {
+		return f
+	}
+	read := &plan.Limit{Input: x.Right, Count: -1}
+	return plan.WithInputs(f, []plan.Node{plan.WithInputs(x, []plan.Node{x.Left, read})})
+}
+
+// withoutUnreadColumns leaves columns out of constant rows on the right side of a join by one column, where neither the join nor n, which chooses or groups its
+// rows, reads them, and the rows are not in their order.
+func withoutUnreadColumns(n plan.Node) plan.Node {
 	used := readDirectly(n)
 	if used == nil {
 		return n
@@ -85,7 +100,7 @@ func withoutUnreadTexts(n plan.Node) plan.Node {
 		return n
 	}
 	x, ok := p.Input.(*plan.Join)
-	if !ok || x.Kind != plan.Inner || x.On == nil || len(x.Keys) > 0 {
+	if !ok || x.Kind != plan.Inner && x.Kind != plan.Left || x.On == nil || len(x.Keys) > 0 {
 		return n
 	}
 	on, ok := x.On.(*expr.Call)
@@ -103,11 +118,12 @@ func withoutUnreadTexts(n plan.Node) plan.Node {
 			read[e.(*expr.Column).Index] = true
 		}
 	}
+	inOrder := inSomeOrder(rows)
 	kept := &plan.Inline{Rows: &vector.Batch{N: rows.Rows.N, Sel: rows.Rows.Sel}}
 	to := make([]int, len(x.Columns()))
 	for i, next := 0, 0; i < len(to); i++ {
 		inRows := i >= offset && i < offset+len(rows.Out)
-		if inRows && !read[i] && rows.Out[i-offset].Type.IsCharacter() {
+		if inRows && !read[i] && !inOrder[i-offset] {
 			to[i] = -1
 			continue
 		}
@@ -137,6 +153,38 @@ func withoutUnreadTexts(n plan.Node) plan.Node {
 		chosen.Exprs = append(chosen.Exprs, moved(e))
 	}
 	return plan.WithInputs(n, []plan.Node{chosen})
+}
+
+// inSomeOrder says which columns of constant rows these are in the order of: by one, and by those behind it where it and others before them are the same.
+func inSomeOrder(x *plan.Inline) []bool {
+	rows, n := x.Rows.Compact(), x.Rows.Rows()
+	ordered := func(columns []int) bool {
+		for r := 1; r < n; r++ {
+			for _, c := range columns {
+				a, b := valueAt(rows.Cols[c], r-1), valueAt(rows.Cols[c], r)
+				if a == nil || b == nil {
+					return false
+				}
+				if by := compareValues(cell(a), cell(b)); by > 0 {
+					return false
+				} else if by < 0 {
+					break
+				}
+			}
+		}
+		return true
+	}
+	out := make([]bool, len(rows.Cols))
+	for first := range rows.Cols {
+		var columns []int
+		for c := first; c < len(rows.Cols) && (c == first || len(columns) > 0); c++ {
+			if with := append(slices.Clone(columns), c); ordered(with) {
+				columns = with
+				out[c] = true
+			}
+		}
+	}
+	return out
 }
 
 // readDirectly says which columns of its input a projection or an aggregation reads; nil: n is neither.

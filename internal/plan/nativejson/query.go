@@ -106,7 +106,7 @@ func Translate(n plan.Node, o Options) (Plan, error) {
 			branches = (&writer{options: o, tables: tables}).together(u)
 		}
 	}
-	for i, b := range branches {
+	for _, b := range branches {
 		w := &writer{options: o, tables: tables, written: written, limit: -1, unnestsChosen: chosen}
 		if len(branches) == 1 {
 			w.limit = limit
@@ -117,7 +117,7 @@ func Translate(n plan.Node, o Options) (Plan, error) {
 		}
 		s.orderedWithin = s.orderedWithin || within
 		own := names
-		if i > 0 {
+		if len(branches) > 1 {
 			own = rowNamesOf(b)
 		}
 		s.showEmpty(own)

@@ -191,6 +191,12 @@ func (s *stage) computeRows(exprs []expr.Expr, names []string) bool {
 	return true
 }
 
+// isNothing reports whether s is the one row without columns of a statement that reads nothing.
+func (s *stage) isNothing() bool {
+	rows, ok := s.source.get("rows").([][]any)
+	return ok && len(rows) == 1 && len(s.in) == 0 && len(s.cols) == 0 && !s.w.asItIs && s.group == nil && !s.sorted
+}
+
 // rowOfConstants has constants that are aggregated of a statement which reads nothing be its row; where there are none, that is a zero.
 func (s *stage) rowOfConstants() {
 	rows, ok := s.source.get("rows").([][]any)
@@ -206,7 +212,8 @@ func (s *stage) rowOfConstants() {
 		in[i], row[i] = column{"$f" + strconv.Itoa(i), l.T}, shownConstant(l.Value)
 	}
 	if len(in) == 0 {
-		s.source = obj("type", "inline", "columnNames", []string{"ZERO"}, "columnTypes", []string{"LONG"}, "rows", [][]any{{0}})
+		s.setRows([]column{{"ZERO", expr.Of(expr.BigInt).NotNull()}}, [][]any{{0}})
+		s.cols = nil
 		return
 	}
 	s.setRows(in, [][]any{row})

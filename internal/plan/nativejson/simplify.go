@@ -209,7 +209,10 @@ func (w *writer) condition(e expr.Expr) expr.Expr {
 				return w.condition(asked(test(truthTests[c.Fn.Name], c.Args...)))
 			}
 		case *expr.Case:
-			if cond := w.condition(c); !c.T.Nullable && isComparison(cond) {
+			if c.T.Nullable {
+				return w.condition(negatedCases(x))
+			}
+			if cond := w.condition(c); isComparison(cond) {
 				return test("IS NOT TRUE", cond)
 			}
 		}
@@ -435,7 +438,10 @@ func (w *writer) anyOf(terms []expr.Expr) expr.Expr {
 			list = append(list, t)
 		}
 	}
-	list = w.withoutExcluded(list)
+	list = withoutImplied(w.withoutExcluded(list))
+	if slices.ContainsFunc(list, isAlways) {
+		return always
+	}
 	if len(list) == 0 {
 		return never
 	}
@@ -527,8 +533,8 @@ func (w *writer) simpleTest(x *expr.Call) expr.Expr {
 		if n, ok := x.Args[0].(*expr.Not); ok && op == "IS NOT TRUE" {
 			return w.condition(n.X)
 		}
-		if c, ok := x.Args[0].(*expr.Call); ok && c.Fn.Name == "IS NOT NULL" {
-			return test("IS NULL", c.Args...)
+		if c, ok := x.Args[0].(*expr.Call); ok && (c.Fn.Name == "IS NOT NULL" || c.Fn.Name == "IS NULL") {
+			return opposite(c)
 		}
 		if op == "IS NOT TRUE" {
 			if c, ok := x.Args[0].(*expr.Case); ok {
@@ -639,43 +645,6 @@ func holds(op string, c int) bool {
 	return c >= 0
 }
 
-// branches is a test of a CASE as tests of its branches, each where its condition is the first that is true.
-func (w *writer) branches(c *expr.Case, test func(expr.Expr) expr.Expr) (expr.Expr, bool) {
-	if isLarge(c) {
-		return nil, false
-	}
-	var some, before []expr.Expr
-	add := func(cond, then expr.Expr) {
-		t := test(then)
-		if isNever(t) {
-			return
-		}
-		var terms []expr.Expr
-		if cond != nil {
-			terms = append(terms, plan.Split(cond)...)
-		}
-		if !isAlways(t) {
-			terms = append(terms, plan.Split(t)...)
-		}
-		terms = append(terms, w.noneOf(before, terms)...)
-		if len(terms) == 0 {
-			terms = append(terms, always)
-		}
-		some = append(some, plan.Conjunction(terms))
-	}
-	for _, when := range c.Whens {
-		cond := w.condition(when.Cond)
-		add(cond, when.Then)
-		before = append(before, cond)
-	}
-	if c.Else != nil {
-		add(nil, c.Else)
-	} else {
-		add(nil, &expr.Literal{T: c.T})
-	}
-	return w.anyOf(some), true
-}
-
 // maxBranches is how many nodes a CASE has at most whose branches become tests, maxNested how many others: each test repeats the conditions before it.
 const maxBranches, maxNested = 200, 6
 
@@ -689,30 +658,6 @@ func isLarge(c *expr.Case) bool {
 		return size <= maxBranches && cases <= maxNested
 	})
 	return size > maxBranches || cases > maxNested
-}
-
-// noneOf says that none of some conditions is true, beside terms that may exclude them already.
-func (w *writer) noneOf(conds, beside []expr.Expr) []expr.Expr {
-	if len(conds) == 0 {
-		return nil
-	}
-	var out []expr.Expr
-	one := w.anyOf(conds)
-	list := []expr.Expr{one}
-	if o, ok := one.(*expr.Or); ok {
-		list = o.Terms
-	}
-	for _, c := range list {
-		a, ok := w.operand(c)
-		if ok && slices.ContainsFunc(beside, func(t expr.Expr) bool {
-			b, ok := w.operand(t)
-			return ok && b.key == a.key && !a.missing && !b.missing && len(a.spans.and(b.spans)) == 0
-		}) {
-			continue
-		}
-		out = append(out, test("IS NOT TRUE", c))
-	}
-	return out
 }
 
 // firstKnown is a test of the first of some values that is not NULL.

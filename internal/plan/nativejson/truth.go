@@ -15,11 +15,11 @@ func truthsAsked(n plan.Node) plan.Node {
 	n = plan.MapInputs(n, truthsAsked)
 	switch x := n.(type) {
 	case *plan.Filter:
-		return &plan.Filter{Input: x.Input, Cond: asked(castTruths(x.Cond))}
+		return &plan.Filter{Input: x.Input, Cond: asked(negatedCases(castTruths(x.Cond)))}
 	case *plan.Project:
 		out := &plan.Project{Input: x.Input, Names: x.Names, Exprs: make([]expr.Expr, len(x.Exprs))}
 		for i, e := range x.Exprs {
-			out.Exprs[i] = castTruths(e)
+			out.Exprs[i] = negatedCases(castTruths(e))
 		}
 		return out
 	}
@@ -172,16 +172,28 @@ var truthTests = map[string]string{"IS TRUE": "IS NOT TRUE", "IS NOT TRUE": "IS 
 
 // shownTest is a test for truth of e; where e is true or false it is e or the opposite.
 func shownTest(name string, e expr.Expr) expr.Expr {
-	if !e.Type().Nullable {
+	if !mayBeUnknown(e) {
 		if name == "IS TRUE" || name == "IS NOT FALSE" {
 			return e
 		}
-		if c := opposite(e); c != nil {
-			return c
-		}
-		return &expr.Not{X: e}
+		return shownNegation(e)
 	}
 	return &expr.Call{Fn: expr.MustLookup(name), Args: []expr.Expr{e}, T: expr.Of(expr.Boolean).NotNull()}
+}
+
+// shownNegation is the negation of what is true or false.
+func shownNegation(e expr.Expr) expr.Expr {
+	if or, ok := e.(*expr.Or); ok {
+		terms := make([]expr.Expr, len(or.Terms))
+		for i, t := range or.Terms {
+			terms[i] = shownNegation(t)
+		}
+		return &expr.And{Terms: terms}
+	}
+	if c := opposite(e); c != nil {
+		return c
+	}
+	return &expr.Not{X: e}
 }
 
 func shownCall(x *expr.Call) expr.Expr {
@@ -248,7 +260,7 @@ func ofConstant(x *expr.Call, v *expr.Literal) expr.Expr {
 func shownCase(x *expr.Case) expr.Expr {
 	out := &expr.Case{Else: x.Else, T: x.T}
 	for _, when := range x.Whens {
-		cond := withoutUnknown(asked(when.Cond))
+		cond := ranked(withoutUnknown(asked(when.Cond)))
 		if isAlways(cond) {
 			out.Else = when.Then
 			break
@@ -304,7 +316,7 @@ func branchesShown(c *expr.Case, test func(expr.Expr) expr.Expr) expr.Expr {
 			terms = append(terms, plan.Split(t)...)
 		}
 		for _, b := range before {
-			terms = append(terms, shownTest("IS NOT TRUE", b))
+			terms = append(terms, plan.Split(shownTest("IS NOT TRUE", b))...)
 		}
 		if len(terms) == 0 {
 			terms = append(terms, always)

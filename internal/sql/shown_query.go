@@ -1,0 +1,155 @@
+package sql
+
+import (
+	"slices"
+
+	"github.com/hengedb/henge/internal/agg"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// Comparisons with queries in a plan that is shown: joined as the reference does, which differs from what runs. It joins how many rows the query gives,
+// and how many values, with every row; of IN then its values, each once and with a mark. A CASE tells of these what the comparison is.
+
+// truthAsked says of a subquery what of it is asked for.
+type truthAsked uint8
+
+const (
+	asValue truthAsked = iota // also whether it is unknown
+	ifTrue                    // only whether it is true
+	ifFound                   // only whether it is true, where the reference does not count its rows either
+)
+
+// comparisonMark is the name of the column that says which row of a join has found a value.
+const comparisonMark = "i"
+
+// attachShown joins the query that operands are compared with, and returns what the comparison is.
+func (blk *block) attachShown(n plan.Node, s *subquery, operands []expr.Expr, b *boolBuilder) (plan.Node, expr.Expr, error) {
+	if s.kind == quantifiedQuery {
+		return blk.attachShownExtreme(n, s, operands[0], b)
+	}
+	var whens []expr.When
+	answer := func(cond expr.Expr, value *expr.Literal) {
+		if cond != nil {
+			whens = append(whens, expr.When{Cond: cond, Then: value})
+		}
+	}
+	unknown := &expr.Literal{T: expr.Of(expr.Boolean)}
+	if s.asked != asValue {
+		unknown = boolLiteral(false)
+	}
+	var fewer expr.Expr
+	if s.asked != ifFound && s.mayBeUnknown(operands) {
+		counts := []plan.AggCall{countRows("c")}
+		if s.asked == asValue {
+			counts = append(counts, s.countValues("ck"))
+		}
+		j, first, err := blk.joinShown(n, s, &plan.Aggregate{Input: s.rel.node, Aggs: counts})
+		if err != nil {
+			return nil, nil, err
+		}
+		n = j
+		answer(b.compare("=", columnOf(j, first), longLiteral(0)), boolLiteral(false))
+		if s.asked == asValue {
+			fewer = b.compare("<", columnOf(j, first+1), columnOf(j, first))
+		}
+	}
+	var missing []expr.Expr
+	for _, o := range operands {
+		if o.Type().Nullable {
+			missing = append(missing, b.call("IS NULL", o))
+		}
+	}
+	if len(missing) > 0 {
+		answer(b.or(missing), unknown)
+	}
+	width := len(s.rel.cols)
+	marked := plan.Extend(s.rel.node, []expr.Expr{longLiteral(1)}, []string{comparisonMark})
+	equal := *s
+	equal.operands = operands
+	j, first, err := blk.joinSubquery(n, &equal, plan.Left, &plan.Aggregate{Input: marked, Keys: firstN(width + 1)})
+	if err != nil {
+		return nil, nil, err
+	}
+	answer(b.call("IS NOT NULL", columnOf(j, first+width)), boolLiteral(true))
+	answer(fewer, unknown)
+	return j, b.choose(whens, boolLiteral(false)), b.err
+}
+
+// attachShownExtreme joins the least or greatest value of a query, which an operand is compared with. ALL is that there is none of which the opposite is true.
+func (blk *block) attachShownExtreme(n plan.Node, s *subquery, operand expr.Expr, b *boolBuilder) (plan.Node, expr.Expr, error) {
+	op, fn := s.op, "MAX"
+	if s.all {
+		op = opposites[op]
+	}
+	if op == ">" || op == ">=" {
+		fn = "MIN"
+	}
+	t := s.rel.node.Columns()[0].Type.OrNull(true)
+	extreme := plan.AggCall{Agg: agg.Spec{Name: fn, Args: []vector.Type{t.Runtime()}}, Args: []int{0}, Filter: -1, Name: "m", Type: t}
+	j, first, err := blk.joinShown(n, s, &plan.Aggregate{Input: s.rel.node, Aggs: []plan.AggCall{extreme, countRows("c"), s.countValues("d")}})
+	if err != nil {
+		return nil, nil, err
+	}
+	holds := b.compare(op, operand, columnOf(j, first))
+	rows, values := columnOf(j, first+1), columnOf(j, first+2)
+	some := b.choose([]expr.When{
+		{Cond: b.compare("=", rows, longLiteral(0)), Then: boolLiteral(false)},
+		{Cond: b.call("IS TRUE", holds), Then: boolLiteral(true)},
+		{Cond: b.compare(">", rows, values), Then: &expr.Literal{T: expr.Of(expr.Boolean)}},
+	}, holds)
+	if s.all {
+		return j, b.not(some), b.err
+	}
+	return j, some, b.err
+}
+
+// opposites are the comparisons that are true where others are false.
+var opposites = map[string]string{"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+
+// countValues counts the rows of an IN or quantified subquery that have no NULL.
+func (s *subquery) countValues(name string) plan.AggCall {
+	c := countRows(name)
+	for i := range s.rel.cols {
+		c.Args = append(c.Args, i)
+		c.Agg.Args = append(c.Agg.Args, s.rel.node.Columns()[i].Type.Runtime())
+	}
+	return c
+}
+
+// mayBeUnknown reports whether operands, or what an IN subquery gives, may be NULL.
+func (s *subquery) mayBeUnknown(operands []expr.Expr) bool {
+	nullable := func(e expr.Expr) bool { return e.Type().Nullable }
+	return slices.ContainsFunc(operands, nullable) || slices.ContainsFunc(s.rel.node.Columns(), func(c plan.Column) bool { return c.Type.Nullable })
+}
+
+// joinShown joins the one row of an aggregation with every row of n.
+func (blk *block) joinShown(n plan.Node, s *subquery, row plan.Node) (plan.Node, int, error) {
+	plain := *s
+	plain.kind = existsQuery // so that its operands are not compared
+	return blk.joinSubquery(n, &plain, plan.Inner, row)
+}
+
+// isShown reports whether s is joined as the reference does: the plan is only shown, and s uses no columns of the query around.
+func (blk *block) isShown(s *subquery) bool { return blk.b.explaining && len(s.corr.outer) == 0 }
+
+// askedInside returns an expression of a plan that is shown in which IN subqueries that are conditions of a CASE, or are asked whether they are true, tell no
+// more than that.
+func (blk *block) askedInside(e expr.Expr) expr.Expr {
+	return expr.Rewrite(e, func(e expr.Expr) expr.Expr {
+		switch x := e.(type) {
+		case *expr.Case:
+			out := &expr.Case{Else: x.Else, T: x.T}
+			for _, when := range x.Whens {
+				out.Whens = append(out.Whens, expr.When{Cond: blk.truth(when.Cond, ifTrue), Then: when.Then})
+			}
+			return out
+		case *expr.Call:
+			if x.Fn.Name == "IS TRUE" {
+				return blk.truth(x.Args[0], ifFound)
+			}
+		}
+		return e
+	})
+}

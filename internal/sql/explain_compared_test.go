@@ -41,6 +41,38 @@ func TestExplainsOfBranches(t *testing.T) {
 	}
 }
 
+// Parts of plans that the reference gave for what columns, keys and numbers are shown as.
+func TestExplainsOfTypesAndKeys(t *testing.T) {
+	for _, c := range []struct{ sql, want string }{
+		{"SELECT x + f FROM c_types", `"expression":"(\"x\" + \"f\")","outputType":"DOUBLE"`},
+		{"SELECT f + x FROM c_types", `"expression":"(\"f\" + \"x\")","outputType":"FLOAT"`},
+		{"SELECT JSON_VALUE(j, '$.k' RETURNING BOOLEAN) FROM c_types", `"expectedType":null`},
+		{"SELECT COUNT(*) FROM c_types WHERE x < 2e3", `"matchValueType":"DOUBLE","upper":2000.0`},
+		{"SELECT mv, s2, COUNT(*) FROM c_types WHERE mv = 'b' GROUP BY mv, s2", `"virtualColumns":[{"type":"expression","name":"v0","expression":"'b'","outputType":"STRING"}]`},
+		{"SELECT s2, UPPER(mv), COUNT(*) FROM c_types WHERE mv = 'b' GROUP BY 1, 2", `"expression":"'B'"`},
+		{"SELECT COUNT(*) FROM c_types WHERE (s2 = 'tan' OR l = 4) IS FALSE", `"filter":{"type":"and","fields":[{"type":"not","field":{"type":"equals","column":"s2"`},
+		{"SELECT COUNT(*) FROM c_types WHERE (s2 = 'tan' AND l = 4) IS FALSE", `"filter":{"type":"or","fields":[{"type":"not","field":{"type":"equals","column":"s2"`},
+	} {
+		explains(t, c.sql, c.want)
+	}
+	plansAs(t, "SET forceExpressionVirtualColumns = TRUE; EXPLAIN PLAN FOR SELECT SUBSTRING(s, 2, 1), COUNT(*) FROM c_types GROUP BY 1", `"extractionFn":{"type":"substring","index":1,"length":1}`)
+}
+
+// Parts of plans that the reference gave for the order of keys of groups that are read by another query or chosen by a condition, and for joins within joins.
+func TestExplainsOfQueriesWithin(t *testing.T) {
+	const first, second = `"dimensions":[{"type":"default","dimension":"s2","outputName":"d0"`, `"dimensions":[{"type":"default","dimension":"b","outputName":"d0"`
+	for _, c := range []struct{ sql, want string }{
+		{"SELECT MIN(c) FROM (SELECT b, s2, MAX(l) AS c FROM c_types GROUP BY b, s2)", second},
+		{"SELECT b, MIN(c) FROM (SELECT b, s2, MAX(l) AS c FROM c_types GROUP BY b, s2) GROUP BY b", second},
+		{"SELECT s2, MIN(c) FROM (SELECT b, s2, MAX(l) AS c FROM c_types GROUP BY b, s2) GROUP BY s2", first},
+		{"SELECT b FROM c_types GROUP BY b, s2 HAVING COUNT(*) > 4", first},
+		{"SELECT COUNT(*) FROM c_types WHERE s2 IN (SELECT k FROM c_dim WHERE n IN (SELECT l FROM c_types))", `"condition":"(\"s2\" == \"_j0.d0\")"`},
+		{"SELECT COUNT(*) FROM (SELECT t.s2 FROM c_types t JOIN c_dim d ON t.s2 = d.k GROUP BY t.s2) x JOIN c_dim y ON x.s2 = y.k", `"rightPrefix":"_j0."`},
+	} {
+		explains(t, c.sql, c.want)
+	}
+}
+
 // Parts of plans that the reference gave for VALUES: which columns a join leaves out, what a condition compares with, and rows that are computed.
 func TestExplainsOfValues(t *testing.T) {
 	for _, c := range []struct{ sql, want string }{

@@ -74,7 +74,7 @@ func (x exprs) bindNode(e syntax.Expr) (expr.Expr, error) {
 	case *syntax.Name:
 		return x.name(e)
 	case *syntax.Number:
-		return numberLiteral(e)
+		return x.number(e)
 	case *syntax.String:
 		return stringLiteral(e.Value), nil
 	case *syntax.Bool:

@@ -28,6 +28,15 @@ func longLiteral(n int64) *expr.Literal {
 	return &expr.Literal{Value: n, T: expr.Of(expr.BigInt).NotNull()}
 }
 
+// number is numberLiteral. A plan that is shown has numbers with an exponent as it has those with a point: as fractions, also where they are whole.
+func (x exprs) number(n *syntax.Number) (expr.Expr, error) {
+	e, err := numberLiteral(n)
+	if l, ok := e.(*expr.Literal); ok && x.b.explaining && n.Kind == syntax.Approx {
+		l.T = expr.Of(expr.Decimal).NotNull()
+	}
+	return e, err
+}
+
 // numberLiteral types a number by its form: INTEGER up to 32 bits and BIGINT beyond, DECIMAL with a point, DOUBLE with an exponent.
 func numberLiteral(n *syntax.Number) (expr.Expr, error) {
 	if whole := strings.TrimSuffix(n.Text, "."); n.Kind == syntax.Integer || len(whole) < len(n.Text) {

@@ -21,7 +21,7 @@ func (x exprs) unary(e *syntax.Unary) (expr.Expr, error) {
 	if n, ok := e.X.(*syntax.Number); ok && e.Op == syntax.Neg {
 		negative := *n
 		negative.Text = "-" + n.Text
-		return numberLiteral(&negative)
+		return x.number(&negative)
 	}
 	inner, err := x.bind(e.X)
 	if err != nil {

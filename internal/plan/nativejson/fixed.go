@@ -27,10 +27,13 @@ func given(cond expr.Expr, out map[int]*expr.Literal) map[int]*expr.Literal {
 			continue
 		}
 		column, isColumn := c.Args[0].(*expr.Column)
-		if !isColumn || column.T.Multi {
+		if !isColumn {
 			continue
 		}
 		value := &expr.Literal{T: column.T}
+		if column.T.Multi {
+			value.T = column.T.Elem()
+		}
 		switch {
 		case c.Fn.Name == "IS NULL":
 		case c.Fn.Name == "=" && len(c.Args) == 2:
@@ -58,7 +61,7 @@ func (s *stage) withFixed(cols []expr.Expr, values map[int]*expr.Literal, read [
 	}
 	out := make([]expr.Expr, len(cols))
 	for i, e := range cols {
-		out[i] = s.computedFrom(values, e)
+		out[i] = s.computedFrom(values, plain(e))
 	}
 	return out
 }

@@ -160,7 +160,7 @@ func orderedBy(e expr.Expr) expr.Expr {
 
 // dimension writes what is grouped by: a column, virtual if need be, or a column of text through an extraction function.
 func (g *grouped) dimension(d expr.Expr, name string) object {
-	if column, fn := extracted(d); fn != nil && g.s.w.option("forceExpressionVirtualColumns") != true {
+	if column, fn := extracted(d); fn != nil {
 		return obj("type", "extraction", "dimension", column, "outputName", name, "outputType", runtimeName(d.Type()), "extractionFn", fn)
 	}
 	return obj("type", "default", "dimension", g.virtuals.column(withoutCast(d)), "outputName", name, "outputType", runtimeName(d.Type()))

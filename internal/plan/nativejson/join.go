@@ -96,7 +96,7 @@ func (w *writer) readJoin(x *plan.Join) (*stage, error) {
 			return nil, err
 		}
 	}
-	j := &join{kind: x.Kind, left: left.source, right: inner, width: len(left.in), onlyJoined: onlyJoined, prefix: unusedPrefix("j", left.in) + "0."}
+	j := &join{kind: x.Kind, left: left.source, right: inner, width: len(left.in), onlyJoined: onlyJoined, prefix: unusedJoinPrefix(left.in, left.source, right.source)}
 	j.ofTables = left.isPlainTable() && inner.isPlainTable() && len(left.in) == len(left.rowNames) && len(inner.cols) == len(inner.rowNames)
 	if w.options.Text {
 		if err := j.readSides(left, right); err != nil {
@@ -119,6 +119,36 @@ func (w *writer) readJoin(x *plan.Join) (*stage, error) {
 		s.cols = s.cols[:len(x.Columns())]
 	}
 	return s, nil
+}
+
+// unusedJoinPrefix is what the columns of the right side of a join are called with: no columns of the left side are, and none of a join within one of the sides.
+func unusedJoinPrefix(left []column, sides ...object) string {
+	taken := slices.Clone(left)
+	for _, side := range sides {
+		taken = append(taken, joinPrefixes(side)...)
+	}
+	return unusedPrefix("j", taken) + "0."
+}
+
+// joinPrefixes are the prefixes of the joins within a datasource or query.
+func joinPrefixes(v any) []column {
+	var out []column
+	switch x := v.(type) {
+	case object:
+		for _, m := range x {
+			if prefix, ok := m.value.(string); ok && m.name == "rightPrefix" {
+				out = append(out, column{name: prefix})
+			}
+			if m.name == "left" || m.name == "right" || m.name == "query" || m.name == "dataSource" || m.name == "base" || m.name == "dataSources" {
+				out = append(out, joinPrefixes(m.value)...)
+			}
+		}
+	case []object:
+		for _, o := range x {
+			out = append(out, joinPrefixes(o)...)
+		}
+	}
+	return out
 }
 
 // readLeft reads the left side of a join, and the constants that its rows have, by column.

@@ -18,7 +18,7 @@ func (s *stage) forgetsOrder() bool {
 	if s.unordered || s.limit >= 0 || s.offset > 0 {
 		return true
 	}
-	if len(s.keys) == 0 && s.group.having == nil && s.group.node.Sets == nil && s.readsOtherwise() {
+	if len(s.keys) == 0 && s.group.node.Sets == nil && s.readsOtherwise() {
 		return true
 	}
 	asTheyAre := s.group.having == nil && s.showsAll() && s.inPlace()
@@ -48,34 +48,41 @@ func (s *stage) countsInSets() bool {
 	return len(sets) > 0 && len(sets[0]) == 1 && len(aggs) > 0 && aggs[len(aggs)-1].Name == setNumber
 }
 
-// readsOtherwise reports whether groups are output with their keys in the order of the table, or without the key that is first there.
+// readsOtherwise reports whether groups without an order are output with their keys in the order of the table, or without the key that is first there. Of
+// groups that another query reads it is the first of the statement that is not read, while another one is.
 func (s *stage) readsOtherwise() bool {
 	g := s.group
-	places := make([]int, len(g.dims))
+	place := make([]int, len(g.dims))
 	for i, d := range g.dims {
 		c, ok := d.(*expr.Column)
 		if !ok {
 			return false
 		}
-		places[i] = s.placeOf(c)
+		place[i] = s.placeOf(c)
 	}
-	if len(places) < 2 || len(s.cols) == 0 {
+	if len(place) < 2 || len(s.cols) == 0 {
 		return false
 	}
-	if !s.shows(slices.Index(places, slices.Min(places))) {
+	if s.isInner {
+		return !s.shows(0) && slices.ContainsFunc(places(len(g.dims)), s.shows)
+	}
+	if !s.shows(slices.Index(place, slices.Min(place))) {
 		return true
+	}
+	if g.having != nil {
+		return false
 	}
 	var shown []int
 	for i, e := range s.cols {
 		c, ok := e.(*expr.Column)
-		if !ok || c.Index >= len(places) != (i >= len(places)) || c.Index >= len(places) && c.Index != i {
+		if !ok || c.Index >= len(place) != (i >= len(place)) || c.Index >= len(place) && c.Index != i {
 			return false
 		}
-		if c.Index < len(places) {
-			shown = append(shown, places[c.Index])
+		if c.Index < len(place) {
+			shown = append(shown, place[c.Index])
 		}
 	}
-	return len(shown) == len(places) && s.showsAll() && slices.IsSorted(shown)
+	return len(shown) == len(place) && s.showsAll() && slices.IsSorted(shown)
 }
 
 // placeOf is the place of a column in its table, or among those of a join.

@@ -59,12 +59,24 @@ func asked(e expr.Expr) expr.Expr {
 		case "IS TRUE":
 			return asked(x.Args[0])
 		case "IS FALSE":
-			if c := opposite(x.Args[0]); c != nil {
-				return c
-			}
+			return askedFalse(x.Args[0], e)
 		}
 	}
 	return e
+}
+
+// askedFalse is a condition that e is false, of which only matters whether it is true; test is that condition.
+func askedFalse(e, test expr.Expr) expr.Expr {
+	switch x := e.(type) {
+	case *expr.And:
+		return &expr.Or{Terms: opposed(x.Terms)}
+	case *expr.Or:
+		return &expr.And{Terms: opposed(x.Terms)}
+	}
+	if c := opposite(e); c != nil {
+		return c
+	}
+	return test
 }
 
 // withItself reports whether a condition compares something with itself, and whether it is true of a value then.

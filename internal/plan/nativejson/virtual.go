@@ -155,7 +155,11 @@ func nestedField(e expr.Expr, name string) object {
 	if !ok {
 		return nil
 	}
-	return obj("type", "nested-field", "columnName", from.Name, "outputName", name, "expectedType", runtimeName(c.T), "pathParts", parts,
+	var expected any
+	if c.T.Base != expr.Boolean { // which native queries have no type for
+		expected = runtimeName(c.T)
+	}
+	return obj("type", "nested-field", "columnName", from.Name, "outputName", name, "expectedType", expected, "pathParts", parts,
 		"processFromRaw", c.Fn.Name == "JSON_QUERY")
 }
 

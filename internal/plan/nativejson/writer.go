@@ -88,6 +88,9 @@ func ofFloats(e expr.Expr) bool {
 		if len(x.Args) == 1 {
 			return isFloat(x.Args[0])
 		}
+		if typ := stripCasts(x.Args[0]).Type().Base; typ == expr.Double || typ == expr.Decimal {
+			return isFloat(x.Args[0]) // of fractions the first one says it
+		}
 		return !slices.ContainsFunc(x.Args, isPointed) && slices.ContainsFunc(x.Args, isFloat)
 	}
 	return false

@@ -420,7 +420,7 @@ func (blk *block) window(n plan.Node, in *buildInput) (plan.Node, error) {
 	column := func() int {
 		e := exprs[next]
 		next++
-		if c, ok := e.(*expr.Column); ok {
+		if c, ok := e.(*expr.Column); ok && c.Index < width { // else it is of a query around
 			return c.Index
 		}
 		for i, x := range added {

@@ -15,10 +15,8 @@ func (x exprs) call(e *syntax.Call) (expr.Expr, error) {
 	switch {
 	case e.Over != nil:
 		return x.windowCall(e)
-	case isAggregate(e.Name):
-		return x.aggregateCall(e)
-	case e.Name == "GROUPING":
-		return x.grouping(e)
+	case isAggregate(e.Name), e.Name == "GROUPING":
+		return x.aggregateOf(e, x.levelsOut(e))
 	case windowFunctions[e.Name] != nil:
 		return nil, fault.InvalidSQL(e.At, "OVER clause is necessary for window functions")
 	}

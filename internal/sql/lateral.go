@@ -171,10 +171,10 @@ func (blk *block) joinLateral(left source, x *syntax.Join, d *syntax.Derived, al
 
 // joinDependent joins left with a right side that may name left's columns: bind binds it in a block whose outer query is left.
 func (blk *block) joinDependent(left source, x *syntax.Join, alias *syntax.Aliased, bind func(*block) (source, error)) (source, error) {
-	outer := newBlock(blk.b, blk.in)
-	outer.scope = left.scope
-	corr := &correlation{}
-	right, err := bind(newBlock(blk.b, surroundings{ctes: blk.in.ctes, outer: outer, corr: corr}))
+	around := newBlock(blk.b, blk.in)
+	around.scope = left.scope
+	outer, corr := around.exprs("FROM"), &correlation{}
+	right, err := bind(newBlock(blk.b, surroundings{ctes: blk.in.ctes, outer: &outer, corr: corr}))
 	if err != nil {
 		return source{}, err
 	}

@@ -197,7 +197,7 @@ type binder struct {
 // selectStatement binds a query at the top of a statement.
 func (b *binder) selectStatement(q *syntax.Query, s *Statement) error {
 	s.Kind = Select
-	rel, err := b.query(q, nil, nil)
+	rel, err := b.query(q)
 	if err != nil {
 		return err
 	}

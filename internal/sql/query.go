@@ -39,8 +39,8 @@ type surroundings struct {
 	arm bool
 	// ctes are the WITH queries in scope, innermost first.
 	ctes *cte
-	// outer is the block around a subquery, corr collects the outer columns the subquery uses. Both are nil at the top.
-	outer *block
+	// outer is the clause around a subquery, corr collects what the subquery uses of its block. Both are nil at the top.
+	outer *exprs
 	corr  *correlation
 	// ordered says that the order of the rows matters to the reader: at the top, and below nothing but a LIMIT.
 	ordered bool
@@ -64,9 +64,9 @@ func (s *surroundings) findCTE(name string) *cte {
 	return nil
 }
 
-// query binds a query. An outer block and a correlation belong together.
-func (b *binder) query(q *syntax.Query, outer *block, corr *correlation) (*relational, error) {
-	return b.queryIn(q, surroundings{outer: outer, corr: corr, ordered: true})
+// query binds a query that stands in no other.
+func (b *binder) query(q *syntax.Query) (*relational, error) {
+	return b.queryIn(q, surroundings{ordered: true})
 }
 
 func (b *binder) queryIn(q *syntax.Query, in surroundings) (*relational, error) {

@@ -57,7 +57,7 @@ func (c *correlation) column(e expr.Expr, name string) expr.Expr {
 // bindSubquery binds a query inside the block; scalar says that it stands for one value.
 func (x exprs) bindSubquery(q *syntax.Query, scalar bool) (*subquery, error) {
 	corr := &correlation{}
-	rel, err := x.b.queryIn(q, surroundings{ctes: x.in.ctes, outer: x.block, corr: corr})
+	rel, err := x.b.queryIn(q, surroundings{ctes: x.in.ctes, outer: &x, corr: corr})
 	if err != nil {
 		return nil, err
 	}

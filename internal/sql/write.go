@@ -158,7 +158,7 @@ func (b *binder) writeQuery(x *syntax.Insert, kind Kind, g chrono.Granularity) (
 	if x.Query.Offset != nil {
 		return nil, refuse("INSERT and REPLACE queries cannot have an OFFSET.")
 	}
-	rel, err := b.query(x.Query, nil, nil)
+	rel, err := b.query(x.Query)
 	if err != nil {
 		return nil, err
 	}
@@ -390,7 +390,7 @@ func clusterName(e syntax.Expr, c int, rel *relational) string {
 func (b *binder) clusteredByHidden(x *syntax.Insert, w *plan.Write) error {
 	q := *x.Query
 	q.OrderBy = x.ClusteredBy
-	rel, err := b.query(&q, nil, nil)
+	rel, err := b.query(&q)
 	if err != nil {
 		return err
 	}

@@ -195,6 +195,14 @@ func paramText(v any) string {
 	return fmt.Sprint(v)
 }
 
+// paramKind says what a parameter is that is not what is wanted.
+func paramKind(l *expr.Literal) string {
+	if l.Value == nil {
+		return "NULL"
+	}
+	return "of type [" + l.T.String() + "]"
+}
+
 // untypedParam types a value by what it is in JSON.
 func untypedParam(v any) (*expr.Literal, error) {
 	switch x := v.(type) {

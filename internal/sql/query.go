@@ -165,15 +165,13 @@ func (b *binder) bound(e syntax.Expr, clause string, otherwise int64) (int64, er
 		}
 	case *syntax.Param:
 		l := b.params[x.Index]
-		if l.Value == nil {
-			return otherwise, nil
-		}
-		if n, ok := paramLong(l.Value); ok {
+		if n, ok := paramLong(l.Value); ok && l.T.IsNumeric() {
 			if n < 0 { // some clients say no limit that way
 				n = otherwise
 			}
 			return n, nil
 		}
+		return 0, fault.InvalidSQL(e.Span(), "%s must be a whole number, and parameter [%d] is %s", clause, x.Index+1, paramKind(l))
 	}
 	return 0, fault.InvalidSQL(e.Span(), "%s must be a whole number that is not negative", clause)
 }

@@ -405,6 +405,18 @@ func s3Source(f *functionArgs) (map[string]any, error) {
 	return out, nil
 }
 
+// tableName returns the text of a literal or a parameter.
+func (b *binder) tableName(e syntax.Expr) (string, bool) {
+	switch e := e.(type) {
+	case *syntax.String:
+		return e.Value, true
+	case *syntax.Param:
+		name, ok := b.params[e.Index].Value.(string)
+		return name, ok
+	}
+	return "", false
+}
+
 // appendTables binds TABLE(APPEND('a', 'b')): the rows of tables under the union of their columns, by name.
 func (blk *block) appendTables(x *syntax.TableFunction) (source, error) {
 	if len(x.Call.Args) == 0 {
@@ -413,17 +425,17 @@ func (blk *block) appendTables(x *syntax.TableFunction) (source, error) {
 	var nodes []plan.Node
 	var cols []plan.Column
 	index := map[string]int{}
-	for _, a := range x.Call.Args {
-		name, ok := a.(*syntax.String)
+	for i, a := range x.Call.Args {
+		name, ok := blk.b.tableName(a)
 		if !ok {
-			return source{}, fault.InvalidSQL(a.Span(), "All arguments to APPEND should be literal strings. Argument is not string")
+			return source{}, fault.InvalidSQL(a.Span(), "All arguments to APPEND should be literal strings. Argument #%d is not string", i+1)
 		}
-		n, known, err := blk.b.tableNode(SchemaData, name.Value)
+		n, known, err := blk.b.tableNode(SchemaData, name)
 		if err != nil {
 			return source{}, err
 		}
 		if n == nil {
-			return source{}, suggest(fault.InvalidSQL(a.Span(), "Table [%s] not found", name.Value), name.Value, known())
+			return source{}, suggest(fault.InvalidSQL(a.Span(), "Table [%s] not found", name), name, known())
 		}
 		nodes = append(nodes, n)
 		for _, c := range n.Columns() {
@@ -436,7 +448,7 @@ func (blk *block) appendTables(x *syntax.TableFunction) (source, error) {
 			t, ok := expr.LeastRestrictive(cols[i].Type, c.Type)
 			if !ok {
 				return source{}, fault.InvalidSQL(a.Span(), "Can't create TABLE(APPEND()). Conflicting types for column [%s]: - existing type [%s] "+
-					"- new type [%s] from table [%s]", c.Name, cols[i].Type, c.Type, name.Value)
+					"- new type [%s] from table [%s]", c.Name, cols[i].Type, c.Type, name)
 			}
 			cols[i].Type = t
 		}

@@ -248,8 +248,8 @@ func (x exprs) resolveWindow(w *syntax.Window, depth int) (*syntax.Window, error
 	return &out, nil
 }
 
-// frame gives w its frame. Without an order it is the partition, whatever a clause of rows says: no row is before another. Without a clause it
-// is all rows up to the current one and its peers.
+// frame gives w its frame. Without an order it is the partition, whatever a clause of rows says, save that bounds must be constant: no row is
+// before another. Without a clause it is all rows up to the current one and its peers.
 func (x exprs) frame(over *syntax.Window, fn *windowFunction, w *windowCall) error {
 	whole := plan.Frame{Range: true, FromUnbounded: true, ToUnbounded: true, FromColumn: -1, ToColumn: -1}
 	w.frame = whole
@@ -266,10 +266,18 @@ func (x exprs) frame(over *syntax.Window, fn *windowFunction, w *windowCall) err
 	if err := x.frameClause(over.Frame, w); err != nil {
 		return err
 	}
-	if len(w.order) == 0 {
-		whole.Exclude = w.frame.Exclude
-		w.frame, w.from, w.to = whole, nil, nil
+	if len(w.order) > 0 {
+		return nil
 	}
+	start, end := bounds(over.Frame)
+	switch {
+	case w.from != nil:
+		return unorderedBound(&start)
+	case w.to != nil:
+		return unorderedBound(&end)
+	}
+	whole.Exclude = w.frame.Exclude
+	w.frame = whole
 	return nil
 }
 

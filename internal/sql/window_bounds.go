@@ -108,6 +108,11 @@ func (x exprs) frameOffset(b *syntax.FrameBound, w *windowCall) (frameOffset, er
 	return out, nil
 }
 
+// unorderedBound is the error for a bound that differs from row to row, where rows have no order.
+func unorderedBound(b *syntax.FrameBound) error {
+	return fault.InvalidSQL(b.Offset.Span(), "Bound [%s] of a window frame depends on the row, so the window must have an ORDER BY", syntax.Print(b.Offset))
+}
+
 func notRows(b *syntax.FrameBound) error {
 	return fault.InvalidSQL(b.Offset.Span(), "ROWS value must be a non-negative integral constant")
 }

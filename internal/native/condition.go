@@ -44,15 +44,9 @@ func (s *scope) filter(f Filter) (expr.Expr, error) {
 	case *InFilter:
 		return s.in(f)
 	case *TypedInFilter:
-		var ors []expr.Expr
-		for _, v := range append(f.SortedValues, f.Values...) {
-			c, err := s.typed("=", f.Column, f.MatchValueType, v.V)
-			if err != nil {
-				return nil, err
-			}
-			ors = append(ors, c)
-		}
-		return anyOf(ors)
+		return s.typedIn(f)
+	case *ContainsFilter:
+		return s.contains(f)
 	case *BoundFilter:
 		return s.bound(f)
 	case *RangeFilter:
@@ -288,14 +282,7 @@ func (s *scope) in(f *InFilter) (expr.Expr, error) {
 		}
 		ors = append(ors, one)
 	}
-	if len(list) > 0 {
-		c, err := expr.NewIn(x, list, fault.Span{})
-		if err != nil {
-			return nil, err
-		}
-		ors = append(ors, c)
-	}
-	return anyOf(ors)
+	return oneOf(x, ors, list)
 }
 
 // typed compares a column with a JSON value of a native type.
@@ -317,6 +304,11 @@ func (s *scope) typed(op, column, typ string, v any) (expr.Expr, error) {
 	if value == nil {
 		return nil, invalid("Filter on column [%s] has no value of type [%s]", column, typ)
 	}
+	return typedTerm(op, x, t, value)
+}
+
+// typedTerm compares x with a value of a type.
+func typedTerm(op string, x expr.Expr, t expr.Type, value any) (expr.Expr, error) {
 	literal := expr.Expr(&expr.Literal{Value: value, T: t.NotNull()})
 	switch from := x.Type(); {
 	case from.IsInteger() && t.Runtime().Kind == vector.KindDouble && op == "=": // the whole number that it is, or none

@@ -22,29 +22,30 @@ func (f *FilterOf) UnmarshalJSON(text []byte) (err error) {
 }
 
 var filterTypes = map[string]func() Filter{
-	"and":              func() Filter { return new(AndFilter) },
-	"or":               func() Filter { return new(OrFilter) },
-	"not":              func() Filter { return new(NotFilter) },
-	"selector":         func() Filter { return new(SelectorFilter) },
-	"extraction":       func() Filter { return new(SelectorFilter) },
-	"equals":           func() Filter { return new(EqualsFilter) },
-	"null":             func() Filter { return new(NullFilter) },
-	"in":               func() Filter { return new(InFilter) },
-	"inType":           func() Filter { return new(TypedInFilter) },
-	"bound":            func() Filter { return new(BoundFilter) },
-	"range":            func() Filter { return new(RangeFilter) },
-	"like":             func() Filter { return new(LikeFilter) },
-	"bloom":            func() Filter { return new(BloomFilter) },
-	"regex":            func() Filter { return new(RegexFilter) },
-	"search":           func() Filter { return new(SearchFilter) },
-	"interval":         func() Filter { return new(IntervalFilter) },
-	"columnComparison": func() Filter { return new(ColumnsFilter) },
-	"spatial":          func() Filter { return new(SpatialFilter) },
-	"expression":       func() Filter { return new(ExpressionFilter) },
-	"isfalse":          func() Filter { return new(IsFalseFilter) },
-	"istrue":           func() Filter { return new(IsTrueFilter) },
-	"true":             func() Filter { return new(TrueFilter) },
-	"false":            func() Filter { return new(FalseFilter) },
+	"and":                  func() Filter { return new(AndFilter) },
+	"or":                   func() Filter { return new(OrFilter) },
+	"not":                  func() Filter { return new(NotFilter) },
+	"selector":             func() Filter { return new(SelectorFilter) },
+	"extraction":           func() Filter { return new(SelectorFilter) },
+	"equals":               func() Filter { return new(EqualsFilter) },
+	"null":                 func() Filter { return new(NullFilter) },
+	"in":                   func() Filter { return new(InFilter) },
+	"inType":               func() Filter { return new(TypedInFilter) },
+	"arrayContainsElement": func() Filter { return new(ContainsFilter) },
+	"bound":                func() Filter { return new(BoundFilter) },
+	"range":                func() Filter { return new(RangeFilter) },
+	"like":                 func() Filter { return new(LikeFilter) },
+	"bloom":                func() Filter { return new(BloomFilter) },
+	"regex":                func() Filter { return new(RegexFilter) },
+	"search":               func() Filter { return new(SearchFilter) },
+	"interval":             func() Filter { return new(IntervalFilter) },
+	"columnComparison":     func() Filter { return new(ColumnsFilter) },
+	"spatial":              func() Filter { return new(SpatialFilter) },
+	"expression":           func() Filter { return new(ExpressionFilter) },
+	"isfalse":              func() Filter { return new(IsFalseFilter) },
+	"istrue":               func() Filter { return new(IsTrueFilter) },
+	"true":                 func() Filter { return new(TrueFilter) },
+	"false":                func() Filter { return new(FalseFilter) },
 }
 
 // AndFilter is true if all its fields are; OrFilter if one is.
@@ -112,6 +113,13 @@ type TypedInFilter struct {
 	MatchValueType string  `json:"matchValueType"`
 	SortedValues   []Value `json:"sortedValues"`
 	Values         []Value `json:"values"`
+}
+
+// ContainsFilter is true if the list in a column has an element: a value of ElementMatchValueType, or NULL.
+type ContainsFilter struct {
+	Column                string `json:"column"`
+	ElementMatchValueType string `json:"elementMatchValueType"`
+	ElementMatchValue     Value  `json:"elementMatchValue"`
 }
 
 // BoundFilter compares the text of a column in one of the text orders.
@@ -192,6 +200,7 @@ func (*EqualsFilter) filter()     {}
 func (*NullFilter) filter()       {}
 func (*InFilter) filter()         {}
 func (*TypedInFilter) filter()    {}
+func (*ContainsFilter) filter()   {}
 func (*BoundFilter) filter()      {}
 func (*RangeFilter) filter()      {}
 func (*LikeFilter) filter()       {}

@@ -79,8 +79,8 @@ func TestRefusedExpressions(t *testing.T) {
 func TestRefusedFilters(t *testing.T) {
 	testRefusals(t, `{"queryType":"timeBoundary","dataSource":"wiki","filter":%s}`, []refusal{
 		{"1", "Filter must be an object with a member [type]"},
-		{"{}", "Filter has no [type]; want one of [and, bloom, bound, columnComparison, equals, expression, extraction, false, in, inType, interval, isfalse, istrue, like, not, null, or, range, regex, search, selector, spatial, true]"},
-		{`{"type":"frob"}`, "Filter of type [frob] is unknown. Known are [and, bloom, bound, columnComparison, equals, expression, extraction, false, in, inType, interval, isfalse, istrue, like, not, null, or, range, regex, search, selector, spatial, true]"},
+		{"{}", "Filter has no [type]; want one of [and, arrayContainsElement, bloom, bound, columnComparison, equals, expression, extraction, false, in, inType, interval, isfalse, istrue, like, not, null, or, range, regex, search, selector, spatial, true]"},
+		{`{"type":"frob"}`, "Filter of type [frob] is unknown. Known are [and, arrayContainsElement, bloom, bound, columnComparison, equals, expression, extraction, false, in, inType, interval, isfalse, istrue, like, not, null, or, range, regex, search, selector, spatial, true]"},
 		{`{"type":"interval","dimension":"__time","intervals":[]}`, "Filter of type [interval] on dimension [__time] needs at least one interval"},
 		{`{"type":"interval","dimension":"__time","intervals":{}}`, "intervals without [intervals]"},
 		{`{"type":"interval","dimension":"__time","intervals":{"intervals":{}}}`, "intervals of intervals must be a list"},
@@ -100,6 +100,12 @@ func TestRefusedFilters(t *testing.T) {
 		{`{"type":"equals","column":"added","matchValueType":"LONG","matchValue":"x"}`, "Filter on column [added] has no value of type [LONG]"},
 		{`{"type":"equals","column":"added","matchValueType":"LONG","matchValue":[1]}`, "A value of type [LONG] can't be a list or an object"},
 		{`{"type":"equals","column":"added","matchValueType":"WORD","matchValue":1}`, "Type [WORD] is unknown. Known are [LONG, DOUBLE, FLOAT, STRING, ARRAY<LONG>, ARRAY<DOUBLE>, ARRAY<STRING>, COMPLEX<..>]"},
+		{`{"type":"inType","column":"added","matchValueType":"ARRAY<LONG>","values":[[1]]}`, "Filter of type [inType] on column [added] can't have values of type [ARRAY<LONG>]; want STRING, LONG, DOUBLE or FLOAT"},
+		{`{"type":"inType","column":"added","values":[1]}`, "Filter of type [inType] needs [matchValueType]"},
+		{`{"type":"inType","column":"added","matchValueType":"LONG"}`, "Filter of type [inType] needs [values] or [sortedValues]"},
+		{`{"type":"inType","column":"added","matchValueType":"LONG","values":[1],"sortedValues":[2]}`, "Filter of type [inType] can't have [values] and [sortedValues]"},
+		{`{"type":"arrayContainsElement","column":"page","elementMatchValue":"a"}`, "Filter of type [arrayContainsElement] needs [elementMatchValueType]"},
+		{`{"type":"arrayContainsElement","column":"page","elementMatchValueType":"COMPLEX<json>","elementMatchValue":1}`, "Filter of type [arrayContainsElement] on column [page] can't have values of type [COMPLEX<json>]; want STRING, LONG, DOUBLE or FLOAT"},
 		{`{"type":"selector","dimension":"page","value":{}}`, "Query has an object or list where a plain value is wanted"},
 		{`{"type":"selector","dimension":["page"],"value":"a"}`, "Member [dimension] of the query can't be a JSON array"},
 		{`{"type":"bound","dimension":"page","lower":"a","lowerStrict":"perhaps"}`, `Query has ["perhaps"] where true or false is wanted`},

@@ -22,9 +22,12 @@ func TestNativeNumbers(t *testing.T) {
 	cardinality := func(rest string) string {
 		return timeseries("c_events", `"aggregations":[{"type":"cardinality","name":"a",`+rest+`}]`)
 	}
-	rows := func(filter string) string {
-		return timeseries("c_events", `"aggregations":[{"type":"count","name":"n"}],"filter":`+filter)
+	counts := func(datasource string) func(filter string) string {
+		return func(filter string) string {
+			return timeseries(datasource, `"aggregations":[{"type":"count","name":"n"}],"filter":`+filter)
+		}
 	}
+	rows, types, arrays := counts("c_events"), counts("c_types"), counts("c_arrays")
 	for _, c := range []struct{ name, body, want string }{
 		{"different longs", cardinality(`"fields":["eid"]`), `"a":5178.946942882798}`},
 		{"different doubles", cardinality(`"fields":["ms"]`), `"a":3996.2536324872312}`},
@@ -38,6 +41,15 @@ func TestNativeNumbers(t *testing.T) {
 		{"a double with a fraction", rows(`{"type":"in","dimension":"ms","values":["800.875"]}`), `"n":1}`},
 		{"a fraction is no long", rows(`{"type":"in","dimension":"eid","values":["17.5"]}`), `"n":0}`},
 		{"a word is no number", rows(`{"type":"selector","dimension":"ok","value":"true"}`), `"n":0}`},
+		{"longs and NULL", types(`{"type":"inType","column":"i","matchValueType":"LONG","values":[9,2,null]}`), `"n":13}`},
+		{"texts by the numbers that they are", types(`{"type":"inType","column":"ns","matchValueType":"DOUBLE","values":[7,1000]}`), `"n":4}`},
+		{"an element of several values", types(`{"type":"arrayContainsElement","column":"mv","elementMatchValueType":"STRING","elementMatchValue":"a"}`), `"n":20}`},
+		{"rows that lack an element", types(`{"type":"not","field":{"type":"arrayContainsElement","column":"mv","elementMatchValueType":"STRING","elementMatchValue":"b"}}`), `"n":32}`},
+		{"a plain value is a list of it", types(`{"type":"arrayContainsElement","column":"i","elementMatchValueType":"LONG","elementMatchValue":2}`), `"n":3}`},
+		{"a text in an array of longs", arrays(`{"type":"arrayContainsElement","column":"la","elementMatchValueType":"STRING","elementMatchValue":"1"}`), `"n":4}`},
+		{"a text in an array of doubles", arrays(`{"type":"arrayContainsElement","column":"da","elementMatchValueType":"STRING","elementMatchValue":"0.5"}`), `"n":1}`},
+		{"NULL in an array", arrays(`{"type":"arrayContainsElement","column":"la","elementMatchValueType":"LONG","elementMatchValue":null}`), `"n":2}`},
+		{"arrays without a fraction", arrays(`{"type":"not","field":{"type":"arrayContainsElement","column":"la","elementMatchValueType":"DOUBLE","elementMatchValue":1.5}}`), `"n":11}`},
 		{"texts by number, from the greatest", `{"queryType":"topN","dataSource":"c_types","intervals":["1900/2100"],"granularity":"all","dimension":"ns","threshold":3,
 			"metric":{"type":"inverted","metric":{"type":"dimension","ordering":"numeric"}},"aggregations":[{"type":"count","name":"c"}]}`,
 			`[{"ns":null,"c":2},{"ns":"1E400","c":2},{"ns":"12345678901234567890","c":2}]`},

@@ -3,8 +3,8 @@ package chrono
 import "github.com/hengedb/henge/internal/fault"
 
 // Extract is EXTRACT(unit FROM ts) in a zone. DOW and ISODOW count from 1 = Monday, ISOYEAR is the calendar year as in the reference
-// system, EPOCH is in seconds cut toward zero. The error is an InvalidInput fault for MICROSECOND and NANOSECOND, which an instant does not
-// have. Loops use Extractor.
+// system, EPOCH is in seconds cut toward zero, MICROSECOND in the reference system's thousands of seconds. The error is an InvalidInput fault
+// for NANOSECOND, which an instant does not have. Loops use Extractor.
 func Extract(u Unit, ms int64, zone *Zone) (int64, error) {
 	x, err := NewExtractor(u, zone)
 	if err != nil {
@@ -24,7 +24,7 @@ type Extractor struct {
 // NewExtractor returns an extractor of a unit in a zone, or an InvalidInput fault.
 func NewExtractor(u Unit, zone *Zone) (*Extractor, error) {
 	switch u {
-	case UnitInvalid, UnitMicrosecond, UnitNanosecond:
+	case UnitInvalid, UnitNanosecond:
 		return nil, fault.InvalidInput("Unit [%s] can't be extracted from a timestamp", u)
 	}
 	return &Extractor{unit: u, offsets: zone.Offsets()}, nil
@@ -32,8 +32,11 @@ func NewExtractor(u Unit, zone *Zone) (*Extractor, error) {
 
 // At returns the unit's value at an instant.
 func (x *Extractor) At(ms int64) int64 {
-	if x.unit == UnitEpoch {
+	switch x.unit {
+	case UnitEpoch:
 		return ms / Second
+	case UnitMicrosecond:
+		return ms / (1000 * Second)
 	}
 	local := satAdd(ms, x.offsets.At(ms))
 	switch x.unit {

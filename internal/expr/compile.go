@@ -111,7 +111,7 @@ func (c *compiler) compileCall(x *Call) (node, error) {
 	}
 	kernel, err := x.Fn.Kernel(x, c.ctx)
 	if err != nil {
-		return nil, err
+		return nil, fault.Placed(err, x.At)
 	}
 	if x.T.IsCharacter() && !x.T.Multi {
 		kernel = inRoom(x, kernel, c.ctx.textRoom())
@@ -124,7 +124,7 @@ func (c *compiler) compileCall(x *Call) (node, error) {
 			args[i] = &heldNullNode{of: args[i], t: a.Type().Runtime()}
 		}
 	}
-	return &callNode{args: args, kernel: kernel, t: x.T.Runtime(), seesNulls: x.Fn.SeesNulls, volatile: x.Fn.Volatile}, nil
+	return &callNode{args: args, kernel: kernel, t: x.T.Runtime(), seesNulls: x.Fn.SeesNulls, volatile: x.Fn.Volatile, at: x.At}, nil
 }
 
 // neverNull checks what the planner relies on where it counts or compares values that a call can't leave out.
@@ -202,6 +202,7 @@ type callNode struct {
 	kernel              Kernel
 	t                   vector.Type
 	seesNulls, volatile bool
+	at                  fault.Span
 }
 
 func (n *callNode) eval(f *frame) (*vector.Vector, error) {
@@ -240,8 +241,11 @@ func (n *callNode) run(args []*vector.Vector, rows int) (*vector.Vector, error) 
 		valid = validRows(args, rows)
 	}
 	v, err := n.kernel(args, rows, valid)
-	if err != nil || valid == nil {
-		return v, err
+	if err != nil {
+		return nil, fault.Placed(err, n.at)
+	}
+	if valid == nil {
+		return v, nil
 	}
 	return withValid(v, valid), nil
 }

@@ -94,7 +94,8 @@ func NewCall(fn *Function, args []Expr, at fault.Span) (Expr, error) {
 		}
 	}
 	b := &binding{fn: fn, args: append([]Expr(nil), args...), at: at}
-	return fn.Bind(b)
+	e, err := fn.Bind(b)
+	return e, fault.Placed(err, at)
 }
 
 // refuseNull refuses the literal NULL among arguments that must have a type.

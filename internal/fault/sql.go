@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 )
@@ -34,6 +35,18 @@ func (e *Error) at(s Span) *Error {
 	e.Context["endLine"] = strconv.Itoa(s.EndLine)
 	e.Context["endColumn"] = strconv.Itoa(s.EndColumn)
 	return e
+}
+
+// Placed returns err with the place of what failed in its context, if it is an Error without one: the fact is known deep below the place.
+// The message stays.
+func Placed(err error, place Span) error {
+	if place.IsZero() {
+		return err
+	}
+	if f, ok := errors.AsType[*Error](err); ok && f.Context["line"] == "" {
+		return f.at(place)
+	}
+	return err
 }
 
 // SQLParse is for a statement that does not parse. The message is taken as it is: parser messages place their position themselves.

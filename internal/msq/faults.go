@@ -363,7 +363,8 @@ func unknownError(category fault.Category, message string, cause error) *Fault {
 // structuredFault carries a fault of another layer. Where the data or their source are at fault, which the layers below say in words
 // only, that is the code which clients of the reference know it by.
 func structuredFault(e *fault.Error) *Fault {
-	if e.Category == fault.CategoryInvalidInput && e.Code == "invalidInput" && len(e.Context) == 0 {
+	known := len(e.Context) > 0 && !(e.Legacy == "" && e.Context["sourceType"] == "sql") // more than the place of the call that rows failed in
+	if e.Category == fault.CategoryInvalidInput && e.Code == "invalidInput" && !known {
 		f := unknownError(e.Category, e.Message, e)
 		if e.Unwrap() != nil {
 			f.Trace = e.Error()

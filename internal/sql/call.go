@@ -191,7 +191,7 @@ func (x exprs) jsonValue(e *syntax.Call, returning expr.Type) (expr.Expr, error)
 	if c := e.JSON; c != nil {
 		for _, b := range []*syntax.JSONBehavior{c.OnEmpty, c.OnError} {
 			if b != nil && b.Kind != syntax.JSONNullValue {
-				return nil, notYet(b.At, "A behavior of JSON_VALUE other than NULL ON EMPTY or NULL ON ERROR")
+				return nil, fault.InvalidSQL(b.At, "JSON_VALUE can't have a behavior other than NULL ON EMPTY or NULL ON ERROR; COALESCE gives what stands for NULL")
 			}
 		}
 	}

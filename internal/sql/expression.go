@@ -64,7 +64,7 @@ func (x exprs) bind(e syntax.Expr) (expr.Expr, error) {
 	}
 	out, err := x.bindNode(e)
 	if err != nil {
-		return nil, err
+		return nil, fault.Placed(err, e.Span())
 	}
 	return expr.WithoutValues(out), nil
 }

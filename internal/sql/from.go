@@ -68,7 +68,8 @@ func (blk *block) table(t syntax.TableExpr) (source, error) {
 	case *syntax.Unnest:
 		return blk.unnest(source{node: oneRow(), scope: &scope{}}, x, false, nil)
 	case *syntax.TableFunction:
-		return blk.tableFunction(x)
+		s, err := blk.tableFunction(x)
+		return s, fault.Placed(err, x.Span())
 	case *syntax.Pivot:
 		return blk.pivot(x)
 	case *syntax.Unpivot:

@@ -87,10 +87,11 @@ func (p *parser) otherStatement() {
 		return
 	}
 	err := fault.InvalidSQL(fault.Span{}, "Unsupported SQL statement [%s]", kind)
+	at := p.peek(0).span()
 	if instead := insteadOf[kind]; instead != "" {
 		err = err.With("suggestion", instead)
 	}
-	p.stop(err)
+	p.stop(fault.Placed(err, at))
 }
 
 // insteadOf says how to reach what statements that are not run are for.

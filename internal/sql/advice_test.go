@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/sql/syntax"
 )
 
 // An error that can tell what was meant tells it under "suggestion", with the place of what is wrong.
@@ -28,6 +29,13 @@ func TestAdvice(t *testing.T) {
 		{`SELECT ROUND() FROM c_types`, "ROUND(<NUMERIC>, [<INTEGER>])", "8"},
 		{`SELECT nothing(*) FROM c_types`, "", "16"},
 		{`SELECT __tme FROM c_types`, "__time", "8"},
+		{`SELECT 1 FROM c_dim ASOF JOIN c_types ON c_dim.n > c_types.i`, syntax.InsteadOfAsof, "42"},
+		{`SELECT 1 FROM c_dim WHERE k = ANY (ARRAY['a', 'b'])`, "ARRAY_CONTAINS(ARRAY['a', 'b'], k)", "27"},
+		{`SELECT 1 FROM c_types WHERE 'a' <> ALL (MV_TO_ARRAY(mv))`, "NOT ARRAY_CONTAINS(MV_TO_ARRAY(mv), 'a')", "29"},
+		{`SELECT 1 FROM c_types WHERE 'a' < ANY (MV_TO_ARRAY(mv))`, "", "29"},
+		{`SELECT 1 FROM c_types, UNNEST(mv) AS u(x)`, "UNNEST(MV_TO_ARRAY(mv)), the values of a multi-value string", "24"},
+		{`SELECT 1 FROM c_types, UNNEST(id) AS u(x)`, "", "24"},
+		{`SELECT * EXCLUDE (idd) FROM c_types`, "id", "19"},
 	} {
 		_, err := prepare(c.text)
 		var refused *fault.Error

@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hengedb/henge/internal/expr"
@@ -287,8 +288,12 @@ func (x exprs) qualified(e *syntax.Name) (expr.Expr, error) {
 		}
 		return x.in.corr.column(bound, last.Name), nil
 	}
-	at := e.Parts[0].At.To(qualifier[len(qualifier)-1].At)
-	return nil, notFound(at, joinIdents(qualifier), x.scope.relationNames(), "Table '%s' not found", joinIdents(qualifier))
+	at, names := e.Parts[0].At.To(qualifier[len(qualifier)-1].At), x.scope.relationNames()
+	missing := notFound(at, joinIdents(qualifier), names, "Table '%s' not found", joinIdents(qualifier))
+	if slices.ContainsFunc(names, syntax.IsAsof) {
+		return nil, missing.With("suggestion", syntax.InsteadOfAsof)
+	}
+	return nil, missing
 }
 
 // resolve finds a column by its bare name, here or in the queries around; nil if there is none.

@@ -101,8 +101,7 @@ func (blk *block) unnest(left source, u *syntax.Unnest, outer bool, alias *synta
 	for i, a := range arrays {
 		t := a.Type()
 		if t.Base != expr.Array {
-			return source{}, fault.InvalidSQL(u.At, "Cannot apply 'UNNEST' to arguments of type 'UNNEST(<%s>)'. Supported form(s): 'UNNEST(<ARRAY>)'",
-				strings.ToUpper(t.String()))
+			return source{}, noArray(t, u, u.Args[i])
 		}
 		outer = outer || i == 0 && fromMulti(madeBy(left.node, a))
 	}
@@ -124,6 +123,15 @@ func (blk *block) unnest(left source, u *syntax.Unnest, outer bool, alias *synta
 	r.at = u.At
 	s := &scope{relations: append(append([]relation(nil), left.scope.relations...), r), merged: left.scope.merged}
 	return source{node: node, scope: s}, nil
+}
+
+// noArray is the error for an argument of UNNEST of type t.
+func noArray(t expr.Type, u *syntax.Unnest, arg syntax.Expr) error {
+	err := fault.InvalidSQL(u.At, "Cannot apply 'UNNEST' to arguments of type 'UNNEST(<%s>)'. Supported form(s): 'UNNEST(<ARRAY>)'", strings.ToUpper(t.String()))
+	if t.IsCharacter() {
+		return err.With("suggestion", "UNNEST(MV_TO_ARRAY("+syntax.Print(arg)+")), the values of a multi-value string")
+	}
+	return err
 }
 
 // fromMulti reports whether an array is a string column as it is stored, which may have several values per row: a row of it without

@@ -2,6 +2,7 @@ package sql
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/hengedb/henge/internal/expr"
@@ -253,6 +254,32 @@ func (s *scope) distinctStar(x *syntax.Star) error {
 
 // star expands * or t.*.
 func (s *scope) star(x *syntax.Star) ([]starColumn, error) {
+	all, err := s.starColumns(x)
+	if err != nil || len(x.Without) == 0 {
+		return all, err
+	}
+	if err := differentNames(x.Without, "EXCLUDE"); err != nil {
+		return nil, err
+	}
+	names := make([]string, len(all))
+	for i := range all {
+		names[i] = all[i].name
+	}
+	out := make(map[string]bool, len(x.Without))
+	for _, id := range x.Without {
+		if out[id.Name] = true; !slices.Contains(names, id.Name) {
+			return nil, notFound(id.At, id.Name, names, "Column '%s' not found in [%s]", id.Name, starText(x))
+		}
+	}
+	kept := slices.DeleteFunc(all, func(c starColumn) bool { return out[c.name] })
+	if len(kept) == 0 {
+		return nil, fault.InvalidSQL(x.At, "EXCLUDE leaves no column of [%s]", starText(x))
+	}
+	return kept, nil
+}
+
+// starColumns are all columns of * or t.*.
+func (s *scope) starColumns(x *syntax.Star) ([]starColumn, error) {
 	if len(x.Parts) > 0 {
 		r := s.relation(x.Parts)
 		if r == nil {

@@ -182,13 +182,26 @@ func (x exprs) quantified(e *syntax.Quantified) (expr.Expr, error) {
 			return nil, err
 		}
 		if terms[i], err = expr.NewCompare(op, left, right, e.At); err != nil {
-			return nil, err
+			return nil, overArray(err, e, right, item)
 		}
 	}
 	if e.All {
 		return expr.NewAnd(terms, e.At)
 	}
 	return expr.NewOr(terms, e.At)
+}
+
+// overArray adds to the error of a quantified comparison with set what finds a value in an array, if set is one.
+func overArray(err error, e *syntax.Quantified, set expr.Expr, text syntax.Expr) error {
+	f, op := fault.Find(err), operatorNames[e.Op]
+	if f == nil || set.Type().Base != expr.Array || op != "=" && op != "<>" || (op == "<>") != e.All {
+		return err
+	}
+	not := ""
+	if e.All {
+		not = "NOT "
+	}
+	return f.With("suggestion", not+"ARRAY_CONTAINS("+syntax.Print(text)+", "+syntax.Print(e.X)+")")
 }
 
 // compareWithQuery binds the operand, gives both sides the types they are compared as, and returns the placeholder.

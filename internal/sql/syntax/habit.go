@@ -27,6 +27,9 @@ func (f *failure) habit(options []string) string {
 	if near := f.misspelled(tok, options); near != "" || f.at == 0 {
 		return near
 	}
+	if instead := f.construct(); instead != "" {
+		return instead
+	}
 	before := &f.toks[f.at-1]
 	switch {
 	case tok.kind == tokEqual && before.kind == tokEqual:

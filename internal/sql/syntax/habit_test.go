@@ -41,8 +41,16 @@ func TestHabits(t *testing.T) {
 		"SELECT a FROM t GROUP BY a WHERE a = 1":  "the clauses in the order WHERE, GROUP BY, HAVING, ORDER BY, LIMIT",
 		"SELECT (SELECT 1 LIMIT 1) FROM t FROM u": "",
 		"SELECT a FROM t LIMIT 1 UNION ALL SELECT b FROM u WHERE WHERE b = 1": "",
-		"SELECT a FROM": "",
-		"FROM t":        "",
+		"SELECT * FROM t ASOF JOIN u MATCH_CONDITION t.n > u.n":               InsteadOfAsof,
+		"SELECT * FROM t x ASOF LEFT JOIN u ON x.n > u.n":                     InsteadOfAsof,
+		"SELECT asof FROM t x y":                                              "a comma before y",
+		"WITH RECURSIVE q AS (SELECT 1) SELECT * FROM q":                      insteadOfRecursive,
+		"SELECT DISTINCT ON (a) a, b FROM t":                                  insteadOfDistinctOn,
+		"SELECT UNNEST(a) FROM t":                                             insteadOfUnnest,
+		"SELECT * REPLACE (a + 1 AS a) FROM t":                                insteadOfReplace,
+		"SELECT t.* EXCEPT a FROM t":                                          "* EXCLUDE (a)",
+		"SELECT a FROM":                                                       "",
+		"FROM t":                                                              "",
 	} {
 		_, err := Parse(text)
 		var refused *fault.Error

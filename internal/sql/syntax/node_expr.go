@@ -12,10 +12,10 @@ type Name struct {
 	Parts []Ident
 }
 
-// Star is * or t.*; Parts is empty for *.
+// Star is * or t.*; Parts is empty for *. Without are the columns that EXCLUDE leaves out.
 type Star struct {
 	Pos
-	Parts []Ident
+	Parts, Without []Ident
 }
 
 // Number is an unsigned number. Text is as written: 12, 1.50, .5, 1e-3.

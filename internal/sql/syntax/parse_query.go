@@ -353,7 +353,7 @@ func (p *parser) selectItem() SelectItem {
 	return item
 }
 
-// star reads * or t.*, or returns nil.
+// star reads * or t.*, and what EXCLUDE leaves out, or returns nil.
 func (p *parser) star() *Star {
 	start, i := p.pos, p.pos
 	for i+1 < len(p.toks) && p.toks[i].isName() && p.toks[i+1].kind == tokDot {
@@ -369,8 +369,23 @@ func (p *parser) star() *Star {
 		p.expect(tokDot)
 	}
 	p.expect(tokStar)
+	s.Without = p.without()
 	s.Pos = p.from(start)
 	return s
+}
+
+// without reads the names behind * EXCLUDE, which may be written EXCEPT. In the way of a set operation it is not: a * needs a FROM.
+func (p *parser) without() []Ident {
+	word, next := p.peek(0), p.peek(1)
+	switch {
+	case (word.is(kwExclude) || word.is(kwExcept)) && next.kind == tokLeftParen && p.peek(2).isName():
+		p.advance()
+		return p.identList()
+	case word.is(kwExclude) && next.isName():
+		p.advance()
+		return []Ident{p.ident()}
+	}
+	return nil
 }
 
 // alias reads [AS] name; the zero Ident if there is none.

@@ -73,6 +73,10 @@ func (w *printer) expr(e Expr, least int) {
 			w.put(".")
 		}
 		w.put("*")
+		if len(e.Without) > 0 {
+			w.put(" EXCLUDE ")
+			w.idents(e.Without)
+		}
 	case *Number:
 		w.put(e.Text)
 	case *String:

@@ -309,7 +309,7 @@ func (g *generator) body(depth int) Body {
 
 func (g *generator) item(depth int) SelectItem {
 	if g.IntN(5) == 0 {
-		return SelectItem{X: &Star{Parts: some(g, 0, 2, g.ident)}}
+		return SelectItem{X: &Star{Parts: some(g, 0, 2, g.ident), Without: some(g, 0, 2, g.ident)}}
 	}
 	item := SelectItem{X: g.expr(depth)}
 	if g.flip() {

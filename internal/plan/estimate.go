@@ -52,12 +52,36 @@ func (o *optimizer) rows(n Node) float64 {
 	case *SetOp:
 		return o.rows(x.Left)
 	case *Join:
-		return o.joinRows(x)
+		return o.sizeOf(x).rows
 	case *Unnest:
 		const elements = 2 // of a list
 		return times(o.rows(x.Input), elements)
 	}
 	return -1
+}
+
+// joinSize is what is known of a join's result.
+type joinSize struct{ rows, distinct float64 }
+
+// sizeOf returns the size of a join, which is computed once: each of a chain of joins asks for those below it several times.
+func (o *optimizer) sizeOf(x *Join) joinSize {
+	size, ok := o.sizes[x]
+	if !ok {
+		size = joinSize{rows: o.joinRows(x), distinct: o.joinDistinct(x)}
+		if o.sizes == nil {
+			o.sizes = map[*Join]joinSize{}
+		}
+		o.sizes[x] = size
+	}
+	return size
+}
+
+func (o *optimizer) joinDistinct(x *Join) float64 {
+	left := o.distinct(x.Left)
+	if x.LeftOnly() || x.Kind == Single {
+		return left
+	}
+	return max(left, o.distinct(x.Right))
 }
 
 // joinRows is rows of a join.
@@ -109,11 +133,7 @@ func (o *optimizer) distinct(n Node) float64 {
 			return times(o.distinct(x.Input), groups)
 		}
 	case *Join:
-		left := o.distinct(x.Left)
-		if x.LeftOnly() || x.Kind == Single {
-			return left
-		}
-		return max(left, o.distinct(x.Right))
+		return o.sizeOf(x).distinct
 	}
 	return o.rows(n)
 }

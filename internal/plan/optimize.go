@@ -88,6 +88,7 @@ func Optimize(n Node, o Options) Node {
 type optimizer struct {
 	options Options
 	rule    string // the one that runs
+	sizes   map[*Join]joinSize
 }
 
 // fired reports that the running rule changed the plan.

@@ -11,6 +11,8 @@ type binding struct {
 	args []Expr
 	at   fault.Span
 	err  error
+	// several is the argument, plus one, of which a function of lists wants one number and which has several; 0: none.
+	several int
 }
 
 // call ends a binding: the call with result type t, nullable if an argument is or the function says so.
@@ -55,10 +57,19 @@ func (b *binding) fail(format string, args ...any) {
 	}
 }
 
-// cast casts argument i to t.
+// cast casts argument i to t. What functions of lists see as a list of several values stays one: its values become texts, and where one number
+// is wanted, the call is mapped over them.
 func (b *binding) cast(i int, t Type) {
-	if b.err == nil {
+	from := b.typ(i)
+	switch {
+	case b.err != nil:
+	case !from.Multi || t.Base == Array || from.IsCharacter() && t.IsCharacter():
 		b.args[i] = coerce(b.args[i], t)
+	case t.IsCharacter():
+		b.args[i], b.err = NewCast(b.args[i], t, b.at)
+	default:
+		b.several = i + 1
+		b.args[i] = &Literal{T: t.OrNull(true)}
 	}
 }
 

@@ -95,7 +95,28 @@ func NewCall(fn *Function, args []Expr, at fault.Span) (Expr, error) {
 	}
 	b := &binding{fn: fn, args: append([]Expr(nil), args...), at: at}
 	e, err := fn.Bind(b)
+	if err == nil && b.several > 0 {
+		return overNumbers(fn, args, b.several-1, at)
+	}
 	return e, fault.Placed(err, at)
+}
+
+// overNumbers binds a function of lists over the values of argument at, which is one number to the function. The other arguments stay whole.
+func overNumbers(fn *Function, args []Expr, at int, span fault.Span) (Expr, error) {
+	source, value := args[at], Expr(&Element{T: args[at].Type().Elem()})
+	if each, ok := mappedValues(source); ok {
+		source, value = each.Source, each.Body
+	}
+	inner := make([]Expr, len(args))
+	for i, a := range args {
+		inner[i] = liftElements(a, 0)
+	}
+	inner[at] = value
+	body, err := NewCall(fn, inner, span)
+	if err != nil {
+		return nil, err
+	}
+	return mapValues(source, body)
 }
 
 // refuseNull refuses the literal NULL among arguments that must have a type.

@@ -201,30 +201,13 @@ func (x exprs) bindAggregate(e *syntax.Call) (aggregateCall, error) {
 		bound = nil
 	}
 	call.args = bound
-	if fn.Name == "ARRAY_AGG" && bound[0].Type().Multi { // the values of a row are collected one by one
-		if call.args[0], err = x.rowValues(bound[0], e.At); err != nil {
-			return call, err
-		}
-		fn = agg.Lookup("ARRAY_CONCAT_AGG")
-		call.spec.Name = fn.Name
+	if fn, err = x.ofSeveral(fn, &call, e.At); err != nil {
+		return call, err
 	}
 	if err := x.typeAggregate(fn, &call, e); err != nil {
 		return call, err
 	}
 	return call, inner.orderAggregate(fn, &call, e)
-}
-
-// rowValues returns the values of a multi-value string as an array, which has a NULL where there are none.
-func (x exprs) rowValues(mv expr.Expr, at fault.Span) (expr.Expr, error) {
-	values, err := x.callOf("MV_TO_ARRAY", []expr.Expr{mv}, at)
-	if err != nil {
-		return nil, err
-	}
-	none, err := x.callOf("ARRAY", []expr.Expr{&expr.Literal{T: expr.Of(expr.Varchar)}}, at)
-	if err != nil {
-		return nil, err
-	}
-	return x.callOf("COALESCE", []expr.Expr{values, none}, at)
 }
 
 // orderAggregate binds the ORDER BY of a call. Functions whose result does not depend on the order of the rows take and ignore one.
@@ -458,11 +441,7 @@ func asNumber(fn *agg.Function, call *aggregateCall, a expr.Expr, e *syntax.Call
 	case t.IsNumeric():
 		return expr.Unrounded(a), nil
 	case t.Multi: // rows of one value count
-		list, err := expr.NewCast(a, expr.ArrayOf(expr.Of(expr.Varchar)), e.At)
-		if err != nil {
-			return nil, err
-		}
-		return expr.NewCast(list, expr.Of(expr.Double), e.At)
+		return onlyValue(a, expr.Of(expr.Double), e.At)
 	case t.IsCharacter() || t.Base == expr.Null:
 		return expr.NewCast(a, expr.Of(expr.Double), e.At)
 	case t.Base == expr.Other && fn.Name != "SUM" && fn.Name != "AVG", fn.Name == "AVG" && t.Runtime() == agg.MeanType:

@@ -1,0 +1,79 @@
+package sql
+
+import (
+	"github.com/hengedb/henge/internal/agg"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
+)
+
+// ofSeveral settles what a function makes of arguments that have several values per row, and returns the function that runs. ARRAY_AGG and
+// STRING_AGG collect the values one by one, MIN and MAX of texts look at each; of numbers and times the rows with one value count.
+func (x exprs) ofSeveral(fn *agg.Function, call *aggregateCall, at fault.Span) (*agg.Function, error) {
+	for i, a := range call.args {
+		t := a.Type()
+		var err error
+		switch {
+		case !t.Multi || fn.Name == "STRING_AGG":
+		case fn.Name == "ARRAY_AGG":
+			call.args[i], err = x.rowValues(a, at)
+			fn = agg.Lookup("ARRAY_CONCAT_AGG")
+			call.spec.Name = fn.Name
+		case t.IsCharacter() && (fn.Name == "MIN" || fn.Name == "MAX"):
+			call.args[i], err = x.callOf("ARRAY_"+fn.Name, []expr.Expr{a}, at)
+		case !t.IsCharacter() && fn.Casts == agg.ToLong && castOfColumn(a) != nil:
+			call.args[i] = castOfColumn(a)
+		case !t.IsCharacter():
+			call.args[i], err = onlyValue(a, t.Elem(), at)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return fn, nil
+}
+
+// onlyValue is the value of rows that have one, cast to a type, and NULL for others.
+func onlyValue(several expr.Expr, to expr.Type, at fault.Span) (expr.Expr, error) {
+	list, err := expr.NewCast(several, expr.ArrayOf(several.Type().Elem()), at)
+	if err != nil {
+		return nil, err
+	}
+	return expr.NewCast(list, to, at)
+}
+
+// castOfColumn returns the multi-value column whose values a casts to whole numbers, or nil: functions of bits read its texts themselves.
+func castOfColumn(a expr.Expr) expr.Expr {
+	each, ok := a.(*expr.Each)
+	if !ok {
+		return nil
+	}
+	column, isColumn := each.Source.(*expr.Column)
+	c, isCast := each.Body.(*expr.Cast)
+	if !isColumn || !isCast || !c.T.IsInteger() {
+		return nil
+	}
+	if _, value := c.X.(*expr.Element); !value {
+		return nil
+	}
+	return column
+}
+
+// rowValues returns several values as an array, which has a NULL where there are none.
+func (x exprs) rowValues(several expr.Expr, at fault.Span) (expr.Expr, error) {
+	elem := several.Type().Elem()
+	var values expr.Expr
+	var err error
+	if elem.IsCharacter() {
+		values, err = x.callOf("MV_TO_ARRAY", []expr.Expr{several}, at)
+	} else {
+		values, err = expr.NewCast(several, expr.ArrayOf(elem), at)
+	}
+	if err != nil {
+		return nil, err
+	}
+	none, err := x.callOf("ARRAY", []expr.Expr{&expr.Literal{T: elem}}, at)
+	if err != nil {
+		return nil, err
+	}
+	return x.callOf("COALESCE", []expr.Expr{values, none}, at)
+}

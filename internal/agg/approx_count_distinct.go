@@ -18,7 +18,9 @@ var approxCountDistinct = &Function{
 	MinArgs: 1, MaxArgs: 1, EmptyIsZero: true, Duplicates: true,
 	check:  countable,
 	result: always(vector.Long), partial: one(HyperUniqueType),
-	create: func(s Spec) State { return &hyperState{text: sketch.ObserveChars} },
+	create: func(s Spec) State {
+		return &hyperState{text: sketch.ObserveChars, held: s.Merging == MergedNot}
+	},
 }
 
 // hyperUnique is the metric of the same name: its result stays a sketch.
@@ -47,6 +49,7 @@ func countable(s Spec) error {
 type hyperState struct {
 	text     func(string) sketch.Observation
 	keep     bool // Final gives the sketch
+	held     bool // sketches are estimated as those that are not passed on
 	sketches []sketch.HyperUnique
 	heap     int64
 
@@ -235,9 +238,12 @@ func (s *hyperState) Final(lo, hi int) (*vector.Vector, error) {
 	if s.keep {
 		return s.written(lo, hi, (*sketch.HyperUnique).AppendBinary), nil
 	}
-	out := make([]int64, hi-lo)
+	out, estimate := make([]int64, hi-lo), (*sketch.HyperUnique).Estimate
+	if s.held {
+		estimate = (*sketch.HyperUnique).EstimateHeld
+	}
 	for i := range out {
-		if e := math.Round(s.sketches[lo+i].Estimate()); e < math.MaxInt64 {
+		if e := math.Round(estimate(&s.sketches[lo+i])); e < math.MaxInt64 {
 			out[i] = int64(e)
 		} else {
 			out[i] = math.MaxInt64

@@ -188,3 +188,24 @@ func OverGroups(n Node) bool {
 		n = in[0]
 	}
 }
+
+// OverAnswers reports whether the rows of n are constants or what another query answered, and not rows of a table.
+func OverAnswers(n Node) bool {
+	for {
+		switch x := n.(type) {
+		case *Aggregate, *Limit, *Window, *Inline:
+			return true
+		case *Sort:
+			if x.Limit >= 0 {
+				return true
+			}
+		case *Scan:
+			return x.Limit >= 0
+		}
+		in := n.Inputs()
+		if len(in) == 0 {
+			return false
+		}
+		n = in[0]
+	}
+}

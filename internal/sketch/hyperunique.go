@@ -342,6 +342,26 @@ func (h *HyperUnique) Estimate() float64 {
 		var buf [sparseBelow]pair
 		return h.estimateSparse(h.pairsInUse(buf[:0]), int(h.nonZero))
 	}
+	return h.estimateDense()
+}
+
+// EstimateHeld is Estimate as the reference does it for a sketch that it has not passed on, which has all registers: so the largest value counts, too,
+// where there are few, but not where there is no other.
+func (h *HyperUnique) EstimateHeld() float64 {
+	if h.regs == nil {
+		if !slices.ContainsFunc(h.few, func(f Observation) bool { return f>>16 > maxNibble }) {
+			return h.Estimate()
+		}
+		h = h.expanded()
+	}
+	if h.nonZero == 0 && h.offset == 0 {
+		return 0
+	}
+	return h.estimateDense()
+}
+
+// estimateDense estimates from all registers.
+func (h *HyperUnique) estimateDense() float64 {
 	sum, zeros := 0.0, 0
 	var counts [maxNibble + 1]int
 	special := -1

@@ -346,3 +346,30 @@ func BenchmarkObserveChars(b *testing.B) {
 		})
 	}
 }
+
+// The hash of the empty text is larger than four bits hold: among few values it is estimated only where all registers are there, and not alone.
+func TestEstimateOfEmptyText(t *testing.T) {
+	for _, c := range []struct {
+		values       []string
+		passed, held float64
+	}{
+		{[]string{""}, 0, 0},
+		{[]string{"a", "b"}, 2, 2},
+		{[]string{"", "a"}, 1, 2},
+		{[]string{"", "a", "b", "c", "d"}, 4, 5},
+	} {
+		var h HyperUnique
+		for _, v := range c.values {
+			h.Add(ObserveChars(v))
+		}
+		read, err := ParseHyperUnique(string(h.AppendWhole(nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range []*HyperUnique{&h, read} {
+			if passed, held := math.Round(s.Estimate()), math.Round(s.EstimateHeld()); passed != c.passed || held != c.held {
+				t.Errorf("%q: %v, held %v, want %v and %v", c.values, passed, held, c.passed, c.held)
+			}
+		}
+	}
+}

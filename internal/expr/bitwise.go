@@ -113,7 +113,7 @@ func parseRadix(s string, radix int64) (int64, bool) {
 }
 
 // digitValue is the value of a digit or letter, and 99 of anything else.
-func digitValue(c byte) uint64 {
+func digitValue[C byte | rune](c C) uint64 {
 	switch {
 	case c >= '0' && c <= '9':
 		return uint64(c - '0')

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 )
 
 // runeSet is a set of characters as ascending, disjoint ranges: lo, hi, lo, hi, ...
@@ -13,6 +12,7 @@ type runeSet []rune
 func setOf(ranges ...rune) runeSet { return runeSet(ranges).normal() }
 
 var (
+	anySet   = setOf(0, unicode.MaxRune)
 	digitSet = setOf('0', '9')
 	wordSet  = setOf('0', '9', 'A', 'Z', '_', '_', 'a', 'z')
 	spaceSet = setOf('\t', '\r', ' ', ' ')
@@ -68,184 +68,128 @@ func (s runeSet) intersection(o runeSet) runeSet {
 	return s.negated().union(o.negated()).negated()
 }
 
-// write appends the set as a class without escapes that engines disagree about. Surrogates, which no string here holds, are left out.
+// write appends the set in a form that engines agree about. Surrogates, which no string here holds, are left out.
 func (s runeSet) write(out *strings.Builder) {
+	if slices.Equal(s, anySet) {
+		out.WriteString("(?s:.)")
+		return
+	}
 	s = s.intersection(setOf(0, 0xd7ff, 0xe000, unicode.MaxRune))
 	if len(s) == 0 {
 		out.WriteString("[^\x00-\U0010ffff]")
 		return
 	}
+	if len(s) == 2 && s[0] == s[1] {
+		writeEscaped(out, s[0], `\.+*?()|[]{}^$`)
+		return
+	}
 	out.WriteByte('[')
 	for i := 0; i < len(s); i += 2 {
-		writeClassRune(out, s[i])
+		writeEscaped(out, s[i], `\]^[-`)
 		if s[i+1] > s[i] {
 			out.WriteByte('-')
-			writeClassRune(out, s[i+1])
+			writeEscaped(out, s[i+1], `\]^[-`)
 		}
 	}
 	out.WriteByte(']')
 }
 
-func writeClassRune(out *strings.Builder, r rune) {
-	if strings.ContainsRune(`\]^[-`, r) {
+func writeEscaped(out *strings.Builder, r rune, special string) {
+	if strings.ContainsRune(special, r) {
 		out.WriteByte('\\')
 	}
 	out.WriteRune(r)
 }
 
-// class reads a bracketed class: ranges, escapes, nested classes, and intersections after "&&".
-func (t *translator) class(depth int) runeSet {
+// class reads a bracketed class.
+func (t *regexParser) class(depth int) runeSet {
 	if depth > maxPatternDepth {
 		t.fail("Classes are nested too deep")
 		return nil
 	}
 	t.pos++
-	not := strings.HasPrefix(t.in[t.pos:], "^")
+	not := t.peek() == '^'
 	if not {
 		t.pos++
 	}
-	var set, whole runeSet
-	intersecting, first := false, true
-	for t.err == nil {
-		if t.pos >= len(t.in) {
+	set := t.classItems(depth)
+	t.pos++
+	return set.negatedIf(not)
+}
+
+// classItems reads what a class unites, up to its end: characters, ranges, escapes, nested classes, and what "&&" intersects all that
+// comes before it with, which is all that follows it. A "]" ends only a class that has something.
+func (t *regexParser) classItems(depth int) runeSet {
+	var set, last runeSet
+	for some := false; t.err == nil; some = true {
+		switch c := t.peek(); {
+		case c == noRune:
 			t.fail("Unclosed character class")
-			return nil
-		}
-		switch {
-		case t.in[t.pos] == ']' && !first:
-			t.pos++
-			if intersecting {
-				set = whole.intersection(set)
-			}
-			return set.negatedIf(not)
-		case strings.HasPrefix(t.in[t.pos:], "&&"):
+		case c == ']' && some:
+			return set
+		case c == '[':
+			last = t.class(depth + 1)
+			set = set.union(last)
+		case c == '&' && t.at(1) == '&':
 			t.pos += 2
-			if intersecting {
-				set = whole.intersection(set)
+			right, ok := t.classRight(depth)
+			switch {
+			case !ok && !some:
+				t.fail("Bad class syntax")
+			case !some:
+				set = right
+			case ok:
+				set, last = set.intersection(right), right
+			case last != nil: // Java takes the item before "&&" for what is missing after it
+				set = set.intersection(last)
 			}
-			whole, set, intersecting = set, nil, true
-		case t.in[t.pos] == '[':
-			set = set.union(t.class(depth + 1))
-		case strings.HasPrefix(t.in[t.pos:], `\Q`):
-			text, after, _ := strings.Cut(t.in[t.pos+2:], `\E`)
-			for _, r := range text {
-				set = set.union(setOf(r, r))
-			}
-			t.pos = len(t.in) - len(after)
 		default:
-			set = set.union(t.classRange())
+			var item runeSet
+			item, last = t.classRange()
+			set = set.union(item)
 		}
-		first = false
 	}
 	return nil
 }
 
-// classRange reads a character, an escape or a range of characters.
-func (t *translator) classRange() runeSet {
+// classRight reads the right side of "&&"; false: there is none.
+func (t *regexParser) classRight(depth int) (set runeSet, ok bool) {
+	for c := t.peek(); t.err == nil && c != ']' && c != '&' && c != noRune; c = t.peek() {
+		if c == '[' {
+			set = set.union(t.class(depth + 1))
+		} else {
+			set = set.union(t.classItems(depth))
+		}
+		ok = true
+	}
+	return set, ok
+}
+
+// classRange reads a character, an escape or a range of characters. What it returns twice is no single character.
+func (t *regexParser) classRange() (set, group runeSet) {
 	set, lo, single := t.classRune()
 	if !single || t.err != nil {
-		return set
+		return set, set
 	}
-	rest := t.in[t.pos:]
-	if len(rest) < 2 || rest[0] != '-' || rest[1] == ']' || rest[1] == '[' || strings.HasPrefix(rest, "-&&") {
-		return setOf(lo, lo)
+	if next := t.at(1); t.peek() != '-' || next == ']' || next == '[' {
+		return t.flags.fold(lo), nil
 	}
 	t.pos++
-	upper, hi, single := t.classRune()
-	if !single {
-		return upper.union(setOf(lo, lo, '-', '-'))
-	}
-	if hi < lo {
+	_, hi, single := t.classRune()
+	if !single || hi < lo {
 		t.fail("Illegal character range")
+		return nil, nil
 	}
-	return setOf(lo, hi)
+	set = t.flags.foldRange(lo, hi)
+	return set, set
 }
 
-func (t *translator) classRune() (runeSet, rune, bool) {
-	if t.in[t.pos] == '\\' {
+func (t *regexParser) classRune() (runeSet, rune, bool) {
+	switch t.peek() {
+	case '\\':
 		return t.escaped()
+	case noRune:
+		t.fail("Unclosed character class")
 	}
-	r, size := utf8.DecodeRuneInString(t.in[t.pos:])
-	t.pos += size
-	return nil, r, true
-}
-
-// posixSets are the classes of \p{...} that are about ASCII.
-var posixSets = map[string]runeSet{
-	"Lower": setOf('a', 'z'), "Upper": setOf('A', 'Z'), "ASCII": setOf(0, 127), "Alpha": setOf('A', 'Z', 'a', 'z'), "Digit": digitSet,
-	"Alnum": setOf('0', '9', 'A', 'Z', 'a', 'z'), "Punct": setOf('!', '/', ':', '@', '[', '`', '{', '~'), "Graph": setOf('!', '~'),
-	"Print": setOf(' ', '~'), "Blank": setOf('\t', '\t', ' ', ' '), "Cntrl": setOf(0, 31, 127, 127),
-	"XDigit": setOf('0', '9', 'A', 'F', 'a', 'f'), "Space": spaceSet,
-}
-
-var unicodeSets = map[string]*unicode.RangeTable{
-	"ISALPHABETIC": unicode.Letter, "ISLETTER": unicode.Letter, "ISDIGIT": unicode.Digit, "ISUPPERCASE": unicode.Upper,
-	"ISLOWERCASE": unicode.Lower, "ISTITLECASE": unicode.Title, "ISWHITE_SPACE": unicode.White_Space, "ISPUNCTUATION": unicode.Punct,
-	"ISCONTROL": unicode.Cc, "ISIDEOGRAPHIC": unicode.Ideographic, "ISHEX_DIGIT": unicode.Hex_Digit,
-	"JAVALOWERCASE": unicode.Lower, "JAVAUPPERCASE": unicode.Upper, "JAVAWHITESPACE": unicode.White_Space, "JAVALETTER": unicode.Letter,
-	"JAVADIGIT": unicode.Digit,
-}
-
-// property reads what follows \p: one letter or {name}.
-func (t *translator) property() runeSet {
-	if t.pos >= len(t.in) {
-		t.fail("Unknown character property")
-		return nil
-	}
-	name := t.in[t.pos : t.pos+1]
-	if name == "{" {
-		end := strings.IndexByte(t.in[t.pos:], '}')
-		if end < 0 {
-			t.fail("Unclosed character family")
-			return nil
-		}
-		name = t.in[t.pos+1 : t.pos+end]
-		t.pos += end
-	}
-	t.pos++
-	if s, ok := posixSets[name]; ok {
-		return s
-	}
-	if i := strings.IndexByte(name, '='); i >= 0 {
-		name = name[i+1:]
-	}
-	if table := unicodeSets[strings.ToUpper(name)]; table != nil {
-		return fromTable(table)
-	}
-	for _, candidate := range []string{name, strings.TrimPrefix(name, "Is")} {
-		if table := unicode.Categories[candidate]; table != nil {
-			return fromTable(table)
-		}
-		for script, table := range unicode.Scripts {
-			if strings.EqualFold(script, candidate) {
-				return fromTable(table)
-			}
-		}
-	}
-	if name == "L1" {
-		return setOf(0, 255)
-	}
-	t.fail("Unknown character property name {%s}", name)
-	return nil
-}
-
-func fromTable(table *unicode.RangeTable) runeSet {
-	var out runeSet
-	for _, r := range table.R16 {
-		out = appendStrided(out, rune(r.Lo), rune(r.Hi), rune(r.Stride))
-	}
-	for _, r := range table.R32 {
-		out = appendStrided(out, rune(r.Lo), rune(r.Hi), rune(r.Stride))
-	}
-	return out.normal()
-}
-
-func appendStrided(out runeSet, lo, hi, stride rune) runeSet {
-	if stride == 1 {
-		return append(out, lo, hi)
-	}
-	for r := lo; r <= hi; r += stride {
-		out = append(out, r, r)
-	}
-	return out
+	return nil, t.take() &^ quotedRune, true
 }

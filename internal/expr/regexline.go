@@ -12,7 +12,9 @@ type LinePattern struct {
 
 // CompileLines compiles a pattern; user names who gave it, in faults. A match that takes longer than timeout fails.
 func CompileLines(pattern, user string, timeout time.Duration) (*LinePattern, error) {
-	p, err := compilePattern(`^(?:`+pattern+`)$`, user, timeout)
+	p, err := compileRegex(pattern, user, timeout, func(n *regexNode) *regexNode {
+		return &regexNode{kind: regexSequence, parts: []*regexNode{{kind: regexBegin}, n, {kind: regexEnd}}}
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +31,7 @@ func (l *LinePattern) Match(text string) ([]*string, error) {
 	out := make([]*string, l.Groups)
 	if !l.p.needsSlow(text) {
 		at := l.p.std.FindStringSubmatchIndex(text)
-		if at == nil || at[1] != len(text) {
+		if at == nil {
 			return nil, nil
 		}
 		for g := range out {
@@ -46,9 +48,6 @@ func (l *LinePattern) Match(text string) ([]*string, error) {
 	m, err := l.p.slow.FindStringMatch(text)
 	if err != nil || m == nil {
 		return nil, l.p.late(err)
-	}
-	if m.Index != 0 || m.Length != len([]rune(text)) {
-		return nil, nil
 	}
 	for g := range out {
 		if group := m.GroupByNumber(g + 1); group != nil && len(group.Captures) > 0 {

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/dlclark/regexp2"
 
@@ -18,50 +20,47 @@ type javaPattern struct {
 	std     *regexp.Regexp  // nil: only slow can run it
 	direct  *directPattern  // nil: it is not simple enough
 	slow    *regexp2.Regexp // nil until needed
-	t       translation
+	tree    *regexNode
 	timeout time.Duration
 	groups  int
 	names   map[string]int
 	// empty says that the pattern matches nothing at all, too. Java then finds such a match right after another match, and package
 	// regexp does not.
 	empty bool
+	// words, final and lines say that it has ends of words, of the text, or of lines, which package regexp finds differently in some texts.
+	words, final, lines bool
 }
 
 // compilePattern compiles a pattern for the function called name, which errors mention.
 func compilePattern(pattern, name string, timeout time.Duration) (*javaPattern, error) {
+	return compileRegex(pattern, name, timeout, func(n *regexNode) *regexNode { return n })
+}
+
+// compileRegex compiles what becomes of a pattern.
+func compileRegex(pattern, name string, timeout time.Duration, become func(*regexNode) *regexNode) (*javaPattern, error) {
 	refuse := func(err error) error {
 		return fault.InvalidInput("An invalid pattern [%s] was provided for the [%s] function, error: [%v]", pattern, lower(name), err)
 	}
-	t, err := translatePattern(pattern)
+	read, tree, err := parseRegex(pattern)
 	if err != nil {
 		return nil, refuse(err)
 	}
-	p := &javaPattern{t: t, timeout: timeout, names: map[string]int{}}
-	if !t.backtracking {
-		std, err := regexp.Compile(t.text)
-		if err == nil {
-			p.std, p.groups, p.empty, p.direct = std, std.NumSubexp(), std.MatchString(""), compileDirect(t.text)
-			for i, n := range std.SubexpNames() {
-				if n != "" {
-					p.names[n] = i
-				}
-			}
+	tree = become(tree)
+	p := &javaPattern{
+		tree: tree, timeout: timeout, groups: read.groups, names: read.names, empty: tree.empty(),
+		words: tree.has(regexWord, regexNoWord),
+		final: tree.has(regexFinal, regexFinalUnix),
+		lines: tree.has(regexLine, regexLineUnix, regexLineEnd, regexLineEndUnix),
+	}
+	if !tree.backtracks() {
+		text := tree.text(false, p.groups)
+		if std, err := regexp.Compile(text); err == nil { // else it repeats more than package regexp takes
+			p.std, p.direct = std, compileDirect(text)
 			return p, nil
-		}
-		if !strings.Contains(err.Error(), "repeat count") {
-			return nil, refuse(err)
 		}
 	}
 	if err := p.compileSlow(); err != nil {
 		return nil, refuse(err)
-	}
-	for _, n := range p.slow.GetGroupNumbers() {
-		p.groups = max(p.groups, n)
-	}
-	for _, n := range p.slow.GetGroupNames() {
-		if _, err := strconv.Atoi(n); err != nil {
-			p.names[n] = p.slow.GroupNumberFromName(n)
-		}
 	}
 	return p, nil
 }
@@ -70,7 +69,7 @@ func (p *javaPattern) compileSlow() error {
 	if p.slow != nil {
 		return nil
 	}
-	slow, err := regexp2.Compile(p.t.text, regexp2.None)
+	slow, err := regexp2.Compile(p.tree.text(true, p.groups), regexp2.None)
 	if err != nil {
 		return err
 	}
@@ -79,9 +78,26 @@ func (p *javaPattern) compileSlow() error {
 	return nil
 }
 
-// needsSlow reports whether s needs the backtracking engine: where the pattern does, and for a "$" when s ends in a line terminator.
+// needsSlow reports whether s needs the backtracking engine: where the pattern does, and where s has other words or lines than package
+// regexp knows.
 func (p *javaPattern) needsSlow(s string) bool {
-	return p.std == nil || p.t.lineEnd && strings.HasSuffix(s, "\n")
+	switch {
+	case p.std == nil:
+		return true
+	case p.words && strings.ContainsFunc(s, isForeignWord):
+		return true
+	case p.lines && (s == "" || strings.ContainsAny(s, "\r\u0085\u2028\u2029")):
+		return true
+	case p.lines || p.final:
+		last, _ := utf8.DecodeLastRuneInString(s)
+		return last == '\n' || last == '\r' || last == 0x85 || last|1 == 0x2029
+	}
+	return false
+}
+
+// isForeignWord reports whether Java takes r for a part of a word, and package regexp doesn't.
+func isForeignWord(r rune) bool {
+	return r > unicode.MaxASCII && unicode.In(r, unicode.L, unicode.Nd, unicode.Mn)
 }
 
 func (p *javaPattern) matches(s string) (bool, error) {

@@ -15,15 +15,14 @@ var clusterGoesOn = sync.OnceValue(func() string {
 	control := fromTable(unicode.Cc, unicode.Zl, unicode.Zp, unicode.Cf).intersection(joined.union(prepend).negated())
 	regional := classText(setOf(0x1f1e6, 0x1f1ff))
 	picture := classText(pictureSet)
-	lead, vowel, tail := classText(setOf(0x1100, 0x115f, 0xa960, 0xa97c)), setOf(0x1160, 0x11a7, 0xd7b0, 0xd7c6), classText(setOf(0x11a8, 0x11ff, 0xd7cb, 0xd7fb))
-	open, closed := openSyllables(), setOf(0xac00, 0xd7a3)
-	closed = closed.intersection(open.negated())
+	lead, tail := classText(setOf(0x1100, 0x115f, 0xa960, 0xa97c)), classText(setOf(0x11a8, 0x11ff, 0xd7cb, 0xd7fb))
+	vowel, open, syllables := setOf(0x1160, 0x11a7, 0xd7b0, 0xd7c6), openSyllables(), setOf(0xac00, 0xd7a3)
 	return "(?:(?<=\r)(?=\n)" +
 		"|(?<=" + classText(control.negated()) + ")(?=" + classText(joined) + ")" +
 		"|(?<=" + classText(prepend) + ")(?=" + classText(control.negated()) + ")" +
 		"|(?<=" + lead + ")(?=[\u1100-\u115f\ua960-\ua97c\u1160-\u11a7\ud7b0-\ud7c6\uac00-\ud7a3])" +
 		"|(?<=" + classText(vowel.union(open)) + ")(?=" + classText(vowel) + ")" +
-		"|(?<=" + classText(vowel.union(open).union(closed)) + "|" + tail + ")(?=" + tail + ")" +
+		"|(?<=" + classText(vowel.union(syllables)) + "|" + tail + ")(?=" + tail + ")" +
 		"|(?<=(?<!" + regional + ")(?:" + regional + regional + ")*" + regional + ")(?=" + regional + ")" +
 		"|(?<=" + picture + classText(extend) + "*\u200d)(?=" + picture + "))"
 })

@@ -1,8 +1,10 @@
 package expr
 
 import (
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 )
 
 // javaPatterns are patterns and texts, with the texts after each match was put in angle brackets, as Java does it.
@@ -449,117 +451,52 @@ var javaPatterns = []struct{ pattern, text, want string }{
 	{`[^\P{L}]`, "aa ab cab éA1\nxbc-&^] λ日", "<a><a> <a><b> <c><a><b> <é><A>1\n<x><b><c>-&^] <λ><日>"},
 }
 
-// refusedPatterns are patterns that Java refuses.
-var refusedPatterns = []string{
-	"(?<=(ab)+)c",
-	"(?<=(?:ab)+)c",
-	"(?<=(?:ab)*)c",
-	"(?<=(?:a|b)+)c",
-	"(?<=(?:a?b){2})c",
-	"(?<=(?:a{1,2}b){2})c",
-	`(?<=\1(a))c`,
-	`(a)(?<=\1)c`,
-	`\p{L&}`,
-	`\p{Isl}`,
-	`\p{gc=LU}`,
-	`\p{gc=Letter}`,
-	`\p{block=Nope}`,
-	`\p{script=Nope}`,
-	`\p{Letter}`,
-	`\p{InLatin1Supplement}`,
-	`\b{g`,
-	`\b{w}`,
-	`\B{g}`,
-	`(a)[\1]`,
-	`\08`,
-	`\x{}`,
-	`\xg`,
-	`\x{41`,
-	`\u`,
-	`\u{41}`,
-	`\k<a>(?<a>x)`,
-	"(?<é>x)",
-	"a{",
-	"a{b}",
-	"{a}",
-	"{",
-	"x{,3}",
-	"a**",
-	"a*?+",
-	"a***",
-	"(a)**",
-	"(?i)*a",
-	"[]",
-	`[a-\d]`,
-	`\p{Latin}`,
-	`\p{lower}`,
-	`\p{IsEmoji}`,
-	`\p{L`,
-	`\p{^L}`,
-	`\x4`,
-	`\x{110000}`,
-	`\0`,
-	`\c`,
-	`\E`,
-	`a\E`,
-	`\Qa\Eb\E`,
-	`\N{nosuch}`,
-	`\K`,
-	`\ka`,
-	`\k<x>`,
-	"(?<x>a)(?<x>b)",
-	"(?<1>a)",
-	"(?<x_y>a)",
-	`(?<x>a)\k<y>`,
-	"(?<=(?:a|b){1,2})c",
-	"(?<=(?:a|bc){2})c",
-	`(?<=\1)(a)`,
-	"(?",
-	"(?a",
-	"(?i",
-	"(?--i)a",
-	"(?i-s-m)a",
-	"(a",
-	"a)",
-	"(?#c)a",
-	"(?P<x>a)",
-	"(?|a)",
-	"a|*",
-	"(?x)a{ 2 }",
-	"(?x)[a#b]",
-	"a{3,2}",
-	"a{2",
-	"a{2,",
-	"a{99999999999}",
-	`\y`,
-	`[\b]`,
-	`[\R]`,
-	`[\X]`,
-	`[\1]`,
-	"[z-a]",
-	"[a-&&b]",
-	"[a--]",
-	"(?<x",
-	"(?<>a)",
-	`\`,
-	`[\`,
-	"[a",
-	"[a-",
-	"[a&&",
-	"[^",
-	"[&&]",
-	"[a&&[]]",
-	`\p`,
-	`\p{}`,
-	`\p{Is}`,
-	`\p{In}`,
-	`\p{inGreek}`,
-	`\p{isGreek}`,
-	`\p{scx=Greek}`,
-	`\p{javaFoo}`,
-	`\p{Any}`,
-	`\p{ALL}`,
-	`\p{Title}`,
+// refusedPatterns are patterns that Java refuses, by why.
+var refusedPatterns = []struct {
+	why      string
+	patterns []string
+}{
+	{"Look-behind group does not have an obvious maximum length", []string{
+		"(?<=(ab)+)c", "(?<=(?:ab)+)c", "(?<=(?:ab)*)c", "(?<=(?:a|b)+)c", "(?<=(?:a?b){2})c", "(?<=(?:a{1,2}b){2})c",
+		`(?<=\1(a))c`, `(a)(?<=\1)c`, "(?<=(?:a|b){1,2})c", "(?<=(?:a|bc){2})c", `(?<=\1)(a)`,
+	}},
+	{"Unknown character property name {", []string{
+		`\p{L&}`, `\p{Isl}`, `\p{gc=LU}`, `\p{gc=Letter}`, `\p{block=Nope}`, `\p{script=Nope}`, `\p{Letter}`,
+		`\p{InLatin1Supplement}`, `\p{Latin}`, `\p{lower}`, `\p{IsEmoji}`, `\p{^L}`, `\p`, `\p{Is}`, `\p{In}`, `\p{inGreek}`,
+		`\p{isGreek}`, `\p{scx=Greek}`, `\p{javaFoo}`, `\p{Any}`, `\p{ALL}`, `\p{Title}`,
+	}},
+	{"Illegal/unsupported escape sequence", []string{
+		`(a)[\1]`, `\E`, `a\E`, `\Qa\Eb\E`, `\K`, `\y`, `[\b]`, `[\R]`, `[\X]`, `[\1]`,
+	}},
+	{"Illegal repetition", []string{`\b{g`, `\b{w}`, `\B{g}`, "a{", "a{b}", "{a}", "{", "x{,3}", "(?x)a{ 2 }"}},
+	{"Illegal octal escape sequence", []string{`\08`, `\0`}},
+	{"Illegal hexadecimal escape sequence", []string{`\x{}`, `\xg`, `\x4`}},
+	{"Unclosed hexadecimal escape sequence", []string{`\x{41`}},
+	{"Illegal Unicode escape sequence", []string{`\u`, `\u{41}`}},
+	{"named capturing group <a> does not exist", []string{`\k<a>(?<a>x)`}},
+	{"capturing group name does not start with a Latin letter", []string{"(?<é>x)", "(?<1>a)", "(?<>a)"}},
+	{"Dangling meta character '*'", []string{"a**", "a***", "(a)**", "(?i)*a", "a|*"}},
+	{"Dangling meta character '+'", []string{"a*?+"}},
+	{"Unclosed character class", []string{"[]", "(?x)[a#b]", "[a", "[a-", "[a&&", "[^", "[a&&[]]"}},
+	{"Illegal character range", []string{`[a-\d]`, "[z-a]", "[a-&&b]", "[a--]"}},
+	{"Unclosed character family", []string{`\p{L`}},
+	{"Hexadecimal codepoint is too big", []string{`\x{110000}`}},
+	{"Illegal control escape sequence", []string{`\c`}},
+	{"Unknown character name [nosuch]", []string{`\N{nosuch}`}},
+	{`\k is not followed by '<' for named capturing group`, []string{`\ka`}},
+	{"named capturing group <x> does not exist", []string{`\k<x>`}},
+	{"Named capturing group <x> is already defined", []string{"(?<x>a)(?<x>b)"}},
+	{"named capturing group is missing trailing '>'", []string{"(?<x_y>a)", "(?<x"}},
+	{"named capturing group <y> does not exist", []string{`(?<x>a)\k<y>`}},
+	{"Unknown inline modifier", []string{"(?", "(?a", "(?i", "(?--i)a", "(?i-s-m)a", "(?#c)a", "(?P<x>a)", "(?|a)"}},
+	{"Unclosed group", []string{"(a"}},
+	{"Unmatched closing ')'", []string{"a)"}},
+	{"Illegal repetition range", []string{"a{3,2}", "a{99999999999}"}},
+	{"Unclosed counted closure", []string{"a{2", "a{2,"}},
+	{"Unexpected end after backslash", []string{`\`, `[\`}},
+	{"Bad class syntax", []string{"[&&]"}},
+	{"Empty character family", []string{`\p{}`}},
+	{"Illegal character name escape sequence", []string{`\N`}},
 }
 
 func TestJavaPatterns(t *testing.T) {
@@ -599,9 +536,40 @@ func checkReplaced(t *testing.T, engine string, p *javaPattern, pattern, text, w
 }
 
 func TestRefusedPatterns(t *testing.T) {
-	for _, pattern := range refusedPatterns {
-		if _, err := compilePattern(pattern, "REGEXP_LIKE", time.Minute); err == nil {
-			t.Errorf("%q is taken", pattern)
+	for _, c := range refusedPatterns {
+		for _, pattern := range c.patterns {
+			_, err := compilePattern(pattern, "REGEXP_LIKE", time.Minute)
+			if err == nil || !strings.Contains(err.Error(), c.why) {
+				t.Errorf("%q: %v; want %s", pattern, err, c.why)
+			}
 		}
 	}
+}
+
+// FuzzJavaPattern holds the two engines against each other.
+func FuzzJavaPattern(f *testing.F) {
+	for _, c := range javaPatterns {
+		f.Add(c.pattern, c.text)
+	}
+	f.Fuzz(func(t *testing.T, pattern, text string) {
+		if !utf8.ValidString(pattern) || !utf8.ValidString(text) || len(pattern) > 100 || len(text) > 100 {
+			return
+		}
+		p, err := compilePattern(pattern, "REGEXP_REPLACE", 100*time.Millisecond)
+		if err != nil || p.std == nil {
+			return
+		}
+		with, _ := p.parseReplacement("<$0>")
+		want, err := p.replace(text, with)
+		if err != nil {
+			return
+		}
+		if err := p.compileSlow(); err != nil {
+			t.Fatalf("%q is nothing for the backtracking engine: %v", pattern, err)
+		}
+		p.std = nil
+		if got, err := p.replace(text, with); err == nil && got != want {
+			t.Errorf("%q in %q is %q by the backtracking engine, %q by the other", pattern, text, got, want)
+		}
+	})
 }

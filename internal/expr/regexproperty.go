@@ -221,10 +221,11 @@ func (t *regexParser) charByName() rune {
 		t.fail("Illegal character name escape sequence")
 		return 0
 	}
-	name := strings.ToUpper(strings.TrimSpace(string(t.in[t.pos+1 : t.pos+end])))
+	name := string(t.in[t.pos+1 : t.pos+end])
+	official := strings.ToUpper(strings.TrimSpace(name))
 	t.pos += end + 1
 	for r := rune(0); r <= unicode.MaxRune; r++ {
-		if runenames.Name(r) == name {
+		if runenames.Name(r) == official {
 			return r
 		}
 	}

@@ -10,12 +10,27 @@ import (
 // notFound is the error that there is nothing called name: the sentence, and what may have been meant. A candidate that differs by case
 // only is named within the sentence, as the reference does.
 func notFound(at fault.Span, name string, candidates []string, format string, args ...any) *fault.Error {
+	for i, a := range args {
+		if s, ok := a.(string); ok {
+			args[i] = shortened(s)
+		}
+	}
 	for _, c := range candidates {
 		if c != name && strings.EqualFold(c, name) {
 			return fault.InvalidSQL(at, "%s; did you mean '%s'?", fmt.Sprintf(format, args...), c).With("suggestion", c)
 		}
 	}
 	return suggest(fault.InvalidSQL(at, format, args...), name, candidates)
+}
+
+// maxShownName is how much of a name stands in a message.
+const maxShownName = 256
+
+func shortened(name string) string {
+	if len(name) <= maxShownName {
+		return name
+	}
+	return strings.ToValidUTF8(name[:maxShownName], "") + "..."
 }
 
 // suggest adds the candidate nearest to name to err: behind the position, so that the sentence clients match stays whole, and in the

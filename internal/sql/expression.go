@@ -192,8 +192,8 @@ func (b *binder) countItems(items []syntax.SelectItem) error {
 
 // spend counts n expressions or queries more, on behalf of e.
 func (b *binder) spend(n int, e syntax.Node) error {
-	if b.expressions += n; b.expressions > maxExpressions {
-		return fault.InvalidSQL(e.Span(), "Statement has more than [%d] names, calls, arguments and queries", maxExpressions)
+	if b.expressions += n; b.expressions > syntax.MaxExpressions {
+		return syntax.TooManyExpressions(e.Span())
 	}
 	if b.expressions%1024 < n {
 		return b.ctx.Err()

@@ -209,7 +209,7 @@ func (blk *block) namedTable(x *syntax.Table) (source, error) {
 		return source{}, err
 	}
 	if n == nil {
-		message := fmt.Sprintf("Object '%s' not found", name)
+		message := fmt.Sprintf("Object '%s' not found", shortened(name))
 		if len(parts) > 1 {
 			message += fmt.Sprintf(" within '%s'", shown)
 		}

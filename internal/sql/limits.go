@@ -8,11 +8,7 @@ const (
 	// below twice would double at every level.
 	maxExpansions = 1000
 
-	// maxExpressions bounds the names, operators, calls, arguments and queries that are bound for a statement. Each costs binding, rewriting
-	// and compiling a few microseconds together, so that the largest statement takes below a second.
-	maxExpressions = 100_000
-
-	// expressionsPerQuery is what a query, such as an arm of a UNION, counts for.
+	// expressionsPerQuery is what a query, such as an arm of a UNION, counts for among syntax.MaxExpressions.
 	expressionsPerQuery = 10
 
 	// maxNameParts bounds the parts of a name with dots; no name has more than a schema, a table and a column.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/sql/syntax"
 )
 
 type refusal struct{ text, want string }
@@ -169,8 +170,15 @@ func TestRefusedSizes(t *testing.T) {
 		{strings.Repeat("SELECT * FROM (", maxQueryDepth) + "SELECT 1" + strings.Repeat(")", maxQueryDepth),
 			"Queries are nested deeper than [200] levels (line [1], column [3001])"},
 		{tower + " SELECT * FROM w10", "WITH queries are used more than [1000] times (line [1], column [50])"},
-		{"SELECT 1 FROM t WHERE cnt IN (cnt" + strings.Repeat(", cnt", maxExpressions) + ")",
-			"Statement has more than [100000] names, calls, arguments and queries (line [1], column [500021])"},
+		{"SELECT 1 FROM t WHERE cnt IN (cnt" + strings.Repeat(", cnt", syntax.MaxExpressions) + ")",
+			"Statement has more than [100000] names, calls, arguments and queries (line [1], column [500016])"},
+	})
+	long := strings.Repeat("x", 1000)
+	refused(t, []refusal{
+		{"SELECT 1" + strings.Repeat(", 1", syntax.MaxExpressions) + ", ", "Statement has more than [100000] names, calls, arguments and queries (line [1], column [300008])"},
+		{"SELECT " + long + " FROM t", "Column '" + long[:256] + "...' not found in any table (line [1], column [8])"},
+		{"SELECT * FROM " + long, "Object '" + long[:256] + "...' not found (line [1], column [15])"},
+		{"SELECT " + long + ".cnt FROM t", "Table '" + long[:256] + "...' not found (line [1], column [8])"},
 	})
 	refused(t, []refusal{
 		{"SELECT 1 FROM half JOIN half AS h ON TRUE", "A query can't have more than [1048576] columns (line [1], column [15])"},

@@ -11,4 +11,9 @@ const (
 	// maxHeight bounds the height of a tree built by iteration: a - b - c ... nests to the left without the parser recursing, yet every
 	// later pass recurses over it. AND, OR, || and set operations of one kind are flat lists and have no bound.
 	maxHeight = 10_000
+
+	// MaxExpressions bounds the names, calls, constants that are columns, and WITH queries of a statement, in the text. The
+	// binder counts what it binds against the same bound: each costs binding, rewriting and compiling a few microseconds together, so that the
+	// largest statement takes below a second.
+	MaxExpressions = 100_000
 )

@@ -94,6 +94,7 @@ func (p *parser) cte() CTE {
 	p.expect(tokLeftParen)
 	c.Query = p.subquery()
 	c.Pos = p.from(start)
+	p.spend(c.At)
 	return c
 }
 
@@ -350,6 +351,9 @@ func (p *parser) selectItem() SelectItem {
 	item := SelectItem{X: p.expr()}
 	item.Alias = p.alias()
 	item.Pos = p.from(start)
+	if _, isName := item.X.(*Name); !isName {
+		p.spend(item.At)
+	}
 	return item
 }
 

@@ -29,6 +29,7 @@ type parser struct {
 	depth       int // of recursion
 	height      int // of the tallest expression that expr returned since it was last set to 0
 	tall        int // the same of joins and set operations
+	expressions int // what MaxExpressions bounds
 
 	stack []Expr // lists under construction
 	slabs
@@ -126,6 +127,18 @@ func (p *parser) taller(a, b int) int {
 		p.tooDeep(maxHeight)
 	}
 	return h
+}
+
+// spend counts an expression, of which a statement may have so many.
+func (p *parser) spend(at fault.Span) {
+	if p.expressions++; p.expressions > MaxExpressions {
+		p.stop(TooManyExpressions(at))
+	}
+}
+
+// TooManyExpressions is the error for a statement with more than MaxExpressions.
+func TooManyExpressions(at fault.Span) error {
+	return fault.InvalidSQL(at, "Statement has more than [%d] names, calls, arguments and queries", MaxExpressions)
 }
 
 // at reports whether the current token is of a kind.
@@ -256,6 +269,7 @@ func (p *parser) path() *Name {
 	n := p.names.one()
 	n.Parts = p.idents.list(parts)
 	n.Pos = p.from(start)
+	p.spend(n.At)
 	return n
 }
 

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-
-	"golang.org/x/text/unicode/runenames"
 )
 
 // posixSets are the classes of \p{...} that are about ASCII.
@@ -214,22 +212,9 @@ func scriptSet(name string) runeSet {
 	return nil
 }
 
-// charByName reads what follows \N: the name of a character in braces.
+// charByName refuses what follows \N, the name of a character in braces: the table of all names would be a megabyte of the binary.
 func (t *regexParser) charByName() rune {
-	end := slices.Index(t.in[t.pos:], '}')
-	if t.at(0) != '{' || end < 0 {
-		t.fail("Illegal character name escape sequence")
-		return 0
-	}
-	name := string(t.in[t.pos+1 : t.pos+end])
-	official := strings.ToUpper(strings.TrimSpace(name))
-	t.pos += end + 1
-	for r := rune(0); r <= unicode.MaxRune; r++ {
-		if runenames.Name(r) == official {
-			return r
-		}
-	}
-	t.fail("Unknown character name [%s]", name)
+	t.fail("Characters by their names are not supported; write \\x{..}")
 	return 0
 }
 

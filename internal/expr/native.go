@@ -393,6 +393,10 @@ func (w *nativeWriter) cast(c *Cast) {
 		}
 		to = Of(Double) // the native language knows no FLOAT
 	}
+	if list, ok := c.X.(*Cast); ok && list.T.Base == Array && list.X.Type().Base == to.Base {
+		w.write(list.X) // the only one of several values: the native language takes them for it without saying so
+		return
+	}
 	switch {
 	case from.IsCharacter() && to.IsTime() && !from.Multi:
 		w.zoned("timestamp_parse", c.X, "null")

@@ -46,6 +46,7 @@ func TestExplainsOfTypesAndKeys(t *testing.T) {
 	for _, c := range []struct{ sql, want string }{
 		{"SELECT x + f FROM c_types", `"expression":"(\"x\" + \"f\")","outputType":"DOUBLE"`},
 		{"SELECT f + x FROM c_types", `"expression":"(\"f\" + \"x\")","outputType":"FLOAT"`},
+		{"SELECT SUM(LENGTH(mv)) FROM c_types", `"expression":"strlen(\"mv\")","outputType":"LONG"`},
 		{"SELECT JSON_VALUE(j, '$.k' RETURNING BOOLEAN) FROM c_types", `"expectedType":null`},
 		{"SELECT COUNT(*) FROM c_types WHERE x < 2e3", `"matchValueType":"DOUBLE","upper":2000.0`},
 		{"SELECT mv, s2, COUNT(*) FROM c_types WHERE mv = 'b' GROUP BY mv, s2", `"virtualColumns":[{"type":"expression","name":"v0","expression":"'b'","outputType":"STRING"}]`},

@@ -245,7 +245,7 @@ func (x exprs) name(e *syntax.Name) (expr.Expr, error) {
 	}
 	missing := notFound(e.At, last.Name, candidates, "Column '%s' not found in any table", last.Name)
 	if last.Quoted && len(e.Parts) == 1 && missing.Context["suggestion"] == "" {
-		missing = missing.With("suggestion", "single quotes, if a text is meant: '"+last.Name+"'")
+		missing = missing.With("suggestion", "single quotes, if a text is meant: '"+shortened(last.Name)+"'")
 	}
 	return nil, missing
 }

@@ -9,8 +9,8 @@ import (
 
 // listBuilder makes the kernel of a function that builds a list per row; where build reports false the row is NULL.
 func listBuilder(build func(b *vector.Builder, args []*vector.Vector, i int) (bool, error)) func(*Call, *Context) (Kernel, error) {
-	return func(c *Call, _ *Context) (Kernel, error) {
-		t := c.T.Runtime()
+	return func(c *Call, ctx *Context) (Kernel, error) {
+		t, room := c.T.Runtime(), ctx.textRoom()
 		return func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
 			b := vector.NewBuilder(t, n)
 			for i := range n {
@@ -19,6 +19,9 @@ func listBuilder(build func(b *vector.Builder, args []*vector.Vector, i int) (bo
 					continue
 				}
 				ok, err := build(b.Child(), args, i)
+				if err == nil {
+					err = elementsInRoom(c.Fn.Name, b.Child().Len(), room)
+				}
 				if err != nil {
 					return nil, err
 				}

@@ -113,7 +113,8 @@ func (c *compiler) compileCall(x *Call) (node, error) {
 	if err != nil {
 		return nil, fault.Placed(err, x.At)
 	}
-	if x.T.IsCharacter() && !x.T.Multi {
+	switch x.T.Runtime().Kind {
+	case vector.KindString, vector.KindComplex, vector.KindList:
 		kernel = inRoom(x, kernel, c.ctx.textRoom())
 	}
 	if invariant.Enabled && !x.T.Nullable {

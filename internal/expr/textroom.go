@@ -7,9 +7,9 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// The strings that a function makes for the rows of a batch are there at once, and no operator counts them before it gets them. Short
+// The strings and arrays that a function makes for the rows of a batch are there at once, and no operator counts them before it gets them. Short
 // statements make long ones: each of a row of WITH queries doubles those of the one before, and a cross join of two columns of long strings
-// puts each pair together. Functions therefore have room for so much text in a batch, and are refused beyond.
+// puts each pair together. Functions therefore have room for so much text, or as many elements, in a batch, and are refused beyond.
 
 // textRoom returns how many bytes the strings that a function makes for a batch may have together.
 func (c *Context) textRoom() int64 {
@@ -23,7 +23,18 @@ func tooMuchText(fn string, room int64) error {
 	return fault.ResourceLimit("Function [%s] makes strings of more than [%d] bytes together for rows that are computed at once", fn, room)
 }
 
-// inRoom refuses what a kernel makes if it has more text than there is room for.
+// elementBytes is what an element of an array counts for: most are texts, which take so much beside their bytes.
+const elementBytes = 16
+
+// elementsInRoom refuses more elements than there is room for.
+func elementsInRoom(fn string, elements int, room int64) error {
+	if int64(elements) <= room/elementBytes {
+		return nil
+	}
+	return fault.ResourceLimit("Function [%s] makes arrays of more than [%d] elements together for rows that are computed at once", fn, room/elementBytes)
+}
+
+// inRoom refuses what a kernel makes if it has more text or elements than there is room for.
 func inRoom(x *Call, kernel Kernel, room int64) Kernel {
 	return func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
 		v, err := kernel(args, n, valid)
@@ -36,6 +47,13 @@ func inRoom(x *Call, kernel Kernel, room int64) Kernel {
 		}
 		if made > room {
 			return nil, tooMuchText(x.Fn.Name, room)
+		}
+		elements := 0
+		for child := v.Child; child != nil; child = child.Child {
+			elements += child.Len
+		}
+		if err := elementsInRoom(x.Fn.Name, elements, room); err != nil {
+			return nil, err
 		}
 		return v, nil
 	}

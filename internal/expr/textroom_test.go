@@ -74,6 +74,32 @@ func TestRoomForResults(t *testing.T) {
 	}
 }
 
+// Arrays have room for as many elements as 16 bytes each leave.
+func TestRoomForElements(t *testing.T) {
+	list := &Column{T: ArrayOf(Of(BigInt)).NotNull()}
+	for fn, args := range map[string][]Expr{"ARRAY_CONCAT": {list, list}, "ARRAY": {list, list}} {
+		e, err := NewCall(MustLookup(fn), args, fault.Span{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := Compile(e, &Context{TextRoom: 16 * 12})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const want = " makes arrays of more than [12] elements together for rows that are computed at once"
+		for _, rows := range []int{1, 4} {
+			b := vector.NewBuilder(vector.ListOf(vector.Long), rows)
+			for range rows {
+				b.Append([]any{int64(1), int64(2)})
+			}
+			_, err := p.Eval(&vector.Batch{N: rows, Cols: []*vector.Vector{b.Build()}})
+			if rows == 1 && err != nil || rows > 1 && message(err) != "Function ["+fn+"]"+want {
+				t.Errorf("%s of %d rows: %v", fn, rows, err)
+			}
+		}
+	}
+}
+
 // Nothing but the limit of the process is set where a query says nothing.
 func TestDefaultRoomForText(t *testing.T) {
 	for _, c := range []struct {

@@ -208,7 +208,7 @@ func (g *Generator) source() string {
 	switch g.r.IntN(24) {
 	case 21, 22, 23: // tables put together, which all workers read
 		arm := func(table string) string {
-			columns := g.pick("__time, s, t, n, l, d, f, t AS m", "__time, s, t, n, l, d, f, t AS m", "__time, t AS s, s AS t, l AS n, n AS l, d, f, s AS m")
+			columns := g.pick("__time, s, t, n, l, d, f, t AS m", "__time, s, t, n, l, d, f, t AS m", "__time, t AS s, s AS t, n, l, d, f, s AS m")
 			return "SELECT " + columns + " FROM " + table + g.pick("", "", " WHERE n > 1", " WHERE s = 'a'")
 		}
 		groups := "SELECT MAX(__time) AS __time, s, MIN(t) AS t, n, COUNT(*) AS l, MAX(d) AS d, MIN(f) AS f, MAX(t) AS m FROM t GROUP BY s, n"

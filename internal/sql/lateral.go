@@ -205,7 +205,6 @@ func (blk *block) joinDependent(left source, x *syntax.Join, alias *syntax.Alias
 	d := newDecorrelator(left.node, corr.outer, x.At)
 	var columns []int
 	left.node, columns = extend(left.node, d.values)
-	d.outer = left.node
 	if kind == plan.Left {
 		d.sparse = nullForNone(right.node)
 	}

@@ -18,7 +18,7 @@ type Context struct {
 	Lookups Lookups
 	// Reuse lets the results of a program share memory with its next ones: whoever evaluates it is done with them by then.
 	Reuse bool
-	// TextRoom bounds the bytes of the strings that a function makes for the rows of one batch; 0: 512 MiB.
+	// TextRoom bounds the bytes of the strings, or of the elements of arrays, that a function makes for the rows of one batch; 0: 512 MiB.
 	TextRoom int64
 	// Entries says that the rows are entries of dictionaries, each of which comes once: there is nothing to remember by entry.
 	Entries bool

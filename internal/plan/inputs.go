@@ -6,67 +6,71 @@ import (
 	"github.com/hengedb/henge/internal/invariant"
 )
 
-// onlyInput returns where n has its input; nil: it has none, or several.
-func onlyInput(n Node) *Node {
+// inputFields returns where n has its inputs, one (second is nil) or two; nil: it has none, or a list of them (Union).
+func inputFields(n Node) (first, second *Node) {
 	switch x := n.(type) {
 	case *Filter:
-		return &x.Input
+		return &x.Input, nil
 	case *Project:
-		return &x.Input
+		return &x.Input, nil
 	case *Aggregate:
-		return &x.Input
+		return &x.Input, nil
 	case *Sort:
-		return &x.Input
+		return &x.Input, nil
 	case *Limit:
-		return &x.Input
+		return &x.Input, nil
 	case *Unnest:
-		return &x.Input
+		return &x.Input, nil
 	case *Window:
-		return &x.Input
+		return &x.Input, nil
 	case *Buckets:
-		return &x.Input
+		return &x.Input, nil
 	case *Shared:
-		return &x.Input
+		return &x.Input, nil
 	case *Write:
-		return &x.Input
+		return &x.Input, nil
 	case *Export:
-		return &x.Input
+		return &x.Input, nil
+	case *Join:
+		return &x.Left, &x.Right
+	case *SetOp:
+		return &x.Left, &x.Right
 	}
-	return nil
+	return nil, nil
 }
 
-// withInput returns n, one of those with a single input, over in; n itself if that is the one it has.
-func withInput(n, in Node) Node {
-	if *onlyInput(n) == in {
-		return n
-	}
-	var c Node
+// shallow returns a copy of n, one of those that inputFields knows, with the same inputs.
+func shallow(n Node) Node {
 	switch x := n.(type) {
 	case *Filter:
-		c = copied(x)
+		return copied(x)
 	case *Project:
-		c = copied(x)
+		return copied(x)
 	case *Aggregate:
-		c = copied(x)
+		return copied(x)
 	case *Sort:
-		c = copied(x)
+		return copied(x)
 	case *Limit:
-		c = copied(x)
+		return copied(x)
 	case *Unnest:
-		c = copied(x)
+		return copied(x)
 	case *Window:
-		c = copied(x)
+		return copied(x)
 	case *Buckets:
-		c = copied(x)
+		return copied(x)
 	case *Shared:
-		c = copied(x)
+		return copied(x)
 	case *Write:
-		c = copied(x)
+		return copied(x)
 	case *Export:
-		c = copied(x)
+		return copied(x)
+	case *Join:
+		return copied(x)
+	case *SetOp:
+		return copied(x)
 	}
-	*onlyInput(c) = in
-	return c
+	invariant.Check(false, "plan: node %T has no fields of inputs", n)
+	return n
 }
 
 func copied[T any](n *T) *T {
@@ -74,33 +78,40 @@ func copied[T any](n *T) *T {
 	return &c
 }
 
+// over returns n with left and, where it has two inputs, right as its inputs; n itself if they are the ones it has.
+func over(n, left, right Node) Node {
+	first, second := inputFields(n)
+	if *first == left && (second == nil || *second == right) {
+		return n
+	}
+	c := shallow(n)
+	first, second = inputFields(c)
+	*first = left
+	if second != nil {
+		*second = right
+	}
+	return c
+}
+
+func overAll(u *Union, in []Node) Node {
+	if slices.Equal(u.Ins, in) {
+		return u
+	}
+	c := *u
+	c.Ins = slices.Clone(in)
+	return &c
+}
+
 // WithInputs returns n over other inputs, as many as n has; n itself if they are the ones it has.
 func WithInputs(n Node, in []Node) Node {
-	if onlyInput(n) != nil {
-		return withInput(n, in[0])
+	if u, ok := n.(*Union); ok {
+		return overAll(u, in)
 	}
-	switch x := n.(type) {
-	case *Join:
-		if x.Left == in[0] && x.Right == in[1] {
-			return n
-		}
-		c := *x
-		c.Left, c.Right = in[0], in[1]
-		return &c
-	case *SetOp:
-		if x.Left == in[0] && x.Right == in[1] {
-			return n
-		}
-		c := *x
-		c.Left, c.Right = in[0], in[1]
-		return &c
-	case *Union:
-		if slices.Equal(x.Ins, in) {
-			return n
-		}
-		c := *x
-		c.Ins = slices.Clone(in)
-		return &c
+	switch first, second := inputFields(n); {
+	case second != nil:
+		return over(n, in[0], in[1])
+	case first != nil:
+		return over(n, in[0], nil)
 	}
 	invariant.Check(len(in) == 0, "plan: node %T has no inputs to replace", n)
 	return n
@@ -109,22 +120,19 @@ func WithInputs(n Node, in []Node) Node {
 // MapInputs returns n with f applied to each input, the leftmost first. Rules call it for every node of a plan: it allocates nothing
 // but the node, and that only where an input changed.
 func MapInputs(n Node, f func(Node) Node) Node {
-	if at := onlyInput(n); at != nil {
-		return withInput(n, f(*at))
-	}
-	switch x := n.(type) {
-	case *Join:
-		left := f(x.Left)
-		return WithInputs(n, []Node{left, f(x.Right)})
-	case *SetOp:
-		left := f(x.Left)
-		return WithInputs(n, []Node{left, f(x.Right)})
-	case *Union:
-		in := make([]Node, len(x.Ins))
-		for i, c := range x.Ins {
+	if u, ok := n.(*Union); ok {
+		in := make([]Node, len(u.Ins))
+		for i, c := range u.Ins {
 			in[i] = f(c)
 		}
-		return WithInputs(n, in)
+		return overAll(u, in)
+	}
+	switch first, second := inputFields(n); {
+	case second != nil:
+		left := f(*first)
+		return over(n, left, f(*second))
+	case first != nil:
+		return over(n, f(*first), nil)
 	}
 	return n
 }
@@ -156,7 +164,8 @@ func Width(n Node) int {
 	case *SetOp:
 		return Width(x.Left)
 	case *Filter, *Sort, *Limit, *Shared, *Export:
-		return Width(*onlyInput(n))
+		first, _ := inputFields(n)
+		return Width(*first)
 	}
 	return len(n.Columns())
 }
@@ -166,8 +175,14 @@ func Walk(n Node, f func(Node) bool) {
 	if !f(n) {
 		return
 	}
-	if at := onlyInput(n); at != nil {
-		Walk(*at, f)
+	first, second := inputFields(n)
+	if first != nil {
+		Walk(*first, f)
+	}
+	if second != nil {
+		Walk(*second, f)
+	}
+	if first != nil {
 		return
 	}
 	for _, c := range n.Inputs() {

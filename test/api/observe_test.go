@@ -43,6 +43,21 @@ func TestExplainAnalyzeOfWhatIsShared(t *testing.T) {
 	}
 }
 
+// Of equal plans one runs, whichever reader is the first: what it did is told where the plan is shown.
+func TestExplainAnalyzeOfWhatTheSecondReaderComputes(t *testing.T) {
+	s := watched(t)
+	rows, err := s.Query(t.Context(), `EXPLAIN ANALYZE WITH v AS (SELECT k, s, RANK() OVER (ORDER BY s) AS r FROM (SELECT k, SUM(n) AS s FROM w GROUP BY k))
+		SELECT a.k, b.s FROM v a JOIN v b ON a.r = b.r + 1 JOIN (SELECT k FROM v WHERE s > 10) c ON c.k = a.k`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows[:len(rows)-1] {
+		if line := fmt.Sprint(r[0]); !strings.Contains(line, "(rows=") {
+			t.Errorf("nothing is told of [%s], in:\n%v", line, rows)
+		}
+	}
+}
+
 func TestExplainAnalyze(t *testing.T) {
 	s := watched(t)
 	const query = "SELECT a.k, COUNT(*) FROM w a JOIN w b ON a.k = b.k WHERE a.__time >= TIMESTAMP '2024-01-02 00:00:00' GROUP BY 1 ORDER BY 2 DESC LIMIT 3"

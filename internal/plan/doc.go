@@ -10,10 +10,11 @@
 //	optimize.go        the order of the rules and their switches
 //	fold_constants.go  expressions without columns become literals, filters that are never true become empty relations
 //	common_terms.go    what all parts of a disjunction ask is a condition of its own
+//	outer_joins.go     outer joins whose rows of NULLs no join above keeps become inner
 //	push_filters.go    conditions move towards the rows they judge
 //	push_semi_joins.go the existence of a partner is asked on the side that it is of
 //	anti_joins.go      outer joins of which only the NULL rows are kept become anti joins
-//	join_keys.go       equalities of a join condition become hash keys; outer joins that lose their NULL rows become inner
+//	join_keys.go       equalities of a join condition become hash keys
 //	join_order.go      neighbouring inner joins are made in the order that makes the fewest rows
 //	inputset.go        sets of the inputs of a tree of joins
 //	join_side.go       the smaller side of an inner join is built, the larger one probes

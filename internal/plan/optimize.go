@@ -38,6 +38,7 @@ var rules = []struct {
 	{"fold_constants", (*optimizer).foldConstants},
 	{"merge_projects", (*optimizer).mergeProjects},
 	{"common_terms", (*optimizer).commonTerms},
+	{"outer_joins", (*optimizer).outerJoins},
 	{"push_filters", (*optimizer).pushFilters},
 	{"time_intervals", (*optimizer).timeIntervals},
 	{"push_semi_joins", (*optimizer).pushSemiJoins},

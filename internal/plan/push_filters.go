@@ -181,7 +181,7 @@ func givesColumn(e expr.Expr) bool {
 
 // strengthen turns an outer join into a narrower one when terms above it drop the rows that have no partner.
 func strengthen(x *Join, terms []expr.Expr) *Join {
-	if x.Kind != Left && x.Kind != Right && x.Kind != Full {
+	if !isOuter(x.Kind) {
 		return x
 	}
 	width := Width(x.Left)
@@ -190,17 +190,7 @@ func strengthen(x *Join, terms []expr.Expr) *Join {
 		leftNeeded = leftNeeded || RejectsNull(e, func(c int) bool { return c < width })
 		rightNeeded = rightNeeded || RejectsNull(e, func(c int) bool { return c >= width })
 	}
-	kind := x.Kind
-	switch {
-	case kind == Full && leftNeeded && rightNeeded:
-		kind = Inner
-	case kind == Full && leftNeeded:
-		kind = Left
-	case kind == Full && rightNeeded:
-		kind = Right
-	case kind == Left && rightNeeded, kind == Right && leftNeeded:
-		kind = Inner
-	}
+	kind := narrower(x.Kind, leftNeeded, rightNeeded)
 	if kind == x.Kind {
 		return x
 	}

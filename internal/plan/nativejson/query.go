@@ -71,7 +71,7 @@ func (q Query) MarshalJSON() ([]byte, error) {
 }
 
 // offRules are those that make a plan cheaper to run and further from the statement.
-var offRules = []string{"set_ops", "common_terms", "push_semi_joins", "reduce_sides", "join_keys", "anti_joins", "join_side", "push_limits", "linear_sums", "determined_keys", "share"}
+var offRules = []string{"set_ops", "common_terms", "push_semi_joins", "reduce_sides", "join_keys", "anti_joins", "outer_joins", "join_side", "push_limits", "linear_sums", "determined_keys", "share"}
 
 // Translate returns the native queries of a plan as it was bound.
 func Translate(n plan.Node, o Options) (Plan, error) {

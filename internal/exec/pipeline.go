@@ -312,6 +312,13 @@ func (p *Pipeline) NewWorker(fresh bool) (*Worker, error) {
 	}
 	exprs := *p.env.Expr
 	exprs.Reuse = !fresh
+	// From the top: of a worker that may give the right rows without a partner of one join the joins above must know before, since these rows may be
+	// partners there.
+	for _, s := range slices.Backward(p.steps) {
+		if s.outer != nil {
+			s.outer.working.Add(1)
+		}
+	}
 	for _, s := range p.steps {
 		var err error
 		switch n := s.runs().(type) {
@@ -335,7 +342,6 @@ func (p *Pipeline) NewWorker(fresh bool) (*Worker, error) {
 				op.probe.facts = s.build.facts
 				if op.outer = s.outer; op.outer != nil {
 					op.probe.matched, op.begins = op.outer.marks, w.begins
-					op.outer.working.Add(1)
 				}
 				op.probe.use(s.build.table)
 				if !fresh {

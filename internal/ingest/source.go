@@ -10,6 +10,7 @@ import (
 
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/jsontext"
 )
 
 // Source says where input lies. The concrete sources are Inline, Local, HTTP, Objects, HDFS, SQL, Datasource
@@ -129,7 +130,7 @@ func invalidField(field, format string, args ...any) error {
 
 // decodeWire reads a wire object. Members that mean nothing here are ignored, as the reference does.
 func decodeWire(field string, text json.RawMessage, into any) error {
-	if err := fault.ReadJSON(text, into); err != nil {
+	if err := jsontext.Read(text, into); err != nil {
 		return invalidField(field, "%s", fault.JSONProblem(err))
 	}
 	return nil

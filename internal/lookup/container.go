@@ -8,6 +8,7 @@ import (
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/jsontext"
 )
 
 // DefaultTier is the tier of processes that name none.
@@ -26,7 +27,7 @@ func (c *Container) UnmarshalJSON(text []byte) error {
 		Version *string         `json:"version"`
 		Factory json.RawMessage `json:"lookupExtractorFactory"`
 	}
-	if err := fault.ReadJSON(text, &wire); err != nil {
+	if err := jsontext.Read(text, &wire); err != nil {
 		return fault.InvalidInput("A lookup must be an object with [version] and [lookupExtractorFactory]")
 	}
 	*c = Container{Factory: wire.Factory}

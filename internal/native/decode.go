@@ -228,12 +228,12 @@ func (w *Whole) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Flag is true or false, which may come as text or number (fault.ReadFlag).
+// Flag is true or false, which may come as text or number (jsontext.ReadFlag).
 type Flag bool
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (f *Flag) UnmarshalJSON(text []byte) error {
-	value, ok := fault.ReadFlag(text)
+	value, ok := jsontext.ReadFlag(text)
 	if !ok {
 		return invalid("Query has [%.100s] where true or false is wanted", text)
 	}

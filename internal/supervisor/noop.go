@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/jsontext"
 )
 
 // The types of supervisors that do nothing: what clients write, and what answers show.
@@ -56,7 +57,7 @@ func (Noop) Parse(text json.RawMessage) (Spec, error) {
 		ID          *string  `json:"id"`
 		DataSources []string `json:"dataSources"`
 	}
-	if err := fault.ReadJSON(text, &w); err != nil {
+	if err := jsontext.Read(text, &w); err != nil {
 		return nil, fault.InvalidInput("The supervisor specification is not readable: %v", err).WithCause(err)
 	}
 	if w.ID == nil || *w.ID == "" {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/jsontext"
 )
 
 // NoopType is the type of tasks that do nothing for a while: with them people try out slots, priorities and shutdowns.
@@ -25,7 +26,7 @@ type noop struct {
 
 func parseNoop(payload []byte) (noop, error) {
 	n := noop{RunTime: 2500, IsReadyResult: "YES"}
-	if err := fault.ReadJSON(payload, &n); err != nil {
+	if err := jsontext.Read(payload, &n); err != nil {
 		return n, fault.Malformed("Task of type [%s] is not readable: %v", NoopType, err)
 	}
 	switch n.IsReadyResult {

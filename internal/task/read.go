@@ -8,6 +8,7 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/jsontext"
 )
 
 // Completer is a Kind whose tasks are submitted as JSON.
@@ -66,9 +67,11 @@ func (q *Queue) Read(body []byte) (*Task, error) {
 	if p, ok := kind.(Prioritizer); ok {
 		t.Priority = p.DefaultPriority()
 	}
-	var context struct{ Priority *int }
+	var context struct {
+		Priority *int `json:"priority"`
+	}
 	if raw, ok := fields["context"]; ok {
-		if err := fault.ReadJSON(raw, &context); err != nil {
+		if err := jsontext.Read(raw, &context); err != nil {
 			return nil, fault.Malformed("Member [context] of the task is not readable: %v", err)
 		}
 		if context.Priority != nil {
@@ -105,7 +108,7 @@ func checkResource(raw json.RawMessage) error {
 		Group    *string `json:"availabilityGroup"`
 		Capacity int     `json:"requiredCapacity"`
 	}
-	if err := fault.ReadJSON(raw, &resource); err != nil {
+	if err := jsontext.Read(raw, &resource); err != nil {
 		return fault.Malformed("Member [resource] of the task is not readable: %v", err)
 	}
 	if resource.Group == nil || resource.Capacity < 1 {

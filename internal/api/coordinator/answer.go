@@ -13,6 +13,7 @@ import (
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/jsontext"
 )
 
 // refuse answers {"error": message}, the form of the older management endpoints.
@@ -106,7 +107,7 @@ func (a *API) body(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 
 // decode reads JSON into v; the message is for the author of the text.
 func decode(text []byte, v any) error {
-	err := fault.ReadJSON(text, v)
+	err := jsontext.Read(text, v)
 	var kind *json.UnmarshalTypeError
 	switch {
 	case err == nil:

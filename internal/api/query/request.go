@@ -45,11 +45,11 @@ type Request struct {
 	Dialect string
 }
 
-// lenientBool is true or false, which may come as text or number (fault.ReadFlag).
+// lenientBool is true or false, which may come as text or number (jsontext.ReadFlag).
 type lenientBool bool
 
 func (b *lenientBool) UnmarshalJSON(text []byte) error {
-	value, ok := fault.ReadFlag(text)
+	value, ok := jsontext.ReadFlag(text)
 	if !ok {
 		return fmt.Errorf("want true or false, got %s", text)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/ingest/spec"
+	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/plan"
 )
 
@@ -139,7 +140,7 @@ func parse(body []byte) (*request, error) {
 		return nil, fault.Malformed("Request body cannot be empty")
 	}
 	var w requestWire
-	if err := fault.ReadJSON(body, &w); err != nil {
+	if err := jsontext.Read(body, &w); err != nil {
 		return nil, fault.Malformed("Request body is not a sampler spec: %v", err)
 	}
 	switch w.Type {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/supervisor"
 )
 
@@ -25,7 +26,7 @@ func ParseSpec(text json.RawMessage) (Spec, bool, error) {
 		Config    json.RawMessage `json:"spec"`
 		Suspended bool            `json:"suspended"`
 	}
-	if err := fault.ReadJSON(text, &w); err != nil {
+	if err := jsontext.Read(text, &w); err != nil {
 		return Spec{}, false, fault.InvalidInput("The supervisor specification is not readable: %v", err).WithCause(err)
 	}
 	if w.Type != SupervisorType {
@@ -35,7 +36,7 @@ func ParseSpec(text json.RawMessage) (Spec, bool, error) {
 		return Spec{}, true, fault.InvalidInput("A supervisor of type [%s] needs a [spec]", SupervisorType)
 	}
 	s := Spec{Config: DefaultConfig(), suspended: w.Suspended}
-	if err := fault.ReadJSON(w.Config, &s.Config); err != nil {
+	if err := jsontext.Read(w.Config, &s.Config); err != nil {
 		if f := fault.Find(err); f != nil {
 			return s, true, f
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/jsontext"
 )
 
 // nullCopies is how many copies a load rule wants on the default tier if it names no tiers.
@@ -204,7 +205,7 @@ func member(members map[string]json.RawMessage, name string, into any) error {
 	if !ok {
 		return nil
 	}
-	if err := fault.ReadJSON(raw, into); err != nil {
+	if err := jsontext.Read(raw, into); err != nil {
 		if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 			return fault.InvalidInput("Member [%s] of a rule can't be a JSON %s.", name, kind.Value).WithCause(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -51,7 +52,7 @@ type dimensionWire struct {
 func (d *Dimension) UnmarshalJSON(text []byte) error {
 	w := dimensionWire{Type: "string"}
 	if json.Unmarshal(text, &w.Name) != nil {
-		if err := fault.ReadJSON(text, &w); err != nil {
+		if err := jsontext.Read(text, &w); err != nil {
 			return err
 		}
 	}

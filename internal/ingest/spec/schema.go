@@ -7,6 +7,7 @@ import (
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/jsontext"
 )
 
 // DataSchema says how records become rows. It is immutable.
@@ -138,7 +139,7 @@ func (m *metricWire) UnmarshalJSON(text []byte) error {
 		Fields     json.RawMessage `json:"fields"`
 		Aggregator *metricWire     `json:"aggregator"`
 	}
-	if err := fault.ReadJSON(text, &w); err != nil {
+	if err := jsontext.Read(text, &w); err != nil {
 		return err
 	}
 	*m = metricWire{Name: w.Name, Inputs: w.FieldNames, Wire: slices.Clone(text)}
@@ -197,7 +198,7 @@ func decode(field string, text json.RawMessage, into any) error {
 	if absent(text) {
 		return nil
 	}
-	if err := fault.ReadJSON(text, into); err != nil {
+	if err := jsontext.Read(text, into); err != nil {
 		if fault.Find(err) != nil {
 			return err
 		}

@@ -1,10 +1,12 @@
-package fault
+package jsontext
 
 import (
 	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/hengedb/henge/internal/fault"
 )
 
 type readParts struct {
@@ -31,7 +33,7 @@ func (o *ownJSON) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-func TestReadJSON(t *testing.T) {
+func TestRead(t *testing.T) {
 	five := 5
 	for _, c := range []struct {
 		text string
@@ -41,11 +43,12 @@ func TestReadJSON(t *testing.T) {
 		{`{"N":2.7,"S":true,"B":1}`, readParts{N: 2, S: "true", B: true}},
 		{`{"N":-2.7e1,"S":-1.5e3,"B":0}`, readParts{N: -27, S: "-1.5e3"}},
 		{`{"N":"","P":"","B":"","S":""}`, readParts{}},
+		{`{"n":1,"N":"5","s":"x","List":[{"name":"x","Name":1}]}`, readParts{N: 5, List: []struct{ Name string }{{"1"}}}},
 		{`{"S":"a\"b\\","N":"\u0037","List":[{"Name":1},{"Name":false}],"Texts":{"a\\\"":12}}`,
 			readParts{S: `a"b\`, N: 7, List: []struct{ Name string }{{"1"}, {"false"}}, Texts: map[string]string{`a\"`: "12"}}},
 	} {
 		var got readParts
-		if err := ReadJSON([]byte(c.text), &got); err != nil {
+		if err := Read([]byte(c.text), &got); err != nil {
 			t.Errorf("%s: %v", c.text, err)
 		} else if d := cmp.Diff(c.want, got); d != "" {
 			t.Errorf("%s: %s", c.text, d)
@@ -54,7 +57,7 @@ func TestReadJSON(t *testing.T) {
 }
 
 // What does not say the same is an error that names it.
-func TestReadJSONRefuses(t *testing.T) {
+func TestReadRefuses(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{`{"N":"x"}`, "field 'N' can't be a JSON string"},
 		{`{"S":7,"N":"1.5"}`, "field 'N' can't be a JSON string"},
@@ -68,9 +71,9 @@ func TestReadJSONRefuses(t *testing.T) {
 		{`{"Own":{"X":"5"}}`, "field 'Own.X' can't be a JSON string"}, // it reads itself
 	} {
 		var got readParts
-		if err := ReadJSON([]byte(c.text), &got); err == nil {
+		if err := Read([]byte(c.text), &got); err == nil {
 			t.Errorf("%s: %+v", c.text, got)
-		} else if problem := JSONProblem(err); problem != c.want {
+		} else if problem := fault.JSONProblem(err); problem != c.want {
 			t.Errorf("%s: %s, want %s", c.text, problem, c.want)
 		}
 	}
@@ -89,13 +92,13 @@ func TestReadFlag(t *testing.T) {
 	}
 }
 
-func FuzzReadJSON(f *testing.F) {
+func FuzzRead(f *testing.F) {
 	for _, s := range []string{`{"N":"5","F":"1.5","B":"true","S":5}`, `{"N":2.5,"List":[{"Name":1}]}`, `{"S":"\\","N":"\""}`, `[]`, `"`, `{"N":1e999}`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var strict, got readParts
-		asIs, err := json.Unmarshal(text, &strict), ReadJSON(text, &got)
+		asIs, err := Unmarshal(text, &strict), Read(text, &got)
 		if asIs == nil && (err != nil || !cmp.Equal(strict, got)) {
 			t.Errorf("%q: %v, %s", text, err, cmp.Diff(strict, got))
 		}

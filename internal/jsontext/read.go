@@ -1,4 +1,4 @@
-package fault
+package jsontext
 
 import (
 	"encoding/json"
@@ -12,10 +12,12 @@ import (
 // maxConverted is how many scalars of one text are converted: each costs another reading.
 const maxConverted = 200
 
-// ReadJSON reads what a client wrote into a value. As in the reference system a scalar may be of another JSON type where that says the same:
+// Read reads what a client wrote into a value. As in the reference system a scalar may be of another JSON type where that says the same:
 // "5" and 5.0 for 5, "true" and 1 for true, 5 for "5"; a fraction that stands for a whole number is cut, and an empty text is no value.
+// A member is the one that its name is, letter by letter, as for Unmarshal.
 // Errors are those of encoding/json; their places count what was converted before them.
-func ReadJSON(text []byte, into any) error {
+func Read(text []byte, into any) error {
+	text = Exact(text, into)
 	for range maxConverted {
 		err := json.Unmarshal(text, into)
 		kind, ok := errors.AsType[*json.UnmarshalTypeError](err)
@@ -29,9 +31,9 @@ func ReadJSON(text []byte, into any) error {
 	return json.Unmarshal(text, into)
 }
 
-// ReadFlag reads what a client wrote for true or false as ReadJSON does, for types that read themselves; null is false.
+// ReadFlag reads what a client wrote for true or false as Read does, for types that read themselves; null is false.
 func ReadFlag(text []byte) (value, ok bool) {
-	err := ReadJSON(text, &value)
+	err := Read(text, &value)
 	return value, err == nil
 }
 

@@ -70,6 +70,7 @@ func openAggregate(ctx context.Context, n *plan.Aggregate, env *Env) (*Pipeline,
 	for i := range keys {
 		keys[i] = plan.SortKey{Column: i, NullsFirst: true}
 	}
+	env.profile.countWhole()
 	sorted := newSort(nil, n.Columns(), keys, 0, -1, env)
 	sorted.pipeline = p
 	return nil, sorted, nil

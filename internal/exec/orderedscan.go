@@ -29,9 +29,7 @@ type orderedScan struct {
 
 func buildOrderedScan(ctx context.Context, n *plan.Scan, env *Env) (Operator, error) {
 	o := &orderedScan{desc: n.Time < 0, left: n.Limit, env: env}
-	if env.profile != nil {
-		env.profile.whole = true // its rows are counted as they come in order
-	}
+	env.profile.countWhole()
 	o.time = slices.IndexFunc(n.Out, func(c plan.Column) bool { return c.Name == plan.TimeColumn })
 	if o.time < 0 {
 		return nil, fault.Defensive("Scan of [%s] in the order of time without its time column", n.DataSource)

@@ -213,7 +213,7 @@ func (p *Pipeline) prepare(ctx context.Context) error {
 	if p.parted == nil {
 		return nil
 	}
-	return p.env.profile.timed(func() error { return p.parted.run(ctx) })
+	return p.env.profile.ofWorkers().timed(func() error { return p.parted.run(ctx) })
 }
 
 // Workers returns how many workers are worth starting now. It changes with what else runs: who divides something among them asks once. The
@@ -307,9 +307,7 @@ func (p *Pipeline) NewWorker(fresh bool) (*Worker, error) {
 		w.source = morselSource{p: p, fresh: fresh, need: p.scanNeed(), programs: map[expr.Expr]*expr.Program{}}
 		w.top = &w.source
 	}
-	if own := p.env.profile; own != nil && !own.whole {
-		w.top = own.over(w.top)
-	}
+	w.top = p.env.profile.ofWorkers().over(w.top)
 	exprs := *p.env.Expr
 	exprs.Reuse = !fresh
 	// From the top: of a worker that may give the right rows without a partner of one join the joins above must know before, since these rows may be

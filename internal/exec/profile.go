@@ -19,7 +19,8 @@ type Profile struct {
 
 	mu struct {
 		sync.Mutex
-		nodes map[plan.Node]*nodeProfile
+		nodes  map[plan.Node]*nodeProfile
+		shared map[int]plan.Node
 	}
 	away farProfiles
 	// memory and spill are those of the query: each node reserves from children of its own.
@@ -54,8 +55,28 @@ type ScanProfile struct {
 // NewProfile returns an empty profile for one query.
 func NewProfile(c clock.Clock) *Profile {
 	p := &Profile{clock: c}
-	p.mu.nodes = map[plan.Node]*nodeProfile{}
+	p.mu.nodes, p.mu.shared = map[plan.Node]*nodeProfile{}, map[int]plan.Node{}
 	return p
+}
+
+// computes notes of which of its equal inputs a plan.Shared is computed: that of the reader that came first.
+func (p *Profile) computes(id int, input plan.Node) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mu.shared[id] = input
+}
+
+// InputOf returns the input that the rows of n were computed of in this process, which may be that of another node with its ID; that of n if they were not.
+func (p *Profile) InputOf(n *plan.Shared) plan.Node {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if input := p.mu.shared[n.ID]; input != nil {
+		return input
+	}
+	return n.Input
 }
 
 // Of returns what the operator of a node did in this process, nil if it has none: its work was done by the one above.
@@ -116,6 +137,21 @@ func (p *Profile) node(n plan.Node) *nodeProfile {
 		s = &nodeProfile{clock: p.clock, memory: p.memory.Child("an operator of the query", budget.Unlimited)}
 		s.spill, s.disk = p.spill.Child("an operator of the query")
 		p.mu.nodes[n] = s
+	}
+	return s
+}
+
+// countWhole has the rows and the time counted of the operator that puts in order what its workers give, and not of them.
+func (s *nodeProfile) countWhole() {
+	if s != nil {
+		s.whole = true
+	}
+}
+
+// ofWorkers is the profile that the operator's workers count in, nil if it is counted as a whole.
+func (s *nodeProfile) ofWorkers() *nodeProfile {
+	if s == nil || s.whole {
+		return nil
 	}
 	return s
 }

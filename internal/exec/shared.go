@@ -25,7 +25,7 @@ func (s *sharing) reader(n *plan.Shared, env *Env) Operator {
 	}
 	p := s.spools[n.ID]
 	if p == nil {
-		p = &spool{input: n.Input, env: env, types: types(n.Columns()), account: budget.NewAccount(env.Budget)}
+		p = &spool{id: n.ID, input: n.Input, env: env, types: types(n.Columns()), account: budget.NewAccount(env.Budget)}
 		s.spools[n.ID] = p
 	}
 	if !env.anyOrder && p.env.anyOrder {
@@ -46,6 +46,7 @@ func (s *sharing) close() {
 
 // spool is a relation that was computed once: in memory, or in a file when it does not fit.
 type spool struct {
+	id    int
 	input plan.Node
 	env   *Env
 	types []vector.Type
@@ -79,6 +80,7 @@ func (s *spool) fill(ctx context.Context) error {
 }
 
 func (s *spool) compute(ctx context.Context) error {
+	s.env.Profile.computes(s.id, s.input)
 	var err error
 	if s.op, err = build(ctx, s.input, s.env); err != nil {
 		return err

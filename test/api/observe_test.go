@@ -58,6 +58,28 @@ func TestExplainAnalyzeOfWhatTheSecondReaderComputes(t *testing.T) {
 	}
 }
 
+// What is shared is measured where it is shown, whichever of its readers had it computed; rows of groups in order are counted once.
+func TestExplainAnalyzeMeasuresWhatIsShared(t *testing.T) {
+	s := watched(t)
+	rows, err := s.Query(t.Context(), "EXPLAIN ANALYZE WITH g AS (SELECT k, SUM(n) AS s FROM w GROUP BY k) SELECT a.k FROM g a JOIN g b ON a.s < b.s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	for _, r := range rows {
+		fmt.Fprintln(&text, r[0])
+	}
+	groups, err := s.Query(t.Context(), "SELECT COUNT(DISTINCT k) FROM w")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{fmt.Sprintf(" Aggregate keys=[k#0] aggs=[SUM(n#1) as SUM BIGINT] (rows=%v ", groups[0][0]), "segments=3 scanned=3 pruned=0 looked_at=300"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("no %q in:\n%s", want, text.String())
+		}
+	}
+}
+
 func TestExplainAnalyze(t *testing.T) {
 	s := watched(t)
 	const query = "SELECT a.k, COUNT(*) FROM w a JOIN w b ON a.k = b.k WHERE a.__time >= TIMESTAMP '2024-01-02 00:00:00' GROUP BY 1 ORDER BY 2 DESC LIMIT 3"

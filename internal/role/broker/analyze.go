@@ -105,7 +105,7 @@ func (b *Broker) analyze(ctx context.Context, p *Prepared, id string, r *rows) (
 	}
 	out.RunningMillis = millis(b.o.Clock.Now().Sub(planned))
 	out.MemoryBytes, out.SpilledBytes = env.Budget.Peak(), disk.Peak()
-	out.Plan = b.analyzed(p, profile, node, computedOnce(profile, node))
+	out.Plan = b.analyzed(p, profile, node, map[int]bool{})
 	cpu := env.Share.Computed()
 	b.o.Meter.Micros(b.measured("query/cpu/time", id), cpu)
 	out.CPUMillis = millis(cpu) + out.Plan.cpu()
@@ -124,21 +124,9 @@ func (b *Broker) analyze(ctx context.Context, p *Prepared, id string, r *rows) (
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// computedOnce returns by ID what was computed once and read in several places: of its equal plans the one that ran.
-func computedOnce(profile *exec.Profile, n plan.Node) map[int]plan.Node {
-	inputs := map[int]plan.Node{}
-	plan.Walk(n, func(n plan.Node) bool {
-		if x, ok := n.(*plan.Shared); ok && (inputs[x.ID] == nil || profile.Of(x.Input) != nil) {
-			inputs[x.ID] = x.Input
-		}
-		return true
-	})
-	return inputs
-}
-
-// analyzed tells of n and what is below it. The inputs of what is computed once and read in several places are there once, where it is met first: they
-// are taken from shared.
-func (b *Broker) analyzed(p *Prepared, profile *exec.Profile, n plan.Node, shared map[int]plan.Node) analyzed {
+// analyzed tells of n and what is below it. The inputs of what is computed once and read in several places are there once; shared has the ids that were
+// met.
+func (b *Broker) analyzed(p *Prepared, profile *exec.Profile, n plan.Node, shared map[int]bool) analyzed {
 	detail := plan.FormatOne(n)
 	name, _, _ := strings.Cut(detail, " ")
 	out := analyzed{Operator: name, Detail: detail}
@@ -167,13 +155,12 @@ func (b *Broker) analyzed(p *Prepared, profile *exec.Profile, n plan.Node, share
 		}
 	}
 	if x, ok := n.(*plan.Shared); ok {
-		input := shared[x.ID]
-		if input == nil {
+		if shared[x.ID] {
 			out.Detail += ", as above"
 			return out
 		}
-		shared[x.ID] = nil
-		out.Inputs = append(out.Inputs, b.analyzed(p, profile, input, shared))
+		shared[x.ID] = true
+		out.Inputs = append(out.Inputs, b.analyzed(p, profile, profile.InputOf(x), shared))
 		return out
 	}
 	for _, c := range n.Inputs() {

@@ -58,14 +58,7 @@ func (s *scope) filter(f Filter) (expr.Expr, error) {
 		}
 		return condition(x)
 	case *IntervalFilter:
-		if len(f.Intervals) == 0 {
-			return nil, invalid("Filter of type [interval] on dimension [%s] needs at least one interval", f.Dimension)
-		}
-		c, err := s.within(f.Dimension, f.Intervals)
-		if err == nil && c == nil {
-			c = boolLiteral(true)
-		}
-		return c, err
+		return s.intervals(f)
 	case *ColumnsFilter:
 		if len(f.Dimensions) < 2 {
 			return nil, invalid("Filter of type [columnComparison] must have at least 2 dimensions")
@@ -73,6 +66,32 @@ func (s *scope) filter(f Filter) (expr.Expr, error) {
 		return s.sameColumns(f)
 	}
 	return s.textFilter(f)
+}
+
+// intervals translates the filter of times. What an extraction function makes is compared as a number.
+func (s *scope) intervals(f *IntervalFilter) (expr.Expr, error) {
+	if len(f.Intervals) == 0 {
+		return nil, invalid("Filter of type [interval] on dimension [%s] needs at least one interval", f.Dimension)
+	}
+	if f.ExtractionFn.Extraction == nil {
+		c, err := s.within(f.Dimension, f.Intervals)
+		if err == nil && c == nil {
+			c = boolLiteral(true)
+		}
+		return c, err
+	}
+	var ors []expr.Expr
+	for _, iv := range f.Intervals {
+		lower, upper := Text{S: strconv.FormatInt(iv.Start, 10)}, Text{S: strconv.FormatInt(iv.End, 10)}
+		both, err := s.bound(&BoundFilter{
+			Dimension: f.Dimension, Lower: &lower, Upper: &upper, UpperStrict: true, Ordering: "numeric", ExtractionFn: f.ExtractionFn,
+		})
+		if err != nil {
+			return nil, err
+		}
+		ors = append(ors, both)
+	}
+	return expr.NewOr(ors, fault.Span{})
 }
 
 // textFilter translates the filters that look into the text of a column.
@@ -84,8 +103,8 @@ func (s *scope) textFilter(f Filter) (expr.Expr, error) {
 			return nil, err
 		}
 		var escape expr.Expr
-		if f.Escape != "" {
-			escape = textLiteral(f.Escape)
+		if f.Escape != nil {
+			escape = textLiteral(*f.Escape)
 		}
 		return expr.NewLike(x, textLiteral(f.Pattern), escape, false, fault.Span{})
 	case *BloomFilter:

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/jsontext"
@@ -71,13 +72,36 @@ func explainJSON(err error) error {
 	var syntax *json.SyntaxError
 	switch {
 	case errors.As(err, &wrong) && wrong.Field != "":
-		return fault.Malformed("Member [%s] of the query can't be a JSON %s", wrong.Field, wrong.Value).WithLegacy(fault.LegacyUnknown)
+		member := memberOf(wrong.Field)
+		if want := wanted[wrong.Type]; want != "" {
+			return fault.Malformed("Member [%s] of the query is [%.100s]; want %s", member, wrong.Value, want).WithLegacy(fault.LegacyUnknown)
+		}
+		return fault.Malformed("Member [%s] of the query can't be a JSON %s", member, wrong.Value).WithLegacy(fault.LegacyUnknown)
 	case errors.As(err, &wrong):
 		return fault.Malformed("Query has a JSON %s where something else is wanted", wrong.Value).WithLegacy(fault.LegacyUnknown)
 	case errors.As(err, &syntax):
 		return fault.Malformed("Query is no JSON at byte [%d]: %v", syntax.Offset, syntax).WithLegacy(fault.LegacyUnknown)
 	}
 	return fault.Malformed("Query is no JSON: %v", err).WithLegacy(fault.LegacyUnknown)
+}
+
+// wanted are the types that read themselves and take several kinds of scalars, as messages name them.
+var wanted = map[reflect.Type]string{reflect.TypeFor[Text](): "a plain value", reflect.TypeFor[Whole](): "a whole number", reflect.TypeFor[Flag](): "true or false"}
+
+// unreadable is the error of a type that reads itself: encoding/json adds where it is.
+func unreadable[T any](text []byte) error {
+	return &json.UnmarshalTypeError{Value: string(text), Type: reflect.TypeFor[T]()}
+}
+
+// memberOf returns the path of a member without the names of the structs that have it in them: those begin with a capital.
+func memberOf(field string) string {
+	for {
+		head, rest, ok := strings.Cut(field, ".")
+		if !ok || !unicode.IsUpper(rune(head[0])) {
+			return field
+		}
+		field = rest
+	}
 }
 
 // invalid is the fault for a query that decodes and makes no sense. Old clients know it as an unknown exception.
@@ -167,6 +191,10 @@ func hasType[T any](text []byte, types map[string]func() T) bool {
 	if jsontext.Unmarshal(text, &head) != nil {
 		return true // what is no object is no default either
 	}
+	switch head.Type.(type) {
+	case map[string]any, []any:
+		return true // nor is this a name of one
+	}
 	name, _ := head.Type.(string)
 	return types[name] != nil
 }
@@ -199,7 +227,7 @@ func (t *Text) UnmarshalJSON(text []byte) error {
 	case text[0] == '"':
 		return json.Unmarshal(text, &t.S)
 	case text[0] == '{' || text[0] == '[':
-		return invalid("Query has an object or list where a plain value is wanted")
+		return unreadable[Text](text)
 	default:
 		t.S = string(text)
 	}
@@ -222,7 +250,7 @@ func (w *Whole) UnmarshalJSON(text []byte) error {
 		n, err = int64(f), nil // a fraction is cut off
 	}
 	if err != nil {
-		return invalid("Query has [%.100s] where a whole number is wanted", text)
+		return unreadable[Whole](text)
 	}
 	*w = Whole(n)
 	return nil
@@ -235,7 +263,7 @@ type Flag bool
 func (f *Flag) UnmarshalJSON(text []byte) error {
 	value, ok := jsontext.ReadFlag(text)
 	if !ok {
-		return invalid("Query has [%.100s] where true or false is wanted", text)
+		return unreadable[Flag](text)
 	}
 	*f = Flag(value)
 	return nil

@@ -27,14 +27,14 @@ func (d *DimensionOf) UnmarshalJSON(text []byte) (err error) {
 	}
 	// A dimension without a type, or of one that nobody knows, is a column.
 	if !hasType(text, dimensionTypes) {
-		c := &ColumnDimension{}
-		d.Dimension = c
-		if err := unmarshal(text, c); err != nil {
+		var c plainDimension
+		if err := unmarshal(text, &c); err != nil {
 			return explainJSON(err)
 		}
 		if c.Dimension == "" {
 			return invalid("Dimension of type [default] needs [dimension]")
 		}
+		d.Dimension = &ColumnDimension{Dimension: c.Dimension, OutputName: c.OutputName, OutputType: c.OutputType}
 		return nil
 	}
 	d.Dimension, err = decodeTyped(text, "type", "Dimension", dimensionTypes)
@@ -56,6 +56,13 @@ type ColumnDimension struct {
 	OutputName   *string      `json:"outputName"`
 	OutputType   string       `json:"outputType"`
 	ExtractionFn ExtractionOf `json:"extractionFn"`
+}
+
+// plainDimension is what is read of a dimension without a type: it has no extraction function, whatever is there.
+type plainDimension struct {
+	Dimension  string  `json:"dimension"`
+	OutputName *string `json:"outputName"`
+	OutputType string  `json:"outputType"`
 }
 
 // LookupDimension is a column mapped through a table of texts.

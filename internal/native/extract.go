@@ -64,12 +64,12 @@ func extract(x expr.Expr, f Extraction) (expr.Expr, error) {
 		}
 		return x, nil
 	case *FormatExtraction:
-		switch f.NullHandling {
-		case "emptyString":
+		switch f.nulls() {
+		case "emptystring":
 			if x, err = call("COALESCE", x, textLiteral("")); err != nil {
 				return nil, err
 			}
-		case "returnNull":
+		case "returnnull":
 			formatted, err := call("STRING_FORMAT", textLiteral(f.Format), x)
 			if err != nil {
 				return nil, err

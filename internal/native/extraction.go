@@ -111,8 +111,8 @@ func (m *MapOf) UnmarshalJSON(text []byte) error {
 		return json.Unmarshal(text, &m.Name)
 	}
 	var wire struct {
-		Type string            `json:"type"`
-		Map  map[string]string `json:"map"`
+		Type string          `json:"type"`
+		Map  map[string]Text `json:"map"`
 	}
 	if err := jsontext.Unmarshal(text, &wire); err != nil {
 		return err
@@ -120,7 +120,13 @@ func (m *MapOf) UnmarshalJSON(text []byte) error {
 	if wire.Type != "map" {
 		return invalid("Lookup of type [%s] is unknown. Known are [map]", wire.Type)
 	}
-	m.Map = wire.Map
+	m.Map = make(map[string]string, len(wire.Map))
+	for key, value := range wire.Map {
+		if value.Null {
+			return invalid("Lookup of type [map] has null for key [%s]", key)
+		}
+		m.Map[key] = value.S
+	}
 	return nil
 }
 
@@ -131,8 +137,27 @@ type CascadeExtraction struct {
 
 // FormatExtraction writes the text in a format such as "[%s]".
 type FormatExtraction struct {
-	Format       string `json:"format"`
-	NullHandling string `json:"nullHandling"`
+	Format       string  `json:"format"`
+	NullHandling *string `json:"nullHandling"`
+}
+
+func (f *FormatExtraction) check() error {
+	if f.Format == "" {
+		return invalid("Extraction function of type [stringFormat] has an empty [format]")
+	}
+	switch f.nulls() {
+	case "nullstring", "emptystring", "returnnull":
+		return nil
+	}
+	return invalid("nullHandling [%s] is unknown. Known are [nullString, emptyString, returnNull]", *f.NullHandling)
+}
+
+// nulls is what is made of NULL, in lower case.
+func (f *FormatExtraction) nulls() string {
+	if f.NullHandling == nil {
+		return "nullstring"
+	}
+	return lower(*f.NullHandling)
 }
 
 // BucketExtraction makes the lower bound of the bucket of Size (default 1) that a number is in, counted from Offset.

@@ -2,6 +2,7 @@ package native
 
 import (
 	"encoding/json"
+	"unicode/utf8"
 
 	"github.com/hengedb/henge/internal/jsontext"
 )
@@ -148,8 +149,15 @@ type RangeFilter struct {
 type LikeFilter struct {
 	Dimension    string       `json:"dimension"`
 	Pattern      string       `json:"pattern"`
-	Escape       string       `json:"escape"`
+	Escape       *string      `json:"escape"`
 	ExtractionFn ExtractionOf `json:"extractionFn"`
+}
+
+func (f *LikeFilter) check() error {
+	if f.Escape != nil && utf8.RuneCountInString(*f.Escape) != 1 {
+		return invalid("Escape must be null or a single character, but is [%s]", *f.Escape)
+	}
+	return nil
 }
 
 // RegexFilter is true if Pattern, in Java's syntax, is found in the text of the column.
@@ -166,10 +174,11 @@ type SearchFilter struct {
 	ExtractionFn ExtractionOf  `json:"extractionFn"`
 }
 
-// IntervalFilter is true if the column, milliseconds, lies in one of the intervals.
+// IntervalFilter is true if the column, milliseconds, or the number that is made of it, lies in one of the intervals.
 type IntervalFilter struct {
-	Dimension string    `json:"dimension"`
-	Intervals Intervals `json:"intervals"`
+	Dimension    string       `json:"dimension"`
+	Intervals    Intervals    `json:"intervals"`
+	ExtractionFn ExtractionOf `json:"extractionFn"`
 }
 
 // ColumnsFilter is true if all columns have the same text.

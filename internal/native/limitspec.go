@@ -91,7 +91,7 @@ func (o *OrderingOf) UnmarshalJSON(text []byte) error {
 
 func orderingOf(name string) (OrderingOf, error) {
 	switch name = lower(name); name {
-	case "lexicographic", "numeric", "alphanumeric", "strlen", "version", "natural", "":
+	case "lexicographic", "numeric", "alphanumeric", "strlen", "version", "natural":
 		return OrderingOf(name), nil
 	}
 	return "", invalid("ordering [%s] is unknown. Known are [alphanumeric, lexicographic, natural, numeric, strlen, version]", name)

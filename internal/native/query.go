@@ -89,8 +89,14 @@ func (c *Common) checkSource() (err error) {
 		return invalid("dataSource can't be null")
 	}
 	for _, v := range c.VirtualColumns {
-		if v.VirtualColumn != nil && v.output() == plan.TimeColumn {
-			return invalid("virtualColumn name[%s] not allowed", plan.TimeColumn)
+		if v.VirtualColumn == nil {
+			return invalid("virtualColumns can't hold null")
+		}
+		switch name := v.output(); name {
+		case "":
+			return invalid("A virtual column must have a name")
+		case plan.TimeColumn:
+			return invalid("virtualColumn name[%s] not allowed", name)
 		}
 		if x, ok := v.VirtualColumn.(*ExpressionColumn); ok { // also one that nothing asks for
 			if err := checkExpression(x.Expression); err != nil {
@@ -243,7 +249,9 @@ func (g *Grouping) check(dimensions ...DimensionOf) error {
 		if a.Aggregator == nil {
 			return invalid("aggregations can't hold null")
 		}
-		if g, ok := a.Aggregator.(*GroupingAggregator); ok && repeats(g.Groupings) {
+		if g, ok := a.Aggregator.(*GroupingAggregator); ok && len(g.Groupings) == 0 {
+			return invalid("Aggregator [%s] of type [grouping] must have [groupings]", g.Name)
+		} else if ok && repeats(g.Groupings) {
 			return invalid("Aggregator [%s] of type [grouping] has a dimension more than once", g.Name)
 		}
 		if err := add(a.output()); err != nil {
@@ -498,7 +506,7 @@ func (q *Search) check() error {
 	if q.Limit < 0 {
 		return invalid("limit can't be negative, but is [%d]", q.Limit)
 	}
-	if q.Sort != nil {
+	if q.Sort != nil && q.Sort.Type != "" {
 		if _, err := orderingOf(q.Sort.Type); err != nil {
 			return err
 		}

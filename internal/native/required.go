@@ -68,6 +68,7 @@ var required = map[string]map[string][]string{
 func aggregatorMembers() map[string][]string {
 	out := map[string][]string{
 		"filtered":   {"filter", "aggregator"},
+		"grouping":   {"name", "groupings"},
 		"expression": {"name", "fields", "initialValue", "fold"},
 		"*":          {"name"},
 	}

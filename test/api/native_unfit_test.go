@@ -44,6 +44,18 @@ func TestNativeUnfitColumns(t *testing.T) {
 			"groups of nested data as arrays", groups(types, `"dimensions":[{"type":"default","dimension":"as","outputName":"as","outputType":"ARRAY<STRING>"}],`+
 				`"context":{"resultAsArray":true},"filter":{"type":"interval","dimension":"__time","intervals":["2020-01-02T12/2020-01-03"]}`), `[[[null,"r"],1]]`,
 		},
+		{
+			"intervals of what a function makes of a column", counted(wiki, `{"type":"interval","dimension":"channel","intervals":["2020/2021"],`+
+				`"extractionFn":{"type":"lookup","lookup":{"type":"map","map":{"#en.wikipedia":1577836800000,"#de.wikipedia":"1609459200000","#fr.wikipedia":"2020"}}}}`), `"rows":11549`,
+		},
+		{
+			"what formats make of NULL, in any case", groups(types, `"dimensions":[{"type":"extraction","dimension":"n","outputName":"o",`+
+				`"extractionFn":{"type":"stringFormat","format":"<%s>","nullHandling":"RETURNNULL"}}],"context":{"resultAsArray":true}`), `[[null,5],["<plain>",1]]`,
+		},
+		{
+			"a dimension without a type has no function", groups(types, `"dimensions":[{"dimension":"n","outputName":"o","extractionFn":{"type":"upper"}}],`+
+				`"context":{"resultAsArray":true}`), `[[null,5],["plain",1]]`,
+		},
 		{"nested data by its text", counted(types, `{"type":"selector","dimension":"n","value":"plain"}`), `"rows":1`},
 		{"nested data that is searched", `{"queryType":"search",` + types + `,"searchDimensions":["n"],"query":{"type":"contains","value":"l"}}`,
 			`"result":[{"dimension":"n","value":"plain","count":1}]`},

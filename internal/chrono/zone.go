@@ -59,6 +59,7 @@ func LoadZone(name string) (*Zone, error) {
 	if offset, ok := parseZoneOffset(name); ok {
 		return FixedZone(offset), nil
 	}
+	name = strings.Clone(name) // it is kept, and may be of a segment that isn't
 	id := name
 	if to, ok := legacyIDs[name]; ok {
 		id = to

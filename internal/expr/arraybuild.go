@@ -221,20 +221,19 @@ func splitText(name string, multi bool, summary string) *Function {
 		Bind: func(b *binding) (Expr, error) {
 			b.anyText(0)
 			b.anyText(1)
-			if b.err == nil && !isNullLiteral(b.args[1]) {
-				b.regex(1)
-			}
+			b.checkPattern(1)
 			if multi {
 				return b.call(MultiString)
 			}
 			return b.call(ArrayOf(Of(Varchar)))
 		},
 		Kernel: func(c *Call, ctx *Context) (Kernel, error) {
-			p, err := regexArg(c, 1, ctx)
-			if err != nil {
-				return nil, err
-			}
+			last := lastPattern{function: c.Fn.Name, timeout: ctx.patternTime()}
 			return listBuilder(func(b *vector.Builder, args []*vector.Vector, i int) (bool, error) {
+				p, err := last.of(args[1].StringAt(i))
+				if err != nil {
+					return false, err
+				}
 				parts, err := p.split(args[0].StringAt(i))
 				for _, s := range parts {
 					b.AppendString(s)

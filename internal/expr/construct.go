@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hengedb/henge/internal/fault"
@@ -280,6 +281,9 @@ func dependsOnZone(e Expr) bool {
 }
 
 func newInByComparison(x Expr, list []Expr, at fault.Span) (Expr, error) {
+	if x.Type().IsCharacter() && slices.ContainsFunc(list, func(e Expr) bool { return e.Type().IsCharacter() }) {
+		list = asTexts(list) // because one of the list is
+	}
 	terms := make([]Expr, len(list))
 	for i, e := range list {
 		c, err := NewCompare("=", x, e, at)
@@ -289,6 +293,17 @@ func newInByComparison(x Expr, list []Expr, at fault.Span) (Expr, error) {
 		terms[i] = c
 	}
 	return NewOr(terms, at)
+}
+
+// asTexts returns a list whose scalars are cast to text.
+func asTexts(list []Expr) []Expr {
+	texts := slices.Clone(list)
+	for i, e := range texts {
+		if t := e.Type(); castable(t, Of(Varchar)) && !t.Multi && t.Base != Null {
+			texts[i] = coerce(e, Of(Varchar))
+		}
+	}
+	return texts
 }
 
 // NewLike binds x LIKE pattern, or ILIKE with fold; escape is nil when there is none.

@@ -287,6 +287,37 @@ func (b *binding) regex(i int) {
 	}
 }
 
+// checkPattern refuses a literal that is no pattern; others are checked when they are met.
+func (b *binding) checkPattern(i int) {
+	if b.err != nil {
+		return
+	}
+	if x, ok := literalValue(b.args[i]); ok {
+		_, b.err = compilePattern(x.(string), b.fn.Name, time.Second)
+	}
+}
+
+// lastPattern keeps the pattern that was met last: it is the same for all rows nearly always.
+type lastPattern struct {
+	function string
+	timeout  time.Duration
+	text     string
+	compiled *javaPattern
+}
+
+// of returns the pattern of a text.
+func (l *lastPattern) of(text string) (*javaPattern, error) {
+	if l.compiled != nil && text == l.text {
+		return l.compiled, nil
+	}
+	text = strings.Clone(text) // the next batch may come from another segment
+	compiled, err := compilePattern(text, l.function, l.timeout)
+	if err == nil {
+		l.text, l.compiled = text, compiled
+	}
+	return compiled, err
+}
+
 func regexArg(c *Call, i int, ctx *Context) (*javaPattern, error) {
 	x, _ := literalValue(c.Args[i])
 	s, _ := x.(string)
@@ -361,42 +392,40 @@ var regexpReplaceFunction = &Function{
 		for i := range b.args {
 			b.text(i)
 		}
-		if x, ok := literalValue(b.args[1]); ok && b.err == nil {
-			_, b.err = compilePattern(x.(string), b.fn.Name, time.Second)
-		}
+		b.checkPattern(1)
 		return b.strict(Of(Varchar))
 	},
 	Kernel: func(c *Call, ctx *Context) (Kernel, error) {
-		r := &replacer{timeout: ctx.patternTime()}
+		r := &replacer{last: lastPattern{function: c.Fn.Name, timeout: ctx.patternTime()}}
 		return growing3(r.replace)(c, ctx)
 	},
 }
 
-// replacer keeps the pattern and the replacement it saw last: they are the same for all rows nearly always.
+// replacer keeps the replacement it saw last, too.
 type replacer struct {
-	timeout              time.Duration
-	pattern, replacement string
-	compiled             *javaPattern
-	parsed               replacement
-	invalid              error // why the replacement can't be used, which only matters where something is replaced
+	last     lastPattern
+	compiled *javaPattern // that parsed is of
+	text     string
+	parsed   replacement
+	invalid  error // why the replacement can't be used, which only matters where something is replaced
 }
 
 func (r *replacer) replace(s, pattern, with string) (string, bool, error) {
-	if r.compiled == nil || pattern != r.pattern || with != r.replacement {
-		compiled, err := compilePattern(pattern, "REGEXP_REPLACE", r.timeout)
-		if err != nil {
-			return "", false, err
-		}
-		r.pattern, r.replacement, r.compiled = pattern, with, compiled
-		r.parsed, r.invalid = compiled.parseReplacement(with)
+	p, err := r.last.of(pattern)
+	if err != nil {
+		return "", false, err
+	}
+	if p != r.compiled || with != r.text {
+		r.compiled, r.text = p, strings.Clone(with)
+		r.parsed, r.invalid = p.parseReplacement(with)
 	}
 	if r.invalid != nil {
-		if matches, err := r.compiled.matches(s); matches || err != nil {
+		if matches, err := p.matches(s); matches || err != nil {
 			return "", false, cmp.Or(err, r.invalid)
 		}
 		return s, true, nil
 	}
-	out, err := r.compiled.replace(s, r.parsed)
+	out, err := p.replace(s, r.parsed)
 	return out, true, err
 }
 

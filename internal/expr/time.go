@@ -39,10 +39,9 @@ func (b *binding) wantConstant(i int, what string) {
 	}
 }
 
-// period wants a constant ISO 8601 period.
+// period wants an ISO 8601 period, which is checked here if it is a literal.
 func (b *binding) period(i int) {
 	b.text(i)
-	b.wantConstant(i, "period")
 	if b.err != nil {
 		return
 	}
@@ -77,21 +76,27 @@ var timeFloorFunction = bucketFunction("TIME_FLOOR", "timestamp_floor", "Rounds 
 			}
 			return vector.FromLongs(out), nil
 		}
-	})
+	}, func(b chrono.Interval, _ int64) int64 { return b.Start })
 
 var timeCeilFunction = bucketFunction("TIME_CEIL", "timestamp_ceil", "Rounds a timestamp up to the start of a period.",
 	func(g chrono.Granularity) Kernel {
 		f := g.Floorer()
-		return unary(func(ms int64) int64 {
-			if b := f.Bucket(ms); b.Start != ms {
-				return b.End
-			}
-			return ms
-		})
-	})
+		return unary(func(ms int64) int64 { return ceiling(f.Bucket(ms), ms) })
+	}, ceiling)
 
-// bucketFunction is TIME_FLOOR or TIME_CEIL: (timestamp, period, origin, zone).
-func bucketFunction(name, native, summary string, kernel func(chrono.Granularity) Kernel) *Function {
+// bucketRounding returns what a time in a bucket is rounded to.
+type bucketRounding func(b chrono.Interval, ms int64) int64
+
+func ceiling(b chrono.Interval, ms int64) int64 {
+	if b.Start != ms {
+		return b.End
+	}
+	return ms
+}
+
+// bucketFunction is TIME_FLOOR or TIME_CEIL: (timestamp, period, origin, zone). kernel is for periods, origins and zones that are constants,
+// round for those that come from the rows.
+func bucketFunction(name, native, summary string, kernel func(chrono.Granularity) Kernel, round bucketRounding) *Function {
 	return &Function{
 		Name: name, NativeName: native, Summary: summary, Min: 2, Max: 4, SeesNulls: true, RefusesNull: true,
 		Forms: []string{"$F(<TIMESTAMP>, <CHARACTER>, [<TIMESTAMP>, [<CHARACTER>]])"},
@@ -103,12 +108,16 @@ func bucketFunction(name, native, summary string, kernel func(chrono.Granularity
 					b.mismatch()
 				}
 				b.instant(2)
-				b.wantConstant(2, "timestamp")
 			}
-			b.zone(3)
-			return b.call(Of(Timestamp).NotNull().OrNull(b.typ(0).Nullable || isNullLiteral(b.args[1])))
+			if b.has(3) {
+				b.text(3)
+			}
+			return b.call(Of(Timestamp).NotNull().OrNull(b.typ(0).Nullable || isNullLiteral(b.args[1]) || !IsConstant(b.args[1]) && b.typ(1).Nullable))
 		},
 		Kernel: func(c *Call, ctx *Context) (Kernel, error) {
+			if !constantsFrom(c, 1) {
+				return varyingBuckets(ctx, round), nil
+			}
 			g, ok, err := granularityOf(c, ctx)
 			if err != nil {
 				return nil, err
@@ -163,7 +172,7 @@ func granularityOf(c *Call, ctx *Context) (chrono.Granularity, bool, error) {
 // returns the timestamp and the granularity. Planning uses it to group by time buckets and to prune segments.
 func TimeBucket(e Expr, ctx *Context) (ts Expr, g chrono.Granularity, ok bool) {
 	c, is := e.(*Call)
-	if !is || !c.Fn.same(timeFloorFunction) {
+	if !is || !c.Fn.same(timeFloorFunction) || !constantsFrom(c, 1) {
 		return nil, chrono.Granularity{}, false
 	}
 	if ctx == nil {
@@ -246,10 +255,15 @@ var timeShiftFunction = &Function{
 		b.instant(0)
 		b.period(1)
 		b.whole(2)
-		b.zone(3)
+		if b.has(3) {
+			b.text(3)
+		}
 		return b.call(Of(Timestamp).NotNull().OrNull(b.typ(0).Nullable || b.typ(1).Nullable || b.typ(2).Nullable))
 	},
 	Kernel: func(c *Call, ctx *Context) (Kernel, error) {
+		if !IsConstant(c.Args[1]) || !constantsFrom(c, 3) {
+			return varyingShift(ctx), nil
+		}
 		text, err := constantArg(c, 1, ctx)
 		if err != nil {
 			return nil, err

@@ -53,13 +53,9 @@ func newAggregation(n *plan.Aggregate, env *Env) (*aggregation, error) {
 		a.keys = append(a.keys, vector.Long)
 		a.lexicons = append(a.lexicons, nil)
 	}
-	groups, answers := plan.OverGroups(n.Input), plan.OverAnswers(n.Input)
 	for i, c := range n.Aggs {
 		a.specs = append(a.specs, c.Agg)
 		f := agg.Lookup(c.Agg.Name)
-		if groups || answers && f != nil && !f.Sketch {
-			a.specs[i].Merging = agg.MergedNot
-		}
 		if c.Distinct && f != nil && f.DistinctForm != "" {
 			f = agg.Lookup(f.DistinctForm)
 			a.specs[i].Name = f.Name

@@ -204,8 +204,8 @@ func OverGroups(n Node) bool {
 	}
 }
 
-// OverAnswers reports whether the rows of n are constants or what another query answered, and not rows of a table.
-func OverAnswers(n Node) bool {
+// overAnswers reports whether the rows of n are constants or what another query answered, and not rows of a table.
+func overAnswers(n Node) bool {
 	for {
 		switch x := n.(type) {
 		case *Aggregate, *Limit, *Window, *Inline:

@@ -75,6 +75,7 @@ func RuleNames() []string {
 
 // Optimize returns a plan with the same rows as n that is cheaper to run. The names and types of n's columns stay.
 func Optimize(n Node, o Options) Node {
+	n = markMerging(n)
 	opt := &optimizer{options: o}
 	for _, r := range rules {
 		if slices.Contains(o.Off, r.name) {

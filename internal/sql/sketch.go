@@ -196,7 +196,8 @@ func (b *binder) finishes(aggregate string) bool {
 	return false
 }
 
-// aggregateBehind returns the name of the aggregate that column i of n passes on, "" if it is none, and whether that aggregates rows of tables.
+// aggregateBehind returns the name of the aggregate, of groups or of a window, that column i of n passes on, "" if it is none, and whether
+// that is of groups and over rows of tables.
 func aggregateBehind(n plan.Node, i int) (name string, tables bool) {
 	for {
 		switch x := n.(type) {
@@ -211,6 +212,11 @@ func aggregateBehind(n plan.Node, i int) (name string, tables bool) {
 		case *plan.Limit:
 			n = x.Input
 		case *plan.Sort:
+			n = x.Input
+		case *plan.Window:
+			if k := i - plan.Width(x.Input); k >= 0 {
+				return x.Calls[k].Agg.Name, false
+			}
 			n = x.Input
 		case *plan.Aggregate:
 			if k := i - len(x.Keys); k >= 0 && k < len(x.Aggs) {

@@ -18,6 +18,7 @@
 //	join_order.go      neighbouring inner joins are made in the order that makes the fewest rows
 //	inputset.go        sets of the inputs of a tree of joins
 //	join_side.go       the smaller side of an inner join is built, the larger one probes
+//	merging.go         which aggregates merge nothing, as the statement was written
 //	estimate.go        how many rows an operator gives, as far as statistics tell
 //	early_exprs.go     what a projection takes from one side of a join is computed there, where that has fewer rows
 //	reduce_sides.go    what is grouped for a join is read for the keys that the other side has

@@ -11,7 +11,9 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"reflect"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/fault"
@@ -51,7 +53,7 @@ type lenientBool bool
 func (b *lenientBool) UnmarshalJSON(text []byte) error {
 	value, ok := jsontext.ReadFlag(text)
 	if !ok {
-		return fmt.Errorf("want true or false, got %s", text)
+		return &json.UnmarshalTypeError{Value: string(text), Type: reflect.TypeFor[lenientBool]()} // encoding/json adds which member it is
 	}
 	*b = lenientBool(value)
 	return nil
@@ -83,6 +85,9 @@ func ReadRequest(w http.ResponseWriter, r *http.Request, maxBytes int64, dialect
 			return nil, fault.Malformed("Request body is larger than [%d] bytes, the limit set by service.server.http.maxRequestBytes", maxBytes)
 		}
 		return nil, fault.Malformed("Request body could not be read: %v", err)
+	}
+	if !utf8.Valid(body) {
+		return nil, fault.Malformed("Request body is not text in UTF-8")
 	}
 	req := &Request{Format: result.Object, Context: map[string]any{}, Dialect: dialect}
 	switch media {
@@ -163,6 +168,9 @@ func malformed(body []byte, err error) error {
 		where := wrongType.Field
 		if where == "" {
 			return fault.Malformed("Malformed SQL query wrapped in JSON: want an object, got %s", wrongType.Value)
+		}
+		if wrongType.Type == reflect.TypeFor[lenientBool]() {
+			return fault.Malformed("Malformed SQL query wrapped in JSON: member [%s] is %.100s; want true or false", where, wrongType.Value)
 		}
 		return fault.Malformed("Malformed SQL query wrapped in JSON: member [%s] can't be %s", where, article(wrongType.Value))
 	case errors.As(err, &syntax):

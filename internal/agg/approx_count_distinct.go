@@ -12,10 +12,9 @@ var HyperUniqueType = vector.ComplexOf("hyperUnique")
 
 var approxCountDistinct = &Function{
 	Name: "APPROX_COUNT_DISTINCT", Aliases: []string{"APPROX_COUNT_DISTINCT_BUILTIN"},
-	Doc: "Estimates how many different values there are, with a standard error of 2.3 %. It also reads hyperUnique columns.",
-	Signature: "'APPROX_COUNT_DISTINCT_BUILTIN(<STRING>)'\n'APPROX_COUNT_DISTINCT_BUILTIN(<NUMERIC>)'\n" +
-		"'APPROX_COUNT_DISTINCT_BUILTIN'(COMPLEX<hyperUnique>)",
-	MinArgs: 1, MaxArgs: 1, EmptyIsZero: true, Duplicates: true,
+	Doc:       "Estimates how many different values there are, with a standard error of 2.3 %. It also reads hyperUnique columns.",
+	Signature: "'APPROX_COUNT_DISTINCT(<STRING>)'\n'APPROX_COUNT_DISTINCT(<NUMERIC>)'\n'APPROX_COUNT_DISTINCT(COMPLEX<hyperUnique>)'",
+	MinArgs:   1, MaxArgs: 1, EmptyIsZero: true, Duplicates: true,
 	check:  countable,
 	result: always(vector.Long), partial: one(HyperUniqueType),
 	create: func(s Spec) State {

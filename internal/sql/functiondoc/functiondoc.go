@@ -5,12 +5,14 @@ package functiondoc
 //go:generate go run ./gen ../../../docs/functions.md
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/sql/infoschema"
 )
 
 // Markdown returns the reference.
@@ -36,9 +38,20 @@ func Markdown() string {
 		if len(f.Aliases) > 0 {
 			doc += " Also called " + strings.Join(f.Aliases, ", ") + "."
 		}
-		row(&b, f.Name, []string{f.Signature}, doc)
+		row(&b, f.Name, strings.Split(f.Signature, "\n"), doc)
 	}
+	b.WriteString("\n## Window functions\nThese need `OVER`.\n\n| Function | Forms | What it does |\n|---|---|---|\n")
+	written(&b, infoschema.Windows)
+	b.WriteString("\n## Forms\nWhat is written like a function.\n\n| Name | Form | What it gives |\n|---|---|---|\n")
+	written(&b, infoschema.Forms)
 	return b.String()
+}
+
+// written adds rows for what is in no catalog of functions.
+func written(b *strings.Builder, forms []infoschema.Form) {
+	for _, f := range forms {
+		row(b, f.Name, strings.Split(cmp.Or(f.Syntax, f.Signatures), "\n"), f.Summary)
+	}
 }
 
 func row(b *strings.Builder, name string, forms []string, doc string) {

@@ -171,6 +171,9 @@ func (c *Catalog) routines() [][]any {
 			row(name, "YES", strings.ReplaceAll(f.Signature, "'"+f.Name+"(", "'"+name+"("))
 		}
 	}
+	for _, f := range slices.Concat(Windows, Forms) {
+		row(f.Name, yesNo(f.Aggregator), f.Signatures)
+	}
 	slices.SortFunc(out, func(a, b []any) int { return strings.Compare(a[2].(string), b[2].(string)) })
 	return out
 }

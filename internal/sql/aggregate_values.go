@@ -7,7 +7,8 @@ import (
 )
 
 // ofSeveral settles what a function makes of arguments that have several values per row, and returns the function that runs. ARRAY_AGG and
-// STRING_AGG collect the values one by one, MIN and MAX of texts look at each; of numbers and times the rows with one value count.
+// STRING_AGG collect the values one by one, MIN and MAX of texts look at each, and what counts different values does where they are only
+// cast; of other numbers and times the rows with one value count.
 func (x exprs) ofSeveral(fn *agg.Function, call *aggregateCall, at fault.Span) (*agg.Function, error) {
 	for i, a := range call.args {
 		t := a.Type()
@@ -20,8 +21,10 @@ func (x exprs) ofSeveral(fn *agg.Function, call *aggregateCall, at fault.Span) (
 			call.spec.Name = fn.Name
 		case t.IsCharacter() && (fn.Name == "MIN" || fn.Name == "MAX"):
 			call.args[i], err = x.callOf("ARRAY_"+fn.Name, []expr.Expr{a}, at)
-		case !t.IsCharacter() && fn.Casts == agg.ToLong && castOfColumn(a) != nil:
-			call.args[i] = castOfColumn(a)
+		case !t.IsCharacter() && fn.Casts == agg.ToLong && t.IsInteger() && castColumn(a) != nil:
+			call.args[i] = castColumn(a)
+		case t.IsNumeric() && countsDifferent(fn, call) && castColumn(a) != nil:
+			call.args[i], err = expr.NewCast(a, expr.Of(expr.Varchar), at) // equal numbers have equal texts
 		case !t.IsCharacter():
 			call.args[i], err = onlyValue(a, t.Elem(), at)
 		}
@@ -41,15 +44,27 @@ func onlyValue(several expr.Expr, to expr.Type, at fault.Span) (expr.Expr, error
 	return expr.NewCast(list, to, at)
 }
 
-// castOfColumn returns the multi-value column whose values a casts to whole numbers, or nil: functions of bits read its texts themselves.
-func castOfColumn(a expr.Expr) expr.Expr {
+// countsDifferent reports whether a call tells how many different values there are, or makes a sketch that does.
+func countsDifferent(fn *agg.Function, call *aggregateCall) bool {
+	switch fn.Name {
+	case "COUNT":
+		return call.distinct
+	case "APPROX_COUNT_DISTINCT", "APPROX_COUNT_DISTINCT_DS_HLL", "APPROX_COUNT_DISTINCT_DS_THETA", "DS_HLL", "DS_THETA":
+		return true
+	}
+	return false
+}
+
+// castColumn returns the multi-value column whose values a casts, and does nothing else with; nil: it is no such cast. Functions of bits read
+// the texts of one themselves.
+func castColumn(a expr.Expr) expr.Expr {
 	each, ok := a.(*expr.Each)
 	if !ok {
 		return nil
 	}
 	column, isColumn := each.Source.(*expr.Column)
 	c, isCast := each.Body.(*expr.Cast)
-	if !isColumn || !isCast || !c.T.IsInteger() {
+	if !isColumn || !isCast {
 		return nil
 	}
 	if _, value := c.X.(*expr.Element); !value {

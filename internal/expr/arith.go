@@ -25,6 +25,10 @@ var addFunction = &Function{
 		case b.typ(0).IsInterval() && b.typ(1).IsTime():
 			b.args[0], b.args[1] = b.args[1], b.args[0]
 			return b.shifted()
+		case b.typ(0).IsTime() && isUntypedNull(b.args[1]):
+			return &Literal{T: b.typ(0).OrNull(true)}, nil
+		case b.typ(1).IsTime() && isUntypedNull(b.args[0]):
+			return &Literal{T: b.typ(1).OrNull(true)}, nil
 		}
 		return b.arithmetic()
 	},
@@ -46,6 +50,8 @@ var subtractFunction = &Function{
 			return b.negated()
 		case b.typ(0).IsTime() && b.typ(1).IsInterval():
 			return b.shifted()
+		case b.typ(0).IsTime() && isUntypedNull(b.args[1]):
+			return &Literal{T: b.typ(0).OrNull(true)}, nil
 		}
 		return b.arithmetic()
 	},

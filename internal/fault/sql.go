@@ -3,7 +3,9 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // Span is a place in a SQL text: 1-based lines and columns (columns count characters), the end inclusive. The zero value is no place.
@@ -56,9 +58,19 @@ func SQLParse(at Span, format string, args ...any) *Error {
 	return e.at(at)
 }
 
+// maxShownText is how many bytes of a text of the statement stand in a message.
+const maxShownText = 4 << 10
+
 // InvalidSQL is for a statement that parses but means nothing: unknown names, wrong types, misplaced aggregates. The place, if there
-// is one, is appended to the message as " (line [L], column [C])".
+// is one, is appended to the message as " (line [L], column [C])". Texts of the statement that stand in the message are cut where they are
+// very long.
 func InvalidSQL(at Span, format string, args ...any) *Error {
+	for i, a := range args {
+		if s, ok := a.(string); ok && len(s) > maxShownText {
+			args = slices.Clone(args)
+			args[i] = strings.ToValidUTF8(s[:maxShownText], "") + "..."
+		}
+	}
 	e := InvalidInput("%s", fmt.Sprintf(format, args...)+at.suffix())
 	e.Legacy = LegacyValidation
 	return e.at(at)

@@ -173,11 +173,15 @@ func TestRefusedSizes(t *testing.T) {
 		{"SELECT 1 FROM t WHERE cnt IN (cnt" + strings.Repeat(", cnt", syntax.MaxExpressions) + ")",
 			"Statement has more than [100000] names, calls, arguments and queries (line [1], column [500016])"},
 	})
-	long := strings.Repeat("x", 1000)
+	long, veryLong := strings.Repeat("x", 1000), strings.Repeat("y", 5000)
 	refused(t, []refusal{
 		{"SELECT 1" + strings.Repeat(", 1", syntax.MaxExpressions) + ", ", "Statement has more than [100000] names, calls, arguments and queries (line [1], column [300008])"},
 		{"SELECT " + long + " FROM t", "Column '" + long[:256] + "...' not found in any table (line [1], column [8])"},
 		{"SELECT * FROM " + long, "Object '" + long[:256] + "...' not found (line [1], column [15])"},
+		{"SELECT " + long + " FROM (SELECT 1 AS " + long + ") AS a, (SELECT 2 AS " + long + ") AS b",
+			"Column '" + long[:256] + "...' is ambiguous (line [1], column [8])"},
+		{"SELECT 1 FROM t AS " + veryLong + " JOIN t AS " + veryLong + " ON TRUE",
+			"Duplicate relation name '" + veryLong[:4096] + "...' in FROM clause (line [1], column [5026])"},
 		{"SELECT " + long + ".cnt FROM t", "Table '" + long[:256] + "...' not found (line [1], column [8])"},
 	})
 	refused(t, []refusal{

@@ -141,7 +141,7 @@ func (s *scope) lookup(id syntax.Ident) (expr.Expr, error) {
 }
 
 func ambiguous(name string, at fault.Span) error {
-	return fault.InvalidSQL(at, "Column '%s' is ambiguous", name)
+	return fault.InvalidSQL(at, "Column '%s' is ambiguous", shortened(name))
 }
 
 // first returns the column of that name that stands first, nil if there is none.

@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 
+	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/invariant"
@@ -13,7 +14,7 @@ import (
 //
 // Neither Build nor the operator's Next panic: what goes wrong inside is a fault.
 func Build(ctx context.Context, node plan.Node, env *Env) (Operator, error) {
-	env = env.withDefaults()
+	env = env.withDefaults(ctx)
 	if env.Profile != nil {
 		env.Profile.begin(env)
 	}
@@ -87,7 +88,9 @@ func openNode(ctx context.Context, node plan.Node, env *Env) (*Pipeline, Operato
 		for _, e := range n.Exprs {
 			used.addExpr(e)
 		}
-		return chain(ctx, s, n.Input, inner.needing(used), func(in Operator) Operator { return &projectOp{input: in, exprs: exprs} })
+		return chain(ctx, s, n.Input, inner.needing(used), func(in Operator) Operator {
+			return &projectOp{input: in, exprs: exprs, memory: budget.NewAccount(env.Budget)}
+		})
 	case *plan.Unnest:
 		return chain(ctx, step{node: n, need: need}, n.Input, env.needing(unnestNeeds(n, need)), func(in Operator) Operator { return newUnnest(n, need, in, env) })
 	case *plan.Join:

@@ -140,8 +140,8 @@ const (
 	leastText = 16 << 20
 )
 
-// withDefaults returns a copy in which nothing is left open.
-func (e *Env) withDefaults() *Env {
+// withDefaults returns a copy in which nothing is left open, for operators that end when ctx does.
+func (e *Env) withDefaults(ctx context.Context) *Env {
 	c := *e
 	if c.Budget == nil {
 		c.Budget = budget.Root(1 << 62)
@@ -153,6 +153,7 @@ func (e *Env) withDefaults() *Env {
 	if functions.TextRoom == 0 { // each thread makes some, and there are those of the batch before
 		functions.TextRoom = max(c.Budget.Free()/textShare, leastText)
 	}
+	functions = functions.WithStop(ctx)
 	c.Expr = &functions
 	if c.Threads <= 0 {
 		c.Threads = budget.Cores()

@@ -57,7 +57,7 @@ func (e *Env) leaves(ctx context.Context, scan *plan.Scan, columns []string) ([]
 
 // BuildFragment makes the operators of a fragment that another process asked for.
 func BuildFragment(ctx context.Context, f *Fragment, env *Env) (Operator, error) {
-	env = env.withDefaults().needing(f.Need)
+	env = env.withDefaults(ctx).needing(f.Need)
 	if env.Profile != nil {
 		env.Profile.begin(env)
 	}

@@ -46,7 +46,7 @@ func TestJoinHashFindsTheRowsOfEachKey(t *testing.T) {
 					want[k] = append(want[k], uint32(i))
 					several = several || len(want[k]) > 1
 				}
-				env := (&Env{Threads: c.threads}).withDefaults()
+				env := (&Env{Threads: c.threads}).withDefaults(t.Context())
 				h, err := newJoinHash(t.Context(), words, c.stride, c.rows, without, env)
 				if err != nil {
 					t.Fatal(err)

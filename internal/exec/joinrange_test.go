@@ -144,7 +144,7 @@ func TestRangeJoinWithNothingOnTheLeftComputesNothing(t *testing.T) {
 	node := &plan.Join{Left: inline(one), Right: inline(one, []any{int64(0)}), On: compare(t, "<", column(0, long), quotient)}
 	everywhere(t, node, func(t *testing.T, got [][]any) { sameRows(t, nil, got) })
 	node.Left = inline(one, many...)
-	if rows, err := rowsOf(t, node, (&Env{}).withDefaults()); err == nil {
+	if rows, err := rowsOf(t, node, (&Env{}).withDefaults(t.Context())); err == nil {
 		t.Errorf("got %v, want an error", rows)
 	}
 }

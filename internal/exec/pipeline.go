@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/segment"
@@ -325,7 +326,7 @@ func (p *Pipeline) NewWorker(fresh bool) (*Worker, error) {
 			op.cond, err = expr.Compile(n.Cond, &exprs)
 			w.top = op
 		case *plan.Project:
-			op := &projectOp{input: w.top}
+			op := &projectOp{input: w.top, memory: budget.NewAccount(p.env.Budget)}
 			op.exprs, err = compileProjection(n.Exprs, &exprs)
 			w.top = op
 		case *plan.Unnest:

@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 
+	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -11,17 +12,23 @@ import (
 type projectOp struct {
 	input Operator
 	exprs projection
+	// memory is of what the functions make for a batch, where that is much.
+	memory budget.Account
 }
 
 func (o *projectOp) Next(ctx context.Context) (*vector.Batch, error) {
 	b, err := o.input.Next(ctx)
 	if err != nil {
+		o.memory.Close() // nobody closes what a worker runs
 		return nil, err
 	}
-	return o.exprs.apply(b)
+	return o.exprs.apply(b, &o.memory)
 }
 
-func (o *projectOp) Close() { o.input.Close() }
+func (o *projectOp) Close() {
+	o.input.Close()
+	o.memory.Close()
+}
 
 // projection is a list of expressions; those that are plain columns pass their vector on.
 type projection struct {
@@ -46,12 +53,17 @@ func compileProjection(exprs []expr.Expr, ctx *expr.Context) (projection, error)
 	return p, nil
 }
 
-// apply returns the projected rows of b. When nothing is computed b's selection stays; otherwise the rows that count become dense.
-func (p *projection) apply(b *vector.Batch) (*vector.Batch, error) {
+// uncounted is how much the expressions of a projection may make for a batch without reserving it: every operator has a batch.
+const uncounted = 16 << 20
+
+// apply returns the projected rows of b, and accounts for what is made for them until the next ones. When nothing is computed b's selection
+// stays; otherwise the rows that count become dense.
+func (p *projection) apply(b *vector.Batch, memory *budget.Account) (*vector.Batch, error) {
 	out := &vector.Batch{N: b.N, Cols: make([]*vector.Vector, len(p.columns)), Sel: b.Sel}
 	if p.computes && b.Sel != nil {
 		out.N, out.Sel = b.Rows(), nil
 	}
+	made := int64(0)
 	for i, c := range p.columns {
 		switch {
 		case c < 0:
@@ -59,12 +71,20 @@ func (p *projection) apply(b *vector.Batch) (*vector.Batch, error) {
 			if err != nil {
 				return nil, err
 			}
+			if made += p.programs[i].Made(); made > uncounted {
+				if err := memory.Set(made); err != nil {
+					return nil, err
+				}
+			}
 			out.Cols[i] = v
 		case p.computes && b.Sel != nil:
 			out.Cols[i] = b.Cols[c].Gather(b.Sel)
 		default:
 			out.Cols[i] = b.Cols[c]
 		}
+	}
+	if made <= uncounted {
+		memory.Close()
 	}
 	return out, nil
 }

@@ -168,7 +168,7 @@ func TestColumnsOfPathsGiveWhatParsingGives(t *testing.T) {
 				if filter != nil {
 					bare = &plan.Filter{Input: rows, Cond: filter}
 				}
-				want := mustRows(t, query(bare), (&Env{}).withDefaults())
+				want := mustRows(t, query(bare), (&Env{}).withDefaults(t.Context()))
 				asked++
 				for _, cfg := range []config{configs[asked%len(configs)], {name: "4096", batch: 4096}} {
 					env := cfg.env(t)

@@ -158,7 +158,7 @@ func TestJoinsNarrowScansWithoutChangingRows(t *testing.T) {
 				sameRows(t, run(above(union(opaque(), opaque()))), run(above(union(scan, scan))))
 				sameRows(t, run(above(union(opaque(), opaque()))), run(above(union(scan, opaque()))))
 			}
-			env := configs[2].env(t).withDefaults()
+			env := configs[2].env(t).withDefaults(t.Context())
 			env.Tables = s
 			p, _, err := open(t.Context(), above(scan), env)
 			if err != nil {
@@ -212,7 +212,7 @@ func TestJoinsLendTheirKeysToTheNext(t *testing.T) {
 				return &plan.Aggregate{Input: above(left, right), Keys: []int{4, 1}, Aggs: typed(nil, call("COUNT", long))}
 			}
 			sameRows(t, run(counted(opaqueRows(scan), opaqueRows(scan))), run(counted(scan, scan)))
-			env := configs[2].env(t).withDefaults()
+			env := configs[2].env(t).withDefaults(t.Context())
 			env.Tables = s
 			read := func(left plan.Node) int64 {
 				p, op, err := open(t.Context(), above(left, scan), env)

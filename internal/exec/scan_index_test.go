@@ -50,7 +50,7 @@ func TestFiltersUseIndexesWhereRowsAreFew(t *testing.T) {
 			t.Fatal(ranges, err)
 		}
 		leaf.rows = n
-		if err := leaf.plan(t.Context(), conditionsOf(scan), (&Env{}).withDefaults()); err != nil {
+		if err := leaf.plan(t.Context(), conditionsOf(scan), (&Env{}).withDefaults(t.Context())); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		read := "scan"

@@ -60,7 +60,7 @@ func TestWindowsInParts(t *testing.T) {
 				for _, threads := range []int{2, 3} {
 					env := c.env(t)
 					env.Tables, env.Threads = s, threads
-					p, op, err := openWindow(t.Context(), node.(*plan.Window), env.withDefaults().unordered())
+					p, op, err := openWindow(t.Context(), node.(*plan.Window), env.withDefaults(t.Context()).unordered())
 					if err != nil || p == nil || op != nil {
 						t.Fatalf("%+v: no parts, %v", c, err)
 					}
@@ -84,7 +84,7 @@ func TestWindowsInPartsThatEndEarly(t *testing.T) {
 	s, node := numberedEvents(t)
 	env := config{batch: 64, spill: 200 << 10}.env(t)
 	env.Tables, env.Threads = s, 2
-	op, err := build(t.Context(), node, env.withDefaults().unordered())
+	op, err := build(t.Context(), node, env.withDefaults(t.Context()).unordered())
 	if err != nil {
 		t.Fatal(err)
 	}

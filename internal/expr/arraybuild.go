@@ -8,19 +8,20 @@ import (
 )
 
 // listBuilder makes the kernel of a function that builds a list per row; where build reports false the row is NULL.
-func listBuilder(build func(b *vector.Builder, args []*vector.Vector, i int) (bool, error)) func(*Call, *Context) (Kernel, error) {
+func listBuilder(build func(to *elements, args []*vector.Vector, i int) (bool, error)) func(*Call, *Context) (Kernel, error) {
 	return func(c *Call, ctx *Context) (Kernel, error) {
-		t, room := c.T.Runtime(), ctx.textRoom()
+		t := c.T.Runtime()
 		return func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
 			b := vector.NewBuilder(t, n)
+			to := &elements{Builder: b.Child(), meter: newMeter(c, ctx)}
 			for i := range n {
 				if !valid.Get(i) {
 					b.AppendNull()
 					continue
 				}
-				ok, err := build(b.Child(), args, i)
+				ok, err := build(to, args, i)
 				if err == nil {
-					err = elementsInRoom(c.Fn.Name, b.Child().Len(), room)
+					err = to.counted()
 				}
 				if err != nil {
 					return nil, err
@@ -36,11 +37,37 @@ func listBuilder(build func(b *vector.Builder, args []*vector.Vector, i int) (bo
 	}
 }
 
-func appendElements(b *vector.Builder, list *vector.Vector, i int) {
-	lo, hi := list.ListAt(i)
-	for ; lo < hi; lo++ {
-		b.AppendFrom(list.Child, lo)
+// elements are those of the lists of a batch, which have room together.
+type elements struct {
+	*vector.Builder
+	meter *meter
+	known int // how many of them the meter knows
+}
+
+// counted tells the meter of the elements that were appended without asking it.
+func (e *elements) counted() error {
+	n := e.Len() - e.known
+	e.known = e.Len()
+	return e.meter.addElements(n)
+}
+
+// room asks the meter for n elements that are going to be appended.
+func (e *elements) room(n int) error {
+	if err := e.counted(); err != nil {
+		return err
 	}
+	e.known += n
+	return e.meter.addElements(n)
+}
+
+// appendList appends the elements of row i of list.
+func (e *elements) appendList(list *vector.Vector, i int) error {
+	lo, hi := list.ListAt(i)
+	if err := e.room(hi - lo); err != nil {
+		return err
+	}
+	e.AppendRange(list.Child, lo, hi)
+	return nil
 }
 
 // appendOne makes ARRAY_APPEND and ARRAY_PREPEND, and their counterparts; list is the position of the array.
@@ -72,18 +99,18 @@ func appendOne(name, native string, list int, multi bool, summary string) *Funct
 			}
 			return b.list(list, multi)
 		},
-		Kernel: listBuilder(func(b *vector.Builder, args []*vector.Vector, i int) (bool, error) {
+		Kernel: listBuilder(func(to *elements, args []*vector.Vector, i int) (bool, error) {
 			if args[list].IsNull(i) {
 				return false, nil
 			}
 			if list == 1 {
-				b.AppendFrom(args[0], i)
+				to.AppendFrom(args[0], i)
 			}
-			appendElements(b, args[list], i)
+			err := to.appendList(args[list], i)
 			if list == 0 {
-				b.AppendFrom(args[1], i)
+				to.AppendFrom(args[1], i)
 			}
-			return true, nil
+			return err == nil, err
 		}),
 	}
 }
@@ -113,10 +140,12 @@ func concatLists(name string, multi bool, summary string) *Function {
 			}
 			return b.list(0, multi)
 		},
-		Kernel: listBuilder(func(b *vector.Builder, args []*vector.Vector, i int) (bool, error) {
-			appendElements(b, args[0], i)
-			appendElements(b, args[1], i)
-			return true, nil
+		Kernel: listBuilder(func(to *elements, args []*vector.Vector, i int) (bool, error) {
+			err := to.appendList(args[0], i)
+			if err == nil {
+				err = to.appendList(args[1], i)
+			}
+			return err == nil, err
 		}),
 	}
 }
@@ -134,25 +163,27 @@ func sliceOf(name string, multi bool, summary string) *Function {
 			}
 			return b.list(0, multi)
 		},
-		Kernel: listBuilder(func(b *vector.Builder, args []*vector.Vector, i int) (bool, error) {
+		Kernel: listBuilder(func(to *elements, args []*vector.Vector, i int) (bool, error) {
 			lo, hi := args[0].ListAt(i)
 			size := int64(hi - lo)
-			from, to := args[1].LongAt(i), size
+			from, end := args[1].LongAt(i), size
 			if len(args) == 3 {
-				to = args[2].LongAt(i)
+				end = args[2].LongAt(i)
 			}
-			if from < 0 || from > size || from > to {
+			if from < 0 || from > size || from > end {
 				return false, nil
 			}
-			if to > maxListElements {
-				return false, fault.InvalidInput("Function [%s] can't make an array of [%d] elements", name, to)
+			if end > maxListElements {
+				return false, fault.InvalidInput("Function [%s] can't make an array of [%d] elements", name, end)
 			}
-			for k := from; k < to; k++ {
-				if k < size {
-					b.AppendFrom(args[0].Child, lo+int(k))
-				} else {
-					b.AppendNull()
-				}
+			if err := to.room(int(end - from)); err != nil {
+				return false, err
+			}
+			if from < size {
+				to.AppendRange(args[0].Child, lo+int(from), lo+int(min(end, size)))
+			}
+			for k := max(from, size); k < end; k++ {
+				to.AppendNull()
 			}
 			return true, nil
 		}),
@@ -229,14 +260,14 @@ func splitText(name string, multi bool, summary string) *Function {
 		},
 		Kernel: func(c *Call, ctx *Context) (Kernel, error) {
 			last := lastPattern{function: c.Fn.Name, timeout: ctx.patternTime()}
-			return listBuilder(func(b *vector.Builder, args []*vector.Vector, i int) (bool, error) {
+			return listBuilder(func(to *elements, args []*vector.Vector, i int) (bool, error) {
 				p, err := last.of(args[1].StringAt(i))
 				if err != nil {
 					return false, err
 				}
 				parts, err := p.split(args[0].StringAt(i))
 				for _, s := range parts {
-					b.AppendString(s)
+					to.AppendString(s)
 				}
 				return true, err
 			})(c, ctx)

@@ -66,14 +66,14 @@ func rearranged(name, summary string, arrange func(child *vector.Vector, element
 			b.array(0, Type{})
 			return b.list(0, false)
 		},
-		Kernel: listBuilder(func(b *vector.Builder, args []*vector.Vector, i int) (bool, error) {
+		Kernel: listBuilder(func(to *elements, args []*vector.Vector, i int) (bool, error) {
 			lo, hi := args[0].ListAt(i)
 			elements := make([]int, 0, hi-lo)
 			for ; lo < hi; lo++ {
 				elements = append(elements, lo)
 			}
 			for _, e := range arrange(args[0].Child, elements) {
-				b.AppendFrom(args[0].Child, e)
+				to.AppendFrom(args[0].Child, e)
 			}
 			return true, nil
 		}),

@@ -10,6 +10,7 @@ type compiler struct {
 	ctx     *Context
 	slots   map[int]int // column index to slot
 	columns []int
+	made    *made
 	inDict  bool // below a node that evaluates over the entries of a dictionary
 }
 
@@ -115,7 +116,7 @@ func (c *compiler) compileCall(x *Call) (node, error) {
 	}
 	switch x.T.Runtime().Kind {
 	case vector.KindString, vector.KindComplex, vector.KindList:
-		kernel = inRoom(x, kernel, c.ctx.textRoom())
+		kernel = inRoom(x, kernel, c.ctx.textRoom(), c.made)
 	}
 	if invariant.Enabled && !x.T.Nullable {
 		kernel = neverNull(x, kernel)
@@ -125,7 +126,7 @@ func (c *compiler) compileCall(x *Call) (node, error) {
 			args[i] = &heldNullNode{of: args[i], t: a.Type().Runtime()}
 		}
 	}
-	return &callNode{args: args, kernel: kernel, t: x.T.Runtime(), seesNulls: x.Fn.SeesNulls, volatile: x.Fn.Volatile, at: x.At}, nil
+	return &callNode{args: args, kernel: kernel, t: x.T.Runtime(), seesNulls: x.Fn.SeesNulls, volatile: x.Fn.Volatile, at: x.At, ctx: c.ctx}, nil
 }
 
 // neverNull checks what the planner relies on where it counts or compares values that a call can't leave out.
@@ -204,6 +205,7 @@ type callNode struct {
 	t                   vector.Type
 	seesNulls, volatile bool
 	at                  fault.Span
+	ctx                 *Context
 }
 
 func (n *callNode) eval(f *frame) (*vector.Vector, error) {
@@ -237,6 +239,9 @@ func (n *callNode) eval(f *frame) (*vector.Vector, error) {
 }
 
 func (n *callNode) run(args []*vector.Vector, rows int) (*vector.Vector, error) {
+	if err := n.ctx.Stopped(); err != nil {
+		return nil, err
+	}
 	var valid vector.Bitmap
 	if !n.seesNulls {
 		valid = validRows(args, rows)

@@ -19,6 +19,44 @@ func Fold(e Expr, ctx *Context) (Expr, error) {
 	return out, f.err
 }
 
+// Constants bounds what the constants of a statement that are computed while it is planned keep in memory. The zero value is ready for use.
+type Constants struct {
+	bytes int64
+	sizes map[Expr]int64 // of the large ones among those that are kept
+	large map[Expr]bool  // what was computed and is too large to keep
+}
+
+// keep reports whether made, of so many bytes, may stand in the place of e, whose operands are then not kept any more.
+func (c *Constants) keep(e, made Expr, bytes int64) bool {
+	if c == nil {
+		return bytes <= maxConstantBytes
+	}
+	if bytes > maxConstantBytes || c.bytes+bytes > maxConstantsBytes {
+		if c.large == nil {
+			c.large = map[Expr]bool{}
+		}
+		c.large[e] = true
+		return false
+	}
+	if len(c.sizes) > 0 {
+		mapOperands(e, func(x Expr) Expr {
+			c.bytes -= c.sizes[x]
+			delete(c.sizes, x)
+			return x
+		})
+	}
+	if bytes >= largeConstant {
+		if c.sizes == nil {
+			c.sizes = map[Expr]int64{}
+		}
+		c.bytes += bytes
+		c.sizes[made] = bytes
+	}
+	return true
+}
+
+func (c *Constants) tooLarge(e Expr) bool { return c != nil && c.large[e] }
+
 type folder struct {
 	ctx  *Context
 	lazy int   // depth of operands that may never be evaluated
@@ -62,7 +100,7 @@ func (f *folder) fold(e Expr, depth int) Expr {
 			return &Literal{T: c.T.OrNull(true)}
 		}
 	}
-	if !constantOperands(e) {
+	if !constantOperands(e) || f.ctx.Constants.tooLarge(e) {
 		return e
 	}
 	return f.evaluate(e)
@@ -138,12 +176,12 @@ func (f *folder) fail(err error) {
 
 // evaluate computes an expression without columns.
 func (f *folder) evaluate(e Expr) Expr {
-	v, err := evaluateOnce(e, f.ctx)
+	made, err := evaluateRow(e, f.ctx)
 	if err != nil {
 		f.fail(err)
 		return e
 	}
-	t := e.Type()
+	v, t := made.ValueAt(0), e.Type()
 	if c, ok := e.(*Cast); ok && v == nil && c.X.Type().IsCharacter() {
 		switch {
 		case t.Base == Boolean:
@@ -153,19 +191,20 @@ func (f *folder) evaluate(e Expr) Expr {
 			return e
 		}
 	}
-	return &Literal{Value: v, T: t.NotNull().OrNull(v == nil)}
+	out := &Literal{Value: v, T: t.NotNull().OrNull(v == nil)}
+	if !f.ctx.Constants.keep(e, out, made.Bytes()) {
+		return e
+	}
+	return out
 }
 
-func evaluateOnce(e Expr, ctx *Context) (any, error) {
+// evaluateRow evaluates an expression without columns for one row.
+func evaluateRow(e Expr, ctx *Context) (*vector.Vector, error) {
 	p, err := Compile(e, ctx)
 	if err != nil {
 		return nil, err
 	}
-	v, err := p.Eval(&vector.Batch{N: 1})
-	if err != nil {
-		return nil, err
-	}
-	return v.ValueAt(0), nil
+	return p.Eval(&vector.Batch{N: 1})
 }
 
 // truth returns the value of a constant condition.

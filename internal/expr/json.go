@@ -35,27 +35,29 @@ var toJSONFunction = &Function{
 	},
 	Kernel: func(c *Call, ctx *Context) (Kernel, error) {
 		write := jsonWriter(c.Args[0].Type())
-		return func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
-			return jsonRows(args[0], n, write, vector.JSON), nil
-		}, nil
+		return metered(func(args []*vector.Vector, n int, _ vector.Bitmap, m *meter) (*vector.Vector, error) {
+			return jsonRows(args[0], n, write, m)
+		})(c, ctx)
 	},
 }
 
 // jsonRows renders each row that is not NULL.
-func jsonRows(v *vector.Vector, n int, write func([]byte, *vector.Vector, int) []byte, t vector.Type) *vector.Vector {
+func jsonRows(v *vector.Vector, n int, write func([]byte, *vector.Vector, int) []byte, m *meter) (*vector.Vector, error) {
 	buf, ends := []byte(nil), make([]int, n)
 	for i := range ends {
 		if !v.IsNull(i) {
+			if err := m.addTexts(v, i, i+1); err != nil {
+				return nil, err
+			}
 			buf = write(buf, v, i)
 		}
 		ends[i] = len(buf)
 	}
-	out := vector.FromStrings(cut(string(buf), ends))
-	out.Type = t
+	out := asComplex(vector.FromStrings(cut(string(buf), ends)), vector.JSON)
 	if v.Valid == nil {
-		return out
+		return out, nil
 	}
-	return withValid(out, validRows([]*vector.Vector{v}, n))
+	return withValid(out, validRows([]*vector.Vector{v}, n)), nil
 }
 
 // jsonWriter returns a function that appends row i of a vector of a type as JSON. The row is not NULL.
@@ -517,13 +519,13 @@ var jsonPathsFunction = &Function{
 		b.json(0)
 		return b.call(ArrayOf(Of(Varchar)).NotNull())
 	},
-	Kernel: listBuilder(func(b *vector.Builder, args []*vector.Vector, i int) (bool, error) {
+	Kernel: listBuilder(func(to *elements, args []*vector.Vector, i int) (bool, error) {
 		s := "null"
 		if !args[0].IsNull(i) {
 			s = args[0].StringAt(i)
 		}
 		for _, path := range jsonPaths(s) {
-			b.AppendString(path)
+			to.AppendString(path)
 		}
 		return true, nil
 	}),
@@ -549,11 +551,14 @@ var jsonObjectFunction = &Function{
 		}
 		return b.call(JSON.NotNull())
 	},
-	Kernel: fixed(func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
+	Kernel: metered(func(args []*vector.Vector, n int, _ vector.Bitmap, m *meter) (*vector.Vector, error) {
 		buf, ends := []byte(nil), make([]int, n)
 		var names objectNames
 		for i := range ends {
 			if err := names.read(args, i); err != nil {
+				return nil, err
+			}
+			if err := m.add(names.size(args, i)); err != nil {
 				return nil, err
 			}
 			buf = append(buf, '{')
@@ -610,6 +615,21 @@ func (o *objectNames) read(args []*vector.Vector, i int) error {
 		o.last[first[text]] = k
 	}
 	return nil
+}
+
+// size returns how long the names and values of row i are together.
+func (o *objectNames) size(args []*vector.Vector, i int) int {
+	size := 0
+	for k, from := range o.last {
+		if from < 0 {
+			continue
+		}
+		size += len(o.texts[k])
+		if v := args[2*from+1]; !v.IsNull(i) {
+			size += len(v.StringAt(i))
+		}
+	}
+	return size
 }
 
 var jsonMergeFunction = &Function{

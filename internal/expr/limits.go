@@ -25,6 +25,15 @@ const (
 	// maxBatchText bounds what the strings that a function makes for the rows of one batch have together.
 	maxBatchText = 1 << 29
 
+	// maxConstantBytes bounds what is computed once, while planning, of strings and arrays: what is larger is computed where its rows are, whose
+	// memory is counted.
+	maxConstantBytes = 1 << 24
+
+	// maxConstantsBytes bounds all constants that are computed once for a statement, of which those below largeConstant don't count: the
+	// expressions of a statement have a limit of their own.
+	maxConstantsBytes = 1 << 26
+	largeConstant     = 1 << 10
+
 	// maxListElements bounds the length of an array that ARRAY_SLICE may pad to.
 	maxListElements = 1 << 24
 

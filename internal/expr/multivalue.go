@@ -58,7 +58,8 @@ func (n *heldNullNode) eval(f *frame) (*vector.Vector, error) {
 		if lists.IsNull(i) {
 			b.Child().AppendNull()
 		} else {
-			appendElements(b.Child(), lists, i)
+			lo, hi := lists.ListAt(i)
+			b.Child().AppendRange(lists.Child, lo, hi)
 		}
 		b.AppendList()
 	}
@@ -198,11 +199,11 @@ func mvFilter(name, summary string, keep bool) *Function {
 			b.wanted(1)
 			return b.call(MultiString)
 		},
-		Kernel: listBuilder(func(b *vector.Builder, args []*vector.Vector, i int) (bool, error) {
+		Kernel: listBuilder(func(to *elements, args []*vector.Vector, i int) (bool, error) {
 			if args[1].IsNull(i) {
 				return false, nil // whether a value is in it is not known of any
 			}
-			return keepValues(b, args[0], i, func(k int) bool { return (findElement(args[1], i, args[0].Child, k) >= 0) == keep }), nil
+			return keepValues(to.Builder, args[0], i, func(k int) bool { return (findElement(args[1], i, args[0].Child, k) >= 0) == keep }), nil
 		}),
 	}
 }
@@ -258,9 +259,9 @@ var mvFilterPrefixFunction = &Function{
 
 // keepingKernel keeps the values a predicate holds for; a row of which none is left is empty, not NULL.
 func keepingKernel(c *Call, ctx *Context, keep func(string) (bool, error)) (Kernel, error) {
-	return listBuilder(func(b *vector.Builder, args []*vector.Vector, i int) (bool, error) {
+	return listBuilder(func(to *elements, args []*vector.Vector, i int) (bool, error) {
 		var failure error
-		keepValues(b, args[0], i, func(k int) bool {
+		keepValues(to.Builder, args[0], i, func(k int) bool {
 			if args[0].Child.IsNull(k) || failure != nil {
 				return false
 			}

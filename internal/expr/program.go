@@ -11,6 +11,7 @@ type Program struct {
 	e       Expr
 	ctx     *Context
 	columns []int // by slot: the index of the column
+	made    *made
 }
 
 // Compile makes a program of e. The tree need not have been folded, but what Fold finds out is not found out again per batch.
@@ -21,16 +22,19 @@ func Compile(e Expr, ctx *Context) (*Program, error) {
 	if depthExceeds(e, maxDepth) {
 		return nil, fault.InvalidInput("The expression is nested deeper than [%d] levels", maxDepth)
 	}
-	c := &compiler{ctx: ctx, slots: map[int]int{}}
+	c := &compiler{ctx: ctx, slots: map[int]int{}, made: &made{}}
 	root, err := c.compile(e)
 	if err != nil {
 		return nil, err
 	}
-	return &Program{root: root, e: e, ctx: ctx, columns: c.columns}, nil
+	return &Program{root: root, e: e, ctx: ctx, columns: c.columns, made: c.made}, nil
 }
 
 // Clone returns a program of the same expression for another goroutine.
 func (p *Program) Clone() (*Program, error) { return Compile(p.e, p.ctx) }
+
+// Made returns how many bytes of strings and elements of arrays the functions of the expression have made for the last batch.
+func (p *Program) Made() int64 { return p.made.bytes }
 
 // Type returns the type of the values.
 func (p *Program) Type() Type { return p.e.Type() }
@@ -54,6 +58,7 @@ func (p *Program) Filter(b *vector.Batch) ([]uint32, error) {
 }
 
 func (p *Program) frame(b *vector.Batch) *frame {
+	p.made.bytes = 0
 	f := &frame{n: b.N, cols: make([]*vector.Vector, len(p.columns))}
 	for slot, i := range p.columns {
 		f.cols[slot] = b.Cols[i]

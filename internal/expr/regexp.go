@@ -433,32 +433,14 @@ func (r *replacer) replace(s, pattern, with string) (string, bool, error) {
 func (p *javaPattern) split(s string) ([]string, error) {
 	var parts []string
 	start := 0
-	add := func(from, to int) {
-		if to > 0 {
+	err := p.each(s, func(from, to int) {
+		if to > 0 && (from < len(s) || to > from) {
 			parts = append(parts, s[start:from])
 			start = to
 		}
-	}
-	if !p.empty && !p.needsSlow(s) {
-		for _, m := range p.std.FindAllStringIndex(s, -1) {
-			if m[0] < len(s) || m[1] > m[0] {
-				add(m[0], m[1])
-			}
-		}
-	} else {
-		if err := p.compileSlow(); err != nil {
-			return nil, err
-		}
-		offsets := runeOffsets(s)
-		m, err := p.slow.FindStringMatch(s)
-		for ; m != nil && err == nil; m, err = p.slow.FindNextMatch(m) {
-			if from, to := offsets[m.Index], offsets[m.Index+m.Length]; from < len(s) || to > from {
-				add(from, to)
-			}
-		}
-		if err != nil {
-			return nil, p.late(err)
-		}
+	})
+	if err != nil {
+		return nil, err
 	}
 	if start == 0 && len(parts) == 0 {
 		return []string{s}, nil
@@ -468,6 +450,42 @@ func (p *javaPattern) split(s string) ([]string, error) {
 		parts = parts[:len(parts)-1]
 	}
 	return parts, nil
+}
+
+// each calls f with the bytes of each match in s.
+func (p *javaPattern) each(s string, f func(from, to int)) error {
+	if p.empty || p.needsSlow(s) {
+		return p.eachSlow(s, f)
+	}
+	if literal, whole := p.std.LiteralPrefix(); whole && literal != "" {
+		for at := 0; ; at += len(literal) {
+			next := strings.Index(s[at:], literal)
+			if next < 0 {
+				return nil
+			}
+			at += next
+			f(at, at+len(literal))
+		}
+	}
+	for _, m := range p.std.FindAllStringIndex(s, -1) {
+		f(m[0], m[1])
+	}
+	return nil
+}
+
+func (p *javaPattern) eachSlow(s string, f func(from, to int)) error {
+	if err := p.compileSlow(); err != nil {
+		return err
+	}
+	offsets := runeOffsets(s)
+	m, err := p.slow.FindStringMatch(s)
+	for ; m != nil && err == nil; m, err = p.slow.FindNextMatch(m) {
+		f(offsets[m.Index], offsets[m.Index+m.Length])
+	}
+	if err != nil {
+		return p.late(err)
+	}
+	return nil
 }
 
 // runeOffsets returns the byte offset of each character of s, and its length.

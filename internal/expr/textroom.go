@@ -26,26 +26,46 @@ func tooMuchText(fn string, room int64) error {
 // elementBytes is what an element of an array counts for: most are texts, which take so much beside their bytes.
 const elementBytes = 16
 
+// askedBytes is after how many bytes a kernel asks again whether the query goes on.
+const askedBytes = 1 << 20
+
 // elementsInRoom refuses more elements than there is room for.
 func elementsInRoom(fn string, elements int, room int64) error {
 	if int64(elements) <= room/elementBytes {
 		return nil
 	}
+	return tooManyElements(fn, room)
+}
+
+func tooManyElements(fn string, room int64) error {
 	return fault.ResourceLimit("Function [%s] makes arrays of more than [%d] elements together for rows that are computed at once", fn, room/elementBytes)
 }
 
-// inRoom refuses what a kernel makes if it has more text or elements than there is room for.
-func inRoom(x *Call, kernel Kernel, room int64) Kernel {
+// partsOfRoom is how many times the room of one function those of an expression have together: a call has what all its arguments made.
+const partsOfRoom = 4
+
+// made counts what the functions of a program have made for the rows of a batch.
+type made struct{ bytes int64 }
+
+func (m *made) add(bytes, room int64) error {
+	if m.bytes += bytes; m.bytes > partsOfRoom*room {
+		return fault.ResourceLimit("Functions of an expression make strings and arrays of more than [%d] bytes together for rows that are computed at once", partsOfRoom*room)
+	}
+	return nil
+}
+
+// inRoom refuses what a kernel makes if it has more text or elements than there is room for, alone or together with what was made before.
+func inRoom(x *Call, kernel Kernel, room int64, before *made) Kernel {
 	return func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
 		v, err := kernel(args, n, valid)
 		if err != nil {
 			return nil, err
 		}
-		made := int64(0)
+		text := int64(0)
 		for _, s := range v.Strings {
-			made += int64(len(s))
+			text += int64(len(s))
 		}
-		if made > room {
+		if text > room {
 			return nil, tooMuchText(x.Fn.Name, room)
 		}
 		elements := 0
@@ -55,21 +75,69 @@ func inRoom(x *Call, kernel Kernel, room int64) Kernel {
 		if err := elementsInRoom(x.Fn.Name, elements, room); err != nil {
 			return nil, err
 		}
-		return v, nil
+		return v, before.add(text+elementBytes*int64(elements), room)
 	}
 }
 
-// meter follows how much text a kernel has made for the rows of a batch, so that it ends as soon as there is no more room.
+// meter follows how much a kernel has made for the rows of a batch, so that it ends as soon as there is no more room, or the query has to end.
 type meter struct {
 	fn         string
 	room, left int64
+	ctx        *Context
+	asked      int64 // what was left when the query was last asked whether it goes on
 }
 
+func newMeter(c *Call, ctx *Context) *meter {
+	room := ctx.textRoom()
+	return &meter{fn: c.Fn.Name, room: room, left: room, ctx: ctx, asked: room}
+}
+
+// add counts bytes of text that are going to be made.
 func (m *meter) add(bytes int) error {
 	if m.left -= int64(bytes); m.left < 0 {
 		return tooMuchText(m.fn, m.room)
 	}
+	return m.ask()
+}
+
+// addElements counts elements of arrays.
+func (m *meter) addElements(n int) error {
+	if m.left -= int64(n) * elementBytes; m.left < 0 {
+		return tooManyElements(m.fn, m.room)
+	}
+	return m.ask()
+}
+
+// addTexts counts the texts in rows lo up to hi of v, also those that are elements: many of them may be one in memory.
+func (m *meter) addTexts(v *vector.Vector, lo, hi int) error {
+	switch v.Type.Kind {
+	case vector.KindList:
+		for ; lo < hi; lo++ {
+			from, to := v.ListAt(lo)
+			if err := m.addTexts(v.Child, from, to); err != nil {
+				return err
+			}
+		}
+	case vector.KindString, vector.KindComplex:
+		for ; lo < hi; lo++ {
+			if v.IsNull(lo) {
+				continue
+			}
+			if err := m.add(len(v.StringAt(lo))); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
+}
+
+// ask returns why the query has to end, if much was made since it was last asked.
+func (m *meter) ask() error {
+	if m.asked-m.left < askedBytes {
+		return nil
+	}
+	m.asked = m.left
+	return m.ctx.Stopped()
 }
 
 // pass adds the result of a row, and returns it.
@@ -95,9 +163,8 @@ func (m *meter) join(parts []string, delimiter string) (string, error) {
 // metered makes a Kernel constructor of a kernel that adds what it makes to a meter.
 func metered(k func(args []*vector.Vector, n int, valid vector.Bitmap, m *meter) (*vector.Vector, error)) func(*Call, *Context) (Kernel, error) {
 	return func(c *Call, ctx *Context) (Kernel, error) {
-		room := ctx.textRoom()
 		return func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
-			return k(args, n, valid, &meter{fn: c.Fn.Name, room: room, left: room})
+			return k(args, n, valid, newMeter(c, ctx))
 		}, nil
 	}
 }

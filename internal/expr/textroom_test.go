@@ -1,6 +1,8 @@
 package expr
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -109,5 +111,86 @@ func TestDefaultRoomForText(t *testing.T) {
 		if got := c.ctx.textRoom(); got != c.want {
 			t.Errorf("%+v has room for %d, want %d", c.ctx, got, c.want)
 		}
+	}
+}
+
+// What the calls of an expression make has a limit together, as each of them holds what its arguments made.
+func TestRoomForExpression(t *testing.T) {
+	text := Of(Varchar).NotNull()
+	var e Expr = &Column{T: text}
+	for range 5 {
+		e = &Call{Fn: MustLookup("REVERSE"), Args: []Expr{e}, T: text}
+	}
+	p, err := Compile(e, &Context{TextRoom: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // for each batch anew
+		if _, err := p.Eval(&vector.Batch{N: 1, Cols: []*vector.Vector{vector.FromStrings([]string{"12345678"})}}); err != nil {
+			t.Error(err)
+		}
+		if got := p.Made(); got != 40 {
+			t.Errorf("made %d bytes, want 40", got)
+		}
+	}
+	const want = "Functions of an expression make strings and arrays of more than [40] bytes together for rows that are computed at once"
+	if _, err := p.Eval(&vector.Batch{N: 1, Cols: []*vector.Vector{vector.FromStrings([]string{"123456789"})}}); message(err) != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// JSON is refused before it is written, by the texts in it: those of an array may be one in memory.
+func TestRoomForJSON(t *testing.T) {
+	for fn, args := range map[string][]Expr{
+		"TO_JSON":     {&Column{T: ArrayOf(Of(Varchar)).NotNull()}},
+		"JSON_OBJECT": {textLiteral("k"), &Column{T: ArrayOf(Of(Varchar)).NotNull()}},
+	} {
+		e, err := NewCall(MustLookup(fn), args, fault.Span{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := Compile(e, &Context{TextRoom: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := vector.NewBuilder(vector.ListOf(vector.String), 1)
+		ten := strings.Repeat("x", 10)
+		b.Append([]any{ten, ten, ten, ten, ten, ten, nil, ten, ten, ten, ten, ten})
+		const want = "Function [TO_JSON] makes strings of more than [100] bytes together for rows that are computed at once"
+		if _, err := p.Eval(&vector.Batch{N: 1, Cols: []*vector.Vector{b.Build()}}); message(err) != want {
+			t.Errorf("%s: %v, want %s", fn, err, want)
+		}
+	}
+}
+
+// A query that has to end ends before the next call of a function, and within one that makes much.
+func TestStop(t *testing.T) {
+	compiled := func(ctx *Context) *Program {
+		p, err := Compile(&Call{Fn: MustLookup("REPEAT"), Args: []Expr{&Column{T: Of(Varchar).NotNull()}, longConstant(3 << 19)}, T: Of(Varchar)}, ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	batch := &vector.Batch{N: 2, Cols: []*vector.Vector{vector.FromStrings([]string{"x", "x"})}}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	ending := Context{}.WithStop(ctx)
+	p := compiled(&ending)
+	if _, err := p.Eval(batch); err != nil {
+		t.Error(err)
+	}
+	cause, asked := errors.New("no more"), 0
+	cancel(cause)
+	if _, err := p.Eval(batch); !errors.Is(err, cause) {
+		t.Errorf("after the end: %v", err)
+	}
+	p = compiled(&Context{Stop: func() error {
+		if asked++; asked > 1 {
+			return cause
+		}
+		return nil
+	}})
+	if _, err := p.Eval(batch); !errors.Is(err, cause) || asked != 2 {
+		t.Errorf("asked %d times, in between: %v", asked, err)
 	}
 }

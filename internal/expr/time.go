@@ -28,7 +28,11 @@ func constantArg(c *Call, i int, ctx *Context) (any, error) {
 	if l, ok := c.Args[i].(*Literal); ok {
 		return l.Value, nil
 	}
-	return evaluateOnce(c.Args[i], ctx)
+	v, err := evaluateRow(c.Args[i], ctx)
+	if err != nil {
+		return nil, err
+	}
+	return v.ValueAt(0), nil
 }
 
 // wantConstant records that argument i, if given, is not constant. Its value may depend on the query's zone and time, which binding does

@@ -75,11 +75,15 @@ func RuleNames() []string {
 
 // Optimize returns a plan with the same rows as n that is cheaper to run. The names and types of n's columns stay.
 func Optimize(n Node, o Options) Node {
+	o.Context.Constants = &expr.Constants{}
 	n = markMerging(n)
 	opt := &optimizer{options: o}
 	for _, r := range rules {
 		if slices.Contains(o.Off, r.name) {
 			continue
+		}
+		if o.Context.Stopped() != nil {
+			break // whoever runs the plan finds the same
 		}
 		opt.rule = r.name
 		n = r.apply(opt, n)

@@ -140,7 +140,7 @@ func Prepare(ctx context.Context, r Request) (*Statement, error) {
 		Engine: r.Engine, Context: b.settings.merged, Now: b.settings.now, Zone: b.settings.zone, Lookups: r.Lookups,
 		MaxSubqueryRows: b.settings.maxSubqueryRows, MaxSubqueryBytes: b.settings.maxSubqueryBytes,
 	}
-	b.env = expr.Context{Zone: b.settings.zone, Now: b.settings.now, Lookups: r.Lookups}
+	b.env = expr.Context{Zone: b.settings.zone, Now: b.settings.now, Lookups: r.Lookups, Constants: &expr.Constants{}}.WithStop(ctx)
 
 	inner := script.Statement
 	if x, ok := inner.(*syntax.Explain); ok {

@@ -97,6 +97,27 @@ func (b *Builder) AppendFrom(src *Vector, i int) {
 	}
 }
 
+// AppendRange appends the rows from lo up to hi of src, which has the builder's type.
+func (b *Builder) AppendRange(src *Vector, lo, hi int) {
+	if src.Valid != nil || src.Const || src.Dict != nil || b.v.Type.Kind == KindList {
+		for ; lo < hi; lo++ {
+			b.AppendFrom(src, lo)
+		}
+		return
+	}
+	switch b.v.Type.Kind {
+	case KindLong:
+		b.v.Longs = append(b.v.Longs, src.Longs[lo:hi]...)
+	case KindDouble:
+		b.v.Doubles = append(b.v.Doubles, src.Doubles[lo:hi]...)
+	case KindFloat:
+		b.v.Floats = append(b.v.Floats, src.Floats[lo:hi]...)
+	case KindString, KindComplex:
+		b.v.Strings = append(b.v.Strings, src.Strings[lo:hi]...)
+	}
+	b.v.Len += hi - lo
+}
+
 // Append appends a boxed value: int64, float64, float32, string, []any or nil, fitting the type. It panics on any other, which is
 // a mistake of the caller's code.
 func (b *Builder) Append(value any) {

@@ -72,7 +72,7 @@ type segmentsRead struct {
 
 // analyze runs a statement, throws its rows away, and answers with what it took: a line for each operator, or with AS JSON one object.
 func (b *Broker) analyze(ctx context.Context, p *Prepared, id string, r *rows) (*rows, error) {
-	node := b.Optimize(p)
+	node := b.Optimize(ctx, p)
 	if b.o.RequireTime {
 		if err := plan.CheckTimeBounds(node); err != nil {
 			return nil, err

@@ -197,17 +197,19 @@ func decodeParams(in []query.Parameter) ([]sql.Param, error) {
 	return out, nil
 }
 
-// Optimize returns the plan that is to be run.
-func (b *Broker) Optimize(p *Prepared) plan.Node { return b.OptimizeWithout(p, nil) }
+// Optimize returns the plan that is to be run. Once ctx is done it is no better than it is then: the query ends before it is run.
+func (b *Broker) Optimize(ctx context.Context, p *Prepared) plan.Node {
+	return b.OptimizeWithout(ctx, p, nil)
+}
 
 // OptimizeWithout is Optimize without some rules, by name. Limits of subqueries are of right sides as the statement has them: then sides
 // are not exchanged, nor reduced by joins of our own.
-func (b *Broker) OptimizeWithout(p *Prepared, off []string) plan.Node {
+func (b *Broker) OptimizeWithout(ctx context.Context, p *Prepared, off []string) plan.Node {
 	if p.MaxSubqueryRows > 0 || p.MaxSubqueryBytes > 0 {
 		off = append(slices.Clone(off), "join_side", "reduce_sides")
 	}
 	return plan.Optimize(p.Plan, plan.Options{
-		Off: off, Context: p.Statement.Env(), Rows: b.catalog(p.State, p.Lookups).scanRows, LargeSide: b.o.LargeSide,
+		Off: off, Context: p.Statement.Env().WithStop(ctx), Rows: b.catalog(p.State, p.Lookups).scanRows, LargeSide: b.o.LargeSide,
 		ReducedScan: b.o.ReducedScan,
 	})
 }
@@ -334,7 +336,7 @@ func (b *Broker) Rows(ctx context.Context, p *Prepared, id string) (query.Rows, 
 		r.columns = append(r.columns, result.Column{Name: c.Name, Type: c.Type})
 	}
 	var node plan.Node
-	if err := p.planner.Compute(ctx, func(context.Context) error { node = b.Optimize(p); return nil }); err != nil {
+	if err := p.planner.Compute(ctx, func(context.Context) error { node = b.Optimize(ctx, p); return nil }); err != nil {
 		return nil, err
 	}
 	b.o.Meter.Time(b.measured("sqlQuery/planningTimeMs", id), b.o.Clock.Now().Sub(p.began))

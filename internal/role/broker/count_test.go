@@ -91,7 +91,7 @@ func run(t *testing.T, b *broker.Broker, statement string) (out string) {
 	}
 	env, done := b.Env(p, "query")
 	defer done()
-	op, err := exec.Build(t.Context(), b.Optimize(p), env)
+	op, err := exec.Build(t.Context(), b.Optimize(t.Context(), p), env)
 	if err != nil {
 		t.Fatal(err)
 	}

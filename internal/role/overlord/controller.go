@@ -45,7 +45,7 @@ const anyone = "allowAll"
 // Broker plans the statements of tasks, and runs what they read from datasources.
 type Broker interface {
 	Prepare(ctx context.Context, req *query.Request, engine sql.Engine) (*broker.Prepared, error)
-	Optimize(p *broker.Prepared) plan.Node
+	Optimize(ctx context.Context, p *broker.Prepared) plan.Node
 	Env(p *broker.Prepared, name string) (env *exec.Env, done func())
 	FragmentEnv(zone *chrono.Zone, now int64, name string) (env *exec.Env, done func())
 	Reads(p *broker.Prepared, node plan.Node, dataSource string) iter.Seq[timeline.SegmentID]
@@ -167,12 +167,12 @@ var shownContext = map[string]bool{"sqlInsertSegmentGranularity": true, "sqlRepl
 func TaskID(req *query.Request) string { return "query-" + req.ID }
 
 // NewTask makes the task of a prepared statement. Faults of its context parameters come from here.
-func (c *Controller) NewTask(req *query.Request, p *broker.Prepared) (*task.Task, error) {
+func (c *Controller) NewTask(ctx context.Context, req *query.Request, p *broker.Prepared) (*task.Task, error) {
 	options, err := msq.ParseOptions(p.Context)
 	if err != nil {
 		return nil, err
 	}
-	node := c.o.Broker.Optimize(p)
+	node := c.o.Broker.Optimize(ctx, p)
 	job := msq.Job{ID: TaskID(req), Plan: node, Columns: resultColumns(p), Context: p.Context, Options: options, Identity: anyone}
 	run, err := msq.New(job, msq.Deps{Clock: c.o.Clock, Expr: &expr.Context{Zone: p.Zone, Now: p.Now}, Exports: c.o.Exports})
 	if err != nil {
@@ -291,7 +291,7 @@ func (c *Controller) Run(ctx context.Context, t *task.Task) error {
 	if err != nil {
 		return err
 	}
-	node := c.o.Broker.Optimize(p)
+	node := c.o.Broker.Optimize(ctx, p)
 	if err := c.absorb(ctx, t, p, node); err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func (s *Service) Submit(ctx context.Context, req *query.Request) (*task.Task, q
 		rows, err := s.broker.Rows(ctx, p, req.ID)
 		return nil, rows, err
 	}
-	t, err := s.controller.NewTask(req, p)
+	t, err := s.controller.NewTask(ctx, req, p)
 	if err != nil {
 		return nil, nil, err
 	}

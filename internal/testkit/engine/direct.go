@@ -155,7 +155,7 @@ func (d *Direct) Open(ctx context.Context, p *broker.Prepared) (op exec.Operator
 }
 
 func (d *Direct) open(ctx context.Context, p *broker.Prepared) (op exec.Operator, done func(), err error) {
-	node := d.broker.OptimizeWithout(p, d.options.RulesOff)
+	node := d.broker.OptimizeWithout(ctx, p, d.options.RulesOff)
 	env, done := d.broker.Env(p, "query")
 	env.Segments = d.broker.SegmentCache(true, true)
 	op, err = exec.Build(ctx, node, env)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -179,5 +180,15 @@ func TestQueriesAreRemembered(t *testing.T) {
 	}
 	if err := s.Call(t.Context(), http.MethodGet, "/service/v2/sql/queries", nil, &list); err != nil || len(list.Queries) != 0 {
 		t.Errorf("running: %v, %v", list, err)
+	}
+	for id, want := range map[string]string{
+		"good":   `"state":"SUCCESS","engine":"native","startTime":"20.*"report":{"durationMs":\d+,"rows":7,"bytes":[1-9]\d*,"memoryBytes":[1-9]\d*,"dataSources":\["w"\]}`,
+		"bad":    `"state":"FAILED".*"errorMessage":"[^"]*by zero`,
+		"secret": `"sql":"SELECT 1 FROM w WHERE k = .*\*\*\*`,
+	} {
+		status, body, err := s.Send(t.Context(), "router", http.MethodGet, "/service/v2/sql/queries/"+id+"/reports", "")
+		if err != nil || status != http.StatusOK || !regexp.MustCompile(want).Match(body) {
+			t.Errorf("report of [%s]: %d %s, %v", id, status, body, err)
+		}
 	}
 }

@@ -56,6 +56,7 @@ func (a *API) Routes(mux *edge.Mux) {
 		return nil
 	})
 	mux.On("GET /service/v2/sql/queries", a.list)
+	mux.On("GET /service/v2/sql/queries/{id}/reports", a.report)
 	for _, path := range []string{"avatica/", "avatica-protobuf/"} {
 		mux.On("POST /service/v2/sql/"+path, func(http.ResponseWriter, *http.Request) error {
 			return fault.NotFound("JDBC (Avatica) is not supported yet; send SQL to /service/v2/sql")
@@ -286,26 +287,5 @@ func (a *API) cancel(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	return nil
-}
-
-// list shows what runs, and with includeComplete what has run lately too. The presence of the parameter counts, whatever its value.
-func (a *API) list(w http.ResponseWriter, r *http.Request) error {
-	type entry struct {
-		ID        string `json:"sqlQueryId"`
-		SQL       string `json:"sql"`
-		State     string `json:"state"`
-		Engine    string `json:"engine"`
-		StartTime string `json:"startTime"`
-	}
-	queries := []entry{}
-	list := a.running.List
-	if r.URL.Query().Has("includeComplete") {
-		list = a.running.Recent
-	}
-	for _, q := range list() {
-		queries = append(queries, entry{q.ID, edge.RedactSQL(q.SQL), q.State(), "native", q.Started.UTC().Format("2006-01-02T15:04:05.000Z")})
-	}
-	edge.WriteJSON(w, http.StatusOK, map[string]any{"queries": queries})
 	return nil
 }

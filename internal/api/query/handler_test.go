@@ -348,6 +348,10 @@ func TestCancelEndsAllQueriesOfAnID(t *testing.T) {
 	if strings.Count(list.body, `"sqlQueryId":"a/b"`) != 2 || !strings.Contains(list.body, `"sql":"hangs","state":"RUNNING","engine":"native"`) {
 		t.Errorf("list: %s", list.body)
 	}
+	report := s.send(t, http.MethodGet, "/service/v2/sql/queries/other/reports", "", "")
+	if report.status != http.StatusOK || !strings.HasPrefix(report.body, `{"query":{"sqlQueryId":"other","sql":"hangs","state":"RUNNING"`) || !strings.Contains(report.body, `"report":{"durationMs":`) {
+		t.Errorf("report: %+v", report)
+	}
 	if r := s.send(t, http.MethodDelete, "/service/v2/sql/nobody", "", ""); r.status != http.StatusNotFound || r.body != "" {
 		t.Errorf("unknown id: %+v", r)
 	}
@@ -552,6 +556,7 @@ func TestOtherRoutes(t *testing.T) {
 	}{
 		{http.MethodGet, "/service/v2/sql/engines", 200, `{"engines":[{"name":"native"}]}`},
 		{http.MethodGet, "/service/v2/sql/queries", 200, `{"queries":[]}`},
+		{http.MethodGet, "/service/v2/sql/queries/nobody/reports", 404, `{"query":null,"report":null}`},
 		{http.MethodGet, "/service/v2/sql", 405, ""},
 		{http.MethodPut, "/service/v2/sql", 405, ""},
 	} {

@@ -193,7 +193,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 // A process that can't reach what it needs says where it has looked, and why it was not there.
 func TestWhyTheMetastoreCanNotBeReached(t *testing.T) {
 	refused(t, []string{
-		"broker", "--data", t.TempDir(), "--set", "service.metadata.storage.type=postgresql",
+		"broker", "--data", t.TempDir(), "--set", "service.broker.plaintextPort=0", "--set", "service.metadata.storage.type=postgresql",
 		"--set", "service.metadata.storage.connector.connectURI=postgresql://henge:geheim@127.0.0.1:1/henge",
 	}, "The metadata store can't be reached", "127.0.0.1", "refused")
 }

@@ -14,15 +14,36 @@ type projectOp struct {
 	exprs projection
 	// memory is of what the functions make for a batch, where that is much.
 	memory budget.Account
+	// rest has the rows of the input's batch that were not projected yet, nil: none. Where texts are long, atOnce rows are projected at a time; 0: all.
+	rest   *vector.Batch
+	atOnce int
 }
 
 func (o *projectOp) Next(ctx context.Context) (*vector.Batch, error) {
-	b, err := o.input.Next(ctx)
-	if err != nil {
-		o.memory.Close() // nobody closes what a worker runs
-		return nil, err
+	b := o.rest
+	if b == nil {
+		var err error
+		if b, err = o.input.Next(ctx); err != nil {
+			o.memory.Close() // nobody closes what a worker runs
+			return nil, err
+		}
+		o.atOnce *= 2 // those of the batch before may have been an exception
 	}
-	return o.exprs.apply(b, &o.memory)
+	for {
+		part, rest := b, (*vector.Batch)(nil)
+		if o.atOnce > 0 && o.atOnce < b.Rows() {
+			part, rest = b.Cut(o.atOnce)
+		}
+		out, err := o.exprs.apply(part, &o.memory)
+		if err == nil {
+			o.rest = rest
+			return out, nil
+		}
+		if part.Rows() == 1 || !expr.IsForFewerRows(err) {
+			return nil, err
+		}
+		o.atOnce = part.Rows() / 2
+	}
 }
 
 func (o *projectOp) Close() {

@@ -39,15 +39,23 @@ func (p *Program) Made() int64 { return p.made.bytes }
 // Type returns the type of the values.
 func (p *Program) Type() Type { return p.e.Type() }
 
-// Eval computes the expression for the rows of b that count. The result has b.Rows() rows, dense, whatever selection b has.
+// Eval computes the expression for the rows of b that count. The result has b.Rows() rows, dense, whatever selection b has. If texts or lists are too
+// much at once the caller may ask for fewer rows (IsForFewerRows).
 func (p *Program) Eval(b *vector.Batch) (*vector.Vector, error) {
-	return p.root.eval(p.frame(b))
+	v, err := p.root.eval(p.frame(b))
+	if err != nil && b.Rows() > 1 && p.Type().Runtime().IsNumeric() && IsForFewerRows(err) {
+		return p.evalHalves(b)
+	}
+	return v, err
 }
 
 // Filter returns the row numbers of b, ascending, that count and for which the expression, a predicate, is true. The slice is the
 // caller's.
 func (p *Program) Filter(b *vector.Batch) ([]uint32, error) {
 	sel, err := filter(p.root, p.frame(b))
+	if err != nil && b.Rows() > 1 && IsForFewerRows(err) {
+		return p.filterHalves(b)
+	}
 	if err != nil || b.Sel == nil {
 		return sel, err
 	}

@@ -28,6 +28,18 @@ func (b *Batch) Compact() *Batch {
 	return out
 }
 
+// Cut returns the first n of the rows that count, and the others. It copies no values.
+func (b *Batch) Cut(n int) (first, rest *Batch) {
+	rows := b.Sel
+	if rows == nil {
+		rows = make([]uint32, b.N)
+		for i := range rows {
+			rows[i] = uint32(i)
+		}
+	}
+	return &Batch{N: b.N, Cols: b.Cols, Sel: rows[:n]}, &Batch{N: b.N, Cols: b.Cols, Sel: rows[n:]}
+}
+
 // Slice returns the rows lo up to, not including, hi of those that count.
 func (b *Batch) Slice(lo, hi int) *Batch {
 	if b.Sel != nil {

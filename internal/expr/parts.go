@@ -16,7 +16,7 @@ func IsForFewerRows(err error) bool {
 
 // filterHalves is Filter for a batch that makes too much at once.
 func (p *Program) filterHalves(b *vector.Batch) ([]uint32, error) {
-	var sel []uint32
+	sel := []uint32{} // not nil, which would be all rows
 	first, rest := b.Cut(b.Rows() / 2)
 	for _, half := range []*vector.Batch{first, rest} {
 		of, err := p.Filter(half)

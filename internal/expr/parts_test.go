@@ -72,6 +72,17 @@ func TestLongTextsAreComputedInParts(t *testing.T) {
 		}
 	}
 
+	never, err := NewCompare(">", length, longConstant(9), fault.Span{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	none, err := Compile(never, &Context{TextRoom: 9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows, err := none.Filter(batch(nil)); err != nil || rows == nil || len(rows) != 0 {
+		t.Errorf("rows %v, %v; want none, and not nil, which stands for all", rows, err)
+	}
 	texts, err := Compile(reverse, &Context{TextRoom: 20})
 	if err != nil {
 		t.Fatal(err)

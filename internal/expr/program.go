@@ -50,7 +50,7 @@ func (p *Program) Eval(b *vector.Batch) (*vector.Vector, error) {
 }
 
 // Filter returns the row numbers of b, ascending, that count and for which the expression, a predicate, is true. The slice is the
-// caller's.
+// caller's, and not nil.
 func (p *Program) Filter(b *vector.Batch) ([]uint32, error) {
 	sel, err := filter(p.root, p.frame(b))
 	if err != nil && b.Rows() > 1 && IsForFewerRows(err) {

@@ -39,6 +39,8 @@ type Options struct {
 	Broken bool
 	// MemoryBytes is the memory that a query may take before it spills, 0: any.
 	MemoryBytes int64
+	// TextRoom is what the texts that a function makes for rows computed at once may take together, 0: the default.
+	TextRoom int64
 	// Disk counts what is spilled; nil: nobody wants to know.
 	Disk *budget.Budget
 	// LargeSide is from how many rows on the smaller side of a join is too large to be sent, 0: the default.
@@ -158,6 +160,7 @@ func (d *Direct) open(ctx context.Context, p *broker.Prepared) (op exec.Operator
 	node := d.broker.OptimizeWithout(ctx, p, d.options.RulesOff)
 	env, done := d.broker.Env(p, "query")
 	env.Segments = d.broker.SegmentCache(true, true)
+	env.Expr.TextRoom = d.options.TextRoom
 	op, err = exec.Build(ctx, node, env)
 	if err != nil {
 		done()

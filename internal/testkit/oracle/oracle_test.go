@@ -96,6 +96,9 @@ func options(r *rand.Rand) engine.Options {
 	if r.IntN(3) == 0 {
 		o.MemoryBytes = 20 << 10 << r.IntN(3)
 	}
+	if r.IntN(3) == 0 { // for few rows at once, rarely too little for one
+		o.TextRoom = 40 + r.Int64N(60)
+	}
 	if r.IntN(2) == 0 {
 		o.LargeSide = 1
 	}

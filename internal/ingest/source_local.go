@@ -64,7 +64,8 @@ func (*Local) source() {}
 
 func (s *Local) systemFields() []string { return s.SystemFields }
 
-// List walks the folder, or checks the named files, and returns the files in the order of their paths.
+// List walks the folder, or checks the named files, and returns the files in the order of their paths. Pipes and devices are none: a call that
+// opens or reads one may wait forever, and nothing could end it.
 func (s *Local) List(ctx context.Context, access *Access) ([]Entity, error) {
 	if s.BaseDir == "" {
 		return s.listFiles(access)
@@ -85,7 +86,10 @@ func (s *Local) listFiles(access *Access) ([]Entity, error) {
 		if info.IsDir() {
 			return nil, fault.InvalidInput("Input file [%s] is a directory; name files, or use baseDir with filter", name)
 		}
-		if info.Size() > 0 || !info.Mode().IsRegular() {
+		if !info.Mode().IsRegular() {
+			return nil, fault.InvalidInput("Input file [%s] is no regular file", name)
+		}
+		if info.Size() > 0 {
 			out = append(out, newLocalEntity(access, name, info))
 		}
 	}
@@ -131,7 +135,7 @@ func (s *Local) listFolder(ctx context.Context, access *Access) ([]Entity, error
 		if err != nil {
 			return localFault("Input file", path, err)
 		}
-		if info.IsDir() || info.Size() == 0 && info.Mode().IsRegular() {
+		if !info.Mode().IsRegular() || info.Size() == 0 {
 			return nil
 		}
 		if d.Type()&fs.ModeSymlink != 0 {
@@ -217,30 +221,25 @@ func localFault(what, path string, err error) error {
 }
 
 type localEntity struct {
-	path    string
-	access  *Access
-	listed  fs.FileInfo
-	size    int64
-	regular bool
+	path   string
+	access *Access
+	listed fs.FileInfo
+	size   int64
 }
 
 func newLocalEntity(access *Access, path string, info fs.FileInfo) Entity {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs
 	}
-	e := localEntity{path: path, access: access, listed: info, size: info.Size(), regular: info.Mode().IsRegular()}
-	if !e.regular {
-		e.size = -1
-	}
-	return e
+	return localEntity{path: path, access: access, listed: info, size: info.Size()}
 }
 
 func (e localEntity) Name() string {
 	return "file:" + (&url.URL{Path: filepath.ToSlash(e.path)}).EscapedPath()
 }
 
-func (e localEntity) Size() int64    { return e.size }
-func (e localEntity) Seekable() bool { return e.regular }
+func (e localEntity) Size() int64  { return e.size }
+func (localEntity) Seekable() bool { return true }
 
 func (e localEntity) SystemField(name string) (string, bool) {
 	switch name {
@@ -252,7 +251,7 @@ func (e localEntity) SystemField(name string) (string, bool) {
 	return "", false
 }
 
-func (e localEntity) Open(_ context.Context, offset int64) (io.ReadCloser, error) {
+func (e localEntity) Open(ctx context.Context, offset int64) (io.ReadCloser, error) {
 	f, err := openLocal(e.access, e.path)
 	if err != nil {
 		return nil, localFault("Input file", e.path, err)
@@ -267,7 +266,7 @@ func (e localEntity) Open(_ context.Context, offset int64) (io.ReadCloser, error
 			return nil, localFault("Input file", e.path, err)
 		}
 	}
-	return localFile{f, e.path}, nil
+	return localFile{f, e.path, ctx}, nil
 }
 
 // same refuses a file that is not the one that was listed, or has lost some of it. One that grows is read as far as it goes.
@@ -276,19 +275,24 @@ func (e localEntity) same(f *os.File) error {
 	if err != nil {
 		return localFault("Input file", e.path, err)
 	}
-	if e.regular && (!os.SameFile(info, e.listed) || info.Size() < e.size) {
+	if !os.SameFile(info, e.listed) || info.Size() < e.size {
 		return fault.InvalidInput("Input file [%s] changed while it was read", e.path)
 	}
 	return nil
 }
 
-// localFile gives read errors the name of the file.
+// localFile gives read errors the name of the file. What reads it stops when its context is done, also where it looks for the end of a record
+// that is not in sight.
 type localFile struct {
 	*os.File
 	path string
+	ctx  context.Context
 }
 
 func (f localFile) Read(p []byte) (int, error) {
+	if err := f.ctx.Err(); err != nil {
+		return 0, err
+	}
 	n, err := f.File.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = localFault("Input file", f.path, err)
@@ -297,9 +301,6 @@ func (f localFile) Read(p []byte) (int, error) {
 }
 
 func (e localEntity) openRandom(ctx context.Context) (randomFile, error) {
-	if !e.regular {
-		return nil, fault.InvalidInput("Input file [%s] is no regular file", e.path)
-	}
 	f, err := e.Open(ctx, 0)
 	if err != nil {
 		return nil, err

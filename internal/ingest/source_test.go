@@ -78,6 +78,7 @@ func TestLocalFaultsNameThePath(t *testing.T) {
 	}{
 		{&Local{Files: []string{filepath.Join(dir, "nosuch.json")}}, "Input file [" + dir + "/nosuch.json] does not exist"},
 		{&Local{Files: []string{dir}}, "Input file [" + dir + "] is a directory"},
+		{&Local{Files: []string{os.DevNull}}, "Input file [" + os.DevNull + "] is no regular file"},
 		{&Local{BaseDir: filepath.Join(dir, "nosuch"), Filter: "*"}, "Input directory [" + dir + "/nosuch] does not exist"},
 		{&Local{BaseDir: file, Filter: "*"}, "Input directory [" + file + "] is a file"},
 	} {
@@ -85,6 +86,40 @@ func TestLocalFaultsNameThePath(t *testing.T) {
 		if f := fault.Find(err); f == nil || f.Category != fault.CategoryInvalidInput || !strings.Contains(f.Message, c.want) {
 			t.Errorf("got %v, want %q", err, c.want)
 		}
+	}
+}
+
+// A device or socket may never end, or never begin.
+func TestLocalFoldersHaveRegularFilesOnly(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "a.json"), "{}")
+	if err := os.Symlink(os.DevNull, filepath.Join(dir, "b.json")); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{"a.json"}, names(t, &Local{BaseDir: dir, Filter: "*.json"}, nil)); d != "" {
+		t.Error(d)
+	}
+}
+
+// A record whose end is not in sight is looked for within one read of the file, as far as the reader of rows can see.
+func TestLocalReadsStopWithTheirContext(t *testing.T) {
+	file := write(t, filepath.Join(t.TempDir(), "a.json"), strings.Repeat(" ", 1<<20))
+	list, err := (&Local{Files: []string{file}}).List(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := list[0].Open(ctx, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if _, err := io.ReadFull(r, make([]byte, 1<<10)); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if n, err := r.Read(make([]byte, 1<<10)); n != 0 || !errors.Is(err, context.Canceled) {
+		t.Errorf("read %d bytes, %v", n, err)
 	}
 }
 

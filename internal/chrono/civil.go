@@ -152,8 +152,14 @@ func split(local int64) (days, millisOfDay int64) {
 	return days, local - days*Day
 }
 
-// join is the inverse of split; the result saturates.
-func join(days, millisOfDay int64) int64 { return satAdd(satMul(days, Day), millisOfDay) }
+// join is the inverse of split; the result saturates. The day in which time begins is counted back from its end: its start is out of range,
+// and days before it must not come to lie after it.
+func join(days, millisOfDay int64) int64 {
+	if days < 0 {
+		return satAdd(satMul(days+1, Day), millisOfDay-Day)
+	}
+	return satAdd(satMul(days, Day), millisOfDay)
+}
 
 // addMonthsLocal shifts a local time by months, forcing the day to the last one of a shorter month.
 func addMonthsLocal(local, months int64) int64 {

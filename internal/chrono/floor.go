@@ -218,7 +218,7 @@ func (g Granularity) boundary(k int64) int64 {
 	} else {
 		local = addMonthsLocal(g.originLocal(), satMul(k, g.units))
 	}
-	if local == math.MaxInt64 || local == math.MinInt64 {
+	if atEnd(local) {
 		return local
 	}
 	return g.zone.firstAt(local)

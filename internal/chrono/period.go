@@ -157,22 +157,28 @@ func (p Period) StandardMillis() (int64, bool) {
 }
 
 // Add returns ms plus n times the period in a zone. The fields are added one after the other, the largest first: years, months, weeks
-// and days move the local time, the rest is exact. The result saturates.
+// and days move the local time, the rest is exact. The result saturates, for good: what has come to the end of time stays there, whatever
+// fields follow, so that those who walk from boundary to boundary arrive.
 func (p Period) Add(ms int64, zone *Zone, n int64) int64 {
-	if p.Years != 0 {
-		ms = zone.addMonths(ms, satMul(12, satMul(int64(p.Years), n)))
+	for _, months := range [...]int64{satMul(12, int64(p.Years)), int64(p.Months)} {
+		if months != 0 {
+			if ms = zone.addMonths(ms, satMul(months, n)); atEnd(ms) {
+				return ms
+			}
+		}
 	}
-	if p.Months != 0 {
-		ms = zone.addMonths(ms, satMul(int64(p.Months), n))
-	}
-	if p.Weeks != 0 {
-		ms = zone.addDays(ms, satMul(7, satMul(int64(p.Weeks), n)))
-	}
-	if p.Days != 0 {
-		ms = zone.addDays(ms, satMul(int64(p.Days), n))
+	for _, days := range [...]int64{satMul(7, int64(p.Weeks)), int64(p.Days)} {
+		if days != 0 {
+			if ms = zone.addDays(ms, satMul(days, n)); atEnd(ms) {
+				return ms
+			}
+		}
 	}
 	return satAdd(ms, satMul(p.timeMillis(), n))
 }
+
+// atEnd reports whether an instant or local time is where time begins or ends.
+func atEnd(ms int64) bool { return ms == math.MaxInt64 || ms == math.MinInt64 }
 
 func (z *Zone) addMonths(ms, months int64) int64 {
 	return z.shift(ms, addMonthsLocal(z.ToLocal(ms), months), months)
@@ -180,7 +186,7 @@ func (z *Zone) addMonths(ms, months int64) int64 {
 
 func (z *Zone) addDays(ms, days int64) int64 {
 	millis := satMul(days, Day)
-	if millis == math.MaxInt64 || millis == math.MinInt64 {
+	if atEnd(millis) {
 		return millis
 	}
 	return z.shift(ms, satAdd(z.ToLocal(ms), millis), days)
@@ -191,7 +197,7 @@ func (z *Zone) shift(ms, local, amount int64) int64 {
 	if amount == 0 {
 		return ms
 	}
-	if local == math.MaxInt64 || local == math.MinInt64 {
+	if atEnd(local) {
 		return local
 	}
 	to, _ := z.ToUTC(local)

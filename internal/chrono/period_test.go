@@ -70,6 +70,28 @@ func TestPeriodAdd(t *testing.T) {
 	}
 }
 
+// The first and the last bucket end with time: a walk that went past it never came to an end.
+func TestBucketsAtTheEndsOfTime(t *testing.T) {
+	origin := int64(946864800000)
+	for _, zone := range []*Zone{UTC, InferZone("Europe/Paris"), InferZone("America/Los_Angeles")} {
+		for _, text := range []string{"P1Y2M", "P1Y2M3D", "P1M1D", "P1DT12H", "P1Y1W", "P2W3DT4H"} {
+			p, err := ParsePeriod(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g, err := PeriodGranularity(p, zone, &origin)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, ms := range []int64{math.MinInt64, math.MinInt64 + 1, math.MinInt64 + Day, math.MaxInt64 - Day, math.MaxInt64 - 1} {
+				if b := g.Bucket(ms); b.Start > ms || b.End <= ms || b.End-b.Start > 500*Day {
+					t.Errorf("%s in %s: %d is in %v", text, zone, ms, b)
+				}
+			}
+		}
+	}
+}
+
 func TestStandardMillis(t *testing.T) {
 	for _, c := range []struct {
 		text string

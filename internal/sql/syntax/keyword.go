@@ -22,14 +22,9 @@ const (
 	kwClustered
 	kwCreate
 	kwCross
-	kwCurrentCatalog
 	kwCurrentDate
-	kwCurrentPath
-	kwCurrentRole
-	kwCurrentSchema
 	kwCurrentTime
 	kwCurrentTimestamp
-	kwCurrentUser
 	kwDefault
 	kwDelete
 	kwDistinct
@@ -255,14 +250,9 @@ var keywordText = [keywordCount]string{
 	kwClustered:        "CLUSTERED",
 	kwCreate:           "CREATE",
 	kwCross:            "CROSS",
-	kwCurrentCatalog:   "CURRENT_CATALOG",
 	kwCurrentDate:      "CURRENT_DATE",
-	kwCurrentPath:      "CURRENT_PATH",
-	kwCurrentRole:      "CURRENT_ROLE",
-	kwCurrentSchema:    "CURRENT_SCHEMA",
 	kwCurrentTime:      "CURRENT_TIME",
 	kwCurrentTimestamp: "CURRENT_TIMESTAMP",
-	kwCurrentUser:      "CURRENT_USER",
 	kwDefault:          "DEFAULT",
 	kwDelete:           "DELETE",
 	kwDistinct:         "DISTINCT",

@@ -195,8 +195,7 @@ func (p *parser) startsOperand(n int) bool {
 // isNiladic reports whether k is a function that is called without parentheses.
 func isNiladic(k keyword) bool {
 	switch k {
-	case kwCurrentDate, kwCurrentTime, kwCurrentTimestamp, kwLocaltime, kwLocaltimestamp, kwCurrentUser, kwCurrentRole, kwCurrentCatalog,
-		kwCurrentSchema, kwCurrentPath:
+	case kwCurrentDate, kwCurrentTime, kwCurrentTimestamp, kwLocaltime, kwLocaltimestamp:
 		return true
 	}
 	return false

@@ -85,9 +85,10 @@ func (g Granularity) FloorAll(dst, src []int64) {
 
 // Floorer finds floors of instants that mostly come in order, remembering the last bucket. It is for one goroutine.
 type Floorer struct {
-	g      Granularity
-	last   bucket
-	walked []int64 // of kindSteps: the boundaries from the origin on
+	g    Granularity
+	last bucket
+	// after and before are of kindSteps: the boundaries from the origin on, and back.
+	after, before []int64
 }
 
 // Floorer returns a cursor over g.
@@ -224,14 +225,25 @@ func (g Granularity) boundary(k int64) int64 {
 	return g.zone.firstAt(local)
 }
 
-// stepsPerAnchor bounds the walk to one bucket. A period of several fields has no formula for its k-th boundary, because the day may be
-// forced to the end of a month at any step; walks start over at every such number of steps, from the origin plus that many periods at
-// once. The first such anchor lies centuries away from the origin for any period of a day or more.
-const stepsPerAnchor = 1 << 16
+// A period of several fields has no formula for its k-th boundary, because the day may be forced to the end of a month at any step. Buckets
+// are found by walking from the origin, but the walk is bounded: it starts over at anchors, which are the origin plus that many periods at
+// once. The first anchors lie centuries away from the origin for any period of a day or more. Cursors remember the walk to them, but not
+// the ones beyond, which are therefore near each other.
+const (
+	nearSteps = 1 << 16
+	farSteps  = 1 << 7
+)
 
-// anchorAt is the j-th anchor after the origin.
+// anchorAt is the j-th anchor after the origin, before it where j is negative.
 func (g Granularity) anchorAt(j int64) int64 {
-	return g.period.Add(g.origin, g.zone, satMul(j, stepsPerAnchor))
+	var steps int64
+	switch {
+	case j > 0:
+		steps = satAdd(nearSteps, satMul(j-1, farSteps))
+	case j < 0:
+		steps = satAdd(-nearSteps, satMul(j+1, farSteps))
+	}
+	return g.period.Add(g.origin, g.zone, steps)
 }
 
 // anchorsPast returns how many anchors lie between the origin and ms, negative before the origin: the one returned is at ms or between
@@ -241,7 +253,12 @@ func (g Granularity) anchorsPast(ms int64) int64 {
 	p := g.period
 	length := float64(p.Years)*year + float64(p.Months)*year/12 + float64(p.Weeks)*float64(Week) + float64(p.Days)*float64(Day) +
 		float64(p.timeMillis())
-	j := int64((float64(ms) - float64(g.origin)) / (length * stepsPerAnchor))
+	// The estimate is off by few anchors at most, as the fields of a period differ little from their mean lengths.
+	steps := math.Abs(float64(ms)-float64(g.origin)) / length
+	j := int64(0)
+	if steps >= nearSteps {
+		j = 1 + int64((steps-nearSteps)/farSteps)
+	}
 	if ms >= g.origin {
 		for j > 0 && g.anchorAt(j) > ms {
 			j--
@@ -251,7 +268,7 @@ func (g Granularity) anchorsPast(ms int64) int64 {
 		}
 		return j
 	}
-	for j < 0 && g.anchorAt(j) <= ms {
+	for j = -j; j < 0 && g.anchorAt(j) <= ms; {
 		j++
 	}
 	for next := g.anchorAt(j - 1); next > ms && next > math.MinInt64; next = g.anchorAt(j - 1) {
@@ -273,9 +290,9 @@ func (g Granularity) locateStep(ms int64) bucket {
 		return whole(at, next)
 	}
 	limit := g.anchorAt(j - 1)
-	floor := max(g.period.Add(at, g.zone, -1), limit)
+	floor := g.stepBack(at, limit)
 	for floor > ms {
-		at, floor = floor, max(g.period.Add(floor, g.zone, -1), limit)
+		at, floor = floor, g.stepBack(floor, limit)
 	}
 	return whole(floor, at)
 }
@@ -283,22 +300,39 @@ func (g Granularity) locateStep(ms int64) bucket {
 // stepOn is the boundary after one, which lies before an anchor.
 func (g Granularity) stepOn(at, anchor int64) int64 { return min(g.period.Add(at, g.zone, 1), anchor) }
 
-// step is locateStep for a cursor, which keeps the boundaries between the origin and the first anchor that it has walked over: instants in
-// any order then cost a search, and not a walk each.
+// stepBack is the boundary before one, which lies after an anchor.
+func (g Granularity) stepBack(at, anchor int64) int64 {
+	return max(g.period.Add(at, g.zone, -1), anchor)
+}
+
+// step is locateStep for a cursor, which keeps the boundaries between the origin and the first anchors that it has walked over: instants
+// in any order then cost a search, and not a walk each.
 func (f *Floorer) step(ms int64) bucket {
-	anchor := f.g.anchorAt(1)
-	if ms < f.g.origin || ms >= anchor {
+	first, last := f.g.anchorAt(-1), f.g.anchorAt(1)
+	if ms < first || ms >= last {
 		return f.g.locateStep(ms)
 	}
-	if f.walked == nil {
-		f.walked = append(f.walked, f.g.origin)
+	if ms >= f.g.origin {
+		f.after = walk(f.after, f.g.origin, func(at int64) bool { return at > ms }, func(at int64) int64 { return f.g.stepOn(at, last) })
+		i, found := slices.BinarySearch(f.after, ms)
+		if !found {
+			i--
+		}
+		return whole(f.after[i], f.after[i+1])
 	}
-	for last := f.walked[len(f.walked)-1]; last <= ms; last = f.walked[len(f.walked)-1] {
-		f.walked = append(f.walked, f.g.stepOn(last, anchor))
+	f.before = walk(f.before, f.g.origin, func(at int64) bool { return at <= ms }, func(at int64) int64 { return f.g.stepBack(at, first) })
+	i, _ := slices.BinarySearchFunc(f.before, ms, func(at, ms int64) int { return cmp.Compare(ms, at) })
+	return whole(f.before[i], f.before[i-1])
+}
+
+// walk continues a list of boundaries that starts at the origin until one is far enough.
+func walk(boundaries []int64, origin int64, far func(at int64) bool, next func(at int64) int64) []int64 {
+	if boundaries == nil {
+		boundaries = append(boundaries, origin)
 	}
-	i, found := slices.BinarySearch(f.walked, ms)
-	if !found {
-		i--
+	for at := boundaries[len(boundaries)-1]; !far(at); {
+		at = next(at)
+		boundaries = append(boundaries, at)
 	}
-	return whole(f.walked[i], f.walked[i+1])
+	return boundaries
 }

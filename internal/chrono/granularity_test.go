@@ -103,12 +103,14 @@ func checkFloors(t *testing.T, g Granularity, r *rand.Rand) {
 	t.Helper()
 	src := make([]int64, 24)
 	if g.kind == kindSteps {
-		src = src[:5] // every floor is a walk
+		src = src[:5+r.IntN(10)/9] // every floor is a walk
 	}
 	for i := range src {
 		switch {
 		case i < 12 && (g.kind != kindSteps || i < 3):
 			src[i] = r.Int64N(2_500_000_000_000) - 500_000_000_000
+		case g.kind == kindSteps && i >= 5: // beyond the anchors that a cursor remembers
+			src[i] = (r.Int64() - r.Int64()) / 1000
 		case g.kind == kindSteps:
 			src[i] = src[i-1] + r.Int64N(40*Day) - 3*Day
 		case i < 16:

@@ -41,7 +41,7 @@ var functions = slices.Concat(
 		ipv4MatchFunction, ipv4ParseFunction, ipv4StringifyFunction, ipv6MatchFunction,
 	},
 	doubleFunctions, bitwiseFunctions, humanReadableFunctions, hashFunctions, extractFunctions,
-	arrayFunctions, mvFunctions, jsonFunctions, spatialFunctions, sketchFunctions, nativeOnlyFunctions,
+	arrayFunctions, mvFunctions, jsonFunctions, spatialFunctions, sketchFunctions, nativeOnlyFunctions, []*Function{oneValueFunction},
 )
 
 // catalog is functions by name. An alias has its own entry, so that messages show the name that was written.

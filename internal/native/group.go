@@ -103,6 +103,11 @@ func (t *translator) group(g grouped) (plan.Node, error) {
 				}
 			}
 		}
+		if t.oneValue && g.fudged && x.Type().Multi {
+			if x, err = call("$ONE_VALUE", x, textLiteral(d.output())); err != nil {
+				return nil, err
+			}
+		}
 		in.exprs, in.names = append(in.exprs, x), append(in.names, d.output()) // not add: equal dimensions are unnested each for itself
 	}
 	for i := range in.exprs {

@@ -76,6 +76,17 @@ func (c *Common) ContextValues() map[string]any {
 	return out
 }
 
+// flag reads a Boolean of the context.
+func (c *Common) flag(name string, fallback bool) bool {
+	switch v := c.Context[name].V.(type) {
+	case bool:
+		return v
+	case string:
+		return lower(v) == "true"
+	}
+	return fallback
+}
+
 // When returns the intervals asked for, sorted and merged; all of time if there are none.
 func (c *Common) When() []chrono.Interval {
 	if c.Intervals == nil {

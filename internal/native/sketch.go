@@ -271,15 +271,7 @@ func estimated(function string, x expr.Expr, round bool) (expr.Expr, error) {
 func rawColumn(name string) string { return "$sketch " + name }
 
 // keepsSketches reports whether the context wants aggregates as they are.
-func keepsSketches(c *Common) bool {
-	switch v := c.Context["finalize"].V.(type) {
-	case bool:
-		return !v
-	case string:
-		return lower(v) != "true"
-	}
-	return false
-}
+func keepsSketches(c *Common) bool { return !c.flag("finalize", true) }
 
 // keeping makes a call's result its intermediate value.
 func keeping(call plan.AggCall, t expr.Type) plan.AggCall {

@@ -39,7 +39,7 @@ type Plan struct {
 
 // Translate makes a plan of a query about rows. Faults say what in the query is wrong or not supported.
 func Translate(ctx context.Context, q Query, catalog Catalog) (*Plan, error) {
-	t := &translator{ctx: ctx, catalog: catalog}
+	t := &translator{ctx: ctx, catalog: catalog, oneValue: !q.Parts().flag("groupByEnableMultiValueUnnesting", true)}
 	if s, ok := q.(*Scan); ok {
 		return t.scan(s, true)
 	}
@@ -57,6 +57,8 @@ type translator struct {
 	references int
 	// ingesting says that columns are those of records, not of segments.
 	ingesting bool
+	// oneValue says that a row is in one group of a groupBy: it must not have several values of a multi-value string.
+	oneValue bool
 }
 
 // query translates a query to a node with named columns.

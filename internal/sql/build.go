@@ -99,7 +99,9 @@ func (blk *block) output(n plan.Node, in buildInput) (*relational, error) {
 	}
 	n = p
 	if in.distinct {
-		n = distinct(n)
+		if n, err = blk.b.distinct(n); err != nil {
+			return nil, err
+		}
 	}
 	if len(later) > 0 {
 		n = plan.Extend(n, later, nil)
@@ -188,7 +190,9 @@ func (blk *block) aggregate(n plan.Node) (*grouping, error) {
 		if !p.Exprs[k].Type().Multi {
 			continue
 		}
-		n = plan.UnnestOf(n, k)
+		if n, err = blk.b.valuesOf(n, k); err != nil {
+			return nil, err
+		}
 		agg.Keys[i] = plan.Width(n) - 1
 	}
 	agg.Input, agg.Grouping = n, blk.sets != nil && !blk.b.explaining

@@ -29,6 +29,8 @@ type settings struct {
 	finalizeSketches     bool
 	// skipEmptyBuckets is false when groups by time show buckets without rows.
 	skipEmptyBuckets bool
+	// oneValue says that a row is in one group: it must not have several values of a multi-value string that groups are made by.
+	oneValue bool
 }
 
 // The context parameters that the server sets itself.
@@ -67,6 +69,7 @@ func readSettings(r *Request, sets []*syntax.Set) (settings, error) {
 	s.finalizeAggregations = c.boolean("finalizeAggregations", true)
 	s.finalizeSketches = c.boolean("sqlFinalizeOuterSketches", false)
 	s.skipEmptyBuckets = c.values["skipEmptyBuckets"] != false && c.values["skipEmptyBuckets"] != "false"
+	s.oneValue = !c.boolean("groupByEnableMultiValueUnnesting", true)
 	s.outerLimit = c.long("sqlOuterLimit", -1)
 	s.maxSubqueryRows = max(c.long("maxSubqueryRows", 0), 0)
 	if !namesLimit(merged["maxSubqueryBytes"]) {
@@ -132,6 +135,10 @@ func (c *contextReader) check() {
 	}
 	if v, ok := c.values["sqlJoinAlgorithm"].(string); ok && !strings.EqualFold(v, "broadcast") && !strings.EqualFold(v, "sortMerge") {
 		c.fail("Expected key [sqlJoinAlgorithm] to be one of [broadcast, sortMerge], but got [%s]", v)
+	}
+	// Beside that, the reference wants the limit to be at most the server's, and has no use for it where the server has none, as ours.
+	if c.number("maxNumericInFilters", "an Integer", "integer", -1) == 0 {
+		c.fail("Expected key [maxNumericInFilters] to be greater than 0, but got [0]")
 	}
 	switch v := c.values["vectorize"].(type) {
 	case nil, bool:

@@ -490,7 +490,10 @@ func (b *binder) setOperation(x *syntax.SetOp, in surroundings) (*relational, er
 	case syntax.Union:
 		n = &plan.Union{Ins: nodes, Out: cols}
 		if !x.All {
-			n = distinct(n)
+			var err error
+			if n, err = b.distinct(n); err != nil {
+				return nil, err
+			}
 			for c, of := range n.Columns() { // values, where there were rows of several
 				out[c].typ = of.Type
 			}
@@ -559,15 +562,33 @@ func castColumns(n plan.Node, cols []plan.Column, at fault.Span) (plan.Node, err
 }
 
 // distinct returns the distinct rows of n. A multi-value column counts value by value, as in GROUP BY.
-func distinct(n plan.Node) plan.Node {
+func (b *binder) distinct(n plan.Node) (plan.Node, error) {
 	cols := n.Columns()
 	keys := make([]int, len(cols))
 	for i, c := range cols {
 		keys[i] = i
 		if c.Type.Multi {
-			n = plan.UnnestOf(n, i)
+			var err error
+			if n, err = b.valuesOf(n, i); err != nil {
+				return nil, err
+			}
 			keys[i] = plan.Width(n) - 1
 		}
 	}
-	return &plan.Aggregate{Input: n, Keys: keys}
+	return &plan.Aggregate{Input: n, Keys: keys}, nil
+}
+
+// valuesOf appends the values of a multi-value column, as groups are made by them: a row for each, or the only one where the context
+// wants no more.
+func (b *binder) valuesOf(n plan.Node, column int) (plan.Node, error) {
+	if !b.settings.oneValue || b.explaining {
+		return plan.UnnestOf(n, column), nil
+	}
+	c := columnOf(n, column)
+	name := &expr.Literal{Value: c.Name, T: expr.Of(expr.Varchar).NotNull()}
+	value, err := expr.NewCall(expr.MustLookup("$ONE_VALUE"), []expr.Expr{c, name}, fault.Span{})
+	if err != nil {
+		return nil, err
+	}
+	return plan.Extend(n, []expr.Expr{value}, []string{c.Name}), nil
 }

@@ -221,7 +221,9 @@ func (x exprs) compareWithQuery(left syntax.Expr, q *syntax.Query, op string, al
 	if len(s.rel.cols) != len(operands) {
 		return nil, incompatibleIn(at)
 	}
-	s.rel = byValue(s.rel)
+	if s.rel, err = x.b.byValue(s.rel); err != nil {
+		return nil, err
+	}
 	if len(operands) > 1 && kind == quantifiedQuery {
 		return nil, fault.InvalidSQL(at, "A row can be compared with a query by IN, = ANY and <> ALL only")
 	}
@@ -254,24 +256,27 @@ func (x exprs) compareWithQuery(left syntax.Expr, q *syntax.Query, op string, al
 }
 
 // byValue returns a row of r for each value of its multi-value columns, and for none one with a NULL, as grouping by them does.
-func byValue(r *relational) *relational {
+func (b *binder) byValue(r *relational) (*relational, error) {
 	out := &relational{node: r.node, cols: slices.Clone(r.cols)}
 	p := &plan.Project{}
 	for i, c := range r.cols {
 		column := columnOf(r.node, i)
 		if c.typ.Multi {
-			out.node = plan.UnnestOf(out.node, i)
+			var err error
+			if out.node, err = b.valuesOf(out.node, i); err != nil {
+				return nil, err
+			}
 			column = columnOf(out.node, plan.Width(out.node)-1)
 			out.cols[i].typ = column.T
 		}
 		p.Exprs, p.Names = append(p.Exprs, column), append(p.Names, c.name)
 	}
 	if out.node == r.node {
-		return r
+		return r, nil
 	}
 	p.Input = out.node
 	out.node = p
-	return out
+	return out, nil
 }
 
 // multiInQuery binds "multi-value string IN (query)": whether one of the values is among the rows.

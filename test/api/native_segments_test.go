@@ -63,6 +63,10 @@ func TestNativeAnswersBySegment(t *testing.T) {
 			`"columns":["timestamp","s"],"events":[["2020-01-01T00:00:00.000Z","a"]],"rowSignature":[{"name":"timestamp","type":"LONG"},{"name":"s","type":"STRING"}]}]`},
 		{"times as numbers", `{"queryType":"timeseries",` + types + `,"granularity":"year",` + rows + `,"descending":"true","context":{"serializeDateTimeAsLong":true}}`,
 			`[{"timestamp":1609459200000,"result":{"rows":1}},{"timestamp":1577836800000,"result":{"rows":5}}]`},
+		{"groups of rows with one value", `{"queryType":"groupBy",` + types + `,"granularity":"all","dimensions":["s"],"limitSpec":{"type":"default","limit":1},"context":{"groupByEnableMultiValueUnnesting":false}}`, `"event":{"s":`},
+		{"groups of a topN", `{"queryType":"topN",` + types + `,"granularity":"all","dimension":"mv","metric":"rows","threshold":1,` + rows + `,"context":{"groupByEnableMultiValueUnnesting":false}}`, `"rows":`},
+		{"only unpublished segments", `{"queryType":"timeseries",` + hours + `,"granularity":"all",` + rows + `,"context":{"realtimeSegmentsMode":"exclusive"}}`, `"result":{"rows":0}`},
+		{"descriptions of unpublished segments", described(`,"context":{"realtimeSegmentsOnly":true}`), `[]`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			status, _, got := post(t, s, "/service/v2", c.body)
@@ -72,6 +76,10 @@ func TestNativeAnswersBySegment(t *testing.T) {
 		})
 	}
 	for _, c := range []struct{ name, body, want string }{
+		{"groups of rows with several values", `{"queryType":"groupBy",` + types + `,"granularity":"all","dimensions":[{"type":"default","dimension":"mv","outputName":"x"}],"context":{"groupByEnableMultiValueUnnesting":"false"}}`,
+			`Encountered multi-value dimension [x] that cannot be processed with 'groupByEnableMultiValueUnnesting' set to false.`},
+		{"unknown segments", `{"queryType":"timeseries",` + hours + `,"granularity":"all",` + rows + `,"context":{"realtimeSegmentsMode":"all"}}`,
+			`Expected key [realtimeSegmentsMode] to be one of [include, exclude, exclusive], but got [all]`},
 		{"a scan", `{"queryType":"scan",` + types + `,` + by + `}`, "can't be set for a scan"},
 		{"a word that is no way to vectorize", `{"queryType":"timeBoundary","dataSource":"g_types","context":{"vectorize":"maybe"}}`, "Expected key [vectorize] to be one of [true, false, force]"},
 		{"a strategy that never was", `{"queryType":"groupBy",` + types + `,"granularity":"all","context":{"groupByStrategy":"v3"}}`, "Expected key [groupByStrategy]"},

@@ -23,8 +23,8 @@ import (
 
 // Engine is what the endpoints need of a Broker.
 type Engine interface {
-	// Pin returns a view of the newest state of the timeline, which a query uses for all it asks.
-	Pin() Session
+	// Pin returns a view of the newest state of the timeline, which a query uses for all it asks: of the segments that its context wants.
+	Pin(settings map[string]any) (Session, error)
 }
 
 // Session answers from one state of the timeline. It is used by one goroutine and needs no closing.
@@ -155,7 +155,10 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) (err error) {
 	if err := query.Describe(ctx, lang.TypeOf(q), lang.TablesOf(q.Parts().DataSource.DataSource), nil); err != nil {
 		return err
 	}
-	session := a.engine.Pin()
+	session, err := a.engine.Pin(settings)
+	if err != nil {
+		return err
+	}
 	facts, err := responseContext(session, q.Parts(), settings)
 	if err != nil {
 		return err
@@ -189,7 +192,7 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) (err error) {
 
 // switches are the parameters of the query context that are true or false.
 var switches = []string{
-	"bySegment", "finalize", "grandTotal", "resultAsArray", "serializeDateTimeAsLong", "sortByDimsFirst", "useCache", "populateCache",
+	"bySegment", "finalize", "grandTotal", "groupByEnableMultiValueUnnesting", "resultAsArray", "serializeDateTimeAsLong", "sortByDimsFirst", "useCache", "populateCache",
 }
 
 // checkSettings refuses parameters of the query context that can't be read, also those that have no effect here.

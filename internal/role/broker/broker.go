@@ -133,6 +133,8 @@ type Prepared struct {
 	Lookups *lookup.View
 	// Dialect is the product name of the request.
 	Dialect string
+	// unpublishedOnly says that the query wants rows of streaming tasks alone.
+	unpublishedOnly bool
 	// began is when preparing began.
 	began time.Time
 	// share is the part of the cores that it was prepared with, which Env takes over; nil: it gets a new one. Planner is what it is planned with; nil:
@@ -160,7 +162,11 @@ func (b *Broker) Prepare(ctx context.Context, req *query.Request, engine sql.Eng
 	if err != nil {
 		return nil, err
 	}
-	return &Prepared{Statement: s, State: state, Lookups: lookups, Dialect: req.Dialect, began: began}, nil
+	p := &Prepared{Statement: s, State: state, Lookups: lookups, Dialect: req.Dialect, began: began}
+	if p.unpublishedOnly, err = unpublishedOnly(s.Context); err != nil {
+		return nil, err
+	}
+	return p, nil
 }
 
 func (b *Broker) catalog(state *timeline.State, lookups *lookup.View) catalog {
@@ -221,7 +227,9 @@ func (b *Broker) Env(p *Prepared, name string) (env *exec.Env, done func()) {
 	}
 	env, done = b.env(p.Statement.Env(), name, p.share)
 	p.share = nil
-	env.Tables = &tables{segments: b.segments, state: p.State, named: b.o.Segments.Use || b.o.Segments.Populate || b.o.Meter.Events()}
+	t := b.tablesOf(p)
+	t.named = b.o.Segments.Use || b.o.Segments.Populate || b.o.Meter.Events()
+	env.Tables = t
 	env.MaxSubqueryRows, env.MaxSubqueryBytes = p.MaxSubqueryRows, p.MaxSubqueryBytes
 	env.System, env.Externals = &systemRows{b, p.State, p.Lookups, p.Dialect}, b.externals
 	return env, done
@@ -487,7 +495,7 @@ func (t *tables) visible(scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.S
 
 // Visible yields the segments of a scan that may have rows which count, in the state that p pins, each with the part of time in which they do.
 func (b *Broker) Visible(p *Prepared, scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.Segment] {
-	return (&tables{segments: b.segments, state: p.State}).wanted(scan)
+	return b.tablesOf(p).wanted(scan)
 }
 
 // wanted yields the visible segments of a scan that its filter may keep rows of, as far as shard specs tell.
@@ -504,7 +512,7 @@ func (t *tables) wanted(scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.Se
 
 // Reads yields the segments of a datasource that a plan of p reads, a segment once for each scan of it.
 func (b *Broker) Reads(p *Prepared, node plan.Node, dataSource string) iter.Seq[timeline.SegmentID] {
-	t := &tables{segments: b.segments, state: p.State}
+	t := b.tablesOf(p)
 	return func(yield func(timeline.SegmentID) bool) {
 		plan.Walk(node, func(n plan.Node) bool {
 			more := true
@@ -522,7 +530,7 @@ func (b *Broker) Reads(p *Prepared, node plan.Node, dataSource string) iter.Seq[
 
 // footprint is what a plan of p reads.
 func (b *Broker) footprint(p *Prepared, node plan.Node) (f query.Footprint) {
-	t := &tables{segments: b.segments, state: p.State}
+	t := b.tablesOf(p)
 	plan.Walk(node, func(n plan.Node) bool {
 		if scan, ok := n.(*plan.Scan); ok {
 			f.Intervals = append(f.Intervals, intervalsOf(scan)...)

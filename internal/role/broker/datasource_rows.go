@@ -28,7 +28,7 @@ func (b *Broker) OpenDatasource(ctx context.Context, d *ingest.Datasource) (inge
 	if err != nil {
 		return nil, err
 	}
-	session := b.Pin()
+	session := b.Session()
 	p, err := lang.Translate(ctx, q, session)
 	if err != nil {
 		return nil, err

@@ -17,16 +17,27 @@ import (
 )
 
 // Pin implements native.Engine.
-func (b *Broker) Pin() native.Session { return b.Session() }
+func (b *Broker) Pin(settings map[string]any) (native.Session, error) {
+	s := b.Session()
+	var err error
+	if s.unpublishedOnly, err = unpublishedOnly(settings); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
 
 // Session pins the newest state, for what makes plans of its own.
-func (b *Broker) Session() *Session { return &Session{b, b.Seen(), b.o.Lookups.View()} }
+func (b *Broker) Session() *Session {
+	return &Session{broker: b, state: b.Seen(), lookups: b.o.Lookups.View()}
+}
 
 // Session answers native queries from one state of the timeline.
 type Session struct {
 	broker  *Broker
 	state   *timeline.State
 	lookups *lookup.View
+	// unpublishedOnly is that of Prepared.
+	unpublishedOnly bool
 }
 
 // Columns implements native.Session.
@@ -83,7 +94,7 @@ func (s *Session) Run(ctx context.Context, node plan.Node, id string) (query.Row
 func (s *Session) prepared() *Prepared {
 	return &Prepared{Statement: &sql.Statement{
 		Now: clock.Millis(s.broker.o.Clock), Zone: chrono.UTC, Context: map[string]any{"sqlStringifyArrays": false}, Lookups: mappings(s.lookups),
-	}, State: s.state, Lookups: s.lookups}
+	}, State: s.state, Lookups: s.lookups, unpublishedOnly: s.unpublishedOnly}
 }
 
 // Env is Broker.Env for plans of the caller's own.
@@ -142,25 +153,20 @@ func (f far) Call(ctx context.Context, path string, body, out any) error {
 
 // Segments implements native.Session.
 func (s *Session) Segments(ctx context.Context, name string, intervals []chrono.Interval, f func(native.Segment) error) error {
-	for _, holder := range s.state.Timeline(name).Lookup(intervals...) {
-		for _, t := range holder.Segments() {
-			if t.IsTombstone() {
-				continue
-			}
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			reader, err := s.broker.segments.Acquire(ctx, t)
-			if err != nil {
-				return err
-			}
-			err = exec.Protect(func() error {
-				return f(native.Segment{ID: t.ID.String(), Interval: t.ID.Interval, Visible: holder.Interval, Size: t.Size, Info: reader.Info()})
-			})
-			reader.Release()
-			if err != nil {
-				return err
-			}
+	for visible, t := range s.Visible(&plan.Scan{DataSource: name, Intervals: intervals}) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		reader, err := s.broker.segments.Acquire(ctx, t)
+		if err != nil {
+			return err
+		}
+		err = exec.Protect(func() error {
+			return f(native.Segment{ID: t.ID.String(), Interval: t.ID.Interval, Visible: visible, Size: t.Size, Info: reader.Info()})
+		})
+		reader.Release()
+		if err != nil {
+			return err
 		}
 	}
 	return nil

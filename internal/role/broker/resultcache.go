@@ -53,7 +53,7 @@ var withoutResult = []string{
 
 // ask returns what the cache may do for a query; nil: nothing.
 func (r *results) ask(ctx context.Context, p *Prepared, node plan.Node) (*asked, error) {
-	if !r.o.Use && !r.o.Populate {
+	if !r.o.Use && !r.o.Populate || p.unpublishedOnly {
 		return nil, nil
 	}
 	wishes := query.ContextOf(ctx)

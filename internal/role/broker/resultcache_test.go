@@ -99,6 +99,10 @@ func TestResultsAreCached(t *testing.T) {
 	c.expect(sum, map[string]any{"useResultLevelCache": false}, "put")
 	c.expect(sum, map[string]any{"useResultLevelCache": false, "populateResultLevelCache": false}, "")
 	c.expect("SELECT MAX(x) FROM a", map[string]any{"populateResultLevelCache": false}, "miss")
+	// Segments that are not published are others than those of the cache.
+	if got := c.expect(sum, map[string]any{"realtimeSegmentsMode": "exclusive"}, ""); fmt.Sprint(got[0][0]) != "0" {
+		t.Errorf("rows that are not published: %v", got)
+	}
 	// What depends on anything but datasources is not kept.
 	for _, sql := range []string{
 		"SELECT COUNT(*) FROM a WHERE RANDOM() < 2", "SELECT COUNT(*) FROM sys.segments", "SELECT LOOKUP(l, 'none') FROM (SELECT 'x' AS l FROM a)",

@@ -131,7 +131,7 @@ func (b *Broker) spread(ctx context.Context, p *Prepared, id string, env *exec.E
 	if zone == nil {
 		zone = chrono.UTC
 	}
-	s := &spread{tables{segments: b.segments, state: p.State}, b, &dispatch.Query{
+	s := &spread{*b.tablesOf(p), b, &dispatch.Query{
 		ID: id, TimeZone: zone.Name(), Now: env.Expr.Now, BatchRows: env.BatchRows, Memory: env.Budget, Spill: env.Spill,
 		Priority: query.PriorityOf(ctx), Lane: query.LaneOf(ctx), NoCacheUse: !w.use, NoCachePopulate: !w.populate,
 		Segments: wished(b.o.Far, w.use, w.populate),

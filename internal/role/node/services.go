@@ -328,7 +328,7 @@ func (s *services) openOverlord(ctx context.Context) error {
 	s.queue = task.NewQueue(s.records, kinds, options)
 	limit := set.Bytes("service.server.http.maxRequestBytes", 0)
 	s.sampler = sampler.New(func(ctx context.Context, n plan.Node, id string) (query.Rows, error) {
-		return s.broker.Pin().Run(ctx, n, id)
+		return s.broker.Session().Run(ctx, n, id)
 	},
 		sampler.Options{Access: s.access(), TempDir: work, Disk: s.n.disk, MaxRequestBytes: limit})
 	s.tasks = tasks.New(s.queue, files, endpoints)

@@ -3,6 +3,7 @@ package lookup
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"time"
 
@@ -54,7 +55,7 @@ type factory struct {
 	source source
 	// period is the time between two readings; 0: it is read once.
 	period time.Duration
-	// timeout bounds one reading; 0: it takes as long as it takes.
+	// timeout bounds one reading.
 	timeout time.Duration
 }
 
@@ -64,19 +65,19 @@ const factoryTypes = "map, cachedNamespace"
 // parse reads a factory. Faults say what is wrong with it.
 func parse(text json.RawMessage) (*factory, error) {
 	var wire struct {
-		Type      string             `json:"type"`
-		Map       map[string]*string `json:"map"`
-		Namespace json.RawMessage    `json:"extractionNamespace"`
+		Type      string          `json:"type"`
+		Map       texts           `json:"map"`
+		Namespace json.RawMessage `json:"extractionNamespace"`
 	}
-	if err := json.Unmarshal(text, &wire); err != nil {
-		return nil, fault.InvalidInput("lookupExtractorFactory is not readable: %v", err)
+	if err := jsontext.Read(text, &wire); err != nil {
+		return nil, unreadable("lookupExtractorFactory", err)
 	}
 	switch wire.Type {
 	case "map":
 		if wire.Map == nil {
 			return nil, fault.InvalidInput("A lookup of type [map] needs a [map]")
 		}
-		return &factory{table: present(wire.Map)}, nil
+		return &factory{table: wire.Map}, nil
 	case "cachedNamespace":
 		if wire.Namespace == nil {
 			return nil, fault.InvalidInput("A lookup of type [cachedNamespace] needs an [extractionNamespace]")
@@ -88,31 +89,69 @@ func parse(text json.RawMessage) (*factory, error) {
 	return nil, fault.InvalidInput("lookupExtractorFactory type [%s] is unknown; known types are [%s]", wire.Type, factoryTypes)
 }
 
-// present leaves out keys whose value is null: they are as good as not there.
-func present(m map[string]*string) map[string]string {
-	out := make(map[string]string, len(m))
-	for k, v := range m {
-		if v != nil {
-			out[k] = *v
+// unreadable is the fault of JSON that could not be read, which may be a fault of its own.
+func unreadable(what string, err error) error {
+	if f := fault.Find(err); f != nil {
+		return f
+	}
+	return fault.InvalidInput("%s is not readable: %s", what, fault.JSONProblem(err))
+}
+
+// texts is a map whose values may be numbers and booleans, too, which are the texts they are written as. Keys whose value is null are as
+// good as not there.
+type texts map[string]string
+
+// UnmarshalJSON reads a map; null is none.
+func (m *texts) UnmarshalJSON(text []byte) error {
+	var values map[string]any
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	if err := dec.Decode(&values); err != nil || values == nil {
+		return err
+	}
+	*m = make(texts, len(values))
+	for k, v := range values {
+		switch text, ok := scalarText(v); {
+		case ok:
+			(*m)[k] = text
+		case v != nil:
+			return fault.InvalidInput("The value of key [%s] of a lookup must be a text, a number or a boolean", k)
 		}
 	}
-	return out
+	return nil
+}
+
+// scalarText returns the text of a value that encoding/json read; false: it is null, an object or an array.
+func scalarText(v any) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return v, true
+	case json.Number:
+		return v.String(), true
+	case bool:
+		return strconv.FormatBool(v), true
+	}
+	return "", false
 }
 
 // parseNamespace reads where the table of a cachedNamespace comes from.
 func parseNamespace(text json.RawMessage) (*factory, error) {
 	var head struct {
-		Type   string             `json:"type"`
-		Map    map[string]*string `json:"map"`
-		Period *period            `json:"pollPeriod"`
+		Type    string  `json:"type"`
+		Map     texts   `json:"map"`
+		Period  *period `json:"pollPeriod"`
+		Timeout *int64  `json:"loadTimeoutSeconds"`
 	}
-	if err := json.Unmarshal(text, &head); err != nil {
-		if f := fault.Find(err); f != nil {
-			return nil, f
-		}
-		return nil, fault.InvalidInput("extractionNamespace is not readable: %v", err)
+	if err := jsontext.Read(text, &head); err != nil {
+		return nil, unreadable("extractionNamespace", err)
 	}
-	f := &factory{}
+	f := &factory{timeout: fileTimeout}
+	if head.Type == "jdbc" {
+		f.timeout = jdbcTimeout
+	}
+	if head.Timeout != nil && *head.Timeout > 0 {
+		f.timeout = time.Duration(min(*head.Timeout, maxTimeoutSeconds)) * time.Second
+	}
 	if head.Period != nil {
 		f.period = time.Duration(*head.Period)
 	}
@@ -121,16 +160,19 @@ func parseNamespace(text json.RawMessage) (*factory, error) {
 	case "uri":
 		f.source, err = parseFiles(text)
 	case "jdbc":
-		f.source, f.timeout, err = parseDatabase(text)
+		f.source, err = parseDatabase(text)
 	case "staticMap":
 		if head.Map == nil {
 			return nil, fault.InvalidInput("extractionNamespace of type [staticMap] needs a [map]")
 		}
-		f.table, f.period = present(head.Map), 0
+		f.table, f.period = head.Map, 0
 	default:
 		return nil, fault.InvalidInput("extractionNamespace type [%s] is unknown; known types are [uri, jdbc, staticMap]", head.Type)
 	}
-	return f, err
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
 }
 
 // period is an ISO period, or milliseconds.

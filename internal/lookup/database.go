@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/jsontext"
 )
 
 // database reads a table from two columns of a table of PostgreSQL, MySQL or SQLite.
@@ -35,35 +35,34 @@ type database struct {
 // jdbcProperties are the parameters that a connection URI may have (spec/security.md, section 13): none of them reads files or runs code.
 var jdbcProperties = []string{"useSSL", "requireSSL", "ssl", "sslmode"}
 
-func parseDatabase(text json.RawMessage) (source, time.Duration, error) {
+func parseDatabase(text json.RawMessage) (source, error) {
 	var wire struct {
 		Connector struct {
 			URI      string          `json:"connectURI"`
 			User     string          `json:"user"`
 			Password json.RawMessage `json:"password"`
 		} `json:"connectorConfig"`
-		Table   string `json:"table"`
-		Key     string `json:"keyColumn"`
-		Value   string `json:"valueColumn"`
-		Filter  string `json:"filter"`
-		Marker  string `json:"tsColumn"`
-		Timeout *int64 `json:"loadTimeoutSeconds"`
+		Table  string `json:"table"`
+		Key    string `json:"keyColumn"`
+		Value  string `json:"valueColumn"`
+		Filter string `json:"filter"`
+		Marker string `json:"tsColumn"`
 	}
-	if err := json.Unmarshal(text, &wire); err != nil {
-		return nil, 0, fault.InvalidInput("extractionNamespace of type [jdbc] is not readable: %v", err)
+	if err := jsontext.Read(text, &wire); err != nil {
+		return nil, unreadable("extractionNamespace of type [jdbc]", err)
 	}
 	for name, value := range map[string]string{"connectorConfig.connectURI": wire.Connector.URI, "table": wire.Table, "keyColumn": wire.Key, "valueColumn": wire.Value} {
 		if value == "" {
-			return nil, 0, fault.InvalidInput("extractionNamespace of type [jdbc] needs a [%s]", name)
+			return nil, fault.InvalidInput("extractionNamespace of type [jdbc] needs a [%s]", name)
 		}
 	}
 	d := &database{user: wire.Connector.User, table: wire.Table, key: wire.Key, value: wire.Value, filter: wire.Filter, marker: wire.Marker}
 	if err := d.readPassword(wire.Connector.Password); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	var ok bool
 	if d.uri, ok = strings.CutPrefix(wire.Connector.URI, "jdbc:"); !ok {
-		return nil, 0, fault.InvalidInput("connectURI of a lookup must begin with [jdbc:]")
+		return nil, fault.InvalidInput("connectURI of a lookup must begin with [jdbc:]")
 	}
 	kind, _, _ := strings.Cut(d.uri, ":")
 	switch d.quote, d.text = `"`, "TEXT"; kind {
@@ -71,13 +70,9 @@ func parseDatabase(text json.RawMessage) (source, time.Duration, error) {
 	case "mysql", "mariadb":
 		d.quote, d.text = "`", "CHAR"
 	default:
-		return nil, 0, fault.Unsupported("Lookups can't be read from a database of kind [%s]; known are [mysql, postgresql, sqlite]", kind)
+		return nil, fault.Unsupported("Lookups can't be read from a database of kind [%s]; known are [mysql, postgresql, sqlite]", kind)
 	}
-	timeout := jdbcTimeout
-	if wire.Timeout != nil && *wire.Timeout > 0 {
-		timeout = time.Duration(*wire.Timeout) * time.Second
-	}
-	return d, timeout, nil
+	return d, nil
 }
 
 // readPassword reads the forms of a password provider.

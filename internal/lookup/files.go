@@ -14,6 +14,7 @@ import (
 
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -48,8 +49,8 @@ func parseFiles(text json.RawMessage) (source, error) {
 		Version string     `json:"versionRegex"`
 		Parse   *parseSpec `json:"namespaceParseSpec"`
 	}
-	if err := json.Unmarshal(text, &wire); err != nil {
-		return nil, fault.InvalidInput("extractionNamespace of type [uri] is not readable: %v", err)
+	if err := jsontext.Read(text, &wire); err != nil {
+		return nil, unreadable("extractionNamespace of type [uri]", err)
 	}
 	if wire.Regex == "" {
 		wire.Regex = wire.Version
@@ -77,7 +78,10 @@ func parseFiles(text json.RawMessage) (source, error) {
 		}
 	}
 	f.parse = *wire.Parse
-	return f, f.parse.validate()
+	if err := f.parse.validate(); err != nil {
+		return nil, err
+	}
+	return f, nil
 }
 
 // parseURI reads a URI; a bare path is one of a file.
@@ -307,20 +311,13 @@ func addMembers(line string, add func(key, value string) error) error {
 	dec := json.NewDecoder(strings.NewReader(line))
 	dec.UseNumber()
 	if err := dec.Decode(&members); err != nil {
-		return fault.InvalidInput("A line of a simpleJson file is no object: %v", err)
+		return fault.InvalidInput("A line of a simpleJson file is no object: %s", fault.JSONProblem(err))
 	}
 	for k, v := range members {
-		var err error
-		switch v := v.(type) {
-		case string:
-			err = add(k, v)
-		case json.Number:
-			err = add(k, v.String())
-		case bool:
-			err = add(k, strconv.FormatBool(v))
-		}
-		if err != nil {
-			return err
+		if text, ok := scalarText(v); ok {
+			if err := add(k, text); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

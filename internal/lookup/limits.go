@@ -12,11 +12,18 @@ const (
 	// retryPause is how long after a failure a source is read again, unless it is read more often anyway.
 	retryPause = 30 * time.Second
 
-	// parallelLoads is how many sources are read at the same time: enough that one that hangs does not hold up the others.
+	// parallelLoads is how many sources are read at the same time. One that takes longer than slowLoad is not counted any more, so that
+	// those that hang do not hold up the others.
 	parallelLoads = 4
+	slowLoad      = 5 * time.Second
 
-	// jdbcTimeout bounds a reading from a database unless the lookup says otherwise.
-	jdbcTimeout = 60 * time.Second
+	// settleTime is how long a start waits for lookups that are read from outside.
+	settleTime = 30 * time.Second
+
+	// jdbcTimeout and fileTimeout bound a reading unless the lookup says otherwise, by at most maxTimeoutSeconds.
+	jdbcTimeout       = 60 * time.Second
+	fileTimeout       = 10 * time.Minute
+	maxTimeoutSeconds = 7 * 24 * 60 * 60
 
 	// maxText and maxTextDepth bound a container in a message.
 	maxText      = 2000

@@ -15,7 +15,7 @@ import (
 func TestLookupOfMySQL(t *testing.T) {
 	uri := mariadb.URI(t, "CREATE TABLE `odd` (id INT, `na me` VARCHAR(20), at TIMESTAMP DEFAULT '2024-01-01 00:00:00'); "+
 		"INSERT INTO `odd` (id, `na me`) VALUES (1, 'Zürich'), (2, NULL), (3, 'Bern'), (4, 'Basel')")
-	s, _, err := parseDatabase(json.RawMessage(fmt.Sprintf(`{"type":"jdbc","connectorConfig":{"connectURI":%q,"user":%q,"password":{"type":"environment","variable":"PW"}},
+	s, err := parseDatabase(json.RawMessage(fmt.Sprintf(`{"type":"jdbc","connectorConfig":{"connectURI":%q,"user":%q,"password":{"type":"environment","variable":"PW"}},
 		"table":"odd","keyColumn":"id","valueColumn":"na me","tsColumn":"at","filter":"id < 4"}`, uri, mariadb.User)))
 	if err != nil {
 		t.Fatal(err)

@@ -2,16 +2,12 @@ package lookup
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/clock"
@@ -40,6 +36,8 @@ type Set struct {
 		sync.Mutex
 		// serving are the lookups that queries see; next are those that were asked for and are not loaded yet.
 		serving, next map[string]*entry
+		// changed is closed when either changes.
+		changed chan struct{}
 	}
 }
 
@@ -57,7 +55,7 @@ type entry struct {
 // NewSet returns an empty set. Without Run it loads only tables that are in their containers.
 func NewSet(o Options) *Set {
 	s := &Set{o: o, wake: make(chan struct{}, 1)}
-	s.mu.serving, s.mu.next = map[string]*entry{}, map[string]*entry{}
+	s.mu.serving, s.mu.next, s.mu.changed = map[string]*entry{}, map[string]*entry{}, make(chan struct{})
 	s.view.Store(&View{})
 	return s
 }
@@ -229,6 +227,8 @@ func (s *Set) publishLocked() {
 		v.failed[name] = e.failure
 	}
 	s.view.Store(v)
+	close(s.mu.changed)
+	s.mu.changed = make(chan struct{})
 }
 
 func (s *Set) wakeUp() {
@@ -240,18 +240,14 @@ func (s *Set) wakeUp() {
 
 // Run reads what comes from outside, again and again, until ctx is done.
 func (s *Set) Run(ctx context.Context) error {
-	var loads errgroup.Group
-	loads.SetLimit(parallelLoads)
+	var loads sync.WaitGroup
+	slots := make(chan struct{}, parallelLoads)
 	timer := s.o.Clock.NewTimer(time.Hour)
 	defer timer.Stop()
 	for ctx.Err() == nil {
 		due, wait := s.due()
 		for _, d := range due {
-			loads.Go(func() error {
-				s.load(ctx, d.name, d.entry)
-				s.wakeUp()
-				return nil
-			})
+			loads.Go(func() { s.loadInTurn(ctx, slots, d) })
 		}
 		timer.Reset(wait)
 		select {
@@ -260,7 +256,65 @@ func (s *Set) Run(ctx context.Context) error {
 		case <-timer.C():
 		}
 	}
-	return loads.Wait()
+	loads.Wait()
+	return nil
+}
+
+// loadInTurn loads an entry as soon as a slot is free, which it gives up when the source turns out to be slow.
+func (s *Set) loadInTurn(ctx context.Context, slots chan struct{}, w work) {
+	select {
+	case slots <- struct{}{}:
+	case <-ctx.Done():
+		return
+	}
+	var held sync.WaitGroup
+	loaded := make(chan struct{})
+	held.Go(func() {
+		slow := s.o.Clock.NewTimer(slowLoad)
+		defer slow.Stop()
+		select {
+		case <-loaded:
+		case <-slow.C():
+		}
+		<-slots
+	})
+	s.load(ctx, w.name, w.entry)
+	close(loaded)
+	held.Wait()
+	s.wakeUp()
+}
+
+// Settled waits until every lookup that is wanted was read, or failed to be, so that queries after a start find what those before it found.
+// It waits for a while only: a source that hangs is no reason to answer nothing.
+func (s *Set) Settled(ctx context.Context) {
+	timer := s.o.Clock.NewTimer(settleTime)
+	defer timer.Stop()
+	for {
+		unread, changed := s.unread()
+		if len(unread) == 0 {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		case <-timer.C():
+			s.o.Log.WarnContext(ctx, "queries are taken before all lookups were read", "lookups", unread, "after", settleTime)
+			return
+		}
+	}
+}
+
+// unread returns the names of the lookups that were asked for and neither loaded nor failed yet, and what is closed when that may have changed.
+func (s *Set) unread() (names []string, changed <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, e := range s.mu.next {
+		if e.failure == nil {
+			names = append(names, name)
+		}
+	}
+	return slices.Sorted(slices.Values(names)), s.mu.changed
 }
 
 // work is an entry that is to be read.
@@ -342,11 +396,8 @@ func (s *Set) load(ctx context.Context, name string, e *entry) {
 
 // read returns the table of an entry, nil if it is as it was.
 func (s *Set) read(ctx context.Context, e *entry) (*Table, string, error) {
-	if e.factory.timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, e.factory.timeout, fault.Unavailable("reading took longer than [%v]", e.factory.timeout))
-		defer cancel()
-	}
+	ctx, cancel := context.WithTimeoutCause(ctx, e.factory.timeout, fault.Unavailable("reading took longer than [%v]; loadTimeoutSeconds changes that", e.factory.timeout))
+	defer cancel()
 	b := newBuilder(s.o.Memory)
 	changed, mark, err := e.factory.source.read(ctx, s.o.Access, e.mark, b.add)
 	var t *Table
@@ -356,8 +407,8 @@ func (s *Set) read(ctx context.Context, e *entry) (*Table, string, error) {
 	if t == nil {
 		b.free()
 	}
-	if err != nil && errors.Is(err, context.DeadlineExceeded) {
-		err = fmt.Errorf("%w: %w", err, context.Cause(ctx))
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx) // what the source says of its end depends on where it was
 	}
 	return t, mark, err
 }

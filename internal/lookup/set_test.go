@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -73,10 +74,10 @@ func content(v *View, name string) map[string]string {
 
 func TestSetFollowsWhatIsWanted(t *testing.T) {
 	s := newSet(t, Options{})
-	s.Apply(t.Context(), map[string]Container{"a": mapOf("1", `{"x":"X","gone":null}`), "bad": container("1", `{"type":"frob"}`)})
+	s.Apply(t.Context(), map[string]Container{"a": mapOf("1", `{"x":"X","n":1.50,"b":true,"gone":null}`), "bad": container("1", `{"type":"frob"}`)})
 	before := s.View()
 	for name, want := range map[string]map[string]string{
-		"a":    {"x": "X"},
+		"a":    {"x": "X", "n": "1.50", "b": "true"},
 		"bad":  {"error": "Lookup [bad] could not be loaded: lookupExtractorFactory type [frob] is unknown; known types are [map, cachedNamespace]"},
 		"nope": {"error": "Lookup [nope] not found"},
 	} {
@@ -158,6 +159,54 @@ func TestFilesAreReadAndReadAgain(t *testing.T) {
 	})
 }
 
+// TestSourcesThatHang hold up no others, and their readings end.
+func TestSourcesThatHang(t *testing.T) {
+	stop := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/good" {
+			_, _ = w.Write([]byte("a,b\n"))
+			return
+		}
+		w.WriteHeader(http.StatusOK)
+		_ = http.NewResponseController(w).Flush() // the head comes, the body never
+		<-stop
+	}))
+	defer server.Close()
+	defer close(stop)
+	of := func(path, more string) Container {
+		return container("1", `{"type":"cachedNamespace","extractionNamespace":{"type":"uri","uri":"`+server.URL+path+`","namespaceParseSpec":{"format":"csv","columns":["k","v"]}`+more+`}}`)
+	}
+	c := clock.NewFake(time.UnixMilli(0))
+	s := newSet(t, Options{Clock: c})
+	wanted := map[string]Container{"short": of("/hang", `,"loadTimeoutSeconds":1`)}
+	for i := range 2 * parallelLoads {
+		wanted["hang"+strconv.Itoa(i)] = of("/hang", "")
+	}
+	s.Apply(t.Context(), wanted)
+	wanted["good"] = of("/good", "")
+	s.Apply(t.Context(), wanted)
+	v := until(t, s, func(v *View) bool {
+		c.Advance(slowLoad)
+		return len(v.Names()) == 1 && v.failed["short"] != nil
+	})
+	if names, _ := s.unread(); len(names) != 2*parallelLoads {
+		t.Errorf("not read yet: %v", names)
+	}
+	ended := make(chan struct{})
+	go func() { s.Settled(t.Context()); close(ended) }()
+	for waits := true; waits; {
+		c.Advance(settleTime)
+		select {
+		case <-ended:
+			waits = false
+		case <-time.After(time.Millisecond):
+		}
+	}
+	if got, want := content(v, "short")["error"], "Lookup [short] could not be loaded: reading took longer than [1s]; loadTimeoutSeconds changes that"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 func TestFilesOutsideOfAllowedFolders(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.json")
 	if err := os.WriteFile(path, []byte(`{"a":"b"}`), 0o600); err != nil {
@@ -168,7 +217,8 @@ func TestFilesOutsideOfAllowedFolders(t *testing.T) {
 		"file": container("1", `{"type":"cachedNamespace","extractionNamespace":{"type":"uri","uri":"`+path+`","namespaceParseSpec":{"format":"simpleJson"}}}`),
 		"db":   container("1", `{"type":"cachedNamespace","extractionNamespace":{"type":"jdbc","connectorConfig":{"connectURI":"jdbc:sqlite:`+path+`"},"table":"t","keyColumn":"k","valueColumn":"v"}}`),
 	})
-	v := until(t, s, func(v *View) bool { return v.failed["file"] != nil && v.failed["db"] != nil })
+	s.Settled(t.Context())
+	v := s.View()
 	for _, name := range []string{"file", "db"} {
 		if got := content(v, name)["error"]; !strings.Contains(got, "outside the directories") {
 			t.Errorf("%s: %s", name, got)
@@ -226,13 +276,18 @@ func TestRefusedFactories(t *testing.T) {
 		namespace(`{"type":"uri","uri":"/a","namespaceParseSpec":{"format":"customJson","keyFieldName":"k"}}`):                             "needs [keyFieldName] and [valueFieldName]",
 		namespace(`{"type":"uri","uri":"/a","pollPeriod":"P1M","namespaceParseSpec":{"format":"simpleJson"}}`):                             "whose length varies",
 		namespace(`{"type":"uri","uri":"/a","pollPeriod":-1,"namespaceParseSpec":{"format":"simpleJson"}}`):                                "must not be negative",
-		namespace(`{"type":"jdbc"}`):                                  "needs a [",
+		namespace(`{"type":"jdbc"}`): "needs a [",
+		namespace(`{"type":"uri","uri":"/a","namespaceParseSpec":{"format":"csv","hasHeaderRow":true}}`): "needs [keyColumn] and [valueColumn]",
+		`{"type":"map","map":{"a":{}}}`:                               "The value of key [a] of a lookup must be a text, a number or a boolean",
+		namespace(`{"type":"uri","uri":[]}`):                          "extractionNamespace of type [uri] is not readable: field 'uri' can't be a JSON array",
+		namespace(`{"type":"jdbc","filter":[]}`):                      "extractionNamespace of type [jdbc] is not readable: field 'filter' can't be a JSON array",
+		namespace(`{"type":{}}`):                                      "extractionNamespace is not readable: field 'type' can't be a JSON object",
 		jdbc("postgresql://h/d", ""):                                  "must begin with [jdbc:]",
 		jdbc("jdbc:oracle://h/d", ""):                                 "database of kind [oracle]",
 		jdbc("jdbc:postgresql://h/d", `,"password":{"type":"vault"}`): "Password type [vault]",
 	} {
-		if _, err := parse(json.RawMessage(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", text, err, want)
+		if f, err := parse(json.RawMessage(text)); f != nil || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, %v, want %s", text, f, err, want)
 		}
 	}
 }

@@ -142,6 +142,9 @@ func (n *Node) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if n.has(cluster.Broker, cluster.Historical, cluster.Indexer) {
+		services.lookups.Settled(ctx)
+	}
 	n.registerGauges(services)
 	requests := newHTTPMetrics(n.metrics)
 	aliases := n.settings.Aliases()

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -328,6 +329,33 @@ func TestARestartKeepsEverything(t *testing.T) {
 	}
 	if status, body := get(t, second.Addresses["overlord"]+"/service/indexer/v1/task/query-load/log"); status != http.StatusOK || !strings.Contains(body, "task succeeded") {
 		t.Errorf("its log: %d %s", status, body)
+	}
+}
+
+// TestLookupsAreThereAfterARestart: the first query after a start finds what is read from outside.
+func TestLookupsAreThereAfterARestart(t *testing.T) {
+	var readings atomic.Int64
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if readings.Add(1) > 1 {
+			time.Sleep(200 * time.Millisecond)
+		}
+		_, _ = io.WriteString(w, "a,b\n")
+	}))
+	defer web.Close()
+	dir := t.TempDir()
+	first := server.Start(t, server.Options{Dir: dir})
+	resp, err := http.Post(first.Addresses["coordinator"]+"/service/coordinator/v1/lookups/config/__default/l", "application/json", strings.NewReader(
+		`{"version":"1","lookupExtractorFactory":{"type":"cachedNamespace","extractionNamespace":{"type":"uri","uri":"`+web.URL+`","namespaceParseSpec":{"format":"csv","columns":["k","v"]}}}}`))
+	if err != nil || resp.Body.Close() != nil || resp.StatusCode != http.StatusAccepted {
+		t.Fatal(resp, err)
+	}
+	http.DefaultClient.CloseIdleConnections()
+	if err := first.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	second := server.Start(t, server.Options{Dir: dir})
+	if rows, err := second.Query(t.Context(), "SELECT LOOKUP('a', 'l')"); err != nil || fmt.Sprint(rows) != "[[b]]" {
+		t.Errorf("%v, %v", rows, err)
 	}
 }
 

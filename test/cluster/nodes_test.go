@@ -111,3 +111,31 @@ func TestSegmentMetadataLooksAsFarBackAsItIsTold(t *testing.T) {
 		}
 	}
 }
+
+// Each Broker tells of the queries of all.
+func TestQueriesOfAllBrokers(t *testing.T) {
+	c := server.StartCluster(t, server.ClusterOptions{Processes: [][]string{{"coordinator", "overlord", "worker", "historical", "router", "broker"}, {"broker"}}})
+	var brokers []server.Client
+	for _, p := range c.Nodes {
+		brokers = append(brokers, server.Client{Addresses: map[string]string{"router": p.Addresses["broker"]}})
+	}
+	for i, b := range brokers {
+		c.Until("the Broker answers", func() bool {
+			_, err := b.Query(t.Context(), fmt.Sprintf("SET sqlQueryId = 'of%d'; SELECT 1", i))
+			return err == nil
+		})
+	}
+	for i, b := range brokers {
+		c.Until("each knows what the other has run", func() bool {
+			rows, err := b.Query(t.Context(), "SELECT id, state, num_rows FROM sys.queries WHERE id LIKE 'of%' ORDER BY id")
+			return err == nil && fmt.Sprint(rows) == "[[of0 SUCCESS 1] [of1 SUCCESS 1]]"
+		})
+		var own struct{ Queries []struct{ SQLQueryID string } }
+		if err := b.Call(t.Context(), http.MethodGet, "/service/v2/sql/queries?includeComplete&selfOnly", nil, &own); err != nil {
+			t.Fatal(err)
+		}
+		if text := fmt.Sprint(own); !strings.Contains(text, fmt.Sprint("of", i)) || strings.Contains(text, fmt.Sprint("of", 1-i)) {
+			t.Errorf("Broker %d alone: %s", i, text)
+		}
+	}
+}

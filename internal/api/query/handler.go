@@ -27,6 +27,8 @@ type Options struct {
 	// DefaultTimeout and MaxTimeout, in milliseconds, apply to a query's `timeout`; 0: none.
 	DefaultTimeout, MaxTimeout int64
 	Clock                      clock.Clock
+	// Known, if not nil, returns what all Brokers know of their queries, as Recent does of one; without it there is one.
+	Known func(ctx context.Context) []Info
 	// Metrics, if not nil, gets the metrics of queries.
 	Metrics prometheus.Registerer
 }

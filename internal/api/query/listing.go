@@ -46,15 +46,22 @@ func reportOf(q *Info) *report {
 	return out
 }
 
-// list shows what runs, and with includeComplete what has run lately too. The presence of the parameter counts, whatever its value.
-func (a *API) list(w http.ResponseWriter, r *http.Request) error {
-	list := a.running.List
-	if r.URL.Query().Has("includeComplete") {
-		list = a.running.Recent
+// known returns the queries of all Brokers, with selfOnly those of this one.
+func (a *API) known(r *http.Request) []Info {
+	if a.o.Known == nil || r.URL.Query().Has("selfOnly") {
+		return a.running.Recent()
 	}
+	return a.o.Known(r.Context())
+}
+
+// list shows what runs, and with includeComplete what has run lately too. The presence of a parameter counts, whatever its value.
+func (a *API) list(w http.ResponseWriter, r *http.Request) error {
+	ended := r.URL.Query().Has("includeComplete")
 	queries := []listed{}
-	for _, q := range list() {
-		queries = append(queries, listedOf(&q))
+	for _, q := range a.known(r) {
+		if ended || !q.Ended {
+			queries = append(queries, listedOf(&q))
+		}
 	}
 	edge.WriteJSON(w, http.StatusOK, map[string]any{"queries": queries})
 	return nil
@@ -67,7 +74,7 @@ func (a *API) report(w http.ResponseWriter, r *http.Request) error {
 		Report *report `json:"report"`
 	}
 	status := http.StatusNotFound
-	for _, q := range slices.Backward(a.running.Recent()) {
+	for _, q := range slices.Backward(a.known(r)) {
 		if q.ID == r.PathValue("id") {
 			query := listedOf(&q)
 			status, answer.Query, answer.Report = http.StatusOK, &query, reportOf(&q)

@@ -23,6 +23,9 @@ const (
 	keptSQL     = 4096
 )
 
+// The states of queries that not only State knows.
+const stateRunning, stateCanceled, stateFailed = "RUNNING", "CANCELED", "FAILED"
+
 // Running knows the queries that run now, by id, and the last ones that ended. Ids need not be unique: cancelling an id ends all that
 // have it.
 type Running struct {
@@ -64,13 +67,13 @@ type Info struct {
 func (i *Info) State() string {
 	switch f := fault.Find(i.Err); {
 	case !i.Ended:
-		return "RUNNING"
+		return stateRunning
 	case i.Err == nil:
 		return "SUCCESS"
 	case f != nil && f.Category == fault.CategoryCanceled:
-		return "CANCELED"
+		return stateCanceled
 	}
-	return "FAILED"
+	return stateFailed
 }
 
 // entry is a query while it runs.

@@ -60,7 +60,7 @@ type System struct {
 	// Decisions returns what is not as it should be, and why.
 	Decisions func(ctx context.Context) ([]why.Decision, error)
 	// Queries returns the synchronous queries that ended lately and those that run now.
-	Queries func() []query.Info
+	Queries func(ctx context.Context) []query.Info
 	// Properties returns the settings that may be shown.
 	Properties func() map[string]string
 }
@@ -221,9 +221,9 @@ func (s *System) tasks(ctx context.Context, _ *timeline.State) ([][]any, error) 
 	return rows, nil
 }
 
-func (s *System) queries(context.Context, *timeline.State) ([][]any, error) {
+func (s *System) queries(ctx context.Context, _ *timeline.State) ([][]any, error) {
 	var rows [][]any
-	for _, q := range s.Queries() {
+	for _, q := range s.Queries(ctx) {
 		info, err := edge.MarshalJSON(struct {
 			ID        string `json:"sqlQueryId"`
 			SQL       string `json:"sql"`

@@ -43,7 +43,7 @@ func system() *System {
 		Decisions: func(context.Context) ([]why.Decision, error) {
 			return []why.Decision{{Subject: "task", ID: "t", DataSource: "ds", Topic: "task", Outcome: "waiting", Reason: "a lock", Details: map[string]any{"x": 1}}}, nil
 		},
-		Queries: func() []query.Info {
+		Queries: func(context.Context) []query.Info {
 			return []query.Info{{ID: "q", SQL: `SELECT '{"password":"pw"}'`, Identity: "me", Started: time.UnixMilli(0), Took: 1500 * time.Millisecond, Rows: 7, Memory: 4096}}
 		},
 		Properties: func() map[string]string { return map[string]string{"service.b": "2", "service.a": "1"} },

@@ -99,6 +99,7 @@ func (s *services) brokerRoutes(mux *edge.Mux) {
 	s.lookupRoutes(mux)
 	s.native.Routes(mux)
 	s.coordinator.BrokerRoutes(mux)
+	s.query.KnownRoute(mux)
 	if s.n.settings.Bool("service.sql.enable") {
 		s.query.Routes(mux)
 	}

@@ -227,7 +227,7 @@ func (s *services) openBroker() error {
 	s.query = query.New(s.broker, s.n.running, query.Options{
 		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0),
 		DefaultTimeout:  set.Int("service.server.http.defaultQueryTimeout"), MaxTimeout: set.Int("service.server.http.maxQueryTimeout"),
-		Clock: s.n.o.Clock, Metrics: s.n.metrics,
+		Clock: s.n.o.Clock, Metrics: s.n.metrics, Known: s.knownQueries,
 	}, s.n.o.Log)
 	s.native = native.New(s.broker, s.n.running, native.Options{
 		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0),

@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"sync"
+	"time"
 
+	"github.com/hengedb/henge/internal/api/query"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/duty/rule"
@@ -20,12 +23,56 @@ import (
 // systemTables gives the tables of the schema sys. What they tell of is asked when they are read, so that parts may be opened later.
 func (s *services) systemTables() map[string]broker.SystemTable {
 	sys := &broker.System{
-		Servers: s.servers, Copies: s.wantedCopies, Tasks: s.recentTasks, Queries: s.n.running.Recent, Properties: s.n.settings.Visible,
+		Servers: s.servers, Copies: s.wantedCopies, Tasks: s.recentTasks, Queries: s.knownQueries, Properties: s.n.settings.Visible,
 		Decisions:   s.decisions,
 		Supervisors: func(ctx context.Context) ([]*supervisor.Supervisor, error) { return s.supervisors.List(ctx) },
 	}
 	return sys.Tables()
 }
+
+// knownQueries returns the queries that Brokers ran lately, in the order in which they ended, and those that they run. What a Broker knows that
+// does not answer is left out.
+func (s *services) knownQueries(ctx context.Context) []query.Info {
+	out := s.n.running.Recent()
+	if s.n.peers.alone {
+		return out
+	}
+	ctx, cancel := context.WithTimeout(ctx, knownPatience)
+	defer cancel()
+	var mu sync.Mutex
+	var asked sync.WaitGroup
+	for _, m := range s.n.peers.members.Members(cluster.Broker) {
+		if m.Holder == s.n.peers.membership.Holder {
+			continue
+		}
+		asked.Go(func() {
+			var told query.Known
+			if err := cluster.Call(ctx, s.n.peers.client, http.MethodGet, m.URL()+query.KnownPath, nil, &told); err != nil {
+				s.n.o.Log.WarnContext(ctx, "a Broker does not tell what it runs", "server", m.Address(), "error", err)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			out = append(out, told.Queries...)
+		})
+	}
+	asked.Wait()
+	slices.SortStableFunc(out, func(a, b query.Info) int {
+		switch {
+		case a.Ended != b.Ended && a.Ended:
+			return -1
+		case a.Ended != b.Ended:
+			return 1
+		case a.Ended:
+			return a.Started.Add(a.Took).Compare(b.Started.Add(b.Took))
+		}
+		return a.Started.Compare(b.Started)
+	})
+	return out
+}
+
+// knownPatience bounds how long a Broker is asked for what it runs.
+const knownPatience = 5 * time.Second
 
 // servers gives the rows of sys.servers.
 func (s *services) servers(segments bool) []broker.Server {

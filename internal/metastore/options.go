@@ -14,6 +14,8 @@ type Options struct {
 	Path string
 	// URL is a PostgreSQL connection string, for many processes.
 	URL string
+	// User and Password, where they are not empty, take the place of those in URL.
+	User, Password string
 	// Clock is read for the instants of rows and the versions of locks. Nil is the system's.
 	Clock clock.Clock
 	// Release is the version of this program, written into the store and named when an older program refuses it.

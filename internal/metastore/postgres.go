@@ -1,6 +1,7 @@
 package metastore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"strconv"
@@ -23,6 +24,7 @@ func (s *Store) openPostgres(ctx context.Context) error {
 		// The cause holds the URL, which may hold a password.
 		return fault.InvalidInput("The URL of the metadata store is not a PostgreSQL connection string")
 	}
+	config.User, config.Password = cmp.Or(s.options.User, config.User), cmp.Or(s.options.Password, config.Password)
 	config.RuntimeParams["idle_in_transaction_session_timeout"] = strconv.FormatInt(s.options.idleTransaction.Milliseconds(), 10)
 	config.RuntimeParams["application_name"] = "henge"
 	s.listener = config

@@ -245,6 +245,17 @@ func TestSettingsThatCanNotBe(t *testing.T) {
 			t.Errorf("%s: %s", setting, f.Message)
 		}
 	}
+	const key = "service.metadata.storage.connector.password"
+	for password, want := range map[string]string{
+		`{"type":"environment","variable":"NOT_THERE"}`: "Variable [NOT_THERE] of the environment, which setting [" + key + "] names, is not set",
+		`{"type":"vault"}`: "Setting [" + key + "] is neither a text nor an object with a type [default] or [environment]",
+		`{`:                "Setting [" + key + "] is neither",
+	} {
+		f := refused(t, server.Options{Dir: t.TempDir(), Settings: []string{"service.metadata.storage.type=postgresql", key + "=" + password}})
+		if !strings.Contains(f.Message, want) {
+			t.Errorf("%s: %s", password, f.Message)
+		}
+	}
 }
 
 // Duties are taken out of the groups that there are anyhow, and run with the period of their new one.

@@ -2,7 +2,10 @@ package node
 
 import (
 	"context"
+	"encoding/json"
+	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/hengedb/henge/internal/config"
 	"github.com/hengedb/henge/internal/deepstore"
@@ -75,11 +78,36 @@ func metastoreOptions(set *config.Settings, dir string) (metastore.Options, erro
 			o.Path = filepath.Join(dir, "metastore.db")
 		}
 	case "postgresql":
-		o.URL = set.Text("service.metadata.storage.connector.connectURI")
+		o.URL = strings.TrimPrefix(set.Text("service.metadata.storage.connector.connectURI"), "jdbc:")
+		o.User = set.Text("service.metadata.storage.connector.user")
+		var err error
+		if o.Password, err = secretOf(set, "service.metadata.storage.connector.password"); err != nil {
+			return o, err
+		}
 	default:
 		return o, fault.InvalidInput("Metadata store [%s] is unknown; use sqlite or postgresql", kind)
 	}
 	return o, nil
+}
+
+// secretOf reads a setting that is a secret, or the object that says which variable of the environment holds it.
+func secretOf(set *config.Settings, key string) (string, error) {
+	text := set.Text(key)
+	if !strings.HasPrefix(text, "{") {
+		return text, nil
+	}
+	var provider struct{ Type, Variable, Password string }
+	err := json.Unmarshal([]byte(text), &provider)
+	switch {
+	case err == nil && provider.Type == "default":
+		return provider.Password, nil
+	case err == nil && provider.Type == "environment" && provider.Variable != "":
+		if text, found := os.LookupEnv(provider.Variable); found {
+			return text, nil
+		}
+		return "", fault.InvalidInput("Variable [%s] of the environment, which setting [%s] names, is not set", provider.Variable, key)
+	}
+	return "", fault.InvalidInput("Setting [%s] is neither a text nor an object with a type [default] or [environment]", key)
 }
 
 // openDeepStorage opens the store that the settings name.

@@ -153,15 +153,16 @@ func TestQueriesAreRemembered(t *testing.T) {
 		}
 	}
 	send("good", "SELECT k, COUNT(*) FROM w GROUP BY 1")
+	send("told", "EXPLAIN ANALYZE SELECT k, COUNT(*) FROM w GROUP BY 1")
 	send("bad", "SELECT n / (n - n) FROM w")
 	send("secret", `SELECT 1 FROM w WHERE k = '{"password":"sesame"}' OR k = '`+strings.Repeat("x", 10_000)+"'")
 	rows, err := s.Query(t.Context(), "SELECT id, state, num_rows, memory > 0, error_msg, duration >= 0, start_time LIKE '20%', LENGTH(info) < 5000, info LIKE '%sesame%' "+
-		"FROM sys.queries WHERE state <> 'RUNNING' AND id IN ('good', 'bad', 'secret') ORDER BY id")
+		"FROM sys.queries WHERE state <> 'RUNNING' AND id IN ('good', 'bad', 'secret', 'told') ORDER BY id")
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := fmt.Sprint(rows)
-	for _, want := range []string{"good SUCCESS 7 true <nil> true true true false", "bad FAILED 0", "by zero", "secret SUCCESS 0"} {
+	for _, want := range []string{"good SUCCESS 7 true <nil> true true true false", "told SUCCESS 5 true <nil> true true true false", "bad FAILED 0", "by zero", "secret SUCCESS 0"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in %s", want, got)
 		}

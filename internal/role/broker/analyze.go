@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hengedb/henge/internal/api/query"
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/exec"
@@ -71,7 +72,7 @@ type segmentsRead struct {
 }
 
 // analyze runs a statement, throws its rows away, and answers with what it took: a line for each operator, or with AS JSON one object.
-func (b *Broker) analyze(ctx context.Context, p *Prepared, id string, r *rows) (*rows, error) {
+func (b *Broker) analyze(ctx context.Context, p *Prepared, id string, r *rows) (query.Rows, error) {
 	node := b.Optimize(ctx, p)
 	if b.o.RequireTime {
 		if err := plan.CheckTimeBounds(node); err != nil {
@@ -81,6 +82,7 @@ func (b *Broker) analyze(ctx context.Context, p *Prepared, id string, r *rows) (
 	planned := b.o.Clock.Now()
 	env, done := b.Env(p, "query "+id)
 	defer done()
+	answer := query.Watched(ctx, r, env.Budget.Peak)
 	profile := exec.NewProfile(b.o.Clock)
 	env.Profile = profile
 	var disk *budget.Budget
@@ -119,7 +121,7 @@ func (b *Broker) analyze(ctx context.Context, p *Prepared, id string, r *rows) (
 	}
 	r.columns = []result.Column{{Name: "PLAN", Type: expr.Of(expr.Varchar)}}
 	r.op = &oneBatch{&vector.Batch{N: len(lines), Cols: []*vector.Vector{vector.FromStrings(lines)}}}
-	return r, nil
+	return answer, nil
 }
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -172,13 +172,32 @@ func (d *database) secret(access *ingest.Access) (string, error) {
 	return "", fault.InvalidInput("Variable [%s] with the password of a lookup is not set", d.variable)
 }
 
-// name makes an identifier of a name, parts between dots each for itself.
+// name makes an identifier of a name, parts between dots each for itself. The reference puts names into its statements as they are: what is
+// quoted stays, and PostgreSQL knows a plain name by its small letters.
 func (d *database) name(name string) string {
+	if d.quoted(name) {
+		return name
+	}
 	parts := strings.Split(name, ".")
 	for i, p := range parts {
+		if d.quoted(p) {
+			continue
+		}
+		if strings.HasPrefix(d.uri, "postgresql:") && !strings.ContainsFunc(p, notPlain) {
+			p = strings.ToLower(p)
+		}
 		parts[i] = d.quote + strings.ReplaceAll(p, d.quote, d.quote+d.quote) + d.quote
 	}
 	return strings.Join(parts, ".")
+}
+
+func (d *database) quoted(name string) bool {
+	return len(name) > 2 && strings.HasPrefix(name, d.quote) && strings.HasSuffix(name, d.quote)
+}
+
+// notPlain reports whether names with r must be quoted.
+func notPlain(r rune) bool {
+	return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 }
 
 // textOf casts a column to text.

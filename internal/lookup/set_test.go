@@ -311,6 +311,30 @@ func TestConnectionPropertiesAreGuarded(t *testing.T) {
 	}
 }
 
+// TestNamesOfTablesAndColumns mean what they mean in a statement, but that words of SQL and what is no plain name need no quotes.
+func TestNamesOfTablesAndColumns(t *testing.T) {
+	for _, c := range [][3]string{
+		{"postgresql://h/d", "Id", `"id"`},
+		{"postgresql://h/d", "S.My Table", `"s"."My Table"`},
+		{"postgresql://h/d", `"Id"`, `"Id"`},
+		{"postgresql://h/d", `"S"."a.b"`, `"S"."a.b"`},
+		{"postgresql://h/d", `"S".T`, `"S"."t"`},
+		{"postgresql://h/d", `a"b`, `"a""b"`},
+		{"postgresql://h/d", "user", `"user"`},
+		{"sqlite:/f", "Id", `"Id"`},
+		{"mysql://h/d", "s.Id", "`s`.`Id`"},
+		{"mysql://h/d", "`s`.`a.b`", "`s`.`a.b`"},
+	} {
+		s, err := parseDatabase(json.RawMessage(`{"type":"jdbc","connectorConfig":{"connectURI":"jdbc:` + c[0] + `"},"table":"t","keyColumn":"k","valueColumn":"v"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.(*database).name(c[1]); got != c[2] {
+			t.Errorf("%s of %s: %s, want %s", c[1], c[0], got, c[2])
+		}
+	}
+}
+
 func TestContainersAsText(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"type":"map","map":{"a":"AA"},"isOneToOne":false}`: "{type=map, map={a=AA}, isOneToOne=false}",

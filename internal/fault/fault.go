@@ -135,7 +135,7 @@ func Find(err error) *Error {
 }
 
 func newError(p Persona, c Category, code, format string, args []any) *Error {
-	return &Error{Persona: p, Category: c, Code: code, Message: fmt.Sprintf(format, args...)}
+	return &Error{Persona: p, Category: c, Code: code, Message: fmt.Sprintf(format, plain(args)...)}
 }
 
 // InvalidInput is for a request whose content is wrong: 400.

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // JSONProblem says in one sentence, for users and without Go types, why JSON could not be read.
@@ -20,9 +22,34 @@ func JSONProblem(err error) string {
 		if kind.Field == "" {
 			return fmt.Sprintf("a JSON %s does not fit", kind.Value)
 		}
-		return fmt.Sprintf("field '%s' can't be a JSON %s", kind.Field, kind.Value)
+		return fmt.Sprintf("field '%s' can't be a JSON %s", JSONMember(kind), kind.Value)
 	}
 	return err.Error()
+}
+
+// JSONMember returns the path of the member that is of the wrong type, without the names of the structs that have it in them: those begin
+// with a capital.
+func JSONMember(kind *json.UnmarshalTypeError) string {
+	field := kind.Field
+	for {
+		head, rest, ok := strings.Cut(field, ".")
+		if !ok || head == "" || !unicode.IsUpper(rune(head[0])) {
+			return field
+		}
+		field = rest
+	}
+}
+
+// plain returns what a message shows of its arguments: of an error of encoding/json about a type, which names types of Go, JSONProblem.
+func plain(args []any) []any {
+	out := slices.Clone(args)
+	for i, a := range args {
+		err, isError := a.(error)
+		if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); isError && ok && Find(err) == nil {
+			out[i] = strings.Replace(err.Error(), kind.Error(), JSONProblem(kind), 1)
+		}
+	}
+	return out
 }
 
 // JSONClass names the class that the reference's JSON reader gives a value, which is what its messages show.

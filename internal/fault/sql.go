@@ -71,14 +71,14 @@ func InvalidSQL(at Span, format string, args ...any) *Error {
 			args[i] = strings.ToValidUTF8(s[:maxShownText], "") + "..."
 		}
 	}
-	e := InvalidInput("%s", fmt.Sprintf(format, args...)+at.suffix())
+	e := InvalidInput("%s", fmt.Sprintf(format, plain(args)...)+at.suffix())
 	e.Legacy = LegacyValidation
 	return e.at(at)
 }
 
 // UnsupportedSQL is for a construct that is understood and not yet run. It says so with its place: 501.
 func UnsupportedSQL(at Span, format string, args ...any) *Error {
-	return Unsupported("%s", fmt.Sprintf(format, args...)+at.suffix()).at(at)
+	return Unsupported("%s", fmt.Sprintf(format, plain(args)...)+at.suffix()).at(at)
 }
 
 func (s Span) suffix() string {

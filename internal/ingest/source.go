@@ -106,7 +106,7 @@ func typeOf(field string, text json.RawMessage) (string, error) {
 	var head struct {
 		Type *string `json:"type"`
 	}
-	if err := json.Unmarshal(text, &head); err != nil {
+	if err := jsontext.Unmarshal(text, &head); err != nil {
 		return "", invalidField(field, "it is no JSON object: %s", fault.JSONProblem(err))
 	}
 	if head.Type == nil {
@@ -125,7 +125,7 @@ func unknownType(field, kind string, known []string) error {
 
 // invalidField is the fault of a wire object that can't be used.
 func invalidField(field, format string, args ...any) error {
-	return fault.InvalidInput("Invalid value for the field [%s]. Reason: [%s]", field, sprintf(format, args...))
+	return fault.InvalidInput("Invalid value for the field [%s]. Reason: ["+format+"]", append([]any{field}, args...)...)
 }
 
 // decodeWire reads a wire object. Members that mean nothing here are ignored, as the reference does.

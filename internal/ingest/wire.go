@@ -7,8 +7,6 @@ import (
 	"fmt"
 )
 
-func sprintf(format string, args ...any) string { return fmt.Sprintf(format, args...) }
-
 // stringList is a list of texts that may also be written as one text.
 type stringList []string
 

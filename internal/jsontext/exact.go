@@ -14,7 +14,8 @@ import (
 func Unmarshal(text []byte, into any) error { return json.Unmarshal(Exact(text, into), into) }
 
 // Exact returns text so that encoding/json reads no member into the value whose name is another's but for the case: such names are changed
-// to ones that nothing has, which are as long, so that places in text stay. Parts that read themselves are left to themselves.
+// to ones that nothing has, which are as long, so that places in text stay. Parts that read themselves are left to themselves. So are members
+// changed that are an empty text where a number or a truth value may be left out: that is none, as in the reference.
 func Exact(text []byte, into any) []byte {
 	e := exact{text: string(text)}
 	e.value(0, reflect.TypeOf(into).Elem())
@@ -34,7 +35,7 @@ const unread = '!'
 // exact finds names in a text.
 type exact struct {
 	text    string
-	inexact []int // where names begin that are others' but for the case
+	inexact []int // where the names begin that are not to be read
 }
 
 // value looks at the value that begins at i and is read into a type.
@@ -49,11 +50,12 @@ func (e *exact) value(i int, t reflect.Type) {
 	switch opening := e.text[i]; {
 	case opening == '{' && t.Kind() == reflect.Struct:
 		members := membersOf(t)
-		Members(e.text, i, 0, func(key string, from, _ int) bool {
+		Members(e.text, i, 0, func(key string, from, to int) bool {
 			name := Text(key)
-			if into, ok := members[name]; ok {
+			switch into, ok := members[name]; {
+			case ok && !(e.text[from:to] == `""` && isOptionalScalar(into)):
 				e.value(from, into)
-			} else if anyFold(members, name) {
+			case ok || anyFold(members, name):
 				e.inexact = append(e.inexact, strings.LastIndex(e.text[:from], key)+1)
 			}
 			return true
@@ -64,6 +66,11 @@ func (e *exact) value(i int, t reflect.Type) {
 			return true
 		}, &end)
 	}
+}
+
+// isOptionalScalar reports whether a type is that of a number or a truth value that may be left out.
+func isOptionalScalar(t reflect.Type) bool {
+	return t.Kind() == reflect.Pointer && t.Elem().Kind() >= reflect.Bool && t.Elem().Kind() <= reflect.Float64
 }
 
 func anyFold(members map[string]reflect.Type, name string) bool {

@@ -29,7 +29,10 @@ func TestNamesAreReadLetterByLetter(t *testing.T) {
 		Own    selfRead        `json:"own"`
 		Hidden string          `json:"-"`
 		Plain  string
+		Size   *int  `json:"size"`
+		Flag   *bool `json:"flag"`
 	}
+	five := 5
 	for _, c := range []struct {
 		text string
 		want whole
@@ -42,6 +45,8 @@ func TestNamesAreReadLetterByLetter(t *testing.T) {
 		{`{"free":{"Name":1},"FREE":{}}`, whole{Free: map[string]any{"Name": 1.0}}},
 		{`{"own":{"Name":1},"Hidden":"x","nosuch":2}`, whole{Own: selfRead{`{"Name":1}`}}},
 		{`{"Plain":"x","plain":"y"}`, whole{Plain: "x"}},
+		{`{"size":"","flag" : "" }`, whole{}}, // an empty text is none of what may be left out
+		{`{"size":5,"Flag":"","plain":""}`, whole{Size: &five}},
 		{`null`, whole{}},
 	} {
 		var got whole

@@ -18,7 +18,7 @@ type readParts struct {
 	P     *int
 	List  []struct{ Name string }
 	Texts map[string]string
-	Own   ownJSON
+	Own   ownJSON `json:"own"`
 }
 
 // ownJSON reads itself, as texts.
@@ -68,7 +68,7 @@ func TestReadRefuses(t *testing.T) {
 		{`{"F":"NaN"}`, "field 'F' can't be a JSON string"},
 		{`{"N":[1]}`, "field 'N' can't be a JSON array"},
 		{`{"N":{}}`, "field 'N' can't be a JSON object"},
-		{`{"Own":{"X":"5"}}`, "field 'Own.X' can't be a JSON string"}, // it reads itself
+		{`{"own":{"X":"5"}}`, "field 'own.X' can't be a JSON string"}, // it reads itself
 	} {
 		var got readParts
 		if err := Read([]byte(c.text), &got); err == nil {

@@ -3,6 +3,7 @@ package native
 import (
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/expr"
@@ -467,14 +468,13 @@ func (s *scope) post(p PostAggregator) (expr.Expr, error) {
 		}
 		return s.column(p.FieldName)
 	case *ConstantPost:
-		if n, err := p.Value.Int64(); err == nil {
-			return longLiteral(n), nil
-		}
-		f, ok := expr.ParseDouble(p.Value.String())
-		if !ok {
+		if p.Value == "" {
 			return nil, invalid("Post-aggregator [%s] has no value", p.Name)
 		}
-		return doubleLiteral(f), nil
+		if n, err := strconv.ParseInt(string(p.Value), 10, 64); err == nil {
+			return longLiteral(n), nil
+		}
+		return doubleLiteral(p.Value.Double()), nil
 	case *ExpressionPost:
 		x, err := s.expression(p.Expression)
 		if err != nil {

@@ -1,7 +1,5 @@
 package native
 
-import "encoding/json"
-
 // Aggregator is an aggregate of a query. The concrete aggregators are in this file.
 type Aggregator interface{ output() string }
 
@@ -132,7 +130,7 @@ type ArithmeticPost struct {
 	Name     string             `json:"name"`
 	Fn       string             `json:"fn"`
 	Fields   []PostAggregatorOf `json:"fields"`
-	Ordering *string            `json:"ordering"`
+	Ordering Word               `json:"ordering"`
 }
 
 // FieldPost is the value of another output.
@@ -144,16 +142,16 @@ type FieldPost struct {
 
 // ConstantPost is a number.
 type ConstantPost struct {
-	Name  string      `json:"name"`
-	Value json.Number `json:"value"`
+	Name  string `json:"name"`
+	Value Number `json:"value"`
 }
 
 // ExpressionPost is an expression over the outputs.
 type ExpressionPost struct {
-	Name       string  `json:"name"`
-	Expression string  `json:"expression"`
-	Ordering   *string `json:"ordering"`
-	OutputType string  `json:"outputType"`
+	Name       string `json:"name"`
+	Expression string `json:"expression"`
+	Ordering   Word   `json:"ordering"`
+	OutputType string `json:"outputType"`
 }
 
 // ExtremePost is the greatest or the least of its fields.
@@ -161,6 +159,17 @@ type ExtremePost struct {
 	Type   string             `json:"type"`
 	Name   string             `json:"name"`
 	Fields []PostAggregatorOf `json:"fields"`
+}
+
+func (p *ArithmeticPost) check() error { return checkOrdering(p.Ordering) }
+func (p *ExpressionPost) check() error { return checkOrdering(p.Ordering) }
+
+// checkOrdering checks how values of a post-aggregator are ordered, which changes nothing: NaN is the greatest in both ways.
+func checkOrdering(ordering Word) error {
+	if ordering != "" && ordering != "numericFirst" {
+		return invalid("ordering [%s] of a post-aggregator is unknown. Known is [numericFirst]", ordering)
+	}
+	return nil
 }
 
 func (p *ArithmeticPost) output() string { return p.Name }

@@ -78,9 +78,9 @@ type JoinSource struct {
 
 // InlineSource is rows that are part of the query.
 type InlineSource struct {
-	ColumnNames []string  `json:"columnNames"`
-	ColumnTypes []*string `json:"columnTypes"`
-	Rows        [][]Value `json:"rows"`
+	ColumnNames []string   `json:"columnNames"`
+	ColumnTypes []TypeName `json:"columnTypes"`
+	Rows        [][]Value  `json:"rows"`
 }
 
 // LookupSource is a lookup as a table of k and v.

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/jsontext"
@@ -72,7 +71,7 @@ func explainJSON(err error) error {
 	var syntax *json.SyntaxError
 	switch {
 	case errors.As(err, &wrong) && wrong.Field != "":
-		member := memberOf(wrong.Field)
+		member := fault.JSONMember(wrong)
 		if want := wanted[wrong.Type]; want != "" {
 			return fault.Malformed("Member [%s] of the query is [%.100s]; want %s", member, wrong.Value, want).WithLegacy(fault.LegacyUnknown)
 		}
@@ -86,22 +85,11 @@ func explainJSON(err error) error {
 }
 
 // wanted are the types that read themselves and take several kinds of scalars, as messages name them.
-var wanted = map[reflect.Type]string{reflect.TypeFor[Text](): "a plain value", reflect.TypeFor[Whole](): "a whole number", reflect.TypeFor[Flag](): "true or false"}
+var wanted = map[reflect.Type]string{reflect.TypeFor[Text](): "a plain value", reflect.TypeFor[Word](): "a word", reflect.TypeFor[Whole](): "a whole number", reflect.TypeFor[Number](): "a number", reflect.TypeFor[Flag](): "true or false"}
 
 // unreadable is the error of a type that reads itself: encoding/json adds where it is.
 func unreadable[T any](text []byte) error {
 	return &json.UnmarshalTypeError{Value: string(text), Type: reflect.TypeFor[T]()}
-}
-
-// memberOf returns the path of a member without the names of the structs that have it in them: those begin with a capital.
-func memberOf(field string) string {
-	for {
-		head, rest, ok := strings.Cut(field, ".")
-		if !ok || !unicode.IsUpper(rune(head[0])) {
-			return field
-		}
-		field = rest
-	}
 }
 
 // invalid is the fault for a query that decodes and makes no sense. Old clients know it as an unknown exception.
@@ -234,6 +222,20 @@ func (t *Text) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
+// Word is one of a few words, "" if none is given; an empty text is none of them. What is no text is none of them either, save where any word
+// will do.
+type Word string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (w *Word) UnmarshalJSON(text []byte) error {
+	var t Text
+	if err := t.UnmarshalJSON(text); err != nil || t.S == "" && !t.Null {
+		return unreadable[Word](text)
+	}
+	*w = Word(t.S)
+	return nil
+}
+
 // Whole is a whole number that may come as text.
 type Whole int64
 
@@ -242,10 +244,11 @@ func (w *Whole) UnmarshalJSON(text []byte) error {
 	if isNull(text) {
 		return nil
 	}
-	if string(text) == `""` {
+	digits := strings.TrimSpace(strings.Trim(string(text), `"`))
+	if digits == "" {
 		return nil
 	}
-	n, err := json.Number(strings.Trim(string(text), `"`)).Int64()
+	n, err := strconv.ParseInt(digits, 10, 64)
 	if f, isNumber := strconv.ParseFloat(string(text), 64); err != nil && isNumber == nil && math.Abs(f) < 1<<53 {
 		n, err = int64(f), nil // a fraction is cut off
 	}
@@ -254,6 +257,28 @@ func (w *Whole) UnmarshalJSON(text []byte) error {
 	}
 	*w = Whole(n)
 	return nil
+}
+
+// Number is a number as it is written, which may come as text with blanks around; "" if there is none.
+type Number string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (n *Number) UnmarshalJSON(text []byte) error {
+	shown := string(text)
+	if shown[0] == '"' && json.Unmarshal(text, &shown) != nil || isNull(text) {
+		shown = ""
+	}
+	*n = Number(strings.TrimSpace(shown))
+	if _, err := strconv.ParseFloat(string(*n), 64); *n != "" && err != nil && !errors.Is(err, strconv.ErrRange) {
+		return unreadable[Number](text)
+	}
+	return nil
+}
+
+// Double returns the number, 0 if there is none.
+func (n Number) Double() float64 {
+	x, _ := strconv.ParseFloat(string(n), 64) // beyond the range of doubles it is infinite
+	return x
 }
 
 // Flag is true or false, which may come as text or number (jsontext.ReadFlag).

@@ -54,15 +54,15 @@ var dimensionTypes = map[string]func() Dimension{
 type ColumnDimension struct {
 	Dimension    string       `json:"dimension"`
 	OutputName   *string      `json:"outputName"`
-	OutputType   string       `json:"outputType"`
+	OutputType   TypeName     `json:"outputType"`
 	ExtractionFn ExtractionOf `json:"extractionFn"`
 }
 
 // plainDimension is what is read of a dimension without a type: it has no extraction function, whatever is there.
 type plainDimension struct {
-	Dimension  string  `json:"dimension"`
-	OutputName *string `json:"outputName"`
-	OutputType string  `json:"outputType"`
+	Dimension  string   `json:"dimension"`
+	OutputName *string  `json:"outputName"`
+	OutputType TypeName `json:"outputType"`
 }
 
 // LookupDimension is a column mapped through a table of texts.
@@ -132,7 +132,7 @@ func (d DimensionOf) name() string {
 
 // naturalOrder is the order of the dimension's values: that of numbers for one that gives numbers.
 func (d DimensionOf) naturalOrder() OrderingOf {
-	if c, ok := d.Dimension.(*ColumnDimension); ok && c.OutputType != "" && !strings.EqualFold(c.OutputType, "STRING") {
+	if c, ok := d.Dimension.(*ColumnDimension); ok && c.OutputType != "" && !strings.EqualFold(string(c.OutputType), "STRING") {
 		return "numeric"
 	}
 	return "lexicographic"

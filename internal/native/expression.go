@@ -89,12 +89,12 @@ func (s *scope) virtualColumn(v VirtualColumn) (expr.Expr, error) {
 		if v.OutputType == "" && isUnknown(e) {
 			return &expr.Literal{T: expr.Of(expr.Float)}, nil // as what says no type
 		}
-		if lower(v.OutputType) == "long" || lower(v.OutputType) == "double" {
+		if lower(string(v.OutputType)) == "long" || lower(string(v.OutputType)) == "double" {
 			if x := operand(e); x.Type().IsNumeric() {
 				return x, nil // the type is for what the expression does not say
 			}
 		}
-		return castTo(e, v.OutputType)
+		return castTo(e, string(v.OutputType))
 	case *NestedColumn:
 		return s.nested(v)
 	case *FilteredColumn:
@@ -115,7 +115,7 @@ func (s *scope) asComputed(v *ExpressionColumn) (expr.Expr, error) {
 	switch {
 	case isUnknown(e):
 		return s.virtualColumn(v)
-	case e.Type().Base == expr.Float && lower(v.OutputType) != "float":
+	case e.Type().Base == expr.Float && lower(string(v.OutputType)) != "float":
 		return operand(e), nil
 	}
 	return plain(e), nil
@@ -160,13 +160,7 @@ func (s *scope) nested(v *NestedColumn) (expr.Expr, error) {
 	if v.ProcessFromRaw {
 		return call("JSON_QUERY", x, path)
 	}
-	t := textType
-	if v.ExpectedType != "" {
-		if t, err = parseType(v.ExpectedType); err != nil {
-			return nil, err
-		}
-	}
-	return expr.NewJSONValue(x, path, t, fault.Span{})
+	return expr.NewJSONValue(x, path, v.ExpectedType.orText(), fault.Span{})
 }
 
 // expression binds a text of the native expression language.

@@ -358,13 +358,13 @@ func (s *scope) dimension(d Dimension) (expr.Expr, error) {
 				return nil, err
 			}
 		}
-		if d.OutputType == "" || strings.EqualFold(d.OutputType, "STRING") {
+		if d.OutputType == "" || strings.EqualFold(string(d.OutputType), "STRING") {
 			if x.Type().Base == expr.Float {
 				return textOf(x)
 			}
 			return castTo(x, "STRING")
 		}
-		return numberDimension(x, d.OutputType)
+		return numberDimension(x, string(d.OutputType))
 	case *LookupDimension:
 		x, err := s.column(d.Dimension)
 		if err != nil {

@@ -42,7 +42,7 @@ func (l *LimitSpec) UnmarshalJSON(text []byte) error {
 // OrderItem orders by one output; on the wire, a bare name is ascending.
 type OrderItem struct {
 	Dimension      string     `json:"dimension"`
-	Direction      string     `json:"direction"`
+	Direction      Word       `json:"direction"`
 	DimensionOrder OrderingOf `json:"dimensionOrder"`
 }
 
@@ -57,7 +57,7 @@ func (o *OrderItem) UnmarshalJSON(text []byte) error {
 
 // Descending reports whether the direction is descending; other words than that, or its beginning, mean ascending.
 func (o *OrderItem) Descending() bool {
-	d := lower(o.Direction)
+	d := lower(string(o.Direction))
 	return d != "" && strings.HasPrefix("descending", d)
 }
 

@@ -430,10 +430,10 @@ type Scan struct {
 	Columns      []string    `json:"columns"`
 	Limit        *Whole      `json:"limit"`
 	Offset       Whole       `json:"offset"`
-	Order        string      `json:"order"`
+	Order        Word        `json:"order"`
 	OrderBy      []ScanOrder `json:"orderBy"`
 	BatchSize    Whole       `json:"batchSize"`
-	ResultFormat string      `json:"resultFormat"`
+	ResultFormat Word        `json:"resultFormat"`
 	// Legacy shows the time as a text, in the first column, which is called LegacyTime.
 	Legacy Flag `json:"legacy"`
 }
@@ -456,8 +456,8 @@ func (q *Scan) check() error {
 	default:
 		return invalid("resultFormat [%s] is unknown. Known are [list, compactedList]", q.ResultFormat)
 	}
-	q.Order = lower(q.Order)
-	for _, o := range append([]ScanOrder{{Order: q.Order}}, q.OrderBy...) {
+	q.Order = Word(lower(string(q.Order)))
+	for _, o := range append([]ScanOrder{{Order: string(q.Order)}}, q.OrderBy...) {
 		switch o.Order {
 		case "", "none", "ascending", "descending":
 		default:
@@ -470,7 +470,7 @@ func (q *Scan) check() error {
 		}
 	}
 	if len(q.OrderBy) > 0 && q.Order != "" && q.Order != "none" {
-		if len(q.OrderBy) != 1 || q.OrderBy[0].ColumnName != plan.TimeColumn || q.OrderBy[0].Order != q.Order {
+		if len(q.OrderBy) != 1 || q.OrderBy[0].ColumnName != plan.TimeColumn || q.OrderBy[0].Order != string(q.Order) {
 			return invalid("Cannot provide 'order' incompatible with 'orderBy'")
 		}
 	}

@@ -152,7 +152,7 @@ func TestRefusedAggregators(t *testing.T) {
 	for i := 1; i < 63; i++ {
 		fmt.Fprintf(&grouped, `,"%d"`, i)
 	}
-	testRefusals(t, `{"queryType":"timeseries","dataSource":{"type":"join","left":"wiki","right":{"type":"inline","columnNames":["s"],"columnTypes":["COMPLEX<hyperUnique>"],"rows":[]},"rightPrefix":"k","condition":"1"},"intervals":[],"granularity":"all","aggregations":[%s]}`, []refusal{
+	testRefusals(t, `{"queryType":"timeseries","dataSource":{"type":"join","left":"wiki","right":{"type":"inline","columnNames":["s"],"columnTypes":["COMPLEX<hyperUnique>"],"rows":[]},"rightPrefix":"k","condition":"1","joinType":"INNER"},"intervals":[],"granularity":"all","aggregations":[%s]}`, []refusal{
 		{"null", "aggregations can't hold null"},
 		{`{"type":"filtered","name":"a","filter":{"type":"true"},"aggregator":{"type":"grouping","name":"a","groupings":["page"]}}`, "Aggregator [a] is of a type that is not supported here"},
 		{`{"type":"filtered","name":"a","filter":{"type":"true"}}`, "Aggregator of type [filtered] needs [aggregator]"},
@@ -183,14 +183,17 @@ func TestRefusedPostAggregators(t *testing.T) {
 		{`{"type":"constant","name":"p"}`, "Post-aggregator [p] has no value"},
 		{`{"type":"doubleGreatest","name":"p","fields":[]}`, "Post-aggregator [p] needs fields"},
 		{`{"type":"min","name":"p","fieldName":"h"}`, "Post-aggregator [p] wants [h], which is no aggregator of the query"},
-		{`{"type":"quantile","name":"p","fieldName":"n"}`, "Post-aggregator [p] of type [quantile] must have a probability that is a number, not []"},
+		{`{"type":"quantile","name":"p","fieldName":"n"}`, "Post-aggregator of type [quantile] needs [probability]"},
 		{`{"type":"arrayOfDoublesSketchTTest","name":"p","fields":[{"type":"fieldAccess","fieldName":"n"}]}`, "Post-aggregator [p] of type [arrayOfDoublesSketchTTest] must have two fields, not [1]"},
 		{`{"type":"quantilesDoublesSketchToHistogram","name":"p","field":{"type":"fieldAccess","fieldName":"n"},"splitPoints":[1],"numBins":3}`, "Post-aggregator [p] of type [quantilesDoublesSketchToHistogram] can't have both splitPoints and numBins"},
 		{`{"type":"thetaSketchConstant","name":"p","value":5}`, "Post-aggregator [p] of type [thetaSketchConstant] must have the base64 of a sketch as its value"},
 		{`{"type":"thetaSketchEstimate","name":"p"}`, "Post-aggregator [p] of type [thetaSketchEstimate] must have a field"},
 		{`{"type":"quantilesDoublesSketchToQuantiles","name":"p","field":{"type":"fieldAccess","fieldName":"n"}}`, "Post-aggregator [p] of type [quantilesDoublesSketchToQuantiles] must have [fractions]"},
-		{`{"type":"quantileFromTDigestSketch","name":"p","field":{"type":"fieldAccess","fieldName":"n"}}`, "Post-aggregator [p] of type [quantileFromTDigestSketch] must have numbers as [fraction], not []"},
-		{`{"type":"quantilesDoublesSketchToRank","name":"p","field":{"type":"fieldAccess","fieldName":"n"},"value":"high"}`, "Post-aggregator [p] of type [quantilesDoublesSketchToRank] must have numbers as [value], not [high]"},
+		{`{"type":"quantileFromTDigestSketch","name":"p","field":{"type":"fieldAccess","fieldName":"n"}}`, "Post-aggregator of type [quantileFromTDigestSketch] needs [fraction]"},
+		{`{"type":"quantilesDoublesSketchToRank","name":"p","field":{"type":"fieldAccess","fieldName":"n"},"value":"high"}`, `Post-aggregator [p] of type [quantilesDoublesSketchToRank] must have a number as [value], not ["high"]`},
+		{`{"type":"quantilesDoublesSketchToQuantile","name":"p","field":{"type":"fieldAccess","fieldName":"n"},"fraction":true}`, "Member [fraction] of the query is [true]; want a number"},
+		{`{"type":"arithmetic","name":"p","fn":"+","ordering":"up","fields":[]}`, "ordering [up] of a post-aggregator is unknown. Known is [numericFirst]"},
+		{`{"type":"expression","name":"p","expression":"n","ordering":""}`, `Member [ordering] of the query is [""]; want a word`},
 		{`{"type":"HLLSketchUnion","name":"p","fields":[]}`, "Post-aggregator [p] of type [HLLSketchUnion] must have [1] fields or more"},
 		{`{"type":"thetaSketchSetOp","name":"p","func":"UNION","fields":[{"type":"fieldAccess","fieldName":"n"}]}`, "Post-aggregator [p] of type [thetaSketchSetOp] must have [2] fields or more"},
 		{`{"type":"thetaSketchSetOp","name":"p","func":"XOR","fields":[{"type":"fieldAccess","fieldName":"n"},{"type":"fieldAccess","fieldName":"n"}]}`, "Post-aggregator [p] of type [thetaSketchSetOp] has the unknown operation [XOR]. Known are [UNION, INTERSECT, NOT]"},
@@ -216,11 +219,15 @@ func TestRefusedDataSources(t *testing.T) {
 		{`{"type":"query","query":{"queryType":"segmentMetadata","dataSource":"wiki"}}`, "A query about segments can't be the datasource of another"},
 		{`{"type":"query","query":{"queryType":"timeBoundary","dataSource":{"type":"union","dataSources":[]}}}`, "'dataSources' must be non-null and non-empty for 'union'"},
 		{`{"type":"join","left":"wiki","right":"wiki","rightPrefix":"r.","condition":"1","joinType":"SEMI"}`, "joinType [SEMI] is unknown. Known are [INNER, LEFT, RIGHT, FULL]"},
+		{`{"type":"join","left":"wiki","right":"wiki","rightPrefix":"r.","condition":"1","joinType":""}`, "joinType [] is unknown. Known are [INNER, LEFT, RIGHT, FULL]"},
+		{`{"type":"join","left":"wiki","right":"wiki","rightPrefix":"r.","condition":"1","joinType":"inner"}`, "joinType [inner] is unknown. Known are [INNER, LEFT, RIGHT, FULL]"},
+		{`{"type":"join","left":"wiki","right":"wiki","rightPrefix":"r.","condition":"1"}`, "Datasource of type [join] needs [joinType]"},
 		{`{"type":"join","left":"wiki","right":"wiki","rightPrefix":"","condition":"1","joinType":"INNER"}`, "rightPrefix of a join can't be empty"},
 		{`{"type":"unnest","base":"wiki"}`, "Datasource of type [unnest] has no virtualColumn"},
 		{`{"type":"inline","columnNames":["a","b"],"rows":[[1]]}`, "A row of an inline datasource has [1] values, but there are [2] columns"},
 		{`{"type":"inline","columnNames":["a"],"columnTypes":["LONG"],"rows":[[{}]]}`, "A value of type [LONG] can't be a list or an object"},
-		{`{"type":"inline","columnNames":["a"],"columnTypes":["WORD"],"rows":[]}`, "Type [WORD] is unknown. Known are [LONG, DOUBLE, FLOAT, STRING, ARRAY<LONG>, ARRAY<DOUBLE>, ARRAY<STRING>, COMPLEX<..>]"},
+		{`{"type":"inline","columnNames":["a"],"columnTypes":["WORD"],"rows":[[{}]]}`, "A value of type [STRING] can't be a list or an object"},
+		{`{"type":"inline","columnNames":["a"],"columnTypes":[5],"rows":[]}`, "Member [columnTypes] of the query can't be a JSON number"},
 		{`{"type":"inline","columnNames":["c"` + strings.Repeat(`,"c"`, 1<<11-1) + `],"rows":[[]` + strings.Repeat(",[]", 1<<11) + "]}", "An inline datasource can't have more than [4194304] values"},
 	})
 }
@@ -232,6 +239,10 @@ func TestRefusedQueries(t *testing.T) {
 		{`{"queryType":"scan","dataSource":"wiki","intervals":{"intervals":{}}}`, "intervals of intervals must be a list"},
 		{`{"queryType":"scan","dataSource":"wiki","intervals":[["2020/2021"]]}`, "intervals must be a list of texts such as 2015-09-12/2015-09-13"},
 		{`{"queryType":"scan","dataSource":"wiki","intervals":[],"resultFormat":"xml"}`, "resultFormat [xml] is unknown. Known are [list, compactedList]"},
+		{`{"queryType":"scan","dataSource":"wiki","intervals":[],"resultFormat":""}`, `Member [resultFormat] of the query is [""]; want a word`},
+		{`{"queryType":"scan","dataSource":"wiki","intervals":[],"order":""}`, `Member [order] of the query is [""]; want a word`},
+		{`{"queryType":"groupBy","dataSource":"wiki","intervals":[],"granularity":"all","dimensions":["page"],"limitSpec":{"type":"default","columns":[{"dimension":"page","direction":""}]}}`,
+			`Member [limitSpec.columns.direction] of the query is [""]; want a word`},
 		{`{"queryType":"scan","dataSource":"wiki","intervals":[],"order":"up"}`, "order [up] is unknown. Known are [none, ascending, descending]"},
 		{`{"queryType":"scan","dataSource":"wiki","intervals":[],"orderBy":[{"columnName":"page","order":"up"}]}`, "order [up] is unknown. Known are [none, ascending, descending]"},
 		{`{"queryType":"scan","dataSource":"wiki","intervals":[],"orderBy":[{"columnName":"page"}]}`, "orderBy of column [page] needs [order]"},

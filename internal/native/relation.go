@@ -2,7 +2,6 @@ package native
 
 import (
 	"encoding/json"
-	"strings"
 
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
@@ -125,10 +124,10 @@ func (t *translator) union(d *UnionSource) (plan.Node, error) {
 	return &plan.Union{Ins: ins, Out: out}, nil
 }
 
-var joinKinds = map[string]plan.JoinKind{"": plan.Inner, "INNER": plan.Inner, "LEFT": plan.Left, "RIGHT": plan.Right, "FULL": plan.Full}
+var joinKinds = map[string]plan.JoinKind{"INNER": plan.Inner, "LEFT": plan.Left, "RIGHT": plan.Right, "FULL": plan.Full}
 
 func (t *translator) join(d *JoinSource) (plan.Node, error) {
-	kind, ok := joinKinds[strings.ToUpper(d.JoinType)]
+	kind, ok := joinKinds[d.JoinType]
 	if !ok {
 		return nil, invalid("joinType [%s] is unknown. Known are [INNER, LEFT, RIGHT, FULL]", d.JoinType)
 	}
@@ -235,11 +234,8 @@ func inline(d *InlineSource) (plan.Node, error) {
 	builders := make([]*vector.Builder, len(d.ColumnNames))
 	for i, name := range d.ColumnNames {
 		t := textType
-		if d.ColumnTypes != nil && d.ColumnTypes[i] != nil {
-			var err error
-			if t, err = parseType(*d.ColumnTypes[i]); err != nil {
-				return nil, err
-			}
+		if d.ColumnTypes != nil {
+			t = d.ColumnTypes[i].orText()
 		}
 		if name == plan.TimeColumn {
 			t = timeType

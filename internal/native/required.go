@@ -31,13 +31,16 @@ var required = map[string]map[string][]string{
 		"globalTable": {"name"},
 		"inline":      {"columnNames", "rows"},
 		"query":       {"query"},
+		"join":        {"joinType"},
 	},
 	"Having": {
 		"dimSelector": {"dimension"},
 	},
 	"Aggregator": aggregatorMembers(),
 	"Post-aggregator": {
-		"expression": {"expression"},
+		"expression":                {"expression"},
+		"quantile":                  {"probability"},
+		"quantileFromTDigestSketch": {"fraction"},
 	},
 	"Dimension": {
 		"default":        {"dimension"},
@@ -59,7 +62,7 @@ var required = map[string]map[string][]string{
 	},
 	"Virtual column": {
 		"expression":   {"name", "expression"},
-		"nested-field": {"columnName", "outputName"},
+		"nested-field": {"columnName", "outputName", "path|pathParts"},
 		"mv-filtered":  {"name", "delegate", "values"},
 	},
 }

@@ -138,19 +138,13 @@ func (s *scope) asShown(v VirtualColumn) (x expr.Expr, declared expr.Type, err e
 		if v.OutputType == "" {
 			return nil, declared, nil
 		}
-		if declared, err = parseType(v.OutputType); err == nil {
-			x, err = s.asComputed(v)
-		}
-		return x, declared, err
+		x, err = s.asComputed(v)
+		return x, v.OutputType.orText(), err
 	case *NestedColumn:
 		if bool(v.ProcessFromRaw) {
 			return nil, declared, nil
 		}
-		if declared = textType; v.ExpectedType != "" {
-			if declared, err = parseType(v.ExpectedType); err != nil {
-				return nil, declared, err
-			}
-		}
+		declared = v.ExpectedType.orText()
 		x, err = s.plainNested(v)
 		return x, declared, err
 	}
@@ -203,7 +197,7 @@ func (q *Scan) Ordered() bool { return len(q.order()) > 0 }
 // order is by what the rows are sorted; none: as they come.
 func (q *Scan) order() []ScanOrder {
 	if len(q.OrderBy) == 0 && q.Order != "" && q.Order != "none" {
-		return []ScanOrder{{ColumnName: plan.TimeColumn, Order: q.Order}}
+		return []ScanOrder{{ColumnName: plan.TimeColumn, Order: string(q.Order)}}
 	}
 	return q.OrderBy
 }

@@ -26,9 +26,9 @@ type SketchPost struct {
 	NominalEntries *Whole             `json:"nominalEntries"`
 	NumberOfValues *Whole             `json:"numberOfValues"`
 	Value          json.RawMessage    `json:"value"`
-	Fraction       json.Number        `json:"fraction"`
-	Fractions      []json.Number      `json:"fractions"`
-	SplitPoints    []json.Number      `json:"splitPoints"`
+	Fraction       Number             `json:"fraction"`
+	Fractions      []Number           `json:"fractions"`
+	SplitPoints    []Number           `json:"splitPoints"`
 	NumBins        *Whole             `json:"numBins"`
 	Column         *Whole             `json:"column"`
 	K              *Whole             `json:"k"`
@@ -90,13 +90,17 @@ func init() { // posts nest, so the table refers to itself
 		"quantilesDoublesSketch": "DS_", "KllDoublesSketch": "$KLL_DOUBLES_", "KllFloatsSketch": "$KLL_FLOATS_",
 	} {
 		sketchPosts[typ+"ToQuantile"] = func(s *scope, p *SketchPost) (expr.Expr, error) {
-			return s.ofNumbers(p, prefix+"GET_QUANTILE", "fraction", []json.Number{orZero(p.Fraction)})
+			return s.ofNumbers(p, prefix+"GET_QUANTILE", "fraction", []Number{p.Fraction})
 		}
 		sketchPosts[typ+"ToQuantiles"] = func(s *scope, p *SketchPost) (expr.Expr, error) {
 			return s.ofNumbers(p, prefix+"GET_QUANTILES", "fractions", p.Fractions)
 		}
 		sketchPosts[typ+"ToRank"] = func(s *scope, p *SketchPost) (expr.Expr, error) {
-			return s.ofNumbers(p, prefix+"RANK", "value", []json.Number{orZero(json.Number(strings.Trim(string(p.Value), `"`)))})
+			var value Number
+			if !isNull(p.Value) && value.UnmarshalJSON(p.Value) != nil {
+				return nil, invalid("Post-aggregator [%s] of type [%s] must have a number as [value], not [%s]", p.Name, p.Type, p.Value)
+			}
+			return s.ofNumbers(p, prefix+"RANK", "value", []Number{value})
 		}
 		sketchPosts[typ+"ToCDF"] = func(s *scope, p *SketchPost) (expr.Expr, error) {
 			return s.ofNumbers(p, prefix+"CDF", "splitPoints", p.SplitPoints)
@@ -112,7 +116,7 @@ func init() { // posts nest, so the table refers to itself
 		}
 	}
 	sketchPosts["quantileFromTDigestSketch"] = func(s *scope, p *SketchPost) (expr.Expr, error) {
-		return s.ofNumbers(p, "$TDIGEST_QUANTILE", "fraction", []json.Number{p.Fraction})
+		return s.ofNumbers(p, "$TDIGEST_QUANTILE", "fraction", []Number{p.Fraction})
 	}
 	sketchPosts["quantilesFromTDigestSketch"] = func(s *scope, p *SketchPost) (expr.Expr, error) {
 		return s.ofNumbers(p, "$TDIGEST_QUANTILES", "fractions", p.Fractions)
@@ -136,14 +140,6 @@ func needsName(post string) bool {
 		return false
 	}
 	return !strings.HasPrefix(post, "HLLSketch") && !strings.HasSuffix(post, "FromTDigestSketch")
-}
-
-// orZero is a number, 0 where none is given.
-func orZero(n json.Number) json.Number {
-	if n == "" {
-		return "0"
-	}
-	return n
 }
 
 func wholeLiteral(w *Whole, def int64) expr.Expr {
@@ -182,7 +178,7 @@ func (s *scope) ofField(p *SketchPost, name string, more ...expr.Expr) (expr.Exp
 }
 
 // ofNumbers calls a function over the field and numbers.
-func (s *scope) ofNumbers(p *SketchPost, name, member string, numbers []json.Number) (expr.Expr, error) {
+func (s *scope) ofNumbers(p *SketchPost, name, member string, numbers []Number) (expr.Expr, error) {
 	switch {
 	case numbers != nil && len(numbers) == 0 && strings.HasSuffix(name, "QUANTILES"):
 		return &expr.Literal{Value: []any{}, T: expr.ArrayOf(doubleType)}, nil
@@ -197,11 +193,7 @@ func (s *scope) ofNumbers(p *SketchPost, name, member string, numbers []json.Num
 	}
 	args := make([]expr.Expr, len(numbers))
 	for i, n := range numbers {
-		x, ok := expr.ParseDouble(n.String())
-		if !ok {
-			return nil, invalid("Post-aggregator [%s] of type [%s] must have numbers as [%s], not [%s]", p.Name, p.Type, member, n)
-		}
-		args[i] = doubleLiteral(x)
+		args[i] = doubleLiteral(n.Double())
 	}
 	return s.ofField(p, name, args...)
 }

@@ -1,8 +1,6 @@
 package native
 
 import (
-	"encoding/json"
-
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
 )
@@ -14,11 +12,11 @@ type SummaryAggregator struct {
 	Name          string      `json:"name"`
 	FieldName     string      `json:"fieldName"`
 	Field         DimensionOf `json:"field"`
-	Compression   json.Number `json:"compression"`
+	Compression   Number      `json:"compression"`
 	Resolution    *Whole      `json:"resolution"`
 	NumBuckets    *Whole      `json:"numBuckets"`
-	LowerLimit    json.Number `json:"lowerLimit"`
-	UpperLimit    json.Number `json:"upperLimit"`
+	LowerLimit    Number      `json:"lowerLimit"`
+	UpperLimit    Number      `json:"upperLimit"`
 	Outliers      string      `json:"outlierHandlingMode"`
 	MaxNumEntries *Whole      `json:"maxNumEntries"`
 }
@@ -58,27 +56,13 @@ func (s *scope) summary(in *inputs, a *SummaryAggregator) (plan.AggCall, error) 
 			return plan.AggCall{}, err
 		}
 	}
-	params, err := a.params()
-	if err != nil {
-		return plan.AggCall{}, err
-	}
-	call, err := newCall(summaries[a.Type], []expr.Type{x.Type()}, params)
+	call, err := newCall(summaries[a.Type], []expr.Type{x.Type()}, a.params())
 	call.Args = []int{in.add(x, a.Name)}
 	return call, err
 }
 
 // params returns the constants of the aggregate.
-func (a *SummaryAggregator) params() ([]any, error) {
-	number := func(n json.Number, def float64) (float64, error) {
-		if n == "" {
-			return def, nil
-		}
-		x, ok := expr.ParseDouble(n.String())
-		if !ok {
-			return 0, invalid("Aggregator [%s] of type [%s] must have numbers for its limits, not [%s]", a.Name, a.Type, n)
-		}
-		return x, nil
-	}
+func (a *SummaryAggregator) params() []any {
 	whole := func(w *Whole, def int64) int64 {
 		if w == nil {
 			return def
@@ -87,32 +71,29 @@ func (a *SummaryAggregator) params() ([]any, error) {
 	}
 	switch a.Type {
 	case "tDigestSketch":
-		c, err := number(a.Compression, 100)
-		return []any{c}, err
-	case "fixedBucketsHistogram":
-		lower, err := number(a.LowerLimit, 0)
-		if err != nil {
-			return nil, err
+		if a.Compression == "" {
+			return []any{100.0}
 		}
-		upper, err := number(a.UpperLimit, 0)
+		return []any{a.Compression.Double()}
+	case "fixedBucketsHistogram":
 		mode := a.Outliers
 		if mode == "" {
 			mode = "ignore"
 		}
-		return []any{whole(a.NumBuckets, 0), lower, upper, mode}, err
+		return []any{whole(a.NumBuckets, 0), a.LowerLimit.Double(), a.UpperLimit.Double(), mode}
 	case "bloom":
-		return []any{whole(a.MaxNumEntries, 1500)}, nil
+		return []any{whole(a.MaxNumEntries, 1500)}
 	}
-	return []any{whole(a.Resolution, 50)}, nil
+	return []any{whole(a.Resolution, 50)}
 }
 
 // HistogramPost asks an approximate or a fixed buckets histogram, which is another output.
 type HistogramPost struct {
-	Type          string        `json:"type"`
-	Name          string        `json:"name"`
-	FieldName     string        `json:"fieldName"`
-	Probability   json.Number   `json:"probability"`
-	Probabilities []json.Number `json:"probabilities"`
+	Type          string   `json:"type"`
+	Name          string   `json:"name"`
+	FieldName     string   `json:"fieldName"`
+	Probability   Number   `json:"probability"`
+	Probabilities []Number `json:"probabilities"`
 }
 
 func (p *HistogramPost) output() string { return p.Name }
@@ -130,14 +111,10 @@ func (s *scope) histogramPost(p *HistogramPost) (expr.Expr, error) {
 	args := []expr.Expr{x}
 	numbers := p.Probabilities
 	if p.Type == "quantile" {
-		numbers = []json.Number{p.Probability}
+		numbers = []Number{p.Probability}
 	}
 	for _, n := range numbers {
-		v, ok := expr.ParseDouble(n.String())
-		if !ok {
-			return nil, invalid("Post-aggregator [%s] of type [%s] must have a probability that is a number, not [%s]", p.Name, p.Type, n)
-		}
-		args = append(args, doubleLiteral(v))
+		args = append(args, doubleLiteral(n.Double()))
 	}
 	return call(histogramPosts[p.Type], args...)
 }

@@ -29,16 +29,16 @@ var virtualTypes = map[string]func() VirtualColumn{
 
 // ExpressionColumn is an expression, converted to OutputType if that is given.
 type ExpressionColumn struct {
-	Name       string `json:"name"`
-	Expression string `json:"expression"`
-	OutputType string `json:"outputType"`
+	Name       string   `json:"name"`
+	Expression string   `json:"expression"`
+	OutputType TypeName `json:"outputType"`
 }
 
 // NestedColumn is a value inside a JSON column.
 type NestedColumn struct {
 	ColumnName     string     `json:"columnName"`
 	OutputName     string     `json:"outputName"`
-	ExpectedType   string     `json:"expectedType"`
+	ExpectedType   TypeName   `json:"expectedType"`
 	PathParts      []PathPart `json:"pathParts"`
 	Path           string     `json:"path"`
 	ProcessFromRaw Flag       `json:"processFromRaw"`

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/metastore"
 )
 
@@ -66,7 +67,7 @@ func (s *Set) parse(text json.RawMessage) (*Supervisor, error) {
 	var w struct {
 		Type *string `json:"type"`
 	}
-	if err := json.Unmarshal(text, &w); err != nil {
+	if err := jsontext.Unmarshal(text, &w); err != nil {
 		return nil, fault.InvalidInput("The supervisor specification is not readable: %v", err).WithCause(err)
 	}
 	if w.Type == nil {

@@ -311,6 +311,11 @@ func TestBodiesOfManagement(t *testing.T) {
 		try("application/json", "{}}", garbled)
 		try("application/json", "\xff\xfe", garbled)
 		try("application/json", deep, garbled)
+		for _, body := range []string{"[]", `"x"`, "5", "true", `{"type":[]}`, `{"dataSource":[],"dataSources":5,"type":{},"config":"x"}`, "[[]]", "[5]"} {
+			if _, answer := exchange(t, s, method, path, "application/json", body); strings.Contains(answer, "json: ") || strings.Contains(answer, " Go ") {
+				t.Errorf("%s %s: the message names types of the program: %.300s", b.request, body, answer)
+			}
+		}
 		try("text/plain", "{}", wrong{"", 415, ""})
 		try("", "{}", wrong{"", 415, ""})
 		for _, m := range b.more {

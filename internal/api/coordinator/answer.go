@@ -115,7 +115,7 @@ func decode(text []byte, v any) error {
 	case fault.Find(err) != nil:
 		return err
 	case errors.As(err, &kind) && kind.Field != "":
-		return fault.InvalidInput("Member [%s] can't be a JSON %s", kind.Field, kind.Value).WithCause(err)
+		return fault.InvalidInput("Member [%s] can't be a JSON %s", fault.JSONMember(kind), kind.Value).WithCause(err)
 	case errors.As(err, &kind):
 		return fault.InvalidInput("The body can't be a JSON %s", kind.Value).WithCause(err)
 	}

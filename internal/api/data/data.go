@@ -16,6 +16,7 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/role/historical"
 	"github.com/hengedb/henge/internal/timeline"
 )
@@ -150,7 +151,7 @@ func (a *API) change(w http.ResponseWriter, r *http.Request) error {
 		return fault.InvalidInput("Parameter [loadingMode] [%s] is neither NORMAL nor TURBO", mode)
 	}
 	var requests []json.RawMessage
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxCommandBytes)).Decode(&requests); err != nil {
+	if err := edge.ReadJSON(w, r, maxCommandBytes, &requests); err != nil {
 		return fault.Malformed("The list of change requests could not be read: %v", err)
 	}
 	if len(requests) == 0 {
@@ -191,7 +192,7 @@ func readChange(text json.RawMessage) (c historical.Change, err error) {
 		Action string `json:"action"`
 	}
 	var of timeline.Segment
-	if err := json.Unmarshal(text, &kind); err != nil {
+	if err := jsontext.Read(text, &kind); err != nil {
 		return c, fault.Malformed("It is no object with an [action]: %v", err)
 	}
 	if kind.Action != "load" && kind.Action != "drop" {
@@ -212,7 +213,7 @@ const maxCommandBytes = 64 << 20
 
 func (a *API) command(w http.ResponseWriter, r *http.Request) error {
 	var c cluster.Command
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxCommandBytes)).Decode(&c); err != nil {
+	if err := edge.ReadJSON(w, r, maxCommandBytes, &c); err != nil {
 		return fault.Malformed("The command could not be read: %v", err)
 	}
 	state, err := a.historical.Command(r.Context(), c)

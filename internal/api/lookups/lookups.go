@@ -5,7 +5,6 @@
 package lookups
 
 import (
-	"encoding/json"
 	"maps"
 	"net/http"
 
@@ -77,7 +76,7 @@ func (a *API) state(w http.ResponseWriter, status int) error {
 
 // read reads a request's JSON.
 func (a *API) read(w http.ResponseWriter, r *http.Request, v any) error {
-	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, a.maxRequestBytes)).Decode(v)
+	err := edge.ReadJSON(w, r, a.maxRequestBytes, v)
 	if err == nil || fault.Find(err) != nil {
 		return err
 	}

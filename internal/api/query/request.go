@@ -165,7 +165,7 @@ func malformed(body []byte, err error) error {
 	var syntax *json.SyntaxError
 	switch {
 	case errors.As(err, &wrongType):
-		where := wrongType.Field
+		where := fault.JSONMember(wrongType)
 		if where == "" {
 			return fault.Malformed("Malformed SQL query wrapped in JSON: want an object, got %s", wrongType.Value)
 		}

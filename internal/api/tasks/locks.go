@@ -1,7 +1,7 @@
 package tasks
 
 import (
-	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
@@ -67,7 +67,7 @@ func (f *lockFilter) keeps(l *metastore.Lock) bool {
 // chosenLocks returns the locks that the filters of the body choose, by datasource; nil: the answer has been written, or there is an error.
 func (a *API) chosenLocks(w http.ResponseWriter, r *http.Request) (map[string][]metastore.Lock, error) {
 	var filters []lockFilter
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, a.o.MaxRequestBytes)).Decode(&filters); err != nil && err != io.EOF {
+	if err := edge.ReadJSON(w, r, a.o.MaxRequestBytes, &filters); err != nil && !errors.Is(err, io.EOF) {
 		return nil, fault.Malformed("Body is not a list of lock filters: %v", err)
 	}
 	if len(filters) == 0 {
@@ -110,7 +110,7 @@ func intervalsOf(locks map[string][]metastore.Lock) map[string][]chrono.Interval
 // lockedByPriority is the older form: the body maps datasources to the lowest priority that counts.
 func (a *API) lockedByPriority(w http.ResponseWriter, r *http.Request) error {
 	var body map[string]int
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, a.o.MaxRequestBytes)).Decode(&body); err != nil && err != io.EOF {
+	if err := edge.ReadJSON(w, r, a.o.MaxRequestBytes, &body); err != nil && !errors.Is(err, io.EOF) {
 		return fault.Malformed("Body does not map datasources to priorities: %v", err)
 	}
 	if len(body) == 0 {

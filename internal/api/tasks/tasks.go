@@ -8,6 +8,7 @@ package tasks
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -311,7 +312,7 @@ func (a *API) submit(w http.ResponseWriter, r *http.Request) error {
 
 func (a *API) statuses(w http.ResponseWriter, r *http.Request) error {
 	var ids []string
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, a.o.MaxRequestBytes)).Decode(&ids); err != nil && err != io.EOF {
+	if err := edge.ReadJSON(w, r, a.o.MaxRequestBytes, &ids); err != nil && !errors.Is(err, io.EOF) {
 		return fault.Malformed("Body is not a list of task ids: %v", err)
 	}
 	if len(ids) == 0 {

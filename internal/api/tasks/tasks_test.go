@@ -283,6 +283,7 @@ func TestUnknownTasks(t *testing.T) {
 	for _, body := range []string{"null", "{}"} {
 		s.wantText(http.MethodPost, "/lockedIntervals", body, 400, "No Datasource provided")
 	}
+	s.wantText(http.MethodPost, "/lockedIntervals", `{"a":"1"}{}`, 200, "{}") // what stands behind the body is not read
 	for _, path := range []string{"/task", "/taskStatus", "/lockedIntervals", "/lockedIntervals/v2", "/activeLocks"} {
 		s.wantText(http.MethodPost, path, "", 415, "") // without a body the test's client says no media type
 	}

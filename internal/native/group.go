@@ -28,6 +28,8 @@ type grouped struct {
 	once bool
 	// chunks are the starts of time chunks, ascending, that are the buckets in place of those of the granularity; nil: there are none.
 	chunks []int64
+	// keeps says that sketches are given as they are.
+	keeps bool
 	// void says that all aggregates are NULL, for post-aggregators too.
 	void bool
 	// sketchless are the aggregators of hyperUnique sketches that find none in their column: not finalized, they are NULL outside of a groupBy.
@@ -333,7 +335,7 @@ func (g grouped) shown(p *plan.Project, shown int, sketches []int) (plan.Node, e
 			continue
 		}
 		from, aggregated := i, i < shown
-		if k := i - 1 - len(g.dimensions); i < shown && keepsSketches(g.common) && slices.Contains(sketches, k) {
+		if k := i - 1 - len(g.dimensions); i < shown && g.keeps && slices.Contains(sketches, k) {
 			from = shown + slices.Index(sketches, k)
 		}
 		if k := i - shown - len(sketches); k >= 0 && k < len(g.PostAggregations) {
@@ -467,7 +469,7 @@ func floor(g chrono.Granularity, x expr.Expr) (expr.Expr, error) {
 }
 
 func (t *translator) timeseries(q *Timeseries) (plan.Node, error) {
-	n, err := t.group(grouped{common: &q.Common, granularity: q.Granularity.orAll(), Grouping: &q.Grouping, void: q.void})
+	n, err := t.group(grouped{common: &q.Common, granularity: q.Granularity.orAll(), Grouping: &q.Grouping, void: q.void, keeps: keepsSketches(&q.Common)})
 	if err != nil || q.Granularity.orAll().IsAll() {
 		return n, err
 	}
@@ -499,7 +501,8 @@ func (q *Timeseries) SkipsEmpty() bool { return skipsEmpty(&q.Common) }
 
 // groups are the groups of q. Without dimensions there is none if no rows are in it.
 func (t *translator) groups(q *GroupBy) (plan.Node, error) {
-	g := grouped{common: &q.Common, granularity: q.Granularity.Granularity, dimensions: q.Dimensions, Grouping: &q.Grouping, subtotals: q.SubtotalsSpec, fudged: true}
+	g := grouped{common: &q.Common, granularity: q.Granularity.Granularity, dimensions: q.Dimensions, Grouping: &q.Grouping, subtotals: q.SubtotalsSpec, fudged: true,
+		keeps: q.keepsSketches()}
 	if len(q.Dimensions) > 0 || q.SubtotalsSpec != nil || g.bucketed() {
 		return t.group(g)
 	}
@@ -530,11 +533,15 @@ func (t *translator) groupBy(q *GroupBy) (plan.Node, error) {
 		return nil, err
 	}
 	width := len(n.Columns())
-	if n, err = ranked(n, &q.Grouping, 1+len(q.Dimensions), !keepsSketches(&q.Common)); err != nil {
+	if n, err = ranked(n, &q.Grouping, 1+len(q.Dimensions), !q.keepsSketches()); err != nil {
 		return nil, err
 	}
 	if q.Having.Having != nil {
-		s, err := t.newScope(n.Columns(), nil)
+		columns := n.Columns()
+		if q.keepsSketches() {
+			columns = withEstimates(columns, q.Aggregations)
+		}
+		s, err := t.newScope(columns, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -602,7 +609,11 @@ func (t *translator) groupBy(q *GroupBy) (plan.Node, error) {
 	if last {
 		keys = append(keys, plan.SortKey{Column: 0})
 	}
-	return narrow(&plan.Sort{Input: n, Keys: keys, Offset: offset, Limit: limit}, width), nil
+	n = &plan.Sort{Input: n, Keys: keys, Offset: offset, Limit: limit}
+	if q.regrouped {
+		return withSketches(n, width, q.Aggregations), nil
+	}
+	return narrow(n, width), nil
 }
 
 // resorts reports whether the limit spec wants another order than that in which groups come anyway, by their dimensions. Subtotals are then ordered

@@ -383,7 +383,13 @@ type GroupBy struct {
 	Having        HavingOf      `json:"having"`
 	LimitSpec     *LimitSpec    `json:"limitSpec"`
 	SubtotalsSpec [][]string    `json:"subtotalsSpec"`
+
+	// regrouped says that the rows are those of another groupBy: they have the sketches, too, behind what is shown (rawColumn), to be merged.
+	regrouped bool
 }
+
+// keepsSketches reports whether sketches are given as they are.
+func (q *GroupBy) keepsSketches() bool { return q.regrouped || keepsSketches(&q.Common) }
 
 func (q *GroupBy) check() error {
 	if err := q.checkSource(); err != nil {

@@ -1,6 +1,8 @@
 package native
 
 import (
+	"slices"
+
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
 )
@@ -44,6 +46,39 @@ func ranked(n plan.Node, g *Grouping, first int, finalized bool) (plan.Node, err
 	}
 	all.Exprs, all.Names = append(all.Exprs, out.Exprs...), append(all.Names, out.Names...)
 	return all, nil
+}
+
+// withEstimates names columns so that the names of aggregates that are given as they are mean what they would be shown as.
+func withEstimates(columns []plan.Column, aggregations []AggregatorOf) []plan.Column {
+	out := slices.Clone(columns)
+	named := func(name string) int {
+		return slices.IndexFunc(columns, func(c plan.Column) bool { return c.Name == name })
+	}
+	for _, a := range aggregations {
+		own, estimate := named(a.output()), named(rankColumn(a.output()))
+		if s, ok := a.Aggregator.(*SketchAggregator); own < 0 || estimate < 0 || ok && (!s.finalizes() || s.Deviations != nil) {
+			continue
+		}
+		out[own].Name, out[estimate].Name = rawColumn(a.output()), a.output()
+	}
+	return out
+}
+
+// withSketches shows the estimates of the sketches among the first columns, and the sketches behind them under names of their own.
+func withSketches(n plan.Node, width int, aggregations []AggregatorOf) plan.Node {
+	columns := n.Columns()
+	named := withEstimates(columns, aggregations)
+	shown, sketches := &plan.Project{Input: n}, &plan.Project{}
+	for i, c := range columns[:width] {
+		from := i
+		if named[i].Name != c.Name {
+			from = slices.IndexFunc(named, func(e plan.Column) bool { return e.Name == c.Name })
+			sketches.Exprs, sketches.Names = append(sketches.Exprs, reference(n, i)), append(sketches.Names, named[i].Name)
+		}
+		shown.Exprs, shown.Names = append(shown.Exprs, reference(n, from)), append(shown.Names, c.Name)
+	}
+	shown.Exprs, shown.Names = append(shown.Exprs, sketches.Exprs...), append(shown.Names, sketches.Names...)
+	return shown
 }
 
 // rankedPosts are the post-aggregators that give sketches, with the aggregator whose sketches they are.

@@ -89,7 +89,7 @@ var sketchAggregators = map[string]sketchAggregator{
 // sketch translates an aggregator of sketches; its result is the sketch, which finished makes a number of.
 func (s *scope) sketch(in *inputs, a *SketchAggregator) (plan.AggCall, error) {
 	d := sketchAggregators[a.Type]
-	x, err := s.column(a.FieldName)
+	x, err := s.sketched(a, d)
 	if err != nil {
 		return plan.AggCall{}, err
 	}
@@ -122,6 +122,18 @@ func (s *scope) sketch(in *inputs, a *SketchAggregator) (plan.AggCall, error) {
 	call, err := newCall(name, types, params)
 	call.Args = args
 	return call, err
+}
+
+// sketched is the column of a sketch aggregator: of groups that show estimates of sketches of its type, the sketches, unless it counts values.
+func (s *scope) sketched(a *SketchAggregator, d sketchAggregator) (expr.Expr, error) {
+	_, virtual := s.virtual[a.FieldName]
+	kept := slices.IndexFunc(s.columns, func(c plan.Column) bool {
+		return c.Name == rawColumn(a.FieldName) && c.Type.ComplexName() == d.typ
+	})
+	if kept < 0 || virtual || a.Type == "HLLSketchBuild" {
+		return s.column(a.FieldName)
+	}
+	return s.column(rawColumn(a.FieldName))
 }
 
 // summand is what a metric column adds to the numbers of a tuple sketch: texts of columns add 0.

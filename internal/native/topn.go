@@ -38,7 +38,7 @@ func (s *scope) anyLeft(d *ListFilteredDimension) (expr.Expr, error) {
 // topN sorts each bucket's groups. Under granularity all the limit is part of the plan; otherwise the reader counts per bucket.
 func (t *translator) topN(q *TopN) (plan.Node, error) {
 	g := q.Granularity.orAll()
-	groups := grouped{common: &q.Common, granularity: g, dimensions: []DimensionOf{q.Dimension}, Grouping: &q.Grouping}
+	groups := grouped{common: &q.Common, granularity: g, dimensions: []DimensionOf{q.Dimension}, Grouping: &q.Grouping, keeps: keepsSketches(&q.Common)}
 	nulls := true // rows of which no value is left are in no group
 	switch d := q.Dimension.Dimension.(type) {
 	case *ListFilteredDimension:

@@ -94,7 +94,11 @@ func (t *translator) query(q Query) (plan.Node, error) {
 // input translates what a query reads: the rows of its datasource that are in its intervals and pass its filter. The scope is over their
 // columns and knows the query's virtual columns. groups says that q is a groupBy.
 func (t *translator) input(q *Common, groups bool) (plan.Node, *scope, error) {
-	node, err := t.source(q.DataSource.DataSource)
+	source := q.DataSource.DataSource
+	if groups {
+		source = regrouped(source)
+	}
+	node, err := t.source(source)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -127,6 +131,18 @@ func (t *translator) input(q *Common, groups bool) (plan.Node, *scope, error) {
 		node = &plan.Filter{Input: node, Cond: cond}
 	}
 	return node, s, nil
+}
+
+// regrouped is the source of a groupBy: groups whose sketches it can merge, if they are those of a groupBy whose context does not say what it gives.
+func regrouped(source DataSource) DataSource {
+	if d, ok := source.(*QuerySource); ok {
+		if inner, ok := d.Query.Query.(*GroupBy); ok && inner.Context["finalize"].V == nil {
+			kept := *inner
+			kept.regrouped = true
+			return &QuerySource{Query: queryOf{&kept}}
+		}
+	}
+	return source
 }
 
 // timeless reports whether the rows that a query reads have no time of their own: those of constants without such a column, of lookups, and of

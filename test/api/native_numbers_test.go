@@ -27,6 +27,10 @@ func TestNativeNumbers(t *testing.T) {
 			return timeseries(datasource, `"aggregations":[{"type":"count","name":"n"}],"filter":`+filter)
 		}
 	}
+	regrouped := func(inner, outer string) string {
+		return `{"queryType":"groupBy",` + outer + `"dataSource":{"type":"query","query":{"queryType":"groupBy","dataSource":"c_dim","intervals":["1900/2100"],"granularity":"all",
+			"dimensions":["k"],` + inner + `}},"intervals":["0000/4000"],"granularity":"all","dimensions":[],"aggregations":[{"type":"thetaSketch","name":"y","fieldName":"x"}]}`
+	}
 	rows, types, arrays := counts("c_events"), counts("c_types"), counts("c_arrays")
 	for _, c := range []struct{ name, body, want string }{
 		{"different longs", cardinality(`"fields":["eid"]`), `"a":5178.946942882798}`},
@@ -67,6 +71,18 @@ func TestNativeNumbers(t *testing.T) {
 		{"parameters of sketches that are empty texts", timeseries("c_dim", `"aggregations":[{"type":"quantilesDoublesSketch","name":"q","fieldName":"n","k":"","shouldFinalize":""}],
 			"postAggregations":[{"type":"quantilesDoublesSketchToQuantiles","name":"p","field":{"type":"fieldAccess","fieldName":"q"},"fractions":["", null, " 0.5 "]},
 			{"type":"quantilesDoublesSketchToCDF","name":"s","field":{"type":"fieldAccess","fieldName":"q"},"splitPoints":["Infinity"]}]`), `{"q":11,"p":[-1.0,-1.0,2.0],"s":[1.0,1.0]}`},
+		{"groups whose sketches are merged", regrouped(`"aggregations":[{"type":"thetaSketch","name":"x","fieldName":"name"}]`, ""), `"y":11.0}`},
+		{"groups that give sketches", regrouped(`"aggregations":[{"type":"thetaSketch","name":"x","fieldName":"name"}],"context":{"finalize":false}`, ""), `"y":11.0}`},
+		{"groups that are to give estimates", regrouped(`"aggregations":[{"type":"thetaSketch","name":"x","fieldName":"name"}],"context":{"finalize":true}`, ""), `"y":3.0}`},
+		{"groups in an order, some of them", regrouped(`"aggregations":[{"type":"filtered","filter":{"type":"true"},"aggregator":{"type":"thetaSketch","name":"x","fieldName":"name"}}],`+
+			`"having":{"type":"filter","filter":{"type":"selector","dimension":"x","value":"2.0"}},"limitSpec":{"type":"default","limit":2,"columns":[{"dimension":"x","direction":"descending"}]}`, ""), `"y":4.0}`},
+		{"a virtual column in the place of sketches", regrouped(`"aggregations":[{"type":"thetaSketch","name":"x","fieldName":"name"}]`,
+			`"virtualColumns":[{"type":"expression","name":"x","expression":"1"}],`), `"y":1.0}`},
+		{"estimates of groups are numbers", strings.Replace(regrouped(`"aggregations":[{"type":"thetaSketch","name":"x","fieldName":"name"}]`, ""),
+			`"type":"thetaSketch","name":"y"`, `"type":"doubleSum","name":"y"`, 1), `"y":11.0}`},
+		{"a having of what is not finalized", `{"queryType":"groupBy","dataSource":"c_dim","intervals":["1900/2100"],"granularity":"all","dimensions":["k"],
+			"aggregations":[{"type":"HLLSketchBuild","name":"x","fieldName":"name"},{"type":"count","name":"n"}],"limitSpec":{"type":"default","limit":1,"columns":["k"]},
+			"having":{"type":"filter","filter":{"type":"selector","dimension":"x","value":"1.0"}},"context":{"finalize":false}}`, `{"k":"","x":"AgEHDAMIAQAAb50V","n":1}`},
 		{"virtual columns after the time, of the type they compute", `{"queryType":"scan","dataSource":"c_dim","intervals":["1900/2100"],"limit":1,"resultFormat":"compactedList",
 			"virtualColumns":[{"type":"expression","name":"v","expression":"n * 2","outputType":"DOUBLE"}]}`, `"columns":["__time","v",`},
 	} {

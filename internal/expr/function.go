@@ -34,7 +34,7 @@ type Function struct {
 	// is NULL.
 	NullsOfMaps bool
 	// RefusesNull says that the literal NULL in the place of a required argument is an error, as in the reference; a NULL that comes from
-	// elsewhere is not.
+	// elsewhere is not. In the place of an optional argument a NULL may be cast to any type.
 	RefusesNull bool
 	// Volatile says that equal arguments may give different results.
 	Volatile bool
@@ -88,12 +88,14 @@ func NewCall(fn *Function, args []Expr, at fault.Span) (Expr, error) {
 			return overValues(args, i, func(args []Expr) (Expr, error) { return NewCall(fn, args, at) })
 		}
 	}
+	b := &binding{fn: fn, args: append([]Expr(nil), args...), at: at}
 	if fn.RefusesNull {
-		if err := refuseNull(args[:min(fn.Min, len(args))], at); err != nil {
+		required := min(fn.Min, len(args))
+		if err := refuseNull(args[:required], at); err != nil {
 			return nil, err
 		}
+		untypeNulls(b.args[required:])
 	}
-	b := &binding{fn: fn, args: append([]Expr(nil), args...), at: at}
 	e, err := fn.Bind(b)
 	if err == nil && b.several > 0 {
 		return overNumbers(fn, args, b.several-1, at)
@@ -127,6 +129,15 @@ func refuseNull(args []Expr, at fault.Span) error {
 		}
 	}
 	return nil
+}
+
+// untypeNulls takes the types from literals that are NULL.
+func untypeNulls(args []Expr) {
+	for i, a := range args {
+		if l, ok := a.(*Literal); ok && l.Value == nil {
+			args[i] = &Literal{T: Of(Null)}
+		}
+	}
 }
 
 // nullOver binds an operator between a multi-value string, argument i, and a NULL, which gives one NULL for all its values.

@@ -247,7 +247,7 @@ func joinList(name, summary string) *Function {
 // splitText makes STRING_TO_ARRAY and STRING_TO_MV.
 func splitText(name string, multi bool, summary string) *Function {
 	return &Function{
-		Name: name, NativeName: "string_to_array", Min: 2, Max: 2, Summary: summary,
+		Name: name, NativeName: "string_to_array", Min: 2, Max: 2, SeesNulls: true, Summary: summary,
 		Forms: listForms("string, expr"),
 		Bind: func(b *binding) (Expr, error) {
 			b.anyText(0)
@@ -261,7 +261,14 @@ func splitText(name string, multi bool, summary string) *Function {
 		Kernel: func(c *Call, ctx *Context) (Kernel, error) {
 			last := lastPattern{function: c.Fn.Name, timeout: ctx.patternTime()}
 			return listBuilder(func(to *elements, args []*vector.Vector, i int) (bool, error) {
-				p, err := last.of(args[1].StringAt(i))
+				if args[0].IsNull(i) {
+					return false, nil
+				}
+				pattern := "" // a NULL stands for nothing, as in the reference: it splits into characters
+				if !args[1].IsNull(i) {
+					pattern = args[1].StringAt(i)
+				}
+				p, err := last.of(pattern)
 				if err != nil {
 					return false, err
 				}

@@ -1,8 +1,8 @@
 package expr
 
 // LeastRestrictive returns the type that values of all the given types can be cast to without loss in the sense of CASE, COALESCE, IN,
-// VALUES and UNION: the wider number, VARCHAR when strings are mixed with anything scalar, TIMESTAMP for DATE and TIMESTAMP and for a
-// TIMESTAMP and a whole number, its milliseconds. Untyped NULLs are ignored. It reports false when there is none, as for BOOLEAN and a number.
+// VALUES and UNION: the wider number, VARCHAR when strings are mixed with anything scalar, TIMESTAMP for DATE and TIMESTAMP, and
+// the time for one and a whole number, its milliseconds. Untyped NULLs are ignored. It reports false when there is none, as for BOOLEAN and a number.
 func LeastRestrictive(types ...Type) (Type, bool) {
 	out, nullable, multi, seen := Type{Base: Null}, len(types) == 0, false, false
 	for _, t := range types {
@@ -44,8 +44,10 @@ func commonType(a, b Type) (Type, bool) {
 		return Of(widerNumber(a.Base, b.Base)), true
 	case a.IsTime() && b.IsTime():
 		return Of(Timestamp), true
-	case a.Base == Timestamp && b.IsInteger(), b.Base == Timestamp && a.IsInteger():
-		return Of(Timestamp), true
+	case a.IsTime() && b.IsInteger():
+		return Of(a.Base), true
+	case b.IsTime() && a.IsInteger():
+		return Of(b.Base), true
 	}
 	return Type{}, false
 }

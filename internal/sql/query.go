@@ -550,7 +550,7 @@ func castColumns(n plan.Node, cols []plan.Column, at fault.Span) (plan.Node, err
 	p := &plan.Project{Input: n, Exprs: make([]expr.Expr, len(cols)), Names: make([]string, len(cols))}
 	for i, c := range n.Columns() {
 		var e expr.Expr = &expr.Column{Index: i, Name: c.Name, T: c.Type}
-		if c.Type.Runtime() != cols[i].Type.Runtime() || c.Type.Base == expr.Boolean != (cols[i].Type.Base == expr.Boolean) {
+		if !holds(cols[i].Type, c.Type) {
 			var err error
 			if e, err = expr.NewCast(e, cols[i].Type.OrNull(true), at); err != nil {
 				return nil, err
@@ -559,6 +559,12 @@ func castColumns(n plan.Node, cols []plan.Column, at fault.Span) (plan.Node, err
 		p.Exprs[i], p.Names[i] = e, cols[i].Name
 	}
 	return p, nil
+}
+
+// holds reports whether a column of type t holds every value of another type as it is: a number is no truth value, and not every one is the
+// beginning of a day.
+func holds(t, other expr.Type) bool {
+	return t.Runtime() == other.Runtime() && t.Base == expr.Boolean == (other.Base == expr.Boolean) && (t.Base != expr.Date || other.Base == expr.Date)
 }
 
 // distinct returns the distinct rows of n. A multi-value column counts value by value, as in GROUP BY.

@@ -309,7 +309,7 @@ func (blk *block) orderBy(order []syntax.OrderItem, items []item, isDistinct boo
 	var out []orderKey
 	for i := range order {
 		o := &order[i]
-		column, err := ordinal(o.X, len(items))
+		column, err := blk.b.ordinal(o.X, len(items))
 		if err != nil {
 			return nil, err
 		}

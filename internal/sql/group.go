@@ -3,7 +3,6 @@ package sql
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
@@ -126,13 +125,8 @@ func (g *grouper) keys(list []syntax.Expr) ([]int, error) {
 // key returns the position of e among the block's keys and adds it if it is new. A number is the position of a select item.
 func (g *grouper) key(e syntax.Expr) (int, error) {
 	x := g.x
-	if p, ok := e.(*syntax.Param); ok {
-		if n, ok := x.b.params[p.Index].Value.(int64); ok { // as the number it stands for
-			e = &syntax.Number{Pos: p.Pos, Text: strconv.FormatInt(n, 10)}
-		}
-	}
-	if n, ok := e.(*syntax.Number); ok {
-		i, err := ordinal(n, len(g.sel.Items))
+	if n := x.b.numberOf(e); n != nil {
+		i, err := x.b.ordinal(n, len(g.sel.Items))
 		if err != nil {
 			return 0, err
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/sql/syntax"
 )
 
 // readParams makes literals of the values for n parameters. Values beyond n are ignored, if they are of a type.
@@ -193,6 +194,20 @@ func paramText(v any) string {
 		}
 	}
 	return fmt.Sprint(v)
+}
+
+// numberOf returns the number that e is, or stands for as a parameter, nil if there is none: a number with a sign is an expression.
+func (b *binder) numberOf(e syntax.Expr) *syntax.Number {
+	switch x := e.(type) {
+	case *syntax.Number:
+		return x
+	case *syntax.Param:
+		l := b.params[x.Index]
+		if text := fmt.Sprint(l.Value); l.Value != nil && l.T.IsNumeric() && !strings.HasPrefix(text, "-") {
+			return &syntax.Number{Pos: x.Pos, Text: text}
+		}
+	}
+	return nil
 }
 
 // paramKind says what a parameter is that is not what is wanted.

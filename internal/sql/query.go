@@ -191,7 +191,7 @@ func (b *binder) orderAndLimit(rel *relational, order []syntax.OrderItem, limit,
 	var keys []plan.SortKey
 	var extra []expr.Expr
 	for _, item := range order {
-		column, err := ordinal(item.X, len(rel.cols))
+		column, err := b.ordinal(item.X, len(rel.cols))
 		if err != nil {
 			return nil, err
 		}
@@ -283,9 +283,9 @@ func readsSystemOnly(n plan.Node) bool {
 
 // ordinal returns the 0-based column that a number in ORDER BY or GROUP BY stands for, -1 if e is no number. Of fractions the whole part
 // counts, as in the reference.
-func ordinal(e syntax.Expr, columns int) (int, error) {
-	n, ok := e.(*syntax.Number)
-	if !ok {
+func (b *binder) ordinal(e syntax.Expr, columns int) (int, error) {
+	n := b.numberOf(e)
+	if n == nil {
 		return -1, nil
 	}
 	x, err := strconv.ParseFloat(n.Text, 64)

@@ -351,7 +351,7 @@ func (b *binder) clusteredBy(x *syntax.Insert, rel *relational, w *plan.Write) e
 	blk.scope = &scope{relations: []relation{relationOf("", rel.planColumns(), 0)}}
 	for _, item := range x.ClusteredBy {
 		if n, ok := item.X.(*syntax.Number); ok && n.Kind == syntax.Integer {
-			i, err := ordinal(n, len(rel.cols))
+			i, err := b.ordinal(n, len(rel.cols))
 			if err != nil {
 				if strings.Trim(n.Text, "0") == "" {
 					return refuse("Ordinal [%s] specified in the CLUSTERED BY clause is invalid. It must be a positive integer.", n.Text)

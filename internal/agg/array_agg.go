@@ -14,10 +14,23 @@ const defaultMaxBytes = 1 << 20
 var arrayAgg = &Function{
 	Name: "ARRAY_AGG", Doc: "Collects the values, NULLs included, in an array.",
 	Signature: "'ARRAY_AGG(<expr>)'\n'ARRAY_AGG(<expr>, <maxSizeBytes>)'", MinArgs: 1, MaxArgs: 1, MaxParams: 1, TakesNulls: true, InOrder: true,
-	check:   func(s Spec) error { return s.sizeParam(0) },
-	result:  func(s Spec) vector.Type { return vector.ListOf(s.Args[0]) },
-	partial: func(s Spec) []vector.Type { return []vector.Type{vector.ListOf(s.Args[0])} },
-	create:  func(s Spec) State { return newCollect(s, s.Args[0], false) },
+	SortedForm: "ARRAY_AGG_SORTED",
+	check:      func(s Spec) error { return s.sizeParam(0) },
+	result:     func(s Spec) vector.Type { return vector.ListOf(s.Args[0]) },
+	partial:    listOfArg,
+	create:     func(s Spec) State { return newCollect(s, s.Args[0], false) },
+}
+
+// arrayAggSorted runs ARRAY_AGG(DISTINCT x) over a window.
+var arrayAggSorted = &Function{
+	Name: "ARRAY_AGG_SORTED", Doc: "Collects the different values, NULLs included, in order.", Internal: true,
+	Signature: "'ARRAY_AGG_SORTED(<expr>)'", MinArgs: 1, MaxArgs: 1, MaxParams: 1, TakesNulls: true,
+	check: arrayAgg.check, result: arrayAgg.result, partial: listOfArg,
+	create: func(s Spec) State {
+		c := newCollect(s, s.Args[0], false)
+		c.name, c.distinct = arrayAgg.Name, true
+		return c
+	},
 }
 
 var arrayConcatAgg = &Function{

@@ -30,6 +30,9 @@ type Function struct {
 	// DistinctForm names the function that runs in place of this one when the call says DISTINCT and that means more than leaving out
 	// rows that are equal; empty: rows are left out.
 	DistinctForm string
+	// SortedForm names the function that gives the values in order whatever order they come in: that of an InOrder function for DISTINCT rows
+	// which can't be sorted, those of a window.
+	SortedForm string
 	// Internal functions are not for users.
 	Internal bool
 	// Sketch says that it keeps a sketch: its constants are literals, DISTINCT is refused, and what is no value to it is left out.
@@ -75,7 +78,7 @@ var catalog = []*Function{
 	count, sum, minimum, maximum, avg, anyValue,
 	earliest, earliestBy, latest, latestBy,
 	approxCountDistinct, hyperUnique,
-	arrayAgg, arrayConcatAgg, arrayConcatDistinct, stringAgg, stringAggDistinct,
+	arrayAgg, arrayAggSorted, arrayConcatAgg, arrayConcatDistinct, stringAgg, stringAggDistinct,
 	bitAnd, bitOr, bitXor,
 	varPop, varSamp, stddevPop, stddevSamp,
 	corr, covarPop, covarSamp, regrAvgX, regrAvgY, regrCount, regrIntercept, regrR2, regrSlope, regrSXX, regrSXY, regrSYY,

@@ -5,7 +5,7 @@ import "github.com/hengedb/henge/internal/vector"
 var stringAgg = &Function{
 	Name: "STRING_AGG", Aliases: []string{"LISTAGG"}, Doc: "Joins the strings that are not NULL, with the separator between them; of lists, their values.",
 	Signature: "'STRING_AGG(<expr>, <separator>)'\n'STRING_AGG(<expr>, <separator>, <maxSizeBytes>)'",
-	MinArgs:   1, MaxArgs: 1, MaxParams: 2, InOrder: true,
+	MinArgs:   1, MaxArgs: 1, MaxParams: 2, InOrder: true, SortedForm: "STRING_AGG_DISTINCT_VALUES",
 	check: func(s Spec) error {
 		t := s.Args[0]
 		if t.Kind == vector.KindList {

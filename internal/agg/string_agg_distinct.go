@@ -7,17 +7,17 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// stringAggDistinct runs STRING_AGG(DISTINCT x) of lists, which is about their values.
+// stringAggDistinct runs STRING_AGG(DISTINCT x) of lists, which is about their values, and over a window.
 var stringAggDistinct = &Function{
 	Name: "STRING_AGG_DISTINCT_VALUES", Doc: "Joins the different values of lists, in order, with the separator between them.", Internal: true,
 	Signature: "'STRING_AGG_DISTINCT_VALUES(<ARRAY>, <separator>)'", MinArgs: 1, MaxArgs: 1, MaxParams: 2, Duplicates: true,
 	check: func(s Spec) error {
-		if s.Args[0] != vector.ListOf(vector.String) {
+		if t := s.Args[0]; t != vector.String && t != vector.ListOf(vector.String) {
 			return badType(s, 0)
 		}
 		return s.sizeParam(1)
 	},
-	result: always(vector.String), partial: argTypes,
+	result: always(vector.String), partial: one(vector.ListOf(vector.String)),
 	create: func(s Spec) State {
 		return &textsState{name: "STRING_AGG", separator: s.textParam(0, ""), max: s.longParam(1, defaultMaxBytes)}
 	},

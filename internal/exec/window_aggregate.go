@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/hengedb/henge/internal/agg"
@@ -21,11 +22,9 @@ type windowAggregate struct {
 
 func newWindowAggregate(c *plan.WindowCall) (*windowAggregate, error) {
 	w := &windowAggregate{call: c, spec: c.Agg, distinct: c.Distinct}
-	if f := agg.Lookup(c.Agg.Name); c.Distinct && f != nil && (f.Duplicates || f.DistinctForm != "") {
-		w.distinct = false
-		if f.DistinctForm != "" {
-			w.spec.Name = f.DistinctForm
-		}
+	if f := agg.Lookup(c.Agg.Name); c.Distinct && f != nil {
+		w.distinct = !f.Duplicates && f.DistinctForm == ""
+		w.spec.Name = cmp.Or(f.DistinctForm, f.SortedForm, c.Agg.Name)
 	}
 	_, err := w.spec.New() // check it now and not with the first row
 	return w, err

@@ -265,12 +265,12 @@ func withinGroup(e *syntax.Call) (args []syntax.Expr, descending bool, err error
 	return []syntax.Expr{item.X, e.Args[0]}, sortKey(0, &item).Desc, nil
 }
 
-// nativeName is what an argument is called in a native query: a column by its name, what is computed by that of the first virtual column.
-func nativeName(x expr.Expr) string {
-	if c, ok := x.(*expr.Column); ok {
+// argumentName is what messages call the first argument: a column by its name, anything else as it is written.
+func argumentName(e *syntax.Call, call *aggregateCall) string {
+	if c, ok := call.args[0].(*expr.Column); ok {
 		return c.Name
 	}
-	return "v0"
+	return syntax.Print(e.Args[0])
 }
 
 func aggregateArity(e *syntax.Call, least int) error {
@@ -350,7 +350,7 @@ func (x exprs) typeAggregate(fn *agg.Function, call *aggregateCall, e *syntax.Ca
 		case expr.Other:
 			return aggregateType(call, e, "COMPARABLE_TYPE")
 		case expr.Array:
-			return fault.InvalidSQL(fault.Span{}, "Aggregation [%s] does not support type [%s], column [%s]", fn.Name, t.Runtime(), nativeName(call.args[0]))
+			return fault.InvalidSQL(fault.Span{}, "Aggregation [%s] does not support type [%s], column [%s]", fn.Name, t.Runtime(), argumentName(e, call))
 		}
 	case "EARLIEST_BY", "LATEST_BY", "EARLIEST", "LATEST":
 		if u := call.args[1].Type(); !u.IsTime() {

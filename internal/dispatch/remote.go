@@ -14,6 +14,7 @@ import (
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/obs"
+	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/plan/wire"
 )
 
@@ -169,7 +170,7 @@ type remote struct {
 
 // Open implements exec.Remote.
 func (r *remote) Open(ctx context.Context, f *exec.Fragment) ([]exec.Operator, error) {
-	plan, err := wire.Encode(f.Plan)
+	encoded, err := wire.Encode(f.Plan)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +183,7 @@ func (r *remote) Open(ctx context.Context, f *exec.Fragment) ([]exec.Operator, e
 	if !r.formed && mergeable(f) && !kept.Populates() { // what servers have merged is of no single segment
 		shares = tree(shares, r.d.o.FanIn, r.d.merges)
 	}
-	run := &running{d: r.d, q: r.q, f: f, plan: plan, kept: kept, parts: len(shares), began: r.d.o.Clock.Now()}
+	run := &running{d: r.d, q: r.q, f: f, plan: encoded, kept: kept, parts: len(shares), began: r.d.o.Clock.Now()}
 	for _, s := range shares {
 		f.Far.Ask(s.servers())
 		if f.Streamed {
@@ -233,7 +234,7 @@ func (r *running) request(ctx context.Context, s share, skip int64) *Request {
 	req := &Request{
 		QueryID: r.q.ID, TimeZone: r.q.TimeZone, Now: r.q.Now, BatchRows: r.q.BatchRows, Skip: skip, Need: r.f.Need,
 		Priority: r.q.Priority, Lane: r.q.Lane, NoCacheUse: r.q.NoCacheUse, NoCachePopulate: r.q.NoCachePopulate,
-		Groups: r.f.Groups, Streamed: r.f.Streamed, Profile: r.f.Far != nil, Plan: r.plan, Segments: s.sent(nil),
+		Groups: r.f.Groups, Streamed: r.f.Streamed, Profile: r.f.Far != nil, Plan: r.plan, Places: plan.Places(r.f.Plan), Segments: s.sent(nil),
 		BySegment: r.kept.Populates(),
 	}
 	if len(s.others) > 0 {

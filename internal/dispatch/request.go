@@ -11,6 +11,7 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/plan/wire"
 )
 
@@ -86,6 +87,8 @@ type Request struct {
 	Skip int64 `json:"skip,omitempty"`
 	// Need is that of the fragment.
 	Need []bool `json:"need,omitempty"`
+	// Places are plan.Places of the plan.
+	Places []fault.Span `json:"places,omitempty"`
 	// Profile asks for what the operators did. Servers that do not know it give the rows alone.
 	Profile bool `json:"profile,omitempty"`
 	// BySegment asks for the groups of each segment by themselves, and for being told where they begin. Servers that do not know it give those of all.
@@ -144,6 +147,7 @@ func (r *Request) Fragment() (*exec.Fragment, error) {
 	if err != nil {
 		return nil, err
 	}
+	plan.SetPlaces(node, r.Places)
 	if r.Need != nil && len(r.Need) != len(node.Columns()) {
 		return nil, corrupt("the columns that are wanted are not those of the plan")
 	}

@@ -110,6 +110,7 @@ func TestFaultsKeepTheirMeaning(t *testing.T) {
 
 func TestRequestsSurviveTheirBytes(t *testing.T) {
 	in := &Request{QueryID: "q", TimeZone: "Europe/Berlin", Now: 5, BatchRows: 3, Skip: 7, Need: []bool{true, false}, Groups: true, Plan: []byte("plan"), Version: Version,
+		Places:   []fault.Span{{Line: 1, Column: 2, EndLine: 3, EndColumn: 4}, {}},
 		Segments: []SentSegment{{ID: "s", Visible: [2]int64{-1, 9}, LoadSpec: []byte(`{"type":"local"}`)}}}
 	b, err := in.Append(nil)
 	if err != nil {

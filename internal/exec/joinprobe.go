@@ -199,7 +199,7 @@ func (p *joinProbe) mark(lefts, rights []uint32) error {
 	case plan.Single:
 		for _, l := range lefts {
 			if p.found[l] {
-				return fault.InvalidInput("Subquery expression returned more than one row")
+				return fault.Placed(fault.InvalidInput("Subquery expression returned more than one row"), p.node.At)
 			}
 			p.found[l] = true
 		}

@@ -111,6 +111,7 @@ func (f *Follower) order(ctx context.Context, p *Part) (*workOrder, error) {
 	if err != nil {
 		return nil, err
 	}
+	plan.SetPlaces(node, p.Places)
 	var leaves []plan.Node
 	plan.Walk(node, func(n plan.Node) bool {
 		if len(n.Inputs()) == 0 {

@@ -21,6 +21,7 @@ type Part struct {
 	Stage, Worker, Workers, Thread int
 	// Plan is the fragment as package wire writes it; Leaves are the inputs of its leaves, in the order of plan.Walk.
 	Plan    []byte
+	Places  []fault.Span `json:",omitempty"` // plan.Places of it
 	Leaves  []int
 	Inputs  []partInput
 	Shuffle partShuffle
@@ -169,6 +170,7 @@ func (c *Controller) part(order *workOrder) (*Part, error) {
 	if p.Plan, err = wire.Encode(s.node); err != nil {
 		return nil, err
 	}
+	p.Places = plan.Places(s.node)
 	plan.Walk(s.node, func(n plan.Node) bool {
 		if len(n.Inputs()) == 0 {
 			p.Leaves = append(p.Leaves, slices.IndexFunc(s.inputs, func(in *input) bool { return in.leaf == n }))

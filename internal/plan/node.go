@@ -6,6 +6,7 @@ import (
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -168,6 +169,8 @@ type Join struct {
 	Left, Right Node
 	Keys        []EquiKey
 	On          expr.Expr
+	// At is where the statement has the subquery of a Single join.
+	At fault.Span
 }
 
 // SetKind is the operation of a SetOp.

@@ -208,7 +208,7 @@ func joinWithoutSubqueries(x *plan.Join) (plan.Node, []int) {
 	if left == x.Left && right == x.Right {
 		return x, firstN(plan.Width(x))
 	}
-	j := &plan.Join{Kind: x.Kind, Left: left, Right: right}
+	j := &plan.Join{Kind: x.Kind, Left: left, Right: right, At: x.At}
 	for _, k := range x.Keys {
 		if to[k.Left] >= 0 && toRight[k.Right] >= 0 {
 			j.Keys = append(j.Keys, plan.EquiKey{Left: to[k.Left], Right: toRight[k.Right], NullSafe: k.NullSafe})

@@ -487,6 +487,9 @@ func (blk *block) joinSubquery(n plan.Node, s *subquery, kind plan.JoinKind, rig
 	}
 	n, columns := extend(n, append(slices.Clone(d.values), left[len(s.corr.outer):]...))
 	j := &plan.Join{Kind: kind, Left: n, Right: right}
+	if kind == plan.Single {
+		j.At = s.at
+	}
 	for i := range d.values {
 		j.Keys = append(j.Keys, plan.EquiKey{Left: columns[i], Right: values + i, NullSafe: d.nulls})
 	}

@@ -26,6 +26,9 @@ func TestErrorsHavePlaces(t *testing.T) {
 		{"SELECT 1 + MAX(a) FROM (SELECT ARRAY[1, 2] AS a)", "12", "17", "Aggregation [MAX] does not support type [ARRAY<LONG>], column [a]"},
 		{`SELECT * FROM TABLE(EXTERN('{"type":"inline","data":"a"}', '{"type":"csv"}'))`, "15", "77",
 			"EXTERN requires either a [signature] value or an EXTEND clause"},
+		{"SELECT 1, (SELECT a FROM (VALUES (1), (2)) AS t(a))", "12", "50", "Subquery expression returned more than one row"},
+		{"SELECT a, (SELECT b FROM (VALUES (1, 2), (1, 3)) AS u(x, b) WHERE x = a) FROM (VALUES (1)) AS t(a)", "12", "71",
+			"Subquery expression returned more than one row"},
 		{"SHOW TABLES", "1", "4", "Unsupported SQL statement [SHOW]"},
 		{"DELETE FROM t", "1", "6", "Unsupported SQL statement [DELETE]"},
 	} {

@@ -112,6 +112,22 @@ func TestEveryRoleIsAProcess(t *testing.T) {
 	}
 }
 
+// TestFaultsFromServersHavePlaces asks for scalar subqueries with several rows, which servers find that hold segments.
+func TestFaultsFromServersHavePlaces(t *testing.T) {
+	c := server.StartCluster(t, server.ClusterOptions{Processes: server.Small})
+	days(t, c, "wiki", 0, 2)
+	for sql, place := range map[string]string{
+		"SELECT n FROM wiki WHERE n < (SELECT n FROM wiki)":                                      `"column":"31"`,
+		"SELECT SUM(n) FROM wiki AS o WHERE n = (SELECT 1) OR n <> (SELECT n FROM wiki LIMIT 3)": `"column":"60"`,
+		"SELECT SUM((SELECT a.n + 1 FROM wiki AS a WHERE a.n = o.n)) FROM wiki AS o":             `"column":"13"`,
+	} {
+		_, err := c.Query(t.Context(), sql)
+		if err == nil || !strings.Contains(err.Error(), "Subquery expression returned more than one row") || !strings.Contains(err.Error(), place) {
+			t.Errorf("%s\nhas the error %v, without %s", sql, err, place)
+		}
+	}
+}
+
 func TestFollowersPointToTheLeader(t *testing.T) {
 	c := server.StartCluster(t, server.ClusterOptions{Processes: [][]string{{"coordinator", "overlord"}, {"coordinator", "overlord"}, {"router", "broker"}}})
 	direct := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}

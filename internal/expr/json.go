@@ -416,10 +416,13 @@ func appendJSONList(b *vector.Builder, raw string, scalar func(string) any) bool
 }
 
 var jsonQueryFunction = &Function{
-	Name: "JSON_QUERY", NativeName: "json_query", Min: 2, Max: 2,
+	Name: "JSON_QUERY", NativeName: "json_query", Min: 2, Max: 2, SeesLists: true,
 	Summary: "Returns the value at a path of a JSON value.",
 	Forms:   listForms("expr, path"),
 	Bind: func(b *binding) (Expr, error) {
+		if b.typ(1).Multi {
+			b.fail("The path of JSON_QUERY can't be a multi-value string")
+		}
 		b.json(0)
 		b.path(1)
 		return b.call(JSON)

@@ -123,7 +123,7 @@ func (b *binder) paramTime(base expr.Base, v any) (int64, bool) {
 		}
 	}
 	n, ok := paramLong(v)
-	if !ok {
+	if _, truth := v.(bool); truth || !ok {
 		return 0, false
 	}
 	if base == expr.Date {

@@ -34,6 +34,9 @@ func TestNativeSketchesThatAreShown(t *testing.T) {
 		{"a field", `{"queryType":"timeseries",` + all + `,` + field + `}`, `"p":` + second},
 		{"the result of a query", `{"queryType":"timeseries","dataSource":{"type":"query","query":{"queryType":"scan","dataSource":"nine","intervals":"2024-01-01/2024-01-02",` +
 			`"columns":["__time","k","n"],"resultFormat":"compactedList"}},` + strings.TrimPrefix(all, `"dataSource":"nine",`) + `,` + raw + `}`, `"x":` + first},
+		{"what can't be computed of no rows, where no bucket has none", `{"queryType":"timeseries","dataSource":"nine","intervals":"2024-01-01/2024-01-02","granularity":"day","aggregations":[` +
+			`{"type":"arrayOfDoublesSketch","name":"x","fieldName":"n","metricColumns":["n"]}],"postAggregations":[{"type":"arrayOfDoublesSketchTTest","name":"p","fields":[` +
+			`{"type":"fieldAccess","fieldName":"x"},{"type":"fieldAccess","fieldName":"x"}]}]}`, `"result":{"x":9.0,"p":[1.0]}`},
 	} {
 		status, _, got := post(t, s, "/service/v2", c.body)
 		if status != http.StatusOK || !strings.Contains(got, c.want) {

@@ -19,7 +19,7 @@ type series struct {
 	left  int64  // how many rows may still come
 	n     int64
 	last  int64  // the bucket of the last row
-	empty []byte // the result of an empty bucket
+	empty []byte // the result of an empty bucket; nil: there was none yet
 }
 
 func (x *execution) timeseries(ctx context.Context, q *lang.Timeseries, p *lang.Plan) error {
@@ -80,10 +80,6 @@ func (s *series) all(ctx context.Context, p *lang.Plan, ranges []chrono.Interval
 	if known && !s.q.SkipsEmpty() {
 		stop()
 		next, stop = iter.Pull(bucketStarts(s.q.Granularity.Granularity, ranges, bool(s.q.Descending)))
-		if err := s.computeEmpty(ctx); err != nil {
-			stop()
-			return err
-		}
 	}
 	defer stop()
 	bucket, more := next()
@@ -95,6 +91,9 @@ func (s *series) all(ctx context.Context, p *lang.Plan, ranges []chrono.Interval
 	}
 	fill := func(until int64, all bool) error {
 		for ; more && s.left > 0 && (all || before(bucket, until)); bucket, more = next() {
+			if err := s.computeEmpty(ctx); err != nil {
+				return err
+			}
 			s.write(bucket, s.empty)
 			if err := s.x.out.flushed(); err != nil {
 				return err
@@ -190,8 +189,11 @@ func (s *series) write(t int64, result []byte) {
 	out.buf = append(append(out.buf, result[1:]...), '}')
 }
 
-// computeEmpty finds the result of a bucket without rows.
+// computeEmpty finds the result of a bucket without rows once, when there is one: post-aggregators may fail over no rows.
 func (s *series) computeEmpty(ctx context.Context) error {
+	if s.empty != nil {
+		return nil
+	}
 	return s.single(ctx, lang.Never(s.q), func(c *cells, row int) { s.empty = resultOf(nil, c, row) })
 }
 

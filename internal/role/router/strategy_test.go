@@ -107,12 +107,12 @@ func TestSQLGoesByStrategiesWhereThatIsSaid(t *testing.T) {
 func TestWrongSettingsOfARouterAreRefused(t *testing.T) {
 	for want, change := range map[string]func(*Options){
 		"service.router.tierToBrokerMap] is no object of tiers": func(o *Options) { o.Tiers = `["a"]` },
-		"cannot unmarshal":          func(o *Options) { o.Tiers = `{"a":1}` },
-		"something behind":          func(o *Options) { o.Tiers = `{} {}` },
-		"services: EOF":             func(o *Options) { o.Tiers = `{"a":"b"` },
-		"is no list of strategies":  func(o *Options) { o.Strategies = `{}` },
-		"Strategy [javascript]":     func(o *Options) { o.Strategies = `[{"type":"javascript","function":"x"}]` },
-		"Strategy [] in [service.r": func(o *Options) { o.Strategies = `[{}]` },
+		"a JSON number does not fit":                            func(o *Options) { o.Tiers = `{"a":1}` },
+		"something behind":                                      func(o *Options) { o.Tiers = `{} {}` },
+		"services: EOF":                                         func(o *Options) { o.Tiers = `{"a":"b"` },
+		"is no list of strategies":                              func(o *Options) { o.Strategies = `{}` },
+		"Strategy [javascript]":                                 func(o *Options) { o.Strategies = `[{"type":"javascript","function":"x"}]` },
+		"Strategy [] in [service.r":                             func(o *Options) { o.Strategies = `[{}]` },
 	} {
 		o := usual()
 		change(&o)

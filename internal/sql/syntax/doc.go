@@ -30,9 +30,9 @@
 //
 //	SELECT d, COUNT(*) AS n FROM t WHERE a = 1 OR b IN (2, 3) GROUP BY 1
 //
-// lex cuts it into tokens: words (each with its keyword, if it is one), literals and symbols, with lines and columns. The parser is a
-// recursive descent over them, one method per rule. expression reads operators by precedence climbing: an operand, then as long as the next
-// operator binds tightly enough, that operator and its right side. The tree:
+// The lexer cuts it into tokens, as far as the parser has come: words (each with its keyword, if it is one), literals and symbols, with
+// lines and columns. The parser is a recursive descent over them, one method per rule. expression reads operators by precedence climbing: an
+// operand, then as long as the next operator binds tightly enough, that operator and its right side. The tree:
 //
 //	Query
 //	  Select

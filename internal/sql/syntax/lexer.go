@@ -20,6 +20,8 @@ type lexer struct {
 	tokens    []token
 	hints     []hint
 	bad       lexicalError
+	ended     bool // the last of tokens is an EOF
+	ahead     int  // how many tokens are cut at a time
 }
 
 // hint is a comment of the form /*+ ... */. It stands behind the token with index after, -1 for none.
@@ -66,15 +68,29 @@ var classOf = func() (t [utf8.RuneSelf]charClass) {
 	return t
 }()
 
-// lex returns the tokens of text, an EOF last. The EOF stands at the last character of the text.
-func lex(text string) *lexer {
-	l := &lexer{text: text, line: 1, col: 1, tokens: make([]token, 0, len(text)/4+8)}
-	ok := true
-	for ok && l.skipBlank() {
-		ok = l.next()
+// lexAhead is how many tokens are cut at a time: most statements have fewer, and of a long text that is refused where it begins the rest is
+// never looked at.
+const lexAhead = 1 << 10
+
+// newLexer returns a lexer before the first token of text.
+func newLexer(text string) *lexer {
+	return &lexer{text: text, line: 1, col: 1, tokens: make([]token, 0, min(len(text)/4, lexAhead)+8), ahead: lexAhead}
+}
+
+// cut adds tokens until there is one with index at least i. An EOF is the last of a text; it stands at the last character.
+func (l *lexer) cut(i int) {
+	for enough := i + l.ahead; !l.ended && len(l.tokens) < enough; {
+		if !l.skipBlank() || !l.next() {
+			l.end()
+		}
 	}
-	l.tokens = append(l.tokens, l.eof())
-	return l
+}
+
+// end leaves the rest of the text alone.
+func (l *lexer) end() {
+	if !l.ended {
+		l.tokens, l.ended = append(l.tokens, l.eof()), true
+	}
 }
 
 // eof returns the final token, placed where the last character of the text is.
@@ -278,8 +294,8 @@ func (l *lexer) symbol(c byte) bool {
 func (l *lexer) emit(kind tokenKind, n int) bool {
 	line, col := uint32(l.line), uint32(l.col)
 	if len(l.tokens) == cap(l.tokens) {
-		// The rest has as many to the byte as what was read: append alone would copy a long text's tokens a dozen times.
-		l.tokens = slices.Grow(l.tokens, len(l.tokens)*(len(l.text)-l.pos)/max(l.pos, 1)+64)
+		// The rest has as many to the byte as what was read, if it is read at all: append alone would copy a long text's tokens a dozen times.
+		l.tokens = slices.Grow(l.tokens, min(len(l.tokens)*(len(l.text)-l.pos)/max(l.pos, 1), 7*len(l.tokens))+64)
 	}
 	l.tokens = append(l.tokens, token{
 		kind: kind, start: uint32(l.pos), end: uint32(l.pos + n),

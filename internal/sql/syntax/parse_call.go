@@ -142,7 +142,7 @@ func (p *parser) callClauses(c *Call, start int) *Call {
 		p.expect(tokRightParen)
 	}
 	if p.atWord(kwFilter) && p.peek(1).kind == tokLeftParen {
-		p.pos += 2
+		p.skip(2)
 		p.expectWord(kwWhere)
 		c.Filter = p.expr()
 		p.expect(tokRightParen)

@@ -177,7 +177,7 @@ func (p *parser) wordExpr(t *token) Expr {
 		}
 	case kwArray:
 		if next == tokLeftBracket {
-			p.pos += 2
+			p.skip(2)
 			a := &Array{}
 			if !p.at(tokRightBracket) {
 				a.Items = p.exprList()
@@ -188,7 +188,7 @@ func (p *parser) wordExpr(t *token) Expr {
 		}
 	case kwRow:
 		if next == tokLeftParen {
-			p.pos += 2
+			p.skip(2)
 			r := &Row{Items: p.exprList()}
 			p.expect(tokRightParen)
 			r.Pos = p.from(start)

@@ -286,7 +286,7 @@ func (p *parser) values(start int) Body {
 			row.Items = p.exprList()
 			p.expect(tokRightParen)
 		case p.atWord(kwRow) && p.peek(1).kind == tokLeftParen:
-			p.pos += 2
+			p.skip(2)
 			row.Items = p.exprList()
 			p.expect(tokRightParen)
 		default:
@@ -360,10 +360,10 @@ func (p *parser) selectItem() SelectItem {
 // star reads * or t.*, and what EXCLUDE leaves out, or returns nil.
 func (p *parser) star() *Star {
 	start, i := p.pos, p.pos
-	for i+1 < len(p.toks) && p.toks[i].isName() && p.toks[i+1].kind == tokDot {
+	for p.token(i).isName() && p.token(i+1).kind == tokDot {
 		i += 2
 	}
-	if p.toks[i].kind != tokStar {
+	if p.token(i).kind != tokStar {
 		p.at(tokStar)
 		return nil
 	}
@@ -435,7 +435,7 @@ func (p *parser) groupItem() GroupItem {
 	start := p.pos
 	switch t := p.peek(0); {
 	case t.is(kwGrouping) && p.peek(1).is(kwSets):
-		p.pos += 2
+		p.skip(2)
 		items := p.groupList()
 		return &GroupingSets{Pos: p.from(start), Items: items}
 	case t.is(kwRollup) && p.peek(1).kind == tokLeftParen:
@@ -447,7 +447,7 @@ func (p *parser) groupItem() GroupItem {
 		items := p.groupList()
 		return &Cube{Pos: p.from(start), Items: items}
 	case t.kind == tokLeftParen && p.peek(1).kind == tokRightParen:
-		p.pos += 2
+		p.skip(2)
 		return &GroupTuple{Pos: p.from(start)}
 	}
 	// (a, b) is a row like any other in an expression, and a tuple here.

@@ -231,7 +231,7 @@ func (p *parser) insertTarget(n *Insert) {
 	p.expectWord(kwInto)
 	start := p.pos
 	if p.toks[p.pos].is(kwExtern) && p.peek(1).kind == tokLeftParen {
-		p.pos += 2
+		p.skip(2)
 		x := &Export{}
 		call := p.pos
 		x.Destination = p.functionCall(call)

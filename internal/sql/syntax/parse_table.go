@@ -250,7 +250,7 @@ func (p *parser) tableSample(t TableExpr, start int) TableExpr {
 
 func (p *parser) pivot(t TableExpr, start int) TableExpr {
 	v := &Pivot{X: t}
-	p.pos += 2
+	p.skip(2)
 	for {
 		at := p.pos
 		item := SelectItem{X: p.expr()}

@@ -11,9 +11,11 @@ import (
 // A rule that meets an unexpected token calls fail, which moves to the end of the text: from there no rule finds what it looks for, loops
 // end and everything returns. Rules therefore need not check for errors; what they return after a failure is never used, but is not nil.
 type parser struct {
-	text  string
+	text string
+	// toks are the tokens cut so far, the one behind pos among them, and hints those between them; lexer cuts more, nil: there are all.
 	toks  []token
 	hints []hint
+	lexer *lexer
 	pos   int
 
 	// failed is set by fail and stop. failAt is the token fail was called at; err is what stop was called with.
@@ -70,8 +72,13 @@ func run(text string, rule func(*parser)) error {
 	if len(text) > maxTextBytes {
 		return fault.SQLParse(fault.Span{}, "SQL text of [%d] bytes is longer than the limit of [%d]", len(text), maxTextBytes)
 	}
-	l := lex(text)
-	p := parser{text: text, toks: l.tokens, hints: l.hints}
+	return read(newLexer(text), rule)
+}
+
+// read is run for a text that is not too long.
+func read(l *lexer, rule func(*parser)) error {
+	p := parser{text: l.text, lexer: l}
+	p.need(1)
 	rule(&p)
 	switch {
 	case !p.failed:
@@ -89,8 +96,7 @@ func run(text string, rule func(*parser)) error {
 func (p *parser) fail() {
 	if !p.failed {
 		p.failed, p.failAt = true, p.pos
-		p.pos = len(p.toks) - 1
-		p.notes.close()
+		p.end()
 	}
 }
 
@@ -98,8 +104,25 @@ func (p *parser) fail() {
 func (p *parser) stop(err error) {
 	if !p.failed {
 		p.failed, p.err = true, err
-		p.pos = len(p.toks) - 1
-		p.notes.close()
+		p.end()
+	}
+}
+
+// end moves to the end of the text.
+func (p *parser) end() {
+	if p.lexer != nil {
+		p.lexer.end()
+		p.toks = p.lexer.tokens
+	}
+	p.pos = len(p.toks) - 1
+	p.notes.close()
+}
+
+// need cuts tokens as far as the one with index i, if the text has so many.
+func (p *parser) need(i int) {
+	if i >= len(p.toks) && p.lexer != nil {
+		p.lexer.cut(i)
+		p.toks, p.hints = p.lexer.tokens, p.lexer.hints
 	}
 }
 
@@ -167,7 +190,13 @@ func (p *parser) atName() bool {
 
 // peek returns the token n after the current one.
 func (p *parser) peek(n int) *token {
-	return &p.toks[min(p.pos+n, len(p.toks)-1)]
+	return p.token(p.pos + n)
+}
+
+// token returns the token with an index, the EOF for those behind it.
+func (p *parser) token(i int) *token {
+	p.need(i)
+	return &p.toks[min(i, len(p.toks)-1)]
 }
 
 func (p *parser) accept(k tokenKind) bool {
@@ -191,7 +220,7 @@ func (p *parser) acceptWords(k, l keyword) bool {
 	if !p.atWord(k) || !p.peek(1).is(l) {
 		return false
 	}
-	p.pos += 2
+	p.skip(2)
 	return true
 }
 
@@ -210,8 +239,14 @@ func (p *parser) expectWord(k keyword) {
 // advance moves behind the current token; the EOF stays.
 func (p *parser) advance() {
 	if p.pos < len(p.toks)-1 {
-		p.pos++
+		p.skip(1)
 	}
+}
+
+// skip moves over n tokens, none of which is the EOF.
+func (p *parser) skip(n int) {
+	p.pos += n
+	p.need(p.pos + 1)
 }
 
 // from returns the place from the token with index start to the last one read.

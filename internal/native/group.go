@@ -482,18 +482,7 @@ func (t *translator) timeseries(q *Timeseries) (plan.Node, error) {
 
 // skipsEmpty reports whether a timeseries leaves empty buckets out.
 func skipsEmpty(c *Common) bool {
-	return c.is("skipEmptyBuckets")
-}
-
-// is reports whether a switch of the query context is on.
-func (c *Common) is(name string) bool {
-	switch v := c.Context[name].V.(type) {
-	case bool:
-		return v
-	case string:
-		return lower(v) == "true"
-	}
-	return false
+	return c.flag("skipEmptyBuckets", false)
 }
 
 // SkipsEmpty reports whether buckets without rows are to be left out of a timeseries.
@@ -560,7 +549,7 @@ func (t *translator) groupBy(q *GroupBy) (plan.Node, error) {
 			keys = []plan.SortKey{{Column: width}}
 		}
 	}
-	last := q.is("sortByDimsFirst") && (l == nil || l.Type != "default" || len(l.Columns) > 0)
+	last := q.flag("sortByDimsFirst", false) && (l == nil || l.Type != "default" || len(l.Columns) > 0)
 	if !last {
 		keys = append(keys, plan.SortKey{Column: 0})
 	}
@@ -635,7 +624,7 @@ func (q *GroupBy) resorts() bool {
 			return true
 		}
 	}
-	return q.is("sortByDimsFirst") && !q.Granularity.IsAll()
+	return q.flag("sortByDimsFirst", false) && !q.Granularity.IsAll()
 }
 
 // Ungrouped is the timeseries over all buckets of q together.

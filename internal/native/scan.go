@@ -54,7 +54,7 @@ func (t *translator) scan(q *Scan, shown bool) (*Plan, error) {
 	p := &plan.Project{Input: node}
 	for _, name := range names {
 		if q.isLegacyTime(name) {
-			x, err := s.legacyTime(q.is("serializeDateTimeAsLong"))
+			x, err := s.legacyTime(q.flag("serializeDateTimeAsLong", false))
 			if err != nil {
 				return nil, err
 			}

@@ -2,8 +2,10 @@ package lookup
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -394,12 +396,23 @@ func (s *Set) load(ctx context.Context, name string, e *entry) {
 	s.publishLocked()
 }
 
+// guarded reads a source. A panic becomes an error: what is outside may be anything, and a lookup that ends the process would do so again at
+// every start.
+func guarded(ctx context.Context, from source, access *ingest.Access, mark string, add func(key, value string) error) (changed bool, next string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fault.Defensive("Reading met an unexpected condition; the log says more").WithCause(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+		}
+	}()
+	return from.read(ctx, access, mark, add)
+}
+
 // read returns the table of an entry, nil if it is as it was.
 func (s *Set) read(ctx context.Context, e *entry) (*Table, string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, e.factory.timeout, fault.Unavailable("reading took longer than [%v]; loadTimeoutSeconds changes that", e.factory.timeout))
 	defer cancel()
 	b := newBuilder(s.o.Memory)
-	changed, mark, err := e.factory.source.read(ctx, s.o.Access, e.mark, b.add)
+	changed, mark, err := guarded(ctx, e.factory.source, s.o.Access, e.mark, b.add)
 	var t *Table
 	if err == nil && changed {
 		t, err = b.table()

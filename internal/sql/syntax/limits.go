@@ -9,7 +9,7 @@ const (
 	maxNesting = 2_000
 
 	// maxHeight bounds the height of a tree built by iteration: a - b - c ... nests to the left without the parser recursing, yet every
-	// later pass recurses over it. AND, OR, || and set operations of one kind are flat lists and have no bound.
+	// later pass recurses over it. AND, OR, || and set operations of one kind are flat lists, which MaxExpressions bounds.
 	maxHeight = 10_000
 
 	// MaxExpressions bounds the names, calls, constants that are columns, and WITH queries of a statement, in the text. The

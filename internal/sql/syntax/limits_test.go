@@ -117,6 +117,20 @@ func TestLongChains(t *testing.T) {
 	}
 }
 
+// What can't be bound is refused where it is read.
+func TestChainsTooLongForAnyStatement(t *testing.T) {
+	for sql, want := range map[string]string{
+		"SELECT 'a'" + strings.Repeat(" || 'a'", 1_000_000):                    "(line [1], column [700005])",
+		"SELECT TRUE" + strings.Repeat(" AND TRUE", 1_000_000):                 "(line [1], column [900004])",
+		"SELECT CASE " + strings.Repeat("WHEN 1=2 THEN 3 ", 1_000_000) + "END": "(line [1], column [1600013])",
+	} {
+		_, err := Parse(sql)
+		if want = "Statement has more than [100000] names, calls, arguments and queries " + want; err == nil || err.Error() != want {
+			t.Errorf("%.20s...: %.200v, want %s", sql, err, want)
+		}
+	}
+}
+
 // Chains that nest in the tree, though not in the text, have a limit.
 func TestTooHigh(t *testing.T) {
 	for name, sql := range map[string]string{

@@ -218,6 +218,7 @@ func (p *parser) chain(first Expr, op Operator, prec int, start int) (Expr, int)
 		right, h := p.binary(prec + 1)
 		height = max(height, h)
 		p.stack = append(p.stack, right)
+		p.bound(len(p.stack)-base, t.span())
 	}
 	c := &Chain{Op: op, Args: p.popList(base)}
 	c.Pos = p.from(start)

@@ -247,6 +247,7 @@ func (p *parser) caseExpr(start int) Expr {
 		w.Then = p.expr()
 		w.Pos = p.from(at)
 		c.Whens = append(c.Whens, w)
+		p.bound(len(c.Whens), w.At)
 	}
 	if p.acceptWord(kwElse) {
 		c.Else = p.expr()

@@ -159,6 +159,13 @@ func (p *parser) spend(at fault.Span) {
 	}
 }
 
+// bound stops where one expression has so many parts that no statement may have them.
+func (p *parser) bound(parts int, at fault.Span) {
+	if parts > MaxExpressions {
+		p.stop(TooManyExpressions(at))
+	}
+}
+
 // TooManyExpressions is the error for a statement with more than MaxExpressions.
 func TooManyExpressions(at fault.Span) error {
 	return fault.InvalidSQL(at, "Statement has more than [%d] names, calls, arguments and queries", MaxExpressions)

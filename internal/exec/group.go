@@ -2,8 +2,6 @@ package exec
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 	"sync"
 
 	"github.com/hengedb/henge/internal/fault"
@@ -71,8 +69,7 @@ func (e *Env) atOnce(ctx context.Context, n int, f func(ctx context.Context, i i
 func Protect(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fault.Defensive("The query met an unexpected condition; the server's log says more").
-				WithCause(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+			err = fault.Defensive("The query met an unexpected condition; the server's log says more").WithPanic(p)
 		}
 	}()
 	return segment.Guard(f)

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime/debug"
 )
 
 // Persona is the reader a message is written for.
@@ -110,6 +111,12 @@ func (e *Error) WithCause(err error) *Error {
 	c := *e
 	c.cause = err
 	return &c
+}
+
+// WithPanic returns a copy that carries what a panic was and the stack for the log. It is called where the panic is recovered, while its frames
+// are still there.
+func (e *Error) WithPanic(p any) *Error {
+	return e.WithCause(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 }
 
 // WithCode returns a copy with another error code.

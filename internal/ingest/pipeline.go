@@ -2,8 +2,6 @@ package ingest
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 	"sync"
 
 	"github.com/hengedb/henge/internal/fault"
@@ -76,7 +74,7 @@ func startPipeline(ctx context.Context, next func() (chunk, error), recycle func
 func guarded(f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fault.Defensive("Reading the input failed unexpectedly.").WithCause(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+			err = fault.Defensive("Reading the input failed unexpectedly.").WithPanic(p)
 		}
 	}()
 	return f()

@@ -2,10 +2,8 @@ package lookup
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"maps"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -401,7 +399,7 @@ func (s *Set) load(ctx context.Context, name string, e *entry) {
 func guarded(ctx context.Context, from source, access *ingest.Access, mark string, add func(key, value string) error) (changed bool, next string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fault.Defensive("Reading met an unexpected condition; the log says more").WithCause(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+			err = fault.Defensive("Reading met an unexpected condition; the log says more").WithPanic(p)
 		}
 	}()
 	return from.read(ctx, access, mark, add)

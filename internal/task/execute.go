@@ -3,8 +3,6 @@ package task
 import (
 	"context"
 	"errors"
-	"fmt"
-	"runtime/debug"
 
 	"github.com/hengedb/henge/internal/fault"
 )
@@ -16,7 +14,7 @@ var ErrAgain = errors.New("to be run again")
 func Execute(ctx context.Context, kind Kind, t *Task) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fault.Defensive("Task [%s] met an unexpected condition; the log says more", t.ID).WithCause(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+			err = fault.Defensive("Task [%s] met an unexpected condition; the log says more", t.ID).WithPanic(p)
 		}
 	}()
 	return kind.Run(ctx, t)

@@ -5,9 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
-	"runtime/debug"
 
 	"github.com/hengedb/henge/internal/fault"
 )
@@ -75,7 +73,7 @@ func protect(h Handler, w http.ResponseWriter, r *http.Request) (err error) {
 		case http.ErrAbortHandler:
 			err = fault.Canceled("The answer was broken off").WithCause(http.ErrAbortHandler)
 		default:
-			err = fault.Defensive("The server met an unexpected condition; its log says more").WithCause(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+			err = fault.Defensive("The server met an unexpected condition; its log says more").WithPanic(p)
 		}
 	}()
 	return h(w, r)

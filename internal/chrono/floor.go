@@ -308,19 +308,24 @@ func (g Granularity) stepBack(at, anchor int64) int64 {
 // step is locateStep for a cursor, which keeps the boundaries between the origin and the first anchors that it has walked over: instants
 // in any order then cost a search, and not a walk each.
 func (f *Floorer) step(ms int64) bucket {
-	first, last := f.g.anchorAt(-1), f.g.anchorAt(1)
-	if ms < first || ms >= last {
-		return f.g.locateStep(ms)
-	}
-	if ms >= f.g.origin {
-		f.after = walk(f.after, f.g.origin, func(at int64) bool { return at > ms }, func(at int64) int64 { return f.g.stepOn(at, last) })
+	g := f.g
+	if ms >= g.origin {
+		anchor := g.anchorAt(1)
+		if ms >= anchor {
+			return g.locateStep(ms)
+		}
+		f.after = walk(f.after, g.origin, func(at int64) bool { return at > ms }, func(at int64) int64 { return g.stepOn(at, anchor) })
 		i, found := slices.BinarySearch(f.after, ms)
 		if !found {
 			i--
 		}
 		return whole(f.after[i], f.after[i+1])
 	}
-	f.before = walk(f.before, f.g.origin, func(at int64) bool { return at <= ms }, func(at int64) int64 { return f.g.stepBack(at, first) })
+	anchor := g.anchorAt(-1)
+	if ms < anchor {
+		return g.locateStep(ms)
+	}
+	f.before = walk(f.before, g.origin, func(at int64) bool { return at <= ms }, func(at int64) int64 { return g.stepBack(at, anchor) })
 	i, _ := slices.BinarySearchFunc(f.before, ms, func(at, ms int64) int { return cmp.Compare(ms, at) })
 	return whole(f.before[i], f.before[i-1])
 }

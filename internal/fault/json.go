@@ -42,14 +42,14 @@ func JSONMember(kind *json.UnmarshalTypeError) string {
 
 // plain returns what a message shows of its arguments: of an error of encoding/json about a type, which names types of Go, JSONProblem.
 func plain(args []any) []any {
-	out := slices.Clone(args)
 	for i, a := range args {
 		err, isError := a.(error)
 		if kind, ok := errors.AsType[*json.UnmarshalTypeError](err); isError && ok && Find(err) == nil {
-			out[i] = strings.Replace(err.Error(), kind.Error(), JSONProblem(kind), 1)
+			args = slices.Clone(args)
+			args[i] = strings.Replace(err.Error(), kind.Error(), JSONProblem(kind), 1)
 		}
 	}
-	return out
+	return args
 }
 
 // JSONClass names the class that the reference's JSON reader gives a value, which is what its messages show.

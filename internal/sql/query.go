@@ -591,8 +591,7 @@ func (b *binder) valuesOf(n plan.Node, column int) (plan.Node, error) {
 		return plan.UnnestOf(n, column), nil
 	}
 	c := columnOf(n, column)
-	name := &expr.Literal{Value: c.Name, T: expr.Of(expr.Varchar).NotNull()}
-	value, err := expr.NewCall(expr.MustLookup("$ONE_VALUE"), []expr.Expr{c, name}, fault.Span{})
+	value, err := expr.NewCall(expr.MustLookup("$ONE_VALUE"), []expr.Expr{c, stringLiteral(c.Name)}, fault.Span{})
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package query
 import (
 	"encoding/json"
 	"net/http"
-	"time"
 
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/fault"
@@ -25,26 +24,20 @@ func (a *API) KnownRoute(mux *edge.Mux) {
 	})
 }
 
-// wireInfo is an Info between processes: of an error there is what users are told.
+// wireInfo is an Info between processes: of its end there is what users are told.
 type wireInfo struct {
-	ID          string        `json:"id"`
-	SQL         string        `json:"sql"`
-	Identity    string        `json:"identity,omitempty"`
-	Started     time.Time     `json:"started"`
-	Took        time.Duration `json:"took"`
-	Rows        int64         `json:"rows"`
-	Memory      int64         `json:"memory"`
-	Kind        string        `json:"kind"`
-	DataSources []string      `json:"dataSources,omitempty"`
-	Bytes       int64         `json:"bytes"`
-	Lane        string        `json:"lane,omitempty"`
-	State       string        `json:"state"`
-	Error       string        `json:"error,omitempty"`
+	plainInfo
+	State string `json:"state"`
+	Error string `json:"error,omitempty"`
 }
+
+// plainInfo is an Info that does not write itself.
+type plainInfo Info
 
 // MarshalJSON writes the form that Brokers exchange.
 func (i Info) MarshalJSON() ([]byte, error) {
-	w := wireInfo{i.ID, edge.RedactSQL(i.SQL), i.Identity, i.Started, i.Took, i.Rows, i.Memory, i.Kind, i.DataSources, i.Bytes, i.Lane, i.State(), ""}
+	w := wireInfo{plainInfo: plainInfo(i), State: i.State()}
+	w.SQL = edge.RedactSQL(i.SQL)
 	if i.Err != nil {
 		w.Error = edge.Classify(i.Err).Message
 	}
@@ -57,10 +50,8 @@ func (i *Info) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &w); err != nil {
 		return err
 	}
-	*i = Info{
-		ID: w.ID, SQL: w.SQL, Identity: w.Identity, Started: w.Started, Took: w.Took, Rows: w.Rows, Memory: w.Memory, Kind: w.Kind,
-		DataSources: w.DataSources, Bytes: w.Bytes, Lane: w.Lane, Ended: w.State != stateRunning,
-	}
+	*i = Info(w.plainInfo)
+	i.Ended = w.State != stateRunning
 	switch w.State {
 	case stateCanceled:
 		i.Err = fault.Canceled("%s", w.Error)

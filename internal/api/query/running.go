@@ -44,21 +44,24 @@ type Running struct {
 
 // Info describes a query that runs or ran.
 type Info struct {
-	ID, SQL, Identity string
-	Started           time.Time
+	ID       string    `json:"id"`
+	SQL      string    `json:"sql"`
+	Identity string    `json:"identity,omitempty"`
+	Started  time.Time `json:"started"`
 	// Took is how long it ran, or runs so far. Rows is how many it has given, Memory the most bytes it held at once.
-	Took         time.Duration
-	Rows, Memory int64
+	Took   time.Duration `json:"took"`
+	Rows   int64         `json:"rows"`
+	Memory int64         `json:"memory"`
 	// Kind is the native type of the query, or "sql"; DataSources are those that it reads, as far as it came to be known; Bytes are those of
 	// its answer.
-	Kind        string
-	DataSources []string
-	Bytes       int64
+	Kind        string   `json:"kind"`
+	DataSources []string `json:"dataSources,omitempty"`
+	Bytes       int64    `json:"bytes"`
 	// Lane is the lane it runs in, or "".
-	Lane string
+	Lane string `json:"lane,omitempty"`
 	// Ended says that it does not run any more, and Err then why it failed, nil if it did not.
-	Ended bool
-	Err   error
+	Ended bool  `json:"-"`
+	Err   error `json:"-"`
 
 	serial int64
 }

@@ -10,7 +10,7 @@ import (
 
 // Span is a place in a SQL text: 1-based lines and columns (columns count characters), the end inclusive. The zero value is no place.
 type Span struct {
-	Line, Column, EndLine, EndColumn int
+	Line, Column, EndLine, EndColumn int32
 }
 
 // IsZero reports whether s is no place.
@@ -32,10 +32,10 @@ func (e *Error) at(s Span) *Error {
 	if s.IsZero() {
 		return e
 	}
-	e.Context["line"] = strconv.Itoa(s.Line)
-	e.Context["column"] = strconv.Itoa(s.Column)
-	e.Context["endLine"] = strconv.Itoa(s.EndLine)
-	e.Context["endColumn"] = strconv.Itoa(s.EndColumn)
+	e.Context["line"] = strconv.Itoa(int(s.Line))
+	e.Context["column"] = strconv.Itoa(int(s.Column))
+	e.Context["endLine"] = strconv.Itoa(int(s.EndLine))
+	e.Context["endColumn"] = strconv.Itoa(int(s.EndColumn))
 	return e
 }
 

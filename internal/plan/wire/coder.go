@@ -57,7 +57,7 @@ func (c *coder) uint(p *uint64) {
 }
 
 // integer codes any kind of whole number.
-func integer[T ~int | ~int64 | ~uint8](c *coder, p *T) {
+func integer[T ~int | ~int32 | ~int64 | ~uint8](c *coder, p *T) {
 	v := uint64(int64(*p)<<1) ^ uint64(int64(*p)>>63)
 	c.uint(&v)
 	if c.reading {

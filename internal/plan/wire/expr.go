@@ -184,7 +184,7 @@ func (c *coder) call(x *expr.Call) {
 	}
 	list(c, &x.Args, c.operand)
 	c.typ(&x.T)
-	for _, p := range []*int{&x.At.Line, &x.At.Column, &x.At.EndLine, &x.At.EndColumn} {
+	for _, p := range []*int32{&x.At.Line, &x.At.Column, &x.At.EndLine, &x.At.EndColumn} {
 		integer(c, p)
 	}
 }

@@ -87,11 +87,22 @@ func sortOptions(images []string) {
 // needsOperand reports whether the options are those of an expression that must begin.
 func needsOperand(images []string) bool { return slices.Contains(images, `"EXISTS"`) }
 
-// failure is what is known of a text that does not parse.
+// failure is what is known of a text that does not parse: its parser, whose lexer and tokens are those of the whole text as far as it was
+// looked at.
 type failure struct {
 	*parser
 	rule func(*parser)
-	at   int
+	at   int // the index of the token that failed
+}
+
+// newFailure cuts the text that failed p once more, for all its tokens at once.
+func newFailure(p *parser, rule func(*parser)) failure {
+	p.lexer = newLexer(p.text)
+	p.lexer.whole = true
+	p.lexer.cut(p.failAt, lexBlock)
+	p.lexer.end()
+	p.toks, p.hints, p.before = p.lexer.tokens, p.lexer.hints, 0
+	return failure{parser: p, rule: rule, at: p.failAt}
 }
 
 // options returns what could stand at the token with index at, where tokens is the text up to there or more.

@@ -1,9 +1,9 @@
 package syntax
 
 import (
-	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -16,12 +16,17 @@ type lexer struct {
 	text string
 	pos  int
 	// line and col (counted in characters) are the place of pos, both from 1.
-	line, col int
-	tokens    []token
-	hints     []hint
-	bad       lexicalError
-	ended     bool // the last of tokens is an EOF
-	ahead     int  // how many tokens are cut at a time
+	line, col int32
+	// tokens are the block of the last ones; before is how many there are before them, and spare the block that is written next. whole keeps
+	// all in one.
+	tokens []token
+	before int
+	spare  []token
+	whole  bool
+	block  int // how many tokens a block has, if not more are looked at at once
+	hints  []hint
+	bad    lexicalError
+	ended  bool // the last of tokens is an EOF
 }
 
 // hint is a comment of the form /*+ ... */. It stands behind the token with index after, -1 for none.
@@ -32,7 +37,7 @@ type hint struct {
 
 // lexicalError describes the character behind a tokBad.
 type lexicalError struct {
-	line, col   int
+	line, col   int32
 	char        rune   // 0 where the text ends
 	encountered string // escaped, in quotes, with its code, or <EOF>
 	after       string // escaped: what was read of the token before it
@@ -68,22 +73,65 @@ var classOf = func() (t [utf8.RuneSelf]charClass) {
 	return t
 }()
 
-// lexAhead is how many tokens are cut at a time: most statements have fewer, and of a long text that is refused where it begins the rest is
-// never looked at.
-const lexAhead = 1 << 10
+// lexBlock is how many tokens are cut at a time: most statements have fewer, of a long text that is refused where it begins the rest is never
+// looked at, and of one that is read to its end no more are kept than the parser looks at.
+const lexBlock = 1 << 10
 
 // newLexer returns a lexer before the first token of text.
 func newLexer(text string) *lexer {
-	return &lexer{text: text, line: 1, col: 1, tokens: make([]token, 0, min(len(text)/4, lexAhead)+8), ahead: lexAhead}
+	return &lexer{text: text, line: 1, col: 1, block: lexBlock}
 }
 
-// cut adds tokens until there is one with index at least i. An EOF is the last of a text; it stands at the last character.
-func (l *lexer) cut(i int) {
-	for enough := i + l.ahead; !l.ended && len(l.tokens) < enough; {
+// lexers are those with blocks to be written again.
+var lexers = sync.Pool{New: func() any { return new(lexer) }}
+
+// borrow returns a lexer before the first token of text, which release must get back when nobody looks at its tokens any more.
+func borrow(text string) *lexer {
+	l := lexers.Get().(*lexer)
+	tokens, spare := l.tokens, l.spare
+	*l = *newLexer(text)
+	l.tokens, l.spare = tokens[:0], spare
+	return l
+}
+
+func (l *lexer) release() {
+	l.text, l.hints, l.bad = "", nil, lexicalError{}
+	lexers.Put(l)
+}
+
+// cut adds tokens until there are n behind that with index pos, or the EOF, and returns the index that one has then: a new block begins with
+// the token before it. Two blocks take turns, so that a pointer to a token is good while the parser reads no more than a few others. An EOF is
+// the last token of a text; it stands at the last character.
+func (l *lexer) cut(pos, n int) int {
+	if l.ended {
+		return pos
+	}
+	if !l.whole && pos+n >= cap(l.tokens) {
+		pos -= l.turn(max(pos-1, 0), n)
+	}
+	enough := pos + n + 1
+	if !l.whole {
+		enough = max(enough, cap(l.tokens))
+	}
+	for !l.ended && len(l.tokens) < enough {
 		if !l.skipBlank() || !l.next() {
 			l.end()
 		}
 	}
+	return pos
+}
+
+// turn begins a block for n tokens more, with those from index first on, and returns how many are not in it any more.
+func (l *lexer) turn(first, n int) int {
+	first = min(first, len(l.tokens))
+	next := l.spare[:0]
+	if size := max(l.block, 2*(n+2)); cap(next) < size {
+		next = make([]token, 0, size)
+	}
+	next = append(next, l.tokens[first:]...)
+	l.tokens, l.spare = next, l.tokens
+	l.before += first
+	return first
 }
 
 // end leaves the rest of the text alone.
@@ -96,7 +144,7 @@ func (l *lexer) end() {
 // eof returns the final token, placed where the last character of the text is.
 func (l *lexer) eof() token {
 	n := uint32(len(l.text))
-	t := token{kind: tokEOF, start: n, end: n, line: uint32(l.line), col: uint32(l.col)}
+	t := token{kind: tokEOF, start: n, end: n, line: l.line, col: l.col}
 	switch {
 	case n == 0:
 		t.line, t.col = 0, 0
@@ -118,7 +166,7 @@ func (l *lexer) peekByte(n int) byte {
 // advance moves over n bytes that hold no line break and only ASCII.
 func (l *lexer) advance(n int) {
 	l.pos += n
-	l.col += n
+	l.col += int32(n)
 }
 
 // step moves over the one character at pos.
@@ -172,7 +220,7 @@ func (l *lexer) comment() bool {
 	}
 	body := l.text[l.pos+2 : l.pos+2+length]
 	if strings.HasPrefix(body, "+") {
-		l.hints = append(l.hints, hint{after: len(l.tokens) - 1, text: strings.TrimSpace(body[1:])})
+		l.hints = append(l.hints, hint{after: l.before + len(l.tokens) - 1, text: strings.TrimSpace(body[1:])})
 	}
 	for end := l.pos + length + 4; l.pos < end; {
 		l.step()
@@ -292,14 +340,9 @@ func (l *lexer) symbol(c byte) bool {
 
 // emit appends a token of n bytes that holds no line break and only ASCII.
 func (l *lexer) emit(kind tokenKind, n int) bool {
-	line, col := uint32(l.line), uint32(l.col)
-	if len(l.tokens) == cap(l.tokens) {
-		// The rest has as many to the byte as what was read, if it is read at all: append alone would copy a long text's tokens a dozen times.
-		l.tokens = slices.Grow(l.tokens, min(len(l.tokens)*(len(l.text)-l.pos)/max(l.pos, 1), 7*len(l.tokens))+64)
-	}
 	l.tokens = append(l.tokens, token{
 		kind: kind, start: uint32(l.pos), end: uint32(l.pos + n),
-		line: line, col: col, endLine: line, endCol: col + uint32(n) - 1,
+		line: l.line, col: l.col, endLine: l.line, endCol: l.col + int32(n) - 1,
 	})
 	l.advance(n)
 	return true
@@ -315,7 +358,7 @@ func (l *lexer) fail(after string) bool {
 	}
 	l.tokens = append(l.tokens, token{
 		kind: tokBad, start: uint32(l.pos), end: uint32(l.pos),
-		line: uint32(l.line), col: uint32(l.col), endLine: uint32(l.line), endCol: uint32(l.col),
+		line: l.line, col: l.col, endLine: l.line, endCol: l.col,
 	})
 	return false
 }
@@ -348,7 +391,7 @@ func (l *lexer) wordOrPrefixed(c byte) bool {
 	if !l.quoted(kind, start) {
 		return false
 	}
-	l.tokens[len(l.tokens)-1].col = uint32(col)
+	l.tokens[len(l.tokens)-1].col = col
 	return true
 }
 
@@ -376,7 +419,7 @@ func (l *lexer) word() {
 	}
 	l.tokens = append(l.tokens, token{
 		kind: tokWord, keyword: lookupKeyword(l.text[start:l.pos]), start: uint32(start), end: uint32(l.pos),
-		line: uint32(l.line), col: uint32(col), endLine: uint32(l.line), endCol: uint32(l.col - 1),
+		line: l.line, col: col, endLine: l.line, endCol: l.col - 1,
 	})
 }
 
@@ -416,7 +459,7 @@ func (l *lexer) number() {
 // no name: its first quote counts as never closed.
 func (l *lexer) quoted(kind tokenKind, start int) bool {
 	quote := l.text[l.pos]
-	open := token{kind: tokOpenQuote, start: uint32(l.pos), end: uint32(l.pos + 1), line: uint32(l.line), col: uint32(l.col)}
+	open := token{kind: tokOpenQuote, start: uint32(l.pos), end: uint32(l.pos + 1), line: l.line, col: l.col}
 	open.endLine, open.endCol = open.line, open.col
 	l.advance(1)
 	body := l.pos
@@ -435,7 +478,7 @@ func (l *lexer) quoted(kind tokenKind, start int) bool {
 		l.advance(1)
 		l.tokens = append(l.tokens, token{
 			kind: kind, start: uint32(start), end: uint32(l.pos),
-			line: open.line, col: open.col, endLine: uint32(l.line), endCol: uint32(l.col - 1),
+			line: open.line, col: open.col, endLine: l.line, endCol: l.col - 1,
 		})
 		return true
 	}

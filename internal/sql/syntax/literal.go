@@ -59,7 +59,7 @@ func (p *parser) stringValue() string {
 }
 
 func (p *parser) stringLiteral() *String {
-	start := p.pos
+	start := p.mark()
 	s := p.strings.one()
 	s.Value = p.stringValue()
 	s.Pos = p.from(start)
@@ -199,7 +199,7 @@ func (p *parser) bytes() Expr {
 }
 
 // temporal reads the string of a date or time whose type word has been read, and checks its form.
-func (p *parser) temporal(start int, kind TemporalKind) Expr {
+func (p *parser) temporal(start mark, kind TemporalKind) Expr {
 	text := p.stringValue()
 	if kind != Time {
 		text = strings.TrimLeft(text, " ")
@@ -221,7 +221,7 @@ var lastUnits = map[string][]keyword{
 }
 
 // interval reads what follows the word INTERVAL.
-func (p *parser) interval(start int) Expr {
+func (p *parser) interval(start mark) Expr {
 	v := &Interval{Precision: -1, Fraction: -1}
 	if p.accept(tokMinus) {
 		v.Negative = true

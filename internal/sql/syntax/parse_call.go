@@ -1,7 +1,7 @@
 package syntax
 
 // functionCall reads a call from the name of the function on, the current token.
-func (p *parser) functionCall(start int) *Call {
+func (p *parser) functionCall(start mark) *Call {
 	c := p.calls.one()
 	t := &p.toks[p.pos]
 	if t.kind != tokWord || p.peek(1).kind != tokLeftParen {
@@ -61,7 +61,7 @@ func specialArgs(k keyword) func(*parser, *Call) {
 func (p *parser) push(e Expr) { p.stack = append(p.stack, e) }
 
 // callRest reads the arguments of an ordinary call, from the opening parenthesis on, and the clauses behind it.
-func (p *parser) callRest(c *Call, start int) *Call {
+func (p *parser) callRest(c *Call, start mark) *Call {
 	p.expect(tokLeftParen)
 	if !p.at(tokRightParen) {
 		if p.acceptWord(kwDistinct) {
@@ -71,7 +71,7 @@ func (p *parser) callRest(c *Call, start int) *Call {
 		}
 		base := len(p.stack)
 		if !c.Distinct && p.at(tokStar) {
-			at := p.pos
+			at := p.mark()
 			p.advance()
 			p.push(&Star{Pos: p.from(at)})
 		} else {
@@ -100,7 +100,7 @@ func (p *parser) moreArgs() {
 
 // arg reads one argument: an expression, name => expression or DEFAULT.
 func (p *parser) arg() Expr {
-	start := p.pos
+	start := p.mark()
 	if p.toks[p.pos].isName() && p.peek(1).kind == tokArrow {
 		n := &NamedArg{Name: p.ident()}
 		p.advance()
@@ -112,7 +112,7 @@ func (p *parser) arg() Expr {
 }
 
 func (p *parser) arg0() Expr {
-	start := p.pos
+	start := p.mark()
 	if p.acceptWord(kwDefault) {
 		return &Default{Pos: p.from(start)}
 	}
@@ -132,7 +132,7 @@ func (p *parser) nullTreatment(c *Call) bool {
 }
 
 // callClauses reads what stands behind the closing parenthesis of a call.
-func (p *parser) callClauses(c *Call, start int) *Call {
+func (p *parser) callClauses(c *Call, start mark) *Call {
 	p.nullTreatment(c)
 	if p.acceptWords(kwWithin, kwGroup) {
 		p.expect(tokLeftParen)
@@ -180,7 +180,7 @@ func (p *parser) unit() *Symbol {
 	if p.notes != nil {
 		p.notes.addAll(p.pos, unitImages)
 	}
-	start := p.pos
+	start := p.mark()
 	t := &p.toks[p.pos]
 	if t.kind == tokWord {
 		word := upper(p.source(t))
@@ -223,7 +223,7 @@ func (p *parser) timestampArgs(*Call) {
 
 // trimArgs reads [BOTH|LEADING|TRAILING] [characters] FROM x, or arguments.
 func (p *parser) trimArgs(*Call) {
-	start := p.pos
+	start := p.mark()
 	if w := p.peek(0); w.is(kwBoth) || w.is(kwLeading) || w.is(kwTrailing) {
 		if from := p.peek(1).is(kwFrom); from || p.startsOperand(1) {
 			p.advance()

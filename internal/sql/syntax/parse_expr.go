@@ -45,10 +45,37 @@ func (p *parser) exprOf(least int) Expr {
 	if !p.enter() {
 		return &Null{}
 	}
-	e, h := p.binary(least)
+	e, h := p.plain(), 1
+	if e == nil {
+		e, h = p.binary(least)
+	}
 	p.leave()
 	p.height = max(p.height, h)
 	return e
+}
+
+// plain reads an expression that is one token, as most in lists are, or returns nil: the token behind it tells. It is what binary would do in
+// several steps, each with a choice that is made here at once; a reading that notes what could stand here takes them all.
+func (p *parser) plain() Expr {
+	if p.notes != nil || p.pos+1 == len(p.toks) {
+		return nil
+	}
+	if next := p.toks[p.pos+1].kind; next != tokComma && next != tokRightParen {
+		return nil
+	}
+	switch t := &p.toks[p.pos]; t.kind {
+	case tokInteger, tokDecimal, tokApprox:
+		return p.number()
+	case tokString:
+		return p.stringLiteral()
+	case tokQuotedName:
+		return p.path()
+	case tokWord:
+		if t.keyword == kwNone {
+			return p.path()
+		}
+	}
+	return nil
 }
 
 // exprList reads a, b, ...
@@ -84,7 +111,7 @@ func (p *parser) inner(read func()) int {
 // binary reads an expression of operators that bind at least as tightly as least, and returns its height too. It climbs: after an operand
 // it takes one operator after the other, each with a right side of tighter operators only.
 func (p *parser) binary(least int) (Expr, int) {
-	start := p.pos
+	start := p.mark()
 	left, height := p.unary()
 	for {
 		if p.notes != nil {
@@ -202,7 +229,7 @@ func isNiladic(k keyword) bool {
 }
 
 // chain reads the arguments behind the first of a Chain.
-func (p *parser) chain(first Expr, op Operator, prec int, start int) (Expr, int) {
+func (p *parser) chain(first Expr, op Operator, prec int, start mark) (Expr, int) {
 	base, height := len(p.stack), 0
 	p.stack = append(p.stack, first)
 	for !p.failed {
@@ -214,11 +241,11 @@ func (p *parser) chain(first Expr, op Operator, prec int, start int) (Expr, int)
 		if next != op || t.kind != tokConcat && t.kind != tokWord {
 			break
 		}
+		p.bound(len(p.stack)-base+1, t.span())
 		p.advance()
 		right, h := p.binary(prec + 1)
 		height = max(height, h)
 		p.stack = append(p.stack, right)
-		p.bound(len(p.stack)-base, t.span())
 	}
 	c := &Chain{Op: op, Args: p.popList(base)}
 	c.Pos = p.from(start)
@@ -226,7 +253,7 @@ func (p *parser) chain(first Expr, op Operator, prec int, start int) (Expr, int)
 }
 
 // operator reads the right side of an operator that is a symbol or the like.
-func (p *parser) operator(left Expr, op Operator, prec int, start int) (Expr, int) {
+func (p *parser) operator(left Expr, op Operator, prec int, start mark) (Expr, int) {
 	if prec == precCompare {
 		some := p.atWord(kwSome) || p.atWord(kwAny)
 		if all := p.atWord(kwAll); some || all {
@@ -237,7 +264,7 @@ func (p *parser) operator(left Expr, op Operator, prec int, start int) (Expr, in
 	return p.newBinary(op, left, right, start), h
 }
 
-func (p *parser) newBinary(op Operator, left, right Expr, start int) *Binary {
+func (p *parser) newBinary(op Operator, left, right Expr, start mark) *Binary {
 	b := p.binaries.one()
 	b.Op, b.Left, b.Right = op, left, right
 	b.Pos = p.from(start)
@@ -245,10 +272,10 @@ func (p *parser) newBinary(op Operator, left, right Expr, start int) *Binary {
 }
 
 // quantified reads ANY, SOME or ALL and the set behind it.
-func (p *parser) quantified(x Expr, op Operator, all bool, start int) (Expr, int) {
+func (p *parser) quantified(x Expr, op Operator, all bool, start mark) (Expr, int) {
 	q := &Quantified{X: x, Op: op, All: all}
 	p.advance()
-	at := p.pos
+	at := p.mark()
 	h := p.inner(func() {
 		query, list := p.queryOrList()
 		if query != nil {
@@ -267,9 +294,9 @@ func (p *parser) queryOrList() (*Query, []Expr) {
 	if p.startsQuery(0) {
 		return p.subquery(), nil
 	}
-	at := p.pos
+	at, inParens := p.mark(), p.peek(0).kind == tokLeftParen
 	list := p.exprList()
-	if len(list) == 1 && p.toks[at].kind == tokLeftParen {
+	if len(list) == 1 && inParens {
 		if sub, ok := list[0].(*Subquery); ok {
 			q := p.queryBehind(&Query{}, sub.Query.unwrap(), at)
 			p.expect(tokRightParen)
@@ -281,7 +308,7 @@ func (p *parser) queryOrList() (*Query, []Expr) {
 }
 
 // wordInfix reads an operator that begins with a word, from that word on: IS, [NOT] BETWEEN, IN, LIKE, SIMILAR TO, and those of periods.
-func (p *parser) wordInfix(x Expr, op Operator, start int) (Expr, int) {
+func (p *parser) wordInfix(x Expr, op Operator, start mark) (Expr, int) {
 	if p.acceptWord(kwIs) {
 		return p.is(x, start)
 	}
@@ -338,7 +365,7 @@ func (p *parser) wordInfix(x Expr, op Operator, start int) (Expr, int) {
 }
 
 // is reads what follows IS.
-func (p *parser) is(x Expr, start int) (Expr, int) {
+func (p *parser) is(x Expr, start mark) (Expr, int) {
 	not := p.acceptWord(kwNot)
 	if p.acceptWord(kwDistinct) {
 		p.expectWord(kwFrom)
@@ -379,7 +406,7 @@ func (p *parser) is(x Expr, start int) (Expr, int) {
 
 // unary reads prefix operators and the operand behind them. NOT in an operand of a tighter operator reaches as far as it would elsewhere.
 func (p *parser) unary() (Expr, int) {
-	start := p.pos
+	start := p.mark()
 	var op Operator
 	prec := precUnary
 	switch t := &p.toks[p.pos]; {
@@ -406,7 +433,7 @@ func (p *parser) unary() (Expr, int) {
 
 // postfix reads a primary expression and the [i], .name and ::type behind it.
 func (p *parser) postfix() (Expr, int) {
-	start := p.pos
+	start := p.mark()
 	var x Expr
 	height := 1 + p.inner(func() { x = p.primary() })
 	for {

@@ -3,7 +3,7 @@ package syntax
 // jsonQueryArgs reads the arguments of JSON_VALUE, JSON_QUERY and JSON_EXISTS and the clauses behind them.
 func (p *parser) jsonQueryArgs(c *Call) {
 	p.moreArgs()
-	start := p.pos
+	start, first := p.mark(), p.index()
 	j := &JSONClauses{}
 	if p.acceptWord(kwReturning) {
 		j.Returning = p.typeName()
@@ -39,7 +39,7 @@ func (p *parser) jsonQueryArgs(c *Call) {
 			return
 		}
 	}
-	if p.pos > start {
+	if p.index() > first {
 		j.Pos = p.from(start)
 		c.JSON = j
 	}
@@ -47,7 +47,7 @@ func (p *parser) jsonQueryArgs(c *Call) {
 
 // jsonBehavior reads what stands before ON EMPTY and ON ERROR, or returns nil.
 func (p *parser) jsonBehavior() *JSONBehavior {
-	start := p.pos
+	start := p.mark()
 	b := &JSONBehavior{}
 	switch {
 	case p.acceptWord(kwError):
@@ -123,7 +123,7 @@ func (p *parser) atJSONEnd() bool {
 
 // jsonNull reads NULL ON NULL or ABSENT ON NULL.
 func (p *parser) jsonNull(c *Call) {
-	start := p.pos
+	start := p.mark()
 	j := &JSONClauses{}
 	switch {
 	case p.acceptWord(kwNull):

@@ -7,7 +7,7 @@ func (p *parser) primary() Expr {
 	if p.notes != nil {
 		p.notes.addAll(p.pos, operandImages)
 	}
-	start := p.pos
+	start := p.mark()
 	t := &p.toks[p.pos]
 	switch t.kind {
 	case tokWord:
@@ -40,16 +40,16 @@ func (p *parser) param() Expr {
 
 // parenthesized reads (query), (expression) or (a, b).
 func (p *parser) parenthesized() Expr {
-	start := p.pos
+	start := p.mark()
 	p.advance()
 	if p.startsQuery(0) {
 		q := p.subquery()
 		return &Subquery{Pos: p.from(start), Query: q}
 	}
-	at := p.pos
+	at, inParens := p.mark(), p.peek(0).kind == tokLeftParen
 	x := p.expr()
 	// ((SELECT ..) UNION ..) shows only here that its inner parentheses were no operand.
-	if sub, ok := x.(*Subquery); ok && p.toks[at].kind == tokLeftParen && p.atQueryRest() {
+	if sub, ok := x.(*Subquery); ok && inParens && p.atQueryRest() {
 		q := p.queryBehind(&Query{}, sub.Query.unwrap(), at)
 		p.expect(tokRightParen)
 		return &Subquery{Pos: p.from(start), Query: q}
@@ -70,10 +70,10 @@ func (p *parser) parenthesized() Expr {
 }
 
 // braced reads the escapes {d '..'}, {t '..'}, {ts '..'} and {fn call}.
-func (p *parser) braced(start int) Expr {
+func (p *parser) braced(start mark) Expr {
 	p.advance()
 	var x Expr
-	at := p.pos
+	at := p.mark()
 	switch {
 	case p.acceptWord(kwD):
 		x = p.temporal(at, Date)
@@ -102,8 +102,8 @@ var escapedNames = map[string]string{"CURDATE": "CURRENT_DATE", "LCASE": "LOWER"
 
 // escapedCall reads what stands behind {fn. There, CONVERT(x, SQL_INTEGER) is a cast.
 func (p *parser) escapedCall() Expr {
-	start := p.pos
-	if word := p.toks[start]; upper(p.source(&word)) == "CONVERT" && p.peek(1).kind == tokLeftParen {
+	start := p.mark()
+	if word := p.peek(0); upper(p.source(word)) == "CONVERT" && p.peek(1).kind == tokLeftParen {
 		p.advance()
 		p.advance()
 		c := &Cast{X: p.expr()}
@@ -132,7 +132,7 @@ func (p *parser) callableWord() bool {
 
 // wordExpr reads an expression that begins with a word.
 func (p *parser) wordExpr(t *token) Expr {
-	start := p.pos
+	start := p.mark()
 	next := p.peek(1).kind
 	switch t.keyword {
 	case kwNull:
@@ -210,8 +210,8 @@ func (p *parser) wordExpr(t *token) Expr {
 
 // nameOrCall reads a path, and the call if a parenthesis follows it.
 func (p *parser) nameOrCall() Expr {
-	start := p.pos
-	if t := &p.toks[start]; t.kind == tokWord && p.peek(1).kind == tokLeftParen {
+	start := p.mark()
+	if t := p.peek(0); t.kind == tokWord && p.peek(1).kind == tokLeftParen {
 		return p.functionCall(start)
 	}
 	name := p.path()
@@ -229,13 +229,13 @@ func (p *parser) nameOrCall() Expr {
 }
 
 // caseExpr reads what follows CASE.
-func (p *parser) caseExpr(start int) Expr {
+func (p *parser) caseExpr(start mark) Expr {
 	c := &Case{}
 	if !p.atWord(kwWhen) {
 		c.Operand = p.expr()
 	}
 	for p.atWord(kwWhen) || len(c.Whens) == 0 {
-		at := p.pos
+		at := p.mark()
 		p.expectWord(kwWhen)
 		base := len(p.stack)
 		p.stack = append(p.stack, p.expr())
@@ -258,7 +258,7 @@ func (p *parser) caseExpr(start int) Expr {
 }
 
 // cast reads (x AS type).
-func (p *parser) cast(start int, safe bool) Expr {
+func (p *parser) cast(start mark, safe bool) Expr {
 	c := &Cast{Safe: safe}
 	p.expect(tokLeftParen)
 	c.X = p.expr()

@@ -34,7 +34,7 @@ func (p *parser) parensBeforeQuery() bool {
 
 // query reads a query expression. One in parentheses without clauses of its own is what is inside them.
 func (p *parser) query() *Query {
-	start := p.pos
+	start := p.mark()
 	q := &Query{}
 	if p.enter() {
 		if p.acceptWord(kwWith) {
@@ -52,7 +52,7 @@ func (p *parser) query() *Query {
 }
 
 // queryBehind reads the rest of q from its body on, whose first arm, if it is not nil, has been read.
-func (p *parser) queryBehind(q *Query, first Body, start int) *Query {
+func (p *parser) queryBehind(q *Query, first Body, start mark) *Query {
 	q.Body = p.setOps(first)
 	p.queryTail(q)
 	if inner, ok := q.Body.(*Query); ok && q.isBare() {
@@ -85,7 +85,7 @@ func (p *parser) atQueryRest() bool {
 }
 
 func (p *parser) cte() CTE {
-	start := p.pos
+	start := p.mark()
 	c := CTE{Name: p.ident()}
 	if p.at(tokLeftParen) {
 		c.Columns = p.identList()
@@ -132,7 +132,7 @@ func (p *parser) intersects(first Body) Body {
 // setChain builds set operations of one level from the left.
 type setChain struct {
 	*parser
-	start int
+	start mark
 	left  Body
 	open  *SetOp // left, if it is one that can take another arm
 	op    SetOperator
@@ -142,7 +142,7 @@ type setChain struct {
 }
 
 func (p *parser) newSetChain() setChain {
-	c := setChain{parser: p, start: p.pos, outer: p.tall}
+	c := setChain{parser: p, start: p.mark(), outer: p.tall}
 	p.tall = 0
 	return c
 }
@@ -172,7 +172,7 @@ func (p *parser) setQuantifier() bool {
 
 // primaryBody reads a body without set operations, or a query in parentheses.
 func (p *parser) primaryBody() Body {
-	start := p.pos
+	start := p.mark()
 	switch {
 	case p.acceptWord(kwSelect):
 		return p.selectBody(start)
@@ -252,7 +252,7 @@ func (p *parser) rowCount() Expr {
 func (p *parser) orderItems() []OrderItem {
 	var list []OrderItem
 	for {
-		start := p.pos
+		start := p.mark()
 		o := OrderItem{X: p.expr()}
 		if p.acceptWord(kwDesc) {
 			o.Desc = true
@@ -276,11 +276,11 @@ func (p *parser) orderItems() []OrderItem {
 }
 
 // values reads the rows behind VALUES: (a, b), ROW(a, b) or an expression.
-func (p *parser) values(start int) Body {
+func (p *parser) values(start mark) Body {
 	v := &Values{}
 	for {
-		at := p.pos
-		row := &Row{}
+		at := p.mark()
+		row := p.rows.one()
 		switch {
 		case !p.startsQuery(1) && p.accept(tokLeftParen):
 			row.Items = p.exprList()
@@ -290,7 +290,7 @@ func (p *parser) values(start int) Body {
 			row.Items = p.exprList()
 			p.expect(tokRightParen)
 		default:
-			row.Items = []Expr{p.expr()}
+			row.Items = p.exprs.list([]Expr{p.expr()})
 		}
 		row.Pos = p.from(at)
 		v.Rows = append(v.Rows, row)
@@ -303,7 +303,7 @@ func (p *parser) values(start int) Body {
 }
 
 // selectBody reads what follows SELECT.
-func (p *parser) selectBody(start int) Body {
+func (p *parser) selectBody(start mark) Body {
 	s := &Select{Hint: p.hint()}
 	if p.acceptWord(kwDistinct) {
 		s.Distinct = true
@@ -344,7 +344,7 @@ func (p *parser) selectBody(start int) Body {
 }
 
 func (p *parser) selectItem() SelectItem {
-	start := p.pos
+	start := p.mark()
 	if star := p.star(); star != nil {
 		return SelectItem{Pos: star.Pos, X: star}
 	}
@@ -359,16 +359,16 @@ func (p *parser) selectItem() SelectItem {
 
 // star reads * or t.*, and what EXCLUDE leaves out, or returns nil.
 func (p *parser) star() *Star {
-	start, i := p.pos, p.pos
-	for p.token(i).isName() && p.token(i+1).kind == tokDot {
-		i += 2
+	start, n := p.mark(), 0
+	for p.peek(n).isName() && p.peek(n+1).kind == tokDot {
+		n += 2
 	}
-	if p.token(i).kind != tokStar {
+	if p.peek(n).kind != tokStar {
 		p.at(tokStar)
 		return nil
 	}
 	s := &Star{}
-	for p.pos < i {
+	for ; n > 0; n -= 2 {
 		s.Parts = append(s.Parts, p.ident())
 		p.expect(tokDot)
 	}
@@ -402,7 +402,7 @@ func (p *parser) alias() Ident {
 }
 
 func (p *parser) groupBy() *GroupBy {
-	start := p.pos
+	start := p.mark()
 	p.advance()
 	p.expectWord(kwBy)
 	g := &GroupBy{}
@@ -432,7 +432,7 @@ func (p *parser) groupItems() []GroupItem {
 }
 
 func (p *parser) groupItem() GroupItem {
-	start := p.pos
+	start := p.mark()
 	switch t := p.peek(0); {
 	case t.is(kwGrouping) && p.peek(1).is(kwSets):
 		p.skip(2)
@@ -451,8 +451,9 @@ func (p *parser) groupItem() GroupItem {
 		return &GroupTuple{Pos: p.from(start)}
 	}
 	// (a, b) is a row like any other in an expression, and a tuple here.
+	inParens := p.peek(0).kind == tokLeftParen
 	x := p.expr()
-	if row, ok := x.(*Row); ok && p.toks[start].kind == tokLeftParen {
+	if row, ok := x.(*Row); ok && inParens {
 		return &GroupTuple{Pos: row.Pos, Items: row.Items}
 	}
 	return &GroupExpr{Pos: p.from(start), X: x}

@@ -7,7 +7,7 @@ func (p *parser) script() Script {
 	var s Script
 	var statements []Statement
 	for {
-		p.statementAt = p.pos
+		p.statementAt = p.index()
 		statements = append(statements, p.statement())
 		more := p.accept(tokSemicolon)
 		if p.accept(tokEOF) {
@@ -42,7 +42,7 @@ func (p *parser) script() Script {
 }
 
 func (p *parser) statement() Statement {
-	start := p.pos
+	start := p.mark()
 	switch {
 	case p.acceptWord(kwInsert), p.acceptWord(kwUpsert):
 		return p.insert(start)
@@ -106,7 +106,7 @@ var insteadOf = map[string]string{
 	"TRUNCATE":       "DELETE /service/coordinator/v1/datasources/...",
 }
 
-func (p *parser) set(start int) Statement {
+func (p *parser) set(start mark) Statement {
 	s := &Set{Name: p.ident()}
 	p.expect(tokEqual)
 	s.Value = p.expr()
@@ -128,7 +128,7 @@ func isLiteral(e Expr) bool {
 	return false
 }
 
-func (p *parser) explain(start int) Statement {
+func (p *parser) explain(start mark) Statement {
 	e := &Explain{}
 	if t := p.peek(0); t.kind == tokWord && upper(p.source(t)) == "ANALYZE" {
 		p.advance()
@@ -172,7 +172,7 @@ func (p *parser) explain(start int) Statement {
 }
 
 // explainAnalyze reads what follows EXPLAIN ANALYZE: [PLAN] [AS JSON] [FOR] statement.
-func (p *parser) explainAnalyze(e *Explain, start int) Statement {
+func (p *parser) explainAnalyze(e *Explain, start mark) Statement {
 	e.Analyze = true
 	p.acceptWord(kwPlan)
 	if p.acceptWord(kwAs) {
@@ -184,8 +184,8 @@ func (p *parser) explainAnalyze(e *Explain, start int) Statement {
 }
 
 // explained reads the statement that e is about.
-func (p *parser) explained(e *Explain, start int) Statement {
-	inner := p.pos
+func (p *parser) explained(e *Explain, start mark) Statement {
+	inner := p.mark()
 	switch {
 	case p.acceptWord(kwInsert), p.acceptWord(kwUpsert):
 		e.Statement = p.insert(inner)
@@ -200,17 +200,17 @@ func (p *parser) explained(e *Explain, start int) Statement {
 	return e
 }
 
-func (p *parser) insert(start int) Statement {
+func (p *parser) insert(start mark) Statement {
 	n := &Insert{}
 	p.insertTarget(n)
 	p.insertSource(n, start)
 	return n
 }
 
-func (p *parser) replace(start int) Statement {
+func (p *parser) replace(start mark) Statement {
 	n := &Insert{Replace: true}
 	p.insertTarget(n)
-	at := p.pos
+	at := p.mark()
 	if p.acceptWord(kwOverwrite) {
 		switch {
 		case p.acceptWord(kwAll):
@@ -229,12 +229,11 @@ func (p *parser) replace(start int) Statement {
 // insertTarget reads INTO table [(columns)] or INTO EXTERN(destination) [AS format].
 func (p *parser) insertTarget(n *Insert) {
 	p.expectWord(kwInto)
-	start := p.pos
+	start := p.mark()
 	if p.toks[p.pos].is(kwExtern) && p.peek(1).kind == tokLeftParen {
 		p.skip(2)
 		x := &Export{}
-		call := p.pos
-		x.Destination = p.functionCall(call)
+		x.Destination = p.functionCall(p.mark())
 		p.expect(tokRightParen)
 		if p.acceptWord(kwAs) {
 			x.Format = p.ident()
@@ -250,12 +249,12 @@ func (p *parser) insertTarget(n *Insert) {
 }
 
 // insertSource reads the query of an Insert and what follows it.
-func (p *parser) insertSource(n *Insert, start int) {
+func (p *parser) insertSource(n *Insert, start mark) {
 	if !p.atQuery() {
 		p.fail()
 	}
 	n.Query = p.query()
-	at := p.pos
+	at := p.mark()
 	if p.acceptWord(kwPartitioned) {
 		p.expectWord(kwBy)
 		by := &PartitionedBy{}
@@ -267,10 +266,9 @@ func (p *parser) insertSource(n *Insert, start int) {
 		by.Pos = p.from(at)
 		n.PartitionedBy = by
 	}
-	at = p.pos
-	if p.acceptWord(kwClustered) {
+	if word := p.peek(0); p.acceptWord(kwClustered) {
 		if n.PartitionedBy == nil {
-			t := p.toks[at].span()
+			t := word.span()
 			p.stop(fault.SQLParse(t, "CLUSTERED BY found before PARTITIONED BY, CLUSTERED BY must come after the PARTITIONED BY clause "+
 				"(line [%d], column [%d])", t.Line, t.Column))
 		}

@@ -5,7 +5,7 @@ import "github.com/hengedb/henge/internal/fault"
 // tables reads what stands behind FROM. A comma binds weaker than a join, which shows where a RIGHT or FULL one keeps rows. For others it makes no
 // difference, and all is read from the left, so that conditions of joins may name tables before the comma, too.
 func (p *parser) tables() TableExpr {
-	start, outer := p.pos, p.tall
+	start, outer := p.mark(), p.tall
 	p.tall = 0
 	left := p.table()
 	height := p.tall
@@ -104,7 +104,7 @@ func (p *parser) joinKind(j *Join) bool {
 
 // table reads one table expression with its alias and what else follows it.
 func (p *parser) table() TableExpr {
-	start := p.pos
+	start := p.mark()
 	if !p.enter() {
 		return &Table{}
 	}
@@ -130,7 +130,7 @@ func (p *parser) table() TableExpr {
 }
 
 // aliased reads [AS] name [(columns)].
-func (p *parser) aliased(t TableExpr, start int) TableExpr {
+func (p *parser) aliased(t TableExpr, start mark) TableExpr {
 	p.acceptWord(kwAs)
 	a := &Aliased{X: t, Alias: p.ident()}
 	if p.at(tokLeftParen) {
@@ -141,7 +141,7 @@ func (p *parser) aliased(t TableExpr, start int) TableExpr {
 }
 
 func (p *parser) primaryTable() TableExpr {
-	start := p.pos
+	start := p.mark()
 	lateral := p.acceptWord(kwLateral)
 	switch {
 	case p.acceptWord(kwUnnest):
@@ -168,12 +168,12 @@ func (p *parser) primaryTable() TableExpr {
 }
 
 // tableInParens reads a query or joined tables behind an opening parenthesis, and the closing one.
-func (p *parser) tableInParens(lateral bool, start int) TableExpr {
+func (p *parser) tableInParens(lateral bool, start mark) TableExpr {
 	if p.startsQuery(0) || lateral {
 		q := p.subquery()
 		return &Derived{Pos: p.from(start), Lateral: lateral, Query: q}
 	}
-	at := p.pos
+	at := p.mark()
 	inner := p.tables()
 	if d, ok := inner.(*Derived); ok && !d.Lateral && p.atQueryRest() {
 		q := p.queryBehind(&Query{}, d.Query.unwrap(), at)
@@ -193,10 +193,10 @@ func (q *Query) unwrap() Body {
 }
 
 // tableFunction reads what follows TABLE: (call) [[EXTEND] (columns)].
-func (p *parser) tableFunction(lateral bool, start int) TableExpr {
+func (p *parser) tableFunction(lateral bool, start mark) TableExpr {
 	f := &TableFunction{Lateral: lateral}
 	p.expect(tokLeftParen)
-	f.Call = p.functionCall(p.pos)
+	f.Call = p.functionCall(p.mark())
 	p.expect(tokRightParen)
 	if p.acceptWord(kwExtend) || p.at(tokLeftParen) {
 		f.Columns = p.columnDefs()
@@ -210,7 +210,7 @@ func (p *parser) columnDefs() []ColumnDef {
 	var list []ColumnDef
 	p.expect(tokLeftParen)
 	for {
-		start := p.pos
+		start := p.mark()
 		c := ColumnDef{Name: p.ident()}
 		c.Type = p.typeName()
 		if p.acceptWord(kwNot) {
@@ -229,7 +229,7 @@ func (p *parser) columnDefs() []ColumnDef {
 	return list
 }
 
-func (p *parser) tableSample(t TableExpr, start int) TableExpr {
+func (p *parser) tableSample(t TableExpr, start mark) TableExpr {
 	s := &TableSample{X: t}
 	if p.acceptWord(kwSystem) {
 		s.System = true
@@ -248,11 +248,11 @@ func (p *parser) tableSample(t TableExpr, start int) TableExpr {
 	return s
 }
 
-func (p *parser) pivot(t TableExpr, start int) TableExpr {
+func (p *parser) pivot(t TableExpr, start mark) TableExpr {
 	v := &Pivot{X: t}
 	p.skip(2)
 	for {
-		at := p.pos
+		at := p.mark()
 		item := SelectItem{X: p.expr()}
 		item.Alias = p.alias()
 		item.Pos = p.from(at)
@@ -266,7 +266,7 @@ func (p *parser) pivot(t TableExpr, start int) TableExpr {
 	p.expectWord(kwIn)
 	p.expect(tokLeftParen)
 	for {
-		at := p.pos
+		at := p.mark()
 		value := PivotValue{}
 		if x := p.expr(); isRow(x) {
 			value.Items = x.(*Row).Items
@@ -314,7 +314,7 @@ func (p *parser) identOrList() []Ident {
 	return []Ident{p.ident()}
 }
 
-func (p *parser) unpivot(t TableExpr, start int) TableExpr {
+func (p *parser) unpivot(t TableExpr, start mark) TableExpr {
 	u := &Unpivot{X: t}
 	p.advance()
 	if p.acceptWord(kwInclude) {
@@ -330,7 +330,7 @@ func (p *parser) unpivot(t TableExpr, start int) TableExpr {
 	p.expectWord(kwIn)
 	p.expect(tokLeftParen)
 	for {
-		at := p.pos
+		at := p.mark()
 		c := UnpivotColumn{Columns: p.nameOrList()}
 		if p.acceptWord(kwAs) {
 			if p.accept(tokLeftParen) {

@@ -4,7 +4,7 @@ import "strings"
 
 // typeName reads a type.
 func (p *parser) typeName() *TypeName {
-	start := p.pos
+	start := p.mark()
 	t := &TypeName{}
 	if !p.enter() {
 		return t

@@ -2,7 +2,7 @@ package syntax
 
 // over reads what follows OVER.
 func (p *parser) over() *Window {
-	start := p.pos
+	start := p.mark()
 	if p.at(tokLeftParen) {
 		return p.window()
 	}
@@ -12,7 +12,7 @@ func (p *parser) over() *Window {
 }
 
 func (p *parser) windowDef() WindowDef {
-	start := p.pos
+	start := p.mark()
 	d := WindowDef{Name: p.ident()}
 	p.expectWord(kwAs)
 	d.Window = p.window()
@@ -22,7 +22,7 @@ func (p *parser) windowDef() WindowDef {
 
 // window reads ([base] [PARTITION BY ...] [ORDER BY ...] [frame]).
 func (p *parser) window() *Window {
-	start := p.pos
+	start := p.mark()
 	w := &Window{}
 	p.expect(tokLeftParen)
 	if p.atName() && !p.atFrame() {
@@ -52,7 +52,7 @@ func (p *parser) atFrame() bool {
 }
 
 func (p *parser) frame() *Frame {
-	start := p.pos
+	start := p.mark()
 	f := &Frame{}
 	switch p.toks[p.pos].keyword {
 	case kwRange:
@@ -89,7 +89,7 @@ func (p *parser) frame() *Frame {
 }
 
 func (p *parser) frameBound() FrameBound {
-	start := p.pos
+	start := p.mark()
 	var b FrameBound
 	switch {
 	case p.acceptWords(kwCurrent, kwRow):

@@ -12,13 +12,15 @@ import (
 // end and everything returns. Rules therefore need not check for errors; what they return after a failure is never used, but is not nil.
 type parser struct {
 	text string
-	// toks are the tokens cut so far, the one behind pos among them, and hints those between them; lexer cuts more, nil: there are all.
-	toks  []token
-	hints []hint
-	lexer *lexer
-	pos   int
+	// toks are the tokens around the current one, that with index pos; before is how many there are before them. The one behind the current
+	// and the one before it are always among them. lexer cuts more; nil: toks has all.
+	toks   []token
+	before int
+	lexer  *lexer
+	pos    int
+	hints  []hint // those between the tokens cut so far
 
-	// failed is set by fail and stop. failAt is the token fail was called at; err is what stop was called with.
+	// failed is set by fail and stop. failAt is the index of the token fail was called at, among all; err is what stop was called with.
 	failed bool
 	failAt int
 	err    error
@@ -72,7 +74,9 @@ func run(text string, rule func(*parser)) error {
 	if len(text) > maxTextBytes {
 		return fault.SQLParse(fault.Span{}, "SQL text of [%d] bytes is longer than the limit of [%d]", len(text), maxTextBytes)
 	}
-	return read(newLexer(text), rule)
+	l := borrow(text)
+	defer l.release()
+	return read(l, rule)
 }
 
 // read is run for a text that is not too long.
@@ -85,17 +89,18 @@ func read(l *lexer, rule func(*parser)) error {
 		return nil
 	case p.err != nil:
 		return p.err
-	case l.tokens[p.failAt].kind == tokBad:
-		return l.bad.fault()
 	}
-	f := failure{parser: &p, rule: rule, at: p.failAt}
+	f := newFailure(&p, rule)
+	if f.toks[f.at].kind == tokBad {
+		return f.lexer.bad.fault()
+	}
 	return f.fault()
 }
 
 // fail ends parsing at the current token, which is none of those the grammar allows here.
 func (p *parser) fail() {
 	if !p.failed {
-		p.failed, p.failAt = true, p.pos
+		p.failed, p.failAt = true, p.index()
 		p.end()
 	}
 }
@@ -118,13 +123,16 @@ func (p *parser) end() {
 	p.notes.close()
 }
 
-// need cuts tokens as far as the one with index i, if the text has so many.
-func (p *parser) need(i int) {
-	if i >= len(p.toks) && p.lexer != nil {
-		p.lexer.cut(i)
-		p.toks, p.hints = p.lexer.tokens, p.lexer.hints
+// need cuts tokens as far as the one n behind the current, if the text has so many.
+func (p *parser) need(n int) {
+	if p.pos+n >= len(p.toks) && p.lexer != nil {
+		p.pos = p.lexer.cut(p.pos, n)
+		p.toks, p.before, p.hints = p.lexer.tokens, p.lexer.before, p.lexer.hints
 	}
 }
+
+// index returns how many tokens of the text there are before the current one.
+func (p *parser) index() int { return p.before + p.pos }
 
 // enter counts a level of recursion; leave must follow. It returns false, having stopped, when there are too many.
 func (p *parser) enter() bool {
@@ -195,15 +203,10 @@ func (p *parser) atName() bool {
 	return p.toks[p.pos].isName()
 }
 
-// peek returns the token n after the current one.
+// peek returns the token n after the current one, the EOF for those behind it.
 func (p *parser) peek(n int) *token {
-	return p.token(p.pos + n)
-}
-
-// token returns the token with an index, the EOF for those behind it.
-func (p *parser) token(i int) *token {
-	p.need(i)
-	return &p.toks[min(i, len(p.toks)-1)]
+	p.need(n)
+	return &p.toks[min(p.pos+n, len(p.toks)-1)]
 }
 
 func (p *parser) accept(k tokenKind) bool {
@@ -253,13 +256,22 @@ func (p *parser) advance() {
 // skip moves over n tokens, none of which is the EOF.
 func (p *parser) skip(n int) {
 	p.pos += n
-	p.need(p.pos + 1)
+	p.need(1)
 }
 
-// from returns the place from the token with index start to the last one read.
-func (p *parser) from(start int) Pos {
-	a, b := &p.toks[start], &p.toks[max(p.pos-1, start)]
-	return Pos{At: fault.Span{Line: int(a.line), Column: int(a.col), EndLine: int(b.endLine), EndColumn: int(b.endCol)}}
+// mark is the place where a token begins.
+type mark struct{ line, col int32 }
+
+// mark returns the place of the current token.
+func (p *parser) mark() mark {
+	t := &p.toks[p.pos]
+	return mark{t.line, t.col}
+}
+
+// from returns the place from start to the last token read.
+func (p *parser) from(start mark) Pos {
+	last := &p.toks[max(p.pos-1, 0)]
+	return Pos{At: fault.Span{Line: start.line, Column: start.col, EndLine: last.endLine, EndColumn: last.endCol}}
 }
 
 // source returns the bytes of a token.
@@ -302,7 +314,7 @@ func (p *parser) identList() []Ident {
 
 // path reads a.b.c.
 func (p *parser) path() *Name {
-	start := p.pos
+	start := p.mark()
 	var buf [4]Ident
 	parts := append(buf[:0], p.ident())
 	for p.accept(tokDot) {
@@ -317,7 +329,7 @@ func (p *parser) path() *Name {
 
 // hint returns the text of the hint comment that stands behind the last token read, if there is one.
 func (p *parser) hint() string {
-	i, ok := slices.BinarySearchFunc(p.hints, p.pos-1, func(h hint, token int) int { return h.after - token })
+	i, ok := slices.BinarySearchFunc(p.hints, p.index()-1, func(h hint, token int) int { return h.after - token })
 	if !ok {
 		return ""
 	}

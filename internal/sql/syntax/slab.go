@@ -8,7 +8,7 @@ type slab[T any] struct {
 }
 
 const (
-	firstBlock = 8
+	firstBlock = 4
 	lastBlock  = 512
 )
 
@@ -51,4 +51,5 @@ type slabs struct {
 	binaries slab[Binary]
 	calls    slab[Call]
 	exprs    slab[Expr]
+	rows     slab[Row]
 }

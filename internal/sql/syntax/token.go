@@ -102,11 +102,11 @@ type token struct {
 	kind                       tokenKind
 	keyword                    keyword
 	start, end                 uint32 // bytes, end exclusive
-	line, col, endLine, endCol uint32
+	line, col, endLine, endCol int32
 }
 
 func (t *token) span() fault.Span {
-	return fault.Span{Line: int(t.line), Column: int(t.col), EndLine: int(t.endLine), EndColumn: int(t.endCol)}
+	return fault.Span{Line: t.line, Column: t.col, EndLine: t.endLine, EndColumn: t.endCol}
 }
 
 // isName reports whether t can be an identifier.

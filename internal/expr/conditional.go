@@ -36,20 +36,39 @@ func bindCoalesce(b *binding) (Expr, error) {
 // CommonType returns the least restrictive type of expressions whose values become one column. Texts of different lengths make VARCHAR
 // of CHAR. It reports false when there is none.
 func CommonType(results []Expr) (Type, bool) {
-	types, length := make([]Type, len(results)), -1
-	varying := false
-	for i, e := range results {
-		types[i] = e.Type()
-		if n, ok := charLength(e); ok {
-			varying = varying || length >= 0 && n != length
-			length = n
-		}
+	var c Common
+	for _, e := range results {
+		c.Add(e)
 	}
-	t, ok := LeastRestrictive(types...)
-	if ok && varying && t.Base == Char {
+	return c.Type()
+}
+
+// Common finds the CommonType of expressions that come one after the other. The zero value has seen none.
+type Common struct {
+	types   []Type // each once, in the order they came
+	texts   bool   // some constant texts were among them
+	length  int    // of the last of these
+	varying bool   // they have several lengths
+}
+
+// Add takes e among the expressions.
+func (c *Common) Add(e Expr) {
+	if t := e.Type(); !slices.Contains(c.types, t) {
+		c.types = append(c.types, t)
+	}
+	if n, ok := charLength(e); ok {
+		c.varying = c.varying || c.texts && n != c.length
+		c.texts, c.length = true, n
+	}
+}
+
+// Type returns the type of them all, and false when there is none.
+func (c *Common) Type() (Type, bool) {
+	t, ok := LeastRestrictive(c.types...)
+	if ok && c.varying && t.Base == Char {
 		t.Base = Varchar
 	}
-	if ok && t.Base == Double && floatFirst(types) {
+	if ok && t.Base == Double && floatFirst(c.types) {
 		t.Base = Float
 	}
 	return t, ok

@@ -257,7 +257,7 @@ func (f *folder) junction(terms []Expr, decisive int64, e Expr, depth int) Expr 
 
 // choice folds CASE: arms that can't be taken go, and an arm that is always taken ends it.
 func (f *folder) choice(x *Case, depth int) Expr {
-	out := &Case{T: x.T}
+	out := &Case{T: x.T, Whens: make([]When, 0, len(x.Whens))}
 	for i, w := range x.Whens {
 		var cond Expr
 		if i == 0 {
@@ -286,6 +286,9 @@ func (f *folder) choice(x *Case, depth int) Expr {
 	}
 	if x.Else != nil {
 		out.Else = f.later(x.Else, depth)
+	}
+	if out.Else == x.Else && slices.Equal(out.Whens, x.Whens) {
+		return x
 	}
 	return out
 }

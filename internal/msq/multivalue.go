@@ -95,7 +95,7 @@ func multiValueProject(n *plan.Project, keep []bool) (plan.Node, bool) {
 	out.Exprs = append([]expr.Expr(nil), n.Exprs...)
 	for i, e := range out.Exprs {
 		if c, ok := e.(*expr.Column); ok {
-			if t := in.Columns()[c.Index].Type; t.Multi {
+			if t := plan.ColumnAt(in, c.Index).Type; t.Multi {
 				out.Exprs[i] = &expr.Column{Index: c.Index, Name: c.Name, T: t}
 			}
 		}

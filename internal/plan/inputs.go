@@ -170,6 +170,39 @@ func Width(n Node) int {
 	return len(n.Columns())
 }
 
+// ColumnAt returns column i of n. It doesn't make the others, as Columns does.
+func ColumnAt(n Node, i int) Column {
+	for {
+		switch x := n.(type) {
+		case *Project:
+			return Column{Name: x.Names[i], Type: x.Exprs[i].Type()}
+		case *Aggregate:
+			if i < len(x.Keys) {
+				return x.key(x.Keys[i])
+			}
+			if at := i - len(x.Keys); at < len(x.Aggs) {
+				return Column{Name: x.Aggs[at].Name, Type: x.Aggs[at].Type}
+			}
+			return groupingColumn
+		case *Join:
+			return x.column(i)
+		case *Window:
+			width := Width(x.Input)
+			if i >= width {
+				return Column{Name: x.Calls[i-width].Name, Type: x.Calls[i-width].Type}
+			}
+			n = x.Input
+		case *SetOp:
+			n = x.Left
+		case *Filter, *Sort, *Limit, *Shared, *Export, *Write:
+			first, _ := inputFields(n)
+			n = *first
+		default:
+			return n.Columns()[i]
+		}
+	}
+}
+
 // Walk calls f for n and then for everything below it, until f returns false for a node, whose inputs are then left out.
 func Walk(n Node, f func(Node) bool) {
 	if !f(n) {

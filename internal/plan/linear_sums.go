@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/vector"
@@ -22,15 +24,15 @@ func (o *optimizer) linearSums(n Node) Node {
 	for i := range a.Aggs {
 		groups = addShifted(groups, &a.Aggs[i], i, p)
 	}
+	if !slices.ContainsFunc(groups, (*shiftedSums).worthIt) {
+		return n
+	}
 	r := linearRewrite{in: &Project{Input: p.Input, Exprs: append([]expr.Expr(nil), p.Exprs...), Names: append([]string(nil), p.Names...)}}
 	r.sums = make([]expr.Expr, len(a.Aggs))
 	for _, g := range groups {
 		if g.worthIt() {
 			r.replace(g, a)
 		}
-	}
-	if len(r.aggs) == 0 {
-		return n
 	}
 	o.fired()
 	return r.finish(a)

@@ -95,13 +95,15 @@ func substitute(e expr.Expr, exprs []expr.Expr) expr.Expr {
 
 // isIdentity reports whether p gives its input's columns in their order, and under their names if names count.
 func isIdentity(p *Project, names bool) bool {
-	in := p.Input.Columns()
-	if len(in) != len(p.Exprs) {
+	if Width(p.Input) != len(p.Exprs) {
 		return false
 	}
 	for i, e := range p.Exprs {
 		c, ok := e.(*expr.Column)
-		if !ok || c.Index != i || c.T.Runtime() != in[i].Type.Runtime() || names && p.Names[i] != in[i].Name {
+		if !ok || c.Index != i {
+			return false
+		}
+		if in := ColumnAt(p.Input, i); c.T.Runtime() != in.Type.Runtime() || names && p.Names[i] != in.Name {
 			return false
 		}
 	}

@@ -214,7 +214,7 @@ type UnnestList struct {
 
 // UnnestOf unnests one column of in under the column's name, its rows without elements kept: how multi-value strings are grouped.
 func UnnestOf(in Node, column int) *Unnest {
-	c := in.Columns()[column]
+	c := ColumnAt(in, column)
 	return &Unnest{Input: in, Lists: []UnnestList{{Column: column, Name: c.Name, Elem: c.Type.Elem()}}, Outer: true}
 }
 
@@ -345,22 +345,29 @@ func (n *Project) Columns() []Column {
 	return out
 }
 
+// groupingColumn is the grouping id.
+var groupingColumn = Column{Name: "$grouping", Type: expr.Of(expr.BigInt).NotNull()}
+
 // Columns returns keys, aggregates and the grouping id.
 func (n *Aggregate) Columns() []Column {
-	in := n.Input.Columns()
 	out := make([]Column, 0, len(n.Keys)+len(n.Aggs)+1)
 	for _, k := range n.Keys {
-		c := in[k]
-		c.Type = c.Type.OrNull(n.Sets != nil)
-		out = append(out, c)
+		out = append(out, n.key(k))
 	}
 	for _, a := range n.Aggs {
 		out = append(out, Column{Name: a.Name, Type: a.Type})
 	}
 	if n.Grouping {
-		out = append(out, Column{Name: "$grouping", Type: expr.Of(expr.BigInt).NotNull()})
+		out = append(out, groupingColumn)
 	}
 	return out
+}
+
+// key returns column k of the input as the column of a key.
+func (n *Aggregate) key(k int) Column {
+	c := ColumnAt(n.Input, k)
+	c.Type = c.Type.OrNull(n.Sets != nil)
+	return c
 }
 
 // Columns returns the input's columns.
@@ -380,15 +387,36 @@ func (n *Join) Columns() []Column {
 	}
 	right := n.Right.Columns()
 	out := make([]Column, 0, len(left)+len(right))
+	leftNull, rightNull := n.mayLackPartner()
 	for _, c := range left {
-		c.Type = c.Type.OrNull(n.Kind == Right || n.Kind == Full)
+		c.Type = c.Type.OrNull(leftNull)
 		out = append(out, c)
 	}
 	for _, c := range right {
-		c.Type = c.Type.OrNull(n.Kind == Left || n.Kind == Full || n.Kind == Single)
+		c.Type = c.Type.OrNull(rightNull)
 		out = append(out, c)
 	}
 	return out
+}
+
+// mayLackPartner reports whether the columns of the left and those of the right are NULL in some rows for want of a partner.
+func (n *Join) mayLackPartner() (left, right bool) {
+	return n.Kind == Right || n.Kind == Full, n.Kind == Left || n.Kind == Full || n.Kind == Single
+}
+
+// column returns column i of Columns.
+func (n *Join) column(i int) Column {
+	leftNull, rightNull := n.mayLackPartner()
+	if width := Width(n.Left); n.LeftOnly() {
+		return ColumnAt(n.Left, i)
+	} else if i >= width {
+		c := ColumnAt(n.Right, i-width)
+		c.Type = c.Type.OrNull(rightNull)
+		return c
+	}
+	c := ColumnAt(n.Left, i)
+	c.Type = c.Type.OrNull(leftNull)
+	return c
 }
 
 // Columns returns the common columns.
@@ -399,7 +427,8 @@ func (n *SetOp) Columns() []Column { return n.Left.Columns() }
 
 // Columns returns the input's columns and the elements.
 func (n *Unnest) Columns() []Column {
-	out := append([]Column(nil), n.Input.Columns()...)
+	in := n.Input.Columns()
+	out := append(make([]Column, 0, len(in)+len(n.Lists)+1), in...)
 	for _, l := range n.Lists {
 		out = append(out, Column{Name: l.Name, Type: l.Elem})
 	}
@@ -411,7 +440,8 @@ func (n *Unnest) Columns() []Column {
 
 // Columns returns the input's columns and one per call.
 func (n *Window) Columns() []Column {
-	out := append([]Column(nil), n.Input.Columns()...)
+	in := n.Input.Columns()
+	out := append(make([]Column, 0, len(in)+len(n.Calls)), in...)
 	for _, c := range n.Calls {
 		out = append(out, Column{Name: c.Name, Type: c.Type})
 	}

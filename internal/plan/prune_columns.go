@@ -149,7 +149,7 @@ func (o *optimizer) pruneAggregate(x *Aggregate, need []bool) (Node, []int) {
 		below[k.Column] = true
 	}
 	c := *x
-	c.Keys, c.Aggs = nil, nil
+	c.Keys, c.Aggs = nil, make([]AggCall, 0, len(x.Aggs))
 	for i, a := range x.Aggs {
 		if !want[len(x.Keys)+i] {
 			continue

@@ -64,7 +64,7 @@ func sideOf(fn string, column int, t expr.Type) AggCall {
 
 // isSide is the condition that a column of groups is a side.
 func isSide(groups *Aggregate, column int, side int64) expr.Expr {
-	c := groups.Columns()[column]
+	c := ColumnAt(groups, column)
 	equal, _ := expr.Lookup(fnEqual)
 	return &expr.Call{Fn: equal, Args: []expr.Expr{&expr.Column{Index: column, Name: c.Name, T: c.Type}, sideLiteral(side)}, T: expr.Of(expr.Boolean).NotNull()}
 }

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -17,24 +19,31 @@ func (o *optimizer) wholeMeans(n Node) Node {
 	if !ok {
 		return n
 	}
+	if !slices.ContainsFunc(a.Aggs, func(call AggCall) bool { return wholeMean(&call, p) != nil }) {
+		return n
+	}
 	c, in := *a, Project{Input: p.Input, Exprs: append([]expr.Expr(nil), p.Exprs...), Names: append([]string(nil), p.Names...)}
 	c.Aggs, c.Input = append([]AggCall(nil), a.Aggs...), &in
 	for i := range c.Aggs {
 		call := &c.Aggs[i]
-		// A state that is stored has the type it was asked for, and different whole numbers may be one double.
-		if call.Agg.Name != "AVG" || call.Agg.Keep || call.Distinct || call.Agg.Args[0] != vector.Double {
-			continue
+		if whole := wholeMean(call, p); whole != nil {
+			call.Agg.Args, call.Args = []vector.Type{vector.Long}, []int{len(in.Exprs)}
+			in.Exprs, in.Names = append(in.Exprs, whole), append(in.Names, "$x")
 		}
-		cast, ok := p.Exprs[call.Args[0]].(*expr.Cast)
-		if !ok || cast.T.Base != expr.Double || !cast.X.Type().IsInteger() {
-			continue
-		}
-		call.Agg.Args, call.Args = []vector.Type{vector.Long}, []int{len(in.Exprs)}
-		in.Exprs, in.Names = append(in.Exprs, cast.X), append(in.Names, "$x")
-	}
-	if len(in.Exprs) == len(p.Exprs) {
-		return n
 	}
 	o.fired()
 	return &c
+}
+
+// wholeMean returns the whole numbers over p's input that call is the mean of, nil if it is of anything else. A state that is stored has the
+// type it was asked for, and different whole numbers may be one double.
+func wholeMean(call *AggCall, p *Project) expr.Expr {
+	if call.Agg.Name != "AVG" || call.Agg.Keep || call.Distinct || call.Agg.Args[0] != vector.Double {
+		return nil
+	}
+	cast, ok := p.Exprs[call.Args[0]].(*expr.Cast)
+	if !ok || cast.T.Base != expr.Double || !cast.X.Type().IsInteger() {
+		return nil
+	}
+	return cast.X
 }

@@ -67,6 +67,9 @@ func (blk *block) addAggregate(call aggregateCall) (expr.Expr, error) {
 	if len(blk.aggregates) >= maxPlaceholders {
 		return nil, fault.InvalidSQL(call.at, "A query can't have more than [%d] aggregates", maxPlaceholders)
 	}
+	if blk.aggregates == nil {
+		blk.aggregates = make([]aggregateCall, 0, 4)
+	}
 	blk.aggregates = append(blk.aggregates, call)
 	return &expr.Column{Index: aggregateBase + len(blk.aggregates) - 1, Name: call.spec.Name, T: call.typ}, nil
 }

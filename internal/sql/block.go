@@ -27,20 +27,14 @@ type block struct {
 	calls      []windowCall
 	subqueries []*subquery
 
-	// grouped tells that the block groups; keys are then its keys and places where the text named a column, for the message that one is
+	// grouped tells that the block groups; keys are then its keys and mentions where the text named a column, for the message that one is
 	// not among them.
 	grouped bool
 	keys    []expr.Expr
 	sets    [][]int
 	// setColumn is where the Aggregate says which of several sets a group is of.
 	setColumn int
-	places    map[*expr.Column]place
-}
-
-// place is where a column is named in the text, and how.
-type place struct {
-	at   fault.Span
-	name string
+	mentions  [][]mention
 }
 
 func newBlock(b *binder, in surroundings) *block { return &block{b: b, in: in} }
@@ -156,10 +150,9 @@ func (blk *block) collectNames(sel *syntax.Select) error {
 func (blk *block) items(list []syntax.SelectItem) ([]item, error) {
 	x := blk.exprs("SELECT")
 	x.aggregates, x.windows = true, true
-	var out []item
+	out := make([]item, 0, len(list))
 	var seen map[string]bool // the columns of * so far
-	taken := map[string]bool{}
-	blk.shared = map[string]bool{}
+	taken := make(map[string]bool, len(list))
 	for i := range list {
 		it := &list[i]
 		star, ok := it.X.(*syntax.Star)
@@ -172,7 +165,9 @@ func (blk *block) items(list []syntax.SelectItem) ([]item, error) {
 				return nil, notYet(it.At, "A row value in SELECT")
 			}
 			name, named := itemName(it, len(taken))
-			blk.shared[name] = taken[name]
+			if taken[name] {
+				blk.share(name)
+			}
 			taken[name] = true
 			out = append(out, item{x: e, name: name, named: named, source: it.X})
 			continue
@@ -204,6 +199,14 @@ func (blk *block) items(list []syntax.SelectItem) ([]item, error) {
 		}
 	}
 	return out, nil
+}
+
+// share notes that several items have the name.
+func (blk *block) share(name string) {
+	if blk.shared == nil {
+		blk.shared = map[string]bool{}
+	}
+	blk.shared[name] = true
 }
 
 // unique returns name, with a number behind it if it is taken, and takes it.

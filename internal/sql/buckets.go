@@ -58,6 +58,6 @@ func (blk *block) addEmptyBuckets(g *grouping) error {
 		}
 		p.Exprs, p.Names = append(p.Exprs, e), append(p.Names, columns[at].Name)
 	}
-	g.node, g.keyed = p, nil
+	g.node = p
 	return nil
 }

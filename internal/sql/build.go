@@ -132,8 +132,7 @@ func (blk *block) output(n plan.Node, in buildInput) (*relational, error) {
 // grouping is a block's Aggregate: where its keys and aggregates are.
 type grouping struct {
 	*block
-	node  plan.Node
-	keyed []plan.Column // the columns of node, once they were asked for
+	node plan.Node
 	// aggregates gives for each aggregate of the block what stands for it above the node.
 	aggregates []expr.Expr
 	err        error
@@ -152,6 +151,9 @@ func (blk *block) aggregate(n plan.Node) (*grouping, error) {
 		return len(p.Exprs) - 1
 	}
 	agg := &plan.Aggregate{Sets: blk.sets}
+	most := len(blk.keys) + len(blk.aggregates)
+	p.Exprs, p.Names = make([]expr.Expr, 0, most), make([]string, 0, most)
+	agg.Keys, agg.Aggs = make([]int, 0, len(blk.keys)), make([]plan.AggCall, 0, len(blk.aggregates))
 	var orders [][]plan.SortKey // by aggregate
 	for _, k := range blk.keys {
 		agg.Keys = append(agg.Keys, add(k, exprName(k)))
@@ -269,12 +271,7 @@ func (blk *block) regroup(g *grouping, in *buildInput) error {
 }
 
 // key returns what reads key i.
-func (g *grouping) key(i int) *expr.Column {
-	if g.keyed == nil {
-		g.keyed = g.node.Columns()
-	}
-	return &expr.Column{Index: i, Name: g.keyed[i].Name, T: g.keyed[i].Type}
-}
+func (g *grouping) key(i int) *expr.Column { return columnOf(g.node, i) }
 
 // rewrite returns e over the columns of the Aggregate. What is neither a key nor made of keys and aggregates is an error.
 func (g *grouping) rewrite(e expr.Expr) expr.Expr {
@@ -303,12 +300,9 @@ func (g *grouping) rewrite(e expr.Expr) expr.Expr {
 		return g.aggregates[c.Index-aggregateBase]
 	}
 	if g.err == nil {
-		p := g.places[c]
-		if p.name == "" {
-			p.name = c.Name
-		}
-		g.err = fault.InvalidSQL(p.at, "Expression '%s' is not being grouped", p.name).
-			With("suggestion", p.name+" among the keys of GROUP BY, or ANY_VALUE("+p.name+"), the value of any of a group's rows")
+		name, at := g.mentionOf(c)
+		g.err = fault.InvalidSQL(at, "Expression '%s' is not being grouped", name).
+			With("suggestion", name+" among the keys of GROUP BY, or ANY_VALUE("+name+"), the value of any of a group's rows")
 	}
 	return c
 }

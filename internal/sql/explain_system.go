@@ -409,7 +409,7 @@ func (t *systemTree) aggregate(x *plan.Aggregate, names []string, depth int) {
 	for i, e := range p.Exprs {
 		below[i] = "$f" + strconv.Itoa(i)
 		if c, ok := e.(*expr.Column); ok {
-			below[i] = p.Input.Columns()[c.Index].Name
+			below[i] = plan.ColumnAt(p.Input, c.Index).Name
 		} else if k := slices.Index(x.Keys, i); k >= 0 && k < len(names) && names[k] != "" {
 			below[i] = names[k]
 		}

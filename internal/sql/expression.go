@@ -309,14 +309,38 @@ func (blk *block) resolve(id syntax.Ident) (expr.Expr, error) {
 	return blk.in.corr.column(found, id.Name), nil
 }
 
+// mention is where the text names a column, and how.
+type mention struct {
+	column expr.Column
+	at     fault.Span
+	name   string
+}
+
+// mentionBlock is how many mentions are made at once: they are what a statement has most of.
+const mentionBlock = 4
+
 // mention returns the column c as it is named at a place.
 func (blk *block) mention(c *expr.Column, name string, at fault.Span) *expr.Column {
-	fresh := *c
-	if blk.places == nil {
-		blk.places = map[*expr.Column]place{}
+	last := len(blk.mentions) - 1
+	if last < 0 || len(blk.mentions[last]) == mentionBlock {
+		blk.mentions = append(blk.mentions, make([]mention, 0, mentionBlock))
+		last++
 	}
-	blk.places[&fresh] = place{at: at, name: name}
-	return &fresh
+	list := append(blk.mentions[last], mention{column: *c, at: at, name: name}) // never grown, so that pointers into it stay
+	blk.mentions[last] = list
+	return &list[len(list)-1].column
+}
+
+// mentionOf returns how and where the text names what mention returned; of other columns only the name is known.
+func (blk *block) mentionOf(c *expr.Column) (name string, at fault.Span) {
+	for _, list := range blk.mentions {
+		for i := range list {
+			if m := &list[i]; &m.column == c {
+				return m.name, m.at
+			}
+		}
+	}
+	return c.Name, fault.Span{}
 }
 
 func (blk *block) mentionAll(e expr.Expr, at fault.Span) expr.Expr {

@@ -57,7 +57,7 @@ func (blk *block) orderTies(n plan.Node, in *buildInput) {
 
 // groupKey returns column i of n as a sort key, if it has an order worth keeping.
 func groupKey(n plan.Node, i int) (plan.SortKey, bool) {
-	t := n.Columns()[i].Type
+	t := plan.ColumnAt(n, i).Type
 	return plan.SortKey{Column: i, NullsFirst: true}, t.Base != expr.Other && t.Base != expr.Array
 }
 

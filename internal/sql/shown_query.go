@@ -86,7 +86,7 @@ func (blk *block) attachShownExtreme(n plan.Node, s *subquery, operand expr.Expr
 	if op == ">" || op == ">=" {
 		fn = "MIN"
 	}
-	t := s.rel.node.Columns()[0].Type.OrNull(true)
+	t := plan.ColumnAt(s.rel.node, 0).Type.OrNull(true)
 	extreme := plan.AggCall{Agg: agg.Spec{Name: fn, Args: []vector.Type{t.Runtime()}}, Args: []int{0}, Filter: -1, Name: "m", Type: t}
 	j, first, err := blk.joinShown(n, s, &plan.Aggregate{Input: s.rel.node, Aggs: []plan.AggCall{extreme, countRows("c"), s.countValues("d")}})
 	if err != nil {
@@ -113,7 +113,7 @@ func (s *subquery) countValues(name string) plan.AggCall {
 	c := countRows(name)
 	for i := range s.rel.cols {
 		c.Args = append(c.Args, i)
-		c.Agg.Args = append(c.Agg.Args, s.rel.node.Columns()[i].Type.Runtime())
+		c.Agg.Args = append(c.Agg.Args, plan.ColumnAt(s.rel.node, i).Type.Runtime())
 	}
 	return c
 }

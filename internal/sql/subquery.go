@@ -593,7 +593,7 @@ func (blk *block) attachOne(n plan.Node, s *subquery) (plan.Node, expr.Expr, err
 }
 
 func columnOf(n plan.Node, i int) *expr.Column {
-	c := n.Columns()[i]
+	c := plan.ColumnAt(n, i)
 	return &expr.Column{Index: i, Name: c.Name, T: c.Type}
 }
 

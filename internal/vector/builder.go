@@ -144,6 +144,13 @@ func (b *Builder) Append(value any) {
 
 // Build returns the vector and leaves the builder empty.
 func (b *Builder) Build() *Vector {
+	v := b.finish()
+	*b = *NewBuilder(v.Type, 0)
+	return v
+}
+
+// finish returns the vector, after which the builder is of no use any more.
+func (b *Builder) finish() *Vector {
 	v := b.v
 	if len(b.invalid) > 0 {
 		v.Valid = FullBitmap(v.Len)
@@ -152,8 +159,7 @@ func (b *Builder) Build() *Vector {
 		}
 	}
 	if b.child != nil {
-		v.Child = b.child.Build()
+		v.Child = b.child.finish()
 	}
-	*b = *NewBuilder(v.Type, 0)
 	return v
 }

@@ -71,7 +71,7 @@ func Nulls(t Type, n int) *Vector {
 func Constant(t Type, value any, n int) *Vector {
 	b := NewBuilder(t, 1)
 	b.Append(value)
-	v := b.Build()
+	v := b.finish()
 	v.Const, v.Len = true, n
 	return v
 }

@@ -329,7 +329,7 @@ func (g *grouped) outputType(e expr.Expr) expr.Type {
 			return expr.ComplexOf("") // which sketch it is the reference does not say
 		}
 		if c.Index >= len(g.dimNames) {
-			return c.T.OrNull(g.s.group.node.Columns()[c.Index].Type.Nullable)
+			return c.T.OrNull(plan.ColumnAt(g.s.group.node, c.Index).Type.Nullable)
 		}
 	}
 	return e.Type()

@@ -327,7 +327,7 @@ func (w *writer) readNotIn(x *plan.Join) (*stage, error) {
 	key := x.Keys[0]
 	width := len(x.Left.Columns())
 	whole := expr.Of(expr.BigInt).NotNull()
-	value := x.Right.Columns()[key.Right]
+	value := plan.ColumnAt(x.Right, key.Right)
 	count := func(name string, args ...int) plan.AggCall {
 		spec := agg.Spec{Name: "COUNT"}
 		for range args {

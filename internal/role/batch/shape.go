@@ -149,7 +149,7 @@ func transformed(ctx context.Context, in *native.Ingestion, scan *plan.Scan, col
 			continue
 		}
 		i := slices.IndexFunc(rows.Columns(), func(c plan.Column) bool { return c.Name == name })
-		made := column{name: name, typ: rows.Columns()[i].Type, indexed: true}
+		made := column{name: name, typ: plan.ColumnAt(rows, i).Type, indexed: true}
 		if old := find(out, name); old != nil {
 			*old = made
 		} else {

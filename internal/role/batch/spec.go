@@ -51,7 +51,7 @@ func partitioned(p *spec.Partitions, w *plan.Write, t *msq.Target) error {
 		if at < 0 || name == plan.TimeColumn {
 			continue
 		}
-		if p.Type != "hashed" && w.Input.Columns()[at].Type.Multi {
+		if p.Type != "hashed" && plan.ColumnAt(w.Input, at).Type.Multi {
 			return fault.InvalidInput("[partitionsSpec] names dimension [%s], which has several values in a row; ranges need one", name)
 		}
 		places = append(places, at)

@@ -15,25 +15,30 @@ func (o *optimizer) commonTerms(n Node) Node {
 	}
 	return MapExprs(n, func(e expr.Expr) expr.Expr {
 		changed := false
-		var out []expr.Expr
-		for _, t := range Split(e) {
-			terms, ok := factored(t)
-			changed = changed || ok
-			out = append(out, terms...)
+		for t := range Terms(e) {
+			changed = changed || factored(t) != nil
 		}
 		if !changed {
 			return e
+		}
+		var out []expr.Expr
+		for t := range Terms(e) {
+			if terms := factored(t); terms != nil {
+				out = append(out, terms...)
+			} else {
+				out = append(out, t)
+			}
 		}
 		o.fired()
 		return Conjunction(out)
 	})
 }
 
-// factored returns the terms whose conjunction e is; false if that is only e.
-func factored(e expr.Expr) ([]expr.Expr, bool) {
+// factored returns the terms whose conjunction e is, nil if that is only e.
+func factored(e expr.Expr) []expr.Expr {
 	or, ok := e.(*expr.Or)
 	if !ok {
-		return []expr.Expr{e}, false
+		return nil
 	}
 	list := disjuncts(or, nil)
 	parts := make([][]expr.Expr, len(list))
@@ -46,17 +51,17 @@ func factored(e expr.Expr) ([]expr.Expr, bool) {
 			common = slices.DeleteFunc(common, func(c expr.Expr) bool { return !hasTerm(parts[i], c) })
 		}
 		if len(common) == 0 {
-			return []expr.Expr{e}, false
+			return nil
 		}
 	}
 	rest := make([]expr.Expr, len(parts))
 	for i, p := range parts {
 		rest[i] = Conjunction(slices.DeleteFunc(p, func(t expr.Expr) bool { return hasTerm(common, t) }))
 		if rest[i] == nil { // this part asks nothing else, so the disjunction asks no more
-			return common, true
+			return common
 		}
 	}
-	return append(common, &expr.Or{Terms: rest}), true
+	return append(common, &expr.Or{Terms: rest})
 }
 
 // disjuncts appends the terms of which one has to be true for a disjunction to be.

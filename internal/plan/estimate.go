@@ -97,7 +97,7 @@ func (o *optimizer) joinRows(x *Join) float64 {
 	}
 	rows := left * right
 	width, keyed := Width(x.Left), len(x.Keys) > 0
-	for _, e := range Split(x.On) {
+	for e := range Terms(x.On) {
 		if _, _, _, equal := equality(e, width); equal {
 			keyed = true
 		} else {

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"iter"
 	"slices"
 
 	"github.com/hengedb/henge/internal/expr"
@@ -152,6 +153,26 @@ func Split(e expr.Expr) []expr.Expr {
 		return appendTerms(make([]expr.Expr, 0, len(x.Terms)), x)
 	}
 	return []expr.Expr{e}
+}
+
+// Terms yields what Split returns, for those who only look at it.
+func Terms(e expr.Expr) iter.Seq[expr.Expr] {
+	return func(yield func(expr.Expr) bool) { eachTerm(e, yield) }
+}
+
+func eachTerm(e expr.Expr, yield func(expr.Expr) bool) bool {
+	switch x := e.(type) {
+	case nil:
+		return true
+	case *expr.And:
+		for _, t := range x.Terms {
+			if !eachTerm(t, yield) {
+				return false
+			}
+		}
+		return true
+	}
+	return yield(e)
 }
 
 func appendTerms(out []expr.Expr, e expr.Expr) []expr.Expr {

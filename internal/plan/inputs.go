@@ -172,35 +172,59 @@ func Width(n Node) int {
 
 // ColumnAt returns column i of n. It doesn't make the others, as Columns does.
 func ColumnAt(n Node, i int) Column {
+	width, null := -1, false // of n if it is known, and whether a join above has the column without a value
 	for {
 		switch x := n.(type) {
-		case *Project:
-			return Column{Name: x.Names[i], Type: x.Exprs[i].Type()}
-		case *Aggregate:
-			if i < len(x.Keys) {
-				return x.key(x.Keys[i])
-			}
-			if at := i - len(x.Keys); at < len(x.Aggs) {
-				return Column{Name: x.Aggs[at].Name, Type: x.Aggs[at].Type}
-			}
-			return groupingColumn
 		case *Join:
-			return x.column(i)
-		case *Window:
-			width := Width(x.Input)
-			if i >= width {
-				return Column{Name: x.Calls[i-width].Name, Type: x.Calls[i-width].Type}
+			if width < 0 {
+				width = Width(x)
 			}
-			n = x.Input
-		case *SetOp:
+			leftNull, rightNull := x.mayLackPartner()
+			if !x.LeftOnly() {
+				right := Width(x.Right)
+				if width -= right; i >= width {
+					n, i, width, null = x.Right, i-width, right, null || rightNull
+					continue
+				}
+				null = null || leftNull
+			}
 			n = x.Left
-		case *Filter, *Sort, *Limit, *Shared, *Export, *Write:
+		case *Filter, *Sort, *Limit, *Shared, *Export:
 			first, _ := inputFields(n)
 			n = *first
 		default:
-			return n.Columns()[i]
+			c := ownColumn(n, i)
+			c.Type = c.Type.OrNull(null)
+			return c
 		}
 	}
+}
+
+// ownColumn is ColumnAt for nodes that don't have just the columns of their inputs.
+func ownColumn(n Node, i int) Column {
+	switch x := n.(type) {
+	case *Project:
+		return Column{Name: x.Names[i], Type: x.Exprs[i].Type()}
+	case *Aggregate:
+		if i < len(x.Keys) {
+			return x.key(x.Keys[i])
+		}
+		if at := i - len(x.Keys); at < len(x.Aggs) {
+			return Column{Name: x.Aggs[at].Name, Type: x.Aggs[at].Type}
+		}
+		return groupingColumn
+	case *Window:
+		width := Width(x.Input)
+		if i < width {
+			return ColumnAt(x.Input, i)
+		}
+		return Column{Name: x.Calls[i-width].Name, Type: x.Calls[i-width].Type}
+	case *SetOp:
+		return ColumnAt(x.Left, i)
+	case *Write:
+		return ColumnAt(x.Input, i)
+	}
+	return n.Columns()[i]
 }
 
 // Walk calls f for n and then for everything below it, until f returns false for a node, whose inputs are then left out.

@@ -58,10 +58,12 @@ func rejoin(x *Join, left, right *widening, keys []EquiKey, on []expr.Expr) Node
 
 // Select returns the columns keep of n, in that order.
 func Select(n Node, keep []int) *Project {
-	cols := n.Columns()
 	p := &Project{Input: n, Exprs: make([]expr.Expr, len(keep)), Names: make([]string, len(keep))}
+	cols := make([]expr.Column, len(keep))
 	for i, k := range keep {
-		p.Exprs[i], p.Names[i] = &expr.Column{Index: k, Name: cols[k].Name, T: cols[k].Type}, cols[k].Name
+		c := ColumnAt(n, k)
+		cols[i] = expr.Column{Index: k, Name: c.Name, T: c.Type}
+		p.Exprs[i], p.Names[i] = &cols[i], c.Name
 	}
 	return p
 }

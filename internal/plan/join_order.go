@@ -112,7 +112,7 @@ func (g *joinGraph) add(n Node) (columns []int) {
 			t.inputs = t.left.or(t.right)
 			g.terms = append(g.terms, t)
 		}
-		for _, e := range Split(x.On) {
+		for e := range Terms(x.On) {
 			g.terms = append(g.terms, g.term(renumber(e, columns)))
 		}
 		return columns

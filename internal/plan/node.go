@@ -404,21 +404,6 @@ func (n *Join) mayLackPartner() (left, right bool) {
 	return n.Kind == Right || n.Kind == Full, n.Kind == Left || n.Kind == Full || n.Kind == Single
 }
 
-// column returns column i of Columns.
-func (n *Join) column(i int) Column {
-	leftNull, rightNull := n.mayLackPartner()
-	if width := Width(n.Left); n.LeftOnly() {
-		return ColumnAt(n.Left, i)
-	} else if i >= width {
-		c := ColumnAt(n.Right, i-width)
-		c.Type = c.Type.OrNull(rightNull)
-		return c
-	}
-	c := ColumnAt(n.Left, i)
-	c.Type = c.Type.OrNull(leftNull)
-	return c
-}
-
 // Columns returns the common columns.
 func (n *Union) Columns() []Column { return n.Out }
 

@@ -29,37 +29,38 @@ type Options struct {
 }
 
 // rules are the passes in the order they run. A rule may come twice: pushing filters down makes projections that can be merged, and
-// pruning columns makes new ones.
+// pruning columns makes new ones. A rule with nodes of its own is left out where the plan has none of them.
 var rules = []struct {
 	name  string
 	apply func(*optimizer, Node) Node
+	of    nodeKinds
 }{
-	{"set_ops", (*optimizer).setOps},
-	{"fold_constants", (*optimizer).foldConstants},
-	{"merge_projects", (*optimizer).mergeProjects},
-	{"common_terms", (*optimizer).commonTerms},
-	{"outer_joins", (*optimizer).outerJoins},
-	{"push_filters", (*optimizer).pushFilters},
-	{"time_intervals", (*optimizer).timeIntervals},
-	{"push_semi_joins", (*optimizer).pushSemiJoins},
-	{"join_order", (*optimizer).joinOrder},
-	{"join_keys", (*optimizer).joinKeys},
-	{"anti_joins", (*optimizer).antiJoins},
-	{"fold_constants", (*optimizer).foldConstants},
-	{"merge_projects", (*optimizer).mergeProjects},
-	{"push_limits", (*optimizer).pushLimits},
-	{"time_intervals", (*optimizer).timeIntervals},
-	{"whole_means", (*optimizer).wholeMeans},
-	{"linear_sums", (*optimizer).linearSums},
-	{"determined_keys", (*optimizer).determinedKeys},
-	{"early_exprs", (*optimizer).earlyExprs},
-	{"partial_groups", (*optimizer).partialGroups},
-	{"share", (*optimizer).share},
-	{"prune_columns", (*optimizer).pruneColumns},
-	{"drop_sorts", (*optimizer).dropSorts},
-	{"reduce_sides", (*optimizer).reduceSides},
-	{"join_side", (*optimizer).joinSide},
-	{"merge_projects", (*optimizer).mergeProjects},
+	{"set_ops", (*optimizer).setOps, hasSetOps},
+	{"fold_constants", (*optimizer).foldConstants, 0},
+	{"merge_projects", (*optimizer).mergeProjects, 0},
+	{"common_terms", (*optimizer).commonTerms, 0},
+	{"outer_joins", (*optimizer).outerJoins, hasJoins},
+	{"push_filters", (*optimizer).pushFilters, 0},
+	{"time_intervals", (*optimizer).timeIntervals, 0},
+	{"push_semi_joins", (*optimizer).pushSemiJoins, hasJoins},
+	{"join_order", (*optimizer).joinOrder, hasJoins},
+	{"join_keys", (*optimizer).joinKeys, hasJoins},
+	{"anti_joins", (*optimizer).antiJoins, hasJoins},
+	{"fold_constants", (*optimizer).foldConstants, 0},
+	{"merge_projects", (*optimizer).mergeProjects, 0},
+	{"push_limits", (*optimizer).pushLimits, 0},
+	{"time_intervals", (*optimizer).timeIntervals, 0},
+	{"whole_means", (*optimizer).wholeMeans, hasGroups},
+	{"linear_sums", (*optimizer).linearSums, hasGroups},
+	{"determined_keys", (*optimizer).determinedKeys, hasGroups},
+	{"early_exprs", (*optimizer).earlyExprs, hasJoins},
+	{"partial_groups", (*optimizer).partialGroups, hasJoins},
+	{"share", (*optimizer).share, 0},
+	{"prune_columns", (*optimizer).pruneColumns, 0},
+	{"drop_sorts", (*optimizer).dropSorts, 0},
+	{"reduce_sides", (*optimizer).reduceSides, hasJoins},
+	{"join_side", (*optimizer).joinSide, hasJoins},
+	{"merge_projects", (*optimizer).mergeProjects, 0},
 }
 
 // RuleNames returns the names of the rules, in the order they first run.
@@ -78,8 +79,16 @@ func Optimize(n Node, o Options) Node {
 	o.Context.Constants = &expr.Constants{}
 	n = markMerging(n)
 	opt := &optimizer{options: o}
+	var known Node // kinds are those of
+	var kinds nodeKinds
 	for _, r := range rules {
 		if slices.Contains(o.Off, r.name) {
+			continue
+		}
+		if n != known {
+			known, kinds = n, kindsOf(n)
+		}
+		if r.of != 0 && kinds&r.of == 0 {
 			continue
 		}
 		if o.Context.Stopped() != nil {
@@ -89,6 +98,30 @@ func Optimize(n Node, o Options) Node {
 		n = r.apply(opt, n)
 	}
 	return n
+}
+
+// nodeKinds are the kinds of nodes a plan has, of those that rules are about.
+type nodeKinds uint8
+
+const (
+	hasJoins nodeKinds = 1 << iota
+	hasGroups
+	hasSetOps
+)
+
+func kindsOf(n Node) (kinds nodeKinds) {
+	Walk(n, func(n Node) bool {
+		switch n.(type) {
+		case *Join:
+			kinds |= hasJoins
+		case *Aggregate:
+			kinds |= hasGroups
+		case *SetOp:
+			kinds |= hasSetOps
+		}
+		return true
+	})
+	return kinds
 }
 
 type optimizer struct {

@@ -104,7 +104,7 @@ func metBy(x *Join) []int {
 // withValues returns columns and those that have values wherever cond is true.
 func withValues(columns []int, cond expr.Expr) []int {
 	out := slices.Clone(columns)
-	for _, term := range Split(cond) {
+	for term := range Terms(cond) {
 		expr.Walk(term, func(e expr.Expr) bool {
 			c, ok := e.(*expr.Column)
 			if ok && !slices.Contains(out, c.Index) && RejectsNull(term, func(i int) bool { return i == c.Index }) {

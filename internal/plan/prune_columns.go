@@ -348,7 +348,7 @@ func exactly(n Node, keep []int) Node {
 
 // kept returns the positions that are needed and where each position goes.
 func kept(need []bool) (keep, to []int) {
-	to = make([]int, len(need))
+	keep, to = make([]int, 0, len(need)), make([]int, len(need))
 	for i, n := range need {
 		to[i] = -1
 		if n {

@@ -80,8 +80,14 @@ func TestRules(t *testing.T) {
 			Fired: func(r string) { fired[r] = true }})
 		for _, whole := range []plan.Node{s.Plan, n} {
 			plan.Walk(whole, func(n plan.Node) bool {
-				if columns := n.Columns(); plan.Width(n) != len(columns) {
+				columns := n.Columns()
+				if plan.Width(n) != len(columns) {
 					t.Errorf("%s: %T is %d wide and has %d columns", text, n, plan.Width(n), len(columns))
+				}
+				for i, c := range columns {
+					if at := plan.ColumnAt(n, i); at != c {
+						t.Errorf("%s: column %d of %T is %v and %v", text, i, n, c, at)
+					}
 				}
 				return true
 			})

@@ -10,12 +10,17 @@ import (
 // twice, the values of a correlated subquery. They are computed once. It runs when conditions are where they stay, so that parts which
 // read different rows are different, and before columns are pruned, after which equal parts may have different ones.
 func (o *optimizer) share(n Node) Node {
-	s := &sharer{groups: map[uint64][]*sharedPart{}}
+	s := &sharer{}
 	s.find(n)
-	if s.candidates < 2 {
+	if len(s.candidates) < 2 {
 		return n
 	}
-	for _, list := range s.byKind {
+	byKind := map[reflect.Type][]Node{}
+	for _, c := range s.candidates {
+		kind := reflect.TypeOf(c)
+		byKind[kind] = append(byKind[kind], c)
+	}
+	for _, list := range byKind {
 		if len(list) > 1 {
 			s.compare(list)
 		}
@@ -31,8 +36,7 @@ const maxShareCandidates = 200
 
 // sharer finds equal parts of a plan.
 type sharer struct {
-	candidates int
-	byKind     map[reflect.Type][]Node
+	candidates []Node
 	groups     map[uint64][]*sharedPart // by shape
 	ids        map[Node]int
 	next       int
@@ -54,13 +58,8 @@ func (s *sharer) find(n Node) {
 		case *Sort:
 			worth = x.Limit >= 0
 		}
-		if worth && s.candidates < maxShareCandidates {
-			if s.byKind == nil {
-				s.byKind = map[reflect.Type][]Node{}
-			}
-			s.candidates++
-			kind := reflect.TypeOf(n)
-			s.byKind[kind] = append(s.byKind[kind], n)
+		if worth && len(s.candidates) < maxShareCandidates {
+			s.candidates = append(s.candidates, n)
 		}
 		return true
 	})
@@ -69,7 +68,7 @@ func (s *sharer) find(n Node) {
 // compare gives the same number to equal nodes of a list.
 func (s *sharer) compare(list []Node) {
 	if s.ids == nil {
-		s.ids = map[Node]int{}
+		s.ids, s.groups = map[Node]int{}, map[uint64][]*sharedPart{}
 	}
 next:
 	for _, n := range list {

@@ -24,7 +24,7 @@ func (o *optimizer) timeIntervals(n Node) Node {
 		return n
 	}
 	bound, stay := TimeBounds(scan.Filter, column, o.options.Context.Zone, scan.Intervals)
-	if bound == nil || scan.Intervals != nil && len(Split(stay)) == len(Split(scan.Filter)) {
+	if bound == nil || scan.Intervals != nil && countTerms(stay) == countTerms(scan.Filter) {
 		return n
 	}
 	o.fired()
@@ -40,10 +40,18 @@ func (o *optimizer) timeIntervals(n Node) Node {
 	return &c
 }
 
+func countTerms(e expr.Expr) int {
+	n := 0
+	for range Terms(e) {
+		n++
+	}
+	return n
+}
+
 // isEmptyByBuckets reports whether only conditions on buckets of time leave no time for the rows of a scan.
 func (o *optimizer) isEmptyByBuckets(scan *Scan, column int) bool {
 	var others []expr.Expr
-	for _, t := range Split(scan.Filter) {
+	for t := range Terms(scan.Filter) {
 		bucket := false
 		expr.Walk(t, func(e expr.Expr) bool {
 			switch x := e.(type) {
@@ -68,7 +76,7 @@ func TimeBounds(cond expr.Expr, column int, zone *chrono.Zone, before []chrono.I
 	reader := timeReader{column: column, zone: zone}
 	var stay []expr.Expr
 	bounded := before != nil
-	for _, term := range Split(cond) {
+	for term := range Terms(cond) {
 		set, exact := reader.set(term)
 		if set == nil {
 			stay = append(stay, term)

@@ -32,12 +32,13 @@
 //
 //	prepare.go    Request, Statement, Prepare        context.go   SET and the parameters of the context that planning obeys
 //	catalog.go    what tables there are              params.go    values for ?
-//	query.go      WITH, set operations, VALUES       block.go     one SELECT
+//	query.go      WITH, set operations               values.go    VALUES
+//	block.go      one SELECT                         build.go     a bound block becomes a plan
 //	from.go       tables, joins, derived tables      tablefn.go   EXTERN and its relatives, APPEND
 //	pivot.go      PIVOT and UNPIVOT                  group.go     GROUP BY and grouping sets
 //	expression.go, operator.go, call.go, literal.go  expressions  aggregate.go, window.go  the calls that are not scalar
 //	subquery.go, decorrelate.go  queries in expressions           write.go    INSERT and REPLACE, explain.go  EXPLAIN PLAN FOR
-//	build.go      a bound block becomes a plan           group_order.go  the order of groups
+//	group_order.go  the order of groups
 //	errors.go     sentences shared by several files  types.go     names of types
 //
 // Deliberately elsewhere: what functions do (expr, agg), how plans get better (plan), whether a caller may (auth, asked by the edge).

@@ -31,7 +31,7 @@
 //	SELECT d, COUNT(*) AS n FROM t WHERE a = 1 OR b IN (2, 3) GROUP BY 1
 //
 // The lexer cuts it into tokens, as far as the parser has come: words (each with its keyword, if it is one), literals and symbols, with
-// lines and columns. The parser is a recursive descent over them, one method per rule. expression reads operators by precedence climbing: an
+// lines and columns. It keeps the last two blocks of them; a text that fails is cut again, whole, to say why. The parser is a recursive descent over them, one method per rule. expression reads operators by precedence climbing: an
 // operand, then as long as the next operator binds tightly enough, that operator and its right side. The tree:
 //
 //	Query

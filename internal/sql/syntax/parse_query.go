@@ -1,5 +1,7 @@
 package syntax
 
+import "slices"
+
 // startsQuery reports whether a query begins at the token n after the current one, other than in parentheses.
 func (p *parser) startsQuery(n int) bool {
 	t := p.peek(n)
@@ -310,12 +312,15 @@ func (p *parser) selectBody(start mark) Body {
 	} else {
 		p.acceptWord(kwAll)
 	}
+	var few [8]SelectItem // most have no more
+	items := few[:0]
 	for {
-		s.Items = append(s.Items, p.selectItem())
+		items = append(items, p.selectItem())
 		if !p.accept(tokComma) {
 			break
 		}
 	}
+	s.Items = slices.Clone(items)
 	if p.acceptWord(kwFrom) {
 		s.From = p.tables()
 		if p.acceptWord(kwWhere) {

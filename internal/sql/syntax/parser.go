@@ -82,6 +82,7 @@ func run(text string, rule func(*parser)) error {
 // read is run for a text that is not too long.
 func read(l *lexer, rule func(*parser)) error {
 	p := parser{text: l.text, lexer: l}
+	p.reserve(len(l.text))
 	p.need(1)
 	rule(&p)
 	switch {

@@ -201,7 +201,7 @@ func NewIn(x Expr, list []Expr, at fault.Span) (Expr, error) {
 	if !ok {
 		return newInByComparison(x, list, at)
 	}
-	in := &In{X: coerce(x, t)}
+	in := &In{X: coerce(x, t), Values: make([]any, 0, len(list))}
 	for _, e := range list {
 		if l, ok := e.(*Literal); ok && l.T.IsInteger() && t.Runtime() == vector.Double { // what folding the cast gives, which long lists can't afford
 			if v, known := l.Value.(int64); known {
@@ -209,11 +209,14 @@ func NewIn(x Expr, list []Expr, at fault.Span) (Expr, error) {
 				continue
 			}
 		}
-		folded, err := Fold(coerce(e, t), &Context{})
-		if err != nil {
-			return nil, err
+		made := coerce(e, t)
+		if _, ok := made.(*Literal); !ok {
+			var err error
+			if made, err = Fold(made, &Context{}); err != nil {
+				return nil, err
+			}
 		}
-		l, ok := folded.(*Literal)
+		l, ok := made.(*Literal)
 		if !ok {
 			return newInByComparison(x, list, at)
 		}

@@ -58,8 +58,6 @@ func specialArgs(k keyword) func(*parser, *Call) {
 	return nil
 }
 
-func (p *parser) push(e Expr) { p.stack = append(p.stack, e) }
-
 // callRest reads the arguments of an ordinary call, from the opening parenthesis on, and the clauses behind it.
 func (p *parser) callRest(c *Call, start mark) *Call {
 	p.expect(tokLeftParen)

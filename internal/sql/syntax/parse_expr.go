@@ -1,5 +1,7 @@
 package syntax
 
+import "slices"
+
 // The levels of operators, from loose to tight (spec/sql.md, section 5.2). Note that BETWEEN, IN and LIKE bind tighter than comparisons, and
 // comparisons tighter than IS.
 const (
@@ -82,12 +84,20 @@ func (p *parser) plain() Expr {
 func (p *parser) exprList() []Expr {
 	base := len(p.stack)
 	for {
-		p.stack = append(p.stack, p.expr())
+		p.push(p.expr())
 		if !p.accept(tokComma) {
 			break
 		}
 	}
 	return p.popList(base)
+}
+
+// push puts e at the end of the list under construction. The stack doubles where append would grow a long one by a quarter, over and over.
+func (p *parser) push(e Expr) {
+	if len(p.stack) == cap(p.stack) {
+		p.stack = slices.Grow(p.stack, max(len(p.stack), 16))
+	}
+	p.stack = append(p.stack, e)
 }
 
 // popList returns what the stack holds above base, and takes it off.
@@ -231,7 +241,7 @@ func isNiladic(k keyword) bool {
 // chain reads the arguments behind the first of a Chain.
 func (p *parser) chain(first Expr, op Operator, prec int, start mark) (Expr, int) {
 	base, height := len(p.stack), 0
-	p.stack = append(p.stack, first)
+	p.push(first)
 	for !p.failed {
 		t := &p.toks[p.pos]
 		next := symbolOperator[t.kind].op
@@ -245,7 +255,7 @@ func (p *parser) chain(first Expr, op Operator, prec int, start mark) (Expr, int
 		p.advance()
 		right, h := p.binary(prec + 1)
 		height = max(height, h)
-		p.stack = append(p.stack, right)
+		p.push(right)
 	}
 	c := &Chain{Op: op, Args: p.popList(base)}
 	c.Pos = p.from(start)

@@ -59,9 +59,9 @@ func (p *parser) parenthesized() Expr {
 		return x
 	}
 	base := len(p.stack)
-	p.stack = append(p.stack, x)
+	p.push(x)
 	for p.accept(tokComma) {
-		p.stack = append(p.stack, p.expr())
+		p.push(p.expr())
 	}
 	row := &Row{Items: p.popList(base)}
 	p.expect(tokRightParen)
@@ -238,9 +238,9 @@ func (p *parser) caseExpr(start mark) Expr {
 		at := p.mark()
 		p.expectWord(kwWhen)
 		base := len(p.stack)
-		p.stack = append(p.stack, p.expr())
+		p.push(p.expr())
 		for c.Operand != nil && p.accept(tokComma) {
-			p.stack = append(p.stack, p.expr())
+			p.push(p.expr())
 		}
 		w := When{Conds: p.popList(base)}
 		p.expectWord(kwThen)

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/fault"
-	"github.com/hengedb/henge/internal/vector"
 )
 
 // NewAnd binds a conjunction; nested ones are flattened. One term is returned as it is.
@@ -202,16 +201,13 @@ func NewIn(x Expr, list []Expr, at fault.Span) (Expr, error) {
 		return newInByComparison(x, list, at)
 	}
 	in := &In{X: coerce(x, t), Values: make([]any, 0, len(list))}
+	list, err := castSome(list, t, at)
+	if err != nil {
+		return nil, err
+	}
 	for _, e := range list {
-		if l, ok := e.(*Literal); ok && l.T.IsInteger() && t.Runtime() == vector.Double { // what folding the cast gives, which long lists can't afford
-			if v, known := l.Value.(int64); known {
-				in.Values = append(in.Values, float64(v))
-				continue
-			}
-		}
 		made := coerce(e, t)
 		if _, ok := made.(*Literal); !ok {
-			var err error
 			if made, err = Fold(made, &Context{}); err != nil {
 				return nil, err
 			}
@@ -230,6 +226,35 @@ func NewIn(x Expr, list []Expr, at fault.Span) (Expr, error) {
 		return &Literal{Value: int64(0), T: Of(Boolean).NotNull()}, nil
 	}
 	return in, nil
+}
+
+// castSome returns list with literals that coerce would cast to a text or number as that, as folding them one by one is too much for long lists.
+func castSome(list []Expr, t Type, at fault.Span) ([]Expr, error) {
+	if !isTextOrNumber(t) {
+		return list, nil
+	}
+	var casts []*Literal
+	var places []int
+	for i, e := range list {
+		if l, ok := e.(*Literal); ok && l.Value != nil {
+			if _, cast := coerce(l, t).(*Cast); cast {
+				casts, places = append(casts, l), append(places, i)
+			}
+		}
+	}
+	if len(casts) == 0 {
+		return list, nil
+	}
+	values, err := CastLiterals(casts, t, at, &Context{})
+	if err != nil {
+		return nil, err
+	}
+	list = slices.Clone(list)
+	for i, place := range places {
+		v := values.ValueAt(i)
+		list[place] = &Literal{Value: v, T: t.NotNull().OrNull(v == nil)}
+	}
+	return list, nil
 }
 
 func isTextOrNumber(t Type) bool { return t.IsCharacter() || t.IsNumeric() }

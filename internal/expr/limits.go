@@ -22,6 +22,9 @@ const (
 	// maxText bounds the length of a string that a function like REPEAT or LPAD may build, as Java bounds an array.
 	maxText = 1 << 28
 
+	// maxPattern bounds the bytes of a regular expression, which compiling makes a program of: a few microseconds and some hundred bytes each.
+	maxPattern = 1 << 16
+
 	// maxBatchText bounds what the strings that a function makes for the rows of one batch have together.
 	maxBatchText = 1 << 29
 

@@ -48,6 +48,52 @@ func TestPatternsThatTakeTooLong(t *testing.T) {
 	}
 }
 
+func TestPatternsThatAreTooLong(t *testing.T) {
+	const want = "The pattern for the [regexp_like] function has [65537] bytes, more than the limit of [65536]"
+	if _, err := compilePattern(strings.Repeat("a", maxPattern+1), "REGEXP_LIKE", time.Second); message(err) != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	if _, err := compilePattern(strings.Repeat("a|", maxPattern/2), "REGEXP_LIKE", time.Second); err != nil {
+		t.Error(err)
+	}
+}
+
+// Literals cast together are what each is when its cast is folded.
+func TestCastLiterals(t *testing.T) {
+	list := []*Literal{
+		{Value: int64(1), T: Of(Integer).NotNull()}, textLiteral("b"), {T: Of(Null)}, {Value: 2.5, T: Of(Decimal).NotNull()}, {Value: int64(-3_000_000_000), T: Of(BigInt).NotNull()}, {Value: 1e21, T: Of(Double).NotNull()},
+		{Value: int64(1), T: Of(Boolean).NotNull()}, {Value: int64(86_400_000), T: Of(Timestamp).NotNull()}, {Value: int64(0), T: Of(Date).NotNull()},
+	}
+	for _, to := range []Type{Of(Varchar), Of(Double), Of(BigInt), Of(Float)} {
+		var some []*Literal
+		for _, l := range list {
+			if to.IsCharacter() || l.T.IsNumeric() || l.T.Base == Null || l.T.IsCharacter() {
+				some = append(some, l)
+			}
+		}
+		values, err := CastLiterals(some, to, fault.Span{}, &Context{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, l := range some {
+			cast, err := NewCast(l, to, fault.Span{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			folded, err := Fold(cast, &Context{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := values.ValueAt(i), runtimeValue(folded.(*Literal).Value, to.Runtime()); got != want {
+				t.Errorf("%v as %v is %v, alone %v", l.Value, to, got, want)
+			}
+		}
+	}
+	if _, err := CastLiterals([]*Literal{textLiteral("a")}, Of(IntervalDay), fault.Span{}, &Context{}); err == nil {
+		t.Error("a text is cast to an interval")
+	}
+}
+
 func TestLambdasOfTooManyValues(t *testing.T) {
 	long := Of(BigInt)
 	list := &Column{T: ArrayOf(long)}

@@ -41,6 +41,9 @@ func compileRegex(pattern, name string, timeout time.Duration, become func(*rege
 	refuse := func(err error) error {
 		return fault.InvalidInput("An invalid pattern [%s] was provided for the [%s] function, error: [%v]", pattern, lower(name), err)
 	}
+	if len(pattern) > maxPattern {
+		return nil, fault.InvalidInput("The pattern for the [%s] function has [%d] bytes, more than the limit of [%d]", lower(name), len(pattern), maxPattern)
+	}
 	read, tree, err := parseRegex(pattern)
 	if err != nil {
 		return nil, refuse(err)

@@ -52,12 +52,12 @@ func intervalNumber(e *syntax.Interval) (expr.Expr, bool) {
 	if e.To != "" || !one.MatchString(text) {
 		return nil, false
 	}
-	n, err := numberLiteral(&syntax.Number{Pos: e.Pos, Text: strings.TrimPrefix(text, "+"), Kind: syntax.Integer})
+	n, err := numberLiteral(&syntax.Number{Pos: e.Pos, Text: strings.TrimPrefix(text, "+"), Kind: syntax.Integer}, false)
 	if err != nil || !e.Negative {
-		return n, err == nil
+		return &n, err == nil
 	}
-	n, err = expr.NewCall(expr.MustLookup("-"), []expr.Expr{n}, e.At)
-	return n, err == nil
+	negative, err := expr.NewCall(expr.MustLookup("-"), []expr.Expr{&n}, e.At)
+	return negative, err == nil
 }
 
 // atPrecision cuts a constant TIMESTAMP to the given number of digits of its seconds. Columns keep their milliseconds whatever precision is

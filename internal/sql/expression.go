@@ -75,9 +75,9 @@ func (x exprs) bindNode(e syntax.Expr) (expr.Expr, error) {
 	case *syntax.Name:
 		return x.name(e)
 	case *syntax.Number:
-		return x.number(e)
+		return x.number(e, false)
 	case *syntax.String:
-		return stringLiteral(e.Value), nil
+		return x.b.literal(expr.Literal{Value: e.Value, T: expr.Of(expr.Char).NotNull()}), nil
 	case *syntax.Bool:
 		return boolLiteral(e.Value), nil
 	case *syntax.Unknown:
@@ -211,9 +211,6 @@ func starText(e *syntax.Star) string {
 // name resolves a column.
 func (x exprs) name(e *syntax.Name) (expr.Expr, error) {
 	last := e.Parts[len(e.Parts)-1]
-	if len(e.Parts) > maxNameParts {
-		return nil, fault.InvalidSQL(e.At, "A name has more than [%d] parts", maxNameParts)
-	}
 	if len(e.Parts) > 1 {
 		return x.qualified(e)
 	}

@@ -11,9 +11,6 @@ const (
 	// expressionsPerQuery is what a query, such as an arm of a UNION, counts for among syntax.MaxExpressions.
 	expressionsPerQuery = 10
 
-	// maxNameParts bounds the parts of a name with dots; no name has more than a schema, a table and a column.
-	maxNameParts = 16
-
 	// maxColumns bounds the columns of a relation; beyond it the placeholders of a block would collide with columns.
 	maxColumns = 1 << 20
 

@@ -29,26 +29,48 @@ func longLiteral(n int64) *expr.Literal {
 }
 
 // number is numberLiteral. A plan that is shown has numbers with an exponent as it has those with a point: as fractions, also where they are whole.
-func (x exprs) number(n *syntax.Number) (expr.Expr, error) {
-	e, err := numberLiteral(n)
-	if l, ok := e.(*expr.Literal); ok && x.b.explaining && n.Kind == syntax.Approx {
+func (x exprs) number(n *syntax.Number, negative bool) (expr.Expr, error) {
+	l, err := numberLiteral(n, negative)
+	if err != nil {
+		return nil, err
+	}
+	if x.b.explaining && n.Kind == syntax.Approx {
 		l.T = expr.Of(expr.Decimal).NotNull()
 	}
-	return e, err
+	return x.b.literal(l), nil
 }
 
-// numberLiteral types a number by its form: INTEGER up to 32 bits and BIGINT beyond, DECIMAL with a point, DOUBLE with an exponent.
-func numberLiteral(n *syntax.Number) (expr.Expr, error) {
+// literal keeps l where the statement's constants are: in blocks, for there may be millions.
+func (b *binder) literal(l expr.Literal) *expr.Literal {
+	if len(b.literals) == cap(b.literals) {
+		b.literals = make([]expr.Literal, 0, min(max(2*cap(b.literals), 8), 512))
+	}
+	b.literals = append(b.literals, l)
+	return &b.literals[len(b.literals)-1]
+}
+
+// numberLiteral types a number, with a minus before it where it is negative, by its form: INTEGER up to 32 bits and BIGINT beyond, DECIMAL with a
+// point, DOUBLE with an exponent.
+func numberLiteral(n *syntax.Number, negative bool) (expr.Literal, error) {
 	if whole := strings.TrimSuffix(n.Text, "."); n.Kind == syntax.Integer || len(whole) < len(n.Text) {
 		v, err := strconv.ParseInt(whole, 10, 64)
-		if err != nil {
-			return nil, fault.InvalidSQL(n.At, "Numeric literal '%s' out of range", n.Text)
+		switch {
+		case negative && err != nil: // the least number has no positive one
+			v, err = strconv.ParseInt("-"+whole, 10, 64)
+		case negative:
+			v = -v
 		}
-		return integerLiteral(v), nil
+		if err != nil {
+			return expr.Literal{}, numberOutOfRange(n, negative)
+		}
+		return integer(v), nil
 	}
 	v, err := strconv.ParseFloat(n.Text, 64)
 	if err != nil || math.IsInf(v, 0) {
-		return nil, fault.InvalidSQL(n.At, "Numeric literal '%s' out of range", strings.ToUpper(n.Text))
+		return expr.Literal{}, numberOutOfRange(n, negative)
+	}
+	if negative {
+		v = -v
 	}
 	if v == 0 {
 		v = 0 // constants have no -0.0
@@ -57,15 +79,29 @@ func numberLiteral(n *syntax.Number) (expr.Expr, error) {
 	if n.Kind == syntax.Approx {
 		base = expr.Double
 	}
-	return &expr.Literal{Value: v, T: expr.Of(base).NotNull()}, nil
+	return expr.Literal{Value: v, T: expr.Of(base).NotNull()}, nil
+}
+
+func numberOutOfRange(n *syntax.Number, negative bool) error {
+	text := strings.ToUpper(n.Text)
+	if negative {
+		text = "-" + text
+	}
+	return fault.InvalidSQL(n.At, "Numeric literal '%s' out of range", text)
 }
 
 func integerLiteral(v int64) *expr.Literal {
+	l := integer(v)
+	return &l
+}
+
+// integer is the constant v, INTEGER or BIGINT.
+func integer(v int64) expr.Literal {
 	base := expr.BigInt
 	if v >= math.MinInt32 && v <= math.MaxInt32 {
 		base = expr.Integer
 	}
-	return &expr.Literal{Value: v, T: expr.Of(base).NotNull()}
+	return expr.Literal{Value: v, T: expr.Of(base).NotNull()}
 }
 
 func temporalName(k syntax.TemporalKind) string {

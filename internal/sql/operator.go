@@ -19,9 +19,7 @@ var operatorNames = [...]string{
 
 func (x exprs) unary(e *syntax.Unary) (expr.Expr, error) {
 	if n, ok := e.X.(*syntax.Number); ok && e.Op == syntax.Neg {
-		negative := *n
-		negative.Text = "-" + n.Text
-		return x.number(&negative)
+		return x.number(n, true)
 	}
 	inner, err := x.bind(e.X)
 	if err != nil {

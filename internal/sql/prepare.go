@@ -190,6 +190,7 @@ type binder struct {
 	// expressions counts what count counts.
 	expressions int
 	env         expr.Context
+	literals    []expr.Literal // the last block of constants
 	// explaining says that the plan is to be shown: it has only what the text asks for.
 	explaining bool
 }

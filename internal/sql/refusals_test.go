@@ -184,6 +184,33 @@ func TestRefusedSizes(t *testing.T) {
 			"Duplicate relation name '" + veryLong[:4096] + "...' in FROM clause (line [1], column [5026])"},
 		{"SELECT " + long + ".cnt FROM t", "Table '" + long[:256] + "...' not found (line [1], column [8])"},
 	})
+	many := func(before, element, after string) string {
+		return before + strings.Repeat(element, syntax.MaxExpressions) + after
+	}
+	at := func(column int) string {
+		return fmt.Sprintf("Statement has more than [100000] names, calls, arguments and queries (line [1], column [%d])", column)
+	}
+	refused(t, []refusal{
+		{many("SELECT 1 FROM t ORDER BY ", "1,", "1"), at(200022)},
+		{many("SELECT 1 FROM t GROUP BY ", "1,", "1"), at(200022)},
+		{many("SELECT 1 FROM t GROUP BY GROUPING SETS (", "(),", "())"), at(300035)},
+		{many("SELECT SUM(cnt) OVER (PARTITION BY ", "1,", "1) FROM t"), at(200034)},
+		{many("SELECT 1 FROM t JOIN t AS u USING (", "a,", "a)"), at(200030)},
+		{many("SELECT * FROM t UNPIVOT (v FOR n IN (", "m1,", "m1))"), at(300035)},
+		{many("SELECT * FROM t PIVOT (SUM(m1) FOR dim1 IN (", "'a',", "'b'))"), at(400033)},
+		{many("SELECT 1 FROM TABLE(EXTERN('{}', '{}')) EXTEND (", "a INT,", "b INT)"), at(600031)},
+		{many("SELECT ARRAY[", "1,", "1]"), at(200014)},
+		{many("SELECT CONCAT(", "'a',", "'b')"), at(400015)},
+		{many("SELECT JSON_OBJECT(", "'a':1,", "'b':2)"), at(600020)},
+		{many("", "SET a=1;", "SELECT 1"), at(800008)},
+		{many("SELECT * FROM (VALUES (", "1,", "1))"), at(16)},
+		{"SELECT 1 FROM TABLE(APPEND(" + strings.Repeat("'t',", syntax.MaxExpressions/expressionsPerQuery) + "'t'))", at(40028)},
+		{"SELECT " + strings.Repeat("a.", 16) + "a FROM t", "A name has more than [16] parts (line [1], column [8])"},
+		{"SELECT " + strings.Repeat("a.", 20) + "* FROM t", "A name has more than [16] parts (line [1], column [8])"},
+		{"SELECT 1 FROM " + strings.Repeat("a.", 16) + "a", "A name has more than [16] parts (line [1], column [15])"},
+		{many("SELECT 1 FROM t WHERE cnt IN (", "7,", "7) )"), "Received an unexpected token [)] (line [1], column [200034])"},
+		{many("SELECT 1 FROM t WHERE cnt IN (", "7,", "7) WERE"), "Received an unexpected token [WERE] (line [1], column [200034])"},
+	})
 	refused(t, []refusal{
 		{"SELECT 1 FROM half JOIN half AS h ON TRUE", "A query can't have more than [1048576] columns (line [1], column [15])"},
 	}, func(r *Request) { r.Catalog = wideCatalog{tables} })

@@ -426,6 +426,9 @@ func (blk *block) appendTables(x *syntax.TableFunction) (source, error) {
 	var cols []plan.Column
 	index := map[string]int{}
 	for i, a := range x.Call.Args {
+		if err := blk.b.spend(expressionsPerQuery, a); err != nil {
+			return source{}, err
+		}
 		name, ok := blk.b.tableName(a)
 		if !ok {
 			return source{}, fault.InvalidSQL(a.Span(), "All arguments to APPEND should be literal strings. Argument #%d is not string", i+1)

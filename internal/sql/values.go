@@ -22,6 +22,9 @@ func (b *binder) values(v *syntax.Values, in surroundings) (*relational, error) 
 		}
 		constant = constant && !slices.ContainsFunc(row.Items, isNoConstant)
 	}
+	if err := b.spend(width, v); err != nil {
+		return nil, err
+	}
 	if constant {
 		return x.constantRows(v)
 	}
@@ -90,9 +93,6 @@ func (x exprs) constantRows(v *syntax.Values) (*relational, error) {
 		if err != nil {
 			return nil, err
 		}
-		if column == nil {
-			return x.computedRows(v)
-		}
 		out.Rows.Cols = append(out.Rows.Cols, column)
 	}
 	rel.node = out
@@ -108,31 +108,33 @@ func (x exprs) constant(e syntax.Expr) (*expr.Literal, error) {
 	return bound.(*expr.Literal), nil
 }
 
-// constants returns the values of a column in the type t, nil if one of them can't be converted beforehand.
+// constants returns the values of a column in the type t.
 func (x exprs) constants(v *syntax.Values, column int, found *constantColumn, t expr.Type) (*vector.Vector, error) {
 	kind := t.Runtime()
 	if found.builder != nil && !found.mixed && found.builder.Type() == kind {
 		return found.builder.Build(), nil
 	}
 	builder := vector.NewBuilder(kind, len(v.Rows))
-	for _, row := range v.Rows {
-		item := row.Items[column]
-		l, err := x.constant(item)
+	some := make([]*expr.Literal, 0, castAtOnce)
+	for rows := v.Rows; len(rows) > 0; rows = rows[len(some):] {
+		some = some[:min(len(rows), castAtOnce)]
+		for i := range some {
+			var err error
+			if some[i], err = x.constant(rows[i].Items[column]); err != nil {
+				return nil, err
+			}
+		}
+		cast, err := expr.CastLiterals(some, t, rows[0].Items[column].Span(), &x.b.env)
 		if err != nil {
 			return nil, err
 		}
-		e, err := x.convertedTo(t, l, item.Span())
-		if err != nil {
-			return nil, err
-		}
-		l, ok := e.(*expr.Literal)
-		if !ok {
-			return nil, nil
-		}
-		builder.Append(fitting(l.Value, kind))
+		builder.AppendRange(cast, 0, cast.Len)
 	}
 	return builder.Build(), nil
 }
+
+// castAtOnce is how many constants are cast at a time.
+const castAtOnce = 1024
 
 // convertedTo returns a value of VALUES in the type of its column, computed if that is possible.
 func (x exprs) convertedTo(t expr.Type, e expr.Expr, at fault.Span) (expr.Expr, error) {

@@ -88,17 +88,22 @@ func sortOptions(images []string) {
 func needsOperand(images []string) bool { return slices.Contains(images, `"EXISTS"`) }
 
 // failure is what is known of a text that does not parse: its parser, whose lexer and tokens are those of the whole text as far as it was
-// looked at.
+// looked at, or only the last ones.
 type failure struct {
 	*parser
 	rule func(*parser)
-	at   int // the index of the token that failed
+	at   int  // the index of the token that failed
+	far  bool // only the last tokens are known
 }
 
-// newFailure cuts the text that failed p once more, for all its tokens at once.
+// newFailure cuts the text that failed p once more, for all its tokens at once, if the one that failed is not too far.
 func newFailure(p *parser, rule func(*parser)) failure {
+	if p.failAt > maxNoted {
+		return failure{parser: p, rule: rule, at: p.failAt - p.lexer.before, far: true}
+	}
 	p.lexer = newLexer(p.text)
 	p.lexer.whole = true
+	p.lexer.tokens = make([]token, 0, min(p.failAt+lexBlock, len(p.text))+2) // that and the EOF
 	p.lexer.cut(p.failAt, lexBlock)
 	p.lexer.end()
 	p.toks, p.hints, p.before = p.lexer.tokens, p.lexer.hints, 0
@@ -128,6 +133,9 @@ func (f *failure) optionsBefore() []string {
 // fault makes the error.
 func (f *failure) fault() error {
 	tok := &f.toks[f.at]
+	if f.far {
+		return f.farFault(tok)
+	}
 	if tok.kind == tokWord && f.at == f.statementAt && tok.keyword.isReserved() {
 		return fault.SQLParse(tok.span(), "Incorrect syntax near the keyword '%s' at line %d, column %d", f.source(tok), tok.line, tok.col)
 	}
@@ -148,6 +156,13 @@ func (f *failure) fault() error {
 	err := fault.SQLParse(at.span(), "Received an unexpected token [%s] (line [%d], column [%d]), acceptable options: [%s]",
 		image, at.line, at.col, list).With("token", image).With("expected", "["+list+"]")
 	return advise(err, f.habit(options))
+}
+
+// farFault is fault for a token behind so many others that the text is not read again for what could have stood there.
+func (f *failure) farFault(tok *token) error {
+	image := f.image(tok)
+	err := fault.SQLParse(tok.span(), "Received an unexpected token [%s] (line [%d], column [%d])", image, tok.line, tok.col).With("token", image)
+	return advise(err, f.habit(nil))
 }
 
 // image returns a token as messages show it.

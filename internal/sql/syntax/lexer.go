@@ -95,6 +95,9 @@ func borrow(text string) *lexer {
 }
 
 func (l *lexer) release() {
+	if cap(l.tokens) > 2*lexBlock || cap(l.spare) > 2*lexBlock {
+		return // it looked far ahead
+	}
 	l.text, l.hints, l.bad = "", nil, lexicalError{}
 	lexers.Put(l)
 }

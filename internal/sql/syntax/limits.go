@@ -12,8 +12,16 @@ const (
 	// later pass recurses over it. AND, OR, || and set operations of one kind are flat lists, which MaxExpressions bounds.
 	maxHeight = 10_000
 
-	// MaxExpressions bounds the names, calls, constants that are columns, and WITH queries of a statement, in the text. The
+	// MaxExpressions bounds the names, calls, constants that are columns or what rows are ordered and grouped by, statements and WITH queries
+	// of a text. The
 	// binder counts what it binds against the same bound: each costs binding, rewriting and compiling a few microseconds together, so that the
 	// largest statement takes below a second.
 	MaxExpressions = 100_000
+
+	// maxNameParts bounds the parts of a name with dots; no name has more than a schema, a table and a column.
+	maxNameParts = 16
+
+	// maxNoted bounds how far into a text a token that is unexpected may be for its error to say what could have stood there: that takes
+	// reading the text twice more.
+	maxNoted = 100_000
 )

@@ -89,7 +89,9 @@ func (p *parser) callRest(c *Call, start mark) *Call {
 // moreArgs reads arguments between commas onto the stack.
 func (p *parser) moreArgs() {
 	for {
-		p.push(p.arg())
+		x := p.arg()
+		p.spendItem(x)
+		p.push(x)
 		if !p.accept(tokComma) {
 			return
 		}

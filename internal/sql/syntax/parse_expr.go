@@ -80,6 +80,19 @@ func (p *parser) plain() Expr {
 	return nil
 }
 
+// countedList is exprList for a list that no statement may have very long.
+func (p *parser) countedList() []Expr {
+	base := len(p.stack)
+	for {
+		x := p.expr()
+		p.spendItem(x)
+		p.push(x)
+		if !p.accept(tokComma) {
+			return p.popList(base)
+		}
+	}
+}
+
 // exprList reads a, b, ...
 func (p *parser) exprList() []Expr {
 	base := len(p.stack)
@@ -438,7 +451,9 @@ func (p *parser) unary() (Expr, int) {
 	if h++; h > maxHeight {
 		p.tooDeep(maxHeight)
 	}
-	return &Unary{Pos: p.from(start), Op: op, X: x}, h
+	u := p.unaries.one()
+	u.Pos, u.Op, u.X = p.from(start), op, x
+	return u, h
 }
 
 // postfix reads a primary expression and the [i], .name and ::type behind it.

@@ -91,7 +91,9 @@ func (p *parser) jsonObjectArgs(c *Call) {
 					marked = true
 				}
 			}
-			p.push(p.expr())
+			key := p.expr()
+			p.spend(key.Span())
+			p.push(key)
 			if !p.acceptWord(kwValue) && (marked || !p.accept(tokComma)) {
 				p.expect(tokColon)
 			}

@@ -180,7 +180,7 @@ func (p *parser) wordExpr(t *token) Expr {
 			p.skip(2)
 			a := &Array{}
 			if !p.at(tokRightBracket) {
-				a.Items = p.exprList()
+				a.Items = p.countedList()
 			}
 			p.expect(tokRightBracket)
 			a.Pos = p.from(start)

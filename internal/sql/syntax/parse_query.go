@@ -28,10 +28,10 @@ func (p *parser) atQuery() bool {
 // parensBeforeQuery reports whether a query begins behind the parentheses that open here.
 func (p *parser) parensBeforeQuery() bool {
 	n := 0
-	for p.peek(n).kind == tokLeftParen {
+	for n <= maxNesting && p.peek(n).kind == tokLeftParen { // else it is refused as what it is
 		n++
 	}
-	return p.startsQuery(n)
+	return n > maxNesting || p.startsQuery(n)
 }
 
 // query reads a query expression. One in parentheses without clauses of its own is what is inside them.
@@ -270,6 +270,7 @@ func (p *parser) orderItems() []OrderItem {
 			}
 		}
 		o.Pos = p.from(start)
+		p.spendItem(o.X)
 		list = append(list, o)
 		if !p.accept(tokComma) {
 			return list
@@ -356,16 +357,14 @@ func (p *parser) selectItem() SelectItem {
 	item := SelectItem{X: p.expr()}
 	item.Alias = p.alias()
 	item.Pos = p.from(start)
-	if _, isName := item.X.(*Name); !isName {
-		p.spend(item.At)
-	}
+	p.spendItem(item.X)
 	return item
 }
 
 // star reads * or t.*, and what EXCLUDE leaves out, or returns nil.
 func (p *parser) star() *Star {
 	start, n := p.mark(), 0
-	for p.peek(n).isName() && p.peek(n+1).kind == tokDot {
+	for n <= 2*maxNameParts && p.peek(n).isName() && p.peek(n+1).kind == tokDot {
 		n += 2
 	}
 	if p.peek(n).kind != tokStar {
@@ -427,7 +426,13 @@ func (p *parser) groupItems() []GroupItem {
 		return nil
 	}
 	for {
-		list = append(list, p.groupItem())
+		at, item := p.toks[p.pos].span(), p.groupItem()
+		if e, ok := item.(*GroupExpr); ok {
+			p.spendItem(e.X)
+		} else {
+			p.spend(at)
+		}
+		list = append(list, item)
 		if !p.accept(tokComma) {
 			break
 		}

@@ -8,6 +8,9 @@ func (p *parser) script() Script {
 	var statements []Statement
 	for {
 		p.statementAt = p.index()
+		if len(statements) > 0 {
+			p.spend(p.toks[p.pos].span())
+		}
 		statements = append(statements, p.statement())
 		more := p.accept(tokSemicolon)
 		if p.accept(tokEOF) {

@@ -220,6 +220,7 @@ func (p *parser) columnDefs() []ColumnDef {
 			p.acceptWord(kwNull)
 		}
 		c.Pos = p.from(start)
+		p.spend(c.At)
 		list = append(list, c)
 		if !p.accept(tokComma) {
 			break
@@ -275,6 +276,7 @@ func (p *parser) pivot(t TableExpr, start mark) TableExpr {
 		}
 		value.Alias = p.alias()
 		value.Pos = p.from(at)
+		p.spend(value.At)
 		v.Values = append(v.Values, value)
 		if !p.accept(tokComma) {
 			break

@@ -30,7 +30,7 @@ func (p *parser) window() *Window {
 	}
 	if p.acceptWord(kwPartition) {
 		p.expectWord(kwBy)
-		w.PartitionBy = p.exprList()
+		w.PartitionBy = p.countedList()
 	}
 	if p.acceptWord(kwOrder) {
 		p.expectWord(kwBy)

@@ -161,6 +161,13 @@ func (p *parser) taller(a, b int) int {
 	return h
 }
 
+// spendItem counts an element of a list whose names are counted already.
+func (p *parser) spendItem(x Expr) {
+	if _, isName := x.(*Name); !isName {
+		p.spend(x.Span())
+	}
+}
+
 // spend counts an expression, of which a statement may have so many.
 func (p *parser) spend(at fault.Span) {
 	if p.expressions++; p.expressions > MaxExpressions {
@@ -304,7 +311,9 @@ func (p *parser) identList() []Ident {
 	var list []Ident
 	p.expect(tokLeftParen)
 	for {
-		list = append(list, p.ident())
+		id := p.ident()
+		p.spend(id.At)
+		list = append(list, id)
 		if !p.accept(tokComma) {
 			break
 		}
@@ -320,6 +329,9 @@ func (p *parser) path() *Name {
 	parts := append(buf[:0], p.ident())
 	for p.accept(tokDot) {
 		parts = append(parts, p.ident())
+		if len(parts) > maxNameParts {
+			p.stop(fault.InvalidSQL(p.from(start).At, "A name has more than [%d] parts", maxNameParts))
+		}
 	}
 	n := p.names.one()
 	n.Parts = p.idents.list(parts)

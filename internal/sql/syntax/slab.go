@@ -53,6 +53,7 @@ type slabs struct {
 	idents   slab[Ident]
 	numbers  slab[Number]
 	strings  slab[String]
+	unaries  slab[Unary]
 	binaries slab[Binary]
 	calls    slab[Call]
 	exprs    slab[Expr]

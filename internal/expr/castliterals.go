@@ -1,0 +1,54 @@
+package expr
+
+import (
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// CastLiterals returns the values of CAST(l AS to) for each l of list, in their order: what Fold makes of each of these casts, without
+// compiling an expression for each. At is their place in the text. Types that a text may fail to be (BOOLEAN, TIMESTAMP, DATE) are left to Fold.
+func CastLiterals(list []*Literal, to Type, at fault.Span, ctx *Context) (*vector.Vector, error) {
+	parts := map[Type]*literalPart{}
+	of := make([]*literalPart, len(list))
+	for i, l := range list {
+		part := parts[l.T]
+		if part == nil {
+			part = &literalPart{in: vector.NewBuilder(l.T.Runtime(), len(list))}
+			parts[l.T] = part
+		}
+		part.in.Append(runtimeValue(l.Value, l.T.Runtime()))
+		of[i] = part
+	}
+	for t, part := range parts {
+		var err error
+		if part.out, err = castVector(part.in.Build(), t, to, at, ctx); err != nil {
+			return nil, err
+		}
+	}
+	out := vector.NewBuilder(to.Runtime(), len(list))
+	for _, part := range of {
+		out.AppendFrom(part.out, part.next)
+		part.next++
+	}
+	return out.Build(), nil
+}
+
+// literalPart has the literals of one type.
+type literalPart struct {
+	in   *vector.Builder
+	out  *vector.Vector
+	next int // the first of out that is not taken
+}
+
+// castVector casts values of a type.
+func castVector(in *vector.Vector, from, to Type, at fault.Span, ctx *Context) (*vector.Vector, error) {
+	e, err := NewCast(&Column{T: from}, to.OrNull(from.Nullable), at)
+	if err != nil {
+		return nil, err
+	}
+	p, err := Compile(e, ctx)
+	if err != nil {
+		return nil, err
+	}
+	return p.Eval(&vector.Batch{N: in.Len, Cols: []*vector.Vector{in}})
+}

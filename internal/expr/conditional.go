@@ -45,16 +45,25 @@ func CommonType(results []Expr) (Type, bool) {
 
 // Common finds the CommonType of expressions that come one after the other. The zero value has seen none.
 type Common struct {
-	types   []Type // each once, in the order they came
-	texts   bool   // some constant texts were among them
-	length  int    // of the last of these
-	varying bool   // they have several lengths
+	least   leastRestrictive
+	texts   bool // some constant texts were among them
+	length  int  // of the last of these
+	varying bool // they have several lengths
+	// fraction is the first of FLOAT and DOUBLE among their types, decimal tells that DECIMAL is. The reference takes FLOAT and DOUBLE for equally
+	// wide, so that the first of them is the type of a column without decimals, shown with the digits of 32 bits.
+	fraction Base
+	decimal  bool
 }
 
 // Add takes e among the expressions.
 func (c *Common) Add(e Expr) {
-	if t := e.Type(); !slices.Contains(c.types, t) {
-		c.types = append(c.types, t)
+	t := e.Type()
+	c.least.add(t)
+	switch {
+	case t.Base == Decimal:
+		c.decimal = true
+	case (t.Base == Float || t.Base == Double) && c.fraction == Invalid:
+		c.fraction = t.Base
 	}
 	if n, ok := charLength(e); ok {
 		c.varying = c.varying || c.texts && n != c.length
@@ -64,11 +73,11 @@ func (c *Common) Add(e Expr) {
 
 // Type returns the type of them all, and false when there is none.
 func (c *Common) Type() (Type, bool) {
-	t, ok := LeastRestrictive(c.types...)
+	t, ok := c.least.result()
 	if ok && c.varying && t.Base == Char {
 		t.Base = Varchar
 	}
-	if ok && t.Base == Double && floatFirst(c.types) {
+	if ok && t.Base == Double && c.fraction == Float && !c.decimal {
 		t.Base = Float
 	}
 	return t, ok
@@ -102,23 +111,6 @@ func charLength(e Expr) (int, bool) {
 		return sum, true
 	}
 	return 0, false
-}
-
-// floatFirst reports whether FLOAT comes before DOUBLE in a list without decimals: the reference takes both for equally wide, so that the
-// first of them is the type of the column, shown with the digits of 32 bits.
-func floatFirst(types []Type) bool {
-	first := Invalid
-	for _, t := range types {
-		switch t.Base {
-		case Decimal:
-			return false
-		case Float, Double:
-			if first == Invalid {
-				first = t.Base
-			}
-		}
-	}
-	return first == Float
 }
 
 var nvlFunction = &Function{

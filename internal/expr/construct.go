@@ -225,7 +225,25 @@ func NewIn(x Expr, list []Expr, at fault.Span) (Expr, error) {
 	if len(in.Values) == 0 && !in.HasNull {
 		return &Literal{Value: int64(0), T: Of(Boolean).NotNull()}, nil
 	}
+	if len(in.Values) > fewTexts && t.IsCharacter() {
+		in.Values = distinctTexts(in.Values)
+	}
 	return in, nil
+}
+
+// fewTexts is up to how many texts IN keeps as they are written: more are sorted and searched for, which takes long for each that is there twice.
+const fewTexts = 1 << 10
+
+func distinctTexts(values []any) []any {
+	seen := make(map[string]bool)
+	return slices.DeleteFunc(values, func(v any) bool {
+		text := v.(string)
+		if seen[text] {
+			return true
+		}
+		seen[text] = true
+		return false
+	})
 }
 
 // castSome returns list with literals that coerce would cast to a text or number as that, as folding them one by one is too much for long lists.
@@ -250,9 +268,11 @@ func castSome(list []Expr, t Type, at fault.Span) ([]Expr, error) {
 		return nil, err
 	}
 	list = slices.Clone(list)
+	made := make([]Literal, len(casts))
 	for i, place := range places {
 		v := values.ValueAt(i)
-		list[place] = &Literal{Value: v, T: t.NotNull().OrNull(v == nil)}
+		made[i] = Literal{Value: v, T: t.NotNull().OrNull(v == nil)}
+		list[place] = &made[i]
 	}
 	return list, nil
 }
@@ -261,16 +281,20 @@ func isTextOrNumber(t Type) bool { return t.IsCharacter() || t.IsNumeric() }
 
 // inType returns the type in which x is compared with every element of a list of literals.
 func inType(x Type, list []Expr) (Type, bool) {
-	var t Type
+	var t, last Type
 	for _, e := range list {
-		if !IsConstant(e) || e.Type().Base == Array || e.Type().Base == Other || dependsOnZone(e) {
+		of := e.Type()
+		if _, literal := e.(*Literal); literal && of == last {
+			continue // as in long lists
+		} else if !literal && (!IsConstant(e) || dependsOnZone(e)) || of.Base == Array || of.Base == Other {
 			return Type{}, false
 		}
-		if e.Type().Base == Null {
+		if of.Base == Null {
 			continue
 		}
-		u, ok := comparedAs(x, e.Type())
-		if !ok || u.IsTime() && e.Type().IsCharacter() {
+		last = of
+		u, ok := comparedAs(x, of)
+		if !ok || u.IsTime() && of.IsCharacter() {
 			return Type{}, false
 		}
 		if t.Base == Invalid {

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -114,11 +115,11 @@ func (p *likePattern) add(piece []rune) {
 	if len(piece) == 0 {
 		return
 	}
-	plain := true
-	for _, r := range piece {
-		plain = plain && r >= 0
+	made := likePiece{chars: piece, plain: !slices.Contains(piece, -1)}
+	if made.plain {
+		made.text = string(piece)
 	}
-	p.pieces = append(p.pieces, likePiece{chars: piece, text: string(piece), plain: plain})
+	p.pieces = append(p.pieces, made)
 }
 
 func (p *likePattern) match(s string) bool {

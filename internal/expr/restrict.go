@@ -4,26 +4,46 @@ package expr
 // VALUES and UNION: the wider number, VARCHAR when strings are mixed with anything scalar, TIMESTAMP for DATE and TIMESTAMP, and
 // the time for one and a whole number, its milliseconds. Untyped NULLs are ignored. It reports false when there is none, as for BOOLEAN and a number.
 func LeastRestrictive(types ...Type) (Type, bool) {
-	out, nullable, multi, seen := Type{Base: Null}, len(types) == 0, false, false
+	var l leastRestrictive
 	for _, t := range types {
-		nullable = nullable || t.Nullable || t.Base == Null
-		multi = multi || t.Multi
-		if t.Base == Null {
-			continue
-		}
-		if !seen {
-			out, seen = t, true
-			continue
-		}
-		var ok bool
-		if out, ok = commonType(out, t); !ok {
-			return Type{}, false
-		}
+		l.add(t)
 	}
-	if multi && out.Base != Array && out.Base != Other {
+	return l.result()
+}
+
+// leastRestrictive finds the type of LeastRestrictive for types that come one after the other.
+type leastRestrictive struct {
+	out                     Type
+	nullable, multi         bool
+	seen, incompatible, any bool // some type but NULL, some that has none in common with those before, a type at all
+}
+
+func (l *leastRestrictive) add(t Type) {
+	l.any = true
+	l.nullable = l.nullable || t.Nullable || t.Base == Null
+	l.multi = l.multi || t.Multi
+	switch {
+	case t.Base == Null || l.incompatible:
+	case !l.seen:
+		l.out, l.seen = t, true
+	default:
+		out, ok := commonType(l.out, t)
+		l.out, l.incompatible = out, !ok
+	}
+}
+
+func (l *leastRestrictive) result() (Type, bool) {
+	if l.incompatible {
+		return Type{}, false
+	}
+	out := l.out
+	if !l.seen {
+		out = Type{Base: Null}
+	}
+	if l.multi && out.Base != Array && out.Base != Other {
 		out.Multi = true
 	}
-	out.Nullable = nullable
+	out.Nullable = l.nullable || !l.any
 	return out, true
 }
 

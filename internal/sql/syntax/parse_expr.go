@@ -93,16 +93,19 @@ func (p *parser) countedList() []Expr {
 	}
 }
 
-// exprList reads a, b, ...
+// exprList reads a, b, ... Of constants there may be as many as fit into a text.
 func (p *parser) exprList() []Expr {
 	base := len(p.stack)
 	for {
-		p.push(p.expr())
+		x := p.expr()
+		if !isLiteral(x) {
+			p.spendItem(x)
+		}
+		p.push(x)
 		if !p.accept(tokComma) {
-			break
+			return p.popList(base)
 		}
 	}
-	return p.popList(base)
 }
 
 // push puts e at the end of the list under construction. The stack doubles where append would grow a long one by a quarter, over and over.

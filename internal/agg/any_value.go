@@ -4,13 +4,14 @@ import "github.com/hengedb/henge/internal/vector"
 
 var anyValue = &Function{
 	Name: "ANY_VALUE", Doc: "Returns some value of the group, which may be NULL.",
-	Signature: "'ANY_VALUE(<expr>)'\n'ANY_VALUE(<expr>, <maxBytesPerStringInt>)'", MinArgs: 1, MaxArgs: 1, MaxParams: 2, TakesNulls: true,
+	Signature: "'ANY_VALUE(<expr>)'\n'ANY_VALUE(<expr>, <maxBytesPerStringInt>)'\n'ANY_VALUE(<expr>, <maxBytesPerStringInt>, <allValuesBoolean>)'", MinArgs: 1, MaxArgs: 1, MaxParams: 2, TakesNulls: true,
 	Duplicates: true,
 	result:     sizedType,
 	// The count tells a group without rows from one whose value is null.
 	partial: func(s Spec) []vector.Type { return []vector.Type{vector.Long, sizedType(s)} },
 	create: func(s Spec) State {
-		return &anyState{cells: newCells(sizedType(s)), first: sizedType(s) != s.Args[0], maxBytes: s.longParam(0, -1)}
+		lists, all := sizedType(s) != s.Args[0], s.longParam(1, 0) > 0
+		return &anyState{cells: newCells(sizedType(s)), first: lists && !all, text: lists && all, maxBytes: s.longParam(0, -1)}
 	},
 }
 
@@ -18,6 +19,7 @@ var anyValue = &Function{
 type anyState struct {
 	cells    *cells
 	first    bool // values come as lists of strings, and the first string of one is kept
+	text     bool // they do, and are kept as text
 	maxBytes int64
 }
 
@@ -26,6 +28,9 @@ func (s *anyState) Grow(n int) { s.cells.grow(n) }
 func (s *anyState) Update(args []*vector.Vector, groups []uint32, n int) error {
 	if groups == nil {
 		n = min(n, 1)
+	}
+	if s.text {
+		args = []*vector.Vector{listText(args[0], n)}
 	}
 	for i := range n {
 		g := group(groups, i)

@@ -13,7 +13,7 @@ func listBuilder(build func(to *elements, args []*vector.Vector, i int) (bool, e
 		t := c.T.Runtime()
 		return func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
 			b := vector.NewBuilder(t, n)
-			to := &elements{Builder: b.Child(), meter: newMeter(c, ctx)}
+			to := &elements{Builder: b.Child(), meter: newMeter(c.Fn.Name, ctx)}
 			for i := range n {
 				if !valid.Get(i) {
 					b.AppendNull()

@@ -256,7 +256,7 @@ func nullTest(name string, ifNull int64, native string) *Function {
 		Name: name, NativeName: native, Min: 1, Max: 1, SeesNulls: true, SeesLists: true, Forms: []string{"<ANY> $F"},
 		Bind: func(b *binding) (Expr, error) {
 			each, ok := b.args[0].(*Each)
-			if !ok || !each.T.Multi || each.Body.Type().Multi {
+			if !ok || !each.T.Multi && each.T.Base != Other || each.Body.Type().Multi {
 				return b.call(Of(Boolean).NotNull())
 			}
 			test := &Call{Fn: b.fn.entry(), Args: []Expr{each.Body}, T: Of(Boolean).NotNull(), At: b.at}

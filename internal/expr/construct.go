@@ -172,7 +172,7 @@ func perValue(e, source Expr, elem Type) Expr {
 		}
 		return liftElements(x, 0)
 	case *Each:
-		if Equal(x.Source, source) && x.T.Multi && !x.Body.Type().Multi {
+		if _, json := mappedJSON(x); Equal(x.Source, source) && (json || x.T.Multi && !x.Body.Type().Multi) {
 			return x.Body
 		}
 		return liftElements(x, 0)

@@ -33,6 +33,8 @@ type Function struct {
 	// NullsOfMaps says that what a map makes of a row without values is a list that holds a NULL: MV_LENGTH(UPPER(x)) is 1 where MV_LENGTH(x)
 	// is NULL.
 	NullsOfMaps bool
+	// ListsAreJSON says that a multi-value string which a function of lists made is a JSON array to it, as its first argument.
+	ListsAreJSON bool
 	// RefusesNull says that the literal NULL in the place of a required argument is an error, as in the reference; a NULL that comes from
 	// elsewhere is not. In the place of an optional argument a NULL may be cast to any type.
 	RefusesNull bool
@@ -79,6 +81,11 @@ func (f *Function) Signatures() []string {
 func NewCall(fn *Function, args []Expr, at fault.Span) (Expr, error) {
 	if len(args) < fn.Min || fn.Max >= 0 && len(args) > fn.Max {
 		return nil, arityError(fn, at)
+	}
+	if fn.ListsAreJSON && madeAsList(args[0]) {
+		b := &binding{fn: fn, args: slices.Clone(args), at: at}
+		b.json(0)
+		args = b.args
 	}
 	if !fn.SeesLists {
 		if i := firstMulti(args); i >= 0 {
@@ -201,7 +208,7 @@ func family(t Type) string {
 
 func firstMulti(args []Expr) int {
 	for i, a := range args {
-		if a.Type().Multi {
+		if _, mapped := mappedJSON(a); mapped || a.Type().Multi {
 			return i
 		}
 	}
@@ -267,10 +274,10 @@ func overValues(args []Expr, at int, bind func([]Expr) (Expr, error)) (Expr, err
 	return mapValues(source, body)
 }
 
-// mappedValues returns e as the mapping of a multi-value string to another one.
+// mappedValues returns e as the mapping of a multi-value string to another one, or to JSON.
 func mappedValues(e Expr) (*Each, bool) {
 	each, ok := e.(*Each)
-	return each, ok && each.T.Multi && each.Body.Type().Base != Null
+	return each, ok && (each.T.Multi || each.T.Base == Other) && each.Body.Type().Base != Null
 }
 
 // mapValues wraps a body over the values of source into Each, or Any when it is a predicate. Of arrays it makes an array of arrays.
@@ -288,6 +295,9 @@ func mapValues(source, body Expr) (Expr, error) {
 		}
 		return &Each{Source: source, Body: body, T: t}, nil
 	case Other, Row:
+		if t.OrNull(true) == JSON.OrNull(true) {
+			return mapJSON(source, body), nil
+		}
 		return nil, fault.InvalidSQL(fault.Span{}, "A function that returns [%s] can't be applied to the values of a multi-value string; "+
 			"convert it with MV_TO_ARRAY first", t)
 	case Null:

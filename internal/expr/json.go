@@ -35,6 +35,9 @@ var toJSONFunction = &Function{
 	},
 	Kernel: func(c *Call, ctx *Context) (Kernel, error) {
 		write := jsonWriter(c.Args[0].Type())
+		if madeAsList(c.Args[0]) {
+			write = jsonWriter(ArrayOf(Of(Varchar)))
+		}
 		return metered(func(args []*vector.Vector, n int, _ vector.Bitmap, m *meter) (*vector.Vector, error) {
 			return jsonRows(args[0], n, write, m)
 		})(c, ctx)
@@ -125,7 +128,7 @@ func writeMultiValue(dst []byte, v *vector.Vector, i int) []byte {
 }
 
 var toJSONStringFunction = &Function{
-	Name: "TO_JSON_STRING", NativeName: "to_json_string", Min: 1, Max: 1,
+	Name: "TO_JSON_STRING", NativeName: "to_json_string", Min: 1, Max: 1, ListsAreJSON: true,
 	Summary: "Returns the JSON text of a value.",
 	Forms:   listForms("expr"),
 	Bind: func(b *binding) (Expr, error) {
@@ -276,12 +279,14 @@ var jsonValueFunction = &Function{
 
 // NewJSONValue binds JSON_VALUE(x, path RETURNING t).
 func NewJSONValue(x, path Expr, t Type, at fault.Span) (Expr, error) {
-	for i, a := range []Expr{x, path} {
-		if a.Type().Multi {
-			return overValues([]Expr{x, path}, i, func(a []Expr) (Expr, error) { return NewJSONValue(a[0], a[1], t, at) })
-		}
+	b := &binding{fn: jsonValueFunction, args: []Expr{x, path}, at: at}
+	if e, done, err := b.atPathOfList(t); done || err != nil {
+		return e, err
 	}
-	return (&binding{fn: jsonValueFunction, args: []Expr{x, path}, at: at}).jsonValue(t)
+	if i := firstMulti(b.args); i >= 0 {
+		return overValues(b.args, i, func(a []Expr) (Expr, error) { return NewJSONValue(a[0], a[1], t, at) })
+	}
+	return b.jsonValue(t)
 }
 
 // numberAtPath returns JSON_VALUE RETURNING t for a JSON_VALUE whose text becomes a number, so that a boolean is none here either; nil for
@@ -423,6 +428,9 @@ var jsonQueryFunction = &Function{
 		if b.typ(1).Multi {
 			b.fail("The path of JSON_QUERY can't be a multi-value string")
 		}
+		if !isMultiColumn(b.args[0]) && jsonByValue(b.args[:1], 0, 1) == 0 {
+			return overValues(b.args, 0, func(args []Expr) (Expr, error) { return NewCall(b.fn, args, b.at) })
+		}
 		b.json(0)
 		b.path(1)
 		return b.call(JSON)
@@ -436,7 +444,7 @@ var jsonQueryFunction = &Function{
 }
 
 var jsonQueryArrayFunction = &Function{
-	Name: "JSON_QUERY_ARRAY", NativeName: "json_query_array", Min: 2, Max: 2,
+	Name: "JSON_QUERY_ARRAY", NativeName: "json_query_array", Min: 2, Max: 2, ListsAreJSON: true,
 	Summary: "Returns the elements of the array at a path of a JSON value; a scalar is taken for the only element, an object is NULL.",
 	Forms:   listForms("expr, path"),
 	Bind: func(b *binding) (Expr, error) {
@@ -479,7 +487,7 @@ func jsonText(raw string) string {
 }
 
 var jsonKeysFunction = &Function{
-	Name: "JSON_KEYS", NativeName: "json_keys", Min: 2, Max: 2,
+	Name: "JSON_KEYS", NativeName: "json_keys", Min: 2, Max: 2, ListsAreJSON: true,
 	Summary: "Returns the names of the object at a path of a JSON value, or the positions of an array.",
 	Forms:   listForms("expr, path"),
 	Bind: func(b *binding) (Expr, error) {
@@ -512,7 +520,7 @@ var jsonKeysFunction = &Function{
 }
 
 var jsonPathsFunction = &Function{
-	Name: "JSON_PATHS", NativeName: "json_paths", Min: 1, Max: 1, SeesNulls: true,
+	Name: "JSON_PATHS", NativeName: "json_paths", Min: 1, Max: 1, SeesNulls: true, ListsAreJSON: true,
 	Summary: "Returns the paths of all scalars, and lists of scalars, in a JSON value.",
 	Forms:   listForms("expr"),
 	Bind: func(b *binding) (Expr, error) {
@@ -541,6 +549,9 @@ var jsonObjectFunction = &Function{
 	Bind: func(b *binding) (Expr, error) {
 		if len(b.args)%2 != 0 {
 			b.fail("Function [JSON_OBJECT] needs a value for each name")
+		}
+		if i := jsonByValue(b.args, 1, 2); i >= 0 {
+			return overValues(b.args, i, func(args []Expr) (Expr, error) { return NewCall(b.fn, args, b.at) })
 		}
 		for i := range b.args {
 			if i%2 == 0 {

@@ -8,11 +8,15 @@ import (
 type eachNode struct {
 	source, body node
 	t            vector.Type
+	values       bool // it gives values, not arrays: a row of one that is NULL is NULL
 }
 
 func (c *compiler) compileEach(x *Each) (node, error) {
 	source, body, err := c.compileBoth(x.Source, x.Body)
-	return &eachNode{source: source, body: body, t: x.T.Runtime()}, err
+	if _, ok := mappedJSON(x); ok {
+		return &jsonListNode{of: &eachNode{source: source, body: body, t: listOfJSON.Runtime()}, ctx: c.ctx}, err
+	}
+	return &eachNode{source: source, body: body, t: x.T.Runtime(), values: x.T.Multi}, err
 }
 
 func (c *compiler) compileAny(x *Any) (node, error) {
@@ -97,7 +101,7 @@ func (n *eachNode) eval(f *frame) (*vector.Vector, error) {
 	if values.Const {
 		out.Child = values.Flat()
 	}
-	if values.Valid != nil && values.Type.Kind != vector.KindList {
+	if values.Valid != nil && n.values {
 		for i := range f.n {
 			if s.start[i+1]-s.start[i] == 1 && values.IsNull(int(s.start[i])) {
 				invalidate(out, i)

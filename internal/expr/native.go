@@ -347,12 +347,8 @@ func (w *nativeWriter) substring(args []Expr) {
 
 // jsonValue writes the native function with the type of its result, and text as JSON without saying so.
 func (w *nativeWriter) jsonValue(c *Call) {
-	source := c.Args[0]
-	if in, ok := source.(*Call); ok && in.Fn.NativeName == "to_json" && len(in.Args) == 1 {
-		source = in.Args[0]
-	}
 	w.WriteString("json_value(")
-	w.list(source, c.Args[1])
+	w.list(withoutToJSON(c.Args)...)
 	w.WriteString(", ")
 	w.value(c.T.Runtime().String())
 	w.WriteByte(')')

@@ -50,14 +50,8 @@ func init() { // the forms write calls, whose forms these are
 		n, ok := wholeLiteral(args[len(args)-1])
 		return len(args) == 2 && ok && n == 10 && w.plainCall("PARSE_LONG", args[:1])
 	}
-	nativeForms["JSON_OBJECT"] = func(w *nativeWriter, args []Expr) bool {
-		plain := slices.Clone(args)
-		for i, a := range plain {
-			if c, ok := a.(*Call); ok && len(c.Args) == 1 && c.Fn.entry().NativeName == "to_json" {
-				plain[i] = c.Args[0]
-			}
-		}
-		return w.plainCall("JSON_OBJECT", plain)
+	for _, name := range []string{"JSON_OBJECT", "JSON_QUERY", "JSON_QUERY_ARRAY", "JSON_KEYS", "JSON_PATHS", "TO_JSON_STRING"} {
+		nativeForms[name] = func(w *nativeWriter, args []Expr) bool { return w.plainCall(name, withoutToJSON(args)) }
 	}
 	for _, name := range []string{"TRIM", "BTRIM", "LTRIM", "RTRIM"} {
 		nativeForms[name] = func(w *nativeWriter, args []Expr) bool {
@@ -70,6 +64,17 @@ func init() { // the forms write calls, whose forms these are
 			return len(args) == 2 && ok && n == 2 && w.plainCall(name, args[:1])
 		}
 	}
+}
+
+// withoutToJSON returns what JSON was made of for a function that native queries give any value.
+func withoutToJSON(args []Expr) []Expr {
+	plain := slices.Clone(args)
+	for i, a := range plain {
+		if c, ok := a.(*Call); ok && c.Fn.entry().NativeName == "to_json" {
+			plain[i] = c.Args[0]
+		}
+	}
+	return plain
 }
 
 // plainCall writes the call of a function.

@@ -87,9 +87,9 @@ type meter struct {
 	asked      int64 // what was left when the query was last asked whether it goes on
 }
 
-func newMeter(c *Call, ctx *Context) *meter {
+func newMeter(fn string, ctx *Context) *meter {
 	room := ctx.textRoom()
-	return &meter{fn: c.Fn.Name, room: room, left: room, ctx: ctx, asked: room}
+	return &meter{fn: fn, room: room, left: room, ctx: ctx, asked: room}
 }
 
 // add counts bytes of text that are going to be made.
@@ -164,7 +164,7 @@ func (m *meter) join(parts []string, delimiter string) (string, error) {
 func metered(k func(args []*vector.Vector, n int, valid vector.Bitmap, m *meter) (*vector.Vector, error)) func(*Call, *Context) (Kernel, error) {
 	return func(c *Call, ctx *Context) (Kernel, error) {
 		return func(args []*vector.Vector, n int, valid vector.Bitmap) (*vector.Vector, error) {
-			return k(args, n, valid, newMeter(c, ctx))
+			return k(args, n, valid, newMeter(c.Fn.Name, ctx))
 		}, nil
 	}
 }

@@ -161,7 +161,7 @@ func (x exprs) bindAggregate(e *syntax.Call) (aggregateCall, error) {
 		}
 	}
 	for i, p := range params {
-		v, err := inner.constantParam(e, len(columns)+i, p, fn.Name == "STRING_AGG" && i == 0)
+		v, err := inner.constantParam(e, len(columns)+i, p, typeOfParam(fn, i))
 		if err != nil {
 			return call, err
 		}
@@ -280,13 +280,24 @@ func aggregateArity(e *syntax.Call, least int) error {
 	return fault.InvalidSQL(e.At, "Invalid number of arguments to function '%s'. Was expecting %d arguments", e.Name, least)
 }
 
-// constantParam returns the value of an argument that must be a literal, as text if asked for.
-func (x exprs) constantParam(e *syntax.Call, i int, p syntax.Expr, asText bool) (any, error) {
+// typeOfParam is the type that parameter i of an aggregate must have; Null: any.
+func typeOfParam(fn *agg.Function, i int) expr.Base {
+	switch {
+	case fn.Name == "STRING_AGG" && i == 0:
+		return expr.Varchar
+	case fn.Name == "ANY_VALUE" && i == 1:
+		return expr.Boolean
+	}
+	return expr.Null
+}
+
+// constantParam returns the value of an argument that must be a literal, as text if that is wanted.
+func (x exprs) constantParam(e *syntax.Call, i int, p syntax.Expr, want expr.Base) (any, error) {
 	bound, err := x.bind(p)
 	if err != nil {
 		return nil, err
 	}
-	if asText && !bound.Type().IsCharacter() {
+	if want == expr.Varchar && !bound.Type().IsCharacter() {
 		if bound, err = expr.NewCast(bound, expr.Of(expr.Varchar), p.Span()); err != nil {
 			return nil, err
 		}
@@ -297,6 +308,9 @@ func (x exprs) constantParam(e *syntax.Call, i int, p syntax.Expr, asText bool) 
 	l, ok := bound.(*expr.Literal)
 	if !ok || l.Value == nil {
 		return nil, fault.InvalidSQL(p.Span(), "Argument [%d] of function [%s] must be a literal", i+1, e.Name)
+	}
+	if want == expr.Boolean && l.T.Base != want {
+		return nil, fault.InvalidSQL(p.Span(), "Argument [%d] of function [%s] must be TRUE or FALSE", i+1, e.Name)
 	}
 	switch v := l.Value.(type) {
 	case float32:
@@ -364,6 +378,9 @@ func (x exprs) typeAggregate(fn *agg.Function, call *aggregateCall, e *syntax.Ca
 		}
 		t, err = x.sizedArgument(call, e)
 	case "ANY_VALUE":
+		if t.Multi && len(call.spec.Params) == 0 {
+			call.spec.Params = []any{int64(math.MaxInt32), int64(1)} // as above
+		}
 		t, err = x.sizedArgument(call, e)
 	}
 	if err != nil {

@@ -170,7 +170,7 @@ var opposite = map[string]string{"LAG": "LEAD", "LEAD": "LAG"}
 
 // wholeParam returns an argument that must be a whole literal of at least least.
 func (x exprs) wholeParam(e *syntax.Call, i int, least int64) (int64, error) {
-	v, err := x.constantParam(e, i, e.Args[i], false)
+	v, err := x.constantParam(e, i, e.Args[i], expr.Null)
 	if err != nil {
 		return 0, err
 	}

@@ -1,6 +1,7 @@
 package nativejson
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -247,7 +248,7 @@ func (g *grouped) simple(call *plan.AggCall, args []expr.Expr, name string) obje
 func isUnsizedText(call *plan.AggCall) bool {
 	switch call.Agg.Name {
 	case "EARLIEST", "EARLIEST_BY", "LATEST", "LATEST_BY", "ANY_VALUE":
-		return call.Type.IsCharacter() && len(call.Agg.Params) == 0
+		return call.Type.IsCharacter() && (len(call.Agg.Params) == 0 || call.Agg.Params[0] == int64(math.MaxInt32)) // which stands for none
 	}
 	return false
 }

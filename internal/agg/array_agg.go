@@ -1,8 +1,10 @@
 package agg
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/vector"
@@ -66,9 +68,17 @@ func (s Spec) sizeParam(i int) error {
 		return nil
 	}
 	if n, ok := s.Params[i].(int64); !ok || n < 1 || n > math.MaxInt32 {
-		return fault.InvalidInput("The size of aggregation [%s] must be a whole number from [1] to [%d], not [%v]", s.Name, math.MaxInt32, s.Params[i])
+		return fault.InvalidInput("The size of aggregation [%s] must be a whole number from [1] to [%d], not [%s]", s.Name, math.MaxInt32, constantText(s.Params[i]))
 	}
 	return nil
+}
+
+// constantText writes a constant so that 1.0 is not taken for the whole number that it isn't.
+func constantText(x any) string {
+	if f, ok := x.(float64); ok && f == math.Trunc(f) {
+		return strconv.FormatFloat(f, 'f', 1, 64)
+	}
+	return fmt.Sprint(x)
 }
 
 // collectState keeps the values of all groups in the order they came, and which group each belongs to; a counting sort makes lists

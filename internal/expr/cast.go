@@ -171,12 +171,12 @@ func converter(from, to Type, ctx *Context) Kernel {
 	case vector.KindString:
 		return castText(to, zone)
 	case vector.KindDouble:
-		return castDouble(to)
+		return castDouble(to, zone)
 	case vector.KindFloat:
 		if to.Runtime() == vector.Double {
 			return unary(func(x float32) float64 { return float64(x) })
 		}
-		return widened(castDouble(to))
+		return widened(castDouble(to, zone))
 	case vector.KindLong:
 		return castLong(from, to, zone)
 	}
@@ -211,7 +211,7 @@ func castText(to Type, zone *chrono.Zone) Kernel {
 	return partial1(ParseLong)
 }
 
-func castDouble(to Type) Kernel {
+func castDouble(to Type, zone *chrono.Zone) Kernel {
 	switch {
 	case to.IsCharacter():
 		return textKernel(AppendDouble)
@@ -221,6 +221,9 @@ func castDouble(to Type) Kernel {
 		return unary(func(x float64) float32 { return float32(x) })
 	case to.IsFractional():
 		return nil
+	case to.Base == Date:
+		day := dayFloor(zone)
+		return unary(func(x float64) int64 { return day(truncate(x)) })
 	}
 	return unary(truncate)
 }

@@ -20,6 +20,9 @@ func patternFunction(name string, fold bool) *Function {
 			b.anyText(0)
 			b.anyText(1)
 			if b.has(2) {
+				if b.anyText(2); b.err == nil && isNullLiteral(b.args[2]) {
+					return &Literal{T: Of(Boolean)}, nil
+				}
 				if s := b.constantText(2, "escape character"); b.err == nil && utf8.RuneCountInString(s) != 1 {
 					b.fail("Invalid escape character '%s'", s)
 				}

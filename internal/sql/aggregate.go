@@ -287,11 +287,13 @@ func typeOfParam(fn *agg.Function, i int) expr.Base {
 		return expr.Varchar
 	case fn.Name == "ANY_VALUE" && i == 1:
 		return expr.Boolean
+	case fn.Name == "STRING_AGG", fn.Name == "ARRAY_AGG", fn.Name == "ARRAY_CONCAT_AGG": // a size
+		return expr.BigInt
 	}
 	return expr.Null
 }
 
-// constantParam returns the value of an argument that must be a literal, as text if that is wanted.
+// constantParam returns the value of an argument that must be a literal, as text or, if it is one, as a number if that is wanted.
 func (x exprs) constantParam(e *syntax.Call, i int, p syntax.Expr, want expr.Base) (any, error) {
 	bound, err := x.bind(p)
 	if err != nil {
@@ -309,12 +311,20 @@ func (x exprs) constantParam(e *syntax.Call, i int, p syntax.Expr, want expr.Bas
 	if !ok || l.Value == nil {
 		return nil, fault.InvalidSQL(p.Span(), "Argument [%d] of function [%s] must be a literal", i+1, e.Name)
 	}
+	if want != expr.Boolean && l.T.Base == expr.Boolean {
+		return nil, fault.InvalidSQL(p.Span(), "Argument [%d] of function [%s] can't be TRUE or FALSE", i+1, e.Name)
+	}
 	if want == expr.Boolean && l.T.Base != want {
 		return nil, fault.InvalidSQL(p.Span(), "Argument [%d] of function [%s] must be TRUE or FALSE", i+1, e.Name)
 	}
 	switch v := l.Value.(type) {
 	case float32:
 		return float64(v), nil
+	case string:
+		if n, number := expr.ParseLong(v); number && want == expr.BigInt {
+			return n, nil
+		}
+		return v, nil
 	default:
 		return v, nil
 	}

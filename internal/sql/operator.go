@@ -394,7 +394,7 @@ func (x exprs) item(e *syntax.Item) (expr.Expr, error) {
 		return nil, err
 	}
 	list, index := args[0].Type(), args[1].Type()
-	if list.Base != expr.Array && list.Base != expr.Null || index.IsCharacter() {
+	if list.Base != expr.Array && list.Base != expr.Null || !index.IsInteger() && index.Base != expr.Null {
 		return nil, fault.InvalidSQL(e.At, "Cannot apply 'ITEM' to arguments of type 'ITEM(<%s>, <%s>)'. Supported form(s): <ARRAY>[<INTEGER>]\n<MAP>[<VALUE>]",
 			expr.TypeText(args[0]), expr.TypeText(args[1]))
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -45,9 +46,17 @@ var paramTypes = map[string]expr.Base{
 	"NVARCHAR": expr.Varchar, "NCHAR": expr.Varchar, "LONGNVARCHAR": expr.Varchar,
 }
 
+// nullTypes are the further names of types that a parameter may have which is NULL.
+var nullTypes = []string{
+	"BINARY", "VARBINARY", "TIME", "MAP", "ROW", "STRUCT", "SYMBOL", "MULTISET", "CURSOR", "DISTINCT", "COLUMN_LIST",
+}
+
 // paramBase returns what paramTypes says of a parameter's type.
 func paramBase(i int, p Param) (expr.Base, error) {
 	base, ok := paramTypes[p.Type]
+	if !ok && p.Value == nil && slices.Contains(nullTypes, p.Type) {
+		return expr.Null, nil
+	}
 	if !ok {
 		hint := ""
 		if _, ok := paramTypes[strings.ToUpper(p.Type)]; ok {
@@ -196,18 +205,26 @@ func paramText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// numberOf returns the number that e is, or stands for as a parameter, nil if there is none: a number with a sign is an expression.
+// numberOf returns the number that e is, or stands for as a parameter, nil if there is none: a number with a sign is an expression,
+// and one beyond INTEGER a constant, which is no position in a list.
 func (b *binder) numberOf(e syntax.Expr) *syntax.Number {
+	var n *syntax.Number
 	switch x := e.(type) {
 	case *syntax.Number:
-		return x
+		n = x
 	case *syntax.Param:
 		l := b.params[x.Index]
 		if text := fmt.Sprint(l.Value); l.Value != nil && l.T.IsNumeric() && !strings.HasPrefix(text, "-") {
-			return &syntax.Number{Pos: x.Pos, Text: text}
+			n = &syntax.Number{Pos: x.Pos, Text: text}
 		}
 	}
-	return nil
+	if n == nil {
+		return nil
+	}
+	if v, err := strconv.ParseFloat(n.Text, 64); err == nil && v > math.MaxInt32 {
+		return nil
+	}
+	return n
 }
 
 // paramKind says what a parameter is that is not what is wanted.

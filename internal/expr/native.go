@@ -394,6 +394,8 @@ func (w *nativeWriter) cast(c *Cast) {
 		return
 	}
 	switch {
+	case c.Implied:
+		w.write(c.X)
 	case from.IsCharacter() && to.IsTime() && !from.Multi:
 		w.zoned("timestamp_parse", c.X, "null")
 	case to.Base == Date:

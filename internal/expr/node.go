@@ -35,6 +35,8 @@ type Call struct {
 type Cast struct {
 	X Expr
 	T Type
+	// Implied says that a function takes X as T without saying so: native queries leave it out. Nothing else depends on it.
+	Implied bool
 }
 
 // When is one arm of a Case.

@@ -41,6 +41,14 @@ var concatFunction = &Function{
 			if b.typ(i).IsTime() {
 				b.args[i] = &Cast{X: b.args[i], T: Of(BigInt).OrNull(b.typ(i).Nullable)}
 			}
+			if t := b.typ(i); t.IsNumeric() || t.Base == Boolean {
+				if b.cast(i, Of(Varchar)); b.err != nil {
+					return nil, b.err
+				}
+				if c, ok := b.args[i].(*Cast); ok {
+					c.Implied = true // it was made just now
+				}
+			}
 		}
 		return b.concat(Of(Varchar))
 	},

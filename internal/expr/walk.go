@@ -68,7 +68,7 @@ func mapOperands(e Expr, f func(Expr) Expr) Expr {
 		}
 	case *Cast:
 		if y := f(x.X); y != x.X {
-			return &Cast{X: y, T: x.T}
+			return &Cast{X: y, T: x.T, Implied: x.Implied}
 		}
 	case *Case:
 		whens, changed := make([]When, len(x.Whens)), false

@@ -19,7 +19,7 @@ func MapOperands(e expr.Expr, f func(expr.Expr) expr.Expr) expr.Expr {
 		}
 	case *expr.Cast:
 		if y := f(x.X); y != x.X {
-			return &expr.Cast{X: y, T: x.T}
+			return &expr.Cast{X: y, T: x.T, Implied: x.Implied}
 		}
 	case *expr.Case:
 		changed := false

@@ -293,6 +293,7 @@ func TestExplainsOfListsAndLimits(t *testing.T) {
 		{"SELECT COUNT(*) FROM c_types WHERE i IN (5, 3, 3)", `"matchValue":5},{"type":"equals","column":"i","matchValueType":"LONG","matchValue":3}]}`},
 		{"SELECT s || s2 || 'x' FROM c_types", `"expression":"concat(concat(\"s\",\"s2\"),'x')"`},
 		{"SELECT CONCAT(s, s2, 'x') FROM c_types", `"expression":"concat(\"s\",\"s2\",'x')"`},
+		{"SELECT CONCAT(s, i + 1, i > 2, CAST(x AS VARCHAR)) FROM c_types", `"expression":"concat(\"s\",(\"i\" + 1),(\"i\" > 2),CAST(\"x\", 'STRING'))"`},
 		{"SELECT s, SUM(i) * 2, COUNT(*) FROM c_types GROUP BY 1 ORDER BY 3 DESC LIMIT 5", `"postAggregations":[{"type":"expression","name":"s0","expression":"(\"a0\" * 2)"}]`},
 		{"SELECT s, SUM(i) * 2, COUNT(*) FROM c_types GROUP BY 1 ORDER BY 2 DESC LIMIT 5", `"postAggregations":[{"type":"expression","name":"p0","expression":"(\"a0\" * 2)"}]`},
 		{"SELECT s, SUM(i) * 2, COUNT(*) FROM c_types GROUP BY 1 ORDER BY 3 DESC", `"postAggregations":[{"type":"expression","name":"p0","expression":"(\"a0\" * 2)"}]`},

@@ -19,6 +19,9 @@ func (b *binding) json(i int) {
 		b.args[i] = &Literal{T: JSON}
 		return
 	}
+	if madeAsList(b.args[i]) {
+		b.cast(i, ArrayOf(Of(Varchar)))
+	}
 	b.args[i], b.err = NewCall(toJSONFunction, []Expr{b.args[i]}, b.at)
 }
 
@@ -35,9 +38,6 @@ var toJSONFunction = &Function{
 	},
 	Kernel: func(c *Call, ctx *Context) (Kernel, error) {
 		write := jsonWriter(c.Args[0].Type())
-		if madeAsList(c.Args[0]) {
-			write = jsonWriter(ArrayOf(Of(Varchar)))
-		}
 		return metered(func(args []*vector.Vector, n int, _ vector.Bitmap, m *meter) (*vector.Vector, error) {
 			return jsonRows(args[0], n, write, m)
 		})(c, ctx)

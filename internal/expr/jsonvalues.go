@@ -43,8 +43,7 @@ func (n *jsonListNode) eval(f *frame) (*vector.Vector, error) {
 func jsonByValue(args []Expr, first, step int) int {
 	for i := first; i < len(args); i += step {
 		_, mapped := mappedValues(args[i])
-		call, made := args[i].(*Call)
-		if mapped || isMultiColumn(args[i]) || made && (call.Fn.Name == "MV_FILTER_ONLY" || call.Fn.Name == "MV_FILTER_NONE") {
+		if mapped || isMultiColumn(args[i]) || keepsValues(args[i]) {
 			return i
 		}
 	}

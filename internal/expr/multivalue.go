@@ -96,6 +96,25 @@ func isArrayAsText(e Expr) bool {
 	}
 }
 
+// MadeOfValues reports whether a list of values is what a function of lists made of a multi-value string: where it is NULL it is no list that holds a
+// NULL, as a row without values is.
+func MadeOfValues(e Expr) bool {
+	for {
+		c, ok := e.(*Cast)
+		if !ok {
+			break
+		}
+		e = c.X
+	}
+	return madeAsList(e) || keepsValues(e)
+}
+
+// keepsValues reports whether e is some of the values of a multi-value string.
+func keepsValues(e Expr) bool {
+	c, ok := e.(*Call)
+	return ok && (c.Fn.Name == "MV_FILTER_ONLY" || c.Fn.Name == "MV_FILTER_NONE")
+}
+
 // wanted wants the values to look for, an array or one value, as texts: 1.0 is not 1.
 func (b *binding) wanted(i int) {
 	b.array(i, Of(Varchar))
@@ -113,7 +132,7 @@ var mvOverlapFunction = mvPredicate("MV_OVERLAP", "Returns whether a multi-value
 
 // mvPredicate makes MV_CONTAINS or MV_OVERLAP. A NULL in the place of the array stands in MV_CONTAINS for an array of a NULL, unless a column of
 // arrays has it; in MV_OVERLAP it shares no value with any row. Of an array that is no column it is what the function of arrays is; a column of
-// arrays that is NULL has no values.
+// arrays that is NULL has no values; of what a function made that is NULL the result is.
 func mvPredicate(name, summary string, ofArray *Function, holds func(values, wanted *vector.Vector, i int) bool) *Function {
 	return &Function{
 		Name: name, Min: 2, Max: 2, SeesLists: true, SeesNulls: true, Summary: summary,
@@ -136,15 +155,17 @@ func mvPredicate(name, summary string, ofArray *Function, holds func(values, wan
 			}
 			b.valuesOrArray(0)
 			b.wanted(1)
-			return b.call(Of(Boolean).NotNull())
+			return b.call(Of(Boolean).NotNull().OrNull(b.err == nil && MadeOfValues(b.args[0])))
 		},
 		Kernel: func(c *Call, _ *Context) (Kernel, error) {
-			array, forNull := isArrayAsText(c.Args[0]), name == "MV_CONTAINS" && !isArrayColumn(c.Args[1])
+			made, array, forNull := c.T.Nullable, isArrayAsText(c.Args[0]), name == "MV_CONTAINS" && !isArrayColumn(c.Args[1])
 			return func(args []*vector.Vector, n int, _ vector.Bitmap) (*vector.Vector, error) {
 				r, values, wanted := newRows[int64](n), args[0], args[1]
 				for i := range r.out {
 					empty := values.IsNull(i) || hasNoValue(values, i)
 					switch {
+					case made && values.IsNull(i):
+						r.null(i)
 					case wanted.IsNull(i):
 						r.out[i] = b2i(forNull && (empty && !array || !values.IsNull(i) && hasNull(values, i)))
 					case array:

@@ -45,7 +45,7 @@ func (x exprs) allByValues(terms []expr.Expr, at fault.Span) ([]expr.Expr, error
 // valueTests returns the comparisons that a call of MV_CONTAINS or MV_OVERLAP with constants stands for, and every other call as it is.
 func (x exprs) valueTests(c *expr.Call, at fault.Span) (expr.Expr, error) {
 	all := c.Fn.Name == "MV_CONTAINS"
-	if !all && c.Fn.Name != "MV_OVERLAP" || !expr.IsConstant(c.Args[1]) {
+	if !all && c.Fn.Name != "MV_OVERLAP" || !expr.IsConstant(c.Args[1]) || expr.MadeOfValues(c.Args[0]) {
 		return c, nil
 	}
 	wanted, err := expr.Fold(c.Args[1], &x.b.env)

@@ -171,7 +171,7 @@ func (g Granularity) locateChunk(ms int64) bucket {
 func (g Granularity) locateClock(ms int64) bucket {
 	start, end, offset := g.zone.SpanAt(ms)
 	local := satAdd(ms, offset)
-	floor := satSub(local-floorMod(local, g.millis), offset)
+	floor := min(satSub(satSub(local, floorMod(local, g.millis)), offset), ms) // before time there is no local time
 	return whole(max(floor, start), min(satAdd(floor, g.millis), end))
 }
 
@@ -215,7 +215,8 @@ func (g Granularity) originLocal() int64 {
 func (g Granularity) boundary(k int64) int64 {
 	var local int64
 	if g.unit == unitDay {
-		local = satAdd(g.originLocal(), satMul(satMul(k, g.units), Day))
+		days, rest := split(g.originLocal()) // the days are added first, so that only what is beyond time is cut
+		local = join(satAdd(days, satMul(k, g.units)), rest)
 	} else {
 		local = addMonthsLocal(g.originLocal(), satMul(k, g.units))
 	}

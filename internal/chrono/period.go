@@ -185,11 +185,8 @@ func (z *Zone) addMonths(ms, months int64) int64 {
 }
 
 func (z *Zone) addDays(ms, days int64) int64 {
-	millis := satMul(days, Day)
-	if atEnd(millis) {
-		return millis
-	}
-	return z.shift(ms, satAdd(z.ToLocal(ms), millis), days)
+	day, rest := split(z.ToLocal(ms))
+	return z.shift(ms, join(satAdd(day, days), rest), days)
 }
 
 // shift returns the instant of a local time that ms was moved to, by some amount.

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	be "encoding/binary"
 	"fmt"
 	"math"
 	"strconv"
@@ -18,6 +19,14 @@ var nativeSketchFunctions = []*Function{
 			return 0, err
 		}
 		return h.Estimate(), nil
+	})),
+	ofSketch("$MEAN", "doubleMean", Of(Double), perRow(func(args []*vector.Vector, i int) (float64, error) { // of a sum and a count, 0 of nothing
+		text := []byte(args[0].StringAt(i))
+		if len(text) != 16 {
+			return 0, nil
+		}
+		sum, count := math.Float64frombits(be.BigEndian.Uint64(text)), int64(be.BigEndian.Uint64(text[8:]))
+		return sum / float64(max(count, 1)), nil
 	})),
 	thetaText("$THETA_TEXT", "DirectCompactSketch"),
 	thetaText("$THETA_SET_TEXT", "HeapCompactSketch"),

@@ -178,6 +178,11 @@ func (s *scope) simple(in *inputs, a *SimpleAggregator) (plan.AggCall, error) {
 	if err != nil {
 		return plan.AggCall{}, err
 	}
+	if c, err := s.meanOfMeans(in, a); err != nil {
+		return plan.AggCall{}, err
+	} else if c != nil {
+		return *c, nil
+	}
 	x = plain(x)
 	if s.t.ingesting { // records that have no number there are bad ones
 		if d.cast != expr.Invalid && x.Type().Base != expr.Other {
@@ -199,7 +204,10 @@ func (s *scope) simple(in *inputs, a *SimpleAggregator) (plan.AggCall, error) {
 		if name == "" {
 			name = plan.TimeColumn
 		}
-		t, err := s.column(name)
+		t, err := s.timeOfKept(a.FieldName)
+		if t == nil && err == nil {
+			t, err = s.column(name)
+		}
 		if err != nil {
 			return plan.AggCall{}, err
 		}
@@ -243,7 +251,13 @@ func (d simpleAggregator) argument(x expr.Expr, computed bool) (expr.Expr, error
 	to := expr.Of(d.cast)
 	isNumber := d.cast != expr.Invalid && d.cast != expr.Varchar
 	switch from := x.Type(); {
-	case isNumber && (from.Base == expr.Array || from.Base == expr.Other && d.name == "ANY_VALUE"):
+	case isNumber && computed && from.ComplexName() == "json":
+		n, err := number(x)
+		if err != nil {
+			return nil, err
+		}
+		return cast(n, to)
+	case isNumber && (from.Base == expr.Array || from.Base == expr.Other && (computed || d.name == "ANY_VALUE")):
 		return &expr.Literal{T: to}, nil
 	case d.cast == expr.Invalid || from.Base == expr.Other:
 		return x, nil

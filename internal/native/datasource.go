@@ -3,6 +3,7 @@ package native
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/hengedb/henge/internal/jsontext"
@@ -72,8 +73,26 @@ type JoinSource struct {
 	Right       DataSourceOf `json:"right"`
 	RightPrefix string       `json:"rightPrefix"`
 	Condition   string       `json:"condition"`
-	JoinType    string       `json:"joinType"`
+	JoinType    JoinType     `json:"joinType"`
 	LeftFilter  FilterOf     `json:"leftFilter"`
+}
+
+// JoinType is the name of a kind of join. On the wire it may also be its number among them.
+type JoinType string
+
+var joinTypes = []string{"INNER", "LEFT", "RIGHT", "FULL"}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (j *JoinType) UnmarshalJSON(text []byte) error {
+	var name string
+	if err := json.Unmarshal(text, &name); err != nil {
+		name = string(text)
+	}
+	if n, err := strconv.Atoi(name); err == nil && n >= 0 && n < len(joinTypes) {
+		name = joinTypes[n]
+	}
+	*j = JoinType(name)
+	return nil
 }
 
 // InlineSource is rows that are part of the query.
@@ -158,14 +177,17 @@ func hidesTime(d DataSource) bool {
 	return ok && g.Granularity.IsAll()
 }
 
-// Untyped reports whether nothing is known of the types of d's columns save the time: they are those of the rows of a scan.
-func Untyped(d DataSource) bool {
-	q, ok := d.(*QuerySource)
-	if !ok {
-		return false
+// untyped reports whether nothing is known of the types of d's columns save the time: they are those of the rows of a scan, or of constants that are
+// given without types.
+func untyped(d DataSource) bool {
+	switch d := d.(type) {
+	case *InlineSource:
+		return d.ColumnTypes == nil
+	case *QuerySource:
+		_, scan := d.Query.Query.(*Scan)
+		return scan
 	}
-	_, scan := q.Query.Query.(*Scan)
-	return scan
+	return false
 }
 
 // leftmost descends to the source whose segments are scanned.

@@ -118,7 +118,10 @@ func estimateOf(a Aggregator, x expr.Expr, finalized bool) (expr.Expr, error) {
 		return finished(&plainly, x)
 	case *CardinalityAggregator:
 		return finished(a, x)
-	case *SimpleAggregator: // a time and a value
+	case *SimpleAggregator: // a time and a value, or a sum and a count
+		if x.Type().ComplexName() == meanType.ComplexName() && isMean(a) {
+			return call("$MEAN", x)
+		}
 		d := simpleAggregators[a.Type]
 		if !d.byTime || x.Type().ComplexName() != "json" {
 			return nil, nil

@@ -226,7 +226,7 @@ func TestRefusedDataSources(t *testing.T) {
 		{`{"type":"unnest","base":"wiki"}`, "Datasource of type [unnest] has no virtualColumn"},
 		{`{"type":"inline","columnNames":["a","b"],"rows":[[1]]}`, "A row of an inline datasource has [1] values, but there are [2] columns"},
 		{`{"type":"inline","columnNames":["a"],"columnTypes":["LONG"],"rows":[[{}]]}`, "A value of type [LONG] can't be a list or an object"},
-		{`{"type":"inline","columnNames":["a"],"columnTypes":["WORD"],"rows":[[{}]]}`, "A value of type [STRING] can't be a list or an object"},
+		{`{"type":"inline","columnNames":["a"],"columnTypes":["STRING"],"rows":[[{}]]}`, "A value of type [STRING] can't be a list or an object"},
 		{`{"type":"inline","columnNames":["a"],"columnTypes":[5],"rows":[]}`, "Member [columnTypes] of the query can't be a JSON number"},
 		{`{"type":"inline","columnNames":["c"` + strings.Repeat(`,"c"`, 1<<11-1) + `],"rows":[[]` + strings.Repeat(",[]", 1<<11) + "]}", "An inline datasource can't have more than [4194304] values"},
 	})

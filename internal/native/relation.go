@@ -1,12 +1,9 @@
 package native
 
 import (
-	"encoding/json"
-
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
-	"github.com/hengedb/henge/internal/vector"
 )
 
 // source translates a datasource to a node with named columns.
@@ -124,7 +121,7 @@ func (t *translator) union(d *UnionSource) (plan.Node, error) {
 	return &plan.Union{Ins: ins, Out: out}, nil
 }
 
-var joinKinds = map[string]plan.JoinKind{"INNER": plan.Inner, "LEFT": plan.Left, "RIGHT": plan.Right, "FULL": plan.Full}
+var joinKinds = map[JoinType]plan.JoinKind{"INNER": plan.Inner, "LEFT": plan.Left, "RIGHT": plan.Right, "FULL": plan.Full}
 
 func (t *translator) join(d *JoinSource) (plan.Node, error) {
 	kind, ok := joinKinds[d.JoinType]
@@ -220,107 +217,4 @@ func (s *scope) unnested(v VirtualColumn) (expr.Expr, error) {
 		}
 	}
 	return s.virtualColumn(v)
-}
-
-// inline makes a constant relation.
-func inline(d *InlineSource) (plan.Node, error) {
-	n := &plan.Inline{}
-	if len(d.Rows)*max(1, len(d.ColumnNames)) > maxInlineValues {
-		return nil, fault.ResourceLimit("An inline datasource can't have more than [%d] values", maxInlineValues)
-	}
-	if d.ColumnTypes != nil && len(d.ColumnTypes) != len(d.ColumnNames) {
-		return nil, invalid("columnNames and columnTypes must be the same length")
-	}
-	builders := make([]*vector.Builder, len(d.ColumnNames))
-	for i, name := range d.ColumnNames {
-		t := textType
-		if d.ColumnTypes != nil {
-			t = d.ColumnTypes[i].orText()
-		}
-		if name == plan.TimeColumn {
-			t = timeType
-		}
-		n.Out = append(n.Out, plan.Column{Name: name, Type: t})
-		builders[i] = vector.NewBuilder(t.Runtime(), len(d.Rows))
-	}
-	for _, row := range d.Rows {
-		if len(row) != len(builders) {
-			return nil, invalid("A row of an inline datasource has [%d] values, but there are [%d] columns", len(row), len(builders))
-		}
-		for i, v := range row {
-			x, err := jsonValueOf(v.V, n.Out[i].Type.Runtime())
-			if err != nil {
-				return nil, err
-			}
-			builders[i].Append(x)
-		}
-	}
-	n.Rows = &vector.Batch{N: len(d.Rows)}
-	for _, b := range builders {
-		n.Rows.Cols = append(n.Rows.Cols, b.Build())
-	}
-	return n, nil
-}
-
-// jsonValueOf converts a JSON value to one of a physical type; what can't be converted is NULL, as in a cast.
-func jsonValueOf(v any, t vector.Type) (any, error) {
-	if v == nil {
-		return nil, nil
-	}
-	if t.Kind == vector.KindList {
-		list, ok := v.([]any)
-		if !ok {
-			list = []any{v}
-		}
-		out := make([]any, len(list))
-		for i, x := range list {
-			var err error
-			if out[i], err = jsonValueOf(x, t.Elem()); err != nil {
-				return nil, err
-			}
-		}
-		return out, nil
-	}
-	if t.Kind == vector.KindComplex {
-		text, err := json.Marshal(v)
-		return string(text), err
-	}
-	var text string
-	switch x := v.(type) {
-	case string:
-		text = x
-	case json.Number:
-		text = x.String()
-	case bool:
-		text = "0"
-		if x {
-			text = "1"
-		}
-		if t.Kind == vector.KindString {
-			text = map[bool]string{true: "true", false: "false"}[x]
-		}
-	default:
-		return nil, invalid("A value of type [%s] can't be a list or an object", t)
-	}
-	switch t.Kind {
-	case vector.KindLong:
-		if n, ok := expr.ParseLong(text); ok {
-			return n, nil
-		}
-		if f, ok := expr.ParseDouble(text); ok {
-			return int64(f), nil
-		}
-		return nil, nil
-	case vector.KindDouble:
-		if f, ok := expr.ParseDouble(text); ok {
-			return f, nil
-		}
-		return nil, nil
-	case vector.KindFloat:
-		if f, ok := expr.ParseDouble(text); ok {
-			return float32(f), nil
-		}
-		return nil, nil
-	}
-	return text, nil
 }

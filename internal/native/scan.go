@@ -51,6 +51,7 @@ func (t *translator) scan(q *Scan, shown bool) (*Plan, error) {
 	}
 	names = q.legacyNames(names)
 	out := &Plan{Unknown: map[string]bool{}, Declared: map[string]string{}}
+	typeless := untyped(q.DataSource.DataSource)
 	p := &plan.Project{Input: node}
 	for _, name := range names {
 		if q.isLegacyTime(name) {
@@ -74,7 +75,8 @@ func (t *translator) scan(q *Scan, shown bool) (*Plan, error) {
 				out.Declared[name] = declared.Runtime().String()
 			}
 		}
-		if !virtual && !slices.ContainsFunc(s.columns, func(c plan.Column) bool { return c.Name == name }) {
+		c, bare := plain(x).(*expr.Column)
+		if bare && typeless && c.Name != plan.TimeColumn || !virtual && !slices.ContainsFunc(s.columns, func(c plan.Column) bool { return c.Name == name }) {
 			out.Unknown[name] = true
 		}
 		if name != plan.TimeColumn {

@@ -126,14 +126,12 @@ func (s *scope) sketch(in *inputs, a *SketchAggregator) (plan.AggCall, error) {
 
 // sketched is the column of a sketch aggregator: of groups that show estimates of sketches of its type, the sketches, unless it counts values.
 func (s *scope) sketched(a *SketchAggregator, d sketchAggregator) (expr.Expr, error) {
-	_, virtual := s.virtual[a.FieldName]
-	kept := slices.IndexFunc(s.columns, func(c plan.Column) bool {
-		return c.Name == rawColumn(a.FieldName) && c.Type.ComplexName() == d.typ
-	})
-	if kept < 0 || virtual || a.Type == "HLLSketchBuild" {
-		return s.column(a.FieldName)
+	if a.Type != "HLLSketchBuild" {
+		if kept, err := s.kept(a.FieldName, expr.ComplexOf(d.typ)); kept != nil || err != nil {
+			return kept, err
+		}
 	}
-	return s.column(rawColumn(a.FieldName))
+	return s.column(a.FieldName)
 }
 
 // summand is what a metric column adds to the numbers of a tuple sketch: texts of columns add 0.
@@ -172,6 +170,8 @@ func (d sketchAggregator) argument(a *SketchAggregator, x expr.Expr) (expr.Expr,
 	}
 	sketches := t.Base == expr.Other
 	switch {
+	case sketches && d.typ == hllName && d.merges && t.ComplexName() == "": // a union
+		return call("$HLL_READ", x)
 	case sketches && (a.Type == "HLLSketchBuild" || t.ComplexName() != d.typ):
 		return nil, fault.InvalidInput("Aggregator [%s] of type [%s] can't take the column [%s] of type [%s]", a.Name, a.Type, a.FieldName, t)
 	case sketches:

@@ -28,7 +28,7 @@ type Catalog interface {
 // has the least and the greatest time, NULL without rows; that of a scan the columns asked for.
 type Plan struct {
 	Node plan.Node
-	// Unknown names the columns of a scan that nothing has.
+	// Unknown names the columns of a scan whose type nothing says, as of those that nothing has.
 	Unknown map[string]bool
 	// Declared has the native types that virtual columns of a scan are said to have where their values have others.
 	Declared map[string]string
@@ -98,6 +98,10 @@ func (t *translator) input(q *Common, groups bool) (plan.Node, *scope, error) {
 	if groups {
 		source = regrouped(source)
 	}
+	when := q.When()
+	if q.Granularity.orAll().IsAll() && keepsRight(source) && !timeless(source, groups) {
+		source, when = during(source, when), []chrono.Interval{chrono.Eternity}
+	}
 	node, err := t.source(source)
 	if err != nil {
 		return nil, nil, err
@@ -111,7 +115,7 @@ func (t *translator) input(q *Common, groups bool) (plan.Node, *scope, error) {
 	}
 	s.source = q.DataSource.DataSource
 	var terms []expr.Expr
-	if within, err := s.within(plan.TimeColumn, q.When()); err != nil {
+	if within, err := s.within(plan.TimeColumn, when); err != nil {
 		return nil, nil, err
 	} else if within != nil {
 		terms = append(terms, within)
@@ -133,10 +137,43 @@ func (t *translator) input(q *Common, groups bool) (plan.Node, *scope, error) {
 	return node, s, nil
 }
 
-// regrouped is the source of a groupBy: groups whose sketches it can merge, if they are those of a groupBy whose context does not say what it gives.
+// keepsRight reports whether rows of d may have no time as they are those of the right side of a join for which the left one has none.
+func keepsRight(d DataSource) bool {
+	switch d := d.(type) {
+	case *JoinSource:
+		return d.JoinType == "RIGHT" || d.JoinType == "FULL" || keepsRight(d.Left.DataSource)
+	case *UnnestSource:
+		return keepsRight(d.Base.DataSource)
+	case *FilteredSource:
+		return keepsRight(d.Base.DataSource)
+	}
+	return false
+}
+
+// during is d with the rows of its leftmost source in the intervals only.
+func during(d DataSource, when Intervals) DataSource {
+	switch d := d.(type) {
+	case *JoinSource:
+		out := *d
+		out.Left.DataSource = during(d.Left.DataSource, when)
+		return &out
+	case *UnnestSource:
+		out := *d
+		out.Base.DataSource = during(d.Base.DataSource, when)
+		return &out
+	case *FilteredSource:
+		out := *d
+		out.Base.DataSource = during(d.Base.DataSource, when)
+		return &out
+	}
+	return &FilteredSource{Base: DataSourceOf{d}, Filter: FilterOf{&IntervalFilter{Dimension: plan.TimeColumn, Intervals: when}}}
+}
+
+// regrouped is the source of a groupBy: groups whose sketches, means, firsts and lasts it can merge, if they are those of a groupBy whose context does
+// not say that it gives finished ones.
 func regrouped(source DataSource) DataSource {
 	if d, ok := source.(*QuerySource); ok {
-		if inner, ok := d.Query.Query.(*GroupBy); ok && inner.Context["finalize"].V == nil {
+		if inner, ok := d.Query.Query.(*GroupBy); ok && (inner.Context["finalize"].V == nil || keepsSketches(&inner.Common)) {
 			kept := *inner
 			kept.regrouped = true
 			return &QuerySource{Query: queryOf{&kept}}

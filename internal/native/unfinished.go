@@ -7,6 +7,7 @@ import (
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 )
 
@@ -45,10 +46,44 @@ func isTimed(call plan.AggCall) bool { return call.Agg.Name == "EARLIEST" || cal
 
 // shownUnfinished reports whether an aggregate is wanted as it is before it becomes a result.
 func (g *grouped) shownUnfinished(name string) bool {
-	return keepsSketches(g.common) || slices.ContainsFunc(g.PostAggregations, func(p PostAggregatorOf) bool {
+	return g.keeps || slices.ContainsFunc(g.PostAggregations, func(p PostAggregatorOf) bool {
 		f, ok := p.PostAggregator.(*FieldPost)
 		return ok && f.Type == "fieldAccess" && f.FieldName == name
 	})
+}
+
+// kept is the column with what an aggregate of the groups that are grouped once more is made of, if that is of a type; nil: there is none.
+func (s *scope) kept(name string, typ expr.Type) (expr.Expr, error) {
+	_, virtual := s.virtual[name]
+	if virtual || !slices.ContainsFunc(s.columns, func(c plan.Column) bool {
+		return c.Name == rawColumn(name) && c.Type.ComplexName() == typ.ComplexName()
+	}) {
+		return nil, nil
+	}
+	return s.column(rawColumn(name))
+}
+
+// meanOfMeans is the mean of the rows that means of groups are of; nil: a is none.
+func (s *scope) meanOfMeans(in *inputs, a *SimpleAggregator) (*plan.AggCall, error) {
+	if !isMean(a) {
+		return nil, nil
+	}
+	mean, err := s.kept(a.FieldName, meanType)
+	if mean == nil || err != nil {
+		return nil, err
+	}
+	c, err := newCall(simpleAggregators[a.Type].name, []expr.Type{mean.Type()}, nil)
+	c.Args = []int{in.add(mean, a.FieldName)}
+	return &c, err
+}
+
+// timeOfKept is the time of a first or last that is one of groups; nil: name is none.
+func (s *scope) timeOfKept(name string) (expr.Expr, error) {
+	pair, err := s.kept(name, expr.JSON)
+	if pair == nil || err != nil {
+		return nil, err
+	}
+	return expr.NewJSONValue(pair, textLiteral("$.lhs"), longType, fault.Span{})
 }
 
 // unfinished is the further aggregate that an unfinished mean, first or last needs; nil: call is none.

@@ -292,7 +292,7 @@ func scanHead(q *lang.Scan, p *lang.Plan, stored map[string]*columnAnalysis) (he
 		}
 		head = appendQuoted(head, c.Name)
 		tail = appendQuoted(append(tail, `{"name":`...), c.Name)
-		if !p.Unknown[c.Name] && (c.Name == plan.TimeColumn || !lang.Untyped(q.DataSource.DataSource)) {
+		if !p.Unknown[c.Name] {
 			t := signature(c)
 			if own, ok := stored[c.Name]; ok && c.Type.ComplexName() == "json" {
 				t = own.TypeSignature

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/deepstore/s3"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/jsontext"
 )
@@ -56,6 +57,8 @@ type Access struct {
 	Getenv func(name string) (string, bool)
 	// OpenDatasource reads the rows of a datasource of this system; nil: sources of that type are refused.
 	OpenDatasource func(context.Context, *Datasource) (ObjectReader, error)
+	// S3 is the store of objects whose source names neither a store nor keys; the zero value is the public one with the machine's credentials.
+	S3 s3.Options
 	// Clock times retries.
 	Clock clock.Clock
 }

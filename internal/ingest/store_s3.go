@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"math"
 	"net/url"
 	"slices"
 	"strings"
@@ -42,6 +43,9 @@ func connectS3At(ctx context.Context, w *objectsWire, access *Access, endpoint s
 			}
 		}
 	}
+	if access != nil && w.Endpoint == nil && endpoint == "" && !given(w.Properties) {
+		o = access.S3
+	}
 	protocols := httpProtocols(access)
 	if u, err := url.Parse(o.Endpoint); o.Endpoint != "" && (err != nil || !slices.Contains(protocols, strings.ToLower(u.Scheme))) {
 		return nil, fault.InvalidInput("Endpoint [%s] is no URL of protocols [%s]", o.Endpoint, strings.Join(protocols, ", "))
@@ -63,6 +67,27 @@ func connectS3At(ctx context.Context, w *objectsWire, access *Access, endpoint s
 		return nil, err
 	}
 	return s3Objects{c}, nil
+}
+
+// NewestS3 returns the URI and the version of the object that was changed last among those below a prefix (s3://bucket/key) whose names match; "" if
+// there is none.
+func NewestS3(ctx context.Context, prefix string, access *Access, match func(name string) bool) (uri, version string, err error) {
+	below, err := storeKinds["s3"].parse(prefix)
+	if err != nil {
+		return "", "", err
+	}
+	store, err := connectS3(ctx, &objectsWire{}, access)
+	if err != nil {
+		return "", "", err
+	}
+	newest := int64(math.MinInt64)
+	err = store.(s3Objects).c.List(ctx, below.bucket, below.key, "", func(o s3.Object) bool {
+		if o.Size > 0 && o.Modified >= newest && match(o.Key[strings.LastIndexByte(o.Key, '/')+1:]) {
+			newest, uri, version = o.Modified, (&url.URL{Scheme: "s3", Host: below.bucket, Path: "/" + o.Key}).String(), o.ETag
+		}
+		return true
+	})
+	return uri, version, err
 }
 
 // s3Objects is an objectStore.

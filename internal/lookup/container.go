@@ -55,8 +55,12 @@ type factory struct {
 	source source
 	// period is the time between two readings; 0: it is read once.
 	period time.Duration
+	// jitter is how much later than after a period a reading may begin, so that not all processes ask a source at once.
+	jitter time.Duration
 	// timeout bounds one reading.
 	timeout time.Duration
+	// share is the part of memory from which on the size of a table is warned of; 0: it is not.
+	share float64
 }
 
 // factoryTypes are the type ids, as messages list them.
@@ -141,11 +145,13 @@ func parseNamespace(text json.RawMessage) (*factory, error) {
 		Map     texts   `json:"map"`
 		Period  *period `json:"pollPeriod"`
 		Timeout *int64  `json:"loadTimeoutSeconds"`
+		Jitter  int64   `json:"jitterSeconds"`
+		Share   float64 `json:"maxHeapPercentage"`
 	}
 	if err := jsontext.Read(text, &head); err != nil {
 		return nil, unreadable("extractionNamespace", err)
 	}
-	f := &factory{timeout: fileTimeout}
+	f := &factory{timeout: fileTimeout, jitter: time.Duration(min(max(head.Jitter, 0), maxTimeoutSeconds)) * time.Second, share: max(head.Share, 0) / 100}
 	if head.Type == "jdbc" {
 		f.timeout = jdbcTimeout
 	}

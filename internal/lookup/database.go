@@ -175,7 +175,7 @@ func (d *database) secret(access *ingest.Access) (string, error) {
 // name makes an identifier of a name, parts between dots each for itself. The reference puts names into its statements as they are: what is
 // quoted stays, and PostgreSQL knows a plain name by its small letters.
 func (d *database) name(name string) string {
-	if d.quoted(name) {
+	if d.quoted(name) || strings.ContainsAny(name, "()'|+*/") { // or an expression
 		return name
 	}
 	parts := strings.Split(name, ".")

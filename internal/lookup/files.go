@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -65,8 +66,8 @@ func parseFiles(text json.RawMessage) (source, error) {
 	case wire.URI != "":
 		f.uri, err = parseURI(wire.URI)
 	default:
-		if f.prefix, err = parseURI(wire.Prefix); err == nil && f.prefix.Scheme != "file" {
-			return nil, fault.Unsupported("uriPrefix of scheme [%s] can't be listed; use file, or name one [uri]", f.prefix.Scheme)
+		if f.prefix, err = parseURI(wire.Prefix); err == nil && f.prefix.Scheme != "file" && f.prefix.Scheme != "s3" {
+			return nil, fault.Unsupported("uriPrefix of scheme [%s] can't be listed; use file or s3, or name one [uri]", f.prefix.Scheme)
 		}
 	}
 	if err != nil {
@@ -182,7 +183,13 @@ func (f *files) read(
 	ctx context.Context, access *ingest.Access, last string, add func(key, value string) error,
 ) (changed bool, mark string, err error) {
 	uri := f.uri
-	if uri == nil {
+	switch {
+	case uri != nil:
+	case f.prefix.Scheme == "s3":
+		if uri, mark, err = f.newestObject(ctx, access); err != nil || mark != "" && mark == last {
+			return false, mark, err
+		}
+	default:
 		if uri, err = f.newest(ctx, access); err != nil {
 			return false, "", err
 		}
@@ -225,9 +232,33 @@ func sourceOf(uri *url.URL) (ingest.Source, error) {
 	return ingest.ParseSource(text)
 }
 
-// newest returns the file below the prefix that was changed last.
+// matches reports whether a file below the prefix is one of the lookup's.
+func (f *files) matches(name string) bool { return f.match == nil || f.match.MatchString(name) }
+
+// noFile is the fault of a prefix that no file is below.
+func (f *files) noFile() error {
+	return fault.InvalidInput("No file below [%s] matches the lookup", f.prefix)
+}
+
+// newestObject returns the object below the prefix that was changed last, and its mark.
+func (f *files) newestObject(ctx context.Context, access *ingest.Access) (*url.URL, string, error) {
+	text, version, err := ingest.NewestS3(ctx, f.prefix.String(), access, f.matches)
+	if err != nil {
+		return nil, "", err
+	}
+	if text == "" {
+		return nil, "", f.noFile()
+	}
+	uri, err := url.Parse(text)
+	return uri, text + " " + version, err
+}
+
+// newest returns the file below the prefix that was changed last. A prefix that is no folder is in one, whose files fileRegex chooses from.
 func (f *files) newest(ctx context.Context, access *ingest.Access) (*url.URL, error) {
 	dir := strings.TrimSuffix(f.prefix.Path, "/")
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		dir = filepath.Dir(dir)
+	}
 	text, err := json.Marshal(map[string]string{"type": "local", "baseDir": dir, "filter": "*"})
 	if err != nil {
 		return nil, err
@@ -244,7 +275,7 @@ func (f *files) newest(ctx context.Context, access *ingest.Access) (*url.URL, er
 	var bestInfo os.FileInfo
 	for _, e := range list {
 		path, _ := e.SystemField("__file_path")
-		if f.match != nil && !f.match.MatchString(path[strings.LastIndexByte(path, '/')+1:]) {
+		if !f.matches(path[strings.LastIndexByte(path, '/')+1:]) {
 			continue
 		}
 		info, err := os.Stat(path)
@@ -256,7 +287,7 @@ func (f *files) newest(ctx context.Context, access *ingest.Access) (*url.URL, er
 		}
 	}
 	if bestInfo == nil {
-		return nil, fault.InvalidInput("No file below [%s] matches the lookup", f.prefix)
+		return nil, f.noFile()
 	}
 	return &url.URL{Scheme: "file", Path: best}, nil
 }

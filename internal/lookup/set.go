@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -381,7 +383,7 @@ func (s *Set) load(ctx context.Context, name string, e *entry) {
 		e.due = now.Add(pause)
 		s.o.Log.ErrorContext(ctx, "a lookup could not be read; it is tried again", "lookup", name, "version", e.Version, "after", pause, "error", err)
 	case e.factory.period > 0:
-		e.due = now.Add(e.factory.period)
+		e.due = now.Add(e.factory.period + rand.N(e.factory.jitter+1))
 	default:
 		e.due = time.Time{} // it is read once
 	}
@@ -390,8 +392,19 @@ func (s *Set) load(ctx context.Context, name string, e *entry) {
 		e.table, e.mark = table, mark
 		s.serveLocked(name, e)
 		s.o.Log.InfoContext(ctx, "a lookup was loaded", "lookup", name, "version", e.Version, "keys", table.Len())
+		if most := s.allowed(e.factory.share); table.memory.Held() > most {
+			s.o.Log.WarnContext(ctx, "a lookup is larger than its maxHeapPercentage", "lookup", name, "bytes", table.memory.Held(), "most", most)
+		}
 	}
 	s.publishLocked()
+}
+
+// allowed is the number of bytes that a share of memory is.
+func (s *Set) allowed(share float64) int64 {
+	if share == 0 || s.o.Memory == nil {
+		return math.MaxInt64
+	}
+	return int64(share * float64(s.o.Memory.Limit()))
 }
 
 // guarded reads a source. A panic becomes an error: what is outside may be anything, and a lookup that ends the process would do so again at

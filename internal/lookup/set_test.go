@@ -140,6 +140,7 @@ func TestFilesAreReadAndReadAgain(t *testing.T) {
 		wanted[name] = container("1", `{"type":"cachedNamespace","extractionNamespace":{"type":"uri","uri":"`+c.uri+`","namespaceParseSpec":`+c.parse+`,"pollPeriod":1}}`)
 	}
 	wanted["newest"] = container("1", `{"type":"cachedNamespace","extractionNamespace":{"type":"uri","uriPrefix":"`+dir+`","fileRegex":"a.*","namespaceParseSpec":{"format":"csv","columns":["k","v"]}}}`)
+	wanted["beside"] = container("1", `{"type":"cachedNamespace","extractionNamespace":{"type":"uri","uriPrefix":"`+dir+`/no-folder","fileRegex":"a.*","namespaceParseSpec":{"format":"csv","columns":["k","v"]}}}`)
 	wanted["missing"] = container("1", `{"type":"cachedNamespace","extractionNamespace":{"type":"uri","uri":"`+dir+`/none","namespaceParseSpec":{"format":"simpleJson"}}}`)
 	s.Apply(t.Context(), wanted)
 	v := until(t, s, func(v *View) bool { return len(v.Names()) == len(wanted)-1 && v.failed["missing"] != nil })
@@ -243,9 +244,14 @@ func TestTablesOfDatabases(t *testing.T) {
 	s := newSet(t, Options{})
 	s.Apply(t.Context(), map[string]Container{"names": container("1", `{"type":"cachedNamespace","extractionNamespace":{"type":"jdbc",
 		"connectorConfig":{"connectURI":"jdbc:sqlite:`+path+`"},"table":"the names","keyColumn":"the key","valueColumn":"v","tsColumn":"at","filter":"at < 4 OR at > 5","pollPeriod":"PT0.001S"}}`)})
-	v := until(t, s, func(v *View) bool { return len(v.Names()) == 1 })
+	s.Add(t.Context(), "made", container("1", `{"type":"cachedNamespace","extractionNamespace":{"type":"jdbc",
+		"connectorConfig":{"connectURI":"jdbc:sqlite:`+path+`"},"table":"the names","keyColumn":"\"the key\" || '!'","valueColumn":"UPPER(v)","filter":"at < 3"}}`))
+	v := until(t, s, func(v *View) bool { return len(v.Names()) == 2 })
 	if diff := cmp.Diff(map[string]string{"1": "one", "2": "two"}, content(v, "names")); diff != "" {
 		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]string{"1!": "ONE", "2!": "TWO"}, content(v, "made")); diff != "" {
+		t.Errorf("made of expressions: %s", diff)
 	}
 	exec(`INSERT INTO "the names" VALUES (9, 'nine', 9)`)
 	until(t, s, func(v *View) bool { return content(v, "names")["9"] == "nine" })
@@ -323,6 +329,9 @@ func TestNamesOfTablesAndColumns(t *testing.T) {
 		{"postgresql://h/d", "user", `"user"`},
 		{"sqlite:/f", "Id", `"Id"`},
 		{"mysql://h/d", "s.Id", "`s`.`Id`"},
+		{"postgresql://h/d", "LOWER(Id)", "LOWER(Id)"},
+		{"sqlite:/f", "a || '-' || b", "a || '-' || b"},
+		{"sqlite:/f", `"a(b)"`, `"a(b)"`},
 		{"mysql://h/d", "`s`.`a.b`", "`s`.`a.b`"},
 	} {
 		s, err := parseDatabase(json.RawMessage(`{"type":"jdbc","connectorConfig":{"connectURI":"jdbc:` + c[0] + `"},"table":"t","keyColumn":"k","valueColumn":"v"}`))

@@ -143,13 +143,20 @@ func (s *services) nodes() []coordinator.Node {
 	return out
 }
 
-// lookupNodes returns the processes that hold lookups, each once: this one, and of the others those that run queries or tasks.
+// usesLookups reports whether queries or tasks run or are planned here, so that lookups must be here, too.
+func (n *Node) usesLookups() bool {
+	return n.has(cluster.Broker, cluster.Historical, cluster.Indexer, cluster.Overlord) // the Overlord plans statements
+}
+
+// lookupNodes returns the processes that hold lookups, each once: this one, if it uses them, and of the others those that run queries or tasks.
 func (s *services) lookupNodes() []coordinator.LookupNode {
-	host, port := s.n.roleAddress(cluster.Indexer)
-	here := coordinator.LookupNode{
-		Host: (&cluster.Member{Host: host, Port: port}).Address(), Tier: s.n.settings.Text("service.lookup.lookupTier"), Holder: s.lookups,
+	var out []coordinator.LookupNode
+	if s.n.usesLookups() {
+		host, port := s.n.roleAddress(cluster.Indexer)
+		out = append(out, coordinator.LookupNode{
+			Host: (&cluster.Member{Host: host, Port: port}).Address(), Tier: s.n.settings.Text("service.lookup.lookupTier"), Holder: s.lookups,
+		})
 	}
-	out := []coordinator.LookupNode{here}
 	if s.n.peers.alone {
 		return out
 	}

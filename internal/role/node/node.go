@@ -142,7 +142,7 @@ func (n *Node) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if n.has(cluster.Broker, cluster.Historical, cluster.Indexer, cluster.Overlord) { // the Overlord plans statements
+	if n.usesLookups() {
 		services.lookups.Settled(ctx)
 	}
 	n.registerGauges(services)

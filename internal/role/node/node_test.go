@@ -343,12 +343,18 @@ func TestARestartKeepsEverything(t *testing.T) {
 	}
 }
 
-// TestLookupsAreThereAfterARestart: the first query after a start finds what is read from outside.
+// TestLookupsAreThereAfterARestart: the first query after a start finds what is read from outside, also where that is slow: it takes many requests to make.
 func TestLookupsAreThereAfterARestart(t *testing.T) {
 	var readings atomic.Int64
+	parts := httptest.NewServer(http.NotFoundHandler())
+	defer parts.Close()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		if readings.Add(1) > 1 {
-			time.Sleep(200 * time.Millisecond)
+			for range 500 {
+				if resp, err := http.Get(parts.URL); err == nil {
+					_ = resp.Body.Close() // nothing is in it
+				}
+			}
 		}
 		_, _ = io.WriteString(w, "a,b\n")
 	}))

@@ -95,7 +95,9 @@ func (n *Node) openServices(ctx context.Context) (*services, error) {
 	}
 	n.running, n.gate = query.NewRunning(n.o.Clock, admission), query.NewGate(admission.Limits, "historical", n.meter)
 	s := &services{n: n, leads: map[string][]func(context.Context) error{}}
-	s.lookups = lookup.NewSet(lookup.Options{Access: s.access(), Memory: n.memory, Clock: n.o.Clock, Log: n.o.Log})
+	access := s.access()
+	access.S3 = s3Options(n.settings)
+	s.lookups = lookup.NewSet(lookup.Options{Access: access, Memory: n.memory, Clock: n.o.Clock, Log: n.o.Log})
 	n.roles.Go(func() error { return s.lookups.Run(ctx) })
 	if err := s.openStorage(); err != nil {
 		return nil, err

@@ -165,13 +165,20 @@ func (p *partialGroups) add(ctx context.Context, b *vector.Batch) error {
 		if err := p.addSet(b, -1); err != nil {
 			return err
 		}
+		return p.fit(ctx)
 	}
-	for i := range p.a.sets {
+	for i := range p.a.sets { // of which there may be thousands
+		if err := stop(ctx); err != nil {
+			return err
+		}
 		if err := p.addSet(b, i); err != nil {
 			return err
 		}
+		if err := p.fit(ctx); err != nil {
+			return err
+		}
 	}
-	return p.fit(ctx)
+	return nil
 }
 
 // compact is Batch.Compact for the columns that are used.

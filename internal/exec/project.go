@@ -17,9 +17,35 @@ type projectOp struct {
 	// rest has the rows of the input's batch that were not projected yet, nil: none. Where texts are long, atOnce rows are projected at a time; 0: all.
 	rest   *vector.Batch
 	atOnce int
+	// wide has the rows of a batch of long texts that were not given yet, nil: none; width is how many are given at a time.
+	wide  *vector.Batch
+	width int
 }
 
 func (o *projectOp) Next(ctx context.Context) (*vector.Batch, error) {
+	if o.wide == nil {
+		b, err := o.project(ctx)
+		if err != nil || o.exprs.made <= uncounted || b.Rows() <= 1 {
+			return b, err
+		}
+		// What is above looks whether the query goes on from batch to batch.
+		o.wide, o.width = b, max(1, int(int64(b.Rows())*uncounted/o.exprs.made))
+	}
+	if err := stop(ctx); err != nil {
+		return nil, err
+	}
+	if o.width >= o.wide.Rows() {
+		b := o.wide
+		o.wide = nil
+		return b, nil
+	}
+	first, rest := o.wide.Cut(o.width)
+	o.wide = rest
+	return first, nil
+}
+
+// project computes the next rows of the input.
+func (o *projectOp) project(ctx context.Context) (*vector.Batch, error) {
 	b := o.rest
 	if b == nil {
 		var err error
@@ -56,6 +82,7 @@ type projection struct {
 	columns  []int // the column passed on, -1: computed by the program
 	programs []*expr.Program
 	computes bool
+	made     int64 // bytes of texts and lists for the last batch
 }
 
 func compileProjection(exprs []expr.Expr, ctx *expr.Context) (projection, error) {
@@ -84,7 +111,7 @@ func (p *projection) apply(b *vector.Batch, memory *budget.Account) (*vector.Bat
 	if p.computes && b.Sel != nil {
 		out.N, out.Sel = b.Rows(), nil
 	}
-	made := int64(0)
+	p.made = 0
 	for i, c := range p.columns {
 		switch {
 		case c < 0:
@@ -92,8 +119,8 @@ func (p *projection) apply(b *vector.Batch, memory *budget.Account) (*vector.Bat
 			if err != nil {
 				return nil, err
 			}
-			if made += p.programs[i].Made(); made > uncounted {
-				if err := memory.Set(made); err != nil {
+			if p.made += p.programs[i].Made(); p.made > uncounted {
+				if err := memory.Set(p.made); err != nil {
 					return nil, err
 				}
 			}
@@ -104,7 +131,7 @@ func (p *projection) apply(b *vector.Batch, memory *budget.Account) (*vector.Bat
 			out.Cols[i] = b.Cols[c]
 		}
 	}
-	if made <= uncounted {
+	if p.made <= uncounted {
 		memory.Close()
 	}
 	return out, nil

@@ -45,3 +45,44 @@ func TestLongTextsAreProjectedInParts(t *testing.T) {
 		})
 	}
 }
+
+// What is above a projection gets few long texts at a time, so that it looks soon whether the query goes on.
+func TestLongTextsAreGivenInParts(t *testing.T) {
+	const size = uncounted / 4
+	var rows [][]any
+	for i := range 12 {
+		rows = append(rows, []any{string(rune('a' + i))})
+	}
+	text := column(0, str)
+	node := &plan.Project{
+		Input: inline([]vector.Type{str}, rows...), Names: []string{"r"},
+		Exprs: []expr.Expr{&expr.Call{Fn: expr.MustLookup("REPEAT"), Args: []expr.Expr{text, &expr.Literal{Value: int64(size), T: expr.Of(expr.BigInt).NotNull()}}, T: text.T}},
+	}
+	for _, c := range configs {
+		t.Run(c.name, func(t *testing.T) {
+			op, err := Build(t.Context(), node, c.env(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer op.Close()
+			var got strings.Builder
+			if err := Drain(t.Context(), op, func(b *vector.Batch) error {
+				if b.Rows() > 4 {
+					t.Errorf("a batch of %d rows", b.Rows())
+				}
+				for i := range b.Rows() {
+					if b.Sel != nil {
+						i = int(b.Sel[i])
+					}
+					got.WriteString(b.Cols[0].StringAt(i)[:1])
+				}
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if got.String() != "abcdefghijkl" {
+				t.Error(got.String())
+			}
+		})
+	}
+}

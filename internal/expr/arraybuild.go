@@ -259,7 +259,7 @@ func splitText(name string, multi bool, summary string) *Function {
 			return b.call(ArrayOf(Of(Varchar)))
 		},
 		Kernel: func(c *Call, ctx *Context) (Kernel, error) {
-			last := lastPattern{function: c.Fn.Name, timeout: ctx.patternTime()}
+			last := lastPattern{function: c.Fn.Name, ctx: ctx}
 			return listBuilder(func(to *elements, args []*vector.Vector, i int) (bool, error) {
 				if args[0].IsNull(i) {
 					return false, nil

@@ -114,6 +114,7 @@ func (c *compiler) compileCall(x *Call) (node, error) {
 	if err != nil {
 		return nil, fault.Placed(err, x.At)
 	}
+	kernel = inPieces(x, kernel, c.ctx)
 	switch x.T.Runtime().Kind {
 	case vector.KindString, vector.KindComplex, vector.KindList:
 		kernel = inRoom(x, kernel, c.ctx.textRoom(), c.made)

@@ -22,6 +22,7 @@ type javaPattern struct {
 	slow    *regexp2.Regexp // nil until needed
 	tree    *regexNode
 	timeout time.Duration
+	ctx     *Context // of the query it is for; nil: none
 	groups  int
 	names   map[string]int
 	// empty says that the pattern matches nothing at all, too. Java then finds such a match right after another match, and package
@@ -68,9 +69,10 @@ func compileRegex(pattern, name string, timeout time.Duration, become func(*rege
 	return p, nil
 }
 
+// compileSlow makes the backtracking engine ready for a text, unless the query has to end: it may take long for each.
 func (p *javaPattern) compileSlow() error {
-	if p.slow != nil {
-		return nil
+	if err := p.ctx.Stopped(); err != nil || p.slow != nil {
+		return err
 	}
 	slow, err := regexp2.Compile(p.tree.text(true, p.groups), regexp2.None)
 	if err != nil {
@@ -303,7 +305,7 @@ func (b *binding) checkPattern(i int) {
 // lastPattern keeps the pattern that was met last: it is the same for all rows nearly always.
 type lastPattern struct {
 	function string
-	timeout  time.Duration
+	ctx      *Context
 	text     string
 	compiled *javaPattern
 }
@@ -314,8 +316,9 @@ func (l *lastPattern) of(text string) (*javaPattern, error) {
 		return l.compiled, nil
 	}
 	text = strings.Clone(text) // the next batch may come from another segment
-	compiled, err := compilePattern(text, l.function, l.timeout)
+	compiled, err := compilePattern(text, l.function, l.ctx.patternTime())
 	if err == nil {
+		compiled.ctx = l.ctx
 		l.text, l.compiled = text, compiled
 	}
 	return compiled, err
@@ -324,7 +327,11 @@ func (l *lastPattern) of(text string) (*javaPattern, error) {
 func regexArg(c *Call, i int, ctx *Context) (*javaPattern, error) {
 	x, _ := literalValue(c.Args[i])
 	s, _ := x.(string)
-	return compilePattern(s, c.Fn.Name, ctx.patternTime())
+	p, err := compilePattern(s, c.Fn.Name, ctx.patternTime())
+	if err == nil {
+		p.ctx = ctx
+	}
+	return p, err
 }
 
 var regexpLikeFunction = &Function{
@@ -399,7 +406,7 @@ var regexpReplaceFunction = &Function{
 		return b.strict(Of(Varchar))
 	},
 	Kernel: func(c *Call, ctx *Context) (Kernel, error) {
-		r := &replacer{last: lastPattern{function: c.Fn.Name, timeout: ctx.patternTime()}}
+		r := &replacer{last: lastPattern{function: c.Fn.Name, ctx: ctx}}
 		return growing3(r.replace)(c, ctx)
 	},
 }

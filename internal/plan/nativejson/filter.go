@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -232,14 +231,28 @@ func (f *filters) write(e expr.Expr) object {
 // and joins terms; those that are a conjunction become several.
 func (f *filters) and(terms []expr.Expr) object {
 	var out []object
+	met := objects{}
 	for _, t := range terms {
 		for _, o := range operandsOf("and", f.write(t)) {
-			if !slices.ContainsFunc(out, func(before object) bool { return reflect.DeepEqual(before, o) }) {
+			if !met.again(o) {
 				out = append(out, o)
 			}
 		}
 	}
 	return joined("and", out)
+}
+
+// objects are those that were met, by their texts.
+type objects map[string]bool
+
+// again reports whether an object was met before, and remembers it.
+func (m objects) again(o object) bool {
+	text, err := o.MarshalJSON()
+	if err != nil || m[string(text)] {
+		return err == nil
+	}
+	m[string(text)] = true
+	return false
 }
 
 func (o object) get(name string) any {
@@ -270,8 +283,9 @@ func (f *filters) or(terms []expr.Expr) object {
 		}
 		written = append(written, operandsOf("or", f.write(t))...)
 	}
+	met := objects{}
 	for i, field := range written {
-		if slices.ContainsFunc(fields, func(o object) bool { return reflect.DeepEqual(o, field) }) {
+		if met.again(field) {
 			continue
 		}
 		switch {

@@ -17,3 +17,16 @@ func TestSelectorsOfOneColumnAreAList(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
+
+// What was met is known again by what it says.
+func TestFiltersThatComeAgain(t *testing.T) {
+	met := objects{}
+	for i, o := range []object{obj("type", "true"), obj("type", "selector", "value", "1"), obj("type", "selector", "value", int64(1)), obj("type", "not", "field", obj("type", "true"))} {
+		if met.again(o) {
+			t.Errorf("number %d was not met", i)
+		}
+		if !met.again(o) {
+			t.Errorf("number %d was met", i)
+		}
+	}
+}

@@ -651,8 +651,8 @@ type DataSourceMetadata struct{ Common }
 
 func (q *DataSourceMetadata) check() error { return q.checkSource() }
 
-// OfSegment returns q over that part of one table's time that a segment has, without what applies to all rows together: the limit and having of
-// groups; their post-aggregators are NULL.
+// OfSegment returns q over that part of one table's time that a segment has, without what applies to all rows together: the limit, having and
+// subtotals of groups; their post-aggregators are NULL.
 func OfSegment(q Query, table string, visible chrono.Interval) Query {
 	copied := reflect.New(reflect.TypeOf(q).Elem())
 	copied.Elem().Set(reflect.ValueOf(q).Elem())
@@ -673,7 +673,7 @@ func OfSegment(q Query, table string, visible chrono.Interval) Query {
 	c.Intervals = &within
 	switch q := out.(type) {
 	case *GroupBy:
-		q.LimitSpec, q.Having = nil, HavingOf{}
+		q.LimitSpec, q.Having, q.SubtotalsSpec = nil, HavingOf{}, nil
 		q.PostAggregations = slices.Clone(q.PostAggregations)
 		for i, p := range q.PostAggregations {
 			q.PostAggregations[i].PostAggregator = &ExpressionPost{Name: p.output(), Expression: "null"}

@@ -27,6 +27,8 @@ func TestNativeAnswersBySegment(t *testing.T) {
 			`[{"timestamp":"2015-09-12T00:00:00.000Z","result":{"results":[{"timestamp":"2015-09-12T00:00:00.000Z","result":{"rows":13}}],` + firsts},
 		{"groups without their limit", `{"queryType":"groupBy",` + hours + `,"granularity":"all","dimensions":["channel"],` + rows + `,"limitSpec":{"type":"default","limit":1},` + by + `}`,
 			`"channel":"#fr.wikipedia"`},
+		{"groups without subtotals", `{"queryType":"groupBy",` + types + `,"granularity":"all","dimensions":["s","l"],` + rows + `,"subtotalsSpec":[["l"],[]],"filter":{"type":"selector","dimension":"mv","value":"z"},` + by + `}`,
+			`{"timestamp":"2021-12-01T00:00:00.000Z","result":{"results":[{"version":"v1","timestamp":"2020-01-01T00:00:00.000Z","event":{"s":"ab","l":"100","rows":1}}],` + month},
 		{"the best", `{"queryType":"topN",` + hours + `,"granularity":"all","dimension":"channel","metric":"rows","threshold":1,` + rows + `,` + by + `}`,
 			`"result":[{"channel":"#en.wikipedia","rows":9}]}],` + firsts},
 		{"both ends", `{"queryType":"timeBoundary","dataSource":"g_types",` + by + `}`,

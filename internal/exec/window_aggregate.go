@@ -177,7 +177,7 @@ func (f *framed) growing(ctx context.Context) (*vector.Vector, error) {
 			}
 		}
 		out.AppendFrom(value, 0)
-		if i%vector.BatchRows == 0 {
+		if i%frameBlock == 0 {
 			if err := stop(ctx); err != nil {
 				return nil, err
 			}
@@ -223,7 +223,7 @@ func (f *framed) shrinking(ctx context.Context) (*vector.Vector, error) {
 		}
 		values.AppendFrom(value, 0)
 		forwards[i] = uint32(n - 1 - i)
-		if i%vector.BatchRows == 0 {
+		if i%frameBlock == 0 {
 			if err := stop(ctx); err != nil {
 				return nil, err
 			}
@@ -268,7 +268,29 @@ func (f *framed) sliding(ctx context.Context) (*vector.Vector, error) {
 	if err := blocks.flush(s); err != nil {
 		return nil, err
 	}
-	return s.Final(0, n)
+	return f.results(ctx, s)
+}
+
+// results are those of groups that are one for each row. Lists and texts may be as long as there are rows, and take their time.
+func (f *framed) results(ctx context.Context, s agg.State) (*vector.Vector, error) {
+	t, n := f.w.call.Type.Runtime(), f.p.rows.N
+	if t.IsNumeric() {
+		return s.Final(0, n)
+	}
+	out := vector.NewBuilder(t, n)
+	for lo := 0; lo < n; lo += frameBlock {
+		if err := stop(ctx); err != nil {
+			return nil, err
+		}
+		v, err := s.Final(lo, min(lo+frameBlock, n))
+		if err != nil {
+			return nil, err
+		}
+		for i := range v.Len {
+			out.AppendFrom(v, i)
+		}
+	}
+	return out.Build(), nil
 }
 
 // distinct looks at each frame on its own.
@@ -299,5 +321,5 @@ func (f *framed) distinct(ctx context.Context) (*vector.Vector, error) {
 	if err := f.flush(s); err != nil {
 		return nil, err
 	}
-	return s.Final(0, f.p.rows.N)
+	return f.results(ctx, s)
 }

@@ -14,6 +14,7 @@ type virtuals struct {
 	prefix string
 	exprs  []expr.Expr
 	types  []expr.Type
+	texts  []string // of the expressions
 	list   []object
 }
 
@@ -63,13 +64,14 @@ func (v *virtuals) columnAs(e expr.Expr, typ expr.Type) string {
 	if c, ok := e.(*expr.Column); ok {
 		return c.Name
 	}
+	text := v.s.w.native(e)
 	for i, x := range v.exprs {
-		if x != nil && v.types[i].Base == typ.Base && (expr.Equal(x, e) || !v.s.w.asItIs && v.s.w.native(x) == v.s.w.native(e)) {
+		if x != nil && v.types[i].Base == typ.Base && v.texts[i] == text && (!v.s.w.asItIs || expr.Equal(x, e)) {
 			return v.prefix + strconv.Itoa(i)
 		}
 	}
 	name := v.prefix + strconv.Itoa(len(v.exprs))
-	v.exprs, v.types = append(v.exprs, e), append(v.types, typ)
+	v.exprs, v.types, v.texts = append(v.exprs, e), append(v.types, typ), append(v.texts, text)
 	special := v.special(e, name)
 	if special == nil {
 		special = v.expression(e, typ, name)
@@ -133,7 +135,7 @@ func filteredValues(e expr.Expr, name string) object {
 
 // skip leaves a number out.
 func (v *virtuals) skip() {
-	v.exprs, v.types, v.list = append(v.exprs, nil), append(v.types, expr.Type{}), append(v.list, nil)
+	v.exprs, v.types, v.texts, v.list = append(v.exprs, nil), append(v.types, expr.Type{}), append(v.texts, ""), append(v.list, nil)
 }
 
 // nestedField is the virtual column of JSON_VALUE or JSON_QUERY over a column, nil if e is anything else.

@@ -7,10 +7,11 @@ import (
 
 // CastLiterals returns the values of CAST(l AS to) for each l of list, in their order: what Fold makes of each of these casts, without
 // compiling an expression for each. At is their place in the text. Types that a text may fail to be (BOOLEAN, TIMESTAMP, DATE) are left to Fold.
-func CastLiterals(list []*Literal, to Type, at fault.Span, ctx *Context) (*vector.Vector, error) {
+func CastLiterals(list []Literal, to Type, at fault.Span, ctx *Context) (*vector.Vector, error) {
 	parts := map[Type]*literalPart{}
 	of := make([]*literalPart, len(list))
-	for i, l := range list {
+	for i := range list {
+		l := &list[i]
 		part := parts[l.T]
 		if part == nil {
 			part = &literalPart{in: vector.NewBuilder(l.T.Runtime(), len(list))}

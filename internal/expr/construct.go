@@ -196,18 +196,21 @@ func NewIn(x Expr, list []Expr, at fault.Span) (Expr, error) {
 	if x.Type().Multi {
 		return overValues(append([]Expr{x}, list...), 0, func(args []Expr) (Expr, error) { return NewIn(args[0], args[1:], at) })
 	}
+	if len(list) > castAtOnce && !slices.ContainsFunc(list, func(e Expr) bool { _, literal := e.(*Literal); return !literal }) {
+		in, err := NewInConstants(x, len(list), func(i int, l *Literal) error { *l = *list[i].(*Literal); return nil }, at)
+		if in != nil || err != nil {
+			return in, err
+		}
+	}
 	t, ok := inType(x.Type(), list)
 	if !ok {
 		return newInByComparison(x, list, at)
 	}
 	in := &In{X: coerce(x, t), Values: make([]any, 0, len(list))}
-	list, err := castSome(list, t, at)
-	if err != nil {
-		return nil, err
-	}
 	for _, e := range list {
 		made := coerce(e, t)
 		if _, ok := made.(*Literal); !ok {
+			var err error
 			if made, err = Fold(made, &Context{}); err != nil {
 				return nil, err
 			}
@@ -225,94 +228,134 @@ func NewIn(x Expr, list []Expr, at fault.Span) (Expr, error) {
 	if len(in.Values) == 0 && !in.HasNull {
 		return &Literal{Value: int64(0), T: Of(Boolean).NotNull()}, nil
 	}
-	if len(in.Values) > fewTexts && t.IsCharacter() {
-		in.Values = distinctTexts(in.Values)
-	}
 	return in, nil
 }
 
-// fewTexts is up to how many texts IN keeps as they are written: more are sorted and searched for, which takes long for each that is there twice.
-const fewTexts = 1 << 10
-
-func distinctTexts(values []any) []any {
-	seen := make(map[string]bool)
-	return slices.DeleteFunc(values, func(v any) bool {
-		text := v.(string)
-		if seen[text] {
-			return true
+// NewInConstants is NewIn for n constants, which are many: get fills one that is asked for, and does so twice for each. It returns nil where
+// NewIn has to have them all.
+func NewInConstants(x Expr, n int, get func(i int, l *Literal) error, at fault.Span) (Expr, error) {
+	if x.Type().Multi {
+		return nil, nil
+	}
+	var l Literal
+	types := inTyper{x: x.Type()}
+	for i := range n {
+		if err := get(i, &l); err != nil {
+			return nil, err
 		}
-		seen[text] = true
-		return false
-	})
+		if !types.add(&l) {
+			return nil, nil
+		}
+	}
+	t, ok := types.result()
+	if !ok {
+		return nil, nil
+	}
+	in := &In{X: coerce(x, t), Values: make([]any, 0, n)}
+	var casts []Literal // those that are cast next
+	var last Type
+	cast := false // literals of the last type are
+	for i := range n {
+		if err := get(i, &l); err != nil {
+			return nil, err
+		}
+		if l.Value == nil {
+			in.HasNull = true
+			continue
+		}
+		if l.T != last {
+			_, cast = coerce(&l, t).(*Cast)
+			last = l.T
+		}
+		switch {
+		case !cast:
+			in.Values = append(in.Values, runtimeValue(l.Value, t.Runtime()))
+			continue
+		case !isTextOrNumber(t):
+			return nil, nil
+		}
+		if casts = append(casts, l); len(casts) == castAtOnce {
+			if err := in.addCast(casts, t, at); err != nil {
+				return nil, err
+			}
+			casts = casts[:0]
+		}
+	}
+	return in, in.addCast(casts, t, at)
 }
 
-// castSome returns list with literals that coerce would cast to a text or number as that, as folding them one by one is too much for long lists.
-func castSome(list []Expr, t Type, at fault.Span) ([]Expr, error) {
-	if !isTextOrNumber(t) {
-		return list, nil
+// castAtOnce is how many literals are cast at a time.
+const castAtOnce = 1 << 10
+
+// addCast adds the values of literals in the type t.
+func (in *In) addCast(list []Literal, t Type, at fault.Span) error {
+	if len(list) == 0 {
+		return nil
 	}
-	var casts []*Literal
-	var places []int
-	for i, e := range list {
-		if l, ok := e.(*Literal); ok && l.Value != nil {
-			if _, cast := coerce(l, t).(*Cast); cast {
-				casts, places = append(casts, l), append(places, i)
-			}
+	values, err := CastLiterals(list, t, at, &Context{})
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		if v := values.ValueAt(i); v != nil {
+			in.Values = append(in.Values, v)
+		} else {
+			in.HasNull = true
 		}
 	}
-	if len(casts) == 0 {
-		return list, nil
-	}
-	values, err := CastLiterals(casts, t, at, &Context{})
-	if err != nil {
-		return nil, err
-	}
-	list = slices.Clone(list)
-	made := make([]Literal, len(casts))
-	for i, place := range places {
-		v := values.ValueAt(i)
-		made[i] = Literal{Value: v, T: t.NotNull().OrNull(v == nil)}
-		list[place] = &made[i]
-	}
-	return list, nil
+	return nil
 }
 
 func isTextOrNumber(t Type) bool { return t.IsCharacter() || t.IsNumeric() }
 
 // inType returns the type in which x is compared with every element of a list of literals.
 func inType(x Type, list []Expr) (Type, bool) {
-	var t, last Type
+	types := inTyper{x: x}
 	for _, e := range list {
-		of := e.Type()
-		if _, literal := e.(*Literal); literal && of == last {
-			continue // as in long lists
-		} else if !literal && (!IsConstant(e) || dependsOnZone(e)) || of.Base == Array || of.Base == Other {
-			return Type{}, false
-		}
-		if of.Base == Null {
-			continue
-		}
-		last = of
-		u, ok := comparedAs(x, of)
-		if !ok || u.IsTime() && of.IsCharacter() {
-			return Type{}, false
-		}
-		if t.Base == Invalid {
-			t = u
-		} else if t.Runtime() != u.Runtime() {
-			if t.Runtime().IsNumeric() && u.Runtime().IsNumeric() {
-				t = Of(Double)
-				continue
-			}
-			if x.IsCharacter() && isTextOrNumber(t) && isTextOrNumber(u) {
-				t = Of(Varchar) // as text, because one of the list is
-				continue
-			}
+		if _, literal := e.(*Literal); !literal && (!IsConstant(e) || dependsOnZone(e)) || !types.add(e) {
 			return Type{}, false
 		}
 	}
+	return types.result()
+}
+
+// inTyper finds the inType of constants that come one after the other.
+type inTyper struct {
+	x, t Type
+	last Type // of the constant before
+}
+
+// add takes e among the constants, and reports whether there may be a type.
+func (n *inTyper) add(e Expr) bool {
+	of := e.Type()
+	switch {
+	case of.Base == Array || of.Base == Other:
+		return false
+	case of.Base == Null || of == n.last:
+		return true
+	}
+	n.last = of
+	u, ok := comparedAs(n.x, of)
+	switch {
+	case !ok || u.IsTime() && of.IsCharacter():
+		return false
+	case n.t.Base == Invalid:
+		n.t = u
+	case n.t.Runtime() == u.Runtime():
+	case n.t.Runtime().IsNumeric() && u.Runtime().IsNumeric():
+		n.t = Of(Double)
+	case n.x.IsCharacter() && isTextOrNumber(n.t) && isTextOrNumber(u):
+		n.t = Of(Varchar) // as text, because one of the list is
+	default:
+		return false
+	}
+	return true
+}
+
+func (n *inTyper) result() (Type, bool) {
+	t := n.t
 	if t.Base == Invalid {
-		t, _ = comparedAs(x, x)
+		t, _ = comparedAs(n.x, n.x)
 	}
 	return t, t.Base != Array && t.Base != Other && t.Base != Invalid
 }

@@ -87,29 +87,29 @@ func compileLike(pattern string, escape rune, fold bool) *likePattern {
 	if fold {
 		pattern = toLower(pattern)
 	}
-	p := &likePattern{fold: fold, start: true}
-	var piece []rune
-	escaped, open := false, false // open: the last character was "%"
+	p := &likePattern{fold: fold, start: true, pieces: make([]likePiece, 0, strings.Count(pattern, "%")+1)}
+	chars, begin := make([]rune, 0, len(pattern)), 0 // of all pieces, and where the current one begins
+	escaped, open := false, false                    // open: the last character was "%"
 	for i, r := range pattern {
 		open = false
 		switch {
 		case escaped:
-			piece = append(piece, r)
+			chars = append(chars, r)
 			escaped = false
 		case r == escape:
 			escaped = true
 		case r == '%':
 			p.start = p.start && i > 0
-			p.add(piece)
-			piece, open = nil, true
+			p.add(chars[begin:])
+			begin, open = len(chars), true
 		case r == '_':
-			piece = append(piece, -1)
+			chars = append(chars, -1)
 		default:
-			piece = append(piece, r)
+			chars = append(chars, r)
 		}
 	}
 	p.end = !open
-	p.add(piece)
+	p.add(chars[begin:])
 	return p
 }
 

@@ -60,12 +60,12 @@ func TestPatternsThatAreTooLong(t *testing.T) {
 
 // Literals cast together are what each is when its cast is folded.
 func TestCastLiterals(t *testing.T) {
-	list := []*Literal{
-		{Value: int64(1), T: Of(Integer).NotNull()}, textLiteral("b"), {T: Of(Null)}, {Value: 2.5, T: Of(Decimal).NotNull()}, {Value: int64(-3_000_000_000), T: Of(BigInt).NotNull()}, {Value: 1e21, T: Of(Double).NotNull()},
+	list := []Literal{
+		{Value: int64(1), T: Of(Integer).NotNull()}, *textLiteral("b"), {T: Of(Null)}, {Value: 2.5, T: Of(Decimal).NotNull()}, {Value: int64(-3_000_000_000), T: Of(BigInt).NotNull()}, {Value: 1e21, T: Of(Double).NotNull()},
 		{Value: int64(1), T: Of(Boolean).NotNull()}, {Value: int64(86_400_000), T: Of(Timestamp).NotNull()}, {Value: int64(0), T: Of(Date).NotNull()},
 	}
 	for _, to := range []Type{Of(Varchar), Of(Double), Of(BigInt), Of(Float)} {
-		var some []*Literal
+		var some []Literal
 		for _, l := range list {
 			if to.IsCharacter() || l.T.IsNumeric() || l.T.Base == Null || l.T.IsCharacter() {
 				some = append(some, l)
@@ -76,7 +76,7 @@ func TestCastLiterals(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, l := range some {
-			cast, err := NewCast(l, to, fault.Span{})
+			cast, err := NewCast(&l, to, fault.Span{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -89,7 +89,7 @@ func TestCastLiterals(t *testing.T) {
 			}
 		}
 	}
-	if _, err := CastLiterals([]*Literal{textLiteral("a")}, Of(IntervalDay), fault.Span{}, &Context{}); err == nil {
+	if _, err := CastLiterals([]Literal{*textLiteral("a")}, Of(IntervalDay), fault.Span{}, &Context{}); err == nil {
 		t.Error("a text is cast to an interval")
 	}
 }

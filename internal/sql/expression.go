@@ -74,18 +74,10 @@ func (x exprs) bindNode(e syntax.Expr) (expr.Expr, error) {
 	switch e := e.(type) {
 	case *syntax.Name:
 		return x.name(e)
-	case *syntax.Number:
-		return x.number(e, false)
-	case *syntax.String:
-		return x.b.literal(expr.Literal{Value: e.Value, T: expr.Of(expr.Char).NotNull()}), nil
-	case *syntax.Bool:
-		return boolLiteral(e.Value), nil
+	case *syntax.Number, *syntax.String, *syntax.Bool, *syntax.Null, *syntax.Temporal:
+		return x.literal(e)
 	case *syntax.Unknown:
 		return &expr.Literal{T: expr.Of(expr.Boolean)}, nil
-	case *syntax.Null:
-		return &expr.Literal{T: expr.Of(expr.Null)}, nil
-	case *syntax.Temporal:
-		return x.b.temporalLiteral(e)
 	case *syntax.Interval:
 		return intervalLiteral(e)
 	case *syntax.Param:

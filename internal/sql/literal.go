@@ -28,20 +28,43 @@ func longLiteral(n int64) *expr.Literal {
 	return &expr.Literal{Value: n, T: expr.Of(expr.BigInt).NotNull()}
 }
 
-// number is numberLiteral. A plan that is shown has numbers with an exponent as it has those with a point: as fractions, also where they are whole.
-func (x exprs) number(n *syntax.Number, negative bool) (expr.Expr, error) {
-	l, err := numberLiteral(n, negative)
+// literal binds what isConstant.
+func (x exprs) literal(e syntax.Expr) (expr.Expr, error) {
+	l, err := x.constant(e)
 	if err != nil {
 		return nil, err
 	}
-	if x.b.explaining && n.Kind == syntax.Approx {
-		l.T = expr.Of(expr.Decimal).NotNull()
-	}
-	return x.b.literal(l), nil
+	return x.b.keep(l), nil
 }
 
-// literal keeps l where the statement's constants are: in blocks, for there may be millions.
-func (b *binder) literal(l expr.Literal) *expr.Literal {
+// constant is literal for a caller that only wants the value and its type.
+func (x exprs) constant(e syntax.Expr) (expr.Literal, error) {
+	switch e := e.(type) {
+	case *syntax.Number:
+		return x.number(e, false)
+	case *syntax.Unary:
+		return x.number(e.X.(*syntax.Number), true)
+	case *syntax.String:
+		return expr.Literal{Value: e.Value, T: expr.Of(expr.Char).NotNull()}, nil
+	case *syntax.Bool:
+		return *boolLiteral(e.Value), nil
+	case *syntax.Temporal:
+		return x.b.temporalLiteral(e)
+	}
+	return expr.Literal{T: expr.Of(expr.Null)}, nil
+}
+
+// number is numberLiteral. A plan that is shown has numbers with an exponent as it has those with a point: as fractions, also where they are whole.
+func (x exprs) number(n *syntax.Number, negative bool) (expr.Literal, error) {
+	l, err := numberLiteral(n, negative)
+	if err == nil && x.b.explaining && n.Kind == syntax.Approx {
+		l.T = expr.Of(expr.Decimal).NotNull()
+	}
+	return l, err
+}
+
+// keep returns l where the statement's constants are: in blocks, for there may be many.
+func (b *binder) keep(l expr.Literal) *expr.Literal {
 	if len(b.literals) == cap(b.literals) {
 		b.literals = make([]expr.Literal, 0, min(max(2*cap(b.literals), 8), 512))
 	}
@@ -109,7 +132,7 @@ func temporalName(k syntax.TemporalKind) string {
 }
 
 // temporalLiteral reads DATE '..' and TIMESTAMP '..' in the query's zone.
-func (b *binder) temporalLiteral(e *syntax.Temporal) (expr.Expr, error) {
+func (b *binder) temporalLiteral(e *syntax.Temporal) (expr.Literal, error) {
 	var ms int64
 	var err error
 	t := expr.Of(expr.Timestamp).NotNull()
@@ -123,12 +146,12 @@ func (b *binder) temporalLiteral(e *syntax.Temporal) (expr.Expr, error) {
 			ms, err = chrono.ParseDateLiteral(e.Text, b.settings.zone)
 		}
 	default:
-		return nil, fault.InvalidSQL(e.At, "Type [TIME] has no values here; use a TIMESTAMP")
+		return expr.Literal{}, fault.InvalidSQL(e.At, "Type [TIME] has no values here; use a TIMESTAMP")
 	}
 	if err != nil {
-		return nil, fault.InvalidSQL(e.At, "Illegal %s literal '%s'", temporalName(e.Kind), e.Text)
+		return expr.Literal{}, fault.InvalidSQL(e.At, "Illegal %s literal '%s'", temporalName(e.Kind), e.Text)
 	}
-	return &expr.Literal{Value: ms, T: t}, nil
+	return expr.Literal{Value: ms, T: t}, nil
 }
 
 // intervalForms are the texts an interval may have, by its units. Numbers are captured from the largest unit down.

@@ -18,8 +18,8 @@ var operatorNames = [...]string{
 }
 
 func (x exprs) unary(e *syntax.Unary) (expr.Expr, error) {
-	if n, ok := e.X.(*syntax.Number); ok && e.Op == syntax.Neg {
-		return x.number(n, true)
+	if isConstant(e) {
+		return x.literal(e)
 	}
 	inner, err := x.bind(e.X)
 	if err != nil {
@@ -235,6 +235,11 @@ func (x exprs) inList(e *syntax.InList) (expr.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(e.List) > manyConstants && !slices.ContainsFunc(e.List, isNoConstant) {
+		if out, err := x.inConstants(inner, e); out != nil || err != nil {
+			return out, err
+		}
+	}
 	list, err := x.list(e.List)
 	if err != nil {
 		return nil, err
@@ -249,6 +254,31 @@ func (x exprs) inList(e *syntax.InList) (expr.Expr, error) {
 		return nil, incompatibleIn(e.At)
 	}
 	if inner.Type().IsTime() {
+		if err := x.checkTimes(out, e.At); err != nil {
+			return nil, err
+		}
+	}
+	return negated(out, nil, e.Not, e.At)
+}
+
+// manyConstants is from how many constants on IN keeps only their values.
+const manyConstants = 1 << 10
+
+// inConstants is inList for many constants, nil where it can't be done.
+func (x exprs) inConstants(inner expr.Expr, e *syntax.InList) (expr.Expr, error) {
+	var bad error // of a constant
+	out, err := expr.NewInConstants(inner, len(e.List), func(i int, l *expr.Literal) error {
+		*l, bad = x.constant(e.List[i])
+		return bad
+	}, e.At)
+	switch {
+	case bad != nil:
+		return nil, bad
+	case err != nil:
+		return nil, incompatibleIn(e.At)
+	case out == nil:
+		return nil, nil
+	case inner.Type().IsTime():
 		if err := x.checkTimes(out, e.At); err != nil {
 			return nil, err
 		}

@@ -195,6 +195,7 @@ func TestRefusedSizes(t *testing.T) {
 		{many("SELECT 1 FROM t GROUP BY ", "1,", "1"), at(200022)},
 		{many("SELECT 1 FROM t GROUP BY GROUPING SETS (", "(),", "())"), at(300035)},
 		{many("SELECT SUM(cnt) OVER (PARTITION BY ", "1,", "1) FROM t"), at(200034)},
+		{many("SELECT 1 FROM t WINDOW ", "w AS (),", "v AS ()"), at(800008)},
 		{many("SELECT 1 FROM t JOIN t AS u USING (", "a,", "a)"), at(200030)},
 		{many("SELECT * FROM t UNPIVOT (v FOR n IN (", "m1,", "m1))"), at(300035)},
 		{many("SELECT * FROM t PIVOT (SUM(m1) FOR dim1 IN (", "'a',", "'b'))"), at(400033)},

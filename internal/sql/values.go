@@ -69,13 +69,14 @@ func (c *constantColumn) add(l *expr.Literal, rows int) {
 // constantRows binds rows of constants, of which there may be millions: none is kept but its value.
 func (x exprs) constantRows(v *syntax.Values) (*relational, error) {
 	found := make([]constantColumn, len(v.Rows[0].Items))
+	var l expr.Literal
 	for _, row := range v.Rows {
 		for c, item := range row.Items {
-			l, err := x.constant(item)
-			if err != nil {
+			var err error
+			if l, err = x.constant(item); err != nil {
 				return nil, err
 			}
-			found[c].add(l, len(v.Rows))
+			found[c].add(&l, len(v.Rows))
 		}
 	}
 	rel := &relational{cols: make([]outColumn, len(found))}
@@ -99,15 +100,6 @@ func (x exprs) constantRows(v *syntax.Values) (*relational, error) {
 	return rel, nil
 }
 
-// constant binds what isConstant.
-func (x exprs) constant(e syntax.Expr) (*expr.Literal, error) {
-	bound, err := x.bind(e)
-	if err != nil {
-		return nil, err
-	}
-	return bound.(*expr.Literal), nil
-}
-
 // constants returns the values of a column in the type t.
 func (x exprs) constants(v *syntax.Values, column int, found *constantColumn, t expr.Type) (*vector.Vector, error) {
 	kind := t.Runtime()
@@ -115,7 +107,7 @@ func (x exprs) constants(v *syntax.Values, column int, found *constantColumn, t 
 		return found.builder.Build(), nil
 	}
 	builder := vector.NewBuilder(kind, len(v.Rows))
-	some := make([]*expr.Literal, 0, castAtOnce)
+	some := make([]expr.Literal, 0, castAtOnce)
 	for rows := v.Rows; len(rows) > 0; rows = rows[len(some):] {
 		some = some[:min(len(rows), castAtOnce)]
 		for i := range some {

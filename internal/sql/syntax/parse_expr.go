@@ -116,8 +116,16 @@ func (p *parser) push(e Expr) {
 	p.stack = append(p.stack, e)
 }
 
+// longList is from how many elements on a list is not copied: the stack is given away instead.
+const longList = 1 << 12
+
 // popList returns what the stack holds above base, and takes it off.
 func (p *parser) popList(base int) []Expr {
+	if len(p.stack)-base > longList {
+		list := slices.Clip(p.stack[base:])
+		p.stack = slices.Clone(p.stack[:base])
+		return list
+	}
 	list := p.exprs.list(p.stack[base:])
 	clear(p.stack[base:])
 	p.stack = p.stack[:base]

@@ -335,7 +335,9 @@ func (p *parser) selectBody(start mark) Body {
 		}
 		if p.acceptWord(kwWindow) {
 			for {
-				s.Windows = append(s.Windows, p.windowDef())
+				w := p.windowDef()
+				p.spend(w.At)
+				s.Windows = append(s.Windows, w)
 				if !p.accept(tokComma) {
 					break
 				}

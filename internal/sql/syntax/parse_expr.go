@@ -108,12 +108,22 @@ func (p *parser) exprList() []Expr {
 	}
 }
 
-// push puts e at the end of the list under construction. The stack doubles where append would grow a long one by a quarter, over and over.
+// push puts e at the end of the list under construction.
 func (p *parser) push(e Expr) {
 	if len(p.stack) == cap(p.stack) {
-		p.stack = slices.Grow(p.stack, max(len(p.stack), 16))
+		p.stack = slices.Grow(p.stack, p.more(len(p.stack)))
 	}
 	p.stack = append(p.stack, e)
+}
+
+// more returns for how many elements more a list of n should have room: as many again, and for a long one as many as the rest of the text has
+// if it goes on like this, where append would copy it over and over.
+func (p *parser) more(n int) int {
+	read := int(p.toks[p.pos].start)
+	if n < longList || read == 0 {
+		return max(n, 16)
+	}
+	return min(n*(len(p.text)-read)/read+longList, 64*n)
 }
 
 // longList is from how many elements on a list is not copied: the stack is given away instead.
@@ -127,7 +137,6 @@ func (p *parser) popList(base int) []Expr {
 		return list
 	}
 	list := p.exprs.list(p.stack[base:])
-	clear(p.stack[base:])
 	p.stack = p.stack[:base]
 	return list
 }

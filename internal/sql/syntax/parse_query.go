@@ -296,6 +296,9 @@ func (p *parser) values(start mark) Body {
 			row.Items = p.exprs.list([]Expr{p.expr()})
 		}
 		row.Pos = p.from(at)
+		if len(v.Rows) == cap(v.Rows) {
+			v.Rows = slices.Grow(v.Rows, p.more(len(v.Rows)))
+		}
 		v.Rows = append(v.Rows, row)
 		if !p.accept(tokComma) {
 			break

@@ -231,80 +231,72 @@ func NewIn(x Expr, list []Expr, at fault.Span) (Expr, error) {
 	return in, nil
 }
 
-// NewInConstants is NewIn for n constants, which are many: get fills one that is asked for, and does so twice for each. It returns nil where
-// NewIn has to have them all.
+// NewInConstants is NewIn for n constants, which are many: get fills one that is asked for, and does so twice for each where they have several
+// types. It returns nil where NewIn has to have them all.
 func NewInConstants(x Expr, n int, get func(i int, l *Literal) error, at fault.Span) (Expr, error) {
 	if x.Type().Multi {
 		return nil, nil
 	}
+	in := &In{Values: make([]any, 0, n)}
 	var l Literal
-	types := inTyper{x: x.Type()}
+	types, alike := inTyper{x: x.Type()}, true // alike: all have the type of the last one
 	for i := range n {
 		if err := get(i, &l); err != nil {
 			return nil, err
 		}
+		last := types.last
 		if !types.add(&l) {
 			return nil, nil
 		}
+		alike = alike && (last == types.last || last.Base == Invalid)
+		in.addValue(l.Value)
 	}
 	t, ok := types.result()
 	if !ok {
 		return nil, nil
 	}
-	in := &In{X: coerce(x, t), Values: make([]any, 0, n)}
-	var casts []Literal // those that are cast next
-	var last Type
-	cast := false // literals of the last type are
-	for i := range n {
-		if err := get(i, &l); err != nil {
-			return nil, err
-		}
-		if l.Value == nil {
-			in.HasNull = true
-			continue
-		}
-		if l.T != last {
-			_, cast = coerce(&l, t).(*Cast)
-			last = l.T
-		}
-		switch {
-		case !cast:
-			in.Values = append(in.Values, runtimeValue(l.Value, t.Runtime()))
-			continue
-		case !isTextOrNumber(t):
-			return nil, nil
-		}
-		if casts = append(casts, l); len(casts) == castAtOnce {
-			if err := in.addCast(casts, t, at); err != nil {
-				return nil, err
-			}
-			casts = casts[:0]
-		}
+	in.X = coerce(x, t)
+	if alike && (len(in.Values) == 0 || coerce(&Literal{Value: in.Values[0], T: types.last}, t).Type() == types.last) {
+		return in, nil
 	}
-	return in, in.addCast(casts, t, at)
+	if !isTextOrNumber(t) {
+		return nil, nil
+	}
+	in.Values, in.HasNull = in.Values[:0], false
+	return in, in.castConstants(n, get, t, at)
 }
 
-// castAtOnce is how many literals are cast at a time.
-const castAtOnce = 1 << 10
-
-// addCast adds the values of literals in the type t.
-func (in *In) addCast(list []Literal, t Type, at fault.Span) error {
-	if len(list) == 0 {
-		return nil
-	}
-	values, err := CastLiterals(list, t, at, &Context{})
-	if err != nil {
-		return err
-	}
-	for i := range list {
-		if v := values.ValueAt(i); v != nil {
-			in.Values = append(in.Values, v)
-		} else {
-			in.HasNull = true
+// castConstants adds n constants in the type t.
+func (in *In) castConstants(n int, get func(i int, l *Literal) error, t Type, at fault.Span) error {
+	some := make([]Literal, 0, castAtOnce)
+	for first := 0; first < n; first += len(some) {
+		some = some[:min(n-first, castAtOnce)]
+		for i := range some {
+			if err := get(first+i, &some[i]); err != nil {
+				return err
+			}
+		}
+		values, err := CastLiterals(some, t, at, &Context{})
+		if err != nil {
+			return err
+		}
+		for i := range some {
+			in.addValue(values.ValueAt(i))
 		}
 	}
 	return nil
 }
+
+func (in *In) addValue(v any) {
+	if v == nil {
+		in.HasNull = true
+	} else {
+		in.Values = append(in.Values, v)
+	}
+}
+
+// castAtOnce is how many literals are cast at a time.
+const castAtOnce = 1 << 10
 
 func isTextOrNumber(t Type) bool { return t.IsCharacter() || t.IsNumeric() }
 

@@ -2,6 +2,7 @@ package expr
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -119,4 +120,46 @@ func message(err error) string {
 		return f.Message
 	}
 	return fmt.Sprint(err)
+}
+
+// A long list of constants gives what a short one gives, whatever their types are.
+func TestInOfManyConstants(t *testing.T) {
+	date, text, long := Literal{Value: int64(86_400_000), T: Of(Date).NotNull()}, *textLiteral("b"), Literal{Value: int64(7), T: Of(Integer).NotNull()}
+	big, decimal, null := Literal{Value: int64(1 << 40), T: Of(BigInt).NotNull()}, Literal{Value: 2.5, T: Of(Decimal).NotNull()}, Literal{T: Of(Null)}
+	truth, at := Literal{Value: int64(1), T: Of(Boolean).NotNull()}, Literal{Value: int64(5), T: Of(Timestamp).NotNull()}
+	for _, x := range []Base{BigInt, Double, Float, Varchar, Boolean, Timestamp, Date} {
+		for _, few := range [][]Literal{
+			{long}, {long, big}, {big, null}, {decimal}, {long, decimal}, {text}, {text, long}, {long, text, decimal, null}, {null}, {date}, {at}, {at, date},
+			{truth}, {truth, long}, {date, text}, {long, at},
+		} {
+			var short, longer []Expr
+			for i := range few {
+				short = append(short, &few[i])
+			}
+			for len(longer) <= castAtOnce+1 {
+				longer = append(longer, short...)
+			}
+			column := &Column{T: Of(x)}
+			want, wantErr := NewIn(column, short, fault.Span{})
+			got, gotErr := NewIn(column, longer, fault.Span{})
+			if message(gotErr) != message(wantErr) {
+				t.Errorf("%v IN %v: %v, few of them %v", x, few, gotErr, wantErr)
+			}
+			a, ok := want.(*In)
+			b, same := got.(*In)
+			if ok != same {
+				t.Errorf("%v IN %v is %T, few of them %T", x, few, got, want)
+			}
+			if !ok || !same {
+				continue
+			}
+			for _, in := range []*In{a, b} {
+				slices.SortFunc(in.Values, func(a, b any) int { return strings.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+				in.Values = slices.Compact(in.Values)
+			}
+			if !Equal(a, b) {
+				t.Errorf("%v IN %v has %v of %v, few of them %v of %v", x, few, b.Values, b.X.Type(), a.Values, a.X.Type())
+			}
+		}
+	}
 }

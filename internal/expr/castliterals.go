@@ -5,6 +5,29 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
+// ManyConstants is from how many constants on a list keeps only their values, and how many of them are cast at a time.
+const ManyConstants = 1 << 10
+
+// CastConstants is CastLiterals of n constants, which are many: get fills one that is asked for.
+func CastConstants(n int, get func(i int, l *Literal) error, to Type, at fault.Span, ctx *Context) (*vector.Vector, error) {
+	out := vector.NewBuilder(to.Runtime(), n)
+	some := make([]Literal, 0, ManyConstants)
+	for first := 0; first < n; first += len(some) {
+		some = some[:min(n-first, ManyConstants)]
+		for i := range some {
+			if err := get(first+i, &some[i]); err != nil {
+				return nil, err
+			}
+		}
+		cast, err := CastLiterals(some, to, at, ctx)
+		if err != nil {
+			return nil, err
+		}
+		out.AppendRange(cast, 0, cast.Len)
+	}
+	return out.Build(), nil
+}
+
 // CastLiterals returns the values of CAST(l AS to) for each l of list, in their order: what Fold makes of each of these casts, without
 // compiling an expression for each. At is their place in the text. Types that a text may fail to be (BOOLEAN, TIMESTAMP, DATE) are left to Fold.
 func CastLiterals(list []Literal, to Type, at fault.Span, ctx *Context) (*vector.Vector, error) {

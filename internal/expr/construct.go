@@ -196,7 +196,7 @@ func NewIn(x Expr, list []Expr, at fault.Span) (Expr, error) {
 	if x.Type().Multi {
 		return overValues(append([]Expr{x}, list...), 0, func(args []Expr) (Expr, error) { return NewIn(args[0], args[1:], at) })
 	}
-	if len(list) > castAtOnce && !slices.ContainsFunc(list, func(e Expr) bool { _, literal := e.(*Literal); return !literal }) {
+	if len(list) > ManyConstants && !slices.ContainsFunc(list, func(e Expr) bool { _, literal := e.(*Literal); return !literal }) {
 		in, err := NewInConstants(x, len(list), func(i int, l *Literal) error { *l = *list[i].(*Literal); return nil }, at)
 		if in != nil || err != nil {
 			return in, err
@@ -262,29 +262,15 @@ func NewInConstants(x Expr, n int, get func(i int, l *Literal) error, at fault.S
 	if !isTextOrNumber(t) {
 		return nil, nil
 	}
-	in.Values, in.HasNull = in.Values[:0], false
-	return in, in.castConstants(n, get, t, at)
-}
-
-// castConstants adds n constants in the type t.
-func (in *In) castConstants(n int, get func(i int, l *Literal) error, t Type, at fault.Span) error {
-	some := make([]Literal, 0, castAtOnce)
-	for first := 0; first < n; first += len(some) {
-		some = some[:min(n-first, castAtOnce)]
-		for i := range some {
-			if err := get(first+i, &some[i]); err != nil {
-				return err
-			}
-		}
-		values, err := CastLiterals(some, t, at, &Context{})
-		if err != nil {
-			return err
-		}
-		for i := range some {
-			in.addValue(values.ValueAt(i))
-		}
+	values, err := CastConstants(n, get, t, at, &Context{})
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	in.Values, in.HasNull = in.Values[:0], false
+	for i := range n {
+		in.addValue(values.ValueAt(i))
+	}
+	return in, nil
 }
 
 func (in *In) addValue(v any) {
@@ -294,9 +280,6 @@ func (in *In) addValue(v any) {
 		in.Values = append(in.Values, v)
 	}
 }
-
-// castAtOnce is how many literals are cast at a time.
-const castAtOnce = 1 << 10
 
 func isTextOrNumber(t Type) bool { return t.IsCharacter() || t.IsNumeric() }
 

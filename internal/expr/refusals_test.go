@@ -136,7 +136,7 @@ func TestInOfManyConstants(t *testing.T) {
 			for i := range few {
 				short = append(short, &few[i])
 			}
-			for len(longer) <= castAtOnce+1 {
+			for len(longer) <= ManyConstants+1 {
 				longer = append(longer, short...)
 			}
 			column := &Column{T: Of(x)}

@@ -235,7 +235,7 @@ func (x exprs) inList(e *syntax.InList) (expr.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(e.List) > manyConstants && !slices.ContainsFunc(e.List, isNoConstant) {
+	if len(e.List) > expr.ManyConstants && !slices.ContainsFunc(e.List, isNoConstant) {
 		if out, err := x.inConstants(inner, e); out != nil || err != nil {
 			return out, err
 		}
@@ -260,9 +260,6 @@ func (x exprs) inList(e *syntax.InList) (expr.Expr, error) {
 	}
 	return negated(out, nil, e.Not, e.At)
 }
-
-// manyConstants is from how many constants on IN keeps only their values.
-const manyConstants = 1 << 10
 
 // inConstants is inList for many constants, nil where it can't be done.
 func (x exprs) inConstants(inner expr.Expr, e *syntax.InList) (expr.Expr, error) {

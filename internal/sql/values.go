@@ -102,31 +102,14 @@ func (x exprs) constantRows(v *syntax.Values) (*relational, error) {
 
 // constants returns the values of a column in the type t.
 func (x exprs) constants(v *syntax.Values, column int, found *constantColumn, t expr.Type) (*vector.Vector, error) {
-	kind := t.Runtime()
-	if found.builder != nil && !found.mixed && found.builder.Type() == kind {
+	if found.builder != nil && !found.mixed && found.builder.Type() == t.Runtime() {
 		return found.builder.Build(), nil
 	}
-	builder := vector.NewBuilder(kind, len(v.Rows))
-	some := make([]expr.Literal, 0, castAtOnce)
-	for rows := v.Rows; len(rows) > 0; rows = rows[len(some):] {
-		some = some[:min(len(rows), castAtOnce)]
-		for i := range some {
-			var err error
-			if some[i], err = x.constant(rows[i].Items[column]); err != nil {
-				return nil, err
-			}
-		}
-		cast, err := expr.CastLiterals(some, t, rows[0].Items[column].Span(), &x.b.env)
-		if err != nil {
-			return nil, err
-		}
-		builder.AppendRange(cast, 0, cast.Len)
-	}
-	return builder.Build(), nil
+	return expr.CastConstants(len(v.Rows), func(i int, l *expr.Literal) (err error) {
+		*l, err = x.constant(v.Rows[i].Items[column])
+		return err
+	}, t, v.Rows[0].Items[column].Span(), &x.b.env)
 }
-
-// castAtOnce is how many constants are cast at a time.
-const castAtOnce = 1024
 
 // convertedTo returns a value of VALUES in the type of its column, computed if that is possible.
 func (x exprs) convertedTo(t expr.Type, e expr.Expr, at fault.Span) (expr.Expr, error) {

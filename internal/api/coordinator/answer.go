@@ -138,11 +138,11 @@ func (o object) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		name, err := edge.MarshalJSON(m.name)
+		name, err := jsontext.Marshal(m.name)
 		if err != nil {
 			return nil, err
 		}
-		value, err := edge.MarshalJSON(m.value)
+		value, err := jsontext.Marshal(m.value)
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/metastore"
 )
 
@@ -17,7 +18,7 @@ func Audit(r *http.Request, kind, key string) *metastore.AuditEntry {
 	if err != nil {
 		host = r.RemoteAddr
 	}
-	request, err := edge.MarshalJSON(object{
+	request, err := jsontext.Marshal(object{
 		{"service", d.Name + "/coordinator"}, {"method", r.Method}, {"uri", r.URL.Path}, {"queryParams", r.URL.RawQuery},
 	})
 	if err != nil { // texts always encode

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/obs"
 )
 
 // Node is a process in one of its roles.
@@ -84,7 +85,7 @@ func (a *API) nodes(r *http.Request, role string) []any {
 		}
 		name := edge.DialectOf(r.Context()).Name
 		service := n.Service
-		if rest, ours := strings.CutPrefix(service, edge.Product+"/"); ours {
+		if rest, ours := strings.CutPrefix(service, obs.Product+"/"); ours {
 			service = name + "/" + rest
 		}
 		if !full {

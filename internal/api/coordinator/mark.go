@@ -9,6 +9,7 @@ import (
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/task"
 	"github.com/hengedb/henge/internal/timeline"
@@ -128,7 +129,7 @@ func (a *API) segmentUnused(w http.ResponseWriter, r *http.Request) error {
 	if len(timeline.ParseIDs(dataSource, id)) == 0 {
 		return unparseable(w, dataSource, id)
 	}
-	payload, err := edge.MarshalJSON(map[string][]string{"segmentIds": {id}})
+	payload, err := jsontext.Marshal(map[string][]string{"segmentIds": {id}})
 	if err != nil {
 		return err
 	}
@@ -153,17 +154,17 @@ func (a *API) kill(w http.ResponseWriter, r *http.Request, interval string) erro
 	t.ID = fmt.Sprintf("api-issued_kill_%s_%s_%s_%s_%s", dataSource, random,
 		chrono.FormatMillis(iv.Start, chrono.UTC), chrono.FormatMillis(iv.End, chrono.UTC), chrono.FormatMillis(now, chrono.UTC))
 	t.GroupID = t.ID
-	t.Payload, err = edge.MarshalJSON(object{{"type", t.Type}, {"id", t.ID}, {"groupId", t.ID}, {"dataSource", dataSource}, {"interval", iv}})
+	t.Payload, err = jsontext.Marshal(object{{"type", t.Type}, {"id", t.ID}, {"groupId", t.ID}, {"dataSource", dataSource}, {"interval", iv}})
 	if err != nil {
 		return err
 	}
 	if err := a.tasks.Submit(r.Context(), t); err != nil {
 		edge.WriteJSON(w, http.StatusInternalServerError, object{
-			{"error", "Exception occurred. Are you sure you have an indexing service?"}, {"message", edge.Classify(err).Message},
+			{"error", "Exception occurred. Are you sure you have an indexing service?"}, {"message", fault.Classify(err).Message},
 		})
 		return nil
 	}
-	payload, err := edge.MarshalJSON(object{{"killTaskId", t.ID}, {"interval", iv}})
+	payload, err := jsontext.Marshal(object{{"killTaskId", t.ID}, {"interval", iv}})
 	if err != nil {
 		return err
 	}

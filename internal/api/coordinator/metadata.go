@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/timeline"
 )
@@ -82,7 +82,7 @@ func withStatus(s *timeline.Segment, overshadowed bool, copies *int) (json.RawMe
 	if s.Rows >= 0 {
 		rows = &s.Rows
 	}
-	status, err := edge.MarshalJSON(object{{"overshadowed", overshadowed}, {"replicationFactor", copies}, {"numRows", rows}, {"realtime", false}})
+	status, err := jsontext.Marshal(object{{"overshadowed", overshadowed}, {"replicationFactor", copies}, {"numRows", rows}, {"realtime", false}})
 	if err != nil {
 		return nil, err
 	}

@@ -102,7 +102,7 @@ func (a *API) changes(w http.ResponseWriter, r *http.Request) error {
 
 // describe is a change with the members of the segment's descriptor, if that is still published.
 func describe(state *timeline.State, c cluster.Change) (json.RawMessage, error) {
-	plain, err := edge.MarshalJSON(c)
+	plain, err := jsontext.Marshal(c)
 	if err != nil {
 		return nil, err
 	}
@@ -111,11 +111,11 @@ func describe(state *timeline.State, c cluster.Change) (json.RawMessage, error) 
 		if s == nil {
 			continue
 		}
-		text, err := edge.MarshalJSON(s)
+		text, err := jsontext.Marshal(s)
 		if err != nil {
 			return nil, err
 		}
-		action, err := edge.MarshalJSON(map[string]string{"action": c.Action})
+		action, err := jsontext.Marshal(map[string]string{"action": c.Action})
 		if err != nil {
 			return nil, err
 		}

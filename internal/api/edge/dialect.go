@@ -4,10 +4,9 @@ import (
 	"context"
 	"net/http"
 	"strings"
-)
 
-// Product is the product name of the interface itself: the first segment of its paths.
-const Product = "service"
+	"github.com/hengedb/henge/internal/obs"
+)
 
 // Dialect is the product name under which a request came. `service` is answered in the shapes of the interface document, an alias in
 // those of the reference system where the two differ.
@@ -23,11 +22,11 @@ func DialectOf(ctx context.Context) Dialect {
 	if d, ok := ctx.Value(dialectKey{}).(Dialect); ok {
 		return d
 	}
-	return Dialect{Name: Product}
+	return Dialect{Name: obs.Product}
 }
 
 // IsAlias reports whether the request came under another name than `service`.
-func (d Dialect) IsAlias() bool { return d.Name != Product }
+func (d Dialect) IsAlias() bool { return d.Name != obs.Product }
 
 // Header returns the product's header with the given rest: Header("SQL-Query-Id") is X-Service-SQL-Query-Id.
 func (d Dialect) Header(rest string) string {
@@ -56,9 +55,9 @@ func MapNames(aliases []string, next http.Handler) http.Handler {
 			}
 			r2 := r.WithContext(context.WithValue(r.Context(), dialectKey{}, Dialect{Name: alias}))
 			u := *r.URL
-			u.Path = "/" + Product + rest
+			u.Path = "/" + obs.Product + rest
 			if u.RawPath != "" {
-				u.RawPath = "/" + Product + strings.TrimPrefix(u.RawPath, "/"+alias)
+				u.RawPath = "/" + obs.Product + strings.TrimPrefix(u.RawPath, "/"+alias)
 			}
 			r2.URL = &u
 			r = r2

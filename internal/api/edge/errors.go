@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"context"
 	"errors"
 	"log/slog"
 	"maps"
@@ -72,21 +71,6 @@ var classOf = map[fault.Legacy]string{
 
 const defaultClass = "org.apache.druid.error.DruidException"
 
-// Classify finds what a user may be told of err: the first fault in its chain, else what the context says, else that something
-// unexpected happened, the details of which go to the log.
-func Classify(err error) *fault.Error {
-	if f := fault.Find(err); f != nil {
-		return f
-	}
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return fault.Timeout("Query did not complete within configured timeout period. You can increase query timeout or tune the performance of query.")
-	case errors.Is(err, context.Canceled):
-		return fault.Canceled("Query is canceled")
-	}
-	return fault.Defensive("The server met an unexpected error; its log says more").WithCause(err)
-}
-
 // unsupportedMedia marks the one failure whose status its category does not tell: 415.
 type unsupportedMedia struct{ fault *fault.Error }
 
@@ -106,7 +90,7 @@ func Status(err error) int {
 	if errors.As(err, new(unsupportedMedia)) {
 		return http.StatusUnsupportedMediaType
 	}
-	if s, ok := statusOf[Classify(err).Category]; ok {
+	if s, ok := statusOf[fault.Classify(err).Category]; ok {
 		return s
 	}
 	return http.StatusInternalServerError
@@ -158,7 +142,7 @@ func (e *Errors) Body(f *fault.Error) Body {
 
 // Write answers with err's status and body. Failures that are ours are logged with their cause.
 func (e *Errors) Write(w http.ResponseWriter, r *http.Request, err error) {
-	f := Classify(err)
+	f := fault.Classify(err)
 	status := Status(err)
 	e.log(r, status, err)
 	if status == http.StatusUnauthorized {
@@ -173,7 +157,7 @@ func (e *Errors) log(r *http.Request, status int, err error) {
 		return
 	}
 	level := slog.LevelDebug
-	switch Classify(err).Category {
+	switch fault.Classify(err).Category {
 	case fault.CategoryDefensive, fault.CategoryRuntimeFailure, fault.CategoryUncategorized:
 		level = slog.LevelError
 	case fault.CategoryServiceUnavailable, fault.CategoryCapacityExceeded:

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/jsontext"
 )
 
 const host = "broker1:8082"
@@ -162,7 +163,7 @@ func TestCausesAreLoggedAndNotSent(t *testing.T) {
 }
 
 func TestMarshalJSON(t *testing.T) {
-	got, err := MarshalJSON(map[string]string{"a": "<&>"})
+	got, err := jsontext.Marshal(map[string]string{"a": "<&>"})
 	if err != nil || string(got) != `{"a":"<&>"}` {
 		t.Errorf("%s, %v", got, err)
 	}

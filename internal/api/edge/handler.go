@@ -3,11 +3,11 @@ package edge
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/jsontext"
 )
 
 // Handler answers a request or returns an error before it wrote anything; it never writes an error itself.
@@ -105,7 +105,7 @@ func (m *Mux) On(pattern string, h Handler) {
 
 // WriteJSON answers with v as compact JSON and without a trailing newline; text is not escaped for HTML.
 func WriteJSON(w http.ResponseWriter, status int, v any) {
-	body, err := MarshalJSON(v)
+	body, err := jsontext.Marshal(v)
 	if err != nil { // our own types: a mistake in the code, and nothing was written yet
 		http.Error(w, "the answer can't be encoded", http.StatusInternalServerError)
 		return
@@ -113,17 +113,6 @@ func WriteJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // the client may be gone
-}
-
-// MarshalJSON encodes v compactly, without escaping <, > and &.
-func MarshalJSON(v any) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimRight(buf.Bytes(), "\n"), nil
 }
 
 // WriteText answers with a plain text.

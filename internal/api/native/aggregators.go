@@ -8,7 +8,7 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/msq"
 	lang "github.com/hengedb/henge/internal/native"
 	"github.com/hengedb/henge/internal/plan"
@@ -97,7 +97,7 @@ type saidAt struct {
 
 // saidOf is what one segment says.
 func saidOf(at int, info *segment.Info) []saidAt {
-	text, err := edge.MarshalJSON(aggregatorsOf(info))
+	text, err := jsontext.Marshal(aggregatorsOf(info))
 	if err != nil {
 		text = []byte("null")
 	}

@@ -9,11 +9,11 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/api/query"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/jsontext"
 	lang "github.com/hengedb/henge/internal/native"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/result"
@@ -247,7 +247,7 @@ func (x *execution) rows(ctx context.Context, node plan.Node, f func(c *cells, r
 }
 
 func appendQuoted(dst []byte, s string) []byte {
-	text, err := edge.MarshalJSON(s)
+	text, err := jsontext.Marshal(s)
 	if err != nil { // text encodes
 		return strconv.AppendQuote(dst, s)
 	}

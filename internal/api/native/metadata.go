@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/jsontext"
 	lang "github.com/hengedb/henge/internal/native"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/segment"
@@ -64,7 +64,7 @@ func (m columnMap) MarshalJSON() ([]byte, error) {
 		if i > 0 {
 			out = append(out, ',')
 		}
-		text, err := edge.MarshalJSON(m.columns[name])
+		text, err := jsontext.Marshal(m.columns[name])
 		if err != nil {
 			return nil, err
 		}
@@ -90,7 +90,7 @@ func (x *execution) segmentMetadata(ctx context.Context, q *lang.SegmentMetadata
 	out.buf = append(out.buf, '[')
 	first := true
 	write := func(a *analysis) error {
-		text, err := edge.MarshalJSON(a)
+		text, err := jsontext.Marshal(a)
 		if err != nil {
 			return fmt.Errorf("encoding the analysis of a segment: %w", err)
 		}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/jsontext"
 	lang "github.com/hengedb/henge/internal/native"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/vector"
@@ -67,7 +67,7 @@ func TestAnalysesAreMergedInAnyOrder(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			text, err := edge.MarshalJSON(shown)
+			text, err := jsontext.Marshal(shown)
 			if err != nil {
 				t.Fatal(err)
 			}

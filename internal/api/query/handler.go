@@ -15,6 +15,7 @@ import (
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/result"
 	"github.com/hengedb/henge/internal/vector"
@@ -220,7 +221,7 @@ func gone(err error) error { return fault.Canceled("The client closed the connec
 
 // errorRow appends the error object as a last row.
 func errorRow(ctx context.Context, w *result.Writer, err error) {
-	body, encodeErr := edge.MarshalJSON(edge.ErrorsOf(ctx).Body(edge.Classify(err)))
+	body, encodeErr := jsontext.Marshal(edge.ErrorsOf(ctx).Body(fault.Classify(err)))
 	if encodeErr == nil {
 		w.Raw(body)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/secret"
 )
 
 // KnownPath is where a Broker tells others what it knows of its queries, as Known.
@@ -37,9 +38,9 @@ type plainInfo Info
 // MarshalJSON writes the form that Brokers exchange.
 func (i Info) MarshalJSON() ([]byte, error) {
 	w := wireInfo{plainInfo: plainInfo(i), State: i.State()}
-	w.SQL = edge.RedactSQL(i.SQL)
+	w.SQL = secret.MaskSQL(i.SQL)
 	if i.Err != nil {
-		w.Error = edge.Classify(i.Err).Message
+		w.Error = fault.Classify(i.Err).Message
 	}
 	return json.Marshal(w)
 }

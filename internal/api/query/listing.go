@@ -6,6 +6,8 @@ import (
 
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/secret"
 )
 
 // listed is a query as lists show it.
@@ -18,7 +20,7 @@ type listed struct {
 }
 
 func listedOf(q *Info) listed {
-	return listed{q.ID, edge.RedactSQL(q.SQL), q.State(), "native", chrono.FormatMillis(q.Started.UnixMilli(), chrono.UTC)}
+	return listed{q.ID, secret.MaskSQL(q.SQL), q.State(), "native", chrono.FormatMillis(q.Started.UnixMilli(), chrono.UTC)}
 }
 
 // report is what is known of a query beside that. Rows are those that it has given, bytes those of its answer, memory the most that it held at once.
@@ -41,7 +43,7 @@ func reportOf(q *Info) *report {
 		out.DataSources = []string{}
 	}
 	if q.Err != nil {
-		out.ErrorMessage = edge.Classify(q.Err).Message
+		out.ErrorMessage = fault.Classify(q.Err).Message
 	}
 	return out
 }

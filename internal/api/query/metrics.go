@@ -6,7 +6,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/obs"
 )
@@ -45,7 +44,7 @@ func outcome(err error) string {
 	if err == nil {
 		return "success"
 	}
-	switch edge.Classify(err).Category {
+	switch fault.Classify(err).Category {
 	case fault.CategoryInvalidInput, fault.CategoryNotFound, fault.CategoryForbidden, fault.CategoryUnauthorized, fault.CategoryUnsupported, fault.CategoryConflict:
 		return "invalid"
 	case fault.CategoryCanceled:

@@ -10,10 +10,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/obs"
+	"github.com/hengedb/henge/internal/secret"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -207,7 +207,7 @@ func (r *Running) keep(e *entry) {
 		info.Err = *err
 	}
 	measure(r.o.Meter, &info, e.priority.Load())
-	info.SQL = edge.RedactSQL(info.SQL) // before it is cut, so that no secret loses its end
+	info.SQL = secret.MaskSQL(info.SQL) // before it is cut, so that no secret loses its end
 	if len(info.SQL) > keptSQL {
 		info.SQL = strings.ToValidUTF8(info.SQL[:keptSQL], "") + " ..."
 	}

@@ -3,8 +3,8 @@ package query
 import (
 	"fmt"
 
-	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/jsontext"
 )
 
 // Uncovered is the response context of a query that reads times without segments, of which it names up to limit.
@@ -13,7 +13,7 @@ func Uncovered(missing []chrono.Interval, limit int) (string, error) {
 		return "{}", nil
 	}
 	overflowed := len(missing) > limit
-	text, err := edge.MarshalJSON(map[string]any{"uncoveredIntervals": missing[:min(limit, len(missing))], "uncoveredIntervalsOverflowed": overflowed})
+	text, err := jsontext.Marshal(map[string]any{"uncoveredIntervals": missing[:min(limit, len(missing))], "uncoveredIntervalsOverflowed": overflowed})
 	if err != nil {
 		return "", fmt.Errorf("encoding the response context: %w", err)
 	}

@@ -119,14 +119,14 @@ func (a *API) sample(w http.ResponseWriter, r *http.Request) error {
 
 // shown gives a fault the error member that clients of this endpoint print.
 func shown(err error) error {
-	f := *edge.Classify(err)
+	f := *fault.Classify(err)
 	f.Legacy = fault.Legacy(f.Message)
 	return &f
 }
 
 // failed is for what goes wrong while sampling; what the sources report is the user's to mend: 400.
 func failed(err error) error {
-	f := *edge.Classify(err)
+	f := *fault.Classify(err)
 	if f.Category != fault.CategoryForbidden && f.Category != fault.CategoryDefensive {
 		f.Category = fault.CategoryInvalidInput
 	}

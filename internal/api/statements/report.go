@@ -8,6 +8,7 @@ import (
 
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/task"
 )
 
@@ -53,7 +54,7 @@ func (a *API) report(ctx context.Context, id string, alias bool) (*report, error
 	if p.Status.ErrorReport != nil {
 		out.failure = p.Status.ErrorReport.Error
 	}
-	if out.counters, err = edge.MarshalJSON(p.Counters); err != nil {
+	if out.counters, err = jsontext.Marshal(p.Counters); err != nil {
 		return nil, fmt.Errorf("encoding the counters of task [%s]: %w", id, err)
 	}
 	for _, workers := range p.Counters {

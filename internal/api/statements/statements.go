@@ -504,7 +504,7 @@ func (a *API) submitTask(w http.ResponseWriter, r *http.Request) error {
 	}
 	t, explained, err := a.tasks.Submit(r.Context(), req)
 	if err != nil {
-		f := edge.Classify(err)
+		f := fault.Classify(err)
 		edge.WriteJSON(w, edge.Status(err), struct {
 			TaskID string    `json:"taskId"`
 			State  string    `json:"state"`

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/config"
+	"github.com/hengedb/henge/internal/obs"
 )
 
 // Process is what the endpoints need to know.
@@ -92,7 +93,7 @@ func (p *Process) properties(w http.ResponseWriter, r *http.Request) error {
 	name := edge.DialectOf(r.Context()).Name
 	out := map[string]string{}
 	for k, v := range p.Settings.Visible() {
-		out[name+"."+strings.TrimPrefix(k, edge.Product+".")] = v
+		out[name+"."+strings.TrimPrefix(k, obs.Product+".")] = v
 	}
 	edge.WriteJSON(w, http.StatusOK, out)
 	return nil

@@ -16,6 +16,7 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/supervisor"
 )
@@ -174,7 +175,7 @@ func (a *API) list(w http.ResponseWriter, r *http.Request) error {
 			out[i].Spec = s.Spec
 		}
 		if system {
-			text, err := edge.MarshalJSON(s.Spec)
+			text, err := jsontext.Marshal(s.Spec)
 			if err != nil {
 				return err
 			}

@@ -22,6 +22,7 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/secret"
 	"github.com/hengedb/henge/internal/task"
 )
 
@@ -174,7 +175,7 @@ func (a *API) payload(w http.ResponseWriter, r *http.Request) error {
 	if s == nil {
 		return err
 	}
-	shown, err := edge.Redact(s.Task.Payload)
+	shown, err := secret.MaskJSON(s.Task.Payload)
 	if err != nil {
 		return fmt.Errorf("reading the payload of task [%s]: %w", s.Task.ID, err)
 	}

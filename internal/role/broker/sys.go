@@ -10,10 +10,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/api/query"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/duty/why"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/jsontext"
+	"github.com/hengedb/henge/internal/obs"
+	"github.com/hengedb/henge/internal/secret"
 	"github.com/hengedb/henge/internal/supervisor"
 	"github.com/hengedb/henge/internal/task"
 	"github.com/hengedb/henge/internal/timeline"
@@ -133,7 +136,7 @@ func schemaNames(s *timeline.Schema) (names [2]string, err error) {
 		if list == nil {
 			list = []string{}
 		}
-		text, err := edge.MarshalJSON(list)
+		text, err := jsontext.Marshal(list)
 		if err != nil {
 			return names, err
 		}
@@ -153,7 +156,7 @@ func segmentRow(s *timeline.Segment, names [2]string, loaded int64, overshadowed
 	var projections, compaction any
 	if s.Details != nil {
 		if len(s.Details.Projections) > 0 {
-			text, err := edge.MarshalJSON(s.Details.Projections)
+			text, err := jsontext.Marshal(s.Details.Projections)
 			if err != nil {
 				return nil, err
 			}
@@ -224,18 +227,18 @@ func (s *System) tasks(ctx context.Context, _ *timeline.State) ([][]any, error) 
 func (s *System) queries(ctx context.Context, _ *timeline.State) ([][]any, error) {
 	var rows [][]any
 	for _, q := range s.Queries(ctx) {
-		info, err := edge.MarshalJSON(struct {
+		info, err := jsontext.Marshal(struct {
 			ID        string `json:"sqlQueryId"`
 			SQL       string `json:"sql"`
 			Identity  string `json:"identity,omitempty"`
 			StartTime string `json:"startTime"`
-		}{q.ID, edge.RedactSQL(q.SQL), q.Identity, chrono.FormatMillis(q.Started.UnixMilli(), chrono.UTC)})
+		}{q.ID, secret.MaskSQL(q.SQL), q.Identity, chrono.FormatMillis(q.Started.UnixMilli(), chrono.UTC)})
 		if err != nil {
 			return nil, fmt.Errorf("describing query [%s]: %w", q.ID, err)
 		}
 		var failure any
 		if q.Err != nil {
-			failure = edge.Classify(q.Err).Message
+			failure = fault.Classify(q.Err).Message
 		}
 		rows = append(rows, []any{
 			q.ID, "native", q.State(), string(info), chrono.FormatMillis(q.Started.UnixMilli(), chrono.UTC), q.Took.Milliseconds(), q.Rows, q.Memory,
@@ -268,7 +271,7 @@ func (s *System) properties(context.Context, *timeline.State) ([][]any, error) {
 	var rows [][]any
 	for _, p := range processes {
 		for _, key := range keys {
-			rows = append(rows, []any{p.address, edge.Product + "/" + p.roles[0], "[" + strings.Join(p.roles, ",") + "]", key, values[key], nil})
+			rows = append(rows, []any{p.address, obs.Product + "/" + p.roles[0], "[" + strings.Join(p.roles, ",") + "]", key, values[key], nil})
 		}
 	}
 	return rows, nil
@@ -285,11 +288,11 @@ func (s *System) supervisors(ctx context.Context, _ *timeline.State) ([][]any, e
 		if err != nil {
 			return nil, err
 		}
-		spec, err := edge.MarshalJSON(v.Spec)
+		spec, err := jsontext.Marshal(v.Spec)
 		if err != nil {
 			return nil, err
 		}
-		shown, err := edge.Redact(spec)
+		shown, err := secret.MaskJSON(spec)
 		if err != nil {
 			return nil, fmt.Errorf("describing supervisor [%s]: %w", v.ID(), err)
 		}
@@ -308,7 +311,7 @@ func (s *System) decisions(ctx context.Context, _ *timeline.State) ([][]any, err
 	}
 	var rows [][]any
 	for _, d := range list {
-		details, err := edge.MarshalJSON(d.Details)
+		details, err := jsontext.Marshal(d.Details)
 		if err != nil {
 			return nil, fmt.Errorf("describing %s [%s]: %w", d.Subject, d.ID, err)
 		}

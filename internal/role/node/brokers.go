@@ -17,6 +17,7 @@ import (
 	"github.com/hengedb/henge/internal/duty"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/native"
+	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/role/router"
 )
 
@@ -124,12 +125,12 @@ func (b *brokers) addresses(service string) []string {
 func (b *brokers) listed(w http.ResponseWriter, r *http.Request) error {
 	own := edge.DialectOf(r.Context()).Name
 	out := map[string][]string{}
-	if rest, ours := strings.CutPrefix(b.choice.Default(), edge.Product+"/"); ours {
+	if rest, ours := strings.CutPrefix(b.choice.Default(), obs.Product+"/"); ours {
 		out[own+"/"+rest] = []string{}
 	}
 	for _, m := range b.n.peers.members.Members(cluster.Broker) {
 		name := m.ServiceName()
-		if rest, ours := strings.CutPrefix(name, edge.Product+"/"); ours {
+		if rest, ours := strings.CutPrefix(name, obs.Product+"/"); ours {
 			name = own + "/" + rest
 		}
 		out[name] = append(out[name], m.Address())

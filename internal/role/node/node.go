@@ -26,6 +26,7 @@ import (
 	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/obs"
+	"github.com/hengedb/henge/internal/secret"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/timeline"
 )
@@ -251,8 +252,8 @@ func (n *Node) openStore(ctx context.Context) error {
 	}
 	o.Audited = func(e metastore.AuditEntry) {
 		if o.NoAudit {
-			payload := edge.RedactSQL(e.Payload)
-			if shown, err := edge.Redact(json.RawMessage(e.Payload)); err == nil {
+			payload := secret.MaskSQL(e.Payload)
+			if shown, err := secret.MaskJSON(json.RawMessage(e.Payload)); err == nil {
 				payload = string(shown)
 			}
 			n.o.Log.InfoContext(ctx, "audit", "type", e.Type, "key", e.Key, "author", e.Author, "identity", e.Identity, "comment", e.Comment, "ip", e.IP,

@@ -13,6 +13,7 @@ import (
 
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/obs"
 )
 
 const (
@@ -68,7 +69,7 @@ func (f *forward) ServeHTTP(w http.ResponseWriter, r *http.Request) error {
 // spoken returns a path under the name that the client used for the product.
 func spoken(r *http.Request, path string) string {
 	if d := edge.DialectOf(r.Context()); d.IsAlias() {
-		if rest, ok := strings.CutPrefix(path, "/"+edge.Product); ok {
+		if rest, ok := strings.CutPrefix(path, "/"+obs.Product); ok {
 			return "/" + d.Name + rest
 		}
 	}

@@ -38,6 +38,7 @@ import (
 	"github.com/hengedb/henge/internal/export"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/lookup"
 	"github.com/hengedb/henge/internal/msq"
 	"github.com/hengedb/henge/internal/plan"
@@ -353,7 +354,7 @@ func properties(set *config.Settings, names map[string]string) map[string]string
 
 // auditTask notes who submitted a task.
 func (s *services) auditTask(r *http.Request, t *task.Task) error {
-	payload, err := edge.MarshalJSON(map[string]string{"id": t.ID, "groupId": t.GroupID, "type": t.Type})
+	payload, err := jsontext.Marshal(map[string]string{"id": t.ID, "groupId": t.GroupID, "type": t.Type})
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/api/query"
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/chrono"
@@ -23,6 +22,7 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/msq"
 	"github.com/hengedb/henge/internal/obs"
@@ -211,7 +211,7 @@ func (c *Controller) NewTask(ctx context.Context, req *query.Request, p *broker.
 		body.SQLTypeNames = append(body.SQLTypeNames, col.Type.Base.String())
 		body.NativeTypeNames = append(body.NativeTypeNames, nativeName(col.Type))
 	}
-	text, err := edge.MarshalJSON(body)
+	text, err := jsontext.Marshal(body)
 	if err != nil {
 		return nil, fmt.Errorf("encoding task [%s]: %w", job.ID, err)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/task"
@@ -49,7 +49,7 @@ type stored struct {
 
 // InsertTask implements task.Store.
 func (s *Store) InsertTask(ctx context.Context, t *task.Task) error {
-	payload, err := edge.MarshalJSON(stored{t.Owner, t.Payload})
+	payload, err := jsontext.Marshal(stored{t.Owner, t.Payload})
 	if err != nil {
 		return fmt.Errorf("encoding task [%s]: %w", t.ID, err)
 	}

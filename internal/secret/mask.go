@@ -1,10 +1,12 @@
-package edge
+package secret
 
 import (
 	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/hengedb/henge/internal/jsontext"
 )
 
 // Masked stands for a secret in what is shown.
@@ -27,8 +29,8 @@ func isSecret(name string) bool {
 // member finds a member of a JSON object inside SQL text, however often its quotes are escaped, whose value is text or an object.
 var member = regexp.MustCompile(`(\\*"([A-Za-z0-9_.-]+)\\*"\s*:\s*)(\{[^{}]*\}|\\*"(?:[^"\\]|\\[^"])*\\*")`)
 
-// RedactSQL returns a statement with the secrets of its EXTERN functions masked, for lists, logs and task payloads.
-func RedactSQL(text string) string {
+// MaskSQL returns a statement with the secrets of its EXTERN functions masked, for lists, logs and task payloads.
+func MaskSQL(text string) string {
 	lower := strings.ToLower(text)
 	if !slices.ContainsFunc(secretNames, func(name string) bool { return strings.Contains(lower, name) }) {
 		return text // which is known a hundred times sooner than the pattern has looked at each name in quotes
@@ -43,8 +45,8 @@ func RedactSQL(text string) string {
 	})
 }
 
-// Redact returns a JSON value with the values of secret members masked, at any depth, and RedactSQL applied to text.
-func Redact(raw json.RawMessage) (json.RawMessage, error) {
+// MaskJSON returns a JSON value with the values of secret members masked, at any depth, and MaskSQL applied to text.
+func MaskJSON(raw json.RawMessage) (json.RawMessage, error) {
 	switch first := strings.TrimLeft(string(raw[:min(len(raw), 64)]), " \t\r\n"); {
 	case strings.HasPrefix(first, "{"):
 		return redactObject(raw)
@@ -55,18 +57,18 @@ func Redact(raw json.RawMessage) (json.RawMessage, error) {
 		}
 		for i := range list {
 			var err error
-			if list[i], err = Redact(list[i]); err != nil {
+			if list[i], err = MaskJSON(list[i]); err != nil {
 				return nil, err
 			}
 		}
-		return MarshalJSON(list)
+		return jsontext.Marshal(list)
 	case strings.HasPrefix(first, `"`):
 		var text string
 		if err := json.Unmarshal(raw, &text); err != nil {
 			return nil, err
 		}
-		if masked := RedactSQL(text); masked != text {
-			return MarshalJSON(masked)
+		if masked := MaskSQL(text); masked != text {
+			return jsontext.Marshal(masked)
 		}
 	}
 	return raw, nil
@@ -91,10 +93,10 @@ func redactObject(raw json.RawMessage) (json.RawMessage, error) {
 		name, _ := key.(string) // keys are text
 		if text := string(value); isSecret(name) && text != "null" && text != "true" && text != "false" {
 			value = json.RawMessage(`"` + Masked + `"`)
-		} else if value, err = Redact(value); err != nil {
+		} else if value, err = MaskJSON(value); err != nil {
 			return nil, err
 		}
-		quoted, err := MarshalJSON(name)
+		quoted, err := jsontext.Marshal(name)
 		if err != nil {
 			return nil, err
 		}

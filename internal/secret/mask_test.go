@@ -1,4 +1,4 @@
-package edge
+package secret
 
 import (
 	"encoding/json"
@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestRedactSQL(t *testing.T) {
+func TestMaskSQL(t *testing.T) {
 	for in, want := range map[string]string{
 		`SELECT "password" FROM t`: `SELECT "password" FROM t`,
 		`EXTERN('{"type":"http","httpAuthenticationUsername":"u","httpAuthenticationPassword":"p''w","uris":["a"]}')`: `EXTERN('{"type":"http","httpAuthenticationUsername":"u","httpAuthenticationPassword":"********","uris":["a"]}')`,
@@ -15,7 +15,7 @@ func TestRedactSQL(t *testing.T) {
 		`{\"httpAuthenticationPassword\":\"pw\",\"uris\":[]}`:                                                         `{\"httpAuthenticationPassword\":\"********\",\"uris\":[]}`,
 		`{"user":"password","passwords":"kept"}`:                                                                      `{"user":"password","passwords":"kept"}`,
 	} {
-		if got := RedactSQL(in); got != want {
+		if got := MaskSQL(in); got != want {
 			t.Errorf("%s\n got %s\nwant %s", in, got, want)
 		}
 	}
@@ -29,12 +29,12 @@ func TestRedact(t *testing.T) {
 		`"<a>"`:                                `"<a>"`,
 		` [1, {}]`:                             `[1,{}]`,
 	} {
-		got, err := Redact(json.RawMessage(in))
+		got, err := MaskJSON(json.RawMessage(in))
 		if err != nil || string(got) != want {
 			t.Errorf("%s\n got %s, %v\nwant %s", in, got, err, want)
 		}
 	}
-	if _, err := Redact(json.RawMessage(`{"a":`)); err == nil {
+	if _, err := MaskJSON(json.RawMessage(`{"a":`)); err == nil {
 		t.Error("broken JSON is no error")
 	}
 }
@@ -45,11 +45,11 @@ func FuzzRedact(f *testing.F) {
 		if !json.Valid([]byte(text)) {
 			return
 		}
-		got, err := Redact(json.RawMessage(text))
+		got, err := MaskJSON(json.RawMessage(text))
 		if err != nil || !json.Valid(got) {
 			t.Fatalf("%q: %q, %v", text, got, err)
 		}
-		if again, err := Redact(got); err != nil || strings.TrimSpace(string(again)) != strings.TrimSpace(string(got)) {
+		if again, err := MaskJSON(got); err != nil || strings.TrimSpace(string(again)) != strings.TrimSpace(string(got)) {
 			t.Fatalf("%q twice: %q, %v", got, again, err)
 		}
 	})

@@ -148,6 +148,7 @@ func (c *chunker) fill(buf []byte) ([]byte, error) {
 
 func (c *chunker) emit(buf []byte, n int) (chunk, error) {
 	out := chunk{data: buf[:n:n], buf: buf, line: c.line}
+	c.cut.unify(out.data)
 	c.rest = buf[n:]
 	c.offset += int64(n)
 	c.line += int64(bytes.Count(out.data, newline))
@@ -159,7 +160,7 @@ func (c *chunker) emit(buf []byte, n int) (chunk, error) {
 
 // emitBroken gives up the record at the head of buf: its first line is the error's row, and reading goes on at the next line.
 func (c *chunker) emitBroken(buf []byte) (chunk, error) {
-	n := bytes.IndexByte(buf, '\n') + 1
+	n := lineEnd(buf)
 	if n == 0 {
 		n = len(buf)
 	}
@@ -172,14 +173,20 @@ func (c *chunker) emitBroken(buf []byte) (chunk, error) {
 			return chunk{}, ferr
 		}
 		c.offset += int64(len(scratch))
-		if _, after, ok := bytes.Cut(scratch, []byte{'\n'}); ok {
-			c.rest = after
+		if end := lineEnd(scratch); end > 0 {
+			c.rest = scratch[end:]
 			c.offset -= int64(len(c.rest))
 			c.line++
 			break
 		}
 	}
 	return out, err
+}
+
+// lineEnd returns the place behind the first end of a line in text that is certain, or 0.
+func lineEnd(text []byte) int {
+	_, end := lineCutter{}.first(text)
+	return max(end, 0)
 }
 
 var newline = []byte{'\n'}

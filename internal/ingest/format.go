@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -89,6 +90,21 @@ func (h *head) take(c *chunk) (names []string, complete bool) {
 		return names, true
 	}
 	return nil, false
+}
+
+// Duplicates says which names occur more than once, or returns "": of two columns with one name a row could hold one only.
+func Duplicates(names []string) string {
+	seen, twice := make(map[string]bool, len(names)), []string(nil)
+	for _, name := range names {
+		if seen[name] && !slices.Contains(twice, name) {
+			twice = append(twice, name)
+		}
+		seen[name] = true
+	}
+	if twice == nil {
+		return ""
+	}
+	return "Duplicate column entries found : [" + strings.Join(twice, ", ") + "]"
 }
 
 // decoder turns chunks into batches. It belongs to one goroutine.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/bits"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -68,13 +67,13 @@ func parseDelimited(kind string, text json.RawMessage) (Format, error) {
 	case f.SkipRows < 0:
 		return nil, invalidField("inputFormat", "'skipHeaderRows' must not be negative")
 	}
-	for i, c := range f.Columns {
+	for _, c := range f.Columns {
 		if strings.Contains(c, f.Delimiter) {
 			return nil, invalidField("inputFormat", "column '%s' contains the delimiter", c)
 		}
-		if slices.Contains(f.Columns[:i], c) {
-			return nil, invalidField("inputFormat", "column '%s' occurs more than once in 'columns'", c)
-		}
+	}
+	if twice := Duplicates(f.Columns); twice != "" {
+		return nil, invalidField("inputFormat", "%s", twice)
 	}
 	if f.FromHeader { // its names count, not those of the format
 		f.Columns = nil

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
-	"strings"
 
 	"github.com/valyala/fastjson"
 
@@ -19,6 +18,7 @@ type JSON struct {
 	AssumeNewlineDelimited bool
 	UseJSONNodeReader      bool
 	featureSpec            json.RawMessage
+	features               jsonFeatures
 	flat                   *flattening
 }
 
@@ -39,7 +39,8 @@ func parseJSONFormat(text json.RawMessage) (Format, error) {
 	if w.AssumeNewlineDelimited && w.UseJSONNodeReader {
 		return nil, invalidField("inputFormat", "'useJsonNodeReader' can't be true where 'assumeNewlineDelimited' is")
 	}
-	if err := checkFeatures(w.FeatureSpec); err != nil {
+	features, err := parseFeatures(w.FeatureSpec)
+	if err != nil {
 		return nil, err
 	}
 	flat, err := parseFlattening("json", w.FlattenSpec)
@@ -47,30 +48,7 @@ func parseJSONFormat(text json.RawMessage) (Format, error) {
 		return nil, err
 	}
 	return &JSON{KeepNullColumns: w.KeepNullColumns, AssumeNewlineDelimited: w.AssumeNewlineDelimited, UseJSONNodeReader: w.UseJSONNodeReader,
-		featureSpec: w.FeatureSpec, flat: flat}, nil
-}
-
-// jsonFeatures are the parser's features that a featureSpec may name.
-var jsonFeatures = []string{"AUTO_CLOSE_SOURCE", "ALLOW_COMMENTS", "ALLOW_YAML_COMMENTS", "ALLOW_UNQUOTED_FIELD_NAMES", "ALLOW_SINGLE_QUOTES",
-	"ALLOW_UNQUOTED_CONTROL_CHARS", "ALLOW_BACKSLASH_ESCAPING_ANY_CHARACTER", "ALLOW_NUMERIC_LEADING_ZEROS", "ALLOW_LEADING_PLUS_SIGN_FOR_NUMBERS",
-	"ALLOW_LEADING_DECIMAL_POINT_FOR_NUMBERS", "ALLOW_TRAILING_DECIMAL_POINT_FOR_NUMBERS", "ALLOW_NON_NUMERIC_NUMBERS", "ALLOW_MISSING_VALUES",
-	"ALLOW_TRAILING_COMMA", "STRICT_DUPLICATE_DETECTION", "IGNORE_UNDEFINED", "INCLUDE_SOURCE_IN_LOCATION", "USE_FAST_DOUBLE_PARSER",
-	"USE_FAST_BIG_NUMBER_PARSER"}
-
-func checkFeatures(text json.RawMessage) error {
-	if !given(text) {
-		return nil
-	}
-	var features map[string]json.RawMessage
-	if err := decodeWire("featureSpec", text, &features); err != nil {
-		return err
-	}
-	for name := range features {
-		if !slices.Contains(jsonFeatures, name) {
-			return invalidField("featureSpec", "there is no feature '%s'; known are [%s]", name, strings.Join(jsonFeatures, ", "))
-		}
-	}
-	return nil
+		featureSpec: w.FeatureSpec, features: features, flat: flat}, nil
 }
 
 // Type returns "json".
@@ -89,11 +67,17 @@ func (f *JSON) flattening() *flattening {
 }
 
 func (f *JSON) begin(head []byte) cutter {
-	if startsArray(head) {
+	switch {
+	case f.relaxed():
+		return relaxedCutter{f.features}
+	case startsArray(head):
 		return arrayCutter{}
 	}
 	return jsonCutter{}
 }
+
+// relaxed reports whether records may be in another grammar than JSON's.
+func (f *JSON) relaxed() bool { return f.features != jsonFeatures{} }
 
 func startsArray(head []byte) bool {
 	head = bytes.TrimLeft(head, " \t\r\n")
@@ -103,7 +87,7 @@ func startsArray(head []byte) bool {
 func (*JSON) head() head { return head{} }
 
 func (f *JSON) open(fields []Field, _ []string, opts *Options) (decoder, error) {
-	if flat := f.flattening(); flat.needed() {
+	if flat := f.flattening(); flat.needed() || f.relaxed() {
 		return newObjectColumns(f.objects(nil), flat, fields, opts), nil
 	}
 	return &jsonDecoder{sink: newSink(fields, opts), scan: newJSONScanner(fields)}, nil
@@ -238,7 +222,7 @@ func parseObject(parser *fastjson.Parser, text []byte) (o *fastjson.Object, end 
 		}
 	}
 	if err != nil {
-		return nil, lineEnd, err.Error()
+		return nil, lineEnd, strictReason(text)
 	}
 	if v.Type() != fastjson.TypeObject {
 		return nil, end, "it is no JSON object"
@@ -278,7 +262,7 @@ func (d *jsonDecoder) row(o *fastjson.Object, text []byte, line int64) (reason s
 	}
 	for f, c := range d.columns {
 		if !d.cell(f, c, d.cells[f]) && reason == "" {
-			reason = "a number is malformed"
+			reason = strictReason(text)
 		}
 	}
 	if f := d.flawed(); f != 0 && reason == "" {
@@ -398,7 +382,12 @@ func (d *jsonDecoder) number(f int, c *column, raw []byte, n number) {
 	}
 }
 
-func (f *JSON) objects([]string) objectDecoder { return &jsonObjects{} }
+func (f *JSON) objects([]string) objectDecoder {
+	if f.relaxed() {
+		return &relaxedObjects{relaxedJSON{features: f.features}}
+	}
+	return &jsonObjects{}
+}
 
 // jsonObjects makes objects of chunks of JSON values.
 type jsonObjects struct{ parser fastjson.Parser }
@@ -425,7 +414,7 @@ func (d *jsonObjects) objects(c chunk, emit func(Record)) {
 			} else if object, ok := objectOf(o); ok {
 				r.Object = object
 			} else {
-				r.Reason = "a number is malformed"
+				r.Reason = strictReason(text)
 			}
 		}
 		line += int64(bytes.Count(text[:n], newline))

@@ -43,6 +43,9 @@ func parseRegex(text json.RawMessage) (Format, error) {
 		return nil, err
 	}
 	f.Columns = f.wire.Columns
+	if twice := Duplicates(f.Columns); twice != "" {
+		return nil, invalidField("inputFormat", "%s", twice)
+	}
 	if len(f.Columns) == 0 {
 		for i := range pattern.Groups {
 			f.Columns = append(f.Columns, "column_"+strconv.Itoa(i+1))

@@ -15,21 +15,32 @@ type ParseError struct {
 	Path string
 	// Record and Line count from 1 within the entity.
 	Record, Line int64
-	// Reason says what is wrong, for those who look closer; the message is the reference's and leaves it out.
+	// Reason says what is wrong.
 	Reason string
 	// Object is the record, and Flat what its flattenSpec makes of it, if it parses and only its fields are not what Field.Time and Field.Strict
 	// ask for.
 	Object, Flat *Object
 }
 
-// Error returns the message of the reference system.
+// Error returns the message of the reference system, and the reason.
 func (e *ParseError) Error() string {
+	if e.Reason == "" {
+		return e.place()
+	}
+	return e.place() + ": " + e.Reason
+}
+
+func (e *ParseError) place() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Unable to parse row [%s] (", e.Row)
 	if e.Path != "" {
 		fmt.Fprintf(&b, "Path: %s, ", e.Path)
 	}
-	fmt.Fprintf(&b, "Record: %d, Line: %d)", e.Record, e.Line)
+	fmt.Fprintf(&b, "Record: %d", e.Record)
+	if e.Line > 0 {
+		fmt.Fprintf(&b, ", Line: %d", e.Line)
+	}
+	b.WriteByte(')')
 	return b.String()
 }
 
@@ -47,6 +58,14 @@ func (e *NullByteError) Error() string {
 	return fmt.Sprintf("Invalid null byte at source[%s], rowNumber[%d], column[%s], value[%s], position[%d]. Consider sanitizing the input "+
 		"string column using \"REPLACE(\"%s\", U&'\\0000', '') AS %s\" or setting 'removeNullBytes' to true in the query context.",
 		e.Source, e.RowNumber, e.Column, e.Value, e.Position, e.Column, e.Column)
+}
+
+// shownName is what errors call an entity.
+func shownName(name string) string {
+	if name == "" {
+		return "inline"
+	}
+	return name
 }
 
 // multiValueFault is for a list of several values in a column that the statement uses as a single value.

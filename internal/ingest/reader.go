@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -224,6 +225,7 @@ func (r *Reader) account(d *decoded, line int64) error {
 	if null, ok := errors.AsType[*NullByteError](d.err); ok {
 		null.Source = name
 		null.RowNumber += base + r.stats.Records
+		return fault.InvalidInput("%s", null).WithCause(null)
 	}
 	if d.err != nil {
 		return d.err

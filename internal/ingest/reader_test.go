@@ -55,7 +55,7 @@ func readTable(t testing.TB, table *Table, opts Options, splitSize int64) (rows 
 	t.Helper()
 	ctx := context.Background()
 	opts.OnParseError = func(e *ParseError) error {
-		bad = append(bad, e.Error())
+		bad = append(bad, e.place())
 		return nil
 	}
 	splits, err := table.Splits(ctx, &opts, splitSize)
@@ -422,7 +422,7 @@ func TestRefusedWireForms(t *testing.T) {
 		{format, `{}`, "missing type id"},
 		{format, `[1]`, "no JSON object"},
 		{format, `{"type":"json"`, "JSON is broken"},
-		{format, `{"type":"csv","columns":["a","a"]}`, "occurs more than once"},
+		{format, `{"type":"csv","columns":["a","a"]}`, "Duplicate column entries found : [a]"},
 		{format, `{"type":"csv","columns":7}`, "field 'columns' can't be a JSON number"},
 		{format, `{"type":"tsv","delimiter":""}`, "'delimiter'"},
 		{format, `{"type":"csv","findColumnsFromHeader":true,"skipHeaderRows":-1}`, "must not be negative"},

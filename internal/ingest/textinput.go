@@ -7,6 +7,8 @@ import (
 	"errors"
 	"io"
 	"sync"
+
+	"github.com/hengedb/henge/internal/fault"
 )
 
 // textInput reads the chunks of a split of a text format.
@@ -86,7 +88,7 @@ func (t *textInput) takeHeader() error {
 		var complete bool
 		if t.header, complete = h.take(&c); complete {
 			t.first = &c
-			return nil
+			return t.checkHeader()
 		}
 	}
 }
@@ -97,8 +99,17 @@ func (t *textInput) headerOfFile(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	text = trimBOM(text)
+	t.cut.cut.unify(text)
 	h := t.format.head()
-	t.header, _ = h.take(&chunk{data: trimBOM(text)})
+	t.header, _ = h.take(&chunk{data: text})
+	return t.checkHeader()
+}
+
+func (t *textInput) checkHeader() error {
+	if twice := Duplicates(t.header); twice != "" {
+		return fault.InvalidInput("%s in the header of input [%s]", twice, shownName(t.in.name()))
+	}
 	return nil
 }
 
@@ -109,14 +120,21 @@ func (t *textInput) linesBefore(ctx context.Context) (int64, error) {
 		return 0, err
 	}
 	defer src.Close()
-	lines, buf := int64(0), make([]byte, 256<<10)
+	// A split begins behind the end of a line, so that a carriage return at the end of what is counted ends a line by itself.
+	lines, held, buf := int64(0), 0, make([]byte, 256<<10)
 	for left := t.start; left > 0; {
-		n, err := src.Read(buf[:min(left, int64(len(buf)))])
-		lines += int64(bytes.Count(buf[:n], newline))
+		n, err := src.Read(buf[held:min(left+int64(held), int64(len(buf)))])
 		left -= int64(n)
+		text := buf[:held+n]
+		if held = 0; left > 0 && err == nil && len(text) > 0 && text[len(text)-1] == '\r' {
+			held, text = 1, text[:len(text)-1]
+		}
+		t.cut.cut.unify(text)
+		lines += int64(bytes.Count(text, newline))
 		if err != nil {
 			break
 		}
+		buf[0] = '\r' // where it is held
 	}
 	return lines, ctx.Err()
 }

@@ -131,7 +131,7 @@ func canceled(reason string) *Fault {
 
 func cannotParse(e *ingest.ParseError) *Fault {
 	f := newFault("CannotParseExternalData", fault.CategoryInvalidInput, e.Error())
-	f.Trace = e.Error() + "\n\t" + e.Reason
+	f.Trace = e.Error()
 	return f
 }
 

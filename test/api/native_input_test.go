@@ -58,7 +58,7 @@ func TestManyBadRowsOfANativeLoad(t *testing.T) {
 		}
 	}
 	load := nativeLoad{lines: []string{"{", "{", `{"t":"2024-01-01"}`}, tuning: `{"type":"index_parallel","maxParseExceptions":1}`}
-	if task, _ := runNative(t, s, load.spec(t)); task.ErrorMsg != "Max parse exceptions[1] exceeded" {
+	if task, _ := runNative(t, s, load.spec(t)); !strings.HasPrefix(task.ErrorMsg, "Max parse exceptions[1] exceeded: Unable to parse row [") {
 		t.Errorf("more bad records than allowed: %q", task.ErrorMsg)
 	}
 }

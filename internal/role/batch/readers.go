@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/hengedb/henge/internal/fault"
@@ -78,15 +79,19 @@ func (r *reader) bad(input, kind string, details ...string) error {
 	if r.l.far {
 		total = r.mu.failed // what others have met is known where the load is
 	}
-	return r.l.tolerates(total)
+	return r.l.tolerates(total, details...)
 }
 
-// tolerates fails if there were more bad records than a load may have.
-func (l *load) tolerates(failed int64) error {
-	if most := l.spec.Tuning.MaxParseErrors; failed > most {
-		return fault.InvalidInput("Max parse exceptions[%d] exceeded", most)
+// tolerates fails if there were more bad records than a load may have. The details are those of the last.
+func (l *load) tolerates(failed int64, details ...string) error {
+	most := l.spec.Tuning.MaxParseErrors
+	switch {
+	case failed <= most:
+		return nil
+	case len(details) > 0:
+		return fault.InvalidInput("Max parse exceptions[%d] exceeded: %s", most, strings.Join(details, "; "))
 	}
-	return nil
+	return fault.InvalidInput("Max parse exceptions[%d] exceeded", most)
 }
 
 // learnt notes what the records of a split have.

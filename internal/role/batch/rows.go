@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/fault"
@@ -36,17 +38,22 @@ func (r *records) broken(e *ingest.ParseError) error {
 	if r.format == "json" {
 		text += " into JSON"
 	}
-	return r.unparseable(e.Row, text+place(e.Line))
+	text += place(e.Path, e.Line)
+	if e.Reason != "" {
+		text += ": " + e.Reason
+	}
+	return r.unparseable(e.Row, text)
 }
 
 // time returns the time of a record; false: it has none, which is counted.
-func (r *records) time(record, flat *ingest.Object, line int64) (at int64, ok bool, err error) {
+func (r *records) time(e *ingest.ParseError) (at int64, ok bool, err error) {
+	record, flat := e.Object, e.Flat
 	for _, f := range r.system {
 		flat.Set(f.Name, f.Value)
 	}
 	at, problem := r.by.l.spec.Schema.Time.Of(flat, flat)
 	if problem != "" {
-		return 0, false, r.unparseable(string(ingest.AppendJSON(nil, record)), problem+place(line))
+		return 0, false, r.unparseable(string(ingest.AppendJSON(nil, record)), problem+place(e.Path, e.Line))
 	}
 	return at, true, nil
 }
@@ -56,11 +63,18 @@ func (r *records) unparseable(input, details string) error {
 	return r.by.bad(input, "unparseable", details)
 }
 
-func place(line int64) string {
-	if line == 0 {
+func place(path string, line int64) string {
+	var words []string
+	if path != "" {
+		words = append(words, "Path: "+path)
+	}
+	if line > 0 {
+		words = append(words, "Line: "+strconv.FormatInt(line, 10))
+	}
+	if words == nil {
 		return ""
 	}
-	return string(ingest.AppendJSON([]byte(" (Line: "), line)) + ")"
+	return " (" + strings.Join(words, ", ") + ")"
 }
 
 // ended is nil for the end of a split.
@@ -241,7 +255,7 @@ func (r *rawRows) problem(e *ingest.ParseError) error {
 	if e.Object == nil {
 		return r.broken(e)
 	}
-	if _, ok, err := r.time(e.Object, e.Flat, e.Line); !ok {
+	if _, ok, err := r.time(e); !ok {
 		return err
 	}
 	var problems []string

@@ -41,7 +41,7 @@ func aggregate(x *plan.Aggregate, in [][]any) [][]any {
 		for _, text := range order {
 			row := slices.Clone(keys[text])
 			for i := range x.Aggs {
-				row = append(row, result(&x.Aggs[i], groups[text]))
+				row = append(row, result(&x.Aggs[i], groups[text], ofValues(&x.Aggs[i], x.Input)))
 			}
 			if x.Grouping {
 				row = append(row, groupingID(set, len(x.Keys)))
@@ -64,8 +64,19 @@ func groupingID(set []int, keys int) int64 {
 	return id
 }
 
-// result computes one aggregate over the rows of a group.
-func result(c *plan.AggCall, rows [][]any) any {
+// ofValues reports whether an aggregate takes the values of a multi-value string one by one.
+func ofValues(c *plan.AggCall, in plan.Node) bool {
+	return c.Distinct && c.Agg.Name == "COUNT" && len(c.Args) > 0 && in.Columns()[c.Args[0]].Type.Multi
+}
+
+// known are the aggregates that are NULL over no rows and that result computes.
+var known = map[string]bool{
+	"SUM": true, "AVG": true, "MIN": true, "MAX": true, "BIT_OR": true, "BIT_XOR": true, "EVERY": true, "SOME": true, "MEDIAN": true, "PERCENTILE_DISC": true, "MODE": true,
+	"MAX_BY": true, "VAR_POP": true,
+}
+
+// result computes one aggregate over the rows of a group; byValue says that it takes the values of a multi-value string one by one.
+func result(c *plan.AggCall, rows [][]any, byValue bool) any {
 	var args [][]any
 	seen := map[string]bool{}
 	for _, row := range rows {
@@ -82,7 +93,7 @@ func result(c *plan.AggCall, rows [][]any) any {
 			continue
 		}
 		each := [][]any{arg}
-		if list, ok := arg0(arg).([]any); ok && c.Distinct && c.Agg.Name == "COUNT" { // the values of a multi-value string
+		if list, ok := arg0(arg).([]any); ok && byValue {
 			each = nil
 			for _, v := range list {
 				if v != nil {
@@ -106,6 +117,9 @@ func result(c *plan.AggCall, rows [][]any) any {
 		return int64(len(args))
 	case "COUNT_IF":
 		return int64(len(slices.DeleteFunc(args, func(a []any) bool { return !truth(a[0]) })))
+	}
+	if !known[c.Agg.Name] {
+		panic(unknown("aggregate " + c.Agg.Name))
 	}
 	if len(args) == 0 {
 		return nil

@@ -14,6 +14,13 @@ const dayMillis = 24 * 60 * 60 * 1000
 // mod is the remainder that is never negative.
 func mod(a, b int64) int64 { return ((a % b) + b) % b }
 
+// strict are the functions that are NULL if an argument is.
+var strict = map[string]bool{
+	"=": true, "<>": true, "<": true, ">": true, "<=": true, ">=": true, "-": true, "+": true, "*": true, "/": true, "%": true, "DIV": true, "MOD": true, "SAFE_DIVIDE": true,
+	"ABS": true, "FLOOR": true, "CEIL": true, "SIGN": true, "LENGTH": true, "CHAR_LENGTH": true, "UPPER": true, "LOWER": true, "REVERSE": true, "TRIM": true, "BTRIM": true,
+	"||": true, "CONCAT": true, "SUBSTRING": true, "LEFT": true, "REPLACE": true, "STRPOS": true, "LIKE": true, "TIME_FLOOR": true, "TIME_EXTRACT": true,
+}
+
 // call applies a function of the catalog.
 func call(c *expr.Call, row, elements []any) any {
 	name := c.Fn.Name
@@ -64,6 +71,9 @@ func call(c *expr.Call, row, elements []any) any {
 		null = args[0] == nil // no origin and no zone are NULL
 	}
 	if null {
+		if !strict[name] {
+			panic(unknown("function " + name + " of NULL"))
+		}
 		return nil
 	}
 	if len(args) == 2 && c.Args[1].Type().Base == expr.IntervalMonth {

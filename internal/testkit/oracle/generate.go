@@ -312,3 +312,31 @@ func (g *Generator) call(depth int) string {
 	}
 	return text
 }
+
+// Kind is what a random expression gives.
+type Kind int
+
+// The kinds.
+const (
+	Whole Kind = iota
+	Real
+	Text
+)
+
+// Expression returns a random expression over the table of an alias.
+func (g *Generator) Expression(kind Kind, alias string, depth int) string {
+	g.from, g.words = []string{alias}, nil
+	switch kind {
+	case Whole:
+		return g.integer(depth)
+	case Real:
+		return g.real(depth)
+	}
+	return g.text(depth)
+}
+
+// Condition returns a random condition over the table of an alias.
+func (g *Generator) Condition(alias string, depth int) string {
+	g.from, g.words = []string{alias}, nil
+	return g.condition(depth)
+}

@@ -24,7 +24,7 @@ func window(x *plan.Window, in [][]any) [][]any {
 	}
 	var out [][]any
 	for _, text := range order {
-		p := &partition{rows: partitions[text], order: x.Order}
+		p := &partition{rows: partitions[text], order: x.Order, input: x.Input}
 		slices.SortStableFunc(p.rows, func(a, b []any) int { return orderRows(a, b, x.Order) })
 		for i := range p.rows {
 			if i > 0 && orderRows(p.rows[i-1], p.rows[i], x.Order) != 0 {
@@ -47,6 +47,7 @@ func window(x *plan.Window, in [][]any) [][]any {
 type partition struct {
 	rows  [][]any
 	order []plan.SortKey
+	input plan.Node
 	group []int
 	peers int
 }
@@ -60,7 +61,7 @@ func (p *partition) value(c *plan.WindowCall, i int) any {
 	}
 	switch c.Fn {
 	case "":
-		return result(&c.AggCall, p.frame(c, i))
+		return result(&c.AggCall, p.frame(c, i), ofValues(&c.AggCall, p.input))
 	case "ROW_NUMBER":
 		return int64(i + 1)
 	case "RANK":

@@ -15,7 +15,7 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/config"
 	"github.com/hengedb/henge/internal/fault"
-	"github.com/hengedb/henge/internal/role/node"
+	"github.com/hengedb/henge/internal/role"
 )
 
 func backupCommand() *cobra.Command {
@@ -45,7 +45,7 @@ it. 'henge restore' takes it back, into SQLite or PostgreSQL, whichever it came 
 			if err := checkDirectory(settings); err != nil {
 				return err
 			}
-			stores, err := node.OpenStores(settings, false)
+			stores, err := role.OpenStores(settings, false)
 			if err != nil {
 				return err
 			}
@@ -116,7 +116,7 @@ Tasks that ran when the backup was made begin again, as after a crash.`,
 }
 
 func restore(cmd *cobra.Command, file string, settings *config.Settings, o backup.RestoreOptions, line *statusLine) (err error) {
-	stores, err := node.OpenStores(settings, true)
+	stores, err := role.OpenStores(settings, true)
 	if err != nil {
 		return err
 	}

@@ -18,8 +18,8 @@ import (
 
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
-	"github.com/hengedb/henge/internal/role/imports"
-	"github.com/hengedb/henge/internal/role/imports/peer"
+	"github.com/hengedb/henge/internal/tasktype/imports"
+	"github.com/hengedb/henge/internal/tasktype/imports/peer"
 	"github.com/hengedb/henge/internal/timeline"
 )
 

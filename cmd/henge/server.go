@@ -13,7 +13,7 @@ import (
 	"github.com/hengedb/henge/internal/config"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/obs"
-	"github.com/hengedb/henge/internal/role/node"
+	"github.com/hengedb/henge/internal/role"
 )
 
 func serverCommand() *cobra.Command {
@@ -40,7 +40,7 @@ service.broker.plaintextPort) and from --set. --list-settings prints them all.`,
 			if list {
 				return listSettings(cmd)
 			}
-			roles, err := node.ParseRoles(args)
+			roles, err := role.ParseRoles(args)
 			if err != nil {
 				return err
 			}
@@ -53,7 +53,7 @@ service.broker.plaintextPort) and from --set. --list-settings prints them all.`,
 				return err
 			}
 			budget.SpareThread()
-			n, err := node.Start(cmd.Context(), node.Options{Settings: settings, Roles: roles, Version: version, Clock: clock.System(), Log: log})
+			n, err := role.Start(cmd.Context(), role.Options{Settings: settings, Roles: roles, Version: version, Clock: clock.System(), Log: log})
 			if err != nil {
 				return err
 			}
@@ -87,7 +87,7 @@ func (f *settingFlags) load() (*config.Settings, error) {
 }
 
 // readyLine tells where the process answers.
-func readyLine(n *node.Node) string {
+func readyLine(n *role.Node) string {
 	var parts []string
 	for _, a := range n.Addresses() {
 		parts = append(parts, a.Role+" http://"+a.HostPort)

@@ -6,7 +6,7 @@
 // before the whole file has been checked.
 //
 // What the rows are is known by package metastore, where objects lie by package deepstore. Elsewhere on purpose: which stores a process
-// uses (role/node), and that no process runs during a restore.
+// uses (role), and that no process runs during a restore.
 //
 //	frame.go, rows.go   the bytes
 //	write.go            Write

@@ -37,7 +37,7 @@ func (l *lapsing) Leader(_ context.Context, name string) (metastore.Lease, error
 }
 
 // A leader that is gone without a word is followed when its lease has run out and the next look is due, a third of a lease later, whenever in between it renewed
-// it last: with the lease of service.leader.leaseDuration that is below five seconds (role/node, TestALeaderIsFollowedInTime).
+// it last: with the lease of service.leader.leaseDuration that is below five seconds (role, TestALeaderIsFollowedInTime).
 func TestALeaderIsFollowedWithinALeaseAndALook(t *testing.T) {
 	const ttl = 3 * time.Second
 	for _, renewed := range []time.Duration{0, time.Millisecond, 500 * time.Millisecond, ttl/3 - 1} {

@@ -21,6 +21,6 @@
 //
 // Columns of a Plan have the types that native queries know: times and booleans are LONG.
 //
-// Elsewhere: running (package exec through role/broker), the JSON of answers and everything over HTTP (package api/native), writing plans
+// Elsewhere: running (package exec through broker), the JSON of answers and everything over HTTP (package api/nativequery), writing plans
 // as native queries for EXPLAIN (package plan/nativejson).
 package native

@@ -13,6 +13,9 @@ import (
 // NoopType is the type of tasks that do nothing for a while: with them people try out slots, priorities and shutdowns.
 const NoopType = "noop"
 
+// KillType is the type of tasks that delete unused segments for good. Users and the Coordinator submit them.
+const KillType = "kill"
+
 // Noop is the kind of such tasks.
 type Noop struct{ Clock clock.Clock }
 

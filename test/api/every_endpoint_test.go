@@ -120,7 +120,7 @@ var parameter = regexp.MustCompile(`(?:\.(?:Get|Has)\(|\(r, )"([a-z][A-Za-z]*)"`
 func parameterNames(t *testing.T) []string {
 	t.Helper()
 	var out []string
-	for _, dir := range []string{"../../internal/api", "../../internal/role/node"} {
+	for _, dir := range []string{"../../internal/api", "../../internal/role"} {
 		err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
 			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 				return err

@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -147,6 +148,30 @@ func TestQuestionsImportOneWay(t *testing.T) {
 				if top(imported) == no {
 					t.Errorf("%s imports %s: sql and native use plan, plan uses expr, exec runs plans; never back", p.ImportPath, imported)
 				}
+			}
+		}
+	}
+}
+
+// TestServersAndEdgeImportOneWay looks inside the layers service and edge, as TestQuestionsImportOneWay does inside questions.
+func TestServersAndEdgeImportOneWay(t *testing.T) {
+	// may names what packages of the layer service use of their own layer: nothing unless it is here.
+	may := map[string]string{"broker": "query", "tasktype": "query broker overlord"}
+	service := map[string]bool{}
+	for _, l := range readLayers(t) {
+		for _, p := range l.packages {
+			service[p] = service[p] || l.name == "service"
+		}
+	}
+	for _, p := range listPackages(t) {
+		from := top(p.ImportPath)
+		for _, imported := range p.Imports {
+			to := top(imported)
+			if service[from] && service[to] && from != to && !slices.Contains(strings.Fields(may[from]), to) {
+				t.Errorf("%s imports %s: servers do not use each other; let %s declare an interface that role fills", p.ImportPath, imported, from)
+			}
+			if to == "role" && from != "role" && from != "testkit" && from != "" {
+				t.Errorf("%s imports %s: role wires everything and is imported by the command only", p.ImportPath, imported)
 			}
 		}
 	}

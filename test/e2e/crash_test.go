@@ -20,7 +20,7 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/config"
 	"github.com/hengedb/henge/internal/metastore"
-	"github.com/hengedb/henge/internal/role/node"
+	"github.com/hengedb/henge/internal/role"
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
@@ -48,13 +48,13 @@ func crashingServer() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	roles, err := node.ParseRoles(strings.Fields(os.Getenv(crashRoles)))
+	roles, err := role.ParseRoles(strings.Fields(os.Getenv(crashRoles)))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	protocol, _ := strconv.Atoi(os.Getenv(crashProtocol)) // none is 0
-	n, err := node.Start(context.Background(), node.Options{
+	n, err := role.Start(context.Background(), role.Options{
 		Settings: settings, Roles: roles, Protocol: protocol, Version: "test", Clock: clock.System(), Log: slog.New(slog.DiscardHandler),
 		FaultPoint: func(step string) error {
 			text, err := os.ReadFile(os.Getenv(crashArmed))

@@ -34,7 +34,7 @@ import (
 	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/config"
 	"github.com/hengedb/henge/internal/metastore"
-	"github.com/hengedb/henge/internal/role/node"
+	"github.com/hengedb/henge/internal/role"
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
@@ -174,7 +174,7 @@ func TestRecord(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n, err := node.Start(t.Context(), node.Options{
+		n, err := role.Start(t.Context(), role.Options{
 			Settings: settings, Roles: roles, Version: "recorded", Store: store, Clock: clock.System(), Log: slog.New(slog.DiscardHandler),
 		})
 		if err != nil {

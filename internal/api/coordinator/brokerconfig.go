@@ -1,7 +1,7 @@
 package coordinator
 
 import (
-	"github.com/hengedb/henge/internal/api/query"
+	"github.com/hengedb/henge/internal/query"
 )
 
 // SettingBroker is the name of the Brokers' dynamic configuration in the store, which is also its key and kind in the audit history.

@@ -16,8 +16,8 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/historical"
 	"github.com/hengedb/henge/internal/jsontext"
-	"github.com/hengedb/henge/internal/role/historical"
 	"github.com/hengedb/henge/internal/timeline"
 )
 

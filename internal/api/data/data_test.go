@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/hengedb/henge/internal/api/edge"
-	"github.com/hengedb/henge/internal/role/historical"
+	"github.com/hengedb/henge/internal/historical"
 )
 
 // scripted is a Historical that says what the test wants, and notes what it was asked.

@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"github.com/hengedb/henge/internal/api/edge"
-	"github.com/hengedb/henge/internal/api/query"
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/ingest/spec"
 	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/query"
 )
 
 // Run runs a plan over constant rows.

@@ -6,7 +6,6 @@ import (
 	"io"
 	"slices"
 
-	"github.com/hengedb/henge/internal/api/query"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
@@ -14,6 +13,7 @@ import (
 	"github.com/hengedb/henge/internal/ingest/spec"
 	"github.com/hengedb/henge/internal/native"
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/query"
 	"github.com/hengedb/henge/internal/vector"
 )
 

@@ -13,10 +13,11 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/api/edge"
-	"github.com/hengedb/henge/internal/api/query"
+	"github.com/hengedb/henge/internal/api/sql"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/msq"
+	"github.com/hengedb/henge/internal/query"
 	"github.com/hengedb/henge/internal/result"
 	"github.com/hengedb/henge/internal/task"
 	"github.com/hengedb/henge/internal/vector"
@@ -149,11 +150,11 @@ func (p *payload) schema() []column {
 
 func (a *API) submit(w http.ResponseWriter, r *http.Request) error {
 	dialect := edge.DialectOf(r.Context())
-	req, err := query.ReadRequest(w, r, a.o.MaxRequestBytes, dialect.Name)
+	req, err := sql.ReadRequest(w, r, a.o.MaxRequestBytes, dialect.Name)
 	if err != nil {
 		return err
 	}
-	query.SetHeaders(w.Header(), dialect, req)
+	sql.SetHeaders(w.Header(), dialect, req)
 	if err := a.checkContext(req.Context); err != nil {
 		return err
 	}
@@ -498,7 +499,7 @@ func (a *API) cancel(w http.ResponseWriter, r *http.Request) error {
 // submitTask runs SQL as a task. Its errors stand in an envelope of their own.
 func (a *API) submitTask(w http.ResponseWriter, r *http.Request) error {
 	dialect := edge.DialectOf(r.Context())
-	req, err := query.ReadRequest(w, r, a.o.MaxRequestBytes, dialect.Name)
+	req, err := sql.ReadRequest(w, r, a.o.MaxRequestBytes, dialect.Name)
 	if err != nil {
 		return err
 	}

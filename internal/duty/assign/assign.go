@@ -15,7 +15,7 @@
 //	rate.go      how fast servers load
 //	measure.go   what the meter is told
 //
-// Elsewhere: what rules mean (duty/rule), who holds what (cluster.Inventory), loading itself (role/historical).
+// Elsewhere: what rules mean (duty/rule), who holds what (cluster.Inventory), loading itself (historical).
 package assign
 
 import (

@@ -17,7 +17,6 @@ import (
 	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/duty"
 	"github.com/hengedb/henge/internal/duty/compact"
-	"github.com/hengedb/henge/internal/duty/kill"
 	"github.com/hengedb/henge/internal/duty/rule"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/task"
@@ -36,7 +35,7 @@ type Store interface {
 		next func(stored json.RawMessage) (json.RawMessage, error)) (bool, error)
 	StaleTasks(ctx context.Context, before int64, limit int) ([]string, error)
 	DeleteTasks(ctx context.Context, fence metastore.Fence, before int64, limit int) (ids []string, files []metastore.TaskFile, err error)
-	kill.FileStore
+	FileStore
 	DataSourceFiles(ctx context.Context, dataSource string, fn func(metastore.File) error) error
 }
 
@@ -179,7 +178,7 @@ func (c *Cleaner) do(ctx context.Context, name string, before int64, set *duty.S
 	case Ended:
 		return c.endedTasks(ctx, before)
 	case Unreferenced:
-		return kill.DeleteFiles(ctx, c.store, c.o.Deep, c.o.Log)
+		return DeleteFiles(ctx, c.store, c.o.Deep, c.o.Log)
 	}
 	for _, s := range c.tasks.Active() { // what was promised to a task that runs, or written by it, is still wanted
 		before = min(before, s.Task.Created-pendingMargin)

@@ -2,6 +2,9 @@ package clean
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
 	"regexp"
 	"strings"
 
@@ -92,4 +95,50 @@ func (c *Cleaner) filesOf(ctx context.Context, dataSource string) (map[string]bo
 		return nil
 	})
 	return keys, err
+}
+
+// fileBatch is how many files are deleted between two looks at what is left.
+const fileBatch = 100
+
+// FileStore knows the files that no segment names.
+type FileStore interface {
+	UnreferencedFiles(ctx context.Context, limit int) ([]metastore.File, error)
+	ForgetFiles(ctx context.Context, fence metastore.Fence, ids []string) error
+}
+
+// Bytes is what deleting needs of deep storage.
+type Bytes interface {
+	// Key returns the key of a load spec; those of other stores are refused.
+	Key(loadSpec json.RawMessage) (string, error)
+	// Delete removes objects; those that are not there are no error.
+	Delete(ctx context.Context, keys ...string) error
+}
+
+// DeleteFiles deletes the bytes of files that no segment names any more, whichever task made them so, and returns how many files went. Several may do so
+// at once.
+func DeleteFiles(ctx context.Context, store FileStore, deep Bytes, log *slog.Logger) (deleted int64, err error) {
+	for ctx.Err() == nil {
+		files, err := store.UnreferencedFiles(ctx, fileBatch)
+		if err != nil || len(files) == 0 {
+			return deleted, err
+		}
+		keys, ids := make([]string, 0, len(files)), make([]string, len(files))
+		for i, f := range files {
+			ids[i] = f.ID
+			key, err := deep.Key(f.LoadSpec)
+			if err != nil { // bytes elsewhere are not ours to delete
+				log.WarnContext(ctx, "the bytes of a deleted segment are in no storage of this cluster and stay there", "file", f.ID, "error", err)
+				continue
+			}
+			keys = append(keys, key)
+		}
+		if err := deep.Delete(ctx, keys...); err != nil {
+			return deleted, fmt.Errorf("deleting files from deep storage: %w", err)
+		}
+		if err := store.ForgetFiles(ctx, metastore.Fence{}, ids); err != nil {
+			return deleted, fmt.Errorf("forgetting deleted files: %w", err)
+		}
+		deleted += int64(len(files))
+	}
+	return deleted, nil
 }

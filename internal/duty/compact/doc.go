@@ -17,5 +17,5 @@
 // are intervals that a task of equal or higher priority has locked; a group that failed is tried again later and later, and one that a task
 // compacted without reaching the wanted state is left alone until its segments or settings change.
 //
-// Running the tasks is elsewhere (package task and the kinds of role/overlord), as are endpoints (package api/coordinator).
+// Running the tasks is elsewhere (package task and the kinds of tasktype/sqltask), as are endpoints (package api/coordinator).
 package compact

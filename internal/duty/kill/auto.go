@@ -1,3 +1,7 @@
+// Package kill submits kill tasks for what has been unused for long enough, datasource after datasource,
+// within the share of task slots that the settings give it.
+//
+// The central type is Auto, a duty of the Coordinator. The tasks themselves are in package tasktype/kill.
 package kill
 
 import (
@@ -114,7 +118,7 @@ func (a *Auto) Round(ctx context.Context) error {
 	busy := map[string]bool{}
 	running := 0
 	for _, s := range a.tasks.Active() {
-		if s.Task.Type == Type {
+		if s.Task.Type == task.KillType {
 			busy[s.Task.DataSource] = true
 			if strings.HasPrefix(s.Task.ID, issued+"_") {
 				running++
@@ -194,7 +198,7 @@ func (a *Auto) submit(ctx context.Context, dataSource string, eligible map[strin
 	eligible[dataSource] = len(intervals)
 	span := a.umbrella(intervals, a.done[dataSource])
 	fields := map[string]any{
-		"type": Type, "id": task.NewID(issued, dataSource, &span, now), "dataSource": dataSource, "interval": span, "limit": a.o.MaxSegments,
+		"type": task.KillType, "id": task.NewID(issued, dataSource, &span, now), "dataSource": dataSource, "interval": span, "limit": a.o.MaxSegments,
 		"maxUsedStatusLastUpdatedTime": chrono.FormatMillis(unusedBefore, chrono.UTC),
 	}
 	body, err := json.Marshal(fields)

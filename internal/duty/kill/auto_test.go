@@ -15,6 +15,7 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/task"
+	killtask "github.com/hengedb/henge/internal/tasktype/kill"
 )
 
 // cluster is datasources with unused segments, and a queue.
@@ -45,7 +46,7 @@ func (c *cluster) UnusedIntervals(_ context.Context, dataSource string, unusedBe
 }
 
 func (c *cluster) Read(body []byte) (*task.Task, error) {
-	k := &Kill{}
+	k := &killtask.Kill{}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(body, &fields); err != nil {
 		return nil, err
@@ -53,7 +54,7 @@ func (c *cluster) Read(body []byte) (*task.Task, error) {
 	if err := k.Complete(fields); err != nil {
 		return nil, err
 	}
-	t := &task.Task{Type: Type, Payload: body}
+	t := &task.Task{Type: task.KillType, Payload: body}
 	if err := json.Unmarshal(fields["id"], &t.ID); err != nil {
 		return nil, err
 	}
@@ -73,13 +74,17 @@ func (c *cluster) tasks(t *testing.T) []string {
 	t.Helper()
 	var out []string
 	for _, s := range c.active {
-		p, err := parse(s.Task)
-		if err != nil {
+		var p struct {
+			Interval     chrono.Interval `json:"interval"`
+			Limit        int             `json:"limit"`
+			UnusedBefore string          `json:"maxUsedStatusLastUpdatedTime"`
+		}
+		if err := json.Unmarshal(s.Task.Payload, &p); err != nil {
 			t.Fatal(err)
 		}
 		out = append(out, s.Task.DataSource+" "+p.Interval.String()[:10]+" "+p.Interval.String()[25:35])
-		if !strings.HasPrefix(s.Task.ID, "coordinator-issued_kill_"+s.Task.DataSource+"_") || *p.Limit != 3 || p.unusedBefore == 0 {
-			t.Errorf("task [%s] has limit [%d] and time [%d]", s.Task.ID, *p.Limit, p.unusedBefore)
+		if !strings.HasPrefix(s.Task.ID, "coordinator-issued_kill_"+s.Task.DataSource+"_") || p.Limit != 3 || p.UnusedBefore == "" {
+			t.Errorf("task [%s] has limit [%d] and time [%s]", s.Task.ID, p.Limit, p.UnusedBefore)
 		}
 	}
 	return out
@@ -124,4 +129,9 @@ func TestAutoRounds(t *testing.T) {
 	if stats := a.Stats(); stats.Submitted != 6 || stats.Slots != 1 {
 		t.Errorf("stats %+v", stats)
 	}
+}
+
+func day(n int) chrono.Interval {
+	at := func(d int) int64 { return time.Date(2026, 3, d, 0, 0, 0, 0, time.UTC).UnixMilli() }
+	return chrono.Interval{Start: at(n), End: at(n + 1)}
 }

@@ -5,5 +5,5 @@
 // The central types are DataSchema, a validated dataSchema, and Columns, which finds the dimensions of rows that the schema leaves open. Batches,
 // streams and the sampler use them alike. Index and Compaction are the specs of batch tasks; they are shown with the defaults of all members. Deliberately
 // elsewhere: the meaning of transforms, filters and metrics, which stay as JSON here and are bound by package native; reading of sources and formats
-// (package ingest); what tasks do with their specs (package role/batch).
+// (package ingest); what tasks do with their specs (package tasktype/batch).
 package spec

@@ -1,7 +1,7 @@
 // Package v9 reads segments of the reference system: those of format version 9, which it has written since 2014.
 //
 // The central type is Segment, an open segment. It tells the columns with our types and gives the values of one column at a time as a vector; a
-// conversion is one pass over the columns (package role/imports). Nothing of a segment stays in memory but the table of its parts.
+// conversion is one pass over the columns (package tasktype/imports). Nothing of a segment stays in memory but the table of its parts.
 //
 // A segment is a folder:
 //

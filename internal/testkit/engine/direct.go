@@ -8,13 +8,14 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/hengedb/henge/internal/api/query"
+	"github.com/hengedb/henge/internal/broker"
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/dispatch"
 	"github.com/hengedb/henge/internal/exec"
+	"github.com/hengedb/henge/internal/query"
+	"github.com/hengedb/henge/internal/querycontext"
 	"github.com/hengedb/henge/internal/result"
-	"github.com/hengedb/henge/internal/role/broker"
 	"github.com/hengedb/henge/internal/sql"
 	"github.com/hengedb/henge/internal/sql/syntax"
 	"github.com/hengedb/henge/internal/testkit/slt"
@@ -177,7 +178,7 @@ func (d *Direct) run(ctx context.Context, s *slt.Statement, out *bytes.Buffer) e
 	if p.Explain || p.Analyze {
 		return slt.Unable{Reason: "EXPLAIN is answered by the Broker"}
 	}
-	stringify, err := query.Bool(p.Context, "sqlStringifyArrays", true)
+	stringify, err := querycontext.Bool(p.Context, "sqlStringifyArrays", true)
 	if err != nil {
 		return err
 	}

@@ -12,8 +12,9 @@ import (
 	"testing"
 
 	"github.com/hengedb/henge/internal/api/edge"
-	"github.com/hengedb/henge/internal/api/query"
+	"github.com/hengedb/henge/internal/api/sql"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/query"
 	"github.com/hengedb/henge/internal/testkit/slt"
 )
 
@@ -121,7 +122,7 @@ func Serve(t testing.TB, o Options) Served {
 	s := NewStore(t)
 	s.SegmentRows = o.SegmentRows
 	mux := edge.NewMux(&edge.Errors{Host: "localhost", Log: s.log})
-	query.New(newBroker(t, s, o), query.NewRunning(s.clock, query.RunningOptions{}), query.Options{MaxRequestBytes: 1 << 26, Clock: s.clock}, s.log).Routes(mux)
+	sql.New(newBroker(t, s, o), query.NewRunning(s.clock, query.RunningOptions{}), sql.Options{MaxRequestBytes: 1 << 26, Clock: s.clock}, s.log).Routes(mux)
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	return Served{s, &HTTP{Base: server.URL, Client: server.Client()}, o.Kept}

@@ -16,9 +16,9 @@ import (
 
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/api/fragments"
-	"github.com/hengedb/henge/internal/api/query"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/dispatch"
+	"github.com/hengedb/henge/internal/query"
 	"github.com/hengedb/henge/internal/segment"
 )
 

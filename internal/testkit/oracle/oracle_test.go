@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hengedb/henge/internal/broker"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
-	"github.com/hengedb/henge/internal/role/broker"
 	"github.com/hengedb/henge/internal/testkit/engine"
 	"github.com/hengedb/henge/internal/testkit/oracle"
 	"github.com/hengedb/henge/internal/testkit/slt"

@@ -18,7 +18,7 @@ import (
 	"github.com/hengedb/henge/internal/config"
 	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/metastore"
-	"github.com/hengedb/henge/internal/role/node"
+	"github.com/hengedb/henge/internal/role"
 	"github.com/hengedb/henge/internal/testkit/postgres"
 )
 
@@ -49,7 +49,7 @@ type Process struct {
 
 	number int
 	dir    string // of its data
-	node   *node.Node
+	node   *role.Node
 	link   *postgres.Link // to the metastore, if it has one of its own
 	slow   atomic.Int64   // by how much deep storage is, in nanoseconds
 }
@@ -211,7 +211,7 @@ func (c *Cluster) open(protocol int, roles, more []string) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, err := node.ParseRoles(roles)
+	names, err := role.ParseRoles(roles)
 	if err != nil {
 		return nil, err
 	}
@@ -219,13 +219,13 @@ func (c *Cluster) open(protocol int, roles, more []string) (*Process, error) {
 	if len(c.Nodes)%2 == 1 {
 		wrong = -wrong
 	}
-	o := node.Options{
+	o := role.Options{
 		Settings: settings, Roles: names, Version: "test", Protocol: protocol, Store: c.store, Clock: skew(c.clock, wrong), Log: slog.New(slog.DiscardHandler), Dial: c.network.dial(p),
 	}
 	if p.link != nil {
 		o.Store, o.Deep = nil, func(s deepstore.Store) deepstore.Store { return slowStore{s, &p.slow} }
 	}
-	if p.node, err = node.Start(c.t.Context(), o); err != nil {
+	if p.node, err = role.Start(c.t.Context(), o); err != nil {
 		return nil, err
 	}
 	for _, a := range p.node.Addresses() {

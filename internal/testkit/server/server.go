@@ -13,7 +13,7 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/config"
 	"github.com/hengedb/henge/internal/deepstore"
-	"github.com/hengedb/henge/internal/role/node"
+	"github.com/hengedb/henge/internal/role"
 )
 
 // Options are how a Server is started. The zero value is a new directory, free ports and no log.
@@ -35,7 +35,7 @@ type Server struct {
 	Client
 	// Dir is its data directory.
 	Dir  string
-	node *node.Node
+	node *role.Node
 }
 
 // roles are those that listen; each gets a free port.
@@ -78,7 +78,7 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 	if o.Clock == nil {
 		o.Clock = clock.System()
 	}
-	n, err := node.Start(ctx, node.Options{
+	n, err := role.Start(ctx, role.Options{
 		Settings: settings, Version: "test", Clock: o.Clock, Log: slog.New(slog.DiscardHandler), FaultPoint: o.FaultPoint, Deep: o.Deep,
 	})
 	if err != nil {

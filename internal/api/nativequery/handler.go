@@ -1,0 +1,246 @@
+package nativequery
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/fault"
+	lang "github.com/hengedb/henge/internal/native"
+	"github.com/hengedb/henge/internal/query"
+	"github.com/hengedb/henge/internal/querycontext"
+)
+
+// Engine is what the endpoints need of a Broker.
+type Engine interface {
+	// Pin returns a view of the newest state of the timeline, which a query uses for all it asks: of the segments that its context wants.
+	Pin(settings map[string]any) (query.Session, error)
+}
+
+// Options are the settings of the endpoints.
+type Options struct {
+	// MaxRequestBytes bounds request bodies.
+	MaxRequestBytes int64
+	// DefaultTimeout and MaxTimeout, in milliseconds, apply to a query's `timeout`; 0: none.
+	DefaultTimeout, MaxTimeout int64
+	// History is how many milliseconds before the end of the data a segmentMetadata query without intervals looks; 0: a week.
+	History int64
+}
+
+// API serves the endpoints.
+type API struct {
+	engine  Engine
+	running *query.Running
+	o       Options
+}
+
+// New returns the endpoints on engine. Queries enter running, which those of SQL share.
+func New(engine Engine, running *query.Running, o Options) *API {
+	return &API{engine: engine, running: running, o: o}
+}
+
+// Routes adds the endpoints to mux.
+func (a *API) Routes(mux *edge.Mux) {
+	for _, path := range []string{"/service/v2", "/service/v2/{$}"} {
+		mux.On("POST "+path, a.run)
+	}
+	mux.On("DELETE /service/v2/{id}", a.cancel)
+	// Names of endpoints are no ids.
+	for name, allowed := range map[string]string{"sql": http.MethodPost, "candidates": http.MethodPost, "datasources": http.MethodGet} {
+		mux.ServeMux.HandleFunc("DELETE /service/v2/"+name, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Allow", allowed)
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		})
+	}
+	// Without this, a POST to an endpoint that is turned off would be 405 because of the DELETE.
+	mux.ServeMux.HandleFunc("POST /service/v2/{id}", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) })
+}
+
+// read returns the body of a request for a query.
+func (a *API) read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	header := r.Header.Get("Content-Type")
+	if header == "" {
+		return nil, edge.UnsupportedMedia("Missing Content-Type header")
+	}
+	media, _, err := mime.ParseMediaType(header)
+	if err != nil || media != "application/json" {
+		return nil, edge.UnsupportedMedia("Unsupported Content-Type: %s. Only application/json is supported.", header)
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, a.o.MaxRequestBytes))
+	if err != nil {
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			return nil, fault.Malformed("Request body is larger than [%d] bytes, the limit set by service.server.http.maxRequestBytes", a.o.MaxRequestBytes)
+		}
+		return nil, fault.Malformed("Request body could not be read: %v", err)
+	}
+	return edge.WithoutMark(body), nil
+}
+
+func (a *API) run(w http.ResponseWriter, r *http.Request) (err error) {
+	if !edge.AdmitsJSON(r) {
+		w.WriteHeader(http.StatusNotAcceptable)
+		return nil
+	}
+	body, err := a.read(w, r)
+	if err != nil {
+		return err
+	}
+	q, err := lang.Decode(body)
+	if err != nil {
+		return err
+	}
+	settings := q.Parts().ContextValues()
+	id, err := querycontext.Text(settings, "queryId", "")
+	if err != nil {
+		return err
+	}
+	if id == "" {
+		id = query.NewID()
+	}
+	dialect := edge.DialectOf(r.Context())
+	dialect.SetHeader(w.Header(), "Query-Id", id)
+	if err := checkSettings(q, settings); err != nil {
+		return err
+	}
+	ctx, done, err := query.Deadline(r.Context(), settings, a.o.DefaultTimeout, a.o.MaxTimeout)
+	if err != nil {
+		return err
+	}
+	defer done()
+	ctx, leave, err := a.running.Enter(ctx, query.Arrival{ID: id, SQL: string(body), Identity: edge.ClaimedUser(r), Context: settings})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		query.Failed(ctx, err)
+		leave()
+	}()
+	if err := query.Describe(ctx, lang.TypeOf(q), lang.TablesOf(q.Parts().DataSource.DataSource), nil); err != nil {
+		return err
+	}
+	session, err := a.engine.Pin(settings)
+	if err != nil {
+		return err
+	}
+	facts, err := responseContext(session, q.Parts(), settings)
+	if err != nil {
+		return err
+	}
+	out := &answer{w: w, before: func() {
+		w.Header().Set("Content-Type", "application/json")
+		dialect.SetHeader(w.Header(), "Response-Context", facts)
+	}}
+	if r.URL.Query().Has("pretty") {
+		out.pretty = &bytes.Buffer{}
+	}
+	x := &execution{session: session, id: id, settings: settings, out: out, history: cmp.Or(a.o.History, defaultHistory)}
+	if x.longTimes, err = x.bool("serializeDateTimeAsLong"); err != nil {
+		return err
+	}
+	answer := x.answer
+	if by, err := x.bool("bySegment"); err != nil {
+		return err
+	} else if by {
+		answer = x.bySegment
+	}
+	if err = answer(ctx, q); err == nil {
+		err = out.close()
+	}
+	query.Wrote(ctx, out.bytes)
+	if err != nil && ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// switches are the parameters of the query context that are true or false.
+var switches = []string{
+	"bySegment", "finalize", "grandTotal", "groupByEnableMultiValueUnnesting", "resultAsArray", "serializeDateTimeAsLong", "sortByDimsFirst", "useCache", "populateCache",
+}
+
+// checkSettings refuses parameters of the query context that can't be read, also those that have no effect here.
+func checkSettings(q lang.Query, settings map[string]any) error {
+	names := switches
+	if _, ok := q.(*lang.Timeseries); ok {
+		names = append(slices.Clone(switches), "skipEmptyBuckets")
+	}
+	for _, name := range names {
+		if _, err := querycontext.Bool(settings, name, false); err != nil {
+			return err
+		}
+	}
+	if v, ok := settings["vectorize"].(string); ok && !slices.Contains([]string{"true", "false", "force"}, strings.ToLower(v)) {
+		return fault.BadContext("Expected key [vectorize] to be one of [true, false, force], but got [%s]", v)
+	}
+	// Old releases had two ways to group, with the same answers; both names stand for ours.
+	if _, groups := q.(*lang.GroupBy); !groups || settings["groupByStrategy"] == nil {
+		return nil
+	}
+	switch v := settings["groupByStrategy"]; v {
+	case "v1", "v2":
+	default:
+		return fault.BadContext("Expected key [groupByStrategy] to be [v2], but got [%v]", v)
+	}
+	return nil
+}
+
+// cancel ends a query. An id that nothing has is answered alike: the query may just have ended.
+func (a *API) cancel(w http.ResponseWriter, r *http.Request) error {
+	a.running.Cancel(r.PathValue("id"))
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusAccepted)
+	return nil
+}
+
+// heldBytes are kept back, so that an early failure still gets a status and a body of its own.
+const heldBytes = 64 << 10
+
+// answer gathers the body. A pretty one is gathered whole.
+type answer struct {
+	w      http.ResponseWriter
+	before func()
+	buf    []byte
+	begun  bool
+	bytes  int64 // handed on so far
+	pretty *bytes.Buffer
+}
+
+// flushed hands on what there is, if that is enough.
+func (a *answer) flushed() error {
+	if len(a.buf) < heldBytes || a.pretty != nil {
+		return nil
+	}
+	return a.flush()
+}
+
+func (a *answer) flush() error {
+	if !a.begun {
+		a.begun = true
+		a.before()
+	}
+	_, err := a.w.Write(a.buf)
+	a.bytes += int64(len(a.buf))
+	a.buf = a.buf[:0]
+	if err != nil {
+		return fault.Canceled("The client closed the connection").WithCause(err)
+	}
+	return nil
+}
+
+func (a *answer) close() error {
+	if a.pretty != nil {
+		if err := json.Indent(a.pretty, a.buf, "", "  "); err != nil {
+			return fault.Defensive("The answer is no JSON").WithCause(err)
+		}
+		a.buf = a.pretty.Bytes()
+	}
+	return a.flush()
+}

@@ -1,0 +1,266 @@
+package sql
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/jsontext"
+	"github.com/hengedb/henge/internal/obs"
+	"github.com/hengedb/henge/internal/query"
+	"github.com/hengedb/henge/internal/querycontext"
+	"github.com/hengedb/henge/internal/result"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// Options are the settings of the endpoints.
+type Options struct {
+	// MaxRequestBytes bounds request bodies.
+	MaxRequestBytes int64
+	// DefaultTimeout and MaxTimeout, in milliseconds, apply to a query's `timeout`; 0: none.
+	DefaultTimeout, MaxTimeout int64
+	Clock                      clock.Clock
+	// Known, if not nil, returns what all Brokers know of their queries, as Recent does of one; without it there is one.
+	Known func(ctx context.Context) []query.Info
+	// Metrics, if not nil, gets the metrics of queries.
+	Metrics prometheus.Registerer
+}
+
+// API serves the endpoints.
+type API struct {
+	engine  query.Engine
+	running *query.Running
+	o       Options
+	log     *slog.Logger
+	metrics *metrics
+}
+
+// New returns the endpoints on engine.
+func New(engine query.Engine, running *query.Running, o Options, log *slog.Logger) *API {
+	return &API{engine: engine, running: running, o: o, log: log, metrics: newMetrics(o.Metrics, running)}
+}
+
+// Routes adds the endpoints to mux.
+func (a *API) Routes(mux *edge.Mux) {
+	for _, path := range []string{"/service/v2/sql", "/service/v2/sql/{$}"} {
+		mux.On("POST "+path, a.run)
+	}
+	mux.On("DELETE /service/v2/sql/{id}", a.cancel)
+	mux.On("GET /service/v2/sql/engines", func(w http.ResponseWriter, _ *http.Request) error {
+		edge.WriteJSON(w, http.StatusOK, map[string]any{"engines": []any{map[string]string{"name": "native"}}})
+		return nil
+	})
+	mux.On("GET /service/v2/sql/queries", a.list)
+	mux.On("GET /service/v2/sql/queries/{id}/reports", a.report)
+	for _, path := range []string{"avatica/", "avatica-protobuf/"} {
+		mux.On("POST /service/v2/sql/"+path, func(http.ResponseWriter, *http.Request) error {
+			return fault.NotFound("JDBC (Avatica) is not supported yet; send SQL to /service/v2/sql")
+		})
+	}
+}
+
+func (a *API) run(w http.ResponseWriter, r *http.Request) error {
+	if !edge.AdmitsJSON(r) {
+		w.WriteHeader(http.StatusNotAcceptable)
+		return nil
+	}
+	began := a.o.Clock.Now()
+	dialect := edge.DialectOf(r.Context())
+	req, err := ReadRequest(w, r, a.o.MaxRequestBytes, dialect.Name)
+	if err != nil {
+		a.metrics.ended.WithLabelValues(query.Outcome(err)).Inc()
+		return err
+	}
+	req.User = edge.ClaimedUser(r)
+	SetHeaders(w.Header(), dialect, req)
+	err = a.answer(obs.WithQueryID(r.Context(), req.ID), w, req)
+	a.metrics.ended.WithLabelValues(query.Outcome(err)).Inc()
+	if err == nil {
+		a.metrics.seconds.Observe(a.o.Clock.Now().Sub(began).Seconds())
+	}
+	return err
+}
+
+// answer runs a query and writes its rows. An error after the first byte is returned too; the edge then breaks the connection off.
+func (a *API) answer(ctx context.Context, w http.ResponseWriter, req *query.Request) (err error) {
+	if err := checkEngine(req.Context); err != nil {
+		return err
+	}
+	ctx, done, err := query.Deadline(ctx, req.Context, a.o.DefaultTimeout, a.o.MaxTimeout)
+	if err != nil {
+		return err
+	}
+	defer done()
+	ctx, leave, err := a.running.Enter(ctx, query.Arrival{ID: req.ID, SQL: req.SQL, Identity: req.User, Context: req.Context})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		query.Failed(ctx, err)
+		leave()
+	}()
+	rows, err := a.engine.Start(ctx, req)
+	if err != nil {
+		return query.Cause(ctx, err)
+	}
+	defer rows.Close()
+	return a.stream(ctx, w, req, rows)
+}
+
+// checkEngine refuses queries for an engine that does not answer here.
+func checkEngine(context map[string]any) error {
+	name, err := querycontext.Text(context, "engine", "native")
+	if err == nil && name != "native" {
+		err = fault.InvalidInput("Unsupported engine[%s]", name)
+	}
+	return err
+}
+
+// SetHeaders writes the response headers that identify a query.
+func SetHeaders(h http.Header, dialect edge.Dialect, req *query.Request) {
+	dialect.SetHeader(h, "SQL-Query-Id", req.ID)
+	dialect.SetHeader(h, "Query-Id", req.ID)
+	if req.Header {
+		dialect.SetHeader(h, "SQL-Header-Included", "yes")
+	}
+}
+
+// An answer is held back until it has heldBytes or its first row is heldTime old, so that an early failure still gets a real status.
+const (
+	heldBytes = 64 << 10
+	heldTime  = 100 * time.Millisecond
+)
+
+func (a *API) stream(ctx context.Context, w http.ResponseWriter, req *query.Request, rows query.Rows) error {
+	asRow, err := querycontext.Bool(req.Context, "writeExceptionBodyAsResponseRow", false)
+	if err != nil {
+		return err
+	}
+	dialect := edge.DialectOf(ctx)
+	whole := dialect.Header("Response-Complete")
+	out := &heldWriter{w: w, clock: a.o.Clock, begin: func() {
+		h := w.Header()
+		h.Set("Content-Type", req.Format.ContentType())
+		dialect.SetHeader(h, "Response-Context", rows.Facts())
+		h.Add("Trailer", whole)
+	}}
+	writer := result.NewWriter(out, rows.Columns(), result.Options{
+		Format: req.Format, Header: req.Header, TypesHeader: req.TypesHeader, SQLTypesHeader: req.SQLTypesHeader,
+		Zone: rows.Zone(), StringifyArrays: rows.StringifyArrays(),
+	})
+	defer func() {
+		a.metrics.bytes.Add(float64(writer.Bytes()))
+		query.Wrote(ctx, writer.Bytes())
+	}()
+	for {
+		var b *vector.Batch
+		if b, err = rows.Next(ctx); err != nil {
+			break
+		}
+		if err := writer.Batch(b); err != nil {
+			return gone(err)
+		}
+		if out.late() {
+			if err := errors.Join(writer.Flush(), out.flush()); err != nil {
+				return gone(err)
+			}
+		}
+	}
+	if !errors.Is(err, io.EOF) {
+		if err = query.Cause(ctx, err); !out.released || !asRow {
+			return err
+		}
+		errorRow(ctx, writer, err)
+	}
+	if closeErr := errors.Join(writer.Close(), out.release()); closeErr != nil {
+		return gone(closeErr)
+	}
+	w.Header().Set(whole, strconv.FormatBool(errors.Is(err, io.EOF)))
+	return nil
+}
+
+// gone is for an answer that could not be written: the client is not there any more.
+func gone(err error) error { return fault.Canceled("The client closed the connection").WithCause(err) }
+
+// errorRow appends the error object as a last row.
+func errorRow(ctx context.Context, w *result.Writer, err error) {
+	body, encodeErr := jsontext.Marshal(edge.ErrorsOf(ctx).Body(fault.Classify(err)))
+	if encodeErr == nil {
+		w.Raw(body)
+	}
+}
+
+// heldWriter keeps the beginning of an answer back.
+type heldWriter struct {
+	w        http.ResponseWriter
+	clock    clock.Clock
+	begin    func() // called before the first byte goes out
+	held     []byte
+	sent     time.Time // when something was last sent, before that when the first byte came
+	released bool
+}
+
+// Write takes a part of the answer.
+func (h *heldWriter) Write(p []byte) (int, error) {
+	if h.released {
+		return h.w.Write(p)
+	}
+	h.held = append(h.held, p...)
+	if len(h.held) >= heldBytes {
+		if err := h.release(); err != nil {
+			return 0, err
+		}
+	}
+	return len(p), nil
+}
+
+// late reports whether rows wait longer than they should, and is asked once per batch.
+func (h *heldWriter) late() bool {
+	now := h.clock.Now()
+	if h.sent.IsZero() {
+		h.sent = now
+	}
+	return now.Sub(h.sent) >= heldTime
+}
+
+// flush sends all that was written.
+func (h *heldWriter) flush() error {
+	h.sent = h.clock.Now()
+	if err := h.release(); err != nil {
+		return err
+	}
+	if err := http.NewResponseController(h.w).Flush(); !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	return nil
+}
+
+func (h *heldWriter) release() error {
+	if h.released {
+		return nil
+	}
+	h.released = true
+	h.begin()
+	_, err := h.w.Write(h.held)
+	h.held = nil
+	return err
+}
+
+func (a *API) cancel(w http.ResponseWriter, r *http.Request) error {
+	status := http.StatusAccepted
+	if a.running.Cancel(r.PathValue("id")) == 0 {
+		status = http.StatusNotFound
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	return nil
+}

@@ -1,0 +1,173 @@
+package broker
+
+import (
+	"context"
+	"slices"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/dispatch"
+	"github.com/hengedb/henge/internal/exec"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/query"
+	"github.com/hengedb/henge/internal/querycontext"
+	"github.com/hengedb/henge/internal/timeline"
+)
+
+// Servers says which servers read segments. Its methods do not wait, and are safe for use by many goroutines.
+type Servers interface {
+	// Live returns all of them that are there now, Holders those of them that hold a segment. Callers do not change the slices.
+	Live() []*dispatch.Server
+	Holders(segment string) []*dispatch.Server
+}
+
+// FragmentEnv implements fragments.Engine: what this process gives to a query of another one.
+func (b *Broker) FragmentEnv(zone *chrono.Zone, now int64, name string) (env *exec.Env, done func()) {
+	return b.env(expr.Context{Zone: zone, Now: now, Lookups: mappings(b.o.Lookups.View())}, name, b.scheduler.Join())
+}
+
+// SegmentCache implements fragments.Engine.
+func (b *Broker) SegmentCache(use, populate bool) *exec.SegmentCache {
+	return wished(b.o.Segments, use, populate)
+}
+
+// wished returns a cache as far as a query wants it used and filled; nil: not at all.
+func wished(c exec.SegmentCache, use, populate bool) *exec.SegmentCache {
+	c.Use, c.Populate = c.Use && use, c.Populate && populate
+	if !c.Use && !c.Populate {
+		return nil
+	}
+	return &c
+}
+
+// Relay implements fragments.Engine.
+func (b *Broker) Relay(req *dispatch.Request, env *exec.Env) (exec.Remote, error) {
+	if b.o.Dispatcher == nil {
+		return nil, fault.Unavailable("This process asks no others")
+	}
+	return b.o.Dispatcher.Relay(req, env.Budget, env.Spill), nil
+}
+
+// SegmentTimes implements fragments.Engine.
+func (b *Broker) SegmentTimes(id string) *exec.SegmentTimes {
+	if b.o.Meter == nil {
+		return nil
+	}
+	return &exec.SegmentTimes{Clock: b.o.Clock, Meter: b.o.Meter, Query: id}
+}
+
+// wishes are what a query's context says of how segments are read.
+type wishes struct {
+	// use and populate are about the cache of single segments.
+	use, populate bool
+	clones        cloneMode
+}
+
+// wishesOf reads them. Values that can't be are refused where there is a cache, as in the reference, and count as none where there is none.
+func (b *Broker) wishesOf(ctx context.Context, p *Prepared) (w wishes, err error) {
+	for name, wish := range map[string]*bool{"useCache": &w.use, "populateCache": &w.populate} {
+		sent := query.ContextOf(ctx)
+		if _, there := sent[name]; !there {
+			sent = p.Context // with the defaults
+		}
+		if *wish, err = querycontext.Bool(sent, name, true); err != nil && (b.o.Segments.Use || b.o.Segments.Populate || b.o.Far.Use || b.o.Far.Populate) {
+			return w, err
+		} else if err != nil {
+			*wish = true
+		}
+	}
+	mode, err := querycontext.Text(query.ContextOf(ctx), "cloneQueryMode", string(excludeClones))
+	if err != nil {
+		return w, err
+	}
+	switch w.clones = cloneMode(mode); w.clones {
+	case excludeClones, includeClones, preferClones:
+		return w, nil
+	}
+	return w, fault.InvalidInput("Query context [cloneQueryMode] is [%s], but must be excludeClones, includeClones or preferClones", mode)
+}
+
+// cloneMode says whether clones are asked: servers that hold what others hold, for trying something out, or to be kept free for some queries.
+type cloneMode string
+
+const (
+	excludeClones cloneMode = "excludeClones" // no
+	includeClones cloneMode = "includeClones" // like all others
+	preferClones  cloneMode = "preferClones"  // where they hold a segment, they alone are
+)
+
+// among returns those of some servers that a query asks. The slice is not changed.
+func (m cloneMode) among(servers []*dispatch.Server, clones map[string]string) []*dispatch.Server {
+	if len(clones) == 0 || m == includeClones {
+		return servers
+	}
+	var are, others []*dispatch.Server
+	for _, s := range servers {
+		if _, clone := clones[s.Name]; clone {
+			are = append(are, s)
+		} else {
+			others = append(others, s)
+		}
+	}
+	if m == preferClones && slices.ContainsFunc(are, func(s *dispatch.Server) bool { return !s.Down() }) {
+		return are
+	}
+	return others
+}
+
+// spread reads the segments of one state where they are: some in this process, others on other servers. It implements exec.Cluster.
+type spread struct {
+	tables
+	broker *Broker
+	query  *dispatch.Query
+}
+
+// spread returns where a query's segments are read; nil: all in this process.
+func (b *Broker) spread(ctx context.Context, p *Prepared, id string, env *exec.Env, w wishes) *spread {
+	if b.o.Servers == nil {
+		return nil
+	}
+	zone := env.Expr.Zone
+	if zone == nil {
+		zone = chrono.UTC
+	}
+	s := &spread{*b.tablesOf(p), b, &dispatch.Query{
+		ID: id, TimeZone: zone.Name(), Now: env.Expr.Now, BatchRows: env.BatchRows, Memory: env.Budget, Spill: env.Spill,
+		Priority: query.PriorityOf(ctx), Lane: query.LaneOf(ctx), NoCacheUse: !w.use, NoCachePopulate: !w.populate,
+		Segments: wished(b.o.Far, w.use, w.populate),
+		Live:     b.o.Servers.Live, Holders: b.o.Servers.Holders,
+	}}
+	if b.o.Clones != nil {
+		s.query.Live = func() []*dispatch.Server { return w.clones.among(b.o.Servers.Live(), b.o.Clones()) }
+		s.query.Holders = func(id string) []*dispatch.Server { return w.clones.among(b.o.Servers.Holders(id), b.o.Clones()) }
+	}
+	return s
+}
+
+// Split implements exec.Cluster.
+func (s *spread) Split(ctx context.Context, scan *plan.Scan, columns []string) ([]exec.Leaf, exec.Remote, error) {
+	var segments []dispatch.Segment
+	var leaves []exec.Leaf
+	var mine []*timeline.Segment
+	for visible, seg := range s.wanted(scan) {
+		id := seg.ID.String()
+		if isCounted(scan, seg, visible) {
+			leaves, mine = append(leaves, exec.Leaf{ID: id, Visible: visible}), append(mine, seg)
+			continue
+		}
+		segments = append(segments, dispatch.Segment{Of: seg, ID: id, Visible: visible, Holders: s.query.Holders(id)})
+	}
+	s.counted(len(segments) + len(mine))
+	here, there, err := s.broker.o.Dispatcher.Split(s.query, segments)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, h := range here {
+		leaves, mine = append(leaves, exec.Leaf{ID: h.ID, Visible: h.Visible}), append(mine, h.Of)
+	}
+	if err := s.acquire(ctx, scan, columns, mine, leaves); err != nil {
+		return nil, nil, err
+	}
+	return leaves, there, nil
+}

@@ -1,0 +1,140 @@
+package role
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/cluster"
+	"github.com/hengedb/henge/internal/duty"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/native"
+	"github.com/hengedb/henge/internal/obs"
+	"github.com/hengedb/henge/internal/router"
+)
+
+// openRouter reads which Brokers the Router of this process gives queries to, and if that goes by retention rules, follows these.
+func (s *services) openRouter(ctx context.Context) (err error) {
+	if !s.n.has(cluster.Router) {
+		return nil
+	}
+	const of = "service.router."
+	set := s.n.settings
+	s.choice, err = router.New(router.Options{
+		Default: set.Text(of + "defaultBrokerServiceName"), DefaultRule: set.Text(of + "defaultRule"), Tiers: set.Text(of + "tierToBrokerMap"),
+		Strategies: set.Text(of + "strategies"), SQL: set.Bool(of + "sql.enable"), Aliases: set.Aliases(),
+	})
+	if err != nil || !s.choice.Chooses() {
+		return err
+	}
+	s.n.roles.Go(func() error {
+		for s.n.o.Clock.Sleep(ctx, set.Duration(of+"pollPeriod")) == nil {
+			if err := s.rules.Refresh(ctx); err != nil && ctx.Err() == nil {
+				s.n.o.Log.WarnContext(ctx, "retention rules could not be read; the last ones stay in force", "error", err)
+			}
+		}
+		return nil
+	})
+	return nil
+}
+
+// brokers passes queries on to Brokers, to that of this process without a detour.
+type brokers struct {
+	n      *Node
+	choice *router.Choice
+	rules  *duty.Rules
+	here   http.Handler // the Broker of this process; nil: it has none
+	limit  int64        // of the body that is read in order to choose
+	turn   atomic.Uint64
+}
+
+// ServeHTTP implements edge.Handler.
+func (b *brokers) ServeHTTP(w http.ResponseWriter, r *http.Request) error {
+	service, err := b.chosen(r)
+	if err != nil {
+		return err
+	}
+	own := func(m cluster.Member) bool { return m.Role == cluster.Broker && m.ServiceName() == service }
+	if b.here != nil && slices.ContainsFunc(b.n.peers.membership.Own, own) {
+		b.here.ServeHTTP(w, r)
+		return nil
+	}
+	to := &forward{n: b.n, targets: func() []string { return b.addresses(service) }, none: func(*http.Request) error {
+		return fault.Runtime("No Broker of service [%s] is available: none is there that could answer the query", service)
+	}}
+	return to.ServeHTTP(w, r)
+}
+
+// chosen returns the service of the Brokers that get a request. A body that can't be read as a query is theirs to refuse.
+func (b *brokers) chosen(r *http.Request) (string, error) {
+	sql := strings.HasPrefix(r.URL.Path, "/service/v2/sql")
+	if r.Method != http.MethodPost || !strings.HasPrefix(r.URL.Path, "/service/v2") || !b.choice.Chooses() || sql && !b.choice.ChoosesSQL() {
+		return b.choice.Default(), nil
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, b.limit))
+	if err != nil {
+		return "", fmt.Errorf("reading a query in order to pass it on: %w", err)
+	}
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(body), r.Body), r.Body}
+	if sql {
+		var statement struct{ Context map[string]any }
+		if json.Unmarshal(body, &statement) != nil {
+			return b.choice.Default(), nil
+		}
+		return b.choice.SQL(statement.Context), nil
+	}
+	q, err := native.Decode(body)
+	if err != nil {
+		return b.choice.Default(), nil
+	}
+	rules, _ := b.rules.Lists()
+	return b.choice.Native(q, rules, clock.Millis(b.n.o.Clock)), nil
+}
+
+// addresses returns where Brokers answer: those of a service in turn, and then those that get what nothing else decides.
+func (b *brokers) addresses(service string) []string {
+	turn := b.turn.Add(1)
+	var out []string
+	for _, name := range slices.Compact([]string{service, b.choice.Default()}) {
+		var of []string
+		for _, m := range b.n.peers.members.Members(cluster.Broker) {
+			if m.ServiceName() == name {
+				of = append(of, m.URL())
+			}
+		}
+		if len(of) > 0 {
+			first := int(turn % uint64(len(of)))
+			out = append(append(out, of[first:]...), of[:first]...)
+		}
+	}
+	return out
+}
+
+// listed answers which Brokers the Router knows, by their services.
+func (b *brokers) listed(w http.ResponseWriter, r *http.Request) error {
+	own := edge.DialectOf(r.Context()).Name
+	out := map[string][]string{}
+	if rest, ours := strings.CutPrefix(b.choice.Default(), obs.Product+"/"); ours {
+		out[own+"/"+rest] = []string{}
+	}
+	for _, m := range b.n.peers.members.Members(cluster.Broker) {
+		name := m.ServiceName()
+		if rest, ours := strings.CutPrefix(name, obs.Product+"/"); ours {
+			name = own + "/" + rest
+		}
+		out[name] = append(out[name], m.Address())
+	}
+	edge.WriteJSON(w, http.StatusOK, out)
+	return nil
+}

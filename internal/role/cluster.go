@@ -1,0 +1,212 @@
+package role
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/cluster"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/router"
+)
+
+// peers is what a process knows of the others.
+type peers struct {
+	// alone says that there are no others, and never will be: the metastore is this process's own.
+	alone      bool
+	members    *cluster.View
+	membership *cluster.Membership // nil: alone
+	inventory  *cluster.Inventory
+	leaders    map[string]*cluster.Leadership
+	client     *http.Client
+	passing    *http.Client // of requests that are passed on
+}
+
+// has reports whether the process has one of some roles.
+func (n *Node) has(roles ...string) bool {
+	return slices.ContainsFunc(roles, func(r string) bool { return slices.Contains(n.o.Roles, r) })
+}
+
+// checkRoles refuses roles that can't work with the settings.
+func (n *Node) checkRoles() error {
+	n.peers.alone = n.o.Store == nil && n.settings.Text("service.metadata.storage.type") == "sqlite"
+	if n.peers.alone && len(n.o.Roles) < len(cluster.Roles) {
+		return fault.InvalidInput("Metadata store [sqlite] is for one process with all roles; a process with the roles [%s] needs [postgresql] "+
+			"(service.metadata.storage.type), which all processes share", strings.Join(n.o.Roles, ", "))
+	}
+	return nil
+}
+
+const (
+	// idleConnections is how many connections to one other process are kept: each part of a query that runs there takes one.
+	idleConnections = 64
+	dialTimeout     = 5 * time.Second
+)
+
+// newClient returns what asks other processes, which have timeout to take a connection. Bodies are not compressed: they are frames, and near.
+func newClient(dial func(ctx context.Context, network, address string) (net.Conn, error), timeout time.Duration) *http.Client {
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: timeout}).DialContext
+	}
+	return &http.Client{Transport: &http.Transport{
+		DisableCompression: true, MaxIdleConnsPerHost: idleConnections, IdleConnTimeout: 30 * time.Second, DialContext: dial,
+	}}
+}
+
+// identity returns what names the process over restarts: a word in its data directory.
+func (n *Node) identity() (string, error) {
+	path := filepath.Join(n.dir.path, "process")
+	text, err := os.ReadFile(path)
+	if err == nil {
+		return strings.TrimSpace(string(text)), nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("reading the name of the process: %w", err)
+	}
+	name := rand.Text()
+	if err := os.WriteFile(path, []byte(name+"\n"), 0o644); err != nil {
+		return "", fault.InvalidInput("Data directory [%s] can't be written to: %s", n.dir.path, reason(err))
+	}
+	return name, nil
+}
+
+// own describes the process in each of its roles that has a port.
+func (n *Node) own(capacity int) []cluster.Member {
+	set := n.settings
+	labels := set.Text("service.labels")
+	if labels == "{}" {
+		labels = ""
+	}
+	service := ""
+	if len(n.o.Roles) == 1 {
+		service = router.Service(set.Text("service.service"), n.settings.Aliases())
+	}
+	var out []cluster.Member
+	for _, l := range n.listeners {
+		m := cluster.Member{
+			Role: l.role, Host: n.host(), Port: l.port(), Started: clock.Millis(n.o.Clock), Version: n.o.Version, Protocol: n.o.Protocol,
+			Revision: revision(), Bound: set.Bool("service.bindOnHost"),
+			Service: service, Labels: labels, Processors: budget.Cores(), Memory: n.memory.Limit(),
+		}
+		switch l.role {
+		case cluster.Historical:
+			m.Tier, m.MaxBytes = set.Text("service.server.tier"), set.Bytes("service.server.maxSize", 0)
+			m.Priority, m.LookupTier = int(set.Int("service.server.priority")), set.Text("service.lookup.lookupTier")
+		case cluster.Indexer:
+			m.Capacity, m.Category, m.LookupTier = capacity, set.Text("service.worker.category"), set.Text("service.lookup.lookupTier")
+		case cluster.Broker:
+			m.LookupTier = set.Text("service.lookup.lookupTier")
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// revision is that of the sources that the program was built of, where the build says it.
+func revision() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				return s.Value
+			}
+		}
+	}
+	return ""
+}
+
+// openPeers learns of the other processes. Announcing this one comes last, when it can be asked.
+func (n *Node) openPeers() error {
+	holder, err := n.identity()
+	if err != nil {
+		return err
+	}
+	own := n.own(n.capacity())
+	n.peers.client = newClient(n.o.Dial, dialTimeout)
+	n.peers.passing = newClient(n.o.Dial, time.Duration(n.settings.Int("service.router.http.clientConnectTimeout"))*time.Millisecond)
+	n.onClose(func() error {
+		n.peers.client.CloseIdleConnections()
+		n.peers.passing.CloseIdleConnections()
+		return nil
+	})
+	n.peers.members = cluster.NewView()
+	if n.peers.alone {
+		n.peers.members = cluster.NewView(own...)
+	} else {
+		n.peers.membership = &cluster.Membership{
+			Store: n.store, Holder: holder, Own: own, TTL: n.settings.Duration("service.discovery.leaseDuration"), View: n.peers.members,
+			Clock: n.o.Clock, Log: n.o.Log,
+		}
+	}
+	n.peers.leaders = map[string]*cluster.Leadership{}
+	for _, role := range []string{cluster.Coordinator, cluster.Overlord} {
+		o := cluster.LeaderOptions{
+			Name: role, Holder: holder, TTL: n.settings.Duration("service.leader.leaseDuration"), Clock: n.o.Clock, Log: n.o.Log,
+		}
+		if n.has(role) {
+			host, port := n.roleAddress(role)
+			o.Address = (&cluster.Member{Host: host, Port: port}).URL()
+		}
+		var leases cluster.Leases
+		if !n.peers.alone {
+			leases = n.store
+		}
+		n.peers.leaders[role] = cluster.NewLeadership(leases, o)
+	}
+	return nil
+}
+
+// join announces the process, and keeps the announcement until ctx is done.
+func (n *Node) join(ctx, background context.Context) error {
+	if n.peers.membership == nil {
+		return nil
+	}
+	if err := n.peers.membership.Join(ctx); err != nil {
+		return err
+	}
+	n.roles.Go(func() error { return n.peers.membership.Run(background) })
+	return nil
+}
+
+// leave withdraws the announcement, so that nobody asks this process for anything new while it ends what is under way.
+func (n *Node) leave(ctx context.Context) {
+	if n.peers.membership == nil {
+		return
+	}
+	if err := n.peers.membership.Leave(ctx); err != nil {
+		n.o.Log.WarnContext(ctx, "the announcement of this process could not be withdrawn; it runs out", "error", err)
+	}
+	_ = n.o.Clock.Sleep(ctx, n.settings.Duration("service.server.http.unannouncePropagationDelay")) // stopping at once is no worse
+}
+
+// lead runs the parts of a role that only its leader runs, whenever that is this process, until ctx is done.
+func (n *Node) lead(ctx context.Context, role string, parts []func(ctx context.Context) error) {
+	l := n.peers.leaders[role]
+	n.roles.Go(func() error {
+		return l.Run(ctx, func(ctx context.Context) error {
+			group, ctx := errgroup.WithContext(ctx)
+			for _, part := range parts {
+				group.Go(func() error { return part(ctx) })
+			}
+			return group.Wait()
+		})
+	})
+}
+
+// discovered reports whether the process sees itself among the others.
+func (n *Node) discovered() bool {
+	return n.ready.Load() && (n.peers.membership == nil || n.peers.membership.Discovered())
+}

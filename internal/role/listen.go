@@ -1,0 +1,119 @@
+package role
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/hengedb/henge/internal/fault"
+)
+
+const (
+	// farewell is how long interrupted queries have to answer that they were.
+	farewell = time.Second
+	// readHeader is how long a client may take to send the head of a request.
+	readHeader = 30 * time.Second
+)
+
+// listener is one role's port.
+type listener struct {
+	role   string
+	net    net.Listener
+	server *http.Server
+
+	connections connections
+}
+
+// connections knows the connections of a port, and on which a request is under way.
+type connections struct {
+	sync.Mutex
+	busy map[net.Conn]bool
+}
+
+// note follows a connection's states.
+func (c *connections) note(conn net.Conn, state http.ConnState) {
+	c.Lock()
+	defer c.Unlock()
+	switch state {
+	case http.StateNew, http.StateActive, http.StateIdle:
+		c.busy[conn] = state == http.StateActive
+	default:
+		delete(c.busy, conn)
+	}
+}
+
+func (c *connections) count() (open, busy int) {
+	c.Lock()
+	defer c.Unlock()
+	for _, b := range c.busy {
+		if open++; b {
+			busy++
+		}
+	}
+	return open, busy
+}
+
+// listen opens the port of a role.
+func listen(role, bind string, port int64) (*listener, error) {
+	l, err := net.Listen("tcp", net.JoinHostPort(bind, strconv.FormatInt(port, 10)))
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fault.Conflict("Port [%d] of the %s is in use by another program. Stop it, or choose another port with service.%s.plaintextPort (0 takes a free one).", port, role, role)
+	case errors.Is(err, syscall.EACCES):
+		return nil, fault.InvalidInput("Port [%d] of the %s needs more privileges than this process has; choose one above 1023 with service.%s.plaintextPort", port, role, role)
+	case err != nil:
+		return nil, fmt.Errorf("listening for the %s on port [%d]: %w", role, port, err)
+	}
+	out := &listener{role: role, net: l, server: &http.Server{ReadHeaderTimeout: readHeader}, connections: connections{busy: map[net.Conn]bool{}}}
+	out.server.ConnState = out.connections.note
+	return out, nil
+}
+
+// port returns the port that is really listened on.
+func (l *listener) port() int { return l.net.Addr().(*net.TCPAddr).Port }
+
+// forwarded has requests come from whom a Router or balancer says that they come from.
+func forwarded(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		first, _, _ := strings.Cut(r.Header.Get("X-Forwarded-For"), ",")
+		if first = strings.TrimSpace(first); first != "" {
+			r.RemoteAddr = first
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// prepare says how requests are answered. It comes before serve and stop, which may run at the same time.
+func (l *listener) prepare(handler http.Handler, log *slog.Logger) {
+	l.server.Handler, l.server.ErrorLog = handler, slog.NewLogLogger(log.Handler(), slog.LevelDebug)
+}
+
+// serve answers requests until stop is called.
+func (l *listener) serve() error {
+	if err := l.server.Serve(l.net); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serving the %s: %w", l.role, err)
+	}
+	return nil
+}
+
+// stop takes no more requests and lets those under way end while graceful lasts. Queries that are interrupted then get the time to say so;
+// what is left is cut off.
+func (l *listener) stop(ctx, graceful context.Context) {
+	defer l.net.Close() // the server closes it only if it serves
+	if l.server.Shutdown(graceful) == nil {
+		return
+	}
+	last, cancel := context.WithTimeout(ctx, farewell)
+	defer cancel()
+	if l.server.Shutdown(last) != nil {
+		_ = l.server.Close() // what is left is cut off
+	}
+}

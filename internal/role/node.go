@@ -1,0 +1,422 @@
+package role
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/api/status"
+	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/cluster"
+	"github.com/hengedb/henge/internal/config"
+	"github.com/hengedb/henge/internal/deepstore"
+	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/obs"
+	"github.com/hengedb/henge/internal/query"
+	"github.com/hengedb/henge/internal/secret"
+	"github.com/hengedb/henge/internal/segment"
+	"github.com/hengedb/henge/internal/timeline"
+)
+
+// Options are what a process is started with.
+type Options struct {
+	Settings *config.Settings
+	// Roles are those of the process (cluster.Roles); none: all.
+	Roles   []string
+	Version string
+	// Store, if not nil, is a metastore that the processes of a test share; its owner closes it.
+	Store *metastore.Store
+	Clock clock.Clock
+	Log   *slog.Logger
+	// Protocol stands for that of another release in tests; 0: cluster.Protocol.
+	Protocol int
+	// Dial, if not nil, stands for the network to other processes, and Deep makes of deep storage what stands for it: tests cut and delay them.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	Deep func(deepstore.Store) deepstore.Store
+	// FaultPoint, if not nil, is called at each step of publishing; tests end the process there.
+	FaultPoint func(step string) error
+}
+
+// Address is where a role answers.
+type Address struct {
+	Role     string
+	HostPort string
+}
+
+// Node is a running process.
+type Node struct {
+	o         Options
+	settings  *config.Settings
+	dir       *directory
+	store     *metastore.Store
+	published *timeline.Published
+	memory    *budget.Budget
+	disk      *budget.Budget
+	spill     *budget.SpillDir
+	listeners []*listener
+	exporter  *listener // a port for metrics alone; nil: there is none
+	peers     peers
+	running   *query.Running
+	gate      *query.Gate // of the parts of other processes' queries
+	metrics   *prometheus.Registry
+	meter     *obs.Meter
+	blocklist atomic.Pointer[[]query.BlockRule]
+	clones    atomic.Pointer[map[string]string]
+	routes    map[string][]string // the patterns that each role answers
+	took      time.Duration
+	ready     atomic.Bool
+
+	cancel context.CancelFunc
+	roles  *errgroup.Group // what runs until the node stops
+	serves *errgroup.Group // the listeners
+	closed []func() error  // in order of opening; closed backwards
+}
+
+// Start opens the data directory, starts the roles and returns when they answer. The caller waits with Wait or ends the node with Stop.
+func Start(ctx context.Context, o Options) (*Node, error) {
+	if o.Protocol == 0 {
+		o.Protocol = cluster.Protocol
+	}
+	if len(o.Roles) == 0 {
+		o.Roles = cluster.Roles
+	}
+	n := &Node{o: o, settings: o.Settings, published: timeline.NewPublished(), metrics: obs.NewRegistry(), routes: map[string][]string{}}
+	n.meter = obs.NewMeter(o.Clock, o.Settings.Text("service.emitter") != "noop" && o.Settings.Text("service.emitter") != "prometheus")
+	began := o.Clock.Now()
+	if err := n.start(ctx); err != nil {
+		n.abandon()
+		return nil, err
+	}
+	n.took = o.Clock.Now().Sub(began)
+	n.ready.Store(true)
+	return n, nil
+}
+
+func (n *Node) start(ctx context.Context) error {
+	if idle := n.settings.Idle(); len(idle) > 0 {
+		n.o.Log.InfoContext(ctx, "settings that are taken but change nothing are set", "settings", idle)
+	}
+	if n.settings.Bool("service.coordinator.asOverlord.enabled") && n.has(cluster.Coordinator) && !n.has(cluster.Overlord) {
+		n.o.Roles = append(slices.Clone(n.o.Roles), cluster.Overlord)
+	}
+	if err := n.checkRoles(); err != nil {
+		return err
+	}
+	var err error
+	if n.dir, err = openDirectory(n.settings.Text("service.data.dir")); err != nil {
+		return err
+	}
+	n.onClose(func() error { n.dir.close(); return nil })
+	if err := n.listen(); err != nil {
+		return err
+	}
+	if err := n.openMemory(); err != nil {
+		return err
+	}
+	if err := n.openStore(ctx); err != nil {
+		return err
+	}
+	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	n.cancel = cancel
+	n.roles, background = errgroup.WithContext(background)
+	n.serves = &errgroup.Group{}
+	if err := n.openPeers(); err != nil {
+		return err
+	}
+	if err := n.follow(ctx, background); err != nil {
+		return err
+	}
+	services, err := n.openServices(background)
+	if err != nil {
+		return err
+	}
+	if n.usesLookups() {
+		services.lookups.Settled(ctx)
+	}
+	n.registerGauges(services)
+	requests := newHTTPMetrics(n.metrics)
+	aliases := n.settings.Aliases()
+	for _, l := range n.listeners {
+		errors := &edge.Errors{
+			Host: n.hostPort(l), Modern: n.settings.Text("service.server.http.errorFormat") == "modern", Log: n.o.Log,
+		}
+		mux := edge.NewMux(errors)
+		n.process().Routes(mux)
+		services.routes(l.role, mux)
+		n.routes[l.role] = mux.Patterns()
+		h := mux.Handler(aliases, n.o.Clock, requests.seen(l.role, n.o.Log))
+		if n.settings.Bool("service.server.http.enableRequestLimit") {
+			h = limited(h, requestThreads(n.settings), errors)
+		}
+		if n.settings.Bool("service.server.http.enableForwardedRequestCustomizer") {
+			h = forwarded(h)
+		}
+		l.prepare(h, n.o.Log)
+		n.serves.Go(l.serve)
+	}
+	if n.exporter != nil {
+		mux := http.NewServeMux()
+		mux.Handle("GET /metrics", obs.MetricsHandler(n.metrics))
+		n.exporter.prepare(mux, n.o.Log)
+		n.serves.Go(n.exporter.serve)
+	}
+	if err := n.join(ctx, background); err != nil {
+		return err
+	}
+	return services.settle(ctx)
+}
+
+func (n *Node) onClose(f func() error) { n.closed = append(n.closed, f) }
+
+// listen opens all ports first, so that one in use is found before anything runs.
+func (n *Node) listen() error {
+	bind := "127.0.0.1"
+	if host := n.settings.Text("service.host"); host != "" {
+		bind = ""
+		if n.settings.Bool("service.bindOnHost") {
+			bind = host
+		}
+	}
+	if port := n.settings.Int("service.emitter.prometheus.port"); port >= 0 {
+		var err error
+		if n.exporter, err = listen("exporter", bind, port); err != nil {
+			return err
+		}
+	}
+	for _, role := range n.o.Roles {
+		port := n.settings.Int("service." + role + ".plaintextPort")
+		if len(n.o.Roles) == 1 && n.settings.IsSet("service.plaintextPort") {
+			port = n.settings.Int("service.plaintextPort")
+		}
+		if port < 0 {
+			continue
+		}
+		l, err := listen(role, bind, port)
+		if err != nil {
+			return err
+		}
+		l.server.MaxHeaderBytes = int(n.settings.Bytes("service.server.http.maxRequestHeaderSize", 0))
+		l.server.IdleTimeout = n.settings.Duration("service.server.http.maxIdleTime")
+		n.listeners = append(n.listeners, l)
+	}
+	return nil
+}
+
+// heapFloor is the heap below which the garbage collector is not started. It is reached under load only.
+const heapFloor = 128 << 20
+
+func (n *Node) openMemory() error {
+	limit := n.settings.Bytes("service.memory.limit", machineMemory())
+	n.memory = budget.Root(limit)
+	budget.ApplyGoLimit(limit)
+	segment.KeepDictionaries(n.memory)
+	floor := budget.NewHeapFloor(min(heapFloor, limit/8))
+	n.onClose(func() error { floor.Stop(); return nil })
+	path := n.settings.Text("service.processing.tmpDir")
+	if path == "" {
+		var err error
+		if path, err = n.dir.sub("spill"); err != nil {
+			return err
+		}
+	}
+	n.disk = budget.DiskRoot(n.settings.Bytes("service.processing.maxSpillBytes", 0))
+	var err error
+	n.spill, err = budget.OpenSpillDir(path, n.disk)
+	if err != nil {
+		return fmt.Errorf("opening the spill directory: %w", err)
+	}
+	n.onClose(n.spill.Close)
+	return nil
+}
+
+func (n *Node) openStore(ctx context.Context) error {
+	if n.store = n.o.Store; n.store != nil {
+		return nil
+	}
+	o, err := metastoreOptions(n.settings, n.dir.path)
+	if err != nil {
+		return err
+	}
+	o.Audited = func(e metastore.AuditEntry) {
+		if o.NoAudit {
+			payload := secret.MaskSQL(e.Payload)
+			if shown, err := secret.MaskJSON(json.RawMessage(e.Payload)); err == nil {
+				payload = string(shown)
+			}
+			n.o.Log.InfoContext(ctx, "audit", "type", e.Type, "key", e.Key, "author", e.Author, "identity", e.Identity, "comment", e.Comment, "ip", e.IP,
+				"payload", payload)
+		}
+		n.meter.Count(obs.Occurrence{
+			Service: "coordinator", Metric: "config/audit", Dims: []string{"key", e.Key, "type", e.Type},
+			More: []string{"author", e.Author, "comment", e.Comment, "remote_address", e.IP},
+		}, 1)
+	}
+	o.Clock, o.Release, o.FaultPoint = n.o.Clock, n.o.Version, n.o.FaultPoint
+	if n.store, err = metastore.Open(ctx, o); err != nil {
+		return err
+	}
+	n.onClose(n.store.Close)
+	return nil
+}
+
+// followAgain is how long after the metastore could not be read it is tried again. Until then queries are answered from the last state.
+const followAgain = time.Second
+
+// follow keeps the published timeline at the newest state, and returns when it holds the present one.
+func (n *Node) follow(ctx, background context.Context) error {
+	number, err := n.store.Number(ctx)
+	if err != nil {
+		return err
+	}
+	n.roles.Go(func() error {
+		for {
+			err := n.store.Follow(background, n.published)
+			if background.Err() != nil {
+				return nil
+			}
+			n.o.Log.WarnContext(background, "the published timeline can't be followed; it is tried again", "after", followAgain, "error", err)
+			_ = n.o.Clock.Sleep(background, followAgain) // the loop looks why
+		}
+	})
+	_, err = n.published.Wait(ctx, number)
+	return err
+}
+
+func (n *Node) process() *status.Process {
+	return &status.Process{
+		Version: n.o.Version, Settings: n.settings, MemoryLimit: n.memory.Limit(), Ready: n.discovered,
+		Metrics: obs.MetricsHandler(n.metrics),
+	}
+}
+
+// host is the name other processes reach this one by.
+func (n *Node) host() string {
+	if h := n.settings.Text("service.host"); h != "" {
+		return h
+	}
+	return "localhost"
+}
+
+func (n *Node) hostPort(l *listener) string {
+	return net.JoinHostPort(n.host(), strconv.Itoa(l.port()))
+}
+
+// roleAddress returns host and port of a role; the Router's if it has no port of its own.
+func (n *Node) roleAddress(role string) (host string, port int) {
+	for _, l := range n.listeners {
+		if l.role == role {
+			return n.host(), l.port()
+		}
+	}
+	if len(n.listeners) > 0 {
+		return n.host(), n.listeners[0].port()
+	}
+	return n.host(), -1
+}
+
+// ports are all that is listened on: those of the roles, and the exporter's.
+func (n *Node) ports() []*listener {
+	if n.exporter == nil {
+		return n.listeners
+	}
+	return append(slices.Clip(n.listeners), n.exporter)
+}
+
+// Addresses returns where the roles answer.
+func (n *Node) Addresses() []Address {
+	out := make([]Address, 0, len(n.listeners)+1)
+	for _, l := range n.ports() {
+		out = append(out, Address{l.role, n.hostPort(l)})
+	}
+	return out
+}
+
+// Routes returns the patterns of the paths that a role answers.
+func (n *Node) Routes(role string) []string { return n.routes[role] }
+
+// StartTook returns how long the start took.
+func (n *Node) StartTook() time.Duration { return n.took.Round(100 * time.Microsecond) }
+
+// Wait returns when ctx is done and the node has stopped, or when a part of it failed.
+func (n *Node) Wait(ctx context.Context) error {
+	failed := make(chan error, 1)
+	go func() { failed <- n.roles.Wait() }()
+	select {
+	case <-ctx.Done():
+		return n.Stop(context.WithoutCancel(ctx))
+	case err := <-failed:
+		return errors.Join(err, n.Stop(context.WithoutCancel(ctx)))
+	}
+}
+
+// Stop ends the node: no new connections, a grace period for requests under way, then roles and stores.
+func (n *Node) Stop(ctx context.Context) error {
+	n.ready.Store(false)
+	n.leave(ctx)
+	graceful, cancel := context.WithTimeout(ctx, n.settings.Duration("service.server.http.gracefulShutdownTimeout"))
+	defer cancel()
+	defer context.AfterFunc(graceful, n.running.Interrupt)()
+	var stops errgroup.Group
+	for _, l := range n.ports() {
+		stops.Go(func() error { l.stop(ctx, graceful); return nil })
+	}
+	err := errors.Join(stops.Wait(), n.serves.Wait())
+	n.cancel()
+	return errors.Join(err, n.roles.Wait(), n.close())
+}
+
+// abandon frees what a start that failed had taken.
+func (n *Node) abandon() {
+	for _, l := range n.ports() {
+		l.stop(context.Background(), context.Background())
+	}
+	if n.cancel != nil {
+		n.cancel()
+		_ = n.roles.Wait() // the failure that matters is the start's
+	}
+	_ = n.close() // likewise
+}
+
+func (n *Node) close() error {
+	var errs []error
+	for _, v := range slices.Backward(n.closed) {
+		errs = append(errs, v())
+	}
+	n.closed = nil
+	return errors.Join(errs...)
+}
+
+// Kill ends the node as the loss of its machine does: connections break, nothing is withdrawn and nobody is told. Tests only: what it held in
+// this process is freed.
+func (n *Node) Kill() {
+	n.ready.Store(false)
+	for _, l := range n.ports() {
+		_ = l.server.Close() // that it breaks is what is wanted
+		_ = l.net.Close()    // likewise
+	}
+	for _, l := range n.peers.leaders {
+		l.Abandon()
+	}
+	n.cancel()
+	_ = n.roles.Wait() // likewise
+	_ = n.close()      // likewise
+}
+
+// Members returns how many roles of processes the node knows of, its own included.
+func (n *Node) Members() int { return len(n.peers.members.Members("")) }
+
+// ParseRoles reads the names of roles that a process is started with; none are all.
+func ParseRoles(names []string) ([]string, error) { return cluster.ParseRoles(names) }

@@ -1,8 +1,0 @@
-// Package node gives a process of Henge: it opens the data directory, starts the roles it was asked for, listens, and stops them in
-// order.
-//
-// The central type is Node. It is wiring and nothing else: what a role does is in its package, what an endpoint answers in package api.
-//
-// Order of start: lock on the data directory, metastore, listeners (so that a port in use is found before anything runs), roles, ready.
-// Order of stop: no new connections, requests under way get a grace period, roles, metastore, lock.
-package node

@@ -1,0 +1,156 @@
+package role
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/obs"
+)
+
+const (
+	// findLeader is how long a request waits for a leader to be known, and to answer: as long as it takes another to take over.
+	findLeader = 6 * time.Second
+	// lookAgain is how long after one could not be reached it is looked for again.
+	lookAgain = 100 * time.Millisecond
+)
+
+// forward sends requests to other processes: to the one that targets names first, and if nobody listens there to the next. With none left it
+// asks for them again, for as long as patience.
+type forward struct {
+	n        *Node
+	targets  func() []string
+	patience time.Duration
+	// none is the fault when there is no target.
+	none func(r *http.Request) error
+}
+
+// ServeHTTP passes a request on and its answer back. An answer that breaks off there breaks off here.
+func (f *forward) ServeHTTP(w http.ResponseWriter, r *http.Request) error {
+	var failed error
+	proxy := httputil.ReverseProxy{
+		Rewrite: func(p *httputil.ProxyRequest) {
+			p.Out.URL.Scheme, p.Out.URL.Host = "http", "cluster"
+			p.Out.URL.Path, p.Out.URL.RawPath = spoken(p.In, p.Out.URL.Path), spoken(p.In, p.Out.URL.RawPath)
+			p.Out.Host = p.In.Host
+			if p.Out.Header.Get("Accept-Encoding") == "" {
+				p.Out.Header.Set("Accept-Encoding", "identity")
+			}
+			p.SetXForwarded()
+		},
+		Transport:     f,
+		FlushInterval: -1,
+		ErrorHandler:  func(_ http.ResponseWriter, _ *http.Request, err error) { failed = err },
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), f.n.settings.Duration("service.router.http.readTimeout"))
+	defer cancel()
+	proxy.ServeHTTP(w, r.WithContext(ctx))
+	switch {
+	case failed == nil:
+		return nil
+	case r.Context().Err() != nil:
+		return failed
+	case errors.Is(failed, context.DeadlineExceeded):
+		return fault.Timeout("No answer came in time from the process that the request was passed on to")
+	case fault.Find(failed) != nil:
+		return failed
+	}
+	return fault.Unavailable("The process that the request was passed on to did not answer").WithCause(failed)
+}
+
+// spoken returns a path under the name that the client used for the product.
+func spoken(r *http.Request, path string) string {
+	if d := edge.DialectOf(r.Context()); d.IsAlias() {
+		if rest, ok := strings.CutPrefix(path, "/"+obs.Product); ok {
+			return "/" + d.Name + rest
+		}
+	}
+	return path
+}
+
+// RoundTrip sends a request to the first target that listens. Nothing of the body was read before a connection is there.
+func (f *forward) RoundTrip(r *http.Request) (*http.Response, error) {
+	began := f.n.o.Clock.Now()
+	body := r.Body
+	for {
+		var last error
+		for _, target := range f.targets() {
+			to, err := url.Parse(target)
+			if err != nil {
+				return nil, err
+			}
+			out := r.Clone(r.Context())
+			out.URL.Scheme, out.URL.Host = to.Scheme, to.Host
+			out.Body = io.NopCloser(body)
+			if body == nil {
+				out.Body = nil
+			}
+			resp, err := f.n.peers.passing.Transport.RoundTrip(out)
+			if err == nil || !unreached(err) {
+				return resp, err
+			}
+			last = err
+		}
+		if f.n.o.Clock.Now().Sub(began) >= f.patience {
+			if last != nil {
+				return nil, last
+			}
+			return nil, f.none(r)
+		}
+		if err := f.n.o.Clock.Sleep(r.Context(), lookAgain); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// unreached reports whether a request failed before anything of it was sent.
+func unreached(err error) bool {
+	op, ok := errors.AsType[*net.OpError](err)
+	return ok && op.Op == "dial"
+}
+
+// toLeader passes requests on to the leader of a role.
+func (n *Node) toLeader(role string) *forward {
+	return &forward{n: n, patience: findLeader, none: func(r *http.Request) error {
+		return fault.Unavailable("Unable to determine destination[%s]; is your coordinator/overlord running?", r.URL.RequestURI())
+	}, targets: func() []string {
+		if url := n.peers.leaders[role].Leader(); url != "" {
+			return []string{url}
+		}
+		return nil
+	}}
+}
+
+// led serves the paths of a role that has leaders: here if this process leads, fenced, else by where it points to.
+func (n *Node) led(role string, here http.Handler, elsewhere edge.Handler) edge.Handler {
+	l := n.peers.leaders[role]
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if l.Leads() {
+			here.ServeHTTP(w, r.WithContext(l.Fence(r.Context())))
+			return nil
+		}
+		return elsewhere(w, r)
+	}
+}
+
+// redirect sends clients to the leader of a role.
+func (n *Node) redirect(role string) edge.Handler {
+	l := n.peers.leaders[role]
+	return func(w http.ResponseWriter, r *http.Request) error {
+		leader := l.Leader()
+		if leader == "" {
+			return fault.Unavailable("No leader for role [%s] is known; it is being chosen", role)
+		}
+		w.Header().Set("Location", leader+spoken(r, r.URL.RequestURI()))
+		w.WriteHeader(http.StatusTemporaryRedirect)
+		return nil
+	}
+}

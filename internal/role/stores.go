@@ -1,0 +1,155 @@
+package role
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hengedb/henge/internal/config"
+	"github.com/hengedb/henge/internal/deepstore"
+	"github.com/hengedb/henge/internal/deepstore/s3"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/metastore"
+)
+
+// Stores are where a process keeps what must not be lost, for tools that work on it without the process.
+type Stores struct {
+	// Metastore says where the rows are; nothing is open.
+	Metastore metastore.Options
+	Deep      deepstore.Store
+	// Dir is the data directory.
+	Dir string
+
+	lock *directory
+}
+
+// OpenStores finds the stores that a process with these settings would use. With exclusive it takes the lock of the data directory, so that no
+// process can run on it meanwhile; without, a process may run. The caller closes them.
+func OpenStores(settings *config.Settings, exclusive bool) (*Stores, error) {
+	dir := &directory{path: settings.Text("service.data.dir")}
+	if exclusive {
+		var err error
+		if dir, err = openDirectory(dir.path); err != nil {
+			return nil, err
+		}
+	}
+	s := &Stores{Dir: dir.path}
+	if exclusive {
+		s.lock = dir
+	}
+	var err error
+	if s.Metastore, err = metastoreOptions(settings, dir.path); err == nil {
+		s.Deep, err = openDeepStorage(settings, dir)
+	}
+	if err != nil {
+		s.unlock()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Stores) unlock() {
+	if s.lock != nil {
+		s.lock.close()
+	}
+}
+
+// Close ends the use of deep storage and gives the lock back.
+func (s *Stores) Close() error {
+	defer s.unlock()
+	return s.Deep.Close()
+}
+
+// metastoreOptions says where the settings have the metastore.
+func metastoreOptions(set *config.Settings, dir string) (metastore.Options, error) {
+	o := metastore.Options{MaxAuditBytes: max(0, set.Int("service.audit.manager.maxPayloadSizeBytes"))}
+	switch manager := set.Text("service.audit.manager.type"); manager {
+	case "sql":
+	case "log":
+		o.NoAudit = true
+	default:
+		return o, fault.InvalidInput("Value [%s] of setting [service.audit.manager.type] is unknown; use sql or log", manager)
+	}
+	switch kind := set.Text("service.metadata.storage.type"); kind {
+	case "sqlite":
+		if o.Path = set.Text("service.metadata.storage.connector.connectURI"); o.Path == "" {
+			o.Path = filepath.Join(dir, "metastore.db")
+		}
+	case "postgresql":
+		o.URL = strings.TrimPrefix(set.Text("service.metadata.storage.connector.connectURI"), "jdbc:")
+		o.User = set.Text("service.metadata.storage.connector.user")
+		var err error
+		if o.Password, err = secretOf(set, "service.metadata.storage.connector.password"); err != nil {
+			return o, err
+		}
+	default:
+		return o, fault.InvalidInput("Metadata store [%s] is unknown; use sqlite or postgresql", kind)
+	}
+	return o, nil
+}
+
+// secretOf reads a setting that is a secret, or the object that says which variable of the environment holds it.
+func secretOf(set *config.Settings, key string) (string, error) {
+	text := set.Text(key)
+	if !strings.HasPrefix(text, "{") {
+		return text, nil
+	}
+	var provider struct{ Type, Variable, Password string }
+	err := json.Unmarshal([]byte(text), &provider)
+	switch {
+	case err == nil && provider.Type == "default":
+		return provider.Password, nil
+	case err == nil && provider.Type == "environment" && provider.Variable != "":
+		if text, found := os.LookupEnv(provider.Variable); found {
+			return text, nil
+		}
+		return "", fault.InvalidInput("Variable [%s] of the environment, which setting [%s] names, is not set", provider.Variable, key)
+	}
+	return "", fault.InvalidInput("Setting [%s] is neither a text nor an object with a type [default] or [environment]", key)
+}
+
+// openDeepStorage opens the store that the settings name.
+func openDeepStorage(set *config.Settings, dir *directory) (deepstore.Store, error) {
+	switch kind := set.Text("service.storage.type"); kind {
+	case "local":
+		path, err := storagePath(set, dir, "service.storage.storageDirectory", "segments")
+		if err != nil {
+			return nil, err
+		}
+		return deepstore.OpenLocal(path)
+	case "s3":
+		temp, err := dir.sub("tmp")
+		if err != nil {
+			return nil, err
+		}
+		client, err := s3.Connect(context.Background(), s3Options(set))
+		if err != nil {
+			return nil, err
+		}
+		return s3.NewStore(client, set.Text("service.storage.bucket"), set.Text("service.storage.baseKey"), temp)
+	default:
+		return nil, fault.InvalidInput("Deep storage [%s] is unknown; use local or s3", kind)
+	}
+}
+
+// s3Options say how the S3 store of deep storage and of exports is reached.
+func s3Options(set *config.Settings) s3.Options {
+	return s3.Options{
+		Endpoint: set.Text("service.s3.endpoint.url"), Region: set.Text("service.s3.endpoint.signingRegion"),
+		AccessKey: set.Text("service.s3.accessKey"), SecretKey: set.Text("service.s3.secretKey"),
+	}
+}
+
+// storagePath returns a configured directory, or its default in the data directory.
+func storagePath(set *config.Settings, dir *directory, key, name string) (string, error) {
+	if p := set.Text(key); p != "" {
+		return filepath.Abs(p)
+	}
+	p, err := dir.sub(name)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(p)
+}

@@ -1,0 +1,87 @@
+package role
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/hengedb/henge/internal/api/workers"
+	"github.com/hengedb/henge/internal/cluster"
+	"github.com/hengedb/henge/internal/msq"
+	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/tasktype/sqltask"
+	"github.com/hengedb/henge/internal/worker"
+)
+
+// openWorkers lets this process run tasks if it is a worker, and if it leads the Overlords, have the workers run them.
+func (s *services) openWorkers(ctx context.Context, kinds map[string]task.Kind, o *task.Options) {
+	if s.n.has(cluster.Indexer) {
+		s.worker = worker.New(worker.Options{Records: s.records, Kinds: kinds, Location: o.Location, Clock: s.n.o.Clock, Log: s.n.o.Log})
+		s.n.roles.Go(func() error { return s.worker.Run(ctx) })
+	}
+	fleet := worker.NewFleet(worker.FleetOptions{View: s.n.peers.members, Client: s.n.peers.client, Clock: s.n.o.Clock, Log: s.n.o.Log})
+	s.leads[cluster.Overlord] = append(s.leads[cluster.Overlord], fleet.Run)
+	o.Fleet = fleet
+	o.Strategy = func(ctx context.Context) (*task.Strategy, error) {
+		text, _, err := s.n.store.Setting(ctx, "worker.config")
+		if err != nil {
+			return nil, err
+		}
+		return task.ParseStrategy(text)
+	}
+	s.files.SetFar(&worker.Far{Find: func(id string) (task.Location, bool) { return s.queue.RunsAt(id) }, Client: s.n.peers.client})
+}
+
+// joins is overlord.ControllerOptions.Join.
+type joins = func(ctx context.Context, job msq.PartJob, frame func(id string, number int) ([]byte, error)) msq.Help
+
+// openParts lets this process do parts of the tasks of other workers, and returns what finds those that do parts of its own; nil: it is no worker.
+func (s *services) openParts(here task.Location, controller func() *sqltask.Controller) joins {
+	if s.n.peers.alone || !s.n.has(cluster.Indexer) {
+		return nil
+	}
+	s.parts = workers.NewParts(workers.PartsOptions{
+		Follow: func(ctx context.Context, job msq.PartJob, read msq.ReadFrame) (*msq.Follower, func(), error) {
+			return controller().Follow(ctx, job, read)
+		},
+		Read: worker.ReadFrames(s.n.peers.client), Open: func() bool { return s.n.ready.Load() && s.worker.Enabled() }, Clock: s.n.o.Clock,
+	})
+	own := cluster.Member{
+		Holder: s.n.peers.membership.Holder, Host: here.Host, Port: here.Port, Version: s.n.o.Version, Protocol: s.n.o.Protocol,
+	}
+	return worker.NewHelpers(worker.HelpersOptions{
+		View: s.n.peers.members, Own: own, Parts: s.parts, Client: s.n.peers.client, Clock: s.n.o.Clock, Log: s.n.o.Log,
+	}).Join
+}
+
+// runQueue is what the leading Overlord runs to have tasks done. It begins when the process knows the others: a worker that it does not see is
+// lost.
+func (s *services) runQueue(ctx context.Context) error {
+	for m := s.n.peers.membership; m != nil && !m.Discovered(); {
+		changed := s.n.peers.members.Changed()
+		if m.Discovered() {
+			break
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	return s.queue.Run(ctx)
+}
+
+// emptyDir removes what is in a directory.
+func emptyDir(dir string) error {
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("reading directory [%s]: %w", dir, err)
+	}
+	var errs []error
+	for _, entry := range list {
+		errs = append(errs, os.RemoveAll(filepath.Join(dir, entry.Name())))
+	}
+	return errors.Join(errs...)
+}

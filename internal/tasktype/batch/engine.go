@@ -1,0 +1,223 @@
+package batch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+
+	"github.com/hengedb/henge/internal/broker"
+	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/deepstore"
+	"github.com/hengedb/henge/internal/exec"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/msq"
+	"github.com/hengedb/henge/internal/obs"
+	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/tasktype"
+	"github.com/hengedb/henge/internal/timeline"
+)
+
+// Options are what the tasks work with.
+type Options struct {
+	Broker    *broker.Broker
+	Metastore *metastore.Store
+	Published *timeline.Published
+	Deep      deepstore.Store
+	Loads     tasktype.AwaitLoad
+	Access    *ingest.Access
+	Files     *tasktype.Files
+	// Chats are told which tasks run.
+	Chats   *Chats
+	TempDir string
+	Disk    *budget.Budget
+	Threads int
+	// Join finds workers that do parts of tasks, Open opens the segments that they read.
+	Join func(ctx context.Context, job msq.PartJob, frame func(id string, number int) ([]byte, error)) msq.Help
+	Open tasktype.OpenSegment
+	// Durable allows intermediate data in deep storage.
+	Durable bool
+	// FaultPoint is msq.Deps.FaultPoint.
+	FaultPoint func(step string) error
+	// Meter is told what tasks read and publish; nil: nobody is.
+	Meter *obs.Meter
+	// Host is host:port of the worker.
+	Host  string
+	Clock clock.Clock
+	Log   *slog.Logger
+}
+
+// engine is what the kinds of tasks share.
+type engine struct {
+	o    Options
+	meta msq.Metastore
+}
+
+func newEngine(o Options) *engine {
+	e := &engine{o: o, meta: tasktype.NewKeeping(o.Metastore, o.Meter)}
+	o.Files.AddLive(e.liveReport)
+	return e
+}
+
+// begin notes the report of a running task; end takes it away and keeps it, unless the task goes on after a restart.
+func (e *engine) begin(id string, r *report) { e.o.Chats.add(id, r) }
+
+func (e *engine) end(ctx context.Context, id string, r *report, failure error) error {
+	defer e.o.Chats.remove(id)
+	var stop *task.Shutdown
+	if ctx.Err() != nil && !errors.As(context.Cause(ctx), &stop) {
+		return failure // the process ends, not the task
+	}
+	if errors.Is(failure, task.ErrAgain) {
+		return failure
+	}
+	r.finish(failure)
+	r.measure(e.o.Meter)
+	text, err := r.final()
+	if err == nil {
+		err = e.o.Files.PutReport(context.WithoutCancel(ctx), id, text)
+	}
+	return errors.Join(failure, err)
+}
+
+func (e *engine) liveReport(id string, _ bool) []byte {
+	r := e.o.Chats.find(id)
+	if r == nil {
+		return nil
+	}
+	return r.live()
+}
+
+// settings are the entries of a task's context that count here.
+type settings struct {
+	Concurrent bool   `json:"useConcurrentLocks"`
+	LockType   string `json:"taskLockType"`
+	// Durable keeps intermediate data in deep storage, as it does for statements.
+	Durable bool `json:"durableShuffleStorage"`
+}
+
+// contextOf returns the context of a task, also as the report shows it.
+func contextOf(t *task.Task) (s settings, shown json.RawMessage, err error) {
+	var fields struct {
+		Context json.RawMessage `json:"context"`
+	}
+	if err := json.Unmarshal(t.Payload, &fields); err != nil {
+		return s, nil, fault.InvalidInput("Task [%s] is not readable: %v", t.ID, err)
+	}
+	if len(fields.Context) > 0 {
+		if err := json.Unmarshal(fields.Context, &s); err != nil {
+			return s, nil, fault.InvalidInput("Context of task [%s] is not readable: %v", t.ID, err)
+		}
+	}
+	return s, fields.Context, nil
+}
+
+// replaceLock is the lock of a task that replaces what is there.
+func (s *settings) replaceLock() metastore.LockType {
+	switch {
+	case s.LockType != "":
+		return metastore.LockType(s.LockType)
+	case s.Concurrent:
+		return metastore.Replace
+	}
+	return metastore.Exclusive
+}
+
+// appendLock is the lock of a task that adds to what is there.
+func (s *settings) appendLock() metastore.LockType {
+	switch {
+	case s.LockType != "":
+		return metastore.LockType(s.LockType)
+	case s.Concurrent:
+		return metastore.Append
+	}
+	return metastore.Shared
+}
+
+// lock tries to take a lock for a task.
+func (e *engine) lock(ctx context.Context, t *task.Task, r metastore.LockRequest) (bool, error) {
+	r.Owner, r.DataSource = metastore.LockOwner{TaskID: t.ID, GroupID: t.GroupID, Priority: t.Priority}, t.DataSource
+	_, granted, err := e.o.Metastore.TryLock(ctx, r)
+	return granted, err
+}
+
+// Release implements task.Kind.
+func (e *engine) Release(ctx context.Context, t *task.Task) error {
+	err := e.o.Metastore.ReleaseLocks(ctx, metastore.Fence{}, t.ID, nil)
+	if e.o.Join == nil && !e.o.Durable {
+		return err
+	}
+	return errors.Join(err, tasktype.ClearTask(ctx, e.o.Metastore, e.o.Deep, t.ID))
+}
+
+// run runs a job of a task. What it has lost with another process the next run of the task makes again.
+func run(ctx context.Context, job msq.Job, deps msq.Deps) (*msq.Outcome, error) {
+	ctx, cancel := tasktype.WithEngineCause(ctx)
+	defer cancel()
+	out, err := msq.Run(ctx, job, deps)
+	if errors.Is(err, msq.ErrPartLost) {
+		return nil, errors.Join(task.ErrAgain, err)
+	}
+	return out, err
+}
+
+// env returns what the plans of a task run in. Their time is that at which the task was submitted: all runs of it compute the same.
+func (e *engine) env(session *broker.Session, t *task.Task) (env *exec.Env, done func()) {
+	env, done = session.Env("task " + t.ID)
+	own := *env.Expr
+	own.Now, env.Expr = t.Created, &own
+	return env, done
+}
+
+// session pins a state of the timeline that has everything that was published up to now: with its locks held a task reads all that it replaces.
+func (e *engine) session(ctx context.Context) (*broker.Session, error) {
+	if err := tasktype.CatchUp(ctx, e.o.Metastore, e.o.Published); err != nil {
+		return nil, err
+	}
+	return e.o.Broker.Session(), nil
+}
+
+// options makes the parameters of a job.
+func (e *engine) options(t *task.Task, s *settings, lock metastore.LockType, workers, rows int, order []string) (*msq.Options, error) {
+	sortedByTime := len(order) == 0 || order[0] == "__time"
+	list := make([]any, len(order))
+	for i, name := range order {
+		list[i] = name
+	}
+	given := map[string]any{
+		"maxNumTasks": int64(workers + 1), "priority": int64(t.Priority), "taskLockType": string(lock),
+		"segmentSortOrder": list, "forceSegmentSortByTime": sortedByTime, "mode": "nonStrict", "durableShuffleStorage": s.Durable,
+	}
+	if rows > 0 {
+		given["rowsPerSegment"] = int64(rows)
+	}
+	return msq.ParseOptions(given)
+}
+
+// deps is what a job needs; tables are those of env.
+func (e *engine) deps(ctx context.Context, env *exec.Env) msq.Deps {
+	return msq.Deps{
+		Clock: e.o.Clock, Tables: env.Tables, System: env.System, Expr: env.Expr, Access: e.o.Access, Metastore: e.meta, Store: e.o.Deep,
+		Loads: tasktype.NewLoads(e.o.Loads), TempDir: e.o.TempDir, Memory: env.Budget, Disk: e.o.Disk, Threads: e.o.Threads,
+		Host: e.o.Host, Durable: e.o.Durable, FaultPoint: e.o.FaultPoint, Run: tasktype.RunOf(ctx), Current: e.o.Metastore.CheckFence,
+	}
+}
+
+// problem gives a fault of the engine as one that task statuses show.
+func problem(err error) error {
+	if errors.Is(err, task.ErrAgain) {
+		return err
+	}
+	if f, ok := errors.AsType[*msq.Fault](err); ok {
+		if f.Code == "UnknownError" { // the engine has no word for it, its message says all
+			shown := *f.Structured()
+			shown.Code = "general"
+			return shown.WithCause(err)
+		}
+		return f.Structured().WithCause(err)
+	}
+	return err
+}

@@ -1,0 +1,151 @@
+package tasktype
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/msq"
+	"github.com/hengedb/henge/internal/obs"
+	"github.com/hengedb/henge/internal/timeline"
+)
+
+// lockTimeout is how long a task waits for a lock before it asks again (the reference's taskLockTimeout). It asks until it is ended.
+const lockTimeout = 5 * time.Minute
+
+// Metadata is the metastore in the words of package msq.
+type Metadata struct {
+	store *metastore.Store
+	meter *obs.Meter
+}
+
+// NewMetadata returns the metastore in the words of package msq, for a task of one job.
+func NewMetadata(store *metastore.Store, meter *obs.Meter) *Metadata {
+	return &Metadata{store, meter}
+}
+
+// NewKeeping returns the same for tasks of several jobs: locks stay when a job ends, until the kind of
+// the task releases them.
+func NewKeeping(store *metastore.Store, meter *obs.Meter) msq.Metastore {
+	return &keeping{Metadata{store, meter}}
+}
+
+type keeping struct{ Metadata }
+
+// Release does nothing.
+func (*keeping) Release(context.Context, string) error { return nil }
+
+// Lock waits until a lock is granted.
+func (m *Metadata) Lock(ctx context.Context, r msq.LockRequest) (msq.Lock, error) {
+	for {
+		lock, granted, err := m.store.AcquireLock(ctx, metastore.LockRequest{
+			Owner:      metastore.LockOwner{TaskID: r.Task, GroupID: r.Group, Priority: r.Priority},
+			DataSource: r.DataSource, Interval: r.Interval, Type: metastore.LockType(r.Type),
+		}, lockTimeout)
+		if err != nil {
+			return msq.Lock{}, preempted(err)
+		}
+		if granted {
+			return msq.Lock{Interval: lock.Interval, Version: lock.Version}, nil
+		}
+		if ctx.Err() != nil {
+			return msq.Lock{}, context.Cause(ctx)
+		}
+	}
+}
+
+// preempted marks the loss of a lock in msq's words.
+func preempted(err error) error {
+	if errors.Is(err, metastore.ErrLockRevoked) {
+		return fmt.Errorf("%w: %w", msq.ErrPreempted, err)
+	}
+	return err
+}
+
+// Allocate promises the id of a segment.
+func (m *Metadata) Allocate(ctx context.Context, r msq.AllocateRequest) (timeline.SegmentID, timeline.ShardSpec, bool, error) {
+	request := metastore.AllocateRequest{
+		Owner:      metastore.LockOwner{TaskID: r.Task, GroupID: r.Group, Priority: r.Priority},
+		DataSource: r.DataSource, Timestamp: r.Interval.Start, QueryGranularity: chrono.None, SegmentGranularity: r.Granularity,
+		SequenceName: r.Sequence, PreviousID: r.Previous, LockType: metastore.LockType(r.Type),
+	}
+	for {
+		pending, _, granted, err := m.store.AllocateSegment(ctx, request)
+		switch {
+		case errors.Is(err, metastore.ErrCannotAllocate):
+			return timeline.SegmentID{}, nil, false, nil
+		case err != nil:
+			return timeline.SegmentID{}, nil, false, preempted(err)
+		case granted:
+			return pending.ID, pending.Shard, true, nil
+		}
+		// Another task holds the interval: wait for it with a lock of our own, then ask again.
+		if _, err := m.Lock(ctx, msq.LockRequest{
+			Task: r.Task, Group: r.Group, DataSource: r.DataSource, Interval: r.Interval, Type: r.Type, Priority: r.Priority,
+		}); err != nil {
+			return timeline.SegmentID{}, nil, false, err
+		}
+	}
+}
+
+// Used returns the used segments that overlap the intervals.
+func (m *Metadata) Used(ctx context.Context, dataSource string, intervals []chrono.Interval) ([]*timeline.Segment, error) {
+	rows, err := m.store.UsedSegments(ctx, dataSource, intervals...)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*timeline.Segment, len(rows))
+	for i := range rows {
+		out[i] = rows[i].Segment
+	}
+	return out, nil
+}
+
+// Publish makes a change of the published timeline.
+func (m *Metadata) Publish(ctx context.Context, p msq.Publication) (msq.Published, error) {
+	action := metastore.PublishInsert
+	switch p.Type {
+	case msq.Append:
+		action = metastore.PublishAppend
+	case msq.Replace:
+		action = metastore.PublishReplace
+	}
+	done, err := m.store.Publish(ctx, metastore.Publication{
+		TaskID: p.Task, Part: p.Part, DataSource: p.DataSource, Action: action, Segments: p.Segments, MarkUnused: p.Drop,
+	})
+	if err != nil {
+		return msq.Published{}, preempted(err)
+	}
+	m.measure(p)
+	return msq.Published{Number: done.Number, Segments: done.Segments}, nil
+}
+
+// measure counts what a task has published.
+func (m *Metadata) measure(p msq.Publication) {
+	rows, bytes := 0.0, 0.0
+	for _, s := range p.Segments {
+		if !s.IsTombstone() {
+			rows, bytes = rows+float64(max(0, s.Rows)), bytes+float64(s.Size)
+		}
+	}
+	count := func(metric string, n float64) {
+		m.meter.Count(obs.Occurrence{Service: "overlord", Metric: metric, Dims: []string{"dataSource", p.DataSource}}, n)
+	}
+	count("ingest/rows/output", rows)
+	count("segment/added/bytes", bytes)
+	count("segment/txn/success", 1)
+}
+
+// Earlier returns what an earlier run of a task has published.
+func (m *Metadata) Earlier(ctx context.Context, task, part string) (msq.Published, bool, error) {
+	p, found, err := m.store.TaskPublished(ctx, task, part)
+	return msq.Published{Number: p.Number, Segments: p.Segments}, found, err
+}
+
+// Release ends the locks of a task.
+func (m *Metadata) Release(ctx context.Context, task string) error {
+	return m.store.ReleaseLocks(ctx, metastore.Fence{}, task, nil)
+}

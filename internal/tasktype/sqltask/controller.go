@@ -1,0 +1,455 @@
+package sqltask
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"log/slog"
+	"maps"
+	"strings"
+	"sync"
+
+	"github.com/hengedb/henge/internal/broker"
+	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/deepstore"
+	"github.com/hengedb/henge/internal/exec"
+	"github.com/hengedb/henge/internal/export"
+	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/jsontext"
+	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/msq"
+	"github.com/hengedb/henge/internal/obs"
+	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/plan/nativejson"
+	"github.com/hengedb/henge/internal/query"
+	"github.com/hengedb/henge/internal/querycontext"
+	"github.com/hengedb/henge/internal/result"
+	"github.com/hengedb/henge/internal/sql"
+	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/tasktype"
+	"github.com/hengedb/henge/internal/timeline"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// ControllerType is the type of tasks that run SQL.
+const ControllerType = "query_controller"
+
+// anyone is who submits tasks where nobody is asked for a name.
+const anyone = "allowAll"
+
+// Broker plans the statements of tasks, and runs what they read from datasources.
+type Broker interface {
+	Prepare(ctx context.Context, req *query.Request, engine sql.Engine) (*broker.Prepared, error)
+	Optimize(ctx context.Context, p *broker.Prepared) plan.Node
+	Env(p *broker.Prepared, name string) (env *exec.Env, done func())
+	FragmentEnv(zone *chrono.Zone, now int64, name string) (env *exec.Env, done func())
+	Reads(p *broker.Prepared, node plan.Node, dataSource string) iter.Seq[timeline.SegmentID]
+	Visible(p *broker.Prepared, scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.Segment]
+}
+
+// ControllerOptions are what a Controller works with.
+type ControllerOptions struct {
+	Broker    Broker
+	Metastore *metastore.Store
+	Published *timeline.Published
+	Deep      deepstore.Store
+	Loads     tasktype.AwaitLoad
+	Access    *ingest.Access
+	Exports   *export.Places
+	// FaultPoint is msq.Deps.FaultPoint.
+	FaultPoint func(step string) error
+	// Open opens segments of datasources that statements read.
+	Open tasktype.OpenSegment
+	// Rows returns the RowSource of PartJob.Rows.
+	Rows func(ctx context.Context, text json.RawMessage, env *exec.Env) (msq.RowSource, error)
+	// Durable allows intermediate data in deep storage.
+	Durable bool
+	// Join finds workers that do parts of a task; nil: there are none.
+	Join    func(ctx context.Context, job msq.PartJob, frame func(id string, number int) ([]byte, error)) msq.Help
+	TempDir string
+	Memory  *budget.Budget
+	Disk    *budget.Budget
+	Threads int
+	// Host is host:port of the worker.
+	Host string
+	// Meter is told what tasks publish; nil: nobody is.
+	Meter *obs.Meter
+	Clock clock.Clock
+	Log   *slog.Logger
+}
+
+// Controller is the kind of task that runs an INSERT, a REPLACE or an asynchronous SELECT.
+type Controller struct {
+	o     ControllerOptions
+	files *tasktype.Files
+	meta  *tasktype.Metadata
+
+	mu   sync.Mutex
+	jobs map[string]*msq.Controller // running, by task id
+}
+
+// NewController returns the kind. Reports of its running tasks are found through files.
+func NewController(files *tasktype.Files, o ControllerOptions) *Controller {
+	c := &Controller{o: o, files: files, meta: tasktype.NewMetadata(o.Metastore, o.Meter), jobs: map[string]*msq.Controller{}}
+	files.AddLive(c.liveReport)
+	return c
+}
+
+// payload is a controller task as the interface shows it (spec/ingestion.md, section 7), with what is needed to run it.
+type payload struct {
+	Type              string            `json:"type"`
+	ID                string            `json:"id"`
+	GroupID           string            `json:"groupId"`
+	Resource          taskResource      `json:"resource"`
+	Spec              querySpec         `json:"spec"`
+	SQLQuery          string            `json:"sqlQuery"`
+	SQLQueryContext   map[string]any    `json:"sqlQueryContext"`
+	SQLResultsContext resultsContext    `json:"sqlResultsContext"`
+	SQLTypeNames      []string          `json:"sqlTypeNames"`
+	NativeTypeNames   []string          `json:"nativeTypeNames"`
+	Context           map[string]any    `json:"context"`
+	DataSource        string            `json:"dataSource"`
+	Parameters        []query.Parameter `json:"sqlParameters,omitempty"`
+	Dialect           string            `json:"sqlDialect,omitempty"`
+	ResultFormat      string            `json:"sqlResultFormat,omitempty"`
+	Now               int64             `json:"sqlCurrentTimestamp"`
+	// Timeline is the state of the timeline that the statement was planned against: the task reads none before it.
+	Timeline int64 `json:"sqlTimelineNumber"`
+}
+
+type taskResource struct {
+	AvailabilityGroup string `json:"availabilityGroup"`
+	RequiredCapacity  int    `json:"requiredCapacity"`
+}
+
+type querySpec struct {
+	Query              any                        `json:"query"`
+	ColumnMappings     []nativejson.ColumnMapping `json:"columnMappings"`
+	Destination        destination                `json:"destination"`
+	AssignmentStrategy string                     `json:"assignmentStrategy"`
+	TuningConfig       tuningConfig               `json:"tuningConfig"`
+}
+
+type destination struct {
+	Type               string   `json:"type"`
+	DataSource         string   `json:"dataSource,omitempty"`
+	SegmentGranularity any      `json:"segmentGranularity,omitempty"`
+	ReplaceTimeChunks  []string `json:"replaceTimeChunks,omitempty"`
+	SegmentSortOrder   []string `json:"segmentSortOrder,omitempty"`
+	// ExportStorageProvider and ResultFormat are those of an export.
+	ExportStorageProvider json.RawMessage `json:"exportStorageProvider,omitempty"`
+	ResultFormat          string          `json:"resultFormat,omitempty"`
+}
+
+type tuningConfig struct {
+	MaxNumWorkers   int `json:"maxNumWorkers"`
+	MaxRowsInMemory int `json:"maxRowsInMemory"`
+	RowsPerSegment  int `json:"rowsPerSegment"`
+	// IndexSpec is the one that was given.
+	IndexSpec json.RawMessage `json:"indexSpec,omitempty"`
+}
+
+type resultsContext struct {
+	TimeZone               string `json:"timeZone"`
+	SerializeComplexValues bool   `json:"serializeComplexValues"`
+	StringifyArrays        bool   `json:"stringifyArrays"`
+}
+
+// shownContext are the entries of a payload's context that come from the statement, not from the user.
+var shownContext = map[string]bool{"sqlInsertSegmentGranularity": true, "sqlReplaceTimeChunks": true, "queryId": true, "sqlQueryId": true}
+
+// TaskID is the id of the task that runs a statement.
+func TaskID(req *query.Request) string { return "query-" + req.ID }
+
+// NewTask makes the task of a prepared statement. Faults of its context parameters come from here.
+func (c *Controller) NewTask(ctx context.Context, req *query.Request, p *broker.Prepared) (*task.Task, error) {
+	options, err := msq.ParseOptions(p.Context)
+	if err != nil {
+		return nil, err
+	}
+	node := c.o.Broker.Optimize(ctx, p)
+	job := msq.Job{ID: TaskID(req), Plan: node, Columns: resultColumns(p), Context: p.Context, Options: options, Identity: anyone}
+	run, err := msq.New(job, msq.Deps{Clock: c.o.Clock, Expr: &expr.Context{Zone: p.Zone, Now: p.Now}, Exports: c.o.Exports})
+	if err != nil {
+		return nil, err
+	}
+	native, err := run.Query()
+	if err != nil {
+		return nil, fmt.Errorf("showing the query of task [%s]: %w", job.ID, err)
+	}
+	stringify, err := querycontext.Bool(p.Context, "sqlStringifyArrays", true)
+	if err != nil {
+		return nil, err
+	}
+	shown := map[string]any{}
+	maps.Copy(shown, p.Context)
+	maps.Copy(shown, run.TargetContext())
+	shown["queryId"], shown["sqlQueryId"] = req.ID, req.ID
+	body := payload{
+		Type: ControllerType, ID: job.ID, GroupID: job.ID, Resource: taskResource{job.ID, 1}, SQLQuery: req.SQL, SQLQueryContext: shown,
+		SQLResultsContext: resultsContext{p.Zone.String(), true, stringify},
+		Context:           map[string]any{"forceTimeChunkLock": true, "useLineageBasedSegmentAllocation": true},
+		DataSource:        job.DataSource(), Parameters: req.Parameters, Dialect: req.Dialect, Now: p.Now, Timeline: p.State.Number(),
+		Spec: querySpec{
+			Query: native.Query, ColumnMappings: native.ColumnMappings,
+			Destination: destinationOf(p, options), AssignmentStrategy: "max",
+			TuningConfig: tuningConfig{options.MaxNumTasks - 1, options.RowsInMemory, options.RowsPerSegment, options.IndexSpec},
+		},
+	}
+	if options.AutoAssignment {
+		body.Spec.AssignmentStrategy = "auto"
+	}
+	if req.FormatGiven {
+		body.ResultFormat = req.Format.String()
+	}
+	for _, col := range p.Columns {
+		body.SQLTypeNames = append(body.SQLTypeNames, col.Type.Base.String())
+		body.NativeTypeNames = append(body.NativeTypeNames, nativeName(col.Type))
+	}
+	text, err := jsontext.Marshal(body)
+	if err != nil {
+		return nil, fmt.Errorf("encoding task [%s]: %w", job.ID, err)
+	}
+	return &task.Task{
+		ID: job.ID, GroupID: job.ID, Type: ControllerType, DataSource: body.DataSource, Created: clock.Millis(c.o.Clock),
+		Priority: options.Priority, Payload: text,
+	}, nil
+}
+
+func nativeName(t expr.Type) string {
+	if t.Multi {
+		return vector.String.String()
+	}
+	return t.Runtime().String()
+}
+
+func destinationOf(p *broker.Prepared, o *msq.Options) destination {
+	if x, ok := p.Plan.(*plan.Export); ok {
+		return destination{Type: "export", ExportStorageProvider: x.Destination, ResultFormat: strings.ToLower(x.Format)}
+	}
+	switch {
+	case p.Target == nil && o.DurableResults:
+		return destination{Type: "durableStorage"}
+	case p.Target == nil:
+		return destination{Type: "taskReport"}
+	}
+	d := destination{Type: "dataSource", DataSource: p.Target.DataSource, SegmentGranularity: p.Target.Granularity, SegmentSortOrder: o.SegmentSortOrder}
+	for _, iv := range p.Target.Overwrite {
+		d.ReplaceTimeChunks = append(d.ReplaceTimeChunks, iv.String())
+	}
+	return d
+}
+
+// payloadOf reads the payload of a task.
+func payloadOf(t *task.Task) (*payload, error) {
+	var body payload
+	if err := json.Unmarshal(t.Payload, &body); err != nil {
+		return nil, fault.InvalidInput("Payload of task [%s] is not one of type [%s]: %v", t.ID, ControllerType, err)
+	}
+	if body.SQLQuery == "" {
+		return nil, fault.InvalidInput("Task [%s] of type [%s] has no [sqlQuery]; submit statements to /service/v2/sql/task", t.ID, ControllerType)
+	}
+	return &body, nil
+}
+
+// prepare plans the statement of a task again, against the state of the timeline that the task will read.
+func (c *Controller) prepare(ctx context.Context, body *payload) (*broker.Prepared, error) {
+	context := map[string]any{}
+	for k, v := range body.SQLQueryContext {
+		if !shownContext[k] {
+			context[k] = v
+		}
+	}
+	if body.Now != 0 && context["sqlCurrentTimestamp"] == nil { // the statement keeps the time at which it was submitted
+		context["sqlCurrentTimestamp"] = chrono.FormatMillis(body.Now, chrono.UTC)
+	}
+	p, err := c.o.Broker.Prepare(ctx, &query.Request{
+		SQL: body.SQLQuery, Context: context, Parameters: body.Parameters, Dialect: body.Dialect,
+	}, sql.MSQ)
+	if err != nil {
+		return nil, err
+	}
+	delete(p.Context, "sqlCurrentTimestamp")
+	return p, nil
+}
+
+// Run implements task.Kind.
+func (c *Controller) Run(ctx context.Context, t *task.Task) error {
+	body, err := payloadOf(t)
+	if err != nil {
+		return err
+	}
+	if err := c.await(ctx, body); err != nil {
+		return err
+	}
+	p, err := c.prepare(ctx, body)
+	if err != nil {
+		return err
+	}
+	node := c.o.Broker.Optimize(ctx, p)
+	if err := c.absorb(ctx, t, p, node); err != nil {
+		return err
+	}
+	env, done := c.o.Broker.Env(p, "task "+t.ID)
+	defer done()
+	job, err := msq.New(msq.Job{ID: t.ID, Plan: node, Columns: resultColumns(p), Context: body.SQLQueryContext,
+		Identity: anyone}, msq.Deps{
+		Clock: c.o.Clock, Tables: env.Tables, System: env.System, Expr: env.Expr, Access: c.o.Access, Exports: c.o.Exports, Durable: c.o.Durable, Metastore: c.meta, Store: c.o.Deep,
+		Loads: tasktype.NewLoads(c.o.Loads), TempDir: c.o.TempDir, Memory: env.Budget, Disk: c.o.Disk, Threads: c.o.Threads, Host: c.o.Host,
+		Join: c.o.Join, FaultPoint: c.o.FaultPoint, Run: tasktype.RunOf(ctx), Current: c.o.Metastore.CheckFence, Segments: tasktype.NewSlices(func(scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.Segment] {
+			return c.o.Broker.Visible(p, scan)
+		}, c.o.Open),
+	})
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.jobs[t.ID] = job
+	c.mu.Unlock()
+	run, cancel := tasktype.WithEngineCause(ctx)
+	_, err = job.Run(run)
+	cancel()
+	lost := errors.Is(err, msq.ErrPartLost)
+	var keepErr error
+	if !tasktype.Interrupted(ctx) && !lost {
+		keepErr = c.keepReport(context.WithoutCancel(ctx), t.ID, job, p)
+	}
+	c.mu.Lock()
+	delete(c.jobs, t.ID)
+	c.mu.Unlock()
+	if lost {
+		return errors.Join(task.ErrAgain, structured(err))
+	}
+	return errors.Join(structured(err), keepErr)
+}
+
+// Follow returns what does parts of a job that another process controls, and what frees it when that is closed.
+func (c *Controller) Follow(ctx context.Context, job msq.PartJob, read msq.ReadFrame) (*msq.Follower, func(), error) {
+	zone := chrono.UTC
+	if job.Zone != "" {
+		var err error
+		if zone, err = chrono.LoadZone(job.Zone); err != nil {
+			return nil, nil, err
+		}
+	}
+	env, done := c.o.Broker.FragmentEnv(zone, job.Now, "part of task "+job.ID)
+	var rows msq.RowSource
+	if job.Rows != nil {
+		var err error
+		if rows, err = c.o.Rows(ctx, job.Rows, env); err != nil {
+			done()
+			return nil, nil, err
+		}
+	}
+	f, err := msq.Follow(job.ID, job.Options, rows, msq.Deps{
+		Clock: c.o.Clock, Expr: env.Expr, Access: c.o.Access, Durable: c.o.Durable, Store: c.o.Deep, TempDir: c.o.TempDir, Memory: env.Budget, Disk: c.o.Disk,
+		Threads: c.o.Threads, Host: c.o.Host, Segments: tasktype.NewSlices(nil, c.o.Open),
+	}, read)
+	if err != nil {
+		done()
+		return nil, nil, err
+	}
+	return f, done, nil
+}
+
+func resultColumns(p *broker.Prepared) []msq.ResultColumn {
+	out := make([]msq.ResultColumn, len(p.Columns))
+	for i, col := range p.Columns {
+		out[i] = msq.ResultColumn{Name: col.Name, Type: col.Type}
+	}
+	return out
+}
+
+// structured gives a fault of the engine as one that task statuses and error bodies show.
+func structured(err error) error {
+	if f, ok := errors.AsType[*msq.Fault](err); ok {
+		return f.Structured().WithCause(err)
+	}
+	return err
+}
+
+// keepReport writes the report of an ended job.
+func (c *Controller) keepReport(ctx context.Context, id string, job *msq.Controller, p *broker.Prepared) error {
+	report, err := job.Report()
+	if err != nil {
+		return fmt.Errorf("making the report of task [%s]: %w", id, err)
+	}
+	read, write := io.Pipe()
+	go func() { write.CloseWithError(c.writeReport(ctx, write, report, p, false)) }()
+	err = c.files.PutReport(ctx, id, read)
+	return errors.Join(err, read.Close())
+}
+
+func (c *Controller) writeReport(ctx context.Context, w io.Writer, report *msq.Report, p *broker.Prepared, alias bool) error {
+	d := msq.Dialect{}
+	if alias {
+		d.ResultsPhase = "RESULTS_READY"
+	}
+	if report.Results == nil {
+		text, err := report.Render(d)
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(text)
+		return err
+	}
+	columns := make([]result.Column, len(report.Results.Columns))
+	for i, col := range report.Results.Columns {
+		columns[i] = result.Column{Name: col.Name, Type: col.Type}
+	}
+	stringify, err := querycontext.Bool(p.Context, "sqlStringifyArrays", true)
+	if err != nil {
+		return err
+	}
+	rows := result.NewWriter(io.Discard, columns, result.Options{Format: result.Array, Zone: p.Zone, Epoch: true, StringifyArrays: stringify})
+	encode := func(dst []byte, _ []msq.ResultColumn, b *vector.Batch, i int) []byte {
+		return rows.AppendRow(dst, b, i)
+	}
+	return report.Write(w, d, encode, func(f func(*vector.Batch) error) error { return report.Results.ReadAll(ctx, f) })
+}
+
+// liveReport returns the report of a running task, without rows.
+func (c *Controller) liveReport(id string, alias bool) []byte {
+	c.mu.Lock()
+	job := c.jobs[id]
+	c.mu.Unlock()
+	if job == nil {
+		return nil
+	}
+	report, err := job.Report()
+	if err != nil {
+		return nil // not far enough to be told of
+	}
+	report.Results = nil
+	d := msq.Dialect{}
+	if alias {
+		d.ResultsPhase = "RESULTS_READY"
+	}
+	text, err := report.Render(d)
+	if err != nil {
+		return nil
+	}
+	return text
+}
+
+// Release implements task.Kind. The end of a task in the metastore has released its locks already.
+func (c *Controller) Release(ctx context.Context, t *task.Task) error {
+	var body struct {
+		SQLQueryContext map[string]any `json:"sqlQueryContext"`
+	}
+	if json.Unmarshal(t.Payload, &body) != nil {
+		return nil // it has not run
+	}
+	options, err := msq.ParseOptions(body.SQLQueryContext)
+	if err != nil || !options.DurableShuffle && (c.o.Join == nil || options.MaxNumTasks <= 2) {
+		return nil //nolint:nilerr // likewise, or it leaves nothing to others
+	}
+	return tasktype.ClearTask(ctx, c.o.Metastore, c.o.Deep, t.ID)
+}

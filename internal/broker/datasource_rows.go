@@ -40,6 +40,14 @@ func (b *Broker) OpenDatasource(ctx context.Context, d *ingest.Datasource) (inge
 	out := &datasourceRows{rows: rows}
 	for _, c := range rows.Columns() {
 		out.names = append(out.names, c.Name)
+		value := ingest.ValueOf
+		switch t := c.Type.Runtime(); {
+		case t.Kind == vector.KindList && !c.Type.Multi:
+			value = ingest.ArrayOf
+		case t.Kind == vector.KindComplex && t != vector.JSON:
+			value = ingest.StateOf
+		}
+		out.values = append(out.values, value)
 	}
 	return out, nil
 }
@@ -48,8 +56,10 @@ func (b *Broker) OpenDatasource(ctx context.Context, d *ingest.Datasource) (inge
 type datasourceRows struct {
 	rows  query.Rows
 	names []string
-	batch *vector.Batch
-	at    int
+	// values are how the vectors of the columns become values.
+	values []func(v *vector.Vector, i int) any
+	batch  *vector.Batch
+	at     int
 }
 
 // Next returns the next row.
@@ -66,7 +76,7 @@ func (r *datasourceRows) Next(ctx context.Context) (*ingest.Object, error) {
 	}
 	o := &ingest.Object{}
 	for i, v := range r.batch.Cols {
-		o.Add(r.names[i], ingest.ValueOf(v, r.at))
+		o.Add(r.names[i], r.values[i](v, r.at))
 	}
 	r.at++
 	return o, nil

@@ -285,7 +285,20 @@ func (s *sink) objectScalar(f int, c *column, v any) {
 	}
 }
 
-// ValueOf returns row i of a vector as a value of an Object. JSON is parsed; a list of one element is that element, of none nil.
+// ArrayOf returns row i of a vector of arrays as a value of an Object: an array is a list, however many elements it has.
+func ArrayOf(v *vector.Vector, i int) any { return v.ValueAt(i) }
+
+// StateOf returns row i of a vector of a complex type, such as sketches, as a value of an Object: the bytes of its state, which as text are base64.
+func StateOf(v *vector.Vector, i int) any {
+	state, ok := v.ValueAt(i).(string)
+	if !ok {
+		return nil
+	}
+	return []byte(state)
+}
+
+// ValueOf returns row i of a vector as a value of an Object. JSON is parsed; a list of one text is that text, of none nil, as a multi-value
+// string shows them.
 func ValueOf(v *vector.Vector, i int) any {
 	switch x := v.ValueAt(i).(type) {
 	case string:

@@ -197,6 +197,14 @@ func timeOutOfBounds(chunk chrono.Interval, bounds []chrono.Interval) *Fault {
 		Field{"interval", chunk.String()}, Field{"intervalBounds", texts})
 }
 
+func timeBeyondEternity(at int64) *Fault {
+	text := chrono.FormatMillis(at, chrono.UTC)
+	return newFault("InsertTimeOutOfBounds", fault.CategoryInvalidInput, fmt.Sprintf("Inserted data contains a row whose time [%s], [%d] milliseconds, is "+
+		"outside of the bounds of all time [%s]. Check the unit of the numbers that times are made of, or use SELECT ... WHERE to filter the row from your "+
+		"inserted data.", text, at, chrono.Eternity),
+		Field{"interval", text}, Field{"intervalBounds", []string{chrono.Eternity.String()}})
+}
+
 func invalidNullByte(e *ingest.NullByteError) *Fault {
 	return newFault("InvalidNullByte", fault.CategoryInvalidInput, e.Error(), Field{"source", e.Source}, Field{"rowNumber", e.RowNumber},
 		Field{"column", e.Column}, Field{"value", e.Value}, Field{"position", e.Position})

@@ -412,3 +412,24 @@ func TestDeadlineInThePast(t *testing.T) {
 		t.Errorf("a deadline that is no time: %v", err)
 	}
 }
+
+// TestTimesBeyondEternity refuses times that no interval holds, however rows are divided by time.
+func TestTimesBeyondEternity(t *testing.T) {
+	for _, granularity := range append(chrono.SegmentGranularities(), chrono.All) {
+		for _, at := range []string{"9223372036854775807", "4611686018427387903", "-4611686018427387905", "-9223372036854775808"} {
+			for _, replace := range []bool{false, true} {
+				b := newBench(t)
+				w := rowsOf(t, `{"t":0,"k":"a"}`+"\n"+`{"t":`+at+`,"k":"b"}`, "t time k string")
+				w.PartitionBy, w.Replace, w.ReplaceAll = granularity, replace, replace
+				_, _, err := b.run(w, nil)
+				f, ok := errors.AsType[*Fault](err)
+				if !ok || f.Code != "InsertTimeOutOfBounds" || !strings.Contains(f.Message, "["+at+"] milliseconds") {
+					t.Errorf("%s, %s: %v", granularity, at, err)
+				}
+				if len(b.meta.used) != 0 {
+					t.Errorf("%s, %s: [%d] segments were published", granularity, at, len(b.meta.used))
+				}
+			}
+		}
+	}
+}

@@ -88,6 +88,11 @@ func (c *Controller) identify(ctx context.Context, w *plan.Write, parts []partit
 			return nil, err
 		}
 	}
+	for i := range parts {
+		if bucket := bucketOf(w, &parts[i]); !chrono.ContainsAll([]chrono.Interval{chrono.Eternity}, []chrono.Interval{bucket}) {
+			return nil, timeOutOfBounds(bucket, []chrono.Interval{chrono.Eternity})
+		}
+	}
 	if w.Replace {
 		return c.identifyReplace(w, parts, shardColumns)
 	}

@@ -313,6 +313,9 @@ func (t *writeTarget) prepare(b *vector.Batch) (*vector.Batch, error) {
 				}
 			}
 		}
+		if err := checkTimes(v, b.N); err != nil {
+			return nil, err
+		}
 		if !t.all {
 			var err error
 			if bucket, err = t.buckets(v, b.N); err != nil {
@@ -345,10 +348,20 @@ func (t *writeTarget) prepare(b *vector.Batch) (*vector.Batch, error) {
 	return out, nil
 }
 
-func (t *writeTarget) buckets(v *vector.Vector, n int) (*vector.Vector, error) {
+// checkTimes refuses times that no segment can have: queries prune by intervals, none of which reaches beyond eternity.
+func checkTimes(v *vector.Vector, n int) error {
 	if v.Type != vector.Long {
-		return nil, fault.Defensive("Column [__time] has type [%s] while rows are written", v.Type)
+		return fault.Defensive("Column [__time] has type [%s] while rows are written", v.Type)
 	}
+	for i := range n {
+		if at := v.LongAt(i); at < chrono.MinInstant || at >= chrono.MaxInstant {
+			return timeBeyondEternity(at)
+		}
+	}
+	return nil
+}
+
+func (t *writeTarget) buckets(v *vector.Vector, n int) (*vector.Vector, error) {
 	out := make([]int64, n)
 	last := int64(0)
 	for i := range n {

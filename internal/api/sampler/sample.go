@@ -107,7 +107,7 @@ func (s *sample) next(ctx context.Context, records *ingest.Records, system []ing
 	if rec.Object == nil {
 		return entry{error: parseProblem(s.table.Format, records.ParseError(&rec))}, nil
 	}
-	if s.table.Source.Type() == "druid" { // a column that is null in a row is no field of it
+	if _, ok := s.table.Source.(*ingest.Datasource); ok { // a column that is null in a row is no field of it
 		rec.Object = withoutNulls(rec.Object)
 	}
 	e := entry{input: rec.Object, flat: records.Reach(rec.Object), narrow: records.Flatten(rec.Object, s.schema.Dimensions.Discover)}

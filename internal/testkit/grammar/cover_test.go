@@ -35,6 +35,7 @@ var (
 // world is the same tables in engines that run statements in different ways, and for the oracle.
 type world struct {
 	maker  *grammar.Maker
+	random *rand.Rand
 	tables oracle.Tables
 	// plain runs statements without rewrite rules, over one segment; other in a random way.
 	plain, other *engine.Direct
@@ -45,7 +46,7 @@ type world struct {
 
 func newWorld(t *testing.T, seed uint64) *world {
 	t.Helper()
-	w := &world{maker: grammar.New(seed), tables: oracle.Tables{}}
+	w := &world{maker: grammar.New(seed), random: rand.New(rand.NewPCG(seed, 9)), tables: oracle.Tables{}}
 	r := rand.New(rand.NewPCG(seed, 1))
 	w.options = engine.Options{BatchRows: r.IntN(8), Threads: r.IntN(4), SegmentRows: r.IntN(12), Reprint: r.IntN(4) == 0,
 		Kept: r.IntN(4) == 0, Live: r.IntN(4) == 0,

@@ -78,7 +78,8 @@ func (m *Maker) words(p *Production, t *Type, text string) *strings.Replacer {
 		x, y := "{"+prefix+"x}", "{"+prefix+"y}"
 		var source, first, second string
 		if t.Class == Sketch {
-			source = "(SELECT MIN(id) AS id, n, MIN(s) AS s, MIN(__time) AS __time, DS_HLL(t) AS x, DS_HLL(id) AS y FROM " + table + " GROUP BY n) " +
+			source = "(SELECT MIN(id) AS id, n, MIN(s) AS s, MIN(__time) AS __time, DS_HLL(t) AS x, DS_HLL(id) AS y FROM " + table + " GROUP BY " +
+				"n) " +
 				"AS " + alias
 			first, second = alias+".x", alias+".y"
 		} else {

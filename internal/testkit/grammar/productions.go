@@ -57,6 +57,8 @@ var queries = []*Production{
 		"SELECT {x} AS c0, 0 AS c1, COUNT(*) FROM {t} GROUP BY {x} UNION ALL SELECT NULL, 1, COUNT(*) FROM {t} GROUP BY MOD(t.id, 3)"),
 	p("query", "GROUP BY of several", Plain|JSON, "SELECT {x}, MOD(t.id, 3), COUNT(*) FROM {t} GROUP BY {x}, ROLLUP (MOD(t.id, 3))",
 		"SELECT {x}, MOD(t.id, 3), COUNT(*) FROM {t} GROUP BY GROUPING SETS (({x}, MOD(t.id, 3)), ({x}))"),
+	p("query", "GROUP BY DISTINCT", Plain|JSON, "SELECT {x}, COUNT(*) FROM {t} GROUP BY DISTINCT ROLLUP ({x}), ROLLUP ({x})",
+		"SELECT {x}, COUNT(*) FROM {t} GROUP BY ROLLUP ({x})"),
 	p("query", "HAVING", Plain|JSON, "SELECT {x} AS c0, COUNT(*) AS c1 FROM {t} GROUP BY {x} HAVING COUNT({y}) > {i}",
 		"SELECT c0, c1 FROM (SELECT {x} AS c0, COUNT(*) AS c1, COUNT({y}) AS c2 FROM {t} GROUP BY {x}) AS r WHERE c2 > {i}"),
 	p("query", "WINDOW", keys,
@@ -104,6 +106,8 @@ var queries = []*Production{
 		"SELECT {x} FROM {t} EXCEPT ALL (SELECT {x} FROM {t} INTERSECT ALL SELECT {ux} FROM {u})"),
 	p("query", "SET", Any, "SET sqlOuterLimit = NULL; SELECT {x:out}, t.id FROM {t}", "SELECT {x:out}, t.id FROM {t}"),
 	p("query", "hints", Any, "SELECT /*+ a('b') */ {x:out} FROM {t}", "SELECT {x:out} FROM {t}"),
+	p("query", "hints of tables", 0, "SELECT t.id, u.id FROM t /*+ a('b') */ JOIN /*+ c('d') */ u ON t.n = u.n",
+		"SELECT t.id, u.id FROM t JOIN u ON t.n = u.n"),
 }
 
 var tables = []*Production{
@@ -148,6 +152,9 @@ var tables = []*Production{
 	p("tables", "TABLESAMPLE REPEATABLE", Any&^Sketch,
 		"SELECT r.c0 FROM (SELECT {x} AS c0, t.id AS c1 FROM {t}) AS r TABLESAMPLE BERNOULLI(40) REPEATABLE(7)",
 		"SELECT r.c0 FROM (SELECT {x} AS c0, t.id AS c1 FROM {t}) AS r TABLESAMPLE SYSTEM(40) REPEATABLE(7)"),
+	p("tables", "named arguments", 0,
+		"SELECT a, b FROM TABLE(INLINE(data => ARRAY['1,2', '3,'], format => 'csv')) EXTEND (a BIGINT, b BIGINT)",
+		"SELECT * FROM (VALUES (1, 2), (3, NULL)) AS r(a, b)"),
 	p("tables", "EXTEND", 0,
 		`SELECT a, b, c FROM TABLE(EXTERN('{"type":"inline","data":"1,x,2.5\n2,,\n"}', '{"type":"csv","columns":["a","b","c"]}')) EXTEND (a BIGINT, b VARCHAR, c DOUBLE NOT NULL)`,
 		`SELECT a, b, c FROM TABLE(EXTERN('{"type":"inline","data":"1,x,2.5\n2,,\n"}', '{"type":"csv","columns":["a","b","c"]}', '[{"name":"a","type":"long"},{"name":"b","type":"string"},{"name":"c","type":"double"}]'))`),

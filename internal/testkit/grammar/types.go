@@ -153,6 +153,9 @@ func (m *Maker) list(element func() any) any {
 	return out
 }
 
+// Value returns a random expression of a type over the table t.
+func (m *Maker) Value(t *Type) string { return m.value(t, "t", false, 2) }
+
 // value is a random expression of a type over the table of an alias.
 func (m *Maker) value(t *Type, alias string, calm bool, depth int) string {
 	if depth > 0 && t.Class&Plain != 0 && m.r.IntN(4) == 0 {

@@ -248,11 +248,10 @@ func (x exprs) resolveWindow(w *syntax.Window, depth int) (*syntax.Window, error
 	return &out, nil
 }
 
-// frame gives w its frame. Without an order it is the partition, whatever a clause of rows says, save that bounds must be constant: no row is
-// before another. Without a clause it is all rows up to the current one and its peers.
+// frame gives w its frame: that of the clause, or else all rows up to the current one and its peers.
+// Without an order all rows of the partition are peers, and ROWS counts them as they come.
 func (x exprs) frame(over *syntax.Window, fn *windowFunction, w *windowCall) error {
-	whole := plan.Frame{Range: true, FromUnbounded: true, ToUnbounded: true, FromColumn: -1, ToColumn: -1}
-	w.frame = whole
+	w.frame = plan.Frame{Range: true, FromUnbounded: true, ToUnbounded: true, FromColumn: -1, ToColumn: -1}
 	if fn != nil && !fn.framed {
 		return nil
 	}
@@ -263,22 +262,7 @@ func (x exprs) frame(over *syntax.Window, fn *windowFunction, w *windowCall) err
 	if err := checkFrame(over.Frame, w.order); err != nil {
 		return err
 	}
-	if err := x.frameClause(over.Frame, w); err != nil {
-		return err
-	}
-	if len(w.order) > 0 {
-		return nil
-	}
-	start, end := bounds(over.Frame)
-	switch {
-	case w.from != nil:
-		return unorderedBound(&start)
-	case w.to != nil:
-		return unorderedBound(&end)
-	}
-	whole.Exclude = w.frame.Exclude
-	w.frame = whole
-	return nil
+	return x.frameClause(over.Frame, w)
 }
 
 // frameClause gives w the frame of a clause.

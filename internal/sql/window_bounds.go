@@ -38,8 +38,7 @@ func checkFrame(f *syntax.Frame, order []windowOrder) error {
 	switch {
 	case offsets && f.Unit == syntax.FrameRange && len(order) > 1:
 		return fault.InvalidSQL(f.At, "RANGE clause cannot be used with compound ORDER BY clause. "+rangeHint)
-	case offsets && f.Unit == syntax.FrameRange && len(order) == 0,
-		f.Unit == syntax.FrameGroups && len(order) == 0:
+	case offsets && f.Unit == syntax.FrameRange && len(order) == 0:
 		return fault.InvalidSQL(f.At, "Window specification must contain an ORDER BY clause")
 	case offsets && f.Unit == syntax.FrameRange && !measurable(order[0].x.Type()):
 		return fault.InvalidSQL(f.At, "Data type of ORDER BY prohibits use of RANGE clause. "+rangeHint)
@@ -106,11 +105,6 @@ func (x exprs) frameOffset(b *syntax.FrameBound, w *windowCall) (frameOffset, er
 		return out, notRows(b)
 	}
 	return out, nil
-}
-
-// unorderedBound is the error for a bound that differs from row to row, where rows have no order.
-func unorderedBound(b *syntax.FrameBound) error {
-	return fault.InvalidSQL(b.Offset.Span(), "Bound [%s] of a window frame depends on the row, so the window must have an ORDER BY", syntax.Print(b.Offset))
 }
 
 func notRows(b *syntax.FrameBound) error {

@@ -172,9 +172,9 @@ func (b *joinBuild) write(in *vector.Batch) error {
 	}
 	keys := make([]*vector.Vector, len(b.node.Keys))
 	for i, k := range b.node.Keys {
-		keys[i] = joinKey(in.Cols[k.Right])
+		keys[i] = vector.OneZero(in.Cols[k.Right])
 	}
-	b.facts.nullKey = b.facts.nullKey || withoutKey(keys, b.node.Keys, in.N) != nil
+	b.facts.nullKey = b.facts.nullKey || nullKeys(keys, b.node.Keys, in.N) != nil
 	return b.parts.writeKeys(keys, in.Cols, in.N)
 }
 

@@ -24,7 +24,7 @@ func (o *joinOp) spreadLeft(ctx context.Context) (*partitions, error) {
 		b = b.Compact()
 		keys := make([]*vector.Vector, len(o.node.Keys))
 		for i, k := range o.node.Keys {
-			keys[i] = joinKey(b.Cols[k.Left])
+			keys[i] = vector.OneZero(b.Cols[k.Left])
 		}
 		return parts.writeKeys(keys, b.Cols, b.N)
 	})

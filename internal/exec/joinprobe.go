@@ -82,7 +82,7 @@ func (p *joinProbe) again() (err error) {
 	if p.table.keyed() {
 		cols := make([]*vector.Vector, len(p.node.Keys))
 		for i, k := range p.node.Keys {
-			cols[i] = joinKey(p.batch.Cols[k.Left])
+			cols[i] = vector.OneZero(p.batch.Cols[k.Left])
 		}
 		p.keys.find(cols, p.batch.N)
 	}
@@ -464,7 +464,7 @@ func (p *joinProbe) exist(from, to int) *vector.Batch {
 		for i, k := range p.node.Keys {
 			cols[i] = p.batch.Cols[k.Left]
 		}
-		without = withoutKey(cols, p.node.Keys, p.batch.N)
+		without = nullKeys(cols, p.node.Keys, p.batch.N)
 	}
 	rows := make([]uint32, 0, to-from)
 	for i := from; i < to; i++ {

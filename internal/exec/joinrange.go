@@ -227,7 +227,7 @@ func (t *joinTable) groups() (groups []uint32, ok bool) {
 	for lo := 0; lo < t.rows.N; lo += vector.BatchRows {
 		n := min(vector.BatchRows, t.rows.N-lo)
 		for i, k := range t.equi {
-			cols[i] = joinKey(t.rows.Cols[k.Right].Slice(lo, lo+n))
+			cols[i] = vector.OneZero(t.rows.Cols[k.Right].Slice(lo, lo+n))
 		}
 		finder.find(cols, n)
 		for i := range n {

@@ -60,10 +60,10 @@ func (t *joinTable) index(ctx context.Context, env *Env) error {
 	n := t.rows.N
 	cols := make([]*vector.Vector, len(t.equi))
 	for i, k := range t.equi {
-		cols[i] = joinKey(t.rows.Cols[k.Right])
+		cols[i] = vector.OneZero(t.rows.Cols[k.Right])
 	}
 	without := withoutKey(cols, t.equi, n)
-	t.nullKey = without != nil
+	t.nullKey = nullKeys(cols, t.equi, n) != nil
 	var of []uint32 // the number of each row's key; those of rows without one mean nothing
 	if t.near(cols, without) {
 		of = make([]uint32, n)
@@ -218,51 +218,42 @@ func (t *joinTable) bytes() int64 {
 // joinRowBytes is about what indexing takes per row, before the table exists.
 func joinRowBytes(keys int) int64 { return int64(16*(keys+1) + 16 + 12) }
 
-// joinKey returns a key column in which values are one group exactly if they are equal: -0.0 becomes 0.0.
-func joinKey(v *vector.Vector) *vector.Vector {
-	switch v.Type.Kind {
-	case vector.KindDouble:
-		c := *v
-		c.Doubles = make([]float64, len(v.Doubles))
-		for i, x := range v.Doubles {
-			c.Doubles[i] = x + 0
-		}
-		return &c
-	case vector.KindFloat:
-		c := *v
-		c.Floats = make([]float32, len(v.Floats))
-		for i, x := range v.Floats {
-			c.Floats[i] = x + 0
-		}
-		return &c
-	}
-	return v
-}
-
 // withoutKey returns which of n rows have no key: a null where nulls are not equal, or NaN. It is nil if all have one.
 func withoutKey(cols []*vector.Vector, equi []plan.EquiKey, n int) []bool {
-	var out []bool
-	mark := func(i int) {
-		if out == nil {
-			out = make([]bool, n)
-		}
-		out[i] = true
-	}
+	out := nullKeys(cols, equi, n)
 	for c, v := range cols {
-		if equi[c].NullSafe {
-			continue
-		}
-		floating := v.Type.Kind == vector.KindDouble || v.Type.Kind == vector.KindFloat
-		if v.Valid == nil && !floating {
+		if equi[c].NullSafe || v.Type.Kind != vector.KindDouble && v.Type.Kind != vector.KindFloat {
 			continue
 		}
 		for i := range n {
 			if v.IsNull(i) {
-				mark(i)
-			} else if floating {
-				if x := v.DoubleAt(i); x != x {
-					mark(i)
+				continue
+			}
+			if x := v.DoubleAt(i); x != x {
+				if out == nil {
+					out = make([]bool, n)
 				}
+				out[i] = true
+			}
+		}
+	}
+	return out
+}
+
+// nullKeys returns which of n rows have a null in a key where nulls are not equal; nil: none. NOT IN asks for them: it is unknown of a
+// null, while NaN is not among any rows.
+func nullKeys(cols []*vector.Vector, equi []plan.EquiKey, n int) []bool {
+	var out []bool
+	for c, v := range cols {
+		if equi[c].NullSafe || v.Valid == nil {
+			continue
+		}
+		for i := range n {
+			if v.IsNull(i) {
+				if out == nil {
+					out = make([]bool, n)
+				}
+				out[i] = true
 			}
 		}
 	}

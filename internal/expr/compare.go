@@ -73,8 +73,8 @@ func NewCompare(op string, a, b Expr, at fault.Span) (Expr, error) {
 func bindComparison(b *binding) (Expr, error) {
 	op := comparison(slices.Index(comparisonNames[:], b.fn.Name))
 	if t, ok := comparedAs(b.typ(0), b.typ(1)); ok && !(op.orders() && t.Base == Other) {
-		b.cast(0, t)
-		b.cast(1, t)
+		b.compared(0, t)
+		b.compared(1, t)
 	} else {
 		b.mismatch()
 	}
@@ -82,6 +82,16 @@ func bindComparison(b *binding) (Expr, error) {
 		return b.call(Of(Boolean).NotNull())
 	}
 	return b.strict(Of(Boolean))
+}
+
+// compared casts an operand to the type in which the two are compared. Unlike in arithmetic a FLOAT is
+// rounded before: it is one where a query gives it, and both must compare alike.
+func (b *binding) compared(i int, t Type) {
+	if x := b.args[i]; b.err == nil && x.Type().Base == Float && t.Runtime() == vector.Double && Unrounded(x) != x {
+		b.args[i] = &Cast{X: x, T: t.NotNull().OrNull(x.Type().Nullable)}
+		return
+	}
+	b.cast(i, t)
 }
 
 // comparedAs returns the type two operands are compared as.

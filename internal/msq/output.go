@@ -229,7 +229,7 @@ func (w *hashWriter) add(b *vector.Batch) error {
 	b = b.Compact()
 	keys := make([]*vector.Vector, len(w.keys))
 	for i, k := range w.keys {
-		keys[i] = b.Cols[k]
+		keys[i] = vector.OneZero(b.Cols[k]) // the two sides of a join meet where their keys are equal
 	}
 	if cap(w.hashes) < b.N {
 		w.hashes = make([]uint64, b.N)

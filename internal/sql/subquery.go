@@ -279,38 +279,6 @@ func (b *binder) byValue(r *relational) (*relational, error) {
 	return out, nil
 }
 
-// multiInQuery binds "multi-value string IN (query)": whether one of the values is among the rows.
-func (x exprs) multiInQuery(operand expr.Expr, s *subquery) (expr.Expr, error) {
-	column := columnOf(s.rel.node, 0)
-	text, err := expr.NewCast(column, expr.Of(expr.Varchar), s.at)
-	if err != nil {
-		return nil, err
-	}
-	b := boolBuilder{at: s.at}
-	p := &plan.Project{Input: s.rel.node, Exprs: []expr.Expr{text}, Names: []string{column.Name}}
-	values := &plan.Aggregate{
-		Input: &plan.Aggregate{Input: &plan.Filter{Input: p, Cond: b.call("IS NOT NULL", columnOf(p, 0))}, Keys: []int{0}},
-		Aggs: []plan.AggCall{{Agg: agg.Spec{Name: "ARRAY_AGG", Args: []vector.Type{vector.String}, Params: []any{int64(maxInValuesBytes)}},
-			Args: []int{0}, Filter: -1, Name: "$values", Type: expr.ArrayOf(expr.Of(expr.Varchar))}},
-	}
-	s.rel, s.kind = &relational{node: values}, valuesQuery
-	list, err := x.addSubquery(s, expr.ArrayOf(expr.Of(expr.Varchar)))
-	if err != nil {
-		return nil, err
-	}
-	overlap, err := x.callOf("MV_OVERLAP", []expr.Expr{operand, list}, s.at)
-	if err != nil {
-		return nil, err
-	}
-	null := &expr.Literal{T: expr.Of(expr.Boolean)}
-	whens := []expr.When{
-		{Cond: b.call("IS NULL", list), Then: boolLiteral(false)},
-		{Cond: overlap, Then: boolLiteral(true)},
-		{Cond: b.call("IS NULL", operand), Then: null},
-	}
-	return b.choose(whens, boolLiteral(false)), b.err
-}
-
 // rewriteSubquery returns a placeholder for a copy of c's subquery whose operands and outer columns went through f.
 func (blk *block) rewriteSubquery(c *expr.Column, f func(expr.Expr) expr.Expr) expr.Expr {
 	copied := *blk.subqueries[c.Index-subqueryBase]

@@ -60,6 +60,34 @@ func DoubleWord(x float64) uint64 {
 	return math.Float64bits(x)
 }
 
+// OneZero returns v with 0.0 for each -0.0, also in lists: values are one group then exactly if the
+// operator = says that they are equal. Keys of joins are such; v itself is not changed.
+func OneZero(v *Vector) *Vector {
+	switch v.Type.Kind {
+	case KindDouble:
+		c := *v
+		c.Doubles = make([]float64, len(v.Doubles))
+		for i, x := range v.Doubles {
+			c.Doubles[i] = x + 0
+		}
+		return &c
+	case KindFloat:
+		c := *v
+		c.Floats = make([]float32, len(v.Floats))
+		for i, x := range v.Floats {
+			c.Floats[i] = x + 0
+		}
+		return &c
+	case KindList:
+		if child := OneZero(v.Child); child != v.Child {
+			c := *v
+			c.Child = child
+			return &c
+		}
+	}
+	return v
+}
+
 const nullHash = 0x9e3779b97f4a7c15
 
 // HashRows sets out[i] to a hash of row i of cols, for the len(out) rows. Rows that compare equal have equal hashes whatever their

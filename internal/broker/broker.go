@@ -286,7 +286,7 @@ func (b *Broker) Start(ctx context.Context, req *query.Request) (query.Rows, err
 			p.share.Leave()
 		}
 	}()
-	if err := query.Describe(ctx, query.SQLKind, p.dataSources(), p.nativeTypes); err != nil {
+	if err := query.Describe(ctx, query.SQLKind, p.dataSources(), func() []string { return p.nativeTypes(ctx) }); err != nil {
 		return nil, err
 	}
 	return b.Rows(ctx, p, req.ID)
@@ -304,23 +304,12 @@ func (p *Prepared) dataSources() []string {
 }
 
 // nativeTypes are the types of the native queries that the statement would be.
-func (p *Prepared) nativeTypes() []string {
-	e, err := p.Explanation(p.Context, nil)
+func (p *Prepared) nativeTypes(ctx context.Context) []string {
+	types, err := p.NativeTypes(ctx)
 	if err != nil {
-		return nil
+		return nil // no native query reads what the statement reads
 	}
-	var queries []struct {
-		Query struct {
-			Type string `json:"queryType"`
-		} `json:"query"`
-	}
-	var out []string
-	if json.Unmarshal([]byte(e.Plan), &queries) == nil {
-		for _, q := range queries {
-			out = append(out, q.Query.Type)
-		}
-	}
-	return out
+	return types
 }
 
 // Rows begins a prepared SELECT or EXPLAIN.

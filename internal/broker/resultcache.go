@@ -108,7 +108,7 @@ func kindsOf(ctx context.Context, p *Prepared, wanted []string) []string {
 	if kind := query.KindOf(ctx); kind != "" && kind != query.SQLKind {
 		return []string{kind}
 	}
-	return p.nativeTypes()
+	return p.nativeTypes(ctx)
 }
 
 // scanned are the datasources that a plan reads, by name; false: it reads other things, too.

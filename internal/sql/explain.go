@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -47,6 +48,34 @@ func (s *Statement) Explanation(context map[string]any, external func(*plan.Exte
 	text, err = json.Marshal(s.attributes())
 	out.Attributes = string(text)
 	return out, err
+}
+
+// NativeTypes are the types of the native queries that EXPLAIN PLAN FOR shows for the statement; none
+// if it reads what native queries can't read. The plan that runs has another form than the one that
+// is shown, so the statement is bound again.
+func (s *Statement) NativeTypes(ctx context.Context) ([]string, error) {
+	shown, err := bindText(ctx, s.request, true)
+	if err != nil {
+		return nil, err
+	}
+	delete(shown.Context, "useNativeQueryExplain") // the text form has no types
+	text, err := shown.planText(shown.Context, nil)
+	if err != nil || readsSystem(shown.Plan) {
+		return nil, err
+	}
+	var queries []struct {
+		Query struct {
+			Type string `json:"queryType"`
+		} `json:"query"`
+	}
+	if err := json.Unmarshal([]byte(text), &queries); err != nil {
+		return nil, err
+	}
+	types := make([]string, len(queries))
+	for i, q := range queries {
+		types[i] = q.Query.Type
+	}
+	return types, nil
 }
 
 // planText is the PLAN column: native queries, or a tree when the statement reads what native queries can't.

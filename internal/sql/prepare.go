@@ -95,6 +95,8 @@ type Statement struct {
 	Target *Target
 	// MaxSubqueryRows and MaxSubqueryBytes are for exec.Env.
 	MaxSubqueryRows, MaxSubqueryBytes int64
+	// request is what the statement was prepared from; NativeTypes binds it again.
+	request Request
 }
 
 // Column is an outer column of a statement.
@@ -124,12 +126,16 @@ type Resource struct {
 }
 
 // Prepare parses and binds a statement. Errors are faults for the user, with the place in the text where there is one.
-func Prepare(ctx context.Context, r Request) (*Statement, error) {
+func Prepare(ctx context.Context, r Request) (*Statement, error) { return bindText(ctx, r, false) }
+
+// bindText is Prepare. With shown the plan has the form that EXPLAIN PLAN FOR shows, whether or not
+// the text asks for it.
+func bindText(ctx context.Context, r Request, shown bool) (*Statement, error) {
 	script, err := syntax.Parse(r.Text)
 	if err != nil {
 		return nil, err
 	}
-	b := &binder{ctx: ctx, request: &r, catalog: r.Catalog, resources: map[Resource]bool{}}
+	b := &binder{ctx: ctx, request: &r, catalog: r.Catalog, resources: map[Resource]bool{}, explaining: shown}
 	if b.settings, err = readSettings(&r, script.Sets); err != nil {
 		return nil, err
 	}
@@ -139,12 +145,14 @@ func Prepare(ctx context.Context, r Request) (*Statement, error) {
 	s := &Statement{
 		Engine: r.Engine, Context: b.settings.merged, Now: b.settings.now, Zone: b.settings.zone, Lookups: r.Lookups,
 		MaxSubqueryRows: b.settings.maxSubqueryRows, MaxSubqueryBytes: b.settings.maxSubqueryBytes,
+		request: r,
 	}
 	b.env = expr.Context{Zone: b.settings.zone, Now: b.settings.now, Lookups: r.Lookups, Constants: &expr.Constants{}}.WithStop(ctx)
 
 	inner := script.Statement
 	if x, ok := inner.(*syntax.Explain); ok {
-		s.Explain, b.explaining = !x.Analyze, !x.Analyze
+		s.Explain = !x.Analyze
+		b.explaining = shown || s.Explain
 		s.Analyze, s.AsJSON = x.Analyze, x.Format == syntax.ExplainFormatJSON
 		inner = x.Statement
 	}

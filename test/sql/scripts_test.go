@@ -38,6 +38,7 @@ var configs = []slt.Config{
 		return engine.Serve(t, engine.Options{SegmentRows: 2, Threads: 2, Servers: 5, FanIn: 2, Broken: true})
 	}},
 	{Name: "server", New: func(t testing.TB) slt.Engine { return whole.New(t) }},
+	{Name: "admission", New: func(t testing.TB) slt.Engine { return whole.NewAdmitting(t) }},
 	{Name: "cluster", New: func(t testing.TB) slt.Engine { return whole.NewCluster(t) }},
 }
 

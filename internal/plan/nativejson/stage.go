@@ -149,7 +149,7 @@ func (w *writer) readNode(n plan.Node) (*stage, error) {
 	case *plan.Export:
 		return w.read(x.Input)
 	case *plan.Unnest:
-		if len(x.Lists) > 1 {
+		if len(x.Lists) > 1 || x.Ordinality {
 			return w.readOperator(x, "unnestOperator")
 		}
 	case *plan.Aggregate:

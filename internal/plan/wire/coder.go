@@ -22,6 +22,8 @@ type coder struct {
 
 	// varies is set when the plan calls a function whose result depends on more than its arguments.
 	varies bool
+	// results says that the bytes stand for the results of the plan, not only for what is sent of it.
+	results bool
 }
 
 func (c *coder) fail(format string, args ...any) {

@@ -76,7 +76,7 @@ func Encode(n plan.Node) ([]byte, error) {
 // Fingerprint returns bytes that only equal plans have, and whether such a plan always gives the same rows of the same tables: it calls no
 // function that depends on the time, on chance or on lookups. Plans that can't be encoded are an error.
 func Fingerprint(n plan.Node) (key []byte, fixed bool, err error) {
-	c := &coder{}
+	c := &coder{results: true}
 	c.node(&n)
 	return c.out, !c.varies, c.err
 }
@@ -249,12 +249,16 @@ func (c *coder) aggregate(p *plan.AggCall) {
 	c.typ(&p.Type)
 }
 
-// spec leaves Merging out: what is sent gives intermediate values, of which whoever asked makes results.
+// spec leaves Merging out of what is sent: that gives intermediate values, of which whoever asked makes
+// results. Where the bytes stand for results, it is in.
 func (c *coder) spec(p *agg.Spec) {
 	c.text(&p.Name)
 	list(c, &p.Args, c.physical)
 	list(c, &p.Params, c.value)
 	c.bool(&p.Keep)
+	if c.results {
+		integer(c, &p.Merging)
+	}
 }
 
 func (c *coder) windowCall(p *plan.WindowCall) {

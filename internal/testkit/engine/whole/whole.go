@@ -34,6 +34,29 @@ func New(t testing.TB) *Engine {
 	return &Engine{newest: map[string]string{}, start: func() *server.Client { return &server.Start(t, server.Options{}).Client }}
 }
 
+// NewAdmitting is New with every cache and every kind of admission on: results and groups of segments are kept and used, whatever the
+// type of the query, and all queries are asked for their native types, lanes, priorities, users and datasources.
+func NewAdmitting(t testing.TB) *Engine {
+	return &Engine{newest: map[string]string{}, start: func() *server.Client {
+		s := server.Start(t, server.Options{Settings: []string{
+			"service.broker.cache.useResultLevelCache=true", "service.broker.cache.populateResultLevelCache=true",
+			`service.broker.cache.unCacheable=["none"]`, `service.historical.cache.unCacheable=["none"]`,
+			"service.historical.cache.useCache=true", "service.historical.cache.populateCache=true",
+			"service.query.scheduler.numThreads=8", "service.query.scheduler.laning.strategy=hilo", "service.query.scheduler.laning.maxLowPercent=50",
+			"service.query.scheduler.limits.perUser=8", "service.query.scheduler.limits.perDataSource=8",
+			"service.query.scheduler.prioritization.strategy=threshold", "service.query.scheduler.prioritization.segmentCountThreshold=1",
+			"service.query.scheduler.prioritization.durationThreshold=PT1H",
+		}})
+		err := s.Call(t.Context(), http.MethodPost, "/service/coordinator/v1/broker/config", map[string]any{"queryBlocklist": []any{
+			map[string]any{"type": "default", "ruleName": "none", "queryTypes": []string{"none"}},
+		}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &s.Client
+	}}
+}
+
 // NewCluster is New with a cluster in place of one process: two Historicals hold the segments, neither of them where the Broker is.
 func NewCluster(t testing.TB) *Engine {
 	return &Engine{newest: map[string]string{}, start: func() *server.Client {

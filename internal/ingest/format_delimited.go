@@ -8,6 +8,7 @@ import (
 	"math/bits"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Delimited is csv and tsv: lines of fields between delimiters.
@@ -17,7 +18,7 @@ type Delimited struct {
 	Columns    []string
 	FromHeader bool
 	SkipRows   int
-	// Delimiter separates fields; ListDelimiter separates the values of one field.
+	// Delimiter separates fields, in csv a single ASCII character; ListDelimiter separates the values of one field.
 	Delimiter     string
 	ListDelimiter string
 
@@ -43,9 +44,9 @@ func parseDelimited(kind string, text json.RawMessage) (Format, error) {
 	f := &Delimited{kind: kind, Columns: w.Columns, SkipRows: w.SkipHeaderRows, Delimiter: ",", ListDelimiter: "\x01", wire: w}
 	if kind == "tsv" {
 		f.Delimiter = "\t"
-		if w.Delimiter != nil {
-			f.Delimiter = *w.Delimiter
-		}
+	}
+	if w.Delimiter != nil {
+		f.Delimiter = *w.Delimiter
 	}
 	if w.ListDelimiter != nil {
 		f.ListDelimiter = *w.ListDelimiter
@@ -60,6 +61,8 @@ func parseDelimited(kind string, text json.RawMessage) (Format, error) {
 	switch {
 	case f.Delimiter == "" || strings.ContainsAny(f.Delimiter, "\r\n"):
 		return nil, invalidField("inputFormat", "'delimiter' must be text without line breaks")
+	case f.quotes() && (len(f.Delimiter) != 1 || f.Delimiter == `"` || f.Delimiter[0] >= utf8.RuneSelf):
+		return nil, invalidField("inputFormat", "'delimiter' of csv must be one ASCII character other than a quote")
 	case f.Delimiter == f.ListDelimiter:
 		return nil, invalidField("inputFormat", "'delimiter' and 'listDelimiter' must differ")
 	case len(f.Columns) == 0 && f.wire.FindColumnsFromHeader == nil:

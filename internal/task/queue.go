@@ -232,7 +232,12 @@ func (q *Queue) Run(ctx context.Context) error {
 		return err
 	}
 	for _, a := range left {
-		if e := q.add(a); e != nil && a.Runner.Process != "" && q.o.Fleet != nil {
+		e := q.add(a)
+		if e == nil {
+			continue
+		}
+		q.o.Log.InfoContext(ctx, "task resumed", "task", a.Task.ID, "datasource", a.Task.DataSource)
+		if a.Runner.Process != "" && q.o.Fleet != nil {
 			q.adopt(ctx, e, a.Runner)
 		}
 	}

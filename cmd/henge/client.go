@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"syscall"
 
 	"github.com/hengedb/henge/internal/fault"
 )
@@ -52,13 +53,39 @@ func (c *client) do(ctx context.Context, method, path string, body any) (io.Read
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, fmt.Errorf("no server answers at %s (%w); start one with `henge server`, or name it with --server", c.base, reasonOf(err))
+		return nil, &noServerError{c.base, err}
 	}
 	if resp.StatusCode >= 200 && resp.StatusCode < 300 {
 		return resp.Body, nil
 	}
 	defer resp.Body.Close()
 	return nil, readFault(resp)
+}
+
+// errNoServer is what errors are that say that no server answers, or stopped to.
+var errNoServer = errors.New("no server answers")
+
+// noServerError is the failure of a connection.
+type noServerError struct {
+	base  string
+	cause error
+}
+
+func (e *noServerError) Error() string {
+	return fmt.Sprintf("no server answers at %s (%v); start one with `henge server`, or name it with --server", e.base, reasonOf(e.cause))
+}
+
+func (e *noServerError) Unwrap() []error { return []error{errNoServer, e.cause} }
+
+// isRefused reports whether a connection was refused, so that nothing was sent.
+func isRefused(err error) bool {
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH)
+}
+
+// isAway reports whether a server may answer later: it can't be reached, or it starts or stops.
+func isAway(err error) bool {
+	f := fault.Find(err)
+	return errors.Is(err, errNoServer) || f != nil && (f.Category == fault.CategoryServiceUnavailable || f.Category == fault.CategoryTimeout)
 }
 
 // reasonOf gives the system's words of an error without names that the message has already.
@@ -96,6 +123,9 @@ func readFault(resp *http.Response) error {
 		}
 	}
 	if b.ErrorMessage == "" {
+		if resp.StatusCode == http.StatusServiceUnavailable || resp.StatusCode == http.StatusBadGateway || resp.StatusCode == http.StatusGatewayTimeout {
+			b.Category = fault.CategoryServiceUnavailable
+		}
 		b.ErrorMessage = fmt.Sprintf("the server answered %s: %s", resp.Status, strings.TrimSpace(string(text)))
 	}
 	if instead := b.Context["suggestion"]; !strings.Contains(b.ErrorMessage, instead) {
@@ -118,6 +148,9 @@ func (c *client) call(ctx context.Context, method, path string, body, out any) e
 	dec := json.NewDecoder(answer)
 	dec.UseNumber()
 	if err := dec.Decode(out); err != nil {
+		if ctx.Err() == nil && (errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)) {
+			return &noServerError{c.base, err}
+		}
 		return fmt.Errorf("the answer of %s %s can't be read: %w", method, path, err)
 	}
 	return nil

@@ -2,15 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"net/http"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -21,17 +15,28 @@ import (
 
 func ingestCommand() *cobra.Command {
 	o := &ingestOptions{clock: clock.System()}
-	var server string
+	var server, header string
+	var columns []string
 	cmd := &cobra.Command{
 		Use:   "ingest FILE... --into DATASOURCE",
-		Short: "Load files: look at them, guess their columns, show the SQL, run it",
-		Long: `Load files of one kind into a datasource. The first file is looked at: its format (JSON lines, CSV or TSV, also
-compressed), its columns and their types, and the column that holds the time. The SQL that follows from it is shown and run as a task,
-so the next load can start from that SQL.
+		Short: "Load files: read them, choose their columns, show the SQL, run it",
+		Long: `Load files into a datasource. A file is a path, a folder, a pattern in quotes, a URL (http, https, s3) or - for standard input.
+All files of a load are of one kind: JSON, CSV, TSV, Parquet, ORC or Avro, also compressed (gzip, zstd, bzip2, xz, lz4, snappy, zip).
+The kind is recognised by the content, not by the name.
 
-The server reads the files itself: they must lie where it runs.`,
+The command reads all files once before it loads anything. It chooses types that hold every value unchanged: a column of numbers with one
+value that is not a number is loaded as text, and so are codes such as 007, 5d, 1e5 or 1,50. Then it shows the SQL, which the next load can
+start from, and runs it as a task. The load fails before it begins if a value would change or get lost; --on-misfit=null loads the rest.
+
+The server reads the files itself where it runs on this machine. Otherwise this command hands them to it, and must run until the load ends.
+
+A load that the datasource has already is refused, unless --append or --replace says what is meant.`,
 		Example: `  henge ingest events.json --into events
   henge ingest 2026-*.csv.gz --into sales --time sold_at --time-format 'dd/MM/yyyy HH:mm' --partitioned-by MONTH
+  henge ingest exports/ --into visits --replace
+  henge ingest 'logs/**/*.parquet' --into logs
+  henge ingest https://example.org/flights.json.gz --into flights
+  psql -c '\copy t to stdout csv header' | henge ingest - --into t --column zip=VARCHAR
   henge ingest events.json --into events --replace --dry-run`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -40,228 +45,206 @@ The server reads the files itself: they must lie where it runs.`,
 			case o.into == "":
 				return fault.InvalidInput("Name the datasource to load into, for example: henge ingest %s --into events", args[0])
 			}
+			if err := o.check(header, columns); err != nil {
+				return err
+			}
 			o.client = newClient(server)
-			o.out, o.err = cmd.OutOrStdout(), cmd.ErrOrStderr()
+			o.in, o.out, o.err = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
 			return o.run(cmd.Context(), args)
 		},
 	}
 	cmd.Flags().StringVar(&o.into, "into", "", "datasource to load into")
-	cmd.Flags().StringVar(&o.time, "time", "", "column that holds the time; guessed if not given")
-	cmd.Flags().StringVar(&o.timeFormat, "time-format", "", "how it holds the time: iso, millis, posix or a pattern such as dd/MM/yyyy; guessed if not given")
+	cmd.Flags().StringVar(&o.survey.Time, "time", "", "column that holds the time; chosen by its values if not given")
+	cmd.Flags().StringVar(&o.survey.TimeFormat, "time-format", "",
+		"how it holds the time: iso, posix (seconds), millis, micro, nano or a pattern such as dd/MM/yyyy; chosen by its values if not given")
 	cmd.Flags().StringVar(&o.partitionedBy, "partitioned-by", "DAY", "time chunk of a segment: HOUR, DAY, MONTH, YEAR or ALL")
-	cmd.Flags().BoolVar(&o.replace, "replace", false, "replace all data of the datasource instead of adding to it")
+	cmd.Flags().StringArrayVar(&columns, "column", nil, "type of a column, as NAME=TYPE: VARCHAR, BIGINT, DOUBLE, FLOAT, JSON or an array such as 'BIGINT ARRAY'")
+	cmd.Flags().StringVar(&header, "header", "auto", "whether the first row of CSV and TSV files holds the names: yes, no or auto")
+	cmd.Flags().StringVar(&o.survey.Delimiter, "delimiter", "", "what separates the fields of CSV and TSV files; found if not given")
+	cmd.Flags().StringVar(&o.onMisfit, "on-misfit", misfitFail,
+		"what to do about values that can't be loaded unchanged: fail, or null to load the rest and print how many there were")
 	cmd.Flags().Int64Var(&o.maxBad, "max-parse-exceptions", 0, "records that may be unreadable before the load fails; -1: any number")
+	cmd.Flags().BoolVar(&o.replace, "replace", false, "replace all data of the datasource instead of adding to it")
+	cmd.Flags().BoolVar(&o.again, "append", false, "add the files even if the datasource has them already")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show the SQL and stop")
 	cmd.Flags().StringVar(&server, "server", defaultServer, "address of the server")
 	return cmd
 }
 
+// What --on-misfit says.
+const (
+	misfitFail = "fail"
+	misfitNull = "null"
+)
+
 type ingestOptions struct {
-	client          *client
-	clock           clock.Clock
-	out, err        io.Writer
-	into            string
-	time            string
-	timeFormat      string
-	partitionedBy   string
-	replace, dryRun bool
-	maxBad          int64
-	totalBytes      int64
+	client         *client
+	clock          clock.Clock
+	in             io.Reader
+	out, err       io.Writer
+	into           string
+	survey         ingest.SurveyOptions
+	partitionedBy  string
+	onMisfit       string
+	replace, again bool
+	dryRun         bool
+	maxBad         int64
 }
 
-func (o *ingestOptions) run(ctx context.Context, files []string) error {
-	paths := make([]string, len(files))
-	for i, f := range files {
-		path, err := filepath.Abs(f)
-		if err != nil {
-			return fmt.Errorf("finding the path of [%s]: %w", f, err)
-		}
-		info, err := os.Stat(path)
-		switch {
-		case err != nil:
-			return fault.InvalidInput("File [%s] can't be read: %v", f, reasonOf(err))
-		case info.IsDir():
-			return fault.InvalidInput("[%s] is a folder; name the files in it, for example %s", f, filepath.Join(f, "*.json"))
-		}
-		paths[i] = path
-		o.totalBytes += info.Size()
+// check reads the flags whose values have a form.
+func (o *ingestOptions) check(header string, columns []string) error {
+	switch header {
+	case "auto":
+	case "yes", "no":
+		yes := header == "yes"
+		o.survey.Header = &yes
+	default:
+		return fault.InvalidInput("Value [%s] of --header is unknown; use yes, no or auto", header)
 	}
-	guess, err := sniffFile(ctx, paths[0])
+	if o.onMisfit != misfitFail && o.onMisfit != misfitNull {
+		return fault.InvalidInput("Value [%s] of --on-misfit is unknown; use fail or null", o.onMisfit)
+	}
+	if o.replace && o.again {
+		return fault.InvalidInput("--append and --replace exclude each other")
+	}
+	if d := o.survey.Delimiter; d == `\t` || d == "tab" {
+		o.survey.Delimiter = "\t"
+	} else if d == `"` || strings.ContainsAny(d, "\r\n") {
+		return fault.InvalidInput("Value [%s] of --delimiter can't separate fields", d)
+	}
+	o.survey.Types = map[string]string{}
+	for _, text := range columns {
+		name, sqlType, ok := strings.Cut(text, "=")
+		if !ok || name == "" {
+			return fault.InvalidInput("Value [%s] of --column is not of the form NAME=TYPE", text)
+		}
+		o.survey.Types[name] = sqlType
+	}
+	return nil
+}
+
+func (o *ingestOptions) run(ctx context.Context, args []string) (err error) {
+	files, err := o.expand(ctx, args)
+	defer func() {
+		if closeErr := files.close(); err == nil {
+			err = closeErr
+		}
+	}()
 	if err != nil {
 		return err
 	}
-	statement, err := o.statement(guess, paths)
+	found, err := o.read(ctx, files)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(o.err, "%s: %s, time in %s (looked at %s)\n\n", files[0], counted(int64(len(guess.Columns)), "column"), timeText(guess), counted(int64(guess.Rows), "record"))
-	fmt.Fprintf(o.out, "%s\n", statement)
+	o.describe(files, found)
 	if o.dryRun {
+		statement, err := o.statement(found, files.source())
+		if err != nil {
+			return err
+		}
+		for _, p := range found.Problems {
+			fmt.Fprintf(o.err, "Problem: %s.\n", p)
+		}
+		fmt.Fprintf(o.out, "%s\n", statement)
 		return nil
 	}
-	return o.load(ctx, statement)
+	if err := o.refuse(found); err != nil {
+		return err
+	}
+	source, done, err := o.reach(ctx, files)
+	if err != nil {
+		return err
+	}
+	defer done()
+	statement, err := o.statement(found, source)
+	if err != nil {
+		return err
+	}
+	if err := o.refuseSecond(ctx, files); err != nil {
+		return err
+	}
+	fmt.Fprintf(o.out, "%s\n", statement)
+	return o.load(ctx, statement, files, found)
 }
 
-func timeText(g *ingest.Guess) string {
-	if g.Time == "" {
+// read surveys the files.
+func (o *ingestOptions) read(ctx context.Context, files *inputFiles) (*ingest.Survey, error) {
+	bar := newReadBar(o.err, o.clock, files.bytes())
+	defer bar.end()
+	o.survey.Progress = bar.show
+	s, err := ingest.NewSurveyor(o.survey)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files.list {
+		if err := s.Add(ctx, f.name, f.entity); err != nil {
+			return nil, err
+		}
+	}
+	return s.Result()
+}
+
+// describe says what the files were found to hold.
+func (o *ingestOptions) describe(files *inputFiles, s *ingest.Survey) {
+	name := ingest.Printable(files.list[0].name)
+	if n := len(files.list); n > 1 {
+		name += " and " + counted(int64(n-1), "file") + " more"
+	}
+	fmt.Fprintf(o.err, "%s: %s, %s, %s, time in %s\n", name, s.Kind, counted(int64(len(s.Columns)), "column"), counted(s.Records-s.Bad.Count, "record"), timeText(s))
+	if s.Header {
+		fmt.Fprintf(o.err, "The first row of each file is taken for the names of the columns (--header=no if it holds data).\n")
+	}
+	if s.OtherFormat != "" {
+		fmt.Fprintf(o.err, "Note: that %q is %s is a guess, as all values are also times by %s. If that is meant, say --time-format '%s'.\n",
+			ingest.Printable(s.Time), s.TimeFormat, s.OtherFormat, s.OtherFormat)
+	}
+	for _, note := range files.notes {
+		fmt.Fprintf(o.err, "Note: %s\n", note)
+	}
+	for _, note := range s.Notes {
+		fmt.Fprintf(o.err, "Note: %s\n", note)
+	}
+	if s.Time != "__time" && hasColumn(s, "__time") {
+		fmt.Fprintf(o.err, "Note: Column \"__time\" of the files is not loaded, as %q is the time.\n", ingest.Printable(s.Time))
+	}
+	fmt.Fprintln(o.err)
+}
+
+func hasColumn(s *ingest.Survey, name string) bool {
+	for _, c := range s.Columns {
+		if c.Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func timeText(s *ingest.Survey) string {
+	if s.Time == "" {
 		return "no column"
 	}
-	return fmt.Sprintf("%q (%s)", g.Time, g.TimeFormat)
+	return fmt.Sprintf("%q (%s)", ingest.Printable(s.Time), s.TimeFormat)
 }
 
-func sniffFile(ctx context.Context, path string) (*ingest.Guess, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fault.InvalidInput("File [%s] can't be read: %v", path, reasonOf(err))
+// refuse ends a load that would change or lose something, unless the user said that it may.
+func (o *ingestOptions) refuse(s *ingest.Survey) error {
+	if s.Bad.Count > 0 && o.maxBad >= 0 && s.Bad.Count > o.maxBad {
+		return fault.InvalidInput("Nothing was loaded: %s can't be read; %s. --max-parse-exceptions says how many may be left out",
+			counted(s.Bad.Count, "record"), s.Bad.At())
 	}
-	defer f.Close()
-	return ingest.Sniff(ctx, path, f)
-}
-
-// statement writes the SQL of the load.
-func (o *ingestOptions) statement(g *ingest.Guess, paths []string) (string, error) {
-	if err := o.chooseTime(g); err != nil {
-		return "", err
+	if s.Bad.Count > 0 {
+		fmt.Fprintf(o.err, "%s can't be read and will be left out; %s.\n", counted(s.Bad.Count, "record"), s.Bad.At())
 	}
-	partitionedBy := strings.ToUpper(o.partitionedBy)
-	timeSQL := g.TimeSQL()
-	if timeSQL == "" {
-		if partitionedBy != "ALL" {
-			return "", fault.InvalidInput("No column looks like a time; name it with --time, or load without one with --partitioned-by ALL. The columns are %s", columnNames(g))
-		}
-		timeSQL = "TIMESTAMP '1970-01-01 00:00:00'"
+	if len(s.Problems) == 0 {
+		return nil
 	}
-	source, err := json.Marshal(map[string]any{"type": "local", "files": paths})
-	if err != nil {
-		return "", fmt.Errorf("writing the input source: %w", err)
-	}
-	var b strings.Builder
-	if o.replace {
-		fmt.Fprintf(&b, "REPLACE INTO %s OVERWRITE ALL\n", quoteName(o.into))
-	} else {
-		fmt.Fprintf(&b, "INSERT INTO %s\n", quoteName(o.into))
-	}
-	fmt.Fprintf(&b, "SELECT\n  %s AS __time", timeSQL)
-	for _, c := range g.Columns {
-		if c.Name != g.Time && c.Name != "__time" {
-			fmt.Fprintf(&b, ",\n  %s", quoteName(c.Name))
-		}
-	}
-	fmt.Fprintf(&b, "\nFROM TABLE(EXTERN(\n  %s,\n  %s\n)) EXTEND (", quoteText(string(source)), quoteText(string(g.Format)))
-	for i, c := range g.Columns {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		fmt.Fprintf(&b, "%s %s", quoteName(c.Name), c.SQLType)
-	}
-	fmt.Fprintf(&b, ")\nPARTITIONED BY %s", partitionedBy)
-	return b.String(), nil
-}
-
-// chooseTime makes what the user said of the time column go before what was guessed.
-func (o *ingestOptions) chooseTime(g *ingest.Guess) error {
-	if o.time == "" && g.Time == "" {
-		if o.timeFormat != "" {
-			return fault.InvalidInput("No column looks like a time, so --time-format needs --time. The columns are %s", columnNames(g))
+	if o.onMisfit == misfitNull {
+		for _, p := range s.Problems {
+			fmt.Fprintf(o.err, "Loaded all the same: %s.\n", p)
 		}
 		return nil
 	}
-	if o.time != "" && o.time != g.Time {
-		at := slices.IndexFunc(g.Columns, func(c ingest.GuessedColumn) bool { return c.Name == o.time })
-		if at < 0 {
-			return fault.InvalidInput("Time column [%s] is not in the file; its columns are %s", o.time, columnNames(g))
-		}
-		g.Time, g.TimeFormat = o.time, "iso"
-		if g.Columns[at].SQLType == "BIGINT" {
-			g.TimeFormat = "millis"
-		}
-	}
-	if o.timeFormat != "" {
-		g.TimeFormat = o.timeFormat
-	}
-	return nil
-}
-
-func columnNames(g *ingest.Guess) string {
-	names := make([]string, len(g.Columns))
-	for i, c := range g.Columns {
-		names[i] = "[" + c.Name + "]"
-	}
-	return strings.Join(names, " ")
-}
-
-func quoteName(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
-func quoteText(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
-
-func (o *ingestOptions) load(ctx context.Context, statement string) error {
-	began := o.clock.Now()
-	var submitted struct {
-		TaskID string `json:"taskId"`
-	}
-	request := map[string]any{"query": statement, "context": map[string]any{"maxParseExceptions": o.maxBad, "waitUntilSegmentsLoad": true}}
-	if err := o.client.call(ctx, http.MethodPost, "/service/v2/sql/task", request, &submitted); err != nil {
-		return err
-	}
-	bar := &progressBar{w: o.err, clock: o.clock, began: began, total: o.totalBytes}
-	var last taskProgress
-	rows, err := watchTask(ctx, o.client, o.clock, submitted.TaskID, func(p taskProgress) {
-		last = p
-		bar.show(p)
-	})
-	bar.end()
-	if err != nil {
-		return err
-	}
-	took := o.clock.Now().Sub(began)
-	fmt.Fprintf(o.err, "%s in %s (%s rows/s)", counted(rows, "row"), took.Round(time.Millisecond), grouped(int64(float64(rows)/max(took.Seconds(), 1e-3))))
-	if last.unparseable > 0 {
-		fmt.Fprintf(o.err, ", %s could not be read", counted(last.unparseable, "record"))
-	}
-	fmt.Fprintf(o.err, "\nAsk: henge sql -q 'SELECT COUNT(*) FROM %s'\n", quoteName(o.into))
-	return nil
-}
-
-// progressBar redraws one line on a terminal; elsewhere it prints nothing.
-type progressBar struct {
-	w     io.Writer
-	clock clock.Clock
-	began time.Time
-	total int64
-	drawn bool
-}
-
-const barWidth = 30
-
-func (b *progressBar) show(p taskProgress) {
-	if !isTerminal(b.w) {
-		return
-	}
-	seconds := b.clock.Now().Sub(b.began).Seconds()
-	share := 0.0
-	if b.total > 0 {
-		share = min(float64(p.bytesRead)/float64(b.total), 1)
-	}
-	left := "--"
-	if share > 0.01 {
-		left = time.Duration(seconds / share * (1 - share) * float64(time.Second)).Round(time.Second).String()
-	}
-	full := int(share * barWidth)
-	fmt.Fprintf(b.w, "\r[%s%s] %s rows, %s rows/s, %s left   ", strings.Repeat("=", full), strings.Repeat(" ", barWidth-full),
-		grouped(p.rowsRead), grouped(int64(float64(p.rowsRead)/max(seconds, 1e-3))), left)
-	b.drawn = true
-}
-
-func (b *progressBar) end() {
-	if b.drawn {
-		fmt.Fprintln(b.w)
-	}
-}
-
-// grouped writes a number with thousands separators.
-func grouped(n int64) string {
-	text := fmt.Sprint(n)
-	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
+	return fault.InvalidInput("Nothing was loaded, because it would not be what the files hold:\n  %s\nMend the files, give a column another type with "+
+		"--column, or say --on-misfit=null to load the rest: what does not fit is then NULL", strings.Join(s.Problems, "\n  "))
 }

@@ -181,22 +181,6 @@ func (s *session) run(ctx context.Context, statement string) error {
 	return err
 }
 
-// isWrite reports whether a statement is an INSERT or REPLACE, SET statements and comments before it aside. explained says that it is
-// not to be run, but to be explained.
-func isWrite(statement string) (write, explained bool) {
-	for word := range strings.FieldsSeq(stripComments(statement)) {
-		switch strings.ToUpper(word) {
-		case "EXPLAIN":
-			explained = true
-		case "INSERT", "REPLACE":
-			return true, explained
-		case "SELECT", "WITH", "VALUES":
-			return false, explained
-		}
-	}
-	return false, explained
-}
-
 // counted writes a number with its noun.
 func counted(n int64, noun string) string {
 	if n != 1 {
@@ -262,17 +246,19 @@ func copyLines(w io.Writer, body io.Reader, csv bool) (rows int64, err error) {
 
 // write runs an ingestion as a task and waits for its end.
 func (s *session) write(ctx context.Context, statement string) error {
-	var submitted struct {
-		TaskID string `json:"taskId"`
-	}
-	if err := s.client.call(ctx, http.MethodPost, "/service/v2/sql/task", map[string]any{"query": statement}, &submitted); err != nil {
-		return err
-	}
-	rows, err := watchTask(ctx, s.client, s.clock, submitted.TaskID, nil)
+	id, err := submit(ctx, s.client, statement, map[string]any{})
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "Task %s succeeded: %s written.\n", submitted.TaskID, counted(rows, "row"))
+	var last taskProgress
+	rows, err := watchTask(ctx, s.client, s.clock, id, s.err, func(p taskProgress) { last = p })
+	if err != nil {
+		return err
+	}
+	if isExport(statement) {
+		rows = last.rowsExported
+	}
+	fmt.Fprintf(s.out, "Task %s succeeded: %s written.\n", id, counted(rows, "row"))
 	return nil
 }
 

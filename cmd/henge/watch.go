@@ -3,8 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
 	"net/url"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hengedb/henge/internal/clock"
@@ -15,6 +19,7 @@ import (
 type taskProgress struct {
 	rowsRead, bytesRead  int64
 	rowsWritten          int64
+	rowsExported         int64 // what the last stage read
 	filesRead, filesLeft int64
 	unparseable          int64
 }
@@ -42,11 +47,19 @@ type taskReport struct {
 	} `json:"multiStageQuery"`
 }
 
-// watchTask polls a task until it ends and returns the rows it wrote. Progress, if not nil, is told how far it has come. When ctx is
-// done the task is shut down.
-func watchTask(ctx context.Context, c *client, clk clock.Clock, id string, progress func(taskProgress)) (int64, error) {
+// How long a server may be away while a task is watched, and how often it is asked meanwhile.
+const (
+	awayFor   = 2 * time.Minute
+	awayPause = 250 * time.Millisecond // doubles up to awayMost
+	awayMost  = 5 * time.Second
+)
+
+// watchTask polls a task until it ends and returns the rows it wrote. Progress, if not nil, is told how far it has come, w what happens to the
+// connection: a task goes on when a server that went away is back, and so does its watching. When ctx is done the task is shut down.
+func watchTask(ctx context.Context, c *client, clk clock.Clock, id string, w io.Writer, progress func(taskProgress)) (int64, error) {
 	path := "/service/indexer/v1/task/" + url.PathEscape(id)
 	pause := 20 * time.Millisecond
+	away := &absence{c: c, clock: clk, id: id, w: w}
 	for {
 		var status struct {
 			Status struct {
@@ -55,11 +68,20 @@ func watchTask(ctx context.Context, c *client, clk clock.Clock, id string, progr
 			} `json:"status"`
 		}
 		if err := c.call(ctx, http.MethodGet, path+"/status", nil, &status); err != nil {
-			if ctx.Err() != nil {
+			switch {
+			case ctx.Err() != nil:
 				return 0, shutDown(c, path)
+			case !isAway(err):
+				return 0, err
 			}
-			return 0, err
+			if err := away.wait(ctx, err); ctx.Err() != nil {
+				return 0, shutDown(c, path)
+			} else if err != nil {
+				return 0, err
+			}
+			continue
 		}
+		away.over()
 		done := status.Status.StatusCode != "RUNNING"
 		p := readProgress(ctx, c, path)
 		if progress != nil {
@@ -82,6 +104,40 @@ func watchTask(ctx context.Context, c *client, clk clock.Clock, id string, progr
 	}
 }
 
+// absence is a time in which a server does not answer.
+type absence struct {
+	c     *client
+	clock clock.Clock
+	id    string
+	w     io.Writer
+	since time.Time
+	pause time.Duration
+}
+
+// wait pauses after the server did not answer because of err. It returns an error when that has lasted too long.
+func (a *absence) wait(ctx context.Context, err error) error {
+	now := a.clock.Now()
+	if a.since.IsZero() {
+		a.since, a.pause = now, awayPause
+		fmt.Fprintf(a.w, "\nThe connection to %s is lost. Task [%s] was accepted and goes on when the server is back; waiting for it.\n", a.c.base, a.id)
+	}
+	if now.Sub(a.since) > awayFor {
+		return fault.InvalidInput("Task [%s] was accepted and goes on when the server is back; don't load again. %s. Follow it with: %s", a.id,
+			strings.TrimRight(messageOf(err), "."), followCommand(a.c, a.id))
+	}
+	pause := a.pause
+	a.pause = min(2*a.pause, awayMost)
+	return a.clock.Sleep(ctx, pause)
+}
+
+// over notes that the server answers.
+func (a *absence) over() {
+	if !a.since.IsZero() {
+		fmt.Fprintln(a.w, "The server is back.")
+	}
+	a.since = time.Time{}
+}
+
 // shutDown ends a task whose user went away.
 func shutDown(c *client, path string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -97,11 +153,20 @@ func readProgress(ctx context.Context, c *client, path string) (p taskProgress) 
 	if c.call(ctx, http.MethodGet, path+"/reports", nil, &report) != nil {
 		return p // not there yet
 	}
-	for _, workers := range report.MultiStageQuery.Payload.Counters {
+	last := -1
+	for stage, workers := range report.MultiStageQuery.Payload.Counters {
+		exported := int64(0)
 		for _, counters := range workers {
 			for name, raw := range counters {
 				p.add(name, raw)
+				var in channelCounters
+				if strings.HasPrefix(name, "input") && json.Unmarshal(raw, &in) == nil {
+					exported += sum(in.Rows)
+				}
 			}
+		}
+		if n, err := strconv.Atoi(stage); err == nil && n > last {
+			last, p.rowsExported = n, exported
 		}
 	}
 	return p

@@ -16,6 +16,9 @@
 // sources that are rows and not bytes (SQL, Datasource), and records that a flattenSpec takes apart. Records yields objects to those who do not
 // know the columns yet: the sampler, streams. A Shape learns what fields records have, and of what kinds, while they are read.
 //
+// A Surveyor reads a whole input before it is loaded, and tells what a table of it must look like so that no value is changed: it is what
+// `henge ingest` goes by.
+//
 // Records that do not parse are handed, with their place, to Options.OnParseError, in the order of the file; what to do about them (count,
 // sample, give up) is the caller's. So are those whose time or numbers (Field.Time, Field.Strict) are none, as native specs want it. Access says what sources may touch. Deliberately elsewhere: SQL over the rows (package exec), native specs
 // (package ingest/spec, and package native for their transforms), writing segments (package segment), publishing (package msq), the requests to

@@ -45,7 +45,4 @@ const (
 
 	// sniffBytes is how much of a file is read to guess its shape.
 	sniffBytes = 1 << 20
-
-	// sniffRows is how many records the guess looks at.
-	sniffRows = 5000
 )

@@ -67,9 +67,13 @@ func TestIngestCommand(t *testing.T) {
 	if rows, err := p.Query(t.Context(), "SELECT city, n FROM days ORDER BY __time"); err != nil || len(rows) != 2 || rows[0][0] != "Biel, BE" || rows[1][1] != json.Number("2") {
 		t.Errorf("the CSV file holds %v, %v", rows, err)
 	}
+	empty := filepath.Join(dir, "empty")
+	if err := os.Mkdir(empty, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	for name, args := range map[string][]string{
 		"can't be read": {filepath.Join(dir, "missing.json"), "--into", "x"},
-		"is a folder":   {dir, "--into", "x"},
+		"has no files":  {empty, "--into", "x"},
 		"[nothing]":     {events, "--into", "x", "--time", "nothing"},
 	} {
 		r := tool(t, "", append(append([]string{"ingest"}, args...), at...)...)

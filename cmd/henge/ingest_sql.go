@@ -1,0 +1,99 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest"
+)
+
+// statement writes the SQL of the load.
+func (o *ingestOptions) statement(s *ingest.Survey, source json.RawMessage) (string, error) {
+	partitionedBy := strings.ToUpper(o.partitionedBy)
+	types := map[string]string{}
+	for _, c := range s.Columns {
+		types[c.Name] = c.SQLType
+		if c.Misfits.Count > 0 {
+			types[c.Name] = "VARCHAR" // read as text, of which what fits is taken
+		}
+	}
+	timeSQL := "TIMESTAMP '1970-01-01 00:00:00'"
+	switch {
+	case s.Time != "":
+		timeSQL = ingest.TimeSQL(s.Time, types[s.Time], s.TimeFormat)
+	case partitionedBy != "ALL":
+		return "", fault.InvalidInput("No column looks like a time; name it with --time, or load without one with --partitioned-by ALL. The columns are %s", columnNames(s))
+	}
+	var b strings.Builder
+	if o.replace {
+		fmt.Fprintf(&b, "REPLACE INTO %s OVERWRITE ALL\n", quoteName(o.into))
+	} else {
+		fmt.Fprintf(&b, "INSERT INTO %s\n", quoteName(o.into))
+	}
+	fmt.Fprintf(&b, "SELECT\n  %s AS __time", timeSQL)
+	for _, c := range s.Columns {
+		if c.Name == "__time" || c.Name == s.Time && !s.KeepTime {
+			continue
+		}
+		value, err := columnSQL(c)
+		if err != nil {
+			return "", err
+		}
+		b.WriteString(",\n  " + value)
+	}
+	fmt.Fprintf(&b, "\nFROM TABLE(EXTERN(\n  %s,\n  %s\n)) EXTEND (", quoteText(string(source)), quoteText(string(s.Format)))
+	for i, c := range s.Columns {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, "%s %s", quoteName(c.Name), types[c.Name])
+	}
+	b.WriteString(")")
+	if s.Untimed.Count > 0 {
+		fmt.Fprintf(&b, "\nWHERE %s IS NOT NULL", timeSQL)
+	}
+	fmt.Fprintf(&b, "\nPARTITIONED BY %s", partitionedBy)
+	return b.String(), nil
+}
+
+// Texts that are numbers of a type. BIGINT takes fractions of zeros, too: 2.0 is a whole number.
+const (
+	longText   = `^\s*-?[0-9]{1,18}(\.0+)?\s*$`
+	doubleText = `^\s*[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?\s*$`
+)
+
+// columnSQL is the expression of a column: of one with values that don't fit its type, NULL for those.
+func columnSQL(c ingest.SurveyColumn) (string, error) {
+	name := quoteName(c.Name)
+	if c.Misfits.Count == 0 {
+		return name, nil
+	}
+	switch c.SQLType {
+	case "BIGINT":
+		return fmt.Sprintf("CASE WHEN REGEXP_LIKE(%s, '%s') THEN CAST(CAST(%s AS DECIMAL) AS BIGINT) END AS %s", name, longText, name, name), nil
+	case "DOUBLE", "FLOAT":
+		return fmt.Sprintf("CASE WHEN REGEXP_LIKE(%s, '%s') THEN CAST(%s AS %s) END AS %s", name, doubleText, name, c.SQLType, name), nil
+	}
+	return "", fault.InvalidInput("Column [%s] can't be loaded as %s: %d values are lists or objects, or of another type; %s", ingest.Printable(c.Name), c.SQLType,
+		c.Misfits.Count, c.Misfits.At())
+}
+
+func columnNames(s *ingest.Survey) string {
+	names := make([]string, 0, len(s.Columns))
+	for i, c := range s.Columns {
+		if i == maxNames {
+			names = append(names, fmt.Sprintf("and %d more", len(s.Columns)-i))
+			break
+		}
+		names = append(names, "["+ingest.Printable(c.Name)+"]")
+	}
+	return strings.Join(names, " ")
+}
+
+// maxNames is how many columns a message names.
+const maxNames = 50
+
+func quoteName(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
+func quoteText(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }

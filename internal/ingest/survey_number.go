@@ -1,0 +1,174 @@
+package ingest
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+)
+
+// class is what kind of scalar a value is, by which types hold it unchanged.
+type class uint8
+
+const (
+	classInt    class = iota // a whole number that BIGINT and DOUBLE hold
+	classLong                // a whole number that only BIGINT holds
+	classWhole               // a whole number written with a fraction or exponent: 2.0
+	classDouble              // a fraction that DOUBLE holds: a double is written like that
+	classSingle              // a number of 32 bits in the input
+	classHuge                // a whole number beyond BIGINT that DOUBLE does not hold
+	classFine                // a fraction that DOUBLE does not hold: too many digits, too large, too small
+	classBool
+	classText
+	classes
+)
+
+// exactDouble is the bound of whole numbers that are all doubles.
+const exactDouble = 1 << 53
+
+func classOfLong(n int64) class {
+	if n >= -exactDouble && n <= exactDouble || float64(n) < math.MaxInt64 && int64(float64(n)) == n {
+		return classInt
+	}
+	return classLong
+}
+
+// classOfNumber is the class of a number of JSON.
+func classOfNumber(raw []byte) class {
+	if n, ok := parseInteger(raw); ok {
+		if n == 0 && raw[0] == '-' {
+			return classWhole
+		}
+		return classOfLong(n)
+	}
+	whole := !bytes.ContainsAny(raw, ".eE")
+	f, err := strconv.ParseFloat(string(raw), 64)
+	switch {
+	case err != nil || !printsAs(f, raw):
+		if whole {
+			return classHuge
+		}
+		return classFine
+	case whole:
+		return classHuge // as text it keeps all digits
+	case f == math.Trunc(f) && math.Abs(f) <= exactDouble:
+		return classWhole
+	}
+	return classDouble
+}
+
+// printsAs reports whether f, written with as many digits as raw has, is raw: then raw says no more than f does.
+func printsAs(f float64, raw []byte) bool {
+	var room [64]byte
+	want, exponent := significant(room[:0], raw)
+	if len(want) == 0 {
+		return f == 0
+	}
+	if len(want) <= 15 && exponent > -300 && exponent < 300 {
+		return true
+	}
+	if f == 0 || math.IsInf(f, 0) {
+		return false
+	}
+	var out [128]byte
+	text := strconv.AppendFloat(out[:0], math.Abs(f), 'e', min(len(want), 100)-1, 64)
+	var found [128]byte
+	got, at := significant(found[:0], text)
+	return len(want) <= 100 && bytes.Equal(got, want) && at == exponent
+}
+
+// significant returns the digits of a number from the first to the last that is not 0, and the power of ten of the first.
+func significant(dst, raw []byte) (digits []byte, exponent int) {
+	point, seen, zeros, power := -1, 0, 0, 0
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case c >= '0' && c <= '9':
+			if len(dst) == 0 && c == '0' {
+				zeros++
+			} else {
+				dst = append(dst, c)
+			}
+			seen++
+		case c == '.':
+			point = seen
+		case c == 'e' || c == 'E':
+			power, _ = strconv.Atoi(string(raw[i+1:])) // out of range: the exponent of no double
+			if power == 0 && len(raw)-i > 6 {
+				power = math.MaxInt32
+			}
+			i = len(raw)
+		}
+	}
+	if point < 0 {
+		point = seen
+	}
+	exponent = point - zeros - 1 + power
+	return bytes.TrimRight(dst, "0"), exponent
+}
+
+// fieldNumber is a number written in a delimited file.
+type fieldNumber struct {
+	class    class
+	long     int64
+	decimals int  // digits behind the point of a number without exponent; -1: it has an exponent
+	padded   bool // the last of several decimals is 0
+}
+
+// numberOfField reads a field as a number, if it is written as programs and people write numbers, and not as a code that only has digits
+// in it: no leading zeros, no plus, no grouping, no suffix, an exponent only behind a fraction or with a sign.
+func numberOfField(f []byte) (n fieldNumber, ok bool) {
+	f = bytes.Trim(f, " \t")
+	i := 0
+	if len(f) > 0 && f[0] == '-' {
+		i = 1
+	}
+	start := i
+	for i < len(f) && f[i] >= '0' && f[i] <= '9' {
+		i++
+	}
+	whole := i - start
+	if whole > 1 && f[start] == '0' {
+		return n, false
+	}
+	if i == len(f) {
+		if whole == 0 {
+			return n, false
+		}
+		n.class = classOfNumber(f)
+		n.long, _ = parseInteger(f)
+		return n, true
+	}
+	fraction := 0
+	if f[i] == '.' {
+		from := i + 1
+		for i = from; i < len(f) && f[i] >= '0' && f[i] <= '9'; {
+			i++
+		}
+		if fraction = i - from; fraction == 0 {
+			return n, false
+		}
+	} else if whole == 0 {
+		return n, false
+	}
+	n.decimals = fraction
+	n.padded = fraction > 1 && f[i-1] == '0'
+	if i < len(f) {
+		if f[i] != 'e' && f[i] != 'E' {
+			return n, false
+		}
+		n.decimals = -1
+		i++
+		signed := i < len(f) && (f[i] == '-' || f[i] == '+')
+		if signed {
+			i++
+		}
+		from := i
+		for i < len(f) && f[i] >= '0' && f[i] <= '9' {
+			i++
+		}
+		if i == from || i < len(f) || whole == 0 || fraction == 0 && !signed {
+			return n, false
+		}
+	}
+	n.class = classOfNumber(f)
+	return n, true
+}

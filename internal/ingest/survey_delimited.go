@@ -229,11 +229,7 @@ func (s *Surveyor) header(names []string, head []byte) ([]*surveyed, error) {
 		return nil, fault.InvalidInput("File [%s] has no row of names", file)
 	}
 	var out []*surveyed
-	for i, name := range names {
-		if slices.Contains(names[:i], name) {
-			return nil, fault.InvalidInput("Column name [%s] comes twice in the first row of [%s]: rename one, or load with --header=no and name "+
-				"the columns in SQL", printable(name), file)
-		}
+	for _, name := range names {
 		if !utf8.ValidString(name) || strings.ContainsRune(name, utf8.RuneError) {
 			return nil, fault.InvalidInput("Column name [%s] in the first row of [%s] is not in UTF-8: convert the file, for example with "+
 				"iconv -f latin1 -t utf-8", printable(name), file)

@@ -97,6 +97,7 @@ func kindOf(ctx context.Context, name string, e Entity) (inputKind, []byte, erro
 		}
 	}
 	text := trimBOM(head)
+	unifyLines(text) // also within quotes, which does not matter to what is decided by it
 	if len(bytes.TrimSpace(text)) == 0 {
 		return "", nil, fault.InvalidInput("File [%s] is empty", name)
 	}

@@ -3,7 +3,7 @@ GO      ?= go
 VERSION ?= 0.1.0-dev
 LDFLAGS  = -s -w -X main.version=$(VERSION)
 
-.PHONY: build run test lint race bench compare clean
+.PHONY: build run test soak lint race bench compare clean
 
 build: ## build bin/henge
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags='$(LDFLAGS)' -o bin/henge ./cmd/henge
@@ -13,6 +13,9 @@ run: build ## build and run the server on ./henge-data
 
 test: ## all checks and tests, as CI runs them
 	./test/run
+
+soak: ## random statements and data from ever new seeds, for an hour (MINUTES=n: for n minutes)
+	./test/soak $(MINUTES)
 
 lint: ## formatting, vet, the house rules, and golangci-lint where it is installed
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these files"; exit 1; }

@@ -82,12 +82,12 @@ func (b *Broker) analyze(ctx context.Context, p *Prepared, id string, r *rows) (
 	planned := b.o.Clock.Now()
 	env, done := b.Env(p, "query "+id)
 	defer done()
-	answer := query.Watched(ctx, r, env.Budget.Peak)
+	answer := p.query.Counted(r, env.Budget.Peak)
 	profile := exec.NewProfile(b.o.Clock)
 	env.Profile = profile
 	var disk *budget.Budget
 	env.Spill, disk = env.Spill.Child("query " + id)
-	if s := b.spread(ctx, p, id, env, wishes{}); s != nil { // what is kept tells nothing of the operators
+	if s := b.spread(p, id, env, wishes{}); s != nil { // what is kept tells nothing of the operators
 		env.Cluster = s
 	}
 	out := analysis{PlanningMillis: millis(planned.Sub(p.began))}

@@ -133,6 +133,8 @@ type Prepared struct {
 	Lookups *lookup.View
 	// Dialect is the product name of the request.
 	Dialect string
+	// query is the registered query that the statement belongs to; nil: that of a task.
+	query *query.Query
 	// unpublishedOnly says that the query wants rows of streaming tasks alone.
 	unpublishedOnly bool
 	// began is when preparing began.
@@ -265,7 +267,7 @@ func (b *Broker) ResultHits() int64 { return b.results.hits.Load() }
 
 // Start implements query.Engine. A statement is parsed and planned with its share of the cores, too: of many at once those that came first are
 // answered first.
-func (b *Broker) Start(ctx context.Context, req *query.Request) (query.Rows, error) {
+func (b *Broker) Start(ctx context.Context, q *query.Query, req *query.Request) (query.Rows, error) {
 	share := b.scheduler.Join()
 	planner := share
 	if len(req.SQL) >= longStatement {
@@ -280,13 +282,13 @@ func (b *Broker) Start(ctx context.Context, req *query.Request) (query.Rows, err
 		share.Leave()
 		return nil, err
 	}
-	p.share, p.planner = share, planner
+	p.share, p.planner, p.query = share, planner, q
 	defer func() {
 		if p.share != nil { // nothing has to be computed
 			p.share.Leave()
 		}
 	}()
-	if err := query.Describe(ctx, query.SQLKind, p.dataSources(), func() []string { return p.nativeTypes(ctx) }); err != nil {
+	if err := q.Describe(query.SQLKind, p.dataSources(), func() []string { return p.nativeTypes(ctx) }); err != nil {
 		return nil, err
 	}
 	return b.Rows(ctx, p, req.ID)
@@ -350,21 +352,21 @@ func (b *Broker) Rows(ctx context.Context, p *Prepared, id string) (query.Rows, 
 		return nil, err
 	}
 	if r.op = b.results.get(wanted); r.op != nil {
-		return query.Watched(ctx, r, func() int64 { return 0 }), nil
+		return p.query.Counted(r, func() int64 { return 0 }), nil
 	}
-	wishes, err := b.wishesOf(ctx, p)
+	wishes, err := b.wishesOf(p)
 	if err != nil {
 		return nil, err
 	}
-	if err := query.Weigh(ctx, func() query.Footprint { return b.footprint(p, node) }); err != nil {
+	if err := p.query.Weigh(func() query.Footprint { return b.footprint(p, node) }); err != nil {
 		return nil, err
 	}
 	env, done := b.Env(p, "query "+id)
-	env.Share.Prefer(query.PriorityOf(ctx))
+	env.Share.Prefer(p.query.Priority())
 	env.Segments, env.Times = b.SegmentCache(wishes.use, wishes.populate), b.SegmentTimes(id)
 	count := func(n int) { b.o.Meter.Note(b.measured("query/segments/count", id), float64(n)) }
 	env.Tables.(*tables).count = count
-	if s := b.spread(ctx, p, id, env, wishes); s != nil {
+	if s := b.spread(p, id, env, wishes); s != nil {
 		s.count = count
 		env.Cluster = s
 	}
@@ -381,7 +383,7 @@ func (b *Broker) Rows(ctx context.Context, p *Prepared, id string) (query.Rows, 
 		return nil, err
 	}
 	r.op = b.results.record(wanted, r.op)
-	return query.Watched(ctx, r, env.Budget.Peak), nil
+	return p.query.Counted(r, env.Budget.Peak), nil
 }
 
 // measured is what a metric of a query is told as.

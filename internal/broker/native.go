@@ -15,9 +15,10 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// Pin implements native.Engine.
-func (b *Broker) Pin(settings map[string]any) (query.Session, error) {
+// Pin implements nativequery.Engine.
+func (b *Broker) Pin(q *query.Query, settings map[string]any) (query.Session, error) {
 	s := b.Session()
+	s.query = q
 	var err error
 	if s.unpublishedOnly, err = unpublishedOnly(settings); err != nil {
 		return nil, err
@@ -35,11 +36,12 @@ type Session struct {
 	broker  *Broker
 	state   *timeline.State
 	lookups *lookup.View
-	// unpublishedOnly is that of Prepared.
+	// query and unpublishedOnly are those of Prepared.
+	query           *query.Query
 	unpublishedOnly bool
 }
 
-// Columns implements native.Session.
+// Columns implements query.Session.
 func (s *Session) Columns(name string) []plan.Column {
 	t := s.state.Timeline(name)
 	if t.Len() == 0 {
@@ -48,7 +50,7 @@ func (s *Session) Columns(name string) []plan.Column {
 	return s.broker.schemas.columns(name, t)
 }
 
-// Metrics implements native.Session.
+// Metrics implements query.Session.
 func (s *Session) Metrics(name string) []string {
 	t := s.state.Timeline(name)
 	if t.Len() == 0 {
@@ -61,13 +63,13 @@ func (s *Session) Metrics(name string) []string {
 	return names
 }
 
-// Lookup implements native.Session.
+// Lookup implements query.Session.
 func (s *Session) Lookup(name string) ([]plan.Column, error) {
 	_, err := s.lookups.Table(name)
 	return lookupColumns, err
 }
 
-// Chunks implements native.Session.
+// Chunks implements query.Session.
 func (s *Session) Chunks(name string, intervals []chrono.Interval) []chrono.Interval {
 	var out []chrono.Interval
 	for _, t := range s.Visible(&plan.Scan{DataSource: name, Intervals: intervals}) {
@@ -76,10 +78,10 @@ func (s *Session) Chunks(name string, intervals []chrono.Interval) []chrono.Inte
 	return out
 }
 
-// DataSources implements native.Session.
+// DataSources implements query.Session.
 func (s *Session) DataSources() []string { return s.state.DataSources() }
 
-// Run implements native.Session. Native queries know UTC only: zones stand in their granularities and functions.
+// Run implements query.Session. Native queries know UTC only: zones stand in their granularities and functions.
 func (s *Session) Run(ctx context.Context, node plan.Node, id string) (query.Rows, error) {
 	p := s.prepared()
 	p.Plan = node
@@ -93,7 +95,7 @@ func (s *Session) Run(ctx context.Context, node plan.Node, id string) (query.Row
 func (s *Session) prepared() *Prepared {
 	return &Prepared{Statement: &sql.Statement{
 		Now: clock.Millis(s.broker.o.Clock), Zone: chrono.UTC, Context: map[string]any{"sqlStringifyArrays": false}, Lookups: mappings(s.lookups),
-	}, State: s.state, Lookups: s.lookups, unpublishedOnly: s.unpublishedOnly}
+	}, State: s.state, Lookups: s.lookups, query: s.query, unpublishedOnly: s.unpublishedOnly}
 }
 
 // Env is Broker.Env for plans of the caller's own.
@@ -106,7 +108,7 @@ func (s *Session) Visible(scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.
 	return s.broker.Visible(s.prepared(), scan)
 }
 
-// List implements native.Session.
+// List implements query.Session.
 func (s *Session) List(name string, intervals []chrono.Interval) []query.Listed {
 	var out []query.Listed
 	for visible, t := range s.Visible(&plan.Scan{DataSource: name, Intervals: intervals}) {
@@ -115,7 +117,7 @@ func (s *Session) List(name string, intervals []chrono.Interval) []query.Listed 
 	return out
 }
 
-// Spread implements native.Session.
+// Spread implements query.Session.
 func (s *Session) Spread(
 	ctx context.Context, segments []query.Listed, ask func(ctx context.Context, at query.Server, files query.Files, part []query.Listed) error,
 ) error {
@@ -145,12 +147,12 @@ type far struct {
 	server *dispatch.Server
 }
 
-// Call implements native.Server.
+// Call implements query.Server.
 func (f far) Call(ctx context.Context, path string, body, out any) error {
 	return f.d.Call(ctx, f.server, path, body, out)
 }
 
-// Segments implements native.Session.
+// Segments implements query.Session.
 func (s *Session) Segments(ctx context.Context, name string, intervals []chrono.Interval, f func(query.Segment) error) error {
 	for visible, t := range s.Visible(&plan.Scan{DataSource: name, Intervals: intervals}) {
 		if err := ctx.Err(); err != nil {

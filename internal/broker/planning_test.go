@@ -46,7 +46,7 @@ func TestStatementsArePlannedInTheirTurn(t *testing.T) {
 	})
 	ended := make(chan error)
 	go func() {
-		rows, err := b.Start(t.Context(), &query.Request{SQL: "SELECT SUM(x) FROM days", Dialect: "service"})
+		rows, err := b.Start(t.Context(), nil, &query.Request{SQL: "SELECT SUM(x) FROM days", Dialect: "service"})
 		if err == nil {
 			_, err = rows.Next(t.Context())
 			rows.Close()
@@ -57,7 +57,7 @@ func TestStatementsArePlannedInTheirTurn(t *testing.T) {
 	start := func(statement string) error {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
-		_, err := b.Start(ctx, &query.Request{SQL: statement, Dialect: "service"})
+		_, err := b.Start(ctx, nil, &query.Request{SQL: statement, Dialect: "service"})
 		return err
 	}
 	const wrong = "SELECT nothing FROM days"

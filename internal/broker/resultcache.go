@@ -57,7 +57,7 @@ func (r *results) ask(ctx context.Context, p *Prepared, node plan.Node) (*asked,
 	if !r.o.Use && !r.o.Populate || p.unpublishedOnly {
 		return nil, nil
 	}
-	wishes := query.ContextOf(ctx)
+	wishes := p.query.Context()
 	use, err := querycontext.Bool(wishes, "useResultLevelCache", true)
 	if err != nil {
 		return nil, err
@@ -81,15 +81,15 @@ func (r *results) ask(ctx context.Context, p *Prepared, node plan.Node) (*asked,
 	if err != nil || !fixed {
 		return nil, nil //nolint:nilerr // a plan that can't be told from others is not cached
 	}
-	context := maps.Clone(p.Context)
+	settings := maps.Clone(p.Context)
 	for _, name := range withoutResult {
-		delete(context, name)
+		delete(settings, name)
 	}
 	zone := ""
 	if p.Zone != nil {
 		zone = p.Zone.Name()
 	}
-	rest, err := json.Marshal([]any{zone, p.Dialect, context})
+	rest, err := json.Marshal([]any{zone, p.Dialect, settings})
 	if err != nil {
 		return nil, nil //nolint:nilerr // likewise
 	}
@@ -105,7 +105,7 @@ func kindsOf(ctx context.Context, p *Prepared, wanted []string) []string {
 	if len(wanted) == 0 {
 		return nil
 	}
-	if kind := query.KindOf(ctx); kind != "" && kind != query.SQLKind {
+	if kind := p.query.Kind(); kind != "" && kind != query.SQLKind {
 		return []string{kind}
 	}
 	return p.nativeTypes(ctx)

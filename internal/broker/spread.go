@@ -10,7 +10,6 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
-	"github.com/hengedb/henge/internal/query"
 	"github.com/hengedb/henge/internal/querycontext"
 	"github.com/hengedb/henge/internal/timeline"
 )
@@ -65,9 +64,9 @@ type wishes struct {
 }
 
 // wishesOf reads them. Values that can't be are refused where there is a cache, as in the reference, and count as none where there is none.
-func (b *Broker) wishesOf(ctx context.Context, p *Prepared) (w wishes, err error) {
+func (b *Broker) wishesOf(p *Prepared) (w wishes, err error) {
 	for name, wish := range map[string]*bool{"useCache": &w.use, "populateCache": &w.populate} {
-		sent := query.ContextOf(ctx)
+		sent := p.query.Context()
 		if _, there := sent[name]; !there {
 			sent = p.Context // with the defaults
 		}
@@ -77,7 +76,7 @@ func (b *Broker) wishesOf(ctx context.Context, p *Prepared) (w wishes, err error
 			*wish = true
 		}
 	}
-	mode, err := querycontext.Text(query.ContextOf(ctx), "cloneQueryMode", string(excludeClones))
+	mode, err := querycontext.Text(p.query.Context(), "cloneQueryMode", string(excludeClones))
 	if err != nil {
 		return w, err
 	}
@@ -124,7 +123,7 @@ type spread struct {
 }
 
 // spread returns where a query's segments are read; nil: all in this process.
-func (b *Broker) spread(ctx context.Context, p *Prepared, id string, env *exec.Env, w wishes) *spread {
+func (b *Broker) spread(p *Prepared, id string, env *exec.Env, w wishes) *spread {
 	if b.o.Servers == nil {
 		return nil
 	}
@@ -134,7 +133,7 @@ func (b *Broker) spread(ctx context.Context, p *Prepared, id string, env *exec.E
 	}
 	s := &spread{*b.tablesOf(p), b, &dispatch.Query{
 		ID: id, TimeZone: zone.Name(), Now: env.Expr.Now, BatchRows: env.BatchRows, Memory: env.Budget, Spill: env.Spill,
-		Priority: query.PriorityOf(ctx), Lane: query.LaneOf(ctx), NoCacheUse: !w.use, NoCachePopulate: !w.populate,
+		Priority: p.query.Priority(), Lane: p.query.Lane(), NoCacheUse: !w.use, NoCachePopulate: !w.populate,
 		Segments: wished(b.o.Far, w.use, w.populate),
 		Live:     b.o.Servers.Live, Holders: b.o.Servers.Holders,
 	}}

@@ -41,7 +41,7 @@ func TestAnswersSayWhatHasNoSegments(t *testing.T) {
 		{"SELECT SUM(x) FROM days WHERE __time = TIMESTAMP '1970-01-02'", map[string]any{"uncoveredIntervalsLimit": json.Number("5")}, "{}"},
 		{"SELECT 1", map[string]any{"uncoveredIntervalsLimit": json.Number("5")}, "{}"},
 	} {
-		rows, err := b.Start(t.Context(), &query.Request{SQL: c.sql, Context: c.context, Dialect: "service", ID: "q"})
+		rows, err := b.Start(t.Context(), nil, &query.Request{SQL: c.sql, Context: c.context, Dialect: "service", ID: "q"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,7 +1,6 @@
 package query
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
@@ -46,48 +45,48 @@ func (r *BlockRule) fits(kinds, dataSources []string, context map[string]any) bo
 	return within(r.DataSources, dataSources) && within(r.QueryTypes, kinds)
 }
 
-// Describe notes what the query that ctx belongs to is, as soon as that is known: "sql" or a native type, and the datasources that it reads. It
-// refuses one that the blocklist keeps from running, or that reads a datasource which too many read; kinds are its native types where the kind is
-// not one, and only asked for when a rule is about them.
-func Describe(ctx context.Context, kind string, dataSources []string, kinds func() []string) error {
-	e, ok := ctx.Value(entryKey{}).(*entry)
-	if !ok {
+// Describe notes what the query is, as soon as that is known: "sql" or a native type, and the
+// datasources that it reads. It refuses one that the blocklist keeps from running, or that reads a
+// datasource which too many read; kinds are its native types where the kind is not one, and only called
+// when a rule is about them.
+func (q *Query) Describe(kind string, dataSources []string, kinds func() []string) error {
+	if q == nil {
 		return nil
 	}
-	e.about.Store(&about{kind, dataSources})
-	if err := e.blocked(kind, dataSources, kinds); err != nil {
+	q.about.Store(&about{kind, dataSources})
+	if err := q.blocked(kind, dataSources, kinds); err != nil {
 		return err
 	}
-	return e.running.read(e, dataSources)
+	return q.running.read(q, dataSources)
 }
 
 // blocked refuses a query that the blocklist keeps from running.
-func (e *entry) blocked(kind string, dataSources []string, kinds func() []string) error {
-	if e.blocklist == nil {
+func (q *Query) blocked(kind string, dataSources []string, kinds func() []string) error {
+	if q.blocklist == nil {
 		return nil
 	}
 	all := []string{kind}
 	asked := kinds == nil
-	for _, rule := range e.blocklist() {
+	for _, rule := range q.blocklist() {
 		if len(rule.QueryTypes) > 0 && !asked {
 			asked = true
 			all = append(all, kinds()...)
 		}
-		if rule.fits(all, dataSources, e.context) {
-			return fault.Forbidden("Query [%s] is blocked by rule [%s] of the query blocklist", e.ID, rule.Name)
+		if rule.fits(all, dataSources, q.context) {
+			return fault.Forbidden("Query [%s] is blocked by rule [%s] of the query blocklist", q.info.ID, rule.Name)
 		}
 	}
 	return nil
 }
 
 // read counts the datasources that a query reads, each once, until it leaves.
-func (r *Running) read(e *entry, dataSources []string) error {
+func (r *Running) read(q *Query, dataSources []string) error {
 	reads := slices.Compact(slices.Sorted(slices.Values(dataSources)))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err := r.gate.Read(reads); err != nil {
 		return err
 	}
-	e.reads = append(e.reads, reads...)
+	q.reads = append(q.reads, reads...)
 	return nil
 }

@@ -10,9 +10,9 @@ import (
 
 // Engine is what the endpoints need of a Broker.
 type Engine interface {
-	// Start parses, plans and begins a statement. Faults of the statement come from here; faults of running from Rows.Next. The rows
-	// end when ctx is done.
-	Start(ctx context.Context, req *Request) (Rows, error)
+	// Start parses, plans and begins a statement for q. Faults of the statement come from here; faults
+	// of running from Rows.Next. The rows end when ctx is done.
+	Start(ctx context.Context, q *Query, req *Request) (Rows, error)
 }
 
 // Rows are the rows of a statement on their way.

@@ -1,7 +1,6 @@
 package query
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -18,7 +17,7 @@ import (
 func enter(t *testing.T, r *Running, contexts ...map[string]any) (refused []string, leave []func()) {
 	t.Helper()
 	for i, c := range contexts {
-		_, out, err := r.Enter(t.Context(), Arrival{ID: fmt.Sprint(i), Context: c})
+		ctx, q, err := r.Enter(t.Context(), Arrival{ID: fmt.Sprint(i), Context: c})
 		if err != nil {
 			f := fault.Find(err)
 			if f == nil || f.Category != fault.CategoryCapacityExceeded || f.Legacy != fault.LegacyCapacity {
@@ -27,7 +26,7 @@ func enter(t *testing.T, r *Running, contexts ...map[string]any) (refused []stri
 			refused = append(refused, fmt.Sprintf("%d: %s", i, f.Message))
 			continue
 		}
-		leave = append(leave, out)
+		leave = append(leave, func() { q.End(ctx, nil) })
 	}
 	return refused, leave
 }
@@ -75,12 +74,12 @@ func TestLimitsOfUsersAndDataSources(t *testing.T) {
 	}})
 	enter := func(user string, sources ...string) (refusal string, leave func()) {
 		t.Helper()
-		ctx, out, err := r.Enter(t.Context(), Arrival{ID: "q", Identity: user})
+		ctx, q, err := r.Enter(t.Context(), Arrival{ID: "q", Identity: user})
 		if err == nil {
-			if err = Describe(ctx, SQLKind, sources, nil); err == nil {
-				return "", out
+			if err = q.Describe(SQLKind, sources, nil); err == nil {
+				return "", func() { q.End(ctx, nil) }
 			}
-			out()
+			q.End(ctx, err)
 		}
 		f := fault.Find(err)
 		if f == nil || f.Category != fault.CategoryCapacityExceeded || f.Legacy != fault.LegacyCapacity {
@@ -163,12 +162,12 @@ func TestBlocklist(t *testing.T) {
 	r := NewRunning(clock.NewFake(time.Unix(0, 0)), RunningOptions{Blocklist: func() []BlockRule { return rules }})
 	describe := func(context map[string]any, kind string, sources []string, kinds ...string) string {
 		t.Helper()
-		ctx, leave, err := r.Enter(t.Context(), Arrival{ID: "q", Context: context})
+		ctx, q, err := r.Enter(t.Context(), Arrival{ID: "q", Context: context})
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer leave()
-		if err := Describe(ctx, kind, sources, func() []string { return kinds }); err != nil {
+		defer q.End(ctx, nil)
+		if err := q.Describe(kind, sources, func() []string { return kinds }); err != nil {
 			if fault.Find(err).Category != fault.CategoryForbidden {
 				t.Errorf("got %v", err)
 			}
@@ -190,7 +189,7 @@ func TestBlocklist(t *testing.T) {
 			t.Errorf("got %q, want %q", test.got, test.want)
 		}
 	}
-	if err := Describe(context.Background(), "scan", []string{"wiki"}, nil); err != nil {
+	if err := (*Query)(nil).Describe("scan", []string{"wiki"}, nil); err != nil {
 		t.Errorf("a query that nobody registered: %v", err)
 	}
 	for _, bad := range []BlockRule{{Type: "other", Name: "a", DataSources: []string{"x"}}, {Type: "default", DataSources: []string{"x"}}, {Type: "default", Name: "all"}} {

@@ -1,7 +1,6 @@
 package query
 
 import (
-	"context"
 	"time"
 
 	"github.com/hengedb/henge/internal/chrono"
@@ -61,25 +60,24 @@ func (t *Thresholds) lowers(f Footprint, now int64) int64 {
 	return fall
 }
 
-// Weigh gives the query that ctx belongs to the priority, and the lane, that follow from what it reads. It refuses one in whose lane too many run.
-// Footprint is only called where it matters.
-func Weigh(ctx context.Context, footprint func() Footprint) error {
-	e, ok := ctx.Value(entryKey{}).(*entry)
-	if !ok || e.running.o.Thresholds == nil {
+// Weigh gives the query the priority, and the lane, that follow from what it reads. It refuses one in
+// whose lane too many run. footprint is only called where it matters.
+func (q *Query) Weigh(footprint func() Footprint) error {
+	if q == nil || q.running.o.Thresholds == nil {
 		return nil
 	}
-	r := e.running
-	priority := e.priority.Load() - r.o.Thresholds.lowers(footprint(), r.clock.Now().UnixMilli())
-	lane, err := r.o.Limits.lane(e.context, priority)
+	r := q.running
+	priority := q.priority.Load() - r.o.Thresholds.lowers(footprint(), r.clock.Now().UnixMilli())
+	lane, err := r.o.Limits.lane(q.context, priority)
 	if err != nil {
 		return err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := r.gate.move(e.Lane, lane); err != nil {
+	if err := r.gate.move(q.info.Lane, lane); err != nil {
 		return err
 	}
-	e.priority.Store(priority)
-	e.Lane = lane
+	q.priority.Store(priority)
+	q.info.Lane = lane
 	return nil
 }

@@ -42,13 +42,13 @@ func TestQueriesThatReadMuchFallInPriority(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := NewRunning(now, RunningOptions{Thresholds: &test.thresholds})
-			ctx, leave, err := r.Enter(t.Context(), Arrival{ID: "q", Context: map[string]any{"priority": json.Number("10")}})
+			ctx, q, err := r.Enter(t.Context(), Arrival{ID: "q", Context: map[string]any{"priority": json.Number("10")}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer leave()
-			if err := Weigh(ctx, func() Footprint { return test.reads }); err != nil || PriorityOf(ctx) != test.want {
-				t.Errorf("priority %d (%v), want %d", PriorityOf(ctx), err, test.want)
+			defer q.End(ctx, nil)
+			if err := q.Weigh(func() Footprint { return test.reads }); err != nil || q.Priority() != test.want {
+				t.Errorf("priority %d (%v), want %d", q.Priority(), err, test.want)
 			}
 		})
 	}
@@ -66,23 +66,23 @@ func TestWhatFallsMayFallIntoALane(t *testing.T) {
 	}
 	r := NewRunning(clock.NewFake(time.Unix(0, 0)), RunningOptions{Limits: limits, Thresholds: &Thresholds{SegmentCount: 1, Adjustment: 5}})
 	heavy := func() Footprint { return Footprint{Segments: []chrono.Interval{days(0, 1), days(1, 2)}} }
-	first, leave, err := r.Enter(t.Context(), Arrival{ID: "a"})
+	firstContext, first, err := r.Enter(t.Context(), Arrival{ID: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Weigh(first, heavy); err != nil || LaneOf(first) != "low" || r.List()[0].Lane != "low" {
-		t.Fatalf("lane [%s], %v", LaneOf(first), err)
+	if err := first.Weigh(heavy); err != nil || first.Lane() != "low" || r.List()[0].Lane != "low" {
+		t.Fatalf("lane [%s], %v", first.Lane(), err)
 	}
-	second, leaveSecond, err := r.Enter(t.Context(), Arrival{ID: "b"})
+	secondContext, second, err := r.Enter(t.Context(), Arrival{ID: "b"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer leaveSecond()
-	if f := fault.Find(Weigh(second, heavy)); f == nil || f.Category != fault.CategoryCapacityExceeded || LaneOf(second) != "" {
-		t.Errorf("a second one: %v, lane [%s]", f, LaneOf(second))
+	defer second.End(secondContext, nil)
+	if f := fault.Find(second.Weigh(heavy)); f == nil || f.Category != fault.CategoryCapacityExceeded || second.Lane() != "" {
+		t.Errorf("a second one: %v, lane [%s]", f, second.Lane())
 	}
-	leave()
-	if err := Weigh(second, heavy); err != nil {
+	first.End(firstContext, nil)
+	if err := second.Weigh(heavy); err != nil {
 		t.Errorf("when the first has left: %v", err)
 	}
 }

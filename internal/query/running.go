@@ -36,7 +36,7 @@ type Running struct {
 	mu struct {
 		sync.Mutex
 		next    int64
-		queries map[int64]*entry
+		queries map[int64]*Query
 		ended   []Info // a ring once it is full: the first to end is at oldest
 		oldest  int
 	}
@@ -79,9 +79,11 @@ func (i *Info) State() string {
 	return stateFailed
 }
 
-// entry is a query while it runs.
-type entry struct {
-	Info      // Lane is guarded by the registry's lock
+// Query is a query while it runs: Enter gives it, and its owner passes it to all who plan and run it.
+// Methods of a nil Query do nothing and return zero values: it is a query that no registry knows, such
+// as that of a task.
+type Query struct {
+	info      Info // its Lane is guarded by the registry's lock
 	running   *Running
 	reads     []string // the datasources that it counts for, guarded likewise
 	context   map[string]any
@@ -115,11 +117,9 @@ type RunningOptions struct {
 // NewRunning returns an empty registry.
 func NewRunning(c clock.Clock, o RunningOptions) *Running {
 	r := &Running{clock: c, o: o, gate: NewGate(o.Limits, "broker", o.Meter)}
-	r.mu.queries = map[int64]*entry{}
+	r.mu.queries = map[int64]*Query{}
 	return r
 }
-
-type entryKey struct{}
 
 // Arrival is a query that wants to run. Identity is whose it is, "" if nobody says.
 type Arrival struct {
@@ -128,71 +128,82 @@ type Arrival struct {
 	Context map[string]any
 }
 
-// Enter registers a query, or refuses it when too many run. The returned context ends when it is cancelled; leave must be called at its end.
-func (r *Running) Enter(ctx context.Context, q Arrival) (_ context.Context, leave func(), err error) {
-	priority, err := Priority(q.Context)
+// Enter registers a query, or refuses it when too many run. The returned context ends when the query
+// is cancelled; End must be called at its end.
+func (r *Running) Enter(ctx context.Context, a Arrival) (context.Context, *Query, error) {
+	priority, err := Priority(a.Context)
 	if err != nil {
 		return nil, nil, err
 	}
-	lane, err := r.o.Limits.lane(q.Context, priority)
+	lane, err := r.o.Limits.lane(a.Context, priority)
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := r.gate.Enter(q.Identity, lane); err != nil {
+	if err := r.gate.Enter(a.Identity, lane); err != nil {
 		return nil, nil, err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.mu.next++
-	e := &entry{
-		Info:    Info{ID: q.ID, SQL: q.SQL, Identity: q.Identity, Started: r.clock.Now(), Lane: lane, serial: r.mu.next},
-		running: r, context: q.Context, blocklist: r.o.Blocklist, cancel: cancel,
+	q := &Query{
+		info:    Info{ID: a.ID, SQL: a.SQL, Identity: a.Identity, Started: r.clock.Now(), Lane: lane, serial: r.mu.next},
+		running: r, context: a.Context, blocklist: r.o.Blocklist, cancel: cancel,
 	}
-	e.priority.Store(priority)
-	r.mu.queries[e.serial] = e
-	return context.WithValue(ctx, entryKey{}, e), func() {
-		cancel(nil)
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		delete(r.mu.queries, e.serial)
-		r.gate.Leave(e.Identity, e.Lane)
-		r.gate.Unread(e.reads)
-		r.keep(e)
-	}, nil
+	q.priority.Store(priority)
+	r.mu.queries[q.info.serial] = q
+	return ctx, q, nil
 }
 
-// ContextOf returns the context parameters of the query that ctx belongs to, as they were sent; the caller does not change them.
-func ContextOf(ctx context.Context) map[string]any {
-	if e, ok := ctx.Value(entryKey{}).(*entry); ok {
-		return e.context
+// End takes the query off the list of those that run. err is why it failed, nil if it did not; ctx, the
+// context that Enter returned, knows why it was cancelled.
+func (q *Query) End(ctx context.Context, err error) {
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil && fault.Find(cause) != nil && errors.Is(err, context.Canceled) {
+			err = cause
+		}
+		q.err.Store(&err)
 	}
-	return nil
+	q.cancel(nil)
+	r := q.running
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.mu.queries, q.info.serial)
+	r.gate.Leave(q.info.Identity, q.info.Lane)
+	r.gate.Unread(q.reads)
+	r.keep(q)
 }
 
-// PriorityOf returns the priority of the query that ctx belongs to.
-func PriorityOf(ctx context.Context) int64 {
-	if e, ok := ctx.Value(entryKey{}).(*entry); ok {
-		return e.priority.Load()
+// Context returns the context parameters of the query as they were sent; the caller does not change them.
+func (q *Query) Context() map[string]any {
+	if q == nil {
+		return nil
 	}
-	return 0
+	return q.context
 }
 
-// LaneOf returns the lane of the query that ctx belongs to; "" is none.
-func LaneOf(ctx context.Context) string {
-	e, ok := ctx.Value(entryKey{}).(*entry)
-	if !ok {
+// Priority returns the priority of the query.
+func (q *Query) Priority() int64 {
+	if q == nil {
+		return 0
+	}
+	return q.priority.Load()
+}
+
+// Lane returns the lane of the query; "" is none.
+func (q *Query) Lane() string {
+	if q == nil {
 		return ""
 	}
-	e.running.mu.Lock()
-	defer e.running.mu.Unlock()
-	return e.Lane
+	q.running.mu.Lock()
+	defer q.running.mu.Unlock()
+	return q.info.Lane
 }
 
-// KindOf returns what the query that ctx belongs to is, as Describe was told; "" if that is not known.
-func KindOf(ctx context.Context) string {
-	if e, ok := ctx.Value(entryKey{}).(*entry); ok {
-		if about := e.about.Load(); about != nil {
+// Kind returns what the query is, as Describe was told; "" if that is not known.
+func (q *Query) Kind() string {
+	if q != nil {
+		if about := q.about.Load(); about != nil {
 			return about.kind
 		}
 	}
@@ -200,13 +211,13 @@ func KindOf(ctx context.Context) string {
 }
 
 // keep remembers a query that has ended.
-func (r *Running) keep(e *entry) {
-	info := e.present(r.clock.Now())
+func (r *Running) keep(q *Query) {
+	info := q.present(r.clock.Now())
 	info.Ended = true
-	if err := e.err.Load(); err != nil {
+	if err := q.err.Load(); err != nil {
 		info.Err = *err
 	}
-	measure(r.o.Meter, &info, e.priority.Load())
+	measure(r.o.Meter, &info, q.priority.Load())
 	info.SQL = secret.MaskSQL(info.SQL) // before it is cut, so that no secret loses its end
 	if len(info.SQL) > keptSQL {
 		info.SQL = strings.ToValidUTF8(info.SQL[:keptSQL], "") + " ..."
@@ -219,54 +230,44 @@ func (r *Running) keep(e *entry) {
 	r.mu.oldest = (r.mu.oldest + 1) % keptQueries
 }
 
-func (e *entry) present(now time.Time) Info {
-	info := e.Info
-	info.Took, info.Rows, info.Bytes = now.Sub(info.Started), e.rows.Load(), e.bytes.Load()
-	if about := e.about.Load(); about != nil {
+func (q *Query) present(now time.Time) Info {
+	info := q.info
+	info.Took, info.Rows, info.Bytes = now.Sub(info.Started), q.rows.Load(), q.bytes.Load()
+	if about := q.about.Load(); about != nil {
 		info.Kind, info.DataSources = about.kind, about.dataSources
 	}
-	if memory := e.memory.Load(); memory != nil {
+	if memory := q.memory.Load(); memory != nil {
 		info.Memory = (*memory)()
 	}
 	return info
 }
 
-// Failed notes why the query that ctx belongs to fails; a nil err is none.
-func Failed(ctx context.Context, err error) {
-	if e, ok := ctx.Value(entryKey{}).(*entry); ok && err != nil {
-		if cause := context.Cause(ctx); cause != nil && fault.Find(cause) != nil && errors.Is(err, context.Canceled) {
-			err = cause
-		}
-		e.err.Store(&err)
+// Wrote notes how many bytes the answer of the query has, before compression.
+func (q *Query) Wrote(bytes int64) {
+	if q != nil {
+		q.bytes.Store(bytes)
 	}
 }
 
-// Wrote notes how many bytes the answer has of the query that ctx belongs to, before compression.
-func Wrote(ctx context.Context, bytes int64) {
-	if e, ok := ctx.Value(entryKey{}).(*entry); ok {
-		e.bytes.Store(bytes)
-	}
-}
-
-// Watched returns rows whose number, and the most bytes that they took, show in the description of the query that ctx belongs to.
-func Watched(ctx context.Context, rows Rows, memory func() int64) Rows {
-	e, ok := ctx.Value(entryKey{}).(*entry)
-	if !ok {
+// Counted returns rows whose number, and the most bytes that they took, show in the description of the
+// query.
+func (q *Query) Counted(rows Rows, memory func() int64) Rows {
+	if q == nil {
 		return rows
 	}
-	e.memory.Store(&memory)
-	return &watched{rows, e}
+	q.memory.Store(&memory)
+	return &counted{rows, q}
 }
 
-type watched struct {
+type counted struct {
 	Rows
-	entry *entry
+	query *Query
 }
 
-func (w *watched) Next(ctx context.Context) (*vector.Batch, error) {
-	b, err := w.Rows.Next(ctx)
+func (c *counted) Next(ctx context.Context) (*vector.Batch, error) {
+	b, err := c.Rows.Next(ctx)
 	if err == nil {
-		w.entry.rows.Add(int64(b.Rows()))
+		c.query.rows.Add(int64(b.Rows()))
 	}
 	return b, err
 }
@@ -277,7 +278,7 @@ func (r *Running) Cancel(id string) int {
 	defer r.mu.Unlock()
 	n := 0
 	for _, q := range r.mu.queries {
-		if q.ID == id {
+		if q.info.ID == id {
 			q.cancel(fault.Canceled("Query is canceled [%s]", id))
 			n++
 		}
@@ -290,7 +291,7 @@ func (r *Running) Interrupt() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, q := range r.mu.queries {
-		q.cancel(fault.Runtime("Query was interrupted because the server stops [%s]", q.ID).WithCode("legacyQueryException").WithLegacy(fault.LegacyInterrupted))
+		q.cancel(fault.Runtime("Query was interrupted because the server stops [%s]", q.info.ID).WithCode("legacyQueryException").WithLegacy(fault.LegacyInterrupted))
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 // Engine is what the endpoints need of a Broker.
 type Engine interface {
 	// Pin returns a view of the newest state of the timeline, which a query uses for all it asks: of the segments that its context wants.
-	Pin(settings map[string]any) (query.Session, error)
+	Pin(q *query.Query, settings map[string]any) (query.Session, error)
 }
 
 // Options are the settings of the endpoints.
@@ -115,18 +115,15 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) (err error) {
 		return err
 	}
 	defer done()
-	ctx, leave, err := a.running.Enter(ctx, query.Arrival{ID: id, SQL: string(body), Identity: edge.ClaimedUser(r), Context: settings})
+	ctx, entered, err := a.running.Enter(ctx, query.Arrival{ID: id, SQL: string(body), Identity: edge.ClaimedUser(r), Context: settings})
 	if err != nil {
 		return err
 	}
-	defer func() {
-		query.Failed(ctx, err)
-		leave()
-	}()
-	if err := query.Describe(ctx, lang.TypeOf(q), lang.TablesOf(q.Parts().DataSource.DataSource), nil); err != nil {
+	defer func() { entered.End(ctx, err) }()
+	if err := entered.Describe(lang.TypeOf(q), lang.TablesOf(q.Parts().DataSource.DataSource), nil); err != nil {
 		return err
 	}
-	session, err := a.engine.Pin(settings)
+	session, err := a.engine.Pin(entered, settings)
 	if err != nil {
 		return err
 	}
@@ -154,7 +151,7 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) (err error) {
 	if err = answer(ctx, q); err == nil {
 		err = out.close()
 	}
-	query.Wrote(ctx, out.bytes)
+	entered.Wrote(out.bytes)
 	if err != nil && ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
 		return context.Cause(ctx)
 	}

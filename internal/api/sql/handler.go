@@ -100,20 +100,17 @@ func (a *API) answer(ctx context.Context, w http.ResponseWriter, req *query.Requ
 		return err
 	}
 	defer done()
-	ctx, leave, err := a.running.Enter(ctx, query.Arrival{ID: req.ID, SQL: req.SQL, Identity: req.User, Context: req.Context})
+	ctx, q, err := a.running.Enter(ctx, query.Arrival{ID: req.ID, SQL: req.SQL, Identity: req.User, Context: req.Context})
 	if err != nil {
 		return err
 	}
-	defer func() {
-		query.Failed(ctx, err)
-		leave()
-	}()
-	rows, err := a.engine.Start(ctx, req)
+	defer func() { q.End(ctx, err) }()
+	rows, err := a.engine.Start(ctx, q, req)
 	if err != nil {
 		return query.Cause(ctx, err)
 	}
 	defer rows.Close()
-	return a.stream(ctx, w, req, rows)
+	return a.stream(ctx, w, q, req, rows)
 }
 
 // checkEngine refuses queries for an engine that does not answer here.
@@ -140,7 +137,7 @@ const (
 	heldTime  = 100 * time.Millisecond
 )
 
-func (a *API) stream(ctx context.Context, w http.ResponseWriter, req *query.Request, rows query.Rows) error {
+func (a *API) stream(ctx context.Context, w http.ResponseWriter, q *query.Query, req *query.Request, rows query.Rows) error {
 	asRow, err := querycontext.Bool(req.Context, "writeExceptionBodyAsResponseRow", false)
 	if err != nil {
 		return err
@@ -159,7 +156,7 @@ func (a *API) stream(ctx context.Context, w http.ResponseWriter, req *query.Requ
 	})
 	defer func() {
 		a.metrics.bytes.Add(float64(writer.Bytes()))
-		query.Wrote(ctx, writer.Bytes())
+		q.Wrote(writer.Bytes())
 	}()
 	for {
 		var b *vector.Batch

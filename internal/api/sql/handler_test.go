@@ -43,7 +43,7 @@ type engine struct {
 	open  atomic.Int32
 }
 
-func (e *engine) Start(_ context.Context, req *query.Request) (query.Rows, error) {
+func (e *engine) Start(_ context.Context, _ *query.Query, req *query.Request) (query.Rows, error) {
 	e.asked.Store(req)
 	next, ok := e.next[req.SQL]
 	if !ok {

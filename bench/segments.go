@@ -14,12 +14,14 @@ import (
 const (
 	// restartLimit is what a server with ten thousand local segments promises to need until it is ready, in milliseconds.
 	restartLimit = 1000
+	// appendLimit is how much more an append to a time chunk may cost where there are eight times as many.
+	appendLimit = 1.5
 	// perLoad is how many time chunks one statement fills; the interface allows 5,000.
 	perLoad = 2500
 )
 
-// segments loads so many segments of some rows, one an hour, and measures how soon a server that has all of them in its local files is there: after a stop, and
-// after kill -9.
+// segments loads so many segments of some rows, one an hour, and measures how soon a server that has all of them in its local files is there, after a stop and
+// after kill -9, and how the cost of an append beside them grows with its time chunks.
 func (m *measurement) segments(ctx context.Context, count int) ([]figure, error) {
 	dir, err := os.MkdirTemp(m.dir, "henge-bench-")
 	if err != nil {
@@ -66,7 +68,34 @@ func (m *measurement) segments(ctx context.Context, count int) ([]figure, error)
 			newFigure(of+"all announced", "ms", restartLimit, announced),
 			newFigure(of+"a sum over all rows answered", "ms", 5*restartLimit, answered))
 	}
-	return out, s.stop()
+	appended, err := m.appends(ctx, s)
+	return append(out, appended...), errors.Join(err, s.stop())
+}
+
+// appends measures how much more cores compute for an INSERT into many time chunks than for several into few: the cost of a chunk must not grow
+// with their number, nor with that of the segments that are there.
+func (m *measurement) appends(ctx context.Context, s *server) ([]figure, error) {
+	const few, many = 500, 4000
+	var grows []float64
+	for i := range m.times {
+		var spent [2]time.Duration
+		for n, chunks := range []int{few, many} {
+			before, err := s.computed()
+			if err != nil {
+				return nil, err
+			}
+			if err := s.insertHours(ctx, fmt.Sprintf("append%d_%d", i, chunks), 0, chunks); err != nil {
+				return nil, err
+			}
+			after, err := s.computed()
+			if err != nil {
+				return nil, err
+			}
+			spent[n] = after - before
+		}
+		grows = append(grows, float64(spent[1])/float64(spent[0])/(many/few))
+	}
+	return []figure{newFigure(fmt.Sprintf("INSERT into %d hours against %d INSERTs into %d", many, many/few, few), "times", appendLimit, grows)}, nil
 }
 
 // computed is how long cores have computed for the process: what of its time is not for others that run beside it.
@@ -92,17 +121,21 @@ func (s *server) computed() (time.Duration, error) {
 // hours loads a segment of two rows for each of so many hours, and waits until all of them are in local files.
 func (s *server) hours(ctx context.Context, count int) error {
 	for from := 0; from < count; from += perLoad {
-		var rows strings.Builder
-		for h := from; h < min(from+perLoad, count); h++ {
-			fmt.Fprintf(&rows, `{\"h\":%d,\"k\":\"a\"}\n{\"h\":%d,\"k\":\"b\"}\n`, h, h)
-		}
-		load := `INSERT INTO many SELECT MILLIS_TO_TIMESTAMP(h * 3600000) AS __time, h, k FROM TABLE(EXTERN('{"type":"inline","data":"` + rows.String() +
-			`"}', '{"type":"json"}')) EXTEND (h BIGINT, k VARCHAR) PARTITIONED BY HOUR`
-		if err := s.ingest(ctx, load); err != nil {
+		if err := s.insertHours(ctx, "many", from, min(from+perLoad, count)); err != nil {
 			return err
 		}
 	}
 	return s.holds(ctx, count)
+}
+
+// insertHours appends two rows to each hour of a range.
+func (s *server) insertHours(ctx context.Context, table string, from, to int) error {
+	var rows strings.Builder
+	for h := from; h < to; h++ {
+		fmt.Fprintf(&rows, `{\"h\":%d,\"k\":\"a\"}\n{\"h\":%d,\"k\":\"b\"}\n`, h, h)
+	}
+	return s.ingest(ctx, `INSERT INTO `+table+` SELECT MILLIS_TO_TIMESTAMP(h * 3600000) AS __time, h, k FROM TABLE(EXTERN('{"type":"inline","data":"`+rows.String()+
+		`"}', '{"type":"json"}')) EXTEND (h BIGINT, k VARCHAR) PARTITIONED BY HOUR`)
 }
 
 // holds waits until the server has announced so many segments.

@@ -293,6 +293,17 @@ func (g Granularity) Finer() []Granularity {
 	return out
 }
 
+// AndFiner returns g and the standard granularities that are finer, the coarsest first.
+func (g Granularity) AndFiner() []Granularity {
+	out := []Granularity{g}
+	for _, finer := range g.Finer() {
+		if !finer.Equal(g) {
+			out = append(out, finer)
+		}
+	}
+	return out
+}
+
 // BucketsIn returns how many buckets overlap an interval, counting no further than limit.
 func (g Granularity) BucketsIn(iv Interval, limit int) int {
 	switch {

@@ -69,6 +69,31 @@ func (s *Store) AllocateSegment(ctx context.Context, r AllocateRequest) (pending
 	return pending, lock, granted && err == nil, err
 }
 
+// AllocateSegments promises an id for each of several timestamps, in their order and in one transaction: each is what AllocateSegment gives
+// with the one before as PreviousID. It stops at the first timestamp whose interval another group has locked, and returns the ids before it.
+func (s *Store) AllocateSegments(ctx context.Context, r AllocateRequest, timestamps []int64) (pending []PendingSegment, err error) {
+	if err := r.validate(); err != nil {
+		return nil, err
+	}
+	err = s.write(ctx, func(ctx context.Context, t *tx) error {
+		if err := r.Fence.check(ctx, t); err != nil {
+			return err
+		}
+		for _, r.Timestamp = range timestamps {
+			p, _, granted, err := t.allocate(ctx, &r)
+			if err != nil || !granted {
+				return err
+			}
+			pending, r.PreviousID = append(pending, p), p.ID.String()
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return pending, nil
+}
+
 func (r *AllocateRequest) validate() error {
 	if r.LockType != Exclusive && r.LockType != Shared && r.LockType != Append {
 		return fault.InvalidInput("Segments are allocated under locks of type [EXCLUSIVE], [SHARED] or [APPEND], got [%s]", r.LockType)
@@ -120,7 +145,7 @@ func (t *tx) allocate(ctx context.Context, r *AllocateRequest) (PendingSegment, 
 	}
 	var first error
 	locked := false
-	for _, granularity := range candidates(r.SegmentGranularity) {
+	for _, granularity := range r.SegmentGranularity.AndFiner() {
 		iv := granularity.Bucket(r.Timestamp)
 		if !iv.Contains(row) {
 			continue
@@ -143,25 +168,18 @@ func (t *tx) allocate(ctx context.Context, r *AllocateRequest) (PendingSegment, 
 	return PendingSegment{}, Lock{}, false, first
 }
 
-// candidates returns a granularity and the standard ones that are finer, the coarsest first.
-func candidates(g chrono.Granularity) []chrono.Granularity {
-	out := []chrono.Granularity{g}
-	for _, finer := range g.Finer() {
-		if !finer.Equal(g) {
-			out = append(out, finer)
-		}
-	}
-	return out
-}
-
 // allocated returns the id that an equal request got before.
 func (t *tx) allocated(ctx context.Context, r *AllocateRequest, row chrono.Interval) (PendingSegment, bool, error) {
-	condition, args := "WHERE sequence_key = ?", []any{r.sequenceKey(chrono.Interval{})}
+	var found []PendingSegment
+	var err error
 	if r.SkipLineage {
-		condition = "WHERE datasource = ? AND sequence_name = ? AND upgraded_from IS NULL AND start_ms <= ? AND end_ms >= ?"
-		args = []any{r.DataSource, r.SequenceName, row.Start, row.End}
+		found, err = t.overlappingPending(ctx, r.DataSource, row)
+		found = slices.DeleteFunc(found, func(p PendingSegment) bool {
+			return p.SequenceName != r.SequenceName || p.UpgradedFrom != "" || !p.ID.Interval.Contains(row)
+		})
+	} else {
+		found, err = t.pending(ctx, "WHERE sequence_key = ?", r.sequenceKey(chrono.Interval{}))
 	}
-	found, err := t.pending(ctx, condition, args...)
 	if err != nil || len(found) == 0 {
 		return PendingSegment{}, false, err
 	}
@@ -231,7 +249,7 @@ func (t *tx) place(ctx context.Context, r *AllocateRequest, iv chrono.Interval) 
 		}
 		p = place{version: chunk.Version, partition: chunk.MaxPartition() + 1, core: chunk.CorePartitions()}
 	}
-	promised, err := t.pending(ctx, "WHERE datasource = ? AND start_ms < ? AND end_ms > ?", r.DataSource, iv.End, iv.Start)
+	promised, err := t.overlappingPending(ctx, r.DataSource, iv)
 	if err != nil {
 		return p, nil, err
 	}

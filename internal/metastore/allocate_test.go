@@ -1,7 +1,11 @@
 package metastore
 
 import (
+	"database/sql"
 	"errors"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/hengedb/henge/internal/chrono"
@@ -207,4 +211,60 @@ func TestPendingSegments(t *testing.T) {
 			t.Errorf("deleted %d, left %+v", n, left)
 		}
 	})
+}
+
+// Ids of several chunks are promised in one transaction, each after the one before, and again when they are asked for again. They end where another
+// group has a lock.
+func TestAllocateSegments(t *testing.T) {
+	onEach(t, func(t *testing.T, f *fixture) {
+		owner, other := f.owner(50), f.owner(50)
+		f.lock(other, Exclusive, hour(3))
+		r := f.appendRequest(owner, "s", 0)
+		r.LockType, r.SegmentGranularity = Shared, granularity(t, "hour")
+		timestamps := []int64{hour(1).Start, hour(1).Start, hour(2).Start, hour(3).Start, hour(4).Start}
+		first, err := f.AllocateSegments(f.ctx(), r, timestamps)
+		f.ok(err)
+		if len(first) != 3 || first[0].ID.Partition != 0 || first[1].ID.Partition != 1 || first[2].ID.Interval != hour(2) || first[2].PreviousID != first[1].ID.String() {
+			t.Fatalf("%+v", first)
+		}
+		f.ok(f.ReleaseLocks(f.ctx(), Fence{}, other.TaskID, nil))
+		again, err := f.AllocateSegments(f.ctx(), r, timestamps)
+		f.ok(err)
+		if len(again) != 5 || !slices.EqualFunc(again[:3], first, func(a, b PendingSegment) bool { return a.ID == b.ID }) || again[4].ID.Interval != hour(4) {
+			t.Errorf("%+v", again)
+		}
+	})
+}
+
+// What overlaps an interval is found by an index, however many other intervals a datasource has: the work of an append to N chunks must not grow with the
+// square of N.
+func TestOverlapsAreFoundByIndex(t *testing.T) {
+	f := openFixture(t, Options{Path: filepath.Join(t.TempDir(), "metadata.db")})
+	owner := f.owner(50)
+	for h := range 20 {
+		f.lock(owner, Shared, hour(h))
+	}
+	f.lock(f.owner(50), Shared, day(1, 3))
+	got, err := f.read().overlappingLocks(f.ctx(), "wiki", chrono.Interval{Start: hour(4).Start + 1, End: hour(6).Start})
+	f.ok(err)
+	var found []chrono.Interval
+	for _, l := range got {
+		found = append(found, l.Interval)
+	}
+	if want := []chrono.Interval{hour(4), hour(5), day(1, 3)}; !slices.Equal(found, want) {
+		t.Errorf("found %v, want %v", found, want)
+	}
+	for table, prefix := range map[string]string{"task_locks l": "l.", "pending_segments": ""} {
+		name, _, _ := strings.Cut(table, " ")
+		condition := ""
+		f.ok(f.read().eachLength(f.ctx(), "task_locks", prefix, "wiki", hour(4), func(c string, _ []any) error { condition = c; return nil }))
+		plan, err := list(f.ctx(), f.read(), func(rows *sql.Rows) (text string, err error) {
+			var id, parent, unused int
+			return text, rows.Scan(&id, &parent, &unused, &text)
+		}, "EXPLAIN QUERY PLAN SELECT 1 FROM "+table+" "+condition, "wiki", 1, 1, 1)
+		f.ok(err)
+		if want := name + "_overlap (datasource=? AND <expr>=? AND start_ms>? AND start_ms<?)"; len(plan) != 1 || !strings.Contains(plan[0], want) {
+			t.Errorf("%s is searched by %q, want %s", table, plan, want)
+		}
+	}
 }

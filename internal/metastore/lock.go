@@ -124,7 +124,7 @@ func (s *Store) AcquireLock(ctx context.Context, r LockRequest, timeout time.Dur
 
 // tryLock is TryLock inside a transaction.
 func (t *tx) tryLock(ctx context.Context, r LockRequest) (Lock, bool, error) {
-	held, err := t.locks(ctx, "WHERE l.datasource = ? AND l.start_ms < ? AND l.end_ms > ?", r.DataSource, r.Interval.End, r.Interval.Start)
+	held, err := t.overlappingLocks(ctx, r.DataSource, r.Interval)
 	if err != nil {
 		return Lock{}, false, err
 	}

@@ -36,7 +36,7 @@ func TestNewerReleaseIsRefused(t *testing.T) {
 
 		newer("99:98")
 		_, err := Open(f.ctx(), options)
-		f.refused(err, "was written by a newer release: release [7.5], schema version [99]. This is release [1.2], which knows schema versions up to [3].")
+		f.refused(err, "was written by a newer release: release [7.5], schema version [99]. This is release [1.2], which knows schema versions up to [4].")
 
 		// The newer release may have expanded the schema only, and said so.
 		allow := openDatabase(t, options)

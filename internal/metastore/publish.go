@@ -246,7 +246,14 @@ func (t *tx) alreadyPublished(ctx context.Context, p *Publication) (bool, error)
 
 // checkLocks refuses intervals that the task has no lock over.
 func (p *Publication) checkLocks(held []Lock) error {
+	exact := make(map[chrono.Interval][]Lock, len(held)) // of many chunks with a lock each, most are found here
+	for _, l := range held {
+		exact[l.Interval] = append(exact[l.Interval], l)
+	}
 	for _, s := range p.Segments {
+		if p.checkLock(exact[s.ID.Interval], s.ID.Interval, s.ID.Version) == nil {
+			continue
+		}
 		if err := p.checkLock(held, s.ID.Interval, s.ID.Version); err != nil {
 			return err
 		}

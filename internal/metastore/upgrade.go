@@ -299,8 +299,8 @@ func (p *partitions) take(ctx context.Context, id timeline.SegmentID) (int, erro
 	if err != nil {
 		return 0, err
 	}
-	promised, err := p.t.pending(ctx, "WHERE datasource = ? AND start_ms = ? AND end_ms = ? AND version = ?",
-		id.DataSource, id.Interval.Start, id.Interval.End, id.Version)
+	promised, err := p.t.pending(ctx, "WHERE datasource = ? AND end_ms - start_ms = ? AND start_ms = ? AND version = ?",
+		id.DataSource, id.Interval.Millis(), id.Interval.Start, id.Version)
 	if err != nil {
 		return 0, err
 	}

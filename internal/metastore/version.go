@@ -55,7 +55,8 @@ func (t *tx) highestVersion(ctx context.Context, dataSource string, iv chrono.In
 	if err := t.eachOverlapping(ctx, dataSource, iv, note, "SELECT MAX(s.version) FROM segments s WHERE 1 = 1"); err != nil {
 		return "", err
 	}
-	err := t.each(ctx, note, "SELECT MAX(version) FROM pending_segments WHERE datasource = ? AND start_ms < ? AND end_ms > ?",
-		dataSource, iv.End, iv.Start)
+	err := t.eachLength(ctx, "pending_segments", "", dataSource, iv, func(condition string, args []any) error {
+		return t.each(ctx, note, "SELECT MAX(version) FROM pending_segments "+condition, args...)
+	})
 	return highest, err
 }

@@ -16,6 +16,7 @@ type Shape struct {
 	index   map[string]int
 	kinds   []Kinds
 	scratch []byte
+	full    bool
 }
 
 // Kinds counts values by kind.
@@ -29,8 +30,11 @@ type Kinds struct {
 	Flat int
 }
 
-// maxShapeFields bounds the fields of a shape: hostile records must not fill memory with names.
-const maxShapeFields = 20_000
+// MaxShapeFields bounds the fields of a shape: hostile records must not fill memory with names.
+const MaxShapeFields = 20_000
+
+// Full reports whether the records have more fields than a shape holds.
+func (s *Shape) Full() bool { return s.full }
 
 // Names returns the fields.
 func (s *Shape) Names() []string { return s.names }
@@ -48,7 +52,8 @@ func (s *Shape) Of(name string) *Kinds {
 func (s *Shape) field(name string) *Kinds {
 	at, ok := s.index[name]
 	if !ok {
-		if at = len(s.names); at == maxShapeFields {
+		if at = len(s.names); at == MaxShapeFields {
+			s.full = true
 			return nil
 		}
 		if s.index == nil {
@@ -71,6 +76,7 @@ func (s *Shape) Add(o *Object) {
 
 // Merge adds what was learnt from records that come after those of s.
 func (s *Shape) Merge(other *Shape) {
+	s.full = s.full || other.full
 	for i, name := range other.names {
 		if k := s.field(name); k != nil {
 			k.merge(&other.kinds[i])
@@ -205,10 +211,13 @@ func (s *Shape) delimited(d *delimitedObjects, record *splitter) {
 type shapeJSON struct {
 	Names []string
 	Kinds []Kinds
+	Full  bool `json:",omitempty"`
 }
 
 // MarshalJSON implements json.Marshaler.
-func (s *Shape) MarshalJSON() ([]byte, error) { return json.Marshal(shapeJSON{s.names, s.kinds}) }
+func (s *Shape) MarshalJSON() ([]byte, error) {
+	return json.Marshal(shapeJSON{s.names, s.kinds, s.full})
+}
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (s *Shape) UnmarshalJSON(text []byte) error {
@@ -219,7 +228,7 @@ func (s *Shape) UnmarshalJSON(text []byte) error {
 	if len(w.Names) != len(w.Kinds) {
 		return fault.Malformed("A shape has [%d] fields and [%d] kinds", len(w.Names), len(w.Kinds))
 	}
-	*s = Shape{}
+	*s = Shape{full: w.Full}
 	for i, name := range w.Names {
 		if k := s.field(name); k != nil {
 			*k = w.Kinds[i]

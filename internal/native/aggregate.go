@@ -89,6 +89,16 @@ func newCall(name string, args []expr.Type, params []any) (plan.AggCall, error) 
 
 // aggregator translates an aggregator; cond, if not nil, chooses its rows.
 func (s *scope) aggregator(in *inputs, a Aggregator, cond expr.Expr) (plan.AggCall, error) {
+	exprs, names := len(in.exprs), len(in.names)
+	call, err := s.plainAggregator(in, a, cond)
+	if err != nil && s.mayRetry() {
+		in.exprs, in.names = in.exprs[:exprs], in.names[:names]
+		return s.aggregatorOfSingles(in, a, cond, err)
+	}
+	return call, err
+}
+
+func (s *scope) plainAggregator(in *inputs, a Aggregator, cond expr.Expr) (plan.AggCall, error) {
 	var call plan.AggCall
 	var err error
 	switch a := a.(type) {
@@ -126,7 +136,7 @@ func (s *scope) aggregator(in *inputs, a Aggregator, cond expr.Expr) (plan.AggCa
 
 // chosen is the condition of the rows that a filtered aggregator takes of those for which cond is true; nil: of all.
 func (s *scope) chosen(a *FilteredAggregator, cond expr.Expr) (expr.Expr, error) {
-	c, err := s.filter(a.Filter.Filter)
+	c, err := s.filterOfRecords(a.Filter.Filter)
 	if err != nil || cond == nil {
 		return c, err
 	}
@@ -173,7 +183,7 @@ func (s *scope) simple(in *inputs, a *SimpleAggregator) (plan.AggCall, error) {
 	if d.summed() && a.Expression != "" {
 		x, err = s.expression(a.Expression)
 	} else {
-		x, err = s.column(a.FieldName)
+		x, err = s.numberColumn(a.FieldName, d.cast)
 	}
 	if err != nil {
 		return plan.AggCall{}, err
@@ -185,6 +195,11 @@ func (s *scope) simple(in *inputs, a *SimpleAggregator) (plan.AggCall, error) {
 	}
 	x = plain(x)
 	if s.t.ingesting { // records that have no number there are bad ones
+		if d.cast != expr.Invalid && d.cast != expr.Varchar && holdsSeveral(x.Type()) {
+			if x, _, err = singleValue(x); err != nil {
+				return plan.AggCall{}, err
+			}
+		}
 		if d.cast != expr.Invalid && x.Type().Base != expr.Other {
 			x, err = cast(x, expr.Of(d.cast))
 		}

@@ -20,6 +20,8 @@ type scope struct {
 	source DataSource
 	// wholeFolds says that an accumulator that begins as a whole number stays one, as in groups; that of a timeseries does not.
 	wholeFolds bool
+	// singles, if not nil, says that columns are seen as single values.
+	singles *singles
 }
 
 var (
@@ -73,7 +75,11 @@ func (s *scope) column(name string) (expr.Expr, error) {
 	}
 	for i, c := range s.columns {
 		if c.Name == name {
-			return &expr.Column{Index: i, Name: name, T: c.Type}, nil
+			x := &expr.Column{Index: i, Name: name, T: c.Type}
+			if s.singles != nil && holdsSeveral(c.Type) {
+				return s.singleColumn(x)
+			}
+			return x, nil
 		}
 	}
 	return &expr.Literal{T: textType}, nil
@@ -169,7 +175,17 @@ func (s *scope) expression(text string) (expr.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.bind(n)
+	x, err := s.bind(n)
+	if !s.mayRetry() {
+		return x, err
+	}
+	widened := err == nil && x.Type().Base == expr.Double // as a number of JSON is, whole or not
+	if err != nil || isMapped(x) || widened {
+		if single := s.expressionOfSingles(n); single != nil && (!widened || single.Type().Base == expr.BigInt) {
+			return single, nil
+		}
+	}
+	return x, err
 }
 
 func (s *scope) bind(n syntaxNode) (expr.Expr, error) {

@@ -27,6 +27,15 @@ type Ingestion struct {
 	Rollup      bool
 	// Order is a LONG column of the input that numbers its rows: rows come out with it, groups with the least of theirs. "": none.
 	Order string
+	// Numbers names the columns of the input that hold a field as a number of a type, beside or in place of the one of its name.
+	Numbers map[string]map[expr.Base]string
+	// Singles are the types of the single values of columns that hold lists or objects, too.
+	Singles map[string]expr.Type
+}
+
+func (g *Ingestion) translator(ctx context.Context) *translator {
+	r := &ofRecords{numbers: g.Numbers, types: g.Singles, made: map[string]bool{}}
+	return &translator{ctx: ctx, ingesting: true, records: r}
 }
 
 // CheckTransforms refuses transforms that are null, and two of one name.
@@ -47,7 +56,7 @@ func CheckTransforms(transforms []VirtualColumnOf) error {
 // Translate makes a plan over the rows of input, which has the time of each row, a LONG or TIMESTAMP, as __time. Columns of the plan: __time,
 // the dimensions, the metrics, the order.
 func (g *Ingestion) Translate(ctx context.Context, input plan.Node) (plan.Node, error) {
-	t := &translator{ctx: ctx, ingesting: true}
+	t := g.translator(ctx)
 	node, err := g.rows(t, input)
 	if err != nil {
 		return nil, err
@@ -122,7 +131,7 @@ func (g *Ingestion) inputs(t *translator, rows plan.Node) (*scope, *inputs, erro
 	}
 	in.exprs, in.names = append(in.exprs, at), append(in.names, plan.TimeColumn)
 	for _, d := range g.Dimensions {
-		x, err := s.column(d.Name)
+		x, err := s.numberColumn(d.Name, d.Type.Base)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -161,13 +170,13 @@ func (s *scope) point(joined expr.Expr, coordinates []string) (expr.Expr, error)
 // Rows makes a plan of the rows of input that are ingested: with the transforms and without those that the filter drops. Its columns are those
 // of input, then the ones that transforms add.
 func (g *Ingestion) Rows(ctx context.Context, input plan.Node) (plan.Node, error) {
-	return g.rows(&translator{ctx: ctx, ingesting: true}, input)
+	return g.rows(g.translator(ctx), input)
 }
 
 // Single makes a plan of rows as they are stored where rows are not combined: time and dimensions, then what the metrics are computed from, row by
 // row. The calls are those of the metrics, over its columns.
 func (g *Ingestion) Single(ctx context.Context, input plan.Node) (*plan.Project, []plan.AggCall, error) {
-	t := &translator{ctx: ctx, ingesting: true}
+	t := g.translator(ctx)
 	node, err := g.rows(t, input)
 	if err != nil {
 		return nil, nil, err
@@ -229,6 +238,9 @@ func (g *Ingestion) rows(t *translator, input plan.Node) (plan.Node, error) {
 			place[v.output()] = len(p.Exprs)
 			p.Exprs, p.Names = append(p.Exprs, x), append(p.Names, v.output())
 		}
+		for _, v := range g.Transforms {
+			t.records.made[v.output()] = true
+		}
 		node = p
 	}
 	if g.Filter.Filter == nil {
@@ -247,6 +259,12 @@ func stored(x expr.Expr, to expr.Type) (expr.Expr, error) {
 		return &expr.Literal{T: to}, nil
 	}
 	switch {
+	case to.IsNumeric() && (from.Multi || from.Base == expr.Array):
+		one, _, err := singleValue(x)
+		if err != nil {
+			return nil, err
+		}
+		return expr.NewCast(one, to, fault.Span{})
 	case to.Multi && from.IsCharacter():
 		return x, nil // one value
 	case to.Multi && from.Base == expr.Array:

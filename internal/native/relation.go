@@ -54,7 +54,7 @@ func (t *translator) filtered(node plan.Node, f Filter) (plan.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := s.filter(f)
+	c, err := s.filterOfRecords(f)
 	if err != nil {
 		return nil, err
 	}

@@ -131,6 +131,9 @@ func (s *scope) sketched(a *SketchAggregator, d sketchAggregator) (expr.Expr, er
 			return kept, err
 		}
 	}
+	if d.numbers {
+		return s.numberColumn(a.FieldName, expr.Double)
+	}
 	return s.column(a.FieldName)
 }
 

@@ -57,6 +57,8 @@ type translator struct {
 	references int
 	// ingesting says that columns are those of records, not of segments.
 	ingesting bool
+	// records is what is known of the fields of records; nil: nothing.
+	records *ofRecords
 	// oneValue says that a row is in one group of a groupBy: it must not have several values of a multi-value string.
 	oneValue bool
 }

@@ -251,10 +251,27 @@ func (c *Columns) Merge(other *Columns) { c.shape.Merge(&other.shape) }
 // Fields returns the names of all fields met, in the order in which they were.
 func (c *Columns) Fields() []string { return c.shape.Names() }
 
-// Numerals reports whether the values of a field are numbers, also where they are texts, as all are in formats without types.
-func (c *Columns) Numerals(name string) bool {
+// SomeNumbers reports whether values of a field are numbers, or texts of which the first is one, as in formats without types. The texts of a field
+// are else sketches.
+func (c *Columns) SomeNumbers(name string) bool {
 	k := c.shape.Of(name)
-	return k != nil && k.Texts == k.Numerals && k.Lists+k.Objects == 0
+	return k != nil && (k.Longs+k.Doubles+k.Booleans+k.Numerals > 0 || k.Texts == 0)
+}
+
+// SingleType is the type of the values of a field that are neither lists nor objects, or of the elements of lists if there is nothing else.
+func (c *Columns) SingleType(name string) expr.Type {
+	k := c.shape.Of(name)
+	if k != nil && k.Scalars() == 0 && k.Elements != nil {
+		k = k.Elements
+	}
+	switch {
+	case k == nil || k.Texts > 0:
+	case k.Doubles > 0:
+		return expr.Of(expr.Double)
+	case k.Longs+k.Booleans > 0:
+		return expr.Of(expr.BigInt)
+	}
+	return expr.Of(expr.Varchar)
 }
 
 // TypeOf returns the type in which the values of a field can be computed with: numbers, text, multi-value text for lists, JSON for what is nested.

@@ -14,6 +14,45 @@ var numbers = map[string]expr.Base{
 	"floatLast": expr.Float, "floatAny": expr.Float, "variance": expr.Double,
 }
 
+// number is a field that an aggregator takes as a number.
+type number struct {
+	Field string
+	Type  expr.Base
+	// Sketch says that it may hold sketches instead, Filtered that only some rows count.
+	Sketch, Filtered bool
+}
+
+// numberSketches are the aggregators of sketches of numbers.
+var numberSketches = map[string]bool{"quantilesDoublesSketch": true, "KllDoublesSketch": true, "KllFloatsSketch": true}
+
+// Numbers returns the fields that an aggregator, or the one that it filters for, takes as numbers.
+func (m Metric) Numbers() []number {
+	var w struct {
+		Type       string          `json:"type"`
+		FieldName  string          `json:"fieldName"`
+		Aggregator json.RawMessage `json:"aggregator"`
+	}
+	if json.Unmarshal(m.Wire, &w) != nil {
+		return nil
+	}
+	if w.Type == "filtered" && len(w.Aggregator) > 0 {
+		of := Metric{Wire: w.Aggregator}.Numbers()
+		for i := range of {
+			of[i].Filtered = true
+		}
+		return of
+	}
+	typ, isNumber := numbers[w.Type]
+	switch {
+	case w.FieldName == "":
+	case isNumber:
+		return []number{{Field: w.FieldName, Type: typ}}
+	case numberSketches[w.Type]:
+		return []number{{Field: w.FieldName, Type: expr.Double, Sketch: true}}
+	}
+	return nil
+}
+
 // Number returns the field of an aggregator of one number, and its type; false: it is another aggregator.
 func (m Metric) Number() (field string, typ expr.Base, ok bool) {
 	var w struct {

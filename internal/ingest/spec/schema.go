@@ -7,6 +7,7 @@ import (
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/jsontext"
 )
 
@@ -43,8 +44,8 @@ type Granularity struct {
 	Intervals []chrono.Interval
 }
 
-// maxColumns bounds the dimensions and metrics of a schema (TooManyColumns).
-const maxColumns = 2000
+// MaxColumns bounds the dimensions and metrics of a schema, as many as fields are discovered.
+const MaxColumns = ingest.MaxShapeFields
 
 // Parse reads a dataSchema. An absent one is that of the sampler: column timestamp, all else as strings.
 func Parse(text json.RawMessage) (*DataSchema, error) {
@@ -96,8 +97,8 @@ func Parse(text json.RawMessage) (*DataSchema, error) {
 }
 
 func (s *DataSchema) check() error {
-	if n := len(s.Dimensions.Explicit) + len(s.Metrics); n > maxColumns {
-		return fault.InvalidInput("The dataSchema has [%d] dimensions and metrics; a datasource has at most [%d]", n, maxColumns)
+	if n := len(s.Dimensions.Explicit) + len(s.Metrics); n > MaxColumns {
+		return fault.InvalidInput("The dataSchema has [%d] dimensions and metrics; a native load has at most [%d]", n, MaxColumns)
 	}
 	seen := map[string]bool{}
 	for _, d := range s.Dimensions.Explicit {

@@ -16,27 +16,15 @@ import (
 // field is a field of the records that is read.
 type field struct {
 	name string
-	typ  expr.Type
+	// column is its name among the columns that are read: a field that is read as several types has one for each.
+	column string
+	typ    expr.Type
 	// physical is the type of its vectors.
 	physical vector.Type
 	// number names the type of number that its values must be, for messages; "": they may be anything.
 	number string
 	// single refuses records with several values.
 	single bool
-}
-
-// sketched reports whether a sketch of numbers is made of a field.
-func sketched(s *spec.DataSchema, name string) bool {
-	return slices.ContainsFunc(s.Metrics, func(m spec.Metric) bool {
-		var w struct {
-			Type      string `json:"type"`
-			FieldName string `json:"fieldName"`
-		}
-		if json.Unmarshal(m.Wire, &w) != nil || w.FieldName != name {
-			return false
-		}
-		return w.Type == "quantilesDoublesSketch" || w.Type == "KllDoublesSketch" || w.Type == "KllFloatsSketch"
-	})
 }
 
 func isCount(m spec.Metric) bool {
@@ -88,63 +76,114 @@ func (l *load) chooseFields() ([]spec.Dimension, error) {
 		l.columns.Exclude(native.MetricFields(m.Wire)...)
 	}
 	_, dimensions := l.columns.List()
-	if len(dimensions)+len(s.Metrics) > maxColumns {
-		return nil, fault.InvalidInput("The records have [%d] fields; a datasource has at most [%d] columns", len(dimensions), maxColumns)
+	if d := &s.Dimensions; l.columns.Shape().Full() && (len(d.Explicit) == 0 || d.IncludeAll) || len(dimensions)+len(s.Metrics) > spec.MaxColumns {
+		return nil, fault.InvalidInput("The records have more than [%d] fields. Name those that are wanted in [dimensions] of the [dimensionsSpec]",
+			spec.MaxColumns)
 	}
-	made := s.Made()
-	words := mentioned(s)
-	uses := map[string][]expr.Type{}
-	var names []string
-	use := func(name string, t expr.Type) {
-		if _, known := uses[name]; !known {
-			names = append(names, name)
+	u := l.fieldUses(dimensions)
+	l.numbers, l.singles = map[string]map[expr.Base]string{}, map[string]expr.Type{}
+	for _, name := range u.names {
+		of := u.of[name]
+		l.addField(name, name, of.typ, of.strict[of.typ])
+		for _, t := range of.numbers {
+			column := name
+			if t != of.typ {
+				column = numberColumn(name, t)
+				l.addField(name, column, t, of.strict[t])
+			}
+			if l.numbers[name] == nil {
+				l.numbers[name] = map[expr.Base]string{}
+			}
+			l.numbers[name][t.Base] = column
 		}
-		if !slices.Contains(uses[name], t) {
-			uses[name] = append(uses[name], t)
+		if t := of.typ; t.Multi || t.Base == expr.Array || t == expr.JSON {
+			l.singles[name] = l.columns.SingleType(name)
 		}
 	}
+	return dimensions, nil
+}
+
+// numberColumn names the column of a field that is read as a number of a type beside the column of its name.
+func numberColumn(field string, t expr.Type) string {
+	return "\x00" + strings.ToLower(t.Runtime().String()) + " " + field
+}
+
+func (l *load) addField(name, column string, t expr.Type, strict bool) {
+	f := field{name: name, column: column, typ: t, physical: t.Runtime(), single: l.ranged(name)}
+	if strict {
+		f.number = strings.ToLower(f.physical.String())
+	}
+	l.fields = append(l.fields, f)
+}
+
+// fieldUse is what a field is read as.
+type fieldUse struct {
+	// typ is that of the column of its name: what expressions see, else what a dimension or a metric takes.
+	typ expr.Type
+	// numbers are the types of numbers that dimensions and metrics take of it. Of those that are strict a value that is no number is an error of
+	// the record.
+	numbers []expr.Type
+	strict  map[expr.Type]bool
+}
+
+// fieldUses are the fields that are read, in the order in which they are found.
+type fieldUses struct {
+	names []string
+	of    map[string]*fieldUse
+}
+
+func (u *fieldUses) use(name string, t expr.Type) *fieldUse {
+	of := u.of[name]
+	if of == nil {
+		of = &fieldUse{typ: t, strict: map[expr.Type]bool{}}
+		u.of[name], u.names = of, append(u.names, name)
+	}
+	return of
+}
+
+// number notes that a field is taken as a number.
+func (u *fieldUses) number(name string, t expr.Type, strict bool) {
+	of := u.use(name, t)
+	if !slices.Contains(of.numbers, t) {
+		of.numbers = append(of.numbers, t)
+	}
+	of.strict[t] = of.strict[t] || strict
+}
+
+// fieldUses decides which fields are read and as what.
+func (l *load) fieldUses(dimensions []spec.Dimension) *fieldUses {
+	s := l.spec.Schema
+	made, words := s.Made(), mentioned(s)
+	u := &fieldUses{of: map[string]*fieldUse{}}
+	wanted := func(name string) bool { return !made[name] && name != plan.TimeColumn }
 	for _, d := range dimensions {
-		if !made[d.Name] && d.Name != plan.TimeColumn {
-			use(d.Name, l.dimensionType(d))
+		switch t := l.dimensionType(d); {
+		case !wanted(d.Name):
+		case t.IsNumeric():
+			u.number(d.Name, t, true)
+		default:
+			u.use(d.Name, t)
 		}
 		for _, name := range d.Coordinates {
-			if !made[name] && name != plan.TimeColumn {
-				use(name, expr.Of(expr.Varchar))
+			if wanted(name) {
+				u.use(name, expr.Of(expr.Varchar))
 			}
 		}
 	}
 	for _, m := range s.Metrics {
-		if name, typ, ok := m.Number(); ok && !made[name] && name != plan.TimeColumn {
-			use(name, expr.Of(typ))
+		for _, n := range m.Numbers() {
+			if wanted(n.Field) && (!n.Sketch || l.columns.SomeNumbers(n.Field)) {
+				u.number(n.Field, expr.Of(n.Type), !n.Filtered)
+			}
 		}
 	}
 	for _, name := range l.columns.Fields() {
-		if name == plan.TimeColumn || !words(name) {
-			continue
-		}
-		if t := l.inputType(name, dimensions); t.IsCharacter() && !t.Multi && sketched(s, name) && l.columns.Numerals(name) {
-			use(name, expr.Of(expr.Double))
-		} else {
-			use(name, t)
+		if name != plan.TimeColumn && words(name) {
+			t := l.inputType(name, dimensions)
+			u.use(name, t).typ = t
 		}
 	}
-	for _, name := range names {
-		f := field{name: name, typ: l.columns.TypeOf(name)}
-		switch {
-		case len(uses[name]) == 1:
-			f.typ = uses[name][0]
-		case sketched(s, name) && l.columns.Numerals(name):
-			f.typ = expr.Of(expr.Double)
-		}
-		for _, t := range uses[name] {
-			if n := t.Runtime(); n.IsNumeric() && !made[name] {
-				f.number = strings.ToLower(n.String())
-			}
-		}
-		f.single, f.physical = l.ranged(name), f.typ.Runtime()
-		l.fields = append(l.fields, f)
-	}
-	return dimensions, nil
+	return u
 }
 
 // inputType returns the type in which transforms, filters and aggregators see a field: lists of an auto dimension are arrays, other lists
@@ -156,9 +195,6 @@ func (l *load) inputType(name string, dimensions []spec.Dimension) expr.Type {
 	}
 	return t
 }
-
-// maxColumns bounds the columns of a datasource.
-const maxColumns = 2000
 
 // mentioned returns a function that reports whether transforms, the filter or aggregators that compute may speak of a field. Saying so of one
 // too many costs only time.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync/atomic"
 
@@ -43,6 +44,9 @@ type load struct {
 
 	columns *spec.Columns
 	fields  []field
+	// numbers and singles are native.Ingestion.Numbers and Singles of the fields.
+	numbers map[string]map[expr.Base]string
+	singles map[string]expr.Type
 	// rows computes what is read of the records of a split; nil: the fields are it. calls are the metrics of single rows over its columns.
 	rows  plan.Node
 	leaf  *plan.External // of rows
@@ -187,12 +191,12 @@ func inIntervals(f native.FilterOf, text json.RawMessage, intervals []chrono.Int
 func (l *load) input(ctx context.Context, g *native.Ingestion, dimensions []spec.Dimension) (*plan.External, error) {
 	out := []plan.Column{{Name: plan.TimeColumn, Type: expr.Of(expr.Timestamp).NotNull()}}
 	for _, f := range l.fields {
-		out = append(out, plan.Column{Name: f.name, Type: f.typ})
+		out = append(out, plan.Column{Name: f.column, Type: f.typ})
 	}
 	l.leaf = &plan.External{Source: l.spec.SourceText, Format: l.spec.FormatText, Out: out}
 	columns := out
 	if len(g.Transforms) > 0 || g.Filter.Filter != nil {
-		rows, err := (&native.Ingestion{Transforms: g.Transforms, Filter: g.Filter}).Rows(ctx, l.leaf)
+		rows, err := (&native.Ingestion{Transforms: g.Transforms, Filter: g.Filter, Numbers: l.numbers, Singles: l.singles}).Rows(ctx, l.leaf)
 		if err != nil {
 			return nil, err
 		}
@@ -203,7 +207,8 @@ func (l *load) input(ctx context.Context, g *native.Ingestion, dimensions []spec
 			g.Dimensions = append(g.Dimensions, plan.Column{Name: d.Name, Type: l.typeOf(d, columns)})
 		}
 	}
-	g.Transforms, g.Filter = nil, native.FilterOf{}
+	g.Transforms, g.Filter, g.Numbers, g.Singles = nil, native.FilterOf{}, l.numbers, maps.Clone(l.singles)
+	maps.DeleteFunc(g.Singles, func(name string, _ expr.Type) bool { return l.spec.Schema.Made()[name] })
 	if g.Rollup || len(g.Metrics) == 0 {
 		return l.external(columns), nil
 	}

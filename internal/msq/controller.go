@@ -34,7 +34,8 @@ type Controller struct {
 	sortBytes int64
 	stages    []*stage
 	rows      *stage // whose rows are written to segments
-	early     bool   // segments are built while rows are read
+	chunks    *chunker
+	early     bool // segments are built while rows are read
 	locks     []Lock
 	warnings  warnings
 	orders    []*workOrder // of the stage whose rows are written
@@ -356,6 +357,7 @@ func (c *Controller) ingest(ctx context.Context, w *plan.Write) (*Outcome, error
 		w = multiValueInputs(w)
 	}
 	c.job.Plan, c.job.Columns = w, nil
+	c.chunks = chunkerOf(w, c.job.Target)
 	l, err := layoutOf(w, c.opts, c.job.Target)
 	if err != nil {
 		return nil, err
@@ -427,9 +429,9 @@ func (c *Controller) build(ctx context.Context, w *plan.Write, generator *stage,
 	}
 	rows.setPartitions(max(len(parts), 1))
 	if len(parts) > c.opts.MaxPartitions {
-		return nil, 0, tooManyPartitions(c.opts.MaxPartitions)
+		return nil, 0, tooManyPartitions(c.opts)
 	}
-	if err := checkBuckets(parts); err != nil {
+	if err := c.checkBuckets(parts); err != nil {
 		return nil, 0, err
 	}
 	if total == 0 && c.opts.FailOnEmptyInsert {
@@ -481,7 +483,7 @@ func (c *Controller) build(ctx context.Context, w *plan.Write, generator *stage,
 func (c *Controller) divide(w *plan.Write, rows *stage) []partition {
 	order, target := &rows.shuffle.order, int64(c.opts.RowsPerSegment)
 	if !order.hashed {
-		return divide(rows.outputs(), !w.PartitionBy.IsAll(), target)
+		return divide(rows.outputs(), !c.chunks.constant(), target)
 	}
 	hashers := make([]*hasher, len(c.orders))
 	for i, o := range c.orders {
@@ -491,14 +493,14 @@ func (c *Controller) divide(w *plan.Write, rows *stage) []partition {
 }
 
 // checkBuckets bounds the time chunks of all workers together; each worker has bounded its own.
-func checkBuckets(parts []partition) error {
+func (c *Controller) checkBuckets(parts []partition) error {
 	n := 0
 	for i := range parts {
 		if i == 0 || parts[i].bucket != parts[i-1].bucket {
 			n++
 		}
 	}
-	if n > maxBuckets {
+	if n > c.opts.maxBuckets() {
 		return tooManyBuckets()
 	}
 	return nil
@@ -508,7 +510,7 @@ func checkBuckets(parts []partition) error {
 func (c *Controller) writeShuffle(w *plan.Write, shards int) shuffle {
 	s := shuffle{kind: rangeShuffle, target: int64(c.opts.RowsPerSegment)}
 	keys := []plan.SortKey{{Column: 0, NullsFirst: true}}
-	if !w.PartitionBy.IsAll() {
+	if !c.chunks.constant() {
 		s.names = append(s.names, keyName{column: bucketKey})
 	}
 	hashed := c.job.Target != nil && c.job.Target.Hash != nil

@@ -90,19 +90,23 @@ type Lock struct {
 	Version  string
 }
 
-// AllocateRequest asks for the id of one more segment of an append.
+// AllocateRequest asks for the ids of all segments of an append.
 type AllocateRequest struct {
 	Task, Group string
 	DataSource  string
-	// Interval is the bucket of the rows; Granularity is what PARTITIONED BY says.
-	Interval    chrono.Interval
+	// Intervals are the buckets of the rows of each segment, in the order of time; Granularity is what PARTITIONED BY says.
+	Intervals   []chrono.Interval
 	Granularity chrono.Granularity
-	// Sequence names the request: the same one gives the same id again.
+	// Sequence names the request: the same one gives the same ids again.
 	Sequence string
-	// Previous is the id allocated before in the sequence, or "".
-	Previous string
 	Type     LockType
 	Priority int
+}
+
+// Allocated is the identity of a segment of an append.
+type Allocated struct {
+	ID    timeline.SegmentID
+	Shard timeline.ShardSpec
 }
 
 // Publication is one change of the published timeline: all of it becomes visible, or nothing.
@@ -132,8 +136,9 @@ type Metastore interface {
 	// Lock waits until the lock is granted. It is idempotent for a group and interval. A lock that a higher priority took away fails with
 	// an error that errors.Is ErrPreempted.
 	Lock(ctx context.Context, r LockRequest) (Lock, error)
-	// Allocate returns the id of a new segment and its shard spec. ok is false when existing data does not take one.
-	Allocate(ctx context.Context, r AllocateRequest) (id timeline.SegmentID, shard timeline.ShardSpec, ok bool, err error)
+	// Allocate returns the ids of new segments and their shard specs. If they are fewer than the intervals, then the existing data does not
+	// take a segment of the interval that comes next.
+	Allocate(ctx context.Context, r AllocateRequest) ([]Allocated, error)
 	// Used returns the used segments that overlap the intervals.
 	Used(ctx context.Context, dataSource string, intervals []chrono.Interval) ([]*timeline.Segment, error)
 	// Publish makes the change in one transaction that also checks the locks; ErrPreempted if one is gone.

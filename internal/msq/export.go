@@ -130,7 +130,7 @@ func (c *Controller) runExport(ctx context.Context, e *exporting, s *stage) (*Ou
 		return nil, err
 	}
 	if len(e.parts) > c.opts.MaxPartitions {
-		return nil, tooManyPartitions(c.opts.MaxPartitions)
+		return nil, tooManyPartitions(c.opts)
 	}
 	e.from.setPartitions(len(e.parts))
 	e.from.merged(int64(len(e.parts)), 0)

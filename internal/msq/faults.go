@@ -170,6 +170,13 @@ func cannotAllocate(dataSource string, want chrono.Interval, got *chrono.Interva
 		"pre-existing segment.", dataSource, want, got, granularity), fields...)
 }
 
+// cannotAppend says that rows at a time can't be appended by a native task, which follows the chunks that are there.
+func cannotAppend(at int64) *Fault {
+	return newFault("InsertCannotAllocateSegment", fault.CategoryRuntimeFailure, fmt.Sprintf("Rows can't be appended at [%s]: newer segments hide a part of the "+
+		"time chunk that is there, or another task has just changed the time chunks. Compact the interval or submit the task again.",
+		chrono.FormatMillis(at, chrono.UTC)), Field{"timestamp", at})
+}
+
 func insertEmpty(dataSource string) *Fault {
 	return newFault("InsertCannotBeEmpty", fault.CategoryInvalidInput, fmt.Sprintf("No rows to insert for dataSource[%s]. "+
 		"Set failOnEmptyInsert : false in the query context to allow empty inserts.", dataSource), Field{"dataSource", dataSource})
@@ -230,17 +237,28 @@ func tooManyColumns(columns int) *Fault {
 		Field{"numColumns", columns}, Field{"maxColumns", maxColumns})
 }
 
-func tooManyInputFiles(files, limit, workers int) *Fault {
-	return newFault("TooManyInputFiles", fault.CategoryInvalidInput, fmt.Sprintf("Too many input files/segments [%d] encountered. Maximum input "+
-		"files/segments per worker is set to [%d]. Try increasing the limit using the maxInputFilesPerWorker query context parameter, breaking "+
-		"your query up into smaller queries, or setting [maxNumTasks] to at least [%d] in your query context", files, limit, workers+1),
+func tooManyInputFiles(o *Options, files, workers int) *Fault {
+	limit := o.MaxInputFiles
+	message := fmt.Sprintf("Too many input files/segments [%d] encountered. Maximum input files/segments per worker is set to [%d]. Try increasing the "+
+		"limit using the maxInputFilesPerWorker query context parameter, breaking your query up into smaller queries, or setting [maxNumTasks] to at "+
+		"least [%d] in your query context", files, limit, workers+1)
+	if o.Native {
+		message = fmt.Sprintf("Too many input files/segments [%d] encountered. The context of the task sets [maxInputFilesPerWorker] to [%d]. Increase or "+
+			"remove it, or set [maxNumConcurrentSubTasks] in the [tuningConfig] to at least [%d]", files, limit, workers)
+	}
+	return newFault("TooManyInputFiles", fault.CategoryInvalidInput, message,
 		Field{"numInputFiles", files}, Field{"maxInputFiles", limit}, Field{"minNumWorkers", workers})
 }
 
-func tooManyPartitions(limit int) *Fault {
-	return newFault("TooManyPartitions", fault.CategoryInvalidInput, fmt.Sprintf("Too many partitions (max = %d). Try increasing the limit using the "+
-		"maxPartitions query context parameter, breaking your query up into smaller queries, or using a larger value for rowsPerSegment.", limit),
-		Field{"maxPartitions", limit})
+func tooManyPartitions(o *Options) *Fault {
+	limit := o.MaxPartitions
+	message := fmt.Sprintf("Too many partitions (max = %d). Try increasing the limit using the maxPartitions query context parameter, breaking your query up "+
+		"into smaller queries, or using a larger value for rowsPerSegment.", limit)
+	if o.Native {
+		message = fmt.Sprintf("Too many partitions (max = %d). Increase or remove [maxPartitions] in the context of the task, or use a larger value for "+
+			"[maxRowsPerSegment] in the [partitionsSpec].", limit)
+	}
+	return newFault("TooManyPartitions", fault.CategoryInvalidInput, message, Field{"maxPartitions", limit})
 }
 
 func tooManySegments(chunk chrono.Interval, segments, limit int, granularity string) *Fault {

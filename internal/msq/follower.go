@@ -151,7 +151,7 @@ func (f *Follower) order(ctx context.Context, p *Part) (*workOrder, error) {
 		if p.Shuffle.Hashed {
 			s.columns = append(s.columns, longColumn(hashColumn))
 		}
-		order.write = newWriteTarget(w, p.Write.Hash.hasher(timeColumn(w)), p.Write.Auto.values(), p.Worker, p.Workers)
+		order.write = newWriteTarget(w, newChunker(w.PartitionBy, p.Write.Existing), f.c.opts.maxBuckets(), p.Write.Hash.hasher(timeColumn(w)), p.Write.Auto.values(), p.Worker, p.Workers)
 	case p.Boosts:
 		order.boosts = &boosts{next: int64(p.Worker), step: int64(p.Workers)}
 	}

@@ -50,7 +50,7 @@ func (l *layout) describe(t *Target) (err error) {
 // layoutOf orders the columns: time, those that rows are sorted by, the rest as the statement has them.
 func layoutOf(w *plan.Write, o *Options, t *Target) (*layout, error) {
 	out := w.Columns()
-	if len(out) > maxColumns {
+	if len(out) > o.maxColumns() {
 		return nil, tooManyColumns(len(out))
 	}
 	for _, c := range out {

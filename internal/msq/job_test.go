@@ -66,27 +66,29 @@ func (m *memoryStore) Lock(ctx context.Context, r LockRequest) (Lock, error) {
 	return Lock{Interval: r.Interval, Version: m.granted[len(m.granted)-1]}, nil
 }
 
-func (m *memoryStore) Allocate(_ context.Context, r AllocateRequest) (timeline.SegmentID, timeline.ShardSpec, bool, error) {
+func (m *memoryStore) Allocate(_ context.Context, r AllocateRequest) ([]Allocated, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.refuse {
-		return timeline.SegmentID{}, nil, false, nil
+		return nil, nil
 	}
-	id := timeline.SegmentID{DataSource: r.DataSource, Interval: r.Interval, Version: "2029-01-01T00:00:00.000Z"}
-	if m.interval != nil {
-		id.Interval = *m.interval
-	}
-	for _, s := range m.used {
-		if s.ID.Interval == id.Interval {
-			id.Partition = max(id.Partition, s.ID.Partition+1)
+	var out []Allocated
+	for _, iv := range r.Intervals {
+		id := timeline.SegmentID{DataSource: r.DataSource, Interval: iv, Version: "2029-01-01T00:00:00.000Z"}
+		if m.interval != nil {
+			id.Interval = *m.interval
 		}
-	}
-	if r.Previous != "" {
-		if p, ok := timeline.ParseID(r.DataSource, r.Previous); ok && p.Interval == id.Interval {
-			id.Partition = p.Partition + 1
+		for _, s := range m.used {
+			if s.ID.Interval == id.Interval {
+				id.Partition = max(id.Partition, s.ID.Partition+1)
+			}
 		}
+		if n := len(out); n > 0 && out[n-1].ID.Interval == id.Interval {
+			id.Partition = out[n-1].ID.Partition + 1
+		}
+		out = append(out, Allocated{id, timeline.Numbered{Partition: id.Partition}})
 	}
-	return id, timeline.Numbered{Partition: id.Partition}, true, nil
+	return out, nil
 }
 
 func (m *memoryStore) Used(_ context.Context, dataSource string, intervals []chrono.Interval) ([]*timeline.Segment, error) {

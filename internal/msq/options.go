@@ -3,6 +3,7 @@ package msq
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -53,6 +54,45 @@ type Options struct {
 	// DurableShuffle keeps what stages hand on in deep storage. FaultTolerance does too, and runs workers again that failed for a reason that may pass.
 	DurableShuffle, FaultTolerance bool
 	AutoColumns                    bool // useAutoColumnSchemas
+	// Native says that the job is one of a native task: the fixed limits of statements do not hold, and those with a context parameter only if it is given.
+	Native bool
+}
+
+// NativeParameters are the context parameters that native tasks take over from the multi-stage engine as they are.
+var NativeParameters = []string{"maxFrameSize", "maxInputFilesPerWorker", "maxPartitions", "maxClusteredByColumns", "maxThreads", "maxNumSegments",
+	"targetPartitionsPerWorker", "maxConcurrentStages", "faultTolerance", "durableShuffleStorage", "failOnEmptyInsert"}
+
+// StatementParameters are the context parameters of statements that have no effect on a native task: its spec says such things.
+var StatementParameters = []string{"maxNumTasks", "numTasks", "taskAssignment", "maxInputBytesPerWorker", "finalizeAggregations", "arrayIngestMode", "sqlJoinAlgorithm",
+	"rowsPerSegment", "rowsInMemory", "maxRowsInMemory", "segmentSortOrder", "forceSegmentSortByTime", "indexSpec", "maxParseExceptions", "mode", "removeNullBytes",
+	"waitUntilSegmentsLoad", "selectDestination", "rowsPerPage", "timeout"}
+
+// ParseNativeOptions is ParseOptions for a native task.
+func ParseNativeOptions(context map[string]any) (*Options, error) {
+	own := map[string]any{"maxFrameSize": int64(math.MaxInt32), "maxInputFilesPerWorker": int64(math.MaxInt32), "maxPartitions": int64(math.MaxInt32),
+		"maxClusteredByColumns": int64(math.MaxInt32)}
+	maps.Copy(own, context)
+	o, err := ParseOptions(own)
+	if err == nil {
+		o.Native = true
+	}
+	return o, err
+}
+
+// maxBuckets bounds the time chunks of a job.
+func (o *Options) maxBuckets() int {
+	if o.Native {
+		return math.MaxInt
+	}
+	return maxBuckets
+}
+
+// maxColumns bounds the columns of segments.
+func (o *Options) maxColumns() int {
+	if o.Native {
+		return math.MaxInt
+	}
+	return maxColumns
 }
 
 // Lock returns the kind of lock that a statement takes; replace: it is a REPLACE.

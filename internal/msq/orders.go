@@ -58,7 +58,7 @@ func (c *Controller) workOrders(ctx context.Context, s *stage) ([]*workOrder, er
 		workers = 1
 	}
 	if limit := c.opts.MaxInputFiles; files > limit*workers {
-		return nil, tooManyInputFiles(files, limit, (files+limit-1)/limit)
+		return nil, tooManyInputFiles(c.opts, files, (files+limit-1)/limit)
 	}
 	orders := make([]*workOrder, workers)
 	places := min(c.places(s), workers)
@@ -115,7 +115,7 @@ func (c *Controller) begins(order *workOrder) {
 	switch {
 	case order.stage.shuffle.kind != rangeShuffle:
 	case c.job.write() != nil:
-		order.write = newWriteTarget(c.job.write(), c.newHasher(), c.newAutoValues(), order.worker, order.workers)
+		order.write = newWriteTarget(c.job.write(), c.chunks, c.opts.maxBuckets(), c.newHasher(), c.newAutoValues(), order.worker, order.workers)
 	default:
 		order.boosts = &boosts{next: int64(order.worker), step: int64(order.workers)}
 	}

@@ -64,6 +64,7 @@ type partShuffle struct {
 
 type partWrite struct {
 	PartitionBy chrono.Granularity
+	Existing    []Existing `json:",omitempty"`
 	Hidden      int
 	Hash        *partHash `json:",omitempty"`
 	Auto        *partAuto `json:",omitempty"`
@@ -163,7 +164,7 @@ func (c *Controller) part(order *workOrder) (*Part, error) {
 		Shuffle: sendShuffle(&s.shuffle),
 	}
 	if w := c.job.write(); order.write != nil {
-		p.Write = &partWrite{PartitionBy: w.PartitionBy, Hidden: w.Hidden}
+		p.Write = &partWrite{PartitionBy: w.PartitionBy, Existing: order.write.chunks.existing, Hidden: w.Hidden}
 		order.write.send(p.Write)
 	}
 	var err error

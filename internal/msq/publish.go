@@ -1,6 +1,7 @@
 package msq
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,11 +48,11 @@ func (c *Controller) lock(ctx context.Context, w *plan.Write) error {
 
 // lockTouched takes the locks of the time chunks that get rows.
 func (c *Controller) lockTouched(ctx context.Context, w *plan.Write, parts []partition) error {
-	chunks := chunksOf(w, parts)
+	chunks := c.chunksOf(parts)
 	if limit := c.job.Target.MaxLocks; limit > 0 && len(chunks) > limit {
 		return fault.InvalidInput("Number of locks exceeded maxAllowedLockCount [%d]: rows are in [%d] time chunks", limit, len(chunks))
 	}
-	for _, iv := range chunks {
+	for _, iv := range chrono.Condense(chunks) { // one lock does for neighbours
 		lock, err := c.deps.Metastore.Lock(ctx, LockRequest{Task: c.job.ID, Group: c.job.ID, DataSource: w.DataSource, Interval: iv,
 			Type: c.opts.Lock(w.Replace), Priority: c.opts.Priority})
 		if err != nil {
@@ -63,22 +64,14 @@ func (c *Controller) lockTouched(ctx context.Context, w *plan.Write, parts []par
 }
 
 // chunksOf returns the time chunks of partitions, which come in the order of time.
-func chunksOf(w *plan.Write, parts []partition) []chrono.Interval {
+func (c *Controller) chunksOf(parts []partition) []chrono.Interval {
 	var out []chrono.Interval
 	for i := range parts {
 		if i == 0 || parts[i].bucket != parts[i-1].bucket {
-			out = append(out, bucketOf(w, &parts[i]))
+			out = append(out, c.bucketOf(&parts[i]))
 		}
 	}
 	return out
-}
-
-// bucketOf returns the time chunk of a partition.
-func bucketOf(w *plan.Write, p *partition) chrono.Interval {
-	if w.PartitionBy.IsAll() {
-		return chrono.Eternity
-	}
-	return w.PartitionBy.Bucket(p.bucket)
 }
 
 // identify gives every partition the id and shard spec of its segment.
@@ -89,32 +82,50 @@ func (c *Controller) identify(ctx context.Context, w *plan.Write, parts []partit
 		}
 	}
 	for i := range parts {
-		if bucket := bucketOf(w, &parts[i]); !chrono.ContainsAll([]chrono.Interval{chrono.Eternity}, []chrono.Interval{bucket}) {
+		if bucket := c.bucketOf(&parts[i]); !chrono.ContainsAll([]chrono.Interval{chrono.Eternity}, []chrono.Interval{bucket}) {
 			return nil, timeOutOfBounds(bucket, []chrono.Interval{chrono.Eternity})
 		}
 	}
 	if w.Replace {
 		return c.identifyReplace(w, parts, shardColumns)
 	}
-	out := make([]segmentPlan, len(parts))
-	previous := ""
+	return c.identifyAppend(ctx, w, parts)
+}
+
+// identifyAppend allocates the ids of an append.
+func (c *Controller) identifyAppend(ctx context.Context, w *plan.Write, parts []partition) ([]segmentPlan, error) {
+	r := AllocateRequest{Task: c.job.ID, Group: c.job.ID, DataSource: w.DataSource, Granularity: w.PartitionBy, Sequence: c.job.ID,
+		Type: c.opts.Lock(w.Replace), Priority: c.opts.Priority}
 	for i := range parts {
-		bucket := bucketOf(w, &parts[i])
-		id, shard, ok, err := c.deps.Metastore.Allocate(ctx, AllocateRequest{Task: c.job.ID, Group: c.job.ID, DataSource: w.DataSource, Interval: bucket,
-			Granularity: w.PartitionBy, Sequence: c.job.ID, Previous: previous, Type: c.opts.Lock(w.Replace), Priority: c.opts.Priority})
-		if err != nil {
-			return nil, err
+		r.Intervals = append(r.Intervals, c.bucketOf(&parts[i]))
+	}
+	allocated, err := c.deps.Metastore.Allocate(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]segmentPlan, len(parts))
+	for i, bucket := range r.Intervals {
+		if i == len(allocated) {
+			return nil, c.cannotAllocate(w, bucket, nil)
 		}
-		if !ok {
-			return nil, cannotAllocate(w.DataSource, bucket, nil, "")
+		id := allocated[i].ID
+		if id.Interval != bucket && !(c.job.Target.follows() && id.Interval.Contains(bucket)) {
+			return nil, c.cannotAllocate(w, bucket, &id.Interval)
 		}
-		if id.Interval != bucket {
-			return nil, cannotAllocate(w.DataSource, bucket, &id.Interval, granularityOf(id.Interval))
-		}
-		out[i] = segmentPlan{partition: parts[i], id: id, shard: shard}
-		previous = id.String()
+		out[i] = segmentPlan{partition: parts[i], id: id, shard: allocated[i].Shard}
 	}
 	return out, nil
+}
+
+// cannotAllocate says that rows of a bucket can't be appended; got is the interval that was offered instead, nil: none was.
+func (c *Controller) cannotAllocate(w *plan.Write, bucket chrono.Interval, got *chrono.Interval) error {
+	switch {
+	case c.job.Target != nil:
+		return cannotAppend(bucket.Start)
+	case got != nil:
+		return cannotAllocate(w.DataSource, bucket, got, granularityOf(*got))
+	}
+	return cannotAllocate(w.DataSource, bucket, nil, "")
 }
 
 // granularityOf names the granularity that an interval is a bucket of, or prints the interval.
@@ -144,7 +155,7 @@ func (c *Controller) checkSegmentsPerChunk(w *plan.Write, parts []partition) err
 			hi++
 		}
 		if hi-lo > c.opts.MaxNumSegments {
-			return tooManySegments(bucketOf(w, &parts[lo]), hi-lo, c.opts.MaxNumSegments, granularityName(w.PartitionBy))
+			return tooManySegments(c.bucketOf(&parts[lo]), hi-lo, c.opts.MaxNumSegments, granularityName(w.PartitionBy))
 		}
 		lo = hi
 	}
@@ -158,7 +169,7 @@ func (c *Controller) identifyReplace(w *plan.Write, parts []partition, shardColu
 		if c.job.Target.touched() {
 			break
 		}
-		if bucket := bucketOf(w, &parts[i]); !chrono.ContainsAll(bounds, []chrono.Interval{bucket}) {
+		if bucket := c.bucketOf(&parts[i]); !chrono.ContainsAll(bounds, []chrono.Interval{bucket}) {
 			return nil, timeOutOfBounds(bucket, bounds)
 		}
 	}
@@ -168,7 +179,7 @@ func (c *Controller) identifyReplace(w *plan.Write, parts []partition, shardColu
 		for hi < len(parts) && parts[hi].bucket == parts[lo].bucket {
 			hi++
 		}
-		bucket := bucketOf(w, &parts[lo])
+		bucket := c.bucketOf(&parts[lo])
 		version, ok := c.versionFor(bucket)
 		if !ok {
 			return nil, lockPreempted()
@@ -217,10 +228,10 @@ func (c *Controller) shardSpec(w *plan.Write, parts []partition, i int, shardCol
 
 // versionFor returns the version of the lock that covers an interval.
 func (c *Controller) versionFor(iv chrono.Interval) (string, bool) {
-	for _, l := range c.locks {
-		if l.Interval.Contains(iv) {
-			return l.Version, true
-		}
+	// The locks of time chunks come in the order of time, and do not overlap.
+	i, _ := slices.BinarySearchFunc(c.locks, iv.Start, func(l Lock, at int64) int { return cmp.Compare(l.Interval.End, at+1) })
+	if i < len(c.locks) && c.locks[i].Interval.Contains(iv) {
+		return c.locks[i].Version, true
 	}
 	return "", false
 }
@@ -282,7 +293,7 @@ func (c *Controller) tombstones(ctx context.Context, w *plan.Write, segments []*
 			intervals = append(intervals, s.ID.Interval)
 		}
 	}
-	gone, err := timeline.TombstoneIntervals(drop, chrono.Condense(intervals), w.PartitionBy, maxBuckets)
+	gone, err := timeline.TombstoneIntervals(drop, chrono.Condense(intervals), w.PartitionBy, c.opts.maxBuckets())
 	if err != nil {
 		return nil, nil, tooManyBuckets()
 	}

@@ -25,6 +25,10 @@ type Target struct {
 	TimestampSpec json.RawMessage
 	// Touched replaces the time chunks that get rows, and leaves the others as they are. Their locks are taken when it is known which they are.
 	Touched bool
+	// Existing are the time chunks that an append must respect where they are not buckets of its granularity.
+	Existing []Existing
+	// Follows says that the segments of an append go into the chunk that is there, also if it is coarser than a bucket.
+	Follows bool
 	// MaxLocks is the most time chunks that may be locked; 0: no limit.
 	MaxLocks int
 	// Hash, if not nil, divides each time chunk by a hash of dimensions.
@@ -55,6 +59,8 @@ func (t *Target) handling(column int) MultiValue {
 
 // noIndex reports whether a column of the plan goes without bitmap index.
 func (t *Target) noIndex(column int) bool { return t != nil && t.NoIndex != nil && t.NoIndex[column] }
+
+func (t *Target) follows() bool { return t != nil && t.Follows }
 
 func (t *Target) touched() bool { return t != nil && t.Touched }
 

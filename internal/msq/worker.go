@@ -266,25 +266,23 @@ func (b *boosts) column(n int) *vector.Vector {
 
 // writeTarget is what a writing job does to rows on their way to segments.
 type writeTarget struct {
-	time    int // column of __time, -1: none
-	floorer chrono.Floorer
-	all     bool
-	boosts  boosts
-	seen    map[int64]struct{}
+	time   int // column of __time, -1: none
+	chunks *chunker
+	last   chrono.Interval // the bucket of the row before
+	limit  int             // of buckets
+	boosts boosts
+	seen   map[int64]struct{}
 	// multi says which columns are multi-value, several which of them had a row with several values.
 	multi, several []bool
 	hash           *hasher // nil: rows are not hashed
 	auto           *autoValues
 }
 
-func newWriteTarget(w *plan.Write, h *hasher, auto *autoValues, worker, workers int) *writeTarget {
-	t := &writeTarget{time: timeColumn(w), all: w.PartitionBy.IsAll(), boosts: boosts{int64(worker), int64(workers)}, seen: map[int64]struct{}{}, hash: h,
+func newWriteTarget(w *plan.Write, chunks *chunker, limit int, h *hasher, auto *autoValues, worker, workers int) *writeTarget {
+	t := &writeTarget{time: timeColumn(w), chunks: chunks, limit: limit, boosts: boosts{int64(worker), int64(workers)}, seen: map[int64]struct{}{}, hash: h,
 		auto: auto, multi: make([]bool, len(w.Input.Columns())), several: make([]bool, len(w.Input.Columns()))}
 	for i, c := range w.Input.Columns() {
 		t.multi[i] = c.Type.Multi
-	}
-	if !t.all {
-		t.floorer = w.PartitionBy.Floorer()
 	}
 	return t
 }
@@ -316,7 +314,7 @@ func (t *writeTarget) prepare(b *vector.Batch) (*vector.Batch, error) {
 		if err := checkTimes(v, b.N); err != nil {
 			return nil, err
 		}
-		if !t.all {
+		if !t.chunks.constant() {
 			var err error
 			if bucket, err = t.buckets(v, b.N); err != nil {
 				return nil, err
@@ -363,18 +361,20 @@ func checkTimes(v *vector.Vector, n int) error {
 
 func (t *writeTarget) buckets(v *vector.Vector, n int) (*vector.Vector, error) {
 	out := make([]int64, n)
-	last := int64(0)
 	for i := range n {
-		out[i] = t.floorer.Floor(v.LongAt(i))
-		if i == 0 || out[i] != last {
-			last = out[i]
-			if _, ok := t.seen[last]; !ok {
-				if len(t.seen) == maxBuckets {
+		if at := v.LongAt(i); !t.last.ContainsInstant(at) {
+			var ok bool
+			if t.last, ok = t.chunks.bucket(at); !ok {
+				return nil, cannotAppend(at)
+			}
+			if _, ok := t.seen[t.last.Start]; !ok {
+				if len(t.seen) == t.limit {
 					return nil, tooManyBuckets()
 				}
-				t.seen[last] = struct{}{}
+				t.seen[t.last.Start] = struct{}{}
 			}
 		}
+		out[i] = t.last.Start
 	}
 	return vector.FromLongs(out), nil
 }

@@ -65,30 +65,49 @@ func preempted(err error) error {
 	return err
 }
 
-// Allocate promises the id of a segment.
-func (m *Metadata) Allocate(ctx context.Context, r msq.AllocateRequest) (timeline.SegmentID, timeline.ShardSpec, bool, error) {
+// allocateAtOnce bounds the ids that one transaction promises: others wait for it meanwhile.
+const allocateAtOnce = 256
+
+// Allocate promises the ids of segments.
+func (m *Metadata) Allocate(ctx context.Context, r msq.AllocateRequest) ([]msq.Allocated, error) {
 	request := metastore.AllocateRequest{
 		Owner:      metastore.LockOwner{TaskID: r.Task, GroupID: r.Group, Priority: r.Priority},
-		DataSource: r.DataSource, Timestamp: r.Interval.Start, QueryGranularity: chrono.None, SegmentGranularity: r.Granularity,
-		SequenceName: r.Sequence, PreviousID: r.Previous, LockType: metastore.LockType(r.Type),
+		DataSource: r.DataSource, QueryGranularity: chrono.None, SegmentGranularity: r.Granularity, SequenceName: r.Sequence,
+		LockType: metastore.LockType(r.Type),
 	}
-	for {
-		pending, _, granted, err := m.store.AllocateSegment(ctx, request)
+	timestamps := make([]int64, len(r.Intervals))
+	for i, iv := range r.Intervals {
+		timestamps[i] = iv.Start
+	}
+	out := make([]msq.Allocated, 0, len(timestamps))
+	for atOnce := allocateAtOnce; len(out) < len(timestamps); {
+		some := timestamps[len(out):]
+		some = some[:min(len(some), atOnce)]
+		pending, err := m.store.AllocateSegments(ctx, request, some)
 		switch {
+		case errors.Is(err, metastore.ErrCannotAllocate) && len(some) > 1:
+			atOnce = 1 // to find out which it is
+			continue
 		case errors.Is(err, metastore.ErrCannotAllocate):
-			return timeline.SegmentID{}, nil, false, nil
+			return out, nil
 		case err != nil:
-			return timeline.SegmentID{}, nil, false, preempted(err)
-		case granted:
-			return pending.ID, pending.Shard, true, nil
+			return nil, preempted(err)
 		}
-		// Another task holds the interval: wait for it with a lock of our own, then ask again.
+		for _, p := range pending {
+			out = append(out, msq.Allocated{ID: p.ID, Shard: p.Shard})
+			request.PreviousID = p.ID.String()
+		}
+		if len(pending) == len(some) {
+			continue
+		}
+		// Another task holds the next interval: wait for it with a lock of our own, then ask again.
 		if _, err := m.Lock(ctx, msq.LockRequest{
-			Task: r.Task, Group: r.Group, DataSource: r.DataSource, Interval: r.Interval, Type: r.Type, Priority: r.Priority,
+			Task: r.Task, Group: r.Group, DataSource: r.DataSource, Interval: r.Intervals[len(out)], Type: r.Type, Priority: r.Priority,
 		}); err != nil {
-			return timeline.SegmentID{}, nil, false, err
+			return nil, err
 		}
 	}
+	return out, nil
 }
 
 // Used returns the used segments that overlap the intervals.

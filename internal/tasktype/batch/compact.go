@@ -136,6 +136,7 @@ func (k *Compact) Run(ctx context.Context, t *task.Task) error {
 }
 
 func (k *Compact) run(ctx context.Context, t *task.Task, c *spec.Compaction, s *settings, r *report) error {
+	s.warn(tasktype.TaskLog(ctx))
 	session, err := k.session(ctx)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"maps"
 
 	"github.com/hengedb/henge/internal/broker"
 	"github.com/hengedb/henge/internal/budget"
@@ -62,6 +63,13 @@ func newEngine(o Options) *engine {
 	return e
 }
 
+// warn names in the log of a task what its context has in vain.
+func (s *settings) warn(log *slog.Logger) {
+	if len(s.ignored) > 0 && log != nil {
+		log.Warn("the context has parameters of statements that have no effect on a native task", "parameters", s.ignored)
+	}
+}
+
 // begin notes the report of a running task; end takes it away and keeps it, unless the task goes on after a restart.
 func (e *engine) begin(id string, r *report) { e.o.Chats.add(id, r) }
 
@@ -97,6 +105,9 @@ type settings struct {
 	LockType   string `json:"taskLockType"`
 	// Durable keeps intermediate data in deep storage, as it does for statements.
 	Durable bool `json:"durableShuffleStorage"`
+	// engine are the parameters of the multi-stage engine that are given, ignored the names of those that have no effect on a native task.
+	engine  map[string]any
+	ignored []string
 }
 
 // contextOf returns the context of a task, also as the report shows it.
@@ -110,6 +121,21 @@ func contextOf(t *task.Task) (s settings, shown json.RawMessage, err error) {
 	if len(fields.Context) > 0 {
 		if err := json.Unmarshal(fields.Context, &s); err != nil {
 			return s, nil, fault.InvalidInput("Context of task [%s] is not readable: %v", t.ID, err)
+		}
+		var given map[string]any
+		if err := json.Unmarshal(fields.Context, &given); err != nil {
+			return s, nil, fault.InvalidInput("Context of task [%s] is not readable: %v", t.ID, err)
+		}
+		s.engine = map[string]any{}
+		for _, name := range msq.NativeParameters {
+			if value := given[name]; value != nil {
+				s.engine[name] = value
+			}
+		}
+		for _, name := range msq.StatementParameters {
+			if given[name] != nil {
+				s.ignored = append(s.ignored, name)
+			}
 		}
 	}
 	return s, fields.Context, nil
@@ -194,7 +220,8 @@ func (e *engine) options(t *task.Task, s *settings, lock metastore.LockType, wor
 	if rows > 0 {
 		given["rowsPerSegment"] = int64(rows)
 	}
-	return msq.ParseOptions(given)
+	maps.Copy(given, s.engine)
+	return msq.ParseNativeOptions(given)
 }
 
 // deps is what a job needs; tables are those of env.

@@ -68,6 +68,7 @@ func (k *Index) load(ctx context.Context, t *task.Task, x *spec.Index, text json
 	defer done()
 	l := newLoad(&k.o, k.kind, x, text, env)
 	l.part, l.parts, l.log = p, parts, tasktype.TaskLog(ctx)
+	s.warn(l.log)
 	threads := k.o.Threads
 	if threads <= 0 {
 		threads = budget.Cores()
@@ -103,6 +104,12 @@ func (k *Index) load(ctx context.Context, t *task.Task, x *spec.Index, text json
 	options, err := k.options(t, s, lock, workers, x.Tuning.Given().Rows(), order)
 	if err != nil {
 		return err
+	}
+	if x.Append {
+		target.Follows = true
+		if target.Existing, err = k.existing(ctx, t.DataSource, write.PartitionBy); err != nil {
+			return err
+		}
 	}
 	began := l.clock()
 	if !learns(x.Schema) && len(x.Schema.Granularity.Intervals) == 0 {

@@ -405,7 +405,26 @@ func TestLookupTiers(t *testing.T) {
 	f.expect("GET", "C/lookups/config/empty", "", 200, `[]`)
 	f.expect("GET", "C/lookups/status", "", 200, `{"empty":{},"t":{"l":{"loaded":true}}}`)
 	f.expect("GET", "C/lookups/status/t/l?detailed=true", "", 200, `{"loaded":true,"pendingNodes":[]}`)
-	f.expect("POST", "C/lookups/config/t/l", `{"version":10,`+lookup, 500, `~can't replace existing spec`)
+	const other = `"lookupExtractorFactory":{"type":"map","map":{"a":"B"}}}`
+	f.expect("POST", "C/lookups/config/t/l", `{"version":2,`+lookup, 202, "") // as it is: no change
+	for path, form := range map[string]string{"C/lookups/config/t/l": "%s", "C/lookups/config": `{"t":{"l":%s}}`} {
+		for update, reason := range map[string]string{
+			`{"version":10,` + lookup:                     `~{"error":"given update for lookup [t]:[l] can't replace existing spec`, // as texts, "10" < "2"
+			`{"version":2,` + other:                       `~can't replace existing spec`,
+			`{` + other:                                   `~{"error":"lookup [t]:[l] does not have version."}`,
+			`{"version":null,` + other:                    `~does not have version`,
+			`{"version":"",` + other:                      `~does not have version`,
+			`{"version":"3"}`:                             `~lookupExtractorFactory`,
+			`{"version":"3","lookupExtractorFactory":[]}`: `~lookupExtractorFactory`,
+			`[]`:   `~{"error":"`,
+			`{`:    `~{"error":"`,
+			`null`: `~{"error":"`,
+			``:     `~{"error":"`,
+		} {
+			f.expect("POST", path, fmt.Sprintf(form, update), 400, reason)
+		}
+	}
+	f.expect("GET", "C/lookups/config/t/l", "", 200, `{"version":"2",`+lookup)
 	f.expect("POST", "C/lookups/config", `{"t":null}`, 400, `~Tier [t] must be an object of lookups`)
 	f.expect("POST", "C/lookups/config/t/l", `{"version":[],`+lookup, 400, `~{"error":"`)
 	f.expect("DELETE", "C/lookups/config/empty", "", 202, "")

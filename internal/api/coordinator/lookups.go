@@ -109,7 +109,7 @@ func (a *API) lookupTier(w http.ResponseWriter, r *http.Request) error {
 	return write(w, append([]string{}, slices.Sorted(maps.Keys(tier))...))
 }
 
-// lookupConflict is an update that may not replace what is there. The answer is 500, which clients know it by.
+// lookupConflict is an update that may not replace what is there: the client's mistake.
 type lookupConflict string
 
 // Error implements error.
@@ -208,7 +208,7 @@ func (a *API) lookupsSet(w http.ResponseWriter, err error, posted lookupTiers) e
 	var conflict lookupConflict
 	switch {
 	case errors.As(err, &conflict):
-		return refuse(w, http.StatusInternalServerError, conflict.Error())
+		return refuse(w, http.StatusBadRequest, conflict.Error())
 	case err != nil:
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 // conn runs statements on a connection, a snapshot or a transaction.
 type conn struct {
 	dialect *dialect
+	store   *Store // for statements that are tried again on their own; nil: they are part of a transaction
 	db      interface {
 		ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
 		QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
@@ -54,20 +55,39 @@ func (c conn) row(ctx context.Context, dst []any, query string, args ...any) err
 
 // each calls fn for every row of a query. fn must not use c: a transaction has one connection.
 func (c conn) each(ctx context.Context, fn func(*sql.Rows) error, query string, args ...any) error {
+	if c.store == nil {
+		_, err := c.eachOnce(ctx, fn, query, args...)
+		return err
+	}
+	var failed error
+	err := c.store.patiently(ctx, func() error {
+		begun, err := c.eachOnce(ctx, fn, query, args...)
+		if begun && err != nil { // fn has seen rows: it is not for us to show them again
+			failed = err
+			return nil
+		}
+		return err
+	})
+	return errors.Join(err, failed)
+}
+
+// eachOnce is each without patience; begun says that fn was called.
+func (c conn) eachOnce(ctx context.Context, fn func(*sql.Rows) error, query string, args ...any) (begun bool, err error) {
 	rows, err := c.db.QueryContext(ctx, c.dialect.rebind(query), args...)
 	if err != nil {
-		return c.dialect.failed(ctx, err)
+		return false, c.dialect.failed(ctx, err)
 	}
 	defer rows.Close() //nolint:errcheck // rows.Err tells
 	for rows.Next() {
+		begun = true
 		if err := fn(rows); err != nil {
 			if ctx.Err() != nil { // which closes rows under fn
-				return ctx.Err()
+				return begun, ctx.Err()
 			}
-			return err
+			return begun, err
 		}
 	}
-	return c.dialect.failed(ctx, rows.Err())
+	return begun, c.dialect.failed(ctx, rows.Err())
 }
 
 // list collects the rows of a query.
@@ -126,9 +146,10 @@ func (d *dialect) explain(err error) error {
 		return err
 	}
 	if lite, ok := errors.AsType[*sqlite.Error](err); ok {
+		if isFull(err) {
+			return fault.Runtime("The disk of the metadata store is full: make room, or drop and kill segments that are not needed").WithCause(err)
+		}
 		switch lite.Code() & 0xff {
-		case sqlite3.SQLITE_FULL:
-			return fault.Runtime("The disk of the metadata store is full").WithCause(err)
 		case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
 			return fault.Runtime("The metadata store can't be written: check the permissions of its directory").WithCause(err)
 		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
@@ -139,11 +160,24 @@ func (d *dialect) explain(err error) error {
 		return err
 	}
 	var refused *pgconn.PgError
-	if d.numbered && !errors.As(err, &refused) {
-		// Not an answer of the server: it can't be reached, or the connection broke.
+	if d.numbered && (!errors.As(err, &refused) || transient(refused)) {
+		// Not an answer of the server: it can't be reached, or the connection broke. Or it says that it will be away.
 		return fault.Unavailable("The metadata store can't be reached").WithCause(err)
 	}
 	return err
+}
+
+// isFull reports whether a statement failed since the disk has no room, also for the index of SQLite's write-ahead log.
+func isFull(err error) bool {
+	lite, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
+		return false
+	}
+	switch lite.Code() {
+	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMMAP:
+		return true
+	}
+	return false
 }
 
 // optional maps an empty text to NULL.

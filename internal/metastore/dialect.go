@@ -15,7 +15,7 @@ type dialect struct {
 	now string
 	// numbered is whether parameters are $1, $2, ... and not "?".
 	numbered bool
-	// lockWriter begins a write transaction: after it, no other process has one open. Empty if beginning is enough.
+	// lockWriter begins a write transaction, and returns its name: after it, no other process has one open. Empty if beginning is enough.
 	lockWriter string
 	// lockRow is appended to a SELECT whose row must not change until the end of the transaction.
 	lockRow string
@@ -32,7 +32,7 @@ var postgresDialect = &dialect{
 	goose:      goose.DialectPostgres,
 	now:        "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)",
 	numbered:   true,
-	lockWriter: "SELECT value FROM counters WHERE name = 'writer' FOR UPDATE",
+	lockWriter: "SELECT CAST(pg_current_xact_id() AS TEXT) FROM counters WHERE name = 'writer' FOR UPDATE",
 	lockRow:    " FOR SHARE",
 }
 

@@ -200,6 +200,11 @@ func (s *Store) TaskLocks(ctx context.Context, taskID string) ([]Lock, error) {
 	return s.read().locks(ctx, "JOIN task_lock_holders h ON h.lock_id = l.id WHERE h.task_id = ?", taskID)
 }
 
+// LockHolders returns the ids of the tasks that hold locks which were not revoked.
+func (s *Store) LockHolders(ctx context.Context) ([]string, error) {
+	return list(ctx, s.read(), scanText, "SELECT DISTINCT h.task_id FROM task_lock_holders h JOIN task_locks l ON l.id = h.lock_id WHERE l.revoked = 0")
+}
+
 // Locks returns all locks of a datasource, or of all datasources if the name is empty.
 func (s *Store) Locks(ctx context.Context, dataSource string) ([]Lock, error) {
 	if dataSource == "" {

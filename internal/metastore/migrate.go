@@ -116,7 +116,7 @@ func (s *Store) sign(ctx context.Context, version int64) error {
 	for name, value := range map[string]string{infoRelease: s.options.Release, infoCompatible: fmt.Sprintf("%d:%d", version, oldestCompatible)} {
 		_, err := c.exec(ctx, "INSERT INTO store_info (name, value) VALUES (?, ?) "+
 			"ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE store_info.value <> excluded.value", name, value)
-		if err != nil {
+		if err != nil && !isFull(err) { // it is noted at the next start that has room for it
 			return err
 		}
 	}

@@ -26,6 +26,12 @@ type Options struct {
 	NoAudit bool
 	// Audited, if not nil, is told of each entry of the audit history when it is written. It does not wait.
 	Audited func(AuditEntry)
+	// MakeRoom, if not nil, is called when the disk of a SQLite database is full; if it reports that there is room now, what failed is tried
+	// once more.
+	MakeRoom func() bool
+	// Fresh, if not nil, is called before a SQLite database is made where there is none, or filled where it is empty. An error keeps it from
+	// being made.
+	Fresh func(path string) error
 	// FaultPoint, if not nil, is called with the name of each step of Publish (see publishSteps). If it returns an error, the process
 	// counts as crashed at this step: nothing more is written, the operation and all later writes fail. Tests only.
 	FaultPoint func(step string) error

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/hengedb/henge/internal/durable"
 	"github.com/hengedb/henge/internal/fault"
 )
 
@@ -50,7 +52,11 @@ func Restore(ctx context.Context, options Options, dump DumpReader, replace bool
 	if err := removeSQLite(target); err != nil {
 		return err
 	}
-	if err := os.Rename(options.Path, target); err != nil {
+	err := os.Rename(options.Path, target)
+	if err == nil {
+		err = durable.Folder(filepath.Dir(target))
+	}
+	if err != nil {
 		return fault.Runtime("The restored metadata store can't be put in the place of [%s]", target).WithCause(err)
 	}
 	return nil

@@ -10,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/hengedb/henge/internal/clock"
-	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
@@ -114,7 +113,7 @@ func (s *Store) closeDatabases() error {
 func (s *Store) now() int64 { return clock.Millis(s.clock) }
 
 // read is the connection for statements that only read, each on its own.
-func (s *Store) read() conn { return conn{dialect: s.dialect, db: s.readers} }
+func (s *Store) read() conn { return conn{dialect: s.dialect, store: s, db: s.readers} }
 
 // view runs fn on one snapshot of the store.
 func (s *Store) view(ctx context.Context, fn func(conn) error) error {
@@ -122,9 +121,13 @@ func (s *Store) view(ctx context.Context, fn func(conn) error) error {
 	if s.dialect.numbered {
 		options.Isolation = sql.LevelRepeatableRead
 	}
-	t, err := s.readers.BeginTx(ctx, options)
-	if err != nil {
+	var t *sql.Tx
+	err := s.patiently(ctx, func() (err error) {
+		t, err = s.readers.BeginTx(ctx, options)
 		return s.dialect.failed(ctx, err)
+	})
+	if err != nil {
+		return err
 	}
 	defer t.Rollback() //nolint:errcheck // nothing was written
 	return fn(conn{dialect: s.dialect, db: t})
@@ -153,7 +156,7 @@ func (s *Store) await(ctx context.Context, raised <-chan struct{}, poll time.Dur
 	closed := s.mu.closed
 	s.mu.RUnlock()
 	if closed {
-		return fault.Unavailable("The metadata store is closed")
+		return storeClosed()
 	}
 	var due <-chan time.Time
 	if s.dialect.lockWriter != "" {

@@ -35,9 +35,20 @@ type tx struct {
 // errCrashed is what a store answers after a fault point said that the process crashed.
 var errCrashed = errors.New("the process crashed")
 
+// errClosed marks the fault of a store that is closed: nobody waits for it.
+var errClosed = errors.New("closed")
+
+func storeClosed() error {
+	return fault.Unavailable("The metadata store is closed").WithCause(errClosed)
+}
+
 // write runs an operation in a transaction. It returns when the transaction is on disk or has failed: nil is a promise. Operations of many
 // callers share a transaction; each is undone alone if it fails. run does no I/O besides statements and must not keep t.
 func (s *Store) write(ctx context.Context, run func(ctx context.Context, t *tx) error) error {
+	return s.patiently(ctx, func() error { return s.writeOnce(ctx, run) })
+}
+
+func (s *Store) writeOnce(ctx context.Context, run func(ctx context.Context, t *tx) error) error {
 	op := &operation{ctx: ctx, run: run, finished: make(chan struct{})}
 	if err := s.enqueue(op); err != nil {
 		return err
@@ -54,7 +65,7 @@ func (s *Store) enqueue(op *operation) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.mu.closed {
-		return fault.Unavailable("The metadata store is closed")
+		return storeClosed()
 	}
 	select {
 	case s.queue <- op:
@@ -103,6 +114,9 @@ func failAll(group []*operation, err error) {
 // and why it failed, is only true from then on.
 func (s *Store) writeGroup(ctx context.Context, group []*operation) error {
 	err := s.tryGroup(ctx, group)
+	if err != nil && isFull(err) && s.options.MakeRoom != nil && s.options.MakeRoom() {
+		err = s.tryGroup(ctx, group)
+	}
 	if err != nil {
 		failAll(group, err)
 		return err
@@ -143,8 +157,9 @@ func (s *Store) tryGroup(ctx context.Context, group []*operation) error {
 	}
 	defer t.Rollback() //nolint:errcheck // after a commit it does nothing
 	c := conn{dialect: s.dialect, db: t}
+	transaction := "" // what the database calls it
 	if s.dialect.lockWriter != "" {
-		if _, err := c.exec(ctx, s.dialect.lockWriter); err != nil {
+		if err := c.row(ctx, []any{&transaction}, s.dialect.lockWriter); err != nil {
 			return err
 		}
 	}
@@ -174,7 +189,17 @@ func (s *Store) tryGroup(ctx context.Context, group []*operation) error {
 		return err
 	}
 	if err := t.Commit(); err != nil {
-		return fmt.Errorf("committing to the metadata store: %w", s.dialect.explain(err))
+		err = s.dialect.explain(err)
+		if transaction == "" || !away(err) {
+			return fmt.Errorf("committing to the metadata store: %w", err)
+		}
+		committed, unknown := s.settle(ctx, transaction)
+		if unknown != nil {
+			return fault.Runtime("The connection to the metadata store broke, and whether the last change was made is not known").WithCause(errors.Join(err, unknown))
+		}
+		if !committed {
+			return fmt.Errorf("committing to the metadata store: %w", err)
+		}
 	}
 	return nil
 }

@@ -128,6 +128,14 @@ func (s *Store) FindTask(ctx context.Context, id string) (*task.Status, error) {
 	return statusOf(&rows[0])
 }
 
+// LockHolders implements task.LockStore.
+func (s *Store) LockHolders(ctx context.Context) ([]string, error) { return s.meta.LockHolders(ctx) }
+
+// ReleaseLocks implements task.LockStore.
+func (s *Store) ReleaseLocks(ctx context.Context, id string) error {
+	return s.meta.ReleaseLocks(ctx, metastore.Fence{}, id, nil)
+}
+
 // CheckFence returns the fault that a write under ctx would have, if its fence does not hold any more.
 func (s *Store) CheckFence(ctx context.Context) error { return s.meta.CheckFence(ctx) }
 

@@ -97,7 +97,10 @@ func (q *Queue) place(ctx context.Context, pending []*entry) {
 	workers := q.Workers()
 	if len(workers) == 0 {
 		for _, e := range pending {
-			if !q.startHere(ctx, e) {
+			if !q.roomHere() {
+				return
+			}
+			if q.again(ctx, e) && !q.startHere(ctx, e) {
 				return
 			}
 		}
@@ -114,7 +117,7 @@ func (q *Queue) place(ctx context.Context, pending []*entry) {
 		}
 	}
 	for _, e := range pending {
-		if w := strategy.choose(workers, q.load(), e.task); w != nil {
+		if w := strategy.choose(workers, q.load(), e.task); w != nil && !q.restsNow(e) && q.again(ctx, e) {
 			q.startThere(ctx, e, w)
 		}
 	}
@@ -249,7 +252,7 @@ func (q *Queue) lose(ctx context.Context, e *entry, refused bool, err error) {
 	e.lost++
 	failed := e.lost >= maxLosses
 	if !failed {
-		e.state, e.cancel, e.at, e.started = Waiting, nil, nil, 0 // it may have given its locks back
+		e.state, e.cancel, e.at, e.started, e.ready = Waiting, nil, nil, 0, false // it may have given its locks back
 		e.since = clock.Millis(q.o.Clock)
 		if refused { // the worker may be on its way out
 			e.rests = q.o.Clock.Now().Add(q.o.Retry)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/obs"
 )
 
@@ -51,6 +52,8 @@ type Store interface {
 
 // Options are the settings of a Queue.
 type Options struct {
+	// Admit, if not nil, refuses tasks for what is no fault of theirs when they are submitted.
+	Admit func(t *Task) error
 	// Capacity is how many tasks run at once; 0: 2.
 	Capacity int
 	// MaxActive is how many tasks may be active; more are refused. 0: no limit.
@@ -97,9 +100,10 @@ type Queue struct {
 		active map[string]*entry
 		order  []*entry // oldest first
 		closed bool
-		paused bool          // the worker takes no new tasks
-		ended  int64         // when the last task ended, in milliseconds; 0: none has
-		ending chan struct{} // closed when the next task has ended
+		life   context.Context // of Run; nil: it has not begun
+		paused bool            // the worker takes no new tasks
+		ended  int64           // when the last task ended, in milliseconds; 0: none has
+		ending chan struct{}   // closed when the next task has ended
 		ends   map[End]int64
 	}
 	running sync.WaitGroup
@@ -119,6 +123,8 @@ type entry struct {
 	run     int64                   // the number of its run; 0: it was never given to a worker
 	at      *Runner                 // the worker that runs it; nil: this process, or none
 	lost    int                     // how many workers were lost with it
+	ready   bool                    // Prepare has made it ready, and it has what that took
+	resumed bool                    // it had locks when this Run began: it ran before, and goes first
 	rests   time.Time               // it is not given to a worker before
 }
 
@@ -143,6 +149,11 @@ func (q *Queue) Submit(ctx context.Context, t *Task) error {
 	}
 	if v, ok := kind.(Validator); ok {
 		if err := v.Validate(t); err != nil {
+			return err
+		}
+	}
+	if q.o.Admit != nil {
+		if err := q.o.Admit(t); err != nil {
 			return err
 		}
 	}
@@ -207,7 +218,7 @@ func (q *Queue) left(ctx context.Context) ([]Active, error) {
 		if err == nil {
 			return left, nil
 		}
-		if f := fault.Find(err); f == nil || f.Category != fault.CategoryServiceUnavailable {
+		if !isAway(err) {
 			return nil, fmt.Errorf("reading the active tasks: %w", err)
 		}
 		q.o.Log.WarnContext(ctx, "the active tasks can't be read; they are asked for again", "error", err)
@@ -217,11 +228,17 @@ func (q *Queue) left(ctx context.Context) ([]Active, error) {
 	}
 }
 
+// isAway reports whether err says that the store can't be reached.
+func isAway(err error) bool {
+	f := fault.Find(err)
+	return f != nil && f.Category == fault.CategoryServiceUnavailable
+}
+
 // Run takes up the tasks that have no end and works on the queue until ctx is done; then it stops what runs in this process, without ending it:
 // those tasks go on after the next start. What workers run goes on.
 func (q *Queue) Run(ctx context.Context) error {
 	q.mu.Lock()
-	q.mu.closed = false
+	q.mu.closed, q.mu.life = false, ctx
 	q.mu.Unlock()
 	defer q.leave()
 	left, err := q.left(ctx)
@@ -231,11 +248,13 @@ func (q *Queue) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	holders := q.holders(ctx)
 	for _, a := range left {
 		e := q.add(a)
 		if e == nil {
 			continue
 		}
+		e.resumed = holders[a.Task.ID]
 		q.o.Log.InfoContext(ctx, "task resumed", "task", a.Task.ID, "datasource", a.Task.DataSource)
 		if a.Runner.Process != "" && q.o.Fleet != nil {
 			q.adopt(ctx, e, a.Runner)
@@ -277,27 +296,66 @@ func (q *Queue) leave() {
 	q.mu.order = nil
 }
 
-// step asks waiting tasks and starts pending ones while there are slots. Higher priority goes first, then age.
+// step asks waiting tasks and starts pending ones while there are slots. Those that ran before, and so have locks that others wait for, go
+// first, then higher priority, then age. What is ready and finds no slot gives its locks back: tasks that have all the slots may be waiting
+// for them.
 func (q *Queue) step(ctx context.Context) {
 	for _, e := range q.inState(Waiting) {
-		kind := q.kinds[e.task.Type]
-		if kind == nil {
-			q.finish(ctx, e, fault.Unsupported("Task type [%s] of task [%s] is not known to this release", e.task.Type, e.task.ID))
-			continue
-		}
-		ready, err := kind.Prepare(ctx, e.task)
-		switch {
-		case ctx.Err() != nil:
-			return
-		case err != nil:
-			q.finish(ctx, e, err)
-		case ready:
+		if q.prepare(ctx, e) {
 			q.advance(e, Waiting, Pending)
+		}
+		if ctx.Err() != nil {
+			return
 		}
 	}
 	if pending := q.inState(Pending); len(pending) > 0 {
 		q.place(ctx, pending)
+		q.yield(ctx)
 	}
+}
+
+// prepare asks a task that does not run whether it is ready. One that never will be is ended.
+func (q *Queue) prepare(ctx context.Context, e *entry) bool {
+	kind := q.kinds[e.task.Type]
+	if kind == nil {
+		q.finish(ctx, e, fault.Unsupported("Task type [%s] of task [%s] is not known to this release", e.task.Type, e.task.ID))
+		return false
+	}
+	ready, err := kind.Prepare(ctx, e.task)
+	switch {
+	case ctx.Err() != nil:
+		return false
+	case err != nil && isAway(err): // the metastore will be back
+		q.o.Log.WarnContext(ctx, "a task could not be made ready; retrying", "task", e.task.ID, "error", err)
+		return false
+	case err != nil:
+		q.finish(ctx, e, err)
+		return false
+	}
+	q.mu.Lock()
+	e.ready = ready
+	ended := e.ending
+	q.mu.Unlock()
+	if ended { // meanwhile: its locks were released before it took these
+		q.release(ctx, e)
+		return false
+	}
+	return ready
+}
+
+// again makes a pending task ready again that gave its locks back; false: it waits again, or has ended.
+func (q *Queue) again(ctx context.Context, e *entry) bool {
+	q.mu.Lock()
+	ready := e.ready
+	q.mu.Unlock()
+	if ready {
+		return true
+	}
+	if q.prepare(ctx, e) {
+		return true
+	}
+	q.advance(e, Pending, Waiting)
+	return false
 }
 
 func (q *Queue) inState(s State) []*entry {
@@ -309,7 +367,15 @@ func (q *Queue) inState(s State) []*entry {
 			out = append(out, e)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b *entry) int { return b.task.Priority - a.task.Priority })
+	slices.SortStableFunc(out, func(a, b *entry) int {
+		if a.resumed != b.resumed {
+			if a.resumed {
+				return -1
+			}
+			return 1
+		}
+		return b.task.Priority - a.task.Priority
+	})
 	return out
 }
 
@@ -339,19 +405,13 @@ func (q *Queue) waitedLocked(e *entry) {
 func (q *Queue) startHere(ctx context.Context, e *entry) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	busy := 0
-	for _, other := range q.mu.order {
-		if other.state == Running {
-			busy++
-		}
-	}
-	if busy >= q.o.Capacity || q.mu.paused {
+	if !q.roomLocked() {
 		return false
 	}
 	if e.state != Pending || e.stop != nil {
 		return true
 	}
-	taskCtx, cancel := context.WithCancelCause(ctx)
+	taskCtx, cancel := context.WithCancelCause(metastore.Patient(ctx))
 	q.waitedLocked(e)
 	e.state, e.cancel, e.started = Running, cancel, clock.Millis(q.o.Clock)
 	q.running.Go(func() {
@@ -388,8 +448,7 @@ func (q *Queue) stopOf(e *entry) *Shutdown {
 	return e.stop
 }
 
-// finish records the end of a task and takes it out of the queue. If recording fails the task stays, and is tried again at the next
-// start of the Overlord.
+// finish records the end of a task and takes it out of the queue. If recording fails it is tried again for as long as the queue runs.
 func (q *Queue) finish(ctx context.Context, e *entry, err error) {
 	q.mu.Lock()
 	if e.ending {
@@ -403,11 +462,27 @@ func (q *Queue) finish(ctx context.Context, e *entry, err error) {
 		s.Duration, s.Location = clock.Millis(q.o.Clock)-e.started, q.locationLocked(e)
 	}
 	q.mu.Unlock()
-	if recordErr := q.store.FinishTask(ctx, s); recordErr != nil {
-		q.o.Log.ErrorContext(ctx, "the end of a task could not be recorded", "task", e.task.ID, "error", recordErr)
+	recordErr := q.store.FinishTask(ctx, s)
+	if recordErr == nil {
+		q.remove(ctx, e, s, err)
 		return
 	}
-	q.remove(ctx, e, s, err)
+	q.o.Log.ErrorContext(ctx, "the end of a task could not be recorded; retrying", "task", e.task.ID, "error", recordErr)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.mu.closed {
+		return // the next start finds it without an end
+	}
+	life := q.mu.life
+	q.running.Go(func() {
+		for life != nil && q.o.Clock.Sleep(life, q.o.Retry) == nil {
+			if q.store.FinishTask(ctx, s) == nil {
+				q.remove(ctx, e, s, err)
+				q.nudge()
+				return
+			}
+		}
+	})
 }
 
 // remove takes a task out of the queue whose end is recorded.

@@ -154,7 +154,7 @@ func (w *Worker) register(ctx context.Context, t *task.Task, kind task.Kind, num
 	case before != nil && before.number > number:
 		return nil, fault.Conflict("Run [%d] of task [%s] was followed by another", number, t.ID)
 	}
-	own, cancel := context.WithCancelCause(fence(context.WithoutCancel(ctx), t.ID, number))
+	own, cancel := context.WithCancelCause(metastore.Patient(fence(context.WithoutCancel(ctx), t.ID, number)))
 	r := &run{number: number, cancel: cancel, done: make(chan struct{})}
 	w.mu.runs[t.ID] = r
 	w.changeLocked()

@@ -14,6 +14,7 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/config"
+	"github.com/hengedb/henge/internal/durable"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/role"
 )
@@ -140,7 +141,7 @@ func restore(cmd *cobra.Command, file string, settings *config.Settings, o backu
 		return nil
 	}
 	path := filepath.Join(stores.Dir, "restored.properties")
-	if err := os.WriteFile(path, []byte(done.Settings), 0o600); err != nil {
+	if err := durable.WriteFile(path, []byte(done.Settings), 0o600); err != nil {
 		return fault.Runtime("The metastore is restored; the settings can't be written to [%s]", path).WithCause(err)
 	}
 	fmt.Fprintf(out, "The settings are in %s.\n", path)

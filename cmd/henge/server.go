@@ -18,7 +18,7 @@ import (
 
 func serverCommand() *cobra.Command {
 	var where settingFlags
-	var list bool
+	var list, fresh bool
 	cmd := &cobra.Command{
 		Use:   "server [role ...]",
 		Short: "Run the server: all roles in one process on a data directory, or some roles of a cluster",
@@ -44,6 +44,9 @@ service.broker.plaintextPort) and from --set. --list-settings prints them all.`,
 			if err != nil {
 				return err
 			}
+			if fresh {
+				where.set = append(where.set, "service.metadata.storage.startNew=true")
+			}
 			settings, err := where.load()
 			if err != nil {
 				return err
@@ -62,6 +65,7 @@ service.broker.plaintextPort) and from --set. --list-settings prints them all.`,
 		},
 	}
 	where.add(cmd)
+	cmd.Flags().BoolVar(&fresh, "new-metastore", false, "begin with an empty metastore where the file is missing, although deep storage has segments")
 	cmd.Flags().BoolVar(&list, "list-settings", false, "print all properties with their defaults and stop")
 	return cmd
 }

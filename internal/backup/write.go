@@ -8,10 +8,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/deepstore"
+	"github.com/hengedb/henge/internal/durable"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/metastore"
 )
@@ -45,31 +45,13 @@ func Write(ctx context.Context, path string, o WriteOptions) (*Summary, error) {
 		return nil, fault.InvalidInput("File [%s] can't be written", partial).WithCause(err)
 	}
 	summary, err := write(ctx, file, o)
-	if err == nil {
-		err = file.Sync()
-	}
-	if e := file.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(partial, path)
-	}
-	if err == nil {
-		err = syncDirectory(filepath.Dir(path))
-	}
 	if err != nil {
-		return nil, errors.Join(err, os.Remove(partial))
+		return nil, errors.Join(err, file.Close(), os.Remove(partial))
+	}
+	if err := durable.Commit(file, path); err != nil {
+		return nil, err
 	}
 	return summary, nil
-}
-
-func syncDirectory(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
 }
 
 func write(ctx context.Context, to io.Writer, o WriteOptions) (*Summary, error) {

@@ -25,6 +25,7 @@ type SpillDir struct {
 	path    string
 	disk    *Budget
 	handles *handles // shared by all that For and Child return
+	swept   int64    // bytes of an earlier process that were removed
 
 	mu struct {
 		sync.Mutex
@@ -32,24 +33,35 @@ type SpillDir struct {
 	}
 }
 
+// inputPrefix begins the names of inputs that are copied to the folder so that they can be read at any place.
+const inputPrefix = "henge-input-"
+
 // OpenSpillDir makes path if it is missing and removes spill files of an earlier process. Only one process may use a folder.
 func OpenSpillDir(path string, disk *Budget) (*SpillDir, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("creating spill folder [%s]: %w", path, err)
 	}
-	stale, err := filepath.Glob(filepath.Join(path, spillPrefix+"*"))
-	if err != nil {
-		return nil, fmt.Errorf("listing spill folder [%s]: %w", path, err)
-	}
-	for _, f := range stale {
-		if err := os.Remove(f); err != nil {
-			return nil, fmt.Errorf("removing stale spill file: %w", err)
+	d := &SpillDir{path: path, disk: disk, handles: &handles{max: maxOpenFiles}}
+	for _, prefix := range []string{spillPrefix, inputPrefix} {
+		stale, err := filepath.Glob(filepath.Join(path, prefix+"*"))
+		if err != nil {
+			return nil, fmt.Errorf("listing spill folder [%s]: %w", path, err)
+		}
+		for _, f := range stale {
+			if info, err := os.Stat(f); err == nil {
+				d.swept += info.Size()
+			}
+			if err := os.Remove(f); err != nil {
+				return nil, fmt.Errorf("removing stale spill file: %w", err)
+			}
 		}
 	}
-	d := &SpillDir{path: path, disk: disk, handles: &handles{max: maxOpenFiles}}
 	d.mu.open = map[*SpillFile]struct{}{}
 	return d, nil
 }
+
+// Swept returns how many bytes of an earlier process were removed when the folder was opened.
+func (d *SpillDir) Swept() int64 { return d.swept }
 
 // Path returns the folder.
 func (d *SpillDir) Path() string { return d.path }

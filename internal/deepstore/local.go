@@ -15,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/hengedb/henge/internal/durable"
 	"github.com/hengedb/henge/internal/fault"
 )
 
@@ -23,15 +24,16 @@ import (
 // An object is written to a file of its own in uploads, synced, and then linked to its name, so that it is either absent or whole,
 // and the first of two Puts wins. Symbolic links that lead out of the directory are not followed.
 type Local struct {
-	dir  string // absolute
-	root *os.Root
+	dir   string // absolute
+	root  *os.Root
+	owner string // ends the names of uploads
 }
 
 // uploads is the directory of objects that are being put. What a crash leaves there is removed by Sweep.
 const uploads = reservedPrefix + "uploads"
 
 // putAttempts bounds how often Put makes a directory that a Delete removes at the same moment.
-const putAttempts = 10
+const putAttempts = 100
 
 // OpenLocal returns the store in dir, which is created if it is not there.
 func OpenLocal(dir string) (*Local, error) {
@@ -39,20 +41,20 @@ func OpenLocal(dir string) (*Local, error) {
 	if err != nil {
 		return nil, fmt.Errorf("deep storage directory [%s]: %w", dir, err)
 	}
-	if err := os.MkdirAll(filepath.Join(abs, uploads), 0o700); err != nil {
+	if err := durable.MkdirAll(filepath.Join(abs, uploads), 0o700); err != nil {
 		return nil, diskFault(abs, err)
 	}
 	root, err := os.OpenRoot(abs)
 	if err != nil {
 		return nil, diskFault(abs, err)
 	}
-	return &Local{dir: abs, root: root}, nil
+	return &Local{dir: abs, root: root, owner: strconv.Itoa(os.Getpid())}, nil
 }
 
 // diskFault names the path, and says so when the disk is full.
 func diskFault(path string, err error) error {
 	switch {
-	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
+	case durable.IsFull(err):
 		return fault.Runtime("Disk is full: deep storage file [%s] can't be written", path).WithCause(err)
 	case errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS):
 		return fault.Runtime("Deep storage file [%s] can't be written: permission is denied or the disk is read-only", path).WithCause(err)
@@ -77,7 +79,7 @@ func (l *Local) Put(ctx context.Context, key string, r io.Reader) (err error) {
 	if _, err := l.root.Lstat(key); err == nil { // spares the copy; the link decides
 		return taken(key)
 	}
-	temp := uploadName()
+	temp := l.uploadName()
 	file, err := l.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return diskFault(path, err)
@@ -91,7 +93,7 @@ func (l *Local) Put(ctx context.Context, key string, r io.Reader) (err error) {
 		}
 		return diskFault(path, err)
 	}
-	if err := file.Sync(); err != nil {
+	if err := durable.File(file); err != nil {
 		return diskFault(path, err)
 	}
 	if err := file.Close(); err != nil {
@@ -109,7 +111,7 @@ func (l *Local) Adopt(ctx context.Context, key string, file *os.File) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	temp := uploadName()
+	temp := l.uploadName()
 	if err := os.Link(file.Name(), filepath.Join(l.dir, temp)); err != nil { // such as another file system, or one without links
 		if _, err := file.Seek(0, io.SeekStart); err != nil {
 			return err
@@ -117,21 +119,24 @@ func (l *Local) Adopt(ctx context.Context, key string, file *os.File) error {
 		return l.Put(ctx, key, file)
 	}
 	defer l.root.Remove(temp)
-	if err := errors.Join(file.Chmod(0o600), file.Sync()); err != nil {
+	if err := errors.Join(file.Chmod(0o600), durable.File(file)); err != nil {
 		return diskFault(path, err)
 	}
 	return l.name(temp, key, path)
 }
 
 // uploadName is a name in uploads that nobody else has.
-func uploadName() string {
-	return uploads + "/" + strconv.FormatUint(rand.Uint64(), 36) + "-" + strconv.Itoa(os.Getpid())
+func (l *Local) uploadName() string {
+	return uploads + "/" + strconv.FormatUint(rand.Uint64(), 36) + "-" + l.owner
 }
 
 // name gives the file temp, which is on disk, the name of key, whose path is path.
 func (l *Local) name(temp, key, path string) (err error) {
 	for range putAttempts {
-		if err = l.makeParent(key); err != nil {
+		if err = l.makeParent(key); errors.Is(err, fs.ErrNotExist) {
+			continue // a Delete has removed one of them
+		}
+		if err != nil {
 			return diskFault(path, err)
 		}
 		if err = l.root.Link(temp, key); !errors.Is(err, fs.ErrNotExist) {
@@ -200,7 +205,7 @@ func (l *Local) sync(dir string) error {
 		return diskFault(filepath.Join(l.dir, dir), err)
 	}
 	defer d.Close()
-	if err := d.Sync(); err != nil {
+	if err := durable.OpenFolder(d, filepath.Join(l.dir, dir)); err != nil {
 		return diskFault(filepath.Join(l.dir, dir), err)
 	}
 	return nil
@@ -301,6 +306,9 @@ func (w *walk) dir(dir string) error {
 	}
 	entries, err := d.ReadDir(-1)
 	d.Close() // it was only read
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // removed since it was opened
+	}
 	if err != nil {
 		return err
 	}
@@ -377,30 +385,6 @@ func (l *Local) Delete(ctx context.Context, keys ...string) error {
 			if _, err := l.root.Lstat(dir); err != nil || syscall.Rmdir(filepath.Join(l.dir, dir)) != nil {
 				break // not empty, as a rule
 			}
-		}
-	}
-	return nil
-}
-
-// Sweep removes what Puts that were cut off by a crash have left, if it is older than the given time (milliseconds since 1970). It
-// is for the start of a process and for a duty; the age protects the Puts of other processes.
-func (l *Local) Sweep(before int64) error {
-	d, err := l.root.Open(uploads)
-	if err != nil {
-		return diskFault(filepath.Join(l.dir, uploads), err)
-	}
-	defer d.Close()
-	entries, err := d.ReadDir(-1)
-	if err != nil {
-		return diskFault(filepath.Join(l.dir, uploads), err)
-	}
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil || info.ModTime().UnixMilli() >= before {
-			continue
-		}
-		if err := l.root.Remove(uploads + "/" + e.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return diskFault(filepath.Join(l.dir, uploads, e.Name()), err)
 		}
 	}
 	return nil

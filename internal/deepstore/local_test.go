@@ -264,7 +264,7 @@ func TestSweepRemovesOldUploads(t *testing.T) {
 		before int64
 		stays  bool
 	}{{info.ModTime().UnixMilli(), true}, {info.ModTime().UnixMilli() + 1, false}} {
-		if err := l.Sweep(step.before); err != nil {
+		if _, err := l.Sweep(step.before); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := os.Stat(left); (err == nil) != step.stays {

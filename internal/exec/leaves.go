@@ -33,8 +33,10 @@ func AcquireLeaves(ctx context.Context, scan *plan.Scan, columns []string, leave
 					return err
 				}
 				leaves[i].Reader = reader
+				names := leaves[i].columns(scan, columns)
+				readFrom(ctx, reader, names)
 				if segment.InPart(reader) {
-					if err := segment.Fetch(one, reader, leaves[i].columns(scan, columns)); err != nil {
+					if err := segment.Fetch(one, reader, names); err != nil {
 						return err
 					}
 				}

@@ -3,15 +3,18 @@ package exec
 import (
 	"context"
 	"errors"
+	"fmt"
 
+	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/vector"
 )
 
 // root is on top of a query's operators: it computes with a slot of the query's share, and turns panics into faults.
 //
-// Where the copy of a segment turns out to be damaged before there were any rows, it makes the operators anew, once: who owns the copy has fetched
-// it again when the new ones ask for it.
+// Where the copy of a segment turns out to be damaged before there were any rows, it makes the operators anew, once: who owns the copy
+// has fetched it again when the new ones ask for it. A failure that nobody foresaw may come from bytes that have changed since they were
+// verified: the columns that were read are verified again before it is the answer.
 type root struct {
 	share *Share
 	make  func(ctx context.Context) (Operator, *sharing, error)
@@ -19,6 +22,7 @@ type root struct {
 
 	op      Operator // nil: there are none, since making them has failed
 	sharing *sharing
+	readers acquired
 }
 
 // begin returns the root of the operators that make returns.
@@ -36,13 +40,19 @@ func begin(ctx context.Context, share *Share, make func(ctx context.Context) (Op
 
 func (o *root) start(ctx context.Context) error {
 	return o.compute(ctx, func(ctx context.Context) (err error) {
-		o.op, o.sharing, err = o.make(ctx)
+		o.op, o.sharing, err = o.make(context.WithValue(ctx, readersKey{}, &o.readers))
 		return err
 	})
 }
 
 func (o *root) compute(ctx context.Context, f func(ctx context.Context) error) error {
-	return Protect(func() error { return o.share.compute(ctx, f) })
+	err := Protect(func() error { return o.share.compute(ctx, f) })
+	if f := fault.Find(err); f != nil && f.Category == fault.CategoryDefensive && ctx.Err() == nil {
+		if damage := o.readers.recheck(ctx); errors.Is(damage, segment.ErrCorrupt) {
+			return fmt.Errorf("%w (noticed by: %w)", damage, err)
+		}
+	}
+	return err
 }
 
 // repeats reports whether to make the operators anew since they, or making them, have failed.
@@ -79,5 +89,6 @@ func (o *root) Close() {
 		o.op.Close()
 		o.sharing.close()
 	}
+	o.readers.close()
 	o.op, o.sharing = nil, nil
 }

@@ -19,7 +19,7 @@ import (
 // published in the end is to be deleted. A file of the disk must not be written to afterwards: deep storage may be another name of it.
 func PushSegment(ctx context.Context, store deepstore.Store, id timeline.SegmentID, shard timeline.ShardSpec, file io.ReadSeeker, info *segment.Info,
 	named func(key string)) (*timeline.Segment, error) {
-	key, err := segmentKey(id)
+	key, err := segmentKey(id, info.Fingerprint)
 	if err != nil {
 		return nil, err
 	}
@@ -55,13 +55,14 @@ func put(ctx context.Context, store deepstore.Store, key string, file io.ReadSee
 	return store.Put(ctx, key, file)
 }
 
-// segmentKey is where a segment's file lies in deep storage. Its last part is random: a retry never meets what a failure left behind.
-func segmentKey(id timeline.SegmentID) (string, error) {
+// segmentKey is where a segment's file lies in deep storage. Its last part is random, so that a retry never meets what a failure left
+// behind, and says which file it is: who opens it finds out when it is the file of another segment.
+func segmentKey(id timeline.SegmentID, fingerprint string) (string, error) {
 	var random [8]byte
 	if _, err := rand.Read(random[:]); err != nil {
 		return "", err
 	}
-	return segmentPrefix(id) + hex.EncodeToString(random[:]) + ".segment", nil
+	return segment.FileName(segmentPrefix(id)+hex.EncodeToString(random[:]), fingerprint), nil
 }
 
 // segmentPrefix is the beginning of the keys of a segment's files. Those of an interval lie in one directory: each more would have to be made, and be on

@@ -3,13 +3,8 @@ package role
 import (
 	"context"
 	"crypto/rand"
-	"errors"
-	"fmt"
-	"io/fs"
 	"net"
 	"net/http"
-	"os"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -69,19 +64,7 @@ func newClient(dial func(ctx context.Context, network, address string) (net.Conn
 
 // identity returns what names the process over restarts: a word in its data directory.
 func (n *Node) identity() (string, error) {
-	path := filepath.Join(n.dir.path, "process")
-	text, err := os.ReadFile(path)
-	if err == nil {
-		return strings.TrimSpace(string(text)), nil
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("reading the name of the process: %w", err)
-	}
-	name := rand.Text()
-	if err := os.WriteFile(path, []byte(name+"\n"), 0o644); err != nil {
-		return "", fault.InvalidInput("Data directory [%s] can't be written to: %s", n.dir.path, reason(err))
-	}
-	return name, nil
+	return n.dir.marker("process", rand.Text)
 }
 
 // own describes the process in each of its roles that has a port.

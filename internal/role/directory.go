@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/hengedb/henge/internal/durable"
 	"github.com/hengedb/henge/internal/fault"
 )
 
@@ -20,11 +21,13 @@ const formatVersion = 1
 type directory struct {
 	path string
 	lock *os.File
+	// mended are the files that a loss of power had emptied and that were written anew.
+	mended []string
 }
 
 // openDirectory creates the directory if need be, takes its lock, and checks its version.
 func openDirectory(path string) (*directory, error) {
-	if err := os.MkdirAll(path, 0o755); err != nil {
+	if err := durable.MkdirAll(path, 0o755); err != nil {
 		return nil, fault.InvalidInput("Data directory [%s] can't be created: %s. Choose another with --data or service.data.dir.", path, reason(err))
 	}
 	lock, err := os.OpenFile(filepath.Join(path, "lock"), os.O_RDWR|os.O_CREATE, 0o644)
@@ -49,24 +52,18 @@ func openDirectory(path string) (*directory, error) {
 }
 
 func (d *directory) check() error {
-	if err := d.lock.Truncate(0); err != nil {
-		return fault.InvalidInput("Data directory [%s] can't be written to: %s", d.path, reason(err))
+	err := d.lock.Truncate(0)
+	if err == nil {
+		_, err = d.lock.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	}
-	if _, err := d.lock.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0); err != nil {
-		return fault.InvalidInput("Data directory [%s] can't be written to: %s", d.path, reason(err))
+	if err != nil && !durable.IsFull(err) { // the number only makes a message better
+		return d.unwritable(err)
 	}
-	file := filepath.Join(d.path, "version")
-	text, err := os.ReadFile(file)
-	if errors.Is(err, os.ErrNotExist) {
-		if err := os.WriteFile(file, []byte(strconv.Itoa(formatVersion)+"\n"), 0o644); err != nil {
-			return fault.InvalidInput("Data directory [%s] can't be written to: %s", d.path, reason(err))
-		}
-		return nil
-	}
+	text, err := d.marker("version", func() string { return strconv.Itoa(formatVersion) })
 	if err != nil {
-		return fmt.Errorf("reading the version of the data directory: %w", err)
+		return err
 	}
-	version, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	version, err := strconv.Atoi(text)
 	switch {
 	case err != nil:
 		return fault.InvalidInput("Data directory [%s] is damaged: its file [version] holds no number", d.path)
@@ -74,14 +71,57 @@ func (d *directory) check() error {
 		return fault.InvalidInput("Data directory [%s] has version [%d] and was written by a newer release; this release reads versions up to [%d]. Use the newer release.",
 			d.path, version, formatVersion)
 	}
+	return d.sweep()
+}
+
+// marker returns the word in a small file of the directory. A file that is missing gets the word of fresh, and so does one that a
+// loss of power has left empty or full of zeros: what it held is the same for the whole life of the directory or can be chosen anew.
+func (d *directory) marker(name string, fresh func() string) (string, error) {
+	path := filepath.Join(d.path, name)
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", fmt.Errorf("reading file [%s] of the data directory: %w", name, err)
+	}
+	if word := strings.Trim(string(text), " \r\n\t\x00"); word != "" {
+		return word, nil
+	}
+	word := fresh()
+	if writeErr := durable.WriteFile(path, []byte(word+"\n"), 0o644); writeErr != nil {
+		return "", d.unwritable(writeErr)
+	}
+	if err == nil {
+		d.mended = append(d.mended, name)
+	}
+	return word, nil
+}
+
+// sweep removes what a process that was killed while it wrote a marker has left.
+func (d *directory) sweep() error {
+	left, err := filepath.Glob(filepath.Join(d.path, ".*"+durable.Temporary))
+	if err != nil {
+		return fmt.Errorf("listing the data directory: %w", err)
+	}
+	for _, path := range left {
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return d.unwritable(err)
+		}
+	}
 	return nil
+}
+
+func (d *directory) unwritable(err error) error {
+	if durable.IsFull(err) {
+		return fault.InvalidInput("Data directory [%s] can't be written to: its disk is full. Make room, or choose another directory with "+
+			"--data or service.data.dir.", d.path).WithCause(err)
+	}
+	return fault.InvalidInput("Data directory [%s] can't be written to: %s", d.path, reason(err)).WithCause(err)
 }
 
 // sub returns the path of a part of the directory, created if need be.
 func (d *directory) sub(name string) (string, error) {
 	path := filepath.Join(d.path, name)
-	if err := os.MkdirAll(path, 0o755); err != nil {
-		return "", fault.InvalidInput("Data directory [%s] can't be written to: %s", d.path, reason(err))
+	if err := durable.MkdirAll(path, 0o755); err != nil {
+		return "", d.unwritable(err)
 	}
 	return path, nil
 }

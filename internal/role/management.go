@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hengedb/henge/internal/api/coordinator"
@@ -16,7 +15,6 @@ import (
 	"github.com/hengedb/henge/internal/duty/kill"
 	"github.com/hengedb/henge/internal/duty/why"
 	"github.com/hengedb/henge/internal/supervisor"
-	"github.com/hengedb/henge/internal/tasktype/move"
 )
 
 // defaultReplicas is the number of copies in the default rules: what survives the loss of a server. A single process could never have it.
@@ -184,10 +182,7 @@ func (s *services) openCleaning(supervisors *dutyGroup) {
 		}
 	}
 	period := set.Duration("service.coordinator.period.metadataStoreManagementPeriod")
-	prefixes := []string{move.Home}
-	if archive := strings.Trim(set.Text("service.storage.archiveBaseKey"), "/"); archive != "" {
-		prefixes = append(prefixes, archive+"/"+move.Home)
-	}
+	prefixes := segmentPrefixes(set)
 	if g := supervisors; g != nil {
 		o := clean.Options{Period: g.period, Chores: map[string]clean.Chore{clean.Supervisors: {On: true, Retain: g.retain}}, Clock: s.n.o.Clock, Log: s.n.o.Log}
 		if !slices.Contains(g.duties, compactSegments) { // which notes when the group runs

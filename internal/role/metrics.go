@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/segment/cache"
 	"github.com/hengedb/henge/internal/task"
 )
 
@@ -46,6 +47,15 @@ func (m *httpMetrics) seen(role string, log *slog.Logger) func(context.Context, 
 	}
 }
 
+func counter(name, help string, value func() float64) prometheus.Collector {
+	return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, value)
+}
+
+func (s *services) scrubbed() cache.ScrubStats {
+	stats, _ := s.cached.ScrubStats()
+	return stats
+}
+
 // registerGauges shows the state of the process: memory, segments and tasks.
 func (n *Node) registerGauges(s *services) {
 	gauge := func(name, help string, value func() float64) {
@@ -59,6 +69,17 @@ func (n *Node) registerGauges(s *services) {
 	gauge("henge_datasources", "Datasources with used segments.", func() float64 { return float64(len(n.published.Pin().DataSources())) })
 	gauge("henge_segments_loaded", "Segments the Historical holds.", func() float64 { return float64(len(s.historical.Loaded())) })
 	gauge("henge_segments_loaded_bytes", "Bytes of the segments the Historical holds.", func() float64 { return float64(s.historical.Used()) })
+	n.metrics.MustRegister(
+		counter("henge_segment_scrub_bytes_total", "Bytes of segments that were verified in the background.", func() float64 { return float64(s.scrubbed().Bytes) }),
+		counter("henge_segment_scrub_files_total", "Segment files that were verified in the background.", func() float64 { return float64(s.scrubbed().Files) }),
+		counter("henge_segments_damaged_total", "Segment files that were found to be damaged, in the background or by queries.",
+			func() float64 { return float64(s.scrubbed().Damaged) }),
+		counter("henge_segments_mended_total", "Damaged segment files that were fetched anew or found to be whole again.",
+			func() float64 { return float64(s.scrubbed().Mended) }),
+	)
+	gauge("henge_segment_scrub_age_seconds", "How long ago the segment file was verified in the background whose turn is next.",
+		func() float64 { _, oldest := s.cached.ScrubStats(); return oldest.Seconds() })
+	gauge("henge_disk_full", "1 while the disk of the data directory is full: only queries and kill tasks go on.", n.diskFull)
 	gauge("henge_task_slots", "Tasks that may run at once.", func() float64 { return float64(s.queue.Capacity()) })
 	for state, is := range map[string]task.State{"waiting": task.Waiting, "pending": task.Pending, "running": task.Running} {
 		n.metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{

@@ -23,6 +23,7 @@ import (
 	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/config"
 	"github.com/hengedb/henge/internal/deepstore"
+	"github.com/hengedb/henge/internal/durable"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/query"
@@ -66,6 +67,8 @@ type Node struct {
 	memory    *budget.Budget
 	disk      *budget.Budget
 	spill     *budget.SpillDir
+	reserve   *durable.Reserve
+	left      *leftovers
 	listeners []*listener
 	exporter  *listener // a port for metrics alone; nil: there is none
 	peers     peers
@@ -120,6 +123,12 @@ func (n *Node) start(ctx context.Context) error {
 		return err
 	}
 	n.onClose(func() error { n.dir.close(); return nil })
+	for _, name := range n.dir.mended {
+		n.o.Log.WarnContext(ctx, "a file of the data directory was empty, as a loss of power leaves it; it was written anew", "file", name,
+			"directory", n.dir.path)
+	}
+	n.left = newLeftovers(n.metrics)
+	n.openReserve(ctx)
 	if err := n.listen(); err != nil {
 		return err
 	}
@@ -132,6 +141,8 @@ func (n *Node) start(ctx context.Context) error {
 	background, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	n.cancel = cancel
 	n.roles, background = errgroup.WithContext(background)
+	n.roles.Go(func() error { return n.keepReserve(background) })
+	n.removed(ctx, leftSpill, n.spill.Swept(), nil)
 	n.serves = &errgroup.Group{}
 	if err := n.openPeers(); err != nil {
 		return err
@@ -265,6 +276,8 @@ func (n *Node) openStore(ctx context.Context) error {
 		}, 1)
 	}
 	o.Clock, o.Release, o.FaultPoint = n.o.Clock, n.o.Version, n.o.FaultPoint
+	o.MakeRoom = func() bool { return n.makeRoom(context.WithoutCancel(ctx)) }
+	n.onFresh(ctx, &o)
 	if n.store, err = metastore.Open(ctx, o); err != nil {
 		return err
 	}

@@ -64,6 +64,8 @@ type services struct {
 	n          *Node
 	deep       deepstore.Store
 	cache      *exec.RowCache // of results, and of single segments
+	cached     *cache.Cache
+	uploads    *deepstore.Local // of which uploads are swept; nil: deep storage is no directory
 	historical *historical.Historical
 	broker     *broker.Broker
 	query      *sql.API
@@ -105,9 +107,11 @@ func (n *Node) openServices(ctx context.Context) (*services, error) {
 	access.S3 = s3Options(n.settings)
 	s.lookups = lookup.NewSet(lookup.Options{Access: access, Memory: n.memory, Clock: n.o.Clock, Log: n.o.Log})
 	n.roles.Go(func() error { return s.lookups.Run(ctx) })
-	if err := s.openStorage(); err != nil {
+	if err := s.openStorage(ctx); err != nil {
 		return nil, err
 	}
+	n.roles.Go(func() error { return s.cached.RunScrub(ctx) })
+	n.roles.Go(func() error { return s.sweep(ctx) })
 	s.rules = duty.NewRules(n.store)
 	if err := s.openInventory(ctx); err != nil {
 		return nil, err
@@ -140,12 +144,15 @@ func (s *services) path(key, name string) (string, error) {
 	return storagePath(s.n.settings, s.n.dir, key, name)
 }
 
-func (s *services) openStorage() error {
+func (s *services) openStorage(ctx context.Context) error {
 	var err error
 	if s.deep, err = openDeepStorage(s.n.settings, s.n.dir); err != nil {
 		return err
 	}
 	s.n.onClose(s.deep.Close)
+	if err := s.ownUploads(ctx); err != nil {
+		return err
+	}
 	if s.n.o.Deep != nil {
 		s.deep = s.n.o.Deep(s.deep)
 	}
@@ -171,11 +178,15 @@ func (s *services) openStorage() error {
 	if !slices.Contains(cache.Strategies, strategy) {
 		return fault.InvalidInput("Value [%s] of setting [%s] is not one of %v", strategy, selector, cache.Strategies)
 	}
-	c, err := cache.Open(cache.Options{Places: places, Strategy: strategy, Store: s.deep})
+	c, err := cache.Open(cache.Options{
+		Places: places, Strategy: strategy, Store: s.deep, Clock: s.n.o.Clock, Log: s.n.o.Log,
+		Scrub: cache.ScrubOptions{Period: set.Duration("service.segmentCache.scrubPeriod"), Rate: set.Bytes("service.segmentCache.scrubBytesPerSecond", 0)},
+	})
 	if err != nil {
 		return err
 	}
 	s.n.onClose(c.Close)
+	s.cached = c
 	s.historical = historical.New(c, historical.Threads{
 		Loading: int(set.Int("service.segmentCache.numLoadingThreads")), Turbo: int(set.Int("service.segmentCache.numBootstrapThreads")),
 	}, s.n.o.Clock, s.n.o.Log)
@@ -273,7 +284,7 @@ func (s *services) openOverlord(ctx context.Context) error {
 			return err
 		}
 	}
-	work, err := s.n.dir.sub("tasks/work")
+	work, err := s.workFolder(ctx)
 	if err != nil {
 		return err
 	}
@@ -320,6 +331,7 @@ func (s *services) openOverlord(ctx context.Context) error {
 	}
 	s.records = overlord.NewStore(s.n.store, s.n.metrics, s.n.meter)
 	options := task.Options{
+		Admit:    s.n.admitTask,
 		Capacity: s.n.capacity(), MaxActive: int(set.Int("service.indexer.queue.maxSize")), Location: here, Meter: s.n.meter, Clock: s.n.o.Clock, Log: s.n.o.Log,
 	}
 	endpoints := tasks.Options{

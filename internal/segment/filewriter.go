@@ -17,6 +17,8 @@ type fileWriter struct {
 	name string // for messages
 	off  int64
 	sums []uint32
+
+	fingerprint string // of the file, once it is finished
 }
 
 func newFileWriter(w io.Writer, name string) (*fileWriter, error) {
@@ -63,6 +65,7 @@ func (f *fileWriter) finish(foot *footer) error {
 	if len(body) > maxFooterBytes {
 		return fault.ResourceLimit("Segment has so many columns that its footer takes [%d] bytes; the limit is [%d]", len(body), maxFooterBytes)
 	}
+	f.fingerprint = fingerprintOf(body)
 	tail := make([]byte, 0, tailSize)
 	tail = binary.LittleEndian.AppendUint64(tail, uint64(f.off))
 	tail = binary.LittleEndian.AppendUint32(tail, uint32(len(body)))

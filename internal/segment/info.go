@@ -16,6 +16,8 @@ type Info struct {
 	Rows    int
 	// Size is the length of the file in bytes.
 	Size int64
+	// Fingerprint tells the file from others (fingerprint.go); empty for a segment that is no file.
+	Fingerprint string
 	// MinTime and MaxTime are the least and the greatest value of TimeColumn; valid if HasTimes.
 	HasTimes         bool
 	MinTime, MaxTime int64

@@ -118,6 +118,7 @@ func open(name string, size int64, bytes store) (*Segment, error) {
 	s.refs.Store(1)
 	copy(s.version[:], tail[16:])
 	s.info = foot.info(size, int(binary.LittleEndian.Uint32(tail[16:])))
+	s.info.Fingerprint = fingerprintOf(raw)
 	for i, c := range foot.columns {
 		s.byName[c.key()] = i
 	}

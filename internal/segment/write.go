@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/hengedb/henge/internal/durable"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -30,24 +31,13 @@ func writeFile(path string, f func(io.Writer) (*Info, error)) (info *Info, err e
 	if err != nil {
 		return nil, fmt.Errorf("creating segment file [%s]: %w", path, err)
 	}
-	defer func() {
-		if err != nil {
-			file.Close()       // the first error is the one to tell
-			os.Remove(partial) // nothing more can be done about a file that can't be removed
-		}
-	}()
 	if info, err = f(file); err != nil {
+		file.Close()       // the first error is the one to tell
+		os.Remove(partial) // nothing more can be done about a file that can't be removed
 		return nil, err
 	}
-	failed := (&fileWriter{name: path}).failed
-	if err = failed(file.Sync()); err != nil {
-		return nil, err
-	}
-	if err = failed(file.Close()); err != nil {
-		return nil, err
-	}
-	if err = os.Rename(partial, path); err != nil {
-		return nil, fmt.Errorf("naming segment file [%s]: %w", path, err)
+	if err := durable.Commit(file, path); err != nil {
+		return nil, (&fileWriter{name: path}).failed(err)
 	}
 	return info, nil
 }
@@ -89,6 +79,7 @@ func writeGuarded(ctx context.Context, w io.Writer, name string, inputs []Reader
 		return nil, err
 	}
 	info := foot.info(file.off, Version)
+	info.Fingerprint = file.fingerprint
 	return &info, nil
 }
 

@@ -24,7 +24,7 @@ const (
 
 // segmentFile is what the keys of segments' files are behind their prefix: datasource, interval, version and partition, which were folders once and which
 // moved files don't have, and what makes the key unique.
-var segmentFile = regexp.MustCompile(`^[^/]+/[^/]+/([^/]+/[0-9]+/|[^/]+_[0-9]+_)?[0-9a-f]{16}\.segment$`)
+var segmentFile = regexp.MustCompile(`^[^/]+/[^/]+/([^/]+/[0-9]+/|[^/]+_[0-9]+_)?[0-9a-f]{16}(-[0-9a-f]{32})?\.segment$`)
 
 // orphans deletes the files of segments that were last written before an instant and belong to none, and returns how many went.
 func (c *Cleaner) orphans(ctx context.Context, before int64) (deleted int64, err error) {

@@ -7,9 +7,10 @@
 // Of a file of Fetch that is not small only the columns are copied that queries ask for (partial.go), so that to ask for a little of what no node holds
 // does not cost all of it.
 //
-// Copies are in one or several directories (place.go). What is kept survives a restart: a manifest in each, one line per segment, is all that is read then. A file is opened when a query first
-// asks for it. Copies are verified whole when they arrive. One that is gone, or that a query finds to be corrupt, is fetched again when it is next
-// asked for. If that fails the copy stays, for its other columns; one that is no better in deep storage is not fetched a third time.
+// Copies are in one or several directories (place.go). What is kept survives a restart: a manifest in each, one line per segment, is
+// all that is read then. A file is opened when a query first asks for it. Copies are verified whole when they arrive, and all that is
+// held is verified again in the background (scrub.go). A copy that is gone, damaged or the file of another segment is fetched again
+// (repair.go).
 //
 // Elsewhere on purpose: which segments a node should hold (package duty), and what a query does with one (package exec).
 package cache
@@ -24,13 +25,15 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sort"
 	"sync"
-	"syscall"
 
+	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/deepstore"
+	"github.com/hengedb/henge/internal/durable"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/segment"
 )
@@ -53,6 +56,12 @@ type Options struct {
 	Strategy Strategy
 	// Store is the deep storage that segments are fetched from.
 	Store deepstore.Store
+	// Scrub says how often what is held is verified.
+	Scrub ScrubOptions
+	// Clock is the system's if it is nil.
+	Clock clock.Clock
+	// Log is told of damaged copies; nil: nobody is.
+	Log *slog.Logger
 }
 
 // Cache holds segment files. It is used by any number of goroutines.
@@ -70,20 +79,23 @@ type Cache struct {
 		mapped *list.List       // mapped, the one used last in front
 		places []*place         // the slice itself stays as it is
 		turn   int              // of RoundRobin
+		scrub  ScrubStats
+		// scrubbed is when the scrub last began with a file, in milliseconds.
+		scrubbed int64
 	}
 }
 
 // file is one file of deep storage, which several segments may share. Its fields belong to the Cache's mutex, but for key and opening.
 type file struct {
-	key      string
-	at       *place // nil: it was not fetched yet
-	size     int64
-	inPlace  bool                // mapped in deep storage: there is no copy
-	partial  *partial            // the copy, if it is there in part; nil: it is whole
-	ids      map[string]struct{} // segments loaded from it; empty: it is cold
-	segment  *segment.Segment    // mapped, with a reference of the Cache; nil: not
-	loading  chan struct{}       // closed when the first fetch has ended; nil: it has
-	hopeless bool                // what deep storage has is corrupt, too
+	key     string
+	at      *place // nil: it was not fetched yet
+	size    int64
+	inPlace bool                // mapped in deep storage: there is no copy
+	partial *partial            // the copy, if it is there in part; nil: it is whole
+	ids     map[string]struct{} // segments loaded from it; empty: it is cold
+	segment *segment.Segment    // mapped, with a reference of the Cache; nil: not
+	loading chan struct{}       // closed when the first fetch has ended; nil: it has
+	health  health
 
 	inCold, inMapped *list.Element
 
@@ -93,7 +105,7 @@ type file struct {
 // Open returns the cache in its places, with what it held when it was last used. What was in a place that is no longer one is as if it had not
 // been loaded.
 func Open(opts Options) (*Cache, error) {
-	c := &Cache{opts: opts}
+	c := &Cache{opts: opts.withDefaults()}
 	c.life, c.end = context.WithCancel(context.Background())
 	c.mu.byID, c.mu.byKey = map[string]*file{}, map[string]*file{}
 	c.mu.cold, c.mu.mapped = list.New(), list.New()
@@ -120,6 +132,16 @@ func Open(opts Options) (*Cache, error) {
 		c.mu.places = append(c.mu.places, p)
 	}
 	return c, nil
+}
+
+func (o Options) withDefaults() Options {
+	if o.Clock == nil {
+		o.Clock = clock.System()
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return o
 }
 
 // Load makes the file of a segment local and keeps it until Drop. It returns when the segment can be queried, also after a restart.
@@ -332,7 +354,7 @@ func (c *Cache) fetch(ctx context.Context, f *file, id string, whole bool) (*seg
 		if err != nil {
 			return nil, err
 		}
-		s, err := segment.Open(path)
+		s, err := openAs(path, f.key)
 		if err != nil {
 			return nil, c.openFault(id, f, err)
 		}
@@ -362,12 +384,7 @@ func (c *Cache) fetch(ctx context.Context, f *file, id string, whole bool) (*seg
 	if err != nil {
 		return nil, fmt.Errorf("fetching segment [%s] from deep storage: %w", id, err)
 	}
-	s, err := segment.Open(temp)
-	if err == nil {
-		if err = s.Verify(); err != nil {
-			s.Release()
-		}
-	}
+	s, err := openWhole(temp, f.key)
 	if err == nil {
 		if err = install(temp, path); err != nil {
 			s.Release()
@@ -425,7 +442,7 @@ func install(temp, path string) error {
 }
 
 func writeFault(path string, err error) error {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+	if durable.IsFull(err) {
 		return fault.Runtime("Disk is full: segment cache file [%s] can't be written", path).WithCause(err)
 	}
 	return fmt.Errorf("segment cache file [%s]: %w", path, err)
@@ -477,27 +494,17 @@ func (c *Cache) open(ctx context.Context, f *file, id string) (*segment.Segment,
 		return s, nil
 	}
 	c.mu.Lock()
-	path, part, kept, damaged := f.path(), f.partial, len(f.ids) > 0, f.damagedLocked()
+	part, kept, damaged := f.partial, len(f.ids) > 0, c.damagedLocked(f)
 	c.mu.Unlock()
 	if damaged {
 		return c.renew(ctx, f, id, kept)
 	}
-	if part != nil {
-		s, err := segment.OpenPartial(ctx, part.path, part)
-		if err != nil {
-			return nil, c.openFault(id, f, err)
+	s, err := c.reopen(ctx, f, part)
+	if err != nil && part == nil && !f.inPlace && (errors.Is(err, segment.ErrCorrupt) || errors.Is(err, fs.ErrNotExist)) {
+		c.found(ctx, f, id, err)
+		if s, err = c.fetch(ctx, f, id, kept); err == nil {
+			c.mended(f)
 		}
-		return c.keep(f, s), nil
-	}
-	if f.inPlace {
-		var err error
-		if path, err = c.opts.Store.(deepstore.OnDisk).Path(f.key); err != nil {
-			return nil, err
-		}
-	}
-	s, err := segment.Open(path)
-	if err != nil && !f.inPlace && (errors.Is(err, segment.ErrCorrupt) || errors.Is(err, fs.ErrNotExist)) {
-		s, err = c.fetch(ctx, f, id, kept)
 	}
 	if err != nil {
 		return nil, c.openFault(id, f, err)
@@ -512,40 +519,11 @@ func (c *Cache) use(f *file) *segment.Segment {
 	if f.inCold != nil {
 		c.mu.cold.MoveToFront(f.inCold)
 	}
-	if f.segment == nil || f.damagedLocked() || !f.segment.Acquire() {
+	if f.segment == nil || c.damagedLocked(f) || !f.segment.Acquire() {
 		return nil
 	}
 	c.mu.mapped.MoveToFront(f.inMapped)
 	return f.segment
-}
-
-// damagedLocked reports whether to fetch the file again since a query has found its copy to be corrupt.
-func (f *file) damagedLocked() bool {
-	return f.segment != nil && f.segment.Damaged() && !f.inPlace && !f.hopeless
-}
-
-// renew fetches a file again whose copy is damaged. Queries that hold the old one keep it. When there is no better one to be had, it returns the
-// copy: columns that are not damaged can be read.
-func (c *Cache) renew(ctx context.Context, f *file, id string, kept bool) (s *segment.Segment, err error) {
-	c.mu.Lock()
-	part, old := f.partial, f.segment
-	c.mu.Unlock()
-	if part != nil {
-		part.Spoiled(0, part.size)
-		s, err = segment.OpenPartial(ctx, part.path, part)
-	} else {
-		s, err = c.fetch(ctx, f, id, kept)
-	}
-	if err == nil {
-		return c.keep(f, s), nil
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	f.hopeless = errors.Is(err, segment.ErrCorrupt)
-	if f.segment != old || !old.Acquire() { // it has made room for others
-		return nil, c.openFault(id, f, err)
-	}
-	return old, nil
 }
 
 // keep makes s, whose reference it takes over, the segment of f, and returns it with a reference for the caller.
@@ -612,58 +590,4 @@ func (f *file) path() string {
 	sum := sha256.Sum256([]byte(f.key))
 	name := hex.EncodeToString(sum[:16])
 	return filepath.Join(f.at.Dir, name[:2], name+".segment")
-}
-
-// Sweep removes the copies that no segment is loaded from: what a crash has left. It looks at every file, and is for a duty in the
-// background.
-func (c *Cache) Sweep(ctx context.Context) error {
-	var found []string
-	for _, p := range c.opts.Places {
-		paths, err := filepath.Glob(filepath.Join(p.Dir, "??", "*.segment"))
-		if err != nil {
-			return fmt.Errorf("segment cache [%s]: %w", p.Dir, err)
-		}
-		found = append(found, paths...)
-	}
-	known := c.copies()
-	for _, path := range found {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if known[path] {
-			continue
-		}
-		if err := c.sweep(path); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// copies returns the paths of all copies.
-func (c *Cache) copies() map[string]bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	out := make(map[string]bool, len(c.mu.byKey))
-	for _, f := range c.mu.byKey {
-		if f.at != nil {
-			out[f.path()] = true
-		}
-	}
-	return out
-}
-
-// sweep removes a copy unless it has become that of a segment meanwhile.
-func (c *Cache) sweep(path string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, f := range c.mu.byKey {
-		if f.at != nil && path == f.path() {
-			return nil
-		}
-	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return writeFault(path, err)
-	}
-	return nil
 }

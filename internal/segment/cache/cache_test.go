@@ -398,7 +398,7 @@ func TestSweepRemovesWhatNobodyLoads(t *testing.T) {
 	if err := os.WriteFile(orphan, []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Sweep(ctx); err != nil {
+	if _, err := c.Sweep(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(orphan); !errors.Is(err, fs.ErrNotExist) {

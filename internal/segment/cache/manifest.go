@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 
+	"github.com/hengedb/henge/internal/durable"
 	"github.com/hengedb/henge/internal/fault"
 )
 
@@ -26,8 +27,10 @@ type line struct {
 // a crash has cut off is ignored: that segment was not reported as loaded.
 type manifest struct {
 	path  string
-	file  *os.File
+	file  *os.File // nil: it could not be made yet, for want of room
 	lines int
+	// torn says that the last line may lack its end: the file could not be written anew when it was opened.
+	torn bool
 }
 
 // maxLineBytes bounds a line that is read.
@@ -42,7 +45,20 @@ func openManifest(path string, each func(line) (taken bool)) (*manifest, error) 
 	}
 	maps.DeleteFunc(live, func(_ string, l line) bool { return !each(l) })
 	m := &manifest{path: path}
-	return m, m.rewrite(maps.Values(live))
+	if err = m.rewrite(maps.Values(live)); durable.IsFull(err) { // what is loaded can be queried all the same
+		m.lines = len(live)
+		return m, m.reopen()
+	}
+	return m, err
+}
+
+// reopen goes on with the file as it is, if there is one.
+func (m *manifest) reopen() (err error) {
+	m.torn = true
+	if m.file, err = os.OpenFile(m.path, os.O_WRONLY|os.O_APPEND, 0o600); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return writeFault(m.path, err)
+	}
+	return nil
 }
 
 // readManifest returns the segments that are loaded, by id. Lines that can't be read are passed over: their segments are loaded again
@@ -70,7 +86,7 @@ func readManifest(path string) (map[string]line, error) {
 			live[l.ID] = l
 		}
 	}
-	if err := in.Err(); err != nil {
+	if err := in.Err(); err != nil && !errors.Is(err, bufio.ErrTooLong) { // zeros that a loss of power has left
 		return nil, fmt.Errorf("segment cache manifest [%s]: %w", path, err)
 	}
 	return live, nil
@@ -91,9 +107,20 @@ func (m *manifest) append(l line) error {
 	if err != nil {
 		return fault.Defensive("Segment id [%s] does not marshal", l.ID).WithCause(err)
 	}
+	if m.file == nil {
+		if m.file, err = os.OpenFile(m.path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600); err != nil {
+			m.file = nil
+			return writeFault(m.path, err)
+		}
+	}
+	if m.torn {
+		raw = append([]byte{'\n'}, raw...)
+	}
 	if _, err := m.file.Write(append(raw, '\n')); err != nil {
+		m.torn = true
 		return writeFault(m.path, err)
 	}
+	m.torn = false
 	m.lines++
 	return nil
 }
@@ -117,25 +144,29 @@ func (m *manifest) rewrite(lines iter.Seq[line]) error {
 		out.WriteByte('\n')
 		n++
 	}
-	err = out.Flush()
-	if err == nil {
-		err = file.Sync()
+	if err = out.Flush(); err != nil {
+		file.Close()    // as above
+		os.Remove(temp) // likewise
+		return writeFault(m.path, err)
 	}
-	if err == nil {
-		err = os.Rename(temp, m.path)
-	}
-	if err != nil {
-		file.Close() // as above
+	if err := durable.Commit(file, m.path); err != nil {
 		return writeFault(m.path, err)
 	}
 	if m.file != nil {
 		m.file.Close() // replaced; what it held is in the new file
 	}
-	m.file, m.lines = file, n
+	m.lines = n
+	if err := m.reopen(); err != nil {
+		return err
+	}
+	m.torn = false
 	return nil
 }
 
 func (m *manifest) close() error {
+	if m.file == nil {
+		return nil
+	}
 	if err := m.file.Close(); err != nil {
 		return writeFault(m.path, err)
 	}

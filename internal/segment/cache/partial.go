@@ -43,9 +43,10 @@ func (c *Cache) fetchPart(ctx context.Context, f *file, id string, o deepstore.O
 	c.mu.Lock()
 	f.partial = p
 	c.mu.Unlock()
-	s, err := segment.OpenPartial(ctx, p.path, p)
+	s, err := c.reopen(ctx, f, p)
 	if errors.Is(err, segment.ErrCorrupt) { // on its way, perhaps
-		s, err = segment.OpenPartial(ctx, p.path, p)
+		p.Spoiled(0, p.size)
+		s, err = c.reopen(ctx, f, p)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("segment [%s] as fetched from deep storage object [%s]: %w", id, f.key, err)
@@ -143,6 +144,9 @@ func (p *partial) fill(ctx context.Context, out *os.File, m span) error {
 	return nil
 }
 
+// Has implements segment.Has.
+func (p *partial) Has(off, n int64) bool { return len(p.missing(off, n)) == 0 }
+
 // Read implements segment.Source: the file has made room for others while a query still reads it.
 func (p *partial) Read(b []byte, off int64) error {
 	if n, err := p.object.ReadAt(b, off); n < len(b) {
@@ -174,12 +178,9 @@ func (c *Cache) complete(ctx context.Context, f *file, id string) error {
 	if err := p.Fill(ctx, 0, p.size); err != nil {
 		return err
 	}
-	s, err := segment.Open(p.path)
+	s, err := openWhole(p.path, f.key)
 	if err == nil {
-		if err = s.Verify(); err == nil {
-			err = install(p.path, f.path())
-		}
-		if err != nil {
+		if err = install(p.path, f.path()); err != nil {
 			s.Release()
 		}
 	}

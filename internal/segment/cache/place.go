@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/hengedb/henge/internal/durable"
 	"github.com/hengedb/henge/internal/fault"
 )
 
@@ -52,10 +53,16 @@ type place struct {
 func openPlace(o Place, each func(p *place, l line) (taken bool)) (*place, error) {
 	for _, name := range []string{arriving, partials} {
 		temp := filepath.Join(o.Dir, name)
-		if err := os.RemoveAll(temp); err != nil {
-			return nil, writeFault(temp, err)
+		left, err := filepath.Glob(filepath.Join(temp, "*"))
+		if err != nil {
+			return nil, fmt.Errorf("segment cache [%s]: %w", o.Dir, err)
 		}
-		if err := os.MkdirAll(temp, 0o700); err != nil {
+		for _, path := range left { // the directory itself stays: on a disk that is full it could not be made again
+			if err := os.RemoveAll(path); err != nil {
+				return nil, writeFault(path, err)
+			}
+		}
+		if err := durable.MkdirAll(temp, 0o700); err != nil {
 			return nil, writeFault(temp, err)
 		}
 	}

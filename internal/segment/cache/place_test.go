@@ -128,7 +128,7 @@ func TestPlacesComeAndGo(t *testing.T) {
 		if got := fmt.Sprint(c.Loaded()); got != want {
 			t.Errorf("loaded are %s instead of %s", got, want)
 		}
-		if err := c.Sweep(t.Context()); err != nil {
+		if _, err := c.Sweep(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		for _, id := range c.Loaded() {

@@ -21,6 +21,7 @@ import (
 	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/task"
 )
 
@@ -220,7 +221,11 @@ func (k *Move) destination(key, base string) (string, bool, error) {
 	if _, err := rand.Read(random[:]); err != nil {
 		return "", false, err
 	}
-	return path.Join(base, path.Dir(key[at:]), hex.EncodeToString(random[:])+path.Ext(key)), true, nil
+	name := hex.EncodeToString(random[:]) + path.Ext(key)
+	if of := segment.FingerprintIn(key); of != "" { // the bytes stay what they are
+		name = segment.FileName(hex.EncodeToString(random[:]), of)
+	}
+	return path.Join(base, path.Dir(key[at:]), name), true, nil
 }
 
 // move moves the bytes of a file, if they have to and can be.

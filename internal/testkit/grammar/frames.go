@@ -56,7 +56,7 @@ func (f FrameKind) offset() bool {
 // Makes reports whether the frame makes sense in a column: GROUPS and distances of values need an
 // order.
 func (f FrameKind) Makes(column string) bool {
-	return !strings.HasPrefix(column, "no ") || f.Unit != "GROUPS" && !(f.Unit == "RANGE" && f.offset())
+	return !strings.HasPrefix(column, "no ") || f.Unit != "RANGE" || !f.offset()
 }
 
 // exclusions are the clauses behind a frame.
@@ -122,11 +122,20 @@ func (m *Maker) Frame(f FrameKind, column string) []string {
 	if m.r.IntN(3) == 0 {
 		where = " WHERE " + m.Condition("t", 1)
 	}
+	source := "t"
 	statement := func(call, order, frame string) string {
-		return fmt.Sprintf("SELECT t.id, %s OVER (%s%s%s%s) FROM t%s", call, partition, order, frame, exclude, where)
+		return fmt.Sprintf("SELECT t.id, %s OVER (%s%s%s%s) FROM %s%s", call, partition, order, frame, exclude, source, where)
 	}
-	if !ordered {
-		return []string{statement(call, order, there)}
+	if !ordered && f.Unit == "ROWS" { // which counts rows in the order in which they come
+		source = "(SELECT * FROM t ORDER BY id LIMIT 1000) AS t"
+		out := []string{statement(call, "", there)}
+		if !strings.Contains(exclude, "GROUP") && !strings.Contains(exclude, "TIES") { // all rows are peers without an order
+			out = append(out, statement(call, "ORDER BY t.id ", there))
+		}
+		return out
+	}
+	if !ordered { // where all rows are peers
+		return []string{statement(call, "", there)}
 	}
 	return []string{statement(call, order, there), statement(other, reverse, back)}
 }

@@ -35,7 +35,7 @@ var relations = concat(
 		relation("x IN (SELECT x)", keys, "SELECT t.id FROM {t} WHERE {x} IN (SELECT {x} FROM {t})",
 			"SELECT t.id FROM {t} WHERE {x} = {x}"),
 		relation("x NOT IN (SELECT x)", keys, "SELECT t.id FROM {t} WHERE {x} NOT IN (SELECT {x} FROM {t} WHERE {x} = {x})",
-			"SELECT t.id FROM {t} WHERE ({x} = {x}) IS FALSE AND NOT EXISTS (SELECT 1 FROM {t} WHERE {x} IS NULL)"),
+			"SELECT t.id FROM {t} WHERE ({x} = {x}) IS FALSE OR NOT EXISTS (SELECT 1 FROM {t} WHERE {x} = {x})"),
 		relation("x = ANY (SELECT x)", keys, "SELECT t.id, {x} = ANY (SELECT {x} FROM {t}) IS TRUE FROM {t}",
 			"SELECT t.id, ({x} = {x}) IS TRUE FROM {t}"),
 		relation("groups of groups", keys, "SELECT {x}, COUNT(*) FROM {t} GROUP BY 1",

@@ -178,7 +178,8 @@ func (m *Maker) value(t *Type, alias string, calm bool, depth int) string {
 		return fmt.Sprintf(v, alias)
 	}
 	for {
-		if e := m.Expression(kind, alias, 2); !strings.Contains(e, alias+".m") {
+		// A constant would be an ordinal in GROUP BY and ORDER BY.
+		if e := m.Expression(kind, alias, 2); strings.Contains(e, alias+".") && !strings.Contains(e, alias+".m") {
 			return e
 		}
 	}

@@ -4,16 +4,16 @@ import (
 	"errors"
 	"io"
 
-	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/deprecated"
-	"github.com/parquet-go/parquet-go/format"
+	"github.com/hengedb/henge/internal/ingest/parquet"
 )
 
-// assembler puts the rows of a row group together from its columns (Melnik et al., Dremel, 2010): a column's value says by its definition level
-// how many of the optional and repeated nodes on its path are there, by its repetition level which of the repeated ones begins anew.
+// assembler puts the rows of a row group together from its columns (Melnik et al., Dremel, 2010): a
+// column's value says by its definition level how many of the optional and repeated nodes on its
+// path are there, by its repetition level which of the repeated ones begins anew.
 type assembler struct {
 	root   *assembled
 	leaves []*leafCursor
+	left   int64 // rows
 }
 
 // assembled is a node of the schema.
@@ -38,77 +38,91 @@ const (
 	mapGroup         // MAP: one repeated group of key and value
 )
 
-// leafCursor walks over the values of a column of a row group.
+// leafCursor walks over the levels and values of a column of a row group.
 type leafCursor struct {
-	chunk  parquet.ColumnChunk
-	pages  parquet.Pages
-	page   parquet.Page
-	values parquet.ValueReader
-	buf    []parquet.Value
-	at, n  int
-	value  leafValue
+	pages      *parquet.Pages
+	page       *parquet.Page // nil: none yet
+	at         int           // next of the levels
+	value      int           // next of the values
+	definition int           // level of a value that is there
+	convert    leafValue
+	same       bool // what was converted of a dictionary may be given again
+	of         *parquet.Values
+	converted  []any // of the dictionary of, nil: not yet
 }
 
-// newAssembler reads the columns of root from a row group.
-func newAssembler(root *parquet.Column, group parquet.RowGroup, binaryAsString bool) *assembler {
-	a := &assembler{}
-	chunks := group.ColumnChunks()
-	a.root = a.node(root, chunks, binaryAsString)
-	return a
+// newAssembler reads a column, or the root with all of them, from a row group.
+func newAssembler(c *parquet.Column, group *parquet.RowGroup, binaryAsString bool) (*assembler, error) {
+	a := &assembler{left: group.Rows}
+	var err error
+	a.root, err = a.node(c, group, binaryAsString)
+	return a, err
 }
 
-func (a *assembler) node(c *parquet.Column, chunks []parquet.ColumnChunk, binaryAsString bool) *assembled {
-	n := &assembled{name: c.Name(), optional: c.Optional(), repeated: c.Repeated(), definition: c.MaxDefinitionLevel(), repetition: c.MaxRepetitionLevel()}
-	if c.Leaf() {
-		n.leaf = &leafCursor{chunk: chunks[c.Index()], value: leafValueOf(c.Type(), binaryAsString)}
+func (a *assembler) node(c *parquet.Column, group *parquet.RowGroup, binaryAsString bool) (*assembled, error) {
+	n := &assembled{name: c.Name, optional: c.Optional, repeated: c.Repeated, definition: c.MaxDefinition, repetition: c.MaxRepetition}
+	if c.Leaf {
+		pages, err := group.Pages(c)
+		if err != nil {
+			return nil, err
+		}
+		text := isText(c, binaryAsString)
+		n.leaf = &leafCursor{pages: pages, definition: c.MaxDefinition, convert: leafValueOf(c, binaryAsString),
+			same: text || c.Logical == parquet.Decimal}
 		a.leaves = append(a.leaves, n.leaf)
 		n.first, n.below = n.leaf, []*leafCursor{n.leaf}
-		return n
+		return n, nil
 	}
 	from := len(a.leaves)
-	for _, child := range c.Columns() {
-		n.children = append(n.children, a.node(child, chunks, binaryAsString))
+	for _, child := range c.Children {
+		below, err := a.node(child, group, binaryAsString)
+		if err != nil {
+			return nil, err
+		}
+		n.children = append(n.children, below)
 	}
 	if n.below = a.leaves[from:len(a.leaves):len(a.leaves)]; len(n.below) > 0 {
 		n.first = n.below[0]
 	}
 	n.shape = shapeOf(c)
-	return n
+	return n, nil
 }
 
-// shapeOf tells lists and maps by their annotation, and by their structure, of which old writers have several.
+// shapeOf tells lists and maps by their annotation, and by their structure, of which old writers
+// have several.
 func shapeOf(c *parquet.Column) shape {
-	children := c.Columns()
-	if len(children) != 1 || !children[0].Repeated() {
+	if len(c.Children) != 1 || !c.Children[0].Repeated {
 		return plainGroup
 	}
-	isMap := !children[0].Leaf() && len(children[0].Columns()) == 2
-	t := c.Type()
-	if t == nil {
-		return plainGroup
-	}
-	if l := t.LogicalType(); l != nil {
-		switch l.Value.(type) {
-		case *format.ListType:
-			return listGroup
-		case *format.MapType:
-			if isMap {
-				return mapGroup
-			}
-		}
-	}
-	if k := t.ConvertedType(); k != nil {
-		switch {
-		case *k == deprecated.List:
-			return listGroup
-		case (*k == deprecated.Map || *k == deprecated.MapKeyValue) && isMap:
-			return mapGroup
-		}
+	switch entry := c.Children[0]; {
+	case c.Logical == parquet.List:
+		return listGroup
+	case c.Logical == parquet.Map && !entry.Leaf && len(entry.Children) == 2:
+		return mapGroup
 	}
 	return plainGroup
 }
 
-var errLevels = errors.New("the levels of a column don't fit its schema")
+var errLevels = &parquet.Damage{Reason: "the levels of its columns contradict one another"}
+
+// row reads the next row.
+func (a *assembler) row() (v any, err error) {
+	if a.root.first == nil && a.root.name != "" {
+		return nil, nil // a group without columns
+	}
+	if v, err = a.read(a.root); err != nil {
+		return nil, unexpected(err)
+	}
+	if a.left--; a.left > 0 {
+		return v, nil
+	}
+	for _, leaf := range a.leaves {
+		if _, _, err := leaf.peek(); !errors.Is(err, io.EOF) {
+			return nil, errors.Join(err, errLevels)
+		}
+	}
+	return v, nil
+}
 
 // group reads one instance of a group that is there.
 func (a *assembler) group(n *assembled) (*Object, error) {
@@ -141,14 +155,18 @@ func (a *assembler) read(n *assembled) (any, error) {
 
 // missing reports whether the node is not there and then takes the placeholders of its columns.
 func (a *assembler) missing(n *assembled) (bool, error) {
-	v, err := n.first.peek()
-	if err != nil || v.DefinitionLevel() >= n.definition {
+	definition, _, err := n.first.peek()
+	if err != nil || definition >= n.definition {
 		return false, err
 	}
 	for _, leaf := range n.below {
-		if _, err := leaf.take(); err != nil {
+		if definition, _, err = leaf.peek(); err != nil {
 			return false, err
 		}
+		if definition >= n.definition {
+			return false, errLevels
+		}
+		leaf.at++
 	}
 	return true, nil
 }
@@ -164,14 +182,16 @@ func (a *assembler) repeated(n *assembled) (any, error) {
 			return nil, err
 		}
 		list = append(list, v)
-		next, err := n.first.peek()
-		if errors.Is(err, io.EOF) {
-			return list, nil
-		}
+		more, err := n.first.more(n.repetition)
 		if err != nil {
 			return nil, err
 		}
-		if next.RepetitionLevel() < n.repetition {
+		for _, leaf := range n.below[1:] {
+			if also, err := leaf.more(n.repetition); err != nil || also != more {
+				return nil, errors.Join(err, errLevels)
+			}
+		}
+		if !more {
 			return list, nil
 		}
 	}
@@ -181,11 +201,7 @@ func (a *assembler) repeated(n *assembled) (any, error) {
 func (a *assembler) present(n *assembled) (any, error) {
 	switch {
 	case n.leaf != nil:
-		v, err := n.leaf.take()
-		if err != nil || v.IsNull() {
-			return nil, err
-		}
-		return n.leaf.value(v), nil
+		return n.leaf.take()
 	case n.shape == listGroup:
 		v, err := a.read(n.children[0])
 		if list, ok := v.([]any); ok && isWrapper(n.children[0]) {
@@ -210,76 +226,65 @@ func (a *assembler) present(n *assembled) (any, error) {
 	return a.group(n)
 }
 
-// isWrapper reports whether the repeated child of a list is only the group around its element, not the element (parquet-format, LogicalTypes.md,
-// backward compatibility of lists).
+// isWrapper reports whether the repeated child of a list is only the group around its element, not
+// the element (parquet-format, LogicalTypes.md, backward compatibility of lists).
 func isWrapper(n *assembled) bool {
 	return n.leaf == nil && n.shape == plainGroup && len(n.children) == 1 && n.name != "array"
 }
 
-func (a *assembler) close() error {
-	var errs []error
-	for _, l := range a.leaves {
-		errs = append(errs, l.close())
-	}
-	return errors.Join(errs...)
-}
-
-// peek returns the next value without taking it.
-func (l *leafCursor) peek() (parquet.Value, error) {
-	for l.at == l.n {
-		if err := l.fill(); err != nil {
-			return parquet.Value{}, err
+// peek returns the levels of the next value without taking it, or io.EOF.
+func (l *leafCursor) peek() (definition, repetition int, err error) {
+	if l.page == nil || l.at == l.page.Count {
+		page, err := l.pages.Next()
+		if err != nil {
+			return 0, 0, err
 		}
+		l.page, l.at, l.value = page, 0, 0
 	}
-	return l.buf[l.at], nil
+	definition = l.definition
+	if levels := l.page.Definitions; levels != nil {
+		definition = int(levels[l.at])
+	}
+	if levels := l.page.Repetitions; levels != nil {
+		repetition = int(levels[l.at])
+	}
+	return definition, repetition, nil
 }
 
-func (l *leafCursor) take() (parquet.Value, error) {
-	v, err := l.peek()
+// more reports whether the next value continues what begins at a level.
+func (l *leafCursor) more(level int) (bool, error) {
+	_, repetition, err := l.peek()
 	if errors.Is(err, io.EOF) {
-		return v, io.ErrUnexpectedEOF
+		return false, nil
+	}
+	return repetition >= level, err
+}
+
+// take returns the next value, nil if there is none.
+func (l *leafCursor) take() (any, error) {
+	definition, _, err := l.peek()
+	if err != nil {
+		return nil, err
 	}
 	l.at++
-	return v, err
-}
-
-// fill reads more values. Those before stay valid until then: what is kept of them is copied.
-func (l *leafCursor) fill() error {
-	if l.pages == nil {
-		l.pages = l.chunk.Pages()
-		l.buf = make([]parquet.Value, 256)
+	if definition < l.definition {
+		return nil, nil
 	}
-	for {
-		if l.values != nil {
-			n, err := l.values.ReadValues(l.buf)
-			if l.at, l.n = 0, n; n > 0 {
-				return nil
-			}
-			if err != nil && !errors.Is(err, io.EOF) {
-				return err
-			}
-			if err == nil {
-				return errLevels
-			}
-			l.values = nil
-			parquet.Release(l.page)
-			l.page = nil
-		}
-		page, err := l.pages.ReadPage()
-		if err != nil {
-			return err
-		}
-		l.page, l.values = page, page.Values()
+	i := l.value
+	l.value++
+	values := l.page.Values
+	if !l.page.Coded {
+		return l.convert(values, i), nil
 	}
-}
-
-func (l *leafCursor) close() error {
-	if l.page != nil {
-		parquet.Release(l.page)
-		l.page = nil
+	i = int(l.page.Indexes[i])
+	if !l.same {
+		return l.convert(values, i), nil
 	}
-	if l.pages == nil {
-		return nil
+	if l.of != values {
+		l.of, l.converted = values, make([]any, values.Len)
 	}
-	return l.pages.Close()
+	if l.converted[i] == nil {
+		l.converted[i] = l.convert(values, i)
+	}
+	return l.converted[i], nil
 }

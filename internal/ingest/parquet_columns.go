@@ -3,8 +3,7 @@ package ingest
 import (
 	"context"
 
-	"github.com/parquet-go/parquet-go"
-
+	"github.com/hengedb/henge/internal/ingest/parquet"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -13,13 +12,13 @@ func startParquetColumns(ctx context.Context, p *parquetFile, fields []Field, op
 	return startColumnParts(ctx, len(p.groups), opts.Decoders, func(i int, send func(decoded) bool) error {
 		g := p.groups[i]
 		group := &part{
-			rows: g.NumRows(),
+			rows: g.Rows,
 			column: func(i int, f Field, s *sink, flaws *partFlaws) (partColumn, error) {
-				return p.column(g, i, f, s, flaws), nil
+				return p.column(g, i, f, s, flaws)
 			},
 			records: func() (objectReader, error) {
 				one := *p
-				one.groups = []parquet.RowGroup{g}
+				one.groups = []*parquet.RowGroup{g}
 				return groupObjects{&parquetObjects{parquetFile: &one}}, nil
 			},
 		}
@@ -27,42 +26,49 @@ func startParquetColumns(ctx context.Context, p *parquetFile, fields []Field, op
 			return p.damaged(err)
 		}
 		return nil
-	}, p.file.Close)
+	}, p.src.Close)
 }
 
 // groupObjects reads rows of a file that others read, too, and close.
 type groupObjects struct{ *parquetObjects }
 
-func (r groupObjects) close() error { return r.closeGroup() }
+func (r groupObjects) close() error { return nil }
 
 // column returns the reader of a field, nil when the file has no such column.
-func (p *parquetFile) column(g parquet.RowGroup, i int, f Field, s *sink, flaws *partFlaws) partColumn {
-	c := p.root.Column(f.Name)
+func (p *parquetFile) column(g *parquet.RowGroup, i int, f Field, s *sink, flaws *partFlaws) (partColumn, error) {
+	c := p.file.Root.Child(f.Name)
 	if c == nil {
-		return nil
+		return nil, nil
 	}
-	if c.Leaf() && !c.Repeated() {
+	if c.Leaf && !c.Repeated {
 		typ := f.Type
 		if f.Multi {
 			typ = vector.String
 		}
 		if read := flatReader(c, typ, p.f.BinaryAsString); read != nil {
-			flat := &flatColumn{pages: g.ColumnChunks()[c.Index()].Pages(), s: s, field: i, typ: typ, append: read, optional: c.Optional()}
+			pages, err := g.Pages(c)
+			if err != nil {
+				return nil, err
+			}
+			flat := &flatColumn{pages: pages, s: s, field: i, typ: typ, append: read}
 			switch {
 			case f.Time != nil:
-				return &timeColumn{given: flat, when: f.Time, flaws: flaws}
+				return &timeColumn{given: flat, when: f.Time, flaws: flaws}, nil
 			case f.Multi:
-				return singleValues{flat}
+				return singleValues{flat}, nil
 			}
-			return flat
+			return flat, nil
 		}
 	}
-	a := &assembler{}
-	node := a.node(c, g.ColumnChunks(), p.f.BinaryAsString)
-	return newValueColumn(func() (any, error) { return a.read(node) }, a.close, i, s, flaws)
+	a, err := newAssembler(c, g, p.f.BinaryAsString)
+	if err != nil {
+		return nil, err
+	}
+	return newValueColumn(a.row, nil, i, s, flaws), nil
 }
 
-// singleValues reads a column without nesting as a multi-value string: each row has a value, or none.
+// singleValues reads a column without nesting as a multi-value string: each row has a value, or
+// none.
 type singleValues struct{ *flatColumn }
 
 func (c singleValues) read(n int) (*vector.Vector, error) {

@@ -5,32 +5,29 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/encoding"
-
+	"github.com/hengedb/henge/internal/ingest/parquet"
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// flatColumn reads a column without nesting, page after page, into vectors. What it gives away it never touches again.
+// flatColumn reads a column without nesting, page after page, into vectors. What it gives away it
+// never touches again.
 type flatColumn struct {
-	pages    parquet.Pages
-	s        *sink
-	field    int
-	typ      vector.Type
-	optional bool
+	pages *parquet.Pages
+	s     *sink
+	field int
+	typ   vector.Type
 	// append appends values of the page to the vector being made.
 	append pageReader
 
-	page   parquet.Page
+	page   *parquet.Page
 	levels []byte // of the page's rows, 1 for a value; nil: all have one
-	data   encoding.Values
-	row    int // next of the page
-	value  int // next of the values, of which nulls have none
+	row    int    // next of the page
+	value  int    // next of the values, of which nulls have none
 
 	out   *vector.Vector
 	nulls int
 	dict  *vector.Dict // of the column chunk, made when a page uses it
-	of    parquet.Dictionary
+	of    *parquet.Values
 	text  pageText
 }
 
@@ -39,48 +36,29 @@ type pageReader func(c *flatColumn, from, n int) error
 
 // pageText is the text of a plain page, copied once.
 type pageText struct {
-	of      parquet.Page
 	blob    string
-	offsets []uint32
+	offsets []uint32 // nil: not copied yet
 }
 
 func (c *flatColumn) read(n int) (*vector.Vector, error) {
 	c.out, c.nulls = &vector.Vector{Type: c.typ, Len: n}, 0
 	for at := 0; at < n; {
-		if c.page == nil {
-			if err := c.nextPage(); err != nil {
+		if c.page == nil || c.row == c.page.Count {
+			page, err := c.pages.Next()
+			if err != nil {
 				return nil, err
 			}
+			c.page, c.row, c.value, c.levels, c.text = page, 0, 0, page.Definitions, pageText{}
 		}
-		rows := min(n-at, int(c.page.NumRows())-c.row)
+		rows := min(n-at, c.page.Count-c.row)
 		if err := c.rows(at, n, rows); err != nil {
 			return nil, err
 		}
 		at += rows
-		if c.row == int(c.page.NumRows()) {
-			parquet.Release(c.page)
-			c.page, c.text = nil, pageText{}
-		}
 	}
 	out := c.out
 	c.out = nil
 	return out, nil
-}
-
-func (c *flatColumn) nextPage() error {
-	page, err := c.pages.ReadPage()
-	if err != nil {
-		return err
-	}
-	c.page, c.row, c.value, c.levels = page, 0, 0, nil
-	if c.optional {
-		c.levels = page.DefinitionLevels()
-	}
-	c.data = page.Data()
-	if c.optional && len(c.levels) != int(page.NumRows()) {
-		return errLevels
-	}
-	return nil
 }
 
 // rows reads the next rows of the page, which are those of the vector from row at on; it has n.
@@ -135,125 +113,108 @@ func (c *flatColumn) null(n int) {
 	}
 }
 
-func (c *flatColumn) close() error {
-	if c.page != nil {
-		parquet.Release(c.page)
-		c.page = nil
-	}
-	return c.pages.Close()
-}
+func (c *flatColumn) close() error { return nil }
 
-// flatReader returns what reads the values of c as those of a type, or nil when only the general way does.
+// flatReader returns what reads the values of c as those of a type, or nil when only the general
+// way does.
 func flatReader(c *parquet.Column, typ vector.Type, binaryAsString bool) pageReader {
-	t := c.Type()
-	if _, isDecimal := decimalScale(t); isDecimal {
+	scale, whole := scaleOf(c)
+	switch kind, to := c.Type, typ.Kind; {
+	case c.Logical == parquet.Decimal:
 		return nil
-	}
-	scale, whole := scaleOf(t)
-	switch kind, to := t.Kind(), typ.Kind; {
 	case kind == parquet.Int64 && whole && to == vector.KindLong:
-		return wholes((*encoding.Values).Int64, func(v *vector.Vector) *[]int64 { return &v.Longs }, scale)
+		return wholes(int64s, longs, scale)
 	case kind == parquet.Int64 && whole && to == vector.KindDouble:
-		return wholes((*encoding.Values).Int64, func(v *vector.Vector) *[]float64 { return &v.Doubles }, scale)
+		return wholes(int64s, doubles, scale)
 	case kind == parquet.Int32 && whole && to == vector.KindLong:
-		return wholes((*encoding.Values).Int32, func(v *vector.Vector) *[]int64 { return &v.Longs }, scale)
+		return wholes(int32s, longs, scale)
 	case kind == parquet.Int32 && whole && to == vector.KindDouble:
-		return wholes((*encoding.Values).Int32, func(v *vector.Vector) *[]float64 { return &v.Doubles }, scale)
+		return wholes(int32s, doubles, scale)
 	case kind == parquet.Double && to == vector.KindDouble:
-		return numbers((*encoding.Values).Double, func(v *vector.Vector) *[]float64 { return &v.Doubles })
+		return numbers(float64s, doubles, func(dst, src []float64) { copy(dst, src) })
 	case kind == parquet.Float && to == vector.KindDouble:
-		return numbers((*encoding.Values).Float, func(v *vector.Vector) *[]float64 { return &v.Doubles })
+		return numbers(float32s, doubles, widened[float32, float64])
 	case kind == parquet.Float && to == vector.KindFloat:
-		return numbers((*encoding.Values).Float, func(v *vector.Vector) *[]float32 { return &v.Floats })
-	case kind == parquet.ByteArray && to == vector.KindString && isText(t, binaryAsString):
+		return numbers(float32s, func(v *vector.Vector) *[]float32 { return &v.Floats }, func(dst, src []float32) { copy(dst, src) })
+	case kind == parquet.ByteArray && to == vector.KindString && isText(c, binaryAsString):
 		return pageStrings
 	}
 	return nil
 }
 
-// pageData returns the values of the page, or those of its dictionary and the indexes into them.
-func (c *flatColumn) pageData() (values encoding.Values, indexes []int32) {
-	if d := c.page.Dictionary(); d != nil {
-		return d.Page().Data(), c.data.Int32()
+func int32s(v *parquet.Values) []int32     { return v.Int32 }
+func int64s(v *parquet.Values) []int64     { return v.Int64 }
+func float32s(v *parquet.Values) []float32 { return v.Floats }
+func float64s(v *parquet.Values) []float64 { return v.Doubles }
+func longs(v *vector.Vector) *[]int64      { return &v.Longs }
+func doubles(v *vector.Vector) *[]float64  { return &v.Doubles }
+
+func widened[From, To int32 | int64 | float32 | float64](dst []To, src []From) {
+	for i, x := range src {
+		dst[i] = To(x)
 	}
-	return c.data, nil
 }
 
-// numbers reads numbers as numbers.
-func numbers[From, To int32 | int64 | float32 | float64](from func(*encoding.Values) []From, to func(*vector.Vector) *[]To) pageReader {
+// numbers reads numbers as numbers. What is in a dictionary is converted once.
+func numbers[From, To any](from func(*parquet.Values) []From, to func(*vector.Vector) *[]To,
+	convert func(dst []To, src []From),
+) pageReader {
+	var of *parquet.Values
+	var entries []To
 	return func(c *flatColumn, first, n int) error {
-		data, indexes := c.pageData()
-		values, out := from(&data), to(c.out)
+		values, out := c.page.Values, to(c.out)
 		if cap(*out) < c.out.Len {
 			*out = append(make([]To, 0, c.out.Len), *out...)
 		}
-		dst := *out
-		if indexes != nil {
-			if first+n > len(indexes) {
-				return errLevels
-			}
-			for _, i := range indexes[first : first+n] {
-				if uint(i) >= uint(len(values)) {
-					return errLevels
-				}
-				dst = append(dst, To(values[i]))
-			}
-		} else {
-			if first+n > len(values) {
-				return errLevels
-			}
-			for _, x := range values[first : first+n] {
-				dst = append(dst, To(x))
-			}
+		before := len(*out)
+		*out = (*out)[:before+n]
+		dst := (*out)[before:]
+		if !c.page.Coded {
+			convert(dst, from(values)[first:first+n])
+			return nil
 		}
-		*out = dst
+		if of != values {
+			of, entries = values, make([]To, values.Len)
+			convert(entries, from(values))
+		}
+		for k, i := range c.page.Indexes[first : first+n] {
+			dst[k] = entries[i]
+		}
 		return nil
 	}
 }
 
-// wholes reads whole numbers, some of which are times in other units.
-func wholes[From int32 | int64, To int64 | float64](from func(*encoding.Values) []From, to func(*vector.Vector) *[]To, scale wholeScale) pageReader {
-	plain := numbers(from, to)
+// wholes reads whole numbers, some of which are times in other units. They become other units
+// before they become other types, so that a DOUBLE is the number that a BIGINT is.
+func wholes[From int32 | int64, To int64 | float64](from func(*parquet.Values) []From,
+	to func(*vector.Vector) *[]To, scale wholeScale,
+) pageReader {
 	if scale == (wholeScale{1, 1}) {
-		return plain
+		return numbers(from, to, widened[From, To])
 	}
-	return func(c *flatColumn, first, n int) error {
-		before := len(*to(c.out))
-		if err := plain(c, first, n); err != nil {
-			return err
+	return numbers(from, to, func(dst []To, src []From) {
+		for i, x := range src {
+			dst[i] = To(scale.apply(int64(x)))
 		}
-		out := (*to(c.out))[before:]
-		for i, x := range out {
-			out[i] = To(scale.apply(int64(x)))
-		}
-		return nil
-	}
+	})
 }
 
-// pageStrings reads text: as codes while all pages of the vector share a dictionary, else as strings.
+// pageStrings reads text: as codes while all pages of the vector share a dictionary, else as
+// strings.
 func pageStrings(c *flatColumn, first, n int) error {
 	v := c.out
-	if d := c.page.Dictionary(); d != nil {
-		if err := c.useDictionary(d); err != nil {
-			return err
-		}
-		indexes := c.data.Int32()
-		if first+n > len(indexes) {
-			return errLevels
-		}
+	if c.page.Coded {
+		c.useDictionary(c.page.Values)
 		if v.Dict == nil && len(v.Strings) == 0 {
 			v.Dict, v.Codes = c.dict, make([]uint32, 0, v.Len)
 		}
-		size := uint32(c.dict.Len())
-		for _, i := range indexes[first : first+n] {
-			if uint32(i) >= size {
-				return errLevels
-			}
-			if v.Dict != nil {
-				v.Codes = append(v.Codes, uint32(i))
-			} else {
-				v.Strings = append(v.Strings, c.dict.Value(uint32(i)))
-			}
+		indexes := c.page.Indexes[first : first+n]
+		if v.Dict != nil {
+			v.Codes = append(v.Codes, indexes...)
+			return nil
+		}
+		for _, i := range indexes {
+			v.Strings = append(v.Strings, c.dict.Value(i))
 		}
 		return nil
 	}
@@ -268,13 +229,9 @@ func pageStrings(c *flatColumn, first, n int) error {
 		}
 		v.Dict, v.Codes = nil, nil
 	}
-	if c.text.of != c.page {
-		blob, offsets := c.data.ByteArray()
-		blob, offsets = c.s.checked(c.field, blob, offsets)
-		c.text = pageText{of: c.page, blob: string(blob), offsets: offsets}
-	}
-	if first+n+1 > len(c.text.offsets) {
-		return errLevels
+	if c.text.offsets == nil {
+		blob, offsets := c.s.checked(c.field, c.page.Values.Bytes, c.page.Values.Offsets)
+		c.text = pageText{blob: string(blob), offsets: offsets}
 	}
 	for i := first; i < first+n; i++ {
 		v.Strings = append(v.Strings, c.text.blob[c.text.offsets[i]:c.text.offsets[i+1]])
@@ -283,21 +240,19 @@ func pageStrings(c *flatColumn, first, n int) error {
 }
 
 // useDictionary makes the dictionary of the column chunk ours.
-func (c *flatColumn) useDictionary(d parquet.Dictionary) error {
+func (c *flatColumn) useDictionary(d *parquet.Values) {
 	if c.of == d {
-		return nil
+		return
 	}
-	data := d.Page().Data()
-	blob, offsets := data.ByteArray()
-	blob, offsets = c.s.checked(c.field, blob, offsets)
+	blob, offsets := c.s.checked(c.field, d.Bytes, d.Offsets)
 	c.of, c.dict = d, &vector.Dict{Blob: bytes.Clone(blob), Offsets: slices.Clone(offsets)}
 	if len(c.dict.Offsets) == 0 {
 		c.dict.Offsets = []uint32{0}
 	}
-	return nil
 }
 
-// checked returns the text of many values as they may be: without U+0000, which ends the reading unless it is to be removed, and in UTF-8.
+// checked returns the text of many values as they may be: without U+0000, which ends the reading
+// unless it is to be removed, and in UTF-8.
 func (s *sink) checked(field int, blob []byte, offsets []uint32) ([]byte, []uint32) {
 	if bytes.IndexByte(blob, 0) < 0 && utf8.Valid(blob) && !slices.ContainsFunc(offsets, func(at uint32) bool {
 		return int(at) < len(blob) && !utf8.RuneStart(blob[at])

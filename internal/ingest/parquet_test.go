@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/hengedb/henge/internal/fault"
 )
@@ -120,7 +121,8 @@ func TestParquetFlattened(t *testing.T) {
 	}
 }
 
-// Row groups are read in parallel and given in order, whole or in splits, and rows span pages and batches.
+// Row groups are read in parallel and given in order, whole or in splits, and rows span pages and
+// batches.
 func TestParquetRowGroups(t *testing.T) {
 	data := writeParquet(t, parquetRows(0, 9000), parquetRows(9000, 9001), parquetRows(9001, 20000))
 	path := filepath.Join(t.TempDir(), "x.parquet")
@@ -153,7 +155,8 @@ func TestParquetRowGroups(t *testing.T) {
 	}
 }
 
-// Files of one table may differ in their columns: what is missing is null, what has another type is converted.
+// Files of one table may differ in their columns: what is missing is null, what has another type is
+// converted.
 func TestParquetSchemaDrift(t *testing.T) {
 	type early struct {
 		ID string `parquet:"id"`
@@ -182,16 +185,121 @@ func TestDamagedParquetIsAFault(t *testing.T) {
 			t.Errorf("%d bytes: %v", len(text), err)
 		}
 	}
-	// A byte turned over anywhere gives rows or a fault.
+	// A byte changed anywhere gives all rows, or a fault in words of ours: never fewer rows, or
+	// more.
 	for i := 0; i < len(data); i += 7 {
 		broken := bytes.Clone(data)
 		broken[i] ^= 0xff
-		for _, columns := range []string{"id long who string l mv", "m COMPLEX<json> nested COMPLEX<json>"} {
-			_, _, err := read(t, `{"type":"parquet"}`, string(broken), columns, Options{})
-			nullByteError := &NullByteError{}
-			if errors.As(err, &nullByteError) {
-				t.Fatalf("byte %d: %v", i, err)
+		for _, columns := range []string{"id long who string l mv", "m COMPLEX<json> nested COMPLEX<json>", "f double at double price string raw string yes long"} {
+			rows, _, err := read(t, `{"type":"parquet"}`, string(broken), columns, Options{})
+			checkDamage(t, i, len(rows), err)
+		}
+	}
+}
+
+func checkDamage(t *testing.T, at, rows int, err error) {
+	t.Helper()
+	nullByte := &NullByteError{}
+	switch f := fault.Find(err); {
+	case err == nil && rows != 30:
+		t.Fatalf("byte %d: %d rows", at, rows)
+	case errors.As(err, &nullByte):
+		t.Fatalf("byte %d: %v", at, err)
+	case err != nil && (f == nil || f.Category == fault.CategoryDefensive):
+		t.Fatalf("byte %d: %v", at, err)
+	case err != nil && (strings.Contains(f.Message, "runtime error") || strings.Contains(f.Message, "parquet:")):
+		t.Fatalf("byte %d: %s", at, f.Message)
+	}
+}
+
+// TestParquetTimesAsDoubles: a time is the same number as a DOUBLE as it is as a BIGINT, whatever
+// its unit is.
+func TestParquetTimesAsDoubles(t *testing.T) {
+	type row struct {
+		Micros time.Time `parquet:"micros,timestamp(microsecond)"`
+		Nanos  time.Time `parquet:"nanos,timestamp(nanosecond)"`
+		Millis time.Time `parquet:"millis,timestamp(millisecond)"`
+	}
+	var rows []row
+	for _, micros := range []int64{253402300799999_999, -62135596799000_001, -1, 1, 999, -999, -1000, 1<<53*1000 - 1} {
+		rows = append(rows, row{time.UnixMicro(micros), time.UnixMicro(micros % 1e15), time.UnixMicro(micros)})
+	}
+	data := string(writeParquet(t, rows))
+	const columns = "micros %[1]s nanos %[1]s millis %[1]s"
+	whole, _, err := read(t, `{"type":"parquet"}`, data, fmt.Sprintf(columns, "long"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	doubles, _, err := read(t, `{"type":"parquet"}`, data, fmt.Sprintf(columns, "double"), Options{})
+	if err != nil || whole[0][0] != int64(253402300799999) || whole[2][0] != int64(-1) || whole[2][2] != int64(-1) {
+		t.Fatal(whole, err)
+	}
+	for i, w := range whole {
+		for k := range w {
+			if doubles[i][k] != float64(w[k].(int64)) {
+				t.Errorf("row %d, column %d: %v, want %v", i, k, doubles[i][k], w[k])
 			}
 		}
 	}
 }
+
+// TestParquetHalfFloats reads FLOAT16 as numbers.
+func TestParquetHalfFloats(t *testing.T) {
+	// One column of FLOAT16 with 1.5, -2, NaN, the smallest and the largest number, as pyarrow
+	// writes it.
+	data, err := os.ReadFile("testdata/parquet/half.parquet")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, _, err := read(t, `{"type":"parquet"}`, string(data), "v double", Options{})
+	if err != nil || len(rows) != 6 {
+		t.Fatal(rows, err)
+	}
+	if nan, ok := rows[3][0].(float64); !ok || nan == nan {
+		t.Error(rows[3])
+	}
+	rows[3][0] = "NaN"
+	if d := cmp.Diff([][]any{{1.5}, {-2.0}, {nil}, {"NaN"}, {1.0 / (1 << 24)}, {65504.0}}, rows); d != "" {
+		t.Error(d)
+	}
+	rows, _, err = read(t, `{"type":"parquet"}`, string(data), "v string", Options{})
+	if d := cmp.Diff([]any{"1.5"}, rows[0]); d != "" || err != nil {
+		t.Error(d, err)
+	}
+}
+
+// TestParquetFaults: what can't be read is said with its place, and what is not supported as such.
+func TestParquetFaults(t *testing.T) {
+	var lzo bytes.Buffer
+	w := parquet.NewGenericWriter[struct {
+		N int64 `parquet:"n"`
+	}](&lzo, parquet.Compression(otherCodec{}))
+	if _, err := w.Write(make([]struct {
+		N int64 `parquet:"n"`
+	}, 3)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, _, err := read(t, `{"type":"parquet"}`, lzo.String(), "n long", Options{})
+	f := fault.Find(err)
+	if f == nil || f.Category != fault.CategoryUnsupported || !strings.HasSuffix(f.Message, "not supported: compression [LZO] of column [n] in row group [0]") {
+		t.Error(err)
+	}
+	data := parquetFixture(t)
+	broken := bytes.Clone(data)
+	copy(broken[4:], make([]byte, 200))
+	_, _, err = read(t, `{"type":"parquet"}`, string(broken), "id long", Options{})
+	if f := fault.Find(err); f == nil || f.Category != fault.CategoryInvalidInput || !strings.Contains(f.Message, "damaged or no Parquet file: column [id] in row group [0]: ") {
+		t.Error(err)
+	}
+}
+
+// otherCodec says that it is LZO.
+type otherCodec struct{}
+
+func (otherCodec) String() string                            { return "LZO" }
+func (otherCodec) CompressionCodec() format.CompressionCodec { return format.LZO }
+func (otherCodec) Encode(dst, src []byte) ([]byte, error)    { return append(dst[:0], src...), nil }
+func (otherCodec) Decode(dst, src []byte) ([]byte, error)    { return append(dst[:0], src...), nil }

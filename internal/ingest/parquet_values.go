@@ -1,88 +1,47 @@
 package ingest
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
-	"fmt"
 	"math"
 	"math/big"
+	"strconv"
 	"strings"
 
-	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/deprecated"
-	"github.com/parquet-go/parquet-go/format"
+	"github.com/hengedb/henge/internal/ingest/parquet"
 )
 
-// recovered is the error of a panic in a library that reads hostile bytes.
-func recovered(x any) error {
-	if err, ok := x.(error); ok {
-		return err
-	}
-	return fmt.Errorf("%v", x)
-}
+// leafValue converts value i of a column to that of an Object.
+type leafValue func(v *parquet.Values, i int) any
 
-// groupOffset returns where the data of a row group begins in the file.
-func groupOffset(m *format.FileMetaData, i int) int64 {
-	if i >= len(m.RowGroups) {
-		return 0
-	}
-	at := int64(math.MaxInt64)
-	for _, c := range m.RowGroups[i].Columns {
-		at = min(at, c.MetaData.DataPageOffset)
-	}
-	return at
-}
-
-// leafValue converts the values of a column to those of Objects.
-type leafValue func(v parquet.Value) any
-
-// wholeScale is set for a column of whole numbers that only have to be multiplied and divided: dates, times.
+// wholeScale is set for a column of whole numbers that only have to be multiplied and divided:
+// dates, times.
 type wholeScale struct{ multiply, divide int64 }
 
-// scaleOf returns how the whole numbers of a column become ours: times are milliseconds, as the reference gives them. ok is false for other columns.
-func scaleOf(t parquet.Type) (wholeScale, bool) {
+// scaleOf returns how the whole numbers of a column become ours: times are milliseconds, as the
+// reference gives them. ok is false for other columns.
+func scaleOf(c *parquet.Column) (scale wholeScale, ok bool) {
 	one := wholeScale{1, 1}
-	switch t.Kind() {
-	case parquet.Int32, parquet.Int64:
-	default:
+	if c.Type != parquet.Int32 && c.Type != parquet.Int64 {
 		return one, false
 	}
-	if l := t.LogicalType(); l != nil && l.Value != nil {
-		switch l := l.Value.(type) {
-		case *format.DateType:
-			return wholeScale{86_400_000, 1}, true
-		case *format.TimestampType:
-			return scaleOfUnit(l.Unit), true
-		case *format.TimeType:
-			return scaleOfUnit(l.Unit), true
-		case *format.DecimalType:
-			return one, false
-		case *format.IntType:
-			return one, l.IsSigned || l.BitWidth < 32
-		}
-		return one, true
-	}
-	if c := t.ConvertedType(); c != nil {
-		switch *c {
-		case deprecated.Date:
-			return wholeScale{86_400_000, 1}, true
-		case deprecated.TimestampMicros, deprecated.TimeMicros:
+	switch c.Logical {
+	case parquet.Date:
+		return wholeScale{86_400_000, 1}, true
+	case parquet.Time, parquet.Timestamp:
+		switch c.Unit {
+		case parquet.Micros:
 			return wholeScale{1, 1000}, true
-		case deprecated.Decimal, deprecated.Uint32, deprecated.Uint64:
-			return one, false
+		case parquet.Nanos:
+			return wholeScale{1, 1_000_000}, true
 		}
+	case parquet.Decimal:
+		return one, false
+	case parquet.Integer:
+		return one, c.Signed || c.Bits < 32
 	}
 	return one, true
-}
-
-func scaleOfUnit(u format.TimeUnit) wholeScale {
-	switch u.Value.(type) {
-	case *format.MicroSeconds:
-		return wholeScale{1, 1000}
-	case *format.NanoSeconds:
-		return wholeScale{1, 1_000_000}
-	}
-	return wholeScale{1, 1}
 }
 
 func (s wholeScale) apply(n int64) int64 {
@@ -101,101 +60,90 @@ func floorDiv(n, by int64) int64 {
 }
 
 // isText reports whether byte arrays of the column are text.
-func isText(t parquet.Type, binaryAsString bool) bool {
-	if t.Kind() != parquet.ByteArray {
+func isText(c *parquet.Column, binaryAsString bool) bool {
+	if c.Type != parquet.ByteArray {
 		return false
 	}
-	if l := t.LogicalType(); l != nil && l.Value != nil {
-		switch l.Value.(type) {
-		case *format.StringType, *format.EnumType, *format.JsonType:
-			return true
-		}
-		return false
+	switch c.Logical {
+	case parquet.String, parquet.Enum, parquet.JSON:
+		return true
+	case parquet.NoLogical:
+		return binaryAsString
 	}
-	if c := t.ConvertedType(); c != nil {
-		return *c == deprecated.UTF8 || *c == deprecated.Enum || *c == deprecated.Json
-	}
-	return binaryAsString
+	return false
 }
 
 // leafValueOf returns the conversion of a column.
-func leafValueOf(t parquet.Type, binaryAsString bool) leafValue {
-	if scale, ok := decimalScale(t); ok {
-		return func(v parquet.Value) any { return decimal(unscaled(v), scale) }
+func leafValueOf(c *parquet.Column, binaryAsString bool) leafValue {
+	if c.Logical == parquet.Decimal && c.Scale >= 0 && c.Scale <= maxDecimalScale {
+		return decimalValue(c)
 	}
-	switch t.Kind() {
+	switch c.Type {
 	case parquet.Boolean:
-		return func(v parquet.Value) any { return v.Boolean() }
+		return func(v *parquet.Values, i int) any { return v.Bools[i] != 0 }
 	case parquet.Int32, parquet.Int64:
-		return wholeValue(t)
+		return wholeValue(c)
 	case parquet.Int96:
-		return func(v parquet.Value) any { return int96Millis(v.Int96()) }
+		return func(v *parquet.Values, i int) any { return int96Millis(v.At(i)) }
 	case parquet.Float:
-		return func(v parquet.Value) any { return v.Float() }
+		return func(v *parquet.Values, i int) any { return v.Floats[i] }
 	case parquet.Double:
-		return func(v parquet.Value) any { return v.Double() }
+		return func(v *parquet.Values, i int) any { return v.Doubles[i] }
 	}
-	if isText(t, binaryAsString) {
-		return func(v parquet.Value) any { return string(validUTF8(v.ByteArray())) }
+	switch {
+	case isText(c, binaryAsString):
+		return func(v *parquet.Values, i int) any { return string(validUTF8(v.At(i))) }
+	case c.Logical == parquet.UUID && c.Length == 16:
+		return func(v *parquet.Values, i int) any { return uuidText(v.At(i)) }
+	case c.Logical == parquet.Float16 && c.Length == 2:
+		return func(v *parquet.Values, i int) any { return float16(v.At(i)) }
 	}
-	if l := t.LogicalType(); l != nil {
-		switch l.Value.(type) {
-		case *format.UUIDType:
-			return func(v parquet.Value) any { return uuidText(v.ByteArray()) }
-		case *format.Float16Type:
-			return func(v parquet.Value) any { return float16(v.ByteArray()) }
-		}
-	}
-	return func(v parquet.Value) any { return append([]byte(nil), v.ByteArray()...) }
+	return func(v *parquet.Values, i int) any { return bytes.Clone(v.At(i)) }
 }
 
-func wholeValue(t parquet.Type) leafValue {
-	scale, signed := scaleOf(t)
-	if t.Kind() == parquet.Int32 {
-		if !signed {
-			return func(v parquet.Value) any { return int64(uint32(v.Int32())) }
-		}
-		return func(v parquet.Value) any { return scale.apply(int64(v.Int32())) }
-	}
-	if !signed {
-		return func(v parquet.Value) any {
-			if n := v.Int64(); n >= 0 {
+func wholeValue(c *parquet.Column) leafValue {
+	scale, signed := scaleOf(c)
+	switch {
+	case c.Type == parquet.Int32 && !signed:
+		return func(v *parquet.Values, i int) any { return int64(uint32(v.Int32[i])) }
+	case c.Type == parquet.Int32:
+		return func(v *parquet.Values, i int) any { return scale.apply(int64(v.Int32[i])) }
+	case !signed:
+		return func(v *parquet.Values, i int) any {
+			if n := v.Int64[i]; n >= 0 {
 				return n
 			}
-			return Digits(new(big.Int).SetUint64(uint64(v.Int64())).String())
+			return Digits(strconv.FormatUint(uint64(v.Int64[i]), 10))
 		}
 	}
-	return func(v parquet.Value) any { return scale.apply(v.Int64()) }
+	return func(v *parquet.Values, i int) any { return scale.apply(v.Int64[i]) }
 }
 
 // int96Millis reads the timestamps of old writers: nanoseconds of the day, then the Julian day.
-func int96Millis(v deprecated.Int96) int64 {
+func int96Millis(b []byte) int64 {
 	const julianEpoch = 2_440_588
-	nanos := int64(v[0]) | int64(v[1])<<32
-	return (int64(v[2])-julianEpoch)*86_400_000 + floorDiv(nanos, 1_000_000)
+	nanos := int64(binary.LittleEndian.Uint64(b))
+	return (int64(binary.LittleEndian.Uint32(b[8:]))-julianEpoch)*86_400_000 + floorDiv(nanos, 1_000_000)
 }
 
-func decimalScale(t parquet.Type) (scale int, ok bool) {
-	if l := t.LogicalType(); l != nil {
-		if d, ok := l.Value.(*format.DecimalType); ok && d.Scale >= 0 && d.Scale <= maxDecimalScale {
-			return int(d.Scale), true
-		}
+// decimalValue reads decimals, which are whole numbers of some kind with a scale.
+func decimalValue(c *parquet.Column) leafValue {
+	scale := int(c.Scale)
+	switch c.Type {
+	case parquet.Int32:
+		return func(v *parquet.Values, i int) any { return decimal(big.NewInt(int64(v.Int32[i])), scale) }
+	case parquet.Int64:
+		return func(v *parquet.Values, i int) any { return decimal(big.NewInt(v.Int64[i]), scale) }
+	case parquet.ByteArray, parquet.FixedBytes:
+		return func(v *parquet.Values, i int) any { return decimal(signedBig(v.At(i)), scale) }
 	}
-	return 0, false
+	plain := *c
+	plain.Logical = parquet.NoLogical
+	return leafValueOf(&plain, false)
 }
 
 // maxDecimalScale bounds the digits after the point of a decimal: types have at most 76.
 const maxDecimalScale = 1000
-
-func unscaled(v parquet.Value) *big.Int {
-	switch v.Kind() {
-	case parquet.Int32:
-		return big.NewInt(int64(v.Int32()))
-	case parquet.Int64:
-		return big.NewInt(v.Int64())
-	}
-	return signedBig(v.ByteArray())
-}
 
 // signedBig reads a big-endian number in two's complement.
 func signedBig(b []byte) *big.Int {
@@ -206,7 +154,8 @@ func signedBig(b []byte) *big.Int {
 	return n
 }
 
-// decimal returns n divided by ten to the power of scale: a whole number if it is one that fits, else its digits.
+// decimal returns n divided by ten to the power of scale: a whole number if it is one that fits,
+// else its digits.
 func decimal(n *big.Int, scale int) any {
 	if scale == 0 {
 		if n.IsInt64() {
@@ -225,19 +174,13 @@ func decimal(n *big.Int, scale int) any {
 	return Digits(sign + text[:len(text)-scale] + "." + text[len(text)-scale:])
 }
 
-func uuidText(b []byte) any {
-	if len(b) != 16 {
-		return append([]byte(nil), b...)
-	}
+func uuidText(b []byte) string {
 	h := hex.EncodeToString(b)
 	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 }
 
 // float16 widens an IEEE 754 half.
-func float16(b []byte) any {
-	if len(b) != 2 {
-		return nil
-	}
+func float16(b []byte) float32 {
 	h := binary.LittleEndian.Uint16(b)
 	exponent, fraction := int(h>>10&0x1f), float64(h&0x3ff)
 	var f float64

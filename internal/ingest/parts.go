@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -113,7 +114,7 @@ func (p *part) read(fields []Field, opts *Options, send func(decoded) bool) (err
 	columns, flaws := make([]partColumn, len(fields)), &partFlaws{open: p.records}
 	defer func() {
 		if x := recover(); x != nil {
-			err = recovered(x)
+			err = fault.Defensive("Reading columns met an unexpected condition; the log says more").WithPanic(x)
 		}
 		for _, c := range columns {
 			if c != nil {

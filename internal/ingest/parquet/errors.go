@@ -1,0 +1,52 @@
+package parquet
+
+import "fmt"
+
+// Damage is a file whose bytes contradict the format or one another.
+type Damage struct {
+	// Place is where, empty for the file as a whole.
+	Place  string
+	Reason string
+}
+
+func (e *Damage) Error() string {
+	if e.Place == "" {
+		return e.Reason
+	}
+	return e.Place + ": " + e.Reason
+}
+
+// Unsupported is a feature of the format that this package does not read.
+type Unsupported struct {
+	Place   string
+	Feature string
+}
+
+func (e *Unsupported) Error() string {
+	if e.Place == "" {
+		return "not supported: " + e.Feature
+	}
+	return "not supported: " + e.Feature + " of " + e.Place
+}
+
+func damaged(format string, args ...any) error { return &Damage{Reason: fmt.Sprintf(format, args...)} }
+
+func unsupported(format string, args ...any) error {
+	return &Unsupported{Feature: fmt.Sprintf(format, args...)}
+}
+
+// placed names the column chunk in an error that names no place yet.
+func placed(err error, column string, group int) error {
+	place := fmt.Sprintf("column [%s] in row group [%d]", column, group)
+	switch e := err.(type) {
+	case *Damage:
+		if e.Place == "" {
+			return &Damage{Place: place, Reason: e.Reason}
+		}
+	case *Unsupported:
+		if e.Place == "" {
+			return &Unsupported{Place: place, Feature: e.Feature}
+		}
+	}
+	return err
+}

@@ -58,11 +58,8 @@ func (o *ingestOptions) statement(s *ingest.Survey, source json.RawMessage) (str
 	return b.String(), nil
 }
 
-// Texts that are numbers of a type. BIGINT takes fractions of zeros, too: 2.0 is a whole number.
-const (
-	longText   = `^\s*-?[0-9]{1,18}(\.0+)?\s*$`
-	doubleText = `^\s*[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?\s*$`
-)
+// numberText are texts that are numbers.
+const numberText = `^[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?$`
 
 // columnSQL is the expression of a column: of one with values that don't fit its type, NULL for those.
 func columnSQL(c ingest.SurveyColumn) (string, error) {
@@ -71,10 +68,12 @@ func columnSQL(c ingest.SurveyColumn) (string, error) {
 		return name, nil
 	}
 	switch c.SQLType {
-	case "BIGINT":
-		return fmt.Sprintf("CASE WHEN REGEXP_LIKE(%s, '%s') THEN CAST(CAST(%s AS DECIMAL) AS BIGINT) END AS %s", name, longText, name, name), nil
+	case "BIGINT": // a whole number as it is written, or one that a double holds: 2.0
+		return fmt.Sprintf("CASE WHEN CAST(CAST(TRIM(%[1]s) AS BIGINT) AS VARCHAR) = TRIM(%[1]s)\n    OR REGEXP_LIKE(TRIM(%[1]s), '%[2]s') "+
+			"AND ABS(CAST(TRIM(%[1]s) AS DOUBLE)) <= 9007199254740992 AND CAST(CAST(TRIM(%[1]s) AS BIGINT) AS DOUBLE) = CAST(TRIM(%[1]s) AS DOUBLE)\n    "+
+			"THEN CAST(TRIM(%[1]s) AS BIGINT) END AS %[1]s", name, numberText), nil
 	case "DOUBLE", "FLOAT":
-		return fmt.Sprintf("CASE WHEN REGEXP_LIKE(%s, '%s') THEN CAST(%s AS %s) END AS %s", name, doubleText, name, c.SQLType, name), nil
+		return fmt.Sprintf("CASE WHEN REGEXP_LIKE(TRIM(%[1]s), '%[2]s') THEN CAST(TRIM(%[1]s) AS %[3]s) END AS %[1]s", name, numberText, c.SQLType), nil
 	}
 	return "", fault.InvalidInput("Column [%s] can't be loaded as %s: %d values are lists or objects, or of another type; %s", ingest.Printable(c.Name), c.SQLType,
 		c.Misfits.Count, c.Misfits.At())

@@ -98,6 +98,7 @@ type surveyed struct {
 	declared string
 	timed    string
 	last     int64 // the record that named it last
+	wanted   bool  // the user said that it holds numbers
 }
 
 // NewSurveyor returns one that has read nothing.
@@ -129,7 +130,7 @@ func (s *Surveyor) column(name string) *surveyed {
 	if at, ok := s.index[name]; ok {
 		return s.columns[at]
 	}
-	c := &surveyed{name: name}
+	c := &surveyed{name: name, wanted: numeric(s.o.Types[name])}
 	if s.o.Time == name && name != "" {
 		c.watch.given, c.watch.format = true, s.timeFormat
 	}

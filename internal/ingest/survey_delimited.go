@@ -210,7 +210,11 @@ func (s *Surveyor) field(c *surveyed, f []byte) {
 		}
 		return
 	}
-	c.values.of[classText].add(s, f)
+	kind := classText
+	if c.wanted {
+		kind = statedNumber(f)
+	}
+	c.values.of[kind].add(s, f)
 	if c.watch.alive() || !c.watch.started || c.watch.format != nil {
 		c.watch.text(s, f)
 	}

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"strconv"
 )
@@ -171,4 +172,24 @@ func numberOfField(f []byte) (n fieldNumber, ok bool) {
 	}
 	n.class = classOfNumber(f)
 	return n, true
+}
+
+// statedNumber is the class of a field of a column that the user called one of numbers: what else looks like a code is a number then.
+func statedNumber(f []byte) class {
+	f = bytes.TrimPrefix(bytes.Trim(f, " \t"), []byte("+"))
+	sign := 0
+	if len(f) > 0 && f[0] == '-' {
+		sign = 1
+	}
+	if len(f) == sign || len(bytes.Trim(f[sign:], "0123456789.eE+-")) > 0 {
+		return classText
+	}
+	if _, err := strconv.ParseFloat(string(f), 64); err != nil && !errors.Is(err, strconv.ErrRange) {
+		return classText
+	}
+	plain := bytes.TrimLeft(f[sign:], "0")
+	if len(plain) == 0 || plain[0] < '0' || plain[0] > '9' {
+		plain = append([]byte("0"), plain...)
+	}
+	return classOfNumber(append(f[:sign:sign], plain...))
 }

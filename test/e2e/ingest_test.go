@@ -182,7 +182,7 @@ func TestIngestHandsFilesOver(t *testing.T) {
 	parquet := filepath.Join(dir, "p.parquet")
 	write(t, parquet, written(t, writeParquet))
 	for name, settings := range map[string][]string{
-		"over HTTP":  {"--set", "service.ingest.local.allowedPaths=" + string(allowed)},
+		"over HTTP":  {"--set", "service.ingest.local.allowedPaths=" + string(allowed), "--set", "service.ingest.http.allowPrivate=true"},
 		"statements": {"--set", "service.ingest.local.allowedPaths=" + string(allowed), "--set", "service.ingest.http.allowPrivate=false"},
 	} {
 		p := serve(t, t.TempDir(), settings...)

@@ -76,7 +76,7 @@ func (s *scope) column(name string) (expr.Expr, error) {
 	for i, c := range s.columns {
 		if c.Name == name {
 			x := &expr.Column{Index: i, Name: name, T: c.Type}
-			if s.singles != nil && holdsSeveral(c.Type) {
+			if s.singles != nil && s.isMixed(c) {
 				return s.singleColumn(x)
 			}
 			return x, nil

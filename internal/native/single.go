@@ -18,30 +18,43 @@ import (
 type singles struct {
 	// unfit are, for the columns used so far, conditions that the row has a list or an object there.
 	unfit []expr.Expr
-	// lists keeps lists, for aggregates that take all values of a row.
-	lists bool
+	// lists keeps lists, for aggregates that take all values of a row; texts sees values as what they are where some are texts, not as numbers.
+	lists, texts bool
 }
 
 // ofRecords are what a plan over records knows of their fields beside the columns.
 type ofRecords struct {
 	// numbers names the columns that hold a field as the number of a type.
 	numbers map[string]map[expr.Base]string
-	// types are those of the single values of fields that also have lists or objects.
+	// types are those of the single values of fields that also have lists or objects, or of the numbers of those that also have texts.
 	types map[string]expr.Type
 	// made are the columns that transforms make: what is known of fields of their names does not hold.
 	made map[string]bool
 }
 
 // single returns the scope over single values.
-func (s *scope) single(lists bool) *scope {
+func (s *scope) single(how singles) *scope {
 	out := *s
-	out.singles = &singles{lists: lists}
+	out.singles = &how
 	return &out
 }
 
 // mayRetry reports whether what can't be bound may be bound over single values.
 func (s *scope) mayRetry() bool {
-	return s.t.ingesting && s.singles == nil && slices.ContainsFunc(s.columns, func(c plan.Column) bool { return holdsSeveral(c.Type) })
+	return s.t.ingesting && s.singles == nil && slices.ContainsFunc(s.columns, s.isMixed)
+}
+
+// isMixed reports whether a column has values of a kind that its single values, or numbers, are not of.
+func (s *scope) isMixed(c plan.Column) bool {
+	return holdsSeveral(c.Type) || s.mixedNumber(c).Base != expr.Invalid
+}
+
+// mixedNumber is the type of the numbers of a column of texts that has numbers, too; the zero type: it is none.
+func (s *scope) mixedNumber(c plan.Column) expr.Type {
+	if r := s.t.records; r != nil && !r.made[c.Name] && c.Type.IsCharacter() && !c.Type.Multi && r.types[c.Name].IsNumeric() {
+		return r.types[c.Name]
+	}
+	return expr.Type{}
 }
 
 // holdsSeveral reports whether values of a type may be lists or objects.
@@ -55,7 +68,14 @@ func isMapped(x expr.Expr) bool {
 
 // expressionOfSingles binds an expression over single values: it is NULL in rows with other values. Nil: it can't be.
 func (s *scope) expressionOfSingles(n syntaxNode) expr.Expr {
-	again := s.single(false)
+	if x := s.expressionOf(n, singles{}); x != nil {
+		return x
+	}
+	return s.expressionOf(n, singles{texts: true})
+}
+
+func (s *scope) expressionOf(n syntaxNode, how singles) expr.Expr {
+	again := s.single(how)
 	x, err := again.bind(n)
 	if err != nil || len(again.singles.unfit) == 0 || isUnknown(x) {
 		return nil
@@ -79,17 +99,19 @@ func (s *scope) filterOfRecords(f Filter) (expr.Expr, error) {
 	if err == nil || !s.mayRetry() {
 		return c, err
 	}
-	if again, failed := s.single(false).filter(f); failed == nil {
-		return again, nil
+	for _, how := range []singles{{texts: true}, {}} {
+		if again, failed := s.single(how).filter(f); failed == nil {
+			return again, nil
+		}
 	}
 	return nil, err
 }
 
 // aggregatorOfSingles translates an aggregator over single values; failed is why it can't be over the columns as they are.
 func (s *scope) aggregatorOfSingles(in *inputs, a Aggregator, cond expr.Expr, failed error) (plan.AggCall, error) {
-	for _, lists := range []bool{true, false} {
+	for _, how := range []singles{{lists: true}, {texts: true}, {}} {
 		exprs, names := slices.Clone(in.exprs), slices.Clone(in.names)
-		call, err := s.single(lists).plainAggregator(in, a, cond)
+		call, err := s.single(how).plainAggregator(in, a, cond)
 		if err == nil {
 			return call, nil
 		}
@@ -110,7 +132,8 @@ func (s *scope) numberColumn(field string, base expr.Base) (expr.Expr, error) {
 
 // singleColumn is a column as single values.
 func (s *scope) singleColumn(x *expr.Column) (expr.Expr, error) {
-	if s.singles.lists {
+	number := s.mixedNumber(plan.Column{Name: x.Name, Type: x.T})
+	if s.singles.lists || s.singles.texts && number.Base != expr.Invalid {
 		if x.T != expr.JSON {
 			return x, nil
 		}
@@ -119,6 +142,9 @@ func (s *scope) singleColumn(x *expr.Column) (expr.Expr, error) {
 			return nil, err
 		}
 		return call("ARRAY_TO_MV", values)
+	}
+	if number.Base != expr.Invalid {
+		return s.numberOfTexts(x, number)
 	}
 	one, unfit, err := singleValue(x)
 	if err != nil {
@@ -129,10 +155,29 @@ func (s *scope) singleColumn(x *expr.Column) (expr.Expr, error) {
 	if r == nil || r.made[x.Name] {
 		return one, nil
 	}
-	if t, ok := r.types[x.Name]; ok {
+	if t, ok := r.types[x.Name]; ok && !s.singles.texts {
 		return expr.NewCast(one, t, fault.Span{})
 	}
 	return one, nil
+}
+
+// numberOfTexts is a column of texts as the numbers that they are.
+func (s *scope) numberOfTexts(x expr.Expr, t expr.Type) (expr.Expr, error) {
+	n, err := expr.NewCast(x, t, fault.Span{})
+	if err != nil {
+		return nil, err
+	}
+	there, err := call("IS NOT NULL", x)
+	if err != nil {
+		return nil, err
+	}
+	none, err := call("IS NULL", n)
+	if err != nil {
+		return nil, err
+	}
+	unfit, err := expr.NewAnd([]expr.Expr{there, none}, fault.Span{})
+	s.singles.unfit = append(s.singles.unfit, unfit)
+	return n, err
 }
 
 // singleValue returns the one value of a row in a column of lists or JSON, and whether it has another than one.

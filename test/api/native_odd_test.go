@@ -68,6 +68,8 @@ func TestOneOddRecordDoesNotEndALoad(t *testing.T) {
 			sql: "SELECT SUM(f), SUM(n) FROM x", want: "[[3 3]]"},
 		{name: "the expression of a metric", load: nativeLoad{metrics: `[{"type":"doubleSum","name":"ds","expression":"m * 2"},{"type":"longSum","name":"z","expression":"nvl(m, 0)"}]`},
 			sql: "SELECT SUM(ds), SUM(z) FROM x", want: "[[6.0 3]]"},
+		{name: "the field twice in an expression", load: nativeLoad{metrics: `[{"type":"doubleSum","name":"ds","expression":"m * m"},{"type":"longMin","name":"z","expression":"-m"}]`},
+			sql: "SELECT SUM(ds), MIN(z) FROM x", want: "[[5.0 -2]]"},
 		{name: "the expression of a transform", load: nativeLoad{dimensions: `{"dimensions":["k",{"type":"long","name":"x"},{"type":"string","name":"y"},{"type":"auto","name":"z"}]}`,
 			granularity: `{"segmentGranularity":"DAY","rollup":false}`,
 			transform: `{"transforms":[{"type":"expression","name":"x","expression":"m * 2"},{"type":"expression","name":"y","expression":"m + 1"},` +

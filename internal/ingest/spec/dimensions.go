@@ -258,14 +258,17 @@ func (c *Columns) SomeNumbers(name string) bool {
 	return k != nil && (k.Longs+k.Doubles+k.Booleans+k.Numerals > 0 || k.Texts == 0)
 }
 
-// SingleType is the type of the values of a field that are neither lists nor objects, or of the elements of lists if there is nothing else.
+// SingleType is the type of the values of a field that are neither lists nor objects, or of the elements of lists if there is nothing else. Of numbers and
+// texts it is DOUBLE: that of the numbers.
 func (c *Columns) SingleType(name string) expr.Type {
 	k := c.shape.Of(name)
 	if k != nil && k.Scalars() == 0 && k.Elements != nil {
 		k = k.Elements
 	}
 	switch {
-	case k == nil || k.Texts > 0:
+	case k == nil || k.Texts > 0 && k.Longs+k.Doubles == 0:
+	case k.Texts > 0:
+		return expr.Of(expr.Double)
 	case k.Doubles > 0:
 		return expr.Of(expr.Double)
 	case k.Longs+k.Booleans > 0:

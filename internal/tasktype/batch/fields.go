@@ -96,7 +96,7 @@ func (l *load) chooseFields() ([]spec.Dimension, error) {
 			}
 			l.numbers[name][t.Base] = column
 		}
-		if t := of.typ; t.Multi || t.Base == expr.Array || t == expr.JSON {
+		if t := of.typ; t.Multi || t.Base == expr.Array || t == expr.JSON || t.IsCharacter() {
 			l.singles[name] = l.columns.SingleType(name)
 		}
 	}

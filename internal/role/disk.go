@@ -72,7 +72,7 @@ func checkFresh(ctx context.Context, deep deepstore.Store, prefixes []string, pa
 			return err
 		case len(found) > 0:
 			return fault.InvalidInput("The metadata store [%s] is missing or empty, but deep storage has files of segments, such as [%s]. "+
-				"Restore a backup with [henge backup restore], or put the file back. To begin with an empty metadata store, which knows nothing of "+
+				"Restore a backup with [henge restore], or put the file back. To begin with an empty metadata store, which knows nothing of "+
 				"these segments, start with [--new-metastore] or service.metadata.storage.startNew=true.", path, found[0].Key)
 		}
 	}

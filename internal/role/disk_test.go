@@ -63,7 +63,7 @@ func TestALostMetastore(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := refused(t, server.Options{Settings: []string{"service.data.dir=" + dir}})
-		for _, want := range []string{"missing or empty", "henge backup restore", "--new-metastore", database} {
+		for _, want := range []string{"missing or empty", "henge restore", "--new-metastore", database} {
 			if !strings.Contains(f.Message, want) {
 				t.Errorf("%q does not say %q", f.Message, want)
 			}

@@ -128,6 +128,10 @@ func (s *services) openWhy() {
 			return out
 		},
 	}
+	o.Copy = func(id string) (why.CopyState, bool) {
+		c, held := s.cached.Copy(id)
+		return why.CopyState{Verified: c.Verified, Damaged: c.Damaged, Mended: c.Mended, Reason: c.Reason, Failure: c.Failure}, held
+	}
 	if set.Bool("service.coordinator.kill.on") {
 		o.AutoKill = &why.AutoKill{
 			Buffer: set.Duration("service.coordinator.kill.bufferPeriod").Milliseconds(),

@@ -22,7 +22,11 @@ func (e *Explainer) Segment(ctx context.Context, id string) ([]Decision, error) 
 		tl := f.state.Timeline(dataSource)
 		for _, reading := range timeline.ParseIDs(dataSource, id) {
 			if s := tl.Segment(reading); s != nil {
-				return e.used(ctx, f, tl, s)
+				list, err := e.used(ctx, f, tl, s)
+				if d, held := e.copy(s); held && err == nil {
+					list = append(list, d)
+				}
+				return list, err
 			}
 		}
 	}
@@ -35,6 +39,39 @@ func (e *Explainer) Segment(ctx context.Context, id string) ([]Decision, error) 
 		out = append(out, e.unused(f, row.Segment, row.UsedUpdated)...)
 	}
 	return out, nil
+}
+
+// copy explains what state the bytes of a segment are in that this process holds.
+func (e *Explainer) copy(s *timeline.Segment) (d Decision, held bool) {
+	if e.o.Copy == nil {
+		return d, false
+	}
+	c, held := e.o.Copy(s.ID.String())
+	if !held {
+		return d, false
+	}
+	facts := map[string]any{}
+	for name, at := range map[string]int64{"verified": c.Verified, "damaged": c.Damaged, "mended": c.Mended} {
+		if at > 0 {
+			facts[name] = chrono.FormatMillis(at, chrono.UTC)
+		}
+	}
+	switch {
+	case c.Damaged > c.Mended || c.Damaged > 0 && c.Mended == 0:
+		facts["reason"] = c.Reason
+		reason := "its bytes here are damaged: " + c.Reason
+		if c.Failure != "" {
+			facts["failure"] = c.Failure
+			reason += "; they could not be had anew: " + c.Failure
+		}
+		return decision(s, Copy, "damaged", reason, facts), true
+	case c.Damaged > 0:
+		facts["reason"] = c.Reason
+		return decision(s, Copy, "mended", "its bytes here were damaged and were had anew: "+c.Reason, facts), true
+	case c.Verified > 0:
+		return decision(s, Copy, "verified", "all of its bytes here were verified in the background", facts), true
+	}
+	return decision(s, Copy, "unverified", "its bytes here are verified when they are first read; the background has not come to them since the start", facts), true
 }
 
 func decision(s *timeline.Segment, topic, outcome, reason string, details map[string]any) Decision {

@@ -19,6 +19,8 @@ const (
 	Compact = "compact"
 	Kill    = "kill"
 	Task    = "task"
+	// Copy is about the bytes of a segment that a server holds.
+	Copy = "copy"
 )
 
 // Decision is what was decided about one thing.
@@ -69,7 +71,9 @@ type Options struct {
 	// Servers returns the servers that rules place segments on.
 	Servers func() []Server
 	// Assigned returns what the Coordinator has told servers; nil: nobody knows.
-	Assigned   func(context.Context) Assigned
+	Assigned func(context.Context) Assigned
+	// Copy tells of the bytes that this process holds of a segment, by its id; false: it holds none. Nil: it never does.
+	Copy       func(id string) (CopyState, bool)
 	Compaction *compact.Scheduler
 	Tasks      Tasks
 	// Started is when the Coordinator began, in milliseconds.
@@ -84,6 +88,13 @@ type Assigned struct {
 	// Told are the servers that are to load a segment, by its id, and Failed why the last that should have did not.
 	Told   map[string][]string `json:"told"`
 	Failed map[string]string   `json:"failed"`
+}
+
+// CopyState tells of the bytes that a server holds of a segment. Instants are milliseconds, 0: never since the start.
+type CopyState struct {
+	Verified, Damaged, Mended int64
+	// Reason is what was damaged, and Failure why it could not be had anew.
+	Reason, Failure string
 }
 
 // AutoKill is the ages, in milliseconds, from which on unused segments are deleted.

@@ -8,11 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/deprecated"
-	"github.com/parquet-go/parquet-go/format"
-
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest/parquet"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -176,24 +173,24 @@ func parquetSchema(ctx context.Context, in *input) (out []declaredColumn, rows i
 		return nil, 0, err
 	}
 	for _, g := range p.groups {
-		rows += g.NumRows()
+		rows += g.Rows
 	}
-	for _, c := range p.root.Columns() {
+	for _, c := range p.file.Root.Children {
 		out = append(out, parquetColumn(c))
 	}
-	return out, rows, p.file.Close()
+	return out, rows, p.src.Close()
 }
 
 func parquetColumn(c *parquet.Column) declaredColumn {
-	d := declaredColumn{name: c.Name(), sqlType: typeJSON}
-	leaf, list := c, c.Repeated()
-	if !c.Leaf() {
+	d := declaredColumn{name: c.Name, sqlType: typeJSON}
+	leaf, list := c, c.Repeated
+	if !c.Leaf {
 		if leaf = elementOf(c); leaf == nil {
 			return d
 		}
 		list = true
 	}
-	d.sqlType, d.timed, d.checked, d.note = parquetLeaf(leaf, printable(c.Name()))
+	d.sqlType, d.timed, d.checked, d.note = parquetLeaf(leaf, printable(c.Name))
 	if list {
 		d.timed, d.checked = "", false
 		if d.sqlType == typeFloat {
@@ -206,21 +203,15 @@ func parquetColumn(c *parquet.Column) declaredColumn {
 
 // elementOf returns the leaf of a list of scalars, nil for all other groups.
 func elementOf(c *parquet.Column) *parquet.Column {
-	isList := c.Type().LogicalType() != nil
-	if isList {
-		_, isList = c.Type().LogicalType().Value.(*format.ListType)
-	} else if t := c.Type().ConvertedType(); t != nil {
-		isList = *t == deprecated.List
-	}
-	if !isList || len(c.Columns()) != 1 {
+	if c.Logical != parquet.List || len(c.Children) != 1 {
 		return nil
 	}
-	inner := c.Columns()[0]
-	if inner.Leaf() {
+	inner := c.Children[0]
+	if inner.Leaf {
 		return inner
 	}
-	if len(inner.Columns()) == 1 && inner.Columns()[0].Leaf() && !inner.Columns()[0].Repeated() {
-		return inner.Columns()[0]
+	if len(inner.Children) == 1 && inner.Children[0].Leaf && !inner.Children[0].Repeated {
+		return inner.Children[0]
 	}
 	return nil
 }
@@ -230,66 +221,51 @@ const maxExactDigits = 15
 
 // parquetLeaf returns the type of a column without parts.
 func parquetLeaf(c *parquet.Column, name string) (sqlType, timed string, checked bool, note string) {
-	t := c.Type()
-	if l := t.LogicalType(); l != nil {
-		switch l := l.Value.(type) {
-		case *format.DecimalType:
-			switch {
-			case l.Scale == 0 && l.Precision <= 18:
-				return typeLong, "", false, ""
-			case l.Precision <= maxExactDigits:
-				return typeDouble, "", false, ""
-			}
-			return typeText, "", false, "Column \"" + name + "\" holds decimals of " + strconv.Itoa(int(l.Precision)) + " digits, more than DOUBLE keeps; it is loaded as text."
-		case *format.TimestampType:
-			return typeLong, "millis", false, finerNote(l.Unit, name)
-		case *format.TimeType:
-			return typeLong, "", false, finerNote(l.Unit, name)
-		case *format.DateType:
-			return typeLong, "millis", false, ""
-		case *format.IntType:
-			return typeLong, "", !l.IsSigned && l.BitWidth == 64, ""
-		case *format.Float16Type:
-			return typeFloat, "", false, ""
+	switch c.Logical {
+	case parquet.Decimal:
+		switch {
+		case c.Scale == 0 && c.Precision <= 18:
+			return typeLong, "", false, ""
+		case c.Precision <= maxExactDigits:
+			return typeDouble, "", false, ""
 		}
+		return typeText, "", false, "Column \"" + name + "\" holds decimals of " + strconv.Itoa(int(c.Precision)) +
+			" digits, more than DOUBLE keeps; it is loaded as text."
+	case parquet.Timestamp:
+		return typeLong, "millis", false, finerNote(c.Unit, name)
+	case parquet.Time:
+		return typeLong, "", false, finerNote(c.Unit, name)
+	case parquet.Date:
+		return typeLong, "millis", false, ""
+	case parquet.Integer:
+		return typeLong, "", !c.Signed && c.Bits == 64, ""
+	case parquet.Float16:
+		return typeFloat, "", false, ""
 	}
-	converted := deprecated.ConvertedType(-1)
-	if p := t.ConvertedType(); p != nil {
-		converted = *p
-	}
-	switch t.Kind() {
+	switch c.Type {
 	case parquet.Int32, parquet.Int64:
-		switch converted {
-		case deprecated.Date, deprecated.TimestampMillis, deprecated.TimestampMicros:
-			timed = "millis"
-		case deprecated.Uint64:
-			checked = true
-		case deprecated.Decimal:
-			return typeText, "", false, ""
-		}
-		return typeLong, timed, checked, ""
+		return typeLong, "", false, ""
 	case parquet.Int96:
 		return typeLong, "millis", false, "Column \"" + name + "\" holds times in nanoseconds; they are kept in milliseconds."
 	case parquet.Float:
 		return typeFloat, "", false, ""
 	case parquet.Double:
 		return typeDouble, "", false, ""
-	case parquet.ByteArray, parquet.FixedLenByteArray:
-		if l := t.LogicalType(); !isText(t, false) && (l == nil || l.Value == nil) && converted < 0 {
+	case parquet.ByteArray, parquet.FixedBytes:
+		if c.Logical == parquet.NoLogical {
 			note = "Column \"" + name + "\" holds bytes that the file does not call text; they are loaded in base 64."
 		}
 	}
 	return typeText, "", false, note
 }
 
-func finerNote(u format.TimeUnit, name string) string {
+func finerNote(u parquet.Unit, name string) string {
 	unit := "microseconds"
-	switch u.Value.(type) {
-	case *format.MicroSeconds:
-	case *format.NanoSeconds:
-		unit = "nanoseconds"
-	default:
+	switch u {
+	case parquet.Millis:
 		return ""
+	case parquet.Nanos:
+		unit = "nanoseconds"
 	}
 	return "Column \"" + name + "\" holds times in " + unit + "; they are kept in milliseconds."
 }

@@ -68,6 +68,7 @@ type Column struct {
 	Logical            Logical
 	Unit               Unit  // of Time and Timestamp
 	Scale              int32 // of Decimal
+	Precision          int32 // of Decimal
 	Bits               int32 // of Integer
 	Signed             bool  // of Integer
 	Children           []*Column
@@ -211,7 +212,7 @@ func (c *Column) annotate(e *schemaElement) {
 	}
 	switch c.Logical {
 	case Decimal:
-		c.Scale = l.scale
+		c.Scale, c.Precision = l.scale, l.precision
 	case Time, Timestamp:
 		if l.unit < 1 || l.unit > 3 {
 			c.Logical = NoLogical
@@ -230,7 +231,7 @@ func (c *Column) annotate(e *schemaElement) {
 	c.Logical = converted[e.converted]
 	switch n := e.converted; {
 	case c.Logical == Decimal:
-		c.Scale = e.scale
+		c.Scale, c.Precision = e.scale, e.precision
 	case n == 8 || n == 10:
 		c.Unit = Micros
 	case n >= 11 && n <= 14:

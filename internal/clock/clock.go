@@ -40,6 +40,10 @@ type Ticker interface {
 // Millis returns the present as milliseconds since the epoch, the unit of every instant in Henge.
 func Millis(c Clock) int64 { return c.Now().UnixMilli() }
 
+// Deadline returns the instant in d by the clock of the machine, whatever Clock is used: connections
+// compare their deadlines with that one.
+func Deadline(d time.Duration) time.Time { return time.Now().Add(d) }
+
 // System returns the clock of the machine.
 func System() Clock { return system{} }
 

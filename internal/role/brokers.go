@@ -59,6 +59,7 @@ type brokers struct {
 // ServeHTTP implements edge.Handler.
 func (b *brokers) ServeHTTP(w http.ResponseWriter, r *http.Request) error {
 	service, err := b.chosen(r)
+	edge.Decoded(r.Context())
 	if err != nil {
 		return err
 	}

@@ -113,6 +113,9 @@ func (s *services) routerRoutes(mux *edge.Mux) {
 		to.here = s.handler(mux.Errors, s.brokerRoutes)
 	}
 	toBroker := to.ServeHTTP
+	if s.choice.Chooses() { // by what the body says
+		toBroker = edge.Metered("/service/v2/sql", toBroker)
+	}
 	toLeader := func(role string) edge.Handler {
 		return s.n.led(role, s.handler(mux.Errors, s.managementRoutes), s.n.toLeader(role).ServeHTTP)
 	}

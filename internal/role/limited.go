@@ -18,6 +18,16 @@ func requestThreads(set *config.Settings) int {
 	return max(10, budget.Cores()*17/16+2) + 30
 }
 
+// requestLimits are those of what requests cost, for all ports together.
+func requestLimits(set *config.Settings, memory *budget.Budget) *edge.Limits {
+	size := func(key string) edge.Size { return edge.Size{Bytes: set.Bytes(key, 0), Setting: key} }
+	return &edge.Limits{
+		Request: size("service.server.http.maxRequestBytes"), Lookup: size("service.server.http.maxLookupBytes"), Config: size("service.server.http.maxConfigBytes"),
+		Memory: memory.Child("request bodies", budget.Unlimited), Idle: set.Duration("service.server.http.maxIdleTime"),
+		Decoders: make(chan struct{}, budget.Cores()),
+	}
+}
+
 // limited answers so many requests at once and refuses more. What processes ask of each other, and whether this one is well, is not counted: most of it
 // waits for something to change.
 func limited(h http.Handler, most int, errors *edge.Errors) http.Handler {

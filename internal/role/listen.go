@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/fault"
 )
 
@@ -72,7 +73,7 @@ func listen(role, bind string, port int64) (*listener, error) {
 	case err != nil:
 		return nil, fmt.Errorf("listening for the %s on port [%d]: %w", role, port, err)
 	}
-	out := &listener{role: role, net: l, server: &http.Server{ReadHeaderTimeout: readHeader}, connections: connections{busy: map[net.Conn]bool{}}}
+	out := &listener{role: role, net: l, server: &http.Server{ReadHeaderTimeout: readHeader, ConnContext: edge.ConnContext}, connections: connections{busy: map[net.Conn]bool{}}}
 	out.server.ConnState = out.connections.note
 	return out, nil
 }

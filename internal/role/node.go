@@ -159,12 +159,13 @@ func (n *Node) start(ctx context.Context) error {
 	}
 	n.registerGauges(services)
 	requests := newHTTPMetrics(n.metrics)
-	aliases := n.settings.Aliases()
+	aliases, limits := n.settings.Aliases(), requestLimits(n.settings, n.memory)
 	for _, l := range n.listeners {
 		errors := &edge.Errors{
 			Host: n.hostPort(l), Modern: n.settings.Text("service.server.http.errorFormat") == "modern", Log: n.o.Log,
 		}
 		mux := edge.NewMux(errors)
+		mux.Limits = limits
 		n.process().Routes(mux)
 		services.routes(l.role, mux)
 		n.routes[l.role] = mux.Patterns()

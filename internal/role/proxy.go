@@ -52,6 +52,8 @@ func (f *forward) ServeHTTP(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), f.n.settings.Duration("service.router.http.readTimeout"))
 	defer cancel()
+	defer edge.Tie(ctx)()
+	ctx = f.n.watchUpstream(ctx)
 	proxy.ServeHTTP(w, r.WithContext(ctx))
 	switch {
 	case failed == nil:

@@ -71,24 +71,32 @@ var classOf = map[fault.Legacy]string{
 
 const defaultClass = "org.apache.druid.error.DruidException"
 
-// unsupportedMedia marks the one failure whose status its category does not tell: 415.
-type unsupportedMedia struct{ fault *fault.Error }
+// withStatus marks a failure whose status its category does not say.
+type withStatus struct {
+	fault  *fault.Error
+	status int
+}
 
 // Error returns the message.
-func (e unsupportedMedia) Error() string { return e.fault.Error() }
+func (e withStatus) Error() string { return e.fault.Error() }
 
 // Unwrap returns the fault.
-func (e unsupportedMedia) Unwrap() error { return e.fault }
+func (e withStatus) Unwrap() error { return e.fault }
 
 // UnsupportedMedia is for a request body of a media type that the endpoint does not read.
 func UnsupportedMedia(format string, args ...any) error {
-	return unsupportedMedia{fault.InvalidInput(format, args...).WithLegacy(fault.LegacyUnsupported)}
+	return withStatus{fault.InvalidInput(format, args...).WithLegacy(fault.LegacyUnsupported), http.StatusUnsupportedMediaType}
+}
+
+// tooLarge is for a request body that is larger than its endpoint reads: 413.
+func tooLarge(format string, args ...any) error {
+	return withStatus{fault.InvalidInput(format, args...), http.StatusRequestEntityTooLarge}
 }
 
 // Status returns the HTTP status of an error.
 func Status(err error) int {
-	if errors.As(err, new(unsupportedMedia)) {
-		return http.StatusUnsupportedMediaType
+	if marked, ok := errors.AsType[withStatus](err); ok {
+		return marked.status
 	}
 	if s, ok := statusOf[fault.Classify(err).Category]; ok {
 		return s
@@ -147,6 +155,9 @@ func (e *Errors) Write(w http.ResponseWriter, r *http.Request, err error) {
 	e.log(r, status, err)
 	if status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Basic")
+	}
+	if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1") // seconds
 	}
 	WriteJSON(w, status, e.Body(f))
 }

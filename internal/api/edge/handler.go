@@ -87,6 +87,8 @@ func WithoutMark(body []byte) []byte { return bytes.TrimPrefix(body, []byte("\uF
 type Mux struct {
 	*http.ServeMux
 	Errors *Errors
+	// Limits are those of the port; nil: there are none, or they are those of the Mux that passes requests on to this one.
+	Limits *Limits
 
 	patterns []string
 }
@@ -100,6 +102,9 @@ func NewMux(errors *Errors) *Mux { return &Mux{ServeMux: http.NewServeMux(), Err
 // On adds a route.
 func (m *Mux) On(pattern string, h Handler) {
 	m.patterns = append(m.patterns, pattern)
+	if kind, ok := kindOf(pattern); ok {
+		h = kind.metered(h)
+	}
 	m.ServeMux.Handle(pattern, m.Errors.Handle(h))
 }
 

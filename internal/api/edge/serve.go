@@ -40,7 +40,15 @@ func (m *Mux) Handler(aliases []string, c clock.Clock, seen func(context.Context
 	return MapNames(aliases, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := c.Now()
 		out := &wire{ResponseWriter: w}
-		r = r.WithContext(context.WithValue(obs.Extract(r.Context(), r.Header), wireKey{}, out))
+		ctx := context.WithValue(obs.Extract(r.Context(), r.Header), wireKey{}, out)
+		if paceOf(ctx) == nil { // not a part of another port's routes
+			out.pace = newPace(ctx, w, m.Limits.idle(r.URL.Path))
+			ctx = context.WithValue(ctx, paceKey{}, out.pace)
+		}
+		if m.Limits != nil {
+			ctx = context.WithValue(ctx, limitsKey{}, m.Limits)
+		}
+		r = r.WithContext(ctx)
 		defer func() {
 			if seen == nil {
 				return
@@ -50,6 +58,9 @@ func (m *Mux) Handler(aliases []string, c clock.Clock, seen func(context.Context
 			})
 		}()
 		inner.ServeHTTP(out, r)
+		if out.pace != nil {
+			out.pace.done()
+		}
 	}))
 }
 
@@ -89,45 +100,3 @@ func breakOff(r *http.Request) {
 		panic(p)
 	}
 }
-
-// wire is the connection side of an answer: behind compression, in front of the network.
-type wire struct {
-	http.ResponseWriter
-	status int
-	bytes  int64
-	broken bool
-}
-
-// WriteHeader sends the status, unless the answer is broken.
-func (o *wire) WriteHeader(status int) {
-	if o.broken {
-		return
-	}
-	if o.status < http.StatusOK { // informational ones may come before
-		o.status = status
-	}
-	o.ResponseWriter.WriteHeader(status)
-}
-
-// Write sends a part of the body.
-func (o *wire) Write(p []byte) (int, error) {
-	if o.broken {
-		return 0, http.ErrAbortHandler
-	}
-	if o.status < http.StatusOK {
-		o.status = http.StatusOK
-	}
-	n, err := o.ResponseWriter.Write(p)
-	o.bytes += int64(n)
-	return n, err
-}
-
-// Flush sends what is buffered.
-func (o *wire) Flush() {
-	if f, ok := o.ResponseWriter.(http.Flusher); ok && !o.broken {
-		f.Flush()
-	}
-}
-
-// Unwrap lets http.ResponseController reach the connection.
-func (o *wire) Unwrap() http.ResponseWriter { return o.ResponseWriter }

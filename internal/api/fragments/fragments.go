@@ -86,6 +86,8 @@ func (a *API) answer(w http.ResponseWriter, r *http.Request) error {
 		ctx, cancel = context.WithTimeoutCause(ctx, time.Duration(req.TimeoutMillis)*time.Millisecond, late)
 		defer cancel()
 	}
+	defer edge.Tie(ctx)()
+	edge.Decoded(ctx)
 	w.Header().Set("Content-Type", dispatch.ContentType)
 	flush := func() { _ = http.NewResponseController(w).Flush() } // the asker may be gone
 	out := dispatch.NewStreamWriter(w, req.Version, req.Skip, flush)

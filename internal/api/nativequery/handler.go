@@ -9,6 +9,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 
@@ -120,6 +121,7 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) (err error) {
 		return err
 	}
 	defer func() { entered.End(ctx, err) }()
+	defer edge.Tie(ctx)()
 	if err := entered.Describe(lang.TypeOf(q), lang.TablesOf(q.Parts().DataSource.DataSource), nil); err != nil {
 		return err
 	}
@@ -152,7 +154,7 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) (err error) {
 		err = out.close()
 	}
 	entered.Wrote(out.bytes)
-	if err != nil && ctx.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+	if err != nil && ctx.Err() != nil && (errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
 		return context.Cause(ctx)
 	}
 	return err

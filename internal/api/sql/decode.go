@@ -58,7 +58,7 @@ func ReadRequest(w http.ResponseWriter, r *http.Request, maxBytes int64, dialect
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			return nil, fault.Malformed("Request body is larger than [%d] bytes, the limit set by service.server.http.maxRequestBytes", maxBytes)
 		}
-		return nil, fault.Malformed("Request body could not be read: %v", err)
+		return nil, fault.Malformed("Request body could not be read").WithCause(err)
 	}
 	if !utf8.Valid(body) {
 		return nil, fault.Malformed("Request body is not text in UTF-8")

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"strconv"
 	"time"
 
@@ -105,11 +106,13 @@ func (a *API) answer(ctx context.Context, w http.ResponseWriter, req *query.Requ
 		return err
 	}
 	defer func() { q.End(ctx, err) }()
+	defer edge.Tie(ctx)()
 	rows, err := a.engine.Start(ctx, q, req)
 	if err != nil {
 		return query.Cause(ctx, err)
 	}
 	defer rows.Close()
+	edge.Decoded(ctx)
 	return a.stream(ctx, w, q, req, rows)
 }
 
@@ -164,11 +167,11 @@ func (a *API) stream(ctx context.Context, w http.ResponseWriter, q *query.Query,
 			break
 		}
 		if err := writer.Batch(b); err != nil {
-			return gone(err)
+			return gone(ctx, err)
 		}
 		if out.late() {
 			if err := errors.Join(writer.Flush(), out.flush()); err != nil {
-				return gone(err)
+				return gone(ctx, err)
 			}
 		}
 	}
@@ -179,14 +182,22 @@ func (a *API) stream(ctx context.Context, w http.ResponseWriter, q *query.Query,
 		errorRow(ctx, writer, err)
 	}
 	if closeErr := errors.Join(writer.Close(), out.release()); closeErr != nil {
-		return gone(closeErr)
+		return gone(ctx, closeErr)
 	}
 	w.Header().Set(whole, strconv.FormatBool(errors.Is(err, io.EOF)))
 	return nil
 }
 
-// gone is for an answer that could not be written: the client is not there any more.
-func gone(err error) error { return fault.Canceled("The client closed the connection").WithCause(err) }
+// gone is for an answer that could not be written: the client is not there any more, or does not read. Then the query may have ended in time.
+func gone(ctx context.Context, err error) error {
+	if ended := context.Cause(ctx); fault.Find(ended) != nil {
+		return ended
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return fault.Canceled("The client did not read the answer").WithCause(err)
+	}
+	return fault.Canceled("The client closed the connection").WithCause(err)
+}
 
 // errorRow appends the error object as a last row.
 func errorRow(ctx context.Context, w *result.Writer, err error) {

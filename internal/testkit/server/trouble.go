@@ -6,6 +6,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/hengedb/henge/internal/clock"
@@ -82,6 +83,12 @@ type heldConn struct {
 	n *network
 }
 
+// SyscallConn implements syscall.Conn, as the connection does.
+func (c *heldConn) SyscallConn() (syscall.RawConn, error) {
+	return c.Conn.(syscall.Conn).SyscallConn()
+}
+
+// Close ends the connection.
 func (c *heldConn) Close() error {
 	c.n.mu.Lock()
 	delete(c.n.mu.conns, c)

@@ -80,6 +80,11 @@ func (b *Broker) analyze(ctx context.Context, p *Prepared, id string, r *rows) (
 		}
 	}
 	planned := b.o.Clock.Now()
+	leave, err := b.admit(ctx, p, node, id)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	env, done := b.Env(p, "query "+id)
 	defer done()
 	answer := p.query.Counted(r, env.Budget.Peak)
@@ -91,7 +96,7 @@ func (b *Broker) analyze(ctx context.Context, p *Prepared, id string, r *rows) (
 		env.Cluster = s
 	}
 	out := analysis{PlanningMillis: millis(planned.Sub(p.began))}
-	err := exec.Protect(func() error {
+	err = exec.Protect(func() error {
 		op, err := exec.Build(ctx, node, env)
 		if err != nil {
 			return err

@@ -46,6 +46,8 @@ type Options struct {
 	BatchRows int
 	Memory    *budget.Budget
 	Spill     *budget.SpillDir
+	// MemoryWait is how long a query that may need much memory waits until there is some.
+	MemoryWait time.Duration
 	// Defaults are the context parameters of queries that don't set them.
 	Defaults map[string]any
 	Zone     *chrono.Zone
@@ -87,6 +89,7 @@ type Broker struct {
 	observations *agg.Observations
 	results      *results
 	watched      atomic.Pointer[watched]
+	admission    *budget.Admission
 	o            Options
 }
 
@@ -121,7 +124,8 @@ func New(published *timeline.Published, segments Segments, system map[string]Sys
 	}
 	return &Broker{
 		published: published, segments: segments, system: system, externals: externals, scheduler: exec.NewScheduler(threads, o.Clock),
-		lexicons: exec.NewLexicons(o.Memory), observations: agg.NewObservations(o.Memory), results: &results{o: o.Cache}, o: o,
+		lexicons: exec.NewLexicons(o.Memory), observations: agg.NewObservations(o.Memory), results: &results{o: o.Cache},
+		admission: budget.NewAdmission(o.Memory, o.MemoryWait, o.Clock), o: o,
 	}
 }
 
@@ -361,6 +365,10 @@ func (b *Broker) Rows(ctx context.Context, p *Prepared, id string) (query.Rows, 
 	if err := p.query.Weigh(func() query.Footprint { return b.footprint(p, node) }); err != nil {
 		return nil, err
 	}
+	leave, err := b.admit(ctx, p, node, id)
+	if err != nil {
+		return nil, err
+	}
 	env, done := b.Env(p, "query "+id)
 	env.Share.Prefer(p.query.Priority())
 	env.Segments, env.Times = b.SegmentCache(wishes.use, wishes.populate), b.SegmentTimes(id)
@@ -373,6 +381,7 @@ func (b *Broker) Rows(ctx context.Context, p *Prepared, id string) (query.Rows, 
 	r.done = func() {
 		b.o.Meter.Micros(b.measured("query/cpu/time", id), env.Share.Computed())
 		done()
+		leave()
 	}
 	err = exec.Protect(func() (err error) {
 		r.op, err = exec.Build(ctx, node, env)

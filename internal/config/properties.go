@@ -56,6 +56,7 @@ var Properties = []Property{
 	{Key: "service.worker.capacity", Kind: Int, Default: "0", Doc: "Tasks that run at once; 0: one less than the cores, at least 2."},
 
 	// Queries.
+	{Key: "service.query.maxMemoryWait", Kind: Duration, Default: "PT1M", Doc: "How long a query that groups, sorts or joins many rows waits for its turn while others have the memory; then it is answered 429. Such queries begin in the order in which they came."},
 	{Key: "service.server.http.defaultQueryTimeout", Kind: Int, Default: "300000", Doc: "Milliseconds a query may take when its context sets no `timeout`; 0: any time."},
 	{Key: "service.server.http.maxQueryTimeout", Kind: Int, Default: "9223372036854775807", Doc: "Longest `timeout`, in milliseconds, that a query may ask for."},
 	{Key: "service.server.http.gracefulShutdownTimeout", Kind: Duration, Default: "PT30S", Doc: "How long requests under way may go on when a process is stopped; queries that have not ended by then are interrupted."},

@@ -226,7 +226,7 @@ func (s *services) openBroker() error {
 			Not: set.List("service.broker.cache.unCacheable"),
 		},
 		Segments: s.segmentCache("historical"),
-		Threads:  threads, Memory: s.n.memory, Spill: s.n.spill, Defaults: defaults,
+		Threads:  threads, Memory: s.n.memory, MemoryWait: set.Duration("service.query.maxMemoryWait"), Spill: s.n.spill, Defaults: defaults,
 		Zone: zone, RequireTime: set.Bool("service.sql.planner.requireTimeCondition"), Lookups: s.lookups, Meter: s.n.meter, Clock: s.n.o.Clock, Log: s.n.o.Log,
 	}
 	if s.n.peers.alone { // who asks and who reads are one

@@ -22,6 +22,9 @@ type caseNode struct {
 }
 
 func (c *compiler) compileCase(x *Case) (node, error) {
+	if n, err := c.compileSwitch(x); n != nil || err != nil {
+		return n, err
+	}
 	n := &caseNode{t: x.T.Runtime()}
 	for _, w := range x.Whens {
 		cond, err := c.compile(w.Cond)

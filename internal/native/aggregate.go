@@ -54,16 +54,63 @@ var simpleAggregators = map[string]simpleAggregator{
 type inputs struct {
 	exprs []expr.Expr
 	names []string
+	// shaped has the numbers of the first noted of exprs by their shape; more are noted when they are looked for.
+	shaped map[string][]int
+	noted  int
 }
 
 func (in *inputs) add(x expr.Expr, name string) int {
-	for i, e := range in.exprs {
-		if expr.Equal(e, x) && e.Type() == x.Type() {
+	if in.shaped == nil {
+		in.shaped = map[string][]int{}
+	}
+	for ; in.noted < len(in.exprs); in.noted++ {
+		shape := shapeOf(in.exprs[in.noted])
+		in.shaped[shape] = append(in.shaped[shape], in.noted)
+	}
+	for _, i := range in.shaped[shapeOf(x)] {
+		if e := in.exprs[i]; expr.Equal(e, x) && e.Type() == x.Type() {
 			return i
 		}
 	}
 	in.exprs, in.names = append(in.exprs, x), append(in.names, name)
 	return len(in.exprs) - 1
+}
+
+// maxShape is how long a shape may become.
+const maxShape = 256
+
+// shapeOf is a text that is the same for equal expressions, and mostly another one for others.
+func shapeOf(x expr.Expr) string {
+	var out []byte
+	expr.Walk(x, func(e expr.Expr) bool {
+		switch e := e.(type) {
+		case *expr.Column:
+			out = strconv.AppendInt(append(out, 'c'), int64(e.Index), 36)
+		case *expr.Call:
+			out = append(append(out, 'f'), e.Fn.Name...)
+		case *expr.In:
+			out = strconv.AppendInt(append(out, 'i'), int64(len(e.Values)), 36)
+			if len(e.Values) > 0 {
+				out = appendShape(out, e.Values[0])
+			}
+		case *expr.Literal:
+			out = appendShape(out, e.Value)
+		default:
+			out = append(out, '.')
+		}
+		return len(out) < maxShape
+	})
+	return string(out)
+}
+
+func appendShape(out []byte, value any) []byte {
+	switch v := value.(type) {
+	case int64:
+		return strconv.AppendInt(append(out, 'n'), v, 36)
+	case string:
+		return append(append(out, '\''), v[:min(len(v), maxShape)]...)
+	}
+	return append(out, 'v')
 }
 
 // newCall makes an AggCall of an aggregate of package agg over arguments of the given types; Args and Name are the caller's.

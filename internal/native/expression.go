@@ -11,6 +11,7 @@ import (
 type scope struct {
 	t       *translator
 	columns []plan.Column
+	named   map[string]int // the first column of each name; nil: not asked yet
 	virtual map[string]VirtualColumn
 	// busy are the virtual columns being bound: inside one, its own name means the column it hides.
 	busy map[string]bool
@@ -73,16 +74,28 @@ func (s *scope) column(name string) (expr.Expr, error) {
 		defer delete(s.busy, name)
 		return s.virtualColumn(v)
 	}
-	for i, c := range s.columns {
-		if c.Name == name {
-			x := &expr.Column{Index: i, Name: name, T: c.Type}
-			if s.singles != nil && s.isMixed(c) {
-				return s.singleColumn(x)
-			}
-			return x, nil
+	if s.named == nil {
+		s.named = firstNamed(s.columns)
+	}
+	if i, ok := s.named[name]; ok {
+		x := &expr.Column{Index: i, Name: name, T: s.columns[i].Type}
+		if s.singles != nil && s.isMixed(s.columns[i]) {
+			return s.singleColumn(x)
 		}
+		return x, nil
 	}
 	return &expr.Literal{T: textType}, nil
+}
+
+// add makes a further column of the scope, which one before it with its name hides.
+func (s *scope) add(c plan.Column) {
+	if s.named == nil {
+		s.named = firstNamed(s.columns)
+	}
+	if _, ok := s.named[c.Name]; !ok {
+		s.named[c.Name] = len(s.columns)
+	}
+	s.columns = append(s.columns, c)
 }
 
 func (s *scope) virtualColumn(v VirtualColumn) (expr.Expr, error) {

@@ -94,6 +94,9 @@ func (t *translator) group(g grouped) (plan.Node, error) {
 		in.exprs, in.names = append(in.exprs, x), append(in.names, plan.TimeColumn)
 	}
 	for _, d := range g.dimensions {
+		if err := t.ctx.Err(); err != nil {
+			return nil, err
+		}
 		x, err := s.dimension(d.Dimension)
 		if err != nil {
 			return nil, err
@@ -119,6 +122,9 @@ func (t *translator) group(g grouped) (plan.Node, error) {
 	nulls := make([]int, len(g.Aggregations))    // column of out with the number of rows that make a fold NULL, with the time of a first or last, or with a mean as it is kept; or -1
 	beside := make([][]int, len(g.Aggregations)) // columns of out with what is collected beside it for a fold; nil: nothing is
 	for i, a := range g.Aggregations {
+		if err := t.ctx.Err(); err != nil {
+			return nil, err
+		}
 		at[i], nulls[i] = -1, -1
 		if _, ok := a.Aggregator.(*GroupingAggregator); ok {
 			continue
@@ -166,11 +172,17 @@ func (t *translator) group(g grouped) (plan.Node, error) {
 		}
 	}
 	out.Input = &plan.Project{Input: node, Exprs: in.exprs, Names: in.names}
+	width := len(in.exprs)
 	for i, k := range out.Keys {
-		if out.Input.Columns()[k].Type.Multi {
-			out.Input = plan.UnnestOf(out.Input, k)
-			out.Keys[i] = len(out.Input.Columns()) - 1
+		if !in.exprs[k].Type().Multi {
+			continue
 		}
+		if err := t.ctx.Err(); err != nil {
+			return nil, err
+		}
+		out.Input = plan.UnnestOf(out.Input, k)
+		out.Keys[i] = width
+		width++
 	}
 	if g.subtotals != nil {
 		out.Sets = sets(g.subtotals, g.dimensions, bucketed)
@@ -191,8 +203,12 @@ func sets(subtotals [][]string, dimensions []DimensionOf, bucketed bool) [][]int
 		if bucketed {
 			set = append(set, 0)
 		}
+		of := make(map[string]bool, len(names))
+		for _, name := range names {
+			of[name] = true
+		}
 		for i, d := range dimensions {
-			if slices.Contains(names, d.output()) {
+			if of[d.output()] {
 				set = append(set, first+i)
 			}
 		}
@@ -282,7 +298,7 @@ func (t *translator) outputs(g grouped, in *plan.Aggregate, at, nulls []int, bes
 		}
 		add(x, a.output())
 	}
-	shown := len(p.Exprs)
+	shown, subtotalAt := len(p.Exprs), -1
 	for n, i := range sketches {
 		add(raws[n], rawColumn(g.Aggregations[i].output()))
 	}
@@ -296,32 +312,73 @@ func (t *translator) outputs(g grouped, in *plan.Aggregate, at, nulls []int, bes
 		if err != nil {
 			return nil, err
 		}
+		subtotalAt = len(p.Exprs)
 		add(x, subtotalColumn)
 	}
-	// A post-aggregator sees the ones before it by name: their expressions are put in place.
-	for _, post := range g.PostAggregations {
-		var q plan.Node = p
-		s, err := t.newScope(q.Columns(), nil)
-		if err != nil {
+	p, err := t.withPosts(p, g.PostAggregations)
+	if err != nil {
+		return nil, err
+	}
+	if last := len(p.Exprs) - 1; g.subtotals != nil && len(g.PostAggregations) > 0 { // the number of the subtotal stays last
+		keep := make([]int, 0, last+1)
+		for i := range p.Exprs {
+			if i != subtotalAt {
+				keep = append(keep, i)
+			}
+		}
+		p = plan.Select(p, append(keep, subtotalAt))
+	}
+	return g.shown(p, shown, sketches)
+}
+
+// withPosts returns p with the values of post-aggregators behind its columns. One that reads the value of another stands in a projection
+// above it; those that do not are side by side.
+func (t *translator) withPosts(p *plan.Project, posts []PostAggregatorOf) (*plan.Project, error) {
+	if len(posts) == 0 {
+		return p, nil
+	}
+	s, err := t.newScope(p.Columns(), nil)
+	if err != nil {
+		return nil, err
+	}
+	below, above := len(p.Exprs), &plan.Project{}
+	flush := func() {
+		all := &plan.Project{Input: p}
+		for i, c := range s.columns[:below] {
+			all.Exprs, all.Names = append(all.Exprs, &expr.Column{Index: i, Name: c.Name, T: c.Type}), append(all.Names, c.Name)
+		}
+		all.Exprs, all.Names = append(all.Exprs, above.Exprs...), append(all.Names, above.Names...)
+		p, below, above = all, len(all.Exprs), &plan.Project{}
+	}
+	for _, post := range posts {
+		if err := t.ctx.Err(); err != nil {
 			return nil, err
 		}
 		x, err := s.post(post.PostAggregator)
 		if err != nil {
 			return nil, err
 		}
-		next := &plan.Project{Input: p}
-		for i, c := range p.Columns() {
-			next.Exprs, next.Names = append(next.Exprs, &expr.Column{Index: i, Name: c.Name, T: c.Type}), append(next.Names, c.Name)
+		x = plain(x)
+		if readsFrom(x, below) {
+			flush()
 		}
-		next.Exprs, next.Names = append(next.Exprs, plain(x)), append(next.Names, post.output())
-		if g.subtotals != nil { // the number of the subtotal stays last
-			last := len(next.Exprs) - 2
-			next.Exprs[last], next.Exprs[last+1] = next.Exprs[last+1], next.Exprs[last]
-			next.Names[last], next.Names[last+1] = next.Names[last+1], next.Names[last]
-		}
-		p = next
+		above.Exprs, above.Names = append(above.Exprs, x), append(above.Names, post.output())
+		s.add(plan.Column{Name: post.output(), Type: x.Type()})
 	}
-	return g.shown(p, shown, sketches)
+	flush()
+	return p, nil
+}
+
+// readsFrom reports whether x reads a column from the given one on.
+func readsFrom(x expr.Expr, column int) bool {
+	found := false
+	expr.Walk(x, func(e expr.Expr) bool {
+		if c, ok := e.(*expr.Column); ok && c.Index >= column {
+			found = true
+		}
+		return !found
+	})
+	return found
 }
 
 // shown leaves out the sketches that stand behind the first shown columns, or puts them in the place of their estimates if the context wants
@@ -559,17 +616,25 @@ func (t *translator) groupBy(q *GroupBy) (plan.Node, error) {
 			limit = int64(*l.Limit)
 		}
 		offset = int64(l.Offset)
+		columns := n.Columns() // those that orders add come behind
+		named, what := firstNamed(columns), map[string]string{}
+		for _, p := range q.PostAggregations {
+			if kind := incomparable(p.PostAggregator); kind != "" && what[p.PostAggregator.output()] == "" {
+				what[p.PostAggregator.output()] = kind
+			}
+		}
 		for _, o := range l.Columns {
-			i := slices.IndexFunc(n.Columns()[:width], func(c plan.Column) bool { return c.Name == o.Dimension })
-			if i < 0 {
+			if err := t.ctx.Err(); err != nil {
+				return nil, err
+			}
+			i, ok := named[o.Dimension]
+			if !ok || i >= width {
 				return nil, invalid("Unknown column in order clause[%s]", o.Dimension)
 			}
-			for _, p := range q.PostAggregations {
-				if what := incomparable(p.PostAggregator); what != "" && p.PostAggregator.output() == o.Dimension {
-					return nil, invalid("Comparing %s is not supported", what)
-				}
+			if kind := what[o.Dimension]; kind != "" {
+				return nil, invalid("Comparing %s is not supported", kind)
 			}
-			if by := slices.IndexFunc(n.Columns(), func(c plan.Column) bool { return c.Name == rankColumn(o.Dimension) }); by >= 0 {
+			if by, ok := named[rankColumn(o.Dimension)]; ok {
 				keys = append(keys, plan.SortKey{Column: by, Desc: o.Descending(), NullsFirst: !o.Descending()})
 				continue
 			}
@@ -589,9 +654,13 @@ func (t *translator) groupBy(q *GroupBy) (plan.Node, error) {
 	if together {
 		keys = append(keys, plan.SortKey{Column: width})
 	}
+	ordered := map[int]bool{}
+	for _, k := range keys {
+		ordered[k.Column] = true
+	}
+	columns := n.Columns()
 	for i := range q.Dimensions {
-		c := n.Columns()[i+1]
-		if c.Type.Base != expr.Other && !slices.ContainsFunc(keys, func(k plan.SortKey) bool { return k.Column == i+1 }) {
+		if c := columns[i+1]; c.Type.Base != expr.Other && !ordered[i+1] {
 			keys = append(keys, plan.SortKey{Column: i + 1, NullsFirst: true})
 		}
 	}
@@ -603,6 +672,17 @@ func (t *translator) groupBy(q *GroupBy) (plan.Node, error) {
 		return withSketches(n, width, q.Aggregations), nil
 	}
 	return narrow(n, width), nil
+}
+
+// firstNamed has the first column of each name.
+func firstNamed(columns []plan.Column) map[string]int {
+	out := make(map[string]int, len(columns))
+	for i, c := range columns {
+		if _, ok := out[c.Name]; !ok {
+			out[c.Name] = i
+		}
+	}
+	return out
 }
 
 // resorts reports whether the limit spec wants another order than that in which groups come anyway, by their dimensions. Subtotals are then ordered

@@ -24,7 +24,7 @@ var keyFunctions = map[OrderingOf]string{"alphanumeric": "$ALPHANUMERIC", "versi
 // orderKey is the sort key for column i in an order of texts. Where that is not the column's own order, a column is added to sort by.
 func orderKey(n plan.Node, i int, ordering OrderingOf, desc bool) (plan.Node, plan.SortKey, error) {
 	key := plan.SortKey{Column: i, Desc: desc, NullsFirst: !desc}
-	c := n.Columns()[i]
+	c := plan.ColumnAt(n, i)
 	x := expr.Expr(&expr.Column{Index: i, Name: c.Name, T: c.Type})
 	var by expr.Expr
 	var err error

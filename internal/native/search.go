@@ -122,10 +122,10 @@ func (t *translator) searched(q *Search) ([]searchedDimension, error) {
 		case i < 0 && tables: // there is nothing to find
 		case i < 0:
 			out = append(out, searchedDimension{DimensionOf: d, byRow: true})
-		case n.Columns()[i].Type.IsCharacter(): // an index of values knows nothing of filters and types
+		case plan.ColumnAt(n, i).Type.IsCharacter(): // an index of values knows nothing of filters and types
 			out = append(out, searchedDimension{DimensionOf: DimensionOf{unfiltered(d.Dimension)}})
 		default:
-			out = append(out, searchedDimension{DimensionOf: d, byRow: true, withoutNull: n.Columns()[i].Type.Base == expr.Other})
+			out = append(out, searchedDimension{DimensionOf: d, byRow: true, withoutNull: plan.ColumnAt(n, i).Type.Base == expr.Other})
 		}
 	}
 	return out, nil
@@ -229,6 +229,6 @@ func (t *translator) hits(q *Search, d searchedDimension, chunks []int64, number
 
 // reference is column i of a node.
 func reference(n plan.Node, i int) expr.Expr {
-	c := n.Columns()[i]
+	c := plan.ColumnAt(n, i)
 	return &expr.Column{Index: i, Name: c.Name, T: c.Type}
 }

@@ -479,11 +479,15 @@ func (s *scope) joinableWhere(cond expr.Expr, at fault.Span) error {
 	})
 }
 
-// comparesJSON refuses a join whose condition compares JSON values that join says are of different sides.
+// comparesJSON refuses a join whose condition compares JSON values that join says are of different sides. What is compared to compute an
+// operand, as in TO_JSON_STRING(NULLIF(j, k)), is no condition of the join.
 func comparesJSON(cond expr.Expr, at fault.Span, join func(a, b expr.Expr) bool) error {
 	refused := false
 	expr.Walk(cond, func(e expr.Expr) bool {
-		if c, ok := e.(*expr.Call); ok && len(c.Args) == 2 && c.Type().Base == expr.Boolean {
+		if e.Type().Base != expr.Boolean {
+			return false
+		}
+		if c, ok := e.(*expr.Call); ok && len(c.Args) == 2 {
 			a, b := c.Args[0], c.Args[1]
 			refused = refused || a.Type().ComplexName() == "json" && b.Type().ComplexName() == "json" && join(a, b)
 		}

@@ -2,7 +2,18 @@ package syntax
 
 import "github.com/hengedb/henge/internal/fault"
 
-// script reads statements separated by semicolons: any number of SETs and one other.
+// skipEmpty moves to the end of the text if nothing but semicolons is left.
+func (p *parser) skipEmpty() {
+	at := p.pos
+	for p.toks[at].kind == tokSemicolon {
+		at++
+	}
+	if p.toks[at].kind == tokEOF {
+		p.pos = at
+	}
+}
+
+// script reads statements separated by semicolons: any number of SETs and one other. Empty ones behind the last are skipped.
 func (p *parser) script() Script {
 	var s Script
 	var statements []Statement
@@ -13,6 +24,7 @@ func (p *parser) script() Script {
 		}
 		statements = append(statements, p.statement())
 		more := p.accept(tokSemicolon)
+		p.skipEmpty()
 		if p.accept(tokEOF) {
 			break
 		}

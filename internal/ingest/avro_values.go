@@ -15,44 +15,22 @@ type avroConverter struct {
 	avroOptions
 	root  *avro.SchemaNode
 	named map[string]*avro.SchemaNode
+	// reading is set if records are read as another schema than theirs, and problem what is wrong with the one at hand then.
+	reading *avroReading
+	problem string
 }
 
 func newAvroConverter(s *avro.Schema, o avroOptions) (*avroConverter, error) {
-	c := &avroConverter{avroOptions: o, root: s.Root(), named: map[string]*avro.SchemaNode{}}
-	c.learn(c.root, 0)
-	return c, nil
+	root := s.Root()
+	return &avroConverter{avroOptions: o, root: root, named: namedTypes(root)}, nil
 }
 
-// learn notes the named types, which may be referred to anywhere.
-func (c *avroConverter) learn(n *avro.SchemaNode, depth int) {
-	if n == nil || depth > maxJSONDepth {
-		return
-	}
-	if n.Name != "" && (n.Type == "record" || n.Type == "enum" || n.Type == "fixed") {
-		c.named[n.Name] = n
-		if n.Namespace != "" {
-			c.named[n.Namespace+"."+n.Name] = n
-		}
-	}
-	for i := range n.Fields {
-		c.learn(&n.Fields[i].Type, depth+1)
-	}
-	for i := range n.Branches {
-		c.learn(&n.Branches[i], depth+1)
-	}
-	c.learn(n.Items, depth+1)
-	c.learn(n.Values, depth+1)
+// converter returns a converter of records that are read as another schema than theirs.
+func (r *avroReading) converter(o avroOptions) *avroConverter {
+	return &avroConverter{avroOptions: o, root: r.root, named: namedTypes(r.root), reading: r}
 }
 
-func (c *avroConverter) resolve(n *avro.SchemaNode) *avro.SchemaNode {
-	if n == nil {
-		return &avro.SchemaNode{}
-	}
-	if named, ok := c.named[n.Type]; ok {
-		return named
-	}
-	return n
-}
+func (c *avroConverter) resolve(n *avro.SchemaNode) *avro.SchemaNode { return resolved(c.named, n) }
 
 // value converts v, which is of type n.
 func (c *avroConverter) value(v any, n *avro.SchemaNode) any {
@@ -116,7 +94,14 @@ func (c *avroConverter) members(v map[string]any, n *avro.SchemaNode) *Object {
 }
 
 func (c *avroConverter) union(v any, n *avro.SchemaNode) any {
+	var unasked []string
+	if c.reading != nil {
+		unasked = c.reading.unasked[n]
+	}
 	if v == nil {
+		if slices.Contains(unasked, "null") {
+			c.refuse("null", n)
+		}
 		return nil
 	}
 	var branch *avro.SchemaNode
@@ -134,8 +119,11 @@ func (c *avroConverter) union(v any, n *avro.SchemaNode) any {
 	if branch == nil {
 		branch = &avro.SchemaNode{}
 	}
+	if slices.Contains(unasked, branch.Type) {
+		c.refuse(branch.Type, n)
+	}
 	value := c.value(v, branch)
-	if !c.UnionsByType || several < 2 {
+	if !c.UnionsByType || several < 2 || c.reading != nil && c.reading.whole[n] {
 		return value
 	}
 	name := branch.Name
@@ -143,6 +131,13 @@ func (c *avroConverter) union(v any, n *avro.SchemaNode) any {
 		name = branch.Type
 	}
 	return &Object{Names: []string{name}, Values: []any{value}}
+}
+
+// refuse notes a value of a type that the schema given does not take.
+func (c *avroConverter) refuse(found string, n *avro.SchemaNode) {
+	if c.problem == "" {
+		c.problem = "a value of type [" + found + "] was found where the schema has [" + c.resolve(&n.Branches[0]).Type + "]"
+	}
 }
 
 // fits reports whether a decoded value may be of type n.

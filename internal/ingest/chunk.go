@@ -3,6 +3,8 @@ package ingest
 import (
 	"bytes"
 	"io"
+	"sync/atomic"
+	"unicode/utf8"
 
 	"github.com/hengedb/henge/internal/fault"
 )
@@ -30,6 +32,16 @@ type chunker struct {
 	eof  bool
 	done bool
 	free chan []byte // buffers to be used again; nil: none are
+
+	// text says that what is no UTF-8 is replaced, and counted.
+	text      bool
+	malformed malformedText
+}
+
+// malformedText counts what was no UTF-8. It is read by another goroutine than the one that counts.
+type malformedText struct {
+	n    atomic.Int64
+	line atomic.Int64 // of the first, lines of the split before it counted as the chunker does
 }
 
 // next returns the next chunk, or io.EOF. Its data is the caller's, until it gives it back to recycle.
@@ -149,9 +161,17 @@ func (c *chunker) fill(buf []byte) ([]byte, error) {
 func (c *chunker) emit(buf []byte, n int) (chunk, error) {
 	out := chunk{data: buf[:n:n], buf: buf, line: c.line}
 	c.cut.unify(out.data)
+	lines := int64(bytes.Count(out.data, newline))
+	if c.text && !utf8.Valid(out.data) {
+		replaced, count, first := replaceMalformed(out.data)
+		if c.malformed.n.Add(count) == count {
+			c.malformed.line.Store(c.line + int64(bytes.Count(out.data[:first], newline)) + 1)
+		}
+		out.data = replaced
+	}
 	c.rest = buf[n:]
 	c.offset += int64(n)
-	c.line += int64(bytes.Count(out.data, newline))
+	c.line += lines
 	if n == 0 {
 		return chunk{}, io.EOF
 	}

@@ -35,8 +35,26 @@ var compressions = []compression{
 	{"bzip2", "BZh", func(r *bufio.Reader) (io.ReadCloser, error) { return io.NopCloser(bzip2.NewReader(r)), nil }},
 	{"xz", "\xfd7zXZ\x00", openXZ},
 	{"lz4", "\x04\x22\x4d\x18", func(r *bufio.Reader) (io.ReadCloser, error) { return io.NopCloser(lz4.NewReader(r)), nil }},
+	{"lz4", "\x02\x21\x4c\x18", func(r *bufio.Reader) (io.ReadCloser, error) { return io.NopCloser(lz4.NewReader(r)), nil }}, // lz4 -l
 	{"snappy", "\xff\x06\x00\x00sNaPpY", func(r *bufio.Reader) (io.ReadCloser, error) { return io.NopCloser(snappy.NewReader(r)), nil }},
-	{"zip", "PK\x03\x04", openZip},
+	{"zip", zipFile, openZip},
+	// Those that are known and not read, so that they are not taken for text.
+	{"7z", "7z\xbc\xaf\x27\x1c", notRead("a 7z archive")},
+	{"rar", "Rar!\x1a\x07", notRead("a rar archive")},
+	{"compress", "\x1f\x9d", notRead("a file of compress (.Z)")},
+	{"lzip", "LZIP\x01", notRead("a file of lzip")},
+	{"lzop", "\x89LZO\x00\r\n\x1a\n", notRead("a file of lzop")},
+	{"zip", "PK\x05\x06", notRead("a zip archive without files")},
+}
+
+// unsupportedPacking is the way in which bytes are packed that can't be unpacked.
+type unsupportedPacking string
+
+// Error says so.
+func (u unsupportedPacking) Error() string { return string(u) + " is not supported" }
+
+func notRead(what string) func(*bufio.Reader) (io.ReadCloser, error) {
+	return func(*bufio.Reader) (io.ReadCloser, error) { return nil, unsupportedPacking(what) }
 }
 
 // magicBytes is how many bytes tell the compression.
@@ -54,12 +72,49 @@ func openXZ(r *bufio.Reader) (io.ReadCloser, error) {
 			return nil, errors.New("the dictionary is too large")
 		}
 	}
-	x, err := xz.NewReader(r)
-	if err != nil {
+	tail := &xzTail{src: r}
+	if tail.out, err = xz.NewReader(tail); err != nil {
 		return nil, err
 	}
-	return io.NopCloser(x), nil
+	return io.NopCloser(readerFunc(tail.read)), nil
 }
+
+// xzTail sees to it that xz data end with the footer of a stream (section 2.1.2). The decoder takes data that end between blocks, or within the header
+// of one, for whole.
+type xzTail struct {
+	src  io.Reader
+	out  io.Reader
+	n    int64
+	last []byte // the end of what was read, without padding
+}
+
+const xzFooter = "YZ"
+
+// Read is what the decoder reads by.
+func (t *xzTail) Read(p []byte) (int, error) {
+	n, err := t.src.Read(p)
+	t.n += int64(n)
+	if data := bytes.TrimRight(p[:n], "\x00"); len(data) > 0 {
+		t.last = append(t.last, data[max(0, len(data)-len(xzFooter)):]...)
+		t.last = t.last[max(0, len(t.last)-len(xzFooter)):]
+	}
+	return n, err
+}
+
+// read returns unpacked data.
+func (t *xzTail) read(p []byte) (int, error) {
+	n, err := t.out.Read(p)
+	if errors.Is(err, io.EOF) && (string(t.last) != xzFooter || t.n%4 != 0) {
+		err = io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+// readerFunc is an io.Reader that is a function.
+type readerFunc func(p []byte) (int, error)
+
+// Read calls f.
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 func compressionOf(head []byte) *compression {
 	for i := range compressions {
@@ -70,8 +125,9 @@ func compressionOf(head []byte) *compression {
 	return nil
 }
 
-// decompress returns the unpacked bytes of src, which belongs to entity name. Closing the result closes src.
-func decompress(src io.ReadCloser, name string) (io.ReadCloser, error) {
+// decompress returns the unpacked bytes of src, which belongs to entity name. Closing the result closes src. told, unless it is nil, is told what of
+// the entity is left out.
+func decompress(src io.ReadCloser, name string, told func(what string)) (io.ReadCloser, error) {
 	packed := &counted{ReadCloser: src}
 	buffered := bufio.NewReaderSize(packed, 64<<10)
 	head, err := buffered.Peek(magicBytes)
@@ -88,6 +144,9 @@ func decompress(src io.ReadCloser, name string) (io.ReadCloser, error) {
 	unpacked, err := c.open(buffered)
 	if err != nil {
 		return nil, errors.Join(packedFault(c, name, err), src.Close())
+	}
+	if e, ok := unpacked.(*zipEntry); ok && told != nil {
+		e.told = func(names []string, more int) { told(leftOut(names, more)) }
 	}
 	return &unpacker{ReadCloser: unpacked, src: packed, c: c, name: name}, nil
 }
@@ -131,8 +190,10 @@ func packedFault(c *compression, name string, err error) error {
 	if fault.Find(err) != nil {
 		return err // the source's own failure, already named
 	}
-	if name == "" {
-		name = "inline"
+	name = shownName(name)
+	var not unsupportedPacking
+	if errors.As(err, &not) {
+		return fault.InvalidInput("Input [%s] can't be unpacked: %s", name, not).WithCause(err)
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return fault.InvalidInput("Input [%s] is truncated: its %s data ends too early", name, c.name).WithCause(err)

@@ -81,7 +81,7 @@ func (h *head) take(c *chunk) (names []string, complete bool) {
 			continue
 		}
 		for i := range s.fields {
-			name := strings.TrimSpace(string(validUTF8(s.field(i))))
+			name := strings.TrimSpace(string(s.field(i)))
 			if name == "" {
 				name = "column_" + strconv.Itoa(i+1)
 			}

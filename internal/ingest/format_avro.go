@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"strings"
 
 	"github.com/twmb/avro"
 	"github.com/twmb/avro/ocf"
@@ -84,14 +85,20 @@ func (f *AvroFile) openObjects(ctx context.Context, in *input) (objectReader, er
 		return nil, err
 	}
 	r := &avroFileReader{src: src, name: in.name(), options: f.avroOptions}
-	opts := []ocf.ReaderOpt{ocf.WithMaxBlockBytes(avroBlockBytes), ocf.WithMaxDecompressedBlockBytes(avroBlockBytes)}
+	opts := append(avroCodecs(), ocf.WithMaxBlockBytes(avroBlockBytes), ocf.WithMaxDecompressedBlockBytes(avroBlockBytes))
+	var reading *avroReading
 	if f.schema != nil {
-		opts = append(opts, ocf.WithReaderSchema(f.schema))
+		opts = append(opts, ocf.WithReaderSchemaFunc(func(file *ocf.Reader) (s *avro.Schema, err error) {
+			reading, s, err = newAvroReading(file.Schema(), f.schema)
+			return s, err
+		}))
 	}
 	if r.file, err = ocf.NewReader(bufio.NewReaderSize(src, 256<<10), opts...); err != nil {
 		return nil, errors.Join(r.damaged(err), src.Close())
 	}
-	if r.conv, err = newAvroConverter(r.file.Schema(), f.avroOptions); err != nil {
+	if reading != nil {
+		r.conv = reading.converter(f.avroOptions)
+	} else if r.conv, err = newAvroConverter(r.file.Schema(), f.avroOptions); err != nil {
 		return nil, errors.Join(r.damaged(err), src.Close())
 	}
 	return r, nil
@@ -113,9 +120,13 @@ func (r *avroFileReader) next(context.Context) (Record, error) {
 		}
 		return Record{}, r.damaged(err)
 	}
+	r.conv.problem = ""
 	o, ok := r.conv.value(v, r.conv.root).(*Object)
 	if !ok {
 		return Record{Reason: "it is no record"}, nil
+	}
+	if r.conv.problem != "" {
+		return Record{Text: AppendJSON(nil, o), Reason: r.conv.problem}, nil
 	}
 	return Record{Object: o}, nil
 }
@@ -124,9 +135,13 @@ func (r *avroFileReader) damaged(err error) error {
 	if fault.Find(err) != nil {
 		return err
 	}
-	name := r.name
-	if name == "" {
-		name = "inline"
+	name := shownName(r.name)
+	if unfit, ok := errors.AsType[*avro.CompatibilityError](err); ok {
+		return fault.InvalidInput("Input [%s] can't be read with the 'schema' of its format: [%v]", name, unfit).WithCause(err)
+	}
+	if codec, ok := strings.CutPrefix(err.Error(), "ocf: unknown codec "); ok {
+		return fault.InvalidInput("Input [%s] is packed with codec [%s], which is not supported; known are [%s]", name, strings.Trim(codec, `"`),
+			"null, deflate, snappy, bzip2, xz, zstandard").WithCause(err)
 	}
 	return fault.InvalidInput("Input [%s] is damaged or no Avro file: [%v]", name, err).WithCause(err)
 }

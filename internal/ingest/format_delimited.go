@@ -256,7 +256,7 @@ func (d *delimitedDecoder) decode(c chunk) decoded {
 
 // split returns a splitter of a chunk.
 func (f *Delimited) split(text []byte) *splitter {
-	s := &splitter{text: validUTF8(text), delimiter: []byte(f.Delimiter), quotes: f.quotes(), line: 1}
+	s := &splitter{text: text, delimiter: []byte(f.Delimiter), quotes: f.quotes(), line: 1}
 	s.bare = len(s.delimiter) == 1 && (!s.quotes || bytes.IndexByte(s.text, '"') < 0)
 	return s
 }

@@ -108,7 +108,7 @@ func (d *jsonDecoder) decode(c chunk) decoded {
 		d.fail(bytes.TrimRight(c.data, "\r\n"), 1, recordTooLarge)
 		return d.finish()
 	}
-	text := validUTF8(c.data)
+	text := c.data
 	line := int64(1)
 	for len(text) > 0 && d.out.err == nil {
 		if n := betweenRecords(text); n > 0 {
@@ -397,7 +397,7 @@ func (d *jsonObjects) objects(c chunk, emit func(Record)) {
 		emit(Record{Text: bytes.TrimRight(c.data, "\r\n"), Line: 1, Reason: recordTooLarge})
 		return
 	}
-	text, line := validUTF8(c.data), int64(1)
+	text, line := c.data, int64(1)
 	for len(text) > 0 {
 		if n := betweenRecords(text); n > 0 {
 			if text[0] == '\n' {

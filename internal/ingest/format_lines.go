@@ -44,7 +44,7 @@ func lineObject(text []byte) *Object {
 
 // eachLine calls f for the lines of a chunk, or for the head of a record that is too large.
 func eachLine(c chunk, f func(text []byte, line int64)) {
-	text := validUTF8(c.data)
+	text := c.data
 	for n := int64(1); len(text) > 0; n++ {
 		var line []byte
 		line, text, _ = bytes.Cut(text, newline)
@@ -58,7 +58,7 @@ type linesDecoder struct{ *sink }
 
 func (d *linesDecoder) decode(c chunk) decoded {
 	d.begin(len(c.data))
-	text := validUTF8(c.data)
+	text := c.data
 	for len(text) > 0 && d.out.err == nil {
 		line, rest, _ := bytes.Cut(text, newline)
 		text = rest

@@ -42,13 +42,20 @@ type input struct {
 
 func (in *input) name() string { return in.split.Entity.Name() }
 
+// notice tells who reads of something in the input that is no error.
+func (in *input) notice(what string) {
+	if in.opts.OnNotice != nil {
+		in.opts.OnNotice(&Notice{Path: in.name(), Text: what})
+	}
+}
+
 // stream returns the unpacked bytes of the entity from its start.
 func (in *input) stream(ctx context.Context) (io.ReadCloser, error) {
 	raw, err := in.split.Entity.Open(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
-	src, err := decompress(raw, in.name())
+	src, err := decompress(raw, in.name(), in.notice)
 	if err != nil {
 		return nil, err
 	}

@@ -465,7 +465,7 @@ func (d *relaxedObjects) objects(c chunk, emit func(Record)) {
 		emit(Record{Text: bytes.TrimRight(c.data, "\r\n"), Line: 1, Reason: recordTooLarge})
 		return
 	}
-	text, line := validUTF8(c.data), int64(1)
+	text, line := c.data, int64(1)
 	skip := func(n int) {
 		line += int64(bytes.Count(text[:n], newline))
 		text = text[n:]

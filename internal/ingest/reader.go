@@ -188,6 +188,9 @@ func (r *Reader) Next(ctx context.Context) (*vector.Batch, error) {
 			return err
 		})
 		if r.err != nil {
+			if r.text != nil && errors.Is(r.err, io.EOF) {
+				r.text.tellMalformed()
+			}
 			return nil, r.err
 		}
 		if r.err = r.account(&d, line); r.err != nil {

@@ -128,7 +128,10 @@ func (r *textRecords) next(ctx context.Context) (Record, error) {
 	return rec, nil
 }
 
-func (r *textRecords) close() error { return r.in.close() }
+func (r *textRecords) close() error {
+	r.in.tellMalformed()
+	return r.in.close()
+}
 
 // objectColumns decodes chunks to columns by way of objects.
 type objectColumns struct {

@@ -291,7 +291,7 @@ func unpackedHead(ctx context.Context, name string, e Entity) ([]byte, bool, err
 	if err != nil {
 		return nil, false, err
 	}
-	src, err := decompress(raw, name)
+	src, err := decompress(raw, name, nil)
 	if err != nil {
 		return nil, false, err
 	}

@@ -40,7 +40,22 @@ type Options struct {
 	// OnParseError is told of records that are no rows, in their order, from the goroutine that calls Next. An error that it returns
 	// ends the reading. nil: the first such record ends it.
 	OnParseError func(*ParseError) error
+	// OnNotice is told of what a user should know of an input though it is read. It may be called by any goroutine; nil: nobody asks.
+	OnNotice func(*Notice)
 }
+
+// Notice is something of an input that a user should know, though it ends nothing: a file of an archive that was left out, bytes that are no text.
+type Notice struct {
+	// Path is the name of the entity; "" for inline text.
+	Path string
+	// Text says what it is.
+	Text string
+	// Count is how many records or values it was met in; 0: it is of the whole input.
+	Count int64
+}
+
+// Error returns what the notice says, with the input.
+func (n *Notice) Error() string { return "Input [" + shownName(n.Path) + "]: " + n.Text }
 
 func (o *Options) chunkBytes() int {
 	if o.ChunkBytes > 0 {

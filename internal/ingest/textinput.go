@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 
@@ -59,7 +60,7 @@ func (t *textInput) open(ctx context.Context) error {
 	if _, packed := t.src.(*unpacker); !packed && split.Entity.Size() > 0 { // small files need small buffers
 		size = int(min(int64(size), max(split.Entity.Size()+1, smallChunk)))
 	}
-	t.cut = &chunker{r: text, cut: t.format.begin(head), size: size, max: opts.maxRecordBytes(),
+	t.cut = &chunker{r: text, cut: t.format.begin(head), size: size, max: opts.maxRecordBytes(), text: true,
 		end: end, offset: split.Offset, free: make(chan []byte, chunksInFlight*max(opts.Decoders, 1))}
 	if split.Offset == 0 {
 		return t.takeHeader()
@@ -99,7 +100,7 @@ func (t *textInput) headerOfFile(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	text = trimBOM(text)
+	text = validUTF8(trimBOM(text))
 	t.cut.cut.unify(text)
 	h := t.format.head()
 	t.header, _ = h.take(&chunk{data: text})
@@ -147,6 +148,25 @@ func (t *textInput) nextChunk() (chunk, error) {
 		return c, nil
 	}
 	return t.cut.next()
+}
+
+// tellMalformed tells of what was no UTF-8 in what was read so far.
+func (t *textInput) tellMalformed() {
+	if t.cut == nil || t.in.opts.OnNotice == nil {
+		return
+	}
+	count := t.cut.malformed.n.Swap(0)
+	if count == 0 {
+		return
+	}
+	line := t.cut.malformed.line.Load()
+	if t.baseLine != nil {
+		if before, err := t.baseLine(); err == nil {
+			line += before
+		}
+	}
+	t.in.opts.OnNotice(&Notice{Path: t.in.name(), Count: count,
+		Text: fmt.Sprintf("[%d] sequences of bytes are no UTF-8 and were replaced by U+FFFD, the first on line [%d]", count, line)})
 }
 
 func (t *textInput) close() error {

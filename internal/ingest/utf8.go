@@ -8,10 +8,19 @@ func validUTF8(b []byte) []byte {
 	if utf8.Valid(b) {
 		return b
 	}
-	out := make([]byte, 0, len(b)+len(b)/8)
+	out, _, _ := replaceMalformed(b)
+	return out
+}
+
+// replaceMalformed does that, and returns how many parts it has replaced, and the place of the first.
+func replaceMalformed(b []byte) (out []byte, count int64, first int) {
+	out = make([]byte, 0, len(b)+len(b)/8)
 	for i := 0; i < len(b); {
 		r, n := utf8.DecodeRune(b[i:])
 		if r == utf8.RuneError && n == 1 {
+			if count++; count == 1 {
+				first = i
+			}
 			out = append(out, "\uFFFD"...)
 			i += malformedLen(b[i:])
 			continue
@@ -19,7 +28,7 @@ func validUTF8(b []byte) []byte {
 		out = append(out, b[i:i+n]...)
 		i += n
 	}
-	return out
+	return out, count, first
 }
 
 // malformedLen returns the length of the longest start of a well-formed sequence at the head of b, at least 1 (Unicode 3.9, U+FFFD

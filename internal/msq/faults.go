@@ -135,6 +135,15 @@ func cannotParse(e *ingest.ParseError) *Fault {
 	return f
 }
 
+// externalDataWarning is a warning only: the input was read.
+func externalDataWarning(n *ingest.Notice) *Fault {
+	f := newFault("ExternalDataWarning", fault.CategoryInvalidInput, n.Error(), Field{"path", n.Path})
+	if n.Count > 0 {
+		f.Fields = append(f.Fields, Field{"count", n.Count})
+	}
+	return f
+}
+
 func columnNameRestricted(name string) *Fault {
 	return newFault("ColumnNameRestricted", fault.CategoryInvalidInput, fmt.Sprintf("[%s] column name is reserved for MSQ's internal purpose. "+
 		"Please retry the query after renaming the column.", name), Field{"columnName", name})

@@ -244,7 +244,9 @@ func (r *externalReader) options() *ingest.Options {
 				r.failed = in.job.parseError(in.order, in.count, e)
 			}
 			return nil
-		}}
+		},
+		OnNotice: func(n *ingest.Notice) { in.job.notice(in.order, in.count, n) },
+	}
 }
 
 // sequence yields the rows of several operators one after the other.
@@ -278,6 +280,7 @@ type warnings struct {
 		kept  []*Fault
 		by    map[warner]int   // kept
 		of    map[warner]int64 // counted
+		notes map[warner]int   // kept of those that do not count
 	}
 }
 
@@ -294,6 +297,7 @@ func (w *warnings) forget(by warner) {
 	w.mu.total -= w.mu.of[by]
 	delete(w.mu.of, by)
 	delete(w.mu.by, by)
+	delete(w.mu.notes, by)
 	w.mu.kept = slices.DeleteFunc(w.mu.kept, func(f *Fault) bool { return f.Stage == by.stage && f.Worker == by.worker })
 }
 
@@ -313,7 +317,7 @@ func (w *warnings) from(order *workOrder) partWarnings {
 
 // join adds what a worker in another process has reported, and decides whether the job goes on.
 func (w *warnings) join(order *workOrder, p partWarnings, limit int64) error {
-	if p.Total == 0 {
+	if p.Total == 0 && len(p.Kept) == 0 {
 		return nil
 	}
 	w.mu.Lock()
@@ -326,8 +330,8 @@ func (w *warnings) join(order *workOrder, p partWarnings, limit int64) error {
 	for _, f := range p.Kept {
 		w.mu.kept = append(w.mu.kept, f.fault())
 	}
-	if limit >= 0 && w.mu.total > limit && len(p.Kept) > 0 {
-		return tooManyWarnings(limit, p.Kept[0].Code)
+	if limit >= 0 && p.Total > 0 && w.mu.total > limit {
+		return tooManyWarnings(limit, "CannotParseExternalData")
 	}
 	return nil
 }
@@ -359,4 +363,21 @@ func (c *Controller) parseError(order *workOrder, count *counters, e *ingest.Par
 		w.mu.kept = append(w.mu.kept, f)
 	}
 	return nil
+}
+
+// notice keeps a warning of an input that was read nevertheless. It does not count among the records that did not parse.
+func (c *Controller) notice(order *workOrder, count *counters, n *ingest.Notice) {
+	f := externalDataWarning(n).at(order.stage.number, order.id)
+	count.warn(f.Code)
+	w := &c.warnings
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.mu.notes == nil {
+		w.mu.notes = map[warner]int{}
+	}
+	by := warner{order.stage.number, order.id}
+	if w.mu.notes[by] < verboseParseWarnings {
+		w.mu.notes[by]++
+		w.mu.kept = append(w.mu.kept, f)
+	}
 }

@@ -20,8 +20,9 @@ type ingestionReport struct {
 				Kind    string `json:"errorType"`
 				Details []string
 			} `json:"unparseableEvents"`
-			Rows  map[string]map[string]int64 `json:"rowStats"`
-			Error *string                     `json:"errorMsg"`
+			Rows     map[string]map[string]int64 `json:"rowStats"`
+			Error    *string                     `json:"errorMsg"`
+			Warnings []string
 		}
 	} `json:"ingestionStatsAndErrors"`
 }

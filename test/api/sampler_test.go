@@ -47,10 +47,11 @@ func TestSamplerExchanges(t *testing.T) {
 
 // previewed is what the sampler answers.
 type previewed struct {
-	Read    int                           `json:"numRowsRead"`
-	Indexed int                           `json:"numRowsIndexed"`
-	Schema  []struct{ Name, Type string } `json:"logicalSegmentSchema"`
-	Data    []struct {
+	Warnings []string
+	Read     int                           `json:"numRowsRead"`
+	Indexed  int                           `json:"numRowsIndexed"`
+	Schema   []struct{ Name, Type string } `json:"logicalSegmentSchema"`
+	Data     []struct {
 		Input  map[string]any
 		Parsed map[string]any
 		Error  string

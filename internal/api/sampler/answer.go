@@ -21,6 +21,7 @@ type answer struct {
 	Physical []spec.Dimension `json:"physicalDimensions"`
 	Schema   []columnJSON     `json:"logicalSegmentSchema"`
 	Data     []rowJSON        `json:"data"`
+	Warnings []string         `json:"warnings,omitempty"`
 }
 
 type columnJSON struct {
@@ -102,7 +103,7 @@ func (s *sample) show(e *entry, g *native.Ingestion, dimensions []spec.Dimension
 // answer computes the rows of what was read.
 func (s *sample) answer(ctx context.Context) (*answer, error) {
 	input, columns := s.relation(s.entries)
-	out := &answer{Read: len(s.entries), Indexed: input.Rows.N, Schema: []columnJSON{{plan.TimeColumn, "LONG"}}, Data: []rowJSON{}}
+	out := &answer{Warnings: s.warnings, Read: len(s.entries), Indexed: input.Rows.N, Schema: []columnJSON{{plan.TimeColumn, "LONG"}}, Data: []rowJSON{}}
 	logical, dimensions := columns.List()
 	out.Logical, out.Physical = logical, physical(dimensions)
 	g, err := s.ingestion()

@@ -23,6 +23,8 @@ type sample struct {
 	api     *API
 	entries []entry
 	bytes   int64
+	// warnings are what a user should know of the inputs.
+	warnings []string
 }
 
 // entry is a record that was read and not filtered.
@@ -41,7 +43,8 @@ const orderColumn = "$order"
 
 // read takes records until there are enough.
 func (s *sample) read(ctx context.Context) error {
-	opts := &ingest.Options{Access: s.api.o.Access, TempDir: s.api.o.TempDir, Disk: s.api.o.Disk}
+	opts := &ingest.Options{Access: s.api.o.Access, TempDir: s.api.o.TempDir, Disk: s.api.o.Disk,
+		OnNotice: func(n *ingest.Notice) { s.warnings = append(s.warnings, n.Error()) }}
 	splits, err := s.table.Splits(ctx, opts, 0)
 	if err != nil {
 		return err

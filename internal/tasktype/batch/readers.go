@@ -25,6 +25,8 @@ type reader struct {
 		failed int64 // records that were no rows, or not wholly
 		events []event
 		learnt []learntSplit
+		// notices are what a user should know of the inputs that were read.
+		notices []string
 	}
 }
 
@@ -82,6 +84,35 @@ func (r *reader) bad(input, kind string, details ...string) error {
 	return r.l.tolerates(total, details...)
 }
 
+// maxNotices bounds what a reader keeps of what a user should know of inputs.
+const maxNotices = 20
+
+// notice takes note of what a user should know of an input, and writes it to the log of the task.
+func (r *reader) notice(n *ingest.Notice) {
+	if r.phase != buildSegments {
+		return // it comes again when the segments are built
+	}
+	r.l.log.Warn(n.Error())
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.mu.notices) < maxNotices {
+		r.mu.notices = append(r.mu.notices, n.Error())
+	}
+}
+
+// notices returns what readers have noted of the inputs.
+func (p *part) notices() []string {
+	p.mu.Lock()
+	out := slices.Clone(p.mu.notices)
+	p.mu.Unlock()
+	for _, r := range p.readers(buildSegments) {
+		r.mu.Lock()
+		out = append(out, r.mu.notices...)
+		r.mu.Unlock()
+	}
+	return out
+}
+
 // tolerates fails if there were more bad records than a load may have. The details are those of the last.
 func (l *load) tolerates(failed int64, details ...string) error {
 	most := l.spec.Tuning.MaxParseErrors
@@ -109,6 +140,8 @@ type readerState struct {
 	Events []event       `json:",omitempty"`
 	Splits []splitState  `json:",omitempty"`
 	Learnt []learntSplit `json:",omitempty"`
+
+	Notices []string `json:",omitempty"`
 }
 
 // State implements msq.RowWorker.
@@ -116,6 +149,7 @@ func (r *reader) State(ended bool) (json.RawMessage, error) {
 	s := readerState{Host: r.l.host, Counts: r.count.json(), Splits: r.l.parts.of(r)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	s.Notices = slices.Clone(r.mu.notices)
 	if s.Failed, s.Events = r.mu.failed, r.mu.events; ended {
 		s.Learnt = r.mu.learnt
 	}
@@ -133,7 +167,7 @@ func (r *reader) Set(state json.RawMessage) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	more := s.Failed - r.mu.failed
-	r.mu.failed, r.mu.events, r.mu.learnt = s.Failed, s.Events, s.Learnt
+	r.mu.failed, r.mu.events, r.mu.learnt, r.mu.notices = s.Failed, s.Events, s.Learnt, s.Notices
 	return r.l.tolerates(r.l.failed.Add(more))
 }
 

@@ -70,6 +70,7 @@ type part struct {
 		read      *int // segments; nil: the job reads none
 		published *int
 		samples   []sample // of build, oldest first
+		notices   []string // beside those that readers have
 	}
 }
 
@@ -156,6 +157,7 @@ func sum(parts []*part, now int64) *part {
 	for _, p := range parts {
 		out.determine.set(out.determine.json().plus(p.counted(determinePartitions)))
 		out.build.set(out.build.json().plus(p.counted(buildSegments)))
+		out.mu.notices = append(out.mu.notices, p.notices()...)
 		p.mu.Lock()
 		out.mu.state, out.mu.failure, out.mu.available = p.mu.state, p.mu.failure, p.mu.available
 		out.mu.waited += p.mu.waited
@@ -196,6 +198,7 @@ type partJSON struct {
 	Records   map[string]int64   `json:"recordsProcessed"`
 	Read      *int               `json:"segmentsRead,omitempty"`
 	Published *int               `json:"segmentsPublished,omitempty"`
+	Warnings  []string           `json:"warnings,omitempty"`
 }
 
 // json returns the report; of a running job with rates, if now is not 0.
@@ -211,9 +214,10 @@ func (p *part) json(now int64) partJSON {
 			events[phase] = append([]event{}, list...)
 		}
 	}
+	notices := p.notices()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	out := partJSON{State: p.mu.state, Events: events, Rows: totals, Available: p.mu.available, Waited: p.mu.waited,
+	out := partJSON{Warnings: notices, State: p.mu.state, Events: events, Rows: totals, Available: p.mu.available, Waited: p.mu.waited,
 		Records: map[string]int64{"0": totals[buildSegments].Processed}, Read: p.mu.read, Published: p.mu.published}
 	if averages != nil {
 		out.Rows = map[string]any{"movingAverages": averages, "totals": totals}

@@ -239,7 +239,7 @@ type rawRows struct {
 func (by *reader) raw(ctx context.Context, split ingest.Split, opts *ingest.Options, fields []field) (*rawRows, error) {
 	r, l := &rawRows{records: by.records(split), fields: fields}, by.l
 	table, own := *l.table, *opts
-	own.OnParseError, own.KeepNullBytes = r.problem, true
+	own.OnParseError, own.OnNotice, own.KeepNullBytes = r.problem, by.notice, true
 	when := &l.spec.Schema.Time
 	table.Fields = []ingest.Field{{Name: when.Column, Type: vector.Long, Time: when.Instants()}}
 	for _, f := range fields {

@@ -10,6 +10,7 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/sql/syntax"
+	"github.com/hengedb/henge/internal/timeline"
 )
 
 // refuse is the error for an INSERT or REPLACE that can't be, without a place: the clause at fault may be one that is missing.
@@ -128,23 +129,10 @@ func (b *binder) target(n *syntax.Name, kind Kind) (string, error) {
 
 // checkName applies the rules for names of datasources.
 func checkName(name string) error {
-	problem := ""
-	switch {
-	case name == "":
+	if name == "" {
 		return refuse("Invalid value for field [table]: must not be null or empty.")
-	case strings.HasPrefix(name, "."):
-		problem = "cannot start with '.'."
-	case strings.Contains(name, "/"):
-		problem = "cannot contain '/'."
-	case strings.ContainsAny(name, "\t\n\v\f\r"):
-		problem = "contains illegal whitespace characters.  Only space is allowed."
 	}
-	for _, r := range name {
-		if problem == "" && (r < 0x20 || r == 0x7f) {
-			problem = "contains illegal control characters."
-		}
-	}
-	if problem != "" {
+	if problem := timeline.DataSourceProblem(name); problem != "" {
 		return refuse("Invalid value for field [table]: Value [%s] %s", name, problem)
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/timeline"
 )
 
 // Store is what a Set needs of the metastore.
@@ -108,6 +109,11 @@ func (s *Set) Put(ctx context.Context, text json.RawMessage, entry func(id strin
 	v, err := s.parse(text)
 	if err != nil {
 		return nil, err
+	}
+	for _, name := range v.DataSources() {
+		if problem := timeline.DataSourceProblem(name); problem != "" {
+			return nil, fault.InvalidInput("Invalid value for field [dataSource]: Value [%s] %s", name, problem)
+		}
 	}
 	if err := v.kind.Check(ctx, v.Spec); err != nil {
 		return nil, err

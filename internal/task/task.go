@@ -6,10 +6,10 @@ import (
 	"net"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/timeline"
 )
 
 // Task is what was submitted. It does not change.
@@ -101,18 +101,15 @@ func NewID(kind, dataSource string, span *chrono.Interval, now int64) string {
 
 // CheckName tests a datasource name or task id against the rules of the interface. field names it in the error.
 func CheckName(field, name string) error {
-	switch {
-	case strings.TrimSpace(name) == "":
+	if strings.TrimSpace(name) == "" {
 		return fault.InvalidInput("Invalid value for field [%s]: must not be null", field)
-	case strings.HasPrefix(name, "."):
-		return fault.InvalidInput("Invalid value for field [%s]: Value [%s] cannot start with '.'.", field, name)
-	case strings.Contains(name, "/"):
-		return fault.InvalidInput("Invalid value for field [%s]: Value [%s] cannot contain '/'.", field, name)
 	}
-	for _, r := range name {
-		if r != ' ' && unicode.IsSpace(r) || unicode.IsControl(r) {
-			return fault.InvalidInput("Invalid value for field [%s]: Value [%s] contains illegal whitespace characters.  Only space is allowed.", field, name)
-		}
+	problem := timeline.NameProblem(name)
+	if field == "dataSource" {
+		problem = timeline.DataSourceProblem(name)
+	}
+	if problem != "" {
+		return fault.InvalidInput("Invalid value for field [%s]: Value [%s] %s", field, name, problem)
 	}
 	return nil
 }

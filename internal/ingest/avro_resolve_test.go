@@ -85,15 +85,15 @@ func TestAvroResolution(t *testing.T) {
 	}
 }
 
-// otherCodec is a codec with a name that is not known.
-type otherCodec struct{ ocf.Codec }
+// renamedCodec is a codec with a name that is not known.
+type renamedCodec struct{ ocf.Codec }
 
-func (otherCodec) Name() string { return "lzma" }
+func (renamedCodec) Name() string { return "lzma" }
 
 // TestAvroCodecs reads what is packed with each codec of the specification, made by fastavro where it is there, and names the others.
 func TestAvroCodecs(t *testing.T) {
 	schema, records := `[{"name":"a","type":"long"}]`, []map[string]any{{"a": int64(1)}, {"a": int64(2)}}
-	data := avroOf(t, schema, records, ocf.WithCodec(otherCodec{ocf.SnappyCodec()}))
+	data := avroOf(t, schema, records, ocf.WithCodec(renamedCodec{ocf.SnappyCodec()}))
 	_, _, err := read(t, `{"type":"avro_ocf"}`, data, "a long", Options{})
 	if err == nil || !strings.Contains(err.Error(), "is packed with codec [lzma], which is not supported; known are [null, deflate, snappy, bzip2, xz, zstandard]") {
 		t.Error(err)

@@ -33,7 +33,9 @@ func (c avroCodec) Compress([]byte) ([]byte, error) {
 }
 
 // Decompress unpacks a block.
-func (c avroCodec) Decompress(src []byte) ([]byte, error) { return c.DecompressBounded(src, avroBlockBytes) }
+func (c avroCodec) Decompress(src []byte) ([]byte, error) {
+	return c.DecompressBounded(src, avroBlockBytes)
+}
 
 // DecompressBounded unpacks a block of at most so many bytes.
 func (c avroCodec) DecompressBounded(src []byte, most int64) ([]byte, error) {

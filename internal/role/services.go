@@ -292,25 +292,20 @@ func (s *services) openOverlord(ctx context.Context) error {
 	here := task.Location{Host: host, Port: port}
 	files := tasktype.NewFiles(tasktype.FilesOptions{Store: s.deep, Dir: logs, Alone: s.n.peers.alone, Current: s.n.store.CheckFence})
 	s.files = files
-	var controller *sqltask.Controller
-	join, open := s.openParts(here, func() *sqltask.Controller { return controller }), historical.Named{Historical: s.historical}.Acquire
-	var loads batch.Options
-	controller = sqltask.NewController(files, sqltask.ControllerOptions{
-		Rows: func(ctx context.Context, text json.RawMessage, env *exec.Env) (msq.RowSource, error) {
-			return batch.Rows(ctx, loads, text, env)
-		},
-		Join: join, Open: open, FaultPoint: s.n.o.FaultPoint,
-		Broker: s.broker, Metastore: s.n.store, Published: s.n.published, Deep: s.deep, Loads: s.awaitLoad, Access: s.access(),
-		Meter: s.n.meter, Exports: s.exports(), Durable: set.Bool("service.msq.intermediate.storage.enable"), TempDir: work, Memory: s.n.memory, Disk: s.n.disk, Threads: int(set.Int("service.processing.numThreads")), Host: here.Address(),
-		Clock: s.n.o.Clock, Log: s.n.o.Log,
-	})
-	chats := batch.NewChats()
-	loads = batch.Options{
-		Chats: chats,
-		Meter: s.n.meter, Broker: s.broker, Metastore: s.n.store, Published: s.n.published, Deep: s.deep, Loads: s.awaitLoad, Access: s.access(), Files: files,
-		TempDir: work, Disk: s.n.disk, Threads: int(set.Int("service.processing.numThreads")), Host: here.Address(), Clock: s.n.o.Clock, Log: s.n.o.Log,
-		Join: join, Open: open, Durable: set.Bool("service.msq.intermediate.storage.enable"), FaultPoint: s.n.o.FaultPoint,
+	threads := int(set.Int("service.processing.numThreads"))
+	env := &tasktype.Env{
+		Broker: s.broker, Metastore: s.n.store, Published: s.n.published, Deep: s.deep, Files: files, Loads: s.awaitLoad,
+		Access: s.access(), Exports: s.exports(), Durable: set.Bool("service.msq.intermediate.storage.enable"),
+		Open: historical.Named{Historical: s.historical}.Acquire, FaultPoint: s.n.o.FaultPoint,
+		TempDir: work, Memory: s.n.memory, Disk: s.n.disk, Threads: threads, Host: here.Address(),
+		Meter: s.n.meter, Clock: s.n.o.Clock, Log: s.n.o.Log,
 	}
+	env.Rows = func(ctx context.Context, text json.RawMessage, of *exec.Env) (msq.RowSource, error) {
+		return batch.Rows(ctx, env, text, of)
+	}
+	env.Join = s.openParts(here, env)
+	controller, chats := sqltask.NewController(env), batch.NewChats()
+	loads := batch.Options{Env: env, Chats: chats}
 	parallel, simple := batch.NewIndex(loads)
 	kinds := map[string]task.Kind{
 		sqltask.ControllerType: controller, task.KillType: killtask.New(s.n.store, s.deep, files, s.n.meter, s.n.o.Log), task.NoopType: task.Noop{Clock: s.n.o.Clock},
@@ -320,11 +315,10 @@ func (s *services) openOverlord(ctx context.Context) error {
 		kinds[name] = move.New(name, s.n.store, s.deep, set.Text("service.storage.archiveBaseKey"), s.n.o.Log)
 	}
 	kinds[imports.Type] = imports.New(imports.Options{
-		Metastore: s.n.store, Deep: s.deep, Access: s.access(), S3: s3Options(set), Memory: s.n.memory, TempDir: work, Visible: s.awaitVisible,
+		Env: env, S3: s3Options(set), Visible: s.awaitVisible,
 		Google: imports.ObjectStore{Properties: properties(set, map[string]string{"accessKeyId": "service.google.accessKey", "secretAccessKey": "service.google.secretKey"})},
 		Azure: imports.ObjectStore{Account: set.Text("service.azure.account"), Properties: properties(set, map[string]string{
 			"key": "service.azure.key", "sharedAccessStorageToken": "service.azure.sharedAccessStorageToken"})},
-		Threads: int(set.Int("service.processing.numThreads")),
 	})
 	for name, kind := range kinds {
 		kinds[name] = tasktype.Logged(kind, files, s.n.o.Log)

@@ -9,9 +9,8 @@ import (
 
 	"github.com/hengedb/henge/internal/api/workers"
 	"github.com/hengedb/henge/internal/cluster"
-	"github.com/hengedb/henge/internal/msq"
 	"github.com/hengedb/henge/internal/task"
-	"github.com/hengedb/henge/internal/tasktype/sqltask"
+	"github.com/hengedb/henge/internal/tasktype"
 	"github.com/hengedb/henge/internal/worker"
 )
 
@@ -34,19 +33,13 @@ func (s *services) openWorkers(ctx context.Context, kinds map[string]task.Kind, 
 	s.files.SetFar(&worker.Far{Find: func(id string) (task.Location, bool) { return s.queue.RunsAt(id) }, Client: s.n.peers.client})
 }
 
-// joins is overlord.ControllerOptions.Join.
-type joins = func(ctx context.Context, job msq.PartJob, frame func(id string, number int) ([]byte, error)) msq.Help
-
 // openParts lets this process do parts of the tasks of other workers, and returns what finds those that do parts of its own; nil: it is no worker.
-func (s *services) openParts(here task.Location, controller func() *sqltask.Controller) joins {
+func (s *services) openParts(here task.Location, env *tasktype.Env) tasktype.Join {
 	if s.n.peers.alone || !s.n.has(cluster.Indexer) {
 		return nil
 	}
 	s.parts = workers.NewParts(workers.PartsOptions{
-		Follow: func(ctx context.Context, job msq.PartJob, read msq.ReadFrame) (*msq.Follower, func(), error) {
-			return controller().Follow(ctx, job, read)
-		},
-		Read: worker.ReadFrames(s.n.peers.client), Open: func() bool { return s.n.ready.Load() && s.worker.Enabled() }, Clock: s.n.o.Clock,
+		Follow: env.Follow, Read: worker.ReadFrames(s.n.peers.client), Open: func() bool { return s.n.ready.Load() && s.worker.Enabled() }, Clock: s.n.o.Clock,
 	})
 	own := cluster.Member{
 		Holder: s.n.peers.membership.Holder, Host: here.Host, Port: here.Port, Version: s.n.o.Version, Protocol: s.n.o.Protocol,

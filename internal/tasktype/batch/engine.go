@@ -8,47 +8,19 @@ import (
 	"maps"
 
 	"github.com/hengedb/henge/internal/broker"
-	"github.com/hengedb/henge/internal/budget"
-	"github.com/hengedb/henge/internal/clock"
-	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/fault"
-	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/msq"
-	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/task"
 	"github.com/hengedb/henge/internal/tasktype"
-	"github.com/hengedb/henge/internal/timeline"
 )
 
 // Options are what the tasks work with.
 type Options struct {
-	Broker    *broker.Broker
-	Metastore *metastore.Store
-	Published *timeline.Published
-	Deep      deepstore.Store
-	Loads     tasktype.AwaitLoad
-	Access    *ingest.Access
-	Files     *tasktype.Files
+	*tasktype.Env
 	// Chats are told which tasks run.
-	Chats   *Chats
-	TempDir string
-	Disk    *budget.Budget
-	Threads int
-	// Join finds workers that do parts of tasks, Open opens the segments that they read.
-	Join func(ctx context.Context, job msq.PartJob, frame func(id string, number int) ([]byte, error)) msq.Help
-	Open tasktype.OpenSegment
-	// Durable allows intermediate data in deep storage.
-	Durable bool
-	// FaultPoint is msq.Deps.FaultPoint.
-	FaultPoint func(step string) error
-	// Meter is told what tasks read and publish; nil: nobody is.
-	Meter *obs.Meter
-	// Host is host:port of the worker.
-	Host  string
-	Clock clock.Clock
-	Log   *slog.Logger
+	Chats *Chats
 }
 
 // engine is what the kinds of tasks share.
@@ -226,11 +198,7 @@ func (e *engine) options(t *task.Task, s *settings, lock metastore.LockType, wor
 
 // deps is what a job needs; tables are those of env.
 func (e *engine) deps(ctx context.Context, env *exec.Env) msq.Deps {
-	return msq.Deps{
-		Clock: e.o.Clock, Tables: env.Tables, System: env.System, Expr: env.Expr, Access: e.o.Access, Metastore: e.meta, Store: e.o.Deep,
-		Loads: tasktype.NewLoads(e.o.Loads), TempDir: e.o.TempDir, Memory: env.Budget, Disk: e.o.Disk, Threads: e.o.Threads,
-		Host: e.o.Host, Durable: e.o.Durable, FaultPoint: e.o.FaultPoint, Run: tasktype.RunOf(ctx), Current: e.o.Metastore.CheckFence,
-	}
+	return e.o.Deps(ctx, e.meta, env)
 }
 
 // problem gives a fault of the engine as one that task statuses show.

@@ -11,6 +11,7 @@ import (
 	"github.com/hengedb/henge/internal/ingest/spec"
 	"github.com/hengedb/henge/internal/msq"
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/tasktype"
 )
 
 // Other processes read splits of a load as the process that has the task does: they are told the spec, and what was learnt of the records, and plan of
@@ -47,7 +48,7 @@ func (s survey) Describe() (json.RawMessage, error) {
 }
 
 // Rows returns what reads splits of a load that another process describes.
-func Rows(ctx context.Context, o Options, text json.RawMessage, env *exec.Env) (msq.RowSource, error) {
+func Rows(ctx context.Context, o *tasktype.Env, text json.RawMessage, env *exec.Env) (msq.RowSource, error) {
 	var d description
 	if err := json.Unmarshal(text, &d); err != nil {
 		return nil, fault.Malformed("The description of a load can't be read").WithCause(err)
@@ -56,7 +57,7 @@ func Rows(ctx context.Context, o Options, text json.RawMessage, env *exec.Env) (
 	if err != nil {
 		return nil, err
 	}
-	l := newLoad(&o, d.Kind, x, d.Spec, env)
+	l := newLoad(o, d.Kind, x, d.Spec, env)
 	l.far = true
 	l.part, l.parts = newPart(clock.Millis(o.Clock)), newSubtasks(&report{clock: o.Clock}, o.Host)
 	if d.Learnt == nil {
@@ -68,7 +69,7 @@ func Rows(ctx context.Context, o Options, text json.RawMessage, env *exec.Env) (
 }
 
 // newLoad makes a load of a spec and its text. Part and parts are still to be set.
-func newLoad(o *Options, kind string, x *spec.Index, text json.RawMessage, env *exec.Env) *load {
+func newLoad(o *tasktype.Env, kind string, x *spec.Index, text json.RawMessage, env *exec.Env) *load {
 	return &load{
 		kind: kind, spec: x, text: text, table: &ingest.Table{Source: x.Source, Format: x.Format}, access: o.Access, dir: o.TempDir, disk: o.Disk,
 		clock: func() int64 { return clock.Millis(o.Clock) }, env: env, columns: x.Schema.NewColumns(), host: o.Host, log: o.Log,

@@ -66,7 +66,7 @@ func (k *Index) load(ctx context.Context, t *task.Task, x *spec.Index, text json
 	}
 	env, done := k.env(session, t)
 	defer done()
-	l := newLoad(&k.o, k.kind, x, text, env)
+	l := newLoad(k.o.Env, k.kind, x, text, env)
 	l.part, l.parts, l.log = p, parts, tasktype.TaskLog(ctx)
 	s.warn(l.log)
 	threads := k.o.Threads

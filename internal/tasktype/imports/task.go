@@ -12,13 +12,11 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/deepstore/s3"
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/fault"
-	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/msq"
 	v9 "github.com/hengedb/henge/internal/segment/v9"
@@ -35,19 +33,12 @@ const maxSegments = 10_000
 
 // Options are what the tasks work with.
 type Options struct {
-	Metastore *metastore.Store
-	Deep      deepstore.Store
-	// Access says which local files may be read, S3 how objects are.
-	Access *ingest.Access
-	S3     s3.Options
-	// Google and Azure say how their objects are read.
+	*tasktype.Env
+	// S3, Google and Azure say how objects are read.
+	S3            s3.Options
 	Google, Azure ObjectStore
-	Memory        *budget.Budget
 	// Visible returns when all queries see a number of the change stream.
 	Visible func(ctx context.Context, number int64) error
-	// TempDir is for segments on their way. Threads is how many are converted at once.
-	TempDir string
-	Threads int
 }
 
 // Import runs import tasks.

@@ -7,25 +7,17 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"log/slog"
 	"maps"
 	"strings"
 	"sync"
 
 	"github.com/hengedb/henge/internal/broker"
-	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
-	"github.com/hengedb/henge/internal/deepstore"
-	"github.com/hengedb/henge/internal/exec"
-	"github.com/hengedb/henge/internal/export"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
-	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/jsontext"
-	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/msq"
-	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/plan/nativejson"
 	"github.com/hengedb/henge/internal/query"
@@ -44,61 +36,19 @@ const ControllerType = "query_controller"
 // anyone is who submits tasks where nobody is asked for a name.
 const anyone = "allowAll"
 
-// Broker plans the statements of tasks, and runs what they read from datasources.
-type Broker interface {
-	Prepare(ctx context.Context, req *query.Request, engine sql.Engine) (*broker.Prepared, error)
-	Optimize(ctx context.Context, p *broker.Prepared) plan.Node
-	Env(p *broker.Prepared, name string) (env *exec.Env, done func())
-	FragmentEnv(zone *chrono.Zone, now int64, name string) (env *exec.Env, done func())
-	Reads(p *broker.Prepared, node plan.Node, dataSource string) iter.Seq[timeline.SegmentID]
-	Visible(p *broker.Prepared, scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.Segment]
-}
-
-// ControllerOptions are what a Controller works with.
-type ControllerOptions struct {
-	Broker    Broker
-	Metastore *metastore.Store
-	Published *timeline.Published
-	Deep      deepstore.Store
-	Loads     tasktype.AwaitLoad
-	Access    *ingest.Access
-	Exports   *export.Places
-	// FaultPoint is msq.Deps.FaultPoint.
-	FaultPoint func(step string) error
-	// Open opens segments of datasources that statements read.
-	Open tasktype.OpenSegment
-	// Rows returns the RowSource of PartJob.Rows.
-	Rows func(ctx context.Context, text json.RawMessage, env *exec.Env) (msq.RowSource, error)
-	// Durable allows intermediate data in deep storage.
-	Durable bool
-	// Join finds workers that do parts of a task; nil: there are none.
-	Join    func(ctx context.Context, job msq.PartJob, frame func(id string, number int) ([]byte, error)) msq.Help
-	TempDir string
-	Memory  *budget.Budget
-	Disk    *budget.Budget
-	Threads int
-	// Host is host:port of the worker.
-	Host string
-	// Meter is told what tasks publish; nil: nobody is.
-	Meter *obs.Meter
-	Clock clock.Clock
-	Log   *slog.Logger
-}
-
 // Controller is the kind of task that runs an INSERT, a REPLACE or an asynchronous SELECT.
 type Controller struct {
-	o     ControllerOptions
-	files *tasktype.Files
-	meta  *tasktype.Metadata
+	o    *tasktype.Env
+	meta *tasktype.Metadata
 
 	mu   sync.Mutex
 	jobs map[string]*msq.Controller // running, by task id
 }
 
-// NewController returns the kind. Reports of its running tasks are found through files.
-func NewController(files *tasktype.Files, o ControllerOptions) *Controller {
-	c := &Controller{o: o, files: files, meta: tasktype.NewMetadata(o.Metastore, o.Meter), jobs: map[string]*msq.Controller{}}
-	files.AddLive(c.liveReport)
+// NewController returns the kind. Reports of its running tasks are found through the files of o.
+func NewController(o *tasktype.Env) *Controller {
+	c := &Controller{o: o, meta: tasktype.NewMetadata(o.Metastore, o.Meter), jobs: map[string]*msq.Controller{}}
+	o.Files.AddLive(c.liveReport)
 	return c
 }
 
@@ -299,14 +249,14 @@ func (c *Controller) Run(ctx context.Context, t *task.Task) error {
 	}
 	env, done := c.o.Broker.Env(p, "task "+t.ID)
 	defer done()
-	job, err := msq.New(msq.Job{ID: t.ID, Plan: node, Columns: resultColumns(p), Context: body.SQLQueryContext,
-		Identity: anyone}, msq.Deps{
-		Clock: c.o.Clock, Tables: env.Tables, System: env.System, Expr: env.Expr, Access: c.o.Access, Exports: c.o.Exports, Durable: c.o.Durable, Metastore: c.meta, Store: c.o.Deep,
-		Loads: tasktype.NewLoads(c.o.Loads), TempDir: c.o.TempDir, Memory: env.Budget, Disk: c.o.Disk, Threads: c.o.Threads, Host: c.o.Host,
-		Join: c.o.Join, FaultPoint: c.o.FaultPoint, Run: tasktype.RunOf(ctx), Current: c.o.Metastore.CheckFence, Segments: tasktype.NewSlices(func(scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.Segment] {
-			return c.o.Broker.Visible(p, scan)
-		}, c.o.Open),
-	})
+	deps := c.o.Deps(ctx, c.meta, env)
+	deps.Exports, deps.Join = c.o.Exports, c.o.Join
+	deps.Segments = tasktype.NewSlices(func(scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.Segment] {
+		return c.o.Broker.Visible(p, scan)
+	}, c.o.Open)
+	job, err := msq.New(msq.Job{
+		ID: t.ID, Plan: node, Columns: resultColumns(p), Context: body.SQLQueryContext, Identity: anyone,
+	}, deps)
 	if err != nil {
 		return err
 	}
@@ -328,35 +278,6 @@ func (c *Controller) Run(ctx context.Context, t *task.Task) error {
 		return errors.Join(task.ErrAgain, structured(err))
 	}
 	return errors.Join(structured(err), keepErr)
-}
-
-// Follow returns what does parts of a job that another process controls, and what frees it when that is closed.
-func (c *Controller) Follow(ctx context.Context, job msq.PartJob, read msq.ReadFrame) (*msq.Follower, func(), error) {
-	zone := chrono.UTC
-	if job.Zone != "" {
-		var err error
-		if zone, err = chrono.LoadZone(job.Zone); err != nil {
-			return nil, nil, err
-		}
-	}
-	env, done := c.o.Broker.FragmentEnv(zone, job.Now, "part of task "+job.ID)
-	var rows msq.RowSource
-	if job.Rows != nil {
-		var err error
-		if rows, err = c.o.Rows(ctx, job.Rows, env); err != nil {
-			done()
-			return nil, nil, err
-		}
-	}
-	f, err := msq.Follow(job.ID, job.Options, rows, msq.Deps{
-		Clock: c.o.Clock, Expr: env.Expr, Access: c.o.Access, Durable: c.o.Durable, Store: c.o.Deep, TempDir: c.o.TempDir, Memory: env.Budget, Disk: c.o.Disk,
-		Threads: c.o.Threads, Host: c.o.Host, Segments: tasktype.NewSlices(nil, c.o.Open),
-	}, read)
-	if err != nil {
-		done()
-		return nil, nil, err
-	}
-	return f, done, nil
 }
 
 func resultColumns(p *broker.Prepared) []msq.ResultColumn {
@@ -383,7 +304,7 @@ func (c *Controller) keepReport(ctx context.Context, id string, job *msq.Control
 	}
 	read, write := io.Pipe()
 	go func() { write.CloseWithError(c.writeReport(ctx, write, report, p, false)) }()
-	err = c.files.PutReport(ctx, id, read)
+	err = c.o.Files.PutReport(ctx, id, read)
 	return errors.Join(err, read.Close())
 }
 

@@ -297,8 +297,8 @@ func (q *Queue) leave() {
 }
 
 // step asks waiting tasks and starts pending ones while there are slots. Those that ran before, and so have locks that others wait for, go
-// first, then higher priority, then age. What is ready and finds no slot gives its locks back: tasks that have all the slots may be waiting
-// for them.
+// first, then what it is the turn of (turn.go). What is ready and finds no slot gives its locks back: tasks that have all the slots may be
+// waiting for them.
 func (q *Queue) step(ctx context.Context) {
 	for _, e := range q.inState(Waiting) {
 		if q.prepare(ctx, e) {
@@ -356,27 +356,6 @@ func (q *Queue) again(ctx context.Context, e *entry) bool {
 	}
 	q.advance(e, Pending, Waiting)
 	return false
-}
-
-func (q *Queue) inState(s State) []*entry {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	var out []*entry
-	for _, e := range q.mu.order {
-		if e.state == s {
-			out = append(out, e)
-		}
-	}
-	slices.SortStableFunc(out, func(a, b *entry) int {
-		if a.resumed != b.resumed {
-			if a.resumed {
-				return -1
-			}
-			return 1
-		}
-		return b.task.Priority - a.task.Priority
-	})
-	return out
 }
 
 func (q *Queue) advance(e *entry, from, to State) bool {

@@ -17,7 +17,7 @@ type Task struct {
 	ID, GroupID, Type, DataSource string
 	// Created is in milliseconds since the epoch.
 	Created int64
-	// Priority decides who waits for whom: more goes first.
+	// Priority decides who waits for whom: more goes first, but for what has waited long (turn.go).
 	Priority int
 	// Owner is the identity that submitted it; "" when there is no authentication.
 	Owner string

@@ -19,7 +19,7 @@ const (
 	readyLimit  = 100  // milliseconds
 	memoryLimit = 60   // MB
 	ingestLimit = 2000 // milliseconds
-	sizeLimit   = 50   // MB
+	sizeLimit   = 66   // MB
 	buildLimit  = 180  // seconds
 	planLimit   = 200  // microseconds
 	longLimit   = 1000 // milliseconds

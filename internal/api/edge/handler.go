@@ -101,11 +101,21 @@ func NewMux(errors *Errors) *Mux { return &Mux{ServeMux: http.NewServeMux(), Err
 
 // On adds a route.
 func (m *Mux) On(pattern string, h Handler) {
-	m.patterns = append(m.patterns, pattern)
 	if kind, ok := kindOf(pattern); ok {
 		h = kind.metered(h)
 	}
-	m.ServeMux.Handle(pattern, m.Errors.Handle(h))
+	m.Handle(pattern, m.Errors.Handle(h))
+}
+
+// Handle adds a route whose handler writes errors itself.
+func (m *Mux) Handle(pattern string, h http.Handler) {
+	m.patterns = append(m.patterns, pattern)
+	m.ServeMux.Handle(pattern, h)
+}
+
+// HandleFunc is Handle of a function.
+func (m *Mux) HandleFunc(pattern string, h func(http.ResponseWriter, *http.Request)) {
+	m.Handle(pattern, http.HandlerFunc(h))
 }
 
 // WriteJSON answers with v as compact JSON and without a trailing newline; text is not escaped for HTML.

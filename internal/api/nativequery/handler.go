@@ -56,13 +56,13 @@ func (a *API) Routes(mux *edge.Mux) {
 	mux.On("DELETE /service/v2/{id}", a.cancel)
 	// Names of endpoints are no ids.
 	for name, allowed := range map[string]string{"sql": http.MethodPost, "candidates": http.MethodPost, "datasources": http.MethodGet} {
-		mux.ServeMux.HandleFunc("DELETE /service/v2/"+name, func(w http.ResponseWriter, _ *http.Request) {
+		mux.HandleFunc("DELETE /service/v2/"+name, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Allow", allowed)
 			w.WriteHeader(http.StatusMethodNotAllowed)
 		})
 	}
 	// Without this, a POST to an endpoint that is turned off would be 405 because of the DELETE.
-	mux.ServeMux.HandleFunc("POST /service/v2/{id}", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) })
+	mux.HandleFunc("POST /service/v2/{id}", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound) })
 }
 
 // read returns the body of a request for a query.

@@ -65,8 +65,8 @@ func (p *Process) Routes(mux *edge.Mux) {
 		return nil
 	})
 	if p.Metrics != nil {
-		mux.ServeMux.Handle("GET /metrics", p.Metrics)
-		mux.ServeMux.Handle("GET /status/metrics", p.Metrics)
+		mux.Handle("GET /metrics", p.Metrics)
+		mux.Handle("GET /status/metrics", p.Metrics)
 	}
 }
 

@@ -294,3 +294,6 @@ func Until(t testing.TB, what string, ok func() bool) {
 		}
 	}
 }
+
+// Routes returns the patterns that a port of the process serves.
+func (p *Process) Routes(role string) []string { return p.node.Routes(role) }

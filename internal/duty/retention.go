@@ -55,12 +55,12 @@ func (d *Retention) Round(ctx context.Context, v Visit) (Outcome, error) {
 	if err != nil {
 		return out, err
 	}
-	if set.Pause {
+	if set.PauseCoordination {
 		return out, nil
 	}
 	now := clock.Millis(d.follow.Clock)
 	for _, dataSource := range v.DataSources {
-		if err := d.sweep(ctx, v.State, dataSource, v.Rules, now, now-d.started >= set.Wait, &out); err != nil {
+		if err := d.sweep(ctx, v.State, dataSource, v.Rules, now, now-d.started >= set.MillisToWaitBeforeDeleting, &out); err != nil {
 			return out, err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hengedb/henge/internal/api/coordinator"
 	"github.com/hengedb/henge/internal/config"
+	"github.com/hengedb/henge/internal/duty"
 	"github.com/hengedb/henge/internal/duty/compact"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/query"
@@ -135,11 +136,9 @@ func (n *Node) readSettings(ctx context.Context, known string) (compaction strin
 	if n.readSetting(ctx, coordinator.SettingBroker, &broker) {
 		n.blocklist.Store(&broker.Blocklist)
 	}
-	var config struct {
-		Clones map[string]string `json:"cloneServers"`
-	}
-	if n.readSetting(ctx, coordinator.SettingCoordinator, &config) {
-		n.clones.Store(&config.Clones)
+	config := duty.DefaultSettings()
+	if n.readSetting(ctx, duty.SettingName, &config) {
+		n.clones.Store(&config.CloneServers)
 	}
 	var text json.RawMessage
 	if !n.readSetting(ctx, compact.SettingName, &text) {

@@ -15,7 +15,7 @@ type brokerConfig struct {
 	Timeouts map[string]any `json:"perSegmentTimeoutConfig"`
 }
 
-func (c *brokerConfig) validate() error {
+func (c *brokerConfig) Validate() error {
 	for i := range c.Blocklist {
 		if err := c.Blocklist[i].Validate(); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/duty"
 	"github.com/hengedb/henge/internal/duty/rule"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/timeline"
@@ -49,8 +50,8 @@ func (a *API) syncedBrokers(w http.ResponseWriter, _ *http.Request) error {
 
 // cloneStatus answers how far the servers of the setting [cloneServers] are from being like those they are to be clones of.
 func (a *API) cloneStatus(w http.ResponseWriter, r *http.Request) error {
-	c := defaultDynamic()
-	if err := a.setting(r, SettingCoordinator, &c); err != nil {
+	c, err := duty.ReadSettings(r.Context(), a.store)
+	if err != nil {
 		return err
 	}
 	v, out := a.view(), []object{}

@@ -12,7 +12,7 @@ import (
 // dynamicConfig is a configuration that changes while processes run. Validate refuses what can't be, and fills in what is not there.
 type dynamicConfig[C any] interface {
 	*C
-	validate() error
+	Validate() error
 }
 
 // dynamicRoutes adds the endpoints of a dynamic configuration: to read it, over its defaults, to set it, and its history. With merge, what a body does not
@@ -23,7 +23,7 @@ func dynamicRoutes[C any, P dynamicConfig[C]](a *API, mux routes, path, name str
 		if err := a.setting(r, name, &c); err != nil {
 			return err
 		}
-		if err := P(&c).validate(); err != nil {
+		if err := P(&c).Validate(); err != nil {
 			return err
 		}
 		return write(w, c)
@@ -40,7 +40,7 @@ func dynamicRoutes[C any, P dynamicConfig[C]](a *API, mux routes, path, name str
 				if err := decode(text, &c); err != nil {
 					return nil, err
 				}
-				if err := P(&c).validate(); err != nil {
+				if err := P(&c).Validate(); err != nil {
 					return nil, err
 				}
 				return json.Marshal(c)

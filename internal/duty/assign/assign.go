@@ -76,7 +76,7 @@ type Duty struct {
 	o     Options
 	epoch int64
 	known map[string]*known                 // by datasource; of the goroutine that runs rounds
-	debug atomic.Pointer[map[string]string] // configuration.Debug of the last round
+	debug atomic.Pointer[map[string]string] // DebugDimensions of the last round
 
 	mu struct {
 		sync.Mutex
@@ -88,7 +88,7 @@ type Duty struct {
 		failed  map[string]string            // by id, why no server could load it
 		refused map[string]map[string]int64  // by id, the servers that could not load it, with when in milliseconds
 		fleet   string                       // the servers there were and whether they answered, to see when that changes
-		config  configuration                // of the last round
+		config  duty.Settings                // of the last round
 		state   *timeline.State              // likewise
 		late    bool                         // drops wait for loads that were told: with the last of these all is looked at again
 	}
@@ -106,48 +106,6 @@ type told struct {
 
 // New returns the duty.
 func New(o Options) *Duty { return &Duty{o: o} }
-
-// configuration is what the duty obeys of the Coordinator's dynamic configuration.
-type configuration struct {
-	Pause    bool `json:"pauseCoordination"`
-	MaxMoves int  `json:"maxSegmentsToMove"`
-	// Replicas is how many copies beyond the first of their segments may be on their way to a tier at once, and Queue how many segments to a server; 0: any
-	// number. They count where Smart is false.
-	Replicas int `json:"replicationThrottleLimit"`
-	Queue    int `json:"maxSegmentsInNodeLoadingQueue"`
-	// BothLoad has a server that is late with a segment go on while another one loads it, too.
-	BothLoad        bool     `json:"replicateAfterLoadTimeout"`
-	Smart           bool     `json:"smartSegmentLoading"`
-	Decommissioning []string `json:"decommissioningNodes"`
-	// Turbo are the servers, by address, that load with as many threads as at a start.
-	Turbo []string `json:"turboLoadingNodes"`
-	// RoundRobin gives segments to the servers of a tier by turns, the emptiest first, in place of the strategy; it counts where Smart is false.
-	RoundRobin bool `json:"useRoundRobinSegmentAssignment"`
-	// Lifetime is how many periods a segment may wait to be loaded by a server before somebody is told.
-	Lifetime int `json:"replicantLifetime"`
-	// Debug are names and values of dimensions: what is counted with one of them is logged, too.
-	Debug map[string]string `json:"debugDimensions"`
-	// Clones are servers that are to hold what another one holds, by address, with the addresses of these.
-	Clones map[string]string `json:"cloneServers"`
-}
-
-// smartLifetime is the Lifetime where Smart is true, as in the reference: then queues are long.
-const smartLifetime = 60
-
-func (d *Duty) configuration(ctx context.Context) (configuration, error) {
-	c := configuration{MaxMoves: 100, Smart: true, Replicas: 500, Queue: 500, RoundRobin: true, Lifetime: 15}
-	text, found, err := d.o.Settings.Setting(ctx, "coordinator.config")
-	if err != nil || !found {
-		return c, err
-	}
-	if err := json.Unmarshal(text, &c); err != nil {
-		return c, fault.Defensive("The Coordinator's settings can't be read").WithCause(err)
-	}
-	if c.Smart {
-		c.Lifetime = smartLifetime
-	}
-	return c, nil
-}
 
 // Run assigns until ctx is done. The epoch goes with all commands.
 func (d *Duty) Run(ctx context.Context, epoch int64) error {
@@ -170,7 +128,7 @@ func (d *Duty) reset(epoch int64) {
 	d.mu.drops, d.mu.moves, d.mu.failed = map[string]map[string]string{}, map[string]move{}, map[string]string{}
 	d.mu.refused, d.mu.loading, d.mu.rates = map[string]map[string]int64{}, map[string]bool{}, map[string]rate{}
 	d.mu.fleet, d.mu.late = "", false
-	d.mu.config, d.mu.state = configuration{}, nil
+	d.mu.config, d.mu.state = duty.Settings{}, nil
 }
 
 // watch sees commands obeyed, and wakes the duty for everything when servers came or went.
@@ -254,14 +212,14 @@ func holds(servers []*cluster.Server, address string) bool {
 
 // round brings what Historicals hold in line with the rules; the error says that something is left to do.
 func (d *Duty) round(ctx context.Context, v duty.Visit) error {
-	config, err := d.configuration(ctx)
-	if err != nil || config.Pause {
+	config, err := duty.ReadSettings(ctx, d.o.Settings)
+	if err != nil || config.PauseCoordination {
 		return err
 	}
 	d.mu.Lock()
 	d.mu.config, d.mu.state = config, v.State
 	d.mu.Unlock()
-	d.debug.Store(&config.Debug)
+	d.debug.Store(&config.DebugDimensions)
 	stocks := d.o.Inventory.Stocks(false)
 	now := clock.Millis(d.o.Clock)
 	out := commands{}
@@ -372,7 +330,7 @@ func (d *Duty) tell(ctx context.Context, to cluster.Member, o *order) error {
 	for _, id := range o.drop {
 		d.mu.drops[address][id] = o.reasons[id]
 	}
-	c := cluster.Command{Epoch: d.epoch, Load: o.load, Drop: o.drop, Turbo: slices.Contains(d.mu.config.Turbo, address)}
+	c := cluster.Command{Epoch: d.epoch, Load: o.load, Drop: o.drop, Turbo: slices.Contains(d.mu.config.TurboLoadingNodes, address)}
 	d.mu.Unlock()
 	state, err := d.o.Commander.Send(ctx, to, c)
 	d.mu.Lock()
@@ -430,8 +388,8 @@ func (d *Duty) refuseLocked(address, id, reason string, now int64) {
 }
 
 // tellLate warns of segments that servers were told to load many periods ago, of each once.
-func (d *Duty) tellLate(ctx context.Context, now int64, c configuration) {
-	most := int64(c.Lifetime) * d.o.Follow.Period.Milliseconds()
+func (d *Duty) tellLate(ctx context.Context, now int64, c duty.Settings) {
+	most := int64(c.Lifetime()) * d.o.Follow.Period.Milliseconds()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for address, ids := range d.mu.pending {
@@ -445,14 +403,14 @@ func (d *Duty) tellLate(ctx context.Context, now int64, c configuration) {
 		}
 		if late > 0 {
 			d.o.Log.WarnContext(ctx, "segments have waited to be loaded for longer than replicantLifetime says", "server", address, "segments", late,
-				"periods", c.Lifetime)
+				"periods", c.Lifetime())
 		}
 	}
 }
 
 // giveUp counts as failed what servers are at loading for longer than they may, so that others are told to. The servers are told to leave it, unless both are
 // to go on.
-func (d *Duty) giveUp(ctx context.Context, now int64, c configuration, out commands) {
+func (d *Duty) giveUp(ctx context.Context, now int64, c duty.Settings, out commands) {
 	if d.o.LoadTimeout <= 0 {
 		return
 	}
@@ -467,7 +425,7 @@ func (d *Duty) giveUp(ctx context.Context, now int64, c configuration, out comma
 			delete(ids, id)
 			d.refuseLocked(address, id, reason, now)
 			d.count("segment/loadQueue/failed", 1, "server", address)
-			if !c.BothLoad {
+			if !c.ReplicateAfterLoadTimeout {
 				out.drop(address, id, reason)
 			}
 			d.o.Log.WarnContext(ctx, "a segment was not loaded in time; another server is asked", "server", address, "segment", id)

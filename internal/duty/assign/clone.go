@@ -51,7 +51,7 @@ func (d *Duty) followSources(ctx context.Context, stocks []cluster.Stock) error 
 	d.mu.Lock()
 	config, state := d.mu.config, d.mu.state
 	d.mu.Unlock()
-	if len(config.Clones) == 0 || config.Pause || state == nil {
+	if len(config.CloneServers) == 0 || config.PauseCoordination || state == nil {
 		return nil
 	}
 	out := commands{}

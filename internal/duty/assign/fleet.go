@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/hengedb/henge/internal/cluster"
+	"github.com/hengedb/henge/internal/duty"
 	"github.com/hengedb/henge/internal/duty/rule"
 	"github.com/hengedb/henge/internal/timeline"
 )
@@ -71,27 +72,27 @@ type ship struct {
 }
 
 // fleet returns the servers as they are known to be.
-func (d *Duty) fleet(stocks []cluster.Stock, c configuration) *fleet {
+func (d *Duty) fleet(stocks []cluster.Stock, c duty.Settings) *fleet {
 	f := &fleet{inventory: d.o.Inventory, strategy: d.o.Strategy, by: map[string]*ship{}, met: map[*cluster.Server]*ship{}, pending: map[string][]string{}, leaving: map[string][]string{}, moving: map[string]bool{}}
 	tiers := map[string]*tier{}
 	for _, s := range stocks {
 		o := &ship{Stock: s, address: s.Member.Address(), bytes: s.Used, count: s.Segments}
-		o.closed = slices.Contains(c.Decommissioning, o.address)
+		o.closed = slices.Contains(c.DecommissioningNodes, o.address)
 		o.full = o.fill(0)
-		if source, ok := c.Clones[o.address]; ok {
+		if source, ok := c.CloneServers[o.address]; ok {
 			f.clones = append(f.clones, clone{o, source})
 			continue
 		}
 		t := tiers[s.Member.Tier]
 		if t == nil {
 			t = &tier{name: s.Member.Tier, replicas: math.MaxInt}
-			if !c.Smart {
-				t.replicas = c.Replicas
+			if !c.SmartSegmentLoading {
+				t.replicas = c.ReplicationThrottleLimit
 			}
 			tiers[t.name] = t
 		}
-		if !c.Smart {
-			o.most = c.Queue
+		if !c.SmartSegmentLoading {
+			o.most = c.MaxSegmentsInNodeLoadingQueue
 		}
 		o.tier, t.ships = t, append(t.ships, o)
 		f.by[o.address] = o
@@ -102,7 +103,7 @@ func (d *Duty) fleet(stocks []cluster.Stock, c configuration) *fleet {
 		for i, o := range t.ships {
 			o.at = i
 		}
-		if !c.Smart && c.RoundRobin {
+		if !c.SmartSegmentLoading && c.UseRoundRobinSegmentAssignment {
 			t.order = slices.Clone(t.ships)
 		}
 		f.tiers = append(f.tiers, t)
@@ -123,7 +124,7 @@ func (d *Duty) fleet(stocks []cluster.Stock, c configuration) *fleet {
 		}
 		o.queue = len(ids)
 		for id := range ids {
-			if !c.Smart && len(f.inventory.Holders(id)) > 0 {
+			if !c.SmartSegmentLoading && len(f.inventory.Holders(id)) > 0 {
 				o.tier.replicas--
 			}
 		}

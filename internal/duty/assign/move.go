@@ -3,6 +3,7 @@ package assign
 import (
 	"slices"
 
+	"github.com/hengedb/henge/internal/duty"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
@@ -20,9 +21,9 @@ const (
 )
 
 // maxMoves returns how many segments may be on their way at once on a tier.
-func (c *configuration) maxMoves(t *tier) int {
-	if !c.Smart {
-		return c.MaxMoves
+func maxMoves(c *duty.Settings, t *tier) int {
+	if !c.SmartSegmentLoading {
+		return c.MaxSegmentsToMove
 	}
 	held := 0
 	for _, s := range t.ships {
@@ -33,11 +34,11 @@ func (c *configuration) maxMoves(t *tier) int {
 
 // even moves segments from the fullest server of each tier to the emptiest, up to a number, as long as that makes them more alike. Fill is
 // compared in relation to the fullest, so that a nearly empty cluster is evened out too.
-func (d *Duty) even(f *fleet, state *timeline.State, c configuration, out commands) {
+func (d *Duty) even(f *fleet, state *timeline.State, c duty.Settings, out commands) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, t := range f.tiers {
-		limit := c.maxMoves(t)
+		limit := maxMoves(&c, t)
 		for _, m := range d.mu.moves {
 			if o := f.by[m.to]; o != nil && o.tier == t {
 				limit--

@@ -78,7 +78,7 @@ func TestSegmentsThatWaitForLongAreTold(t *testing.T) {
 	}{
 		{`{"smartSegmentLoading":false}`, 15},
 		{`{"smartSegmentLoading":false,"replicantLifetime":2}`, 2},
-		{`{"replicantLifetime":2}`, smartLifetime},
+		{`{"replicantLifetime":2}`, 60},
 	} {
 		w := newWorld(t, "a")
 		var log bytes.Buffer

@@ -125,7 +125,7 @@ func (c *Cleaner) Round(ctx context.Context) {
 		c.failed(ctx, "settings", err)
 		return
 	}
-	if set.Pause {
+	if set.PauseCoordination {
 		return
 	}
 	now := clock.Millis(c.o.Clock)
@@ -186,7 +186,7 @@ func (c *Cleaner) do(ctx context.Context, name string, before int64, set *duty.S
 	if name == Orphaned {
 		return c.orphans(ctx, min(before, clock.Millis(c.o.Clock)-pendingMargin))
 	}
-	return c.store.DeleteStalePending(ctx, metastore.Fence{}, before, set.KeepPending)
+	return c.store.DeleteStalePending(ctx, metastore.Fence{}, before, set.KillPendingSegmentsSkipList)
 }
 
 // tasksAtOnce is how many tasks are forgotten by one transaction.

@@ -127,7 +127,7 @@ func (s *Scheduler) rounds(ctx context.Context) {
 	defer timer.Stop()
 	for ctx.Err() == nil {
 		set, err := duty.ReadSettings(ctx, s.store)
-		if err == nil && !set.Pause {
+		if err == nil && !set.PauseCoordination {
 			err = s.Round(ctx)
 		}
 		if err != nil && ctx.Err() == nil {

@@ -112,7 +112,7 @@ func (a *Auto) Stats() AutoStats {
 func (a *Auto) Round(ctx context.Context) error {
 	defer a.o.Runs.Begin()()
 	set, err := duty.ReadSettings(ctx, a.store)
-	if err != nil || set.Pause {
+	if err != nil || set.PauseCoordination {
 		return err
 	}
 	busy := map[string]bool{}
@@ -159,8 +159,8 @@ func (a *Auto) Round(ctx context.Context) error {
 
 // slotsOf is how many tasks may run at once: at least one, unless the settings say none.
 func slotsOf(set *duty.Settings, capacity int) int {
-	n := int(min(math.Floor(float64(capacity)*set.KillSlotRatio), float64(set.MaxKillSlots)))
-	if n == 0 && set.KillSlotRatio > 0 && set.MaxKillSlots > 0 {
+	n := int(min(math.Floor(float64(capacity)*set.KillTaskSlotRatio), float64(set.MaxKillTaskSlots)))
+	if n == 0 && set.KillTaskSlotRatio > 0 && set.MaxKillTaskSlots > 0 {
 		return 1
 	}
 	return n
@@ -172,8 +172,8 @@ func (a *Auto) candidates(ctx context.Context, set *duty.Settings) ([]string, er
 	if err != nil {
 		return nil, err
 	}
-	if len(set.KillDataSources) > 0 {
-		names = slices.DeleteFunc(names, func(n string) bool { return !slices.Contains(set.KillDataSources, n) })
+	if len(set.KillDataSourceWhitelist) > 0 {
+		names = slices.DeleteFunc(names, func(n string) bool { return !slices.Contains(set.KillDataSourceWhitelist, n) })
 	}
 	slices.Sort(names)
 	i, found := slices.BinarySearch(names, a.last)

@@ -158,9 +158,9 @@ func (e *Explainer) retention(f *facts, tl *timeline.Timeline, s *timeline.Segme
 		const hidden = "newer segments hide it"
 		by := map[string]any{"hiddenBy": hiding(tl, s)}
 		load = decision(s, Load, "unwanted", hidden, by)
-		wait := f.settings.Wait - (f.now - e.o.Started)
+		wait := f.settings.MillisToWaitBeforeDeleting - (f.now - e.o.Started)
 		switch {
-		case f.settings.Pause:
+		case f.settings.PauseCoordination:
 			return load, decision(s, Drop, "waiting", hidden+paused, with(by, "pauseCoordination", true))
 		case wait > 0:
 			return load, decision(s, Drop, "waiting", hidden+"; it goes out of use when the Coordinator has been up for millisToWaitBeforeDeleting",
@@ -176,7 +176,7 @@ func (e *Explainer) retention(f *facts, tl *timeline.Timeline, s *timeline.Segme
 	case m.rule.Action == rule.Drop:
 		load = decision(s, Load, "unwanted", m.words+" drops it", m.shown)
 		switch {
-		case f.settings.Pause:
+		case f.settings.PauseCoordination:
 			return load, decision(s, Drop, "waiting", m.words+" drops it"+paused, with(m.shown, "pauseCoordination", true))
 		case len(f.servers) == 0:
 			return load, decision(s, Drop, "waiting", m.words+" drops it; rules do not run while there are no servers", with(m.shown, "historicals", 0))
@@ -286,10 +286,10 @@ func (e *Explainer) unused(f *facts, s *timeline.Segment, since int64) []Decisio
 	if k == nil {
 		return append(out, decision(s, Kill, "kept", "nobody has asked for a kill task, and service.coordinator.kill.on is false", details))
 	}
-	allowed := len(f.settings.KillDataSources) == 0 || slices.Contains(f.settings.KillDataSources, s.ID.DataSource)
+	allowed := len(f.settings.KillDataSourceWhitelist) == 0 || slices.Contains(f.settings.KillDataSourceWhitelist, s.ID.DataSource)
 	switch {
 	case !allowed:
-		return append(out, decision(s, Kill, "kept", "its datasource is not in killDataSourceWhitelist", with(details, "killDataSourceWhitelist", f.settings.KillDataSources)))
+		return append(out, decision(s, Kill, "kept", "its datasource is not in killDataSourceWhitelist", with(details, "killDataSourceWhitelist", f.settings.KillDataSourceWhitelist)))
 	case f.now-since < k.Buffer:
 		return append(out, decision(s, Kill, "waiting", "it has not been unused for service.coordinator.kill.bufferPeriod",
 			with(details, "deletedFrom", chrono.FormatMillis(since+k.Buffer, chrono.UTC))))

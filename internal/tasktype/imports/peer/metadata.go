@@ -14,6 +14,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
 	_ "modernc.org/sqlite"             // the driver "sqlite"
 
+	"github.com/hengedb/henge/internal/duty"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/timeline"
@@ -171,7 +172,7 @@ func (m *metadata) configs() error {
 			return err
 		}
 		switch name {
-		case "coordinator.config":
+		case duty.SettingName:
 			m.found.Coordinator = payload
 		case "lookups":
 			m.found.Lookups = payload

@@ -161,8 +161,10 @@ func (b *Broker) Prepare(ctx context.Context, req *query.Request, engine sql.Eng
 	if err != nil {
 		return nil, err
 	}
+	script := req.Script
+	req.Script = nil
 	s, err := sql.Prepare(ctx, sql.Request{
-		Text: req.SQL, Params: params, Context: context, Catalog: b.catalog(state, lookups), Now: clock.Millis(b.o.Clock), Zone: b.o.Zone,
+		Text: req.SQL, Script: script, Params: params, Context: context, Catalog: b.catalog(state, lookups), Now: clock.Millis(b.o.Clock), Zone: b.o.Zone,
 		Engine: engine, Dialect: req.Dialect, Lookups: mappings(lookups),
 	})
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/hengedb/henge/internal/result"
+	"github.com/hengedb/henge/internal/sql/syntax"
 )
 
 // Parameter is a value for a `?` of the statement.
@@ -19,6 +20,9 @@ type Parameter struct {
 // Request is a SQL request.
 type Request struct {
 	SQL string
+	// Script is the parsed SQL where it had to be parsed to know the context; nil: it is not parsed yet.
+	// One reader may take it: binding may change it.
+	Script *syntax.Script
 	// Format is the result format; FormatGiven says whether the request named it.
 	Format                              result.Format
 	FormatGiven                         bool

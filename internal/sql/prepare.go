@@ -34,7 +34,9 @@ func (e Engine) String() string {
 
 // Request is a statement to be prepared.
 type Request struct {
-	Text   string
+	Text string
+	// Script is Text as syntax.Parse returns it, for Prepare alone; nil: Prepare parses Text.
+	Script *syntax.Script
 	Params []Param
 	// Context are the caller's context parameters; SET in the text overrides them.
 	Context map[string]any
@@ -131,10 +133,15 @@ func Prepare(ctx context.Context, r Request) (*Statement, error) { return bindTe
 // bindText is Prepare. With shown the plan has the form that EXPLAIN PLAN FOR shows, whether or not
 // the text asks for it.
 func bindText(ctx context.Context, r Request, shown bool) (*Statement, error) {
-	script, err := syntax.Parse(r.Text)
-	if err != nil {
-		return nil, err
+	script := r.Script
+	r.Script = nil // binding may change it, so that another binding parses the text again
+	if script == nil {
+		var err error
+		if script, err = syntax.Parse(r.Text); err != nil {
+			return nil, err
+		}
 	}
+	var err error
 	b := &binder{ctx: ctx, request: &r, catalog: r.Catalog, resources: map[Resource]bool{}, explaining: shown}
 	if b.settings, err = readSettings(&r, script.Sets); err != nil {
 		return nil, err

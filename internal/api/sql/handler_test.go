@@ -307,6 +307,9 @@ func TestQueryIDs(t *testing.T) {
 	if got := r.header.Get("X-Service-SQL-Query-Id"); got != "set" {
 		t.Errorf("SET: %q", got)
 	}
+	if script := s.engine.asked.Load().Script; script == nil || len(script.Sets) != 2 {
+		t.Errorf("the parsed statements are not kept: %v", script)
+	}
 	if diff := cmp.Diff(map[string]any{"sqlQueryId": "set", "timeout": json.Number("5")}, s.engine.asked.Load().Context); diff != "" {
 		t.Error(diff)
 	}

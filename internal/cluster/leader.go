@@ -19,6 +19,9 @@ type Leases interface {
 	Leader(ctx context.Context, name string) (metastore.Lease, error)
 }
 
+// looksPerLease is how often in the time of a lease those who don't hold it look whether somebody does.
+const looksPerLease = 6
+
 // LeaderOptions say what is led and by whom.
 type LeaderOptions struct {
 	// Name is what is led: the role coordinator or overlord.
@@ -35,6 +38,7 @@ type LeaderOptions struct {
 type Leadership struct {
 	o      LeaderOptions
 	leases Leases // nil: this process leads, and no other could
+	seen   sighting
 
 	mu struct {
 		sync.Mutex
@@ -42,6 +46,28 @@ type Leadership struct {
 		leading bool            // this process holds it
 		lost    bool            // it is not given up at the end
 	}
+}
+
+// sighting is a leadership as it was seen last. The database's clock may go forward by any time, and
+// then every lease has run out for it: what was left of one when it was read lasts for as long by
+// this process's clock, unless its holder has given it up.
+type sighting struct {
+	holder string
+	epoch  int64
+	until  time.Time
+}
+
+// believe returns a lease, read at an instant, as held if it still is by what was seen of it.
+func (l *Leadership) believe(lease metastore.Lease, at time.Time) metastore.Lease {
+	if lease.Holder != l.seen.holder || lease.Epoch != l.seen.epoch || lease.Released {
+		l.seen = sighting{holder: lease.Holder, epoch: lease.Epoch, until: at}
+	}
+	// More than a whole lease is a clock that has gone backward.
+	if until := at.Add(min(lease.Left, l.o.TTL)); until.After(l.seen.until) {
+		l.seen.until = until
+	}
+	lease.Held = lease.Held || at.Before(l.seen.until)
+	return lease
 }
 
 // NewLeadership returns the leadership of o.Name. Nothing happens before Run.
@@ -56,7 +82,7 @@ func (l *Leadership) Run(ctx context.Context, lead func(ctx context.Context) err
 		l.set(metastore.Lease{Name: l.o.Name, Holder: l.o.Holder, Address: l.o.Address, Held: true}, true)
 		return lead(ctx)
 	}
-	ticker := l.o.Clock.NewTicker(l.o.TTL / 3)
+	ticker := l.o.Clock.NewTicker(l.o.TTL / looksPerLease)
 	defer ticker.Stop()
 	for {
 		asked := l.o.Clock.Now()
@@ -68,7 +94,7 @@ func (l *Leadership) Run(ctx context.Context, lead func(ctx context.Context) err
 			l.o.Log.WarnContext(ctx, "who leads is not known", "role", l.o.Name, "error", err)
 		case acquired:
 			l.o.Log.InfoContext(ctx, "this process leads", "role", l.o.Name, "epoch", lease.Epoch)
-			if err := l.lead(ctx, lease, asked, ticker, lead); err != nil {
+			if err := l.lead(ctx, lease, asked, lead); err != nil {
 				return err
 			}
 			l.o.Log.InfoContext(ctx, "this process leads no longer", "role", l.o.Name, "epoch", lease.Epoch)
@@ -83,16 +109,29 @@ func (l *Leadership) Run(ctx context.Context, lead func(ctx context.Context) err
 	}
 }
 
+// acquire looks who leads, and takes the lease if nobody does.
 func (l *Leadership) acquire(ctx context.Context) (metastore.Lease, bool, error) {
-	if l.o.Address == "" {
-		lease, err := l.leases.Leader(ctx, l.o.Name)
+	at := l.o.Clock.Now()
+	lease, err := l.leases.Leader(ctx, l.o.Name)
+	if err != nil {
 		return lease, false, err
 	}
-	return l.leases.AcquireLease(ctx, l.o.Name, l.o.Holder, l.o.Address, l.o.TTL)
+	lease = l.believe(lease, at)
+	if l.o.Address == "" || lease.Held && lease.Holder != l.o.Holder {
+		return lease, false, nil
+	}
+	at = l.o.Clock.Now()
+	lease, acquired, err := l.leases.AcquireLease(ctx, l.o.Name, l.o.Holder, l.o.Address, l.o.TTL)
+	if err == nil && !acquired {
+		lease = l.believe(lease, at)
+	}
+	return lease, acquired, err
 }
 
 // lead leads until the lease is lost or ctx is done.
-func (l *Leadership) lead(ctx context.Context, lease metastore.Lease, renewed time.Time, ticker clock.Ticker, lead func(context.Context) error) error {
+func (l *Leadership) lead(ctx context.Context, lease metastore.Lease, renewed time.Time, lead func(context.Context) error) error {
+	ticker := l.o.Clock.NewTicker(l.o.TTL / 3)
+	defer ticker.Stop()
 	leading, cancel := context.WithCancel(metastore.WithFence(ctx, lease.Fence()))
 	done := make(chan error, 1)
 	l.set(lease, true)

@@ -169,8 +169,26 @@ type Membership struct {
 		sync.Mutex // held while the announcement is renewed, which Leave waits for
 		done       bool
 	}
-	failing    bool      // the last look failed
-	trustUntil time.Time // until then what ran out counts: nobody could renew
+	failing    bool                    // the last look failed
+	trustUntil time.Time               // until then what ran out counts: nobody could renew
+	until      map[announced]time.Time // how long each counts by what was left of it when it was read
+}
+
+// announced is an announcement, with all that changes when another process or another start makes it.
+type announced struct {
+	role, address, holder string
+	epoch                 int64
+}
+
+// believed reports whether an announcement, read at an instant, counts: what was left of it when it
+// was read lasts for as long by this process's clock, whatever the database's clock does meanwhile.
+func (m *Membership) believed(r *metastore.Member, at time.Time) (until time.Time, counts bool) {
+	until = m.until[announced{r.Role, r.Address, r.Holder, r.Epoch}]
+	// More than a whole lease is a clock that has gone backward.
+	if left := at.Add(min(r.Left, m.TTL)); left.After(until) {
+		until = left
+	}
+	return until, r.Held || at.Before(until)
 }
 
 // Join announces the process and looks who else is there. A process whose protocol is too far from that of one that runs is refused.
@@ -262,6 +280,7 @@ func (m *Membership) round(ctx context.Context) error {
 
 // look reads the members.
 func (m *Membership) look(ctx context.Context) error {
+	at := m.Clock.Now()
 	rows, err := m.Store.Members(ctx)
 	if err != nil {
 		return err
@@ -269,20 +288,25 @@ func (m *Membership) look(ctx context.Context) error {
 	before := m.View.Members("")
 	trusted := m.failing || m.Clock.Now().Before(m.trustUntil)
 	var out []Member
-	for _, r := range rows {
+	known := make(map[announced]time.Time, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		until, counts := m.believed(r, at)
+		known[announced{r.Role, r.Address, r.Holder, r.Epoch}] = until
 		c := Member{}
 		if err := json.Unmarshal(r.Payload, &c); err != nil {
 			m.Log.WarnContext(ctx, "an announcement can't be read", "role", r.Role, "address", r.Address, "error", err)
 			continue
 		}
 		c.Role, c.Holder = r.Role, r.Holder
-		if r.Held || trusted && slices.Contains(before, c) {
+		if counts || trusted && slices.Contains(before, c) {
 			out = append(out, c)
 		}
 	}
 	slices.SortFunc(out, func(a, b Member) int {
 		return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.Address(), b.Address()))
 	})
+	m.until = known
 	m.View.set(out)
 	return nil
 }

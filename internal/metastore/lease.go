@@ -18,8 +18,11 @@ type Lease struct {
 	Holder, Address string
 	// Epoch grows with every acquisition. Zero: the lease was never held.
 	Epoch int64
-	// Held is whether the lease has not run out, by the database's clock at the time of reading.
+	// Held is whether the lease has not run out, by the database's clock at the time of reading, and Left how long it lasts from then on.
 	Held bool
+	Left time.Duration
+	// Released is whether its holder has given it up.
+	Released bool
 }
 
 // Fence returns what a leader gives with its writes.
@@ -142,15 +145,18 @@ func (s *Store) Leader(ctx context.Context, name string) (Lease, error) {
 
 func (s *Store) lease(ctx context.Context, c conn, name string) (Lease, error) {
 	l := Lease{Name: name}
-	var held int64
-	err := c.row(ctx, []any{&l.Holder, &l.Address, &l.Epoch, &held},
-		"SELECT holder, address, epoch, CASE WHEN expires > "+s.dialect.now+" THEN 1 ELSE 0 END FROM leases WHERE name = ?", name)
+	var left, expires int64
+	err := c.row(ctx, []any{&l.Holder, &l.Address, &l.Epoch, &left, &expires},
+		"SELECT holder, address, epoch, expires - "+s.dialect.now+", expires FROM leases WHERE name = ?", name)
 	if errors.Is(err, errNoRow) {
 		return l, nil
 	}
-	l.Held = held == 1
+	l.Held, l.Left, l.Released = left > 0, leftOf(left), expires == 0
 	return l, err
 }
+
+// leftOf returns the time that is left of a lease, by its milliseconds.
+func leftOf(millis int64) time.Duration { return time.Duration(max(millis, 0)) * time.Millisecond }
 
 // onLease runs statements that change a lease. On PostgreSQL they don't wait for the turn of writers, or a long transaction of one process
 // would cost another its lease; the row's lock, which Fence.check takes too, is enough.

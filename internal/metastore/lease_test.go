@@ -27,7 +27,7 @@ func TestLease(t *testing.T) {
 		if !ok || a.Epoch != 1 || !a.Held {
 			t.Errorf("first: %+v %v", a, ok)
 		}
-		if l, ok := acquire("b", time.Hour); ok || l.Holder != "a" || l.Address != "http://a" || l.Epoch != 1 {
+		if l, ok := acquire("b", time.Hour); ok || l.Holder != "a" || l.Address != "http://a" || l.Epoch != 1 || l.Left <= time.Minute || l.Left > time.Hour {
 			t.Errorf("while held: %+v %v", l, ok)
 		}
 		if ok, err := f.RenewLease(f.ctx(), a, 0); err != nil || !ok {
@@ -49,6 +49,9 @@ func TestLease(t *testing.T) {
 			t.Errorf("the holder after a restart: %+v %v", b, ok)
 		}
 		f.ok(f.ReleaseLease(f.ctx(), b))
+		if l, err := f.Leader(f.ctx(), "coordinator"); err != nil || l.Held || l.Left != 0 || !l.Released {
+			t.Errorf("after the release: %+v %v", l, err)
+		}
 		if c, ok := acquire("c", time.Hour); !ok || c.Epoch != 4 {
 			t.Errorf("after the release: %+v %v", c, ok)
 		}

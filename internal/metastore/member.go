@@ -21,8 +21,9 @@ type Member struct {
 	Epoch int64
 	// Payload describes the member. Others read it.
 	Payload json.RawMessage
-	// Held is whether the announcement has not run out, by the database's clock at the time of reading.
+	// Held is whether the announcement has not run out, by the database's clock at the time of reading, and Left how long it lasts from then on.
 	Held bool
+	Left time.Duration
 }
 
 // forgetMembers is how long after its end an announcement is still shown, as one that ran out.
@@ -85,13 +86,13 @@ func (s *Store) Members(ctx context.Context) ([]Member, error) {
 	err := s.read().each(ctx, func(rows *sql.Rows) error {
 		var m Member
 		var payload string
-		var held int64
-		if err := rows.Scan(&m.Role, &m.Address, &m.Holder, &m.Epoch, &payload, &held); err != nil {
+		var left int64
+		if err := rows.Scan(&m.Role, &m.Address, &m.Holder, &m.Epoch, &payload, &left); err != nil {
 			return err
 		}
-		m.Payload, m.Held = json.RawMessage(payload), held == 1
+		m.Payload, m.Held, m.Left = json.RawMessage(payload), left > 0, leftOf(left)
 		out = append(out, m)
 		return nil
-	}, "SELECT role, address, holder, epoch, payload, CASE WHEN expires > "+s.dialect.now+" THEN 1 ELSE 0 END FROM members ORDER BY role, address")
+	}, "SELECT role, address, holder, epoch, payload, expires - "+s.dialect.now+" FROM members ORDER BY role, address")
 	return out, err
 }

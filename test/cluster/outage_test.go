@@ -3,6 +3,7 @@ package cluster
 import (
 	"database/sql"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
@@ -66,6 +67,42 @@ func agePostgres(t *testing.T, store string, by time.Duration) {
 		if _, err := db.ExecContext(t.Context(), "UPDATE "+table+" SET expires = expires - $1", by.Milliseconds()); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// TestTheClockOfTheMetastoreGoesForward has the clock of the database go forward by ten minutes at random moments: every lease and announcement has run out by it,
+// but nobody is deposed, and no query, load or question to the leaders fails.
+func TestTheClockOfTheMetastoreGoesForward(t *testing.T) {
+	store, rnd := postgres.URL(t), rand.New(rand.NewPCG(1, 8))
+	c := server.StartCluster(t, server.ClusterOptions{Metastore: metastore.Options{URL: store}, Processes: [][]string{
+		{"coordinator", "overlord"}, {"coordinator", "overlord"}, {"historical"}, {"historical"}, {"worker"}, {"broker"}, {"router"},
+	}})
+	days(t, c, "wiki", 0, 3)
+	c.Until("two copies of each segment", func() bool { return ask(t, c, "SELECT MIN(num_replicas) FROM sys.segments") == "2" })
+	leader := leading(t, c)
+	for jump := range 4 {
+		until := time.Now().Add(time.Duration(600+rnd.IntN(500)) * time.Millisecond)
+		agePostgres(t, store, 10*time.Minute)
+		for asked := 0; time.Now().Before(until); asked++ {
+			if got, want := ask(t, c, "SELECT COUNT(*) FROM wiki"), "30"; got != want {
+				t.Fatalf("jump [%d], query [%d]: [%s] rows instead of [%s]", jump, asked, got, want)
+			}
+			for _, role := range []string{"coordinator", "indexer"} {
+				status, answer, err := c.Send(t.Context(), "router", http.MethodGet, "/service/"+role+"/v1/leader", "")
+				if err != nil || status != http.StatusOK {
+					t.Fatalf("jump [%d], the leader of [%s]: %d %s %v", jump, role, status, answer, err)
+				}
+			}
+			if got := ask(t, c, "SELECT COUNT(*) FROM sys.servers"); got != "9" {
+				t.Fatalf("jump [%d]: [%s] servers", jump, got)
+			}
+		}
+		if now := leading(t, c); now != leader {
+			t.Fatalf("jump [%d]: the leader is another", jump)
+		}
+	}
+	if err := c.Ingest(t.Context(), "INSERT INTO wiki SELECT TIMESTAMP '2024-01-06' AS __time, 100 AS n PARTITIONED BY DAY", nil); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 	"github.com/hengedb/henge/internal/testkit/postgres"
 	"github.com/hengedb/henge/internal/testkit/server"
 )
@@ -52,7 +53,7 @@ func small(t testing.TB) (path string) {
 	defer deep.Close()
 	path = filepath.Join(dir, "one.backup")
 	_, err = Write(t.Context(), path, WriteOptions{
-		Metastore: at, Deep: deep, Settings: "service.host=h\n", Segments: true, Release: "test", Clock: clock.NewFake(time.Unix(1e9, 0)),
+		Metastore: at, Deep: deep, Settings: "service.host=h\n", Segments: true, Release: "test", Clock: fakeclock.New(time.Unix(1e9, 0)),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 )
 
 func TestAdmissionKeepsTheOrder(t *testing.T) {
@@ -61,7 +62,7 @@ func TestAdmissionKeepsTheOrder(t *testing.T) {
 
 func TestAdmissionEnds(t *testing.T) {
 	root := Root(64 << 20)
-	fake := clock.NewFake(time.Unix(0, 0))
+	fake := fakeclock.New(time.Unix(0, 0))
 	a := NewAdmission(root, time.Minute, fake)
 	if err := root.Reserve(60 << 20); err != nil {
 		t.Fatal(err)

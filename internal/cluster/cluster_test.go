@@ -14,6 +14,7 @@ import (
 
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 	"github.com/hengedb/henge/internal/testkit/store"
 )
 
@@ -179,7 +180,7 @@ func (down) RenewMembers(context.Context, string, time.Duration) (int64, error) 
 
 func TestWhatWasKnownStaysWhileTheMetastoreIsDown(t *testing.T) {
 	store := store.Open(t, clock.System())
-	now := clock.NewFake(time.Unix(0, 0))
+	now := fakeclock.New(time.Unix(0, 0))
 	other := &Membership{Store: store, Holder: "b", Own: []Member{member(Historical, "h", 3)}, TTL: ttl, View: NewView(), Clock: now, Log: quiet}
 	m := &Membership{Store: store, Holder: "a", Own: []Member{member(Broker, "h", 1)}, TTL: ttl, View: NewView(), Clock: now, Log: quiet}
 	for _, m := range []*Membership{other, m} {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 )
 
 // lapsing is a lease that another process holds, by a database whose clock may be ahead of the one that the test moves.
@@ -66,7 +67,7 @@ func TestALeaderIsFollowedWithinALeaseAndALook(t *testing.T) {
 	const step = lease / looksPerLease
 	for _, renewed := range []time.Duration{0, time.Millisecond, step / 2, step - 1} {
 		for jump := -1; jump < looksPerLease; jump++ { // before which look the clock goes forward; -1: never
-			fake := clock.NewFake(time.Unix(0, 0))
+			fake := fakeclock.New(time.Unix(0, 0))
 			leases := &lapsing{clock: fake}
 			candidate := waiting(leases, "http://b")
 			leases.renew(lease)
@@ -101,7 +102,7 @@ func TestAClockThatGoesForwardCostsNoLeadership(t *testing.T) {
 	for _, jump := range []time.Duration{lease / 2, lease, 10 * time.Second, time.Hour, -time.Hour} {
 		for offset := range 2 {
 			t.Run(fmt.Sprint(jump, " ", offset), func(t *testing.T) {
-				fake := clock.NewFake(time.Unix(0, 0))
+				fake := fakeclock.New(time.Unix(0, 0))
 				leases := &lapsing{clock: fake}
 				candidate, observer := waiting(leases, "http://b"), waiting(leases, "")
 				for n := range 60 {
@@ -125,7 +126,7 @@ func TestAClockThatGoesForwardCostsNoLeadership(t *testing.T) {
 }
 
 func TestALeaseThatIsGivenUpIsTakenAtOnce(t *testing.T) {
-	leases := &lapsing{clock: clock.NewFake(time.Unix(0, 0))}
+	leases := &lapsing{clock: fakeclock.New(time.Unix(0, 0))}
 	candidate := waiting(leases, "http://b")
 	leases.renew(lease)
 	if leads, _ := look(t, candidate); leads {
@@ -159,7 +160,7 @@ func (a *announcing) Members(context.Context) ([]metastore.Member, error) {
 }
 
 func TestAClockThatGoesForwardCostsNoMember(t *testing.T) {
-	fake := clock.NewFake(time.Unix(0, 0))
+	fake := fakeclock.New(time.Unix(0, 0))
 	a := &announcing{now: fake.Now(), expires: map[string]time.Time{}, members: []metastore.Member{
 		{Role: Broker, Address: "dies", Holder: "a", Epoch: 1}, {Role: Broker, Address: "lives", Holder: "b", Epoch: 1}, {Role: Broker, Address: "leaves", Holder: "c", Epoch: 1},
 	}}

@@ -9,9 +9,9 @@ import (
 
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/chrono"
-	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 	"github.com/hengedb/henge/internal/timeline"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -65,7 +65,7 @@ func TestALatePartIsAskedForASecondTime(t *testing.T) {
 	segment := func(id string, start int64, holders ...*Server) Segment {
 		return Segment{Of: &timeline.Segment{Rows: 1}, ID: id, Visible: chrono.Interval{Start: start, End: start + 1}, Holders: holders}
 	}
-	fake := clock.NewFake(time.Unix(0, 0))
+	fake := fakeclock.New(time.Unix(0, 0))
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
 	d := New(Options{Client: &http.Client{Transport: transport}, Clock: fake, Log: slog.New(slog.DiscardHandler)})

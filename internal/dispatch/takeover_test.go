@@ -8,10 +8,10 @@ import (
 
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/chrono"
-	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 	"github.com/hengedb/henge/internal/timeline"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -40,7 +40,7 @@ func TestCopiesDroppedOnSeveralServersAtATimeAreRead(t *testing.T) {
 			if streamed && groups {
 				continue
 			}
-			d := New(Options{Client: &http.Client{Transport: transport}, Clock: clock.NewFake(time.Unix(0, 0)), Log: slog.New(slog.DiscardHandler)})
+			d := New(Options{Client: &http.Client{Transport: transport}, Clock: fakeclock.New(time.Unix(0, 0)), Log: slog.New(slog.DiscardHandler)})
 			far := &remote{d: d, shares: []share{{server: a, segments: []Segment{segment("one", 1), segment("two", 2)}}}, q: &Query{
 				Memory: budget.Root(0), Live: func() []*Server { return both }, Holders: func(string) []*Server { return both },
 			}}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
@@ -22,7 +22,7 @@ type look struct {
 
 // Visits follow what changed: a datasource, the rules, the time, or a failure.
 func TestFollowerVisitsWhatChanged(t *testing.T) {
-	c := clock.NewFake(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))
+	c := fakeclock.New(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))
 	s, published := &store{}, timeline.NewPublished()
 	f := follower(s, published, c)
 	ctx, stop := context.WithCancel(t.Context())

@@ -14,6 +14,7 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
@@ -87,7 +88,7 @@ func TestRound(t *testing.T) {
 		{name: "so does a store that fails", store: store{err: errors.New("down")}, fails: true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c := clock.NewFake(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))
+			c := fakeclock.New(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))
 			f := follower(&test.store, published, c)
 			d := NewRetention(&test.store, f, nil)
 			c.Advance(test.after)
@@ -111,7 +112,7 @@ func TestRound(t *testing.T) {
 }
 
 func TestRunEndsWithItsContext(t *testing.T) {
-	c := clock.NewFake(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))
+	c := fakeclock.New(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))
 	s := &store{}
 	d := NewRetention(s, follower(s, timeline.NewPublished(), c), nil)
 	ctx, stop := context.WithCancel(t.Context())

@@ -6,12 +6,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 )
 
 func TestRuns(t *testing.T) {
 	start := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
-	c := clock.NewFake(start)
+	c := fakeclock.New(start)
 	r := &Runs{Name: "group", Clock: c}
 	if diff := cmp.Diff(RunStats{}, r.Stats()); diff != "" {
 		t.Error(diff)

@@ -6,7 +6,6 @@ import (
 	"io"
 	"sync/atomic"
 
-	"github.com/hengedb/henge/internal/exchange"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/vector"
@@ -24,7 +23,7 @@ type gatherOp struct {
 	begun  bool
 	single *Worker
 	group  *Group
-	gather *exchange.Gather
+	gather *Gather
 	far    *farRows // after those of this process; nil: there are none
 }
 
@@ -95,7 +94,7 @@ func (o *gatherOp) begin(ctx context.Context) error {
 		o.single, err = o.p.NewWorker(false)
 		return err
 	}
-	o.gather = exchange.NewGather(gatherDepth)
+	o.gather = NewGather(gatherDepth)
 	o.group = NewGroup(withoutSlot(ctx))
 	var working atomic.Int64
 	working.Store(int64(n))

@@ -15,6 +15,7 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/segment/cache"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 	"github.com/hengedb/henge/internal/timeline"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -38,7 +39,7 @@ func opened(t *testing.T, dir string, far func(deepstore.Store) deepstore.Store)
 			t.Error(err)
 		}
 	})
-	return New(c, Threads{}, clock.NewFake(time.UnixMilli(1)), slog.New(slog.DiscardHandler)), deep
+	return New(c, Threads{}, fakeclock.New(time.UnixMilli(1)), slog.New(slog.DiscardHandler)), deep
 }
 
 // newHistorical returns a server, and a maker of segments of a day that are in its deep storage.
@@ -137,7 +138,7 @@ func TestAHistoricalObeysAndAnnounces(t *testing.T) {
 // slowly is a deep storage in which opening a file takes two seconds of a clock, and whose files are not on this machine.
 type slowly struct {
 	deepstore.Store
-	clock *clock.Fake
+	clock *fakeclock.Clock
 }
 
 func (s slowly) Open(ctx context.Context, key string) (deepstore.Object, error) {
@@ -147,7 +148,7 @@ func (s slowly) Open(ctx context.Context, key string) (deepstore.Object, error) 
 
 // TestAHistoricalTellsHowFastItLoads has it load two segments, one after the other.
 func TestAHistoricalTellsHowFastItLoads(t *testing.T) {
-	times := clock.NewFake(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))
+	times := fakeclock.New(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))
 	b := newBench(t, func(s deepstore.Store) deepstore.Store { return slowly{s, times} })
 	b.clock = times
 	bytes, micros := int64(0), int64(0)

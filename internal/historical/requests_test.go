@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/deepstore"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 )
 
 // Who asks for segments is told when the first of them has come, or could not, and goes on asking for the others.
@@ -49,7 +49,7 @@ func TestSegmentsThatAreAskedFor(t *testing.T) {
 	<-s.asked
 	silent := make(chan string)
 	go func() { silent <- ask(slow) }()
-	fake := b.clock.(*clock.Fake)
+	fake := b.clock.(*fakeclock.Clock)
 	if err := fake.BlockUntil(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}

@@ -17,8 +17,8 @@ import (
 
 	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/deepstore"
-	"github.com/hengedb/henge/internal/deepstore/faulty"
 	"github.com/hengedb/henge/internal/segment"
+	"github.com/hengedb/henge/internal/testkit/faulty"
 	"github.com/hengedb/henge/internal/vector"
 )
 

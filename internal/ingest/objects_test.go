@@ -19,9 +19,9 @@ import (
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
-	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/deepstore/s3"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 )
 
 // bucket is a store in memory with some objects; it returns its address and a client.
@@ -217,7 +217,7 @@ func TestAzureAppRegistration(t *testing.T) {
 		}
 		return s
 	}
-	now := clock.NewFake(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	now := fakeclock.New(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	access := &Access{Clock: now, Getenv: func(name string) (string, bool) { return "hidden-secret", name == "APP" }}
 	s := source(`,"appRegistrationClientSecret":{"type":"environment","variable":"APP"}`)
 	rows, _, err := readTable(t, &Table{Source: s, Format: &JSON{}, Fields: fields(t, "id long")}, Options{Access: access}, 0)

@@ -14,9 +14,9 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
 	"github.com/hengedb/henge/internal/budget"
-	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/deepstore/s3"
 	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 )
 
 // TestObjectsAreReadAndReadAgain reads lookups from the store that the settings name, by its protocol.
@@ -69,7 +69,7 @@ func TestObjectsAreReadAndReadAgain(t *testing.T) {
 // TestReadingsAreSpread says when a lookup is read again, and that one that is large is told of.
 func TestReadingsAreSpread(t *testing.T) {
 	var log bytes.Buffer
-	at := clock.NewFake(time.UnixMilli(0))
+	at := fakeclock.New(time.UnixMilli(0))
 	s := NewSet(Options{Clock: at, Memory: budget.Root(4 << 20), Log: slog.New(slog.NewTextHandler(&log, nil))})
 	f, err := parse([]byte(`{"type":"cachedNamespace","extractionNamespace":{"type":"uri","uri":"/none","namespaceParseSpec":{"format":"simpleJson"},"pollPeriod":"PT1H","jitterSeconds":60,"maxHeapPercentage":0.1}}`))
 	if err != nil {

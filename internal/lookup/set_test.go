@@ -21,6 +21,7 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 )
 
 func newSet(t *testing.T, o Options) *Set {
@@ -177,7 +178,7 @@ func TestSourcesThatHang(t *testing.T) {
 	of := func(path, more string) Container {
 		return container("1", `{"type":"cachedNamespace","extractionNamespace":{"type":"uri","uri":"`+server.URL+path+`","namespaceParseSpec":{"format":"csv","columns":["k","v"]}`+more+`}}`)
 	}
-	c := clock.NewFake(time.UnixMilli(0))
+	c := fakeclock.New(time.UnixMilli(0))
 	s := newSet(t, Options{Clock: c})
 	wanted := map[string]Container{"short": of("/hang", `,"loadTimeoutSeconds":1`)}
 	for i := range 2 * parallelLoads {

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/hengedb/henge/internal/chrono"
-	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
@@ -19,7 +19,7 @@ import (
 type fixture struct {
 	*Store
 	t       *testing.T
-	clock   *clock.Fake
+	clock   *fakeclock.Clock
 	options Options
 	tasks   int
 }
@@ -34,7 +34,7 @@ func onEach(t *testing.T, test func(t *testing.T, f *fixture)) {
 
 func openFixture(t *testing.T, options Options) *fixture {
 	t.Helper()
-	f := &fixture{t: t, clock: clock.NewFake(testStart), options: options}
+	f := &fixture{t: t, clock: fakeclock.New(testStart), options: options}
 	f.options.Clock = f.clock
 	f.open()
 	t.Cleanup(func() {

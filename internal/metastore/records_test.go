@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hengedb/henge/internal/chrono"
-	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 )
 
 func TestTasks(t *testing.T) {
@@ -300,7 +300,7 @@ func TestSupervisors(t *testing.T) {
 
 // Without a history entries go where they are told, and nowhere else.
 func TestNoAuditHistory(t *testing.T) {
-	f := &fixture{t: t, clock: clock.NewFake(testStart)}
+	f := &fixture{t: t, clock: fakeclock.New(testStart)}
 	var told []AuditEntry
 	s, err := Open(t.Context(), Options{
 		Path: filepath.Join(t.TempDir(), "m.db"), Clock: f.clock, NoAudit: true, MaxAuditBytes: 5, Audited: func(e AuditEntry) { told = append(told, e) },
@@ -318,7 +318,7 @@ func TestNoAuditHistory(t *testing.T) {
 
 // A payload beyond the limit is not kept, and the history says so.
 func TestAuditLimit(t *testing.T) {
-	f := &fixture{t: t, clock: clock.NewFake(testStart)}
+	f := &fixture{t: t, clock: fakeclock.New(testStart)}
 	s, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "m.db"), Clock: f.clock, MaxAuditBytes: 5})
 	f.ok(err)
 	defer func() { f.ok(s.Close()) }()

@@ -16,19 +16,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hengedb/henge/internal/chrono"
-	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/deepstore"
-	"github.com/hengedb/henge/internal/deepstore/faulty"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
+	"github.com/hengedb/henge/internal/testkit/faulty"
 	"github.com/hengedb/henge/internal/vector"
 )
 
 // hurry makes the bench's clock one on which waiting takes no time.
 func (b *bench) hurry() {
-	fake := clock.NewFake(time.Unix(1_700_000_000, 0))
+	fake := fakeclock.New(time.Unix(1_700_000_000, 0))
 	ctx, cancel := context.WithCancel(context.Background())
 	var wait sync.WaitGroup
 	wait.Go(func() {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 )
 
 // taken keeps the events of rounds.
@@ -32,7 +33,7 @@ func (k taken) Emit(_ context.Context, events []Event) error {
 }
 
 func TestMeter(t *testing.T) {
-	c := clock.NewFake(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))
+	c := fakeclock.New(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))
 	meter := NewMeter(c, true)
 	k := taken{make(chan []string)}
 	m := NewMonitor(MonitorOptions{Period: time.Minute, Product: "service", Clock: c, Log: slog.New(slog.DiscardHandler), Meter: meter, Emitter: k})

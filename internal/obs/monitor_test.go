@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 )
 
 // Samples are served to scrapers and sent as events: gauges as they are, counters as what came to them.
@@ -29,7 +29,7 @@ func TestMonitor(t *testing.T) {
 		bodies <- string(text)
 	}))
 	defer receiver.Close()
-	c := clock.NewFake(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))
+	c := fakeclock.New(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))
 	count := 3.0
 	m := NewMonitor(MonitorOptions{
 		Period: time.Minute, Product: "service", Host: "h:8081", Version: "1", Clock: c, Log: slog.New(slog.DiscardHandler), Labels: map[string]string{"rack": "a"},

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 )
 
 func TestMetricsArePushed(t *testing.T) {
@@ -34,7 +34,7 @@ func TestMetricsArePushed(t *testing.T) {
 	gauge := prometheus.NewGauge(prometheus.GaugeOpts{Name: "a_count"})
 	gauge.Set(3)
 	registry.MustRegister(gauge)
-	c := clock.NewFake(time.Unix(0, 0))
+	c := fakeclock.New(time.Unix(0, 0))
 	p := &Pusher{
 		URL: gateway.URL + "/", Job: "service", Instance: "h1.example.com:8081", Period: 15 * time.Second, Forget: true, From: registry,
 		Client: gateway.Client(), Clock: c, Log: slog.New(slog.DiscardHandler),
@@ -82,14 +82,14 @@ func TestDimensionMap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	meter := NewMeter(clock.NewFake(time.Unix(0, 0)), false)
+	meter := NewMeter(fakeclock.New(time.Unix(0, 0)), false)
 	for _, q := range []struct{ source, kind string }{{"wiki", "scan"}, {"wiki", "topN"}, {"ads", "scan"}} {
 		dims := []string{"dataSource", q.source, "type", q.kind}
 		meter.Time(Occurrence{Service: "broker", Metric: "query/time", Dims: dims}, 200*time.Millisecond)
 		meter.Size(Occurrence{Service: "broker", Metric: "query/bytes", Dims: dims}, 10)
 		meter.Count(Occurrence{Service: "broker", Metric: "query/count"}, 1)
 	}
-	monitor := NewMonitor(MonitorOptions{Product: "service", Meter: meter, Map: m, Clock: clock.NewFake(time.Unix(0, 0)), Log: slog.New(slog.DiscardHandler)},
+	monitor := NewMonitor(MonitorOptions{Product: "service", Meter: meter, Map: m, Clock: fakeclock.New(time.Unix(0, 0)), Log: slog.New(slog.DiscardHandler)},
 		func(_ context.Context, emit func(Sample)) error {
 			for _, service := range []string{"historical", "coordinator"} {
 				emit(Sample{Service: service, Metric: "segment/count", Value: 4, Dims: []string{"dataSource", "wiki", "priority", "0"}})

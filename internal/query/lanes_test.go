@@ -11,6 +11,7 @@ import (
 
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 )
 
 // enter lets queries with these contexts in, one after the other, and tells which were refused.
@@ -159,7 +160,7 @@ func TestBlocklist(t *testing.T) {
 		{Type: "default", Name: "no scans of wiki", DataSources: []string{"wiki"}, QueryTypes: []string{"scan"}},
 		{Type: "default", Name: "not by the old console", ContextMatches: map[string]any{"client": "console", "v": 1.0}},
 	}
-	r := NewRunning(clock.NewFake(time.Unix(0, 0)), RunningOptions{Blocklist: func() []BlockRule { return rules }})
+	r := NewRunning(fakeclock.New(time.Unix(0, 0)), RunningOptions{Blocklist: func() []BlockRule { return rules }})
 	describe := func(context map[string]any, kind string, sources []string, kinds ...string) string {
 		t.Helper()
 		ctx, q, err := r.Enter(t.Context(), Arrival{ID: "q", Context: context})

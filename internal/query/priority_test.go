@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/hengedb/henge/internal/chrono"
-	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 )
 
 const day = 24 * time.Hour
@@ -18,7 +18,7 @@ func days(from, to int64) chrono.Interval {
 }
 
 func TestQueriesThatReadMuchFallInPriority(t *testing.T) {
-	now := clock.NewFake(time.UnixMilli(0).Add(100 * day))
+	now := fakeclock.New(time.UnixMilli(0).Add(100 * day))
 	last := Footprint{Intervals: []chrono.Interval{days(99, 100)}, Segments: []chrono.Interval{days(99, 100)}}
 	old := Footprint{Intervals: []chrono.Interval{days(10, 11)}, Segments: []chrono.Interval{days(10, 11)}}
 	long := Footprint{Intervals: []chrono.Interval{days(90, 95), days(96, 100)}, Segments: []chrono.Interval{days(90, 91)}}
@@ -64,7 +64,7 @@ func TestWhatFallsMayFallIntoALane(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := NewRunning(clock.NewFake(time.Unix(0, 0)), RunningOptions{Limits: limits, Thresholds: &Thresholds{SegmentCount: 1, Adjustment: 5}})
+	r := NewRunning(fakeclock.New(time.Unix(0, 0)), RunningOptions{Limits: limits, Thresholds: &Thresholds{SegmentCount: 1, Adjustment: 5}})
 	heavy := func() Footprint { return Footprint{Segments: []chrono.Interval{days(0, 1), days(1, 2)}} }
 	firstContext, first, err := r.Enter(t.Context(), Arrival{ID: "a"})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/hengedb/henge/internal/deepstore"
-	"github.com/hengedb/henge/internal/deepstore/faulty"
+	"github.com/hengedb/henge/internal/testkit/faulty"
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 

@@ -138,8 +138,8 @@ func TestLayersImportDownwardsOnly(t *testing.T) {
 
 func TestQuestionsImportOneWay(t *testing.T) {
 	forbidden := map[string][]string{
-		"expr": {"plan", "sql", "native", "exec", "exchange", "dispatch"},
-		"plan": {"sql", "native", "exec", "exchange", "dispatch"},
+		"expr": {"plan", "sql", "native", "exec", "dispatch"},
+		"plan": {"sql", "native", "exec", "dispatch"},
 		"exec": {"sql", "native"},
 	}
 	for _, p := range listPackages(t) {

@@ -17,12 +17,12 @@ import (
 
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/chrono"
-	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/duty"
 	"github.com/hengedb/henge/internal/duty/compact"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 	"github.com/hengedb/henge/internal/testkit/store"
 	"github.com/hengedb/henge/internal/timeline"
 )
@@ -30,7 +30,7 @@ import (
 // fixture is the endpoints on a store of the test, with one historical on h:8083 that holds what the test puts there.
 type fixture struct {
 	t         *testing.T
-	clock     *clock.Fake
+	clock     *fakeclock.Clock
 	store     *metastore.Store
 	handler   http.Handler
 	api       *API
@@ -55,7 +55,7 @@ func (f *fixture) Submit(_ context.Context, t *task.Task) error {
 
 func open(t *testing.T) *fixture {
 	t.Helper()
-	f := &fixture{t: t, clock: clock.NewFake(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))}
+	f := &fixture{t: t, clock: fakeclock.New(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))}
 	f.store = store.Open(t, f.clock)
 	ctx, stop := context.WithCancel(context.Background())
 	published, ended := timeline.NewPublished(), make(chan error, 1)

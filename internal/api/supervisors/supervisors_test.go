@@ -9,18 +9,18 @@ import (
 	"time"
 
 	"github.com/hengedb/henge/internal/api/edge"
-	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/duty/compact"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/supervisor"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 	"github.com/hengedb/henge/internal/testkit/store"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
 func open(t *testing.T) (http.Handler, *metastore.Store) {
 	t.Helper()
-	c := clock.NewFake(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))
+	c := fakeclock.New(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))
 	store := store.Open(t, c)
 	scheduler := compact.New(store, timeline.NewPublished(), task.NewQueue(nil, nil, task.Options{Clock: c}),
 		compact.Options{Clock: c, Log: slog.New(slog.DiscardHandler)})

@@ -13,10 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hengedb/henge/internal/chrono"
-	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/duty"
 	"github.com/hengedb/henge/internal/duty/rule"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
@@ -43,7 +43,7 @@ func newWorld(t *testing.T, hosts ...string) *world {
 	for _, h := range hosts {
 		w.add(h, "hot", 10_000)
 	}
-	now := clock.NewFake(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))
+	now := fakeclock.New(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))
 	w.duty = New(Options{Follow: &duty.Follower{}, Inventory: w, Commander: w, Settings: w, Clock: now, Log: slog.New(slog.DiscardHandler)})
 	w.duty.reset(7)
 	return w
@@ -340,7 +340,7 @@ func TestAServerThatHasLessRoomThanItSays(t *testing.T) {
 	}
 	// When it has got room, and some time has passed, it is a server like the others.
 	w.servers["liar:1"].broken = false
-	w.duty.o.Clock.(*clock.Fake).Advance(11 * time.Minute)
+	w.duty.o.Clock.(*fakeclock.Clock).Advance(11 * time.Minute)
 	w.segment(21, "1", 0)
 	if err := w.visit(true, `[{"type":"loadForever","tieredReplicants":{"hot":3}}]`); err != nil {
 		t.Error(err)
@@ -388,7 +388,7 @@ func TestASegmentThatIsNotLoadedInTimeIsGivenToAnother(t *testing.T) {
 		const once = `[{"type":"loadForever","tieredReplicants":{"hot":1}}]`
 		look := func(after time.Duration, all bool) {
 			t.Helper()
-			w.duty.o.Clock.(*clock.Fake).Advance(after)
+			w.duty.o.Clock.(*fakeclock.Clock).Advance(after)
 			if err := w.visit(all, once); err != nil {
 				t.Fatal(err)
 			}
@@ -417,7 +417,7 @@ func TestWhatIsGivenUpIsToldWhileNobodyHasIt(t *testing.T) {
 	slow.slow = []string{}
 	id := w.segment(1, "1", 0)
 	for _, after := range []time.Duration{0, 15 * time.Minute} {
-		w.duty.o.Clock.(*clock.Fake).Advance(after)
+		w.duty.o.Clock.(*fakeclock.Clock).Advance(after)
 		if err := w.visit(true, `[{"type":"loadForever","tieredReplicants":{"hot":1}}]`); err != nil {
 			t.Fatal(err)
 		}
@@ -566,7 +566,7 @@ func TestNothingIsMovedToAServerThatCouldNotLoadIt(t *testing.T) {
 	if err := w.visit(true, once); err != nil {
 		t.Errorf("all four have been tried: %v", err)
 	}
-	w.duty.o.Clock.(*clock.Fake).Advance(11 * time.Minute)
+	w.duty.o.Clock.(*fakeclock.Clock).Advance(11 * time.Minute)
 	broken.broken = false
 	if err := w.visit(true, once); err != nil || len(broken.held) != 2 {
 		t.Errorf("later it holds %v, %v", broken.held, err)

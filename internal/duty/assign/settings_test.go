@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 )
 
 const once = `[{"type":"loadForever","tieredReplicants":{"hot":1}}]`
@@ -94,7 +94,7 @@ func TestSegmentsThatWaitForLongAreTold(t *testing.T) {
 			if told := strings.Count(log.String(), "server=a:1 segments=2"); told != min(1, n/test.periods) {
 				t.Fatalf("%s: after [%d] periods: %s", test.settings, n, log.String())
 			}
-			w.duty.o.Clock.(*clock.Fake).Advance(time.Minute)
+			w.duty.o.Clock.(*fakeclock.Clock).Advance(time.Minute)
 		}
 	}
 }

@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/hengedb/henge/internal/chrono"
-	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/duty"
 	"github.com/hengedb/henge/internal/duty/rule"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
@@ -32,7 +32,7 @@ type simulation struct {
 	perStep  int // segments that a server loads in a step
 	settings string
 	duty     *Duty
-	clock    *clock.Fake
+	clock    *fakeclock.Clock
 
 	mu      sync.Mutex // servers are told all at once
 	changes int        // loads and drops
@@ -40,7 +40,7 @@ type simulation struct {
 
 func newSimulation(t testing.TB, servers, perStep int) *simulation {
 	s := &simulation{t: t, at: map[string]int{}, holders: map[string][]*cluster.Server{}, perStep: perStep, settings: "{}",
-		clock: clock.NewFake(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))}
+		clock: fakeclock.New(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))}
 	for range servers {
 		s.add()
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/hengedb/henge/internal/duty/rule"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 	"github.com/hengedb/henge/internal/testkit/store"
 	"github.com/hengedb/henge/internal/timeline"
 )
@@ -25,7 +26,7 @@ func (q queue) Active() []task.Status { return q }
 
 // What is old and belongs to nothing goes; what is young, used, or of the whole cluster stays.
 func TestRound(t *testing.T) {
-	c := clock.NewFake(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))
+	c := fakeclock.New(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))
 	store := store.Open(t, c)
 	ok := func(err error) {
 		t.Helper()

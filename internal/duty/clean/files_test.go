@@ -14,11 +14,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hengedb/henge/internal/chrono"
-	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/deepstore"
-	"github.com/hengedb/henge/internal/deepstore/faulty"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
+	"github.com/hengedb/henge/internal/testkit/faulty"
 	"github.com/hengedb/henge/internal/testkit/store"
 	"github.com/hengedb/henge/internal/timeline"
 )
@@ -26,7 +26,7 @@ import (
 // storage is a metastore and a deep storage with the duty that keeps files in order.
 type storage struct {
 	t       *testing.T
-	clock   *clock.Fake
+	clock   *fakeclock.Clock
 	store   *metastore.Store
 	local   *deepstore.Local
 	deep    *faulty.Store
@@ -35,7 +35,7 @@ type storage struct {
 }
 
 func newStorage(t *testing.T) *storage {
-	s := &storage{t: t, clock: clock.NewFake(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))}
+	s := &storage{t: t, clock: fakeclock.New(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))}
 	s.store = store.Open(t, s.clock)
 	var err error
 	s.local, err = deepstore.OpenLocal(t.TempDir())

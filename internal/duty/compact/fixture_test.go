@@ -11,16 +11,16 @@ import (
 	"time"
 
 	"github.com/hengedb/henge/internal/chrono"
-	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
 // cluster is a metastore and a queue that only remember, and a scheduler on them.
 type fixture struct {
 	t         *testing.T
-	clock     *clock.Fake
+	clock     *fakeclock.Clock
 	published *timeline.Published
 	number    int64
 	*Scheduler
@@ -38,7 +38,7 @@ type fixture struct {
 func start(t *testing.T, settings string) *fixture {
 	t.Helper()
 	f := &fixture{
-		t: t, clock: clock.NewFake(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)), published: timeline.NewPublished(), capacity: 10,
+		t: t, clock: fakeclock.New(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)), published: timeline.NewPublished(), capacity: 10,
 		ending: make(chan struct{}), settings: map[string]json.RawMessage{SettingName: json.RawMessage(settings)},
 	}
 	f.Scheduler = New(f, f.published, queue{f}, Options{

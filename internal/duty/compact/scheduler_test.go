@@ -13,10 +13,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hengedb/henge/internal/chrono"
-	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
@@ -312,7 +312,7 @@ func TestRoundsFollowChanges(t *testing.T) {
 func BenchmarkRound(b *testing.B) {
 	const names, hours = 1000, 1000
 	f := &fixture{
-		clock: clock.NewFake(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)), published: timeline.NewPublished(), capacity: 10,
+		clock: fakeclock.New(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)), published: timeline.NewPublished(), capacity: 10,
 		ending: make(chan struct{}), settings: map[string]json.RawMessage{},
 	}
 	settings, details := Default(), &timeline.Details{LastCompactionState: json.RawMessage(dayState)}

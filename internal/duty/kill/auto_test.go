@@ -16,6 +16,7 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/task"
 	killtask "github.com/hengedb/henge/internal/tasktype/kill"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 )
 
 // cluster is datasources with unused segments, and a queue.
@@ -91,7 +92,7 @@ func (c *cluster) tasks(t *testing.T) []string {
 }
 
 func TestAutoRounds(t *testing.T) {
-	c := clock.NewFake(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))
+	c := fakeclock.New(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))
 	now := clock.Millis(c)
 	s := &cluster{unused: map[string][]chrono.Interval{"a": {day(1), day(2), day(9)}, "b": {day(5)}, "c": {day(1)}}}
 	a := NewAuto(s, s, AutoOptions{

@@ -17,6 +17,7 @@ import (
 	"github.com/hengedb/henge/internal/duty/compact"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 	"github.com/hengedb/henge/internal/testkit/store"
 	"github.com/hengedb/henge/internal/timeline"
 )
@@ -51,7 +52,7 @@ func (f *fixture) Enabled() bool { return !f.disabled }
 
 func open(t *testing.T) *fixture {
 	t.Helper()
-	c := clock.NewFake(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))
+	c := fakeclock.New(time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC))
 	store := store.Open(t, c)
 	f := &fixture{t: t, store: store, published: timeline.NewPublished(), server: Server{Host: "h:8083", Tier: "_default_tier", Max: 1000}}
 	for day := 1; day <= 4; day++ {

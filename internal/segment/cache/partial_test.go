@@ -16,8 +16,8 @@ import (
 	"testing"
 
 	"github.com/hengedb/henge/internal/deepstore"
-	"github.com/hengedb/henge/internal/deepstore/faulty"
 	"github.com/hengedb/henge/internal/segment"
+	"github.com/hengedb/henge/internal/testkit/faulty"
 	"github.com/hengedb/henge/internal/vector"
 )
 

@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/deepstore"
 	"github.com/hengedb/henge/internal/segment"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -74,13 +74,13 @@ func first(t *testing.T, c *Cache, id string) (int64, error) {
 }
 
 // timed returns a cache on a clock of the test, which verifies all it holds in an hour, over a deep storage that is far or on this machine.
-func (b *bench) timed(t *testing.T, where string) (*Cache, *clock.Fake) {
+func (b *bench) timed(t *testing.T, where string) (*Cache, *fakeclock.Clock) {
 	t.Helper()
 	var store deepstore.Store = b.local
 	if where == "far" {
 		store = b.far
 	}
-	times := clock.NewFake(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))
+	times := fakeclock.New(time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC))
 	c, err := Open(Options{Places: []Place{{Dir: b.dir}}, Store: store, Clock: times, Scrub: ScrubOptions{Period: time.Hour}})
 	if err != nil {
 		t.Fatal(err)

@@ -11,10 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hengedb/henge/internal/chrono"
-	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/ingest/spec"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -113,7 +113,7 @@ func TestMentioned(t *testing.T) {
 }
 
 func TestReport(t *testing.T) {
-	c := clock.NewFake(time.UnixMilli(1_000_000))
+	c := fakeclock.New(time.UnixMilli(1_000_000))
 	r := newReport(&task.Task{ID: "t"}, json.RawMessage(`{"x":1}`), c)
 	p := r.add()
 	p.enter("BUILD_SEGMENTS")

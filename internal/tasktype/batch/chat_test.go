@@ -8,13 +8,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 )
 
 func TestTasksAnswerAboutThemselves(t *testing.T) {
-	c := clock.NewFake(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	c := fakeclock.New(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	chats := NewChats()
 	r := newReport(&task.Task{ID: "load", DataSource: "wiki"}, json.RawMessage(`{"x":1}`), c)
 	p := r.add()

@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/ingest/spec"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 )
 
 // loadOf is a load that keeps so many bad records, and ends with one more than it may have.
@@ -22,7 +22,7 @@ func loadOf(p *part, s *subtasks, host string, saved, most int64) *load {
 
 // subtasksAt are the subtasks of a task without name, in a process.
 func subtasksAt(host string) *subtasks {
-	return newSubtasks(&report{clock: clock.NewFake(time.UnixMilli(5))}, host)
+	return newSubtasks(&report{clock: fakeclock.New(time.UnixMilli(5))}, host)
 }
 
 func TestReadersInOtherProcessesCountAsHere(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/lookup"
 	"github.com/hengedb/henge/internal/segment"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 	"github.com/hengedb/henge/internal/testkit/fixture"
 	"github.com/hengedb/henge/internal/testkit/slt"
 	"github.com/hengedb/henge/internal/timeline"
@@ -49,7 +50,7 @@ type chunkID struct {
 func NewStore(t testing.TB) *Store {
 	s := &Store{
 		dir: t.TempDir(), published: timeline.NewPublished(), open: map[timeline.SegmentID]segment.Reader{}, next: map[chunkID]int{},
-		clock: clock.NewFake(Now), log: slog.New(slog.DiscardHandler),
+		clock: fakeclock.New(Now), log: slog.New(slog.DiscardHandler),
 	}
 	s.lookups = lookup.NewSet(lookup.Options{Clock: s.clock, Log: s.log})
 	t.Cleanup(func() {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 )
 
 // stepPause is how often a Stepped clock moves by itself.
@@ -14,7 +15,7 @@ const stepPause = time.Millisecond
 // Stepped is a clock that goes on as the machine's does, and jumps ahead when a test says so (Advance): what waits for a minute waits for no time. Held, it
 // stands still, so that what happens is not because somebody looked again after a while.
 type Stepped struct {
-	*clock.Fake
+	*fakeclock.Clock
 
 	mu sync.Mutex // held while the clock does not go on by itself
 }
@@ -22,7 +23,7 @@ type Stepped struct {
 // NewStepped returns a clock that goes on until the test has ended. What uses it is opened later, and so closed before.
 func NewStepped(t testing.TB) *Stepped {
 	system := clock.System()
-	s := &Stepped{Fake: clock.NewFake(system.Now())}
+	s := &Stepped{Clock: fakeclock.New(system.Now())}
 	stop := make(chan struct{})
 	var going sync.WaitGroup
 	going.Go(func() {

@@ -1,4 +1,4 @@
-package clock
+package fakeclock
 
 import (
 	"context"
@@ -19,7 +19,7 @@ func received(c <-chan time.Time) (time.Time, bool) {
 }
 
 func TestFakeTimerFiresWhenReached(t *testing.T) {
-	f := NewFake(epoch)
+	f := New(epoch)
 	timer := f.NewTimer(10 * time.Second)
 	f.Advance(9 * time.Second)
 	if _, ok := received(timer.C()); ok {
@@ -39,7 +39,7 @@ func TestFakeTimerFiresWhenReached(t *testing.T) {
 }
 
 func TestFakeTimerStopAndReset(t *testing.T) {
-	f := NewFake(epoch)
+	f := New(epoch)
 	timer := f.NewTimer(time.Second)
 	if !timer.Stop() {
 		t.Fatal("Stop says a running timer was not")
@@ -62,7 +62,7 @@ func TestFakeTimerStopAndReset(t *testing.T) {
 }
 
 func TestFakeTickerDropsMissedTicks(t *testing.T) {
-	f := NewFake(epoch)
+	f := New(epoch)
 	ticker := f.NewTicker(time.Second)
 	f.Advance(3 * time.Second)
 	if at, ok := received(ticker.C()); !ok || !at.Equal(epoch.Add(time.Second)) {
@@ -79,7 +79,7 @@ func TestFakeTickerDropsMissedTicks(t *testing.T) {
 }
 
 func TestFakeSleep(t *testing.T) {
-	f := NewFake(epoch)
+	f := New(epoch)
 	done := make(chan error, 1)
 	go func() { done <- f.Sleep(context.Background(), time.Minute) }()
 	if err := f.BlockUntil(t.Context(), 1); err != nil {
@@ -105,7 +105,7 @@ func TestFakeSleep(t *testing.T) {
 }
 
 func TestFakeSetBackFiresNothing(t *testing.T) {
-	f := NewFake(epoch)
+	f := New(epoch)
 	timer := f.NewTimer(time.Second)
 	f.Set(epoch.Add(-time.Hour))
 	if _, ok := received(timer.C()); ok || !f.Now().Equal(epoch.Add(-time.Hour)) {
@@ -114,28 +114,5 @@ func TestFakeSetBackFiresNothing(t *testing.T) {
 	f.Set(epoch.Add(time.Second))
 	if _, ok := received(timer.C()); !ok {
 		t.Fatal("did not fire when reached")
-	}
-}
-
-func TestSystem(t *testing.T) {
-	c := System()
-	before := Millis(c)
-	if err := c.Sleep(context.Background(), 0); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	for _, d := range []time.Duration{0, time.Hour} {
-		if err := c.Sleep(ctx, d); !errors.Is(err, context.Canceled) {
-			t.Fatalf("Sleep(%v) of a done context = %v", d, err)
-		}
-	}
-	timer := c.NewTimer(time.Nanosecond)
-	<-timer.C()
-	ticker := c.NewTicker(time.Millisecond)
-	<-ticker.C()
-	ticker.Stop()
-	if after := Millis(c); after < before {
-		t.Fatalf("clock went back from %d to %d", before, after)
 	}
 }

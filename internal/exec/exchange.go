@@ -1,11 +1,4 @@
-// Package exchange moves batches between the goroutines of a query.
-//
-// The central type is Gather: many producers, one consumer, in memory. Rows come out in an order that does not depend on which producer
-// was quicker, and nobody runs ahead further than a few batches.
-//
-// What is sent over a wire or lies in a file is a sequence of frames (vector.FrameWriter). Files of rows for later stages belong to
-// package msq, spilled rows to package exec.
-package exchange
+package exec
 
 import (
 	"context"

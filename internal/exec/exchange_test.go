@@ -1,4 +1,4 @@
-package exchange
+package exec
 
 import (
 	"context"
@@ -9,12 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"go.uber.org/goleak"
-
 	"github.com/hengedb/henge/internal/vector"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func batch(x int64) *vector.Batch {
 	return &vector.Batch{N: 1, Cols: []*vector.Vector{vector.FromLongs([]int64{x})}}

@@ -1,14 +1,19 @@
-package clock
+// Package fakeclock gives a clock for tests that a test moves by hand.
+//
+// The central type is Clock, a clock.Clock that stands still until Advance or Set moves it.
+package fakeclock
 
 import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/hengedb/henge/internal/clock"
 )
 
-// Fake is a clock for tests which stands still until Advance or Set moves it. Timers fire in the order of their times, and while one
+// Clock is a clock for tests which stands still until Advance or Set moves it. Timers fire in the order of their times, and while one
 // fires Now is exactly its time. A test that steps goroutines first calls BlockUntil, to know that they wait.
-type Fake struct {
+type Clock struct {
 	mu struct {
 		sync.Mutex
 		now     time.Time
@@ -17,36 +22,36 @@ type Fake struct {
 	}
 }
 
-// NewFake returns a fake clock that stands at start.
-func NewFake(start time.Time) *Fake {
-	f := &Fake{}
+// New returns a fake clock that stands at start.
+func New(start time.Time) *Clock {
+	f := &Clock{}
 	f.mu.now = start.Round(0)
 	f.mu.changed = make(chan struct{})
 	return f
 }
 
 // Now returns where the clock stands.
-func (f *Fake) Now() time.Time {
+func (f *Clock) Now() time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.mu.now
 }
 
 // Advance moves the clock by d and fires what falls due on the way.
-func (f *Fake) Advance(d time.Duration) {
+func (f *Clock) Advance(d time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.moveLocked(f.mu.now.Add(d))
 }
 
 // Set moves the clock to t. Setting it back fires nothing, as when the clock of a machine is set back.
-func (f *Fake) Set(t time.Time) {
+func (f *Clock) Set(t time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.moveLocked(t.Round(0))
 }
 
-func (f *Fake) moveLocked(to time.Time) {
+func (f *Clock) moveLocked(to time.Time) {
 	for {
 		var next *fakeTimer
 		for _, t := range f.mu.waiting {
@@ -74,7 +79,7 @@ func (f *Fake) moveLocked(to time.Time) {
 }
 
 // BlockUntil waits until at least n timers, tickers and sleepers wait for the clock, or ctx is done.
-func (f *Fake) BlockUntil(ctx context.Context, n int) error {
+func (f *Clock) BlockUntil(ctx context.Context, n int) error {
 	for {
 		f.mu.Lock()
 		enough, changed := len(f.mu.waiting) >= n, f.mu.changed
@@ -91,7 +96,7 @@ func (f *Fake) BlockUntil(ctx context.Context, n int) error {
 }
 
 // Sleep waits until the clock has been moved by d.
-func (f *Fake) Sleep(ctx context.Context, d time.Duration) error {
+func (f *Clock) Sleep(ctx context.Context, d time.Duration) error {
 	if err := ctx.Err(); err != nil || d <= 0 {
 		return err
 	}
@@ -106,14 +111,14 @@ func (f *Fake) Sleep(ctx context.Context, d time.Duration) error {
 }
 
 // NewTimer returns a timer that fires when the clock has been moved by d; at once if d <= 0.
-func (f *Fake) NewTimer(d time.Duration) Timer {
+func (f *Clock) NewTimer(d time.Duration) clock.Timer {
 	t := &fakeTimer{clock: f, c: make(chan time.Time, 1)}
 	t.Reset(d)
 	return t
 }
 
 // NewTicker returns a ticker that fires for every d the clock is moved by.
-func (f *Fake) NewTicker(d time.Duration) Ticker {
+func (f *Clock) NewTicker(d time.Duration) clock.Ticker {
 	if d <= 0 {
 		panic("clock: ticker of no duration")
 	}
@@ -122,13 +127,13 @@ func (f *Fake) NewTicker(d time.Duration) Ticker {
 	return fakeTicker{t}
 }
 
-func (f *Fake) addLocked(t *fakeTimer) {
+func (f *Clock) addLocked(t *fakeTimer) {
 	f.mu.waiting = append(f.mu.waiting, t)
 	close(f.mu.changed)
 	f.mu.changed = make(chan struct{})
 }
 
-func (f *Fake) dropLocked(t *fakeTimer) bool {
+func (f *Clock) dropLocked(t *fakeTimer) bool {
 	for i, w := range f.mu.waiting {
 		if w == t {
 			f.mu.waiting = append(f.mu.waiting[:i], f.mu.waiting[i+1:]...)
@@ -140,7 +145,7 @@ func (f *Fake) dropLocked(t *fakeTimer) bool {
 
 // fakeTimer is a timer, or with every > 0 a ticker. Its fields are guarded by the clock's lock.
 type fakeTimer struct {
-	clock *Fake
+	clock *Clock
 	c     chan time.Time
 	at    time.Time
 	every time.Duration

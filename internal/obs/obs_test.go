@@ -107,9 +107,6 @@ func TestTraceIsHandedOn(t *testing.T) {
 	if Inject(t.Context(), out); len(out) != 0 {
 		t.Errorf("without a trace: %v", out)
 	}
-	if a, b := NewTrace(), NewTrace(); a.TraceID() == b.TraceID() || a.Sampled() {
-		t.Errorf("new traces %s, %s", a, b)
-	}
 }
 
 func TestMetrics(t *testing.T) {

@@ -60,15 +60,6 @@ func lowerHex(dst []byte, s string) bool {
 	return err == nil
 }
 
-// NewTrace starts a trace that is not sampled.
-func NewTrace() Trace {
-	var t Trace
-	for t.trace == [16]byte{} {
-		_, _ = rand.Read(t.trace[:]) // never fails
-	}
-	return t.Child()
-}
-
 // Child returns the trace with a parent id of its own, for a request to another role.
 func (t Trace) Child() Trace {
 	t.span = [8]byte{}

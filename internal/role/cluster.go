@@ -57,9 +57,9 @@ func newClient(dial func(ctx context.Context, network, address string) (net.Conn
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: timeout}).DialContext
 	}
-	return &http.Client{Transport: &http.Transport{
+	return &http.Client{Transport: traced{&http.Transport{
 		DisableCompression: true, MaxIdleConnsPerHost: idleConnections, IdleConnTimeout: 30 * time.Second, DialContext: dial,
-	}}
+	}}}
 }
 
 // identity returns what names the process over restarts: a word in its data directory.

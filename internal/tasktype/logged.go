@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/task"
 )
 
@@ -56,7 +57,7 @@ func (k *logged) Run(ctx context.Context, t *task.Task) error {
 	if err != nil {
 		return err
 	}
-	ctx = context.WithValue(ctx, logKey{}, log)
+	ctx = obs.WithTaskID(context.WithValue(ctx, logKey{}, log), t.ID) // what is logged on the way names the task
 	log.InfoContext(ctx, "task started", "task", t.ID, "datasource", t.DataSource)
 	if err = k.Kind.Run(ctx, t); err != nil {
 		log.ErrorContext(ctx, "task failed", "task", t.ID, "error", err)

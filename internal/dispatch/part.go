@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hengedb/henge/internal/exec"
+	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -215,6 +216,8 @@ func (r *running) hedged(ctx context.Context, s share) (*buffer, error) {
 			}
 		}
 	}()
+	_, done := r.d.o.Pulse.Watch(s.server.URL)
+	defer done()
 	look := r.d.o.Clock.NewTicker(hedgeLook)
 	defer look.Stop()
 	var failed error
@@ -231,6 +234,9 @@ func (r *running) hedged(ctx context.Context, s share) (*buffer, error) {
 			}
 			failed = a.err
 		case <-look.C():
+			if asked == 1 && failed == nil && r.left(s) {
+				return nil, mute(s.server)
+			}
 			if second || !r.late() {
 				continue
 			}
@@ -243,6 +249,55 @@ func (r *running) hedged(ctx context.Context, s share) (*buffer, error) {
 			}
 		}
 	}
+}
+
+// mute is the failure of a server that is silent.
+func mute(s *Server) error {
+	return &broken{fault.Unavailable("Server [%s] does not answer, neither its part of a query nor whether it lives", s.Name)}
+}
+
+// left reports whether a server is silent and others can do what it was asked for. Where they can't, it is waited for.
+func (r *running) left(s share) bool {
+	if !r.d.o.Pulse.Silent(s.server.URL) {
+		return false
+	}
+	shares, err := r.d.place(r.q, r.again(s.everything()), map[string]bool{s.server.Name: true})
+	return err == nil && !slices.ContainsFunc(shares, func(o share) bool { return r.d.o.Pulse.Silent(o.server.URL) })
+}
+
+// attentive reads as read does, and leaves a server that is silent as soon as others can go on.
+func (r *running) attentive(ctx context.Context, s share, skip int64, f func(*vector.Batch) error) (*StreamReader, error) {
+	silent, done := r.d.o.Pulse.Watch(s.server.URL)
+	defer done()
+	reading, leave := context.WithCancelCause(ctx)
+	group := exec.NewGroup(reading)
+	defer func() {
+		leave(nil)
+		group.Stop()
+	}()
+	group.Go(func(ctx context.Context) error {
+		select {
+		case <-silent:
+		case <-ctx.Done():
+			return nil
+		}
+		look := r.d.o.Clock.NewTicker(hedgeLook)
+		defer look.Stop()
+		for !r.left(s) {
+			select {
+			case <-look.C():
+			case <-ctx.Done():
+				return nil
+			}
+		}
+		leave(mute(s.server))
+		return nil
+	})
+	stream, err := r.read(reading, s, skip, f)
+	if err != nil && ctx.Err() == nil && reading.Err() != nil {
+		return nil, context.Cause(reading)
+	}
+	return stream, err
 }
 
 // other returns a server that holds all segments of a share beside the one that has it, or nil. What a server merges is asked for a second time by that one
@@ -287,7 +342,7 @@ func (p *streamedPart) run(ctx context.Context, r *running, s share) error {
 	never := map[string]bool{}
 	rows := int64(0)
 	for attempt := 1; ; attempt++ {
-		stream, err := r.read(ctx, s, rows, func(b *vector.Batch) error {
+		stream, err := r.attentive(ctx, s, rows, func(b *vector.Batch) error {
 			select {
 			case p.batches <- b:
 				rows += int64(b.Rows())

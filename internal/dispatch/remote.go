@@ -22,6 +22,8 @@ import (
 type Options struct {
 	// Client sends the requests. Its connections should be as many as there are parts.
 	Client *http.Client
+	// Pulse knows which servers are silent; nil: nobody looks.
+	Pulse *Pulse
 	// Meter is told how long servers take; nil: nobody wants to know.
 	Meter *obs.Meter
 	// Protocol is the newest version of requests that this process knows; 0: Version.
@@ -111,6 +113,11 @@ func (d *Dispatcher) place(q *Query, segments []Segment, never map[string]bool) 
 		}
 	}
 	d.mu.Unlock()
+	for _, s := range p.live {
+		if !s.Here && d.o.Pulse.Silent(s.URL) {
+			p.avoid[s.Name] = true
+		}
+	}
 	return p.place(segments)
 }
 

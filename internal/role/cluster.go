@@ -15,6 +15,7 @@ import (
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/cluster"
+	"github.com/hengedb/henge/internal/dispatch"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/router"
 )
@@ -29,6 +30,7 @@ type peers struct {
 	leaders    map[string]*cluster.Leadership
 	client     *http.Client
 	passing    *http.Client // of requests that are passed on
+	pulse      *dispatch.Pulse
 }
 
 // has reports whether the process has one of some roles.
@@ -120,7 +122,9 @@ func (n *Node) openPeers() error {
 	own := n.own(n.capacity())
 	n.peers.client = newClient(n.o.Dial, dialTimeout)
 	n.peers.passing = newClient(n.o.Dial, time.Duration(n.settings.Int("service.router.http.clientConnectTimeout"))*time.Millisecond)
+	n.peers.pulse = dispatch.NewPulse(n.peers.client, n.o.Clock)
 	n.onClose(func() error {
+		n.peers.pulse.Close()
 		n.peers.client.CloseIdleConnections()
 		n.peers.passing.CloseIdleConnections()
 		return nil

@@ -3,7 +3,6 @@ package role
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -78,25 +77,26 @@ func spoken(r *http.Request, path string) string {
 	return path
 }
 
-// RoundTrip sends a request to the first target that listens. Nothing of the body was read before a connection is there.
+// RoundTrip sends a request to the first target that listens and is not silent. A body that is not kept is not read before a connection is there. What changes
+// something is sent once: if the target is silent then, the client is told.
 func (f *forward) RoundTrip(r *http.Request) (*http.Response, error) {
 	began := f.n.o.Clock.Now()
-	body := r.Body
+	body, err := f.repeatable(r)
+	if err != nil {
+		return nil, err
+	}
 	for {
 		var last error
-		for _, target := range f.targets() {
+		for _, target := range f.awake() {
 			to, err := url.Parse(target)
 			if err != nil {
 				return nil, err
 			}
 			out := r.Clone(r.Context())
 			out.URL.Scheme, out.URL.Host = to.Scheme, to.Host
-			out.Body = io.NopCloser(body)
-			if body == nil {
-				out.Body = nil
-			}
-			resp, err := f.n.peers.passing.Transport.RoundTrip(out)
-			if err == nil || !unreached(err) {
+			out.Body = body.next()
+			resp, err := f.send(out, target)
+			if err == nil || !unreached(err) && (!body.again || !errors.Is(err, errSilent)) {
 				return resp, err
 			}
 			last = err

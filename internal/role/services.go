@@ -239,7 +239,7 @@ func (s *services) openBroker() error {
 			return err
 		}
 		options.Servers, options.Clones, options.Watched = asked{s.n.peers.inventory}, s.n.cloneServers, s.watchedDataSources()
-		options.Dispatcher = dispatch.New(dispatch.Options{Client: s.n.peers.client, Meter: s.n.meter, Protocol: s.n.o.Protocol,
+		options.Dispatcher = dispatch.New(dispatch.Options{Client: s.n.peers.client, Pulse: s.n.peers.pulse, Meter: s.n.meter, Protocol: s.n.o.Protocol,
 			FanIn: fanIn(set), Balance: balance, Clock: s.n.o.Clock, Log: s.n.o.Log})
 	}
 	s.broker = broker.New(s.n.published, s.historical, s.systemTables(), externals, options)

@@ -20,6 +20,7 @@ type network struct {
 		at    map[string]*Process // by host:port
 		cut   map[link]bool
 		conns map[net.Conn]link
+		still map[*Process]chan struct{} // processes that are paused; closed when they go on
 	}
 }
 
@@ -37,6 +38,7 @@ func between(a, b *Process) link {
 func newNetwork() *network {
 	n := &network{}
 	n.mu.at, n.mu.cut, n.mu.conns = map[string]*Process{}, map[link]bool{}, map[net.Conn]link{}
+	n.mu.still = map[*Process]chan struct{}{}
 	return n
 }
 
@@ -69,7 +71,7 @@ func (n *network) hold(from *Process, address string, conn net.Conn) net.Conn {
 	if to == nil {
 		return conn
 	}
-	held := &heldConn{Conn: conn, n: n}
+	held := &heldConn{Conn: conn, n: n, to: to, closed: make(chan struct{})}
 	n.mu.conns[held] = between(from, to)
 	if n.mu.cut[between(from, to)] {
 		_ = conn.Close() // it was cut meanwhile
@@ -80,7 +82,28 @@ func (n *network) hold(from *Process, address string, conn net.Conn) net.Conn {
 // heldConn is a connection that breaks when its link is cut.
 type heldConn struct {
 	net.Conn
-	n *network
+	n      *network
+	to     *Process
+	once   sync.Once
+	closed chan struct{}
+}
+
+// Read gives nothing of what a process sends that is paused until it goes on.
+func (c *heldConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	for {
+		c.n.mu.Lock()
+		still := c.n.mu.still[c.to]
+		c.n.mu.Unlock()
+		if still == nil {
+			return n, err
+		}
+		select {
+		case <-still:
+		case <-c.closed:
+			return 0, net.ErrClosed
+		}
+	}
 }
 
 // SyscallConn implements syscall.Conn, as the connection does.
@@ -90,6 +113,7 @@ func (c *heldConn) SyscallConn() (syscall.RawConn, error) {
 
 // Close ends the connection.
 func (c *heldConn) Close() error {
+	c.once.Do(func() { close(c.closed) })
 	c.n.mu.Lock()
 	delete(c.n.mu.conns, c)
 	c.n.mu.Unlock()
@@ -107,6 +131,24 @@ func (c *Cluster) Cut(a, b *Process) {
 		if of == l {
 			_ = conn.(*heldConn).Conn.Close() // that it breaks is what is wanted
 		}
+	}
+}
+
+// Pause lets a process take connections and requests of others, which hear nothing of it until Resume, as when it is stopped by a signal. It goes on with what
+// it does itself: its metastore is to be taken from it too.
+func (c *Cluster) Pause(p *Process) {
+	c.network.mu.Lock()
+	defer c.network.mu.Unlock()
+	c.network.mu.still[p] = make(chan struct{})
+}
+
+// Resume lets a process answer that was paused.
+func (c *Cluster) Resume(p *Process) {
+	c.network.mu.Lock()
+	defer c.network.mu.Unlock()
+	if still := c.network.mu.still[p]; still != nil {
+		close(still)
+		delete(c.network.mu.still, p)
 	}
 }
 

@@ -42,10 +42,11 @@ func transient(e *pgconn.PgError) bool {
 	return strings.HasPrefix(e.Code, "08") || strings.HasPrefix(e.Code, "40") // connections; transactions that were rolled back by the server
 }
 
-// away reports whether an operation failed since the database could not be reached.
+// away reports whether an operation failed since the database could not be reached. A writer that was
+// followed by another is refused as unavailable, too, but no patience helps it.
 func away(err error) bool {
 	f := fault.Find(err)
-	return f != nil && f.Category == fault.CategoryServiceUnavailable && !errors.Is(err, errClosed)
+	return f != nil && f.Category == fault.CategoryServiceUnavailable && !errors.Is(err, errClosed) && !errors.Is(err, ErrDeposed)
 }
 
 // patiently runs an operation that has done nothing when it fails, until it fails otherwise than for want of the database. Without patience

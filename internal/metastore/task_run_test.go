@@ -23,7 +23,7 @@ func TestOnlyTheNewestRunOfATaskWrites(t *testing.T) {
 		if first < 1 || second <= first {
 			t.Fatalf("runs [%d] and [%d]", first, second)
 		}
-		zombie := WithFence(f.ctx(), Fence{Task: owner.TaskID, Epoch: first})
+		zombie := Patient(WithFence(f.ctx(), Fence{Task: owner.TaskID, Epoch: first})) // patience does not help it
 		alive := WithFence(f.ctx(), Fence{Task: owner.TaskID, Epoch: second})
 		l := f.lock(owner, Exclusive, day(1, 2))
 		file := func(name string) []*timeline.Segment {

@@ -278,7 +278,7 @@ func (s *Surveyor) marshalFormat() (json.RawMessage, error) {
 
 // openChunks starts reading a text format.
 func openChunks(ctx context.Context, f textFormat, in *input) (*textInput, error) {
-	text := &textInput{format: f, in: in}
+	text := &textInput{format: f, in: in, raw: true} // who counts what is no UTF-8 by its column and record
 	if err := text.open(ctx); err != nil {
 		return nil, errors.Join(err, text.close())
 	}

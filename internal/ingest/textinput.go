@@ -23,6 +23,8 @@ type textInput struct {
 	header   []string
 	start    int64                 // offset of the first record of a split that is not the first
 	baseLine func() (int64, error) // lines of the file before the split; nil: none
+	// raw says that bytes which are no UTF-8 stay as they are.
+	raw bool
 }
 
 func (t *textInput) open(ctx context.Context) error {
@@ -60,7 +62,7 @@ func (t *textInput) open(ctx context.Context) error {
 	if _, packed := t.src.(*unpacker); !packed && split.Entity.Size() > 0 { // small files need small buffers
 		size = int(min(int64(size), max(split.Entity.Size()+1, smallChunk)))
 	}
-	t.cut = &chunker{r: text, cut: t.format.begin(head), size: size, max: opts.maxRecordBytes(), text: true,
+	t.cut = &chunker{r: text, cut: t.format.begin(head), size: size, max: opts.maxRecordBytes(), text: !t.raw,
 		end: end, offset: split.Offset, free: make(chan []byte, chunksInFlight*max(opts.Decoders, 1))}
 	if split.Offset == 0 {
 		return t.takeHeader()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/querycontext"
 )
 
 // marksKey is the key in the context of a load's task that holds what its files are known by: a second load of them finds it there.
@@ -58,7 +59,7 @@ func (o *ingestOptions) load(ctx context.Context, statement string, files *input
 // submit starts a task. The id is chosen here, so that a task can be found whose acknowledgement got lost.
 func submit(ctx context.Context, c *client, statement string, settings map[string]any) (string, error) {
 	name := newID()
-	settings["sqlQueryId"] = name
+	settings[querycontext.SQLQueryID.Key()] = name
 	var submitted struct {
 		TaskID string `json:"taskId"`
 	}

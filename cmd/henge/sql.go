@@ -18,6 +18,7 @@ import (
 
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/querycontext"
 )
 
 func sqlCommand() *cobra.Command {
@@ -199,7 +200,7 @@ type sqlRequest struct {
 func (s *session) read(ctx context.Context, path, statement string) (int64, error) {
 	format := map[string]string{"table": "arrayLines", "csv": "csv", "json": "objectLines"}[s.format]
 	body, err := s.client.do(ctx, http.MethodPost, path, sqlRequest{
-		Query: statement, ResultFormat: format, Header: s.format != "json", Context: map[string]any{"sqlStringifyArrays": false},
+		Query: statement, ResultFormat: format, Header: s.format != "json", Context: map[string]any{querycontext.StringifyArrays.Key(): false},
 	})
 	if err != nil {
 		return 0, err

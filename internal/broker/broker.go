@@ -326,7 +326,7 @@ func (b *Broker) Rows(ctx context.Context, p *Prepared, id string) (query.Rows, 
 	if r.zone == nil {
 		r.zone = chrono.UTC
 	}
-	stringify, err := querycontext.Bool(p.Context, "sqlStringifyArrays", true)
+	stringify, err := querycontext.StringifyArrays.Read(p.Context)
 	if err != nil {
 		return nil, err
 	}

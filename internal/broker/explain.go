@@ -6,6 +6,7 @@ import (
 	"github.com/hengedb/henge/internal/msq"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/plan/nativejson"
+	"github.com/hengedb/henge/internal/querycontext"
 	"github.com/hengedb/henge/internal/result"
 	"github.com/hengedb/henge/internal/sql"
 	"github.com/hengedb/henge/internal/vector"
@@ -14,9 +15,9 @@ import (
 // explain answers EXPLAIN PLAN FOR: one row with the plan, the resources and the attributes of the statement (spec/sql.md, section 5.4).
 func (b *Broker) explain(p *Prepared, id string, r *rows) (*rows, error) {
 	context := maps.Clone(p.Context)
-	context["sqlQueryId"] = id
-	if context["queryId"] == nil {
-		context["queryId"] = id
+	context[querycontext.SQLQueryID.Key()] = id
+	if context[querycontext.QueryID.Key()] == nil {
+		context[querycontext.QueryID.Key()] = id
 	}
 	e, err := p.Explanation(context, func(x *plan.External) (*nativejson.Leaf, error) { return msq.ExternalLeaf(x, 0) })
 	if err != nil {

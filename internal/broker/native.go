@@ -11,6 +11,7 @@ import (
 	"github.com/hengedb/henge/internal/lookup"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/query"
+	"github.com/hengedb/henge/internal/querycontext"
 	"github.com/hengedb/henge/internal/sql"
 	"github.com/hengedb/henge/internal/timeline"
 )
@@ -94,7 +95,7 @@ func (s *Session) Run(ctx context.Context, node plan.Node, id string) (query.Row
 // prepared is a statement without a plan.
 func (s *Session) prepared() *Prepared {
 	return &Prepared{Statement: &sql.Statement{
-		Now: clock.Millis(s.broker.o.Clock), Zone: chrono.UTC, Context: map[string]any{"sqlStringifyArrays": false}, Lookups: mappings(s.lookups),
+		Now: clock.Millis(s.broker.o.Clock), Zone: chrono.UTC, Context: map[string]any{querycontext.StringifyArrays.Key(): false}, Lookups: mappings(s.lookups),
 	}, State: s.state, Lookups: s.lookups, query: s.query, unpublishedOnly: s.unpublishedOnly}
 }
 

@@ -11,11 +11,11 @@ import (
 // unpublishedOnly reports whether a query's context wants the rows of streaming tasks alone, which are not published yet. It may also want them
 // beside the published ones, or not at all: with segments that are all published this is the same.
 func unpublishedOnly(context map[string]any) (bool, error) {
-	only, err := querycontext.Bool(context, "realtimeSegmentsOnly", false)
+	only, err := querycontext.RealtimeSegmentsOnly.Read(context)
 	if err != nil {
 		return false, err
 	}
-	mode, err := querycontext.Text(context, "realtimeSegmentsMode", "include")
+	mode, err := querycontext.RealtimeSegmentsMode.Read(context)
 	if err != nil {
 		return false, err
 	}

@@ -47,10 +47,10 @@ type asked struct {
 }
 
 // withoutResult are the context parameters that have no part in what the rows of a query are.
-var withoutResult = []string{
-	"queryId", "sqlQueryId", "priority", "lane", "timeout", "useCache", "populateCache", "useResultLevelCache", "populateResultLevelCache",
-	"cloneQueryMode",
-}
+var withoutResult = querycontext.Keys(
+	querycontext.QueryID, querycontext.SQLQueryID, querycontext.Priority, querycontext.Lane, querycontext.Timeout,
+	querycontext.Cache, querycontext.Fill, querycontext.ResultCache, querycontext.FillResultCache, querycontext.CloneQueryMode,
+)
 
 // ask returns what the cache may do for a query; nil: nothing.
 func (r *results) ask(ctx context.Context, p *Prepared, node plan.Node) (*asked, error) {
@@ -58,11 +58,11 @@ func (r *results) ask(ctx context.Context, p *Prepared, node plan.Node) (*asked,
 		return nil, nil
 	}
 	wishes := p.query.Context()
-	use, err := querycontext.Bool(wishes, "useResultLevelCache", true)
+	use, err := querycontext.ResultCache.Read(wishes)
 	if err != nil {
 		return nil, err
 	}
-	populate, err := querycontext.Bool(wishes, "populateResultLevelCache", true)
+	populate, err := querycontext.FillResultCache.Read(wishes)
 	if err != nil {
 		return nil, err
 	}

@@ -65,18 +65,18 @@ type wishes struct {
 
 // wishesOf reads them. Values that can't be are refused where there is a cache, as in the reference, and count as none where there is none.
 func (b *Broker) wishesOf(p *Prepared) (w wishes, err error) {
-	for name, wish := range map[string]*bool{"useCache": &w.use, "populateCache": &w.populate} {
+	for param, wish := range map[*querycontext.Param[bool]]*bool{querycontext.Cache: &w.use, querycontext.Fill: &w.populate} {
 		sent := p.query.Context()
-		if _, there := sent[name]; !there {
+		if _, there := sent[param.Key()]; !there {
 			sent = p.Context // with the defaults
 		}
-		if *wish, err = querycontext.Bool(sent, name, true); err != nil && (b.o.Segments.Use || b.o.Segments.Populate || b.o.Far.Use || b.o.Far.Populate) {
+		if *wish, err = param.Read(sent); err != nil && (b.o.Segments.Use || b.o.Segments.Populate || b.o.Far.Use || b.o.Far.Populate) {
 			return w, err
 		} else if err != nil {
 			*wish = true
 		}
 	}
-	mode, err := querycontext.Text(p.query.Context(), "cloneQueryMode", string(excludeClones))
+	mode, err := querycontext.CloneQueryMode.Read(p.query.Context())
 	if err != nil {
 		return w, err
 	}

@@ -10,7 +10,7 @@ import (
 // uncovered returns what the response context says of times that an optimized plan reads and that have no segments, where the statement's
 // context asks for some of them.
 func (b *Broker) uncovered(p *Prepared, node plan.Node) (string, error) {
-	limit, err := querycontext.Int(p.Context, "uncoveredIntervalsLimit", 0)
+	limit, err := querycontext.UncoveredIntervals.Read(p.Context)
 	if err != nil || limit <= 0 {
 		return "{}", err
 	}

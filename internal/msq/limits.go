@@ -5,28 +5,14 @@ import "time"
 // loadPatience is how long a job waits for its segments to be loaded; what takes longer is no failure (spec/ingestion.md, section 5).
 const loadPatience = 10 * time.Minute
 
-// The limits of spec/ingestion.md, section 4. Those with a context parameter are defaults.
+// The limits of spec/ingestion.md, section 4. Those with a context parameter are in package querycontext.
 const (
 	// maxBuckets bounds the time chunks of a job: each is at least one segment.
 	maxBuckets = 5000
 	// maxColumns bounds the columns of a stage's output.
 	maxColumns = 2000
-	// defaultMaxClusteredBy bounds key columns (maxClusteredByColumns).
-	defaultMaxClusteredBy = 1500
 	// maxWorkers bounds the workers of a stage.
 	maxWorkers = 1000
-	// defaultMaxPartitions bounds the partitions of a stage's output (maxPartitions).
-	defaultMaxPartitions = 25_000
-	// defaultMaxInputFiles bounds the files or segments that one worker reads (maxInputFilesPerWorker).
-	defaultMaxInputFiles = 10_000
-	// defaultMaxFrameSize bounds the bytes of a row (maxFrameSize).
-	defaultMaxFrameSize = 1_000_000
-	// defaultInputBytes is the input per worker that taskAssignment "auto" aims at.
-	defaultInputBytes = 512 << 20
-	// defaultRowsPerSegment, defaultRowsInMemory and defaultRowsPerPage size what is written.
-	defaultRowsPerSegment = 3_000_000
-	defaultRowsInMemory   = 100_000
-	defaultRowsPerPage    = 100_000
 
 	// maxWorkerRelaunches and maxJobRelaunches bound the attempts of faultTolerance beyond the first: of one worker, and of all together.
 	maxWorkerRelaunches = 2

@@ -12,6 +12,7 @@ import (
 	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/plan/nativejson"
+	"github.com/hengedb/henge/internal/querycontext"
 )
 
 // Query returns the native query that does what the whole job does, as the payload of its task shows it. Call it before Run.
@@ -120,15 +121,15 @@ func (c *Controller) queryContext(w *plan.Write) map[string]any {
 	context := map[string]any{}
 	maps.Copy(context, c.job.Context)
 	id := strings.TrimPrefix(c.job.ID, "query-")
-	context["queryId"], context["sqlQueryId"] = id, id
+	context[querycontext.QueryID.Key()], context[querycontext.SQLQueryID.Key()] = id, id
 	if c.job.Identity != "" {
-		context["__user"] = c.job.Identity
+		context[querycontext.User.Key()] = c.job.Identity
 	}
-	context["sqlInsertSegmentGranularity"] = nil
+	context[querycontext.InsertGrain.Key()] = nil
 	maps.Copy(context, writeContext(w))
-	context["finalize"] = c.opts.FinalizeAggregation
-	if context["maxParseExceptions"] == nil {
-		context["maxParseExceptions"] = c.opts.MaxParseExceptions
+	context[querycontext.Finalize.Key()] = c.opts.FinalizeAggregation
+	if context[querycontext.MaxParseExceptions.Key()] == nil {
+		context[querycontext.MaxParseExceptions.Key()] = c.opts.MaxParseExceptions
 	}
 	return context
 }
@@ -140,9 +141,9 @@ func (c *Controller) TargetContext() map[string]any { return writeContext(c.job.
 func writeContext(w *plan.Write) map[string]any {
 	context := map[string]any{}
 	if w != nil {
-		context["sqlInsertSegmentGranularity"] = segmentGranularityText(w.PartitionBy)
+		context[querycontext.InsertGrain.Key()] = segmentGranularityText(w.PartitionBy)
 		if w.Replace {
-			context["sqlReplaceTimeChunks"] = replacedText(w)
+			context[querycontext.ReplacedChunks.Key()] = replacedText(w)
 		}
 	}
 	return context

@@ -148,7 +148,7 @@ func TestEveryParameter(t *testing.T) {
 		"sqlJoinAlgorithm":       {"sortMerge", func(o *Options) { o.SortMergeJoin = true }, "hash", "to be one of [broadcast, sortMerge], but got [hash]"},
 		"rowsPerSegment":         {5, func(o *Options) { o.RowsPerSegment = 5 }, "1.5", "to be in integer format, but got [1.5]"},
 		"maxNumSegments":         {5, func(o *Options) { o.MaxNumSegments = 5 }, 0, "a positive integer"},
-		"maxPartitions":          {5, func(o *Options) { o.MaxPartitions = 5 }, 1 << 40, "a positive integer"},
+		"maxPartitions":          {5, func(o *Options) { o.MaxPartitions = 5 }, 0, "a positive integer"},
 		"maxClusteredByColumns":  {5, func(o *Options) { o.MaxClusteredBy = 5 }, -1, "a positive integer"},
 		"rowsInMemory":           {5, func(o *Options) { o.RowsInMemory = 5 }, "x", "to be in integer format, but got [x]"},
 		"maxRowsInMemory":        {5, func(o *Options) { o.RowsInMemory = 5 }, "x", "to be in integer format, but got [x]"},

@@ -11,6 +11,7 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/querycontext"
 )
 
 // grouped is what timeseries, topN and groupBy have in common.
@@ -447,7 +448,7 @@ func start(c *Common) int64 {
 }
 
 // fudgeTimestamp is the parameter of the query context with the time of groups of all times.
-const fudgeTimestamp = "fudgeTimestamp"
+var fudgeTimestamp = querycontext.Fudge.Key()
 
 // time is that of groups of all times.
 func (g *grouped) time() (int64, error) {
@@ -539,7 +540,7 @@ func (t *translator) timeseries(q *Timeseries) (plan.Node, error) {
 
 // skipsEmpty reports whether a timeseries leaves empty buckets out.
 func skipsEmpty(c *Common) bool {
-	return c.flag("skipEmptyBuckets", false)
+	return c.flag(querycontext.SkipEmptyBuckets, false)
 }
 
 // SkipsEmpty reports whether buckets without rows are to be left out of a timeseries.
@@ -606,7 +607,7 @@ func (t *translator) groupBy(q *GroupBy) (plan.Node, error) {
 			keys = []plan.SortKey{{Column: width}}
 		}
 	}
-	last := q.flag("sortByDimsFirst", false) && (l == nil || l.Type != "default" || len(l.Columns) > 0)
+	last := q.flag(querycontext.SortByDims, false) && (l == nil || l.Type != "default" || len(l.Columns) > 0)
 	if !last {
 		keys = append(keys, plan.SortKey{Column: 0})
 	}
@@ -704,7 +705,7 @@ func (q *GroupBy) resorts() bool {
 			return true
 		}
 	}
-	return q.flag("sortByDimsFirst", false) && !q.Granularity.IsAll()
+	return q.flag(querycontext.SortByDims, false) && !q.Granularity.IsAll()
 }
 
 // Ungrouped is the timeseries over all buckets of q together.

@@ -11,6 +11,7 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/querycontext"
 )
 
 // Query is a decoded query. The concrete queries are in this file.
@@ -77,14 +78,12 @@ func (c *Common) ContextValues() map[string]any {
 }
 
 // flag reads a Boolean of the context.
-func (c *Common) flag(name string, fallback bool) bool {
-	switch v := c.Context[name].V.(type) {
-	case bool:
-		return v
-	case string:
-		return lower(v) == "true"
+func (c *Common) flag(p *querycontext.Param[bool], fallback bool) bool {
+	v, err := p.Of(c.Context[p.Key()].V, fallback)
+	if err != nil { // refused where the query came in, or without effect on it
+		return fallback
 	}
-	return fallback
+	return v
 }
 
 // When returns the intervals asked for, sorted and merged; all of time if there are none.
@@ -316,7 +315,7 @@ func (q *Timeseries) check() error {
 	if q.Limit < 0 {
 		return invalid("limit must be greater than 0, but is [%d]", q.Limit)
 	}
-	if name, _ := q.Context["timestampResultField"].V.(string); name != "" && q.has(name) {
+	if name, _ := q.Context[querycontext.TimeResult.Key()].V.(string); name != "" && q.has(name) {
 		return invalid("[%s] already defined", name)
 	}
 	return q.Grouping.check()

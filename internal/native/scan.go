@@ -6,6 +6,7 @@ import (
 
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/querycontext"
 )
 
 // metricsLast lists the columns of a source: of a table, its metrics stand by name behind all others.
@@ -55,7 +56,7 @@ func (t *translator) scan(q *Scan, shown bool) (*Plan, error) {
 	p := &plan.Project{Input: node}
 	for _, name := range names {
 		if q.isLegacyTime(name) {
-			x, err := s.legacyTime(q.flag("serializeDateTimeAsLong", false))
+			x, err := s.legacyTime(q.flag(querycontext.LongTimes, false))
 			if err != nil {
 				return nil, err
 			}

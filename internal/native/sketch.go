@@ -8,6 +8,7 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/querycontext"
 )
 
 // SketchAggregator builds a sketch of a column, or merges a column of sketches.
@@ -286,7 +287,7 @@ func estimated(function string, x expr.Expr, round bool) (expr.Expr, error) {
 func rawColumn(name string) string { return "$sketch " + name }
 
 // keepsSketches reports whether the context wants aggregates as they are.
-func keepsSketches(c *Common) bool { return !c.flag("finalize", true) }
+func keepsSketches(c *Common) bool { return !c.flag(querycontext.Finalize, true) }
 
 // keeping makes a call's result its intermediate value.
 func keeping(call plan.AggCall, t expr.Type) plan.AggCall {

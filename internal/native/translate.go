@@ -8,6 +8,7 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/querycontext"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -39,7 +40,7 @@ type Plan struct {
 
 // Translate makes a plan of a query about rows. Faults say what in the query is wrong or not supported.
 func Translate(ctx context.Context, q Query, catalog Catalog) (*Plan, error) {
-	t := &translator{ctx: ctx, catalog: catalog, oneValue: !q.Parts().flag("groupByEnableMultiValueUnnesting", true)}
+	t := &translator{ctx: ctx, catalog: catalog, oneValue: !q.Parts().flag(querycontext.MultiValueGroup, true)}
 	if s, ok := q.(*Scan); ok {
 		return t.scan(s, true)
 	}
@@ -175,7 +176,7 @@ func during(d DataSource, when Intervals) DataSource {
 // not say that it gives finished ones.
 func regrouped(source DataSource) DataSource {
 	if d, ok := source.(*QuerySource); ok {
-		if inner, ok := d.Query.Query.(*GroupBy); ok && (inner.Context["finalize"].V == nil || keepsSketches(&inner.Common)) {
+		if inner, ok := d.Query.Query.(*GroupBy); ok && (inner.Context[querycontext.Finalize.Key()].V == nil || keepsSketches(&inner.Common)) {
 			kept := *inner
 			kept.regrouped = true
 			return &QuerySource{Query: queryOf{&kept}}

@@ -13,7 +13,7 @@ import (
 // Deadline ends ctx after the time that the settings of a query allow, in milliseconds, which is usual where they say nothing; 0 means
 // no end. More than most is refused, if that is above 0.
 func Deadline(ctx context.Context, settings map[string]any, usual, most int64) (context.Context, context.CancelFunc, error) {
-	ms, err := querycontext.Long(settings, "timeout", usual)
+	ms, err := querycontext.Timeout.Or(settings, usual)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -95,11 +95,11 @@ func (l *Limits) lane(context map[string]any, priority int64) (string, error) {
 	if l.LowLane && priority < 0 {
 		return lowLane, nil
 	}
-	return querycontext.Text(context, "lane", "")
+	return querycontext.Lane.Read(context)
 }
 
 // Priority returns the priority that a query's context asks for; 0 if it does not.
 func Priority(context map[string]any) (int64, error) {
-	n, err := querycontext.Int(context, "priority", 0)
+	n, err := querycontext.Priority.Read(context)
 	return int64(n), err
 }

@@ -135,7 +135,7 @@ func timeBoundary(c *Choice, q native.Query, _ map[string]any) (string, bool) {
 // priority gives queries whose priority is not from least to most to the default Brokers.
 func priority(least, most int) strategy {
 	return func(c *Choice, _ native.Query, context map[string]any) (string, bool) {
-		p, err := querycontext.Int(context, "priority", 0)
+		p, err := querycontext.Priority.Read(context)
 		return c.o.Default, err == nil && (p < least || p > most)
 	}
 }
@@ -143,7 +143,7 @@ func priority(least, most int) strategy {
 // manual gives queries to the Brokers that their context names, or to those of a service.
 func manual(otherwise string) strategy {
 	return func(c *Choice, _ native.Query, context map[string]any) (string, bool) {
-		named, _ := context["brokerService"].(string)
+		named, _ := querycontext.BrokerService.In(context).(string)
 		for _, service := range []string{Service(named, c.o.Aliases), otherwise} {
 			if slices.ContainsFunc(c.tiers, func(t tier) bool { return t.service == service }) {
 				return service, true

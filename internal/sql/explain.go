@@ -11,6 +11,7 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/plan/nativejson"
+	"github.com/hengedb/henge/internal/querycontext"
 )
 
 // Explanation is the one row of EXPLAIN PLAN FOR.
@@ -92,19 +93,18 @@ func (s *Statement) planText(context map[string]any, external func(*plan.Externa
 	if shown == nil {
 		shown = map[string]any{}
 	}
-	delete(shown, "bySegment") // results of single segments are none of a statement
+	delete(shown, querycontext.BySegment.Key()) // results of single segments are none of a statement
 	if t := s.Target; t != nil {
 		granularity, err := json.Marshal(segmentGranularityJSON(t.Granularity))
 		if err != nil {
 			return "", err
 		}
-		shown["sqlInsertSegmentGranularity"] = string(granularity)
+		shown[querycontext.InsertGrain.Key()] = string(granularity)
 		if chunks := overwriteText(t.Overwrite); chunks != "" {
-			shown["sqlReplaceTimeChunks"] = chunks
+			shown[querycontext.ReplacedChunks.Key()] = chunks
 		}
 	}
-	native, ok := s.Context["useNativeQueryExplain"]
-	asText := ok && (native == false || native == "false")
+	asText := isFalse(querycontext.NativeExplain.In(s.Context))
 	var leafErr error
 	leaf := func(n plan.Node) *nativejson.Leaf {
 		x, ok := n.(*plan.External)

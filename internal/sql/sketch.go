@@ -7,6 +7,7 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/querycontext"
 	"github.com/hengedb/henge/internal/sql/syntax"
 )
 
@@ -191,7 +192,7 @@ func (b *binder) finishes(aggregate string) bool {
 	case "DS_HLL", "DS_THETA", "DS_QUANTILES_SKETCH":
 		return b.settings.finalizeSketches
 	case "DS_TUPLE_DOUBLES":
-		return b.settings.merged["finalize"] != false && b.settings.merged["finalize"] != "false"
+		return !isFalse(querycontext.Finalize.In(b.settings.merged))
 	}
 	return false
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/querycontext"
 	"github.com/hengedb/henge/internal/sql/syntax"
 	"github.com/hengedb/henge/internal/timeline"
 )
@@ -188,11 +189,11 @@ func (b *binder) checkStoredTypes(target string, rel *relational) error {
 	if err != nil || existing == nil {
 		return err
 	}
-	mode, _ := b.settings.merged["arrayIngestMode"].(string)
+	mode, _ := querycontext.ArrayIngestMode.In(b.settings.merged).(string)
 	if mode == "" {
 		mode = "array"
 	}
-	skip := namesIn(b.settings.merged["skipTypeVerification"])
+	skip := namesIn(querycontext.SkipTypes.In(b.settings.merged))
 	for _, c := range rel.cols {
 		for _, old := range existing.Columns {
 			if old.Name != c.name || slices.Contains(skip, c.name) {

@@ -9,6 +9,7 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/jsontext"
+	"github.com/hengedb/henge/internal/querycontext"
 )
 
 // Completer is a Kind whose tasks are submitted as JSON.
@@ -90,8 +91,8 @@ func (q *Queue) Read(body []byte) (*Task, error) {
 	if shown == nil {
 		shown = map[string]json.RawMessage{}
 	}
-	setDefault(shown, "forceTimeChunkLock", true)
-	setDefault(shown, "useLineageBasedSegmentAllocation", true)
+	setDefault(shown, querycontext.ForceTimeChunk.Key(), true)
+	setDefault(shown, querycontext.LineageAllocator.Key(), true)
 	set(fields, "context", shown)
 	if t.Payload, err = json.Marshal(fields); err != nil {
 		return nil, fmt.Errorf("encoding task [%s]: %w", t.ID, err)

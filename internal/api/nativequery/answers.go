@@ -10,6 +10,7 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 	lang "github.com/hengedb/henge/internal/native"
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/querycontext"
 )
 
 // buckets writes the form that topN and search share: an object per bucket of time with the list of its rows, at most limit of them. Of the
@@ -181,7 +182,7 @@ func (x *execution) search(ctx context.Context, q *lang.Search, p *lang.Plan) er
 
 func (x *execution) groupBy(ctx context.Context, q *lang.GroupBy, p *lang.Plan) error {
 	x.showBuckets(q.Granularity)
-	arrays, err := x.bool("resultAsArray")
+	arrays, err := x.bool(querycontext.ArrayRows)
 	if err != nil {
 		return err
 	}

@@ -278,4 +278,4 @@ func (x *execution) appendBucket(dst []byte, ms int64) []byte {
 }
 
 // bool reads a switch of the query context.
-func (x *execution) bool(key string) (bool, error) { return querycontext.Bool(x.settings, key, false) }
+func (x *execution) bool(p *querycontext.Param[bool]) (bool, error) { return p.Or(x.settings, false) }

@@ -99,7 +99,7 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) (err error) {
 		return err
 	}
 	settings := q.Parts().ContextValues()
-	id, err := querycontext.Text(settings, "queryId", "")
+	id, err := querycontext.QueryID.Read(settings)
 	if err != nil {
 		return err
 	}
@@ -141,11 +141,11 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) (err error) {
 		out.pretty = &bytes.Buffer{}
 	}
 	x := &execution{session: session, id: id, settings: settings, out: out, history: cmp.Or(a.o.History, defaultHistory)}
-	if x.longTimes, err = x.bool("serializeDateTimeAsLong"); err != nil {
+	if x.longTimes, err = x.bool(querycontext.LongTimes); err != nil {
 		return err
 	}
 	answer := x.answer
-	if by, err := x.bool("bySegment"); err != nil {
+	if by, err := x.bool(querycontext.BySegment); err != nil {
 		return err
 	} else if by {
 		answer = x.bySegment
@@ -160,30 +160,24 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) (err error) {
 	return err
 }
 
-// switches are the parameters of the query context that are true or false.
-var switches = []string{
-	"bySegment", "finalize", "grandTotal", "groupByEnableMultiValueUnnesting", "resultAsArray", "serializeDateTimeAsLong", "sortByDimsFirst", "useCache", "populateCache",
-}
-
 // checkSettings refuses parameters of the query context that can't be read, also those that have no effect here.
 func checkSettings(q lang.Query, settings map[string]any) error {
-	names := switches
-	if _, ok := q.(*lang.Timeseries); ok {
-		names = append(slices.Clone(switches), "skipEmptyBuckets")
+	if err := querycontext.Check(querycontext.CheckedByNative, settings); err != nil {
+		return err
 	}
-	for _, name := range names {
-		if _, err := querycontext.Bool(settings, name, false); err != nil {
+	if _, ok := q.(*lang.Timeseries); ok {
+		if _, err := querycontext.SkipEmptyBuckets.Read(settings); err != nil {
 			return err
 		}
 	}
-	if v, ok := settings["vectorize"].(string); ok && !slices.Contains([]string{"true", "false", "force"}, strings.ToLower(v)) {
+	if v, ok := querycontext.Vectorize.In(settings).(string); ok && !slices.Contains([]string{"true", "false", "force"}, strings.ToLower(v)) {
 		return fault.BadContext("Expected key [vectorize] to be one of [true, false, force], but got [%s]", v)
 	}
 	// Old releases had two ways to group, with the same answers; both names stand for ours.
-	if _, groups := q.(*lang.GroupBy); !groups || settings["groupByStrategy"] == nil {
+	if _, groups := q.(*lang.GroupBy); !groups || querycontext.GroupBy.In(settings) == nil {
 		return nil
 	}
-	switch v := settings["groupByStrategy"]; v {
+	switch v := querycontext.GroupBy.In(settings); v {
 	case "v1", "v2":
 	default:
 		return fault.BadContext("Expected key [groupByStrategy] to be [v2], but got [%v]", v)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hengedb/henge/internal/chrono"
 	lang "github.com/hengedb/henge/internal/native"
+	"github.com/hengedb/henge/internal/querycontext"
 )
 
 // series writes the rows of a timeseries, with the empty buckets between them.
@@ -27,7 +28,7 @@ func (x *execution) timeseries(ctx context.Context, q *lang.Timeseries, p *lang.
 	if q.Limit > 0 {
 		s.left = int64(q.Limit)
 	}
-	if f, ok := x.settings["timestampResultField"].(string); ok {
+	if f, ok := querycontext.TimeResult.In(x.settings).(string); ok {
 		s.field = f
 	}
 	ranges, known, err := x.ranges(ctx, q.Parts(), q.Granularity)
@@ -199,7 +200,7 @@ func (s *series) computeEmpty(ctx context.Context) error {
 
 // grandTotal writes the aggregates over all buckets as a last row without a time, if the context asks for them.
 func (s *series) grandTotal(ctx context.Context) error {
-	if wanted, err := s.x.bool("grandTotal"); err != nil || !wanted {
+	if wanted, err := s.x.bool(querycontext.GrandTotal); err != nil || !wanted {
 		return err
 	}
 	total := lang.Ungrouped(s.q)

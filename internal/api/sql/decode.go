@@ -84,12 +84,12 @@ func ReadRequest(w http.ResponseWriter, r *http.Request, maxBytes int64, dialect
 		return nil, fault.Malformed("Empty query")
 	}
 	applySets(req)
-	if req.ID, err = querycontext.Text(req.Context, "sqlQueryId", ""); err != nil {
+	if req.ID, err = querycontext.SQLQueryID.Read(req.Context); err != nil {
 		return nil, err
 	}
 	if req.ID == "" {
 		req.ID = query.NewID()
-		req.Context["sqlQueryId"] = req.ID
+		req.Context[querycontext.SQLQueryID.Key()] = req.ID
 	}
 	return req, nil
 }

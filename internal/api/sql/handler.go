@@ -118,7 +118,7 @@ func (a *API) answer(ctx context.Context, w http.ResponseWriter, req *query.Requ
 
 // checkEngine refuses queries for an engine that does not answer here.
 func checkEngine(context map[string]any) error {
-	name, err := querycontext.Text(context, "engine", "native")
+	name, err := querycontext.Engine.Read(context)
 	if err == nil && name != "native" {
 		err = fault.InvalidInput("Unsupported engine[%s]", name)
 	}
@@ -141,7 +141,7 @@ const (
 )
 
 func (a *API) stream(ctx context.Context, w http.ResponseWriter, q *query.Query, req *query.Request, rows query.Rows) error {
-	asRow, err := querycontext.Bool(req.Context, "writeExceptionBodyAsResponseRow", false)
+	asRow, err := querycontext.ErrorAsRow.Read(req.Context)
 	if err != nil {
 		return err
 	}

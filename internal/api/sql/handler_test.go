@@ -27,7 +27,6 @@ import (
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/query"
-	"github.com/hengedb/henge/internal/querycontext"
 	"github.com/hengedb/henge/internal/result"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -571,41 +570,6 @@ func TestOtherRoutes(t *testing.T) {
 	}
 	if r := s.send(t, http.MethodPost, "/service/v2/sql/avatica/", "application/json", "{}"); r.status != 404 || !strings.Contains(r.message(), "not supported yet") {
 		t.Errorf("avatica: %d %s", r.status, r.body)
-	}
-}
-
-func TestContextValues(t *testing.T) {
-	context := map[string]any{
-		"n": json.Number("5"), "text": " 7 ", "whole": json.Number("3e2"), "part": json.Number("1.5"), "partText": "1.5", "big": json.Number("3000000000"), "bigText": "3000000000", "t": true, "yes": "TRUE", "no": "no", "list": []any{},
-	}
-	for key, want := range map[string]int64{"n": 5, "text": 7, "whole": 300, "part": 1, "big": 3000000000, "absent": -1} {
-		if got, err := querycontext.Long(context, key, -1); err != nil || got != want {
-			t.Errorf("Long(%s) = %d, %v", key, got, err)
-		}
-	}
-	for _, key := range []string{"partText", "t", "yes", "list"} {
-		if _, err := querycontext.Long(context, key, 0); err == nil {
-			t.Errorf("Long(%s) is no error", key)
-		}
-	}
-	for key, want := range map[string]string{
-		"bigText": "Expected key [bigText] to be in integer format, but got [3000000000]", "list": "Expected key [list] to be an Integer, but got [java.util.ArrayList]",
-		"t": "Expected key [t] to be an Integer, but got [java.lang.Boolean]", "partText": "Expected key [partText] to be in integer format, but got [1.5]",
-	} {
-		if _, err := querycontext.Int(context, key, 0); err == nil || err.Error() != want {
-			t.Errorf("Int(%s): %v, want %s", key, err, want)
-		}
-	}
-	if got, err := querycontext.Int(context, "part", 0); err != nil || got != 1 {
-		t.Errorf("Int(part) = %d, %v", got, err)
-	}
-	for key, want := range map[string]bool{"t": true, "yes": true, "no": false, "absent": true} {
-		if got, err := querycontext.Bool(context, key, true); err != nil || got != want {
-			t.Errorf("Bool(%s) = %v, %v", key, got, err)
-		}
-	}
-	if _, err := querycontext.Text(context, "t", ""); err == nil || err.Error() != "Expected key [t] to be a String, but got [java.lang.Boolean]" {
-		t.Errorf("Text(t): %v", err)
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/msq"
 	"github.com/hengedb/henge/internal/query"
+	"github.com/hengedb/henge/internal/querycontext"
 	"github.com/hengedb/henge/internal/result"
 	"github.com/hengedb/henge/internal/task"
 	"github.com/hengedb/henge/internal/vector"
@@ -183,18 +184,18 @@ func (a *API) submit(w http.ResponseWriter, r *http.Request) error {
 
 // checkContext refuses context parameters that statements can't have.
 func (a *API) checkContext(context map[string]any) error {
-	mode, isText := context["executionMode"].(string)
+	mode, isText := querycontext.ExecutionMode.In(context).(string)
 	switch {
-	case context["executionMode"] == nil:
+	case querycontext.ExecutionMode.In(context) == nil:
 		return fault.InvalidInput("Execution mode is not provided to the sql statement api. Please set [executionMode] to [ASYNC] in the query context")
 	case !isText:
-		return fault.BadContext("Expected key [executionMode] to be of type [ExecutionMode], but got [%s]", fault.JSONClass(context["executionMode"]))
+		return fault.BadContext("Expected key [executionMode] to be of type [ExecutionMode], but got [%s]", fault.JSONClass(querycontext.ExecutionMode.In(context)))
 	case !strings.EqualFold(mode, "ASYNC") && !strings.EqualFold(mode, "SYNC"):
 		return fault.BadContext("Expected key [executionMode] to be referring to one of the values [SYNC,ASYNC] of enum [ExecutionMode], but got [%s]", mode)
 	case !strings.EqualFold(mode, "ASYNC"):
 		return fault.InvalidInput("The sql statement api currently does not support the provided execution mode [%s]. Please set [executionMode] to [ASYNC] in the query context", strings.ToUpper(mode))
 	}
-	if destination, _ := context["selectDestination"].(string); strings.EqualFold(destination, "durableStorage") && !a.o.Durable {
+	if destination, _ := querycontext.Destination.In(context).(string); strings.EqualFold(destination, "durableStorage") && !a.o.Durable {
 		return fault.InvalidInput("The sql statement api cannot read from the select destination [durableStorage] provided in the query context [selectDestination] " +
 			"since it is not configured on the broker. It is recommended to configure durable storage as it allows the user to fetch large result sets. " +
 			"Please contact your cluster admin to configure durable storage.")

@@ -249,8 +249,6 @@ func (c *Config) engine(cluster *Cluster) string {
 }
 
 // context reads a parameter of the tasks.
-func (c *Config) context(name string) any { return c.TaskContext[name] }
-
 // key is equal for settings that are equal.
 func (c *Config) key() (string, error) {
 	text, err := json.Marshal(c)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/querycontext"
 )
 
 // ValidateEngine tests the settings against what the engine that will run them can do.
@@ -36,7 +37,7 @@ func (c *Config) ValidateEngine(cluster *Cluster) error {
 		return fault.InvalidInput("Invalid config: MSQ: 'granularitySpec.rollup' must be %v if and only if 'metricsSpec' is %s",
 			*c.Granularity.Rollup, map[bool]string{true: "specified", false: "null or empty"}[*c.Granularity.Rollup])
 	}
-	if n := c.context("maxNumTasks"); n != nil {
+	if n := querycontext.MaxNumTasks.In(c.TaskContext); n != nil {
 		if tasks, err := strconv.Atoi(fmt.Sprint(n)); err != nil || tasks < 2 {
 			return fault.InvalidInput("Invalid config: MSQ: Context maxNumTasks [%v] must be at least 2 (1 controller + 1 worker)", n)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/duty"
 	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/querycontext"
 	"github.com/hengedb/henge/internal/task"
 	"github.com/hengedb/henge/internal/timeline"
 )
@@ -433,7 +434,7 @@ func (s *Scheduler) locked(ctx context.Context, c *Config) ([]chrono.Interval, e
 	if err != nil {
 		return nil, err
 	}
-	shares := fmt.Sprint(c.context("useConcurrentLocks")) == "true" || fmt.Sprint(c.context("taskLockType")) == string(metastore.Replace)
+	shares := fmt.Sprint(querycontext.ConcurrentLocks.In(c.TaskContext)) == "true" || fmt.Sprint(querycontext.TaskLockType.In(c.TaskContext)) == string(metastore.Replace)
 	var out []chrono.Interval
 	for _, l := range locks {
 		if !l.Revoked && l.Priority >= c.TaskPriority && !(shares && l.Type == metastore.Append) {

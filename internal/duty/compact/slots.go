@@ -3,6 +3,8 @@ package compact
 import (
 	"fmt"
 	"strconv"
+
+	"github.com/hengedb/henge/internal/querycontext"
 )
 
 // maxAutoSlots is how many slots a task of the engine msq takes where nothing else is said.
@@ -33,7 +35,7 @@ func nativeSlots(t *TuningConfig) int {
 
 // contextSlots is the slots that a task's context gives it.
 func contextSlots(context map[string]any, otherwise int) int {
-	if n, err := strconv.Atoi(fmt.Sprint(context["maxNumTasks"])); err == nil && n > 0 {
+	if n, err := strconv.Atoi(fmt.Sprint(querycontext.MaxNumTasks.In(context))); err == nil && n > 0 {
 		return n
 	}
 	return otherwise

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/querycontext"
 	"github.com/hengedb/henge/internal/task"
 )
 
@@ -79,13 +80,13 @@ func newTask(config *Config, cluster *Cluster, g *Group, slots int, now int64) (
 		return nil, err
 	}
 	t.Tuning = json.RawMessage(given)
-	t.Context = map[string]any{"priority": config.TaskPriority}
+	t.Context = map[string]any{querycontext.Priority.Key(): config.TaskPriority}
 	maps.Copy(t.Context, config.TaskContext)
-	t.Context["storeCompactionState"], t.Context["compactionReason"] = true, g.reason
+	t.Context[querycontext.StoreCompaction.Key()], t.Context[querycontext.CompactionReason.Key()] = true, g.reason
 	if engine == EngineMSQ {
 		t.Runner = &runner{EngineMSQ}
-		if t.Context["maxNumTasks"] == nil {
-			t.Context["maxNumTasks"] = slots
+		if t.Context[querycontext.MaxNumTasks.Key()] == nil {
+			t.Context[querycontext.MaxNumTasks.Key()] = slots
 		}
 	}
 	return json.Marshal(t)

@@ -6,6 +6,7 @@ import (
 	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/querycontext"
 )
 
 // Native queries count distinct values exactly as groups: of the groups by the keys and the values, those by the keys. Other aggregates are computed in two
@@ -50,7 +51,7 @@ func countedKeys(n plan.Node) plan.Node {
 // joinedCounts are aggregates of all rows, among them exact counts of distinct values that can't be computed together: each is of its own rows, joined with the
 // others. nil: x is none.
 func (w *writer) joinedCounts(x *plan.Aggregate) plan.Node {
-	if len(x.Keys) > 0 || x.Sets != nil || w.asItIs || w.option("useGroupingSetForExactDistinct") == true {
+	if len(x.Keys) > 0 || x.Sets != nil || w.asItIs || w.says(querycontext.GroupingSets, true) {
 		return nil
 	}
 	var others []plan.AggCall
@@ -98,7 +99,7 @@ func (w *writer) joinedCounts(x *plan.Aggregate) plan.Node {
 // countedInSets are aggregates among which are exact counts of distinct values, where the context asks for grouping sets: groups by the keys and the values
 // of each count, and by the keys alone for the other aggregates, are told apart by what they are groups of. nil: x is anything else.
 func (w *writer) countedInSets(x *plan.Aggregate) plan.Node {
-	if x.Sets != nil || w.asItIs || w.option("useGroupingSetForExactDistinct") != true {
+	if x.Sets != nil || w.asItIs || !w.says(querycontext.GroupingSets, true) {
 		return nil
 	}
 	inner := &plan.Aggregate{Input: x.Input, Keys: slices.Clone(x.Keys)}

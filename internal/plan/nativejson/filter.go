@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/querycontext"
 )
 
 // plain removes what native expressions do not say: maps over the values of multi-value strings.
@@ -46,7 +47,7 @@ func (s *stage) filterSpec(e expr.Expr, v *virtuals) any {
 	if out.get("type") == "true" {
 		return nil
 	}
-	if s.w.option("sqlUseBoundAndSelectors") == true {
+	if s.w.says(querycontext.BoundFilters, true) {
 		return s.selectors(out, v)
 	}
 	return out
@@ -437,7 +438,7 @@ const functionMark = "\x00"
 // through is the column that an older filter reads for a part of a text, with the function; false for other filters, which have none.
 func (f *filters) through(e expr.Expr) (string, bool) {
 	from, fn := f.part(e)
-	if fn == nil || f.w.option("sqlUseBoundAndSelectors") != true {
+	if fn == nil || !f.w.says(querycontext.BoundFilters, true) {
 		return "", false
 	}
 	text, err := marshal(fn)
@@ -544,7 +545,7 @@ func (f *filters) call(x *expr.Call) object {
 		return f.expression(x)
 	}
 	kind, value := typedValue(l)
-	if _, isList := l.Value.([]any); isList && f.w.option("sqlUseBoundAndSelectors") == true {
+	if _, isList := l.Value.([]any); isList && f.w.says(querycontext.BoundFilters, true) {
 		return f.expression(x) // of arrays the older filters know nothing
 	}
 	column, ok := f.column(left)
@@ -573,7 +574,7 @@ func isColumn(e expr.Expr) bool {
 
 // part is the column and the extraction function that a filter has for a part of a text; no function where e is anything else.
 func (f *filters) part(e expr.Expr) (string, object) {
-	if f.w.option("forceExpressionVirtualColumns") == true || f.w.asItIs {
+	if f.w.says(querycontext.ExpressionsOnly, true) || f.w.asItIs {
 		return "", nil
 	}
 	return extracted(e)
@@ -706,7 +707,7 @@ func (f *filters) equalTo(e expr.Expr, l *expr.Literal) (string, any) {
 	}
 	kind, value := typedValue(l)
 	switch {
-	case f.w.option("sqlUseBoundAndSelectors") == true:
+	case f.w.says(querycontext.BoundFilters, true):
 		return kind, value
 	case e.Type().IsInteger() || kind == "DOUBLE":
 		return kind, value

@@ -7,6 +7,7 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/querycontext"
 )
 
 // grouped collects the parts of a query with groups.
@@ -279,7 +280,8 @@ func (s *stage) granularityOf(e expr.Expr) (any, bool) {
 	return obj("type", "period", "period", period.String(), "timeZone", gran.Zone().Name(), "origin", origin), true
 }
 
-func (w *writer) option(key string) any { return w.options.Context[key] }
+// says reports whether the context has a Boolean parameter as b. Text that holds one does not count.
+func (w *writer) says(p *querycontext.Param[bool], b bool) bool { return p.In(w.options.Context) == b }
 
 // output returns the column of the query that has the value of e, which is over keys and aggregates.
 func (g *grouped) output(e expr.Expr) string {
@@ -364,11 +366,11 @@ func (g *grouped) timeseriesQuery(filter, granularity any) object {
 	var extra map[string]any
 	if len(s.group.dims) > 0 {
 		extra = map[string]any{}
-		if _, given := s.w.options.Context["skipEmptyBuckets"]; !given {
-			extra["skipEmptyBuckets"] = true
+		if _, given := s.w.options.Context[querycontext.SkipEmptyBuckets.Key()]; !given {
+			extra[querycontext.SkipEmptyBuckets.Key()] = true
 		}
 		if g.byTime {
-			extra["timestampResultField"] = g.dimNames[0]
+			extra[querycontext.TimeResult.Key()] = g.dimNames[0]
 		}
 	}
 	q.set("context", s.context(extra))
@@ -377,7 +379,7 @@ func (g *grouped) timeseriesQuery(filter, granularity any) object {
 
 // timeBoundary returns which end of the rows' times is all that is asked for, where the context wants such queries; "": it is not.
 func (g *grouped) timeBoundary() string {
-	if g.s.w.option("enableTimeBoundaryPlanning") != true || len(g.aggs) != 1 || len(g.posts) > 0 || g.aggs[0].get("fieldName") != plan.TimeColumn {
+	if !g.s.w.says(querycontext.TimeBoundary, true) || len(g.aggs) != 1 || len(g.posts) > 0 || g.aggs[0].get("fieldName") != plan.TimeColumn {
 		return ""
 	}
 	switch g.aggs[0].get("type") {
@@ -447,7 +449,7 @@ func (g *grouped) topN() object {
 		}
 		return byKey
 	}
-	if s.w.option("useApproximateTopN") == false {
+	if s.w.says(querycontext.ApproximateTopN, false) {
 		return nil
 	}
 	if c, ok := orderedBy(s.cols[k.Column]).(*expr.Column); ok {
@@ -583,8 +585,8 @@ func (g *grouped) timeField() map[string]any {
 		if found != nil {
 			return nil // which of several is the rows' time can't be said
 		}
-		found = map[string]any{"timestampResultField": g.dimNames[i], "timestampResultFieldGranularity": string(text),
-			"timestampResultFieldInOriginalDimensions": i}
+		found = map[string]any{querycontext.TimeResult.Key(): g.dimNames[i], querycontext.ResultGrain.Key(): string(text),
+			querycontext.ResultIndex.Key(): i}
 	}
 	return found
 }

@@ -1,12 +1,12 @@
 package nativejson
 
 import (
-	"fmt"
+	"math"
 	"slices"
-	"strconv"
 
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/querycontext"
 )
 
 // joinLists joins a table with the lists that its rows must have a value of, where the reference takes a list for a relation: one with NULL in it, or with as
@@ -45,7 +45,7 @@ func (w *writer) isJoined(t expr.Expr) bool {
 
 // listThreshold is how many values make a list a relation; without the parameter no number does.
 func (w *writer) listThreshold() int {
-	if n, err := strconv.Atoi(fmt.Sprint(w.option("inSubQueryThreshold"))); err == nil {
+	if n, err := querycontext.InSubQuery.Or(w.options.Context, math.MaxInt); err == nil {
 		return n
 	}
 	return int(^uint(0) >> 1)

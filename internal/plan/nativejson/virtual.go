@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/querycontext"
 )
 
 // virtuals are the virtual columns of a query; equal expressions share one. A number that is left out has neither an expression nor a column.
@@ -85,7 +86,7 @@ func (v *virtuals) special(e expr.Expr, name string) object {
 	if kept := filteredValues(e, name); kept != nil {
 		return kept
 	}
-	if v.s.w.option("forceExpressionVirtualColumns") == true {
+	if v.s.w.says(querycontext.ExpressionsOnly, true) {
 		return nil
 	}
 	return nestedField(e, name)

@@ -12,6 +12,7 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/msq"
+	"github.com/hengedb/henge/internal/querycontext"
 	"github.com/hengedb/henge/internal/task"
 	"github.com/hengedb/henge/internal/tasktype"
 )
@@ -73,10 +74,10 @@ func (e *engine) liveReport(id string, _ bool) []byte {
 
 // settings are the entries of a task's context that count here.
 type settings struct {
-	Concurrent bool   `json:"useConcurrentLocks"`
-	LockType   string `json:"taskLockType"`
+	Concurrent bool
+	LockType   string
 	// Durable keeps intermediate data in deep storage, as it does for statements.
-	Durable bool `json:"durableShuffleStorage"`
+	Durable bool
 	// engine are the parameters of the multi-stage engine that are given, ignored the names of those that have no effect on a native task.
 	engine  map[string]any
 	ignored []string
@@ -91,12 +92,14 @@ func contextOf(t *task.Task) (s settings, shown json.RawMessage, err error) {
 		return s, nil, fault.InvalidInput("Task [%s] is not readable: %v", t.ID, err)
 	}
 	if len(fields.Context) > 0 {
-		if err := json.Unmarshal(fields.Context, &s); err != nil {
-			return s, nil, fault.InvalidInput("Context of task [%s] is not readable: %v", t.ID, err)
-		}
 		var given map[string]any
 		if err := json.Unmarshal(fields.Context, &given); err != nil {
 			return s, nil, fault.InvalidInput("Context of task [%s] is not readable: %v", t.ID, err)
+		}
+		c := &querycontext.Reader{Values: given}
+		s.Concurrent, s.LockType, s.Durable = querycontext.ConcurrentLocks.From(c), querycontext.TaskLockType.From(c), querycontext.DurableShuffle.From(c)
+		if err := c.Err(); err != nil {
+			return s, nil, err
 		}
 		s.engine = map[string]any{}
 		for _, name := range msq.NativeParameters {
@@ -186,11 +189,11 @@ func (e *engine) options(t *task.Task, s *settings, lock metastore.LockType, wor
 		list[i] = name
 	}
 	given := map[string]any{
-		"maxNumTasks": int64(workers + 1), "priority": int64(t.Priority), "taskLockType": string(lock),
-		"segmentSortOrder": list, "forceSegmentSortByTime": sortedByTime, "mode": "nonStrict", "durableShuffleStorage": s.Durable,
+		querycontext.MaxNumTasks.Key(): int64(workers + 1), querycontext.Priority.Key(): int64(t.Priority), querycontext.TaskLockType.Key(): string(lock),
+		querycontext.SegmentSortOrder.Key(): list, querycontext.SortByTime.Key(): sortedByTime, querycontext.Mode.Key(): "nonStrict", querycontext.DurableShuffle.Key(): s.Durable,
 	}
 	if rows > 0 {
-		given["rowsPerSegment"] = int64(rows)
+		given[querycontext.RowsPerSegment.Key()] = int64(rows)
 	}
 	maps.Copy(given, s.engine)
 	return msq.ParseNativeOptions(given)

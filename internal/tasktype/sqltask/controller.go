@@ -113,7 +113,7 @@ type resultsContext struct {
 }
 
 // shownContext are the entries of a payload's context that come from the statement, not from the user.
-var shownContext = map[string]bool{"sqlInsertSegmentGranularity": true, "sqlReplaceTimeChunks": true, "queryId": true, "sqlQueryId": true}
+var shownContext = map[string]bool{querycontext.InsertGrain.Key(): true, querycontext.ReplacedChunks.Key(): true, querycontext.QueryID.Key(): true, querycontext.SQLQueryID.Key(): true}
 
 // TaskID is the id of the task that runs a statement.
 func TaskID(req *query.Request) string { return "query-" + req.ID }
@@ -134,18 +134,18 @@ func (c *Controller) NewTask(ctx context.Context, req *query.Request, p *broker.
 	if err != nil {
 		return nil, fmt.Errorf("showing the query of task [%s]: %w", job.ID, err)
 	}
-	stringify, err := querycontext.Bool(p.Context, "sqlStringifyArrays", true)
+	stringify, err := querycontext.StringifyArrays.Read(p.Context)
 	if err != nil {
 		return nil, err
 	}
 	shown := map[string]any{}
 	maps.Copy(shown, p.Context)
 	maps.Copy(shown, run.TargetContext())
-	shown["queryId"], shown["sqlQueryId"] = req.ID, req.ID
+	shown[querycontext.QueryID.Key()], shown[querycontext.SQLQueryID.Key()] = req.ID, req.ID
 	body := payload{
 		Type: ControllerType, ID: job.ID, GroupID: job.ID, Resource: taskResource{job.ID, 1}, SQLQuery: req.SQL, SQLQueryContext: shown,
 		SQLResultsContext: resultsContext{p.Zone.String(), true, stringify},
-		Context:           map[string]any{"forceTimeChunkLock": true, "useLineageBasedSegmentAllocation": true},
+		Context:           map[string]any{querycontext.ForceTimeChunk.Key(): true, querycontext.LineageAllocator.Key(): true},
 		DataSource:        job.DataSource(), Parameters: req.Parameters, Dialect: req.Dialect, Now: p.Now, Timeline: p.State.Number(),
 		Spec: querySpec{
 			Query: native.Query, ColumnMappings: native.ColumnMappings,
@@ -217,8 +217,8 @@ func (c *Controller) prepare(ctx context.Context, body *payload) (*broker.Prepar
 			context[k] = v
 		}
 	}
-	if body.Now != 0 && context["sqlCurrentTimestamp"] == nil { // the statement keeps the time at which it was submitted
-		context["sqlCurrentTimestamp"] = chrono.FormatMillis(body.Now, chrono.UTC)
+	if body.Now != 0 && context[querycontext.SQLNow.Key()] == nil { // the statement keeps the time at which it was submitted
+		context[querycontext.SQLNow.Key()] = chrono.FormatMillis(body.Now, chrono.UTC)
 	}
 	p, err := c.o.Broker.Prepare(ctx, &query.Request{
 		SQL: body.SQLQuery, Context: context, Parameters: body.Parameters, Dialect: body.Dialect,
@@ -226,7 +226,7 @@ func (c *Controller) prepare(ctx context.Context, body *payload) (*broker.Prepar
 	if err != nil {
 		return nil, err
 	}
-	delete(p.Context, "sqlCurrentTimestamp")
+	delete(p.Context, querycontext.SQLNow.Key())
 	return p, nil
 }
 
@@ -325,7 +325,7 @@ func (c *Controller) writeReport(ctx context.Context, w io.Writer, report *msq.R
 	for i, col := range report.Results.Columns {
 		columns[i] = result.Column{Name: col.Name, Type: col.Type}
 	}
-	stringify, err := querycontext.Bool(p.Context, "sqlStringifyArrays", true)
+	stringify, err := querycontext.StringifyArrays.Read(p.Context)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/msq"
 	"github.com/hengedb/henge/internal/query"
+	"github.com/hengedb/henge/internal/querycontext"
 	"github.com/hengedb/henge/internal/sql"
 	"github.com/hengedb/henge/internal/task"
 	"github.com/hengedb/henge/internal/tasktype"
@@ -30,7 +31,7 @@ func NewService(queue *task.Queue, controller *Controller, b *broker.Broker, fil
 
 // Submit implements statements.Tasks.
 func (s *Service) Submit(ctx context.Context, req *query.Request) (*task.Task, query.Rows, error) {
-	for _, reserved := range []string{"sqlInsertSegmentGranularity", "sqlReplaceTimeChunks"} {
+	for _, reserved := range []string{querycontext.InsertGrain.Key(), querycontext.ReplacedChunks.Key()} {
 		if _, ok := req.Context[reserved]; ok {
 			return nil, nil, fault.InvalidInput("Query context parameter [%s] is not allowed", reserved)
 		}

@@ -178,7 +178,7 @@ func (d *Direct) run(ctx context.Context, s *slt.Statement, out *bytes.Buffer) e
 	if p.Explain || p.Analyze {
 		return slt.Unable{Reason: "EXPLAIN is answered by the Broker"}
 	}
-	stringify, err := querycontext.Bool(p.Context, "sqlStringifyArrays", true)
+	stringify, err := querycontext.StringifyArrays.Read(p.Context)
 	if err != nil {
 		return err
 	}

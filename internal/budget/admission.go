@@ -15,31 +15,43 @@ const (
 	admissionPart  = 16
 	leastAdmission = 16 << 20
 	mostAdmission  = 64 << 20
+	// needPart and mostNeed bound what one piece that says it needs more is taken to need: three can
+	// always begin, and what only may need much does not hold up many others where there is much memory.
+	needPart = 4
+	mostNeed = 256 << 20
 	// admissionLook is how often work that waits looks whether others have given memory back.
 	admissionLook = 50 * time.Millisecond
 )
 
 // Admission begins heavy work in the order in which it came, and only as much at a time as there is
-// memory for: each piece is taken to need a fixed share. Without it hundreds of queries would begin
+// memory for: each piece is taken to need a share. Without it hundreds of queries would begin
 // at once, each would get too little to get on with, and what is too small to be reserved would add
 // up. A nil Admission admits everything. All methods are safe for use by many goroutines.
 type Admission struct {
 	memory *Budget
-	share  int64
-	most   int // pieces at once
+	share  int64 // what a piece needs at least
+	most   int64 // what all need together
 	wait   time.Duration
 	clock  clock.Clock
 
 	mu struct {
 		sync.Mutex
-		pieces  map[string]int // parts of each piece that was admitted
-		waiting []*arrival     // in the order they came
+		pieces  map[string]piece // that were admitted
+		needed  int64            // by all of them
+		waiting []*arrival       // in the order they came
 	}
+}
+
+// piece is work that was admitted.
+type piece struct {
+	parts int
+	need  int64
 }
 
 // arrival is work that waits.
 type arrival struct {
 	id   string
+	need int64
 	told chan struct{} // closed when it is admitted, with the lock held
 }
 
@@ -51,18 +63,18 @@ func NewAdmission(memory *Budget, wait time.Duration, c clock.Clock) *Admission 
 		return nil
 	}
 	share := min(max(limit/admissionPart, leastAdmission), mostAdmission)
-	a := &Admission{memory: memory, share: share, most: int(max(1, limit/4*3/share)), wait: wait, clock: c}
-	a.mu.pieces = map[string]int{}
+	a := &Admission{memory: memory, share: share, most: limit / 4 * 3, wait: wait, clock: c}
+	a.mu.pieces = map[string]piece{}
 	return a
 }
 
-// Enter waits until work may begin; leave is called at its end. Parts of the work of one id are
-// admitted together.
-func (a *Admission) Enter(ctx context.Context, id string) (leave func(), err error) {
+// Enter waits until work may begin that may need so many bytes; leave is called at its end. Parts of
+// the work of one id are admitted together.
+func (a *Admission) Enter(ctx context.Context, id string, need int64) (leave func(), err error) {
 	if a == nil {
 		return func() {}, nil
 	}
-	w := a.arrive(id)
+	w := a.arrive(id, min(max(need, a.share), max(a.share, min(a.memory.Limit()/needPart, mostNeed))))
 	if w == nil {
 		return a.leaving(id), nil
 	}
@@ -89,14 +101,13 @@ func (a *Admission) Enter(ctx context.Context, id string) (leave func(), err err
 }
 
 // arrive admits work, or lets it wait.
-func (a *Admission) arrive(id string) *arrival {
+func (a *Admission) arrive(id string, need int64) *arrival {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.mu.pieces[id] > 0 {
-		a.mu.pieces[id]++
+	if a.joinLocked(id) {
 		return nil
 	}
-	w := &arrival{id: id, told: make(chan struct{})}
+	w := &arrival{id: id, need: need, told: make(chan struct{})}
 	a.mu.waiting = append(a.mu.waiting, w)
 	a.admitLocked()
 	select {
@@ -105,6 +116,16 @@ func (a *Admission) arrive(id string) *arrival {
 	default:
 		return w
 	}
+}
+
+// joinLocked admits a further part of a piece that was admitted; false: it was not.
+func (a *Admission) joinLocked(id string) bool {
+	p, in := a.mu.pieces[id]
+	if in {
+		p.parts++
+		a.mu.pieces[id] = p
+	}
+	return in
 }
 
 // give takes back that work waits; false: it was admitted.
@@ -124,7 +145,11 @@ func (a *Admission) leaving(id string) func() {
 	return sync.OnceFunc(func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		if a.mu.pieces[id]--; a.mu.pieces[id] == 0 {
+		p := a.mu.pieces[id]
+		if p.parts--; p.parts > 0 {
+			a.mu.pieces[id] = p
+		} else {
+			a.mu.needed -= p.need
 			delete(a.mu.pieces, id)
 		}
 		a.admitLocked()
@@ -141,11 +166,15 @@ func (a *Admission) admit() {
 func (a *Admission) admitLocked() {
 	for len(a.mu.waiting) > 0 {
 		w := a.mu.waiting[0]
-		if n := len(a.mu.pieces); a.mu.pieces[w.id] == 0 && n > 0 && (n >= a.most || a.memory.Free() < a.share/2) {
+		joined := a.joinLocked(w.id)
+		if !joined && len(a.mu.pieces) > 0 && (a.mu.needed+w.need > a.most || a.memory.Free() < w.need/2) {
 			return
 		}
+		if !joined {
+			a.mu.pieces[w.id] = piece{1, w.need}
+			a.mu.needed += w.need
+		}
 		a.mu.waiting = a.mu.waiting[1:]
-		a.mu.pieces[w.id]++
 		close(w.told)
 	}
 }

@@ -19,13 +19,13 @@ func TestAdmissionKeepsTheOrder(t *testing.T) {
 	a := NewAdmission(root, time.Hour, clock.System())
 	var leaves []func()
 	for n := range 3 {
-		leave, err := a.Enter(t.Context(), fmt.Sprint("first ", n))
+		leave, err := a.Enter(t.Context(), fmt.Sprint("first ", n), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
 		leaves = append(leaves, leave)
 	}
-	if leave, err := a.Enter(t.Context(), "first 0"); err != nil { // another part of what is in
+	if leave, err := a.Enter(t.Context(), "first 0", 0); err != nil { // another part of what is in
 		t.Fatal(err)
 	} else {
 		leave()
@@ -35,7 +35,7 @@ func TestAdmissionKeepsTheOrder(t *testing.T) {
 	var all sync.WaitGroup
 	for n := range 20 {
 		all.Go(func() {
-			leave, err := a.Enter(t.Context(), fmt.Sprint(n))
+			leave, err := a.Enter(t.Context(), fmt.Sprint(n), 0)
 			if err != nil {
 				t.Error(err)
 				return
@@ -67,19 +67,19 @@ func TestAdmissionEnds(t *testing.T) {
 	if err := root.Reserve(60 << 20); err != nil {
 		t.Fatal(err)
 	}
-	leave, err := a.Enter(t.Context(), "one always may")
+	leave, err := a.Enter(t.Context(), "one always may", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("cancelled")
 	cancel(why)
-	if _, err := a.Enter(ctx, "cancelled"); !errors.Is(err, why) {
+	if _, err := a.Enter(ctx, "cancelled", 0); !errors.Is(err, why) {
 		t.Errorf("a cancelled query: %v", err)
 	}
 	late := make(chan error)
 	go func() {
-		_, err := a.Enter(t.Context(), "late")
+		_, err := a.Enter(t.Context(), "late", 0)
 		late <- err
 	}()
 	for a.Waiting() == 0 {
@@ -96,7 +96,7 @@ func TestAdmissionEnds(t *testing.T) {
 		}
 	}
 	root.Release(60 << 20)
-	second, err := a.Enter(t.Context(), "there is memory again")
+	second, err := a.Enter(t.Context(), "there is memory again", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestAdmissionAtRandom(t *testing.T) {
 			r := rand.New(rand.NewPCG(16, seed))
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(r.IntN(20)+1)*time.Millisecond)
 			defer cancel()
-			leave, err := a.Enter(ctx, fmt.Sprint(seed))
+			leave, err := a.Enter(ctx, fmt.Sprint(seed), 0)
 			if err != nil {
 				return
 			}
@@ -136,5 +136,50 @@ func TestAdmissionAtRandom(t *testing.T) {
 	all.Wait()
 	if most > 3 || len(a.mu.pieces) != 0 || a.Waiting() != 0 {
 		t.Errorf("[%d] were in at once; %v are left, [%d] wait", most, a.mu.pieces, a.Waiting())
+	}
+}
+
+// What needs much begins one after the other, and what needs little beside it.
+func TestAdmissionCountsWhatIsNeeded(t *testing.T) {
+	root := Root(1 << 30) // of which three quarters are given, in pieces of 64 to 256 MiB
+	a := NewAdmission(root, time.Hour, clock.System())
+	var leaves []func()
+	enter := func(id string, need int64) {
+		t.Helper()
+		leave, err := a.Enter(t.Context(), id, need)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaves = append(leaves, leave)
+	}
+	enter("large", 1<<40)
+	enter("larger", 200<<20)
+	for n := range 4 { // 312 MiB are left
+		enter(fmt.Sprint("small ", n), 0)
+	}
+	enter("large", 1<<40) // another part of what is in
+	waits := make(chan error)
+	go func() {
+		leave, err := a.Enter(t.Context(), "late", 100<<20)
+		if err == nil {
+			leave()
+		}
+		waits <- err
+	}()
+	for a.Waiting() == 0 {
+	}
+	leaves[0]() // one of its two parts
+	if a.Waiting() != 1 {
+		t.Error("a piece begins before there is memory for it")
+	}
+	leaves[6]()
+	if err := <-waits; err != nil {
+		t.Error(err)
+	}
+	for _, leave := range leaves[1:6] {
+		leave()
+	}
+	if len(a.mu.pieces) != 0 || a.mu.needed != 0 {
+		t.Errorf("%v are left, [%d] bytes needed", a.mu.pieces, a.mu.needed)
 	}
 }

@@ -30,7 +30,7 @@ func OpenReserve(path string) *Reserve {
 	r := &Reserve{path: path, size: maxReserve}
 	var disk syscall.Statfs_t
 	if syscall.Statfs(filepath.Dir(path), &disk) == nil {
-		r.size = min(r.size, int64(disk.Blocks)*int64(disk.Bsize)/reserveShare)
+		r.size = min(r.size, int64(disk.Blocks)*int64(disk.Bsize)/reserveShare) //nolint:unconvert // other systems have other types
 	}
 	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
 		r.held = true
@@ -94,5 +94,5 @@ func (r *Reserve) free() int64 {
 	if err := syscall.Statfs(filepath.Dir(r.path), &disk); err != nil {
 		return 1 << 62 // nobody knows
 	}
-	return int64(disk.Bavail) * int64(disk.Bsize)
+	return int64(disk.Bavail) * int64(disk.Bsize) //nolint:unconvert // likewise
 }

@@ -191,8 +191,7 @@ func packedFault(c *compression, name string, err error) error {
 		return err // the source's own failure, already named
 	}
 	name = shownName(name)
-	var not unsupportedPacking
-	if errors.As(err, &not) {
+	if not, ok := errors.AsType[unsupportedPacking](err); ok {
 		return fault.InvalidInput("Input [%s] can't be unpacked: %s", name, not).WithCause(err)
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {

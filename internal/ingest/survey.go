@@ -45,7 +45,6 @@ type Surveyor struct {
 
 	columns []*surveyed
 	index   map[string]int
-	width   int // most fields of a delimited record without names
 
 	file    string
 	record  int64 // of the file, from 1
@@ -93,7 +92,6 @@ type surveyed struct {
 	seen   int64 // records with a value
 	next   int64 // the record, of all, behind the last one with a value
 	gap    int64 // the first record, of all, without a value; 0: none so far
-	gapAt  Finding
 	// declared is the type that a file says, "" for those that say none; timed is how the column holds times, if the file says that it does.
 	declared string
 	timed    string

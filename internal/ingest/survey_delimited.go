@@ -143,7 +143,7 @@ func (s *Surveyor) fields(ctx context.Context, in *input, head []byte) error {
 	if err != nil {
 		return err
 	}
-	defer text.close()
+	defer func() { _ = text.close() }() // it was only read
 	columns, err := s.header(text.header, head)
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ func (s *Surveyor) json(ctx context.Context, in *input) error {
 	if err != nil {
 		return err
 	}
-	defer text.close()
+	defer func() { _ = text.close() }() // it was only read
 	j := &jsonSurvey{Surveyor: s}
 	return s.chunks(ctx, text, func(c chunk) error {
 		j.chunk(c)

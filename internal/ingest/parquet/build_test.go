@@ -68,7 +68,6 @@ type testPage struct {
 	definitions      int64 // bytes, of version 2
 	plain            bool  // version 2: is_compressed = false
 	rows             int64
-	negative         bool
 }
 
 func (p testPage) header() []byte {

@@ -1,6 +1,9 @@
 package parquet
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Damage is a file whose bytes contradict the format or one another.
 type Damage struct {
@@ -38,15 +41,11 @@ func unsupported(format string, args ...any) error {
 // placed names the column chunk in an error that names no place yet.
 func placed(err error, column string, group int) error {
 	place := fmt.Sprintf("column [%s] in row group [%d]", column, group)
-	switch e := err.(type) {
-	case *Damage:
-		if e.Place == "" {
-			return &Damage{Place: place, Reason: e.Reason}
-		}
-	case *Unsupported:
-		if e.Place == "" {
-			return &Unsupported{Place: place, Feature: e.Feature}
-		}
+	if e, ok := errors.AsType[*Damage](err); ok && e.Place == "" {
+		return &Damage{Place: place, Reason: e.Reason}
+	}
+	if e, ok := errors.AsType[*Unsupported](err); ok && e.Place == "" {
+		return &Unsupported{Place: place, Feature: e.Feature}
 	}
 	return err
 }

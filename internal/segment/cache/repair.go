@@ -161,8 +161,7 @@ func (c *Cache) found(ctx context.Context, f *file, id string, reason error) {
 	text := "a query or the scrub has found a checksum that does not match"
 	if reason != nil {
 		text = reason.Error()
-		var corrupt *segment.CorruptError
-		if errors.As(reason, &corrupt) {
+		if corrupt, ok := errors.AsType[*segment.CorruptError](reason); ok {
 			text = corrupt.Reason
 			if corrupt.Column != "" {
 				text = fmt.Sprintf("column [%s]: %s", corrupt.Column, corrupt.Reason)

@@ -7,11 +7,13 @@ type Aggregator interface{ output() string }
 type AggregatorOf struct{ Aggregator }
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (a *AggregatorOf) UnmarshalJSON(text []byte) (err error) {
-	if isNull(text) {
+func (a *AggregatorOf) UnmarshalJSON(text []byte) error { return readText(text, a) }
+
+func (a *AggregatorOf) read(d *document, m member) (err error) {
+	if d.isNull(m) {
 		return nil
 	}
-	a.Aggregator, err = decodeTyped(text, "type", "Aggregator", aggregatorTypes)
+	a.Aggregator, err = decodeTyped(d, m, "type", "Aggregator", aggregatorTypes)
 	return err
 }
 
@@ -104,11 +106,13 @@ type PostAggregator interface{ output() string }
 type PostAggregatorOf struct{ PostAggregator }
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (p *PostAggregatorOf) UnmarshalJSON(text []byte) (err error) {
-	if isNull(text) {
+func (p *PostAggregatorOf) UnmarshalJSON(text []byte) error { return readText(text, p) }
+
+func (p *PostAggregatorOf) read(d *document, m member) (err error) {
+	if d.isNull(m) {
 		return nil
 	}
-	p.PostAggregator, err = decodeTyped(text, "type", "Post-aggregator", postAggregatorTypes)
+	p.PostAggregator, err = decodeTyped(d, m, "type", "Post-aggregator", postAggregatorTypes)
 	return err
 }
 

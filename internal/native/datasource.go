@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/hengedb/henge/internal/jsontext"
 )
 
 // DataSource is what a query reads. The concrete sources are in this file.
@@ -16,26 +14,30 @@ type DataSource interface{ dataSource() }
 type DataSourceOf struct{ DataSource }
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (d *DataSourceOf) UnmarshalJSON(text []byte) (err error) {
+func (s *DataSourceOf) UnmarshalJSON(text []byte) error { return readText(text, s) }
+
+func (s *DataSourceOf) read(d *document, m member) (err error) {
 	switch {
-	case isNull(text):
+	case d.isNull(m):
 		return nil
-	case text[0] == '"':
+	case d.opens(m, '"'):
 		t := &TableSource{}
-		d.DataSource = t
-		return json.Unmarshal(text, &t.Name)
-	case text[0] == '[':
+		s.DataSource = t
+		return d.fill(m, &t.Name)
+	case d.opens(m, '['):
 		return invalid("A datasource can't be a list; want a name, or an object of type [union]")
 	}
 	// A name makes a table where there is no type that is known.
-	var head struct {
-		Name *string `json:"name"`
+	name, named, err := d.find(m, "name")
+	if err != nil {
+		return err
 	}
-	if err := jsontext.Unmarshal(text, &head); err == nil && head.Name != nil && !hasType(text, dataSourceTypes) {
-		d.DataSource = &TableSource{Name: *head.Name}
-		return nil
+	if named && d.opens(name, '"') && !hasType(d, m, dataSourceTypes) {
+		t := &TableSource{}
+		s.DataSource = t
+		return d.fill(name, &t.Name)
 	}
-	d.DataSource, err = decodeTyped(text, "type", "Datasource", dataSourceTypes)
+	s.DataSource, err = decodeTyped(d, m, "type", "Datasource", dataSourceTypes)
 	return err
 }
 

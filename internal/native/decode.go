@@ -2,10 +2,10 @@ package native
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"reflect"
 	"slices"
@@ -16,16 +16,38 @@ import (
 	"github.com/hengedb/henge/internal/jsontext"
 )
 
-// Decode reads the query that a body begins with; what stands behind it is not read, as in the reference. Faults say which member is wrong.
-func Decode(body []byte) (Query, error) {
-	end, err := checkDepth(body)
+// Body is a query that is taken apart and not read yet.
+type Body struct {
+	d     *document
+	query member
+}
+
+// Open takes the query apart that a body begins with; what stands behind it is not read, as in the reference. It refuses what is no JSON.
+func Open(ctx context.Context, body []byte) (*Body, error) {
+	d, m, err := newDocument(ctx, body, maxDepth)
 	if err != nil {
 		return nil, err
 	}
-	body = body[:end]
+	return &Body{d, m}, nil
+}
+
+// Context returns the query context as JSON values, so that the end of the query is known before the rest of it is read. What is no
+// object is refused where the query is read.
+func (b *Body) Context(ctx context.Context) (map[string]any, error) {
+	b.d.ctx = ctx
+	m, ok, err := b.d.find(b.query, "context")
+	if err != nil || !ok || !b.d.opens(m, '{') {
+		return map[string]any{}, err
+	}
+	return b.d.object(m)
+}
+
+// Query reads the query. It ends with ctx. Faults say which member is wrong.
+func (b *Body) Query(ctx context.Context) (Query, error) {
+	b.d.ctx = ctx
 	var q queryOf
-	if err := json.Unmarshal(body, &q); err != nil {
-		return nil, explainJSON(err)
+	if err := q.read(b.d, b.query); err != nil {
+		return nil, err
 	}
 	if q.Query == nil {
 		return nil, fault.Malformed("Query is null; want an object with a queryType").WithLegacy(fault.LegacyUnknown)
@@ -36,30 +58,13 @@ func Decode(body []byte) (Query, error) {
 	return q.Query, nil
 }
 
-// checkDepth reads the first value once, without recursion, and refuses what is no JSON or nests too deep. It returns where the value ends.
-func checkDepth(body []byte) (end int64, err error) {
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.UseNumber()
-	for depth := 0; ; {
-		t, err := dec.Token()
-		if err == io.EOF {
-			return 0, fault.Malformed("Query is empty or ends too early").WithLegacy(fault.LegacyUnknown)
-		}
-		if err != nil {
-			return 0, explainJSON(err)
-		}
-		switch t {
-		case json.Delim('{'), json.Delim('['):
-			if depth++; depth > maxDepth {
-				return 0, fault.Malformed("Query nests deeper than [%d] levels", maxDepth)
-			}
-		case json.Delim('}'), json.Delim(']'):
-			depth--
-		}
-		if depth == 0 {
-			return dec.InputOffset(), nil
-		}
+// Decode reads a query that is at hand.
+func Decode(body []byte) (Query, error) {
+	b, err := Open(context.Background(), body)
+	if err != nil {
+		return nil, err
 	}
+	return b.Query(context.Background())
 }
 
 // explainJSON makes a fault of what encoding/json reports; faults of our own pass.
@@ -107,10 +112,16 @@ func isNull(text []byte) bool {
 var scripted = []string{"Aggregator", "Extraction function", "Filter", "Post-aggregator"}
 
 // decodeTyped reads an object whose member key names its type. types makes an empty value of each; what says of what kind the types are.
-func decodeTyped[T any](text []byte, key, what string, types map[string]func() T) (out T, err error) {
-	var head map[string]json.RawMessage
-	if err := json.Unmarshal(text, &head); err != nil {
+func decodeTyped[T any](d *document, m member, key, what string, types map[string]func() T) (out T, err error) {
+	if !d.opens(m, '{') {
 		return out, invalid("%s must be an object with a member [%s]", what, key)
+	}
+	head := map[string]json.RawMessage{}
+	if err := d.members(m, func(name string, m member) error {
+		head[name] = d.raw(m)
+		return nil
+	}); err != nil {
+		return out, err
 	}
 	var name string
 	if raw, ok := head[key]; !ok || json.Unmarshal(raw, &name) != nil || name == "" {
@@ -131,8 +142,11 @@ func decodeTyped[T any](text []byte, key, what string, types map[string]func() T
 		return out, err
 	}
 	out = create()
-	if err := unmarshal(text, out); err != nil {
+	if err := d.fill(m, out); err != nil {
 		var zero T
+		if d.ctx.Err() != nil {
+			return zero, context.Cause(d.ctx)
+		}
 		return zero, explainJSON(err)
 	}
 	if c, ok := any(out).(checked); ok {
@@ -147,44 +161,19 @@ func decodeTyped[T any](text []byte, key, what string, types map[string]func() T
 // checked is a part that may decode and still make no sense, whatever columns there are.
 type checked interface{ check() error }
 
-// unmarshal decodes text as jsontext.Unmarshal does, but takes a number, true or false where a text is wanted.
-func unmarshal(text []byte, out any) error {
-	text = jsontext.Exact(text, out)
-	for {
-		err := json.Unmarshal(text, out)
-		var wrong *json.UnmarshalTypeError
-		if !errors.As(err, &wrong) || wrong.Type == nil || wrong.Type.Kind() != reflect.String {
-			return err
-		}
-		end := int(wrong.Offset)
-		if end > len(text) {
-			return err
-		}
-		start := end
-		for start > 0 && !bytes.ContainsRune([]byte(" \t\r\n,:[{"), rune(text[start-1])) {
-			start--
-		}
-		if start == end || bytes.ContainsAny(text[start:end], `"{}[]`) {
-			return err
-		}
-		text = slices.Concat(text[:start], []byte{'"'}, text[start:end], []byte{'"'}, text[end:])
-	}
-}
-
-// hasType reports whether text is an object with one of the types.
-func hasType[T any](text []byte, types map[string]func() T) bool {
-	var head struct {
-		Type any `json:"type"`
-	}
-	if jsontext.Unmarshal(text, &head) != nil {
+// hasType reports whether a value is an object with one of the types.
+func hasType[T any](d *document, m member, types map[string]func() T) bool {
+	if !d.opens(m, '{') {
 		return true // what is no object is no default either
 	}
-	switch head.Type.(type) {
-	case map[string]any, []any:
+	of, ok, err := d.find(m, "type")
+	switch {
+	case err != nil || ok && (d.opens(of, '{') || d.opens(of, '[')):
 		return true // nor is this a name of one
+	case !ok || !d.opens(of, '"'):
+		return types[""] != nil
 	}
-	name, _ := head.Type.(string)
-	return types[name] != nil
+	return types[jsontext.Text(string(d.raw(of)))] != nil
 }
 
 func names[T any](types map[string]func() T) []string {
@@ -298,8 +287,9 @@ func (f *Flag) UnmarshalJSON(text []byte) error {
 type Value struct{ V any }
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (v *Value) UnmarshalJSON(text []byte) error {
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.UseNumber()
-	return dec.Decode(&v.V)
+func (v *Value) UnmarshalJSON(text []byte) error { return readText(text, v) }
+
+func (v *Value) read(d *document, m member) (err error) {
+	v.V, err = d.any(m)
+	return err
 }

@@ -1,7 +1,6 @@
 package native
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 )
@@ -16,28 +15,30 @@ type Dimension interface {
 type DimensionOf struct{ Dimension }
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (d *DimensionOf) UnmarshalJSON(text []byte) (err error) {
-	if isNull(text) {
+func (of *DimensionOf) UnmarshalJSON(text []byte) error { return readText(text, of) }
+
+func (of *DimensionOf) read(d *document, m member) (err error) {
+	if d.isNull(m) {
 		return nil
 	}
-	if text[0] == '"' {
+	if d.opens(m, '"') {
 		c := &ColumnDimension{}
-		d.Dimension = c
-		return json.Unmarshal(text, &c.Dimension)
+		of.Dimension = c
+		return d.fill(m, &c.Dimension)
 	}
 	// A dimension without a type, or of one that nobody knows, is a column.
-	if !hasType(text, dimensionTypes) {
+	if !hasType(d, m, dimensionTypes) {
 		var c plainDimension
-		if err := unmarshal(text, &c); err != nil {
+		if err := d.fill(m, &c); err != nil {
 			return explainJSON(err)
 		}
 		if c.Dimension == "" {
 			return invalid("Dimension of type [default] needs [dimension]")
 		}
-		d.Dimension = &ColumnDimension{Dimension: c.Dimension, OutputName: c.OutputName, OutputType: c.OutputType}
+		of.Dimension = &ColumnDimension{Dimension: c.Dimension, OutputName: c.OutputName, OutputType: c.OutputType}
 		return nil
 	}
-	d.Dimension, err = decodeTyped(text, "type", "Dimension", dimensionTypes)
+	of.Dimension, err = decodeTyped(d, m, "type", "Dimension", dimensionTypes)
 	return err
 }
 

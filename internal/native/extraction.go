@@ -1,10 +1,6 @@
 package native
 
-import (
-	"encoding/json"
-
-	"github.com/hengedb/henge/internal/jsontext"
-)
+import ()
 
 // Extraction turns the text of a column into another text. The concrete functions are in this file.
 type Extraction interface{ extraction() }
@@ -13,11 +9,13 @@ type Extraction interface{ extraction() }
 type ExtractionOf struct{ Extraction }
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (f *ExtractionOf) UnmarshalJSON(text []byte) (err error) {
-	if isNull(text) {
+func (f *ExtractionOf) UnmarshalJSON(text []byte) error { return readText(text, f) }
+
+func (f *ExtractionOf) read(d *document, m member) (err error) {
+	if d.isNull(m) {
 		return nil
 	}
-	f.Extraction, err = decodeTyped(text, "type", "Extraction function", extractionTypes)
+	f.Extraction, err = decodeTyped(d, m, "type", "Extraction function", extractionTypes)
 	return err
 }
 
@@ -106,26 +104,28 @@ type MapOf struct {
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (m *MapOf) UnmarshalJSON(text []byte) error {
-	if text[0] == '"' {
-		return json.Unmarshal(text, &m.Name)
+func (of *MapOf) UnmarshalJSON(text []byte) error { return readText(text, of) }
+
+func (of *MapOf) read(d *document, m member) error {
+	if d.opens(m, '"') {
+		return d.fill(m, &of.Name)
 	}
 	var wire struct {
 		Type string          `json:"type"`
 		Map  map[string]Text `json:"map"`
 	}
-	if err := jsontext.Unmarshal(text, &wire); err != nil {
+	if err := d.fill(m, &wire); err != nil {
 		return err
 	}
 	if wire.Type != "map" {
 		return invalid("Lookup of type [%s] is unknown. Known are [map]", wire.Type)
 	}
-	m.Map = make(map[string]string, len(wire.Map))
+	of.Map = make(map[string]string, len(wire.Map))
 	for key, value := range wire.Map {
 		if value.Null {
 			return invalid("Lookup of type [map] has null for key [%s]", key)
 		}
-		m.Map[key] = value.S
+		of.Map[key] = value.S
 	}
 	return nil
 }

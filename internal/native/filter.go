@@ -3,8 +3,6 @@ package native
 import (
 	"encoding/json"
 	"unicode/utf8"
-
-	"github.com/hengedb/henge/internal/jsontext"
 )
 
 // Filter decides which rows count. The concrete filters are in this file.
@@ -14,11 +12,13 @@ type Filter interface{ filter() }
 type FilterOf struct{ Filter }
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (f *FilterOf) UnmarshalJSON(text []byte) (err error) {
-	if isNull(text) {
+func (f *FilterOf) UnmarshalJSON(text []byte) error { return readText(text, f) }
+
+func (f *FilterOf) read(d *document, m member) (err error) {
+	if d.isNull(m) {
 		return nil
 	}
-	f.Filter, err = decodeTyped(text, "type", "Filter", filterTypes)
+	f.Filter, err = decodeTyped(d, m, "type", "Filter", filterTypes)
 	return err
 }
 
@@ -26,8 +26,8 @@ var filterTypes = map[string]func() Filter{
 	"and":                  func() Filter { return new(AndFilter) },
 	"or":                   func() Filter { return new(OrFilter) },
 	"not":                  func() Filter { return new(NotFilter) },
-	"selector":             func() Filter { return new(SelectorFilter) },
-	"extraction":           func() Filter { return new(SelectorFilter) },
+	"selector":             newSelector,
+	"extraction":           newSelector,
 	"equals":               func() Filter { return new(EqualsFilter) },
 	"null":                 func() Filter { return new(NullFilter) },
 	"in":                   func() Filter { return new(InFilter) },
@@ -78,16 +78,8 @@ type SelectorFilter struct {
 	ExtractionFn ExtractionOf `json:"extractionFn"`
 }
 
-// UnmarshalJSON notices whether there is a value: none means NULL.
-func (f *SelectorFilter) UnmarshalJSON(text []byte) error {
-	type wire SelectorFilter
-	w := wire{Value: Text{Null: true}}
-	if err := jsontext.Unmarshal(text, &w); err != nil {
-		return err
-	}
-	*f = SelectorFilter(w)
-	return nil
-}
+// newSelector makes a selector that a query may say no value of: that means NULL.
+func newSelector() Filter { return &SelectorFilter{Value: Text{Null: true}} }
 
 // EqualsFilter compares a column with a value of MatchValueType.
 type EqualsFilter struct {

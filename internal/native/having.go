@@ -15,11 +15,13 @@ type Having interface{ having() }
 type HavingOf struct{ Having }
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (h *HavingOf) UnmarshalJSON(text []byte) (err error) {
-	if isNull(text) {
+func (h *HavingOf) UnmarshalJSON(text []byte) error { return readText(text, h) }
+
+func (h *HavingOf) read(d *document, m member) (err error) {
+	if d.isNull(m) {
 		return nil
 	}
-	h.Having, err = decodeTyped(text, "type", "Having", havingTypes)
+	h.Having, err = decodeTyped(d, m, "type", "Having", havingTypes)
 	return err
 }
 

@@ -17,10 +17,13 @@ type LimitSpec struct {
 	Columns []OrderItem `json:"columns"`
 }
 
-// UnmarshalJSON checks the type and the numbers.
-func (l *LimitSpec) UnmarshalJSON(text []byte) error {
+// UnmarshalJSON implements json.Unmarshaler.
+func (l *LimitSpec) UnmarshalJSON(text []byte) error { return readText(text, l) }
+
+// read checks the type and the numbers.
+func (l *LimitSpec) read(d *document, m member) error {
 	type wire LimitSpec
-	if err := jsontext.Unmarshal(text, (*wire)(l)); err != nil {
+	if err := d.fill(m, (*wire)(l)); err != nil {
 		return err
 	}
 	switch l.Type {
@@ -47,12 +50,14 @@ type OrderItem struct {
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (o *OrderItem) UnmarshalJSON(text []byte) error {
-	if len(text) > 0 && text[0] == '"' {
-		return json.Unmarshal(text, &o.Dimension)
+func (o *OrderItem) UnmarshalJSON(text []byte) error { return readText(text, o) }
+
+func (o *OrderItem) read(d *document, m member) error {
+	if d.opens(m, '"') {
+		return d.fill(m, &o.Dimension)
 	}
 	type wire OrderItem
-	return jsontext.Unmarshal(text, (*wire)(o))
+	return d.fill(m, (*wire)(o))
 }
 
 // Descending reports whether the direction is descending; other words than that, or its beginning, mean ascending.
@@ -107,23 +112,27 @@ type TopNMetric interface {
 type TopNMetricOf struct{ TopNMetric }
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (m *TopNMetricOf) UnmarshalJSON(text []byte) (err error) {
+func (of *TopNMetricOf) UnmarshalJSON(text []byte) error { return readText(text, of) }
+
+func (of *TopNMetricOf) read(d *document, m member) (err error) {
 	switch {
-	case isNull(text):
+	case d.isNull(m):
 		return nil
-	case text[0] == '"':
+	case d.opens(m, '"'):
 		n := &NumericMetric{}
-		m.TopNMetric = n
-		return json.Unmarshal(text, &n.Metric)
+		of.TopNMetric = n
+		return d.fill(m, &n.Metric)
 	}
-	var head struct {
-		Metric *string `json:"metric"`
+	metric, named, err := d.find(m, "metric")
+	if err != nil {
+		return err
 	}
-	if err := jsontext.Unmarshal(text, &head); err == nil && head.Metric != nil && !hasType(text, metricTypes) {
-		m.TopNMetric = &NumericMetric{Metric: *head.Metric} // of no type that is known
-		return nil
+	if named && d.opens(metric, '"') && !hasType(d, m, metricTypes) {
+		n := &NumericMetric{} // of no type that is known
+		of.TopNMetric = n
+		return d.fill(metric, &n.Metric)
 	}
-	m.TopNMetric, err = decodeTyped(text, "type", "Metric", metricTypes)
+	of.TopNMetric, err = decodeTyped(d, m, "type", "Metric", metricTypes)
 	return err
 }
 

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/chrono"
-	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/querycontext"
 )
@@ -25,11 +24,13 @@ type Query interface {
 type queryOf struct{ Query }
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (q *queryOf) UnmarshalJSON(text []byte) (err error) {
-	if isNull(text) {
+func (q *queryOf) UnmarshalJSON(text []byte) error { return readText(text, q) }
+
+func (q *queryOf) read(d *document, m member) (err error) {
+	if d.isNull(m) {
 		return nil
 	}
-	q.Query, err = decodeTyped(text, "queryType", "Query", queryTypes)
+	q.Query, err = decodeTyped(d, m, "queryType", "Query", queryTypes)
 	return err
 }
 
@@ -183,28 +184,27 @@ func (g GranularitySet) orAll() chrono.Granularity {
 type Intervals []chrono.Interval
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (iv *Intervals) UnmarshalJSON(text []byte) error {
-	if len(text) > 0 && text[0] == '{' {
-		var wire struct {
-			Intervals json.RawMessage `json:"intervals"`
-		}
-		if err := jsontext.Unmarshal(text, &wire); err != nil {
+func (iv *Intervals) UnmarshalJSON(text []byte) error { return readText(text, iv) }
+
+func (iv *Intervals) read(d *document, m member) error {
+	if d.opens(m, '{') {
+		inner, ok, err := d.find(m, "intervals")
+		switch {
+		case err != nil:
 			return err
-		}
-		if len(wire.Intervals) > 0 && wire.Intervals[0] == '{' {
+		case ok && d.opens(inner, '{'):
 			return invalid("intervals of intervals must be a list")
-		}
-		if text = wire.Intervals; isNull(text) {
+		case !ok || d.isNull(inner):
 			return invalid("intervals without [intervals]")
 		}
+		m = inner
 	}
-	var list []*string
 	switch {
-	case isNull(text):
+	case d.isNull(m):
 		return nil
-	case text[0] == '"':
+	case d.opens(m, '"'):
 		var one string
-		if err := json.Unmarshal(text, &one); err != nil {
+		if err := d.fill(m, &one); err != nil {
 			return err
 		}
 		parsed, err := chrono.ParseIntervals(one)
@@ -213,22 +213,25 @@ func (iv *Intervals) UnmarshalJSON(text []byte) error {
 		}
 		*iv = parsed
 		return nil
-	}
-	if err := unmarshal(text, &list); err != nil {
+	case !d.opens(m, '['):
 		return invalid("intervals must be a list of texts such as 2015-09-12/2015-09-13")
 	}
-	*iv = make(Intervals, 0, len(list))
-	for _, s := range list {
-		if s == nil {
-			continue
+	*iv = Intervals{}
+	return d.members(m, func(_ string, m member) error {
+		if d.isNull(m) {
+			return nil
 		}
-		one, err := chrono.ParseInterval(*s)
+		var text string
+		if err := d.fill(m, &text); err != nil {
+			return invalid("intervals must be a list of texts such as 2015-09-12/2015-09-13")
+		}
+		one, err := chrono.ParseInterval(text)
 		if err != nil {
 			return invalid("%s", err)
 		}
 		*iv = append(*iv, one)
-	}
-	return nil
+		return nil
+	})
 }
 
 // Grouping are the members of the queries that aggregate.

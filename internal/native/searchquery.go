@@ -9,11 +9,13 @@ type SearchQuery interface{ searchQuery() }
 type SearchQueryOf struct{ SearchQuery }
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (q *SearchQueryOf) UnmarshalJSON(text []byte) (err error) {
-	if isNull(text) {
+func (q *SearchQueryOf) UnmarshalJSON(text []byte) error { return readText(text, q) }
+
+func (q *SearchQueryOf) read(d *document, m member) (err error) {
+	if d.isNull(m) {
 		return nil
 	}
-	q.SearchQuery, err = decodeTyped(text, "type", "Search query", searchQueryTypes)
+	q.SearchQuery, err = decodeTyped(d, m, "type", "Search query", searchQueryTypes)
 	if f, ok := q.SearchQuery.(*FragmentSearch); err == nil && ok && slices.Contains(f.Values, nil) {
 		return invalid("Search query of type [fragment] can't have null among its values")
 	}

@@ -13,11 +13,13 @@ type VirtualColumn interface{ output() string }
 type VirtualColumnOf struct{ VirtualColumn }
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (v *VirtualColumnOf) UnmarshalJSON(text []byte) (err error) {
-	if isNull(text) {
+func (v *VirtualColumnOf) UnmarshalJSON(text []byte) error { return readText(text, v) }
+
+func (v *VirtualColumnOf) read(d *document, m member) (err error) {
+	if d.isNull(m) {
 		return nil
 	}
-	v.VirtualColumn, err = decodeTyped(text, "type", "Virtual column", virtualTypes)
+	v.VirtualColumn, err = decodeTyped(d, m, "type", "Virtual column", virtualTypes)
 	return err
 }
 

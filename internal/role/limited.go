@@ -24,7 +24,7 @@ func requestLimits(set *config.Settings, memory *budget.Budget) *edge.Limits {
 	return &edge.Limits{
 		Request: size("service.server.http.maxRequestBytes"), Lookup: size("service.server.http.maxLookupBytes"), Config: size("service.server.http.maxConfigBytes"),
 		Memory: memory.Child("request bodies", budget.Unlimited), Idle: set.Duration("service.server.http.maxIdleTime"),
-		Decoders: make(chan struct{}, budget.Cores()),
+		Decoders: make(chan struct{}, max(1, budget.Cores()-1)),
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
 	lang "github.com/hengedb/henge/internal/native"
 	"github.com/hengedb/henge/internal/query"
@@ -90,15 +91,19 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) (err error) {
 		w.WriteHeader(http.StatusNotAcceptable)
 		return nil
 	}
+	arrived := clock.Deadline(0)
 	body, err := a.read(w, r)
 	if err != nil {
 		return err
 	}
-	q, err := lang.Decode(body)
+	text, err := lang.Open(r.Context(), body)
 	if err != nil {
-		return err
+		return query.Cause(r.Context(), err)
 	}
-	settings := q.Parts().ContextValues()
+	settings, err := text.Context(r.Context())
+	if err != nil {
+		return query.Cause(r.Context(), err)
+	}
 	id, err := querycontext.QueryID.Read(settings)
 	if err != nil {
 		return err
@@ -107,20 +112,28 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) (err error) {
 		id = query.NewID()
 	}
 	dialect := edge.DialectOf(r.Context())
-	dialect.SetHeader(w.Header(), "Query-Id", id)
-	if err := checkSettings(q, settings); err != nil {
-		return err
-	}
-	ctx, done, err := query.Deadline(r.Context(), settings, a.o.DefaultTimeout, a.o.MaxTimeout)
+	identified := func() { dialect.SetHeader(w.Header(), "Query-Id", id) } // not where the query can't be read
+	ctx, done, err := query.Deadline(r.Context(), arrived, settings, a.o.DefaultTimeout, a.o.MaxTimeout)
 	if err != nil {
+		identified()
 		return err
 	}
 	defer done()
+	// The query can be cancelled from here on: large ones take time to read.
 	ctx, entered, err := a.running.Enter(ctx, query.Arrival{ID: id, SQL: string(body), Identity: edge.ClaimedUser(r), Context: settings})
 	if err != nil {
+		identified()
 		return err
 	}
 	defer func() { entered.End(ctx, err) }()
+	q, err := text.Query(ctx)
+	if err != nil {
+		return query.Cause(ctx, err)
+	}
+	identified()
+	if err := checkSettings(q, settings); err != nil {
+		return err
+	}
 	defer edge.Tie(ctx)()
 	if err := entered.Describe(lang.TypeOf(q), lang.TablesOf(q.Parts().DataSource.DataSource), nil); err != nil {
 		return err

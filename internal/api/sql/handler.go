@@ -74,7 +74,7 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) error {
 		w.WriteHeader(http.StatusNotAcceptable)
 		return nil
 	}
-	began := a.o.Clock.Now()
+	began, arrived := a.o.Clock.Now(), clock.Deadline(0)
 	dialect := edge.DialectOf(r.Context())
 	req, err := ReadRequest(w, r, a.o.MaxRequestBytes, dialect.Name)
 	if err != nil {
@@ -83,7 +83,7 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) error {
 	}
 	req.User = edge.ClaimedUser(r)
 	SetHeaders(w.Header(), dialect, req)
-	err = a.answer(obs.WithQueryID(r.Context(), req.ID), w, req)
+	err = a.answer(obs.WithQueryID(r.Context(), req.ID), arrived, w, req)
 	a.metrics.ended.WithLabelValues(query.Outcome(err)).Inc()
 	if err == nil {
 		a.metrics.seconds.Observe(a.o.Clock.Now().Sub(began).Seconds())
@@ -92,11 +92,11 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) error {
 }
 
 // answer runs a query and writes its rows. An error after the first byte is returned too; the edge then breaks the connection off.
-func (a *API) answer(ctx context.Context, w http.ResponseWriter, req *query.Request) (err error) {
+func (a *API) answer(ctx context.Context, arrived time.Time, w http.ResponseWriter, req *query.Request) (err error) {
 	if err := checkEngine(req.Context); err != nil {
 		return err
 	}
-	ctx, done, err := query.Deadline(ctx, req.Context, a.o.DefaultTimeout, a.o.MaxTimeout)
+	ctx, done, err := query.Deadline(ctx, arrived, req.Context, a.o.DefaultTimeout, a.o.MaxTimeout)
 	if err != nil {
 		return err
 	}

@@ -37,10 +37,7 @@ var concatFunction = &Function{
 	Summary: "Returns its arguments as text, one after the other; NULL if one of them is.",
 	Forms:   []string{"$F(expr, [expr, ...])"},
 	Bind: func(b *binding) (Expr, error) {
-		for i := range b.args { // times are milliseconds, unlike in "||"
-			if b.typ(i).IsTime() {
-				b.args[i] = &Cast{X: b.args[i], T: Of(BigInt).OrNull(b.typ(i).Nullable)}
-			}
+		for i := range b.args {
 			if t := b.typ(i); t.IsNumeric() || t.Base == Boolean {
 				if b.cast(i, Of(Varchar)); b.err != nil {
 					return nil, b.err

@@ -179,10 +179,7 @@ func rounds(t *testing.T, name string, round func(w *world, note func(cell, diff
 }
 
 // pending are cells that the engine answers wrongly, with what is wrong.
-var pending = map[string]string{
-	"functions: CONCAT / DATE":      "CONCAT gives the milliseconds of a time in place of its text",
-	"functions: CONCAT / TIMESTAMP": "CONCAT gives the milliseconds of a time in place of its text",
-}
+var pending = map[string]string{}
 
 // TestProductions runs a statement of each production with each type, and with more time ever
 // more of them.

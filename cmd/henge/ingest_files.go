@@ -101,7 +101,8 @@ func marshalSource(v any) json.RawMessage {
 	return bytes.TrimRight(b.Bytes(), "\n")
 }
 
-// expand finds the files that arguments stand for. What it returns must be closed, also where there is an error.
+// expand finds the files that arguments stand for. What it returns must be closed, also where there
+// is an error.
 func (o *ingestOptions) expand(ctx context.Context, args []string) (*inputFiles, error) {
 	files := &inputFiles{}
 	for _, arg := range args {
@@ -178,7 +179,8 @@ func digest(b []byte) string {
 	return hex.EncodeToString(sum[:12])
 }
 
-// folder adds the files in a folder and those below it. Hidden ones, and those that writers leave beside data (_SUCCESS), are left out.
+// folder adds the files in a folder and those below it. Hidden ones, and those that writers leave
+// beside data (_SUCCESS), are left out.
 func (f *inputFiles) folder(name string) error {
 	before, empty := len(f.list), 0
 	err := filepath.WalkDir(name, func(path string, d fs.DirEntry, err error) error {
@@ -217,7 +219,8 @@ func (f *inputFiles) folder(name string) error {
 	return nil
 }
 
-// glob adds the files that a pattern stands for: as a shell does it, and with ** for folders of any depth.
+// glob adds the files that a pattern stands for: as a shell does it, and with ** for folders of any
+// depth.
 func (f *inputFiles) glob(ctx context.Context, pattern string) error {
 	var paths []string
 	if strings.Contains(pattern, "**") || strings.Contains(pattern, "{") {
@@ -262,7 +265,8 @@ func (f *inputFiles) glob(ctx context.Context, pattern string) error {
 	return nil
 }
 
-// url adds an object of a web server or a bucket; a URL of a bucket that ends with a slash stands for the objects below it.
+// url adds an object of a web server or a bucket; a URL of a bucket that ends with a slash stands
+// for the objects below it.
 func (f *inputFiles) url(ctx context.Context, text, scheme string, o *ingest.SurveyOptions) error {
 	wire := map[string]any{"type": scheme, "uris": []string{text}}
 	switch scheme {

@@ -17,7 +17,8 @@ import (
 	"github.com/hengedb/henge/internal/querycontext"
 )
 
-// marksKey is the key in the context of a load's task that holds what its files are known by: a second load of them finds it there.
+// marksKey is the key in the context of a load's task that holds what its files are known by: a
+// second load of them finds it there.
 const marksKey = "hengeIngestFiles"
 
 // load runs the statement as a task and checks what it did.
@@ -56,7 +57,8 @@ func (o *ingestOptions) load(ctx context.Context, statement string, files *input
 	return nil
 }
 
-// submit starts a task. The id is chosen here, so that a task can be found whose acknowledgement got lost.
+// submit starts a task. The id is chosen here, so that a task can be found whose acknowledgement
+// got lost.
 func submit(ctx context.Context, c *client, statement string, settings map[string]any) (string, error) {
 	name := newID()
 	settings[querycontext.SQLQueryID.Key()] = name
@@ -102,7 +104,8 @@ func (c *client) query(ctx context.Context, query string, into any) error {
 	return c.call(ctx, http.MethodPost, "/service/v2/sql", map[string]any{"query": query, "resultFormat": "array"}, into)
 }
 
-// verify compares what was written with what the files hold: the rows, and of a table that had none before the numbers in each column.
+// verify compares what was written with what the files hold: the rows, and of a table that had none
+// before the numbers in each column.
 func (o *ingestOptions) verify(ctx context.Context, rows int64, files *inputFiles, s *ingest.Survey, empty bool) error {
 	for _, f := range files.list {
 		if info, err := os.Stat(f.path); f.path != "" && (err != nil || info.Size() != f.size) {
@@ -187,7 +190,8 @@ func (o *ingestOptions) refuseSecond(ctx context.Context, files *inputFiles) err
 // maxTasksLookedAt is how many of the tasks of a datasource are looked at for files.
 const maxTasksLookedAt = 200
 
-// loadedBy finds the task that loaded some of the files, or is at it. What a later REPLACE of everything took away does not count.
+// loadedBy finds the task that loaded some of the files, or is at it. What a later REPLACE of
+// everything took away does not count.
 func (o *ingestOptions) loadedBy(ctx context.Context, files *inputFiles) (id string, count int, err error) {
 	var tasks [][]string
 	query := fmt.Sprintf("SELECT task_id, status FROM sys.tasks WHERE datasource = %s AND type = 'query_controller' AND status <> 'FAILED' "+

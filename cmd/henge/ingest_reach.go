@@ -21,7 +21,8 @@ import (
 	"github.com/hengedb/henge/internal/ingest"
 )
 
-// reach finds a way for the server to read the files, and returns the input source and what ends it:
+// reach finds a way for the server to read the files, and returns the input source and what ends
+// it:
 //
 //	it runs on this machine and may read them   ─► local: it reads them itself
 //	it reaches this machine                     ─► http: this command hands them out while the load runs
@@ -122,7 +123,8 @@ type servedFiles struct {
 	running sync.WaitGroup
 }
 
-// serveFiles listens at the address by which this machine reaches the server. Only who knows the path of a file, which can't be guessed, gets it.
+// serveFiles listens at the address by which this machine reaches the server. Only who knows the
+// path of a file, which can't be guessed, gets it.
 func serveFiles(ctx context.Context, c *client, files *inputFiles) (*servedFiles, error) {
 	u, err := url.Parse(c.base)
 	if err != nil {

@@ -61,7 +61,8 @@ func (o *ingestOptions) statement(s *ingest.Survey, source json.RawMessage) (str
 // numberText are texts that are numbers.
 const numberText = `^[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?$`
 
-// columnSQL is the expression of a column: of one with values that don't fit its type, NULL for those.
+// columnSQL is the expression of a column: of one with values that don't fit its type, NULL for
+// those.
 func columnSQL(c ingest.SurveyColumn) (string, error) {
 	name := quoteName(c.Name)
 	if c.Misfits.Count == 0 {

@@ -24,8 +24,9 @@ func (b *Broker) admit(ctx context.Context, p *Prepared, node plan.Node, id stri
 	return b.admission.Enter(ctx, id, need)
 }
 
-// heavy reports whether a plan may keep many rows or groups: it groups, sorts, joins or has windows, and reads many rows. What it may need is in bytes; without
-// keys, rows and joins that is little.
+// heavy reports whether a plan may keep many rows or groups: it groups, sorts, joins or has
+// windows, and reads many rows. What it may need is in bytes; without keys, rows and joins that is
+// little.
 func (b *Broker) heavy(p *Prepared, node plan.Node) (heavy bool, need int64) {
 	keeps, many, rows := false, false, int64(0)
 	t := b.tablesOf(p)

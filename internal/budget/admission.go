@@ -16,7 +16,8 @@ const (
 	leastAdmission = 16 << 20
 	mostAdmission  = 64 << 20
 	// needPart and mostNeed bound what one piece that says it needs more is taken to need: three can
-	// always begin, and what only may need much does not hold up many others where there is much memory.
+	// always begin, and what only may need much does not hold up many others where there is much
+	// memory.
 	needPart = 4
 	mostNeed = 256 << 20
 	// admissionLook is how often work that waits looks whether others have given memory back.
@@ -68,8 +69,8 @@ func NewAdmission(memory *Budget, wait time.Duration, c clock.Clock) *Admission 
 	return a
 }
 
-// Enter waits until work may begin that may need so many bytes; leave is called at its end. Parts of
-// the work of one id are admitted together.
+// Enter waits until work may begin that may need so many bytes; leave is called at its end. Parts
+// of the work of one id are admitted together.
 func (a *Admission) Enter(ctx context.Context, id string, need int64) (leave func(), err error) {
 	if a == nil {
 		return func() {}, nil
@@ -162,7 +163,8 @@ func (a *Admission) admit() {
 	a.admitLocked()
 }
 
-// admitLocked lets those begin that there is room for. One always may: what it can do without it does without.
+// admitLocked lets those begin that there is room for. One always may: what it can do without it
+// does without.
 func (a *Admission) admitLocked() {
 	for len(a.mu.waiting) > 0 {
 		w := a.mu.waiting[0]

@@ -107,7 +107,8 @@ func TestAdmissionEnds(t *testing.T) {
 	}
 }
 
-// Whatever comes, goes and gives up, never are more in than there is room for, and in the end nobody is.
+// Whatever comes, goes and gives up, never are more in than there is room for, and in the end
+// nobody is.
 func TestAdmissionAtRandom(t *testing.T) {
 	a := NewAdmission(Root(64<<20), time.Hour, clock.System())
 	var mu sync.Mutex

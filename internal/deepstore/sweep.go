@@ -8,17 +8,20 @@ import (
 	"syscall"
 )
 
-// Own gives the uploads of this process a name that the process keeps over restarts. It is called before the first Put.
+// Own gives the uploads of this process a name that the process keeps over restarts. It is called
+// before the first Put.
 func (l *Local) Own(name string) { l.owner = strings.ReplaceAll(name, "/", "_") }
 
-// SweepOwn removes what Puts of this process have left that a crash cut off, and with all those of every other process too. It returns how
-// many bytes that was. It is for the start of a process, before the first Put.
+// SweepOwn removes what Puts of this process have left that a crash cut off, and with all those of
+// every other process too. It returns how many bytes that was. It is for the start of a process,
+// before the first Put.
 func (l *Local) SweepOwn(all bool) (removed int64, err error) {
 	return l.sweep(func(name string, _ fs.FileInfo) bool { return all || strings.HasSuffix(name, "-"+l.owner) })
 }
 
-// Sweep removes what Puts of any process have left, if nobody has written to it or named it since the given time (milliseconds since 1970):
-// the age protects Puts that are under way. It returns how many bytes that was.
+// Sweep removes what Puts of any process have left, if nobody has written to it or named it since
+// the given time (milliseconds since 1970): the age protects Puts that are under way. It returns
+// how many bytes that was.
 func (l *Local) Sweep(before int64) (removed int64, err error) {
 	return l.sweep(func(_ string, info fs.FileInfo) bool { return touched(info) < before })
 }

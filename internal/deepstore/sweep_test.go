@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// What a process has left it removes itself, what others have left only if it has the directory for itself.
+// What a process has left it removes itself, what others have left only if it has the directory for
+// itself.
 func TestSweepOwn(t *testing.T) {
 	l := open(t)
 	l.Own("worker1")

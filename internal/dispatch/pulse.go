@@ -18,7 +18,8 @@ const (
 	// until a server is silent. A server that is only busy answers sooner.
 	pulsePatience = 500 * time.Millisecond
 	pulseMisses   = 2
-	// pulseKept is how long it is known of a server that it is silent, when nobody wants anything of it.
+	// pulseKept is how long it is known of a server that it is silent, when nobody wants anything of
+	// it.
 	pulseKept = 10 * time.Second
 	// pulsePath is what a server is asked. Whatever it answers, it lives.
 	pulsePath = "/status/health"

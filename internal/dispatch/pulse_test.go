@@ -79,8 +79,9 @@ func TestAPulseIsTakenWhileSomebodyWaits(t *testing.T) {
 	}
 }
 
-// The only part of a query is at a server that is silent: another goes on, be it a part that is held back until it is whole or one whose rows are given as they
-// come. The query that comes next does not ask the silent one at all.
+// The only part of a query is at a server that is silent: another goes on, be it a part that is
+// held back until it is whole or one whose rows are given as they come. The query that comes next
+// does not ask the silent one at all.
 func TestAPartOfASilentServerIsDoneByAnother(t *testing.T) {
 	for name, streamed := range map[string]bool{"whole": false, "streamed": true} {
 		t.Run(name, func(t *testing.T) {

@@ -1,12 +1,14 @@
 // Package durable puts files on disk so that they survive a loss of power.
 //
-// A file that a process needs at its next start is written by WriteFile, or by the caller and then given its name by Commit:
+// A file that a process needs at its next start is written by WriteFile, or by the caller and then
+// given its name by Commit:
 //
 //	temporary name → write → fsync → rename → fsync of the folder
 //
-// After a loss of power the name stands for the old content or for the new one, and after WriteFile or Commit has returned for
-// the new one. A file without its fsync may be empty under its new name; a name without the fsync of its folder may be gone.
-// MkdirAll does the same for folders. Tests follow what reaches the disk with Watch.
+// After a loss of power the name stands for the old content or for the new one, and after WriteFile
+// or Commit has returned for the new one. A file without its fsync may be empty under its new name;
+// a name without the fsync of its folder may be gone. MkdirAll does the same for folders. Tests
+// follow what reaches the disk with Watch.
 package durable
 
 import (
@@ -28,8 +30,8 @@ type Sync struct {
 
 var watcher atomic.Pointer[func(Sync)]
 
-// Watch has every later fsync told to w, after it has happened, until stop is called. w runs in the goroutine that asked for the
-// fsync. Tests only; one at a time.
+// Watch has every later fsync told to w, after it has happened, until stop is called. w runs in the
+// goroutine that asked for the fsync. Tests only; one at a time.
 func Watch(w func(Sync)) (stop func()) {
 	watcher.Store(&w)
 	return func() { watcher.Store(nil) }
@@ -84,10 +86,12 @@ func WriteFile(path string, content []byte, mode fs.FileMode) error {
 	return Commit(file, path)
 }
 
-// Temporary ends the names of files that WriteFile has not given their names yet. A process that was killed leaves them behind.
+// Temporary ends the names of files that WriteFile has not given their names yet. A process that
+// was killed leaves them behind.
 const Temporary = ".henge-tmp"
 
-// Commit writes file to disk, closes it and gives it the name path, in the same folder. If it fails the file is removed.
+// Commit writes file to disk, closes it and gives it the name path, in the same folder. If it fails
+// the file is removed.
 func Commit(file *os.File, path string) error {
 	err := File(file)
 	if closeErr := file.Close(); err == nil {
@@ -114,7 +118,8 @@ func Create(path string, mode fs.FileMode) error {
 	return Folder(filepath.Dir(path))
 }
 
-// MkdirAll makes a folder and those above it that are missing, each of them on disk before the next.
+// MkdirAll makes a folder and those above it that are missing, each of them on disk before the
+// next.
 func MkdirAll(path string, mode fs.FileMode) error {
 	info, err := os.Stat(path)
 	switch {
@@ -140,7 +145,8 @@ func MkdirAll(path string, mode fs.FileMode) error {
 	return nil
 }
 
-// IsFull reports whether err says that there is no room for what was to be written: the disk, the quota or the limit of the process.
+// IsFull reports whether err says that there is no room for what was to be written: the disk, the
+// quota or the limit of the process.
 func IsFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }

@@ -15,8 +15,8 @@ const (
 	reserveShare = 64
 )
 
-// Reserve is a file that takes room on a disk so that it can be given back when the disk is full: what makes room by deleting needs a
-// little of it first. It is used by any number of goroutines.
+// Reserve is a file that takes room on a disk so that it can be given back when the disk is full:
+// what makes room by deleting needs a little of it first. It is used by any number of goroutines.
 type Reserve struct {
 	path string
 	size int64
@@ -25,7 +25,8 @@ type Reserve struct {
 	held bool
 }
 
-// OpenReserve returns the reserve at path, in a folder that exists. Where there is no room for it, it is not held.
+// OpenReserve returns the reserve at path, in a folder that exists. Where there is no room for it,
+// it is not held.
 func OpenReserve(path string) *Reserve {
 	r := &Reserve{path: path, size: maxReserve}
 	var disk syscall.Statfs_t
@@ -40,7 +41,8 @@ func OpenReserve(path string) *Reserve {
 	return r
 }
 
-// Hold takes the room if it is not taken, and leaves twice as much free. It reports whether the reserve is held.
+// Hold takes the room if it is not taken, and leaves twice as much free. It reports whether the
+// reserve is held.
 func (r *Reserve) Hold() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

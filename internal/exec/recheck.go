@@ -7,7 +7,8 @@ import (
 	"github.com/hengedb/henge/internal/segment"
 )
 
-// acquired are the segments that a query has acquired, with the columns that it reads of each. It has references of its own.
+// acquired are the segments that a query has acquired, with the columns that it reads of each. It
+// has references of its own.
 type acquired struct {
 	mu   sync.Mutex
 	list []columnsOf
@@ -30,7 +31,8 @@ func readFrom(ctx context.Context, r segment.Reader, names []string) {
 	}
 }
 
-// recheck verifies the columns anew, whether or not they were found good before. The error says which are damaged.
+// recheck verifies the columns anew, whether or not they were found good before. The error says
+// which are damaged.
 func (rs *acquired) recheck(ctx context.Context) error {
 	rs.mu.Lock()
 	list := rs.list

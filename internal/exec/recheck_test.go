@@ -26,7 +26,8 @@ type giving struct{}
 func (giving) Next(context.Context) (*vector.Batch, error) { return &vector.Batch{N: 2}, nil }
 func (giving) Close()                                      {}
 
-// A panic over bytes that have changed since they were verified is damage: the query begins anew. Over bytes that have not it is a bug.
+// A panic over bytes that have changed since they were verified is damage: the query begins anew.
+// Over bytes that have not it is a bug.
 func TestAPanicOverChangedBytesIsDamage(t *testing.T) {
 	s := &store{t: t}
 	s.addSegment(chrono.Eternity, []segment.ColumnSpec{{Name: "__time", Type: long}, {Name: "k", Type: long}}, true,

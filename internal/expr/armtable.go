@@ -10,7 +10,8 @@ import (
 type armTable struct {
 	none uint32 // the number for a value that no arm has
 
-	// Numbers are words. Those that are near each other are found by their distance to the least one, others and texts in slots.
+	// Numbers are words. Those that are near each other are found by their distance to the least one,
+	// others and texts in slots.
 	least int64
 	near  []uint32
 	words []uint64
@@ -19,10 +20,12 @@ type armTable struct {
 	slots []uint32 // 0: free; else the place in words or texts, plus 1
 }
 
-// nearness is how many numbers there may be from the least to the greatest for each that an arm has.
+// nearness is how many numbers there may be from the least to the greatest for each that an arm
+// has.
 const nearness = 8
 
-// newArmTable makes a table of constants of a physical type; the number of each one's arm is in arms. None comes behind the last arm.
+// newArmTable makes a table of constants of a physical type; the number of each one's arm is in
+// arms. None comes behind the last arm.
 func newArmTable(kind vector.Kind, values []any, arms []uint32, none uint32) *armTable {
 	t := &armTable{none: none}
 	switch kind {

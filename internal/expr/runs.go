@@ -4,7 +4,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// constantRun are arms of a CASE, one after the other, whose conditions are that x equals constants.
+// constantRun are arms of a CASE, one after the other, whose conditions are that x equals
+// constants.
 type constantRun struct {
 	x      Expr
 	arms   int
@@ -12,7 +13,8 @@ type constantRun struct {
 	of     []uint32 // by value, the arm
 }
 
-// runsOf returns the runs of whens by their first arm, those long enough for a table; nil: there is none.
+// runsOf returns the runs of whens by their first arm, those long enough for a table; nil: there is
+// none.
 func runsOf(whens []When) map[int]*constantRun {
 	var out map[int]*constantRun
 	for at := 0; at < len(whens); {
@@ -52,7 +54,8 @@ func runFrom(whens []When) *constantRun {
 	return r
 }
 
-// sameValue reports whether x and y have the same value in every row, and are compared in the same way.
+// sameValue reports whether x and y have the same value in every row, and are compared in the same
+// way.
 func sameValue(x, y Expr) bool { return x == y || Equal(x, y) }
 
 // equalities takes apart a condition that is true of exactly the rows in which x is one of values.
@@ -92,7 +95,8 @@ func equalities(cond Expr) (x Expr, values []any, ok bool) {
 	return nil, nil, false
 }
 
-// tabled reports whether the values of x can be found in a table, and stay the same when x is computed once for several arms.
+// tabled reports whether the values of x can be found in a table, and stay the same when x is
+// computed once for several arms.
 func tabled(x Expr) bool {
 	t := x.Type().Runtime()
 	fits := t.Kind == vector.KindLong || t.Kind == vector.KindDouble || t.Kind == vector.KindFloat || t == vector.String

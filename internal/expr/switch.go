@@ -4,11 +4,13 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// manyArms is from how many arms on that compare one expression with constants a table finds the arm of a row.
+// manyArms is from how many arms on that compare one expression with constants a table finds the
+// arm of a row.
 const manyArms = 4
 
-// switchNode is a CASE in which several arms, one after the other, ask whether one expression equals constants. A table finds the arm of
-// each row at once, and constant results are read from a table, too:
+// switchNode is a CASE in which several arms, one after the other, ask whether one expression
+// equals constants. A table finds the arm of each row at once, and constant results are read from a
+// table, too:
 //
 //	CASE WHEN x = 1 THEN 'a' WHEN x IN (2, 3) THEN 'b' WHEN y > 2 THEN 'c' WHEN x = 4 THEN s .. ELSE 'd' END
 //	     --------- run of arms ----------------------- -- one arm ------- -- run of arms .. --
@@ -16,7 +18,8 @@ type switchNode struct {
 	steps []switchStep
 	other node // nil: NULL
 	t     vector.Type
-	// whole has, where all arms are one run and all results are constants, the result of each arm and then that of ELSE.
+	// whole has, where all arms are one run and all results are constants, the result of each arm and
+	// then that of ELSE.
 	whole *vector.Vector
 }
 
@@ -205,7 +208,8 @@ func (n *switchNode) eval(f *frame) (*vector.Vector, error) {
 	return m.merge(), nil
 }
 
-// rowsOf returns hits, rows of a frame of which sel says where they are in the frame around, as rows of that.
+// rowsOf returns hits, rows of a frame of which sel says where they are in the frame around, as
+// rows of that.
 func rowsOf(hits, sel []uint32) []uint32 {
 	if sel == nil {
 		return hits

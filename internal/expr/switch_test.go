@@ -64,7 +64,8 @@ func casesBatch(r *rand.Rand, rows int) *vector.Batch {
 	return &vector.Batch{N: rows, Cols: []*vector.Vector{long.Build(), double.Build(), float.Build(), flat.Build(), dict}}
 }
 
-// randomCase compares the columns of casesBatch with constants, in runs and mixed, with constant results and computed ones.
+// randomCase compares the columns of casesBatch with constants, in runs and mixed, with constant
+// results and computed ones.
 func randomCase(t *testing.T, r *rand.Rand) *Case {
 	t.Helper()
 	types := []Type{Of(BigInt), Of(Double), Of(Float), Of(Varchar), Of(Varchar)}
@@ -139,7 +140,8 @@ func randomCase(t *testing.T, r *rand.Rand) *Case {
 	return x
 }
 
-// A CASE whose arms are found by tables has the results that its conditions have one after the other.
+// A CASE whose arms are found by tables has the results that its conditions have one after the
+// other.
 func TestTablesOfArmsKeepTheirOrder(t *testing.T) {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 1))

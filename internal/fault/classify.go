@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// Classify finds what a user may be told of err: the first fault in its chain, else what the context says, else that something
-// unexpected happened, the details of which go to the log.
+// Classify finds what a user may be told of err: the first fault in its chain, else what the
+// context says, else that something unexpected happened, the details of which go to the log.
 func Classify(err error) *Error {
 	if f := Find(err); f != nil {
 		return f

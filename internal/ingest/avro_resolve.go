@@ -8,8 +8,9 @@ import (
 
 // avroReading is a schema that records are read as, made ready for those of one file.
 //
-// Avro resolves a union that was written by the branch that a value has: only a value whose branch the reader's type does not take is an error. The
-// library refuses the file if any branch is such. So the reader's type becomes a union that takes these branches, too, and unasked says which they
+// Avro resolves a union that was written by the branch that a value has: only a value whose branch
+// the reader's type does not take is an error. The library refuses the file if any branch is such.
+// So the reader's type becomes a union that takes these branches, too, and unasked says which they
 // are: a record with a value of one does not parse.
 type avroReading struct {
 	root    *avro.SchemaNode
@@ -21,7 +22,8 @@ type avroReading struct {
 	seen           map[[2]*avro.SchemaNode]bool
 }
 
-// newAvroReading returns how records that were written with one schema are read as another, and the schema for that.
+// newAvroReading returns how records that were written with one schema are read as another, and the
+// schema for that.
 func newAvroReading(writer, reader *avro.Schema) (*avroReading, *avro.Schema, error) {
 	r := &avroReading{root: reader.Root(), unasked: map[*avro.SchemaNode][]string{}, whole: map[*avro.SchemaNode]bool{},
 		seen: map[[2]*avro.SchemaNode]bool{}}
@@ -68,7 +70,8 @@ func (r *avroReading) widen(n, w *avro.SchemaNode) {
 	}
 }
 
-// widenOne reports whether the reader's type n takes values of the writer's type w, which is no union, and widens what is within both.
+// widenOne reports whether the reader's type n takes values of the writer's type w, which is no
+// union, and widens what is within both.
 func (r *avroReading) widenOne(n, w *avro.SchemaNode) bool {
 	if n.Type == "union" {
 		taken := false
@@ -104,7 +107,8 @@ func avroPrimitive(kind string) bool {
 	return slices.Contains([]string{"null", "boolean", "int", "long", "float", "double", "string", "bytes"}, kind)
 }
 
-// writtenField returns the field of a written record that a field is read from: the one of its name, or of an alias.
+// writtenField returns the field of a written record that a field is read from: the one of its
+// name, or of an alias.
 func writtenField(f *avro.SchemaField, w *avro.SchemaNode) *avro.SchemaField {
 	for _, name := range append([]string{f.Name}, f.Aliases...) {
 		for i := range w.Fields {
@@ -116,7 +120,8 @@ func writtenField(f *avro.SchemaField, w *avro.SchemaNode) *avro.SchemaField {
 	return nil
 }
 
-// namedTypes returns the named types of a schema, which may be referred to anywhere in it, by their names and full names.
+// namedTypes returns the named types of a schema, which may be referred to anywhere in it, by their
+// names and full names.
 func namedTypes(root *avro.SchemaNode) map[string]*avro.SchemaNode {
 	named := map[string]*avro.SchemaNode{}
 	var learn func(n *avro.SchemaNode, depth int)

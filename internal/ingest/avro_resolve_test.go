@@ -90,7 +90,8 @@ type renamedCodec struct{ ocf.Codec }
 
 func (renamedCodec) Name() string { return "lzma" }
 
-// TestAvroCodecs reads what is packed with each codec of the specification, made by fastavro where it is there, and names the others.
+// TestAvroCodecs reads what is packed with each codec of the specification, made by fastavro where
+// it is there, and names the others.
 func TestAvroCodecs(t *testing.T) {
 	schema, records := `[{"name":"a","type":"long"}]`, []map[string]any{{"a": int64(1)}, {"a": int64(2)}}
 	data := avroOf(t, schema, records, ocf.WithCodec(renamedCodec{ocf.SnappyCodec()}))

@@ -38,7 +38,8 @@ func pack(t testing.TB, w io.WriteCloser, err error) {
 	}
 }
 
-// packings are packedText packed in every way that has a writer here, or, of bzip2, was packed by one.
+// packings are packedText packed in every way that has a writer here, or, of bzip2, was packed by
+// one.
 func packings(t testing.TB) map[string][]byte {
 	bz, err := base64.StdEncoding.DecodeString("QlpoOTFBWSZTWSKd4ukAAAZZgAAQEAAwECAAAAogADEMCBKAeonCJoaL4u5IpwoSBFO8XSA=")
 	if err != nil {
@@ -159,7 +160,8 @@ func TestFilesLeftOutOfZips(t *testing.T) {
 	}
 }
 
-// TestPackedMembers reads what was packed in several parts that follow each other whole, and says of what is cut off that it is.
+// TestPackedMembers reads what was packed in several parts that follow each other whole, and says
+// of what is cut off that it is.
 func TestPackedMembers(t *testing.T) {
 	for name, packed := range packings(t) {
 		if name == "lzma" { // which nothing tells from text

@@ -21,7 +21,8 @@ type jsonFeatures struct {
 	noDuplicates, withoutAnyEffect bool
 }
 
-// featureOf gives the feature that a name of the reference's parser stands for. Those of two releases of it are known.
+// featureOf gives the feature that a name of the reference's parser stands for. Those of two
+// releases of it are known.
 var featureOf = map[string]func(*jsonFeatures) *bool{
 	"ALLOW_COMMENTS":                           func(f *jsonFeatures) *bool { return &f.comments },
 	"ALLOW_JAVA_COMMENTS":                      func(f *jsonFeatures) *bool { return &f.comments },

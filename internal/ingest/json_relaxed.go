@@ -10,8 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// relaxedJSON parses JSON values in the grammar that features allow. It is exact about what is wrong with a text, and so is what is asked, without
-// features, why a record does not parse. It is used by one goroutine.
+// relaxedJSON parses JSON values in the grammar that features allow. It is exact about what is
+// wrong with a text, and so is what is asked, without features, why a record does not parse. It is
+// used by one goroutine.
 type relaxedJSON struct {
 	features jsonFeatures
 	text     []byte
@@ -345,7 +346,8 @@ func (p *relaxedJSON) unicode(out []byte) []byte {
 	return utf8.AppendRune(out, r)
 }
 
-// number parses a number, which features may let begin with a plus sign, a point or zeros, or end with a point.
+// number parses a number, which features may let begin with a plus sign, a point or zeros, or end
+// with a point.
 func (p *relaxedJSON) number() any {
 	start := p.at
 	for !p.ended() && (isNameByte(p.text[p.at:]) || bytes.IndexByte([]byte("+-."), p.text[p.at]) >= 0) {
@@ -428,7 +430,8 @@ func (c relaxedCutter) unify(text []byte) {
 	}
 }
 
-// between returns how many bytes at the head of text are not the start of a record: blanks, comments, and an array's brackets and commas.
+// between returns how many bytes at the head of text are not the start of a record: blanks,
+// comments, and an array's brackets and commas.
 func (p *relaxedJSON) between(text []byte) (n int) {
 	p.text, p.at = text, 0
 	defer func() {

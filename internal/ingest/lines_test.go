@@ -64,7 +64,8 @@ func TestReturnsWithinQuotesAreData(t *testing.T) {
 	}
 }
 
-// TestLineEndsInSplits cuts a file in many places: each row is read once, and errors have the lines of the file.
+// TestLineEndsInSplits cuts a file in many places: each row is read once, and errors have the lines
+// of the file.
 func TestLineEndsInSplits(t *testing.T) {
 	var text strings.Builder
 	for i := range 400 {

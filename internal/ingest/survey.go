@@ -14,7 +14,8 @@ import (
 
 // SurveyOptions say what is known of an input before it is read.
 type SurveyOptions struct {
-	// Header says whether the first row of each delimited file holds the names; nil: the first file decides.
+	// Header says whether the first row of each delimited file holds the names; nil: the first file
+	// decides.
 	Header *bool
 	// Delimiter separates the fields of delimited files; "": the first file decides.
 	Delimiter string
@@ -24,16 +25,19 @@ type SurveyOptions struct {
 	Time, TimeFormat string
 	// Access says what the entities may touch.
 	Access *Access
-	// Progress, when set, is called now and then with the bytes of a file that were read so far, as they are stored.
+	// Progress, when set, is called now and then with the bytes of a file that were read so far, as
+	// they are stored.
 	Progress func(bytes int64)
 }
 
-// Surveyor reads a whole input once, in bounded memory, to learn what a table of it must look like so that no value is changed: the
-// names, the types that hold every value, the time. What no table can hold as it is, it counts.
+// Surveyor reads a whole input once, in bounded memory, to learn what a table of it must look like
+// so that no value is changed: the names, the types that hold every value, the time. What no table
+// can hold as it is, it counts.
 //
 //	entity ─► kind (by content) ─► records, as the reader of the load sees them ─► values by class ─► Survey
 //
-// All entities must be of one kind. Parquet and ORC files say their types themselves: only columns that may be the time are read.
+// All entities must be of one kind. Parquet and ORC files say their types themselves: only columns
+// that may be the time are read.
 type Surveyor struct {
 	o    SurveyOptions
 	kind inputKind
@@ -92,7 +96,8 @@ type surveyed struct {
 	seen   int64 // records with a value
 	next   int64 // the record, of all, behind the last one with a value
 	gap    int64 // the first record, of all, without a value; 0: none so far
-	// declared is the type that a file says, "" for those that say none; timed is how the column holds times, if the file says that it does.
+	// declared is the type that a file says, "" for those that say none; timed is how the column holds
+	// times, if the file says that it does.
 	declared string
 	timed    string
 	last     int64 // the record that named it last
@@ -213,7 +218,8 @@ func (s *Surveyor) chunks(ctx context.Context, text *textInput, f func(chunk) er
 	}
 }
 
-// progress tells how much of the stored bytes was read: of packed files what the unpacker took, else the text itself.
+// progress tells how much of the stored bytes was read: of packed files what the unpacker took,
+// else the text itself.
 func (s *Surveyor) progress(text *textInput, read int64) {
 	if s.o.Progress == nil {
 		return
@@ -238,7 +244,8 @@ func (s *Surveyor) end() { s.records++ }
 // broken notes that a value is no UTF-8.
 func (s *Surveyor) broken(value []byte) { s.notUTF8.add(s, value) }
 
-// printable returns text as it may be written to a terminal: in one line, without control characters.
+// printable returns text as it may be written to a terminal: in one line, without control
+// characters.
 func printable(text string) string {
 	var b strings.Builder
 	n := 0

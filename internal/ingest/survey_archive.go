@@ -9,7 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// refuseArchive refuses zip archives of which only a part would be loaded: those of several files, and workbooks.
+// refuseArchive refuses zip archives of which only a part would be loaded: those of several files,
+// and workbooks.
 func refuseArchive(ctx context.Context, name string, e Entity) error {
 	if !strings.HasPrefix(string(firstBytes(ctx, e)), "PK\x03\x04") {
 		return nil
@@ -35,8 +36,8 @@ func firstBytes(ctx context.Context, e Entity) []byte {
 	return head
 }
 
-// zipNames lists the files of a zip archive by its directory, which is at its end (APPNOTE 6.3.10, sections 4.3.12 and 4.3.16). It reads
-// entities that can be read from any place.
+// zipNames lists the files of a zip archive by its directory, which is at its end (APPNOTE 6.3.10,
+// sections 4.3.12 and 4.3.16). It reads entities that can be read from any place.
 func zipNames(ctx context.Context, e Entity) ([]string, error) {
 	if !e.Seekable() || e.Size() < 22 {
 		return nil, nil

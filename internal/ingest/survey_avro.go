@@ -8,7 +8,8 @@ import (
 	"strconv"
 )
 
-// avro surveys a container file of Avro. Its schema says which columns are times; the values say the types, as unions may hold several.
+// avro surveys a container file of Avro. Its schema says which columns are times; the values say
+// the types, as unions may hold several.
 func (s *Surveyor) avro(ctx context.Context, in *input) error {
 	f, err := ParseFormat([]byte(`{"type":"avro_ocf"}`))
 	if err != nil {

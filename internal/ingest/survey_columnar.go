@@ -23,7 +23,8 @@ type declaredColumn struct {
 	note    string
 }
 
-// columnar surveys a Parquet or ORC file: its columns are what it says, and only those that may be the time are read.
+// columnar surveys a Parquet or ORC file: its columns are what it says, and only those that may be
+// the time are read.
 func (s *Surveyor) columnar(ctx context.Context, in *input) error {
 	var list []declaredColumn
 	var rows int64
@@ -70,7 +71,8 @@ func (s *Surveyor) note(text string) {
 	}
 }
 
-// declare gives a column the type that a file says, which may be another than that of the files before.
+// declare gives a column the type that a file says, which may be another than that of the files
+// before.
 func (c *surveyed) declare(s *Surveyor, d declaredColumn) error {
 	switch {
 	case c.declared == "" || c.declared == d.sqlType:

@@ -12,8 +12,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// delimiters are those that are looked for, and that win in this order where several divide every record alike: a comma may be within values,
-// too, as in 1,50.
+// delimiters are those that are looked for, and that win in this order where several divide every
+// record alike: a comma may be within values, too, as in 1,50.
 var delimiters = []string{"\t", ";", "|", ","}
 
 // headerRows is how many records decide what the first row and the delimiter are.
@@ -87,8 +87,9 @@ func hasQuotes(text []byte, delimiter string) bool {
 	return quoted
 }
 
-// looksLikeHeader reports whether the first record holds names. It does if it is text where the records below it have numbers or times, and
-// if it is text all over. It does not if it has numbers or times itself, as the records below it have.
+// looksLikeHeader reports whether the first record holds names. It does if it is text where the
+// records below it have numbers or times, and if it is text all over. It does not if it has numbers
+// or times itself, as the records below it have.
 func looksLikeHeader(f *Delimited, text []byte) bool {
 	s := &splitter{text: text, delimiter: []byte(f.Delimiter), quotes: f.quotes()}
 	var first []string
@@ -223,7 +224,8 @@ func (s *Surveyor) field(c *surveyed, f []byte) {
 	}
 }
 
-// header returns the columns of a file with names, and refuses names that say nothing or not what those of other files do.
+// header returns the columns of a file with names, and refuses names that say nothing or not what
+// those of other files do.
 func (s *Surveyor) header(names []string, head []byte) ([]*surveyed, error) {
 	f, file := s.delimited, printable(s.file)
 	if !f.FromHeader {

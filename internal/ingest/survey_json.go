@@ -85,7 +85,8 @@ func (j *jsonSurvey) object(o *fastjson.Object) {
 	})
 }
 
-// member returns the column of a member: most records have the same ones in the same order. It is nil where there are too many.
+// member returns the column of a member: most records have the same ones in the same order. It is
+// nil where there are too many.
 func (j *jsonSurvey) member(key []byte) *surveyed {
 	if j.at < len(j.columns) && j.columns[j.at].name == string(key) {
 		j.at++

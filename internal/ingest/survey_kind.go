@@ -158,7 +158,8 @@ func isJSON(text []byte) bool {
 		}
 		text = bytes.TrimLeft(text[line:], " \t\r\n")
 	}
-	// An object that is longer than what is looked at, or is broken: a name and a colon follow its bracket.
+	// An object that is longer than what is looked at, or is broken: a name and a colon follow its
+	// bracket.
 	if len(text) > 0 && text[0] == '{' {
 		rest := bytes.TrimLeft(text[1:], " \t\r\n")
 		return len(rest) > 0 && (rest[0] == '"' || rest[0] == '}')

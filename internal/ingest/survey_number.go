@@ -57,7 +57,8 @@ func classOfNumber(raw []byte) class {
 	return classDouble
 }
 
-// printsAs reports whether f, written with as many digits as raw has, is raw: then raw says no more than f does.
+// printsAs reports whether f, written with as many digits as raw has, is raw: then raw says no more
+// than f does.
 func printsAs(f float64, raw []byte) bool {
 	var room [64]byte
 	want, exponent := significant(room[:0], raw)
@@ -77,7 +78,8 @@ func printsAs(f float64, raw []byte) bool {
 	return len(want) <= 100 && bytes.Equal(got, want) && at == exponent
 }
 
-// significant returns the digits of a number from the first to the last that is not 0, and the power of ten of the first.
+// significant returns the digits of a number from the first to the last that is not 0, and the
+// power of ten of the first.
 func significant(dst, raw []byte) (digits []byte, exponent int) {
 	point, seen, zeros, power := -1, 0, 0, 0
 	for i := 0; i < len(raw); i++ {
@@ -114,8 +116,9 @@ type fieldNumber struct {
 	padded   bool // the last of several decimals is 0
 }
 
-// numberOfField reads a field as a number, if it is written as programs and people write numbers, and not as a code that only has digits
-// in it: no leading zeros, no plus, no grouping, no suffix, an exponent only behind a fraction or with a sign.
+// numberOfField reads a field as a number, if it is written as programs and people write numbers,
+// and not as a code that only has digits in it: no leading zeros, no plus, no grouping, no suffix,
+// an exponent only behind a fraction or with a sign.
 func numberOfField(f []byte) (n fieldNumber, ok bool) {
 	f = bytes.Trim(f, " \t")
 	i := 0
@@ -174,7 +177,8 @@ func numberOfField(f []byte) (n fieldNumber, ok bool) {
 	return n, true
 }
 
-// statedNumber is the class of a field of a column that the user called one of numbers: what else looks like a code is a number then.
+// statedNumber is the class of a field of a column that the user called one of numbers: what else
+// looks like a code is a number then.
 func statedNumber(f []byte) class {
 	f = bytes.TrimPrefix(bytes.Trim(f, " \t"), []byte("+"))
 	sign := 0

@@ -9,26 +9,30 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// Survey is what a whole input was found to hold: enough to write the EXTERN call and the time expression of a load that changes nothing, and
-// to say what no table can hold as it is.
+// Survey is what a whole input was found to hold: enough to write the EXTERN call and the time
+// expression of a load that changes nothing, and to say what no table can hold as it is.
 type Survey struct {
 	// Kind is the kind of the files in words; Format is the wire form of the input format.
 	Kind   string
 	Format json.RawMessage
 	// Columns are in the order in which they first occur.
 	Columns []SurveyColumn
-	// Time is the column of the time, "" if there is none; TimeFormat how it holds it: "iso", "millis", "posix", "micro", "nano" or a pattern.
+	// Time is the column of the time, "" if there is none; TimeFormat how it holds it: "iso",
+	// "millis", "posix", "micro", "nano" or a pattern.
 	Time, TimeFormat string
-	// OtherFormat is another way in which all values of Time are times; "": there is none, what is said of the time is no guess.
+	// OtherFormat is another way in which all values of Time are times; "": there is none, what is
+	// said of the time is no guess.
 	OtherFormat string
-	// KeepTime says that the time has more digits than a timestamp keeps, so that the column must be loaded, too.
+	// KeepTime says that the time has more digits than a timestamp keeps, so that the column must be
+	// loaded, too.
 	KeepTime bool
 	// Untimed are the records whose time is missing or none.
 	Untimed Finding
 	// Records are all records, Bad those of them that did not parse; its Value is why.
 	Records int64
 	Bad     Finding
-	// Problems are what can't be loaded without a change, in sentences; Notes are what else is worth to be known.
+	// Problems are what can't be loaded without a change, in sentences; Notes are what else is worth
+	// to be known.
 	Problems, Notes []string
 	// Header says that the first row of each delimited file holds the names.
 	Header bool

@@ -16,7 +16,8 @@ type numberTime struct {
 	fits   func(n int64) bool
 }
 
-// Numbers are taken for times from 1990 to 2100, in a unit that no other way to write times as numbers can be mistaken for.
+// Numbers are taken for times from 1990 to 2100, in a unit that no other way to write times as
+// numbers can be mistaken for.
 const (
 	earliestSecond, latestSecond = 631_152_000, 4_102_444_800
 )
@@ -38,8 +39,8 @@ func asPattern(pattern string) func(int64) bool {
 	}
 }
 
-// numberTimes are the ways, the more telling ones first. The numbers of yyyyMMddHH from 1990 on are seconds of 2033 on, too: that all of many are
-// hours by accident is not likely.
+// numberTimes are the ways, the more telling ones first. The numbers of yyyyMMddHH from 1990 on are
+// seconds of 2033 on, too: that all of many are hours by accident is not likely.
 var numberTimes = []numberTime{
 	{"yyyyMMddHHmmssSSS", asPattern("yyyyMMddHHmmssSSS")},
 	{"yyyyMMddHHmmss", asPattern("yyyyMMddHHmmss")},
@@ -53,7 +54,8 @@ var numberTimes = []numberTime{
 	{"yyyy", asPattern("yyyy")},
 }
 
-// textTimes are tried in this order on text that is not in ISO 8601: where month and day can't be told apart, the American order is guessed.
+// textTimes are tried in this order on text that is not in ISO 8601: where month and day can't be
+// told apart, the American order is guessed.
 var textTimes = []string{
 	"yyyy/MM/dd HH:mm:ss", "yyyy/MM/dd HH:mm", "yyyy/MM/dd", "MM/dd/yyyy HH:mm:ss", "MM/dd/yyyy HH:mm", "MM/dd/yyyy hh:mm:ss a", "MM/dd/yyyy hh:mm a",
 	"MM/dd/yyyy", "dd/MM/yyyy HH:mm:ss", "dd/MM/yyyy HH:mm", "dd/MM/yyyy hh:mm:ss a", "dd/MM/yyyy hh:mm a", "dd/MM/yyyy",
@@ -247,7 +249,8 @@ func (w *timeWatch) check(s *Surveyor, raw []byte) {
 	}
 }
 
-// way returns how every value is a time, and the other way that they may be meant; "" where there is none.
+// way returns how every value is a time, and the other way that they may be meant; "" where there
+// is none.
 func (w *timeWatch) way(named bool) (format, other string) {
 	if w.tried == 0 || !w.alive() {
 		return "", ""
@@ -277,7 +280,8 @@ func (w *timeWatch) way(named bool) (format, other string) {
 	return "", ""
 }
 
-// swapped returns the pattern with day and month in the other order, if all values are times by it, too.
+// swapped returns the pattern with day and month in the other order, if all values are times by it,
+// too.
 func (w *timeWatch) swapped(name string) string {
 	if !strings.HasPrefix(name, "MM") {
 		return ""

@@ -16,8 +16,8 @@ type values struct {
 	elements *values
 	// deepFine are fractions within objects that DOUBLE does not hold.
 	deepFine Finding
-	// decimals are how many digits fractions have behind the point, at least and at most, those of a single zero aside; padded are those that
-	// end with a zero.
+	// decimals are how many digits fractions have behind the point, at least and at most, those of a
+	// single zero aside; padded are those that end with a zero.
 	least, most int
 	padded      Finding
 	// text says that the values are texts, which keep every character of numbers, too.
@@ -47,7 +47,8 @@ func (v *values) field(s *Surveyor, f []byte, n fieldNumber) {
 	}
 }
 
-// codes reports whether fractions are codes such as versions: 1.9 and 1.10 differ in how many digits they have, and a zero at their end counts.
+// codes reports whether fractions are codes such as versions: 1.9 and 1.10 differ in how many
+// digits they have, and a zero at their end counts.
 func (v *values) codes() bool { return v.padded.Count > 0 && v.least != v.most }
 
 func (v *values) sum(of ...class) (f Finding) {

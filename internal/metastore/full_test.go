@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// A store on a disk without any room can be opened and read, and says that the disk is full when it is to be written.
+// A store on a disk without any room can be opened and read, and says that the disk is full when it
+// is to be written.
 func TestADiskWithoutRoom(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=4m"); err != nil {

@@ -31,8 +31,8 @@ func TestWhichFailuresPass(t *testing.T) {
 	}
 }
 
-// Operations of those who have time wait while the database is away, and each is done exactly once, also where its connection breaks while it
-// commits. Those of others fail at once.
+// Operations of those who have time wait while the database is away, and each is done exactly once,
+// also where its connection breaks while it commits. Those of others fail at once.
 func TestThePatientWaitForTheDatabase(t *testing.T) {
 	link := postgres.NewLink(t, postgresURL(t))
 	s, err := Open(t.Context(), Options{URL: link.URL, Clock: clock.System()})

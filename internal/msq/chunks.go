@@ -7,18 +7,21 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// Existing is a time chunk of the datasource that an append must respect: a row in its interval goes into it, whatever the granularity of the
-// job is.
+// Existing is a time chunk of the datasource that an append must respect: a row in its interval
+// goes into it, whatever the granularity of the job is.
 type Existing struct {
 	Interval chrono.Interval
-	// Torn says that Interval is only what newer chunks leave visible of a chunk: it takes no more rows.
+	// Torn says that Interval is only what newer chunks leave visible of a chunk: it takes no more
+	// rows.
 	Torn bool `json:",omitempty"`
 }
 
-// chunker tells which time chunk a row goes to: the existing one that it is in, else the bucket of the granularity, or of the coarsest finer
-// one, that overlaps no existing chunk. The metastore decides in the same way when it allocates ids (metastore.AllocateSegment).
+// chunker tells which time chunk a row goes to: the existing one that it is in, else the bucket of
+// the granularity, or of the coarsest finer one, that overlaps no existing chunk. The metastore
+// decides in the same way when it allocates ids (metastore.AllocateSegment).
 //
-// The buckets do not overlap, and no two have the same start: the start of a bucket stands for it on the way to segments.
+// The buckets do not overlap, and no two have the same start: the start of a bucket stands for it
+// on the way to segments.
 type chunker struct {
 	granularities []chrono.Granularity // the wanted one first, then finer ones
 	existing      []Existing           // in the order of time, without overlap
@@ -74,8 +77,9 @@ func (c *Controller) bucketOf(p *partition) chrono.Interval {
 	return iv
 }
 
-// ExistingChunks returns what an append of a granularity must respect of the visible chunks of a datasource and of the intervals that other
-// appends were promised: what is not a bucket of the granularity anyway. Holders are in the order of time.
+// ExistingChunks returns what an append of a granularity must respect of the visible chunks of a
+// datasource and of the intervals that other appends were promised: what is not a bucket of the
+// granularity anyway. Holders are in the order of time.
 func ExistingChunks(g chrono.Granularity, holders []VisibleChunk, promised []chrono.Interval) []Existing {
 	parts := map[chrono.Interval]int{}
 	for _, h := range holders {

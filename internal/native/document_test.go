@@ -56,7 +56,8 @@ func TestReadingEndsAmongManyMembers(t *testing.T) {
 	}
 }
 
-// Members are visited a fixed number of times each, however many there are and however deep they stand.
+// Members are visited a fixed number of times each, however many there are and however deep they
+// stand.
 func TestReadingIsLinear(t *testing.T) {
 	visits := func(body string) int {
 		t.Helper()

@@ -56,7 +56,8 @@ func TestTranslationEndsAmongManyMembers(t *testing.T) {
 	}
 }
 
-// Post-aggregators that read no other are values of one projection; each one that does stands in one above.
+// Post-aggregators that read no other are values of one projection; each one that does stands in
+// one above.
 func TestPostAggregatorsStandSideBySide(t *testing.T) {
 	projections := func(posts string) (n int) {
 		q, err := Decode([]byte(`{"queryType":"timeseries","dataSource":"wiki","intervals":"2000/2040","granularity":"all",` +

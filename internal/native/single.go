@@ -9,16 +9,18 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Records may have a list or an object in a field that is a number or a text in all others. The column of such a field has a type that holds
-// them all, which functions and aggregates of single values refuse. They then see single values: of a list its only element, and NULL for
-// other lists and for objects. An expression that would compute with such a value is NULL in that row, as one odd record must not change what
-// becomes of the others.
+// Records may have a list or an object in a field that is a number or a text in all others. The
+// column of such a field has a type that holds them all, which functions and aggregates of single
+// values refuse. They then see single values: of a list its only element, and NULL for other lists
+// and for objects. An expression that would compute with such a value is NULL in that row, as one
+// odd record must not change what becomes of the others.
 
 // singles is what a scope over single values notes.
 type singles struct {
 	// unfit are, for the columns used so far, conditions that the row has a list or an object there.
 	unfit []expr.Expr
-	// lists keeps lists, for aggregates that take all values of a row; texts sees values as what they are where some are texts, not as numbers.
+	// lists keeps lists, for aggregates that take all values of a row; texts sees values as what they
+	// are where some are texts, not as numbers.
 	lists, texts bool
 }
 
@@ -26,7 +28,8 @@ type singles struct {
 type ofRecords struct {
 	// numbers names the columns that hold a field as the number of a type.
 	numbers map[string]map[expr.Base]string
-	// types are those of the single values of fields that also have lists or objects, or of the numbers of those that also have texts.
+	// types are those of the single values of fields that also have lists or objects, or of the
+	// numbers of those that also have texts.
 	types map[string]expr.Type
 	// made are the columns that transforms make: what is known of fields of their names does not hold.
 	made map[string]bool
@@ -44,12 +47,14 @@ func (s *scope) mayRetry() bool {
 	return s.t.ingesting && s.singles == nil && slices.ContainsFunc(s.columns, s.isMixed)
 }
 
-// isMixed reports whether a column has values of a kind that its single values, or numbers, are not of.
+// isMixed reports whether a column has values of a kind that its single values, or numbers, are not
+// of.
 func (s *scope) isMixed(c plan.Column) bool {
 	return holdsSeveral(c.Type) || s.mixedNumber(c).Base != expr.Invalid
 }
 
-// mixedNumber is the type of the numbers of a column of texts that has numbers, too; the zero type: it is none.
+// mixedNumber is the type of the numbers of a column of texts that has numbers, too; the zero type:
+// it is none.
 func (s *scope) mixedNumber(c plan.Column) expr.Type {
 	if r := s.t.records; r != nil && !r.made[c.Name] && c.Type.IsCharacter() && !c.Type.Multi && r.types[c.Name].IsNumeric() {
 		return r.types[c.Name]
@@ -60,13 +65,15 @@ func (s *scope) mixedNumber(c plan.Column) expr.Type {
 // holdsSeveral reports whether values of a type may be lists or objects.
 func holdsSeveral(t expr.Type) bool { return t.Multi || t.Base == expr.Array || t == expr.JSON }
 
-// isMapped reports whether an expression of single values was computed for each value of a multi-value string.
+// isMapped reports whether an expression of single values was computed for each value of a
+// multi-value string.
 func isMapped(x expr.Expr) bool {
 	t := x.Type()
 	return t.Multi && t.Runtime().Kind == vector.KindList && t.Runtime().Elem() != vector.String
 }
 
-// expressionOfSingles binds an expression over single values: it is NULL in rows with other values. Nil: it can't be.
+// expressionOfSingles binds an expression over single values: it is NULL in rows with other values.
+// Nil: it can't be.
 func (s *scope) expressionOfSingles(n syntaxNode) expr.Expr {
 	if x := s.expressionOf(n, singles{}); x != nil {
 		return x
@@ -93,7 +100,8 @@ func (s *scope) expressionOf(n syntaxNode, how singles) expr.Expr {
 	return out
 }
 
-// filterOfRecords translates a filter. Where it can't be asked of lists or objects it is asked of single values.
+// filterOfRecords translates a filter. Where it can't be asked of lists or objects it is asked of
+// single values.
 func (s *scope) filterOfRecords(f Filter) (expr.Expr, error) {
 	c, err := s.filter(f)
 	if err == nil || !s.mayRetry() {
@@ -107,7 +115,8 @@ func (s *scope) filterOfRecords(f Filter) (expr.Expr, error) {
 	return nil, err
 }
 
-// aggregatorOfSingles translates an aggregator over single values; failed is why it can't be over the columns as they are.
+// aggregatorOfSingles translates an aggregator over single values; failed is why it can't be over
+// the columns as they are.
 func (s *scope) aggregatorOfSingles(in *inputs, a Aggregator, cond expr.Expr, failed error) (plan.AggCall, error) {
 	for _, how := range []singles{{lists: true}, {texts: true}, {}} {
 		exprs, names := slices.Clone(in.exprs), slices.Clone(in.names)
@@ -180,7 +189,8 @@ func (s *scope) numberOfTexts(x expr.Expr, t expr.Type) (expr.Expr, error) {
 	return n, err
 }
 
-// singleValue returns the one value of a row in a column of lists or JSON, and whether it has another than one.
+// singleValue returns the one value of a row in a column of lists or JSON, and whether it has
+// another than one.
 func singleValue(x expr.Expr) (one, unfit expr.Expr, err error) {
 	if x.Type().Multi {
 		_, first, several, err := valuesInRow(x)

@@ -10,8 +10,9 @@ import (
 	"github.com/hengedb/henge/internal/querycontext"
 )
 
-// Deadline ends ctx after the time that the settings of a query allow, in milliseconds from when it arrived by the clock of the machine,
-// which is usual where they say nothing; 0 means no end. More than most is refused, if that is above 0.
+// Deadline ends ctx after the time that the settings of a query allow, in milliseconds from when it
+// arrived by the clock of the machine, which is usual where they say nothing; 0 means no end. More
+// than most is refused, if that is above 0.
 func Deadline(ctx context.Context, arrived time.Time, settings map[string]any, usual, most int64) (context.Context, context.CancelFunc, error) {
 	ms, err := querycontext.Timeout.Or(settings, usual)
 	if err != nil {

@@ -20,14 +20,15 @@ type Parameter struct {
 // Request is a SQL request.
 type Request struct {
 	SQL string
-	// Script is the parsed SQL where it had to be parsed to know the context; nil: it is not parsed yet.
-	// One reader may take it: binding may change it.
+	// Script is the parsed SQL where it had to be parsed to know the context; nil: it is not parsed
+	// yet. One reader may take it: binding may change it.
 	Script *syntax.Script
 	// Format is the result format; FormatGiven says whether the request named it.
 	Format                              result.Format
 	FormatGiven                         bool
 	Header, TypesHeader, SQLTypesHeader bool
-	// Context holds JSON values as encoding/json decodes them, numbers as json.Number. It is never nil and holds sqlQueryId.
+	// Context holds JSON values as encoding/json decodes them, numbers as json.Number. It is never nil
+	// and holds sqlQueryId.
 	Context    map[string]any
 	Parameters []Parameter
 	// ID is the query's id: the caller's or a new one.

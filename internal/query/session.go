@@ -17,13 +17,14 @@ type Session interface {
 	DataSources() []string
 	// Run begins a plan. The rows end when ctx is done.
 	Run(ctx context.Context, node plan.Node, id string) (Rows, error)
-	// Segments calls f for the visible segments of a datasource in the intervals, which are sorted, and stops at its first error. The
-	// segment may be used during the call only.
+	// Segments calls f for the visible segments of a datasource in the intervals, which are sorted,
+	// and stops at its first error. The segment may be used during the call only.
 	Segments(ctx context.Context, dataSource string, intervals []chrono.Interval, f func(Segment) error) error
 	// List returns the same segments without opening any.
 	List(dataSource string, intervals []chrono.Interval) []Listed
-	// Spread divides segments among the servers that hold them and calls ask for the share of each, several at a time. at is nil for this process, and
-	// files are then those of it. When a server fails ask is called for others with its share.
+	// Spread divides segments among the servers that hold them and calls ask for the share of each,
+	// several at a time. at is nil for this process, and files are then those of it. When a server
+	// fails ask is called for others with its share.
 	Spread(ctx context.Context, segments []Listed, ask func(ctx context.Context, at Server, files Files, part []Listed) error) error
 }
 

@@ -42,7 +42,8 @@ func number(readers Readers, key string, fallback float64, doc string) *Param[fl
 	return add(readers, "number", key, fallback, strconv.FormatFloat(fallback, 'g', -1, 64), doc, readFloat)
 }
 
-// choice is one of some names, in any case; the first is the default. The refusal has a verb for the value.
+// choice is one of some names, in any case; the first is the default. The refusal has a verb for
+// the value.
 func choice(readers Readers, key, refusal, doc string, names ...string) *Param[string] {
 	read := func(key string, v any) (string, error) {
 		given, err := readText(key, v)
@@ -111,9 +112,9 @@ func readLong(key string, v any) (int64, error) {
 	return readWhole(key, v, "a Long", "long", math.MinInt64, math.MaxInt64)
 }
 
-// readWhole reads a whole number. This is the one rule for all of them: of a JSON number the fraction is
-// cut off, and one outside the range of its kind counts as the nearest number in the range, because such
-// numbers stand for "any". Text must be a whole number in the range.
+// readWhole reads a whole number. This is the one rule for all of them: of a JSON number the
+// fraction is cut off, and one outside the range of its kind counts as the nearest number in the
+// range, because such numbers stand for "any". Text must be a whole number in the range.
 func readWhole(key string, v any, kind, format string, least, most int64) (int64, error) {
 	var given string
 	switch v := v.(type) {
@@ -201,7 +202,8 @@ func readFloat(key string, v any) (float64, error) {
 	return 0, wrongType(key, "a Float", v)
 }
 
-// readNames reads an array of strings, its JSON text, or names between commas. Empty names are dropped.
+// readNames reads an array of strings, its JSON text, or names between commas. Empty names are
+// dropped.
 func readNames(key string, v any) ([]string, error) {
 	var out []string
 	switch v := v.(type) {

@@ -3,8 +3,8 @@ package querycontext
 // Readers says who reads a parameter.
 type Readers uint16
 
-// The readers of parameters. CheckedBySQL and CheckedByNative refuse a value of the wrong kind before
-// anything runs, whether or not the parameter has an effect there.
+// The readers of parameters. CheckedBySQL and CheckedByNative refuse a value of the wrong kind
+// before anything runs, whether or not the parameter has an effect there.
 const (
 	SQL             Readers = 1 << iota // SQL queries
 	Native                              // native queries
@@ -60,7 +60,8 @@ func Keys(params ...interface{ Key() string }) []string {
 // Default returns the value of a context without the parameter.
 func (p *Param[T]) Default() T { return p.fallback }
 
-// In returns the value as the context has it, nil if it has none: for readers with rules of their own.
+// In returns the value as the context has it, nil if it has none: for readers with rules of their
+// own.
 func (p *Param[T]) In(values map[string]any) any { return values[p.key] }
 
 // Read returns the value of the parameter in a context. Absent and null give the default.

@@ -17,8 +17,9 @@ import (
 	"github.com/hengedb/henge/internal/tasktype/move"
 )
 
-// A disk that is full keeps nobody from reading. The data directory has a reserve, which is given back when the metastore finds no room,
-// so that kill tasks can make some; until it can be taken again other tasks are refused.
+// A disk that is full keeps nobody from reading. The data directory has a reserve, which is given
+// back when the metastore finds no room, so that kill tasks can make some; until it can be taken
+// again other tasks are refused.
 
 // reserveName is the file of the reserve in the data directory.
 const reserveName = "reserve"
@@ -63,7 +64,8 @@ func (n *Node) admitTask(t *task.Task) error {
 		"delete them by a kill task.", t.ID, n.dir.path)
 }
 
-// checkFresh refuses to make a new metastore where there are files of segments: it was lost, and a new one would know nothing of them.
+// checkFresh refuses to make a new metastore where there are files of segments: it was lost, and a
+// new one would know nothing of them.
 func checkFresh(ctx context.Context, deep deepstore.Store, prefixes []string, path string) error {
 	for _, prefix := range prefixes {
 		found, err := deep.List(ctx, prefix, "", 1)

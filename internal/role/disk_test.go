@@ -14,7 +14,8 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// Files that a loss of power has left empty, or full of zeros, are written anew, and the log says so. Others are not touched.
+// Files that a loss of power has left empty, or full of zeros, are written anew, and the log says
+// so. Others are not touched.
 func TestMarkersThatPowerTook(t *testing.T) {
 	dir := t.TempDir()
 	n, c := started(t, role.Options{}, "service.data.dir="+dir)
@@ -105,7 +106,8 @@ func fill(t *testing.T, path string) {
 	}
 }
 
-// A server starts on a disk that is full, answers queries, refuses loads, and runs the kill task that makes room.
+// A server starts on a disk that is full, answers queries, refuses loads, and runs the kill task
+// that makes room.
 func TestAFullDisk(t *testing.T) {
 	for _, reserve := range []bool{true, false} {
 		t.Run(fmt.Sprint("reserve=", reserve), func(t *testing.T) {

@@ -14,12 +14,13 @@ import (
 	"github.com/hengedb/henge/internal/deepstore"
 )
 
-// What a process that was killed has left is removed at its next start: it has the lock of its data directory, so that no live run owns what
-// is in it. In a deep storage directory that processes share, others may be writing: there each removes its own, and what nobody has touched
-// for long.
+// What a process that was killed has left is removed at its next start: it has the lock of its data
+// directory, so that no live run owns what is in it. In a deep storage directory that processes
+// share, others may be writing: there each removes its own, and what nobody has touched for long.
 
 const (
-	// uploadAge is how long nobody must have touched an upload for it to be left by a process that is gone.
+	// uploadAge is how long nobody must have touched an upload for it to be left by a process that is
+	// gone.
 	uploadAge = time.Hour
 	// sweepPeriod is the time between two looks for such.
 	sweepPeriod = 20 * time.Minute
@@ -58,7 +59,8 @@ func (n *Node) removed(ctx context.Context, kind string, bytes int64, err error)
 	}
 }
 
-// ownUploads has the uploads of this process be told from those of others, and removes what it left there before.
+// ownUploads has the uploads of this process be told from those of others, and removes what it left
+// there before.
 func (s *services) ownUploads(ctx context.Context) error {
 	local, ok := s.deep.(*deepstore.Local)
 	if !ok {
@@ -102,7 +104,8 @@ func (s *services) workFolder(ctx context.Context) (string, error) {
 	return work, nil
 }
 
-// emptyFolder removes what is in a folder and returns how many bytes its files had. What is not there any more is no error.
+// emptyFolder removes what is in a folder and returns how many bytes its files had. What is not
+// there any more is no error.
 func emptyFolder(path string) (removed int64, err error) {
 	entries, err := os.ReadDir(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -121,7 +124,8 @@ func emptyFolder(path string) (removed int64, err error) {
 	return removed, errors.Join(append(errs, err)...)
 }
 
-// bytesBelow is how many bytes the files at and below a path have. What vanishes meanwhile has none.
+// bytesBelow is how many bytes the files at and below a path have. What vanishes meanwhile has
+// none.
 func bytesBelow(path string) (size int64) {
 	_ = filepath.WalkDir(path, func(_ string, e fs.DirEntry, err error) error {
 		if err == nil && e.Type().IsRegular() {

@@ -14,11 +14,12 @@ import (
 	"github.com/hengedb/henge/internal/testkit/powerloss"
 )
 
-// lossPoints is how many of the points at which power may be lost a usual run tries; with HENGE_POWERLOSS=all it tries every one.
+// lossPoints is how many of the points at which power may be lost a usual run tries; with
+// HENGE_POWERLOSS=all it tries every one.
 const lossPoints = 6
 
-// TestPowerIsLostAtAnyMoment starts a server in a new folder, loads twice, and loses power after each fsync: what is on disk then starts again and
-// has everything that was acknowledged.
+// TestPowerIsLostAtAnyMoment starts a server in a new folder, loads twice, and loses power after
+// each fsync: what is on disk then starts again and has everything that was acknowledged.
 func TestPowerIsLostAtAnyMoment(t *testing.T) {
 	for _, seed := range []uint64{1, 2} {
 		t.Run(fmt.Sprint("seed", seed), func(t *testing.T) { lostPower(t, seed) })

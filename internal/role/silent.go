@@ -21,7 +21,8 @@ const (
 	repeatedBytes = 1 << 20
 )
 
-// errSilent marks the fault of a process that takes requests and is silent: the request may have reached it.
+// errSilent marks the fault of a process that takes requests and is silent: the request may have
+// reached it.
 var errSilent = errors.New("silent")
 
 // awake returns the targets, those last that are known to be silent. While there are others, those
@@ -68,7 +69,8 @@ func (f *forward) send(r *http.Request, target string) (*http.Response, error) {
 	return resp, nil
 }
 
-// left waits until a silent process is to be left; false: it has answered, or nobody waits any more.
+// left waits until a silent process is to be left; false: it has answered, or nobody waits any
+// more.
 func (f *forward) left(ctx context.Context, target string, answered <-chan struct{}) bool {
 	ticker := f.n.o.Clock.NewTicker(lookAgain)
 	defer ticker.Stop()
@@ -106,7 +108,8 @@ type passed struct {
 	body  io.ReadCloser // nil: there is none, or it is kept
 }
 
-// next returns the body for an attempt. Where it is not kept, only an attempt that read nothing of it may be followed by another.
+// next returns the body for an attempt. Where it is not kept, only an attempt that read nothing of
+// it may be followed by another.
 func (p *passed) next() io.ReadCloser {
 	switch {
 	case p.kept != nil:

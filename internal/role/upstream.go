@@ -13,9 +13,10 @@ import (
 // upstreamPeriod is how often a connection is looked at whose answer the client does not read.
 const upstreamPeriod = time.Second
 
-// watchUpstream returns ctx for a request that is passed on. While its client does not read, nothing
-// is read from the process that answers either, and that it broke the answer off, because the query
-// was cancelled or is too late, would not be noticed: the answer to the client is broken off then too.
+// watchUpstream returns ctx for a request that is passed on. While its client does not read,
+// nothing is read from the process that answers either, and that it broke the answer off, because
+// the query was cancelled or is too late, would not be noticed: the answer to the client is broken
+// off then too.
 func (n *Node) watchUpstream(ctx context.Context) context.Context {
 	var upstream atomic.Pointer[syscall.Conn]
 	go func() {

@@ -7,10 +7,11 @@ import (
 	"strings"
 )
 
-// Two files are the same if their footers are: a footer has the layout of its file and the checksum of every chunk of it. So the
-// fingerprint of a file is a hash of its footer, which is known when the file is opened. Files in deep storage have it in their
-// names, by which the metastore knows them: ...-<fingerprint>.segment. A file under the name of another one, whose own checksums
-// are all right, is told by it.
+// Two files are the same if their footers are: a footer has the layout of its file and the checksum
+// of every chunk of it. So the fingerprint of a file is a hash of its footer, which is known when
+// the file is opened. Files in deep storage have it in their names, by which the metastore knows
+// them: ...-<fingerprint>.segment. A file under the name of another one, whose own checksums are
+// all right, is told by it.
 
 // fingerprintBytes is how much of the SHA-256 of a footer is its fingerprint.
 const fingerprintBytes = 16
@@ -23,7 +24,8 @@ func fingerprintOf(footer []byte) string {
 	return hex.EncodeToString(sum[:fingerprintBytes])
 }
 
-// FileName returns the name of a file with this fingerprint, which begins with stem. Without a fingerprint the name has none.
+// FileName returns the name of a file with this fingerprint, which begins with stem. Without a
+// fingerprint the name has none.
 func FileName(stem, fingerprint string) string {
 	if fingerprint == "" {
 		return stem + extension
@@ -31,8 +33,8 @@ func FileName(stem, fingerprint string) string {
 	return stem + "-" + fingerprint + extension
 }
 
-// FingerprintIn returns the fingerprint of the file that name, or the last part of a path, stands for; empty: the name has none, as
-// those that earlier releases wrote.
+// FingerprintIn returns the fingerprint of the file that name, or the last part of a path, stands
+// for; empty: the name has none, as those that earlier releases wrote.
 func FingerprintIn(name string) string {
 	stem, ok := strings.CutSuffix(path.Base(name), extension)
 	at := strings.LastIndexByte(stem, '-') + 1

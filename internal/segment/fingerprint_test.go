@@ -11,7 +11,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// written returns the bytes of a segment of a list of whole numbers, and what its writer says of it.
+// written returns the bytes of a segment of a list of whole numbers, and what its writer says of
+// it.
 func written(t *testing.T, values ...int64) ([]byte, *Info) {
 	t.Helper()
 	var out bytes.Buffer
@@ -52,7 +53,8 @@ func TestFingerprintsTellFilesApart(t *testing.T) {
 	}
 }
 
-// A scrub finds every byte that counts, whatever was found good before, and none in a file that is whole.
+// A scrub finds every byte that counts, whatever was found good before, and none in a file that is
+// whole.
 func TestScrubFindsEveryChangedByte(t *testing.T) {
 	file, _ := written(t, 1<<40, -7, 3, 99, 100_000, 5)
 	path := filepath.Join(t.TempDir(), "one.segment")

@@ -15,9 +15,10 @@ type Has interface {
 	Has(off, n int64) bool
 }
 
-// Scrub verifies the bytes of a mapped file against its checksums, whether they were found good before or not, and marks the segment
-// damaged if they are not what they were. What is not there of a file that is there in part is left out. Pace is told how many bytes
-// were verified, and may wait; its error ends the scrub.
+// Scrub verifies the bytes of a mapped file against its checksums, whether they were found good
+// before or not, and marks the segment damaged if they are not what they were. What is not there of
+// a file that is there in part is left out. Pace is told how many bytes were verified, and may
+// wait; its error ends the scrub.
 func (s *Segment) Scrub(ctx context.Context, pace func(ctx context.Context, n int) error) error {
 	m, ok := s.bytes.(*mapping)
 	if !ok {
@@ -34,8 +35,8 @@ func (s *Segment) Scrub(ctx context.Context, pace func(ctx context.Context, n in
 	return nil
 }
 
-// Recheck is Scrub for some columns of a segment, without a pace. Of what is no mapped file it says nothing. Names of no column don't
-// matter.
+// Recheck is Scrub for some columns of a segment, without a pace. Of what is no mapped file it says
+// nothing. Names of no column don't matter.
 func Recheck(ctx context.Context, r Reader, columns []string) error {
 	s, ok := r.(*Segment)
 	if !ok {

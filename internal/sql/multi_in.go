@@ -41,9 +41,9 @@ func (x exprs) multiInQuery(operand expr.Expr, s *subquery) (expr.Expr, error) {
 	return b.choose(whens, boolLiteral(false)), b.err
 }
 
-// textsToCompare returns the values of operand and those of the first column of rows as texts, which are
-// equal if the values are: those of the type in which the two are compared. NaN, which equals nothing, is
-// not among the rows.
+// textsToCompare returns the values of operand and those of the first column of rows as texts,
+// which are equal if the values are: those of the type in which the two are compared. NaN, which
+// equals nothing, is not among the rows.
 func (x exprs) textsToCompare(rows plan.Node, operand expr.Expr, b *boolBuilder) (plan.Node, expr.Expr, expr.Expr, error) {
 	text := expr.Of(expr.Varchar)
 	compared, err := expr.NewCompare("=", &expr.Column{T: text}, columnOf(rows, 0), b.at)

@@ -27,8 +27,9 @@ func (q *Queue) holders(ctx context.Context) map[string]bool {
 	return out
 }
 
-// yield has the tasks that are ready and have no slot give their locks back, but for those that ran before: what those did holds only under
-// the locks that they have. When a slot is free they are made ready again.
+// yield has the tasks that are ready and have no slot give their locks back, but for those that ran
+// before: what those did holds only under the locks that they have. When a slot is free they are
+// made ready again.
 func (q *Queue) yield(ctx context.Context) {
 	var ready []*entry
 	for _, e := range q.inState(Pending) {

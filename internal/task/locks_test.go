@@ -93,7 +93,8 @@ func (s *lockingStore) kind() *scripted {
 	}
 }
 
-// Loads that have all the slots wait for the lock of a kill task that was made ready and has no slot: it gives the lock back.
+// Loads that have all the slots wait for the lock of a kill task that was made ready and has no
+// slot: it gives the lock back.
 func TestATaskWithoutASlotHoldsUpNobody(t *testing.T) {
 	s := newLockingStore()
 	if !s.try("other") {
@@ -118,7 +119,8 @@ func TestATaskWithoutASlotHoldsUpNobody(t *testing.T) {
 	}
 }
 
-// A kill task that had its lock when the process was killed goes first when it starts again, and whoever waits for the lock after it.
+// A kill task that had its lock when the process was killed goes first when it starts again, and
+// whoever waits for the lock after it.
 func TestAHolderOfALockGoesFirstAfterARestart(t *testing.T) {
 	s := newLockingStore()
 	for _, id := range []string{"load1", "load2", "kill1"} {

@@ -14,14 +14,14 @@ const (
 	mostPriority = 1 << 30
 )
 
-// turn says when it is the turn of a task among those that wait: less goes first. It does not change
-// while the task waits, so two tasks never change places.
+// turn says when it is the turn of a task among those that wait: less goes first. It does not
+// change while the task waits, so two tasks never change places.
 func turn(t *Task) int64 {
 	return t.Created - riseEvery*int64(min(max(t.Priority, -mostPriority), mostPriority))
 }
 
-// inState returns the tasks in a state in the order in which they are started: those that ran before,
-// and so have locks that others wait for, then by their turn, then by age.
+// inState returns the tasks in a state in the order in which they are started: those that ran
+// before, and so have locks that others wait for, then by their turn, then by age.
 func (q *Queue) inState(s State) []*entry {
 	q.mu.Lock()
 	defer q.mu.Unlock()

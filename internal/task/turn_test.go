@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Under a steady queue of loads, of which one comes each time that another has begun, a task of lower
-// priority runs after a bounded number of them, and higher priority goes first until then.
+// Under a steady queue of loads, of which one comes each time that another has begun, a task of
+// lower priority runs after a bounded number of them, and higher priority goes first until then.
 func TestASteadyQueueDoesNotStarveLowerPriority(t *testing.T) {
 	began, next := make(chan string), make(chan struct{})
 	k := &scripted{run: func(ctx context.Context, task *Task) error {

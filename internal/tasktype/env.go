@@ -19,8 +19,8 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// Env is what the tasks of a process work with, whatever their type. One is made for a process, and is
-// not changed once tasks run.
+// Env is what the tasks of a process work with, whatever their type. One is made for a process, and
+// is not changed once tasks run.
 type Env struct {
 	Broker    *broker.Broker
 	Metastore *metastore.Store
@@ -59,8 +59,8 @@ type Env struct {
 // Join is msq.Deps.Join.
 type Join = func(ctx context.Context, job msq.PartJob, frame func(id string, number int) ([]byte, error)) msq.Help
 
-// Deps returns what a job of this process needs, that of a run of a task. meta decides over locks and
-// publishes; the tables are those of env. Who runs a statement adds Segments, Exports and Join.
+// Deps returns what a job of this process needs, that of a run of a task. meta decides over locks
+// and publishes; the tables are those of env. Who runs a statement adds Segments, Exports and Join.
 func (e *Env) Deps(ctx context.Context, meta msq.Metastore, env *exec.Env) msq.Deps {
 	deps := e.partDeps(env)
 	deps.Tables, deps.System, deps.Metastore, deps.Loads = env.Tables, env.System, meta, NewLoads(e.Loads)
@@ -76,8 +76,8 @@ func (e *Env) partDeps(env *exec.Env) msq.Deps {
 	}
 }
 
-// Follow returns what does parts of a job that another process controls, and what frees it when that is
-// closed.
+// Follow returns what does parts of a job that another process controls, and what frees it when
+// that is closed.
 func (e *Env) Follow(ctx context.Context, job msq.PartJob, read msq.ReadFrame) (*msq.Follower, func(), error) {
 	zone := chrono.UTC
 	if job.Zone != "" {

@@ -12,7 +12,8 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// WithEngineCause returns a context that ends with ctx, for the reason that the engine's reports know.
+// WithEngineCause returns a context that ends with ctx, for the reason that the engine's reports
+// know.
 func WithEngineCause(ctx context.Context) (context.Context, func()) {
 	run, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	unhook := context.AfterFunc(ctx, func() {
@@ -25,7 +26,8 @@ func WithEngineCause(ctx context.Context) (context.Context, func()) {
 	return run, func() { unhook(); cancel(nil) }
 }
 
-// Interrupted reports whether a task stops because the process does. Such a task has no end yet: it goes on after the restart.
+// Interrupted reports whether a task stops because the process does. Such a task has no end yet: it
+// goes on after the restart.
 func Interrupted(ctx context.Context) bool {
 	var stop *task.Shutdown
 	return ctx.Err() != nil && !errors.As(context.Cause(ctx), &stop)
@@ -47,8 +49,8 @@ func ClearTask(ctx context.Context, store *metastore.Store, deep deepstore.Store
 	})
 }
 
-// AwaitLoad waits until queries see a number of the change stream and can read the segments that came with it. It calls f with how many can be
-// read so far.
+// AwaitLoad waits until queries see a number of the change stream and can read the segments that
+// came with it. It calls f with how many can be read so far.
 type AwaitLoad func(ctx context.Context, number int64, segments []*timeline.Segment, f func(ready int)) error
 
 // NewLoads returns what waits until published segments can be queried.
@@ -65,7 +67,8 @@ func (l loads) Await(ctx context.Context, p msq.Published, f func(msq.LoadCounts
 	})
 }
 
-// CatchUp waits until queries see everything that was published up to now: with its locks held a task then reads all that it replaces.
+// CatchUp waits until queries see everything that was published up to now: with its locks held a
+// task then reads all that it replaces.
 func CatchUp(ctx context.Context, store *metastore.Store, published *timeline.Published) error {
 	number, err := store.Number(ctx)
 	if err != nil {

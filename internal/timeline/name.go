@@ -7,11 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDataSourceBytes bounds the name of a datasource: it is the name of a directory of deep storage, and file systems take no longer ones.
+// MaxDataSourceBytes bounds the name of a datasource: it is the name of a directory of deep
+// storage, and file systems take no longer ones.
 const MaxDataSourceBytes = 255
 
-// DataSourceProblem says why a name can't be that of a datasource, which deep storage and file systems must hold as it is, or returns "". The name
-// is not empty.
+// DataSourceProblem says why a name can't be that of a datasource, which deep storage and file
+// systems must hold as it is, or returns "". The name is not empty.
 func DataSourceProblem(name string) string {
 	if len(name) > MaxDataSourceBytes {
 		return fmt.Sprintf("has [%d] bytes; a name has at most [%d].", len(name), MaxDataSourceBytes)
@@ -19,7 +20,8 @@ func DataSourceProblem(name string) string {
 	return NameProblem(name)
 }
 
-// NameProblem says the same of the characters of a name, such as the id of a task, which may be longer.
+// NameProblem says the same of the characters of a name, such as the id of a task, which may be
+// longer.
 func NameProblem(name string) string {
 	switch {
 	case strings.HasPrefix(name, "."):

@@ -19,7 +19,8 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// shapes are bodies that take much more memory than their size, by what they are, of at least n bytes.
+// shapes are bodies that take much more memory than their size, by what they are, of at least n
+// bytes.
 var shapes = map[string]func(n int) string{
 	"objects": func(n int) string { return "[" + strings.Repeat(`{},`, n/3) + "{}]" },
 	"members": func(n int) string {
@@ -37,8 +38,9 @@ var shapes = map[string]func(n int) string{
 // configured are parts of the paths of endpoints that take a megabyte.
 var configured = []string{"/rules/", "/config/compaction", "/coordinator/v1/config", "/taskStatus"}
 
-// Bodies of every endpoint of every role, large and many at a time, plain and compressed, are refused for their size or for want of memory, or are answered, while
-// the process keeps to its memory and says that it is well at once.
+// Bodies of every endpoint of every role, large and many at a time, plain and compressed, are
+// refused for their size or for want of memory, or are answered, while the process keeps to its
+// memory and says that it is well at once.
 func TestBodiesOfEveryEndpointKeepToTheMemory(t *testing.T) {
 	const limit, beside = 128 << 20, 96 << 20
 	s := server.Start(t, server.Options{Settings: []string{"service.memory.limit=128MiB"}})

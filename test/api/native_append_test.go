@@ -11,8 +11,8 @@ import (
 const appendedSegments = `SELECT "start", "end", partition_num, JSON_VALUE(PARSE_JSON(shard_spec), '$.type'), num_rows FROM sys.segments ` +
 	"WHERE datasource = 'x' AND is_active = 1 ORDER BY 1, partition_num"
 
-// A native append goes into the time chunks that are there, whatever its own granularity is. Where there are none it makes chunks of its granularity, or of a
-// finer one that overlaps none.
+// A native append goes into the time chunks that are there, whatever its own granularity is. Where
+// there are none it makes chunks of its granularity, or of a finer one that overlaps none.
 func TestNativeAppendsFollowTheChunks(t *testing.T) {
 	line := func(times ...string) (out []string) {
 		for _, at := range times {

@@ -45,7 +45,8 @@ func TestNativeLoadsHaveNoLimitsOfStatements(t *testing.T) {
 	}
 }
 
-// Limits that the context of a native task sets hold, and what is said of them names settings that it has.
+// Limits that the context of a native task sets hold, and what is said of them names settings that
+// it has.
 func TestContextOfNativeTasksSetsLimits(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	with := func(spec, context string) string {

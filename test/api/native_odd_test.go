@@ -9,7 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// runCounted runs a native task to its end and returns its status and its report's row counts of the building of segments.
+// runCounted runs a native task to its end and returns its status and its report's row counts of
+// the building of segments.
 func runCounted(t *testing.T, s *server.Server, spec string) (task server.Task, counts map[string]int64) {
 	t.Helper()
 	var submitted struct{ Task string }
@@ -37,8 +38,9 @@ func runCounted(t *testing.T, s *server.Server, spec string) (task server.Task, 
 	return task, phases["buildSegments"]
 }
 
-// One record has a list, an object or a text where all others have a number. The task goes on: the record counts as one with an error where a metric or a
-// dimension takes the field as a number, and an expression over the field is NULL for it.
+// One record has a list, an object or a text where all others have a number. The task goes on: the
+// record counts as one with an error where a metric or a dimension takes the field as a number, and
+// an expression over the field is NULL for it.
 func TestOneOddRecordDoesNotEndALoad(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	ask := asker(t, s)

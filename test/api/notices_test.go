@@ -10,8 +10,9 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// TestNoticesOfInputs reads inputs that are not all that they seem to be: bytes that are no UTF-8, and archives of which only the first file is read.
-// Reports of tasks of both kinds and the sampler say so.
+// TestNoticesOfInputs reads inputs that are not all that they seem to be: bytes that are no UTF-8,
+// and archives of which only the first file is read. Reports of tasks of both kinds and the sampler
+// say so.
 func TestNoticesOfInputs(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	dir := t.TempDir()

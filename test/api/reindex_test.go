@@ -7,8 +7,9 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// TestReindexKeepsValues reads a datasource by the input source druid, and by its other name, into datasources that must have the same values: lists of
-// no, of one and of null elements, nested ones, numbers, multi-value strings, nested data and sketches.
+// TestReindexKeepsValues reads a datasource by the input source druid, and by its other name, into
+// datasources that must have the same values: lists of no, of one and of null elements, nested
+// ones, numbers, multi-value strings, nested data and sketches.
 func TestReindexKeepsValues(t *testing.T) {
 	s := server.Start(t, server.Options{})
 	ask := asker(t, s)

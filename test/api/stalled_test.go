@@ -50,7 +50,8 @@ func wide(t *testing.T, s *server.Server) {
 	}
 }
 
-// Clients that do not read an answer hold a query, its memory and its slot until its timeout or until it is cancelled, whatever they asked for.
+// Clients that do not read an answer hold a query, its memory and its slot until its timeout or
+// until it is cancelled, whatever they asked for.
 func TestClientsThatDoNotReadHoldNoQuery(t *testing.T) {
 	s := server.Start(t, server.Options{Settings: []string{"service.query.scheduler.numThreads=6"}})
 	wide(t, s)
@@ -105,7 +106,8 @@ func expectReset(t *testing.T, conn net.Conn) {
 	t.Helper()
 
 	server.Until(t, "the connection is given up", func() bool {
-		// What is written to a connection that was reset fails; more of a request than is read is no harm.
+		// What is written to a connection that was reset fails; more of a request than is read is no
+		// harm.
 		_, err := conn.Write([]byte(" "))
 		return err != nil
 	})

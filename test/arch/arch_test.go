@@ -9,7 +9,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -290,25 +289,5 @@ func TestDependenciesAreListed(t *testing.T) {
 	sort.Strings(problems)
 	for _, p := range problems {
 		t.Error(p)
-	}
-}
-
-func TestFilesHaveOneIdea(t *testing.T) {
-	const most = 1000
-	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		if n := strings.Count(string(text), "\n"); n > most {
-			t.Errorf("%s has %d lines: split it by idea (files mostly run 100 to 400 lines)", path, n)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 }

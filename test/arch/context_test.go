@@ -18,8 +18,8 @@ var contextName = regexp.MustCompile(`(?i)(^|\.)(\w*context|settings|merged)(\(\
 // faultKeys are members of the context of a fault, which has the same name.
 var faultKeys = map[string]bool{"suggestion": true, "line": true, "column": true, "endLine": true, "endColumn": true, "sourceType": true}
 
-// Query contexts are read and written through the list of package querycontext: a key in quotes would be a
-// parameter that docs/context.md does not name.
+// Query contexts are read and written through the list of package querycontext: a key in quotes
+// would be a parameter that docs/context.md does not name.
 func TestNoQuotedContextKeys(t *testing.T) {
 	for _, dir := range []string{"../../internal", "../../cmd"} {
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

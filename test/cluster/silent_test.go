@@ -16,8 +16,10 @@ import (
 // unanswered is how long clients may be without a good answer while processes are silent.
 const unanswered = 5 * time.Second
 
-// TestSilentProcesses pauses one or two processes at a time, as a signal or a machine that hangs does: they take connections and requests and say nothing. Clients
-// of the Router have good answers again in less than five seconds, queries are exact all the time, and nothing waits for what is silent.
+// TestSilentProcesses pauses one or two processes at a time, as a signal or a machine that hangs
+// does: they take connections and requests and say nothing. Clients of the Router have good answers
+// again in less than five seconds, queries are exact all the time, and nothing waits for what is
+// silent.
 func TestSilentProcesses(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(8, 1))
 	c := server.StartCluster(t, server.ClusterOptions{Links: true, Metastore: metastore.Options{URL: postgres.URL(t)}, Processes: [][]string{

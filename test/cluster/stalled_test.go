@@ -11,7 +11,8 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// A client that reads nothing of what a Router passes on is left by both when the Broker's query is too late, or is cancelled.
+// A client that reads nothing of what a Router passes on is left by both when the Broker's query is
+// too late, or is cancelled.
 func TestTheRouterLeavesClientsThatDoNotRead(t *testing.T) {
 	c := server.StartCluster(t, server.ClusterOptions{Processes: server.Small})
 	days(t, c, "wiki", 0, 5)

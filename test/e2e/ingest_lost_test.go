@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// TestIngestOutlivesTheServer stops the server while it loads: the command waits for it, and the task ends after the restart.
+// TestIngestOutlivesTheServer stops the server while it loads: the command waits for it, and the
+// task ends after the restart.
 func TestIngestOutlivesTheServer(t *testing.T) {
 	var text bytes.Buffer
 	for i := range 1000 {

@@ -14,8 +14,9 @@ import (
 	"time"
 )
 
-// TestIngestRandomFiles loads files of random columns whose values change their kind somewhere, in random separators, quotes, ends of lines and
-// encodings. Each loaded value must be what a plain reading of the file says; files that are not UTF-8 must be refused. HENGE_INGEST_SEED repeats a
+// TestIngestRandomFiles loads files of random columns whose values change their kind somewhere, in
+// random separators, quotes, ends of lines and encodings. Each loaded value must be what a plain
+// reading of the file says; files that are not UTF-8 must be refused. HENGE_INGEST_SEED repeats a
 // run, HENGE_INGEST_ROUNDS sets its length.
 func TestIngestRandomFiles(t *testing.T) {
 	seed, rounds := uint64(time.Now().UnixNano()), 16
@@ -272,7 +273,8 @@ func keptWithin(want, got any) bool {
 	return kept(want, got)
 }
 
-// sameNumber reports whether got is the number that text says: exactly, or as the double that is printed so.
+// sameNumber reports whether got is the number that text says: exactly, or as the double that is
+// printed so.
 func sameNumber(text string, got any) bool {
 	if s, ok := got.(string); ok {
 		got = json.Number(s)

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestIngestOddFiles loads files that tempt a loader to change values, and compares every value; what can't be loaded as it is must be refused
-// with nothing loaded.
+// TestIngestOddFiles loads files that tempt a loader to change values, and compares every value;
+// what can't be loaded as it is must be refused with nothing loaded.
 func TestIngestOddFiles(t *testing.T) {
 	p := serve(t, t.TempDir())
 	files := slices.Concat(oddNumbers(), oddDelimited(), oddJSON(), oddTimes(), oddKinds(t))
@@ -111,7 +111,8 @@ func compact(t *testing.T, text string) string {
 	return string(out)
 }
 
-// number makes fractions of numbers of Go, so that 1e5 and 100000.0 are one; whole numbers keep their digits.
+// number makes fractions of numbers of Go, so that 1e5 and 100000.0 are one; whole numbers keep
+// their digits.
 func number(v any) any {
 	switch v := v.(type) {
 	case json.Number:

@@ -139,7 +139,8 @@ func (v *truths) values(of func(i int) string) (out [][]string) {
 	return out
 }
 
-// outer is the pairs of an outer join, with the rows of the right side that have no partner if full is set.
+// outer is the pairs of an outer join, with the rows of the right side that have no partner if full
+// is set.
 func (v *truths) outer(full bool) [][]string {
 	out := v.pairs("true")
 	for i := range v.of {
@@ -155,11 +156,13 @@ func (v *truths) outer(full bool) [][]string {
 	return out
 }
 
-// comparedClauses are clauses that compare $x with $y, and the rows that they have by the comparison of each pair of rows.
+// comparedClauses are clauses that compare $x with $y, and the rows that they have by the
+// comparison of each pair of rows.
 var comparedClauses = []struct {
 	sql  string
 	rows func(v *truths) [][]string
-	// ofRow says that it asks of all values of a multi-value string, where the comparison asks of some.
+	// ofRow says that it asks of all values of a multi-value string, where the comparison asks of
+	// some.
 	ofRow bool
 }{
 	{"SELECT a.i, b.i FROM m a JOIN m b ON $x = $y", func(v *truths) [][]string { return v.pairs("true") }, false},
@@ -204,9 +207,9 @@ var comparedClauses = []struct {
 	{"SELECT a.i, b.i FROM m a, m b WHERE $x IN ($y, $y)", func(v *truths) [][]string { return v.pairs("true") }, true},
 }
 
-// Every clause that looks for equal values of two sides finds those for which the comparison of the two is
-// true, whatever their types. A clause that refuses two types refuses them in the comparison, too, but for
-// JSON, by which nothing is joined.
+// Every clause that looks for equal values of two sides finds those for which the comparison of the
+// two is true, whatever their types. A clause that refuses two types refuses them in the
+// comparison, too, but for JSON, by which nothing is joined.
 func TestClausesCompareAsComparisonsDo(t *testing.T) {
 	columns, err := fixture.ParseColumns("__time TIMESTAMP, i BIGINT, s VARCHAR, n BIGINT, d DOUBLE, f FLOAT, j JSON, " +
 		"sa VARCHAR ARRAY, na BIGINT ARRAY, da DOUBLE ARRAY, mv VARCHAR MULTI")

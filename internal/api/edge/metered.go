@@ -20,15 +20,16 @@ const (
 	largeBody = 1 << 20
 	// decodeWait is how long a large body waits for its turn.
 	decodeWait = 30 * time.Second
-	// drainBytes and drainTime bound what is read of a refused body, so that a client that sends before
-	// it reads sees why it is refused.
+	// drainBytes and drainTime bound what is read of a refused body, so that a client that sends
+	// before it reads sees why it is refused.
 	drainBytes = 64 << 20
 	drainTime  = 3 * time.Second
 	// memoryPart is which part of the memory of a process one body may take, as a divisor.
 	memoryPart = 2
 )
 
-// Metered returns h behind the limits of a pattern's bodies, for one that reads bodies of requests that it passes on.
+// Metered returns h behind the limits of a pattern's bodies, for one that reads bodies of requests
+// that it passes on.
 func Metered(pattern string, h Handler) Handler {
 	kind, _ := kindOf(pattern)
 	return kind.metered(h)

@@ -1,8 +1,8 @@
 // Package endpoints lists the routes that processes of Henge serve.
 //
-// The central value is Table. A test walks the ports of all roles, of one process and of a cluster: a
-// route without a row fails it, and so does a row without a route. The handlers are in the packages
-// beside this one.
+// The central value is Table. A test walks the ports of all roles, of one process and of a cluster:
+// a route without a row fails it, and so does a row without a route. The handlers are in the
+// packages beside this one.
 package endpoints
 
 // Family groups endpoints by what they are about.

@@ -10,7 +10,8 @@ import (
 // KnownPath is where a Broker tells others what it knows of its queries, as Known.
 const KnownPath = "/service-internal/v1/queries"
 
-// Known is the queries that a Broker ran lately, in the order in which they ended, and then those that it runs.
+// Known is the queries that a Broker ran lately, in the order in which they ended, and then those
+// that it runs.
 type Known struct {
 	Queries []query.Info `json:"queries"`
 }

@@ -2,7 +2,8 @@ package why
 
 import "testing"
 
-// The bytes that this process holds of a segment are verified, damaged, or had anew; of others nothing is said.
+// The bytes that this process holds of a segment are verified, damaged, or had anew; of others
+// nothing is said.
 func TestDetailsOfCopies(t *testing.T) {
 	f := open(t)
 	var c CopyState

@@ -25,7 +25,8 @@ func (s *stage) aggregate(x *plan.Aggregate) {
 	s.cols = cols
 }
 
-// uniqueKeys is x without keys that are the same as others, and the place of each key among those that are left. Subtotals need all of them.
+// uniqueKeys is x without keys that are the same as others, and the place of each key among those
+// that are left. Subtotals need all of them.
 func (s *stage) uniqueKeys(x *plan.Aggregate) (*plan.Aggregate, []int) {
 	if x.Sets != nil || s.w.asItIs {
 		return x, nil
@@ -48,7 +49,8 @@ func (s *stage) uniqueKeys(x *plan.Aggregate) (*plan.Aggregate, []int) {
 	return &out, place
 }
 
-// groupsNeededSide reports whether groups are by columns of that side of a FULL JOIN alone whose rows a condition needs: the reference leaves the join as it is.
+// groupsNeededSide reports whether groups are by columns of that side of a FULL JOIN alone whose
+// rows a condition needs: the reference leaves the join as it is.
 func (s *stage) groupsNeededSide(x *plan.Aggregate) bool {
 	j := s.join
 	if j == nil || j.full == nil || len(x.Keys) == 0 {
@@ -84,8 +86,8 @@ func (s *stage) aggregateEach(x *plan.Aggregate) {
 	}
 }
 
-// nestGroups is nest for what is grouped by x then: it is the outer query that computes of the inner one's groups, and that chooses of them where it does
-// not read all that they have.
+// nestGroups is nest for what is grouped by x then: it is the outer query that computes of the
+// inner one's groups, and that chooses of them where it does not read all that they have.
 func (s *stage) nestGroups(x *plan.Aggregate) (*stage, error) {
 	if s.sorted || s.group == nil || s.group.having == nil && !slices.ContainsFunc(s.cols, func(e expr.Expr) bool { return !isColumn(e) }) {
 		return s.nest()
@@ -132,7 +134,8 @@ func (s *stage) nestGroups(x *plan.Aggregate) (*stage, error) {
 	return outer, nil
 }
 
-// readOfGroups says which columns of the groups of s the condition on them and the groups that x makes of them read.
+// readOfGroups says which columns of the groups of s the condition on them and the groups that x
+// makes of them read.
 func (s *stage) readOfGroups(x *plan.Aggregate) []bool {
 	used := make([]bool, len(s.group.node.Columns()))
 	read := func(e expr.Expr) {

@@ -8,7 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 )
 
-// unnest reads the unnesting of a multi-value key as nothing, for native grouping does it by itself, and any other as a datasource.
+// unnest reads the unnesting of a multi-value key as nothing, for native grouping does it by
+// itself, and any other as a datasource.
 func (s *stage) unnest(x *plan.Unnest) (*stage, error) {
 	list := x.Lists[0]
 	e := s.colsAt(list.Column)
@@ -55,7 +56,8 @@ func (s *stage) unnest(x *plan.Unnest) (*stage, error) {
 	return out, nil
 }
 
-// underAlias is s, if it is the rows of an unnest, with the name that the statement gives its elements: those above know them by it, in the text form.
+// underAlias is s, if it is the rows of an unnest, with the name that the statement gives its
+// elements: those above know them by it, in the text form.
 func (s *stage) underAlias() *stage {
 	last := len(s.in) - 1
 	if s.alias == "" || s.source.get("type") != "unnest" {
@@ -118,7 +120,8 @@ func (s *stage) withRows(array *expr.Literal, elem expr.Type) (*stage, error) {
 	return out, nil
 }
 
-// whereElements takes what a condition says of the elements of an unnest into it, and returns the rest.
+// whereElements takes what a condition says of the elements of an unnest into it, and returns the
+// rest.
 func (s *stage) whereElements(cond expr.Expr) expr.Expr {
 	var own, rest []expr.Expr
 	for _, t := range plan.Split(cond) {

@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// firstRest is how long after a damaged file could not be had anew it is tried again; each further failure doubles it.
+	// firstRest is how long after a damaged file could not be had anew it is tried again; each further
+	// failure doubles it.
 	firstRest = 250 * time.Millisecond
 	// longestRest bounds that: queries find a file within seconds that has been put right.
 	longestRest = 4 * time.Second
@@ -33,9 +34,11 @@ type health struct {
 // Copy tells of the bytes that a Cache has of a segment. Instants are milliseconds.
 type Copy struct {
 	Size int64
-	// Verified is when all of its bytes were last verified, or fetched and verified; 0: not since the start.
+	// Verified is when all of its bytes were last verified, or fetched and verified; 0: not since the
+	// start.
 	Verified int64
-	// Damaged is when they were last found to be damaged, and Reason what was wrong; 0: never since the start.
+	// Damaged is when they were last found to be damaged, and Reason what was wrong; 0: never since
+	// the start.
 	Damaged int64
 	Reason  string
 	// Mended is when they were had anew after that; 0: they were not, and Failure is why.
@@ -114,9 +117,10 @@ func (c *Cache) damagedLocked(f *file) bool {
 	return f.segment != nil && f.segment.Damaged() && !c.opts.Clock.Now().Before(f.health.rests)
 }
 
-// renew has a file anew that is damaged: its copy from deep storage, or a file of deep storage in place, which somebody may have put
-// right. Queries that hold the old one keep it. When there is no better one to be had, it returns what there is, none of it verified:
-// columns that are not damaged can be read. It is tried again after a rest.
+// renew has a file anew that is damaged: its copy from deep storage, or a file of deep storage in
+// place, which somebody may have put right. Queries that hold the old one keep it. When there is no
+// better one to be had, it returns what there is, none of it verified: columns that are not damaged
+// can be read. It is tried again after a rest.
 func (c *Cache) renew(ctx context.Context, f *file, id string, kept bool) (s *segment.Segment, err error) {
 	c.mu.Lock()
 	part := f.partial

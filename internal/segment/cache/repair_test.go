@@ -19,7 +19,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// marked puts a segment whose only values are i under a key with its fingerprint, and returns its load spec and its file.
+// marked puts a segment whose only values are i under a key with its fingerprint, and returns its
+// load spec and its file.
 func (b *bench) marked(t *testing.T, i int) (spec json.RawMessage, path string) {
 	t.Helper()
 	var out bytes.Buffer
@@ -73,7 +74,8 @@ func first(t *testing.T, c *Cache, id string) (int64, error) {
 	return 0, nil
 }
 
-// timed returns a cache on a clock of the test, which verifies all it holds in an hour, over a deep storage that is far or on this machine.
+// timed returns a cache on a clock of the test, which verifies all it holds in an hour, over a deep
+// storage that is far or on this machine.
 func (b *bench) timed(t *testing.T, where string) (*Cache, *fakeclock.Clock) {
 	t.Helper()
 	var store deepstore.Store = b.local
@@ -124,7 +126,8 @@ func damage(t *testing.T, path string, r *rand.Rand) {
 	}
 }
 
-// A file whose checksums are right, but which is that of another segment, is an error where there is no better one, and fetched anew where there is.
+// A file whose checksums are right, but which is that of another segment, is an error where there
+// is no better one, and fetched anew where there is.
 func TestTheFileOfAnotherSegmentIsNotRead(t *testing.T) {
 	for _, where := range []string{"far", "local"} {
 		t.Run(where, func(t *testing.T) {
@@ -174,7 +177,8 @@ func TestTheFileOfAnotherSegmentIsNotRead(t *testing.T) {
 	}
 }
 
-// Bytes that change after they were read once are found within the period, and had anew where there are better ones, all the time under queries.
+// Bytes that change after they were read once are found within the period, and had anew where there
+// are better ones, all the time under queries.
 func TestTheScrubFindsWhatChanged(t *testing.T) {
 	for seed := range uint64(4) {
 		r := rand.New(rand.NewPCG(seed, 7))
@@ -234,7 +238,8 @@ func TestTheScrubFindsWhatChanged(t *testing.T) {
 	}
 }
 
-// When both copies are damaged queries fail with the reason; they recover within seconds when deep storage is whole again, with no restart.
+// When both copies are damaged queries fail with the reason; they recover within seconds when deep
+// storage is whole again, with no restart.
 func TestQueriesRecoverWhenDeepStorageDoes(t *testing.T) {
 	for _, where := range []string{"far", "local"} {
 		for _, how := range []string{"renamed", "in place"} {

@@ -10,15 +10,16 @@ import (
 	"github.com/hengedb/henge/internal/segment"
 )
 
-// Checksums are looked at when bytes are first touched. What changes on the disk, or in memory, afterwards is found by the scrub: it
-// verifies every file that is held once in each period, the one first that was verified longest ago, evenly spread over the period.
+// Checksums are looked at when bytes are first touched. What changes on the disk, or in memory,
+// afterwards is found by the scrub: it verifies every file that is held once in each period, the
+// one first that was verified longest ago, evenly spread over the period.
 
 // ScrubOptions say how often what is held is verified.
 type ScrubOptions struct {
 	// Period is the time in which each byte is verified once; 0: never.
 	Period time.Duration
-	// Rate is how many bytes are verified in a second; 0: as fast as the disk gives them. It is exceeded where it would not do for the
-	// period.
+	// Rate is how many bytes are verified in a second; 0: as fast as the disk gives them. It is
+	// exceeded where it would not do for the period.
 	Rate int64
 }
 
@@ -45,7 +46,8 @@ func (c *Cache) ScrubStats() (ScrubStats, time.Duration) {
 }
 
 const (
-	// scrubShare is the part of the period, in percent, in which all files are verified: the rest is for those that take longer.
+	// scrubShare is the part of the period, in percent, in which all files are verified: the rest is
+	// for those that take longer.
 	scrubShare = 80
 	// scrubIdle is the longest time between two looks for files to verify.
 	scrubIdle = time.Minute
@@ -68,8 +70,9 @@ func (c *Cache) RunScrub(ctx context.Context) error {
 	return nil
 }
 
-// due returns the file whose turn it is, with a segment in it, or how long to wait. Files take turns evenly over the span, the one
-// first that was verified longest ago; one that nobody has verified counts from when it is first seen.
+// due returns the file whose turn it is, with a segment in it, or how long to wait. Files take
+// turns evenly over the span, the one first that was verified longest ago; one that nobody has
+// verified counts from when it is first seen.
 func (c *Cache) due(span time.Duration) (f *file, id string, wait time.Duration) {
 	now := clock.Millis(c.opts.Clock)
 	c.mu.Lock()

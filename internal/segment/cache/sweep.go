@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// Sweep removes the copies that no segment is loaded from: what a crash has left. It looks at every file, and is for a duty in the
-// background. It returns how many bytes that was.
+// Sweep removes the copies that no segment is loaded from: what a crash has left. It looks at every
+// file, and is for a duty in the background. It returns how many bytes that was.
 func (c *Cache) Sweep(ctx context.Context) (removed int64, err error) {
 	var found []string
 	for _, p := range c.opts.Places {

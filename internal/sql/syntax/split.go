@@ -6,18 +6,21 @@ import "strings"
 type Piece struct {
 	// From and To bound its text, without the semicolon behind it.
 	From, To int
-	// Words are its first words in upper case, opening parentheses left out, up to the first token that is no word or maxPieceWords.
+	// Words are its first words in upper case, opening parentheses left out, up to the first token
+	// that is no word or maxPieceWords.
 	Words []string
-	// Closed says that a semicolon ends it; Open that it ends within a quote or a comment that nothing closes; Bad that it has a character with
-	// which no token begins: what is behind it is not looked at.
+	// Closed says that a semicolon ends it; Open that it ends within a quote or a comment that nothing
+	// closes; Bad that it has a character with which no token begins: what is behind it is not looked
+	// at.
 	Closed, Open, Bad bool
 }
 
 // maxPieceWords is how many words tell what a statement is: EXPLAIN ANALYZE PLAN FOR INSERT.
 const maxPieceWords = 6
 
-// Split cuts a script at the semicolons between its statements. Pieces without a token are left out. It reads text as Parse does, so that what is
-// a comment, a quote or a word to one is so to the other.
+// Split cuts a script at the semicolons between its statements. Pieces without a token are left
+// out. It reads text as Parse does, so that what is a comment, a quote or a word to one is so to
+// the other.
 func Split(text string) []Piece {
 	l := newLexer(text)
 	l.whole = true

@@ -7,8 +7,8 @@ import (
 	"github.com/hengedb/henge/internal/msq"
 )
 
-// existing returns the time chunks of a datasource that an append of a granularity goes into: those that queries see, and those that other
-// appends that run have begun.
+// existing returns the time chunks of a datasource that an append of a granularity goes into: those
+// that queries see, and those that other appends that run have begun.
 func (k *Index) existing(ctx context.Context, dataSource string, g chrono.Granularity) ([]msq.Existing, error) {
 	pending, err := k.o.Metastore.PendingSegments(ctx, dataSource)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 
 var errKilled = errors.New("the process was killed")
 
-// mortal is a process that ends before or behind its step number left: nothing is done from then on.
+// mortal is a process that ends before or behind its step number left: nothing is done from then
+// on.
 type mortal struct {
 	left   int
 	behind bool
@@ -76,7 +77,8 @@ func (d deleting) Delete(ctx context.Context, keys ...string) error {
 	return d.m.step(func() error { return d.Bytes.Delete(ctx, keys...) })
 }
 
-// A kill task whose process is killed, before or behind any of its steps, is run again as it is and does the rest.
+// A kill task whose process is killed, before or behind any of its steps, is run again as it is and
+// does the rest.
 func TestAKillTaskThatIsCutOffAtAnyStepGoesOn(t *testing.T) {
 	for step := 1; ; step++ {
 		ended := false

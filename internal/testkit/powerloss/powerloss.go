@@ -1,9 +1,11 @@
 // Package powerloss makes images of a folder as a loss of power may leave it.
 //
-// The central type is Disk, which follows what package durable has written to disk. Bytes that were not synced may be lost, all or behind any
-// point; names of a folder that was not synced since may be missing, or stand for what they stood for before. Which of it happens says a seed.
+// The central type is Disk, which follows what package durable has written to disk. Bytes that were
+// not synced may be lost, all or behind any point; names of a folder that was not synced since may
+// be missing, or stand for what they stood for before. Which of it happens says a seed.
 //
-// SQLite syncs what it needs by itself: its files are what they are, but the name of the database is the caller's to sync.
+// SQLite syncs what it needs by itself: its files are what they are, but the name of the database
+// is the caller's to sync.
 package powerloss
 
 import (
@@ -36,7 +38,8 @@ type node struct {
 	mode   fs.FileMode
 }
 
-// Follow returns the Disk of a folder that exists, and calls each after everything that was synced, until stop is called.
+// Follow returns the Disk of a folder that exists, and calls each after everything that was synced,
+// until stop is called.
 func Follow(root string, seed uint64, each func(*Disk, durable.Sync)) (d *Disk, stop func()) {
 	d = &Disk{root: root, rand: rand.New(rand.NewPCG(seed, 1)), synced: map[uint64][]byte{}, folders: map[string]map[string]node{}}
 	stop = durable.Watch(func(s durable.Sync) {
@@ -79,7 +82,8 @@ func names(folder string) map[string]node {
 	return out
 }
 
-// Image writes what a loss of power at this moment may leave into the folder to, which is made. It is called from each of Follow.
+// Image writes what a loss of power at this moment may leave into the folder to, which is made. It
+// is called from each of Follow.
 func (d *Disk) Image(to string) error { return d.image(d.root, to) }
 
 func (d *Disk) image(from, to string) error {
@@ -123,7 +127,8 @@ func (d *Disk) image(from, to string) error {
 	return nil
 }
 
-// content is what a file may hold: what was synced, or what it holds now, or, if it never was, any beginning of that.
+// content is what a file may hold: what was synced, or what it holds now, or, if it never was, any
+// beginning of that.
 func (d *Disk) content(path string, n node, present, whole bool) []byte {
 	synced, ok := d.synced[n.inode]
 	if !present {

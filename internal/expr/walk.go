@@ -49,6 +49,7 @@ func Walk(e Expr, f func(Expr) bool) {
 		}
 		Walk(x.Initial, f)
 		Walk(x.Body, f)
+	case *Column, *Literal, *Element: // nothing is in them
 	}
 }
 

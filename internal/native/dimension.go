@@ -124,16 +124,16 @@ func (d *RegexFilteredDimension) output() string  { return d.Delegate.name() }
 func (d *PrefixFilteredDimension) output() string { return d.Delegate.name() }
 
 // name returns the output name, also where there is no dimension: that is found later.
-func (d DimensionOf) name() string {
-	if d.Dimension == nil {
+func (of DimensionOf) name() string {
+	if of.Dimension == nil {
 		return ""
 	}
-	return d.Dimension.output()
+	return of.Dimension.output()
 }
 
 // naturalOrder is the order of the dimension's values: that of numbers for one that gives numbers.
-func (d DimensionOf) naturalOrder() OrderingOf {
-	if c, ok := d.Dimension.(*ColumnDimension); ok && c.OutputType != "" && !strings.EqualFold(string(c.OutputType), "STRING") {
+func (of DimensionOf) naturalOrder() OrderingOf {
+	if c, ok := of.Dimension.(*ColumnDimension); ok && c.OutputType != "" && !strings.EqualFold(string(c.OutputType), "STRING") {
 		return "numeric"
 	}
 	return "lexicographic"

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"reflect"
 	"strings"
@@ -291,7 +292,7 @@ func (d *document) wrongType(m member, t reflect.Type) error {
 
 // within says in an error of a type in which member it is.
 func within(name string, err error) error {
-	if wrong, ok := err.(*json.UnmarshalTypeError); ok {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		if wrong.Field != "" {
 			name += "." + wrong.Field
 		}

@@ -1,7 +1,5 @@
 package native
 
-import ()
-
 // Extraction turns the text of a column into another text. The concrete functions are in this file.
 type Extraction interface{ extraction() }
 

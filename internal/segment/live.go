@@ -12,11 +12,28 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// Live is a segment that still grows, in memory: rows are appended in the order they arrive, and readers see those that were there when they
-// asked. Persist makes a file of them, and only then are rows sorted and rolled up.
+// Live is a segment that still grows, in memory: rows are appended in the order they arrive, and
+// readers see those that were there when they asked. Persist makes a file of them; only then are
+// rows sorted and rolled up.
 //
-// It is used by any number of goroutines. What rows take is reserved from the budget before they are taken; when that is refused the rows that
-// are there can be read and persisted as before. Memory is given back when the Live and all who read it have let go.
+//	Append ──► rows ──► Reader   a snapshot: appends after it do not show in it
+//	             └────► Persist  a file of the rows that were there when it began
+//
+// It is used by any number of goroutines: one appends while others read and one persists, and none
+// waits for another longer than an append of one batch takes. A batch is appended whole or not at
+// all.
+//
+// For streams: a task has one Live for each time chunk and partition that it fills. Its Reader is a
+// leaf of ordinary queries, so that a row can be queried as soon as Append has returned. To persist
+// without a pause the task puts a new Live in its place first, persists the old one while queries
+// read both, and releases the old one when readers can open the file. Rows of one Live that were
+// persisted are in the file and nowhere else: who swaps the two must do it in one step for queries,
+// or a row counts twice or not at all.
+//
+// What rows take is reserved from the budget before they are taken. When that is refused the Live
+// takes no rows of the batch, and those that are there can be read and persisted as before: the
+// task persists and appends again. Memory is given back when the Live and all who read it have let
+// go.
 type Live struct {
 	opts   Options
 	memory account // guarded by mu
@@ -53,7 +70,8 @@ func NewLive(opts Options) (*Live, error) {
 	return l, nil
 }
 
-// Append adds the rows of batch that count, all or none. Its columns are as for a Writer; it is not kept.
+// Append adds the rows of batch that count, all or none. Its columns are as for a Writer; it is not
+// kept.
 func (l *Live) Append(ctx context.Context, batch *vector.Batch) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -111,7 +129,8 @@ func (l *Live) Rows() int {
 	return l.mu.rows
 }
 
-// Reader returns the rows that are there now. The caller releases it. It is nil when the Live is released.
+// Reader returns the rows that are there now. The caller releases it. It is nil when the Live is
+// released.
 func (l *Live) Reader() Reader {
 	if !l.acquire() {
 		return nil
@@ -159,7 +178,8 @@ func (l *Live) acquire() bool {
 	}
 }
 
-// Release gives the reference of the owner back, or that of a reader. With the last the memory is free.
+// Release gives the reference of the owner back, or that of a reader. With the last the memory is
+// free.
 func (l *Live) Release() {
 	n := l.refs.Add(-1)
 	invariant.Check(n >= 0, "a growing segment was released more often than acquired")
@@ -171,7 +191,8 @@ func (l *Live) Release() {
 	}
 }
 
-// Persist writes the rows that are there now to a segment file at path, in the order and with the rollup of the options.
+// Persist writes the rows that are there now to a segment file at path, in the order and with the
+// rollup of the options.
 func (l *Live) Persist(ctx context.Context, path string) (*Info, error) {
 	r := l.Reader()
 	if r == nil {
@@ -203,7 +224,8 @@ func (l *Live) Persist(ctx context.Context, path string) (*Info, error) {
 	return w.Finish(ctx)
 }
 
-// liveReader is the first rows of a Live. They do not change, and what is appended behind them lies behind them in memory.
+// liveReader is the first rows of a Live. They do not change, and what is appended behind them lies
+// behind them in memory.
 type liveReader struct {
 	live  *Live
 	table memoryTable     // without columns
@@ -254,7 +276,8 @@ func (l *Live) dictLocked(i int) *vector.Dict {
 	return l.mu.dicts[i]
 }
 
-// own cuts v, which has the memory of rows to come, to its first rows. What says which of them have a value is copied: its last word is theirs, too.
+// own cuts v, which has the memory of rows to come, to its first rows. What says which of them have
+// a value is copied: its last word is theirs, too.
 func own(v *vector.Vector, rows int) {
 	if v.Valid != nil {
 		v.Valid = slices.Clone(v.Valid[:(rows+63)/64])

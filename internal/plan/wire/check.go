@@ -101,13 +101,19 @@ func check(c *coder, n plan.Node) {
 					inside(width, column)
 				}
 			}
-			if call.Frame.Exclude > plan.ExcludeTies {
-				c.fail("A plan of a newer release can't be read: frame exclusion [%d] is unknown", call.Frame.Exclude)
-			}
-			if call.Frame.Values && !call.Frame.Range {
-				c.fail("A frame of values must be a range")
-			}
+			checkFrame(c, &call.Frame)
 		}
+	default: // the others name no columns
+	}
+}
+
+// checkFrame refuses frames that no plan has.
+func checkFrame(c *coder, f *plan.Frame) {
+	if f.Exclude > plan.ExcludeTies {
+		c.fail("A plan of a newer release can't be read: frame exclusion [%d] is unknown", f.Exclude)
+	}
+	if f.Values && !f.Range {
+		c.fail("A frame of values must be a range")
 	}
 }
 

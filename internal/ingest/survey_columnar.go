@@ -79,11 +79,15 @@ func (c *surveyed) declare(s *Surveyor, d declaredColumn) error {
 		c.declared, c.timed = d.sqlType, d.timed
 		return nil
 	case numeric(c.declared) && numeric(d.sqlType):
-		c.declared = typeDouble // whole numbers that it does not hold exactly are found when they are read
-		if d.sqlType == typeLong || c.timed != d.timed {
+		whole := c.declared == typeLong || d.sqlType == typeLong
+		if c.declared = typeDouble; c.timed != d.timed || whole {
 			c.timed = ""
 		}
-		s.note("Column \"" + printable(c.name) + "\" is of several types of numbers in these files; it is loaded as DOUBLE.")
+		note := "Column \"" + printable(c.name) + "\" is of several types of numbers in these files; it is loaded as DOUBLE"
+		if whole {
+			note += ", which rounds whole numbers beyond 2^53"
+		}
+		s.note(note + ".")
 		return nil
 	}
 	return fault.InvalidInput("Column [%s] is %s in [%s] and %s in a file before it; load them one after the other", printable(c.name), d.sqlType,

@@ -2,7 +2,6 @@ package role
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -20,31 +19,6 @@ import (
 	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/router"
 )
-
-// openRouter reads which Brokers the Router of this process gives queries to, and if that goes by retention rules, follows these.
-func (s *services) openRouter(ctx context.Context) (err error) {
-	if !s.n.has(cluster.Router) {
-		return nil
-	}
-	const of = "service.router."
-	set := s.n.settings
-	s.choice, err = router.New(router.Options{
-		Default: set.Text(of + "defaultBrokerServiceName"), DefaultRule: set.Text(of + "defaultRule"), Tiers: set.Text(of + "tierToBrokerMap"),
-		Strategies: set.Text(of + "strategies"), SQL: set.Bool(of + "sql.enable"), Aliases: set.Aliases(),
-	})
-	if err != nil || !s.choice.Chooses() {
-		return err
-	}
-	s.n.roles.Go(func() error {
-		for s.n.o.Clock.Sleep(ctx, set.Duration(of+"pollPeriod")) == nil {
-			if err := s.rules.Refresh(ctx); err != nil && ctx.Err() == nil {
-				s.n.o.Log.WarnContext(ctx, "retention rules could not be read; the last ones stay in force", "error", err)
-			}
-		}
-		return nil
-	})
-	return nil
-}
 
 // brokers passes queries on to Brokers, to that of this process without a detour.
 type brokers struct {

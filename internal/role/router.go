@@ -1,9 +1,14 @@
 package role
 
 import (
+	"context"
+	"io"
 	"net/http"
+	"sync"
 
 	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/cluster"
+	"github.com/hengedb/henge/internal/router"
 )
 
 // readinessRoutes adds what load balancers ask of a role.
@@ -72,4 +77,94 @@ func (s *services) proxyEnds(mux *edge.Mux) {
 		edge.WriteJSON(w, http.StatusBadRequest, map[string]string{"error": "Unsupported proxy destination [" + r.URL.RequestURI() + "]"})
 		return nil
 	})
+}
+
+// routerRoutes pass requests on: queries to Brokers, and what belongs to leaders to them.
+func (s *services) routerRoutes(mux *edge.Mux) {
+	to := &brokers{n: s.n, choice: s.choice, rules: s.rules, limit: s.n.settings.Bytes("service.server.http.maxRequestBytes", 0)}
+	if s.n.has(cluster.Broker) {
+		to.here = s.handler(mux.Errors, s.brokerRoutes)
+	}
+	toBroker := to.ServeHTTP
+	if s.choice.Chooses() { // by what the body says
+		toBroker = edge.Metered("/service/v2/sql", toBroker)
+	}
+	toLeader := func(role string) edge.Handler {
+		return s.n.led(role, s.handler(mux.Errors, s.managementRoutes), s.n.toLeader(role).ServeHTTP)
+	}
+	passages := append(s.overlordPassages(mux.Errors, s.n.toLeader(cluster.Overlord).ServeHTTP),
+		passage{"/service/v2", func(w http.ResponseWriter, r *http.Request) error {
+			if r.Method == http.MethodDelete {
+				return s.cancelEverywhere(w, r)
+			}
+			return toBroker(w, r)
+		}},
+		passage{"/service/v1/lookups", toBroker})
+	mux.On("GET /service/router/v1/brokers", to.listed)
+	if s.n.settings.Bool("service.router.managementProxy.enabled") {
+		passages = append(passages, ownedPassages(toLeader)...)
+		for _, role := range []string{cluster.Coordinator, cluster.Overlord} {
+			to := toLeader(role)
+			mux.On("/proxy/"+role+"/", func(w http.ResponseWriter, r *http.Request) (err error) {
+				http.StripPrefix("/proxy/"+role, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { err = to(w, r) })).ServeHTTP(w, r)
+				return err
+			})
+		}
+		s.proxyEnds(mux)
+	}
+	mux.On("/", through(passages, nil))
+}
+
+// cancelEverywhere asks every Broker to cancel a query, and answers that it was cancelled if one has.
+func (s *services) cancelEverywhere(w http.ResponseWriter, r *http.Request) error {
+	var mu sync.Mutex
+	status := http.StatusNotFound
+	var asked sync.WaitGroup
+	for _, m := range s.n.peers.members.Members(cluster.Broker) {
+		asked.Go(func() {
+			req, err := http.NewRequestWithContext(r.Context(), http.MethodDelete, m.URL()+r.URL.RequestURI(), nil)
+			if err != nil {
+				return
+			}
+			resp, err := s.n.peers.client.Do(req)
+			if err != nil {
+				return // it runs nothing any more
+			}
+			_, _ = io.Copy(io.Discard, resp.Body) // only its status counts
+			_ = resp.Body.Close()                 // it was only read
+			mu.Lock()
+			defer mu.Unlock()
+			if resp.StatusCode < http.StatusBadRequest || status == http.StatusNotFound {
+				status = resp.StatusCode
+			}
+		})
+	}
+	asked.Wait()
+	w.WriteHeader(status)
+	return nil
+}
+
+// openRouter reads which Brokers the Router of this process gives queries to, and if that goes by retention rules, follows these.
+func (s *services) openRouter(ctx context.Context) (err error) {
+	if !s.n.has(cluster.Router) {
+		return nil
+	}
+	const of = "service.router."
+	set := s.n.settings
+	s.choice, err = router.New(router.Options{
+		Default: set.Text(of + "defaultBrokerServiceName"), DefaultRule: set.Text(of + "defaultRule"), Tiers: set.Text(of + "tierToBrokerMap"),
+		Strategies: set.Text(of + "strategies"), SQL: set.Bool(of + "sql.enable"), Aliases: set.Aliases(),
+	})
+	if err != nil || !s.choice.Chooses() {
+		return err
+	}
+	s.n.roles.Go(func() error {
+		for s.n.o.Clock.Sleep(ctx, set.Duration(of+"pollPeriod")) == nil {
+			if err := s.rules.Refresh(ctx); err != nil && ctx.Err() == nil {
+				s.n.o.Log.WarnContext(ctx, "retention rules could not be read; the last ones stay in force", "error", err)
+			}
+		}
+		return nil
+	})
+	return nil
 }

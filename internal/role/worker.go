@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/hengedb/henge/internal/api/workers"
+	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/task"
 	"github.com/hengedb/henge/internal/tasktype"
@@ -49,23 +50,6 @@ func (s *services) openParts(here task.Location, env *tasktype.Env) tasktype.Joi
 	}).Join
 }
 
-// runQueue is what the leading Overlord runs to have tasks done. It begins when the process knows the others: a worker that it does not see is
-// lost.
-func (s *services) runQueue(ctx context.Context) error {
-	for m := s.n.peers.membership; m != nil && !m.Discovered(); {
-		changed := s.n.peers.members.Changed()
-		if m.Discovered() {
-			break
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return nil
-		}
-	}
-	return s.queue.Run(ctx)
-}
-
 // emptyDir removes what is in a directory.
 func emptyDir(dir string) error {
 	list, err := os.ReadDir(dir)
@@ -77,4 +61,12 @@ func emptyDir(dir string) error {
 		errs = append(errs, os.RemoveAll(filepath.Join(dir, entry.Name())))
 	}
 	return errors.Join(errs...)
+}
+
+// capacity is how many tasks run at once.
+func (n *Node) capacity() int {
+	if n := n.settings.Int("service.worker.capacity"); n > 0 {
+		return int(n)
+	}
+	return max(2, budget.Cores()-1)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/hengedb/henge/internal/api/coordinator"
+	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/duty"
@@ -198,4 +199,13 @@ func (s *services) openCleaning(supervisors *dutyGroup) {
 		Period: period, Chores: chores, Deep: s.deep, Prefixes: prefixes, DropTask: s.files.Drop, Clock: s.n.o.Clock, Log: s.n.o.Log, Runs: s.runs("MetadataStoreManagementDuties", period, on...),
 	})
 	s.leads[cluster.Overlord] = append(s.leads[cluster.Overlord], s.cleaner.Run)
+}
+
+// managementRoutes are those of the leaders of both roles, with the statements that become tasks.
+func (s *services) managementRoutes(mux *edge.Mux) {
+	s.n.process().Routes(mux)
+	s.overlordRoutes(mux)
+	if s.n.settings.Bool("service.sql.enable") {
+		s.statements.Routes(mux)
+	}
 }

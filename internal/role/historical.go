@@ -1,0 +1,72 @@
+package role
+
+import (
+	"cmp"
+	"context"
+	"path/filepath"
+	"slices"
+
+	"github.com/hengedb/henge/internal/api/data"
+	"github.com/hengedb/henge/internal/api/edge"
+	"github.com/hengedb/henge/internal/api/fragments"
+	"github.com/hengedb/henge/internal/api/nativequery"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/historical"
+	"github.com/hengedb/henge/internal/segment/cache"
+)
+
+func (s *services) openStorage(ctx context.Context) error {
+	var err error
+	if s.deep, err = openDeepStorage(s.n.settings, s.n.dir); err != nil {
+		return err
+	}
+	s.n.onClose(s.deep.Close)
+	if err := s.ownUploads(ctx); err != nil {
+		return err
+	}
+	if s.n.o.Deep != nil {
+		s.deep = s.n.o.Deep(s.deep)
+	}
+	set := s.n.settings
+	most := set.Bytes("service.server.maxSize", 0)
+	var places []cache.Place
+	for _, l := range set.Locations() {
+		dir, err := filepath.Abs(l.Path)
+		if err != nil {
+			return err
+		}
+		places = append(places, cache.Place{Dir: dir, MaxBytes: cmp.Or(l.MaxBytes, most), FreePercent: l.FreePercent})
+	}
+	if len(places) == 0 {
+		dir, err := s.path("service.segmentCache.directory", "cache")
+		if err != nil {
+			return err
+		}
+		places = []cache.Place{{Dir: dir, MaxBytes: most}}
+	}
+	const selector = "service.segmentCache.locationSelector.strategy"
+	strategy := cache.Strategy(set.Text(selector))
+	if !slices.Contains(cache.Strategies, strategy) {
+		return fault.InvalidInput("Value [%s] of setting [%s] is not one of %v", strategy, selector, cache.Strategies)
+	}
+	c, err := cache.Open(cache.Options{
+		Places: places, Strategy: strategy, Store: s.deep, Clock: s.n.o.Clock, Log: s.n.o.Log,
+		Scrub: cache.ScrubOptions{Period: set.Duration("service.segmentCache.scrubPeriod"), Rate: set.Bytes("service.segmentCache.scrubBytesPerSecond", 0)},
+	})
+	if err != nil {
+		return err
+	}
+	s.n.onClose(c.Close)
+	s.cached = c
+	s.historical = historical.New(c, historical.Threads{
+		Loading: int(set.Int("service.segmentCache.numLoadingThreads")), Turbo: int(set.Int("service.segmentCache.numBootstrapThreads")),
+	}, s.n.o.Clock, s.n.o.Log)
+	return nil
+}
+
+// dataRoutes adds what a Historical answers to other processes.
+func (s *services) dataRoutes(mux *edge.Mux) {
+	data.New(s.historical, s.n.published, s.n.o.Clock).Routes(mux)
+	nativequery.AnalysesRoutes(mux, historical.Named{Historical: s.historical})
+	fragments.New(s.broker, historical.Named{Historical: s.historical}, s.n.gate, s.n.meter, s.n.o.Clock, s.n.o.Log, s.n.o.Protocol).Routes(mux)
+}

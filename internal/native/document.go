@@ -76,6 +76,9 @@ func newDocument(ctx context.Context, text []byte, depth int) (*document, member
 
 // readText reads a part of a query that stands alone.
 func readText(text []byte, into reader) error {
+	if len(text) == 0 { // a member that was left out
+		return nil
+	}
 	d, m, err := newDocument(context.Background(), text, jsontext.MaxDepth)
 	if err != nil {
 		return err

@@ -393,3 +393,17 @@ func TestIntervalsReachTheScan(t *testing.T) {
 		}
 	}
 }
+
+// Members that were left out of a spec are read as nothing.
+func TestNothingIsRead(t *testing.T) {
+	var f FilterOf
+	var v VirtualColumnOf
+	for _, text := range []string{"", "null"} {
+		if err := f.UnmarshalJSON([]byte(text)); err != nil || f.Filter != nil {
+			t.Errorf("a filter of %q: %v, %v", text, f.Filter, err)
+		}
+		if err := v.UnmarshalJSON([]byte(text)); err != nil || v.VirtualColumn != nil {
+			t.Errorf("a virtual column of %q: %v, %v", text, v.VirtualColumn, err)
+		}
+	}
+}

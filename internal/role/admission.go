@@ -14,7 +14,8 @@ import (
 	"github.com/hengedb/henge/internal/query"
 )
 
-// admission says which queries may run: the settings have the limits, the Coordinator's API the blocklist.
+// admission says which queries may run: the settings have the limits, the Coordinator's API the
+// blocklist.
 func (n *Node) admission() (query.RunningOptions, error) {
 	set := n.settings
 	total := int(set.Int("service.query.scheduler.numThreads"))
@@ -80,7 +81,8 @@ func quota(set *config.Settings, each, single string) (query.Quota, error) {
 	return q, q.Validate(each, single)
 }
 
-// thresholds lower the priority of queries that read much; nil: the priority is what their context says.
+// thresholds lower the priority of queries that read much; nil: the priority is what their context
+// says.
 func thresholds(set *config.Settings) (*query.Thresholds, error) {
 	const prefix = "service.query.scheduler.prioritization."
 	switch strategy := set.Text(prefix + "strategy"); strategy {
@@ -98,12 +100,14 @@ func thresholds(set *config.Settings) (*query.Thresholds, error) {
 	}
 }
 
-// settingsPeriod is how soon a changed dynamic configuration is obeyed by a process that nobody tells of it.
+// settingsPeriod is how soon a changed dynamic configuration is obeyed by a process that nobody
+// tells of it.
 const settingsPeriod = 5 * time.Second
 
-// followSettings obeys dynamic configuration as it changes, until ctx is done: the Brokers the blocklist, and which servers are clones; compaction is told
-// when its settings are others, which may have been written by another process. While the metastore can't be reached the last ones hold.
-// The first ones hold when it returns.
+// followSettings obeys dynamic configuration as it changes, until ctx is done: the Brokers the
+// blocklist, and which servers are clones; compaction is told when its settings are others, which
+// may have been written by another process. While the metastore can't be reached the last ones
+// hold. The first ones hold when it returns.
 func (n *Node) followSettings(ctx context.Context, compaction func()) {
 	changed := n.store.SettingsChanged()
 	known := n.readSettings(ctx, "")
@@ -128,7 +132,8 @@ func (n *Node) followSettings(ctx context.Context, compaction func()) {
 	})
 }
 
-// readSettings reads what Brokers obey, and returns the settings of compaction as they are stored; those that are known if they can't be read.
+// readSettings reads what Brokers obey, and returns the settings of compaction as they are stored;
+// those that are known if they can't be read.
 func (n *Node) readSettings(ctx context.Context, known string) (compaction string) {
 	var broker struct {
 		Blocklist []query.BlockRule `json:"queryBlocklist"`
@@ -147,7 +152,8 @@ func (n *Node) readSettings(ctx context.Context, known string) (compaction strin
 	return string(text)
 }
 
-// readSetting fills into with a setting; false: it could not be read. One that nobody has set leaves it empty.
+// readSetting fills into with a setting; false: it could not be read. One that nobody has set
+// leaves it empty.
 func (n *Node) readSetting(ctx context.Context, name string, into any) bool {
 	text, found, err := n.store.Setting(ctx, name)
 	if err == nil && found {

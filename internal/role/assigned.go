@@ -24,7 +24,8 @@ func (s *services) queues() map[string]coordinator.Queue {
 	return out
 }
 
-// assigned implements why.Options.Assigned: the leading Coordinator knows it, wherever it is. While it does not answer nothing is known.
+// assigned implements why.Options.Assigned: the leading Coordinator knows it, wherever it is. While
+// it does not answer nothing is known.
 func (s *services) assigned(ctx context.Context) (out why.Assigned) {
 	l := s.n.peers.leaders[cluster.Coordinator]
 	if l.Leads() {

@@ -50,7 +50,8 @@ func (s *services) openBroker() error {
 		},
 		Segments: s.segmentCache("historical"),
 		Threads:  threads, Memory: s.n.memory, MemoryWait: set.Duration("service.query.maxMemoryWait"), Spill: s.n.spill, Defaults: defaults,
-		Zone: zone, RequireTime: set.Bool("service.sql.planner.requireTimeCondition"), Lookups: s.lookups, Meter: s.n.meter, Clock: s.n.o.Clock, Log: s.n.o.Log,
+		Zone: zone, RequireTime: set.Bool("service.sql.planner.requireTimeCondition"), Lookups: s.lookups, Meter: s.n.meter,
+		Clock: s.n.o.Clock, Log: s.n.o.Log,
 	}
 	if s.n.peers.alone { // who asks and who reads are one
 		options.Segments.Use = options.Segments.Use || set.Bool("service.broker.cache.useCache")
@@ -62,7 +63,8 @@ func (s *services) openBroker() error {
 			return err
 		}
 		options.Servers, options.Clones, options.Watched = asked{s.n.peers.inventory}, s.n.cloneServers, s.watchedDataSources()
-		options.Dispatcher = dispatch.New(dispatch.Options{Client: s.n.peers.client, Pulse: s.n.peers.pulse, Meter: s.n.meter, Protocol: s.n.o.Protocol,
+		options.Dispatcher = dispatch.New(dispatch.Options{
+			Client: s.n.peers.client, Pulse: s.n.peers.pulse, Meter: s.n.meter, Protocol: s.n.o.Protocol,
 			FanIn: fanIn(set), Balance: balance, Clock: s.n.o.Clock, Log: s.n.o.Log})
 	}
 	s.broker = broker.New(s.n.published, s.historical, s.systemTables(), externals, options)

@@ -48,7 +48,8 @@ func (b *brokers) ServeHTTP(w http.ResponseWriter, r *http.Request) error {
 	return to.ServeHTTP(w, r)
 }
 
-// chosen returns the service of the Brokers that get a request. A body that can't be read as a query is theirs to refuse.
+// chosen returns the service of the Brokers that get a request. A body that can't be read as a
+// query is theirs to refuse.
 func (b *brokers) chosen(r *http.Request) (string, error) {
 	sql := strings.HasPrefix(r.URL.Path, "/service/v2/sql")
 	if r.Method != http.MethodPost || !strings.HasPrefix(r.URL.Path, "/service/v2") || !b.choice.Chooses() || sql && !b.choice.ChoosesSQL() {
@@ -77,7 +78,8 @@ func (b *brokers) chosen(r *http.Request) (string, error) {
 	return b.choice.Native(q, rules, clock.Millis(b.n.o.Clock)), nil
 }
 
-// addresses returns where Brokers answer: those of a service in turn, and then those that get what nothing else decides.
+// addresses returns where Brokers answer: those of a service in turn, and then those that get what
+// nothing else decides.
 func (b *brokers) addresses(service string) []string {
 	turn := b.turn.Add(1)
 	var out []string

@@ -49,12 +49,14 @@ func (n *Node) checkRoles() error {
 }
 
 const (
-	// idleConnections is how many connections to one other process are kept: each part of a query that runs there takes one.
+	// idleConnections is how many connections to one other process are kept: each part of a query that
+	// runs there takes one.
 	idleConnections = 64
 	dialTimeout     = 5 * time.Second
 )
 
-// newClient returns what asks other processes, which have timeout to take a connection. Bodies are not compressed: they are frames, and near.
+// newClient returns what asks other processes, which have timeout to take a connection. Bodies are
+// not compressed: they are frames, and near.
 func newClient(dial func(ctx context.Context, network, address string) (net.Conn, error), timeout time.Duration) *http.Client {
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: timeout}).DialContext
@@ -168,7 +170,8 @@ func (n *Node) join(ctx, background context.Context) error {
 	return nil
 }
 
-// leave withdraws the announcement, so that nobody asks this process for anything new while it ends what is under way.
+// leave withdraws the announcement, so that nobody asks this process for anything new while it ends
+// what is under way.
 func (n *Node) leave(ctx context.Context) {
 	if n.peers.membership == nil {
 		return
@@ -179,7 +182,8 @@ func (n *Node) leave(ctx context.Context) {
 	_ = n.o.Clock.Sleep(ctx, n.settings.Duration("service.server.http.unannouncePropagationDelay")) // stopping at once is no worse
 }
 
-// lead runs the parts of a role that only its leader runs, whenever that is this process, until ctx is done.
+// lead runs the parts of a role that only its leader runs, whenever that is this process, until ctx
+// is done.
 func (n *Node) lead(ctx context.Context, role string, parts []func(ctx context.Context) error) {
 	l := n.peers.leaders[role]
 	n.roles.Go(func() error {

@@ -9,8 +9,9 @@ import (
 	"github.com/hengedb/henge/internal/cluster"
 )
 
-// clusterRoutes adds the endpoints of a role to a port's mux where there are other processes. What belongs to a leader is answered here while
-// this process leads. Otherwise the Router passes it on, and others say where the leader is.
+// clusterRoutes adds the endpoints of a role to a port's mux where there are other processes. What
+// belongs to a leader is answered here while this process leads. Otherwise the Router passes it on,
+// and others say where the leader is.
 func (s *services) clusterRoutes(role string, mux *edge.Mux) {
 	s.publishedRoutes(mux)
 	switch role {
@@ -41,7 +42,8 @@ type passage struct {
 	to     edge.Handler
 }
 
-// through serves requests by the first passage that fits, and others by otherwise; nil: there are no others.
+// through serves requests by the first passage that fits, and others by otherwise; nil: there are
+// no others.
 func through(passages []passage, otherwise http.Handler) edge.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		for _, p := range passages {
@@ -58,7 +60,8 @@ func through(passages []passage, otherwise http.Handler) edge.Handler {
 	}
 }
 
-// ownedPassages are those of the two leaders. What is about automatic compaction, which is work of tasks, is the Overlord's.
+// ownedPassages are those of the two leaders. What is about automatic compaction, which is work of
+// tasks, is the Overlord's.
 func ownedPassages(to func(role string) edge.Handler) []passage {
 	const base = "/service/coordinator/v1"
 	overlord := to(cluster.Overlord)

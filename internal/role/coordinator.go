@@ -18,7 +18,8 @@ import (
 	"github.com/hengedb/henge/internal/supervisor"
 )
 
-// defaultReplicas is the number of copies in the default rules: what survives the loss of a server. A single process could never have it.
+// defaultReplicas is the number of copies in the default rules: what survives the loss of a server.
+// A single process could never have it.
 func (n *Node) defaultReplicas() int {
 	if n.peers.alone {
 		return 1
@@ -32,8 +33,9 @@ const followRetry = 30 * time.Second
 // compactionGap is the shortest time between two rounds of automatic compaction.
 const compactionGap = 250 * time.Millisecond
 
-// late returns duties of a Coordinator that begin some time after its process: so the Historicals that start with it are there when it says what each of them
-// loads. One that begins to lead later does not wait.
+// late returns duties of a Coordinator that begin some time after its process: so the Historicals
+// that start with it are there when it says what each of them loads. One that begins to lead later
+// does not wait.
 func (s *services) late(run func(context.Context) error) func(context.Context) error {
 	const key = "service.coordinator.startDelay"
 	delay := s.n.settings.Duration(key)
@@ -49,8 +51,8 @@ func (s *services) late(run func(context.Context) error) func(context.Context) e
 	}
 }
 
-// openCoordinator makes the management endpoints of the Coordinator and Overlord, and the Broker's about datasources, and starts the
-// Coordinator's duties.
+// openCoordinator makes the management endpoints of the Coordinator and Overlord, and the Broker's
+// about datasources, and starts the Coordinator's duties.
 func (s *services) openCoordinator(ctx context.Context) error {
 	set := s.n.settings
 	groups, err := dutyGroups(set)
@@ -59,7 +61,9 @@ func (s *services) openCoordinator(ctx context.Context) error {
 	}
 	own := groupOf(groups, compactSegments)
 	if own == nil {
-		own = &dutyGroup{name: "IndexingServiceDuties", duties: []string{compactSegments}, period: set.Duration("service.coordinator.period.indexingPeriod")}
+		own = &dutyGroup{
+			name: "IndexingServiceDuties", duties: []string{compactSegments}, period: set.Duration("service.coordinator.period.indexingPeriod"),
+		}
 	}
 	s.compaction = compact.New(s.n.store, s.n.published, s.queue, compact.Options{
 		Period: own.period, Gap: compactionGap, Clock: s.n.o.Clock, Log: s.n.o.Log, Runs: s.runs(own.name, own.period, own.duties...),
@@ -72,7 +76,9 @@ func (s *services) openCoordinator(ctx context.Context) error {
 		Leader: s.leader, Nodes: s.nodes, Seen: s.broker.Seen, Queues: s.queues, DefaultReplicas: s.n.defaultReplicas(),
 		AuditWindow:     set.Int("service.audit.manager.auditHistoryMillis"),
 		History:         set.Duration("service.query.segmentMetadata.defaultHistory").Milliseconds(),
-		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0), Clock: s.n.o.Clock, Log: s.n.o.Log, RulesChanged: s.rules.Refresh, Compaction: s.compaction, Supervisors: s.supervisors, Why: s.why, Duties: func() []*duty.Runs { return s.duties },
+		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0), Clock: s.n.o.Clock, Log: s.n.o.Log,
+		RulesChanged: s.rules.Refresh, Compaction: s.compaction, Supervisors: s.supervisors, Why: s.why,
+		Duties:      func() []*duty.Runs { return s.duties },
 		LookupNodes: s.lookupNodes,
 	})
 	if err != nil {
@@ -118,7 +124,8 @@ func (s *services) runs(name string, period time.Duration, duties ...string) *du
 func (s *services) openWhy() {
 	set := s.n.settings
 	o := why.Options{
-		Store: s.n.store, Published: s.n.published, Compaction: s.compaction, Tasks: s.queue, Started: clock.Millis(s.n.o.Clock), Clock: s.n.o.Clock,
+		Store: s.n.store, Published: s.n.published, Compaction: s.compaction, Tasks: s.queue,
+		Started: clock.Millis(s.n.o.Clock), Clock: s.n.o.Clock,
 		Servers: func() []why.Server {
 			var out []why.Server
 			for _, server := range s.Servers() {
@@ -146,8 +153,9 @@ func (s *services) openWhy() {
 	s.why = why.New(o)
 }
 
-// openCleaning starts the duties that delete what is no longer needed: unused segments, if that is on, and old records; those of supervisors with
-// the period of a group of their own, where there is one.
+// openCleaning starts the duties that delete what is no longer needed: unused segments, if that is
+// on, and old records; those of supervisors with the period of a group of their own, where there is
+// one.
 func (s *services) openCleaning(supervisors *dutyGroup) {
 	const prefix = "service.coordinator.kill."
 	set := s.n.settings
@@ -159,7 +167,8 @@ func (s *services) openCleaning(supervisors *dutyGroup) {
 		s.autoKill = kill.NewAuto(s.n.store, s.queue, kill.AutoOptions{
 			Period: period, Retain: set.Duration(prefix + "durationToRetain"), IgnoreRetain: set.Bool(prefix + "ignoreDurationToRetain"),
 			Buffer: set.Duration(prefix + "bufferPeriod"), MaxSegments: int(set.Int(prefix + "maxSegments")),
-			MaxInterval: set.Duration(prefix + "maxInterval"), Runs: s.runs("KillUnusedSegments", period, "killUnusedSegments"), Clock: s.n.o.Clock, Log: s.n.o.Log,
+			MaxInterval: set.Duration(prefix + "maxInterval"), Runs: s.runs("KillUnusedSegments", period, "killUnusedSegments"),
+			Clock: s.n.o.Clock, Log: s.n.o.Log,
 		})
 		s.leads[cluster.Overlord] = append(s.leads[cluster.Overlord], s.autoKill.Run)
 	}
@@ -189,14 +198,16 @@ func (s *services) openCleaning(supervisors *dutyGroup) {
 	period := set.Duration("service.coordinator.period.metadataStoreManagementPeriod")
 	prefixes := segmentPrefixes(set)
 	if g := supervisors; g != nil {
-		o := clean.Options{Period: g.period, Chores: map[string]clean.Chore{clean.Supervisors: {On: true, Retain: g.retain}}, Clock: s.n.o.Clock, Log: s.n.o.Log}
+		records := map[string]clean.Chore{clean.Supervisors: {On: true, Retain: g.retain}}
+		o := clean.Options{Period: g.period, Chores: records, Clock: s.n.o.Clock, Log: s.n.o.Log}
 		if !slices.Contains(g.duties, compactSegments) { // which notes when the group runs
 			o.Runs = s.runs(g.name, g.period, g.duties...)
 		}
 		s.leads[cluster.Overlord] = append(s.leads[cluster.Overlord], clean.New(s.n.store, s.queue, o).Run)
 	}
 	s.cleaner = clean.New(s.n.store, s.queue, clean.Options{
-		Period: period, Chores: chores, Deep: s.deep, Prefixes: prefixes, DropTask: s.files.Drop, Clock: s.n.o.Clock, Log: s.n.o.Log, Runs: s.runs("MetadataStoreManagementDuties", period, on...),
+		Period: period, Chores: chores, Deep: s.deep, Prefixes: prefixes, DropTask: s.files.Drop, Clock: s.n.o.Clock,
+		Log: s.n.o.Log, Runs: s.runs("MetadataStoreManagementDuties", period, on...),
 	})
 	s.leads[cluster.Overlord] = append(s.leads[cluster.Overlord], s.cleaner.Run)
 }

@@ -74,8 +74,9 @@ func (d *directory) check() error {
 	return d.sweep()
 }
 
-// marker returns the word in a small file of the directory. A file that is missing gets the word of fresh, and so does one that a
-// loss of power has left empty or full of zeros: what it held is the same for the whole life of the directory or can be chosen anew.
+// marker returns the word in a small file of the directory. A file that is missing gets the word of
+// fresh, and so does one that a loss of power has left empty or full of zeros: what it held is the
+// same for the whole life of the directory or can be chosen anew.
 func (d *directory) marker(name string, fresh func() string) (string, error) {
 	path := filepath.Join(d.path, name)
 	text, err := os.ReadFile(path)

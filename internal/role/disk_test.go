@@ -169,7 +169,8 @@ func TestLeftoversAreRemoved(t *testing.T) {
 	}
 	stop(t, n, c)
 	left := map[string]string{
-		"work": "tasks/work/msq-1/stages/piece1.segment", "uploads": "segments/.henge-uploads/abc-4711", "cache": "cache/ab/abc.segment", "spill": "spill/henge-input-7",
+		"work": "tasks/work/msq-1/stages/piece1.segment", "uploads": "segments/.henge-uploads/abc-4711",
+		"cache": "cache/ab/abc.segment", "spill": "spill/henge-input-7",
 	}
 	for _, path := range left {
 		at := filepath.Join(dir, path)

@@ -15,7 +15,8 @@ const (
 	killSupervisors = "killSupervisors"
 )
 
-// dutyGroup are duties with a period of their own, which operators have made by service.coordinator.dutyGroups (spec/cluster.md, section 13).
+// dutyGroup are duties with a period of their own, which operators have made by
+// service.coordinator.dutyGroups (spec/cluster.md, section 13).
 type dutyGroup struct {
 	name   string
 	duties []string
@@ -24,7 +25,8 @@ type dutyGroup struct {
 	retain time.Duration
 }
 
-// dutyGroups reads the groups of the settings. A duty stands in one group at most: who wants it twice as often sets its period.
+// dutyGroups reads the groups of the settings. A duty stands in one group at most: who wants it
+// twice as often sets its period.
 func dutyGroups(set *config.Settings) ([]dutyGroup, error) {
 	const prefix = "service.coordinator."
 	var out []dutyGroup

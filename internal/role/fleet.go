@@ -17,7 +17,8 @@ import (
 // publishedPath is where a process tells how far its published timeline is.
 const publishedPath = "/service-internal/v1/published"
 
-// openInventory begins to follow what Historicals hold, and if this process is one, to load what it is told.
+// openInventory begins to follow what Historicals hold, and if this process is one, to load what it
+// is told.
 func (s *services) openInventory(ctx context.Context) (err error) {
 	o := cluster.InventoryOptions{View: s.n.peers.members, Client: s.n.peers.client, Clock: s.n.o.Clock, Log: s.n.o.Log}
 	if s.n.has(cluster.Broker) {
@@ -91,7 +92,8 @@ func (s *services) Servers() []coordinator.Server {
 		m := &stock.Member
 		_, clone := clones[m.Address()]
 		out = append(out, coordinator.Server{
-			Host: m.Address(), Type: cluster.Historical, Tier: m.Tier, Priority: m.Priority, MaxSize: m.MaxBytes, UsedSize: stock.Used, Loaded: stock.IDs, Clone: clone,
+			Host: m.Address(), Type: cluster.Historical, Tier: m.Tier, Priority: m.Priority, MaxSize: m.MaxBytes,
+			UsedSize: stock.Used, Loaded: stock.IDs, Clone: clone,
 		})
 	}
 	for _, m := range s.n.peers.members.Members(cluster.Indexer) {

@@ -51,7 +51,9 @@ func (s *services) openStorage(ctx context.Context) error {
 	}
 	c, err := cache.Open(cache.Options{
 		Places: places, Strategy: strategy, Store: s.deep, Clock: s.n.o.Clock, Log: s.n.o.Log,
-		Scrub: cache.ScrubOptions{Period: set.Duration("service.segmentCache.scrubPeriod"), Rate: set.Bytes("service.segmentCache.scrubBytesPerSecond", 0)},
+		Scrub: cache.ScrubOptions{
+			Period: set.Duration("service.segmentCache.scrubPeriod"), Rate: set.Bytes("service.segmentCache.scrubBytesPerSecond", 0),
+		},
 	})
 	if err != nil {
 		return err
@@ -68,5 +70,6 @@ func (s *services) openStorage(ctx context.Context) error {
 func (s *services) dataRoutes(mux *edge.Mux) {
 	data.New(s.historical, s.n.published, s.n.o.Clock).Routes(mux)
 	nativequery.AnalysesRoutes(mux, historical.Named{Historical: s.historical})
-	fragments.New(s.broker, historical.Named{Historical: s.historical}, s.n.gate, s.n.meter, s.n.o.Clock, s.n.o.Log, s.n.o.Protocol).Routes(mux)
+	segments := historical.Named{Historical: s.historical}
+	fragments.New(s.broker, segments, s.n.gate, s.n.meter, s.n.o.Clock, s.n.o.Log, s.n.o.Protocol).Routes(mux)
 }

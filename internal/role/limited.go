@@ -22,14 +22,15 @@ func requestThreads(set *config.Settings) int {
 func requestLimits(set *config.Settings, memory *budget.Budget) *edge.Limits {
 	size := func(key string) edge.Size { return edge.Size{Bytes: set.Bytes(key, 0), Setting: key} }
 	return &edge.Limits{
-		Request: size("service.server.http.maxRequestBytes"), Lookup: size("service.server.http.maxLookupBytes"), Config: size("service.server.http.maxConfigBytes"),
+		Request: size("service.server.http.maxRequestBytes"), Lookup: size("service.server.http.maxLookupBytes"),
+		Config: size("service.server.http.maxConfigBytes"),
 		Memory: memory.Child("request bodies", budget.Unlimited), Idle: set.Duration("service.server.http.maxIdleTime"),
 		Decoders: make(chan struct{}, max(1, budget.Cores()-1)),
 	}
 }
 
-// limited answers so many requests at once and refuses more. What processes ask of each other, and whether this one is well, is not counted: most of it
-// waits for something to change.
+// limited answers so many requests at once and refuses more. What processes ask of each other, and
+// whether this one is well, is not counted: most of it waits for something to change.
 func limited(h http.Handler, most int, errors *edge.Errors) http.Handler {
 	busy := make(chan struct{}, most)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

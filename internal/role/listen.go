@@ -92,7 +92,8 @@ func forwarded(h http.Handler) http.Handler {
 	})
 }
 
-// prepare says how requests are answered. It comes before serve and stop, which may run at the same time.
+// prepare says how requests are answered. It comes before serve and stop, which may run at the same
+// time.
 func (l *listener) prepare(handler http.Handler, log *slog.Logger) {
 	l.server.Handler, l.server.ErrorLog = handler, slog.NewLogLogger(log.Handler(), slog.LevelDebug)
 }
@@ -105,8 +106,8 @@ func (l *listener) serve() error {
 	return nil
 }
 
-// stop takes no more requests and lets those under way end while graceful lasts. Queries that are interrupted then get the time to say so;
-// what is left is cut off.
+// stop takes no more requests and lets those under way end while graceful lasts. Queries that are
+// interrupted then get the time to say so; what is left is cut off.
 func (l *listener) stop(ctx, graceful context.Context) {
 	defer l.net.Close() // the server closes it only if it serves
 	if l.server.Shutdown(graceful) == nil {

@@ -33,8 +33,8 @@ func (s *services) publishedRoutes(mux *edge.Mux) {
 	})
 }
 
-// awaitLoad waits until all Brokers see a number of the change stream and the segments that came with it are where the rules want them. It
-// implements overlord.ControllerOptions.Loads.
+// awaitLoad waits until all Brokers see a number of the change stream and the segments that came
+// with it are where the rules want them. It implements overlord.ControllerOptions.Loads.
 func (s *services) awaitLoad(ctx context.Context, number int64, segments []*timeline.Segment, f func(ready int)) error {
 	if err := s.awaitVisible(ctx, number); err != nil {
 		return err
@@ -96,7 +96,8 @@ func (s *services) wanted(iv chrono.Interval, dataSource string) bool {
 	return false
 }
 
-// awaitBrokers waits until the Brokers of other processes see a number of the change stream. One that does not answer is not waited for.
+// awaitBrokers waits until the Brokers of other processes see a number of the change stream. One
+// that does not answer is not waited for.
 func (s *services) awaitBrokers(ctx context.Context, number int64) error {
 	if s.n.peers.alone {
 		return nil

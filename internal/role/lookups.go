@@ -11,12 +11,14 @@ import (
 	"github.com/hengedb/henge/internal/lookup"
 )
 
-// usesLookups reports whether queries or tasks run or are planned here, so that lookups must be here, too.
+// usesLookups reports whether queries or tasks run or are planned here, so that lookups must be
+// here, too.
 func (n *Node) usesLookups() bool {
 	return n.has(cluster.Broker, cluster.Historical, cluster.Indexer, cluster.Overlord) // the Overlord plans statements
 }
 
-// lookupNodes returns the processes that hold lookups, each once: this one, if it uses them, and of the others those that run queries or tasks.
+// lookupNodes returns the processes that hold lookups, each once: this one, if it uses them, and of
+// the others those that run queries or tasks.
 func (s *services) lookupNodes() []coordinator.LookupNode {
 	var out []coordinator.LookupNode
 	if s.n.usesLookups() {

@@ -8,7 +8,8 @@ import (
 	"syscall"
 )
 
-// machineMemory returns the bytes of memory this process may count on: the machine's, or the limit of its control group if that is less.
+// machineMemory returns the bytes of memory this process may count on: the machine's, or the limit
+// of its control group if that is less.
 func machineMemory() int64 {
 	var info syscall.Sysinfo_t
 	total := int64(1 << 30)

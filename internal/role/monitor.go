@@ -21,7 +21,8 @@ import (
 // emitTimeout bounds the sending of a batch of events.
 const emitTimeout = 30 * time.Second
 
-// openMonitor measures the roles in the words of the interface, for scrapers and for those who take events.
+// openMonitor measures the roles in the words of the interface, for scrapers and for those who take
+// events.
 func (s *services) openMonitor(ctx context.Context) error {
 	set := s.n.settings
 	emitter, err := s.emitter(set.Text("service.emitter"))
@@ -42,7 +43,8 @@ func (s *services) openMonitor(ctx context.Context) error {
 		labels["host_name"] = address
 	}
 	m := obs.NewMonitor(obs.MonitorOptions{
-		Period: set.Duration("service.monitoring.emissionPeriod"), Emitter: emitter, Product: set.Text("service.emitter.prometheus.namespace"), Host: address,
+		Period: set.Duration("service.monitoring.emissionPeriod"), Emitter: emitter,
+		Product: set.Text("service.emitter.prometheus.namespace"), Host: address,
 		Version: s.n.o.Version, Meter: s.n.meter, Map: dimensions, Labels: labels, Clock: s.n.o.Clock, Log: s.n.o.Log,
 	}, s.coordinator.Measure, s.measureHTTP, s.measureCache, s.measureHistorical, s.measureTasks, s.measureDuties)
 	s.n.metrics.MustRegister(m)
@@ -50,7 +52,8 @@ func (s *services) openMonitor(ctx context.Context) error {
 	return s.openPusher(ctx, address)
 }
 
-// openPusher begins to push metrics, if that is how they reach Prometheus. Scrapes are answered all the same.
+// openPusher begins to push metrics, if that is how they reach Prometheus. Scrapes are answered all
+// the same.
 func (s *services) openPusher(ctx context.Context, address string) error {
 	set := s.n.settings
 	switch strategy := set.Text("service.emitter.prometheus.strategy"); strategy {
@@ -127,8 +130,8 @@ func (s *services) emitter(kind string) (obs.Emitter, error) {
 	return nil, fault.InvalidInput("Emitter [%s] is unknown; use noop, logging, http, composing or prometheus", kind)
 }
 
-// measureCache counts what the cache does, of results and of single segments together: since the start, and as counts whose events are what came to
-// them in a period.
+// measureCache counts what the cache does, of results and of single segments together: since the
+// start, and as counts whose events are what came to them in a period.
 func (s *services) measureCache(_ context.Context, emit func(obs.Sample)) error {
 	service := "historical"
 	if s.n.peers.alone || s.n.has("broker") {
@@ -141,7 +144,8 @@ func (s *services) measureCache(_ context.Context, emit func(obs.Sample)) error 
 		emit(obs.Sample{Service: service, Metric: "query/cache/delta/" + metric, Value: float64(n), Total: true})
 	}
 	for metric, n := range map[string]float64{
-		"numEntries": float64(stats.Entries), "sizeBytes": float64(stats.Bytes), "averageBytes": float64(stats.Bytes) / float64(max(1, stats.Entries)),
+		"numEntries": float64(stats.Entries), "sizeBytes": float64(stats.Bytes),
+		"averageBytes": float64(stats.Bytes) / float64(max(1, stats.Entries)),
 	} {
 		emit(obs.Sample{Service: service, Metric: "query/cache/total/" + metric, Value: n})
 	}
@@ -151,8 +155,8 @@ func (s *services) measureCache(_ context.Context, emit func(obs.Sample)) error 
 	return nil
 }
 
-// measureHTTP counts the connections of the ports, and those on which a request is under way. There is no pool of threads: as many as there are
-// requests work on them.
+// measureHTTP counts the connections of the ports, and those on which a request is under way. There
+// is no pool of threads: as many as there are requests work on them.
 func (s *services) measureHTTP(_ context.Context, emit func(obs.Sample)) error {
 	for _, l := range s.n.listeners {
 		open, busy := l.connections.count()
@@ -258,7 +262,8 @@ func (s *services) measureDuties(_ context.Context, emit func(obs.Sample)) error
 	return nil
 }
 
-// bytesOf is how large segments are together, by their ids. Those that are published no more count as nothing.
+// bytesOf is how large segments are together, by their ids. Those that are published no more count
+// as nothing.
 func (s *services) bytesOf(ids map[string]string) (bytes int64) {
 	state := s.n.published.Pin()
 	for text := range ids {

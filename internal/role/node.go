@@ -44,7 +44,8 @@ type Options struct {
 	Log   *slog.Logger
 	// Protocol stands for that of another release in tests; 0: cluster.Protocol.
 	Protocol int
-	// Dial, if not nil, stands for the network to other processes, and Deep makes of deep storage what stands for it: tests cut and delay them.
+	// Dial, if not nil, stands for the network to other processes, and Deep makes of deep storage what
+	// stands for it: tests cut and delay them.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	Deep func(deepstore.Store) deepstore.Store
 	// FaultPoint, if not nil, is called at each step of publishing; tests end the process there.
@@ -88,7 +89,8 @@ type Node struct {
 	closed []func() error  // in order of opening; closed backwards
 }
 
-// Start opens the data directory, starts the roles and returns when they answer. The caller waits with Wait or ends the node with Stop.
+// Start opens the data directory, starts the roles and returns when they answer. The caller waits
+// with Wait or ends the node with Stop.
 func Start(ctx context.Context, o Options) (*Node, error) {
 	if o.Protocol == 0 {
 		o.Protocol = cluster.Protocol
@@ -227,7 +229,8 @@ func (n *Node) listen() error {
 	return nil
 }
 
-// heapFloor is the heap below which the garbage collector is not started. It is reached under load only.
+// heapFloor is the heap below which the garbage collector is not started. It is reached under load
+// only.
 const heapFloor = 128 << 20
 
 func (n *Node) openMemory() error {
@@ -286,10 +289,12 @@ func (n *Node) openStore(ctx context.Context) error {
 	return nil
 }
 
-// followAgain is how long after the metastore could not be read it is tried again. Until then queries are answered from the last state.
+// followAgain is how long after the metastore could not be read it is tried again. Until then
+// queries are answered from the last state.
 const followAgain = time.Second
 
-// follow keeps the published timeline at the newest state, and returns when it holds the present one.
+// follow keeps the published timeline at the newest state, and returns when it holds the present
+// one.
 func (n *Node) follow(ctx, background context.Context) error {
 	number, err := n.store.Number(ctx)
 	if err != nil {
@@ -376,7 +381,8 @@ func (n *Node) Wait(ctx context.Context) error {
 	}
 }
 
-// Stop ends the node: no new connections, a grace period for requests under way, then roles and stores.
+// Stop ends the node: no new connections, a grace period for requests under way, then roles and
+// stores.
 func (n *Node) Stop(ctx context.Context) error {
 	n.ready.Store(false)
 	n.leave(ctx)
@@ -413,8 +419,8 @@ func (n *Node) close() error {
 	return errors.Join(errs...)
 }
 
-// Kill ends the node as the loss of its machine does: connections break, nothing is withdrawn and nobody is told. Tests only: what it held in
-// this process is freed.
+// Kill ends the node as the loss of its machine does: connections break, nothing is withdrawn and
+// nobody is told. Tests only: what it held in this process is freed.
 func (n *Node) Kill() {
 	n.ready.Store(false)
 	for _, l := range n.ports() {

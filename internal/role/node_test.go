@@ -258,7 +258,8 @@ func TestSettingsThatCanNotBe(t *testing.T) {
 	}
 }
 
-// Duties are taken out of the groups that there are anyhow, and run with the period of their new one.
+// Duties are taken out of the groups that there are anyhow, and run with the period of their new
+// one.
 func TestGroupsOfDuties(t *testing.T) {
 	const prefix = "service.coordinator."
 	s := server.Start(t, server.Options{Settings: []string{
@@ -343,7 +344,8 @@ func TestARestartKeepsEverything(t *testing.T) {
 	}
 }
 
-// TestLookupsAreThereAfterARestart: the first query after a start finds what is read from outside, also where that is slow: it takes many requests to make.
+// TestLookupsAreThereAfterARestart: the first query after a start finds what is read from outside,
+// also where that is slow: it takes many requests to make.
 func TestLookupsAreThereAfterARestart(t *testing.T) {
 	var readings atomic.Int64
 	parts := httptest.NewServer(http.NotFoundHandler())
@@ -491,13 +493,19 @@ func TestSystemTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	for sql, want := range map[string]string{
-		`SELECT datasource, "start", "end", partition_num, num_replicas, num_rows, is_active, is_published, is_available, is_realtime, is_overshadowed, dimensions, metrics FROM sys.segments`:                `[[ds 2020-01-01T00:00:00.000Z 2020-01-02T00:00:00.000Z 0 1 2 1 1 1 0 0 ["n"] []]]`,
+		`SELECT datasource, "start", "end", partition_num, num_replicas, num_rows, is_active, is_published, is_available,
+		is_realtime, is_overshadowed, dimensions,
+		metrics FROM sys.segments`: `[[ds 2020-01-01T00:00:00.000Z 2020-01-02T00:00:00.000Z 0 1 2 1 1 1 0 0 ["n"] []]]`,
 		`SELECT COUNT(*) FROM sys.segments s JOIN sys.server_segments l ON s.segment_id = l.segment_id JOIN sys.servers v ON v.server = l.server WHERE v.server_type = 'historical' AND v.curr_size = s.size`: `[[1]]`,
-		`SELECT server_type, is_leader FROM sys.servers ORDER BY 1`:                                                                                        `[[broker <nil>] [coordinator 1] [historical <nil>] [indexer <nil>] [overlord 1] [router <nil>]]`,
-		`SELECT task_id, type, datasource, status, runner_status, tls_port, error_msg FROM sys.tasks`:                                                      `[[query-load query_controller ds SUCCESS NONE -1 <nil>]]`,
-		`SELECT engine, state FROM sys.queries WHERE info LIKE '%FROM sys.queries%'`:                                                                       `[[native RUNNING]]`,
-		`SELECT COUNT(*) FROM sys.supervisors`:                                                                                                             `[[0]]`,
-		`SELECT COUNT(*), SUM(shown) FROM (SELECT server, COUNT(*) FILTER (WHERE "value" LIKE '%sesame%') AS shown FROM sys.server_properties GROUP BY 1)`: `[[6 0]]`,
+		`SELECT server_type,
+		is_leader FROM sys.servers ORDER BY 1`: `[[broker <nil>] [coordinator 1] [historical <nil>] [indexer <nil>] [overlord 1] [router <nil>]]`,
+		`SELECT task_id, type, datasource, status, runner_status, tls_port,
+		error_msg FROM sys.tasks`: `[[query-load query_controller ds SUCCESS NONE -1 <nil>]]`,
+		`SELECT engine,
+		state FROM sys.queries WHERE info LIKE '%FROM sys.queries%'`: `[[native RUNNING]]`,
+		`SELECT COUNT(*) FROM sys.supervisors`: `[[0]]`,
+		`SELECT COUNT(*),
+		SUM(shown) FROM (SELECT server, COUNT(*) FILTER (WHERE "value" LIKE '%sesame%') AS shown FROM sys.server_properties GROUP BY 1)`: `[[6 0]]`,
 	} {
 		if rows, err := s.Query(t.Context(), sql); err != nil || fmt.Sprint(rows) != want {
 			t.Errorf("%s\n got %v, %v\nwant %s", sql, rows, err, want)
@@ -567,14 +575,21 @@ func TestMetricsOfEveryPart(t *testing.T) {
 	clock.Advance(10 * time.Second) // a scrape gets what was measured of late
 	_, text := get(t, s.Addresses["broker"]+"/metrics")
 	for _, want := range []string{
-		`henge_queries_total{outcome="success"} 1`, `henge_queries_total{outcome="invalid"} 1`, `henge_query_seconds_count 1`, `henge_queries_running 0`,
+		`henge_queries_total{outcome="success"} 1`, `henge_queries_total{outcome="invalid"} 1`, `henge_query_seconds_count 1`,
+		`henge_queries_running 0`,
 		`henge_segments_loaded 1`, `henge_datasources 1`, `henge_memory_limit_bytes `, `henge_memory_reserved_bytes `, `henge_spill_bytes 0`,
 		`henge_tasks_active{state="running"} 0`, `henge_tasks_ended_total{status="SUCCESS"} 3`, `henge_task_slots `,
-		`henge_http_requests_total{role="router",route="POST /service/v2/sql",status="200"} 1`, `henge_build_info{version="test"} 1`, `go_goroutines `,
-		`service_segment_count{dataSource="m",service="service/coordinator"} 1`, `service_segment_unavailable_count{dataSource="m",service="service/coordinator"} 0`,
-		`service_tier_historical_count{service="service/coordinator",tier="_default_tier"} 1`, `service_compact_task_count_total{service="service/coordinator"} 0`,
-		`service_task_success_count_total{dataSource="m",service="service/overlord",taskType="query_controller"} 2`, `service_taskSlot_total_count{service="service/overlord"} `, `service_segment_used{priority="0",service="service/historical",tier="_default_tier"} `,
-		`service_config_audit_total{key="coordinator.config",service="service/coordinator",type="coordinator.config"} 1`, `service_segment_assigned_count_total{server="`,
+		`henge_http_requests_total{role="router",route="POST /service/v2/sql",status="200"} 1`,
+		`henge_build_info{version="test"} 1`, `go_goroutines `,
+		`service_segment_count{dataSource="m",service="service/coordinator"} 1`,
+		`service_segment_unavailable_count{dataSource="m",service="service/coordinator"} 0`,
+		`service_tier_historical_count{service="service/coordinator",tier="_default_tier"} 1`,
+		`service_compact_task_count_total{service="service/coordinator"} 0`,
+		`service_task_success_count_total{dataSource="m",service="service/overlord",taskType="query_controller"} 2`,
+		`service_taskSlot_total_count{service="service/overlord"} `,
+		`service_segment_used{priority="0",service="service/historical",tier="_default_tier"} `,
+		`service_config_audit_total{key="coordinator.config",service="service/coordinator",type="coordinator.config"} 1`,
+		`service_segment_assigned_count_total{server="`,
 		`service_segment_dropped_count_total{server="`, `service_segment_loadQueue_assigned_total{server="`, `service_coordinator_time_count{duty="runRules"`,
 		`service_segment_killed_metadataStore_count_total{dataSource="m",service="service/overlord"} 1`,
 		`service_serverview_sync_healthy{server="`, `service_taskSlot_lazy_count{service="service/overlord"} 0`, `service_segment_pendingDelete{priority="0",service="service/historical",tier="_default_tier"} 0`,
@@ -632,7 +647,8 @@ func (b *lockedBuffer) String() string {
 }
 
 // crossed runs until it is told not to: it has no rows to answer and very many to look at.
-const crossed = `SELECT COUNT(*) FROM INFORMATION_SCHEMA.COLUMNS a, INFORMATION_SCHEMA.COLUMNS b, INFORMATION_SCHEMA.COLUMNS c, INFORMATION_SCHEMA.COLUMNS d,
+const crossed = `SELECT COUNT(*) FROM INFORMATION_SCHEMA.COLUMNS a, INFORMATION_SCHEMA.COLUMNS b,
+INFORMATION_SCHEMA.COLUMNS c, INFORMATION_SCHEMA.COLUMNS d,
   INFORMATION_SCHEMA.COLUMNS e WHERE a.ORDINAL_POSITION + b.ORDINAL_POSITION + c.ORDINAL_POSITION + d.ORDINAL_POSITION + e.ORDINAL_POSITION < 0`
 
 // A stop waits for queries under way, and interrupts what does not end in time.

@@ -64,7 +64,8 @@ func (s *services) openOverlord(ctx context.Context) error {
 	loads := batch.Options{Env: env, Chats: chats}
 	parallel, simple := batch.NewIndex(loads)
 	kinds := map[string]task.Kind{
-		sqltask.ControllerType: controller, task.KillType: killtask.New(s.n.store, s.deep, files, s.n.meter, s.n.o.Log), task.NoopType: task.Noop{Clock: s.n.o.Clock},
+		sqltask.ControllerType: controller, task.KillType: killtask.New(s.n.store, s.deep, files, s.n.meter, s.n.o.Log),
+		task.NoopType:     task.Noop{Clock: s.n.o.Clock},
 		batch.CompactType: batch.NewCompact(loads), batch.ParallelType: parallel, batch.SimpleType: simple,
 	}
 	for _, name := range []string{move.Type, move.ArchiveType, move.RestoreType} {
@@ -72,7 +73,8 @@ func (s *services) openOverlord(ctx context.Context) error {
 	}
 	kinds[imports.Type] = imports.New(imports.Options{
 		Env: env, S3: s3Options(set), Visible: s.awaitVisible,
-		Google: imports.ObjectStore{Properties: properties(set, map[string]string{"accessKeyId": "service.google.accessKey", "secretAccessKey": "service.google.secretKey"})},
+		Google: imports.ObjectStore{Properties: properties(set, map[string]string{
+			"accessKeyId": "service.google.accessKey", "secretAccessKey": "service.google.secretKey"})},
 		Azure: imports.ObjectStore{Account: set.Text("service.azure.account"), Properties: properties(set, map[string]string{
 			"key": "service.azure.key", "sharedAccessStorageToken": "service.azure.sharedAccessStorageToken"})},
 	})
@@ -82,11 +84,13 @@ func (s *services) openOverlord(ctx context.Context) error {
 	s.records = overlord.NewStore(s.n.store, s.n.metrics, s.n.meter)
 	options := task.Options{
 		Admit:    s.n.admitTask,
-		Capacity: s.n.capacity(), MaxActive: int(set.Int("service.indexer.queue.maxSize")), Location: here, Meter: s.n.meter, Clock: s.n.o.Clock, Log: s.n.o.Log,
+		Capacity: s.n.capacity(), MaxActive: int(set.Int("service.indexer.queue.maxSize")), Location: here, Meter: s.n.meter,
+		Clock: s.n.o.Clock, Log: s.n.o.Log,
 	}
 	endpoints := tasks.Options{
 		Chat:  chats.Ask,
-		Locks: s.n.store, Audit: s.auditTask, Worker: here.Address(), Recent: set.Duration("service.indexer.storage.recentlyFinishedThreshold").Milliseconds(),
+		Locks: s.n.store, Audit: s.auditTask, Worker: here.Address(),
+		Recent:          set.Duration("service.indexer.storage.recentlyFinishedThreshold").Milliseconds(),
 		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0), Clock: s.n.o.Clock,
 	}
 	if !s.n.peers.alone {
@@ -140,7 +144,8 @@ func (s *services) overlordRoutes(mux *edge.Mux) {
 	}).Routes(mux)
 }
 
-// overlordPassages are those of the statements that become tasks: the Overlord's, though their paths are beside those of queries.
+// overlordPassages are those of the statements that become tasks: the Overlord's, though their
+// paths are beside those of queries.
 func (s *services) overlordPassages(errors *edge.Errors, elsewhere edge.Handler) []passage {
 	if !s.n.settings.Bool("service.sql.enable") {
 		return nil
@@ -149,8 +154,8 @@ func (s *services) overlordPassages(errors *edge.Errors, elsewhere edge.Handler)
 	return []passage{{"/service/v2/sql/task", to}, {"/service/v2/sql/statements", to}}
 }
 
-// runQueue is what the leading Overlord runs to have tasks done. It begins when the process knows the others: a worker that it does not see is
-// lost.
+// runQueue is what the leading Overlord runs to have tasks done. It begins when the process knows
+// the others: a worker that it does not see is lost.
 func (s *services) runQueue(ctx context.Context) error {
 	for m := s.n.peers.membership; m != nil && !m.Discovered(); {
 		changed := s.n.peers.members.Changed()

@@ -16,14 +16,15 @@ import (
 )
 
 const (
-	// findLeader is how long a request waits for a leader to be known, and to answer: as long as it takes another to take over.
+	// findLeader is how long a request waits for a leader to be known, and to answer: as long as it
+	// takes another to take over.
 	findLeader = 6 * time.Second
 	// lookAgain is how long after one could not be reached it is looked for again.
 	lookAgain = 100 * time.Millisecond
 )
 
-// forward sends requests to other processes: to the one that targets names first, and if nobody listens there to the next. With none left it
-// asks for them again, for as long as patience.
+// forward sends requests to other processes: to the one that targets names first, and if nobody
+// listens there to the next. With none left it asks for them again, for as long as patience.
 type forward struct {
 	n        *Node
 	targets  func() []string
@@ -32,7 +33,8 @@ type forward struct {
 	none func(r *http.Request) error
 }
 
-// ServeHTTP passes a request on and its answer back. An answer that breaks off there breaks off here.
+// ServeHTTP passes a request on and its answer back. An answer that breaks off there breaks off
+// here.
 func (f *forward) ServeHTTP(w http.ResponseWriter, r *http.Request) error {
 	var failed error
 	proxy := httputil.ReverseProxy{
@@ -77,8 +79,9 @@ func spoken(r *http.Request, path string) string {
 	return path
 }
 
-// RoundTrip sends a request to the first target that listens and is not silent. A body that is not kept is not read before a connection is there. What changes
-// something is sent once: if the target is silent then, the client is told.
+// RoundTrip sends a request to the first target that listens and is not silent. A body that is not
+// kept is not read before a connection is there. What changes something is sent once: if the target
+// is silent then, the client is told.
 func (f *forward) RoundTrip(r *http.Request) (*http.Response, error) {
 	began := f.n.o.Clock.Now()
 	body, err := f.repeatable(r)
@@ -131,7 +134,8 @@ func (n *Node) toLeader(role string) *forward {
 	}}
 }
 
-// led serves the paths of a role that has leaders: here if this process leads, fenced, else by where it points to.
+// led serves the paths of a role that has leaders: here if this process leads, fenced, else by
+// where it points to.
 func (n *Node) led(role string, here http.Handler, elsewhere edge.Handler) edge.Handler {
 	l := n.peers.leaders[role]
 	return func(w http.ResponseWriter, r *http.Request) error {

@@ -35,7 +35,8 @@ func (s *services) readinessRoutes(role string, mux *edge.Mux) {
 	}
 }
 
-// proxyRoutes adds the Router's own paths: the Brokers it knows, and the Coordinator and Overlord below /proxy.
+// proxyRoutes adds the Router's own paths: the Brokers it knows, and the Coordinator and Overlord
+// below /proxy.
 func (s *services) proxyRoutes(mux *edge.Mux) {
 	mux.On("GET /service/router/v1/brokers", func(w http.ResponseWriter, r *http.Request) error {
 		brokers := []string{}
@@ -115,7 +116,8 @@ func (s *services) routerRoutes(mux *edge.Mux) {
 	mux.On("/", through(passages, nil))
 }
 
-// cancelEverywhere asks every Broker to cancel a query, and answers that it was cancelled if one has.
+// cancelEverywhere asks every Broker to cancel a query, and answers that it was cancelled if one
+// has.
 func (s *services) cancelEverywhere(w http.ResponseWriter, r *http.Request) error {
 	var mu sync.Mutex
 	status := http.StatusNotFound
@@ -144,7 +146,8 @@ func (s *services) cancelEverywhere(w http.ResponseWriter, r *http.Request) erro
 	return nil
 }
 
-// openRouter reads which Brokers the Router of this process gives queries to, and if that goes by retention rules, follows these.
+// openRouter reads which Brokers the Router of this process gives queries to, and if that goes by
+// retention rules, follows these.
 func (s *services) openRouter(ctx context.Context) (err error) {
 	if !s.n.has(cluster.Router) {
 		return nil

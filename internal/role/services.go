@@ -128,7 +128,8 @@ func (s *services) routes(role string, mux *edge.Mux) {
 	s.aloneRoutes(role, mux)
 }
 
-// aloneRoutes adds the endpoints of a role where one process has all. The Router serves those of every role.
+// aloneRoutes adds the endpoints of a role where one process has all. The Router serves those of
+// every role.
 func (s *services) aloneRoutes(role string, mux *edge.Mux) {
 	switch role {
 	case "router", "broker", "historical", "indexer":

@@ -14,10 +14,12 @@ import (
 // access says what input sources may touch.
 func (s *services) access() *ingest.Access {
 	a := &ingest.Access{LocalDirs: s.n.settings.List("service.ingest.local.allowedPaths"),
-		HTTPProtocols: s.n.settings.List("service.ingestion.http.allowedProtocols"), HTTPHeaders: s.n.settings.List("service.ingestion.http.allowedHeaders"),
-		Getenv: os.LookupEnv, Clock: s.n.o.Clock,
+		HTTPProtocols: s.n.settings.List("service.ingestion.http.allowedProtocols"),
+		HTTPHeaders:   s.n.settings.List("service.ingestion.http.allowedHeaders"),
+		Getenv:        os.LookupEnv, Clock: s.n.o.Clock,
 		HDFS: ingest.HDFSAccess{
-			Protocols: s.n.settings.List("service.ingestion.hdfs.allowedProtocols"), NameNodes: s.n.settings.List("service.ingestion.hdfs.nameNodes"),
+			Protocols: s.n.settings.List("service.ingestion.hdfs.allowedProtocols"),
+			NameNodes: s.n.settings.List("service.ingestion.hdfs.nameNodes"),
 			DefaultFS: s.n.settings.Text("service.ingestion.hdfs.defaultFS"), User: s.n.settings.Text("service.ingestion.hdfs.user"),
 		},
 		OpenDatasource: func(ctx context.Context, d *ingest.Datasource) (ingest.ObjectReader, error) {
@@ -38,9 +40,10 @@ func (s *services) access() *ingest.Access {
 func (s *services) exports() *export.Places {
 	set := s.n.settings
 	return &export.Places{
-		BaseDir: set.Text("service.export.storage.baseDir"),
-		S3Paths: set.List("service.export.storage.s3.allowedExportPaths"), GooglePaths: set.List("service.export.storage.google.allowedExportPaths"),
-		S3: s3Options(set),
+		BaseDir:     set.Text("service.export.storage.baseDir"),
+		S3Paths:     set.List("service.export.storage.s3.allowedExportPaths"),
+		GooglePaths: set.List("service.export.storage.google.allowedExportPaths"),
+		S3:          s3Options(set),
 		Google: s3.Options{Endpoint: "https://storage.googleapis.com", AccessKey: set.Text("service.google.accessKey"),
 			SecretKey: set.Text("service.google.secretKey")},
 	}

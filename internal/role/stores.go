@@ -14,7 +14,8 @@ import (
 	"github.com/hengedb/henge/internal/metastore"
 )
 
-// Stores are where a process keeps what must not be lost, for tools that work on it without the process.
+// Stores are where a process keeps what must not be lost, for tools that work on it without the
+// process.
 type Stores struct {
 	// Metastore says where the rows are; nothing is open.
 	Metastore metastore.Options
@@ -25,8 +26,9 @@ type Stores struct {
 	lock *directory
 }
 
-// OpenStores finds the stores that a process with these settings would use. With exclusive it takes the lock of the data directory, so that no
-// process can run on it meanwhile; without, a process may run. The caller closes them.
+// OpenStores finds the stores that a process with these settings would use. With exclusive it takes
+// the lock of the data directory, so that no process can run on it meanwhile; without, a process
+// may run. The caller closes them.
 func OpenStores(settings *config.Settings, exclusive bool) (*Stores, error) {
 	dir := &directory{path: settings.Text("service.data.dir")}
 	if exclusive {
@@ -90,7 +92,8 @@ func metastoreOptions(set *config.Settings, dir string) (metastore.Options, erro
 	return o, nil
 }
 
-// secretOf reads a setting that is a secret, or the object that says which variable of the environment holds it.
+// secretOf reads a setting that is a secret, or the object that says which variable of the
+// environment holds it.
 func secretOf(set *config.Settings, key string) (string, error) {
 	text := set.Text(key)
 	if !strings.HasPrefix(text, "{") {

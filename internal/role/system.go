@@ -21,7 +21,8 @@ import (
 	"github.com/hengedb/henge/internal/timeline"
 )
 
-// systemTables gives the tables of the schema sys. What they tell of is asked when they are read, so that parts may be opened later.
+// systemTables gives the tables of the schema sys. What they tell of is asked when they are read,
+// so that parts may be opened later.
 func (s *services) systemTables() map[string]broker.SystemTable {
 	sys := &broker.System{
 		Servers: s.servers, Copies: s.wantedCopies, Tasks: s.recentTasks, Queries: s.knownQueries, Properties: s.n.settings.Visible,
@@ -31,8 +32,8 @@ func (s *services) systemTables() map[string]broker.SystemTable {
 	return sys.Tables()
 }
 
-// knownQueries returns the queries that Brokers ran lately, in the order in which they ended, and those that they run. What a Broker knows that
-// does not answer is left out.
+// knownQueries returns the queries that Brokers ran lately, in the order in which they ended, and
+// those that they run. What a Broker knows that does not answer is left out.
 func (s *services) knownQueries(ctx context.Context) []query.Info {
 	out := s.n.running.Recent()
 	if s.n.peers.alone {
@@ -103,7 +104,8 @@ func (s *services) servers(segments bool) []broker.Server {
 	return out
 }
 
-// wantedCopies reads the retention rules and returns how many copies of a segment they want; -1 for one that no rule is about.
+// wantedCopies reads the retention rules and returns how many copies of a segment they want; -1 for
+// one that no rule is about.
 func (s *services) wantedCopies(ctx context.Context) (func(*timeline.Segment) int64, error) {
 	stored, err := s.n.store.AllRules(ctx)
 	if err != nil {
@@ -149,7 +151,8 @@ func (s *services) decisions(ctx context.Context) ([]why.Decision, error) {
 	return answer.Decisions, err
 }
 
-// recentTasks returns the tasks that lists show: those that ended recently, newest first, then the active ones.
+// recentTasks returns the tasks that lists show: those that ended recently, newest first, then the
+// active ones.
 func (s *services) recentTasks(ctx context.Context) ([]task.Status, error) {
 	since := clock.Millis(s.n.o.Clock) - s.n.settings.Duration("service.indexer.storage.recentlyFinishedThreshold").Milliseconds()
 	if s.n.peers.leaders[cluster.Overlord].Leads() {

@@ -7,8 +7,9 @@ import (
 	"github.com/hengedb/henge/internal/config"
 )
 
-// A leader is followed within a lease and a sixth of one (cluster, TestALeaderIsFollowedWithinALeaseAndALook), by the settings that nobody changed in less than
-// five seconds; requests wait for longer than that.
+// A leader is followed within a lease and a sixth of one (cluster,
+// TestALeaderIsFollowedWithinALeaseAndALook), by the settings that nobody changed in less than five
+// seconds; requests wait for longer than that.
 func TestALeaderIsFollowedInTime(t *testing.T) {
 	set, err := config.Load(config.Sources{})
 	if err != nil {

@@ -37,7 +37,8 @@ func (s *services) balance() (dispatch.Balance, error) {
 	}
 }
 
-// watchedDataSources are those that the Broker of this process knows; nil: all. Tasks know all, and so does a Broker in one process with them.
+// watchedDataSources are those that the Broker of this process knows; nil: all. Tasks know all, and
+// so does a Broker in one process with them.
 func (s *services) watchedDataSources() []string {
 	if s.n.has(cluster.Overlord, cluster.Indexer) {
 		return nil

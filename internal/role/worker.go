@@ -15,7 +15,8 @@ import (
 	"github.com/hengedb/henge/internal/worker"
 )
 
-// openWorkers lets this process run tasks if it is a worker, and if it leads the Overlords, have the workers run them.
+// openWorkers lets this process run tasks if it is a worker, and if it leads the Overlords, have
+// the workers run them.
 func (s *services) openWorkers(ctx context.Context, kinds map[string]task.Kind, o *task.Options) {
 	if s.n.has(cluster.Indexer) {
 		s.worker = worker.New(worker.Options{Records: s.records, Kinds: kinds, Location: o.Location, Clock: s.n.o.Clock, Log: s.n.o.Log})
@@ -34,13 +35,15 @@ func (s *services) openWorkers(ctx context.Context, kinds map[string]task.Kind, 
 	s.files.SetFar(&worker.Far{Find: func(id string) (task.Location, bool) { return s.queue.RunsAt(id) }, Client: s.n.peers.client})
 }
 
-// openParts lets this process do parts of the tasks of other workers, and returns what finds those that do parts of its own; nil: it is no worker.
+// openParts lets this process do parts of the tasks of other workers, and returns what finds those
+// that do parts of its own; nil: it is no worker.
 func (s *services) openParts(here task.Location, env *tasktype.Env) tasktype.Join {
 	if s.n.peers.alone || !s.n.has(cluster.Indexer) {
 		return nil
 	}
 	s.parts = workers.NewParts(workers.PartsOptions{
-		Follow: env.Follow, Read: worker.ReadFrames(s.n.peers.client), Open: func() bool { return s.n.ready.Load() && s.worker.Enabled() }, Clock: s.n.o.Clock,
+		Follow: env.Follow, Read: worker.ReadFrames(s.n.peers.client),
+		Open: func() bool { return s.n.ready.Load() && s.worker.Enabled() }, Clock: s.n.o.Clock,
 	})
 	own := cluster.Member{
 		Holder: s.n.peers.membership.Holder, Host: here.Host, Port: here.Port, Version: s.n.o.Version, Protocol: s.n.o.Protocol,

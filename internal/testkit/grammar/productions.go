@@ -131,8 +131,7 @@ var tables = []*Production{
 		"SELECT {x}, {y}, t.id FROM {t} UNION ALL SELECT {y}, NULL, t.id FROM {t}"),
 	p("tables", "PIVOT by the value", Scalar,
 		"SELECT a_c, b_c FROM (SELECT {x} AS v, t.n AS n FROM {t}) AS r PIVOT (SUM(n) AS c FOR v IN ({k} AS a, {k2} AS b)) AS q",
-		"SELECT SUM(n) FILTER (WHERE v = {k}), SUM(n) FILTER (WHERE v = {k2}) FROM (SELECT {x} AS v, t.n AS n FROM {t}) AS r HAVING "+
-			"COUNT(*) > 0"),
+		"SELECT SUM(n) FILTER (WHERE v = {k}), SUM(n) FILTER (WHERE v = {k2}) FROM (SELECT {x} AS v, t.n AS n FROM {t}) AS r"),
 	p("tables", "PIVOT of the value", Any&^(Multi|Sketch),
 		"SELECT s, a_c, b_c FROM (SELECT {x} AS v, t.n AS n, t.s AS s FROM {t}) AS r PIVOT (COUNT(v) AS c FOR n IN (1 AS a, 2 AS b)) "+
 			"AS q",

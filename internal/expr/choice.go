@@ -72,15 +72,7 @@ func (n *caseNode) eval(f *frame) (*vector.Vector, error) {
 		}
 		sel, at = rest, f.narrow(rest)
 	}
-	if n.other != nil {
-		if sel == nil {
-			return n.other.eval(f)
-		}
-		if err := m.add(n.other, f, sel); err != nil {
-			return nil, err
-		}
-	}
-	return m.merge(), nil
+	return m.otherwise(n.other, f, sel)
 }
 
 // remaining returns the rows of a frame of n rows that are not in hits, as rows of the frame around if sel maps them.
@@ -126,6 +118,21 @@ func (m *merger) add(n node, f *frame, rows []uint32) error {
 	}
 	m.rows, m.pieces = append(m.rows, rows), append(m.pieces, v)
 	return nil
+}
+
+// otherwise computes other, the ELSE, for the rows that no arm took, and returns the results of all
+// rows. sel is nil when no arm took any; other is nil when there is no ELSE.
+func (m *merger) otherwise(other node, f *frame, sel []uint32) (*vector.Vector, error) {
+	if other == nil {
+		return m.merge(), nil
+	}
+	if sel == nil {
+		return other.eval(f)
+	}
+	if err := m.add(other, f, sel); err != nil {
+		return nil, err
+	}
+	return m.merge(), nil
 }
 
 // merge returns the vector of all rows; rows that were not added are NULL.

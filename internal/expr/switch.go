@@ -197,15 +197,7 @@ func (n *switchNode) eval(f *frame) (*vector.Vector, error) {
 		}
 		sel, at = rest, f.narrow(rest)
 	}
-	if n.other != nil {
-		if sel == nil {
-			return n.other.eval(f)
-		}
-		if err := m.add(n.other, f, sel); err != nil {
-			return nil, err
-		}
-	}
-	return m.merge(), nil
+	return m.otherwise(n.other, f, sel)
 }
 
 // rowsOf returns hits, rows of a frame of which sel says where they are in the frame around, as

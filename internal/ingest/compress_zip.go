@@ -19,7 +19,7 @@ import (
 	"github.com/ulikunitz/xz/lzma"
 )
 
-// openZip unpacks the first file of a zip archive, as the reference does. It reads the headers of entries (APPNOTE 6.3.10, section 4.3.7) and
+// openZip unpacks the first file of a zip archive, as Druid does. It reads the headers of entries (APPNOTE 6.3.10, section 4.3.7) and
 // not the directory at the end, so that archives can be streamed.
 func openZip(r *bufio.Reader) (io.ReadCloser, error) {
 	for {

@@ -22,7 +22,7 @@ type Body struct {
 	query member
 }
 
-// Open takes the query apart that a body begins with; what stands behind it is not read, as in the reference. It refuses what is no JSON.
+// Open takes the query apart that a body begins with; what stands behind it is not read: Druid does so, too. It refuses what is no JSON.
 func Open(ctx context.Context, body []byte) (*Body, error) {
 	d, m, err := newDocument(ctx, body, maxDepth)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/secret"
 )
 
 // registry is a schema registry with the interface of Confluent's: messages begin with a byte 0 and the number of their schema in four bytes.
@@ -46,46 +47,21 @@ type registered struct {
 // dynamicConfig is an object of texts, some of which a provider among its members tells (spec/streaming.md, 5.3).
 type dynamicConfig map[string]json.RawMessage
 
-// providerMembers are the names of the member that holds a provider.
-var providerMembers = []string{"service.dynamic.config.provider", "druid.dynamic.config.provider"}
-
 // resolve returns the texts.
 func (c dynamicConfig) resolve(access *Access) (map[string]string, error) {
 	out := map[string]string{}
 	for name, raw := range c {
 		var text string
-		if slices.Contains(providerMembers, name) || json.Unmarshal(raw, &text) != nil {
+		if secret.IsProvider(name) || json.Unmarshal(raw, &text) != nil {
 			continue
 		}
 		out[name] = text
 	}
-	for _, member := range providerMembers {
-		var provider struct {
-			Type      string            `json:"type"`
-			Variables map[string]string `json:"variables"`
-			Config    map[string]string `json:"config"`
-		}
-		if c[member] == nil {
-			continue
-		}
-		if err := json.Unmarshal(c[member], &provider); err != nil {
-			return nil, invalidField(member, "%s", fault.JSONProblem(err))
-		}
-		switch provider.Type {
-		case "mapString":
-			maps.Copy(out, provider.Config)
-		case "environment":
-			for name, variable := range provider.Variables {
-				text, err := (&password{variable: variable}).resolve(access)
-				if err != nil {
-					return nil, err
-				}
-				out[name] = text
-			}
-		default:
-			return nil, unknownType(member, provider.Type, []string{"environment", "mapString"})
-		}
+	provided, err := secret.Provided(c, access.environment())
+	if err != nil {
+		return nil, err
 	}
+	maps.Copy(out, provided)
 	return out, nil
 }
 

@@ -170,7 +170,7 @@ func (s *Objects) MarshalJSON() ([]byte, error) {
 		if json.Unmarshal(w.Properties, &members) == nil {
 			for name, value := range members {
 				var p password
-				if err := json.Unmarshal(value, &p); err == nil && p.variable != "" {
+				if err := json.Unmarshal(value, &p); err == nil {
 					hidden[name] = p
 				} else {
 					hidden[name] = "********"

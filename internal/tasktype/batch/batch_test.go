@@ -76,42 +76,6 @@ func TestColumnsOfSegments(t *testing.T) {
 	}
 }
 
-func TestLearns(t *testing.T) {
-	for text, want := range map[string]bool{
-		`{"timestampSpec":{},"dimensionsSpec":{"dimensions":["a",{"type":"long","name":"b"}]},"metricsSpec":[{"type":"count","name":"c"},{"type":"longSum","name":"s","fieldName":"n"}]}`: false,
-		`{"timestampSpec":{},"dimensionsSpec":{"dimensions":["a",{"type":"auto","name":"b","castToType":"LONG"}]}}`:                                                                       false,
-		`{"timestampSpec":{},"dimensionsSpec":{}}`:                                                                                                                                 true,
-		`{"timestampSpec":{},"dimensionsSpec":{"dimensions":["a"],"includeAllDimensions":true}}`:                                                                                   true,
-		`{"timestampSpec":{},"dimensionsSpec":{"dimensions":[{"type":"auto","name":"b"}]}}`:                                                                                        true,
-		`{"timestampSpec":{},"dimensionsSpec":{"dimensions":["n"]},"metricsSpec":[{"type":"longSum","name":"s","fieldName":"n"}]}`:                                                 true,
-		`{"timestampSpec":{},"dimensionsSpec":{"dimensions":["a"]},"metricsSpec":[{"type":"longSum","name":"s","fieldName":"n"},{"type":"doubleSum","name":"d","fieldName":"n"}]}`: true,
-		`{"timestampSpec":{},"dimensionsSpec":{"dimensions":["a"]},"metricsSpec":[{"type":"thetaSketch","name":"s","fieldName":"n"}]}`:                                             true,
-		`{"timestampSpec":{},"dimensionsSpec":{"dimensions":["a"]},"transformSpec":{"transforms":[{"type":"expression","name":"x","expression":"1"}]}}`:                            true,
-	} {
-		s, err := spec.Parse(json.RawMessage(text))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := learns(s); got != want {
-			t.Errorf("%s: %v, want %v", text, got, want)
-		}
-	}
-}
-
-func TestMentioned(t *testing.T) {
-	s, err := spec.Parse(json.RawMessage(`{"timestampSpec":{},"transformSpec":{"transforms":[{"type":"expression","name":"x","expression":"upper(\"a b\") + c_d"}],
-		"filter":{"type":"selector","dimension":"k","value":"in"}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	says := mentioned(s)
-	for name, want := range map[string]bool{"a b": true, "c_d": true, "k": true, "c": false, "d": false, "dimensio": false, "zürich": true, "": true} {
-		if got := says(name); got != want {
-			t.Errorf("[%s]: %v, want %v", name, got, want)
-		}
-	}
-}
-
 func TestReport(t *testing.T) {
 	c := fakeclock.New(time.UnixMilli(1_000_000))
 	r := newReport(&task.Task{ID: "t"}, json.RawMessage(`{"x":1}`), c)
@@ -197,20 +161,5 @@ func TestReportsThatKeepBadRecords(t *testing.T) {
 	shown := p.json(0)
 	if shown.State != "BUILD_SEGMENTS" || len(shown.Events) != 2 || shown.Events[buildSegments] == nil || shown.Events[determinePartitions] == nil {
 		t.Errorf("%+v", shown)
-	}
-}
-
-func TestTransformsThatMakeNoSense(t *testing.T) {
-	one := json.RawMessage(`{"type":"expression","name":"v","expression":"1"}`)
-	for want, list := range map[string][]json.RawMessage{
-		"Transform name [v] cannot be used twice": {one, one},
-		"A transform can't be null":               {one, json.RawMessage("null")},
-	} {
-		if _, err := transformsOf(list); err == nil || err.Error() != want {
-			t.Errorf("%v, want [%s]", err, want)
-		}
-	}
-	if _, err := transformsOf([]json.RawMessage{one}); err != nil {
-		t.Error(err)
 	}
 }

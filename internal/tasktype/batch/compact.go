@@ -20,6 +20,7 @@ import (
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/task"
 	"github.com/hengedb/henge/internal/tasktype"
+	"github.com/hengedb/henge/internal/tasktype/rowplan"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
@@ -51,10 +52,10 @@ func (*Compact) Complete(fields map[string]json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	if _, err := filterOf(c.Filter); err != nil {
+	if _, err := rowplan.FilterOf(c.Filter); err != nil {
 		return err
 	}
-	if _, err := aggregatorsOf(c.Metrics); err != nil {
+	if _, err := rowplan.AggregatorsOf(c.Metrics); err != nil {
 		return err
 	}
 	return c.Fill(fields)

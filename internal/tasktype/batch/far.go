@@ -12,10 +12,12 @@ import (
 	"github.com/hengedb/henge/internal/msq"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/tasktype"
+	"github.com/hengedb/henge/internal/tasktype/rowplan"
 )
 
-// Other processes read splits of a load as the process that has the task does: they are told the spec, and what was learnt of the records, and plan of
-// it the same rows. What is wrong with records, and how many there were, goes back as counts.
+// Other processes read splits of a load as the process that has the task does: they are told the
+// spec, and what was learnt of the records, and plan of it the same rows. What is wrong with
+// records, and how many there were, goes back as counts.
 
 // description is a load on its way to another process.
 type description struct {
@@ -33,7 +35,7 @@ func (l *load) Worker(number int) msq.RowWorker { return l.reader(buildSegments,
 
 // Describe implements msq.RowSource.
 func (l *load) Describe() (json.RawMessage, error) {
-	return json.Marshal(description{l.kind, l.text, l.columns.Shape()})
+	return json.Marshal(description{l.kind, l.text, l.Columns.Shape()})
 }
 
 // survey reads all records to learn what they have. It is an msq.RowSource without rows.
@@ -63,15 +65,20 @@ func Rows(ctx context.Context, o *tasktype.Env, text json.RawMessage, env *exec.
 	if d.Learnt == nil {
 		return survey{l}, nil
 	}
-	l.columns.Shape().Merge(d.Learnt)
+	l.Columns.Shape().Merge(d.Learnt)
 	_, _, _, err = l.plan(ctx)
 	return l, err
 }
 
 // newLoad makes a load of a spec and its text. Part and parts are still to be set.
 func newLoad(o *tasktype.Env, kind string, x *spec.Index, text json.RawMessage, env *exec.Env) *load {
+	p := &rowplan.Plan{Schema: x.Schema, Source: x.SourceText, Format: x.FormatText, Columns: x.Schema.NewColumns()}
+	if given := x.Tuning.Given(); given.Type == "range" || given.Type == "single_dim" {
+		p.Ranged = given.Dimensions
+	}
 	return &load{
-		kind: kind, spec: x, text: text, table: &ingest.Table{Source: x.Source, Format: x.Format}, access: o.Access, dir: o.TempDir, disk: o.Disk,
-		clock: func() int64 { return clock.Millis(o.Clock) }, env: env, columns: x.Schema.NewColumns(), host: o.Host, log: o.Log,
+		Plan: p, kind: kind, spec: x, text: text, table: &ingest.Table{Source: x.Source, Format: x.Format},
+		access: o.Access, dir: o.TempDir, disk: o.Disk,
+		clock: func() int64 { return clock.Millis(o.Clock) }, env: env, host: o.Host, log: o.Log,
 	}
 }

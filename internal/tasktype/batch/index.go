@@ -8,8 +8,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest/spec"
 	"github.com/hengedb/henge/internal/metastore"
-	"github.com/hengedb/henge/internal/native"
 	"github.com/hengedb/henge/internal/task"
+	"github.com/hengedb/henge/internal/tasktype/rowplan"
 )
 
 // The types of tasks that load data. They differ in what their specs show.
@@ -39,7 +39,7 @@ func (k *Index) Complete(fields map[string]json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	if _, err := ingestionOf(x.Schema); err != nil {
+	if _, err := rowplan.IngestionOf(x.Schema); err != nil {
 		return err
 	}
 	if fields["spec"], err = x.Fill(); err != nil {
@@ -47,20 +47,6 @@ func (k *Index) Complete(fields map[string]json.RawMessage) error {
 	}
 	fields["dataSource"], err = json.Marshal(x.Schema.DataSource)
 	return err
-}
-
-// ingestionOf binds what a schema computes; the dimensions are left open.
-func ingestionOf(s *spec.DataSchema) (*native.Ingestion, error) {
-	g := &native.Ingestion{Granularity: s.Granularity.Query, Rollup: s.Granularity.Rollup, Spatial: s.Dimensions.Spatial()}
-	var err error
-	if g.Transforms, err = transformsOf(s.Transforms); err != nil {
-		return nil, err
-	}
-	if g.Filter, err = filterOf(s.Filter); err != nil {
-		return nil, err
-	}
-	g.Metrics, err = aggregatorsOf(s.Metrics)
-	return g, err
 }
 
 // parse reads the spec of a task, its context, and the texts of both.

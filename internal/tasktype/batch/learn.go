@@ -54,7 +54,7 @@ func (k *Index) learn(ctx context.Context, t *task.Task, l *load, s *settings, d
 	if err := json.Unmarshal(known, &n); err != nil || n.Shape == nil {
 		return fault.Runtime("What was learnt of the records of task [%s] can't be read", t.ID).WithCause(err)
 	}
-	l.columns.Shape().Merge(n.Shape)
+	l.Columns.Shape().Merge(n.Shape)
 	l.part.surveyed(n)
 	return nil
 }
@@ -94,7 +94,7 @@ func (l *load) learn(ctx context.Context, splits []ingest.Split, threads int) er
 		return err
 	}
 	for _, split := range l.part.learnt() {
-		l.columns.Shape().Merge(split.Shape)
+		l.Columns.Shape().Merge(split.Shape)
 	}
 	return nil
 }

@@ -4,14 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
-	"maps"
-	"slices"
 	"sync/atomic"
 
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/exec"
-	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/ingest/spec"
 	"github.com/hengedb/henge/internal/msq"
@@ -19,6 +16,7 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/task"
 	"github.com/hengedb/henge/internal/tasktype"
+	"github.com/hengedb/henge/internal/tasktype/rowplan"
 )
 
 // load is a load on its way.
@@ -42,18 +40,8 @@ type load struct {
 	// far says that another process has the task, and this one only some of its workers.
 	far bool
 
-	columns *spec.Columns
-	fields  []field
-	// numbers and singles are native.Ingestion.Numbers and Singles of the fields.
-	numbers map[string]map[expr.Base]string
-	singles map[string]expr.Type
-	// rows computes what is read of the records of a split; nil: the fields are it. calls are the metrics of single rows over its columns.
-	rows  plan.Node
-	leaf  *plan.External // of rows
-	calls []plan.AggCall
-	// kept is how many columns of rows go into segments as they are.
-	kept int
-	out  []plan.Column // of the rows of a split
+	// Plan says what is read of the records of a split, and what is made of it.
+	*rowplan.Plan
 
 	failed atomic.Int64 // records that were no rows, or not wholly, of all readers that count
 }
@@ -86,7 +74,7 @@ func (k *Index) load(ctx context.Context, t *task.Task, x *spec.Index, text json
 	if several && k.o.Join != nil {
 		deps.Join, deps.Helpers = k.o.Join, x.Tuning.Workers-1
 	}
-	if learns(x.Schema) {
+	if rowplan.Learns(x.Schema) {
 		p.enter("DETERMINE_PARTITIONS")
 		if err := k.learn(ctx, t, l, s, deps, splits, workers, threads); err != nil {
 			return err
@@ -112,7 +100,7 @@ func (k *Index) load(ctx context.Context, t *task.Task, x *spec.Index, text json
 		}
 	}
 	began := l.clock()
-	if !learns(x.Schema) && len(x.Schema.Granularity.Intervals) == 0 {
+	if !rowplan.Learns(x.Schema) && len(x.Schema.Granularity.Intervals) == 0 {
 		defer p.onePass()
 	}
 	out, err := run(ctx, msq.Job{ID: t.ID, Plan: plan.Optimize(write, plan.Options{Context: *env.Expr}), Options: options, Target: target, Rows: l}, deps)
@@ -142,7 +130,7 @@ const maxWorkers = 100
 // plan makes the plan of a load.
 func (l *load) plan(ctx context.Context) (*plan.Write, *msq.Target, []string, error) {
 	x := l.spec
-	g, err := ingestionOf(x.Schema)
+	g, err := rowplan.IngestionOf(x.Schema)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -155,11 +143,11 @@ func (l *load) plan(ctx context.Context) (*plan.Write, *msq.Target, []string, er
 			return nil, nil, nil, err
 		}
 	}
-	dimensions, err := l.chooseFields()
+	dimensions, err := l.Choose()
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	input, err := l.input(ctx, g, dimensions)
+	input, err := l.Input(ctx, g, dimensions)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -172,14 +160,14 @@ func (l *load) plan(ctx context.Context) (*plan.Write, *msq.Target, []string, er
 	if target.TimestampSpec, err = json.Marshal(x.Schema.Time); err != nil {
 		return nil, nil, nil, err
 	}
-	if w.Input, err = l.stored(ctx, g, input); err != nil {
+	if w.Input, err = l.Stored(ctx, g, input); err != nil {
 		return nil, nil, nil, err
 	}
-	l.describe(w, target, dimensions)
+	describe(w, target, l.Plan, dimensions)
 	if err := partitioned(x.Tuning.Given(), w, target); err != nil {
 		return nil, nil, nil, err
 	}
-	return w, target, l.order(g.Dimensions, dimensions), nil
+	return w, target, l.Order(g.Dimensions, dimensions), nil
 }
 
 // inIntervals adds to a filter that times are in intervals.
@@ -191,109 +179,15 @@ func inIntervals(f native.FilterOf, text json.RawMessage, intervals []chrono.Int
 	if err != nil {
 		return f, err
 	}
-	return filterOf(both)
-}
-
-// input decides what a split is read as: the fields of its records, or what transforms and filters make of them.
-func (l *load) input(ctx context.Context, g *native.Ingestion, dimensions []spec.Dimension) (*plan.External, error) {
-	out := []plan.Column{{Name: plan.TimeColumn, Type: expr.Of(expr.Timestamp).NotNull()}}
-	for _, f := range l.fields {
-		out = append(out, plan.Column{Name: f.column, Type: f.typ})
-	}
-	l.leaf = &plan.External{Source: l.spec.SourceText, Format: l.spec.FormatText, Out: out}
-	columns := out
-	if len(g.Transforms) > 0 || g.Filter.Filter != nil {
-		rows, err := (&native.Ingestion{Transforms: g.Transforms, Filter: g.Filter, Numbers: l.numbers, Singles: l.singles}).Rows(ctx, l.leaf)
-		if err != nil {
-			return nil, err
-		}
-		l.rows, columns = rows, rows.Columns()
-	}
-	for _, d := range dimensions {
-		if d.Name != plan.TimeColumn {
-			g.Dimensions = append(g.Dimensions, plan.Column{Name: d.Name, Type: l.typeOf(d, columns)})
-		}
-	}
-	g.Transforms, g.Filter, g.Numbers, g.Singles = nil, native.FilterOf{}, l.numbers, maps.Clone(l.singles)
-	maps.DeleteFunc(g.Singles, func(name string, _ expr.Type) bool { return l.spec.Schema.Made()[name] })
-	if g.Rollup || len(g.Metrics) == 0 {
-		return l.external(columns), nil
-	}
-	rows := l.rows
-	if rows == nil {
-		rows = l.leaf
-	}
-	single, calls, err := g.Single(ctx, rows)
-	if err != nil {
-		return nil, err
-	}
-	l.rows, l.calls, l.kept = single, calls, 1+len(g.Dimensions)
-	columns = slices.Clone(single.Columns()[:1+len(g.Dimensions)])
-	for _, c := range calls {
-		columns = append(columns, plan.Column{Name: c.Name, Type: c.Type})
-	}
-	return l.external(columns), nil
-}
-
-// external is the leaf of the job's plan.
-func (l *load) external(columns []plan.Column) *plan.External {
-	l.out = columns
-	return &plan.External{Source: l.leaf.Source, Format: l.leaf.Format, Out: columns}
-}
-
-// stored makes the plan of the rows that segments hold.
-func (l *load) stored(ctx context.Context, g *native.Ingestion, input *plan.External) (plan.Node, error) {
-	if l.calls != nil {
-		p := &plan.Project{Input: input}
-		for i, c := range input.Out {
-			p.Exprs, p.Names = append(p.Exprs, &expr.Column{Index: i, Name: c.Name, T: c.Type}), append(p.Names, c.Name)
-		}
-		return p, nil
-	}
-	return g.Translate(ctx, input)
+	return rowplan.FilterOf(both)
 }
 
 // describe tells the job what the columns of its plan are.
-func (l *load) describe(w *plan.Write, target *msq.Target, dimensions []spec.Dimension) {
-	calls := l.calls
-	if a, ok := w.Input.(*plan.Aggregate); ok {
-		calls = a.Aggs
-	}
-	folding := true
-	for _, c := range w.Input.Columns() {
-		metric := ""
-		if i := slices.IndexFunc(calls, func(a plan.AggCall) bool { return a.Name == c.Name }); i >= 0 {
-			metric = calls[i].Agg.Metric()
-			folding = folding && folds(column{name: c.Name, typ: c.Type, metric: metric})
-		}
-		target.Metrics = append(target.Metrics, metric)
-		handling, index, auto := msq.SortedArray, true, false
-		if i := slices.IndexFunc(dimensions, func(d spec.Dimension) bool { return d.Name == c.Name }); i >= 0 {
-			handling, index = handlingOf(dimensions[i]), dimensions[i].Bitmap
-			auto = dimensions[i].Type == "auto" && dimensions[i].CastTo == ""
-		}
-		target.Auto = append(target.Auto, auto)
-		target.MultiValue, target.NoIndex = append(target.MultiValue, handling), append(target.NoIndex, !index)
+func describe(w *plan.Write, target *msq.Target, p *rowplan.Plan, dimensions []spec.Dimension) {
+	columns, folding := p.Describe(w.Input, dimensions)
+	for _, c := range columns {
+		target.Metrics, target.Auto = append(target.Metrics, c.Metric), append(target.Auto, c.Auto)
+		target.MultiValue, target.NoIndex = append(target.MultiValue, c.MultiValue), append(target.NoIndex, c.NoIndex)
 	}
 	w.Rollup = w.Rollup && folding // groups are whole already; what can't be combined further isn't
-}
-
-// order returns the columns that rows are sorted by.
-func (l *load) order(columns []plan.Column, dimensions []spec.Dimension) []string {
-	order := sortedBy(columns)
-	if l.spec.Schema.Dimensions.SortByTime {
-		return order
-	}
-	order = order[1:]
-	at := slices.IndexFunc(dimensions, func(d spec.Dimension) bool { return d.Name == plan.TimeColumn })
-	if at < 0 {
-		return append([]string{plan.TimeColumn}, order...)
-	}
-	before := 0
-	for _, d := range dimensions[:at] {
-		if slices.Contains(order, d.Name) {
-			before++
-		}
-	}
-	return slices.Insert(order, before, plan.TimeColumn)
 }

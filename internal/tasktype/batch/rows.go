@@ -13,6 +13,7 @@ import (
 	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/msq"
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/tasktype/rowplan"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -89,19 +90,19 @@ func ended(err error) error {
 func (by *reader) open(ctx context.Context, ext *plan.External, split ingest.Split, opts *ingest.Options) (msq.RowReader, error) {
 	l := by.l
 	end := l.parts.begin(split, by)
-	raw, err := by.raw(ctx, split, opts, l.fields)
+	raw, err := by.raw(ctx, split, opts, l.Fields)
 	if err != nil {
 		end(true)
 		return nil, err
 	}
 	r := &rowReader{l: l, raw: raw, op: raw, ended: end}
 	for _, c := range ext.Out { // which may be fewer than there are
-		r.columns = append(r.columns, slices.IndexFunc(l.out, func(o plan.Column) bool { return o.Name == c.Name }))
+		r.columns = append(r.columns, slices.IndexFunc(l.Out, func(o plan.Column) bool { return o.Name == c.Name }))
 	}
-	if l.rows != nil {
+	if l.Rows != nil {
 		env := *l.env
 		env.Threads, env.Share, env.Externals = 1, nil, opened{raw}
-		if r.op, err = exec.Build(ctx, l.rows, &env); err != nil {
+		if r.op, err = exec.Build(ctx, l.Rows, &env); err != nil {
 			end(true)
 			raw.Close()
 			return nil, err
@@ -142,8 +143,8 @@ func (r *rowReader) Next(ctx context.Context) (*vector.Batch, error) {
 	}
 	b = b.Compact()
 	r.count(int64(b.N))
-	if r.l.calls != nil {
-		if b, err = r.l.single(b); err != nil {
+	if r.l.Calls != nil {
+		if b, err = r.l.Single(b); err != nil {
 			return nil, err
 		}
 	}
@@ -181,53 +182,10 @@ func (r *rowReader) Close() error {
 	return nil
 }
 
-// single computes the metrics of each row of b, which are behind the time and the dimensions.
-func (l *load) single(b *vector.Batch) (*vector.Batch, error) {
-	out := &vector.Batch{N: b.N, Cols: append([]*vector.Vector(nil), b.Cols[:l.kept]...)}
-	groups := make([]uint32, b.N)
-	for i := range groups {
-		groups[i] = uint32(i)
-	}
-	for _, call := range l.calls {
-		state, err := call.Agg.New()
-		if err != nil {
-			return nil, err
-		}
-		state.Grow(b.N)
-		args, rows, n := make([]*vector.Vector, len(call.Args)), groups, b.N
-		for i, at := range call.Args {
-			args[i] = b.Cols[at].Flat()
-		}
-		if call.Filter >= 0 {
-			var chosen []uint32
-			for i := range b.N {
-				if v := b.Cols[call.Filter]; !v.IsNull(i) && v.LongAt(i) != 0 {
-					chosen = append(chosen, uint32(i))
-				}
-			}
-			for i := range args {
-				args[i] = args[i].Gather(chosen)
-			}
-			rows, n = chosen, len(chosen)
-		}
-		if n > 0 {
-			if err := state.Update(args, rows, n); err != nil {
-				return nil, err
-			}
-		}
-		v, err := state.Final(0, b.N)
-		if err != nil {
-			return nil, err
-		}
-		out.Cols = append(out.Cols, v)
-	}
-	return out, nil
-}
-
 // rawRows is the times and fields of the records of a split, an exec.Operator.
 type rawRows struct {
 	*records
-	fields []field
+	fields []rowplan.Field
 	in     *ingest.Reader
 	rows   int64
 	read   int64 // bytes that were counted
@@ -236,14 +194,14 @@ type rawRows struct {
 }
 
 // raw starts reading fields of a split.
-func (by *reader) raw(ctx context.Context, split ingest.Split, opts *ingest.Options, fields []field) (*rawRows, error) {
+func (by *reader) raw(ctx context.Context, split ingest.Split, opts *ingest.Options, fields []rowplan.Field) (*rawRows, error) {
 	r, l := &rawRows{records: by.records(split), fields: fields}, by.l
 	table, own := *l.table, *opts
 	own.OnParseError, own.OnNotice, own.KeepNullBytes = r.problem, by.notice, true
 	when := &l.spec.Schema.Time
 	table.Fields = []ingest.Field{{Name: when.Column, Type: vector.Long, Time: when.Instants()}}
 	for _, f := range fields {
-		table.Fields = append(table.Fields, ingest.Field{Name: f.name, Type: f.physical, Multi: f.typ.Multi, Strict: f.number != "", Single: f.single})
+		table.Fields = append(table.Fields, ingest.Field{Name: f.Name, Type: f.Physical, Multi: f.Type.Multi, Strict: f.Number != "", Single: f.Single})
 	}
 	var err error
 	r.in, err = table.Open(ctx, split, &own)
@@ -261,8 +219,8 @@ func (r *rawRows) problem(e *ingest.ParseError) error {
 	var problems []string
 	for i := range r.fields {
 		f := &r.fields[i]
-		if v, _ := e.Flat.Get(f.name); f.number != "" && v != nil && !isNumber(v) {
-			problems = append(problems, "could not convert value ["+string(ingest.AppendText(nil, v))+"] of field ["+f.name+"] to "+f.number)
+		if v, _ := e.Flat.Get(f.Name); f.Number != "" && v != nil && !isNumber(v) {
+			problems = append(problems, "could not convert value ["+string(ingest.AppendText(nil, v))+"] of field ["+f.Name+"] to "+f.Number)
 		}
 	}
 	r.failed++

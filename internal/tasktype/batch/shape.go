@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/hengedb/henge/internal/agg"
 	"github.com/hengedb/henge/internal/broker"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
@@ -15,6 +14,7 @@ import (
 	"github.com/hengedb/henge/internal/msq"
 	"github.com/hengedb/henge/internal/native"
 	"github.com/hengedb/henge/internal/plan"
+	"github.com/hengedb/henge/internal/tasktype/rowplan"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -84,11 +84,11 @@ func shapeOf(ctx context.Context, dataSource string, c *spec.Compaction, g *grou
 	}
 	in := &native.Ingestion{Granularity: s.query}
 	var err error
-	if in.Filter, err = filterOf(c.Filter); err != nil {
+	if in.Filter, err = rowplan.FilterOf(c.Filter); err != nil {
 		return nil, err
 	}
 	scan := scanOf(dataSource, g.read, columns)
-	if in.Transforms, err = transformsOf(c.Transforms); err != nil {
+	if in.Transforms, err = rowplan.TransformsOf(c.Transforms); err != nil {
 		return nil, err
 	}
 	if len(in.Transforms) > 0 {
@@ -107,7 +107,7 @@ func shapeOf(ctx context.Context, dataSource string, c *spec.Compaction, g *grou
 		in.Dimensions = append(in.Dimensions, plan.Column{Name: d.Name, Type: storedType(d, columns)})
 		handling := msq.AsArray // values that the segments have in order
 		if asked {
-			handling = handlingOf(d)
+			handling = rowplan.HandlingOf(d)
 		}
 		s.target.MultiValue = append(s.target.MultiValue, handling)
 		s.target.NoIndex = append(s.target.NoIndex, !d.Bitmap)
@@ -188,7 +188,7 @@ func (s *shape) chooseMetrics(ctx context.Context, c *spec.Compaction, columns [
 			if col.metric == "" {
 				continue
 			}
-			if s.rollup && !folds(col) {
+			if s.rollup && !rowplan.Folds(col.metric, col.typ.Runtime()) {
 				s.rollup = s.rollup && c.Rollup != nil && *c.Rollup
 				if s.rollup {
 					return nil, nil, fault.Unsupported("Metric [%s] can't be rolled up further; compact without rollup", col.name)
@@ -203,7 +203,7 @@ func (s *shape) chooseMetrics(ctx context.Context, c *spec.Compaction, columns [
 		}
 		return kept, nil, nil
 	}
-	wanted, err := aggregatorsOf(c.Metrics)
+	wanted, err := rowplan.AggregatorsOf(c.Metrics)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -243,7 +243,7 @@ func find(columns []column, name string) *column {
 
 // sameMetric reports whether a column holds the states of an aggregator already, so that they are to be combined and not aggregated again.
 func sameMetric(ctx context.Context, col *column, a native.AggregatorOf, columns []column) (bool, error) {
-	if col == nil || col.metric == "" || !folds(*col) {
+	if col == nil || col.metric == "" || !rowplan.Folds(col.metric, col.typ.Runtime()) {
 		return false, nil
 	}
 	node, err := (&native.Ingestion{Metrics: []native.AggregatorOf{a}, Rollup: true}).Translate(ctx, scanOf("", chrono.Eternity, columns))
@@ -254,19 +254,6 @@ func sameMetric(ctx context.Context, col *column, a native.AggregatorOf, columns
 		return n.Aggs[0].Agg.Metric() == col.metric && n.Aggs[0].Type.Runtime() == col.typ.Runtime(), nil
 	}
 	return false, nil
-}
-
-// folds reports whether two values of a metric make one.
-func folds(c column) bool {
-	call, err := agg.ParseMetric(c.metric, c.typ.Runtime())
-	if err != nil {
-		return false
-	}
-	if call.Name == "COUNT" {
-		call.Name = "SUM"
-	}
-	partial, err := call.IntermediateTypes()
-	return err == nil && len(partial) == 1 && partial[0] == c.typ.Runtime() && c.typ.Runtime() != vector.String
 }
 
 // chooseDimensions lists the dimensions: those that the task names, in which case it asked for them, else those of the segments.
@@ -337,17 +324,6 @@ func storedType(d spec.Dimension, columns []column) expr.Type {
 	return col.typ
 }
 
-// handlingOf returns the order of values in a row of a dimension.
-func handlingOf(d spec.Dimension) msq.MultiValue {
-	switch d.MultiValue {
-	case "SORTED_SET":
-		return msq.SortedSet
-	case "ARRAY":
-		return msq.AsArray
-	}
-	return msq.SortedArray
-}
-
 // orderOf returns the columns by which rows are sorted: time, then the dimensions that have an order, unless the segments were sorted otherwise.
 func orderOf(g *group, dimensions []spec.Dimension, columns []plan.Column) []string {
 	if len(g.sources) > 0 {
@@ -360,18 +336,7 @@ func orderOf(g *group, dimensions []spec.Dimension, columns []plan.Column) []str
 			}
 		}
 	}
-	return sortedBy(columns[:len(dimensions)])
-}
-
-// sortedBy returns the time and those of columns that rows are sorted by.
-func sortedBy(columns []plan.Column) []string {
-	order := []string{plan.TimeColumn}
-	for _, c := range columns {
-		if k := c.Type.Runtime().Kind; c.Name != plan.TimeColumn && k != vector.KindComplex && (k != vector.KindList || c.Type.Multi) {
-			order = append(order, c.Name)
-		}
-	}
-	return order
+	return rowplan.SortedBy(columns[:len(dimensions)])
 }
 
 // state is what segments say of the settings that they were compacted with.

@@ -1,4 +1,4 @@
-package batch
+package rowplan
 
 import (
 	"encoding/json"
@@ -13,18 +13,20 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// field is a field of the records that is read.
-type field struct {
-	name string
-	// column is its name among the columns that are read: a field that is read as several types has one for each.
-	column string
-	typ    expr.Type
-	// physical is the type of its vectors.
-	physical vector.Type
-	// number names the type of number that its values must be, for messages; "": they may be anything.
-	number string
-	// single refuses records with several values.
-	single bool
+// Field is a field of the records that is read.
+type Field struct {
+	Name string
+	// Column is its name among the columns that are read: a field that is read as several types has
+	// one for each.
+	Column string
+	Type   expr.Type
+	// Physical is the type of its vectors.
+	Physical vector.Type
+	// Number names the type of number that its values must be, for messages; "": they may be
+	// anything.
+	Number string
+	// Single refuses records with several values.
+	Single bool
 }
 
 func isCount(m spec.Metric) bool {
@@ -34,8 +36,8 @@ func isCount(m spec.Metric) bool {
 	return json.Unmarshal(m.Wire, &w) == nil && w.Type == "count"
 }
 
-// learns reports whether the columns of a schema, or their types, follow from the records only.
-func learns(s *spec.DataSchema) bool {
+// Learns reports whether the columns of a schema, or their types, follow from the records only.
+func Learns(s *spec.DataSchema) bool {
 	d := &s.Dimensions
 	if len(d.Explicit) == 0 || d.IncludeAll || len(s.Transforms) > 0 || s.Filter != nil {
 		return true
@@ -68,60 +70,64 @@ func learns(s *spec.DataSchema) bool {
 	return false
 }
 
-// chooseFields decides which fields are read and as what, and returns the dimensions.
-func (l *load) chooseFields() ([]spec.Dimension, error) {
-	s := l.spec.Schema
-	l.columns.Name(l.spec.FormatText)
+// Choose decides which fields are read and as what, and returns the dimensions.
+func (p *Plan) Choose() ([]spec.Dimension, error) {
+	s := p.Schema
+	p.Columns.Name(p.Format)
 	for _, m := range s.Metrics {
-		l.columns.Exclude(native.MetricFields(m.Wire)...)
+		p.Columns.Exclude(native.MetricFields(m.Wire)...)
 	}
-	_, dimensions := l.columns.List()
-	if d := &s.Dimensions; l.columns.Shape().Full() && (len(d.Explicit) == 0 || d.IncludeAll) || len(dimensions)+len(s.Metrics) > spec.MaxColumns {
-		return nil, fault.InvalidInput("The records have more than [%d] fields. Name those that are wanted in [dimensions] of the [dimensionsSpec]",
-			spec.MaxColumns)
+	_, dimensions := p.Columns.List()
+	d := &s.Dimensions
+	open := len(d.Explicit) == 0 || d.IncludeAll
+	if p.Columns.Shape().Full() && open || len(dimensions)+len(s.Metrics) > spec.MaxColumns {
+		return nil, fault.InvalidInput("The records have more than [%d] fields. "+
+			"Name those that are wanted in [dimensions] of the [dimensionsSpec]", spec.MaxColumns)
 	}
-	u := l.fieldUses(dimensions)
-	l.numbers, l.singles = map[string]map[expr.Base]string{}, map[string]expr.Type{}
+	u := p.fieldUses(dimensions)
+	p.Numbers, p.Singles = map[string]map[expr.Base]string{}, map[string]expr.Type{}
 	for _, name := range u.names {
 		of := u.of[name]
-		l.addField(name, name, of.typ, of.strict[of.typ])
+		p.addField(name, name, of.typ, of.strict[of.typ])
 		for _, t := range of.numbers {
 			column := name
 			if t != of.typ {
 				column = numberColumn(name, t)
-				l.addField(name, column, t, of.strict[t])
+				p.addField(name, column, t, of.strict[t])
 			}
-			if l.numbers[name] == nil {
-				l.numbers[name] = map[expr.Base]string{}
+			if p.Numbers[name] == nil {
+				p.Numbers[name] = map[expr.Base]string{}
 			}
-			l.numbers[name][t.Base] = column
+			p.Numbers[name][t.Base] = column
 		}
 		if t := of.typ; t.Multi || t.Base == expr.Array || t == expr.JSON || t.IsCharacter() {
-			l.singles[name] = l.columns.SingleType(name)
+			p.Singles[name] = p.Columns.SingleType(name)
 		}
 	}
 	return dimensions, nil
 }
 
-// numberColumn names the column of a field that is read as a number of a type beside the column of its name.
+// numberColumn names the column of a field that is read as a number of a type beside the column of
+// its name.
 func numberColumn(field string, t expr.Type) string {
 	return "\x00" + strings.ToLower(t.Runtime().String()) + " " + field
 }
 
-func (l *load) addField(name, column string, t expr.Type, strict bool) {
-	f := field{name: name, column: column, typ: t, physical: t.Runtime(), single: l.ranged(name)}
+func (p *Plan) addField(name, column string, t expr.Type, strict bool) {
+	f := Field{Name: name, Column: column, Type: t, Physical: t.Runtime(), Single: p.ranged(name)}
 	if strict {
-		f.number = strings.ToLower(f.physical.String())
+		f.Number = strings.ToLower(f.Physical.String())
 	}
-	l.fields = append(l.fields, f)
+	p.Fields = append(p.Fields, f)
 }
 
 // fieldUse is what a field is read as.
 type fieldUse struct {
-	// typ is that of the column of its name: what expressions see, else what a dimension or a metric takes.
+	// typ is that of the column of its name: what expressions see, else what a dimension or a
+	// metric takes.
 	typ expr.Type
-	// numbers are the types of numbers that dimensions and metrics take of it. Of those that are strict a value that is no number is an error of
-	// the record.
+	// numbers are the types of numbers that dimensions and metrics take of it. Of those that are
+	// strict a value that is no number is an error of the record.
 	numbers []expr.Type
 	strict  map[expr.Type]bool
 }
@@ -151,13 +157,13 @@ func (u *fieldUses) number(name string, t expr.Type, strict bool) {
 }
 
 // fieldUses decides which fields are read and as what.
-func (l *load) fieldUses(dimensions []spec.Dimension) *fieldUses {
-	s := l.spec.Schema
+func (p *Plan) fieldUses(dimensions []spec.Dimension) *fieldUses {
+	s := p.Schema
 	made, words := s.Made(), mentioned(s)
 	u := &fieldUses{of: map[string]*fieldUse{}}
 	wanted := func(name string) bool { return !made[name] && name != plan.TimeColumn }
 	for _, d := range dimensions {
-		switch t := l.dimensionType(d); {
+		switch t := p.dimensionType(d); {
 		case !wanted(d.Name):
 		case t.IsNumeric():
 			u.number(d.Name, t, true)
@@ -172,32 +178,33 @@ func (l *load) fieldUses(dimensions []spec.Dimension) *fieldUses {
 	}
 	for _, m := range s.Metrics {
 		for _, n := range m.Numbers() {
-			if wanted(n.Field) && (!n.Sketch || l.columns.SomeNumbers(n.Field)) {
+			if wanted(n.Field) && (!n.Sketch || p.Columns.SomeNumbers(n.Field)) {
 				u.number(n.Field, expr.Of(n.Type), !n.Filtered)
 			}
 		}
 	}
-	for _, name := range l.columns.Fields() {
+	for _, name := range p.Columns.Fields() {
 		if name != plan.TimeColumn && words(name) {
-			t := l.inputType(name, dimensions)
+			t := p.inputType(name, dimensions)
 			u.use(name, t).typ = t
 		}
 	}
 	return u
 }
 
-// inputType returns the type in which transforms, filters and aggregators see a field: lists of an auto dimension are arrays, other lists
-// multi-value.
-func (l *load) inputType(name string, dimensions []spec.Dimension) expr.Type {
-	t := l.columns.TypeOf(name)
-	if i := slices.IndexFunc(dimensions, func(d spec.Dimension) bool { return d.Name == name && d.Type == "auto" && d.CastTo == "" }); i >= 0 && t.Multi {
-		return l.columns.ColumnType(dimensions[i])
+// inputType returns the type in which transforms, filters and aggregators see a field: lists of an
+// auto dimension are arrays, other lists multi-value.
+func (p *Plan) inputType(name string, dimensions []spec.Dimension) expr.Type {
+	t := p.Columns.TypeOf(name)
+	auto := func(d spec.Dimension) bool { return d.Name == name && d.Type == "auto" && d.CastTo == "" }
+	if i := slices.IndexFunc(dimensions, auto); i >= 0 && t.Multi {
+		return p.Columns.ColumnType(dimensions[i])
 	}
 	return t
 }
 
-// mentioned returns a function that reports whether transforms, the filter or aggregators that compute may speak of a field. Saying so of one
-// too many costs only time.
+// mentioned returns a function that reports whether transforms, the filter or aggregators that
+// compute may speak of a field. Saying so of one too many costs only time.
 func mentioned(s *spec.DataSchema) func(name string) bool {
 	var texts []string
 	add := func(raw json.RawMessage) {
@@ -267,26 +274,24 @@ func collect(texts []string, v any, depth int) []string {
 	return texts
 }
 
-// dimensionType is the type of a dimension by its declaration and what the records have: those that segments get ranges of have one value.
-func (l *load) dimensionType(d spec.Dimension) expr.Type {
-	t := l.columns.ColumnType(d)
-	if t.Multi && l.ranged(d.Name) {
+// dimensionType is the type of a dimension by its declaration and what the records have: those that
+// segments get ranges of have one value.
+func (p *Plan) dimensionType(d spec.Dimension) expr.Type {
+	t := p.Columns.ColumnType(d)
+	if t.Multi && p.ranged(d.Name) {
 		return expr.Of(expr.Varchar)
 	}
 	return t
 }
 
 // ranged reports whether segments get ranges of a dimension.
-func (l *load) ranged(name string) bool {
-	p := l.spec.Tuning.Given()
-	return (p.Type == "range" || p.Type == "single_dim") && slices.Contains(p.Dimensions, name)
-}
+func (p *Plan) ranged(name string) bool { return slices.Contains(p.Ranged, name) }
 
 // typeOf returns the type that a dimension is stored as; columns are those that it is made of.
-func (l *load) typeOf(d spec.Dimension, columns []plan.Column) expr.Type {
-	t := l.dimensionType(d)
-	made := l.spec.Schema.Made()[d.Name]
-	if d.Type != "auto" || d.CastTo != "" || !made && slices.Contains(l.columns.Fields(), d.Name) {
+func (p *Plan) typeOf(d spec.Dimension, columns []plan.Column) expr.Type {
+	t := p.dimensionType(d)
+	made := p.Schema.Made()[d.Name]
+	if d.Type != "auto" || d.CastTo != "" || !made && slices.Contains(p.Columns.Fields(), d.Name) {
 		return t
 	}
 	for _, c := range columns {

@@ -136,8 +136,8 @@ func Open(o Options) (*Log, error) {
 	return l, nil
 }
 
-// Append writes an entry and returns when it is on disk. The log gives the position and the time, and
-// keeps the body.
+// Append writes an entry and returns when it is on disk. The log gives the position and the time,
+// and keeps the body.
 func (l *Log) Append(ctx context.Context, e Entry) (Receipt, error) {
 	for name, text := range map[string]string{"channel": e.Channel, "offset": e.Offset, "Idempotency-Key": e.Key} {
 		if len(text) > MaxName {
@@ -261,8 +261,8 @@ func (l *Log) Read(position int64) {
 	}
 }
 
-// Published notes that all entries before a position are in published segments, and deletes the files
-// that have only such.
+// Published notes that all entries before a position are in published segments, and deletes the
+// files that have only such.
 func (l *Log) Published(position int64) error {
 	l.mu.Lock()
 	if position > l.mu.published {

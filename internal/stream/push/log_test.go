@@ -139,14 +139,18 @@ func TestChannelsAndKeysCountOnce(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	l := open(t, t.TempDir(), func(o *Options) { o.MaxBytes = 1000 })
-	for want, e := range map[string]Entry{
-		"The channel has [513] bytes; it may have [512]":                                                            {Channel: string(make([]byte, 513)), Offset: "1"},
-		"Rows with a [channel] need an [offset], and an [offset] needs a [channel]":                                 {Channel: "c"},
-		"[1000] bytes wait to be published, the limit of [service.ingest.push.maxBytes]. Send the rows again later": {Body: make([]byte, 1000)},
+	for _, c := range []struct {
+		entry Entry
+		want  string
+	}{
+		{Entry{Channel: string(make([]byte, 513)), Offset: "1"}, "The channel has [513] bytes; it may have [512]"},
+		{Entry{Channel: "c"}, "Rows with a [channel] need an [offset], and an [offset] needs a [channel]"},
+		{Entry{Body: make([]byte, 1000)}, "[1000] bytes wait to be published, " +
+			"the limit of [service.ingest.push.maxBytes]. Send the rows again later"},
 	} {
-		_, err := l.Append(t.Context(), e)
-		if f := fault.Find(err); f == nil || f.Message != want {
-			t.Errorf("%v, want %s", err, want)
+		_, err := l.Append(t.Context(), c.entry)
+		if f := fault.Find(err); f == nil || f.Message != c.want {
+			t.Errorf("%v, want %s", err, c.want)
 		}
 	}
 	if err := l.Close(); err != nil {
@@ -227,7 +231,8 @@ func TestPublishedFilesGo(t *testing.T) {
 	}
 }
 
-// TestManySenders has each entry of many senders, each tried twice, exactly once, while a reader follows.
+// TestManySenders has each entry of many senders, each tried twice, exactly once, while a reader
+// follows.
 func TestManySenders(t *testing.T) {
 	l := open(t, t.TempDir(), func(o *Options) { o.FileBytes, o.TailBytes = 2000, 500 })
 	const senders, each = 8, 50

@@ -11,7 +11,7 @@ import (
 // remembersKeys is how long an idempotency key is known.
 const remembersKeys = time.Hour
 
-// memory is what tells entries that were written already. It is a value of the log as it is on disk.
+// memory is what tells entries that were written already.
 type memory struct {
 	Channels map[string]Mark `json:"channels"`
 	// Keys are idempotency keys with the entry that had them.
@@ -76,8 +76,8 @@ func readSnapshot(payload []byte) (*memory, error) {
 	return m, nil
 }
 
-// CompareOffsets orders the offsets of a channel: whole numbers by their value, other texts by their
-// bytes, and numbers before texts.
+// CompareOffsets orders the offsets of a channel: whole numbers by their value, other texts by
+// their bytes, and numbers before texts.
 func CompareOffsets(a, b string) int {
 	x, y := wholeNumber(a), wholeNumber(b)
 	switch {

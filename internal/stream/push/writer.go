@@ -10,8 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 )
 
-// write writes what is appended until the log is closed. What waits together gets one fsync; while it
-// runs, the next ones gather.
+// write writes what is appended until the log is closed. What waits together gets one fsync; while
+// it runs, the next ones gather.
 func (l *Log) write() {
 	defer close(l.done)
 	defer func() { _ = l.writing.file.Close() }() // all that counts is on disk
@@ -39,8 +39,8 @@ func (l *Log) gather(first *appending) []*appending {
 	return batch
 }
 
-// writeTogether writes a batch, and gives receipts when it is on disk. It is written whole, or cut off
-// again: a position that nobody has a receipt for is given to the next entry.
+// writeTogether writes a batch, and gives receipts when it is on disk. It is written whole, or cut
+// off again: a position that nobody has a receipt for is given to the next entry.
 func (l *Log) writeTogether(batch []*appending) {
 	fresh, err := l.writeBatch(batch)
 	l.mu.Lock()
@@ -80,8 +80,8 @@ func (l *Log) noteLocked(fresh []*Entry) {
 	l.raiseLocked()
 }
 
-// writeBatch writes the entries of a batch that are not duplicates and returns them when they are on
-// disk.
+// writeBatch writes the entries of a batch that are not duplicates and returns them when they are
+// on disk.
 func (l *Log) writeBatch(batch []*appending) ([]*Entry, error) {
 	l.mu.Lock()
 	next, failed := l.mu.next, l.mu.failed

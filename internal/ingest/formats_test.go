@@ -281,6 +281,12 @@ func TestProtobufMessages(t *testing.T) {
 	if d := cmp.Diff(want, rows); d != "" || err != nil {
 		t.Error(d, bad, err)
 	}
+	inline := fmt.Sprintf(`{"type":"protobuf","protoBytesDecoder":{"type":"inline","descriptorString":%q,"protoMessageType":"shop.Order"}}`,
+		base64.StdEncoding.EncodeToString([]byte(orderProto)))
+	rows, bad, err = read(t, inline, string(b), "id long kind string", Options{})
+	if err != nil || !cmp.Equal(rows, [][]any{{int64(42), "B"}}) {
+		t.Error("inline", rows, bad, err)
+	}
 	if _, bad, err := read(t, format, string(b[:3]), "id long", Options{}); err != nil || len(bad) != 1 {
 		t.Error("truncated", bad, err)
 	}

@@ -82,8 +82,10 @@ func framed(id uint32, body ...[]byte) []byte {
 
 func TestAvroOfRegistry(t *testing.T) {
 	city := registered{Schema: `{"type":"record","name":"City","namespace":"geo","fields":[{"name":"name","type":"string"}]}`}
-	order := registered{Schema: `{"type":"record","name":"Order","fields":[{"name":"id","type":"long"},{"name":"to","type":"geo.City"}]}`}
-	if err := json.Unmarshal([]byte(`[{"name":"geo.City","subject":"geo/City","version":3}]`), &order.References); err != nil {
+	var order registered
+	if err := json.Unmarshal([]byte(`{"schema":"{\"type\":\"record\",\"name\":\"Order\",\"fields\":[`+
+		`{\"name\":\"id\",\"type\":\"long\"},{\"name\":\"to\",\"type\":\"geo.City\"}]}",`+
+		`"schemaType":"AVRO","references":[{"name":"geo.City","subject":"geo/City","version":3}]}`), &order); err != nil {
 		t.Fatal(err)
 	}
 	at, asked := fakeRegistry(t, map[string]registered{"/schemas/ids/7": order, "/subjects/geo/City/versions/3": city,

@@ -2,7 +2,12 @@ package broker
 
 import (
 	"context"
+	"time"
 
+	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/dispatch"
+	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/plan"
 )
 
@@ -17,19 +22,53 @@ func (b *Broker) admit(ctx context.Context, p *Prepared, node plan.Node, id stri
 	if b.admission == nil {
 		return func() {}, nil
 	}
-	heavy, need := b.heavy(p, node)
+	t := b.tablesOf(p)
+	heavy, need := heavy(node, func(scan *plan.Scan) (rows int64) {
+		for _, s := range t.visible(scan) {
+			rows += max(s.Rows, 0)
+		}
+		return rows
+	})
 	if !heavy {
 		return func() {}, nil
 	}
-	return b.admission.Enter(ctx, id, need)
+	var wait time.Duration
+	if deadline, ok := ctx.Deadline(); ok {
+		wait = patience(deadline.Sub(clock.System().Now())) // contexts end by the system's clock
+	}
+	return b.admission.Enter(ctx, budget.Work{ID: id, Need: need, Height: queryHeight, Wait: wait})
+}
+
+// patience is how much of what is left of a query's time it waits for memory, so that it is told
+// why it did not begin.
+func patience(left time.Duration) time.Duration { return max(left/4*3, 1) }
+
+// queryHeight is above that of every part of a query: a query waits for its parts, which wait for
+// no query.
+const queryHeight = 1 << 10
+
+// AdmitPart implements fragments.Engine. Parts whose rows are given as they come keep little, and
+// may wait for their reader: they begin at once. All others end whether or not somebody reads them.
+func (b *Broker) AdmitPart(ctx context.Context, req *dispatch.Request, f *exec.Fragment) (leave func(), err error) {
+	if b.admission == nil || req.Streamed {
+		return func() {}, nil
+	}
+	heavy, need := heavy(f.Plan, func(*plan.Scan) int64 { return req.Rows() })
+	if !heavy {
+		return func() {}, nil
+	}
+	var wait time.Duration
+	if req.TimeoutMillis > 0 {
+		wait = patience(time.Duration(req.TimeoutMillis) * time.Millisecond)
+	}
+	return b.admission.Enter(ctx, budget.Work{ID: req.QueryID, Need: need, Height: req.Height(), Wait: wait})
 }
 
 // heavy reports whether a plan may keep many rows or groups: it groups, sorts, joins or has
-// windows, and reads many rows. What it may need is in bytes; without keys, rows and joins that is
-// little.
-func (b *Broker) heavy(p *Prepared, node plan.Node) (heavy bool, need int64) {
+// windows, and reads many rows; scanned says how many a scan does. What it may need is in bytes;
+// without keys, rows and joins that is little.
+func heavy(node plan.Node, scanned func(*plan.Scan) int64) (heavy bool, need int64) {
 	keeps, many, rows := false, false, int64(0)
-	t := b.tablesOf(p)
 	plan.Walk(node, func(n plan.Node) bool {
 		switch n := n.(type) {
 		case *plan.Aggregate:
@@ -42,9 +81,7 @@ func (b *Broker) heavy(p *Prepared, node plan.Node) (heavy bool, need int64) {
 		case *plan.Inline:
 			rows += int64(n.Rows.Rows())
 		case *plan.Scan:
-			for _, s := range t.visible(n) {
-				rows += max(s.Rows, 0)
-			}
+			rows += scanned(n)
 		}
 		return true
 	})

@@ -2,6 +2,7 @@ package budget
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,6 +29,12 @@ const (
 // memory for: each piece is taken to need a share. Without it hundreds of queries would begin
 // at once, each would get too little to get on with, and what is too small to be reserved would add
 // up. A nil Admission admits everything. All methods are safe for use by many goroutines.
+//
+// Work that was admitted may wait for work at other processes, which waits for admission there.
+// Work has a height for that: it waits only for work of lower heights. At each height one piece may
+// always begin, so that no ring of processes waits for itself:
+//
+//	query at a Broker ──► part that merges others ──► part over segments (height 0: waits for nobody)
 type Admission struct {
 	memory *Budget
 	share  int64 // what a piece needs at least
@@ -38,22 +45,37 @@ type Admission struct {
 	mu struct {
 		sync.Mutex
 		pieces  map[string]piece // that were admitted
+		heights map[int]int      // how many of them have a height
 		needed  int64            // by all of them
-		waiting []*arrival       // in the order they came
+		waiting []*arrival       // by height, and of one height in the order they came
 	}
+}
+
+// Work asks for admission.
+type Work struct {
+	// ID names the work. Parts of the work of one id are admitted together.
+	ID string
+	// Need is how many bytes it may need.
+	Need int64
+	// Height is above that of all work that this work waits for.
+	Height int
+	// Wait is how long it waits at most; 0: as long as all work does.
+	Wait time.Duration
 }
 
 // piece is work that was admitted.
 type piece struct {
-	parts int
-	need  int64
+	parts  int
+	need   int64
+	height int
 }
 
 // arrival is work that waits.
 type arrival struct {
-	id   string
-	need int64
-	told chan struct{} // closed when it is admitted, with the lock held
+	id     string
+	need   int64
+	height int
+	told   chan struct{} // closed when it is admitted, with the lock held
 }
 
 // NewAdmission returns an Admission to the memory of a root with a limit, in which work waits at
@@ -65,19 +87,23 @@ func NewAdmission(memory *Budget, wait time.Duration, c clock.Clock) *Admission 
 	}
 	share := min(max(limit/admissionPart, leastAdmission), mostAdmission)
 	a := &Admission{memory: memory, share: share, most: limit / 4 * 3, wait: wait, clock: c}
-	a.mu.pieces = map[string]piece{}
+	a.mu.pieces, a.mu.heights = map[string]piece{}, map[int]int{}
 	return a
 }
 
-// Enter waits until work may begin that may need so many bytes; leave is called at its end. Parts
-// of the work of one id are admitted together.
-func (a *Admission) Enter(ctx context.Context, id string, need int64) (leave func(), err error) {
+// Enter waits until work may begin; leave is called at its end.
+func (a *Admission) Enter(ctx context.Context, of Work) (leave func(), err error) {
 	if a == nil {
 		return func() {}, nil
 	}
-	w := a.arrive(id, min(max(need, a.share), max(a.share, min(a.memory.Limit()/needPart, mostNeed))))
+	need := min(max(of.Need, a.share), max(a.share, min(a.memory.Limit()/needPart, mostNeed)))
+	w := a.arrive(&arrival{id: of.ID, need: need, height: of.Height, told: make(chan struct{})})
 	if w == nil {
-		return a.leaving(id), nil
+		return a.leaving(of.ID), nil
+	}
+	wait := a.wait
+	if of.Wait > 0 {
+		wait = min(wait, of.Wait)
 	}
 	began := a.clock.Now()
 	ticker := a.clock.NewTicker(admissionLook)
@@ -85,13 +111,13 @@ func (a *Admission) Enter(ctx context.Context, id string, need int64) (leave fun
 	for {
 		select {
 		case <-w.told:
-			return a.leaving(id), nil
+			return a.leaving(of.ID), nil
 		case <-ticker.C():
 			a.admit()
-			if a.clock.Now().Sub(began) < a.wait {
+			if a.clock.Now().Sub(began) < wait {
 				continue
 			}
-			err = fault.Capacity("There was no memory for the query for [%d] ms: queries that need much wait for each other. Please try your query again later.", a.wait.Milliseconds())
+			err = fault.Capacity("There was no memory for the query for [%d] ms: queries that need much wait for each other. Please try your query again later.", wait.Milliseconds())
 		case <-ctx.Done():
 			err = context.Cause(ctx)
 		}
@@ -101,15 +127,18 @@ func (a *Admission) Enter(ctx context.Context, id string, need int64) (leave fun
 	}
 }
 
-// arrive admits work, or lets it wait.
-func (a *Admission) arrive(id string, need int64) *arrival {
+// arrive admits work, or lets it wait and returns it.
+func (a *Admission) arrive(w *arrival) *arrival {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.joinLocked(id) {
+	if a.joinLocked(w.id) {
 		return nil
 	}
-	w := &arrival{id: id, need: need, told: make(chan struct{})}
-	a.mu.waiting = append(a.mu.waiting, w)
+	at := len(a.mu.waiting)
+	for at > 0 && a.mu.waiting[at-1].height > w.height {
+		at--
+	}
+	a.mu.waiting = slices.Insert(a.mu.waiting, at, w)
 	a.admitLocked()
 	select {
 	case <-w.told:
@@ -151,6 +180,9 @@ func (a *Admission) leaving(id string) func() {
 			a.mu.pieces[id] = p
 		} else {
 			a.mu.needed -= p.need
+			if a.mu.heights[p.height]--; a.mu.heights[p.height] == 0 {
+				delete(a.mu.heights, p.height)
+			}
 			delete(a.mu.pieces, id)
 		}
 		a.admitLocked()
@@ -163,22 +195,23 @@ func (a *Admission) admit() {
 	a.admitLocked()
 }
 
-// admitLocked lets those begin that there is room for. One always may: what it can do without it
-// does without.
+// admitLocked lets those begin that there is room for. At each height one always may: what it can
+// do without memory it does without. Nothing passes what waits before it, but for that.
 func (a *Admission) admitLocked() {
-	for len(a.mu.waiting) > 0 {
-		w := a.mu.waiting[0]
-		joined := a.joinLocked(w.id)
-		if !joined && len(a.mu.pieces) > 0 && (a.mu.needed+w.need > a.most || a.memory.Free() < w.need/2) {
-			return
-		}
-		if !joined {
-			a.mu.pieces[w.id] = piece{1, w.need}
+	full := false
+	a.mu.waiting = slices.DeleteFunc(a.mu.waiting, func(w *arrival) bool {
+		if !a.joinLocked(w.id) {
+			full = full || a.mu.needed+w.need > a.most || a.memory.Free() < w.need/2
+			if full && a.mu.heights[w.height] > 0 {
+				return false
+			}
+			a.mu.pieces[w.id] = piece{1, w.need, w.height}
+			a.mu.heights[w.height]++
 			a.mu.needed += w.need
 		}
-		a.mu.waiting = a.mu.waiting[1:]
 		close(w.told)
-	}
+		return true
+	})
 }
 
 // Waiting returns how much work waits.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -19,13 +20,13 @@ func TestAdmissionKeepsTheOrder(t *testing.T) {
 	a := NewAdmission(root, time.Hour, clock.System())
 	var leaves []func()
 	for n := range 3 {
-		leave, err := a.Enter(t.Context(), fmt.Sprint("first ", n), 0)
+		leave, err := a.Enter(t.Context(), Work{ID: fmt.Sprint("first ", n)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		leaves = append(leaves, leave)
 	}
-	if leave, err := a.Enter(t.Context(), "first 0", 0); err != nil { // another part of what is in
+	if leave, err := a.Enter(t.Context(), Work{ID: "first 0"}); err != nil { // another part of what is in
 		t.Fatal(err)
 	} else {
 		leave()
@@ -35,7 +36,7 @@ func TestAdmissionKeepsTheOrder(t *testing.T) {
 	var all sync.WaitGroup
 	for n := range 20 {
 		all.Go(func() {
-			leave, err := a.Enter(t.Context(), fmt.Sprint(n), 0)
+			leave, err := a.Enter(t.Context(), Work{ID: fmt.Sprint(n)})
 			if err != nil {
 				t.Error(err)
 				return
@@ -67,19 +68,19 @@ func TestAdmissionEnds(t *testing.T) {
 	if err := root.Reserve(60 << 20); err != nil {
 		t.Fatal(err)
 	}
-	leave, err := a.Enter(t.Context(), "one always may", 0)
+	leave, err := a.Enter(t.Context(), Work{ID: "one always may"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("cancelled")
 	cancel(why)
-	if _, err := a.Enter(ctx, "cancelled", 0); !errors.Is(err, why) {
+	if _, err := a.Enter(ctx, Work{ID: "cancelled"}); !errors.Is(err, why) {
 		t.Errorf("a cancelled query: %v", err)
 	}
 	late := make(chan error)
 	go func() {
-		_, err := a.Enter(t.Context(), "late", 0)
+		_, err := a.Enter(t.Context(), Work{ID: "late", Wait: 10 * time.Second})
 		late <- err
 	}()
 	for a.Waiting() == 0 {
@@ -88,15 +89,15 @@ func TestAdmissionEnds(t *testing.T) {
 		fake.Advance(time.Second)
 		select {
 		case err := <-late:
-			if err == nil {
-				t.Error("memory that is taken was given")
+			if err == nil || !strings.Contains(err.Error(), "There was no memory for the query for [10000] ms") {
+				t.Errorf("memory that is taken was given, or it is not said how long was waited for it: %v", err)
 			}
 			ended = true
 		default:
 		}
 	}
 	root.Release(60 << 20)
-	second, err := a.Enter(t.Context(), "there is memory again", 0)
+	second, err := a.Enter(t.Context(), Work{ID: "there is memory again"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +120,7 @@ func TestAdmissionAtRandom(t *testing.T) {
 			r := rand.New(rand.NewPCG(16, seed))
 			ctx, cancel := context.WithTimeout(t.Context(), time.Duration(r.IntN(20)+1)*time.Millisecond)
 			defer cancel()
-			leave, err := a.Enter(ctx, fmt.Sprint(seed), 0)
+			leave, err := a.Enter(ctx, Work{ID: fmt.Sprint(seed)})
 			if err != nil {
 				return
 			}
@@ -147,7 +148,7 @@ func TestAdmissionCountsWhatIsNeeded(t *testing.T) {
 	var leaves []func()
 	enter := func(id string, need int64) {
 		t.Helper()
-		leave, err := a.Enter(t.Context(), id, need)
+		leave, err := a.Enter(t.Context(), Work{ID: id, Need: need})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,7 +162,7 @@ func TestAdmissionCountsWhatIsNeeded(t *testing.T) {
 	enter("large", 1<<40) // another part of what is in
 	waits := make(chan error)
 	go func() {
-		leave, err := a.Enter(t.Context(), "late", 100<<20)
+		leave, err := a.Enter(t.Context(), Work{ID: "late", Need: 100 << 20})
 		if err == nil {
 			leave()
 		}
@@ -182,5 +183,46 @@ func TestAdmissionCountsWhatIsNeeded(t *testing.T) {
 	}
 	if len(a.mu.pieces) != 0 || a.mu.needed != 0 {
 		t.Errorf("%v are left, [%d] bytes needed", a.mu.pieces, a.mu.needed)
+	}
+}
+
+// Two processes have room for one piece each. At both comes work that waits, while it is in, for
+// work at the other one: all of it ends.
+func TestAdmissionInARing(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	processes := []*Admission{NewAdmission(Root(32<<20), time.Hour, clock.System()), NewAdmission(Root(32<<20), time.Hour, clock.System())}
+	const each = 20
+	var in, all sync.WaitGroup
+	in.Add(len(processes)) // the first of each process holds its place before it waits for the other one
+	for here := range processes {
+		var once sync.Once
+		for n := range each {
+			all.Go(func() {
+				id := fmt.Sprint(here, "/", n)
+				leave, err := processes[here].Enter(ctx, Work{ID: id, Height: 2})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer leave()
+				once.Do(in.Done)
+				in.Wait()
+				for height := 1; height >= 0; height-- {
+					below, err := processes[1-here].Enter(ctx, Work{ID: fmt.Sprint(id, " below ", height), Height: height})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					defer below()
+				}
+			})
+		}
+	}
+	all.Wait()
+	for _, a := range processes {
+		if len(a.mu.pieces) != 0 || len(a.mu.heights) != 0 || a.mu.needed != 0 || a.Waiting() != 0 {
+			t.Errorf("%v are left, [%d] bytes needed, [%d] wait", a.mu.pieces, a.mu.needed, a.Waiting())
+		}
 	}
 }

@@ -115,8 +115,9 @@ type SentSegment struct {
 	Visible [2]int64 `json:"visible"`
 	// LoadSpec says where its file is; none: the server is known to hold it.
 	LoadSpec json.RawMessage `json:"loadSpec,omitempty"`
-	// Rows is how many it has, and Holders are the servers that hold it, by number: for one who asks another for it.
-	Rows    int64 `json:"rows,omitempty"`
+	// Rows is how many it has; 0: the asker does not say.
+	Rows int64 `json:"rows,omitempty"`
+	// Holders are the servers that hold it, by number: for one who asks another for it.
 	Holders []int `json:"holders,omitempty"`
 }
 
@@ -139,6 +140,30 @@ type SentServer struct {
 // Interval returns the part of time in which the segment's rows count.
 func (s *SentSegment) Interval() chrono.Interval {
 	return chrono.Interval{Start: s.Visible[0], End: s.Visible[1]}
+}
+
+// Rows is how many rows the segments of the request have, and of those that others are to read.
+func (r *Request) Rows() int64 { return rowsOf(r.Segments, r.Others) }
+
+func rowsOf(segments []SentSegment, others []SentShare) (rows int64) {
+	for _, s := range segments {
+		rows += max(s.Rows, 0)
+	}
+	for _, o := range others {
+		rows += rowsOf(o.Segments, o.Others)
+	}
+	return rows
+}
+
+// Height is how deep the shares of others lie below the request: whoever answers it waits for
+// requests of less only. 0: it waits for nobody.
+func (r *Request) Height() int { return height(r.Others) }
+
+func height(others []SentShare) (h int) {
+	for _, o := range others {
+		h = max(h, 1+height(o.Others))
+	}
+	return h
 }
 
 // Fragment returns the fragment that is asked for.

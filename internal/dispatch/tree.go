@@ -133,14 +133,13 @@ func (n *roster) add(s *Server) int {
 func (s *share) sent(n *roster) []SentSegment {
 	out := make([]SentSegment, len(s.segments))
 	for i, of := range s.segments {
-		out[i] = SentSegment{ID: of.ID, Visible: [2]int64{of.Visible.Start, of.Visible.End}}
+		out[i] = SentSegment{ID: of.ID, Visible: [2]int64{of.Visible.Start, of.Visible.End}, Rows: of.Of.Rows}
 		if s.located || !holds(of.Holders, s.server) {
 			out[i].LoadSpec = of.Of.LoadSpec()
 		}
 		if n == nil {
 			continue
 		}
-		out[i].Rows = of.Of.Rows
 		for _, holder := range of.Holders {
 			out[i].Holders = append(out[i].Holders, n.add(holder))
 		}

@@ -27,6 +27,8 @@ import (
 
 // Engine gives fragments what operators need.
 type Engine interface {
+	// AdmitPart waits until there is memory for a fragment, or refuses it; leave is called at its end.
+	AdmitPart(ctx context.Context, req *dispatch.Request, f *exec.Fragment) (leave func(), err error)
 	// FragmentEnv returns memory, a share of the cores and the lookups for a fragment of a query. Done gives them back.
 	FragmentEnv(zone *chrono.Zone, now int64, name string) (env *exec.Env, done func())
 	// SegmentCache returns what is kept of single segments, as far as the query wants it used and filled; nil: not at all.
@@ -125,6 +127,11 @@ func (a *API) run(ctx context.Context, req *dispatch.Request, out *dispatch.Stre
 		return nil, dispatch.Elsewhere(err) // a server that has less to do, if there is one
 	}
 	defer leave()
+	given, err := a.engine.AdmitPart(ctx, req, f)
+	if err != nil {
+		return nil, dispatch.Elsewhere(err) // likewise
+	}
+	defer given()
 	a.meter.Note(obs.Occurrence{Service: "historical", Metric: "query/priority", More: []string{"id", req.QueryID, "lane", req.Lane}}, float64(req.Priority))
 	env, done := a.engine.FragmentEnv(zone, req.Now, "fragment of query "+req.QueryID)
 	defer func() {

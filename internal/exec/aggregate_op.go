@@ -53,7 +53,7 @@ func openAggregate(ctx context.Context, n *plan.Aggregate, env *Env) (*Pipeline,
 	if len(n.Order) > 0 {
 		in := o.input
 		if o.pipeline != nil {
-			in, o.pipeline = newGather(o.pipeline), nil
+			in, o.pipeline = lent(newGather(o.pipeline)), nil
 		}
 		o.input = newSort(in, n.Input.Columns(), n.Order, 0, -1, env)
 	}

@@ -33,7 +33,7 @@ func Build(ctx context.Context, node plan.Node, env *Env) (Operator, error) {
 func build(ctx context.Context, node plan.Node, env *Env) (Operator, error) {
 	p, op, err := open(ctx, node, env)
 	if p != nil {
-		return newGather(p), nil
+		return lent(newGather(p)), nil
 	}
 	return op, err
 }
@@ -46,7 +46,7 @@ func open(ctx context.Context, node plan.Node, env *Env) (*Pipeline, Operator, e
 		p.need = env.need
 	}
 	if op != nil {
-		op = env.profile.over(op)
+		op = lent(env.profile.over(op))
 	}
 	return p, op, err
 }
@@ -118,7 +118,7 @@ func chain(ctx context.Context, s step, input plan.Node, env *Env, make func(Ope
 	case err != nil:
 		return nil, nil, err
 	case p != nil && p.limited() && !keepsRows([]step{s}):
-		return nil, make(newGather(p)), nil
+		return nil, make(lent(newGather(p))), nil
 	case p != nil:
 		p.steps = append(p.steps, s)
 		return p, nil, nil
@@ -142,7 +142,7 @@ func openJoin(ctx context.Context, n *plan.Join, need []bool, env *Env) (*Pipeli
 		return nil, nil, err
 	}
 	if rows != nil && (rows.there != nil || rows.rowsLeft != nil) { // others send rows too, or the first rows are wanted
-		rows, right = nil, newGather(rows)
+		rows, right = nil, lent(newGather(rows))
 	}
 	p, left, err := open(ctx, n.Left, inner.needing(leftNeed))
 	if err != nil {
@@ -169,7 +169,7 @@ func openJoin(ctx context.Context, n *plan.Join, need []bool, env *Env) (*Pipeli
 			p.steps = append(p.steps, step{node: n, build: b, need: need, outer: &unmatched{marks: b.marks}})
 			return p, nil, nil
 		}
-		left = newGather(p)
+		left = lent(newGather(p))
 	}
 	op, err := newJoin(n, need, left, b, b.facts, env)
 	if err != nil {

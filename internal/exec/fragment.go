@@ -87,7 +87,7 @@ func buildStreamed(ctx context.Context, node plan.Node, env *Env) (Operator, err
 		op.Close()
 		return nil, fault.ResourceLimit("The right side of a join does not fit in the memory of a server that holds segments of the query")
 	}
-	return newGather(p), nil
+	return lent(newGather(p)), nil
 }
 
 // maxSentBytes is the size of a join's right side up to which it is sent to where the left side's segments are, once to each server.
@@ -127,7 +127,7 @@ func (p *Pipeline) limited() bool { return p.there != nil && p.scan.Limit >= 0 }
 func openParts(ctx context.Context, node plan.Node, env *Env) (*Pipeline, Operator, error) {
 	p, op, err := open(ctx, node, env)
 	if p != nil && p.limited() {
-		return nil, newGather(p), nil
+		return nil, lent(newGather(p)), nil
 	}
 	return p, op, err
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/invariant"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -76,6 +77,14 @@ type indexedScratch struct {
 
 var indexedScratches = sync.Pool{New: func() any { return new(indexedScratch) }}
 
+func (s *indexedScratch) release() {
+	invariant.Poison(s.numbers)
+	invariant.Poison(s.words)
+	invariant.Poison(s.rows)
+	invariant.Poison(s.groups)
+	indexedScratches.Put(s)
+}
+
 // part makes the groups of the words of part p.
 func (s *indexed) part(ctx context.Context, p int) (Operator, error) {
 	g, err := s.workers[0].sibling()
@@ -93,7 +102,7 @@ func (s *indexed) part(ctx context.Context, p int) (Operator, error) {
 		}
 	}
 	g.table.words = slices.Clone(scratch.words)
-	indexedScratches.Put(scratch)
+	scratch.release()
 	var op Operator
 	if err == nil {
 		err = g.fit(ctx)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/hengedb/henge/internal/invariant"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -17,6 +18,44 @@ import (
 type Operator interface {
 	Next(ctx context.Context) (*vector.Batch, error)
 	Close()
+}
+
+// lent enforces that batches are valid until the next call only: in checked builds it puts an
+// operator on op that hands out copies, and poisons each when the next batch is asked for or the
+// operator is closed. Dictionaries and the bytes of strings stay shared: they are the segment's.
+// Plain builds use op itself.
+func lent(op Operator) Operator {
+	if !invariant.Enabled || op == nil {
+		return op
+	}
+	return &lentOp{input: op}
+}
+
+type lentOp struct {
+	input Operator
+	last  *vector.Batch // a copy that is valid now
+}
+
+func (o *lentOp) Next(ctx context.Context) (*vector.Batch, error) {
+	o.poison()
+	b, err := o.input.Next(ctx)
+	if b != nil {
+		b = b.Own()
+		o.last = b
+	}
+	return b, err
+}
+
+func (o *lentOp) Close() {
+	o.poison()
+	o.input.Close()
+}
+
+func (o *lentOp) poison() {
+	if o.last != nil {
+		o.last.Poison()
+		o.last = nil
+	}
 }
 
 // Drain calls f with each batch of an operator until its end.

@@ -116,7 +116,7 @@ func (o *orderedScan) open() error {
 		if o.desc {
 			p.reverse()
 		}
-		o.out = newGather(p)
+		o.out = lent(newGather(p))
 		return nil
 	}
 	s := newSort(nil, o.scan.Out, o.order(), 0, o.left, o.env)

@@ -309,6 +309,9 @@ func (p *Pipeline) NewWorker(fresh bool) (*Worker, error) {
 		w.top = &w.source
 	}
 	w.top = p.env.profile.ofWorkers().over(w.top)
+	if !fresh {
+		w.top = lent(w.top)
+	}
 	exprs := *p.env.Expr
 	exprs.Reuse = !fresh
 	// From the top: of a worker that may give the right rows without a partner of one join the joins above must know before, since these rows may be
@@ -354,6 +357,9 @@ func (p *Pipeline) NewWorker(fresh bool) (*Worker, error) {
 		}
 		if p.env.Profile != nil {
 			w.top = p.env.Profile.node(s.node).over(w.top)
+		}
+		if !fresh {
+			w.top = lent(w.top)
 		}
 	}
 	return w, nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
+	"github.com/hengedb/henge/internal/invariant"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/vector"
@@ -295,6 +296,10 @@ type blockValues struct {
 
 // reset drops the values; those that follow are of a type.
 func (b *blockValues) reset(t vector.Type) {
+	invariant.Poison(b.longs)
+	invariant.Poison(b.doubles)
+	invariant.Poison(b.floats)
+	invariant.Poison(b.valid)
 	b.typ, b.longs, b.doubles, b.floats, b.valid, b.nulls = t, b.longs[:0], b.doubles[:0], b.floats[:0], b.valid[:0], false
 }
 

@@ -79,7 +79,7 @@ func openArms(ctx context.Context, n *plan.Union, env *Env) (*unionArms, error) 
 			return nil, err
 		}
 		if p != nil && p.there != nil { // others send rows too
-			p, op = nil, newGather(p)
+			p, op = nil, lent(newGather(p))
 		}
 		u.arms = append(u.arms, unionArm{p, op, &atomic.Bool{}})
 	}

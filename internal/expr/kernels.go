@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"github.com/hengedb/henge/internal/invariant"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -86,10 +87,27 @@ func (r *results[T]) rows(n int) []T {
 	if !r.reuse {
 		return make([]T, n)
 	}
+	if invariant.Enabled { // the results before are released
+		poison(r.last)
+		r.last = nil
+	}
 	if cap(r.last) < n {
 		r.last = make([]T, n)
 	}
 	return r.last[:n]
+}
+
+func poison[T scalar](values []T) {
+	switch x := any(values).(type) {
+	case []int64:
+		invariant.Poison(x)
+	case []float64:
+		invariant.Poison(x)
+	case []float32:
+		invariant.Poison(x)
+	case []string:
+		invariant.PoisonStrings(x)
+	}
 }
 
 // unary is the kernel of a function without failure. It also runs on rows without a value, so f must take any argument.

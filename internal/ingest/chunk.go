@@ -7,12 +7,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/invariant"
 )
 
 // chunk is a run of whole records.
 type chunk struct {
 	data []byte
 	buf  []byte // that data lies in, for recycle
+	n    int    // bytes of buf that are the chunk's; those behind them are the chunker's rest
 	line int64  // lines of the file before it
 	// broken says that data is the first line of something that is larger than a record may be, or ends nowhere.
 	broken bool
@@ -99,6 +101,7 @@ func (c *chunker) buffer() []byte {
 
 // recycle takes the buffer of a chunk back that nobody looks at any more. It may be called by any goroutine.
 func (c *chunker) recycle(done chunk) {
+	invariant.Poison(done.buf[:done.n:done.n])
 	if cap(done.buf) != c.size {
 		return // of an uncommonly large record
 	}
@@ -159,7 +162,7 @@ func (c *chunker) fill(buf []byte) ([]byte, error) {
 }
 
 func (c *chunker) emit(buf []byte, n int) (chunk, error) {
-	out := chunk{data: buf[:n:n], buf: buf, line: c.line}
+	out := chunk{data: buf[:n:n], buf: buf, n: n, line: c.line}
 	c.cut.unify(out.data)
 	lines := int64(bytes.Count(out.data, newline))
 	if c.text && !utf8.Valid(out.data) {

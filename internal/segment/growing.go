@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/invariant"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -33,12 +34,23 @@ func newGrowing(t vector.Type) *growing {
 
 // reset empties g and keeps its memory.
 func (g *growing) reset() {
+	g.poison()
 	*g = growing{typ: g.typ, longs: g.longs[:0], doubles: g.doubles[:0], floats: g.floats[:0], codes: g.codes[:0], texts: g.texts[:0],
 		offsets: g.offsets, child: g.child}
 	if g.child != nil {
 		g.offsets = append(g.offsets[:0], 0)
 		g.child.reset()
 	}
+}
+
+// poison marks the values as released, but for those that lists hold.
+func (g *growing) poison() {
+	invariant.Poison(g.longs)
+	invariant.Poison(g.doubles)
+	invariant.Poison(g.floats)
+	invariant.Poison(g.codes)
+	invariant.PoisonStrings(g.texts)
+	invariant.Poison(g.offsets)
 }
 
 // rowWidth is the bytes that a row of t takes, without what lists hold.

@@ -186,6 +186,7 @@ func (l *Live) Release() {
 	if n == 0 {
 		l.mu.Lock()
 		defer l.mu.Unlock()
+		l.mu.buffer.poison()
 		l.mu.buffer, l.mu.reader, l.mu.dicts = nil, nil, nil
 		l.memory.set(0) // releasing does not fail
 	}

@@ -7,10 +7,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"sync"
 	"sync/atomic"
 	"syscall"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/invariant"
 )
 
 // store is where a segment's bytes come from.
@@ -32,6 +34,7 @@ type mapping struct {
 	// columnAt names the column that holds an offset of the file, and damaged notes that the file can't be read; set once the footer is read.
 	columnAt func(off int64) string
 	damaged  *atomic.Bool
+	lent     lentSpans // in memory, of a file that is gone
 }
 
 // opened is told the segment that the file is.
@@ -94,6 +97,7 @@ func (m *mapping) span(off, n int64) ([]byte, error) {
 		err := m.source.Fill(context.Background(), off, n) // who has a context calls Fetch before
 		if errors.Is(err, fs.ErrNotExist) {
 			b := alignedBytes(int(n))
+			m.lent.add(b)
 			return b, m.source.Read(b, off)
 		}
 		if err != nil {
@@ -109,6 +113,7 @@ func (m *mapping) close() error {
 	mappings.Unlock()
 	data := m.data
 	m.data = nil
+	m.lent.poison()
 	if err := syscall.Munmap(data); err != nil {
 		return fmt.Errorf("unmapping segment file [%s]: %w", m.path, err)
 	}
@@ -119,6 +124,30 @@ func (m *mapping) close() error {
 type ranged struct {
 	name string
 	r    io.ReaderAt
+	lent lentSpans
+}
+
+// lentSpans are the spans that close ends, in checked builds.
+type lentSpans struct {
+	sync.Mutex
+	spans [][]byte
+}
+
+func (l *lentSpans) add(b []byte) {
+	if invariant.Enabled {
+		l.Lock()
+		defer l.Unlock()
+		l.spans = append(l.spans, b)
+	}
+}
+
+func (l *lentSpans) poison() {
+	l.Lock()
+	defer l.Unlock()
+	for _, b := range l.spans {
+		invariant.Poison(b)
+	}
+	l.spans = nil
 }
 
 func (s *ranged) span(off, n int64) ([]byte, error) {
@@ -129,10 +158,14 @@ func (s *ranged) span(off, n int64) ([]byte, error) {
 		}
 		return nil, fmt.Errorf("reading [%d] bytes at [%d] of segment file [%s]: %w", n, off, s.name, err)
 	}
+	s.lent.add(b)
 	return b, nil
 }
 
 // advise does nothing: a column is read whole, when it is opened.
 func (s *ranged) advise(int64, int64) {}
 
-func (s *ranged) close() error { return nil }
+func (s *ranged) close() error {
+	s.lent.poison()
+	return nil
+}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
+	"github.com/hengedb/henge/internal/invariant"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -97,8 +98,26 @@ func (b *Buffer) elements() *Buffer {
 
 // vector resets the buffer's vector to n rows of t.
 func (b *Buffer) vector(t vector.Type, n int) *vector.Vector {
+	if invariant.Enabled {
+		b.poison()
+		return &vector.Vector{Type: t, Len: n}
+	}
 	b.vec = vector.Vector{Type: t, Len: n}
 	return &b.vec
+}
+
+// poison marks what was read before as released, and gives the memory up, so that what is read now
+// can't look like it.
+func (b *Buffer) poison() {
+	invariant.Poison(b.valid)
+	invariant.Poison(b.longs)
+	invariant.Poison(b.doubles)
+	invariant.Poison(b.floats)
+	invariant.Poison(b.codes)
+	invariant.Poison(b.offsets)
+	invariant.PoisonStrings(b.strings)
+	invariant.Poison(b.rows)
+	*b = Buffer{child: b.child}
 }
 
 // TimeRows returns the rows of r that may have a time from min up to, not including, max (milliseconds): exactly those when rows are

@@ -4,6 +4,7 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/invariant"
 	"github.com/hengedb/henge/internal/vector"
 )
 
@@ -58,6 +59,22 @@ func newRowBuffer(specs []ColumnSpec) *rowBuffer {
 		b.columns[i].dict.loose = true
 	}
 	return b
+}
+
+// poison marks the rows as released.
+func (b *rowBuffer) poison() {
+	if !invariant.Enabled {
+		return
+	}
+	for i := range b.columns {
+		c := &b.columns[i]
+		for g := c.values; g != nil; g = g.child {
+			g.poison()
+		}
+		invariant.Poison(c.texts.piece)
+		invariant.Poison(c.dict.blob)
+		invariant.Poison(c.dict.offsets)
+	}
 }
 
 // reserve makes room for so many rows, if they take no more than so many bytes, and else for as many as these hold.

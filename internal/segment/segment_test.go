@@ -88,15 +88,24 @@ func readRows(r Reader, size int) (rowsOf, error) {
 				return nil, fmt.Errorf("column %s reads as %s and is %s", ci.Name, v.Type, ci.Type)
 			}
 			for i := range v.Len {
-				x := v.ValueAt(i)
-				if s, ok := x.(string); ok {
-					x = strings.Clone(s)
-				}
-				out[at+i] = append(out[at+i], x)
+				out[at+i] = append(out[at+i], owned(v.ValueAt(i)))
 			}
 		}
 	}
 	return out, nil
+}
+
+// owned returns a value whose strings are copies: those of a segment are valid until its release.
+func owned(x any) any {
+	switch x := x.(type) {
+	case string:
+		return strings.Clone(x)
+	case []any:
+		for i := range x {
+			x[i] = owned(x[i])
+		}
+	}
+	return x
 }
 
 var allTypes = []ColumnSpec{

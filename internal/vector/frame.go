@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/invariant"
 )
 
 // A frame is a batch as bytes: what exchanges send and what spilling writes. All numbers are little endian.
@@ -479,6 +480,7 @@ func (f *FrameWriter) Write(b *Batch) error {
 		return err
 	}
 	_, err = f.w.Write(f.buf)
+	invariant.Poison(f.buf) // a writer that still holds it breaks its contract
 	return err
 }
 
@@ -515,6 +517,7 @@ func (f *FrameReader) Next() (*Batch, error) {
 		}
 	}
 	b, _, err := DecodeFrame(f.buf)
+	invariant.Poison(f.buf) // the batch shares nothing with it
 	return b, err
 }
 

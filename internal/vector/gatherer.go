@@ -1,5 +1,7 @@
 package vector
 
+import "github.com/hengedb/henge/internal/invariant"
+
 // Gatherer gathers rows into memory that it uses again with the next call: what it returned before is then invalid. The zero Gatherer is ready.
 type Gatherer struct {
 	out     Vector
@@ -31,6 +33,10 @@ func (g *Gatherer) Gather(v *Vector, rows []uint32) *Vector {
 
 // gatherInto is gather into dst, whose memory it keeps if that is large enough.
 func gatherInto[T any](dst, src []T, rows []uint32) []T {
+	if invariant.Enabled { // what was gathered before is released, but may be what is gathered from
+		defer poison(dst)
+		dst = nil
+	}
 	if cap(dst) < len(rows) {
 		dst = make([]T, max(len(rows), 2*cap(dst)))
 	}
@@ -39,4 +45,15 @@ func gatherInto[T any](dst, src []T, rows []uint32) []T {
 		dst[i] = src[r]
 	}
 	return dst
+}
+
+func poison[T any](s []T) {
+	switch x := any(s).(type) {
+	case []int64:
+		invariant.Poison(x)
+	case []float64:
+		invariant.Poison(x)
+	case []uint32:
+		invariant.Poison(x)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/invariant"
 )
 
 // lexer cuts a text into tokens. It never fails: at the first place that is no token it leaves a tokBad or tokOpenQuote and ends there,
@@ -98,8 +99,21 @@ func (l *lexer) release() {
 	if cap(l.tokens) > 2*lexBlock || cap(l.spare) > 2*lexBlock {
 		return // it looked far ahead
 	}
+	poison(l.tokens)
+	poison(l.spare)
 	l.text, l.hints, l.bad = "", nil, lexicalError{}
 	lexers.Put(l)
+}
+
+// poison marks tokens as released in checked builds.
+func poison(tokens []token) {
+	if invariant.Enabled {
+		tokens = tokens[:cap(tokens)]
+		at, line := invariant.Poisoned[uint32](), invariant.Poisoned[int32]()
+		for i := range tokens {
+			tokens[i] = token{start: at, end: at, line: line, col: line, endLine: line, endCol: line}
+		}
+	}
 }
 
 // cut adds tokens until there are n behind that with index pos, or the EOF, and returns the index that one has then: a new block begins with
@@ -127,6 +141,7 @@ func (l *lexer) cut(pos, n int) int {
 // turn begins a block for n tokens more, with those from index first on, and returns how many are not in it any more.
 func (l *lexer) turn(first, n int) int {
 	first = min(first, len(l.tokens))
+	poison(l.spare)
 	next := l.spare[:0]
 	if size := max(l.block, 2*(n+2)); cap(next) < size {
 		next = make([]token, 0, size)

@@ -18,7 +18,7 @@
 //     read again from there.
 //  3. A channel counts each of its offsets once: an entry at or below the newest offset of its
 //     channel is not written, and the receipt says so. So it is with an idempotency key for an
-//     hour. What is remembered of channels and keys begins each file, so that files before it can go.
+//     hour. What is remembered of both begins each file, so that files before it can go.
 //
 // The bytes are written down in docs/format/push-log.md. Deliberately elsewhere: what rows are
 // (tasktype/streaming/intake), the endpoint (api/push), which worker takes them (router).

@@ -8,7 +8,7 @@ import (
 )
 
 // A file is the magic, and frames behind it: the length of the payload and its CRC-32C in four
-// bytes each, little-endian, and the payload. The first frame is a snapshot, the others are entries.
+// bytes each, little-endian, and the payload. The first frame is a snapshot, others are entries.
 const (
 	magic      = "HENGEPL1"
 	frameHead  = 8

@@ -1,0 +1,142 @@
+package push
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/hengedb/henge/internal/durable"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/stream"
+)
+
+// Store is the logs of a worker, one a datasource. All methods are safe for use by many goroutines.
+type Store struct {
+	o Options
+	// id names this disk among those of all workers.
+	id string
+
+	mu     sync.Mutex
+	logs   map[string]*Log
+	closed bool
+}
+
+// idFile holds the id of a store. It goes with the logs: a disk that lost them is another one.
+const idFile = "store.id"
+
+// OpenStore opens the logs below a folder. Options are those of each log; its folder and its part of
+// MaxBytes are the store's.
+func OpenStore(o Options) (*Store, error) {
+	if err := durable.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("making folder [%s]: %w", o.Dir, err)
+	}
+	s := &Store{o: o, logs: map[string]*Log{}}
+	path := filepath.Join(o.Dir, idFile)
+	text, err := os.ReadFile(path)
+	switch {
+	case err == nil && len(text) > 0:
+		s.id = string(text)
+	case err == nil || errors.Is(err, os.ErrNotExist):
+		id := make([]byte, 8)
+		_, _ = rand.Read(id) // it does not fail
+		s.id = hex.EncodeToString(id)
+		if err := durable.WriteFile(path, []byte(s.id), 0o600); err != nil {
+			return nil, fmt.Errorf("writing [%s]: %w", path, err)
+		}
+	default:
+		return nil, fmt.Errorf("reading [%s]: %w", path, err)
+	}
+	list, err := os.ReadDir(o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("reading folder [%s]: %w", o.Dir, err)
+	}
+	for _, entry := range list {
+		name, err := url.PathUnescape(entry.Name())
+		if !entry.IsDir() || err != nil {
+			continue
+		}
+		if _, err := s.open(name); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
+	return s, nil
+}
+
+// Partition is the one that this store's logs are.
+func (s *Store) Partition() stream.Partition { return stream.Partition(s.id) }
+
+// Log returns the log of a datasource, which begins with it.
+func (s *Store) Log(dataSource string) (*Log, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l := s.logs[dataSource]; l != nil {
+		return l, nil
+	}
+	if s.closed {
+		return nil, fault.Unavailable("This worker is stopping; send the rows again when it is back")
+	}
+	return s.openLocked(dataSource)
+}
+
+func (s *Store) open(dataSource string) (*Log, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.openLocked(dataSource)
+}
+
+func (s *Store) openLocked(dataSource string) (*Log, error) {
+	o := s.o
+	// Names may have all characters but the slash; those that files can't have are escaped.
+	o.Dir = filepath.Join(s.o.Dir, strings.ReplaceAll(url.PathEscape(dataSource), ".", "%2E"))
+	l, err := Open(o)
+	if err != nil {
+		return nil, err
+	}
+	s.logs[dataSource] = l
+	return l, nil
+}
+
+// Find returns the log of a datasource; nil: nothing was sent to it here.
+func (s *Store) Find(dataSource string) *Log {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.logs[dataSource]
+}
+
+// DataSources are those that something was sent to.
+func (s *Store) DataSources() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := make([]string, 0, len(s.logs))
+	for name := range s.logs {
+		out = append(out, name)
+	}
+	return out
+}
+
+// Source returns the log of a datasource as a stream.
+func (s *Store) Source(dataSource string) (*Source, error) {
+	l, err := s.Log(dataSource)
+	if err != nil {
+		return nil, err
+	}
+	return &Source{Log: l, Partition: s.Partition()}, nil
+}
+
+// Close ends all logs.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	var errs []error
+	for _, l := range s.logs {
+		errs = append(errs, l.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -70,8 +70,58 @@ func NewLive(opts Options) (*Live, error) {
 	return l, nil
 }
 
-// Append adds the rows of batch that count, all or none. Its columns are as for a Writer; it is not
-// kept.
+// Columns returns the columns that the next batch must have, in order. The caller does not change
+// them.
+func (l *Live) Columns() []ColumnSpec {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.mu.buffer.specs
+}
+
+// Extend adds columns behind those that are there; rows that were appended before have no value in
+// them. Readers of earlier rows do not see them.
+func (l *Live) Extend(columns []ColumnSpec) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.mu.failed != nil {
+		return l.mu.failed
+	}
+	b := l.mu.buffer
+	opts := l.opts
+	opts.Columns = slices.Concat(b.specs, columns)
+	if err := opts.Validate(); err != nil {
+		return err
+	}
+	more := newRowBuffer(columns)
+	for i := range more.columns {
+		more.columns[i].dict.loose = false
+		more.columns[i].values.appendNulls(b.rows)
+	}
+	if err := l.memory.set(2*b.bytes() + 2*more.bytes()); err != nil {
+		return err
+	}
+	b.specs, b.columns = opts.Columns, append(b.columns, more.columns...)
+	l.mu.dicts = append(l.mu.dicts, make([]*vector.Dict, len(columns))...)
+	l.mu.reader = nil
+	return l.memory.set(b.bytes())
+}
+
+// appendNulls appends n rows without a value.
+func (g *growing) appendNulls(n int) {
+	if n == 0 {
+		return
+	}
+	one := vector.Nulls(g.typ, 1).Flat()
+	if g.typ.Kind == vector.KindString {
+		one.Codes, one.Dict = make([]uint32, 1), mergedCodes
+	}
+	for range n {
+		_ = g.appendFlat(one, 0, 1, 0) // a null has no elements that could be too many
+	}
+}
+
+// Append adds the rows of batch that count, all or none. Its columns are those of Columns, as for a
+// Writer; it is not kept.
 func (l *Live) Append(ctx context.Context, batch *vector.Batch) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -109,7 +159,7 @@ func (l *Live) Append(ctx context.Context, batch *vector.Batch) error {
 
 // noteTimes follows the least and the greatest time.
 func (l *Live) noteTimes(batch *vector.Batch) {
-	at := slices.IndexFunc(l.opts.Columns, func(s ColumnSpec) bool { return s.Name == TimeColumn && s.Type == vector.Long })
+	at := slices.IndexFunc(l.mu.buffer.specs, func(s ColumnSpec) bool { return s.Name == TimeColumn && s.Type == vector.Long })
 	if at < 0 {
 		return
 	}
@@ -127,6 +177,16 @@ func (l *Live) Rows() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.mu.rows
+}
+
+// Bytes returns the memory that rows take.
+func (l *Live) Bytes() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.mu.buffer == nil {
+		return 0
+	}
+	return l.mu.buffer.bytes()
 }
 
 // Reader returns the rows that are there now. The caller releases it. It is nil when the Live is
@@ -149,12 +209,12 @@ func (l *Live) readerLocked() *liveReader {
 	if r.table.info.HasTimes = l.mu.minTime <= l.mu.maxTime; r.table.info.HasTimes {
 		r.table.info.MinTime, r.table.info.MaxTime = l.mu.minTime, l.mu.maxTime
 	}
-	for i, s := range l.opts.Columns {
+	for i, s := range l.mu.buffer.specs {
 		c := &l.mu.buffer.columns[i]
 		r.table.info.Columns = append(r.table.info.Columns, ColumnInfo{Name: s.Name, Type: s.Type, Multi: s.Multi, Metric: s.Metric,
 			Nulls: c.values.nullsBefore(l.mu.rows), Distinct: -1, Size: c.values.bytes() + c.dict.bytes() + c.texts.total})
 	}
-	r.open = make([]*memoryColumn, len(l.opts.Columns))
+	r.open = make([]*memoryColumn, len(l.mu.buffer.specs))
 	return r
 }
 
@@ -200,21 +260,34 @@ func (l *Live) Persist(ctx context.Context, path string) (*Info, error) {
 		return nil, fault.Defensive("A growing segment was persisted after it was released")
 	}
 	defer r.Release()
-	w, err := Create(path, l.opts)
+	opts := l.opts
+	opts.Columns = l.Columns()[:len(r.Info().Columns)]
+	return WriteRows(ctx, path, r, opts)
+}
+
+// WriteRows writes the rows of r, in whatever order they are, to a segment file at path with the
+// columns, the order and the rollup of opts. Columns that r lacks are null; those it has must have
+// the type that opts says.
+func WriteRows(ctx context.Context, path string, r Reader, opts Options) (*Info, error) {
+	w, err := Create(path, opts)
 	if err != nil {
 		return nil, err
 	}
 	defer w.Abort()
+	columns := make([]Column, len(opts.Columns))
+	for i, s := range opts.Columns {
+		if columns[i], err = r.Column(s.Name); err != nil {
+			return nil, err
+		}
+	}
 	rows := r.Info().Rows
 	for at := 0; at < rows; at += BlockRows {
 		to := min(at+BlockRows, rows)
-		b := &vector.Batch{N: to - at, Cols: make([]*vector.Vector, len(l.opts.Columns))}
-		for i, s := range l.opts.Columns {
-			c, err := r.Column(s.Name)
-			if err == nil {
-				b.Cols[i], err = c.Read(nil, at, to)
-			}
-			if err != nil {
+		b := &vector.Batch{N: to - at, Cols: make([]*vector.Vector, len(columns))}
+		for i, c := range columns {
+			if c == nil {
+				b.Cols[i] = vector.Nulls(opts.Columns[i].Type, b.N)
+			} else if b.Cols[i], err = c.Read(nil, at, to); err != nil {
 				return nil, err
 			}
 		}

@@ -255,3 +255,45 @@ func TestLiveIsAnInputOfMerges(t *testing.T) {
 	}
 	sameAs(t, plainSingle(rows), s, 4096)
 }
+
+// Columns that come later have no value in the rows before; readers of these rows do not see them.
+func TestLiveIsExtended(t *testing.T) {
+	rows := randomRows(rand.New(rand.NewPCG(5, 5)), 200, 0.2)
+	const early, columns = 130, 4
+	l, err := NewLive(Options{Columns: allTypes[:columns]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Release()
+	short := make(rowsOf, early)
+	for i := range short {
+		short[i] = rows[i][:columns]
+		rows[i] = append(append([]any(nil), rows[i][:columns]...), make([]any, len(allTypes)-columns)...)
+	}
+	appendAll := func(specs []ColumnSpec, rows rowsOf) {
+		for _, b := range batchesOf(specs, rows, 33) {
+			if err := l.Append(t.Context(), b); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	appendAll(allTypes[:columns], short)
+	before := l.Reader()
+	defer before.Release()
+	if err := l.Extend(allTypes[:1]); err == nil {
+		t.Error("a column is there twice")
+	}
+	if err := l.Extend(allTypes[columns:]); err != nil {
+		t.Fatal(err)
+	}
+	between := l.Reader()
+	defer between.Release()
+	sameAs(t, rows[:early], between, 50)
+	appendAll(allTypes, rows[early:])
+	after := l.Reader()
+	defer after.Release()
+	sameAs(t, short, before, 50)
+	sameAs(t, rows[:early], between, 50)
+	sameAs(t, rows, after, 50)
+	checkLive(t, after, rows)
+}

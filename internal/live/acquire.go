@@ -1,0 +1,111 @@
+package live
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/segment"
+)
+
+// Gone says that a segment is not served here: it was closed, or its task has ended.
+type Gone struct {
+	ID string
+	// Number is the number of the change stream from which on the segment is found among the used
+	// ones; 0: it was not published, as far as is known.
+	Number int64
+}
+
+// Error says so.
+func (g *Gone) Error() string { return fmt.Sprintf("live segment [%s] is gone", g.ID) }
+
+// gone returns the fault of a segment that is not there. Who asked pins a newer state and asks anew.
+func gone(id string, number int64) error {
+	return fault.Unavailable("Live segment [%s] is not served here any longer", id).WithCause(&Gone{id, number})
+}
+
+// Acquire returns the rows of a segment as they are now, for a query that pins a number of the
+// change stream and does not find the segment among the used ones of it. There are none for a query
+// that pins the number of the segment's publication or a later one. The caller releases the readers.
+// The fault of a segment that is not there has a Gone.
+func (s *Set) Acquire(ctx context.Context, id string, pinned int64) ([]segment.Reader, error) {
+	for {
+		open := s.find(id)
+		if len(open) == 0 {
+			switch number := s.closedAt(id); {
+			case number > 0 && number <= pinned:
+				return nil, nil
+			default:
+				return nil, gone(id, number)
+			}
+		}
+		outcome := make([]outcome, len(open))
+		for i, g := range open {
+			outcome[i] = g.outcome()
+		}
+		again := false
+		for _, o := range outcome {
+			switch {
+			case o.number > 0 && o.number <= pinned:
+				return nil, nil
+			case o.inFlight != nil && (o.after < 0 || pinned > o.after):
+				select {
+				case <-o.inFlight:
+				case <-ctx.Done():
+					return nil, context.Cause(ctx)
+				}
+				again = true
+			}
+		}
+		if again {
+			continue
+		}
+		if readers, ok := most(open); ok {
+			return readers, nil
+		}
+		// All were closed meanwhile.
+	}
+}
+
+// AcquireUsed returns the rows of a segment for a query that finds it among the used ones. The
+// caller releases the readers.
+func (s *Set) AcquireUsed(id string) ([]segment.Reader, error) {
+	var published []*Segment
+	for _, g := range s.find(id) {
+		if g.Finished() {
+			published = append(published, g)
+		}
+	}
+	if readers, ok := most(published); ok {
+		return readers, nil
+	}
+	return nil, gone(id, s.closedAt(id))
+}
+
+// most returns the readers of the segment that has the most rows; false: none is open.
+func most(open []*Segment) (out []segment.Reader, ok bool) {
+	rows := -1
+	for _, g := range open {
+		readers, there := g.readers()
+		if !there {
+			continue
+		}
+		n := 0
+		for _, r := range readers {
+			n += r.Info().Rows
+		}
+		if n < rows {
+			release(readers)
+			continue
+		}
+		release(out)
+		out, rows, ok = readers, n, true
+	}
+	return out, ok
+}
+
+func release(readers []segment.Reader) {
+	for _, r := range readers {
+		r.Release()
+	}
+}

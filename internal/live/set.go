@@ -1,0 +1,272 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/segment"
+	"github.com/hengedb/henge/internal/timeline"
+)
+
+// Options are what a Set works with.
+type Options struct {
+	// Dir is the directory of spilled rows. It belongs to the Set: what an earlier process left in it
+	// is removed.
+	Dir string
+	// Memory is what rows are reserved from; nil: they are not counted.
+	Memory *budget.Budget
+	// Announcer is told which segments can be queried; nil: nobody wants to know.
+	Announcer Announcer
+	// Number returns a number of the change stream that was reached, from which every publication
+	// that begins later has a greater one. Nil: queries wait for every publication in flight.
+	Number func() int64
+	Log    *slog.Logger
+}
+
+// Announcer is told which segments can be queried. Its methods do not wait.
+type Announcer interface {
+	// Announce says that a segment can be queried, or what has changed since it was said before.
+	Announce(a Announcement)
+	// Withdraw says that it can't be any more.
+	Withdraw(id timeline.SegmentID)
+}
+
+// Announcement describes a live segment.
+type Announcement struct {
+	ID     timeline.SegmentID
+	Shard  timeline.ShardSpec
+	TaskID string
+	// Columns are those it has now, time among them.
+	Columns []segment.ColumnSpec
+	// Rows is about how many it has: growth is announced when it has doubled.
+	Rows int64
+	// Number is that under which it was published; 0: it is not.
+	Number int64
+}
+
+// ErrMemory marks the fault of an Append that the budget refuses.
+var ErrMemory = fmt.Errorf("memory for live rows is refused")
+
+// maxClosed is how many published segments that are closed the Set remembers.
+const maxClosed = 10_000
+
+// Set is the live segments of a process. All methods are safe for use by many goroutines.
+type Set struct {
+	o     Options
+	files atomic.Int64
+
+	// announcing orders announcements; it is taken before mu and those of segments.
+	announcing sync.Mutex
+
+	mu struct {
+		sync.Mutex
+		// open are by id. There are several of one id when a task is run again while its former run
+		// still publishes; the last was opened last.
+		open map[string][]*Segment
+		// closed are the numbers of published segments that are not served any longer, order their ids.
+		closed map[string]int64
+		order  []string
+	}
+}
+
+// NewSet returns an empty Set.
+func NewSet(o Options) (*Set, error) {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("creating the directory of live segments [%s]: %w", o.Dir, err)
+	}
+	left, err := filepath.Glob(filepath.Join(o.Dir, filePrefix+"*"))
+	if err != nil {
+		return nil, fmt.Errorf("listing the directory of live segments [%s]: %w", o.Dir, err)
+	}
+	for _, path := range left {
+		if err := os.Remove(path); err != nil {
+			return nil, fmt.Errorf("removing what an earlier process left: %w", err)
+		}
+	}
+	s := &Set{o: o}
+	s.mu.open, s.mu.closed = map[string][]*Segment{}, map[string]int64{}
+	return s, nil
+}
+
+const filePrefix = "live-"
+
+// path returns the name of a new file.
+func (s *Set) path() string {
+	return filepath.Join(s.o.Dir, fmt.Sprintf("%s%d.segment", filePrefix, s.files.Add(1)))
+}
+
+// SegmentOptions say what a segment is.
+type SegmentOptions struct {
+	ID     timeline.SegmentID
+	Shard  timeline.ShardSpec
+	TaskID string
+	// Segment is how its rows are kept. Columns are not looked at: they come with the rows. Columns of
+	// the sort order that no row has are left out of it.
+	Segment segment.Options
+}
+
+// Open returns a new segment without rows. The caller closes it.
+func (s *Set) Open(o SegmentOptions) (*Segment, error) {
+	if o.Shard == nil || o.Shard.PartitionNum() != o.ID.Partition {
+		return nil, fault.Defensive("Segment [%s] was opened with another partition number", o.ID)
+	}
+	g := &Segment{set: s, o: o, id: o.ID.String()}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.open[g.id] = append(s.mu.open[g.id], g)
+	return g, nil
+}
+
+// find returns the open segments of an id. The caller does not change the slice.
+func (s *Set) find(id string) []*Segment {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mu.open[id]
+}
+
+// all returns the open segments.
+func (s *Set) all() []*Segment {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []*Segment
+	for _, list := range s.mu.open {
+		out = append(out, list...)
+	}
+	return out
+}
+
+// remove forgets a segment, and remembers under which number it was published.
+func (s *Set) remove(g *Segment, number int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rest := slices.DeleteFunc(slices.Clone(s.mu.open[g.id]), func(o *Segment) bool { return o == g })
+	if s.mu.open[g.id] = rest; len(rest) == 0 {
+		delete(s.mu.open, g.id)
+	}
+	if number == 0 {
+		return
+	}
+	if _, known := s.mu.closed[g.id]; !known {
+		s.mu.order = append(s.mu.order, g.id)
+	}
+	s.mu.closed[g.id] = number
+	if len(s.mu.order) > maxClosed {
+		delete(s.mu.closed, s.mu.order[0])
+		s.mu.order = s.mu.order[1:]
+	}
+}
+
+// closedAt returns the number under which a closed segment was published; 0: it is not known.
+func (s *Set) closedAt(id string) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mu.closed[id]
+}
+
+// announce says what a segment is now, or that there is none of its id any more.
+func (s *Set) announce(g *Segment) {
+	s.announcing.Lock()
+	defer s.announcing.Unlock()
+	var best *Announcement
+	for _, other := range s.find(g.id) {
+		if a := other.announcement(); a != nil && (best == nil || a.Number > best.Number || a.Number == best.Number && a.Rows >= best.Rows) {
+			best = a
+		}
+	}
+	switch {
+	case s.o.Announcer == nil:
+	case best != nil:
+		s.o.Announcer.Announce(*best)
+	case g.announced.Load():
+		s.o.Announcer.Withdraw(g.o.ID)
+	}
+	if best != nil {
+		g.announced.Store(true)
+	}
+}
+
+// Announced returns the segments that can be queried, with the rows that they have now, sorted by id.
+func (s *Set) Announced() []Announcement {
+	found := map[string]Announcement{}
+	for _, g := range s.all() {
+		if a := g.announcement(); a != nil {
+			if b, ok := found[g.id]; !ok || b.Rows < a.Rows {
+				found[g.id] = *a
+			}
+		}
+	}
+	out := make([]Announcement, 0, len(found))
+	for _, a := range found {
+		out = append(out, a)
+	}
+	slices.SortFunc(out, func(a, b Announcement) int { return a.ID.Compare(b.ID) })
+	return out
+}
+
+// Bytes returns the memory that rows take.
+func (s *Set) Bytes() int64 {
+	total := int64(0)
+	for _, g := range s.all() {
+		total += g.Bytes()
+	}
+	return total
+}
+
+// Relieve persists the segment whose rows take the most memory. It reports whether there was one.
+func (s *Set) Relieve(ctx context.Context) (bool, error) {
+	all := s.all()
+	if len(all) == 0 {
+		return false, nil
+	}
+	largest := slices.MaxFunc(all, func(a, b *Segment) int { return cmp.Compare(a.Bytes(), b.Bytes()) })
+	if largest.Bytes() == 0 {
+		return false, nil
+	}
+	return true, largest.Persist(ctx)
+}
+
+// reserve is the budget of a growing part. Rows leave what is spared for who can't do without; the
+// first ones of a part take that, too, so that reading goes on while queries hold all they could get.
+type reserve struct {
+	budget *budget.Budget
+	held   atomic.Int64
+}
+
+// least is what a part takes of the spare memory.
+const least = 1 << 20
+
+// Reserve implements segment.Budget.
+func (r *reserve) Reserve(n int64) error {
+	switch {
+	case r.budget == nil || r.budget.TryReserve(n):
+	case r.held.Load()+n > least:
+		return fault.ResourceLimit("Not enough memory for live rows: [%d] more bytes are needed. Persist more often, or raise [service.memory.limit].", n).
+			WithCause(ErrMemory)
+	default:
+		if err := r.budget.Reserve(n); err != nil {
+			return fmt.Errorf("%w: %w", ErrMemory, err)
+		}
+	}
+	r.held.Add(n)
+	return nil
+}
+
+// Release implements segment.Budget.
+func (r *reserve) Release(n int64) {
+	r.held.Add(-n)
+	if r.budget != nil {
+		r.budget.Release(n)
+	}
+}

@@ -120,6 +120,9 @@ type objectDecoder interface {
 // formatTypes are the type ids that ParseFormat knows, as error messages list them.
 var formatTypes = []string{"avro_ocf", "avro_stream", "csv", "json", "lines", "orc", "parquet", "protobuf", "regex", "tsv"}
 
+// FormatTypes returns the type ids that ParseFormat knows.
+func FormatTypes() []string { return slices.Clone(formatTypes) }
+
 // ParseFormat reads the wire form of an input format.
 func ParseFormat(text json.RawMessage) (Format, error) {
 	kind, err := typeOf("inputFormat", text)

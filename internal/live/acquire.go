@@ -19,15 +19,16 @@ type Gone struct {
 // Error says so.
 func (g *Gone) Error() string { return fmt.Sprintf("live segment [%s] is gone", g.ID) }
 
-// gone returns the fault of a segment that is not there. Who asked pins a newer state and asks anew.
+// gone returns the fault of a segment that is not there. Who asked pins a newer state and asks
+// anew.
 func gone(id string, number int64) error {
 	return fault.Unavailable("Live segment [%s] is not served here any longer", id).WithCause(&Gone{id, number})
 }
 
 // Acquire returns the rows of a segment as they are now, for a query that pins a number of the
 // change stream and does not find the segment among the used ones of it. There are none for a query
-// that pins the number of the segment's publication or a later one. The caller releases the readers.
-// The fault of a segment that is not there has a Gone.
+// that pins the number of the segment's publication or a later one. The caller releases the
+// readers. The fault of a segment that is not there has a Gone.
 func (s *Set) Acquire(ctx context.Context, id string, pinned int64) ([]segment.Reader, error) {
 	for {
 		open := s.find(id)

@@ -57,8 +57,8 @@ func (g *Segment) writeAll(ctx context.Context, path string, p part, opts segmen
 	return segment.WriteRows(ctx, path, conform(r, opts.Columns), opts)
 }
 
-// merge writes the rows of several files. Those that are in another order than the whole is to be in
-// are sorted again: texts are in another order than the numbers that they were.
+// merge writes the rows of several files. Those that are in another order than the whole is to be
+// in are sorted again: texts are in another order than the numbers that they were.
 func (g *Segment) merge(ctx context.Context, path string, parts []part, opts segment.Options) (*segment.Info, error) {
 	var inputs, held []segment.Reader
 	defer func() { release(held) }()

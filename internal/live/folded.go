@@ -12,14 +12,14 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// folded combines rows with equal dimensions as they come. Dimensions are a segment.Live without the
-// metrics, which a row enters when it is the first of its kind; metrics are vectors beside it.
+// folded combines rows with equal dimensions as they come. Dimensions are a segment.Live without
+// the metrics, which a row enters when it is the first of its kind; metrics are vectors beside it.
 //
 //	batch ──► key of each row ──► row that has it, or a new one
 //	                               │ metrics: fold(value that is there, values of the batch)
 //
-// What a reader has does not change: a metric is copied before a value of it changes that some reader
-// may see. New values lie behind those of readers.
+// What a reader has does not change: a metric is copied before a value of it changes that some
+// reader may see. New values lie behind those of readers.
 type folded struct {
 	o    *segment.Options
 	held *reserve

@@ -244,7 +244,8 @@ func TestRollupInMemory(t *testing.T) {
 	if info, err := g.Finish(t.Context(), filepath.Join(t.TempDir(), "f")); err != nil || info.Rows != 4 || !info.Rollup {
 		t.Fatalf("finished as %v, %v", info, err)
 	}
-	want(t, read(t, acquire(t, s, 0), segment.TimeColumn, "k", "n", "d", "r"), "1 <nil> 7 <nil> <nil>", "1 a 114 <nil> 0.5", "1 a 1000 x <nil>", "2 b 5 <nil> <nil>")
+	want(t, read(t, acquire(t, s, 0), segment.TimeColumn, "k", "n", "d", "r"),
+		"1 <nil> 7 <nil> <nil>", "1 a 114 <nil> 0.5", "1 a 1000 x <nil>", "2 b 5 <nil> <nil>")
 	want(t, read(t, third, segment.TimeColumn, "k", "n", "d", "r"), all...)
 }
 
@@ -353,7 +354,8 @@ func TestAnnouncements(t *testing.T) {
 		"5 rows 3 __time k", "1 rows 0 __time", "gone")
 }
 
-// What does not fit in memory is refused as a whole, and fits after the largest segment was persisted.
+// What does not fit in memory is refused as a whole, and fits after the largest segment was
+// persisted.
 func TestMemoryIsBounded(t *testing.T) {
 	for _, rollup := range []bool{false, true} {
 		memory := budget.Root(16 << 20)
@@ -416,8 +418,8 @@ func TestDirectoryIsCleaned(t *testing.T) {
 	}
 }
 
-// While one goroutine appends, others persist, finish and publish, and others read: every reader sees
-// whole batches, as many as were appended before it asked at least, and each once.
+// While one goroutine appends, others persist, finish and publish, and others read: every reader
+// sees whole batches, as many as were appended before it asked at least, and each once.
 func TestSnapshotsAreExact(t *testing.T) {
 	for seed := range uint64(20) {
 		rollup := seed%2 == 1

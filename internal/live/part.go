@@ -9,8 +9,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// part is some rows of a segment. A part has one reference of its segment, which release gives back;
-// readers have their own.
+// part is some rows of a segment. A part has one reference of its segment, which release gives
+// back; readers have their own.
 type part interface {
 	rows() int
 	bytes() int64 // in memory

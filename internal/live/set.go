@@ -197,7 +197,8 @@ func (s *Set) announce(g *Segment) {
 	}
 }
 
-// Announced returns the segments that can be queried, with the rows that they have now, sorted by id.
+// Announced returns the segments that can be queried, with the rows that they have now, sorted by
+// id.
 func (s *Set) Announced() []Announcement {
 	found := map[string]Announcement{}
 	for _, g := range s.all() {
@@ -238,7 +239,8 @@ func (s *Set) Relieve(ctx context.Context) (bool, error) {
 }
 
 // reserve is the budget of a growing part. Rows leave what is spared for who can't do without; the
-// first ones of a part take that, too, so that reading goes on while queries hold all they could get.
+// first ones of a part take that, too, so that reading goes on while queries hold all they could
+// get.
 type reserve struct {
 	budget *budget.Budget
 	held   atomic.Int64
@@ -252,8 +254,8 @@ func (r *reserve) Reserve(n int64) error {
 	switch {
 	case r.budget == nil || r.budget.TryReserve(n):
 	case r.held.Load()+n > least:
-		return fault.ResourceLimit("Not enough memory for live rows: [%d] more bytes are needed. Persist more often, or raise [service.memory.limit].", n).
-			WithCause(ErrMemory)
+		return fault.ResourceLimit("Not enough memory for live rows: [%d] more bytes are needed. "+
+			"Persist more often, or raise [service.memory.limit].", n).WithCause(ErrMemory)
 	default:
 		if err := r.budget.Reserve(n); err != nil {
 			return fmt.Errorf("%w: %w", ErrMemory, err)

@@ -10,8 +10,8 @@ import (
 	"github.com/hengedb/henge/internal/vector"
 )
 
-// widen returns the column that holds the values of both, which have one name: the least restrictive
-// type, as for the columns of a datasource.
+// widen returns the column that holds the values of both, which have one name: the least
+// restrictive type, as for the columns of a datasource.
 func widen(a, b segment.ColumnSpec) segment.ColumnSpec {
 	if a.Type == b.Type && a.Multi == b.Multi || a.Metric != "" {
 		return a
@@ -156,7 +156,9 @@ func conform(r segment.Reader, specs []segment.ColumnSpec) segment.Reader {
 		if at < 0 || fits(*info, specs[at]) {
 			continue
 		}
-		*info = segment.ColumnInfo{Name: info.Name, Type: specs[at].Type, Multi: specs[at].Multi, Metric: info.Metric, Nulls: info.Nulls, Distinct: -1}
+		*info = segment.ColumnInfo{
+			Name: info.Name, Type: specs[at].Type, Multi: specs[at].Multi, Metric: info.Metric, Nulls: info.Nulls, Distinct: -1,
+		}
 		own.Columns = append(own.Columns, *info)
 	}
 	if len(own.Columns) == 0 {
@@ -166,8 +168,8 @@ func conform(r segment.Reader, specs []segment.ColumnSpec) segment.Reader {
 	return c
 }
 
-// fits reports whether a stored column is read as what spec says. Multi-value strings without several
-// values are stored plain.
+// fits reports whether a stored column is read as what spec says. Multi-value strings without
+// several values are stored plain.
 func fits(has segment.ColumnInfo, spec segment.ColumnSpec) bool {
 	return has.Type == spec.Type || spec.Multi && has.Type == vector.String
 }

@@ -39,14 +39,14 @@ func (d *Dispatcher) Each(ctx context.Context, q *Query, segments []Segment, ask
 				for i := range s.segments {
 					own[i] = numbers[key{s.segments[i].ID, s.segments[i].Visible}]
 				}
-				err := ask(ctx, s.server, own)
+				run := &running{d: d, q: q}
+				err := run.attentive(ctx, s, func(ctx context.Context) error { return ask(ctx, s.server, own) })
 				if err == nil || !retries(ctx, err, attempt) {
 					return given(s.server, err)
 				}
 				d.broke(ctx, q, s.server, err)
 				excluded := map[string]bool{s.server.Name: true}
 				maps.Copy(excluded, never)
-				run := &running{d: d, q: q}
 				if none := do(ctx, run.again(s.segments), excluded, attempt+1); none != nil {
 					return given(s.server, err)
 				}

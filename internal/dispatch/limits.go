@@ -23,6 +23,9 @@ const (
 	partAttempts = 8
 	// suspectFor is how long a server that broke a part is passed over where others can do the work.
 	suspectFor = 3 * time.Second
+	// leaveAlone is how long a server that is silent is waited for when no other can do its part: as
+	// long as it takes one that was restarted to come back.
+	leaveAlone = 6 * time.Second
 
 	// A part is begun a second time elsewhere when half of the others were done and it takes hedgeFactor times as long as the slowest of
 	// them and hedgeLeast more.

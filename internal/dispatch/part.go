@@ -181,13 +181,18 @@ const hedgeLook = 100 * time.Millisecond
 // hedged gets a share from its server. When that is late compared with others, a second server is asked too, and the first answer counts.
 func (r *running) hedged(ctx context.Context, s share) (*buffer, error) {
 	type answer struct {
-		b   *buffer
-		err error
+		from *Server
+		b    *buffer
+		err  error
 	}
 	answers := make(chan answer, 2)
 	group := exec.NewGroup(ctx)
+	var asked []*Server // that have not answered
 	ask := func(s share) {
+		asked = append(asked, s.server)
 		group.Go(func(ctx context.Context) error {
+			_, done := r.d.o.Pulse.Watch(s.server.URL)
+			defer done()
 			b := newBuffer(r.q.Memory, r.q.Spill)
 			err := exec.Protect(func() (err error) {
 				stream, err := r.read(ctx, s, 0, b.add)
@@ -202,22 +207,20 @@ func (r *running) hedged(ctx context.Context, s share) (*buffer, error) {
 				b.close()
 				b = nil
 			}
-			answers <- answer{b, err}
+			answers <- answer{s.server, b, err}
 			return nil // the answer tells
 		})
 	}
 	ask(s)
-	asked := 1
 	defer func() {
 		group.Stop()
-		for ; asked > 0; asked-- {
+		for range asked {
 			if a := <-answers; a.b != nil {
 				a.b.close() // the second best
 			}
 		}
 	}()
-	_, done := r.d.o.Pulse.Watch(s.server.URL)
-	defer done()
+	began := r.d.o.Clock.Now()
 	look := r.d.o.Clock.NewTicker(hedgeLook)
 	defer look.Stop()
 	var failed error
@@ -225,8 +228,8 @@ func (r *running) hedged(ctx context.Context, s share) (*buffer, error) {
 	for {
 		select {
 		case a := <-answers:
-			asked--
-			if a.err == nil || asked == 0 {
+			asked = slices.DeleteFunc(asked, func(o *Server) bool { return o == a.from })
+			if a.err == nil || len(asked) == 0 {
 				if a.err != nil && failed != nil {
 					a.err = failed
 				}
@@ -234,7 +237,7 @@ func (r *running) hedged(ctx context.Context, s share) (*buffer, error) {
 			}
 			failed = a.err
 		case <-look.C():
-			if asked == 1 && failed == nil && r.left(s) {
+			if first := len(asked) == 1 && failed == nil; first && r.left(s, began) || !first && r.allLeft(asked, began) {
 				return nil, mute(s.server)
 			}
 			if second || !r.late() {
@@ -245,10 +248,15 @@ func (r *running) hedged(ctx context.Context, s share) (*buffer, error) {
 				r.d.o.Log.WarnContext(ctx, "a server is late with its part of a query; a second one is asked", "server", s.server.Name,
 					"second", other.Name, "query", r.q.ID)
 				ask(share{server: other, segments: s.segments})
-				asked++
 			}
 		}
 	}
+}
+
+// allLeft reports whether all of several servers have been silent for so long that they are left,
+// also since they were asked: one that has just come back may still be known as silent.
+func (r *running) allLeft(servers []*Server, began time.Time) bool {
+	return r.d.o.Clock.Now().Sub(began) >= pulseAgain && !slices.ContainsFunc(servers, func(s *Server) bool { return r.d.o.Pulse.SilentFor(s.URL) < leaveAlone })
 }
 
 // mute is the failure of a server that is silent.
@@ -256,8 +264,12 @@ func mute(s *Server) error {
 	return &broken{fault.Unavailable("Server [%s] does not answer, neither its part of a query nor whether it lives", s.Name)}
 }
 
-// left reports whether a server is silent and others can do what it was asked for. Where they can't, it is waited for.
-func (r *running) left(s share) bool {
+// left reports whether a server is silent and is to be left: at once if others can do what it was
+// asked for, else after a while, when the query ends with that.
+func (r *running) left(s share, began time.Time) bool {
+	if r.allLeft([]*Server{s.server}, began) {
+		return true
+	}
 	if !r.d.o.Pulse.Silent(s.server.URL) {
 		return false
 	}
@@ -265,12 +277,13 @@ func (r *running) left(s share) bool {
 	return err == nil && !slices.ContainsFunc(shares, func(o share) bool { return r.d.o.Pulse.Silent(o.server.URL) })
 }
 
-// attentive reads as read does, and leaves a server that is silent as soon as others can go on.
-func (r *running) attentive(ctx context.Context, s share, skip int64, f func(*vector.Batch) error) (*StreamReader, error) {
+// attentive asks a server for a share, and leaves it when it is silent.
+func (r *running) attentive(ctx context.Context, s share, ask func(ctx context.Context) error) error {
+	began := r.d.o.Clock.Now()
 	silent, done := r.d.o.Pulse.Watch(s.server.URL)
 	defer done()
-	reading, leave := context.WithCancelCause(ctx)
-	group := exec.NewGroup(reading)
+	asking, leave := context.WithCancelCause(ctx)
+	group := exec.NewGroup(asking)
 	defer func() {
 		leave(nil)
 		group.Stop()
@@ -283,7 +296,7 @@ func (r *running) attentive(ctx context.Context, s share, skip int64, f func(*ve
 		}
 		look := r.d.o.Clock.NewTicker(hedgeLook)
 		defer look.Stop()
-		for !r.left(s) {
+		for !r.left(s, began) {
 			select {
 			case <-look.C():
 			case <-ctx.Done():
@@ -293,11 +306,11 @@ func (r *running) attentive(ctx context.Context, s share, skip int64, f func(*ve
 		leave(mute(s.server))
 		return nil
 	})
-	stream, err := r.read(reading, s, skip, f)
-	if err != nil && ctx.Err() == nil && reading.Err() != nil {
-		return nil, context.Cause(reading)
+	err := ask(asking)
+	if err != nil && ctx.Err() == nil && asking.Err() != nil {
+		return context.Cause(asking)
 	}
-	return stream, err
+	return err
 }
 
 // other returns a server that holds all segments of a share beside the one that has it, or nil. What a server merges is asked for a second time by that one
@@ -342,14 +355,18 @@ func (p *streamedPart) run(ctx context.Context, r *running, s share) error {
 	never := map[string]bool{}
 	rows := int64(0)
 	for attempt := 1; ; attempt++ {
-		stream, err := r.attentive(ctx, s, rows, func(b *vector.Batch) error {
-			select {
-			case p.batches <- b:
-				rows += int64(b.Rows())
-				return nil
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
+		var stream *StreamReader
+		err := r.attentive(ctx, s, func(ctx context.Context) (err error) {
+			stream, err = r.read(ctx, s, rows, func(b *vector.Batch) error {
+				select {
+				case p.batches <- b:
+					rows += int64(b.Rows())
+					return nil
+				case <-ctx.Done():
+					return context.Cause(ctx)
+				}
+			})
+			return err
 		})
 		if err == nil {
 			r.f.Far.Add(stream.part(&s), s.servers())

@@ -18,6 +18,8 @@ const (
 	// until a server is silent. A server that is only busy answers sooner.
 	pulsePatience = 500 * time.Millisecond
 	pulseMisses   = 2
+	// pulseAgain is after how long a server that is silent has been asked again.
+	pulseAgain = pulseEach + 2*pulsePatience
 	// pulseKept is how long it is known of a server that it is silent, when nobody wants anything of
 	// it.
 	pulseKept = 10 * time.Second
@@ -47,6 +49,7 @@ type beat struct {
 	waiting map[*byte]time.Time // requests, since when
 	wanted  time.Time           // when it was looked at last
 	misses  int
+	since   time.Time     // it is silent, if it is
 	silent  chan struct{} // closed while it is silent
 }
 
@@ -94,17 +97,31 @@ func (p *Pulse) Watch(url string) (silent <-chan struct{}, done func()) {
 
 // Silent reports whether the server at a URL is known to be silent.
 func (p *Pulse) Silent(url string) bool {
+	silent, _ := p.look(url)
+	return silent
+}
+
+// SilentFor returns for how long the server at a URL has been silent; 0: it is not.
+func (p *Pulse) SilentFor(url string) time.Duration {
+	_, since := p.look(url)
+	return since
+}
+
+func (p *Pulse) look(url string) (silent bool, since time.Duration) {
 	if p == nil {
-		return false
+		return false, 0
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	b := p.mu.beats[url]
 	if b == nil {
-		return false
+		return false, 0
 	}
 	b.wanted = p.clock.Now()
-	return b.misses >= pulseMisses
+	if b.misses < pulseMisses {
+		return false, 0
+	}
+	return true, b.wanted.Sub(b.since)
 }
 
 // follow asks a server for as long as that is of use to anybody.
@@ -151,6 +168,7 @@ func (p *Pulse) note(b *beat, answered bool) int {
 		return 0
 	}
 	if b.misses++; b.misses >= pulseMisses && !was {
+		b.since = p.clock.Now()
 		close(b.silent)
 	}
 	return b.misses

@@ -1,8 +1,10 @@
 package dispatch
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/exec"
+	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/timeline"
 	"github.com/hengedb/henge/internal/vector"
@@ -113,6 +116,54 @@ func TestAPartOfASilentServerIsDoneByAnother(t *testing.T) {
 			if err != nil || len(shares) != 1 || shares[0].server != second {
 				t.Errorf("the next query asks %v, %v", shares, err)
 			}
+		})
+	}
+}
+
+// The only server of a part falls silent in the middle of its answer: the query ends with that,
+// though its timeout is far.
+func TestAServerThatIsTheOnlyOneFallsSilent(t *testing.T) {
+	for name, streamed := range map[string]bool{"whole": false, "streamed": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var paused atomic.Bool
+			still := answering(t, "still", func(w http.ResponseWriter, r *http.Request) {
+				if r.Method != http.MethodPost {
+					if paused.Load() {
+						<-r.Context().Done()
+					}
+					return
+				}
+				req, err := ReadRequest(r.Body, 0)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				out := NewStreamWriter(w, req.Version, 0, func() { _ = http.NewResponseController(w).Flush() })
+				if err := out.Begin(); err != nil {
+					t.Error(err)
+				}
+				paused.Store(true)
+				<-r.Context().Done()
+			})
+			p, client := newPulse(t)
+			d := New(Options{Client: client, Pulse: p, Clock: clock.System(), Log: slog.New(slog.DiscardHandler)})
+			servers := []*Server{still}
+			q := &Query{Memory: budget.Root(0), Live: func() []*Server { return servers }, Holders: func(string) []*Server { return servers }}
+			segment := Segment{Of: &timeline.Segment{Rows: 1}, ID: "a", Visible: chrono.Interval{Start: 7, End: 8}, Holders: servers}
+			far := &remote{d: d, q: q, shares: []share{{server: still, segments: []Segment{segment}}}}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			parts, err := far.Open(ctx, &exec.Fragment{Plan: &plan.Scan{DataSource: "t", Limit: -1}, Groups: !streamed, Streamed: streamed})
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = exec.Drain(ctx, parts[0], func(*vector.Batch) error { return nil })
+			if f := fault.Find(err); f == nil || f.Category != fault.CategoryServiceUnavailable ||
+				!strings.Contains(f.Message, "Server [still] does not answer, neither its part of a query nor whether it lives") {
+				t.Errorf("the query ends with %v", err)
+			}
+			parts[0].Close()
 		})
 	}
 }

@@ -9,13 +9,16 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
 )
 
 const (
-	// leaveSilent is how long a request waits for a process that is silent when no other could answer.
+	// leaveSilent is how long a request waits for a process that is silent when no other could
+	// answer, and for one that falls silent in the middle of its answer.
 	leaveSilent = findLeader
 	// repeatedBytes bounds the bodies that are kept so that they can be sent once more.
 	repeatedBytes = 1 << 20
@@ -47,8 +50,7 @@ func (f *forward) send(r *http.Request, target string) (*http.Response, error) {
 		select {
 		case <-silent:
 			if f.left(ctx, target, answered) {
-				leave(fault.Unavailable("The process at [%s], which the request was passed on to, is silent. The request may have reached it.", target).
-					WithCause(errSilent))
+				leave(isSilent(target))
 			}
 		case <-answered:
 		case <-ctx.Done():
@@ -65,8 +67,13 @@ func (f *forward) send(r *http.Request, target string) (*http.Response, error) {
 		leave(nil)
 		return nil, err
 	}
-	resp.Body = &leaving{resp.Body, leave}
+	resp.Body = f.follow(ctx, target, resp.Body, leave)
 	return resp, nil
+}
+
+func isSilent(target string) error {
+	return fault.Unavailable("The process at [%s], which the request was passed on to, is silent. The request may have reached it.", target).
+		WithCause(errSilent)
 }
 
 // left waits until a silent process is to be left; false: it has answered, or nobody waits any
@@ -89,16 +96,78 @@ func (f *forward) left(ctx context.Context, target string, answered <-chan struc
 	}
 }
 
-// leaving is a body whose request ends with it.
-type leaving struct {
+// followed is the body of an answer, which breaks off when the process that gives it falls silent.
+type followed struct {
 	io.ReadCloser
-	leave context.CancelCauseFunc
+	clock    clock.Clock
+	leave    context.CancelCauseFunc
+	reads    atomic.Int64 // since when one waits, in nanoseconds of the clock; 0: none does
+	closed   chan struct{}
+	close    sync.Once
+	watching sync.WaitGroup
+}
+
+// follow watches the rest of an answer. Nobody else can go on with it, so the process has as much
+// time as one that nobody can replace. Leave ends the request.
+func (f *forward) follow(ctx context.Context, target string, body io.ReadCloser, leave context.CancelCauseFunc) io.ReadCloser {
+	b := &followed{ReadCloser: body, clock: f.n.o.Clock, leave: leave, closed: make(chan struct{})}
+	b.watching.Go(func() {
+		for {
+			silent, done := f.n.peers.pulse.Watch(target)
+			select {
+			case <-silent:
+			case <-b.closed:
+				done()
+				return
+			}
+			left := b.left(func() time.Duration { return f.n.peers.pulse.SilentFor(target) })
+			done()
+			if left {
+				f.n.o.Log.WarnContext(ctx, "a process fell silent in the middle of an answer; the answer is broken off", "process", target)
+				leave(isSilent(target))
+				return
+			}
+		}
+	})
+	return b
+}
+
+// left waits until a process that is silent is to be left; false: it is not silent any more, or
+// the answer has ended.
+func (b *followed) left(silent func() time.Duration) bool {
+	ticker := b.clock.NewTicker(lookAgain)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C():
+		case <-b.closed:
+			return false
+		}
+		since := silent()
+		if since == 0 {
+			return false
+		}
+		reads := b.reads.Load()
+		if since >= leaveSilent && reads != 0 && b.clock.Now().UnixNano()-reads >= int64(leaveSilent) {
+			return true
+		}
+	}
+}
+
+// Read implements io.Reader.
+func (b *followed) Read(p []byte) (int, error) {
+	b.reads.Store(b.clock.Now().UnixNano())
+	defer b.reads.Store(0)
+	return b.ReadCloser.Read(p)
 }
 
 // Close ends the request.
-func (l *leaving) Close() error {
-	defer l.leave(nil)
-	return l.ReadCloser.Close()
+func (b *followed) Close() error {
+	err := b.ReadCloser.Close()
+	b.close.Do(func() { close(b.closed) })
+	b.watching.Wait()
+	b.leave(nil)
+	return err
 }
 
 // passed is the body of a request that is passed on.

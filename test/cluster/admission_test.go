@@ -27,8 +27,8 @@ func TestManyHeavyQueriesAtOneHistorical(t *testing.T) {
 	}
 	table := `(SELECT c, n FROM TABLE(EXTERN('{"type":"inline","data":"` + strings.Join(numbers, `\n`) +
 		`"}','{"type":"json"}')) EXTEND (c BIGINT, n BIGINT))`
-	statement := fmt.Sprintf("INSERT INTO big SELECT TIME_PARSE('2024-01-01') AS __time, a.n * %d + b.n AS k FROM %s a JOIN %s b ON a.c = b.c "+
-		"PARTITIONED BY DAY", side, table, table)
+	statement := fmt.Sprintf("INSERT INTO big SELECT TIME_PARSE('2024-01-01') AS __time, a.n * %d + b.n AS k FROM %s a "+
+		"JOIN %s b ON a.c = b.c PARTITIONED BY DAY", side, table, table)
 	for _, patience := range []string{"PT0.2S", "PT5M"} {
 		historical := c.StartWith([]string{"service.memory.limit=64MiB", "service.query.maxMemoryWait=" + patience}, "historical")
 		if patience == "PT0.2S" {

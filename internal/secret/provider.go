@@ -70,7 +70,8 @@ func lookUp(env Environment, variable string) (string, error) {
 	return text, nil
 }
 
-// providerMembers are the names of the member of an object that holds a provider of further members.
+// providerMembers are the names of the member of an object that holds a provider of further
+// members.
 var providerMembers = []string{"service.dynamic.config.provider", "druid.dynamic.config.provider"}
 
 // IsProvider reports whether a member of an object tells others (spec/streaming.md, section 3).
@@ -109,7 +110,8 @@ func Provided(members map[string]json.RawMessage, env Environment) (map[string]s
 			if near := fault.Nearest(provider.Type, known); near != "" {
 				hint = "; did you mean '" + near + "'?"
 			}
-			return nil, invalidField(member, "could not resolve type id '%s': known type ids = [%s]%s", provider.Type, strings.Join(known, ", "), hint)
+			return nil, invalidField(member, "could not resolve type id '%s': known type ids = [%s]%s",
+				provider.Type, strings.Join(known, ", "), hint)
 		}
 	}
 	return out, nil

@@ -56,7 +56,8 @@ func TestProvided(t *testing.T) {
 		{given: `{"a":"b","service.dynamic.config.provider":{"type":"mapString","config":{"a":"c"}}}`, want: map[string]string{"a": "c"}},
 		{given: `{"druid.dynamic.config.provider":{"type":"environment","variables":{"a":"SET"}}}`, want: map[string]string{"a": "stones"}},
 		{given: `{"druid.dynamic.config.provider":{"type":"environment","variables":{"a":"UNSET"}}}`, problem: "'UNSET' is not set"},
-		{given: `{"service.dynamic.config.provider":{"type":"environmnt"}}`, problem: "could not resolve type id 'environmnt': known type ids = [environment, mapString]; did you mean 'environment'?"},
+		{given: `{"service.dynamic.config.provider":{"type":"environmnt"}}`,
+			problem: "could not resolve type id 'environmnt': known type ids = [environment, mapString]; did you mean 'environment'?"},
 		{given: `{"service.dynamic.config.provider":3}`, problem: "Invalid value for the field [service.dynamic.config.provider]"},
 	} {
 		var members map[string]json.RawMessage

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// ConnectionError says that a stream can't be reached, or does not answer as it should: it may pass,
-// and who reads goes on with it. Errors of the settings are faults instead.
+// ConnectionError says that a stream can't be reached, or does not answer as it should: it may
+// pass, and who reads goes on with it. Errors of the settings are faults instead.
 type ConnectionError struct {
 	// Class names the kind of trouble as clients of the stream know it, for the errors that a
 	// supervisor shows: org.apache.kafka.common.errors.TimeoutException.
@@ -38,7 +38,7 @@ func ClassOf(err error) (class, message string) {
 // Lagger is a Source that knows how late a reader is by time: where positions have no distance
 // (Kinesis).
 type Lagger interface {
-	// TimeLag returns how much older the record at each position is than the end of its partition; a
-	// partition that it can't tell of is not among them.
+	// TimeLag returns how much older the record at each position is than the end of its partition;
+	// a partition that it can't tell of is not among them.
 	TimeLag(ctx context.Context, positions Positions) (map[Partition]time.Duration, error)
 }

@@ -24,7 +24,12 @@ type column struct {
 	whole  bool      // whole numbers are values as they are
 	when   *Instants // of the time of rows
 	strict bool      // values must be numbers
-	flaw   flaw      // of the row at hand
+	// instead is what a row that has no value gets, an Object's value; nil: none. place and cells say
+	// how it is appended.
+	instead any
+	place   int
+	cells   *sink
+	flaw    flaw // of the row at hand
 }
 
 func newColumn(t vector.Type) *column {
@@ -41,6 +46,12 @@ func newColumn(t vector.Type) *column {
 
 // null appends a row without a value.
 func (c *column) null() {
+	if v := c.instead; v != nil {
+		c.instead = nil
+		c.cells.objectCell(c.place, c, v)
+		c.instead = v
+		return
+	}
 	if c.when != nil {
 		c.instant(c.when.Of(nil))
 		return

@@ -9,9 +9,10 @@ import (
 	"strings"
 )
 
-// Format says what the bytes of an entity mean. A format is cut into records without a look at their meaning (JSON, Delimited, Lines, Regex) or
-// is read as files (Parquet, ORC, AvroFile) or messages (avro_stream, protobuf) of its own kind; nothing else implements it. A Format is immutable,
-// validated when it is parsed and safe for use by many goroutines.
+// Format says what the bytes of an entity mean. A format is cut into records without a look at
+// their meaning (JSON, Delimited, Lines, Regex) or is read as files (Parquet, ORC, AvroFile) or
+// messages (avro_stream, protobuf) of its own kind; nothing else implements it. A Format is
+// immutable, validated when it is parsed and safe for use by many goroutines.
 type Format interface {
 	// Type returns the type id of the wire form.
 	Type() string
@@ -57,7 +58,8 @@ type head struct {
 	split func(text []byte) *splitter
 }
 
-// take removes the rows from c, the next chunk of the entity, and returns the names. It reports false when rows are still missing.
+// take removes the rows from c, the next chunk of the entity, and returns the names. It reports
+// false when rows are still missing.
 func (h *head) take(c *chunk) (names []string, complete bool) {
 	if h.skip == 0 && !h.names {
 		return nil, true
@@ -92,7 +94,8 @@ func (h *head) take(c *chunk) (names []string, complete bool) {
 	return nil, false
 }
 
-// Duplicates says which names occur more than once, or returns "": of two columns with one name a row could hold one only.
+// Duplicates says which names occur more than once, or returns "": of two columns with one name a
+// row could hold one only.
 func Duplicates(names []string) string {
 	seen, twice := make(map[string]bool, len(names)), []string(nil)
 	for _, name := range names {
@@ -107,18 +110,34 @@ func Duplicates(names []string) string {
 	return "Duplicate column entries found : [" + strings.Join(twice, ", ") + "]"
 }
 
-// decoder turns chunks into batches. It belongs to one goroutine.
+// decoder turns chunks, or messages, into batches. It belongs to one goroutine.
 type decoder interface {
-	decode(c chunk) decoded
+	// begin starts with text of so many bytes, which add is given piece by piece; finish returns what
+	// it became. Pieces end with records.
+	begin(bytes int)
+	add(c chunk)
+	finish() decoded
+	// rows is what collects the cells.
+	rows() *sink
 }
 
-// objectDecoder turns chunks into objects. It belongs to one goroutine. Places of records are relative to the chunk.
+// decodeChunk decodes a chunk by itself.
+func decodeChunk(d decoder, c chunk) decoded {
+	d.begin(len(c.data))
+	d.add(c)
+	return d.finish()
+}
+
+// objectDecoder turns chunks into objects. It belongs to one goroutine. Places of records are
+// relative to the chunk.
 type objectDecoder interface {
 	objects(c chunk, emit func(Record))
 }
 
 // formatTypes are the type ids that ParseFormat knows, as error messages list them.
-var formatTypes = []string{"avro_ocf", "avro_stream", "csv", "json", "lines", "orc", "parquet", "protobuf", "regex", "tsv"}
+var formatTypes = []string{
+	"avro_ocf", "avro_stream", "csv", "json", "kafka", "kinesis", "lines", "orc", "parquet", "protobuf", "regex", "tsv",
+}
 
 // FormatTypes returns the type ids that ParseFormat knows.
 func FormatTypes() []string { return slices.Clone(formatTypes) }
@@ -136,6 +155,8 @@ func ParseFormat(text json.RawMessage) (Format, error) {
 		return parseDelimited(kind, text)
 	case "lines":
 		return Lines{}, nil
+	case "kafka", "kinesis":
+		return parseEnvelope(kind, text)
 	case "avro_ocf":
 		return parseAvroFile(text)
 	case "avro_stream":

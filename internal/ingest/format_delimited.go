@@ -113,9 +113,16 @@ func (f *Delimited) head() head {
 
 func (f *Delimited) open(fields []Field, header []string, opts *Options) (decoder, error) {
 	whole := f.whole(header)
+	d := &delimitedDecoder{sink: newSink(fields, opts), f: f, list: []byte(f.ListDelimiter), places: make([]int, len(fields)), split: f.splitter()}
+	d.place(whole)
+	return d, nil
+}
+
+// place finds the fields among the names of a file.
+func (d *delimitedDecoder) place(whole *delimitedObjects) {
+	d.whole = whole
 	names := whole.names
-	d := &delimitedDecoder{sink: newSink(fields, opts), f: f, whole: whole, list: []byte(f.ListDelimiter), places: make([]int, len(fields))}
-	for i, field := range fields {
+	for i, field := range d.fields {
 		d.places[i] = -1
 		for p, name := range names {
 			if name == field.Name {
@@ -129,7 +136,6 @@ func (f *Delimited) open(fields []Field, header []string, opts *Options) (decode
 			}
 		}
 	}
-	return d, nil
 }
 
 func (f *Delimited) objects(header []string) objectDecoder { return f.whole(header) }
@@ -208,16 +214,17 @@ type delimitedDecoder struct {
 	whole  *delimitedObjects
 	list   []byte
 	places []int // by column wanted, the place of its field; -1: the file has none
+	split  splitter
 }
 
-func (d *delimitedDecoder) decode(c chunk) decoded {
-	d.begin(len(c.data))
+func (d *delimitedDecoder) add(c chunk) {
 	if c.broken {
 		d.out.records++
 		d.fail(bytes.TrimRight(c.data, "\r\n"), 1, recordTooLarge+", or a quote is not closed")
-		return d.finish()
+		return
 	}
-	s := d.f.split(c.data)
+	s := &d.split
+	s.begin(c.data)
 	// What no text of the chunk has is not looked for in each of its values.
 	list := d.list
 	if len(list) > 0 && bytes.IndexByte(s.text, list[0]) < 0 {
@@ -251,14 +258,23 @@ func (d *delimitedDecoder) decode(c chunk) decoded {
 		}
 		d.endRow(true)
 	}
-	return d.finish()
 }
 
 // split returns a splitter of a chunk.
 func (f *Delimited) split(text []byte) *splitter {
-	s := &splitter{text: text, delimiter: []byte(f.Delimiter), quotes: f.quotes(), line: 1}
+	s := f.splitter()
+	s.begin(text)
+	return &s
+}
+
+func (f *Delimited) splitter() splitter {
+	return splitter{delimiter: []byte(f.Delimiter), quotes: f.quotes()}
+}
+
+// begin starts with a text, whose records are whole.
+func (s *splitter) begin(text []byte) {
+	s.text, s.at, s.line, s.lenient = text, 0, 1, false
 	s.bare = len(s.delimiter) == 1 && (!s.quotes || bytes.IndexByte(s.text, '"') < 0)
-	return s
 }
 
 // splitter splits text into records and fields.

@@ -101,16 +101,15 @@ type jsonDecoder struct {
 	cells  []*fastjson.Value // of the current row, by field; nil: missing
 }
 
-func (d *jsonDecoder) decode(c chunk) decoded {
-	d.begin(len(c.data))
+func (d *jsonDecoder) add(c chunk) {
 	if c.broken {
 		d.out.records++
 		d.fail(bytes.TrimRight(c.data, "\r\n"), 1, recordTooLarge)
-		return d.finish()
+		return
 	}
 	text := c.data
 	line := int64(1)
-	for len(text) > 0 && d.out.err == nil {
+	for len(text) > 0 && d.out.err == nil && !d.ended {
 		if n := betweenRecords(text); n > 0 {
 			if text[0] == '\n' {
 				line++
@@ -130,7 +129,6 @@ func (d *jsonDecoder) decode(c chunk) decoded {
 		line += int64(bytes.Count(text[:n], newline))
 		text = text[n:]
 	}
-	return d.finish()
 }
 
 // plainRow appends the row that the scanner found, which is text.

@@ -56,8 +56,7 @@ const recordTooLarge = "the record is larger than a record may be"
 
 type linesDecoder struct{ *sink }
 
-func (d *linesDecoder) decode(c chunk) decoded {
-	d.begin(len(c.data))
+func (d *linesDecoder) add(c chunk) {
 	text := c.data
 	for len(text) > 0 && d.out.err == nil {
 		line, rest, _ := bytes.Cut(text, newline)
@@ -85,5 +84,4 @@ func (d *linesDecoder) decode(c chunk) decoded {
 		}
 		d.endRow(true)
 	}
-	return d.finish()
 }

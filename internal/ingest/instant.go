@@ -66,7 +66,7 @@ func (s *sink) flawed() (f flaw) {
 // endFlawed ends a row that is flawed: without a time it is none. What is wrong with it is said by whoever is told of o, its record, and flat,
 // what a flattenSpec makes of it.
 func (s *sink) endFlawed(f flaw, o, flat *Object, row []byte, line int64) {
-	s.out.errs = append(s.out.errs, ParseError{Row: shortRow(row), Record: s.out.records, Line: line, Object: o, Flat: flat})
+	s.out.errs = append(s.out.errs, ParseError{Row: shortRow(row), Record: s.out.records, Line: line, Object: o, Flat: flat, Message: int(s.number)})
 	if s.shape != nil && f&noTime == 0 {
 		s.shape.Add(flat)
 	}

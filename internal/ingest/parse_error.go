@@ -20,6 +20,9 @@ type ParseError struct {
 	// Object is the record, and Flat what its flattenSpec makes of it, if it parses and only its fields are not what Field.Time and Field.Strict
 	// ask for.
 	Object, Flat *Object
+	// Message is the number of the record of a stream among those that were decoded together, from 0;
+	// Record counts within it.
+	Message int
 }
 
 // Error returns the message of the reference system, and the reason.

@@ -55,7 +55,7 @@ func startPipeline(ctx context.Context, next func() (chunk, error), recycle func
 			defer p.wait.Done()
 			for j := range work {
 				err := guarded(func() error {
-					j.out = d.decode(j.chunk)
+					j.out = decodeChunk(d, j.chunk)
 					return nil
 				})
 				if err != nil {

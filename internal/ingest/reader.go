@@ -84,6 +84,8 @@ func (r *Reader) open(ctx context.Context) (err error) {
 			return err
 		}
 		return r.startDecoders(ctx, f)
+	case *Envelope:
+		return f.noFile()
 	}
 	return invalidField("inputFormat", "input source [%s] needs an input format", r.table.Source.Type())
 }
@@ -165,7 +167,7 @@ func (d *inlineDecoder) next(context.Context) (decoded, int64, error) {
 	if err != nil {
 		return decoded{}, 0, err
 	}
-	out := d.decoder.decode(c)
+	out := decodeChunk(d.decoder, c)
 	d.text.cut.recycle(c)
 	return out, c.line, nil
 }

@@ -53,10 +53,13 @@ func (t *Table) Records(ctx context.Context, split Split, opts *Options) (*Recor
 		if f := t.Format.flattening(); f != nil {
 			r.flat = f
 		}
-		if f, ok := t.Format.(fileFormat); ok {
+		switch f := t.Format.(type) {
+		case fileFormat:
 			r.src, err = f.openObjects(ctx, in)
-		} else {
-			r.src, err = openText(ctx, t.Format.(textFormat), in)
+		case textFormat:
+			r.src, err = openText(ctx, f, in)
+		case *Envelope:
+			err = f.noFile()
 		}
 	}
 	if err != nil {
@@ -153,14 +156,12 @@ func placesOf(fields []Field) map[string]int {
 	return places
 }
 
-func (d *objectColumns) decode(c chunk) decoded {
-	d.begin(len(c.data))
+func (d *objectColumns) add(c chunk) {
 	d.dec.objects(c, func(r Record) {
-		if d.out.err == nil {
+		if d.out.err == nil && !d.ended {
 			d.record(&r, d.flat, d.places)
 		}
 	})
-	return d.finish()
 }
 
 // record appends what a record is to the columns.

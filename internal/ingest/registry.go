@@ -168,7 +168,8 @@ func (c *registryClient) find(ctx context.Context, id uint32) (messageDecoder, e
 				continue
 			}
 			if seen[ref.Name] = true; len(seen) > registryReferences || depth > registryReferences {
-				return fault.InvalidInput("Schema [%d] of the schema registry refers to more than [%d] others", id, registryReferences)
+				return unusableSchema{fault.InvalidInput("Schema [%d] of the schema registry refers to more than [%d] others", id,
+					registryReferences)}
 			}
 			other, err := c.get(ctx, fmt.Sprintf("/subjects/%s/versions/%d", url.PathEscape(ref.Subject), ref.Version))
 			if err != nil {
@@ -187,10 +188,17 @@ func (c *registryClient) find(ctx context.Context, id uint32) (messageDecoder, e
 	}
 	decoder, err := c.compile(schema, references)
 	if err != nil {
-		return nil, fault.InvalidInput("Schema [%d] of the schema registry can't be used: [%v]", id, err)
+		return nil, unusableSchema{fault.InvalidInput("Schema [%d] of the schema registry can't be used: [%v]", id, err)}
 	}
 	return decoder, nil
 }
+
+// unusableSchema is a schema that nothing can be decoded with: where messages follow each other for
+// ever it is the fault of those that have it.
+type unusableSchema struct{ error }
+
+// Unwrap returns the fault.
+func (e unusableSchema) Unwrap() error { return e.error }
 
 // get asks one address after the other. That there is no such schema is an error of the message; that none answers is a fault.
 func (c *registryClient) get(ctx context.Context, path string) (out registered, err error) {

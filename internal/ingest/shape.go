@@ -36,6 +36,28 @@ const MaxShapeFields = 20_000
 // Full reports whether the records have more fields than a shape holds.
 func (s *Shape) Full() bool { return s.full }
 
+// Traits appends what there was at all: the kinds of values that each field had, and of elements of
+// lists, but not how many. Columns and their types depend on nothing else.
+func (s *Shape) Traits(dst []byte) []byte {
+	for i := range s.kinds {
+		k := &s.kinds[i]
+		dst = append(dst, k.traits())
+		if k.Elements != nil {
+			dst = append(dst, k.Elements.traits())
+		}
+	}
+	return dst
+}
+
+func (k *Kinds) traits() (bits byte) {
+	for i, n := range []int{k.Longs, k.Doubles, k.Texts, k.Lists, k.Objects, k.Booleans, k.Numerals, k.Flat} {
+		if n > 0 {
+			bits |= 1 << i
+		}
+	}
+	return bits
+}
+
 // Names returns the fields.
 func (s *Shape) Names() []string { return s.names }
 

@@ -72,12 +72,20 @@ type sink struct {
 		rows  int
 		bytes int64
 	}
-	rows    int
+	count   int      // rows of the batch at hand
 	bad     []uint32 // rows begun that did not parse
 	scratch []byte
 	found   []any // the values of the current row, of records that are objects
 	out     decoded
+
+	// Of messages: number is that at hand, of those of the rows so far. A message that does not parse
+	// to its end is ended there.
+	messages, ended bool
+	number          int32
+	of              []int32
 }
+
+func (s *sink) rows() *sink { return s }
 
 // twin is a field that has the name of an earlier one: a value may be the time of its row and a column, too.
 type twin struct{ of, field int }
@@ -94,8 +102,9 @@ func twinsOf(fields []Field) (twins []twin) {
 
 func newSink(fields []Field, opts *Options) *sink {
 	s := &sink{fields: fields, removeNull: opts.RemoveNullBytes, keepNull: opts.KeepNullBytes, shape: opts.Shape, twins: twinsOf(fields)}
-	for _, f := range fields {
+	for i, f := range fields {
 		c := newColumn(f.Type)
+		c.place, c.cells = i, s
 		c.whole = f.Type == vector.Long && f.Time == nil
 		if c.when, c.strict = f.Time, f.Strict; c.when != nil || c.strict {
 			s.watched = append(s.watched, c)
@@ -131,9 +140,11 @@ func (s *sink) reserve() {
 // endRow ends a row all of whose cells were appended; ok is false when it does not count.
 func (s *sink) endRow(ok bool) {
 	if !ok {
-		s.bad = append(s.bad, uint32(s.rows))
+		s.bad = append(s.bad, uint32(s.count))
+	} else if s.messages {
+		s.of = append(s.of, s.number)
 	}
-	if s.rows++; s.rows == s.full {
+	if s.count++; s.count == s.full {
 		s.flush()
 		s.reserve()
 	}
@@ -141,16 +152,16 @@ func (s *sink) endRow(ok bool) {
 
 // flush turns the collected rows into a batch.
 func (s *sink) flush() {
-	if s.rows == 0 {
+	if s.count == 0 {
 		return
 	}
-	b := &vector.Batch{N: s.rows, Cols: make([]*vector.Vector, len(s.columns))}
+	b := &vector.Batch{N: s.count, Cols: make([]*vector.Vector, len(s.columns))}
 	for i, c := range s.columns {
 		b.Cols[i] = c.build()
 	}
 	if len(s.bad) > 0 {
-		b.Sel = make([]uint32, 0, s.rows-len(s.bad))
-		for r := uint32(0); r < uint32(s.rows); r++ {
+		b.Sel = make([]uint32, 0, s.count-len(s.bad))
+		for r := uint32(0); r < uint32(s.count); r++ {
 			if len(s.bad) > 0 && s.bad[0] == r {
 				s.bad = s.bad[1:]
 				continue
@@ -162,8 +173,8 @@ func (s *sink) flush() {
 	if b.N > 0 {
 		s.out.batches = append(s.out.batches, b)
 	}
-	s.before.rows += s.rows
-	s.rows, s.bad = 0, nil
+	s.before.rows += s.count
+	s.count, s.bad = 0, nil
 }
 
 func (s *sink) finish() decoded {
@@ -173,7 +184,8 @@ func (s *sink) finish() decoded {
 
 // fail notes a record that did not parse.
 func (s *sink) fail(row []byte, line int64, reason string) {
-	s.out.errs = append(s.out.errs, ParseError{Row: shortRow(row), Record: s.out.records, Line: line, Reason: reason})
+	s.ended = s.messages
+	s.out.errs = append(s.out.errs, ParseError{Row: shortRow(row), Record: s.out.records, Line: line, Reason: reason, Message: int(s.number)})
 }
 
 // str appends text to c, the strings of field f or elements of it.

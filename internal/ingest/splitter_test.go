@@ -55,7 +55,7 @@ func TestBatchesOfChunksAreEven(t *testing.T) {
 	}
 	chunkOf := chunk{data: bytes.Repeat(line, perChunk)}
 	for i, want := range [][]int{{vector.BatchRows, perChunk - vector.BatchRows}, {2641, perChunk - 2641}, {2641, perChunk - 2641}} {
-		out := d.decode(chunkOf)
+		out := decodeChunk(d, chunkOf)
 		var got []int
 		for _, b := range out.batches {
 			got = append(got, b.N)
@@ -64,7 +64,7 @@ func TestBatchesOfChunksAreEven(t *testing.T) {
 			t.Errorf("chunk %d: batches of %d rows, %v, want %d", i, got, out.err, want)
 		}
 	}
-	if out := d.decode(chunk{data: bytes.Repeat(line, 100)}); len(out.batches) != 1 || out.batches[0].N != 100 {
+	if out := decodeChunk(d, chunk{data: bytes.Repeat(line, 100)}); len(out.batches) != 1 || out.batches[0].N != 100 {
 		t.Errorf("a small chunk has %d batches", len(out.batches))
 	}
 }

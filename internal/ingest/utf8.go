@@ -62,3 +62,6 @@ func malformedLen(b []byte) int {
 	}
 	return n
 }
+
+// ValidText returns text with what is no UTF-8 replaced by U+FFFD.
+func ValidText(text []byte) []byte { return validUTF8(text) }

@@ -203,6 +203,9 @@ func nestedLists(v *vector.Vector) *vector.Vector {
 	return b.Build()
 }
 
+// Typed returns JSON values as values of another type, which holds all of them.
+func Typed(v *vector.Vector, t vector.Type) *vector.Vector { return typedValues(v, t) }
+
 // typedValues returns JSON values as values of the type that kindsOf found for them.
 func typedValues(v *vector.Vector, t vector.Type) *vector.Vector {
 	b := vector.NewBuilder(t, v.Len)

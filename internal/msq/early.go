@@ -211,7 +211,7 @@ func (c *Controller) buildPiece(ctx context.Context, order *workOrder, p *piece,
 func (c *Controller) writeSegment(ctx context.Context, file *os.File, dir string, l *layout, rows int64, threads int, pieces []*piece, reader *mergeReader,
 	progress func(rows int)) (*segment.Info, error) {
 	writer, err := segment.NewWriter(file, segment.Options{
-		Columns: l.columns, SortOrder: l.sort, Rollup: l.rollup, Fold: foldOf, QueryGranularity: l.granularity, Metadata: l.kept, TempDir: dir,
+		Columns: l.columns, SortOrder: l.sort, Rollup: l.rollup, Fold: FoldOf, QueryGranularity: l.granularity, Metadata: l.kept, TempDir: dir,
 		BufferBytes: c.bufferBytes(threads), Budget: c.memory, Rows: int(rows), Threads: threads,
 	})
 	if err != nil {

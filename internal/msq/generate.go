@@ -199,8 +199,8 @@ func (l *layout) settle(several []bool) {
 // preparedColumns is how many columns prepare puts before those of the statement.
 const preparedColumns = 2
 
-// foldOf combines values of a metric that are in one group: counts are summed, other aggregates are merged with themselves.
-func foldOf(spec segment.ColumnSpec) (segment.Fold, error) {
+// FoldOf combines values of a metric that are in one group: counts are summed, other aggregates are merged with themselves.
+func FoldOf(spec segment.ColumnSpec) (segment.Fold, error) {
 	call, err := agg.ParseMetric(spec.Metric, spec.Type)
 	if err != nil {
 		return nil, err

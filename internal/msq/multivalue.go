@@ -204,6 +204,21 @@ func withoutEmpty(v *vector.Vector) *vector.Vector {
 	return b.Build()
 }
 
+// Stored returns the rows of a multi-value string as segments store them: no value and nothing but
+// one null are null, the others have their values as h says.
+func (h MultiValue) Stored(v *vector.Vector) *vector.Vector { return h.ordered(withoutEmpty(v)) }
+
+// Single returns the rows of a multi-value string as plain strings; false: one has several values.
+func Single(v *vector.Vector) (*vector.Vector, bool) {
+	if plain := plainValues(v); plain != nil {
+		return plain, true
+	}
+	if hasSeveral(v) {
+		return nil, false
+	}
+	return singleValues(v), true
+}
+
 // ordered returns v with the values of each row as h says.
 func (h MultiValue) ordered(v *vector.Vector) *vector.Vector {
 	switch h {

@@ -1,0 +1,306 @@
+package ingest
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/hengedb/henge/internal/stream"
+	"github.com/hengedb/henge/internal/vector"
+)
+
+// Messages decodes records of a stream, many at a time, into the same columns. Each record is
+// decoded by itself, so that nothing in one can reach into the next; it may be several rows. It is
+// used by one goroutine.
+type Messages struct {
+	fields []Field
+	cells  *sink
+	max    int
+
+	format Format // of values
+	text   decoder
+	other  *messageObjects // where there is no text decoder
+	flat   *flattening
+	places map[string]int
+
+	envelope *Envelope // nil: there is none
+	key      *messageObjects
+	said     []int // the fields that the stream may say
+}
+
+// MessageRows are what records of a stream became.
+type MessageRows struct {
+	// Batches have the rows, in the order of their records. Of says which record each is of.
+	Batches []*vector.Batch
+	Of      []int32
+	// Errors are records that are no rows, or not wholly; Message is their number.
+	Errors []ParseError
+	// Empty are the records without a value that are no rows.
+	Empty int
+	// Bytes are those of the values.
+	Bytes int64
+}
+
+const (
+	// messageRows ends a batch of rows of messages. A poll is one batch: what follows costs something
+	// for each.
+	messageRows = 1 << 16
+	// EmptyMessage is why a message that has nothing is no row.
+	EmptyMessage = "it is empty"
+)
+
+// NewMessages returns what decodes records of a format to fields. Of the options it takes Access,
+// MaxRecordBytes, Shape, RemoveNullBytes and KeepNullBytes.
+func NewMessages(format Format, fields []Field, opts *Options) (*Messages, error) {
+	m := &Messages{fields: fields, format: ValueFormat(format), max: opts.maxRecordBytes(), places: placesOf(fields)}
+	var err error
+	if e, ok := format.(*Envelope); ok {
+		m.envelope = e
+		for i, f := range fields {
+			if e.says(f.Name) {
+				m.said = append(m.said, i)
+			}
+		}
+		if e.key != nil && (opts.Shape != nil || slices.ContainsFunc(fields, func(f Field) bool { return f.Name == e.names.key })) {
+			if m.key, err = newMessageObjects(e.key, opts); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if f, ok := m.format.(textFormat); ok {
+		if m.text, err = f.open(fields, nil, opts); err != nil {
+			return nil, err
+		}
+		m.cells = m.text.rows()
+	} else {
+		if m.other, err = newMessageObjects(m.format, opts); err != nil {
+			return nil, err
+		}
+		m.cells, m.flat = newSink(fields, opts), m.format.flattening()
+	}
+	m.cells.messages = true
+	return m, nil
+}
+
+// Decode decodes records. An error is of what it takes to read them, or of ctx: nothing came of
+// them, and they may be decoded again. Their bytes are not kept.
+func (m *Messages) Decode(ctx context.Context, records []stream.Record) (*MessageRows, error) {
+	out := &MessageRows{}
+	for i := range records {
+		out.Bytes += int64(len(records[i].Value))
+	}
+	s := m.cells
+	s.begin(int(out.Bytes))
+	s.full, s.of, s.bad, s.out.errs = messageRows, make([]int32, 0, len(records)), nil, nil
+	var err error
+	for i := range records {
+		if err = ctx.Err(); err != nil {
+			break
+		}
+		s.number, s.ended = int32(i), false
+		if err = guarded(func() error { return m.record(ctx, &records[i], out) }); err != nil {
+			break
+		}
+	}
+	m.forget()
+	done := s.finish()
+	if err == nil {
+		err = done.err
+	}
+	if err != nil {
+		return nil, err
+	}
+	out.Batches, out.Of, out.Errors = done.batches, s.of, done.errs
+	s.of = nil
+	return out, nil
+}
+
+// record appends the rows of a record.
+func (m *Messages) record(ctx context.Context, r *stream.Record, out *MessageRows) error {
+	s := m.cells
+	base, errs, rows := s.out.records, len(s.out.errs), len(s.of)
+	var said *Object
+	if m.envelope != nil && (len(m.said) > 0 || s.shape != nil) {
+		var reason string
+		var err error
+		if said, reason, err = m.say(ctx, r); err != nil {
+			return err
+		}
+		if reason != "" {
+			s.out.records++
+			s.fail(r.Value, 0, reason)
+			m.settle(r, said, base, errs)
+			return nil
+		}
+	}
+	var met []int
+	if s.shape != nil && said != nil {
+		met = s.shape.met(said)
+	}
+	switch {
+	case r.Value == nil && m.envelope == nil:
+		out.Empty++
+		return nil
+	case r.Value == nil:
+		m.sayOnly(said)
+	case len(r.Value) > m.max:
+		s.out.records++
+		s.fail(r.Value, 0, recordTooLarge)
+	default:
+		if err := m.value(ctx, r.Value); err != nil {
+			return err
+		}
+		if s.out.records == base {
+			s.out.records++
+			s.fail(nil, 0, EmptyMessage)
+		}
+	}
+	m.settle(r, said, base, errs)
+	if met != nil {
+		s.shape.say(said, met, len(s.of)-rows)
+	}
+	return nil
+}
+
+// settle makes the errors of a record those of a message: they count and show it, not a chunk.
+func (m *Messages) settle(r *stream.Record, said *Object, base int64, errs int) {
+	for i := range m.cells.out.errs[errs:] {
+		e := &m.cells.out.errs[errs+i]
+		if e.Record -= base; e.Object == nil {
+			e.Row = shortRow(validUTF8(r.Value[:min(len(r.Value), maxErrorRow+1)]))
+		}
+		if e.Flat != nil && said != nil {
+			all := &Object{Names: slices.Clone(e.Flat.Names), Values: slices.Clone(e.Flat.Values)}
+			for k, name := range said.Names {
+				if v, _ := all.Get(name); v == nil {
+					all.Set(name, said.Values[k])
+				}
+			}
+			e.Flat = all
+		}
+	}
+}
+
+// value appends the rows of the value of a record.
+func (m *Messages) value(ctx context.Context, data []byte) error {
+	s := m.cells
+	if m.other != nil {
+		return m.other.each(ctx, data, func(r Record) bool {
+			s.record(&r, m.flat, m.places)
+			return s.out.err == nil
+		})
+	}
+	f := m.format.(textFormat)
+	if j, ok := f.(*JSON); ok {
+		data = j.withoutNumber(data)
+	}
+	c, header, reason := takeText(f, data)
+	if reason != "" {
+		s.out.records++
+		s.fail(data, 0, reason)
+		return nil
+	}
+	if d, ok := m.text.(*delimitedDecoder); ok && d.f.FromHeader && !slices.Equal(d.whole.names, header) {
+		d.place(d.f.whole(header))
+	}
+	m.text.add(c)
+	return nil
+}
+
+// withoutNumber takes the number of a schema off a message, a byte 0 and four more, as writers with
+// a schema registry put it before JSON: no JSON begins so, and it says by itself what it is.
+func (f *JSON) withoutNumber(data []byte) []byte {
+	if len(data) > 5 && data[0] == 0 {
+		if text := bytes.TrimLeft(data[5:], " \t\r\n"); len(text) > 0 && (text[0] == '{' || text[0] == '[') {
+			return text
+		}
+	}
+	return data
+}
+
+// says reports whether a stream may say a column.
+func (f *Envelope) says(name string) bool {
+	n := &f.names
+	switch name {
+	case "":
+		return false
+	case n.key, n.time, n.topic, n.partition, n.offset:
+		return true
+	}
+	return f.headers != nil && strings.HasPrefix(name, n.header)
+}
+
+// say makes what the stream says of a record the values of the columns that its value does not
+// have.
+func (m *Messages) say(ctx context.Context, r *stream.Record) (said *Object, reason string, err error) {
+	said = m.envelope.said(r)
+	if m.key != nil && r.Key != nil {
+		value, reason, err := m.keyOf(ctx, r.Key)
+		if reason != "" || err != nil {
+			return said, reason, err
+		}
+		said.Add(m.envelope.names.key, value)
+	}
+	for _, f := range m.said {
+		m.cells.columns[f].instead, _ = said.Get(m.fields[f].Name)
+	}
+	return said, "", nil
+}
+
+// keyOf returns the first value of the first record of a key.
+func (m *Messages) keyOf(ctx context.Context, key []byte) (value any, reason string, err error) {
+	err = m.key.each(ctx, key, func(r Record) bool {
+		if r.Object == nil {
+			reason = "its key does not parse: " + r.Reason
+		} else if len(r.Object.Values) > 0 {
+			value = r.Object.Values[0]
+		}
+		return false
+	})
+	return value, reason, err
+}
+
+func (m *Messages) forget() {
+	for _, f := range m.said {
+		m.cells.columns[f].instead = nil
+	}
+}
+
+// sayOnly appends a row of a record without a value.
+func (m *Messages) sayOnly(said *Object) {
+	s := m.cells
+	if said == nil {
+		said = &Object{}
+	}
+	s.out.records++
+	for _, c := range s.columns {
+		c.null()
+	}
+	if f := s.flawed(); f != 0 {
+		s.endFlawed(f, said, said, nil, 0)
+		return
+	}
+	s.endRow(true)
+}
+
+// met returns how many values the fields of an object had.
+func (s *Shape) met(o *Object) []int {
+	out := make([]int, len(o.Names))
+	for i, name := range o.Names {
+		if k := s.Of(name); k != nil {
+			out[i] = k.Scalars() + k.Lists + k.Objects
+		}
+	}
+	return out
+}
+
+// say adds the fields of an object that rows have where they have no value of their own; met is
+// what there was before them.
+func (s *Shape) say(o *Object, met []int, rows int) {
+	for i, now := range s.met(o) {
+		if now-met[i] < rows {
+			s.Add(&Object{Names: o.Names[i : i+1], Values: o.Values[i : i+1]})
+		}
+	}
+}

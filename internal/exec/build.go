@@ -46,7 +46,10 @@ func open(ctx context.Context, node plan.Node, env *Env) (*Pipeline, Operator, e
 		p.need = env.need
 	}
 	if op != nil {
-		op = lent(env.profile.over(op))
+		op = env.profile.over(op)
+		if !lasting(node) {
+			op = lent(op)
+		}
 	}
 	return p, op, err
 }

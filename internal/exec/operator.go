@@ -31,6 +31,21 @@ func lent(op Operator) Operator {
 	return &lentOp{input: op}
 }
 
+// lasting reports whether the batches of a node's operator stay as they are while they are
+// referenced, which is more than operators promise: those of external data do, and those computed of
+// them a row at a time. Tasks hold them without copying them (package msq).
+func lasting(n plan.Node) bool {
+	switch n := n.(type) {
+	case *plan.External:
+		return true
+	case *plan.Project:
+		return lasting(n.Input)
+	case *plan.Filter:
+		return lasting(n.Input)
+	}
+	return false
+}
+
 type lentOp struct {
 	input Operator
 	last  *vector.Batch // a copy that is valid now

@@ -38,6 +38,34 @@ func TestBatchesAreReleasedWithTheNextCall(t *testing.T) {
 	released(t, last)
 }
 
+// externals opens external data of two rows, a row a batch.
+type externals struct{ rows *vector.Batch }
+
+func (e externals) Open(context.Context, *plan.External) (Operator, error) {
+	return newBatches(e.rows, 1), nil
+}
+
+// Batches of external data last: tasks hold them.
+func TestBatchesOfExternalDataAreNotReleased(t *testing.T) {
+	rows := inline([]vector.Type{long, str}, []any{int64(1), "a"}, []any{int64(2), "b"})
+	env := &Env{BatchRows: 1, Threads: 1, Expr: &expr.Context{}, Externals: externals{rows.Rows}}
+	op, err := Build(context.Background(), &plan.External{Out: rows.Out}, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := op.Next(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := op.Next(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	op.Close()
+	if x, y := first.Cols[0].LongAt(0), first.Cols[1].StringAt(0); x != 1 || y != "a" {
+		t.Errorf("the first row reads as %d, %q", x, y)
+	}
+}
+
 func released(t *testing.T, b *vector.Batch) {
 	t.Helper()
 	if x := b.Cols[0].LongAt(0); x != invariant.Poisoned[int64]() {

@@ -13,7 +13,9 @@ import (
 // belongs to a leader is answered here while this process leads. Otherwise the Router passes it on,
 // and others say where the leader is.
 func (s *services) clusterRoutes(role string, mux *edge.Mux) {
-	s.publishedRoutes(mux)
+	if s.n.opens(timelineService) {
+		s.publishedRoutes(mux)
+	}
 	switch role {
 	case cluster.Router:
 		s.routerRoutes(mux)
@@ -30,7 +32,7 @@ func (s *services) clusterRoutes(role string, mux *edge.Mux) {
 	case cluster.Coordinator, cluster.Overlord:
 		s.coordinator.LeaderRoutes(mux)
 		s.assignedRoutes(mux)
-		here := s.handler(mux.Errors, s.managementRoutes)
+		here := s.management(mux.Errors)
 		mux.On("/", through(append(s.overlordPassages(mux.Errors, s.n.redirect(cluster.Overlord)),
 			ownedPassages(func(role string) edge.Handler { return s.n.led(role, here, s.n.redirect(role)) })...), nil))
 	}

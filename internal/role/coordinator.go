@@ -3,6 +3,7 @@ package role
 import (
 	"context"
 	"math"
+	"net/http"
 	"slices"
 	"time"
 
@@ -82,9 +83,6 @@ func (s *services) openCoordinator(ctx context.Context) error {
 		LookupNodes: s.lookupNodes,
 	})
 	if err != nil {
-		return err
-	}
-	if err := s.coordinator.PushLookups(ctx); err != nil { // tables that are in the store are there for the first query
 		return err
 	}
 	s.leads[cluster.Coordinator] = append(s.leads[cluster.Coordinator], func(ctx context.Context) error {
@@ -210,6 +208,14 @@ func (s *services) openCleaning(supervisors *dutyGroup) {
 		Log: s.n.o.Log, Runs: s.runs("MetadataStoreManagementDuties", period, on...),
 	})
 	s.leads[cluster.Overlord] = append(s.leads[cluster.Overlord], s.cleaner.Run)
+}
+
+// management makes the handler of managementRoutes; nil: this process never leads a role of theirs.
+func (s *services) management(errors *edge.Errors) http.Handler {
+	if s.coordinator == nil {
+		return nil
+	}
+	return s.handler(errors, s.managementRoutes)
 }
 
 // managementRoutes are those of the leaders of both roles, with the statements that become tasks.

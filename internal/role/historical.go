@@ -15,8 +15,8 @@ import (
 	"github.com/hengedb/henge/internal/segment/cache"
 )
 
-func (s *services) openStorage(ctx context.Context) error {
-	var err error
+// openStorage opens deep storage.
+func (s *services) openStorage(ctx context.Context) (err error) {
 	if s.deep, err = openDeepStorage(s.n.settings, s.n.dir); err != nil {
 		return err
 	}
@@ -27,6 +27,13 @@ func (s *services) openStorage(ctx context.Context) error {
 	if s.n.o.Deep != nil {
 		s.deep = s.n.o.Deep(s.deep)
 	}
+	s.n.roles.Go(func() error { return s.sweepUploads(ctx) })
+	return nil
+}
+
+// openSegments opens the cache of segment files, whether this process is told to load some or reads
+// them for its tasks.
+func (s *services) openSegments(ctx context.Context) error {
 	set := s.n.settings
 	most := set.Bytes("service.server.maxSize", 0)
 	var places []cache.Place
@@ -63,6 +70,12 @@ func (s *services) openStorage(ctx context.Context) error {
 	s.historical = historical.New(c, historical.Threads{
 		Loading: int(set.Int("service.segmentCache.numLoadingThreads")), Turbo: int(set.Int("service.segmentCache.numBootstrapThreads")),
 	}, s.n.o.Clock, s.n.o.Log)
+	s.n.roles.Go(func() error { return s.cached.RunScrub(ctx) })
+	s.n.roles.Go(func() error {
+		removed, err := s.cached.Sweep(ctx)
+		s.n.removed(ctx, leftCache, removed, err)
+		return nil
+	})
 	return nil
 }
 

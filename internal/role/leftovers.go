@@ -79,10 +79,8 @@ func (s *services) ownUploads(ctx context.Context) error {
 	return nil
 }
 
-// sweep removes in the background what no live run owns, until ctx is done.
-func (s *services) sweep(ctx context.Context) error {
-	removed, err := s.cached.Sweep(ctx)
-	s.n.removed(ctx, leftCache, removed, err)
+// sweepUploads removes in the background the uploads that no live run owns, until ctx is done.
+func (s *services) sweepUploads(ctx context.Context) error {
 	for s.uploads != nil {
 		if s.n.o.Clock.Sleep(ctx, sweepPeriod) != nil {
 			break

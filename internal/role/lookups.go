@@ -17,6 +17,27 @@ func (n *Node) usesLookups() bool {
 	return n.has(cluster.Broker, cluster.Historical, cluster.Indexer, cluster.Overlord) // the Overlord plans statements
 }
 
+func (s *services) openLookups(ctx context.Context) error {
+	access := s.access()
+	access.S3 = s3Options(s.n.settings)
+	s.lookups = lookup.NewSet(lookup.Options{Access: access, Memory: s.n.memory, Clock: s.n.o.Clock, Log: s.n.o.Log})
+	s.n.roles.Go(func() error { return s.lookups.Run(ctx) })
+	return nil
+}
+
+// loadLookups has the lookups loaded that are in the store, and waits for them: they are there for
+// the first query.
+func (s *services) loadLookups(ctx context.Context) error {
+	if !s.n.usesLookups() {
+		return nil
+	}
+	if err := coordinator.ApplyLookups(ctx, s.n.store, s.n.settings.Text("service.lookup.lookupTier"), s.lookups); err != nil {
+		return err
+	}
+	s.lookups.Settled(ctx)
+	return nil
+}
+
 // lookupNodes returns the processes that hold lookups, each once: this one, if it uses them, and of
 // the others those that run queries or tasks.
 func (s *services) lookupNodes() []coordinator.LookupNode {

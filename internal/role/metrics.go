@@ -67,9 +67,23 @@ func (n *Node) registerGauges(s *services) {
 	gauge("henge_spill_bytes", "Bytes of spill files now.", func() float64 { return float64(n.disk.Used()) })
 	gauge("henge_published_change", "Number of the last change of the published timeline that queries see.", func() float64 { return float64(n.published.Pin().Number()) })
 	gauge("henge_datasources", "Datasources with used segments.", func() float64 { return float64(len(n.published.Pin().DataSources())) })
+	gauge("henge_disk_full", "1 while the disk of the data directory is full: only queries and kill tasks go on.", n.diskFull)
+	if n.opens(segmentService) {
+		s.registerSegments(gauge)
+	}
+	if n.opens(taskService) {
+		s.registerTasks(gauge)
+	}
+	n.metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "henge_build_info", Help: "Always 1; the label is the release.", ConstLabels: prometheus.Labels{"version": n.o.Version},
+	}, func() float64 { return 1 }))
+}
+
+// registerSegments shows which segment files the process has.
+func (s *services) registerSegments(gauge func(name, help string, value func() float64)) {
 	gauge("henge_segments_loaded", "Segments the Historical holds.", func() float64 { return float64(len(s.historical.Loaded())) })
 	gauge("henge_segments_loaded_bytes", "Bytes of the segments the Historical holds.", func() float64 { return float64(s.historical.Used()) })
-	n.metrics.MustRegister(
+	s.n.metrics.MustRegister(
 		counter("henge_segment_scrub_bytes_total", "Bytes of segments that were verified in the background.", func() float64 { return float64(s.scrubbed().Bytes) }),
 		counter("henge_segment_scrub_files_total", "Segment files that were verified in the background.", func() float64 { return float64(s.scrubbed().Files) }),
 		counter("henge_segments_damaged_total", "Segment files that were found to be damaged, in the background or by queries.",
@@ -79,10 +93,13 @@ func (n *Node) registerGauges(s *services) {
 	)
 	gauge("henge_segment_scrub_age_seconds", "How long ago the segment file was verified in the background whose turn is next.",
 		func() float64 { _, oldest := s.cached.ScrubStats(); return oldest.Seconds() })
-	gauge("henge_disk_full", "1 while the disk of the data directory is full: only queries and kill tasks go on.", n.diskFull)
+}
+
+// registerTasks shows the tasks of the queue.
+func (s *services) registerTasks(gauge func(name, help string, value func() float64)) {
 	gauge("henge_task_slots", "Tasks that may run at once.", func() float64 { return float64(s.queue.Capacity()) })
 	for state, is := range map[string]task.State{"waiting": task.Waiting, "pending": task.Pending, "running": task.Running} {
-		n.metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		s.n.metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "henge_tasks_active", Help: "Tasks without an end, by state.", ConstLabels: prometheus.Labels{"state": state},
 		}, func() float64 {
 			count := 0
@@ -94,7 +111,4 @@ func (n *Node) registerGauges(s *services) {
 			return float64(count)
 		}))
 	}
-	n.metrics.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "henge_build_info", Help: "Always 1; the label is the release.", ConstLabels: prometheus.Labels{"version": n.o.Version},
-	}, func() float64 { return 1 }))
 }

@@ -46,10 +46,25 @@ func (s *services) openMonitor(ctx context.Context) error {
 		Period: set.Duration("service.monitoring.emissionPeriod"), Emitter: emitter,
 		Product: set.Text("service.emitter.prometheus.namespace"), Host: address,
 		Version: s.n.o.Version, Meter: s.n.meter, Map: dimensions, Labels: labels, Clock: s.n.o.Clock, Log: s.n.o.Log,
-	}, s.coordinator.Measure, s.measureHTTP, s.measureCache, s.measureHistorical, s.measureTasks, s.measureDuties)
+	}, s.measures()...)
 	s.n.metrics.MustRegister(m)
 	s.n.roles.Go(func() error { return m.Run(ctx) })
 	return s.openPusher(ctx, address)
+}
+
+// measures are of the services that the process has opened.
+func (s *services) measures() []obs.Measure {
+	out := []obs.Measure{s.measureHTTP}
+	if s.n.opens(queryService) {
+		out = append(out, s.measureCache, s.measureHistorical)
+	}
+	if s.n.opens(taskService) {
+		out = append(out, s.measureTasks)
+	}
+	if s.n.opens(managementService) {
+		out = append(out, s.coordinator.Measure, s.measureDuties)
+	}
+	return out
 }
 
 // openPusher begins to push metrics, if that is how they reach Prometheus. Scrapes are answered all

@@ -149,15 +149,12 @@ func (n *Node) start(ctx context.Context) error {
 	if err := n.openPeers(); err != nil {
 		return err
 	}
-	if err := n.follow(ctx, background); err != nil {
-		return err
-	}
-	services, err := n.openServices(background)
+	services, err := n.openServices(ctx, background)
 	if err != nil {
 		return err
 	}
-	if n.usesLookups() {
-		services.lookups.Settled(ctx)
+	if err := services.loadLookups(ctx); err != nil {
+		return err
 	}
 	n.registerGauges(services)
 	requests := newHTTPMetrics(n.metrics)

@@ -109,6 +109,7 @@ func (s *services) openOverlord(ctx context.Context) error {
 	s.statements = statements.New(sqltask.NewService(s.queue, controller, s.broker, files, s.deep), statements.Options{
 		Type: sqltask.ControllerType, MaxRequestBytes: limit, Durable: set.Bool("service.msq.intermediate.storage.enable"),
 	})
+	s.leads[cluster.Overlord] = append(s.leads[cluster.Overlord], s.runQueue)
 	return nil
 }
 
@@ -150,7 +151,7 @@ func (s *services) overlordPassages(errors *edge.Errors, elsewhere edge.Handler)
 	if !s.n.settings.Bool("service.sql.enable") {
 		return nil
 	}
-	to := s.n.led(cluster.Overlord, s.handler(errors, s.managementRoutes), elsewhere)
+	to := s.n.led(cluster.Overlord, s.management(errors), elsewhere)
 	return []passage{{"/service/v2/sql/task", to}, {"/service/v2/sql/statements", to}}
 }
 

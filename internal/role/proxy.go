@@ -135,7 +135,7 @@ func (n *Node) toLeader(role string) *forward {
 }
 
 // led serves the paths of a role that has leaders: here if this process leads, fenced, else by
-// where it points to.
+// where it points to. A process that never leads has no here.
 func (n *Node) led(role string, here http.Handler, elsewhere edge.Handler) edge.Handler {
 	l := n.peers.leaders[role]
 	return func(w http.ResponseWriter, r *http.Request) error {

@@ -91,7 +91,7 @@ func (s *services) routerRoutes(mux *edge.Mux) {
 		toBroker = edge.Metered("/service/v2/sql", toBroker)
 	}
 	toLeader := func(role string) edge.Handler {
-		return s.n.led(role, s.handler(mux.Errors, s.managementRoutes), s.n.toLeader(role).ServeHTTP)
+		return s.n.led(role, s.management(mux.Errors), s.n.toLeader(role).ServeHTTP)
 	}
 	passages := append(s.overlordPassages(mux.Errors, s.n.toLeader(cluster.Overlord).ServeHTTP),
 		passage{"/service/v2", func(w http.ResponseWriter, r *http.Request) error {
@@ -149,9 +149,6 @@ func (s *services) cancelEverywhere(w http.ResponseWriter, r *http.Request) erro
 // openRouter reads which Brokers the Router of this process gives queries to, and if that goes by
 // retention rules, follows these.
 func (s *services) openRouter(ctx context.Context) (err error) {
-	if !s.n.has(cluster.Router) {
-		return nil
-	}
 	const of = "service.router."
 	set := s.n.settings
 	s.choice, err = router.New(router.Options{

@@ -2,6 +2,7 @@ package role
 
 import (
 	"context"
+	"slices"
 
 	"github.com/hengedb/henge/internal/api/coordinator"
 	"github.com/hengedb/henge/internal/api/edge"
@@ -36,6 +37,7 @@ import (
 // services are the parts of the roles that endpoints talk to.
 type services struct {
 	n          *Node
+	starting   context.Context // of the start, which ends when the process answers
 	deep       deepstore.Store
 	cache      *exec.RowCache // of results, and of single segments
 	cached     *cache.Cache
@@ -69,46 +71,110 @@ type services struct {
 	leads map[string][]func(context.Context) error
 }
 
-// openServices makes the roles' parts and starts what runs in them.
-func (n *Node) openServices(ctx context.Context) (*services, error) {
+// service is one of the parts of the roles.
+type service struct {
+	name string
+	// roles use it themselves, and needs are the services that it is made of.
+	roles, needs []string
+	open         func(s *services, ctx context.Context) error
+}
+
+// The services that a process may open.
+const (
+	timelineService   = "timeline"   // of published segments
+	lookupService     = "lookups"    // in memory
+	storageService    = "storage"    // deep storage
+	segmentService    = "segments"   // the cache of segment files
+	ruleService       = "rules"      // of retention
+	inventoryService  = "inventory"  // of what Historicals hold
+	queryService      = "queries"    // plans and runs them
+	taskService       = "tasks"      // the queue, the types, and the worker
+	managementService = "management" // endpoints and duties of Coordinator and Overlord
+	routingService    = "routing"    // which Brokers get queries
+)
+
+// serviceList lists the services in the order in which they are opened: each stands behind those
+// that it needs. A process opens those that its roles use, with what these need.
+var serviceList = []service{
+	{name: timelineService, open: func(s *services, ctx context.Context) error { return s.n.follow(s.starting, ctx) }},
+	{name: lookupService, roles: []string{cluster.Historical, cluster.Indexer}, open: (*services).openLookups},
+	{name: storageService, open: (*services).openStorage},
+	{name: segmentService, roles: []string{cluster.Historical}, needs: []string{storageService}, open: (*services).openSegments},
+	{name: ruleService, open: func(s *services, _ context.Context) error { s.rules = duty.NewRules(s.n.store); return nil }},
+	{name: inventoryService, needs: []string{segmentService}, open: (*services).openInventory},
+	{
+		name: queryService, roles: []string{cluster.Historical}, // which runs parts of them
+		needs: []string{timelineService, lookupService, segmentService, inventoryService},
+		open:  func(s *services, _ context.Context) error { return s.openBroker() },
+	},
+	{
+		name: taskService, roles: []string{cluster.Indexer},
+		needs: []string{timelineService, storageService, segmentService, ruleService, inventoryService, queryService},
+		open:  (*services).openOverlord,
+	},
+	{
+		// Brokers and tasks ask it for the tables of the schema sys, and Brokers for what they tell of
+		// datasources.
+		name: managementService, roles: []string{cluster.Broker, cluster.Coordinator, cluster.Overlord, cluster.Indexer},
+		needs: []string{timelineService, storageService, segmentService, ruleService, inventoryService, queryService, taskService},
+		open:  (*services).openCoordinator,
+	},
+	{name: routingService, roles: []string{cluster.Router}, needs: []string{ruleService}, open: (*services).openRouter},
+}
+
+// servicesOf returns the services that a process with some roles opens, in their order.
+func servicesOf(roles []string) []service {
+	wanted := map[string]bool{}
+	var out []service
+	for _, v := range slices.Backward(serviceList) { // who needs a service stands behind it
+		if !wanted[v.name] && !slices.ContainsFunc(v.roles, func(r string) bool { return slices.Contains(roles, r) }) {
+			continue
+		}
+		for _, need := range v.needs {
+			wanted[need] = true
+		}
+		out = append(out, v)
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// Services returns the names of the services that the process has opened, in their order.
+func (n *Node) Services() []string {
+	var out []string
+	for _, v := range servicesOf(n.o.Roles) {
+		out = append(out, v.name)
+	}
+	return out
+}
+
+// opens reports whether the process opens a service.
+func (n *Node) opens(name string) bool { return slices.Contains(n.Services(), name) }
+
+// openServices makes the parts of the roles that the process has, and starts what runs in them
+// until background is done.
+func (n *Node) openServices(ctx, background context.Context) (*services, error) {
 	admission, err := n.admission()
 	if err != nil {
 		return nil, err
 	}
 	n.running, n.gate = query.NewRunning(n.o.Clock, admission), query.NewGate(admission.Limits, "historical", n.meter)
-	s := &services{n: n, leads: map[string][]func(context.Context) error{}}
-	access := s.access()
-	access.S3 = s3Options(n.settings)
-	s.lookups = lookup.NewSet(lookup.Options{Access: access, Memory: n.memory, Clock: n.o.Clock, Log: n.o.Log})
-	n.roles.Go(func() error { return s.lookups.Run(ctx) })
-	if err := s.openStorage(ctx); err != nil {
+	s := &services{n: n, starting: ctx, leads: map[string][]func(context.Context) error{}}
+	for _, v := range servicesOf(n.o.Roles) {
+		if err := v.open(s, background); err != nil {
+			return nil, err
+		}
+	}
+	n.followSettings(background, func() {
+		if s.compaction != nil {
+			s.compaction.Nudge()
+		}
+	})
+	if err := s.openMonitor(background); err != nil {
 		return nil, err
 	}
-	n.roles.Go(func() error { return s.cached.RunScrub(ctx) })
-	n.roles.Go(func() error { return s.sweep(ctx) })
-	s.rules = duty.NewRules(n.store)
-	if err := s.openInventory(ctx); err != nil {
-		return nil, err
-	}
-	if err := s.openBroker(); err != nil {
-		return nil, err
-	}
-	if err := s.openOverlord(ctx); err != nil {
-		return nil, err
-	}
-	if err := s.openCoordinator(ctx); err != nil {
-		return nil, err
-	}
-	if err := s.openRouter(ctx); err != nil {
-		return nil, err
-	}
-	n.followSettings(ctx, s.compaction.Nudge)
-	if err := s.openMonitor(ctx); err != nil {
-		return nil, err
-	}
-	s.leads[cluster.Overlord] = append(s.leads[cluster.Overlord], s.runQueue)
 	for _, role := range []string{cluster.Coordinator, cluster.Overlord} {
-		n.lead(ctx, role, s.leads[role])
+		n.lead(background, role, s.leads[role])
 	}
 	return s, nil
 }

@@ -55,11 +55,26 @@ func (a *API) lookupRoutes(mux routes) {
 
 // lookups reads what is stored.
 func (a *API) lookups(ctx context.Context) (lookupTiers, error) {
-	text, found, err := a.store.Setting(ctx, settingLookups)
+	return storedLookups(ctx, a.store)
+}
+
+func storedLookups(ctx context.Context, store *metastore.Store) (lookupTiers, error) {
+	text, found, err := store.Setting(ctx, settingLookups)
 	if err != nil || !found {
 		return nil, err
 	}
 	return parseLookups(text)
+}
+
+// ApplyLookups makes the holder of one process want the lookups that are stored for its tier, so
+// that it has them before a Coordinator tells it.
+func ApplyLookups(ctx context.Context, store *metastore.Store, tier string, holder LookupHolder) error {
+	tiers, err := storedLookups(ctx, store)
+	if err != nil {
+		return fmt.Errorf("reading the lookups: %w", err)
+	}
+	holder.Apply(ctx, tiers[tier])
+	return nil
 }
 
 func parseLookups(text json.RawMessage) (lookupTiers, error) {

@@ -297,3 +297,16 @@ func Until(t testing.TB, what string, ok func() bool) {
 
 // Routes returns the patterns that a port of the process serves.
 func (p *Process) Routes(role string) []string { return p.node.Routes(role) }
+
+// Services returns the services that the process has opened.
+func (p *Process) Services() []string { return p.node.Services() }
+
+// Folders returns the names in the process's data directory.
+func (p *Process) Folders() ([]string, error) {
+	entries, err := os.ReadDir(p.dir)
+	var out []string
+	for _, e := range entries {
+		out = append(out, e.Name())
+	}
+	return out, err
+}

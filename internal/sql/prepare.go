@@ -140,6 +140,9 @@ func bindText(ctx context.Context, r Request, shown bool) (*Statement, error) {
 		if script, err = syntax.Parse(r.Text); err != nil {
 			return nil, err
 		}
+		if ctx.Err() != nil { // a long text takes its time
+			return nil, context.Cause(ctx)
+		}
 	}
 	var err error
 	b := &binder{ctx: ctx, request: &r, catalog: r.Catalog, resources: map[Resource]bool{}, explaining: shown}

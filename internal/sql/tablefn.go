@@ -1,6 +1,7 @@
 package sql
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 
@@ -34,6 +35,9 @@ func (blk *block) tableFunction(x *syntax.TableFunction) (source, error) {
 	}
 	if err := args.unused(); err != nil {
 		return source{}, err
+	}
+	if ctx := blk.b.ctx; ctx.Err() != nil { // the text of an inline source takes its time
+		return source{}, context.Cause(ctx)
 	}
 	if len(ext.Out) == 0 {
 		return source{}, refuse("%s requires either a [signature] value or an EXTEND clause", x.Call.Name)

@@ -20,8 +20,9 @@ const (
 )
 
 // pace breaks off answers that clients do not read. Each write gets a deadline, the idle time from
-// now. When the work behind the answer ends early (Tie), what is left of the answer gets lastWords.
-// All methods are safe for use by many goroutines, and a nil pace bounds nothing.
+// now. When the work behind the answer ends early (Tie), what is left of the answer gets lastWords,
+// from then or from its first byte: whoever asks is told why the work ended, however late its
+// goroutine sees that it has. All methods are safe for use by many goroutines, and a nil pace bounds nothing.
 type pace struct {
 	control *http.ResponseController
 	conn    net.Conn      // nil: not known
@@ -30,7 +31,9 @@ type pace struct {
 
 	mu struct {
 		sync.Mutex
-		last time.Time // when all must have been sent; zero: that is open
+		last  time.Time     // when all must have been sent; zero: that is open
+		begun bool          // something was written
+		left  time.Duration // how long all may take from the first byte on; 0: that is open
 	}
 }
 
@@ -79,9 +82,23 @@ func (p *pace) end(within time.Duration) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if !p.mu.begun && within > 0 {
+		p.mu.left = within
+		return
+	}
 	p.linger(false) // net/http closes the connection at the first write that fails
 	p.mu.last = clock.Deadline(within)
 	_ = p.control.SetWriteDeadline(p.mu.last) // likewise
+}
+
+// begin notes that the answer is written from now on.
+func (p *pace) begin() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.mu.begun = true; p.mu.left > 0 && p.mu.last.IsZero() {
+		p.linger(false)
+		p.mu.last = clock.Deadline(p.mu.left)
+	}
 }
 
 // write sends b in pieces, each with a deadline.
@@ -89,6 +106,7 @@ func (p *pace) write(w io.Writer, b []byte) (int, error) {
 	if p == nil {
 		return w.Write(b)
 	}
+	p.begin()
 	p.waits.Store(true)
 	defer p.waits.Store(false)
 	sent := 0
@@ -136,6 +154,7 @@ func (p *pace) flush(f http.Flusher) {
 		f.Flush()
 		return
 	}
+	p.begin()
 	p.waits.Store(true)
 	defer p.waits.Store(false)
 	p.step()

@@ -96,7 +96,7 @@ func (a *API) sample(w http.ResponseWriter, r *http.Request) error {
 		}
 		return fault.Malformed("Request body could not be read").WithCause(err)
 	}
-	req, err := parse(body)
+	req, err := parse(r.Context(), body)
 	if err != nil {
 		return shown(err)
 	}
@@ -135,13 +135,16 @@ func failed(err error) error {
 	return &f
 }
 
-func parse(body []byte) (*request, error) {
+func parse(ctx context.Context, body []byte) (*request, error) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil, fault.Malformed("Request body cannot be empty")
 	}
 	var w requestWire
 	if err := jsontext.Read(body, &w); err != nil {
 		return nil, fault.Malformed("Request body is not a sampler spec: %v", err)
+	}
+	if ctx.Err() != nil { // a long body takes its time
+		return nil, context.Cause(ctx)
 	}
 	switch w.Type {
 	case "index", "index_parallel":
@@ -163,6 +166,9 @@ func parse(body []byte) (*request, error) {
 	source, err := ingest.ParseSource(w.Spec.IOConfig.Source)
 	if err != nil {
 		return nil, err
+	}
+	if ctx.Err() != nil { // likewise
+		return nil, context.Cause(ctx)
 	}
 	req := &request{table: &ingest.Table{Source: source}, format: w.Spec.IOConfig.Format}
 	switch {

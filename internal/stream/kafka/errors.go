@@ -68,9 +68,10 @@ func classify(err error) (class, why string) {
 	if e, ok := errors.AsType[*handshakeError](err); ok {
 		return errorClasses + "SslAuthenticationException", tlsProblem(e.err)
 	}
-	if sasl, ok := errors.AsType[*kgo.ErrFirstReadEOF](err); ok {
-		_ = sasl
-		return errorClasses + "NetworkException", "the broker closed the connection before it answered: it may want another [security.protocol]"
+	_, eof := errors.AsType[*kgo.ErrFirstReadEOF](err)
+	// Bytes of another protocol look like a size; the client has no type for that.
+	if eof || strings.Contains(err.Error(), "invalid large response size") {
+		return errorClasses + "NetworkException", "what answers does not speak the wanted [security.protocol]"
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -17,9 +18,15 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hengedb/henge/internal/stream"
+	"github.com/hengedb/henge/internal/testkit/kafkaserver"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		kafkaserver.StopAll()
+		os.Exit(code)
+	}), goleak.IgnoreAnyFunction("github.com/hengedb/henge/internal/testkit/kafkaserver.(*Server).Begin.func2"))
+}
 
 // brokers starts a cluster in the process.
 func brokers(t testing.TB, opts ...kfake.Opt) *kfake.Cluster {

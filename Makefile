@@ -26,8 +26,8 @@ lint: ## formatting, vet, the house rules, and golangci-lint where it is install
 race: ## the concurrent packages under the race detector (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race -timeout 30m ./internal/task ./internal/metastore ./internal/budget ./internal/exec ./internal/dispatch ./internal/msq ./internal/segment/... ./internal/api/... ./internal/query ./internal/broker ./internal/historical ./internal/worker ./internal/router ./internal/overlord ./internal/tasktype/... ./internal/role
 
-bench: build ## the figures of the README
-	cd bench && $(GO) run . -henge ../bin/henge
+bench: build ## the figures of the README; with BESIDE=BINARY those of both
+	cd bench && $(GO) run . -henge ../bin/henge $(if $(BESIDE),-beside $(abspath $(BESIDE)))
 
 compare: build ## Henge beside DuckDB and ClickHouse on the same work (needs Python; -rows and more: see bench/race)
 	cd bench && $(GO) run ./race -henge ../bin/henge $(RACE)

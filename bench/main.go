@@ -4,6 +4,7 @@
 //	go run . -henge ../bin/henge
 //	go run . -henge ../bin/henge -build -write ../README.md
 //	go run . -henge ../bin/henge -segments 10000
+//	go run . -henge ../bin/henge -beside /tmp/henge-before
 //
 // With -segments it starts the server on that many small local segments: what that took stands in docs/operations.md.
 // With -generated it loads input of any size in little memory, and groups it: what that took stands in docs/ingestion.md.
@@ -49,6 +50,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	binary := flags.String("henge", "../bin/henge", "the binary to measure")
+	beside := flags.String("beside", "", "another binary to measure in the same run, in turns with -henge; the table has a column for each")
 	sample := flags.String("wiki", "../../shared/data/wikiticker-2015-09-12-sampled.json.gz", "the sample of a day's edits; without it that figure is left out")
 	times := flags.Int("times", 5, "how often each figure is measured; the median counts")
 	build := flags.Bool("build", false, "also build the binary with an empty cache, which takes minutes")
@@ -68,6 +70,20 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if *generated > 0 {
 		return m.large(ctx, *generated, *memory, stdout)
 	}
+	if *beside != "" {
+		if *build || *into != "" || *segments > 0 {
+			return errors.New("-beside compares binaries: it can't be combined with -build, -write and -segments")
+		}
+		pairs, err := m.compare(ctx, *beside)
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			return writeJSON(stdout, pairs)
+		}
+		fmt.Fprint(stdout, compared(*binary, *beside, pairs))
+		return nil
+	}
 	measure := func() ([]figure, error) { return m.all(ctx, *build) }
 	if *segments > 0 {
 		measure = func() ([]figure, error) { return m.segments(ctx, *segments) }
@@ -77,9 +93,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	if *asJSON {
-		enc := json.NewEncoder(stdout)
-		enc.SetIndent("", "  ")
-		if err := enc.Encode(figures); err != nil {
+		if err := writeJSON(stdout, figures); err != nil {
 			return err
 		}
 	} else {
@@ -89,6 +103,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return marked.Replace(*into, "figures", table(figures))
 	}
 	return nil
+}
+
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
 }
 
 // table writes the figures as the README shows them.

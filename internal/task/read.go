@@ -68,15 +68,13 @@ func (q *Queue) Read(body []byte) (*Task, error) {
 	if p, ok := kind.(Prioritizer); ok {
 		t.Priority = p.DefaultPriority()
 	}
-	var context struct {
-		Priority *int `json:"priority"`
-	}
 	if raw, ok := fields["context"]; ok {
-		if err := jsontext.Read(raw, &context); err != nil {
-			return nil, fault.Malformed("Member [context] of the task is not readable: %v", err)
+		var context map[string]any
+		if err := json.Unmarshal(raw, &context); err != nil {
+			return nil, fault.Malformed("Member [context] of the task is not an object")
 		}
-		if context.Priority != nil {
-			t.Priority = *context.Priority
+		if t.Priority, err = querycontext.Priority.Or(context, t.Priority); err != nil {
+			return nil, err
 		}
 	}
 	set(fields, "id", t.ID)

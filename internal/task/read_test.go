@@ -34,6 +34,7 @@ func TestRead(t *testing.T) {
 		{"resource without room", `{"type":"noop","resource":{"availabilityGroup":"a","requiredCapacity":0}}`, "", ""},
 		{"resource of its own", `{"type":"noop","resource":{"availabilityGroup":"a","requiredCapacity":2}}`, "any", "^noop_"},
 		{"context of a wrong type", `{"type":"noop","context":7}`, "", ""},
+		{"priority that is no number", `{"type":"noop","context":{"priority":"high"}}`, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := q.Read([]byte(c.body))
@@ -60,6 +61,17 @@ func TestRead(t *testing.T) {
 				t.Errorf("priority %d, %s", got.Priority, d)
 			}
 		})
+	}
+}
+
+// The context of a task is read as that of a query.
+func TestPrioritiesOfTasks(t *testing.T) {
+	q := NewQueue(newMemStore(), map[string]Kind{NoopType: Noop{Clock: clock.System()}}, Options{})
+	for text, want := range map[string]int{`70`: 70, `"70"`: 70, `70.9`: 70, `null`: 0, `1e12`: 1<<31 - 1} {
+		got, err := q.Read([]byte(`{"type":"noop","context":{"priority":` + text + `}}`))
+		if err != nil || got.Priority != want {
+			t.Errorf("priority %s is read as %v, %v, want %d", text, got, err, want)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/querycontext"
 )
 
 // lockRoutes adds the endpoints about locks and promised segments.
@@ -39,10 +40,16 @@ type lockFilter struct {
 	DataSource string            `json:"datasource"`
 	Priority   int               `json:"priority"`
 	Intervals  []chrono.Interval `json:"intervals"`
-	Context    struct {
-		Concurrent bool   `json:"useConcurrentLocks"`
-		LockType   string `json:"taskLockType"`
-	} `json:"context"`
+	Context    map[string]any    `json:"context"`
+
+	besideAppends bool // its task would not wait for those that append
+}
+
+// read reads what the context says.
+func (f *lockFilter) read() error {
+	c := querycontext.Reader{Values: f.Context}
+	f.besideAppends = querycontext.ConcurrentLocks.From(&c) || querycontext.TaskLockType.From(&c) == string(metastore.Replace)
+	return c.Err()
 }
 
 // keeps reports whether a task of the filter's kind would have to wait for the lock. Tasks that replace beside appends don't wait for those.
@@ -50,7 +57,7 @@ func (f *lockFilter) keeps(l *metastore.Lock) bool {
 	if l.Revoked || l.Priority < f.Priority {
 		return false
 	}
-	if (f.Context.Concurrent || f.Context.LockType == string(metastore.Replace)) && l.Type == metastore.Append {
+	if f.besideAppends && l.Type == metastore.Append {
 		return false
 	}
 	if f.Intervals == nil {
@@ -82,6 +89,9 @@ func (a *API) locks(r *http.Request, filters []lockFilter) (map[string][]metasto
 	for _, f := range filters {
 		if f.DataSource == "" {
 			return nil, fault.InvalidInput("Lock filter has no [datasource]")
+		}
+		if err := f.read(); err != nil {
+			return nil, err
 		}
 		all, err := a.o.Locks.Locks(r.Context(), f.DataSource)
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/querycontext"
 )
 
 // Compaction is what a task of type compact was given: the members of its JSON beside id, context and the like.
@@ -60,9 +61,7 @@ type compactionWire struct {
 	Runner      *struct {
 		Type string `json:"type"`
 	} `json:"compactionRunner"`
-	Context *struct {
-		Concurrent bool `json:"useConcurrentLocks"`
-	} `json:"context"`
+	Context map[string]any `json:"context"`
 }
 
 // Descriptor names a segment of a datasource.
@@ -223,10 +222,12 @@ func (c *Compaction) parseInput(w *compactionWire) error {
 
 // parseMinor reads the segments of an inputSpec of type minor. The others of the interval are published again beside the new ones, which takes locks
 // that let others publish meanwhile.
-func (c *Compaction) parseMinor(text json.RawMessage, context *struct {
-	Concurrent bool `json:"useConcurrentLocks"`
-}) error {
+func (c *Compaction) parseMinor(text json.RawMessage, context map[string]any) error {
 	if err := decode("segments", text, &c.Minor); err != nil {
+		return err
+	}
+	concurrent, err := querycontext.ConcurrentLocks.Read(context)
+	if err != nil {
 		return err
 	}
 	switch {
@@ -234,7 +235,7 @@ func (c *Compaction) parseMinor(text json.RawMessage, context *struct {
 		return fault.InvalidInput("[inputSpec] of type [minor] has no [segments] to compact")
 	case !c.DropExisting:
 		return fault.InvalidInput("[inputSpec] of type [minor] needs [dropExisting] in its [ioConfig] to be true")
-	case context == nil || !context.Concurrent:
+	case !concurrent:
 		return fault.InvalidInput("[inputSpec] of type [minor] needs [useConcurrentLocks] in the context to be true")
 	}
 	for _, d := range c.Minor {

@@ -18,6 +18,7 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/obs"
+	"github.com/hengedb/henge/internal/querycontext"
 	"github.com/hengedb/henge/internal/task"
 )
 
@@ -70,11 +71,10 @@ type payload struct {
 	Limit        *int             `json:"limit"`
 	UnusedBefore *string          `json:"maxUsedStatusLastUpdatedTime"`
 	MarkUnused   bool             `json:"markAsUnused"`
-	Context      struct {
-		Concurrent bool `json:"useConcurrentLocks"`
-	} `json:"context"`
+	Context      map[string]any   `json:"context"`
 
 	unusedBefore int64
+	concurrent   bool // other tasks may append meanwhile
 }
 
 func parse(t *task.Task) (*payload, error) {
@@ -96,6 +96,10 @@ func parse(t *task.Task) (*payload, error) {
 		return nil, fault.InvalidInput("limit[%d] must be a positive integer.", *p.Limit)
 	case p.MarkUnused && p.Versions != nil:
 		return nil, fault.InvalidInput("markAsUnused can't be combined with versions")
+	}
+	var err error
+	if p.concurrent, err = querycontext.ConcurrentLocks.Read(p.Context); err != nil {
+		return nil, err
 	}
 	if p.UnusedBefore != nil {
 		at, err := chrono.ParseInstant(*p.UnusedBefore)
@@ -133,7 +137,7 @@ func (k *Kill) Validate(t *task.Task) error {
 // lock takes the lock on the whole interval; false while another task holds it.
 func (k *Kill) lock(ctx context.Context, t *task.Task, p *payload) (bool, error) {
 	kind := metastore.Exclusive
-	if p.Context.Concurrent {
+	if p.concurrent {
 		kind = metastore.Replace
 	}
 	_, granted, err := k.store.TryLock(ctx, metastore.LockRequest{

@@ -81,11 +81,26 @@ func install() *cluster {
 		s.missing = err.Error()
 		return s
 	}
-	options := fmt.Sprintf("-c listen_addresses='' -c unix_socket_directories='%s' -c fsync=off", directory)
-	if err := s.run("pg_ctl", "-D", data, "-o", options, "-l", filepath.Join(directory, "log"), "-w", "start"); err != nil {
+	if err := s.control("start"); err != nil {
 		s.missing = err.Error()
 	}
 	return s
+}
+
+// control has the server started or stopped.
+func (s *cluster) control(action ...string) error {
+	options := fmt.Sprintf("-c listen_addresses='' -c unix_socket_directories='%s' -c fsync=off", s.directory)
+	arguments := []string{"-D", filepath.Join(s.directory, "data"), "-o", options, "-l", filepath.Join(s.directory, "log"), "-w"}
+	return s.run("pg_ctl", append(arguments, action...)...)
+}
+
+// Restart stops the PostgreSQL and starts it again, for all tests that use it. In mode fast it ends
+// what is under way and shuts down, in mode immediate it is gone at once, as in a crash.
+func Restart(t testing.TB, mode string) {
+	t.Helper()
+	if err := started.Load().control("-m", mode, "restart"); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (s *cluster) run(name string, args ...string) error {

@@ -13,7 +13,7 @@ import (
 //	[0] [-1] [0,2]       elements          [1:3]       a range of them
 //	.* [*]               all members or elements
 //	..name ..*           at any depth
-//	[?(@.a == 'x')]      elements that match: == != < <= > >= with && || ! and parentheses; [?(@.a)] those that have it
+//	[?(@.a == 'x')]      elements that match (jsonpath_filter.go)
 //	.length() .min() .max() .avg() .sum() .first() .last() .keys()   at the end
 //
 // A path that can find several values gives a list, any other its value or nil.
@@ -30,6 +30,9 @@ type pathStep func(root, v any, emit func(any))
 func compileJSONPath(text string) (*jsonPath, error) {
 	p := &pathParser{text: text}
 	path, ok := p.path('$')
+	if p.problem != nil {
+		return nil, p.problem
+	}
 	if !ok || p.at != len(p.text) {
 		return nil, invalidField("flattenSpec", "the path '%s' is not valid at character %d", text, p.at+1)
 	}
@@ -39,6 +42,13 @@ func compileJSONPath(text string) (*jsonPath, error) {
 func (p *jsonPath) eval(root *Object) any { return p.from(root, root) }
 
 func (p *jsonPath) from(root, start any) any {
+	found, _ := p.find(root, start)
+	return found
+}
+
+// find returns what the path leads to from a value. Without a function, a path to a single value
+// may lead nowhere, which is not the same as to null.
+func (p *jsonPath) find(root, start any) (result any, there bool) {
 	values := []any{start}
 	for _, step := range p.steps {
 		var next []any
@@ -51,20 +61,19 @@ func (p *jsonPath) from(root, start any) any {
 		}
 		values = next
 	}
-	var result any
 	switch {
 	case p.several:
-		result = values
+		there, result = true, values
 		if values == nil {
 			result = []any{}
 		}
 	case len(values) > 0:
-		result = values[0]
+		there, result = true, values[0]
 	}
 	if p.function != "" {
-		return pathFunctions[p.function](result)
+		return pathFunctions[p.function](result), true
 	}
-	return result
+	return result, there
 }
 
 const (
@@ -79,6 +88,8 @@ type pathParser struct {
 	text  string
 	at    int
 	depth int
+	// problem is what a regular expression in the path has.
+	problem error
 }
 
 func (p *pathParser) eat(s string) bool {
@@ -295,158 +306,6 @@ func (p *pathParser) quoted() (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// pathCondition says whether an element matches.
-type pathCondition func(root, element any) bool
-
-func (p *pathParser) anyOf() (pathCondition, bool) {
-	if p.depth++; p.depth > maxPathDepth {
-		return nil, false
-	}
-	defer func() { p.depth-- }()
-	left, ok := p.allOf()
-	for ok {
-		if p.blanks(); !p.eat("||") {
-			return left, true
-		}
-		var right pathCondition
-		before := left
-		right, ok = p.allOf()
-		left = func(root, e any) bool { return before(root, e) || right(root, e) }
-	}
-	return nil, false
-}
-
-func (p *pathParser) allOf() (pathCondition, bool) {
-	left, ok := p.condition()
-	for ok {
-		if p.blanks(); !p.eat("&&") {
-			return left, true
-		}
-		var right pathCondition
-		before := left
-		right, ok = p.condition()
-		left = func(root, e any) bool { return before(root, e) && right(root, e) }
-	}
-	return nil, false
-}
-
-func (p *pathParser) condition() (pathCondition, bool) {
-	p.blanks()
-	if p.at+1 < len(p.text) && p.text[p.at] == '!' && p.text[p.at+1] != '=' {
-		p.at++
-		if p.depth++; p.depth > maxPathDepth {
-			return nil, false
-		}
-		defer func() { p.depth-- }()
-		c, ok := p.condition()
-		return func(root, e any) bool { return !c(root, e) }, ok
-	}
-	if p.eat("(") {
-		c, ok := p.anyOf()
-		return c, ok && p.eat(")")
-	}
-	left, isPath, ok := p.operand()
-	if !ok {
-		return nil, false
-	}
-	p.blanks()
-	for _, op := range []string{"==", "!=", "<=", ">=", "<", ">"} {
-		if !p.eat(op) {
-			continue
-		}
-		p.blanks()
-		right, _, ok := p.operand()
-		return func(root, e any) bool { return compareValues(op, left(root, e), right(root, e)) }, ok
-	}
-	return func(root, e any) bool { return left(root, e) != nil }, isPath
-}
-
-// operand reads a path from the element or the root, or a literal.
-func (p *pathParser) operand() (value func(root, element any) any, isPath, ok bool) {
-	if p.at >= len(p.text) {
-		return nil, false, false
-	}
-	switch c := p.text[p.at]; c {
-	case '@', '$':
-		path, ok := p.path(c)
-		return func(root, e any) any {
-			if c == '$' {
-				e = root
-			}
-			return path.from(root, e)
-		}, true, ok
-	case '\'', '"':
-		s, ok := p.quoted()
-		return func(any, any) any { return s }, false, ok
-	}
-	for word, literal := range map[string]any{"true": true, "false": false, "null": nil} {
-		if p.eat(word) {
-			return func(any, any) any { return literal }, false, true
-		}
-	}
-	start := p.at
-	for p.at < len(p.text) && strings.IndexByte("+-.eE0123456789", p.text[p.at]) >= 0 {
-		p.at++
-	}
-	n, ok := parseJSONNumber([]byte(p.text[start:p.at]))
-	return func(any, any) any {
-		if n.integer {
-			return n.long
-		}
-		return n.double
-	}, false, ok
-}
-
-// compareValues compares numbers as numbers and texts as texts; what can't be compared differs.
-func compareValues(op string, a, b any) bool {
-	order, comparable := 0, false
-	if s, ok := a.(string); ok {
-		if t, ok := b.(string); ok {
-			order, comparable = strings.Compare(s, t), true
-		}
-	} else if x, ok := a.(bool); ok {
-		if y, ok := b.(bool); ok {
-			comparable = true
-			if x != y {
-				order = 1
-			}
-		}
-	} else if a == nil || b == nil {
-		if comparable = a == nil && b == nil; !comparable {
-			order = 1
-		}
-	} else if x, ok := numberOf(a); ok {
-		if _, text := b.(string); !text {
-			if y, ok := numberOf(b); ok {
-				comparable = true
-				switch d := x.asDouble() - y.asDouble(); {
-				case x.integer && y.integer && x.long != y.long:
-					if order = 1; x.long < y.long {
-						order = -1
-					}
-				case d < 0:
-					order = -1
-				case d > 0:
-					order = 1
-				}
-			}
-		}
-	}
-	switch op {
-	case "==":
-		return comparable && order == 0
-	case "!=":
-		return !comparable || order != 0
-	case "<":
-		return comparable && order < 0
-	case "<=":
-		return comparable && order <= 0
-	case ">":
-		return comparable && order > 0
-	}
-	return comparable && order >= 0
 }
 
 func memberStep(names []string) pathStep {

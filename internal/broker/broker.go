@@ -372,6 +372,7 @@ func (b *Broker) Rows(ctx context.Context, p *Prepared, id string) (query.Rows, 
 		return nil, err
 	}
 	env, done := b.Env(p, "query "+id)
+	env.Note = r.warnings.add
 	env.Share.Prefer(p.query.Priority())
 	env.Segments, env.Times = b.SegmentCache(wishes.use, wishes.populate), b.SegmentTimes(id)
 	count := func(n int) { b.o.Meter.Note(b.measured("query/segments/count", id), float64(n)) }
@@ -408,6 +409,7 @@ type rows struct {
 	zone      *chrono.Zone
 	stringify bool
 	facts     string
+	warnings  warnings
 	op        exec.Operator
 	done      func() // gives memory and cores back; nil: nothing was taken
 }
@@ -415,7 +417,9 @@ type rows struct {
 func (r *rows) Columns() []result.Column { return r.columns }
 func (r *rows) Zone() *chrono.Zone       { return r.zone }
 func (r *rows) StringifyArrays() bool    { return r.stringify }
-func (r *rows) Facts() string            { return r.facts }
+
+// Facts returns the response context as far as it is known: warnings come while rows are read.
+func (r *rows) Facts() string { return r.warnings.join(r.facts) }
 
 func (r *rows) Next(ctx context.Context) (b *vector.Batch, err error) {
 	if panicked := exec.Protect(func() error {

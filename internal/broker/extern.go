@@ -31,8 +31,10 @@ type Externals struct {
 	Decoders int
 }
 
-// Open starts reading a node's data. A record that can't be parsed ends the query with a fault that names its place.
-func (e *Externals) Open(ctx context.Context, ext *plan.External) (exec.Operator, error) {
+// Open starts reading a node's data. A record that can't be parsed ends the query with a fault
+// that names its place. What a user should know of data that is read all the same is told to note,
+// which may be nil.
+func (e *Externals) Open(ctx context.Context, ext *plan.External, note func(text string)) (exec.Operator, error) {
 	table, err := msq.ExternalTable(ext)
 	if err != nil {
 		return nil, err
@@ -42,6 +44,9 @@ func (e *Externals) Open(ctx context.Context, ext *plan.External) (exec.Operator
 		Access: e.Access, ChunkBytes: externalChunk, Decoders: decoders, TempDir: e.TempDir, Disk: e.Disk,
 		OnParseError: func(e *ingest.ParseError) error { return fault.InvalidInput("%s", e.Error()) },
 	}}
+	if note != nil {
+		x.options.OnNotice = func(n *ingest.Notice) { note(n.Error()) }
+	}
 	if err := x.memory.Set(int64(decoders+1) * externalChunk); err != nil {
 		return nil, err
 	}

@@ -201,7 +201,7 @@ func buildStream(ctx context.Context, node plan.Node, need []bool, env *Env) (Op
 		if env.Externals == nil {
 			return nil, fault.Unsupported("External data can't be read here")
 		}
-		return env.Externals.Open(ctx, n)
+		return env.Externals.Open(ctx, n, env.Note)
 	case *plan.System:
 		if env.System == nil {
 			return nil, fault.Unsupported("System table [%s.%s] can't be read here", n.Schema, n.Table)

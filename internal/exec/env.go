@@ -55,6 +55,9 @@ type Env struct {
 	Cluster   Cluster
 	System    SystemTables
 	Externals Externals
+	// Note is told what a user should know of external data that is read all the same, by any
+	// goroutine; nil: nobody asks.
+	Note func(text string)
 
 	// sharing keeps what is computed once and read in several places.
 	sharing *sharing
@@ -131,7 +134,7 @@ type SystemTables interface {
 
 // Externals opens rows from outside.
 type Externals interface {
-	Open(ctx context.Context, ext *plan.External) (Operator, error)
+	Open(ctx context.Context, ext *plan.External, note func(text string)) (Operator, error)
 }
 
 // textShare is the part of the memory that the strings which a function makes for a batch may have, leastText what they may have in any case.

@@ -47,7 +47,7 @@ func (c *avroConverter) value(v any, n *avro.SchemaNode) any {
 		return int64(v)
 	case []byte:
 		if c.BinaryAsString {
-			return string(validUTF8(v))
+			return string(v)
 		}
 		return v
 	case [16]byte:

@@ -274,7 +274,7 @@ func (d *protoMessages) value(f protoreflect.FieldDescriptor, v protoreflect.Val
 		return Digits(v.String())
 	case []byte:
 		if d.binaryAsString {
-			return string(validUTF8(x))
+			return string(x)
 		}
 		return slices.Clone(x)
 	case protoreflect.EnumNumber:

@@ -47,7 +47,7 @@ func (d *orcDirect) read(n int) (*vector.Vector, error) {
 			if err != nil {
 				return nil, err
 			}
-			d.s.str(d.field, value, text)
+			d.s.str(d.field, value, d.s.malformed.text(d.s.fields[d.field].Name, text))
 		case d.from.long != nil:
 			x, err := d.from.long()
 			if err != nil {

@@ -97,11 +97,7 @@ func (r *orcReader) column(at uint64) (*orcColumn, error) {
 		c.value, err = r.unions(at, &t)
 	case orcString, orcVarchar, orcChar:
 		if e := r.encoding(at); e.kind != 1 && e.kind != 3 {
-			raw := r.plainTexts(at)
-			c.text = func() ([]byte, error) {
-				text, err := raw()
-				return validUTF8(text), err
-			}
+			c.text = r.plainTexts(at)
 			c.value = func() (any, error) {
 				text, err := c.text()
 				return string(text), err
@@ -263,7 +259,7 @@ func (r *orcReader) texts(at uint64, isText bool) (func() (any, error), error) {
 	e := r.encoding(at)
 	give := func(b []byte) any {
 		if isText {
-			return string(validUTF8(b))
+			return string(b)
 		}
 		return append([]byte{}, b...)
 	}

@@ -261,7 +261,7 @@ func (s *sink) checked(field int, blob []byte, offsets []uint32) ([]byte, []uint
 	}
 	out, places := make([]byte, 0, len(blob)), make([]uint32, 1, len(offsets))
 	for i := 0; i+1 < len(offsets); i++ {
-		text := validUTF8(blob[offsets[i]:offsets[i+1]])
+		text := s.malformed.text(s.fields[field].Name, blob[offsets[i]:offsets[i+1]])
 		if at := bytes.IndexByte(text, 0); at >= 0 {
 			text = s.nullByte(field, text, at)
 		}

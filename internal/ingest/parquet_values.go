@@ -92,7 +92,7 @@ func leafValueOf(c *parquet.Column, binaryAsString bool) leafValue {
 	}
 	switch {
 	case isText(c, binaryAsString):
-		return func(v *parquet.Values, i int) any { return string(validUTF8(v.At(i))) }
+		return func(v *parquet.Values, i int) any { return string(v.At(i)) }
 	case c.Logical == parquet.UUID && c.Length == 16:
 		return func(v *parquet.Values, i int) any { return uuidText(v.At(i)) }
 	case c.Logical == parquet.Float16 && c.Length == 2:

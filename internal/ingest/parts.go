@@ -145,6 +145,7 @@ func (p *part) read(fields []Field, opts *Options, send func(decoded) bool) (err
 			}
 		}
 		s.out.records, s.out.bytes = int64(n), b.Bytes()
+		s.out.malformed.take(&s.malformed)
 		if len(flaws.found) > 0 {
 			if b, err = flaws.take(s, b, p.rows-left); err != nil {
 				return unexpected(err)
@@ -182,6 +183,7 @@ func (c *valueColumn) read(n int) (*vector.Vector, error) {
 		if err != nil {
 			return nil, err
 		}
+		v = c.s.malformed.value(c.s.fields[c.field].Name, v)
 		c.s.objectCell(c.field, c.column, v)
 		if c.column.flaw != 0 {
 			c.flaws.add(i, c.column.flaw)
@@ -256,6 +258,7 @@ func (p *partFlaws) object(row int64) (*Object, error) {
 			return nil, err
 		}
 		if p.next++; p.next > row {
+			(&wellFormed{}).object(r.Object) // counted when its columns were read
 			return r.Object, nil
 		}
 	}

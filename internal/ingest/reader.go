@@ -32,6 +32,8 @@ type Reader struct {
 	fields   []Field          // fields that the producer sees
 	cancel   context.CancelFunc
 	err      error
+	// malformed is what of formats that are no text was no UTF-8.
+	malformed wellFormed
 }
 
 // producer yields what the records of a split became, in their order, and the line that the places in it count from; io.EOF after the last.
@@ -190,9 +192,13 @@ func (r *Reader) Next(ctx context.Context) (*vector.Batch, error) {
 			return err
 		})
 		if r.err != nil {
-			if r.text != nil && errors.Is(r.err, io.EOF) {
+			if !errors.Is(r.err, io.EOF) {
+				return nil, r.err
+			}
+			if r.text != nil {
 				r.text.tellMalformed()
 			}
+			r.malformed.tell(r.split.Entity.Name(), r.opts)
 			return nil, r.err
 		}
 		if r.err = r.account(&d, line); r.err != nil {
@@ -235,6 +241,7 @@ func (r *Reader) account(d *decoded, line int64) error {
 	if d.err != nil {
 		return d.err
 	}
+	r.malformed.take(&d.malformed)
 	r.stats.Records += d.records
 	r.stats.Bytes += d.bytes
 	for _, b := range d.batches {

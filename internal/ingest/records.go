@@ -33,6 +33,9 @@ type Records struct {
 	flat *flattening
 	name string
 	n    int64
+	opts *Options
+	// malformed counts what of records that are no text was no UTF-8.
+	malformed wellFormed
 }
 
 // Records starts reading a split as objects. The columns of the table do not matter.
@@ -40,7 +43,7 @@ func (t *Table) Records(ctx context.Context, split Split, opts *Options) (*Recor
 	if opts == nil {
 		opts = &Options{}
 	}
-	r := &Records{name: split.Entity.Name(), flat: &flattening{discover: true}}
+	r := &Records{name: split.Entity.Name(), flat: &flattening{discover: true}, opts: opts}
 	in := &input{split: split, opts: opts}
 	var err error
 	switch e := split.Entity.(type) {
@@ -79,6 +82,7 @@ func (r *Records) Next(ctx context.Context) (rec Record, err error) {
 	}
 	if err == nil {
 		r.n++
+		r.malformed.object(rec.Object)
 	}
 	return rec, err
 }
@@ -95,7 +99,10 @@ func (r *Records) ParseError(rec *Record) *ParseError {
 }
 
 // Close ends the reading.
-func (r *Records) Close() error { return r.src.close() }
+func (r *Records) Close() error {
+	r.malformed.tell(r.name, r.opts)
+	return r.src.close()
+}
 
 // textRecords reads the records of a text format chunk by chunk.
 type textRecords struct {
@@ -213,6 +220,7 @@ func (p *recordProducer) next(ctx context.Context) (decoded, int64, error) {
 			}
 			break
 		}
+		p.malformed.object(r.Object)
 		p.record(&r, p.flat, p.places)
 	}
 	if p.in != nil {

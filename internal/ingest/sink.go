@@ -54,7 +54,9 @@ type decoded struct {
 	records int64 // those that did not parse included
 	bytes   int64
 	errs    []ParseError // Record and Line relative to the chunk
-	err     error        // ends the reading
+	// malformed is what of formats that are no text was no UTF-8.
+	malformed wellFormed
+	err       error // ends the reading
 }
 
 // sink collects the cells of rows in columns.
@@ -76,7 +78,9 @@ type sink struct {
 	bad     []uint32 // rows begun that did not parse
 	scratch []byte
 	found   []any // the values of the current row, of records that are objects
-	out     decoded
+	// malformed counts for decoded.malformed.
+	malformed wellFormed
+	out       decoded
 
 	// Of messages: number is that at hand, of those of the rows so far. A message that does not parse
 	// to its end is ended there.
@@ -179,6 +183,7 @@ func (s *sink) flush() {
 
 func (s *sink) finish() decoded {
 	s.flush()
+	s.out.malformed.take(&s.malformed)
 	return s.out
 }
 

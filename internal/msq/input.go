@@ -75,7 +75,7 @@ func (in *inputs) position(leaf plan.Node) (int, *input) {
 }
 
 // Open opens an external or stage input.
-func (in *inputs) Open(ctx context.Context, ext *plan.External) (exec.Operator, error) {
+func (in *inputs) Open(ctx context.Context, ext *plan.External, _ func(text string)) (exec.Operator, error) {
 	i, x := in.position(ext)
 	if x == nil {
 		return nil, fault.Defensive("A stage reads an input that it does not have")

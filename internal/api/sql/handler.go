@@ -147,10 +147,12 @@ func (a *API) stream(ctx context.Context, w http.ResponseWriter, q *query.Query,
 	}
 	dialect := edge.DialectOf(ctx)
 	whole := dialect.Header("Response-Complete")
+	var facts string // as they were sent
 	out := &heldWriter{w: w, clock: a.o.Clock, begin: func() {
 		h := w.Header()
 		h.Set("Content-Type", req.Format.ContentType())
-		dialect.SetHeader(h, "Response-Context", rows.Facts())
+		facts = rows.Facts()
+		dialect.SetHeader(h, "Response-Context", facts)
 		h.Add("Trailer", whole)
 	}}
 	writer := result.NewWriter(out, rows.Columns(), result.Options{
@@ -185,6 +187,9 @@ func (a *API) stream(ctx context.Context, w http.ResponseWriter, q *query.Query,
 		return gone(ctx, closeErr)
 	}
 	w.Header().Set(whole, strconv.FormatBool(errors.Is(err, io.EOF)))
+	if now := rows.Facts(); now != facts { // what came with the rows follows them
+		w.Header()[http.TrailerPrefix+dialect.Header("Response-Context")] = []string{now}
+	}
 	return nil
 }
 

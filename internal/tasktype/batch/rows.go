@@ -115,7 +115,9 @@ func (by *reader) open(ctx context.Context, ext *plan.External, split ingest.Spl
 type opened struct{ rows exec.Operator }
 
 // Open implements exec.Externals.
-func (o opened) Open(context.Context, *plan.External) (exec.Operator, error) { return o.rows, nil }
+func (o opened) Open(context.Context, *plan.External, func(text string)) (exec.Operator, error) {
+	return o.rows, nil
+}
 
 // rowReader is the rows of a split as the plan of the job reads them.
 type rowReader struct {

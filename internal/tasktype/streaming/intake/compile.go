@@ -57,7 +57,9 @@ func (f *feed) Next(context.Context) (*vector.Batch, error) {
 func (*feed) Close() {}
 
 // Open implements exec.Externals.
-func (f *feed) Open(context.Context, *plan.External) (exec.Operator, error) { return f, nil }
+func (f *feed) Open(context.Context, *plan.External, func(text string)) (exec.Operator, error) {
+	return f, nil
+}
 
 // compile makes a plan of what is known of the records.
 func (m *Maker) compile(ctx context.Context) (*compiled, error) {

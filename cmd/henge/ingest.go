@@ -11,6 +11,7 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/timeline"
 )
 
 func ingestCommand() *cobra.Command {
@@ -44,6 +45,9 @@ A load that the datasource has already is refused, unless --append or --replace 
 				return fault.InvalidInput("Name the files to load, for example: henge ingest events.json --into events")
 			case o.into == "":
 				return fault.InvalidInput("Name the datasource to load into, for example: henge ingest %s --into events", args[0])
+			}
+			if refusal := timeline.DataSourceRefusal("into", o.into); refusal != "" {
+				return fault.InvalidInput("%s", refusal)
 			}
 			if err := o.check(header, columns); err != nil {
 				return err

@@ -2,6 +2,7 @@ package broker
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf16"
@@ -44,7 +45,7 @@ func (w *warnings) join(facts string) string {
 	}
 	list := w.kept
 	if w.more > 0 {
-		list = append(list[:len(list):len(list)], fmt.Sprintf("[%d] more warnings are left out", w.more))
+		list = append(slices.Clip(list), fmt.Sprintf("[%d] more warnings are left out", w.more))
 	}
 	text, err := jsontext.Marshal(list)
 	if err != nil { // texts can always be written

@@ -13,14 +13,15 @@ import (
 
 // The conditions of [?(..)], as Jayway's JsonPath defines them:
 //
-//	@.a  !@.a                        it is there, if only as null
-//	== != === !==                    equality; == takes the text '5' and the number 5 as equal, === does not
-//	< <= > >=                        of two numbers or two texts
-//	=~ /pattern/flags                a text, number, boolean or any element matches wholly; flags d i m s u x U
-//	in nin                           the left value is an element of the list on the right
-//	subsetof anyof noneof            the left list's elements: all, some, none of them are in the right one
-//	all contains                     the left list holds all elements of the right one; the right value, or text
-//	size empty                       of a list, an object or a text: its length; whether it has none
+//	@.a  !@.a            it is there, if only as null
+//	== != === !==        equality; for == the text '5' and the number 5 are equal, for === not
+//	< <= > >=            of two numbers or two texts
+//	=~ /pattern/flags    a text, number, boolean or any element matches wholly; flags dimsuxU
+//	in nin               the left value is an element of the list on the right
+//	subsetof             all elements of the left list are in the right one
+//	anyof noneof         some or none of them are
+//	all contains         the left list holds all elements of the right one; the right value
+//	size empty           the length of a list or text; whether it, or an object, has none
 //	&& || ! ( )
 //
 // A value is a path from the element (@) or the root ($), a number, a text, true, false, null, or

@@ -94,7 +94,8 @@ func TestJSONPathFilters(t *testing.T) {
 			t.Errorf("%s gives %s, want %s", filter, got, want)
 		}
 	}
-	for _, filter := range []string{"@.k =~ /(/", "@.k =~ /a", "@.k in [", "@.k in ['a'", "@.k in", "@.k inn ['a']", "@.k like 'a'", "@.k size", "in ['a']"} {
+	for _, filter := range []string{"@.k =~ /(/", "@.k =~ /a", "@.k in [", "@.k in ['a'", "@.k in", "@.k inn ['a']", "@.k like 'a'",
+		"@.k size", "in ['a']"} {
 		if _, err := compileJSONPath("$.rows[?(" + filter + ")]"); fault.Find(err) == nil {
 			t.Errorf("%s was accepted: %v", filter, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -136,7 +137,7 @@ func TestMalformedTextsOfBinaryFormatsAreCounted(t *testing.T) {
 		r.Object)) != `{"s":"`+mended+`","l":["`+mended+`"],"o":{"p":"`+mended+`"}}` {
 		t.Error(r, err)
 	}
-	if _, err := records.Next(t.Context()); err != io.EOF {
+	if _, err := records.Next(t.Context()); !errors.Is(err, io.EOF) {
 		t.Error(err)
 	}
 	if err := records.Close(); err != nil || !cmp.Equal(told, notice(9, "s")) {

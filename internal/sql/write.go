@@ -133,8 +133,8 @@ func checkName(name string) error {
 	if name == "" {
 		return refuse("Invalid value for field [table]: must not be null or empty.")
 	}
-	if problem := timeline.DataSourceProblem(name); problem != "" {
-		return refuse("Invalid value for field [table]: Value [%s] %s", name, problem)
+	if refusal := timeline.DataSourceRefusal("table", name); refusal != "" {
+		return refuse("%s", refusal)
 	}
 	return nil
 }

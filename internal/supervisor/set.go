@@ -111,8 +111,8 @@ func (s *Set) Put(ctx context.Context, text json.RawMessage, entry func(id strin
 		return nil, err
 	}
 	for _, name := range v.DataSources() {
-		if problem := timeline.DataSourceProblem(name); problem != "" {
-			return nil, fault.InvalidInput("Invalid value for field [dataSource]: Value [%s] %s", name, problem)
+		if refusal := timeline.DataSourceRefusal("dataSource", name); refusal != "" {
+			return nil, fault.InvalidInput("%s", refusal)
 		}
 	}
 	if err := v.kind.Check(ctx, v.Spec); err != nil {

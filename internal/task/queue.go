@@ -157,10 +157,11 @@ func (q *Queue) Submit(ctx context.Context, t *Task) error {
 			return err
 		}
 	}
-	if err := CheckName("id", t.ID); err != nil {
+	// The datasource first: an id that was not given is made of it.
+	if err := CheckName("dataSource", t.DataSource); err != nil {
 		return err
 	}
-	if err := CheckName("dataSource", t.DataSource); err != nil {
+	if err := CheckName("id", t.ID); err != nil {
 		return err
 	}
 	q.mu.Lock()

@@ -101,14 +101,16 @@ func NewID(kind, dataSource string, span *chrono.Interval, now int64) string {
 
 // CheckName tests a datasource name or task id against the rules of the interface. field names it in the error.
 func CheckName(field, name string) error {
+	if field == "dataSource" {
+		if refusal := timeline.DataSourceRefusal(field, name); refusal != "" {
+			return fault.InvalidInput("%s", refusal)
+		}
+		return nil
+	}
 	if strings.TrimSpace(name) == "" {
 		return fault.InvalidInput("Invalid value for field [%s]: must not be null", field)
 	}
-	problem := timeline.NameProblem(name)
-	if field == "dataSource" {
-		problem = timeline.DataSourceProblem(name)
-	}
-	if problem != "" {
+	if problem := timeline.NameProblem(name); problem != "" {
 		return fault.InvalidInput("Invalid value for field [%s]: Value [%s] %s", field, name, problem)
 	}
 	return nil

@@ -11,6 +11,18 @@ import (
 // storage, and file systems take no longer ones.
 const MaxDataSourceBytes = 255
 
+// DataSourceRefusal is the sentence for a user whose name for a datasource, in a field, can't be
+// one, or "". Every door through which such names come in asks here.
+func DataSourceRefusal(field, name string) string {
+	if strings.TrimSpace(name) == "" {
+		return fmt.Sprintf("Invalid value for field [%s]: must not be null", field)
+	}
+	if problem := DataSourceProblem(name); problem != "" {
+		return fmt.Sprintf("Invalid value for field [%s]: Value [%s] %s", field, name, problem)
+	}
+	return ""
+}
+
 // DataSourceProblem says why a name can't be that of a datasource, which deep storage and file
 // systems must hold as it is, or returns "". The name is not empty.
 func DataSourceProblem(name string) string {

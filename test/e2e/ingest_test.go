@@ -163,6 +163,11 @@ func TestIngestInputs(t *testing.T) {
 	if rows, err := p.Query(t.Context(), "SELECT COUNT(*) FROM piped"); r.code != 0 || err != nil || rows[0][0] != json.Number("2") {
 		t.Errorf("standard input: status %d, %v, %v\n%s%s", r.code, rows, err, r.stdout, r.stderr)
 	}
+	const backslash = `Invalid value for field [into]: Value [a\b] cannot contain '\'.`
+	r = tool(t, "ts,f\n", append([]string{"ingest", "-", "--into", `a\b`}, at...)...)
+	if r.code == 0 || !strings.Contains(r.stderr, backslash) {
+		t.Errorf("a name that is none: %d %s", r.code, r.stderr)
+	}
 	if r := tool(t, "", append([]string{"ingest", "-", "--into", "nothing"}, at...)...); r.code == 0 || !strings.Contains(r.stderr, "nothing to load") {
 		t.Errorf("empty standard input: status %d, %s", r.code, r.stderr)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/native"
+	"github.com/hengedb/henge/internal/timeline"
 )
 
 func (a *API) compactionRoutes(mux routes) {
@@ -243,6 +244,9 @@ func parseCompaction(text []byte) (compact.Config, error) {
 	}
 	if err := c.Validate(); err != nil {
 		return c, err
+	}
+	if refusal := timeline.DataSourceRefusal("dataSource", c.DataSource); refusal != "" {
+		return c, fault.InvalidInput("%s", refusal)
 	}
 	return c, readable(&c)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/duty/rule"
 	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/timeline"
 )
 
 // auditRules is the kind of a rule change in the audit history; its key is the datasource.
@@ -113,6 +114,10 @@ func (a *API) setRules(w http.ResponseWriter, r *http.Request) error {
 	}
 	if name == rule.Default && len(list) == 0 {
 		return refuse(w, http.StatusBadRequest, "Cluster-level rules cannot be empty.")
+	}
+	// Rules that a name of old has may still be removed.
+	if refusal := timeline.DataSourceRefusal("dataSource", name); refusal != "" && len(list) > 0 {
+		return refuse(w, http.StatusBadRequest, refusal)
 	}
 	stored, err := json.Marshal(list)
 	if err != nil {

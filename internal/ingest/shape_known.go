@@ -85,8 +85,8 @@ func (s *jsonScanner) familiar(m *jsonMember, t *jsonToken, text []byte) bool {
 }
 
 // familiarNested is familiar for an object, or a list that is not looked into. Where there were
-// objects before, or lists with lists or objects, the type of the field is that of anything; what is
-// left to know is whether it has a list without any.
+// objects before, or lists with lists or objects, the type of the field is that of anything; what
+// is left to know is whether it has a list without any.
 func (s *jsonScanner) familiarNested(has traits, t *jsonToken, text []byte) bool {
 	const nested = someObject<<ofElements | someList<<ofElements
 	switch {

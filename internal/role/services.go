@@ -31,6 +31,7 @@ import (
 	"github.com/hengedb/henge/internal/supervisor"
 	"github.com/hengedb/henge/internal/task"
 	"github.com/hengedb/henge/internal/tasktype"
+	"github.com/hengedb/henge/internal/tasktype/streaming"
 	"github.com/hengedb/henge/internal/worker"
 )
 
@@ -50,6 +51,8 @@ type services struct {
 	records    *overlord.Store // of the queue
 	worker     *worker.Worker  // nil: this process is none that other processes know
 	parts      *workers.Parts
+	streams    *streaming.Running  // tasks of this process that read streams
+	chats      workers.ChatOptions // who answers for the tasks of this process
 	files      *tasktype.Files
 	tasks      *tasks.API
 	sampler    *sampler.API
@@ -218,6 +221,7 @@ func (s *services) aloneRoutes(role string, mux *edge.Mux) {
 		s.dataRoutes(mux)
 	case "indexer":
 		s.tasks.WorkerRoutes(mux)
+		workers.ChatRoutes(mux, s.chats)
 	case "coordinator", "overlord": // merged: both serve the Overlord's paths
 		s.overlordRoutes(mux)
 		s.coordinator.SecurityRoutes(mux)

@@ -177,6 +177,31 @@ func (b *Broker) Prepare(ctx context.Context, req *query.Request, engine sql.Eng
 	return p, nil
 }
 
+// Describe returns what a statement gives and wants, without running it. Its parameters have no
+// values.
+func (b *Broker) Describe(ctx context.Context, req *query.Request) (*query.Description, error) {
+	state, lookups := b.Seen(), b.o.Lookups.View()
+	context := map[string]any{}
+	maps.Copy(context, b.o.Defaults)
+	maps.Copy(context, req.Context)
+	s, err := sql.Prepare(ctx, sql.Request{
+		Text: req.SQL, Context: context, Catalog: b.catalog(state, lookups), Now: clock.Millis(b.o.Clock), Zone: b.o.Zone,
+		Engine: sql.Native, Dialect: req.Dialect, Lookups: mappings(lookups), Describe: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &query.Description{Parameters: s.Params}
+	columns := s.Columns
+	if s.Explain {
+		columns = sql.ExplainColumns
+	}
+	for _, c := range columns {
+		out.Columns = append(out.Columns, result.Column{Name: c.Name, Type: c.Type})
+	}
+	return out, nil
+}
+
 func (b *Broker) catalog(state *timeline.State, lookups *lookup.View) catalog {
 	return catalog{state, &b.schemas, lookups}
 }

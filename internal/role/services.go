@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/hengedb/henge/internal/api/avatica"
 	"github.com/hengedb/henge/internal/api/coordinator"
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/api/nativequery"
@@ -46,6 +47,7 @@ type services struct {
 	historical *historical.Historical
 	broker     *broker.Broker
 	query      *sql.API
+	jdbc       *avatica.API
 	native     *nativequery.API
 	queue      *task.Queue
 	records    *overlord.Store // of the queue
@@ -108,7 +110,7 @@ var serviceList = []service{
 	{
 		name: queryService, roles: []string{cluster.Historical}, // which runs parts of them
 		needs: []string{timelineService, lookupService, segmentService, inventoryService},
-		open:  func(s *services, _ context.Context) error { return s.openBroker() },
+		open:  (*services).openBroker,
 	},
 	{
 		name: taskService, roles: []string{cluster.Indexer},

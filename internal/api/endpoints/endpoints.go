@@ -63,8 +63,10 @@ var Table = []Endpoint{
 	{"GET /service/v2/sql/queries", SQL},
 	{"GET /service/v2/sql/queries/{id}/reports", SQL},
 	{"POST /service/v2/sql", SQL},
-	{"POST /service/v2/sql/avatica-protobuf/", SQL},
-	{"POST /service/v2/sql/avatica/", SQL},
+	{"POST /service/v2/sql/avatica", SQL},
+	{"POST /service/v2/sql/avatica-protobuf", SQL},
+	{"POST /service/v2/sql/avatica-protobuf/{$}", SQL},
+	{"POST /service/v2/sql/avatica/{$}", SQL},
 	{"POST /service/v2/sql/{$}", SQL},
 
 	{"DELETE /service/v2/sql/statements", Statements},

@@ -85,3 +85,42 @@ func TestGoldenAvatica(t *testing.T) {
 		}
 	}
 }
+
+// TestAvaticaLimits opens as many connections and statements as there may be, and one more.
+func TestAvaticaLimits(t *testing.T) {
+	s := server.Start(t, server.Options{Settings: []string{
+		"service.sql.avatica.maxConnections=2", "service.sql.avatica.maxStatementsPerConnection=3"}})
+	refused := func(request map[string]any, want string) {
+		t.Helper()
+		if status, answer := avatica(t, s, request); status != 500 || answer["errorMessage"] != want {
+			t.Errorf("%v: %d %v, want %s", request, status, answer, want)
+		}
+	}
+	fits := func(request map[string]any) map[string]any {
+		t.Helper()
+		status, answer := avatica(t, s, request)
+		if status != 200 {
+			t.Fatalf("%v: %d %v", request, status, answer)
+		}
+		return answer
+	}
+	for _, id := range []string{"a", "b"} {
+		fits(map[string]any{"request": "openConnection", "connectionId": id, "info": map[string]string{"sqlTimeZone": "Europe/Berlin"}})
+	}
+	refused(map[string]any{"request": "openConnection", "connectionId": "c"}, "ISE: Too many connections")
+	for range 3 {
+		fits(map[string]any{"request": "createStatement", "connectionId": "a"})
+	}
+	refused(map[string]any{"request": "createStatement", "connectionId": "a"}, "ISE: Too many open statements, limit is [3]")
+	fits(map[string]any{"request": "closeStatement", "connectionId": "a", "statementId": 2})
+	answer := fits(map[string]any{"request": "prepareAndExecute", "connectionId": "a", "statementId": 1,
+		"sql": "SELECT TIMESTAMP '2024-01-01 00:00:00' AS t", "maxRowCount": -1, "maxRowsInFirstFrame": 10, "maxRowsTotal": -1})
+	frame := answer["results"].([]any)[0].(map[string]any)["firstFrame"].(map[string]any)
+	if rows, _ := json.Marshal(frame["rows"]); string(rows) != "[[1704067200000]]" { // the clock of the wall, as JDBC wants it
+		t.Errorf("rows %s", rows)
+	}
+	if done := fits(map[string]any{"request": "closeConnection", "connectionId": "b"}); done["response"] != "closeConnection" {
+		t.Error(done)
+	}
+	fits(map[string]any{"request": "openConnection", "connectionId": "c", "info": map[string]string{}})
+}

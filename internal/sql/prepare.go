@@ -209,11 +209,11 @@ func (s *Statement) Env() expr.Context {
 
 // binder holds what is one per statement.
 type binder struct {
-	ctx       context.Context
-	request   *Request
-	catalog   Catalog
-	settings  settings
-	params    []*expr.Literal
+	ctx      context.Context
+	request  *Request
+	catalog  Catalog
+	settings settings
+	params   []*expr.Literal
 	// described are the types of the parameters, as far as they are known; nil: nobody wants to know.
 	described []expr.Type
 	resources map[Resource]bool

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/stream"
 )
 
 // messageObjects makes objects of messages, each by itself, in any format.
@@ -144,4 +146,112 @@ func (e bytesEntity) Open(_ context.Context, offset int64) (io.ReadCloser, error
 
 func (e bytesEntity) openRandom(context.Context) (randomFile, error) {
 	return bytesFile{bytes.NewReader(e.data)}, nil
+}
+
+// MessageReader makes objects of records of a stream, for those who do not know the columns yet:
+// previews. It is used by one goroutine.
+type MessageReader struct {
+	value    *messageObjects
+	key      *messageObjects // nil: keys are no column
+	envelope *Envelope       // nil: the stream says nothing
+	flat     *flattening
+}
+
+// Message is one record of a record of a stream.
+type Message struct {
+	Record
+	// Number counts the records of one message, from 1.
+	Number int64
+	// said is what the stream says of it beside its value.
+	said *Object
+}
+
+// NewMessageReader returns what reads records of a format. Of the options it takes Access.
+func NewMessageReader(format Format, opts *Options) (*MessageReader, error) {
+	r := &MessageReader{flat: &flattening{discover: true}}
+	var err error
+	if r.value, err = newMessageObjects(ValueFormat(format), opts); err != nil {
+		return nil, err
+	}
+	if f := format.flattening(); f != nil {
+		r.flat = f
+	}
+	if e, ok := format.(*Envelope); ok {
+		r.envelope = e
+		if e.key != nil {
+			r.key, err = newMessageObjects(e.key, opts)
+		}
+	}
+	return r, err
+}
+
+// Read returns the records of a message. One that has none is a record that did not parse, but for
+// one without a value of which the stream says nothing, which is nothing at all.
+func (r *MessageReader) Read(ctx context.Context, m *stream.Record) ([]Message, error) {
+	var said *Object
+	if r.envelope != nil {
+		said = r.envelope.said(m)
+		if r.key != nil && m.Key != nil {
+			key := Messages{key: r.key}
+			value, reason, err := key.keyOf(ctx, m.Key)
+			switch {
+			case err != nil:
+				return nil, err
+			case reason != "":
+				return []Message{{Record: Record{Reason: reason, Text: m.Value}, Number: 1}}, nil
+			}
+			said.Add(r.envelope.names.key, value)
+		}
+	}
+	if m.Value == nil {
+		if said == nil {
+			return nil, nil
+		}
+		return []Message{{Record: Record{Object: &Object{}}, Number: 1, said: said}}, nil
+	}
+	var out []Message
+	err := guarded(func() error {
+		return r.value.each(ctx, m.Value, func(rec Record) bool {
+			rec.Text = slices.Clone(rec.Text)
+			if rec.Object == nil && rec.Text == nil {
+				rec.Text = m.Value
+			}
+			out = append(out, Message{Record: rec, Number: int64(len(out) + 1), said: said})
+			return true
+		})
+	})
+	if err == nil && len(out) == 0 {
+		out = []Message{{Record: Record{Reason: EmptyMessage}, Number: 1}}
+	}
+	return out, err
+}
+
+// Input returns a message as it is in the stream, with what the stream says of it.
+func (r *MessageReader) Input(m *Message) *Object { return with(m.Object, m.said) }
+
+// Reach returns the columns of a message that may be asked for by name.
+func (r *MessageReader) Reach(m *Message) *Object { return with(r.flat.reach(m.Object), m.said) }
+
+// Flatten returns its columns as the flattenSpec says: with nested set also objects at its root.
+func (r *MessageReader) Flatten(m *Message, nested bool) *Object {
+	return with(r.flat.flatten(m.Object, nested), m.said)
+}
+
+// ParseError returns the error of a message that is no object.
+func (r *MessageReader) ParseError(m *Message) *ParseError {
+	return &ParseError{Row: shortRow(validUTF8(m.Text[:min(len(m.Text), maxErrorRow+1)])), Record: m.Number, Reason: m.Reason}
+}
+
+// with returns an object with the members of another that it does not have.
+func with(o, said *Object) *Object {
+	if said == nil {
+		return o
+	}
+	out := &Object{Names: slices.Clone(o.Names), Values: slices.Clone(o.Values)}
+	for i, name := range said.Names {
+		if _, taken := o.Get(name); !taken {
+			out.Add(name, said.Values[i])
+		}
+	}
+	return out
 }

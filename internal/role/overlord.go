@@ -107,7 +107,7 @@ func (s *services) openOverlord(ctx context.Context) error {
 	s.sampler = sampler.New(func(ctx context.Context, n plan.Node, id string) (query.Rows, error) {
 		return s.broker.Session().Run(ctx, n, id)
 	},
-		sampler.Options{Access: s.access(), TempDir: work, Disk: s.n.disk, MaxRequestBytes: limit})
+		sampler.Options{Access: s.access(), TempDir: work, Disk: s.n.disk, MaxRequestBytes: limit, OpenStream: s.opener().Open})
 	s.tasks = tasks.New(s.queue, files, endpoints)
 	s.statements = statements.New(sqltask.NewService(s.queue, controller, s.broker, files, s.deep), statements.Options{
 		Type: sqltask.ControllerType, MaxRequestBytes: limit, Durable: set.Bool("service.msq.intermediate.storage.enable"),

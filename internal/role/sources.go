@@ -9,6 +9,7 @@ import (
 	"github.com/hengedb/henge/internal/export"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/stream/connect"
 )
 
 // access says what input sources may touch.
@@ -34,6 +35,11 @@ func (s *services) access() *ingest.Access {
 		}
 	}
 	return a
+}
+
+// opener opens streams.
+func (s *services) opener() *connect.Opener {
+	return &connect.Opener{Access: s.access(), Log: s.n.o.Log}
 }
 
 // exports says where INSERT INTO EXTERN may write.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/query"
+	"github.com/hengedb/henge/internal/stream"
 )
 
 // Run runs a plan over constant rows.
@@ -30,6 +32,8 @@ type Options struct {
 	// TempDir is for inputs that must be copied to be read, Disk counts their bytes.
 	TempDir string
 	Disk    *budget.Budget
+	// OpenStream opens a stream.
+	OpenStream func(context.Context, stream.Config) (stream.Source, error)
 	// MaxRequestBytes bounds request bodies.
 	MaxRequestBytes int64
 }
@@ -57,8 +61,9 @@ const (
 // request is a sampler spec, read and checked.
 type request struct {
 	table  *ingest.Table
+	stream *streamed // nil: what is sampled is table
 	schema *spec.DataSchema
-	format json.RawMessage // of table
+	format json.RawMessage // of table, or of values of stream
 	limits limits
 }
 
@@ -70,16 +75,19 @@ type limits struct {
 	memory, answer int64
 }
 
+// batchSpec are the parts of the specification of a load.
+type batchSpec struct {
+	DataSchema json.RawMessage `json:"dataSchema"`
+	IOConfig   *struct {
+		Type   string          `json:"type"`
+		Source json.RawMessage `json:"inputSource"`
+		Format json.RawMessage `json:"inputFormat"`
+	} `json:"ioConfig"`
+}
+
 type requestWire struct {
-	Type string `json:"type"`
-	Spec *struct {
-		DataSchema json.RawMessage `json:"dataSchema"`
-		IOConfig   *struct {
-			Type   string          `json:"type"`
-			Source json.RawMessage `json:"inputSource"`
-			Format json.RawMessage `json:"inputFormat"`
-		} `json:"ioConfig"`
-	} `json:"spec"`
+	Type   string          `json:"type"`
+	Spec   json.RawMessage `json:"spec"`
 	Config *struct {
 		Rows    *int            `json:"numRows"`
 		Timeout *int64          `json:"timeoutMs"`
@@ -146,47 +154,74 @@ func parse(ctx context.Context, body []byte) (*request, error) {
 	if ctx.Err() != nil { // a long body takes its time
 		return nil, context.Cause(ctx)
 	}
-	switch w.Type {
-	case "index", "index_parallel":
-	case "":
-		return nil, fault.InvalidInput("Missing type id property 'type' of the sampler spec: known type ids = [index, index_parallel]")
-	default:
-		return nil, fault.InvalidInput("Could not resolve type id '%s' of the sampler spec: known type ids = [index, index_parallel]", w.Type)
-	}
+	req := &request{}
+	var err error
 	switch {
-	case w.Spec == nil:
+	case w.Type == "":
+		return nil, fault.InvalidInput("Missing type id property 'type' of the sampler spec: known type ids = [%s]", samplerTypes)
+	case !slices.Contains(samplerTypesList, w.Type):
+		return nil, fault.InvalidInput("Could not resolve type id '%s' of the sampler spec: known type ids = [%s]", w.Type, samplerTypes)
+	case isNull(w.Spec):
 		return nil, fault.InvalidInput("[spec] is required")
-	case w.Spec.IOConfig == nil:
-		return nil, fault.InvalidInput("[spec.ioConfig] is required")
-	case w.Spec.IOConfig.Type != "index" && w.Spec.IOConfig.Type != "index_parallel":
-		return nil, fault.InvalidInput("Could not resolve type id '%s' of [spec.ioConfig]: known type ids = [index, index_parallel]", w.Spec.IOConfig.Type)
-	case isNull(w.Spec.IOConfig.Source):
-		return nil, fault.InvalidInput("[spec.ioConfig.inputSource] is required")
+	case w.Type == "kafka", w.Type == "kinesis":
+		err = req.parseStream(w.Type, w.Spec)
+	default:
+		err = req.parseBatch(ctx, w.Spec)
 	}
-	source, err := ingest.ParseSource(w.Spec.IOConfig.Source)
 	if err != nil {
 		return nil, err
 	}
-	if ctx.Err() != nil { // likewise
-		return nil, context.Cause(ctx)
-	}
-	req := &request{table: &ingest.Table{Source: source}, format: w.Spec.IOConfig.Format}
-	switch {
-	case !isNull(w.Spec.IOConfig.Format):
-		if req.table.Format, err = ingest.ParseFormat(w.Spec.IOConfig.Format); err != nil {
-			return nil, err
-		}
-	case ingest.NeedsFormat(source):
-		return nil, fault.InvalidInput("[spec.ioConfig.inputFormat] is required: inputFormat required for input source [%s]", source.Type())
-	}
-	if req.schema, err = spec.Parse(w.Spec.DataSchema); err != nil {
-		return nil, err
-	}
-	if !isNull(w.Spec.DataSchema) && req.schema.DataSource == "" {
-		return nil, fault.InvalidInput("[spec.dataSchema.dataSource] cannot be null or empty. Please provide a dataSource.")
-	}
 	req.limits, err = parseLimits(&w)
 	return req, err
+}
+
+// samplerTypesList are the types of samples, samplerTypes as messages list them.
+var (
+	samplerTypesList = []string{"index", "index_parallel", "kafka", "kinesis"}
+	samplerTypes     = strings.Join(samplerTypesList, ", ")
+)
+
+// parseBatch reads what is sampled of files.
+func (r *request) parseBatch(ctx context.Context, text json.RawMessage) error {
+	var w batchSpec
+	if err := jsontext.Read(text, &w); err != nil {
+		return fault.Malformed("Request body is not a sampler spec: %v", err)
+	}
+	switch {
+	case w.IOConfig == nil:
+		return fault.InvalidInput("[spec.ioConfig] is required")
+	case w.IOConfig.Type != "index" && w.IOConfig.Type != "index_parallel":
+		return fault.InvalidInput("Could not resolve type id '%s' of [spec.ioConfig]: known type ids = [index, index_parallel]", w.IOConfig.Type)
+	case isNull(w.IOConfig.Source):
+		return fault.InvalidInput("[spec.ioConfig.inputSource] is required")
+	}
+	source, err := ingest.ParseSource(w.IOConfig.Source)
+	if err != nil {
+		return err
+	}
+	if ctx.Err() != nil { // likewise
+		return context.Cause(ctx)
+	}
+	r.table, r.format = &ingest.Table{Source: source}, w.IOConfig.Format
+	switch {
+	case !isNull(w.IOConfig.Format):
+		if r.table.Format, err = ingest.ParseFormat(w.IOConfig.Format); err != nil {
+			return err
+		}
+	case ingest.NeedsFormat(source):
+		return fault.InvalidInput("[spec.ioConfig.inputFormat] is required: inputFormat required for input source [%s]", source.Type())
+	}
+	return r.parseSchema(w.DataSchema)
+}
+
+func (r *request) parseSchema(text json.RawMessage) (err error) {
+	if r.schema, err = spec.Parse(text); err != nil {
+		return err
+	}
+	if !isNull(text) && r.schema.DataSource == "" {
+		return fault.InvalidInput("[spec.dataSchema.dataSource] cannot be null or empty. Please provide a dataSource.")
+	}
+	return nil
 }
 
 func parseLimits(w *requestWire) (limits, error) {

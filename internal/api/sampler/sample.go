@@ -43,6 +43,9 @@ const orderColumn = "$order"
 
 // read takes records until there are enough.
 func (s *sample) read(ctx context.Context) error {
+	if s.stream != nil {
+		return s.readStream(ctx)
+	}
 	opts := &ingest.Options{Access: s.api.o.Access, TempDir: s.api.o.TempDir, Disk: s.api.o.Disk,
 		OnNotice: func(n *ingest.Notice) { s.warnings = append(s.warnings, n.Error()) }}
 	splits, err := s.table.Splits(ctx, opts, 0)

@@ -229,8 +229,8 @@ func TestKerberosSettings(t *testing.T) {
 		`useTicketCache=true ticketCache="` + conf + `"`: "the cache of tickets [" + conf + "] is not readable",
 	} {
 		config, _ := json.Marshal("a.Krb5LoginModule required serviceName=kafka " + options + ";")
-		err := Check(stream.Config{Name: "t", Properties: given(t, `{"security.protocol":"SASL_PLAINTEXT","sasl.jaas.config":`+string(config)+`}`)},
-			&ingest.Access{Getenv: env})
+		properties := given(t, `{"security.protocol":"SASL_PLAINTEXT","sasl.jaas.config":`+string(config)+`}`)
+		err := Check(stream.Config{Name: "t", Properties: properties}, &ingest.Access{Getenv: env})
 		if f := fault.Find(err); f == nil || !strings.Contains(f.Message, why) {
 			t.Errorf("%s: %v, want %s", options, err, why)
 		}

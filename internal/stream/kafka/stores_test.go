@@ -142,12 +142,13 @@ func TestStores(t *testing.T) {
 		{"key of pem", "keystore.location=key.pem keystore.type=PEM", ""},
 		{"key of sec1", "keystore.location=sec1.pem keystore.type=PEM", ""},
 		{"encrypted key", "keystore.location=hidden.pem keystore.type=PEM key.password=pebbles", ""},
-		{"encrypted key, wrong password", "keystore.location=hidden.pem keystore.type=PEM key.password=secret", "[ssl.key.password] is not its password"},
+		{"encrypted key, wrong password", "keystore.location=hidden.pem keystore.type=PEM key.password=secret",
+			"[ssl.key.password] is not its password"},
 		{"certificate without a key", "keystore.location=trust.pem keystore.type=PEM", "no private key in PEM"},
 		{"key in place", "keystore.certificate.chain=@trust.pem keystore.key=@key.pem", ""},
 	} {
 		properties := given(t, `{"security.protocol":"SSL"}`)
-		for _, pair := range strings.Fields(c.pairs) {
+		for pair := range strings.FieldsSeq(c.pairs) {
 			name, value, _ := strings.Cut(pair, "=")
 			if strings.HasSuffix(name, ".location") {
 				value = filepath.Join(folder, value)

@@ -1,0 +1,37 @@
+// Package connect opens streams of any type.
+//
+// The central type is Opener. Which types there are stands here and nowhere else; what a stream is
+// stands in package stream.
+package connect
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/ingest"
+	"github.com/hengedb/henge/internal/stream"
+	"github.com/hengedb/henge/internal/stream/kafka"
+)
+
+// Opener opens streams.
+type Opener struct {
+	// Access says what addresses, files and variables may be used.
+	Access *ingest.Access
+	Log    *slog.Logger
+	// Push opens the log of rows that are sent to a datasource; nil: there is none here.
+	Push func(dataSource string) (stream.Source, error)
+}
+
+// Open returns the source that config describes. It does not connect.
+func (o *Opener) Open(_ context.Context, config stream.Config) (stream.Source, error) {
+	switch config.Type {
+	case "kafka":
+		return kafka.Open(config, o.Access, o.Log)
+	case "push":
+		if o.Push != nil {
+			return o.Push(config.Name)
+		}
+	}
+	return nil, fault.Unsupported("Streams of type [%s] can't be read here", config.Type)
+}

@@ -152,7 +152,7 @@ var partitionRows = []specMember{
 
 var compactionRows = []specMember{
 	{members: "compaction.type compaction.compactionRunner compaction.inputSpec compaction.name", elsewhere: batches},
-	{members: "compaction.context compaction.useConcurrentLocks", elsewhere: "test/api/compact_concurrent_test.go"},
+	{members: "compaction.context", elsewhere: "test/api/compact_concurrent_test.go"},
 	{members: "compaction.itvl compaction.ver compaction.part", elsewhere: "test/api/compact_test.go"},
 	{members: "compaction.segments", elsewhere: batches},
 	{members: "compaction.identifier", elsewhere: "internal/ingest/spec/compaction_test.go"},
@@ -212,8 +212,8 @@ var formatRows = []specMember{
 			`"columns":["t","k","m"]}},` +
 			`"dataSchema":{"dimensionsSpec":{"dimensions":null,"useSchemaDiscovery":true}}}}`},
 	{members: "format_regex.type format_regex.pattern format_regex.listDelimiter format_regex.columns", elsewhere: formats},
-	{members: "registry.type registry.schema registry.schemaType registry.references registry.name registry.subject registry.version " +
-		"registry.variables registry.config " +
+	{members: "registry.schema registry.schemaType registry.references registry.name registry.subject registry.version " +
+		"registry.config " +
 		"registry.url registry.urls registry.capacity registry.headers", elsewhere: registers},
 }
 

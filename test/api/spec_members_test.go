@@ -284,6 +284,9 @@ func knownMembers(t *testing.T) []string {
 				t.Fatal(err)
 			}
 			group := strings.TrimSuffix(filepath.Base(path), ".go")
+			if strings.HasPrefix(group, "stream") || group == "format_kafka" {
+				continue // specs of streams, which this batch load does not have
+			}
 			if strings.Contains(path, "/compact/") {
 				group = "auto_" + group
 			}

@@ -32,8 +32,8 @@ func lent(op Operator) Operator {
 }
 
 // lasting reports whether the batches of a node's operator stay as they are while they are
-// referenced, which is more than operators promise: those of external data do, and those computed of
-// them a row at a time. Tasks hold them without copying them (package msq).
+// referenced, which is more than operators promise: those of external data do, and those computed
+// of them a row at a time. Tasks hold them without copying them (package msq).
 func lasting(n plan.Node) bool {
 	switch n := n.(type) {
 	case *plan.External:

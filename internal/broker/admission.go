@@ -27,6 +27,9 @@ func (b *Broker) admit(ctx context.Context, p *Prepared, node plan.Node, id stri
 		for _, s := range t.visible(scan) {
 			rows += max(s.Rows, 0)
 		}
+		for _, s := range t.growing(scan) {
+			rows += s.Of.Rows
+		}
 		return rows
 	})
 	if !heavy {

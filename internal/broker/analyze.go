@@ -95,6 +95,7 @@ func (b *Broker) analyze(ctx context.Context, p *Prepared, id string, r *rows) (
 	if s := b.spread(p, id, env, wishes{}); s != nil { // what is kept tells nothing of the operators
 		env.Cluster = s
 	}
+	b.anew(p, env)
 	out := analysis{PlanningMillis: millis(planned.Sub(p.began))}
 	err = exec.Protect(func() error {
 		op, err := exec.Build(ctx, node, env)
@@ -157,6 +158,7 @@ func (b *Broker) analyzed(p *Prepared, profile *exec.Profile, n plan.Node, share
 		for _, holder := range p.State.Timeline(scan.DataSource).Lookup(chrono.Eternity) {
 			out.Segments.Total += int64(len(holder.Segments()))
 		}
+		out.Segments.Total += int64(len(b.tablesOf(p).growing(&plan.Scan{DataSource: scan.DataSource})))
 		if silent == 0 { // else some of the others were not told of
 			out.Segments.Pruned += out.Segments.Total - overlapping
 		}

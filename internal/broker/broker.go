@@ -16,6 +16,7 @@ import (
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/clock"
+	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/dispatch"
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/expr"
@@ -58,6 +59,10 @@ type Options struct {
 	// Servers and Dispatcher spread queries over the servers of a cluster; nil: this process reads all segments.
 	Servers    Servers
 	Dispatcher *dispatch.Dispatcher
+	// Live knows the live segments, LiveSegments those of them that this process has; nil: there are
+	// none.
+	Live         Live
+	LiveSegments LiveSegments
 	// Watched, if not nil, are the datasources that queries see.
 	Watched []string
 	// Clones returns the servers that are clones, by name; nil: there are none.
@@ -139,8 +144,9 @@ type Prepared struct {
 	Dialect string
 	// query is the registered query that the statement belongs to; nil: that of a task.
 	query *query.Query
-	// unpublishedOnly says that the query wants rows of streaming tasks alone.
-	unpublishedOnly bool
+	// live are the live segments that were pinned with State, and reading says which rows are wanted.
+	live    *cluster.LiveView
+	reading reading
 	// began is when preparing began.
 	began time.Time
 	// share is the part of the cores that it was prepared with, which Env takes over; nil: it gets a new one. Planner is what it is planned with; nil:
@@ -153,7 +159,11 @@ const longStatement = 8 << 10
 
 // Prepare parses and binds a request against the newest state.
 func (b *Broker) Prepare(ctx context.Context, req *query.Request, engine sql.Engine) (*Prepared, error) {
-	began, state, lookups := b.o.Clock.Now(), b.Seen(), b.o.Lookups.View()
+	began, lookups := b.o.Clock.Now(), b.o.Lookups.View()
+	pinned, err := b.pin(ctx)
+	if err != nil {
+		return nil, err
+	}
 	context := map[string]any{}
 	maps.Copy(context, b.o.Defaults)
 	maps.Copy(context, req.Context) // a null takes a default back
@@ -164,46 +174,26 @@ func (b *Broker) Prepare(ctx context.Context, req *query.Request, engine sql.Eng
 	script := req.Script
 	req.Script = nil
 	s, err := sql.Prepare(ctx, sql.Request{
-		Text: req.SQL, Script: script, Params: params, Context: context, Catalog: b.catalog(state, lookups), Now: clock.Millis(b.o.Clock), Zone: b.o.Zone,
-		Engine: engine, Dialect: req.Dialect, Lookups: mappings(lookups),
+		Text: req.SQL, Script: script, Params: params, Context: context, Catalog: b.catalog(pinned, lookups),
+		Now: clock.Millis(b.o.Clock), Zone: b.o.Zone, Engine: engine, Dialect: req.Dialect, Lookups: mappings(lookups),
 	})
 	if err != nil {
 		return nil, err
 	}
-	p := &Prepared{Statement: s, State: state, Lookups: lookups, Dialect: req.Dialect, began: began}
-	if p.unpublishedOnly, err = unpublishedOnly(s.Context); err != nil {
+	p := &Prepared{Statement: s, State: pinned.state, live: pinned.live, Lookups: lookups, Dialect: req.Dialect, began: began}
+	if p.reading, err = readingOf(s.Context); err != nil {
 		return nil, err
+	}
+	if engine != sql.Native {
+		if p.reading, err = readingOfTask(s.Context); err != nil {
+			return nil, err
+		}
 	}
 	return p, nil
 }
 
-// Describe returns what a statement gives and wants, without running it. Its parameters have no
-// values.
-func (b *Broker) Describe(ctx context.Context, req *query.Request) (*query.Description, error) {
-	state, lookups := b.Seen(), b.o.Lookups.View()
-	context := map[string]any{}
-	maps.Copy(context, b.o.Defaults)
-	maps.Copy(context, req.Context)
-	s, err := sql.Prepare(ctx, sql.Request{
-		Text: req.SQL, Context: context, Catalog: b.catalog(state, lookups), Now: clock.Millis(b.o.Clock), Zone: b.o.Zone,
-		Engine: sql.Native, Dialect: req.Dialect, Lookups: mappings(lookups), Describe: true,
-	})
-	if err != nil {
-		return nil, err
-	}
-	out := &query.Description{Parameters: s.Params}
-	columns := s.Columns
-	if s.Explain {
-		columns = sql.ExplainColumns
-	}
-	for _, c := range columns {
-		out.Columns = append(out.Columns, result.Column{Name: c.Name, Type: c.Type})
-	}
-	return out, nil
-}
-
-func (b *Broker) catalog(state *timeline.State, lookups *lookup.View) catalog {
-	return catalog{state, &b.schemas, lookups}
+func (b *Broker) catalog(p pin, lookups *lookup.View) catalog {
+	return catalog{p, &b.schemas, lookups}
 }
 
 // mappings gives expressions the tables of lookups.
@@ -248,7 +238,7 @@ func (b *Broker) OptimizeWithout(ctx context.Context, p *Prepared, off []string)
 		off = append(slices.Clone(off), "join_side", "reduce_sides")
 	}
 	return plan.Optimize(p.Plan, plan.Options{
-		Off: off, Context: p.Statement.Env().WithStop(ctx), Rows: b.catalog(p.State, p.Lookups).scanRows, LargeSide: b.o.LargeSide,
+		Off: off, Context: p.Statement.Env().WithStop(ctx), Rows: b.catalog(pin{p.State, p.live}, p.Lookups).scanRows, LargeSide: b.o.LargeSide,
 		ReducedScan: b.o.ReducedScan,
 	})
 }
@@ -264,7 +254,7 @@ func (b *Broker) Env(p *Prepared, name string) (env *exec.Env, done func()) {
 	t.named = b.o.Segments.Use || b.o.Segments.Populate || b.o.Meter.Events()
 	env.Tables = t
 	env.MaxSubqueryRows, env.MaxSubqueryBytes = p.MaxSubqueryRows, p.MaxSubqueryBytes
-	env.System, env.Externals = &systemRows{b, p.State, p.Lookups, p.Dialect}, b.externals
+	env.System, env.Externals = &systemRows{b, pin{p.State, p.live}, p.Lookups, p.Dialect}, b.externals
 	return env, done
 }
 
@@ -406,6 +396,7 @@ func (b *Broker) Rows(ctx context.Context, p *Prepared, id string) (query.Rows, 
 		s.count = count
 		env.Cluster = s
 	}
+	b.anew(p, env)
 	r.done = func() {
 		b.o.Meter.Micros(b.measured("query/cpu/time", id), env.Share.Computed())
 		done()
@@ -481,7 +472,10 @@ func (o *oneBatch) Close() {}
 // tables hands out the segments of one state.
 type tables struct {
 	segments Segments
-	state    *timeline.State
+	own      LiveSegments
+	// pinned is what was pinned, state what is read of it: all or nothing.
+	pinned, state *timeline.State
+	live          *cluster.LiveView
 	// named says that leaves have ids, which take time to make.
 	named bool
 	// count is told how many segments each scan reads; nil: nobody wants to know.
@@ -495,11 +489,16 @@ func (t *tables) Leaves(ctx context.Context, scan *plan.Scan, columns []string) 
 	for visible, s := range t.wanted(scan) {
 		segments, leaves = append(segments, s), append(leaves, exec.Leaf{Visible: visible})
 	}
-	t.counted(len(segments))
+	growing := t.growing(scan)
+	t.counted(len(segments) + len(growing))
 	if t.named {
 		for i, s := range segments {
 			leaves[i].ID = s.ID.String()
 		}
+	}
+	leaves, err := t.acquireLive(ctx, growing, leaves)
+	if err != nil {
+		return nil, err
 	}
 	return leaves, t.acquire(ctx, scan, columns, segments, leaves)
 }
@@ -568,6 +567,9 @@ func (b *Broker) footprint(p *Prepared, node plan.Node) (f query.Footprint) {
 			for _, s := range t.visible(scan) {
 				f.Segments = append(f.Segments, s.ID.Interval)
 			}
+			for _, s := range t.growing(scan) {
+				f.Segments = append(f.Segments, s.Of.ID.Interval)
+			}
 		}
 		return true
 	})
@@ -582,7 +584,8 @@ func intervalsOf(scan *plan.Scan) []chrono.Interval {
 	return scan.Intervals
 }
 
-// acquire sets the reader of every leaf of a scan. When it fails none is left acquired.
+// acquire sets the reader of every leaf of a scan that has none: those of segments, in their order.
+// When it fails none is left acquired.
 func (t *tables) acquire(ctx context.Context, scan *plan.Scan, columns []string, segments []*timeline.Segment, leaves []exec.Leaf) error {
 	return exec.AcquireLeaves(ctx, scan, columns, leaves, func(ctx context.Context, i int) (segment.Reader, error) {
 		if isCounted(scan, segments[i], leaves[i].Visible) {

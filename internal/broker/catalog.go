@@ -2,9 +2,11 @@ package broker
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/lookup"
 	"github.com/hengedb/henge/internal/plan"
@@ -15,7 +17,7 @@ import (
 
 // catalog answers what tables one state of the timeline holds.
 type catalog struct {
-	state   *timeline.State
+	pin
 	cache   *schemaCache
 	lookups *lookup.View
 }
@@ -38,11 +40,7 @@ func (c catalog) Table(_ context.Context, schema sql.Schema, name string) (*sql.
 	default:
 		return nil, nil
 	}
-	t := c.state.Timeline(name)
-	if t.Len() == 0 {
-		return nil, nil
-	}
-	columns := c.cache.columns(name, t)
+	columns := c.cache.of(name, c.pin).columns
 	if len(columns) == 0 {
 		return nil, nil
 	}
@@ -53,11 +51,23 @@ func (c catalog) Table(_ context.Context, schema sql.Schema, name string) (*sql.
 func (c catalog) Names(_ context.Context, schema sql.Schema) []string {
 	switch schema {
 	case sql.SchemaData:
-		return c.state.DataSources()
+		return c.dataSources()
 	case sql.SchemaLookup:
 		return c.lookups.Names()
 	}
 	return nil
+}
+
+// dataSources returns the names of the datasources that have published or live segments, sorted.
+func (p pin) dataSources() []string {
+	names := p.state.DataSources()
+	growing := p.live.DataSources()
+	if len(growing) == 0 {
+		return names
+	}
+	names = append(names, growing...)
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // schemaCache remembers the columns of each datasource's newest timeline, and how many rows can be seen, so that planning does not walk over
@@ -69,26 +79,38 @@ type schemaCache struct {
 
 type schemaEntry struct {
 	of      *timeline.Timeline
+	live    *cluster.LiveSchemas
 	columns []plan.Column
 	metrics []plan.Column // the last ones of columns
 	rows    float64
+	// published are the schemas of the visible segments.
+	published []cluster.LiveSchema
 }
 
-func (c *schemaCache) columns(name string, t *timeline.Timeline) []plan.Column {
-	return c.entry(name, t).columns
-}
-
-func (c *schemaCache) entry(name string, t *timeline.Timeline) schemaEntry {
+// of returns what is known of a datasource; without segments it has no columns.
+func (c *schemaCache) of(name string, p pin) schemaEntry {
+	t, growing := p.state.Timeline(name), p.live.Table(name)
+	if t.Len() == 0 && growing == nil {
+		return schemaEntry{}
+	}
+	var schemas *cluster.LiveSchemas
+	if growing != nil {
+		schemas = growing.Schemas
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if e, ok := c.entries[name]; ok && e.of == t {
+	e, known := c.entries[name]
+	if known && e.of == t && e.live == schemas {
 		return e
 	}
 	if c.entries == nil {
 		c.entries = map[string]schemaEntry{}
 	}
-	e := schemaEntry{of: t, rows: visibleRows(t, chrono.Eternity)}
-	e.columns, e.metrics = mergeSchemas(t)
+	if !known || e.of != t {
+		e = schemaEntry{of: t, rows: visibleRows(t, chrono.Eternity), published: schemasOf(t)}
+	}
+	e.live = schemas
+	e.columns, e.metrics = mergeSchemas(e.published, schemas)
 	c.entries[name] = e
 	return e
 }
@@ -113,38 +135,58 @@ func visibleRows(t *timeline.Timeline, intervals ...chrono.Interval) float64 {
 
 // scanRows estimates how many rows a scan reads, for the optimizer.
 func (c catalog) scanRows(scan *plan.Scan) float64 {
+	rows := 0.0
+	if growing := c.live.Table(scan.DataSource); growing != nil {
+		for _, s := range growing.Segments {
+			rows += float64(s.Of.Rows)
+		}
+	}
 	t := c.state.Timeline(scan.DataSource)
-	if t.Len() == 0 {
-		return 0
+	switch {
+	case t.Len() == 0:
+		return rows
+	case scan.Intervals != nil:
+		return rows + visibleRows(t, scan.Intervals...)
 	}
-	if scan.Intervals != nil {
-		return visibleRows(t, scan.Intervals...)
-	}
-	return c.cache.entry(scan.DataSource, t).rows
+	return rows + c.cache.of(scan.DataSource, c.pin).rows
 }
 
-// mergeSchemas returns the columns of a datasource: time first, then those of the newest segments in their order, dimensions before
-// metrics, then what only older ones have; and the part of them that are the metrics. A column whose type differs between segments gets the least
-// restrictive type.
-func mergeSchemas(t *timeline.Timeline) (all, metrics []plan.Column) {
-	var schemas []*timeline.Schema // distinct ones, oldest first
-	newest := map[*timeline.Schema]string{}
+// schemasOf returns the different schemas of the visible segments, each with the newest version
+// that has it.
+func schemasOf(t *timeline.Timeline) []cluster.LiveSchema {
+	var out []cluster.LiveSchema
+	at := map[*timeline.Schema]int{}
 	for _, holder := range t.Lookup(chrono.Eternity) { // what is overshadowed is not seen, nor are its columns
 		for _, s := range holder.Segments() {
 			if s.Schema == nil {
 				continue
 			}
-			if _, ok := newest[s.Schema]; !ok {
-				schemas = append(schemas, s.Schema)
+			i, known := at[s.Schema]
+			if !known {
+				i = len(out)
+				at[s.Schema] = i
+				out = append(out, cluster.LiveSchema{Schema: s.Schema})
 			}
-			newest[s.Schema] = max(newest[s.Schema], s.ID.Version)
+			out[i].Version = max(out[i].Version, s.ID.Version)
 		}
+	}
+	return out
+}
+
+// mergeSchemas returns the columns of a datasource: time first, then those of the newest segments
+// in their order, dimensions before metrics, then what only older ones have; and the part of them
+// that are the metrics. A column whose type differs between segments gets the least restrictive
+// type.
+func mergeSchemas(published []cluster.LiveSchema, growing *cluster.LiveSchemas) (all, metrics []plan.Column) {
+	schemas := slices.Clone(published) // oldest first
+	if growing != nil {
+		schemas = append(schemas, growing.List...)
 	}
 	if len(schemas) == 0 {
 		return nil, nil
 	}
 	for i := 1; i < len(schemas); i++ { // few: insertion by version, newest first
-		for j := i; j > 0 && newest[schemas[j]] >= newest[schemas[j-1]]; j-- {
+		for j := i; j > 0 && schemas[j].Version >= schemas[j-1].Version; j-- {
 			schemas[j], schemas[j-1] = schemas[j-1], schemas[j]
 		}
 	}

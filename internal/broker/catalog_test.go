@@ -10,6 +10,7 @@ import (
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/lookup"
+	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/sql"
 	"github.com/hengedb/henge/internal/timeline"
 )
@@ -36,7 +37,7 @@ func stateOf(segments ...*timeline.Segment) *timeline.State {
 
 func columnsOf(t *testing.T, segments ...*timeline.Segment) []string {
 	t.Helper()
-	table, err := catalog{stateOf(segments...), &schemaCache{}, &lookup.View{}}.Table(t.Context(), sql.SchemaData, "ds")
+	table, err := catalog{pin{state: stateOf(segments...)}, &schemaCache{}, &lookup.View{}}.Table(t.Context(), sql.SchemaData, "ds")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +123,7 @@ func TestTypesWiden(t *testing.T) {
 }
 
 func TestNamesAndOtherSchemas(t *testing.T) {
-	c := catalog{stateOf(segmentOf("b", 0, "1"), segmentOf("a", 0, "1")), &schemaCache{}, &lookup.View{}}
+	c := catalog{pin{state: stateOf(segmentOf("b", 0, "1"), segmentOf("a", 0, "1"))}, &schemaCache{}, &lookup.View{}}
 	if diff := cmp.Diff([]string{"a", "b"}, c.Names(t.Context(), sql.SchemaData)); diff != "" {
 		t.Error(diff)
 	}
@@ -137,16 +138,17 @@ func TestNamesAndOtherSchemas(t *testing.T) {
 // Planning looks at each state of a datasource once.
 func TestSchemasAreRemembered(t *testing.T) {
 	var cache schemaCache
+	columns := func(s *timeline.State) []plan.Column { return cache.of("ds", pin{state: s}).columns }
 	first := stateOf(segmentOf("ds", 0, "1", "a STRING"))
-	before := cache.columns("ds", first.Timeline("ds"))
-	if again := cache.columns("ds", first.Timeline("ds")); &before[0] != &again[0] {
+	before := columns(first)
+	if again := columns(first); &before[0] != &again[0] {
 		t.Error("the same state was looked at twice")
 	}
 	second := first.Apply(2, timeline.Added(segmentOf("ds", 1, "2", "b STRING")))
-	if got := cache.columns("ds", second.Timeline("ds")); len(got) != 3 {
+	if got := columns(second); len(got) != 3 {
 		t.Errorf("after a change: %v", got)
 	}
-	if got := cache.columns("ds", first.Timeline("ds")); len(got) != 2 {
+	if got := columns(first); len(got) != 2 {
 		t.Errorf("an older state: %v", got)
 	}
 }

@@ -12,53 +12,48 @@ import (
 	"github.com/hengedb/henge/internal/plan"
 	"github.com/hengedb/henge/internal/query"
 	"github.com/hengedb/henge/internal/querycontext"
+	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/sql"
 	"github.com/hengedb/henge/internal/timeline"
 )
 
 // Pin implements nativequery.Engine.
-func (b *Broker) Pin(q *query.Query, settings map[string]any) (query.Session, error) {
-	s := b.Session()
-	s.query = q
-	var err error
-	if s.unpublishedOnly, err = unpublishedOnly(settings); err != nil {
+func (b *Broker) Pin(ctx context.Context, q *query.Query, settings map[string]any) (query.Session, error) {
+	wanted, err := readingOf(settings)
+	if err != nil {
 		return nil, err
 	}
-	return s, nil
+	pinned, err := b.pin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Session{broker: b, pin: pinned, lookups: b.o.Lookups.View(), query: q, reading: wanted}, nil
 }
 
-// Session pins the newest state, for what makes plans of its own.
+// Session pins the newest state, for what makes plans of its own over published rows.
 func (b *Broker) Session() *Session {
-	return &Session{broker: b, state: b.Seen(), lookups: b.o.Lookups.View()}
+	return &Session{broker: b, pin: pin{state: b.Seen()}, lookups: b.o.Lookups.View(), reading: reading{published: true}}
 }
 
 // Session answers native queries from one state of the timeline.
 type Session struct {
 	broker  *Broker
-	state   *timeline.State
+	pin     pin
 	lookups *lookup.View
-	// query and unpublishedOnly are those of Prepared.
-	query           *query.Query
-	unpublishedOnly bool
+	// query and reading are those of Prepared.
+	query   *query.Query
+	reading reading
 }
 
 // Columns implements query.Session.
 func (s *Session) Columns(name string) []plan.Column {
-	t := s.state.Timeline(name)
-	if t.Len() == 0 {
-		return nil
-	}
-	return s.broker.schemas.columns(name, t)
+	return s.broker.schemas.of(name, s.pin).columns
 }
 
 // Metrics implements query.Session.
 func (s *Session) Metrics(name string) []string {
-	t := s.state.Timeline(name)
-	if t.Len() == 0 {
-		return nil
-	}
 	var names []string
-	for _, c := range s.broker.schemas.entry(name, t).metrics {
+	for _, c := range s.broker.schemas.of(name, s.pin).metrics {
 		names = append(names, c.Name)
 	}
 	return names
@@ -73,14 +68,14 @@ func (s *Session) Lookup(name string) ([]plan.Column, error) {
 // Chunks implements query.Session.
 func (s *Session) Chunks(name string, intervals []chrono.Interval) []chrono.Interval {
 	var out []chrono.Interval
-	for _, t := range s.Visible(&plan.Scan{DataSource: name, Intervals: intervals}) {
-		out = append(out, t.ID.Interval)
+	for _, l := range s.List(name, intervals) {
+		out = append(out, l.Interval)
 	}
 	return out
 }
 
 // DataSources implements query.Session.
-func (s *Session) DataSources() []string { return s.state.DataSources() }
+func (s *Session) DataSources() []string { return s.pin.dataSources() }
 
 // Run implements query.Session. Native queries know UTC only: zones stand in their granularities and functions.
 func (s *Session) Run(ctx context.Context, node plan.Node, id string) (query.Rows, error) {
@@ -96,7 +91,7 @@ func (s *Session) Run(ctx context.Context, node plan.Node, id string) (query.Row
 func (s *Session) prepared() *Prepared {
 	return &Prepared{Statement: &sql.Statement{
 		Now: clock.Millis(s.broker.o.Clock), Zone: chrono.UTC, Context: map[string]any{querycontext.StringifyArrays.Key(): false}, Lookups: mappings(s.lookups),
-	}, State: s.state, Lookups: s.lookups, query: s.query, unpublishedOnly: s.unpublishedOnly}
+	}, State: s.pin.state, live: s.pin.live, Lookups: s.lookups, query: s.query, reading: s.reading}
 }
 
 // Env is Broker.Env for plans of the caller's own.
@@ -112,8 +107,13 @@ func (s *Session) Visible(scan *plan.Scan) iter.Seq2[chrono.Interval, *timeline.
 // List implements query.Session.
 func (s *Session) List(name string, intervals []chrono.Interval) []query.Listed {
 	var out []query.Listed
-	for visible, t := range s.Visible(&plan.Scan{DataSource: name, Intervals: intervals}) {
+	scan := &plan.Scan{DataSource: name, Intervals: intervals}
+	for visible, t := range s.Visible(scan) {
 		out = append(out, query.Listed{ID: t.ID.String(), Interval: t.ID.Interval, Visible: visible, Size: t.Size, LoadSpec: t.LoadSpec()})
+	}
+	for _, g := range s.broker.tablesOf(s.prepared()).growing(scan) {
+		iv := g.Of.ID.Interval
+		out = append(out, query.Listed{ID: g.Text, Interval: iv, Visible: iv, Live: true, Pinned: s.pin.state.Number()})
 	}
 	return out
 }
@@ -122,24 +122,71 @@ func (s *Session) List(name string, intervals []chrono.Interval) []query.Listed 
 func (s *Session) Spread(
 	ctx context.Context, segments []query.Listed, ask func(ctx context.Context, at query.Server, files query.Files, part []query.Listed) error,
 ) error {
-	if s.broker.o.Servers == nil {
-		return ask(ctx, nil, s.broker.o.Files, segments)
+	files := s.broker.o.Files
+	if s.broker.o.LiveSegments != nil {
+		files = withLive{files, s.broker.o.LiveSegments}
 	}
+	if s.broker.o.Servers == nil {
+		return ask(ctx, nil, files, segments)
+	}
+	workers := s.workers(segments)
 	list := make([]dispatch.Segment, len(segments))
 	for i := range segments {
-		list[i] = dispatch.Segment{Of: &timeline.Segment{Rows: 1}, ID: segments[i].ID, Visible: segments[i].Visible, Holders: s.broker.o.Servers.Holders(segments[i].ID)}
+		l := &segments[i]
+		list[i] = dispatch.Segment{Of: &timeline.Segment{Rows: 1}, ID: l.ID, Visible: l.Visible, Live: l.Live}
+		if list[i].Holders = workers[l.ID]; !l.Live {
+			list[i].Holders = s.broker.o.Servers.Holders(l.ID)
+		}
 	}
-	q := &dispatch.Query{Live: s.broker.o.Servers.Live, Holders: s.broker.o.Servers.Holders}
+	q := &dispatch.Query{Live: s.broker.o.Servers.Live, Holders: func(id string) []*dispatch.Server {
+		if servers, growing := workers[id]; growing {
+			return servers
+		}
+		return s.broker.o.Servers.Holders(id)
+	}}
 	return s.broker.o.Dispatcher.Each(ctx, q, list, func(ctx context.Context, server *dispatch.Server, numbers []int) error {
 		part := make([]query.Listed, len(numbers))
 		for i, n := range numbers {
 			part[i] = segments[n]
 		}
 		if server.Here {
-			return ask(ctx, nil, s.broker.o.Files, part)
+			return ask(ctx, nil, files, part)
 		}
 		return ask(ctx, far{s.broker.o.Dispatcher, server}, nil, part)
 	})
+}
+
+// workers returns who has the live ones among some segments.
+func (s *Session) workers(segments []query.Listed) map[string][]*dispatch.Server {
+	growing := map[string]bool{}
+	for i := range segments {
+		if segments[i].Live {
+			growing[segments[i].ID] = true
+		}
+	}
+	if len(growing) == 0 {
+		return nil
+	}
+	out := map[string][]*dispatch.Server{}
+	for _, name := range s.pin.live.DataSources() {
+		for _, g := range s.pin.live.Table(name).Segments {
+			if growing[g.Text] {
+				out[g.Text] = g.Servers()
+			}
+		}
+	}
+	return out
+}
+
+// withLive are the files of a process that has live segments.
+type withLive struct {
+	query.Files
+	live LiveSegments
+}
+
+// AcquireLive implements query.LiveFiles.
+func (w withLive) AcquireLive(ctx context.Context, id string, pinned int64) ([]segment.Reader, error) {
+	return w.live.Acquire(ctx, id, pinned)
 }
 
 // far is a server of another process.

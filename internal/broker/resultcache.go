@@ -54,7 +54,7 @@ var withoutResult = querycontext.Keys(
 
 // ask returns what the cache may do for a query; nil: nothing.
 func (r *results) ask(ctx context.Context, p *Prepared, node plan.Node) (*asked, error) {
-	if !r.o.Use && !r.o.Populate || p.unpublishedOnly {
+	if !r.o.Use && !r.o.Populate || !p.reading.published {
 		return nil, nil
 	}
 	wishes := p.query.Context()
@@ -71,7 +71,8 @@ func (r *results) ask(ctx context.Context, p *Prepared, node plan.Node) (*asked,
 		return nil, nil
 	}
 	names, only := scanned(node)
-	if !only {
+	growing := func(name string) bool { return p.reading.live && p.live.Table(name) != nil }
+	if !only || slices.ContainsFunc(names, growing) {
 		return nil, nil
 	}
 	if kinds := kindsOf(ctx, p, r.o.Not); slices.ContainsFunc(kinds, func(k string) bool { return slices.Contains(r.o.Not, k) }) {

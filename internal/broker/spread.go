@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/dispatch"
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/expr"
@@ -135,13 +136,26 @@ func (b *Broker) spread(p *Prepared, id string, env *exec.Env, w wishes) *spread
 		ID: id, TimeZone: zone.Name(), Now: env.Expr.Now, BatchRows: env.BatchRows, Memory: env.Budget, Spill: env.Spill,
 		Priority: p.query.Priority(), Lane: p.query.Lane(), NoCacheUse: !w.use, NoCachePopulate: !w.populate,
 		Segments: wished(b.o.Far, w.use, w.populate),
-		Live:     b.o.Servers.Live, Holders: b.o.Servers.Holders,
+		Live:     b.o.Servers.Live, Holders: b.o.Servers.Holders, Pinned: p.State.Number(),
 	}}
 	if b.o.Clones != nil {
 		s.query.Live = func() []*dispatch.Server { return w.clones.among(b.o.Servers.Live(), b.o.Clones()) }
 		s.query.Holders = func(id string) []*dispatch.Server { return w.clones.among(b.o.Servers.Holders(id), b.o.Clones()) }
 	}
 	return s
+}
+
+// holders returns who holds a published segment: Historicals, and until one of them does the worker
+// that published it.
+func (s *spread) holders(seg *timeline.Segment, id string) []*dispatch.Server {
+	held := s.query.Holders(id)
+	if slices.ContainsFunc(held, func(o *dispatch.Server) bool { return !o.Down() }) {
+		return held
+	}
+	if g := s.live.Find(seg.ID); g != nil && !slices.ContainsFunc(g.Servers(), func(o *dispatch.Server) bool { return o.Here }) {
+		return append(slices.Clip(held), g.Servers()...)
+	}
+	return held
 }
 
 // Split implements exec.Cluster.
@@ -155,15 +169,28 @@ func (s *spread) Split(ctx context.Context, scan *plan.Scan, columns []string) (
 			leaves, mine = append(leaves, exec.Leaf{ID: id, Visible: visible}), append(mine, seg)
 			continue
 		}
-		segments = append(segments, dispatch.Segment{Of: seg, ID: id, Visible: visible, Holders: s.query.Holders(id)})
+		segments = append(segments, dispatch.Segment{Of: seg, ID: id, Visible: visible, Holders: s.holders(seg, id)})
+	}
+	growing := map[string]*cluster.LiveSegment{}
+	for _, g := range s.growing(scan) {
+		growing[g.Text] = g
+		segments = append(segments, dispatch.Segment{Of: g.Of, ID: g.Text, Visible: g.Of.ID.Interval, Holders: g.Servers(), Live: true})
 	}
 	s.counted(len(segments) + len(mine))
 	here, there, err := s.broker.o.Dispatcher.Split(s.query, segments)
 	if err != nil {
 		return nil, nil, err
 	}
+	var own []*cluster.LiveSegment
 	for _, h := range here {
+		if h.Live {
+			own = append(own, growing[h.ID])
+			continue
+		}
 		leaves, mine = append(leaves, exec.Leaf{ID: h.ID, Visible: h.Visible}), append(mine, h.Of)
+	}
+	if leaves, err = s.acquireLive(ctx, own, leaves); err != nil {
+		return nil, nil, err
 	}
 	if err := s.acquire(ctx, scan, columns, mine, leaves); err != nil {
 		return nil, nil, err

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/duty/why"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/jsontext"
@@ -54,6 +55,9 @@ func (s *Server) Address() string { return net.JoinHostPort(s.Host, strconv.Itoa
 type System struct {
 	// Servers returns the roles of all processes; with segments also what they hold.
 	Servers func(segments bool) []Server
+	// LiveRows returns how many rows live segments have at the moment, by id; nil: as many as were
+	// announced last. Of those that do not answer nothing is said.
+	LiveRows func(ctx context.Context, live *cluster.LiveView) map[string]int64
 	// Copies returns how a segment's rules are asked for the number of copies they want: -1 if no rule is about it.
 	Copies func(ctx context.Context) (func(*timeline.Segment) int64, error)
 	// Tasks returns the active tasks and those that ended recently.
@@ -91,7 +95,7 @@ func orNull(text string) any {
 	return text
 }
 
-func (s *System) segments(ctx context.Context, state *timeline.State) ([][]any, error) {
+func (s *System) segments(ctx context.Context, state *timeline.State, live *cluster.LiveView) ([][]any, error) {
 	copies, err := s.Copies(ctx)
 	if err != nil {
 		return nil, err
@@ -101,6 +105,10 @@ func (s *System) segments(ctx context.Context, state *timeline.State) ([][]any, 
 		for _, id := range server.Loaded {
 			loaded[id]++
 		}
+	}
+	held := map[string]int64{}
+	for _, g := range growing(live) {
+		held[g.Text] = int64(len(g.Holders))
 	}
 	schemas := map[*timeline.Schema][2]string{} // the texts are long and few
 	var rows [][]any
@@ -117,14 +125,61 @@ func (s *System) segments(ctx context.Context, state *timeline.State) ([][]any, 
 				}
 				schemas[seg.Schema] = names
 			}
-			row, err := segmentRow(seg, names, loaded[seg.ID.String()], t.SegmentIsOvershadowed(seg), copies(seg))
+			id := seg.ID.String()
+			at := served{historicals: loaded[id], workers: held[id]}
+			row, err := segmentRow(seg, names, at, t.SegmentIsOvershadowed(seg), copies(seg))
 			if err != nil {
 				return nil, fmt.Errorf("describing segment [%s]: %w", seg.ID, err)
 			}
 			rows = append(rows, row)
 		}
 	}
+	return s.liveSegments(ctx, state, live, rows)
+}
+
+// growing returns all live segments, by datasource and id.
+func growing(live *cluster.LiveView) (out []*cluster.LiveSegment) {
+	names := live.DataSources()
+	slices.Sort(names)
+	for _, name := range names {
+		out = append(out, live.Table(name).Segments...)
+	}
+	return out
+}
+
+// liveSegments adds the rows of segments that are not published.
+func (s *System) liveSegments(ctx context.Context, state *timeline.State, live *cluster.LiveView, rows [][]any) ([][]any, error) {
+	all := growing(live)
+	if len(all) == 0 {
+		return rows, nil
+	}
+	var now map[string]int64
+	if s.LiveRows != nil {
+		now = s.LiveRows(ctx, live)
+	}
+	for _, g := range all {
+		if state.Timeline(g.Of.ID.DataSource).Segment(g.Of.ID) != nil {
+			continue
+		}
+		names, err := schemaNames(g.Of.Schema)
+		if err != nil {
+			return nil, err
+		}
+		of := *g.Of
+		of.Rows = max(of.Rows, now[g.Text])
+		row, err := segmentRow(&of, names, served{workers: int64(len(g.Holders)), unpublished: true}, false, -1)
+		if err != nil {
+			return nil, fmt.Errorf("describing live segment [%s]: %w", g.Text, err)
+		}
+		rows = append(rows, row)
+	}
 	return rows, nil
+}
+
+// served says where a segment can be read.
+type served struct {
+	historicals, workers int64
+	unpublished          bool
 }
 
 // schemaNames returns the names of the dimensions and of the metrics as JSON.
@@ -145,14 +200,15 @@ func schemaNames(s *timeline.Schema) (names [2]string, err error) {
 	return names, nil
 }
 
-func segmentRow(s *timeline.Segment, names [2]string, loaded int64, overshadowed bool, copies int64) ([]any, error) {
+func segmentRow(s *timeline.Segment, names [2]string, at served, overshadowed bool, copies int64) ([]any, error) {
 	shard, err := timeline.MarshalShardSpec(s.Shard)
 	if err != nil {
 		return nil, err
 	}
 	if s.IsTombstone() { // there is nothing to hold
-		loaded = 1
+		at.historicals = 1
 	}
+	loaded := at.historicals + at.workers
 	var projections, compaction any
 	if s.Details != nil {
 		if len(s.Details.Projections) > 0 {
@@ -168,12 +224,13 @@ func segmentRow(s *timeline.Segment, names [2]string, loaded int64, overshadowed
 	}
 	return []any{
 		s.ID.String(), s.ID.DataSource, chrono.FormatMillis(s.ID.Interval.Start, chrono.UTC), chrono.FormatMillis(s.ID.Interval.End, chrono.UTC), s.Size,
-		s.ID.Version, int64(s.ID.Partition), loaded, max(s.Rows, 0), flag(!overshadowed), int64(1), flag(loaded > 0), int64(0),
+		s.ID.Version, int64(s.ID.Partition), loaded, max(s.Rows, 0), flag(!overshadowed), flag(!at.unpublished), flag(loaded > 0),
+		flag(at.historicals == 0 && at.workers > 0),
 		flag(overshadowed), string(shard), names[0], names[1], projections, compaction, copies,
 	}, nil
 }
 
-func (s *System) servers(context.Context, *timeline.State) ([][]any, error) {
+func (s *System) servers(context.Context, *timeline.State, *cluster.LiveView) ([][]any, error) {
 	servers := s.Servers(false)
 	rows := make([][]any, 0, len(servers))
 	for i := range servers {
@@ -190,17 +247,22 @@ func (s *System) servers(context.Context, *timeline.State) ([][]any, error) {
 	return rows, nil
 }
 
-func (s *System) serverSegments(context.Context, *timeline.State) ([][]any, error) {
+func (s *System) serverSegments(_ context.Context, _ *timeline.State, live *cluster.LiveView) ([][]any, error) {
 	var rows [][]any
 	for _, server := range s.Servers(true) {
 		for _, id := range server.Loaded {
 			rows = append(rows, []any{server.Address(), id})
 		}
 	}
+	for _, g := range growing(live) {
+		for _, h := range g.Holders {
+			rows = append(rows, []any{h.Server.Name, g.Text})
+		}
+	}
 	return rows, nil
 }
 
-func (s *System) tasks(ctx context.Context, _ *timeline.State) ([][]any, error) {
+func (s *System) tasks(ctx context.Context, _ *timeline.State, _ *cluster.LiveView) ([][]any, error) {
 	list, err := s.Tasks(ctx)
 	if err != nil {
 		return nil, err
@@ -224,7 +286,7 @@ func (s *System) tasks(ctx context.Context, _ *timeline.State) ([][]any, error) 
 	return rows, nil
 }
 
-func (s *System) queries(ctx context.Context, _ *timeline.State) ([][]any, error) {
+func (s *System) queries(ctx context.Context, _ *timeline.State, _ *cluster.LiveView) ([][]any, error) {
 	var rows [][]any
 	for _, q := range s.Queries(ctx) {
 		info, err := jsontext.Marshal(struct {
@@ -249,7 +311,7 @@ func (s *System) queries(ctx context.Context, _ *timeline.State) ([][]any, error
 }
 
 // properties shows the settings of every process; those of one process are the same for all its roles.
-func (s *System) properties(context.Context, *timeline.State) ([][]any, error) {
+func (s *System) properties(context.Context, *timeline.State, *cluster.LiveView) ([][]any, error) {
 	type process struct {
 		address string
 		roles   []string
@@ -277,7 +339,7 @@ func (s *System) properties(context.Context, *timeline.State) ([][]any, error) {
 	return rows, nil
 }
 
-func (s *System) supervisors(ctx context.Context, _ *timeline.State) ([][]any, error) {
+func (s *System) supervisors(ctx context.Context, _ *timeline.State, _ *cluster.LiveView) ([][]any, error) {
 	list, err := s.Supervisors(ctx)
 	if err != nil {
 		return nil, err
@@ -304,7 +366,7 @@ func (s *System) supervisors(ctx context.Context, _ *timeline.State) ([][]any, e
 	return rows, nil
 }
 
-func (s *System) decisions(ctx context.Context, _ *timeline.State) ([][]any, error) {
+func (s *System) decisions(ctx context.Context, _ *timeline.State, _ *cluster.LiveView) ([][]any, error) {
 	list, err := s.Decisions(ctx)
 	if err != nil {
 		return nil, err

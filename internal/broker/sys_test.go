@@ -92,7 +92,7 @@ func TestTablesOfSys(t *testing.T) {
 	}
 	tables := system().Tables()
 	for name, table := range tables {
-		got, err := table(t.Context(), state)
+		got, err := table(t.Context(), state, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +118,7 @@ func TestTablesOfSys(t *testing.T) {
 func TestScansOfSegmentsStop(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := system().Tables()["segments"](ctx, stateOf(segmentOf("ds", 0, "1"))); err == nil {
+	if _, err := system().Tables()["segments"](ctx, stateOf(segmentOf("ds", 0, "1")), nil); err == nil {
 		t.Error("the scan went on")
 	}
 }

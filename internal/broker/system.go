@@ -3,6 +3,7 @@ package broker
 import (
 	"context"
 
+	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/lookup"
 	"github.com/hengedb/henge/internal/plan"
@@ -13,12 +14,12 @@ import (
 )
 
 // SystemTable makes the rows of a table of the schema sys, in the order of its definition. Values are nil, string or int64.
-type SystemTable func(ctx context.Context, state *timeline.State) ([][]any, error)
+type SystemTable func(ctx context.Context, state *timeline.State, live *cluster.LiveView) ([][]any, error)
 
 // systemRows gives the rows of system tables as of one state of the timeline.
 type systemRows struct {
 	broker  *Broker
-	state   *timeline.State
+	pin     pin
 	lookups *lookup.View
 	dialect string
 }
@@ -35,7 +36,7 @@ func (s *systemRows) Rows(ctx context.Context, n *plan.System) (*vector.Batch, e
 	if table == nil {
 		return nil, fault.Unsupported("System table [%s.%s] is not supported yet", n.Schema, n.Table)
 	}
-	rows, err := table(ctx, s.state)
+	rows, err := table(ctx, s.pin.state, s.pin.live)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +44,7 @@ func (s *systemRows) Rows(ctx context.Context, n *plan.System) (*vector.Batch, e
 }
 
 func (s *systemRows) information(ctx context.Context) *infoschema.Catalog {
-	c := s.broker.catalog(s.state, s.lookups)
+	c := s.broker.catalog(s.pin, s.lookups)
 	out := &infoschema.Catalog{Name: s.dialect}
 	for _, name := range c.Names(ctx, sql.SchemaData) {
 		if t, err := c.Table(ctx, sql.SchemaData, name); err == nil && t != nil { // no I/O: it can't fail

@@ -28,6 +28,9 @@ func (b *Broker) uncovered(p *Prepared, node plan.Node) (string, error) {
 		for visible := range b.Visible(p, scan) {
 			covered = append(covered, visible)
 		}
+		for _, s := range b.tablesOf(p).growing(scan) {
+			covered = append(covered, s.Of.ID.Interval)
+		}
 		missing = append(missing, chrono.Subtract(asked, chrono.Condense(covered))...)
 		return true
 	})

@@ -185,9 +185,9 @@ func (i *Inventory) noteLocked(s *server, d *Delta, err error) {
 		for _, c := range d.Changes {
 			h := i.mu.holdings[c.ID]
 			switch has := h.isBy(s); {
-			case c.Action == "load" && !has:
+			case c.Action == actionLoad && !has:
 				i.holdLocked(s, h, c.ID)
-			case c.Action == "drop" && has:
+			case c.Action == actionDrop && has:
 				i.unholdLocked(s, h)
 			}
 		}
@@ -239,17 +239,22 @@ func (i *Inventory) poll(ctx context.Context, s *server) (*Delta, error) {
 	if s.as.Here {
 		return i.o.Here.Log.Since(ctx, s.at, pollTimeout, i.o.Clock)
 	}
+	return poll(ctx, i.o.Client, s.as.URL, s.at)
+}
+
+// poll asks a process what changed since a moment; nil: nothing has.
+func poll(ctx context.Context, client *http.Client, address string, at Counter) (*Delta, error) {
 	ctx, cancel := context.WithTimeout(ctx, pollTimeout+pollGrace)
 	defer cancel()
 	query := url.Values{
-		"counter": {strconv.FormatInt(s.at.Number, 10)}, "hash": {strconv.FormatInt(s.at.Hash, 10)},
+		"counter": {strconv.FormatInt(at.Number, 10)}, "hash": {strconv.FormatInt(at.Hash, 10)},
 		"timeout": {strconv.FormatInt(pollTimeout.Milliseconds(), 10)}, "ids": {""},
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.as.URL+LogPath+"?"+query.Encode(), nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address+LogPath+"?"+query.Encode(), nil)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := i.o.Client.Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		return nil, err
 	}
@@ -260,7 +265,7 @@ func (i *Inventory) poll(ctx context.Context, s *server) (*Delta, error) {
 	case http.StatusOK:
 	default:
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, 256)) // only makes the message better
-		return nil, fmt.Errorf("status [%d]: %s", resp.StatusCode, strings.TrimSpace(string(text)))
+		return nil, &statusError{resp.StatusCode, strings.TrimSpace(string(text))}
 	}
 	d := &Delta{}
 	if err := json.NewDecoder(resp.Body).Decode(d); err != nil {
@@ -268,6 +273,15 @@ func (i *Inventory) poll(ctx context.Context, s *server) (*Delta, error) {
 	}
 	return d, nil
 }
+
+// statusError is the answer of a process that does not tell what it holds.
+type statusError struct {
+	status int
+	text   string
+}
+
+// Error says so.
+func (e *statusError) Error() string { return fmt.Sprintf("status [%d]: %s", e.status, e.text) }
 
 // Live implements broker.Servers: the Historicals that answer.
 func (i *Inventory) Live() []*dispatch.Server {

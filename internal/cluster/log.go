@@ -36,6 +36,12 @@ type Counter struct {
 // Beginning is the moment before everything.
 var Beginning = Counter{Number: -1}
 
+// The actions of changes.
+const (
+	actionLoad = "load"
+	actionDrop = "drop"
+)
+
 // Change is a segment that came or went.
 type Change struct {
 	// Action is load or drop.
@@ -43,12 +49,17 @@ type Change struct {
 	ID     string `json:"identifier"`
 	// Segment is the descriptor where it is asked for; its members stand beside the others.
 	Segment json.RawMessage `json:"-"`
+	// Live describes a live segment of a worker that was loaded, or has changed.
+	Live *SentLive `json:"live,omitempty"`
+	// Number is, of a live segment that was dropped, the number of the change stream from which on it
+	// is used; 0: it was not published.
+	Number int64 `json:"number,omitempty"`
 }
 
 // Log numbers what comes to a Historical and what goes. All methods are safe for use by many goroutines.
 type Log struct {
 	hash int64
-	all  func() (ids []string, used int64)
+	all  func() (held []Change, used int64)
 
 	mu struct {
 		sync.Mutex
@@ -60,16 +71,27 @@ type Log struct {
 
 // NewLog returns the log of a process that started at an instant (milliseconds). all returns what is held at the time of the call.
 func NewLog(started int64, all func() (ids []string, used int64)) *Log {
+	return newLog(started, func() ([]Change, int64) {
+		ids, used := all()
+		held := make([]Change, len(ids))
+		for i, id := range ids {
+			held[i] = Change{Action: actionLoad, ID: id}
+		}
+		return held, used
+	})
+}
+
+func newLog(started int64, all func() (held []Change, used int64)) *Log {
 	l := &Log{hash: started, all: all}
 	l.mu.changed = make(chan struct{})
 	return l
 }
 
 // Loaded notes that a segment can be asked for, Dropped that it can't. Each is called after it has happened.
-func (l *Log) Loaded(id string) { l.add(Change{Action: "load", ID: id}) }
+func (l *Log) Loaded(id string) { l.add(Change{Action: actionLoad, ID: id}) }
 
 // Dropped notes that a segment is gone.
-func (l *Log) Dropped(id string) { l.add(Change{Action: "drop", ID: id}) }
+func (l *Log) Dropped(id string) { l.add(Change{Action: actionDrop, ID: id}) }
 
 func (l *Log) add(c Change) {
 	l.mu.Lock()
@@ -128,10 +150,7 @@ func (l *Log) since(at Counter) (d *Delta, changed <-chan struct{}) {
 	}
 	l.mu.Unlock()
 	// What changes from here on has a later number and comes again: twice is as good as once.
-	ids, used := l.all()
-	for _, id := range ids {
-		d.Changes = append(d.Changes, Change{Action: "load", ID: id})
-	}
-	d.Used = used
+	held, used := l.all()
+	d.Changes, d.Used = append(d.Changes, held...), used
 	return d, nil
 }

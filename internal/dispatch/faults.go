@@ -6,6 +6,7 @@ import (
 	"io/fs"
 
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/live"
 	"github.com/hengedb/henge/internal/segment"
 )
 
@@ -20,6 +21,8 @@ type sentFault struct {
 	Context  map[string]string `json:"context,omitempty"`
 	// Again says that another server may do better.
 	Again bool `json:"again,omitempty"`
+	// Gone is the live segment that is not there any more, if that is the failure.
+	Gone *live.Gone `json:"gone,omitempty"`
 }
 
 // encodeFault returns a failure as it is sent.
@@ -28,7 +31,9 @@ func encodeFault(err error) ([]byte, error) {
 	if f == nil {
 		f = fault.Runtime("A server that holds segments of the query has failed; its log says more")
 	}
+	gone, _ := errors.AsType[*live.Gone](err)
 	return json.Marshal(sentFault{
+		Gone:    gone,
 		Persona: f.Persona, Category: f.Category, Code: f.Code, Legacy: f.Legacy, Class: f.Class, Message: f.Message, Context: f.Context,
 		Again: elsewhere(err, f),
 	})
@@ -59,7 +64,10 @@ func decodeFault(text []byte) error {
 	f := &fault.Error{
 		Persona: s.Persona, Category: s.Category, Code: s.Code, Legacy: s.Legacy, Class: s.Class, Message: s.Message, Context: s.Context,
 	}
-	if s.Again {
+	switch {
+	case s.Gone != nil:
+		return &broken{f.WithCause(s.Gone)}
+	case s.Again:
 		return &broken{f}
 	}
 	return f

@@ -16,7 +16,9 @@ func (r *remote) takeKnown(kept *exec.KeptFragment, shares []share) (known []exe
 	for _, s := range shares {
 		var unknown []Segment
 		for i := range s.segments {
-			if op := kept.Get(keyOf(kept, &s.segments[i])); op != nil {
+			if s.segments[i].Live { // what was made of it before is not what would be made of it now
+				unknown = append(unknown, s.segments[i])
+			} else if op := kept.Get(keyOf(kept, &s.segments[i])); op != nil {
 				known = append(known, op)
 			} else {
 				unknown = append(unknown, s.segments[i])

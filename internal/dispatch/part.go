@@ -152,6 +152,9 @@ func (r *running) whole(ctx context.Context, s share, never map[string]bool, att
 		return nil, given(s.server, err)
 	}
 	r.d.broke(ctx, r.q, s.server, err)
+	if s.isLive() {
+		return nil, moved(err)
+	}
 	excluded := map[string]bool{s.server.Name: true}
 	maps.Copy(excluded, never)
 	shares, none := r.takeOver(s.everything(), excluded)
@@ -379,6 +382,9 @@ func (p *streamedPart) run(ctx context.Context, r *running, s share) error {
 			return given(s.server, err)
 		}
 		r.d.broke(ctx, r.q, s.server, err)
+		if s.isLive() {
+			return moved(err)
+		}
 		never[s.server.Name] = true
 		shares, none := r.takeOver(s.segments, never)
 		if none != nil {

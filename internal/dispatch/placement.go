@@ -46,6 +46,9 @@ type Segment struct {
 	Visible chrono.Interval
 	// Holders are the servers that have announced it. Callers share the slice.
 	Holders []*Server
+	// Live says that the segment still grows, or is not used in the state that the query pins: only
+	// its holders can read it.
+	Live bool
 }
 
 // Balance is how one is chosen of the servers that could read a segment alike.
@@ -87,6 +90,9 @@ func (p *placement) place(segments []Segment) ([]share, error) {
 	at := map[string]int{}
 	for _, s := range segments {
 		server := p.choose(&s)
+		if server == nil && s.Live {
+			return nil, lost(s.ID)
+		}
 		if server == nil {
 			return nil, fault.Unavailable("Segment [%s] can't be read: no Historical is there that could", s.ID)
 		}
@@ -113,6 +119,9 @@ func (p *placement) choose(s *Segment) *Server {
 		}
 		if !all && slices.ContainsFunc(s.Holders, func(o *Server) bool { return !p.never[o.Name] && !o.Down() }) {
 			continue // a server to avoid that holds it is better than one that does not
+		}
+		if s.Live {
+			continue
 		}
 		if any := p.best(p.live, usable); len(any) > 0 {
 			return slices.MaxFunc(any, func(a, b *Server) int { return cmp.Compare(score(s.ID, a.Name), score(s.ID, b.Name)) })

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -69,6 +70,8 @@ type Query struct {
 	Priority                    int64
 	Lane                        string
 	NoCacheUse, NoCachePopulate bool
+	// Pinned is the number of the state of the published timeline that the query has pinned.
+	Pinned int64
 	// Segments keeps what servers make of single segments; nil: nothing is kept here.
 	Segments *exec.SegmentCache
 	// Memory and Spill hold what waits to be merged.
@@ -88,7 +91,7 @@ func (d *Dispatcher) Split(q *Query, segments []Segment) (here []Segment, there 
 	r := &remote{d: d, q: q}
 	for _, s := range shares {
 		if s.server.Here {
-			here = s.segments
+			here = append(here, s.segments...)
 		} else {
 			r.shares = append(r.shares, s)
 		}
@@ -188,7 +191,9 @@ func (r *remote) Open(ctx context.Context, f *exec.Fragment) ([]exec.Operator, e
 		out, shares = r.takeKnown(kept, shares)
 	}
 	if !r.formed && mergeable(f) && !kept.Populates() { // what servers have merged is of no single segment
-		shares = tree(shares, r.d.o.FanIn, r.d.merges)
+		whole := slices.DeleteFunc(slices.Clone(shares), func(s share) bool { return s.isLive() })
+		growing := slices.DeleteFunc(slices.Clone(shares), func(s share) bool { return !s.isLive() })
+		shares = append(tree(whole, r.d.o.FanIn, r.d.merges), growing...)
 	}
 	run := &running{d: r.d, q: r.q, f: f, plan: encoded, kept: kept, parts: len(shares), began: r.d.o.Clock.Now()}
 	for _, s := range shares {
@@ -242,7 +247,7 @@ func (r *running) request(ctx context.Context, s share, skip int64) *Request {
 		QueryID: r.q.ID, TimeZone: r.q.TimeZone, Now: r.q.Now, BatchRows: r.q.BatchRows, Skip: skip, Need: r.f.Need,
 		Priority: r.q.Priority, Lane: r.q.Lane, NoCacheUse: r.q.NoCacheUse, NoCachePopulate: r.q.NoCachePopulate,
 		Groups: r.f.Groups, Streamed: r.f.Streamed, Profile: r.f.Far != nil, Plan: r.plan, Places: plan.Places(r.f.Plan), Segments: s.sent(nil),
-		BySegment: r.kept.Populates(),
+		BySegment: r.kept.Populates() && !s.isLive(), Pinned: r.q.Pinned,
 	}
 	if len(s.others) > 0 {
 		req.Servers, req.Others = s.sentOthers()

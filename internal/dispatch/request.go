@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"slices"
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/exec"
@@ -93,6 +94,9 @@ type Request struct {
 	Profile bool `json:"profile,omitempty"`
 	// BySegment asks for the groups of each segment by themselves, and for being told where they begin. Servers that do not know it give those of all.
 	BySegment bool `json:"bySegment,omitempty"`
+	// Pinned is the number of the state of the published timeline that the query has pinned. It
+	// decides which rows of live segments count.
+	Pinned int64 `json:"pinned,omitempty"`
 	// Segments are read in this order.
 	Segments []SentSegment `json:"segments"`
 	// Others are the shares of other servers, that this one asks for and merges with its own rows or groups. From version 2 on.
@@ -119,6 +123,9 @@ type SentSegment struct {
 	Rows int64 `json:"rows,omitempty"`
 	// Holders are the servers that hold it, by number: for one who asks another for it.
 	Holders []int `json:"holders,omitempty"`
+	// Live says that it is a live segment, of which the rows are wanted that a query of the pinned
+	// state may see. Only who has announced live segments is asked for them.
+	Live bool `json:"live,omitempty"`
 }
 
 // SentShare is what another server is to read, and to merge.
@@ -237,7 +244,8 @@ func ReadRequest(in io.Reader, newest int) (*Request, error) {
 		return nil, corrupt("what others are to read can't be meant")
 	}
 	r.Plan, r.Groups, r.Streamed = body[header:header+plan], head[5]&flagGroups != 0, head[5]&flagStreamed != 0
-	if r.BySegment && (!r.Groups || r.Profile || len(r.Others) > 0) {
+	growing := slices.ContainsFunc(r.Segments, func(s SentSegment) bool { return s.Live })
+	if r.BySegment && (!r.Groups || r.Profile || growing || len(r.Others) > 0) {
 		return nil, corrupt("what is wanted by segment can't be meant")
 	}
 	return r, nil

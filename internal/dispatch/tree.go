@@ -133,7 +133,10 @@ func (n *roster) add(s *Server) int {
 func (s *share) sent(n *roster) []SentSegment {
 	out := make([]SentSegment, len(s.segments))
 	for i, of := range s.segments {
-		out[i] = SentSegment{ID: of.ID, Visible: [2]int64{of.Visible.Start, of.Visible.End}, Rows: of.Of.Rows}
+		out[i] = SentSegment{ID: of.ID, Visible: [2]int64{of.Visible.Start, of.Visible.End}, Rows: of.Of.Rows, Live: of.Live}
+		if of.Live {
+			continue
+		}
 		if s.located || !holds(of.Holders, s.server) {
 			out[i].LoadSpec = of.Of.LoadSpec()
 		}

@@ -18,7 +18,7 @@ func Build(ctx context.Context, node plan.Node, env *Env) (Operator, error) {
 	if env.Profile != nil {
 		env.Profile.begin(env)
 	}
-	return begin(ctx, env.Share, func(ctx context.Context) (Operator, *sharing, error) {
+	return begin(ctx, env, func(ctx context.Context) (Operator, *sharing, error) {
 		own := *env
 		own.sharing = &sharing{}
 		op, err := build(ctx, node, &own)

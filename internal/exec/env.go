@@ -50,6 +50,10 @@ type Env struct {
 	// Profile, if not nil, is told what each operator does.
 	Profile *Profile
 
+	// Anew, if not nil, is asked when the operators have failed before there were any rows: whether
+	// they may be made anew, since what they read is found elsewhere now. It may wait for that.
+	Anew func(ctx context.Context, err error) bool
+
 	Tables Tables
 	// Cluster takes the place of Tables where other servers hold segments too; nil: this process reads all of them.
 	Cluster   Cluster

@@ -61,7 +61,7 @@ func BuildFragment(ctx context.Context, f *Fragment, env *Env) (Operator, error)
 	if env.Profile != nil {
 		env.Profile.begin(env)
 	}
-	return begin(ctx, env.Share, func(ctx context.Context) (op Operator, _ *sharing, err error) {
+	return begin(ctx, env, func(ctx context.Context) (op Operator, _ *sharing, err error) {
 		switch {
 		case f.Groups:
 			own := env.profiling(f.Plan)

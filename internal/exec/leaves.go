@@ -13,8 +13,8 @@ import (
 // acquiring is how many segments a query acquires at once. Where they are not in memory that is waiting, for a disk or for deep storage.
 const acquiring = 16
 
-// AcquireLeaves sets the readers of a scan's leaves, the i-th to what open(i) returns, and has the columns that are read be there. When it fails
-// none is left acquired.
+// AcquireLeaves sets the readers of a scan's leaves, the i-th to what open(i) returns unless it has
+// one already, and has the columns that are read be there. When it fails none is left acquired.
 func AcquireLeaves(ctx context.Context, scan *plan.Scan, columns []string, leaves []Leaf, open func(ctx context.Context, i int) (segment.Reader, error)) error {
 	var next atomic.Int64
 	g := NewGroup(ctx)
@@ -28,11 +28,14 @@ func AcquireLeaves(ctx context.Context, scan *plan.Scan, columns []string, leave
 				if one.Err() != nil {
 					return context.Cause(one)
 				}
-				reader, err := open(ctx, i)
-				if err != nil {
-					return err
+				if leaves[i].Reader == nil {
+					reader, err := open(ctx, i)
+					if err != nil {
+						return err
+					}
+					leaves[i].Reader = reader
 				}
-				leaves[i].Reader = reader
+				reader := leaves[i].Reader
 				names := leaves[i].columns(scan, columns)
 				readFrom(ctx, reader, names)
 				if segment.InPart(reader) {
@@ -45,14 +48,19 @@ func AcquireLeaves(ctx context.Context, scan *plan.Scan, columns []string, leave
 	}
 	err := g.Wait()
 	if err != nil {
-		for i := range leaves {
-			if leaves[i].Reader != nil {
-				leaves[i].Reader.Release()
-				leaves[i].Reader = nil
-			}
-		}
+		ReleaseLeaves(leaves)
 	}
 	return err
+}
+
+// ReleaseLeaves gives the readers of leaves back, as far as they have some.
+func ReleaseLeaves(leaves []Leaf) {
+	for i := range leaves {
+		if leaves[i].Reader != nil {
+			leaves[i].Reader.Release()
+			leaves[i].Reader = nil
+		}
+	}
 }
 
 // columns returns the names of the columns that are read of a segment: those of the scan, and its times where not all of them count.

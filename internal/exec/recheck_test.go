@@ -56,7 +56,7 @@ func TestAPanicOverChangedBytesIsDamage(t *testing.T) {
 			}
 		}
 		made := 0
-		op, err := begin(t.Context(), (&Env{}).withDefaults(t.Context()).Share, func(ctx context.Context) (Operator, *sharing, error) {
+		op, err := begin(t.Context(), (&Env{}).withDefaults(t.Context()), func(ctx context.Context) (Operator, *sharing, error) {
 			readFrom(ctx, seg, []string{"__time", "k"})
 			if made++; made == 1 {
 				return &panicking{}, &sharing{}, nil

@@ -13,12 +13,16 @@ import (
 // root is on top of a query's operators: it computes with a slot of the query's share, and turns panics into faults.
 //
 // Where the copy of a segment turns out to be damaged before there were any rows, it makes the operators anew, once: who owns the copy
-// has fetched it again when the new ones ask for it. A failure that nobody foresaw may come from bytes that have changed since they were
+// has fetched it again when the new ones ask for it. Likewise where rows of streams have moved, as
+// often as Env.Anew says so. A failure that nobody foresaw may come from bytes that have changed
+// since they were
 // verified: the columns that were read are verified again before it is the answer.
 type root struct {
 	share *Share
 	make  func(ctx context.Context) (Operator, *sharing, error)
-	again bool // the operators may be made anew
+	anew  func(ctx context.Context, err error) bool // Env.Anew; nil: there is none
+	again bool                                      // the operators may be made anew
+	once  bool                                      // they were, of a damaged copy
 
 	op      Operator // nil: there are none, since making them has failed
 	sharing *sharing
@@ -26,10 +30,10 @@ type root struct {
 }
 
 // begin returns the root of the operators that make returns.
-func begin(ctx context.Context, share *Share, make func(ctx context.Context) (Operator, *sharing, error)) (Operator, error) {
-	o := &root{share: share, make: make, again: true}
+func begin(ctx context.Context, env *Env, make func(ctx context.Context) (Operator, *sharing, error)) (Operator, error) {
+	o := &root{share: env.Share, make: make, anew: env.Anew, again: true}
 	err := o.start(ctx)
-	if o.repeats(ctx, err) {
+	for o.repeats(ctx, err) {
 		err = o.start(ctx)
 	}
 	if err != nil {
@@ -57,17 +61,25 @@ func (o *root) compute(ctx context.Context, f func(ctx context.Context) error) e
 
 // repeats reports whether to make the operators anew since they, or making them, have failed.
 func (o *root) repeats(ctx context.Context, err error) bool {
-	if !o.again || ctx.Err() != nil || !errors.Is(err, segment.ErrCorrupt) {
+	if err == nil || !o.again || ctx.Err() != nil {
 		return false
 	}
-	o.again = false
+	switch {
+	case errors.Is(err, segment.ErrCorrupt):
+		if o.once {
+			return false
+		}
+		o.once = true
+	case o.anew == nil || !o.anew(ctx, err):
+		return false
+	}
 	o.Close()
 	return true
 }
 
 func (o *root) Next(ctx context.Context) (*vector.Batch, error) {
 	b, err := o.next(ctx)
-	if o.repeats(ctx, err) {
+	for o.repeats(ctx, err) {
 		if err = o.start(ctx); err == nil {
 			b, err = o.next(ctx)
 		}

@@ -38,8 +38,6 @@ type MessageRows struct {
 	Errors []ParseError
 	// Empty are the records without a value that are no rows.
 	Empty int
-	// Several are the STRING fields of which a row had several values, by their place: it has null.
-	Several []int
 	// Bytes are those of the values.
 	Bytes int64
 }
@@ -81,7 +79,7 @@ func NewMessages(format Format, fields []Field, opts *Options) (*Messages, error
 		}
 		m.cells, m.flat = newSink(fields, opts), m.format.flattening()
 	}
-	m.cells.messages, m.cells.lists = true, make([]bool, len(fields))
+	m.cells.messages = true
 	return m, nil
 }
 
@@ -114,11 +112,6 @@ func (m *Messages) Decode(ctx context.Context, records []stream.Record) (*Messag
 		return nil, err
 	}
 	out.Batches, out.Of, out.Errors = done.batches, s.of, done.errs
-	for f, several := range s.lists {
-		if several {
-			out.Several, s.lists[f] = append(out.Several, f), false
-		}
-	}
 	s.of = nil
 	return out, nil
 }

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"fmt"
+	"runtime"
 
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/segment"
@@ -10,10 +11,10 @@ import (
 
 // Gone says that a segment is not served here: it was closed, or its task has ended.
 type Gone struct {
-	ID string
+	ID string `json:"id"`
 	// Number is the number of the change stream from which on the segment is found among the used
 	// ones; 0: it was not published, as far as is known.
-	Number int64
+	Number int64 `json:"number,omitempty"`
 }
 
 // Error says so.
@@ -33,6 +34,9 @@ func (s *Set) Acquire(ctx context.Context, id string, pinned int64) ([]segment.R
 	for {
 		open := s.find(id)
 		if len(open) == 0 {
+			if readers, ok := s.readLeaving(id, pinned); ok {
+				return readers, nil
+			}
 			switch number := s.closedAt(id); {
 			case number > 0 && number <= pinned:
 				return nil, nil
@@ -64,7 +68,7 @@ func (s *Set) Acquire(ctx context.Context, id string, pinned int64) ([]segment.R
 		if readers, ok := most(open); ok {
 			return readers, nil
 		}
-		// All were closed meanwhile.
+		runtime.Gosched() // all are being closed, and are not forgotten yet
 	}
 }
 
@@ -78,6 +82,9 @@ func (s *Set) AcquireUsed(id string) ([]segment.Reader, error) {
 		}
 	}
 	if readers, ok := most(published); ok {
+		return readers, nil
+	}
+	if readers, ok := s.readLeaving(id, 0); ok {
 		return readers, nil
 	}
 	return nil, gone(id, s.closedAt(id))

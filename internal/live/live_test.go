@@ -10,10 +10,12 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/segment"
+	"github.com/hengedb/henge/internal/testkit/fakeclock"
 	"github.com/hengedb/henge/internal/timeline"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -251,7 +253,8 @@ func TestRollupInMemory(t *testing.T) {
 
 // Rows of a published segment are for queries that pin a state before it, and no others.
 func TestPublishedRowsAreForOlderStates(t *testing.T) {
-	s := newSet(t, Options{Number: func() int64 { return 10 }})
+	clock := fakeclock.New(time.Unix(0, 0))
+	s := newSet(t, Options{Number: func() int64 { return 10 }, Clock: clock})
 	g := open(t, s, segment.Options{})
 	id := g.ID().String()
 	table{[]segment.ColumnSpec{timeSpec}, [][]any{{int64(1)}}}.appendTo(t, g)
@@ -297,9 +300,13 @@ func TestPublishedRowsAreForOlderStates(t *testing.T) {
 		t.Errorf("as a used segment: %v, %v", used, err)
 	}
 	g.Close()
-	if n := len(acquire(t, s, 12)); n != 0 {
-		t.Errorf("[%d] readers of a closed segment", n)
+	for pinned, readers := range map[int64]int{11: 1, 12: 0} {
+		if n := len(acquire(t, s, pinned)); n != readers {
+			t.Errorf("[%d] readers of a closed segment for state [%d], want [%d]", n, pinned, readers)
+		}
 	}
+	clock.Advance(leavingFor + 1)
+	open(t, s, segment.Options{}).Close() // whoever uses the set lets go what has left
 	var gone *Gone
 	if _, err := s.Acquire(t.Context(), id, 11); !errors.As(err, &gone) || gone.Number != 12 {
 		t.Errorf("a closed segment for an older state: %v", err)
@@ -325,10 +332,10 @@ func (l *log) Announce(a Announcement) {
 	l.said = append(l.said, text)
 }
 
-func (l *log) Withdraw(timeline.SegmentID) {
+func (l *log) Withdraw(_ timeline.SegmentID, number int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.said = append(l.said, "gone")
+	l.said = append(l.said, fmt.Sprint("gone ", number))
 }
 
 // A segment is announced with its first rows, with new columns, and when its rows have doubled; two
@@ -351,7 +358,7 @@ func TestAnnouncements(t *testing.T) {
 	g.Close()
 	again.Close()
 	want(t, l.said, "1 rows 0 __time", "2 rows 0 __time", "4 rows 0 __time", "5 rows 0 __time k", "5 rows 0 __time k",
-		"5 rows 3 __time k", "1 rows 0 __time", "gone")
+		"5 rows 3 __time k", "1 rows 0 __time", "gone 3")
 }
 
 // What does not fit in memory is refused as a whole, and fits after the largest segment was

@@ -313,23 +313,29 @@ func (g *Segment) replace(old []part, file part) {
 	}
 }
 
-// Close ends the service of the segment: it is withdrawn, and its files are removed. Queries that
-// read it go on.
+// Close ends the service of the segment: it is withdrawn, and its files are removed, those of a
+// published one after a while. Queries that read it go on.
 func (g *Segment) Close() {
 	g.appending.Lock()
 	defer g.appending.Unlock()
 	g.mu.Lock()
 	closed, parts, number := g.mu.closed, g.mu.parts, g.mu.number
+	served := number > 0 && !slices.ContainsFunc(parts, func(p part) bool { return p.bytes() > 0 })
 	g.mu.closed, g.mu.parts, g.mu.growing = true, nil, nil
 	g.mu.Unlock()
 	if closed {
 		return
 	}
-	g.set.remove(g, number)
+	var leaving []part
+	if served {
+		leaving, parts = parts, nil
+	}
+	g.set.remove(g, number, leaving)
 	g.set.announce(g)
 	for _, p := range parts {
 		p.release()
 	}
+	g.set.leave(false)
 }
 
 // outcome is what is known of the publication of a segment.

@@ -10,8 +10,10 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/hengedb/henge/internal/budget"
+	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/segment"
 	"github.com/hengedb/henge/internal/timeline"
@@ -29,15 +31,17 @@ type Options struct {
 	// Number returns a number of the change stream that was reached, from which every publication
 	// that begins later has a greater one. Nil: queries wait for every publication in flight.
 	Number func() int64
-	Log    *slog.Logger
+	// Clock times how long closed segments are served on; nil: the system's.
+	Clock clock.Clock
+	Log   *slog.Logger
 }
 
 // Announcer is told which segments can be queried. Its methods do not wait.
 type Announcer interface {
 	// Announce says that a segment can be queried, or what has changed since it was said before.
 	Announce(a Announcement)
-	// Withdraw says that it can't be any more.
-	Withdraw(id timeline.SegmentID)
+	// Withdraw says that it can't be any more, and under which number it was published; 0: it was not.
+	Withdraw(id timeline.SegmentID, number int64)
 }
 
 // Announcement describes a live segment.
@@ -55,6 +59,18 @@ type Announcement struct {
 
 // ErrMemory marks the fault of an Append that the budget refuses.
 var ErrMemory = fmt.Errorf("memory for live rows is refused")
+
+// leavingFor is how long a published segment is served after it was closed, to queries that have
+// learnt of it before.
+const leavingFor = 15 * time.Second
+
+// leaving is a segment that was closed.
+type leaving struct {
+	id     string
+	number int64
+	parts  []part
+	until  time.Time
+}
 
 // maxClosed is how many published segments that are closed the Set remembers.
 const maxClosed = 10_000
@@ -75,11 +91,16 @@ type Set struct {
 		// closed are the numbers of published segments that are not served any longer, order their ids.
 		closed map[string]int64
 		order  []string
+		// leaving are published segments that were closed a short while ago, in this order.
+		leaving []leaving
 	}
 }
 
 // NewSet returns an empty Set.
 func NewSet(o Options) (*Set, error) {
+	if o.Clock == nil {
+		o.Clock = clock.System()
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -122,6 +143,7 @@ func (s *Set) Open(o SegmentOptions) (*Segment, error) {
 	if o.Shard == nil || o.Shard.PartitionNum() != o.ID.Partition {
 		return nil, fault.Defensive("Segment [%s] was opened with another partition number", o.ID)
 	}
+	s.leave(false)
 	g := &Segment{set: s, o: o, id: o.ID.String()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,10 +169,62 @@ func (s *Set) all() []*Segment {
 	return out
 }
 
-// remove forgets a segment, and remembers under which number it was published.
-func (s *Set) remove(g *Segment, number int64) {
+// Close closes all segments, and lets those go that were closed before.
+func (s *Set) Close() {
+	for _, g := range s.all() {
+		g.Close()
+	}
+	s.leave(true)
+}
+
+// leave lets segments go that were closed some time ago, or all.
+func (s *Set) leave(all bool) {
+	now := s.o.Clock.Now()
+	var gone []leaving
+	s.mu.Lock()
+	s.mu.leaving = slices.DeleteFunc(s.mu.leaving, func(l leaving) bool {
+		if all || now.After(l.until) {
+			gone = append(gone, l)
+			return true
+		}
+		return false
+	})
+	s.mu.Unlock()
+	for _, l := range gone {
+		for _, p := range l.parts {
+			p.release()
+		}
+	}
+}
+
+// readLeaving returns the readers of a closed segment that is served to queries which pin a number
+// below that of its publication.
+func (s *Set) readLeaving(id string, pinned int64) ([]segment.Reader, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for _, l := range s.mu.leaving {
+		if l.id != id || l.number <= pinned {
+			continue
+		}
+		var out []segment.Reader
+		for _, p := range l.parts {
+			if r := p.reader(); r != nil {
+				out = append(out, r)
+			}
+		}
+		return out, true
+	}
+	return nil, false
+}
+
+// remove forgets a segment, and remembers under which number it was published. Parts are those of a
+// published one, which are served on for a while.
+func (s *Set) remove(g *Segment, number int64, parts []part) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(parts) > 0 {
+		s.mu.leaving = append(s.mu.leaving, leaving{g.id, number, parts, s.o.Clock.Now().Add(leavingFor)})
+	}
 	rest := slices.DeleteFunc(slices.Clone(s.mu.open[g.id]), func(o *Segment) bool { return o == g })
 	if s.mu.open[g.id] = rest; len(rest) == 0 {
 		delete(s.mu.open, g.id)
@@ -190,7 +264,7 @@ func (s *Set) announce(g *Segment) {
 	case best != nil:
 		s.o.Announcer.Announce(*best)
 	case g.announced.Load():
-		s.o.Announcer.Withdraw(g.o.ID)
+		s.o.Announcer.Withdraw(g.o.ID, s.closedAt(g.id))
 	}
 	if best != nil {
 		g.announced.Store(true)

@@ -47,6 +47,10 @@ type Listed struct {
 	Size              int64 `json:"size"`
 	// LoadSpec says where its file is.
 	LoadSpec json.RawMessage `json:"loadSpec"`
+	// Live says that it is a live segment, of which those rows count that a query may see which has
+	// pinned the number of the change stream.
+	Live   bool  `json:"live,omitempty"`
+	Pinned int64 `json:"pinned,omitempty"`
 }
 
 // Server is one that describes segments.
@@ -58,4 +62,10 @@ type Server interface {
 // Files makes segments readable (fragments.Segments).
 type Files interface {
 	Acquire(ctx context.Context, id string, loadSpec json.RawMessage) (segment.Reader, error)
+}
+
+// LiveFiles are Files that make live segments readable, too (fragments.Live).
+type LiveFiles interface {
+	Files
+	AcquireLive(ctx context.Context, id string, pinned int64) ([]segment.Reader, error)
 }

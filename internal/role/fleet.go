@@ -45,6 +45,9 @@ func (s *services) settle(ctx context.Context) error {
 	}
 	began := s.n.o.Clock.Now()
 	err := s.n.peers.inventory.Synced(ctx)
+	if err == nil {
+		err = s.liveSegments.Synced(ctx)
+	}
 	s.n.meter.Time(obs.Occurrence{Service: "broker", Metric: "serverview/init/time"}, s.n.o.Clock.Now().Sub(began))
 	return err
 }

@@ -84,5 +84,5 @@ func (s *services) dataRoutes(mux *edge.Mux) {
 	data.New(s.historical, s.n.published, s.n.o.Clock).Routes(mux)
 	nativequery.AnalysesRoutes(mux, historical.Named{Historical: s.historical})
 	segments := historical.Named{Historical: s.historical}
-	fragments.New(s.broker, segments, s.n.gate, s.n.meter, s.n.o.Clock, s.n.o.Log, s.n.o.Protocol).Routes(mux)
+	fragments.New(s.broker, segments, nil, s.n.gate, s.n.meter, s.n.o.Clock, s.n.o.Log, s.n.o.Protocol).Routes(mux)
 }

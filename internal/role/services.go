@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/hengedb/henge/internal/api/avatica"
 	"github.com/hengedb/henge/internal/api/coordinator"
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/api/nativequery"
@@ -24,6 +23,7 @@ import (
 	"github.com/hengedb/henge/internal/duty/why"
 	"github.com/hengedb/henge/internal/exec"
 	"github.com/hengedb/henge/internal/historical"
+	"github.com/hengedb/henge/internal/live"
 	"github.com/hengedb/henge/internal/lookup"
 	"github.com/hengedb/henge/internal/overlord"
 	"github.com/hengedb/henge/internal/query"
@@ -32,7 +32,6 @@ import (
 	"github.com/hengedb/henge/internal/supervisor"
 	"github.com/hengedb/henge/internal/task"
 	"github.com/hengedb/henge/internal/tasktype"
-	"github.com/hengedb/henge/internal/tasktype/streaming"
 	"github.com/hengedb/henge/internal/worker"
 )
 
@@ -47,14 +46,11 @@ type services struct {
 	historical *historical.Historical
 	broker     *broker.Broker
 	query      *sql.API
-	jdbc       *avatica.API
 	native     *nativequery.API
 	queue      *task.Queue
 	records    *overlord.Store // of the queue
 	worker     *worker.Worker  // nil: this process is none that other processes know
 	parts      *workers.Parts
-	streams    *streaming.Running  // tasks of this process that read streams
-	chats      workers.ChatOptions // who answers for the tasks of this process
 	files      *tasktype.Files
 	tasks      *tasks.API
 	sampler    *sampler.API
@@ -69,8 +65,12 @@ type services struct {
 	duties      []*duty.Runs // complete when all roles are open
 	lookups     *lookup.Set
 	rules       *duty.Rules
-	assigner    *assign.Duty
-	choice      *router.Choice // of Brokers; nil: this process is no Router
+	live        *live.Set // nil: this process runs no tasks
+	liveLog     *cluster.LiveLog
+	// liveSegments are those of all workers.
+	liveSegments *cluster.LiveInventory
+	assigner     *assign.Duty
+	choice       *router.Choice // of Brokers; nil: this process is no Router
 
 	// leads are what the leaders of the roles run.
 	leads map[string][]func(context.Context) error
@@ -92,6 +92,7 @@ const (
 	segmentService    = "segments"   // the cache of segment files
 	ruleService       = "rules"      // of retention
 	inventoryService  = "inventory"  // of what Historicals hold
+	liveService       = "live"       // segments that are filled, here and by other workers
 	queryService      = "queries"    // plans and runs them
 	taskService       = "tasks"      // the queue, the types, and the worker
 	managementService = "management" // endpoints and duties of Coordinator and Overlord
@@ -107,10 +108,11 @@ var serviceList = []service{
 	{name: segmentService, roles: []string{cluster.Historical}, needs: []string{storageService}, open: (*services).openSegments},
 	{name: ruleService, open: func(s *services, _ context.Context) error { s.rules = duty.NewRules(s.n.store); return nil }},
 	{name: inventoryService, needs: []string{segmentService}, open: (*services).openInventory},
+	{name: liveService, needs: []string{timelineService}, open: (*services).openLive},
 	{
 		name: queryService, roles: []string{cluster.Historical}, // which runs parts of them
-		needs: []string{timelineService, lookupService, segmentService, inventoryService},
-		open:  (*services).openBroker,
+		needs: []string{timelineService, lookupService, segmentService, inventoryService, liveService},
+		open:  func(s *services, _ context.Context) error { return s.openBroker() },
 	},
 	{
 		name: taskService, roles: []string{cluster.Indexer},
@@ -223,7 +225,6 @@ func (s *services) aloneRoutes(role string, mux *edge.Mux) {
 		s.dataRoutes(mux)
 	case "indexer":
 		s.tasks.WorkerRoutes(mux)
-		workers.ChatRoutes(mux, s.chats)
 	case "coordinator", "overlord": // merged: both serve the Overlord's paths
 		s.overlordRoutes(mux)
 		s.coordinator.SecurityRoutes(mux)

@@ -10,15 +10,15 @@ import (
 
 // A process opens what its roles need and nothing else.
 func TestServicesOfRoles(t *testing.T) {
-	all := "timeline lookups storage segments rules inventory queries tasks management"
+	all := "timeline lookups storage segments rules inventory live queries tasks management"
 	for roles, want := range map[string]string{
 		cluster.Router:                   "rules routing",
-		cluster.Historical:               "timeline lookups storage segments inventory queries",
+		cluster.Historical:               "timeline lookups storage segments inventory live queries",
 		cluster.Broker:                   all,
 		cluster.Indexer:                  all,
 		cluster.Coordinator:              all,
 		cluster.Overlord:                 all,
-		"router historical":              "timeline lookups storage segments rules inventory queries routing",
+		"router historical":              "timeline lookups storage segments rules inventory live queries routing",
 		strings.Join(cluster.Roles, " "): all + " routing",
 	} {
 		var got []string

@@ -26,7 +26,7 @@ import (
 func (s *services) systemTables() map[string]broker.SystemTable {
 	sys := &broker.System{
 		Servers: s.servers, Copies: s.wantedCopies, Tasks: s.recentTasks, Queries: s.knownQueries, Properties: s.n.settings.Visible,
-		Decisions:   s.decisions,
+		Decisions: s.decisions, LiveRows: s.liveRows,
 		Supervisors: func(ctx context.Context) ([]*supervisor.Supervisor, error) { return s.supervisors.List(ctx) },
 	}
 	return sys.Tables()

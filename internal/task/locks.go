@@ -68,11 +68,17 @@ func (q *Queue) release(ctx context.Context, e *entry) {
 	q.mu.Unlock()
 }
 
-// roomLocked reports whether this process has a free slot.
+// roomHere reports whether this process has a free slot.
+func (q *Queue) roomHere() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.roomLocked()
+}
+
 func (q *Queue) roomLocked() bool {
 	busy := 0
 	for _, e := range q.mu.order {
-		if e.state == Running && e.apart == "" {
+		if e.state == Running {
 			busy++
 		}
 	}

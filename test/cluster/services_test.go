@@ -21,7 +21,7 @@ func TestProcessesOpenWhatTheirRolesNeed(t *testing.T) {
 		folders  []string // that are not there
 	}{
 		"router":     {services: "rules routing", folders: []string{"cache", "tasks"}},
-		"historical": {services: "timeline lookups storage segments inventory queries", folders: []string{"tasks"}},
+		"historical": {services: "timeline lookups storage segments inventory live queries", folders: []string{"tasks"}},
 	} {
 		i := slices.IndexFunc(c.Nodes, func(p *server.Process) bool { return p.Roles[0] == role })
 		p := c.Nodes[i]

@@ -121,7 +121,8 @@ func (a *API) change(r *http.Request, edit func(*compact.Settings) error) error 
 	return err
 }
 
-// readCompaction reads the settings of a datasource from a request. If they can't be taken, it has been answered.
+// readCompaction reads the settings of a datasource from a request. If they can't be taken, it has
+// been answered.
 func (a *API) readCompaction(w http.ResponseWriter, r *http.Request) (config compact.Config, answered bool, err error) {
 	text, err := a.body(w, r)
 	if err != nil {
@@ -198,7 +199,8 @@ func (a *API) setClusterCompaction(w http.ResponseWriter, r *http.Request) error
 	})
 }
 
-// setTaskSlots changes how many tasks compaction may run at once, from query parameters. Without any it does nothing.
+// setTaskSlots changes how many tasks compaction may run at once, from query parameters. Without
+// any it does nothing.
 func (a *API) setTaskSlots(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
 	slots, hasSlots, ok := queryInt(r, "max")
@@ -266,7 +268,8 @@ func readable(c *compact.Config) error {
 	return filter.UnmarshalJSON(c.Transform.Filter)
 }
 
-// simulateCompaction answers what a round would do under the cluster settings of the body, of which those left out are the present ones.
+// simulateCompaction answers what a round would do under the cluster settings of the body, of which
+// those left out are the present ones.
 func (a *API) simulateCompaction(w http.ResponseWriter, r *http.Request) error {
 	text, err := a.body(w, r)
 	if err != nil {
@@ -326,8 +329,9 @@ type compactionEntry struct {
 	Time   string          `json:"auditTime"`
 }
 
-// compactionHistory finds the changes of a datasource in the history of the one setting: neighbours equal in both parts are one, and what
-// was before the first settings or after their end was noted is left out.
+// compactionHistory finds the changes of a datasource in the history of the one setting: neighbours
+// equal in both parts are one, and what was before the first settings or after their end was noted
+// is left out.
 func (a *API) compactionHistory(w http.ResponseWriter, r *http.Request) (out []compactionEntry, answered bool, err error) {
 	audited, answered, err := a.entries(w, r, compact.SettingName, compact.SettingName)
 	if answered || err != nil {

@@ -17,7 +17,8 @@ import (
 // settingLookups is where lookups are stored, and their kind and key in the audit history.
 const settingLookups = "lookupsConfig"
 
-// lookupTiers are the lookups of all tiers by name. Nil: they were never set, which clients tell from an empty set.
+// lookupTiers are the lookups of all tiers by name. Nil: they were never set, which clients tell
+// from an empty set.
 type lookupTiers map[string]map[string]lookup.Container
 
 func (a *API) lookupRoutes(mux routes) {
@@ -85,7 +86,8 @@ func parseLookups(text json.RawMessage) (lookupTiers, error) {
 	return tiers, nil
 }
 
-// discovers reports whether a request asks for the tiers of running processes too. Unlike most flags this one is a boolean.
+// discovers reports whether a request asks for the tiers of running processes too. Unlike most
+// flags this one is a boolean.
 func discovers(r *http.Request) bool { return r.URL.Query().Get("discover") == "true" }
 
 func (a *API) lookupTierNames(w http.ResponseWriter, r *http.Request) error {
@@ -130,8 +132,8 @@ type lookupConflict string
 // Error implements error.
 func (c lookupConflict) Error() string { return string(c) }
 
-// put adds lookups to those of a tier; each must have a version above that of the one it replaces. One that is as it was is no change.
-// A tier is there also without lookups.
+// put adds lookups to those of a tier; each must have a version above that of the one it replaces.
+// One that is as it was is no change. A tier is there also without lookups.
 func (t lookupTiers) put(tier string, lookups map[string]lookup.Container) error {
 	if t[tier] == nil {
 		t[tier] = map[string]lookup.Container{}
@@ -171,7 +173,8 @@ func (a *API) changeLookups(r *http.Request, edit func(lookupTiers) error) error
 	return a.PushLookups(r.Context())
 }
 
-// setLookups merges lookups of any tiers into what is stored. An empty object makes the first, empty set.
+// setLookups merges lookups of any tiers into what is stored. An empty object makes the first,
+// empty set.
 func (a *API) setLookups(w http.ResponseWriter, r *http.Request) error {
 	text, err := a.body(w, r)
 	switch {
@@ -271,7 +274,8 @@ func (a *API) PushLookups(ctx context.Context) error {
 	return nil
 }
 
-// KeepLookups pushes lookups each period until ctx is done, beside what changes do at once: a safety net for what went wrong.
+// KeepLookups pushes lookups each period until ctx is done, beside what changes do at once: a
+// safety net for what went wrong.
 func (a *API) KeepLookups(ctx context.Context, period time.Duration) error {
 	for a.o.Clock.Sleep(ctx, period) == nil {
 		if err := a.PushLookups(ctx); err != nil && ctx.Err() == nil {

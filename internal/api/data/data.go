@@ -1,5 +1,6 @@
-// Package data serves what a Historical says to the other processes: what it holds, as a stream of changes that is polled, and what it
-// obeys (spec/cluster.md, section 3). Fragments of queries are package fragments'.
+// Package data serves what a Historical says to the other processes: what it holds, as a stream of
+// changes that is polled, and what it obeys (spec/cluster.md, section 3). Fragments of queries are
+// package fragments'.
 package data
 
 import (
@@ -46,14 +47,17 @@ func New(h Historical, published *timeline.Published, c clock.Clock) *API {
 
 // Routes adds the endpoints to mux.
 func (a *API) Routes(mux *edge.Mux) {
-	mux.On("GET "+cluster.LogPath, a.changes)
+	mux.On("GET "+cluster.LogPath, func(w http.ResponseWriter, r *http.Request) error {
+		return changes(w, r, a.historical.Changes(), a.published, a.clock)
+	})
 	mux.On("POST "+cluster.CommandPath, a.command)
 	mux.On("GET /service-internal/v1/segments/loadCapabilities", a.capabilities)
 	mux.On("POST /service-internal/v1/segments/changeRequests", a.change)
 }
 
-// changes waits for something new and answers with it, or with 204. With the flag ids changes name segments and do not describe them.
-func (a *API) changes(w http.ResponseWriter, r *http.Request) error {
+// changes waits for something new and answers with it, or with 204. With the flag ids changes name
+// segments and do not describe them. So they do where no published timeline describes them.
+func changes(w http.ResponseWriter, r *http.Request, log *cluster.Log, published *timeline.Published, c clock.Clock) error {
 	q := r.URL.Query()
 	var numbers [3]int64
 	for i, name := range []string{"counter", "hash", "timeout"} {
@@ -74,7 +78,7 @@ func (a *API) changes(w http.ResponseWriter, r *http.Request) error {
 	if numbers[2] < maxWait.Milliseconds() {
 		wait = time.Duration(numbers[2]) * time.Millisecond
 	}
-	d, err := a.historical.Changes().Since(r.Context(), at, wait, a.clock)
+	d, err := log.Since(r.Context(), at, wait, c)
 	if err != nil {
 		return nil // the asker has gone
 	}
@@ -82,11 +86,11 @@ func (a *API) changes(w http.ResponseWriter, r *http.Request) error {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	if q.Has("ids") {
+	if q.Has("ids") || published == nil {
 		edge.WriteJSON(w, http.StatusOK, d)
 		return nil
 	}
-	state := a.published.Pin()
+	state := published.Pin()
 	described := struct {
 		*cluster.Delta
 		Changes []json.RawMessage `json:"requests"`
@@ -138,8 +142,8 @@ type status struct {
 	Mode  string  `json:"loadingMode"`
 }
 
-// change takes segments to load and to drop, each with its descriptor, and answers when one of them has ended, or after the timeout with 204. A batch that
-// is sent again goes on.
+// change takes segments to load and to drop, each with its descriptor, and answers when one of them
+// has ended, or after the timeout with 204. A batch that is sent again goes on.
 func (a *API) change(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	wait, err := strconv.ParseInt(q.Get("timeout"), 10, 64)

@@ -52,10 +52,18 @@ type Segments interface {
 	Acquire(ctx context.Context, id string, loadSpec json.RawMessage) (segment.Reader, error)
 }
 
+// Live makes live segments readable.
+type Live interface {
+	// Acquire returns the rows of a live segment that a query may see which has pinned a number of the
+	// change stream. The caller releases the readers.
+	Acquire(ctx context.Context, id string, pinned int64) ([]segment.Reader, error)
+}
+
 // API answers fragments.
 type API struct {
 	engine   Engine
 	segments Segments
+	live     Live // nil: there are none here
 	gate     Gate
 	meter    *obs.Meter
 	clock    clock.Clock
@@ -64,9 +72,10 @@ type API struct {
 }
 
 // New returns an API. What is wrong with this server is told to log: the asker gets no causes. A nil meter is told nothing.
-// Protocol is the newest version of requests that it knows; 0: dispatch.Version.
-func New(engine Engine, segments Segments, gate Gate, meter *obs.Meter, c clock.Clock, log *slog.Logger, protocol int) *API {
-	return &API{engine, segments, gate, meter, c, log, protocol}
+// Protocol is the newest version of requests that it knows; 0: dispatch.Version. A nil live refuses
+// live segments.
+func New(engine Engine, segments Segments, live Live, gate Gate, meter *obs.Meter, c clock.Clock, log *slog.Logger, protocol int) *API {
+	return &API{engine, segments, live, gate, meter, c, log, protocol}
 }
 
 // Routes adds the endpoint to mux.
@@ -142,7 +151,7 @@ func (a *API) run(ctx context.Context, req *dispatch.Request, out *dispatch.Stre
 	env.Share.Prefer(req.Priority)
 	env.Segments, env.Times = a.engine.SegmentCache(!req.NoCacheUse, !req.NoCachePopulate), a.engine.SegmentTimes(req.QueryID)
 	env.BatchRows = req.BatchRows
-	own := &leaves{a.segments, req.Segments}
+	own := &leaves{a.segments, a.live, req.Pinned, req.Segments}
 	env.Tables = own
 	if len(req.Others) > 0 {
 		relay, err := a.engine.Relay(req, env)
@@ -204,17 +213,32 @@ func (m *merging) Split(ctx context.Context, scan *plan.Scan, columns []string) 
 // leaves are the segments of a request.
 type leaves struct {
 	segments Segments
+	live     Live
+	pinned   int64
 	wanted   []dispatch.SentSegment
 }
 
 // Leaves implements exec.Tables. What can't be read here may be read elsewhere.
 func (l *leaves) Leaves(ctx context.Context, scan *plan.Scan, columns []string) ([]exec.Leaf, error) {
-	out := make([]exec.Leaf, len(l.wanted))
+	out := make([]exec.Leaf, 0, len(l.wanted))
+	of := make([]*dispatch.SentSegment, 0, len(l.wanted))
 	for i := range l.wanted {
-		out[i].ID, out[i].Visible = l.wanted[i].ID, l.wanted[i].Interval()
+		w := &l.wanted[i]
+		if !w.Live {
+			out, of = append(out, exec.Leaf{ID: w.ID, Visible: w.Interval()}), append(of, w)
+			continue
+		}
+		readers, err := l.acquireLive(ctx, w.ID)
+		if err != nil {
+			exec.ReleaseLeaves(out)
+			return nil, err
+		}
+		for _, r := range readers {
+			out, of = append(out, exec.Leaf{Reader: r, Visible: w.Interval()}), append(of, w)
+		}
 	}
 	err := exec.AcquireLeaves(ctx, scan, columns, out, func(ctx context.Context, i int) (segment.Reader, error) {
-		return l.segments.Acquire(ctx, l.wanted[i].ID, l.wanted[i].LoadSpec)
+		return l.segments.Acquire(ctx, of[i].ID, of[i].LoadSpec)
 	})
 	switch {
 	case err == nil:
@@ -223,4 +247,15 @@ func (l *leaves) Leaves(ctx context.Context, scan *plan.Scan, columns []string) 
 		return nil, context.Cause(ctx)
 	}
 	return nil, dispatch.Elsewhere(err)
+}
+
+func (l *leaves) acquireLive(ctx context.Context, id string) ([]segment.Reader, error) {
+	if l.live == nil {
+		return nil, dispatch.Elsewhere(fault.Unavailable("Segment [%s] can't be read here: this process has no live segments", id))
+	}
+	readers, err := l.live.Acquire(ctx, id, l.pinned)
+	if err != nil && ctx.Err() == nil {
+		return nil, dispatch.Elsewhere(err)
+	}
+	return readers, err
 }

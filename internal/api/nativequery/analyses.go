@@ -92,16 +92,18 @@ func describeAll(ctx context.Context, r *analysesRequest, files query.Files) ([]
 			return nil, context.Cause(ctx)
 		}
 		l := &r.Segments[i]
-		reader, err := files.Acquire(ctx, l.ID, l.LoadSpec)
+		readers, err := acquire(ctx, files, l)
 		if err != nil {
 			return nil, err
 		}
 		var a *analysis
-		err = exec.Protect(func() error {
-			a = analyze(r, l, reader.Info())
-			return a.look(r, reader)
+		err = exec.Protect(func() (err error) {
+			a, err = analyzeParts(r, l, readers)
+			return err
 		})
-		reader.Release()
+		for _, reader := range readers {
+			reader.Release()
+		}
 		switch {
 		case err != nil:
 			return nil, err
@@ -110,6 +112,60 @@ func describeAll(ctx context.Context, r *analysesRequest, files query.Files) ([]
 		default:
 			out = append(out, a)
 		}
+	}
+	return out, nil
+}
+
+// acquire returns the rows of a segment: of a live one those of all its parts.
+func acquire(ctx context.Context, files query.Files, l *query.Listed) ([]segment.Reader, error) {
+	if !l.Live {
+		reader, err := files.Acquire(ctx, l.ID, l.LoadSpec)
+		return []segment.Reader{reader}, err
+	}
+	growing, ok := files.(query.LiveFiles)
+	if !ok {
+		return nil, fault.Unavailable("Segment [%s] can't be described here: this process has no live segments", l.ID)
+	}
+	return growing.AcquireLive(ctx, l.ID, l.Pinned)
+}
+
+// analyzeParts returns the analysis of a segment. The interval of a live one ends behind its last
+// row.
+func analyzeParts(r *analysesRequest, l *query.Listed, readers []segment.Reader) (*analysis, error) {
+	var out *analysis
+	times := chrono.Interval{}
+	for _, reader := range readers {
+		a := analyze(r, l, reader.Info())
+		if err := a.look(r, reader); err != nil {
+			return nil, err
+		}
+		if own := timesOf(reader.Info()); times.IsEmpty() {
+			times = own
+		} else if !own.IsEmpty() {
+			times = chrono.Interval{Start: min(times.Start, own.Start), End: max(times.End, own.End)}
+		}
+		if out == nil {
+			out = a
+		} else {
+			out.merge(a)
+			out.ID = l.ID
+		}
+	}
+	if out == nil { // all its rows are in a segment that the query has found elsewhere
+		out = analyze(r, l, &segment.Info{})
+	}
+	if !l.Live {
+		return out, nil
+	}
+	if out.times != nil {
+		out.times = &times
+	}
+	if out.intervals != nil && !times.IsEmpty() {
+		out.intervals = []chrono.Interval{{Start: l.Interval.Start, End: times.End}}
+	}
+	out.Size = 0
+	for _, c := range out.Columns.columns {
+		c.Size = 0
 	}
 	return out, nil
 }

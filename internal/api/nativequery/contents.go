@@ -1,6 +1,7 @@
 package nativequery
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -27,6 +28,8 @@ func (a *analysis) look(r *analysesRequest, reader segment.Reader) error {
 		switch {
 		case c.Type.ComplexName() == "json":
 			err = d.lookInto(reader, c)
+		case c.Type == vector.String && c.Distinct < 0:
+			err = d.count(r, reader, c)
 		case d.Type == "STRING" && slices.Contains(r.Asked, "minmax") && (c.Multi || !c.MinExact || !c.MaxExact):
 			err = d.bound(reader, c)
 		}
@@ -60,6 +63,35 @@ func hasSeveral(reader segment.Reader, name string) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// count finds the values of a column of which nothing is kept: that of rows in memory.
+func (c *columnAnalysis) count(r *analysesRequest, reader segment.Reader, info *segment.ColumnInfo) error {
+	values := map[string]bool{}
+	if err := eachText(reader, info.Name, func(s string) bool {
+		if !values[s] {
+			values[strings.Clone(s)] = true
+		}
+		return true
+	}); err != nil {
+		return err
+	}
+	n := len(values)
+	if info.Nulls > 0 {
+		n++ // as in a dictionary
+	}
+	if slices.Contains(r.Asked, "cardinality") {
+		c.Cardinality = &n
+	}
+	if !slices.Contains(r.Asked, "minmax") || len(values) == 0 {
+		return nil
+	}
+	ordered := slices.Sorted(maps.Keys(values))
+	c.MinValue, c.MaxValue = ordered[0], ordered[len(ordered)-1]
+	if info.Nulls > 0 {
+		c.MinValue = nil
+	}
+	return nil
 }
 
 // bound finds the least and the greatest text of a column: NULL is the least where there is one.

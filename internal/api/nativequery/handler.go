@@ -24,7 +24,7 @@ import (
 // Engine is what the endpoints need of a Broker.
 type Engine interface {
 	// Pin returns a view of the newest state of the timeline, which a query uses for all it asks: of the segments that its context wants.
-	Pin(q *query.Query, settings map[string]any) (query.Session, error)
+	Pin(ctx context.Context, q *query.Query, settings map[string]any) (query.Session, error)
 }
 
 // Options are the settings of the endpoints.
@@ -138,7 +138,7 @@ func (a *API) run(w http.ResponseWriter, r *http.Request) (err error) {
 	if err := entered.Describe(lang.TypeOf(q), lang.TablesOf(q.Parts().DataSource.DataSource), nil); err != nil {
 		return err
 	}
-	session, err := a.engine.Pin(entered, settings)
+	session, err := a.engine.Pin(ctx, entered, settings)
 	if err != nil {
 		return err
 	}

@@ -27,10 +27,12 @@ import (
 // empty is an engine without datasources: queries bring their rows along.
 type empty struct{}
 
-func (empty) Pin(*query.Query, map[string]any) (query.Session, error) { return empty{}, nil }
-func (empty) Columns(string) []plan.Column                            { return nil }
-func (empty) Metrics(string) []string                                 { return nil }
-func (empty) DataSources() []string                                   { return nil }
+func (empty) Pin(context.Context, *query.Query, map[string]any) (query.Session, error) {
+	return empty{}, nil
+}
+func (empty) Columns(string) []plan.Column { return nil }
+func (empty) Metrics(string) []string      { return nil }
+func (empty) DataSources() []string        { return nil }
 func (empty) Lookup(name string) ([]plan.Column, error) {
 	return nil, fault.InvalidInput("Lookup [%s] not found", name)
 }

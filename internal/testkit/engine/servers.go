@@ -37,7 +37,8 @@ func startServers(t testing.TB, s *Store, o Options) *servers {
 	o.Servers, o.relay = 0, out.client
 	for i := range count {
 		mux := edge.NewMux(&edge.Errors{Host: "localhost", Log: s.log})
-		fragments.New(newBroker(t, s, o), heldBy{s}, query.NewGate(query.Limits{}, "historical", nil), nil, clock.System(), slog.New(slog.DiscardHandler), 0).Routes(mux)
+		gate, log := query.NewGate(query.Limits{}, "historical", nil), slog.New(slog.DiscardHandler)
+		fragments.New(newBroker(t, s, o), heldBy{s}, nil, gate, nil, clock.System(), log, 0).Routes(mux)
 		var handler http.Handler = mux
 		if o.Broken && i == 0 {
 			handler = breaking(mux)

@@ -13,9 +13,9 @@ import (
 	"github.com/hengedb/henge/internal/testkit/server"
 )
 
-// PostgreSQL restarts, as at an upgrade and as after a crash, while tasks of each kind run, and while
-// others are submitted, begin, publish and end. Each task that was accepted succeeds; its rows are
-// there once.
+// PostgreSQL restarts, as at an upgrade and as after a crash, while tasks of each kind run, and
+// while others are submitted, begin, publish and end. Each task that was accepted succeeds; its rows
+// are there once.
 func TestTasksGoOnOverARestartOfPostgreSQL(t *testing.T) {
 	dir, store := t.TempDir(), postgres.URL(t)
 	run := func(roles ...string) *process {

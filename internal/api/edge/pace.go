@@ -22,7 +22,9 @@ const (
 // pace breaks off answers that clients do not read. Each write gets a deadline, the idle time from
 // now. When the work behind the answer ends early (Tie), what is left of the answer gets lastWords,
 // from then or from its first byte: whoever asks is told why the work ended, however late its
-// goroutine sees that it has. All methods are safe for use by many goroutines, and a nil pace bounds nothing.
+// goroutine sees that it has.
+//
+// All methods are safe for use by many goroutines, and a nil pace bounds nothing.
 type pace struct {
 	control *http.ResponseController
 	conn    net.Conn      // nil: not known

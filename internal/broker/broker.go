@@ -192,6 +192,35 @@ func (b *Broker) Prepare(ctx context.Context, req *query.Request, engine sql.Eng
 	return p, nil
 }
 
+// Describe returns what a statement gives and wants, without running it. Its parameters have no
+// values.
+func (b *Broker) Describe(ctx context.Context, req *query.Request) (*query.Description, error) {
+	lookups := b.o.Lookups.View()
+	pinned, err := b.pin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	context := map[string]any{}
+	maps.Copy(context, b.o.Defaults)
+	maps.Copy(context, req.Context)
+	s, err := sql.Prepare(ctx, sql.Request{
+		Text: req.SQL, Context: context, Catalog: b.catalog(pinned, lookups), Now: clock.Millis(b.o.Clock), Zone: b.o.Zone,
+		Engine: sql.Native, Dialect: req.Dialect, Lookups: mappings(lookups), Describe: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &query.Description{Parameters: s.Params}
+	columns := s.Columns
+	if s.Explain {
+		columns = sql.ExplainColumns
+	}
+	for _, c := range columns {
+		out.Columns = append(out.Columns, result.Column{Name: c.Name, Type: c.Type})
+	}
+	return out, nil
+}
+
 func (b *Broker) catalog(p pin, lookups *lookup.View) catalog {
 	return catalog{p, &b.schemas, lookups}
 }

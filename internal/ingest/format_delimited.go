@@ -120,7 +120,7 @@ func (f *Delimited) open(fields []Field, header []string, opts *Options) (decode
 
 // place finds the fields among the names of a file.
 func (d *delimitedDecoder) place(whole *delimitedObjects) {
-	d.whole = whole
+	d.whole, d.known = whole, make([]traits, len(whole.names))
 	names := whole.names
 	for i, field := range d.fields {
 		d.places[i] = -1
@@ -215,6 +215,7 @@ type delimitedDecoder struct {
 	list   []byte
 	places []int // by column wanted, the place of its field; -1: the file has none
 	split  splitter
+	known  []traits // by field of the file, what is learnt of it
 }
 
 func (d *delimitedDecoder) add(c chunk) {
@@ -254,7 +255,7 @@ func (d *delimitedDecoder) add(c chunk) {
 			continue
 		}
 		if d.shape != nil {
-			d.shape.delimited(d.whole, s)
+			d.shape.delimited(d.whole, s, d.known)
 		}
 		d.endRow(true)
 	}

@@ -90,7 +90,11 @@ func (f *JSON) open(fields []Field, _ []string, opts *Options) (decoder, error) 
 	if flat := f.flattening(); flat.needed() || f.relaxed() {
 		return newObjectColumns(f.objects(nil), flat, fields, opts), nil
 	}
-	return &jsonDecoder{sink: newSink(fields, opts), scan: newJSONScanner(fields)}, nil
+	d := &jsonDecoder{sink: newSink(fields, opts), scan: newJSONScanner(fields)}
+	if opts.Shape != nil {
+		d.scan.learn(opts.Shape)
+	}
+	return d, nil
 }
 
 // jsonDecoder decodes chunks of JSON values: plain records through the scanner, all others through the parser.
@@ -117,7 +121,7 @@ func (d *jsonDecoder) add(c chunk) {
 			text = text[n:]
 			continue
 		}
-		if text[0] == '{' && d.shape == nil {
+		if text[0] == '{' {
 			if n := d.scan.record(text); n > 0 {
 				d.out.records++
 				d.plainRow(text[:n], line)
@@ -158,6 +162,10 @@ func (d *jsonDecoder) plainRow(text []byte, line int64) {
 		o, _ := objectOf(d.parsed(text).GetObject())
 		d.endFlawed(f, o, o, text, line)
 		return
+	}
+	if d.scan.novel {
+		d.shape.json(d.parsed(text).GetObject())
+		d.scan.recall(d.shape)
 	}
 	d.endRow(true)
 }

@@ -22,6 +22,8 @@ type jsonScanner struct {
 	cells []jsonToken // of the record, by field
 	twins []twin
 	elems []jsonToken // of the lists among them
+	// learning says to look whether the record has what none before it had; then it is novel.
+	learning, novel bool
 }
 
 // jsonMember is a name in records.
@@ -32,6 +34,7 @@ type jsonMember struct {
 	// head is the first 8 bytes of the name and the quote behind it, as far as mask says: most names are told apart by them.
 	head, mask uint64
 	placed     bool // it is in the order
+	known      traits
 }
 
 func newJSONMember(name string, field int, list bool) *jsonMember {
@@ -86,7 +89,7 @@ func newJSONScanner(fields []Field) *jsonScanner {
 // counts.
 func (s *jsonScanner) record(text []byte) int {
 	clear(s.cells)
-	s.elems = s.elems[:0]
+	s.elems, s.novel = s.elems[:0], false
 	i := skipBlanks(text, 1)
 	if i < len(text) && text[i] == '}' {
 		return i + 1
@@ -101,19 +104,21 @@ func (s *jsonScanner) record(text []byte) int {
 			return -1
 		}
 		i = skipBlanks(text, i+1)
+		var skipped jsonToken
+		t := &skipped
 		if m.field >= 0 {
-			t := &s.cells[m.field]
-			if m.list && i < len(text) && text[i] == '[' {
-				i = s.list(text, i, t)
-			} else {
-				i = s.value(text, i, t, 0)
-			}
+			t = &s.cells[m.field]
+		}
+		if m.list && i < len(text) && text[i] == '[' {
+			i = s.list(text, i, t)
 		} else {
-			var skipped jsonToken
-			i = s.value(text, i, &skipped, 0)
+			i = s.value(text, i, t, 0)
 		}
 		if i < 0 {
 			return -1
+		}
+		if s.learning && !s.novel {
+			s.novel = !s.familiar(m, t, text)
 		}
 		if i = skipBlanks(text, i); i == len(text) {
 			return -1

@@ -38,6 +38,8 @@ type MessageRows struct {
 	Errors []ParseError
 	// Empty are the records without a value that are no rows.
 	Empty int
+	// Several are the STRING fields of which a row had several values, by their place: it has null.
+	Several []int
 	// Bytes are those of the values.
 	Bytes int64
 }
@@ -79,7 +81,7 @@ func NewMessages(format Format, fields []Field, opts *Options) (*Messages, error
 		}
 		m.cells, m.flat = newSink(fields, opts), m.format.flattening()
 	}
-	m.cells.messages = true
+	m.cells.messages, m.cells.lists = true, make([]bool, len(fields))
 	return m, nil
 }
 
@@ -112,6 +114,11 @@ func (m *Messages) Decode(ctx context.Context, records []stream.Record) (*Messag
 		return nil, err
 	}
 	out.Batches, out.Of, out.Errors = done.batches, s.of, done.errs
+	for f, several := range s.lists {
+		if several {
+			out.Several, s.lists[f] = append(out.Several, f), false
+		}
+	}
 	s.of = nil
 	return out, nil
 }

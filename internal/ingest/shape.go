@@ -19,7 +19,8 @@ type Shape struct {
 	full    bool
 }
 
-// Kinds counts values by kind.
+// Kinds counts values by kind. How many there were is not to be relied on, as values of kinds that a
+// field had before may not be looked at (shape_known.go); what there was none of is.
 type Kinds struct {
 	Longs, Doubles, Texts, Lists, Objects, Booleans int
 	// Numerals counts the texts that are numbers; once one is none, no more.
@@ -35,28 +36,6 @@ const MaxShapeFields = 20_000
 
 // Full reports whether the records have more fields than a shape holds.
 func (s *Shape) Full() bool { return s.full }
-
-// Traits appends what there was at all: the kinds of values that each field had, and of elements of
-// lists, but not how many. Columns and their types depend on nothing else.
-func (s *Shape) Traits(dst []byte) []byte {
-	for i := range s.kinds {
-		k := &s.kinds[i]
-		dst = append(dst, k.traits())
-		if k.Elements != nil {
-			dst = append(dst, k.Elements.traits())
-		}
-	}
-	return dst
-}
-
-func (k *Kinds) traits() (bits byte) {
-	for i, n := range []int{k.Longs, k.Doubles, k.Texts, k.Lists, k.Objects, k.Booleans, k.Numerals, k.Flat} {
-		if n > 0 {
-			bits |= 1 << i
-		}
-	}
-	return bits
-}
 
 // Names returns the fields.
 func (s *Shape) Names() []string { return s.names }
@@ -210,8 +189,9 @@ func (s *Shape) json(o *fastjson.Object) {
 	})
 }
 
-// delimited learns from a record of fields.
-func (s *Shape) delimited(d *delimitedObjects, record *splitter) {
+// delimited learns from a record of fields. Known are, by field, whether it was met, and whether it
+// had a text.
+func (s *Shape) delimited(d *delimitedObjects, record *splitter, known []traits) {
 	if len(d.names) == 0 {
 		s.Add(d.object(record))
 		return
@@ -219,11 +199,17 @@ func (s *Shape) delimited(d *delimitedObjects, record *splitter) {
 	list := []byte(d.f.ListDelimiter)
 	for i := range min(len(record.fields), len(d.names)) {
 		field := record.field(i)
+		several := len(list) > 0 && bytes.Contains(field, list)
+		if known[i]&someField != 0 && (len(field) == 0 || known[i]&someText != 0 && !several && !d.f.wire.TryParseNumbers) {
+			continue
+		}
+		known[i] |= someField
 		switch k := s.field(d.names[i]); {
 		case k == nil || len(field) == 0:
-		case d.f.wire.TryParseNumbers || len(list) > 0 && bytes.Contains(field, list):
+		case d.f.wire.TryParseNumbers || several:
 			k.add(d.value(string(field)))
 		default:
+			known[i] |= someText
 			k.text(field)
 		}
 	}

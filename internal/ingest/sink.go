@@ -87,6 +87,7 @@ type sink struct {
 	messages, ended bool
 	number          int32
 	of              []int32
+	lists           []bool // fields of one value of which a row had several
 }
 
 func (s *sink) rows() *sink { return s }
@@ -218,6 +219,8 @@ func (s *sink) nullByte(f int, text []byte, at int) []byte {
 func (s *sink) several(f int) {
 	switch {
 	case s.out.err != nil:
+	case s.messages:
+		s.lists[f] = true
 	case s.fields[f].Single:
 		s.out.err = fault.InvalidInput("Cannot partition on multi-value dimension [%s]", s.fields[f].Name)
 	default:

@@ -54,7 +54,7 @@ func (s *Store) InsertTask(ctx context.Context, t *task.Task) error {
 		return fmt.Errorf("encoding task [%s]: %w", t.ID, err)
 	}
 	return s.meta.InsertTask(ctx, metastore.Fence{}, metastore.Task{
-		ID: t.ID, GroupID: t.GroupID, Type: t.Type, DataSource: t.DataSource, Priority: t.Priority, Created: t.Created,
+		ID: t.ID, GroupID: t.GroupID, Allocator: t.Allocator, Type: t.Type, DataSource: t.DataSource, Priority: t.Priority, Created: t.Created,
 		Active: true, StatusCode: task.Waiting.StatusCode(), Payload: payload,
 	}, nil)
 }

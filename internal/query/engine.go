@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/result"
 	"github.com/hengedb/henge/internal/vector"
 )
@@ -29,4 +30,11 @@ type Rows interface {
 	Facts() string
 	Next(ctx context.Context) (*vector.Batch, error)
 	Close()
+}
+
+// Description is what a statement gives and wants.
+type Description struct {
+	Columns []result.Column
+	// Parameters are the types of its parameters; that of one of which nothing is known is NULL.
+	Parameters []expr.Type
 }

@@ -133,5 +133,6 @@ var (
 	TaskLockType = text(Statement|Batch, "taskLockType", "", "Type of the lock: `SHARED`, `EXCLUSIVE`, `APPEND` or `REPLACE`. "+
 		"The default depends on the task and on `useConcurrentLocks`.")
 	ConcurrentLocks = boolean(Statement|Batch, "useConcurrentLocks", false, "Take locks that let other tasks append at the same time.")
+	SharedLock      = boolean(Batch, "useSharedLock", false, "Tasks that read streams: take locks that other appending tasks share.")
 	StoreCompaction = boolean(Statement|Batch, "storeCompactionState", false, "`REPLACE`: store in segments how they were made.")
 )

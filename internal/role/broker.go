@@ -1,14 +1,19 @@
 package role
 
 import (
+	"context"
+	"net"
+	"strconv"
 	"time"
 
+	"github.com/hengedb/henge/internal/api/avatica"
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/api/nativequery"
 	"github.com/hengedb/henge/internal/api/sql"
 	"github.com/hengedb/henge/internal/broker"
 	"github.com/hengedb/henge/internal/budget"
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/config"
 	"github.com/hengedb/henge/internal/dispatch"
 	"github.com/hengedb/henge/internal/exec"
@@ -16,7 +21,7 @@ import (
 	"github.com/hengedb/henge/internal/historical"
 )
 
-func (s *services) openBroker() error {
+func (s *services) openBroker(ctx context.Context) error {
 	set := s.n.settings
 	zone, err := chrono.LoadZone(set.Text("service.sql.planner.sqlTimeZone"))
 	if err != nil {
@@ -74,6 +79,22 @@ func (s *services) openBroker() error {
 		DefaultTimeout:  set.Int("service.server.http.defaultQueryTimeout"), MaxTimeout: set.Int("service.server.http.maxQueryTimeout"),
 		Clock: s.n.o.Clock, Metrics: s.n.metrics, Known: s.knownQueries,
 	}, s.n.o.Log)
+	s.jdbc = avatica.New(s.broker, s.n.running, avatica.Options{
+		MaxConnections: int(set.Int("service.sql.avatica.maxConnections")),
+		MaxStatements:  int(set.Int("service.sql.avatica.maxStatementsPerConnection")),
+		MinRows:        int(set.Int("service.sql.avatica.minRowsPerFrame")), MaxRows: int(set.Int("service.sql.avatica.maxRowsPerFrame")),
+		IdleTimeout:     set.Duration("service.sql.avatica.connectionIdleTimeout"),
+		FetchTimeout:    time.Duration(set.Int("service.sql.avatica.fetchTimeoutMs")) * time.Millisecond,
+		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0),
+		DefaultTimeout:  set.Int("service.server.http.defaultQueryTimeout"), MaxTimeout: set.Int("service.server.http.maxQueryTimeout"),
+		Address: func() string {
+			host, port := s.n.roleAddress(cluster.Broker)
+			return net.JoinHostPort(host, strconv.Itoa(port))
+		}, Clock: s.n.o.Clock,
+	}, s.n.o.Log)
+	if s.n.has(cluster.Broker) {
+		s.n.roles.Go(func() error { return s.jdbc.Run(ctx) })
+	}
 	s.native = nativequery.New(s.broker, s.n.running, nativequery.Options{
 		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0),
 		DefaultTimeout:  set.Int("service.server.http.defaultQueryTimeout"), MaxTimeout: set.Int("service.server.http.maxQueryTimeout"),
@@ -103,6 +124,9 @@ func fanIn(set *config.Settings) int {
 func (s *services) sqlRoutes(mux *edge.Mux) {
 	if s.n.settings.Bool("service.sql.enable") {
 		s.query.Routes(mux)
+		if s.n.settings.Bool("service.sql.avatica.enable") {
+			s.jdbc.Routes(mux)
+		}
 		s.statements.Routes(mux)
 	}
 }

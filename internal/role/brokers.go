@@ -2,14 +2,17 @@ package role
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
 
+	"github.com/hengedb/henge/internal/api/avatica"
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/cluster"
@@ -32,6 +35,9 @@ type brokers struct {
 
 // ServeHTTP implements edge.Handler.
 func (b *brokers) ServeHTTP(w http.ResponseWriter, r *http.Request) error {
+	if avatica.IsPath(r.URL.Path) {
+		return b.toConnection(w, r)
+	}
 	service, err := b.chosen(r)
 	edge.Decoded(r.Context())
 	if err != nil {
@@ -46,6 +52,45 @@ func (b *brokers) ServeHTTP(w http.ResponseWriter, r *http.Request) error {
 		return fault.Runtime("No Broker of service [%s] is available: none is there that could answer the query", service)
 	}}
 	return to.ServeHTTP(w, r)
+}
+
+// toConnection passes a request of a JDBC driver on to the Broker that has its connection: the same for
+// all requests of it, as long as the Brokers stay the same.
+func (b *brokers) toConnection(w http.ResponseWriter, r *http.Request) error {
+	body, err := io.ReadAll(io.LimitReader(r.Body, b.limit+1))
+	edge.Decoded(r.Context())
+	if err != nil {
+		return fmt.Errorf("reading a request in order to pass it on: %w", err)
+	}
+	id := avatica.ConnectionOf(r.URL.Path, body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	members := b.n.peers.members.Members(cluster.Broker)
+	slices.SortFunc(members, func(x, y cluster.Member) int {
+		return cmp.Or(cmp.Compare(rendezvous(id, y.Address()), rendezvous(id, x.Address())), cmp.Compare(x.Address(), y.Address()))
+	})
+	if b.here != nil && (len(members) == 0 || slices.Contains(b.n.peers.membership.Own, members[0])) {
+		b.here.ServeHTTP(w, r)
+		return nil
+	}
+	to := &forward{n: b.n, targets: func() []string {
+		var out []string
+		for _, m := range members[:min(1, len(members))] {
+			out = append(out, m.URL())
+		}
+		return out
+	}, none: func(*http.Request) error {
+		return fault.Runtime("No Broker is available: none is there that could answer the query")
+	}}
+	return to.ServeHTTP(w, r)
+}
+
+// rendezvous is the score of a server for a name: of several servers the one with the highest gets it.
+func rendezvous(name, server string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(name)) // it does not fail
+	_, _ = h.Write([]byte{0})
+	_, _ = h.Write([]byte(server))
+	return h.Sum64()
 }
 
 // chosen returns the service of the Brokers that get a request. A body that can't be read as a

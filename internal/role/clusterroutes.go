@@ -28,6 +28,7 @@ func (s *services) clusterRoutes(role string, mux *edge.Mux) {
 		s.lookupRoutes(mux)
 		s.tasks.WorkerRoutes(mux)
 		workers.Routes(mux, s.worker, s.files)
+		workers.ChatRoutes(mux, s.chats)
 		s.parts.Routes(mux)
 		s.liveRoutes(mux)
 	case cluster.Coordinator, cluster.Overlord:

@@ -11,6 +11,7 @@ import (
 	"github.com/hengedb/henge/internal/api/statements"
 	"github.com/hengedb/henge/internal/api/supervisors"
 	"github.com/hengedb/henge/internal/api/tasks"
+	"github.com/hengedb/henge/internal/api/workers"
 	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/config"
 	"github.com/hengedb/henge/internal/exec"
@@ -27,6 +28,7 @@ import (
 	killtask "github.com/hengedb/henge/internal/tasktype/kill"
 	"github.com/hengedb/henge/internal/tasktype/move"
 	"github.com/hengedb/henge/internal/tasktype/sqltask"
+	"github.com/hengedb/henge/internal/tasktype/streaming"
 )
 
 func (s *services) openOverlord(ctx context.Context) error {
@@ -61,6 +63,8 @@ func (s *services) openOverlord(ctx context.Context) error {
 	}
 	env.Join = s.openParts(here, env)
 	controller, chats := sqltask.NewController(env), batch.NewChats()
+	s.chats, s.streams = workers.ChatOptions{Ask: chats.Ask}, streaming.NewRunning()
+	s.chats.Streams = s.streams
 	loads := batch.Options{Env: env, Chats: chats}
 	parallel, simple := batch.NewIndex(loads)
 	kinds := map[string]task.Kind{
@@ -88,7 +92,6 @@ func (s *services) openOverlord(ctx context.Context) error {
 		Clock: s.n.o.Clock, Log: s.n.o.Log,
 	}
 	endpoints := tasks.Options{
-		Chat:  chats.Ask,
 		Locks: s.n.store, Audit: s.auditTask, Worker: here.Address(),
 		Recent:          set.Duration("service.indexer.storage.recentlyFinishedThreshold").Milliseconds(),
 		MaxRequestBytes: set.Bytes("service.server.http.maxRequestBytes", 0), Clock: s.n.o.Clock,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/hengedb/henge/internal/api/avatica"
 	"github.com/hengedb/henge/internal/api/coordinator"
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/api/nativequery"
@@ -32,6 +33,7 @@ import (
 	"github.com/hengedb/henge/internal/supervisor"
 	"github.com/hengedb/henge/internal/task"
 	"github.com/hengedb/henge/internal/tasktype"
+	"github.com/hengedb/henge/internal/tasktype/streaming"
 	"github.com/hengedb/henge/internal/worker"
 )
 
@@ -46,11 +48,14 @@ type services struct {
 	historical *historical.Historical
 	broker     *broker.Broker
 	query      *sql.API
+	jdbc       *avatica.API
 	native     *nativequery.API
 	queue      *task.Queue
 	records    *overlord.Store // of the queue
 	worker     *worker.Worker  // nil: this process is none that other processes know
 	parts      *workers.Parts
+	streams    *streaming.Running  // tasks of this process that read streams
+	chats      workers.ChatOptions // who answers for the tasks of this process
 	files      *tasktype.Files
 	tasks      *tasks.API
 	sampler    *sampler.API
@@ -112,7 +117,7 @@ var serviceList = []service{
 	{
 		name: queryService, roles: []string{cluster.Historical}, // which runs parts of them
 		needs: []string{timelineService, lookupService, segmentService, inventoryService, liveService},
-		open:  func(s *services, _ context.Context) error { return s.openBroker() },
+		open:  (*services).openBroker,
 	},
 	{
 		name: taskService, roles: []string{cluster.Indexer},
@@ -225,6 +230,7 @@ func (s *services) aloneRoutes(role string, mux *edge.Mux) {
 		s.dataRoutes(mux)
 	case "indexer":
 		s.tasks.WorkerRoutes(mux)
+		workers.ChatRoutes(mux, s.chats)
 	case "coordinator", "overlord": // merged: both serve the Overlord's paths
 		s.overlordRoutes(mux)
 		s.coordinator.SecurityRoutes(mux)

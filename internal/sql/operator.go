@@ -77,6 +77,7 @@ func (x exprs) binary(e *syntax.Binary) (expr.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	x.b.alike([]syntax.Expr{e.Left, e.Right}, []expr.Expr{left, right})
 	switch {
 	case e.Op >= syntax.Equal && e.Op <= syntax.IsNotDistinct:
 		left, right = dateParam(e.Left, left, right), dateParam(e.Right, right, left)
@@ -213,6 +214,7 @@ func (x exprs) between(e *syntax.Between) (expr.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	x.b.alike([]syntax.Expr{e.X, e.Low, e.High}, args)
 	out, err := expr.NewBetween(args[0], args[1], args[2], e.Symmetric, e.Not, e.At)
 	if err != nil {
 		return nil, err
@@ -244,6 +246,7 @@ func (x exprs) inList(e *syntax.InList) (expr.Expr, error) {
 	if err != nil {
 		return nil, err
 	}
+	x.b.alike(append([]syntax.Expr{e.X}, e.List...), append([]expr.Expr{inner}, list...))
 	if slices.ContainsFunc(list, func(e expr.Expr) bool { return !expr.IsConstant(e) }) { // it becomes comparisons
 		if err := expr.CheckRepeated(inner, len(list), e.At); err != nil {
 			return nil, err

@@ -205,6 +205,29 @@ func paramText(v any) string {
 	return fmt.Sprint(v)
 }
 
+// alike notes, for a statement that is described, that operands are of one type: that of the
+// parameters among them is the one that the others have.
+func (b *binder) alike(nodes []syntax.Expr, bound []expr.Expr) {
+	if b.described == nil {
+		return
+	}
+	var others []expr.Type
+	for i, node := range nodes {
+		if _, ok := node.(*syntax.Param); !ok {
+			others = append(others, bound[i].Type().Plain())
+		}
+	}
+	t, ok := expr.LeastRestrictive(others...)
+	if !ok || len(others) == 0 {
+		return
+	}
+	for _, node := range nodes {
+		if p, ok := node.(*syntax.Param); ok && b.described[p.Index].Base == expr.Null {
+			b.described[p.Index] = t
+		}
+	}
+}
+
 // numberOf returns the number that e is, or stands for as a parameter, nil if there is none: a number with a sign is an expression,
 // and one beyond INTEGER a constant, which is no position in a list.
 func (b *binder) numberOf(e syntax.Expr) *syntax.Number {

@@ -48,6 +48,8 @@ type Request struct {
 	Engine Engine
 	// Dialect is the API name the request came under, "service" if empty: the default schema, as errors and system tables show it.
 	Dialect string
+	// Describe binds a statement whose parameters have no values, to know what it gives and wants.
+	Describe bool
 	// Lookups finds the tables of LOOKUP; nil: there are none.
 	Lookups expr.Lookups
 }
@@ -95,6 +97,9 @@ type Statement struct {
 	Lookups expr.Lookups
 	// Target is set for INSERT and REPLACE of a datasource; an INSERT INTO EXTERN has a plan.Export as its root.
 	Target *Target
+	// Params are the types that the parameters of a described statement should have; that of one of
+	// which nothing is known is NULL.
+	Params []expr.Type
 	// MaxSubqueryRows and MaxSubqueryBytes are for exec.Env.
 	MaxSubqueryRows, MaxSubqueryBytes int64
 	// request is what the statement was prepared from; NativeTypes binds it again.
@@ -149,7 +154,14 @@ func bindText(ctx context.Context, r Request, shown bool) (*Statement, error) {
 	if b.settings, err = readSettings(&r, script.Sets); err != nil {
 		return nil, err
 	}
-	if b.params, err = b.readParams(script.Params); err != nil {
+	if r.Describe {
+		b.described = make([]expr.Type, script.Params)
+		b.params = make([]*expr.Literal, script.Params)
+		for i := range b.params {
+			b.described[i] = expr.Of(expr.Null)
+			b.params[i] = &expr.Literal{T: expr.Of(expr.Null)}
+		}
+	} else if b.params, err = b.readParams(script.Params); err != nil {
 		return nil, err
 	}
 	s := &Statement{
@@ -180,6 +192,7 @@ func bindText(ctx context.Context, r Request, shown bool) (*Statement, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.Params = b.described
 	s.Resources = slices.SortedFunc(maps.Keys(b.resources), func(x, y Resource) int {
 		if c := strings.Compare(x.Name, y.Name); c != 0 {
 			return c
@@ -196,11 +209,13 @@ func (s *Statement) Env() expr.Context {
 
 // binder holds what is one per statement.
 type binder struct {
-	ctx       context.Context
-	request   *Request
-	catalog   Catalog
-	settings  settings
-	params    []*expr.Literal
+	ctx      context.Context
+	request  *Request
+	catalog  Catalog
+	settings settings
+	params   []*expr.Literal
+	// described are the types of the parameters, as far as they are known; nil: nobody wants to know.
+	described []expr.Type
 	resources map[Resource]bool
 	depth     int // of queries in queries
 	// expansions counts the uses of WITH queries.

@@ -164,6 +164,10 @@ func (b *binder) bound(e syntax.Expr, clause string, otherwise int64) (int64, er
 			return int64(f), nil
 		}
 	case *syntax.Param:
+		if b.described != nil {
+			b.described[x.Index] = expr.Of(expr.BigInt)
+			return otherwise, nil
+		}
 		l := b.params[x.Index]
 		if n, ok := paramLong(l.Value); ok && l.T.IsNumeric() {
 			if n < 0 { // some clients say no limit that way

@@ -97,11 +97,11 @@ func (q *Queue) place(ctx context.Context, pending []*entry) {
 	workers := q.Workers()
 	if len(workers) == 0 {
 		for _, e := range pending {
-			if !q.roomHere() {
-				return
-			}
-			if q.again(ctx, e) && !q.startHere(ctx, e) {
-				return
+			q.mu.Lock()
+			room := q.roomForLocked(e)
+			q.mu.Unlock()
+			if room && q.again(ctx, e) {
+				q.startHere(ctx, e)
 			}
 		}
 		return
@@ -117,7 +117,7 @@ func (q *Queue) place(ctx context.Context, pending []*entry) {
 		}
 	}
 	for _, e := range pending {
-		if w := strategy.choose(workers, q.load(), e.task); w != nil && !q.restsNow(e) && q.again(ctx, e) {
+		if w := strategy.choose(workers, q.load(), e.task, e.apart); w != nil && !q.restsNow(e) && q.again(ctx, e) {
 			q.startThere(ctx, e, w)
 		}
 	}
@@ -127,12 +127,18 @@ func (q *Queue) place(ctx context.Context, pending []*entry) {
 func (q *Queue) load() load {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	l := load{worker: map[string]int{}, kind: map[string]int{}}
+	l := load{worker: map[string]int{}, kind: map[string]int{}, standing: map[string]int{}, apart: map[place]bool{}}
 	for _, e := range q.mu.order {
-		if e.state == Running && e.at != nil {
-			l.worker[e.at.Process]++
-			l.kind[e.task.Type]++
+		if e.state != Running || e.at == nil {
+			continue
 		}
+		l.kind[e.task.Type]++
+		if e.apart == "" {
+			l.worker[e.at.Process]++
+			continue
+		}
+		l.standing[e.at.Process]++
+		l.apart[place{e.at.Process, e.apart}] = true
 	}
 	return l
 }

@@ -258,9 +258,9 @@ func TestStrategies(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		l := load{maps.Clone(tc.worker), tc.kind}
+		l := load{worker: maps.Clone(tc.worker), kind: tc.kind}
 		got := ""
-		if w := s.choose([]Worker{a, b, c, off}, l, &Task{Type: "t", DataSource: "ds"}); w != nil {
+		if w := s.choose([]Worker{a, b, c, off}, l, &Task{Type: "t", DataSource: "ds"}, ""); w != nil {
 			got = w.Process
 		}
 		if got != tc.want {

@@ -68,17 +68,11 @@ func (q *Queue) release(ctx context.Context, e *entry) {
 	q.mu.Unlock()
 }
 
-// roomHere reports whether this process has a free slot.
-func (q *Queue) roomHere() bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.roomLocked()
-}
-
+// roomLocked reports whether this process has a free slot.
 func (q *Queue) roomLocked() bool {
 	busy := 0
 	for _, e := range q.mu.order {
-		if e.state == Running {
+		if e.state == Running && e.apart == "" {
 			busy++
 		}
 	}

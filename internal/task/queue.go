@@ -126,6 +126,7 @@ type entry struct {
 	ready   bool                    // Prepare has made it ready, and it has what that took
 	resumed bool                    // it had locks when this Run began: it ran before, and goes first
 	rests   time.Time               // it is not given to a worker before
+	apart   string                  // the group of a standing task; "": it takes a slot
 }
 
 // NewQueue returns a queue that runs the given kinds, by type.
@@ -173,6 +174,11 @@ func (q *Queue) Submit(ctx context.Context, t *Task) error {
 	case full:
 		return fault.Capacity("Task queue already contains [%d] tasks. Retry later or increase service.indexer.queue.maxSize.", q.o.MaxActive)
 	}
+	if a, ok := kind.(Allocating); ok && t.Allocator == "" {
+		own := *t
+		own.Allocator = a.Allocator(t)
+		t = &own
+	}
 	if err := q.store.InsertTask(ctx, t); err != nil {
 		return err
 	}
@@ -197,7 +203,7 @@ func (q *Queue) add(a Active) *entry {
 		return nil
 	}
 	e := &entry{task: a.Task, queued: clock.Millis(q.o.Clock), ended: make(chan struct{}), run: a.Run}
-	e.since = e.queued
+	e.since, e.apart = e.queued, q.apart(a.Task)
 	q.mu.active[a.Task.ID] = e
 	q.mu.order = append(q.mu.order, e)
 	return e
@@ -385,7 +391,7 @@ func (q *Queue) waitedLocked(e *entry) {
 func (q *Queue) startHere(ctx context.Context, e *entry) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !q.roomLocked() {
+	if !q.roomForLocked(e) {
 		return false
 	}
 	if e.state != Pending || e.stop != nil {
@@ -654,8 +660,16 @@ func (q *Queue) LastEnded() int64 {
 	return q.mu.ended
 }
 
-// Used returns how many tasks run now.
-func (q *Queue) Used() int { return len(q.inState(Running)) }
+// Used returns how many slots are taken now.
+func (q *Queue) Used() int {
+	used := 0
+	for _, e := range q.inState(Running) {
+		if e.apart == "" {
+			used++
+		}
+	}
+	return used
+}
 
 func (q *Queue) statusLocked(e *entry) Status {
 	s := Status{Task: e.task, State: e.state, Queued: e.queued, Duration: -1}

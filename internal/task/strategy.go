@@ -3,6 +3,7 @@ package task
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -64,11 +65,31 @@ func ParseStrategy(text json.RawMessage) (*Strategy, error) {
 	return s, nil
 }
 
-// load is what runs now, by worker and by type of task.
-type load struct{ worker, kind map[string]int }
+// load is what runs now: the slots that are taken by worker, the tasks by type, and the standing
+// tasks by worker and by group.
+type load struct {
+	worker, kind, standing map[string]int
+	apart                  map[place]bool
+}
 
-// choose returns the worker for a task, or nil if it has to wait.
-func (s *Strategy) choose(workers []Worker, l load, t *Task) *Worker {
+// place is a worker that runs a standing task of a group.
+type place struct{ worker, group string }
+
+// room returns how many more tasks a worker takes. Standing tasks take no slots: workers that have
+// fewer of them count as having more room.
+func (l *load) room(w *Worker, apart string) int {
+	switch {
+	case apart == "":
+		return w.Capacity - l.worker[w.Process]
+	case l.apart[place{w.Process, apart}]:
+		return 0
+	}
+	return max(1, math.MaxInt32-l.standing[w.Process])
+}
+
+// choose returns the worker for a task, or nil if it has to wait. A standing task is apart from
+// others of its group.
+func (s *Strategy) choose(workers []Worker, l load, t *Task, apart string) *Worker {
 	total := 0
 	for i := range workers {
 		total += workers[i].Capacity
@@ -76,7 +97,7 @@ func (s *Strategy) choose(workers []Worker, l load, t *Task) *Worker {
 	if limit, ok := s.limit(t.Type, total); ok && l.kind[t.Type] >= limit {
 		return nil
 	}
-	return s.among(s.preferred(workers, t), l)
+	return s.among(s.preferred(workers, t), l, apart)
 }
 
 // limit returns how many slots tasks of a type may take.
@@ -133,12 +154,12 @@ func (s *Strategy) preferred(workers []Worker, t *Task) [][]*Worker {
 }
 
 // among returns the best worker of the first group that has room.
-func (s *Strategy) among(groups [][]*Worker, l load) *Worker {
+func (s *Strategy) among(groups [][]*Worker, l load, apart string) *Worker {
 	for _, group := range groups {
 		var best *Worker
 		most := 0
 		for _, w := range group {
-			room := w.Capacity - l.worker[w.Process]
+			room := l.room(w, apart)
 			if !w.Enabled || room <= 0 {
 				continue
 			}

@@ -19,6 +19,8 @@ type Task struct {
 	Created int64
 	// Priority decides who waits for whom: more goes first, but for what has waited long (turn.go).
 	Priority int
+	// Allocator names the tasks that share promised segment ids; empty: the id.
+	Allocator string
 	// Owner is the identity that submitted it; "" when there is no authentication.
 	Owner string
 	// Payload is the task as the interface shows it, with id and type.

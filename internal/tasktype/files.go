@@ -18,9 +18,10 @@ import (
 // Files keeps what tasks leave behind in deep storage, under tasks/ID/: reports and logs. While a task runs its log is a file of the
 // worker. The rows of queries are kept by package msq.
 type Files struct {
-	o    FilesOptions
-	live []Live
-	far  Far // nil: all tasks run in this process
+	o       FilesOptions
+	live    []Live
+	letters []LetterFile
+	far     Far // nil: all tasks run in this process
 }
 
 // FilesOptions say where files are.
@@ -38,7 +39,16 @@ type FilesOptions struct {
 type Far interface {
 	Report(ctx context.Context, id string, alias bool) (io.ReadCloser, error)
 	Log(ctx context.Context, id string, offset int64) (io.ReadCloser, error)
+	DeadLetters(ctx context.Context, id string) (io.ReadCloser, error)
 }
+
+// LetterFile returns the path of the records that a running task could not read; "": it knows of
+// none.
+type LetterFile func(id string) string
+
+// AddDeadLetters adds a source of records that running tasks could not read. All are added before
+// the first is asked.
+func (f *Files) AddDeadLetters(letters LetterFile) { f.letters = append(f.letters, letters) }
 
 // Live returns the report of a running task as JSON in the shapes of a product name; nil: it knows of no such.
 type Live func(id string, alias bool) []byte
@@ -143,6 +153,46 @@ func from(offset, size int64) int64 {
 
 func (f *Files) logPath(id string) string { return filepath.Join(f.o.Dir, url.PathEscape(id)+".log") }
 
+// DeadLetters returns the records that a running or an ended task could not read, one a line.
+func (f *Files) DeadLetters(ctx context.Context, id string) (io.ReadCloser, error) {
+	if running, err := f.LiveDeadLetters(id); running != nil || err != nil {
+		return running, err
+	}
+	if f.far != nil {
+		if running, err := f.far.DeadLetters(ctx, id); running != nil || err != nil {
+			return running, err
+		}
+	}
+	return f.read(ctx, taskKey(id, deadLetters))
+}
+
+// LiveDeadLetters returns those of a task that runs in this process, or nil.
+func (f *Files) LiveDeadLetters(id string) (io.ReadCloser, error) {
+	for _, letters := range f.letters {
+		path := letters(id)
+		if path == "" {
+			continue
+		}
+		running, err := os.Open(path)
+		if err != nil {
+			return nil, nil // the task has ended meanwhile
+		}
+		return running, nil
+	}
+	return nil, nil
+}
+
+// deadLetters is the name of the file of records that a task could not read.
+const deadLetters = "dead-letters.jsonl"
+
+// PutDeadLetters keeps the records that an ended task could not read.
+func (f *Files) PutDeadLetters(ctx context.Context, id string, letters io.Reader) error {
+	if err := f.o.Current(ctx); err != nil {
+		return err
+	}
+	return f.put(ctx, taskKey(id, deadLetters), letters)
+}
+
 // PutReport keeps the report of an ended task. A report that is there already stays: the task had ended before.
 func (f *Files) PutReport(ctx context.Context, id string, report io.Reader) error {
 	if err := f.o.Current(ctx); err != nil {
@@ -153,7 +203,8 @@ func (f *Files) PutReport(ctx context.Context, id string, report io.Reader) erro
 
 // Drop deletes what an ended task has left behind, the rows of its query, too.
 func (f *Files) Drop(ctx context.Context, id string) error {
-	return errors.Join(f.o.Store.Delete(ctx, taskKey(id, "report.json"), taskKey(id, "log")), msq.DeleteResults(ctx, f.o.Store, id))
+	return errors.Join(f.o.Store.Delete(ctx, taskKey(id, "report.json"), taskKey(id, "log"), taskKey(id, deadLetters)),
+		msq.DeleteResults(ctx, f.o.Store, id))
 }
 
 func (f *Files) put(ctx context.Context, key string, r io.Reader) error {

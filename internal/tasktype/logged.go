@@ -51,6 +51,22 @@ func (k *logged) DefaultPriority() int {
 	return 0
 }
 
+// Allocator implements task.Allocating where the kind does.
+func (k *logged) Allocator(t *task.Task) string {
+	if a, ok := k.Kind.(task.Allocating); ok {
+		return a.Allocator(t)
+	}
+	return ""
+}
+
+// Apart implements task.Standing where the kind does.
+func (k *logged) Apart(t *task.Task) string {
+	if s, ok := k.Kind.(task.Standing); ok {
+		return s.Apart(t)
+	}
+	return ""
+}
+
 // Run implements task.Kind.
 func (k *logged) Run(ctx context.Context, t *task.Task) error {
 	log, closeLog, err := k.open(t.ID)

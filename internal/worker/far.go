@@ -30,6 +30,12 @@ func (f *Far) Log(ctx context.Context, id string, offset int64) (io.ReadCloser, 
 	return f.get(ctx, id, fmt.Sprintf("/log?offset=%d", offset))
 }
 
+// DeadLetters returns the records that a task could not read so far; nil: there are none, or its
+// worker does not answer.
+func (f *Far) DeadLetters(ctx context.Context, id string) (io.ReadCloser, error) {
+	return f.get(ctx, id, "/deadLetters")
+}
+
 func (f *Far) get(ctx context.Context, id, what string) (io.ReadCloser, error) {
 	at, ok := f.Find(id)
 	if !ok {

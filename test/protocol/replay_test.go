@@ -140,7 +140,7 @@ func (r *recording) newServer(t *testing.T, others *peers) http.Handler {
 		}
 	}
 	mux := edge.NewMux(&edge.Errors{Host: "localhost", Log: quiet})
-	fragments.New(s, s, query.NewGate(query.Limits{}, "historical", nil), nil, clock.System(), quiet, 0).Routes(mux)
+	fragments.New(s, s, nil, query.NewGate(query.Limits{}, "historical", nil), nil, clock.System(), quiet, 0).Routes(mux)
 	return mux
 }
 

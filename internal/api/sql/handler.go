@@ -62,11 +62,6 @@ func (a *API) Routes(mux *edge.Mux) {
 	})
 	mux.On("GET /service/v2/sql/queries", a.list)
 	mux.On("GET /service/v2/sql/queries/{id}/reports", a.report)
-	for _, path := range []string{"avatica/", "avatica-protobuf/"} {
-		mux.On("POST /service/v2/sql/"+path, func(http.ResponseWriter, *http.Request) error {
-			return fault.NotFound("JDBC (Avatica) is not supported yet; send SQL to /service/v2/sql")
-		})
-	}
 }
 
 func (a *API) run(w http.ResponseWriter, r *http.Request) error {

@@ -568,9 +568,7 @@ func TestOtherRoutes(t *testing.T) {
 			t.Errorf("%s %s: %d %q", tc.method, tc.path, r.status, r.body)
 		}
 	}
-	if r := s.send(t, http.MethodPost, "/service/v2/sql/avatica/", "application/json", "{}"); r.status != 404 || !strings.Contains(r.message(), "not supported yet") {
-		t.Errorf("avatica: %d %s", r.status, r.body)
-	}
+
 }
 
 func FuzzReadRequest(f *testing.F) {

@@ -32,6 +32,8 @@ type Files interface {
 	Report(ctx context.Context, id string, alias bool) (io.ReadCloser, error)
 	// Log returns a task's log from offset; a negative offset counts from the end.
 	Log(ctx context.Context, id string, offset int64) (io.ReadCloser, error)
+	// DeadLetters returns the records that a task could not read, one a line.
+	DeadLetters(ctx context.Context, id string) (io.ReadCloser, error)
 }
 
 // Local is a worker of a cluster, which runs what an Overlord tells it.
@@ -60,9 +62,6 @@ type Options struct {
 	Worker string
 	// Local is what this process runs as a worker of a cluster; nil: what the queue runs.
 	Local Local
-	// Chat answers questions about a task that runs here, by its id and the path of the question, with a text or what is written as JSON; nil: none are
-	// answered.
-	Chat func(id, path string) (any, error)
 	// Recent is how long, in milliseconds, ended tasks stay in lists.
 	Recent int64
 	// MaxRequestBytes bounds request bodies.
@@ -92,6 +91,7 @@ func (a *API) Routes(mux *edge.Mux) {
 	mux.On("GET "+base+"/task/{id}/status", a.status)
 	mux.On("GET "+base+"/task/{id}/reports", a.reports)
 	mux.On("GET "+base+"/task/{id}/log", a.log)
+	mux.On("GET "+base+"/task/{id}/deadLetters", a.deadLetters)
 	mux.On("GET "+base+"/task/{id}/segments", a.segments)
 	mux.On("POST "+base+"/task/{id}/shutdown", a.shutdown)
 	mux.On("POST "+base+"/datasources/{dataSource}/shutdownAllTasks", a.shutdownAll)
@@ -209,6 +209,23 @@ func (a *API) log(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return a.writeLog(w, r)
+}
+
+// deadLetters answers with the records that a task could not read.
+func (a *API) deadLetters(w http.ResponseWriter, r *http.Request) error {
+	if s, err := a.find(w, r); s == nil {
+		return err
+	}
+	letters, err := a.files.DeadLetters(r.Context(), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if letters == nil {
+		edge.WriteText(w, http.StatusNotFound, "This task has read all its records.")
+		return nil
+	}
+	defer letters.Close() // it was only read
+	return copyBody(w, "application/x-ndjson", letters)
 }
 
 // writeLog answers with the log of the task named in the path.

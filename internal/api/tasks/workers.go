@@ -64,9 +64,6 @@ func (a *API) WorkerRoutes(mux *edge.Mux) {
 		defer log.Close()
 		return copyBody(w, "text/plain; charset=utf-8", log)
 	})
-	if a.o.Chat != nil {
-		mux.On("GET "+worker+"/chat/{id}/{path...}", a.chat)
-	}
 	mux.On("POST "+worker+"/task/{id}/shutdown", func(w http.ResponseWriter, r *http.Request) error {
 		id := r.PathValue("id")
 		if err := local.Stop(r.Context(), id, shutdownReason); err != nil {
@@ -75,20 +72,6 @@ func (a *API) WorkerRoutes(mux *edge.Mux) {
 		edge.WriteJSON(w, http.StatusOK, map[string]string{"task": id})
 		return nil
 	})
-}
-
-// chat passes a question on to a task that runs here.
-func (a *API) chat(w http.ResponseWriter, r *http.Request) error {
-	answer, err := a.o.Chat(r.PathValue("id"), r.PathValue("path"))
-	if err != nil {
-		return err
-	}
-	if text, ok := answer.(string); ok {
-		edge.WriteText(w, http.StatusOK, text)
-		return nil
-	}
-	edge.WriteJSON(w, http.StatusOK, answer)
-	return nil
 }
 
 // ofQueue is the worker of a process that runs its own queue.

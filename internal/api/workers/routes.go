@@ -19,6 +19,7 @@ const maxOrder = 1 << 20
 type Left interface {
 	LiveReport(id string, alias bool) []byte
 	LiveLog(id string, offset int64) (io.ReadCloser, error)
+	LiveDeadLetters(id string) (io.ReadCloser, error)
 }
 
 // Routes adds what a worker answers to Overlords. left reads what its tasks have left behind.
@@ -74,16 +75,28 @@ func Routes(mux *edge.Mux, w *worker.Worker, left Left) {
 		if err != nil {
 			return err
 		}
-		if log == nil {
-			rw.WriteHeader(http.StatusNoContent)
-			return nil
-		}
-		defer log.Close() // it was only read
-		if _, err := io.Copy(rw, log); err != nil {
-			panic(http.ErrAbortHandler)
-		}
-		return nil
+		return writeLeft(rw, log)
 	})
+	mux.On("GET "+worker.TasksPath+"/{id}/deadLetters", func(rw http.ResponseWriter, r *http.Request) error {
+		letters, err := left.LiveDeadLetters(r.PathValue("id"))
+		if err != nil {
+			return err
+		}
+		return writeLeft(rw, letters)
+	})
+}
+
+// writeLeft answers with a file of a running task; nil: there is none.
+func writeLeft(rw http.ResponseWriter, file io.ReadCloser) error {
+	if file == nil {
+		rw.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	defer file.Close() // it was only read
+	if _, err := io.Copy(rw, file); err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	return nil
 }
 
 func number(r *http.Request, name string) (int64, error) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hengedb/henge/internal/chrono"
 	"github.com/hengedb/henge/internal/exec"
+	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/ingest/spec"
 	"github.com/hengedb/henge/internal/msq"
@@ -21,6 +22,7 @@ import (
 type compiled struct {
 	*rowplan.Plan
 	fields   []ingest.Field
+	singles  []bool // by field of the plan, whether it may have several values and is read as one
 	messages *ingest.Messages
 	input    feed
 	op       exec.Operator
@@ -77,6 +79,7 @@ func (m *Maker) compile(ctx context.Context) (*compiled, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.single(m)
 	var stored plan.Node
 	if stored, err = c.Input(ctx, g, dimensions); err != nil {
 		return nil, err
@@ -104,6 +107,16 @@ func (m *Maker) compile(ctx context.Context) (*compiled, error) {
 	}
 	c.describe(m, stored, dimensions)
 	return c, nil
+}
+
+// single reads strings as what has one value, until a row had several: nearly all do.
+func (c *compiled) single(m *Maker) {
+	c.singles = make([]bool, len(c.Fields))
+	for i := range c.Fields {
+		if f := &c.Fields[i]; f.Type.Multi && !m.multi[f.Name] {
+			f.Type, f.Physical, c.singles[i] = expr.Of(expr.Varchar), vector.String, true
+		}
+	}
 }
 
 // read opens what decodes the records.

@@ -62,7 +62,7 @@ type Maker struct {
 	maxTime *int64
 
 	plan   *compiled
-	traits []byte          // of what was known when the plan was made
+	traits []uint32        // of what was known when the plan was made
 	multi  map[string]bool // string columns that had several values in a row
 }
 
@@ -133,26 +133,40 @@ func (m *Maker) Make(ctx context.Context, records []stream.Record) (*Made, error
 
 // decode decodes records by the plan, and again by a new one if they show something new.
 func (m *Maker) decode(ctx context.Context, records []stream.Record) (*ingest.MessageRows, error) {
-	decoded, err := m.plan.messages.Decode(ctx, records)
-	if err != nil || !m.learns {
-		return decoded, err
+	for {
+		decoded, err := m.plan.messages.Decode(ctx, records)
+		if err != nil {
+			return nil, err
+		}
+		several := m.noteSeveral(decoded.Several)
+		var traits []uint32
+		if m.learns {
+			traits = m.columns.Shape().Traits(nil)
+		}
+		if !several && slices.Equal(traits, m.traits) {
+			return decoded, nil
+		}
+		next, err := m.compile(ctx)
+		if err != nil {
+			return nil, err
+		}
+		same := next.reads(m.plan)
+		m.plan.close()
+		if m.plan, m.traits = next, traits; same {
+			return decoded, nil
+		}
 	}
-	traits := m.columns.Shape().Traits(nil)
-	if slices.Equal(traits, m.traits) {
-		return decoded, nil
+}
+
+// noteSeveral notes strings that had several values in a row. It reports whether the plan has read
+// them as what has one.
+func (m *Maker) noteSeveral(fields []int) (found bool) {
+	for _, at := range fields {
+		if at--; at >= 0 && m.plan.singles[at] { // the time is before those of the plan
+			found, m.multi[m.plan.Fields[at].Name] = true, true
+		}
 	}
-	next, err := m.compile(ctx)
-	if err != nil {
-		return nil, err
-	}
-	m.traits = traits
-	same := next.reads(m.plan)
-	m.plan.close()
-	m.plan = next
-	if same {
-		return decoded, nil
-	}
-	return m.plan.messages.Decode(ctx, records)
+	return found
 }
 
 // Close frees what the plan holds.

@@ -218,7 +218,8 @@ func TestMake(t *testing.T) {
 
 func TestShape(t *testing.T) {
 	m, _ := maker(t, `{`+millis+`,"dimensionsSpec":{"dimensions":["b",{"type":"json","name":"j"},{"type":"auto","name":"u"}],
-		"includeAllDimensions":true},"granularitySpec":{"queryGranularity":"hour"},"metricsSpec":[{"type":"count","name":"c"}]}`, `{"type":"json"}`)
+		"includeAllDimensions":true},"granularitySpec":{"queryGranularity":"hour"},
+		"metricsSpec":[{"type":"count","name":"c"}]}`, `{"type":"json"}`)
 	o := m.Shape()
 	if d := cmp.Diff([]string{"__time", "b", "u"}, o.SortOrder); d != "" {
 		t.Error(d)

@@ -34,6 +34,9 @@ func parseAvroStream(text json.RawMessage) (Format, error) {
 			return always(newAvroVersions(w.Schemas, o))
 		case "schema_registry":
 			return parseRegistry("avroBytesDecoder", text, func(schema registered, references []registered) (messageDecoder, error) {
+				if schema.Type == jsonSchema {
+					return &jsonMessages{}, nil
+				}
 				return registeredAvro(schema, references, o)
 			})
 		case "schema_repo":

@@ -55,6 +55,9 @@ func parseProtobuf(text json.RawMessage) (Format, error) {
 			}, nil
 		case "schema_registry":
 			return parseRegistry("protoBytesDecoder", text, func(schema registered, references []registered) (messageDecoder, error) {
+				if schema.Type == jsonSchema {
+					return &jsonMessages{}, nil
+				}
 				return registeredProto(schema, references, o)
 			})
 		}

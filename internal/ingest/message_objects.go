@@ -44,8 +44,8 @@ func (m *messageObjects) each(ctx context.Context, data []byte, emit func(Record
 		switch {
 		case err == nil:
 			emit(Record{Object: o})
-		case passes(ctx, err):
-			return err
+		case ctx.Err() != nil || fault.Find(err) != nil && !isUnusable(err):
+			return err // a schema registry that does not answer, or may not be asked
 		default:
 			emit(Record{Reason: problemOf(err)})
 		}
@@ -83,24 +83,20 @@ func (m *messageObjects) eachOfFile(ctx context.Context, f fileFormat, data []by
 	switch {
 	case err == nil || errors.Is(err, io.EOF) && fault.Find(err) == nil:
 		return nil
-	case passes(ctx, err):
+	case ctx.Err() != nil:
 		return err
+	}
+	if f := fault.Find(err); f != nil && f.Category != fault.CategoryInvalidInput {
+		return err // what it takes to read it is not to be had
 	}
 	emit(Record{Reason: problemOf(err)})
 	return nil
 }
 
-// passes reports whether an error of a message is not its own: what it takes to read it is not
-// there at the moment, or may not be used. The message is to be read again.
-func passes(ctx context.Context, err error) bool {
-	if ctx.Err() != nil {
-		return true
-	}
-	if _, unusable := errors.AsType[unusableSchema](err); unusable {
-		return false
-	}
-	f := fault.Find(err)
-	return f != nil && f.Category != fault.CategoryInvalidInput
+// isUnusable reports whether an error is that of a schema.
+func isUnusable(err error) bool {
+	_, unusable := errors.AsType[unusableSchema](err)
+	return unusable
 }
 
 // problemOf says what is wrong with a message.

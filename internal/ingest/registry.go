@@ -12,7 +12,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
+	"github.com/hengedb/henge/internal/clock"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/secret"
 )
@@ -29,6 +31,8 @@ type registry struct {
 
 	mu       sync.Mutex
 	decoders map[uint32]messageDecoder
+	// missing are schemas that the registry did not know, and when it was asked.
+	missing map[uint32]time.Time
 }
 
 // registered is a schema as a registry answers it.
@@ -70,6 +74,9 @@ const (
 	registrySchemas = 10_000
 	// registryReferences bounds the schemas that one refers to, those that these refer to included.
 	registryReferences = 100
+	// registryAsksAgain is after how long a schema that it did not know is asked for again: where many
+	// messages name a wrong one the registry is not to be asked for each.
+	registryAsksAgain = 5 * time.Second
 	// registryBytes bounds an answer.
 	registryBytes = 4 << 20
 )
@@ -86,7 +93,8 @@ func parseRegistry(field string, text json.RawMessage, compile func(registered, 
 	if err := decodeWire(field, text, &w); err != nil {
 		return nil, err
 	}
-	r := &registry{urls: w.URLs, headers: w.Headers, config: w.Config, capacity: registrySchemas, compile: compile, decoders: map[uint32]messageDecoder{}}
+	r := &registry{urls: w.URLs, headers: w.Headers, config: w.Config, capacity: registrySchemas, compile: compile,
+		decoders: map[uint32]messageDecoder{}, missing: map[uint32]time.Time{}}
 	if w.URL != "" {
 		r.urls = append([]string{w.URL}, r.urls...)
 	}
@@ -114,7 +122,7 @@ func (r *registry) open(access *Access) (messageDecoder, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &registryClient{registry: r, headers: headers, protocols: httpProtocols(access)}
+	c := &registryClient{registry: r, headers: headers, protocols: httpProtocols(access), clock: access.clock()}
 	c.http = httpClient(access, c.protocols)
 	c.user, c.password, _ = strings.Cut(config["basic.auth.user.info"], ":")
 	return c, nil
@@ -125,6 +133,7 @@ type registryClient struct {
 	*registry
 	http           *http.Client
 	protocols      []string
+	clock          clock.Clock
 	headers        map[string]string
 	user, password string
 }
@@ -134,22 +143,46 @@ func (c *registryClient) message(ctx context.Context, data []byte) (*Object, err
 		return nil, errors.New("it does not begin with the number of a schema")
 	}
 	id := uint32(data[1])<<24 | uint32(data[2])<<16 | uint32(data[3])<<8 | uint32(data[4])
-	c.mu.Lock()
-	decoder := c.decoders[id]
-	c.mu.Unlock()
-	if decoder == nil {
-		var err error
-		if decoder, err = c.find(ctx, id); err != nil {
-			return nil, err
-		}
-		c.mu.Lock()
-		if len(c.decoders) >= c.capacity {
-			clear(c.decoders)
-		}
-		c.decoders[id] = decoder
-		c.mu.Unlock()
+	decoder, err := c.decoder(ctx, id)
+	if err != nil {
+		return nil, err
 	}
 	return decoder.message(ctx, data[5:])
+}
+
+// errUnknownSchema is for a message whose schema the registry does not have.
+var errUnknownSchema = errors.New("its schema is unknown to the schema registry")
+
+// decoder returns the decoder of a schema.
+func (c *registryClient) decoder(ctx context.Context, id uint32) (messageDecoder, error) {
+	c.mu.Lock()
+	decoder := c.decoders[id]
+	asked, missing := c.missing[id]
+	c.mu.Unlock()
+	switch {
+	case decoder != nil:
+		return decoder, nil
+	case missing && c.clock.Now().Sub(asked) < registryAsksAgain:
+		return nil, errUnknownSchema
+	}
+	decoder, err := c.find(ctx, id)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case errors.Is(err, errUnknownSchema):
+		if len(c.missing) >= c.capacity {
+			clear(c.missing)
+		}
+		c.missing[id] = c.clock.Now()
+		return nil, err
+	case err != nil:
+		return nil, err
+	}
+	if len(c.decoders) >= c.capacity {
+		clear(c.decoders)
+	}
+	c.decoders[id] = decoder
+	return decoder, nil
 }
 
 // find asks for a schema and all that it refers to.
@@ -237,7 +270,7 @@ func (c *registryClient) ask(ctx context.Context, at string) (out registered, ok
 	defer resp.Body.Close()
 	switch body, err := io.ReadAll(io.LimitReader(resp.Body, registryBytes+1)); {
 	case resp.StatusCode == http.StatusNotFound:
-		return out, true, fmt.Errorf("its schema is unknown to the schema registry")
+		return out, true, errUnknownSchema
 	case resp.StatusCode != http.StatusOK:
 		return out, false, fault.Unavailable("The schema registry at [%s] answered [%d]", shown, resp.StatusCode)
 	case err != nil:
@@ -245,7 +278,7 @@ func (c *registryClient) ask(ctx context.Context, at string) (out registered, ok
 	case len(body) > registryBytes:
 		return out, true, fault.InvalidInput("The answer of the schema registry at [%s] is larger than [%d] bytes", shown, registryBytes)
 	case json.Unmarshal(body, &out) != nil:
-		return out, true, fault.InvalidInput("The answer of the schema registry at [%s] is not JSON", shown)
+		return out, false, fault.Unavailable("The answer of the schema registry at [%s] is not JSON", shown)
 	}
 	return out, true, nil
 }

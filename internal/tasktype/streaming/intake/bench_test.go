@@ -26,7 +26,8 @@ func wikiLines(n int) [][]byte {
 		lines[i] = fmt.Appendf(nil, `{"time":"2015-09-12T%02d:%02d:%02d.%03dZ","channel":"%s","cityName":null,"comment":"/* %s */ %s",`+
 			`"countryIsoCode":null,"countryName":null,"isAnonymous":%t,"isMinor":%t,"isNew":%t,"isRobot":%t,"isUnpatrolled":%t,`+
 			`"metroCode":null,"namespace":"%s","page":"%s","regionIsoCode":null,"regionName":null,"user":"%s","delta":%d,"added":%d,"deleted":%d}`,
-			r.IntN(24), r.IntN(60), r.IntN(60), r.IntN(1000), channels[r.IntN(5)], pick("History", 2000), pick("fixed a thing that was wrong", 50000),
+			r.IntN(24), r.IntN(60), r.IntN(60), r.IntN(1000), channels[r.IntN(5)],
+			pick("History", 2000), pick("fixed a thing that was wrong", 50000),
 			r.IntN(5) == 0, r.IntN(3) == 0, r.IntN(9) == 0, r.IntN(2) == 0, r.IntN(4) == 0,
 			pick("Space", 20), pick("A page about something", 20000), pick("Some User", 3000), added-20, added, r.IntN(20))
 	}

@@ -18,7 +18,6 @@ import (
 	"github.com/hengedb/henge/internal/obs"
 	"github.com/hengedb/henge/internal/query"
 	"github.com/hengedb/henge/internal/secret"
-	"github.com/hengedb/henge/internal/supervisor"
 	"github.com/hengedb/henge/internal/task"
 	"github.com/hengedb/henge/internal/timeline"
 )
@@ -48,6 +47,20 @@ type Server struct {
 	Memory int64
 }
 
+// Supervisor is a row of sys.supervisors, as the leading Overlord tells it to Brokers.
+type Supervisor struct {
+	ID         string `json:"id"`
+	DataSource string `json:"dataSource"`
+	State      string `json:"state"`
+	Detailed   string `json:"detailedState"`
+	Healthy    bool   `json:"healthy"`
+	// Spec is the specification as JSON.
+	Spec      string `json:"specString"`
+	Type      string `json:"type"`
+	Source    string `json:"source"`
+	Suspended bool   `json:"suspended"`
+}
+
 // Address returns host:port, the name of a server.
 func (s *Server) Address() string { return net.JoinHostPort(s.Host, strconv.Itoa(s.Port)) }
 
@@ -63,7 +76,7 @@ type System struct {
 	// Tasks returns the active tasks and those that ended recently.
 	Tasks func(ctx context.Context) ([]task.Status, error)
 	// Supervisors returns those that have not ended.
-	Supervisors func(ctx context.Context) ([]*supervisor.Supervisor, error)
+	Supervisors func(ctx context.Context) ([]Supervisor, error)
 	// Decisions returns what is not as it should be, and why.
 	Decisions func(ctx context.Context) ([]why.Decision, error)
 	// Queries returns the synchronous queries that ended lately and those that run now.
@@ -346,21 +359,12 @@ func (s *System) supervisors(ctx context.Context, _ *timeline.State, _ *cluster.
 	}
 	var rows [][]any
 	for _, v := range list {
-		state, err := v.State(ctx)
+		shown, err := secret.MaskJSON([]byte(v.Spec))
 		if err != nil {
-			return nil, err
-		}
-		spec, err := jsontext.Marshal(v.Spec)
-		if err != nil {
-			return nil, err
-		}
-		shown, err := secret.MaskJSON(spec)
-		if err != nil {
-			return nil, fmt.Errorf("describing supervisor [%s]: %w", v.ID(), err)
+			return nil, fmt.Errorf("describing supervisor [%s]: %w", v.ID, err)
 		}
 		rows = append(rows, []any{
-			v.ID(), orNull(strings.Join(v.DataSources(), ",")), state.State, state.Detailed, flag(state.Healthy), v.Type, orNull(v.Source()),
-			flag(v.Suspended()), string(shown),
+			v.ID, orNull(v.DataSource), v.State, v.Detailed, flag(v.Healthy), v.Type, orNull(v.Source), flag(v.Suspended), string(shown),
 		})
 	}
 	return rows, nil

@@ -9,10 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hengedb/henge/internal/duty/why"
-	"github.com/hengedb/henge/internal/metastore"
 	"github.com/hengedb/henge/internal/query"
 	"github.com/hengedb/henge/internal/sql/infoschema"
-	"github.com/hengedb/henge/internal/supervisor"
 	"github.com/hengedb/henge/internal/task"
 	"github.com/hengedb/henge/internal/timeline"
 )
@@ -37,8 +35,11 @@ func system() *System {
 				{Task: &task.Task{ID: "waits", GroupID: "waits", Type: "kill", DataSource: "ds", Created: 2000}, State: task.Pending, Queued: 2000, Duration: -1},
 			}, nil
 		},
-		Supervisors: func(ctx context.Context) ([]*supervisor.Supervisor, error) {
-			return supervisor.New(oneSupervisor{}, map[string]supervisor.Kind{"noop": supervisor.Noop{}}).List(ctx)
+		Supervisors: func(context.Context) ([]Supervisor, error) {
+			return []Supervisor{{
+				ID: "s", DataSource: "a,b", State: "RUNNING", Detailed: "RUNNING", Healthy: true, Type: "noop", Source: "noop",
+				Spec: `{"type":"noop","id":"s","dataSources":["a","b"],"suspended":false,"source":"noop"}`,
+			}}, nil
 		},
 		Decisions: func(context.Context) ([]why.Decision, error) {
 			return []why.Decision{{Subject: "task", ID: "t", DataSource: "ds", Topic: "task", Outcome: "waiting", Reason: "a lock", Details: map[string]any{"x": 1}}}, nil
@@ -48,13 +49,6 @@ func system() *System {
 		},
 		Properties: func() map[string]string { return map[string]string{"service.b": "2", "service.a": "1"} },
 	}
-}
-
-// oneSupervisor is a store with one supervisor.
-type oneSupervisor struct{ supervisor.Store }
-
-func (oneSupervisor) Supervisors(context.Context) ([]metastore.SupervisorVersion, error) {
-	return []metastore.SupervisorVersion{{ID: "s", Payload: json.RawMessage(`{"type":"noop","id":"s","dataSources":["a","b"]}`)}}, nil
 }
 
 func TestTablesOfSys(t *testing.T) {

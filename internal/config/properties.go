@@ -199,6 +199,16 @@ var Properties = []Property{
 	{Key: "service.coordinator.kill.orphanedFiles.durationToRetain", Kind: Duration, Default: "P30D", Doc: "Age at which they go; at least a day, and a day more than that of the oldest running task."},
 	{Key: "service.query.segmentMetadata.defaultHistory", Kind: Duration, Default: "P7D", Doc: "How far back the Broker's datasource description looks when no interval is given."},
 
+	// Supervisors that read streams.
+	{Key: "service.supervisor.unhealthinessThreshold", Kind: Int, Default: "3", Doc: "Runs one after the other that must fail for a supervisor of a stream to be unhealthy."},
+	{Key: "service.supervisor.healthinessThreshold", Kind: Int, Default: "3", Doc: "Runs one after the other that must succeed for it to be healthy again."},
+	{Key: "service.supervisor.taskUnhealthinessThreshold", Kind: Int, Default: "3", Doc: "Tasks one after the other that must fail for it to be unhealthy."},
+	{Key: "service.supervisor.taskHealthinessThreshold", Kind: Int, Default: "3", Doc: "Tasks one after the other that must succeed for it to be healthy again."},
+	{Key: "service.supervisor.maxStoredExceptionEvents", Kind: Int, Default: "0", Doc: "Errors that its status shows. 0: the largest of the thresholds."},
+	{Key: "service.supervisor.storeStackTrace", Kind: Bool, Default: "false", Doc: "Show in its status what errors came from, too."},
+	{Key: "service.supervisor.idleConfig.enabled", Kind: Bool, Default: "false", Doc: "Supervisors whose stream is quiet make no new tasks, where their specification has no `idleConfig`."},
+	{Key: "service.supervisor.idleConfig.inactiveAfterMillis", Kind: Int, Default: "600000", Doc: "How long a stream is quiet before its supervisor is idle, in milliseconds."},
+
 	// Audit.
 	{Key: "service.audit.manager.type", Kind: Text, Default: "sql", Doc: "Where changes of settings and rules are noted: `sql`, the metadata store, which histories are read from, or `log`, the log of the process, which leaves histories empty."},
 	{Key: "service.audit.manager.auditHistoryMillis", Kind: Int, Default: "604800000", Doc: "How far back histories go, in milliseconds, when a request names neither an interval nor a count."},

@@ -17,6 +17,9 @@ func (a *AggregatorOf) read(d *document, m member) (err error) {
 	return err
 }
 
+// AggregatorTypes returns the names of the types of aggregators.
+func AggregatorTypes() []string { return names(aggregatorTypes) }
+
 var aggregatorTypes = func() map[string]func() Aggregator {
 	m := map[string]func() Aggregator{
 		"filtered":    func() Aggregator { return new(FilteredAggregator) },

@@ -2,6 +2,7 @@ package role
 
 import (
 	"context"
+	"maps"
 	"math"
 	"net/http"
 	"slices"
@@ -69,9 +70,11 @@ func (s *services) openCoordinator(ctx context.Context) error {
 	s.compaction = compact.New(s.n.store, s.n.published, s.queue, compact.Options{
 		Period: own.period, Gap: compactionGap, Clock: s.n.o.Clock, Log: s.n.o.Log, Runs: s.runs(own.name, own.period, own.duties...),
 	})
-	s.supervisors = supervisor.New(s.n.store, map[string]supervisor.Kind{
+	kinds := s.openSupervised()
+	maps.Copy(kinds, map[string]supervisor.Kind{
 		supervisor.NoopType: supervisor.Noop{}, "noop": supervisor.Noop{}, compact.SupervisorType: compact.Kind{Scheduler: s.compaction},
 	})
+	s.supervisors = supervisor.New(s.n.store, kinds)
 	s.openWhy()
 	s.coordinator, err = coordinator.New(ctx, s.n.store, s.n.published, s, taskDoor{s}, coordinator.Options{
 		Leader: s.leader, Nodes: s.nodes, Seen: s.broker.Seen, Queues: s.queues, DefaultReplicas: s.n.defaultReplicas(),

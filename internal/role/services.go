@@ -27,6 +27,7 @@ import (
 	"github.com/hengedb/henge/internal/live"
 	"github.com/hengedb/henge/internal/lookup"
 	"github.com/hengedb/henge/internal/overlord"
+	"github.com/hengedb/henge/internal/overlord/streams"
 	"github.com/hengedb/henge/internal/query"
 	"github.com/hengedb/henge/internal/router"
 	"github.com/hengedb/henge/internal/segment/cache"
@@ -64,7 +65,8 @@ type services struct {
 	coordinator *coordinator.API
 	compaction  *compact.Scheduler
 	supervisors *supervisor.Set
-	autoKill    *kill.Auto // nil if it is off
+	streams     *streams.Manager // of the supervisors that read streams
+	autoKill    *kill.Auto       // nil if it is off
 	cleaner     *clean.Cleaner
 	why         *why.Explainer
 	duties      []*duty.Runs // complete when all roles are open

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,8 +16,8 @@ import (
 	"github.com/hengedb/henge/internal/duty/rule"
 	"github.com/hengedb/henge/internal/duty/why"
 	"github.com/hengedb/henge/internal/fault"
+	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/query"
-	"github.com/hengedb/henge/internal/supervisor"
 	"github.com/hengedb/henge/internal/task"
 	"github.com/hengedb/henge/internal/timeline"
 )
@@ -26,8 +27,7 @@ import (
 func (s *services) systemTables() map[string]broker.SystemTable {
 	sys := &broker.System{
 		Servers: s.servers, Copies: s.wantedCopies, Tasks: s.recentTasks, Queries: s.knownQueries, Properties: s.n.settings.Visible,
-		Decisions: s.decisions, LiveRows: s.liveRows,
-		Supervisors: func(ctx context.Context) ([]*supervisor.Supervisor, error) { return s.supervisors.List(ctx) },
+		Decisions: s.decisions, LiveRows: s.liveRows, Supervisors: s.knownSupervisors,
 	}
 	return sys.Tables()
 }
@@ -172,4 +172,36 @@ func (s *services) recentTasks(ctx context.Context) ([]task.Status, error) {
 		active = append(active, task.Status{Task: r.Task, State: task.Running, Queued: r.Task.Created, Duration: -1, Location: r.Runner.Location})
 	}
 	return slices.Concat(done, task.Unfinished(active, done)), nil
+}
+
+// knownSupervisors returns those that have not ended. How they go is known to the leading Overlord.
+func (s *services) knownSupervisors(ctx context.Context) (out []broker.Supervisor, err error) {
+	l := s.n.peers.leaders[cluster.Overlord]
+	if !l.Leads() {
+		leader := l.Leader()
+		if leader == "" {
+			return nil, fault.Unavailable("No Overlord leads at the moment; it is being chosen")
+		}
+		err = cluster.Call(ctx, s.n.peers.client, http.MethodGet, leader+"/service/indexer/v1/supervisor?system", nil, &out)
+		return out, err
+	}
+	list, err := s.supervisors.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range list {
+		state, err := v.State(ctx)
+		if err != nil {
+			return nil, err
+		}
+		spec, err := jsontext.Marshal(v.Spec)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, broker.Supervisor{
+			ID: v.ID(), DataSource: strings.Join(v.DataSources(), ","), State: state.State, Detailed: state.Detailed, Healthy: state.Healthy,
+			Spec: string(spec), Type: v.Type, Source: v.Source(), Suspended: v.Suspended(),
+		})
+	}
+	return out, nil
 }

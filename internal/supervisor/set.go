@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -58,6 +59,47 @@ func (s *Supervisor) Reset(ctx context.Context) error {
 	return nil
 }
 
+// specClass names specifications in refusals, where scripts look for it.
+const specClass = "org.apache.druid.indexing.overlord.supervisor.SupervisorSpec"
+
+// Stats returns the counters of its tasks; none if it has no tasks that count.
+func (s *Supervisor) Stats(ctx context.Context) (any, error) {
+	if k, ok := s.kind.(Statist); ok {
+		return k.Stats(ctx, s.Spec)
+	}
+	return struct{}{}, nil
+}
+
+// ParseErrors returns the last rows of its stream that were none.
+func (s *Supervisor) ParseErrors(ctx context.Context) (any, error) {
+	if k, ok := s.kind.(Statist); ok {
+		return k.ParseErrors(ctx, s.Spec)
+	}
+	return []struct{}{}, nil
+}
+
+// ResetOffsets makes it go on elsewhere in its stream; one without a stream begins anew.
+func (s *Supervisor) ResetOffsets(ctx context.Context, body json.RawMessage) error {
+	if k, ok := s.kind.(OffsetResetter); ok {
+		return k.ResetOffsets(ctx, s.Spec, body)
+	}
+	return s.Reset(ctx)
+}
+
+// CanHandOff reports whether it publishes when it is asked to, by HandOff.
+func (s *Supervisor) CanHandOff() bool {
+	_, ok := s.kind.(HandOffer)
+	return ok
+}
+
+// HandOff has groups of its tasks publish.
+func (s *Supervisor) HandOff(ctx context.Context, groups []int) error {
+	if k, ok := s.kind.(HandOffer); ok {
+		return k.HandOff(ctx, s.Spec, groups)
+	}
+	return nil
+}
+
 // maxSpecDepth bounds the nesting of specifications.
 const maxSpecDepth = 200
 
@@ -72,11 +114,11 @@ func (s *Set) parse(text json.RawMessage) (*Supervisor, error) {
 		return nil, fault.InvalidInput("The supervisor specification is not readable: %v", err).WithCause(err)
 	}
 	if w.Type == nil {
-		return nil, fault.InvalidInput("The supervisor specification has no [type]")
+		return nil, fault.InvalidInput("Could not resolve subtype of [simple type, class %s]: missing type id property 'type'", specClass)
 	}
 	kind := s.kinds[*w.Type]
 	if kind == nil {
-		return nil, fault.InvalidInput("Supervisor type [%s] is unknown; known types are %v", *w.Type, slices.Sorted(maps.Keys(s.kinds)))
+		return nil, fault.UnknownSubtype(specClass, *w.Type, slices.Sorted(maps.Keys(s.kinds)))
 	}
 	spec, err := kind.Parse(text)
 	if err != nil {
@@ -104,21 +146,91 @@ func checkDepth(text json.RawMessage) error {
 	return nil
 }
 
-// Put makes a supervisor of a specification, or gives a supervisor a new one.
-func (s *Set) Put(ctx context.Context, text json.RawMessage, entry func(id string) *metastore.AuditEntry) (*Supervisor, error) {
+// Change says what Put did.
+type Change struct {
+	// Modified is whether the specification is another than before, or the first one. Restarted is
+	// whether the supervisor begins anew with it.
+	Modified, Restarted bool
+}
+
+// Put makes a supervisor of a specification, or gives a supervisor a new one. With keep nothing
+// happens if it is the one that the supervisor has. The one that runs goes on if there is anything
+// wrong with the new one.
+func (s *Set) Put(ctx context.Context, text json.RawMessage, keep bool, entry func(id string) *metastore.AuditEntry) (*Supervisor, Change,
+	error) {
 	v, err := s.parse(text)
 	if err != nil {
-		return nil, err
+		return nil, Change{}, err
 	}
 	for _, name := range v.DataSources() {
 		if refusal := timeline.DataSourceRefusal("dataSource", name); refusal != "" {
-			return nil, fault.InvalidInput("%s", refusal)
+			return nil, Change{}, fault.InvalidInput("%s", refusal)
 		}
 	}
 	if err := v.kind.Check(ctx, v.Spec); err != nil {
+		return nil, Change{}, err
+	}
+	before, err := s.Find(ctx, v.ID())
+	if err != nil {
+		before = nil // what can't be read any more is replaced
+	}
+	change := Change{Modified: true, Restarted: true}
+	if before != nil {
+		if change.Modified, err = s.follow(v, before); err != nil {
+			return nil, Change{}, err
+		}
+		if change.Restarted = change.Modified || !keep; !change.Restarted {
+			return v, change, nil
+		}
+	}
+	return v, change, s.write(ctx, v, entry)
+}
+
+// follow has v come after another version, and reports whether it is different.
+func (s *Set) follow(v, before *Supervisor) (modified bool, err error) {
+	if shownType(v.Spec) != shownType(before.Spec) {
+		return false, fault.InvalidInput("Cannot update supervisor [%s] of type [%s] to type [%s]: terminate it first, or use another [id]",
+			v.ID(),
+			before.Type, v.Type)
+	}
+	if u, ok := v.kind.(Updater); ok {
+		if v.Spec, err = u.Update(before.Spec, v.Spec); err != nil {
+			return false, err
+		}
+	}
+	was, err := json.Marshal(before.Spec)
+	if err != nil {
+		return false, err
+	}
+	is, err := json.Marshal(v.Spec)
+	return !bytes.Equal(was, is), err
+}
+
+// shownType is the type that a specification is shown with: several names may mean one type.
+func shownType(spec Spec) string {
+	var w struct {
+		Type string `json:"type"`
+	}
+	text, err := json.Marshal(spec)
+	if err != nil || json.Unmarshal(text, &w) != nil {
+		return ""
+	}
+	return w.Type
+}
+
+// Backfill has a supervisor go on at the end of its stream, and makes another one that reads what
+// lies between. Its kind must be a Backfiller.
+func (s *Set) Backfill(ctx context.Context, v *Supervisor, tasks int, entry func(id string) *metastore.AuditEntry) (*Supervisor, error) {
+	b, ok := v.kind.(Backfiller)
+	if !ok {
+		return nil, fault.InvalidInput("Supervisor [%s] of type [%s] does not support reset and backfill", v.ID(), v.Type)
+	}
+	spec, err := b.Backfill(ctx, v.Spec, tasks)
+	if err != nil {
 		return nil, err
 	}
-	return v, s.write(ctx, v, entry)
+	made := &Supervisor{Spec: spec, Type: v.Type, kind: v.kind}
+	return made, s.write(ctx, made, entry)
 }
 
 func (s *Set) write(ctx context.Context, v *Supervisor, entry func(id string) *metastore.AuditEntry) error {
@@ -138,7 +250,8 @@ func (s *Set) write(ctx context.Context, v *Supervisor, entry func(id string) *m
 	return nil
 }
 
-// List returns the supervisors by id. One whose specification this release can't read is an error only for those who ask for it.
+// List returns the supervisors by id. One whose specification this release can't read is an error
+// only for those who ask for it.
 func (s *Set) List(ctx context.Context) ([]*Supervisor, error) {
 	versions, err := s.store.Supervisors(ctx)
 	if err != nil {
@@ -166,7 +279,8 @@ func (s *Set) Find(ctx context.Context, id string) (*Supervisor, error) {
 	return v, nil
 }
 
-// Suspend flips the flag of a supervisor and returns it as it is then; nil if there is none. One that has the flag already is refused.
+// Suspend flips the flag of a supervisor and returns it as it is then; nil if there is none. One
+// that has the flag already is refused.
 func (s *Set) Suspend(ctx context.Context, id string, on bool) (*Supervisor, error) {
 	v, err := s.Find(ctx, id)
 	if err != nil || v == nil {

@@ -75,7 +75,7 @@ func (a *API) setSupervised(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	_, err = a.o.Supervisors.Put(r.Context(), text, func(id string) *metastore.AuditEntry { return Audit(r, auditSupervisor, id) })
+	_, _, err = a.o.Supervisors.Put(r.Context(), text, false, func(id string) *metastore.AuditEntry { return Audit(r, auditSupervisor, id) })
 	if err != nil {
 		return refuseInput(w, err)
 	}

@@ -153,6 +153,7 @@ var Table = []Endpoint{
 	{"POST /service/indexer/v1/supervisor/terminateAll", Supervisors},
 	{"POST /service/indexer/v1/supervisor/{id}/reset", Supervisors},
 	{"POST /service/indexer/v1/supervisor/{id}/resetOffsets", Supervisors},
+	{"POST /service/indexer/v1/supervisor/{id}/resetToLatestAndBackfill", Supervisors},
 	{"POST /service/indexer/v1/supervisor/{id}/resume", Supervisors},
 	{"POST /service/indexer/v1/supervisor/{id}/shutdown", Supervisors},
 	{"POST /service/indexer/v1/supervisor/{id}/suspend", Supervisors},
@@ -299,6 +300,7 @@ var Table = []Endpoint{
 	{"/proxy/{rest...}", Proxies},
 	{"GET /proxy/enabled", Proxies},
 
+	{"POST /service/indexer/v1/supervisor/{id}/checkpoint", Internal},
 	{"DELETE /service-internal/v1/parts/{session}", Internal},
 	{"GET /service-internal/v1/assigned", Internal},
 	{"GET /service-internal/v1/live", Internal},

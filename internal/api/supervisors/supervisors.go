@@ -1,7 +1,9 @@
-// Package supervisors gives the Overlord's endpoints about supervisors (spec/streaming.md, section 1; spec/cluster.md, section 16): to
-// create, update, suspend, resume, reset and terminate them, their lists, states, reports and histories.
+// Package supervisors gives the Overlord's endpoints about supervisors (spec/streaming.md, section
+// 1; spec/cluster.md, section 16): to create, update, suspend, resume, reset and terminate them,
+// their lists, states, reports and histories.
 //
-// What a specification means and how its work goes is known to the kinds of package supervisor; shapes and refusals are made here.
+// What a specification means and how its work goes is known to the kinds of package supervisor;
+// shapes and refusals are made here.
 package supervisors
 
 import (
@@ -11,6 +13,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/chrono"
@@ -18,6 +21,7 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/metastore"
+	"github.com/hengedb/henge/internal/stream/chat"
 	"github.com/hengedb/henge/internal/supervisor"
 )
 
@@ -28,6 +32,8 @@ type Options struct {
 	// Audit returns the audit entry of a request.
 	Audit func(r *http.Request, kind, key string) *metastore.AuditEntry
 	Clock clock.Clock
+	// Checkpoint is what tasks ask for that read streams (stream/chat); nil: there are none.
+	Checkpoint chat.Overlord
 }
 
 // API serves the endpoints.
@@ -49,14 +55,17 @@ func (a *API) Routes(mux *edge.Mux) {
 	mux.On("GET "+base, a.list)
 	mux.On("POST "+base, edge.JSONOnly(a.put))
 	mux.On("GET "+base+"/history", a.allHistory)
-	mux.On("GET "+base+"/{id}", a.known(func(w http.ResponseWriter, _ *http.Request, s *supervisor.Supervisor) error { return write(w, s.Spec) }))
+	mux.On("GET "+base+"/{id}", a.known(func(w http.ResponseWriter, _ *http.Request, s *supervisor.Supervisor) error {
+		return write(w,
+			s.Spec)
+	}))
 	mux.On("GET "+base+"/{id}/status", a.known(a.status))
 	mux.On("GET "+base+"/{id}/health", a.known(a.health))
-	mux.On("GET "+base+"/{id}/stats", a.known(func(w http.ResponseWriter, _ *http.Request, _ *supervisor.Supervisor) error {
-		return write(w, struct{}{}) // statistics are of tasks that read streams
+	mux.On("GET "+base+"/{id}/stats", a.known(func(w http.ResponseWriter, r *http.Request, s *supervisor.Supervisor) error {
+		return answer(w, r, s.Stats)
 	}))
-	mux.On("GET "+base+"/{id}/parseErrors", a.known(func(w http.ResponseWriter, _ *http.Request, _ *supervisor.Supervisor) error {
-		return write(w, []struct{}{})
+	mux.On("GET "+base+"/{id}/parseErrors", a.known(func(w http.ResponseWriter, r *http.Request, s *supervisor.Supervisor) error {
+		return answer(w, r, s.ParseErrors)
 	}))
 	mux.On("GET "+base+"/{id}/history", a.history)
 	for path, on := range map[string]bool{"suspend": true, "resume": false} {
@@ -65,13 +74,15 @@ func (a *API) Routes(mux *edge.Mux) {
 		}))
 	}
 	mux.On("POST "+base+"/{id}/reset", a.known(a.reset))
-	mux.On("POST "+base+"/{id}/resetOffsets", jsonIfAny(a.known(a.reset)))
+	mux.On("POST "+base+"/{id}/resetOffsets", jsonIfAny(a.known(a.resetOffsets)))
+	mux.On("POST "+base+"/{id}/resetToLatestAndBackfill", a.known(a.backfill))
 	for _, path := range []string{"terminate", "shutdown"} {
 		mux.On("POST "+base+"/{id}/"+path, a.known(a.terminate))
 	}
-	mux.On("POST "+base+"/{id}/taskGroups/handoff", jsonIfAny(a.known(func(w http.ResponseWriter, _ *http.Request, s *supervisor.Supervisor) error {
-		return refuse(w, http.StatusBadRequest, "Supervisor [%s] does not support early handoff", s.ID())
-	})))
+	mux.On("POST "+base+"/{id}/taskGroups/handoff", jsonIfAny(a.known(a.handOff)))
+	if a.o.Checkpoint != nil {
+		mux.On("POST "+base+"/{id}/checkpoint", edge.JSONOnly(a.checkpoint))
+	}
 	mux.On("POST "+base+"/suspendAll", a.every(func(ctx context.Context, _ *http.Request, s *supervisor.Supervisor) error {
 		return a.flip(ctx, s, true)
 	}))
@@ -100,6 +111,15 @@ func jsonIfAny(h edge.Handler) edge.Handler {
 		}
 		return strict(w, r)
 	}
+}
+
+// answer writes what a question gives.
+func answer(w http.ResponseWriter, r *http.Request, ask func(context.Context) (any, error)) error {
+	v, err := ask(r.Context())
+	if err != nil {
+		return err
+	}
+	return write(w, v)
 }
 
 func write(w http.ResponseWriter, v any) error {
@@ -138,18 +158,20 @@ func (a *API) known(h func(http.ResponseWriter, *http.Request, *supervisor.Super
 
 // listed is a supervisor in a list.
 type listed struct {
-	ID        string          `json:"id"`
-	State     string          `json:"state"`
-	Detailed  string          `json:"detailedState"`
-	Healthy   bool            `json:"healthy"`
-	Spec      supervisor.Spec `json:"spec,omitempty"`
-	Text      *string         `json:"specString,omitempty"`
-	Type      string          `json:"type,omitempty"`
-	Source    string          `json:"source,omitempty"`
-	Suspended bool            `json:"suspended"`
+	ID         string          `json:"id"`
+	DataSource string          `json:"dataSource,omitempty"`
+	State      string          `json:"state"`
+	Detailed   string          `json:"detailedState"`
+	Healthy    bool            `json:"healthy"`
+	Spec       supervisor.Spec `json:"spec,omitempty"`
+	Text       *string         `json:"specString,omitempty"`
+	Type       string          `json:"type,omitempty"`
+	Source     string          `json:"source,omitempty"`
+	Suspended  bool            `json:"suspended"`
 }
 
-// list answers ids, or with full, state=true or system what each of them asks for; full and system are flags with any value.
+// list answers ids, or with full, state=true or system what each of them asks for; full and system
+// are flags with any value.
 func (a *API) list(w http.ResponseWriter, r *http.Request) error {
 	all, err := a.set.List(r.Context())
 	if err != nil {
@@ -170,7 +192,8 @@ func (a *API) list(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		out[i] = listed{ID: s.ID(), State: state.State, Detailed: state.Detailed, Healthy: state.Healthy, Suspended: s.Suspended()}
+		out[i] = listed{ID: s.ID(), DataSource: strings.Join(s.DataSources(), ","), State: state.State, Detailed: state.Detailed,
+			Healthy: state.Healthy, Suspended: s.Suspended()}
 		if full {
 			out[i].Spec = s.Spec
 		}
@@ -195,11 +218,16 @@ func (a *API) put(w http.ResponseWriter, r *http.Request) error {
 	if len(text) == 0 || string(text) == "null" {
 		return refuse(w, http.StatusBadRequest, "The body must be a supervisor specification")
 	}
-	s, err := a.set.Put(r.Context(), text, func(id string) *metastore.AuditEntry { return a.o.Audit(r, auditKind, id) })
+	keep := r.URL.Query().Get("skipRestartIfUnmodified") == "true"
+	s, change, err := a.set.Put(r.Context(), text, keep, func(id string) *metastore.AuditEntry { return a.o.Audit(r, auditKind, id) })
 	if err != nil {
 		return refuseInput(w, err)
 	}
-	return write(w, map[string]string{"id": s.ID()})
+	return write(w, struct {
+		ID        string `json:"id"`
+		Modified  bool   `json:"modified"`
+		Restarted bool   `json:"restarted"`
+	}{s.ID(), change.Modified, change.Restarted})
 }
 
 func (a *API) status(w http.ResponseWriter, r *http.Request, s *supervisor.Supervisor) error {

@@ -34,7 +34,8 @@ func open(t *testing.T) (http.Handler, *metastore.Store) {
 	return mux.Handler(nil, c, nil), store
 }
 
-// A supervisor of automatic compaction goes through its life, and what is wrong with a request is said.
+// A supervisor of automatic compaction goes through its life, and what is wrong with a request is
+// said.
 func TestSupervisors(t *testing.T) {
 	h, store := open(t)
 	cluster := func(setting string) {
@@ -50,9 +51,11 @@ func TestSupervisors(t *testing.T) {
 		want          string
 	}{
 		{"GET " + base, "", 200, `[]`},
-		{"POST " + base, `{"type":"autocompact","spec":{"dataSource":"wiki"},"suspended":false}`, 200, `{"id":"autocompact__wiki"}`},
+		{"POST " + base, `{"type":"autocompact","spec":{"dataSource":"wiki"},"suspended":false}`, 200,
+			`{"id":"autocompact__wiki","modified":true,"restarted":true}`},
 		{"GET " + base, "", 200, `["autocompact__wiki"]`},
-		{"GET " + base + "?state=true", "", 200, `"state":"SCHEDULER_STOPPED","detailedState":"SCHEDULER_STOPPED","healthy":true,"suspended":false}]`},
+		{"GET " + base + "?state=true", "", 200,
+			`"state":"SCHEDULER_STOPPED","detailedState":"SCHEDULER_STOPPED","healthy":true,"suspended":false}]`},
 		{"GET " + base + "?full", "", 200, `"spec":{"type":"autocompact","id":"autocompact__wiki","spec":{"dataSource":"wiki","taskPriority":25`},
 		{"GET " + base + "?system", "", 200, `"type":"autocompact","suspended":false`},
 		{"GET " + wiki, "", 200, `"suspended":false}`},
@@ -73,8 +76,10 @@ func TestSupervisors(t *testing.T) {
 		{"cluster", `{"useSupervisors":true,"engine":"msq"}`, 0, ""},
 		{"GET " + base + "?state=true", "", 200, `"state":"INVALID_SPEC","detailedState":"INVALID_SPEC","healthy":false`},
 		{"GET " + wiki + "/health", "", 503, `{"healthy":false}`},
-		{"POST " + base, `{"type":"autocompact","spec":{"dataSource":"wiki"}}`, 400, `Reason[Invalid config: MSQ: tuningConfig.partitionsSpec must be specified]`},
-		{"POST " + base, `{"type":"autocompact","spec":{"dataSource":"wiki","maxRowsPerSegment":1000}}`, 200, `{"id":"autocompact__wiki"}`},
+		{"POST " + base, `{"type":"autocompact","spec":{"dataSource":"wiki"}}`, 400,
+			`Reason[Invalid config: MSQ: tuningConfig.partitionsSpec must be specified]`},
+		{"POST " + base, `{"type":"autocompact","spec":{"dataSource":"wiki","maxRowsPerSegment":1000}}`, 200,
+			`{"id":"autocompact__wiki","modified":true,"restarted":true}`},
 		{"GET " + base + "?state=true", "", 200, `"state":"RUNNING"`},
 		{"POST " + wiki + "/reset", "", 400, `has nothing to reset`},
 		{"POST " + wiki + "/resetOffsets", "", 400, `has nothing to reset`},
@@ -86,7 +91,8 @@ func TestSupervisors(t *testing.T) {
 		{"POST " + wiki + "/terminate", "", 200, `{"id":"autocompact__wiki"}`},
 		{"POST " + wiki + "/terminate", "", 404, `Cannot find any supervisor with id: [autocompact__wiki]`},
 		{"GET " + wiki, "", 404, `Cannot find any supervisor with id: [autocompact__wiki]`},
-		{"GET " + wiki + "/history", "", 200, `[{"spec":{"type":"noop","id":null,"dataSources":["wiki"],"suspended":false,"source":"noop"},"version":`},
+		{"GET " + wiki + "/history", "", 200,
+			`[{"spec":{"type":"noop","id":null,"dataSources":["wiki"],"suspended":false,"source":"noop"},"version":`},
 		{"GET " + base + "/x/history", "", 404, `{"error":"No history for [x]."}`},
 		{"DELETE " + wiki, "", 405, ""},
 		{"GET " + base + "/suspendAll", "", 405, ""},
@@ -97,16 +103,17 @@ func TestSupervisors(t *testing.T) {
 		{"POST " + base, `{`, 400, `not readable`},
 		{"POST " + base, `[]`, 400, `not readable`},
 		{"POST " + base, `{"type":5}`, 400, `not readable`},
-		{"POST " + base, `{}`, 400, `{"error":"The supervisor specification has no [type]"}`},
-		{"POST " + base, `{"type":"frob"}`, 400, `Supervisor type [frob] is unknown; known types are [NoopSupervisorSpec autocompact noop]`},
+		{"POST " + base, `{}`, 400, `missing type id property 'type'"}`},
+		{"POST " + base, `{"type":"frob"}`, 400, `known type ids = [NoopSupervisorSpec, autocompact, noop]`},
 		{"POST " + base, `{"type":"autocompact"}`, 400, `needs a [spec]`},
 		{"POST " + base, `{"type":"autocompact","spec":[]}`, 400, `not readable`},
 		{"POST " + base, `{"type":"autocompact","spec":{}}`, 400, `Compaction configuration has no [dataSource]`},
 		{"POST " + base, `{"type":"autocompact","spec":{"dataSource":"wiki","skipOffsetFromLatest":"x"}}`, 400, `x`},
 		{"POST " + base, `{"type":"noop"}`, 400, `needs an [id] or [dataSources]`},
-		{"POST " + base, `{"type":"noop","id":"n","spec":` + strings.Repeat("[", 250) + strings.Repeat("]", 250) + `}`, 400, `nested more than [200] deep`},
+		{"POST " + base, `{"type":"noop","id":"n","spec":` + strings.Repeat("[", 250) + strings.Repeat("]", 250) + `}`, 400,
+			`nested more than [200] deep`},
 		{"POST " + base, `{"type":"noop","id":"` + strings.Repeat("x", 20_000) + `"}`, 400, `could not be read`},
-		{"POST " + base, `{"type":"noop","dataSources":["d"]}`, 200, `{"id":"d"}`},
+		{"POST " + base, `{"type":"noop","dataSources":["d"]}`, 200, `{"id":"d","modified":true,"restarted":true}`},
 		{"GET " + base + "/d/health", "", 404, `{"error":"[d] does not exist or health check not implemented"}`},
 		{"POST " + base + "/terminateAll", "", 200, `{"status":"success"}`},
 		{"GET " + base, "", 200, `[]`},

@@ -2,11 +2,12 @@ package spec
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/expr"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/jsontext"
@@ -210,6 +211,9 @@ func deref(n *integer, usual integer) integer {
 	return *n
 }
 
+// patternTime bounds a match of a topicPattern.
+const patternTime = time.Second
+
 // parseStream reads which stream it is, and how it is connected to.
 func (io *StreamIO) parseStream(kind, dataSource string, g *ioGiven) error {
 	class, config := ioClass(kind), &io.Stream
@@ -233,7 +237,7 @@ func (io *StreamIO) parseStream(kind, dataSource string, g *ioGiven) error {
 		case g.Topic != nil:
 			config.Name = *g.Topic
 		default:
-			if _, err := regexp.Compile(*g.Pattern); err != nil {
+			if _, err := expr.CompileLines(*g.Pattern, "topicPattern", patternTime); err != nil {
 				return refused(class, "topicPattern [%s] is not a regular expression", *g.Pattern)
 			}
 			config.Pattern = *g.Pattern
@@ -278,7 +282,7 @@ func CheckStreamFormat(text json.RawMessage) error {
 	if !slices.Contains(partedFormats, w.Type) {
 		known := slices.Sorted(slices.Values(append(ingest.FormatTypes(), partedFormats...)))
 		if !slices.Contains(known, w.Type) {
-			return fault.InvalidInput("%s (for POJO property 'inputFormat')", fault.Find(UnknownType(formatClass, w.Type, known)).Message)
+			return fault.InvalidInput("%s (for POJO property 'inputFormat')", fault.UnknownSubtype(formatClass, w.Type, known).Message)
 		}
 		_, err := ingest.ParseFormat(text)
 		return refusedAs(formatClass, err)

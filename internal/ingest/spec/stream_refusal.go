@@ -35,13 +35,6 @@ func refusedAs(class string, err error) error {
 	return refused(class, "%s", f.Message)
 }
 
-// UnknownType is the fault of a type that is none of the known ones. what names the kind of thing.
-func UnknownType(what, name string, known []string) error {
-	return fault.InvalidInput("Please make sure to load all the necessary extensions and jars with type '%s' on 'service/coordinator' "+
-		"service. "+
-		"Could not resolve type id '%s' as a subtype of `%s` known type ids = [%s]", name, name, what, strings.Join(known, ", "))
-}
-
 // readPart reads an object of a specification into a struct; class names it in refusals.
 func readPart(class string, text json.RawMessage, into any) error {
 	trimmed := strings.TrimSpace(string(text))

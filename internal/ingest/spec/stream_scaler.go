@@ -2,6 +2,8 @@ package spec
 
 import (
 	"encoding/json"
+
+	"github.com/hengedb/henge/internal/fault"
 )
 
 // The strategies of an autoScalerConfig. Rate is the rule of this system: as many tasks as the rate
@@ -119,7 +121,7 @@ func parseScaler(text json.RawMessage) (*Scaler, error) {
 	switch s.Strategy {
 	case LagBased, CostBased, RateBased:
 	default:
-		return nil, UnknownType("org.apache.druid.indexing.seekablestream.supervisor.autoscaler.AutoScalerConfig", s.Strategy,
+		return nil, fault.UnknownSubtype("org.apache.druid.indexing.seekablestream.supervisor.autoscaler.AutoScalerConfig", s.Strategy,
 			[]string{CostBased, LagBased, RateBased})
 	}
 	if err := s.parseBounds(&g); err != nil {

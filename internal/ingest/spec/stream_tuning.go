@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hengedb/henge/internal/chrono"
+	"github.com/hengedb/henge/internal/fault"
 )
 
 // StreamTuning is the tuningConfig of a supervisor that reads a stream, and of its tasks, which
@@ -153,7 +154,7 @@ func parseStreamTuning(kind string, text json.RawMessage) (*StreamTuning, error)
 		return nil, err
 	}
 	if !absent(text) && head.Type != nil && *head.Type != kind && *head.Type != taskTuningTypes[kind] {
-		return nil, UnknownType("org.apache.druid.segment.indexing.TuningConfig", *head.Type, slices.Sorted(slices.Values([]string{kind,
+		return nil, fault.UnknownSubtype("org.apache.druid.segment.indexing.TuningConfig", *head.Type, slices.Sorted(slices.Values([]string{kind,
 			taskTuningTypes[kind]})))
 	}
 	if err := readPart(class, text, &g); err != nil {

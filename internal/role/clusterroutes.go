@@ -7,6 +7,7 @@ import (
 	"github.com/hengedb/henge/internal/api/edge"
 	"github.com/hengedb/henge/internal/api/workers"
 	"github.com/hengedb/henge/internal/cluster"
+	"github.com/hengedb/henge/internal/stream/chat"
 )
 
 // clusterRoutes adds the endpoints of a role to a port's mux where there are other processes. What
@@ -71,7 +72,7 @@ func ownedPassages(to func(role string) edge.Handler) []passage {
 	overlord := to(cluster.Overlord)
 	return []passage{
 		{base + "/compaction", overlord}, {base + "/config/compaction", overlord}, {base + "/why", overlord},
-		{"/service/coordinator", to(cluster.Coordinator)}, {"/service/indexer", overlord},
+		{"/service/coordinator", to(cluster.Coordinator)}, {"/service/indexer", overlord}, {chat.CheckpointPath, overlord},
 	}
 }
 

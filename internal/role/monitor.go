@@ -62,7 +62,7 @@ func (s *services) measures() []obs.Measure {
 		out = append(out, s.measureTasks)
 	}
 	if s.n.opens(managementService) {
-		out = append(out, s.coordinator.Measure, s.measureDuties, s.streams.Measure)
+		out = append(out, s.coordinator.Measure, s.measureDuties, s.keepers.Measure)
 	}
 	return out
 }

@@ -145,7 +145,7 @@ func (s *services) overlordRoutes(mux *edge.Mux) {
 	s.coordinator.Routes(mux)
 	supervisors.New(s.supervisors, supervisors.Options{
 		MaxRequestBytes: s.n.settings.Bytes("service.server.http.maxRequestBytes", 0), Audit: coordinator.Audit, Clock: s.n.o.Clock,
-		Checkpoint: s.streams,
+		Checkpoint: s.keepers,
 	}).Routes(mux)
 }
 

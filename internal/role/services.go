@@ -65,7 +65,7 @@ type services struct {
 	coordinator *coordinator.API
 	compaction  *compact.Scheduler
 	supervisors *supervisor.Set
-	streams     *streams.Manager // of the supervisors that read streams
+	keepers     *streams.Manager // of the supervisors that read streams
 	autoKill    *kill.Auto       // nil if it is off
 	cleaner     *clean.Cleaner
 	why         *why.Explainer

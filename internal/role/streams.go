@@ -3,10 +3,8 @@ package role
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 	"slices"
 
-	"github.com/hengedb/henge/internal/api/supervisors"
 	"github.com/hengedb/henge/internal/cluster"
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/ingest/spec"
@@ -21,14 +19,6 @@ import (
 
 // streamTypes are the types of streams that supervisors of this process read.
 var streamTypes = []string{spec.Kafka}
-
-// openStream connects to a stream.
-func (s *services) openStream(_ context.Context, config stream.Config) (stream.Source, error) {
-	if config.Type == spec.Kafka {
-		return kafka.Open(config, s.access(), s.n.o.Log)
-	}
-	return nil, fault.Unsupported("Streams of type [%s] can't be read", config.Type)
-}
 
 // checkStream tests what the parser of specifications leaves open: connections and computations.
 func (s *services) checkStream(given *spec.Stream) error {
@@ -54,8 +44,8 @@ func (s *services) checkStream(given *spec.Stream) error {
 func (s *services) openSupervised() map[string]supervisor.Kind {
 	set := s.n.settings
 	const prefix = "service.supervisor."
-	s.streams = streams.New(streams.Options{
-		Queue: s.queue, Store: s.n.store, Open: s.openStream, Tasks: s.chatTasks(), Check: s.checkStream,
+	s.keepers = streams.New(streams.Options{
+		Queue: s.queue, Store: s.n.store, Open: s.opener().Open, Tasks: s.chatTasks(), Check: s.checkStream,
 		Thresholds: streams.Thresholds{
 			Unhealthy: int(set.Int(prefix + "unhealthinessThreshold")), Healthy: int(set.Int(prefix + "healthinessThreshold")),
 			TaskUnhealthy: int(set.Int(prefix + "taskUnhealthinessThreshold")), TaskHealthy: int(set.Int(prefix + "taskHealthinessThreshold")),
@@ -66,39 +56,42 @@ func (s *services) openSupervised() map[string]supervisor.Kind {
 		},
 		Meter: s.n.meter, Clock: s.n.o.Clock, Log: s.n.o.Log,
 	})
-	s.leads[cluster.Overlord] = append(s.leads[cluster.Overlord], s.streams.Run)
+	s.leads[cluster.Overlord] = append(s.leads[cluster.Overlord], s.keepers.Run)
 	out := map[string]supervisor.Kind{}
 	for _, kind := range streamTypes {
-		out[kind] = streams.Kind{Stream: kind, Manager: s.streams}
+		out[kind] = streams.Kind{Stream: kind, Manager: s.keepers}
 	}
 	return out
 }
 
-// noTasks finds no tasks.
-type noTasks struct{}
-
-// Find implements chat.Tasks.
-func (noTasks) Find(string) chat.Task { return nil }
-
 // chatTasks finds the tasks that read streams, wherever they run.
-func (s *services) chatTasks() chat.Tasks { return noTasks{} }
+func (s *services) chatTasks() chat.Tasks {
+	return &chat.Remote{
+		Local: s.streams, Client: s.n.peers.client, Clock: s.n.o.Clock,
+		Where: func(id string) (string, bool) {
+			at, ok := s.queue.RunsAt(id)
+			return "http://" + at.Address(), ok
+		},
+	}
+}
 
-// overlordDoor asks the supervisors of the leading Overlord, wherever it is.
-type overlordDoor struct{ s *services }
+// overlordChat is who takes the requests of tasks that read streams: the supervisors of the leading
+// Overlord, wherever it is.
+func (s *services) overlordChat() chat.Overlord {
+	return overlordDoor{s, &chat.RemoteOverlord{
+		Leader: func() string { return s.n.peers.leaders[cluster.Overlord].Leader() }, Client: s.n.peers.client,
+	}}
+}
+
+type overlordDoor struct {
+	s      *services
+	remote chat.Overlord
+}
 
 // Checkpoint implements chat.Overlord.
 func (d overlordDoor) Checkpoint(ctx context.Context, id string, group int, starts stream.Positions) error {
-	l := d.s.n.peers.leaders[cluster.Overlord]
-	if l.Leads() {
-		return d.s.streams.Checkpoint(ctx, id, group, starts)
+	if d.s.n.peers.leaders[cluster.Overlord].Leads() {
+		return d.s.keepers.Checkpoint(ctx, id, group, starts)
 	}
-	leader := l.Leader()
-	if leader == "" {
-		return fault.Unavailable("No Overlord leads at the moment; it is being chosen")
-	}
-	body, err := json.Marshal(supervisors.CheckpointRequest{Group: group, Starts: starts})
-	if err != nil {
-		return err
-	}
-	return cluster.Call(ctx, d.s.n.peers.client, http.MethodPost, leader+supervisors.CheckpointPath(id), body, nil)
+	return d.remote.Checkpoint(ctx, id, group, starts)
 }

@@ -300,7 +300,6 @@ var Table = []Endpoint{
 	{"/proxy/{rest...}", Proxies},
 	{"GET /proxy/enabled", Proxies},
 
-	{"POST /service/indexer/v1/supervisor/{id}/checkpoint", Internal},
 	{"DELETE /service-internal/v1/parts/{session}", Internal},
 	{"GET /service-internal/v1/assigned", Internal},
 	{"GET /service-internal/v1/live", Internal},
@@ -308,6 +307,7 @@ var Table = []Endpoint{
 	{"GET /service-internal/v1/published", Internal},
 	{"GET /service-internal/v1/segments", Internal},
 	{"GET /service-internal/v1/segments/loadCapabilities", Internal},
+	{"POST /service-internal/v1/streams/checkpoint", Internal},
 	{"GET /service-internal/v1/tasks", Internal},
 	{"GET /service-internal/v1/tasks/{id}/deadLetters", Internal},
 	{"GET /service-internal/v1/tasks/{id}/log", Internal},

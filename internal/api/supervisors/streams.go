@@ -10,7 +10,7 @@ import (
 	"github.com/hengedb/henge/internal/fault"
 	"github.com/hengedb/henge/internal/jsontext"
 	"github.com/hengedb/henge/internal/metastore"
-	"github.com/hengedb/henge/internal/stream"
+	"github.com/hengedb/henge/internal/stream/chat"
 	"github.com/hengedb/henge/internal/supervisor"
 )
 
@@ -92,26 +92,17 @@ func (a *API) backfill(w http.ResponseWriter, r *http.Request, s *supervisor.Sup
 	return write(w, map[string]string{"id": s.ID(), "backfillSupervisorId": made.ID()})
 }
 
-// CheckpointRequest is what a task asks for whose sequence is long enough: new ends of it.
-type CheckpointRequest struct {
-	Group  int              `json:"taskGroupId"`
-	Starts stream.Positions `json:"starts"`
-}
-
-// CheckpointPath is where it asks.
-func CheckpointPath(supervisor string) string { return base + "/" + supervisor + "/checkpoint" }
-
-// checkpoint takes what a task asks for.
+// checkpoint takes what a task asks for whose sequence is long enough.
 func (a *API) checkpoint(w http.ResponseWriter, r *http.Request) error {
 	text, err := a.body(w, r)
 	if err != nil {
 		return err
 	}
-	var given CheckpointRequest
+	var given chat.CheckpointRequest
 	if err := json.Unmarshal(text, &given); err != nil {
 		return refuse(w, http.StatusBadRequest, "The request for a checkpoint is not readable: [%s]", fault.JSONProblem(err))
 	}
-	if err := a.o.Checkpoint.Checkpoint(r.Context(), r.PathValue("id"), given.Group, given.Starts); err != nil {
+	if err := a.o.Checkpoint.Checkpoint(r.Context(), given.Supervisor, given.Group, given.Starts); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -81,7 +81,7 @@ func (a *API) Routes(mux *edge.Mux) {
 	}
 	mux.On("POST "+base+"/{id}/taskGroups/handoff", jsonIfAny(a.known(a.handOff)))
 	if a.o.Checkpoint != nil {
-		mux.On("POST "+base+"/{id}/checkpoint", edge.JSONOnly(a.checkpoint))
+		mux.On("POST "+chat.CheckpointPath, a.checkpoint)
 	}
 	mux.On("POST "+base+"/suspendAll", a.every(func(ctx context.Context, _ *http.Request, s *supervisor.Supervisor) error {
 		return a.flip(ctx, s, true)

@@ -111,6 +111,9 @@ func problemOf(err error) string {
 // has one; or why it is no text.
 func takeText(f textFormat, data []byte) (c chunk, header []string, reason string) {
 	text := trimBOM(data)
+	if j, ok := f.(*JSON); ok {
+		text = j.withoutNumber(text)
+	}
 	if refuseUTF16(text, "") != nil {
 		return chunk{}, nil, "it is encoded in UTF-16"
 	}
@@ -250,4 +253,15 @@ func with(o, said *Object) *Object {
 		}
 	}
 	return out
+}
+
+// withoutNumber takes the number of a schema off a message, a byte 0 and four more, as writers with
+// a schema registry put it before JSON: no JSON begins so, and it says by itself what it is.
+func (f *JSON) withoutNumber(data []byte) []byte {
+	if len(data) > 5 && data[0] == 0 {
+		if text := bytes.TrimLeft(data[5:], " \t\r\n"); len(text) > 0 && (text[0] == '{' || text[0] == '[') {
+			return text
+		}
+	}
+	return data
 }

@@ -1,7 +1,6 @@
 package ingest
 
 import (
-	"bytes"
 	"context"
 	"slices"
 	"strings"
@@ -199,9 +198,6 @@ func (m *Messages) value(ctx context.Context, data []byte) error {
 		})
 	}
 	f := m.format.(textFormat)
-	if j, ok := f.(*JSON); ok {
-		data = j.withoutNumber(data)
-	}
 	c, header, reason := takeText(f, data)
 	if reason != "" {
 		s.out.records++
@@ -213,17 +209,6 @@ func (m *Messages) value(ctx context.Context, data []byte) error {
 	}
 	m.text.add(c)
 	return nil
-}
-
-// withoutNumber takes the number of a schema off a message, a byte 0 and four more, as writers with
-// a schema registry put it before JSON: no JSON begins so, and it says by itself what it is.
-func (f *JSON) withoutNumber(data []byte) []byte {
-	if len(data) > 5 && data[0] == 0 {
-		if text := bytes.TrimLeft(data[5:], " \t\r\n"); len(text) > 0 && (text[0] == '{' || text[0] == '[') {
-			return text
-		}
-	}
-	return data
 }
 
 // says reports whether a stream may say a column.

@@ -12,6 +12,7 @@ import (
 	"github.com/hengedb/henge/internal/ingest"
 	"github.com/hengedb/henge/internal/stream"
 	"github.com/hengedb/henge/internal/stream/kafka"
+	"github.com/hengedb/henge/internal/stream/kinesis"
 )
 
 // Opener opens streams.
@@ -24,10 +25,12 @@ type Opener struct {
 }
 
 // Open returns the source that config describes. It does not connect.
-func (o *Opener) Open(_ context.Context, config stream.Config) (stream.Source, error) {
+func (o *Opener) Open(ctx context.Context, config stream.Config) (stream.Source, error) {
 	switch config.Type {
 	case "kafka":
 		return kafka.Open(config, o.Access, o.Log)
+	case "kinesis":
+		return kinesis.Open(ctx, config, o.Access, o.Log)
 	case "push":
 		if o.Push != nil {
 			return o.Push(config.Name)

@@ -31,14 +31,20 @@ start from, and runs it as a task. The load fails before it begins if a value wo
 
 The server reads the files itself where it runs on this machine. Otherwise this command hands them to it, and must run until the load ends.
 
-A load that the datasource has already is refused, unless --append or --replace says what is meant.`,
+A load that the datasource has already is refused, unless --append or --replace says what is meant.
+
+With --live the rows of one input, JSON or CSV line by line, are sent as they come, and are in the answers of queries milliseconds later.
+Each row counts once: what is sent again after a lost connection has its number in a channel, and the server knows which it has. A command
+that was given a --channel goes on where it ended when it runs again with the same input.`,
 		Example: `  henge ingest events.json --into events
   henge ingest 2026-*.csv.gz --into sales --time sold_at --time-format 'dd/MM/yyyy HH:mm' --partitioned-by MONTH
   henge ingest exports/ --into visits --replace
   henge ingest 'logs/**/*.parquet' --into logs
   henge ingest https://example.org/flights.json.gz --into flights
   psql -c '\copy t to stdout csv header' | henge ingest - --into t --column zip=VARCHAR
-  henge ingest events.json --into events --replace --dry-run`,
+  henge ingest events.json --into events --replace --dry-run
+  tail -F -n +1 app.log.json | henge ingest - --into logs --live --channel app-log
+  henge sample --rate 1000 | henge ingest - --into events --live`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case len(args) == 0:
@@ -54,6 +60,12 @@ A load that the datasource has already is refused, unless --append or --replace 
 			}
 			o.client = newClient(server)
 			o.in, o.out, o.err = cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()
+			if o.live {
+				return o.runLive(cmd.Context(), args, cmd.Flags().Changed)
+			}
+			if cmd.Flags().Changed("channel") {
+				return fault.InvalidInput("--channel is for rows that are sent as they come: it needs --live")
+			}
 			return o.run(cmd.Context(), args)
 		},
 	}
@@ -70,6 +82,9 @@ A load that the datasource has already is refused, unless --append or --replace 
 	cmd.Flags().Int64Var(&o.maxBad, "max-parse-exceptions", 0, "records that may be unreadable before the load fails; -1: any number")
 	cmd.Flags().BoolVar(&o.replace, "replace", false, "replace all data of the datasource instead of adding to it")
 	cmd.Flags().BoolVar(&o.again, "append", false, "add the files even if the datasource has them already")
+	cmd.Flags().BoolVar(&o.live, "live", false, "send the rows as they come, instead of loading files as a task")
+	cmd.Flags().StringVar(&o.channel, "channel", "",
+		"name under which the server remembers how many rows of the input it has, with --live; random if not given")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "show the SQL and stop")
 	cmd.Flags().StringVar(&server, "server", defaultServer, "address of the server")
 	return cmd
@@ -91,7 +106,8 @@ type ingestOptions struct {
 	partitionedBy  string
 	onMisfit       string
 	replace, again bool
-	dryRun         bool
+	dryRun, live   bool
+	channel        string
 	maxBad         int64
 }
 

@@ -102,12 +102,13 @@ type fullDisk struct{}
 func (fullDisk) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
 
 func TestSampleRefusals(t *testing.T) {
-	if err := paceSample(context.Background(), fullDisk{}, fakeclock.New(time.Time{}), sampleOptions{rows: 5, rate: 1}); !errors.Is(err, io.ErrShortWrite) {
+	err := paceSample(context.Background(), fullDisk{}, fakeclock.New(time.Time{}), sampleOptions{rows: 5, rate: 1})
+	if !errors.Is(err, io.ErrShortWrite) {
 		t.Errorf("a failed write: %v", err)
 	}
 	for _, args := range [][]string{
-		{"--rate", "0"}, {"--rate", "-1"}, {"--rate", "NaN"}, {"--rate", "Inf"}, {"--rate", "5", "--start", "2026-01-01"}, {"--rate", "5", "--span", "P1D"},
-		{"--rate", "5", "--rows", "-1"},
+		{"--rate", "0"}, {"--rate", "-1"}, {"--rate", "NaN"}, {"--rate", "Inf"}, {"--rate", "5", "--start", "2026-01-01"},
+		{"--rate", "5", "--span", "P1D"}, {"--rate", "5", "--rows", "-1"},
 	} {
 		cmd := sampleCommand()
 		var out bytes.Buffer
